@@ -1,0 +1,21 @@
+// Package engine decides. It owns the operations, the algorithms, the state of
+// every key, the table that holds the keys, and the rule of time.
+//
+// It has no clock, no randomness, no goroutine, no log and no I/O: Apply is a
+// function of the state, the time that it is given and the batch. Whoever calls
+// it with the same batches at the same times gets the same decisions.
+//
+// It imports the standard library only.
+//
+// # Promises
+//
+//   - Time never runs backwards for a key. A shard keeps the latest time that it
+//     has seen and decides no earlier than that; no algorithm handles a clock.
+//   - A rested key, one that is as good as new, equals a key never seen, under any
+//     later parameters. So forgetting it changes no decision, needs no log entry,
+//     and may be done at any time, in steps of any size.
+//   - Arithmetic is exact, in integers. What is answered is rounded against the
+//     caller: times up, counts down.
+//   - A refusal consumes nothing. If it came with new parameters these hold from
+//     then on, or the waiting time that it was answered with would be wrong.
+package engine
