@@ -1,6 +1,10 @@
 package commands
 
-import "limitsrv/engine"
+import (
+	"fmt"
+
+	"limitsrv/engine"
+)
 
 // The decisions about permits and what goes with them. All answer the five
 // integers of decision, but for RL.PEEK and RL.RESET.
@@ -230,8 +234,8 @@ func replyFailed(w *Reply, ds []engine.Decision) bool {
 			w.Error(errWrongType)
 		case engine.NoMemory:
 			w.Error(errNoMemory)
-		case engine.Aborted:
-			w.NullArray()
+		default:
+			w.Error(fmt.Errorf("decision of status %d", ds[i].Status))
 		}
 		return true
 	}
