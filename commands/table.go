@@ -6,30 +6,35 @@ import "limitsrv/engine"
 // help and the README's table derive.
 //
 // It is an op command, with Op and Reply, or a run command, with Run, or a
-// container, with Sub; never two of these.
+// container, with Sub; never two of these, but that a container's Run, if it has
+// one, answers its bare name.
 type Command struct {
-	Name string // as COMMAND DOCS and people write it: RL.TOKEN
-	// Args is the usage behind the name, the source of the arity, of COMMAND DOCS' arguments and of the
-	// usage in errors: words are arguments, [x] is optional, CAPITALS are tokens, a|b a choice, ... repeats what is before it.
+	Name string // as people write it: RL.TOKEN; of a Sub its own word only: SETNAME
+	// Args is the usage behind the name, the source of the arity, of COMMAND DOCS'
+	// arguments and of the usage in help. Words are arguments and CAPITALS are
+	// tokens; [x] is optional, <x> a group, a|b a choice of words, a | b a choice of
+	// sequences, and ... at the end of brackets lets them repeat.
 	Args       string
 	Summary    string
 	Complexity string
-	Since      string
+	Since      string // version of limitsrv, or of Redis for a command that comes from there
 	Group      string
 	Flags      Flags
 	Keys       Keys
 
-	// Op appends the ops of a command line to b, or returns an *Error and leaves b as it was. args[0] is the name.
+	// Op appends the ops of a command line to b, one at least, or returns an *Error
+	// and leaves b as it was. args[0] is the name. The number of args fits Args.
 	Op func(b *engine.Batch, args [][]byte) error
-	// Reply answers the ops that Op appended: ops and ds go together.
+	// Reply answers the ops that Op appended, with one reply: ops and ds go together.
 	Reply func(w *Reply, ops []engine.Op, ds []engine.Decision)
 
+	// Run appends one reply to s.w. Ops of commands before it are done by then.
 	Run func(s *Session, args [][]byte)
 
 	Sub []Command
 }
 
-// Flags are those of COMMAND INFO.
+// Flags are those of COMMAND INFO, and Immediate.
 type Flags uint16
 
 const (
@@ -43,7 +48,14 @@ const (
 	Stale
 	NoScript
 	Blocking
+	NoMulti   // may not stand in a transaction
+	Immediate // is carried out and not queued in a transaction; not shown
 )
+
+// flagNames are the words of COMMAND INFO, by bit.
+var flagNames = [...]string{
+	"write", "readonly", "denyoom", "fast", "admin", "no_auth", "loading", "stale", "noscript", "blocking", "no_multi",
+}
 
 // Keys says where the keys stand: the first and last argument and the step, as COMMAND tells them; Last -1 is the last argument.
 // All zero: none. Movable: found by parsing.
@@ -56,23 +68,3 @@ type Keys struct {
 type Error struct{ Code, Text string }
 
 func (e *Error) Error() string { return e.Code + " " + e.Text }
-
-// Reply appends RESP2 or RESP3 to a buffer.
-type Reply struct {
-	buf    []byte
-	proto3 bool
-}
-
-func (w *Reply) Int(n int64)         {}
-func (w *Reply) Bulk(b []byte)       {}
-func (w *Reply) BulkString(s string) {}
-func (w *Reply) Simple(s string)     {} // +OK
-func (w *Reply) Array(n int)         {} // head only
-func (w *Reply) Map(pairs int)       {} // RESP2: a flat array of 2*pairs
-func (w *Reply) Set(n int)           {} // RESP2: an array
-func (w *Reply) Null()               {} // RESP2: $-1
-func (w *Reply) NullArray()          {} // RESP2: *-1
-func (w *Reply) Bool(v bool)         {} // RESP2: :1 :0
-func (w *Reply) Double(f float64)    {} // RESP2: bulk
-func (w *Reply) Verbatim(s string)   {} // RESP2: bulk; RESP3 =txt:
-func (w *Reply) Error(err error)     {} // -CODE text; others than *Error are logged and answered as internal

@@ -1,0 +1,34 @@
+package commands
+
+import "bytes"
+
+// isWord says whether an argument is the word, in any case. word is in capitals.
+func isWord(arg []byte, word string) bool {
+	return len(arg) == len(word) && bytes.EqualFold(arg, []byte(word))
+}
+
+// helpSub is the HELP that every container has.
+var helpSub = Command{
+	Name: "HELP", Summary: "Lists the subcommands.",
+	Complexity: "O(1)", Since: "5.0.0", Group: "server", Flags: Loading | Stale,
+	Run: func(s *Session, args [][]byte) {
+		lines := s.h.registry.find(args[0], nil).help()
+		s.w.Array(len(lines))
+		for _, l := range lines {
+			s.w.Simple(l)
+		}
+	},
+}
+
+// help is a container's list of subcommands in the form of Redis.
+func (c *spec) help() []string {
+	lines := []string{c.Name + " <subcommand> [<arg> [value] [opt] ...]. Subcommands are:"}
+	for _, sub := range c.subs {
+		usage := sub.Name
+		if sub.Args != "" {
+			usage += " " + sub.Args
+		}
+		lines = append(lines, usage, "    "+sub.Summary)
+	}
+	return lines
+}
