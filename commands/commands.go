@@ -2,6 +2,12 @@ package commands
 
 // table is every command there is. A new one is a file and a line here.
 var table = []*Command{
+	// limits
+	&rlAcquire, &rlAll, &rlCharge, &rlFixed, &rlLeaky, &rlLog, &rlPeek, &rlRefund, &rlRelease, &rlReset, &rlSlide, &rlToken,
+
+	// limiter commands of other systems
+	&clThrottle, &gcra, &rlThrottle, &throttle,
+
 	// connection
 	&auth, &echo, &hello, &ping, &quit, &reset, &selectDB,
 

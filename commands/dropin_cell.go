@@ -18,14 +18,14 @@ const (
 var clThrottle = Command{
 	Name: "CL.THROTTLE", Args: cellArgs, Summary: cellSummary + " As redis-cell has it.",
 	Complexity: "O(1)", Since: "1.0.0", Group: limiterGroup,
-	Flags: Write | DenyOOM | Fast, Keys: firstKey,
+	Flags: Write | DenyOOM | Fast, Keys: oneKey,
 	Op: opCell("cl.throttle"), Reply: replyCell,
 }
 
 var rlThrottle = Command{
 	Name: "RL.THROTTLE", Args: cellArgs, Summary: cellSummary + " The same as CL.THROTTLE.",
 	Complexity: "O(1)", Since: "1.0.0", Group: limiterGroup,
-	Flags: Write | DenyOOM | Fast, Keys: firstKey,
+	Flags: Write | DenyOOM | Fast, Keys: oneKey,
 	Op: opCell("rl.throttle"), Reply: replyCell,
 }
 

@@ -14,17 +14,15 @@ var gcra = Command{
 	Summary: "Takes count permits from a bucket of max_burst + 1 that earns tokens_per_period per period seconds back. " +
 		"Answers [limited, max_burst + 1, remaining, retry_s or -1, reset_s]. As the milestones of Redis 8.8 have it.",
 	Complexity: "O(1)", Since: "1.0.0", Group: limiterGroup,
-	Flags: Write | DenyOOM | Fast, Keys: firstKey,
+	Flags: Write | DenyOOM | Fast, Keys: oneKey,
 	Op: opGCRA, Reply: replyGCRA,
 }
 
 var (
 	errNotPositive = &Error{"ERR", "value is out of range, must be positive"}
-	errNotInteger  = &Error{"ERR", "value is not an integer or out of range"}
 	errNotOneUp    = &Error{"ERR", "value is out of range, value must between 1 and 9223372036854775807"}
 	errNotFloat    = &Error{"ERR", "value is not a valid float"}
 	errPeriod      = &Error{"ERR", "period must be > 0 and < 1e12"}
-	errSyntax      = &Error{"ERR", "syntax error"}
 	errNoTokens    = &Error{"ERR", "Missing TOKENS value"}
 	errTokensOver  = &Error{"ERR", "GCRA limiting uses microsecond accuracy. Combination of period, tokens_per_period and TOKENS would cause an overflow"}
 	errBurstOver   = &Error{"ERR", "GCRA limiting uses microsecond accuracy. Combination of period, tokens_per_period and max_burst would cause an overflow"}
@@ -85,7 +83,7 @@ func gcraTokens(args [][]byte) (int64, error) {
 func oneUp(arg []byte) (int64, error) {
 	n, ok := redisInteger(arg)
 	if !ok {
-		return 0, errNotInteger
+		return 0, errNotInt
 	}
 	if n < 1 {
 		return 0, errNotOneUp

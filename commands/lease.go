@@ -7,7 +7,7 @@ var rlAcquire = Command{
 	Summary: "Takes one of limit places for the holder id, or renews the place that it has: for limiting what is under way at " +
 		"once. A place that is not released is free again after ttl. Refused: wait_ms is until the next place is. limit is at most 1000000.",
 	Complexity: "O(holders)", Since: "1.0.0", Group: limiterGroup,
-	Flags: Write | DenyOOM | Fast, Keys: firstKey,
+	Flags: Write | DenyOOM | Fast, Keys: oneKey,
 	Op: opAcquire, Reply: replyDecision,
 }
 
@@ -15,7 +15,7 @@ var rlRelease = Command{
 	Name: "RL.RELEASE", Args: "key id",
 	Summary:    "Gives the place of the holder id back: 1, or 0 where it holds none.",
 	Complexity: "O(holders)", Since: "1.0.0", Group: limiterGroup,
-	Flags: Write | Fast, Keys: firstKey,
+	Flags: Write | Fast, Keys: oneKey,
 	Op: opRelease, Reply: replyRelease,
 }
 

@@ -16,7 +16,7 @@ var rlToken = Command{
 	Summary: "Takes n permits from a token bucket, which starts full at capacity and refills continuously at rate: " +
 		"bursts up to capacity, and rate in the long run. The choice for most limits.",
 	Complexity: "O(1)", Since: "1.0.0", Group: limiterGroup,
-	Flags: Write | DenyOOM | Fast, Keys: firstKey,
+	Flags: Write | DenyOOM | Fast, Keys: oneKey,
 	Op: take(engine.Token), Reply: replyDecision,
 }
 
@@ -25,7 +25,7 @@ var rlLeaky = Command{
 	Summary: "Puts n requests into a queue of depth capacity that drains at rate, and says how long to hold them " +
 		"(wait_ms) so that they leave at an even pace. A full queue refuses.",
 	Complexity: "O(1)", Since: "1.0.0", Group: limiterGroup,
-	Flags: Write | DenyOOM | Fast, Keys: firstKey,
+	Flags: Write | DenyOOM | Fast, Keys: oneKey,
 	Op: take(engine.Leaky), Reply: replyDecision,
 }
 
@@ -35,7 +35,7 @@ var rlFixed = Command{
 		"(from Monday), month or year. Easy to explain, and made for quotas, but lets through twice the limit around " +
 		"the boundary of two windows.",
 	Complexity: "O(1)", Since: "1.0.0", Group: limiterGroup,
-	Flags: Write | DenyOOM | Fast, Keys: firstKey,
+	Flags: Write | DenyOOM | Fast, Keys: oneKey,
 	Op: take(engine.Fixed), Reply: replyDecision,
 }
 
@@ -44,7 +44,7 @@ var rlSlide = Command{
 	Summary: "Counts n permits against limit in the current window and the part of the one before that a window ending " +
 		"now would still cover. No burst at the boundary, at the cost of two counters; it takes the past for even.",
 	Complexity: "O(1)", Since: "1.0.0", Group: limiterGroup,
-	Flags: Write | DenyOOM | Fast, Keys: firstKey,
+	Flags: Write | DenyOOM | Fast, Keys: oneKey,
 	Op: take(engine.Slide), Reply: replyDecision,
 }
 
@@ -53,7 +53,7 @@ var rlLog = Command{
 	Summary: "Takes n permits if no window of that length, wherever it starts, would see more than limit. Exact, and " +
 		"paid for with an entry for each request that is let through. limit is at most 1000000 here.",
 	Complexity: "O(min(limit, admitted))", Since: "1.0.0", Group: limiterGroup,
-	Flags: Write | DenyOOM | Fast, Keys: firstKey,
+	Flags: Write | DenyOOM | Fast, Keys: oneKey,
 	Op: take(engine.Log), Reply: replyDecision,
 }
 
@@ -62,7 +62,7 @@ var rlPeek = Command{
 	Summary: "Tells how a key stands, under the parameters that it was last used with, and changes nothing: " +
 		"[algorithm, limit, remaining, wait_ms for one permit, reset_ms], or nil for a key that is not there or as good as new.",
 	Complexity: "O(1)", Since: "1.0.0", Group: limiterGroup,
-	Flags: ReadOnly | Fast, Keys: firstKey,
+	Flags: ReadOnly | Fast, Keys: oneKey,
 	Op: opPeek, Reply: replyPeek,
 }
 
@@ -71,7 +71,7 @@ var rlRefund = Command{
 	Summary: "Gives n permits back, never above full: for work that was not done after all. " +
 		"nil where there is no such key, for then it is full already.",
 	Complexity: "O(1), for RL.LOG O(entries given back)", Since: "1.0.0", Group: limiterGroup,
-	Flags: Write | Fast, Keys: firstKey,
+	Flags: Write | Fast, Keys: oneKey,
 	Op: settle(engine.Refund), Reply: replyDecision,
 }
 
@@ -80,7 +80,7 @@ var rlCharge = Command{
 	Summary: "Takes n permits without asking, even into debt, for settling the real cost of work afterwards. remaining " +
 		"is then 0 and wait_ms says when the debt is repaid. A debt of more than one limit is refused whole. nil where there is no such key.",
 	Complexity: "O(1)", Since: "1.0.0", Group: limiterGroup,
-	Flags: Write | DenyOOM | Fast, Keys: firstKey,
+	Flags: Write | DenyOOM | Fast, Keys: oneKey,
 	Op: settle(engine.Charge), Reply: replyDecision,
 }
 
@@ -88,12 +88,9 @@ var rlReset = Command{
 	Name: "RL.RESET", Args: "key [key ...]",
 	Summary:    "Forgets keys, so that they are as good as new, and answers how many there were. The same as DEL.",
 	Complexity: "O(keys)", Since: "1.0.0", Group: limiterGroup,
-	Flags: Write, Keys: Keys{First: 1, Last: -1, Step: 1},
-	Op: opForget, Reply: replyCount,
+	Flags: Write, Keys: manyKeys,
+	Op: eachKey(engine.Forget), Reply: replyCount,
 }
-
-// firstKey says that the first argument is the only key.
-var firstKey = Keys{First: 1, Last: 1, Step: 1}
 
 // take is the Op of the decision commands: key, two parameters, n, options.
 func take(alg engine.Alg) func(*engine.Batch, [][]byte) error {
@@ -203,23 +200,7 @@ func settle(kind engine.Kind) func(*engine.Batch, [][]byte) error {
 	}
 }
 
-// opForget is the Op of commands whose arguments are all keys to be forgotten.
-func opForget(b *engine.Batch, args [][]byte) error {
-	before := len(b.Ops)
-	for _, key := range args[1:] {
-		if err := parseKey(key); err != nil {
-			b.Ops = b.Ops[:before]
-			return err
-		}
-		b.Ops = append(b.Ops, engine.Op{Kind: engine.Forget, Key: key})
-	}
-	return nil
-}
-
-var (
-	errWrongType = &Error{"WRONGTYPE", "Operation against a key holding the wrong kind of value"}
-	errNoMemory  = &Error{"OOM", "command not allowed when used memory > 'max-memory' and it needs more"}
-)
+var errNoMemory = &Error{"OOM", "command not allowed when used memory > 'max-memory' and it needs more"}
 
 // replyFailed answers ops one of which could not be carried out, and says
 // whether that was so. A key that is not there is nil.
@@ -270,13 +251,4 @@ func replyPeek(w *Reply, _ []engine.Op, ds []engine.Decision) {
 	w.Int(d.Remaining)
 	w.Int(d.Wait.CeilMillis())
 	w.Int(d.Reset.CeilMillis())
-}
-
-// replyCount answers of how many ops Allowed is 1.
-func replyCount(w *Reply, _ []engine.Op, ds []engine.Decision) {
-	var count int64
-	for i := range ds {
-		count += ds[i].Allowed
-	}
-	w.Int(count)
 }

@@ -1,7 +1,6 @@
 package commands
 
 import (
-	"bytes"
 	"strings"
 	"testing"
 
@@ -13,8 +12,6 @@ var limiters = []*Command{
 	&rlToken, &rlLeaky, &rlFixed, &rlSlide, &rlLog, &rlAcquire, &rlRelease, &rlAll, &rlPeek, &rlRefund, &rlCharge,
 	&rlReset, &clThrottle, &rlThrottle, &throttle, &gcra,
 }
-
-func words(line string) [][]byte { return bytes.Fields([]byte(line)) }
 
 // opOf is the Op of the command that a line starts with.
 func opOf(t testing.TB, line string) func(*engine.Batch, [][]byte) error {

@@ -207,19 +207,6 @@ var calendars = [...]struct {
 	{"YEAR", engine.Year},
 }
 
-// isWord says whether arg is word, which is in capitals, in either case.
-func isWord(arg []byte, word string) bool {
-	if len(arg) != len(word) {
-		return false
-	}
-	for i := range arg {
-		if arg[i]&^0x20 != word[i] {
-			return false
-		}
-	}
-	return true
-}
-
 // parseRate reads a rate as count permits per period nanoseconds, in lowest
 // terms.
 //
