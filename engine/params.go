@@ -67,6 +67,10 @@ func (t *paramTable) release(id paramID) {
 	}
 	delete(t.index, e.params)
 	t.free = append(t.free, id)
+}
+
+// trim gives the memory back if no key uses any.
+func (t *paramTable) trim() {
 	if len(t.index) == 0 {
 		*t = paramTable{}
 	}

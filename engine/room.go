@@ -105,6 +105,7 @@ func (s *shard) sweepPage(now Instant) {
 	if s.hand == 0 {
 		s.chunks.trim()
 		s.leases.trim()
+		s.params.trim()
 	}
 	p := s.dir[s.hand]
 	s.purge(p, now)
