@@ -3,7 +3,10 @@ package commands
 // table is every command there is. A new one is a file and a line here.
 var table = []*Command{
 	// connection
-	&auth, &echo, &hello, &ping, &quit, &reset, &selectDB,
+	&auth, &client, &echo, &hello, &ping, &quit, &reset, &selectDB,
+
+	// server
+	&command,
 
 	// transactions
 	&multi, &exec, &discard, &watch, &unwatch,
