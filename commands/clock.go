@@ -101,5 +101,22 @@ func NewTestClock(now engine.Instant) *TestClock {
 // Now is the time.
 func (c *TestClock) Now() engine.Instant { return engine.Instant(c.now.Load()) }
 
-// Advance moves the clock forward by d, which is not negative.
-func (c *TestClock) Advance(d time.Duration) { c.now.Add(int64(d)) }
+// lastInstant is where a TestClock ends, at the beginning of the year 2200, so
+// that sums of a time and ten years stay far from overflow.
+const lastInstant = engine.Instant(7_258_118_400 * int64(time.Second))
+
+var errClockEnds = &Error{"ERR", "the test clock ends with the year 2199"}
+
+// Advance moves the clock forward by d, which is not negative. It returns an
+// *Error, and moves nothing, where that is beyond the year 2199.
+func (c *TestClock) Advance(d time.Duration) error {
+	for {
+		now := c.now.Load()
+		if int64(d) > int64(lastInstant)-now {
+			return errClockEnds
+		}
+		if c.now.CompareAndSwap(now, now+int64(d)) {
+			return nil
+		}
+	}
+}

@@ -9,7 +9,10 @@ var table = []*Command{
 	&clThrottle, &gcra, &rlThrottle, &throttle,
 
 	// connection
-	&auth, &echo, &hello, &ping, &quit, &reset, &selectDB,
+	&auth, &client, &echo, &hello, &ping, &quit, &reset, &selectDB,
+
+	// server
+	&command,
 
 	// transactions
 	&multi, &exec, &discard, &watch, &unwatch,

@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"fmt"
 	"maps"
 	"sync"
 	"sync/atomic"
@@ -138,4 +139,9 @@ func (r *opsRate) reset() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.at, r.total, r.rate = time.Time{}, 0, 0
+}
+
+// String is the value of a line of INFO commandstats.
+func (t commandTotals) String() string {
+	return fmt.Sprintf("calls=%d,rejected_calls=%d,failed_calls=%d", t.calls, t.rejected, t.failed)
 }

@@ -13,7 +13,7 @@ type Command struct {
 	// Args is the usage behind the name, the source of the arity, of COMMAND DOCS'
 	// arguments and of the usage in help. Words are arguments and CAPITALS are
 	// tokens; [x] is optional, <x> a group, a|b a choice of words, a | b a choice of
-	// sequences, and ... at the end of brackets lets them repeat.
+	// sequences in brackets, and ... at the end of brackets lets them repeat.
 	Args       string
 	Summary    string
 	Complexity string

@@ -62,7 +62,12 @@ func (p *usageParser) group(closing string) (args []arg, repeats bool) {
 			inner, again := p.group("]")
 			args = appendOptional(args, inner, again)
 		case "<":
-			inner, _ := p.group(">")
+			inner, again := p.group(">")
+			if again {
+				a := one(inner)
+				a.multiple = true
+				inner = []arg{a}
+			}
 			args = append(args, inner...)
 		case "|":
 			choices = append(choices, joinTokens(args))
