@@ -181,7 +181,7 @@ func runAdvanceTime(s *Session, args [][]byte) {
 		s.w.Error(errNoTestClock)
 		return
 	}
-	nanos, err := time.ParseDuration(string(args[2]))
+	nanos, err := parseDuration("duration", args[2])
 	if err == nil {
 		err = s.h.config.TestClock.Advance(time.Duration(nanos))
 	}

@@ -3,6 +3,12 @@ package commands
 // table is every command there is, in the order in which help and the README
 // show them. A new one is a file and a line here.
 var table = []*Command{
+	// limiters
+	&rlToken, &rlLeaky, &rlFixed, &rlSlide, &rlLog,
+	&rlAcquire, &rlRelease,
+	&rlAll, &rlPeek, &rlRefund, &rlCharge, &rlReset,
+	&clThrottle, &rlThrottle, &throttle, &gcra,
+
 	// keys
 	&del, &unlink, &exists, &touch, &typeOf, &ttl, &pttl, &object,
 	&scan, &keys, &randomKey, &dbSize, &flushAll, &flushDB,
