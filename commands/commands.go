@@ -1,22 +1,28 @@
 package commands
 
-// table is every command there is. A new one is a file and a line here.
+// table is every command there is, in the order in which help and the README
+// show them. A new one is a file and a line here.
 var table = []*Command{
-	// limits
-	&rlAcquire, &rlAll, &rlCharge, &rlFixed, &rlLeaky, &rlLog, &rlPeek, &rlRefund, &rlRelease, &rlReset, &rlSlide, &rlToken,
+	// limiters
+	&rlToken, &rlLeaky, &rlFixed, &rlSlide, &rlLog,
+	&rlAcquire, &rlRelease,
+	&rlAll, &rlPeek, &rlRefund, &rlCharge, &rlReset,
+	&clThrottle, &rlThrottle, &throttle, &gcra,
 
-	// limiter commands of other systems
-	&clThrottle, &gcra, &rlThrottle, &throttle,
-
-	// connection
-	&auth, &client, &echo, &hello, &ping, &quit, &reset, &selectDB,
-
-	// server
-	&command,
+	// keys
+	&del, &unlink, &exists, &touch, &typeOf, &ttl, &pttl, &object,
+	&scan, &keys, &randomKey, &dbSize, &flushAll, &flushDB,
 
 	// transactions
 	&multi, &exec, &discard, &watch, &unwatch,
 
-	// keys
-	&del, &exists, &flushAll, &flushDB, &pttl, &touch, &ttl, &typeOf, &unlink,
+	// connection
+	&hello, &auth, &ping, &echo, &selectDB, &client, &reset, &quit,
+
+	// server
+	&command, &info, &config, &memory, &slowLog, &latency, &debug,
+	&timeOf, &role, &wait, &lastSave, &save, &bgSave, &shutdown,
+
+	// cluster
+	&cluster, &asking, &readOnly, &readWrite,
 }

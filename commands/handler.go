@@ -76,6 +76,7 @@ func (h *Handler) NewSession(c Client) *Session {
 	h.mu.Unlock()
 	s.stats = h.stats.stripe(s.id)
 	s.w.codes = &h.stats.codes
+	h.stats.connections.Add(1)
 	return s
 }
 

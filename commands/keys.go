@@ -1,7 +1,6 @@
 package commands
 
 import (
-	"fmt"
 	"strings"
 
 	"limitsrv/engine"
@@ -9,19 +8,11 @@ import (
 
 var errWrongType = &Error{"WRONGTYPE", "Operation against a key holding the wrong kind of value"}
 
-// checkKey refuses what can not be a key.
-func checkKey(key []byte) error {
-	if len(key) == 0 || len(key) > engine.MaxKeyBytes {
-		return &Error{"ERR", fmt.Sprintf("key must be 1 to %d bytes, given %d", engine.MaxKeyBytes, len(key))}
-	}
-	return nil
-}
-
 // eachKey makes the Op of a command that asks the same of each of its keys.
 func eachKey(kind engine.Kind) func(*engine.Batch, [][]byte) error {
 	return func(b *engine.Batch, args [][]byte) error {
 		for _, key := range args[1:] {
-			if err := checkKey(key); err != nil {
+			if err := parseKey(key); err != nil {
 				return err
 			}
 		}

@@ -167,7 +167,7 @@ func runWatch(s *Session, args [][]byte) {
 		return
 	}
 	for _, k := range keys {
-		if err := checkKey(k); err != nil {
+		if err := parseKey(k); err != nil {
 			s.w.Error(err)
 			return
 		}

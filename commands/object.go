@@ -71,7 +71,7 @@ func runMemoryUsage(s *Session, args [][]byte) {
 		s.w.Error(errSyntax)
 		return
 	}
-	if err := checkKey(args[2]); err != nil {
+	if err := parseKey(args[2]); err != nil {
 		s.w.Error(err)
 		return
 	}

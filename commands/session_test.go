@@ -95,7 +95,7 @@ func TestPipelineIsOneBatch(t *testing.T) {
 		{"gathers ops", []string{"DEL a b", "EXISTS k", "del c"}, ":2|:1|:1|", "a b k c"},
 		{"flushes before a run command", []string{"DEL a", "PING", "DEL b"}, ":1|+PONG|:1|", "a,b"},
 		{"answers errors in their place", []string{"DEL a", "DEL", "DEL b", "EXISTS \"\"", "NOPE x", "PTTL k"},
-			":1|-ERR wrong number of arguments for 'del' command|:1|-ERR key must be 1 to 1024 bytes, given 0|" +
+			":1|-ERR wrong number of arguments for 'del' command|:1|-ERR key must be 1 to 1024 bytes long, got ''|" +
 				"-ERR unknown command 'NOPE', with args beginning with: 'x' |:1500|", "a b k"},
 		{"executes nothing for errors alone", []string{"DEL", "DEL"}, strings.Repeat("-ERR wrong number of arguments for 'del' command|", 2), ""},
 		{"answers what came before QUIT and nothing after", []string{"DEL a", "QUIT", "DEL b"}, ":1|+OK|", "a"},
