@@ -13,12 +13,13 @@ import (
 	"limitsrv/engine"
 )
 
-// newYear is when the test clock of a script starts: a Thursday.
-var newYear = engine.Instant(time.Date(2026, 1, 1, 0, 0, 0, 0, time.UTC).UnixNano())
+// testStart is when the test clock of a script starts: on Sunday, 9 September
+// 2001 at 01:46:40 UTC.
+const testStart engine.Instant = 1e18
 
 // newTestHandler is a server in memory with a test clock and a fixed seed.
 func newTestHandler(password string) *Handler {
-	clock := NewTestClock(newYear)
+	clock := NewTestClock(testStart)
 	eng := engine.New(engine.Options{Shards: 4, Seed: [16]byte{1}, MaxMemory: 64 << 20})
 	return NewHandler(Config{
 		Exec: &Local{Engine: eng, Clock: clock}, Engine: eng, Clock: clock, TestClock: clock,

@@ -57,7 +57,7 @@ func (f *fakeExec) answer(b *engine.Batch, done func(error)) {
 }
 
 func newTestSession(e Exec, password string, wake func()) *Session {
-	h := NewHandler(Config{Exec: e, Clock: NewTestClock(1e18), Password: password, Version: "0"})
+	h := NewHandler(Config{Exec: e, Clock: NewTestClock(testStart), Password: password, Version: "0"})
 	return h.NewSession(Client{Addr: "127.0.0.1:9", LocalAddr: "127.0.0.1:6379", Wake: wake})
 }
 

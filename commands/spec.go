@@ -13,6 +13,7 @@ type spec struct {
 	args []arg
 	// min and max bound the number of words, the name counted.
 	min, max int
+	isSub    bool
 	subs     []*spec
 }
 
@@ -40,7 +41,7 @@ func (r *registry) add(c *Command, container string) *spec {
 	s.min, s.max = counts(s.args)
 	s.min, s.max = s.min+1, s.max+1
 	if container != "" {
-		s.min, s.max = s.min+1, s.max+1
+		s.min, s.max, s.isSub = s.min+1, s.max+1, true
 	}
 	if len(s.name) > maxNameBytes || r.byName[s.name] != nil {
 		panic("command table: bad name " + s.name)
@@ -64,7 +65,7 @@ func (r *registry) add(c *Command, container string) *spec {
 // returns the spec also beside the arity error.
 func (r *registry) lookup(args [][]byte) (*spec, error) {
 	s := r.find(args[0], nil)
-	if s == nil {
+	if s == nil || s.isSub {
 		return nil, unknownCommand(args)
 	}
 	if s.subs != nil && len(args) > 1 {
@@ -80,7 +81,8 @@ func (r *registry) lookup(args [][]byte) (*spec, error) {
 	return s, nil
 }
 
-// find looks a name up, in any case, and with sub a subcommand. No allocation.
+// find looks a name up, in any case, and with sub a subcommand, which may also be
+// named as container|sub. No allocation.
 func (r *registry) find(name, sub []byte) *spec {
 	if len(name)+1+len(sub) > maxNameBytes {
 		return nil
