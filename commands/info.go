@@ -179,12 +179,9 @@ func infoCPU(_ *Handler, l *lines) {
 }
 
 func (h *Handler) infoCommands(l *lines) {
-	for _, c := range h.registry.all {
-		for _, c := range append([]*spec{c}, c.subs...) {
-			t := h.stats.command(c.id)
-			if t.calls+t.rejected > 0 {
-				l.add("cmdstat_"+c.name, t)
-			}
+	for _, c := range h.registry.everything() {
+		if t := h.stats.command(c.id); t.calls+t.rejected > 0 {
+			l.add("cmdstat_"+c.name, t)
 		}
 	}
 }

@@ -61,6 +61,15 @@ func (r *registry) add(c *Command, container string) *spec {
 	return s
 }
 
+// everything are all specs, each followed by its subs.
+func (r *registry) everything() []*spec {
+	all := make([]*spec, 0, r.total)
+	for _, c := range r.all {
+		all = append(append(all, c), c.subs...)
+	}
+	return all
+}
+
 // lookup finds the command of a line and checks the number of its words. It
 // returns the spec also beside the arity error.
 func (r *registry) lookup(args [][]byte) (*spec, error) {
