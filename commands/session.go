@@ -46,11 +46,18 @@ type Session struct {
 
 	mu    sync.Mutex
 	shown shown
-	// active is when the session last sent off a batch or ran a command, in
+	// active is when the session last answered a batch or ran a command, in
 	// nanoseconds since the handler's start. Any goroutine may read it.
 	active atomic.Int64
 	last   atomic.Pointer[spec] // the command that did so last
+	// until is how many batches and run commands come before one is timed; began,
+	// unless 0, is when the one that is timed did.
+	until int64
+	began int64
 }
+
+// sampleEvery is how many batches and run commands of a session one is timed of.
+const sampleEvery = 64
 
 // shown is what CLIENT LIST tells about a session, beside what the transport
 // knows. Session.mu guards it, since any session may ask.
@@ -134,11 +141,13 @@ func (s *Session) gather(c *spec, args [][]byte) {
 
 // run carries out a run command; nothing is gathered.
 func (s *Session) run(c *spec, args [][]byte) {
-	s.touch(c)
+	s.last.Store(c)
+	s.sample()
 	s.w.buf = s.Out
 	from := len(s.Out)
 	s.call(c, args)
 	s.Out = s.w.buf
+	s.stats[c.id].nanos.Add(s.touch())
 	if s.tx.running { // EXEC has gathered its batch; the reply comes with that
 		s.Flush()
 		return
@@ -167,6 +176,7 @@ func (s *Session) Flush() bool {
 	case s.Pending() == 0:
 		return true
 	case len(s.batch.Ops) > 0:
+		s.sample()
 		s.state.Store(executing)
 		s.h.config.Exec.Exec(&s.batch, s.done)
 		if s.state.CompareAndSwap(executing, away) {
@@ -203,10 +213,10 @@ func (s *Session) Pending() int {
 }
 
 // ProtocolError appends Redis' error for bytes that are no command, after the
-// replies of what came before, and closes. text is what comes after "Protocol
-// error: ".
+// replies of what came before, and closes. text is without the code word; it
+// begins with "Protocol error: ".
 func (s *Session) ProtocolError(text string) {
-	s.fatal = &Error{"ERR", "Protocol error: " + text}
+	s.fatal = &Error{"ERR", text}
 	if s.Flush() {
 		s.sayFatal()
 	}
@@ -221,6 +231,9 @@ func (s *Session) sayFatal() {
 	s.Out = s.w.buf
 	s.closing = true
 }
+
+// Output is where the replies are gathered: Out.
+func (s *Session) Output() *[]byte { return &s.Out }
 
 // Authenticated says whether the full limits of size apply.
 func (s *Session) Authenticated() bool { return s.loggedIn }

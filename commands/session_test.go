@@ -166,7 +166,7 @@ func TestBatchAway(t *testing.T) {
 
 	s.Out = nil
 	s.Do(words("DEL d"))
-	s.ProtocolError("invalid bulk length")
+	s.ProtocolError("Protocol error: invalid bulk length")
 	if s.Closing() {
 		t.Error("Closing() = true before the replies are there")
 	}
