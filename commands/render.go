@@ -8,12 +8,13 @@ import (
 
 // render answers all that was gathered and makes room for the next batch.
 func (s *Session) render() {
-	s.w.buf = s.Out
+	s.begin()
 	if s.tx.running {
 		s.renderExec()
 	} else {
 		s.renderItems()
 	}
+	s.end()
 	s.batch.Reset()
 	clear(s.items) // they point to argument bytes and errors
 	s.items = s.items[:0]
@@ -34,14 +35,9 @@ func (s *Session) renderItems() {
 		from := len(s.w.buf)
 		s.answer(it, done, &calls)
 		done += it.ops
-		s.Out = s.w.buf
-		if s.quiet != speak {
-			s.hush(from)
-			s.w.buf = s.Out
-		}
+		s.hush(from)
 	}
 	calls.flush()
-	s.Out = s.w.buf
 	if calls.last == nil {
 		return
 	}
@@ -153,7 +149,6 @@ func (s *Session) renderExec() {
 	}
 	s.stats[s.last.Load().id].nanos.Add(s.touch()) // EXEC's own, which ran last
 	s.tx = transaction{}
-	s.Out = s.w.buf
 	s.hush(from)
 }
 
@@ -171,11 +166,11 @@ const (
 func (s *Session) hush(from int) {
 	switch s.quiet {
 	case silent:
-		s.Out = s.Out[:from]
+		s.w.buf = s.w.buf[:from]
 	case skipping: // CLIENT REPLY SKIP itself writes nothing
 		s.quiet = skipNext
 	case skipNext:
-		s.Out = s.Out[:from]
+		s.w.buf = s.w.buf[:from]
 		s.quiet = speak
 	}
 }

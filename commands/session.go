@@ -29,7 +29,7 @@ type Session struct {
 	id     int64
 	stats  []commandCounts
 
-	w     Reply // its buf is Out while something is written
+	w     Reply // has Out from begin to end
 	batch engine.Batch
 	items []item // the commands gathered, which the batch's ops belong to in order
 	tx    transaction
@@ -143,17 +143,23 @@ func (s *Session) gather(c *spec, args [][]byte) {
 func (s *Session) run(c *spec, args [][]byte) {
 	s.last.Store(c)
 	s.sample()
-	s.w.buf = s.Out
-	from := len(s.Out)
+	s.begin()
+	from := len(s.w.buf)
 	s.call(c, args)
-	s.Out = s.w.buf
 	s.stats[c.id].nanos.Add(s.touch())
 	if s.tx.running { // EXEC has gathered its batch; the reply comes with that
+		s.end()
 		s.Flush()
 		return
 	}
 	s.hush(from)
+	s.end()
 }
+
+// begin lets s.w write to Out, until end. Between the two nobody looks at Out.
+func (s *Session) begin() { s.w.buf = s.Out }
+
+func (s *Session) end() { s.Out, s.w.buf = s.w.buf, nil }
 
 // call runs c and counts it.
 func (s *Session) call(c *spec, args [][]byte) {
@@ -226,9 +232,9 @@ func (s *Session) sayFatal() {
 	if s.fatal == nil || s.closing {
 		return
 	}
-	s.w.buf = s.Out
+	s.begin()
 	s.w.Error(s.fatal)
-	s.Out = s.w.buf
+	s.end()
 	s.closing = true
 }
 
