@@ -235,7 +235,7 @@ func (w *Reply) bulks(all []string) {
 
 func runGetKeys(s *Session, args [][]byte) {
 	line := args[2:]
-	c, err := s.h.registry.lookup(line)
+	c, err := s.h.registry.lookup(line, nil)
 	switch {
 	case c == nil:
 		s.w.Error(errNoSuchCommand)

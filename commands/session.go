@@ -33,7 +33,9 @@ type Session struct {
 	batch engine.Batch
 	items []item // the commands gathered, which the batch's ops belong to in order
 	tx    transaction
-	quiet quiet
+	// recent is the command of the line before, nil if there is none.
+	recent *spec
+	quiet  quiet
 
 	loggedIn bool
 	closing  bool
@@ -103,7 +105,8 @@ func (s *Session) Do(args [][]byte) bool {
 	if s.closing || s.fatal != nil || len(args) == 0 {
 		return true
 	}
-	c, err := s.h.registry.lookup(args)
+	c, err := s.h.registry.lookup(args, s.recent)
+	s.recent = c
 	if err == nil && !s.loggedIn && c.Flags&NoAuth == 0 {
 		err = errNoAuth
 	}
