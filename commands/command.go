@@ -217,11 +217,9 @@ func runList(s *Session, args [][]byte) {
 		return
 	}
 	var names []string
-	for _, c := range s.h.registry.all {
-		for _, c := range append([]*spec{c}, c.subs...) {
-			if keep(c) {
-				names = append(names, c.name)
-			}
+	for _, c := range s.h.registry.everything() {
+		if keep(c) {
+			names = append(names, c.name)
 		}
 	}
 	s.w.bulks(names)
@@ -237,7 +235,7 @@ func (w *Reply) bulks(all []string) {
 
 func runGetKeys(s *Session, args [][]byte) {
 	line := args[2:]
-	c, err := s.h.registry.lookup(line)
+	c, err := s.h.registry.lookup(line, nil)
 	switch {
 	case c == nil:
 		s.w.Error(errNoSuchCommand)

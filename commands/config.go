@@ -3,6 +3,7 @@ package commands
 import (
 	"cmp"
 	"slices"
+	"strconv"
 	"strings"
 )
 
@@ -11,16 +12,19 @@ import (
 var fixed = []struct{ name, option, value string }{
 	{"appendonly", "", "no"},
 	{"cluster-enabled", "", "no"},
-	{"databases", "", "16"},
+	{"databases", "", strconv.Itoa(databases)},
 	{"maxclients", "max-clients", "0"},
 	{"maxmemory", "max-memory", "0"},
-	{"maxmemory-policy", "", "noeviction"},
+	{"maxmemory-policy", "on-full", "noeviction"},
 	{"replica-read-only", "", "yes"},
 	{"save", "", ""},
 	{"slave-read-only", "", "yes"},
 	{"slowlog-max-len", "", "0"},
 	{"timeout", "idle-timeout", "0"},
 }
+
+// policies are Redis' words for the values of on-full.
+var policies = map[string]string{"refuse": "noeviction", "evict": "volatile-ttl"}
 
 var config = Command{
 	Name: "CONFIG", Summary: "Container for commands about settings.",
@@ -56,6 +60,9 @@ func (h *Handler) settings() []Option {
 		value, ok := option(all, f.option)
 		if !ok {
 			value = f.value
+		}
+		if policy, ok := policies[value]; ok && f.option == "on-full" {
+			value = policy
 		}
 		all = append(all, Option{f.name, value})
 	}

@@ -80,8 +80,8 @@ func matchClass(pattern []byte, c byte, f fold) (ok bool, width int) {
 func (f fold) equal(a, b byte) bool { return f.lower(a) == f.lower(b) }
 
 func (f fold) lower(c byte) byte {
-	if f == anyCase && 'A' <= c && c <= 'Z' {
-		return c + 'a' - 'A'
+	if f == anyCase {
+		return lower(c)
 	}
 	return c
 }

@@ -25,7 +25,7 @@ func newTestHandler(password string) *Handler {
 		Exec: &Local{Engine: eng, Clock: clock}, Engine: eng, Clock: clock, TestClock: clock,
 		Password: password, Version: "0.0.0-test",
 		Options: func() []Option {
-			return []Option{{"listen", "127.0.0.1:6379"}, {"max-clients", "10000"}, {"max-memory", "67108864"}}
+			return []Option{{"listen", "127.0.0.1:6379"}, {"max-clients", "10000"}, {"max-memory", "67108864"}, {"on-full", "refuse"}}
 		},
 		Shutdown: func() {},
 	})

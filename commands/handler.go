@@ -75,6 +75,7 @@ func (h *Handler) NewSession(c Client) *Session {
 	h.sessions[s.id] = s
 	h.mu.Unlock()
 	s.stats = h.stats.stripe(s.id)
+	s.until = s.id % sampleEvery
 	s.w.codes = &h.stats.codes
 	h.stats.connections.Add(1)
 	return s
@@ -87,6 +88,9 @@ func (h *Handler) options() []Option {
 	}
 	return h.config.Options()
 }
+
+// sinceStart is in nanoseconds, of the monotonic clock.
+func (h *Handler) sinceStart() int64 { return int64(time.Since(h.start)) }
 
 // now is the time for reads that are no ops.
 func (h *Handler) now() engine.Instant { return h.config.Clock.Now() }

@@ -179,12 +179,9 @@ func infoCPU(_ *Handler, l *lines) {
 }
 
 func (h *Handler) infoCommands(l *lines) {
-	for _, c := range h.registry.all {
-		for _, c := range append([]*spec{c}, c.subs...) {
-			t := h.stats.command(c.id)
-			if t.calls+t.rejected > 0 {
-				l.add("cmdstat_"+c.name, t)
-			}
+	for _, c := range h.registry.everything() {
+		if t := h.stats.command(c.id); t.calls+t.rejected > 0 {
+			l.add("cmdstat_"+c.name, t)
 		}
 	}
 }
@@ -198,7 +195,8 @@ func (h *Handler) infoErrors(l *lines) {
 
 func infoCluster(_ *Handler, l *lines) { l.add("cluster_enabled", 0) }
 
-// infoLimits is our own section: decisions by algorithm, and what became of keys.
+// infoLimits is our own section: decisions by algorithm. What became of keys
+// stands in Stats under Redis' names.
 func (h *Handler) infoLimits(l *lines) {
 	s := h.config.Engine.Stats()
 	l.add("limits_keys", s.Keys)
@@ -209,8 +207,6 @@ func (h *Handler) infoLimits(l *lines) {
 		l.add("denied_"+name, s.Denied[i])
 	}
 	l.add("shadow_denied", s.ShadowDenied)
-	l.add("forgotten_keys", s.Forgotten)
-	l.add("evicted_keys_live", s.Evicted)
 	l.add("refused_for_memory", s.Refused)
 }
 

@@ -8,9 +8,14 @@ import (
 
 // Bounds of a transaction.
 const (
-	maxQueued      = 65_536  // commands
-	maxQueuedBytes = 4 << 20 // their arguments, with what keeping them costs
-	maxWatched     = 1024    // keys
+	maxQueued      = 16_384   // commands
+	maxQueuedBytes = 16 << 20 // their arguments, with what EXEC needs besides
+	maxWatched     = 1024     // keys
+
+	// queuedCost and argCost are what EXEC needs for a command and for each of its
+	// arguments, which may be an op, in bytes.
+	queuedCost = 64
+	argCost    = 128
 )
 
 // A transaction is what MULTI and WATCH keep. Its zero value is none.
@@ -24,6 +29,7 @@ type transaction struct {
 	queue   []queued
 	bytes   []byte  // the arguments of all queued commands
 	ends    []int32 // where each of these ends in bytes
+	cost    int
 }
 
 // A watched key with the Fingerprint that it had.
@@ -100,15 +106,15 @@ var unwatch = Command{
 // queue keeps a copy of a command for EXEC.
 func (s *Session) queue(c *spec, args [][]byte) {
 	tx := &s.tx
-	size := len(tx.bytes) + 4*len(tx.ends) + 4*len(args)
+	cost := tx.cost + queuedCost
 	for _, a := range args {
-		size += len(a)
+		cost += argCost + len(a)
 	}
 	switch {
 	case c.Flags&NoMulti != 0:
 		s.reject(c, errNoMulti)
 		return
-	case len(tx.queue) == maxQueued || size > maxQueuedBytes:
+	case len(tx.queue) == maxQueued || cost > maxQueuedBytes:
 		s.reject(c, errQueueFull)
 		return
 	}
@@ -117,6 +123,7 @@ func (s *Session) queue(c *spec, args [][]byte) {
 		tx.ends = append(tx.ends, int32(len(tx.bytes)))
 	}
 	tx.queue = append(tx.queue, queued{c, len(args)})
+	tx.cost = cost
 	s.items = append(s.items, item{}) // +QUEUED
 }
 

@@ -2,19 +2,19 @@ package commands
 
 import (
 	"slices"
-	"time"
 
 	"limitsrv/engine"
 )
 
 // render answers all that was gathered and makes room for the next batch.
 func (s *Session) render() {
-	s.w.buf = s.Out
+	s.begin()
 	if s.tx.running {
 		s.renderExec()
 	} else {
 		s.renderItems()
 	}
+	s.end()
 	s.batch.Reset()
 	clear(s.items) // they point to argument bytes and errors
 	s.items = s.items[:0]
@@ -35,16 +35,21 @@ func (s *Session) renderItems() {
 		from := len(s.w.buf)
 		s.answer(it, done, &calls)
 		done += it.ops
-		s.Out = s.w.buf
-		if s.quiet != speak {
-			s.hush(from)
-			s.w.buf = s.Out
-		}
+		s.hush(from)
 	}
 	calls.flush()
-	s.Out = s.w.buf
-	if last := calls.last; last != nil {
-		s.touch(last)
+	if calls.last == nil {
+		return
+	}
+	if s.last.Load() != calls.last {
+		s.last.Store(calls.last)
+	}
+	if took := s.touch(); took > 0 {
+		for i := range s.items {
+			if c := s.items[i].spec; c != nil {
+				s.stats[c.id].nanos.Add(took / int64(len(s.items)))
+			}
+		}
 	}
 }
 
@@ -142,8 +147,8 @@ func (s *Session) renderExec() {
 		}
 		calls.flush()
 	}
+	s.stats[s.last.Load().id].nanos.Add(s.touch()) // EXEC's own, which ran last
 	s.tx = transaction{}
-	s.Out = s.w.buf
 	s.hush(from)
 }
 
@@ -161,19 +166,33 @@ const (
 func (s *Session) hush(from int) {
 	switch s.quiet {
 	case silent:
-		s.Out = s.Out[:from]
+		s.w.buf = s.w.buf[:from]
 	case skipping: // CLIENT REPLY SKIP itself writes nothing
 		s.quiet = skipNext
 	case skipNext:
-		s.Out = s.Out[:from]
+		s.w.buf = s.w.buf[:from]
 		s.quiet = speak
 	}
 }
 
-// touch notes that the session was active just now, with c.
-func (s *Session) touch(c *spec) {
-	s.active.Store(int64(time.Since(s.h.start)))
-	if s.last.Load() != c {
-		s.last.Store(c)
+// sample begins to time what comes, if it is the turn of that.
+func (s *Session) sample() {
+	if s.until > 0 {
+		s.until--
+		return
 	}
+	s.until = sampleEvery - 1
+	s.began = s.h.sinceStart()
+}
+
+// touch notes that the session was active just now. It returns the nanoseconds
+// that what was timed stands for, 0 if nothing was.
+func (s *Session) touch() (took int64) {
+	now := s.h.sinceStart()
+	s.active.Store(now)
+	if s.began > 0 {
+		took = (now - s.began) * sampleEvery
+		s.began = 0
+	}
+	return took
 }

@@ -29,11 +29,13 @@ type Session struct {
 	id     int64
 	stats  []commandCounts
 
-	w     Reply // its buf is Out while something is written
+	w     Reply // has Out from begin to end
 	batch engine.Batch
 	items []item // the commands gathered, which the batch's ops belong to in order
 	tx    transaction
-	quiet quiet
+	// recent is the command of the line before, nil if there is none.
+	recent *spec
+	quiet  quiet
 
 	loggedIn bool
 	closing  bool
@@ -46,11 +48,18 @@ type Session struct {
 
 	mu    sync.Mutex
 	shown shown
-	// active is when the session last sent off a batch or ran a command, in
+	// active is when the session last answered a batch or ran a command, in
 	// nanoseconds since the handler's start. Any goroutine may read it.
 	active atomic.Int64
 	last   atomic.Pointer[spec] // the command that did so last
+	// until is how many batches and run commands come before one is timed; began,
+	// unless 0, is when the one that is timed did.
+	until int64
+	began int64
 }
+
+// sampleEvery is how many batches and run commands of a session one is timed of.
+const sampleEvery = 64
 
 // shown is what CLIENT LIST tells about a session, beside what the transport
 // knows. Session.mu guards it, since any session may ask.
@@ -96,7 +105,8 @@ func (s *Session) Do(args [][]byte) bool {
 	if s.closing || s.fatal != nil || len(args) == 0 {
 		return true
 	}
-	c, err := s.h.registry.lookup(args)
+	c, err := s.h.registry.lookup(args, s.recent)
+	s.recent = c
 	if err == nil && !s.loggedIn && c.Flags&NoAuth == 0 {
 		err = errNoAuth
 	}
@@ -134,17 +144,25 @@ func (s *Session) gather(c *spec, args [][]byte) {
 
 // run carries out a run command; nothing is gathered.
 func (s *Session) run(c *spec, args [][]byte) {
-	s.touch(c)
-	s.w.buf = s.Out
-	from := len(s.Out)
+	s.last.Store(c)
+	s.sample()
+	s.begin()
+	from := len(s.w.buf)
 	s.call(c, args)
-	s.Out = s.w.buf
+	s.stats[c.id].nanos.Add(s.touch())
 	if s.tx.running { // EXEC has gathered its batch; the reply comes with that
+		s.end()
 		s.Flush()
 		return
 	}
 	s.hush(from)
+	s.end()
 }
+
+// begin lets s.w write to Out, until end. Between the two nobody looks at Out.
+func (s *Session) begin() { s.w.buf = s.Out }
+
+func (s *Session) end() { s.Out, s.w.buf = s.w.buf, nil }
 
 // call runs c and counts it.
 func (s *Session) call(c *spec, args [][]byte) {
@@ -167,6 +185,7 @@ func (s *Session) Flush() bool {
 	case s.Pending() == 0:
 		return true
 	case len(s.batch.Ops) > 0:
+		s.sample()
 		s.state.Store(executing)
 		s.h.config.Exec.Exec(&s.batch, s.done)
 		if s.state.CompareAndSwap(executing, away) {
@@ -203,10 +222,10 @@ func (s *Session) Pending() int {
 }
 
 // ProtocolError appends Redis' error for bytes that are no command, after the
-// replies of what came before, and closes. text is what comes after "Protocol
-// error: ".
+// replies of what came before, and closes. text is without the code word; it
+// begins with "Protocol error: ".
 func (s *Session) ProtocolError(text string) {
-	s.fatal = &Error{"ERR", "Protocol error: " + text}
+	s.fatal = &Error{"ERR", text}
 	if s.Flush() {
 		s.sayFatal()
 	}
@@ -216,11 +235,14 @@ func (s *Session) sayFatal() {
 	if s.fatal == nil || s.closing {
 		return
 	}
-	s.w.buf = s.Out
+	s.begin()
 	s.w.Error(s.fatal)
-	s.Out = s.w.buf
+	s.end()
 	s.closing = true
 }
+
+// Output is where the replies are gathered: Out.
+func (s *Session) Output() *[]byte { return &s.Out }
 
 // Authenticated says whether the full limits of size apply.
 func (s *Session) Authenticated() bool { return s.loggedIn }

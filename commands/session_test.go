@@ -166,7 +166,7 @@ func TestBatchAway(t *testing.T) {
 
 	s.Out = nil
 	s.Do(words("DEL d"))
-	s.ProtocolError("invalid bulk length")
+	s.ProtocolError("Protocol error: invalid bulk length")
 	if s.Closing() {
 		t.Error("Closing() = true before the replies are there")
 	}
@@ -218,17 +218,46 @@ func (allow) Exec(b *engine.Batch, done func(error)) {
 }
 
 func TestNoAllocationPerCommand(t *testing.T) {
-	s := newTestSession(allow{}, "", nil)
-	args := [][]byte{[]byte("DeL"), []byte("user:1")}
-	const pipeline = 64
-	got := testing.AllocsPerRun(100, func() {
-		for range pipeline {
-			s.Do(args)
+	for _, line := range []string{
+		"DeL user:1", "rl.token user:1 10 1", "RL.FIXED user:2 10 day 2 PARTIAL", "RL.SLIDE user:3 10 1m", "RL.LEAKY user:4 10 100/60 SHADOW",
+		"RL.PEEK user:1", "TTL user:1", "RL.ALL TOKEN user:1 10 1 1 SLIDE user:3 10 1m 1", "CL.THROTTLE user:5 15 30 60 1", "PING",
+	} {
+		for name, s := range map[string]*Session{
+			"fake": newTestSession(allow{}, "", nil), "engine": newTestHandler("").NewSession(Client{}),
+		} {
+			args := words(line)
+			const pipeline = 64
+			got := testing.AllocsPerRun(100, func() {
+				for range pipeline {
+					s.Do(args)
+				}
+				s.Flush()
+				s.Out = s.Out[:0]
+			})
+			if got != 0 {
+				t.Errorf("%s, %s: %v allocations for a pipeline of %d, want 0", line, name, got, pipeline)
+			}
 		}
-		s.Flush()
-		s.Out = s.Out[:0]
-	})
-	if got != 0 {
-		t.Errorf("%v allocations for a pipeline of %d, want 0", got, pipeline)
+	}
+}
+
+// BenchmarkSession is bytes in to bytes out, the engine included, without socket
+// and reader.
+func BenchmarkSession(b *testing.B) {
+	for _, line := range []string{"RL.TOKEN user:1 1000000 1000000", "RL.SLIDE user:1 1000000 1m", "PING"} {
+		for _, pipeline := range []int{1, 16, 64} {
+			b.Run(fmt.Sprintf("%s/pipeline=%d", strings.Fields(line)[0], pipeline), func(b *testing.B) {
+				s := newTestHandler("").NewSession(Client{})
+				args := words(line)
+				b.ReportAllocs()
+				for i := 0; b.Loop(); i++ {
+					s.Do(args)
+					if i%pipeline == 0 {
+						s.Flush()
+						s.Out = s.Out[:0]
+					}
+				}
+			})
+		}
 	}
 }

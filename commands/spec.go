@@ -61,10 +61,24 @@ func (r *registry) add(c *Command, container string) *spec {
 	return s
 }
 
+// everything are all specs, each followed by its subs.
+func (r *registry) everything() []*spec {
+	all := make([]*spec, 0, r.total)
+	for _, c := range r.all {
+		all = append(append(all, c), c.subs...)
+	}
+	return all
+}
+
 // lookup finds the command of a line and checks the number of its words. It
-// returns the spec also beside the arity error.
-func (r *registry) lookup(args [][]byte) (*spec, error) {
-	s := r.find(args[0], nil)
+// returns the spec also beside the arity error. guess, unless nil, is tried
+// first: lines mostly are of the command of the line before, and comparing costs
+// a tenth of finding.
+func (r *registry) lookup(args [][]byte, guess *spec) (*spec, error) {
+	s := guess
+	if s == nil || s.isSub || !s.isNamed(args[0]) {
+		s = r.find(args[0], nil)
+	}
 	if s == nil || s.isSub {
 		return nil, unknownCommand(args)
 	}
@@ -87,22 +101,39 @@ func (r *registry) find(name, sub []byte) *spec {
 	if len(name)+1+len(sub) > maxNameBytes {
 		return nil
 	}
-	var lower [maxNameBytes]byte
-	n := copyLower(lower[:], name)
+	var full [maxNameBytes]byte
+	n := copyLower(full[:], name)
 	if sub != nil {
-		lower[n] = '|'
+		full[n] = '|'
 		n++
-		n += copyLower(lower[n:], sub)
+		n += copyLower(full[n:], sub)
 	}
-	return r.byName[string(lower[:n])]
+	return r.byName[string(full[:n])]
+}
+
+// isNamed says whether name is the name, in any case.
+func (s *spec) isNamed(name []byte) bool {
+	if len(name) != len(s.name) {
+		return false
+	}
+	for i, c := range name {
+		if lower(c) != s.name[i] {
+			return false
+		}
+	}
+	return true
+}
+
+func lower(c byte) byte {
+	if 'A' <= c && c <= 'Z' {
+		return c + 'a' - 'A'
+	}
+	return c
 }
 
 func copyLower(dst, src []byte) int {
 	for i, c := range src {
-		if 'A' <= c && c <= 'Z' {
-			c += 'a' - 'A'
-		}
-		dst[i] = c
+		dst[i] = lower(c)
 	}
 	return len(src)
 }

@@ -27,6 +27,7 @@ type commandCounts struct {
 	failed   atomic.Int64 // carried out and answered with an error
 	hits     atomic.Int64 // keys that a reading op found
 	misses   atomic.Int64
+	nanos    atomic.Int64 // estimated from one batch in sampleEvery
 }
 
 func newStats(commands int) *stats {
@@ -40,7 +41,7 @@ func newStats(commands int) *stats {
 func (s *stats) stripe(session int64) []commandCounts { return s.stripes[session%stripes] }
 
 // commandTotals are the sums of commandCounts over the stripes.
-type commandTotals struct{ calls, rejected, failed, hits, misses int64 }
+type commandTotals struct{ calls, rejected, failed, hits, misses, nanos int64 }
 
 func (s *stats) command(id int) (t commandTotals) {
 	for i := range s.stripes {
@@ -50,17 +51,16 @@ func (s *stats) command(id int) (t commandTotals) {
 		t.failed += c.failed.Load()
 		t.hits += c.hits.Load()
 		t.misses += c.misses.Load()
+		t.nanos += c.nanos.Load()
 	}
 	return t
 }
 
-// total sums over all commands.
+// total sums calls, hits and misses over all commands.
 func (s *stats) total() (t commandTotals) {
 	for id := range s.stripes[0] {
 		c := s.command(id)
 		t.calls += c.calls
-		t.rejected += c.rejected
-		t.failed += c.failed
 		t.hits += c.hits
 		t.misses += c.misses
 	}
@@ -76,6 +76,7 @@ func (s *stats) reset() {
 			c.failed.Store(0)
 			c.hits.Store(0)
 			c.misses.Store(0)
+			c.nanos.Store(0)
 		}
 	}
 	s.codes.reset()
@@ -143,5 +144,7 @@ func (r *opsRate) reset() {
 
 // String is the value of a line of INFO commandstats.
 func (t commandTotals) String() string {
-	return fmt.Sprintf("calls=%d,rejected_calls=%d,failed_calls=%d", t.calls, t.rejected, t.failed)
+	micros := float64(t.nanos) / 1000
+	return fmt.Sprintf("calls=%d,usec=%.0f,usec_per_call=%.2f,rejected_calls=%d,failed_calls=%d",
+		t.calls, micros, micros/float64(max(t.calls, 1)), t.rejected, t.failed)
 }
