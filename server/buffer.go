@@ -44,7 +44,7 @@ func (r *reader) borrow(w *workspace) {
 // Cost: a byte is moved at most twice on its way through the tail, as a command
 // that is longer stays in a buffer of the reader's own.
 func (r *reader) repay(w *workspace) {
-	if cap(r.args) <= keptArgs {
+	if r.args != nil && cap(r.args) <= keptArgs {
 		w.args = r.args
 	}
 	r.args = nil

@@ -90,7 +90,7 @@ func (c *conn) borrow(w *workspace) {
 // repay gives back what borrow lent, except for output that is not written yet.
 func (c *conn) repay(w *workspace) {
 	c.in.repay(w)
-	if out := c.session.Output(); len(*out) == 0 {
+	if out := c.session.Output(); len(*out) == 0 && *out != nil {
 		if cap(*out) <= keptOutput {
 			w.out = *out
 		}

@@ -247,12 +247,16 @@ func TestReaderSlowDrip(t *testing.T) {
 		{"long inline commands", strings.Repeat(strings.Repeat("a ", 16000)+"\r\n", 3)},
 		{"a long quoted word", `"` + strings.Repeat("a", 60000) + `"` + "\r\n" + strings.Repeat("PING\r\n", 6000)},
 		{"empty commands", strings.Repeat("*0\r\n", 25000)},
-		{"a length without end", "*1\r\n$" + strings.Repeat("1", 65000)},
+		{"a count without end", "*" + strings.Repeat("1", 200000)},
+		{"a length without end", "*1\r\n$" + strings.Repeat("1", 200000)},
+		{"an inline command without end", strings.Repeat("1", 200000)},
 	} {
-		want, problem := twin(tt.in, &DefaultLimits, false)
+		lim := DefaultLimits
+		lim.InlineBytes = 256 << 10
+		want, problem := twin(tt.in, &lim, false)
 		for _, m := range memories() {
 			began := time.Now()
-			got, gotProblem := feed(new(reader), m, []byte(tt.in), single, &DefaultLimits, false)
+			got, gotProblem := feed(new(reader), m, []byte(tt.in), single, &lim, false)
 			if took := time.Since(began); took > time.Second {
 				t.Errorf("%s, %s: %d single bytes took %v, want at most 1s", tt.name, m.name, len(tt.in), took)
 			}
