@@ -80,7 +80,7 @@ func growthLoad(keys int) load {
 
 // calmly loads s for a while with keys that are there.
 func calmly(ctx context.Context, s *side, keys int, rate float64) error {
-	_, err := redisBenchmark(ctx, s, growthLoad(keys), 1, max(5000, int(rate*calmFor.Seconds())))
+	_, err := redisBenchmark(ctx, s, growthLoad(keys), max(5000, int(rate*calmFor.Seconds())))
 	return err
 }
 
@@ -90,7 +90,7 @@ func growTo(ctx context.Context, s *side, size int) (outcome, error) {
 	if err != nil {
 		return outcome{}, err
 	}
-	return redisBenchmark(ctx, s, growthLoad(newKeys), 1, max(1, size-int(have)))
+	return redisBenchmark(ctx, s, growthLoad(newKeys), max(1, size-int(have)))
 }
 
 // weigh reads the memory of a server that held so many bytes when it was empty.

@@ -47,7 +47,6 @@ type meter struct {
 	side    *side
 	load    load
 	lasting time.Duration
-	threads int
 	trace   []uint32 // of the keys, for Zipf
 	rate    float64  // decisions per second last seen, for the size of the next run
 }
@@ -88,5 +87,5 @@ func (m *meter) run(ctx context.Context, lasting time.Duration) (outcome, error)
 		return generate(ctx, m.side, m.load, lasting, following(m.trace, m.load.connections))
 	}
 	n := max(int(m.rate*lasting.Seconds()), turnovers*m.load.connections*m.load.pipeline, 5000)
-	return redisBenchmark(ctx, m.side, m.load, m.threads, n)
+	return redisBenchmark(ctx, m.side, m.load, n)
 }

@@ -21,7 +21,6 @@ type options struct {
 	keys          int
 	rounds        int
 	duration      time.Duration
-	threads       int
 	sizes         list[int]
 	timeout       time.Duration
 	quick         bool
@@ -44,7 +43,6 @@ var defaults = options{
 	keys:          1_000_000,
 	rounds:        3,
 	duration:      2 * time.Second,
-	threads:       2,
 	sizes:         list[int]{1_000_000, 3_000_000, 10_000_000},
 	timeout:       time.Hour,
 }
@@ -60,7 +58,6 @@ var smoke = options{
 	keys:          10_000,
 	rounds:        1,
 	duration:      200 * time.Millisecond,
-	threads:       defaults.threads,
 	sizes:         list[int]{10_000, 50_000},
 	timeout:       time.Minute,
 	quick:         true,
@@ -87,7 +84,6 @@ func parseOptions(args []string, out io.Writer) (options, error) {
 	flags.IntVar(&o.keys, "keys", o.keys, "how many keys the throughput is measured over")
 	flags.IntVar(&o.rounds, "rounds", o.rounds, "pairs of runs for each load")
 	flags.DurationVar(&o.duration, "duration", o.duration, "of one run, about")
-	flags.IntVar(&o.threads, "threads", o.threads, "of redis-benchmark, against either side")
 	flags.Var(&o.sizes, "sizes", "`numbers` of keys, rising, at which memory is read")
 	flags.DurationVar(&o.timeout, "timeout", o.timeout, "after which all is given up")
 	flags.BoolVar(&o.quick, "quick", o.quick, "try everything out in half a minute; the figures mean nothing")
@@ -112,8 +108,8 @@ func (o options) check() error {
 		return fmt.Errorf("-distributions may name %v, got %v", defaults.distributions, o.distributions)
 	case !slices.IsSorted(o.sizes):
 		return fmt.Errorf("-sizes must rise, got %v", o.sizes)
-	case o.rounds < 1 || o.keys < 1 || o.threads < 1 || o.duration <= 0 || o.timeout <= 0:
-		return errors.New("-rounds, -keys, -threads, -duration and -timeout must be above 0")
+	case o.rounds < 1 || o.keys < 1 || o.duration <= 0 || o.timeout <= 0:
+		return errors.New("-rounds, -keys, -duration and -timeout must be above 0")
 	}
 	for _, n := range slices.Concat(o.connections, o.pipelines, o.sizes) {
 		if n < 1 {

@@ -142,9 +142,9 @@ func countText(n float64) string {
 
 // setting describes the machine, the versions and the day.
 func setting(o options) string {
-	return fmt.Sprintf("%s, %d cores, Linux %s, %s, %s, %s. %d rounds of %v over %s keys of 22 bytes, redis-benchmark with %d threads.",
+	return fmt.Sprintf("%s, %d cores, Linux %s, %s, %s, %s. %d rounds of %v over %s keys of 22 bytes.",
 		processor(), runtime.NumCPU(), firstLine("/proc/sys/kernel/osrelease"), runtime.Version(), redisVersion(),
-		time.Now().Format(time.DateOnly), o.rounds, o.duration, countText(float64(o.keys)), o.threads)
+		time.Now().Format(time.DateOnly), o.rounds, o.duration, countText(float64(o.keys)))
 }
 
 // processor is the name of the processor as Linux tells it.

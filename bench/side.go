@@ -104,6 +104,9 @@ func (s *side) prove() error {
 	for a, command := range s.commands {
 		reply, err := s.ask(command...)
 		fields, ok := reply.([]any)
+		if err == nil {
+			_, err = s.ask("DEL", keyPlace)
+		}
 		if err == nil && (!ok || len(fields) == 0 || fields[0] != int64(1)) {
 			err = fmt.Errorf("%s: a new key was answered %v, not allowed", strings.Join(command, " "), reply)
 		}

@@ -75,8 +75,8 @@ const zipfTraceLength = 1 << 21
 // fight runs the rounds of one load, alternating between the sides.
 func fight(ctx context.Context, o options, l load, ours, theirs *side, trace []uint32) (duel, error) {
 	d := duel{load: l}
-	a := &meter{side: ours, load: l, lasting: o.duration, threads: o.threads, trace: trace}
-	b := &meter{side: theirs, load: l, lasting: o.duration, threads: o.threads, trace: trace}
+	a := &meter{side: ours, load: l, lasting: o.duration, trace: trace}
+	b := &meter{side: theirs, load: l, lasting: o.duration, trace: trace}
 	for _, m := range []*meter{a, b} {
 		if err := m.warm(ctx); err != nil {
 			return d, err
