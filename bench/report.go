@@ -142,8 +142,9 @@ func countText(n float64) string {
 
 // setting describes the machine, the versions and the day.
 func setting(o options) string {
-	return fmt.Sprintf("%s, %d cores, Linux %s, %s, %s, %s. %d rounds of %v over %s keys of 22 bytes.",
-		processor(), runtime.NumCPU(), firstLine("/proc/sys/kernel/osrelease"), runtime.Version(), redisVersion(),
+	load, _, _ := strings.Cut(firstLine("/proc/loadavg"), " ")
+	return fmt.Sprintf("%s, %d cores, load %s before, Linux %s, %s, %s, %s. Rounds: %d of %v over %s keys of 22 bytes.",
+		processor(), runtime.NumCPU(), load, firstLine("/proc/sys/kernel/osrelease"), runtime.Version(), redisVersion(),
 		time.Now().Format(time.DateOnly), o.rounds, o.duration, countText(float64(o.keys)))
 }
 

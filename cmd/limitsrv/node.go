@@ -73,6 +73,9 @@ func newNode(o *options, settings []commands.Option, log *slog.Logger) (*node, e
 	return n, err
 }
 
+// spareFiles are the files that are open besides connections.
+const spareFiles = 64
+
 // A session is one of commands as the server wants it.
 type session struct{ *commands.Session }
 

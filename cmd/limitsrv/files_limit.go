@@ -1,4 +1,4 @@
-//go:build unix
+//go:build linux || darwin
 
 package main
 
@@ -6,9 +6,6 @@ import (
 	"fmt"
 	"syscall"
 )
-
-// spareFiles are the files that are open besides connections.
-const spareFiles = 64
 
 // wantFiles raises the limit of open files, where the system lets it.
 func wantFiles(n int) error {
