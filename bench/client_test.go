@@ -18,6 +18,7 @@ func TestClientReads(t *testing.T) {
 		{"$-1\r\n", nil},
 		{"*-1\r\n", nil},
 		{"*2\r\n:1\r\n*1\r\n$0\r\n\r\n", []any{int64(1), []any{""}}},
+		{"*2\r\n$1\r\na\r\n:1\r\n", []any{"a", int64(1)}},
 	} {
 		c := &client{reader: bufio.NewReader(strings.NewReader(tt.reply))}
 		if got, err := c.read(); err != nil || !reflect.DeepEqual(got, tt.want) {

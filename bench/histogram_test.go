@@ -51,6 +51,16 @@ func TestHistogramQuantiles(t *testing.T) {
 	}
 }
 
+func TestHistogramQuantileIsNeverTooLow(t *testing.T) {
+	var h histogram
+	for _, v := range []time.Duration{1, 2, 3} {
+		h.add(v, 1)
+	}
+	if got := h.quantile(0.5); got != 2 {
+		t.Errorf("quantile(0.5) of 1, 2 and 3 = %d, want 2", got)
+	}
+}
+
 func TestHistogramWeighs(t *testing.T) {
 	var h histogram
 	h.add(time.Microsecond, 98)
