@@ -148,7 +148,7 @@ func (b *badArguments) state() string {
 // missing sends ever fewer words than the command needs.
 func (b *badArguments) missing(args [][]byte) {
 	b.Helper()
-	s, err := b.s.h.registry.lookup(args)
+	s, err := b.s.h.registry.lookup(args, nil)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -160,7 +160,7 @@ func (b *badArguments) missing(args [][]byte) {
 // surplus sends one word more than the command takes.
 func (b *badArguments) surplus(args [][]byte) {
 	b.Helper()
-	s, err := b.s.h.registry.lookup(args)
+	s, err := b.s.h.registry.lookup(args, nil)
 	if err != nil {
 		b.Fatal(err)
 	}
@@ -216,7 +216,7 @@ func FuzzArguments(f *testing.F) {
 		args := bytes.Split(line, []byte{0})
 		name, _, _ := strings.Cut(samples[int(command)%len(samples)].line, " ")
 		args[0] = []byte(name)
-		spec, err := newRegistry(table).lookup(args)
+		spec, err := newRegistry(table).lookup(args, nil)
 		if err != nil {
 			return
 		}
