@@ -32,7 +32,7 @@ func TestGCRA(t *testing.T) {
 		"a fraction of a second":   {{0, "GCRA k 10 5 0.5", "0,11,10,-1,1"}},
 		"an exponent":              {{0, "GCRA k 10 1 6e1", "0,11,10,-1,60"}},
 		"below a millisecond":      {{0, "GCRA k 1 10000 1", "0,2,1,-1,1"}, {0, "EXISTS k", ":1"}},
-		"rounds to microseconds":   {{0, "GCRA k 0 3 1", "0,1,0,-1,1"}, {0, "PTTL k", ":334"}, {333332999, "PTTL k", ":1"}, {333333000, "PTTL k", ":-2"}},
+		"rounds to microseconds":   {{0, "GCRA k 0 6 1", "0,1,0,-1,1"}, {0, "PTTL k", ":167"}, {166666999, "PTTL k", ":1"}, {166667000, "PTTL k", ":-2"}},
 		"at least a microsecond":   {{0, "GCRA k 999 9223372036854775807 1 TOKENS 1000", "0,1000,0,-1,1"}, {0, "PTTL k", ":1"}},
 		"another kind of key":      {{0, "RL.LOG k 1 1", "1,1,0,0,1000"}, {0, "GCRA k 1 1 1", "-WRONGTYPE Operation against a key holding the wrong kind of value"}},
 		"a key is a token bucket":  {{0, "GCRA k 1 1 1", "0,2,1,-1,1"}, {0, "RL.TOKEN k 2 1", "1,2,0,0,2000"}},

@@ -4,6 +4,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"limitsrv/engine"
 )
 
 // A step is a command line, sent at a time since the beginning, and its reply:
@@ -182,4 +184,14 @@ func TestCellErrors(t *testing.T) {
 	}
 	walk(t, []step{{0, "CL.THROTTLE k 0 1 315360000", "0,1,0,-1,315360000"}, {0, "RL.LOG l 1 1", "1,1,0,0,1000"},
 		{0, "CL.THROTTLE l 1 1 1", "-WRONGTYPE Operation against a key holding the wrong kind of value"}})
+}
+
+func TestCellUsage(t *testing.T) {
+	for _, line := range []string{"CL.THROTTLE", "CL.THROTTLE k 1 1", "CL.THROTTLE k 1 1 1 1 1"} {
+		err := clThrottle.Op(&engine.Batch{}, words(line))
+		want := "Cell error: Store error: Usage: cl.throttle <key> <max_burst> <count per period> <period> [<quantity>]"
+		if err == nil || err.Error() != want {
+			t.Errorf("%s\n got %v\nwant %s", line, err, want)
+		}
+	}
 }

@@ -210,11 +210,12 @@ var calendars = [...]struct {
 // parseRate reads a rate as count permits per period nanoseconds, in lowest
 // terms.
 //
-// What is written count/duration is held exactly, and so is a decimal number of
-// permits per second wherever its lowest terms keep the bounds of the engine:
-// always with 8 decimals or fewer and a count of at most MaxLimit. Any other,
-// such as 33.333333333333336 that a client computed, is cut down as perSecond
-// says, by less than one part in 10^9, and never gives more than was asked.
+// What is written count/duration is held exactly; count is whole, even if it has
+// decimals that are 0. So is a decimal number of permits per second wherever its
+// lowest terms keep the bounds of the engine: always with 8 decimals or fewer
+// and a count of at most MaxLimit. Any other, such as 33.333333333333336 that a
+// client computed, is cut down as perSecond says, by less than one part in 10^9,
+// and never gives more than was asked.
 func parseRate(arg []byte) (count, period int64, err error) {
 	d, rest, ok := scanDecimal(arg)
 	switch {
@@ -259,7 +260,7 @@ func perSecond(d decimal) (int64, int64, bool) {
 	if whole > 1e9 || (whole == 1e9 && (d.cut || whole*scale != d.digits)) {
 		return 0, 0, false
 	}
-	if d.decimals <= 9 && !d.cut {
+	if d.decimals <= 9 {
 		count, period := lowestTerms(int64(d.digits), int64(1e9*scale))
 		if count <= engine.MaxLimit && period <= engine.MaxPeriod {
 			return count, period, true

@@ -246,6 +246,7 @@ func TestParseRate(t *testing.T) {
 		{"0.00000001", 1, 100_000_000 * sec},
 		{"1.00000001", 100_000_001, 100_000_000 * sec},
 		{"100/60", 1, 600 * ms},
+		{"100.0/60.0", 1, 600 * ms},
 		{"100/1m", 1, 600 * ms},
 		{"100/m", 1, 600 * ms},
 		{"5000/d", 1, 17_280 * ms},
@@ -271,6 +272,7 @@ func TestParseRate(t *testing.T) {
 		{"1.999999999999999999", 2, sec + 1},
 		{"0.9999999999999999999", 1, sec + 1},
 		{"999999999.99999999999999", 1_000_000_000, 1_000_000_001},
+		{"1.50000000000000000000001", 3, 2 * sec},
 		{"0.000000003171", 1, 315_357_931_251_970_988},
 
 		// Out of bounds.
@@ -300,6 +302,7 @@ func TestParseRate(t *testing.T) {
 		{"10//s", 0, 0},
 		{"10/s/s", 0, 0},
 		{"0.5/s", 0, 0},
+		{"1.0000000000000000000000001/s", 0, 0},
 		{"10s", 0, 0},
 		{"10 /s", 0, 0},
 		{"10/day", 0, 0},
@@ -375,7 +378,7 @@ func TestParsingDoesNotAllocate(t *testing.T) {
 	for _, line := range []string{
 		"RL.TOKEN key 100 10/s", "RL.TOKEN key 100 33.333333333333336 3 SHADOW PARTIAL", "RL.LEAKY key 100 0.5",
 		"RL.FIXED key 10 month", "RL.SLIDE key 10 1.5h", "RL.LOG key 10 60", "RL.ACQUIRE key 10 30s id SHADOW",
-		"RL.RELEASE key id", "RL.PEEK key", "RL.REFUND key 1", "RL.CHARGE key 1", "RL.RESET a b c",
+		"RL.ALL TOKEN a 10 1/m 1 log b 10 1m 1 FIXED c 10 day 1", "RL.RELEASE key id", "RL.PEEK key", "RL.REFUND key 1", "RL.CHARGE key 1", "RL.RESET a b c",
 		"CL.THROTTLE key 15 30 60 1", "RL.THROTTLE key 15 30 60 -1", "THROTTLE key 10 100 60 1", "GCRA key 15 30 60.5 TOKENS 2",
 	} {
 		args := words(line)

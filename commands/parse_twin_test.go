@@ -62,16 +62,18 @@ func twinOfDuration(arg string) (int64, bool) {
 // twinOfRate is the rate held for arg, and the one asked for, in permits per ns.
 func twinOfRate(arg string) (held, asked *big.Rat, ok bool) {
 	if number, per, found := strings.Cut(arg, "/"); found {
-		count, ok := twinOfWhole(number)
+		exact, _, _, ok := twinNumber(number)
+		ok = ok && exact.IsInt() && exact.Num().IsInt64()
 		period, isUnit := twinUnits[per]
 		if !isUnit || per == "" {
 			var valid bool
 			period, valid = twinOfDuration(per)
 			ok = ok && valid
 		}
-		if !ok || count < 1 || count > engine.MaxLimit || count > period {
+		if !ok || exact.Sign() == 0 || exact.Num().Int64() > min(engine.MaxLimit, period) {
 			return nil, nil, false
 		}
+		count := exact.Num().Int64()
 		rate := big.NewRat(count, period)
 		return rate, rate, true
 	}
@@ -80,12 +82,9 @@ func twinOfRate(arg string) (held, asked *big.Rat, ok bool) {
 	if !ok || exact.Sign() == 0 || exact.Cmp(second) > 0 {
 		return nil, nil, false
 	}
-	asked = new(big.Rat).Quo(exact, second)
-	if exact.Cmp(cut) == 0 && decimals <= 9 && asked.Num().Cmp(big.NewInt(engine.MaxLimit)) <= 0 && asked.Denom().Cmp(big.NewInt(engine.MaxPeriod)) <= 0 {
-		return asked, asked, true
-	}
-	if cut.Sign() == 0 {
-		return nil, nil, false
+	asked, held = new(big.Rat).Quo(exact, second), new(big.Rat).Quo(cut, second)
+	if decimals <= 9 && held.Num().Cmp(big.NewInt(engine.MaxLimit)) <= 0 && held.Denom().Cmp(big.NewInt(engine.MaxPeriod)) <= 0 {
+		return held, asked, cut.Sign() > 0
 	}
 	count := new(big.Int).Quo(cut.Num(), cut.Denom())
 	count.Add(count, big.NewInt(1))
