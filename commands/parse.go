@@ -212,7 +212,7 @@ var calendars = [...]struct {
 //
 // What is written count/duration is held exactly; count is whole, even if it has
 // decimals that are 0. So is a decimal number of permits per second wherever its
-// lowest terms keep the bounds of the engine: always with 8 decimals or fewer
+// lowest terms keep the bounds of the engine: always with 9 decimals or fewer
 // and a count of at most MaxLimit. Any other, such as 33.333333333333336 that a
 // client computed, is cut down as perSecond says, by less than one part in 10^9,
 // and never gives more than was asked.
@@ -262,7 +262,7 @@ func perSecond(d decimal) (int64, int64, bool) {
 	}
 	if d.decimals <= 9 {
 		count, period := lowestTerms(int64(d.digits), int64(1e9*scale))
-		if count <= engine.MaxLimit && period <= engine.MaxPeriod {
+		if count <= engine.MaxLimit && period <= engine.MaxRatePeriod && period/count <= engine.MaxPeriod {
 			return count, period, true
 		}
 	}

@@ -40,7 +40,7 @@ func (a Alg) String() string { return algorithms[a].name }
 // AlgByName finds an algorithm by its name, in either case.
 func AlgByName(name []byte) (Alg, bool) {
 	for i := range algorithms {
-		if bytes.EqualFold(name, []byte(algorithms[i].name)) {
+		if n := algorithms[i].name; len(name) == len(n) && bytes.EqualFold(name, []byte(n)) {
 			return Alg(i), true
 		}
 	}

@@ -15,10 +15,13 @@ const (
 	// MaxListed bounds the limit of the algorithms whose state grows with the
 	// permits given: LOG and LEASE.
 	MaxListed = 1_000_000
-	// MinPeriod and MaxPeriod bound a window, a ttl and the period of a rate, in
-	// nanoseconds: one microsecond to ten years of 365 days.
+	// MinPeriod and MaxPeriod bound a window and a ttl, in nanoseconds: one
+	// microsecond to ten years of 365 days.
 	MinPeriod = 1_000
 	MaxPeriod = 10 * 365 * 24 * 3600 * 1_000_000_000
+	// MaxRatePeriod bounds the period of a rate in lowest terms, so that a count of
+	// nine decimals per second can be held; its least is 1.
+	MaxRatePeriod = 1_000_000_000_000_000_000
 	// MaxGroup is how many limits may be taken all or none.
 	MaxGroup = 64
 )
