@@ -49,11 +49,11 @@ func opCell(name string) func(*engine.Batch, [][]byte) error {
 			return err
 		}
 		n := max(-maxN, min(numbers[3], maxN))
+		op := takeFrom(args[1], numbers[0]+1, interval, max(n, 0))
 		if n < 0 {
-			b.Ops = append(b.Ops, engine.Op{Kind: engine.Refund, Key: args[1], N: -n})
-			n = 0
+			b.Ops = append(b.Ops, engine.Op{Kind: engine.Refund, Params: op.Params, Key: args[1], N: -n})
 		}
-		b.Ops = append(b.Ops, takeFrom(args[1], numbers[0]+1, interval, n))
+		b.Ops = append(b.Ops, op)
 		return nil
 	}
 }

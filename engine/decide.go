@@ -201,14 +201,16 @@ func (c *cell) look(now Instant, used int64, d *Decision) {
 	c.view(now, used, d)
 }
 
-// counted is lookup for ops that count permits, which holders are not. It
-// answers for the key if there is none to work on.
+// counted is lookup for ops that count permits, which holders are not, and for
+// those that name an algorithm, on no other's key. It answers for the key if
+// there is none to work on.
 func (s *shard) counted(now Instant, op *Op, h uint64, d *Decision) (pl place, used int64, ok bool) {
 	pl, used = s.lookup(now, op.Key, h)
+	alg := s.cell.params.Alg
 	switch {
 	case pl.missing():
 		d.Status = Missing
-	case s.cell.params.Alg == Lease:
+	case alg == Lease || op.Params.Limit > 0 && op.Params.Alg != alg:
 		d.Status = WrongType
 	default:
 		ok = true

@@ -35,7 +35,8 @@ const (
 	Take Kind = iota
 	// Peek tells how a key stands under the parameters that it was last used with.
 	Peek
-	// Refund gives N permits back, never above full.
+	// Refund gives N permits back, never above full. If it has Params, the key must
+	// be of their algorithm; they are not used otherwise.
 	Refund
 	// Charge takes N permits without asking. The key may go into debt by at most
 	// one more limit; beyond that nothing is taken and Allowed is 0.
