@@ -82,13 +82,20 @@ func (r *rig) dial() net.Conn {
 	return nc
 }
 
-// send writes in, at most n bytes at a time, without waiting for answers.
-func send(t *testing.T, nc net.Conn, in string, n int) {
+// send writes in without waiting for answers.
+func send(t *testing.T, nc net.Conn, in string) {
 	t.Helper()
+	if _, err := nc.Write([]byte(in)); err != nil {
+		t.Fatalf("write: %v", err)
+	}
+}
+
+// trickle writes in, at most size bytes at a time, until the connection ends.
+func trickle(nc net.Conn, in string, size int) {
 	for len(in) > 0 {
-		k := min(n, len(in))
+		k := min(size, len(in))
 		if _, err := nc.Write([]byte(in[:k])); err != nil {
-			t.Fatalf("write: %v", err)
+			return
 		}
 		in = in[k:]
 	}
@@ -189,15 +196,7 @@ func TestExchange(t *testing.T) {
 			over(t, func(t *testing.T, loops int) {
 				r := start(t, Config{Loops: loops})
 				nc := r.dial()
-				go func() { // a large pipeline fits no buffer: it is read meanwhile
-					for in := tt.in; len(in) > 0; {
-						k := min(tt.size, len(in))
-						if _, err := nc.Write([]byte(in[:k])); err != nil {
-							return
-						}
-						in = in[k:]
-					}
-				}()
+				go trickle(nc, tt.in, tt.size) // a large pipeline fits no buffer: it is read meanwhile
 				if tt.end {
 					expectEnd(t, nc, tt.want)
 					return
