@@ -152,19 +152,30 @@ func openFiles() int {
 	return len(files)
 }
 
+// ownGoroutines are the stacks of those that run code of this package, but for the
+// test's own.
+func ownGoroutines() (own []string) {
+	stacks := make([]byte, 4<<20)
+	all := strings.Split(string(stacks[:runtime.Stack(stacks, true)]), "\n\n")
+	for _, g := range all[1:] {
+		if strings.Contains(g, "limitsrv/server.") {
+			own = append(own, g)
+		}
+	}
+	return own
+}
+
 // TestMain fails if the tests have left goroutines or descriptors behind.
 func TestMain(m *testing.M) {
-	files, goroutines := openFiles(), runtime.NumGoroutine()
+	const runtimeFiles = 5 // of the runtime's poller and of fuzzing
+	files := openFiles()
 	code := m.Run()
-	for range 200 {
-		if runtime.NumGoroutine() <= goroutines && openFiles() <= files+1 { // the runtime's own poller
-			break
-		}
+	left := func() bool { return len(ownGoroutines()) > 0 || openFiles() > files+runtimeFiles }
+	for deadline := time.Now().Add(patience); left() && time.Now().Before(deadline); {
 		time.Sleep(10 * time.Millisecond)
 	}
-	if f, g := openFiles(), runtime.NumGoroutine(); code == 0 && (g > goroutines || f > files+3) {
-		stacks := make([]byte, 1<<20)
-		println("left behind: goroutines", g-goroutines, "descriptors", f-files, string(stacks[:runtime.Stack(stacks, true)]))
+	if left() {
+		println("left behind: descriptors", openFiles()-files, "goroutines", strings.Join(ownGoroutines(), "\n\n"))
 		code = 1
 	}
 	os.Exit(code)
