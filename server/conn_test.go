@@ -91,4 +91,9 @@ func TestIdleConnHoldsLittle(t *testing.T) {
 	if held > 1<<10 {
 		t.Errorf("an idle connection holds %d bytes besides its struct, want at most 1024", held)
 	}
+	for _, a := range w.args[:cap(w.args)] {
+		if a != nil {
+			t.Fatalf("what is lent still points to %q, want it to keep no buffer alive", a)
+		}
+	}
 }

@@ -134,6 +134,9 @@ func (e *echo) Close() {
 	if !e.log.live[e] {
 		panic("closed twice")
 	}
+	if e.away {
+		panic("closed while a batch is away")
+	}
 	delete(e.log.live, e)
 	e.log.closed.Add(1)
 }

@@ -80,7 +80,7 @@ func TestUnixSocket(t *testing.T) {
 			t.Errorf("mode %v, %v, want %v", info.Mode(), err, fs.ModeSocket|0o700)
 		}
 		nc := r.dial()
-		send(t, nc, array("OP", "a"), 100)
+		send(t, nc, array("OP", "a"))
 		expect(t, nc, bulk("a"))
 		r.echo.mu.Lock()
 		for e := range r.echo.live {
@@ -92,7 +92,7 @@ func TestUnixSocket(t *testing.T) {
 		if _, err := New(Config{UnixSocket: path}); !errors.Is(err, syscall.EADDRINUSE) {
 			t.Errorf("New on a live socket: %v, want address already in use", err)
 		}
-		send(t, nc, array("OP", "b"), 100)
+		send(t, nc, array("OP", "b"))
 		expect(t, nc, bulk("b"))
 	})
 }

@@ -82,13 +82,20 @@ func (r *rig) dial() net.Conn {
 	return nc
 }
 
-// send writes in, at most n bytes at a time, without waiting for answers.
-func send(t *testing.T, nc net.Conn, in string, n int) {
+// send writes in without waiting for answers.
+func send(t *testing.T, nc net.Conn, in string) {
 	t.Helper()
+	if _, err := nc.Write([]byte(in)); err != nil {
+		t.Fatalf("write: %v", err)
+	}
+}
+
+// trickle writes in, at most size bytes at a time, until the connection ends.
+func trickle(nc net.Conn, in string, size int) {
 	for len(in) > 0 {
-		k := min(n, len(in))
+		k := min(size, len(in))
 		if _, err := nc.Write([]byte(in[:k])); err != nil {
-			t.Fatalf("write: %v", err)
+			return
 		}
 		in = in[k:]
 	}
@@ -145,19 +152,30 @@ func openFiles() int {
 	return len(files)
 }
 
+// ownGoroutines are the stacks of those that run code of this package, but for the
+// test's own.
+func ownGoroutines() (own []string) {
+	stacks := make([]byte, 4<<20)
+	all := strings.Split(string(stacks[:runtime.Stack(stacks, true)]), "\n\n")
+	for _, g := range all[1:] {
+		if strings.Contains(g, "limitsrv/server.") {
+			own = append(own, g)
+		}
+	}
+	return own
+}
+
 // TestMain fails if the tests have left goroutines or descriptors behind.
 func TestMain(m *testing.M) {
-	files, goroutines := openFiles(), runtime.NumGoroutine()
+	const runtimeFiles = 5 // of the runtime's poller and of fuzzing
+	files := openFiles()
 	code := m.Run()
-	for range 200 {
-		if runtime.NumGoroutine() <= goroutines && openFiles() <= files+1 { // the runtime's own poller
-			break
-		}
+	left := func() bool { return len(ownGoroutines()) > 0 || openFiles() > files+runtimeFiles }
+	for deadline := time.Now().Add(patience); left() && time.Now().Before(deadline); {
 		time.Sleep(10 * time.Millisecond)
 	}
-	if f, g := openFiles(), runtime.NumGoroutine(); code == 0 && (g > goroutines || f > files+3) {
-		stacks := make([]byte, 1<<20)
-		println("left behind: goroutines", g-goroutines, "descriptors", f-files, string(stacks[:runtime.Stack(stacks, true)]))
+	if left() {
+		println("left behind: descriptors", openFiles()-files, "goroutines", strings.Join(ownGoroutines(), "\n\n"))
 		code = 1
 	}
 	os.Exit(code)
@@ -189,15 +207,7 @@ func TestExchange(t *testing.T) {
 			over(t, func(t *testing.T, loops int) {
 				r := start(t, Config{Loops: loops})
 				nc := r.dial()
-				go func() { // a large pipeline fits no buffer: it is read meanwhile
-					for in := tt.in; len(in) > 0; {
-						k := min(tt.size, len(in))
-						if _, err := nc.Write([]byte(in[:k])); err != nil {
-							return
-						}
-						in = in[k:]
-					}
-				}()
+				go trickle(nc, tt.in, tt.size) // a large pipeline fits no buffer: it is read meanwhile
 				if tt.end {
 					expectEnd(t, nc, tt.want)
 					return
