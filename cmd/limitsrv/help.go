@@ -2,8 +2,6 @@ package main
 
 import (
 	"fmt"
-	"io"
-	"strings"
 
 	"github.com/alecthomas/kong"
 
@@ -28,10 +26,10 @@ func printHelp(options kong.HelpOptions, ctx *kong.Context) error {
 	if err := kong.DefaultHelpPrinter(options, ctx); err != nil {
 		return err
 	}
-	fmt.Fprint(ctx.Stdout, "\nCommands of the limiter; limitsrv --help-commands tells more, and about all:\n\n")
+	fmt.Fprint(ctx.Stdout, "\nCommands of the limiter; limitsrv --help-commands tells what they and all others do:\n\n")
 	for _, c := range commands.Table() {
 		if c.Group == limiterGroup {
-			describe(ctx.Stdout, c.Name+" "+c.Args, firstClause(c.Summary))
+			fmt.Fprintf(ctx.Stdout, "  %s\n", c.Usage())
 		}
 	}
 	return nil
@@ -39,45 +37,3 @@ func printHelp(options kong.HelpOptions, ctx *kong.Context) error {
 
 // limiterGroup is the group of the commands that decide.
 const limiterGroup = "limiter"
-
-// printCommands describes every command.
-func printCommands(w io.Writer) {
-	for _, c := range commands.Table() {
-		if len(c.Sub) == 0 {
-			describe(w, c.Name+" "+c.Args, c.Summary)
-		}
-		for _, sub := range c.Sub {
-			describe(w, c.Name+" "+sub.Name+" "+sub.Args, sub.Summary)
-		}
-	}
-}
-
-// helpWidth is how many characters a line of help has at most, unless one word
-// has more.
-const helpWidth = 80
-
-// describe writes a usage and below it, indented, what it does.
-func describe(w io.Writer, usage, summary string) {
-	const indent = "     "
-	fmt.Fprintf(w, "  %s\n", strings.TrimSpace(usage))
-	line := indent
-	for word := range strings.FieldsSeq(summary) {
-		if len(line)+1+len(word) > helpWidth && line != indent {
-			fmt.Fprintln(w, line)
-			line = indent
-		}
-		line += " " + word
-	}
-	fmt.Fprintln(w, line)
-}
-
-// firstClause is what a summary says before it goes into detail.
-func firstClause(summary string) string {
-	end := len(summary)
-	for _, stop := range []string{". ", ": ", "; "} {
-		if i := strings.Index(summary, stop); i >= 0 {
-			end = min(end, i)
-		}
-	}
-	return strings.TrimSuffix(summary[:end], ".") + "."
-}

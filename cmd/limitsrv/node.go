@@ -67,7 +67,7 @@ func newNode(o *options, settings []commands.Option, log *slog.Logger) (*node, e
 		WriteTimeout: o.WriteTimeout,
 		IdleTimeout:  o.IdleTimeout,
 		Loops:        o.IOThreads,
-		NewSession:   func(c commands.Client) server.Session { return session{handler.NewSession(c)} },
+		NewSession:   func(c commands.Client) server.Session { return handler.NewSession(c) },
 		Logger:       log,
 	})
 	return n, err
@@ -75,12 +75,6 @@ func newNode(o *options, settings []commands.Option, log *slog.Logger) (*node, e
 
 // spareFiles are the files that are open besides connections.
 const spareFiles = 64
-
-// A session is one of commands as the server wants it.
-type session struct{ *commands.Session }
-
-// Output is where the replies are gathered.
-func (s session) Output() *[]byte { return &s.Out }
 
 // askShutdown is for SHUTDOWN. It does not wait.
 func (n *node) askShutdown() {

@@ -40,7 +40,7 @@ type options struct {
 	LogLevel  slog.Level `group:"Log" default:"info" help:"Least level that is logged: debug, info, warn or error."`
 	LogFormat string     `group:"Log" default:"text" enum:"text,json" help:"text or json. The log goes to standard error."`
 
-	HelpCommands bool `env:"-" help:"Show every command that clients may send."`
+	HelpCommands bool `env:"-" help:"Show the commands that clients may send."`
 	Version      bool `env:"-" help:"Show the version."`
 }
 
@@ -82,7 +82,7 @@ func parseOptions(args []string, stdout, stderr io.Writer) (*options, *kong.Kong
 		fmt.Fprintln(stdout, versionText())
 		return nil, nil, errDone
 	case o.HelpCommands:
-		printCommands(stdout)
+		fmt.Fprint(stdout, commands.Help())
 		return nil, nil, errDone
 	}
 	return &o, parser, o.check()
