@@ -18,13 +18,11 @@ type source struct{ data []byte }
 
 // n chooses one of 0 to k-1.
 func (s *source) n(k int) int {
-	v := 0
-	for span := 1; span < k; span <<= 8 {
-		if len(s.data) > 0 {
-			v, s.data = v<<8|int(s.data[0]), s.data[1:]
-		}
+	v := uint64(0)
+	for most := k - 1; most > 0 && len(s.data) > 0; most >>= 8 {
+		v, s.data = v<<8|uint64(s.data[0]), s.data[1:]
 	}
-	return v % k
+	return int(v % uint64(k))
 }
 
 func (s *source) oneIn(k int) bool { return s.n(k) == k-1 }
