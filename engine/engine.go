@@ -1,47 +1,199 @@
 package engine
 
-type scratch struct{}
-
-var algorithms = [...]struct{ name string }{{"TOKEN"}}
+import (
+	"fmt"
+	"math/bits"
+	"sync/atomic"
+)
 
 // Options configure an Engine.
 type Options struct {
-	// Shards is a power of two, 1 to 1024; 0 means 64.
+	// Shards is a power of two, 1 to 1024; 0 means 16. With more, callers on
+	// different cores meet less often; with fewer, a batch has more ops for each
+	// shard, and the processor waits for their memory at once. Eight for each
+	// core that calls Apply is a good number.
 	Shards int
-	// Seed keys the hash of the keys, so that nobody outside can aim at a shard.
+	// Seed keys the hash of keys and holders, so that nobody who does not know it
+	// can aim at a shard.
 	Seed [16]byte
 	// MaxMemory bounds MemoryBytes; 0 means no bound.
 	MaxMemory int64
-	// Evict drops the key nearest to its reset where a new key finds no memory; otherwise the new key is refused.
+	// Evict drops live keys where a new one finds no memory, those nearest to
+	// their reset among about 60 neighbours first. Otherwise the new one is
+	// refused with NoMemory.
 	Evict bool
 }
-type Engine struct{}
 
-func New(o Options) *Engine { panic("seam") }
+const (
+	defaultShards = 16
+	maxShards     = 1024
+	// latest is as late as it gets: from then on time stands still. Twenty years
+	// before the end of Instant, so that no sum overflows.
+	latest = Instant(1<<63-1) - 2*MaxPeriod
+)
 
-// Apply carries out a batch at now. Many may call at once.
-func (e *Engine) Apply(now Instant, b *Batch) { panic("seam") }
-
-// Sweep looks at up to pages pages (about 64 keys each) and forgets rested keys; it goes on where the last call stopped.
-func (e *Engine) Sweep(now Instant, pages int) (forgotten int) { panic("seam") }
-
-// Scan calls visit for the live keys from cursor on in hash order, until at least count were seen; returns the next cursor, 0 at the end. A key that is there throughout a whole scan is visited at least once. key is valid during visit only.
-func (e *Engine) Scan(now Instant, cursor uint64, count int, visit func(key []byte, alg Alg)) uint64 {
-	panic("seam")
+// An Engine holds keys and decides. All methods may be called by many at once.
+type Engine struct {
+	shards []shard
+	bits   uint8 // of a hash that are the number of its shard
+	key    hashKey
+	memory memory
+	hand   atomic.Uint32 // the shard that Sweep goes on with
 }
 
-// KeyBytes is the memory of a live key, 0 if there is none.
-func (e *Engine) KeyBytes(now Instant, key []byte) int64 { panic("seam") }
+// New makes an empty engine. It panics on Options out of range.
+func New(o Options) *Engine {
+	if o.Shards == 0 {
+		o.Shards = defaultShards
+	}
+	if o.Shards < 1 || o.Shards > maxShards || o.Shards&(o.Shards-1) != 0 {
+		panic(fmt.Sprintf("engine: Shards must be a power of two from 1 to %d, got %d", maxShards, o.Shards))
+	}
+	e := &Engine{
+		shards: make([]shard, o.Shards),
+		bits:   uint8(bits.TrailingZeros(uint(o.Shards))),
+		key:    hashKeyOf(o.Seed),
+	}
+	names := [2]hashKey{e.key.other(), e.key.other().other()}
+	e.memory.max, e.memory.evict = o.MaxMemory, o.Evict
+	for i := range e.shards {
+		s := &e.shards[i]
+		s.hashKey, s.bits, s.names, s.memory = e.key, e.bits, names, &e.memory
+		s.clear()
+		s.settleMemory()
+	}
+	return e
+}
 
-// Fingerprint changes whenever the state of the key does, but for the passing of time.  0 for a key that is not there. For WATCH.
-func (e *Engine) Fingerprint(now Instant, key []byte) int64 { panic("seam") }
-func (e *Engine) Len() int64                                { panic("seam") }
-func (e *Engine) Stats() Stats                              { panic("seam") }
+// Apply carries out a batch at now, or at the latest time that the shards it
+// touches have seen. The ops on a key are carried out in their order. A batch
+// that is not Atomic is not one moment for others: each shard is entered once
+// for it, or for each stretch between groups and flushes, and left again.
+//
+// Cost: O(1) for an op, but for those on LOG (see slidingLog) and LEASE keys
+// (logarithmic in the holders). No allocation but where the table grows.
+func (e *Engine) Apply(now Instant, b *Batch) {
+	now = max(0, min(now, latest))
+	e.prepare(b)
+	if b.Atomic {
+		e.applyTogether(now, b, 0, len(b.Ops))
+		return
+	}
+	for from := 0; from < len(b.Ops); {
+		op, to := &b.Ops[from], from+1
+		switch {
+		case op.Kind == Flush:
+			e.applyTogether(now, b, from, to)
+		case op.Group > 1:
+			to = from + int(op.Group)
+			e.applyTogether(now, b, from, to)
+		default:
+			for to < len(b.Ops) && b.Ops[to].Kind != Flush && b.Ops[to].Group <= 1 {
+				to++
+			}
+			e.applyByShard(now, b, from, to)
+		}
+		from = to
+	}
+}
 
-// Stats are totals since the start.
-type Stats struct {
-	Keys, MemoryBytes           int64
-	Allowed, Denied             [6]int64 // by Alg
-	ShadowDenied                int64
-	Forgotten, Evicted, Refused int64 // rested keys swept; live keys evicted; ops refused for memory
+// prepare makes room for the answers and finds out where the keys are.
+func (e *Engine) prepare(b *Batch) {
+	n := len(b.Ops)
+	if cap(b.Decisions) < n {
+		b.Decisions = make([]Decision, n, cap(b.Ops))
+		b.scratch = scratch{
+			shards: make([]uint16, n, cap(b.Ops)),
+			hashes: make([]uint64, n, cap(b.Ops)),
+			order:  make([]int32, n, cap(b.Ops)),
+			next:   make([]int32, len(e.shards)+1),
+		}
+	}
+	b.Decisions = b.Decisions[:n]
+	b.scratch.shards, b.scratch.hashes = b.scratch.shards[:n], b.scratch.hashes[:n]
+	for i := range b.Ops {
+		h := e.key.sum(b.Ops[i].Key)
+		b.scratch.shards[i] = uint16(h >> (64 - e.bits))
+		b.scratch.hashes[i] = h << e.bits
+	}
+}
+
+// applyByShard carries out ops that stand alone, entering each shard once.
+func (e *Engine) applyByShard(now Instant, b *Batch, from, to int) {
+	order := b.byShard(from, to)
+	for len(order) > 0 {
+		number, n := b.scratch.shards[order[0]], 1
+		for n < len(order) && b.scratch.shards[order[n]] == number {
+			n++
+		}
+		s := &e.shards[number]
+		at := s.enter(now)
+		for run := order[:n]; len(run) > 0; {
+			ahead := min(len(run), warmOps)
+			s.warm(b.scratch.hashes, run[:ahead])
+			for _, i := range run[:ahead] {
+				s.apply(at, &b.Ops[i], b.scratch.hashes[i], &b.Decisions[i])
+			}
+			run = run[ahead:]
+		}
+		s.leave()
+		order = order[n:]
+	}
+}
+
+// applyTogether carries out ops with nobody between them: it enters all the
+// shards concerned, in the order of their numbers, before the first.
+func (e *Engine) applyTogether(now Instant, b *Batch, from, to int) {
+	var set shardSet
+	for i := from; i < to; i++ {
+		if b.Ops[i].Kind == Flush {
+			set.addAll(len(e.shards))
+		}
+		set.add(b.scratch.shards[i])
+	}
+	for i := range set.each {
+		now = e.shards[i].enter(now)
+	}
+	if e.expected(now, b, from, to) {
+		e.applyEntered(now, b, from, to)
+	}
+	for i := range set.each {
+		e.shards[i].now = now
+		e.shards[i].leave()
+	}
+}
+
+// expected checks the Expects among the ops. If one does not hold, all are
+// answered Aborted.
+func (e *Engine) expected(now Instant, b *Batch, from, to int) bool {
+	for i := from; i < to; i++ {
+		op := &b.Ops[i]
+		if op.Kind != Expect || e.shards[b.scratch.shards[i]].fingerprint(now, b.scratch.hashes[i], op.Key) == op.N {
+			continue
+		}
+		for j := from; j < to; j++ {
+			b.Decisions[j] = Decision{Status: Aborted}
+		}
+		return false
+	}
+	return true
+}
+
+// applyEntered carries out ops whose shards have been entered.
+func (e *Engine) applyEntered(now Instant, b *Batch, from, to int) {
+	for i := from; i < to; i++ {
+		op := &b.Ops[i]
+		switch {
+		case op.Kind == Flush:
+			for j := range e.shards {
+				e.shards[j].clear()
+			}
+			b.Decisions[i] = Decision{Allowed: 1}
+		case op.Group > 1:
+			e.takeGroup(now, b, i, i+int(op.Group))
+			i += int(op.Group) - 1
+		default:
+			e.shards[b.scratch.shards[i]].apply(now, op, b.scratch.hashes[i], &b.Decisions[i])
+		}
+	}
 }

@@ -152,23 +152,3 @@ func (s Span) CeilMillis() int64 {
 	}
 	return s.Millis
 }
-
-// A Batch is ops to be carried out in order at one time, and room for the
-// answers. It is reused: Reset keeps its memory, and in steady state a batch
-// costs no allocation.
-type Batch struct {
-	Ops []Op
-	// Atomic asks that nobody sees a state between the ops.
-	Atomic bool
-	// Decisions are the answers, one for each op, valid after Apply until Reset.
-	Decisions []Decision
-
-	scratch scratch
-}
-
-// Reset empties the batch.
-func (b *Batch) Reset() {
-	b.Ops = b.Ops[:0]
-	b.Decisions = b.Decisions[:0]
-	b.Atomic = false
-}

@@ -1,0 +1,95 @@
+package engine
+
+import "bytes"
+
+// An Alg is an algorithm by its number, which stands in logs and snapshots.
+type Alg uint8
+
+const (
+	Token Alg = iota
+	Leaky
+	Fixed
+	Slide
+	Log
+	Lease
+	algs
+)
+
+// algorithms is the table of algorithms. Its index is the Alg: append only.
+var algorithms = [algs]algorithm{
+	Token: {name: "TOKEN", words: 2, rule: bucket{}},
+	Leaky: {name: "LEAKY", words: 2, rule: bucket{}, holds: true},
+	Fixed: {name: "FIXED", words: 2, rule: fixed{}},
+	Slide: {name: "SLIDE", words: 3, rule: slide{}},
+	Log:   {name: "LOG", words: 3, rule: slidingLog{}},
+	Lease: {name: "LEASE", words: 2, rule: lease{}},
+}
+
+type algorithm struct {
+	name  string
+	words int // of the state that are kept
+	rule  rule
+	// holds says that a permit given is to be used only when what was given
+	// before has drained.
+	holds bool
+}
+
+// String is the name of the algorithm in commands and replies: TOKEN, LEAKY, ...
+func (a Alg) String() string { return algorithms[a].name }
+
+// AlgByName finds an algorithm by its name, in either case.
+func AlgByName(name []byte) (Alg, bool) {
+	for i := range algorithms {
+		if bytes.EqualFold(name, []byte(algorithms[i].name)) {
+			return Alg(i), true
+		}
+	}
+	return 0, false
+}
+
+// A rule is the arithmetic of an algorithm: how many permits of a key are used,
+// and how that changes. What may be taken, how long to wait and when a key is as
+// good as new follow from these five, the same way for all.
+//
+// The cell holds the key's parameters and state; now is never before the now of
+// an earlier call for it. used and until change nothing.
+type rule interface {
+	// used is how many permits are used at now, rounded up. Zero says that the key
+	// is as good as new.
+	used(c *cell, now Instant) int64
+	// until is how long it takes from now, if nothing is taken, until at most
+	// target permits are used, rounded up to a nanosecond. target is not negative.
+	until(c *cell, now Instant, target int64) Span
+	// take uses n permits more, n > 0, be they there or not; the total stays below
+	// two limits.
+	take(c *cell, now Instant, n int64)
+	// give unuses n permits, or all that are used if these are fewer.
+	give(c *cell, now Instant, n int64)
+	// change puts the key under the parameters p of the same algorithm. What is
+	// used stays used, but for what exceeds keep(c, used, p).
+	change(c *cell, now Instant, p Params)
+}
+
+// state is what a key remembers beside its parameters, in words whose meaning is
+// its algorithm's own. All zero is a key never seen.
+type state [3]uint64
+
+// A cell is a key while it is worked on.
+type cell struct {
+	state  state
+	params Params
+	chunks *chunks // of the shard: where a sliding log keeps its entries
+	leases *leases // of the shard: where the holders are kept
+}
+
+func (c *cell) alg() *algorithm { return &algorithms[c.params.Alg] }
+
+// keep is how many of used permits stay used under new parameters: at most the
+// new limit, or two for a key in debt.
+func keep(c *cell, used int64, p *Params) int64 {
+	bound := p.Limit
+	if used > c.params.Limit {
+		bound *= 2
+	}
+	return min(used, bound)
+}

@@ -1,0 +1,76 @@
+package engine
+
+import "math/bits"
+
+// A Batch is ops to be carried out in order at one time, and room for the
+// answers. It is reused: Reset keeps its memory, and in steady state a batch
+// costs no allocation. A batch is used with one Engine only.
+type Batch struct {
+	Ops []Op
+	// Atomic asks that nobody sees a state between the ops.
+	Atomic bool
+	// Decisions are the answers, one for each op, valid after Apply until Reset.
+	Decisions []Decision
+
+	scratch scratch
+}
+
+// Reset empties the batch.
+func (b *Batch) Reset() {
+	b.Ops = b.Ops[:0]
+	b.Decisions = b.Decisions[:0]
+	b.Atomic = false
+}
+
+// scratch is what Apply works with.
+type scratch struct {
+	shards []uint16 // of the key of each op
+	hashes []uint64 // of the key, without the bits that are the shard's number
+	order  []int32
+	next   []int32 // for each shard, where its next op goes in order
+}
+
+// byShard is the numbers of the ops from..to-1 sorted by shard, those of one
+// shard in their order: a counting sort.
+func (b *Batch) byShard(from, to int) []int32 {
+	order := b.scratch.order[:to-from]
+	if len(order) == 1 {
+		order[0] = int32(from)
+		return order
+	}
+	shards, next := b.scratch.shards[from:to], b.scratch.next
+	clear(next)
+	for _, s := range shards {
+		next[s+1]++
+	}
+	for i := 1; i < len(next); i++ {
+		next[i] += next[i-1]
+	}
+	for i, s := range shards {
+		order[next[s]] = int32(from + i)
+		next[s]++
+	}
+	return order
+}
+
+// A shardSet is a set of numbers of shards.
+type shardSet [maxShards / 64]uint64
+
+func (t *shardSet) add(shard uint16) { t[shard/64] |= 1 << (shard % 64) }
+
+func (t *shardSet) addAll(shards int) {
+	for i := range shards {
+		t.add(uint16(i))
+	}
+}
+
+// each calls yield with the numbers in ascending order.
+func (t *shardSet) each(yield func(int) bool) {
+	for i, word := range t {
+		for ; word != 0; word &= word - 1 {
+			if !yield(i*64 + bits.TrailingZeros64(word)) {
+				return
+			}
+		}
+	}
+}

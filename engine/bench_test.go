@@ -1,0 +1,88 @@
+package engine
+
+import (
+	"bytes"
+	"fmt"
+	"math/rand"
+	"testing"
+)
+
+// benchParams are of a bucket that stays full for the length of a test.
+var benchParams = Params{Alg: Token, Limit: 1000, Count: 1, Period: 1e12}
+
+// fill takes one permit of each of n 22-byte keys and returns the keys.
+func fill(e *Engine, p Params, n int) [][]byte {
+	keys := make([][]byte, n)
+	b := &Batch{}
+	for i := range keys {
+		keys[i] = fmt.Appendf(nil, "key:%018d", i)
+		b.Ops = append(b.Ops, Op{Kind: Take, Params: p, N: 1, Key: keys[i]})
+		if len(b.Ops) == 64 || i == n-1 {
+			e.Apply(1e18, b)
+			b.Reset()
+		}
+	}
+	return keys
+}
+
+// BenchmarkTake takes from random keys in batches of 64. The keys are written
+// anew, as they would stand in a read buffer, so that only the table is cold.
+//
+//	go test ./engine -run=- -bench=Take
+func BenchmarkTake(b *testing.B) {
+	for _, n := range []int{1_000, 1_000_000} {
+		for _, shards := range []int{16, 64} {
+			b.Run(fmt.Sprintf("keys=%d/shards=%d", n, shards), func(b *testing.B) {
+				benchmarkTake(b, n, shards)
+			})
+		}
+	}
+}
+
+func benchmarkTake(b *testing.B, n, shards int) {
+	e := New(Options{Shards: shards})
+	key := append([]byte(nil), fill(e, benchParams, n)[0]...)
+	batch := &Batch{}
+	keys := bytes.Repeat(key, 64)
+	b.ReportAllocs()
+	b.ResetTimer()
+	for i := 0; i < b.N; i += 64 {
+		batch.Reset()
+		for j := range 64 {
+			k := keys[j*len(key) : (j+1)*len(key)]
+			for at, x := len(k)-1, rand.Intn(n); x > 0; at, x = at-1, x/10 {
+				k[at] = '0' + byte(x%10)
+			}
+			batch.Ops = append(batch.Ops, Op{Kind: Take, Params: benchParams, N: 1, Key: k})
+		}
+		e.Apply(Instant(1e18+i), batch)
+	}
+	b.ReportMetric(float64(e.Stats().MemoryBytes)/float64(n), "B/key")
+}
+
+func TestApplyAllocatesNothing(t *testing.T) {
+	for alg := range algs {
+		e := New(Options{})
+		p := Params{Alg: alg, Limit: 5, Count: 1, Period: 1e9}
+		batch, now := &Batch{}, Instant(1e18)
+		key, ids := []byte("some key of mine"), []byte("abcdefghijklmnopqrstuvwxyz")
+		apply := func() {
+			batch.Reset()
+			for i := range 64 {
+				kind := Take
+				if alg == Lease {
+					kind = Acquire
+				}
+				batch.Ops = append(batch.Ops, Op{Kind: kind, Params: p, N: 1, Key: key[:1+i%8], ID: ids[:i%len(ids)]})
+			}
+			now += 1e8
+			e.Apply(now, batch)
+		}
+		for range 1000 {
+			apply()
+		}
+		if n := testing.AllocsPerRun(1000, apply); n > 0 {
+			t.Errorf("%v: a batch of 64 allocates %v times", alg, n)
+		}
+	}
+}

@@ -1,0 +1,87 @@
+package engine
+
+// chunks is memory for the entries of the sliding logs of a shard: blocks of
+// words in a few sizes, handed out by number and taken back, in pages that the
+// garbage collector does not look into. Both cost O(1).
+type chunks struct {
+	classes [len(chunkWords)]chunkClass
+	bytes   int64 // of all pages
+}
+
+// chunkWords are the sizes of the blocks: 3, 15, 63 and 255 entries of a log.
+var chunkWords = [...]int{8, 32, 128, 512}
+
+const (
+	chunkPageWords = 4096
+	chunkPageBytes = chunkPageWords * 8
+	largestChunk   = len(chunkWords) - 1
+	chunkClassBits = 2
+)
+
+type chunkClass struct {
+	pages [][]uint64
+	free  chunkRef // the first word of a free block is the next free one
+	fresh uint32   // blocks of the last page that were never used
+	used  uint32
+}
+
+// A chunkRef names a block: its number from 1 on, and its class in the low bits.
+// 0 is none.
+type chunkRef uint32
+
+func (r chunkRef) class() int { return int(r & (1<<chunkClassBits - 1)) }
+
+// words is the block.
+func (k *chunks) words(r chunkRef) []uint64 {
+	var (
+		class = r.class()
+		size  = chunkWords[class]
+		per   = chunkPageWords / size
+		n     = int(r>>chunkClassBits) - 1
+		at    = n % per * size
+	)
+	return k.classes[class].pages[n/per][at : at+size : at+size]
+}
+
+// grows says whether alloc of that class would have to take another page.
+func (k *chunks) grows(class int) bool {
+	c := &k.classes[class]
+	return c.free == 0 && c.fresh == 0
+}
+
+// alloc hands out a block of undefined content.
+func (k *chunks) alloc(class int) chunkRef {
+	c := &k.classes[class]
+	c.used++
+	if r := c.free; r != 0 {
+		c.free = chunkRef(k.words(r)[0])
+		return r
+	}
+	per := uint32(chunkPageWords / chunkWords[class])
+	if c.fresh == 0 {
+		c.pages = append(c.pages, make([]uint64, chunkPageWords))
+		c.fresh = per
+		k.bytes += chunkPageBytes
+	}
+	number := uint32(len(c.pages))*per - c.fresh + 1
+	c.fresh--
+	return chunkRef(number<<chunkClassBits | uint32(class))
+}
+
+// release takes a block back.
+func (k *chunks) release(r chunkRef) {
+	c := &k.classes[r.class()]
+	c.used--
+	k.words(r)[0] = uint64(c.free)
+	c.free = r
+}
+
+// trim gives back the pages of the classes of which no block is in use.
+func (k *chunks) trim() {
+	for i := range k.classes {
+		if c := &k.classes[i]; c.used == 0 && len(c.pages) > 0 {
+			k.bytes -= int64(len(c.pages)) * chunkPageBytes
+			*c = chunkClass{}
+		}
+	}
+}

@@ -1,0 +1,268 @@
+package engine
+
+// apply carries out one op that stands alone, at now, on a key of this shard.
+func (s *shard) apply(now Instant, op *Op, h uint64, d *Decision) {
+	*d = Decision{}
+	switch op.Kind {
+	case Take:
+		s.take(now, op, h, d)
+	case Peek:
+		s.peek(now, op, h, d)
+	case Refund:
+		s.refund(now, op, h, d)
+	case Charge:
+		s.charge(now, op, h, d)
+	case Forget:
+		s.forget(now, op, h, d)
+	case Acquire:
+		s.acquire(now, op, h, d)
+	case Release:
+		s.release(now, op, h, d)
+	case Expect: // has held, or its batch would be aborted
+	}
+}
+
+// lookup finds a live key, loads it into the cell and tells what is used of it. A
+// rested key that it comes across is forgotten.
+func (s *shard) lookup(now Instant, key []byte, h uint64) (pl place, used int64) {
+	pl, found := s.find(h, key)
+	if !found {
+		return place{}, 0
+	}
+	c := s.load(pl)
+	used = c.alg().rule.used(c, now)
+	if used == 0 {
+		s.remove(pl)
+		s.stats.Forgotten++
+		return place{}, 0
+	}
+	return pl, used
+}
+
+func (pl place) missing() bool { return pl.page == nil }
+
+// open is lookup for an op with parameters, which the cell has from then on; ok
+// is false where the key belongs to another algorithm. changed says that the
+// record has other parameters, so that the cell is to be stored.
+func (s *shard) open(now Instant, op *Op, h uint64) (pl place, used int64, changed, ok bool) {
+	pl, used = s.lookup(now, op.Key, h)
+	c := &s.cell
+	switch {
+	case pl.missing():
+		c.params, c.state = op.Params, state{}
+		return pl, 0, false, true
+	case c.params == op.Params:
+		return pl, used, false, true
+	case c.params.Alg != op.Params.Alg:
+		return pl, used, false, false
+	}
+	c.alg().rule.change(c, now, op.Params)
+	return pl, c.alg().rule.used(c, now), true, true
+}
+
+// view fills in how the cell stands, with used permits used.
+func (c *cell) view(now Instant, used int64, d *Decision) {
+	d.Params = c.params
+	d.Remaining = max(0, c.params.Limit-used)
+	if used > 0 {
+		d.Reset = c.alg().rule.until(c, now, 0)
+	}
+}
+
+// refusal is how long until n more permits would pass where used are used.
+func (c *cell) refusal(now Instant, n, bound int64) Span {
+	if n > bound {
+		return Never
+	}
+	return c.alg().rule.until(c, now, bound-n)
+}
+
+// hold is how long to hold what is taken now.
+func (c *cell) hold(now Instant) Span {
+	if !c.alg().holds {
+		return Span{}
+	}
+	return c.alg().rule.until(c, now, 0)
+}
+
+func (s *shard) take(now Instant, op *Op, h uint64, d *Decision) {
+	pl, used, changed, ok := s.open(now, op, h)
+	if !ok {
+		d.Status = WrongType
+		return
+	}
+	c, limit := &s.cell, op.Params.Limit
+	n, room := op.N, max(0, limit-used)
+	if op.Mode&Partial != 0 && n > room && room > 0 {
+		n = room
+	}
+	switch {
+	case n == 0:
+		d.Allowed, d.Wait = 1, c.hold(now)
+		c.view(now, used, d)
+		return
+	case n > room:
+		if op.Mode&Partial != 0 {
+			n = 1
+		}
+		d.Wait = c.refusal(now, n, limit)
+	default:
+		if pl, ok = s.ready(now, op.Key, h, pl, n); !ok {
+			d.Status = NoMemory
+			return
+		}
+		d.Allowed, d.Wait = 1, c.hold(now)
+		c.alg().rule.take(c, now, n)
+		used, changed = used+n, true
+	}
+	c.view(now, used, d)
+	if changed {
+		s.keep(pl, h, op.Key)
+	}
+	s.answer(op, n, d)
+}
+
+// answer counts a decision and says it as the op wants it said: n permits were
+// granted or refused.
+func (s *shard) answer(op *Op, n int64, d *Decision) {
+	alg := op.Params.Alg
+	if d.Allowed == 0 {
+		s.stats.Denied[alg]++
+	} else {
+		s.stats.Allowed[alg]++
+	}
+	partial := op.Mode&Partial != 0
+	if partial && d.Allowed == 1 {
+		d.Allowed = n
+	}
+	if op.Mode&Shadow == 0 {
+		return
+	}
+	if d.Allowed == 0 {
+		s.stats.ShadowDenied++
+	}
+	d.Allowed = 1
+	if partial {
+		d.Allowed = op.N
+	}
+}
+
+// ready sees to the memory for taking n permits of the cell's key, and says
+// whether there is enough, and where the key is then. The cell stays as it is.
+func (s *shard) ready(now Instant, key []byte, h uint64, pl place, n int64) (place, bool) {
+	c := &s.cell
+	record, grow := 0, 0
+	if pl.missing() {
+		record = recordBytes(c.alg().words, len(key))
+	}
+	switch c.params.Alg {
+	case Log:
+		grow = slidingLog{}.growth(c, now, n)
+	case Lease:
+		grow = c.leases.growth()
+	}
+	if grow == 0 && (record == 0 || s.pageOf(h).fits(record)) {
+		return pl, true
+	}
+	kept := *c
+	ok := s.makeRoom(h, key, record, grow, now)
+	*c = kept
+	if !pl.missing() {
+		pl, _ = s.find(h, key) // its page may have been packed
+	}
+	return pl, ok
+}
+
+// keep writes the cell to its record, which it makes where there is none.
+func (s *shard) keep(pl place, h uint64, key []byte) {
+	if pl.missing() {
+		s.insert(h, key)
+		return
+	}
+	s.store(pl)
+}
+
+func (s *shard) peek(now Instant, op *Op, h uint64, d *Decision) {
+	pl, used := s.lookup(now, op.Key, h)
+	if pl.missing() {
+		d.Status = Missing
+		return
+	}
+	s.cell.look(now, used, d)
+}
+
+// look is the view of a key with the answer that one permit more would get.
+func (c *cell) look(now Instant, used int64, d *Decision) {
+	if used < c.params.Limit {
+		d.Allowed, d.Wait = 1, c.hold(now)
+	} else {
+		d.Wait = c.refusal(now, 1, c.params.Limit)
+	}
+	c.view(now, used, d)
+}
+
+// counted is lookup for ops that count permits, which holders are not. It
+// answers for the key if there is none to work on.
+func (s *shard) counted(now Instant, op *Op, h uint64, d *Decision) (pl place, used int64, ok bool) {
+	pl, used = s.lookup(now, op.Key, h)
+	switch {
+	case pl.missing():
+		d.Status = Missing
+	case s.cell.params.Alg == Lease:
+		d.Status = WrongType
+	default:
+		ok = true
+	}
+	return pl, used, ok
+}
+
+func (s *shard) refund(now Instant, op *Op, h uint64, d *Decision) {
+	pl, used, ok := s.counted(now, op, h, d)
+	if !ok {
+		return
+	}
+	c := &s.cell
+	if op.N > 0 {
+		c.alg().rule.give(c, now, op.N)
+		used = max(0, used-op.N)
+		s.store(pl)
+	}
+	c.look(now, used, d)
+	d.Allowed = 1
+	if used == 0 {
+		s.remove(pl)
+	}
+}
+
+func (s *shard) charge(now Instant, op *Op, h uint64, d *Decision) {
+	pl, used, ok := s.counted(now, op, h, d)
+	if !ok {
+		return
+	}
+	c, limit := &s.cell, s.cell.params.Limit
+	switch {
+	case used+op.N > 2*limit:
+		d.Wait = c.refusal(now, op.N, 2*limit)
+	default:
+		if op.N > 0 {
+			if pl, ok = s.ready(now, op.Key, h, pl, op.N); !ok {
+				d.Status = NoMemory
+				return
+			}
+			c.alg().rule.take(c, now, op.N)
+			used += op.N
+			s.store(pl)
+		}
+		d.Allowed = 1
+		d.Wait = c.alg().rule.until(c, now, limit)
+	}
+	c.view(now, used, d)
+}
+
+func (s *shard) forget(now Instant, op *Op, h uint64, d *Decision) {
+	pl, _ := s.lookup(now, op.Key, h)
+	if !pl.missing() {
+		s.remove(pl)
+		d.Allowed = 1
+	}
+}

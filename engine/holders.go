@@ -1,0 +1,60 @@
+package engine
+
+// name is how a holder's id is kept.
+func (s *shard) name(id []byte) holderName {
+	return holderName{s.names[0].sum(id), s.names[1].sum(id)}
+}
+
+func (s *shard) acquire(now Instant, op *Op, h uint64, d *Decision) {
+	pl, used, changed, ok := s.open(now, op, h)
+	if !ok {
+		d.Status = WrongType
+		return
+	}
+	var (
+		rule  lease
+		c     = &s.cell
+		name  = s.name(op.ID)
+		holds = rule.holds(c, now, name)
+	)
+	switch {
+	case holds || used < op.Params.Limit:
+		if pl, ok = s.ready(now, op.Key, h, pl, 1); !ok {
+			d.Status = NoMemory
+			return
+		}
+		rule.acquire(c, now, name, now+Instant(op.Params.Period))
+		if !holds {
+			used++
+		}
+		d.Allowed, changed = 1, true
+	default:
+		d.Wait = c.refusal(now, 1, op.Params.Limit)
+	}
+	c.view(now, used, d)
+	if changed {
+		s.keep(pl, h, op.Key)
+	}
+	s.answer(op, 1, d)
+}
+
+func (s *shard) release(now Instant, op *Op, h uint64, d *Decision) {
+	pl, used := s.lookup(now, op.Key, h)
+	c := &s.cell
+	switch {
+	case pl.missing():
+		return
+	case c.params.Alg != Lease:
+		d.Status = WrongType
+		return
+	}
+	if (lease{}).release(c, now, s.name(op.ID)) {
+		d.Allowed = 1
+		used--
+	}
+	c.view(now, used, d)
+	s.store(pl)
+	if used == 0 {
+		s.remove(pl)
+	}
+}

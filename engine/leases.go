@@ -1,0 +1,268 @@
+package engine
+
+// leases is the memory of the holders of a shard: nodes, each in two treaps of
+// its key, one ordered by name and one by end. The hash in a name is the random
+// priority, so that a treap's shape depends on nothing but its nodes, and no one
+// who does not know the seed can make it deep.
+//
+// Source: R. Seidel and C. Aragon, "Randomized search trees", 1996.
+type leases struct {
+	pages [][]leaseNode
+	free  nodeRef // a free node's byEnd children are free as well
+	fresh int     // nodes of the last page that were never used
+	used  int
+	bytes int64
+}
+
+// A nodeRef is the number of a node from 1 on; 0 is none.
+type nodeRef uint32
+
+type leaseNode struct {
+	name   holderName
+	end    Instant
+	byName [2]nodeRef // children: less, greater
+	byEnd  [2]nodeRef
+	size   int32 // of the subtree by end
+	next   nodeRef
+}
+
+const (
+	leaseNodeBytes = 48
+	leasePageNodes = 512
+	leasePageBytes = leasePageNodes * leaseNodeBytes
+)
+
+func (m *leases) node(r nodeRef) *leaseNode {
+	n := int(r) - 1
+	return &m.pages[n/leasePageNodes][n%leasePageNodes]
+}
+
+// growth is how many bytes one more holder adds.
+func (m *leases) growth() int {
+	if m.free == 0 && m.fresh == 0 {
+		return leasePageBytes
+	}
+	return 0
+}
+
+func (m *leases) alloc() nodeRef {
+	m.used++
+	if r := m.free; r != 0 {
+		n := m.node(r)
+		m.free = n.next
+		for _, child := range n.byEnd {
+			m.pushFree(child)
+		}
+		return r
+	}
+	if m.fresh == 0 {
+		m.pages = append(m.pages, make([]leaseNode, leasePageNodes))
+		m.fresh = leasePageNodes
+		m.bytes += leasePageBytes
+	}
+	m.fresh--
+	return nodeRef(len(m.pages)*leasePageNodes - m.fresh)
+}
+
+func (m *leases) pushFree(r nodeRef) {
+	if r != 0 {
+		m.node(r).next = m.free
+		m.free = r
+	}
+}
+
+// releaseAll takes a whole treap back in O(1): the nodes below its root are
+// freed one by one as they are handed out again.
+func (m *leases) releaseAll(root nodeRef) {
+	if root == 0 {
+		return
+	}
+	m.used -= int(m.size(root))
+	m.pushFree(root)
+}
+
+// trim gives back all pages if no node is in use.
+func (m *leases) trim() {
+	if m.used == 0 && len(m.pages) > 0 {
+		*m = leases{}
+	}
+}
+
+func (m *leases) size(r nodeRef) int64 {
+	if r == 0 {
+		return 0
+	}
+	return int64(m.node(r).size)
+}
+
+// find is the node of a name, or 0.
+func (m *leases) find(root nodeRef, name holderName) nodeRef {
+	for r := root; r != 0; {
+		n := m.node(r)
+		switch {
+		case name == n.name:
+			return r
+		case name.less(n.name):
+			r = n.byName[0]
+		default:
+			r = n.byName[1]
+		}
+	}
+	return 0
+}
+
+// first is the node that ends first, or 0.
+func (m *leases) first(root nodeRef) nodeRef {
+	for r := root; r != 0; r = m.node(r).byEnd[0] {
+		root = r
+	}
+	return root
+}
+
+// endedBy counts the nodes with an end not after now.
+func (m *leases) endedBy(root nodeRef, now Instant) (count int64) {
+	for r := root; r != 0; {
+		n := m.node(r)
+		if n.end > now {
+			r = n.byEnd[0]
+			continue
+		}
+		count += m.size(n.byEnd[0]) + 1
+		r = n.byEnd[1]
+	}
+	return count
+}
+
+// end is the end of the node that ends after i others.
+func (m *leases) end(root nodeRef, i int64) Instant {
+	for r := root; ; {
+		n := m.node(r)
+		left := m.size(n.byEnd[0])
+		switch {
+		case i < left:
+			r = n.byEnd[0]
+		case i == left:
+			return n.end
+		default:
+			i -= left + 1
+			r = n.byEnd[1]
+		}
+	}
+}
+
+// insert adds a holder that is not there yet and returns the new roots.
+func (m *leases) insert(byName, byEnd nodeRef, name holderName, end Instant) (nodeRef, nodeRef) {
+	r := m.alloc()
+	*m.node(r) = leaseNode{name: name, end: end, size: 1}
+	return m.add(nameOrder, byName, r), m.add(endOrder, byEnd, r)
+}
+
+// remove takes a node out, releases it and returns the new roots.
+func (m *leases) remove(byName, byEnd, r nodeRef) (nodeRef, nodeRef) {
+	byName, byEnd = m.cut(nameOrder, byName, r), m.cut(endOrder, byEnd, r)
+	m.used--
+	m.node(r).byEnd = [2]nodeRef{}
+	m.pushFree(r)
+	return byName, byEnd
+}
+
+// An order is which of the two treaps is meant.
+type order int
+
+const (
+	nameOrder order = iota
+	endOrder
+)
+
+func (n *leaseNode) children(o order) *[2]nodeRef {
+	if o == nameOrder {
+		return &n.byName
+	}
+	return &n.byEnd
+}
+
+// priority is a number that is random for either treap on its own: the order by
+// name sorts by name.a, so its priority is name.b, and the order by end may use
+// the same.
+func (n *leaseNode) priority() uint64 { return n.name.b }
+
+func (n *leaseNode) before(o order, x *leaseNode) bool {
+	if o == endOrder && n.end != x.end {
+		return n.end < x.end
+	}
+	return n.name.less(x.name)
+}
+
+// add puts node r into the treap at root and returns its root.
+func (m *leases) add(o order, root, r nodeRef) nodeRef {
+	if root == 0 {
+		return r
+	}
+	x, n := m.node(root), m.node(r)
+	if n.priority() > x.priority() {
+		n.children(o)[0], n.children(o)[1] = m.split(o, root, n)
+		m.count(o, n)
+		return r
+	}
+	side := 0
+	if x.before(o, n) {
+		side = 1
+	}
+	x.children(o)[side] = m.add(o, x.children(o)[side], r)
+	m.count(o, x)
+	return root
+}
+
+// split parts a treap into what is before n and what is after.
+func (m *leases) split(o order, root nodeRef, n *leaseNode) (less, greater nodeRef) {
+	if root == 0 {
+		return 0, 0
+	}
+	x := m.node(root)
+	if x.before(o, n) {
+		x.children(o)[1], greater = m.split(o, x.children(o)[1], n)
+		less = root
+	} else {
+		less, x.children(o)[0] = m.split(o, x.children(o)[0], n)
+		greater = root
+	}
+	m.count(o, x)
+	return less, greater
+}
+
+// cut takes node r, which is there, out of the treap at root and returns its root.
+func (m *leases) cut(o order, root, r nodeRef) nodeRef {
+	x := m.node(root)
+	if root == r {
+		return m.join(o, x.children(o)[0], x.children(o)[1])
+	}
+	side := 0
+	if x.before(o, m.node(r)) {
+		side = 1
+	}
+	x.children(o)[side] = m.cut(o, x.children(o)[side], r)
+	m.count(o, x)
+	return root
+}
+
+// join makes one treap of two of which the first is before the second.
+func (m *leases) join(o order, a, b nodeRef) nodeRef {
+	if a == 0 || b == 0 {
+		return a | b
+	}
+	x, y := m.node(a), m.node(b)
+	if x.priority() > y.priority() {
+		x.children(o)[1] = m.join(o, x.children(o)[1], b)
+		m.count(o, x)
+		return a
+	}
+	y.children(o)[0] = m.join(o, a, y.children(o)[0])
+	m.count(o, y)
+	return b
+}
+
+func (m *leases) count(o order, n *leaseNode) {
+	if o == endOrder {
+		n.size = int32(m.size(n.byEnd[0]) + m.size(n.byEnd[1]) + 1)
+	}
+}

@@ -1,0 +1,296 @@
+package engine
+
+// slidingLog is the exact sliding window: it remembers when each permit was
+// given, and one given at t is used until t + window.
+//
+// State: the first and last chunk of entries; how many permits were ever given
+// and how many of these are gone, modulo 2^32; and the floor, an Instant:
+// entries from before it count as made at it, which is how the window can be
+// changed without touching an entry.
+//
+// The entries stand in a doubly linked list of chunks, oldest first. A chunk is a
+// word of links, a word with the number of entries, and the entries, each the
+// instant and the running total of permits with it. Cost: take O(1) but for
+// releasing what has expired; used and until one step per chunk of up to 255
+// entries that they pass, and a binary search in the last.
+type slidingLog struct{}
+
+const (
+	chunkLinks = iota // previous<<32 | next
+	chunkCount
+	chunkHead  // words before the entries
+	entryWords = 2
+)
+
+type logState struct {
+	first, last chunkRef
+	given, gone uint32
+	floor       Instant
+}
+
+func loadLog(c *cell) logState {
+	return logState{
+		first: chunkRef(c.state[0] >> 32), last: chunkRef(c.state[0]),
+		given: uint32(c.state[1] >> 32), gone: uint32(c.state[1]),
+		floor: Instant(c.state[2]),
+	}
+}
+
+func (l *logState) store(c *cell) {
+	c.state = state{
+		uint64(l.first)<<32 | uint64(l.last),
+		uint64(l.given)<<32 | uint64(l.gone),
+		uint64(l.floor),
+	}
+}
+
+func entry(words []uint64, i int) (at Instant, total uint32) {
+	return Instant(words[chunkHead+i*entryWords]), uint32(words[chunkHead+i*entryWords+1])
+}
+
+// lastEntry is the newest entry of a chunk that has one.
+func lastEntry(words []uint64) (at Instant, total uint32) {
+	return entry(words, max(int(words[chunkCount])-1, 0))
+}
+
+func setEntry(words []uint64, i int, at Instant, total uint32) {
+	words[chunkHead+i*entryWords], words[chunkHead+i*entryWords+1] = uint64(at), uint64(total)
+}
+
+// settle moves gone past what has expired at now.
+func (l *logState) settle(c *cell, now Instant) {
+	since := now - Instant(c.params.Period) // what was given then is just gone
+	if l.first == 0 || l.floor > since {
+		return
+	}
+	for r := l.first; r != 0; {
+		words := c.chunks.words(r)
+		at, total := lastEntry(words)
+		if at <= since {
+			l.leave(total)
+			r = chunkRef(words[chunkLinks])
+			continue
+		}
+		lo, hi := 0, int(words[chunkCount])-1 // the first entry after since is in [lo, hi]
+		for lo < hi {
+			if mid := (lo + hi) / 2; Instant(words[chunkHead+mid*entryWords]) <= since {
+				lo = mid + 1
+			} else {
+				hi = mid
+			}
+		}
+		if lo > 0 {
+			_, total = entry(words, lo-1)
+			l.leave(total)
+		}
+		return
+	}
+}
+
+// leave says that all up to a running total are gone, if they are not already.
+func (l *logState) leave(total uint32) {
+	if int32(total-l.gone) > 0 {
+		l.gone = total
+	}
+}
+
+func (slidingLog) used(c *cell, now Instant) int64 {
+	l := loadLog(c)
+	l.settle(c, now)
+	return int64(l.given - l.gone)
+}
+
+func (slidingLog) until(c *cell, now Instant, target int64) Span {
+	l := loadLog(c)
+	l.settle(c, now)
+	if int64(l.given-l.gone) <= target {
+		return Span{}
+	}
+	free := l.given - uint32(target) // the running total that has to be gone
+	for r := l.first; r != 0; {
+		words := c.chunks.words(r)
+		if _, total := lastEntry(words); int32(total-free) < 0 {
+			r = chunkRef(words[chunkLinks])
+			continue
+		}
+		lo, hi := 0, int(words[chunkCount])-1 // the first entry that reaches free is in [lo, hi]
+		for lo < hi {
+			mid := (lo + hi) / 2
+			if _, total := entry(words, mid); int32(total-free) < 0 {
+				lo = mid + 1
+			} else {
+				hi = mid
+			}
+		}
+		at, _ := entry(words, lo)
+		return spanOf(int64(max(at, l.floor) + Instant(c.params.Period) - now))
+	}
+	return Span{}
+}
+
+func (slidingLog) take(c *cell, now Instant, n int64) {
+	l := loadLog(c)
+	l.settle(c, now)
+	l.releaseGone(c)
+	class, fresh := l.wants(c, now, n)
+	l.given += uint32(n)
+	if fresh {
+		l.append(c, class)
+	}
+	words := c.chunks.words(l.last)
+	count := int(words[chunkCount])
+	if at, _ := lastEntry(words); count > 0 && at == now {
+		count--
+	}
+	setEntry(words, count, now, l.given)
+	words[chunkCount] = uint64(count + 1)
+	l.store(c)
+}
+
+// wants says whether taking n at now needs a new chunk, and of which class: one
+// up from the last, but not more than what is used could fill.
+func (l *logState) wants(c *cell, now Instant, n int64) (class int, fresh bool) {
+	if l.last != 0 {
+		words := c.chunks.words(l.last)
+		at, _ := lastEntry(words)
+		if at == now || chunkHead+(int(words[chunkCount])+1)*entryWords <= len(words) {
+			return 0, false
+		}
+		class = min(l.last.class()+1, largestChunk)
+	}
+	used := int64(l.given-l.gone) + n
+	for class > 0 && used <= int64(chunkWords[class-1]-chunkHead)/entryWords {
+		class--
+	}
+	return class, true
+}
+
+// growth is how many bytes taking n at now may add to the chunks.
+func (slidingLog) growth(c *cell, now Instant, n int64) int {
+	l := loadLog(c)
+	l.settle(c, now)
+	if class, fresh := l.wants(c, now, n); fresh && c.chunks.grows(class) {
+		return chunkPageBytes
+	}
+	return 0
+}
+
+// append puts an empty chunk at the end.
+func (l *logState) append(c *cell, class int) {
+	r := c.chunks.alloc(class)
+	words := c.chunks.words(r)
+	words[chunkLinks] = uint64(l.last) << 32
+	words[chunkCount] = 0
+	if l.last == 0 {
+		l.first = r
+	} else {
+		c.chunks.words(l.last)[chunkLinks] |= uint64(r)
+	}
+	l.last = r
+}
+
+// releaseGone releases the chunks of which every entry is gone.
+func (l *logState) releaseGone(c *cell) {
+	for l.first != 0 {
+		words := c.chunks.words(l.first)
+		if _, total := lastEntry(words); int32(total-l.gone) > 0 {
+			return
+		}
+		l.drop(c, l.first)
+	}
+}
+
+// drop releases the first or the last chunk.
+func (l *logState) drop(c *cell, r chunkRef) {
+	links := c.chunks.words(r)[chunkLinks]
+	before, after := chunkRef(links>>32), chunkRef(links)
+	if before == 0 {
+		l.first = after
+	} else {
+		c.chunks.words(before)[chunkLinks] &^= 1<<32 - 1
+	}
+	if after == 0 {
+		l.last = before
+	} else {
+		c.chunks.words(after)[chunkLinks] &= 1<<32 - 1
+	}
+	c.chunks.release(r)
+}
+
+// give takes the newest entries back.
+func (g slidingLog) give(c *cell, now Instant, n int64) {
+	l := loadLog(c)
+	l.settle(c, now)
+	if n >= int64(l.given-l.gone) {
+		g.discard(c)
+		return
+	}
+	l.given -= uint32(n)
+	for l.trimLast(c) {
+		l.drop(c, l.last)
+	}
+	l.store(c)
+}
+
+// trimLast makes the last chunk end at given, and says whether that leaves
+// nothing of it. Something is used, so there is an entry that reaches given.
+func (l *logState) trimLast(c *cell) bool {
+	words := c.chunks.words(l.last)
+	for n := int(words[chunkCount]); n > 0; n-- {
+		var before uint32
+		if n > 1 {
+			_, before = entry(words, n-2)
+		} else if r := chunkRef(words[chunkLinks] >> 32); r != 0 {
+			_, before = lastEntry(c.chunks.words(r))
+		} else {
+			before = l.gone
+		}
+		if int32(l.given-before) > 0 {
+			at, _ := entry(words, n-1)
+			setEntry(words, n-1, at, l.given)
+			words[chunkCount] = uint64(n)
+			return false
+		}
+	}
+	return true
+}
+
+// change cuts the oldest entries. In a window of another length all that is used
+// counts as given now.
+func (slidingLog) change(c *cell, now Instant, p Params) {
+	l := loadLog(c)
+	l.settle(c, now)
+	l.gone = l.given - uint32(keep(c, int64(l.given-l.gone), &p))
+	if p.Period != c.params.Period {
+		l.floor = now
+	}
+	c.params = p
+	l.store(c)
+}
+
+// discard releases all chunks.
+func (slidingLog) discard(c *cell) {
+	l := loadLog(c)
+	for l.first != 0 {
+		l.drop(c, l.first)
+	}
+	c.state = state{}
+}
+
+// essence is what of the state only a change of the log changes: not what has
+// expired, nor where the chunks are.
+func (slidingLog) essence(c *cell) state {
+	l := loadLog(c)
+	at, _ := lastEntry(c.chunks.words(l.last))
+	return state{uint64(l.given), uint64(at), uint64(l.floor)}
+}
+
+// bytes is the memory of the chunks.
+func (slidingLog) bytes(c *cell) (bytes int64) {
+	for r := loadLog(c).first; r != 0; {
+		words := c.chunks.words(r)
+		bytes += int64(len(words)) * wordBytes
+		r = chunkRef(words[chunkLinks])
+	}
+	return bytes
+}

@@ -1,0 +1,175 @@
+package engine
+
+import "encoding/binary"
+
+// A page holds the records of the keys whose hashes start with the same bits,
+// in one buffer that the garbage collector does not look into:
+//
+//	slot slot slot ...  free  ... record record record
+//
+// A slot is four bytes: the 16 bits of the hash behind those that all keys of the
+// page share, then the offset of the record. Slots are sorted, so that a page,
+// and the pages in order, come out sorted by hash, and a key is found by
+// interpolation: about one cache line of slots and one of record.
+//
+// A record is the number of the parameters (4 bytes), the words of the state,
+// the length of the key (1 byte, or 2 from 128 on), and the key.
+type page struct {
+	buf   []byte
+	slots int // records in it
+	low   int // where the records start
+	dead  int // bytes of removed records
+	depth uint8
+}
+
+const (
+	slotBytes  = 4
+	paramBytes = 4
+	wordBytes  = 8
+)
+
+// pageSizes are the sizes of a page's buffer, chosen among the allocator's own
+// so that nothing is lost to rounding. A page that would outgrow
+// pageSizes[splitSize] is split; larger ones are for keys so long that a few
+// fill a page.
+var pageSizes = [...]int{128, 256, 512, 768, 1024, 1280, 1536, 1792, 2048, 2304, 2688, 3072, 3456, 4096, 8192, 16384, 32768, 65536}
+
+const (
+	splitSize = 13
+	// maxDepth bounds the bits that keys of one page share. With a secret hash
+	// a table of 2^maxDepth pages comes first.
+	maxDepth = 32
+)
+
+// pageSizeFor is the smallest buffer for n bytes, or 0 where none is large enough.
+func pageSizeFor(n int) int {
+	for _, size := range pageSizes {
+		if size >= n {
+			return size
+		}
+	}
+	return 0
+}
+
+// tag is the 16 bits of a hash behind the first depth.
+func tag(h uint64, depth uint8) uint16 { return uint16(h << depth >> 48) }
+
+func (p *page) slot(i int) uint32 { return binary.LittleEndian.Uint32(p.buf[i*slotBytes:]) }
+
+func (p *page) setSlot(i int, tag uint16, offset int) {
+	binary.LittleEndian.PutUint32(p.buf[i*slotBytes:], uint32(tag)<<16|uint32(offset))
+}
+
+func (p *page) tagAt(i int) uint16 { return uint16(p.slot(i) >> 16) }
+
+func (p *page) offset(i int) int { return int(p.slot(i) & 0xffff) }
+
+// seek is the first slot whose tag is not below t.
+func (p *page) seek(t uint16) int {
+	i := int(t) * p.slots >> 16
+	for i > 0 && p.tagAt(i-1) >= t {
+		i--
+	}
+	for i < p.slots && p.tagAt(i) < t {
+		i++
+	}
+	return i
+}
+
+// param is the number of the parameters of the record at offset at.
+func (p *page) param(at int) paramID {
+	return paramID(binary.LittleEndian.Uint32(p.buf[at:]))
+}
+
+// load reads a state of some words from the record at offset at.
+func (p *page) load(at, words int, s *state) {
+	at += paramBytes
+	for i := range words {
+		s[i] = binary.LittleEndian.Uint64(p.buf[at+i*wordBytes:])
+	}
+}
+
+// store writes the parameters and the state of the record at offset at.
+func (p *page) store(at int, id paramID, words int, s *state) {
+	binary.LittleEndian.PutUint32(p.buf[at:], uint32(id))
+	at += paramBytes
+	for i := range words {
+		binary.LittleEndian.PutUint64(p.buf[at+i*wordBytes:], s[i])
+	}
+}
+
+// key is the key of the record at offset at with some words of state, in place.
+func (p *page) key(at, words int) []byte {
+	at += paramBytes + words*wordBytes
+	n := int(p.buf[at])
+	at++
+	if n >= 128 {
+		n = n&127<<8 | int(p.buf[at])
+		at++
+	}
+	return p.buf[at : at+n : at+n]
+}
+
+func recordBytes(words, key int) int {
+	n := paramBytes + words*wordBytes + 1 + key
+	if key >= 128 {
+		n++
+	}
+	return n
+}
+
+// fits says whether a record finds room without moving anything.
+func (p *page) fits(record int) bool {
+	return (p.slots+1)*slotBytes+record <= p.low
+}
+
+// live is the bytes that slots and records need.
+func (p *page) live() int { return p.slots*slotBytes + len(p.buf) - p.low - p.dead }
+
+// add puts a record that fits behind slot i-1 and returns its offset. The state
+// is left to store.
+func (p *page) add(i int, t uint16, words int, key []byte) int {
+	at := p.low - recordBytes(words, len(key))
+	copy(p.buf[(i+1)*slotBytes:], p.buf[i*slotBytes:p.slots*slotBytes])
+	p.setSlot(i, t, at)
+	p.slots++
+	p.low = at
+	k := at + paramBytes + words*wordBytes
+	if n := len(key); n >= 128 {
+		p.buf[k] = 128 | byte(n>>8)
+		p.buf[k+1] = byte(n)
+		k += 2
+	} else {
+		p.buf[k] = byte(n)
+		k++
+	}
+	copy(p.buf[k:], key)
+	return at
+}
+
+// remove takes slot i out. Its record's bytes are dead until the page is packed.
+func (p *page) remove(i, record int) {
+	copy(p.buf[i*slotBytes:], p.buf[(i+1)*slotBytes:p.slots*slotBytes])
+	p.slots--
+	p.dead += record
+}
+
+// copyRecord adds the record of length n at offset from of another page with
+// the tag t, keeping the order.
+func (p *page) copyRecord(t uint16, q *page, from, n int) {
+	i := p.slots
+	for i > 0 && p.tagAt(i-1) > t {
+		i--
+	}
+	at := p.low - n
+	copy(p.buf[(i+1)*slotBytes:], p.buf[i*slotBytes:p.slots*slotBytes])
+	p.setSlot(i, t, at)
+	p.slots++
+	p.low = at
+	copy(p.buf[at:], q.buf[from:from+n])
+}
+
+// reset makes the page empty with a buffer of that size.
+func (p *page) reset(buf []byte) {
+	p.buf, p.slots, p.low, p.dead = buf, 0, len(buf), 0
+}

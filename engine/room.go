@@ -1,0 +1,151 @@
+package engine
+
+// roomTries is how many pages are swept for room before a key is refused.
+const roomTries = 8
+
+// makeRoom sees to it that a record under a hash, if it has any bytes, and grow
+// bytes of chunks or nodes can be taken, and says whether there is memory for it. It forgets rested keys
+// of the page before letting it grow and, where the bound is reached, of a few
+// other pages; then it evicts, if that is how the engine was set up. It uses the
+// cell. Cost: O(1) pages.
+func (s *shard) makeRoom(h uint64, key []byte, record, grow int, now Instant) bool {
+	p := s.pageOf(h)
+	if record > 0 && !p.fits(record) {
+		s.purge(p, now)
+		if p.live()+slotBytes+record > len(p.buf) {
+			grow += growth(p, record)
+		}
+	}
+	if grow == 0 || s.allows(grow) {
+		return true
+	}
+	for range roomTries {
+		s.sweepPage(now)
+		s.settleMemory()
+		if s.allows(grow) {
+			return true
+		}
+	}
+	if s.memory.evict && s.evictFor(h, key, record, grow, now) {
+		return true
+	}
+	s.stats.Refused++
+	return false
+}
+
+// growth is how much memory it takes to make a page hold one more record.
+func growth(p *page, record int) int {
+	need := p.live() + slotBytes + record
+	if need > pageSizes[splitSize] && p.slots > 1 && p.depth < maxDepth {
+		return pageSizes[splitSize] + pageStructBytes
+	}
+	return pageSizeFor(need) - len(p.buf)
+}
+
+// evictFor drops the keys nearest to their reset: of the page of h if it is for
+// a record there, else of the pages at the hand, until it is enough. It spares key.
+func (s *shard) evictFor(h uint64, key []byte, record, grow int, now Instant) bool {
+	p := s.pageOf(h)
+	inPage := record > 0 && grow == growth(p, record)
+	for range roomTries {
+		if inPage {
+			if p.slots == 0 || p.live()+slotBytes+record <= len(p.buf) {
+				return true // a page as small as one record may exceed the bound
+			}
+			s.evictNearest(p, key, now)
+			continue
+		}
+		s.evictNearest(s.dir[s.hand], key, now)
+		s.sweepPage(now)
+		s.settleMemory()
+		if s.allows(grow) {
+			return true
+		}
+	}
+	return inPage
+}
+
+// evictNearest drops the key of a page that is nearest to its reset, sparing one.
+func (s *shard) evictNearest(p *page, spared []byte, now Instant) {
+	nearest, soonest := -1, Span{}
+	for i := range p.slots {
+		c := s.load(place{p, i})
+		reset := c.alg().rule.until(c, now, 0)
+		if nearest < 0 || reset.less(soonest) {
+			if at := p.offset(i); string(p.key(at, c.alg().words)) == string(spared) {
+				continue
+			}
+			nearest, soonest = i, reset
+		}
+	}
+	if nearest >= 0 {
+		s.remove(place{p, nearest})
+		s.stats.Evicted++
+	}
+}
+
+func (a Span) less(b Span) bool {
+	return a.Millis < b.Millis || a.Millis == b.Millis && a.Nanos < b.Nanos
+}
+
+// purge forgets the rested keys of a page.
+func (s *shard) purge(p *page, now Instant) {
+	for i := p.slots - 1; i >= 0; i-- {
+		c := s.load(place{p, i})
+		if c.alg().rule.used(c, now) == 0 {
+			s.remove(place{p, i})
+			s.stats.Forgotten++
+		}
+	}
+}
+
+// sweepPage purges the page at the hand, gives back what it does not need, and
+// moves the hand on. It uses the cell.
+func (s *shard) sweepPage(now Instant) {
+	if s.hand == 0 {
+		s.chunks.trim()
+		s.leases.trim()
+		s.params.trim()
+	}
+	p := s.dir[s.hand]
+	s.purge(p, now)
+	if size := pageSizeFor(p.live()); size <= len(p.buf)*3/4 {
+		s.repack(p, size)
+	}
+	s.merge(p)
+	span := 1 << (s.dirDepth - p.depth)
+	s.hand = (s.hand&^(span-1) + span) % len(s.dir)
+}
+
+// merge takes the page's twin, from which it was split, into it if the two are
+// half a page together.
+func (s *shard) merge(p *page) {
+	if p.depth == 0 {
+		return
+	}
+	span := 1 << (s.dirDepth - p.depth)
+	first := s.hand &^ (2*span - 1)
+	a, b := s.dir[first], s.dir[first+span]
+	if a.depth != b.depth || a.live()+b.live() > pageSizes[splitSize]/2 {
+		return
+	}
+	halves := [2]*page{s.setAside(a, 0), s.setAside(b, 1)}
+	p.depth--
+	s.resize(p, pageSizeFor(a.live()+b.live()))
+	for _, from := range halves {
+		for i := range from.slots {
+			at := from.offset(i)
+			words := s.words(from, at)
+			key := from.key(at, words)
+			p.copyRecord(tag(s.hash(key), p.depth), from, at, recordBytes(words, len(key)))
+		}
+	}
+	other := a
+	if p == a {
+		other = b
+	}
+	s.pages -= int64(len(other.buf)) + pageStructBytes
+	for i := range 2 * span {
+		s.dir[first+i] = p
+	}
+}

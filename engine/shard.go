@@ -1,0 +1,295 @@
+package engine
+
+import (
+	"sync"
+	"sync/atomic"
+)
+
+// A shard is the keys whose hashes start with the shard's number. Whoever holds
+// the lock is its one writer.
+//
+// Its table is extendible hashing: dir has an entry for each value of the first
+// dirDepth bits of a key's hash, and a page as many entries as there are values
+// of the bits that its keys do not share. It grows by one page at a time, so that
+// no insertion costs more than a page's copy, now and then a copy of dir, which
+// holds one pointer for about 60 keys.
+//
+// Source: R. Fagin et al., "Extendible hashing", ACM TODS 4(3), 1979.
+type shard struct {
+	mu       sync.Mutex
+	now      Instant // the latest seen
+	dir      []*page
+	dirDepth uint8
+	keys     int64
+	params   paramTable
+	chunks   chunks
+	leases   leases
+	hand     int // where the sweep goes on, an index of dir
+	warmed   int // makes the reads of warm count
+	hashKey  hashKey
+	names    [2]hashKey // of holders
+	bits     uint8      // of a hash that are the shard's number
+	memory   *memory
+	told     int64 // bytes of this shard that memory knows of
+	pages    int64 // bytes of the pages, their buffers and dir
+	stats    Stats
+
+	cell    cell    // of the key being worked on: here, so that it needs no allocation
+	scratch [2]page // to pack and split pages with
+	buffer  [2][]byte
+}
+
+// memory is the bound that all shards share.
+type memory struct {
+	used  atomic.Int64
+	max   int64 // 0 is none
+	evict bool
+}
+
+const pageStructBytes = 64
+
+// A place is where a record stands, until the table is changed.
+type place struct {
+	page *page
+	slot int
+}
+
+// clear makes the table empty.
+func (s *shard) clear() {
+	s.dir, s.dirDepth, s.hand = []*page{{}}, 0, 0
+	s.keys, s.params, s.chunks, s.leases = 0, paramTable{}, chunks{}, leases{}
+	s.cell.chunks, s.cell.leases = &s.chunks, &s.leases
+	s.pages = pageStructBytes + 8
+}
+
+// hash is the hash of a key of this shard, without the bits that are its number.
+func (s *shard) hash(key []byte) uint64 { return s.hashKey.sum(key) << s.bits }
+
+// enter takes the shard at now, or at the latest time that it has seen.
+func (s *shard) enter(now Instant) Instant {
+	s.mu.Lock()
+	s.now = max(s.now, now)
+	return s.now
+}
+
+// leave gives the shard free.
+func (s *shard) leave() {
+	s.settleMemory()
+	s.mu.Unlock()
+}
+
+// settleMemory tells the engine what the shard has taken or given back.
+func (s *shard) settleMemory() {
+	held := s.pages + s.chunks.bytes + s.leases.bytes + s.params.bytes()
+	if d := held - s.told; d != 0 {
+		s.memory.used.Add(d)
+		s.told = held
+	}
+}
+
+// allows says whether the shard may take n bytes more.
+func (s *shard) allows(n int) bool {
+	m := s.memory
+	return m.max == 0 || m.used.Load()+int64(n) <= m.max
+}
+
+// pageOf is the page of a hash, whose first bits, the shard's number, are
+// shifted out.
+func (s *shard) pageOf(h uint64) *page { return s.dir[h>>(64-s.dirDepth)] }
+
+// find looks a key up.
+func (s *shard) find(h uint64, key []byte) (place, bool) {
+	p := s.pageOf(h)
+	t := tag(h, p.depth)
+	for i := p.seek(t); i < p.slots && p.tagAt(i) == t; i++ {
+		at := p.offset(i)
+		if string(p.key(at, s.words(p, at))) == string(key) {
+			return place{p, i}, true
+		}
+	}
+	return place{p, 0}, false
+}
+
+// warmOps is how many ops are warmed up for at once.
+const warmOps = 16
+
+// warm reads what the ops on some hashes will look at: all their pages, then all
+// their slots, then all their records. The reads of each step do not depend on
+// one another, so that the processor waits for memory once a step and not once an
+// op. It decides nothing.
+func (s *shard) warm(hashes []uint64, order []int32) {
+	if len(order) == 1 {
+		return
+	}
+	var (
+		pages   [warmOps]*page
+		offsets [warmOps]int
+		sum     int
+	)
+	for i, op := range order {
+		pages[i] = s.pageOf(hashes[op])
+	}
+	for i, op := range order {
+		p := pages[i]
+		if p.slots == 0 {
+			continue
+		}
+		offsets[i] = p.offset(min(p.seek(tag(hashes[op], p.depth)), p.slots-1))
+	}
+	for i := range order {
+		if p := pages[i]; p.slots > 0 {
+			sum += int(p.buf[offsets[i]])
+		}
+	}
+	s.warmed = sum
+}
+
+// words is how many words of state the record at offset at of p has.
+func (s *shard) words(p *page, at int) int {
+	return algorithms[s.params.get(p.param(at)).Alg].words
+}
+
+// load fills the cell from a record.
+func (s *shard) load(pl place) *cell {
+	at := pl.page.offset(pl.slot)
+	c := &s.cell
+	c.params = *s.params.get(pl.page.param(at))
+	pl.page.load(at, c.alg().words, &c.state)
+	return c
+}
+
+// store writes the cell to its record, which has its algorithm.
+func (s *shard) store(pl place) {
+	c := &s.cell
+	at := pl.page.offset(pl.slot)
+	id := pl.page.param(at)
+	if *s.params.get(id) != c.params {
+		old := id
+		id = s.params.retain(&c.params)
+		s.params.release(old)
+	}
+	pl.page.store(at, id, c.alg().words, &c.state)
+}
+
+// insert adds a record for the cell under a key that is not there. There is
+// memory for it: see makeRoom.
+func (s *shard) insert(h uint64, key []byte) {
+	c := &s.cell
+	words := c.alg().words
+	record := recordBytes(words, len(key))
+	p := s.pageOf(h)
+	for !p.fits(record) {
+		p = s.widen(h, p, record)
+	}
+	t := tag(h, p.depth)
+	at := p.add(p.seek(t), t, words, key)
+	p.store(at, s.params.retain(&c.params), words, &c.state)
+	s.keys++
+}
+
+// widen packs, grows or splits the page of h, so that a record may fit.
+func (s *shard) widen(h uint64, p *page, record int) *page {
+	need := p.live() + slotBytes + record
+	if need <= len(p.buf) {
+		s.repack(p, len(p.buf))
+		return p
+	}
+	if need > pageSizes[splitSize] && p.slots > 1 && p.depth < maxDepth {
+		s.split(h, p)
+		return s.pageOf(h)
+	}
+	s.repack(p, pageSizeFor(need))
+	return p
+}
+
+// remove drops a record and whatever hangs on it.
+func (s *shard) remove(pl place) {
+	p, at := pl.page, pl.page.offset(pl.slot)
+	s.discard(s.load(pl))
+	key := p.key(at, s.cell.alg().words)
+	s.params.release(p.param(at))
+	p.remove(pl.slot, recordBytes(s.cell.alg().words, len(key)))
+	s.keys--
+}
+
+// discard releases what a cell holds outside of its record.
+func (s *shard) discard(c *cell) {
+	switch c.params.Alg {
+	case Log:
+		slidingLog{}.discard(c)
+	case Lease:
+		lease{}.discard(c)
+	}
+}
+
+// repack moves the records of p into a buffer of the size, without holes.
+func (s *shard) repack(p *page, size int) {
+	from := s.setAside(p, 0)
+	s.resize(p, size)
+	for i := range from.slots {
+		at := from.offset(i)
+		n := recordBytes(s.words(from, at), len(from.key(at, s.words(from, at))))
+		p.copyRecord(from.tagAt(i), from, at, n)
+	}
+}
+
+// setAside copies a page, so that its buffer can be written anew.
+func (s *shard) setAside(p *page, n int) *page {
+	s.buffer[n] = append(s.buffer[n][:0], p.buf...)
+	s.scratch[n] = *p
+	s.scratch[n].buf = s.buffer[n]
+	return &s.scratch[n]
+}
+
+// resize gives p an empty buffer of the size, its own if that has it.
+func (s *shard) resize(p *page, size int) {
+	buf := p.buf
+	if len(buf) != size {
+		s.pages += int64(size - len(buf))
+		buf = make([]byte, size)
+	}
+	p.reset(buf)
+}
+
+// split parts the page of h in two by the first bit that its keys do not share.
+func (s *shard) split(h uint64, p *page) {
+	if p.depth == s.dirDepth {
+		s.doubleDir()
+	}
+	from := s.setAside(p, 0)
+	halves := [2]*page{p, {depth: p.depth + 1}}
+	p.depth++
+	s.pages += pageStructBytes
+	var bytes [2]int
+	for i := range from.slots {
+		at := from.offset(i)
+		n := recordBytes(s.words(from, at), len(from.key(at, s.words(from, at))))
+		bytes[from.tagAt(i)>>15] += n + slotBytes
+	}
+	for i, half := range halves {
+		s.resize(half, pageSizeFor(bytes[i]))
+	}
+	for i := range from.slots {
+		at := from.offset(i)
+		words := s.words(from, at)
+		key := from.key(at, words)
+		t := tag(s.hash(key), p.depth)
+		halves[from.tagAt(i)>>15].copyRecord(t, from, at, recordBytes(words, len(key)))
+	}
+	span := 1 << (s.dirDepth - p.depth) // entries of a half
+	first := int(h>>(64-s.dirDepth)) &^ (2*span - 1)
+	for i := range span {
+		s.dir[first+span+i] = halves[1]
+	}
+}
+
+func (s *shard) doubleDir() {
+	dir := make([]*page, 2*len(s.dir))
+	for i, p := range s.dir {
+		dir[2*i], dir[2*i+1] = p, p
+	}
+	s.pages += int64(8 * len(s.dir))
+	s.dir = dir
+	s.dirDepth++
+	s.hand *= 2
+}

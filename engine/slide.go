@@ -1,0 +1,113 @@
+package engine
+
+// slide is the sliding window counter: the count of the current window, plus
+// that of the one before in the share that a window ending now would still
+// overlap with it, rounded down.
+//
+// Source: "How we built rate limiting capable of scaling to millions of
+// domains", Cloudflare, 2017, in integers.
+//
+// State: the end of the window, an Instant, its count, and the count before.
+type slide struct{}
+
+func (slide) settle(c *cell, now Instant) (end Instant, count, before int64) {
+	end, count, before = Instant(c.state[0]), int64(c.state[1]), int64(c.state[2])
+	if now < end {
+		return end, count, before
+	}
+	if next := end + Instant(c.params.Period); now < next {
+		return next, 0, count
+	}
+	return windowEnd(&c.params, now), 0, 0
+}
+
+// share is how much of before counts with left nanoseconds of the window to go.
+func (slide) share(before int64, left Instant, window int64) int64 {
+	if before == 0 {
+		return 0
+	}
+	q, _ := mul(uint64(before), uint64(left)).div(uint64(window))
+	return int64(q.lo)
+}
+
+// lastLeft is the most nanoseconds left of a window at which the share of before
+// is at most target; 0 if it is more even at the last nanosecond.
+//
+// It is floor(((target+1) * window - 1) / before): the share, rounded down, is at
+// most target as long as the exact one is below target+1.
+func (slide) lastLeft(before, target, window int64) Instant {
+	if before == 0 {
+		return Instant(window)
+	}
+	below := mul(uint64(target+1), uint64(window)).less0(wide{0, 1})
+	q, _ := below.div(uint64(before))
+	return Instant(q.min64(uint64(window)))
+}
+
+func (s slide) used(c *cell, now Instant) int64 {
+	end, count, before := s.settle(c, now)
+	return s.share(before, end-now, c.params.Period) + count
+}
+
+func (s slide) until(c *cell, now Instant, target int64) Span {
+	var (
+		window             = c.params.Period
+		end, count, before = s.settle(c, now)
+	)
+	if count <= target {
+		if left := s.lastLeft(before, target-count, window); left > 0 {
+			return spanOf(int64(end - left - now))
+		}
+	}
+	end += Instant(window)
+	return spanOf(int64(end - s.lastLeft(count, target, window) - now))
+}
+
+func (s slide) take(c *cell, now Instant, n int64) {
+	end, count, before := s.settle(c, now)
+	c.state = state{uint64(end), uint64(count + n), uint64(before)}
+}
+
+func (s slide) give(c *cell, now Instant, n int64) {
+	end, count, before := s.settle(c, now)
+	fromCount := min(n, count)
+	if rest := n - fromCount; rest > 0 {
+		before = s.cut(before, end-now, c.params.Period, s.share(before, end-now, c.params.Period)-rest)
+	}
+	s.set(c, end, count-fromCount, before)
+}
+
+// cut lowers before so that its share is at most target.
+func (s slide) cut(before int64, left Instant, window, target int64) int64 {
+	if target < 0 {
+		return 0
+	}
+	below := mul(uint64(target+1), uint64(window)).less0(wide{0, 1})
+	q, _ := below.div(uint64(left))
+	return int64(q.min64(uint64(before)))
+}
+
+func (slide) set(c *cell, end Instant, count, before int64) {
+	if count == 0 && before == 0 {
+		c.state = state{}
+		return
+	}
+	c.state = state{uint64(end), uint64(count), uint64(before)}
+}
+
+func (s slide) change(c *cell, now Instant, p Params) {
+	var (
+		end, count, before = s.settle(c, now)
+		used               = s.used(c, now)
+		kept               = keep(c, used, &p)
+	)
+	switch {
+	case p.Period != c.params.Period:
+		end, count, before = windowEnd(&p, now), kept, 0
+	case kept < used: // the oldest goes first
+		count = min(count, kept)
+		before = s.cut(before, end-now, p.Period, kept-count)
+	}
+	c.params = p
+	s.set(c, end, count, before)
+}

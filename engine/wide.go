@@ -1,0 +1,79 @@
+package engine
+
+import (
+	"math"
+	"math/bits"
+)
+
+// A wide is an unsigned integer of 128 bits. With a limit below 2^40, a rate's
+// count below 2^40 and its period below 2^60, no sum or product of the
+// algorithms comes near its end.
+type wide struct{ hi, lo uint64 }
+
+func mul(a, b uint64) wide {
+	hi, lo := bits.Mul64(a, b)
+	return wide{hi, lo}
+}
+
+func (a wide) add(b wide) wide {
+	lo, carry := bits.Add64(a.lo, b.lo, 0)
+	hi, _ := bits.Add64(a.hi, b.hi, carry)
+	return wide{hi, lo}
+}
+
+// less0 is a - b, or zero where b is the larger.
+func (a wide) less0(b wide) wide {
+	lo, borrow := bits.Sub64(a.lo, b.lo, 0)
+	hi, borrow := bits.Sub64(a.hi, b.hi, borrow)
+	if borrow != 0 {
+		return wide{}
+	}
+	return wide{hi, lo}
+}
+
+func (a wide) isZero() bool { return a.hi|a.lo == 0 }
+
+// div is the quotient and the remainder by d > 0.
+func (a wide) div(d uint64) (wide, uint64) {
+	if a.hi == 0 {
+		return wide{0, a.lo / d}, a.lo % d
+	}
+	hi, rest := a.hi/d, a.hi%d
+	lo, rest := bits.Div64(rest, a.lo, d)
+	return wide{hi, lo}, rest
+}
+
+// ceilDiv is a / d rounded up, d > 0.
+func (a wide) ceilDiv(d uint64) wide {
+	if d == 1 {
+		return a
+	}
+	q, rest := a.div(d)
+	if rest > 0 {
+		q = q.add(wide{0, 1})
+	}
+	return q
+}
+
+// min64 is a, cut to at most m.
+func (a wide) min64(m uint64) uint64 {
+	if a.hi != 0 || a.lo > m {
+		return m
+	}
+	return a.lo
+}
+
+// span reads a as nanoseconds.
+func (a wide) span() Span {
+	ms, ns := a.div(1e6)
+	if ms.hi != 0 || ms.lo > math.MaxInt64 {
+		return Span{Millis: math.MaxInt64}
+	}
+	return Span{Millis: int64(ms.lo), Nanos: int64(ns)}
+}
+
+// spanOf is ns nanoseconds, or none where ns is negative.
+func spanOf(ns int64) Span {
+	ns = max(ns, 0)
+	return Span{Millis: ns / 1e6, Nanos: ns % 1e6}
+}
