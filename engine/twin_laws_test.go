@@ -167,8 +167,8 @@ func lawFingerprint(s *subject) {
 			change("refund", engine.Op{Kind: engine.Refund, N: 1})
 		}
 	}
-	before := s.p
-	for s.p == before {
+	old := s.p
+	for s.p == old {
 		s.p = s.params(s.alg)
 	}
 	s.ask(1) // whether it fits or not, the new parameters are in force
@@ -176,6 +176,7 @@ func lawFingerprint(s *subject) {
 		s.p.Limit = 2
 	}
 	change("new parameters", s.asking(1))
+	s.roundTrips()
 
 	expect := engine.Op{Kind: engine.Expect, N: s.print() + 1, Key: s.key}
 	other := engine.Op{Kind: engine.Take, Params: drawParams(&source{[]byte{1, 1, 1, 1, 1, 1}}, engine.Token), N: 1, Key: []byte("other")}
@@ -187,4 +188,28 @@ func lawFingerprint(s *subject) {
 	batch.Ops[0].N--
 	s.e.Apply(s.now, &batch)
 	s.expect(batch.Decisions[0].Status == engine.OK && batch.Decisions[1].Allowed == 1, "expected the fingerprint that is: %+v", batch.Decisions)
+}
+
+// roundTrips changes the key in more than one step so that much of it is as
+// before in the end, but not all.
+func (s *subject) roundTrips() {
+	s.fill()
+	print, before := s.print(), s.peek()
+	limit := s.p.Limit
+	s.p.Limit = 1
+	s.ask(2) // cuts what is used
+	s.p.Limit = limit
+	s.ask(limit + 1)
+	after := s.peek()
+	s.expect((s.print() == print) == (after == before), "a lower limit and back\n from %+v\nto   %+v\nfingerprints %d, %d", before, after, print, s.print())
+
+	s.do(engine.Op{Kind: engine.Forget})
+	s.ask(1)
+	print = s.print()
+	s.do(engine.Op{Kind: engine.Forget})
+	s.now++
+	s.ask(1)
+	if s.alg == engine.Lease || s.alg == engine.Log {
+		s.expect(s.print() != print, "forgotten and made anew a nanosecond later, fingerprint is %d again", print)
+	}
 }

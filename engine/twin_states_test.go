@@ -44,10 +44,12 @@ func (b *bucketTwin) refund(p engine.Params, t, n int64) {
 	}
 }
 
+// change keeps what is owed, rounded up to what is earned in 1/Count ns.
 func (b *bucketTwin) change(old, p engine.Params, t int64) {
 	used := b.used(old, t)
 	bound := cutTo(old, p, used)
-	b.owed, b.at = new(big.Rat).SetInt(ceil(used)), t
+	parts := new(big.Rat).Mul(used, whole(p.Period))
+	b.owed, b.at = new(big.Rat).SetFrac(ceil(parts), big.NewInt(p.Period)), t
 	if b.owed.Cmp(whole(bound)) > 0 {
 		b.owed = whole(bound)
 	}

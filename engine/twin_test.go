@@ -4,6 +4,7 @@ import (
 	"maps"
 	"math"
 	"math/big"
+	"slices"
 
 	"limitsrv/engine"
 )
@@ -139,14 +140,14 @@ func (t *twin) one(op *engine.Op) engine.Decision {
 		d.Allowed = 1
 		return d
 	case op.Kind == engine.Charge:
-		return t.charge(k, cap4(op.N))
+		return t.charge(k, op.N)
 	}
 	panic("no such kind")
 }
 
 // take decides about n permits. A look works on a copy that is thrown away.
 func (t *twin) take(op *engine.Op) engine.Decision {
-	p, n := op.Params, cap4(op.N)
+	p, n := op.Params, op.N
 	k := t.find(op.Key)
 	switch {
 	case k == nil:
@@ -176,7 +177,7 @@ func (t *twin) take(op *engine.Op) engine.Decision {
 		if op.Mode&engine.Partial == 0 || n == 0 {
 			d.Allowed = 1
 		}
-		d.Wait = k.hold(t.now, 0)
+		d.Wait = k.hold(t.now)
 		k.permits.take(p, t.now, grant)
 	}
 	if op.Mode&engine.Shadow != 0 {
@@ -190,8 +191,22 @@ func (t *twin) take(op *engine.Op) engine.Decision {
 }
 
 // group takes all or none. Each limit is checked with what earlier limits of the
-// group ask of the same key; in a group that is refused nothing is counted.
+// group ask of the same key; in a group that is refused nothing is counted. A key
+// that is not there belongs to the algorithm that names it first.
 func (t *twin) group(ops []engine.Op) []engine.Decision {
+	owner := map[string]engine.Alg{}
+	for i := range ops {
+		key, a := string(ops[i].Key), ops[i].Params.Alg
+		if k := t.find(ops[i].Key); k != nil {
+			owner[key] = k.p.Alg
+		}
+		if _, ok := owner[key]; !ok {
+			owner[key] = a
+		}
+		if owner[key] != a { // an error, which changes nothing
+			return slices.Repeat([]engine.Decision{{Status: engine.WrongType}}, len(ops))
+		}
+	}
 	trial := newTwin()
 	trial.now = t.now
 	for key, k := range t.keys {
@@ -201,7 +216,7 @@ func (t *twin) group(ops []engine.Op) []engine.Decision {
 	passed := true
 	for i := range ops {
 		d := trial.take(&ops[i])
-		passed = passed && d.Status == engine.OK && d.Allowed == 1
+		passed = passed && d.Allowed == 1
 		ds = append(ds, d)
 	}
 	if passed {
@@ -210,11 +225,8 @@ func (t *twin) group(ops []engine.Op) []engine.Decision {
 	}
 	asked := map[string]int64{}
 	for i := range ops {
-		op := &ops[i]
-		if ds[i].Status == engine.OK {
-			ds[i] = t.refusedMember(op, asked[string(op.Key)])
-		}
-		asked[string(op.Key)] += cap4(op.N)
+		ds[i] = t.refusedMember(&ops[i], asked[string(ops[i].Key)])
+		asked[string(ops[i].Key)] += ops[i].N
 	}
 	return ds
 }
@@ -222,22 +234,21 @@ func (t *twin) group(ops []engine.Op) []engine.Decision {
 // refusedMember tells how a limit of a refused group stands, earlier being what
 // the limits before it ask of its key. It stores new parameters, as a refusal does.
 func (t *twin) refusedMember(op *engine.Op, earlier int64) engine.Decision {
-	p, n := op.Params, cap4(op.N)
+	p := op.Params
 	k := t.find(op.Key)
 	if k == nil {
 		k = &twinKey{p: p, permits: newState(p.Alg)}
 	}
-	if n == 0 {
+	if op.N == 0 {
 		k = k.clone()
 	}
 	k.change(p, t.now)
 	d := engine.Decision{Params: p, Remaining: k.free(t.now), Reset: k.reset(t.now)}
-	if n == 0 || k.passes(t.now, earlier+n, p.Limit) {
-		d.Allowed = 1
-		d.Wait = k.hold(t.now, earlier)
+	if op.N == 0 || k.passes(t.now, earlier+op.N, p.Limit) {
+		d.Allowed, d.Wait = 1, k.hold(t.now)
 		return d
 	}
-	d.Wait = k.wait(t.now, earlier+n, p.Limit)
+	d.Wait = k.wait(t.now, earlier+op.N, p.Limit)
 	return d
 }
 
@@ -249,7 +260,7 @@ func (t *twin) look(k *twinKey) engine.Decision {
 	}
 	if k.passes(t.now, 1, k.p.Limit) {
 		d.Allowed = 1
-		d.Wait = k.hold(t.now, 0)
+		d.Wait = k.hold(t.now)
 	} else {
 		d.Wait = k.wait(t.now, 1, k.p.Limit)
 	}
@@ -300,12 +311,12 @@ func (k *twinKey) wait(t, n, bound int64) engine.Span {
 // reset is how long until nothing is used.
 func (k *twinKey) reset(t int64) engine.Span { return span(k.permits.wait(k.p, t, 0, 0)) }
 
-// hold is how long LEAKY holds a request behind what is in the queue and n more.
-func (k *twinKey) hold(t, n int64) engine.Span {
+// hold is how long LEAKY holds a request behind what is in the queue.
+func (k *twinKey) hold(t int64) engine.Span {
 	if k.p.Alg != engine.Leaky {
 		return engine.Span{}
 	}
-	return span(k.permits.wait(k.p, t, n, 0))
+	return k.reset(t)
 }
 
 func yes(b bool) int64 {
@@ -314,9 +325,6 @@ func yes(b bool) int64 {
 	}
 	return 0
 }
-
-// cap4 cuts n to what is more than any limit, in debt or not, lets pass.
-func cap4(n int64) int64 { return min(n, 4*engine.MaxLimit) }
 
 func whole(n int64) *big.Rat { return new(big.Rat).SetInt64(n) }
 
