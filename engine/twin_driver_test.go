@@ -427,7 +427,7 @@ func nanos(s engine.Span) int64 { return s.Millis*1e6 + s.Nanos }
 
 // TestTwin drives random sequences. The seed in the name of a failure brings it back.
 func TestTwin(t *testing.T) {
-	for seed := range uint64(600) {
+	for seed := range uint64(800 / slowdown) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		data := make([]byte, 200+r.IntN(1200))
 		for i := range data {
