@@ -4,4 +4,34 @@
 //
 // It knows no socket: a Session is bytes in, bytes out. It imports engine and
 // redcon's reply writers.
+//
+// # The way of a command
+//
+// Session.Do looks the name up in the table, checks the number of words by the
+// command's usage, and lets the command append its ops to the session's batch.
+// Session.Flush hands the batch to an Exec and has each command write its reply
+// from the decisions on its ops. A pipeline is so one batch: one reading of the
+// clock, one entry of each shard, one write. A command that needs more than
+// decisions is a run command; what was gathered is flushed before it runs.
+//
+// An Exec may answer at once, as Local does, or later and from another
+// goroutine. Until then the session takes nothing.
+//
+// # Promises
+//
+//   - One reply for each command, in order, well-formed, whatever the bytes; but
+//     for CLIENT REPLY OFF and SKIP, SHUTDOWN, and what follows QUIT.
+//   - What is refused changes nothing. An error names what was wrong, what is
+//     allowed and what was given; its code word keeps its meaning for ever.
+//   - No allocation for a command that is decided, once a session is warm.
+//   - EXEC carries the ops of a transaction out as one atomic batch. Its run
+//     commands are carried out after that, in their place among the replies: so
+//     DBSIZE in a transaction counts what the whole transaction has left.
+//   - Queues, replies of KEYS, steps of SCAN and names of clients are bounded.
+//
+// # To add a command
+//
+// Write a Command beside its like, list it in table, and write a script
+// testdata/NAME.txt. Arity, COMMAND, COMMAND DOCS, redis-cli's hints, help, the
+// README and the tests of bad input follow from the table.
 package commands

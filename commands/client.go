@@ -1,0 +1,221 @@
+package commands
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+var (
+	errName     = &Error{"ERR", "Client names cannot contain spaces, newlines or special characters."}
+	errNoClient = &Error{"ERR", "No such client"}
+	errClientID = &Error{"ERR", "client-id should be greater than 0"}
+	errTracking = &Error{"ERR", "client side caching is not supported: only CLIENT TRACKING ON OPTIN, without CLIENT CACHING, is accepted"}
+	errCaching  = &Error{"ERR", "CLIENT CACHING is not supported: limits change with every decision"}
+	errLibAttr  = &Error{"ERR", "Unrecognized option: CLIENT SETINFO takes LIB-NAME or LIB-VER"}
+)
+
+// maxClientNameBytes bounds what CLIENT SETNAME and SETINFO keep.
+const maxClientNameBytes = 256
+
+var client = Command{
+	Name: "CLIENT", Summary: "Container for commands about connections.",
+	Complexity: "Depends on the subcommand", Since: "2.4.0", Group: "connection",
+	Sub: []Command{
+		clientSub("CACHING", "YES|NO", "Refused: there is no client side caching.", 0, func(s *Session, _ [][]byte) { s.w.Error(errCaching) }),
+		clientSub("GETNAME", "", "Answers the name of the connection.", 0, runGetName),
+		clientSub("GETREDIR", "", "Answers -1: invalidations are not redirected.", 0, func(s *Session, _ [][]byte) { s.w.Int(-1) }),
+		clientSub("ID", "", "Answers the number of the connection.", 0, func(s *Session, _ [][]byte) { s.w.Int(s.id) }),
+		clientSub("INFO", "", "Tells about the connection.", 0, func(s *Session, _ [][]byte) { s.w.Verbatim(s.line(time.Now())) }),
+		clientSub("KILL", "<ip:port | <ID client-id | ADDR ip:port | LADDR ip:port | TYPE type | USER username | SKIPME YES|NO ...>>",
+			"Closes connections.", Admin, runKill),
+		clientSub("LIST", "[TYPE NORMAL|MASTER|REPLICA|PUBSUB] [ID client-id [client-id ...]]", "Tells about all connections.", Admin, runClientList),
+		clientSub("NO-EVICT", "ON|OFF", "Accepted: connections are not evicted.", Admin, runOnOff),
+		clientSub("NO-TOUCH", "ON|OFF", "Accepted: reading does not touch keys.", 0, runOnOff),
+		clientSub("REPLY", "ON|OFF|SKIP", "Chooses whether commands are answered.", NoMulti, runClientReply),
+		clientSub("SETINFO", "<LIB-NAME libname | LIB-VER libver>", "Tells the client library.", 0, runSetInfo),
+		clientSub("SETNAME", "connection-name", "Names the connection.", 0, runSetName),
+		clientSub("TRACKING", "ON|OFF [option ...]", "Accepts ON OPTIN, which tracks nothing, and OFF.", 0, runTracking),
+		clientSub("UNBLOCK", "client-id [TIMEOUT|ERROR]", "Answers 0: no command blocks.", Admin, runUnblock),
+	},
+}
+
+// clientSub is a line of CLIENT's subcommands.
+func clientSub(name, args, summary string, flags Flags, run func(*Session, [][]byte)) Command {
+	return Command{
+		Name: name, Args: args, Summary: summary, Complexity: "O(1)", Since: "7.2.0", Group: "connection",
+		Flags: flags | NoScript | Loading | Stale, Run: run,
+	}
+}
+
+// checkName refuses names that would break the lines of CLIENT LIST.
+func checkName(name []byte) error {
+	if len(name) > maxClientNameBytes {
+		return errName
+	}
+	for _, c := range name {
+		if c < '!' || c > '~' {
+			return errName
+		}
+	}
+	return nil
+}
+
+func runGetName(s *Session, _ [][]byte) {
+	if s.shown.name == "" {
+		s.w.Null()
+		return
+	}
+	s.w.BulkString(s.shown.name)
+}
+
+func runSetName(s *Session, args [][]byte) {
+	if err := checkName(args[2]); err != nil {
+		s.w.Error(err)
+		return
+	}
+	s.show(func(c *shown) { c.name = string(args[2]) })
+	s.w.OK()
+}
+
+func runSetInfo(s *Session, args [][]byte) {
+	if err := checkName(args[3]); err != nil {
+		s.w.Error(&Error{"ERR", strings.ToLower(cString(args[2])) + " cannot contain spaces, newlines or special characters."})
+		return
+	}
+	switch {
+	case isWord(args[2], "LIB-NAME"):
+		s.show(func(c *shown) { c.libName = string(args[3]) })
+	case isWord(args[2], "LIB-VER"):
+		s.show(func(c *shown) { c.libVer = string(args[3]) })
+	default:
+		s.w.Error(errLibAttr)
+		return
+	}
+	s.w.OK()
+}
+
+func runOnOff(s *Session, args [][]byte) {
+	if !isWord(args[2], "ON") && !isWord(args[2], "OFF") {
+		s.w.Error(errSyntax)
+		return
+	}
+	s.w.OK()
+}
+
+func runClientReply(s *Session, args [][]byte) {
+	switch {
+	case isWord(args[2], "ON"):
+		s.quiet = speak
+		s.w.OK()
+	case isWord(args[2], "OFF"):
+		s.quiet = silent
+	case isWord(args[2], "SKIP"):
+		if s.quiet != silent {
+			s.quiet = skipping
+		}
+	default:
+		s.w.Error(errSyntax)
+	}
+}
+
+// runTracking accepts what clients send who never go on to cache anything.
+func runTracking(s *Session, args [][]byte) {
+	off := isWord(args[2], "OFF")
+	optIn := isWord(args[2], "ON") && len(args) == 4 && isWord(args[3], "OPTIN")
+	if !off && !optIn {
+		s.w.Error(errTracking)
+		return
+	}
+	s.w.OK()
+}
+
+func runUnblock(s *Session, args [][]byte) {
+	if _, err := strconv.ParseInt(string(args[2]), 10, 64); err != nil {
+		s.w.Error(errNotInt)
+		return
+	}
+	s.w.Int(0)
+}
+
+// all are the sessions in order of their number.
+func (h *Handler) all() []*Session {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	sessions := make([]*Session, 0, len(h.sessions))
+	for _, s := range h.sessions {
+		sessions = append(sessions, s)
+	}
+	slices.SortFunc(sessions, func(a, b *Session) int { return cmp.Compare(a.id, b.id) })
+	return sessions
+}
+
+// line tells about a session as CLIENT LIST does. Any goroutine may ask.
+func (s *Session) line(now time.Time) string {
+	s.mu.Lock()
+	c := s.shown
+	s.mu.Unlock()
+	proto, command := 2, "NULL"
+	if c.proto3 {
+		proto = 3
+	}
+	if last := s.last.Load(); last != nil {
+		command = last.name
+	}
+	age := now.Sub(s.client.Since)
+	idle := now.Sub(s.h.start) - time.Duration(s.active.Load())
+	return fmt.Sprintf("id=%d addr=%s laddr=%s name=%s age=%d idle=%d flags=N db=%d sub=0 psub=0 ssub=0 events=r cmd=%s user=%s redir=-1 resp=%d lib-name=%s lib-ver=%s\n",
+		s.id, s.client.Addr, s.client.LocalAddr, c.name, int64(age.Seconds()), int64(min(idle, age).Seconds()), c.db, command, defaultUser, proto, c.libName, c.libVer)
+}
+
+func runClientList(s *Session, args [][]byte) {
+	want := func(*Session) bool { return true }
+	switch {
+	case len(args) == 2:
+	case len(args) == 4 && isWord(args[2], "TYPE"):
+		if normal, err := isNormal(args[3]); err != nil {
+			s.w.Error(err)
+			return
+		} else if !normal {
+			want = func(*Session) bool { return false }
+		}
+	case len(args) > 3 && isWord(args[2], "ID"):
+		ids := make(map[int64]bool)
+		for _, a := range args[3:] {
+			id, err := strconv.ParseInt(string(a), 10, 64)
+			if err != nil || id <= 0 {
+				s.w.Error(&Error{"ERR", "Invalid client ID"})
+				return
+			}
+			ids[id] = true
+		}
+		want = func(s *Session) bool { return ids[s.id] }
+	default:
+		s.w.Error(errSyntax)
+		return
+	}
+	var list strings.Builder
+	now := time.Now()
+	for _, c := range s.h.all() {
+		if want(c) {
+			list.WriteString(c.line(now))
+		}
+	}
+	s.w.Verbatim(list.String())
+}
+
+// isNormal says whether a type of clients is the one that there is.
+func isNormal(kind []byte) (bool, error) {
+	for _, other := range []string{"MASTER", "SLAVE", "REPLICA", "PUBSUB"} {
+		if isWord(kind, other) {
+			return false, nil
+		}
+	}
+	if isWord(kind, "NORMAL") {
+		return true, nil
+	}
+	return false, &Error{"ERR", "Unknown client type '" + cString(kind) + "'"}
+}

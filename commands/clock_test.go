@@ -1,0 +1,174 @@
+package commands
+
+import (
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"limitsrv/engine"
+)
+
+// hands are the readings of a pair of clocks that a test sets.
+type hands struct {
+	wall engine.Instant
+	mono int64
+}
+
+func (h *hands) read() (engine.Instant, int64) { return h.wall, h.mono }
+
+// pass lets time pass, on the wall clock by step more.
+func (h *hands) pass(d, step time.Duration) {
+	h.mono += int64(d)
+	h.wall += engine.Instant(d + step)
+}
+
+func TestSystemClock(t *testing.T) {
+	const hour = time.Hour
+	h := &hands{wall: 1e18, mono: 7}
+	c := newSystemClock(0, h.read)
+	if got := c.Now(); got != 1e18 {
+		t.Fatalf("Now() = %d at the start, want the wall clock's 1e18", got)
+	}
+	last := c.Now()
+	for _, tt := range []struct {
+		name    string
+		pass    time.Duration // on the monotonic clock
+		step    time.Duration // of the wall clock beyond that
+		want    time.Duration // gained
+		settled time.Duration // wall clock less ours, after it
+	}{
+		{"goes at normal speed", 10 * time.Second, 0, 10 * time.Second, 0},
+		{"is not stepped back", time.Second, -hour, time.Second, -hour},
+		{"slows down by a thousandth", time.Second, 0, 999 * time.Millisecond, -hour + time.Millisecond},
+		{"goes on so", time.Second, 0, 999 * time.Millisecond, -hour + 2*time.Millisecond},
+		{"is not stepped forward where the wall clock returns", time.Second, hour, 999 * time.Millisecond, 3 * time.Millisecond},
+		{"catches up by a thousandth", time.Second, 0, 1001 * time.Millisecond, 2 * time.Millisecond},
+		{"catches up half way in half a second", 500 * time.Millisecond, 0, 500*time.Millisecond + 500*time.Microsecond, 1500 * time.Microsecond},
+		{"finishes that", 500 * time.Millisecond, 0, 500*time.Millisecond + 500*time.Microsecond, time.Millisecond},
+		{"catches up the rest", time.Second, 0, 1001 * time.Millisecond, 0},
+		{"is right", time.Second, 0, time.Second, 0},
+		{"is not stepped forward by a mistake", time.Second, hour, time.Second, hour},
+		{"nor when it is mended", time.Second, -hour, 1001 * time.Millisecond, -time.Millisecond},
+		{"heals", time.Second, 0, 999 * time.Millisecond, 0},
+		{"does not count sleep, in which only the wall clock goes", 0, 8 * hour, 0, 8 * hour},
+		{"goes on at normal speed after sleep", time.Second, 0, time.Second, 8 * hour},
+		{"gains but a thousandth of a second over a long pause", 24 * hour, 0, 24*hour + time.Millisecond, 8*hour - time.Millisecond},
+	} {
+		h.pass(tt.pass, tt.step)
+		now := c.Now()
+		if got := time.Duration(now - last); got != tt.want {
+			t.Errorf("%s: gained %v, want %v", tt.name, got, tt.want)
+		}
+		if got := time.Duration(h.wall - now); got != tt.settled {
+			t.Errorf("%s: the wall clock is ahead by %v, want %v", tt.name, got, tt.settled)
+		}
+		last = now
+	}
+}
+
+func TestSystemClockFloor(t *testing.T) {
+	for _, tt := range []struct {
+		name              string
+		wall, floor, want engine.Instant
+	}{
+		{"starts at the wall clock", 5e18, 4e18, 5e18},
+		{"starts at the floor where the wall clock is behind", 4e18, 5e18, 5e18},
+		{"starts at 0 where the wall clock is before 1970", -1, 0, 0},
+	} {
+		h := &hands{wall: tt.wall}
+		if got := newSystemClock(tt.floor, h.read).Now(); got != tt.want {
+			t.Errorf("%s: Now() = %d, want %d", tt.name, got, tt.want)
+		}
+	}
+}
+
+// TestSystemClockSpeed steps the wall clock at random: time never goes back, and
+// never faster or slower than by a thousandth.
+func TestSystemClockSpeed(t *testing.T) {
+	seed := rand.Uint64()
+	r := rand.New(rand.NewPCG(seed, 0))
+	h := &hands{wall: 1e18}
+	c := newSystemClock(0, h.read)
+	last := c.Now()
+	for i := range 100_000 {
+		d := time.Duration(r.Int64N(int64(3 * time.Second)))
+		step := time.Duration(0)
+		if r.IntN(10) == 0 {
+			step = time.Duration(r.Int64N(int64(2*time.Hour))) - time.Hour
+		}
+		h.pass(d, step)
+		now := c.Now()
+		gained, slack := time.Duration(now-last), d/1000+1
+		if gained < d-slack || gained > d+slack || gained < 0 {
+			t.Fatalf("seed %d, step %d: gained %v in %v", seed, i, gained, d)
+		}
+		last = now
+	}
+}
+
+func TestSystemClockTogether(t *testing.T) {
+	var (
+		mu sync.Mutex
+		h  = &hands{wall: 1e18}
+	)
+	c := newSystemClock(0, func() (engine.Instant, int64) {
+		mu.Lock()
+		defer mu.Unlock()
+		h.pass(50*time.Millisecond, time.Duration(h.mono%7-3)*time.Second)
+		return h.read()
+	})
+	var (
+		group  sync.WaitGroup
+		latest struct {
+			sync.Mutex
+			at engine.Instant
+		}
+	)
+	for range 8 {
+		group.Go(func() {
+			for range 5000 {
+				latest.Lock()
+				before := latest.at
+				latest.Unlock()
+				now := c.Now()
+				latest.Lock()
+				latest.at = max(latest.at, now)
+				latest.Unlock()
+				if now < before {
+					t.Errorf("Now() = %d after %d was told", now, before)
+					return
+				}
+			}
+		})
+	}
+	group.Wait()
+}
+
+func TestSystemClockIsTheWallClock(t *testing.T) {
+	c := NewSystemClock(0)
+	before := time.Now().UnixNano()
+	got := int64(c.Now())
+	if off := time.Duration(got - before); off < -time.Second || off > time.Second {
+		t.Errorf("Now() is %v off the wall clock", off)
+	}
+	if next := int64(c.Now()); next < got {
+		t.Errorf("Now() = %d after %d", next, got)
+	}
+}
+
+func TestTestClock(t *testing.T) {
+	c := NewTestClock(1e18)
+	if err := c.Advance(1500 * time.Millisecond); err != nil || c.Now() != 1e18+15e8 {
+		t.Errorf("Advance(1.5s) = %v, Now() = %d", err, c.Now())
+	}
+	decade := time.Duration(engine.MaxPeriod)
+	for range 100 {
+		if c.Advance(decade) != nil {
+			break
+		}
+	}
+	if err := c.Advance(decade); err == nil || c.Now() > lastInstant || c.Now() < lastInstant-engine.Instant(decade) {
+		t.Errorf("Advance beyond the end = %v, Now() = %d, want an error and at most %d", err, c.Now(), lastInstant)
+	}
+}

@@ -1,0 +1,282 @@
+package commands
+
+import (
+	"fmt"
+	"strings"
+
+	"limitsrv/engine"
+)
+
+var (
+	errNoSuchCommand = &Error{"ERR", "Invalid command specified"}
+	errNoKeys        = &Error{"ERR", "The command has no key arguments"}
+	errBadLine       = &Error{"ERR", "Invalid number of arguments specified for command"}
+)
+
+var command = Command{
+	Name: "COMMAND", Summary: "Describes all commands.",
+	Complexity: "O(N), N being the commands", Since: "2.8.13", Group: "server", Flags: Loading | Stale,
+	Run: func(s *Session, _ [][]byte) { s.describeAll() },
+	Sub: []Command{
+		{
+			Name: "COUNT", Summary: "Answers how many commands there are.",
+			Complexity: "O(1)", Since: "2.8.13", Group: "server", Flags: Loading | Stale,
+			Run: func(s *Session, _ [][]byte) { s.w.Int(int64(len(s.h.registry.all))) },
+		},
+		{
+			Name: "INFO", Args: "[command-name ...]", Summary: "Describes some commands, or all.",
+			Complexity: "O(N), N being the commands", Since: "2.8.13", Group: "server", Flags: Loading | Stale,
+			Run: func(s *Session, args [][]byte) {
+				if len(args) == 2 {
+					s.describeAll()
+					return
+				}
+				s.w.Array(len(args) - 2)
+				for _, name := range args[2:] {
+					if c := s.h.registry.find(name, nil); c != nil {
+						s.describe(c)
+						continue
+					}
+					s.w.NullArray()
+				}
+			},
+		},
+		{
+			Name: "DOCS", Args: "[command-name ...]", Summary: "Explains some commands, or all.",
+			Complexity: "O(N), N being the commands", Since: "7.0.0", Group: "server", Flags: Loading | Stale,
+			Run: runDocs,
+		},
+		{
+			Name: "LIST", Args: "[FILTERBY <MODULE module-name | ACLCAT category | PATTERN pattern>]", Summary: "Lists the names of the commands.",
+			Complexity: "O(N), N being the commands", Since: "7.0.0", Group: "server", Flags: Loading | Stale,
+			Run: runList,
+		},
+		{
+			Name: "GETKEYS", Args: "command [arg ...]", Summary: "Answers which words of a command line are keys.",
+			Complexity: "O(N), N being the words", Since: "2.8.13", Group: "server", Flags: Loading | Stale,
+			Run: runGetKeys,
+		},
+	},
+}
+
+func (s *Session) describeAll() {
+	s.w.Array(len(s.h.registry.all))
+	for _, c := range s.h.registry.all {
+		s.describe(c)
+	}
+}
+
+// describe writes the ten fields of COMMAND INFO.
+func (s *Session) describe(c *spec) {
+	w := &s.w
+	w.Array(10)
+	w.BulkString(c.name)
+	w.Int(int64(c.arity()))
+	flags := c.flagWords()
+	w.Set(len(flags))
+	for _, f := range flags {
+		w.Simple(f)
+	}
+	w.Int(int64(c.Keys.First))
+	w.Int(int64(c.Keys.Last))
+	w.Int(int64(c.Keys.Step))
+	categories := c.categories()
+	w.Set(len(categories))
+	for _, cat := range categories {
+		w.Simple("@" + cat)
+	}
+	w.Array(0) // tips
+	s.describeKeys(c)
+	w.Array(len(c.subs))
+	for _, sub := range c.subs {
+		s.describe(sub)
+	}
+}
+
+// describeKeys writes the key specifications, at most one.
+func (s *Session) describeKeys(c *spec) {
+	w := &s.w
+	if c.Keys == (Keys{}) {
+		w.Set(0)
+		return
+	}
+	w.Set(1)
+	w.Map(3)
+	w.BulkString("flags")
+	if c.Flags&Write != 0 {
+		w.Set(3)
+		w.Simple("RW")
+		w.Simple("access")
+		w.Simple("update")
+	} else {
+		w.Set(2)
+		w.Simple("RO")
+		w.Simple("access")
+	}
+	w.BulkString("begin_search")
+	if c.Keys.Movable {
+		s.unknownSpec()
+		w.BulkString("find_keys")
+		s.unknownSpec()
+		return
+	}
+	s.keySpec("index", 1)
+	w.BulkString("index")
+	w.Int(int64(c.Keys.First))
+	w.BulkString("find_keys")
+	last := c.Keys.Last
+	if last > 0 { // counted from the first key
+		last -= c.Keys.First
+	}
+	s.keySpec("range", 3)
+	w.BulkString("lastkey")
+	w.Int(int64(last))
+	w.BulkString("keystep")
+	w.Int(int64(c.Keys.Step))
+	w.BulkString("limit")
+	w.Int(0)
+}
+
+// keySpec begins a map of type and spec, whose spec has so many fields.
+func (s *Session) keySpec(kind string, fields int) {
+	s.w.Map(2)
+	s.w.BulkString("type")
+	s.w.BulkString(kind)
+	s.w.BulkString("spec")
+	s.w.Map(fields)
+}
+
+func (s *Session) unknownSpec() { s.keySpec("unknown", 0) }
+
+// flagWords are the flags as COMMAND INFO tells them.
+func (c *spec) flagWords() []string {
+	var words []string
+	for i, name := range flagNames {
+		if c.Flags&(1<<i) != 0 {
+			words = append(words, name)
+		}
+	}
+	if c.Keys.Movable {
+		words = append(words, "movablekeys")
+	}
+	return words
+}
+
+// categories are those of access control, which follow from flags and group.
+func (c *spec) categories() []string {
+	var cats []string
+	for _, has := range []struct {
+		name string
+		ok   bool
+	}{
+		{"write", c.Flags&Write != 0},
+		{"read", c.Flags&ReadOnly != 0},
+		{"admin", c.Flags&Admin != 0},
+		{"dangerous", c.Flags&Admin != 0},
+		{"fast", c.Flags&Fast != 0},
+		{"slow", c.Flags&Fast == 0},
+		{"keyspace", c.Group == "generic"},
+		{"connection", c.Group == "connection"},
+		{"transaction", c.Group == "transactions"},
+		{c.Group, c.Group != "" && !redisGroups[c.Group]},
+	} {
+		if has.ok {
+			cats = append(cats, has.name)
+		}
+	}
+	return cats
+}
+
+// redisGroups are the groups of Redis' own commands. Each of ours is a category too.
+var redisGroups = map[string]bool{
+	"generic": true, "connection": true, "transactions": true, "server": true, "cluster": true, "scripting": true, "pubsub": true,
+}
+
+func runList(s *Session, args [][]byte) {
+	var keep func(*spec) bool
+	switch {
+	case len(args) == 2:
+		keep = func(*spec) bool { return true }
+	case !isWord(args[2], "FILTERBY"):
+	case isWord(args[3], "MODULE"): // there are no modules
+		keep = func(*spec) bool { return false }
+	case isWord(args[3], "ACLCAT"):
+		keep = func(c *spec) bool {
+			for _, cat := range c.categories() {
+				if strings.EqualFold(cat, string(args[4])) {
+					return true
+				}
+			}
+			return false
+		}
+	case isWord(args[3], "PATTERN"):
+		keep = func(c *spec) bool { return globMatch(args[4], []byte(c.name), anyCase) }
+	}
+	if keep == nil {
+		s.w.Error(errSyntax)
+		return
+	}
+	var names []string
+	for _, c := range s.h.registry.everything() {
+		if keep(c) {
+			names = append(names, c.name)
+		}
+	}
+	s.w.bulks(names)
+}
+
+// bulks writes an array of strings.
+func (w *Reply) bulks(all []string) {
+	w.Array(len(all))
+	for _, b := range all {
+		w.BulkString(b)
+	}
+}
+
+func runGetKeys(s *Session, args [][]byte) {
+	line := args[2:]
+	c, err := s.h.registry.lookup(line, nil)
+	switch {
+	case c == nil:
+		s.w.Error(errNoSuchCommand)
+		return
+	case c.Keys == (Keys{}):
+		s.w.Error(errNoKeys)
+		return
+	case err != nil:
+		s.w.Error(errBadLine)
+		return
+	}
+	keys, err := c.keysOf(line)
+	if err != nil {
+		s.w.Error(err)
+		return
+	}
+	s.w.Array(len(keys))
+	for _, k := range keys {
+		s.w.Bulk(k)
+	}
+}
+
+// keysOf are the keys of a line whose arity is right.
+func (c *spec) keysOf(line [][]byte) ([][]byte, error) {
+	var keys [][]byte
+	if c.Keys.Movable {
+		var b engine.Batch
+		if err := c.Op(&b, line); err != nil {
+			return nil, fmt.Errorf("get keys: %w", err)
+		}
+		for i := range b.Ops {
+			keys = append(keys, b.Ops[i].Key)
+		}
+		return keys, nil
+	}
+	last := c.Keys.Last
+	if last < 0 {
+		last += len(line)
+	}
+	for i := c.Keys.First; i <= last && i < len(line); i += c.Keys.Step {
+		keys = append(keys, line[i])
+	}
+	return keys, nil
+}

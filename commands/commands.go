@@ -1,0 +1,28 @@
+package commands
+
+// table is every command there is, in the order in which help and the README
+// show them. A new one is a file and a line here.
+var table = []*Command{
+	// limiters
+	&rlToken, &rlLeaky, &rlFixed, &rlSlide, &rlLog,
+	&rlAcquire, &rlRelease,
+	&rlAll, &rlPeek, &rlRefund, &rlCharge, &rlReset,
+	&clThrottle, &rlThrottle, &throttle, &gcra,
+
+	// keys
+	&del, &unlink, &exists, &touch, &typeOf, &ttl, &pttl, &object,
+	&scan, &keys, &randomKey, &dbSize, &flushAll, &flushDB,
+
+	// transactions
+	&multi, &exec, &discard, &watch, &unwatch,
+
+	// connection
+	&hello, &auth, &ping, &echo, &selectDB, &client, &reset, &quit,
+
+	// server
+	&command, &info, &config, &memory, &slowLog, &latency, &debug,
+	&timeOf, &role, &wait, &lastSave, &save, &bgSave, &shutdown,
+
+	// cluster
+	&cluster, &asking, &readOnly, &readWrite,
+}

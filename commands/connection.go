@@ -1,0 +1,76 @@
+package commands
+
+import (
+	"fmt"
+	"strconv"
+)
+
+// redisVersion is the version of Redis that clients are told, since they choose
+// by it what they send.
+const redisVersion = "7.2.4"
+
+// databases is how many numbers SELECT accepts; all of them are the same one.
+const databases = 16
+
+var (
+	errDBRange = &Error{"ERR", "DB index is out of range"}
+	errNotInt  = &Error{"ERR", "value is not an integer or out of range"}
+	errSyntax  = &Error{"ERR", "syntax error"}
+)
+
+var ping = Command{
+	Name: "PING", Args: "[message]", Summary: "Answers PONG, or the message.",
+	Complexity: "O(1)", Since: "1.0.0", Group: "connection", Flags: Fast | Loading | Stale,
+	Run: func(s *Session, args [][]byte) {
+		if len(args) == 1 {
+			s.w.Simple("PONG")
+			return
+		}
+		s.w.Bulk(args[1])
+	},
+}
+
+var echo = Command{
+	Name: "ECHO", Args: "message", Summary: "Answers the message.",
+	Complexity: "O(1)", Since: "1.0.0", Group: "connection", Flags: Fast | Loading | Stale,
+	Run: func(s *Session, args [][]byte) { s.w.Bulk(args[1]) },
+}
+
+var quit = Command{
+	Name: "QUIT", Summary: "Closes the connection.",
+	Complexity: "O(1)", Since: "1.0.0", Group: "connection", Flags: NoScript | Loading | Stale | Fast | NoAuth | Immediate,
+	Run: func(s *Session, _ [][]byte) {
+		s.w.OK()
+		s.closing = true
+	},
+}
+
+var reset = Command{
+	Name: "RESET", Summary: "Makes the connection as good as new: RESP2, no transaction, not logged in.",
+	Complexity: "O(1)", Since: "6.2.0", Group: "connection", Flags: NoScript | Loading | Stale | Fast | NoAuth | Immediate,
+	Run: func(s *Session, _ [][]byte) {
+		s.tx = transaction{}
+		s.quiet = speak
+		s.w.proto3 = false
+		s.loggedIn = s.h.config.Password == ""
+		s.show(func(c *shown) { c.name, c.db, c.proto3 = "", 0, false })
+		s.w.Simple("RESET")
+	},
+}
+
+var selectDB = Command{
+	Name: "SELECT", Args: "index", Summary: fmt.Sprintf("Accepts a database number from 0 to %d; all of them are the same one.", databases-1),
+	Complexity: "O(1)", Since: "1.0.0", Group: "connection", Flags: Loading | Stale | Fast,
+	Run: func(s *Session, args [][]byte) {
+		n, err := strconv.Atoi(string(args[1]))
+		switch {
+		case err != nil:
+			s.w.Error(errNotInt)
+		case n < 0 || n >= databases:
+			s.w.Error(errDBRange)
+		default:
+			s.show(func(c *shown) { c.db = n })
+			s.w.OK()
+		}
+	},
+}

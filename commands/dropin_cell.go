@@ -1,0 +1,130 @@
+package commands
+
+import (
+	"fmt"
+
+	"limitsrv/engine"
+)
+
+// CL.THROTTLE of redis-cell 0.5.0, and RL.THROTTLE, the same asked for in Valkey.
+
+const (
+	cellArgs    = "key max_burst count period [quantity]"
+	cellSummary = "Takes quantity permits from a bucket of max_burst + 1 that earns count per period seconds back. " +
+		"Answers [limited, max_burst + 1, remaining, retry_s or -1, reset_s]. " +
+		"A quantity of 0 only looks, one below 0 gives permits back."
+)
+
+var clThrottle = Command{
+	Name: "CL.THROTTLE", Args: cellArgs, Summary: cellSummary + " As redis-cell has it.",
+	Complexity: "O(1)", Since: "1.0.0", Group: limiterGroup,
+	Flags: Write | DenyOOM | Fast, Keys: oneKey,
+	Op: opCell("cl.throttle"), Reply: replyCell,
+}
+
+var rlThrottle = Command{
+	Name: "RL.THROTTLE", Args: cellArgs, Summary: cellSummary + " The same as CL.THROTTLE.",
+	Complexity: "O(1)", Since: "1.0.0", Group: limiterGroup,
+	Flags: Write | DenyOOM | Fast, Keys: oneKey,
+	Op: opCell("rl.throttle"), Reply: replyCell,
+}
+
+// opCell appends one Take, the last of its ops always. Before it stands a
+// Refund where quantity is below 0; the Take is of 0 permits then.
+func opCell(name string) func(*engine.Batch, [][]byte) error {
+	return func(b *engine.Batch, args [][]byte) error {
+		if len(args) != 5 && len(args) != 6 {
+			return cellError("Usage: " + name + " <key> <max_burst> <count per period> <period> [<quantity>]")
+		}
+		// max_burst, count, period, quantity
+		numbers := [4]int64{3: 1}
+		for i, arg := range args[2:] {
+			var ok bool
+			if numbers[i], ok = signedInteger(arg); !ok {
+				return cellError("Couldn't parse as integer: " + unquoted(arg))
+			}
+		}
+		interval, err := cellInterval(args, numbers[0], numbers[1], numbers[2])
+		if err != nil {
+			return err
+		}
+		n := max(-maxN, min(numbers[3], maxN))
+		if n < 0 {
+			b.Ops = append(b.Ops, engine.Op{Kind: engine.Refund, Key: args[1], N: -n})
+			n = 0
+		}
+		b.Ops = append(b.Ops, takeFrom(args[1], numbers[0]+1, interval, n))
+		return nil
+	}
+}
+
+// cellInterval checks the key and the parameters, and computes the interval.
+func cellInterval(args [][]byte, maxBurst, count, period int64) (int64, error) {
+	if err := parseKey(args[1]); err != nil {
+		return 0, cellError(err.(*Error).Text)
+	}
+	switch {
+	case maxBurst < 0 || maxBurst >= engine.MaxLimit:
+		return 0, cellBound("max_burst", 0, engine.MaxLimit-1, args[2])
+	case count == 0 || period == 0:
+		return 0, errZeroRate
+	case count < 0:
+		return 0, cellError("count must be above 0, got " + excerpt(args[3]))
+	case period < 0:
+		return 0, cellError("period must be above 0, got " + excerpt(args[4]))
+	}
+	interval := emissionInterval(period, count)
+	switch {
+	case interval == 0:
+		return 0, errZeroRate
+	case interval > engine.MaxPeriod:
+		return 0, cellError("period / count must be at most 10 years, got " + excerpt(args[4]) + " / " + excerpt(args[3]))
+	}
+	return interval, nil
+}
+
+var errZeroRate = cellError("Zero rates are not supported")
+
+// cellError is an error as redis-cell writes them, without a code of Redis.
+func cellError(text string) *Error { return &Error{"Cell", "error: Store error: " + text} }
+
+func cellBound(name string, least, most int64, given []byte) error {
+	return cellError(fmt.Sprintf("%s must be from %d to %d, got %s", name, least, most, excerpt(given)))
+}
+
+// unquoted is excerpt without the quotes.
+func unquoted(arg []byte) string {
+	text := excerpt(arg)
+	if len(arg) <= maxExcerpt {
+		return text[1 : len(text)-1]
+	}
+	return text
+}
+
+func replyCell(w *Reply, _ []engine.Op, ds []engine.Decision) {
+	ds = ds[len(ds)-1:]
+	if !replyFailed(w, ds) {
+		limited(w, &ds[0], cellSeconds(ds[0].Reset))
+	}
+}
+
+// limited writes the reply that redis-cell and GCRA share: limited, limit,
+// remaining, retry or -1, reset.
+func limited(w *Reply, d *engine.Decision, reset int64) {
+	retry := int64(-1)
+	if d.Allowed == 0 {
+		retry = retrySeconds(d.Wait)
+	}
+	w.Array(5)
+	w.Int(1 - d.Allowed)
+	w.Int(d.Params.Limit)
+	w.Int(d.Remaining)
+	w.Int(retry)
+	w.Int(reset)
+}
+
+// cellSeconds rounds a span up to seconds as redis-cell does: what is beyond
+// whole milliseconds does not count.
+func cellSeconds(s engine.Span) int64 {
+	return retrySeconds(engine.Span{Millis: s.Millis})
+}

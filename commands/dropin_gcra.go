@@ -1,0 +1,127 @@
+package commands
+
+import (
+	"math"
+	"strconv"
+
+	"limitsrv/engine"
+)
+
+// GCRA as it was in the milestones of Redis 8.8.
+
+var gcra = Command{
+	Name: "GCRA", Args: "key max_burst tokens_per_period period [TOKENS count]",
+	Summary: "Takes count permits from a bucket of max_burst + 1 that earns tokens_per_period per period seconds back. " +
+		"Answers [limited, max_burst + 1, remaining, retry_s or -1, reset_s]. As the milestones of Redis 8.8 have it.",
+	Complexity: "O(1)", Since: "1.0.0", Group: limiterGroup,
+	Flags: Write | DenyOOM | Fast, Keys: oneKey,
+	Op: opGCRA, Reply: replyGCRA,
+}
+
+var (
+	errNotPositive = &Error{"ERR", "value is out of range, must be positive"}
+	errNotOneUp    = &Error{"ERR", "value is out of range, value must between 1 and 9223372036854775807"}
+	errNotFloat    = &Error{"ERR", "value is not a valid float"}
+	errPeriod      = &Error{"ERR", "period must be > 0 and < 1e12"}
+	errNoTokens    = &Error{"ERR", "Missing TOKENS value"}
+	errTokensOver  = &Error{"ERR", "GCRA limiting uses microsecond accuracy. Combination of period, tokens_per_period and TOKENS would cause an overflow"}
+	errBurstOver   = &Error{"ERR", "GCRA limiting uses microsecond accuracy. Combination of period, tokens_per_period and max_burst would cause an overflow"}
+)
+
+func opGCRA(b *engine.Batch, args [][]byte) error {
+	if err := parseKey(args[1]); err != nil {
+		return err
+	}
+	maxBurst, ok := redisInteger(args[2])
+	if !ok || maxBurst < 0 {
+		return errNotPositive
+	}
+	perPeriod, err := oneUp(args[3])
+	if err != nil {
+		return err
+	}
+	period, err := seconds(args[4])
+	if err != nil {
+		return err
+	}
+	n, err := gcraTokens(args[5:])
+	if err != nil {
+		return err
+	}
+	if maxBurst < math.MaxInt64 {
+		maxBurst++
+	}
+	micros := max(1, int64(period*1e6/float64(perPeriod)+0.5))
+	switch {
+	case micros > math.MaxInt64/n:
+		return errTokensOver
+	case micros > math.MaxInt64/maxBurst:
+		return errBurstOver
+	case maxBurst > engine.MaxLimit:
+		return badWhole("max_burst", 0, engine.MaxLimit-1, args[2])
+	case micros > engine.MaxPeriod/1e3:
+		return badArgument("period", "at most 10 years for each of tokens_per_period", args[4])
+	}
+	b.Ops = append(b.Ops, takeFrom(args[1], maxBurst, micros*1e3, min(n, maxN)))
+	return nil
+}
+
+// gcraTokens reads what may follow the period: TOKENS and a count.
+func gcraTokens(args [][]byte) (int64, error) {
+	switch {
+	case len(args) == 0:
+		return 1, nil
+	case !isWord(args[0], "TOKENS"):
+		return 0, errSyntax
+	case len(args) == 1:
+		return 0, errNoTokens
+	}
+	return oneUp(args[1])
+}
+
+// oneUp reads an integer of 1 or more.
+func oneUp(arg []byte) (int64, error) {
+	n, ok := redisInteger(arg)
+	if !ok {
+		return 0, errNotInt
+	}
+	if n < 1 {
+		return 0, errNotOneUp
+	}
+	return n, nil
+}
+
+// redisInteger reads an int64 as Redis does: without plus or leading zeros.
+func redisInteger(arg []byte) (int64, bool) {
+	if len(arg) > 0 && arg[0] == '-' {
+		if string(arg) == "-9223372036854775808" {
+			return math.MinInt64, true
+		}
+		n, ok := wholeNumber(arg[1:])
+		return -n, ok && n > 0
+	}
+	return wholeNumber(arg)
+}
+
+// seconds reads the period, which may have a fraction and an exponent.
+func seconds(arg []byte) (float64, error) {
+	for _, c := range arg {
+		if c == '_' || c|0x20 == 'x' {
+			return 0, errNotFloat
+		}
+	}
+	period, err := strconv.ParseFloat(string(arg), 64)
+	if err != nil || math.IsNaN(period) || arg[0] == '+' {
+		return 0, errNotFloat
+	}
+	if period <= 0 || period >= 1e12 {
+		return 0, errPeriod
+	}
+	return period, nil
+}
+
+func replyGCRA(w *Reply, _ []engine.Op, ds []engine.Decision) {
+	if !replyFailed(w, ds) {
+		limited(w, &ds[0], retrySeconds(ds[0].Reset))
+	}
+}

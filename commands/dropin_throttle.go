@@ -1,0 +1,88 @@
+package commands
+
+import (
+	"math"
+	"math/bits"
+	"strconv"
+
+	"limitsrv/engine"
+)
+
+// THROTTLE of throttlecrab-server 0.4.40. Its max_burst is the whole capacity.
+
+var throttle = Command{
+	Name: "THROTTLE", Args: "key max_burst count period [quantity]",
+	Summary: "Takes quantity permits from a bucket of max_burst that earns count per period seconds back; a quantity of 0 only looks. " +
+		"Answers [allowed, max_burst, remaining, reset_s, retry_s], retry_s being -1 for more than max_burst. As throttlecrab has it.",
+	Complexity: "O(1)", Since: "1.0.0", Group: limiterGroup,
+	Flags: Write | DenyOOM | Fast, Keys: oneKey,
+	Op: opThrottle, Reply: replyThrottle,
+}
+
+const checkFailed = "Rate limit check failed: "
+
+var errThrottleParams = &Error{"ERR", checkFailed + "invalid rate limit parameters"}
+
+func opThrottle(b *engine.Batch, args [][]byte) error {
+	if err := parseKey(args[1]); err != nil {
+		return err
+	}
+	numbers := [4]int64{3: 1}
+	for i, arg := range args[2:] {
+		var ok bool
+		if numbers[i], ok = signedInteger(arg); !ok {
+			return &Error{"ERR", "invalid " + throttleArgs[i]}
+		}
+	}
+	maxBurst, count, period, quantity := numbers[0], numbers[1], numbers[2], numbers[3]
+	switch {
+	case quantity < 0:
+		return &Error{"ERR", checkFailed + "negative quantity: " + strconv.FormatInt(quantity, 10)}
+	case maxBurst <= 0 || count <= 0 || period <= 0:
+		return errThrottleParams
+	case maxBurst > engine.MaxLimit:
+		return &Error{"ERR", errThrottleParams.Text + ", max_burst must be at most " + strconv.Itoa(engine.MaxLimit)}
+	}
+	interval := emissionInterval(period, count)
+	if interval == 0 || interval > engine.MaxPeriod {
+		return &Error{"ERR", errThrottleParams.Text + ", period / count must be 1 nanosecond to 10 years"}
+	}
+	b.Ops = append(b.Ops, takeFrom(args[1], maxBurst, interval, min(quantity, maxN)))
+	return nil
+}
+
+// throttleArgs are the names of the integer arguments.
+var throttleArgs = [...]string{"max_burst", "count_per_period", "period", "quantity"}
+
+func replyThrottle(w *Reply, ops []engine.Op, ds []engine.Decision) {
+	if replyFailed(w, ds) {
+		return
+	}
+	d := &ds[0]
+	retry := int64(0)
+	if d.Allowed == 0 {
+		retry = retrySeconds(d.Wait)
+	}
+	w.Array(5)
+	w.Int(d.Allowed)
+	w.Int(d.Params.Limit)
+	w.Int(d.Remaining)
+	w.Int(throttleReset(&ops[0].Params, d.Reset))
+	w.Int(retry)
+}
+
+// throttleReset is reset_s as throttlecrab computes it: the time until the
+// bucket is full, and the intervals of all but two of its permits beyond that,
+// cut to seconds; but never sooner than the bucket is full. A sum beyond the 292
+// years that the original can count is left at the latter.
+func throttleReset(p *engine.Params, reset engine.Span) int64 {
+	full := retrySeconds(reset)
+	if p.Limit <= 2 {
+		return full
+	}
+	high, beyond := bits.Mul64(uint64(p.Period), uint64(p.Limit-2))
+	if high > 0 || beyond > math.MaxInt64/2 || reset.Millis > math.MaxInt64/2/1_000_000-1 {
+		return full
+	}
+	return max(full, (reset.Millis*1e6+reset.Nanos+int64(beyond))/1e9)
+}

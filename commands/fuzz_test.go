@@ -1,0 +1,109 @@
+package commands
+
+import (
+	"bytes"
+	"strings"
+	"testing"
+
+	"limitsrv/engine"
+)
+
+// FuzzSession sends command lines, one a line of the input with words as in
+// splitLine's, in pipelines that end where a line begins with "!". It wants no
+// panic and exactly one well-formed reply for each.
+func FuzzSession(f *testing.F) {
+	for _, c := range newRegistry(table).everything() {
+		name := strings.ReplaceAll(c.name, "|", " ")
+		f.Add([]byte(name))
+		f.Add([]byte(name + " a b"))
+		f.Add([]byte(name + " k 10 1 1"))
+		f.Add([]byte("HELLO 3\nMULTI\n" + name + " k 2 5 3\n" + name + " 0\nEXEC"))
+	}
+	for _, seed := range []string{
+		"WATCH a b\nRL.TOKEN a 1 1\n!MULTI\nRL.TOKEN a 1 1\nDBSIZE\nSCAN 0 MATCH [^a-\\\nEXEC",
+		"RL.ALL TOKEN a 1 1 1 LOG b 5 1m 2 SLIDE c 1 1 1\nRL.PEEK a\nKEYS ?[a-\nRL.CHARGE a 2\nRL.REFUND a 1",
+		"HELLO 3 AUTH default x SETNAME y\nCLIENT LIST\nINFO all\nCOMMAND DOCS\nCOMMAND\nMEMORY STATS",
+		"DEBUG ADVANCE-TIME 10d\nRL.FIXED a 1 month 5\nTTL a\nTYPE a\nOBJECT ENCODING a",
+		"CONFIG GET *\nCOMMAND GETKEYS RL.ALL TOKEN a 1 1 1\nRL.ACQUIRE l 2 10s me\nRL.RELEASE l me",
+		"\"\\x00\\r\\n\" \"\" \"\\r\\n-ERR\"\nPING \"\\r\\n\"\nnope '\nQUIT\nPING",
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, input []byte) {
+		checkSession(t, newTestHandler(""), input, func() {})
+		h, later := newTestHandler(""), &laterExec{}
+		later.inner, h.config.Exec = h.config.Exec, later
+		checkSession(t, h, input, later.come)
+	})
+}
+
+// A laterExec carries a batch out when it is told to come.
+type laterExec struct {
+	inner   Exec
+	waiting func()
+}
+
+func (e *laterExec) Exec(b *engine.Batch, done func(error)) {
+	e.waiting = func() { e.inner.Exec(b, done) }
+}
+
+func (e *laterExec) come() {
+	if answer := e.waiting; answer != nil {
+		e.waiting = nil
+		answer()
+	}
+}
+
+// checkSession sends input's lines to a session. come brings a batch back that is
+// away.
+func checkSession(t *testing.T, h *Handler, input []byte, come func()) {
+	s := h.NewSession(Client{Close: func() {}, Wake: func() {}})
+	defer s.Close()
+	flush := func() {
+		if !s.Flush() {
+			come()
+			s.Resume()
+		}
+	}
+	want := 0
+	for _, line := range bytes.Split(input, []byte("\n")) {
+		ends := bytes.HasPrefix(line, []byte("!"))
+		args, err := splitLine(string(bytes.TrimPrefix(line, []byte("!"))))
+		if err != nil || len(args) == 0 || silencing(args) {
+			continue
+		}
+		if ends {
+			flush()
+		}
+		if s.Closing() {
+			break
+		}
+		if !s.Do(args) {
+			come()
+			s.Resume()
+			if s.Closing() {
+				break
+			}
+			if !s.Do(args) {
+				t.Fatalf("Do(%q) = false though nothing is away", args)
+			}
+		}
+		want++
+	}
+	flush()
+	replies, err := readReplies(s.Out)
+	if err != nil {
+		t.Fatalf("%v\nin %q", err, s.Out)
+	}
+	if len(replies) != want {
+		t.Fatalf("%d replies to %d commands: %q", len(replies), want, replies)
+	}
+	if s.Pending() != 0 || s.state.Load() != idle {
+		t.Fatalf("after Flush: %d pending, state %d", s.Pending(), s.state.Load())
+	}
+}
+
+// silencing are the commands that are meant not to be answered.
+func silencing(args [][]byte) bool {
+	return isWord(args[0], "SHUTDOWN") || len(args) > 1 && isWord(args[0], "CLIENT") && isWord(args[1], "REPLY")
+}

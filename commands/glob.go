@@ -1,0 +1,87 @@
+package commands
+
+// A fold says whether capitals match small letters.
+type fold bool
+
+const (
+	sameCase fold = false
+	anyCase  fold = true
+)
+
+// globMatch says whether s matches a pattern of Redis' kind: * ? [a-z] [^a] and \
+// before a sign that stands for itself. Its cost is at most len(pattern) times
+// len(s), whatever the pattern.
+func globMatch(pattern, s []byte, f fold) bool {
+	p, i := 0, 0
+	star, tried := -1, 0 // where to go on after the last *, and with how much of s
+	for i < len(s) {
+		if p < len(pattern) && pattern[p] == '*' {
+			star, tried = p+1, i
+			p++
+			continue
+		}
+		if p < len(pattern) {
+			if ok, width := matchOne(pattern[p:], s[i], f); ok {
+				p += width
+				i++
+				continue
+			}
+		}
+		if star < 0 {
+			return false
+		}
+		tried++
+		p, i = star, tried
+	}
+	for p < len(pattern) && pattern[p] == '*' {
+		p++
+	}
+	return p == len(pattern)
+}
+
+// matchOne matches c with the first element of a pattern that is not empty and
+// does not begin with *; width is the length of that element.
+func matchOne(pattern []byte, c byte, f fold) (ok bool, width int) {
+	switch {
+	case pattern[0] == '?':
+		return true, 1
+	case pattern[0] == '[':
+		return matchClass(pattern, c, f)
+	case pattern[0] == '\\' && len(pattern) > 1:
+		return f.equal(pattern[1], c), 2
+	}
+	return f.equal(pattern[0], c), 1
+}
+
+// matchClass matches [...]; one that is never closed ends with the pattern.
+func matchClass(pattern []byte, c byte, f fold) (ok bool, width int) {
+	i := 1
+	not := i < len(pattern) && pattern[i] == '^'
+	if not {
+		i++
+	}
+	for i < len(pattern) && pattern[i] != ']' {
+		switch {
+		case pattern[i] == '\\' && i+1 < len(pattern):
+			ok = ok || f.equal(pattern[i+1], c)
+			i += 2
+		case i+2 < len(pattern) && pattern[i+1] == '-':
+			low, high := f.lower(pattern[i]), f.lower(pattern[i+2])
+			ok = ok || min(low, high) <= f.lower(c) && f.lower(c) <= max(low, high)
+			i += 3
+		default:
+			ok = ok || f.equal(pattern[i], c)
+			i++
+		}
+	}
+	return ok != not, min(i+1, len(pattern))
+}
+
+func (f fold) equal(a, b byte) bool { return f.lower(a) == f.lower(b) }
+
+func (f fold) lower(c byte) byte {
+	if f == anyCase {
+		return lower(c)
+	}
+	return c
+}

@@ -1,0 +1,152 @@
+package commands
+
+import (
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/datadriven"
+
+	"limitsrv/engine"
+)
+
+// testStart is when the test clock of a script starts: on Sunday, 9 September
+// 2001 at 01:46:40 UTC.
+const testStart engine.Instant = 1e18
+
+// newTestHandler is a server in memory with a test clock and a fixed seed.
+func newTestHandler(password string) *Handler {
+	clock := NewTestClock(testStart)
+	eng := engine.New(engine.Options{Shards: 4, Seed: [16]byte{1}, MaxMemory: 64 << 20})
+	return NewHandler(Config{
+		Exec: &Local{Engine: eng, Clock: clock}, Engine: eng, Clock: clock, TestClock: clock,
+		Password: password, Version: "0.0.0-test",
+		Options: func() []Option {
+			return []Option{{"listen", "127.0.0.1:6379"}, {"max-clients", "10000"}, {"max-memory", "67108864"}, {"on-full", "refuse"}}
+		},
+		Shutdown: func() {},
+	})
+}
+
+// A script is a server and its connections by name.
+type script struct {
+	h        *Handler
+	sessions map[string]*Session
+}
+
+// TestScripts runs testdata/*.txt. Each file has a fresh server.
+//
+//	send [connection]      sends each line as a command and shows the replies;
+//	                       words may be quoted as in Go
+//	pipeline [connection]  sends all lines at once
+//	advance                moves the clock: advance 1.5s
+//	resp3 [connection]     greets with HELLO 3
+//	server password=x      begins anew with a password
+//
+// A connection is there from its first use; without a name it is "a".
+func TestScripts(t *testing.T) {
+	files, err := filepath.Glob("testdata/*.txt")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("no scripts: %v", err)
+	}
+	for _, file := range files {
+		t.Run(filepath.Base(file), func(t *testing.T) {
+			s := &script{newTestHandler(""), map[string]*Session{}}
+			datadriven.RunTest(t, file, s.do)
+		})
+	}
+}
+
+func (s *script) do(t *testing.T, d *datadriven.TestData) string {
+	lines := strings.Split(strings.TrimSpace(d.Input), "\n")
+	switch d.Cmd {
+	case "advance":
+		by, err := time.ParseDuration(d.CmdArgs[0].Key)
+		if err == nil {
+			err = s.h.config.TestClock.Advance(by)
+		}
+		if err != nil {
+			d.Fatalf(t, "%v", err)
+		}
+		return "ok\n"
+	case "server":
+		var password string
+		d.ScanArgs(t, "password", &password)
+		*s = script{newTestHandler(password), map[string]*Session{}}
+		return "ok\n"
+	case "resp3":
+		s.send(t, d, []string{"HELLO 3"}, false)
+		return "ok\n"
+	case "send":
+		return s.send(t, d, lines, false)
+	case "pipeline":
+		return s.send(t, d, lines, true)
+	}
+	d.Fatalf(t, "unknown directive %s", d.Cmd)
+	return ""
+}
+
+// send sends lines on the connection that d names and shows the replies.
+func (s *script) send(t *testing.T, d *datadriven.TestData, lines []string, atOnce bool) string {
+	name := "a"
+	if len(d.CmdArgs) > 0 {
+		name = d.CmdArgs[0].Key
+	}
+	c := s.sessions[name]
+	if c == nil {
+		c = s.h.NewSession(Client{
+			Addr: fmt.Sprintf("127.0.0.1:%d", 5000+len(s.sessions)), LocalAddr: "127.0.0.1:6379",
+			Since: time.Now(), Close: func() {}, Wake: func() {},
+		})
+		s.sessions[name] = c
+	}
+	for _, l := range lines {
+		args, err := splitLine(l)
+		if err != nil {
+			d.Fatalf(t, "%v", err)
+		}
+		c.Do(args)
+		if !atOnce {
+			c.Flush()
+		}
+	}
+	c.Flush()
+	replies, err := readReplies(c.Out)
+	if err != nil {
+		d.Fatalf(t, "%v in %q", err, c.Out)
+	}
+	c.Out = nil
+	if c.Closing() {
+		replies = append(replies, "(closed)")
+		c.Close()
+		delete(s.sessions, name)
+	}
+	return strings.Join(replies, "\n") + "\n"
+}
+
+// splitLine splits a line into words; those that begin with " are unquoted.
+func splitLine(line string) (args [][]byte, err error) {
+	for {
+		line = strings.TrimLeft(line, " ")
+		if line == "" {
+			return args, nil
+		}
+		if line[0] != '"' {
+			word, rest, _ := strings.Cut(line, " ")
+			args, line = append(args, []byte(word)), rest
+			continue
+		}
+		quoted, err := strconv.QuotedPrefix(line)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", line, err)
+		}
+		word, err := strconv.Unquote(quoted)
+		if err != nil {
+			return nil, fmt.Errorf("%s: %w", line, err)
+		}
+		args, line = append(args, []byte(word)), line[len(quoted):]
+	}
+}

@@ -1,0 +1,100 @@
+package commands
+
+import (
+	"fmt"
+
+	"limitsrv/engine"
+)
+
+// limitArgs is how many arguments each limit of RL.ALL takes.
+const limitArgs = 5
+
+var rlAll = Command{
+	Name: "RL.ALL", Args: "alg key p1 p2 n [alg key p1 p2 n ...]",
+	Summary: "Takes all of up to 64 limits, or none of them, atomically: alg is TOKEN, LEAKY, FIXED, SLIDE or LOG, and " +
+		"p1 p2 n are those of its command. Answers [allowed, index of the binding limit, [five integers], ...]: the binding " +
+		"one is the refusing one with the longest wait, else the one with the least remaining.",
+	Complexity: "O(limits), and that of each", Since: "1.0.0", Group: limiterGroup,
+	Flags: Write | DenyOOM, Keys: Keys{First: 2, Last: -1, Step: limitArgs},
+	Op: opAll, Reply: replyAll,
+}
+
+func opAll(b *engine.Batch, args [][]byte) error {
+	limits := args[1:]
+	if len(limits)%limitArgs != 0 || len(limits) > engine.MaxGroup*limitArgs {
+		return &Error{"ERR", fmt.Sprintf(
+			"RL.ALL takes 1 to %d limits of %d arguments each, alg key p1 p2 n, got %d arguments",
+			engine.MaxGroup, limitArgs, len(limits))}
+	}
+	before := len(b.Ops)
+	for ; len(limits) > 0; limits = limits[limitArgs:] {
+		op, err := parseGrouped(limits[:limitArgs])
+		if err != nil {
+			index := len(b.Ops) - before
+			b.Ops = b.Ops[:before]
+			return inLimit(err, index)
+		}
+		b.Ops = append(b.Ops, op)
+	}
+	b.Ops[before].Group = uint8(len(b.Ops) - before)
+	return nil
+}
+
+// parseGrouped reads one limit: alg key p1 p2 n.
+func parseGrouped(limit [][]byte) (engine.Op, error) {
+	alg, ok := engine.AlgByName(limit[0])
+	if !ok || alg == engine.Lease {
+		return engine.Op{}, badArgument("alg", "TOKEN, LEAKY, FIXED, SLIDE or LOG", limit[0])
+	}
+	op, err := parseTake(alg, limit[1], limit[2], limit[3])
+	if err == nil {
+		op.N, err = parseN(limit[4])
+	}
+	return op, err
+}
+
+// inLimit says in which limit of a group, counted from 0, an error is.
+func inLimit(err error, index int) error {
+	e := err.(*Error)
+	return &Error{e.Code, fmt.Sprintf("%s, in limit %d", e.Text, index)}
+}
+
+func replyAll(w *Reply, _ []engine.Op, ds []engine.Decision) {
+	if replyFailed(w, ds) {
+		return
+	}
+	index, allowed := binding(ds)
+	w.Array(2 + len(ds))
+	w.Int(allowed)
+	w.Int(int64(index))
+	for i := range ds {
+		decision(w, &ds[i])
+	}
+}
+
+// binding is the index of the limit that decided about a group: of those that
+// refuse the one with the longest wait, if none does the one with the least
+// remaining; the first of equals. allowed is 1 if none refuses.
+func binding(ds []engine.Decision) (index int, allowed int64) {
+	allowed = 1
+	for i := range ds {
+		d, bound := &ds[i], &ds[index]
+		switch {
+		case d.Allowed == 0 && allowed == 1:
+			index, allowed = i, 0
+		case d.Allowed == 0 && longer(d.Wait, bound.Wait):
+			index = i
+		case allowed == 1 && d.Remaining < bound.Remaining:
+			index = i
+		}
+	}
+	return index, allowed
+}
+
+// longer says whether a is the longer wait; Never is the longest.
+func longer(a, b engine.Span) bool {
+	if a == engine.Never || b == engine.Never {
+		return b != engine.Never
+	}
+	return a.Millis > b.Millis || a.Millis == b.Millis && a.Nanos > b.Nanos
+}

@@ -1,0 +1,96 @@
+package commands
+
+import (
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/hex"
+	"sync"
+	"time"
+
+	"limitsrv/engine"
+)
+
+// A Clock tells the time of a batch. Many may call at once; it never goes back.
+type Clock interface{ Now() engine.Instant }
+
+// Config is what a Handler needs to know.
+type Config struct {
+	Exec      Exec
+	Engine    *engine.Engine // for reads that are no ops: DBSIZE, SCAN, INFO
+	Clock     Clock
+	TestClock *TestClock // nil unless --test-clock: lets DEBUG ADVANCE-TIME move it
+	Password  string     // empty: no login is asked for
+	Version   string
+	// Options are those of the server, for CONFIG GET and INFO. Sizes are in bytes
+	// and durations in seconds, as plain numbers; the password is not among them.
+	// Called at any time from any session; nil means none.
+	Options func() []Option
+	// Shutdown is asked for by SHUTDOWN: the server drains and ends. It must not
+	// wait for that. nil means that SHUTDOWN is refused.
+	Shutdown func()
+}
+
+// An Option is one option of the server by its name and value as text.
+type Option struct{ Name, Value string }
+
+// A Handler is what all sessions of a server share. Its methods may be called by
+// many at once.
+type Handler struct {
+	config   Config
+	registry *registry
+	start    time.Time
+	runID    string // 40 hexadecimal digits, another one at each start
+	password [sha256.Size]byte
+	stats    *stats
+
+	mu       sync.Mutex
+	sessions map[int64]*Session
+	lastID   int64
+}
+
+// NewHandler makes a Handler. Config.Exec, Engine and Clock must be set.
+func NewHandler(c Config) *Handler {
+	r := newRegistry(table)
+	var id [20]byte
+	rand.Read(id[:])
+	return &Handler{
+		config:   c,
+		registry: r,
+		start:    time.Now(),
+		runID:    hex.EncodeToString(id[:]),
+		password: sha256.Sum256([]byte(c.Password)),
+		stats:    newStats(r.total),
+		sessions: make(map[int64]*Session),
+	}
+}
+
+// NewSession makes the session of a connection; whoever calls it calls Close at
+// its end.
+func (h *Handler) NewSession(c Client) *Session {
+	s := &Session{h: h, client: c, loggedIn: h.config.Password == ""}
+	s.done = s.arrived
+	h.mu.Lock()
+	h.lastID++
+	s.id = h.lastID
+	h.sessions[s.id] = s
+	h.mu.Unlock()
+	s.stats = h.stats.stripe(s.id)
+	s.until = s.id % sampleEvery
+	s.w.codes = &h.stats.codes
+	h.stats.connections.Add(1)
+	return s
+}
+
+// options are the server's own, none if it told none.
+func (h *Handler) options() []Option {
+	if h.config.Options == nil {
+		return nil
+	}
+	return h.config.Options()
+}
+
+// sinceStart is in nanoseconds, of the monotonic clock.
+func (h *Handler) sinceStart() int64 { return int64(time.Since(h.start)) }
+
+// now is the time for reads that are no ops.
+func (h *Handler) now() engine.Instant { return h.config.Clock.Now() }

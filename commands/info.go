@@ -1,0 +1,223 @@
+package commands
+
+import (
+	"fmt"
+	"maps"
+	"os"
+	"runtime"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+
+	"limitsrv/engine"
+)
+
+var info = Command{
+	Name: "INFO", Args: "[section ...]", Summary: "Tells about the server, in sections.",
+	Complexity: "O(1)", Since: "1.0.0", Group: "server", Flags: Loading | Stale,
+	Run: func(s *Session, args [][]byte) { s.w.Verbatim(s.h.info(args[1:])) },
+}
+
+// A section of INFO writes its lines. extra ones are left out unless asked for.
+type section struct {
+	name  string
+	extra bool
+	write func(*Handler, *lines)
+}
+
+var sections = []section{
+	{"Server", false, (*Handler).infoServer},
+	{"Clients", false, (*Handler).infoClients},
+	{"Memory", false, (*Handler).infoMemory},
+	{"Persistence", false, infoPersistence},
+	{"Stats", false, (*Handler).infoStats},
+	{"Replication", false, (*Handler).infoReplication},
+	{"CPU", false, infoCPU},
+	{"Commandstats", true, (*Handler).infoCommands},
+	{"Errorstats", false, (*Handler).infoErrors},
+	{"Cluster", false, infoCluster},
+	{"Limits", false, (*Handler).infoLimits},
+	{"Keyspace", false, (*Handler).infoKeyspace},
+}
+
+// info is the text of the sections asked for; none asks for the usual ones.
+func (h *Handler) info(asked [][]byte) string {
+	var text lines
+	for _, sec := range sections {
+		if !wanted(sec, asked) {
+			continue
+		}
+		if text.Len() > 0 {
+			text.WriteString("\r\n")
+		}
+		text.WriteString("# " + sec.name + "\r\n")
+		sec.write(h, &text)
+	}
+	return text.String()
+}
+
+func wanted(sec section, asked [][]byte) bool {
+	if len(asked) == 0 {
+		return !sec.extra
+	}
+	for _, a := range asked {
+		switch {
+		case strings.EqualFold(string(a), sec.name), isWord(a, "ALL"), isWord(a, "EVERYTHING"):
+			return true
+		case isWord(a, "DEFAULT") && !sec.extra:
+			return true
+		}
+	}
+	return false
+}
+
+// lines are name:value, each ended as INFO's are.
+type lines struct{ strings.Builder }
+
+func (l *lines) add(name string, value any) { fmt.Fprintf(l, "%s:%v\r\n", name, value) }
+
+func (h *Handler) infoServer(l *lines) {
+	up := int64(time.Since(h.start).Seconds())
+	l.add("redis_version", redisVersion)
+	l.add("limitsrv_version", h.config.Version)
+	l.add("redis_mode", "standalone")
+	l.add("os", runtime.GOOS+" "+runtime.GOARCH)
+	l.add("arch_bits", strconv.IntSize)
+	l.add("go_version", runtime.Version())
+	l.add("process_id", os.Getpid())
+	l.add("run_id", h.runID)
+	l.add("tcp_port", h.port())
+	l.add("server_time_usec", int64(h.now())/1000)
+	l.add("uptime_in_seconds", up)
+	l.add("uptime_in_days", up/(24*3600))
+}
+
+// port is that of the option listen, 0 if there is none.
+func (h *Handler) port() string {
+	listen, _ := option(h.options(), "listen")
+	if i := strings.LastIndexByte(listen, ':'); i >= 0 {
+		return listen[i+1:]
+	}
+	return "0"
+}
+
+func (h *Handler) infoClients(l *lines) {
+	h.mu.Lock()
+	connected := len(h.sessions)
+	h.mu.Unlock()
+	l.add("connected_clients", connected)
+	l.add("maxclients", h.setting("maxclients"))
+	l.add("blocked_clients", 0)
+	l.add("tracking_clients", 0)
+}
+
+func (h *Handler) infoMemory(l *lines) {
+	m := readMemory()
+	l.add("used_memory", m.used)
+	l.add("used_memory_human", human(m.used))
+	l.add("used_memory_rss", m.resident)
+	l.add("used_memory_rss_human", human(m.resident))
+	l.add("used_memory_dataset", h.config.Engine.Stats().MemoryBytes)
+	l.add("maxmemory", h.setting("maxmemory"))
+	l.add("maxmemory_policy", h.setting("maxmemory-policy"))
+	l.add("mem_fragmentation_ratio", fmt.Sprintf("%.2f", float64(m.resident)/float64(max(m.used, 1))))
+	l.add("mem_allocator", "go")
+}
+
+// human is a size as Redis writes it for people.
+func human(bytes int64) string {
+	size, unit := float64(bytes), "B"
+	for _, next := range []string{"K", "M", "G", "T"} {
+		if size < 1024 {
+			break
+		}
+		size, unit = size/1024, next
+	}
+	if unit == "B" {
+		return strconv.FormatInt(bytes, 10) + unit
+	}
+	return fmt.Sprintf("%.2f%s", size, unit)
+}
+
+func infoPersistence(_ *Handler, l *lines) {
+	l.add("loading", 0)
+	l.add("rdb_bgsave_in_progress", 0)
+	l.add("aof_enabled", 0)
+}
+
+func (h *Handler) infoStats(l *lines) {
+	total, limits := h.stats.total(), h.config.Engine.Stats()
+	var errors int64
+	for _, n := range h.stats.codes.get() {
+		errors += n
+	}
+	l.add("total_connections_received", h.stats.connections.Load())
+	l.add("total_commands_processed", total.calls)
+	l.add("instantaneous_ops_per_sec", h.stats.rate.look(time.Now(), total.calls))
+	l.add("expired_keys", limits.Forgotten)
+	l.add("evicted_keys", limits.Evicted)
+	l.add("keyspace_hits", total.hits)
+	l.add("keyspace_misses", total.misses)
+	l.add("pubsub_channels", 0)
+	l.add("pubsub_patterns", 0)
+	l.add("total_error_replies", errors)
+}
+
+func (h *Handler) infoReplication(l *lines) {
+	l.add("role", "master")
+	l.add("connected_slaves", 0)
+	l.add("master_failover_state", "no-failover")
+	l.add("master_replid", h.runID)
+	l.add("master_repl_offset", 0)
+}
+
+func infoCPU(_ *Handler, l *lines) {
+	sys, user := cpuSeconds()
+	l.add("used_cpu_sys", fmt.Sprintf("%.6f", sys))
+	l.add("used_cpu_user", fmt.Sprintf("%.6f", user))
+}
+
+func (h *Handler) infoCommands(l *lines) {
+	for _, c := range h.registry.everything() {
+		if t := h.stats.command(c.id); t.calls+t.rejected > 0 {
+			l.add("cmdstat_"+c.name, t)
+		}
+	}
+}
+
+func (h *Handler) infoErrors(l *lines) {
+	counts := h.stats.codes.get()
+	for _, code := range slices.Sorted(maps.Keys(counts)) {
+		l.add("errorstat_"+code, fmt.Sprintf("count=%d", counts[code]))
+	}
+}
+
+func infoCluster(_ *Handler, l *lines) { l.add("cluster_enabled", 0) }
+
+// infoLimits is our own section: decisions by algorithm. What became of keys
+// stands in Stats under Redis' names.
+func (h *Handler) infoLimits(l *lines) {
+	s := h.config.Engine.Stats()
+	l.add("limits_keys", s.Keys)
+	l.add("limits_memory_bytes", s.MemoryBytes)
+	for i := range s.Allowed {
+		name := typeName(engine.Alg(i))
+		l.add("allowed_"+name, s.Allowed[i])
+		l.add("denied_"+name, s.Denied[i])
+	}
+	l.add("shadow_denied", s.ShadowDenied)
+	l.add("refused_for_memory", s.Refused)
+}
+
+func (h *Handler) infoKeyspace(l *lines) {
+	if n := h.config.Engine.Len(); n > 0 {
+		l.add("db0", fmt.Sprintf("keys=%d,expires=%d,avg_ttl=0", n, n))
+	}
+}
+
+// setting is one that CONFIG GET tells.
+func (h *Handler) setting(name string) string {
+	value, _ := option(h.settings(), name)
+	return value
+}

@@ -1,0 +1,144 @@
+package commands
+
+import (
+	"strings"
+	"testing"
+	"time"
+
+	"limitsrv/engine"
+)
+
+// fields are the lines of INFO by their names.
+func fields(text string) map[string]string {
+	all := make(map[string]string)
+	for _, line := range strings.Split(text, "\r\n") {
+		if name, value, ok := strings.Cut(line, ":"); ok {
+			all[name] = value
+		}
+	}
+	return all
+}
+
+func TestInfoFields(t *testing.T) {
+	h := newTestHandler("")
+	s := h.NewSession(Client{})
+	h.NewSession(Client{}).Close()
+	ask(s, "RL.TOKEN a 1 1", "RL.TOKEN a 1 1", "RL.SLIDE b 5 1m", "RL.LOG a 1 1m", "DEL", "NOPE", "EXISTS a nope",
+		"MULTI", "RL.PEEK a", "EXEC", "RL.TOKEN a 1 1 SHADOW")
+	got := fields(h.info([][]byte{[]byte("everything")}))
+	for name, want := range map[string]string{
+		"redis_version": redisVersion, "limitsrv_version": "0.0.0-test", "redis_mode": "standalone", "tcp_port": "6379",
+		"uptime_in_seconds": "0", "loading": "0", "role": "master", "connected_slaves": "0", "blocked_clients": "0", "cluster_enabled": "0",
+		"connected_clients": "1", "total_connections_received": "2", "maxclients": "10000", "maxmemory": "67108864", "maxmemory_policy": "noeviction",
+		"total_commands_processed": "9", "expired_keys": "0", "evicted_keys": "0", "keyspace_hits": "2", "keyspace_misses": "1",
+		"errorstat_ERR": "count=2", "errorstat_WRONGTYPE": "count=1", "total_error_replies": "3",
+		"db0": "keys=2,expires=2,avg_ttl=0", "limits_keys": "2",
+		"allowed_token": "1", "denied_token": "2", "allowed_slide": "1", "denied_slide": "0", "shadow_denied": "1",
+	} {
+		if got[name] != want {
+			t.Errorf("%s:%s, want %s", name, got[name], want)
+		}
+	}
+	for _, name := range []string{"used_memory", "used_memory_rss", "run_id", "process_id", "used_cpu_user", "used_memory_human", "instantaneous_ops_per_sec"} {
+		if got[name] == "" {
+			t.Errorf("%s is missing", name)
+		}
+	}
+	for name, want := range map[string]string{
+		"rl.token": "calls=3 rejected_calls=0 failed_calls=0", "rl.log": "calls=1 rejected_calls=0 failed_calls=1",
+		"del": "calls=0 rejected_calls=1 failed_calls=0", "exec": "calls=1 rejected_calls=0 failed_calls=0",
+		"rl.peek": "calls=1 rejected_calls=0 failed_calls=0",
+	} {
+		var counts []string
+		for _, f := range strings.Split(got["cmdstat_"+name], ",") {
+			if !strings.HasPrefix(f, "usec") {
+				counts = append(counts, f)
+			}
+		}
+		if text := strings.Join(counts, " "); text != want {
+			t.Errorf("cmdstat_%s: %s, want %s", name, text, want)
+		}
+	}
+	ask(s, "CONFIG RESETSTAT")
+	if got := fields(h.info(nil)); got["total_error_replies"] != "0" || got["total_commands_processed"] != "1" || got["allowed_token"] != "1" {
+		t.Errorf("after CONFIG RESETSTAT: %v", got)
+	}
+}
+
+func TestInfoSections(t *testing.T) {
+	h := newTestHandler("")
+	for _, tt := range []struct{ asked, want string }{
+		{"", "Server Clients Memory Persistence Stats Replication CPU Errorstats Cluster Limits Keyspace"},
+		{"default", "Server Clients Memory Persistence Stats Replication CPU Errorstats Cluster Limits Keyspace"},
+		{"all", "Server Clients Memory Persistence Stats Replication CPU Commandstats Errorstats Cluster Limits Keyspace"},
+		{"server REPLICATION", "Server Replication"},
+		{"commandstats", "Commandstats"},
+		{"nope", ""},
+	} {
+		var got []string
+		for _, line := range strings.Split(h.info(words(tt.asked)), "\r\n") {
+			if name, ok := strings.CutPrefix(line, "# "); ok {
+				got = append(got, name)
+			}
+		}
+		if text := strings.Join(got, " "); text != tt.want {
+			t.Errorf("INFO %s\n got %s\nwant %s", tt.asked, text, tt.want)
+		}
+	}
+}
+
+func TestOpsRate(t *testing.T) {
+	var r opsRate
+	start := time.Now()
+	for _, tt := range []struct {
+		name  string
+		after time.Duration
+		total int64
+		want  int64
+	}{
+		{"knows nothing at first", 0, 100, 0},
+		{"counts since the last look", time.Second, 1100, 1000},
+		{"keeps it for a moment", time.Second + 50*time.Millisecond, 1200, 1000},
+		{"counts over what has passed", 3 * time.Second, 2100, 500},
+	} {
+		if got := r.look(start.Add(tt.after), tt.total); got != tt.want {
+			t.Errorf("%s: look(+%v, %d) = %d, want %d", tt.name, tt.after, tt.total, got, tt.want)
+		}
+	}
+}
+
+// TestSampling times what takes 1 ms and wants an estimate near the truth.
+func TestSampling(t *testing.T) {
+	f := slowExec(time.Millisecond)
+	h := NewHandler(Config{Exec: f, Clock: NewTestClock(testStart), Version: "0"})
+	for range sampleEvery {
+		s := h.NewSession(Client{})
+		ask(s, "DEL a", "DEL b")
+	}
+	var total commandTotals
+	for _, c := range h.registry.everything() {
+		if c.name == "del" {
+			total = h.stats.command(c.id)
+		}
+	}
+	perCall := time.Duration(total.nanos) / time.Duration(2*sampleEvery)
+	if total.calls != 2*sampleEvery || perCall < 500*time.Microsecond || perCall > 50*time.Millisecond {
+		t.Errorf("%d calls, %v each, want %d of 500us or somewhat more", total.calls, perCall, 2*sampleEvery)
+	}
+}
+
+// A slowExec takes that long and allows all.
+type slowExec time.Duration
+
+func (e slowExec) Exec(b *engine.Batch, done func(error)) {
+	time.Sleep(time.Duration(e))
+	allow{}.Exec(b, done)
+}
+
+func TestHuman(t *testing.T) {
+	for bytes, want := range map[int64]string{0: "0B", 1023: "1023B", 1024: "1.00K", 1905160: "1.82M", 25276510208: "23.54G"} {
+		if got := human(bytes); got != want {
+			t.Errorf("human(%d) = %s, want %s", bytes, got, want)
+		}
+	}
+}

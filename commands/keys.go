@@ -1,0 +1,139 @@
+package commands
+
+import (
+	"strings"
+
+	"limitsrv/engine"
+)
+
+var errWrongType = &Error{"WRONGTYPE", "Operation against a key holding the wrong kind of value"}
+
+// eachKey makes the Op of a command that asks the same of each of its keys.
+func eachKey(kind engine.Kind) func(*engine.Batch, [][]byte) error {
+	return func(b *engine.Batch, args [][]byte) error {
+		for _, key := range args[1:] {
+			if err := parseKey(key); err != nil {
+				return err
+			}
+		}
+		for _, key := range args[1:] {
+			b.Ops = append(b.Ops, engine.Op{Kind: kind, Key: key})
+		}
+		return nil
+	}
+}
+
+// replyCount answers how many ops were allowed.
+func replyCount(w *Reply, _ []engine.Op, ds []engine.Decision) {
+	var n int64
+	for i := range ds {
+		n += ds[i].Allowed
+	}
+	w.Int(n)
+}
+
+// replyFound answers how many keys there are.
+func replyFound(w *Reply, _ []engine.Op, ds []engine.Decision) {
+	var n int64
+	for i := range ds {
+		if ds[i].Status == engine.OK {
+			n++
+		}
+	}
+	w.Int(n)
+}
+
+var (
+	manyKeys = Keys{First: 1, Last: -1, Step: 1}
+	oneKey   = Keys{First: 1, Last: 1, Step: 1}
+)
+
+var del = Command{
+	Name: "DEL", Args: "key [key ...]", Summary: "Forgets keys; answers how many there were.",
+	Complexity: "O(1) for each key", Since: "1.0.0", Group: "generic", Flags: Write, Keys: manyKeys,
+	Op: eachKey(engine.Forget), Reply: replyCount,
+}
+
+var unlink = Command{
+	Name: "UNLINK", Args: "key [key ...]", Summary: "Forgets keys, as DEL does.",
+	Complexity: "O(1) for each key", Since: "4.0.0", Group: "generic", Flags: Write | Fast, Keys: manyKeys,
+	Op: eachKey(engine.Forget), Reply: replyCount,
+}
+
+var exists = Command{
+	Name: "EXISTS", Args: "key [key ...]", Summary: "Answers how many of the keys there are.",
+	Complexity: "O(1) for each key", Since: "1.0.0", Group: "generic", Flags: ReadOnly | Fast, Keys: manyKeys,
+	Op: eachKey(engine.Peek), Reply: replyFound,
+}
+
+var touch = Command{
+	Name: "TOUCH", Args: "key [key ...]", Summary: "Answers how many of the keys there are, and changes nothing.",
+	Complexity: "O(1) for each key", Since: "3.2.1", Group: "generic", Flags: ReadOnly | Fast, Keys: manyKeys,
+	Op: eachKey(engine.Peek), Reply: replyFound,
+}
+
+var typeOf = Command{
+	Name: "TYPE", Args: "key", Summary: "Answers the algorithm of a key in lower case, or none.",
+	Complexity: "O(1)", Since: "1.0.0", Group: "generic", Flags: ReadOnly | Fast, Keys: oneKey,
+	Op: eachKey(engine.Peek),
+	Reply: func(w *Reply, _ []engine.Op, ds []engine.Decision) {
+		if ds[0].Status != engine.OK {
+			w.Simple("none")
+			return
+		}
+		w.Simple(typeName(ds[0].Params.Alg))
+	},
+}
+
+// typeName is what TYPE and SCAN call an algorithm.
+func typeName(a engine.Alg) string { return strings.ToLower(a.String()) }
+
+var ttl = Command{
+	Name: "TTL", Args: "key", Summary: "Answers the seconds, rounded up, until a key is as good as new and forgotten; -2 if there is none.",
+	Complexity: "O(1)", Since: "1.0.0", Group: "generic", Flags: ReadOnly | Fast, Keys: oneKey,
+	Op: eachKey(engine.Peek),
+	Reply: func(w *Reply, _ []engine.Op, ds []engine.Decision) {
+		millis := untilReset(ds[0])
+		if millis > 0 {
+			millis = (millis-1)/1000 + 1
+		}
+		w.Int(millis)
+	},
+}
+
+var pttl = Command{
+	Name: "PTTL", Args: "key", Summary: "Answers the milliseconds, rounded up, until a key is as good as new and forgotten; -2 if there is none.",
+	Complexity: "O(1)", Since: "2.6.0", Group: "generic", Flags: ReadOnly | Fast, Keys: oneKey,
+	Op:    eachKey(engine.Peek),
+	Reply: func(w *Reply, _ []engine.Op, ds []engine.Decision) { w.Int(untilReset(ds[0])) },
+}
+
+// untilReset is in milliseconds; -2 where there is no key.
+func untilReset(d engine.Decision) int64 {
+	if d.Status != engine.OK {
+		return -2
+	}
+	return d.Reset.CeilMillis()
+}
+
+var flushAll = Command{
+	Name: "FLUSHALL", Args: "[ASYNC|SYNC]", Summary: "Forgets every key.",
+	Complexity: "O(N), N being the keys", Since: "1.0.0", Group: "server", Flags: Write,
+	Op: parseFlush, Reply: replyOK,
+}
+
+var flushDB = Command{
+	Name: "FLUSHDB", Args: "[ASYNC|SYNC]", Summary: "Forgets every key, as FLUSHALL does.",
+	Complexity: "O(N), N being the keys", Since: "1.0.0", Group: "server", Flags: Write,
+	Op: parseFlush, Reply: replyOK,
+}
+
+func parseFlush(b *engine.Batch, args [][]byte) error {
+	if len(args) == 2 && !isWord(args[1], "ASYNC") && !isWord(args[1], "SYNC") {
+		return errSyntax
+	}
+	b.Ops = append(b.Ops, engine.Op{Kind: engine.Flush})
+	return nil
+}
+
+func replyOK(w *Reply, _ []engine.Op, _ []engine.Decision) { w.OK() }

@@ -1,0 +1,85 @@
+package commands
+
+import (
+	"strconv"
+)
+
+// A filter says which connections CLIENT KILL means.
+type filter struct {
+	id          int64 // 0: any
+	addr, laddr string
+	none        bool // a type or user that nobody has
+	skipMe      bool
+}
+
+func runKill(s *Session, args [][]byte) {
+	if len(args) == 3 { // the old form, which kills one, oneself too
+		if s.h.kill(s, filter{addr: string(args[2])}) == 0 {
+			s.w.Error(errNoClient)
+			return
+		}
+		s.w.OK()
+		return
+	}
+	f, err := parseFilter(args[2:])
+	if err != nil {
+		s.w.Error(err)
+		return
+	}
+	s.w.Int(s.h.kill(s, f))
+}
+
+func parseFilter(args [][]byte) (filter, error) {
+	f := filter{skipMe: true}
+	if len(args)%2 != 0 {
+		return f, errSyntax
+	}
+	for ; len(args) > 0; args = args[2:] {
+		value := string(args[1])
+		switch {
+		case isWord(args[0], "ID"):
+			id, err := strconv.ParseInt(value, 10, 64)
+			if err != nil || id <= 0 {
+				return f, errClientID
+			}
+			f.id = id
+		case isWord(args[0], "ADDR"):
+			f.addr = value
+		case isWord(args[0], "LADDR"):
+			f.laddr = value
+		case isWord(args[0], "TYPE"):
+			normal, err := isNormal(args[1])
+			if err != nil {
+				return f, err
+			}
+			f.none = f.none || !normal
+		case isWord(args[0], "USER"):
+			if value != defaultUser {
+				return f, &Error{"ERR", "No such user '" + cString(args[1]) + "'"}
+			}
+		case isWord(args[0], "SKIPME") && (isWord(args[1], "YES") || isWord(args[1], "NO")):
+			f.skipMe = isWord(args[1], "YES")
+		default:
+			return f, errSyntax
+		}
+	}
+	return f, nil
+}
+
+// kill closes the connections that f means and answers how many. The one of by,
+// who asks, is closed after the reply.
+func (h *Handler) kill(by *Session, f filter) (killed int64) {
+	for _, s := range h.all() {
+		if f.none || f.id != 0 && s.id != f.id || f.addr != "" && s.client.Addr != f.addr ||
+			f.laddr != "" && s.client.LocalAddr != f.laddr || f.skipMe && s == by {
+			continue
+		}
+		killed++
+		if s == by {
+			s.closing = true
+			continue
+		}
+		s.client.Close()
+	}
+	return killed
+}

@@ -1,0 +1,59 @@
+package commands
+
+import "limitsrv/engine"
+
+var rlAcquire = Command{
+	Name: "RL.ACQUIRE", Args: "key limit ttl id [SHADOW]",
+	Summary: "Takes one of limit places for the holder id, or renews the place that it has: for limiting what is under way at " +
+		"once. A place that is not released is free again after ttl. Refused: wait_ms is until the next place is. limit is at most 1000000.",
+	Complexity: "O(holders)", Since: "1.0.0", Group: limiterGroup,
+	Flags: Write | DenyOOM | Fast, Keys: oneKey,
+	Op: opAcquire, Reply: replyDecision,
+}
+
+var rlRelease = Command{
+	Name: "RL.RELEASE", Args: "key id",
+	Summary:    "Gives the place of the holder id back: 1, or 0 where it holds none.",
+	Complexity: "O(holders)", Since: "1.0.0", Group: limiterGroup,
+	Flags: Write | Fast, Keys: oneKey,
+	Op: opRelease, Reply: replyRelease,
+}
+
+func opAcquire(b *engine.Batch, args [][]byte) (err error) {
+	op := engine.Op{Kind: engine.Acquire, Key: args[1], ID: args[4], N: 1}
+	op.Params.Alg = engine.Lease
+	if err := parseKey(op.Key); err != nil {
+		return err
+	}
+	if op.Params.Limit, err = parseLimit("limit", args[2], engine.MaxListed); err != nil {
+		return err
+	}
+	if op.Params.Period, err = parseDuration("ttl", args[3]); err != nil {
+		return err
+	}
+	if err := parseID(op.ID); err != nil {
+		return err
+	}
+	if op.Mode, err = parseOptions(args[5:], engine.Shadow); err != nil {
+		return err
+	}
+	b.Ops = append(b.Ops, op)
+	return nil
+}
+
+func opRelease(b *engine.Batch, args [][]byte) error {
+	if err := parseKey(args[1]); err != nil {
+		return err
+	}
+	if err := parseID(args[2]); err != nil {
+		return err
+	}
+	b.Ops = append(b.Ops, engine.Op{Kind: engine.Release, Key: args[1], ID: args[2]})
+	return nil
+}
+
+func replyRelease(w *Reply, _ []engine.Op, ds []engine.Decision) {
+	if !replyFailed(w, ds) {
+		w.Int(ds[0].Allowed)
+	}
+}

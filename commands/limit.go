@@ -1,0 +1,254 @@
+package commands
+
+import (
+	"fmt"
+
+	"limitsrv/engine"
+)
+
+// The decisions about permits and what goes with them. All answer the five
+// integers of decision, but for RL.PEEK and RL.RESET.
+
+const limiterGroup = "limiter"
+
+var rlToken = Command{
+	Name: "RL.TOKEN", Args: "key capacity rate [n] [PARTIAL] [SHADOW]",
+	Summary: "Takes n permits from a token bucket, which starts full at capacity and refills continuously at rate: " +
+		"bursts up to capacity, and rate in the long run. The choice for most limits.",
+	Complexity: "O(1)", Since: "1.0.0", Group: limiterGroup,
+	Flags: Write | DenyOOM | Fast, Keys: oneKey,
+	Op: take(engine.Token), Reply: replyDecision,
+}
+
+var rlLeaky = Command{
+	Name: "RL.LEAKY", Args: "key capacity rate [n] [PARTIAL] [SHADOW]",
+	Summary: "Puts n requests into a queue of depth capacity that drains at rate, and says how long to hold them " +
+		"(wait_ms) so that they leave at an even pace. A full queue refuses.",
+	Complexity: "O(1)", Since: "1.0.0", Group: limiterGroup,
+	Flags: Write | DenyOOM | Fast, Keys: oneKey,
+	Op: take(engine.Leaky), Reply: replyDecision,
+}
+
+var rlFixed = Command{
+	Name: "RL.FIXED", Args: "key limit window [n] [PARTIAL] [SHADOW]",
+	Summary: "Counts n permits against limit in windows aligned to the Unix epoch in UTC; window may also be day, week " +
+		"(from Monday), month or year. Easy to explain, and made for quotas, but lets through twice the limit around " +
+		"the boundary of two windows.",
+	Complexity: "O(1)", Since: "1.0.0", Group: limiterGroup,
+	Flags: Write | DenyOOM | Fast, Keys: oneKey,
+	Op: take(engine.Fixed), Reply: replyDecision,
+}
+
+var rlSlide = Command{
+	Name: "RL.SLIDE", Args: "key limit window [n] [PARTIAL] [SHADOW]",
+	Summary: "Counts n permits against limit in the current window and the part of the one before that a window ending " +
+		"now would still cover. No burst at the boundary, at the cost of two counters; it takes the past for even.",
+	Complexity: "O(1)", Since: "1.0.0", Group: limiterGroup,
+	Flags: Write | DenyOOM | Fast, Keys: oneKey,
+	Op: take(engine.Slide), Reply: replyDecision,
+}
+
+var rlLog = Command{
+	Name: "RL.LOG", Args: "key limit window [n] [PARTIAL] [SHADOW]",
+	Summary: "Takes n permits if no window of that length, wherever it starts, would see more than limit. Exact, and " +
+		"paid for with an entry for each request that is let through. limit is at most 1000000 here.",
+	Complexity: "O(min(limit, admitted))", Since: "1.0.0", Group: limiterGroup,
+	Flags: Write | DenyOOM | Fast, Keys: oneKey,
+	Op: take(engine.Log), Reply: replyDecision,
+}
+
+var rlPeek = Command{
+	Name: "RL.PEEK", Args: "key",
+	Summary: "Tells how a key stands, under the parameters that it was last used with, and changes nothing: " +
+		"[algorithm, limit, remaining, wait_ms for one permit, reset_ms], or nil for a key that is not there or as good as new.",
+	Complexity: "O(1)", Since: "1.0.0", Group: limiterGroup,
+	Flags: ReadOnly | Fast, Keys: oneKey,
+	Op: opPeek, Reply: replyPeek,
+}
+
+var rlRefund = Command{
+	Name: "RL.REFUND", Args: "key n",
+	Summary: "Gives n permits back, never above full: for work that was not done after all. " +
+		"nil where there is no such key, for then it is full already.",
+	Complexity: "O(1), for RL.LOG O(entries given back)", Since: "1.0.0", Group: limiterGroup,
+	Flags: Write | Fast, Keys: oneKey,
+	Op: settle(engine.Refund), Reply: replyDecision,
+}
+
+var rlCharge = Command{
+	Name: "RL.CHARGE", Args: "key n",
+	Summary: "Takes n permits without asking, even into debt, for settling the real cost of work afterwards. remaining " +
+		"is then 0 and wait_ms says when the debt is repaid. A debt of more than one limit is refused whole. nil where there is no such key.",
+	Complexity: "O(1)", Since: "1.0.0", Group: limiterGroup,
+	Flags: Write | DenyOOM | Fast, Keys: oneKey,
+	Op: settle(engine.Charge), Reply: replyDecision,
+}
+
+var rlReset = Command{
+	Name: "RL.RESET", Args: "key [key ...]",
+	Summary:    "Forgets keys, so that they are as good as new, and answers how many there were. The same as DEL.",
+	Complexity: "O(keys)", Since: "1.0.0", Group: limiterGroup,
+	Flags: Write, Keys: manyKeys,
+	Op: eachKey(engine.Forget), Reply: replyCount,
+}
+
+// take is the Op of the decision commands: key, two parameters, n, options.
+func take(alg engine.Alg) func(*engine.Batch, [][]byte) error {
+	return func(b *engine.Batch, args [][]byte) error {
+		op, err := parseTake(alg, args[1], args[2], args[3])
+		if err != nil {
+			return err
+		}
+		options := args[4:]
+		if len(options) > 0 && !isOption(options[0]) {
+			if op.N, err = parseN(options[0]); err != nil {
+				return err
+			}
+			options = options[1:]
+		}
+		if len(options) > 0 {
+			if op.Mode, err = parseOptions(options, engine.Partial|engine.Shadow); err != nil {
+				return err
+			}
+		}
+		b.Ops = append(b.Ops, op)
+		return nil
+	}
+}
+
+// parseTake reads the key and the two parameters of a decision about one permit.
+func parseTake(alg engine.Alg, key, first, second []byte) (op engine.Op, err error) {
+	if err := parseKey(key); err != nil {
+		return op, err
+	}
+	op.Kind, op.Key, op.N = engine.Take, key, 1
+	p := &op.Params
+	p.Alg = alg
+	switch alg {
+	case engine.Token, engine.Leaky:
+		if p.Limit, err = parseLimit("capacity", first, engine.MaxLimit); err == nil {
+			p.Count, p.Period, err = parseRate(second)
+		}
+	case engine.Fixed:
+		if p.Limit, err = parseLimit("limit", first, engine.MaxLimit); err == nil {
+			p.Calendar, p.Period, err = parseWindow(second)
+		}
+	case engine.Slide:
+		if p.Limit, err = parseLimit("limit", first, engine.MaxLimit); err == nil {
+			p.Period, err = parseDuration("window", second)
+		}
+	case engine.Log:
+		if p.Limit, err = parseLimit("limit", first, engine.MaxListed); err == nil {
+			p.Period, err = parseDuration("window", second)
+		}
+	}
+	return op, err
+}
+
+// isOption says whether arg stands where n may stand, but is meant as an option.
+func isOption(arg []byte) bool {
+	return len(arg) > 0 && arg[0]|0x20 >= 'a' && arg[0]|0x20 <= 'z'
+}
+
+// parseOptions reads options, each of which must be in allowed and stand once.
+func parseOptions(args [][]byte, allowed engine.Mode) (mode engine.Mode, err error) {
+	for _, arg := range args {
+		var option engine.Mode
+		switch {
+		case isWord(arg, "PARTIAL"):
+			option = engine.Partial
+		case isWord(arg, "SHADOW"):
+			option = engine.Shadow
+		}
+		if option&allowed&^mode == 0 {
+			return 0, badOption(allowed, arg)
+		}
+		mode |= option
+	}
+	return mode, nil
+}
+
+// badOption says which options there are.
+func badOption(allowed engine.Mode, given []byte) error {
+	text := "syntax error, only SHADOW may follow id, once"
+	if allowed&engine.Partial != 0 {
+		text = "syntax error, only n and then PARTIAL and SHADOW, each once and in any order, may follow the parameters"
+	}
+	return &Error{"ERR", text + ", got " + excerpt(given)}
+}
+
+func opPeek(b *engine.Batch, args [][]byte) error {
+	if err := parseKey(args[1]); err != nil {
+		return err
+	}
+	b.Ops = append(b.Ops, engine.Op{Kind: engine.Peek, Key: args[1]})
+	return nil
+}
+
+// settle is the Op of RL.REFUND and RL.CHARGE. Of 0 permits they only look.
+func settle(kind engine.Kind) func(*engine.Batch, [][]byte) error {
+	return func(b *engine.Batch, args [][]byte) error {
+		if err := parseKey(args[1]); err != nil {
+			return err
+		}
+		n, err := parseN(args[2])
+		if err != nil {
+			return err
+		}
+		b.Ops = append(b.Ops, engine.Op{Kind: kind, Key: args[1], N: n})
+		return nil
+	}
+}
+
+var errNoMemory = &Error{"OOM", "command not allowed when used memory > 'max-memory' and it needs more"}
+
+// replyFailed answers ops one of which could not be carried out, and says
+// whether that was so. A key that is not there is nil.
+func replyFailed(w *Reply, ds []engine.Decision) bool {
+	for i := range ds {
+		switch ds[i].Status {
+		case engine.OK:
+			continue
+		case engine.Missing:
+			w.NullArray()
+		case engine.WrongType:
+			w.Error(errWrongType)
+		case engine.NoMemory:
+			w.Error(errNoMemory)
+		default:
+			w.Error(fmt.Errorf("decision of status %d", ds[i].Status))
+		}
+		return true
+	}
+	return false
+}
+
+// replyDecision answers one op with the five integers of a decision.
+func replyDecision(w *Reply, _ []engine.Op, ds []engine.Decision) {
+	if !replyFailed(w, ds) {
+		decision(w, &ds[0])
+	}
+}
+
+// decision writes allowed, limit, remaining, wait_ms and reset_ms.
+func decision(w *Reply, d *engine.Decision) {
+	w.Array(5)
+	w.Int(d.Allowed)
+	w.Int(d.Params.Limit)
+	w.Int(d.Remaining)
+	w.Int(d.Wait.CeilMillis())
+	w.Int(d.Reset.CeilMillis())
+}
+
+func replyPeek(w *Reply, _ []engine.Op, ds []engine.Decision) {
+	if replyFailed(w, ds) {
+		return
+	}
+	d := &ds[0]
+	w.Array(5)
+	w.BulkString(d.Params.Alg.String())
+	w.Int(d.Params.Limit)
+	w.Int(d.Remaining)
+	w.Int(d.Wait.CeilMillis())
+	w.Int(d.Reset.CeilMillis())
+}

@@ -1,0 +1,54 @@
+package commands
+
+import (
+	"strings"
+	"testing"
+
+	"limitsrv/engine"
+)
+
+// limiters are the commands of spec sections 2 and 3.
+var limiters = []*Command{
+	&rlToken, &rlLeaky, &rlFixed, &rlSlide, &rlLog, &rlAcquire, &rlRelease, &rlAll, &rlPeek, &rlRefund, &rlCharge,
+	&rlReset, &clThrottle, &rlThrottle, &throttle, &gcra,
+}
+
+// opOf is the Op of the command that a line starts with.
+func opOf(t testing.TB, line string) func(*engine.Batch, [][]byte) error {
+	t.Helper()
+	name, _, _ := strings.Cut(line, " ")
+	for _, c := range limiters {
+		if c.Name == name {
+			return c.Op
+		}
+	}
+	t.Fatalf("no command %s", name)
+	return nil
+}
+
+func BenchmarkParse(b *testing.B) {
+	for _, line := range []string{
+		"RL.TOKEN key 100 10/s", "RL.TOKEN key 100 100/m", "RL.TOKEN key 100 7/3d 2", "RL.TOKEN key 100 33.333333333333336",
+		"RL.FIXED key 100 day", "RL.SLIDE key 100 60", "RL.ACQUIRE key 10 30s holder", "CL.THROTTLE key 15 30 60 1",
+		"GCRA key 15 30 60 TOKENS 2",
+	} {
+		b.Run(line, func(b *testing.B) {
+			batch := &engine.Batch{Ops: make([]engine.Op, 0, 8)}
+			args, op := words(line), opOf(b, line)
+			b.ReportAllocs()
+			for b.Loop() {
+				batch.Reset()
+				if err := op(batch, args); err != nil {
+					b.Fatal(err)
+				}
+			}
+		})
+	}
+}
+
+// newLocalSession is a session of a server of its own, whose clock stands.
+func newLocalSession() (*Session, *TestClock, *engine.Engine) {
+	e, clock := engine.New(engine.Options{}), NewTestClock(1e18)
+	h := NewHandler(Config{Exec: &Local{Engine: e, Clock: clock}, Engine: e, Clock: clock, Version: "0"})
+	return h.NewSession(Client{Addr: "127.0.0.1:9", LocalAddr: "127.0.0.1:6379"}), clock, e
+}

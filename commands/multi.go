@@ -1,0 +1,188 @@
+package commands
+
+import (
+	"fmt"
+
+	"limitsrv/engine"
+)
+
+// Bounds of a transaction.
+const (
+	maxQueued      = 16_384   // commands
+	maxQueuedBytes = 16 << 20 // their arguments, with what EXEC needs besides
+	maxWatched     = 1024     // keys
+
+	// queuedCost and argCost are what EXEC needs for a command and for each of its
+	// arguments, which may be an op, in bytes.
+	queuedCost = 64
+	argCost    = 128
+)
+
+// A transaction is what MULTI and WATCH keep. Its zero value is none.
+type transaction struct {
+	open    bool
+	dirty   bool // a command was refused: EXEC will discard
+	running bool // EXEC has put the queue into the session's batch
+	expects int  // ops at the head of that batch that are there for WATCH
+
+	watched []watched
+	queue   []queued
+	bytes   []byte  // the arguments of all queued commands
+	ends    []int32 // where each of these ends in bytes
+	cost    int
+}
+
+// A watched key with the Fingerprint that it had.
+type watched struct {
+	key         []byte
+	fingerprint int64
+}
+
+// A queued command has args arguments, those that follow the ones before it.
+type queued struct {
+	spec *spec
+	args int
+}
+
+var (
+	errNested      = &Error{"ERR", "MULTI calls can not be nested"}
+	errNoMulti     = &Error{"ERR", "Command not allowed inside a transaction"}
+	errExecNoMulti = &Error{"ERR", "EXEC without MULTI"}
+	errDiscard     = &Error{"ERR", "DISCARD without MULTI"}
+	errExecAbort   = &Error{"EXECABORT", "Transaction discarded because of previous errors."}
+	errWatchInside = &Error{"ERR", "WATCH inside MULTI is not allowed"}
+	errQueueFull   = &Error{"ERR", fmt.Sprintf("transaction is too large: at most %d commands and %d bytes may be queued", maxQueued, maxQueuedBytes)}
+	errWatchMany   = &Error{"ERR", fmt.Sprintf("too many watched keys: at most %d", maxWatched)}
+)
+
+var multi = Command{
+	Name: "MULTI", Summary: "Starts a transaction.",
+	Complexity: "O(1)", Since: "1.2.0", Group: "transactions", Flags: NoScript | Loading | Stale | Fast | Immediate,
+	Run: func(s *Session, _ [][]byte) {
+		if s.tx.open {
+			s.w.Error(errNested)
+			return
+		}
+		s.tx.open = true
+		s.w.OK()
+	},
+}
+
+var exec = Command{
+	Name: "EXEC", Summary: "Carries out the commands of a transaction as one.",
+	Complexity: "Depends on the commands of the transaction", Since: "1.2.0", Group: "transactions", Flags: NoScript | Loading | Stale | Immediate,
+	Run: runExec,
+}
+
+var discard = Command{
+	Name: "DISCARD", Summary: "Drops a transaction.",
+	Complexity: "O(N), N being the commands queued", Since: "2.0.0", Group: "transactions", Flags: NoScript | Loading | Stale | Fast | Immediate,
+	Run: func(s *Session, _ [][]byte) {
+		if !s.tx.open {
+			s.w.Error(errDiscard)
+			return
+		}
+		s.tx = transaction{}
+		s.w.OK()
+	},
+}
+
+var watch = Command{
+	Name: "WATCH", Args: "key [key ...]", Summary: "Lets the next transaction happen only if the keys stay as they are.",
+	Complexity: "O(1) for each key", Since: "2.2.0", Group: "transactions", Flags: NoScript | Loading | Stale | Fast | Immediate,
+	Keys: Keys{First: 1, Last: -1, Step: 1},
+	Run:  runWatch,
+}
+
+var unwatch = Command{
+	Name: "UNWATCH", Summary: "Forgets the watched keys.",
+	Complexity: "O(1)", Since: "2.2.0", Group: "transactions", Flags: NoScript | Loading | Stale | Fast,
+	Run: func(s *Session, _ [][]byte) {
+		s.tx.watched = nil
+		s.w.OK()
+	},
+}
+
+// queue keeps a copy of a command for EXEC.
+func (s *Session) queue(c *spec, args [][]byte) {
+	tx := &s.tx
+	cost := tx.cost + queuedCost
+	for _, a := range args {
+		cost += argCost + len(a)
+	}
+	switch {
+	case c.Flags&NoMulti != 0:
+		s.reject(c, errNoMulti)
+		return
+	case len(tx.queue) == maxQueued || cost > maxQueuedBytes:
+		s.reject(c, errQueueFull)
+		return
+	}
+	for _, a := range args {
+		tx.bytes = append(tx.bytes, a...)
+		tx.ends = append(tx.ends, int32(len(tx.bytes)))
+	}
+	tx.queue = append(tx.queue, queued{c, len(args)})
+	tx.cost = cost
+	s.items = append(s.items, item{}) // +QUEUED
+}
+
+// runExec puts the queue into the batch, which is empty, or refuses.
+func runExec(s *Session, _ [][]byte) {
+	switch {
+	case !s.tx.open:
+		s.w.Error(errExecNoMulti)
+		return
+	case s.tx.dirty:
+		s.tx = transaction{}
+		s.w.Error(errExecAbort)
+		return
+	}
+	tx := &s.tx
+	tx.running, s.batch.Atomic = true, true
+	for _, k := range tx.watched {
+		s.batch.Ops = append(s.batch.Ops, engine.Op{Kind: engine.Expect, Key: k.key, N: k.fingerprint})
+	}
+	tx.expects = len(tx.watched)
+	var (
+		all  = make([][]byte, len(tx.ends))
+		from int32
+	)
+	for i, end := range tx.ends {
+		all[i] = tx.bytes[from:end:end]
+		from = end
+	}
+	for _, q := range tx.queue {
+		args := all[:q.args:q.args]
+		all = all[q.args:]
+		if q.spec.Op != nil {
+			s.gather(q.spec, args)
+			continue
+		}
+		s.items = append(s.items, item{spec: q.spec, args: args})
+	}
+}
+
+func runWatch(s *Session, args [][]byte) {
+	if s.tx.open {
+		s.w.Error(errWatchInside)
+		return
+	}
+	keys := args[1:]
+	if len(s.tx.watched)+len(keys) > maxWatched {
+		s.w.Error(errWatchMany)
+		return
+	}
+	for _, k := range keys {
+		if err := parseKey(k); err != nil {
+			s.w.Error(err)
+			return
+		}
+	}
+	now := s.h.now()
+	for _, k := range keys {
+		key := append([]byte(nil), k...)
+		s.tx.watched = append(s.tx.watched, watched{key, s.h.config.Engine.Fingerprint(now, key)})
+	}
+	s.w.OK()
+}

@@ -1,0 +1,89 @@
+package commands
+
+import (
+	"strings"
+	"testing"
+)
+
+func TestQueueIsBounded(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		arg  string
+		want int // commands queued
+	}{
+		{"by count", "a", maxQueued},
+		{"by bytes", strings.Repeat("a", 1<<20), 15},
+	} {
+		s := newTestSession(&fakeExec{}, "", nil)
+		ask(s, "MULTI")
+		args := [][]byte{[]byte("ECHO"), []byte(tt.arg)}
+		queued := 0
+		for ; queued <= maxQueued; queued++ {
+			s.Do(args)
+			s.Flush()
+			if string(s.Out) != "+QUEUED\r\n" {
+				break
+			}
+			s.Out = s.Out[:0]
+		}
+		if queued != tt.want {
+			t.Errorf("%s: %d commands were queued, want %d", tt.name, queued, tt.want)
+		}
+		if got := string(s.Out); !strings.HasPrefix(got, "-ERR transaction is too large") {
+			t.Errorf("%s: then %.60q", tt.name, got)
+		}
+		s.Out = nil
+		if got := ask(s, "EXEC", "EXEC"); !strings.HasPrefix(got, "-EXECABORT") || !strings.HasSuffix(got, "-ERR EXEC without MULTI|") {
+			t.Errorf("%s: EXEC answers %s", tt.name, got)
+		}
+	}
+}
+
+func TestWatchIsBounded(t *testing.T) {
+	s := newTestHandler("").NewSession(Client{})
+	full := "WATCH" + strings.Repeat(" k", maxWatched)
+	if got, want := ask(s, full, "WATCH k", "UNWATCH", full), "+OK|-ERR too many watched keys: at most 1024|+OK|+OK|"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+func TestExecIsOneAtomicBatch(t *testing.T) {
+	f := &fakeExec{}
+	s := newTestSession(f, "", nil)
+	line := []byte("DEL a1")
+	ask(s, "DEL before", "MULTI")
+	s.Do([][]byte{line[:3], line[4:]})
+	s.Flush()
+	copy(line, "XXX bb") // the transport reuses its memory
+	s.Out = nil
+	if got, want := ask(s, "PING", "DEL", "DEL c d"), "+QUEUED|-ERR wrong number of arguments for 'del' command|+QUEUED|"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if got := ask(s, "EXEC"); !strings.HasPrefix(got, "-EXECABORT") {
+		t.Errorf("EXEC = %s", got)
+	}
+	line = []byte("DEL a1")
+	ask(s, "MULTI")
+	s.Do([][]byte{line[:3], line[4:]})
+	s.Flush()
+	copy(line, "XXX bb")
+	s.Out = nil
+	if got, want := ask(s, "ECHO x", "DEL c d", "EXEC", "DEL after"), "+QUEUED|+QUEUED|*3|:1|$1|x|:2|:1|"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if got, want := strings.Join(f.batches, ","), "before,a1 c d!,after"; got != want {
+		t.Errorf("batches %s, want %s", got, want)
+	}
+}
+
+func TestExecAborted(t *testing.T) {
+	f := &fakeExec{}
+	s := newTestSession(f, "", nil)
+	s.tx.watched = []watched{{[]byte("same"), 1}, {[]byte("changed"), 2}}
+	if got, want := ask(s, "MULTI", "DEL a", "PING", "EXEC", "MULTI", "DEL a", "EXEC"), "+OK|+QUEUED|+QUEUED|*-1|+OK|+QUEUED|*1|:1|"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if got, want := strings.Join(f.batches, ","), "same changed a!,a!"; got != want {
+		t.Errorf("batches %s, want %s", got, want)
+	}
+}

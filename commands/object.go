@@ -1,0 +1,107 @@
+package commands
+
+import (
+	"fmt"
+
+	"limitsrv/engine"
+)
+
+var (
+	errIdle = &Error{"ERR", "idle time is not tracked"}
+	errFreq = &Error{"ERR", "An LFU maxmemory policy is not selected, access frequency not tracked."}
+)
+
+var object = Command{
+	Name: "OBJECT", Summary: "Container for commands about what a key holds.",
+	Complexity: "Depends on the subcommand", Since: "2.2.3", Group: "generic",
+	Sub: []Command{
+		objectSub("ENCODING", "Answers the algorithm of a key in lower case, as TYPE does.", func(w *Reply, alg engine.Alg) { w.BulkString(typeName(alg)) }),
+		objectSub("FREQ", "Refused: frequency is not tracked.", func(w *Reply, _ engine.Alg) { w.Error(errFreq) }),
+		objectSub("IDLETIME", "Refused: idle time is not tracked.", func(w *Reply, _ engine.Alg) { w.Error(errIdle) }),
+		objectSub("REFCOUNT", "Answers 1 for a key that there is.", func(w *Reply, _ engine.Alg) { w.Int(1) }),
+	},
+}
+
+// objectSub is a line of OBJECT's subcommands, which all answer nil where there
+// is no key.
+func objectSub(name, summary string, found func(*Reply, engine.Alg)) Command {
+	return Command{
+		Name: name, Args: "key", Summary: summary, Complexity: "O(1)", Since: "2.2.3", Group: "generic",
+		Flags: ReadOnly, Keys: Keys{First: 2, Last: 2, Step: 1},
+		Op: func(b *engine.Batch, args [][]byte) error { return peekEach(b, args[1:]) },
+		Reply: func(w *Reply, _ []engine.Op, ds []engine.Decision) {
+			if ds[0].Status != engine.OK {
+				w.Null()
+				return
+			}
+			found(w, ds[0].Params.Alg)
+		},
+	}
+}
+
+var peekEach = eachKey(engine.Peek)
+
+var memory = Command{
+	Name: "MEMORY", Summary: "Container for commands about memory.",
+	Complexity: "Depends on the subcommand", Since: "4.0.0", Group: "server",
+	Sub: []Command{
+		{
+			Name: "DOCTOR", Summary: "Tells how memory is used, in words.",
+			Complexity: "O(1)", Since: "4.0.0", Group: "server",
+			Run: func(s *Session, _ [][]byte) {
+				k := s.h.config.Engine.Stats()
+				s.w.Verbatim(fmt.Sprintf("%d keys take %d bytes; the process has %d bytes from the system.\n", k.Keys, k.MemoryBytes, readMemory().resident))
+			},
+		},
+		{
+			Name: "STATS", Summary: "Tells how memory is used, in numbers.",
+			Complexity: "O(1)", Since: "4.0.0", Group: "server",
+			Run: runMemoryStats,
+		},
+		{
+			Name: "USAGE", Args: "key [SAMPLES count]", Summary: "Answers the bytes that a key takes, or nil if there is none.",
+			Complexity: "O(1)", Since: "4.0.0", Group: "server", Flags: ReadOnly, Keys: Keys{First: 2, Last: 2, Step: 1},
+			Run: runMemoryUsage,
+		},
+	},
+}
+
+func runMemoryUsage(s *Session, args [][]byte) {
+	if len(args) > 3 && (len(args) != 5 || !isWord(args[3], "SAMPLES")) {
+		s.w.Error(errSyntax)
+		return
+	}
+	if err := parseKey(args[2]); err != nil {
+		s.w.Error(err)
+		return
+	}
+	size := s.h.config.Engine.KeyBytes(s.h.now(), args[2])
+	if size == 0 {
+		s.w.Null()
+		return
+	}
+	s.w.Int(size)
+}
+
+func runMemoryStats(s *Session, _ [][]byte) {
+	k, m := s.h.config.Engine.Stats(), readMemory()
+	perKey := int64(0)
+	if k.Keys > 0 {
+		perKey = k.MemoryBytes / k.Keys
+	}
+	fields := []struct {
+		name  string
+		value int64
+	}{
+		{"total.allocated", m.used},
+		{"resident", m.resident},
+		{"keys.count", k.Keys},
+		{"keys.bytes-per-key", perKey},
+		{"dataset.bytes", k.MemoryBytes},
+	}
+	s.w.Map(len(fields))
+	for _, f := range fields {
+		s.w.BulkString(f.name)
+		s.w.Int(f.value)
+	}
+}

@@ -1,0 +1,64 @@
+package commands
+
+import (
+	"bytes"
+	"fmt"
+	"strconv"
+	"unicode/utf8"
+)
+
+// What an argument may be, as errors say it.
+const (
+	durations = "1us to 10 years, exact to the nanosecond, such as 60 (seconds), 0.25, 500ms, 1m or 7d"
+	rates     = "permits per second, such as 10 or 0.5, or a whole count/duration, such as 100/60, 100/1m or 5000/d, " +
+		"from one in 10 years to 1000000000 a second"
+)
+
+// maxExcerpt is how many bytes of an argument an error repeats.
+const maxExcerpt = 32
+
+// badArgument says what the argument name must be, and what it was.
+func badArgument(name, must string, given []byte) error {
+	return &Error{"ERR", name + " must be " + must + ", got " + excerpt(given)}
+}
+
+// badSize is badArgument for bytes that are none or too many.
+func badSize(name string, most int, given []byte) error {
+	return badArgument(name, fmt.Sprintf("1 to %d bytes long", most), given)
+}
+
+// badWhole is badArgument for a whole number out of bounds.
+func badWhole(name string, least, most int64, given []byte) error {
+	return badArgument(name, fmt.Sprintf("a whole number from %d to %d", least, most), given)
+}
+
+// badNumber is badArgument for a number that may have a fraction. Clients write
+// a small float with an exponent; those are told what to write in its place.
+func badNumber(name, must string, given []byte) error {
+	if e := bytes.IndexAny(given, "eE"); e > 0 && e+1 < len(given) && isDigit(given[e-1]) &&
+		(isDigit(given[e+1]) || given[e+1] == '-' || given[e+1] == '+') {
+		must = "written out, without an exponent, such as 0.00001 in place of 1e-05"
+	}
+	return badArgument(name, must, given)
+}
+
+// excerpt quotes an argument for an error: what is not printable is escaped,
+// and of more than maxExcerpt bytes the rest is left out and the size told.
+func excerpt(arg []byte) string {
+	text := []byte{'\''}
+	for i := 0; i < len(arg); {
+		r, size := utf8.DecodeRune(arg[i:])
+		if i+size > maxExcerpt {
+			return fmt.Sprintf("%s...' (%d bytes)", text, len(arg))
+		}
+		if strconv.IsPrint(r) && !(r == utf8.RuneError && size == 1) {
+			text = append(text, arg[i:i+size]...)
+		} else {
+			for _, c := range arg[i : i+size] {
+				text = fmt.Appendf(text, `\x%02x`, c)
+			}
+		}
+		i += size
+	}
+	return string(append(text, '\''))
+}

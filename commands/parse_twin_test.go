@@ -1,0 +1,198 @@
+package commands
+
+import (
+	"fmt"
+	"math"
+	"math/big"
+	"regexp"
+	"strconv"
+	"strings"
+	"testing"
+
+	"limitsrv/engine"
+
+	"pgregory.net/rapid"
+)
+
+// The twin of the parsers: regular expressions and rational numbers.
+var (
+	twinWhole    = regexp.MustCompile(`^(0|[1-9][0-9]*)$`)
+	twinDecimal  = regexp.MustCompile(`^(0|[1-9][0-9]{0,17})(?:\.([0-9]+))?$`)
+	twinDuration = regexp.MustCompile(`^([0-9.]+)(us|ms|s|m|h|d|w)?$`)
+	twinUnits    = map[string]int64{
+		"us": 1e3, "ms": 1e6, "s": 1e9, "": 1e9, "m": 60e9, "h": 3600e9, "d": 24 * 3600e9, "w": 7 * 24 * 3600e9,
+	}
+)
+
+// twinNumber reads a decimal number: its value, its value by the first 18
+// digits, and how many decimals these have.
+func twinNumber(arg string) (exact, cut *big.Rat, decimals int, ok bool) {
+	m := twinDecimal.FindStringSubmatch(arg)
+	if m == nil {
+		return nil, nil, 0, false
+	}
+	fraction := strings.TrimRight(m[2], "0")
+	keep := 18 - len(m[1])
+	if m[1] == "0" {
+		keep = 18
+	}
+	kept := strings.TrimRight(fraction[:min(keep, len(fraction))], "0")
+	exact, _ = new(big.Rat).SetString(m[1] + "." + fraction + "0")
+	cut, _ = new(big.Rat).SetString(m[1] + "." + kept + "0")
+	return exact, cut, len(kept), true
+}
+
+func twinOfDuration(arg string) (int64, bool) {
+	m := twinDuration.FindStringSubmatch(arg)
+	if m == nil {
+		return 0, false
+	}
+	exact, cut, _, ok := twinNumber(m[1])
+	if !ok || exact.Cmp(cut) != 0 {
+		return 0, false
+	}
+	exact.Mul(exact, new(big.Rat).SetInt64(twinUnits[m[2]]))
+	if !exact.IsInt() || !exact.Num().IsInt64() {
+		return 0, false
+	}
+	nanos := exact.Num().Int64()
+	return nanos, nanos >= engine.MinPeriod && nanos <= engine.MaxPeriod
+}
+
+// twinOfRate is the rate held for arg, and the one asked for, in permits per ns.
+func twinOfRate(arg string) (held, asked *big.Rat, ok bool) {
+	if number, per, found := strings.Cut(arg, "/"); found {
+		count, ok := twinOfWhole(number)
+		period, isUnit := twinUnits[per]
+		if !isUnit || per == "" {
+			var valid bool
+			period, valid = twinOfDuration(per)
+			ok = ok && valid
+		}
+		if !ok || count < 1 || count > engine.MaxLimit || count > period {
+			return nil, nil, false
+		}
+		rate := big.NewRat(count, period)
+		return rate, rate, true
+	}
+	exact, cut, decimals, ok := twinNumber(arg)
+	second := big.NewRat(1e9, 1)
+	if !ok || exact.Sign() == 0 || exact.Cmp(second) > 0 {
+		return nil, nil, false
+	}
+	asked = new(big.Rat).Quo(exact, second)
+	if exact.Cmp(cut) == 0 && decimals <= 9 && asked.Num().Cmp(big.NewInt(engine.MaxLimit)) <= 0 && asked.Denom().Cmp(big.NewInt(engine.MaxPeriod)) <= 0 {
+		return asked, asked, true
+	}
+	if cut.Sign() == 0 {
+		return nil, nil, false
+	}
+	count := new(big.Int).Quo(cut.Num(), cut.Denom())
+	count.Add(count, big.NewInt(1))
+	period := new(big.Rat).SetInt(count)
+	period.Mul(period, second).Quo(period, cut)
+	nanos := new(big.Int).Add(period.Num(), period.Denom())
+	nanos.Sub(nanos, big.NewInt(1)).Quo(nanos, period.Denom())
+	if nanos.Cmp(big.NewInt(engine.MaxPeriod)) > 0 {
+		return nil, nil, false
+	}
+	return new(big.Rat).SetFrac(count, nanos), asked, true
+}
+
+func twinOfWhole(arg string) (int64, bool) {
+	if !twinWhole.MatchString(arg) {
+		return 0, false
+	}
+	n, err := strconv.ParseInt(arg, 10, 64)
+	return n, err == nil
+}
+
+// checkRate compares parseRate with its twin, and holds it to its promises:
+// lowest terms, never more than asked, and less by at most one part in 10^9.
+func checkRate(t interface{ Errorf(string, ...any) }, arg string) {
+	count, period, err := parseRate([]byte(arg))
+	held, asked, ok := twinOfRate(arg)
+	if (err == nil) != ok {
+		t.Errorf("parseRate(%q) = %v, but valid is %v", arg, err, ok)
+		return
+	}
+	if !ok {
+		return
+	}
+	got := big.NewRat(count, period)
+	if got.Cmp(held) != 0 || !got.Num().IsInt64() || got.Num().Int64() != count {
+		t.Errorf("parseRate(%q) = %d per %d ns, want %v in lowest terms", arg, count, period, held)
+	}
+	short := new(big.Rat).Sub(asked, got)
+	if short.Sign() < 0 || short.Quo(short, asked).Cmp(big.NewRat(1, 1e9)) > 0 {
+		t.Errorf("parseRate(%q) = %d per %d ns, off from %v by %v of it", arg, count, period, asked, short)
+	}
+}
+
+// FuzzParse holds the parsers to their twin on any bytes.
+func FuzzParse(f *testing.F) {
+	for _, seed := range []string{
+		"", "0", "1", "-0", "007", "9223372036854775807", "9223372036854775808", "0.25", "1.5h", "500ms", "100/60", "100/1m",
+		"5000/d", "33.333333333333336", "1e-05", "0.000000000000000001", "999999999.999999999999999999", "10/0.0000015",
+		"1000000000", "1000000000.0", "3650d", "521.1234567890123456w", "month", "WEEK", "\xff\x00\r\n", "1000000000000/us",
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, arg []byte) {
+		text := string(arg)
+		checkRate(t, text)
+		want, ok := twinOfWhole(text)
+		if n, valid := wholeNumber(arg); valid != ok || ok && n != want {
+			t.Errorf("wholeNumber(%q) = %d, %v, want %d, %v", arg, n, valid, want, ok)
+		}
+		want, ok = twinOfDuration(text)
+		if nanos, err := parseDuration("ttl", arg); (err == nil) != ok || ok && nanos != want {
+			t.Errorf("parseDuration(%q) = %d, %v, want %d, %v", arg, nanos, err, want, ok)
+		}
+		calendar, nanos, err := parseWindow(arg)
+		isSpan := regexp.MustCompile(`^([dD][aA][yY]|[wW][eE][eE][kK]|[mM][oO][nN][tT][hH]|[yY][eE][aA][rR])$`).Match(arg)
+		if (err == nil) != (ok || isSpan) || (calendar != engine.NoCalendar) != isSpan || ok && nanos != want {
+			t.Errorf("parseWindow(%q) = %d, %d, %v", arg, calendar, nanos, err)
+		}
+		if e := excerpt(arg); len(e) > maxExcerpt*4+len("'...' (9223372036854775807 bytes)'") || strings.ContainsAny(e, "\r\n\x00") {
+			t.Errorf("excerpt(%q) = %q", arg, e)
+		}
+	})
+}
+
+func TestRatesOfAnyDigits(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		whole := rapid.Uint64Range(0, rapid.SampledFrom([]uint64{0, 9, 1000, 1e9, math.MaxUint64}).Draw(t, "most")).Draw(t, "whole")
+		fraction := rapid.StringMatching(`(\.0{0,9}[0-9]{1,20})?`).Draw(t, "fraction")
+		checkRate(t, fmt.Sprint(whole)+fraction)
+	})
+}
+
+// Clients compute rates in floating point and write all digits.
+func TestRatesOfFloats(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		rate := math.Exp(rapid.Float64Range(math.Log(4e-9), math.Log(1e9)).Draw(t, "log"))
+		arg := strconv.FormatFloat(rate, 'f', -1, 64)
+		checkRate(t, arg)
+		if _, _, err := parseRate([]byte(arg)); err != nil {
+			t.Errorf("parseRate(%s): %v", arg, err)
+		}
+	})
+}
+
+func TestRoundTrips(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		micros := rapid.Int64Range(1, engine.MaxPeriod/us).Draw(t, "us")
+		count := rapid.Int64Range(1, min(engine.MaxLimit, micros*us)).Draw(t, "count")
+		arg := fmt.Sprintf("%d/%dus", count, micros)
+		got, period, err := parseRate([]byte(arg))
+		if want := big.NewRat(count, micros*us); err != nil || big.NewRat(got, period).Cmp(want) != 0 || want.Num().Int64() != got {
+			t.Errorf("parseRate(%s) = %d per %d, %v", arg, got, period, err)
+		}
+		nanos := rapid.Int64Range(engine.MinPeriod, engine.MaxPeriod).Draw(t, "ns")
+		arg = fmt.Sprintf("%d.%09d", nanos/1e9, nanos%1e9)
+		if got, err := parseDuration("window", []byte(arg)); err != nil || got != nanos {
+			t.Errorf("parseDuration(%s) = %d, %v, want %d", arg, got, err, nanos)
+		}
+	})
+}

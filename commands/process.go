@@ -1,0 +1,23 @@
+package commands
+
+import "runtime/metrics"
+
+// memoryUse is in bytes.
+type memoryUse struct {
+	used     int64 // objects on the heap
+	resident int64 // got from the system and not given back
+}
+
+// readMemory asks the runtime; it does not stop the world.
+func readMemory() memoryUse {
+	samples := []metrics.Sample{
+		{Name: "/memory/classes/heap/objects:bytes"},
+		{Name: "/memory/classes/total:bytes"},
+		{Name: "/memory/classes/heap/released:bytes"},
+	}
+	metrics.Read(samples)
+	return memoryUse{
+		used:     int64(samples[0].Value.Uint64()),
+		resident: int64(samples[1].Value.Uint64() - samples[2].Value.Uint64()),
+	}
+}

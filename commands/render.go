@@ -1,0 +1,198 @@
+package commands
+
+import (
+	"slices"
+
+	"limitsrv/engine"
+)
+
+// render answers all that was gathered and makes room for the next batch.
+func (s *Session) render() {
+	s.begin()
+	if s.tx.running {
+		s.renderExec()
+	} else {
+		s.renderItems()
+	}
+	s.end()
+	s.batch.Reset()
+	clear(s.items) // they point to argument bytes and errors
+	s.items = s.items[:0]
+	if cap(s.items) > retained || cap(s.batch.Ops) > retained {
+		s.items, s.batch = nil, engine.Batch{}
+	}
+	s.err = nil
+	s.state.CompareAndSwap(arrived, idle)
+	s.sayFatal()
+}
+
+// renderItems answers the commands of a pipeline.
+func (s *Session) renderItems() {
+	done := 0
+	calls := runLength{counts: s.stats}
+	for i := range s.items {
+		it := &s.items[i]
+		from := len(s.w.buf)
+		s.answer(it, done, &calls)
+		done += it.ops
+		s.hush(from)
+	}
+	calls.flush()
+	if calls.last == nil {
+		return
+	}
+	if s.last.Load() != calls.last {
+		s.last.Store(calls.last)
+	}
+	if took := s.touch(); took > 0 {
+		for i := range s.items {
+			if c := s.items[i].spec; c != nil {
+				s.stats[c.id].nanos.Add(took / int64(len(s.items)))
+			}
+		}
+	}
+}
+
+// answer writes the one reply of an item whose ops begin at first.
+func (s *Session) answer(it *item, first int, calls *runLength) {
+	if it.spec == nil {
+		if it.err == nil {
+			s.w.Simple("QUEUED")
+			return
+		}
+		s.w.Error(it.err)
+		return
+	}
+	failed := s.w.failed
+	switch {
+	case it.err != nil:
+		s.w.Error(it.err)
+	case s.err != nil:
+		s.w.Error(s.err)
+	default:
+		ds := s.batch.Decisions[first : first+it.ops]
+		it.spec.Reply(&s.w, s.batch.Ops[first:first+it.ops], ds)
+		if it.spec.Flags&ReadOnly != 0 {
+			calls.hitsOf(it.spec, ds)
+		}
+	}
+	calls.add(it.spec, s.w.failed != failed)
+}
+
+// A runLength adds to the counters once for consecutive calls of one command, of
+// which pipelines mostly consist.
+type runLength struct {
+	counts []commandCounts
+	last   *spec
+	calls  int64
+	failed int64
+}
+
+func (r *runLength) add(c *spec, failed bool) {
+	if c != r.last {
+		r.flush()
+		r.last = c
+	}
+	r.calls++
+	if failed {
+		r.failed++
+	}
+}
+
+func (r *runLength) flush() {
+	if r.calls > 0 {
+		r.counts[r.last.id].calls.Add(r.calls)
+	}
+	if r.failed > 0 {
+		r.counts[r.last.id].failed.Add(r.failed)
+	}
+	r.calls, r.failed = 0, 0
+}
+
+// hitsOf counts the keys that a reading command found and those that it did not.
+func (r *runLength) hitsOf(c *spec, ds []engine.Decision) {
+	var misses int64
+	for i := range ds {
+		if ds[i].Status == engine.Missing {
+			misses++
+		}
+	}
+	r.counts[c.id].misses.Add(misses)
+	r.counts[c.id].hits.Add(int64(len(ds)) - misses)
+}
+
+// renderExec answers a transaction. Its run commands are carried out here, after
+// its ops and in their place among the replies.
+func (s *Session) renderExec() {
+	from := len(s.w.buf)
+	ds := s.batch.Decisions
+	aborted := func(d engine.Decision) bool { return d.Status == engine.Aborted }
+	switch {
+	case s.err != nil:
+		s.w.Error(s.err)
+	case slices.ContainsFunc(ds, aborted):
+		s.w.NullArray()
+	default:
+		s.w.Array(len(s.items))
+		done := s.tx.expects
+		calls := runLength{counts: s.stats}
+		for i := range s.items {
+			it := &s.items[i]
+			if it.args != nil {
+				s.call(it.spec, it.args)
+				continue
+			}
+			s.answer(it, done, &calls)
+			done += it.ops
+		}
+		calls.flush()
+	}
+	s.stats[s.last.Load().id].nanos.Add(s.touch()) // EXEC's own, which ran last
+	s.tx = transaction{}
+	s.hush(from)
+}
+
+// quiet is what CLIENT REPLY asked for.
+type quiet uint8
+
+const (
+	speak    quiet = iota
+	silent         // no replies
+	skipping       // no reply to this command, nor to the next one
+	skipNext       // no reply to the next command
+)
+
+// hush takes the reply of a command that began at from back if none is wanted.
+func (s *Session) hush(from int) {
+	switch s.quiet {
+	case silent:
+		s.w.buf = s.w.buf[:from]
+	case skipping: // CLIENT REPLY SKIP itself writes nothing
+		s.quiet = skipNext
+	case skipNext:
+		s.w.buf = s.w.buf[:from]
+		s.quiet = speak
+	}
+}
+
+// sample begins to time what comes, if it is the turn of that.
+func (s *Session) sample() {
+	if s.until > 0 {
+		s.until--
+		return
+	}
+	s.until = sampleEvery - 1
+	s.began = s.h.sinceStart()
+}
+
+// touch notes that the session was active just now. It returns the nanoseconds
+// that what was timed stands for, 0 if nothing was.
+func (s *Session) touch() (took int64) {
+	now := s.h.sinceStart()
+	s.active.Store(now)
+	if s.began > 0 {
+		took = (now - s.began) * sampleEvery
+		s.began = 0
+	}
+	return took
+}

@@ -1,0 +1,164 @@
+package commands
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"strconv"
+
+	"limitsrv/engine"
+)
+
+const (
+	// defaultScan and maxScan are SCAN's COUNT: keys looked at by one call.
+	defaultScan = 10
+	maxScan     = 10_000
+	// maxKeys bounds the reply of KEYS.
+	maxKeys = 100_000
+)
+
+var (
+	errCursor   = &Error{"ERR", "invalid cursor"}
+	errManyKeys = &Error{"ERR", fmt.Sprintf("KEYS answers at most %d keys: use SCAN", maxKeys)}
+)
+
+var dbSize = Command{
+	Name: "DBSIZE", Summary: "Answers how many keys are kept.",
+	Complexity: "O(1)", Since: "1.0.0", Group: "server", Flags: ReadOnly | Fast,
+	Run: func(s *Session, _ [][]byte) { s.w.Int(s.h.config.Engine.Len()) },
+}
+
+var scan = Command{
+	Name: "SCAN", Args: "cursor [MATCH pattern] [COUNT count] [TYPE type]", Summary: "Walks over the keys in steps; TYPE is an algorithm.",
+	Complexity: "O(1) for each key looked at", Since: "2.8.0", Group: "generic", Flags: ReadOnly,
+	Run: func(s *Session, args [][]byte) {
+		from, err := strconv.ParseUint(string(args[1]), 10, 64)
+		if err != nil {
+			s.w.Error(errCursor)
+			return
+		}
+		o, wrong := parseScan(args[2:])
+		if wrong != nil {
+			s.w.Error(wrong)
+			return
+		}
+		var found keyList
+		next := s.h.config.Engine.Scan(s.h.now(), from, o.count, func(key []byte, alg engine.Alg) {
+			if o.wants(key, alg) {
+				found.add(key)
+			}
+		})
+		s.w.Array(2)
+		s.w.BulkString(strconv.FormatUint(next, 10))
+		found.reply(&s.w)
+	},
+}
+
+// scanOptions say how many keys to look at and which of them to tell.
+type scanOptions struct {
+	match []byte // nil: any
+	kind  []byte // nil: any
+	count int
+}
+
+func (o *scanOptions) wants(key []byte, alg engine.Alg) bool {
+	return (o.match == nil || globMatch(o.match, key, sameCase)) && (o.kind == nil || isWord(o.kind, alg.String()))
+}
+
+// parseScan reads pairs of an option and its value. A COUNT beyond maxScan is cut
+// to that: it is a hint.
+func parseScan(args [][]byte) (scanOptions, error) {
+	o := scanOptions{count: defaultScan}
+	if len(args)%2 != 0 {
+		return o, errSyntax
+	}
+	for ; len(args) > 0; args = args[2:] {
+		switch {
+		case isWord(args[0], "MATCH"):
+			o.match = args[1]
+		case isWord(args[0], "TYPE"):
+			o.kind = args[1]
+		case isWord(args[0], "COUNT"):
+			n, err := strconv.ParseInt(string(args[1]), 10, 64)
+			if err != nil {
+				return o, errNotInt
+			}
+			if n < 1 {
+				return o, errSyntax
+			}
+			o.count = int(min(n, maxScan))
+		default:
+			return o, errSyntax
+		}
+	}
+	return o, nil
+}
+
+var keys = Command{
+	Name: "KEYS", Args: "pattern", Summary: fmt.Sprintf("Answers all keys that match a pattern, if they are at most %d.", maxKeys),
+	Complexity: "O(N), N being the keys", Since: "1.0.0", Group: "generic", Flags: ReadOnly,
+	Run: func(s *Session, args [][]byte) {
+		var (
+			found  keyList
+			now    = s.h.now()
+			cursor uint64
+		)
+		for {
+			cursor = s.h.config.Engine.Scan(now, cursor, maxScan, func(key []byte, _ engine.Alg) {
+				if len(found.ends) <= maxKeys && globMatch(args[1], key, sameCase) {
+					found.add(key)
+				}
+			})
+			if len(found.ends) > maxKeys {
+				s.w.Error(errManyKeys)
+				return
+			}
+			if cursor == 0 {
+				break
+			}
+		}
+		found.reply(&s.w)
+	},
+}
+
+var randomKey = Command{
+	Name: "RANDOMKEY", Summary: "Answers some key, or nil if there is none.",
+	Complexity: "O(1)", Since: "1.0.0", Group: "generic", Flags: ReadOnly,
+	Run: func(s *Session, _ [][]byte) {
+		var found keyList
+		now := s.h.now()
+		for _, from := range []uint64{rand.Uint64(), 0} {
+			s.h.config.Engine.Scan(now, from, 1, func(key []byte, _ engine.Alg) { found.add(key) })
+			if len(found.ends) > 0 {
+				s.w.Bulk(found.key(rand.IntN(len(found.ends))))
+				return
+			}
+		}
+		s.w.Null()
+	},
+}
+
+// A keyList is copies of keys, one behind the other.
+type keyList struct {
+	bytes []byte
+	ends  []int
+}
+
+func (l *keyList) add(key []byte) {
+	l.bytes = append(l.bytes, key...)
+	l.ends = append(l.ends, len(l.bytes))
+}
+
+func (l *keyList) key(i int) []byte {
+	if i == 0 {
+		return l.bytes[:l.ends[0]]
+	}
+	return l.bytes[l.ends[i-1]:l.ends[i]]
+}
+
+// reply writes the keys as an array.
+func (l *keyList) reply(w *Reply) {
+	w.Array(len(l.ends))
+	for i := range l.ends {
+		w.Bulk(l.key(i))
+	}
+}

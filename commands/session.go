@@ -1,0 +1,260 @@
+package commands
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"limitsrv/engine"
+)
+
+// A Client is what the transport tells about a connection.
+type Client struct {
+	Addr, LocalAddr string // as CLIENT LIST shows them; a unix socket is PATH:0
+	Since           time.Time
+	Close           func() // asks the transport to close the connection; any goroutine may call it (CLIENT KILL)
+	// Wake tells the transport, from any goroutine, that a batch that was away has come back: call Resume.
+	Wake func()
+}
+
+// A Session is one connection: commands in, bytes out. One goroutine at a time
+// may use it. Ops of consecutive commands are gathered into one batch, which
+// Flush sends off; a run command flushes first, so that order holds.
+type Session struct {
+	// Out is replies not yet written: the transport takes them and cuts Out.
+	Out []byte
+
+	h      *Handler
+	client Client
+	id     int64
+	stats  []commandCounts
+
+	w     Reply // has Out from begin to end
+	batch engine.Batch
+	items []item // the commands gathered, which the batch's ops belong to in order
+	tx    transaction
+	// recent is the command of the line before, nil if there is none.
+	recent *spec
+	quiet  quiet
+
+	loggedIn bool
+	closing  bool
+	// fatal, once set, is said after the replies of what came before, and closes.
+	fatal error
+
+	state atomic.Int32
+	err   error // what done was called with
+	done  func(error)
+
+	mu    sync.Mutex
+	shown shown
+	// active is when the session last answered a batch or ran a command, in
+	// nanoseconds since the handler's start. Any goroutine may read it.
+	active atomic.Int64
+	last   atomic.Pointer[spec] // the command that did so last
+	// until is how many batches and run commands come before one is timed; began,
+	// unless 0, is when the one that is timed did.
+	until int64
+	began int64
+}
+
+// sampleEvery is how many batches and run commands of a session one is timed of.
+const sampleEvery = 64
+
+// shown is what CLIENT LIST tells about a session, beside what the transport
+// knows. Session.mu guards it, since any session may ask.
+type shown struct {
+	name            string
+	libName, libVer string
+	db              int
+	proto3          bool
+}
+
+// An item is a gathered command: to be answered by its Reply over the ops that
+// are its own, or with err. One without spec was refused with err, or was queued
+// if there is no err.
+type item struct {
+	spec *spec
+	err  error
+	ops  int
+	args [][]byte // of a run command in a transaction
+}
+
+// The states of a batch. Exec's done may be called from any goroutine.
+const (
+	idle int32 = iota
+	executing
+	away    // Flush returned false; done will Wake
+	arrived // done was called
+	closed  // the transport is gone; nobody is to be woken
+)
+
+// retained is how many items and ops a session keeps memory for between batches.
+const retained = 4096
+
+// Do takes a command (args[0] is its name; the slices stay untouched until Flush
+// says that they are done with). Decisions are gathered, so that a pipeline is
+// one batch: their replies are in Out after Flush only.
+//
+// False says that it was not taken since a batch is away: keep it, wait for
+// Wake, call Resume, then call Do again.
+func (s *Session) Do(args [][]byte) bool {
+	if s.state.Load() != idle {
+		return false
+	}
+	if s.closing || s.fatal != nil || len(args) == 0 {
+		return true
+	}
+	c, err := s.h.registry.lookup(args, s.recent)
+	s.recent = c
+	if err == nil && !s.loggedIn && c.Flags&NoAuth == 0 {
+		err = errNoAuth
+	}
+	switch {
+	case err != nil:
+		s.reject(c, err)
+	case s.tx.open && c.Flags&Immediate == 0:
+		s.queue(c, args)
+	case c.Op != nil:
+		s.gather(c, args)
+	default:
+		if !s.Flush() {
+			return false
+		}
+		s.run(c, args)
+	}
+	return true
+}
+
+// reject answers a command that is not carried out; it spoils a transaction.
+func (s *Session) reject(c *spec, err error) {
+	if c != nil {
+		s.stats[c.id].rejected.Add(1)
+	}
+	s.tx.dirty = s.tx.open
+	s.items = append(s.items, item{err: err})
+}
+
+// gather appends a command's ops to the batch.
+func (s *Session) gather(c *spec, args [][]byte) {
+	before := len(s.batch.Ops)
+	err := c.Op(&s.batch, args)
+	s.items = append(s.items, item{spec: c, err: err, ops: len(s.batch.Ops) - before})
+}
+
+// run carries out a run command; nothing is gathered.
+func (s *Session) run(c *spec, args [][]byte) {
+	s.last.Store(c)
+	s.sample()
+	s.begin()
+	from := len(s.w.buf)
+	s.call(c, args)
+	s.stats[c.id].nanos.Add(s.touch())
+	if s.tx.running { // EXEC has gathered its batch; the reply comes with that
+		s.end()
+		s.Flush()
+		return
+	}
+	s.hush(from)
+	s.end()
+}
+
+// begin lets s.w write to Out, until end. Between the two nobody looks at Out.
+func (s *Session) begin() { s.w.buf = s.Out }
+
+func (s *Session) end() { s.Out, s.w.buf = s.w.buf, nil }
+
+// call runs c and counts it.
+func (s *Session) call(c *spec, args [][]byte) {
+	failed := s.w.failed
+	c.Run(s, args)
+	counts := &s.stats[c.id]
+	counts.calls.Add(1)
+	if s.w.failed != failed {
+		counts.failed.Add(1)
+	}
+}
+
+// Flush executes what was gathered. False says that the batch is away: the
+// argument bytes must stay until Wake, also if the session is closed meanwhile;
+// then Resume.
+func (s *Session) Flush() bool {
+	switch {
+	case s.state.Load() != idle:
+		return false
+	case s.Pending() == 0:
+		return true
+	case len(s.batch.Ops) > 0:
+		s.sample()
+		s.state.Store(executing)
+		s.h.config.Exec.Exec(&s.batch, s.done)
+		if s.state.CompareAndSwap(executing, away) {
+			return false
+		}
+	}
+	s.render()
+	return true
+}
+
+// arrived is the done of the session's batches.
+func (s *Session) arrived(err error) {
+	s.err = err
+	if s.state.Swap(arrived) == away {
+		s.client.Wake()
+	}
+}
+
+// Resume appends the replies of a batch that has come back. It does nothing
+// while none has.
+func (s *Session) Resume() {
+	if s.state.Load() == arrived {
+		s.render()
+	}
+}
+
+// Pending is how much Flush has to do: the number of commands gathered, or that
+// of their ops if it is greater.
+func (s *Session) Pending() int {
+	if s.tx.running {
+		return max(1, len(s.batch.Ops))
+	}
+	return max(len(s.items), len(s.batch.Ops))
+}
+
+// ProtocolError appends Redis' error for bytes that are no command, after the
+// replies of what came before, and closes. text is without the code word; it
+// begins with "Protocol error: ".
+func (s *Session) ProtocolError(text string) {
+	s.fatal = &Error{"ERR", text}
+	if s.Flush() {
+		s.sayFatal()
+	}
+}
+
+func (s *Session) sayFatal() {
+	if s.fatal == nil || s.closing {
+		return
+	}
+	s.begin()
+	s.w.Error(s.fatal)
+	s.end()
+	s.closing = true
+}
+
+// Output is where the replies are gathered: Out.
+func (s *Session) Output() *[]byte { return &s.Out }
+
+// Authenticated says whether the full limits of size apply.
+func (s *Session) Authenticated() bool { return s.loggedIn }
+
+// Closing says that the connection is to be closed once Out is written.
+func (s *Session) Closing() bool { return s.closing }
+
+// Close forgets the session; the transport calls it once, at the end. A batch
+// that is away comes back without a Wake.
+func (s *Session) Close() {
+	s.state.Swap(closed)
+	s.h.mu.Lock()
+	defer s.h.mu.Unlock()
+	delete(s.h.sessions, s.id)
+}

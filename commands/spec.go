@@ -1,0 +1,171 @@
+package commands
+
+import (
+	"fmt"
+	"strings"
+)
+
+// A spec is a Command and what follows from it, worked out once.
+type spec struct {
+	*Command
+	name string // in lower case; of a Sub with its container's: client|setname
+	id   int    // index of its counters
+	args []arg
+	// min and max bound the number of words, the name counted.
+	min, max int
+	isSub    bool
+	subs     []*spec
+}
+
+// a registry finds the specs of a table. It is read-only once made.
+type registry struct {
+	all    []*spec // of the table's lines, in its order
+	byName map[string]*spec
+	total  int // specs, subs counted in
+}
+
+// maxNameBytes is the length of the longest name that find looks for.
+const maxNameBytes = 64
+
+func newRegistry(table []*Command) *registry {
+	r := &registry{byName: make(map[string]*spec)}
+	for _, c := range table {
+		r.all = append(r.all, r.add(c, ""))
+	}
+	return r
+}
+
+func (r *registry) add(c *Command, container string) *spec {
+	s := &spec{Command: c, name: container + strings.ToLower(c.Name), id: r.total, args: parseUsage(c.Args)}
+	r.total++
+	s.min, s.max = counts(s.args)
+	s.min, s.max = s.min+1, s.max+1
+	if container != "" {
+		s.min, s.max, s.isSub = s.min+1, s.max+1, true
+	}
+	if len(s.name) > maxNameBytes || r.byName[s.name] != nil {
+		panic("command table: bad name " + s.name)
+	}
+	r.byName[s.name] = s
+	if c.Sub == nil {
+		return s
+	}
+	s.max = unlimited
+	if c.Run == nil {
+		s.min = 2
+	}
+	for i := range c.Sub {
+		s.subs = append(s.subs, r.add(&c.Sub[i], s.name+"|"))
+	}
+	s.subs = append(s.subs, r.add(&helpSub, s.name+"|"))
+	return s
+}
+
+// everything are all specs, each followed by its subs.
+func (r *registry) everything() []*spec {
+	all := make([]*spec, 0, r.total)
+	for _, c := range r.all {
+		all = append(append(all, c), c.subs...)
+	}
+	return all
+}
+
+// lookup finds the command of a line and checks the number of its words. It
+// returns the spec also beside the arity error. guess, unless nil, is tried
+// first: lines mostly are of the command of the line before, and comparing costs
+// a tenth of finding.
+func (r *registry) lookup(args [][]byte, guess *spec) (*spec, error) {
+	s := guess
+	if s == nil || s.isSub || !s.isNamed(args[0]) {
+		s = r.find(args[0], nil)
+	}
+	if s == nil || s.isSub {
+		return nil, unknownCommand(args)
+	}
+	if s.subs != nil && len(args) > 1 {
+		sub := r.find(args[0], args[1])
+		if sub == nil {
+			return nil, &Error{"ERR", fmt.Sprintf("unknown subcommand '%.128s'. Try %s HELP.", cString(args[1]), s.Name)}
+		}
+		s = sub
+	}
+	if len(args) < s.min || len(args) > s.max {
+		return s, &Error{"ERR", "wrong number of arguments for '" + s.name + "' command"}
+	}
+	return s, nil
+}
+
+// find looks a name up, in any case, and with sub a subcommand, which may also be
+// named as container|sub. No allocation.
+func (r *registry) find(name, sub []byte) *spec {
+	if len(name)+1+len(sub) > maxNameBytes {
+		return nil
+	}
+	var full [maxNameBytes]byte
+	n := copyLower(full[:], name)
+	if sub != nil {
+		full[n] = '|'
+		n++
+		n += copyLower(full[n:], sub)
+	}
+	return r.byName[string(full[:n])]
+}
+
+// isNamed says whether name is the name, in any case.
+func (s *spec) isNamed(name []byte) bool {
+	if len(name) != len(s.name) {
+		return false
+	}
+	for i, c := range name {
+		if lower(c) != s.name[i] {
+			return false
+		}
+	}
+	return true
+}
+
+func lower(c byte) byte {
+	if 'A' <= c && c <= 'Z' {
+		return c + 'a' - 'A'
+	}
+	return c
+}
+
+func copyLower(dst, src []byte) int {
+	for i, c := range src {
+		dst[i] = lower(c)
+	}
+	return len(src)
+}
+
+// unknownCommand is Redis' text, with the arguments up to 128 bytes of them.
+func unknownCommand(args [][]byte) *Error {
+	var shown strings.Builder
+	for _, a := range args[1:] {
+		if shown.Len() >= 128 {
+			break
+		}
+		fmt.Fprintf(&shown, "'%.*s' ", 128-shown.Len(), cString(a))
+	}
+	return &Error{"ERR", fmt.Sprintf("unknown command '%.128s', with args beginning with: %s", cString(args[0]), shown.String())}
+}
+
+// cString is b up to a zero byte, and up to 128 bytes, which is where Redis cuts
+// what it quotes.
+func cString(b []byte) string {
+	for i, c := range b[:min(len(b), 128)] {
+		if c == 0 {
+			return string(b[:i])
+		}
+	}
+	return string(b[:min(len(b), 128)])
+}
+
+// arity is what COMMAND tells: the number of words, or less than zero for at
+// least so many.
+func (s *spec) arity() int {
+	if s.min == s.max {
+		return s.min
+	}
+	return -s.min
+}

@@ -1,0 +1,150 @@
+package commands
+
+import (
+	"fmt"
+	"maps"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// stripes spread the counters over cache lines, so that sessions on several
+// cores seldom meet on one.
+const stripes = 8
+
+// stats count what sessions do, for INFO.
+type stats struct {
+	stripes     [stripes][]commandCounts // by spec.id
+	codes       codeCounts
+	connections atomic.Int64
+	rate        opsRate
+}
+
+// commandCounts count the calls of one command.
+type commandCounts struct {
+	calls    atomic.Int64
+	rejected atomic.Int64 // not carried out: arity, login
+	failed   atomic.Int64 // carried out and answered with an error
+	hits     atomic.Int64 // keys that a reading op found
+	misses   atomic.Int64
+	nanos    atomic.Int64 // estimated from one batch in sampleEvery
+}
+
+func newStats(commands int) *stats {
+	s := &stats{}
+	for i := range s.stripes {
+		s.stripes[i] = make([]commandCounts, commands)
+	}
+	return s
+}
+
+func (s *stats) stripe(session int64) []commandCounts { return s.stripes[session%stripes] }
+
+// commandTotals are the sums of commandCounts over the stripes.
+type commandTotals struct{ calls, rejected, failed, hits, misses, nanos int64 }
+
+func (s *stats) command(id int) (t commandTotals) {
+	for i := range s.stripes {
+		c := &s.stripes[i][id]
+		t.calls += c.calls.Load()
+		t.rejected += c.rejected.Load()
+		t.failed += c.failed.Load()
+		t.hits += c.hits.Load()
+		t.misses += c.misses.Load()
+		t.nanos += c.nanos.Load()
+	}
+	return t
+}
+
+// total sums calls, hits and misses over all commands.
+func (s *stats) total() (t commandTotals) {
+	for id := range s.stripes[0] {
+		c := s.command(id)
+		t.calls += c.calls
+		t.hits += c.hits
+		t.misses += c.misses
+	}
+	return t
+}
+
+func (s *stats) reset() {
+	for i := range s.stripes {
+		for j := range s.stripes[i] {
+			c := &s.stripes[i][j]
+			c.calls.Store(0)
+			c.rejected.Store(0)
+			c.failed.Store(0)
+			c.hits.Store(0)
+			c.misses.Store(0)
+			c.nanos.Store(0)
+		}
+	}
+	s.codes.reset()
+	s.connections.Store(0)
+	s.rate.reset()
+}
+
+// codeCounts count error replies by their code word. Many may call at once.
+type codeCounts struct {
+	mu     sync.Mutex
+	counts map[string]int64
+}
+
+func (c *codeCounts) add(code string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.counts == nil {
+		c.counts = make(map[string]int64)
+	}
+	c.counts[code]++
+}
+
+func (c *codeCounts) get() map[string]int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return maps.Clone(c.counts)
+}
+
+func (c *codeCounts) reset() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	clear(c.counts)
+}
+
+// An opsRate tells commands per second between two looks at it, which are at
+// least rateInterval apart; a look before that gets the rate of the last one.
+type opsRate struct {
+	mu    sync.Mutex
+	at    time.Time
+	total int64
+	rate  int64
+}
+
+const rateInterval = 100 * time.Millisecond
+
+func (r *opsRate) look(now time.Time, total int64) int64 {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.at.IsZero() {
+		r.at, r.total = now, total
+		return 0
+	}
+	if d := now.Sub(r.at); d >= rateInterval {
+		r.rate = int64(float64(total-r.total) / d.Seconds())
+		r.at, r.total = now, total
+	}
+	return r.rate
+}
+
+func (r *opsRate) reset() {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.at, r.total, r.rate = time.Time{}, 0, 0
+}
+
+// String is the value of a line of INFO commandstats.
+func (t commandTotals) String() string {
+	micros := float64(t.nanos) / 1000
+	return fmt.Sprintf("calls=%d,usec=%.0f,usec_per_call=%.2f,rejected_calls=%d,failed_calls=%d",
+		t.calls, micros, micros/float64(max(t.calls, 1)), t.rejected, t.failed)
+}
