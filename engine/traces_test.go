@@ -11,10 +11,10 @@ import (
 )
 
 const (
-	traceKeys   = 1000
+	traceKeys   = 1000 / slowdown
 	traceLimit  = 100
 	traceWindow = 60 * second
-	traceLength = 960 * second / slowdown
+	traceLength = 900 * second
 )
 
 // A request of a trace, in ns from its start.

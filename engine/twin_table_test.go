@@ -258,8 +258,8 @@ func TestMemoryEvict(t *testing.T) {
 		now := instant("2025-06-15T12:00:00Z")
 		late := takeKeys(t, e, now, "late", 2000, counter(engine.Fixed, 10))
 		soon := engine.Params{Alg: engine.Fixed, Limit: 10, Period: 3600 * second}
-		if n := len(late) + len(takeKeys(t, e, now, "soon", 20_000, soon)); n < 22_000 {
-			t.Fatalf("%d shards: of 22000 keys %d got in", shards, n)
+		if n := len(late) + len(takeKeys(t, e, now, "soon", 40_000, soon)); n < 42_000 {
+			t.Fatalf("%d shards: of 42000 keys %d got in", shards, n)
 		}
 		if s := e.Stats(); s.Evicted == 0 || s.Refused > 0 || s.Keys != e.Len() {
 			t.Errorf("%d shards: %+v", shards, s)
