@@ -1,0 +1,179 @@
+package engine_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"limitsrv/engine"
+)
+
+const racers = 64
+
+// race runs racers goroutines that share an engine and a clock which moves a
+// nanosecond with every look at it, while others sweep, scan and count.
+func race(e *engine.Engine, run func(g int, r *rand.Rand, now func() engine.Instant)) {
+	var clock atomic.Int64
+	clock.Store(int64(instant("2025-06-15T12:34:56Z")))
+	now := func() engine.Instant { return engine.Instant(clock.Add(1)) }
+	var runners, readers sync.WaitGroup
+	done := make(chan struct{})
+	for range 2 {
+		readers.Go(func() {
+			for cursor := uint64(0); ; {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				e.Sweep(now(), 2)
+				cursor = e.Scan(now(), cursor, 10, func(key []byte, _ engine.Alg) { _ = string(key) })
+				e.Fingerprint(now(), []byte("key 0"))
+				e.KeyBytes(now(), []byte("key 0"))
+				_, _ = e.Len(), e.Stats()
+			}
+		})
+	}
+	for g := range racers {
+		runners.Go(func() { run(g, rand.New(rand.NewPCG(uint64(g), 3)), now) })
+	}
+	runners.Wait()
+	close(done)
+	readers.Wait()
+}
+
+// counter is parameters under which practically nothing is earned back.
+func counter(a engine.Alg, limit int64) engine.Params {
+	p := engine.Params{Alg: a, Limit: limit, Period: engine.MaxPeriod}
+	if a == engine.Token || a == engine.Leaky {
+		p.Count = 1
+	}
+	return p
+}
+
+// one asks for a permit, or for a place for a holder nobody else is.
+func one(p engine.Params, key []byte, id string) engine.Op {
+	if p.Alg == engine.Lease {
+		return engine.Op{Kind: engine.Acquire, Key: key, Params: p, N: 1, ID: []byte(id)}
+	}
+	return engine.Op{Kind: engine.Take, Key: key, Params: p, N: 1}
+}
+
+// TestRaceLimits has many ask for more than there is of one key and of many:
+// exactly the limit is granted.
+func TestRaceLimits(t *testing.T) {
+	for _, a := range algs() {
+		for _, keys := range []int{1, 61} {
+			t.Run(fmt.Sprint(a, "/", keys), func(t *testing.T) {
+				p := counter(a, int64(1800/keys))
+				granted := make([]atomic.Int64, keys)
+				e := engine.New(engine.Options{})
+				race(e, func(g int, r *rand.Rand, now func() engine.Instant) {
+					var b engine.Batch
+					for i := 0; i < 60; {
+						b.Reset()
+						var of []int
+						for range 1 + r.IntN(8) {
+							key := (g + i*racers) % keys
+							of = append(of, key)
+							b.Ops = append(b.Ops, one(p, fmt.Append(nil, "key ", key), fmt.Sprint(g, i)))
+							i++
+						}
+						b.Atomic = r.IntN(4) == 0
+						e.Apply(now(), &b)
+						for j, d := range b.Decisions {
+							granted[of[j]].Add(d.Allowed)
+						}
+					}
+				})
+				for i := range granted {
+					if got := granted[i].Load(); got != p.Limit {
+						t.Errorf("key %d: granted %d, limit is %d", i, got, p.Limit)
+					}
+				}
+			})
+		}
+	}
+}
+
+// TestRacePartial has many ask for what is left of one key: it adds up.
+func TestRacePartial(t *testing.T) {
+	for _, a := range algs()[:engine.Lease] {
+		p := counter(a, 5000)
+		var granted atomic.Int64
+		e := engine.New(engine.Options{Shards: 1})
+		race(e, func(_ int, r *rand.Rand, now func() engine.Instant) {
+			for range 60 {
+				n := 1 + r.Int64N(7)
+				d := apply(e, now(), engine.Op{Kind: engine.Take, Mode: engine.Partial, Key: []byte("key 0"), Params: p, N: n})[0]
+				granted.Add(d.Allowed)
+			}
+		})
+		if granted.Load() != p.Limit {
+			t.Errorf("%v: granted %d, limit is %d", a, granted.Load(), p.Limit)
+		}
+	}
+}
+
+// TestRaceGroups has many take groups over keys of several shards, some refused:
+// every key has lost what the groups that passed took of it, and two keys that
+// only groups take from, alike, are never seen to differ.
+func TestRaceGroups(t *testing.T) {
+	const keys = 9
+	p := make([]engine.Params, keys)
+	for i := range p {
+		p[i] = counter(algs()[:engine.Lease][i%int(engine.Lease)], 3000)
+	}
+	p[0], p[1] = counter(engine.Token, engine.MaxLimit), counter(engine.Fixed, engine.MaxLimit)
+	var taken [keys]atomic.Int64
+	var passed, refused, differ atomic.Int64
+	e := engine.New(engine.Options{})
+	race(e, func(g int, r *rand.Rand, now func() engine.Instant) {
+		for range 60 {
+			var asked [keys]int64
+			asked[0] = 1 + r.Int64N(5)
+			asked[1] = asked[0]
+			for range r.IntN(4) {
+				asked[2+r.IntN(keys-2)] = 1 + r.Int64N(30)
+			}
+			var ops []engine.Op
+			for _, i := range r.Perm(keys) {
+				if asked[i] > 0 {
+					ops = append(ops, engine.Op{Kind: engine.Take, Key: fmt.Append(nil, "key ", i), Params: p[i], N: asked[i]})
+				}
+			}
+			ops[0].Group = uint8(len(ops))
+			all := true
+			for _, d := range apply(e, now(), ops...) {
+				all = all && d.Status == engine.OK && d.Allowed == 1
+			}
+			if !all {
+				refused.Add(1)
+			} else {
+				passed.Add(1)
+				for i := range taken {
+					taken[i].Add(asked[i])
+				}
+			}
+			look := engine.Batch{Atomic: true, Ops: []engine.Op{{Kind: engine.Peek, Key: []byte("key 0")}, {Kind: engine.Peek, Key: []byte("key 1")}}}
+			e.Apply(now(), &look)
+			if look.Decisions[0].Remaining != look.Decisions[1].Remaining {
+				differ.Add(1)
+			}
+		}
+	})
+	if passed.Load() == 0 || refused.Load() == 0 {
+		t.Errorf("%d groups passed and %d were refused, so nothing is shown", passed.Load(), refused.Load())
+	}
+	if differ.Load() > 0 {
+		t.Errorf("a group was seen taken in part %d times", differ.Load())
+	}
+	for i := range keys {
+		d := apply(e, instant("2025-06-15T12:35:00Z"), engine.Op{Kind: engine.Peek, Key: fmt.Append(nil, "key ", i)})[0]
+		if got := p[i].Limit - d.Remaining; got != taken[i].Load() {
+			t.Errorf("key %d: %d are used, groups that passed took %d", i, got, taken[i].Load())
+		}
+	}
+}

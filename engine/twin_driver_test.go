@@ -1,0 +1,452 @@
+package engine_test
+
+import (
+	"fmt"
+	"maps"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"limitsrv/engine"
+)
+
+// A source turns bytes into choices; once they are spent it always chooses 0.
+type source struct{ data []byte }
+
+// n chooses one of 0 to k-1.
+func (s *source) n(k int) int {
+	v := uint64(0)
+	for most := k - 1; most > 0 && len(s.data) > 0; most >>= 8 {
+		v, s.data = v<<8|uint64(s.data[0]), s.data[1:]
+	}
+	return int(v % uint64(k))
+}
+
+func (s *source) oneIn(k int) bool { return s.n(k) == k-1 }
+
+func pick[T any](s *source, of []T) T { return of[s.n(len(of))] }
+
+const (
+	second = int64(time.Second)
+	hour   = int64(time.Hour)
+	day    = 24 * hour
+	// lastTime leaves room for the longest windows before Instants end.
+	lastTime = int64(8.5e18)
+	// mostN is more permits than can pass anywhere, in debt or not.
+	mostN = 2*engine.MaxLimit + 1
+)
+
+var (
+	limits = []int64{1, 2, 3, 7, 10, 100, 999_999, engine.MaxListed, 999_999_999_989, engine.MaxLimit}
+	// rates are permits per ns, before they are brought to lowest terms.
+	rates = [][2]int64{
+		{10, second}, {7, 60 * second}, {1e9, second}, {1, engine.MaxPeriod}, {1, engine.MinPeriod},
+		{999_999_999_989, engine.MaxPeriod}, {engine.MaxLimit, engine.MaxPeriod}, {5000, day}, {3, 7_919}, {1e9 - 1, second},
+	}
+	windows = []int64{
+		second, 60 * second, engine.MinPeriod, engine.MinPeriod + 1, 7_919, hour, day, 7 * day, 999_999_999_989, engine.MaxPeriod,
+	}
+	starts = []string{
+		"1970-01-01T00:00:00Z", "1970-01-01T00:00:00.000000001Z", "2024-02-28T23:59:59.999999999Z", "2023-12-31T23:59:59.999999999Z",
+		"2025-06-15T12:34:56.789Z", "2100-02-28T23:59:59Z", "2000-02-29T12:00:00Z", "2027-01-31T00:00:00Z", "2199-12-31T23:00:00Z",
+	}
+)
+
+// drawParams draws parameters of an algorithm. One that is new to this needs no
+// line here if it has a limit and a period.
+func drawParams(s *source, a engine.Alg) engine.Params {
+	p := engine.Params{Alg: a, Limit: pick(s, limits), Period: pick(s, windows)}
+	switch a {
+	case engine.Token, engine.Leaky:
+		r := pick(s, rates)
+		g := gcd(r[0], r[1])
+		p.Count, p.Period = r[0]/g, r[1]/g
+	case engine.Fixed:
+		if s.n(2) == 1 {
+			p.Calendar, p.Period = engine.Calendar(1+s.n(4)), 0
+		}
+	case engine.Log, engine.Lease:
+		p.Limit = min(p.Limit, engine.MaxListed)
+	}
+	return p
+}
+
+func gcd(a, b int64) int64 {
+	for b != 0 {
+		a, b = b, a%b
+	}
+	return a
+}
+
+// algs are all algorithms there are.
+func algs() []engine.Alg {
+	var as []engine.Alg
+	var stats engine.Stats
+	for a := range stats.Allowed {
+		as = append(as, engine.Alg(a))
+	}
+	return as
+}
+
+// instant is the time that is written in RFC 3339.
+func instant(s string) engine.Instant {
+	at, err := time.Parse(time.RFC3339Nano, s)
+	if err != nil {
+		panic(err)
+	}
+	return engine.Instant(at.UnixNano())
+}
+
+// A driver applies the same ops to an engine and to a twin.
+type driver struct {
+	t      *testing.T
+	name   string
+	s      *source
+	e      *engine.Engine
+	twin   *twin
+	now    int64 // what the clock shows; twin.now is the latest time seen
+	shards int
+	keys   [][]byte
+	homes  []engine.Alg
+	params map[engine.Alg][]engine.Params
+	marks  []int64 // times at which something ends
+	trace  []string
+	batch  engine.Batch
+}
+
+func newDriver(t *testing.T, name string, data []byte) *driver {
+	d := &driver{t: t, name: name, s: &source{data}, twin: newTwin(), params: map[engine.Alg][]engine.Params{}}
+	d.shards = pick(d.s, []int{1, 64, 4})
+	d.e = engine.New(engine.Options{Shards: d.shards, Seed: [16]byte{1, 2, 3}})
+	d.now = int64(instant(pick(d.s, starts)))
+	for i, a := range algs() {
+		d.keys = append(d.keys, []byte(strings.Repeat("k", 1+i*i*i*8)))
+		d.homes = append(d.homes, a)
+		for range 3 {
+			d.params[a] = append(d.params[a], drawParams(d.s, a))
+		}
+		similar := d.params[a][0]
+		similar.Limit = min(similar.Limit, 1+int64(d.s.n(12)))
+		d.params[a] = append(d.params[a], similar)
+	}
+	return d
+}
+
+// run goes on until the source is spent.
+func (d *driver) run() {
+	for len(d.s.data) > 0 {
+		d.step()
+		d.batch.Reset()
+		for n := pick(d.s, []int{1, 1, 1, 2, 9}); n > 0; n-- {
+			d.draw()
+		}
+		d.batch.Atomic = d.s.oneIn(3)
+		d.apply()
+	}
+	d.compareTables()
+}
+
+// step moves the clock: often to where something ends, or a nanosecond to either
+// side of it, and sometimes back.
+func (d *driver) step() {
+	next := d.now
+	switch d.s.n(16) {
+	case 0, 1, 2:
+	case 3:
+		next++
+	case 4, 5:
+		next += int64(d.s.n(1 << 16))
+	case 6, 7:
+		next += int64(d.s.n(int(pick(d.s, windows)))) / 4
+	case 8:
+		p := pick(d.s, d.params[engine.Fixed])
+		next = windowEnd(p, d.twin.now) - int64(d.s.n(3))
+	case 9:
+		d.touch()
+		next = max(0, d.now-int64(d.s.n(int(pick(d.s, windows)))))
+	case 10:
+		d.e.Sweep(engine.Instant(d.twin.now), 1+d.s.n(200))
+	default:
+		if len(d.marks) > 0 {
+			next = d.marks[len(d.marks)-1-d.s.n(min(8, len(d.marks)))] + int64(d.s.n(3)) - 1
+		}
+	}
+	if next < 0 || next > lastTime {
+		return
+	}
+	if next < d.twin.now && d.now >= d.twin.now {
+		d.touch()
+	}
+	d.now = next
+}
+
+// touch lets every shard see the latest time, since a shard that has not seen it
+// would not keep it. It makes keys and drops them again.
+func (d *driver) touch() {
+	var b engine.Batch
+	for i := range 24 * d.shards {
+		key := fmt.Appendf(nil, "touch%d", i)
+		p := engine.Params{Alg: engine.Fixed, Limit: 1, Period: second}
+		b.Ops = append(b.Ops, engine.Op{Kind: engine.Take, Key: key, N: 1, Params: p}, engine.Op{Kind: engine.Forget, Key: key})
+	}
+	d.e.Apply(engine.Instant(max(d.now, d.twin.now)), &b)
+	d.twin.now = max(d.now, d.twin.now)
+}
+
+// draw appends an op, or a group of them, to the batch.
+func (d *driver) draw() {
+	if d.s.oneIn(8) {
+		n := 2 + d.s.n(4)
+		for i := range n {
+			op := d.drawTake(d.s.n(len(d.keys) - 1))
+			op.Mode = 0
+			if d.s.n(16) == 1 { // perhaps of another algorithm
+				op.Params = pick(d.s, d.params[engine.Fixed])
+			}
+			if i == 0 {
+				op.Group = uint8(n)
+			}
+			for _, o := range d.batch.Ops[len(d.batch.Ops)-i:] {
+				if string(o.Key) == string(op.Key) && o.Params.Alg == op.Params.Alg {
+					op.Params = o.Params // in which order new parameters of a group come into force is open
+				}
+			}
+			d.batch.Ops = append(d.batch.Ops, op)
+		}
+		return
+	}
+	i := d.s.n(len(d.keys))
+	var op engine.Op
+	switch kind := d.s.n(32); {
+	case kind < 18 && d.homes[i] != engine.Lease:
+		op = d.drawTake(i)
+	case kind < 18, kind == 18:
+		op = d.drawLease(i, engine.Acquire)
+	case kind == 19:
+		op = d.drawLease(i, engine.Release)
+	case kind < 23:
+		op.Kind = engine.Peek
+	case kind < 26:
+		op.Kind = engine.Refund
+	case kind < 29:
+		op.Kind = engine.Charge
+	case kind == 29:
+		op.Kind = engine.Forget
+	case kind == 30:
+		if op.Kind = engine.Forget; d.s.oneIn(4) {
+			op.Kind = engine.Flush
+		}
+	default:
+		op = d.drawTake(d.s.n(len(d.keys))) // perhaps of a key of another algorithm
+		op.Params = pick(d.s, d.params[d.homes[d.s.n(len(d.homes)-1)]])
+	}
+	if op.Key == nil && op.Kind != engine.Flush {
+		op.Key = d.keys[i]
+	}
+	if op.Kind == engine.Refund || op.Kind == engine.Charge {
+		op.N = d.drawN(i, pick(d.s, d.params[d.homes[i]]).Limit)
+	}
+	d.batch.Ops = append(d.batch.Ops, op)
+}
+
+// drawTake draws a Take of key i under parameters that are mostly the first.
+func (d *driver) drawTake(i int) engine.Op {
+	a := d.homes[i]
+	if a == engine.Lease {
+		a = engine.Token
+	}
+	p := d.params[a][0]
+	if d.s.oneIn(4) {
+		p = pick(d.s, d.params[a])
+	}
+	mode := engine.Mode(0)
+	if d.s.oneIn(4) {
+		mode = engine.Mode(d.s.n(4))
+	}
+	return engine.Op{Kind: engine.Take, Mode: mode, Key: d.keys[i], Params: p, N: d.drawN(i, p.Limit)}
+}
+
+func (d *driver) drawLease(i int, kind engine.Kind) engine.Op {
+	op := engine.Op{Kind: kind, Key: d.keys[i], N: 1, ID: []byte{'a' + byte(d.s.n(12))}}
+	if kind == engine.Acquire {
+		op.Params = d.params[engine.Lease][3]
+		if d.s.oneIn(4) {
+			op.Params = pick(d.s, d.params[engine.Lease])
+		}
+		if d.s.oneIn(4) {
+			op.Mode = engine.Mode(d.s.n(4))
+		}
+	}
+	return op
+}
+
+// drawN draws a number of permits, often about the limit or about what is left.
+func (d *driver) drawN(i int, limit int64) int64 {
+	left := limit
+	if k := d.twin.find(d.keys[i]); k != nil && k.permits != nil {
+		left = k.free(d.twin.now)
+	}
+	return min(mostN, max(0, pick(d.s, []int64{
+		1, 1, 1, 0, 2, left, left + 1, left - 1, limit, limit + 1, limit - 1, limit / 2, limit / 3, 2 * limit, 2*limit + 1,
+		mostN, 1 + int64(d.s.n(100)),
+	})))
+}
+
+// apply gives the batch to both and compares every decision, and for an op by
+// itself that the fingerprint changes with the state only.
+func (d *driver) apply() {
+	now := engine.Instant(d.now)
+	d.twin.now = max(d.twin.now, d.now)
+	latest := engine.Instant(d.twin.now)
+	alone := len(d.batch.Ops) == 1 && d.batch.Ops[0].Kind != engine.Flush
+	var before *twinKey
+	var print int64
+	if alone {
+		if k := d.twin.find(d.batch.Ops[0].Key); k != nil {
+			before = k.clone()
+		}
+		print = d.e.Fingerprint(latest, d.batch.Ops[0].Key)
+		if (print == 0) != (before == nil) {
+			d.fail("fingerprint is %d, but key is there: %t", print, before != nil)
+		}
+	}
+	want := d.twin.apply(now, d.batch.Ops)
+	d.e.Apply(now, &d.batch)
+	if len(d.batch.Decisions) != len(want) {
+		d.fail("%d decisions of %d ops", len(d.batch.Decisions), len(want))
+	}
+	for i := range want {
+		d.compare(&d.batch.Ops[i], d.batch.Decisions[i], want[i])
+	}
+	if alone {
+		d.comparePrints(before, print)
+	}
+}
+
+// compare notes the decision and the times at which it says that something ends.
+func (d *driver) compare(op *engine.Op, got, want engine.Decision) {
+	d.trace = append(d.trace, fmt.Sprintf("%d (%d) %s -> %+v", d.now, d.twin.now, opString(op), want))
+	switch op.Kind {
+	case engine.Forget, engine.Release:
+		got = engine.Decision{Status: got.Status, Allowed: got.Allowed}
+	case engine.Flush:
+		got = engine.Decision{Status: got.Status}
+	}
+	if want.Status != engine.OK {
+		got = engine.Decision{Status: got.Status}
+	}
+	if got != want {
+		d.fail("got  %+v\nwant %+v", got, want)
+	}
+	for _, s := range []engine.Span{want.Wait, want.Reset} {
+		if s != (engine.Span{}) && s.Millis >= 0 && s.Millis < lastTime/1e6 {
+			d.marks = append(d.marks, d.twin.now+nanos(s), d.twin.now+s.CeilMillis()*1e6)
+		}
+	}
+	if len(d.marks) > 32 {
+		d.marks = slices.Delete(d.marks, 0, 8)
+	}
+}
+
+// comparePrints says whether the op that went before changed the fingerprint, as
+// it must if it changed the state, and must not if it did not.
+func (d *driver) comparePrints(before *twinKey, print int64) {
+	key := d.batch.Ops[0].Key
+	after := d.twin.find(key)
+	changed := (before == nil) != (after == nil)
+	if before != nil && after != nil {
+		changed = !sameState(before, after, d.twin.now)
+	}
+	if d.batch.Ops[0].Kind == engine.Acquire && d.batch.Decisions[0].Allowed == 1 {
+		return // renewed at the same instant: written, be it with what was there
+	}
+	if now := d.e.Fingerprint(engine.Instant(d.twin.now), key); (now != print) != changed {
+		d.fail("fingerprint went from %d to %d, but state changed: %t", print, now, changed)
+	}
+}
+
+// sameState compares what two keys know at t.
+func sameState(a, b *twinKey, t int64) bool {
+	if a.p != b.p {
+		return false
+	}
+	if a.permits == nil {
+		return maps.Equal(a.live(t), b.live(t))
+	}
+	return a.permits.used(a.p, t).Cmp(b.permits.used(b.p, t)) == 0
+}
+
+// compareTables compares what keys there are, after a whole sweep.
+func (d *driver) compareTables() {
+	latest := engine.Instant(d.twin.now)
+	found := map[string]bool{}
+	for cursor, calls := uint64(0), 0; ; calls++ {
+		cursor = d.e.Scan(latest, cursor, 2, func(key []byte, a engine.Alg) {
+			found[string(key)] = true
+			if k := d.twin.find(key); k == nil || k.p.Alg != a {
+				d.fail("scan found %q as %v, twin has %+v", key, a, k)
+			}
+		})
+		if cursor == 0 {
+			break
+		}
+		if calls > 100_000 {
+			d.fail("scan does not end")
+		}
+	}
+	for _, key := range d.keys {
+		there := d.twin.find(key) != nil
+		if found[string(key)] != there {
+			d.fail("scan found %.9q: %t, but it is there: %t", key, found[string(key)], there)
+		}
+		if (d.e.KeyBytes(latest, key) > 0) != there {
+			d.fail("KeyBytes of %.9q is %d, but it is there: %t", key, d.e.KeyBytes(latest, key), there)
+		}
+	}
+	d.e.Sweep(latest, 4*d.shards+64)
+	if got, want := d.e.Len(), int64(d.twin.live()); got != want {
+		d.fail("after a whole sweep Len is %d, want %d", got, want)
+	}
+}
+
+func (d *driver) fail(format string, args ...any) {
+	d.t.Helper()
+	last := d.trace[max(0, len(d.trace)-25):]
+	d.t.Fatalf("%s, %d shards, after\n%s\n%s", d.name, d.shards, strings.Join(last, "\n"), fmt.Sprintf(format, args...))
+}
+
+func opString(op *engine.Op) string {
+	kinds := [...]string{"TAKE", "PEEK", "REFUND", "CHARGE", "FORGET", "ACQUIRE", "RELEASE", "FLUSH", "EXPECT"}
+	return fmt.Sprintf("%s len(key)=%d %q n=%d mode=%d group=%d %+v", kinds[op.Kind], len(op.Key), op.ID, op.N, op.Mode, op.Group, op.Params)
+}
+
+// nanos is a span that fits into an int64.
+func nanos(s engine.Span) int64 { return s.Millis*1e6 + s.Nanos }
+
+// TestTwin drives random sequences. The seed in the name of a failure brings it back.
+func TestTwin(t *testing.T) {
+	for seed := range uint64(800 / slowdown) {
+		r := rand.New(rand.NewPCG(seed, 1))
+		data := make([]byte, 200+r.IntN(1200))
+		for i := range data {
+			data[i] = byte(r.Uint32())
+		}
+		newDriver(t, fmt.Sprint("seed ", seed), data).run()
+	}
+}
+
+func FuzzTwin(f *testing.F) {
+	for seed := range uint64(8) {
+		r := rand.New(rand.NewPCG(seed, 2))
+		data := make([]byte, 600)
+		for i := range data {
+			data[i] = byte(r.Uint32())
+		}
+		f.Add(data)
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		newDriver(t, "fuzz", data[:min(len(data), 4000)]).run()
+	})
+}

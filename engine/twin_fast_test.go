@@ -1,0 +1,6 @@
+//go:build !race
+
+package engine_test
+
+// slowdown divides the amount of work of the longest tests.
+const slowdown = 1

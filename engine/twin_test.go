@@ -1,0 +1,347 @@
+package engine_test
+
+import (
+	"maps"
+	"math"
+	"math/big"
+	"slices"
+
+	"limitsrv/engine"
+)
+
+// A twin decides as an Engine must, written from the contract in the slowest
+// and plainest way: it has no shards, no cells, no sweeping and no integers that
+// could overflow. It is the judge of the Engine.
+type twin struct {
+	now  int64
+	keys map[string]*twinKey
+}
+
+// A twinKey is a key with the parameters that it was last used with. Its state
+// is permits, or for LEASE the ends of its holders by id.
+type twinKey struct {
+	p       engine.Params
+	permits twinState
+	holders map[string]int64
+}
+
+// A twinState is what an algorithm that hands out permits knows of a key. Its
+// times never run backwards; p is what the key was last used with.
+type twinState interface {
+	// used is what counts against the limit at t, exactly.
+	used(p engine.Params, t int64) *big.Rat
+	// wait is how many ns after t used + n <= bound first holds if nobody asks.
+	wait(p engine.Params, t, n, bound int64) *big.Int
+	take(p engine.Params, t, n int64)
+	refund(p engine.Params, t, n int64)
+	// change turns what is used under old into the same under p.
+	change(old, p engine.Params, t int64)
+	clone() twinState
+}
+
+func newTwin() *twin { return &twin{keys: map[string]*twinKey{}} }
+
+func newState(a engine.Alg) twinState {
+	switch a {
+	case engine.Token, engine.Leaky:
+		return &bucketTwin{owed: new(big.Rat)}
+	case engine.Fixed:
+		return &fixedTwin{}
+	case engine.Slide:
+		return &slideTwin{}
+	case engine.Log:
+		return &logTwin{}
+	}
+	panic("no twin for " + a.String())
+}
+
+func (k *twinKey) clone() *twinKey {
+	c := &twinKey{p: k.p, holders: maps.Clone(k.holders)}
+	if k.permits != nil {
+		c.permits = k.permits.clone()
+	}
+	return c
+}
+
+// find is the key, or nil where it is missing or rested.
+func (t *twin) find(key []byte) *twinKey {
+	k := t.keys[string(key)]
+	if k == nil {
+		return nil
+	}
+	if k.permits != nil {
+		if k.permits.used(k.p, t.now).Sign() > 0 {
+			return k
+		}
+	}
+	for _, end := range k.holders {
+		if t.now < end {
+			return k
+		}
+	}
+	delete(t.keys, string(key))
+	return nil
+}
+
+// live is how many keys there are.
+func (t *twin) live() int {
+	n := 0
+	for key := range maps.Clone(t.keys) {
+		if t.find([]byte(key)) != nil {
+			n++
+		}
+	}
+	return n
+}
+
+// apply carries out a batch at now.
+func (t *twin) apply(now engine.Instant, ops []engine.Op) []engine.Decision {
+	t.now = max(t.now, int64(now))
+	var ds []engine.Decision
+	for i := 0; i < len(ops); {
+		if n := int(ops[i].Group); n > 1 {
+			ds = append(ds, t.group(ops[i:i+n])...)
+			i += n
+			continue
+		}
+		ds = append(ds, t.one(&ops[i]))
+		i++
+	}
+	return ds
+}
+
+// one carries out an op that stands alone.
+func (t *twin) one(op *engine.Op) engine.Decision {
+	k := t.find(op.Key)
+	switch op.Kind {
+	case engine.Take:
+		return t.take(op)
+	case engine.Acquire:
+		return t.acquire(op)
+	case engine.Forget:
+		delete(t.keys, string(op.Key))
+		return engine.Decision{Allowed: yes(k != nil)}
+	case engine.Flush:
+		clear(t.keys)
+		return engine.Decision{}
+	case engine.Release:
+		return t.release(op)
+	}
+	switch {
+	case k == nil:
+		return engine.Decision{Status: engine.Missing}
+	case op.Kind == engine.Peek:
+		return t.look(k)
+	case k.p.Alg == engine.Lease:
+		return engine.Decision{Status: engine.WrongType}
+	case op.Kind == engine.Refund:
+		k.permits.refund(k.p, t.now, op.N)
+		d := t.look(k)
+		d.Allowed = 1
+		return d
+	case op.Kind == engine.Charge:
+		return t.charge(k, op.N)
+	}
+	panic("no such kind")
+}
+
+// take decides about n permits. A look works on a copy that is thrown away.
+func (t *twin) take(op *engine.Op) engine.Decision {
+	p, n := op.Params, op.N
+	k := t.find(op.Key)
+	switch {
+	case k == nil:
+		k = &twinKey{p: p, permits: newState(p.Alg)}
+	case k.p.Alg != p.Alg:
+		return engine.Decision{Status: engine.WrongType}
+	}
+	if n == 0 {
+		k = k.clone()
+	} else {
+		t.keys[string(op.Key)] = k
+	}
+	k.change(p, t.now)
+
+	d := engine.Decision{Params: p}
+	grant := n
+	if op.Mode&engine.Partial != 0 && n > 0 {
+		grant = min(n, k.free(t.now))
+	}
+	switch {
+	case n > 0 && grant == 0:
+		d.Wait = span(k.permits.wait(p, t.now, 1, p.Limit))
+	case n > 0 && !k.passes(t.now, grant, p.Limit):
+		d.Wait = k.wait(t.now, n, p.Limit)
+	default:
+		d.Allowed = grant
+		if op.Mode&engine.Partial == 0 || n == 0 {
+			d.Allowed = 1
+		}
+		d.Wait = k.hold(t.now)
+		k.permits.take(p, t.now, grant)
+	}
+	if op.Mode&engine.Shadow != 0 {
+		d.Allowed = 1
+		if op.Mode&engine.Partial != 0 && n > 0 {
+			d.Allowed = op.N
+		}
+	}
+	d.Remaining, d.Reset = k.free(t.now), k.reset(t.now)
+	return d
+}
+
+// group takes all or none. Each limit is checked with what earlier limits of the
+// group ask of the same key; in a group that is refused nothing is counted. A key
+// that is not there belongs to the algorithm that names it first.
+func (t *twin) group(ops []engine.Op) []engine.Decision {
+	owner := map[string]engine.Alg{}
+	for i := range ops {
+		key, a := string(ops[i].Key), ops[i].Params.Alg
+		if k := t.find(ops[i].Key); k != nil {
+			owner[key] = k.p.Alg
+		}
+		if _, ok := owner[key]; !ok {
+			owner[key] = a
+		}
+		if owner[key] != a { // an error, which changes nothing
+			return slices.Repeat([]engine.Decision{{Status: engine.WrongType}}, len(ops))
+		}
+	}
+	trial := newTwin()
+	trial.now = t.now
+	for key, k := range t.keys {
+		trial.keys[key] = k.clone()
+	}
+	var ds []engine.Decision
+	passed := true
+	for i := range ops {
+		d := trial.take(&ops[i])
+		passed = passed && d.Allowed == 1
+		ds = append(ds, d)
+	}
+	if passed {
+		t.keys = trial.keys
+		return ds
+	}
+	asked := map[string]int64{}
+	for i := range ops {
+		ds[i] = t.refusedMember(&ops[i], asked[string(ops[i].Key)])
+		asked[string(ops[i].Key)] += ops[i].N
+	}
+	return ds
+}
+
+// refusedMember tells how a limit of a refused group stands, earlier being what
+// the limits before it ask of its key. It stores new parameters, as a refusal does.
+func (t *twin) refusedMember(op *engine.Op, earlier int64) engine.Decision {
+	p := op.Params
+	k := t.find(op.Key)
+	if k == nil {
+		k = &twinKey{p: p, permits: newState(p.Alg)}
+	}
+	if op.N == 0 {
+		k = k.clone()
+	}
+	k.change(p, t.now)
+	d := engine.Decision{Params: p, Remaining: k.free(t.now), Reset: k.reset(t.now)}
+	if op.N == 0 || k.passes(t.now, earlier+op.N, p.Limit) {
+		d.Allowed, d.Wait = 1, k.hold(t.now)
+		return d
+	}
+	d.Wait = k.wait(t.now, earlier+op.N, p.Limit)
+	return d
+}
+
+// look tells how a key stands, for one permit or one new holder.
+func (t *twin) look(k *twinKey) engine.Decision {
+	d := engine.Decision{Params: k.p}
+	if k.p.Alg == engine.Lease {
+		return t.leaseDecision(k, 0)
+	}
+	if k.passes(t.now, 1, k.p.Limit) {
+		d.Allowed = 1
+		d.Wait = k.hold(t.now)
+	} else {
+		d.Wait = k.wait(t.now, 1, k.p.Limit)
+	}
+	d.Remaining, d.Reset = k.free(t.now), k.reset(t.now)
+	return d
+}
+
+func (t *twin) charge(k *twinKey, n int64) engine.Decision {
+	d := engine.Decision{Params: k.p}
+	if k.passes(t.now, n, 2*k.p.Limit) {
+		d.Allowed = 1
+		k.permits.take(k.p, t.now, n)
+		d.Wait = k.wait(t.now, 0, k.p.Limit)
+	} else {
+		d.Wait = k.wait(t.now, n, 2*k.p.Limit)
+	}
+	d.Remaining, d.Reset = k.free(t.now), k.reset(t.now)
+	return d
+}
+
+// change puts new parameters in force.
+func (k *twinKey) change(p engine.Params, t int64) {
+	if p != k.p {
+		k.permits.change(k.p, p, t)
+		k.p = p
+	}
+}
+
+func (k *twinKey) passes(t, n, bound int64) bool {
+	sum := new(big.Rat).Add(k.permits.used(k.p, t), whole(n))
+	return sum.Cmp(whole(bound)) <= 0
+}
+
+// free is how many whole permits are left.
+func (k *twinKey) free(t int64) int64 {
+	left := new(big.Rat).Sub(whole(k.p.Limit), k.permits.used(k.p, t))
+	return max(0, floor(left).Int64())
+}
+
+// wait is how long until n more stay within bound, or Never.
+func (k *twinKey) wait(t, n, bound int64) engine.Span {
+	if n > bound {
+		return engine.Never
+	}
+	return span(k.permits.wait(k.p, t, n, bound))
+}
+
+// reset is how long until nothing is used.
+func (k *twinKey) reset(t int64) engine.Span { return span(k.permits.wait(k.p, t, 0, 0)) }
+
+// hold is how long LEAKY holds a request behind what is in the queue.
+func (k *twinKey) hold(t int64) engine.Span {
+	if k.p.Alg != engine.Leaky {
+		return engine.Span{}
+	}
+	return k.reset(t)
+}
+
+func yes(b bool) int64 {
+	if b {
+		return 1
+	}
+	return 0
+}
+
+func whole(n int64) *big.Rat { return new(big.Rat).SetInt64(n) }
+
+func floor(r *big.Rat) *big.Int {
+	return new(big.Int).Div(r.Num(), r.Denom()) // Euclidean: the denominator is positive
+}
+
+func ceil(r *big.Rat) *big.Int {
+	f := floor(new(big.Rat).Neg(r))
+	return f.Neg(f)
+}
+
+// span is ns nanoseconds, cut to what a Span can hold.
+func span(ns *big.Int) engine.Span {
+	ms, rest := new(big.Int).DivMod(ns, big.NewInt(1e6), new(big.Int))
+	if !ms.IsInt64() {
+		return engine.Span{Millis: math.MaxInt64}
+	}
+	return engine.Span{Millis: ms.Int64(), Nanos: rest.Int64()}
+}
