@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -204,6 +205,14 @@ func TestBatchFails(t *testing.T) {
 	f.err = errors.New("disk on fire")
 	if got, want := ask(s, "DEL a"), "-ERR internal error|"; got != want {
 		t.Errorf("replies %s, want %s", got, want)
+	}
+}
+
+func TestMemoryIsGivenBack(t *testing.T) {
+	s := newTestSession(allow{}, "", nil)
+	ask(s, slices.Repeat([]string{"DEL a"}, retained+1)...)
+	if cap(s.items) > retained || cap(s.batch.Ops) > retained {
+		t.Errorf("room for %d items and %d ops is kept, want at most %d", cap(s.items), cap(s.batch.Ops), retained)
 	}
 }
 
