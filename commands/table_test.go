@@ -36,9 +36,9 @@ func TestTableIsComplete(t *testing.T) {
 	}
 }
 
-// samples are words that are right for the arguments of that name. An argument
+// goodWords are words that are right for the arguments of that name. An argument
 // in badSamples refuses what those hold.
-var samples = map[string]string{
+var goodWords = map[string]string{
 	"key": "k", "capacity": "5", "limit": "5", "rate": "10", "window": "10s", "ttl": "10s", "n": "1", "id": "me",
 	"alg": "TOKEN", "p1": "5", "p2": "10",
 	"max_burst": "5", "count": "2", "period": "10", "quantity": "1", "tokens_per_period": "2", "count_per_period": "2",
@@ -91,7 +91,7 @@ func sampleLine(c *spec) []string {
 }
 
 func sampleOf(name string) string {
-	if s := samples[name]; s != "" {
+	if s := goodWords[name]; s != "" {
 		return s
 	}
 	return "word"

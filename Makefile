@@ -1,0 +1,56 @@
+# make         builds ./limitsrv
+# make run     runs it; ARGS="--max-memory 1gb" are its options
+# make test    installs what the tests need and is missing, then runs all checks
+# make bench   measures it beside Redis; ARGS="-only growth" are its options
+# make fuzz    fuzzes whatever reads bytes, each target for FUZZTIME
+
+ARGS ?=
+FUZZTIME ?= 15s
+STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
+
+# The checks of make test, in order; the first that fails ends it.
+CHECKS = format vet staticcheck unit fuzz build smoke
+
+.PHONY: build run test bench needs $(CHECKS)
+
+build:
+	go build -o limitsrv ./cmd/limitsrv
+
+run:
+	go run ./cmd/limitsrv $(ARGS)
+
+bench:
+	go run ./bench $(ARGS)
+
+test: needs
+	@for check in $(CHECKS); do \
+		echo "== $$check"; \
+		$(MAKE) --no-print-directory $$check || { echo "== $$check FAILED"; exit 1; }; \
+	done
+	@echo "== all passed"
+
+needs:
+	@.ci/needs
+
+format:
+	@files=$$(gofmt -l .) && test -z "$$files" || { echo "gofmt would change: $$files"; exit 1; }
+
+vet:
+	go vet ./...
+
+staticcheck:
+	go run $(STATICCHECK) ./...
+
+unit:
+	go test -race ./...
+
+fuzz:
+	@for package in $$(go list ./...); do \
+		for target in $$(go test -list '^Fuzz' $$package | grep '^Fuzz'); do \
+			echo "$$package $$target"; \
+			go test -run '^$$' -fuzz "^$$target\$$" -fuzztime $(FUZZTIME) $$package || exit 1; \
+		done; \
+	done
+
+smoke:
+	go run ./bench -quick

@@ -1,0 +1,92 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A client asks a server one thing at a time, for what is no load: loading
+// scripts, counting keys, emptying. One goroutine at a time may use it.
+type client struct {
+	conn   net.Conn
+	reader *bufio.Reader
+}
+
+// dial connects to address.
+func dial(address string) (*client, error) {
+	conn, err := net.DialTimeout("tcp", address, time.Second)
+	if err != nil {
+		return nil, err
+	}
+	return &client{conn: conn, reader: bufio.NewReader(conn)}, nil
+}
+
+// do sends one command and waits for its reply: a string, an int64, a slice of
+// such, or nil. An error reply is an error.
+func (c *client) do(args ...string) (any, error) {
+	if _, err := c.conn.Write(appendCommand(nil, args...)); err != nil {
+		return nil, err
+	}
+	reply, err := c.read()
+	if err != nil {
+		return nil, fmt.Errorf("%s: %w", strings.Join(args, " "), err)
+	}
+	return reply, nil
+}
+
+// read takes one RESP2 reply off the connection.
+func (c *client) read() (any, error) {
+	line, err := c.reader.ReadString('\n')
+	if err != nil {
+		return nil, err
+	}
+	line = strings.TrimRight(line, "\r\n")
+	if line == "" {
+		return nil, errors.New("an empty line where a reply should start")
+	}
+	kind, rest := line[0], line[1:]
+	switch kind {
+	case '+':
+		return rest, nil
+	case '-':
+		return nil, errors.New(rest)
+	}
+	n, err := strconv.ParseInt(rest, 10, 64)
+	if err != nil {
+		return nil, fmt.Errorf("reply %q: %w", line, err)
+	}
+	switch {
+	case kind == ':':
+		return n, nil
+	case n < 0:
+		return nil, nil
+	case kind == '$':
+		text := make([]byte, n+2)
+		_, err := io.ReadFull(c.reader, text)
+		return string(text[:n]), err
+	case kind == '*':
+		all := make([]any, n)
+		for i := range all {
+			if all[i], err = c.read(); err != nil {
+				return nil, err
+			}
+		}
+		return all, nil
+	}
+	return nil, fmt.Errorf("reply %q is of no known type", line)
+}
+
+// appendCommand adds a command as RESP to buf.
+func appendCommand(buf []byte, args ...string) []byte {
+	buf = fmt.Appendf(buf, "*%d\r\n", len(args))
+	for _, arg := range args {
+		buf = fmt.Appendf(buf, "$%d\r\n%s\r\n", len(arg), arg)
+	}
+	return buf
+}

@@ -1,0 +1,162 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"math"
+	"net"
+	"strings"
+	"time"
+)
+
+// A stage is what a server holds after it has grown to some number of keys.
+type stage struct {
+	keys         int     // as asked for
+	bytesPerKey  float64 // resident, beyond what it held empty, over the keys that are there
+	growthPerSec float64 // decisions per second while it grew to here
+}
+
+// A growth is how one side fared from empty to full.
+type growth struct {
+	stages []stage
+	// calm is what a prober saw under load on keys that are there already: what
+	// the machine itself does to latency. pause is the same while keys were added.
+	calm, pause latency
+}
+
+// A latency is what a prober saw: one request at a time, on a connection of its
+// own.
+type latency struct{ p999, worst time.Duration }
+
+const (
+	// settle is how long a server may tidy up before its memory is read.
+	settle = 2 * time.Second
+	// calmFor is how long the prober looks at a table that does not grow.
+	calmFor = 5 * time.Second
+	// probeEvery is the rest between two probes.
+	probeEvery = 200 * time.Microsecond
+	// newKeys is a range of keys so wide that one drawn from it is new but for
+	// some in a thousand; redis-benchmark draws 31 bits.
+	newKeys = math.MaxInt32
+)
+
+// grow fills s, which is empty, up to each of sizes under a load that leaves no
+// core idle, and reads its memory there. From the first size on a prober watches.
+func grow(ctx context.Context, s *side, sizes []int, say func(string, ...any)) (growth, error) {
+	var g growth
+	empty, err := s.residentBytes()
+	if err != nil {
+		return g, err
+	}
+	for i, size := range sizes {
+		var o outcome
+		if i == 0 {
+			if o, err = fill(ctx, s, size); err == nil {
+				g.calm, err = probeDuring(ctx, s, func() error { return calmly(ctx, s, size, o.perSecond) })
+			}
+		} else {
+			var seen latency
+			seen, err = probeDuring(ctx, s, func() error { o, err = growTo(ctx, s, size); return err })
+			g.pause = latency{max(g.pause.p999, seen.p999), max(g.pause.worst, seen.worst)}
+		}
+		if err != nil {
+			return g, fmt.Errorf("%s, growing to %d keys: %w", s.name, size, err)
+		}
+		st, err := weigh(s, empty)
+		if err != nil {
+			return g, err
+		}
+		st.keys, st.growthPerSec = size, o.perSecond
+		g.stages = append(g.stages, st)
+		say("%s at %d keys: %.1f bytes per key, worst pause so far %v", s.name, size, st.bytesPerKey, g.pause.worst)
+	}
+	return g, nil
+}
+
+// growthLoad is the load under which a server grows.
+func growthLoad(keys int) load {
+	return load{tokenBucket, uniform, fillConnections, fillPipeline, keys}
+}
+
+// calmly loads s for a while with keys that are there.
+func calmly(ctx context.Context, s *side, keys int, rate float64) error {
+	_, err := redisBenchmark(ctx, s, growthLoad(keys), max(5000, int(rate*calmFor.Seconds())))
+	return err
+}
+
+// growTo adds keys until there are size.
+func growTo(ctx context.Context, s *side, size int) (outcome, error) {
+	have, err := s.keys()
+	if err != nil {
+		return outcome{}, err
+	}
+	return redisBenchmark(ctx, s, growthLoad(newKeys), max(1, size-int(have)))
+}
+
+// weigh reads the memory of a server that held so many bytes when it was empty.
+func weigh(s *side, empty int64) (stage, error) {
+	time.Sleep(settle)
+	n, err := s.keys()
+	if err != nil {
+		return stage{}, err
+	}
+	full, err := s.residentBytes()
+	return stage{bytesPerKey: float64(full-empty) / float64(max(1, n))}, err
+}
+
+// probeDuring sends s one request at a time while work is done.
+func probeDuring(ctx context.Context, s *side, work func() error) (latency, error) {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	var (
+		seen   histogram
+		worst  time.Duration
+		probed = make(chan error, 1)
+	)
+	go func() {
+		var err error
+		worst, err = probe(ctx, s, &seen)
+		probed <- err
+	}()
+	err := work()
+	cancel()
+	if probeErr := <-probed; err == nil {
+		err = probeErr
+	}
+	return latency{seen.quantile(0.999), worst}, err
+}
+
+// probe asks for one bucket again and again until ctx ends, and tells the longest
+// that it had to wait.
+func probe(ctx context.Context, s *side, seen *histogram) (worst time.Duration, err error) {
+	conn, err := net.Dial("tcp", s.address)
+	if err != nil {
+		return 0, err
+	}
+	defer conn.Close()
+	command := s.commands[tokenBucket]
+	args := make([]string, len(command))
+	for i, arg := range command {
+		args[i] = strings.ReplaceAll(arg, keyPlace, keyPrefix+"of-a-prober")
+	}
+	var (
+		request = appendCommand(nil, args...)
+		buf     = make([]byte, 4096)
+		pace    = time.NewTicker(probeEvery)
+	)
+	defer pace.Stop()
+	for ctx.Err() == nil {
+		begin := time.Now()
+		if _, err := conn.Write(request); err != nil {
+			return worst, err
+		}
+		if err := readLines(conn, buf, s.replyLines[tokenBucket]); err != nil {
+			return worst, err
+		}
+		took := time.Since(begin)
+		seen.add(took, 1)
+		worst = max(worst, took)
+		<-pace.C
+	}
+	return worst, nil
+}

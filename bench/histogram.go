@@ -1,0 +1,61 @@
+package main
+
+import (
+	"math/bits"
+	"time"
+)
+
+// A histogram counts latencies in buckets of a width of at most 1/128 of their
+// value, from a nanosecond to 70 seconds; longer ones count as that.
+// The zero value is empty. One goroutine at a time may use it.
+type histogram struct {
+	counts [(histogramBits - subBits + 1) << subBits]int64
+	total  int64
+}
+
+const (
+	histogramBits = 36 // of the largest latency, in nanoseconds
+	subBits       = 7  // of the position within a power of two
+)
+
+// add counts a latency n times.
+func (h *histogram) add(latency time.Duration, n int64) {
+	h.counts[bucketOf(latency)] += n
+	h.total += n
+}
+
+// merge adds the counts of other.
+func (h *histogram) merge(other *histogram) {
+	for i, n := range other.counts {
+		h.counts[i] += n
+	}
+	h.total += other.total
+}
+
+// quantile is the least bucket bound that a share q, 0 to 1, of the latencies
+// does not exceed; 0 if there are none.
+func (h *histogram) quantile(q float64) time.Duration {
+	want := int64(q*float64(h.total) + 0.999999)
+	seen := int64(0)
+	for i, n := range h.counts {
+		seen += n
+		if n > 0 && seen >= want {
+			return boundOf(i)
+		}
+	}
+	return 0
+}
+
+// bucketOf numbers the buckets in order of latency: below 1<<subBits one each,
+// above it 1<<subBits for each power of two.
+func bucketOf(latency time.Duration) int {
+	v := uint64(min(max(latency, 0), 1<<histogramBits-1))
+	shift := max(0, bits.Len64(v)-1-subBits)
+	return shift<<subBits + int(v>>shift)
+}
+
+// boundOf is the largest latency in a bucket.
+func boundOf(bucket int) time.Duration {
+	shift := max(0, bucket>>subBits-1)
+	return time.Duration((bucket-shift<<subBits+1)<<shift - 1)
+}

@@ -1,0 +1,174 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// options say what is measured, and how long.
+type options struct {
+	parts         list[string]
+	algorithms    list[algorithm]
+	distributions list[distribution]
+	connections   list[int]
+	pipelines     list[int]
+	keys          int
+	rounds        int
+	duration      time.Duration
+	sizes         list[int]
+	timeout       time.Duration
+	quick         bool
+	markdown      bool
+}
+
+// The parts of the benchmark.
+const (
+	partThroughput = "throughput"
+	partGrowth     = "growth"
+)
+
+// defaults are what is measured for the README.
+var defaults = options{
+	parts:         list[string]{partThroughput, partGrowth},
+	algorithms:    list[algorithm]{tokenBucket, slidingLog},
+	distributions: list[distribution]{uniform, zipf},
+	connections:   list[int]{1, 50, 500},
+	pipelines:     list[int]{1, 16, 64},
+	keys:          1_000_000,
+	rounds:        3,
+	duration:      2 * time.Second,
+	sizes:         list[int]{1_000_000, 3_000_000, 10_000_000},
+	timeout:       time.Hour,
+}
+
+// smoke is what -quick measures: that everything runs, and nothing that means
+// anything.
+var smoke = options{
+	parts:         defaults.parts,
+	algorithms:    defaults.algorithms,
+	distributions: defaults.distributions,
+	connections:   list[int]{50},
+	pipelines:     list[int]{1, 64},
+	keys:          10_000,
+	rounds:        1,
+	duration:      200 * time.Millisecond,
+	sizes:         list[int]{10_000, 50_000},
+	timeout:       time.Minute,
+	quick:         true,
+}
+
+// parseOptions reads the command line. -quick changes what the others default to,
+// wherever it stands.
+func parseOptions(args []string, out io.Writer) (options, error) {
+	o := defaults
+	if slices.ContainsFunc(args, func(a string) bool { return a == "-quick" || a == "--quick" }) {
+		o = smoke
+	}
+	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
+	flags.SetOutput(out)
+	flags.Usage = func() {
+		fmt.Fprint(out, "go run ./bench measures limitsrv beside Redis with Lua scripts and prints a table.\n\n")
+		flags.PrintDefaults()
+	}
+	flags.Var(&o.parts, "only", "the `parts` to run: throughput, growth (memory per key, pauses)")
+	flags.Var(&o.algorithms, "algorithms", "`names`: token, log")
+	flags.Var(&o.distributions, "distributions", "of keys, `names`: uniform, zipf")
+	flags.Var(&o.connections, "conns", "`numbers` of connections")
+	flags.Var(&o.pipelines, "pipelines", "`depths`: requests that a connection sends before it waits")
+	flags.IntVar(&o.keys, "keys", o.keys, "how many keys the throughput is measured over")
+	flags.IntVar(&o.rounds, "rounds", o.rounds, "pairs of runs for each load")
+	flags.DurationVar(&o.duration, "duration", o.duration, "of one run, about")
+	flags.Var(&o.sizes, "sizes", "`numbers` of keys, rising, at which memory is read")
+	flags.DurationVar(&o.timeout, "timeout", o.timeout, "after which all is given up")
+	flags.BoolVar(&o.quick, "quick", o.quick, "try everything out in half a minute; the figures mean nothing")
+	flags.BoolVar(&o.markdown, "markdown", false, "print Markdown")
+	if err := flags.Parse(args); err != nil {
+		return o, err
+	}
+	if flags.NArg() > 0 {
+		return o, fmt.Errorf("there are no arguments but flags, got %q", flags.Arg(0))
+	}
+	return o, o.check()
+}
+
+// check holds every value against what it may be.
+func (o options) check() error {
+	switch {
+	case !subset(o.parts, defaults.parts):
+		return fmt.Errorf("-only may name %v, got %v", defaults.parts, o.parts)
+	case !subset(o.algorithms, defaults.algorithms):
+		return fmt.Errorf("-algorithms may name %v, got %v", defaults.algorithms, o.algorithms)
+	case !subset(o.distributions, defaults.distributions):
+		return fmt.Errorf("-distributions may name %v, got %v", defaults.distributions, o.distributions)
+	case !slices.IsSorted(o.sizes):
+		return fmt.Errorf("-sizes must rise, got %v", o.sizes)
+	case o.rounds < 1 || o.keys < 1 || o.duration <= 0 || o.timeout <= 0:
+		return errors.New("-rounds, -keys, -duration and -timeout must be above 0")
+	}
+	for _, n := range slices.Concat(o.connections, o.pipelines, o.sizes) {
+		if n < 1 {
+			return fmt.Errorf("-conns, -pipelines and -sizes must be above 0, got %d", n)
+		}
+	}
+	return nil
+}
+
+// loads are all that the throughput is measured under.
+func (o options) loads() []load {
+	var all []load
+	for _, a := range o.algorithms {
+		for _, d := range o.distributions {
+			for _, c := range o.connections {
+				for _, p := range o.pipelines {
+					all = append(all, load{a, d, c, p, o.keys})
+				}
+			}
+		}
+	}
+	return all
+}
+
+// subset says whether some, at least one, are all among known.
+func subset[T comparable](some, known []T) bool {
+	return len(some) > 0 && !slices.ContainsFunc(some, func(v T) bool { return !slices.Contains(known, v) })
+}
+
+// A list is a flag of several values, written with commas between.
+type list[T ~string | ~int] []T
+
+// String writes it as Set reads it.
+func (l *list[T]) String() string {
+	var words []string
+	for _, v := range *l {
+		words = append(words, fmt.Sprint(v))
+	}
+	return strings.Join(words, ",")
+}
+
+// Set replaces the values.
+func (l *list[T]) Set(text string) error {
+	*l = nil
+	for word := range strings.SplitSeq(text, ",") {
+		var v T
+		switch p := any(&v).(type) {
+		case *int:
+			n, err := strconv.Atoi(word)
+			if err != nil {
+				return fmt.Errorf("%q is not a number", word)
+			}
+			*p = n
+		default:
+			if _, err := fmt.Sscan(word, p); err != nil {
+				return fmt.Errorf("%q is not a name", word)
+			}
+		}
+		*l = append(*l, v)
+	}
+	return nil
+}

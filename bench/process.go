@@ -1,0 +1,143 @@
+package main
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// A process is a server that this run started and will end.
+type process struct {
+	address string
+	command *exec.Cmd
+	stderr  bytes.Buffer
+	exited  chan struct{} // closed once it has ended
+}
+
+// startWait is how long a server may take until it answers.
+const startWait = 10 * time.Second
+
+// start runs a server on a free port of loopback and waits until it answers.
+// argsFor is given the port. The server dies with ctx, and with this process.
+func start(ctx context.Context, argsFor func(port string) []string) (*process, error) {
+	port, err := freePort()
+	if err != nil {
+		return nil, err
+	}
+	args := argsFor(port)
+	p := &process{
+		address: net.JoinHostPort("127.0.0.1", port),
+		command: exec.CommandContext(ctx, args[0], args[1:]...),
+		exited:  make(chan struct{}),
+	}
+	p.command.Stderr = &p.stderr
+	p.command.SysProcAttr = dieWithParent()
+	if err := p.command.Start(); err != nil {
+		return nil, fmt.Errorf("start %s: %w", args[0], err)
+	}
+	go func() {
+		p.command.Wait()
+		close(p.exited)
+	}()
+	if err := p.waitReady(); err != nil {
+		p.stop()
+		return nil, fmt.Errorf("%s: %w: %s", filepath.Base(args[0]), err, lastLine(p.stderr.String()))
+	}
+	return p, nil
+}
+
+// waitReady polls until the server answers PING.
+func (p *process) waitReady() error {
+	var err error
+	for deadline := time.Now().Add(startWait); time.Now().Before(deadline); {
+		select {
+		case <-p.exited:
+			return fmt.Errorf("ended at once (%s)", p.command.ProcessState)
+		case <-time.After(20 * time.Millisecond):
+		}
+		var c *client
+		if c, err = dial(p.address); err != nil {
+			continue
+		}
+		_, err = c.do("PING")
+		c.conn.Close()
+		if err == nil {
+			return nil
+		}
+	}
+	return fmt.Errorf("does not answer after %v: %w", startWait, err)
+}
+
+// stop ends the server and waits for it. It may be called more than once.
+func (p *process) stop() {
+	p.command.Process.Kill()
+	<-p.exited
+}
+
+// cpu is the processor time that all threads of the server have used.
+func (p *process) cpu() (time.Duration, error) {
+	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", p.command.Process.Pid))
+	if err != nil || len(tasks) == 0 {
+		return 0, fmt.Errorf("no processor time of %s in /proc", p.command)
+	}
+	total := time.Duration(0)
+	for _, name := range tasks {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			continue // the thread has just ended
+		}
+		spent, err := parseSchedstat(string(text))
+		if err != nil {
+			return 0, fmt.Errorf("%s: %w", name, err)
+		}
+		total += spent
+	}
+	return total, nil
+}
+
+// residentBytes is the memory of the server that is in RAM.
+func (p *process) residentBytes() (int64, error) {
+	name := fmt.Sprintf("/proc/%d/statm", p.command.Process.Pid)
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return 0, err
+	}
+	fields := strings.Fields(string(text))
+	if len(fields) < 2 {
+		return 0, fmt.Errorf("%s: %q has no second field", name, text)
+	}
+	pages, err := strconv.ParseInt(fields[1], 10, 64)
+	return pages * int64(os.Getpagesize()), err
+}
+
+// parseSchedstat reads the time that a thread ran: the first field of its
+// schedstat, in nanoseconds (Documentation/scheduler/sched-stats.rst).
+func parseSchedstat(text string) (time.Duration, error) {
+	first, _, _ := strings.Cut(text, " ")
+	nanos, err := strconv.ParseInt(first, 10, 64)
+	return time.Duration(nanos), err
+}
+
+// freePort is a port of loopback that nobody listens on right now.
+func freePort() (string, error) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		return "", err
+	}
+	defer listener.Close()
+	_, port, err := net.SplitHostPort(listener.Addr().String())
+	return port, err
+}
+
+// lastLine is the last line of text that is not empty.
+func lastLine(text string) string {
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	return strings.TrimSpace(lines[len(lines)-1])
+}

@@ -1,0 +1,9 @@
+//go:build !linux
+
+package main
+
+import "syscall"
+
+// dieWithParent asks for nothing where the kernel knows no such thing: a child
+// then outlives this process if that is killed without a chance to clean up.
+func dieWithParent() *syscall.SysProcAttr { return nil }

@@ -1,0 +1,95 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"net"
+	"os/exec"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// redisBenchmark runs Redis' own load generator against s: n requests of l, with
+// uniform keys. One thread of it makes 1.2 million requests a second; with more
+// it would look only every 250 ms whether it is done, and count that in.
+func redisBenchmark(ctx context.Context, s *side, l load, n int) (outcome, error) {
+	host, port, err := net.SplitHostPort(s.address)
+	if err != nil {
+		return outcome{}, err
+	}
+	args := []string{
+		"-h", host, "-p", port, "--precision", "3", "-n", strconv.Itoa(n),
+		"-c", strconv.Itoa(l.connections), "-P", strconv.Itoa(l.pipeline), "-r", strconv.Itoa(l.keys),
+	}
+	command := exec.CommandContext(ctx, "redis-benchmark", append(args, s.commands[l.algorithm]...)...)
+	command.SysProcAttr = dieWithParent()
+	out, err := command.CombinedOutput()
+	if err != nil {
+		return outcome{}, fmt.Errorf("redis-benchmark against %s: %w: %s", s.name, err, lastLine(string(out)))
+	}
+	o, err := parseRedisBenchmark(string(out))
+	o.decisions = int64(n)
+	return o, err
+}
+
+// parseRedisBenchmark reads the report that redis-benchmark prints without --csv,
+// which unlike that has a quantile beyond 99 %.
+func parseRedisBenchmark(report string) (outcome, error) {
+	var o outcome
+	lines := strings.Split(report, "\n")
+	for i, line := range lines {
+		var err error
+		fields := strings.Fields(line)
+		switch {
+		case strings.Contains(line, "throughput summary:"):
+			o.perSecond, err = strconv.ParseFloat(fields[2], 64)
+		case strings.Contains(line, "p99") && i+1 < len(lines):
+			o.p50, o.p99, err = parseSummary(fields, strings.Fields(lines[i+1]))
+		case o.p999 == 0 && strings.Contains(line, "% <= "):
+			o.p999, err = parseBeyond(fields, 99.9)
+		}
+		if err != nil {
+			return outcome{}, fmt.Errorf("its report has a line %q: %w", line, err)
+		}
+	}
+	if o.perSecond <= 0 || o.p50 <= 0 || o.p99 <= 0 || o.p999 <= 0 {
+		return outcome{}, fmt.Errorf("its report lacks a figure: %q", report)
+	}
+	return o, nil
+}
+
+// parseSummary finds two columns of the latency summary by their names.
+func parseSummary(names, values []string) (p50, p99 time.Duration, err error) {
+	for i, name := range names {
+		if i >= len(values) {
+			return 0, 0, fmt.Errorf("no value for %s", name)
+		}
+		switch name {
+		case "p50":
+			p50, err = parseMillis(values[i])
+		case "p99":
+			p99, err = parseMillis(values[i])
+		}
+		if err != nil {
+			return 0, 0, err
+		}
+	}
+	return p50, p99, nil
+}
+
+// parseBeyond reads a line "99.902% <= 1.495 milliseconds ..." of the latency
+// distribution; 0 if its share is below percent.
+func parseBeyond(fields []string, percent float64) (time.Duration, error) {
+	share, err := strconv.ParseFloat(strings.TrimSuffix(fields[0], "%"), 64)
+	if err != nil || share < percent {
+		return 0, err
+	}
+	return parseMillis(fields[2])
+}
+
+// parseMillis reads milliseconds with decimals.
+func parseMillis(text string) (time.Duration, error) {
+	millis, err := strconv.ParseFloat(text, 64)
+	return time.Duration(millis * float64(time.Millisecond)), err
+}

@@ -1,0 +1,153 @@
+package main
+
+import (
+	"context"
+	_ "embed"
+	"errors"
+	"fmt"
+	"os/exec"
+	"strings"
+)
+
+// A side is one of the two servers that are compared, and how it is asked for a
+// decision.
+type side struct {
+	*process
+	name string
+	// replyLines is how many lines each reply has, so that a generator may count
+	// line ends and need not parse.
+	replyLines map[algorithm]int
+	commands   map[algorithm][]string // with keyPlace for the key
+}
+
+// An algorithm is what is asked for.
+type algorithm string
+
+const (
+	tokenBucket algorithm = "token"
+	slidingLog  algorithm = "log"
+)
+
+const (
+	// keyPrefix and the 12 digits behind it make keys of 22 bytes.
+	keyPrefix = "rate:user:"
+	keyDigits = 12
+	// keyPlace is a key as redis-benchmark wants it written.
+	keyPlace = keyPrefix + "__rand_int__"
+)
+
+// The limits are wide enough for a key that is asked for uniformly to be let
+// through throughout, on either side: both then do the same work. A bucket of
+// 1000 a day that has given one permit is not full again for 86 seconds.
+var limitsrvCommands = map[algorithm][]string{
+	tokenBucket: {"RL.TOKEN", keyPlace, "1000", "1000/d"},
+	slidingLog:  {"RL.LOG", keyPlace, "100", "10s"},
+}
+
+var (
+	//go:embed scripts/token.lua
+	tokenScript string
+	//go:embed scripts/log.lua
+	logScript string
+)
+
+var redisScripts = map[algorithm]struct {
+	source string
+	args   []string
+}{
+	tokenBucket: {tokenScript, []string{"1000", "0.000011574074074074073", "1"}},
+	slidingLog:  {logScript, []string{"100", "10000"}},
+}
+
+// errNoRedis tells how to get what is missing.
+var errNoRedis = errors.New("redis-server and redis-benchmark are needed; on Debian: apt-get install redis-server redis-tools")
+
+// startLimitsrv starts the limitsrv built at binary.
+func startLimitsrv(ctx context.Context, binary string) (*side, error) {
+	p, err := start(ctx, func(port string) []string {
+		return []string{binary, "--listen", "127.0.0.1:" + port, "--log-level", "warn"}
+	})
+	if err != nil {
+		return nil, err
+	}
+	s := &side{process: p, name: "limitsrv", commands: limitsrvCommands}
+	return s, s.prove()
+}
+
+// startRedis starts redis-server, without persistence, and loads the scripts.
+func startRedis(ctx context.Context, dir string) (*side, error) {
+	p, err := start(ctx, func(port string) []string {
+		return []string{
+			"redis-server", "--bind", "127.0.0.1", "--port", port, "--dir", dir,
+			"--save", "", "--appendonly", "no", "--loglevel", "warning",
+		}
+	})
+	if err != nil {
+		return nil, err
+	}
+	s := &side{process: p, name: "Redis + Lua", commands: map[algorithm][]string{}}
+	for a, script := range redisScripts {
+		sha, err := s.ask("SCRIPT", "LOAD", script.source)
+		if err != nil {
+			s.stop()
+			return nil, err
+		}
+		s.commands[a] = append([]string{"EVALSHA", fmt.Sprint(sha), "1", keyPlace}, script.args...)
+	}
+	return s, s.prove()
+}
+
+// prove asks for one decision of each algorithm, so that no error reply is taken
+// for speed, and counts the lines of the replies. It ends the side if it fails.
+func (s *side) prove() error {
+	s.replyLines = map[algorithm]int{}
+	for a, command := range s.commands {
+		reply, err := s.ask(command...)
+		fields, ok := reply.([]any)
+		if err == nil {
+			_, err = s.ask("DEL", keyPlace)
+		}
+		if err == nil && (!ok || len(fields) == 0 || fields[0] != int64(1)) {
+			err = fmt.Errorf("%s: a new key was answered %v, not allowed", strings.Join(command, " "), reply)
+		}
+		if err != nil {
+			s.stop()
+			return fmt.Errorf("%s: %w", s.name, err)
+		}
+		s.replyLines[a] = 1 + len(fields)
+	}
+	return nil
+}
+
+// ask sends one command over a connection of its own.
+func (s *side) ask(args ...string) (any, error) {
+	c, err := dial(s.address)
+	if err != nil {
+		return nil, err
+	}
+	defer c.conn.Close()
+	return c.do(args...)
+}
+
+// keys is how many keys the server holds.
+func (s *side) keys() (int64, error) {
+	reply, err := s.ask("DBSIZE")
+	if err != nil {
+		return 0, err
+	}
+	n, ok := reply.(int64)
+	if !ok {
+		return 0, fmt.Errorf("DBSIZE answered %v", reply)
+	}
+	return n, nil
+}
+
+// haveRedis says what is missing, if anything is.
+func haveRedis() error {
+	for _, name := range []string{"redis-server", "redis-benchmark"} {
+		if _, err := exec.LookPath(name); err != nil {
+			return errNoRedis
+		}
+	}
+	return nil
+}

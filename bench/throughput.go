@@ -1,0 +1,133 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"time"
+)
+
+// A duel is the runs of one load against both sides, round by round.
+type duel struct {
+	load         load
+	ours, theirs []sample
+}
+
+// faster is our decisions per second over theirs, of each round.
+func (d duel) faster() figure {
+	return figureOf(ratios(column(d.ours, perSecond), column(d.theirs, perSecond)))
+}
+
+// cost is our processor time per decision over theirs, of each round.
+func (d duel) cost() figure {
+	return figureOf(ratios(column(d.ours, cpuMicros), column(d.theirs, cpuMicros)))
+}
+
+// column takes one figure out of every round.
+func column(rounds []sample, of func(sample) float64) []float64 {
+	var all []float64
+	for _, s := range rounds {
+		all = append(all, of(s))
+	}
+	return all
+}
+
+func perSecond(s sample) float64  { return s.perSecond }
+func cpuMicros(s sample) float64  { return float64(s.cpuPerDecision) / 1e3 }
+func p50Millis(s sample) float64  { return s.p50.Seconds() * 1e3 }
+func p99Millis(s sample) float64  { return s.p99.Seconds() * 1e3 }
+func p999Millis(s sample) float64 { return s.p999.Seconds() * 1e3 }
+
+// throughput measures every load of o against both sides, which run from the
+// first to the last; say is told how far it is.
+func throughput(ctx context.Context, o options, ours, theirs *side, say func(string, ...any)) ([]duel, error) {
+	var (
+		loads = o.loads()
+		duels []duel
+		trace []uint32
+		done  algorithm
+	)
+	for i, l := range loads {
+		if l.algorithm != done {
+			done = l.algorithm
+			say("filling for %s", l.algorithm)
+			for _, s := range []*side{ours, theirs} {
+				if err := prepare(ctx, s, l); err != nil {
+					return duels, err
+				}
+			}
+		}
+		if l.distribution == zipf && trace == nil {
+			trace = zipfTrace(l.keys, zipfTraceLength, 1)
+		}
+		d, err := fight(ctx, o, l, ours, theirs, trace)
+		if err != nil {
+			return duels, fmt.Errorf("%s: %w", l, err)
+		}
+		duels = append(duels, d)
+		say("[%d/%d] %s: %.2fx the decisions, %.2fx the CPU", i+1, len(loads), l, d.faster().median, d.cost().median)
+	}
+	return duels, nil
+}
+
+// zipfTraceLength is how many requests a trace of keys has before it repeats.
+const zipfTraceLength = 1 << 21
+
+// fight runs the rounds of one load, alternating between the sides.
+func fight(ctx context.Context, o options, l load, ours, theirs *side, trace []uint32) (duel, error) {
+	d := duel{load: l}
+	a := &meter{side: ours, load: l, lasting: o.duration, trace: trace}
+	b := &meter{side: theirs, load: l, lasting: o.duration, trace: trace}
+	for _, m := range []*meter{a, b} {
+		if err := m.warm(ctx); err != nil {
+			return d, err
+		}
+	}
+	for range o.rounds {
+		x, err := a.measure(ctx)
+		if err != nil {
+			return d, err
+		}
+		y, err := b.measure(ctx)
+		if err != nil {
+			return d, err
+		}
+		d.ours, d.theirs = append(d.ours, x), append(d.theirs, y)
+	}
+	return d, nil
+}
+
+// fillWait bounds the filling of a server with keys.
+const fillWait = 15 * time.Minute
+
+// prepare empties the server and, for buckets, fills it with all keys. A key of
+// the log lives only as long as its window: what a run leaves behind is gone
+// before long, so it starts empty.
+func prepare(ctx context.Context, s *side, l load) error {
+	if _, err := s.ask("FLUSHALL"); err != nil {
+		return err
+	}
+	if l.algorithm != tokenBucket {
+		return nil
+	}
+	_, err := fill(ctx, s, l.keys)
+	return err
+}
+
+// fill asks for each key 0..keys-1 once and checks that they are there.
+func fill(ctx context.Context, s *side, keys int) (outcome, error) {
+	l := load{algorithm: tokenBucket, connections: fillConnections, pipeline: fillPipeline, keys: keys}
+	o, err := generate(ctx, s, l, fillWait, sequential(keys, l.connections))
+	if err != nil {
+		return o, err
+	}
+	n, err := s.keys()
+	if err == nil && n < int64(keys) {
+		err = fmt.Errorf("%s holds %d keys after it was asked for %d", s.name, n, keys)
+	}
+	return o, err
+}
+
+const (
+	fillConnections = 8
+	fillPipeline    = 16
+)

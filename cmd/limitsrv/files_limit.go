@@ -1,0 +1,26 @@
+//go:build linux || darwin
+
+package main
+
+import (
+	"fmt"
+	"syscall"
+)
+
+// wantFiles raises the limit of open files, where the system lets it.
+func wantFiles(n int) error {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		return fmt.Errorf("limit of open files: %w", err)
+	}
+	if limit.Cur >= uint64(n) {
+		return nil
+	}
+	wanted := limit
+	wanted.Cur = uint64(n)
+	wanted.Max = max(limit.Max, wanted.Cur)
+	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &wanted); err != nil {
+		return fmt.Errorf("limit of open files is %d, %d are wanted: %w", limit.Cur, n, err)
+	}
+	return nil
+}

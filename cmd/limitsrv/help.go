@@ -1,0 +1,83 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"strings"
+
+	"github.com/alecthomas/kong"
+
+	"limitsrv/commands"
+)
+
+// description is what --help starts with.
+const description = `A rate limiter server that speaks the Redis protocol.
+
+Try it, and ask for a permit of a bucket of 10 that refills at 5 a second:
+
+  limitsrv &
+  redis-cli RL.TOKEN user:42 10 5
+
+Serve a network, with 1 GB for keys:
+
+  LIMITSRV_PASSWORD=secret limitsrv --listen 0.0.0.0:6379 --max-memory 1gb`
+
+// printHelp adds the commands that decide to what kong says about the options.
+func printHelp(options kong.HelpOptions, ctx *kong.Context) error {
+	options.NoAppDescFormat = true
+	if err := kong.DefaultHelpPrinter(options, ctx); err != nil {
+		return err
+	}
+	fmt.Fprint(ctx.Stdout, "\nCommands of the limiter; limitsrv --help-commands tells more, and about all:\n\n")
+	for _, c := range commands.Table() {
+		if c.Group == limiterGroup {
+			describe(ctx.Stdout, c.Name+" "+c.Args, firstClause(c.Summary))
+		}
+	}
+	return nil
+}
+
+// limiterGroup is the group of the commands that decide.
+const limiterGroup = "limiter"
+
+// printCommands describes every command.
+func printCommands(w io.Writer) {
+	for _, c := range commands.Table() {
+		if len(c.Sub) == 0 {
+			describe(w, c.Name+" "+c.Args, c.Summary)
+		}
+		for _, sub := range c.Sub {
+			describe(w, c.Name+" "+sub.Name+" "+sub.Args, sub.Summary)
+		}
+	}
+}
+
+// helpWidth is how many characters a line of help has at most, unless one word
+// has more.
+const helpWidth = 80
+
+// describe writes a usage and below it, indented, what it does.
+func describe(w io.Writer, usage, summary string) {
+	const indent = "     "
+	fmt.Fprintf(w, "  %s\n", strings.TrimSpace(usage))
+	line := indent
+	for word := range strings.FieldsSeq(summary) {
+		if len(line)+1+len(word) > helpWidth && line != indent {
+			fmt.Fprintln(w, line)
+			line = indent
+		}
+		line += " " + word
+	}
+	fmt.Fprintln(w, line)
+}
+
+// firstClause is what a summary says before it goes into detail.
+func firstClause(summary string) string {
+	end := len(summary)
+	for _, stop := range []string{". ", ": ", "; "} {
+		if i := strings.Index(summary, stop); i >= 0 {
+			end = min(end, i)
+		}
+	}
+	return strings.TrimSuffix(summary[:end], ".") + "."
+}

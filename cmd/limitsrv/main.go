@@ -1,0 +1,58 @@
+// Command limitsrv is the server: it reads the options, puts the packages
+// together, and ends in good order. It is the one place that knows them all.
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"os"
+	"os/signal"
+	"syscall"
+)
+
+func main() {
+	signals := make(chan os.Signal, 2)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr, signals))
+}
+
+// Exit codes.
+const (
+	exitOK      = 0
+	exitFailure = 1 // it could not serve, or was told to end at once
+	exitUsage   = 2 // the command line is wrong
+)
+
+// run is the program. It serves until a signal comes, or SHUTDOWN, and gives the
+// exit code.
+func run(args []string, stdout, stderr io.Writer, signals <-chan os.Signal) int {
+	o, parser, err := parseOptions(args, stdout, stderr)
+	if errors.Is(err, errDone) {
+		return exitOK
+	}
+	if err != nil {
+		fmt.Fprintf(stderr, "limitsrv: %v (limitsrv --help shows the options)\n", err)
+		return exitUsage
+	}
+	n, err := newNode(o, list(parser), newLogger(o, stderr))
+	if err != nil {
+		fmt.Fprintf(stderr, "limitsrv: %v\n", err)
+		return exitFailure
+	}
+	if err := n.run(signals); err != nil {
+		fmt.Fprintf(stderr, "limitsrv: %v\n", err)
+		return exitFailure
+	}
+	return exitOK
+}
+
+// newLogger writes to w as the options say.
+func newLogger(o *options, w io.Writer) *slog.Logger {
+	options := &slog.HandlerOptions{Level: o.LogLevel}
+	if o.LogFormat == "json" {
+		return slog.New(slog.NewJSONHandler(w, options))
+	}
+	return slog.New(slog.NewTextHandler(w, options))
+}

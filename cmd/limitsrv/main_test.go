@@ -1,0 +1,385 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"fmt"
+	"io"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// asServer in the environment makes the test binary the server, so that what is
+// tested is a process of its own, under the race detector where the test is.
+const asServer = "TEST_BINARY_AS_LIMITSRV"
+
+func TestMain(m *testing.M) {
+	if os.Getenv(asServer) != "" {
+		main()
+	}
+	os.Exit(m.Run())
+}
+
+// wait is how long anything may take that is to happen at once.
+const wait = 10 * time.Second
+
+// limitsrv is the server with args, not started, with settings NAME=VALUE for
+// its environment besides those of nobody.
+func limitsrv(settings []string, args ...string) *exec.Cmd {
+	command := exec.Command(os.Args[0], args...)
+	command.Env = append([]string{asServer + "=1", "PATH=" + os.Getenv("PATH")}, settings...)
+	return command
+}
+
+// runs runs the server to its end, which is to be at once.
+func runs(t *testing.T, command *exec.Cmd) (stdout, stderr string, code int) {
+	t.Helper()
+	var out, log bytes.Buffer
+	command.Stdout, command.Stderr = &out, &log
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer time.AfterFunc(wait, func() { command.Process.Kill() }).Stop()
+	command.Wait()
+	return out.String(), log.String(), command.ProcessState.ExitCode()
+}
+
+// A running is a server that serves.
+type running struct {
+	*exec.Cmd
+	address string
+	mu      sync.Mutex
+	log     bytes.Buffer
+	ended   chan struct{}
+}
+
+// serve starts the server on a free port, with args, and waits until it listens.
+func serve(t *testing.T, args ...string) *running {
+	t.Helper()
+	address := freeAddress(t)
+	r := &running{
+		Cmd:     limitsrv(nil, append([]string{"--listen", address}, args...)...),
+		address: address,
+		ended:   make(chan struct{}),
+	}
+	r.Stderr = r
+	if err := r.Start(); err != nil {
+		t.Fatal(err)
+	}
+	go func() {
+		r.Wait()
+		close(r.ended)
+	}()
+	t.Cleanup(func() {
+		r.Process.Kill()
+		<-r.ended
+	})
+	for deadline := time.Now().Add(wait); ; time.Sleep(10 * time.Millisecond) {
+		conn, err := net.Dial("tcp", address)
+		if err == nil {
+			conn.Close()
+			return r
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("it does not listen: %v\n%s", err, r.logged())
+		}
+	}
+}
+
+// Write takes the log.
+func (r *running) Write(p []byte) (int, error) {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.log.Write(p)
+}
+
+func (r *running) logged() string {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	return r.log.String()
+}
+
+// exit waits for the end of the server and gives its exit code.
+func (r *running) exit(t *testing.T) int {
+	t.Helper()
+	select {
+	case <-r.ended:
+		return r.ProcessState.ExitCode()
+	case <-time.After(wait):
+		t.Fatalf("it does not end\n%s", r.logged())
+		return -1
+	}
+}
+
+// freeAddress is one of loopback that nobody listens on right now.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	return listener.Addr().String()
+}
+
+// dial connects for the time of the test.
+func dial(t *testing.T, network, address string) net.Conn {
+	t.Helper()
+	conn, err := net.Dial(network, address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	conn.SetDeadline(time.Now().Add(wait))
+	t.Cleanup(func() { conn.Close() })
+	return conn
+}
+
+// asks sends inline commands and wants these bytes back.
+func asks(t *testing.T, conn net.Conn, commands, want string) {
+	t.Helper()
+	if _, err := io.WriteString(conn, commands); err != nil {
+		t.Fatal(err)
+	}
+	got := make([]byte, len(want))
+	n, err := io.ReadFull(conn, got)
+	if string(got[:n]) != want {
+		t.Errorf("%q was answered %q, %v, want %q", commands, got[:n], err, want)
+	}
+}
+
+func TestHelpTeaches(t *testing.T) {
+	out, log, code := runs(t, limitsrv(nil, "--help"))
+	if code != exitOK || log != "" {
+		t.Errorf("exit %d, stderr %q, want 0 and nothing", code, log)
+	}
+	for _, want := range []string{
+		"redis-cli RL.TOKEN user:42 10 5", "--max-memory 1gb", // the examples
+		"--listen", "$LIMITSRV_LISTEN", "127.0.0.1:6379", "--on-full", "refuse",
+		"RL.TOKEN key capacity rate", "RL.SLIDE key limit window", "--help-commands",
+	} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+}
+
+func TestHelpCommandsShowsAll(t *testing.T) {
+	out, _, code := runs(t, limitsrv(nil, "--help-commands"))
+	if code != exitOK {
+		t.Errorf("exit %d, want 0", code)
+	}
+	for _, want := range []string{"RL.TOKEN", "CL.THROTTLE", "PING", "CONFIG GET"} {
+		if !strings.Contains(out, want) {
+			t.Errorf("no %q in\n%s", want, out)
+		}
+	}
+}
+
+func TestVersion(t *testing.T) {
+	out, _, code := runs(t, limitsrv(nil, "--version"))
+	if code != exitOK || !strings.HasPrefix(out, "limitsrv "+version) {
+		t.Errorf("exit %d, %q, want 0 and the version", code, out)
+	}
+}
+
+func TestWrongOptionsAreOneLineAndExit2(t *testing.T) {
+	for _, tt := range []struct {
+		name     string
+		settings []string
+		args     []string
+		want     string
+	}{
+		{"an unknown option", nil, []string{"--nonsense"}, "--nonsense"},
+		{"an argument", nil, []string{"surplus"}, "surplus"},
+		{"no such policy", nil, []string{"--on-full", "drop"}, "refuse"},
+		{"no such level", nil, []string{"--log-level", "loud"}, "--log-level"},
+		{"no such format", nil, []string{"--log-format", "xml"}, "text"},
+		{"no size", nil, []string{"--max-memory", "much"}, `such as 1000, 64kb, 256mb or 2gb, got "much"`},
+		{"no duration", nil, []string{"--drain", "soon"}, "--drain"},
+		{"a negative duration", nil, []string{"--drain=-1s"}, "--drain must be 0s or more, got -1s"},
+		{"no clients", nil, []string{"--max-clients", "0"}, "--max-clients must be 1 to 1000000, got 0"},
+		{"too many threads", nil, []string{"--io-threads", "257"}, "--io-threads must be -1 to 256, got 257"},
+		{"no place to listen", nil, []string{"--listen", ""}, "--unixsocket"},
+		{"no port", nil, []string{"--listen", "127.0.0.1"}, `HOST:PORT`},
+		{"open to the network", nil, []string{"--listen", "0.0.0.0:0"}, "--unprotected"},
+		{"open to the network by IPv6", nil, []string{"--listen", "[::]:0"}, "--unprotected"},
+		{"open to the network by default", nil, []string{"--listen", ":0"}, "--unprotected"},
+		{"a size that is no use", nil, []string{"--max-args", "0"}, "--max-args must be 1 to"},
+		{"a wrong setting", []string{"LIMITSRV_MAX_CLIENTS=many"}, nil, "many"},
+		{"a wrong setting of two words", []string{"LIMITSRV_LISTEN=0.0.0.0:0"}, nil, "--unprotected"},
+	} {
+		out, log, code := runs(t, limitsrv(tt.settings, tt.args...))
+		if code != exitUsage || out != "" {
+			t.Errorf("%s: exit %d, stdout %q, want 2 and nothing", tt.name, code, out)
+		}
+		if strings.Count(log, "\n") != 1 || !strings.HasPrefix(log, "limitsrv: ") || !strings.Contains(log, tt.want) {
+			t.Errorf("%s: stderr %q, want one line with %q", tt.name, log, tt.want)
+		}
+	}
+}
+
+func TestPortInUseIsOneLineAndExit1(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer listener.Close()
+	out, log, code := runs(t, limitsrv(nil, "--listen", listener.Addr().String()))
+	if code != exitFailure || out != "" {
+		t.Errorf("exit %d, stdout %q, want 1 and nothing", code, out)
+	}
+	if strings.Count(log, "\n") != 1 || !strings.Contains(log, "address already in use") {
+		t.Errorf("stderr %q, want one line that says so", log)
+	}
+}
+
+func TestEnvironmentIsTheCommandLine(t *testing.T) {
+	address := freeAddress(t)
+	command := limitsrv([]string{"LIMITSRV_LISTEN=" + address, "LIMITSRV_PASSWORD=secret", "LIMITSRV_LOG_FORMAT=json"})
+	log, err := command.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer command.Wait()
+	defer command.Process.Kill()
+	line, err := bufio.NewReader(log).ReadString('\n')
+	if err != nil || !strings.HasPrefix(line, "{") || !strings.Contains(line, address) || strings.Contains(line, "secret") {
+		t.Errorf("the first line of the log is %q, %v, want JSON with the address, without the password", line, err)
+	}
+	conn := dial(t, "tcp", address)
+	asks(t, conn, "PING\r\n", "-NOAUTH Authentication required.\r\n")
+	asks(t, conn, "AUTH secret\r\nPING\r\n", "+OK\r\n+PONG\r\n")
+}
+
+func TestSignalDrains(t *testing.T) {
+	for _, signal := range []syscall.Signal{syscall.SIGTERM, syscall.SIGINT} {
+		r := serve(t, "--drain", "5s")
+		idle := dial(t, "tcp", r.address)
+		asks(t, idle, "PING\r\n", "+PONG\r\n")
+		busy := dial(t, "tcp", r.address)
+		const pipelined = 20_000
+		go io.WriteString(busy, strings.Repeat("PING\r\n", pipelined))
+		asks(t, busy, "", "+PONG\r\n") // the pipeline has begun
+		begin := time.Now()
+		r.Process.Signal(signal)
+		rest, err := io.ReadAll(busy)
+		if n := len(rest) / len("+PONG\r\n"); err != nil || n*len("+PONG\r\n") != len(rest) {
+			t.Errorf("%v: the connection ended with %q, %v, after %d replies", signal, rest[max(0, len(rest)-20):], err, n)
+		}
+		if code := r.exit(t); code != exitOK {
+			t.Errorf("%v: exit %d, want 0\n%s", signal, code, r.logged())
+		}
+		if took := time.Since(begin); took > 6*time.Second {
+			t.Errorf("%v: it took %v, want at most --drain", signal, took)
+		}
+		for _, want := range []string{"listening", r.address, "shutting down", "stopped"} {
+			if !strings.Contains(r.logged(), want) {
+				t.Errorf("%v: no %q in the log\n%s", signal, want, r.logged())
+			}
+		}
+	}
+}
+
+// stuck connects a client that asks for much and takes nothing.
+func stuck(t *testing.T, r *running) {
+	t.Helper()
+	conn := dial(t, "tcp", r.address)
+	conn.SetWriteDeadline(time.Now().Add(500 * time.Millisecond))
+	io.WriteString(conn, strings.Repeat("COMMAND DOCS\r\n", 2000))
+	conn.SetWriteDeadline(time.Time{})
+}
+
+func TestDrainIsBounded(t *testing.T) {
+	r := serve(t, "--drain", "500ms")
+	stuck(t, r)
+	begin := time.Now()
+	r.Process.Signal(syscall.SIGTERM)
+	code, took := r.exit(t), time.Since(begin)
+	if code != exitOK || took < 400*time.Millisecond || took > 5*time.Second {
+		t.Errorf("exit %d after %v, want 0 after --drain\n%s", code, took, r.logged())
+	}
+	if !strings.Contains(r.logged(), "stopped before all was answered") {
+		t.Errorf("the log does not say that a connection was cut off\n%s", r.logged())
+	}
+}
+
+func TestSecondSignalEndsAtOnce(t *testing.T) {
+	r := serve(t, "--drain", "1m")
+	stuck(t, r)
+	r.Process.Signal(syscall.SIGTERM)
+	time.Sleep(200 * time.Millisecond)
+	select {
+	case <-r.ended:
+		t.Fatalf("it ended before the second signal\n%s", r.logged())
+	default:
+	}
+	r.Process.Signal(syscall.SIGTERM)
+	if code := r.exit(t); code != exitFailure || !strings.Contains(r.logged(), "a second signal") {
+		t.Errorf("exit %d, want 1\n%s", code, r.logged())
+	}
+}
+
+func TestShutdownCommandEndsIt(t *testing.T) {
+	r := serve(t)
+	io.WriteString(dial(t, "tcp", r.address), "SHUTDOWN\r\n")
+	if code := r.exit(t); code != exitOK {
+		t.Errorf("exit %d, want 0\n%s", code, r.logged())
+	}
+}
+
+func TestUnixSocket(t *testing.T) {
+	path := filepath.Join(t.TempDir(), "s")
+	r := serve(t, "--unixsocket", path)
+	asks(t, dial(t, "unix", path), "PING\r\n", "+PONG\r\n")
+	r.Process.Signal(syscall.SIGTERM)
+	if code := r.exit(t); code != exitOK {
+		t.Errorf("exit %d, want 0\n%s", code, r.logged())
+	}
+	if _, err := os.Stat(path); !os.IsNotExist(err) {
+		t.Errorf("the socket is still there: %v", err)
+	}
+}
+
+func TestTestClockStandsStill(t *testing.T) {
+	r := serve(t, "--test-clock")
+	conn := dial(t, "tcp", r.address)
+	asks(t, conn, "RL.TOKEN k 1 1\r\n", "*5\r\n:1\r\n:1\r\n:0\r\n:0\r\n:1000\r\n")
+	time.Sleep(20 * time.Millisecond)
+	asks(t, conn, "RL.TOKEN k 1 1\r\n", "*5\r\n:0\r\n:1\r\n:0\r\n:1000\r\n:1000\r\n")
+	asks(t, conn, "DEBUG ADVANCE-TIME 1s\r\nRL.TOKEN k 1 1\r\n", "+OK\r\n*5\r\n:1\r\n:1\r\n:0\r\n:0\r\n:1000\r\n")
+}
+
+func TestSweepingForgetsRestedKeys(t *testing.T) {
+	r := serve(t)
+	conn := dial(t, "tcp", r.address)
+	const keys = 1000
+	var commands strings.Builder
+	for i := range keys {
+		fmt.Fprintf(&commands, "RL.TOKEN k%d 1 1000\r\n", i)
+	}
+	asks(t, conn, commands.String(), strings.Repeat("*5\r\n:1\r\n:1\r\n:0\r\n:0\r\n:1\r\n", keys))
+	for deadline := time.Now().Add(wait); ; time.Sleep(50 * time.Millisecond) {
+		io.WriteString(conn, "DBSIZE\r\n")
+		line := make([]byte, 32)
+		n, err := conn.Read(line)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if string(line[:n]) == ":0\r\n" {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("DBSIZE is %q, want 0", line[:n])
+		}
+	}
+}

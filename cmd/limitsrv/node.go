@@ -1,0 +1,193 @@
+package main
+
+import (
+	"context"
+	"crypto/rand"
+	"errors"
+	"log/slog"
+	"os"
+	"runtime/debug"
+	"sync"
+	"time"
+
+	"limitsrv/commands"
+	"limitsrv/engine"
+	"limitsrv/server"
+)
+
+// A node is a server with all that it stands on.
+type node struct {
+	options  *options
+	log      *slog.Logger
+	engine   *engine.Engine
+	clock    commands.Clock
+	server   *server.Server
+	shutdown chan struct{} // has one element once SHUTDOWN was asked for
+}
+
+// newNode puts a node together and binds its addresses. settings are what it
+// tells about its options.
+func newNode(o *options, settings []commands.Option, log *slog.Logger) (*node, error) {
+	tuneMemory(o.MaxMemory)
+	if err := wantFiles(o.MaxClients + spareFiles); err != nil {
+		log.Warn("fewer connections than --max-clients will fit", "error", err)
+	}
+	n := &node{options: o, log: log, shutdown: make(chan struct{}, 1)}
+	var seed [16]byte
+	rand.Read(seed[:])
+	n.engine = engine.New(engine.Options{
+		Seed:      seed,
+		MaxMemory: int64(o.MaxMemory),
+		Evict:     o.OnFull == "evict",
+	})
+	var testClock *commands.TestClock
+	now := engine.Instant(time.Now().UnixNano())
+	if o.TestClock {
+		testClock = commands.NewTestClock(now)
+		n.clock = testClock
+	} else {
+		n.clock = commands.NewSystemClock(0)
+	}
+	handler := commands.NewHandler(commands.Config{
+		Exec:      &commands.Local{Engine: n.engine, Clock: n.clock},
+		Engine:    n.engine,
+		Clock:     n.clock,
+		TestClock: testClock,
+		Password:  o.Password,
+		Version:   version,
+		Options:   func() []commands.Option { return settings },
+		Shutdown:  n.askShutdown,
+	})
+	var err error
+	n.server, err = server.New(server.Config{
+		Listen:       o.Listen,
+		UnixSocket:   o.Unixsocket,
+		MaxClients:   o.MaxClients,
+		Limits:       o.limits(),
+		WriteTimeout: o.WriteTimeout,
+		IdleTimeout:  o.IdleTimeout,
+		Loops:        o.IOThreads,
+		NewSession:   func(c commands.Client) server.Session { return session{handler.NewSession(c)} },
+		Logger:       log,
+	})
+	return n, err
+}
+
+// spareFiles are the files that are open besides connections.
+const spareFiles = 64
+
+// A session is one of commands as the server wants it.
+type session struct{ *commands.Session }
+
+// Output is where the replies are gathered.
+func (s session) Output() *[]byte { return &s.Out }
+
+// askShutdown is for SHUTDOWN. It does not wait.
+func (n *node) askShutdown() {
+	select {
+	case n.shutdown <- struct{}{}:
+	default:
+	}
+}
+
+// run serves until a signal or SHUTDOWN and then drains. A second signal ends it
+// at once, with an error.
+func (n *node) run(signals <-chan os.Signal) error {
+	n.log.Info("listening", "version", version, "mode", "memory",
+		"addr", n.server.Addr().String(), "unixsocket", n.options.Unixsocket, "max_clients", n.options.MaxClients,
+		"max_memory", n.options.MaxMemory.String(), "on_full", n.options.OnFull, "test_clock", n.options.TestClock)
+	stop := n.startSweeping()
+	defer stop()
+	go n.server.Serve()
+	select {
+	case s := <-signals:
+		n.log.Info("shutting down", "signal", s.String(), "drain", n.options.Drain)
+	case <-n.shutdown:
+		n.log.Info("shutting down", "command", "SHUTDOWN", "drain", n.options.Drain)
+	}
+	return n.drain(signals)
+}
+
+// errAgain is how a second signal ends the program.
+var errAgain = errors.New("a second signal: ended at once, without answering what was under way")
+
+// drain answers what is under way. Connections that are not done when the time
+// is over are cut off.
+func (n *node) drain(signals <-chan os.Signal) error {
+	ctx, cancel := context.WithTimeout(context.Background(), n.options.Drain)
+	defer cancel()
+	drained := make(chan error, 1)
+	go func() { drained <- n.server.Shutdown(ctx) }()
+	select {
+	case err := <-drained:
+		if err != nil {
+			n.log.Warn("stopped before all was answered", "error", err)
+		} else {
+			n.log.Info("stopped")
+		}
+		return nil
+	case <-signals:
+		return errAgain
+	}
+}
+
+// Sweeping looks at every key about once in sweepRound, a bounded number at a
+// time.
+const (
+	sweepRound = time.Minute
+	sweepTick  = 20 * time.Millisecond
+	// pageKeys is how many keys there are in a page of Engine.Sweep, about.
+	pageKeys = 60
+	// sweepSteps bounds the steps of one tick.
+	sweepSteps = 16
+)
+
+// startSweeping forgets rested keys until the function that it returns is called,
+// which waits for the last step. Where much is found it looks again at once.
+func (n *node) startSweeping() (stop func()) {
+	var (
+		done = make(chan struct{})
+		wait sync.WaitGroup
+	)
+	wait.Go(func() {
+		ticker := time.NewTicker(sweepTick)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-ticker.C:
+			}
+			pages := sweepPages(n.engine.Len())
+			for range sweepSteps {
+				if n.engine.Sweep(n.clock.Now(), pages) < int64(pages)*pageKeys/4 {
+					break
+				}
+			}
+		}
+	})
+	return func() {
+		close(done)
+		wait.Wait()
+	}
+}
+
+// sweepPages is how many pages one step looks at where there are so many keys.
+func sweepPages(keys int64) int {
+	const ticks = int64(sweepRound / sweepTick)
+	return 1 + int(keys/(pageKeys*ticks))
+}
+
+// tuneMemory sets the garbage collector for a heap that is keys, and holds no
+// pointers: a collection is cheap, and what is not yet collected is memory that
+// keys could have. With a bound on keys, the rest of the server gets a quarter as
+// much again and 64 MB.
+func tuneMemory(maxMemory size) {
+	debug.SetGCPercent(gcPercent)
+	if maxMemory > 0 {
+		debug.SetMemoryLimit(int64(maxMemory) + int64(maxMemory)/4 + 64<<20)
+	}
+}
+
+// gcPercent is how much the heap may grow between two collections.
+const gcPercent = 20

@@ -1,0 +1,161 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"math"
+	"strconv"
+	"time"
+
+	"github.com/alecthomas/kong"
+
+	"limitsrv/commands"
+	"limitsrv/server"
+)
+
+// options are the command line. Each is also an environment variable: LIMITSRV_
+// and its name in capitals, with _ for -.
+type options struct {
+	Listen      string `group:"Where it listens" default:"127.0.0.1:6379" help:"TCP address. Empty: none."`
+	Unixsocket  string `group:"Where it listens" placeholder:"PATH" help:"Unix socket, besides or instead of TCP."`
+	Password    string `group:"Where it listens" help:"What clients must log in with; better set in the environment, which other users can't list."`
+	Unprotected bool   `group:"Where it listens" help:"Listen beyond loopback although there is no password."`
+
+	MaxMemory size   `group:"State" default:"0" help:"Memory for keys, such as 256mb. 0: no bound."`
+	OnFull    string `group:"State" default:"refuse" enum:"refuse,evict" help:"What happens when that is full and no key is as good as new: refuse new keys with OOM, or evict the key that would have been so soonest: refuse, evict."`
+	TestClock bool   `group:"State" help:"The clock stands still but for DEBUG ADVANCE-TIME. For tests."`
+
+	MaxClients     int           `group:"Limits" default:"10000" help:"Connections at once."`
+	IdleTimeout    time.Duration `group:"Limits" default:"0" help:"After which a connection that sends nothing is closed. 0: never."`
+	WriteTimeout   time.Duration `group:"Limits" default:"10s" help:"After which a connection that takes no replies is closed."`
+	Drain          time.Duration `group:"Limits" default:"10s" help:"How long a shutdown may take to answer what is under way."`
+	IOThreads      int           `group:"Limits" name:"io-threads" default:"0" help:"Event loops that serve the connections. 0: half as many as there are CPUs. -1: a goroutine for each connection."`
+	MaxArgs        int           `group:"Limits" default:"${maxArgs}" help:"Arguments of one command."`
+	MaxArgBytes    size          `group:"Limits" default:"${maxArgBytes}" help:"Bytes of one argument."`
+	MaxQueryBytes  size          `group:"Limits" default:"${maxQueryBytes}" help:"Bytes of one command on the wire."`
+	MaxOutputBytes size          `group:"Limits" default:"${maxOutputBytes}" help:"Bytes of replies that wait for a client to take them."`
+
+	LogLevel  slog.Level `group:"Log" default:"info" help:"Least level that is logged: debug, info, warn or error."`
+	LogFormat string     `group:"Log" default:"text" enum:"text,json" help:"text or json. The log goes to standard error."`
+
+	HelpCommands bool `env:"-" help:"Show every command that clients may send."`
+	Version      bool `env:"-" help:"Show the version."`
+}
+
+// errDone says that the command line asked for a text, which has been printed.
+var errDone = errors.New("done")
+
+// parseOptions reads the command line and the environment. Its error is for
+// people, or errDone.
+func parseOptions(args []string, stdout, stderr io.Writer) (*options, *kong.Kong, error) {
+	var (
+		o        options
+		shown    bool
+		defaults = server.DefaultLimits
+	)
+	parser, err := kong.New(&o,
+		kong.Name("limitsrv"),
+		kong.Description(description),
+		kong.DefaultEnvars("LIMITSRV"),
+		kong.Help(printHelp),
+		kong.Writers(stdout, stderr),
+		kong.Exit(func(int) { shown = true }),
+		kong.Vars{
+			"maxArgs":        strconv.Itoa(defaults.Args),
+			"maxArgBytes":    size(defaults.ArgBytes).String(),
+			"maxQueryBytes":  size(defaults.QueryBytes).String(),
+			"maxOutputBytes": size(defaults.OutputBytes).String(),
+		},
+	)
+	if err != nil {
+		return nil, nil, err
+	}
+	_, err = parser.Parse(args)
+	switch {
+	case shown:
+		return nil, nil, errDone
+	case err != nil:
+		return nil, nil, err
+	case o.Version:
+		fmt.Fprintln(stdout, versionText())
+		return nil, nil, errDone
+	case o.HelpCommands:
+		printCommands(stdout)
+		return nil, nil, errDone
+	}
+	return &o, parser, o.check()
+}
+
+// check holds the options against each other and their ranges.
+func (o *options) check() error {
+	if o.Listen == "" && o.Unixsocket == "" {
+		return errors.New("--listen is empty and there is no --unixsocket: nobody could connect")
+	}
+	for _, r := range []struct {
+		name         string
+		value, least int64
+		most         int64
+	}{
+		{"max-clients", int64(o.MaxClients), 1, maxClients},
+		{"io-threads", int64(o.IOThreads), -1, maxIOThreads},
+		{"max-args", int64(o.MaxArgs), 1, math.MaxInt32},
+		{"max-arg-bytes", int64(o.MaxArgBytes), 1, math.MaxInt32},
+		{"max-query-bytes", int64(o.MaxQueryBytes), 1, math.MaxInt32},
+		{"max-output-bytes", int64(o.MaxOutputBytes), 1, math.MaxInt32},
+	} {
+		if r.value < r.least || r.value > r.most {
+			return fmt.Errorf("--%s must be %d to %d, got %d", r.name, r.least, r.most, r.value)
+		}
+	}
+	for _, r := range []struct {
+		name         string
+		value, least time.Duration
+	}{
+		{"idle-timeout", o.IdleTimeout, 0},
+		{"write-timeout", o.WriteTimeout, time.Millisecond},
+		{"drain", o.Drain, 0},
+	} {
+		if r.value < r.least {
+			return fmt.Errorf("--%s must be %v or more, got %v", r.name, r.least, r.value)
+		}
+	}
+	return server.RequireProtection(o.Listen, o.Password, o.Unprotected)
+}
+
+// More than any machine wants.
+const (
+	maxClients   = 1_000_000
+	maxIOThreads = 256
+)
+
+// limits are the sizes that a client is held to.
+func (o *options) limits() server.Limits {
+	return server.Limits{
+		Args:        o.MaxArgs,
+		ArgBytes:    int(o.MaxArgBytes),
+		QueryBytes:  int(o.MaxQueryBytes),
+		OutputBytes: int(o.MaxOutputBytes),
+	}
+}
+
+// list is what CONFIG GET and INFO tell: every option but the password, sizes in
+// bytes, durations in seconds.
+func list(parser *kong.Kong) []commands.Option {
+	var all []commands.Option
+	for _, flag := range parser.Model.Flags {
+		if flag.Name == "help" || flag.Name == "password" || len(flag.Envs) == 0 {
+			continue
+		}
+		value := fmt.Sprint(flag.Target.Interface())
+		switch v := flag.Target.Interface().(type) {
+		case size:
+			value = strconv.FormatInt(int64(v), 10)
+		case time.Duration:
+			value = strconv.FormatFloat(v.Seconds(), 'f', -1, 64)
+		}
+		all = append(all, commands.Option{Name: flag.Name, Value: value})
+	}
+	return all
+}

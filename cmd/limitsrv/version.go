@@ -1,0 +1,27 @@
+package main
+
+import (
+	"fmt"
+	"runtime/debug"
+)
+
+// version is that of the server, as INFO and --version tell it.
+const version = "0.1.0"
+
+// versionText is the version with what it was built from and by.
+func versionText() string {
+	info, ok := debug.ReadBuildInfo()
+	if !ok {
+		return "limitsrv " + version
+	}
+	revision, changed := "", ""
+	for _, s := range info.Settings {
+		switch {
+		case s.Key == "vcs.revision":
+			revision = " " + s.Value[:min(12, len(s.Value))]
+		case s.Key == "vcs.modified" && s.Value == "true":
+			changed = " with changes"
+		}
+	}
+	return fmt.Sprintf("limitsrv %s%s%s (%s)", version, revision, changed, info.GoVersion)
+}

@@ -1,0 +1,111 @@
+package server
+
+import "sync/atomic"
+
+// A batch of a pipeline ends here, so that one connection can neither make others
+// wait for long nor pile up replies.
+const (
+	batchOps         = 1024
+	batchOutputBytes = 256 << 10
+)
+
+// A turn is what a connection waits for.
+type turn int
+
+const (
+	wantInput turn = iota // all complete commands are answered
+	wantWrite             // there are more, once the output is written
+	wantWake              // a batch is away
+	wantClose             // nothing more, once the output is written
+)
+
+// A conn is a connection but for its socket: bytes in, commands to the session,
+// bytes out. Both transports drive it alike:
+//
+//	fill in.space, say in.filled
+//	advance until wantInput, writing the session's output before each next step;
+//	at wantWake wait, then Resume the session and go on
+//	settle or repay the reader
+//
+// One goroutine at a time uses it, but for the atomics.
+type conn struct {
+	session Session
+	in      reader
+	limits  *Limits
+	held    [][]byte // a command that the session has not taken yet
+	traffic *traffic
+
+	active  atomic.Int64 // when bytes last came in, by the server's coarse clock
+	blocked atomic.Int64 // since when output waits to be written; 0: none does
+}
+
+// advance feeds the complete commands of the buffer to the session, as far as one
+// batch goes, and executes them. It allocates nothing.
+func (c *conn) advance() turn {
+	s := c.session
+	if c.held != nil {
+		if !s.Do(c.held) {
+			return wantWake
+		}
+		c.held = nil
+	}
+	out := s.Output()
+	more := true
+	problem := ""
+	for more && !s.Closing() && s.Pending() < batchOps && len(*out) < batchOutputBytes {
+		var args [][]byte
+		args, problem = c.in.next(c.limits, !s.Authenticated())
+		if more = args != nil; more && !s.Do(args) {
+			c.held = args
+			return wantWake
+		}
+	}
+	if !s.Flush() {
+		return wantWake
+	}
+	c.in.release()
+	switch {
+	case s.Closing():
+		return wantClose
+	case problem != "":
+		s.ProtocolError(problem)
+		return wantClose
+	case more:
+		return wantWrite
+	}
+	return wantInput
+}
+
+// borrow lends the connection what it needs while it has work.
+func (c *conn) borrow(w *workspace) {
+	c.in.borrow(w)
+	if out := c.session.Output(); *out == nil {
+		*out, w.out = w.out, nil
+		if *out == nil {
+			*out = make([]byte, 0, lentOutput)
+		}
+	}
+}
+
+// repay gives back what borrow lent, except for output that is not written yet.
+func (c *conn) repay(w *workspace) {
+	c.in.repay(w)
+	if out := c.session.Output(); len(*out) == 0 && *out != nil {
+		if cap(*out) <= keptOutput {
+			w.out = *out
+		}
+		*out = nil
+	}
+}
+
+// overdue says why the connection is to be closed at now, or nothing.
+func (c *conn) overdue(now int64, cfg *Config) string {
+	blocked := c.blocked.Load()
+	switch {
+	case blocked != 0 && now-blocked > int64(cfg.WriteTimeout):
+		return "the client does not read its replies"
+	case cfg.IdleTimeout > 0 && now-c.active.Load() > int64(cfg.IdleTimeout):
+		return "idle"
+	}
+	return ""
+}

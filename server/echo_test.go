@@ -1,0 +1,142 @@
+package server
+
+import (
+	"strconv"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"limitsrv/commands"
+)
+
+// echo is a session that answers a command with its last argument, once the batch
+// is executed, from the bytes that Do was given. Some commands do more:
+//
+//	AUTH       lifts the limits for strangers
+//	NOW x      answers at once, after what is gathered
+//	SLOW x     sends the batch away for a moment
+//	BIG n      answers n bytes at once
+//	PANIC      panics
+//	QUIT       answers and closes
+type echo struct {
+	out      []byte
+	client   commands.Client
+	gathered [][][]byte
+	stranger bool
+	away     bool
+	slow     bool
+	closing  bool
+	log      *echoLog
+}
+
+// An echoLog is what the sessions of a test have in common.
+type echoLog struct {
+	password bool // AUTH is needed
+	answered atomic.Int64
+	closed   atomic.Int64
+
+	mu   sync.Mutex
+	live map[*echo]bool
+}
+
+func (l *echoLog) session(c commands.Client) Session {
+	e := &echo{client: c, stranger: l.password, log: l}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.live == nil {
+		l.live = map[*echo]bool{}
+	}
+	l.live[e] = true
+	return e
+}
+
+func (e *echo) Do(args [][]byte) bool {
+	if e.away {
+		return false
+	}
+	switch string(args[0]) {
+	case "AUTH":
+		e.stranger = false
+	case "PANIC":
+		panic("asked for")
+	case "SLOW":
+		e.slow = true
+	case "NOW", "BIG", "QUIT":
+		if !e.Flush() {
+			return false
+		}
+		e.reply(args)
+		e.closing = string(args[0]) == "QUIT"
+		return true
+	}
+	e.gathered = append(e.gathered, args)
+	return true
+}
+
+func (e *echo) Flush() bool {
+	if e.away {
+		return false
+	}
+	if e.slow {
+		e.away = true
+		go func() {
+			time.Sleep(time.Millisecond)
+			e.client.Wake()
+		}()
+		return false
+	}
+	e.execute()
+	return true
+}
+
+func (e *echo) Resume() {
+	if !e.away {
+		panic("Resume, but no batch is away")
+	}
+	e.away, e.slow = false, false
+	e.execute()
+}
+
+func (e *echo) execute() {
+	for _, args := range e.gathered {
+		e.reply(args)
+	}
+	e.gathered = e.gathered[:0]
+}
+
+func (e *echo) reply(args [][]byte) {
+	e.log.answered.Add(1)
+	last := args[len(args)-1]
+	if string(args[0]) == "BIG" {
+		n, _ := strconv.Atoi(string(last))
+		last = make([]byte, n)
+	}
+	e.out = append(e.out, '$')
+	e.out = strconv.AppendInt(e.out, int64(len(last)), 10)
+	e.out = append(e.out, "\r\n"...)
+	e.out = append(e.out, last...)
+	e.out = append(e.out, "\r\n"...)
+}
+
+func (e *echo) ProtocolError(text string) {
+	e.out = append(e.out, "-ERR "+text+"\r\n"...)
+	e.closing = true
+}
+
+func (e *echo) Pending() int        { return len(e.gathered) }
+func (e *echo) Authenticated() bool { return !e.stranger }
+func (e *echo) Closing() bool       { return e.closing }
+func (e *echo) Output() *[]byte     { return &e.out }
+
+func (e *echo) Close() {
+	e.log.mu.Lock()
+	defer e.log.mu.Unlock()
+	if !e.log.live[e] {
+		panic("closed twice")
+	}
+	delete(e.log.live, e)
+	e.log.closed.Add(1)
+}
+
+// bulk is a reply of echo.
+func bulk(s string) string { return "$" + strconv.Itoa(len(s)) + "\r\n" + s + "\r\n" }

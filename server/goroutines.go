@@ -1,0 +1,211 @@
+package server
+
+import (
+	"errors"
+	"io"
+	"net"
+	"os"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// lanes is how many counters the goroutines share, so that they seldom meet.
+const lanes = 8
+
+// What a connection of a goroutine keeps for good, besides ownBytes of input.
+const (
+	ownArgs   = 512
+	ownOutput = 16 << 10
+)
+
+// How long a drain waits for bytes that are already here but not yet found.
+const (
+	drainWindow = 10 * time.Millisecond
+	drainRead   = 5 * time.Millisecond
+)
+
+// goroutines is the transport with a goroutine for each connection. It works on
+// any system and over any net.Conn.
+type goroutines struct {
+	s        *Server
+	draining atomic.Bool
+	stopped  chan struct{} // closed by stop
+	stopOnce sync.Once
+	finished chan struct{} // closed when draining and the last connection is gone
+
+	mu    sync.Mutex
+	conns map[*goConn]struct{}
+	next  int // lane of the next connection
+}
+
+// A goConn is a connection of a goroutine.
+type goConn struct {
+	conn
+	nc    net.Conn
+	woken chan struct{} // has room for one
+	// Of a drain: until when to look for bytes, zero before the drain is noticed,
+	// and whether the last read found no room left over.
+	until time.Time
+	full  bool
+}
+
+func newGoroutines(s *Server) *goroutines {
+	s.traffic = make([]traffic, lanes)
+	return &goroutines{s: s, stopped: make(chan struct{}), finished: make(chan struct{}), conns: map[*goConn]struct{}{}}
+}
+
+func (g *goroutines) carry(nc net.Conn) error {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.next++
+	c := &goConn{nc: nc, woken: make(chan struct{}, 1)}
+	wake := func() {
+		select {
+		case c.woken <- struct{}{}:
+		default:
+		}
+	}
+	err := g.s.initConn(&c.conn, nc, &g.s.traffic[g.next%lanes], wake, func() { nc.Close() })
+	if err != nil {
+		nc.Close()
+		return nil
+	}
+	g.conns[c] = struct{}{}
+	go g.run(c)
+	return nil
+}
+
+// run is the life of a connection.
+func (g *goroutines) run(c *goConn) {
+	defer g.end(c)
+	defer g.s.rescue()
+	for {
+		next := c.advance()
+		if next == wantWake {
+			select {
+			case <-c.woken:
+				c.session.Resume()
+				continue
+			case <-g.stopped:
+				return
+			}
+		}
+		if err := g.write(c); err != nil || next == wantClose {
+			return
+		}
+		if next == wantInput {
+			c.in.settle(ownBytes)
+			if cap(c.in.args) > ownArgs {
+				c.in.args = nil
+			}
+			if err := g.read(c); err != nil {
+				return
+			}
+		}
+	}
+}
+
+// end closes the connection and forgets it.
+func (g *goroutines) end(c *goConn) {
+	c.nc.Close()
+	g.s.closeSession(&c.conn)
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	delete(g.conns, c)
+	if len(g.conns) == 0 && g.draining.Load() {
+		close(g.finished)
+	}
+}
+
+// write writes all output. The sweep closes the connection if that takes too long.
+func (g *goroutines) write(c *goConn) error {
+	out := c.session.Output()
+	if len(*out) == 0 {
+		return nil
+	}
+	if len(*out) > c.limits.OutputBytes {
+		return errors.New("too much output")
+	}
+	c.blocked.Store(g.s.clock.Load())
+	n, err := c.nc.Write(*out)
+	c.blocked.Store(0)
+	c.traffic.out.Add(int64(n))
+	*out = (*out)[:0]
+	if cap(*out) > ownOutput {
+		*out = nil
+	}
+	return err
+}
+
+// read waits for bytes. When drain has interrupted it, it takes those that are
+// here, for drainWindow and then until a read finds room left over.
+func (g *goroutines) read(c *goConn) error {
+	room := c.in.space()
+	for {
+		if !c.until.IsZero() {
+			now := time.Now()
+			if !c.full && now.After(c.until) {
+				return io.EOF
+			}
+			_ = c.nc.SetReadDeadline(later(c.until, now.Add(drainRead)))
+		}
+		n, err := c.nc.Read(room)
+		c.full = n == len(room)
+		if n > 0 {
+			c.in.filled(n)
+			c.traffic.in.Add(int64(n))
+			c.active.Store(g.s.clock.Load())
+			return nil
+		}
+		if !g.draining.Load() || !errors.Is(err, os.ErrDeadlineExceeded) {
+			return err
+		}
+		if c.until.IsZero() {
+			c.until = time.Now().Add(drainWindow)
+			c.full = true // look at least once
+		}
+	}
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
+
+func (g *goroutines) sweep() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	for c := range g.conns {
+		if why := c.overdue(g.s.clock.Load(), &g.s.cfg); why != "" {
+			g.s.log.Info("connection closed", "client", c.nc.RemoteAddr(), "why", why)
+			c.nc.Close()
+		}
+	}
+}
+
+func (g *goroutines) drain() {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.draining.Store(true)
+	for c := range g.conns {
+		_ = c.nc.SetReadDeadline(time.Unix(0, 1)) // long past: read returns
+	}
+	if len(g.conns) == 0 {
+		close(g.finished)
+	}
+}
+
+func (g *goroutines) stop() int {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.stopOnce.Do(func() { close(g.stopped) })
+	for c := range g.conns {
+		c.nc.Close()
+	}
+	return len(g.conns)
+}
+
+func (g *goroutines) done() <-chan struct{} { return g.finished }

@@ -1,0 +1,108 @@
+package server
+
+// splitWords finds the words of an inline command, at most max+1, and appends
+// where each stands in the line to words. Quotes and escapes are undone in place.
+// Not ok: a quote is not closed, or something other than a blank follows it.
+//
+// The rules are those of Redis' sdssplitargs: "..." knows \n \r \t \b \a \xHH,
+// any other escaped byte is itself; '...' knows \' only; a quote may open inside
+// of a word. It skips more kinds of blanks between words than end a word.
+func splitWords(line []byte, words []span, max int) (found []span, ok bool) {
+	words = words[:0]
+	for i := 0; len(words) <= max; {
+		for i < len(line) && isSpace(line[i]) {
+			i++
+		}
+		if i == len(line) {
+			break
+		}
+		var w span
+		if w, i, ok = splitWord(line, i); !ok {
+			return words, false
+		}
+		words = append(words, w)
+	}
+	return words, true
+}
+
+// splitWord undoes the word that begins at i and returns where it stands now and
+// where the line goes on. What is undone is never longer than what was there.
+func splitWord(line []byte, i int) (w span, next int, ok bool) {
+	to := i
+	w.from = int32(i)
+	for i < len(line) && !endsWord(line[i]) {
+		quote := line[i]
+		if quote != '"' && quote != '\'' {
+			line[to] = quote
+			to++
+			i++
+			continue
+		}
+		for i++; ; i++ {
+			if i == len(line) {
+				return w, i, false
+			}
+			if line[i] == quote {
+				i++
+				w.to = int32(to)
+				return w, i, i == len(line) || isSpace(line[i])
+			}
+			var c byte
+			c, i = unescape(line, i, quote)
+			line[to] = c
+			to++
+		}
+	}
+	w.to = int32(to)
+	return w, i, true
+}
+
+// unescape returns the byte that stands at i inside of quotes, and the last place
+// that it takes up.
+func unescape(line []byte, i int, quote byte) (c byte, last int) {
+	if line[i] != '\\' || i+1 == len(line) {
+		return line[i], i
+	}
+	c = line[i+1]
+	if quote == '\'' {
+		if c == '\'' {
+			return c, i + 1
+		}
+		return '\\', i
+	}
+	switch c {
+	case 'n':
+		c = '\n'
+	case 'r':
+		c = '\r'
+	case 't':
+		c = '\t'
+	case 'b':
+		c = '\b'
+	case 'a':
+		c = '\a'
+	case 'x':
+		if i+3 < len(line) && isHex(line[i+2]) && isHex(line[i+3]) {
+			return hexValue(line[i+2])<<4 | hexValue(line[i+3]), i + 3
+		}
+	}
+	return c, i + 1
+}
+
+// isSpace is C's isspace.
+func isSpace(c byte) bool { return c == ' ' || c >= '\t' && c <= '\r' }
+
+// endsWord says whether c ends a word that is not quoted.
+func endsWord(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\n' }
+
+func isHex(c byte) bool {
+	return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'f'
+}
+
+// hexValue is the value of a digit that isHex.
+func hexValue(c byte) byte {
+	if c <= '9' {
+		return c - '0'
+	}
+	return c | 0x20 - 'a' + 10
+}

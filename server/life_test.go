@@ -1,0 +1,280 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"limitsrv/commands"
+)
+
+func TestClientThatNeverReads(t *testing.T) {
+	over(t, func(t *testing.T, loops int) {
+		r := start(t, Config{Loops: loops, WriteTimeout: 200 * time.Millisecond})
+		nc, other := r.dial(), r.dial()
+		go func() { _, _ = io.Copy(nc, endless(array("BIG", "100000"))) }()
+		until(t, "output is blocked", func() bool {
+			before := r.Stats()
+			time.Sleep(20 * time.Millisecond)
+			return before.OutputBytes > 0 && r.Stats() == before
+		})
+		send(t, other, array("OP", "a"), 100)
+		expect(t, other, bulk("a"))
+		until(t, "it is closed", func() bool { return r.echo.closed.Load() == 1 })
+		if got := r.log.String(); !strings.Contains(got, "does not read its replies") {
+			t.Errorf("logged %q, want the reason", got)
+		}
+	})
+}
+
+// endless repeats s.
+func endless(s string) io.Reader { return &repeater{s: s} }
+
+type repeater struct {
+	s string
+	i int
+}
+
+func (r *repeater) Read(p []byte) (int, error) {
+	n := copy(p, r.s[r.i:])
+	r.i = (r.i + n) % len(r.s)
+	return n, nil
+}
+
+// A client that is slow, but reads, gets everything.
+func TestSlowClient(t *testing.T) {
+	over(t, func(t *testing.T, loops int) {
+		r := start(t, Config{Loops: loops})
+		nc := r.dial()
+		go func() { _, _ = nc.Write([]byte(strings.Repeat(array("BIG", "900000"), 20) + array("OP", "a"))) }()
+		time.Sleep(50 * time.Millisecond)
+		expect(t, nc, strings.Repeat(bulk(string(make([]byte, 900000))), 20)+bulk("a"))
+	})
+}
+
+func TestOutputBound(t *testing.T) {
+	over(t, func(t *testing.T, loops int) {
+		r := start(t, Config{Loops: loops, Limits: Limits{OutputBytes: 1 << 20}})
+		nc := r.dial()
+		send(t, nc, array("BIG", "1000000"), 100)
+		expect(t, nc, bulk(string(make([]byte, 1000000))))
+		send(t, nc, array("BIG", "1100000"), 100)
+		expectEnd(t, nc, "")
+	})
+}
+
+func TestIdleClose(t *testing.T) {
+	over(t, func(t *testing.T, loops int) {
+		r := start(t, Config{Loops: loops, IdleTimeout: 200 * time.Millisecond})
+		busy, idle := r.dial(), r.dial()
+		began := time.Now()
+		for time.Since(began) < 400*time.Millisecond {
+			send(t, busy, array("OP", "a"), 100)
+			expect(t, busy, bulk("a"))
+			time.Sleep(10 * time.Millisecond)
+		}
+		expectEnd(t, idle, "")
+		if r.echo.closed.Load() != 1 {
+			t.Errorf("%d connections closed, want the idle one", r.echo.closed.Load())
+		}
+	})
+}
+
+func TestMaxClients(t *testing.T) {
+	over(t, func(t *testing.T, loops int) {
+		r := start(t, Config{Loops: loops, MaxClients: 2})
+		first, second := r.dial(), r.dial()
+		for _, nc := range []net.Conn{first, second} {
+			send(t, nc, array("OP", "a"), 100)
+			expect(t, nc, bulk("a"))
+		}
+		expectEnd(t, r.dial(), "-ERR max number of clients reached\r\n")
+		if got := r.Stats(); got.Clients != 2 || got.Connections != 3 || got.Rejected != 1 {
+			t.Errorf("Stats() = %+v, want 2 clients, 3 connections, 1 rejected", got)
+		}
+		first.Close()
+		until(t, "there is room again", func() bool { return r.Stats().Clients == 1 })
+		nc := r.dial()
+		send(t, nc, array("OP", "b"), 100)
+		expect(t, nc, bulk("b"))
+	})
+}
+
+func TestPanicClosesOneConnection(t *testing.T) {
+	over(t, func(t *testing.T, loops int) {
+		r := start(t, Config{Loops: loops})
+		nc, other := r.dial(), r.dial()
+		send(t, nc, array("OP", "a")+array("PANIC"), 100)
+		expectEnd(t, nc, "")
+		send(t, other, array("OP", "b"), 100)
+		expect(t, other, bulk("b"))
+		until(t, "its session is closed", func() bool { return r.echo.closed.Load() == 1 })
+		if got := r.log.String(); strings.Count(got, "asked for") != 1 || !strings.Contains(got, "echo_test.go") {
+			t.Errorf("logged %q, want the panic once, with its stack", got)
+		}
+	})
+}
+
+func TestPanicInNewSession(t *testing.T) {
+	over(t, func(t *testing.T, loops int) {
+		panics := true
+		echo := new(echoLog)
+		s, err := New(Config{Listen: "127.0.0.1:0", Loops: loops, Logger: start(t, Config{}).cfg.Logger, NewSession: func(c commands.Client) Session {
+			if panics {
+				panics = false
+				panic("no session")
+			}
+			return echo.session(c)
+		}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		go s.Serve()
+		defer s.Shutdown(context.Background())
+		r := &rig{Server: s, t: t}
+		expectEnd(t, r.dial(), "")
+		nc := r.dial()
+		send(t, nc, array("OP", "a"), 100)
+		expect(t, nc, bulk("a"))
+		nc.Close()
+	})
+}
+
+// CLIENT KILL comes from another connection, at any time.
+func TestKill(t *testing.T) {
+	over(t, func(t *testing.T, loops int) {
+		r := start(t, Config{Loops: loops})
+		for range 50 {
+			nc := r.dial()
+			send(t, nc, strings.Repeat(array("SLOW", "a"), 100), 1<<20)
+		}
+		until(t, "all are connected", func() bool { return r.Stats().Clients == 50 })
+		r.echo.mu.Lock()
+		var kills []func()
+		for e := range r.echo.live {
+			kills = append(kills, e.client.Close, e.client.Wake, e.client.Close)
+		}
+		r.echo.mu.Unlock()
+		for _, kill := range kills[:len(kills)/2*2] {
+			kill()
+		}
+		until(t, "all are closed", func() bool { return r.Stats().Clients == 0 })
+	})
+}
+
+func TestHalfClose(t *testing.T) {
+	over(t, func(t *testing.T, loops int) {
+		r := start(t, Config{Loops: loops})
+		nc := r.dial()
+		send(t, nc, array("SLOW", "a")+array("OP", "b")+"*1\r\n", 1<<20)
+		_ = nc.(*net.TCPConn).CloseWrite()
+		expectEnd(t, nc, bulk("a")+bulk("b"))
+	})
+}
+
+func TestManyConnections(t *testing.T) {
+	over(t, func(t *testing.T, loops int) {
+		r := start(t, Config{Loops: loops})
+		conns := make([]net.Conn, 1000)
+		for i := range conns {
+			conns[i] = r.dial()
+		}
+		for round := range 3 {
+			for i, nc := range conns {
+				send(t, nc, array("OP", fmt.Sprint(i, round)), 100)
+			}
+			for i, nc := range conns {
+				expect(t, nc, bulk(fmt.Sprint(i, round)))
+			}
+		}
+	})
+}
+
+// What a connection has sent when the server drains is answered, though it was
+// not read yet.
+func TestDrainAnswersWhatWasReceived(t *testing.T) {
+	over(t, func(t *testing.T, loops int) {
+		r := start(t, Config{Loops: loops})
+		var conns []net.Conn
+		for range 20 {
+			nc := r.dial()
+			send(t, nc, array("OP", "a"), 100)
+			expect(t, nc, bulk("a"))
+			send(t, nc, strings.Repeat(array("OP", "b"), 3000)+array("SLOW", "c")+array("BIG", "600000")+"*1\r\n$4\r\nha", 1<<20)
+			conns = append(conns, nc)
+		}
+		down := make(chan error)
+		go func() { down <- r.Shutdown(context.Background()) }()
+		for _, nc := range conns {
+			expectEnd(t, nc, strings.Repeat(bulk("b"), 3000)+bulk("c")+bulk(string(make([]byte, 600000))))
+		}
+		if err := <-down; err != nil {
+			t.Errorf("Shutdown: %v", err)
+		}
+		if _, err := net.Dial("tcp", r.Addr().String()); err == nil {
+			t.Error("connected after Shutdown, want an error")
+		}
+	})
+}
+
+// Under load, nothing that was decided goes unanswered.
+func TestDrainUnderLoad(t *testing.T) {
+	over(t, func(t *testing.T, loops int) {
+		r := start(t, Config{Loops: loops})
+		const depth = 8
+		request := strings.Repeat(array("OP", "a"), depth)
+		var replies atomic.Int64
+		var clients sync.WaitGroup
+		for range 20 {
+			nc := r.dial()
+			clients.Go(func() {
+				buf := make([]byte, depth*len(bulk("a")))
+				for {
+					if _, err := nc.Write([]byte(request)); err != nil {
+						return
+					}
+					n, err := io.ReadFull(nc, buf)
+					replies.Add(int64(n))
+					if err != nil {
+						return
+					}
+				}
+			})
+		}
+		time.Sleep(50 * time.Millisecond)
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		if err := r.Shutdown(ctx); err != nil {
+			t.Errorf("Shutdown: %v", err)
+		}
+		clients.Wait()
+		if got, want := replies.Load(), r.echo.answered.Load()*int64(len(bulk("a"))); got != want || got == 0 {
+			t.Errorf("clients got %d bytes of replies, sessions gave %d", got, want)
+		}
+	})
+}
+
+func TestDrainThatMustEnd(t *testing.T) {
+	over(t, func(t *testing.T, loops int) {
+		r := start(t, Config{Loops: loops})
+		nc := r.dial()
+		send(t, nc, array("BIG", "40000000"), 100)
+		until(t, "output is blocked", func() bool { return r.Stats().OutputBytes > 0 || r.echo.answered.Load() > 0 })
+		ctx, cancel := context.WithTimeout(context.Background(), 100*time.Millisecond)
+		defer cancel()
+		err := r.Shutdown(ctx)
+		if !errors.Is(err, context.DeadlineExceeded) || !strings.Contains(err.Error(), "1 connections") {
+			t.Errorf("Shutdown: %v, want it to say that 1 connection was cut off", err)
+		}
+		if err := r.Shutdown(context.Background()); err != nil {
+			t.Errorf("second Shutdown: %v, want nil", err)
+		}
+	})
+}

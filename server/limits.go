@@ -1,0 +1,60 @@
+package server
+
+import (
+	"fmt"
+	"math"
+)
+
+// Limits bound what one connection may ask for and hold. A zero field takes its
+// default. Exceeding one gets a protocol error, where there is somebody to tell,
+// and ends the connection.
+type Limits struct {
+	Args        int // arguments of a command, its name included
+	ArgBytes    int // bytes of an argument
+	QueryBytes  int // bytes of a command as it is on the wire
+	InlineBytes int // bytes of an inline command or of a length, without the line end
+	OutputBytes int // bytes of replies that wait to be written
+}
+
+// DefaultLimits leave room for RL.ALL of 64 limits (321 arguments) and for a DEL
+// of some thousand keys. InlineBytes is Redis' own.
+var DefaultLimits = Limits{
+	Args:        16 << 10,
+	ArgBytes:    64 << 10,
+	QueryBytes:  1 << 20,
+	InlineBytes: 64 << 10,
+	OutputBytes: 64 << 20,
+}
+
+// Before login Redis takes no more than this, and so do we (redis/redis#9588).
+const (
+	strangerArgs     = 10
+	strangerArgBytes = 16 << 10
+)
+
+// limitNames are what Limits are called in an error, with how to reach each.
+var limitNames = [...]struct {
+	name  string
+	field func(*Limits) *int
+}{
+	{"arguments per command", func(l *Limits) *int { return &l.Args }},
+	{"bytes per argument", func(l *Limits) *int { return &l.ArgBytes }},
+	{"bytes per query", func(l *Limits) *int { return &l.QueryBytes }},
+	{"bytes per inline command", func(l *Limits) *int { return &l.InlineBytes }},
+	{"bytes of output", func(l *Limits) *int { return &l.OutputBytes }},
+}
+
+// complete is l with its defaults filled in. Each limit is to fit 31 bits.
+func (l Limits) complete() (Limits, error) {
+	defaults := DefaultLimits
+	for _, n := range limitNames {
+		f := n.field(&l)
+		if *f == 0 {
+			*f = *n.field(&defaults)
+		}
+		if *f < 1 || *f > math.MaxInt32 {
+			return l, fmt.Errorf("limit of %s: must be 1 to %d, is %d", n.name, math.MaxInt32, *f)
+		}
+	}
+	return l, nil
+}

@@ -1,0 +1,125 @@
+package server
+
+import (
+	"errors"
+	"io/fs"
+	"net"
+	"os"
+	"path/filepath"
+	"strings"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+)
+
+func TestRequireProtection(t *testing.T) {
+	for _, tt := range []struct {
+		name, listen, password string
+		unprotected            bool
+		want                   string // part of the error; empty: none
+	}{
+		{"loopback", "127.0.0.1:6379", "", false, ""},
+		{"another loopback", "127.8.8.8:1", "", false, ""},
+		{"IPv6 loopback", "[::1]:6379", "", false, ""},
+		{"localhost", "localhost:6379", "", false, ""},
+		{"no address", "", "", false, ""},
+		{"all addresses", "0.0.0.0:6379", "", false, "--password"},
+		{"no host is all addresses", ":6379", "", false, "--unprotected"},
+		{"all IPv6 addresses", "[::]:6379", "", false, "--unprotected"},
+		{"another machine's network", "192.0.2.1:6379", "", false, "127.0.0.1"},
+		{"a password", "0.0.0.0:6379", "secret", false, ""},
+		{"unprotected on purpose", "0.0.0.0:6379", "", true, ""},
+		{"no port", "127.0.0.1", "", false, "HOST:PORT"},
+	} {
+		err := RequireProtection(tt.listen, tt.password, tt.unprotected)
+		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: RequireProtection(%q, %q, %v) = %v, want %q in it", tt.name, tt.listen, tt.password, tt.unprotected, err, tt.want)
+		}
+	}
+}
+
+func TestPortInUse(t *testing.T) {
+	addr := start(t, Config{}).Addr().String()
+	_, err := New(Config{Listen: addr})
+	if !errors.Is(err, syscall.EADDRINUSE) || err.Error() != "listen on "+addr+": address already in use" {
+		t.Errorf("New on a port in use: %v", err)
+	}
+}
+
+func TestConfigThatIsWrong(t *testing.T) {
+	for _, tt := range []struct {
+		cfg  Config
+		want string
+	}{
+		{Config{}, "nothing to listen on"},
+		{Config{Listen: "127.0.0.1:0", Limits: Limits{Args: -1}}, "limit of arguments per command: must be 1 to 2147483647, is -1"},
+		{Config{Listen: "127.0.0.1:99999"}, "127.0.0.1:99999"},
+		{Config{UnixSocket: "listen.go"}, "no socket"},
+		{Config{UnixSocket: "no/such/dir/s"}, "no/such/dir/s"},
+	} {
+		if _, err := New(tt.cfg); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("New(%+v) = %v, want %q in it", tt.cfg, err, tt.want)
+		}
+	}
+}
+
+func TestUnixSocket(t *testing.T) {
+	over(t, func(t *testing.T, loops int) {
+		path := filepath.Join(t.TempDir(), "s")
+		stale, err := net.Listen("unix", path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		stale.(*net.UnixListener).SetUnlinkOnClose(false)
+		stale.Close()
+
+		r := start(t, Config{Loops: loops, UnixSocket: path})
+		info, err := os.Stat(path)
+		if err != nil || info.Mode() != fs.ModeSocket|0o700 {
+			t.Errorf("mode %v, %v, want %v", info.Mode(), err, fs.ModeSocket|0o700)
+		}
+		nc := r.dial()
+		send(t, nc, array("OP", "a"), 100)
+		expect(t, nc, bulk("a"))
+		r.echo.mu.Lock()
+		for e := range r.echo.live {
+			if e.client.Addr != path+":0" || e.client.LocalAddr != path+":0" {
+				t.Errorf("client %q at %q, want both %q", e.client.Addr, e.client.LocalAddr, path+":0")
+			}
+		}
+		r.echo.mu.Unlock()
+		if _, err := New(Config{UnixSocket: path}); !errors.Is(err, syscall.EADDRINUSE) {
+			t.Errorf("New on a live socket: %v, want address already in use", err)
+		}
+		send(t, nc, array("OP", "b"), 100)
+		expect(t, nc, bulk("b"))
+	})
+}
+
+// A listener that fails for want of descriptors is asked again, but not at once,
+// and the log is not filled.
+func TestAcceptBacksOff(t *testing.T) {
+	r := start(t, Config{})
+	ln := &failing{Listener: r.listeners[0]}
+	r.accepts.Go(func() { r.accept(ln) })
+	time.Sleep(200 * time.Millisecond)
+	if n := ln.asked(); n < 3 || n > 10 {
+		t.Errorf("asked %d times in 200ms, want it to wait 5, 10, 20, ... ms", n)
+	}
+	if n := strings.Count(r.log.String(), "cannot accept"); n != 1 {
+		t.Errorf("logged %d times, want once", n)
+	}
+}
+
+type failing struct {
+	net.Listener
+	n atomic.Int64
+}
+
+func (f *failing) asked() int64 { return f.n.Load() }
+
+func (f *failing) Accept() (net.Conn, error) {
+	f.n.Add(1)
+	return nil, syscall.EMFILE
+}

@@ -1,0 +1,175 @@
+package server
+
+import (
+	"runtime"
+	"sync"
+	"sync/atomic"
+)
+
+// A loop carries connections on one thread: it waits until some are ready, and
+// reads, executes and writes one after the other. Its own goroutine alone touches
+// its connections; others send it mail.
+type loop struct {
+	s        *Server
+	traffic  *traffic
+	poll     poller
+	conns    []*loopConn // by descriptor
+	work     workspace
+	draining bool
+	stopped  bool
+	taken    []mail // being read
+
+	load  atomic.Int64 // connections, with those that are on their way
+	mu    sync.Mutex
+	inbox []mail
+	ended bool
+}
+
+// A loopConn is a connection of a loop.
+type loopConn struct {
+	conn
+	fd     int
+	sent   int  // bytes of the output that are written
+	away   bool // a batch is; the poller does not watch it
+	killed bool // while away
+	closed bool
+}
+
+// A mail is what others ask of a loop, about a connection or all.
+type mail struct {
+	c    *loopConn
+	what func(*loop, *loopConn)
+}
+
+func newLoop(s *Server, traffic *traffic) (*loop, error) {
+	l := &loop{s: s, traffic: traffic}
+	return l, l.poll.open()
+}
+
+// post may be called from any goroutine, also when the loop has ended.
+func (l *loop) post(m mail) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.inbox = append(l.inbox, m)
+	if len(l.inbox) == 1 && !l.ended {
+		l.poll.wake()
+	}
+}
+
+// run is the life of the loop: until it is stopped, or drains and has no
+// connection left.
+func (l *loop) run() {
+	runtime.LockOSThread()
+	for !l.stopped && !(l.draining && l.load.Load() == 0) {
+		mail := false
+		for _, e := range l.poll.wait() {
+			if fd := int(e.Fd); fd == l.poll.bell() {
+				mail = true
+			} else if c := l.conns[fd]; c != nil {
+				l.serve(c)
+			}
+		}
+		if mail {
+			l.readMail()
+		}
+	}
+	for _, c := range l.conns {
+		if c != nil {
+			l.drop(c)
+		}
+	}
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.ended = true
+	l.poll.close()
+}
+
+// readMail does what is asked. No connection leaves or joins at another time but
+// by its own doing, so that an event is never for the wrong one.
+func (l *loop) readMail() {
+	l.poll.hush()
+	l.mu.Lock()
+	l.taken, l.inbox = l.inbox, l.taken[:0]
+	l.mu.Unlock()
+	for _, m := range l.taken {
+		m.what(l, m.c)
+	}
+	clear(l.taken)
+}
+
+// add begins to carry a connection.
+func (l *loop) add(c *loopConn) {
+	if c.closed {
+		return
+	}
+	if c.fd >= len(l.conns) {
+		l.conns = append(l.conns, make([]*loopConn, c.fd+1-len(l.conns))...)
+	}
+	l.conns[c.fd] = c
+	if !l.watch(c) || !l.draining {
+		return
+	}
+	l.serve(c)
+}
+
+// watch has the poller tell when the connection can be read.
+func (l *loop) watch(c *loopConn) bool {
+	if err := l.poll.add(c.fd); err != nil {
+		l.s.log.Error("connection closed", "why", "cannot be watched", "err", err)
+		l.drop(c)
+		return false
+	}
+	return true
+}
+
+// wakeUp goes on with a connection whose batch has come back.
+func (l *loop) wakeUp(c *loopConn) {
+	if c.closed || !c.away {
+		return
+	}
+	defer l.rescue(c)
+	c.away = false
+	c.session.Resume()
+	if c.killed {
+		l.close(c)
+		return
+	}
+	if l.watch(c) && l.advance(c) && l.draining {
+		l.serve(c)
+	}
+}
+
+// kill closes a connection. While a batch is away its bytes belong to others, so
+// it then waits for that.
+func (l *loop) kill(c *loopConn) {
+	switch {
+	case c.closed:
+	case c.away:
+		c.killed = true
+	default:
+		l.close(c)
+	}
+}
+
+func (l *loop) sweep(*loopConn) {
+	for _, c := range l.conns {
+		if c == nil || c.away {
+			continue
+		}
+		if why := c.overdue(l.s.clock.Load(), &l.s.cfg); why != "" {
+			l.s.log.Info("connection closed", "why", why)
+			l.close(c)
+		}
+	}
+}
+
+func (l *loop) drain(*loopConn) {
+	l.draining = true
+	for _, c := range l.conns {
+		if c != nil && !c.away {
+			l.serve(c)
+		}
+	}
+}
+
+func (l *loop) stop(*loopConn) { l.stopped = true }

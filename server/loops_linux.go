@@ -1,0 +1,105 @@
+package server
+
+import (
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"syscall"
+)
+
+// loops is the transport of a few event loops.
+type loops struct {
+	s        *Server
+	all      []*loop
+	finished chan struct{}
+}
+
+func newLoops(s *Server, n int) (*loops, error) {
+	t := &loops{s: s, finished: make(chan struct{})}
+	s.traffic = make([]traffic, n)
+	var running sync.WaitGroup
+	for i := range n {
+		l, err := newLoop(s, &s.traffic[i])
+		if err != nil {
+			t.post((*loop).stop)
+			return nil, fmt.Errorf("event loop %d of %d: %w", i+1, n, err)
+		}
+		t.all = append(t.all, l)
+		running.Go(l.run)
+	}
+	go func() {
+		running.Wait()
+		close(t.finished)
+	}()
+	return t, nil
+}
+
+// carry gives the connection to the loop with the fewest. The loop reads and
+// writes a descriptor of its own, as that of nc is known to the runtime's poller,
+// which would wake up for it as well.
+func (t *loops) carry(nc net.Conn) error {
+	defer nc.Close()
+	fd, err := duplicate(nc)
+	if err != nil {
+		return err
+	}
+	l := t.all[0]
+	for _, other := range t.all[1:] {
+		if other.load.Load() < l.load.Load() {
+			l = other
+		}
+	}
+	c := &loopConn{fd: fd}
+	err = t.s.initConn(&c.conn, nc, l.traffic, func() { l.post(mail{c, (*loop).wakeUp}) }, func() { l.post(mail{c, (*loop).kill}) })
+	if err != nil {
+		_ = syscall.Close(fd)
+		t.s.clients.Add(-1)
+		return nil
+	}
+	l.load.Add(1)
+	l.post(mail{c, (*loop).add})
+	return nil
+}
+
+// duplicate returns another descriptor of the same, nonblocking, socket.
+func duplicate(nc net.Conn) (fd int, err error) {
+	sc, ok := nc.(syscall.Conn)
+	if !ok {
+		return 0, errors.New("the connection has no descriptor")
+	}
+	raw, err := sc.SyscallConn()
+	if err != nil {
+		return 0, err
+	}
+	var errno syscall.Errno
+	err = raw.Control(func(old uintptr) {
+		var r uintptr
+		r, _, errno = syscall.Syscall(syscall.SYS_FCNTL, old, syscall.F_DUPFD_CLOEXEC, 0)
+		fd = int(r)
+	})
+	if err == nil && errno != 0 {
+		err = errno
+	}
+	return fd, err
+}
+
+func (t *loops) post(what func(*loop, *loopConn)) {
+	for _, l := range t.all {
+		l.post(mail{nil, what})
+	}
+}
+
+func (t *loops) sweep() { t.post((*loop).sweep) }
+func (t *loops) drain() { t.post((*loop).drain) }
+
+func (t *loops) stop() int {
+	left := 0
+	for _, l := range t.all {
+		left += int(l.load.Load())
+	}
+	t.post((*loop).stop)
+	return left
+}
+
+func (t *loops) done() <-chan struct{} { return t.finished }

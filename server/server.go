@@ -1,0 +1,283 @@
+package server
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"log/slog"
+	"net"
+	"runtime"
+	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"limitsrv/commands"
+)
+
+// Config says where to listen and what a connection may do. A zero field takes
+// the default named, but for NewSession, which there must be, and one of Listen
+// and UnixSocket.
+type Config struct {
+	Listen         string      // HOST:PORT; empty: none
+	UnixSocket     string      // path; empty: none
+	UnixSocketPerm fs.FileMode // 0700
+
+	MaxClients   int           // 10000
+	Limits       Limits        // DefaultLimits
+	WriteTimeout time.Duration // 30 s, for all replies of a batch
+	IdleTimeout  time.Duration // 0: a silent client may stay
+	TCPKeepAlive time.Duration // 300 s; negative: none
+
+	// Loops is the number of event loops: 0 for half the CPUs, since fewer loops
+	// find more requests at each wake-up; negative for a goroutine for each
+	// connection, as on systems other than Linux.
+	Loops int
+
+	NewSession func(commands.Client) Session
+	Logger     *slog.Logger // slog.Default()
+}
+
+const (
+	defaultMaxClients   = 10000
+	defaultWriteTimeout = 30 * time.Second
+	defaultKeepAlive    = 300 * time.Second
+	defaultSocketPerm   = 0o700
+)
+
+// The sweep that finds idle and blocked connections comes this often: a quarter of
+// the shortest timeout, within these bounds.
+const (
+	minSweep = 10 * time.Millisecond
+	maxSweep = time.Second
+)
+
+// A transport carries connections between their sockets and their sessions. There
+// are two: event loops, and a goroutine for each connection. Its methods may be
+// called from any goroutine.
+type transport interface {
+	// carry takes over an accepted connection, whatever it returns.
+	carry(net.Conn) error
+	// sweep closes what is overdue.
+	sweep()
+	// drain answers what was received, then closes each connection. Nothing is
+	// carried any more after it.
+	drain()
+	// stop closes all that is left and says how many these were.
+	stop() int
+	// done is closed when drain or stop have come to their end.
+	done() <-chan struct{}
+}
+
+// Stats are counts since the start, but for Clients.
+type Stats struct {
+	Clients     int64 // connected now
+	Connections int64 // accepted, with those rejected
+	Rejected    int64 // for want of room
+	InputBytes  int64
+	OutputBytes int64
+}
+
+// A Server listens and carries connections. Its methods may be called from any
+// goroutine.
+type Server struct {
+	cfg       Config
+	log       *slog.Logger
+	listeners []net.Listener
+	transport transport
+	traffic   []traffic // one for each loop, or some for all goroutines
+
+	clients, connections, rejected atomic.Int64
+
+	clock    atomic.Int64 // nanoseconds since began, as of the last sweep
+	began    time.Time
+	closing  chan struct{} // closed by the first Shutdown
+	closed   chan struct{} // closed when the last connection is
+	shutdown sync.Once
+	accepts  sync.WaitGroup
+}
+
+// New binds the addresses; nobody is served until Serve. An address in use is an
+// error that names it. A Server that New returned must be Shutdown.
+func New(cfg Config) (*Server, error) {
+	limits, err := cfg.Limits.complete()
+	if err != nil {
+		return nil, err
+	}
+	if cfg.Listen == "" && cfg.UnixSocket == "" {
+		return nil, errors.New("nothing to listen on: give an address or the path of a unix socket")
+	}
+	cfg.Limits = limits
+	cfg.complete()
+	s := &Server{cfg: cfg, log: cfg.Logger, began: time.Now(), closing: make(chan struct{}), closed: make(chan struct{})}
+	s.clock.Store(1) // 0 means never
+	if err := s.listen(); err != nil {
+		s.closeListeners()
+		return nil, err
+	}
+	if s.transport, err = newTransport(s); err != nil {
+		s.closeListeners()
+		return nil, err
+	}
+	go s.tick()
+	return s, nil
+}
+
+// complete fills in the defaults, but for the limits.
+func (c *Config) complete() {
+	setDefault(&c.MaxClients, defaultMaxClients)
+	setDefault(&c.WriteTimeout, defaultWriteTimeout)
+	setDefault(&c.TCPKeepAlive, defaultKeepAlive)
+	setDefault(&c.UnixSocketPerm, defaultSocketPerm)
+	setDefault(&c.Loops, max(1, runtime.NumCPU()/2))
+	setDefault(&c.Logger, slog.Default())
+}
+
+func setDefault[T comparable](field *T, value T) {
+	var zero T
+	if *field == zero {
+		*field = value
+	}
+}
+
+func (s *Server) listen() error {
+	if s.cfg.Listen != "" {
+		ln, err := listenTCP(s.cfg.Listen, s.cfg.TCPKeepAlive)
+		if err != nil {
+			return err
+		}
+		s.listeners = append(s.listeners, ln)
+	}
+	if s.cfg.UnixSocket != "" {
+		ln, err := listenUnix(s.cfg.UnixSocket, s.cfg.UnixSocketPerm)
+		if err != nil {
+			return err
+		}
+		s.listeners = append(s.listeners, ln)
+	}
+	return nil
+}
+
+func (s *Server) closeListeners() {
+	for _, ln := range s.listeners {
+		ln.Close()
+	}
+}
+
+// Addr is the first address that the server listens on.
+func (s *Server) Addr() net.Addr { return s.listeners[0].Addr() }
+
+// Serve accepts connections until Shutdown has ended. It is called once at most.
+func (s *Server) Serve() {
+	for _, ln := range s.listeners {
+		s.accepts.Go(func() { s.accept(ln) })
+	}
+	<-s.closed
+}
+
+// Shutdown stops accepting, answers everything received, writes it out and closes.
+// It returns when that is done, or with an error that says how many connections it
+// had to cut off because ctx ended.
+func (s *Server) Shutdown(ctx context.Context) error {
+	s.shutdown.Do(func() {
+		close(s.closing)
+		s.closeListeners()
+		s.accepts.Wait()
+		s.transport.drain()
+		go func() {
+			<-s.transport.done()
+			close(s.closed)
+		}()
+	})
+	select {
+	case <-s.closed:
+		return nil
+	case <-ctx.Done():
+	}
+	cut := s.transport.stop()
+	<-s.closed
+	if cut == 0 {
+		return nil
+	}
+	return fmt.Errorf("drain: %d connections closed before all was answered: %w", cut, context.Cause(ctx))
+}
+
+// Stats costs a few loads for each loop.
+func (s *Server) Stats() Stats {
+	st := Stats{Clients: s.clients.Load(), Connections: s.connections.Load(), Rejected: s.rejected.Load()}
+	for i := range s.traffic {
+		st.InputBytes += s.traffic[i].in.Load()
+		st.OutputBytes += s.traffic[i].out.Load()
+	}
+	return st
+}
+
+// tick moves the coarse clock on and has the transport sweep, until the end.
+func (s *Server) tick() {
+	shortest := s.cfg.WriteTimeout
+	if s.cfg.IdleTimeout > 0 {
+		shortest = min(shortest, s.cfg.IdleTimeout)
+	}
+	ticker := time.NewTicker(min(max(shortest/4, minSweep), maxSweep))
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ticker.C:
+			s.clock.Store(int64(time.Since(s.began)))
+			s.transport.sweep()
+		case <-s.closed:
+			return
+		}
+	}
+}
+
+// initConn makes the session of a connection. It fails if that panics.
+func (s *Server) initConn(c *conn, nc net.Conn, traffic *traffic, wake, kill func()) (err error) {
+	defer func() {
+		if p := recover(); p != nil {
+			s.logPanic(p)
+			err = fmt.Errorf("new session: %v", p)
+		}
+	}()
+	c.limits = &s.cfg.Limits
+	c.traffic = traffic
+	c.active.Store(s.clock.Load())
+	c.session = s.cfg.NewSession(commands.Client{
+		Addr:      clientAddr(nc.RemoteAddr(), nc.LocalAddr()),
+		LocalAddr: clientAddr(nc.LocalAddr(), nc.LocalAddr()),
+		Since:     time.Now(),
+		Close:     kill,
+		Wake:      wake,
+	})
+	return nil
+}
+
+// closeSession forgets the session of a connection that is closed.
+func (s *Server) closeSession(c *conn) {
+	defer s.rescue()
+	s.clients.Add(-1)
+	c.session.Close()
+}
+
+// clientAddr is addr as CLIENT LIST shows it. Both ends of a unix socket are shown
+// by its path, as the client's has no name.
+func clientAddr(addr, local net.Addr) string {
+	if local.Network() == "unix" {
+		return local.String() + ":0"
+	}
+	return addr.String()
+}
+
+// rescue is deferred around all that calls a session, so that a panic there ends
+// one connection and not the server.
+func (s *Server) rescue() {
+	if p := recover(); p != nil {
+		s.logPanic(p)
+	}
+}
+
+// logPanic is called by what has recovered, while the stack is still there.
+func (s *Server) logPanic(p any) {
+	s.log.Error("a session panicked, its connection is closed", "panic", p, "stack", string(debug.Stack()))
+}

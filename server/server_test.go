@@ -1,0 +1,213 @@
+package server
+
+import (
+	"bytes"
+	"context"
+	"io"
+	"log/slog"
+	"net"
+	"os"
+	"runtime"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// patience is how long a test waits for what must happen.
+const patience = 10 * time.Second
+
+// transports are the values of Config.Loops that every test over sockets runs with.
+var transports = []struct {
+	name  string
+	loops int
+}{{"one loop", 1}, {"three loops", 3}, {"goroutines", -1}}
+
+// over runs a test with each transport.
+func over(t *testing.T, test func(t *testing.T, loops int)) {
+	for _, tr := range transports {
+		t.Run(tr.name, func(t *testing.T) { test(t, tr.loops) })
+	}
+}
+
+// A rig is a server under test.
+type rig struct {
+	*Server
+	t    *testing.T
+	echo *echoLog
+	log  *lockedBuffer
+}
+
+// start serves with cfg on a free port, until the test ends.
+func start(t *testing.T, cfg Config) *rig {
+	t.Helper()
+	r := &rig{t: t, echo: new(echoLog), log: new(lockedBuffer)}
+	if cfg.Listen == "" && cfg.UnixSocket == "" {
+		cfg.Listen = "127.0.0.1:0"
+	}
+	cfg.NewSession = r.echo.session
+	cfg.Logger = slog.New(slog.NewTextHandler(r.log, nil))
+	var err error
+	if r.Server, err = New(cfg); err != nil {
+		t.Fatalf("New: %v", err)
+	}
+	served := make(chan struct{})
+	go func() {
+		r.Serve()
+		close(served)
+	}()
+	t.Cleanup(func() {
+		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		defer cancel()
+		if err := r.Shutdown(ctx); err != nil {
+			t.Errorf("Shutdown: %v", err)
+		}
+		<-served
+		if n := len(r.echo.live); n != 0 || r.Stats().Clients != 0 {
+			t.Errorf("%d sessions not closed, %d clients counted after Shutdown, want 0", n, r.Stats().Clients)
+		}
+	})
+	return r
+}
+
+func (r *rig) dial() net.Conn {
+	r.t.Helper()
+	addr := r.Addr()
+	nc, err := net.Dial(addr.Network(), addr.String())
+	if err != nil {
+		r.t.Fatalf("dial: %v", err)
+	}
+	r.t.Cleanup(func() { nc.Close() })
+	_ = nc.SetDeadline(time.Now().Add(patience))
+	return nc
+}
+
+// send writes in, at most n bytes at a time, without waiting for answers.
+func send(t *testing.T, nc net.Conn, in string, n int) {
+	t.Helper()
+	for len(in) > 0 {
+		k := min(n, len(in))
+		if _, err := nc.Write([]byte(in[:k])); err != nil {
+			t.Fatalf("write: %v", err)
+		}
+		in = in[k:]
+	}
+}
+
+// expect reads just want.
+func expect(t *testing.T, nc net.Conn, want string) {
+	t.Helper()
+	got := make([]byte, len(want))
+	n, err := io.ReadFull(nc, got)
+	if err != nil || string(got) != want {
+		t.Fatalf("read %d bytes %.100q, %v\nwant %d bytes %.100q", n, got[:n], err, len(want), want)
+	}
+}
+
+// expectEnd reads want, and then the end of the connection.
+func expectEnd(t *testing.T, nc net.Conn, want string) {
+	t.Helper()
+	expect(t, nc, want)
+	if n, err := nc.Read(make([]byte, 1)); n != 0 || err == nil || os.IsTimeout(err) {
+		t.Fatalf("after %.100q: read %d bytes, %v, want the end", want, n, err)
+	}
+}
+
+// until waits for a condition.
+func until(t *testing.T, what string, ok func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(patience); !ok(); time.Sleep(time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("waited %v in vain: %s", patience, what)
+		}
+	}
+}
+
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+func openFiles() int {
+	files, _ := os.ReadDir("/proc/self/fd")
+	return len(files)
+}
+
+// TestMain fails if the tests have left goroutines or descriptors behind.
+func TestMain(m *testing.M) {
+	files, goroutines := openFiles(), runtime.NumGoroutine()
+	code := m.Run()
+	for range 200 {
+		if runtime.NumGoroutine() <= goroutines && openFiles() <= files+1 { // the runtime's own poller
+			break
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if f, g := openFiles(), runtime.NumGoroutine(); code == 0 && (g > goroutines || f > files+3) {
+		stacks := make([]byte, 1<<20)
+		println("left behind: goroutines", g-goroutines, "descriptors", f-files, string(stacks[:runtime.Stack(stacks, true)]))
+		code = 1
+	}
+	os.Exit(code)
+}
+
+func TestExchange(t *testing.T) {
+	ten := strings.Repeat(array("OP", "some:key", "x"), 10000)
+	large := strings.Repeat("z", 60000)
+	for _, tt := range []struct {
+		name, in string
+		size     int // of a segment
+		want     string
+		end      bool
+	}{
+		{"one command", array("OP", "a"), 1 << 20, bulk("a"), false},
+		{"an inline command", "OP a\r\n", 1 << 20, bulk("a"), false},
+		{"a pipeline of 10000", ten, 1 << 20, strings.Repeat(bulk("x"), 10000), false},
+		{"a pipeline of 10000 in odd segments", ten, 1009, strings.Repeat(bulk("x"), 10000), false},
+		{"a command byte by byte", array("OP", "abcdefgh"), 1, bulk("abcdefgh"), false},
+		{"large commands", strings.Repeat(array("OP", large), 20), 1 << 20, strings.Repeat(bulk(large), 20), false},
+		{"large replies", strings.Repeat(array("BIG", "3000000"), 5), 1 << 20, strings.Repeat(bulk(string(make([]byte, 3000000))), 5), false},
+		{"batches that are away", strings.Repeat(array("OP", "a")+array("SLOW", "b")+array("NOW", "c"), 20), 1 << 20, strings.Repeat(bulk("a")+bulk("b")+bulk("c"), 20), false},
+		{"nothing after QUIT", array("QUIT", "a") + array("OP", "b"), 1 << 20, bulk("a"), true},
+		{"a protocol error after replies", array("SLOW", "a") + "*1\r\n$9223372036854775807\r\n", 1 << 20, bulk("a") + "-ERR " + badArgLength + "\r\n", true},
+		{"a protocol error", "*4000000000000000000\r\n", 1, "-ERR " + badArgCount + "\r\n", true},
+		{"a connection closed halfway", "*2\r\n$2\r\n", 1, "", false},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			over(t, func(t *testing.T, loops int) {
+				r := start(t, Config{Loops: loops})
+				nc := r.dial()
+				go func() { // a large pipeline fits no buffer: it is read meanwhile
+					for in := tt.in; len(in) > 0; {
+						k := min(tt.size, len(in))
+						if _, err := nc.Write([]byte(in[:k])); err != nil {
+							return
+						}
+						in = in[k:]
+					}
+				}()
+				if tt.end {
+					expectEnd(t, nc, tt.want)
+					return
+				}
+				expect(t, nc, tt.want)
+				until(t, "bytes are counted", func() bool {
+					st := r.Stats()
+					return st.OutputBytes == int64(len(tt.want)) && st.InputBytes == int64(len(tt.in))
+				})
+			})
+		})
+	}
+}
