@@ -44,3 +44,15 @@ func TestScanIsBounded(t *testing.T) {
 		t.Errorf("SCAN found %d of %d keys", len(seen), keys)
 	}
 }
+
+func TestRandomKeyReachesEvery(t *testing.T) {
+	s := newTestHandler("").NewSession(Client{})
+	ask(s, "RL.TOKEN a 5 1", "RL.TOKEN b 5 1", "RL.TOKEN c 5 1")
+	seen := make(map[string]bool)
+	for range 1000 {
+		seen[ask(s, "RANDOMKEY")] = true
+	}
+	if len(seen) != 3 {
+		t.Errorf("1000 times RANDOMKEY answered %v, want a, b and c", seen)
+	}
+}
