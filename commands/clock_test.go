@@ -145,6 +145,30 @@ func TestSystemClockTogether(t *testing.T) {
 	group.Wait()
 }
 
+// TestSystemClockOvertaken lets another caller go ahead while one reads.
+func TestSystemClockOvertaken(t *testing.T) {
+	h := &hands{wall: 1e18}
+	between := func() {}
+	c := newSystemClock(0, func() (engine.Instant, int64) {
+		between()
+		return h.read()
+	})
+	var told engine.Instant
+	between = func() {
+		between = func() {}
+		h.pass(time.Second, time.Hour) // from here the clock catches up
+		c.Now()
+		h.pass(999*time.Millisecond, 0)
+		told = c.Now()
+	}
+	if got := c.Now(); got < told {
+		t.Errorf("Now() = %d after %d was told", got, told)
+	}
+	if got := c.Now(); got < told {
+		t.Errorf("then Now() = %d after %d was told", got, told)
+	}
+}
+
 func TestSystemClockIsTheWallClock(t *testing.T) {
 	c := NewSystemClock(0)
 	before := time.Now().UnixNano()

@@ -1,9 +1,6 @@
 package commands
 
-import (
-	"bytes"
-	"strings"
-)
+import "bytes"
 
 // isWord says whether an argument is the word, in any case. word is in capitals.
 func isWord(arg []byte, word string) bool {
@@ -25,53 +22,6 @@ func (c *Command) Usage() string {
 		return c.Name
 	}
 	return c.Name + " " + c.Args
-}
-
-// helpWidth is how long the lines of Help are at most, where words allow it.
-const helpWidth = 100
-
-// Help is the usage of the limiter commands with what they do, and the names of
-// the others, as lines of text for a terminal.
-func Help() string {
-	var text strings.Builder
-	others := make(map[string][]string)
-	var groups []string
-	for _, c := range table {
-		if c.Group == limiterGroup {
-			text.WriteString("  " + c.Usage() + "\n")
-			wrap(&text, "      ", c.Summary)
-			continue
-		}
-		if others[c.Group] == nil {
-			groups = append(groups, c.Group)
-		}
-		others[c.Group] = append(others[c.Group], c.Name)
-	}
-	for _, g := range groups {
-		wrap(&text, "  ", g+": "+strings.Join(others[g], " "))
-	}
-	return text.String()
-}
-
-// wrap writes words in lines that begin with an indent.
-func wrap(text *strings.Builder, indent, words string) {
-	width := 0
-	for _, w := range strings.Fields(words) {
-		if width > 0 && width+1+len(w) > helpWidth {
-			text.WriteByte('\n')
-			width = 0
-		}
-		if width == 0 {
-			text.WriteString(indent)
-			width = len(indent)
-		} else {
-			text.WriteByte(' ')
-			width++
-		}
-		text.WriteString(w)
-		width += len(w)
-	}
-	text.WriteByte('\n')
 }
 
 // helpSub is the HELP that every container has.

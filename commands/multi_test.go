@@ -18,7 +18,7 @@ func TestQueueIsBounded(t *testing.T) {
 		ask(s, "MULTI")
 		args := [][]byte{[]byte("ECHO"), []byte(tt.arg)}
 		queued := 0
-		for ; queued <= maxQueued; queued++ {
+		for ; queued <= tt.want; queued++ {
 			s.Do(args)
 			s.Flush()
 			if string(s.Out) != "+QUEUED\r\n" {
@@ -70,6 +70,11 @@ func TestExecIsOneAtomicBatch(t *testing.T) {
 	s.Out = nil
 	if got, want := ask(s, "ECHO x", "DEL c d", "EXEC", "DEL after"), "+QUEUED|+QUEUED|*3|:1|$1|x|:2|:1|"; got != want {
 		t.Errorf("got %s, want %s", got, want)
+	}
+	for _, it := range s.items[:cap(s.items)] {
+		if it.args != nil {
+			t.Error("the session holds on to the arguments of a transaction that is over")
+		}
 	}
 	if got, want := strings.Join(f.batches, ","), "before,a1 c d!,after"; got != want {
 		t.Errorf("batches %s, want %s", got, want)

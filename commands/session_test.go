@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"limitsrv/engine"
@@ -207,6 +209,14 @@ func TestBatchFails(t *testing.T) {
 	}
 }
 
+func TestMemoryIsGivenBack(t *testing.T) {
+	s := newTestSession(allow{}, "", nil)
+	ask(s, slices.Repeat([]string{"DEL a"}, retained+1)...)
+	if cap(s.items) > retained || cap(s.batch.Ops) > retained {
+		t.Errorf("room for %d items and %d ops is kept, want at most %d", cap(s.items), cap(s.batch.Ops), retained)
+	}
+}
+
 // allow is the Exec that answers all with 1 and does nothing else.
 type allow struct{}
 
@@ -260,4 +270,25 @@ func BenchmarkSession(b *testing.B) {
 			})
 		}
 	}
+}
+
+// TestSessionsTogether lets sessions ask for what they tell about each other.
+func TestSessionsTogether(t *testing.T) {
+	h := newTestHandler("")
+	var group sync.WaitGroup
+	for i := range 8 {
+		group.Go(func() {
+			s := h.NewSession(Client{Addr: fmt.Sprint(i), Close: func() {}, Wake: func() {}})
+			defer s.Close()
+			for range 20 {
+				got := ask(s, "HELLO 3 SETNAME me", "RL.TOKEN k 5 1", "CLIENT LIST", "CLIENT KILL ADDR 1", "SELECT 3", "INFO all", "NOPE",
+					"DEBUG ADVANCE-TIME 1s", "WATCH k", "MULTI", "RL.TOKEN k 5 1", "EXEC", "CONFIG RESETSTAT", "SCAN 0", "HELLO 2")
+				if !strings.HasSuffix(got, "modules|*0|") {
+					t.Errorf("the last reply is not HELLO's: %s", got)
+					return
+				}
+			}
+		})
+	}
+	group.Wait()
 }

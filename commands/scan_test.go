@@ -1,0 +1,58 @@
+package commands
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+)
+
+func TestScanIsBounded(t *testing.T) {
+	h := newTestHandler("")
+	s := h.NewSession(Client{})
+	const keys = maxKeys + 1
+	for i := range keys {
+		s.Do([][]byte{[]byte("RL.TOKEN"), fmt.Appendf(nil, "key:%d", i), []byte("5"), []byte("1/h")})
+		if s.Pending() == 1000 {
+			s.Flush()
+			s.Out = s.Out[:0]
+		}
+	}
+	if got, want := ask(s, "DBSIZE", "KEYS *"), fmt.Sprintf("-ERR KEYS answers at most %d keys: use SCAN|", maxKeys); !strings.HasSuffix(got, want) {
+		t.Errorf("KEYS * = %.100s, want %s", got, want)
+	}
+	if got := ask(s, "KEYS key:*77777"); got != "*1|$9|key:77777|" {
+		t.Errorf("KEYS key:*77777 = %.100s", got)
+	}
+	seen := make(map[string]bool)
+	for cursor, steps := "0", 0; ; steps++ {
+		reply := strings.Split(ask(s, "SCAN "+cursor+" COUNT 1000000"), "|")
+		found := reply[3 : len(reply)-1]
+		if len(found)/2 > maxScan+1000 {
+			t.Fatalf("SCAN answers %d keys, want about %d", len(found)/2, maxScan)
+		}
+		for i := 2; i < len(found); i += 2 {
+			seen[found[i]] = true
+		}
+		if cursor = reply[2]; cursor == "0" {
+			break
+		}
+		if steps > 100 {
+			t.Fatal("SCAN does not end")
+		}
+	}
+	if len(seen) != keys {
+		t.Errorf("SCAN found %d of %d keys", len(seen), keys)
+	}
+}
+
+func TestRandomKeyReachesEvery(t *testing.T) {
+	s := newTestHandler("").NewSession(Client{})
+	ask(s, "RL.TOKEN a 5 1", "RL.TOKEN b 5 1", "RL.TOKEN c 5 1")
+	seen := make(map[string]bool)
+	for range 1000 {
+		seen[ask(s, "RANDOMKEY")] = true
+	}
+	if len(seen) != 3 {
+		t.Errorf("1000 times RANDOMKEY answered %v, want a, b and c", seen)
+	}
+}
