@@ -52,7 +52,8 @@ func TestConn(t *testing.T) {
 		{"the limits without AUTH", array("OP", strings.Repeat("y", 20000)), "-ERR " + strangerArgument + "\r\n", wantClose},
 	} {
 		for _, n := range []int{1 << 20, 1, 7, 1000} {
-			log := &echoLog{password: true}
+			log := new(echoLog)
+			log.password.Store(true)
 			c := &conn{session: log.session(commands.Client{Wake: func() {}}), limits: &DefaultLimits}
 			got, last := drive(c, new(workspace), tt.in, n)
 			if got != tt.want || last != tt.last {

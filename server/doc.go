@@ -9,7 +9,7 @@
 //
 //   - No bytes, before login or after, crash it, make it spin, or make a connection
 //     hold more than its bounds: a command of Limits.QueryBytes, once more while its
-//     buffer grows, 32 bytes for each argument received, and output of
+//     buffer grows, at most 64 bytes for each argument received, and output of
 //     Limits.OutputBytes. A length that is only claimed costs nothing.
 //   - The cost of reading is linear in the bytes, however they are cut up.
 //   - A pipeline is a batch: all complete commands of a read, up to 1024 ops or
@@ -19,8 +19,8 @@
 //     most one batch's replies waiting.
 //   - The arguments given to Session.Do stay as they are until Flush has answered
 //     true, or Resume has been called, and nothing more is pending.
-//   - Client.Wake is counted on once for each time that Do or Flush answered false.
-//     One that comes when no batch is away is dropped by an event loop.
+//   - Client.Wake is to come just once for each time that Do or Flush answered false.
+//     It may come before that answer has been given.
 //   - Shutdown answers all complete commands that this machine has received, then
 //     closes. What a session has executed is always written out, unless the context
 //     ends first.

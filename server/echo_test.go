@@ -31,7 +31,7 @@ type echo struct {
 
 // An echoLog is what the sessions of a test have in common.
 type echoLog struct {
-	password bool // AUTH is needed
+	password atomic.Bool // AUTH is needed
 	answered atomic.Int64
 	closed   atomic.Int64
 
@@ -40,7 +40,7 @@ type echoLog struct {
 }
 
 func (l *echoLog) session(c commands.Client) Session {
-	e := &echo{client: c, stranger: l.password, log: l}
+	e := &echo{client: c, stranger: l.password.Load(), log: l}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.live == nil {

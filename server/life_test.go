@@ -72,10 +72,10 @@ func TestOutputBound(t *testing.T) {
 
 func TestIdleClose(t *testing.T) {
 	over(t, func(t *testing.T, loops int) {
-		r := start(t, Config{Loops: loops, IdleTimeout: 200 * time.Millisecond})
+		r := start(t, Config{Loops: loops, IdleTimeout: 500 * time.Millisecond})
 		busy, idle := r.dial(), r.dial()
 		began := time.Now()
-		for time.Since(began) < 400*time.Millisecond {
+		for time.Since(began) < 800*time.Millisecond {
 			send(t, busy, array("OP", "a"))
 			expect(t, busy, bulk("a"))
 			time.Sleep(10 * time.Millisecond)
