@@ -44,6 +44,7 @@ var (
 	rates = [][2]int64{
 		{10, second}, {7, 60 * second}, {1e9, second}, {1, engine.MaxPeriod}, {1, engine.MinPeriod},
 		{999_999_999_989, engine.MaxPeriod}, {engine.MaxLimit, engine.MaxPeriod}, {5000, day}, {3, 7_919}, {1e9 - 1, second},
+		{1, engine.MaxRatePeriod}, {999_999_999_989, engine.MaxRatePeriod},
 	}
 	windows = []int64{
 		second, 60 * second, engine.MinPeriod, engine.MinPeriod + 1, 7_919, hour, day, 7 * day, 999_999_999_989, engine.MaxPeriod,
@@ -247,6 +248,9 @@ func (d *driver) draw() {
 	}
 	if op.Kind == engine.Refund || op.Kind == engine.Charge {
 		op.N = d.drawN(i, pick(d.s, d.params[d.homes[i]]).Limit)
+		if d.s.oneIn(4) { // with parameters, of which the algorithm counts
+			op.Params = pick(d.s, d.params[d.homes[d.s.n(len(d.homes))]])
+		}
 	}
 	d.batch.Ops = append(d.batch.Ops, op)
 }

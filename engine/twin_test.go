@@ -132,7 +132,7 @@ func (t *twin) one(op *engine.Op) engine.Decision {
 		return engine.Decision{Status: engine.Missing}
 	case op.Kind == engine.Peek:
 		return t.look(k)
-	case k.p.Alg == engine.Lease:
+	case k.p.Alg == engine.Lease, op.Params != engine.Params{} && op.Params.Alg != k.p.Alg:
 		return engine.Decision{Status: engine.WrongType}
 	case op.Kind == engine.Refund:
 		k.permits.refund(k.p, t.now, op.N)
