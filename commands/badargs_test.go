@@ -251,7 +251,7 @@ func wrongOp(op *engine.Op) string {
 	switch {
 	case op.Kind != engine.Flush && (len(op.Key) == 0 || len(op.Key) > engine.MaxKeyBytes):
 		return "key"
-	case op.N < 0 || op.N > maxN:
+	case op.N < 0 || op.N > engine.MaxN:
 		return "N"
 	case op.Kind != engine.Take && op.Kind != engine.Acquire:
 		return ""

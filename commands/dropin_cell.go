@@ -48,7 +48,7 @@ func opCell(name string) func(*engine.Batch, [][]byte) error {
 		if err != nil {
 			return err
 		}
-		n := max(-maxN, min(numbers[3], maxN))
+		n := max(-engine.MaxN, min(numbers[3], engine.MaxN))
 		op := takeFrom(args[1], numbers[0]+1, interval, max(n, 0))
 		if n < 0 {
 			b.Ops = append(b.Ops, engine.Op{Kind: engine.Refund, Params: op.Params, Key: args[1], N: -n})

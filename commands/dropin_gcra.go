@@ -62,7 +62,7 @@ func opGCRA(b *engine.Batch, args [][]byte) error {
 	case micros > engine.MaxPeriod/1e3:
 		return badArgument("period", "at most 10 years for each of tokens_per_period", args[4])
 	}
-	b.Ops = append(b.Ops, takeFrom(args[1], maxBurst, micros*1e3, min(n, maxN)))
+	b.Ops = append(b.Ops, takeFrom(args[1], maxBurst, micros*1e3, min(n, engine.MaxN)))
 	return nil
 }
 

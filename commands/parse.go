@@ -17,11 +17,6 @@ import (
 // digits count, and those behind the 18th decimal do not: a duration that has
 // more is refused as not exact, a rate is cut down.
 
-// maxN is where a number of permits is cut. The limit is at most MaxLimit, so
-// more permits than this neither pass nor can be owed nor given back: no
-// decision tells them apart, and sums over a group stay far from overflow.
-const maxN = 2*engine.MaxLimit + 1
-
 // parseKey checks the bounds of a key.
 func parseKey(key []byte) error {
 	if len(key) == 0 || len(key) > engine.MaxKeyBytes {
@@ -47,13 +42,13 @@ func parseLimit(name string, arg []byte, most int64) (int64, error) {
 	return limit, nil
 }
 
-// parseN reads a number of permits, 0 or more, and cuts it to maxN.
+// parseN reads a number of permits, 0 or more, and cuts it to engine.MaxN.
 func parseN(arg []byte) (int64, error) {
 	n, ok := wholeNumber(arg)
 	if !ok {
 		return 0, badWhole("n", 0, math.MaxInt64, arg)
 	}
-	return min(n, maxN), nil
+	return min(n, engine.MaxN), nil
 }
 
 // wholeNumber reads 0 to MaxInt64.

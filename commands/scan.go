@@ -120,14 +120,18 @@ var keys = Command{
 	},
 }
 
+// randomPages is how many pages RANDOMKEY looks at for a live key.
+const randomPages = 1000
+
 var randomKey = Command{
 	Name: "RANDOMKEY", Summary: "Answers some key, or nil if there is none.",
 	Complexity: "O(1)", Since: "1.0.0", Group: "generic", Flags: ReadOnly,
 	Run: func(s *Session, _ [][]byte) {
 		var found keyList
 		now := s.h.now()
-		for _, from := range []uint64{rand.Uint64(), 0} {
-			s.h.config.Engine.Scan(now, from, 1, func(key []byte, _ engine.Alg) { found.add(key) })
+		cursor := rand.Uint64()
+		for range randomPages {
+			cursor = s.h.config.Engine.Scan(now, cursor, 1, func(key []byte, _ engine.Alg) { found.add(key) })
 			if len(found.ends) > 0 {
 				s.w.Bulk(found.key(rand.IntN(len(found.ends))))
 				return

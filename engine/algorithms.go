@@ -21,7 +21,7 @@ var algorithms = [algs]algorithm{
 	Leaky: {name: "LEAKY", words: 2, rule: bucket{}, holds: true},
 	Fixed: {name: "FIXED", words: 2, rule: fixed{}},
 	Slide: {name: "SLIDE", words: 3, rule: slide{}},
-	Log:   {name: "LOG", words: 3, rule: slidingLog{}},
+	Log:   {name: "LOG", words: 4, rule: slidingLog{}},
 	Lease: {name: "LEASE", words: 2, rule: lease{}},
 }
 
@@ -72,7 +72,7 @@ type rule interface {
 
 // state is what a key remembers beside its parameters, in words whose meaning is
 // its algorithm's own. All zero is a key never seen.
-type state [3]uint64
+type state [4]uint64
 
 // A cell is a key while it is worked on.
 type cell struct {

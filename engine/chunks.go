@@ -6,6 +6,13 @@ package engine
 type chunks struct {
 	classes [len(chunkWords)]chunkClass
 	bytes   int64 // of all pages
+	changes uint64
+}
+
+// nextChange numbers a change of a log, so that no two states look the same.
+func (k *chunks) nextChange() uint64 {
+	k.changes++
+	return k.changes
 }
 
 // chunkWords are the sizes of the blocks: 3, 15, 63 and 255 entries of a log.

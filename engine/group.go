@@ -7,15 +7,17 @@ package engine
 // pass does it take, and then nothing can refuse any more. A key that stands in
 // the group more than once has to have enough for all of them.
 func (e *Engine) takeGroup(now Instant, b *Batch, from, to int) {
+	for i := from; i < to; i++ {
+		if !e.ofOneKind(now, b, from, i) {
+			e.refuseGroup(b, from, to, WrongType)
+			return
+		}
+	}
 	pass := true
 	for i := from; i < to; i++ {
 		s, op, d := &e.shards[b.scratch.shards[i]], &b.Ops[i], &b.Decisions[i]
 		*d = Decision{}
 		s.probe(now, op, b.scratch.hashes[i], b.earlier(from, i), d)
-		if d.Status != OK {
-			e.refuseGroup(b, from, to, d.Status)
-			return
-		}
 		pass = pass && d.Allowed == 1
 	}
 	if pass && !e.readyGroup(now, b, from, to) {
@@ -31,15 +33,34 @@ func (e *Engine) takeGroup(now Instant, b *Batch, from, to int) {
 	}
 }
 
+// ofOneKind says whether the key of op i belongs to the op's algorithm: where it
+// is live, and where the ops from..i-1 name it.
+func (e *Engine) ofOneKind(now Instant, b *Batch, from, i int) bool {
+	op, s := &b.Ops[i], &e.shards[b.scratch.shards[i]]
+	if pl, _ := s.lookup(now, op.Key, b.scratch.hashes[i]); !pl.missing() {
+		return s.cell.params.Alg == op.Params.Alg
+	}
+	for j := from; j < i; j++ {
+		if b.sameKey(i, j) {
+			return b.Ops[j].Params.Alg == op.Params.Alg
+		}
+	}
+	return true
+}
+
 // earlier is how many permits the ops from..i-1 ask of the key of op i.
 func (b *Batch) earlier(from, i int) (n int64) {
 	for j := from; j < i; j++ {
-		if b.scratch.hashes[j] == b.scratch.hashes[i] && b.scratch.shards[j] == b.scratch.shards[i] &&
-			string(b.Ops[j].Key) == string(b.Ops[i].Key) {
+		if b.sameKey(i, j) {
 			n += b.Ops[j].N
 		}
 	}
 	return n
+}
+
+func (b *Batch) sameKey(i, j int) bool {
+	return b.scratch.hashes[i] == b.scratch.hashes[j] && b.scratch.shards[i] == b.scratch.shards[j] &&
+		string(b.Ops[i].Key) == string(b.Ops[j].Key)
 }
 
 func (e *Engine) refuseGroup(b *Batch, from, to int, status Status) {
@@ -51,11 +72,7 @@ func (e *Engine) refuseGroup(b *Batch, from, to int, status Status) {
 // probe answers whether op alone would pass after earlier permits of the same
 // key, and puts the key under its parameters.
 func (s *shard) probe(now Instant, op *Op, h uint64, earlier int64, d *Decision) {
-	pl, used, changed, ok := s.open(now, op, h)
-	if !ok {
-		d.Status = WrongType
-		return
-	}
+	pl, used, changed, _ := s.open(now, op, h)
 	c, limit := &s.cell, op.Params.Limit
 	if op.N == 0 || used+earlier+op.N <= limit {
 		d.Allowed, d.Wait = 1, c.hold(now)

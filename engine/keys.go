@@ -55,12 +55,12 @@ func (e *Engine) Sweep(now Instant, pages int) (forgotten int64) {
 }
 
 // Scan calls visit for live keys in the order of their hashes, from cursor on,
-// until at least count were seen, and returns the cursor to go on with, 0 at the
-// end. A key that is there during a whole scan is visited, however the table
+// until at least count were seen or as many pages looked at, and returns the
+// cursor to go on with, 0 at the end. A key that is there during a whole scan is visited, however the table
 // grows meanwhile. visit must not keep key, nor call the Engine.
 //
 // Cursors are below 2^48, since some clients keep them as floating point numbers.
-// Cost: what is visited, and at most the rest of a page.
+// Cost: what is visited, and at most count pages of rested keys.
 func (e *Engine) Scan(now Instant, cursor uint64, count int, visit func(key []byte, alg Alg)) uint64 {
 	now = max(0, min(now, latest))
 	for cursor <<= cursorShift; count > 0; {
@@ -68,7 +68,7 @@ func (e *Engine) Scan(now Instant, cursor uint64, count int, visit func(key []by
 		at := s.enter(now)
 		next, seen := s.scanPage(at, cursor<<e.bits, visit)
 		s.leave()
-		count -= seen
+		count -= max(seen, 1)
 		if next == 0 { // the shard's end
 			next = (cursor>>(64-e.bits) + 1) << (64 - e.bits)
 		} else {
@@ -147,18 +147,20 @@ func (s *shard) fingerprint(now Instant, h uint64, key []byte) int64 {
 
 // print is the fingerprint of the cell.
 func (s *shard) print() int64 {
-	c := &s.cell
+	c, p := &s.cell, &s.cell.params
 	words := c.state
-	switch c.params.Alg {
+	switch p.Alg { // where their entries are does not matter
 	case Log:
-		words = slidingLog{}.essence(c)
+		words = state{c.state[3]}
 	case Lease:
-		words[0] = 0 // the roots, which dropping ended holders moves
+		words = state{c.state[1]}
 	}
-	p := &c.params
-	var b [7 * wordBytes]byte
-	for i, w := range [...]uint64{uint64(p.Alg)<<8 | uint64(p.Calendar), uint64(p.Limit), uint64(p.Count), uint64(p.Period), words[0], words[1], words[2]} {
+	var b [(4 + len(words)) * wordBytes]byte
+	for i, w := range [...]uint64{uint64(p.Alg)<<8 | uint64(p.Calendar), uint64(p.Limit), uint64(p.Count), uint64(p.Period)} {
 		binary.LittleEndian.PutUint64(b[i*wordBytes:], w)
+	}
+	for i, w := range words {
+		binary.LittleEndian.PutUint64(b[(4+i)*wordBytes:], w)
 	}
 	return int64(s.hashKey.sum(b[:]) | 1)
 }

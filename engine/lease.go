@@ -4,7 +4,7 @@ package engine
 // holder gives it back or its time ends.
 //
 // State: the roots of two treaps over the same holders, by name and by end, and
-// a count of the changes made. Every operation is O(log holders), but for the
+// the number of the last change among those of all leases of the shard. Every operation is O(log holders), but for the
 // holders whose time has ended: a change takes up to maxEnded of them out.
 type lease struct{}
 
@@ -20,7 +20,7 @@ func (x holderName) less(y holderName) bool {
 
 type leaseState struct {
 	byName, byEnd nodeRef
-	changes       uint64
+	change        uint64
 }
 
 func loadLease(c *cell) leaseState {
@@ -28,7 +28,7 @@ func loadLease(c *cell) leaseState {
 }
 
 func (s *leaseState) store(c *cell) {
-	c.state = state{uint64(s.byName)<<32 | uint64(s.byEnd), s.changes}
+	c.state = state{uint64(s.byName)<<32 | uint64(s.byEnd), s.change}
 }
 
 func (lease) used(c *cell, now Instant) int64 {
@@ -68,7 +68,7 @@ func (lease) acquire(c *cell, now Instant, name holderName, end Instant) {
 		s.drop(c, r)
 	}
 	s.byName, s.byEnd = c.leases.insert(s.byName, s.byEnd, name, end)
-	s.changes++
+	s.change = c.leases.nextChange()
 	s.store(c)
 }
 
@@ -80,7 +80,7 @@ func (lease) release(c *cell, now Instant, name holderName) bool {
 	held := r != 0 && c.leases.node(r).end > now
 	if held {
 		s.drop(c, r)
-		s.changes++
+		s.change = c.leases.nextChange()
 	}
 	s.store(c)
 	return held

@@ -12,6 +12,14 @@ type leases struct {
 	fresh int     // nodes of the last page that were never used
 	used  int
 	bytes int64
+
+	changes uint64 // made so far
+}
+
+// nextChange numbers a change, so that no two states of a key look the same.
+func (m *leases) nextChange() uint64 {
+	m.changes++
+	return m.changes
 }
 
 // A nodeRef is the number of a node from 1 on; 0 is none.
@@ -84,7 +92,7 @@ func (m *leases) releaseAll(root nodeRef) {
 // trim gives back all pages if no node is in use.
 func (m *leases) trim() {
 	if m.used == 0 && len(m.pages) > 0 {
-		*m = leases{}
+		*m = leases{changes: m.changes}
 	}
 }
 

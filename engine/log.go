@@ -6,7 +6,8 @@ package engine
 // State: the first and last chunk of entries; how many permits were ever given
 // and how many of these are gone, modulo 2^32; and the floor, an Instant:
 // entries from before it count as made at it, which is how the window can be
-// changed without touching an entry.
+// changed without touching an entry; and the number of the last change among
+// those of all logs of the shard.
 //
 // The entries stand in a doubly linked list of chunks, oldest first. A chunk is a
 // word of links, a word with the number of entries, and the entries, each the
@@ -26,13 +27,15 @@ type logState struct {
 	first, last chunkRef
 	given, gone uint32
 	floor       Instant
+	change      uint64
 }
 
 func loadLog(c *cell) logState {
 	return logState{
 		first: chunkRef(c.state[0] >> 32), last: chunkRef(c.state[0]),
 		given: uint32(c.state[1] >> 32), gone: uint32(c.state[1]),
-		floor: Instant(c.state[2]),
+		floor:  Instant(c.state[2]),
+		change: c.state[3],
 	}
 }
 
@@ -41,6 +44,7 @@ func (l *logState) store(c *cell) {
 		uint64(l.first)<<32 | uint64(l.last),
 		uint64(l.given)<<32 | uint64(l.gone),
 		uint64(l.floor),
+		l.change,
 	}
 }
 
@@ -106,26 +110,32 @@ func (slidingLog) until(c *cell, now Instant, target int64) Span {
 	if int64(l.given-l.gone) <= target {
 		return Span{}
 	}
-	free := l.given - uint32(target) // the running total that has to be gone
-	for r := l.first; r != 0; {
-		words := c.chunks.words(r)
-		if _, total := lastEntry(words); int32(total-free) < 0 {
-			r = chunkRef(words[chunkLinks])
-			continue
+	at := l.reach(c, l.given-uint32(target))
+	return spanOf(int64(at + Instant(c.params.Period) - now))
+}
+
+// reach is when the running total came to be at least total, which it is.
+func (l *logState) reach(c *cell, total uint32) Instant {
+	r := l.first
+	words := c.chunks.words(r)
+	for {
+		if _, last := lastEntry(words); int32(last-total) >= 0 {
+			break
 		}
-		lo, hi := 0, int(words[chunkCount])-1 // the first entry that reaches free is in [lo, hi]
-		for lo < hi {
-			mid := (lo + hi) / 2
-			if _, total := entry(words, mid); int32(total-free) < 0 {
-				lo = mid + 1
-			} else {
-				hi = mid
-			}
-		}
-		at, _ := entry(words, lo)
-		return spanOf(int64(max(at, l.floor) + Instant(c.params.Period) - now))
+		r = chunkRef(words[chunkLinks])
+		words = c.chunks.words(r)
 	}
-	return Span{}
+	lo, hi := 0, int(words[chunkCount])-1 // the entry is in [lo, hi]
+	for lo < hi {
+		mid := (lo + hi) / 2
+		if _, t := entry(words, mid); int32(t-total) < 0 {
+			lo = mid + 1
+		} else {
+			hi = mid
+		}
+	}
+	at, _ := entry(words, lo)
+	return max(at, l.floor)
 }
 
 func (slidingLog) take(c *cell, now Instant, n int64) {
@@ -144,6 +154,7 @@ func (slidingLog) take(c *cell, now Instant, n int64) {
 	}
 	setEntry(words, count, now, l.given)
 	words[chunkCount] = uint64(count + 1)
+	l.change = c.chunks.nextChange()
 	l.store(c)
 }
 
@@ -229,6 +240,7 @@ func (g slidingLog) give(c *cell, now Instant, n int64) {
 	for l.trimLast(c) {
 		l.drop(c, l.last)
 	}
+	l.change = c.chunks.nextChange()
 	l.store(c)
 }
 
@@ -265,6 +277,7 @@ func (slidingLog) change(c *cell, now Instant, p Params) {
 		l.floor = now
 	}
 	c.params = p
+	l.change = c.chunks.nextChange()
 	l.store(c)
 }
 
@@ -275,14 +288,6 @@ func (slidingLog) discard(c *cell) {
 		l.drop(c, l.first)
 	}
 	c.state = state{}
-}
-
-// essence is what of the state only a change of the log changes: not what has
-// expired, nor where the chunks are.
-func (slidingLog) essence(c *cell) state {
-	l := loadLog(c)
-	at, _ := lastEntry(c.chunks.words(l.last))
-	return state{uint64(l.given), uint64(at), uint64(l.floor)}
 }
 
 // bytes is the memory of the chunks.

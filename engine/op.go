@@ -15,6 +15,8 @@ const (
 	// MaxListed bounds the limit of the algorithms whose state grows with the
 	// permits given: LOG and LEASE.
 	MaxListed = 1_000_000
+	// MaxN bounds the permits asked for: more than could ever be charged.
+	MaxN = 2*MaxLimit + 1
 	// MinPeriod and MaxPeriod bound a window and a ttl, in nanoseconds: one
 	// microsecond to ten years of 365 days.
 	MinPeriod = 1_000
@@ -101,9 +103,10 @@ type Op struct {
 	// without a mode, and the ops behind the first have Group 0.
 	Group  uint8
 	Params Params
-	N      int64
-	Key    []byte
-	ID     []byte
+	// N is from 0 to MaxN; more is as good as MaxN. Of an Acquire it is 1.
+	N   int64
+	Key []byte
+	ID  []byte
 }
 
 // A Status says whether an Op could be carried out at all.

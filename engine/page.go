@@ -20,6 +20,8 @@ type page struct {
 	low   int // where the records start
 	dead  int // bytes of removed records
 	depth uint8
+	class int // of the buffer, and which of the slab's cells of that size it is
+	cell  int
 }
 
 const (
@@ -28,27 +30,30 @@ const (
 	wordBytes  = 8
 )
 
-// pageSizes are the sizes of a page's buffer, chosen among the allocator's own
-// so that nothing is lost to rounding. A page that would outgrow
+// pageSizes are the sizes of a page's buffer. A page that would outgrow
 // pageSizes[splitSize] is split; larger ones are for keys so long that a few
-// fill a page.
-var pageSizes = [...]int{128, 256, 512, 768, 1024, 1280, 1536, 1792, 2048, 2304, 2688, 3072, 3456, 4096, 8192, 16384, 32768, 65536}
+// fill a page. The steps before are small, as what a page does not use of its
+// buffer is lost.
+var pageSizes = [...]int{
+	128, 256, 384, 512, 768, 1024, 1280, 1536, 1792,
+	2048, 2304, 2560, 2816, 3072, 3328, 3584, 3840, 4096,
+	8192, 16384, 32768, 65536,
+}
 
 const (
-	splitSize = 13
+	splitSize = 17
 	// maxDepth bounds the bits that keys of one page share. With a secret hash
 	// a table of 2^maxDepth pages comes first.
 	maxDepth = 32
 )
 
-// pageSizeFor is the smallest buffer for n bytes, or 0 where none is large enough.
-func pageSizeFor(n int) int {
-	for _, size := range pageSizes {
-		if size >= n {
-			return size
-		}
+// classFor is the index of the smallest size for n bytes. There is one.
+func classFor(n int) int {
+	class := 0
+	for pageSizes[class] < n {
+		class++
 	}
-	return 0
+	return class
 }
 
 // tag is the 16 bits of a hash behind the first depth.
@@ -169,7 +174,7 @@ func (p *page) copyRecord(t uint16, q *page, from, n int) {
 	copy(p.buf[at:], q.buf[from:from+n])
 }
 
-// reset makes the page empty with a buffer of that size.
+// reset makes the page empty, with a buffer.
 func (p *page) reset(buf []byte) {
 	p.buf, p.slots, p.low, p.dead = buf, 0, len(buf), 0
 }

@@ -39,7 +39,7 @@ func growth(p *page, record int) int {
 	if need > pageSizes[splitSize] && p.slots > 1 && p.depth < maxDepth {
 		return pageSizes[splitSize] + pageStructBytes
 	}
-	return pageSizeFor(need) - len(p.buf)
+	return pageSizes[classFor(need)] - len(p.buf)
 }
 
 // evictFor drops the keys nearest to their reset: of the page of h if it is for
@@ -109,8 +109,8 @@ func (s *shard) sweepPage(now Instant) {
 	}
 	p := s.dir[s.hand]
 	s.purge(p, now)
-	if size := pageSizeFor(p.live()); size <= len(p.buf)*3/4 {
-		s.repack(p, size)
+	if class := classFor(p.live()); pageSizes[class] <= len(p.buf)*3/4 {
+		s.repack(p, class)
 	}
 	s.merge(p)
 	span := 1 << (s.dirDepth - p.depth)
@@ -131,7 +131,7 @@ func (s *shard) merge(p *page) {
 	}
 	halves := [2]*page{s.setAside(a, 0), s.setAside(b, 1)}
 	p.depth--
-	s.resize(p, pageSizeFor(a.live()+b.live()))
+	s.resize(p, classFor(a.live()+b.live()))
 	for _, from := range halves {
 		for i := range from.slots {
 			at := from.offset(i)
@@ -145,6 +145,7 @@ func (s *shard) merge(p *page) {
 		other = b
 	}
 	s.pages -= int64(len(other.buf)) + pageStructBytes
+	s.slab.take(other)
 	for i := range 2 * span {
 		s.dir[first+i] = p
 	}

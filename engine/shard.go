@@ -22,6 +22,7 @@ type shard struct {
 	dirDepth uint8
 	keys     int64
 	params   paramTable
+	slab     slab
 	chunks   chunks
 	leases   leases
 	hand     int // where the sweep goes on, an index of dir
@@ -46,7 +47,7 @@ type memory struct {
 	evict bool
 }
 
-const pageStructBytes = 64
+const pageStructBytes = 88 // with its pointer in the slab
 
 // A place is where a record stands, until the table is changed.
 type place struct {
@@ -57,7 +58,7 @@ type place struct {
 // clear makes the table empty.
 func (s *shard) clear() {
 	s.dir, s.dirDepth, s.hand = []*page{{}}, 0, 0
-	s.keys, s.params, s.chunks, s.leases = 0, paramTable{}, chunks{}, leases{}
+	s.keys, s.params, s.slab, s.chunks, s.leases = 0, paramTable{}, slab{}, chunks{changes: s.chunks.changes}, leases{changes: s.leases.changes}
 	s.cell.chunks, s.cell.leases = &s.chunks, &s.leases
 	s.pages = pageStructBytes + 8
 }
@@ -153,7 +154,7 @@ func (s *shard) words(p *page, at int) int {
 func (s *shard) load(pl place) *cell {
 	at := pl.page.offset(pl.slot)
 	c := &s.cell
-	c.params = *s.params.get(pl.page.param(at))
+	c.params, c.state = *s.params.get(pl.page.param(at)), state{}
 	pl.page.load(at, c.alg().words, &c.state)
 	return c
 }
@@ -191,14 +192,14 @@ func (s *shard) insert(h uint64, key []byte) {
 func (s *shard) widen(h uint64, p *page, record int) *page {
 	need := p.live() + slotBytes + record
 	if need <= len(p.buf) {
-		s.repack(p, len(p.buf))
+		s.repack(p, p.class)
 		return p
 	}
 	if need > pageSizes[splitSize] && p.slots > 1 && p.depth < maxDepth {
 		s.split(h, p)
 		return s.pageOf(h)
 	}
-	s.repack(p, pageSizeFor(need))
+	s.repack(p, classFor(need))
 	return p
 }
 
@@ -222,10 +223,10 @@ func (s *shard) discard(c *cell) {
 	}
 }
 
-// repack moves the records of p into a buffer of the size, without holes.
-func (s *shard) repack(p *page, size int) {
+// repack moves the records of p into a buffer of a class, without holes.
+func (s *shard) repack(p *page, class int) {
 	from := s.setAside(p, 0)
-	s.resize(p, size)
+	s.resize(p, class)
 	for i := range from.slots {
 		at := from.offset(i)
 		n := recordBytes(s.words(from, at), len(from.key(at, s.words(from, at))))
@@ -241,14 +242,15 @@ func (s *shard) setAside(p *page, n int) *page {
 	return &s.scratch[n]
 }
 
-// resize gives p an empty buffer of the size, its own if that has it.
-func (s *shard) resize(p *page, size int) {
-	buf := p.buf
-	if len(buf) != size {
-		s.pages += int64(size - len(buf))
-		buf = make([]byte, size)
+// resize gives p an empty buffer of a class, its own if that is of it.
+func (s *shard) resize(p *page, class int) {
+	if len(p.buf) == pageSizes[class] {
+		p.reset(p.buf)
+		return
 	}
-	p.reset(buf)
+	s.pages += int64(pageSizes[class] - len(p.buf))
+	s.slab.take(p)
+	s.slab.give(p, class)
 }
 
 // split parts the page of h in two by the first bit that its keys do not share.
@@ -267,7 +269,7 @@ func (s *shard) split(h uint64, p *page) {
 		bytes[from.tagAt(i)>>15] += n + slotBytes
 	}
 	for i, half := range halves {
-		s.resize(half, pageSizeFor(bytes[i]))
+		s.resize(half, classFor(bytes[i]))
 	}
 	for i := range from.slots {
 		at := from.offset(i)

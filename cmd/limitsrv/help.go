@@ -2,6 +2,8 @@ package main
 
 import (
 	"fmt"
+	"io"
+	"strings"
 
 	"github.com/alecthomas/kong"
 
@@ -37,3 +39,34 @@ func printHelp(options kong.HelpOptions, ctx *kong.Context) error {
 
 // limiterGroup is the group of the commands that decide.
 const limiterGroup = "limiter"
+
+// printCommands describes every command.
+func printCommands(w io.Writer) {
+	for _, c := range commands.Table() {
+		if len(c.Sub) == 0 {
+			describe(w, c.Usage(), c.Summary)
+		}
+		for _, sub := range c.Sub {
+			describe(w, c.Name+" "+sub.Usage(), sub.Summary)
+		}
+	}
+}
+
+// helpWidth is how many characters a line of help has at most, unless one word
+// has more.
+const helpWidth = 80
+
+// describe writes a usage and below it, indented, what it does.
+func describe(w io.Writer, usage, summary string) {
+	const indent = "     "
+	fmt.Fprintf(w, "  %s\n", usage)
+	line := indent
+	for word := range strings.FieldsSeq(summary) {
+		if len(line)+1+len(word) > helpWidth && line != indent {
+			fmt.Fprintln(w, line)
+			line = indent
+		}
+		line += " " + word
+	}
+	fmt.Fprintln(w, line)
+}

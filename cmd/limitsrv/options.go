@@ -82,7 +82,7 @@ func parseOptions(args []string, stdout, stderr io.Writer) (*options, *kong.Kong
 		fmt.Fprintln(stdout, versionText())
 		return nil, nil, errDone
 	case o.HelpCommands:
-		fmt.Fprint(stdout, commands.Help())
+		printCommands(stdout)
 		return nil, nil, errDone
 	}
 	return &o, parser, o.check()
