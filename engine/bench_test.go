@@ -4,7 +4,9 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand"
+	"slices"
 	"testing"
+	"time"
 )
 
 // benchParams are of a bucket that stays full for the length of a test.
@@ -58,6 +60,37 @@ func benchmarkTake(b *testing.B, n, shards int) {
 		e.Apply(Instant(1e18+i), batch)
 	}
 	b.ReportMetric(float64(e.Stats().MemoryBytes)/float64(n), "B/key")
+}
+
+// BenchmarkGrowth inserts ten million keys one at a time and tells the slowest
+// insertion beyond the first million. The table grows at the same keys in each
+// of three runs, so the least that a key took in them is what growing cost it,
+// without what the machine did besides.
+//
+//	go test ./engine -run=- -bench=Growth -benchtime=1x
+func BenchmarkGrowth(b *testing.B) {
+	const keys, warm = 10_000_000, 1_000_000
+	for range b.N {
+		least := make([]time.Duration, keys)
+		for run := range 3 {
+			e := New(Options{})
+			batch := &Batch{Ops: []Op{{Kind: Take, Params: benchParams, N: 1, Key: []byte("key:000000000000000000")}}}
+			key := batch.Ops[0].Key
+			for i := range least {
+				for at, x := len(key)-1, i; x > 0; at, x = at-1, x/10 {
+					key[at] = '0' + byte(x%10)
+				}
+				start := time.Now()
+				e.Apply(1e18, batch)
+				if took := time.Since(start); run == 0 || took < least[i] {
+					least[i] = took
+				}
+			}
+		}
+		slowest := slices.Sorted(slices.Values(least[warm:]))
+		b.ReportMetric(float64(slowest[len(slowest)-1].Microseconds()), "µs-max")
+		b.ReportMetric(float64(slowest[len(slowest)/1000*999].Nanoseconds())/1000, "µs-p99.9")
+	}
 }
 
 func TestApplyAllocatesNothing(t *testing.T) {
