@@ -153,7 +153,7 @@ func (b *badArguments) missing(args [][]byte) {
 		b.Fatal(err)
 	}
 	for n := 1; n < s.min; n++ {
-		b.refuse(args[:n], "ERR", "wrong number of arguments for '"+s.name+"' command")
+		b.refuse(args[:n], codeOf(s.Name), arityText(s))
 	}
 }
 
@@ -175,7 +175,14 @@ func (b *badArguments) surplus(args [][]byte) {
 	for len(line) <= s.max {
 		line = append(line, []byte("1"))
 	}
-	b.refuse(line, "ERR", "wrong number of arguments for '"+s.name+"' command")
+	b.refuse(line, codeOf(s.Name), arityText(s))
+}
+
+func arityText(s *spec) string {
+	if s.Flags&OwnArity != 0 {
+		return "error: Store error: Usage: " + s.name + " <key>"
+	}
+	return "wrong number of arguments for '" + s.name + "' command"
 }
 
 // refuse sends a line; it must get an error of the code and the text, on one

@@ -1,10 +1,7 @@
 package commands
 
 import (
-	"fmt"
 	"strings"
-
-	"limitsrv/engine"
 )
 
 var (
@@ -114,12 +111,6 @@ func (s *Session) describeKeys(c *spec) {
 		w.Simple("access")
 	}
 	w.BulkString("begin_search")
-	if c.Keys.Movable {
-		s.unknownSpec()
-		w.BulkString("find_keys")
-		s.unknownSpec()
-		return
-	}
 	s.keySpec("index", 1)
 	w.BulkString("index")
 	w.Int(int64(c.Keys.First))
@@ -146,8 +137,6 @@ func (s *Session) keySpec(kind string, fields int) {
 	s.w.Map(fields)
 }
 
-func (s *Session) unknownSpec() { s.keySpec("unknown", 0) }
-
 // flagWords are the flags as COMMAND INFO tells them.
 func (c *spec) flagWords() []string {
 	var words []string
@@ -155,9 +144,6 @@ func (c *spec) flagWords() []string {
 		if c.Flags&(1<<i) != 0 {
 			words = append(words, name)
 		}
-	}
-	if c.Keys.Movable {
-		words = append(words, "movablekeys")
 	}
 	return words
 }
@@ -247,11 +233,7 @@ func runGetKeys(s *Session, args [][]byte) {
 		s.w.Error(errBadLine)
 		return
 	}
-	keys, err := c.keysOf(line)
-	if err != nil {
-		s.w.Error(err)
-		return
-	}
+	keys := c.keysOf(line)
 	s.w.Array(len(keys))
 	for _, k := range keys {
 		s.w.Bulk(k)
@@ -259,18 +241,7 @@ func runGetKeys(s *Session, args [][]byte) {
 }
 
 // keysOf are the keys of a line whose arity is right.
-func (c *spec) keysOf(line [][]byte) ([][]byte, error) {
-	var keys [][]byte
-	if c.Keys.Movable {
-		var b engine.Batch
-		if err := c.Op(&b, line); err != nil {
-			return nil, fmt.Errorf("get keys: %w", err)
-		}
-		for i := range b.Ops {
-			keys = append(keys, b.Ops[i].Key)
-		}
-		return keys, nil
-	}
+func (c *spec) keysOf(line [][]byte) (keys [][]byte) {
 	last := c.Keys.Last
 	if last < 0 {
 		last += len(line)
@@ -278,5 +249,5 @@ func (c *spec) keysOf(line [][]byte) ([][]byte, error) {
 	for i := c.Keys.First; i <= last && i < len(line); i += c.Keys.Step {
 		keys = append(keys, line[i])
 	}
-	return keys, nil
+	return keys
 }

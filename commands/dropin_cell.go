@@ -17,15 +17,15 @@ const (
 
 var clThrottle = Command{
 	Name: "CL.THROTTLE", Args: cellArgs, Summary: cellSummary + " As redis-cell has it.",
-	Complexity: "O(1)", Since: "1.0.0", Group: limiterGroup,
-	Flags: Write | DenyOOM | Fast, Keys: oneKey,
+	Complexity: "O(1)", Since: "0.1.0", Group: limiterGroup,
+	Flags: Write | DenyOOM | Fast | OwnArity, Keys: oneKey,
 	Op: opCell("cl.throttle"), Reply: replyCell,
 }
 
 var rlThrottle = Command{
 	Name: "RL.THROTTLE", Args: cellArgs, Summary: cellSummary + " The same as CL.THROTTLE.",
-	Complexity: "O(1)", Since: "1.0.0", Group: limiterGroup,
-	Flags: Write | DenyOOM | Fast, Keys: oneKey,
+	Complexity: "O(1)", Since: "0.1.0", Group: limiterGroup,
+	Flags: Write | DenyOOM | Fast | OwnArity, Keys: oneKey,
 	Op: opCell("rl.throttle"), Reply: replyCell,
 }
 

@@ -14,7 +14,7 @@ var rlAll = Command{
 	Summary: "Takes all of up to 64 limits, or none of them, atomically: alg is TOKEN, LEAKY, FIXED, SLIDE or LOG, and " +
 		"p1 p2 n are those of its command. Answers [allowed, index of the binding limit, [five integers], ...]: the binding " +
 		"one is the refusing one with the longest wait, else the one with the least remaining.",
-	Complexity: "O(limits), and that of each", Since: "1.0.0", Group: limiterGroup,
+	Complexity: "O(limits), and that of each", Since: "0.1.0", Group: limiterGroup,
 	Flags: Write | DenyOOM, Keys: Keys{First: 2, Last: -1, Step: limitArgs},
 	Op: opAll, Reply: replyAll,
 }

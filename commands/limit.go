@@ -15,7 +15,7 @@ var rlToken = Command{
 	Name: "RL.TOKEN", Args: "key capacity rate [n] [PARTIAL] [SHADOW]",
 	Summary: "Takes n permits from a token bucket, which starts full at capacity and refills continuously at rate: " +
 		"bursts up to capacity, and rate in the long run. The choice for most limits.",
-	Complexity: "O(1)", Since: "1.0.0", Group: limiterGroup,
+	Complexity: "O(1)", Since: "0.1.0", Group: limiterGroup,
 	Flags: Write | DenyOOM | Fast, Keys: oneKey,
 	Op: take(engine.Token), Reply: replyDecision,
 }
@@ -24,7 +24,7 @@ var rlLeaky = Command{
 	Name: "RL.LEAKY", Args: "key capacity rate [n] [PARTIAL] [SHADOW]",
 	Summary: "Puts n requests into a queue of depth capacity that drains at rate, and says how long to hold them " +
 		"(wait_ms) so that they leave at an even pace. A full queue refuses.",
-	Complexity: "O(1)", Since: "1.0.0", Group: limiterGroup,
+	Complexity: "O(1)", Since: "0.1.0", Group: limiterGroup,
 	Flags: Write | DenyOOM | Fast, Keys: oneKey,
 	Op: take(engine.Leaky), Reply: replyDecision,
 }
@@ -34,7 +34,7 @@ var rlFixed = Command{
 	Summary: "Counts n permits against limit in windows aligned to the Unix epoch in UTC; window may also be day, week " +
 		"(from Monday), month or year. Easy to explain, and made for quotas, but lets through twice the limit around " +
 		"the boundary of two windows.",
-	Complexity: "O(1)", Since: "1.0.0", Group: limiterGroup,
+	Complexity: "O(1)", Since: "0.1.0", Group: limiterGroup,
 	Flags: Write | DenyOOM | Fast, Keys: oneKey,
 	Op: take(engine.Fixed), Reply: replyDecision,
 }
@@ -43,7 +43,7 @@ var rlSlide = Command{
 	Name: "RL.SLIDE", Args: "key limit window [n] [PARTIAL] [SHADOW]",
 	Summary: "Counts n permits against limit in the current window and the part of the one before that a window ending " +
 		"now would still cover. No burst at the boundary, at the cost of two counters; it takes the past for even.",
-	Complexity: "O(1)", Since: "1.0.0", Group: limiterGroup,
+	Complexity: "O(1)", Since: "0.1.0", Group: limiterGroup,
 	Flags: Write | DenyOOM | Fast, Keys: oneKey,
 	Op: take(engine.Slide), Reply: replyDecision,
 }
@@ -52,7 +52,7 @@ var rlLog = Command{
 	Name: "RL.LOG", Args: "key limit window [n] [PARTIAL] [SHADOW]",
 	Summary: "Takes n permits if no window of that length, wherever it starts, would see more than limit. Exact, and " +
 		"paid for with an entry for each request that is let through. limit is at most 1000000 here.",
-	Complexity: "O(min(limit, admitted))", Since: "1.0.0", Group: limiterGroup,
+	Complexity: "O(min(limit, admitted))", Since: "0.1.0", Group: limiterGroup,
 	Flags: Write | DenyOOM | Fast, Keys: oneKey,
 	Op: take(engine.Log), Reply: replyDecision,
 }
@@ -61,7 +61,7 @@ var rlPeek = Command{
 	Name: "RL.PEEK", Args: "key",
 	Summary: "Tells how a key stands, under the parameters that it was last used with, and changes nothing: " +
 		"[algorithm, limit, remaining, wait_ms for one permit, reset_ms], or nil for a key that is not there or as good as new.",
-	Complexity: "O(1)", Since: "1.0.0", Group: limiterGroup,
+	Complexity: "O(1)", Since: "0.1.0", Group: limiterGroup,
 	Flags: ReadOnly | Fast, Keys: oneKey,
 	Op: opPeek, Reply: replyPeek,
 }
@@ -70,7 +70,7 @@ var rlRefund = Command{
 	Name: "RL.REFUND", Args: "key n",
 	Summary: "Gives n permits back, never above full: for work that was not done after all. " +
 		"nil where there is no such key, for then it is full already.",
-	Complexity: "O(1), for RL.LOG O(entries given back)", Since: "1.0.0", Group: limiterGroup,
+	Complexity: "O(1), for RL.LOG O(entries given back)", Since: "0.1.0", Group: limiterGroup,
 	Flags: Write | Fast, Keys: oneKey,
 	Op: settle(engine.Refund), Reply: replyDecision,
 }
@@ -79,7 +79,7 @@ var rlCharge = Command{
 	Name: "RL.CHARGE", Args: "key n",
 	Summary: "Takes n permits without asking, even into debt, for settling the real cost of work afterwards. remaining " +
 		"is then 0 and wait_ms says when the debt is repaid. A debt of more than one limit is refused whole. nil where there is no such key.",
-	Complexity: "O(1)", Since: "1.0.0", Group: limiterGroup,
+	Complexity: "O(1)", Since: "0.1.0", Group: limiterGroup,
 	Flags: Write | DenyOOM | Fast, Keys: oneKey,
 	Op: settle(engine.Charge), Reply: replyDecision,
 }
@@ -87,7 +87,7 @@ var rlCharge = Command{
 var rlReset = Command{
 	Name: "RL.RESET", Args: "key [key ...]",
 	Summary:    "Forgets keys, so that they are as good as new, and answers how many there were. The same as DEL.",
-	Complexity: "O(keys)", Since: "1.0.0", Group: limiterGroup,
+	Complexity: "O(keys)", Since: "0.1.0", Group: limiterGroup,
 	Flags: Write, Keys: manyKeys,
 	Op: eachKey(engine.Forget), Reply: replyCount,
 }

@@ -83,7 +83,7 @@ func twinOfRate(arg string) (held, asked *big.Rat, ok bool) {
 		return nil, nil, false
 	}
 	asked, held = new(big.Rat).Quo(exact, second), new(big.Rat).Quo(cut, second)
-	if decimals <= 9 && held.Num().Cmp(big.NewInt(engine.MaxLimit)) <= 0 && held.Denom().Cmp(big.NewInt(engine.MaxRatePeriod)) <= 0 &&
+	if decimals <= 9 && held.Sign() > 0 && held.Num().Cmp(big.NewInt(engine.MaxLimit)) <= 0 && held.Denom().Cmp(big.NewInt(engine.MaxRatePeriod)) <= 0 &&
 		new(big.Int).Quo(held.Denom(), held.Num()).Cmp(big.NewInt(engine.MaxPeriod)) <= 0 {
 		return held, asked, cut.Sign() > 0
 	}

@@ -89,7 +89,7 @@ func (r *registry) lookup(args [][]byte, guess *spec) (*spec, error) {
 		}
 		s = sub
 	}
-	if len(args) < s.min || len(args) > s.max {
+	if (len(args) < s.min || len(args) > s.max) && s.Flags&OwnArity == 0 {
 		return s, &Error{"ERR", "wrong number of arguments for '" + s.name + "' command"}
 	}
 	return s, nil

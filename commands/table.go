@@ -23,7 +23,7 @@ type Command struct {
 	Keys       Keys
 
 	// Op appends the ops of a command line to b, one at least, or returns an *Error
-	// and leaves b as it was. args[0] is the name. The number of args fits Args.
+	// and leaves b as it was. args[0] is the name. The number of args fits Args, but under OwnArity.
 	Op func(b *engine.Batch, args [][]byte) error
 	// Reply answers the ops that Op appended, with one reply: ops and ds go together.
 	Reply func(w *Reply, ops []engine.Op, ds []engine.Decision)
@@ -34,7 +34,7 @@ type Command struct {
 	Sub []Command
 }
 
-// Flags are those of COMMAND INFO, and Immediate.
+// Flags are those of COMMAND INFO, and those that are not shown.
 type Flags uint16
 
 const (
@@ -50,6 +50,7 @@ const (
 	Blocking
 	NoMulti   // may not stand in a transaction
 	Immediate // is carried out and not queued in a transaction; not shown
+	OwnArity  // Op checks the number of args itself, with an error of its own; not shown
 )
 
 // flagNames are the words of COMMAND INFO, by bit.
@@ -57,14 +58,12 @@ var flagNames = [...]string{
 	"write", "readonly", "denyoom", "fast", "admin", "no_auth", "loading", "stale", "noscript", "blocking", "no_multi",
 }
 
-// Keys says where the keys stand: the first and last argument and the step, as COMMAND tells them; Last -1 is the last argument.
-// All zero: none. Movable: found by parsing.
-type Keys struct {
-	First, Last, Step int
-	Movable           bool
-}
+// Keys says where the keys stand: the first and last argument and the step, as
+// COMMAND tells them; Last -1 is the last argument. All zero: none.
+type Keys struct{ First, Last, Step int }
 
-// An Error is what a client may act on. Code is the word that an error reply starts with and keeps its meaning for ever.
+// An Error is what a client may act on. Code is the word that an error reply
+// starts with and keeps its meaning for ever.
 type Error struct{ Code, Text string }
 
 func (e *Error) Error() string { return e.Code + " " + e.Text }
