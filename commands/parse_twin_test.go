@@ -79,13 +79,13 @@ func twinOfRate(arg string) (held, asked *big.Rat, ok bool) {
 	}
 	exact, cut, decimals, ok := twinNumber(arg)
 	second := big.NewRat(1e9, 1)
-	if !ok || exact.Sign() == 0 || exact.Cmp(second) > 0 {
+	if !ok || cut.Sign() == 0 || exact.Cmp(second) > 0 {
 		return nil, nil, false
 	}
 	asked, held = new(big.Rat).Quo(exact, second), new(big.Rat).Quo(cut, second)
-	if decimals <= 9 && held.Sign() > 0 && held.Num().Cmp(big.NewInt(engine.MaxLimit)) <= 0 && held.Denom().Cmp(big.NewInt(engine.MaxRatePeriod)) <= 0 &&
+	if decimals <= 9 && held.Num().Cmp(big.NewInt(engine.MaxLimit)) <= 0 && held.Denom().Cmp(big.NewInt(engine.MaxRatePeriod)) <= 0 &&
 		new(big.Int).Quo(held.Denom(), held.Num()).Cmp(big.NewInt(engine.MaxPeriod)) <= 0 {
-		return held, asked, cut.Sign() > 0
+		return held, asked, true
 	}
 	count := new(big.Int).Quo(cut.Num(), cut.Denom())
 	count.Add(count, big.NewInt(1))
