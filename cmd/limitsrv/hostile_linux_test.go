@@ -1,0 +1,154 @@
+package main
+
+import (
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+const (
+	maxResident = 200 << 10 // in kB
+	attackers   = 40        // of each kind
+)
+
+// TestHostileBytesAgainstTheProgram attacks the program itself, without the race
+// detector: it must go on serving, within its memory, and rest when they are gone.
+func TestHostileBytesAgainstTheProgram(t *testing.T) {
+	binary := filepath.Join(t.TempDir(), "limitsrv")
+	if out, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
+		t.Fatalf("%v\n%s", err, out)
+	}
+	address := freeAddress(t)
+	server := exec.Command(binary, "--listen", address, "--password", "secret", "--log-level", "error")
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { server.Process.Kill(); server.Wait() })
+	until(t, "it listens", func() bool {
+		conn, err := net.Dial("tcp", address)
+		if err == nil {
+			conn.Close()
+		}
+		return err == nil
+	})
+	const login = "AUTH secret\r\n"
+	for _, prefix := range []string{"", login} {
+		attack(t, address, prefix)
+		conn := dial(t, "tcp", address)
+		asks(t, conn, login+"PING\r\n", "+OK\r\n+PONG\r\n")
+		if kb := residentKB(t, server.Process.Pid); kb > maxResident {
+			t.Errorf("after %q the server holds %d kB, want at most %d", prefix, kb, maxResident)
+		}
+	}
+	before := cpuTicks(t, server.Process.Pid)
+	time.Sleep(time.Second)
+	if spent := cpuTicks(t, server.Process.Pid) - before; spent > 10 {
+		t.Errorf("the server spends %d0 ms of a second with nothing to do", spent)
+	}
+}
+
+// attack sends all there is from many connections at once: bytes that claim more
+// than comes, floods, noise, commands cut off, and drips.
+func attack(t *testing.T, address, prefix string) {
+	t.Helper()
+	random := rand.New(rand.NewPCG(1, 2))
+	noise := make([]byte, 1<<20)
+	for i := range noise {
+		noise[i] = byte(random.Uint32())
+	}
+	payloads := []string{
+		"*1\r\n$9223372036854775807\r\n",
+		"*4000000000000000000\r\n",
+		"*1000000000\r\n$1\r\na\r\n",
+		"*18446744073709551617\r\n$4\r\nPING\r\n",
+		"*3\r\n$8\r\nRL.TOKEN\r\n$1000000000\r\n" + strings.Repeat("x", 1<<20),
+		"*16384\r\n" + strings.Repeat("$60000\r\n"+strings.Repeat("y", 60000)+"\r\n", 20),
+		strings.Repeat(" ", 1<<20) + "\r\n",
+		strings.Repeat("*0\r\n\r\n*-1\r\n", 100_000),
+		string(noise),
+		"*5\r\n$10\r\n" + string(noise[:1<<16]),
+		strings.Repeat("RL.TOKEN k -1 x \"\\xff\r\n", 20_000),
+		strings.Repeat("INFO\r\nCOMMAND DOCS\r\n", 2_000), // and reads nothing
+	}
+	var all sync.WaitGroup
+	for _, payload := range payloads {
+		for range attackers {
+			conn, err := net.Dial("tcp", address)
+			if err != nil {
+				t.Fatal(err)
+			}
+			conn.SetDeadline(time.Now().Add(3 * time.Second))
+			all.Go(func() {
+				defer conn.Close()
+				io.WriteString(conn, prefix+payload)
+			})
+		}
+	}
+	for range attackers {
+		conn, err := net.Dial("tcp", address)
+		if err != nil {
+			t.Fatal(err)
+		}
+		conn.SetDeadline(time.Now().Add(3 * time.Second))
+		all.Go(func() {
+			defer conn.Close()
+			io.WriteString(conn, prefix+"*10000\r\n$9\r\n")
+			for range 10_000 {
+				if _, err := conn.Write([]byte{'$'}); err != nil {
+					return
+				}
+			}
+		})
+	}
+	all.Wait()
+}
+
+func residentKB(t *testing.T, pid int) (kb int) {
+	t.Helper()
+	for line := range strings.Lines(proc(t, pid, "status")) {
+		if n, _ := fmt.Sscanf(line, "VmRSS: %d kB", &kb); n == 1 {
+			return kb
+		}
+	}
+	t.Fatal("no VmRSS")
+	return 0
+}
+
+// cpuTicks is the CPU time of a process, in hundredths of a second.
+func cpuTicks(t *testing.T, pid int) int {
+	t.Helper()
+	var user, system int
+	_, fields, _ := strings.Cut(proc(t, pid, "stat"), ") ")
+	if _, err := fmt.Sscanf(fields, "%1s %d %d %d %d %d %d %d %d %d %d %d %d", new(string), new(int), new(int), new(int),
+		new(int), new(int), new(uint), new(int), new(int), new(int), new(int), &user, &system); err != nil {
+		t.Fatal(err)
+	}
+	return user + system
+}
+
+func proc(t *testing.T, pid int, file string) string {
+	t.Helper()
+	text, err := os.ReadFile(fmt.Sprintf("/proc/%d/%s", pid, file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// until waits for what is to happen at once.
+func until(t *testing.T, what string, happens func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(wait); !happens(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("not so: %s", what)
+		}
+	}
+}

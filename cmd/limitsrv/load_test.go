@@ -1,0 +1,127 @@
+package main
+
+import (
+	"bufio"
+	"fmt"
+	"net"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+const (
+	loadConns    = 64
+	loadRounds   = 25
+	loadPipeline = 16
+)
+
+// hammer sends a line from many connections at once, in pipelines, and counts the
+// replies, of so many lines each, whose first integer is 1. line is given the
+// number of the request.
+func hammer(t *testing.T, address string, replyLines int, line func(request int) string) (allowed int64) {
+	t.Helper()
+	var (
+		total atomic.Int64
+		done  sync.WaitGroup
+	)
+	for n := range loadConns {
+		conn := dial(t, "tcp", address)
+		conn.SetDeadline(time.Now().Add(6 * wait))
+		done.Go(func() {
+			lines := bufio.NewReader(conn)
+			for round := range loadRounds {
+				var query strings.Builder
+				for i := range loadPipeline {
+					query.WriteString(line((n*loadRounds+round)*loadPipeline + i))
+				}
+				if _, err := conn.Write([]byte(query.String())); err != nil {
+					t.Error(err)
+					return
+				}
+				for range loadPipeline {
+					total.Add(countAllowed(t, lines, replyLines))
+				}
+			}
+		})
+	}
+	done.Wait()
+	return total.Load()
+}
+
+// countAllowed reads a reply, an array whose first element is 0 or 1, and gives it.
+func countAllowed(t *testing.T, lines *bufio.Reader, replyLines int) (allowed int64) {
+	for i := range replyLines {
+		got, err := lines.ReadString('\n')
+		if err != nil || got[0] == '-' {
+			t.Errorf("line %d of a reply is %q, %v", i, got, err)
+			return 0
+		}
+		if i == 1 && got == ":1\r\n" {
+			allowed = 1
+		}
+	}
+	return allowed
+}
+
+// remaining is that of a key.
+func remaining(t *testing.T, conn net.Conn, key string) (n int64) {
+	t.Helper()
+	fmt.Fprintf(conn, "RL.PEEK %s\r\n", key)
+	lines := bufio.NewReader(conn)
+	for i := range 7 {
+		got, err := lines.ReadString('\n')
+		if err != nil {
+			t.Fatal(err)
+		}
+		if i == 4 { // *5, $n, name, limit, remaining
+			fmt.Sscanf(got, ":%d", &n)
+		}
+	}
+	return n
+}
+
+// Limits that earn nothing back for the length of the test are counters: what was
+// let through in all is the limit, not one more and not one less.
+func TestManyConnectionsNeverExceedALimit(t *testing.T) {
+	r := serve(t)
+	for _, tt := range []struct {
+		name, line string
+		keys       int
+		limit      int64
+	}{
+		{"a bucket", "RL.TOKEN bucket%d 9000 1/3650d\r\n", 1, 9000},
+		{"a log", "RL.LOG log%d 9000 3650d\r\n", 1, 9000},
+		{"a window", "RL.FIXED window%d 9000 year\r\n", 1, 9000},
+		{"many buckets", "RL.TOKEN many%d 30 1/3650d\r\n", 500, 30},
+		{"many sliding windows", "RL.SLIDE slides%d 30 3650d\r\n", 500, 30},
+		{"places", "RL.ACQUIRE places%d 9000 3650d holder-%d\r\n", 1, 9000},
+	} {
+		allowed := hammer(t, r.address, 6, func(request int) string {
+			if strings.Count(tt.line, "%d") == 2 {
+				return fmt.Sprintf(tt.line, request%tt.keys, request)
+			}
+			return fmt.Sprintf(tt.line, request%tt.keys)
+		})
+		if want := tt.limit * int64(tt.keys); allowed != want {
+			t.Errorf("%s: %d of %d requests were let through, want %d", tt.name, allowed, loadConns*loadRounds*loadPipeline, want)
+		}
+	}
+}
+
+// What one limit of a group gave, the other gave too.
+func TestManyConnectionsNeverTakePartOfAGroup(t *testing.T) {
+	r := serve(t)
+	const small, large = 5000, 20000
+	allowed := hammer(t, r.address, 15, func(request int) string {
+		if request%2 == 0 { // in either order
+			return fmt.Sprintf("RL.ALL TOKEN a %d 1/3650d 1 LOG b %d 3650d 1\r\n", small, large)
+		}
+		return fmt.Sprintf("RL.ALL LOG b %d 3650d 1 TOKEN a %d 1/3650d 1\r\n", large, small)
+	})
+	conn := dial(t, "tcp", r.address)
+	if a, b := small-remaining(t, conn, "a"), large-remaining(t, conn, "b"); allowed != small || a != small || b != small {
+		t.Errorf("%d groups passed, a gave %d and b %d, want %d each", allowed, a, b, small)
+	}
+}
