@@ -158,8 +158,8 @@ func (slidingLog) take(c *cell, now Instant, n int64) {
 	l.store(c)
 }
 
-// wants says whether taking n at now needs a new chunk, and of which class: one
-// up from the last, but not more than what is used could fill.
+// wants says whether taking n at now needs a new chunk, and of which class: the
+// largest that what is used could fill, so that half of the memory is in use.
 func (l *logState) wants(c *cell, now Instant, n int64) (class int, fresh bool) {
 	if l.last != 0 {
 		words := c.chunks.words(l.last)
@@ -167,11 +167,10 @@ func (l *logState) wants(c *cell, now Instant, n int64) (class int, fresh bool) 
 		if at == now || chunkHead+(int(words[chunkCount])+1)*entryWords <= len(words) {
 			return 0, false
 		}
-		class = min(l.last.class()+1, largestChunk)
 	}
 	used := int64(l.given-l.gone) + n
-	for class > 0 && used <= int64(chunkWords[class-1]-chunkHead)/entryWords {
-		class--
+	for class < largestChunk && int64(chunkWords[class+1]-chunkHead)/entryWords <= used {
+		class++
 	}
 	return class, true
 }
