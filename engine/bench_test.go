@@ -32,18 +32,20 @@ func fill(e *Engine, p Params, n int) [][]byte {
 //
 //	go test ./engine -run=- -bench=Take
 func BenchmarkTake(b *testing.B) {
-	for _, n := range []int{1_000, 1_000_000} {
-		for _, shards := range []int{16, 64} {
-			b.Run(fmt.Sprintf("keys=%d/shards=%d", n, shards), func(b *testing.B) {
-				benchmarkTake(b, n, shards)
-			})
+	for _, p := range []Params{benchParams, {Alg: Log, Limit: 100, Period: 1e10}} {
+		for _, n := range []int{1_000, 1_000_000} {
+			for _, shards := range []int{16, 64} {
+				b.Run(fmt.Sprintf("alg=%v/keys=%d/shards=%d", p.Alg, n, shards), func(b *testing.B) {
+					benchmarkTake(b, p, n, shards)
+				})
+			}
 		}
 	}
 }
 
-func benchmarkTake(b *testing.B, n, shards int) {
+func benchmarkTake(b *testing.B, p Params, n, shards int) {
 	e := New(Options{Shards: shards})
-	key := append([]byte(nil), fill(e, benchParams, n)[0]...)
+	key := append([]byte(nil), fill(e, p, n)[0]...)
 	batch := &Batch{}
 	keys := bytes.Repeat(key, 64)
 	b.ReportAllocs()
@@ -55,9 +57,9 @@ func benchmarkTake(b *testing.B, n, shards int) {
 			for at, x := len(k)-1, rand.Intn(n); x > 0; at, x = at-1, x/10 {
 				k[at] = '0' + byte(x%10)
 			}
-			batch.Ops = append(batch.Ops, Op{Kind: Take, Params: benchParams, N: 1, Key: k})
+			batch.Ops = append(batch.Ops, Op{Kind: Take, Params: p, N: 1, Key: k})
 		}
-		e.Apply(Instant(1e18+i), batch)
+		e.Apply(Instant(1e18+1000*i), batch)
 	}
 	b.ReportMetric(float64(e.Stats().MemoryBytes)/float64(n), "B/key")
 }

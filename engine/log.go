@@ -117,6 +117,9 @@ func (slidingLog) until(c *cell, now Instant, target int64) Span {
 // reach is when the running total came to be at least total, which it is.
 func (l *logState) reach(c *cell, total uint32) Instant {
 	r := l.first
+	if total == l.given { // asked for with every decision: the last entry
+		r = l.last
+	}
 	words := c.chunks.words(r)
 	for {
 		if _, last := lastEntry(words); int32(last-total) >= 0 {

@@ -25,8 +25,8 @@ type shard struct {
 	slab     slab
 	chunks   chunks
 	leases   leases
-	hand     int // where the sweep goes on, an index of dir
-	warmed   int // makes the reads of warm count
+	hand     int    // where the sweep goes on, an index of dir
+	warmed   uint64 // makes the reads of warm count
 	hashKey  hashKey
 	names    [2]hashKey // of holders
 	bits     uint8      // of a hash that are the shard's number
@@ -115,7 +115,7 @@ func (s *shard) find(h uint64, key []byte) (place, bool) {
 const warmOps = 16
 
 // warm reads what the ops on some hashes will look at: all their pages, then all
-// their slots, then all their records. The reads of each step do not depend on
+// their slots, then all their records, then the ends of their logs. The reads of each step do not depend on
 // one another, so that the processor waits for memory once a step and not once an
 // op. It decides nothing.
 func (s *shard) warm(hashes []uint64, order []int32) {
@@ -123,9 +123,10 @@ func (s *shard) warm(hashes []uint64, order []int32) {
 		return
 	}
 	var (
-		pages   [warmOps]*page
-		offsets [warmOps]int
-		sum     int
+		pages [warmOps]*page
+		slots [warmOps]int
+		logs  [warmOps]logState
+		sum   uint64
 	)
 	for i, op := range order {
 		pages[i] = s.pageOf(hashes[op])
@@ -135,11 +136,20 @@ func (s *shard) warm(hashes []uint64, order []int32) {
 		if p.slots == 0 {
 			continue
 		}
-		offsets[i] = p.offset(min(p.seek(tag(hashes[op], p.depth)), p.slots-1))
+		slots[i] = min(p.seek(tag(hashes[op], p.depth)), p.slots-1)
 	}
 	for i := range order {
-		if p := pages[i]; p.slots > 0 {
-			sum += int(p.buf[offsets[i]])
+		if pages[i].slots == 0 {
+			continue
+		}
+		if c := s.load(place{pages[i], slots[i]}); c.params.Alg == Log {
+			logs[i] = loadLog(c)
+		}
+		sum += s.cell.state[0]
+	}
+	for i := range order {
+		if l := &logs[i]; l.first != 0 {
+			sum += s.chunks.words(l.first)[chunkCount] + s.chunks.words(l.last)[chunkCount]
 		}
 	}
 	s.warmed = sum
