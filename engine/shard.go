@@ -115,9 +115,9 @@ func (s *shard) find(h uint64, key []byte) (place, bool) {
 const warmOps = 16
 
 // warm reads what the ops on some hashes will look at: all their pages, then all
-// their slots, then all their records, then the ends of their logs. The reads of each step do not depend on
-// one another, so that the processor waits for memory once a step and not once an
-// op. It decides nothing.
+// their slots, then all their records, then the ends of their logs. The reads of
+// each step do not depend on one another, so that the processor waits for memory
+// once a step and not once an op. It decides nothing, and uses the cell.
 func (s *shard) warm(hashes []uint64, order []int32) {
 	if len(order) == 1 {
 		return
