@@ -43,6 +43,8 @@ type Handler struct {
 	password [sha256.Size]byte
 	stats    *stats
 
+	gatherings sync.Pool
+
 	mu       sync.Mutex
 	sessions map[int64]*Session
 	lastID   int64
@@ -54,13 +56,14 @@ func NewHandler(c Config) *Handler {
 	var id [20]byte
 	rand.Read(id[:])
 	return &Handler{
-		config:   c,
-		registry: r,
-		start:    time.Now(),
-		runID:    hex.EncodeToString(id[:]),
-		password: sha256.Sum256([]byte(c.Password)),
-		stats:    newStats(r.total),
-		sessions: make(map[int64]*Session),
+		config:     c,
+		registry:   r,
+		start:      time.Now(),
+		runID:      hex.EncodeToString(id[:]),
+		password:   sha256.Sum256([]byte(c.Password)),
+		stats:      newStats(r.total),
+		gatherings: sync.Pool{New: func() any { return new(gathering) }},
+		sessions:   make(map[int64]*Session),
 	}
 }
 

@@ -124,7 +124,7 @@ func (s *Session) queue(c *spec, args [][]byte) {
 	}
 	tx.queue = append(tx.queue, queued{c, len(args)})
 	tx.cost = cost
-	s.items = append(s.items, item{}) // +QUEUED
+	s.add(item{}) // +QUEUED
 }
 
 // runExec puts the queue into the batch, which is empty, or refuses.
@@ -139,9 +139,10 @@ func runExec(s *Session, _ [][]byte) {
 		return
 	}
 	tx := &s.tx
-	tx.running, s.batch.Atomic = true, true
+	batch := &s.gathered().batch
+	tx.running, batch.Atomic = true, true
 	for _, k := range tx.watched {
-		s.batch.Ops = append(s.batch.Ops, engine.Op{Kind: engine.Expect, Key: k.key, N: k.fingerprint})
+		batch.Ops = append(batch.Ops, engine.Op{Kind: engine.Expect, Key: k.key, N: k.fingerprint})
 	}
 	tx.expects = len(tx.watched)
 	var (
@@ -159,7 +160,7 @@ func runExec(s *Session, _ [][]byte) {
 			s.gather(q.spec, args)
 			continue
 		}
-		s.items = append(s.items, item{spec: q.spec, args: args})
+		s.add(item{spec: q.spec, args: args})
 	}
 }
 

@@ -15,12 +15,7 @@ func (s *Session) render() {
 		s.renderItems()
 	}
 	s.end()
-	s.batch.Reset()
-	clear(s.items) // they point to argument bytes and errors
-	s.items = s.items[:0]
-	if cap(s.items) > retained || cap(s.batch.Ops) > retained {
-		s.items, s.batch = nil, engine.Batch{}
-	}
+	s.giveBack()
 	s.err = nil
 	s.state.CompareAndSwap(arrived, idle)
 	s.sayFatal()
@@ -30,8 +25,8 @@ func (s *Session) render() {
 func (s *Session) renderItems() {
 	done := 0
 	calls := runLength{counts: s.stats}
-	for i := range s.items {
-		it := &s.items[i]
+	for i := range s.g.items {
+		it := &s.g.items[i]
 		from := len(s.w.buf)
 		s.answer(it, done, &calls)
 		done += it.ops
@@ -45,9 +40,9 @@ func (s *Session) renderItems() {
 		s.last.Store(calls.last)
 	}
 	if took := s.touch(); took > 0 {
-		for i := range s.items {
-			if c := s.items[i].spec; c != nil {
-				s.stats[c.id].nanos.Add(took / int64(len(s.items)))
+		for i := range s.g.items {
+			if c := s.g.items[i].spec; c != nil {
+				s.stats[c.id].nanos.Add(took / int64(len(s.g.items)))
 			}
 		}
 	}
@@ -70,8 +65,8 @@ func (s *Session) answer(it *item, first int, calls *runLength) {
 	case s.err != nil:
 		s.w.Error(s.err)
 	default:
-		ds := s.batch.Decisions[first : first+it.ops]
-		it.spec.Reply(&s.w, s.batch.Ops[first:first+it.ops], ds)
+		ds := s.g.batch.Decisions[first : first+it.ops]
+		it.spec.Reply(&s.w, s.g.batch.Ops[first:first+it.ops], ds)
 		if it.spec.Flags&ReadOnly != 0 {
 			calls.hitsOf(it.spec, ds)
 		}
@@ -125,7 +120,7 @@ func (r *runLength) hitsOf(c *spec, ds []engine.Decision) {
 // its ops and in their place among the replies.
 func (s *Session) renderExec() {
 	from := len(s.w.buf)
-	ds := s.batch.Decisions
+	ds := s.g.batch.Decisions
 	aborted := func(d engine.Decision) bool { return d.Status == engine.Aborted }
 	switch {
 	case s.err != nil:
@@ -133,11 +128,11 @@ func (s *Session) renderExec() {
 	case slices.ContainsFunc(ds, aborted):
 		s.w.NullArray()
 	default:
-		s.w.Array(len(s.items))
+		s.w.Array(len(s.g.items))
 		done := s.tx.expects
 		calls := runLength{counts: s.stats}
-		for i := range s.items {
-			it := &s.items[i]
+		for i := range s.g.items {
+			it := &s.g.items[i]
 			if it.args != nil {
 				s.call(it.spec, it.args)
 				continue

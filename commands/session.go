@@ -4,8 +4,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
-
-	"limitsrv/engine"
 )
 
 // A Client is what the transport tells about a connection.
@@ -29,10 +27,9 @@ type Session struct {
 	id     int64
 	stats  []commandCounts
 
-	w     Reply // has Out from begin to end
-	batch engine.Batch
-	items []item // the commands gathered, which the batch's ops belong to in order
-	tx    transaction
+	w  Reply      // has Out from begin to end
+	g  *gathering // nil while nothing is gathered
+	tx transaction
 	// recent is the command of the line before, nil if there is none.
 	recent *spec
 	quiet  quiet
@@ -70,16 +67,6 @@ type shown struct {
 	proto3          bool
 }
 
-// An item is a gathered command: to be answered by its Reply over the ops that
-// are its own, or with err. One without spec was refused with err, or was queued
-// if there is no err.
-type item struct {
-	spec *spec
-	err  error
-	ops  int
-	args [][]byte // of a run command in a transaction
-}
-
 // The states of a batch. Exec's done may be called from any goroutine.
 const (
 	idle int32 = iota
@@ -88,9 +75,6 @@ const (
 	arrived // done was called
 	closed  // the transport is gone; nobody is to be woken
 )
-
-// retained is how many items and ops a session keeps memory for between batches.
-const retained = 4096
 
 // Do takes a command (args[0] is its name; the slices stay untouched until Flush
 // says that they are done with). Decisions are gathered, so that a pipeline is
@@ -132,14 +116,15 @@ func (s *Session) reject(c *spec, err error) {
 		s.stats[c.id].rejected.Add(1)
 	}
 	s.tx.dirty = s.tx.open
-	s.items = append(s.items, item{err: err})
+	s.add(item{err: err})
 }
 
 // gather appends a command's ops to the batch.
 func (s *Session) gather(c *spec, args [][]byte) {
-	before := len(s.batch.Ops)
-	err := c.Op(&s.batch, args)
-	s.items = append(s.items, item{spec: c, err: err, ops: len(s.batch.Ops) - before})
+	batch := &s.gathered().batch
+	before := len(batch.Ops)
+	err := c.Op(batch, args)
+	s.add(item{spec: c, err: err, ops: len(batch.Ops) - before})
 }
 
 // run carries out a run command; nothing is gathered.
@@ -184,10 +169,10 @@ func (s *Session) Flush() bool {
 		return false
 	case s.Pending() == 0:
 		return true
-	case len(s.batch.Ops) > 0:
+	case len(s.g.batch.Ops) > 0:
 		s.sample()
 		s.state.Store(executing)
-		s.h.config.Exec.Exec(&s.batch, s.done)
+		s.h.config.Exec.Exec(&s.g.batch, s.done)
 		if s.state.CompareAndSwap(executing, away) {
 			return false
 		}
@@ -215,10 +200,13 @@ func (s *Session) Resume() {
 // Pending is how much Flush has to do: the number of commands gathered, or that
 // of their ops if it is greater.
 func (s *Session) Pending() int {
-	if s.tx.running {
-		return max(1, len(s.batch.Ops))
+	switch {
+	case s.g == nil:
+		return 0
+	case s.tx.running:
+		return max(1, len(s.g.batch.Ops))
 	}
-	return max(len(s.items), len(s.batch.Ops))
+	return max(len(s.g.items), len(s.g.batch.Ops))
 }
 
 // ProtocolError appends Redis' error for bytes that are no command, after the

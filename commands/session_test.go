@@ -209,11 +209,18 @@ func TestBatchFails(t *testing.T) {
 	}
 }
 
+// A session at rest has no room for commands, and none is kept for a pipeline that
+// was out of the common.
 func TestMemoryIsGivenBack(t *testing.T) {
 	s := newTestSession(allow{}, "", nil)
-	ask(s, slices.Repeat([]string{"DEL a"}, retained+1)...)
-	if cap(s.items) > retained || cap(s.batch.Ops) > retained {
-		t.Errorf("room for %d items and %d ops is kept, want at most %d", cap(s.items), cap(s.batch.Ops), retained)
+	for _, n := range []int{1, maxKept + 1} {
+		ask(s, slices.Repeat([]string{"DEL a"}, n)...)
+		if s.g != nil {
+			t.Errorf("after %d commands the session keeps room for %d", n, cap(s.g.items))
+		}
+	}
+	if g := s.gathered(); cap(g.items) > maxKept || cap(g.batch.Ops) > maxKept {
+		t.Errorf("room for %d items and %d ops is used again, want at most %d", cap(g.items), cap(g.batch.Ops), maxKept)
 	}
 }
 
