@@ -85,6 +85,7 @@ func (c *cell) hold(now Instant) Span {
 	return c.alg().rule.until(c, now, 0)
 }
 
+// take decides about a Take: a missing key is made only if it passes.
 func (s *shard) take(now Instant, op *Op, h uint64, d *Decision) {
 	pl, used, changed, ok := s.open(now, op, h)
 	if !ok {
@@ -182,6 +183,7 @@ func (s *shard) keep(pl place, h uint64, key []byte) {
 	s.store(pl)
 }
 
+// peek answers as a Take of one permit would be, and takes none.
 func (s *shard) peek(now Instant, op *Op, h uint64, d *Decision) {
 	pl, used := s.lookup(now, op.Key, h)
 	if pl.missing() {
@@ -218,6 +220,7 @@ func (s *shard) counted(now Instant, op *Op, h uint64, d *Decision) (pl place, u
 	return pl, used, ok
 }
 
+// refund gives permits back; a key that is full again is forgotten.
 func (s *shard) refund(now Instant, op *Op, h uint64, d *Decision) {
 	pl, used, ok := s.counted(now, op, h, d)
 	if !ok {
@@ -236,6 +239,8 @@ func (s *shard) refund(now Instant, op *Op, h uint64, d *Decision) {
 	}
 }
 
+// charge takes permits up to one limit of debt. Its wait is until there is no
+// debt any more, or where it is refused, until it would not be.
 func (s *shard) charge(now Instant, op *Op, h uint64, d *Decision) {
 	pl, used, ok := s.counted(now, op, h, d)
 	if !ok {
@@ -261,6 +266,7 @@ func (s *shard) charge(now Instant, op *Op, h uint64, d *Decision) {
 	c.view(now, used, d)
 }
 
+// forget drops a live key.
 func (s *shard) forget(now Instant, op *Op, h uint64, d *Decision) {
 	pl, _ := s.lookup(now, op.Key, h)
 	if !pl.missing() {

@@ -5,6 +5,8 @@ func (s *shard) name(id []byte) holderName {
 	return holderName{s.names[0].sum(id), s.names[1].sum(id)}
 }
 
+// acquire takes a place for a holder, or renews the one that it has, which a
+// lower limit does not take away.
 func (s *shard) acquire(now Instant, op *Op, h uint64, d *Decision) {
 	pl, used, changed, ok := s.open(now, op, h)
 	if !ok {
@@ -18,18 +20,21 @@ func (s *shard) acquire(now Instant, op *Op, h uint64, d *Decision) {
 		holds = rule.holds(c, now, name)
 	)
 	switch {
-	case holds || used < op.Params.Limit:
+	case holds: // takes no memory
+		d.Allowed = 1
+	case used >= op.Params.Limit:
+		d.Wait = c.refusal(now, 1, op.Params.Limit)
+	default:
 		if pl, ok = s.ready(now, op.Key, h, pl, 1); !ok {
 			d.Status = NoMemory
 			return
 		}
+		d.Allowed = 1
+		used++
+	}
+	if d.Allowed == 1 {
 		rule.acquire(c, now, name, now+Instant(op.Params.Period))
-		if !holds {
-			used++
-		}
-		d.Allowed, changed = 1, true
-	default:
-		d.Wait = c.refusal(now, 1, op.Params.Limit)
+		changed = true
 	}
 	c.view(now, used, d)
 	if changed {
@@ -38,6 +43,7 @@ func (s *shard) acquire(now Instant, op *Op, h uint64, d *Decision) {
 	s.answer(op, 1, d)
 }
 
+// release gives a holder's place back; a key without holders is forgotten.
 func (s *shard) release(now Instant, op *Op, h uint64, d *Decision) {
 	pl, used := s.lookup(now, op.Key, h)
 	c := &s.cell
