@@ -139,13 +139,14 @@ func (s *shard) warm(hashes []uint64, order []int32) {
 		slots[i] = min(p.seek(tag(hashes[op], p.depth)), p.slots-1)
 	}
 	for i := range order {
-		if pages[i].slots == 0 {
-			continue
+		if p := pages[i]; p.slots > 0 {
+			sum += uint64(p.buf[p.offset(slots[i])])
 		}
-		if c := s.load(place{pages[i], slots[i]}); c.params.Alg == Log {
-			logs[i] = loadLog(c)
+	}
+	for i := range order {
+		if p := pages[i]; p.slots > 0 && s.params.get(p.param(p.offset(slots[i]))).Alg == Log {
+			logs[i] = loadLog(s.load(place{p, slots[i]}))
 		}
-		sum += s.cell.state[0]
 	}
 	for i := range order {
 		if l := &logs[i]; l.first != 0 {
