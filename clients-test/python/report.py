@@ -1,0 +1,56 @@
+"""What is wanted of replies, and the lines for the runner."""
+
+import logging
+import os
+
+
+class Between:
+    """Any integer from low to high."""
+
+    def __init__(self, low, high):
+        self.low, self.high = low, high
+
+    def __eq__(self, other):
+        return type(other) is int and self.low <= other <= self.high
+
+    def __repr__(self):
+        return f"{self.low}..{self.high}"
+
+
+class Mismatch(Exception):
+    """A reply is not what is wanted."""
+
+
+def expect(got, want):
+    if got != want:
+        raise Mismatch(f"got {got!r}, want {want!r}")
+
+
+class Warnings(logging.Handler):
+    """Keeps what is logged at the level of a warning or above."""
+
+    def __init__(self):
+        super().__init__(logging.WARNING)
+        self.lines = []
+
+    def emit(self, record):
+        self.lines.append(record.getMessage())
+
+
+WARNINGS = Warnings()
+logging.getLogger().addHandler(WARNINGS)
+
+
+def address(name):
+    """The host and port that the environment has under a name."""
+    host, port = os.environ[name].split(":")
+    return {"host": host, "port": int(port)}
+
+
+def tell(case, problem):
+    """Prints the line of a case; problem is what it raised, or None."""
+    if problem is None:
+        print("ok", case, flush=True)
+    else:
+        what = str(problem) if isinstance(problem, Mismatch) else f"got {problem!r}, want no exception"
+        print("FAIL", f"{case}:", what.replace("\n", " "), flush=True)
