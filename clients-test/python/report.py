@@ -17,6 +17,19 @@ class Between:
         return f"{self.low}..{self.high}"
 
 
+class OneOf:
+    """Any of some values."""
+
+    def __init__(self, *values):
+        self.values = values
+
+    def __eq__(self, other):
+        return other in self.values
+
+    def __repr__(self):
+        return " or ".join(map(repr, self.values))
+
+
 class Mismatch(Exception):
     """A reply is not what is wanted."""
 
