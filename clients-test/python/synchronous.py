@@ -7,7 +7,7 @@ import sys
 import redis
 from redis.cluster import RedisCluster
 
-from report import WARNINGS, Between, OneOf, address, expect, tell
+from report import WARNINGS, Between, OneOf, address, expect, run
 
 PLAIN = address("LIMITSRV_ADDR")
 
@@ -221,20 +221,6 @@ CASES = {
 }
 
 
-def main():
-    failed = False
-    with redis.Redis(**PLAIN) as r:
-        for name, case in CASES.items():
-            if name == "cluster" and "LIMITSRV_CLUSTER_ADDR" not in os.environ:
-                continue
-            problem = None
-            try:
-                case(r)
-            except Exception as raised:
-                failed, problem = True, raised
-            tell(name, problem)
-    return 1 if failed else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    with redis.Redis(**PLAIN) as client:
+        sys.exit(run(CASES, client))
