@@ -8,6 +8,7 @@ from report import Between, expect, run
 from terminal import Terminal
 
 
+PROMPT = r"127\.0\.0\.1:\d+> "
 ERASE_LINE = "\x15"  # control and U
 
 
@@ -71,20 +72,22 @@ def latency():
 
 def interactive():
     """Typed by a person: the hint of a command, its completion, help, the command, and leaving."""
+    five = r"1\) \(integer\) 1\s+2\) \(integer\) 10\s+3\) \(integer\) 6\s+4\) \(integer\) 0\s+5\) \(integer\) 1440000\s+"
     with Terminal("redis-cli", *server()) as screen:
-        screen.await_(r"127\.0\.0\.1:\d+> ")
+        screen.await_(PROMPT)
         screen.type("RL.TOKEN ")
         screen.await_(r"key capacity rate \[n\] \[PARTIAL\] \[SHADOW\]")
         screen.type("typed 10 10/h 4\r")
-        screen.await_(r"1\) \(integer\) 1\s+2\) \(integer\) 10\s+3\) \(integer\) 6\s+4\) \(integer\) 0\s+5\) \(integer\) 1440000")
+        screen.await_(five + PROMPT)
         screen.type("rl.tok\t")
-        screen.await_(r"RL\.TOKEN")
+        screen.await_(PROMPT + r"RL\.TOKEN")
         screen.type(ERASE_LINE + "help rl.token\r")
-        screen.await_(r"summary: Takes n permits from a token bucket")
+        screen.await_(r"summary: Takes n permits from a token bucket[\s\S]+" + PROMPT)
         screen.type("RL.NOSUCH k\r")
-        screen.await_(r"\(error\) ERR unknown command 'RL\.NOSUCH', with args beginning with: 'k'")
+        screen.await_(r"\(error\) ERR unknown command 'RL\.NOSUCH', with args beginning with: 'k' \s+" + PROMPT)
         screen.type("quit\r")
         expect(screen.wait(), 0)
+    call("RL.RESET", "typed")
 
 
 def monitor():
