@@ -1,0 +1,88 @@
+"""What is wanted of replies, and the lines for the runner."""
+
+import logging
+import os
+
+
+class Between:
+    """Any integer from low to high."""
+
+    def __init__(self, low, high):
+        self.low, self.high = low, high
+
+    def __eq__(self, other):
+        return type(other) is int and self.low <= other <= self.high
+
+    def __repr__(self):
+        return f"{self.low}..{self.high}"
+
+
+class OneOf:
+    """Any of some values."""
+
+    def __init__(self, *values):
+        self.values = values
+
+    def __eq__(self, other):
+        return other in self.values
+
+    def __repr__(self):
+        return " or ".join(map(repr, self.values))
+
+
+class Mismatch(Exception):
+    """A reply is not what is wanted."""
+
+
+def expect(got, want):
+    if got != want:
+        raise Mismatch(f"got {got!r}, want {want!r}")
+
+
+class Warnings(logging.Handler):
+    """Keeps what is logged at the level of a warning or above."""
+
+    def __init__(self):
+        super().__init__(logging.WARNING)
+        self.lines = []
+
+    def emit(self, record):
+        self.lines.append(record.getMessage())
+
+
+WARNINGS = Warnings()
+logging.getLogger().addHandler(WARNINGS)
+
+
+def address(name):
+    """The host and port that the environment has under a name."""
+    host, port = os.environ[name].split(":")
+    return {"host": host, "port": int(port)}
+
+
+def run(cases, *given):
+    """Goes through the cases, prints the line of each, and answers the exit status."""
+    status = 0
+    for name, case in cases.items():
+        if is_asked(name):
+            try:
+                case(*given)
+                tell(name, None)
+            except Exception as problem:
+                status = 1
+                tell(name, problem)
+    return status
+
+
+def is_asked(case):
+    """Tells whether there is a server for the case."""
+    return case != "cluster" or "LIMITSRV_CLUSTER_ADDR" in os.environ
+
+
+def tell(case, problem):
+    """Prints the line of a case; problem is what it raised, or None."""
+    if problem is None:
+        print("ok", case, flush=True)
+    else:
+        what = str(problem) if isinstance(problem, Mismatch) else f"got {problem!r}, want no exception"
+        print("FAIL", f"{case}:", what.replace("\n", " "), flush=True)

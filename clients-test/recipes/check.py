@@ -1,0 +1,222 @@
+"""Tries a recipe over HTTP: python3 check.py express, say."""
+
+import concurrent.futures
+import contextlib
+import json
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+import urllib.error
+import urllib.request
+
+from report import Between, address, expect, run
+
+RECIPE = sys.argv[1]
+
+PROGRAMS = {
+    "express": ["node", "app.mjs"],
+    "fastify": ["node", "app.mjs"],
+    "fastapi": ["../.build/fastapi/bin/python", "app.py"],
+}
+
+# Seconds in which a request is to be answered, whatever limitsrv does.
+PATIENCE = 1
+
+HOURS_THIRD = Between(1140, 1200)  # seconds in which 3 permits an hour earn one
+
+
+@contextlib.contextmanager
+def app(limiter, fail):
+    """The recipe's application, asking the limiter at an address HOST:PORT; answers its own URL."""
+    with socket.create_server(("127.0.0.1", 0)) as probe:
+        port = probe.getsockname()[1]
+    environment = os.environ | {"LIMITSRV_ADDR": limiter, "FAIL": fail, "PORT": str(port)}
+    process = subprocess.Popen(PROGRAMS[RECIPE], cwd=RECIPE, env=environment, stdout=sys.stderr)
+    try:
+        wait_for(lambda: socket.create_connection(("127.0.0.1", port)).close())
+        yield f"http://127.0.0.1:{port}"
+    finally:
+        process.kill()
+        process.wait()
+
+
+def wait_for(attempt):
+    """Makes an attempt again and again, for up to 20 s, until it raises nothing."""
+    deadline = time.monotonic() + 20
+    while True:
+        try:
+            return attempt()
+        except (OSError, AssertionError):
+            if time.monotonic() > deadline:
+                raise
+            time.sleep(0.05)
+
+
+def get(url, key=None):
+    """The status, headers and JSON of a page, which have to come in time."""
+    request = urllib.request.Request(url, headers={"X-API-Key": key} if key else {})
+    try:
+        with urllib.request.urlopen(request, timeout=PATIENCE) as response:
+            return response.status, response.headers, json.load(response)
+    except urllib.error.HTTPError as response:
+        return response.code, response.headers, json.load(response)
+
+
+def settled(url, key):
+    """Waits until limitsrv has decided about a request: the application has connected to it."""
+
+    def attempt():
+        assert get(url, key)[1]["X-RateLimit-Limit"] is not None
+
+    wait_for(attempt)
+
+
+def limits(headers):
+    """The figures of a reply's headers, None for one that is not there."""
+    names = ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "Retry-After")
+    return [None if headers[name] is None else int(headers[name]) for name in names]
+
+
+PLAIN = os.environ["LIMITSRV_ADDR"]
+
+
+def allowed():
+    with app(PLAIN, "closed") as url:
+        settled(url, "someone")
+        for remaining, reset in ((2, Between(1140, 1200)), (1, Between(2340, 2400)), (0, Between(3540, 3600))):
+            status, headers, page = get(url, "allowed")
+            expect((status, page), (200, {"hello": "world"}))
+            expect(limits(headers), [3, remaining, reset, None])
+
+
+def refused():
+    with app(PLAIN, "open") as url:
+        settled(url, "someone-else")
+        for _ in range(3):
+            get(url, "refused")
+        status, headers, page = get(url, "refused")
+        expect(status, 429)
+        expect(limits(headers), [3, 0, Between(3540, 3600), HOURS_THIRD])
+        expect(headers.get_content_type(), "application/json")
+        body = page.get("detail", page)  # FastAPI wraps what it is given
+        expect(body, {"error": "too many requests", "retry_after_ms": Between(1140000, 1200000)})
+        expect(get(url, "another")[0], 200)
+        expect(get(url)[0], 200)
+
+
+def fail_open():
+    outage("open", 200)
+
+
+def fail_closed():
+    outage("closed", 503)
+
+
+def outage(fail, status):
+    """limitsrv is not there, then comes, and then stops to answer without closing anything."""
+    with Link(address("LIMITSRV_ADDR")) as link, app(link.address, fail) as url:
+        expect(get(url, f"down-{fail}")[0], status)
+        link.open()
+        settled(url, f"up-{fail}")
+        expect(limits(get(url, f"{fail}-1")[1])[:2], [3, 2])
+        link.stall()
+        answer = get(url, f"{fail}-1")
+        expect((answer[0], limits(answer[1])), (status, [None] * 4))
+
+
+def recovers():
+    with app(os.environ["LIMITSRV_RESTART_ADDR"], "closed") as url:
+        settled(url, "before")
+        expect(limits(get(url, "again")[1])[:2], [3, 2])
+        subprocess.run([os.environ["LIMITSRV_RESTART"]], check=True)
+        settled(url, "after")
+        expect(limits(get(url, "again")[1])[:2], [3, 2])
+
+
+class Link:
+    """A way to a server that can be shut, open, or stalled: carrying nothing, but not closed."""
+
+    def __init__(self, to):
+        self.to = (to["host"], to["port"])
+        self.listener = socket.socket()
+        self.listener.bind(("127.0.0.1", 0))  # who connects is refused until it listens
+        self.address = "127.0.0.1:%d" % self.listener.getsockname()[1]
+        self.flowing = threading.Event()
+        self.flowing.set()
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        self.listener.close()
+
+    def open(self):
+        self.listener.listen()
+        threading.Thread(target=self.accept, daemon=True).start()
+
+    def stall(self):
+        self.flowing.clear()
+
+    def accept(self):
+        with contextlib.suppress(OSError):  # closed
+            while True:
+                near, _ = self.listener.accept()
+                far = socket.create_connection(self.to)
+                for source, sink in ((near, far), (far, near)):
+                    threading.Thread(target=self.carry, args=(source, sink), daemon=True).start()
+
+    def carry(self, source, sink):
+        with contextlib.suppress(OSError):
+            while some := source.recv(65536):
+                self.flowing.wait()
+                sink.sendall(some)
+        sink.close()
+
+
+def concurrency():
+    """Of three requests at once the third is refused; when one is done there is room again."""
+    with app(PLAIN, "closed") as url, concurrent.futures.ThreadPoolExecutor() as pool:
+        settled(url, "yet-someone-else")
+        answers = [pool.submit(slow, url) for _ in range(3)]
+        expect(sorted(answer.result()[0] for answer in answers), [200, 200, 429])
+        expect(slow(url)[0], 200)
+
+
+def slow(url):
+    request = urllib.request.Request(url + "/slow", headers={"X-API-Key": "busy"})
+    try:
+        with urllib.request.urlopen(request, timeout=10) as response:
+            return response.status, json.load(response)
+    except urllib.error.HTTPError as response:
+        return response.code, json.load(response)
+
+
+def two_limits():
+    """A hundred requests of an address, and three of each key; what one refuses is not taken from the other."""
+    with app(os.environ["LIMITSRV_RESTART_ADDR"], "closed") as url:
+        subprocess.run([os.environ["LIMITSRV_RESTART"]], check=True)  # all come from one address
+        expect([get(url, "first")[0] for _ in range(5)], [200, 200, 200, 429, 429])
+        expect([get(url)[0] for _ in range(98)], [200] * 97 + [429])
+        status, headers, _ = get(url, "second")
+        expect((status, limits(headers)[:2]), (429, [100, 0]))
+
+
+CASES = {
+    "allowed": allowed,
+    "refused": refused,
+    "fail-open": fail_open,
+    "fail-closed": fail_closed,
+    "recovers": recovers,
+}
+
+# What only one of them shows.
+MORE = {
+    "express": {"concurrency": concurrency},
+    "fastapi": {"two-limits": two_limits},
+}
+
+if __name__ == "__main__":
+    sys.exit(run(CASES | MORE.get(RECIPE, {})))

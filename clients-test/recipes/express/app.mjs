@@ -1,0 +1,13 @@
+import express from 'express'
+import { createClient } from 'redis'
+import { concurrencyLimit, rateLimit } from './limit.mjs'
+
+const redis = createClient({ url: `redis://${process.env.LIMITSRV_ADDR}`, disableOfflineQueue: true })
+redis.on('error', error => console.error('limitsrv:', error.message))
+redis.connect().catch(() => {}) // it keeps trying
+
+const open = process.env.FAIL === 'open'
+const app = express()
+app.get('/', rateLimit(redis, { limit: [3, '3/h'], open }), (req, res) => res.json({ hello: 'world' }))
+app.get('/slow', concurrencyLimit(redis, { limit: 2, open }), (req, res) => setTimeout(() => res.json({ done: true }), 1000))
+app.listen(Number(process.env.PORT), '127.0.0.1')

@@ -1,0 +1,157 @@
+"""The servers that one client is given."""
+
+import os
+import pathlib
+import random
+import signal
+import socket
+import socketserver
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+PASSWORD = "correct horse"
+
+# Seconds to listen, and to end when told to.
+START_TIMEOUT = 10
+STOP_TIMEOUT = 15
+
+# Ports below those that the kernel gives to connections: a client that tries again
+# and again while its server is away can't come to be connected to itself.
+PORTS = range(20000, 32000)
+
+# What LIMITSRV_RESTART names: it asks the runner, whose child the server is.
+RESTART_PROGRAM = """#!{python}
+import socket
+with socket.socket(socket.AF_UNIX) as asked:
+    asked.connect({path!r})
+    answer = asked.recv(100).decode()
+raise SystemExit(0 if answer == "ok" else "restart: " + (answer or "the runner has gone"))
+"""
+
+
+def has_cluster_mode(binary):
+    """Tells whether the server has --cluster-mode."""
+    text = subprocess.run([binary, "--help"], check=True, text=True, stdout=subprocess.PIPE, timeout=30).stdout
+    return "--cluster-mode" in text
+
+
+class Server:
+    """A server, empty, at an address that it keeps when it is started again."""
+
+    def __init__(self, binary, log, *options, password=None):
+        self.binary, self.log, self.options = binary, log, options
+        self.environment = {k: v for k, v in os.environ.items() if not k.startswith("LIMITSRV_")}
+        if password is not None:
+            self.environment["LIMITSRV_PASSWORD"] = password
+        for port in random.sample(PORTS, 20):
+            self.address = f"127.0.0.1:{port}"
+            try:
+                return self.start()
+            except RuntimeError as problem:
+                last = problem
+        raise last
+
+    def start(self):
+        """Starts it and returns once it listens; RuntimeError if it does not."""
+        with open(self.log, "ab") as log:
+            before = log.tell()
+            self.process = subprocess.Popen(
+                [self.binary, "--listen", self.address, *self.options], env=self.environment,
+                stdin=subprocess.DEVNULL, stdout=log, stderr=log, start_new_session=True)
+        deadline = time.monotonic() + START_TIMEOUT
+        while self.process.poll() is None and time.monotonic() < deadline:
+            if b"msg=listening" in self.log.read_bytes()[before:]:
+                return
+            time.sleep(0.005)
+        self.process.kill()
+        self.process.wait()
+        said = self.log.read_bytes()[before:].decode(errors="replace").strip()
+        with open(self.log, "ab") as log:
+            log.truncate(before)
+        raise RuntimeError(f"the server does not listen at {self.address}: {said or 'it says nothing'}")
+
+    def stop(self):
+        """Stops it, and answers what was wrong with how it ended."""
+        self.process.terminate()
+        try:
+            status = self.process.wait(STOP_TIMEOUT)
+        except subprocess.TimeoutExpired:
+            self.process.kill()
+            self.process.wait()
+            return [f"the server at {self.address} did not stop within {STOP_TIMEOUT} s of SIGTERM"]
+        return [f"the server at {self.address} ended with status {status}"] if status != 0 else []
+
+    def warnings(self):
+        """What it logged at the level of a warning or above, or not as a log at all."""
+        lines = self.log.read_text(errors="backslashreplace").splitlines()
+        return [f"the server logged: {line}" for line in lines if " level=INFO " not in line]
+
+
+class Servers:
+    """One server of each kind, from entering to leaving the context."""
+
+    def __init__(self, binary, has_cluster):
+        self.binary, self.has_cluster = binary, has_cluster
+        self.complaints = []  # known on leaving
+        self.servers = []
+
+    def __enter__(self):
+        self.folder = tempfile.TemporaryDirectory(prefix="limitsrv-servers-")
+        try:
+            return self.start()
+        except BaseException:
+            self.stop()
+            raise
+
+    def __exit__(self, *_):
+        self.restarts.shutdown()
+        self.restarts.server_close()
+        self.stop()
+
+    def start(self):
+        folder = pathlib.Path(self.folder.name)
+
+        def server(name, *options, password=None):
+            self.servers.append(Server(self.binary, folder / f"{name}.log", *options, password=password))
+            return self.servers[-1]
+
+        again = server("restart")
+        self.environment = {
+            "LIMITSRV_ADDR": server("plain").address,
+            "LIMITSRV_PASSWORD_ADDR": server("password", password=PASSWORD).address,
+            "LIMITSRV_PASSWORD": PASSWORD,
+            "LIMITSRV_RESTART_ADDR": again.address,
+            "LIMITSRV_RESTART": str(folder / "restart"),
+        }
+        if self.has_cluster:
+            self.environment["LIMITSRV_CLUSTER_ADDR"] = server("cluster", "--cluster-mode", "emulated").address
+        self.restarts = serve_restarts(again, str(folder / "socket"), self.complaints)
+        program = folder / "restart"
+        program.write_text(RESTART_PROGRAM.format(python=sys.executable, path=str(folder / "socket")))
+        program.chmod(0o755)
+        return self
+
+    def stop(self):
+        for server in self.servers:
+            self.complaints += server.stop() + server.warnings()
+        self.folder.cleanup()
+
+
+def serve_restarts(server, path, complaints):
+    """Serves the program LIMITSRV_RESTART: starts the server again for each connection."""
+
+    class Handler(socketserver.BaseRequestHandler):
+        def handle(self):
+            complaints.extend(server.stop())
+            try:
+                server.start()
+                self.request.sendall(b"ok")
+            except RuntimeError as problem:
+                self.request.sendall(str(problem).encode()[:100])
+
+    restarts = socketserver.UnixStreamServer(path, Handler)
+    threading.Thread(target=restarts.serve_forever, kwargs={"poll_interval": 0.05}, daemon=True).start()
+    return restarts

@@ -1,0 +1,56 @@
+"""A terminal that a program is used in as by a person."""
+
+import fcntl
+import os
+import pty
+import re
+import select
+import signal
+import struct
+import termios
+import time
+
+from report import expect
+
+
+class Terminal:
+    """A program in a pseudo terminal of its own, of 200 columns."""
+
+    def __init__(self, *command):
+        self.pid, self.fd = pty.fork()
+        if self.pid == 0:
+            fcntl.ioctl(0, termios.TIOCSWINSZ, struct.pack("HHHH", 50, 200, 0, 0))
+            os.environ.update(TERM="xterm", REDISCLI_HISTFILE="/dev/null")
+            os.execvp(command[0], command)
+        self.seen = ""
+
+    def __enter__(self):
+        return self
+
+    def __exit__(self, *_):
+        os.kill(self.pid, signal.SIGKILL)
+        os.waitpid(self.pid, 0)
+        os.close(self.fd)
+
+    def wait(self):
+        """Waits for the program to end by itself, and answers its exit status."""
+        return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT).si_status
+
+    def type(self, text):
+        """Types text, of whose echo and answer await_ then sees what is new."""
+        self.seen = ""
+        os.write(self.fd, text.encode())
+
+    def await_(self, pattern):
+        """Reads, for at most 10 s, until the pattern is on the screen, and answers its match."""
+        deadline = time.monotonic() + 10
+        while not (match := re.search(pattern, self.seen)):
+            ready, _, _ = select.select([self.fd], [], [], max(0, deadline - time.monotonic()))
+            try:
+                some = os.read(self.fd, 65536) if ready else b""
+            except OSError:  # it has ended
+                some = b""
+            if not some:
+                expect(self.seen, pattern)
+            self.seen += re.sub(r"\x1b\[[0-9;?]*[A-Za-z]", "", some.decode())
+        return match
