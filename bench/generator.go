@@ -145,13 +145,27 @@ func (p *pipeline) fill(next func() (int, bool)) int {
 // first is the first n commands.
 func (p *pipeline) first(n int) []byte { return p.bytes[:n*p.length] }
 
-// sequential makes sources of keys that share 0..keys-1 out among connections.
-func sequential(keys, connections int) func(int) func() (int, bool) {
+// sequential makes sources of keys that share from..to-1 out among connections.
+func sequential(from, to, connections int) func(int) func() (int, bool) {
 	return func(connection int) func() (int, bool) {
-		key := connection - connections
+		key := from + connection - connections
 		return func() (int, bool) {
 			key += connections
-			return key, key < keys
+			return key, key < to
+		}
+	}
+}
+
+// paced makes sources wait before they are ahead of so many keys per second.
+func paced(keysOf func(int) func() (int, bool), perSecond float64) func(int) func() (int, bool) {
+	return func(connection int) func() (int, bool) {
+		next, given, begin := keysOf(connection), 0, time.Now()
+		return func() (int, bool) {
+			if given%fillPipeline == 0 {
+				time.Sleep(time.Until(begin.Add(time.Duration(float64(given) / perSecond * float64(time.Second)))))
+			}
+			given++
+			return next()
 		}
 	}
 }

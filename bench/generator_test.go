@@ -30,7 +30,7 @@ func TestPipelineWritesKeys(t *testing.T) {
 
 func TestSequentialSharesAllKeysOut(t *testing.T) {
 	var all []int
-	source := sequential(10, 3)
+	source := sequential(0, 10, 3)
 	for connection := range 3 {
 		next := source(connection)
 		for key, ok := next(); ok; key, ok = next() {

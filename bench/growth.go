@@ -3,7 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"math"
 	"net"
 	"strings"
 	"time"
@@ -35,28 +34,31 @@ const (
 	calmFor = 5 * time.Second
 	// probeEvery is the rest between two probes.
 	probeEvery = 200 * time.Microsecond
-	// newKeys is a range of keys so wide that one drawn from it is new but for
-	// some in a thousand; redis-benchmark draws 31 bits.
-	newKeys = math.MaxInt32
+	// growthShare is the share of what a server can take at which it grows on: the
+	// cores must have room for the prober, or its wait tells how they are shared.
+	growthShare = 0.5
 )
 
-// grow fills s, which is empty, up to each of sizes under a load that leaves no
-// core idle, and reads its memory there. From the first size on a prober watches.
+// grow fills s, which is empty, up to each of sizes and reads its memory there: up
+// to the first as fast as it goes, and from there on, while a prober watches, at a
+// steady growthShare of that.
 func grow(ctx context.Context, s *side, sizes []int, say func(string, ...any)) (growth, error) {
 	var g growth
 	empty, err := s.residentBytes()
 	if err != nil {
 		return g, err
 	}
+	var steady float64
 	for i, size := range sizes {
 		var o outcome
 		if i == 0 {
 			if o, err = fill(ctx, s, size); err == nil {
-				g.calm, err = probeDuring(ctx, s, func() error { return calmly(ctx, s, size, o.perSecond) })
+				steady = growthShare * o.perSecond
+				g.calm, err = probeDuring(ctx, s, func() error { return calmly(ctx, s, size, steady) })
 			}
 		} else {
 			var seen latency
-			seen, err = probeDuring(ctx, s, func() error { o, err = growTo(ctx, s, size); return err })
+			seen, err = probeDuring(ctx, s, func() error { o, err = growTo(ctx, s, sizes[i-1], size, steady); return err })
 			g.pause = latency{max(g.pause.p999, seen.p999), max(g.pause.worst, seen.worst)}
 		}
 		if err != nil {
@@ -73,24 +75,17 @@ func grow(ctx context.Context, s *side, sizes []int, say func(string, ...any)) (
 	return g, nil
 }
 
-// growthLoad is the load under which a server grows.
-func growthLoad(keys int) load {
-	return load{tokenBucket, uniform, fillConnections, fillPipeline, keys}
-}
-
 // calmly loads s for a while with keys that are there.
 func calmly(ctx context.Context, s *side, keys int, rate float64) error {
-	_, err := redisBenchmark(ctx, s, growthLoad(keys), max(5000, int(rate*calmFor.Seconds())))
+	l := load{tokenBucket, uniform, fillConnections, fillPipeline, keys}
+	_, err := generate(ctx, s, l, calmFor, paced(sequential(0, keys, l.connections), rate/fillConnections))
 	return err
 }
 
-// growTo adds keys until there are size.
-func growTo(ctx context.Context, s *side, size int) (outcome, error) {
-	have, err := s.keys()
-	if err != nil {
-		return outcome{}, err
-	}
-	return redisBenchmark(ctx, s, growthLoad(newKeys), max(1, size-int(have)))
+// growTo adds the keys that are behind so many, until there are size.
+func growTo(ctx context.Context, s *side, have, size int, rate float64) (outcome, error) {
+	l := load{tokenBucket, uniform, fillConnections, fillPipeline, size}
+	return generate(ctx, s, l, fillWait, paced(sequential(have, size, l.connections), rate/fillConnections))
 }
 
 // weigh reads the memory of a server that held so many bytes when it was empty.

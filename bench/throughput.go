@@ -116,7 +116,7 @@ func prepare(ctx context.Context, s *side, l load) error {
 // fill asks for each key 0..keys-1 once and checks that they are there.
 func fill(ctx context.Context, s *side, keys int) (outcome, error) {
 	l := load{algorithm: tokenBucket, connections: fillConnections, pipeline: fillPipeline, keys: keys}
-	o, err := generate(ctx, s, l, fillWait, sequential(keys, l.connections))
+	o, err := generate(ctx, s, l, fillWait, sequential(0, keys, l.connections))
 	if err != nil {
 		return o, err
 	}
