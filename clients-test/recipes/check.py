@@ -20,6 +20,9 @@ PROGRAMS = {
     "express": ["node", "app.mjs"],
     "fastify": ["node", "app.mjs"],
     "fastapi": ["../.build/fastapi/bin/python", "app.py"],
+    "net-http": ["../.build/net-http"],
+    "servlet": ["java", "@.build/arguments", "App"],
+    "axum": ["../.build/axum/debug/recipe"],
 }
 
 # Seconds in which a request is to be answered, whatever limitsrv does.
