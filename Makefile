@@ -9,7 +9,7 @@ FUZZTIME ?= 15s
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 # The checks of make test, in order; the first that fails ends it.
-CHECKS = format vet staticcheck unit fuzz build smoke
+CHECKS = format vet staticcheck unit fuzz build smoke clients
 
 .PHONY: build run test bench needs $(CHECKS)
 
@@ -54,3 +54,6 @@ fuzz:
 
 smoke:
 	go run ./bench -quick
+
+clients:
+	clients-test/run $(CLIENTS)
