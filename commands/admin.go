@@ -6,7 +6,6 @@ import (
 )
 
 var (
-	errNoCluster   = &Error{"ERR", "This instance has cluster support disabled"}
 	errNothingKept = &Error{"ERR", "nothing is saved: the server keeps its state in memory"}
 	errNoTestClock = &Error{"ERR", "DEBUG ADVANCE-TIME needs a server started with --test-clock"}
 	errNoShutdown  = &Error{"ERR", "No shutdown in progress."}
@@ -19,22 +18,6 @@ func refuse(err *Error) func(*Session, [][]byte) {
 }
 
 var (
-	asking = Command{
-		Name: "ASKING", Summary: "Refused: there is no cluster.",
-		Complexity: "O(1)", Since: "3.0.0", Group: "cluster", Flags: Fast, Run: refuse(errNoCluster),
-	}
-	readOnly = Command{
-		Name: "READONLY", Summary: "Refused: there is no cluster.",
-		Complexity: "O(1)", Since: "3.0.0", Group: "cluster", Flags: Fast | Loading | Stale, Run: refuse(errNoCluster),
-	}
-	readWrite = Command{
-		Name: "READWRITE", Summary: "Refused: there is no cluster.",
-		Complexity: "O(1)", Since: "3.0.0", Group: "cluster", Flags: Fast | Loading | Stale, Run: refuse(errNoCluster),
-	}
-	cluster = Command{
-		Name: "CLUSTER", Args: "subcommand [arg ...]", Summary: "Refused: there is no cluster.",
-		Complexity: "O(1)", Since: "3.0.0", Group: "cluster", Flags: Loading | Stale, Run: refuse(errNoCluster),
-	}
 	save = Command{
 		Name: "SAVE", Summary: "Refused: nothing is saved.",
 		Complexity: "O(1)", Since: "1.0.0", Group: "server", Flags: Admin | NoScript | NoMulti, Run: refuse(errNothingKept),

@@ -130,7 +130,7 @@ func (s *Session) greet() {
 	w.BulkString("id")
 	w.Int(s.id)
 	w.BulkString("mode")
-	w.BulkString("standalone")
+	w.BulkString(s.h.mode())
 	w.BulkString("role")
 	w.BulkString("master")
 	w.BulkString("modules")

@@ -11,7 +11,7 @@ import (
 // are, or that follow from an option of ours by another name.
 var fixed = []struct{ name, option, value string }{
 	{"appendonly", "", "no"},
-	{"cluster-enabled", "", "no"},
+	{"cluster-enabled", "cluster-mode", "no"},
 	{"databases", "", strconv.Itoa(databases)},
 	{"maxclients", "max-clients", "0"},
 	{"maxmemory", "max-memory", "0"},
@@ -23,8 +23,11 @@ var fixed = []struct{ name, option, value string }{
 	{"timeout", "idle-timeout", "0"},
 }
 
-// policies are Redis' words for the values of on-full.
-var policies = map[string]string{"refuse": "noeviction", "evict": "volatile-ttl"}
+// redisWords are Redis' words for values of options that are words.
+var redisWords = map[string]map[string]string{
+	"on-full":      {"refuse": "noeviction", "evict": "volatile-ttl"},
+	"cluster-mode": {"off": "no", "emulated": "yes"},
+}
 
 var config = Command{
 	Name: "CONFIG", Summary: "Container for commands about settings.",
@@ -61,8 +64,8 @@ func (h *Handler) settings() []Option {
 		if !ok {
 			value = f.value
 		}
-		if policy, ok := policies[value]; ok && f.option == "on-full" {
-			value = policy
+		if word, ok := redisWords[f.option][value]; ok {
+			value = word
 		}
 		all = append(all, Option{f.name, value})
 	}

@@ -59,13 +59,15 @@ var reset = Command{
 }
 
 var selectDB = Command{
-	Name: "SELECT", Args: "index", Summary: fmt.Sprintf("Accepts a database number from 0 to %d; all of them are the same one.", databases-1),
+	Name: "SELECT", Args: "index", Summary: fmt.Sprintf("Accepts a database number from 0 to %d; all of them are the same one. In a cluster only 0.", databases-1),
 	Complexity: "O(1)", Since: "1.0.0", Group: "connection", Flags: Loading | Stale | Fast,
 	Run: func(s *Session, args [][]byte) {
 		n, err := strconv.Atoi(string(args[1]))
 		switch {
 		case err != nil:
 			s.w.Error(errNotInt)
+		case n != 0 && s.h.clustered():
+			s.w.Error(errClusterDB)
 		case n < 0 || n >= databases:
 			s.w.Error(errDBRange)
 		default:

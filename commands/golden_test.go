@@ -18,18 +18,24 @@ import (
 const testStart engine.Instant = 1e18
 
 // newTestHandler is a server in memory with a test clock and a fixed seed.
-func newTestHandler(password string) *Handler {
+func newTestHandler(password string) *Handler { return newTestHandlerWith(Config{Password: password}) }
+
+// newTestHandlerWith is one with the Password, Cluster and Options of c.
+func newTestHandlerWith(c Config) *Handler {
 	clock := NewTestClock(testStart)
 	eng := engine.New(engine.Options{Shards: 4, Seed: [16]byte{1}, MaxMemory: 64 << 20})
-	return NewHandler(Config{
-		Exec: &Local{Engine: eng, Clock: clock}, Engine: eng, Clock: clock, TestClock: clock,
-		Password: password, Version: "0.0.0-test",
-		Options: func() []Option {
+	c.Exec, c.Engine, c.Clock, c.TestClock = &Local{Engine: eng, Clock: clock}, eng, clock, clock
+	c.Version, c.Shutdown = "0.0.0-test", func() {}
+	if c.Options == nil {
+		c.Options = func() []Option {
 			return []Option{{"listen", "127.0.0.1:6379"}, {"max-clients", "10000"}, {"max-memory", "67108864"}, {"on-full", "refuse"}}
-		},
-		Shutdown: func() {},
-	})
+		}
+	}
+	return NewHandler(c)
 }
+
+// testCluster is an emulated one whose id is the same in each run.
+var testCluster = Emulated{strings.Repeat("0123456789", 4)}
 
 // A script is a server and its connections by name.
 type script struct {
@@ -45,6 +51,7 @@ type script struct {
 //	advance                moves the clock: advance 1.5s
 //	resp3 [connection]     greets with HELLO 3
 //	server password=x      begins anew with a password
+//	cluster                begins anew with an emulated cluster
 //
 // A connection is there from its first use; without a name it is "a".
 func TestScripts(t *testing.T) {
@@ -76,6 +83,9 @@ func (s *script) do(t *testing.T, d *datadriven.TestData) string {
 		var password string
 		d.ScanArgs(t, "password", &password)
 		*s = script{newTestHandler(password), map[string]*Session{}}
+		return "ok\n"
+	case "cluster":
+		*s = script{newTestHandlerWith(Config{Cluster: testCluster}), map[string]*Session{}}
 		return "ok\n"
 	case "resp3":
 		s.send(t, d, []string{"HELLO 3"}, false)

@@ -1,9 +1,7 @@
 package commands
 
 import (
-	"crypto/rand"
 	"crypto/sha256"
-	"encoding/hex"
 	"sync"
 	"time"
 
@@ -19,6 +17,7 @@ type Config struct {
 	Engine    *engine.Engine // for reads that are no ops: DBSIZE, SCAN, INFO
 	Clock     Clock
 	TestClock *TestClock // nil unless --test-clock: lets DEBUG ADVANCE-TIME move it
+	Cluster   Cluster    // nil: NoCluster
 	Password  string     // empty: no login is asked for
 	Version   string
 	// Options are those of the server, for CONFIG GET and INFO. Sizes are in bytes
@@ -51,13 +50,14 @@ type Handler struct {
 // NewHandler makes a Handler. Config.Exec, Engine and Clock must be set.
 func NewHandler(c Config) *Handler {
 	r := newRegistry(table)
-	var id [20]byte
-	rand.Read(id[:])
+	if c.Cluster == nil {
+		c.Cluster = NoCluster{}
+	}
 	return &Handler{
 		config:   c,
 		registry: r,
 		start:    time.Now(),
-		runID:    hex.EncodeToString(id[:]),
+		runID:    randomID(),
 		password: sha256.Sum256([]byte(c.Password)),
 		stats:    newStats(r.total),
 		sessions: make(map[int64]*Session),

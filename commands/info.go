@@ -36,7 +36,7 @@ var sections = []section{
 	{"CPU", false, infoCPU},
 	{"Commandstats", true, (*Handler).infoCommands},
 	{"Errorstats", false, (*Handler).infoErrors},
-	{"Cluster", false, infoCluster},
+	{"Cluster", false, (*Handler).infoCluster},
 	{"Limits", false, (*Handler).infoLimits},
 	{"Keyspace", false, (*Handler).infoKeyspace},
 }
@@ -81,7 +81,7 @@ func (h *Handler) infoServer(l *lines) {
 	up := int64(time.Since(h.start).Seconds())
 	l.add("redis_version", redisVersion)
 	l.add("limitsrv_version", h.config.Version)
-	l.add("redis_mode", "standalone")
+	l.add("redis_mode", h.mode())
 	l.add("os", runtime.GOOS+" "+runtime.GOARCH)
 	l.add("arch_bits", strconv.IntSize)
 	l.add("go_version", runtime.Version())
@@ -193,7 +193,13 @@ func (h *Handler) infoErrors(l *lines) {
 	}
 }
 
-func infoCluster(_ *Handler, l *lines) { l.add("cluster_enabled", 0) }
+func (h *Handler) infoCluster(l *lines) {
+	enabled := 0
+	if h.clustered() {
+		enabled = 1
+	}
+	l.add("cluster_enabled", enabled)
+}
 
 // infoLimits is our own section: decisions by algorithm. What became of keys
 // stands in Stats under Redis' names.

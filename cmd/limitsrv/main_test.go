@@ -195,6 +195,7 @@ func TestWrongOptionsAreOneLineAndExit2(t *testing.T) {
 		{"an unknown option", nil, []string{"--nonsense"}, "--nonsense"},
 		{"an argument", nil, []string{"surplus"}, "surplus"},
 		{"no such policy", nil, []string{"--on-full", "drop"}, "refuse"},
+		{"no such mode", nil, []string{"--cluster-mode", "on"}, "emulated"},
 		{"no such level", nil, []string{"--log-level", "loud"}, "--log-level"},
 		{"no such format", nil, []string{"--log-format", "xml"}, "text"},
 		{"no size", nil, []string{"--max-memory", "much"}, `such as 1000, 64kb, 256mb or 2gb, got "much"`},

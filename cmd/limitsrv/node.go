@@ -53,6 +53,7 @@ func newNode(o *options, settings []commands.Option, log *slog.Logger) (*node, e
 		Engine:    n.engine,
 		Clock:     n.clock,
 		TestClock: testClock,
+		Cluster:   clusterOf(o.ClusterMode),
 		Password:  o.Password,
 		Version:   version,
 		Options:   func() []commands.Option { return settings },
@@ -71,6 +72,14 @@ func newNode(o *options, settings []commands.Option, log *slog.Logger) (*node, e
 		Logger:       log,
 	})
 	return n, err
+}
+
+// clusterOf is the cluster of a mode.
+func clusterOf(mode string) commands.Cluster {
+	if mode == "emulated" {
+		return commands.NewEmulated()
+	}
+	return commands.NoCluster{}
 }
 
 // spareFiles are the files that are open besides connections.
