@@ -31,6 +31,7 @@ var auth = Command{
 			return
 		}
 		s.loggedIn = true
+		s.restrict()
 		s.w.OK()
 	},
 }
@@ -104,6 +105,7 @@ func runHello(s *Session, args [][]byte) {
 		return
 	}
 	s.loggedIn, s.w.proto3 = true, proto3
+	s.restrict()
 	s.show(func(c *shown) {
 		c.proto3 = proto3
 		if name != nil {

@@ -162,6 +162,7 @@ func (c *spec) categories() []string {
 		{"fast", c.Flags&Fast != 0},
 		{"slow", c.Flags&Fast == 0},
 		{"keyspace", c.Group == "generic"},
+		{"pubsub", c.Group == "pubsub"},
 		{"connection", c.Group == "connection"},
 		{"transaction", c.Group == "transactions"},
 		{c.Group, c.Group != "" && !redisGroups[c.Group]},

@@ -48,6 +48,7 @@ type script struct {
 //	send [connection]      sends each line as a command and shows the replies;
 //	                       words may be quoted as in Go
 //	pipeline [connection]  sends all lines at once
+//	receive [connection]   shows what others have sent it
 //	advance                moves the clock: advance 1.5s
 //	resp3 [connection]     greets with HELLO 3
 //	server password=x      begins anew with a password
@@ -90,6 +91,8 @@ func (s *script) do(t *testing.T, d *datadriven.TestData) string {
 	case "resp3":
 		s.send(t, d, []string{"HELLO 3"}, false)
 		return "ok\n"
+	case "receive":
+		return s.send(t, d, nil, false)
 	case "send":
 		return s.send(t, d, lines, false)
 	case "pipeline":
@@ -124,6 +127,9 @@ func (s *script) send(t *testing.T, d *datadriven.TestData, lines []string, atOn
 		}
 	}
 	c.Flush()
+	if lines == nil {
+		c.Resume()
+	}
 	replies, err := readReplies(c.Out)
 	if err != nil {
 		d.Fatalf(t, "%v in %q", err, c.Out)

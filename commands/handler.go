@@ -3,6 +3,7 @@ package commands
 import (
 	"crypto/sha256"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"limitsrv/engine"
@@ -41,6 +42,10 @@ type Handler struct {
 	runID    string // 40 hexadecimal digits, another one at each start
 	password [sha256.Size]byte
 	stats    *stats
+	hub      *hub
+	pause    pause
+	// attention is what some want of every command: 0 mostly.
+	attention atomic.Int32
 
 	mu       sync.Mutex
 	sessions map[int64]*Session
@@ -60,6 +65,7 @@ func NewHandler(c Config) *Handler {
 		runID:    randomID(),
 		password: sha256.Sum256([]byte(c.Password)),
 		stats:    newStats(r.total),
+		hub:      newHub(),
 		sessions: make(map[int64]*Session),
 	}
 }
@@ -69,6 +75,7 @@ func NewHandler(c Config) *Handler {
 func (h *Handler) NewSession(c Client) *Session {
 	s := &Session{h: h, client: c, loggedIn: h.config.Password == ""}
 	s.done = s.arrived
+	s.restrict()
 	h.mu.Lock()
 	h.lastID++
 	s.id = h.lastID

@@ -110,6 +110,7 @@ func (h *Handler) infoClients(l *lines) {
 	l.add("maxclients", h.setting("maxclients"))
 	l.add("blocked_clients", 0)
 	l.add("tracking_clients", 0)
+	l.add("pubsub_clients", h.hub.sizes().clients)
 }
 
 func (h *Handler) infoMemory(l *lines) {
@@ -147,6 +148,7 @@ func infoPersistence(_ *Handler, l *lines) {
 }
 
 func (h *Handler) infoStats(l *lines) {
+	listened := h.hub.sizes()
 	total, limits := h.stats.total(), h.config.Engine.Stats()
 	var errors int64
 	for _, n := range h.stats.codes.get() {
@@ -159,8 +161,8 @@ func (h *Handler) infoStats(l *lines) {
 	l.add("evicted_keys", limits.Evicted)
 	l.add("keyspace_hits", total.hits)
 	l.add("keyspace_misses", total.misses)
-	l.add("pubsub_channels", 0)
-	l.add("pubsub_patterns", 0)
+	l.add("pubsub_channels", listened.channels)
+	l.add("pubsub_patterns", listened.patterns)
 	l.add("total_error_replies", errors)
 }
 

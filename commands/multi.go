@@ -159,6 +159,7 @@ func runExec(s *Session, _ [][]byte) {
 			s.gather(q.spec, args)
 			continue
 		}
+		s.exhibit(q.spec, args)
 		s.items = append(s.items, item{spec: q.spec, args: args})
 	}
 }

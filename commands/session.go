@@ -13,8 +13,11 @@ type Client struct {
 	Addr, LocalAddr string // as CLIENT LIST shows them; a unix socket is PATH:0
 	Since           time.Time
 	Close           func() // asks the transport to close the connection; any goroutine may call it (CLIENT KILL)
-	// Wake tells the transport, from any goroutine, that a batch that was away has come back: call Resume.
+	// Wake tells the transport, from any goroutine, to call Resume: a batch that was
+	// away has come back, or others have sent something.
 	Wake func()
+	// OutputBytes bounds what others may send and the client leaves unread; 0: no bound.
+	OutputBytes int
 }
 
 // A Session is one connection: commands in, bytes out. One goroutine at a time
@@ -39,6 +42,11 @@ type Session struct {
 
 	loggedIn bool
 	closing  bool
+	// restricted says that mayRun refuses some commands.
+	restricted bool
+	monitoring bool
+	listens    subscriptions
+	listening  atomic.Bool
 	// fatal, once set, is said after the replies of what came before, and closes.
 	fatal error
 
@@ -48,6 +56,7 @@ type Session struct {
 
 	mu    sync.Mutex
 	shown shown
+	inbox inbox
 	// active is when the session last answered a batch or ran a command, in
 	// nanoseconds since the handler's start. Any goroutine may read it.
 	active atomic.Int64
@@ -62,12 +71,15 @@ type Session struct {
 const sampleEvery = 64
 
 // shown is what CLIENT LIST tells about a session, beside what the transport
-// knows. Session.mu guards it, since any session may ask.
+// knows. Session.mu guards it, and the inbox, since any session may ask.
 type shown struct {
 	name            string
 	libName, libVer string
 	db              int
 	proto3          bool
+	// what it listens to: how many channels and patterns, and whether all commands.
+	channels, patterns int
+	monitor            bool
 }
 
 // An item is a gathered command: to be answered by its Reply over the ops that
@@ -84,7 +96,7 @@ type item struct {
 const (
 	idle int32 = iota
 	executing
-	away    // Flush returned false; done will Wake
+	away    // Flush or Do returned false; done will Wake
 	arrived // done was called
 	closed  // the transport is gone; nobody is to be woken
 )
@@ -107,8 +119,11 @@ func (s *Session) Do(args [][]byte) bool {
 	}
 	c, err := s.h.registry.lookup(args, s.recent)
 	s.recent = c
-	if err == nil && !s.loggedIn && c.Flags&NoAuth == 0 {
-		err = errNoAuth
+	if err == nil && s.restricted {
+		err = s.mayRun(c)
+	}
+	if err == nil && s.h.attention.Load()&paused != 0 && s.holdBack(c) {
+		return false
 	}
 	switch {
 	case err != nil:
@@ -135,9 +150,27 @@ func (s *Session) reject(c *spec, err error) {
 	s.items = append(s.items, item{err: err})
 }
 
+// restrict works out whether some commands are refused for now.
+func (s *Session) restrict() {
+	s.restricted = !s.loggedIn || s.listens.count() > 0 && !s.w.proto3
+}
+
+// mayRun says why a command is refused for now: before login, or where a RESP2
+// client listens and could not tell a reply from a message.
+func (s *Session) mayRun(c *spec) error {
+	switch {
+	case !s.loggedIn && c.Flags&NoAuth == 0:
+		return errNoAuth
+	case s.listens.count() > 0 && !s.w.proto3 && c.Flags&Listener == 0:
+		return &Error{"ERR", "Can't execute '" + c.name + "': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context"}
+	}
+	return nil
+}
+
 // gather appends a command's ops to the batch.
 func (s *Session) gather(c *spec, args [][]byte) {
 	before := len(s.batch.Ops)
+	s.exhibit(c, args)
 	err := c.Op(&s.batch, args)
 	s.items = append(s.items, item{spec: c, err: err, ops: len(s.batch.Ops) - before})
 }
@@ -149,6 +182,7 @@ func (s *Session) run(c *spec, args [][]byte) {
 	s.begin()
 	from := len(s.w.buf)
 	s.call(c, args)
+	s.exhibit(c, args)
 	s.stats[c.id].nanos.Add(s.touch())
 	if s.tx.running { // EXEC has gathered its batch; the reply comes with that
 		s.end()
@@ -204,12 +238,17 @@ func (s *Session) arrived(err error) {
 	}
 }
 
-// Resume appends the replies of a batch that has come back. It does nothing
-// while none has.
-func (s *Session) Resume() {
-	if s.state.Load() == arrived {
+// Resume appends the replies of a batch that has come back, and what others have
+// sent. It does nothing, and answers false, while a batch is away.
+func (s *Session) Resume() bool {
+	switch s.state.Load() {
+	case executing, away:
+		return false
+	case arrived:
 		s.render()
 	}
+	s.receive()
+	return true
 }
 
 // Pending is how much Flush has to do: the number of commands gathered, or that
@@ -254,6 +293,10 @@ func (s *Session) Closing() bool { return s.closing }
 // that is away comes back without a Wake.
 func (s *Session) Close() {
 	s.state.Swap(closed)
+	s.deafen()
+	s.mu.Lock()
+	s.inbox = inbox{closed: true}
+	s.mu.Unlock()
 	s.h.mu.Lock()
 	defer s.h.mu.Unlock()
 	delete(s.h.sessions, s.id)

@@ -24,7 +24,8 @@ const (
 //
 //	fill in.space, say in.filled
 //	advance until wantInput, writing the session's output before each next step;
-//	at wantWake wait, then Resume the session and go on
+//	at wantWake wait until the session is woken and Resume is true, then go on
+//	if it is woken while it waits for input or output: Resume it, and go on
 //	settle or repay the reader
 //
 // One goroutine at a time uses it, but for the atomics.
@@ -104,7 +105,7 @@ func (c *conn) overdue(now int64, cfg *Config) string {
 	switch {
 	case blocked != 0 && now-blocked > int64(cfg.WriteTimeout):
 		return "the client does not read its replies"
-	case cfg.IdleTimeout > 0 && now-c.active.Load() > int64(cfg.IdleTimeout):
+	case cfg.IdleTimeout > 0 && !c.session.Listening() && now-c.active.Load() > int64(cfg.IdleTimeout):
 		return "idle"
 	}
 	return ""

@@ -249,6 +249,8 @@ func (s *Server) initConn(c *conn, nc net.Conn, traffic *traffic, wake, kill fun
 		Since:     time.Now(),
 		Close:     kill,
 		Wake:      wake,
+
+		OutputBytes: s.cfg.Limits.OutputBytes,
 	})
 	return nil
 }

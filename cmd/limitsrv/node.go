@@ -20,6 +20,7 @@ type node struct {
 	options  *options
 	log      *slog.Logger
 	engine   *engine.Engine
+	handler  *commands.Handler
 	clock    commands.Clock
 	server   *server.Server
 	shutdown chan struct{} // has one element once SHUTDOWN was asked for
@@ -48,7 +49,7 @@ func newNode(o *options, settings []commands.Option, log *slog.Logger) (*node, e
 	} else {
 		n.clock = commands.NewSystemClock(0)
 	}
-	handler := commands.NewHandler(commands.Config{
+	n.handler = commands.NewHandler(commands.Config{
 		Exec:      &commands.Local{Engine: n.engine, Clock: n.clock},
 		Engine:    n.engine,
 		Clock:     n.clock,
@@ -68,7 +69,7 @@ func newNode(o *options, settings []commands.Option, log *slog.Logger) (*node, e
 		WriteTimeout: o.WriteTimeout,
 		IdleTimeout:  o.IdleTimeout,
 		Loops:        o.IOThreads,
-		NewSession:   func(c commands.Client) server.Session { return handler.NewSession(c) },
+		NewSession:   func(c commands.Client) server.Session { return n.handler.NewSession(c) },
 		Logger:       log,
 	})
 	return n, err
@@ -119,6 +120,7 @@ var errAgain = errors.New("a second signal: ended at once, without answering wha
 func (n *node) drain(signals <-chan os.Signal) error {
 	ctx, cancel := context.WithTimeout(context.Background(), n.options.Drain)
 	defer cancel()
+	n.handler.Unpause() // what it holds back could not be answered
 	drained := make(chan error, 1)
 	go func() { drained <- n.server.Shutdown(ctx) }()
 	select {
