@@ -98,55 +98,6 @@ func runShutdown(s *Session, args [][]byte) {
 	s.h.config.Shutdown()
 }
 
-var slowLog = Command{
-	Name: "SLOWLOG", Summary: "Container for commands about the log of slow commands, which is empty.",
-	Complexity: "Depends on the subcommand", Since: "2.2.12", Group: "server",
-	Sub: []Command{
-		{
-			Name: "GET", Args: "[count]", Summary: "Answers no entries.",
-			Complexity: "O(1)", Since: "2.2.12", Group: "server", Flags: Admin | Loading | Stale,
-			Run: func(s *Session, args [][]byte) {
-				if len(args) == 3 {
-					if _, err := strconv.Atoi(string(args[2])); err != nil {
-						s.w.Error(errNotInt)
-						return
-					}
-				}
-				s.w.Array(0)
-			},
-		},
-		{
-			Name: "LEN", Summary: "Answers 0.",
-			Complexity: "O(1)", Since: "2.2.12", Group: "server", Flags: Admin | Loading | Stale,
-			Run: func(s *Session, _ [][]byte) { s.w.Int(0) },
-		},
-		{
-			Name: "RESET", Summary: "Accepted: there is nothing to forget.",
-			Complexity: "O(1)", Since: "2.2.12", Group: "server", Flags: Admin | Loading | Stale,
-			Run: func(s *Session, _ [][]byte) { s.w.OK() },
-		},
-	},
-}
-
-var latency = Command{
-	Name: "LATENCY", Summary: "Container for commands about latency events, of which none are kept.",
-	Complexity: "Depends on the subcommand", Since: "2.8.13", Group: "server",
-	Sub: []Command{
-		latencySub("HISTOGRAM", "[command ...]", "Answers no histograms.", func(s *Session, _ [][]byte) { s.w.Map(0) }),
-		latencySub("HISTORY", "event", "Answers no samples.", func(s *Session, _ [][]byte) { s.w.Array(0) }),
-		latencySub("LATEST", "", "Answers no events.", func(s *Session, _ [][]byte) { s.w.Array(0) }),
-		latencySub("RESET", "[event ...]", "Answers 0: there is nothing to forget.", func(s *Session, _ [][]byte) { s.w.Int(0) }),
-	},
-}
-
-// latencySub is a line of LATENCY's subcommands.
-func latencySub(name, args, summary string, run func(*Session, [][]byte)) Command {
-	return Command{
-		Name: name, Args: args, Summary: summary, Complexity: "O(1)", Since: "2.8.13", Group: "server",
-		Flags: Admin | NoScript | Loading | Stale, Run: run,
-	}
-}
-
 var debug = Command{
 	Name: "DEBUG", Summary: "Container for commands for tests.",
 	Complexity: "Depends on the subcommand", Since: "1.0.0", Group: "server",

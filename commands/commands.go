@@ -23,7 +23,7 @@ var table = []*Command{
 	&hello, &auth, &ping, &echo, &selectDB, &client, &reset, &quit,
 
 	// server
-	&command, &info, &config, &memory, &slowLog, &latency, &debug,
+	&command, &info, &config, &acl, &memory, &slowLog, &latency, &debug,
 	&monitor, &timeOf, &role, &wait, &lastSave, &save, &bgSave, &shutdown,
 
 	// cluster

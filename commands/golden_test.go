@@ -28,7 +28,10 @@ func newTestHandlerWith(c Config) *Handler {
 	c.Version, c.Shutdown = "0.0.0-test", func() {}
 	if c.Options == nil {
 		c.Options = func() []Option {
-			return []Option{{"listen", "127.0.0.1:6379"}, {"max-clients", "10000"}, {"max-memory", "67108864"}, {"on-full", "refuse"}}
+			return []Option{
+				{Name: "listen", Value: "127.0.0.1:6379"}, {Name: "max-clients", Value: "10000"},
+				{Name: "max-memory", Value: "67108864"}, {Name: "on-full", Value: "refuse"},
+			}
 		}
 	}
 	return NewHandler(c)

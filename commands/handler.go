@@ -31,7 +31,13 @@ type Config struct {
 }
 
 // An Option is one option of the server by its name and value as text.
-type Option struct{ Name, Value string }
+type Option struct {
+	Name, Value string
+	// Set, unless nil, reads a new value for CONFIG SET and returns what makes it hold
+	// from then on, which can not fail. Its error says what the value may be; nothing
+	// has changed then. nil: the option is as it was when the server started.
+	Set func(value string) (apply func(), err error)
+}
 
 // A Handler is what all sessions of a server share. Its methods may be called by
 // many at once.
@@ -43,6 +49,7 @@ type Handler struct {
 	password [sha256.Size]byte
 	stats    *stats
 	hub      *hub
+	slow     *slowWatch
 	pause    pause
 	// attention is what some want of every command: 0 mostly.
 	attention atomic.Int32
@@ -66,6 +73,7 @@ func NewHandler(c Config) *Handler {
 		password: sha256.Sum256([]byte(c.Password)),
 		stats:    newStats(r.total),
 		hub:      newHub(),
+		slow:     newSlowWatch(),
 		sessions: make(map[int64]*Session),
 	}
 }
@@ -82,7 +90,6 @@ func (h *Handler) NewSession(c Client) *Session {
 	h.sessions[s.id] = s
 	h.mu.Unlock()
 	s.stats = h.stats.stripe(s.id)
-	s.until = s.id % sampleEvery
 	s.w.codes = &h.stats.codes
 	h.stats.connections.Add(1)
 	return s

@@ -35,6 +35,7 @@ var sections = []section{
 	{"Replication", false, (*Handler).infoReplication},
 	{"CPU", false, infoCPU},
 	{"Commandstats", true, (*Handler).infoCommands},
+	{"Latencystats", true, (*Handler).infoLatency},
 	{"Errorstats", false, (*Handler).infoErrors},
 	{"Cluster", false, (*Handler).infoCluster},
 	{"Limits", false, (*Handler).infoLimits},
@@ -185,6 +186,17 @@ func (h *Handler) infoCommands(l *lines) {
 		if t := h.stats.command(c.id); t.calls+t.rejected > 0 {
 			l.add("cmdstat_"+c.name, t)
 		}
+	}
+}
+
+func (h *Handler) infoLatency(l *lines) {
+	for _, c := range h.registry.everything() {
+		d := h.stats.latency(c.id)
+		if d.total() == 0 {
+			continue
+		}
+		micros := func(perMille int64) float64 { return float64(d.percentile(perMille)) / 1000 }
+		l.add("latency_percentiles_usec_"+c.name, fmt.Sprintf("p50=%.3f,p99=%.3f,p99.9=%.3f", micros(500), micros(990), micros(999)))
 	}
 }
 

@@ -94,7 +94,7 @@ func (s *Session) holdBack(c *spec) bool {
 	if c.Flags&Unpaused != 0 {
 		return false
 	}
-	if !s.Flush() {
+	if !s.flush() {
 		return true
 	}
 	p := &s.h.pause
@@ -104,6 +104,7 @@ func (s *Session) holdBack(c *spec) bool {
 		return false
 	}
 	s.state.Store(away)
+	s.began = 0
 	p.parked = append(p.parked, s.done)
 	return true
 }

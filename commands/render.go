@@ -29,7 +29,7 @@ func (s *Session) render() {
 // renderItems answers the commands of a pipeline.
 func (s *Session) renderItems() {
 	done := 0
-	calls := runLength{counts: s.stats}
+	calls := runLength{counts: s.stats, each: s.share()}
 	for i := range s.items {
 		it := &s.items[i]
 		from := len(s.w.buf)
@@ -44,13 +44,25 @@ func (s *Session) renderItems() {
 	if s.last.Load() != calls.last {
 		s.last.Store(calls.last)
 	}
-	if took := s.touch(); took > 0 {
+}
+
+// share is how many nanoseconds each of the commands gathered took, on average.
+// Those that took long are noted.
+func (s *Session) share() int64 {
+	if len(s.items) == 0 {
+		return 0
+	}
+	took := s.touch()
+	s.began += took
+	each := took / int64(len(s.items))
+	if each >= s.h.slow.least.Load() {
 		for i := range s.items {
-			if c := s.items[i].spec; c != nil {
-				s.stats[c.id].nanos.Add(took / int64(len(s.items)))
+			if it := &s.items[i]; it.spec != nil {
+				s.note(it.spec, it.args, each)
 			}
 		}
 	}
+	return each
 }
 
 // answer writes the one reply of an item whose ops begin at first.
@@ -86,6 +98,7 @@ type runLength struct {
 	last   *spec
 	calls  int64
 	failed int64
+	each   int64 // nanoseconds that each call took
 }
 
 func (r *runLength) add(c *spec, failed bool) {
@@ -101,7 +114,7 @@ func (r *runLength) add(c *spec, failed bool) {
 
 func (r *runLength) flush() {
 	if r.calls > 0 {
-		r.counts[r.last.id].calls.Add(r.calls)
+		r.counts[r.last.id].took(r.calls, r.each)
 	}
 	if r.failed > 0 {
 		r.counts[r.last.id].failed.Add(r.failed)
@@ -126,6 +139,8 @@ func (r *runLength) hitsOf(c *spec, ds []engine.Decision) {
 func (s *Session) renderExec() {
 	from := len(s.w.buf)
 	ds := s.batch.Decisions
+	took := s.touch()
+	s.began = 0
 	aborted := func(d engine.Decision) bool { return d.Status == engine.Aborted }
 	switch {
 	case s.err != nil:
@@ -135,11 +150,12 @@ func (s *Session) renderExec() {
 	default:
 		s.w.Array(len(s.items))
 		done := s.tx.expects
-		calls := runLength{counts: s.stats}
+		calls := runLength{counts: s.stats, each: took / int64(max(1, len(s.items)))}
 		for i := range s.items {
 			it := &s.items[i]
-			if it.args != nil {
+			if it.spec.Op == nil {
 				s.call(it.spec, it.args)
+				s.stats[it.spec.id].took(1, calls.each)
 				continue
 			}
 			s.answer(it, done, &calls)
@@ -147,7 +163,10 @@ func (s *Session) renderExec() {
 		}
 		calls.flush()
 	}
-	s.stats[s.last.Load().id].nanos.Add(s.touch()) // EXEC's own, which ran last
+	s.stats[s.last.Load().id].took(1, took) // EXEC's own, which ran last
+	if took >= s.h.slow.least.Load() {
+		s.note(s.last.Load(), [][]byte{[]byte(exec.Name)}, took)
+	}
 	s.tx = transaction{}
 	s.hush(from)
 }
@@ -175,24 +194,20 @@ func (s *Session) hush(from int) {
 	}
 }
 
-// sample begins to time what comes, if it is the turn of that.
-func (s *Session) sample() {
-	if s.until > 0 {
-		s.until--
-		return
+// start notes when what comes began, unless it follows at once on what was timed.
+func (s *Session) start() {
+	if s.began == 0 {
+		s.began = s.h.sinceStart()
 	}
-	s.until = sampleEvery - 1
-	s.began = s.h.sinceStart()
 }
 
-// touch notes that the session was active just now. It returns the nanoseconds
-// that what was timed stands for, 0 if nothing was.
+// touch notes that the session was active just now, and answers the nanoseconds
+// since began, 0 if that was not noted.
 func (s *Session) touch() (took int64) {
 	now := s.h.sinceStart()
 	s.active.Store(now)
 	if s.began > 0 {
-		took = (now - s.began) * sampleEvery
-		s.began = 0
+		took = now - s.began
 	}
 	return took
 }

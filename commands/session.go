@@ -61,14 +61,10 @@ type Session struct {
 	// nanoseconds since the handler's start. Any goroutine may read it.
 	active atomic.Int64
 	last   atomic.Pointer[spec] // the command that did so last
-	// until is how many batches and run commands come before one is timed; began,
-	// unless 0, is when the one that is timed did.
-	until int64
+	// began is when what is under way did, in nanoseconds since the handler's start;
+	// 0: nothing is.
 	began int64
 }
-
-// sampleEvery is how many batches and run commands of a session one is timed of.
-const sampleEvery = 64
 
 // shown is what CLIENT LIST tells about a session, beside what the transport
 // knows. Session.mu guards it, and the inbox, since any session may ask.
@@ -89,7 +85,7 @@ type item struct {
 	spec *spec
 	err  error
 	ops  int
-	args [][]byte // of a run command in a transaction
+	args [][]byte
 }
 
 // The states of a batch. Exec's done may be called from any goroutine.
@@ -133,7 +129,7 @@ func (s *Session) Do(args [][]byte) bool {
 	case c.Op != nil:
 		s.gather(c, args)
 	default:
-		if !s.Flush() {
+		if !s.flush() {
 			return false
 		}
 		s.run(c, args)
@@ -172,22 +168,27 @@ func (s *Session) gather(c *spec, args [][]byte) {
 	before := len(s.batch.Ops)
 	s.exhibit(c, args)
 	err := c.Op(&s.batch, args)
-	s.items = append(s.items, item{spec: c, err: err, ops: len(s.batch.Ops) - before})
+	s.items = append(s.items, item{spec: c, err: err, ops: len(s.batch.Ops) - before, args: args})
 }
 
 // run carries out a run command; nothing is gathered.
 func (s *Session) run(c *spec, args [][]byte) {
 	s.last.Store(c)
-	s.sample()
+	s.start()
 	s.begin()
 	from := len(s.w.buf)
 	s.call(c, args)
 	s.exhibit(c, args)
-	s.stats[c.id].nanos.Add(s.touch())
 	if s.tx.running { // EXEC has gathered its batch; the reply comes with that
 		s.end()
 		s.Flush()
 		return
+	}
+	took := s.touch()
+	s.began += took // where the next one begins, if it follows at once
+	s.stats[c.id].took(1, took)
+	if took >= s.h.slow.least.Load() {
+		s.note(c, args, took)
 	}
 	s.hush(from)
 	s.end()
@@ -198,14 +199,12 @@ func (s *Session) begin() { s.w.buf = s.Out }
 
 func (s *Session) end() { s.Out, s.w.buf = s.w.buf, nil }
 
-// call runs c and counts it.
+// call runs c and counts it if it fails.
 func (s *Session) call(c *spec, args [][]byte) {
 	failed := s.w.failed
 	c.Run(s, args)
-	counts := &s.stats[c.id]
-	counts.calls.Add(1)
 	if s.w.failed != failed {
-		counts.failed.Add(1)
+		s.stats[c.id].failed.Add(1)
 	}
 }
 
@@ -213,13 +212,21 @@ func (s *Session) call(c *spec, args [][]byte) {
 // argument bytes must stay until Wake, also if the session is closed meanwhile;
 // then Resume.
 func (s *Session) Flush() bool {
+	done := s.flush()
+	if done {
+		s.began = 0 // what comes next need not follow at once
+	}
+	return done
+}
+
+func (s *Session) flush() bool {
 	switch {
 	case s.state.Load() != idle:
 		return false
 	case s.Pending() == 0:
 		return true
 	case len(s.batch.Ops) > 0:
-		s.sample()
+		s.start()
 		s.state.Store(executing)
 		s.h.config.Exec.Exec(&s.batch, s.done)
 		if s.state.CompareAndSwap(executing, away) {

@@ -99,13 +99,13 @@ func (c *conn) repay(w *workspace) {
 	}
 }
 
-// overdue says why the connection is to be closed at now, or nothing.
-func (c *conn) overdue(now int64, cfg *Config) string {
-	blocked := c.blocked.Load()
+// overdue says why the connection is to be closed now, or nothing.
+func (c *conn) overdue(s *Server) string {
+	now, blocked, idle := s.clock.Load(), c.blocked.Load(), s.idleTimeout.Load()
 	switch {
-	case blocked != 0 && now-blocked > int64(cfg.WriteTimeout):
+	case blocked != 0 && now-blocked > s.writeTimeout.Load():
 		return "the client does not read its replies"
-	case cfg.IdleTimeout > 0 && !c.session.Listening() && now-c.active.Load() > int64(cfg.IdleTimeout):
+	case idle > 0 && !c.session.Listening() && now-c.active.Load() > idle:
 		return "idle"
 	}
 	return ""

@@ -209,7 +209,7 @@ func (g *goroutines) sweep() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for c := range g.conns {
-		if why := c.overdue(g.s.clock.Load(), &g.s.cfg); why != "" {
+		if why := c.overdue(g.s); why != "" {
 			g.s.log.Info("connection closed", "client", c.nc.RemoteAddr(), "why", why)
 			c.nc.Close()
 		}

@@ -166,7 +166,7 @@ func (l *loop) sweep(*loopConn) {
 		if c == nil || c.away {
 			continue
 		}
-		if why := c.overdue(l.s.clock.Load(), &l.s.cfg); why != "" {
+		if why := c.overdue(l.s); why != "" {
 			l.s.log.Info("connection closed", "why", why)
 			l.close(c)
 		}

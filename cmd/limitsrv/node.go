@@ -23,17 +23,18 @@ type node struct {
 	handler  *commands.Handler
 	clock    commands.Clock
 	server   *server.Server
+	settings settings
 	shutdown chan struct{} // has one element once SHUTDOWN was asked for
 }
 
-// newNode puts a node together and binds its addresses. settings are what it
-// tells about its options.
-func newNode(o *options, settings []commands.Option, log *slog.Logger) (*node, error) {
+// newNode puts a node together and binds its addresses. told are the options as it
+// tells them, and level is that of log.
+func newNode(o *options, told []commands.Option, log *slog.Logger, level *slog.LevelVar) (*node, error) {
 	tuneMemory(o.MaxMemory)
 	if err := wantFiles(o.MaxClients + spareFiles); err != nil {
 		log.Warn("fewer connections than --max-clients will fit", "error", err)
 	}
-	n := &node{options: o, log: log, shutdown: make(chan struct{}, 1)}
+	n := &node{options: o, log: log, settings: settings{all: told}, shutdown: make(chan struct{}, 1)}
 	var seed [16]byte
 	rand.Read(seed[:])
 	n.engine = engine.New(engine.Options{
@@ -57,7 +58,7 @@ func newNode(o *options, settings []commands.Option, log *slog.Logger) (*node, e
 		Cluster:   clusterOf(o.ClusterMode),
 		Password:  o.Password,
 		Version:   version,
-		Options:   func() []commands.Option { return settings },
+		Options:   n.settings.list,
 		Shutdown:  n.askShutdown,
 	})
 	var err error
@@ -72,6 +73,9 @@ func newNode(o *options, settings []commands.Option, log *slog.Logger) (*node, e
 		NewSession:   func(c commands.Client) server.Session { return n.handler.NewSession(c) },
 		Logger:       log,
 	})
+	if err == nil {
+		n.allowChanges(level)
+	}
 	return n, err
 }
 

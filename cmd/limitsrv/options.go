@@ -155,7 +155,7 @@ func list(parser *kong.Kong) []commands.Option {
 		case size:
 			value = strconv.FormatInt(int64(v), 10)
 		case time.Duration:
-			value = strconv.FormatFloat(v.Seconds(), 'f', -1, 64)
+			value = seconds(v)
 		}
 		all = append(all, commands.Option{Name: flag.Name, Value: value})
 	}
