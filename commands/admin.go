@@ -55,14 +55,16 @@ var role = Command{
 
 var wait = Command{
 	Name: "WAIT", Args: "numreplicas timeout", Summary: "Answers 0: there are no replicas to wait for.",
-	Complexity: "O(1)", Since: "3.0.0", Group: "generic", Flags: 0,
+	Complexity: "O(1)", Since: "3.0.0", Group: "generic", Flags: NoScript,
 	Run: func(s *Session, args [][]byte) {
-		for _, a := range args[1:] {
-			n, err := strconv.ParseInt(string(a), 10, 64)
-			if err != nil || n < 0 {
-				s.w.Error(errNotInt)
-				return
-			}
+		_, err := strconv.ParseInt(string(args[1]), 10, 64)
+		if err != nil {
+			s.w.Error(errNotInt)
+			return
+		}
+		if _, err := parseTimeout(args[2]); err != nil {
+			s.w.Error(err)
+			return
 		}
 		s.w.Int(0)
 	},
@@ -100,7 +102,7 @@ func runShutdown(s *Session, args [][]byte) {
 
 var debug = Command{
 	Name: "DEBUG", Summary: "Container for commands for tests.",
-	Complexity: "Depends on the subcommand", Since: "1.0.0", Group: "server",
+	Complexity: "Depends on the subcommand", Since: "1.0.0", Group: "server", Flags: Admin | NoScript | Loading | Stale,
 	Sub: []Command{
 		{
 			Name: "ADVANCE-TIME", Args: "duration", Summary: "Moves the clock of a server started with --test-clock forward.",

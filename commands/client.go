@@ -15,6 +15,7 @@ var (
 	errClientID = &Error{"ERR", "client-id should be greater than 0"}
 	errTracking = &Error{"ERR", "client side caching is not supported: only CLIENT TRACKING ON OPTIN, without CLIENT CACHING, is accepted"}
 	errCaching  = &Error{"ERR", "CLIENT CACHING is not supported: limits change with every decision"}
+	errUnblock  = &Error{"ERR", "CLIENT UNBLOCK reason should be TIMEOUT or ERROR"}
 	errLibAttr  = &Error{"ERR", "Unrecognized option: CLIENT SETINFO takes LIB-NAME or LIB-VER"}
 )
 
@@ -131,6 +132,10 @@ func runClientReply(s *Session, args [][]byte) {
 // runTracking accepts what clients send who never go on to cache anything.
 func runTracking(s *Session, args [][]byte) {
 	off := isWord(args[2], "OFF")
+	if !off && !isWord(args[2], "ON") {
+		s.w.Error(errSyntax)
+		return
+	}
 	optIn := isWord(args[2], "ON") && len(args) == 4 && isWord(args[3], "OPTIN")
 	if !off && !optIn {
 		s.w.Error(errTracking)
@@ -154,6 +159,10 @@ func runTrackingInfo(s *Session, _ [][]byte) {
 func runUnblock(s *Session, args [][]byte) {
 	if _, err := strconv.ParseInt(string(args[2]), 10, 64); err != nil {
 		s.w.Error(errNotInt)
+		return
+	}
+	if len(args) == 4 && !isWord(args[3], "TIMEOUT") && !isWord(args[3], "ERROR") {
+		s.w.Error(errUnblock)
 		return
 	}
 	s.w.Int(0)

@@ -2,6 +2,7 @@ package commands
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -38,8 +39,12 @@ var cluster = Command{
 // clusterSub is a line of CLUSTER's subcommands, which are all refused where there
 // is no cluster.
 func clusterSub(name, args, summary string, run func(*Session, []Node, [][]byte)) Command {
+	flags := Stale
+	if slices.Contains([]string{"FAILOVER", "REPLICAS", "SLAVES"}, name) {
+		flags |= Admin
+	}
 	return Command{
-		Name: name, Args: args, Summary: summary, Complexity: "O(1)", Since: "3.0.0", Group: "cluster", Flags: Loading | Stale,
+		Name: name, Args: args, Summary: summary, Complexity: "O(1)", Since: "3.0.0", Group: "cluster", Flags: flags,
 		Run: func(s *Session, args [][]byte) {
 			nodes := s.nodes()
 			if nodes == nil {

@@ -34,7 +34,7 @@ var command = Command{
 						s.describe(c)
 						continue
 					}
-					s.w.NullArray()
+					s.w.Null()
 				}
 			},
 		},
@@ -94,9 +94,9 @@ func (s *Session) describe(c *spec) {
 	for _, cat := range categories {
 		w.Simple("@" + cat)
 	}
-	w.Array(0) // tips
+	w.Set(0) // tips
 	s.describeKeys(c)
-	w.Array(len(c.subs))
+	w.Set(len(c.subs))
 	for _, sub := range c.subs {
 		s.describe(sub)
 	}

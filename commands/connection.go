@@ -20,7 +20,7 @@ var (
 
 var ping = Command{
 	Name: "PING", Args: "[message]", Summary: "Answers PONG, or the message.",
-	Complexity: "O(1)", Since: "1.0.0", Group: "connection", Flags: Fast | Loading | Stale | Listener,
+	Complexity: "O(1)", Since: "1.0.0", Group: "connection", Flags: Fast | Listener,
 	Run: runPing,
 }
 

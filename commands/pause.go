@@ -7,8 +7,8 @@ import (
 )
 
 var (
-	errPauseTime = &Error{"ERR", "timeout is not an integer or out of range"}
-	errPauseNeg  = &Error{"ERR", "timeout is negative"}
+	errTimeout   = &Error{"ERR", "timeout is not an integer or out of range"}
+	errNegative  = &Error{"ERR", "timeout is negative"}
 	errPauseMode = &Error{"ERR", "CLIENT PAUSE mode must be WRITE or ALL"}
 )
 
@@ -22,23 +22,33 @@ type pause struct {
 	parked []func(error)
 }
 
-// maxPause is the longest pause in milliseconds: some hundred days.
-const maxPause = 1e10
+// maxTimeout is the longest timeout in milliseconds: some hundred days.
+const maxTimeout = 1e10
 
 func runPause(s *Session, args [][]byte) {
-	millis, err := strconv.ParseInt(string(args[2]), 10, 64)
+	millis, err := parseTimeout(args[2])
 	all := len(args) == 3 || isWord(args[3], "ALL")
 	switch {
 	case !all && !isWord(args[3], "WRITE"):
 		s.w.Error(errPauseMode)
-	case err != nil || millis > maxPause:
-		s.w.Error(errPauseTime)
-	case millis < 0:
-		s.w.Error(errPauseNeg)
+	case err != nil:
+		s.w.Error(err)
 	default:
 		s.h.pauseFor(time.Duration(millis)*time.Millisecond, all)
 		s.w.OK()
 	}
+}
+
+// parseTimeout reads milliseconds, 0 or more.
+func parseTimeout(arg []byte) (int64, error) {
+	millis, err := strconv.ParseInt(string(arg), 10, 64)
+	switch {
+	case err != nil || millis > maxTimeout:
+		return 0, errTimeout
+	case millis < 0:
+		return 0, errNegative
+	}
+	return millis, nil
 }
 
 // pauseFor begins a pause, or adds to the one that there is: what is longer and

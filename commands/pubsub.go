@@ -47,7 +47,7 @@ var pubSub = Command{
 		pubSubSub("NUMSUB", "[channel ...]", "Answers how many listen to each channel.", runNumSub),
 		pubSubSub("SHARDCHANNELS", "[pattern]", "Answers none: there are no channels of shards.", func(s *Session, _ [][]byte) { s.w.Array(0) }),
 		pubSubSub("SHARDNUMSUB", "[shardchannel ...]", "Answers 0 for each: there are no channels of shards.", func(s *Session, args [][]byte) {
-			s.w.Map(len(args) - 2)
+			s.w.Array(2 * (len(args) - 2))
 			for _, name := range args[2:] {
 				s.w.Bulk(name)
 				s.w.Int(0)
