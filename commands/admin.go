@@ -6,7 +6,6 @@ import (
 )
 
 var (
-	errNoCluster   = &Error{"ERR", "This instance has cluster support disabled"}
 	errNothingKept = &Error{"ERR", "nothing is saved: the server keeps its state in memory"}
 	errNoTestClock = &Error{"ERR", "DEBUG ADVANCE-TIME needs a server started with --test-clock"}
 	errNoShutdown  = &Error{"ERR", "No shutdown in progress."}
@@ -19,22 +18,6 @@ func refuse(err *Error) func(*Session, [][]byte) {
 }
 
 var (
-	asking = Command{
-		Name: "ASKING", Summary: "Refused: there is no cluster.",
-		Complexity: "O(1)", Since: "3.0.0", Group: "cluster", Flags: Fast, Run: refuse(errNoCluster),
-	}
-	readOnly = Command{
-		Name: "READONLY", Summary: "Refused: there is no cluster.",
-		Complexity: "O(1)", Since: "3.0.0", Group: "cluster", Flags: Fast | Loading | Stale, Run: refuse(errNoCluster),
-	}
-	readWrite = Command{
-		Name: "READWRITE", Summary: "Refused: there is no cluster.",
-		Complexity: "O(1)", Since: "3.0.0", Group: "cluster", Flags: Fast | Loading | Stale, Run: refuse(errNoCluster),
-	}
-	cluster = Command{
-		Name: "CLUSTER", Args: "subcommand [arg ...]", Summary: "Refused: there is no cluster.",
-		Complexity: "O(1)", Since: "3.0.0", Group: "cluster", Flags: Loading | Stale, Run: refuse(errNoCluster),
-	}
 	save = Command{
 		Name: "SAVE", Summary: "Refused: nothing is saved.",
 		Complexity: "O(1)", Since: "1.0.0", Group: "server", Flags: Admin | NoScript | NoMulti, Run: refuse(errNothingKept),
@@ -72,14 +55,16 @@ var role = Command{
 
 var wait = Command{
 	Name: "WAIT", Args: "numreplicas timeout", Summary: "Answers 0: there are no replicas to wait for.",
-	Complexity: "O(1)", Since: "3.0.0", Group: "generic", Flags: 0,
+	Complexity: "O(1)", Since: "3.0.0", Group: "generic", Flags: NoScript,
 	Run: func(s *Session, args [][]byte) {
-		for _, a := range args[1:] {
-			n, err := strconv.ParseInt(string(a), 10, 64)
-			if err != nil || n < 0 {
-				s.w.Error(errNotInt)
-				return
-			}
+		_, err := strconv.ParseInt(string(args[1]), 10, 64)
+		if err != nil {
+			s.w.Error(errNotInt)
+			return
+		}
+		if _, err := parseTimeout(args[2]); err != nil {
+			s.w.Error(err)
+			return
 		}
 		s.w.Int(0)
 	},
@@ -115,58 +100,9 @@ func runShutdown(s *Session, args [][]byte) {
 	s.h.config.Shutdown()
 }
 
-var slowLog = Command{
-	Name: "SLOWLOG", Summary: "Container for commands about the log of slow commands, which is empty.",
-	Complexity: "Depends on the subcommand", Since: "2.2.12", Group: "server",
-	Sub: []Command{
-		{
-			Name: "GET", Args: "[count]", Summary: "Answers no entries.",
-			Complexity: "O(1)", Since: "2.2.12", Group: "server", Flags: Admin | Loading | Stale,
-			Run: func(s *Session, args [][]byte) {
-				if len(args) == 3 {
-					if _, err := strconv.Atoi(string(args[2])); err != nil {
-						s.w.Error(errNotInt)
-						return
-					}
-				}
-				s.w.Array(0)
-			},
-		},
-		{
-			Name: "LEN", Summary: "Answers 0.",
-			Complexity: "O(1)", Since: "2.2.12", Group: "server", Flags: Admin | Loading | Stale,
-			Run: func(s *Session, _ [][]byte) { s.w.Int(0) },
-		},
-		{
-			Name: "RESET", Summary: "Accepted: there is nothing to forget.",
-			Complexity: "O(1)", Since: "2.2.12", Group: "server", Flags: Admin | Loading | Stale,
-			Run: func(s *Session, _ [][]byte) { s.w.OK() },
-		},
-	},
-}
-
-var latency = Command{
-	Name: "LATENCY", Summary: "Container for commands about latency events, of which none are kept.",
-	Complexity: "Depends on the subcommand", Since: "2.8.13", Group: "server",
-	Sub: []Command{
-		latencySub("HISTOGRAM", "[command ...]", "Answers no histograms.", func(s *Session, _ [][]byte) { s.w.Map(0) }),
-		latencySub("HISTORY", "event", "Answers no samples.", func(s *Session, _ [][]byte) { s.w.Array(0) }),
-		latencySub("LATEST", "", "Answers no events.", func(s *Session, _ [][]byte) { s.w.Array(0) }),
-		latencySub("RESET", "[event ...]", "Answers 0: there is nothing to forget.", func(s *Session, _ [][]byte) { s.w.Int(0) }),
-	},
-}
-
-// latencySub is a line of LATENCY's subcommands.
-func latencySub(name, args, summary string, run func(*Session, [][]byte)) Command {
-	return Command{
-		Name: name, Args: args, Summary: summary, Complexity: "O(1)", Since: "2.8.13", Group: "server",
-		Flags: Admin | NoScript | Loading | Stale, Run: run,
-	}
-}
-
 var debug = Command{
 	Name: "DEBUG", Summary: "Container for commands for tests.",
-	Complexity: "Depends on the subcommand", Since: "1.0.0", Group: "server",
+	Complexity: "Depends on the subcommand", Since: "1.0.0", Group: "server", Flags: Admin | NoScript | Loading | Stale,
 	Sub: []Command{
 		{
 			Name: "ADVANCE-TIME", Args: "duration", Summary: "Moves the clock of a server started with --test-clock forward.",

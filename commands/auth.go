@@ -31,6 +31,7 @@ var auth = Command{
 			return
 		}
 		s.loggedIn = true
+		s.restrict()
 		s.w.OK()
 	},
 }
@@ -104,6 +105,7 @@ func runHello(s *Session, args [][]byte) {
 		return
 	}
 	s.loggedIn, s.w.proto3 = true, proto3
+	s.restrict()
 	s.show(func(c *shown) {
 		c.proto3 = proto3
 		if name != nil {
@@ -130,7 +132,7 @@ func (s *Session) greet() {
 	w.BulkString("id")
 	w.Int(s.id)
 	w.BulkString("mode")
-	w.BulkString("standalone")
+	w.BulkString(s.h.mode())
 	w.BulkString("role")
 	w.BulkString("master")
 	w.BulkString("modules")

@@ -15,6 +15,7 @@ var (
 	errClientID = &Error{"ERR", "client-id should be greater than 0"}
 	errTracking = &Error{"ERR", "client side caching is not supported: only CLIENT TRACKING ON OPTIN, without CLIENT CACHING, is accepted"}
 	errCaching  = &Error{"ERR", "CLIENT CACHING is not supported: limits change with every decision"}
+	errUnblock  = &Error{"ERR", "CLIENT UNBLOCK reason should be TIMEOUT or ERROR"}
 	errLibAttr  = &Error{"ERR", "Unrecognized option: CLIENT SETINFO takes LIB-NAME or LIB-VER"}
 )
 
@@ -35,10 +36,16 @@ var client = Command{
 		clientSub("LIST", "[TYPE NORMAL|MASTER|REPLICA|PUBSUB] [ID client-id [client-id ...]]", "Tells about all connections.", Admin, runClientList),
 		clientSub("NO-EVICT", "ON|OFF", "Accepted: connections are not evicted.", Admin, runOnOff),
 		clientSub("NO-TOUCH", "ON|OFF", "Accepted: reading does not touch keys.", 0, runOnOff),
+		clientSub("PAUSE", "timeout [WRITE|ALL]", "Holds commands back for so many milliseconds: those that write, or all.", Admin, runPause),
 		clientSub("REPLY", "ON|OFF|SKIP", "Chooses whether commands are answered.", NoMulti, runClientReply),
 		clientSub("SETINFO", "<LIB-NAME libname | LIB-VER libver>", "Tells the client library.", 0, runSetInfo),
 		clientSub("SETNAME", "connection-name", "Names the connection.", 0, runSetName),
 		clientSub("TRACKING", "ON|OFF [option ...]", "Accepts ON OPTIN, which tracks nothing, and OFF.", 0, runTracking),
+		clientSub("TRACKINGINFO", "", "Answers that nothing is tracked.", 0, runTrackingInfo),
+		clientSub("UNPAUSE", "", "Ends CLIENT PAUSE.", Admin|Unpaused, func(s *Session, _ [][]byte) {
+			s.h.Unpause()
+			s.w.OK()
+		}),
 		clientSub("UNBLOCK", "client-id [TIMEOUT|ERROR]", "Answers 0: no command blocks.", Admin, runUnblock),
 	},
 }
@@ -125,6 +132,10 @@ func runClientReply(s *Session, args [][]byte) {
 // runTracking accepts what clients send who never go on to cache anything.
 func runTracking(s *Session, args [][]byte) {
 	off := isWord(args[2], "OFF")
+	if !off && !isWord(args[2], "ON") {
+		s.w.Error(errSyntax)
+		return
+	}
 	optIn := isWord(args[2], "ON") && len(args) == 4 && isWord(args[3], "OPTIN")
 	if !off && !optIn {
 		s.w.Error(errTracking)
@@ -133,9 +144,25 @@ func runTracking(s *Session, args [][]byte) {
 	s.w.OK()
 }
 
+func runTrackingInfo(s *Session, _ [][]byte) {
+	w := &s.w
+	w.Map(3)
+	w.BulkString("flags")
+	w.Set(1)
+	w.BulkString("off")
+	w.BulkString("redirect")
+	w.Int(-1)
+	w.BulkString("prefixes")
+	w.Array(0)
+}
+
 func runUnblock(s *Session, args [][]byte) {
 	if _, err := strconv.ParseInt(string(args[2]), 10, 64); err != nil {
 		s.w.Error(errNotInt)
+		return
+	}
+	if len(args) == 4 && !isWord(args[3], "TIMEOUT") && !isWord(args[3], "ERROR") {
+		s.w.Error(errUnblock)
 		return
 	}
 	s.w.Int(0)
@@ -165,10 +192,17 @@ func (s *Session) line(now time.Time) string {
 	if last := s.last.Load(); last != nil {
 		command = last.name
 	}
+	flags := "N"
+	switch {
+	case c.monitor:
+		flags = "O"
+	case c.channels+c.patterns > 0:
+		flags = "P"
+	}
 	age := now.Sub(s.client.Since)
 	idle := now.Sub(s.h.start) - time.Duration(s.active.Load())
-	return fmt.Sprintf("id=%d addr=%s laddr=%s name=%s age=%d idle=%d flags=N db=%d sub=0 psub=0 ssub=0 events=r cmd=%s user=%s redir=-1 resp=%d lib-name=%s lib-ver=%s\n",
-		s.id, s.client.Addr, s.client.LocalAddr, c.name, int64(age.Seconds()), int64(min(idle, age).Seconds()), c.db, command, defaultUser, proto, c.libName, c.libVer)
+	return fmt.Sprintf("id=%d addr=%s laddr=%s name=%s age=%d idle=%d flags=%s db=%d sub=%d psub=%d ssub=0 events=r cmd=%s user=%s redir=-1 resp=%d lib-name=%s lib-ver=%s\n",
+		s.id, s.client.Addr, s.client.LocalAddr, c.name, int64(age.Seconds()), int64(min(idle, age).Seconds()), flags, c.db, c.channels, c.patterns, command, defaultUser, proto, c.libName, c.libVer)
 }
 
 func runClientList(s *Session, args [][]byte) {
@@ -176,11 +210,10 @@ func runClientList(s *Session, args [][]byte) {
 	switch {
 	case len(args) == 2:
 	case len(args) == 4 && isWord(args[2], "TYPE"):
-		if normal, err := isNormal(args[3]); err != nil {
+		var err error
+		if want, err = ofType(args[3]); err != nil {
 			s.w.Error(err)
 			return
-		} else if !normal {
-			want = func(*Session) bool { return false }
 		}
 	case len(args) > 3 && isWord(args[2], "ID"):
 		ids := make(map[int64]bool)
@@ -207,15 +240,23 @@ func runClientList(s *Session, args [][]byte) {
 	s.w.Verbatim(list.String())
 }
 
-// isNormal says whether a type of clients is the one that there is.
-func isNormal(kind []byte) (bool, error) {
-	for _, other := range []string{"MASTER", "SLAVE", "REPLICA", "PUBSUB"} {
-		if isWord(kind, other) {
-			return false, nil
-		}
+// ofType says which connections are of a type: those that listen to channels are
+// of one, and all others normal.
+func ofType(kind []byte) (func(*Session) bool, error) {
+	switch {
+	case isWord(kind, "NORMAL"):
+		return func(s *Session) bool { return !s.subscribed() }, nil
+	case isWord(kind, "PUBSUB"):
+		return (*Session).subscribed, nil
+	case isWord(kind, "MASTER"), isWord(kind, "SLAVE"), isWord(kind, "REPLICA"):
+		return func(*Session) bool { return false }, nil
 	}
-	if isWord(kind, "NORMAL") {
-		return true, nil
-	}
-	return false, &Error{"ERR", "Unknown client type '" + cString(kind) + "'"}
+	return nil, &Error{"ERR", "Unknown client type '" + cString(kind) + "'"}
+}
+
+// subscribed says whether the session listens to channels. Any goroutine may ask.
+func (s *Session) subscribed() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.shown.channels+s.shown.patterns > 0
 }

@@ -23,7 +23,8 @@ const (
 // Where the monotonic clock stands still while the machine sleeps, as on Linux,
 // sleeping is a wall clock stepped forward: that time does not count.
 type SystemClock struct {
-	read func() (wall engine.Instant, mono int64)
+	wall func() engine.Instant
+	mono func() int64 // never goes back
 	line atomic.Pointer[line]
 }
 
@@ -39,31 +40,30 @@ type line struct {
 // that anybody was told before.
 func NewSystemClock(floor engine.Instant) *SystemClock {
 	origin := time.Now()
-	return newSystemClock(floor, func() (engine.Instant, int64) {
-		now := time.Now()
-		return engine.Instant(now.UnixNano()), int64(now.Sub(origin))
-	})
+	return newSystemClock(floor,
+		func() engine.Instant { return engine.Instant(time.Now().UnixNano()) },
+		func() int64 { return int64(time.Since(origin)) })
 }
 
 // newSystemClock takes the readings of both clocks; mono never goes back.
-func newSystemClock(floor engine.Instant, read func() (wall engine.Instant, mono int64)) *SystemClock {
-	c := &SystemClock{read: read}
-	wall, mono := read()
-	c.line.Store(&line{start: mono, end: mono + segment, at: max(wall, floor, 0)})
+func newSystemClock(floor engine.Instant, wall func() engine.Instant, mono func() int64) *SystemClock {
+	c := &SystemClock{wall: wall, mono: mono}
+	start := mono()
+	c.line.Store(&line{start: start, end: start + segment, at: max(wall(), floor, 0)})
 	return c
 }
 
 // Now is the time. Many may call at once; what one was told before another
 // called is not later than what that one is told. It costs one reading of the
-// system's clocks and, once a second, one small allocation.
+// monotonic clock and, once a second, one of the wall clock and a small allocation.
 func (c *SystemClock) Now() engine.Instant {
 	for {
 		l := c.line.Load()
-		wall, mono := c.read()
+		mono := c.mono()
 		if mono < l.end {
 			return l.tell(mono)
 		}
-		next := l.next(wall, mono)
+		next := l.next(c.wall(), mono)
 		if c.line.CompareAndSwap(l, next) {
 			return next.at
 		}

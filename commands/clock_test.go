@@ -15,7 +15,8 @@ type hands struct {
 	mono int64
 }
 
-func (h *hands) read() (engine.Instant, int64) { return h.wall, h.mono }
+func (h *hands) readWall() engine.Instant { return h.wall }
+func (h *hands) readMono() int64          { return h.mono }
 
 // pass lets time pass, on the wall clock by step more.
 func (h *hands) pass(d, step time.Duration) {
@@ -26,7 +27,7 @@ func (h *hands) pass(d, step time.Duration) {
 func TestSystemClock(t *testing.T) {
 	const hour = time.Hour
 	h := &hands{wall: 1e18, mono: 7}
-	c := newSystemClock(0, h.read)
+	c := newSystemClock(0, h.readWall, h.readMono)
 	if got := c.Now(); got != 1e18 {
 		t.Fatalf("Now() = %d at the start, want the wall clock's 1e18", got)
 	}
@@ -77,7 +78,7 @@ func TestSystemClockFloor(t *testing.T) {
 		{"starts at 0 where the wall clock is before 1970", -1, 0, 0},
 	} {
 		h := &hands{wall: tt.wall}
-		if got := newSystemClock(tt.floor, h.read).Now(); got != tt.want {
+		if got := newSystemClock(tt.floor, h.readWall, h.readMono).Now(); got != tt.want {
 			t.Errorf("%s: Now() = %d, want %d", tt.name, got, tt.want)
 		}
 	}
@@ -89,7 +90,7 @@ func TestSystemClockSpeed(t *testing.T) {
 	seed := rand.Uint64()
 	r := rand.New(rand.NewPCG(seed, 0))
 	h := &hands{wall: 1e18}
-	c := newSystemClock(0, h.read)
+	c := newSystemClock(0, h.readWall, h.readMono)
 	last := c.Now()
 	for i := range 100_000 {
 		d := time.Duration(r.Int64N(int64(3 * time.Second)))
@@ -112,11 +113,15 @@ func TestSystemClockTogether(t *testing.T) {
 		mu sync.Mutex
 		h  = &hands{wall: 1e18}
 	)
-	c := newSystemClock(0, func() (engine.Instant, int64) {
+	c := newSystemClock(0, func() engine.Instant {
+		mu.Lock()
+		defer mu.Unlock()
+		return h.wall
+	}, func() int64 {
 		mu.Lock()
 		defer mu.Unlock()
 		h.pass(50*time.Millisecond, time.Duration(h.mono%7-3)*time.Second)
-		return h.read()
+		return h.mono
 	})
 	var (
 		group  sync.WaitGroup
@@ -149,9 +154,9 @@ func TestSystemClockTogether(t *testing.T) {
 func TestSystemClockOvertaken(t *testing.T) {
 	h := &hands{wall: 1e18}
 	between := func() {}
-	c := newSystemClock(0, func() (engine.Instant, int64) {
+	c := newSystemClock(0, h.readWall, func() int64 {
 		between()
-		return h.read()
+		return h.mono
 	})
 	var told engine.Instant
 	between = func() {

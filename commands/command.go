@@ -34,7 +34,7 @@ var command = Command{
 						s.describe(c)
 						continue
 					}
-					s.w.NullArray()
+					s.w.Null()
 				}
 			},
 		},
@@ -51,7 +51,19 @@ var command = Command{
 		{
 			Name: "GETKEYS", Args: "command [arg ...]", Summary: "Answers which words of a command line are keys.",
 			Complexity: "O(N), N being the words", Since: "2.8.13", Group: "server", Flags: Loading | Stale,
-			Run: runGetKeys,
+			Run: func(s *Session, args [][]byte) { s.getKeys(args[2:], (*Reply).Bulk) },
+		},
+		{
+			Name: "GETKEYSANDFLAGS", Args: "command [arg ...]", Summary: "Answers which words of a command line are keys, and what happens to them.",
+			Complexity: "O(N), N being the words", Since: "7.0.0", Group: "server", Flags: Loading | Stale,
+			Run: func(s *Session, args [][]byte) {
+				c, _ := s.h.registry.lookup(args[2:], nil)
+				s.getKeys(args[2:], func(w *Reply, key []byte) {
+					w.Array(2)
+					w.Bulk(key)
+					w.keyFlags(c)
+				})
+			},
 		},
 	},
 }
@@ -82,9 +94,9 @@ func (s *Session) describe(c *spec) {
 	for _, cat := range categories {
 		w.Simple("@" + cat)
 	}
-	w.Array(0) // tips
+	w.Set(0) // tips
 	s.describeKeys(c)
-	w.Array(len(c.subs))
+	w.Set(len(c.subs))
 	for _, sub := range c.subs {
 		s.describe(sub)
 	}
@@ -100,16 +112,7 @@ func (s *Session) describeKeys(c *spec) {
 	w.Set(1)
 	w.Map(3)
 	w.BulkString("flags")
-	if c.Flags&Write != 0 {
-		w.Set(3)
-		w.Simple("RW")
-		w.Simple("access")
-		w.Simple("update")
-	} else {
-		w.Set(2)
-		w.Simple("RO")
-		w.Simple("access")
-	}
+	w.keyFlags(c)
 	w.BulkString("begin_search")
 	s.keySpec("index", 1)
 	w.BulkString("index")
@@ -126,6 +129,18 @@ func (s *Session) describeKeys(c *spec) {
 	w.Int(int64(c.Keys.Step))
 	w.BulkString("limit")
 	w.Int(0)
+}
+
+// keyFlags says what a command does with its keys.
+func (w *Reply) keyFlags(c *spec) {
+	flags := []string{"RO", "access"}
+	if c.Flags&Write != 0 {
+		flags = []string{"RW", "access", "update"}
+	}
+	w.Set(len(flags))
+	for _, f := range flags {
+		w.Simple(f)
+	}
 }
 
 // keySpec begins a map of type and spec, whose spec has so many fields.
@@ -162,6 +177,7 @@ func (c *spec) categories() []string {
 		{"fast", c.Flags&Fast != 0},
 		{"slow", c.Flags&Fast == 0},
 		{"keyspace", c.Group == "generic"},
+		{"pubsub", c.Group == "pubsub"},
 		{"connection", c.Group == "connection"},
 		{"transaction", c.Group == "transactions"},
 		{c.Group, c.Group != "" && !redisGroups[c.Group]},
@@ -219,8 +235,8 @@ func (w *Reply) bulks(all []string) {
 	}
 }
 
-func runGetKeys(s *Session, args [][]byte) {
-	line := args[2:]
+// getKeys answers with each key of a line, as write does, or why it has none.
+func (s *Session) getKeys(line [][]byte, write func(*Reply, []byte)) {
 	c, err := s.h.registry.lookup(line, nil)
 	switch {
 	case c == nil:
@@ -236,7 +252,7 @@ func runGetKeys(s *Session, args [][]byte) {
 	keys := c.keysOf(line)
 	s.w.Array(len(keys))
 	for _, k := range keys {
-		s.w.Bulk(k)
+		write(&s.w, k)
 	}
 }
 

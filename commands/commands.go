@@ -16,12 +16,15 @@ var table = []*Command{
 	// transactions
 	&multi, &exec, &discard, &watch, &unwatch,
 
+	// messages
+	&subscribe, &unsubscribe, &pSubscribe, &pUnsubscribe, &publish, &pubSub,
+
 	// connection
 	&hello, &auth, &ping, &echo, &selectDB, &client, &reset, &quit,
 
 	// server
-	&command, &info, &config, &memory, &slowLog, &latency, &debug,
-	&timeOf, &role, &wait, &lastSave, &save, &bgSave, &shutdown,
+	&command, &info, &config, &acl, &memory, &slowLog, &latency, &debug,
+	&monitor, &timeOf, &role, &wait, &lastSave, &save, &bgSave, &shutdown,
 
 	// cluster
 	&cluster, &asking, &readOnly, &readWrite,

@@ -2,29 +2,91 @@ package commands
 
 import (
 	"cmp"
+	"errors"
+	"fmt"
+	"maps"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 )
 
-// fixed are Redis' names of settings that clients ask for and that are as they
-// are, or that follow from an option of ours by another name.
-var fixed = []struct{ name, option, value string }{
-	{"appendonly", "", "no"},
-	{"cluster-enabled", "", "no"},
-	{"databases", "", strconv.Itoa(databases)},
-	{"maxclients", "max-clients", "0"},
-	{"maxmemory", "max-memory", "0"},
-	{"maxmemory-policy", "on-full", "noeviction"},
-	{"replica-read-only", "", "yes"},
-	{"save", "", ""},
-	{"slave-read-only", "", "yes"},
-	{"slowlog-max-len", "", "0"},
-	{"timeout", "idle-timeout", "0"},
+// An alias is Redis' name of a setting that clients ask for: of an option of ours
+// by another name, or else of what is as it is.
+type alias struct {
+	name, option, value string
+	words               map[string]string // Redis' words for the option's, if they are words
 }
 
-// policies are Redis' words for the values of on-full.
-var policies = map[string]string{"refuse": "noeviction", "evict": "volatile-ttl"}
+var aliases = []alias{
+	{name: "appendonly", value: "no"},
+	{name: "cluster-enabled", option: "cluster-mode", value: "no", words: map[string]string{"off": "no", "emulated": "yes"}},
+	{name: "databases", value: strconv.Itoa(databases)},
+	{name: "latency-tracking", value: "yes"},
+	{name: "loglevel", option: "log-level", value: "notice", words: logLevels},
+	{name: "maxclients", option: "max-clients", value: "0"},
+	{name: "maxmemory", option: "max-memory", value: "0"},
+	{name: "maxmemory-policy", option: "on-full", value: "noeviction", words: map[string]string{"refuse": "noeviction", "evict": "volatile-ttl"}},
+	{name: "replica-read-only", value: "yes"},
+	{name: "save"},
+	{name: "slave-read-only", value: "yes"},
+	{name: "timeout", option: "idle-timeout", value: "0"},
+}
+
+// logLevels are Redis' words for levels. Its verbose has no like here.
+var logLevels = map[string]string{"DEBUG": "debug", "INFO": "notice", "WARN": "warning"}
+
+// of is the setting by Redis' name, where all are those by their own.
+func (a alias) of(all []Option) Option {
+	i := slices.IndexFunc(all, func(o Option) bool { return o.Name == a.option })
+	if i < 0 {
+		return Option{Name: a.name, Value: a.value}
+	}
+	o := all[i]
+	o.Name = a.name
+	if a.words == nil {
+		return o
+	}
+	if word, ok := a.words[o.Value]; ok {
+		o.Value = word
+	}
+	if set := o.Set; set != nil {
+		o.Set = func(value string) (func(), error) {
+			for ours, theirs := range a.words {
+				if strings.EqualFold(value, theirs) {
+					return set(ours)
+				}
+			}
+			return nil, errors.New("argument must be one of: " + strings.Join(slices.Sorted(maps.Values(a.words)), ", "))
+		}
+	}
+	return o
+}
+
+// own are the settings of what this package keeps.
+func (h *Handler) own() []Option {
+	w := h.slow
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	number := func(name string, value, least, most int64, change func(*slowWatch, int64)) Option {
+		return Option{name, strconv.FormatInt(value, 10), func(text string) (func(), error) {
+			n, err := strconv.ParseInt(text, 10, 64)
+			if err != nil {
+				return nil, errors.New("argument couldn't be parsed into an integer")
+			}
+			if n < least || n > most {
+				return nil, fmt.Errorf("argument must be between %d and %d inclusive", least, most)
+			}
+			return func() { w.set(func(w *slowWatch) { change(w, n) }) }, nil
+		}}
+	}
+	const longest = int64(time.Hour)
+	return []Option{
+		number("slowlog-log-slower-than", w.slower, -1, longest/1000, func(w *slowWatch, n int64) { w.slower = n }),
+		number("slowlog-max-len", int64(w.most), 0, maxSlowLog, func(w *slowWatch, n int64) { w.most = int(n) }),
+		number("latency-monitor-threshold", w.monitor, 0, longest/1_000_000, func(w *slowWatch, n int64) { w.monitor = n }),
+	}
+}
 
 var config = Command{
 	Name: "CONFIG", Summary: "Container for commands about settings.",
@@ -38,7 +100,7 @@ var config = Command{
 		configSub("REWRITE", "", "Refused: settings come from the command line.", func(s *Session, _ [][]byte) {
 			s.w.Error(&Error{"ERR", "The server is running without a config file"})
 		}),
-		configSub("SET", "<parameter value ...>", "Refused: settings are made when the server starts.", runConfigSet),
+		configSub("SET", "<parameter value ...>", "Changes those settings that may be changed while the server runs: all that are told, or none.", runConfigSet),
 	},
 }
 
@@ -52,19 +114,11 @@ func configSub(name, args, summary string, run func(*Session, [][]byte)) Command
 
 // settings are all that CONFIG GET tells, in order of their names.
 func (h *Handler) settings() []Option {
-	all := slices.Clone(h.options())
-	for _, f := range fixed {
-		if _, ok := option(all, f.name); ok {
-			continue
+	all := append(slices.Clone(h.options()), h.own()...)
+	for _, a := range aliases {
+		if _, ok := option(all, a.name); !ok {
+			all = append(all, a.of(all))
 		}
-		value, ok := option(all, f.option)
-		if !ok {
-			value = f.value
-		}
-		if policy, ok := policies[value]; ok && f.option == "on-full" {
-			value = policy
-		}
-		all = append(all, Option{f.name, value})
 	}
 	slices.SortFunc(all, func(a, b Option) int { return cmp.Compare(a.Name, b.Name) })
 	return all
@@ -96,15 +150,46 @@ func runConfigGet(s *Session, args [][]byte) {
 	}
 }
 
+// runConfigSet changes all that it is told, or nothing.
 func runConfigSet(s *Session, args [][]byte) {
+	args = args[2:]
 	if len(args)%2 != 0 {
 		s.w.Error(errSyntax)
 		return
 	}
-	name := cString(args[2])
-	if _, ok := option(s.h.settings(), strings.ToLower(name)); !ok {
-		s.w.Error(&Error{"ERR", "Unknown option or number of arguments for CONFIG SET - '" + name + "'"})
-		return
+	var (
+		settings = s.h.settings()
+		seen     = map[string]bool{}
+		changes  []func()
+	)
+	for ; len(args) > 0; args = args[2:] {
+		name := strings.ToLower(cString(args[0]))
+		i := slices.IndexFunc(settings, func(o Option) bool { return o.Name == name })
+		if i < 0 {
+			s.w.Error(&Error{"ERR", "Unknown option or number of arguments for CONFIG SET - '" + cString(args[0]) + "'"})
+			return
+		}
+		var (
+			change func()
+			err    error
+		)
+		switch {
+		case settings[i].Set == nil:
+			err = errors.New("can't set immutable config")
+		case seen[name]:
+			err = errors.New("duplicate parameter")
+		default:
+			change, err = settings[i].Set(string(args[1]))
+		}
+		if err != nil {
+			s.w.Error(&Error{"ERR", "CONFIG SET failed (possibly related to argument '" + name + "') - " + err.Error()})
+			return
+		}
+		seen[name] = true
+		changes = append(changes, change)
 	}
-	s.w.Error(&Error{"ERR", "CONFIG SET failed (possibly related to argument '" + name + "') - can't set immutable config"})
+	for _, change := range changes {
+		change()
+	}
+	s.w.OK()
 }

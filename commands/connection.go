@@ -20,14 +20,27 @@ var (
 
 var ping = Command{
 	Name: "PING", Args: "[message]", Summary: "Answers PONG, or the message.",
-	Complexity: "O(1)", Since: "1.0.0", Group: "connection", Flags: Fast | Loading | Stale,
-	Run: func(s *Session, args [][]byte) {
-		if len(args) == 1 {
-			s.w.Simple("PONG")
-			return
-		}
-		s.w.Bulk(args[1])
-	},
+	Complexity: "O(1)", Since: "1.0.0", Group: "connection", Flags: Fast | Listener,
+	Run: runPing,
+}
+
+// runPing answers in the form of a message where the client would take all else for
+// one: in RESP2 while it listens.
+func runPing(s *Session, args [][]byte) {
+	var message []byte
+	if len(args) > 1 {
+		message = args[1]
+	}
+	switch {
+	case s.listens.count() > 0 && !s.w.proto3:
+		s.w.Array(2)
+		s.w.BulkString("pong")
+		s.w.Bulk(message)
+	case len(args) > 1:
+		s.w.Bulk(message)
+	default:
+		s.w.Simple("PONG")
+	}
 }
 
 var echo = Command{
@@ -38,7 +51,7 @@ var echo = Command{
 
 var quit = Command{
 	Name: "QUIT", Summary: "Closes the connection.",
-	Complexity: "O(1)", Since: "1.0.0", Group: "connection", Flags: NoScript | Loading | Stale | Fast | NoAuth | Immediate,
+	Complexity: "O(1)", Since: "1.0.0", Group: "connection", Flags: NoScript | Loading | Stale | Fast | NoAuth | Immediate | Listener | Unpaused,
 	Run: func(s *Session, _ [][]byte) {
 		s.w.OK()
 		s.closing = true
@@ -47,25 +60,29 @@ var quit = Command{
 
 var reset = Command{
 	Name: "RESET", Summary: "Makes the connection as good as new: RESP2, no transaction, not logged in.",
-	Complexity: "O(1)", Since: "6.2.0", Group: "connection", Flags: NoScript | Loading | Stale | Fast | NoAuth | Immediate,
+	Complexity: "O(1)", Since: "6.2.0", Group: "connection", Flags: NoScript | Loading | Stale | Fast | NoAuth | Immediate | Listener,
 	Run: func(s *Session, _ [][]byte) {
+		s.deafen()
 		s.tx = transaction{}
 		s.quiet = speak
 		s.w.proto3 = false
 		s.loggedIn = s.h.config.Password == ""
+		s.restrict()
 		s.show(func(c *shown) { c.name, c.db, c.proto3 = "", 0, false })
 		s.w.Simple("RESET")
 	},
 }
 
 var selectDB = Command{
-	Name: "SELECT", Args: "index", Summary: fmt.Sprintf("Accepts a database number from 0 to %d; all of them are the same one.", databases-1),
+	Name: "SELECT", Args: "index", Summary: fmt.Sprintf("Accepts a database number from 0 to %d; all of them are the same one. In a cluster only 0.", databases-1),
 	Complexity: "O(1)", Since: "1.0.0", Group: "connection", Flags: Loading | Stale | Fast,
 	Run: func(s *Session, args [][]byte) {
 		n, err := strconv.Atoi(string(args[1]))
 		switch {
 		case err != nil:
 			s.w.Error(errNotInt)
+		case n != 0 && s.h.clustered():
+			s.w.Error(errClusterDB)
 		case n < 0 || n >= databases:
 			s.w.Error(errDBRange)
 		default:

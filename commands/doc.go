@@ -17,17 +17,32 @@
 // An Exec may answer at once, as Local does, or later and from another
 // goroutine. Until then the session takes nothing.
 //
+// # What comes unasked
+//
+// Other sessions send a session messages, and what MONITOR shows, into its inbox,
+// which is bounded; the first wakes the transport, and Resume puts all out between
+// two replies. CLIENT PAUSE is a batch of nothing that is away until it ends. So
+// there is one way to wake a connection, and no goroutine for it. Commands look at
+// one word, Handler.attention, which is 0 unless somebody monitors or pauses.
+//
+// # Time
+//
+// Each batch and each run command is timed: a batch costs one reading of the clock
+// at its begin and one at its end, and a run command that follows at once on
+// another one only. The commands of a batch have equal shares of its time.
+//
 // # Promises
 //
 //   - One reply for each command, in order, well-formed, whatever the bytes; but
-//     for CLIENT REPLY OFF and SKIP, SHUTDOWN, and what follows QUIT.
+//     for CLIENT REPLY OFF and SKIP, SHUTDOWN, and what follows QUIT, and for
+//     (UN)SUBSCRIBE, which answers for each name.
 //   - What is refused changes nothing. An error names what was wrong, what is
 //     allowed and what was given; its code word keeps its meaning for ever.
 //   - No allocation for a command that is decided, once a session is warm.
 //   - EXEC carries the ops of a transaction out as one atomic batch. Its run
 //     commands are carried out after that, in their place among the replies: so
 //     DBSIZE in a transaction counts what the whole transaction has left.
-//   - Queues, replies of KEYS, steps of SCAN and names of clients are bounded.
+//   - Queues, inboxes, subscriptions, the slow log, replies of KEYS, steps of SCAN and names of clients are bounded.
 //
 // # To add a command
 //

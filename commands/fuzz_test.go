@@ -103,7 +103,12 @@ func checkSession(t *testing.T, h *Handler, input []byte, come func()) {
 	}
 }
 
-// silencing are the commands that are meant not to be answered.
+// silencing are the commands that are meant not to be answered once and at once.
 func silencing(args [][]byte) bool {
-	return isWord(args[0], "SHUTDOWN") || len(args) > 1 && isWord(args[0], "CLIENT") && isWord(args[1], "REPLY")
+	for _, name := range []string{"SHUTDOWN", "MONITOR", "SUBSCRIBE", "UNSUBSCRIBE", "PSUBSCRIBE", "PUNSUBSCRIBE"} {
+		if isWord(args[0], name) {
+			return true
+		}
+	}
+	return len(args) > 1 && isWord(args[0], "CLIENT") && (isWord(args[1], "REPLY") || isWord(args[1], "PAUSE"))
 }

@@ -17,7 +17,7 @@ type item struct {
 	spec *spec
 	err  error
 	ops  int
-	args [][]byte // of a run command in a transaction
+	args [][]byte
 }
 
 // maxKept is how many items and ops a gathering may have room for to be used

@@ -18,18 +18,27 @@ import (
 const testStart engine.Instant = 1e18
 
 // newTestHandler is a server in memory with a test clock and a fixed seed.
-func newTestHandler(password string) *Handler {
+func newTestHandler(password string) *Handler { return newTestHandlerWith(Config{Password: password}) }
+
+// newTestHandlerWith is one with the Password, Cluster and Options of c.
+func newTestHandlerWith(c Config) *Handler {
 	clock := NewTestClock(testStart)
 	eng := engine.New(engine.Options{Shards: 4, Seed: [16]byte{1}, MaxMemory: 64 << 20})
-	return NewHandler(Config{
-		Exec: &Local{Engine: eng, Clock: clock}, Engine: eng, Clock: clock, TestClock: clock,
-		Password: password, Version: "0.0.0-test",
-		Options: func() []Option {
-			return []Option{{"listen", "127.0.0.1:6379"}, {"max-clients", "10000"}, {"max-memory", "67108864"}, {"on-full", "refuse"}}
-		},
-		Shutdown: func() {},
-	})
+	c.Exec, c.Engine, c.Clock, c.TestClock = &Local{Engine: eng, Clock: clock}, eng, clock, clock
+	c.Version, c.Shutdown = "0.0.0-test", func() {}
+	if c.Options == nil {
+		c.Options = func() []Option {
+			return []Option{
+				{Name: "listen", Value: "127.0.0.1:6379"}, {Name: "max-clients", Value: "10000"},
+				{Name: "max-memory", Value: "67108864"}, {Name: "on-full", Value: "refuse"},
+			}
+		}
+	}
+	return NewHandler(c)
 }
+
+// testCluster is an emulated one whose id is the same in each run.
+var testCluster = Emulated{strings.Repeat("0123456789", 4)}
 
 // A script is a server and its connections by name.
 type script struct {
@@ -42,9 +51,11 @@ type script struct {
 //	send [connection]      sends each line as a command and shows the replies;
 //	                       words may be quoted as in Go
 //	pipeline [connection]  sends all lines at once
+//	receive [connection]   shows what others have sent it
 //	advance                moves the clock: advance 1.5s
 //	resp3 [connection]     greets with HELLO 3
 //	server password=x      begins anew with a password
+//	cluster                begins anew with an emulated cluster
 //
 // A connection is there from its first use; without a name it is "a".
 func TestScripts(t *testing.T) {
@@ -77,9 +88,14 @@ func (s *script) do(t *testing.T, d *datadriven.TestData) string {
 		d.ScanArgs(t, "password", &password)
 		*s = script{newTestHandler(password), map[string]*Session{}}
 		return "ok\n"
+	case "cluster":
+		*s = script{newTestHandlerWith(Config{Cluster: testCluster}), map[string]*Session{}}
+		return "ok\n"
 	case "resp3":
 		s.send(t, d, []string{"HELLO 3"}, false)
 		return "ok\n"
+	case "receive":
+		return s.send(t, d, nil, false)
 	case "send":
 		return s.send(t, d, lines, false)
 	case "pipeline":
@@ -114,6 +130,9 @@ func (s *script) send(t *testing.T, d *datadriven.TestData, lines []string, atOn
 		}
 	}
 	c.Flush()
+	if lines == nil {
+		c.Resume()
+	}
 	replies, err := readReplies(c.Out)
 	if err != nil {
 		d.Fatalf(t, "%v in %q", err, c.Out)

@@ -1,10 +1,9 @@
 package commands
 
 import (
-	"crypto/rand"
 	"crypto/sha256"
-	"encoding/hex"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"limitsrv/engine"
@@ -19,6 +18,7 @@ type Config struct {
 	Engine    *engine.Engine // for reads that are no ops: DBSIZE, SCAN, INFO
 	Clock     Clock
 	TestClock *TestClock // nil unless --test-clock: lets DEBUG ADVANCE-TIME move it
+	Cluster   Cluster    // nil: NoCluster
 	Password  string     // empty: no login is asked for
 	Version   string
 	// Options are those of the server, for CONFIG GET and INFO. Sizes are in bytes
@@ -31,7 +31,13 @@ type Config struct {
 }
 
 // An Option is one option of the server by its name and value as text.
-type Option struct{ Name, Value string }
+type Option struct {
+	Name, Value string
+	// Set, unless nil, reads a new value for CONFIG SET and returns what makes it hold
+	// from then on, which can not fail. Its error says what the value may be; nothing
+	// has changed then. nil: the option is as it was when the server started.
+	Set func(value string) (apply func(), err error)
+}
 
 // A Handler is what all sessions of a server share. Its methods may be called by
 // many at once.
@@ -42,6 +48,11 @@ type Handler struct {
 	runID    string // 40 hexadecimal digits, another one at each start
 	password [sha256.Size]byte
 	stats    *stats
+	hub      *hub
+	slow     *slowWatch
+	pause    pause
+	// attention is what some want of every command: 0 mostly.
+	attention atomic.Int32
 
 	gatherings sync.Pool
 
@@ -53,15 +64,18 @@ type Handler struct {
 // NewHandler makes a Handler. Config.Exec, Engine and Clock must be set.
 func NewHandler(c Config) *Handler {
 	r := newRegistry(table)
-	var id [20]byte
-	rand.Read(id[:])
+	if c.Cluster == nil {
+		c.Cluster = NoCluster{}
+	}
 	return &Handler{
 		config:     c,
 		registry:   r,
 		start:      time.Now(),
-		runID:      hex.EncodeToString(id[:]),
+		runID:      randomID(),
 		password:   sha256.Sum256([]byte(c.Password)),
 		stats:      newStats(r.total),
+		hub:        newHub(),
+		slow:       newSlowWatch(),
 		gatherings: sync.Pool{New: func() any { return new(gathering) }},
 		sessions:   make(map[int64]*Session),
 	}
@@ -72,13 +86,13 @@ func NewHandler(c Config) *Handler {
 func (h *Handler) NewSession(c Client) *Session {
 	s := &Session{h: h, client: c, loggedIn: h.config.Password == ""}
 	s.done = s.arrived
+	s.restrict()
 	h.mu.Lock()
 	h.lastID++
 	s.id = h.lastID
 	h.sessions[s.id] = s
 	h.mu.Unlock()
 	s.stats = h.stats.stripe(s.id)
-	s.until = s.id % sampleEvery
 	s.w.codes = &h.stats.codes
 	h.stats.connections.Add(1)
 	return s

@@ -35,8 +35,9 @@ var sections = []section{
 	{"Replication", false, (*Handler).infoReplication},
 	{"CPU", false, infoCPU},
 	{"Commandstats", true, (*Handler).infoCommands},
+	{"Latencystats", true, (*Handler).infoLatency},
 	{"Errorstats", false, (*Handler).infoErrors},
-	{"Cluster", false, infoCluster},
+	{"Cluster", false, (*Handler).infoCluster},
 	{"Limits", false, (*Handler).infoLimits},
 	{"Keyspace", false, (*Handler).infoKeyspace},
 }
@@ -81,7 +82,7 @@ func (h *Handler) infoServer(l *lines) {
 	up := int64(time.Since(h.start).Seconds())
 	l.add("redis_version", redisVersion)
 	l.add("limitsrv_version", h.config.Version)
-	l.add("redis_mode", "standalone")
+	l.add("redis_mode", h.mode())
 	l.add("os", runtime.GOOS+" "+runtime.GOARCH)
 	l.add("arch_bits", strconv.IntSize)
 	l.add("go_version", runtime.Version())
@@ -110,6 +111,7 @@ func (h *Handler) infoClients(l *lines) {
 	l.add("maxclients", h.setting("maxclients"))
 	l.add("blocked_clients", 0)
 	l.add("tracking_clients", 0)
+	l.add("pubsub_clients", h.hub.sizes().clients)
 }
 
 func (h *Handler) infoMemory(l *lines) {
@@ -147,6 +149,7 @@ func infoPersistence(_ *Handler, l *lines) {
 }
 
 func (h *Handler) infoStats(l *lines) {
+	listened := h.hub.sizes()
 	total, limits := h.stats.total(), h.config.Engine.Stats()
 	var errors int64
 	for _, n := range h.stats.codes.get() {
@@ -159,8 +162,8 @@ func (h *Handler) infoStats(l *lines) {
 	l.add("evicted_keys", limits.Evicted)
 	l.add("keyspace_hits", total.hits)
 	l.add("keyspace_misses", total.misses)
-	l.add("pubsub_channels", 0)
-	l.add("pubsub_patterns", 0)
+	l.add("pubsub_channels", listened.channels)
+	l.add("pubsub_patterns", listened.patterns)
 	l.add("total_error_replies", errors)
 }
 
@@ -186,6 +189,17 @@ func (h *Handler) infoCommands(l *lines) {
 	}
 }
 
+func (h *Handler) infoLatency(l *lines) {
+	for _, c := range h.registry.everything() {
+		d := h.stats.latency(c.id)
+		if d.total() == 0 {
+			continue
+		}
+		micros := func(perMille int64) float64 { return float64(d.percentile(perMille)) / 1000 }
+		l.add("latency_percentiles_usec_"+c.name, fmt.Sprintf("p50=%.3f,p99=%.3f,p99.9=%.3f", micros(500), micros(990), micros(999)))
+	}
+}
+
 func (h *Handler) infoErrors(l *lines) {
 	counts := h.stats.codes.get()
 	for _, code := range slices.Sorted(maps.Keys(counts)) {
@@ -193,7 +207,13 @@ func (h *Handler) infoErrors(l *lines) {
 	}
 }
 
-func infoCluster(_ *Handler, l *lines) { l.add("cluster_enabled", 0) }
+func (h *Handler) infoCluster(l *lines) {
+	enabled := 0
+	if h.clustered() {
+		enabled = 1
+	}
+	l.add("cluster_enabled", enabled)
+}
 
 // infoLimits is our own section: decisions by algorithm. What became of keys
 // stands in Stats under Redis' names.

@@ -70,7 +70,7 @@ func TestInfoSections(t *testing.T) {
 	for _, tt := range []struct{ asked, want string }{
 		{"", "Server Clients Memory Persistence Stats Replication CPU Errorstats Cluster Limits Keyspace"},
 		{"default", "Server Clients Memory Persistence Stats Replication CPU Errorstats Cluster Limits Keyspace"},
-		{"all", "Server Clients Memory Persistence Stats Replication CPU Commandstats Errorstats Cluster Limits Keyspace"},
+		{"all", "Server Clients Memory Persistence Stats Replication CPU Commandstats Latencystats Errorstats Cluster Limits Keyspace"},
 		{"server REPLICATION", "Server Replication"},
 		{"commandstats", "Commandstats"},
 		{"nope", ""},
@@ -107,23 +107,17 @@ func TestOpsRate(t *testing.T) {
 	}
 }
 
-// TestSampling times what takes 1 ms and wants an estimate near the truth.
-func TestSampling(t *testing.T) {
-	f := slowExec(time.Millisecond)
-	h := NewHandler(Config{Exec: f, Clock: NewTestClock(testStart), Version: "0"})
-	for range sampleEvery {
-		s := h.NewSession(Client{})
+// TestTiming times what takes 2 ms: each command of a batch has its share.
+func TestTiming(t *testing.T) {
+	h := NewHandler(Config{Exec: slowExec(2 * time.Millisecond), Clock: NewTestClock(testStart), Version: "0"})
+	s := h.NewSession(Client{})
+	for range 10 {
 		ask(s, "DEL a", "DEL b")
 	}
-	var total commandTotals
-	for _, c := range h.registry.everything() {
-		if c.name == "del" {
-			total = h.stats.command(c.id)
-		}
-	}
-	perCall := time.Duration(total.nanos) / time.Duration(2*sampleEvery)
-	if total.calls != 2*sampleEvery || perCall < 500*time.Microsecond || perCall > 50*time.Millisecond {
-		t.Errorf("%d calls, %v each, want %d of 500us or somewhat more", total.calls, perCall, 2*sampleEvery)
+	total := h.stats.command(h.registry.find([]byte("del"), nil).id)
+	perCall := time.Duration(total.nanos) / 20
+	if total.calls != 20 || perCall < time.Millisecond || perCall > 50*time.Millisecond {
+		t.Errorf("%d calls, %v each, want 20 of 1ms or somewhat more", total.calls, perCall)
 	}
 }
 

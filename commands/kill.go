@@ -8,7 +8,7 @@ import (
 type filter struct {
 	id          int64 // 0: any
 	addr, laddr string
-	none        bool // a type or user that nobody has
+	ofType      func(*Session) bool // nil: any
 	skipMe      bool
 }
 
@@ -48,11 +48,10 @@ func parseFilter(args [][]byte) (filter, error) {
 		case isWord(args[0], "LADDR"):
 			f.laddr = value
 		case isWord(args[0], "TYPE"):
-			normal, err := isNormal(args[1])
-			if err != nil {
+			var err error
+			if f.ofType, err = ofType(args[1]); err != nil {
 				return f, err
 			}
-			f.none = f.none || !normal
 		case isWord(args[0], "USER"):
 			if value != defaultUser {
 				return f, &Error{"ERR", "No such user '" + cString(args[1]) + "'"}
@@ -70,7 +69,7 @@ func parseFilter(args [][]byte) (filter, error) {
 // who asks, is closed after the reply.
 func (h *Handler) kill(by *Session, f filter) (killed int64) {
 	for _, s := range h.all() {
-		if f.none || f.id != 0 && s.id != f.id || f.addr != "" && s.client.Addr != f.addr ||
+		if f.ofType != nil && !f.ofType(s) || f.id != 0 && s.id != f.id || f.addr != "" && s.client.Addr != f.addr ||
 			f.laddr != "" && s.client.LocalAddr != f.laddr || f.skipMe && s == by {
 			continue
 		}

@@ -160,6 +160,7 @@ func runExec(s *Session, _ [][]byte) {
 			s.gather(q.spec, args)
 			continue
 		}
+		s.exhibit(q.spec, args)
 		s.add(item{spec: q.spec, args: args})
 	}
 }

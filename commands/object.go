@@ -2,13 +2,14 @@ package commands
 
 import (
 	"fmt"
+	"strconv"
 
 	"limitsrv/engine"
 )
 
 var (
 	errIdle = &Error{"ERR", "idle time is not tracked"}
-	errFreq = &Error{"ERR", "An LFU maxmemory policy is not selected, access frequency not tracked."}
+	errFreq = &Error{"ERR", "An LFU maxmemory policy is not selected, access frequency not tracked. Please note that when switching between policies at runtime LRU and LFU data will take some time to adjust."}
 )
 
 var object = Command{
@@ -70,6 +71,15 @@ func runMemoryUsage(s *Session, args [][]byte) {
 	if len(args) > 3 && (len(args) != 5 || !isWord(args[3], "SAMPLES")) {
 		s.w.Error(errSyntax)
 		return
+	}
+	if len(args) == 5 {
+		if n, err := strconv.ParseInt(string(args[4]), 10, 64); err != nil {
+			s.w.Error(errNotInt)
+			return
+		} else if n < 0 {
+			s.w.Error(errSyntax)
+			return
+		}
 	}
 	if err := parseKey(args[2]); err != nil {
 		s.w.Error(err)

@@ -6,16 +6,19 @@ import (
 	"limitsrv/engine"
 )
 
-// render answers all that was gathered and makes room for the next batch.
+// render answers all that was gathered, which is nothing after a pause, and makes
+// room for the next batch.
 func (s *Session) render() {
-	s.begin()
-	if s.tx.running {
-		s.renderExec()
-	} else {
-		s.renderItems()
+	if s.g != nil {
+		s.begin()
+		if s.tx.running {
+			s.renderExec()
+		} else {
+			s.renderItems()
+		}
+		s.end()
+		s.giveBack()
 	}
-	s.end()
-	s.giveBack()
 	s.err = nil
 	s.state.CompareAndSwap(arrived, idle)
 	s.sayFatal()
@@ -24,7 +27,7 @@ func (s *Session) render() {
 // renderItems answers the commands of a pipeline.
 func (s *Session) renderItems() {
 	done := 0
-	calls := runLength{counts: s.stats}
+	calls := runLength{counts: s.stats, each: s.share()}
 	for i := range s.g.items {
 		it := &s.g.items[i]
 		from := len(s.w.buf)
@@ -39,13 +42,22 @@ func (s *Session) renderItems() {
 	if s.last.Load() != calls.last {
 		s.last.Store(calls.last)
 	}
-	if took := s.touch(); took > 0 {
+}
+
+// share is how many nanoseconds each of the commands gathered took, on average.
+// Those that took long are noted.
+func (s *Session) share() int64 {
+	took := s.touch()
+	s.began += took
+	each := took / int64(len(s.g.items))
+	if each >= s.h.slow.least.Load() {
 		for i := range s.g.items {
-			if c := s.g.items[i].spec; c != nil {
-				s.stats[c.id].nanos.Add(took / int64(len(s.g.items)))
+			if it := &s.g.items[i]; it.spec != nil {
+				s.note(it.spec, it.args, each)
 			}
 		}
 	}
+	return each
 }
 
 // answer writes the one reply of an item whose ops begin at first.
@@ -81,6 +93,7 @@ type runLength struct {
 	last   *spec
 	calls  int64
 	failed int64
+	each   int64 // nanoseconds that each call took
 }
 
 func (r *runLength) add(c *spec, failed bool) {
@@ -96,7 +109,7 @@ func (r *runLength) add(c *spec, failed bool) {
 
 func (r *runLength) flush() {
 	if r.calls > 0 {
-		r.counts[r.last.id].calls.Add(r.calls)
+		r.counts[r.last.id].took(r.calls, r.each)
 	}
 	if r.failed > 0 {
 		r.counts[r.last.id].failed.Add(r.failed)
@@ -121,6 +134,8 @@ func (r *runLength) hitsOf(c *spec, ds []engine.Decision) {
 func (s *Session) renderExec() {
 	from := len(s.w.buf)
 	ds := s.g.batch.Decisions
+	took := s.touch()
+	s.began = 0
 	aborted := func(d engine.Decision) bool { return d.Status == engine.Aborted }
 	switch {
 	case s.err != nil:
@@ -130,11 +145,12 @@ func (s *Session) renderExec() {
 	default:
 		s.w.Array(len(s.g.items))
 		done := s.tx.expects
-		calls := runLength{counts: s.stats}
+		calls := runLength{counts: s.stats, each: took / int64(max(1, len(s.g.items)))}
 		for i := range s.g.items {
 			it := &s.g.items[i]
-			if it.args != nil {
+			if it.spec.Op == nil {
 				s.call(it.spec, it.args)
+				s.stats[it.spec.id].took(1, calls.each)
 				continue
 			}
 			s.answer(it, done, &calls)
@@ -142,7 +158,10 @@ func (s *Session) renderExec() {
 		}
 		calls.flush()
 	}
-	s.stats[s.last.Load().id].nanos.Add(s.touch()) // EXEC's own, which ran last
+	s.stats[s.last.Load().id].took(1, took) // EXEC's own, which ran last
+	if took >= s.h.slow.least.Load() {
+		s.note(s.last.Load(), [][]byte{[]byte(exec.Name)}, took)
+	}
 	s.tx = transaction{}
 	s.hush(from)
 }
@@ -170,24 +189,20 @@ func (s *Session) hush(from int) {
 	}
 }
 
-// sample begins to time what comes, if it is the turn of that.
-func (s *Session) sample() {
-	if s.until > 0 {
-		s.until--
-		return
+// start notes when what comes began, unless it follows at once on what was timed.
+func (s *Session) start() {
+	if s.began == 0 {
+		s.began = s.h.sinceStart()
 	}
-	s.until = sampleEvery - 1
-	s.began = s.h.sinceStart()
 }
 
-// touch notes that the session was active just now. It returns the nanoseconds
-// that what was timed stands for, 0 if nothing was.
+// touch notes that the session was active just now, and answers the nanoseconds
+// since began, 0 if that was not noted.
 func (s *Session) touch() (took int64) {
 	now := s.h.sinceStart()
 	s.active.Store(now)
 	if s.began > 0 {
-		took = (now - s.began) * sampleEvery
-		s.began = 0
+		took = now - s.began
 	}
 	return took
 }

@@ -9,7 +9,7 @@ import (
 
 // readReply reads one well-formed reply off b and shows it for people: statuses
 // and errors with their sign, strings quoted, arrays in [ ], maps in { }, sets in
-// ~[ ], nulls as nil; (nil array) is RESP2's *-1 and _ RESP3's null.
+// ~[ ], pushes in >[ ], nulls as nil; (nil array) is RESP2's *-1 and _ RESP3's null.
 func readReply(b []byte) (shown string, rest []byte, err error) {
 	end := bytes.Index(b, []byte("\r\n"))
 	if end < 1 {
@@ -53,6 +53,8 @@ func readReply(b []byte) (shown string, rest []byte, err error) {
 		return readMany("[", "]", n, 1, rest)
 	case '~':
 		return readMany("~[", "]", n, 1, rest)
+	case '>':
+		return readMany(">[", "]", n, 1, rest)
 	case '%':
 		return readMany("{", "}", n, 2, rest)
 	}

@@ -11,8 +11,11 @@ type Client struct {
 	Addr, LocalAddr string // as CLIENT LIST shows them; a unix socket is PATH:0
 	Since           time.Time
 	Close           func() // asks the transport to close the connection; any goroutine may call it (CLIENT KILL)
-	// Wake tells the transport, from any goroutine, that a batch that was away has come back: call Resume.
+	// Wake tells the transport, from any goroutine, to call Resume: a batch that was
+	// away has come back, or others have sent something.
 	Wake func()
+	// OutputBytes bounds what others may send and the client leaves unread; 0: no bound.
+	OutputBytes int
 }
 
 // A Session is one connection: commands in, bytes out. One goroutine at a time
@@ -36,6 +39,11 @@ type Session struct {
 
 	loggedIn bool
 	closing  bool
+	// restricted says that mayRun refuses some commands.
+	restricted bool
+	monitoring bool
+	listens    subscriptions
+	listening  atomic.Bool
 	// fatal, once set, is said after the replies of what came before, and closes.
 	fatal error
 
@@ -45,33 +53,33 @@ type Session struct {
 
 	mu    sync.Mutex
 	shown shown
+	inbox inbox
 	// active is when the session last answered a batch or ran a command, in
 	// nanoseconds since the handler's start. Any goroutine may read it.
 	active atomic.Int64
 	last   atomic.Pointer[spec] // the command that did so last
-	// until is how many batches and run commands come before one is timed; began,
-	// unless 0, is when the one that is timed did.
-	until int64
+	// began is when what is under way did, in nanoseconds since the handler's start;
+	// 0: nothing is.
 	began int64
 }
 
-// sampleEvery is how many batches and run commands of a session one is timed of.
-const sampleEvery = 64
-
 // shown is what CLIENT LIST tells about a session, beside what the transport
-// knows. Session.mu guards it, since any session may ask.
+// knows. Session.mu guards it, and the inbox, since any session may ask.
 type shown struct {
 	name            string
 	libName, libVer string
 	db              int
 	proto3          bool
+	// what it listens to: how many channels and patterns, and whether all commands.
+	channels, patterns int
+	monitor            bool
 }
 
 // The states of a batch. Exec's done may be called from any goroutine.
 const (
 	idle int32 = iota
 	executing
-	away    // Flush returned false; done will Wake
+	away    // Flush or Do returned false; done will Wake
 	arrived // done was called
 	closed  // the transport is gone; nobody is to be woken
 )
@@ -91,8 +99,11 @@ func (s *Session) Do(args [][]byte) bool {
 	}
 	c, err := s.h.registry.lookup(args, s.recent)
 	s.recent = c
-	if err == nil && !s.loggedIn && c.Flags&NoAuth == 0 {
-		err = errNoAuth
+	if err == nil && s.restricted {
+		err = s.mayRun(c)
+	}
+	if err == nil && s.h.attention.Load()&paused != 0 && s.holdBack(c) {
+		return false
 	}
 	switch {
 	case err != nil:
@@ -102,7 +113,7 @@ func (s *Session) Do(args [][]byte) bool {
 	case c.Op != nil:
 		s.gather(c, args)
 	default:
-		if !s.Flush() {
+		if !s.flush() {
 			return false
 		}
 		s.run(c, args)
@@ -119,26 +130,50 @@ func (s *Session) reject(c *spec, err error) {
 	s.add(item{err: err})
 }
 
+// restrict works out whether some commands are refused for now.
+func (s *Session) restrict() {
+	s.restricted = !s.loggedIn || s.listens.count() > 0 && !s.w.proto3
+}
+
+// mayRun says why a command is refused for now: before login, or where a RESP2
+// client listens and could not tell a reply from a message.
+func (s *Session) mayRun(c *spec) error {
+	switch {
+	case !s.loggedIn && c.Flags&NoAuth == 0:
+		return errNoAuth
+	case s.listens.count() > 0 && !s.w.proto3 && c.Flags&Listener == 0:
+		return &Error{"ERR", "Can't execute '" + c.name + "': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context"}
+	}
+	return nil
+}
+
 // gather appends a command's ops to the batch.
 func (s *Session) gather(c *spec, args [][]byte) {
+	s.exhibit(c, args)
 	batch := &s.gathered().batch
 	before := len(batch.Ops)
 	err := c.Op(batch, args)
-	s.add(item{spec: c, err: err, ops: len(batch.Ops) - before})
+	s.add(item{spec: c, err: err, ops: len(batch.Ops) - before, args: args})
 }
 
 // run carries out a run command; nothing is gathered.
 func (s *Session) run(c *spec, args [][]byte) {
 	s.last.Store(c)
-	s.sample()
+	s.start()
 	s.begin()
 	from := len(s.w.buf)
 	s.call(c, args)
-	s.stats[c.id].nanos.Add(s.touch())
+	s.exhibit(c, args)
 	if s.tx.running { // EXEC has gathered its batch; the reply comes with that
 		s.end()
 		s.Flush()
 		return
+	}
+	took := s.touch()
+	s.began += took // where the next one begins, if it follows at once
+	s.stats[c.id].took(1, took)
+	if took >= s.h.slow.least.Load() {
+		s.note(c, args, took)
 	}
 	s.hush(from)
 	s.end()
@@ -149,14 +184,12 @@ func (s *Session) begin() { s.w.buf = s.Out }
 
 func (s *Session) end() { s.Out, s.w.buf = s.w.buf, nil }
 
-// call runs c and counts it.
+// call runs c and counts it if it fails.
 func (s *Session) call(c *spec, args [][]byte) {
 	failed := s.w.failed
 	c.Run(s, args)
-	counts := &s.stats[c.id]
-	counts.calls.Add(1)
 	if s.w.failed != failed {
-		counts.failed.Add(1)
+		s.stats[c.id].failed.Add(1)
 	}
 }
 
@@ -164,13 +197,21 @@ func (s *Session) call(c *spec, args [][]byte) {
 // argument bytes must stay until Wake, also if the session is closed meanwhile;
 // then Resume.
 func (s *Session) Flush() bool {
+	done := s.flush()
+	if done {
+		s.began = 0 // what comes next need not follow at once
+	}
+	return done
+}
+
+func (s *Session) flush() bool {
 	switch {
 	case s.state.Load() != idle:
 		return false
 	case s.Pending() == 0:
 		return true
 	case len(s.g.batch.Ops) > 0:
-		s.sample()
+		s.start()
 		s.state.Store(executing)
 		s.h.config.Exec.Exec(&s.g.batch, s.done)
 		if s.state.CompareAndSwap(executing, away) {
@@ -189,12 +230,17 @@ func (s *Session) arrived(err error) {
 	}
 }
 
-// Resume appends the replies of a batch that has come back. It does nothing
-// while none has.
-func (s *Session) Resume() {
-	if s.state.Load() == arrived {
+// Resume appends the replies of a batch that has come back, and what others have
+// sent. It does nothing, and answers false, while a batch is away.
+func (s *Session) Resume() bool {
+	switch s.state.Load() {
+	case executing, away:
+		return false
+	case arrived:
 		s.render()
 	}
+	s.receive()
+	return true
 }
 
 // Pending is how much Flush has to do: the number of commands gathered, or that
@@ -242,6 +288,10 @@ func (s *Session) Closing() bool { return s.closing }
 // that is away comes back without a Wake.
 func (s *Session) Close() {
 	s.state.Swap(closed)
+	s.deafen()
+	s.mu.Lock()
+	s.inbox = inbox{closed: true}
+	s.mu.Unlock()
 	s.h.mu.Lock()
 	defer s.h.mu.Unlock()
 	delete(s.h.sessions, s.id)

@@ -22,12 +22,23 @@ type stats struct {
 
 // commandCounts count the calls of one command.
 type commandCounts struct {
-	calls    atomic.Int64
 	rejected atomic.Int64 // not carried out: arity, login
 	failed   atomic.Int64 // carried out and answered with an error
 	hits     atomic.Int64 // keys that a reading op found
 	misses   atomic.Int64
-	nanos    atomic.Int64 // estimated from one batch in sampleEvery
+	nanos    atomic.Int64              // that the calls took; of a batch each has its share
+	latency  atomic.Pointer[histogram] // of all calls; nil before the first
+}
+
+// took counts calls that took so long each.
+func (c *commandCounts) took(calls, each int64) {
+	c.nanos.Add(calls * each)
+	h := c.latency.Load()
+	for h == nil {
+		c.latency.CompareAndSwap(nil, new(histogram))
+		h = c.latency.Load()
+	}
+	h.counts[bucketOf(each)].Add(calls)
 }
 
 func newStats(commands int) *stats {
@@ -46,7 +57,9 @@ type commandTotals struct{ calls, rejected, failed, hits, misses, nanos int64 }
 func (s *stats) command(id int) (t commandTotals) {
 	for i := range s.stripes {
 		c := &s.stripes[i][id]
-		t.calls += c.calls.Load()
+		if h := c.latency.Load(); h != nil {
+			t.calls += h.total()
+		}
 		t.rejected += c.rejected.Load()
 		t.failed += c.failed.Load()
 		t.hits += c.hits.Load()
@@ -54,6 +67,17 @@ func (s *stats) command(id int) (t commandTotals) {
 		t.nanos += c.nanos.Load()
 	}
 	return t
+}
+
+// latency is how long the calls of a command took.
+func (s *stats) latency(id int) *distribution {
+	d := &distribution{}
+	for i := range s.stripes {
+		if h := s.stripes[i][id].latency.Load(); h != nil {
+			d.add(h)
+		}
+	}
+	return d
 }
 
 // total sums calls, hits and misses over all commands.
@@ -71,12 +95,12 @@ func (s *stats) reset() {
 	for i := range s.stripes {
 		for j := range s.stripes[i] {
 			c := &s.stripes[i][j]
-			c.calls.Store(0)
 			c.rejected.Store(0)
 			c.failed.Store(0)
 			c.hits.Store(0)
 			c.misses.Store(0)
 			c.nanos.Store(0)
+			c.latency.Store(nil)
 		}
 	}
 	s.codes.reset()

@@ -35,7 +35,7 @@ type Command struct {
 }
 
 // Flags are those of COMMAND INFO, and those that are not shown.
-type Flags uint16
+type Flags uint32
 
 const (
 	Write Flags = 1 << iota
@@ -48,14 +48,17 @@ const (
 	Stale
 	NoScript
 	Blocking
+	PubSub
 	NoMulti   // may not stand in a transaction
 	Immediate // is carried out and not queued in a transaction; not shown
+	Listener  // may be sent by a RESP2 client that listens; not shown
+	Unpaused  // is not held back by CLIENT PAUSE; not shown
 	OwnArity  // Op checks the number of args itself, with an error of its own; not shown
 )
 
 // flagNames are the words of COMMAND INFO, by bit.
 var flagNames = [...]string{
-	"write", "readonly", "denyoom", "fast", "admin", "no_auth", "loading", "stale", "noscript", "blocking", "no_multi",
+	"write", "readonly", "denyoom", "fast", "admin", "no_auth", "loading", "stale", "noscript", "blocking", "pubsub", "no_multi",
 }
 
 // Keys says where the keys stand: the first and last argument and the step, as

@@ -50,7 +50,7 @@ var (
 
 // badWords are what the arguments of a name refuse.
 var badWords = map[string][]string{
-	"key": {"", tooLong}, "cursor": notWhole, "index": notWhole, "numreplicas": notWhole, "timeout": notWhole,
+	"key": {"", tooLong}, "cursor": notWhole, "index": notWhole, "numreplicas": {"", "x", "1.5"}, "timeout": notWhole,
 	"duration": {"", "0", "-1", "x", "1e3", " 1", "11y", "99999999999999999999999999"},
 	"ip:port":  {"", "x"},
 }

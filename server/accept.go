@@ -48,7 +48,7 @@ func (s *Server) accept(ln net.Listener) {
 // machine, not of the client.
 func (s *Server) admit(nc net.Conn) error {
 	s.connections.Add(1)
-	if s.clients.Add(1) > int64(s.cfg.MaxClients) {
+	if s.clients.Add(1) > s.maxClients.Load() {
 		s.clients.Add(-1)
 		s.rejected.Add(1)
 		_ = nc.SetWriteDeadline(time.Now().Add(time.Second)) // the buffer of a new socket has room

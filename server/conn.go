@@ -24,7 +24,8 @@ const (
 //
 //	fill in.space, say in.filled
 //	advance until wantInput, writing the session's output before each next step;
-//	at wantWake wait, then Resume the session and go on
+//	at wantWake wait until the session is woken and Resume is true, then go on
+//	if it is woken while it waits for input or output: Resume it, and go on
 //	settle or repay the reader
 //
 // One goroutine at a time uses it, but for the atomics.
@@ -98,13 +99,13 @@ func (c *conn) repay(w *workspace) {
 	}
 }
 
-// overdue says why the connection is to be closed at now, or nothing.
-func (c *conn) overdue(now int64, cfg *Config) string {
-	blocked := c.blocked.Load()
+// overdue says why the connection is to be closed now, or nothing.
+func (c *conn) overdue(s *Server) string {
+	now, blocked, idle := s.clock.Load(), c.blocked.Load(), s.idleTimeout.Load()
 	switch {
-	case blocked != 0 && now-blocked > int64(cfg.WriteTimeout):
+	case blocked != 0 && now-blocked > s.writeTimeout.Load():
 		return "the client does not read its replies"
-	case cfg.IdleTimeout > 0 && now-c.active.Load() > int64(cfg.IdleTimeout):
+	case idle > 0 && !c.session.Listening() && now-c.active.Load() > idle:
 		return "idle"
 	}
 	return ""

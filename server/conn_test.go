@@ -3,6 +3,7 @@ package server
 import (
 	"strings"
 	"testing"
+	"time"
 
 	"limitsrv/commands"
 )
@@ -17,7 +18,9 @@ func drive(c *conn, w *workspace, in string, n int) (out string, last turn) {
 		in = in[size:]
 		for {
 			if last = c.advance(); last == wantWake {
-				c.session.Resume()
+				for !c.session.Resume() {
+					time.Sleep(time.Millisecond)
+				}
 				continue
 			}
 			o := c.session.Output()

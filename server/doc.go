@@ -19,8 +19,12 @@
 //     most one batch's replies waiting.
 //   - The arguments given to Session.Do stay as they are until Flush has answered
 //     true, or Resume has been called, and nothing more is pending.
-//   - Client.Wake is to come just once for each time that Do or Flush answered false.
-//     It may come before that answer has been given.
+//   - Client.Wake is to come for each time that Do or Flush answered false, and for
+//     what others send. It may come before that answer has been given, and too often.
+//     An idle connection is woken up by it as one whose batch is back: Resume is called
+//     and what it put out is written. No connection needs a goroutine for that.
+//   - What others send to a client that does not read counts as its output: beyond
+//     Limits.OutputBytes it is closed. A client that listens is never idle.
 //   - Shutdown answers all complete commands that this machine has received, then
 //     closes. What a session has executed is always written out, unless the context
 //     ends first.

@@ -15,6 +15,8 @@ import (
 //	AUTH       lifts the limits for strangers
 //	NOW x      answers at once, after what is gathered
 //	SLOW x     sends the batch away for a moment
+//	LISTEN x   answers; from then on the client is never idle
+//	TELL x     answers, and has all that listen say x
 //	BIG n      answers n bytes at once
 //	PANIC      panics
 //	QUIT       answers and closes
@@ -24,9 +26,14 @@ type echo struct {
 	gathered [][][]byte
 	stranger bool
 	away     bool
+	back     atomic.Bool
 	slow     bool
-	closing  bool
-	log      *echoLog
+	listens  atomic.Bool
+
+	mu      sync.Mutex
+	told    []byte
+	closing bool
+	log     *echoLog
 }
 
 // An echoLog is what the sessions of a test have in common.
@@ -61,6 +68,10 @@ func (e *echo) Do(args [][]byte) bool {
 		panic("asked for")
 	case "SLOW":
 		e.slow = true
+	case "LISTEN":
+		e.listens.Store(true)
+	case "TELL":
+		e.log.tell(args[1])
 	case "NOW", "BIG", "QUIT":
 		if !e.Flush() {
 			return false
@@ -81,6 +92,7 @@ func (e *echo) Flush() bool {
 		e.away = true
 		go func() {
 			time.Sleep(time.Millisecond)
+			e.back.Store(true)
 			e.client.Wake()
 		}()
 		return false
@@ -89,12 +101,35 @@ func (e *echo) Flush() bool {
 	return true
 }
 
-func (e *echo) Resume() {
-	if !e.away {
-		panic("Resume, but no batch is away")
+func (e *echo) Resume() bool {
+	if e.away {
+		if !e.back.Swap(false) {
+			return false
+		}
+		e.away, e.slow = false, false
+		e.execute()
 	}
-	e.away, e.slow = false, false
-	e.execute()
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	e.out = append(e.out, e.told...)
+	e.told = nil
+	return true
+}
+
+func (e *echo) Listening() bool { return e.listens.Load() }
+
+// tell has all sessions that listen put out what.
+func (l *echoLog) tell(what []byte) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for e := range l.live {
+		if e.listens.Load() {
+			e.mu.Lock()
+			e.told = append(e.told, what...)
+			e.mu.Unlock()
+			e.client.Wake()
+		}
+	}
 }
 
 func (e *echo) execute() {

@@ -25,6 +25,9 @@ const (
 	drainRead   = 5 * time.Millisecond
 )
 
+// longPast is a deadline at which read returns.
+var longPast = time.Unix(0, 1)
+
 // goroutines is the transport with a goroutine for each connection. It works on
 // any system and over any net.Conn.
 type goroutines struct {
@@ -44,6 +47,9 @@ type goConn struct {
 	conn
 	nc    net.Conn
 	woken chan struct{} // has room for one
+	// reading says that the goroutine is about to wait for bytes: whoever wakes it up
+	// has to end that.
+	reading atomic.Bool
 	// Of a drain: until when to look for bytes, zero before the drain is noticed,
 	// and whether the last read found no room left over.
 	until time.Time
@@ -65,6 +71,9 @@ func (g *goroutines) carry(nc net.Conn) error {
 		case c.woken <- struct{}{}:
 		default:
 		}
+		if c.reading.Load() && !g.draining.Load() { // else it looks before long
+			_ = nc.SetReadDeadline(longPast)
+		}
 	}
 	err := g.s.initConn(&c.conn, nc, &g.s.traffic[g.next%lanes], wake, func() { nc.Close() })
 	if err != nil {
@@ -83,13 +92,10 @@ func (g *goroutines) run(c *goConn) {
 	for {
 		next := c.advance()
 		if next == wantWake {
-			select {
-			case <-c.woken:
-				c.session.Resume()
-				continue
-			case <-g.stopped:
+			if !g.await(c) {
 				return
 			}
+			continue
 		}
 		if err := g.write(c); err != nil || next == wantClose {
 			return
@@ -102,6 +108,20 @@ func (g *goroutines) run(c *goConn) {
 			if err := g.read(c); err != nil {
 				return
 			}
+		}
+	}
+}
+
+// await waits until the batch that is away has come back. False: the server stops.
+func (g *goroutines) await(c *goConn) bool {
+	for {
+		select {
+		case <-c.woken:
+			if c.session.Resume() {
+				return true
+			}
+		case <-g.stopped:
+			return false
 		}
 	}
 }
@@ -138,11 +158,20 @@ func (g *goroutines) write(c *goConn) error {
 	return err
 }
 
-// read waits for bytes. When drain has interrupted it, it takes those that are
-// here, for drainWindow and then until a read finds room left over.
+// read waits for bytes, or until it is woken up. When drain has interrupted it, it
+// takes those that are here, for drainWindow and then until a read finds room left
+// over.
 func (g *goroutines) read(c *goConn) error {
 	room := c.in.space()
+	c.reading.Store(true)
+	defer c.reading.Store(false)
 	for {
+		select {
+		case <-c.woken: // before reading was true, perhaps
+			c.session.Resume()
+			return nil
+		default:
+		}
 		if !c.until.IsZero() {
 			now := time.Now()
 			if !c.full && now.After(c.until) {
@@ -158,10 +187,11 @@ func (g *goroutines) read(c *goConn) error {
 			c.active.Store(g.s.clock.Load())
 			return nil
 		}
-		if !g.draining.Load() || !errors.Is(err, os.ErrDeadlineExceeded) {
+		if !errors.Is(err, os.ErrDeadlineExceeded) {
 			return err
 		}
-		if c.until.IsZero() {
+		_ = c.nc.SetReadDeadline(time.Time{}) // draining is set before the deadline that tells of it
+		if g.draining.Load() && c.until.IsZero() {
 			c.until = time.Now().Add(drainWindow)
 			c.full = true // look at least once
 		}
@@ -179,7 +209,7 @@ func (g *goroutines) sweep() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for c := range g.conns {
-		if why := c.overdue(g.s.clock.Load(), &g.s.cfg); why != "" {
+		if why := c.overdue(g.s); why != "" {
 			g.s.log.Info("connection closed", "client", c.nc.RemoteAddr(), "why", why)
 			c.nc.Close()
 		}
@@ -191,7 +221,7 @@ func (g *goroutines) drain() {
 	defer g.mu.Unlock()
 	g.draining.Store(true)
 	for c := range g.conns {
-		_ = c.nc.SetReadDeadline(time.Unix(0, 1)) // long past: read returns
+		_ = c.nc.SetReadDeadline(longPast)
 	}
 	if len(g.conns) == 0 {
 		close(g.finished)

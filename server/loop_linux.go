@@ -122,19 +122,29 @@ func (l *loop) watch(c *loopConn) bool {
 	return true
 }
 
-// wakeUp goes on with a connection whose batch has come back.
+// wakeUp goes on with a connection whose batch has come back, or to which others
+// have sent something.
 func (l *loop) wakeUp(c *loopConn) {
-	if c.closed || !c.away {
+	if c.closed {
 		return
 	}
 	defer l.rescue(c)
-	c.away = false
-	c.session.Resume()
+	blocked := c.blocked.Load() != 0
+	if !blocked {
+		c.borrow(&l.work)
+	}
+	if !c.session.Resume() {
+		return // a batch is away, and what it needs stays lent
+	}
 	if c.killed {
 		l.close(c)
 		return
 	}
-	if l.watch(c) && l.advance(c) && l.draining {
+	if c.away && !l.watch(c) {
+		return
+	}
+	c.away = false
+	if (!blocked || l.write(c)) && l.advance(c) && l.draining {
 		l.serve(c)
 	}
 }
@@ -156,7 +166,7 @@ func (l *loop) sweep(*loopConn) {
 		if c == nil || c.away {
 			continue
 		}
-		if why := c.overdue(l.s.clock.Load(), &l.s.cfg); why != "" {
+		if why := c.overdue(l.s); why != "" {
 			l.s.log.Info("connection closed", "why", why)
 			l.close(c)
 		}

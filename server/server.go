@@ -90,6 +90,10 @@ type Server struct {
 
 	clients, connections, rejected atomic.Int64
 
+	// What may be changed while the server runs.
+	maxClients                atomic.Int64
+	idleTimeout, writeTimeout atomic.Int64 // nanoseconds
+
 	clock    atomic.Int64 // nanoseconds since began, as of the last sweep
 	began    time.Time
 	closing  chan struct{} // closed by the first Shutdown
@@ -112,6 +116,9 @@ func New(cfg Config) (*Server, error) {
 	cfg.complete()
 	s := &Server{cfg: cfg, log: cfg.Logger, began: time.Now(), closing: make(chan struct{}), closed: make(chan struct{})}
 	s.clock.Store(1) // 0 means never
+	s.SetMaxClients(cfg.MaxClients)
+	s.SetIdleTimeout(cfg.IdleTimeout)
+	s.SetWriteTimeout(cfg.WriteTimeout)
 	if err := s.listen(); err != nil {
 		s.closeListeners()
 		return nil, err
@@ -215,22 +222,38 @@ func (s *Server) Stats() Stats {
 
 // tick moves the coarse clock on and has the transport sweep, until the end.
 func (s *Server) tick() {
-	shortest := s.cfg.WriteTimeout
-	if s.cfg.IdleTimeout > 0 {
-		shortest = min(shortest, s.cfg.IdleTimeout)
-	}
-	ticker := time.NewTicker(min(max(shortest/4, minSweep), maxSweep))
+	ticker := time.NewTicker(s.sweepInterval())
 	defer ticker.Stop()
 	for {
 		select {
 		case <-ticker.C:
 			s.clock.Store(int64(time.Since(s.began)))
 			s.transport.sweep()
+			ticker.Reset(s.sweepInterval())
 		case <-s.closed:
 			return
 		}
 	}
 }
+
+func (s *Server) sweepInterval() time.Duration {
+	shortest := s.writeTimeout.Load()
+	if idle := s.idleTimeout.Load(); idle > 0 {
+		shortest = min(shortest, idle)
+	}
+	return min(max(time.Duration(shortest)/4, minSweep), maxSweep)
+}
+
+// SetMaxClients is for connections to come; those that there are stay.
+func (s *Server) SetMaxClients(n int) { s.maxClients.Store(int64(n)) }
+
+// SetIdleTimeout holds from the next sweep on, a second later at most; 0: a silent
+// client may stay.
+func (s *Server) SetIdleTimeout(d time.Duration) { s.idleTimeout.Store(int64(d)) }
+
+// SetWriteTimeout holds from the next sweep on, a second later at most. It is to be
+// more than 0.
+func (s *Server) SetWriteTimeout(d time.Duration) { s.writeTimeout.Store(int64(d)) }
 
 // initConn makes the session of a connection. It fails if that panics.
 func (s *Server) initConn(c *conn, nc net.Conn, traffic *traffic, wake, kill func()) (err error) {
@@ -249,6 +272,8 @@ func (s *Server) initConn(c *conn, nc net.Conn, traffic *traffic, wake, kill fun
 		Since:     time.Now(),
 		Close:     kill,
 		Wake:      wake,
+
+		OutputBytes: s.cfg.Limits.OutputBytes,
 	})
 	return nil
 }

@@ -9,8 +9,12 @@ type Session interface {
 	// Flush executes what was taken. False: the batch is away. The arguments of all
 	// that Do took stay untouched until Flush has answered true.
 	Flush() bool
-	// Resume appends the replies of a batch that was away and has come back.
-	Resume()
+	// Resume appends the replies of a batch that was away and has come back, and what
+	// others have sent. False: the batch is still away, and nothing was done.
+	Resume() bool
+	// Listening says that the client waits for what others send and is not idle though
+	// it sends nothing. Any goroutine may ask.
+	Listening() bool
 	// Pending is how many ops were taken and not executed.
 	Pending() int
 	// ProtocolError appends the error and closes. The text has no code word; it

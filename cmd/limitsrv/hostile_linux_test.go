@@ -142,13 +142,3 @@ func proc(t *testing.T, pid int, file string) string {
 	}
 	return string(text)
 }
-
-// until waits for what is to happen at once.
-func until(t *testing.T, what string, happens func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(wait); !happens(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("not so: %s", what)
-		}
-	}
-}

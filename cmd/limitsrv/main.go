@@ -36,7 +36,9 @@ func run(args []string, stdout, stderr io.Writer, signals <-chan os.Signal) int 
 		fmt.Fprintf(stderr, "limitsrv: %v (limitsrv --help shows the options)\n", err)
 		return exitUsage
 	}
-	n, err := newNode(o, list(parser), newLogger(o, stderr))
+	var level slog.LevelVar
+	level.Set(o.LogLevel)
+	n, err := newNode(o, list(parser), newLogger(o, &level, stderr), &level)
 	if err != nil {
 		fmt.Fprintf(stderr, "limitsrv: %v\n", err)
 		return exitFailure
@@ -49,8 +51,8 @@ func run(args []string, stdout, stderr io.Writer, signals <-chan os.Signal) int 
 }
 
 // newLogger writes to w as the options say.
-func newLogger(o *options, w io.Writer) *slog.Logger {
-	options := &slog.HandlerOptions{Level: o.LogLevel}
+func newLogger(o *options, level slog.Leveler, w io.Writer) *slog.Logger {
+	options := &slog.HandlerOptions{Level: level}
 	if o.LogFormat == "json" {
 		return slog.New(slog.NewJSONHandler(w, options))
 	}

@@ -114,6 +114,16 @@ func (r *running) exit(t *testing.T) int {
 	}
 }
 
+// until waits for what is to happen at once.
+func until(t *testing.T, what string, happens func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(wait); !happens(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("not so: %s", what)
+		}
+	}
+}
+
 // freeAddress is one of loopback that nobody listens on right now.
 func freeAddress(t *testing.T) string {
 	t.Helper()
@@ -195,6 +205,7 @@ func TestWrongOptionsAreOneLineAndExit2(t *testing.T) {
 		{"an unknown option", nil, []string{"--nonsense"}, "--nonsense"},
 		{"an argument", nil, []string{"surplus"}, "surplus"},
 		{"no such policy", nil, []string{"--on-full", "drop"}, "refuse"},
+		{"no such mode", nil, []string{"--cluster-mode", "on"}, "emulated"},
 		{"no such level", nil, []string{"--log-level", "loud"}, "--log-level"},
 		{"no such format", nil, []string{"--log-format", "xml"}, "text"},
 		{"no size", nil, []string{"--max-memory", "much"}, `such as 1000, 64kb, 256mb or 2gb, got "much"`},

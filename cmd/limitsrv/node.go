@@ -20,19 +20,21 @@ type node struct {
 	options  *options
 	log      *slog.Logger
 	engine   *engine.Engine
+	handler  *commands.Handler
 	clock    commands.Clock
 	server   *server.Server
+	settings settings
 	shutdown chan struct{} // has one element once SHUTDOWN was asked for
 }
 
-// newNode puts a node together and binds its addresses. settings are what it
-// tells about its options.
-func newNode(o *options, settings []commands.Option, log *slog.Logger) (*node, error) {
+// newNode puts a node together and binds its addresses. told are the options as it
+// tells them, and level is that of log.
+func newNode(o *options, told []commands.Option, log *slog.Logger, level *slog.LevelVar) (*node, error) {
 	tuneMemory(o.MaxMemory)
 	if err := wantFiles(o.MaxClients + spareFiles); err != nil {
 		log.Warn("fewer connections than --max-clients will fit", "error", err)
 	}
-	n := &node{options: o, log: log, shutdown: make(chan struct{}, 1)}
+	n := &node{options: o, log: log, settings: settings{all: told}, shutdown: make(chan struct{}, 1)}
 	var seed [16]byte
 	rand.Read(seed[:])
 	n.engine = engine.New(engine.Options{
@@ -48,14 +50,15 @@ func newNode(o *options, settings []commands.Option, log *slog.Logger) (*node, e
 	} else {
 		n.clock = commands.NewSystemClock(0)
 	}
-	handler := commands.NewHandler(commands.Config{
+	n.handler = commands.NewHandler(commands.Config{
 		Exec:      &commands.Local{Engine: n.engine, Clock: n.clock},
 		Engine:    n.engine,
 		Clock:     n.clock,
 		TestClock: testClock,
+		Cluster:   clusterOf(o.ClusterMode),
 		Password:  o.Password,
 		Version:   version,
-		Options:   func() []commands.Option { return settings },
+		Options:   n.settings.list,
 		Shutdown:  n.askShutdown,
 	})
 	var err error
@@ -67,10 +70,21 @@ func newNode(o *options, settings []commands.Option, log *slog.Logger) (*node, e
 		WriteTimeout: o.WriteTimeout,
 		IdleTimeout:  o.IdleTimeout,
 		Loops:        o.IOThreads,
-		NewSession:   func(c commands.Client) server.Session { return handler.NewSession(c) },
+		NewSession:   func(c commands.Client) server.Session { return n.handler.NewSession(c) },
 		Logger:       log,
 	})
+	if err == nil {
+		n.allowChanges(level)
+	}
 	return n, err
+}
+
+// clusterOf is the cluster of a mode.
+func clusterOf(mode string) commands.Cluster {
+	if mode == "emulated" {
+		return commands.NewEmulated()
+	}
+	return commands.NoCluster{}
 }
 
 // spareFiles are the files that are open besides connections.
@@ -110,6 +124,7 @@ var errAgain = errors.New("a second signal: ended at once, without answering wha
 func (n *node) drain(signals <-chan os.Signal) error {
 	ctx, cancel := context.WithTimeout(context.Background(), n.options.Drain)
 	defer cancel()
+	n.handler.Unpause() // what it holds back could not be answered
 	drained := make(chan error, 1)
 	go func() { drained <- n.server.Shutdown(ctx) }()
 	select {

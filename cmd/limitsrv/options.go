@@ -23,6 +23,8 @@ type options struct {
 	Password    string `group:"Where it listens" help:"What clients must log in with; better set in the environment, which other users can't list."`
 	Unprotected bool   `group:"Where it listens" help:"Listen beyond loopback although there is no password."`
 
+	ClusterMode string `group:"Where it listens" default:"off" enum:"off,emulated" help:"emulated: answer CLUSTER as one node that has all slots, for clients that want a cluster. off: refuse it."`
+
 	MaxMemory size   `group:"State" default:"0" help:"Memory for keys, such as 256mb. 0: no bound."`
 	OnFull    string `group:"State" default:"refuse" enum:"refuse,evict" help:"What happens when that is full and no key is as good as new: refuse new keys with OOM, or evict the key that would have been so soonest: refuse, evict."`
 	TestClock bool   `group:"State" help:"The clock stands still but for DEBUG ADVANCE-TIME. For tests."`
@@ -153,7 +155,7 @@ func list(parser *kong.Kong) []commands.Option {
 		case size:
 			value = strconv.FormatInt(int64(v), 10)
 		case time.Duration:
-			value = strconv.FormatFloat(v.Seconds(), 'f', -1, 64)
+			value = seconds(v)
 		}
 		all = append(all, commands.Option{Name: flag.Name, Value: value})
 	}

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strconv"
+	"sync"
+	"time"
+
+	"limitsrv/commands"
+)
+
+// settings are the options as CONFIG GET tells and CONFIG SET changes them. Many
+// may use them at once.
+type settings struct {
+	mu  sync.Mutex
+	all []commands.Option
+}
+
+// list is a copy of all.
+func (s *settings) list() []commands.Option {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return slices.Clone(s.all)
+}
+
+// allow lets an option be changed. read takes what people write and returns what
+// CONFIG GET then tells and what makes it hold.
+func (s *settings) allow(name string, read func(value string) (text string, apply func(), err error)) {
+	i := slices.IndexFunc(s.all, func(o commands.Option) bool { return o.Name == name })
+	s.all[i].Set = func(value string) (func(), error) {
+		text, apply, err := read(value)
+		if err != nil {
+			return nil, err
+		}
+		return func() {
+			s.mu.Lock()
+			defer s.mu.Unlock()
+			apply()
+			s.all[i].Value = text
+		}, nil
+	}
+}
+
+// allowChanges lets those options be changed that take effect while the server
+// runs.
+func (n *node) allowChanges(level *slog.LevelVar) {
+	n.settings.allow("max-clients", func(value string) (string, func(), error) {
+		clients, err := strconv.Atoi(value)
+		switch {
+		case err != nil:
+			return "", nil, errors.New("argument couldn't be parsed into an integer")
+		case clients < 1 || clients > maxClients:
+			return "", nil, fmt.Errorf("argument must be between 1 and %d inclusive", maxClients)
+		}
+		if err := wantFiles(clients + spareFiles); err != nil {
+			return "", nil, err
+		}
+		return value, func() { n.server.SetMaxClients(clients) }, nil
+	})
+	n.settings.allow("idle-timeout", durationFrom(0, n.server.SetIdleTimeout))
+	n.settings.allow("write-timeout", durationFrom(time.Millisecond, n.server.SetWriteTimeout))
+	n.settings.allow("log-level", func(value string) (string, func(), error) {
+		var l slog.Level
+		if err := l.UnmarshalText([]byte(value)); err != nil {
+			return "", nil, errors.New("argument must be one of: debug, info, warn, error")
+		}
+		return l.String(), func() { level.Set(l) }, nil
+	})
+}
+
+// durationFrom reads seconds, or a duration with its unit, of least or more.
+func durationFrom(least time.Duration, set func(time.Duration)) func(string) (string, func(), error) {
+	return func(value string) (string, func(), error) {
+		d, err := time.ParseDuration(value)
+		if err != nil {
+			d, err = time.ParseDuration(value + "s")
+		}
+		if err != nil || d < least {
+			return "", nil, fmt.Errorf("argument must be a duration of %v or more, such as 60 (seconds) or 500ms", least)
+		}
+		return seconds(d), func() { set(d) }, nil
+	}
+}
+
+// seconds is a duration as CONFIG GET tells it.
+func seconds(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) }

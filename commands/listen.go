@@ -1,0 +1,204 @@
+package commands
+
+import (
+	"maps"
+	"slices"
+	"sync"
+)
+
+// A hub knows which sessions listen to what. Nothing of it is touched by commands
+// that decide.
+type hub struct {
+	mu       sync.RWMutex
+	channels audience
+	patterns audience
+	monitors map[*Session]struct{}
+}
+
+// An audience is the sessions that subscribed to a name: a channel or a pattern.
+type audience map[string]map[*Session]struct{}
+
+func newHub() *hub {
+	return &hub{channels: audience{}, patterns: audience{}, monitors: map[*Session]struct{}{}}
+}
+
+func (a audience) add(name string, s *Session) {
+	if a[name] == nil {
+		a[name] = make(map[*Session]struct{})
+	}
+	a[name][s] = struct{}{}
+}
+
+func (a audience) remove(name string, s *Session) {
+	delete(a[name], s)
+	if len(a[name]) == 0 {
+		delete(a, name)
+	}
+}
+
+// publish sends a message to all that listen to its channel and answers how many
+// times it did. The one that sends it gets its own before the answer.
+func (h *hub) publish(from *Session, channel, message []byte) (receivers int64) {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	give := func(to map[*Session]struct{}, p push) {
+		for s := range to {
+			receivers++
+			if s == from && !s.tx.running { // EXEC's replies are one
+				from.w.append(p)
+				continue
+			}
+			s.send(p)
+		}
+	}
+	if to := h.channels[string(channel)]; len(to) > 0 {
+		give(to, newPush([]byte("message"), channel, message))
+	}
+	for pattern, to := range h.patterns {
+		if globMatch([]byte(pattern), channel, sameCase) {
+			give(to, newPush([]byte("pmessage"), []byte(pattern), channel, message))
+		}
+	}
+	return receivers
+}
+
+// append writes a push of one's own.
+func (w *Reply) append(p push) {
+	if w.proto3 {
+		w.buf = append(w.buf, p.three...)
+		return
+	}
+	w.buf = append(w.buf, p.two...)
+}
+
+// subscriptions are what a session listens to.
+type subscriptions struct{ channels, patterns map[string]struct{} }
+
+func (l *subscriptions) count() int { return len(l.channels) + len(l.patterns) }
+
+// maxSubscriptions is how many channels and patterns a session may listen to, and
+// maxChannelBytes how long their names may be.
+const (
+	maxSubscriptions = 4096
+	maxChannelBytes  = 1024
+)
+
+// A kind of subscription: to channels, or to patterns.
+type kind struct {
+	on, off string // the words of the answers
+	of      func(*subscriptions) *map[string]struct{}
+	among   func(*hub) audience
+}
+
+var (
+	toChannels = kind{
+		"subscribe", "unsubscribe",
+		func(l *subscriptions) *map[string]struct{} { return &l.channels },
+		func(h *hub) audience { return h.channels },
+	}
+	toPatterns = kind{
+		"psubscribe", "punsubscribe",
+		func(l *subscriptions) *map[string]struct{} { return &l.patterns },
+		func(h *hub) audience { return h.patterns },
+	}
+)
+
+// subscribe listens to names, all or none, and answers for each.
+func (s *Session) subscribe(k kind, names [][]byte) {
+	for _, name := range names {
+		if len(name) > maxChannelBytes {
+			s.w.Error(errChannel)
+			return
+		}
+	}
+	if s.listens.count()+len(names) > maxSubscriptions {
+		s.w.Error(errSubscriptions)
+		return
+	}
+	mine := k.of(&s.listens)
+	if *mine == nil {
+		*mine = make(map[string]struct{})
+	}
+	hub := s.h.hub
+	hub.mu.Lock()
+	defer hub.mu.Unlock()
+	for _, name := range names {
+		(*mine)[string(name)] = struct{}{}
+		k.among(hub).add(string(name), s)
+		s.answerSubscription(k.on, name)
+	}
+	s.listened()
+}
+
+// unsubscribe no longer listens to names, or to all if none are given, and
+// answers for each, or once.
+func (s *Session) unsubscribe(k kind, names [][]byte) {
+	mine := *k.of(&s.listens)
+	if len(names) == 0 {
+		for _, name := range slices.Sorted(maps.Keys(mine)) {
+			names = append(names, []byte(name))
+		}
+	}
+	if len(names) == 0 {
+		s.answerSubscription(k.off, nil)
+		return
+	}
+	hub := s.h.hub
+	hub.mu.Lock()
+	defer hub.mu.Unlock()
+	for _, name := range names {
+		if _, had := mine[string(name)]; had {
+			delete(mine, string(name))
+			k.among(hub).remove(string(name), s)
+		}
+		s.answerSubscription(k.off, name)
+	}
+	s.listened()
+}
+
+// answerSubscription is one answer; name is nil where there was none.
+func (s *Session) answerSubscription(what string, name []byte) {
+	s.w.Push(3)
+	s.w.BulkString(what)
+	if name == nil {
+		s.w.Null()
+	} else {
+		s.w.Bulk(name)
+	}
+	s.w.Int(int64(s.listens.count()))
+}
+
+// listened notes what has become of the subscriptions and of MONITOR.
+func (s *Session) listened() {
+	s.listening.Store(s.listens.count() > 0 || s.monitoring)
+	s.show(func(c *shown) {
+		c.channels, c.patterns, c.monitor = len(s.listens.channels), len(s.listens.patterns), s.monitoring
+	})
+	s.restrict()
+}
+
+// deafen ends all that the session listens to.
+func (s *Session) deafen() {
+	if !s.listening.Load() {
+		return
+	}
+	hub := s.h.hub
+	hub.mu.Lock()
+	defer hub.mu.Unlock()
+	for name := range s.listens.channels {
+		hub.channels.remove(name, s)
+	}
+	for name := range s.listens.patterns {
+		hub.patterns.remove(name, s)
+	}
+	s.listens = subscriptions{}
+	if s.monitoring {
+		s.monitoring = false
+		s.h.dismiss(s)
+	}
+	s.listened()
+}
+
+// Listening says that the session waits for what others send, so that it is not
+// idle though its client sends nothing. Any goroutine may ask.
+func (s *Session) Listening() bool { return s.listening.Load() }

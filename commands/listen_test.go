@@ -1,0 +1,200 @@
+package commands
+
+import (
+	"strings"
+	"sync"
+	"testing"
+	"time"
+)
+
+// A listener is a session with what its transport is asked.
+type listener struct {
+	*Session
+	woken, closed int
+}
+
+func newListener(h *Handler, outputBytes int) *listener {
+	l := &listener{}
+	l.Session = h.NewSession(Client{
+		Addr: "127.0.0.1:1", Wake: func() { l.woken++ }, Close: func() { l.closed++ }, OutputBytes: outputBytes,
+	})
+	return l
+}
+
+// heard takes what others have sent.
+func (l *listener) heard() string {
+	l.Resume()
+	return ask(l.Session)
+}
+
+func TestPushesWakeOnce(t *testing.T) {
+	h := newTestHandler("")
+	l, other := newListener(h, 0), h.NewSession(Client{})
+	ask(l.Session, "SUBSCRIBE a")
+	for range 2 {
+		ask(other, "PUBLISH a x", "PUBLISH a y")
+		if l.woken != 1 {
+			t.Errorf("woken %d times for two pushes, want once", l.woken)
+		}
+		const each = "*3|$7|message|$1|a|$1|"
+		if got, want := l.heard(), each+"x|"+each+"y|"; got != want {
+			t.Errorf("heard %s, want %s", got, want)
+		}
+		l.woken = 0
+	}
+	if got := l.heard(); got != "" || l.woken != 0 {
+		t.Errorf("heard %s, woken %d times, want nothing more", got, l.woken)
+	}
+}
+
+// A client that does not read is closed, and nobody waits for it.
+func TestPushesAreBounded(t *testing.T) {
+	h := newTestHandler("")
+	l, other := newListener(h, 10_000), h.NewSession(Client{Addr: "127.0.0.1:2"})
+	ask(l.Session, "MONITOR")
+	for range 1000 {
+		ask(other, "PING "+strings.Repeat("x", 100))
+	}
+	if l.closed != 1 || l.woken != 1 {
+		t.Errorf("closed %d times, woken %d times, want once each", l.closed, l.woken)
+	}
+	if n := len(l.heard()); n == 0 || n > 10_000 {
+		t.Errorf("%d bytes were kept, want at most 10000", n)
+	}
+	l.Session.Close()
+	if h.attention.Load() != 0 {
+		t.Error("commands are still shown when the last monitor is gone")
+	}
+	ask(other, "PING")
+}
+
+func TestClosedListenersAreForgotten(t *testing.T) {
+	h := newTestHandler("")
+	l := newListener(h, 0)
+	ask(l.Session, "SUBSCRIBE a b", "PSUBSCRIBE c*")
+	if got := h.hub.sizes(); got != (hubSizes{2, 1, 1}) || !l.Listening() {
+		t.Errorf("sizes %+v, Listening() = %v", got, l.Listening())
+	}
+	l.Session.Close()
+	if got := h.hub.sizes(); got != (hubSizes{}) {
+		t.Errorf("sizes %+v after Close, want none", got)
+	}
+	if got := ask(h.NewSession(Client{}), "PUBLISH a x"); got != ":0|" || l.woken != 0 {
+		t.Errorf("PUBLISH: %s, woken %d times", got, l.woken)
+	}
+}
+
+func TestSubscriptionsAreBounded(t *testing.T) {
+	s := newTestHandler("").NewSession(Client{})
+	long := "SUBSCRIBE " + strings.Repeat("x", maxChannelBytes+1)
+	if got := ask(s, long); !strings.HasPrefix(got, "-ERR names of channels") {
+		t.Errorf("a long name: %s", got)
+	}
+	if got := ask(s, "SUBSCRIBE"+strings.Repeat(" x", maxSubscriptions+1)); !strings.HasPrefix(got, "-ERR too many subscriptions") {
+		t.Errorf("many names: %.100s", got)
+	}
+	if s.Listening() {
+		t.Error("Listening() = true after refusals")
+	}
+}
+
+// Pushes come from everywhere while a session works.
+func TestPushesTogether(t *testing.T) {
+	h := newTestHandler("")
+	var group sync.WaitGroup
+	for range 6 {
+		group.Go(func() {
+			s := h.NewSession(Client{Close: func() {}, Wake: func() {}})
+			defer s.Close()
+			for range 50 {
+				ask(s, "HELLO 3", "SUBSCRIBE a b", "PSUBSCRIBE *", "MONITOR", "PUBLISH a x", "RL.TOKEN k 5 1", "CLIENT LIST", "PUBSUB NUMSUB a", "INFO")
+				s.Resume()
+				ask(s, "UNSUBSCRIBE", "HELLO 2", "PUNSUBSCRIBE", "RESET")
+			}
+		})
+	}
+	group.Wait()
+	if got := h.hub.sizes(); got != (hubSizes{}) || h.attention.Load() != 0 {
+		t.Errorf("left behind: %+v, attention %d", got, h.attention.Load())
+	}
+}
+
+func TestPauseHoldsBackAndReleases(t *testing.T) {
+	for _, tt := range []struct {
+		name, pause, line, want string
+		held                    bool
+	}{
+		{"what writes", "CLIENT PAUSE 50 WRITE", "RL.TOKEN k 10 1", "*5|:1|:10|:9|:0|:1000|", true},
+		{"not what reads", "CLIENT PAUSE 100000 WRITE", "RL.PEEK k", "*-1|", false},
+		{"all", "CLIENT PAUSE 50", "PING", "+PONG|", true},
+		{"all, until UNPAUSE", "CLIENT PAUSE 50 ALL", "PING", "+PONG|", true},
+		{"but not its end", "CLIENT PAUSE 100000", "CLIENT UNPAUSE", "+OK|", false},
+		{"nor QUIT", "CLIENT PAUSE 100000", "QUIT", "+OK|", false},
+	} {
+		h := newTestHandler("")
+		woken := make(chan struct{}, 1)
+		s := h.NewSession(Client{Wake: func() { woken <- struct{}{} }})
+		other := h.NewSession(Client{})
+		ask(other, tt.pause)
+		began := time.Now()
+		taken := s.Do(words(tt.line))
+		if taken == tt.held {
+			t.Errorf("%s: Do(%s) = %v", tt.name, tt.line, taken)
+			continue
+		}
+		if tt.held {
+			if s.Resume() {
+				t.Errorf("%s: Resume() = true while it is held back", tt.name)
+			}
+			<-woken
+			if took := time.Since(began); !s.Resume() || took < 40*time.Millisecond {
+				t.Errorf("%s: woken after %v, want 50ms", tt.name, took)
+			}
+			s.Do(words(tt.line))
+		}
+		if got := ask(s); got != tt.want {
+			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
+		}
+		h.Unpause()
+	}
+}
+
+// A transaction that writes is held back at EXEC, and what came before a command
+// that is held back is carried out.
+func TestPauseOfTransactionAndPipeline(t *testing.T) {
+	h := newTestHandler("")
+	woken := make(chan struct{}, 1)
+	s := h.NewSession(Client{Wake: func() { woken <- struct{}{} }})
+	if got := ask(s, "MULTI", "RL.TOKEN k 10 1", "CLIENT PAUSE 100000 WRITE"); got != "+OK|+QUEUED|+QUEUED|" {
+		t.Fatal(got)
+	}
+	ask(h.NewSession(Client{}), "CLIENT PAUSE 100000 WRITE")
+	s.Do(words("DISCARD"))
+	s.Do(words("RL.PEEK k"))
+	if s.Do(words("RL.TOKEN k 10 1")) {
+		t.Error("RL.TOKEN was taken")
+	}
+	if got := strings.ReplaceAll(string(s.Out), "\r\n", "|"); got != "+OK|*-1|" {
+		t.Errorf("before the pause: %s", got)
+	}
+	h.Unpause()
+	<-woken
+	if !s.Resume() || !s.Do(words("RL.TOKEN k 10 1")) {
+		t.Error("not taken after the pause")
+	}
+}
+
+func BenchmarkMonitored(b *testing.B) {
+	h := newTestHandler("")
+	m := h.NewSession(Client{Wake: func() {}, Close: func() {}})
+	ask(m, "MONITOR")
+	s := h.NewSession(Client{Addr: "127.0.0.1:1"})
+	args := words("RL.TOKEN user:1 1000000 1000000")
+	for b.Loop() {
+		s.Do(args)
+		s.Flush()
+		s.Out = s.Out[:0]
+		m.Resume()
+		m.Out = m.Out[:0]
+	}
+}

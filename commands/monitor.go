@@ -1,0 +1,126 @@
+package commands
+
+import (
+	"fmt"
+	"strconv"
+	"strings"
+)
+
+// What some want of every command at times. Handler.attention has them as bits,
+// so that a command looks once where nobody does.
+const (
+	monitored int32 = 1 << iota
+	paused
+)
+
+// attend sets or clears a bit of attention.
+func (h *Handler) attend(bit int32, on bool) {
+	if on {
+		h.attention.Or(bit)
+		return
+	}
+	h.attention.And(^bit)
+}
+
+var monitor = Command{
+	Name: "MONITOR", Summary: "Shows every command of all clients from now on, but for those of administration.",
+	Complexity: "O(1)", Since: "1.0.0", Group: "server", Flags: Admin | NoScript | Loading | Stale | NoMulti,
+	Run: func(s *Session, _ [][]byte) {
+		if s.monitoring {
+			s.w.OK()
+			return
+		}
+		hub := s.h.hub
+		hub.mu.Lock()
+		defer hub.mu.Unlock()
+		s.monitoring = true
+		hub.monitors[s] = struct{}{}
+		s.h.attend(monitored, true)
+		s.listened()
+		s.w.OK()
+	},
+}
+
+// dismiss ends a session's MONITOR. The hub is locked.
+func (h *Handler) dismiss(s *Session) {
+	delete(h.hub.monitors, s)
+	h.attend(monitored, len(h.hub.monitors) > 0)
+}
+
+// exhibit shows a command to the monitors, if there are any.
+func (s *Session) exhibit(c *spec, args [][]byte) {
+	if s.h.attention.Load()&monitored == 0 || c.Flags&Admin != 0 {
+		return
+	}
+	hub := s.h.hub
+	hub.mu.RLock()
+	defer hub.mu.RUnlock()
+	if len(hub.monitors) == 0 {
+		return
+	}
+	line := s.monitorLine(c, args)
+	for m := range hub.monitors {
+		m.send(push{line, line})
+	}
+}
+
+// monitorLine is a command in the form of Redis' MONITOR.
+func (s *Session) monitorLine(c *spec, args [][]byte) []byte {
+	micros := int64(s.h.now()) / 1000
+	from := s.client.Addr
+	if path, isPath := strings.CutSuffix(from, ":0"); isPath && strings.HasPrefix(path, "/") {
+		from = "unix:" + path
+	}
+	line := fmt.Appendf(nil, "+%d.%06d [%d %s]", micros/1e6, micros%1e6, s.shown.db, from)
+	for _, a := range redacted(c, args) {
+		line = append(line, ' ')
+		line = appendQuoted(line, a)
+	}
+	return append(line, '\r', '\n')
+}
+
+// redacted is a command line without the password that AUTH, or HELLO's AUTH, has.
+func redacted(c *spec, args [][]byte) [][]byte {
+	if c.Flags&NoAuth == 0 {
+		return args
+	}
+	for i, a := range args {
+		if isWord(a, "AUTH") {
+			hidden := append([][]byte(nil), args[:i+1]...)
+			for range args[i+1:] {
+				hidden = append(hidden, []byte("(redacted)"))
+			}
+			return hidden
+		}
+	}
+	return args
+}
+
+// appendQuoted appends b in quotes, as Redis shows any bytes.
+func appendQuoted(line, b []byte) []byte {
+	line = append(line, '"')
+	for _, c := range b {
+		switch c {
+		case '\\', '"':
+			line = append(line, '\\', c)
+		case '\n':
+			line = append(line, `\n`...)
+		case '\r':
+			line = append(line, `\r`...)
+		case '\t':
+			line = append(line, `\t`...)
+		case '\a':
+			line = append(line, `\a`...)
+		case '\b':
+			line = append(line, `\b`...)
+		default:
+			if c >= ' ' && c <= '~' {
+				line = append(line, c)
+				continue
+			}
+			line = append(line, '\\', 'x')
+			line = append(line, strconv.FormatUint(uint64(c)|0x100, 16)[1:]...)
+		}
+	}
+	return append(line, '"')
+}

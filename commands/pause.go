@@ -1,0 +1,133 @@
+package commands
+
+import (
+	"strconv"
+	"sync"
+	"time"
+)
+
+var (
+	errTimeout   = &Error{"ERR", "timeout is not an integer or out of range"}
+	errNegative  = &Error{"ERR", "timeout is negative"}
+	errPauseMode = &Error{"ERR", "CLIENT PAUSE mode must be WRITE or ALL"}
+)
+
+// A pause holds commands back until a time. A session that it holds has sent a
+// batch of nothing away, which comes back when the pause ends.
+type pause struct {
+	mu     sync.Mutex
+	until  time.Time
+	all    bool // not only what writes
+	timer  *time.Timer
+	parked []func(error)
+}
+
+// maxTimeout is the longest timeout in milliseconds: some hundred days.
+const maxTimeout = 1e10
+
+func runPause(s *Session, args [][]byte) {
+	millis, err := parseTimeout(args[2])
+	all := len(args) == 3 || isWord(args[3], "ALL")
+	switch {
+	case !all && !isWord(args[3], "WRITE"):
+		s.w.Error(errPauseMode)
+	case err != nil:
+		s.w.Error(err)
+	default:
+		s.h.pauseFor(time.Duration(millis)*time.Millisecond, all)
+		s.w.OK()
+	}
+}
+
+// parseTimeout reads milliseconds, 0 or more.
+func parseTimeout(arg []byte) (int64, error) {
+	millis, err := strconv.ParseInt(string(arg), 10, 64)
+	switch {
+	case err != nil || millis > maxTimeout:
+		return 0, errTimeout
+	case millis < 0:
+		return 0, errNegative
+	}
+	return millis, nil
+}
+
+// pauseFor begins a pause, or adds to the one that there is: what is longer and
+// what holds more back counts.
+func (h *Handler) pauseFor(d time.Duration, all bool) {
+	p := &h.pause
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	until := time.Now().Add(d)
+	if p.timer != nil {
+		all = all || p.all
+		if until.Before(p.until) {
+			until = p.until
+		}
+		p.timer.Stop()
+	}
+	p.until, p.all = until, all
+	p.timer = time.AfterFunc(time.Until(until), h.endPause)
+	h.attend(paused, true)
+}
+
+// endPause is for the timer, which may be late: a pause that is longer by now goes on.
+func (h *Handler) endPause() {
+	if h.pause.over() {
+		h.Unpause()
+	}
+}
+
+func (p *pause) over() bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return !time.Now().Before(p.until)
+}
+
+// Unpause ends CLIENT PAUSE, if there is one. Any goroutine may call it.
+func (h *Handler) Unpause() {
+	p := &h.pause
+	p.mu.Lock()
+	parked := p.parked
+	if p.timer != nil {
+		p.timer.Stop()
+	}
+	p.timer, p.parked = nil, nil
+	h.attend(paused, false)
+	p.mu.Unlock()
+	for _, wake := range parked {
+		wake(nil)
+	}
+}
+
+// holdBack says that a command has to wait. The session is then away.
+func (s *Session) holdBack(c *spec) bool {
+	if c.Flags&Unpaused != 0 {
+		return false
+	}
+	if !s.flush() {
+		return true
+	}
+	p := &s.h.pause
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.timer == nil || !p.all && !s.writes(c) {
+		return false
+	}
+	s.state.Store(away)
+	s.began = 0
+	p.parked = append(p.parked, s.done)
+	return true
+}
+
+// writes says whether a command may change a key. EXEC does if what is queued may.
+func (s *Session) writes(c *spec) bool {
+	if c.Command != &exec {
+		return c.Flags&Write != 0 && !s.tx.open
+	}
+	for _, q := range s.tx.queue {
+		if q.spec.Flags&Write != 0 {
+			return true
+		}
+	}
+	return false
+}

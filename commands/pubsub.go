@@ -1,0 +1,102 @@
+package commands
+
+import (
+	"fmt"
+	"maps"
+	"slices"
+)
+
+var (
+	errChannel       = &Error{"ERR", fmt.Sprintf("names of channels and patterns are at most %d bytes long", maxChannelBytes)}
+	errSubscriptions = &Error{"ERR", fmt.Sprintf("too many subscriptions: at most %d channels and patterns", maxSubscriptions)}
+)
+
+var (
+	subscribe = listenCommand("SUBSCRIBE", "channel [channel ...]", "Listens to channels; answers for each.",
+		func(s *Session, args [][]byte) { s.subscribe(toChannels, args[1:]) })
+	unsubscribe = listenCommand("UNSUBSCRIBE", "[channel ...]", "Listens to channels no more, or to none.",
+		func(s *Session, args [][]byte) { s.unsubscribe(toChannels, args[1:]) })
+	pSubscribe = listenCommand("PSUBSCRIBE", "pattern [pattern ...]", "Listens to the channels that match patterns; answers for each.",
+		func(s *Session, args [][]byte) { s.subscribe(toPatterns, args[1:]) })
+	pUnsubscribe = listenCommand("PUNSUBSCRIBE", "[pattern ...]", "Listens to patterns no more, or to none.",
+		func(s *Session, args [][]byte) { s.unsubscribe(toPatterns, args[1:]) })
+)
+
+// listenCommand is one of those that answer once for each argument.
+func listenCommand(name, args, summary string, run func(*Session, [][]byte)) Command {
+	return Command{
+		Name: name, Args: args, Summary: summary, Complexity: "O(N), N being the names", Since: "2.0.0", Group: "pubsub",
+		Flags: PubSub | NoScript | Loading | Stale | NoMulti | Listener, Run: run,
+	}
+}
+
+var publish = Command{
+	Name: "PUBLISH", Args: "channel message", Summary: "Sends a message to all who listen; answers how many got it.",
+	Complexity: "O(N+M), N being who listens and M the patterns", Since: "2.0.0", Group: "pubsub", Flags: PubSub | Loading | Stale | Fast,
+	Run: func(s *Session, args [][]byte) { s.w.Int(s.h.hub.publish(s, args[1], args[2])) },
+}
+
+var pubSub = Command{
+	Name: "PUBSUB", Summary: "Container for commands about channels.",
+	Complexity: "Depends on the subcommand", Since: "2.8.0", Group: "pubsub",
+	Sub: []Command{
+		pubSubSub("CHANNELS", "[pattern]", "Lists the channels that somebody listens to.", runChannels),
+		pubSubSub("NUMPAT", "", "Answers how many patterns somebody listens to.", func(s *Session, _ [][]byte) {
+			s.w.Int(int64(s.h.hub.sizes().patterns))
+		}),
+		pubSubSub("NUMSUB", "[channel ...]", "Answers how many listen to each channel.", runNumSub),
+		pubSubSub("SHARDCHANNELS", "[pattern]", "Answers none: there are no channels of shards.", func(s *Session, _ [][]byte) { s.w.Array(0) }),
+		pubSubSub("SHARDNUMSUB", "[shardchannel ...]", "Answers 0 for each: there are no channels of shards.", func(s *Session, args [][]byte) {
+			s.w.Array(2 * (len(args) - 2))
+			for _, name := range args[2:] {
+				s.w.Bulk(name)
+				s.w.Int(0)
+			}
+		}),
+	},
+}
+
+// pubSubSub is a line of PUBSUB's subcommands.
+func pubSubSub(name, args, summary string, run func(*Session, [][]byte)) Command {
+	return Command{
+		Name: name, Args: args, Summary: summary, Complexity: "O(N), N being the channels", Since: "2.8.0", Group: "pubsub",
+		Flags: PubSub | Loading | Stale, Run: run,
+	}
+}
+
+func runChannels(s *Session, args [][]byte) {
+	hub := s.h.hub
+	hub.mu.RLock()
+	names := slices.Sorted(maps.Keys(hub.channels))
+	hub.mu.RUnlock()
+	if len(args) == 3 {
+		names = slices.DeleteFunc(names, func(name string) bool { return !globMatch(args[2], []byte(name), sameCase) })
+	}
+	s.w.bulks(names)
+}
+
+func runNumSub(s *Session, args [][]byte) {
+	hub := s.h.hub
+	hub.mu.RLock()
+	defer hub.mu.RUnlock()
+	s.w.Array(2 * (len(args) - 2))
+	for _, name := range args[2:] {
+		s.w.Bulk(name)
+		s.w.Int(int64(len(hub.channels[string(name)])))
+	}
+}
+
+// hubSizes are what INFO tells.
+type hubSizes struct{ channels, patterns, clients int }
+
+func (h *hub) sizes() hubSizes {
+	h.mu.RLock()
+	defer h.mu.RUnlock()
+	listeners := make(map[*Session]struct{})
+	for _, a := range []audience{h.channels, h.patterns} {
+		for _, sessions := range a {
+			maps.Copy(listeners, sessions)
+		}
+	}
+	return hubSizes{len(h.channels), len(h.patterns), len(listeners)}
+}

@@ -1,0 +1,341 @@
+package commands
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	osexec "os/exec"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A realRedis is Debian's redis-server, on a free port, for the time of a test.
+type realRedis struct {
+	t       *testing.T
+	address string
+}
+
+// redisPatience is how long Redis may take to start, and for a reply.
+const redisPatience = 10 * time.Second
+
+func startRedis(t *testing.T, args ...string) *realRedis {
+	t.Helper()
+	path, err := osexec.LookPath("redis-server")
+	if err != nil {
+		t.Fatalf("this test asks a real Redis too: please install redis-server, as Debian calls it: %v", err)
+	}
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, port, _ := net.SplitHostPort(listener.Addr().String())
+	listener.Close()
+	dir := t.TempDir()
+	log, err := os.Create(filepath.Join(dir, "log"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer log.Close()
+	command := osexec.Command(path, append([]string{"--port", port, "--bind", "127.0.0.1", "--save", "", "--dir", dir}, args...)...)
+	command.Stdout, command.Stderr = log, log
+	if err := command.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		command.Process.Kill()
+		command.Wait()
+	})
+	r := &realRedis{t, "127.0.0.1:" + port}
+	for deadline := time.Now().Add(redisPatience); ; time.Sleep(5 * time.Millisecond) {
+		nc, err := net.Dial("tcp", r.address)
+		if err == nil {
+			nc.Close()
+			return r
+		}
+		if time.Now().After(deadline) {
+			text, _ := os.ReadFile(log.Name())
+			t.Fatalf("redis-server does not listen: %v\n%s", err, text)
+		}
+	}
+}
+
+// A pair is a connection to either server, sent the same.
+type pair struct {
+	t    *testing.T
+	ours *Session
+	nc   net.Conn
+	rest []byte          // received from Redis and not yet read
+	used map[string]bool // lines of different that were sent
+}
+
+func (r *realRedis) pair(h *Handler) *pair {
+	r.t.Helper()
+	nc, err := net.Dial("tcp", r.address)
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.t.Cleanup(func() { nc.Close() })
+	local := nc.LocalAddr().String()
+	s := h.NewSession(Client{Addr: local, LocalAddr: r.address, Since: time.Now(), Close: func() {}, Wake: func() {}})
+	return &pair{t: r.t, ours: s, nc: nc}
+}
+
+// ask sends a line to both. As many replies as we give are read of Redis.
+func (p *pair) ask(ours, redis string) (got, want []string) {
+	p.t.Helper()
+	args, err := splitLine(ours)
+	if err != nil {
+		p.t.Fatal(err)
+	}
+	p.ours.Do(args)
+	p.ours.Flush()
+	p.ours.Resume()
+	if got, err = readReplies(p.ours.Out); err != nil {
+		p.t.Fatalf("%s: %v", ours, err)
+	}
+	p.ours.Out = nil
+	if args, err = splitLine(redis); err != nil {
+		p.t.Fatal(err)
+	}
+	var request Reply
+	request.Array(len(args))
+	for _, a := range args {
+		request.Bulk(a)
+	}
+	if _, err := p.nc.Write(request.buf); err != nil {
+		p.t.Fatalf("%s: %v", redis, err)
+	}
+	for range got {
+		want = append(want, p.read(redis))
+	}
+	return got, want
+}
+
+// read reads one reply of Redis.
+func (p *pair) read(line string) string {
+	p.t.Helper()
+	_ = p.nc.SetReadDeadline(time.Now().Add(redisPatience))
+	for {
+		shown, rest, err := readReply(p.rest)
+		if err == nil {
+			p.rest = rest
+			return shown
+		}
+		more := make([]byte, 64<<10)
+		n, readErr := p.nc.Read(more)
+		p.rest = append(p.rest, more[:n]...)
+		if readErr != nil {
+			p.t.Fatalf("%s: Redis says %.100q, then %v (%v)", line, p.rest, readErr, err)
+		}
+	}
+}
+
+// silent wants that Redis has nothing more to say.
+func (p *pair) silent(after string) {
+	p.t.Helper()
+	_ = p.nc.SetReadDeadline(time.Now().Add(5 * time.Millisecond))
+	n, _ := p.nc.Read(make([]byte, 64))
+	if n+len(p.rest) > 0 {
+		p.t.Errorf("%s: Redis answers more often than we do: %q", after, p.rest)
+	}
+}
+
+var (
+	anyString = regexp.MustCompile(`"(?:[^"\\]|\\.)*"`)
+	anyNumber = regexp.MustCompile(`-?\b\d+\b`)
+	anyMember = regexp.MustCompile(`\+@?\w+`)
+)
+
+// shape is a reply without its contents.
+func shape(reply string) string {
+	if strings.HasPrefix(reply, "-") {
+		return reply
+	}
+	reply = anyString.ReplaceAllString(reply, `""`)
+	return anyMember.ReplaceAllString(anyNumber.ReplaceAllString(reply, "0"), "+")
+}
+
+// kindOf is a reply without even its elements.
+func kindOf(reply string) string {
+	switch {
+	case strings.HasPrefix(reply, "-"):
+		return reply
+	case reply[0] >= '0' && reply[0] <= '9':
+		return "number"
+	}
+	return reply[:1]
+}
+
+// redisOptions are those that redisScript changes.
+func redisOptions() []Option {
+	accept := func(value string) (func(), error) {
+		if _, err := strconv.Atoi(value); err != nil {
+			return nil, errors.New("argument couldn't be parsed into an integer")
+		}
+		return func() {}, nil
+	}
+	return []Option{{"max-clients", "10000", accept}, {"idle-timeout", "0", accept}}
+}
+
+// protocols are greetings.
+var protocols = []string{"HELLO 2", "HELLO 3"}
+
+// TestLikeRedis sends redisScript to a real Redis and to us, in RESP2 and RESP3.
+// Each reply is to be of the same type, and the same where the script does not say
+// otherwise; errors are always to be the same. Exceptions are in different.
+func TestLikeRedis(t *testing.T) {
+	r := startRedis(t)
+	used := map[string]bool{}
+	for _, protocol := range protocols {
+		h := newTestHandlerWith(Config{Options: redisOptions})
+		first := r.pair(h)
+		first.ask("FLUSHALL", "FLUSHALL")
+		for _, key := range []string{"k", "l", "m"} {
+			first.ask("RL.TOKEN "+key+" 1000 1 1000", "SET "+key+" v EX 1000")
+		}
+		for _, block := range strings.Split(redisScript, "\n\n") {
+			p := r.pair(h)
+			p.used = used
+			p.follow(protocol, block)
+			p.ours.Close()
+			p.nc.Close()
+		}
+		first.ours.Close()
+	}
+	for line := range different {
+		if !used[line] {
+			t.Errorf("%q is said to differ, but is not in the script", line)
+		}
+	}
+}
+
+// TestClusterLikeRedis does so with clusters of one node.
+func TestClusterLikeRedis(t *testing.T) {
+	r := startRedis(t, "--cluster-enabled", "yes")
+	h := newTestHandlerWith(Config{Cluster: testCluster, Options: func() []Option { return []Option{{Name: "cluster-mode", Value: "emulated"}} }})
+	first := r.pair(h)
+	first.ask("PING", "CLUSTER ADDSLOTSRANGE 0 16383")
+	for deadline := time.Now().Add(redisPatience); ; time.Sleep(20 * time.Millisecond) {
+		_, info := first.ask("PING", "CLUSTER INFO")
+		if strings.Contains(info[0], "cluster_state:ok") {
+			break
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("Redis makes no cluster: %s", info)
+		}
+	}
+	first.ask("RL.TOKEN {foo}1 10 1", "SET {foo}1 v")
+	for _, protocol := range protocols {
+		r.pair(h).follow(protocol, clusterScript)
+	}
+}
+
+// follow sends the lines of a block to both, after a greeting.
+func (p *pair) follow(protocol, block string) {
+	p.t.Helper()
+	p.ask(protocol, protocol)
+	for _, line := range strings.Split(strings.TrimSpace(block), "\n") {
+		if !strings.HasPrefix(line, "#") {
+			p.compare(protocol, line)
+		}
+	}
+	p.silent(block)
+}
+
+// compare sends a line to both. A first word "~" lets contents differ, and "?" lets
+// the elements differ too.
+func (p *pair) compare(protocol, line string) {
+	p.t.Helper()
+	see := func(reply string) string { return reply }
+	if rest, ok := strings.CutPrefix(line, "~ "); ok {
+		line, see = rest, shape
+	} else if rest, ok := strings.CutPrefix(line, "? "); ok {
+		line, see = rest, kindOf
+	}
+	got, want := p.ask(line, line)
+	if why, ok := different[line]; ok {
+		p.used[line] = true
+		if strings.Join(got, " ") == strings.Join(want, " ") {
+			p.t.Errorf("%s: %s: both answer %s, though it is said to differ: %s", protocol, line, got, why)
+		}
+		return
+	}
+	for i := range got {
+		if see(got[i]) != see(want[i]) {
+			p.t.Errorf("%s: %s\n got %.1000s\nRedis %.1000s", protocol, line, got[i], want[i])
+		}
+	}
+}
+
+// describedAs is what clients read of COMMAND INFO: arity, flags, and where keys
+// stand.
+var describedAs = regexp.MustCompile(`^\[\["[^"]+" (-?\d+) \[([^]]*)\] (\d+ -?\d+ \d+) `)
+
+// notOurFlags are flags of Redis that would mean nothing here, and ours that say
+// why MULTI refuses a command.
+var notOurFlags = map[string]bool{"+allow_busy": true, "+skip_slowlog": true, "+skip_monitor": true, "+movablekeys": true, "+no_multi": true, "+blocking": true, "+sentinel": true,
+	"+no_async_loading": true}
+
+// otherwiseDescribed are the commands that are not described as Redis does, and why.
+var otherwiseDescribed = map[string]string{
+	"quit":                    "too many arguments are the same error for every command",
+	"command|getkeys":         "as Redis 7.2 has it: a command needs no arguments",
+	"command|getkeysandflags": "as Redis 7.2 has it: a command needs no arguments",
+}
+
+// TestDescribedLikeRedis wants arity, flags and keys of every command that Redis has
+// too to be the same.
+func TestDescribedLikeRedis(t *testing.T) {
+	p := startRedis(t).pair(newTestHandler(""))
+	described := func(reply string) string {
+		m := describedAs.FindStringSubmatch(reply)
+		if m == nil {
+			return ""
+		}
+		flags := strings.Fields(m[2])
+		slices.Sort(flags)
+		flags = slices.DeleteFunc(flags, func(f string) bool { return notOurFlags[f] })
+		return m[1] + " " + strings.Join(flags, " ") + " " + m[3]
+	}
+	for _, c := range p.ours.h.registry.everything() {
+		got, want := p.ask("COMMAND INFO "+c.name, "COMMAND INFO "+c.name)
+		ours, theirs := described(got[0]), described(want[0])
+		why, differs := otherwiseDescribed[c.name]
+		if theirs != "" && ours != theirs != differs {
+			t.Errorf("COMMAND INFO %s (%s)\n got %s\nRedis %s", c.name, why, ours, theirs)
+		}
+	}
+}
+
+// TestScriptHasAllCommands wants every command, and subcommand, that Redis has too
+// to be in redisScript.
+func TestScriptHasAllCommands(t *testing.T) {
+	r := startRedis(t)
+	p := r.pair(newTestHandler(""))
+	asked := map[string]bool{}
+	for _, line := range strings.Split(redisScript, "\n") {
+		words := bytes.Fields([]byte(strings.TrimLeft(line, "~? ")))
+		if len(words) == 0 {
+			continue
+		}
+		if c, _ := p.ours.h.registry.lookup(words, nil); c != nil {
+			asked[c.name] = true
+		}
+	}
+	for _, c := range p.ours.h.registry.everything() {
+		if c.Sub != nil || strings.HasSuffix(c.name, "|help") {
+			continue
+		}
+		_, there := p.ask("COMMAND INFO "+c.name, "COMMAND INFO "+c.name)
+		if !strings.Contains(fmt.Sprint(there), "nil") && !asked[c.name] {
+			t.Errorf("Redis has %s, and redisScript does not ask for it", c.name)
+		}
+	}
+}

@@ -1,0 +1,152 @@
+package commands
+
+import (
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestHistogramBuckets(t *testing.T) {
+	last := -1
+	for i := range histogramBuckets - 1 {
+		end := bucketEnd(i)
+		if bucketOf(end) != i || bucketOf(end+1) != i+1 || last >= i {
+			t.Fatalf("bucket %d ends at %d, which is in %d, and the next in %d", i, end, bucketOf(end), bucketOf(end+1))
+		}
+		last = i
+	}
+	for _, nanos := range []int64{-1, 0} {
+		if got := bucketOf(nanos); got != 0 {
+			t.Errorf("bucketOf(%d) = %d, want 0", nanos, got)
+		}
+	}
+	if got := bucketOf(math.MaxInt64); got != histogramBuckets-1 {
+		t.Errorf("bucketOf(MaxInt64) = %d, want the last", got)
+	}
+}
+
+// Percentiles are those of a sorted list, or up to an eighth more.
+func TestPercentiles(t *testing.T) {
+	seed := rand.Uint64()
+	r := rand.New(rand.NewPCG(seed, 1))
+	var h histogram
+	var all []int64
+	for range 5000 {
+		nanos := int64(math.Exp(r.Float64() * 20))
+		h.counts[bucketOf(nanos)].Add(1)
+		all = append(all, nanos)
+	}
+	slices.Sort(all)
+	var d distribution
+	d.add(&h)
+	for _, perMille := range []int64{1, 500, 990, 999, 1000} {
+		want := all[(perMille*5000+999)/1000-1]
+		if got := d.percentile(perMille); got < want || float64(got) > float64(want)*1.125+1 {
+			t.Errorf("seed %d: percentile(%d) = %d, want %d or up to an eighth more", seed, perMille, got, want)
+		}
+	}
+}
+
+func TestHistogramSteps(t *testing.T) {
+	var h histogram
+	for _, micros := range []int64{1, 3, 3, 100, 100_000} {
+		h.counts[bucketOf(micros*900)].Add(1)
+	}
+	var d distribution
+	d.add(&h)
+	want := "[{1 1} {4 3} {128 4} {131072 5}]"
+	if got := fmt.Sprint(d.steps()); got != want {
+		t.Errorf("steps() = %s, want %s", got, want)
+	}
+}
+
+// slowSession is one whose ops take 20 ms.
+func slowSession() *Session {
+	h := NewHandler(Config{Exec: slowExec(20 * time.Millisecond), Clock: NewTestClock(testStart), Version: "0"})
+	return h.NewSession(Client{Addr: "127.0.0.1:9"})
+}
+
+func TestSlowLog(t *testing.T) {
+	s := slowSession()
+	ask(s, "CLIENT SETNAME me", "PING", "DEL a "+strings.Repeat("b", 130)+strings.Repeat(" c", 40))
+	ask(s, "MULTI", "DEL a", "EXEC")
+	got := ask(s, "SLOWLOG LEN")
+	if got != ":2|" {
+		t.Fatalf("SLOWLOG LEN %s, want 2: DEL and EXEC", got)
+	}
+	entry := regexp.MustCompile(`^\*1\|\*6\|:1\|:\d{10}\|:[2-9]\d{4}\|\*1\|\$4\|EXEC\|\$11\|127\.0\.0\.1:9\|\$2\|me\|$`)
+	if got := ask(s, "SLOWLOG GET 1"); !entry.MatchString(got) {
+		t.Errorf("SLOWLOG GET 1: %s", got)
+	}
+	got = ask(s, "SLOWLOG GET")
+	for _, want := range []string{"*2|*6|:1|", "*6|:0|", "|*32|$3|DEL|$1|a|$146|" + strings.Repeat("b", 128) + "... (2 more bytes)|", "$23|... (12 more arguments)|"} {
+		if !strings.Contains(got, want) {
+			t.Errorf("SLOWLOG GET has no %s\n%s", want, got)
+		}
+	}
+	for _, tt := range []struct{ line, then, want string }{
+		{"CONFIG SET slowlog-max-len 1", "SLOWLOG LEN", ":1|"},
+		{"CONFIG SET slowlog-log-slower-than -1", "DEL a", ":1|"},
+		{"PING", "SLOWLOG LEN", ":1|"},
+		{"SLOWLOG RESET", "SLOWLOG LEN", ":0|"},
+		{"CONFIG SET slowlog-log-slower-than 0 slowlog-max-len 100", "PING", "+PONG|"},
+		{"SLOWLOG RESET", "SLOWLOG LEN", ":1|"}, // RESET itself
+		{"AUTH secret", "SLOWLOG LEN", ":3|"},
+	} {
+		ask(s, tt.line)
+		if got := ask(s, tt.then); got != tt.want {
+			t.Errorf("%s, then %s: %s, want %s", tt.line, tt.then, got, tt.want)
+		}
+	}
+	if got := ask(s, "SLOWLOG GET -1"); strings.Contains(got, "secret") || !strings.Contains(got, "(redacted)") {
+		t.Errorf("the password is in the log: %s", got)
+	}
+}
+
+func TestLatencyEvents(t *testing.T) {
+	s := slowSession()
+	ask(s, "DEL a")
+	if got := ask(s, "LATENCY LATEST"); got != "*0|" {
+		t.Errorf("LATENCY LATEST %s before it was asked for, want none", got)
+	}
+	ask(s, "CONFIG SET latency-monitor-threshold 10")
+	ask(s, "DEL a")
+	ask(s, "UNLINK a")
+	ask(s, "PING")
+	sample := `:\d{10}\|:[2-9]\d\|`
+	for line, want := range map[string]string{
+		"LATENCY LATEST":               `^\*2\|\*4\|\$7\|command\|` + sample + `:[2-9]\d\|\*4\|\$12\|fast-command\|` + sample + `:[2-9]\d\|$`,
+		"LATENCY HISTORY command":      `^\*1\|\*2\|` + sample + `$`,
+		"LATENCY HISTORY nope":         `^\*0\|$`,
+		"LATENCY DOCTOR":               `2 kinds of events took 10 ms or longer`,
+		"LATENCY HISTOGRAM del":        `^\*2\|\$3\|del\|\*4\|\$5\|calls\|:2\|\$14\|histogram_usec\|\*[24]\|:\d+\|:\d\|`,
+		"LATENCY HISTOGRAM client foo": `^\*0\|$`,
+	} {
+		if got := ask(s, line); !regexp.MustCompile(want).MatchString(got) {
+			t.Errorf("%s: %s, want %s", line, got, want)
+		}
+	}
+	if got := ask(s, "LATENCY RESET command nope", "LATENCY RESET", "LATENCY RESET"); got != ":1|:1|:0|" {
+		t.Errorf("LATENCY RESET: %s", got)
+	}
+	text := fields(s.h.info(words("latencystats commandstats")))
+	if !regexp.MustCompile(`^p50=[2-9]\d{4}\.\d{3},p99=[2-9]\d{4}\.\d{3},p99\.9=[2-9]\d{4}\.\d{3}$`).MatchString(text["latency_percentiles_usec_del"]) {
+		t.Errorf("latency_percentiles_usec_del:%s", text["latency_percentiles_usec_del"])
+	}
+	if !strings.HasPrefix(text["cmdstat_del"], "calls=2,usec=") {
+		t.Errorf("cmdstat_del:%s", text["cmdstat_del"])
+	}
+}
+
+// BenchmarkSystemClock is the reading that each batch costs.
+func BenchmarkSystemClock(b *testing.B) {
+	c := NewSystemClock(0)
+	for b.Loop() {
+		c.Now()
+	}
+}
