@@ -1,6 +1,10 @@
 package commands
 
-import "limitsrv/engine"
+import (
+	"sync"
+
+	"limitsrv/engine"
+)
 
 // A gathering is commands and the ops that they became, until they are answered.
 // A session has one only meanwhile, so that one that rests holds no memory for
@@ -24,10 +28,40 @@ type item struct {
 // again.
 const maxKept = 4096
 
+// maxSpare is how many gatherings are kept for sessions to come: more than there
+// are threads that carry sessions.
+const maxSpare = 64
+
+// spare are the gatherings that no session has. Many may use it at once.
+type spare struct {
+	mu   sync.Mutex
+	list []*gathering
+}
+
+func (p *spare) take() *gathering {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := len(p.list)
+	if n == 0 {
+		return new(gathering)
+	}
+	g := p.list[n-1]
+	p.list = p.list[:n-1]
+	return g
+}
+
+func (p *spare) put(g *gathering) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.list) < maxSpare {
+		p.list = append(p.list, g)
+	}
+}
+
 // gathered is the session's gathering, an empty one if it has none.
 func (s *Session) gathered() *gathering {
 	if s.g == nil {
-		s.g = s.h.gatherings.Get().(*gathering)
+		s.g = s.h.spare.take()
 	}
 	return s.g
 }
@@ -46,6 +80,6 @@ func (s *Session) giveBack() {
 	clear(g.items) // they point to argument bytes and errors
 	g.items = g.items[:0]
 	if cap(g.items) <= maxKept && cap(g.batch.Ops) <= maxKept {
-		s.h.gatherings.Put(g)
+		s.h.spare.put(g)
 	}
 }

@@ -54,7 +54,7 @@ type Handler struct {
 	// attention is what some want of every command: 0 mostly.
 	attention atomic.Int32
 
-	gatherings sync.Pool
+	spare spare
 
 	mu       sync.Mutex
 	sessions map[int64]*Session
@@ -68,16 +68,15 @@ func NewHandler(c Config) *Handler {
 		c.Cluster = NoCluster{}
 	}
 	return &Handler{
-		config:     c,
-		registry:   r,
-		start:      time.Now(),
-		runID:      randomID(),
-		password:   sha256.Sum256([]byte(c.Password)),
-		stats:      newStats(r.total),
-		hub:        newHub(),
-		slow:       newSlowWatch(),
-		gatherings: sync.Pool{New: func() any { return new(gathering) }},
-		sessions:   make(map[int64]*Session),
+		config:   c,
+		registry: r,
+		start:    time.Now(),
+		runID:    randomID(),
+		password: sha256.Sum256([]byte(c.Password)),
+		stats:    newStats(r.total),
+		hub:      newHub(),
+		slow:     newSlowWatch(),
+		sessions: make(map[int64]*Session),
 	}
 }
 
