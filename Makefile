@@ -2,10 +2,11 @@
 # make run     runs it; ARGS="--max-memory 1gb" are its options
 # make test    installs what the tests need and is missing, then runs all checks
 # make bench   measures it beside Redis; ARGS="-only growth" are its options
-# make fuzz    fuzzes whatever reads bytes, each target for FUZZTIME
+# make fuzz    fuzzes whatever reads bytes, each target for FUZZTIME, such as
+#              30000x; go test may fail by itself at the end of a time, such as 10m
 
 ARGS ?=
-FUZZTIME ?= 15s
+FUZZTIME ?= 30000x
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 # The checks of make test, in order; the first that fails ends it.
