@@ -54,7 +54,7 @@ func TestExecIsOneAtomicBatch(t *testing.T) {
 	ask(s, "DEL before", "MULTI")
 	s.Do([][]byte{line[:3], line[4:]})
 	s.Flush()
-	copy(line, "XXX bb") // the transport reuses its memory
+	copy(line, "??? bb") // the transport reuses its memory
 	s.Out = nil
 	if got, want := ask(s, "PING", "DEL", "DEL c d"), "+QUEUED|-ERR wrong number of arguments for 'del' command|+QUEUED|"; got != want {
 		t.Errorf("got %s, want %s", got, want)
@@ -66,7 +66,7 @@ func TestExecIsOneAtomicBatch(t *testing.T) {
 	ask(s, "MULTI")
 	s.Do([][]byte{line[:3], line[4:]})
 	s.Flush()
-	copy(line, "XXX bb")
+	copy(line, "??? bb")
 	s.Out = nil
 	if got, want := ask(s, "ECHO x", "DEL c d", "EXEC", "DEL after"), "+QUEUED|+QUEUED|*3|:1|$1|x|:2|:1|"; got != want {
 		t.Errorf("got %s, want %s", got, want)
