@@ -187,10 +187,10 @@ func sweepPages(keys int64) int {
 	return 1 + int(keys/(pageKeys*ticks))
 }
 
-// tuneMemory sets the garbage collector for a heap that is keys, and holds no
-// pointers: a collection is cheap, and what is not yet collected is memory that
-// keys could have. With a bound on keys, the rest of the server gets a quarter as
-// much again and 64 MB.
+// tuneMemory sets the garbage collector for a heap that is keys, of which it sees
+// little but a pointer for every 60: what is not yet collected is memory that
+// keys could have, but a collection takes a core for milliseconds. With a bound
+// on keys, the rest of the server gets a quarter as much again and 64 MB.
 func tuneMemory(maxMemory size) {
 	debug.SetGCPercent(gcPercent)
 	if maxMemory > 0 {
@@ -199,4 +199,4 @@ func tuneMemory(maxMemory size) {
 }
 
 // gcPercent is how much the heap may grow between two collections.
-const gcPercent = 20
+const gcPercent = 50
