@@ -73,7 +73,6 @@ func New(o Options) *Engine {
 // Cost: O(1) for an op, but for those on LOG (see slidingLog) and LEASE keys
 // (logarithmic in the holders). No allocation but where the table grows.
 func (e *Engine) Apply(now Instant, b *Batch) {
-	now = max(0, min(now, latest))
 	e.prepare(b)
 	if b.Atomic {
 		e.applyTogether(now, b, 0, len(b.Ops))

@@ -42,7 +42,6 @@ func (e *Engine) Len() int64 { return e.Stats().Keys }
 // and gives back the memory that they do not need. It goes on where the last
 // call stopped. Cost: a few microseconds a page, one shard entered at a time.
 func (e *Engine) Sweep(now Instant, pages int) (forgotten int64) {
-	now = max(0, min(now, latest))
 	for range pages {
 		s := &e.shards[int(e.hand.Add(1))%len(e.shards)]
 		at := s.enter(now)
@@ -62,7 +61,6 @@ func (e *Engine) Sweep(now Instant, pages int) (forgotten int64) {
 // Cursors are below 2^48, since some clients keep them as floating point numbers.
 // Cost: what is visited, and at most count pages of rested keys.
 func (e *Engine) Scan(now Instant, cursor uint64, count int, visit func(key []byte, alg Alg)) uint64 {
-	now = max(0, min(now, latest))
 	for cursor <<= cursorShift; count > 0; {
 		s := &e.shards[cursor>>(64-e.bits)]
 		at := s.enter(now)
@@ -106,7 +104,7 @@ func (s *shard) scanPage(now Instant, h uint64, visit func(key []byte, alg Alg))
 func (e *Engine) at(now Instant, key []byte, look func(s *shard, pl place)) {
 	h := e.key.sum(key)
 	s := &e.shards[h>>(64-e.bits)]
-	at := s.enter(max(0, min(now, latest)))
+	at := s.enter(now)
 	if pl, _ := s.lookup(at, key, h<<e.bits); !pl.missing() {
 		look(s, pl)
 	}

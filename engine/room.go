@@ -134,10 +134,7 @@ func (s *shard) merge(p *page) {
 	s.resize(p, classFor(a.live()+b.live()))
 	for _, from := range halves {
 		for i := range from.slots {
-			at := from.offset(i)
-			words := s.words(from, at)
-			key := from.key(at, words)
-			p.copyRecord(tag(s.hash(key), p.depth), from, at, recordBytes(words, len(key)))
+			s.move(from, i, p)
 		}
 	}
 	other := a

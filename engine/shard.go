@@ -66,10 +66,11 @@ func (s *shard) clear() {
 // hash is the hash of a key of this shard, without the bits that are its number.
 func (s *shard) hash(key []byte) uint64 { return s.hashKey.sum(key) << s.bits }
 
-// enter takes the shard at now, or at the latest time that it has seen.
+// enter takes the shard at now, or at the latest time that it has seen, but not
+// beyond latest.
 func (s *shard) enter(now Instant) Instant {
 	s.mu.Lock()
-	s.now = max(s.now, now)
+	s.now = max(s.now, min(now, latest))
 	return s.now
 }
 
@@ -239,10 +240,23 @@ func (s *shard) repack(p *page, class int) {
 	from := s.setAside(p, 0)
 	s.resize(p, class)
 	for i := range from.slots {
-		at := from.offset(i)
-		n := recordBytes(s.words(from, at), len(from.key(at, s.words(from, at))))
+		at, n, _ := s.record(from, i)
 		p.copyRecord(from.tagAt(i), from, at, n)
 	}
+}
+
+// record is where the record of slot i stands, its length, and its key in place.
+func (s *shard) record(p *page, i int) (at, n int, key []byte) {
+	at = p.offset(i)
+	words := s.words(p, at)
+	key = p.key(at, words)
+	return at, recordBytes(words, len(key)), key
+}
+
+// move copies the record of slot i to a page of another depth.
+func (s *shard) move(from *page, i int, to *page) {
+	at, n, key := s.record(from, i)
+	to.copyRecord(tag(s.hash(key), to.depth), from, at, n)
 }
 
 // setAside copies a page, so that its buffer can be written anew.
@@ -275,19 +289,14 @@ func (s *shard) split(h uint64, p *page) {
 	s.pages += pageStructBytes
 	var bytes [2]int
 	for i := range from.slots {
-		at := from.offset(i)
-		n := recordBytes(s.words(from, at), len(from.key(at, s.words(from, at))))
+		_, n, _ := s.record(from, i)
 		bytes[from.tagAt(i)>>15] += n + slotBytes
 	}
 	for i, half := range halves {
 		s.resize(half, classFor(bytes[i]))
 	}
 	for i := range from.slots {
-		at := from.offset(i)
-		words := s.words(from, at)
-		key := from.key(at, words)
-		t := tag(s.hash(key), p.depth)
-		halves[from.tagAt(i)>>15].copyRecord(t, from, at, recordBytes(words, len(key)))
+		s.move(from, i, halves[from.tagAt(i)>>15])
 	}
 	span := 1 << (s.dirDepth - p.depth) // entries of a half
 	first := int(h>>(64-s.dirDepth)) &^ (2*span - 1)

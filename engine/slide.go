@@ -32,16 +32,20 @@ func (slide) share(before int64, left Instant, window int64) int64 {
 
 // lastLeft is the most nanoseconds left of a window at which the share of before
 // is at most target; 0 if it is more even at the last nanosecond.
-//
-// It is floor(((target+1) * window - 1) / before): the share, rounded down, is at
-// most target as long as the exact one is below target+1.
-func (slide) lastLeft(before, target, window int64) Instant {
+func (s slide) lastLeft(before, target, window int64) Instant {
 	if before == 0 {
 		return Instant(window)
 	}
+	return Instant(s.most(target, window, before, window))
+}
+
+// most is the greatest x up to bound for which floor(x * factor / window) is at
+// most target: floor(((target+1) * window - 1) / factor), as what is rounded down
+// is at most target as long as the exact value is below target+1.
+func (slide) most(target, window, factor, bound int64) int64 {
 	below := mul(uint64(target+1), uint64(window)).less0(wide{0, 1})
-	q, _ := below.div(uint64(before))
-	return Instant(q.min64(uint64(window)))
+	q, _ := below.div(uint64(factor))
+	return int64(q.min64(uint64(bound)))
 }
 
 func (s slide) used(c *cell, now Instant) int64 {
@@ -82,9 +86,7 @@ func (s slide) cut(before int64, left Instant, window, target int64) int64 {
 	if target < 0 {
 		return 0
 	}
-	below := mul(uint64(target+1), uint64(window)).less0(wide{0, 1})
-	q, _ := below.div(uint64(left))
-	return int64(q.min64(uint64(before)))
+	return s.most(target, window, int64(left), before)
 }
 
 func (slide) set(c *cell, end Instant, count, before int64) {
