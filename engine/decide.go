@@ -36,6 +36,9 @@ func (s *shard) lookup(now Instant, key []byte, h uint64) (pl place, used int64)
 		s.stats.Forgotten++
 		return place{}, 0
 	}
+	if c.alg().tail != nil { // it may be changed in place
+		s.preserve(pl.page)
+	}
 	return pl, used
 }
 

@@ -37,6 +37,8 @@ type Engine struct {
 	key    hashKey
 	memory memory
 	hand   atomic.Uint32 // the shard that Sweep goes on with
+
+	snapshot atomic.Pointer[Snapshot] // the one that is open
 }
 
 // New makes an empty engine. It panics on Options out of range.

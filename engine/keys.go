@@ -6,6 +6,7 @@ import "encoding/binary"
 type Stats struct {
 	Keys        int64 // including rested ones not yet forgotten
 	MemoryBytes int64 // of the keys and all that belongs to them
+	ImageBytes  int64 // that an open Snapshot holds besides
 	// Allowed and Denied count decisions by Alg. Looks do not count.
 	Allowed, Denied [algs]int64
 	ShadowDenied    int64 // of those denied, how many were answered as allowed
@@ -32,6 +33,9 @@ func (e *Engine) Stats() Stats {
 		s.mu.Unlock()
 	}
 	t.MemoryBytes = e.memory.used.Load()
+	if n := e.snapshot.Load(); n != nil {
+		t.ImageBytes = n.bytes.Load()
+	}
 	return t
 }
 

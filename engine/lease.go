@@ -1,5 +1,7 @@
 package engine
 
+import "encoding/binary"
+
 // lease is the concurrency limit: a permit is a holder's place, used until the
 // holder gives it back or its time ends.
 //
@@ -98,6 +100,69 @@ func (s *leaseState) dropEnded(c *cell, now Instant) {
 		}
 		s.drop(c, r)
 	}
+}
+
+// sound: the words are made by read.
+func (lease) sound(*cell, Instant) bool { return true }
+
+// write appends the holders whose time has not ended, in the order of their names.
+func (lease) write(dst []byte, c *cell, now Instant) []byte {
+	s := loadLease(c)
+	dst = binary.AppendUvarint(dst, s.change)
+	dst = binary.AppendUvarint(dst, uint64(c.leases.size(s.byEnd)-c.leases.endedBy(s.byEnd, now)))
+	return c.leases.write(dst, s.byName, now)
+}
+
+// write appends the holders below a node by name whose end is after now.
+func (m *leases) write(dst []byte, r nodeRef, now Instant) []byte {
+	if r == 0 {
+		return dst
+	}
+	n := m.node(r)
+	dst = m.write(dst, n.byName[0], now)
+	if n.end > now {
+		dst = binary.BigEndian.AppendUint64(dst, n.name.a)
+		dst = binary.BigEndian.AppendUint64(dst, n.name.b)
+		dst = binary.AppendUvarint(dst, uint64(n.end-now))
+	}
+	return m.write(dst, n.byName[1], now)
+}
+
+func (lease) read(data []byte, _ *Params, now Instant, c *cell) (rest []byte, ok bool) {
+	change, data, ok := takeNumber(data, maxChange)
+	if !ok {
+		return nil, false
+	}
+	n, data, ok := takeNumber(data, MaxListed)
+	if !ok {
+		return nil, false
+	}
+	var (
+		s    = leaseState{change: change}
+		last holderName
+	)
+	for i := range n {
+		var (
+			name []byte
+			left uint64
+		)
+		if name, data, ok = takeBytes(data, nameBytes); !ok {
+			return nil, false
+		}
+		x := holderName{binary.BigEndian.Uint64(name), binary.BigEndian.Uint64(name[8:])}
+		if left, data, ok = takeNumber(data, MaxPeriod); !ok || left == 0 || i > 0 && !last.less(x) {
+			return nil, false
+		}
+		last = x
+		if c != nil {
+			s.byName, s.byEnd = c.leases.insert(s.byName, s.byEnd, x, now+Instant(left))
+		}
+	}
+	if c != nil {
+		s.store(c)
+		c.leases.changes = max(c.leases.changes, change)
+	}
+	return data, true
 }
 
 // discard releases all holders.

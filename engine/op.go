@@ -1,6 +1,9 @@
 package engine
 
-import "math"
+import (
+	"fmt"
+	"math"
+)
 
 // An Instant is a point in time: nanoseconds since the Unix epoch, never
 // negative.
@@ -80,6 +83,31 @@ type Params struct {
 	Count int64
 	// Period is in nanoseconds: of a rate, or a window, or a ttl.
 	Period int64
+}
+
+// Check says what is wrong with parameters that come from outside, nil if
+// nothing is. That a rate is in lowest terms is not checked.
+func (p *Params) Check() error {
+	most := int64(MaxLimit)
+	if p.Alg == Log || p.Alg == Lease {
+		most = MaxListed
+	}
+	rated := p.Alg == Token || p.Alg == Leaky
+	switch {
+	case p.Alg >= algs:
+		return fmt.Errorf("there is no algorithm %d", p.Alg)
+	case p.Limit < 1 || p.Limit > most:
+		return fmt.Errorf("limit %d of %v is not from 1 to %d", p.Limit, p.Alg, most)
+	case rated && (p.Count < 1 || p.Count > MaxLimit || p.Period < p.Count || p.Period > MaxRatePeriod):
+		return fmt.Errorf("rate of %d per %d ns is out of range", p.Count, p.Period)
+	case !rated && p.Count != 0:
+		return fmt.Errorf("%v has a rate", p.Alg)
+	case p.Calendar > Year || p.Calendar != NoCalendar && (p.Alg != Fixed || p.Period != 0):
+		return fmt.Errorf("calendar %d does not go with %v and a window of %d ns", p.Calendar, p.Alg, p.Period)
+	case !rated && p.Calendar == NoCalendar && (p.Period < MinPeriod || p.Period > MaxPeriod):
+		return fmt.Errorf("window of %d ns is not from %d to %d", p.Period, MinPeriod, int64(MaxPeriod))
+	}
+	return nil
 }
 
 // A Calendar is a span of the UTC calendar.

@@ -131,6 +131,8 @@ func (s *shard) merge(p *page) {
 	if a.depth != b.depth || a.live()+b.live() > pageSizes[splitSize]/2 {
 		return
 	}
+	s.preserve(a)
+	s.preserve(b)
 	halves := [2]*page{s.setAside(a, 0), s.setAside(b, 1)}
 	p.depth--
 	s.resize(p, classFor(a.live()+b.live()))
