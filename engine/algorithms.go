@@ -75,10 +75,14 @@ type rule interface {
 }
 
 // A tail is the part of an algorithm's state that grows, which a shard keeps
-// outside of the record.
+// outside of the record. The first word of the state says where it is, and differs
+// between any two tails that have something in them.
 type tail interface {
 	// discard releases the tail.
 	discard(c *cell)
+	// changed is the number of the last change to the tail, by the count of all
+	// tails of this algorithm in the shard.
+	changed(c *cell) uint64
 	// write appends what of the tail counts at now.
 	write(dst []byte, c *cell, now Instant) []byte
 	// read takes what write wrote at now off data; ok is false if it can't be that.
@@ -98,7 +102,9 @@ type cell struct {
 	leases *leases // of the shard: where the holders are kept
 }
 
-func (c *cell) alg() *algorithm { return &algorithms[c.params.Alg] }
+func (c *cell) alg() *algorithm { return c.params.alg() }
+
+func (p *Params) alg() *algorithm { return &algorithms[p.Alg] }
 
 // keep is how many of used permits stay used under new parameters: at most the
 // new limit, or two for a key in debt.

@@ -10,19 +10,20 @@ import (
 // A block is some records, as a snapshot keeps them:
 //
 //	version of the format, 1 byte; time of the snapshot, 8 bytes
-//	section section ...
+//	record record ...
 //
-// A section is the records of one page, in the order of their hashes: their number,
-// then each as
+// and a record is
 //
-//	number of its parameters in the section, counted from 0 as they appear
-//	if it has not been in the section: algorithm and calendar, a byte each; limit, count, period
+//	number of its parameters, counted from 1, if they came before
+//	or 0 and its parameters: they are number 1, and those before have no number any more
+//	or the next number and its parameters
 //	words of the state, 8 bytes each; none for an algorithm with a tail
 //	length of the key, 1 byte, or from 128 on 2: 128 + length / 256, length % 256
 //	key
 //	tail
 //
-// and a tail is the number of the last change, the number of entries, and
+// Parameters are algorithm and calendar, a byte each; limit, count, period. A tail
+// is the number of the last change, the number of entries, and
 //
 //	of LOG, for each: instant, as nanoseconds since the one before; permits
 //	of LEASE, for each holder: name, 16 bytes; end, as nanoseconds since the snapshot
@@ -40,68 +41,91 @@ func appendBlockHead(dst []byte, now Instant) []byte {
 	return binary.LittleEndian.AppendUint64(append(dst, blockVersion), uint64(now))
 }
 
-// section is what writing one takes.
-type section struct {
-	ids  []paramID // of the parameters that stand in it
-	page []byte
-	cell cell
-	buf  []byte // for an image
+// pageWriter is what writing pages takes.
+type pageWriter struct {
+	ids    []paramID // in the order of their numbers
+	page   []byte
+	buffer []byte
+	stubs  []byte
 }
 
-// write appends the records of a page, with what counts of tails at now.
+// write appends the records of a page that have no tail to dst, and a stub of each
+// other to stubs.
 //
 // It copies the page first: that reads memory in one go, while the records are in
 // no order and would be waited for one by one.
-func (w *section) write(dst []byte, t *table, p *page, now Instant) []byte {
+func (w *pageWriter) write(dst, stubs []byte, t *table, p *page) ([]byte, []byte) {
 	w.ids = w.ids[:0]
 	w.page = slices.Grow(w.page[:0], len(p.buf))[:len(p.buf)]
 	copy(w.page, p.buf[:p.slots*slotBytes])
 	copy(w.page[p.low:], p.buf[p.low:])
-	q := page{buf: w.page}
 	dst = slices.Grow(dst, len(p.buf))
-	dst = binary.AppendUvarint(dst, uint64(p.slots))
 	var (
+		q      = page{buf: w.page}
 		last   paramID
-		number int // of the parameters last
+		number uint64 // of the parameters last
 		a      *algorithm
-		from   int // where what is copied of a record starts
 	)
 	for i := range p.slots {
 		at := q.offset(i)
-		if id := q.param(at); i == 0 || id != last {
-			last, a = id, &algorithms[t.params.get(id).Alg]
-			if from = paramBytes; a.tail != nil {
-				from += a.words * wordBytes
-			}
-			var known bool
-			if number, known = w.number(id); !known {
-				dst = binary.AppendUvarint(dst, uint64(number))
-				dst = appendParams(dst, t.params.get(id))
-			} else {
-				dst = binary.AppendUvarint(dst, uint64(number))
-			}
-		} else {
-			dst = binary.AppendUvarint(dst, uint64(number))
+		id := q.param(at)
+		if i == 0 || id != last {
+			last, a = id, t.params.get(id).alg()
+			number = 0
 		}
-		dst = append(dst, w.page[at+from:q.end(at, a.words)]...)
-		if a.tail != nil {
-			w.cell = cell{params: *t.params.get(last), chunks: &t.chunks, leases: &t.leases}
-			q.load(at, a.words, &w.cell.state)
-			dst = a.tail.write(dst, &w.cell, now)
+		end := q.end(at, a.words)
+		switch {
+		case a.tail != nil:
+			stubs = appendStub(stubs, t.params.get(id), w.page[at+paramBytes:end])
+			continue
+		case number == 0:
+			dst, number = w.define(dst, t, id)
+		default:
+			dst = binary.AppendUvarint(dst, number)
 		}
+		dst = append(dst, w.page[at+paramBytes:end]...)
 	}
-	return dst
+	return dst, stubs
 }
 
-// number is that of parameters in the section, and whether they stand in it.
-func (w *section) number(id paramID) (int, bool) {
+// define appends the number of parameters, and these if they have not come before.
+func (w *pageWriter) define(dst []byte, t *table, id paramID) ([]byte, uint64) {
 	for i, known := range w.ids {
 		if known == id {
-			return i, true
+			return binary.AppendUvarint(dst, uint64(i+1)), uint64(i + 1)
 		}
 	}
 	w.ids = append(w.ids, id)
-	return len(w.ids) - 1, false
+	if len(w.ids) == 1 {
+		dst = append(dst, 0)
+	} else {
+		dst = binary.AppendUvarint(dst, uint64(len(w.ids)))
+	}
+	return appendParams(dst, t.params.get(id)), uint64(len(w.ids))
+}
+
+// A stub is a record whose tail is still to be written, as that takes long where
+// the tail is long: the length of a record without its tail, 2 bytes; that
+// record; the state, as much as a cell has.
+func appendStub(stubs []byte, p *Params, record []byte) []byte {
+	at, words := len(stubs), p.alg().words*wordBytes
+	stubs = appendParams(append(stubs, 0, 0, 0), p)
+	stubs = append(stubs, record[words:]...)
+	binary.LittleEndian.PutUint16(stubs[at:], uint16(len(stubs)-at-2))
+	stubs = append(stubs, record[:words]...)
+	return append(stubs, make([]byte, len(state{})*wordBytes-words)...)
+}
+
+// cutStub takes the first stub off: a record without its tail, and the cell to
+// write the tail of, but for where it is.
+func cutStub(stubs []byte) (record []byte, c cell, rest []byte) {
+	n := 2 + int(binary.LittleEndian.Uint16(stubs))
+	record, rest = stubs[2:n], stubs[n:]
+	c.params, _, _ = takeParams(record[1:])
+	for i := range c.state {
+		c.state[i] = binary.LittleEndian.Uint64(rest[i*wordBytes:])
+	}
+	return record, c, rest[len(c.state)*wordBytes:]
 }
 
 func appendParams(dst []byte, p *Params) []byte {
@@ -158,15 +182,15 @@ type loaded struct {
 
 // A blockReader reads a block. It is reused, so that it needs no memory.
 type blockReader struct {
-	now      Instant
-	params   []Params // of all sections
-	records  []loaded
-	sections []int // for each, how many records are in it and those before
+	now     Instant
+	params  []Params // all that came
+	numbers int      // how many of them came before number 1
+	records []loaded
 }
 
 // read reads a block for an engine with a hash key.
 func (r *blockReader) read(block []byte, key hashKey) error {
-	r.params, r.records, r.sections = r.params[:0], r.records[:0], r.sections[:0]
+	r.params, r.numbers, r.records = r.params[:0], 0, r.records[:0]
 	head, rest, ok := takeBytes(block, blockHeadBytes)
 	switch {
 	case len(block) > 0 && block[0] != blockVersion:
@@ -179,40 +203,33 @@ func (r *blockReader) read(block []byte, key hashKey) error {
 		return fmt.Errorf("its time %d is out of range", r.now)
 	}
 	for len(rest) > 0 {
-		var err error
-		if rest, err = r.section(rest, key); err != nil {
+		params, behind, err := r.number(rest)
+		if err == nil {
+			rest, err = r.record(behind, params, key)
+		}
+		if err != nil {
 			return fmt.Errorf("record %d: %w", len(r.records), err)
 		}
 	}
 	return nil
 }
 
-// section reads a section and returns what is behind it.
-func (r *blockReader) section(data []byte, key hashKey) ([]byte, error) {
-	count, data, ok := takeNumber(data, uint64(len(data)))
-	if !ok {
-		return nil, errCut
+// number reads the parameters of a record, or their number, and returns their
+// index.
+func (r *blockReader) number(data []byte) (index int, rest []byte, err error) {
+	known := len(r.params) - r.numbers
+	number, rest, ok := takeNumber(data, uint64(known+1))
+	switch {
+	case !ok:
+		return 0, nil, errors.New("its parameters are not in the block")
+	case number > 0 && int(number) <= known:
+		return r.numbers + int(number) - 1, rest, nil
+	case number == 0:
+		r.numbers = len(r.params)
 	}
-	first := len(r.params)
-	for range count {
-		index, rest, ok := takeNumber(data, uint64(len(r.params)-first))
-		if !ok {
-			return nil, errors.New("its parameters are not in the block")
-		}
-		if int(index) == len(r.params)-first {
-			p, behind, err := takeParams(rest)
-			if err != nil {
-				return nil, err
-			}
-			r.params, rest = append(r.params, p), behind
-		}
-		var err error
-		if data, err = r.record(rest, first+int(index), key); err != nil {
-			return nil, err
-		}
-	}
-	r.sections = append(r.sections, len(r.records))
-	return data, nil
+	p, rest, err := takeParams(rest)
+	r.params = append(r.params, p)
+	return len(r.params) - 1, rest, err
 }
 
 var errState = errors.New("its state is none that its parameters allow")

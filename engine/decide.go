@@ -36,8 +36,8 @@ func (s *shard) lookup(now Instant, key []byte, h uint64) (pl place, used int64)
 		s.stats.Forgotten++
 		return place{}, 0
 	}
-	if c.alg().tail != nil { // it may be changed in place
-		s.preserve(pl.page)
+	if s.frozen != nil && c.alg().tail != nil {
+		s.preserveTail(h)
 	}
 	return pl, used
 }

@@ -105,6 +105,8 @@ func (s *leaseState) dropEnded(c *cell, now Instant) {
 // sound: the words are made by read.
 func (lease) sound(*cell, Instant) bool { return true }
 
+func (lease) changed(c *cell) uint64 { return loadLease(c).change }
+
 // write appends the holders whose time has not ended, in the order of their names.
 func (lease) write(dst []byte, c *cell, now Instant) []byte {
 	s := loadLease(c)

@@ -18,7 +18,8 @@ var blockReaders = sync.Pool{New: func() any { return new(blockReader) }}
 // their ids only to an engine of the same Seed.
 //
 // All of the block is checked, whatever bytes it is; what is in it is added
-// whole, or not at all, unless there is a key that the engine has already.
+// whole, or not at all, unless there is a key that the engine has already: then an
+// error is returned, and some keys may have been added.
 // Blocks may be loaded by many at once and in any order; it is fastest if each
 // of them goes through consecutive blocks. Cost: that of about 100 ns a key.
 func (e *Engine) Load(block []byte) error {
@@ -27,30 +28,17 @@ func (e *Engine) Load(block []byte) error {
 	if err := r.read(block, e.key); err != nil {
 		return fmt.Errorf("load a block of a snapshot: %w", err)
 	}
-	from := 0
-	for _, to := range r.sections {
-		if err := e.loadSection(r, r.records[from:to]); err != nil {
-			return fmt.Errorf("load a block of a snapshot: %w", err)
-		}
-		from = to
-	}
-	return nil
-}
-
-// loadSection adds the records of a section, which are those of a few pages if
-// the engine is as the one was that they come from.
-func (e *Engine) loadSection(r *blockReader, records []loaded) error {
 	byHash := func(x, y loaded) int { return cmp.Compare(x.hash, y.hash) }
-	if !slices.IsSortedFunc(records, byHash) {
-		slices.SortFunc(records, byHash)
+	if !slices.IsSortedFunc(r.records, byHash) {
+		slices.SortFunc(r.records, byHash)
 	}
-	for len(records) > 0 {
+	for records := r.records; len(records) > 0; {
 		number, n := records[0].hash>>(64-e.bits), 1
 		for n < len(records) && records[n].hash>>(64-e.bits) == number {
 			n++
 		}
 		if err := e.shards[number].loadRecords(r, records[:n]); err != nil {
-			return err
+			return fmt.Errorf("load a block of a snapshot: %w", err)
 		}
 		records = records[n:]
 	}
@@ -80,32 +68,44 @@ func (s *shard) loadRecords(r *blockReader, records []loaded) error {
 	return nil
 }
 
-// reserveFrom is how many neighbours show which page they are to have.
-const reserveFrom = 16
+const (
+	// reserveFrom is how many neighbours show which page they are to have.
+	reserveFrom = 16
+	// reserveDepth bounds the pages that they can call for: 2^24 of 60 keys.
+	reserveDepth = 24
+)
 
-// reserve makes a page for records that come next to one another, of the right
-// size at once, if there are none yet where they belong. That saves most of the
-// splitting and growing.
+// reserve makes pages of the right size at once for records that come next to one
+// another, where there are none yet. That saves most of the splitting and growing.
 func (s *shard) reserve(r *blockReader, records []loaded) {
 	if len(records) < reserveFrom {
-		return
-	}
-	first, last := records[0].hash<<s.bits, records[len(records)-1].hash<<s.bits
-	depth := uint8(min(bits.LeadingZeros64(first^last), maxDepth))
-	p := s.pageOf(first)
-	for p.slots == 0 && p.depth < depth {
-		s.part(first, p)
-		p = s.pageOf(first)
-	}
-	if p.slots > 0 {
 		return
 	}
 	need := 0
 	for i := range records {
 		x := &records[i]
-		need += slotBytes + recordBytes(algorithms[r.params[x.params].Alg].words, len(x.key))
+		need += slotBytes + recordBytes(r.params[x.params].alg().words, len(x.key))
 	}
-	if need <= pageSizes[splitSize] {
+	first := records[0].hash << s.bits
+	depth := bits.LeadingZeros64(first ^ records[len(records)-1].hash<<s.bits)
+	if depth > reserveDepth {
+		return
+	}
+	if need > pageSizes[splitSize] {
+		half := 1
+		for records[half].hash<<s.bits<<depth>>63 == 0 {
+			half++
+		}
+		s.reserve(r, records[:half])
+		s.reserve(r, records[half:])
+		return
+	}
+	p := s.pageOf(first)
+	for p.slots == 0 && int(p.depth) < depth {
+		s.part(first, p)
+		p = s.pageOf(first)
+	}
+	if p.slots == 0 {
 		s.preserve(p)
 		s.resize(p, classFor(need))
 	}

@@ -297,6 +297,8 @@ func (slidingLog) discard(c *cell) {
 // sound: the words are made by read.
 func (slidingLog) sound(*cell, Instant) bool { return true }
 
+func (slidingLog) changed(c *cell) uint64 { return loadLog(c).change }
+
 // write appends the entries that count, each as it counts: not before the floor,
 // and without what is gone of it.
 func (slidingLog) write(dst []byte, c *cell, now Instant) []byte {

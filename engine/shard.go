@@ -27,7 +27,7 @@ type shard struct {
 	cell    cell    // of the key being worked on: here, so that it needs no allocation
 	scratch [2]page // to pack and split pages with
 	buffer  [2][]byte
-	section section // to write a page's image with
+	writer  pageWriter // of images
 }
 
 // A table is what a shard has of its keys.
@@ -255,8 +255,12 @@ func (s *shard) widen(h uint64, p *page, record int) *page {
 func (s *shard) remove(pl place) {
 	p, at := pl.page, pl.page.offset(pl.slot)
 	s.preserve(p)
-	s.discard(s.load(pl))
-	key := p.key(at, s.cell.alg().words)
+	c := s.load(pl)
+	key := p.key(at, c.alg().words)
+	if s.frozen != nil && c.alg().tail != nil {
+		s.preserveTail(s.hash(key))
+	}
+	s.discard(c)
 	s.params.release(p.param(at))
 	p.remove(pl.slot, recordBytes(s.cell.alg().words, len(key)))
 	s.keys--

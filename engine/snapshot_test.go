@@ -117,7 +117,7 @@ type reading struct {
 	t      *testing.T
 	n      *engine.Snapshot
 	blocks [][]byte
-	last   []uint64 // by shard, of the blocks so far
+	last   []uint64 // by shard, where the last block began, plus 1
 	done   []bool
 	buffer []byte
 }
@@ -140,10 +140,10 @@ func (r *reading) next(shard int) bool {
 	if bits := trailingZeros(r.n.Shards()); int(first>>(64-bits)) != shard {
 		r.t.Errorf("a block of shard %d of %d begins at %x", shard, r.n.Shards(), first)
 	}
-	if r.last[shard] >= first && r.last[shard] > 0 {
-		r.t.Errorf("a block begins at %x, the one before at %x", first, r.last[shard])
+	if first < r.last[shard] {
+		r.t.Errorf("a block begins at %x, the one before at %x", first, r.last[shard]-1)
 	}
-	r.last[shard] = first
+	r.last[shard] = first + 1
 	r.blocks = append(r.blocks, slices.Clone(block))
 	return true
 }
@@ -321,7 +321,10 @@ func TestSnapshotEdges(t *testing.T) {
 		}, 16 << 10},
 		{"long logs", 30_000, func(i int) engine.Op {
 			return engine.Op{Kind: engine.Take, Key: fmt.Append(nil, i%3), Params: counter(engine.Log, 20_000), N: 1}
-		}, 1 << 20},
+		}, 64 << 10},
+		{"many logs of some length", 30_000, func(i int) engine.Op {
+			return engine.Op{Kind: engine.Take, Key: fmt.Append(nil, i%60), Params: counter(engine.Log, 20_000), N: 1}
+		}, 16 << 10},
 		{"many holders", 30_000, func(i int) engine.Op {
 			return engine.Op{Kind: engine.Acquire, Key: fmt.Append(nil, i%3), Params: counter(engine.Lease, 20_000), N: 1, ID: fmt.Append(nil, i)}
 		}, 1 << 20},
@@ -407,6 +410,24 @@ func TestSnapshotReadPages(t *testing.T) {
 	into.Scan(0, 0, 1000, func(key []byte, _ engine.Alg) { take(key) })
 	if bytes := e.Stats().ImageBytes; bytes > 0 {
 		t.Errorf("there are %d bytes of images of what has been read", bytes)
+	}
+}
+
+// TestSnapshotRefusals refuses a permit of a full log again and again: that
+// changes nothing, and its entries are copied once at most.
+func TestSnapshotRefusals(t *testing.T) {
+	e := engine.New(engine.Options{})
+	ask := one(counter(engine.Log, 1000), []byte("key"), "")
+	for i := range 1000 {
+		apply(e, 1e18+engine.Instant(i), ask)
+	}
+	n := e.Freeze()
+	defer n.Close()
+	for range 1000 {
+		apply(e, 1e18+2000, ask)
+	}
+	if bytes := e.Stats().ImageBytes; bytes > 64<<10 {
+		t.Errorf("images have %d bytes", bytes)
 	}
 }
 
