@@ -39,7 +39,7 @@ func decode(data []byte) (steps []step, err error) {
 
 var (
 	token  = engine.Params{Alg: engine.Token, Limit: 10, Count: 1, Period: 200e6}
-	window = engine.Params{Alg: engine.Log, Limit: 100, Period: 60e9}
+	logged = engine.Params{Alg: engine.Log, Limit: 100, Period: 60e9}
 	month  = engine.Params{Alg: engine.Fixed, Calendar: engine.Month, Limit: engine.MaxLimit}
 	places = engine.Params{Alg: engine.Lease, Limit: engine.MaxListed, Period: engine.MinPeriod}
 	slow   = engine.Params{Alg: engine.Leaky, Limit: 1, Count: engine.MaxLimit - 1, Period: engine.MaxRatePeriod}
@@ -58,9 +58,9 @@ var entryCases = []struct {
 	}}}, 35 + 24 + 24},
 	{"groups of two limits", []step{{5, true, []engine.Op{
 		{Kind: engine.Take, Group: 2, Params: token, N: 3, Key: []byte("a")},
-		{Kind: engine.Take, Params: window, N: 0, Key: []byte("b")},
+		{Kind: engine.Take, Params: logged, N: 0, Key: []byte("b")},
 		{Kind: engine.Take, Group: 2, Params: token, N: engine.MaxN, Key: []byte("a")},
-		{Kind: engine.Take, Params: window, N: 1, Key: []byte("b")},
+		{Kind: engine.Take, Params: logged, N: 1, Key: []byte("b")},
 	}}}, 45},
 	{"every kind", []step{{math.MaxInt64, true, []engine.Op{
 		{Kind: engine.Expect, N: math.MinInt64, Key: []byte("w")},
