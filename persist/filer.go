@@ -1,8 +1,6 @@
 package persist
 
 import (
-	"fmt"
-
 	"github.com/hashicorp/raft-wal/segment"
 	"github.com/hashicorp/raft-wal/types"
 )
@@ -27,14 +25,10 @@ func (f filer) Create(info types.SegmentInfo) (types.SegmentWriter, error) {
 	return writer{w, f.log}, nil
 }
 
-// RecoverTail implements types.SegmentFiler. A missing file is no reason to make
-// an empty one.
+// RecoverTail implements types.SegmentFiler.
 func (f filer) RecoverTail(info types.SegmentInfo) (types.SegmentWriter, error) {
 	w, err := f.Filer.RecoverTail(info)
 	f.log.files.stopReadAhead()
-	if isMissing(err) {
-		return nil, fmt.Errorf("segment %d is missing", info.ID)
-	}
 	if err != nil {
 		return nil, err
 	}

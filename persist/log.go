@@ -108,7 +108,7 @@ func OpenLog(fs vfs.FS, dir string, o LogOptions) (*Log, error) {
 
 func (l *Log) open() error {
 	state, err := readMeta(l.fs, l.dir)
-	if isMissing(err) {
+	if err = missingMeta(l.fs, l.dir, err); isMissing(err) {
 		state, err = l.make()
 	}
 	if err != nil {

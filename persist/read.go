@@ -29,7 +29,7 @@ func (l *Log) Read(from uint64, yield func(index uint64, data []byte) error) err
 			continue
 		}
 		read := g.BaseIndex - 1
-		end, err := walkSegment(l.fs, l.dir, g, l.codec, func(r *record, _ int64) error {
+		end, err := walkSegment(l.fs, l.dir, g, l.codec, func(r *record) error {
 			if r.index > until {
 				return errDone
 			}

@@ -5,15 +5,12 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
-	"strings"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/hashicorp/raft-wal/segment"
 	"github.com/hashicorp/raft-wal/types"
 )
-
-const segmentSuffix = ".wal"
 
 // make makes an empty log.
 func (l *Log) make() (*logState, error) {
@@ -22,20 +19,6 @@ func (l *Log) make() (*logState, error) {
 	}
 	if err := syncDir(l.fs, l.fs.PathDir(l.dir)); err != nil {
 		return nil, err
-	}
-	names, err := l.fs.List(l.dir)
-	if err != nil {
-		return nil, err
-	}
-	for _, name := range names {
-		info, err := l.fs.Stat(l.fs.PathJoin(l.dir, name))
-		if err != nil {
-			return nil, err
-		}
-		// An empty one may be of a log that was being made.
-		if strings.HasSuffix(name, segmentSuffix) && info.Size() > 0 {
-			return nil, &CorruptError{File: l.fs.PathJoin(l.dir, metaName), Reason: "it is missing, but there are segments", Cut: true}
-		}
 	}
 	var random [8]byte
 	_, _ = rand.Read(random[:]) // never fails
@@ -60,7 +43,7 @@ func (l *Log) recover(state *logState) (last uint64, _ *logState, err error) {
 	}
 	tail := *state.tail()
 	name := l.fs.PathJoin(l.dir, segment.FileName(tail))
-	end, err := walkSegment(l.fs, l.dir, tail, l.codec, func(*record, int64) error { return nil })
+	end, err := walkSegment(l.fs, l.dir, tail, l.codec, justVerify)
 	if err != nil {
 		return 0, nil, err
 	}

@@ -41,6 +41,7 @@ const (
 // A segmentEnd is where what is good of a segment file ends.
 type segmentEnd struct {
 	last       uint64 // index of the last committed entry; one before the first if there is none
+	whole      uint64 // index of the last whole entry, committed or not
 	offset     int64  // behind the last commit
 	indexStart uint64 // of the index, behind its frame's head; 0 if the segment is not full
 	size       int64  // of the file
@@ -69,7 +70,7 @@ var errDone = errors.New("done")
 //
 // err is of the file system, of yield, or a VersionError; whatever is wrong with
 // the bytes is end.reason.
-func walkSegment(files vfs.FS, dir string, info types.SegmentInfo, c *codec, yield func(r *record, offset int64) error) (end segmentEnd, err error) {
+func walkSegment(files vfs.FS, dir string, info types.SegmentInfo, c *codec, yield func(r *record) error) (end segmentEnd, err error) {
 	name := files.PathJoin(dir, segment.FileName(info))
 	file, err := files.Open(name, vfs.SequentialReadsOption)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -84,7 +85,7 @@ func walkSegment(files vfs.FS, dir string, info types.SegmentInfo, c *codec, yie
 		return end, fmt.Errorf("read the log: %w", err)
 	}
 	w := &walker{codec: c, file: newReadAhead(file, stat.Size()), index: info.BaseIndex}
-	w.end = segmentEnd{last: info.BaseIndex - 1, size: stat.Size()}
+	w.end = segmentEnd{last: info.BaseIndex - 1, whole: info.BaseIndex - 1, size: stat.Size()}
 	if w.end.reason, err = w.head(info); err == nil && w.end.reason == "" {
 		w.end.reason, err = w.frames(yield)
 	}
@@ -99,6 +100,9 @@ func walkSegment(files vfs.FS, dir string, info types.SegmentInfo, c *codec, yie
 	}
 	return w.end, err
 }
+
+// justVerify is a yield that has no use for the entries.
+func justVerify(*record) error { return nil }
 
 // head reads the head of the file. A file without one may yet be one to which
 // nothing was committed.
@@ -122,7 +126,7 @@ func (w *walker) head(info types.SegmentInfo) (reason string, err error) {
 }
 
 // frames reads frames to the end of what is good.
-func (w *walker) frames(yield func(r *record, offset int64) error) (reason string, err error) {
+func (w *walker) frames(yield func(r *record) error) (reason string, err error) {
 	for {
 		head, err := w.file.at(w.next, frameHead)
 		if err != nil {
@@ -171,7 +175,7 @@ func (w *walker) commit(crc uint32) (reason string) {
 }
 
 // payload reads an entry or index frame of length bytes.
-func (w *walker) payload(kind byte, length uint32, yield func(r *record, offset int64) error) (reason string, err error) {
+func (w *walker) payload(kind byte, length uint32, yield func(r *record) error) (reason string, err error) {
 	padded := (int64(length) + 7) &^ 7
 	if length > maxFrameBytes || w.next+frameHead+padded > w.file.size {
 		return fmt.Sprintf("a frame of %d bytes, which are not there", length), nil
@@ -200,10 +204,11 @@ func (w *walker) payload(kind byte, length uint32, yield func(r *record, offset 
 	if r.index != w.index {
 		return fmt.Sprintf("entry %d where %d should be", r.index, w.index), nil
 	}
-	if err := yield(r, w.next); err != nil {
+	if err := yield(r); err != nil {
 		return "", err
 	}
 	w.next += int64(len(b))
+	w.end.whole = w.index
 	w.index++
 	return "", nil
 }

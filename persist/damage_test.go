@@ -1,0 +1,248 @@
+package persist
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+)
+
+// contents are the files of a directory.
+type contents map[string][]byte
+
+func readDir(t *testing.T, fs vfs.FS, dir string) contents {
+	t.Helper()
+	names, err := fs.List(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	all := contents{}
+	for _, name := range names {
+		file, err := fs.Open(fs.PathJoin(dir, name))
+		if err != nil {
+			t.Fatal(err)
+		}
+		b, err := io.ReadAll(file)
+		if err = errors.Join(err, file.Close()); err != nil {
+			t.Fatal(err)
+		}
+		all[name] = b
+	}
+	return all
+}
+
+// write puts them into a file system of their own.
+func (c contents) write(t *testing.T) *vfs.MemFS {
+	t.Helper()
+	fs := vfs.NewMem()
+	if err := fs.MkdirAll("/log", 0o755); err != nil {
+		t.Fatal(err)
+	}
+	for name, b := range c {
+		file, err := fs.Create("/log/"+name, vfs.WriteCategoryUnspecified)
+		if err != nil {
+			t.Fatal(err)
+		}
+		_, err = file.Write(bytes.Clone(b))
+		if err = errors.Join(err, file.Close()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	return fs
+}
+
+// names are the files in order.
+func (c contents) names() (names []string) {
+	for name := range c {
+		names = append(names, name)
+	}
+	slices.Sort(names)
+	return names
+}
+
+// tailName is the last segment.
+func (c contents) tailName() string {
+	names := c.names()
+	return names[len(names)-2] // before META
+}
+
+// madeLog is what a log of entries 1 to last leaves, of which all up to synced were
+// known to be on disk before the last was written.
+func madeLog(t *testing.T, policy Policy, last, synced uint64) contents {
+	t.Helper()
+	fs := vfs.NewMem()
+	l := openLog(t, fs, "/log", LogOptions{Policy: policy, syncEvery: 1 << 40})
+	for l.Last() < last {
+		mustAppend(t, l, payload(l.Last()+1))
+		if l.Last() == synced {
+			if err := l.Sync(); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	closeLog(t, l)
+	made := readDir(t, fs, "/log")
+	if len(made) < 4 {
+		t.Fatalf("the log has %d files, want at least 4", len(made))
+	}
+	return made
+}
+
+// outcome opens a log and reads it all. Whatever it finds must be entries of the
+// log in their places.
+func outcome(t *testing.T, fs vfs.FS, what string) (last uint64, err error) {
+	t.Helper()
+	l, err := OpenLog(fs, "/log", LogOptions{SegmentBytes: minSegmentBytes})
+	if err != nil {
+		return 0, err
+	}
+	defer func() { err = errors.Join(err, l.Close()) }()
+	next := l.First()
+	err = l.Read(next, func(index uint64, data []byte) error {
+		if index != next || !reflect.DeepEqual(data, payload(index)) {
+			t.Errorf("%s: entry %d is %q, want %d to be %q", what, index, data, next, payload(next))
+		}
+		next++
+		return nil
+	})
+	return l.Last(), err
+}
+
+// known says whether an error is one that tells of damage.
+func known(err error) bool {
+	var corrupt *CorruptError
+	var version *VersionError
+	return errors.As(err, &corrupt) || errors.As(err, &version)
+}
+
+// readOnly fails all writes.
+var readOnly = errorfs.InjectorFunc(func(op errorfs.Op) error {
+	if op.Kind.ReadOrWrite() == errorfs.OpIsWrite && op.Kind != errorfs.OpFileClose {
+		return fmt.Errorf("%v of %s where nothing is to be written", op.Kind, op.Path)
+	}
+	return nil
+})
+
+// damage changes one file in one way, and says how. traceless says that what is
+// behind the first damage may have left no trace.
+func damage(r *rand.Rand, c contents, name string) (how string, traceless bool) {
+	b := c[name]
+	at := r.IntN(len(b))
+	lastEntry := bytes.LastIndex(b, b[26:30]) // the magic of entries, in the head
+	switch r.IntN(4) {
+	case 0:
+		bit := r.IntN(8)
+		b[at] ^= 1 << bit
+		return fmt.Sprintf("bit %d of byte %d of %s flipped", bit, at, name), false
+	case 1:
+		n := 1 + r.IntN(min(len(b)-at, 600))
+		for i := range n {
+			b[at+i] = byte(r.Uint32())
+		}
+		return fmt.Sprintf("%d bytes of %s from %d on made random", n, name, at), at+n > lastEntry
+	case 2:
+		n := 1 + r.IntN(min(len(b)-at, 600))
+		clear(b[at : at+n])
+		return fmt.Sprintf("%d bytes of %s from %d on made 0", n, name, at), at+n > lastEntry
+	}
+	c[name] = b[:at]
+	return fmt.Sprintf("%s cut to %d bytes", name, at), true
+}
+
+// TestDamage damages every file in many ways. A log is refused, or it is right: it
+// lacks entries at the end only, and only what may be missing after a power cut.
+func TestDamage(t *testing.T) {
+	const last = 57
+	for _, tt := range []struct {
+		policy Policy
+		synced uint64
+		least  uint64 // that are left where what follows left a trace, or the log is refused
+	}{
+		{Always, 0, last - 1},
+		{EverySecond, 50, 50},
+		{Never, 0, 48}, // the segments before the tail
+	} {
+		t.Run(tt.policy.String(), func(t *testing.T) {
+			t.Parallel()
+			seed := rand.Uint64()
+			r := rand.New(rand.NewPCG(seed, 0))
+			whole := madeLog(t, tt.policy, last, tt.synced)
+			opened, cut, refused := 0, 0, 0
+			for round := range 600 {
+				c := contents{}
+				for name, b := range whole {
+					c[name] = bytes.Clone(b)
+				}
+				name := whole.names()[round%len(whole)]
+				how, traceless := damage(r, c, name)
+				what := fmt.Sprintf("seed %d, %v, %s", seed, tt.policy, how)
+				check := CheckLog(errorfs.Wrap(c.write(t), readOnly), "/log", func(string) {})
+				got, err := outcome(t, c.write(t), what)
+				switch {
+				case err != nil && !known(err):
+					t.Errorf("%s: %v, which is no error of damage", what, err)
+				case (err == nil) != (check == nil):
+					t.Errorf("%s: it opens with %v, and check says %v", what, err, check)
+				case err != nil:
+					refused++
+				case got < tt.least && !(traceless && name == whole.tailName()):
+					t.Errorf("%s: it opens with %d entries, want at least %d", what, got, tt.least)
+				case got < last:
+					cut++
+				default:
+					opened++
+				}
+				if err != nil {
+					checkRepair(t, c.write(t), what)
+				}
+			}
+			t.Logf("%d opened, %d opened and cut, %d refused and repaired", opened, cut, refused)
+			if refused < 100 || cut < 10 || opened < 1 {
+				t.Errorf("seed %d: %d opened, %d cut, %d refused: this tests less than it is meant to", seed, opened, cut, refused)
+			}
+		})
+	}
+}
+
+// checkRepair repairs a damaged log, which then opens and can be appended to.
+func checkRepair(t *testing.T, fs *vfs.MemFS, what string) {
+	t.Helper()
+	before := readDir(t, fs, "/log")
+	asked := ""
+	err := RepairLog(errorfs.Wrap(fs, readOnly), "/log", func(story string) bool { asked = story; return false })
+	if err == nil || !reflect.DeepEqual(readDir(t, fs, "/log"), before) {
+		t.Errorf("%s: repair that may not proceed: %v, or it changed something", what, err)
+	}
+	var version *VersionError
+	if asked == "" && (errors.As(err, &version) || strings.Contains(err.Error(), "no segment has a head")) {
+		return
+	}
+	if asked == "" {
+		t.Errorf("%s: repair did not ask: %v", what, err)
+	}
+	if err := RepairLog(fs, "/log", func(string) bool { return true }); err != nil {
+		t.Errorf("%s: repair: %v", what, err)
+		return
+	}
+	last, err := outcome(t, fs, what)
+	if err != nil {
+		t.Errorf("%s: after repair (%s): %v", what, asked, err)
+		return
+	}
+	l := openLog(t, fs, "/log", LogOptions{})
+	for range 20 {
+		mustAppend(t, l, payload(l.Last()+1))
+	}
+	closeLog(t, l)
+	if got, err := outcome(t, fs, what); err != nil || got != last+20 {
+		t.Errorf("%s: after repair (%s) and 20 more: %d entries, %v; want %d", what, asked, got, err, last+20)
+	}
+}
