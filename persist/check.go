@@ -81,13 +81,13 @@ func checkSegment(fs vfs.FS, dir string, state *logState, i int) (*segmentCheck,
 		return f, nil
 	case err != nil:
 		return nil, err
+	case isTail && f.end.last+1 < f.info.MinIndex:
+		f.damage = &CorruptError{File: f.name, Offset: f.end.offset, Reason: fmt.Sprintf("entry %d is missing", f.info.MinIndex), Cut: true}
 	case isTail && f.end.reason != "":
 		err = mayCut(fs, f.name, c, f.end)
 		if err != nil && !errors.As(err, &f.damage) {
 			return nil, err
 		}
-	case isTail && f.end.last+1 < f.info.MinIndex:
-		f.damage = &CorruptError{File: f.name, Offset: f.end.offset, Reason: fmt.Sprintf("entry %d is missing", f.info.MinIndex), Cut: true}
 	case !isTail && f.end.whole < f.info.MaxIndex:
 		f.damage = &CorruptError{File: f.name, Offset: f.end.offset, Reason: f.end.lacks(f.info.MaxIndex), Cut: true}
 	}

@@ -267,6 +267,7 @@ func TestDropBefore(t *testing.T) {
 // gate holds one kind of change of a file system up while it is shut.
 type gate struct {
 	kind  errorfs.OpKind
+	err   error // what the change that was held up fails with
 	shut  atomic.Bool
 	came  chan struct{}
 	leave chan struct{}
@@ -277,6 +278,7 @@ func (g *gate) MaybeError(op errorfs.Op) error {
 	if op.Kind == g.kind && g.shut.CompareAndSwap(true, false) {
 		g.came <- struct{}{}
 		<-g.leave
+		return g.err
 	}
 	return nil
 }
@@ -336,4 +338,32 @@ func TestBusyWhileChanging(t *testing.T) {
 	}
 	checkEntries(t, l, 1, l.Last())
 	closeLog(t, l)
+}
+
+// TestSyncFailsWhileChanging has a sync fail that a change of segment waits for:
+// META may not say then that the segment is full.
+func TestSyncFailsWhileChanging(t *testing.T) {
+	g := newGate(errorfs.OpFileSyncData)
+	g.err = syscall.EIO
+	mem := vfs.NewCrashableMem()
+	l := openLog(t, errorfs.Wrap(mem, g), "/log", LogOptions{syncEvery: 1 << 40})
+	mustAppend(t, l, payload(1))
+	g.shut.Store(true)
+	synced := make(chan error)
+	go func() { synced <- l.Sync() }()
+	<-g.came
+	for !l.changing.Load() {
+		mustAppend(t, l, payload(l.Last()+1))
+	}
+	close(g.leave)
+	if err := <-synced; !errors.Is(err, syscall.EIO) {
+		t.Errorf("sync: %v, want EIO", err)
+	}
+	if _, err := l.Append(nil); !errors.Is(err, syscall.EIO) { // waits for the change
+		t.Errorf("append: %v, want EIO", err)
+	}
+	closeLog(t, l)
+	if got, err := outcome(t, mem.CrashClone(vfs.CrashCloneCfg{}), "after the crash"); err != nil || got != 0 {
+		t.Errorf("after a power cut: %d entries, %v; want none", got, err)
+	}
 }

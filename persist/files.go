@@ -31,6 +31,7 @@ type files struct {
 	reopened *file // the last that OpenWriter opened
 
 	syncMu sync.Mutex // held during a sync, and to close a file
+	failed error      // of the first sync of dirty files that failed; under syncMu
 }
 
 func newFiles(fs vfs.FS, policy Policy) *files {
@@ -158,10 +159,14 @@ func (f *files) Delete(dir, name string) error {
 }
 
 // sync puts all that was written before the call on disk. After an error nobody
-// knows what of it is there.
+// knows what of it is there, nor would a second attempt find out, so every later
+// sync returns that error.
 func (f *files) sync() error {
 	f.syncMu.Lock()
 	defer f.syncMu.Unlock()
+	if f.failed != nil {
+		return f.failed
+	}
 	f.mu.Lock()
 	var dirty []*file
 	for d := range f.dirty {
@@ -172,7 +177,8 @@ func (f *files) sync() error {
 	f.mu.Unlock()
 	for _, d := range dirty {
 		if err := d.SyncData(); err != nil {
-			return fmt.Errorf("sync the log: %w", err)
+			f.failed = fmt.Errorf("sync the log: %w", err)
+			return f.failed
 		}
 	}
 	return nil

@@ -119,16 +119,17 @@ func (l *Log) open() error {
 	if err != nil {
 		return err
 	}
+	l.meta = &meta{files: l.files, dir: l.dir, prepare: l.options.SegmentBytes, failed: func(err error) { l.fail(err) }, state: state}
+	if l.wal, err = l.openWAL(); err != nil {
+		return err
+	}
+	l.files.bytes.Store(0) // raft-wal has deleted what is none of the log
 	for _, g := range state.Segments {
 		info, err := l.fs.Stat(l.fs.PathJoin(l.dir, segment.FileName(g)))
 		if err != nil {
 			return err
 		}
 		l.files.bytes.Add(info.Size())
-	}
-	l.meta = &meta{files: l.files, dir: l.dir, prepare: l.options.SegmentBytes, failed: func(err error) { l.fail(err) }, state: state}
-	if l.wal, err = l.openWAL(); err != nil {
-		return err
 	}
 	l.first.Store(state.Segments[0].MinIndex)
 	l.last.Store(last)

@@ -48,7 +48,7 @@ func (l *Log) recover(state *logState) (last uint64, _ *logState, err error) {
 		return 0, nil, err
 	}
 	if end.last+1 < tail.MinIndex {
-		return 0, nil, &CorruptError{File: name, Offset: end.offset, Reason: fmt.Sprintf("entry %d is missing", tail.MinIndex)}
+		return 0, nil, &CorruptError{File: name, Offset: end.offset, Reason: fmt.Sprintf("entry %d is missing", tail.MinIndex), Cut: true}
 	}
 	if end.reason != "" {
 		if err := mayCut(l.fs, name, l.codec, end); err != nil {
