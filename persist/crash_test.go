@@ -188,3 +188,25 @@ func TestCrashBeside(t *testing.T) {
 		})
 	}
 }
+
+// TestOpenSyncs ends the process but not the machine, opens the log, and then ends
+// the machine: what was there is on disk as soon as the log is open.
+func TestOpenSyncs(t *testing.T) {
+	mem := vfs.NewCrashableMem()
+	l := openLog(t, mem, "/log", LogOptions{Policy: Never})
+	for range 5 {
+		mustAppend(t, l, payload(l.Last()+1))
+	}
+	if got, err := outcome(t, mem.CrashClone(vfs.CrashCloneCfg{}), "before"); err != nil || got != 0 {
+		t.Errorf("a power cut before anything was synced leaves %d entries, %v; want 0", got, err)
+	}
+	again := openLog(t, mem, "/log", LogOptions{Policy: Never})
+	if got, err := outcome(t, mem.CrashClone(vfs.CrashCloneCfg{}), "opened"); err != nil || got != 5 || again.Synced() != 5 {
+		t.Errorf("a power cut after the log was opened leaves %d entries, %v; want 5", got, err)
+	}
+	mustAppend(t, again, payload(6))
+	closeLog(t, again)
+	if got, err := outcome(t, mem.CrashClone(vfs.CrashCloneCfg{}), "closed"); err != nil || got != 6 {
+		t.Errorf("a power cut after the log was closed leaves %d entries, %v; want 6", got, err)
+	}
+}

@@ -246,3 +246,68 @@ func checkRepair(t *testing.T, fs *vfs.MemFS, what string) {
 		t.Errorf("%s: after repair (%s) and 20 more: %d entries, %v; want %d", what, asked, got, err, last+20)
 	}
 }
+
+// frames are where the entries of a segment file begin, each up to the next.
+func frames(b []byte) (starts []int) {
+	for at := segmentHead; ; at += frameHead {
+		n := bytes.Index(b[at:], b[26:30]) // the magic of entries, in the head
+		if n < 0 {
+			return starts
+		}
+		at += n
+		starts = append(starts, at-frameHead)
+	}
+}
+
+// TestDamageOfFrames damages whole frames, so that no checksum of one tells.
+func TestDamageOfFrames(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		policy Policy
+		change func(b []byte, starts []int)
+		want   uint64 // entries that are left; 0: it is refused
+	}{
+		{"two entries swapped", Always, func(b []byte, s []int) {
+			first, second := b[s[0]:s[1]], b[s[1]:s[2]]
+			copy(b[s[0]:], append(bytes.Clone(second), first...))
+		}, 0},
+		{"an entry twice", Always, func(b []byte, s []int) { copy(b[s[1]:s[2]], b[s[0]:s[1]]) }, 0},
+		{"an entry made 0", Always, func(b []byte, s []int) { clear(b[s[1]:s[2]]) }, 0},
+		{"the last entry made 0", Always, func(b []byte, s []int) { clear(b[s[4]:s[5]]) }, 4},
+		{"an entry made 0 that was never synced", Never, func(b []byte, s []int) { clear(b[s[1]:s[2]]) }, 1},
+	} {
+		fs := vfs.NewMem()
+		l := openLog(t, fs, "/log", LogOptions{Policy: tt.policy, First: 1})
+		for i := range byte(5) {
+			mustAppend(t, l, []byte{i})
+		}
+		closeLog(t, l)
+		c := readDir(t, fs, "/log")
+		name := c.tailName()
+		b := c[name]
+		starts := append(frames(b), len(b))
+		tt.change(b, starts)
+		fs = c.write(t)
+		l, err := OpenLog(fs, "/log", LogOptions{SegmentBytes: minSegmentBytes})
+		if tt.want == 0 {
+			if !known(err) {
+				t.Errorf("%s: %v, want it to be refused", tt.name, err)
+			}
+			continue
+		}
+		if err != nil {
+			t.Errorf("%s: %v", tt.name, err)
+			continue
+		}
+		// Nothing of what was cut off may be taken for an entry later.
+		for range 2 {
+			mustAppend(t, l, []byte{9})
+		}
+		closeLog(t, l)
+		l = openLog(t, fs, "/log", LogOptions{})
+		if l.Last() != tt.want+2 {
+			t.Errorf("%s: %d entries, want %d and 2 more", tt.name, l.Last(), tt.want)
+		}
+		closeLog(t, l)
+	}
+}

@@ -73,9 +73,9 @@ var entryCases = []struct {
 		{Kind: engine.Charge, N: 2, Key: []byte("k")},
 		{Kind: engine.Forget, Key: []byte("k")},
 		{Kind: engine.Acquire, Mode: engine.Shadow, Params: places, N: 1, Key: []byte("k"), ID: []byte("job")},
-		{Kind: engine.Release, Key: []byte("k"), ID: []byte("job")},
+		{Kind: engine.Release, Key: []byte("k"), ID: []byte("j")},
 		{Kind: engine.Flush},
-	}}}, 130},
+	}}}, 128},
 	{"time going back and forth", []step{
 		{math.MaxInt64, false, []engine.Op{{Kind: engine.Flush}}},
 		{0, false, []engine.Op{{Kind: engine.Flush}}},
@@ -271,6 +271,18 @@ func TestParamBounds(t *testing.T) {
 		}
 	}()
 	_ = engine.Alg(len(paramBounds)).String()
+}
+
+// TestDecodeForgets has an entry refer to parameters of the one decoded before it.
+func TestDecodeForgets(t *testing.T) {
+	var d Decoder
+	yield := func(engine.Instant, *engine.Batch) error { return nil }
+	if err := d.Decode(encode(entryCases[0].steps), yield); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Decode([]byte("\x01\x0f\x02\x50\x01k"), yield); err == nil {
+		t.Error("an entry knows the parameters of another")
+	}
 }
 
 func TestDecodeYieldError(t *testing.T) {

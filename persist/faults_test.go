@@ -292,21 +292,22 @@ func newGate(kind errorfs.OpKind) *gate {
 
 func TestBusyWhileSyncing(t *testing.T) {
 	g := newGate(errorfs.OpFileSyncData)
-	l := openLog(t, errorfs.Wrap(vfs.NewMem(), g), "/log", LogOptions{syncEvery: 1e6})
+	l := openLog(t, errorfs.Wrap(vfs.NewMem(), g), "/log", LogOptions{syncEvery: 1 << 40})
 	mustAppend(t, l, payload(1))
 	g.shut.Store(true)
-	mustAppend(t, l, payload(2)) // so that there is something to sync
+	synced := make(chan error)
+	go func() { synced <- l.Sync() }()
 	<-g.came
 	if !l.Busy() {
 		t.Error("idle while a sync hangs, want busy")
 	}
-	mustAppend(t, l, payload(3)) // in memory this does not wait
-	if l.Synced() >= 3 {
-		t.Errorf("synced to %d while the sync hangs", l.Synced())
-	}
+	mustAppend(t, l, payload(2)) // in memory this does not wait
 	close(g.leave)
-	for l.Synced() < 3 || l.Busy() {
-		time.Sleep(time.Millisecond)
+	if err := <-synced; err != nil || l.Synced() != 1 {
+		t.Errorf("synced to %d, %v; want 1, for 2 came later", l.Synced(), err)
+	}
+	if l.Busy() {
+		t.Error("busy after the sync, want idle")
 	}
 	closeLog(t, l)
 }
@@ -333,8 +334,8 @@ func TestBusyWhileChanging(t *testing.T) {
 	case <-time.After(time.Millisecond):
 	}
 	close(g.leave)
-	if err := <-appended; err != nil {
-		t.Error(err)
+	if err := <-appended; err != nil || l.Busy() {
+		t.Errorf("append: %v, and busy is %v; want idle", err, l.Busy())
 	}
 	checkEntries(t, l, 1, l.Last())
 	closeLog(t, l)

@@ -207,7 +207,8 @@ func (m *meta) now() *logState {
 // Load implements types.MetaStore.
 func (m *meta) Load(string) (types.PersistentState, error) { return m.now().PersistentState, nil }
 
-// CommitState implements types.MetaStore. Before META says that a segment is full
+// CommitState implements types.MetaStore. It does not look at the codecs: raft-wal
+// says 1 for a new segment, whatever the codec is. Before META says that a segment is full
 // all of it is on disk, and before it names a new one that is there.
 func (m *meta) CommitState(p types.PersistentState) error {
 	err := m.commit(p)
@@ -220,9 +221,6 @@ func (m *meta) CommitState(p types.PersistentState) error {
 func (m *meta) commit(p types.PersistentState) error {
 	old := m.now()
 	s := &logState{codec: old.codec, PersistentState: p}
-	for i := range s.Segments {
-		s.Segments[i].Codec = uint64(s.codec) // raft-wal says 1, whatever the codec is
-	}
 	if reason := s.check(); reason != "" {
 		return fmt.Errorf("write META of the log: %s", reason)
 	}
