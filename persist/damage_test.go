@@ -268,10 +268,10 @@ func TestDamageOfFrames(t *testing.T) {
 		want   uint64 // entries that are left; 0: it is refused
 	}{
 		{"two entries swapped", Always, func(b []byte, s []int) {
-			first, second := b[s[0]:s[1]], b[s[1]:s[2]]
-			copy(b[s[0]:], append(bytes.Clone(second), first...))
+			one, next := b[s[1]:s[2]], b[s[2]:s[3]]
+			copy(b[s[1]:], append(bytes.Clone(next), one...))
 		}, 0},
-		{"an entry twice", Always, func(b []byte, s []int) { copy(b[s[1]:s[2]], b[s[0]:s[1]]) }, 0},
+		{"an entry twice", Always, func(b []byte, s []int) { copy(b[s[2]:s[3]], b[s[1]:s[2]]) }, 0},
 		{"an entry made 0", Always, func(b []byte, s []int) { clear(b[s[1]:s[2]]) }, 0},
 		{"the last entry made 0", Always, func(b []byte, s []int) { clear(b[s[4]:s[5]]) }, 4},
 		{"an entry made 0 that was never synced", Never, func(b []byte, s []int) { clear(b[s[1]:s[2]]) }, 1},
@@ -309,5 +309,35 @@ func TestDamageOfFrames(t *testing.T) {
 			t.Errorf("%s: %d entries, want %d and 2 more", tt.name, l.Last(), tt.want)
 		}
 		closeLog(t, l)
+	}
+}
+
+func TestReadAhead(t *testing.T) {
+	seed := rand.Uint64()
+	r := rand.New(rand.NewPCG(seed, 0))
+	content := make([]byte, 2*readAheadBytes+12345)
+	for i := range content {
+		content[i] = byte(r.Uint32())
+	}
+	a := newReadAhead(bytes.NewReader(content), int64(len(content)))
+	for range 2000 {
+		from := r.IntN(len(content) + 100)
+		n := r.IntN(100)
+		if r.IntN(50) == 0 {
+			n = r.IntN(len(content) + 100)
+		}
+		got, err := a.at(int64(from), n)
+		want := content[min(from, len(content)):min(from+n, len(content))]
+		if err != nil || !bytes.Equal(got, want) {
+			t.Fatalf("seed %d: %d bytes at %d: got %d, %v; want %d", seed, n, from, len(got), err, len(want))
+		}
+		if len(got) > 0 && r.IntN(2) == 0 { // what lies next to it
+			from += len(got) - 1
+			n := 1 + r.IntN(20)
+			got, err = a.at(int64(from), n)
+			if want := content[from:min(from+n, len(content))]; err != nil || !bytes.Equal(got, want) {
+				t.Fatalf("seed %d: %d bytes at %d: got %d, %v; want %d", seed, n, from, len(got), err, len(want))
+			}
+		}
 	}
 }
