@@ -218,15 +218,11 @@ func checkRepair(t *testing.T, fs *vfs.MemFS, what string) {
 	before := readDir(t, fs, "/log")
 	asked := ""
 	err := RepairLog(errorfs.Wrap(fs, readOnly), "/log", func(story string) bool { asked = story; return false })
-	if err == nil || !reflect.DeepEqual(readDir(t, fs, "/log"), before) {
-		t.Errorf("%s: repair that may not proceed: %v, or it changed something", what, err)
-	}
-	var version *VersionError
-	if asked == "" && (errors.As(err, &version) || strings.Contains(err.Error(), "no segment has a head")) {
+	if asked == "" && err != nil && (strings.Contains(err.Error(), "version") || strings.Contains(err.Error(), "no segment has a head")) {
 		return
 	}
-	if asked == "" {
-		t.Errorf("%s: repair did not ask: %v", what, err)
+	if asked == "" || !known(err) || !reflect.DeepEqual(readDir(t, fs, "/log"), before) {
+		t.Errorf("%s: repair that may not proceed asked %q, returned %v, or changed something", what, asked, err)
 	}
 	if err := RepairLog(fs, "/log", func(string) bool { return true }); err != nil {
 		t.Errorf("%s: repair: %v", what, err)
@@ -320,11 +316,15 @@ func TestReadAhead(t *testing.T) {
 		content[i] = byte(r.Uint32())
 	}
 	a := newReadAhead(bytes.NewReader(content), int64(len(content)))
-	for range 2000 {
+	for i := range 2000 {
 		from := r.IntN(len(content) + 100)
 		n := r.IntN(100)
-		if r.IntN(50) == 0 {
+		switch {
+		case r.IntN(50) == 0:
 			n = r.IntN(len(content) + 100)
+		case i < 40: // around the end of what was read first
+			from, n = i%2*readAheadBytes, i
+			from = max(0, from-20)
 		}
 		got, err := a.at(int64(from), n)
 		want := content[min(from, len(content)):min(from+n, len(content))]

@@ -136,7 +136,7 @@ func (c *codec) read(b []byte, r *record) error {
 	case crc32.Update(c.seed, castagnoli, b[8:]) != binary.LittleEndian.Uint32(b[4:]):
 		return errors.New("the checksum of an entry does not match")
 	case b[12] != recordVersion:
-		return versionError("an entry", int(b[12]), recordVersion)
+		return versionError("a record of the log", int(b[12]), recordVersion)
 	}
 	return r.parse(b)
 }

@@ -146,7 +146,7 @@ func TestLaterVersions(t *testing.T) {
 			entry = entry[:binary.LittleEndian.Uint32(entry[8:])]
 			entry[12] = 2
 			binary.LittleEndian.PutUint32(entry[4:], crc32.Update(id.crcSeed(), castagnoli, entry[8:]))
-		}, "an entry has version 2"},
+		}, "a record of the log has version 2"},
 	} {
 		c := contents{}
 		for name, b := range made {
