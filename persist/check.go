@@ -11,8 +11,9 @@ import (
 
 // CheckLog verifies all of the log in dir and reports what it finds, a line at a
 // time. It writes nothing. It returns the first thing that is wrong, a
-// *CorruptError or *VersionError, or an error of the file system; nil if OpenLog
-// would open the log and Read read it to its end. The log must not be open.
+// *CorruptError or *VersionError, or an error of the file system, which is
+// fs.ErrNotExist if there is no log; nil if OpenLog would open it and Read read it
+// to its end. The log must not be open.
 func CheckLog(fs vfs.FS, dir string, report func(line string)) error {
 	state, err := readMeta(fs, dir)
 	if err != nil {
