@@ -176,7 +176,7 @@ func TestCrashBeside(t *testing.T) {
 					c.acked.Store(l.Last())
 				}
 			}()
-			for range 25 {
+			for range 15 {
 				for len(more) < cap(more) { // so that there is something to do beside
 					more <- struct{}{}
 				}

@@ -176,7 +176,7 @@ func TestDamage(t *testing.T) {
 			r := rand.New(rand.NewPCG(seed, 0))
 			whole := madeLog(t, tt.policy, last, tt.synced)
 			opened, cut, refused := 0, 0, 0
-			for round := range 320 {
+			for round := range 250 {
 				c := contents{}
 				for name, b := range whole {
 					c[name] = bytes.Clone(b)
