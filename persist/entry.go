@@ -67,7 +67,7 @@ func (e *Entry) Reset() {
 	e.stamp, e.recent = 0, recentParams{}
 }
 
-// Bytes is the entry as it goes into a log, nil if it is empty. It is valid until
+// Bytes is the entry as it goes into a log, if it is not empty. It is valid until
 // the entry changes.
 func (e *Entry) Bytes() []byte { return e.data }
 
