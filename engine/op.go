@@ -156,6 +156,8 @@ const (
 // A Decision answers one Op.
 type Decision struct {
 	Status Status
+	// Changed says that the op changed what the engine holds.
+	Changed bool
 	// Params are those in force for the key from this op on.
 	Params Params
 	// Allowed is 1 or 0; under Partial the permits granted. In a group it says
