@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"runtime"
 	"runtime/debug"
+	"strings"
 	"sync"
 	"syscall"
 	"time"
@@ -64,6 +65,11 @@ func (s *Snapshots) withStore(writing bool, do func(*store) error) error {
 }
 
 func (s *store) open(writing bool) error {
+	if writing {
+		if err := s.removeLogs(); err != nil {
+			return fmt.Errorf("open %s: %w", s.dir, err)
+		}
+	}
 	opened := make(chan *pebble.DB, 1)
 	err := s.do(func() error {
 		db, err := pebble.Open(s.dir, s.options(writing))
@@ -75,6 +81,25 @@ func (s *store) open(writing bool) error {
 		return fmt.Errorf("open %s: %w", s.dir, s.wrap("snapshots", err))
 	}
 	s.db = <-opened
+	return nil
+}
+
+// removeLogs removes the logs that Pebble makes though it is to write none: it
+// would read them again at the next opening, and flush that on a goroutine of its
+// own, where a failing disk is a panic that nobody can recover from.
+func (s *store) removeLogs() error {
+	names, err := s.fs.List(s.dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	for _, name := range names {
+		if !strings.HasSuffix(name, ".log") {
+			continue
+		}
+		if err := s.fs.Remove(s.fs.PathJoin(s.dir, name)); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -141,7 +166,7 @@ func (s *store) do(work func() error) error {
 		err := errors.New("it ended half way")
 		defer func() {
 			if p := recover(); p != nil {
-				err = fmt.Errorf("panic: %v", p)
+				err = &storeError{fmt.Sprintf("panic: %v", p), []any{p}}
 				s.log.Error("pebble panicked", "err", p, "stack", string(debug.Stack()))
 				s.fail(err)
 			}
@@ -246,8 +271,26 @@ func (l storeLogger) Errorf(format string, args ...any) {
 // Fatalf must not return, says Pebble: what comes behind it is not made for that.
 // So it ends the goroutine, and the store has failed.
 func (l storeLogger) Fatalf(format string, args ...any) {
-	err := fmt.Errorf(format, args...)
+	err := &storeError{fmt.Sprintf(format, args...), args}
 	l.log.Error("pebble gave up", "err", err)
 	l.fail(err)
 	runtime.Goexit()
+}
+
+// A storeError is what Pebble said before it would have ended the process.
+type storeError struct {
+	text  string
+	about []any
+}
+
+func (e *storeError) Error() string { return e.text }
+
+// Unwrap are the errors that it is about.
+func (e *storeError) Unwrap() (all []error) {
+	for _, one := range e.about {
+		if err, ok := one.(error); ok {
+			all = append(all, err)
+		}
+	}
+	return all
 }

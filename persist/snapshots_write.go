@@ -40,8 +40,11 @@ func (s *Snapshots) Write(ctx context.Context, from BlockSource, meta Meta, prog
 		info, err = s.write(ctx, store, from, meta, progress)
 		return err
 	})
-	if err != nil {
+	switch {
+	case err != nil && info.Generation == 0:
 		return Info{}, fmt.Errorf("write a snapshot to %s: %w", s.dir, err)
+	case err != nil: // there it is
+		s.log.Warn("the snapshot is written, but its store did not close", "err", err)
 	}
 	return info, nil
 }
