@@ -59,6 +59,9 @@ func afterCrash(disk vfs.FS, states ...*fakeState) (which int, err error) {
 	if all, err := s.All(); len(all) != 1 || err != nil {
 		return 0, fmt.Errorf("after the next one there are %d, %w", len(all), err)
 	}
+	if names, err := disk.List("/snapshots"); len(names) != 4 || err != nil {
+		return 0, fmt.Errorf("after the next one there are %q, %w", names, err)
+	}
 	size, err := s.DiskBytes()
 	if err == nil && size > next.bytes()+12000 {
 		err = fmt.Errorf("after the next one of %d bytes %d are in use", next.bytes(), size)

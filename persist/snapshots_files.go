@@ -3,6 +3,7 @@ package persist
 import (
 	"errors"
 	"io"
+	"strings"
 	"sync"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -63,7 +64,16 @@ func (t *trackedFS) track(open func() (vfs.File, error)) (vfs.File, error) {
 	return tracked, nil
 }
 
+// Create creates a file. A marker of Pebble is one whose name says which other
+// file holds. Pebble makes that one, then the marker, and syncs the directory once,
+// behind both; if the power fails between, the marker may be there and not the
+// file. So the file's name is synced first.
 func (t *trackedFS) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
+	if strings.HasPrefix(t.PathBase(name), "marker.") {
+		if err := syncDir(t, t.PathDir(name)); err != nil {
+			return nil, err
+		}
+	}
 	return t.track(func() (vfs.File, error) { return t.FS.Create(name, category) })
 }
 

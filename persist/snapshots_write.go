@@ -9,6 +9,7 @@ import (
 	"math"
 	"runtime"
 	"slices"
+	"strings"
 	"sync"
 	"sync/atomic"
 
@@ -101,11 +102,18 @@ func (s *Snapshots) removeLeftovers(ctx context.Context, store *store, complete 
 			}
 		}
 	}
-	staging := s.fs.PathJoin(s.dir, stagingName)
-	if err := s.fs.RemoveAll(staging); err != nil {
-		return 0, fmt.Errorf("remove %s: %w", staging, err)
+	names, err := s.fs.List(s.dir)
+	if err != nil {
+		return 0, err
 	}
-	return newest, makeDir(s.fs, staging)
+	for _, name := range names {
+		if name == stagingName || strings.HasSuffix(name, suffixTemporary) {
+			if err := s.fs.RemoveAll(s.fs.PathJoin(s.dir, name)); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return newest, makeDir(s.fs, s.fs.PathJoin(s.dir, stagingName))
 }
 
 // removeOlder removes the older snapshots: first their records, so that there is
