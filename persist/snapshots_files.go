@@ -3,6 +3,7 @@ package persist
 import (
 	"errors"
 	"io"
+	"os"
 	"strings"
 	"sync"
 
@@ -103,6 +104,10 @@ func (t *trackedFS) Rename(from, to string) error {
 
 func (t *trackedFS) Remove(name string) error {
 	return t.change(func() error { return t.FS.Remove(name) })
+}
+
+func (t *trackedFS) MkdirAll(name string, mode os.FileMode) error {
+	return t.change(func() error { return t.FS.MkdirAll(name, mode) })
 }
 
 func (t *trackedFS) RemoveAll(name string) error {

@@ -59,6 +59,17 @@ func (s *Snapshots) readRecord(generation uint64) (Info, error) {
 	return info, nil
 }
 
+// refuseNewer returns an error if a newer limitsrv wrote one of some snapshots.
+func (s *Snapshots) refuseNewer(generations []uint64) error {
+	for _, generation := range generations {
+		var newer *NewerError
+		if _, err := s.readRecord(generation); errors.As(err, &newer) {
+			return err
+		}
+	}
+	return nil
+}
+
 // check finds a record that does not agree with itself.
 func (i *Info) check(generation uint64) error {
 	if i.Generation != generation {

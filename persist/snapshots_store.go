@@ -22,9 +22,12 @@ const (
 	forReading = false
 	forWriting = true
 
-	storeMemTable = 1 << 20 // bytes; nothing is ever written to it
-	storeCache    = 8 << 20 // bytes; each row is read once
-	tableBlock    = 32 << 10
+	storeMemTable = 64 << 10 // bytes; nothing is ever written to it
+	storeCache    = 8 << 20  // bytes; each row is read once
+	// tableBlock is the size in bytes from which on rows make a block of a table. Where
+	// the checksum of one does not match, Pebble looks for the bit that has flipped in
+	// time that goes with the square of the size: about half a second for this.
+	tableBlock = 32 << 10
 	// grace is how long those that use a store have to notice that it has failed.
 	grace = 5 * time.Second
 )
@@ -121,19 +124,24 @@ func (s *store) options(writing bool) *pebble.Options {
 			BackgroundError: func(err error) { logger.Errorf("in the background: %v", err) },
 		},
 	}
+	o.Experimental.CompactionScheduler = neverCompact{}
+	o.Experimental.FileCacheShards = 1
 	return o
 }
 
-// tableOptions are those of tables that are to be ingested.
+// tableOptions are those of tables that are to be ingested. Of 43 bytes a key,
+// MinLZ leaves 24 for 90 ns of writing and 26 ns of reading; Snappy 23 for 106 and
+// 32; zstd 17 for 180 and 48; none at all 43 for 55 and 12.
 func (s *store) tableOptions() sstable.WriterOptions {
 	return sstable.WriterOptions{
 		TableFormat: s.db.TableFormat(),
 		BlockSize:   tableBlock,
-		Compression: sstable.SnappyCompression,
+		Compression: sstable.MinLZCompression,
 	}
 }
 
-// close closes the store. One that has failed is abandoned.
+// close closes the store. One that has failed is abandoned: Pebble can not close
+// it any more, and some 100 KB and three goroutines that wait for ever stay behind.
 func (s *store) close() error {
 	defer s.fs.abandon()
 	if s.hasFailed() {
@@ -258,6 +266,15 @@ func (s *store) removeRows(ctx context.Context, first, last uint64) error {
 	}
 	return nil
 }
+
+// neverCompact is the scheduler of compactions of a store that has none. That of
+// Pebble has a clock that goes on when an opening fails.
+type neverCompact struct{}
+
+func (neverCompact) Register(int, pebble.DBForCompaction)                        {}
+func (neverCompact) Unregister()                                                 {}
+func (neverCompact) TrySchedule() (granted bool, _ pebble.CompactionGrantHandle) { return false, nil }
+func (neverCompact) UpdateGetAllowedWithoutPermission()                          {}
 
 // storeLogger is what Pebble writes to. It does not end the process.
 type storeLogger struct{ *store }

@@ -55,6 +55,9 @@ func (s *Snapshots) write(ctx context.Context, store *store, from BlockSource, m
 	if err != nil {
 		return Info{}, err
 	}
+	if err := s.refuseNewer(older); err != nil {
+		return Info{}, err
+	}
 	newest, err := s.removeLeftovers(ctx, store, older)
 	if err != nil {
 		return Info{}, err
@@ -168,6 +171,11 @@ func (w *snapshotWriter) writeTable(ctx context.Context, shard int) (name string
 		key, row []byte
 		share    = w.shares(shard)
 	)
+	defer func() {
+		if table != nil {
+			err = errors.Join(err, table.Close())
+		}
+	}()
 	for err == nil {
 		block, first, ok := w.from.Next(shard, append(row[:0], make([]byte, rowSumBytes)...))
 		if !ok {
@@ -188,9 +196,6 @@ func (w *snapshotWriter) writeTable(ctx context.Context, shard int) (name string
 		if err = table.Set(key, row); err == nil {
 			err = ctx.Err()
 		}
-	}
-	if table != nil {
-		err = errors.Join(err, table.Close())
 	}
 	return name, err
 }

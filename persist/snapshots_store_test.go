@@ -1,0 +1,104 @@
+package persist
+
+import (
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+func bareStore() *store {
+	return &store{log: slog.New(slog.DiscardHandler), failed: make(chan struct{})}
+}
+
+func TestStoreDo(t *testing.T) {
+	cause := errors.New("the cause")
+	for _, tt := range []struct {
+		name   string
+		work   func(s *store) error
+		want   string
+		failed bool
+	}{
+		{"work that is done", func(*store) error { return nil }, "", false},
+		{"an error", func(*store) error { return cause }, "the cause", false},
+		{"a panic", func(*store) error { panic(cause) }, "panic: the cause", true},
+		{"the end of the process", func(s *store) error {
+			storeLogger{s}.Fatalf("no way on: %v", cause)
+			panic("not reached")
+		}, "no way on: the cause", true},
+		{"the end of the process elsewhere", func(s *store) error {
+			go storeLogger{s}.Fatalf("no way on: %v", cause)
+			<-s.failed
+			return errors.New("too late")
+		}, "no way on: the cause", true},
+	} {
+		s := bareStore()
+		err := s.do(func() error { return tt.work(s) })
+		switch {
+		case tt.want == "" && err != nil, tt.want != "" && (err == nil || err.Error() != tt.want):
+			t.Errorf("%s: do() = %v, want %q", tt.name, err, tt.want)
+		case err != nil && !errors.Is(err, cause):
+			t.Errorf("%s: do() = %#v, not of its cause", tt.name, err)
+		}
+		again := s.do(func() error { return nil })
+		if (again != nil) != tt.failed {
+			t.Errorf("%s: then do() = %v", tt.name, again)
+		}
+	}
+}
+
+// What waits for a goroutine that is gone is left behind after the grace.
+func TestStoreDoStuck(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		s, stuck := bareStore(), make(chan struct{})
+		err := s.do(func() error {
+			go storeLogger{s}.Fatalf("in the background")
+			<-stuck
+			return nil
+		})
+		if err == nil || err.Error() != "in the background" {
+			t.Errorf("do() = %v", err)
+		}
+		close(stuck)
+	})
+}
+
+func TestTrackedFSAbandoned(t *testing.T) {
+	dir := t.TempDir()
+	fsys := &trackedFS{FS: vfs.Default}
+	file, err := fsys.Create(dir+"/a", vfs.WriteCategoryUnspecified)
+	if err != nil {
+		t.Fatal(err)
+	}
+	closed, err := fsys.Create(dir+"/b", vfs.WriteCategoryUnspecified)
+	if err != nil || closed.Close() != nil {
+		t.Fatal(err)
+	}
+	if len(fsys.files) != 1 {
+		t.Errorf("%d files are open", len(fsys.files))
+	}
+	fsys.abandon()
+	if _, err := file.Write([]byte("x")); err == nil || !strings.Contains(err.Error(), "closed") {
+		t.Errorf("Write() = %v", err)
+	}
+	_, create := fsys.Create(dir+"/c", vfs.WriteCategoryUnspecified)
+	_, reuse := fsys.ReuseForWrite(dir+"/a", dir+"/c", vfs.WriteCategoryUnspecified)
+	_, openReadWrite := fsys.OpenReadWrite(dir+"/a", vfs.WriteCategoryUnspecified)
+	_, openDir := fsys.OpenDir(dir)
+	_, open := fsys.Open(dir + "/a")
+	for name, err := range map[string]error{
+		"Create": create, "ReuseForWrite": reuse, "OpenReadWrite": openReadWrite, "OpenDir": openDir, "Open": open,
+		"Link": fsys.Link(dir+"/a", dir+"/c"), "Rename": fsys.Rename(dir+"/a", dir+"/c"),
+		"Remove": fsys.Remove(dir + "/a"), "RemoveAll": fsys.RemoveAll(dir), "MkdirAll": fsys.MkdirAll(dir+"/d", 0o700),
+	} {
+		if !errors.Is(err, errAbandoned) {
+			t.Errorf("%s() = %v", name, err)
+		}
+	}
+	if names, err := vfs.Default.List(dir); len(names) != 2 || err != nil {
+		t.Errorf("there are %q, %v", names, err)
+	}
+}
