@@ -184,6 +184,9 @@ func (s *store) do(work func() error) error {
 	}()
 	select {
 	case err := <-done:
+		if err != nil && s.hasFailed() {
+			return s.failure
+		}
 		return err
 	case <-s.failed:
 	}
