@@ -25,7 +25,8 @@ func (s *trickSource) Next(shard int, dst []byte) ([]byte, uint64, bool) {
 	block, first, ok := s.fakeSource.Next(shard, dst)
 	if ok {
 		if s.at == 0 {
-			first = s.trick(block, first)
+			s.at--
+			return block, s.trick(block, first), true
 		}
 		s.at--
 	}
@@ -51,6 +52,9 @@ func TestSnapshotsWriteGivesUp(t *testing.T) {
 			t.Errorf("%s: Write() = %v, want %q", tt.name, err, tt.want)
 		}
 		cancel()
+		if source.at != -1 {
+			t.Errorf("%s: it goes on for %d blocks", tt.name, -1-source.at)
+		}
 		if err := holds(s, a, 1); err != nil {
 			t.Errorf("%s: %v", tt.name, err)
 		}

@@ -71,6 +71,7 @@ func afterCrash(disk vfs.FS, states ...*fakeState) (which int, err error) {
 
 // The power fails at each change to the disk that a Write makes.
 func TestSnapshotsCrash(t *testing.T) {
+	t.Parallel()
 	a, b, c := newState(1, 600, 1), newState(2, 700, 1), newState(3, 800, 1)
 	seed := rand.Uint64()
 	random := rand.New(rand.NewPCG(seed, 0))

@@ -76,6 +76,7 @@ func filesOf(t *testing.T, fsys vfs.FS, dir string) (files []string) {
 // Whatever is damaged, a Load is right or an error, nothing is lost without a
 // word, and the next Write is right or an error.
 func TestSnapshotsDamage(t *testing.T) {
+	t.Parallel()
 	a := newState(1, 600, 2)
 	base := diskWith(t, "/snapshots", newState(5, 500, 1), a)
 	seed := rand.Uint64()

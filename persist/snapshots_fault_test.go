@@ -44,6 +44,7 @@ var roomOps = []errorfs.OpKind{
 
 // Each operation of a Write fails.
 func TestSnapshotsFaults(t *testing.T) {
+	t.Parallel()
 	a, b := newState(1, 600, 1), newState(2, 700, 1)
 	base := diskWith(t, "/snapshots", a)
 	for _, tt := range []struct {
