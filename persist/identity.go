@@ -122,6 +122,9 @@ func (d *Dir) identify() error {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
+	if err := d.checkOurs(); err != nil {
+		return err
+	}
 	var id [16]byte
 	rand.Read(id[:])
 	rand.Read(d.Seed[:])

@@ -3,6 +3,7 @@ package persist
 import (
 	"bytes"
 	"errors"
+	"io"
 	"io/fs"
 	"math/rand/v2"
 	"strings"
@@ -120,6 +121,22 @@ func TestOpenDirLeavesOthersAlone(t *testing.T) {
 	}
 	if names, err := fsys.List("/home"); len(names) != 1 || err != nil {
 		t.Errorf("it left %q there, %v", names, err)
+	}
+}
+
+// lateFS is a disk on which somebody else makes a file just before the lock.
+type lateFS struct{ vfs.FS }
+
+func (l lateFS) Lock(name string) (io.Closer, error) {
+	if err := writeSynced(l.FS, l.PathDir(name)+"/notes.txt", nil); err != nil {
+		return nil, err
+	}
+	return l.FS.Lock(name)
+}
+
+func TestOpenDirLooksAgain(t *testing.T) {
+	if _, err := OpenDir(lateFS{vfs.NewMem()}, "/data"); err == nil || !strings.Contains(err.Error(), "not of limitsrv") {
+		t.Errorf("OpenDir() = %v", err)
 	}
 }
 

@@ -3,6 +3,7 @@ package persist
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"runtime"
 	"strings"
@@ -308,4 +309,27 @@ func TestSnapshotsLeaveNoGoroutine(t *testing.T) {
 	}
 	stack := make([]byte, 1<<20)
 	t.Errorf("%d goroutines, %d before:\n%s", runtime.NumGoroutine(), before, stack[:runtime.Stack(stack, true)])
+}
+
+// Whatever a record says that agrees with itself, the shards' rows do not overlap.
+func FuzzInfo(f *testing.F) {
+	f.Add([]byte(`{"generation":3,"keys":9,"rows":3,"bytes":30,"shards":[{"first":5,"rows":1,"bytes":10},{},{"first":7,"rows":2,"bytes":20}]}`))
+	f.Fuzz(func(t *testing.T, record []byte) {
+		var info Info
+		if json.Unmarshal(record, &info) != nil || info.check(info.Generation) != nil {
+			return
+		}
+		r := snapshotReader{info: info}
+		var last []byte
+		for shard := range info.Shards {
+			if info.Shards[shard].Rows == 0 {
+				continue
+			}
+			from, to := r.bounds(shard)
+			if bytes.Compare(last, from) > 0 || bytes.Compare(from, to) > 0 {
+				t.Errorf("%s: shard %d is from %x to %x, and the one before to %x", record, shard, from, to, last)
+			}
+			last = to
+		}
+	})
 }

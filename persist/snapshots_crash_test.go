@@ -49,7 +49,7 @@ func afterCrash(disk vfs.FS, states ...*fakeState) (which int, err error) {
 	if which < 0 {
 		return 0, fmt.Errorf("%d snapshots, none that it may be", len(all))
 	}
-	next := newState(99, 600, 1)
+	next := afterCrashState()
 	if _, err := s.Write(context.Background(), next.source(), metaOf(99), nil); err != nil {
 		return 0, fmt.Errorf("the next one: %w", err)
 	}
@@ -114,6 +114,9 @@ func TestSnapshotsCrash(t *testing.T) {
 		t.Logf("%s: %d crashes", tt.name, crashes)
 	}
 }
+
+// afterCrashState is what afterCrash has written.
+func afterCrashState() *fakeState { return newState(99, 600, 1) }
 
 func writeTo(fsys vfs.FS, state *fakeState, index uint64) error {
 	s, err := OpenSnapshots(fsys, "/snapshots", SnapshotOptions{})

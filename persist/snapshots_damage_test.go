@@ -15,7 +15,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 )
 
-var damages = flag.Int("damages", 6, "how many times each file is damaged in each way")
+var damages = flag.Int("damages", 5, "how many times each file is damaged in each way")
 
 // The ways that a file is damaged.
 var waysOfDamage = []struct {

@@ -3,6 +3,7 @@ package persist
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"slices"
 	"sync/atomic"
 	"syscall"
@@ -47,6 +48,8 @@ func TestSnapshotsFaults(t *testing.T) {
 	t.Parallel()
 	a, b := newState(1, 600, 1), newState(2, 700, 1)
 	base := diskWith(t, "/snapshots", a)
+	seed := rand.Uint64()
+	random := rand.New(rand.NewPCG(seed, 0))
 	for _, tt := range []struct {
 		name string
 		lone bool
@@ -81,8 +84,18 @@ func TestSnapshotsFaults(t *testing.T) {
 				failures++
 			}
 			s.Close()
+			if random.IntN(3) == 0 {
+				crashed := disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: random.IntN(101), RNG: random})
+				if _, err := afterCrash(crashed, a, b); err != nil {
+					t.Fatalf("seed %d, %s, at %d, and then the power: %v", seed, tt.name, n, err)
+				}
+			}
 			if _, err := afterCrash(disk, a, b); err != nil {
 				t.Fatalf("%s, at %d: %v", tt.name, n, err)
+			}
+			// What the next Write has written is on disk, whatever was not synced before.
+			if err := holds(openTest(t, disk.CrashClone(vfs.CrashCloneCfg{}), "/snapshots"), afterCrashState(), 99); err != nil {
+				t.Fatalf("%s, at %d, and then the power: %v", tt.name, n, err)
 			}
 		}
 		if failures < 10 {

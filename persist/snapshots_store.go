@@ -25,8 +25,8 @@ const (
 	storeMemTable = 64 << 10 // bytes; nothing is ever written to it
 	storeCache    = 8 << 20  // bytes; each row is read once
 	// tableBlock is the size in bytes from which on rows make a block of a table. Where
-	// the checksum of one does not match, Pebble looks for the bit that has flipped in
-	// time that goes with the square of the size: about half a second for this.
+	// the checksum of one does not match, Pebble tries which bit has flipped: for this
+	// half a second, for a row of 1 MB half a minute.
 	tableBlock = 32 << 10
 	// grace is how long those that use a store have to notice that it has failed.
 	grace = 5 * time.Second

@@ -18,11 +18,9 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-const (
-	// syncEvery is after how many bytes of a table the disk is asked to begin with
-	// them, so that the sync at its end is short and holds up no other for long.
-	syncEvery = 1 << 20
-)
+// syncEvery is after how many bytes of a table the disk is asked to begin with
+// them, so that the sync at its end is short and holds up no other for long.
+const syncEvery = 1 << 20
 
 // Write makes a new snapshot of a source, which it reads to its end but does not
 // close, and removes the older ones. It keeps at most half of the processors
