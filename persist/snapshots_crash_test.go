@@ -35,7 +35,7 @@ func afterCrash(disk vfs.FS, states ...*fakeState) (which int, err error) {
 	if err != nil {
 		return 0, err
 	}
-	for _, info := range all {
+	for _, info := range all[min(1, len(all)):] { // holds reads the first
 		if err := s.Check(context.Background(), info, 1, nil); err != nil {
 			return 0, fmt.Errorf("%d of %d snapshots: %w", info.Generation, len(all), err)
 		}
