@@ -41,6 +41,7 @@ func TestTableIsComplete(t *testing.T) {
 var goodWords = map[string]string{
 	"key": "k", "cursor": "0", "index": "0", "numreplicas": "0", "timeout": "0", "duration": "1", "client-id": "1",
 	"ip:port": "1.2.3.4:5", "command": "PING",
+	"backup-name": "daily-1",
 }
 
 var (
@@ -52,7 +53,7 @@ var (
 var badWords = map[string][]string{
 	"key": {"", tooLong}, "cursor": notWhole, "index": notWhole, "numreplicas": {"", "x", "1.5"}, "timeout": notWhole,
 	"duration": {"", "0", "-1", "x", "1e3", " 1", "11y", "99999999999999999999999999"},
-	"ip:port":  {"", "x"},
+	"ip:port":  {"", "x"}, "backup-name": {"", "Daily", "a.b", "../a", "a/b", "a b", strings.Repeat("a", maxBackupName+1), "\x00"},
 }
 
 // sampleLine is a shortest right line of a command.

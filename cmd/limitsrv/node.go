@@ -90,8 +90,8 @@ func clusterOf(mode string) commands.Cluster {
 // spareFiles are the files that are open besides connections.
 const spareFiles = 64
 
-// askShutdown is for SHUTDOWN. It does not wait.
-func (n *node) askShutdown() {
+// askShutdown is for SHUTDOWN. It does not wait. In memory there is nothing to save.
+func (n *node) askShutdown(bool) {
 	select {
 	case n.shutdown <- struct{}{}:
 	default:
