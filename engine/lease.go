@@ -73,17 +73,16 @@ func (lease) acquire(c *cell, now Instant, name holderName, end Instant) {
 }
 
 // release takes the holder's place away and says whether it had one at now.
-func (lease) release(c *cell, now Instant, name holderName) bool {
+func (l lease) release(c *cell, now Instant, name holderName) bool {
+	if !l.holds(c, now, name) {
+		return false
+	}
 	s := loadLease(c)
 	s.dropEnded(c, now)
-	r := c.leases.find(s.byName, name)
-	held := r != 0 && c.leases.node(r).end > now
-	if held {
-		s.drop(c, r)
-		s.change = c.leases.nextChange()
-	}
+	s.drop(c, c.leases.find(s.byName, name))
+	s.change = c.leases.nextChange()
 	s.store(c)
-	return held
+	return true
 }
 
 func (s *leaseState) drop(c *cell, r nodeRef) {

@@ -140,6 +140,10 @@ type Decision struct {
 	Wait Span
 	// Reset is how long until the key is as good as new.
 	Reset Span
+	// Changed says that the op may have left the state or the parameters of a key
+	// other than they were, so that a log of what happened needs it. Where it is
+	// false the op changed nothing. In a group it is the same for all.
+	Changed bool
 }
 
 // A Span is a length of time, in whole milliseconds and the nanoseconds beyond

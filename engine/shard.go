@@ -34,6 +34,7 @@ type shard struct {
 	told     int64 // bytes of this shard that memory knows of
 	pages    int64 // bytes of the pages, their buffers and dir
 	stats    Stats
+	evicted  []Eviction // for the op being carried out
 
 	cell    cell    // of the key being worked on: here, so that it needs no allocation
 	scratch [2]page // to pack and split pages with
@@ -43,8 +44,8 @@ type shard struct {
 // memory is the bound that all shards share.
 type memory struct {
 	used  atomic.Int64
-	max   int64 // 0 is none
-	evict bool
+	max   atomic.Int64 // 0 is none
+	evict atomic.Bool
 }
 
 const pageStructBytes = 88 // with its pointer in the slab
@@ -74,6 +75,13 @@ func (s *shard) enter(now Instant) Instant {
 	return s.now
 }
 
+// look takes the shard to read it at now, or at the latest time that it has
+// seen, which stays as it is.
+func (s *shard) look(now Instant) Instant {
+	s.mu.Lock()
+	return max(s.now, min(now, latest))
+}
+
 // leave gives the shard free.
 func (s *shard) leave() {
 	s.settleMemory()
@@ -91,8 +99,8 @@ func (s *shard) settleMemory() {
 
 // allows says whether the shard may take n bytes more.
 func (s *shard) allows(n int) bool {
-	m := s.memory
-	return m.max == 0 || m.used.Load()+int64(n) <= m.max
+	bound := s.memory.max.Load()
+	return bound == 0 || s.memory.used.Load()+int64(n) <= bound
 }
 
 // pageOf is the page of a hash, whose first bits, the shard's number, are
