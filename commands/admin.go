@@ -78,15 +78,14 @@ func runShutdown(s *Session, args [][]byte) {
 			return
 		}
 	}
-	kept := s.h.config.Store.Standing().Fsync != ""
 	switch {
-	case save && !kept:
+	case save && !s.h.kept():
 		s.w.Error(errNothingKept)
 	case s.h.config.Shutdown == nil:
 		s.w.Error(errMayNotStop)
 	default:
 		s.closing = true
-		s.h.config.Shutdown(kept && !noSave && !s.h.loading())
+		s.h.config.Shutdown(s.h.kept() && !noSave && !s.h.loading())
 	}
 }
 

@@ -83,6 +83,9 @@ type LogStanding struct {
 	Delayed int64
 }
 
+// kept says whether there is a store.
+func (h *Handler) kept() bool { return h.config.Store.Standing().Fsync != "" }
+
 // NoStore keeps the state in memory only.
 type NoStore struct{}
 
