@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"errors"
 	"log/slog"
+	"math"
 	"os"
 	"runtime/debug"
 	"sync"
@@ -24,23 +25,31 @@ type node struct {
 	clock    commands.Clock
 	server   *server.Server
 	settings settings
-	shutdown chan struct{} // has one element once SHUTDOWN was asked for
+	// maxMemory and evict are the bound of keys, as of now; settings.mu guards them.
+	maxMemory size
+	evict     bool
+	heapLimit int64         // that of the environment, which holds where there is no bound
+	shutdown  chan struct{} // has one element once SHUTDOWN was asked for
 }
 
 // newNode puts a node together and binds its addresses. told are the options as it
 // tells them, and level is that of log.
 func newNode(o *options, told []commands.Option, log *slog.Logger, level *slog.LevelVar) (*node, error) {
-	tuneMemory(o.MaxMemory)
 	if err := wantFiles(o.MaxClients + spareFiles); err != nil {
 		log.Warn("fewer connections than --max-clients will fit", "error", err)
 	}
-	n := &node{options: o, log: log, settings: settings{all: told}, shutdown: make(chan struct{}, 1)}
+	n := &node{
+		options: o, log: log, settings: settings{all: told}, shutdown: make(chan struct{}, 1),
+		maxMemory: o.MaxMemory, evict: o.OnFull == "evict", heapLimit: debug.SetMemoryLimit(-1),
+	}
+	debug.SetGCPercent(gcPercent)
+	n.limitHeap()
 	var seed [16]byte
 	rand.Read(seed[:])
 	n.engine = engine.New(engine.Options{
 		Seed:      seed,
-		MaxMemory: int64(o.MaxMemory),
-		Evict:     o.OnFull == "evict",
+		MaxMemory: int64(n.maxMemory),
+		Evict:     n.evict,
 	})
 	var testClock *commands.TestClock
 	now := engine.Instant(time.Now().UnixNano())
@@ -90,8 +99,8 @@ func clusterOf(mode string) commands.Cluster {
 // spareFiles are the files that are open besides connections.
 const spareFiles = 64
 
-// askShutdown is for SHUTDOWN. It does not wait.
-func (n *node) askShutdown() {
+// askShutdown is for SHUTDOWN. It does not wait. In memory there is nothing to save.
+func (n *node) askShutdown(bool) {
 	select {
 	case n.shutdown <- struct{}{}:
 	default:
@@ -187,16 +196,18 @@ func sweepPages(keys int64) int {
 	return 1 + int(keys/(pageKeys*ticks))
 }
 
-// tuneMemory sets the garbage collector for a heap that is keys, of which it sees
-// little but a pointer for every 60: what is not yet collected is memory that
-// keys could have, but a collection takes a core for milliseconds. With a bound
-// on keys, the rest of the server gets a quarter as much again and 64 MB.
-func tuneMemory(maxMemory size) {
-	debug.SetGCPercent(gcPercent)
-	if maxMemory > 0 {
-		debug.SetMemoryLimit(int64(maxMemory) + int64(maxMemory)/4 + 64<<20)
-	}
-}
-
-// gcPercent is how much the heap may grow between two collections.
+// gcPercent is how much the heap, which is keys, may grow between two collections.
+// Of keys the collector sees little but a pointer for every 60: what is not yet
+// collected is memory that keys could have, but a collection takes a core for
+// milliseconds.
 const gcPercent = 50
+
+// limitHeap has the garbage collector work harder where the heap nears its bound:
+// that of keys, and for the rest of the server a quarter as much again and 64 MB.
+func (n *node) limitHeap() {
+	limit := n.heapLimit
+	if bound := int64(n.maxMemory); bound > 0 && bound < math.MaxInt64/2 {
+		limit = bound + bound/4 + 64<<20
+	}
+	debug.SetMemoryLimit(limit)
+}
