@@ -156,7 +156,9 @@ const (
 // A Decision answers one Op.
 type Decision struct {
 	Status Status
-	// Changed says that the op changed what the engine holds.
+	// Changed says that the op may have left the state or the parameters of a key
+	// other than they were, so that a log of what happened needs it. Where it is
+	// false the op changed nothing. In a group it is the same for all.
 	Changed bool
 	// Params are those in force for the key from this op on.
 	Params Params
@@ -170,10 +172,6 @@ type Decision struct {
 	Wait Span
 	// Reset is how long until the key is as good as new.
 	Reset Span
-	// Changed says that the op may have left the state or the parameters of a key
-	// other than they were, so that a log of what happened needs it. Where it is
-	// false the op changed nothing. In a group it is the same for all.
-	Changed bool
 }
 
 // A Span is a length of time, in whole milliseconds and the nanoseconds beyond

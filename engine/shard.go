@@ -48,16 +48,7 @@ type table struct {
 	slab     slab
 	chunks   chunks
 	leases   leases
-	hand     int    // where the sweep goes on, an index of dir
-	warmed   uint64 // makes the reads of warm count
-	hashKey  hashKey
-	names    [2]hashKey // of holders
-	bits     uint8      // of a hash that are the shard's number
-	memory   *memory
-	told     int64 // bytes of this shard that memory knows of
-	pages    int64 // bytes of the pages, their buffers and dir
-	stats    Stats
-	evicted  []Eviction // for the op being carried out
+}
 
 // bytes is the memory of the table.
 func (t *table) bytes() int64 {

@@ -2,20 +2,37 @@ package persist
 
 import "fmt"
 
-// A CorruptError says that data on disk is not what was written. Nothing of it
-// was used, and nothing was changed.
+// A CorruptError says that data on disk is not what was written there: it was
+// damaged, cut short, or is not ours. Nothing of it was used, and nothing changed.
 type CorruptError struct {
-	File   string
-	Offset int64 // in File, of the first byte that can not be used
+	What   string // that is damaged, such as "snapshot 5"
+	File   string // where, as far as it is known
+	Offset int64  // in File, of the first byte that can not be used; 0 if that is not known
 	Reason string
-	// Cut says that `limitsrv check --repair` can cut the log off there.
+	Err    error
+	// Cut says that a repair can cut the log off there.
 	Cut bool
 }
 
 func (e *CorruptError) Error() string {
-	remedy := "restore it from a backup"
-	if e.Cut {
-		remedy = "`limitsrv check` shows what is left, `limitsrv check --repair` cuts the log off there and loses what follows"
+	text := e.What
+	if text == "" {
+		text = e.File
 	}
-	return fmt.Sprintf("%s is damaged at byte %d: %s; %s", e.File, e.Offset, e.Reason, remedy)
+	text += " is damaged"
+	if e.File != "" && e.File != e.What && e.What != "" {
+		text += " in " + e.File
+	}
+	if e.Offset > 0 {
+		text += fmt.Sprintf(" at byte %d", e.Offset)
+	}
+	if e.Reason != "" {
+		text += ": " + e.Reason
+	}
+	if e.Err != nil {
+		text += ": " + e.Err.Error()
+	}
+	return text
 }
+
+func (e *CorruptError) Unwrap() error { return e.Err }

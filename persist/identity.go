@@ -125,12 +125,24 @@ func (d *Dir) identify() error {
 	if err := d.checkOurs(); err != nil {
 		return err
 	}
+	d.ID, d.Seed, d.Created = newID(), newSeed(), time.Now().UTC().Truncate(time.Second)
+	return writeIdentity(d.FS, d.Path, d.Identity)
+}
+
+func newSeed() (s Seed) {
+	rand.Read(s[:])
+	return s
+}
+
+func newID() string {
 	var id [16]byte
 	rand.Read(id[:])
-	rand.Read(d.Seed[:])
-	d.ID, d.Created = hex.EncodeToString(id[:]), time.Now().UTC().Truncate(time.Second)
-	if err := writeSealed(d.FS, d.Path, identityName, identityWhat, identityFormat, d.Identity); err != nil {
-		return fmt.Errorf("write the identity of data directory %s: %w", d.Path, err)
+	return hex.EncodeToString(id[:])
+}
+
+func writeIdentity(fsys vfs.FS, dir string, id Identity) error {
+	if err := writeSealed(fsys, dir, identityName, identityWhat, identityFormat, id); err != nil {
+		return fmt.Errorf("write the identity of data directory %s: %w", dir, err)
 	}
 	return nil
 }

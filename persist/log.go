@@ -183,6 +183,9 @@ func (l *Log) Append(data []byte) (index uint64, err error) {
 	return index, nil
 }
 
+// Name is that of the directory.
+func (l *Log) Name() string { return l.fs.PathBase(l.dir) }
+
 // First is the index of the first entry, or if there is none of the next.
 func (l *Log) First() uint64 { return l.first.Load() }
 
@@ -194,6 +197,9 @@ func (l *Log) Synced() uint64 { return l.synced.Load() }
 
 // Bytes is the size of the segment files, without what is reserved.
 func (l *Log) Bytes() int64 { return l.files.bytes.Load() }
+
+// Segments is how many files there are.
+func (l *Log) Segments() int { return len(l.meta.now().Segments) }
 
 // Busy says that an Append now might wait for the disk: a sync or a change of
 // segment is under way.

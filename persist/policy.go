@@ -30,3 +30,12 @@ func ParsePolicy(name string) (Policy, error) {
 	}
 	return 0, fmt.Errorf("fsync policy %q is none of always, everysec, no", name)
 }
+
+// MarshalText writes the name.
+func (p Policy) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
+
+// UnmarshalText reads a name.
+func (p *Policy) UnmarshalText(text []byte) (err error) {
+	*p, err = ParsePolicy(string(text))
+	return err
+}

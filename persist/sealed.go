@@ -14,23 +14,6 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// A CorruptError says that what is on disk is not what was written there: it was
-// damaged, cut short, or is not ours.
-type CorruptError struct {
-	What string // that is damaged, such as "snapshot 5"
-	File string // where, as far as it is known
-	Err  error
-}
-
-func (e *CorruptError) Error() string {
-	if e.File == "" {
-		return fmt.Sprintf("%s is damaged: %v", e.What, e.Err)
-	}
-	return fmt.Sprintf("%s is damaged in %s: %v", e.What, e.File, e.Err)
-}
-
-func (e *CorruptError) Unwrap() error { return e.Err }
-
 // A NewerError says that a newer limitsrv wrote what is to be read.
 type NewerError struct {
 	What, File    string
@@ -52,8 +35,6 @@ const (
 	// suffixTemporary ends the name of a file that is not whole yet.
 	suffixTemporary = ".tmp"
 )
-
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // seal makes the contents of a sealed file.
 func seal(what string, format int, contents any) ([]byte, error) {
@@ -144,15 +125,6 @@ func writeSynced(fsys vfs.FS, name string, data []byte) error {
 		err = file.Sync()
 	}
 	return errors.Join(err, file.Close())
-}
-
-// syncDir has the names in a directory on disk.
-func syncDir(fsys vfs.FS, dir string) error {
-	file, err := fsys.OpenDir(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(file.Sync(), file.Close())
 }
 
 // makeDir makes a directory and those above it, and has their names on disk.
