@@ -76,33 +76,48 @@ func (e *Entry) Len() int { return len(e.data) }
 
 // Append adds all ops of a batch that is, or was, applied at stamp.
 func (e *Entry) Append(stamp engine.Instant, b *engine.Batch) {
-	if len(b.Ops) == 0 {
-		return
-	}
-	e.head(stamp, b.Atomic)
+	w := batchWriter{e: e, stamp: stamp, atomic: b.Atomic}
 	for i := range b.Ops {
-		e.op(&b.Ops[i])
+		w.op(&b.Ops[i])
 	}
 }
 
 // AppendChanged adds those ops of a batch, applied at stamp, that changed
-// something, by their decisions, and the groups of which one did as a whole. If
-// none did it adds nothing.
+// something, by their decisions, and the groups of which one did as a whole; and in
+// its place a Forget of each key that was evicted. If nothing changed it adds
+// nothing.
 func (e *Entry) AppendChanged(stamp engine.Instant, b *engine.Batch) {
-	headed := false
+	w := batchWriter{e: e, stamp: stamp, atomic: b.Atomic}
+	evicted := b.Evicted
 	for from := 0; from < len(b.Ops); {
 		to := from + max(1, int(b.Ops[from].Group))
+		for len(evicted) > 0 && evicted[0].Before < to {
+			w.op(&engine.Op{Kind: engine.Forget, Key: evicted[0].Key})
+			evicted = evicted[1:]
+		}
 		if anyChanged(b.Decisions[from:to]) {
-			if !headed {
-				e.head(stamp, b.Atomic)
-				headed = true
-			}
 			for i := from; i < to; i++ {
-				e.op(&b.Ops[i])
+				w.op(&b.Ops[i])
 			}
 		}
 		from = to
 	}
+}
+
+// A batchWriter adds ops of one batch, the head before the first.
+type batchWriter struct {
+	e      *Entry
+	stamp  engine.Instant
+	atomic bool
+	headed bool
+}
+
+func (w *batchWriter) op(op *engine.Op) {
+	if !w.headed {
+		w.e.head(w.stamp, w.atomic)
+		w.headed = true
+	}
+	w.e.op(op)
 }
 
 // Forget adds that key was dropped at stamp.

@@ -2,6 +2,7 @@ package persist
 
 import (
 	"bytes"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -99,7 +100,7 @@ func (l *logAhead) writeAll() {
 	}
 }
 
-// depart takes the group that has gathered, nil if there is none.
+// depart takes a group off what has gathered, nil if there is none.
 func (l *logAhead) depart() *flight {
 	s := l.s
 	s.mu.Lock()
@@ -108,16 +109,83 @@ func (l *logAhead) depart() *flight {
 	if len(f.batches) == 0 {
 		return nil
 	}
-	l.gathering = l.fresh()
+	alone := expects(f.batches[0])
+	if alone {
+		l.land()
+	}
+	if l.gathering != f {
+		return nil // the disk has failed meanwhile
+	}
 	f.stamp = s.o.Clock.Now()
-	s.flights = append(s.flights, f.stamp)
-	l.current = f
 	l.entry.Reset()
 	l.forgetEvicted(f.stamp)
-	for _, b := range f.batches {
+	boarded := 1
+	if !alone || l.holds(f.stamp, f.batches[0]) {
+		boarded = l.board(f)
+	}
+	l.gathering = l.fresh()
+	if boarded < len(f.batches) {
+		l.leaveBehind(f, boarded)
+	}
+	s.flights = append(s.flights, f.stamp)
+	l.current = f
+	return f
+}
+
+// maxGroupBytes is how long an entry gets before another is begun.
+const maxGroupBytes = 4 << 20
+
+// board writes the batches of a group into the entry and returns how many: all, but
+// for those that make the entry too long. A transaction that depends on what its
+// keys were goes alone, as all before it has to be carried out to know that.
+func (l *logAhead) board(f *flight) int {
+	for i, b := range f.batches {
+		if i > 0 && (l.entry.Len() > maxGroupBytes || expects(b) || expects(f.batches[0])) {
+			return i
+		}
+		if expects(b) {
+			b = withoutExpects(b)
+		}
 		l.entry.Append(f.stamp, b)
 	}
-	return f
+	return len(f.batches)
+}
+
+// withoutExpects is a batch whose Expects hold, for the log.
+func withoutExpects(b *engine.Batch) *engine.Batch {
+	isExpect := func(op engine.Op) bool { return op.Kind == engine.Expect }
+	return &engine.Batch{Ops: slices.DeleteFunc(slices.Clone(b.Ops), isExpect), Atomic: b.Atomic}
+}
+
+// leaveBehind has the batches of a group from n on gather again.
+func (l *logAhead) leaveBehind(f *flight, n int) {
+	g := l.gathering
+	g.batches = append(g.batches, f.batches[n:]...)
+	g.dones = append(g.dones, f.dones[n:]...)
+	f.batches, f.dones = f.batches[:n], f.dones[:n]
+	l.commit()
+}
+
+// expects says whether a batch depends on what its keys were.
+func expects(b *engine.Batch) bool {
+	for i := range b.Ops {
+		if b.Ops[i].Kind == engine.Expect {
+			return true
+		}
+	}
+	return false
+}
+
+// holds says whether what a batch expects is so; then it is logged without. All
+// that is in the log has been carried out.
+func (l *logAhead) holds(now engine.Instant, b *engine.Batch) bool {
+	for i := range b.Ops {
+		op := &b.Ops[i]
+		if op.Kind == engine.Expect && l.s.engine.Fingerprint(now, op.Key) != op.N {
+			return false
+		}
+	}
+	return true
 }
 
 // forgetEvicted writes down which keys were evicted, but for those that have come
@@ -145,8 +213,10 @@ func (l *logAhead) fresh() *flight {
 // write puts a group on disk, and hands it on.
 func (l *logAhead) write(f *flight) {
 	s := l.s
-	if err := s.append(l.entry.Bytes()); err != nil {
-		s.fail(err)
+	if l.entry.Len() > 0 {
+		if err := s.append(l.entry.Bytes()); err != nil {
+			s.fail(err)
+		}
 	}
 	s.mu.Lock()
 	if l.current == f {
@@ -193,10 +263,15 @@ func (l *logAhead) putBack(f *flight) {
 }
 
 func (l *logAhead) cut() (finish func() error) {
+	l.land()
+	return func() error { return nil }
+}
+
+// land waits until nothing is on its way. mu is held, but not while it waits.
+func (l *logAhead) land() {
 	for len(l.s.flights) > 0 {
 		l.landed.Wait()
 	}
-	return func() error { return nil }
 }
 
 // fail answers what is on its way and what has gathered. A full disk has certainly

@@ -52,10 +52,14 @@ func (l *logBehind) exec(batch *engine.Batch, done func(error)) {
 	s.mu.Lock()
 	now := s.now()
 	s.engine.Apply(now, batch)
-	if changed := changedOps(batch); changed > 0 {
+	if changed := changedOps(batch) + int64(len(batch.Evicted)); changed > 0 {
 		l.note(now, batch, changed)
 	}
+	long := l.pending.Len() > maxGroupBytes
 	s.mu.Unlock()
+	if long {
+		l.commit()
+	}
 	done(nil)
 }
 

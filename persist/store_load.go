@@ -84,6 +84,9 @@ func (s *Store) loadSnapshot(ctx context.Context) (Info, error) {
 	for i, info := range all {
 		s.loading.AllKeys.Store(info.Keys)
 		err = s.snapshots.Load(ctx, info, s.engine, runtime.GOMAXPROCS(0), func(keys, _, _ int64) { s.loading.Keys.Store(keys) })
+		if got := s.engine.Len(); err == nil && got != info.Keys {
+			err = &CorruptError{What: fmt.Sprintf("snapshot %d", info.Generation), File: s.path(snapshotsDir), Reason: fmt.Sprintf("it has %d keys, and not %d", got, info.Keys)}
+		}
 		if err == nil {
 			s.engine.SetTime(info.Meta.Now)
 			return info, nil

@@ -27,7 +27,7 @@ func (s *Store) mend() error {
 	}
 	view, meta := s.changeOver(fresh)
 	s.disk.unlock()
-	if _, err = s.write(s.stopping, view, meta); err != nil {
+	if _, err = s.write(s.stopping, view, meta); err != nil && !s.stands(fresh) {
 		s.giveUp(fresh)
 		return err
 	}
@@ -49,6 +49,13 @@ func (s *Store) changeOver(fresh *Log) (*engine.Snapshot, Meta) {
 	s.mu.Unlock()
 	_ = finish() // has nothing to write: that was given up
 	return view, meta
+}
+
+// stands says whether the newest snapshot goes on in a log, as it may even where
+// writing it has ended in an error.
+func (s *Store) stands(log *Log) bool {
+	info, ok, err := s.snapshots.Latest()
+	return err == nil && ok && info.LogDir == log.Name()
 }
 
 // giveUp goes back to a failed disk.

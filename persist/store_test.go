@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -281,4 +282,93 @@ func randomOps(rng *rand.Rand) []engine.Op {
 		ops = append(ops, op)
 	}
 	return ops
+}
+
+// TestWatchedTransaction has transactions that depend on what a key was, in crowds
+// and alone: those that hold are applied and survive, the others are not.
+func TestWatchedTransaction(t *testing.T) {
+	for _, policy := range allPolicies {
+		t.Run(policy.String(), func(t *testing.T) {
+			o := testOptions(t, vfs.NewMem(), policy)
+			s := start(t, o)
+			var (
+				wait    sync.WaitGroup
+				granted atomic.Int64
+				key     = []byte("watched")
+				log     = engine.Params{Alg: engine.Log, Limit: 1_000_000, Period: engine.MaxPeriod}
+			)
+			for range 8 {
+				wait.Go(func() {
+					for range 100 {
+						seen := s.Engine().Fingerprint(s.o.Clock.Now(), key)
+						b := &engine.Batch{Atomic: true, Ops: []engine.Op{
+							{Kind: engine.Expect, Key: key, N: seen},
+							{Kind: engine.Take, Key: key, Params: log, N: 1},
+						}}
+						if err := perform(s, b); err != nil {
+							t.Error(err)
+						}
+						switch b.Decisions[1].Status {
+						case engine.OK:
+							granted.Add(1)
+						case engine.Aborted:
+						default:
+							t.Errorf("got %+v", b.Decisions)
+						}
+					}
+				})
+			}
+			wait.Wait()
+			if n := granted.Load(); n == 0 || used(s, string(key)) != n {
+				t.Errorf("%d transactions were granted, and %d are counted", n, used(s, string(key)))
+			}
+			end(t, s, false)
+			s = start(t, o)
+			defer end(t, s, false)
+			if n := granted.Load(); used(s, string(key)) != n {
+				t.Errorf("%d transactions were granted, and after a restart %d are counted", n, used(s, string(key)))
+			}
+		})
+	}
+}
+
+// TestEvictedStaysEvicted fills a Store that evicts, and wants a replay to leave the
+// same keys.
+func TestEvictedStaysEvicted(t *testing.T) {
+	for _, policy := range allPolicies {
+		t.Run(policy.String(), func(t *testing.T) {
+			o := testOptions(t, vfs.NewMem(), policy)
+			o.Engine = engine.Options{Shards: 1, MaxMemory: 300 << 10, Evict: true}
+			s := start(t, o)
+			bucket := engine.Params{Alg: engine.Token, Limit: 10, Count: 1, Period: 3600 * int64(time.Second)}
+			for i := range 20_000 {
+				b := &engine.Batch{Ops: []engine.Op{{Kind: engine.Take, Key: fmt.Appendf(nil, "key:%d", i), Params: bucket, N: 1 + int64(i)%9}}}
+				if err := perform(s, b); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want := keysOf(s)
+			if len(want) > 15_000 {
+				t.Fatalf("%d keys are left: nothing was evicted", len(want))
+			}
+			perform(s, &engine.Batch{Ops: []engine.Op{{Kind: engine.Forget, Key: []byte(want[0])}}}) // the last evictions go with it
+			end(t, s, false)
+			s = start(t, o)
+			defer end(t, s, false)
+			if got := keysOf(s); !slices.Equal(got, want[1:]) {
+				t.Errorf("%d keys after a restart, want the %d of before", len(got), len(want)-1)
+			}
+		})
+	}
+}
+
+// keysOf are the keys of a Store, in order.
+func keysOf(s *Store) (keys []string) {
+	for cursor := uint64(0); ; {
+		cursor = s.Engine().Scan(s.o.Clock.Now(), cursor, 1000, func(key []byte, _ engine.Alg) { keys = append(keys, string(key)) })
+		if cursor == 0 {
+			slices.Sort(keys)
+			return keys
+		}
+	}
 }
