@@ -42,7 +42,7 @@ type view struct{ steady, prober latency }
 type restart struct {
 	end       time.Duration // to end cleanly
 	ready     time.Duration // from the start to the first answer other than LOADING
-	behind    int64         // decisions since the state was last written
+	behind    int64         // decisions since it was last told to write its state
 	peakBytes int64         // resident at most when it was back
 }
 

@@ -68,7 +68,7 @@ func (p preservation) cleanText() string {
 }
 
 func (p preservation) killedText() string {
-	return fmt.Sprintf("%s, of %s decisions since the snapshot", secondsText(p.killed.ready), countText(float64(p.killed.behind)))
+	return fmt.Sprintf("%s, killed %s decisions after a snapshot", secondsText(p.killed.ready), countText(float64(p.killed.behind)))
 }
 
 // secondsText is a time with three digits that mean something.
