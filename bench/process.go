@@ -44,6 +44,7 @@ func start(ctx context.Context, argsFor func(port string) []string) (*process, e
 	}
 	p.command.Stderr = &p.stderr
 	p.command.SysProcAttr = dieWithParent()
+	p.command.Cancel = func() error { return killAll(p.command.Process) }
 	begin := time.Now()
 	if err := p.command.Start(); err != nil {
 		return nil, fmt.Errorf("start %s: %w", args[0], err)
@@ -87,7 +88,12 @@ func (p *process) waitReady(ctx context.Context) error {
 
 // stop ends the server and waits for it. It may be called more than once.
 func (p *process) stop() {
-	p.command.Process.Kill()
+	select {
+	case <-p.exited: // its number may be another's by now
+		return
+	default:
+	}
+	killAll(p.command.Process)
 	<-p.exited
 }
 
