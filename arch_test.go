@@ -29,7 +29,10 @@ var arrows = map[string][]string{
 	"engine":   {},
 	"commands": {"limitsrv/engine", "github.com/tidwall/redcon"},
 	"server":   {"limitsrv/commands"},
-	"persist":  {"limitsrv/engine", "github.com/cockroachdb/pebble/v2", "github.com/hashicorp/raft-wal", "github.com/hashicorp/raft"},
+	"persist": {
+		"limitsrv/engine", "github.com/cockroachdb/pebble/v2", "github.com/hashicorp/raft-wal", "github.com/hashicorp/raft",
+		"github.com/hashicorp/go-hclog",
+	},
 	"replication": {
 		"limitsrv/engine", "limitsrv/persist", "github.com/hashicorp/raft", "github.com/hashicorp/raft-boltdb/v2",
 	},

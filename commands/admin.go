@@ -6,7 +6,6 @@ import (
 )
 
 var (
-	errNothingKept = &Error{"ERR", "nothing is saved: the server keeps its state in memory"}
 	errNoTestClock = &Error{"ERR", "DEBUG ADVANCE-TIME needs a server started with --test-clock"}
 	errNoShutdown  = &Error{"ERR", "No shutdown in progress."}
 	errMayNotStop  = &Error{"ERR", "this server can not be shut down by a command"}
@@ -16,22 +15,6 @@ var (
 func refuse(err *Error) func(*Session, [][]byte) {
 	return func(s *Session, _ [][]byte) { s.w.Error(err) }
 }
-
-var (
-	save = Command{
-		Name: "SAVE", Summary: "Refused: nothing is saved.",
-		Complexity: "O(1)", Since: "1.0.0", Group: "server", Flags: Admin | NoScript | NoMulti, Run: refuse(errNothingKept),
-	}
-	bgSave = Command{
-		Name: "BGSAVE", Args: "[SCHEDULE]", Summary: "Refused: nothing is saved.",
-		Complexity: "O(1)", Since: "1.0.0", Group: "server", Flags: Admin | NoScript, Run: refuse(errNothingKept),
-	}
-	lastSave = Command{
-		Name: "LASTSAVE", Summary: "Answers when the server started, in seconds since 1970: nothing was saved since.",
-		Complexity: "O(1)", Since: "1.0.0", Group: "server", Flags: Loading | Stale | Fast,
-		Run: func(s *Session, _ [][]byte) { s.w.Int(s.h.start.Unix()) },
-	}
-)
 
 var timeOf = Command{
 	Name: "TIME", Summary: "Answers the time by which limits are decided: seconds since 1970 and microseconds.",
@@ -71,19 +54,22 @@ var wait = Command{
 }
 
 var shutdown = Command{
-	Name: "SHUTDOWN", Args: "[NOSAVE|SAVE] [NOW] [FORCE] [ABORT]", Summary: "Ends the server.",
+	Name: "SHUTDOWN", Args: "[NOSAVE|SAVE] [NOW] [FORCE] [ABORT]", Summary: "Ends the server, with a snapshot if it keeps its state and unless told NOSAVE.",
 	Complexity: "O(1)", Since: "1.0.0", Group: "server", Flags: Admin | NoScript | Loading | Stale | NoMulti,
 	Run: runShutdown,
 }
 
-// runShutdown answers nothing if it succeeds: the connection closes.
+// runShutdown answers nothing if it succeeds: the connection closes. What is only
+// loaded in part is not saved.
 func runShutdown(s *Session, args [][]byte) {
+	var save, noSave bool
 	for _, a := range args[1:] {
 		switch {
-		case isWord(a, "NOSAVE"), isWord(a, "NOW"), isWord(a, "FORCE"):
-		case isWord(a, "SAVE"):
-			s.w.Error(errNothingKept)
-			return
+		case isWord(a, "NOW"), isWord(a, "FORCE"):
+		case isWord(a, "NOSAVE") && !save:
+			noSave = true
+		case isWord(a, "SAVE") && !noSave:
+			save = true
 		case isWord(a, "ABORT"):
 			s.w.Error(errNoShutdown)
 			return
@@ -92,12 +78,15 @@ func runShutdown(s *Session, args [][]byte) {
 			return
 		}
 	}
-	if s.h.config.Shutdown == nil {
+	switch {
+	case save && !s.h.kept():
+		s.w.Error(errNothingKept)
+	case s.h.config.Shutdown == nil:
 		s.w.Error(errMayNotStop)
-		return
+	default:
+		s.closing = true
+		s.h.config.Shutdown(s.h.kept() && !noSave && !s.h.loading())
 	}
-	s.closing = true
-	s.h.config.Shutdown()
 }
 
 var debug = Command{

@@ -70,6 +70,23 @@ func (c *SystemClock) Now() engine.Instant {
 	}
 }
 
+// NotBefore has the time be floor or later from now on: where it is earlier it
+// moves there, and goes on at normal speed. Many may call at once.
+func (c *SystemClock) NotBefore(floor engine.Instant) {
+	for {
+		l := c.line.Load()
+		behind := floor - l.tell(c.mono())
+		if behind <= 0 {
+			return
+		}
+		higher := *l // of the same speed, so that nobody is told less than before
+		higher.at += behind
+		if c.line.CompareAndSwap(l, &higher) {
+			return
+		}
+	}
+}
+
 // tell is the time on the line, and past its end at normal speed.
 func (l *line) tell(mono int64) engine.Instant {
 	since := mono - l.start

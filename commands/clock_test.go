@@ -84,6 +84,40 @@ func TestSystemClockFloor(t *testing.T) {
 	}
 }
 
+func TestSystemClockNotBefore(t *testing.T) {
+	h := &hands{wall: 1e18}
+	c := newSystemClock(0, h.readWall, h.readMono)
+	last := c.Now()
+	for _, tt := range []struct {
+		name  string
+		floor time.Duration // from now on our clock
+		pass  time.Duration
+		want  time.Duration // gained
+		ahead time.Duration // of the wall clock, after it
+	}{
+		{"stays where it is later", -time.Hour, 0, 0, 0},
+		{"stays where it is there", 0, 0, 0, 0},
+		{"moves to the floor", time.Hour, 0, time.Hour, time.Hour},
+		{"goes on at normal speed", -1, 500 * time.Millisecond, 500 * time.Millisecond, time.Hour},
+		{"moves in the middle of a second", 3 * time.Millisecond, 0, 3 * time.Millisecond, time.Hour + 3*time.Millisecond},
+		{"goes on to the end of the second", 0, 500 * time.Millisecond, 500 * time.Millisecond, time.Hour + 3*time.Millisecond},
+		{"then heals by a thousandth", 0, time.Second, 999 * time.Millisecond, time.Hour + 2*time.Millisecond},
+		{"moves while it heals", time.Millisecond, 500 * time.Millisecond, 500*time.Millisecond + 500*time.Microsecond, time.Hour + 2500*time.Microsecond},
+		{"moves after a long pause", 0, 10 * time.Second, 10*time.Second - 500*time.Microsecond, time.Hour + 2*time.Millisecond},
+	} {
+		c.NotBefore(last + engine.Instant(tt.floor))
+		h.pass(tt.pass, 0)
+		now := c.Now()
+		if got := time.Duration(now - last); got != tt.want {
+			t.Errorf("%s: gained %v, want %v", tt.name, got, tt.want)
+		}
+		if got := time.Duration(now - h.wall); got != tt.ahead {
+			t.Errorf("%s: ahead of the wall clock by %v, want %v", tt.name, got, tt.ahead)
+		}
+		last = now
+	}
+}
+
 // TestSystemClockSpeed steps the wall clock at random: time never goes back, and
 // never faster or slower than by a thousandth.
 func TestSystemClockSpeed(t *testing.T) {
@@ -132,10 +166,14 @@ func TestSystemClockTogether(t *testing.T) {
 	)
 	for range 8 {
 		group.Go(func() {
-			for range 5000 {
+			for i := range 5000 {
 				latest.Lock()
 				before := latest.at
 				latest.Unlock()
+				if i%16 == 0 {
+					before++
+					c.NotBefore(before)
+				}
 				now := c.Now()
 				latest.Lock()
 				latest.at = max(latest.at, now)

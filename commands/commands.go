@@ -24,7 +24,7 @@ var table = []*Command{
 
 	// server
 	&command, &info, &config, &acl, &memory, &slowLog, &latency, &debug,
-	&monitor, &timeOf, &role, &wait, &lastSave, &save, &bgSave, &shutdown,
+	&monitor, &timeOf, &role, &wait, &lastSave, &save, &bgSave, &rlBackup, &shutdown,
 
 	// cluster
 	&cluster, &asking, &readOnly, &readWrite,

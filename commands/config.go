@@ -19,7 +19,7 @@ type alias struct {
 }
 
 var aliases = []alias{
-	{name: "appendonly", value: "no"},
+	{name: "appendfsync", option: "fsync", value: "no"},
 	{name: "cluster-enabled", option: "cluster-mode", value: "no", words: map[string]string{"off": "no", "emulated": "yes"}},
 	{name: "databases", value: strconv.Itoa(databases)},
 	{name: "latency-tracking", value: "yes"},
@@ -81,7 +81,12 @@ func (h *Handler) own() []Option {
 		}}
 	}
 	const longest = int64(time.Hour)
+	appendOnly := "no"
+	if h.kept() {
+		appendOnly = "yes"
+	}
 	return []Option{
+		{Name: "appendonly", Value: appendOnly},
 		number("slowlog-log-slower-than", w.slower, -1, longest/1000, func(w *slowWatch, n int64) { w.slower = n }),
 		number("slowlog-max-len", int64(w.most), 0, maxSlowLog, func(w *slowWatch, n int64) { w.most = int(n) }),
 		number("latency-monitor-threshold", w.monitor, 0, longest/1_000_000, func(w *slowWatch, n int64) { w.monitor = n }),

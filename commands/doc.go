@@ -21,9 +21,10 @@
 //
 // Other sessions send a session messages, and what MONITOR shows, into its inbox,
 // which is bounded; the first wakes the transport, and Resume puts all out between
-// two replies. CLIENT PAUSE is a batch of nothing that is away until it ends. So
-// there is one way to wake a connection, and no goroutine for it. Commands look at
-// one word, Handler.attention, which is 0 unless somebody monitors or pauses.
+// replies. A session whose SAVE is under way, or that CLIENT PAUSE holds back, is
+// away as if a batch of it were. So there is one way to wake a connection, and no
+// goroutine for it. Commands look at one word, Handler.attention, which is 0 unless
+// somebody monitors or pauses, or the state is being loaded.
 //
 // # Time
 //
@@ -39,6 +40,7 @@
 //   - What is refused changes nothing. An error names what was wrong, what is
 //     allowed and what was given; its code word keeps its meaning for ever.
 //   - No allocation for a command that is decided, once a session is warm.
+//   - While the state is loaded, what needs it is refused with LOADING.
 //   - EXEC carries the ops of a transaction out as one atomic batch. Its run
 //     commands are carried out after that, in their place among the replies: so
 //     DBSIZE in a transaction counts what the whole transaction has left.

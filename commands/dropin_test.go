@@ -18,7 +18,8 @@ type step struct {
 // walk sends steps to a new server and compares the replies.
 func walk(t *testing.T, steps []step) {
 	t.Helper()
-	s, clock, _ := newLocalSession()
+	h := newTestHandler("")
+	s, clock := h.NewSession(Client{}), h.config.TestClock
 	now := time.Duration(0)
 	for _, st := range steps {
 		if err := clock.Advance(st.at - now); err != nil {
@@ -34,9 +35,9 @@ func walk(t *testing.T, steps []step) {
 // refused sends a line to a new server; it must get the error and make no key.
 func refused(t *testing.T, line, want string) {
 	t.Helper()
-	s, _, e := newLocalSession()
-	if got := five(ask(s, line)); got != want || e.Len() != 0 {
-		t.Errorf("%s\n got %s and %d keys\nwant %s", line, got, e.Len(), want)
+	h := newTestHandler("")
+	if got, keys := five(ask(h.NewSession(Client{}), line)), h.config.Engine.Len(); got != want || keys != 0 {
+		t.Errorf("%s\n got %s and %d keys\nwant %s", line, got, keys, want)
 	}
 }
 
@@ -51,7 +52,7 @@ func five(reply string) string {
 }
 
 func TestRepliesAreByteForByte(t *testing.T) {
-	s, _, _ := newLocalSession()
+	s := newTestHandler("").NewSession(Client{})
 	for _, tt := range []struct{ line, want string }{
 		{"CL.THROTTLE user123 15 30 60", "*5\r\n:0\r\n:16\r\n:15\r\n:-1\r\n:2\r\n"},
 		{"THROTTLE test_key 10 100 60", "*5\r\n:1\r\n:10\r\n:9\r\n:5\r\n:0\r\n"},

@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"errors"
 	"fmt"
 	"path/filepath"
 	"strconv"
@@ -20,12 +21,15 @@ const testStart engine.Instant = 1e18
 // newTestHandler is a server in memory with a test clock and a fixed seed.
 func newTestHandler(password string) *Handler { return newTestHandlerWith(Config{Password: password}) }
 
-// newTestHandlerWith is one with the Password, Cluster and Options of c.
+// newTestHandlerWith is one with the Password, Cluster, Store, Shutdown and Options of c.
 func newTestHandlerWith(c Config) *Handler {
 	clock := NewTestClock(testStart)
 	eng := engine.New(engine.Options{Shards: 4, Seed: [16]byte{1}, MaxMemory: 64 << 20})
 	c.Exec, c.Engine, c.Clock, c.TestClock = &Local{Engine: eng, Clock: clock}, eng, clock, clock
-	c.Version, c.Shutdown = "0.0.0-test", func() {}
+	c.Version = "0.0.0-test"
+	if c.Shutdown == nil {
+		c.Shutdown = func(bool) {}
+	}
 	if c.Options == nil {
 		c.Options = func() []Option {
 			return []Option{
@@ -44,6 +48,7 @@ var testCluster = Emulated{strings.Repeat("0123456789", 4)}
 type script struct {
 	h        *Handler
 	sessions map[string]*Session
+	store    *fakeStore // nil unless begun with one
 }
 
 // TestScripts runs testdata/*.txt. Each file has a fresh server.
@@ -56,6 +61,10 @@ type script struct {
 //	resp3 [connection]     greets with HELLO 3
 //	server password=x      begins anew with a password
 //	cluster                begins anew with an emulated cluster
+//	store                  begins anew with a store that saves when told
+//	saved [error]          has what the store is working on succeed, or fail, and
+//	                       shows what that was
+//	loading on|off         begins or ends loading
 //
 // A connection is there from its first use; without a name it is "a".
 func TestScripts(t *testing.T) {
@@ -65,7 +74,7 @@ func TestScripts(t *testing.T) {
 	}
 	for _, file := range files {
 		t.Run(filepath.Base(file), func(t *testing.T) {
-			s := &script{newTestHandler(""), map[string]*Session{}}
+			s := &script{h: newTestHandler(""), sessions: map[string]*Session{}}
 			datadriven.RunTest(t, file, s.do)
 		})
 	}
@@ -86,10 +95,19 @@ func (s *script) do(t *testing.T, d *datadriven.TestData) string {
 	case "server":
 		var password string
 		d.ScanArgs(t, "password", &password)
-		*s = script{newTestHandler(password), map[string]*Session{}}
+		*s = script{h: newTestHandler(password), sessions: map[string]*Session{}}
 		return "ok\n"
 	case "cluster":
-		*s = script{newTestHandlerWith(Config{Cluster: testCluster}), map[string]*Session{}}
+		*s = script{h: newTestHandlerWith(Config{Cluster: testCluster}), sessions: map[string]*Session{}}
+		return "ok\n"
+	case "store":
+		s.store = &fakeStore{}
+		s.h, s.sessions = newTestHandlerWith(Config{Store: s.store, Shutdown: s.store.shutDown}), map[string]*Session{}
+		return "ok\n"
+	case "saved":
+		return s.saved(d)
+	case "loading":
+		s.h.SetLoading(d.CmdArgs[0].Key == "on")
 		return "ok\n"
 	case "resp3":
 		s.send(t, d, []string{"HELLO 3"}, false)
@@ -103,6 +121,17 @@ func (s *script) do(t *testing.T, d *datadriven.TestData) string {
 	}
 	d.Fatalf(t, "unknown directive %s", d.Cmd)
 	return ""
+}
+
+// saved ends the snapshot that is under way.
+func (s *script) saved(d *datadriven.TestData) string {
+	var err error
+	if len(d.CmdArgs) > 0 {
+		err = errors.New(d.CmdArgs[0].Key)
+	}
+	what := s.store.begun
+	s.store.end(err)
+	return what + "\n"
 }
 
 // send sends lines on the connection that d names and shows the replies.

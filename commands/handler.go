@@ -19,15 +19,16 @@ type Config struct {
 	Clock     Clock
 	TestClock *TestClock // nil unless --test-clock: lets DEBUG ADVANCE-TIME move it
 	Cluster   Cluster    // nil: NoCluster
+	Store     Store      // nil: NoStore
 	Password  string     // empty: no login is asked for
 	Version   string
 	// Options are those of the server, for CONFIG GET and INFO. Sizes are in bytes
 	// and durations in seconds, as plain numbers; the password is not among them.
 	// Called at any time from any session; nil means none.
 	Options func() []Option
-	// Shutdown is asked for by SHUTDOWN: the server drains and ends. It must not
-	// wait for that. nil means that SHUTDOWN is refused.
-	Shutdown func()
+	// Shutdown is asked for by SHUTDOWN: the server drains, makes a snapshot if save
+	// says so, and ends. It must not wait for that. nil means that SHUTDOWN is refused.
+	Shutdown func(save bool)
 }
 
 // An Option is one option of the server by its name and value as text.
@@ -67,6 +68,9 @@ func NewHandler(c Config) *Handler {
 	if c.Cluster == nil {
 		c.Cluster = NoCluster{}
 	}
+	if c.Store == nil {
+		c.Store = NoStore{}
+	}
 	return &Handler{
 		config:   c,
 		registry: r,
@@ -96,6 +100,12 @@ func (h *Handler) NewSession(c Client) *Session {
 	h.stats.connections.Add(1)
 	return s
 }
+
+// SetLoading says whether the state is being loaded. While it is, commands that
+// need it are refused. Any goroutine may call it.
+func (h *Handler) SetLoading(on bool) { h.attend(loading, on) }
+
+func (h *Handler) loading() bool { return h.attention.Load()&loading != 0 }
 
 // options are the server's own, none if it told none.
 func (h *Handler) options() []Option {

@@ -30,7 +30,7 @@ var sections = []section{
 	{"Server", false, (*Handler).infoServer},
 	{"Clients", false, (*Handler).infoClients},
 	{"Memory", false, (*Handler).infoMemory},
-	{"Persistence", false, infoPersistence},
+	{"Persistence", false, (*Handler).infoPersistence},
 	{"Stats", false, (*Handler).infoStats},
 	{"Replication", false, (*Handler).infoReplication},
 	{"CPU", false, infoCPU},
@@ -142,12 +142,6 @@ func human(bytes int64) string {
 	return fmt.Sprintf("%.2f%s", size, unit)
 }
 
-func infoPersistence(_ *Handler, l *lines) {
-	l.add("loading", 0)
-	l.add("rdb_bgsave_in_progress", 0)
-	l.add("aof_enabled", 0)
-}
-
 func (h *Handler) infoStats(l *lines) {
 	listened := h.hub.sizes()
 	total, limits := h.stats.total(), h.config.Engine.Stats()
@@ -208,11 +202,7 @@ func (h *Handler) infoErrors(l *lines) {
 }
 
 func (h *Handler) infoCluster(l *lines) {
-	enabled := 0
-	if h.clustered() {
-		enabled = 1
-	}
-	l.add("cluster_enabled", enabled)
+	l.add("cluster_enabled", oneIf(h.clustered()))
 }
 
 // infoLimits is our own section: decisions by algorithm. What became of keys

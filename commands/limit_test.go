@@ -45,10 +45,3 @@ func BenchmarkParse(b *testing.B) {
 		})
 	}
 }
-
-// newLocalSession is a session of a server of its own, whose clock stands.
-func newLocalSession() (*Session, *TestClock, *engine.Engine) {
-	e, clock := engine.New(engine.Options{}), NewTestClock(1e18)
-	h := NewHandler(Config{Exec: &Local{Engine: e, Clock: clock}, Engine: e, Clock: clock, Version: "0"})
-	return h.NewSession(Client{Addr: "127.0.0.1:9", LocalAddr: "127.0.0.1:6379"}), clock, e
-}

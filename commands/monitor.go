@@ -11,6 +11,7 @@ import (
 const (
 	monitored int32 = 1 << iota
 	paused
+	loading
 )
 
 // attend sets or clears a bit of attention.

@@ -50,6 +50,7 @@ var (
 	errExecNoMulti = &Error{"ERR", "EXEC without MULTI"}
 	errDiscard     = &Error{"ERR", "DISCARD without MULTI"}
 	errExecAbort   = &Error{"EXECABORT", "Transaction discarded because of previous errors."}
+	errExecLoading = &Error{"EXECABORT", "Transaction discarded because of: " + errLoading.Error()}
 	errWatchInside = &Error{"ERR", "WATCH inside MULTI is not allowed"}
 	errQueueFull   = &Error{"ERR", fmt.Sprintf("transaction is too large: at most %d commands and %d bytes may be queued", maxQueued, maxQueuedBytes)}
 	errWatchMany   = &Error{"ERR", fmt.Sprintf("too many watched keys: at most %d", maxWatched)}

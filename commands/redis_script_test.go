@@ -387,8 +387,6 @@ var different = map[string]string{
 	"COMMAND GETKEYSANDFLAGS DEL a":    "flags of keys say no more than whether the command writes",
 	"SAVE":                             "there is nothing to save to",
 	"BGSAVE":                           "there is nothing to save to",
-	"BGSAVE x":                         "there is nothing to save to",
-	"SHUTDOWN NOSAVE SAVE":             "there is nothing to save to",
 }
 
 // clusterScript is sent to a Redis cluster of one node, and to an emulated one.

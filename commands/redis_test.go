@@ -339,3 +339,100 @@ func TestScriptHasAllCommands(t *testing.T) {
 		}
 	}
 }
+
+// loadingScript is sent to both while they load. Blocks are as in redisScript.
+const loadingScript = `PING
+ECHO a
+TIME
+ROLE
+LASTSAVE
+DBSIZE
+SCAN 0
+EXISTS k
+DEL k
+TTL k
+TYPE k
+OBJECT ENCODING k
+MEMORY USAGE k
+RANDOMKEY
+KEYS *
+FLUSHALL
+SELECT 0
+CLIENT ID
+CLIENT SETNAME me
+CLIENT LIST
+CLIENT NO-EVICT on
+CONFIG GET databases
+CONFIG SET slowlog-max-len 128
+COMMAND COUNT
+INFO persistence
+SLOWLOG LEN
+LATENCY LATEST
+ACL WHOAMI
+WAIT 0 0
+PUBLISH c m
+PUBSUB CHANNELS
+WATCH k
+UNWATCH
+SAVE
+BGSAVE
+CLUSTER INFO
+READONLY
+ASKING
+SHUTDOWN ABORT
+SHUTDOWN FOO
+NOPE
+DEL
+MULTI
+TIME
+EXEC
+MULTI
+EXISTS k
+TIME
+EXEC
+MULTI
+DISCARD
+SUBSCRIBE c
+UNSUBSCRIBE c
+HELLO 3
+RESET
+PING`
+
+// TestLoadingLikeRedis wants a Redis that loads, a millisecond for each key, to
+// refuse the same commands as we do, with the same code.
+func TestLoadingLikeRedis(t *testing.T) {
+	dir := t.TempDir()
+	h := newTestHandler("")
+	startRedis(t, "--dir", dir, "--enable-debug-command", "yes").pair(h).fill()
+	p := startRedis(t, "--dir", dir, "--key-load-delay", "1000", "--loading-process-events-interval-bytes", "1024").pair(h)
+	h.SetLoading(true)
+	see := func(reply string) string {
+		if code, _, ok := strings.Cut(reply, " "); ok && reply[0] == '-' {
+			return code
+		}
+		return kindOf(reply)
+	}
+	refused := 0
+	for _, line := range strings.Split(loadingScript, "\n") {
+		got, want := p.ask(line, line)
+		if see(got[0]) != see(want[0]) {
+			t.Errorf("%s\n got %.100s\nRedis %.100s", line, got[0], want[0])
+		}
+		if strings.HasPrefix(got[0], "-LOADING ") {
+			refused++
+		}
+	}
+	if _, info := p.ask("TIME", "INFO persistence"); !strings.Contains(info[0], "loading:1") || refused < 10 {
+		t.Errorf("%d refused, and Redis says %.100s: want 10 or more while it loads", refused, info[0])
+	}
+}
+
+// fill gives Redis keys, which it saves.
+func (p *pair) fill() {
+	p.t.Helper()
+	for _, line := range []string{"DEBUG POPULATE 100000 k 10", "SAVE"} {
+		if _, got := p.ask("TIME", line); got[0] != "+OK" {
+			p.t.Fatalf("%s: Redis says %s", line, got[0])
+		}
+	}
+}

@@ -6,9 +6,12 @@ import (
 	"limitsrv/engine"
 )
 
-// render answers all that was gathered, which is nothing after a pause, and makes
-// room for the next batch.
+// render answers all that was gathered, or the run command that awaited, or after a
+// pause nothing, and makes room for the next batch.
 func (s *Session) render() {
+	if s.later != nil {
+		s.settle()
+	}
 	if s.g != nil {
 		s.begin()
 		if s.tx.running {
@@ -149,7 +152,9 @@ func (s *Session) renderExec() {
 		for i := range s.g.items {
 			it := &s.g.items[i]
 			if it.spec.Op == nil {
-				s.call(it.spec, it.args)
+				failed := s.w.failed
+				it.spec.Run(s, it.args)
+				s.countFailure(it.spec, failed)
 				s.stats[it.spec.id].took(1, calls.each)
 				continue
 			}

@@ -19,7 +19,38 @@ type Reply struct {
 	codes  *codeCounts
 }
 
-var errInternal = &Error{"ERR", "internal error"}
+var (
+	errInternal = &Error{"ERR", "internal error"}
+	errLoading  = &Error{"LOADING", "limitsrv is loading the dataset in memory"}
+)
+
+// A coded error comes from a package that knows no Error, such as that of an Exec
+// or a Store. Its Code is an error's Code, and it is the text.
+type coded interface {
+	error
+	Code() string
+}
+
+// known is what err, wrapped or not, tells clients, nil if that is nothing.
+func known(err error) *Error {
+	var e *Error
+	if errors.As(err, &e) {
+		return e
+	}
+	var c coded
+	if errors.As(err, &c) {
+		return &Error{c.Code(), c.Error()}
+	}
+	return nil
+}
+
+// open is err where the client may know all about it.
+func open(err error) *Error {
+	if e := known(err); e != nil {
+		return e
+	}
+	return &Error{"ERR", err.Error()}
+}
 
 // Int writes a whole number.
 func (w *Reply) Int(n int64) { w.buf = redcon.AppendInt(w.buf, n) }
@@ -121,11 +152,11 @@ func (w *Reply) Verbatim(s string) {
 	w.buf = append(w.buf, '\r', '\n')
 }
 
-// Error writes an *Error, wrapped or not, as -CODE text, on one line. Any other
-// error is ours: it is logged and answered as internal.
+// Error writes an *Error or a coded one, wrapped or not, as -CODE text, on one
+// line. Any other error is ours: it is logged and answered as internal.
 func (w *Reply) Error(err error) {
-	var e *Error
-	if !errors.As(err, &e) {
+	e := known(err)
+	if e == nil {
 		slog.Error("command failed", "err", err)
 		e = errInternal
 	}

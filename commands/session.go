@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -33,6 +34,8 @@ type Session struct {
 	w  Reply      // has Out from begin to end
 	g  *gathering // nil while nothing is gathered
 	tx transaction
+	// later is what a run command has others work on, nil if none does.
+	later *later
 	// recent is the command of the line before, nil if there is none.
 	recent *spec
 	quiet  quiet
@@ -102,7 +105,11 @@ func (s *Session) Do(args [][]byte) bool {
 	if err == nil && s.restricted {
 		err = s.mayRun(c)
 	}
-	if err == nil && s.h.attention.Load()&paused != 0 && s.holdBack(c) {
+	attention := s.h.attention.Load()
+	if err == nil && attention&loading != 0 {
+		err = s.mayRunLoading(c)
+	}
+	if err == nil && attention&paused != 0 && s.holdBack(c) {
 		return false
 	}
 	switch {
@@ -147,6 +154,19 @@ func (s *Session) mayRun(c *spec) error {
 	return nil
 }
 
+// mayRunLoading says why a command is refused while the state is loaded. An EXEC
+// of such commands drops the transaction.
+func (s *Session) mayRunLoading(c *spec) error {
+	switch {
+	case c.Flags&Loading == 0:
+		return errLoading
+	case c.Command == &exec && slices.ContainsFunc(s.tx.queue, func(q queued) bool { return q.spec.Flags&Loading == 0 }):
+		s.tx = transaction{}
+		return errExecLoading
+	}
+	return nil
+}
+
 // gather appends a command's ops to the batch.
 func (s *Session) gather(c *spec, args [][]byte) {
 	s.exhibit(c, args)
@@ -161,14 +181,30 @@ func (s *Session) run(c *spec, args [][]byte) {
 	s.last.Store(c)
 	s.start()
 	s.begin()
-	from := len(s.w.buf)
-	s.call(c, args)
+	from, failed := len(s.w.buf), s.w.failed
+	c.Run(s, args)
 	s.exhibit(c, args)
-	if s.tx.running { // EXEC has gathered its batch; the reply comes with that
+	switch {
+	case s.tx.running: // EXEC has gathered its batch; the reply comes with that
+		s.countFailure(c, failed)
 		s.end()
 		s.Flush()
-		return
+	case s.later != nil:
+		s.later.spec, s.later.args = c, args
+		s.end()
+		if !s.state.CompareAndSwap(executing, away) {
+			s.render()
+		}
+	default:
+		s.finish(c, args, from, failed)
+		s.end()
 	}
+}
+
+// finish counts and times a run command whose reply begins at from, before which
+// so many had failed.
+func (s *Session) finish(c *spec, args [][]byte, from int, failed int64) {
+	s.countFailure(c, failed)
 	took := s.touch()
 	s.began += took // where the next one begins, if it follows at once
 	s.stats[c.id].took(1, took)
@@ -176,7 +212,6 @@ func (s *Session) run(c *spec, args [][]byte) {
 		s.note(c, args, took)
 	}
 	s.hush(from)
-	s.end()
 }
 
 // begin lets s.w write to Out, until end. Between the two nobody looks at Out.
@@ -184,11 +219,9 @@ func (s *Session) begin() { s.w.buf = s.Out }
 
 func (s *Session) end() { s.Out, s.w.buf = s.w.buf, nil }
 
-// call runs c and counts it if it fails.
-func (s *Session) call(c *spec, args [][]byte) {
-	failed := s.w.failed
-	c.Run(s, args)
-	if s.w.failed != failed {
+// countFailure counts c as failed if it is by now more than before that have.
+func (s *Session) countFailure(c *spec, before int64) {
+	if s.w.failed != before {
 		s.stats[c.id].failed.Add(1)
 	}
 }

@@ -21,14 +21,15 @@ var algorithms = [algs]algorithm{
 	Leaky: {name: "LEAKY", words: 2, rule: bucket{}, holds: true},
 	Fixed: {name: "FIXED", words: 2, rule: fixed{}},
 	Slide: {name: "SLIDE", words: 3, rule: slide{}},
-	Log:   {name: "LOG", words: 4, rule: slidingLog{}},
-	Lease: {name: "LEASE", words: 2, rule: lease{}},
+	Log:   {name: "LOG", words: 4, rule: slidingLog{}, tail: slidingLog{}},
+	Lease: {name: "LEASE", words: 2, rule: lease{}, tail: lease{}},
 }
 
 type algorithm struct {
 	name  string
 	words int // of the state that are kept
 	rule  rule
+	tail  tail // nil if the words are all of the state
 	// holds says that a permit given is to be used only when what was given
 	// before has drained.
 	holds bool
@@ -68,6 +69,25 @@ type rule interface {
 	// change puts the key under the parameters p of the same algorithm. What is
 	// used stays used, but for what exceeds keep(c, used, p).
 	change(c *cell, now Instant, p Params)
+	// sound says whether a state read from outside is one that the algorithm could
+	// have left at now or before. It need not look at a tail.
+	sound(c *cell, now Instant) bool
+}
+
+// A tail is the part of an algorithm's state that grows, which a shard keeps
+// outside of the record. The first word of the state says where it is, and differs
+// between any two tails that have something in them.
+type tail interface {
+	// discard releases the tail.
+	discard(c *cell)
+	// changed is the number of the last change to the tail, by the count of all
+	// tails of this algorithm in the shard.
+	changed(c *cell) uint64
+	// write appends what of the tail counts at now.
+	write(dst []byte, c *cell, now Instant) []byte
+	// read takes what write wrote at now off data; ok is false if it can't be that.
+	// Unless c is nil it gets the tail, having none and the parameters p.
+	read(data []byte, p *Params, now Instant, c *cell) (rest []byte, ok bool)
 }
 
 // state is what a key remembers beside its parameters, in words whose meaning is
@@ -82,7 +102,9 @@ type cell struct {
 	leases *leases // of the shard: where the holders are kept
 }
 
-func (c *cell) alg() *algorithm { return &algorithms[c.params.Alg] }
+func (c *cell) alg() *algorithm { return c.params.alg() }
+
+func (p *Params) alg() *algorithm { return &algorithms[p.Alg] }
 
 // keep is how many of used permits stay used under new parameters: at most the
 // new limit, or two for a key in debt.

@@ -11,14 +11,26 @@ type Batch struct {
 	Atomic bool
 	// Decisions are the answers, one for each op, valid after Apply until Reset.
 	Decisions []Decision
+	// Evicted are the live keys that Apply dropped for want of memory, in ascending
+	// order of Before; valid until Reset. They do not follow from the ops: without
+	// the bound, or with other keys, none would have been dropped.
+	Evicted []Eviction
 
 	scratch scratch
+}
+
+// An Eviction is a key that was dropped before the op of that index was carried
+// out, and after the one before it: as a Forget between them would have done.
+type Eviction struct {
+	Before int
+	Key    []byte
 }
 
 // Reset empties the batch.
 func (b *Batch) Reset() {
 	b.Ops = b.Ops[:0]
 	b.Decisions = b.Decisions[:0]
+	b.Evicted = b.Evicted[:0]
 	b.Atomic = false
 }
 
@@ -28,6 +40,30 @@ type scratch struct {
 	hashes []uint64 // of the key, without the bits that are the shard's number
 	order  []int32
 	next   []int32 // for each shard, where its next op goes in order
+}
+
+// addEviction appends a copy of a key, in the memory of an entry that the list
+// had before.
+func addEviction(list []Eviction, before int, key []byte) []Eviction {
+	if len(list) == cap(list) {
+		list = append(list, Eviction{})
+	} else {
+		list = list[:len(list)+1]
+	}
+	v := &list[len(list)-1]
+	v.Before, v.Key = before, append(v.Key[:0], key...)
+	return list
+}
+
+// evictedBefore takes over what a shard evicted for the op i.
+func (b *Batch) evictedBefore(i int, s *shard) {
+	if len(s.evicted) == 0 {
+		return
+	}
+	for _, v := range s.evicted {
+		b.Evicted = addEviction(b.Evicted, i, v.Key)
+	}
+	s.evicted = s.evicted[:0]
 }
 
 // byShard is the numbers of the ops from..to-1 sorted by shard, those of one

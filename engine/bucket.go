@@ -17,6 +17,12 @@ func (bucket) owed(c *cell, now Instant) wide {
 	return due.less0(mul(uint64(now), uint64(c.params.Count)))
 }
 
+// sound: at most two limits are owed.
+func (b bucket) sound(c *cell, now Instant) bool {
+	most := mul(2*uint64(c.params.Limit), uint64(c.params.Period))
+	return b.owed(c, now).less0(most).isZero()
+}
+
 func (bucket) set(c *cell, now Instant, owed wide) {
 	if owed.isZero() {
 		c.state = state{}

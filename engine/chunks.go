@@ -15,6 +15,9 @@ func (k *chunks) nextChange() uint64 {
 	return k.changes
 }
 
+// maxChange is more changes than there could be, and far from the end of numbers.
+const maxChange = 1 << 62
+
 // chunkWords are the sizes of the blocks: 3, 15, 63 and 255 entries of a log.
 var chunkWords = [...]int{8, 32, 128, 512}
 

@@ -36,6 +36,9 @@ func (s *shard) lookup(now Instant, key []byte, h uint64) (pl place, used int64)
 		s.stats.Forgotten++
 		return place{}, 0
 	}
+	if s.frozen != nil && c.alg().tail != nil {
+		s.preserveTail(h)
+	}
 	return pl, used
 }
 
@@ -120,6 +123,7 @@ func (s *shard) take(now Instant, op *Op, h uint64, d *Decision) {
 	if changed {
 		s.keep(pl, h, op.Key)
 	}
+	d.Changed = changed
 	s.answer(op, n, d)
 }
 
@@ -231,6 +235,7 @@ func (s *shard) refund(now Instant, op *Op, h uint64, d *Decision) {
 		c.alg().rule.give(c, now, op.N)
 		used = max(0, used-op.N)
 		s.store(pl)
+		d.Changed = true
 	}
 	c.look(now, used, d)
 	d.Allowed = 1
@@ -259,6 +264,7 @@ func (s *shard) charge(now Instant, op *Op, h uint64, d *Decision) {
 			c.alg().rule.take(c, now, op.N)
 			used += op.N
 			s.store(pl)
+			d.Changed = true
 		}
 		d.Allowed = 1
 		d.Wait = c.alg().rule.until(c, now, limit)
@@ -271,6 +277,6 @@ func (s *shard) forget(now Instant, op *Op, h uint64, d *Decision) {
 	pl, _ := s.lookup(now, op.Key, h)
 	if !pl.missing() {
 		s.remove(pl)
-		d.Allowed = 1
+		d.Allowed, d.Changed = 1, true
 	}
 }

@@ -16,6 +16,13 @@
 //     and may be done at any time, in steps of any size.
 //   - Arithmetic is exact, in integers. What is answered is rounded against the
 //     caller: times up, counts down.
+//   - State and time change by Apply, Sweep, Load and SetTime only. Whatever Apply
+//     changed follows from the ops that are marked Changed and from Evicted: who
+//     applies these alone, at the same times, has the same state. Sweep and what
+//     only reads need not be repeated.
+//   - Freeze is a view of all keys at one moment, which is read out while decisions
+//     go on. Load makes the same state of it, in an engine of any number of shards.
+//     It takes any bytes: what it accepts is a state that could have been.
 //   - A refusal consumes nothing. If it came with new parameters these hold from
 //     then on, or the waiting time that it was answered with would be wrong.
 package engine

@@ -3,6 +3,7 @@ package engine
 import (
 	"fmt"
 	"math/bits"
+	"slices"
 	"sync/atomic"
 )
 
@@ -16,12 +17,9 @@ type Options struct {
 	// Seed keys the hash of keys and holders, so that nobody who does not know it
 	// can aim at a shard.
 	Seed [16]byte
-	// MaxMemory bounds MemoryBytes; 0 means no bound.
+	// MaxMemory and Evict are as of SetBound.
 	MaxMemory int64
-	// Evict drops live keys where a new one finds no memory, those nearest to
-	// their reset among about 60 neighbours first. Otherwise the new one is
-	// refused with NoMemory.
-	Evict bool
+	Evict     bool
 }
 
 const (
@@ -39,6 +37,8 @@ type Engine struct {
 	key    hashKey
 	memory memory
 	hand   atomic.Uint32 // the shard that Sweep goes on with
+
+	snapshot atomic.Pointer[Snapshot] // the one that is open
 }
 
 // New makes an empty engine. It panics on Options out of range.
@@ -55,7 +55,7 @@ func New(o Options) *Engine {
 		key:    hashKeyOf(o.Seed),
 	}
 	names := [2]hashKey{e.key.other(), e.key.other().other()}
-	e.memory.max, e.memory.evict = o.MaxMemory, o.Evict
+	e.SetBound(o.MaxMemory, o.Evict)
 	for i := range e.shards {
 		s := &e.shards[i]
 		s.hashKey, s.bits, s.names, s.memory = e.key, e.bits, names, &e.memory
@@ -63,6 +63,35 @@ func New(o Options) *Engine {
 		s.settleMemory()
 	}
 	return e
+}
+
+// SetBound bounds MemoryBytes from now on; 0 means no bound. With evict, live
+// keys are dropped where a new one finds no memory, those nearest to their reset
+// among about 60 neighbours first. Otherwise the new one is refused with
+// NoMemory. What there is already beyond a bound stays.
+func (e *Engine) SetBound(maxMemory int64, evict bool) {
+	e.memory.max.Store(maxMemory)
+	e.memory.evict.Store(evict)
+}
+
+// Now is the latest time that any shard has seen. Cost: each shard is entered
+// once.
+func (e *Engine) Now() (now Instant) {
+	for i := range e.shards {
+		s := &e.shards[i]
+		now = max(now, s.look(0))
+		s.mu.Unlock()
+	}
+	return now
+}
+
+// SetTime lets all shards see now: none decides any earlier from then on.
+func (e *Engine) SetTime(now Instant) {
+	for i := range e.shards {
+		s := &e.shards[i]
+		s.enter(now)
+		s.leave()
+	}
 }
 
 // Apply carries out a batch at now, or at the latest time that the shards it
@@ -76,8 +105,16 @@ func (e *Engine) Apply(now Instant, b *Batch) {
 	e.prepare(b)
 	if b.Atomic {
 		e.applyTogether(now, b, 0, len(b.Ops))
-		return
+	} else {
+		e.applyParts(now, b)
 	}
+	if len(b.Evicted) > 1 {
+		slices.SortFunc(b.Evicted, func(x, y Eviction) int { return x.Before - y.Before })
+	}
+}
+
+// applyParts carries out a batch that others may see in parts.
+func (e *Engine) applyParts(now Instant, b *Batch) {
 	for from := 0; from < len(b.Ops); {
 		op, to := &b.Ops[from], from+1
 		switch {
@@ -132,6 +169,7 @@ func (e *Engine) applyByShard(now Instant, b *Batch, from, to int) {
 			s.warm(b.scratch.hashes, run[:ahead])
 			for _, i := range run[:ahead] {
 				s.apply(at, &b.Ops[i], b.scratch.hashes[i], &b.Decisions[i])
+				b.evictedBefore(int(i), s)
 			}
 			run = run[ahead:]
 		}
@@ -187,12 +225,14 @@ func (e *Engine) applyEntered(now Instant, b *Batch, from, to int) {
 			for j := range e.shards {
 				e.shards[j].clear()
 			}
-			b.Decisions[i] = Decision{Allowed: 1}
+			b.Decisions[i] = Decision{Allowed: 1, Changed: true}
 		case op.Group > 1:
 			e.takeGroup(now, b, i, i+int(op.Group))
 			i += int(op.Group) - 1
 		default:
-			e.shards[b.scratch.shards[i]].apply(now, op, b.scratch.hashes[i], &b.Decisions[i])
+			s := &e.shards[b.scratch.shards[i]]
+			s.apply(now, op, b.scratch.hashes[i], &b.Decisions[i])
+			b.evictedBefore(i, s)
 		}
 	}
 }

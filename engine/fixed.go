@@ -66,6 +66,11 @@ func (f fixed) change(c *cell, now Instant, p Params) {
 	c.state = state{uint64(end), uint64(used)}
 }
 
+func (fixed) sound(c *cell, now Instant) bool {
+	end, used := Instant(c.state[0]), int64(c.state[1])
+	return end >= 0 && end <= windowEnd(&c.params, now) && used >= 0 && used <= 2*c.params.Limit
+}
+
 // windowEnd is the end of the window of p that now is in.
 func windowEnd(p *Params, now Instant) Instant {
 	if p.Calendar == NoCalendar {

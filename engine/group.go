@@ -3,9 +3,10 @@ package engine
 // takeGroup takes the limits from..to-1 all or none. Their shards have been
 // entered.
 //
-// It first puts each key under its parameters and sees what it has; only if all
-// pass does it take, and then nothing can refuse any more. A key that stands in
-// the group more than once has to have enough for all of them.
+// It first sees what each key has under its parameters; only if all pass does it
+// take, and then nothing can refuse any more. If not, the keys get their
+// parameters all the same, unless it was for want of memory. A key that stands
+// in the group more than once has to have enough for all of them.
 func (e *Engine) takeGroup(now Instant, b *Batch, from, to int) {
 	for i := from; i < to; i++ {
 		if !e.ofOneKind(now, b, from, i) {
@@ -20,16 +21,29 @@ func (e *Engine) takeGroup(now Instant, b *Batch, from, to int) {
 		s.probe(now, op, b.scratch.hashes[i], b.earlier(from, i), d)
 		pass = pass && d.Allowed == 1
 	}
-	if pass && !e.readyGroup(now, b, from, to) {
-		e.refuseGroup(b, from, to, NoMemory)
-		return
+	if pass {
+		ready := e.readyGroup(now, b, from, to)
+		for i := from; i < to; i++ {
+			b.evictedBefore(from, &e.shards[b.scratch.shards[i]])
+		}
+		if !ready {
+			e.refuseGroup(b, from, to, NoMemory)
+			return
+		}
 	}
+	changed := false
 	for i := from; i < to; i++ {
 		s, op, d := &e.shards[b.scratch.shards[i]], &b.Ops[i], &b.Decisions[i]
 		if pass {
 			s.takeProbed(now, op, b.scratch.hashes[i], d)
+			changed = changed || op.N > 0
+		} else {
+			changed = s.adopt(now, op, b.scratch.hashes[i]) || changed
 		}
 		s.answer(op, op.N, d)
+	}
+	for i := from; i < to; i++ {
+		b.Decisions[i].Changed = changed
 	}
 }
 
@@ -70,9 +84,9 @@ func (e *Engine) refuseGroup(b *Batch, from, to int, status Status) {
 }
 
 // probe answers whether op alone would pass after earlier permits of the same
-// key, and puts the key under its parameters.
+// key. It changes nothing.
 func (s *shard) probe(now Instant, op *Op, h uint64, earlier int64, d *Decision) {
-	pl, used, changed, _ := s.open(now, op, h)
+	_, used, _, _ := s.open(now, op, h)
 	c, limit := &s.cell, op.Params.Limit
 	if op.N == 0 || used+earlier+op.N <= limit {
 		d.Allowed, d.Wait = 1, c.hold(now)
@@ -80,15 +94,23 @@ func (s *shard) probe(now Instant, op *Op, h uint64, earlier int64, d *Decision)
 		d.Wait = c.refusal(now, earlier+op.N, limit)
 	}
 	c.view(now, used, d)
-	if changed && op.N > 0 {
-		s.store(pl)
+}
+
+// adopt puts the key of a refused op under the op's parameters, and says whether
+// that changed it.
+func (s *shard) adopt(now Instant, op *Op, h uint64) bool {
+	pl, _, changed, _ := s.open(now, op, h)
+	if !changed || op.N == 0 {
+		return false
 	}
+	s.store(pl)
+	return true
 }
 
 // readyGroup says whether there is memory for whatever the group may add, by an
 // estimate that is never too low.
 func (e *Engine) readyGroup(now Instant, b *Batch, from, to int) bool {
-	if e.memory.max == 0 {
+	if e.memory.max.Load() == 0 {
 		return true
 	}
 	for i := from; i < to; i++ {

@@ -40,6 +40,7 @@ func (s *shard) acquire(now Instant, op *Op, h uint64, d *Decision) {
 	if changed {
 		s.keep(pl, h, op.Key)
 	}
+	d.Changed = changed
 	s.answer(op, 1, d)
 }
 
@@ -55,11 +56,11 @@ func (s *shard) release(now Instant, op *Op, h uint64, d *Decision) {
 		return
 	}
 	if (lease{}).release(c, now, s.name(op.ID)) {
-		d.Allowed = 1
+		d.Allowed, d.Changed = 1, true
 		used--
+		s.store(pl)
 	}
 	c.view(now, used, d)
-	s.store(pl)
 	if used == 0 {
 		s.remove(pl)
 	}

@@ -6,6 +6,7 @@ import "encoding/binary"
 type Stats struct {
 	Keys        int64 // including rested ones not yet forgotten
 	MemoryBytes int64 // of the keys and all that belongs to them
+	ImageBytes  int64 // that an open Snapshot holds besides
 	// Allowed and Denied count decisions by Alg. Looks do not count.
 	Allowed, Denied [algs]int64
 	ShadowDenied    int64 // of those denied, how many were answered as allowed
@@ -32,6 +33,9 @@ func (e *Engine) Stats() Stats {
 		s.mu.Unlock()
 	}
 	t.MemoryBytes = e.memory.used.Load()
+	if n := e.snapshot.Load(); n != nil {
+		t.ImageBytes = n.bytes.Load()
+	}
 	return t
 }
 
@@ -63,9 +67,9 @@ func (e *Engine) Sweep(now Instant, pages int) (forgotten int64) {
 func (e *Engine) Scan(now Instant, cursor uint64, count int, visit func(key []byte, alg Alg)) uint64 {
 	for cursor <<= cursorShift; count > 0; {
 		s := &e.shards[cursor>>(64-e.bits)]
-		at := s.enter(now)
+		at := s.look(now)
 		next, seen := s.scanPage(at, cursor<<e.bits, visit)
-		s.leave()
+		s.mu.Unlock()
 		count -= max(seen, 1)
 		if next == 0 { // the shard's end
 			next = (cursor>>(64-e.bits) + 1) << (64 - e.bits)
@@ -104,11 +108,21 @@ func (s *shard) scanPage(now Instant, h uint64, visit func(key []byte, alg Alg))
 func (e *Engine) at(now Instant, key []byte, look func(s *shard, pl place)) {
 	h := e.key.sum(key)
 	s := &e.shards[h>>(64-e.bits)]
-	at := s.enter(now)
-	if pl, _ := s.lookup(at, key, h<<e.bits); !pl.missing() {
+	at := s.look(now)
+	if pl, ok := s.findLive(at, key, h<<e.bits); ok {
 		look(s, pl)
 	}
-	s.leave()
+	s.mu.Unlock()
+}
+
+// findLive finds a live key and loads it into the cell. It changes nothing.
+func (s *shard) findLive(now Instant, key []byte, h uint64) (place, bool) {
+	pl, found := s.find(h, key)
+	if !found {
+		return place{}, false
+	}
+	c := s.load(pl)
+	return pl, c.alg().rule.used(c, now) > 0
 }
 
 // KeyBytes is the memory of a live key with its share of the table, 0 if there
@@ -137,7 +151,7 @@ func (e *Engine) Fingerprint(now Instant, key []byte) (print int64) {
 }
 
 func (s *shard) fingerprint(now Instant, h uint64, key []byte) int64 {
-	if pl, _ := s.lookup(now, key, h); pl.missing() {
+	if _, ok := s.findLive(now, key, h); !ok {
 		return 0
 	}
 	return s.print()

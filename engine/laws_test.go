@@ -202,6 +202,9 @@ func (s *subject) sameFromNow(o *subject) {
 func apply(e *engine.Engine, now engine.Instant, ops ...engine.Op) []engine.Decision {
 	b := engine.Batch{Ops: ops}
 	e.Apply(now, &b)
+	for i := range b.Decisions {
+		b.Decisions[i].Changed = false // is about the state, and no part of the answer
+	}
 	return b.Decisions
 }
 

@@ -1,5 +1,7 @@
 package engine
 
+import "encoding/binary"
+
 // lease is the concurrency limit: a permit is a holder's place, used until the
 // holder gives it back or its time ends.
 //
@@ -73,17 +75,16 @@ func (lease) acquire(c *cell, now Instant, name holderName, end Instant) {
 }
 
 // release takes the holder's place away and says whether it had one at now.
-func (lease) release(c *cell, now Instant, name holderName) bool {
+func (l lease) release(c *cell, now Instant, name holderName) bool {
+	if !l.holds(c, now, name) {
+		return false
+	}
 	s := loadLease(c)
 	s.dropEnded(c, now)
-	r := c.leases.find(s.byName, name)
-	held := r != 0 && c.leases.node(r).end > now
-	if held {
-		s.drop(c, r)
-		s.change = c.leases.nextChange()
-	}
+	s.drop(c, c.leases.find(s.byName, name))
+	s.change = c.leases.nextChange()
 	s.store(c)
-	return held
+	return true
 }
 
 func (s *leaseState) drop(c *cell, r nodeRef) {
@@ -99,6 +100,71 @@ func (s *leaseState) dropEnded(c *cell, now Instant) {
 		}
 		s.drop(c, r)
 	}
+}
+
+// sound: the words are made by read.
+func (lease) sound(*cell, Instant) bool { return true }
+
+func (lease) changed(c *cell) uint64 { return loadLease(c).change }
+
+// write appends the holders whose time has not ended, in the order of their names.
+func (lease) write(dst []byte, c *cell, now Instant) []byte {
+	s := loadLease(c)
+	dst = binary.AppendUvarint(dst, s.change)
+	dst = binary.AppendUvarint(dst, uint64(c.leases.size(s.byEnd)-c.leases.endedBy(s.byEnd, now)))
+	return c.leases.write(dst, s.byName, now)
+}
+
+// write appends the holders below a node by name whose end is after now.
+func (m *leases) write(dst []byte, r nodeRef, now Instant) []byte {
+	if r == 0 {
+		return dst
+	}
+	n := m.node(r)
+	dst = m.write(dst, n.byName[0], now)
+	if n.end > now {
+		dst = binary.BigEndian.AppendUint64(dst, n.name.a)
+		dst = binary.BigEndian.AppendUint64(dst, n.name.b)
+		dst = binary.AppendUvarint(dst, uint64(n.end-now))
+	}
+	return m.write(dst, n.byName[1], now)
+}
+
+func (lease) read(data []byte, _ *Params, now Instant, c *cell) (rest []byte, ok bool) {
+	change, data, ok := takeNumber(data, maxChange)
+	if !ok {
+		return nil, false
+	}
+	n, data, ok := takeNumber(data, MaxListed)
+	if !ok {
+		return nil, false
+	}
+	var (
+		s    = leaseState{change: change}
+		last holderName
+	)
+	for i := range n {
+		var (
+			name []byte
+			left uint64
+		)
+		if name, data, ok = takeBytes(data, nameBytes); !ok {
+			return nil, false
+		}
+		x := holderName{binary.BigEndian.Uint64(name), binary.BigEndian.Uint64(name[8:])}
+		if left, data, ok = takeNumber(data, MaxPeriod); !ok || left == 0 || i > 0 && !last.less(x) {
+			return nil, false
+		}
+		last = x
+		if c != nil {
+			s.byName, s.byEnd = c.leases.insert(s.byName, s.byEnd, x, now+Instant(left))
+		}
+	}
+	if c != nil {
+		s.store(c)
+		c.leases.changes = max(c.leases.changes, change)
+	}
+	return data, true
 }
 
 // discard releases all holders.

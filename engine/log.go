@@ -1,5 +1,7 @@
 package engine
 
+import "encoding/binary"
+
 // slidingLog is the exact sliding window: it remembers when each permit was
 // given, and one given at t is used until t + window.
 //
@@ -290,6 +292,93 @@ func (slidingLog) discard(c *cell) {
 		l.drop(c, l.first)
 	}
 	c.state = state{}
+}
+
+// sound: the words are made by read.
+func (slidingLog) sound(*cell, Instant) bool { return true }
+
+func (slidingLog) changed(c *cell) uint64 { return loadLog(c).change }
+
+// write appends the entries that count, each as it counts: not before the floor,
+// and without what is gone of it.
+func (slidingLog) write(dst []byte, c *cell, now Instant) []byte {
+	l := loadLog(c)
+	l.settle(c, now)
+	dst = binary.AppendUvarint(dst, l.change)
+	var n uint64
+	l.each(c, func(Instant, uint32) { n++ })
+	dst = binary.AppendUvarint(dst, n)
+	before := Instant(0)
+	l.each(c, func(at Instant, permits uint32) {
+		dst = binary.AppendUvarint(dst, uint64(at-before))
+		dst = binary.AppendUvarint(dst, uint64(permits))
+		before = at
+	})
+	return dst
+}
+
+// each calls visit with what counts, in ascending order of the instants at which
+// it counts as given.
+func (l *logState) each(c *cell, visit func(at Instant, permits uint32)) {
+	var (
+		gone, total = l.gone, l.gone // of what was visited, and of what was seen
+		at          Instant
+	)
+	for r := l.first; r != 0; {
+		words := c.chunks.words(r)
+		for i := range int(words[chunkCount]) {
+			next, sum := entry(words, i)
+			if int32(sum-total) <= 0 {
+				continue
+			}
+			if next = max(next, l.floor); next != at && total != gone {
+				visit(at, total-gone)
+				gone = total
+			}
+			at, total = next, sum
+		}
+		r = chunkRef(words[chunkLinks])
+	}
+	if total != gone {
+		visit(at, total-gone)
+	}
+}
+
+// read takes the entries one by one, as they were given.
+func (g slidingLog) read(data []byte, p *Params, now Instant, c *cell) (rest []byte, ok bool) {
+	change, data, ok := takeNumber(data, maxChange)
+	if !ok {
+		return nil, false
+	}
+	n, data, ok := takeNumber(data, 2*uint64(p.Limit))
+	if !ok {
+		return nil, false
+	}
+	var (
+		at   = Instant(0)
+		left = 2 * uint64(p.Limit)
+	)
+	for i := range n {
+		var after, permits uint64
+		if after, data, ok = takeNumber(data, uint64(now-at)); !ok {
+			return nil, false
+		}
+		at += Instant(after)
+		if permits, data, ok = takeNumber(data, left); !ok || permits == 0 || i > 0 && after == 0 || now-at >= Instant(p.Period) {
+			return nil, false
+		}
+		left -= permits
+		if c != nil {
+			g.take(c, at, int64(permits))
+		}
+	}
+	if c != nil {
+		l := loadLog(c)
+		l.change = change
+		l.store(c)
+		c.chunks.changes = max(c.chunks.changes, change)
+	}
+	return data, true
 }
 
 // bytes is the memory of the chunks.

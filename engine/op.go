@@ -1,6 +1,9 @@
 package engine
 
-import "math"
+import (
+	"fmt"
+	"math"
+)
 
 // An Instant is a point in time: nanoseconds since the Unix epoch, never
 // negative.
@@ -82,6 +85,31 @@ type Params struct {
 	Period int64
 }
 
+// Check says what is wrong with parameters that come from outside, nil if
+// nothing is. That a rate is in lowest terms is not checked.
+func (p *Params) Check() error {
+	most := int64(MaxLimit)
+	if p.Alg == Log || p.Alg == Lease {
+		most = MaxListed
+	}
+	rated := p.Alg == Token || p.Alg == Leaky
+	switch {
+	case p.Alg >= algs:
+		return fmt.Errorf("there is no algorithm %d", p.Alg)
+	case p.Limit < 1 || p.Limit > most:
+		return fmt.Errorf("limit %d of %v is not from 1 to %d", p.Limit, p.Alg, most)
+	case rated && (p.Count < 1 || p.Count > MaxLimit || p.Period < p.Count || p.Period > MaxRatePeriod):
+		return fmt.Errorf("rate of %d per %d ns is out of range", p.Count, p.Period)
+	case !rated && p.Count != 0:
+		return fmt.Errorf("%v has a rate", p.Alg)
+	case p.Calendar > Year || p.Calendar != NoCalendar && (p.Alg != Fixed || p.Period != 0):
+		return fmt.Errorf("calendar %d does not go with %v and a window of %d ns", p.Calendar, p.Alg, p.Period)
+	case !rated && p.Calendar == NoCalendar && (p.Period < MinPeriod || p.Period > MaxPeriod):
+		return fmt.Errorf("window of %d ns is not from %d to %d", p.Period, MinPeriod, int64(MaxPeriod))
+	}
+	return nil
+}
+
 // A Calendar is a span of the UTC calendar.
 type Calendar uint8
 
@@ -128,6 +156,10 @@ const (
 // A Decision answers one Op.
 type Decision struct {
 	Status Status
+	// Changed says that the op may have left the state or the parameters of a key
+	// other than they were, so that a log of what happened needs it. Where it is
+	// false the op changed nothing. In a group it is the same for all.
+	Changed bool
 	// Params are those in force for the key from this op on.
 	Params Params
 	// Allowed is 1 or 0; under Partial the permits granted. In a group it says

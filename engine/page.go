@@ -20,7 +20,8 @@ type page struct {
 	low   int // where the records start
 	dead  int // bytes of removed records
 	depth uint8
-	class int // of the buffer, and which of the slab's cells of that size it is
+	epoch uint32 // of the shard when the page was last preserved, or made
+	class int    // of the buffer, and which of the slab's cells of that size it is
 	cell  int
 }
 
@@ -113,6 +114,16 @@ func (p *page) key(at, words int) []byte {
 		at++
 	}
 	return p.buf[at : at+n : at+n]
+}
+
+// end is where the record at offset at with some words of state ends.
+func (p *page) end(at, words int) int {
+	at += paramBytes + words*wordBytes
+	n := int(p.buf[at])
+	if n >= 128 {
+		return at + 2 + (n&127<<8 | int(p.buf[at+1]))
+	}
+	return at + 1 + n
 }
 
 func recordBytes(words, key int) int {

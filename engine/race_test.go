@@ -177,3 +177,74 @@ func TestRaceGroups(t *testing.T) {
 		}
 	}
 }
+
+// TestRaceSnapshot reads snapshots while four take pairs of permits, one of
+// either key, all or none: a snapshot has taken as many of the one as of the other.
+func TestRaceSnapshot(t *testing.T) {
+	const pairs = 2000
+	p := counter(engine.Token, engine.MaxLimit)
+	e := engine.New(engine.Options{Shards: 8})
+	key := func(i, side int) []byte { return fmt.Append(nil, "pair ", i, side) }
+	var writers sync.WaitGroup
+	stop := make(chan struct{})
+	for g := range uint64(4) {
+		writers.Go(func() {
+			r, b := rand.New(rand.NewPCG(g, 8)), engine.Batch{}
+			for now := engine.Instant(1e18); ; now++ {
+				select {
+				case <-stop:
+					return
+				default:
+				}
+				b.Reset()
+				for range 1 + r.IntN(4) {
+					i, n := r.IntN(pairs), 1+r.Int64N(3)
+					b.Ops = append(b.Ops,
+						engine.Op{Kind: engine.Take, Group: 2, Key: key(i, 0), Params: p, N: n},
+						engine.Op{Kind: engine.Take, Key: key(i, 1), Params: p, N: n})
+				}
+				e.Apply(now, &b)
+				if r.IntN(100) == 0 {
+					e.Sweep(now, 10)
+				}
+			}
+		})
+	}
+	for e.Len() < 2*pairs*9/10 {
+	}
+	for range 12 / min(slowdown, 3) {
+		n := e.Freeze()
+		into := engine.New(engine.Options{Shards: 8})
+		var readers sync.WaitGroup
+		for g := range 2 {
+			readers.Go(func() {
+				for shard := g; shard < n.Shards(); shard += 2 {
+					for ok := true; ok; {
+						var block []byte
+						if block, _, ok = n.Next(shard, nil); !ok {
+							break
+						}
+						if err := into.Load(block); err != nil {
+							t.Error(err)
+						}
+					}
+				}
+			})
+		}
+		readers.Wait()
+		n.Close()
+		into.SetTime(n.Now())
+		if into.Len() != n.Keys() || n.Keys() < pairs {
+			t.Errorf("loaded %d keys, snapshot says %d", into.Len(), n.Keys())
+		}
+		for i := range pairs {
+			a := apply(into, 0, engine.Op{Kind: engine.Peek, Key: key(i, 0)})[0]
+			b := apply(into, 0, engine.Op{Kind: engine.Peek, Key: key(i, 1)})[0]
+			if a.Remaining != b.Remaining || a.Status != b.Status {
+				t.Fatalf("of pair %d in a snapshot %d and %d are left", i, a.Remaining, b.Remaining)
+			}
+		}
+	}
+	close(stop)
+	writers.Wait()
+}

@@ -26,7 +26,7 @@ func (s *shard) makeRoom(h uint64, key []byte, record, grow int, now Instant) bo
 			return true
 		}
 	}
-	if s.memory.evict && s.evictFor(h, key, record, grow, now) {
+	if s.memory.evict.Load() && s.evictFor(h, key, record, grow, now) {
 		return true
 	}
 	s.stats.Refused++
@@ -79,6 +79,8 @@ func (s *shard) evictNearest(p *page, spared []byte, now Instant) {
 		}
 	}
 	if nearest >= 0 {
+		_, _, key := s.record(p, nearest)
+		s.evicted = addEviction(s.evicted, 0, key)
 		s.remove(place{p, nearest})
 		s.stats.Evicted++
 	}
@@ -129,6 +131,8 @@ func (s *shard) merge(p *page) {
 	if a.depth != b.depth || a.live()+b.live() > pageSizes[splitSize]/2 {
 		return
 	}
+	s.preserve(a)
+	s.preserve(b)
 	halves := [2]*page{s.setAside(a, 0), s.setAside(b, 1)}
 	p.depth--
 	s.resize(p, classFor(a.live()+b.live()))

@@ -7,44 +7,59 @@ import (
 
 // A shard is the keys whose hashes start with the shard's number. Whoever holds
 // the lock is its one writer.
+type shard struct {
+	mu      sync.Mutex
+	waiting atomic.Int32 // how many wait in enter
+	now     Instant      // the latest seen
+	table
+	hand    int    // where the sweep goes on, an index of dir
+	warmed  uint64 // makes the reads of warm count
+	hashKey hashKey
+	names   [2]hashKey // of holders
+	bits    uint8      // of a hash that are the shard's number
+	memory  *memory
+	told    int64 // bytes of this shard that memory knows of
+	stats   Stats
+	evicted []Eviction // for the op being carried out
+	frozen  *frozen    // what a Snapshot has still to read, or nil
+	epoch   uint32     // counts the freezes; see preserve
+
+	cell    cell    // of the key being worked on: here, so that it needs no allocation
+	scratch [2]page // to pack and split pages with
+	buffer  [2][]byte
+	writer  pageWriter // of images
+}
+
+// A table is what a shard has of its keys.
 //
-// Its table is extendible hashing: dir has an entry for each value of the first
+// It is extendible hashing: dir has an entry for each value of the first
 // dirDepth bits of a key's hash, and a page as many entries as there are values
 // of the bits that its keys do not share. It grows by one page at a time, so that
 // no insertion costs more than a page's copy, now and then a copy of dir, which
 // holds one pointer for about 60 keys.
 //
 // Source: R. Fagin et al., "Extendible hashing", ACM TODS 4(3), 1979.
-type shard struct {
-	mu       sync.Mutex
-	now      Instant // the latest seen
+type table struct {
 	dir      []*page
 	dirDepth uint8
 	keys     int64
+	pages    int64 // bytes of the pages, their buffers and dir
 	params   paramTable
 	slab     slab
 	chunks   chunks
 	leases   leases
-	hand     int    // where the sweep goes on, an index of dir
-	warmed   uint64 // makes the reads of warm count
-	hashKey  hashKey
-	names    [2]hashKey // of holders
-	bits     uint8      // of a hash that are the shard's number
-	memory   *memory
-	told     int64 // bytes of this shard that memory knows of
-	pages    int64 // bytes of the pages, their buffers and dir
-	stats    Stats
+}
 
-	cell    cell    // of the key being worked on: here, so that it needs no allocation
-	scratch [2]page // to pack and split pages with
-	buffer  [2][]byte
+// bytes is the memory of the table.
+func (t *table) bytes() int64 {
+	return t.pages + t.chunks.bytes + t.leases.bytes + t.params.bytes()
 }
 
 // memory is the bound that all shards share.
 type memory struct {
 	used  atomic.Int64
-	max   int64 // 0 is none
-	evict bool
+	max   atomic.Int64 // 0 is none
+	evict atomic.Bool
 }
 
 const pageStructBytes = 88 // with its pointer in the slab
@@ -57,10 +72,15 @@ type place struct {
 
 // clear makes the table empty.
 func (s *shard) clear() {
-	s.dir, s.dirDepth, s.hand = []*page{{}}, 0, 0
-	s.keys, s.params, s.slab, s.chunks, s.leases = 0, paramTable{}, slab{}, chunks{changes: s.chunks.changes}, leases{changes: s.leases.changes}
+	s.setTableAside()
+	s.table = table{
+		dir:    []*page{{epoch: s.epoch}},
+		pages:  pageStructBytes + 8,
+		chunks: chunks{changes: s.chunks.changes},
+		leases: leases{changes: s.leases.changes},
+	}
 	s.cell.chunks, s.cell.leases = &s.chunks, &s.leases
-	s.pages = pageStructBytes + 8
+	s.hand = 0
 }
 
 // hash is the hash of a key of this shard, without the bits that are its number.
@@ -69,9 +89,20 @@ func (s *shard) hash(key []byte) uint64 { return s.hashKey.sum(key) << s.bits }
 // enter takes the shard at now, or at the latest time that it has seen, but not
 // beyond latest.
 func (s *shard) enter(now Instant) Instant {
-	s.mu.Lock()
+	if !s.mu.TryLock() {
+		s.waiting.Add(1)
+		s.mu.Lock()
+		s.waiting.Add(-1)
+	}
 	s.now = max(s.now, min(now, latest))
 	return s.now
+}
+
+// look takes the shard to read it at now, or at the latest time that it has
+// seen, which stays as it is.
+func (s *shard) look(now Instant) Instant {
+	s.mu.Lock()
+	return max(s.now, min(now, latest))
 }
 
 // leave gives the shard free.
@@ -82,7 +113,7 @@ func (s *shard) leave() {
 
 // settleMemory tells the engine what the shard has taken or given back.
 func (s *shard) settleMemory() {
-	held := s.pages + s.chunks.bytes + s.leases.bytes + s.params.bytes()
+	held := s.bytes()
 	if d := held - s.told; d != 0 {
 		s.memory.used.Add(d)
 		s.told = held
@@ -91,13 +122,13 @@ func (s *shard) settleMemory() {
 
 // allows says whether the shard may take n bytes more.
 func (s *shard) allows(n int) bool {
-	m := s.memory
-	return m.max == 0 || m.used.Load()+int64(n) <= m.max
+	bound := s.memory.max.Load()
+	return bound == 0 || s.memory.used.Load()+int64(n) <= bound
 }
 
 // pageOf is the page of a hash, whose first bits, the shard's number, are
 // shifted out.
-func (s *shard) pageOf(h uint64) *page { return s.dir[h>>(64-s.dirDepth)] }
+func (t *table) pageOf(h uint64) *page { return t.dir[h>>(64-t.dirDepth)] }
 
 // find looks a key up.
 func (s *shard) find(h uint64, key []byte) (place, bool) {
@@ -158,8 +189,8 @@ func (s *shard) warm(hashes []uint64, order []int32) {
 }
 
 // words is how many words of state the record at offset at of p has.
-func (s *shard) words(p *page, at int) int {
-	return algorithms[s.params.get(p.param(at)).Alg].words
+func (t *table) words(p *page, at int) int {
+	return algorithms[t.params.get(p.param(at)).Alg].words
 }
 
 // load fills the cell from a record.
@@ -173,6 +204,7 @@ func (s *shard) load(pl place) *cell {
 
 // store writes the cell to its record, which has its algorithm.
 func (s *shard) store(pl place) {
+	s.preserve(pl.page)
 	c := &s.cell
 	at := pl.page.offset(pl.slot)
 	id := pl.page.param(at)
@@ -194,8 +226,12 @@ func (s *shard) insert(h uint64, key []byte) {
 	for !p.fits(record) {
 		p = s.widen(h, p, record)
 	}
-	t := tag(h, p.depth)
-	at := p.add(p.seek(t), t, words, key)
+	s.preserve(p)
+	t, i := tag(h, p.depth), p.slots
+	if i > 0 && p.tagAt(i-1) >= t { // if not, it comes last, as keys do that come in order
+		i = p.seek(t)
+	}
+	at := p.add(i, t, words, key)
 	p.store(at, s.params.retain(&c.params), words, &c.state)
 	s.keys++
 }
@@ -218,8 +254,13 @@ func (s *shard) widen(h uint64, p *page, record int) *page {
 // remove drops a record and whatever hangs on it.
 func (s *shard) remove(pl place) {
 	p, at := pl.page, pl.page.offset(pl.slot)
-	s.discard(s.load(pl))
-	key := p.key(at, s.cell.alg().words)
+	s.preserve(p)
+	c := s.load(pl)
+	key := p.key(at, c.alg().words)
+	if s.frozen != nil && c.alg().tail != nil {
+		s.preserveTail(s.hash(key))
+	}
+	s.discard(c)
 	s.params.release(p.param(at))
 	p.remove(pl.slot, recordBytes(s.cell.alg().words, len(key)))
 	s.keys--
@@ -227,11 +268,8 @@ func (s *shard) remove(pl place) {
 
 // discard releases what a cell holds outside of its record.
 func (s *shard) discard(c *cell) {
-	switch c.params.Alg {
-	case Log:
-		slidingLog{}.discard(c)
-	case Lease:
-		lease{}.discard(c)
+	if t := c.alg().tail; t != nil {
+		t.discard(c)
 	}
 }
 
@@ -246,9 +284,9 @@ func (s *shard) repack(p *page, class int) {
 }
 
 // record is where the record of slot i stands, its length, and its key in place.
-func (s *shard) record(p *page, i int) (at, n int, key []byte) {
+func (t *table) record(p *page, i int) (at, n int, key []byte) {
 	at = p.offset(i)
-	words := s.words(p, at)
+	words := t.words(p, at)
 	key = p.key(at, words)
 	return at, recordBytes(words, len(key)), key
 }
@@ -280,13 +318,8 @@ func (s *shard) resize(p *page, class int) {
 
 // split parts the page of h in two by the first bit that its keys do not share.
 func (s *shard) split(h uint64, p *page) {
-	if p.depth == s.dirDepth {
-		s.doubleDir()
-	}
 	from := s.setAside(p, 0)
-	halves := [2]*page{p, {depth: p.depth + 1}}
-	p.depth++
-	s.pages += pageStructBytes
+	halves := [2]*page{p, s.part(h, p)}
 	var bytes [2]int
 	for i := range from.slots {
 		_, n, _ := s.record(from, i)
@@ -298,11 +331,24 @@ func (s *shard) split(h uint64, p *page) {
 	for i := range from.slots {
 		s.move(from, i, halves[from.tagAt(i)>>15])
 	}
+}
+
+// part leaves the page of h the first half of its hashes, and returns a new page
+// for the second. The records are left to the caller.
+func (s *shard) part(h uint64, p *page) *page {
+	s.preserve(p)
+	if p.depth == s.dirDepth {
+		s.doubleDir()
+	}
+	p.depth++
+	second := &page{depth: p.depth, epoch: s.epoch}
+	s.pages += pageStructBytes
 	span := 1 << (s.dirDepth - p.depth) // entries of a half
 	first := int(h>>(64-s.dirDepth)) &^ (2*span - 1)
 	for i := range span {
-		s.dir[first+span+i] = halves[1]
+		s.dir[first+span+i] = second
 	}
+	return second
 }
 
 func (s *shard) doubleDir() {

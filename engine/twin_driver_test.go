@@ -107,6 +107,7 @@ type driver struct {
 	s      *source
 	e      *engine.Engine
 	twin   *twin
+	replay *replica
 	now    int64 // what the clock shows; twin.now is the latest time seen
 	shards int
 	keys   [][]byte
@@ -121,6 +122,7 @@ func newDriver(t *testing.T, name string, data []byte) *driver {
 	d := &driver{t: t, name: name, s: &source{data}, twin: newTwin(), params: map[engine.Alg][]engine.Params{}}
 	d.shards = pick(d.s, []int{1, 64, 4})
 	d.e = engine.New(engine.Options{Shards: d.shards, Seed: [16]byte{1, 2, 3}})
+	d.replay = &replica{e: engine.New(engine.Options{Shards: 2})}
 	d.now = int64(instant(pick(d.s, starts)))
 	for i, a := range algs() {
 		d.keys = append(d.keys, []byte(strings.Repeat("k", 1+i*i*i*8)))
@@ -327,11 +329,31 @@ func (d *driver) apply() {
 	if alone {
 		d.comparePrints(before, print)
 	}
+	if err := d.replay.follow(latest, &d.batch); err != nil {
+		d.fail("replay: %v", err)
+	}
+	d.compareReplay(d.keys[d.s.n(len(d.keys))])
+}
+
+// compareReplay says whether what only saw the changes knows a key as it must.
+func (d *driver) compareReplay(key []byte) {
+	want := engine.Decision{Status: engine.Missing}
+	if k := d.twin.find(key); k != nil {
+		want = d.twin.look(k)
+	}
+	got := apply(d.replay.e, engine.Instant(d.twin.now), engine.Op{Kind: engine.Peek, Key: key})[0]
+	if got.Status != engine.OK {
+		got = engine.Decision{Status: got.Status}
+	}
+	if got != want {
+		d.fail("replay: peek of %.9q\n got %+v\nwant %+v", key, got, want)
+	}
 }
 
 // compare notes the decision and the times at which it says that something ends.
 func (d *driver) compare(op *engine.Op, got, want engine.Decision) {
 	d.trace = append(d.trace, fmt.Sprintf("%d (%d) %s -> %+v", d.now, d.twin.now, opString(op), want))
+	got.Changed = false
 	switch op.Kind {
 	case engine.Forget, engine.Release:
 		got = engine.Decision{Status: got.Status, Allowed: got.Allowed}
@@ -405,6 +427,7 @@ func (d *driver) compareTables() {
 		if found[string(key)] != there {
 			d.fail("scan found %.9q: %t, but it is there: %t", key, found[string(key)], there)
 		}
+		d.compareReplay(key)
 		if (d.e.KeyBytes(latest, key) > 0) != there {
 			d.fail("KeyBytes of %.9q is %d, but it is there: %t", key, d.e.KeyBytes(latest, key), there)
 		}

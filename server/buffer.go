@@ -1,40 +1,29 @@
 package server
 
-// A workspace is memory that a connection needs only while it has work: an event
-// loop lends its own to one connection after the other, so that an idle one holds
-// next to nothing.
-type workspace struct {
-	in   []byte
-	args [][]byte
-	out  []byte
-}
-
-// What a workspace has at first, and what it keeps of that which has grown.
-const (
-	lentBytes  = 64 << 10
-	lentArgs   = 4 << 10
-	lentOutput = 16 << 10
-	keptArgs   = 32 << 10
-	keptOutput = 1 << 20
-)
+import "slices"
 
 // borrow lends the reader a buffer, unless it has one, and room for arguments.
 func (r *reader) borrow(w *workspace) {
 	if r.buf == nil {
-		if w.in == nil {
-			w.in = make([]byte, 0, lentBytes)
-		}
-		r.buf = append(w.in, r.tail...)
+		r.buf = append(w.in.lend(), r.tail...)
 		r.tail = r.tail[:0]
 		r.lent = true
-		w.in = nil
 	}
 	if r.args == nil {
-		if w.args == nil {
-			w.args = make([][]byte, 0, lentArgs)
-		}
-		r.args = w.args
-		w.args = nil
+		r.args = w.args.lend()
+	}
+}
+
+// keep lets the reader keep what borrow lent, for others to use until repay: the
+// arguments, and the bytes that they are of.
+func (r *reader) keep(w *workspace) {
+	if r.lent && r.keptBuf == nil {
+		r.keptBuf = w.in.keep(r.buf)
+		r.buf = slices.Clip(r.buf)
+	}
+	if r.keptArgs == nil {
+		r.keptArgs = w.args.keep(r.args)
+		r.args = slices.Clip(r.args)
 	}
 }
 
@@ -44,14 +33,17 @@ func (r *reader) borrow(w *workspace) {
 // Cost: a byte is moved at most twice on its way through the tail, as a command
 // that is longer stays in a buffer of the reader's own.
 func (r *reader) repay(w *workspace) {
-	if r.args != nil && cap(r.args) <= keptArgs {
-		w.args = r.args
+	switch {
+	case r.keptArgs != nil:
+		w.args.release(r.keptArgs)
+	case r.args != nil:
+		w.args.moved(r.args)
 	}
-	r.args = nil
+	r.args, r.keptArgs = nil, nil
 	if r.lent {
 		r.toFront()
 		rest := r.buf
-		w.in, r.buf, r.lent = rest[:0], nil, false
+		r.buf, r.lent = nil, false
 		if len(rest) > tailBytes {
 			r.buf = append(make([]byte, 0, 2*len(rest)), rest...)
 		} else if len(rest) > 0 {
@@ -60,6 +52,10 @@ func (r *reader) repay(w *workspace) {
 			}
 			r.tail = append(r.tail, rest...)
 		}
+	}
+	if r.keptBuf != nil {
+		w.in.release(r.keptBuf)
+		r.keptBuf = nil
 	}
 	r.settle(0)
 }

@@ -77,27 +77,28 @@ func (c *conn) advance() turn {
 	return wantInput
 }
 
-// borrow lends the connection what it needs while it has work.
+// borrow lends the connection what it needs while it has work. Requires that the
+// arena of w is not full.
 func (c *conn) borrow(w *workspace) {
 	c.in.borrow(w)
 	if out := c.session.Output(); *out == nil {
-		*out, w.out = w.out, nil
-		if *out == nil {
-			*out = make([]byte, 0, lentOutput)
-		}
+		*out = w.out.lend()
 	}
 }
 
-// repay gives back what borrow lent, except for output that is not written yet.
-func (c *conn) repay(w *workspace) {
-	c.in.repay(w)
-	if out := c.session.Output(); len(*out) == 0 && *out != nil {
-		if cap(*out) <= keptOutput {
-			w.out = *out
-		}
-		*out = nil
-	}
+// keep lets the connection keep what a batch that is away points into. Replies
+// that are there already wait for it in memory of their own.
+func (c *conn) keep(w *workspace) {
+	c.in.keep(w)
+	out := c.session.Output()
+	*out = append([]byte(nil), *out...)
 }
+
+// repay gives back what borrow lent, but for the output.
+func (c *conn) repay(w *workspace) { c.in.repay(w) }
+
+// unread says that bytes have come that are not executed yet.
+func (c *conn) unread() bool { return c.held != nil || c.in.pos < len(c.in.buf) }
 
 // overdue says why the connection is to be closed now, or nothing.
 func (c *conn) overdue(s *Server) string {

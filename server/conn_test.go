@@ -25,7 +25,7 @@ func drive(c *conn, w *workspace, in string, n int) (out string, last turn) {
 			}
 			o := c.session.Output()
 			out += string(*o)
-			*o = (*o)[:0]
+			*o = nil
 			if last != wantWrite {
 				break
 			}
@@ -58,7 +58,7 @@ func TestConn(t *testing.T) {
 			log := new(echoLog)
 			log.password.Store(true)
 			c := &conn{session: log.session(commands.Client{Wake: func() {}}), limits: &DefaultLimits}
-			got, last := drive(c, new(workspace), tt.in, n)
+			got, last := drive(c, newWorkspace(), tt.in, n)
 			if got != tt.want || last != tt.last {
 				t.Errorf("%s, %d bytes at a time:\n got %.100q (%d), turn %d\nwant %.100q (%d), turn %d", tt.name, n, got, len(got), last, tt.want, len(tt.want), tt.last)
 			}
@@ -69,16 +69,15 @@ func TestConn(t *testing.T) {
 func TestConnAllocatesNothing(t *testing.T) {
 	in := []byte(strings.Repeat(array("RL.TOKEN", "user:1234567890", "100", "10/1s"), 100) + "*2\r\n$2\r\nO")
 	rest := []byte("P\r\n$1\r\nx\r\n")
-	var w workspace
+	w := newWorkspace()
 	c := &conn{session: new(echoLog).session(commands.Client{}), limits: &DefaultLimits}
 	turnOver := func(in []byte) {
-		c.borrow(&w)
+		c.borrow(w)
 		c.in.filled(copy(c.in.space(), in))
 		for c.advance() != wantInput {
 		}
-		out := c.session.Output()
-		*out = (*out)[:0]
-		c.repay(&w)
+		*c.session.Output() = nil
+		c.repay(w)
 	}
 	if got := testing.AllocsPerRun(100, func() { turnOver(in); turnOver(rest) }); got != 0 {
 		t.Errorf("%v allocations per 101 commands, want 0", got)
@@ -87,15 +86,16 @@ func TestConnAllocatesNothing(t *testing.T) {
 
 // A connection that has nothing to do holds its struct, and at most the tail.
 func TestIdleConnHoldsLittle(t *testing.T) {
-	var w workspace
+	w := newWorkspace()
 	c := &conn{session: new(echoLog).session(commands.Client{}), limits: &DefaultLimits}
-	drive(c, &w, strings.Repeat(array("OP", strings.Repeat("x", 1000)), 200)+"*2\r\n$2\r\nOP\r\n", 3000)
-	drive(c, &w, "$1\r\nx\r\n", 1)
+	drive(c, w, strings.Repeat(array("OP", strings.Repeat("x", 1000)), 200)+"*2\r\n$2\r\nOP\r\n", 3000)
+	drive(c, w, "$1\r\nx\r\n", 1)
 	held := cap(c.in.buf) + cap(c.in.tail) + 8*cap(c.in.spans) + 24*cap(c.in.args) + cap(*c.session.Output())
 	if held > 1<<10 {
 		t.Errorf("an idle connection holds %d bytes besides its struct, want at most 1024", held)
 	}
-	for _, a := range w.args[:cap(w.args)] {
+	args := w.args.chunk.all
+	for _, a := range args[:cap(args)] {
 		if a != nil {
 			t.Fatalf("what is lent still points to %q, want it to keep no buffer alive", a)
 		}

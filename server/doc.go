@@ -14,6 +14,11 @@
 //   - The cost of reading is linear in the bytes, however they are cut up.
 //   - A pipeline is a batch: all complete commands of a read, up to 1024 ops or
 //     256 KB of output, are executed by one Flush and answered by one write.
+//   - No reply is written before Config.Commit was called after what it answers was
+//     executed. An event loop executes what all connections that are ready ask for,
+//     calls Commit once, and then writes to all of them; sooner for a connection that
+//     has more to do or ends, and when 48 KB of replies wait, or up to 1 MB where the
+//     output of a single connection has been large.
 //   - A client that does not read its replies is not read from, and is closed when
 //     it has not taken them within Config.WriteTimeout. A session therefore has at
 //     most one batch's replies waiting.
@@ -56,7 +61,20 @@
 // Two loops took 7.4 to 9.7 us at 50 connections: each finds fewer requests at a
 // wake-up. So the default is one for every two CPUs.
 //
-// A loop lends its buffers to one connection after the other. An idle connection
+// Replies are put one behind the other into one arena until the end of the wake-up.
+// That makes nothing slower or faster: CPU of a server for a request, redis-benchmark
+// with 50 connections beside it and others on the machine, against one that wrote each
+// reply at once, in turn, each the range of eight runs:
+//
+//	pipeline  each at once   at the end of the wake-up
+//	1         6.9-8.6 us     6.8-8.6 us
+//	16        0.71-1.01 us   0.73-0.96 us
+//	64        0.41-0.50 us   0.38-0.48 us
+//
+// A loop lends its buffers to one connection after the other. What a batch that is
+// away points into stays lent, and others are lent what is behind it, so that many
+// small batches that are away share 64 KB; a chunk is used again when the last is
+// back. Output that a client does not take moves out of the arena. An idle connection
 // holds 0.6 KB, its session and its share of the tables included, or 1.1 KB after
 // a command that was cut off; one with a goroutine holds 4.5 KB, then 8.5 KB when
 // its stack has grown, and up to 18 KB after long pipelines.

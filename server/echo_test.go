@@ -18,6 +18,8 @@ import (
 //	LISTEN x   answers; from then on the client is never idle
 //	TELL x     answers, and has all that listen say x
 //	BIG n      answers n bytes at once
+//	COUNT      answers how many were answered by all, itself included
+//	GATE       waits until echoLog.gate lets it, and blocks who runs it
 //	PANIC      panics
 //	QUIT       answers and closes
 type echo struct {
@@ -41,6 +43,7 @@ type echoLog struct {
 	password atomic.Bool // AUTH is needed
 	answered atomic.Int64
 	closed   atomic.Int64
+	gate     chan struct{}
 
 	mu   sync.Mutex
 	live map[*echo]bool
@@ -66,6 +69,9 @@ func (e *echo) Do(args [][]byte) bool {
 		e.stranger = false
 	case "PANIC":
 		panic("asked for")
+	case "GATE":
+		e.log.gate <- struct{}{}
+		<-e.log.gate
 	case "SLOW":
 		e.slow = true
 	case "LISTEN":
@@ -140,8 +146,11 @@ func (e *echo) execute() {
 }
 
 func (e *echo) reply(args [][]byte) {
-	e.log.answered.Add(1)
+	answered := e.log.answered.Add(1)
 	last := args[len(args)-1]
+	if string(args[0]) == "COUNT" {
+		last = strconv.AppendInt(nil, answered, 10)
+	}
 	if string(args[0]) == "BIG" {
 		n, _ := strconv.Atoi(string(last))
 		last = make([]byte, n)

@@ -91,6 +91,7 @@ func (g *goroutines) run(c *goConn) {
 	defer g.s.rescue()
 	for {
 		next := c.advance()
+		g.s.commit()
 		if next == wantWake {
 			if !g.await(c) {
 				return

@@ -6,15 +6,17 @@ import (
 	"sync/atomic"
 )
 
-// A loop carries connections on one thread: it waits until some are ready, and
-// reads, executes and writes one after the other. Its own goroutine alone touches
-// its connections; others send it mail.
+// A loop carries connections on one thread: it waits until some are ready, reads
+// and executes one after the other, commits, and writes the replies of all. Its own
+// goroutine alone touches its connections; others send it mail.
 type loop struct {
 	s        *Server
 	traffic  *traffic
 	poll     poller
 	conns    []*loopConn // by descriptor
-	work     workspace
+	work     *workspace
+	due      []*loopConn // whose output waits for the end of the wake-up
+	executed bool        // something was, since the last commit
 	draining bool
 	stopped  bool
 	taken    []mail // being read
@@ -29,7 +31,7 @@ type loop struct {
 type loopConn struct {
 	conn
 	fd     int
-	sent   int  // bytes of the output that are written
+	due    bool // is in loop.due
 	away   bool // a batch is; the poller does not watch it
 	killed bool // while away
 	closed bool
@@ -42,7 +44,7 @@ type mail struct {
 }
 
 func newLoop(s *Server, traffic *traffic) (*loop, error) {
-	l := &loop{s: s, traffic: traffic}
+	l := &loop{s: s, traffic: traffic, work: newWorkspace()}
 	return l, l.poll.open()
 }
 
@@ -72,6 +74,7 @@ func (l *loop) run() {
 		if mail {
 			l.readMail()
 		}
+		l.flush()
 	}
 	for _, c := range l.conns {
 		if c != nil {
@@ -84,8 +87,8 @@ func (l *loop) run() {
 	l.poll.close()
 }
 
-// readMail does what is asked. No connection leaves or joins at another time but
-// by its own doing, so that an event is never for the wrong one.
+// readMail does what is asked. No connection joins at another time, so that an
+// event is never for the wrong one.
 func (l *loop) readMail() {
 	l.poll.hush()
 	l.mu.Lock()
@@ -125,16 +128,20 @@ func (l *loop) watch(c *loopConn) bool {
 // wakeUp goes on with a connection whose batch has come back, or to which others
 // have sent something.
 func (l *loop) wakeUp(c *loopConn) {
+	if c.due {
+		l.flush()
+	}
 	if c.closed {
 		return
 	}
 	defer l.rescue(c)
 	blocked := c.blocked.Load() != 0
 	if !blocked {
-		c.borrow(&l.work)
+		l.borrow(c)
 	}
 	if !c.session.Resume() {
-		return // a batch is away, and what it needs stays lent
+		c.keep(l.work)
+		return
 	}
 	if c.killed {
 		l.close(c)
@@ -143,8 +150,13 @@ func (l *loop) wakeUp(c *loopConn) {
 	if c.away && !l.watch(c) {
 		return
 	}
-	c.away = false
-	if (!blocked || l.write(c)) && l.advance(c) && l.draining {
+	more := c.away && c.unread()
+	c.away, l.executed = false, true
+	if blocked || more {
+		l.owe(c)
+		l.flush()
+	}
+	if l.open(c) && l.advance(c) && l.draining {
 		l.serve(c)
 	}
 }
@@ -152,6 +164,9 @@ func (l *loop) wakeUp(c *loopConn) {
 // kill closes a connection. While a batch is away its bytes belong to others, so
 // it then waits for that.
 func (l *loop) kill(c *loopConn) {
+	if c.due {
+		l.flush()
+	}
 	switch {
 	case c.closed:
 	case c.away:
@@ -162,6 +177,7 @@ func (l *loop) kill(c *loopConn) {
 }
 
 func (l *loop) sweep(*loopConn) {
+	l.flush()
 	for _, c := range l.conns {
 		if c == nil || c.away {
 			continue
@@ -174,6 +190,7 @@ func (l *loop) sweep(*loopConn) {
 }
 
 func (l *loop) drain(*loopConn) {
+	l.flush()
 	l.draining = true
 	for _, c := range l.conns {
 		if c != nil && !c.away {

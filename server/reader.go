@@ -54,6 +54,9 @@ type reader struct {
 
 	lent bool   // buf belongs to a workspace
 	tail []byte // what was left of a lent buffer, at most tailBytes
+	// What was lent and is kept, nil if nothing is.
+	keptBuf  *chunk[byte]
+	keptArgs *chunk[[]byte]
 }
 
 // next returns the next command of the buffer, or nil if none is complete, or

@@ -19,9 +19,9 @@ type memory struct {
 
 // memories are the ways of the event loop and of the goroutines.
 func memories() []memory {
-	var w workspace
+	w := newWorkspace()
 	return []memory{
-		{"lent", func(r *reader) { r.borrow(&w) }, func(r *reader) { r.repay(&w) }},
+		{"lent", func(r *reader) { r.borrow(w) }, func(r *reader) { r.repay(w) }},
 		{"own", func(*reader) {}, func(r *reader) { r.settle(ownBytes) }},
 	}
 }
@@ -317,16 +317,16 @@ func BenchmarkReader(b *testing.B) {
 	one := array("RL.TOKEN", "user:1234567890", "100", "10/1s")
 	in := bytes.Repeat([]byte(one), 500)
 	r := new(reader)
-	var w workspace
+	w := newWorkspace()
 	b.SetBytes(int64(len(one)))
 	b.ReportAllocs()
 	for n := 0; n < b.N; {
-		r.borrow(&w)
+		r.borrow(w)
 		r.filled(copy(r.space(), in))
 		for args, _ := r.next(&DefaultLimits, false); args != nil; args, _ = r.next(&DefaultLimits, false) {
 			n++
 		}
 		r.release()
-		r.repay(&w)
+		r.repay(w)
 	}
 }

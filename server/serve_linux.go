@@ -7,12 +7,16 @@ import "syscall"
 const drainReads = 1024
 
 // serve does what a connection that is ready wants: it writes what waits, or else
-// reads once and answers. When the server drains it goes on until a read finds
+// reads once and executes. When the server drains it goes on until a read finds
 // room left over, and closes.
 func (l *loop) serve(c *loopConn) {
 	defer l.rescue(c)
-	if c.blocked.Load() != 0 && !(l.write(c) && l.advance(c)) {
-		return
+	if c.blocked.Load() != 0 {
+		l.owe(c)
+		l.flush()
+		if !l.open(c) || !l.advance(c) {
+			return
+		}
 	}
 	for range drainReads {
 		n, full := l.read(c)
@@ -26,10 +30,22 @@ func (l *loop) serve(c *loopConn) {
 	l.close(c)
 }
 
+// open says that the connection is neither closed nor waits for its client to take
+// replies.
+func (l *loop) open(c *loopConn) bool { return !c.closed && c.blocked.Load() == 0 }
+
+// borrow lends the connection what it needs while it has work.
+func (l *loop) borrow(c *loopConn) {
+	if l.work.out.full() {
+		l.flush()
+	}
+	c.borrow(l.work)
+}
+
 // read takes what has come in, as much as there is room for, and says whether it
 // left none. A negative n says that the connection is closed.
 func (l *loop) read(c *loopConn) (n int, full bool) {
-	c.borrow(&l.work)
+	l.borrow(c)
 	room := c.in.space()
 	n, errno := readNow(c.fd, room)
 	switch {
@@ -39,74 +55,129 @@ func (l *loop) read(c *loopConn) (n int, full bool) {
 		c.active.Store(l.s.clock.Load())
 		return n, n == len(room)
 	case errno == syscall.EAGAIN || errno == syscall.EINTR:
-		c.repay(&l.work)
+		l.rest(c)
 		return 0, false
 	}
 	l.close(c)
 	return -1, false
 }
 
-// advance executes what is in the buffer, batch by batch, each answered by one
-// write. It returns true when all is answered, false when the connection has to
-// wait or is closed.
+// advance executes what is in the buffer, batch by batch. The replies of the last
+// one are written at the end of the wake-up, those before it and those of a
+// connection that ends at once. It returns true when all is executed, false when
+// the connection has to wait or is closed.
 func (l *loop) advance(c *loopConn) bool {
-	c.borrow(&l.work)
 	for {
+		l.borrow(c)
 		next := c.conn.advance()
-		if next == wantWake {
+		l.executed = true
+		switch next {
+		case wantWake:
 			c.away = true
 			l.poll.remove(c.fd)
-			return false
-		}
-		if !l.write(c) {
-			return false
-		}
-		switch next {
-		case wantClose:
-			l.close(c)
+			c.keep(l.work)
 			return false
 		case wantInput:
-			c.repay(&l.work)
-			return true
+			l.rest(c)
+			if l.draining {
+				l.flush()
+			}
+			return l.open(c)
+		}
+		l.owe(c)
+		l.flush()
+		if !l.open(c) {
+			return false
+		}
+		if next == wantClose {
+			l.close(c)
+			return false
 		}
 	}
 }
 
-// write writes the output. False: the socket takes no more for now, and nothing
-// is read until it does; or the connection is closed.
-func (l *loop) write(c *loopConn) bool {
+// rest gives back what was lent to a connection that has nothing to do, but for
+// its output, which is due.
+func (l *loop) rest(c *loopConn) {
+	c.repay(l.work)
+	l.owe(c)
+}
+
+// owe has the output, if there is any, written by the next flush.
+func (l *loop) owe(c *loopConn) {
 	out := c.session.Output()
-	if len(*out) > c.limits.OutputBytes {
-		l.s.log.Info("connection closed", "why", "more output than allowed", "bytes", len(*out))
-		l.close(c)
-		return false
+	switch {
+	case c.blocked.Load() != 0: // it is not in the arena
+	case len(*out) == 0:
+		*out = nil
+		return
+	default:
+		*out = l.work.out.take(*out)
 	}
-	for c.sent < len(*out) {
-		n, errno := writeNow(c.fd, (*out)[c.sent:])
+	if !c.due {
+		c.due = true
+		l.due = append(l.due, c)
+	}
+}
+
+// flush commits what was executed and writes the output that is due. Between
+// batches of a connection only, or when it is done.
+func (l *loop) flush() {
+	if l.executed {
+		l.executed = false
+		l.s.commit()
+	}
+	for _, c := range l.due {
+		c.due = false
+		if !c.closed {
+			l.write(c)
+		}
+	}
+	clear(l.due)
+	l.due = l.due[:0]
+	l.work.out.empty()
+}
+
+// write writes the output. If the socket takes no more for now, the rest waits in
+// memory of the connection's own, and nothing is read until it does.
+func (l *loop) write(c *loopConn) {
+	out := c.session.Output()
+	rest := *out
+	if len(rest) > c.limits.OutputBytes {
+		l.s.log.Info("connection closed", "why", "more output than allowed", "bytes", len(rest))
+		l.close(c)
+		return
+	}
+	blocked := c.blocked.Load() != 0
+	for len(rest) > 0 {
+		n, errno := writeNow(c.fd, rest)
 		switch errno {
 		case 0:
-			c.sent += n
+			rest = rest[n:]
 			c.traffic.out.Add(int64(n))
 		case syscall.EINTR:
 		case syscall.EAGAIN:
-			if c.blocked.Load() == 0 {
+			*out = rest
+			if !blocked {
+				*out = append([]byte(nil), rest...)
 				c.blocked.Store(l.s.clock.Load())
 				l.poll.change(c.fd, syscall.EPOLLOUT)
-				c.repay(&l.work)
+				if c.held == nil { // else it needs what it keeps
+					c.in.release()
+					c.repay(l.work)
+				}
 			}
-			return false
+			return
 		default:
 			l.close(c)
-			return false
+			return
 		}
 	}
-	c.sent = 0
-	*out = (*out)[:0]
-	if c.blocked.Load() != 0 {
+	*out = nil
+	if blocked {
 		c.blocked.Store(0)
 		l.poll.change(c.fd, syscall.EPOLLIN)
 	}
-	return true
 }
 
 // rescue is deferred around all that calls a session. What was lent to the
@@ -114,16 +185,17 @@ func (l *loop) write(c *loopConn) bool {
 func (l *loop) rescue(c *loopConn) {
 	if p := recover(); p != nil {
 		l.s.logPanic(p)
+		l.work.in.forget()
+		l.work.args.forget()
 		l.drop(c)
 	}
 }
 
 // close takes back what was lent and drops the connection. No batch may be away.
 func (l *loop) close(c *loopConn) {
-	out := c.session.Output()
-	*out = (*out)[:0]
+	*c.session.Output() = nil
 	c.in.release()
-	c.repay(&l.work)
+	c.repay(l.work)
 	l.drop(c)
 }
 

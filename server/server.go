@@ -36,7 +36,12 @@ type Config struct {
 	Loops int
 
 	NewSession func(commands.Client) Session
-	Logger     *slog.Logger // slog.Default()
+	// Commit, unless nil, is called after something was executed, perhaps for many
+	// connections, and before any reply to it is written: what an Exec has put off until
+	// then it may do once for all of them. It is also called after a batch has gone
+	// away. Several loops and goroutines may call it at once.
+	Commit func()
+	Logger *slog.Logger // slog.Default()
 }
 
 const (
@@ -276,6 +281,13 @@ func (s *Server) initConn(c *conn, nc net.Conn, traffic *traffic, wake, kill fun
 		OutputBytes: s.cfg.Limits.OutputBytes,
 	})
 	return nil
+}
+
+// commit is called between executing and writing.
+func (s *Server) commit() {
+	if s.cfg.Commit != nil {
+		s.cfg.Commit()
+	}
 }
 
 // closeSession forgets the session of a connection that is closed.

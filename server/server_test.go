@@ -41,7 +41,13 @@ type rig struct {
 // start serves with cfg on a free port, until the test ends.
 func start(t *testing.T, cfg Config) *rig {
 	t.Helper()
-	r := &rig{t: t, echo: new(echoLog), log: new(lockedBuffer)}
+	return startWith(t, cfg, new(echoLog))
+}
+
+// startWith does so with sessions of echo.
+func startWith(t *testing.T, cfg Config, echo *echoLog) *rig {
+	t.Helper()
+	r := &rig{t: t, echo: echo, log: new(lockedBuffer)}
 	if cfg.Listen == "" && cfg.UnixSocket == "" {
 		cfg.Listen = "127.0.0.1:0"
 	}

@@ -15,6 +15,9 @@ import (
 func main() {
 	signals := make(chan os.Signal, 2)
 	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	if t, ok := toolOf(os.Args[1:]); ok {
+		os.Exit(t.run(os.Args[2:], os.Stdin, os.Stdout, os.Stderr))
+	}
 	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr, signals))
 }
 

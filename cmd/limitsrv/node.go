@@ -2,16 +2,15 @@ package main
 
 import (
 	"context"
-	"crypto/rand"
 	"errors"
 	"log/slog"
+	"math"
 	"os"
 	"runtime/debug"
-	"sync"
-	"time"
 
 	"limitsrv/commands"
 	"limitsrv/engine"
+	"limitsrv/persist"
 	"limitsrv/server"
 )
 
@@ -20,48 +19,39 @@ type node struct {
 	options  *options
 	log      *slog.Logger
 	engine   *engine.Engine
+	store    *persist.Store // nil: in memory only
 	handler  *commands.Handler
 	clock    commands.Clock
 	server   *server.Server
 	settings settings
-	shutdown chan struct{} // has one element once SHUTDOWN was asked for
+	// maxMemory and evict are the bound of keys, as of now; settings.mu guards them.
+	maxMemory size
+	evict     bool
+	heapLimit int64     // that of the environment, which holds where there is no bound
+	shutdown  chan bool // has one element once SHUTDOWN was asked for: whether to save
 }
 
 // newNode puts a node together and binds its addresses. told are the options as it
 // tells them, and level is that of log.
 func newNode(o *options, told []commands.Option, log *slog.Logger, level *slog.LevelVar) (*node, error) {
-	tuneMemory(o.MaxMemory)
 	if err := wantFiles(o.MaxClients + spareFiles); err != nil {
 		log.Warn("fewer connections than --max-clients will fit", "error", err)
 	}
-	n := &node{options: o, log: log, settings: settings{all: told}, shutdown: make(chan struct{}, 1)}
-	var seed [16]byte
-	rand.Read(seed[:])
-	n.engine = engine.New(engine.Options{
-		Seed:      seed,
-		MaxMemory: int64(o.MaxMemory),
-		Evict:     o.OnFull == "evict",
-	})
-	var testClock *commands.TestClock
-	now := engine.Instant(time.Now().UnixNano())
-	if o.TestClock {
-		testClock = commands.NewTestClock(now)
-		n.clock = testClock
-	} else {
-		n.clock = commands.NewSystemClock(0)
+	n := &node{
+		options: o, log: log, settings: settings{all: told}, shutdown: make(chan bool, 1),
+		maxMemory: o.MaxMemory, evict: o.OnFull == "evict", heapLimit: debug.SetMemoryLimit(-1),
 	}
-	n.handler = commands.NewHandler(commands.Config{
-		Exec:      &commands.Local{Engine: n.engine, Clock: n.clock},
-		Engine:    n.engine,
-		Clock:     n.clock,
-		TestClock: testClock,
-		Cluster:   clusterOf(o.ClusterMode),
-		Password:  o.Password,
-		Version:   version,
-		Options:   n.settings.list,
-		Shutdown:  n.askShutdown,
-	})
-	var err error
+	debug.SetGCPercent(gcPercent)
+	n.limitHeap()
+	config, err := n.keep()
+	if err != nil {
+		return nil, err
+	}
+	config.Engine, config.Clock = n.engine, n.clock
+	config.Cluster = clusterOf(o.ClusterMode)
+	config.Password, config.Version = o.Password, version
+	config.Options, config.Shutdown = n.settings.list, n.askShutdown
+	n.handler = commands.NewHandler(config)
 	n.server, err = server.New(server.Config{
 		Listen:       o.Listen,
 		UnixSocket:   o.Unixsocket,
@@ -71,12 +61,14 @@ func newNode(o *options, told []commands.Option, log *slog.Logger, level *slog.L
 		IdleTimeout:  o.IdleTimeout,
 		Loops:        o.IOThreads,
 		NewSession:   func(c commands.Client) server.Session { return n.handler.NewSession(c) },
+		Commit:       n.commit(),
 		Logger:       log,
 	})
-	if err == nil {
-		n.allowChanges(level)
+	if err != nil {
+		return nil, errors.Join(err, n.close(false))
 	}
-	return n, err
+	n.allowChanges(level)
+	return n, nil
 }
 
 // clusterOf is the cluster of a mode.
@@ -91,29 +83,51 @@ func clusterOf(mode string) commands.Cluster {
 const spareFiles = 64
 
 // askShutdown is for SHUTDOWN. It does not wait.
-func (n *node) askShutdown() {
+func (n *node) askShutdown(save bool) {
 	select {
-	case n.shutdown <- struct{}{}:
+	case n.shutdown <- save:
 	default:
 	}
 }
 
 // run serves until a signal or SHUTDOWN and then drains. A second signal ends it
-// at once, with an error.
+// at once, with an error. While the state is being loaded it serves as well, and
+// tells clients so.
 func (n *node) run(signals <-chan os.Signal) error {
-	n.log.Info("listening", "version", version, "mode", "memory",
+	n.log.Info("listening", "version", version, "data", n.options.Data, "fsync", n.fsync(),
 		"addr", n.server.Addr().String(), "unixsocket", n.options.Unixsocket, "max_clients", n.options.MaxClients,
 		"max_memory", n.options.MaxMemory.String(), "on_full", n.options.OnFull, "test_clock", n.options.TestClock)
-	stop := n.startSweeping()
-	defer stop()
+	loading, cancel := context.WithCancel(context.Background())
+	defer cancel()
+	loaded := n.load(loading)
 	go n.server.Serve()
-	select {
-	case s := <-signals:
-		n.log.Info("shutting down", "signal", s.String(), "drain", n.options.Drain)
-	case <-n.shutdown:
-		n.log.Info("shutting down", "command", "SHUTDOWN", "drain", n.options.Drain)
+	stop, save := func() {}, true
+	defer func() { stop() }()
+	for {
+		select {
+		case err := <-loaded:
+			if err != nil {
+				return errors.Join(err, n.close(false))
+			}
+			loaded = nil
+			n.handler.SetLoading(false)
+			stop = n.startSweeping()
+			continue
+		case s := <-signals:
+			n.log.Info("shutting down", "signal", s.String(), "drain", n.options.Drain)
+		case save = <-n.shutdown:
+			n.log.Info("shutting down", "command", "SHUTDOWN", "save", save, "drain", n.options.Drain)
+		}
+		break
 	}
-	return n.drain(signals)
+	if loaded != nil {
+		cancel()
+		<-loaded
+	}
+	if err := n.drain(signals); err != nil {
+		return err
+	}
+	return n.end(signals, save)
 }
 
 // errAgain is how a second signal ends the program.
@@ -131,8 +145,6 @@ func (n *node) drain(signals <-chan os.Signal) error {
 	case err := <-drained:
 		if err != nil {
 			n.log.Warn("stopped before all was answered", "error", err)
-		} else {
-			n.log.Info("stopped")
 		}
 		return nil
 	case <-signals:
@@ -140,63 +152,18 @@ func (n *node) drain(signals <-chan os.Signal) error {
 	}
 }
 
-// Sweeping looks at every key about once in sweepRound, a bounded number at a
-// time.
-const (
-	sweepRound = time.Minute
-	sweepTick  = 20 * time.Millisecond
-	// pageKeys is how many keys there are in a page of Engine.Sweep, about.
-	pageKeys = 60
-	// sweepSteps bounds the steps of one tick.
-	sweepSteps = 16
-)
-
-// startSweeping forgets rested keys until the function that it returns is called,
-// which waits for the last step. Where much is found it looks again at once.
-func (n *node) startSweeping() (stop func()) {
-	var (
-		done = make(chan struct{})
-		wait sync.WaitGroup
-	)
-	wait.Go(func() {
-		ticker := time.NewTicker(sweepTick)
-		defer ticker.Stop()
-		for {
-			select {
-			case <-done:
-				return
-			case <-ticker.C:
-			}
-			pages := sweepPages(n.engine.Len())
-			for range sweepSteps {
-				if n.engine.Sweep(n.clock.Now(), pages) < int64(pages)*pageKeys/4 {
-					break
-				}
-			}
-		}
-	})
-	return func() {
-		close(done)
-		wait.Wait()
-	}
-}
-
-// sweepPages is how many pages one step looks at where there are so many keys.
-func sweepPages(keys int64) int {
-	const ticks = int64(sweepRound / sweepTick)
-	return 1 + int(keys/(pageKeys*ticks))
-}
-
-// tuneMemory sets the garbage collector for a heap that is keys, of which it sees
-// little but a pointer for every 60: what is not yet collected is memory that
-// keys could have, but a collection takes a core for milliseconds. With a bound
-// on keys, the rest of the server gets a quarter as much again and 64 MB.
-func tuneMemory(maxMemory size) {
-	debug.SetGCPercent(gcPercent)
-	if maxMemory > 0 {
-		debug.SetMemoryLimit(int64(maxMemory) + int64(maxMemory)/4 + 64<<20)
-	}
-}
-
-// gcPercent is how much the heap may grow between two collections.
+// gcPercent is how much the heap, which is keys, may grow between two collections.
+// Of keys the collector sees little but a pointer for every 60: what is not yet
+// collected is memory that keys could have, but a collection takes a core for
+// milliseconds.
 const gcPercent = 50
+
+// limitHeap has the garbage collector work harder where the heap nears its bound:
+// that of keys, and for the rest of the server a quarter as much again and 64 MB.
+func (n *node) limitHeap() {
+	limit := n.heapLimit
+	if bound := int64(n.maxMemory); bound > 0 && bound < math.MaxInt64/2 {
+		limit = bound + bound/4 + 64<<20
+	}
+	debug.SetMemoryLimit(limit)
+}

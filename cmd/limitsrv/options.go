@@ -12,6 +12,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"limitsrv/commands"
+	"limitsrv/persist"
 	"limitsrv/server"
 )
 
@@ -24,6 +25,10 @@ type options struct {
 	Unprotected bool   `group:"Where it listens" help:"Listen beyond loopback although there is no password."`
 
 	ClusterMode string `group:"Where it listens" default:"off" enum:"off,emulated" help:"emulated: answer CLUSTER as one node that has all slots, for clients that want a cluster. off: refuse it."`
+
+	Data             string         `group:"State" placeholder:"DIR" help:"Directory that the state is kept in, so that it outlives a restart. Without it all is in memory."`
+	Fsync            persist.Policy `group:"State" default:"everysec" help:"When what was decided is synced to disk: always (before it is answered), everysec (a power cut costs at most the last second) or no (when the system does). A crash of limitsrv itself costs nothing in any of them."`
+	SnapshotLogBytes size           `group:"State" default:"256mb" help:"Take a snapshot when the log has grown so far, or to half the size of the last snapshot if that is more."`
 
 	MaxMemory size   `group:"State" default:"0" help:"Memory for keys, such as 256mb. 0: no bound."`
 	OnFull    string `group:"State" default:"refuse" enum:"refuse,evict" help:"What happens when that is full and no key is as good as new: refuse new keys with OOM, or evict the key that would have been so soonest: refuse, evict."`
@@ -95,11 +100,15 @@ func (o *options) check() error {
 	if o.Listen == "" && o.Unixsocket == "" {
 		return errors.New("--listen is empty and there is no --unixsocket: nobody could connect")
 	}
+	if o.TestClock && o.Data != "" {
+		return errors.New("--test-clock and --data exclude each other: what is kept must not come from a clock that stands still")
+	}
 	for _, r := range []struct {
 		name         string
 		value, least int64
 		most         int64
 	}{
+		{"snapshot-log-bytes", int64(o.SnapshotLogBytes), minSnapshotLogBytes, math.MaxInt64},
 		{"max-clients", int64(o.MaxClients), 1, maxClients},
 		{"io-threads", int64(o.IOThreads), -1, maxIOThreads},
 		{"max-args", int64(o.MaxArgs), 1, math.MaxInt32},
@@ -125,6 +134,9 @@ func (o *options) check() error {
 	}
 	return server.RequireProtection(o.Listen, o.Password, o.Unprotected)
 }
+
+// minSnapshotLogBytes keeps snapshots from following on each other all the time.
+const minSnapshotLogBytes = 1 << 20
 
 // More than any machine wants.
 const (

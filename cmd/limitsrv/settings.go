@@ -62,6 +62,19 @@ func (n *node) allowChanges(level *slog.LevelVar) {
 	})
 	n.settings.allow("idle-timeout", durationFrom(0, n.server.SetIdleTimeout))
 	n.settings.allow("write-timeout", durationFrom(time.Millisecond, n.server.SetWriteTimeout))
+	n.settings.allow("max-memory", func(value string) (string, func(), error) {
+		var bytes size
+		if err := bytes.UnmarshalText([]byte(value)); err != nil {
+			return "", nil, errors.New("argument must be a memory value, such as 1048576, 256mb or 1gb; 0 is no bound")
+		}
+		return strconv.FormatInt(int64(bytes), 10), func() { n.setBound(bytes, n.evict) }, nil
+	})
+	n.settings.allow("on-full", func(value string) (string, func(), error) {
+		if value != "refuse" && value != "evict" {
+			return "", nil, errors.New("argument must be one of: evict, refuse")
+		}
+		return value, func() { n.setBound(n.maxMemory, value == "evict") }, nil
+	})
 	n.settings.allow("log-level", func(value string) (string, func(), error) {
 		var l slog.Level
 		if err := l.UnmarshalText([]byte(value)); err != nil {
@@ -69,6 +82,14 @@ func (n *node) allowChanges(level *slog.LevelVar) {
 		}
 		return l.String(), func() { level.Set(l) }, nil
 	})
+}
+
+// setBound has keys take so much memory, and the garbage collector know of it.
+// settings.mu is held.
+func (n *node) setBound(maxMemory size, evict bool) {
+	n.maxMemory, n.evict = maxMemory, evict
+	n.boundKeys(int64(maxMemory), evict)
+	n.limitHeap()
 }
 
 // durationFrom reads seconds, or a duration with its unit, of least or more.

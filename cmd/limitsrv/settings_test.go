@@ -1,6 +1,8 @@
 package main
 
 import (
+	"fmt"
+	"runtime/debug"
 	"strings"
 	"testing"
 	"time"
@@ -24,6 +26,49 @@ func TestConfigSetTakesEffect(t *testing.T) {
 	until(t, "the log says why", func() bool { return strings.Contains(r.logged(), "idle") })
 }
 
+// The bound of keys and what happens there can be changed, each by both names.
+func TestConfigSetBound(t *testing.T) {
+	before := debug.SetMemoryLimit(-1)
+	t.Cleanup(func() { debug.SetMemoryLimit(before) })
+	conn := dial(t, "tcp", serve(t).address)
+	ask := func(key int) string {
+		t.Helper()
+		if _, err := fmt.Fprintf(conn, "RL.TOKEN k%d 10 1/h\r\n", key); err != nil {
+			t.Fatal(err)
+		}
+		reply := make([]byte, 512)
+		n, err := conn.Read(reply)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return string(reply[:n])
+	}
+	asks(t, conn, "CONFIG SET maxmemory 64kb\r\n", "+OK\r\n")
+	asks(t, conn, "CONFIG GET max-memory\r\n", "*2\r\n$10\r\nmax-memory\r\n$5\r\n65536\r\n")
+	keys := 0
+	for ; keys < 100_000 && ask(keys)[0] == '*'; keys++ {
+	}
+	if reply := ask(keys); !strings.HasPrefix(reply, "-OOM ") {
+		t.Fatalf("key %d gets %q beyond the bound, want OOM", keys, reply)
+	}
+	asks(t, conn, "CONFIG SET maxmemory-policy volatile-ttl\r\n", "+OK\r\n")
+	asks(t, conn, "CONFIG GET on-full\r\n", "*2\r\n$7\r\non-full\r\n$5\r\nevict\r\n")
+	for key := keys; key < keys+2000; key++ {
+		if reply := ask(key); reply[0] != '*' {
+			t.Fatalf("key %d gets %q where keys are evicted", key, reply)
+		}
+	}
+	asks(t, conn, "CONFIG SET on-full refuse max-memory 0\r\n", "+OK\r\n")
+	for key := 2 * keys; key < 4*keys; key++ {
+		if reply := ask(key); reply[0] != '*' {
+			t.Fatalf("key %d gets %q where there is no bound", key, reply)
+		}
+	}
+	if now := debug.SetMemoryLimit(-1); now != before {
+		t.Errorf("the heap's limit is %d without a bound, was %d", now, before)
+	}
+}
+
 func TestConfigSetRefuses(t *testing.T) {
 	conn := dial(t, "tcp", serve(t).address)
 	for _, tt := range []struct{ line, want string }{
@@ -33,7 +78,11 @@ func TestConfigSetRefuses(t *testing.T) {
 		{"timeout -1", "timeout') - argument must be a duration of 0s or more, such as 60 (seconds) or 500ms"},
 		{"write-timeout 0", "write-timeout') - argument must be a duration of 1ms or more, such as 60 (seconds) or 500ms"},
 		{"loglevel loud", "loglevel') - argument must be one of: debug, notice, warning"},
-		{"maxmemory 1", "maxmemory') - can't set immutable config"},
+		{"io-threads 1", "io-threads') - can't set immutable config"},
+		{"maxmemory x", "maxmemory') - argument must be a memory value, such as 1048576, 256mb or 1gb; 0 is no bound"},
+		{"max-memory -1", "max-memory') - argument must be a memory value, such as 1048576, 256mb or 1gb; 0 is no bound"},
+		{"on-full drop", "on-full') - argument must be one of: evict, refuse"},
+		{"maxmemory-policy allkeys-lru", "maxmemory-policy') - argument must be one of: noeviction, volatile-ttl"},
 	} {
 		asks(t, conn, "CONFIG SET "+tt.line+"\r\n", "-ERR CONFIG SET failed (possibly related to argument '"+tt.want+"\r\n")
 	}

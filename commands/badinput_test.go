@@ -3,6 +3,7 @@ package commands
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"slices"
 	"strings"
 	"testing"
@@ -45,55 +46,115 @@ var samples = []sample{
 	{"FLUSHDB SYNC", "option"},
 }
 
-// unnamed are the kinds whose errors don't say their name: those of other
-// systems, byte for byte, and what must stand in the text in its place.
+// unnamed are the kinds whose errors don't say their name: those of Redis and of
+// other systems, byte for byte, and what must stand in the text in its place.
 var unnamed = map[string]string{
 	"option": "syntax error", "number": "n must be", "integer": "", "quantity": "", "float": "",
+	"cursor": "", "index": "", "numreplicas": "", "timeout": "", "ip:port": "", "backup-name": "name must be",
 }
 
 var (
 	hugeNumber = "12345678901234567890"
 	megabyte   = strings.Repeat("9", 1<<20)
 	binary     = "\xff\x00\r\n$-1\r\n"
+	tooLong    = strings.Repeat("h", engine.MaxKeyBytes+1)
+	notWhole   = []string{"", "-1", "x", "1.5", "1e3", " 1", "99999999999999999999999999"}
+	badName    = []string{"", megabyte, tooLong, strings.Repeat(binary, 200)}
+	badAmount  = []string{"", "-1", hugeNumber, megabyte, "abc", binary}
 )
 
-// badOf are arguments that no argument of the kind may be.
-func badOf(kind string) []string {
-	switch kind {
-	case "key", "id":
-		return []string{"", megabyte, strings.Repeat(binary, 200)}
-	case "quantity":
-		return []string{"", hugeNumber, megabyte, "abc", binary, "-" + hugeNumber}
-	case "n": // a word there would be an option
-		return []string{"", "-1", hugeNumber, megabyte, "0x10", binary}
-	}
-	return []string{"", "-1", hugeNumber, megabyte, "abc", binary}
+// badWords are arguments that no argument of the kind may be. Kinds that are not
+// here may be anything.
+var badWords = map[string][]string{
+	"key": badName, "id": badName,
+	"capacity": badAmount, "rate": badAmount, "limit": badAmount, "window": badAmount, "ttl": badAmount, "alg": badAmount,
+	"number": badAmount, "integer": badAmount, "float": badAmount, "option": badAmount,
+	"quantity":    {"", hugeNumber, megabyte, "abc", binary, "-" + hugeNumber},
+	"n":           {"", "-1", hugeNumber, megabyte, "0x10", binary}, // a word there would be an option
+	"cursor":      notWhole,
+	"index":       notWhole,
+	"numreplicas": {"", "x", "1.5"},
+	"timeout":     notWhole,
+	"duration":    {"", "0", "-1", "x", "1e3", " 1", "11y", hugeNumber},
+	"ip:port":     {"", "x"},
+	"backup-name": {"", "Daily", "a.b", "../a", "a/b", "a b", strings.Repeat("a", maxBackupName+1), binary},
 }
 
-// TestBadArguments walks all op commands of the table and all their arguments:
-// whatever is wrong gets an error that names it, and changes nothing.
-func TestBadArguments(t *testing.T) {
-	walked := make(map[string]bool)
+// rightLine is a right line of a command, and what kind each word behind its name
+// is: of samples, or else one of no more words than it needs.
+func rightLine(c *spec) (args [][]byte, kinds []string) {
 	for _, sm := range samples {
-		args, kinds := words(sm.line), strings.Fields(sm.kinds)
-		name := string(args[0])
-		walked[name] = true
-		t.Run(name, func(t *testing.T) {
-			b := newBadArguments(t)
-			b.missing(args)
-			b.surplus(args)
+		if name, _, _ := strings.Cut(sm.line, " "); name == c.Name && !c.isSub {
+			return words(sm.line), strings.Fields(sm.kinds)
+		}
+	}
+	for _, a := range flatten(c.args) {
+		if a.optional || a.kind != word {
+			break
+		}
+		kinds = append(kinds, a.name)
+	}
+	return bytesOf(sampleLine(c)), kinds
+}
+
+// TestBadInput walks all commands of the table and all their arguments: whatever is
+// missing, surplus or wrong gets an error that names it, and changes nothing.
+func TestBadInput(t *testing.T) {
+	for _, c := range newRegistry(table).everything() {
+		args, kinds := rightLine(c)
+		if silencing(args) || c.Sub != nil {
+			continue
+		}
+		if c.Op != nil && !c.isSub && len(kinds) < len(args)-1 {
+			t.Errorf("%s has no sample", c.Name)
+		}
+		t.Run(c.name, func(t *testing.T) {
+			b := newBadInput(t)
+			named := strings.Count(c.name, "|") + 1
+			for n := named; n < c.min; n++ {
+				b.refuse(args[:n], codeOf(c), arityText(c))
+			}
+			b.surplus(c, args)
 			for i, kind := range kinds {
-				for _, bad := range badOf(kind) {
+				for _, bad := range badWords[kind] {
 					line := slices.Clone(args)
-					line[i+1] = []byte(bad)
-					b.refuse(line, codeOf(name), textOf(kind))
+					line[named+i] = []byte(bad)
+					b.refuse(line, codeOf(c), textOf(kind))
 				}
 			}
 		})
 	}
-	for _, c := range table {
-		if c.Op != nil && !walked[c.Name] {
-			t.Errorf("%s has no sample", c.Name)
+}
+
+// TestBadOptional gives the arguments that may be left out wrong values.
+func TestBadOptional(t *testing.T) {
+	for _, tt := range []struct {
+		line string // ? stands for the argument
+		bad  []string
+	}{
+		{"SCAN 0 COUNT ?", append([]string{"0"}, notWhole...)},
+		{"SCAN 0 ? 1", []string{"", "x", tooLong}},
+		{"HELLO ?", notWhole},
+		{"HELLO 3 ? x", []string{"", "AUTH", "x", tooLong}},
+		{"WATCH k ?", []string{"", tooLong}},
+		{"CLIENT LIST ID ?", append([]string{"0"}, notWhole...)},
+		{"CLIENT LIST TYPE ?", []string{"", "x"}},
+		{"CLIENT KILL ID ?", append([]string{"0"}, notWhole...)},
+		{"CLIENT KILL ? 1", []string{"", "x", "SKIPME"}},
+		{"CLIENT UNBLOCK ?", []string{"", "x", "1.5"}},
+		{"MEMORY USAGE k ? 1", []string{"", "x"}},
+		{"SLOWLOG GET ?", []string{"", "x", "1.5"}},
+		{"SHUTDOWN ?", []string{"", "x", tooLong}},
+	} {
+		for _, bad := range tt.bad {
+			var line []string
+			for _, w := range strings.Fields(tt.line) {
+				if w == "?" {
+					w = bad
+				}
+				line = append(line, w)
+			}
+			newBadInput(t).refuse(bytesOf(line), "", "")
 		}
 	}
 }
@@ -106,101 +167,86 @@ func textOf(kind string) string {
 	return kind + " must be "
 }
 
-func codeOf(name string) string {
-	if name == "CL.THROTTLE" || name == "RL.THROTTLE" {
+func codeOf(c *spec) string {
+	if c.Name == "CL.THROTTLE" || c.Name == "RL.THROTTLE" {
 		return "Cell"
 	}
 	return "ERR"
 }
 
-// badArguments is a server with a key of each algorithm, all partly used.
-type badArguments struct {
+func arityText(c *spec) string {
+	if c.Flags&OwnArity != 0 {
+		return "error: Store error: Usage: " + c.name + " <key>"
+	}
+	return "wrong number of arguments for '" + c.name + "' command"
+}
+
+// A badInput is a server with a key of each algorithm, all partly used.
+type badInput struct {
 	*testing.T
 	s      *Session
-	e      *engine.Engine
-	now    engine.Instant
 	before string
 }
 
-func newBadArguments(t *testing.T) *badArguments {
-	s, clock, e := newLocalSession()
+func newBadInput(t *testing.T) *badInput {
+	s := newTestHandler("").NewSession(Client{Close: func() {}, Wake: func() {}})
 	for _, sm := range samples[:6] {
 		if reply := ask(s, sm.line); reply[0] != '*' {
 			t.Fatalf("%s: %s", sm.line, reply)
 		}
 	}
-	b := &badArguments{T: t, s: s, e: e, now: clock.Now()}
-	b.before = b.state()
-	return b
+	ask(s, "RL.TOKEN k 5 10 2")
+	return &badInput{t, s, s.h.state()}
 }
 
-// state is all that there is: how many keys, and of each how it stands.
-func (b *badArguments) state() string {
-	var keys []string
-	b.e.Scan(b.now, 0, 1000, func(key []byte, alg engine.Alg) { keys = append(keys, string(key)) })
-	state := fmt.Sprint(b.e.Len())
-	for _, key := range keys {
-		state += fmt.Sprintf(" %s %x", key, b.e.Fingerprint(b.now, []byte(key)))
+// state is what a server keeps: each key with its Fingerprint.
+func (h *Handler) state() string {
+	found := make(map[string]int64)
+	now := h.now()
+	h.config.Engine.Scan(now, 0, 1_000_000, func(key []byte, _ engine.Alg) { found[string(key)] = 0 })
+	for key := range found {
+		found[key] = h.config.Engine.Fingerprint(now, []byte(key))
 	}
-	return state
-}
-
-// missing sends ever fewer words than the command needs.
-func (b *badArguments) missing(args [][]byte) {
-	b.Helper()
-	s, err := b.s.h.registry.lookup(args, nil)
-	if err != nil {
-		b.Fatal(err)
+	text := fmt.Sprint(h.config.Engine.Len())
+	for _, key := range slices.Sorted(maps.Keys(found)) {
+		text += fmt.Sprintf(" %s=%d", key, found[key])
 	}
-	for n := 1; n < s.min; n++ {
-		b.refuse(args[:n], codeOf(s.Name), arityText(s))
-	}
+	return text
 }
 
 // surplus sends one word more than the command takes.
-func (b *badArguments) surplus(args [][]byte) {
+func (b *badInput) surplus(c *spec, args [][]byte) {
 	b.Helper()
-	s, err := b.s.h.registry.lookup(args, nil)
-	if err != nil {
-		b.Fatal(err)
-	}
-	if s.Name == "RL.ALL" {
+	if c.Name == "RL.ALL" {
 		b.refuse(append(slices.Clone(args), []byte("1")), "ERR", "RL.ALL takes 1 to 64 limits of 5 arguments each")
 		return
 	}
-	if s.max == unlimited+1 {
+	if c.max >= unlimited {
 		return
 	}
 	line := slices.Clone(args)
-	for len(line) <= s.max {
+	for len(line) <= c.max {
 		line = append(line, []byte("1"))
 	}
-	b.refuse(line, codeOf(s.Name), arityText(s))
+	b.refuse(line, codeOf(c), arityText(c))
 }
 
-func arityText(s *spec) string {
-	if s.Flags&OwnArity != 0 {
-		return "error: Store error: Usage: " + s.name + " <key>"
-	}
-	return "wrong number of arguments for '" + s.name + "' command"
-}
-
-// refuse sends a line; it must get an error of the code and the text, on one
-// line of bounded length, and change nothing.
-func (b *badArguments) refuse(line [][]byte, code, text string) {
+// refuse sends a line; it must get an error of the code, if one is told, and the
+// text, on one line of bounded length, and change nothing.
+func (b *badInput) refuse(line [][]byte, code, text string) {
 	b.Helper()
 	shown := excerptOf(line)
 	b.s.Do(line)
 	b.s.Flush()
 	reply := string(b.s.Out)
 	b.s.Out = b.s.Out[:0]
-	if !strings.HasPrefix(reply, "-"+code+" ") || !strings.Contains(reply, text) {
+	if !strings.HasPrefix(reply, "-"+code) || !strings.Contains(reply, text) {
 		b.Errorf("%s\n got %.300q\nwant %s and in the text %q", shown, reply, code, text)
 	}
 	if len(reply) > 512 || strings.IndexAny(reply, "\r\n\x00") != len(reply)-2 || !strings.HasSuffix(reply, "\r\n") {
 		b.Errorf("%s: not one line of text: %.600q", shown, reply)
 	}
-	if state := b.state(); state != b.before {
+	if state := b.s.h.state(); state != b.before {
 		b.Fatalf("%s changed\n%s\nto\n%s", shown, b.before, state)
 	}
 }

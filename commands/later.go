@@ -1,0 +1,38 @@
+package commands
+
+// A later is the reply of a run command that others are working on. The session
+// is away meanwhile, as it is while they work on a batch.
+type later struct {
+	spec   *spec
+	args   [][]byte
+	answer func(*Reply)
+}
+
+// await is how a run command answers later. ask has others begin and call done
+// once, from any goroutine, at its end; its error is the reply if they do not. answer
+// writes the reply when done was told no error. Requires NoMulti.
+func (s *Session) await(ask func(done func(error)) error, answer func(*Reply)) {
+	s.state.Store(executing)
+	if err := ask(s.done); err != nil {
+		s.state.Store(idle)
+		s.w.Error(open(err))
+		return
+	}
+	s.later = &later{answer: answer}
+}
+
+// settle answers the run command that awaited.
+func (s *Session) settle() {
+	l := s.later
+	s.later = nil
+	s.begin()
+	from, failed := len(s.w.buf), s.w.failed
+	if s.err != nil {
+		s.w.Error(open(s.err))
+	} else {
+		l.answer(&s.w)
+	}
+	s.finish(l.spec, l.args, from, failed)
+	s.end()
+	s.began = 0
+}

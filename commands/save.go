@@ -1,0 +1,74 @@
+package commands
+
+import "fmt"
+
+// maxBackupName is how long the name of a backup may be.
+const maxBackupName = 64
+
+var save = Command{
+	Name: "SAVE", Summary: "Makes a snapshot and answers when it is on disk; others go on meanwhile.",
+	Complexity: "O(N), N being the keys", Since: "1.0.0", Group: "server", Flags: Admin | NoScript | NoMulti,
+	Run: func(s *Session, args [][]byte) { s.await(s.h.config.Store.Save, (*Reply).OK) },
+}
+
+var bgSave = Command{
+	Name: "BGSAVE", Args: "[SCHEDULE]", Summary: "Begins a snapshot; INFO persistence tells how it goes.",
+	Complexity: "O(1), and O(N) beside it, N being the keys", Since: "1.0.0", Group: "server", Flags: Admin | NoScript,
+	Run: func(s *Session, args [][]byte) {
+		if len(args) == 2 && !isWord(args[1], "SCHEDULE") {
+			s.w.Error(errSyntax)
+			return
+		}
+		if err := s.h.config.Store.Save(func(error) {}); err != nil {
+			s.w.Error(open(err))
+			return
+		}
+		s.w.Simple("Background saving started")
+	},
+}
+
+var lastSave = Command{
+	Name: "LASTSAVE", Summary: "Answers when the newest snapshot was made, or the server started if there is none, in seconds since 1970.",
+	Complexity: "O(1)", Since: "1.0.0", Group: "server", Flags: Loading | Stale | Fast,
+	Run: func(s *Session, _ [][]byte) { s.w.Int(s.h.lastSave(s.h.config.Store.Standing())) },
+}
+
+// lastSave is in seconds since 1970.
+func (h *Handler) lastSave(st Standing) int64 {
+	if st.Saved.At.IsZero() {
+		return h.start.Unix()
+	}
+	return st.Saved.At.Unix()
+}
+
+var rlBackup = Command{
+	Name: "RL.BACKUP", Args: "backup-name", Summary: "Makes a snapshot in a directory of its own below the data directory, and answers its path.",
+	Complexity: "O(N), N being the keys", Since: "0.1.0", Group: "server", Flags: Admin | NoScript | NoMulti,
+	Run: runBackup,
+}
+
+func runBackup(s *Session, args [][]byte) {
+	name := args[1]
+	if !backupName(name) {
+		s.w.Error(&Error{"ERR", fmt.Sprintf("name must be 1 to %d of a-z, 0-9, - and _, got %s", maxBackupName, excerpt(name))})
+		return
+	}
+	var path string
+	s.await(func(done func(error)) error {
+		return s.h.config.Store.Backup(string(name), func(at string, err error) {
+			path = at
+			done(err)
+		})
+	}, func(w *Reply) { w.BulkString(path) })
+}
+
+// backupName says whether a backup may have the name: it is a directory's, and no
+// way out of the one above it.
+func backupName(name []byte) bool {
+	for _, c := range name {
+		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' && c != '_' {
+			return false
+		}
+	}
+	return len(name) > 0 && len(name) <= maxBackupName
+}

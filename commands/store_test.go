@@ -1,0 +1,293 @@
+package commands
+
+import (
+	"errors"
+	"fmt"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A fakeStore begins what it is asked for, one thing at a time, and ends it when
+// told.
+type fakeStore struct {
+	standing Standing
+	begun    string // what is under way
+	done     func(error)
+	shut     string // what SHUTDOWN asked for
+}
+
+func (f *fakeStore) begin(what string, done func(error)) error {
+	if f.begun != "" {
+		return ErrSaving
+	}
+	f.begun, f.done = what, done
+	return nil
+}
+
+func (f *fakeStore) Save(done func(error)) error { return f.begin("save", done) }
+
+func (f *fakeStore) Backup(name string, done func(string, error)) error {
+	return f.begin("backup "+name, func(err error) { done("/data/backups/"+name, err) })
+}
+
+func (f *fakeStore) Standing() Standing {
+	st := f.standing
+	if st.Fsync == "" {
+		st.Fsync = "everysec"
+	}
+	return st
+}
+
+func (f *fakeStore) shutDown(save bool) { f.shut += fmt.Sprintf("save=%v ", save) }
+
+// end ends what is under way.
+func (f *fakeStore) end(err error) {
+	done := f.done
+	f.begun, f.done = "", nil
+	done(err)
+}
+
+// A session whose SAVE is under way is away like one whose batch is: it takes
+// nothing, is woken up once, and answers in order. Store may end it at any moment.
+func TestAnswersLater(t *testing.T) {
+	disk := errors.New("disk on fire")
+	for _, tt := range []struct {
+		name, line string
+		err        error
+		want       string
+	}{
+		{"answers when it is saved", "SAVE", nil, ":0|+OK|+PONG|"},
+		{"says why it is not", "SAVE", disk, ":0|-ERR disk on fire|+PONG|"},
+		{"says so with a code of its own", "SAVE", fmt.Errorf("save: %w", code("MISCONF")), ":0|-MISCONF it says so|+PONG|"},
+		{"answers the path", "RL.BACKUP a-1", nil, ":0|$17|/data/backups/a-1|+PONG|"},
+	} {
+		for _, at := range []string{"once", "later", "elsewhere"} {
+			var store Store = &fakeStore{}
+			if at == "once" {
+				store = &promptStore{err: tt.err}
+			}
+			woken := make(chan struct{}, 9)
+			s := newTestHandlerWith(Config{Store: store}).NewSession(Client{Wake: func() { woken <- struct{}{} }})
+			s.Do(words("DEL a"))
+			if !s.Do(words(tt.line)) {
+				t.Fatalf("%s: Do(%s) = false", tt.name, tt.line)
+			}
+			if at != "once" {
+				if s.Do(words("PING")) || s.Flush() || s.Resume() {
+					t.Errorf("%s, %s: the session goes on while it is away", tt.name, at)
+				}
+				end := func() { store.(*fakeStore).end(tt.err) }
+				if at == "elsewhere" {
+					go end()
+				} else {
+					end()
+				}
+				<-woken
+				s.Resume()
+			}
+			s.Do(words("PING"))
+			s.Flush()
+			if got := strings.ReplaceAll(string(s.Out), "\r\n", "|"); got != tt.want || len(woken) != 0 {
+				t.Errorf("%s, %s: %s, and %d more wake-ups, want %s", tt.name, at, got, len(woken), tt.want)
+			}
+		}
+	}
+}
+
+// A promptStore is done before it returns.
+type promptStore struct {
+	NoStore
+	err error
+}
+
+func (p *promptStore) Save(done func(error)) error {
+	done(p.err)
+	return nil
+}
+
+func (p *promptStore) Backup(name string, done func(string, error)) error {
+	done("/data/backups/"+name, p.err)
+	return nil
+}
+
+// code is an error that has that code.
+type code string
+
+func (c code) Error() string { return "it says so" }
+func (c code) Code() string  { return string(c) }
+
+// What CLIENT REPLY asked for holds for what comes later, and it is counted.
+func TestLaterIsCounted(t *testing.T) {
+	store := &fakeStore{}
+	s := newTestHandlerWith(Config{Store: store}).NewSession(Client{Wake: func() {}})
+	ask(s, "CONFIG SET slowlog-log-slower-than 0", "SLOWLOG RESET")
+	for _, err := range []error{nil, errors.New("full")} {
+		s.Do(words("CLIENT REPLY SKIP"))
+		s.Do(words("SAVE"))
+		store.end(err)
+		s.Resume()
+	}
+	if len(s.Out) > 0 {
+		t.Errorf("%q is answered after CLIENT REPLY SKIP", s.Out)
+	}
+	if got := s.h.stats.command(s.h.registry.find([]byte("save"), nil).id); got.calls != 2 || got.failed != 1 || got.rejected != 0 {
+		t.Errorf("SAVE counts %+v, want 2 calls, 1 failed", got)
+	}
+	if got := ask(s, "SLOWLOG GET 3"); strings.Count(got, "SAVE") != 2 {
+		t.Errorf("the slow log has %s, want SAVE twice", got)
+	}
+}
+
+// A client that goes while it waits is not woken up.
+func TestCloseWhileSaving(t *testing.T) {
+	store := &fakeStore{}
+	s := newTestHandlerWith(Config{Store: store}).NewSession(Client{Wake: func() { t.Error("Wake after Close") }})
+	s.Do(words("SAVE"))
+	s.Close()
+	store.end(nil)
+	if s.Do(words("PING")) {
+		t.Error("Do = true after Close")
+	}
+}
+
+func TestShutdownSaves(t *testing.T) {
+	for _, tt := range []struct {
+		line    string
+		loading bool
+		want    string
+	}{
+		{"SHUTDOWN", false, "save=true "},
+		{"SHUTDOWN SAVE", false, "save=true "},
+		{"SHUTDOWN NOSAVE NOW FORCE", false, "save=false "},
+		{"SHUTDOWN", true, "save=false "},
+		{"SHUTDOWN SAVE NOSAVE", false, ""},
+	} {
+		store := &fakeStore{}
+		h := newTestHandlerWith(Config{Store: store, Shutdown: store.shutDown})
+		h.SetLoading(tt.loading)
+		ask(h.NewSession(Client{}), tt.line)
+		if store.shut != tt.want {
+			t.Errorf("%s, loading %v: asked for %q, want %q", tt.line, tt.loading, store.shut, tt.want)
+		}
+	}
+}
+
+func TestInfoPersistence(t *testing.T) {
+	ago := func(d time.Duration) time.Time { return time.Now().Add(-d) }
+	for _, tt := range []struct {
+		name     string
+		standing *Standing // nil: no store
+		loading  bool
+		want     string
+	}{
+		{"has no store", nil, false, "loading:0 rdb_bgsave_in_progress:0 rdb_last_bgsave_status:ok rdb_last_bgsave_time_sec:-1 rdb_current_bgsave_time_sec:-1 aof_enabled:0 persist_mode:memory"},
+		{"stands well", &Standing{
+			Fsync: "always", Saved: SavedStanding{At: ago(time.Minute), Keys: 7, Bytes: 700, Changes: 3, Took: 1500 * time.Millisecond, Count: 2},
+			Log: LogStanding{Bytes: 1000, BaseBytes: 400, Segments: 2, Unsynced: 5, Lag: 250 * time.Millisecond, Delayed: 1},
+		}, false, "rdb_changes_since_last_save:3 rdb_last_bgsave_time_sec:1 rdb_saves:2 aof_enabled:1 aof_last_write_status:ok aof_current_size:1000 aof_base_size:400 " +
+			"aof_pending_bio_fsync:0 aof_delayed_fsync:1 persist_mode:always persist_snapshot_age_seconds>=60 persist_snapshot_bytes:700 persist_snapshot_keys:7 " +
+			"persist_snapshot_seconds:1.500 persist_log_segments:2 persist_unsynced_decisions:5 persist_unsynced_seconds:0.250 persist_error: persist_error_seconds:-1"},
+		{"saves", &Standing{Saving: SavingStanding{Since: ago(3 * time.Second), Keys: 5, AllKeys: 9, Bytes: 333}}, false,
+			"current_save_keys_processed:5 current_save_keys_total:9 rdb_bgsave_in_progress:1 rdb_current_bgsave_time_sec>=3 persist_snapshot_written_bytes:333"},
+		{"has failed", &Standing{
+			Saved: SavedStanding{Err: errors.New("no\r\nspace")}, Failed: errors.New("disk on fire"), FailedSince: ago(2 * time.Second), Log: LogStanding{Syncing: true},
+		}, false, "rdb_last_bgsave_status:err aof_last_write_status:err aof_pending_bio_fsync:1 persist_snapshot_error:no_space persist_error:disk_on_fire persist_error_seconds>=2"},
+		{"loads", &Standing{
+			Saved: SavedStanding{Bytes: 1000}, Loading: LoadStanding{Since: ago(3 * time.Second), Keys: 50, AllKeys: 100, LogBytes: 250, AllLogBytes: 2000},
+		}, true, "loading:1 loading_total_bytes:3000 loading_loaded_bytes:750 loading_loaded_perc:25.00 loading_eta_seconds>=9 rdb_last_load_keys_loaded:50"},
+		{"loads nothing", &Standing{Loading: LoadStanding{Since: time.Now()}}, true, "loading_total_bytes:0 loading_loaded_perc:0.00 loading_eta_seconds:1"},
+	} {
+		var c Config
+		if tt.standing != nil {
+			c.Store = &fakeStore{standing: *tt.standing}
+		}
+		h := newTestHandlerWith(c)
+		h.SetLoading(tt.loading)
+		got := fields(h.info(words("persistence")))
+		for _, want := range strings.Fields(tt.want) {
+			if name, least, ok := strings.Cut(want, ">="); ok {
+				atLeast, _ := strconv.Atoi(least)
+				if n, err := strconv.Atoi(got[name]); err != nil || n < atLeast {
+					t.Errorf("it %s: %s:%s, want %s or more", tt.name, name, got[name], least)
+				}
+				continue
+			}
+			name, value, _ := strings.Cut(want, ":")
+			if value = strings.ReplaceAll(value, "_", " "); strings.ReplaceAll(got[name], "_", " ") != value {
+				t.Errorf("it %s: %s:%s, want %s", tt.name, name, got[name], value)
+			}
+		}
+	}
+}
+
+// Every field of Redis' INFO persistence is told, but for what has no meaning here.
+func TestInfoPersistenceLikeRedis(t *testing.T) {
+	meaningless := map[string]string{"current_cow_": "nothing is forked", "current_fork_perc": "nothing is forked", "rdb_last_cow_size": "nothing is forked",
+		"aof_last_cow_size": "nothing is forked", "module_fork_": "there are no modules"}
+	h := newTestHandlerWith(Config{Store: &fakeStore{}})
+	p := startRedis(t, "--appendonly", "yes").pair(h)
+	got, want := p.ask("INFO persistence", "INFO persistence")
+	unquote := func(reply string) map[string]string {
+		text, err := strconv.Unquote(reply)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fields(text)
+	}
+	ours, theirs := unquote(got[0]), unquote(want[0])
+	if len(theirs) < 20 {
+		t.Fatalf("Redis tells only %v", theirs)
+	}
+	for name := range theirs {
+		_, told := ours[name]
+		why := ""
+		for prefix, because := range meaningless {
+			if strings.HasPrefix(name, prefix) {
+				why = because
+			}
+		}
+		if told == (why != "") {
+			t.Errorf("%s: told %v (%s)", name, told, why)
+		}
+	}
+	for name := range ours {
+		if _, known := theirs[name]; !known && !strings.HasPrefix(name, "persist_") {
+			t.Errorf("%s is no field of Redis", name)
+		}
+	}
+}
+
+// While loading, what needs keys is refused, and so is a transaction that does.
+func TestLoading(t *testing.T) {
+	f := &fakeExec{}
+	s := newTestSession(f, "", nil)
+	const refused = "-LOADING limitsrv is loading the dataset in memory|"
+	ask(s, "MULTI", "DEL a")
+	s.h.SetLoading(true)
+	for _, tt := range []struct {
+		name  string
+		lines []string
+		want  string
+	}{
+		{"refuses EXEC of what was queued before", []string{"EXEC", "EXEC"},
+			"-EXECABORT Transaction discarded because of: LOADING limitsrv is loading the dataset in memory|-ERR EXEC without MULTI|"},
+		{"refuses what needs keys, and PING as Redis does", []string{"DEL a", "DBSIZE", "PING", "SAVE"}, strings.Repeat(refused, 4)},
+		{"answers what does not", []string{"ECHO a", "SELECT 0"}, "$1|a|+OK|"},
+		{"aborts a transaction of what is refused", []string{"MULTI", "DEL a", "EXEC"}, "+OK|" + refused + "-EXECABORT Transaction discarded because of previous errors.|"},
+		{"lets one of others be", []string{"MULTI", "ECHO a", "EXEC"}, "+OK|+QUEUED|*1|$1|a|"},
+		{"first says what is wrong", []string{"DEL", "NOPE"}, "-ERR wrong number of arguments for 'del' command|-ERR unknown command 'NOPE', with args beginning with: |"},
+	} {
+		if got := ask(s, tt.lines...); got != tt.want {
+			t.Errorf("it %s\n got %s\nwant %s", tt.name, got, tt.want)
+		}
+	}
+	if len(f.batches) > 0 {
+		t.Errorf("batches %q while loading", f.batches)
+	}
+	s.h.SetLoading(false)
+	if got := ask(s, "DEL a"); got != ":1|" {
+		t.Errorf("after loading: %s", got)
+	}
+}

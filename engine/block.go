@@ -1,0 +1,288 @@
+package engine
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+)
+
+// A block is some records, as a snapshot keeps them:
+//
+//	version of the format, 1 byte; time of the snapshot, 8 bytes
+//	record record ...
+//
+// and a record is
+//
+//	number of its parameters, counted from 1, if they came before
+//	or 0 and its parameters: they are number 1, and those before have no number any more
+//	or the next number and its parameters
+//	words of the state, 8 bytes each; none for an algorithm with a tail
+//	length of the key, 1 byte, or from 128 on 2: 128 + length / 256, length % 256
+//	key
+//	tail
+//
+// Parameters are algorithm and calendar, a byte each; limit, count, period. A tail
+// is the number of the last change, the number of entries, and
+//
+//	of LOG, for each: instant, as nanoseconds since the one before; permits
+//	of LEASE, for each holder: name, 16 bytes; end, as nanoseconds since the snapshot
+//
+// Words and the time are little-endian; numbers are unsigned varints. All but
+// the names of holders means the same to an engine of any number of shards and
+// any Seed.
+const (
+	blockVersion   = 1
+	blockHeadBytes = 9
+	nameBytes      = 16
+)
+
+func appendBlockHead(dst []byte, now Instant) []byte {
+	return binary.LittleEndian.AppendUint64(append(dst, blockVersion), uint64(now))
+}
+
+// pageWriter is what writing pages takes.
+type pageWriter struct {
+	ids    []paramID // in the order of their numbers
+	page   []byte
+	buffer []byte
+	stubs  []byte
+}
+
+// write appends the records of a page that have no tail to dst, and a stub of each
+// other to stubs.
+//
+// It copies the page first: that reads memory in one go, while the records are in
+// no order and would be waited for one by one.
+func (w *pageWriter) write(dst, stubs []byte, t *table, p *page) ([]byte, []byte) {
+	w.ids = w.ids[:0]
+	w.page = slices.Grow(w.page[:0], len(p.buf))[:len(p.buf)]
+	copy(w.page, p.buf[:p.slots*slotBytes])
+	copy(w.page[p.low:], p.buf[p.low:])
+	dst = slices.Grow(dst, len(p.buf))
+	var (
+		q      = page{buf: w.page}
+		last   paramID
+		number uint64 // of the parameters last
+		a      *algorithm
+	)
+	for i := range p.slots {
+		at := q.offset(i)
+		id := q.param(at)
+		if i == 0 || id != last {
+			last, a = id, t.params.get(id).alg()
+			number = 0
+		}
+		end := q.end(at, a.words)
+		switch {
+		case a.tail != nil:
+			stubs = appendStub(stubs, t.params.get(id), w.page[at+paramBytes:end])
+			continue
+		case number == 0:
+			dst, number = w.define(dst, t, id)
+		default:
+			dst = binary.AppendUvarint(dst, number)
+		}
+		dst = append(dst, w.page[at+paramBytes:end]...)
+	}
+	return dst, stubs
+}
+
+// define appends the number of parameters, and these if they have not come before.
+func (w *pageWriter) define(dst []byte, t *table, id paramID) ([]byte, uint64) {
+	for i, known := range w.ids {
+		if known == id {
+			return binary.AppendUvarint(dst, uint64(i+1)), uint64(i + 1)
+		}
+	}
+	w.ids = append(w.ids, id)
+	if len(w.ids) == 1 {
+		dst = append(dst, 0)
+	} else {
+		dst = binary.AppendUvarint(dst, uint64(len(w.ids)))
+	}
+	return appendParams(dst, t.params.get(id)), uint64(len(w.ids))
+}
+
+// A stub is a record whose tail is still to be written, as that takes long where
+// the tail is long: the length of a record without its tail, 2 bytes; that
+// record; the state, as much as a cell has.
+func appendStub(stubs []byte, p *Params, record []byte) []byte {
+	at, words := len(stubs), p.alg().words*wordBytes
+	stubs = appendParams(append(stubs, 0, 0, 0), p)
+	stubs = append(stubs, record[words:]...)
+	binary.LittleEndian.PutUint16(stubs[at:], uint16(len(stubs)-at-2))
+	stubs = append(stubs, record[:words]...)
+	return append(stubs, make([]byte, len(state{})*wordBytes-words)...)
+}
+
+// cutStub takes the first stub off: a record without its tail, and the cell to
+// write the tail of, but for where it is.
+func cutStub(stubs []byte) (record []byte, c cell, rest []byte) {
+	n := 2 + int(binary.LittleEndian.Uint16(stubs))
+	record, rest = stubs[2:n], stubs[n:]
+	c.params, _, _ = takeParams(record[1:])
+	for i := range c.state {
+		c.state[i] = binary.LittleEndian.Uint64(rest[i*wordBytes:])
+	}
+	return record, c, rest[len(c.state)*wordBytes:]
+}
+
+func appendParams(dst []byte, p *Params) []byte {
+	dst = append(dst, byte(p.Alg), byte(p.Calendar))
+	dst = binary.AppendUvarint(dst, uint64(p.Limit))
+	dst = binary.AppendUvarint(dst, uint64(p.Count))
+	return binary.AppendUvarint(dst, uint64(p.Period))
+}
+
+var errCut = errors.New("it is cut off")
+
+// take takes n bytes off data; ok is false if there are fewer.
+func takeBytes(data []byte, n int) (head, rest []byte, ok bool) {
+	if n > len(data) {
+		return nil, nil, false
+	}
+	return data[:n], data[n:], true
+}
+
+// takeNumber takes a number up to most off data.
+func takeNumber(data []byte, most uint64) (x uint64, rest []byte, ok bool) {
+	x, n := binary.Uvarint(data)
+	if n <= 0 || x > most {
+		return 0, nil, false
+	}
+	return x, data[n:], true
+}
+
+// takeParams takes parameters off data.
+func takeParams(data []byte) (p Params, rest []byte, err error) {
+	head, rest, ok := takeBytes(data, 2)
+	if !ok {
+		return p, nil, errCut
+	}
+	p.Alg, p.Calendar = Alg(head[0]), Calendar(head[1])
+	for _, to := range []*int64{&p.Limit, &p.Count, &p.Period} {
+		var x uint64
+		if x, rest, ok = takeNumber(rest, 1<<63-1); !ok {
+			return p, nil, errCut
+		}
+		*to = int64(x)
+	}
+	return p, rest, p.Check()
+}
+
+// A loaded is a record that has been read and found right.
+type loaded struct {
+	hash   uint64
+	params int // index of the block's
+	state  state
+	key    []byte
+	tail   []byte
+}
+
+// A blockReader reads a block. It is reused, so that it needs no memory.
+type blockReader struct {
+	now     Instant
+	params  []Params // all that came
+	numbers int      // how many of them came before number 1
+	records []loaded
+}
+
+// read reads a block for an engine with a hash key.
+func (r *blockReader) read(block []byte, key hashKey) error {
+	r.params, r.numbers, r.records = r.params[:0], 0, r.records[:0]
+	head, rest, ok := takeBytes(block, blockHeadBytes)
+	switch {
+	case len(block) > 0 && block[0] != blockVersion:
+		return fmt.Errorf("it has format %d, and this program knows %d", block[0], blockVersion)
+	case !ok:
+		return errCut
+	}
+	r.now = Instant(binary.LittleEndian.Uint64(head[1:]))
+	if r.now < 0 || r.now > latest {
+		return fmt.Errorf("its time %d is out of range", r.now)
+	}
+	for len(rest) > 0 {
+		params, behind, err := r.number(rest)
+		if err == nil {
+			rest, err = r.record(behind, params, key)
+		}
+		if err != nil {
+			return fmt.Errorf("record %d: %w", len(r.records), err)
+		}
+	}
+	return nil
+}
+
+// number reads the parameters of a record, or their number, and returns their
+// index.
+func (r *blockReader) number(data []byte) (index int, rest []byte, err error) {
+	known := len(r.params) - r.numbers
+	number, rest, ok := takeNumber(data, uint64(known+1))
+	switch {
+	case !ok:
+		return 0, nil, errors.New("its parameters are not in the block")
+	case number > 0 && int(number) <= known:
+		return r.numbers + int(number) - 1, rest, nil
+	case number == 0:
+		r.numbers = len(r.params)
+	}
+	p, rest, err := takeParams(rest)
+	r.params = append(r.params, p)
+	return len(r.params) - 1, rest, err
+}
+
+var errState = errors.New("its state is none that its parameters allow")
+
+// record reads a record behind the number of its parameters.
+func (r *blockReader) record(data []byte, params int, key hashKey) (rest []byte, err error) {
+	var (
+		c  = cell{params: r.params[params]}
+		a  = c.alg()
+		x  = loaded{params: params}
+		ok bool
+	)
+	if a.tail == nil {
+		var words []byte
+		if words, data, ok = takeBytes(data, a.words*wordBytes); !ok {
+			return nil, errCut
+		}
+		for i := range a.words {
+			x.state[i] = binary.LittleEndian.Uint64(words[i*wordBytes:])
+		}
+		c.state = x.state
+	}
+	if !a.rule.sound(&c, r.now) {
+		return nil, errState
+	}
+	if x.key, data, ok = takeKey(data); !ok {
+		return nil, errors.New("its key is cut off or too long")
+	}
+	if a.tail != nil {
+		if rest, ok = a.tail.read(data, &c.params, r.now, nil); !ok {
+			return nil, errState
+		}
+		x.tail, data = data, rest
+	}
+	x.hash = key.sum(x.key)
+	r.records = append(r.records, x)
+	return data, nil
+}
+
+func takeKey(data []byte) (key, rest []byte, ok bool) {
+	head, rest, ok := takeBytes(data, 1)
+	if !ok {
+		return nil, nil, false
+	}
+	n := int(head[0])
+	if n >= 128 {
+		if head, rest, ok = takeBytes(rest, 1); !ok {
+			return nil, nil, false
+		}
+		n = n&127<<8 | int(head[0])
+	}
+	if n > MaxKeyBytes {
+		return nil, nil, false
+	}
+	return takeBytes(rest, n)
+}

@@ -1,0 +1,268 @@
+package engine_test
+
+import (
+	"bytes"
+	"encoding/binary"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"limitsrv/engine"
+)
+
+// blockOf is the one block of the snapshot of an engine.
+func blockOf(t testing.TB, e *engine.Engine) []byte {
+	n := e.Freeze()
+	defer n.Close()
+	block, _, ok := n.Next(0, nil)
+	if _, _, more := n.Next(0, nil); !ok || more {
+		t.Fatalf("a block: %t, another: %t, want one", ok, more)
+	}
+	return block
+}
+
+// mixed is an engine of one shard with some keys of all algorithms.
+func mixed(seed uint64, batches int) (*engine.Engine, *tracer) {
+	e, tr := engine.New(engine.Options{Shards: 1, Seed: [16]byte{5}}), newTracer(seed)
+	tr.keys = tr.keys[:60]
+	for range batches {
+		e.Apply(tr.now, tr.next())
+	}
+	return e, tr
+}
+
+// FuzzLoad loads any bytes. What is refused adds nothing, unless it is for a key
+// that is there twice; with what is loaded the engine goes on, and its next
+// snapshot can be loaded.
+func FuzzLoad(f *testing.F) {
+	for seed := range uint64(6) {
+		e, _ := mixed(seed, 4+20*int(seed))
+		block := blockOf(f, e)
+		f.Add(block, seed)
+		f.Add(block[:len(block)/2], seed)
+	}
+	f.Fuzz(func(t *testing.T, block []byte, seed uint64) {
+		e := engine.New(engine.Options{Shards: 4, Seed: [16]byte{5}})
+		given := slices.Clone(block)
+		err := e.Load(block)
+		if !bytes.Equal(block, given) {
+			t.Fatal("Load wrote into the block")
+		}
+		if err != nil && e.Len() > 0 && !strings.Contains(err.Error(), "there already") {
+			t.Fatalf("of a block that was refused there are %d keys: %v", e.Len(), err)
+		}
+		tr := newTracer(seed % 8)
+		tr.keys = tr.keys[:60]
+		e.Scan(0, 0, 100, func(key []byte, _ engine.Alg) { tr.keys = append(tr.keys, bytes.Clone(key)) })
+		for _, key := range tr.keys {
+			d := apply(e, 0, engine.Op{Kind: engine.Peek, Key: key})[0]
+			if d.Remaining < 0 || d.Wait.Millis < 0 && d.Wait != engine.Never || d.Reset.Millis < 0 {
+				t.Fatalf("peek of %q: %+v", key, d)
+			}
+		}
+		for range 20 {
+			e.Apply(max(tr.now, e.Now()), tr.next())
+			e.Sweep(e.Now(), 2)
+		}
+		n := e.Freeze()
+		defer n.Close()
+		r := read(t, n)
+		r.all()
+		r.load(rand.New(rand.NewPCG(seed, 1)), 1)
+	})
+}
+
+// TestLoadCut cuts a block off at each of its bytes, and flips each of its bits:
+// it is refused or something that an engine can go on with.
+func TestLoadCut(t *testing.T) {
+	e, _ := mixed(3, 20)
+	block, between := blockOf(t, e), 0
+	for n := range block {
+		into := engine.New(engine.Options{})
+		if err := into.Load(block[:n]); err == nil {
+			between++ // two records
+		} else if into.Len() != 0 {
+			t.Errorf("loading %d bytes of %d: %v, but there are %d keys", n, len(block), err, into.Len())
+		}
+	}
+	if int64(between) != e.Len() {
+		t.Errorf("%d of %d beginnings of a block of %d keys were loaded", between, len(block), e.Len())
+	}
+	loaded := 0
+	for bit := 0; bit < 8*len(block); bit += 3 + 2*slowdown {
+		flipped := bytes.Clone(block)
+		flipped[bit/8] ^= 1 << (bit % 8)
+		into := engine.New(engine.Options{})
+		if into.Load(flipped) == nil {
+			loaded++
+		}
+		for i := range 60 {
+			apply(into, into.Now(), engine.Op{Kind: engine.Peek, Key: fmt.Append(nil, "key ", i)})
+		}
+	}
+	t.Logf("of %d blocks with a bit flipped %d were loaded", 8*len(block), loaded)
+}
+
+// A record of a block as a test writes it.
+type blockRecord struct {
+	p     engine.Params
+	state []uint64 // for LOG and LEASE the numbers of the tail
+	name  string   // of a holder, before the last number
+	key   string
+}
+
+// encode is a block.
+func encode(version byte, now engine.Instant, records ...blockRecord) []byte {
+	b := binary.LittleEndian.AppendUint64([]byte{version}, uint64(now))
+	for _, x := range records {
+		b = append(b, 0, byte(x.p.Alg), byte(x.p.Calendar))
+		for _, v := range []int64{x.p.Limit, x.p.Count, x.p.Period} {
+			b = binary.AppendUvarint(b, uint64(v))
+		}
+		tail := x.p.Alg == engine.Log || x.p.Alg == engine.Lease
+		if !tail {
+			for _, w := range x.state {
+				b = binary.LittleEndian.AppendUint64(b, w)
+			}
+		}
+		if len(x.key) >= 128 {
+			b = append(b, 128|byte(len(x.key)>>8))
+		}
+		b = append(append(b, byte(len(x.key))), x.key...)
+		if tail {
+			for i, w := range x.state {
+				if i == 2 || i > 2 && x.p.Alg == engine.Lease {
+					b = append(b, x.name...)
+				}
+				b = binary.AppendUvarint(b, w)
+			}
+		}
+	}
+	return b
+}
+
+// TestLoadChecks says what a record may hold.
+func TestLoadChecks(t *testing.T) {
+	const (
+		now  = engine.Instant(1e18)
+		week = uint64(1000080000e9) // the end of the calendar week of now
+	)
+	var (
+		token  = engine.Params{Alg: engine.Token, Limit: 10, Count: 2, Period: 3e9}
+		fixed  = engine.Params{Alg: engine.Fixed, Limit: 10, Period: 1e12}
+		weekly = engine.Params{Alg: engine.Fixed, Limit: 10, Calendar: engine.Week}
+		slide  = engine.Params{Alg: engine.Slide, Limit: 10, Period: 1e12}
+		log    = engine.Params{Alg: engine.Log, Limit: 10, Period: 1e12}
+		lease  = engine.Params{Alg: engine.Lease, Limit: 10, Period: 1e12}
+		full   = uint64(2e18 + 2*10*3e9) // of token, twice
+		name   = strings.Repeat("n", 16)
+		with   = func(p engine.Params, change func(p *engine.Params)) engine.Params {
+			change(&p)
+			return p
+		}
+	)
+	for _, tt := range []struct {
+		name    string
+		version byte
+		now     engine.Instant
+		x       blockRecord
+		ok      bool
+	}{
+		{"a bucket in debt", 1, now, blockRecord{token, []uint64{0, full}, "", "k"}, true},
+		{"a bucket beyond its debt", 1, now, blockRecord{token, []uint64{0, full + 1}, "", "k"}, false},
+		{"a bucket far beyond its debt", 1, now, blockRecord{token, []uint64{1 << 63, 0}, "", "k"}, false},
+		{"a rested bucket", 1, now, blockRecord{token, []uint64{0, 0}, "", "k"}, true},
+		{"the longest key", 1, now, blockRecord{token, []uint64{0, full}, "", strings.Repeat("k", engine.MaxKeyBytes)}, true},
+		{"a key that is too long", 1, now, blockRecord{token, []uint64{0, full}, "", strings.Repeat("k", engine.MaxKeyBytes+1)}, false},
+		{"another version", 2, now, blockRecord{token, []uint64{0, full}, "", "k"}, false},
+		{"a time before all times", 1, -1, blockRecord{token, []uint64{0, 0}, "", "k"}, false},
+		{"a time after all times", 1, 1<<63 - 1, blockRecord{token, []uint64{0, 0}, "", "k"}, false},
+		{"a window that ends now", 1, now, blockRecord{fixed, []uint64{uint64(now), 10}, "", "k"}, true},
+		{"the current window, in debt", 1, now, blockRecord{fixed, []uint64{uint64(now + 1e12), 20}, "", "k"}, true},
+		{"a window beyond its debt", 1, now, blockRecord{fixed, []uint64{uint64(now + 1e12), 21}, "", "k"}, false},
+		{"a window to come", 1, now, blockRecord{fixed, []uint64{uint64(now + 1e12 + 1), 1}, "", "k"}, false},
+		{"a window before all time", 1, now, blockRecord{fixed, []uint64{1 << 63, 1}, "", "k"}, false},
+		{"a window with less than nothing", 1, now, blockRecord{fixed, []uint64{uint64(now), 1 << 63}, "", "k"}, false},
+		{"this week", 1, now, blockRecord{weekly, []uint64{week, 1}, "", "k"}, true},
+		{"next week", 1, now, blockRecord{weekly, []uint64{week + 1, 1}, "", "k"}, false},
+		{"a sliding window, in debt", 1, now, blockRecord{slide, []uint64{uint64(now + 1e12), 0, 20}, "", "k"}, true},
+		{"a sliding window beyond its debt", 1, now, blockRecord{slide, []uint64{uint64(now + 1e12), 1, 20}, "", "k"}, false},
+		{"a sliding window with a past that is cut later", 1, now + 5e11, blockRecord{slide, []uint64{uint64(now + 1e12), 0, 40}, "", "k"}, true},
+		{"a sliding window to come", 1, now, blockRecord{slide, []uint64{uint64(now + 1e12 + 1), 1, 1}, "", "k"}, false},
+		{"a sliding window with less than nothing", 1, now, blockRecord{slide, []uint64{uint64(now + 1e12), 1 << 63, 1}, "", "k"}, false},
+		{"a sliding window after less than nothing", 1, now, blockRecord{slide, []uint64{uint64(now + 1e12), 1, 1 << 63}, "", "k"}, false},
+		{"a sliding window with too much, over", 1, now + 3e12, blockRecord{slide, []uint64{uint64(now), 21, 0}, "", "k"}, false},
+		{"a sliding window after too much, over", 1, now + 3e12, blockRecord{slide, []uint64{uint64(now), 0, 2*engine.MaxLimit + 1}, "", "k"}, false},
+		{"a log", 1, now, blockRecord{log, []uint64{7, 2, uint64(now - 5), 3, 5, 17}, "", "k"}, true},
+		{"a log of nothing", 1, now, blockRecord{log, []uint64{7, 0}, "", "k"}, true},
+		{"a log beyond its debt", 1, now, blockRecord{log, []uint64{7, 2, uint64(now - 5), 3, 5, 18}, "", "k"}, false},
+		{"a log of the future", 1, now, blockRecord{log, []uint64{7, 2, uint64(now - 5), 3, 6, 17}, "", "k"}, false},
+		{"a log of what is over", 1, now, blockRecord{log, []uint64{7, 1, uint64(now - 1e12), 3}, "", "k"}, false},
+		{"a log entry of nothing", 1, now, blockRecord{log, []uint64{7, 1, uint64(now), 0}, "", "k"}, false},
+		{"a log of one moment twice", 1, now, blockRecord{log, []uint64{7, 2, uint64(now), 1, 0, 1}, "", "k"}, false},
+		{"a log of more entries than permits", 1, now, blockRecord{log, []uint64{7, 21}, "", "k"}, false},
+		{"a log after too many changes", 1, now, blockRecord{log, []uint64{1<<62 + 1, 0}, "", "k"}, false},
+		{"a holder", 1, now, blockRecord{lease, []uint64{7, 1, engine.MaxPeriod}, name, "k"}, true},
+		{"a holder twice", 1, now, blockRecord{lease, []uint64{7, 2, 1, 1}, name, "k"}, false},
+		{"a holder whose time has ended", 1, now, blockRecord{lease, []uint64{7, 1, 0}, name, "k"}, false},
+		{"a holder for too long", 1, now, blockRecord{lease, []uint64{7, 1, engine.MaxPeriod + 1}, name, "k"}, false},
+		{"no holders", 1, now, blockRecord{lease, []uint64{7, 0}, name, "k"}, true},
+		{"too many holders", 1, now, blockRecord{lease, []uint64{7, engine.MaxListed + 1}, name, "k"}, false},
+		{"an algorithm that is none", 1, now, blockRecord{with(token, func(p *engine.Params) { p.Alg = 6 }), []uint64{0, 0}, "", "k"}, false},
+		{"a limit of nothing", 1, now, blockRecord{with(token, func(p *engine.Params) { p.Limit = 0 }), []uint64{0, 0}, "", "k"}, false},
+		{"too great a limit", 1, now, blockRecord{with(token, func(p *engine.Params) { p.Limit = engine.MaxLimit + 1 }), []uint64{0, 0}, "", "k"}, false},
+		{"too great a limit of a log", 1, now, blockRecord{with(log, func(p *engine.Params) { p.Limit = engine.MaxListed + 1 }), []uint64{7, 0}, "", "k"}, false},
+		{"no rate", 1, now, blockRecord{with(token, func(p *engine.Params) { p.Count = 0 }), []uint64{0, 0}, "", "k"}, false},
+		{"more than one a nanosecond", 1, now, blockRecord{with(token, func(p *engine.Params) { p.Period = 1 }), []uint64{0, 0}, "", "k"}, false},
+		{"a rate of too long a time", 1, now, blockRecord{with(token, func(p *engine.Params) { p.Period = engine.MaxRatePeriod + 1 }), []uint64{0, 0}, "", "k"}, false},
+		{"a window with a rate", 1, now, blockRecord{with(fixed, func(p *engine.Params) { p.Count = 1 }), []uint64{0, 0}, "", "k"}, false},
+		{"a window that is too short", 1, now, blockRecord{with(fixed, func(p *engine.Params) { p.Period = engine.MinPeriod - 1 }), []uint64{0, 0}, "", "k"}, false},
+		{"a window that is too long", 1, now, blockRecord{with(fixed, func(p *engine.Params) { p.Period = engine.MaxPeriod + 1 }), []uint64{0, 0}, "", "k"}, false},
+		{"a calendar that is none", 1, now, blockRecord{with(weekly, func(p *engine.Params) { p.Calendar = 5 }), []uint64{0, 0}, "", "k"}, false},
+		{"a calendar and a window", 1, now, blockRecord{with(weekly, func(p *engine.Params) { p.Period = 1e9 }), []uint64{0, 0}, "", "k"}, false},
+		{"a calendar of a sliding window", 1, now, blockRecord{with(slide, func(p *engine.Params) { p.Calendar, p.Period = engine.Day, 0 }), []uint64{0, 0, 0}, "", "k"}, false},
+	} {
+		e := engine.New(engine.Options{})
+		err := e.Load(encode(tt.version, tt.now, tt.x))
+		if (err == nil) != tt.ok || e.Len() != yes(tt.ok) {
+			t.Errorf("%s: Load is %v, and there are %d keys, want it loaded: %t", tt.name, err, e.Len(), tt.ok)
+		}
+	}
+	x := blockRecord{token, []uint64{0, full}, "", "k"}
+	for name, blocks := range map[string][][]byte{
+		"in a block": {encode(1, now, x, x)},
+		"in two":     {encode(1, now, x), encode(1, now, x)},
+	} {
+		e := engine.New(engine.Options{})
+		var err error
+		for _, block := range blocks {
+			err = e.Load(block)
+		}
+		if err == nil || e.Len() != 1 {
+			t.Errorf("a key twice %s: Load is %v, and there are %d keys, want an error and one", name, err, e.Len())
+		}
+	}
+}
+
+// TestLoadFingerprints changes what was loaded: it never looks as it did.
+func TestLoadFingerprints(t *testing.T) {
+	e, key := engine.New(engine.Options{}), []byte("k")
+	for _, x := range []blockRecord{
+		{counter(engine.Log, 100), []uint64{5, 1, 1e18, 1}, "", "k"},
+		{counter(engine.Lease, 100), []uint64{5, 1, 1e9}, strings.Repeat("n", 16), "k"},
+	} {
+		apply(e, 0, engine.Op{Kind: engine.Flush})
+		if err := e.Load(encode(1, 1e18, x)); err != nil {
+			t.Fatal(err)
+		}
+		first := e.Fingerprint(1e18, key)
+		for i := range 20 {
+			apply(e, 1e18, engine.Op{Kind: engine.Forget, Key: key}, one(x.p, key, fmt.Sprint(i)))
+			if e.Fingerprint(1e18, key) == first {
+				t.Errorf("%v: after %d changes the fingerprint is that from before", x.p.Alg, 2*i+2)
+			}
+		}
+	}
+}

@@ -1,0 +1,203 @@
+package engine_test
+
+import (
+	"fmt"
+	"math/rand/v2"
+	"testing"
+
+	"limitsrv/engine"
+)
+
+// A replica is an engine that is fed only what a log would hold: the ops that
+// changed something, and the evictions. It has no bound itself.
+type replica struct {
+	e     *engine.Engine
+	batch engine.Batch
+	from  []int // of each op of batch, the op that it was, or -1 for an eviction
+}
+
+// follow applies what b changed, which was decided at now, and says whether the
+// decisions are what they were.
+func (r *replica) follow(now engine.Instant, b *engine.Batch) error {
+	r.batch.Reset()
+	r.from = r.from[:0]
+	evicted := b.Evicted
+	for i := range b.Ops {
+		for ; len(evicted) > 0 && evicted[0].Before == i; evicted = evicted[1:] {
+			r.batch.Ops = append(r.batch.Ops, engine.Op{Kind: engine.Forget, Key: evicted[0].Key})
+			r.from = append(r.from, -1)
+		}
+		if b.Decisions[i].Changed {
+			r.batch.Ops = append(r.batch.Ops, b.Ops[i])
+			r.from = append(r.from, i)
+		}
+	}
+	if len(evicted) > 0 {
+		return fmt.Errorf("evictions %v are out of order", b.Evicted)
+	}
+	r.e.Apply(now, &r.batch)
+	for j, i := range r.from {
+		if i >= 0 && r.batch.Decisions[j] != b.Decisions[i] {
+			return fmt.Errorf("op %d\n got %+v\nwant %+v", i, r.batch.Decisions[j], b.Decisions[i])
+		}
+	}
+	return nil
+}
+
+// TestReplayEvictions fills an engine beyond its bound with keys that come
+// again, a few at a time, and compares it with its replica.
+func TestReplayEvictions(t *testing.T) {
+	for seed := range uint64(6) {
+		r := rand.New(rand.NewPCG(seed, 9))
+		e := engine.New(engine.Options{Shards: 4, MaxMemory: 96 << 10, Evict: true})
+		re := &replica{e: engine.New(engine.Options{})}
+		now, b := instant("2025-06-15T12:34:56Z"), engine.Batch{}
+		for range 4000 / slowdown {
+			b.Reset()
+			for range 1 + r.IntN(12) {
+				p := counter(algs()[r.IntN(2)*int(engine.Log)], 20)
+				key := fmt.Appendf(nil, "%v key %d", p.Alg, r.IntN(4000))
+				b.Ops = append(b.Ops, engine.Op{Kind: engine.Take, Params: p, N: 1 + r.Int64N(8), Key: key})
+			}
+			if n := len(b.Ops); n > 4 && r.IntN(4) == 0 {
+				b.Ops[n-4].Group = 4
+			}
+			b.Atomic = r.IntN(4) == 0
+			now += engine.Instant(r.IntN(1e9))
+			e.Apply(now, &b)
+			if err := re.follow(now, &b); err != nil {
+				t.Fatalf("seed %d: %v", seed, err)
+			}
+		}
+		if e.Stats().Evicted == 0 {
+			t.Fatalf("seed %d: nothing was evicted, so nothing is shown", seed)
+		}
+		want, got := scanAll(t, e, now, 100), scanAll(t, re.e, now, 100)
+		if len(got) != len(want) {
+			t.Errorf("seed %d: replica has %d live keys, want %d", seed, len(got), len(want))
+		}
+		for key := range want {
+			peek := engine.Op{Kind: engine.Peek, Key: []byte(key)}
+			if got, want := apply(re.e, now, peek)[0], apply(e, now, peek)[0]; got != want {
+				t.Fatalf("seed %d: %q\n got %+v\nwant %+v", seed, key, got, want)
+			}
+		}
+	}
+}
+
+// TestChanged tells what need not be in a log.
+func TestChanged(t *testing.T) {
+	var (
+		at         = instant("2025-06-15T12:34:56Z")
+		p          = engine.Params{Alg: engine.Fixed, Limit: 3, Period: second}
+		wider      = engine.Params{Alg: engine.Fixed, Limit: 4, Period: second}
+		other      = engine.Params{Alg: engine.Token, Limit: 3, Count: 1, Period: second}
+		place      = engine.Params{Alg: engine.Lease, Limit: 1, Period: second}
+		key, fresh = []byte("key"), []byte("fresh")
+		take       = func(key []byte, p engine.Params, n int64) engine.Op {
+			return engine.Op{Kind: engine.Take, Params: p, N: n, Key: key}
+		}
+		group = func(ops ...engine.Op) []engine.Op {
+			ops[0].Group = uint8(len(ops))
+			return ops
+		}
+		after = engine.Instant(2 * second)
+	)
+	for _, tt := range []struct {
+		name string
+		ops  []engine.Op
+		at   engine.Instant // behind that of the first two: two permits of key, a place of lease
+		want bool
+	}{
+		{"a take", group(take(key, p, 1)), 0, true},
+		{"a take of a new key", group(take(fresh, p, 1)), 0, true},
+		{"a refusal", group(take(key, p, 2)), 0, false},
+		{"a refusal of a new key", group(take(fresh, p, 4)), 0, false},
+		{"a refusal with new parameters", group(take(key, wider, 3)), 0, true},
+		{"a refusal by another algorithm", group(take(key, other, 1)), 0, false},
+		{"a look", group(take(key, p, 0)), 0, false},
+		{"a look with new parameters", group(take(key, wider, 0)), 0, false},
+		{"a peek", []engine.Op{{Kind: engine.Peek, Key: key}}, 0, false},
+		{"a peek at a rested key", []engine.Op{{Kind: engine.Peek, Key: key}}, after, false},
+		{"a refund", []engine.Op{{Kind: engine.Refund, N: 1, Key: key}}, 0, true},
+		{"a refund of nothing", []engine.Op{{Kind: engine.Refund, Key: key}}, 0, false},
+		{"a refund to a rested key", []engine.Op{{Kind: engine.Refund, N: 1, Key: key}}, after, false},
+		{"a charge", []engine.Op{{Kind: engine.Charge, N: 1, Key: key}}, 0, true},
+		{"a charge beyond two limits", []engine.Op{{Kind: engine.Charge, N: 5, Key: key}}, 0, false},
+		{"a charge of nothing", []engine.Op{{Kind: engine.Charge, Key: key}}, 0, false},
+		{"a forget", []engine.Op{{Kind: engine.Forget, Key: key}}, 0, true},
+		{"a forget of nothing", []engine.Op{{Kind: engine.Forget, Key: fresh}}, 0, false},
+		{"a forget of a rested key", []engine.Op{{Kind: engine.Forget, Key: key}}, after, false},
+		{"a renewal", []engine.Op{{Kind: engine.Acquire, Params: place, N: 1, Key: []byte("lease"), ID: []byte("a")}}, 0, true},
+		{"a place that is not there", []engine.Op{{Kind: engine.Acquire, Params: place, N: 1, Key: []byte("lease"), ID: []byte("b")}}, 0, false},
+		{"a release", []engine.Op{{Kind: engine.Release, Key: []byte("lease"), ID: []byte("a")}}, 0, true},
+		{"a release by who has none", []engine.Op{{Kind: engine.Release, Key: []byte("lease"), ID: []byte("b")}}, 0, false},
+		{"a flush", []engine.Op{{Kind: engine.Flush}}, 0, true},
+		{"a group", group(take(key, p, 0), take(fresh, other, 1)), 0, true},
+		{"a group of looks", group(take(key, p, 0), take(fresh, other, 0)), 0, false},
+		{"a group that is refused", group(take(key, p, 2), take(fresh, other, 1)), 0, false},
+		{"a group that is refused with new parameters", group(take(fresh, p, 4), take(key, wider, 1)), 0, true},
+		{"a group of the wrong kind", group(take(key, wider, 1), take(key, other, 1)), 0, false},
+		{"what an expectation holds up", []engine.Op{{Kind: engine.Expect, Key: key}, take(key, p, 1)}, 0, false},
+	} {
+		e := engine.New(engine.Options{})
+		apply(e, at, take(key, p, 2), engine.Op{Kind: engine.Acquire, Params: place, N: 1, Key: []byte("lease"), ID: []byte("a")})
+		b := engine.Batch{Ops: tt.ops, Atomic: true}
+		e.Apply(at+tt.at, &b)
+		for i, d := range b.Decisions {
+			if d.Changed != tt.want {
+				t.Errorf("%s: op %d changed something: %t, want %t", tt.name, i, d.Changed, tt.want)
+			}
+		}
+	}
+}
+
+// TestReadsChangeNothing looks at an engine a year ahead: that neither moves its
+// time nor forgets what will be rested by then.
+func TestReadsChangeNothing(t *testing.T) {
+	e := engine.New(engine.Options{})
+	at, key := instant("2025-06-15T12:34:56Z"), []byte("key")
+	p := engine.Params{Alg: engine.Fixed, Limit: 3, Period: second}
+	apply(e, at, engine.Op{Kind: engine.Take, Params: p, N: 3, Key: key})
+	before := apply(e, at, engine.Op{Kind: engine.Peek, Key: key})[0]
+	later := at + engine.Instant(365*day)
+	if n := len(scanAll(t, e, later, 10)); n != 0 || e.Fingerprint(later, key) != 0 || e.KeyBytes(later, key) != 0 {
+		t.Errorf("a year later scan finds %d keys, fingerprint is %d", n, e.Fingerprint(later, key))
+	}
+	if e.Now() != at || e.Len() != 1 {
+		t.Errorf("after reads Now is %d and Len %d, want %d and 1", e.Now(), e.Len(), at)
+	}
+	if after := apply(e, at, engine.Op{Kind: engine.Peek, Key: key})[0]; after != before {
+		t.Errorf("after reads\n got %+v\nwant %+v", after, before)
+	}
+	e.SetTime(later)
+	if d := apply(e, at, engine.Op{Kind: engine.Peek, Key: key})[0]; d.Status != engine.Missing || e.Now() != later {
+		t.Errorf("after SetTime Now is %d, want %d, and a peek finds %+v", e.Now(), later, d)
+	}
+}
+
+// TestSetBound bounds an engine while it is used, and takes the bound away.
+func TestSetBound(t *testing.T) {
+	e := engine.New(engine.Options{Shards: 1})
+	at, n := instant("2025-06-15T12:34:56Z"), 0
+	add := func() engine.Status {
+		n++
+		return apply(e, at, engine.Op{Kind: engine.Take, Params: counter(engine.Token, 3), N: 1, Key: fmt.Append(nil, "key ", n)})[0].Status
+	}
+	until := func(status engine.Status) {
+		for range 1000 {
+			if add() == status {
+				return
+			}
+		}
+		t.Fatalf("of 1000 keys none was answered %d", status)
+	}
+	until(engine.OK)
+	e.SetBound(e.Stats().MemoryBytes, false)
+	until(engine.NoMemory)
+	e.SetBound(e.Stats().MemoryBytes, true)
+	until(engine.OK)
+	if e.SetBound(0, false); add() != engine.OK {
+		t.Errorf("without a bound a key is refused")
+	}
+}

@@ -1,0 +1,113 @@
+package persist
+
+import (
+	"errors"
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/hashicorp/raft-wal/segment"
+	"github.com/hashicorp/raft-wal/types"
+)
+
+// CheckLog verifies all of the log in dir and reports what it finds, a line at a
+// time. It writes nothing. It returns the first thing that is wrong, a
+// *CorruptError or *VersionError, or an error of the file system, which is
+// fs.ErrNotExist if there is no log; nil if OpenLog would open it and Read read it
+// to its end. The log must not be open.
+func CheckLog(fs vfs.FS, dir string, report func(line string)) error {
+	state, err := readMeta(fs, dir)
+	if err != nil {
+		return missingMeta(fs, dir, err)
+	}
+	var first error
+	for i := range state.Segments {
+		found, err := checkSegment(fs, dir, state, i)
+		if err != nil {
+			return err
+		}
+		report(found.line())
+		if first == nil && found.damage != nil {
+			first = found.damage
+		}
+	}
+	return first
+}
+
+// missingMeta is err, or if it says that META is missing and there are segments
+// with something in them, a *CorruptError. (Empty ones are of a log that was
+// being made.)
+func missingMeta(fs vfs.FS, dir string, err error) error {
+	if !isMissing(err) {
+		return err
+	}
+	names, errList := fs.List(dir)
+	if isMissing(errList) {
+		return err
+	}
+	for _, name := range names {
+		if _, _, ok := parseSegmentName(name); !ok {
+			continue
+		}
+		info, errStat := fs.Stat(fs.PathJoin(dir, name))
+		if errStat == nil && info.Size() > 0 {
+			return &CorruptError{File: fs.PathJoin(dir, metaName), Reason: "it is missing, but there are segments", Cut: true}
+		}
+		errList = errors.Join(errList, errStat)
+	}
+	if errList != nil {
+		return fmt.Errorf("open the log: %w", errList)
+	}
+	return err
+}
+
+// A segmentCheck is what was found in a segment.
+type segmentCheck struct {
+	info   types.SegmentInfo
+	name   string // of the file
+	end    segmentEnd
+	damage *CorruptError // nil if the log can be opened and read
+}
+
+// checkSegment verifies segment i. err is of the file system or a *VersionError.
+func checkSegment(fs vfs.FS, dir string, state *logState, i int) (*segmentCheck, error) {
+	f := &segmentCheck{info: state.Segments[i]}
+	f.name = fs.PathJoin(dir, segment.FileName(f.info))
+	c := newCodec(state.codec, nil)
+	var err error
+	f.end, err = walkSegment(fs, dir, f.info, c, justVerify)
+	isTail := i == len(state.Segments)-1
+	switch {
+	case errors.As(err, &f.damage): // the file is missing
+		f.end.last, f.end.whole = f.info.BaseIndex-1, f.info.BaseIndex-1
+		return f, nil
+	case err != nil:
+		return nil, err
+	case isTail && f.end.last+1 < f.info.MinIndex:
+		f.damage = &CorruptError{File: f.name, Offset: f.end.offset, Reason: fmt.Sprintf("entry %d is missing", f.info.MinIndex), Cut: true}
+	case isTail && f.end.reason != "":
+		err = mayCut(fs, f.name, c, f.end)
+		if err != nil && !errors.As(err, &f.damage) {
+			return nil, err
+		}
+	case !isTail && f.end.whole < f.info.MaxIndex:
+		f.damage = &CorruptError{File: f.name, Offset: f.end.offset, Reason: f.end.lacks(f.info.MaxIndex), Cut: true}
+	}
+	return f, nil
+}
+
+// line is what is said about a segment.
+func (f *segmentCheck) line() string {
+	has := fmt.Sprintf("%s: entries %d to %d, %d bytes", f.name, f.info.MinIndex, f.end.whole, f.end.size)
+	if f.end.whole < f.info.MinIndex {
+		has = fmt.Sprintf("%s: no entries, %d bytes", f.name, f.end.size)
+	}
+	switch {
+	case f.damage != nil:
+		return fmt.Sprintf("%s, damaged at byte %d: %s", has, f.damage.Offset, f.damage.Reason)
+	case f.end.reason != "" && f.info.SealTime.IsZero():
+		return fmt.Sprintf("%s, then a write that a crash cut short, from byte %d on: it is cut off when the log is opened", has, f.end.offset)
+	case f.end.reason != "":
+		return fmt.Sprintf("%s; its index is damaged, which loses nothing", has)
+	}
+	return has
+}

@@ -1,0 +1,38 @@
+package persist
+
+import "fmt"
+
+// A CorruptError says that data on disk is not what was written there: it was
+// damaged, cut short, or is not ours. Nothing of it was used, and nothing changed.
+type CorruptError struct {
+	What   string // that is damaged, such as "snapshot 5"
+	File   string // where, as far as it is known
+	Offset int64  // in File, of the first byte that can not be used; 0 if that is not known
+	Reason string
+	Err    error
+	// Cut says that a repair can cut the log off there.
+	Cut bool
+}
+
+func (e *CorruptError) Error() string {
+	text := e.What
+	if text == "" {
+		text = e.File
+	}
+	text += " is damaged"
+	if e.File != "" && e.File != e.What && e.What != "" {
+		text += " in " + e.File
+	}
+	if e.Offset > 0 {
+		text += fmt.Sprintf(" at byte %d", e.Offset)
+	}
+	if e.Reason != "" {
+		text += ": " + e.Reason
+	}
+	if e.Err != nil {
+		text += ": " + e.Err.Error()
+	}
+	return text
+}
+
+func (e *CorruptError) Unwrap() error { return e.Err }

@@ -1,0 +1,212 @@
+package persist
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"reflect"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+)
+
+// A crasher runs a log in memory and stops time before each change of the file
+// system, to look at what a power cut or the end of the process would leave there.
+type crasher struct {
+	t      *testing.T
+	seed   uint64
+	policy Policy
+	mem    *vfs.MemFS
+	log    atomic.Pointer[Log] // nil until the first is open
+	acked  atomic.Uint64       // index up to which Append has returned
+	mu     sync.Mutex          // for the rest: raft-wal changes segments beside
+	random *rand.Rand
+	points int
+}
+
+// MaybeError implements errorfs.Injector.
+func (c *crasher) MaybeError(op errorfs.Op) error {
+	if op.Kind.ReadOrWrite() == errorfs.OpIsRead {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.points++
+	var durable, acked uint64 // before the copy: they only grow
+	if l := c.log.Load(); l != nil {
+		durable, acked = l.Synced(), c.acked.Load()
+	}
+	if c.policy == Always && durable < acked {
+		c.t.Errorf("seed %d: entry %d was acknowledged, and synced is %d", c.seed, acked, durable)
+	}
+	for _, percent := range []int{0, 1 + c.random.IntN(99), 100} {
+		copied := c.mem.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: percent, RNG: c.random})
+		least := durable
+		if percent == 100 {
+			least = acked // the process ended, the machine did not
+		}
+		c.reopen(copied, least, fmt.Sprintf("seed %d, %v, %d %% kept, before %v of %s", c.seed, c.policy, percent, op.Kind, op.Path))
+	}
+	return nil
+}
+
+// String implements errorfs.Injector.
+func (c *crasher) String() string { return "crasher" }
+
+// reopen opens what a crash left, checks that at least the entries up to least
+// are there, goes on with others, and checks again that those and no others are
+// there when it is opened again.
+func (c *crasher) reopen(fs *vfs.MemFS, least uint64, when string) {
+	other := func(index uint64) []byte { return append([]byte("other "), payload(index)...) }
+	o := LogOptions{Policy: c.policy, SegmentBytes: minSegmentBytes}
+	if err := CheckLog(fs, "/log", func(string) {}); err != nil && !isMissing(err) {
+		c.t.Errorf("%s: check: %v", when, err)
+	}
+	l, err := OpenLog(fs, "/log", o)
+	if err != nil {
+		c.t.Errorf("%s: %v", when, err)
+		return
+	}
+	cut := l.Last()
+	if cut < least {
+		c.t.Errorf("%s: %d entries, want %d", when, cut, least)
+	}
+	for range 3 {
+		if _, err := l.Append(other(l.Last() + 1)); err != nil {
+			c.t.Errorf("%s: append: %v", when, err)
+		}
+	}
+	// The process ends again: perhaps while it changes the segment.
+	fs = fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: c.random})
+	if err := l.Close(); err != nil {
+		c.t.Errorf("%s: close: %v", when, err)
+	}
+	l, err = OpenLog(fs, "/log", o)
+	if err != nil {
+		c.t.Errorf("%s: again: %v", when, err)
+		return
+	}
+	if l.Last() != cut+3 {
+		c.t.Errorf("%s: %d entries, want %d and 3 more", when, l.Last(), cut)
+	}
+	err = l.Read(l.First(), func(index uint64, data []byte) error {
+		want := payload(index)
+		if index > cut {
+			want = other(index)
+		}
+		if !reflect.DeepEqual(data, want) {
+			return fmt.Errorf("entry %d is %q, want %q", index, data, want)
+		}
+		return nil
+	})
+	if err = errors.Join(err, l.Close()); err != nil {
+		c.t.Errorf("%s: %v", when, err)
+	}
+}
+
+// TestCrash goes through every moment of a log at which it can end.
+func TestCrash(t *testing.T) {
+	for _, policy := range []Policy{Always, EverySecond, Never} {
+		t.Run(policy.String(), func(t *testing.T) {
+			t.Parallel()
+			points := 0
+			for range 2 {
+				points += crashEverywhere(t, policy)
+			}
+			if points < 150 {
+				t.Errorf("%d moments, want at least 150", points)
+			}
+			t.Logf("%d moments, three ways to end each", points)
+		})
+	}
+}
+
+// crashEverywhere runs a log that is appended to, synced, dropped from, closed
+// and opened, and ends it at every moment.
+func crashEverywhere(t *testing.T, policy Policy) (points int) {
+	seed := rand.Uint64()
+	c := &crasher{t: t, seed: seed, policy: policy, mem: vfs.NewCrashableMem(), random: rand.New(rand.NewPCG(seed, 0))}
+	fs := errorfs.Wrap(c.mem, c)
+	r := rand.New(rand.NewPCG(seed, 1))
+	for range 2 {
+		l := openLog(t, fs, "/log", LogOptions{Policy: policy, syncEvery: 1 << 40})
+		c.log.Store(l)
+		for range 24 {
+			mustAppend(t, l, payload(l.Last()+1))
+			c.acked.Store(l.Last())
+			switch r.IntN(8) {
+			case 0:
+				if err := l.Sync(); err != nil {
+					t.Fatal(err)
+				}
+			case 1:
+				if l.Last() > 10 {
+					if err := l.DropBefore(l.Last() - 10); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+		}
+		closeLog(t, l)
+	}
+	return c.points
+}
+
+// TestCrashBeside takes copies while a log is appended to and synced, at whatever
+// moment that is, with segments that hold more.
+func TestCrashBeside(t *testing.T) {
+	for _, policy := range []Policy{Always, EverySecond, Never} {
+		t.Run(policy.String(), func(t *testing.T) {
+			t.Parallel()
+			seed := rand.Uint64()
+			c := &crasher{t: t, seed: seed, policy: policy, mem: vfs.NewCrashableMem(), random: rand.New(rand.NewPCG(seed, 0))}
+			l := openLog(t, c.mem, "/log", LogOptions{Policy: policy, syncEvery: 1e6, SegmentBytes: 64 << 10})
+			c.log.Store(l)
+			more, ended := make(chan struct{}, 40), make(chan struct{})
+			go func() {
+				defer close(ended)
+				for range more {
+					if _, err := l.Append(payload(l.Last() + 1)); err != nil {
+						t.Error(err)
+						continue
+					}
+					c.acked.Store(l.Last())
+				}
+			}()
+			for range 15 {
+				for len(more) < cap(more) { // so that there is something to do beside
+					more <- struct{}{}
+				}
+				_ = c.MaybeError(errorfs.Op{Kind: errorfs.OpFileWrite, Path: "anything"})
+			}
+			close(more)
+			<-ended
+			closeLog(t, l)
+		})
+	}
+}
+
+// TestOpenSyncs ends the process but not the machine, opens the log, and then ends
+// the machine: what was there is on disk as soon as the log is open.
+func TestOpenSyncs(t *testing.T) {
+	mem := vfs.NewCrashableMem()
+	l := openLog(t, mem, "/log", LogOptions{Policy: Never})
+	for range 5 {
+		mustAppend(t, l, payload(l.Last()+1))
+	}
+	if got, err := outcome(t, mem.CrashClone(vfs.CrashCloneCfg{}), "before"); err != nil || got != 0 {
+		t.Errorf("a power cut before anything was synced leaves %d entries, %v; want 0", got, err)
+	}
+	again := openLog(t, mem, "/log", LogOptions{Policy: Never})
+	if got, err := outcome(t, mem.CrashClone(vfs.CrashCloneCfg{}), "opened"); err != nil || got != 5 || again.Synced() != 5 {
+		t.Errorf("a power cut after the log was opened leaves %d entries, %v; want 5", got, err)
+	}
+	mustAppend(t, again, payload(6))
+	closeLog(t, again)
+	if got, err := outcome(t, mem.CrashClone(vfs.CrashCloneCfg{}), "closed"); err != nil || got != 6 {
+		t.Errorf("a power cut after the log was closed leaves %d entries, %v; want 6", got, err)
+	}
+}

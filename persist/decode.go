@@ -1,0 +1,226 @@
+package persist
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+
+	"limitsrv/engine"
+)
+
+// A Decoder reads entries. Its batch is reused, so it goes with one engine, and
+// with one goroutine at a time.
+type Decoder struct {
+	batch  engine.Batch
+	data   []byte // what is left to read
+	recent recentParams
+}
+
+var errShort = errors.New("it ends too early")
+
+// Decode reads the bytes of an Entry and yields its batches in order, each with
+// its stamp, until yield returns an error, which it returns. The batch is the
+// decoder's and its keys and ids are parts of data: they hold until yield
+// returns. yield may Apply the batch.
+//
+// data may be any bytes. Every value that is yielded is within the bounds of the
+// engine; at the first that is not, an error says what is wrong and Decode ends,
+// when the batches before have been yielded. An entry of a version that this
+// program does not know is a *VersionError, before anything of it is yielded.
+//
+// Cost: linear in data, in time, and at most 50 times its length in memory that
+// is kept for the next; no allocation in steady state.
+func (d *Decoder) Decode(data []byte, yield func(stamp engine.Instant, b *engine.Batch) error) error {
+	if len(data) == 0 {
+		return errors.New("decode entry: it is empty")
+	}
+	if data[0] != entryVersion {
+		return versionError("a log entry", int(data[0]), entryVersion)
+	}
+	d.data, d.recent = data[1:], recentParams{}
+	var stamp engine.Instant
+	for len(d.data) > 0 {
+		at := len(data) - len(d.data)
+		err := d.head(&stamp)
+		if err == nil {
+			err = d.ops()
+		}
+		if err != nil {
+			return fmt.Errorf("decode entry: batch at byte %d, op %d: %w", at, len(d.batch.Ops), err)
+		}
+		if err := yield(stamp, &d.batch); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// head reads the head of a batch and moves the stamp on.
+func (d *Decoder) head(stamp *engine.Instant) error {
+	d.batch.Reset()
+	first := d.data[0]
+	if first&^headAtomic != opHead {
+		return fmt.Errorf("no head of a batch but byte %#x", first)
+	}
+	d.batch.Atomic = first&headAtomic != 0
+	delta, n := binary.Varint(d.data[1:])
+	if n <= 0 {
+		return errShort
+	}
+	d.data = d.data[1+n:]
+	if delta > 0 && int64(*stamp) > math.MaxInt64-delta || delta < 0 && int64(*stamp) < -delta || delta == math.MinInt64 {
+		return fmt.Errorf("time %d and %d ns later is out of range", *stamp, delta)
+	}
+	*stamp += engine.Instant(delta)
+	return nil
+}
+
+// ops reads the ops of a batch.
+func (d *Decoder) ops() error {
+	grouped := 0 // ops still to come of a group
+	for len(d.data) > 0 && d.data[0]&kindBits != opHead {
+		var op engine.Op
+		if err := d.op(&op); err != nil {
+			return err
+		}
+		if err := checkOp(&op, d.batch.Atomic); err != nil {
+			return err
+		}
+		inGroup := grouped > 0 || op.Group > 1
+		switch {
+		case inGroup && (op.Kind != engine.Take || op.Mode != 0):
+			return errors.New("a group has an op that is not a plain Take")
+		case grouped > 0 && op.Group != 0:
+			return errors.New("a group within a group")
+		case grouped > 0:
+			grouped--
+		case op.Group > 1:
+			grouped = int(op.Group) - 1
+		}
+		d.batch.Ops = append(d.batch.Ops, op)
+	}
+	switch {
+	case grouped > 0:
+		return fmt.Errorf("a group lacks %d ops", grouped)
+	case len(d.batch.Ops) == 0:
+		return errors.New("a batch without ops")
+	}
+	return nil
+}
+
+// op reads an op into a zero one.
+func (d *Decoder) op(op *engine.Op) (err error) {
+	first := d.data[0]
+	d.data = d.data[1:]
+	op.Kind = engine.Kind(first & kindBits)
+	var more byte
+	if first&opMore != 0 {
+		if more, err = d.byte(); err != nil {
+			return err
+		}
+		if more == 0 || more&^moreBits != 0 {
+			return fmt.Errorf("unknown flags %#x", more)
+		}
+	}
+	op.Mode = engine.Mode(more & modeBits)
+	if more&moreGroup != 0 {
+		if op.Group, err = d.byte(); err != nil {
+			return err
+		}
+	}
+	if err = d.params(first&paramsBits, &op.Params); err != nil {
+		return err
+	}
+	op.N = 1
+	if first&opOne == 0 {
+		n, err := d.uvarint()
+		if err != nil {
+			return err
+		}
+		op.N = int64(n)
+	}
+	if op.Kind != engine.Flush {
+		if op.Key, err = d.bytes("key", engine.MaxKeyBytes); err != nil {
+			return err
+		}
+	}
+	if more&moreID != 0 {
+		op.ID, err = d.bytes("id", engine.MaxIDBytes)
+	}
+	return err
+}
+
+// params reads parameters that are written as code says.
+func (d *Decoder) params(code byte, p *engine.Params) error {
+	switch r := &d.recent; code {
+	case paramsNone:
+		return nil
+	case paramsOther:
+		r.last, r.other = r.other, r.last
+	case paramsNew:
+		var n engine.Params
+		if err := d.newParams(&n); err != nil {
+			return err
+		}
+		r.last, r.other = n, r.last
+	}
+	if d.recent.last == (engine.Params{}) {
+		return errors.New("parameters as before, and there are none before")
+	}
+	*p = d.recent.last
+	return nil
+}
+
+func (d *Decoder) newParams(p *engine.Params) error {
+	if len(d.data) < 2 {
+		return errShort
+	}
+	p.Alg, p.Calendar = engine.Alg(d.data[0]), engine.Calendar(d.data[1])
+	d.data = d.data[2:]
+	for _, to := range [...]*int64{&p.Limit, &p.Count, &p.Period} {
+		v, err := d.uvarint()
+		if err != nil {
+			return err
+		}
+		*to = int64(v)
+	}
+	return checkParams(p)
+}
+
+func (d *Decoder) byte() (byte, error) {
+	if len(d.data) == 0 {
+		return 0, errShort
+	}
+	b := d.data[0]
+	d.data = d.data[1:]
+	return b, nil
+}
+
+func (d *Decoder) uvarint() (uint64, error) {
+	v, n := binary.Uvarint(d.data)
+	switch {
+	case n == 0:
+		return 0, errShort
+	case n < 0:
+		return 0, errors.New("a number of more than 64 bits")
+	}
+	d.data = d.data[n:]
+	return v, nil
+}
+
+// bytes reads a length of 1 to most and as many bytes.
+func (d *Decoder) bytes(what string, most int) ([]byte, error) {
+	n, err := d.uvarint()
+	switch {
+	case err != nil:
+		return nil, err
+	case n == 0 || n > uint64(most):
+		return nil, fmt.Errorf("%s of %d bytes, 1 to %d are allowed", what, n, most)
+	case n > uint64(len(d.data)):
+		return nil, errShort
+	}
+	b := d.data[:n:n]
+	d.data = d.data[n:]
+	return b, nil
+}

@@ -1,0 +1,391 @@
+package persist
+
+import (
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"testing"
+
+	"limitsrv/engine"
+)
+
+// A step is a batch and when it was applied.
+type step struct {
+	Stamp  engine.Instant
+	Atomic bool
+	Ops    []engine.Op
+}
+
+func encode(steps []step) []byte {
+	var e Entry
+	for _, s := range steps {
+		e.Append(s.Stamp, &engine.Batch{Ops: s.Ops, Atomic: s.Atomic})
+	}
+	return e.Bytes()
+}
+
+func decode(data []byte) (steps []step, err error) {
+	var d Decoder
+	err = d.Decode(data, func(stamp engine.Instant, b *engine.Batch) error {
+		steps = append(steps, step{stamp, b.Atomic, append([]engine.Op(nil), b.Ops...)})
+		return nil
+	})
+	return steps, err
+}
+
+var (
+	token  = engine.Params{Alg: engine.Token, Limit: 10, Count: 1, Period: 200e6}
+	logged = engine.Params{Alg: engine.Log, Limit: 100, Period: 60e9}
+	month  = engine.Params{Alg: engine.Fixed, Calendar: engine.Month, Limit: engine.MaxLimit}
+	places = engine.Params{Alg: engine.Lease, Limit: engine.MaxListed, Period: engine.MinPeriod}
+	slow   = engine.Params{Alg: engine.Leaky, Limit: 1, Count: engine.MaxLimit - 1, Period: engine.MaxRatePeriod}
+)
+
+var entryCases = []struct {
+	name  string
+	steps []step
+	bytes int // of the entry
+}{
+	{"one take", []step{{1, false, []engine.Op{{Kind: engine.Take, Params: token, N: 1, Key: []byte("user:42")}}}}, 20},
+	{"a pipeline of one limit, 24 bytes an op", []step{{1, false, []engine.Op{
+		{Kind: engine.Take, Params: token, N: 1, Key: []byte("0123456789012345678901")},
+		{Kind: engine.Take, Params: token, N: 1, Key: []byte("1123456789012345678901")},
+		{Kind: engine.Take, Params: token, N: 1, Key: []byte("2123456789012345678901")},
+	}}}, 35 + 24 + 24},
+	{"groups of two limits", []step{{5, true, []engine.Op{
+		{Kind: engine.Take, Group: 2, Params: token, N: 3, Key: []byte("a")},
+		{Kind: engine.Take, Params: logged, N: 0, Key: []byte("b")},
+		{Kind: engine.Take, Group: 2, Params: token, N: engine.MaxN, Key: []byte("a")},
+		{Kind: engine.Take, Params: logged, N: 1, Key: []byte("b")},
+	}}}, 45},
+	{"every kind", []step{{math.MaxInt64, true, []engine.Op{
+		{Kind: engine.Expect, N: math.MinInt64, Key: []byte("w")},
+		{Kind: engine.Expect, N: -1, Key: []byte("w")},
+		{Kind: engine.Take, Mode: engine.Partial | engine.Shadow, Params: month, N: 1, Key: []byte("k")},
+		{Kind: engine.Take, Group: 1, Params: slow, N: 1, Key: []byte("k")},
+		{Kind: engine.Peek, Key: []byte("k")},
+		{Kind: engine.Refund, Params: token, N: 2, Key: []byte("k")},
+		{Kind: engine.Refund, N: 2, Key: []byte("k")},
+		{Kind: engine.Charge, N: 2, Key: []byte("k")},
+		{Kind: engine.Forget, Key: []byte("k")},
+		{Kind: engine.Acquire, Mode: engine.Shadow, Params: places, N: 1, Key: []byte("k"), ID: []byte("job")},
+		{Kind: engine.Release, Key: []byte("k"), ID: []byte("j")},
+		{Kind: engine.Flush},
+	}}}, 128},
+	{"time going back and forth", []step{
+		{math.MaxInt64, false, []engine.Op{{Kind: engine.Flush}}},
+		{0, false, []engine.Op{{Kind: engine.Flush}}},
+		{7, false, []engine.Op{{Kind: engine.Flush}}},
+		{7, false, []engine.Op{{Kind: engine.Flush}}},
+	}, 35},
+	{"the longest key and id", []step{{0, false, []engine.Op{
+		{Kind: engine.Release, Key: make([]byte, engine.MaxKeyBytes), ID: make([]byte, engine.MaxIDBytes)},
+	}}}, 2058},
+}
+
+func TestEntryRoundTrip(t *testing.T) {
+	for _, tt := range entryCases {
+		data := encode(tt.steps)
+		got, err := decode(data)
+		if err != nil || !reflect.DeepEqual(got, tt.steps) {
+			t.Errorf("%s: decode\n got %+v, %v\nwant %+v", tt.name, got, err, tt.steps)
+		}
+		if len(data) != tt.bytes {
+			t.Errorf("%s: %d bytes, want %d: %x", tt.name, len(data), tt.bytes, data)
+		}
+		for n := 1; n < len(data); n++ { // nothing is made up where bytes are missing
+			got, err := decode(data[:n])
+			if err == nil && len(encode(got)) != n && n > 1 {
+				t.Errorf("%s: the first %d bytes: got %+v and no error", tt.name, n, got)
+			}
+		}
+	}
+}
+
+func TestAppendChanged(t *testing.T) {
+	take := func(key string, group uint8) engine.Op {
+		return engine.Op{Kind: engine.Take, Params: token, N: 1, Key: []byte(key), Group: group}
+	}
+	for _, tt := range []struct {
+		name    string
+		ops     []engine.Op
+		changed string // an x for each op that did
+		want    string // the keys logged
+	}{
+		{"nothing", nil, "", ""},
+		{"none of two", []engine.Op{take("a", 0), take("b", 0)}, "..", ""},
+		{"one of three", []engine.Op{take("a", 0), take("b", 0), take("c", 1)}, ".x.", "b"},
+		{"a group by its last", []engine.Op{take("a", 0), take("b", 3), take("c", 0), take("d", 0), take("e", 0)}, "...x.", "bcd"},
+		{"a group that did not", []engine.Op{take("a", 0), take("b", 3), take("c", 0), take("d", 0), take("e", 0)}, "x...x", "ae"},
+	} {
+		b := &engine.Batch{Ops: tt.ops, Atomic: true}
+		for _, c := range tt.changed {
+			b.Decisions = append(b.Decisions, engine.Decision{Changed: c == 'x'})
+		}
+		var e Entry
+		e.AppendChanged(3, b)
+		got := ""
+		if e.Len() > 0 {
+			steps, err := decode(e.Bytes())
+			if err != nil || len(steps) != 1 || steps[0].Stamp != 3 || !steps[0].Atomic {
+				t.Errorf("%s: got %+v, %v; want one atomic batch at 3", tt.name, steps, err)
+				continue
+			}
+			for _, op := range steps[0].Ops {
+				got += string(op.Key)
+			}
+		}
+		if got != tt.want {
+			t.Errorf("%s: logged %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+func TestForget(t *testing.T) {
+	var e Entry
+	e.Append(1, &engine.Batch{})
+	if e.Len() != 0 {
+		t.Errorf("an empty batch: %x, want nothing", e.Bytes())
+	}
+	e.Forget(5, []byte("k"))
+	e.Forget(6, []byte("l"))
+	got, err := decode(e.Bytes())
+	want := []step{{5, false, []engine.Op{{Kind: engine.Forget, Key: []byte("k")}}}, {6, false, []engine.Op{{Kind: engine.Forget, Key: []byte("l")}}}}
+	if err != nil || !reflect.DeepEqual(got, want) {
+		t.Errorf("got %+v, %v; want %+v", got, err, want)
+	}
+	e.Reset()
+	if e.Len() != 0 {
+		t.Errorf("after Reset: %d bytes, want 0", e.Len())
+	}
+}
+
+// TestDecodeRefuses goes through what is out of the bounds of the engine.
+func TestDecodeRefuses(t *testing.T) {
+	with := func(change func(op *engine.Op)) []step {
+		op := engine.Op{Kind: engine.Take, Params: token, N: 1, Key: []byte("k")}
+		change(&op)
+		return []step{{1, false, []engine.Op{op}}}
+	}
+	params := func(p engine.Params) []step { return with(func(op *engine.Op) { op.Params = p }) }
+	group := func(groups ...uint8) (steps []step) {
+		steps = []step{{Stamp: 1}}
+		for _, g := range groups {
+			steps[0].Ops = append(steps[0].Ops, engine.Op{Kind: engine.Take, Params: token, N: 1, Key: []byte("k"), Group: g})
+		}
+		return steps
+	}
+	mixed := group(2, 0)
+	mixed[0].Ops[1].Mode = engine.Shadow
+	peeked := group(2, 0)
+	peeked[0].Ops[1].Kind = engine.Peek
+	for _, tt := range []struct {
+		name  string
+		steps []step
+		want  string
+	}{
+		{"a kind that is none", with(func(op *engine.Op) { op.Kind = engine.Expect + 1 }), "unknown kind"},
+		{"an algorithm that is none", params(engine.Params{Alg: engine.Lease + 1, Limit: 1, Period: 1e9}), "unknown algorithm"},
+		{"a take without parameters", params(engine.Params{}), "lacks"},
+		{"a take of a lease", params(places), "lacks"},
+		{"a limit of 0", params(engine.Params{Limit: 0, Count: 1, Period: 1}), "out of range"},
+		{"a limit too high", params(engine.Params{Limit: engine.MaxLimit + 1, Count: 1, Period: 1}), "out of range"},
+		{"a negative limit", params(engine.Params{Limit: -1, Count: 1, Period: 1}), "out of range"},
+		{"a long list", params(engine.Params{Alg: engine.Log, Limit: engine.MaxListed + 1, Period: 1e9}), "out of range"},
+		{"a rate of 0", params(engine.Params{Limit: 1, Period: 1}), "out of range"},
+		{"a rate above one a nanosecond", params(engine.Params{Limit: 1, Count: 2, Period: 1}), "out of range"},
+		{"a rate not in lowest terms", params(engine.Params{Limit: 1, Count: 2, Period: 4}), "out of range"},
+		{"a rate too slow", params(engine.Params{Limit: 1, Count: 1, Period: engine.MaxRatePeriod + 1}), "out of range"},
+		{"a bucket with a calendar", params(engine.Params{Limit: 1, Count: 1, Period: 1, Calendar: engine.Day}), "out of range"},
+		{"a window too short", params(engine.Params{Alg: engine.Slide, Limit: 1, Period: engine.MinPeriod - 1}), "out of range"},
+		{"a window too long", params(engine.Params{Alg: engine.Slide, Limit: 1, Period: engine.MaxPeriod + 1}), "out of range"},
+		{"a window with a count", params(engine.Params{Alg: engine.Slide, Limit: 1, Count: 1, Period: 1e9}), "out of range"},
+		{"a calendar for another", params(engine.Params{Alg: engine.Slide, Limit: 1, Calendar: engine.Day}), "out of range"},
+		{"a calendar that is none", params(engine.Params{Alg: engine.Fixed, Limit: 1, Calendar: engine.Year + 1}), "out of range"},
+		{"a calendar and a period", params(engine.Params{Alg: engine.Fixed, Limit: 1, Calendar: engine.Day, Period: 1e9}), "out of range"},
+		{"n negative", with(func(op *engine.Op) { op.N = -1 }), "n is -1"},
+		{"n too high", with(func(op *engine.Op) { op.N = engine.MaxN + 1 }), "allowed"},
+		{"no key", with(func(op *engine.Op) { op.Key = nil }), "key of 0 bytes"},
+		{"a long key", with(func(op *engine.Op) { op.Key = make([]byte, engine.MaxKeyBytes+1) }), "key of 1025 bytes"},
+		{"a long id", with(func(op *engine.Op) { op.ID = make([]byte, engine.MaxIDBytes+1) }), "id of 1025 bytes"},
+		{"an acquire without id", with(func(op *engine.Op) { op.Kind, op.Params = engine.Acquire, places }), "lacks"},
+		{"an acquire of two", with(func(op *engine.Op) { op.Kind, op.Params, op.N, op.ID = engine.Acquire, places, 2, op.Key }), "lacks"},
+		{"an acquire of permits", with(func(op *engine.Op) { op.Kind, op.ID = engine.Acquire, op.Key }), "lacks"},
+		{"a release without id", with(func(op *engine.Op) { op.Kind, op.Params = engine.Release, engine.Params{} }), "lacks"},
+		{"an expect outside", with(func(op *engine.Op) { op.Kind = engine.Expect }), "not atomic"},
+		{"time before the epoch", []step{{-1, false, []engine.Op{{Kind: engine.Flush}}}}, "out of range"},
+		{"a group that is cut short", group(3, 0), "lacks 1 ops"},
+		{"a group within a group", group(3, 2, 0), "within"},
+		{"a group of more than allowed", group(65), "a group of 65"},
+		{"a group with a mode", mixed, "not a plain Take"},
+		{"a group with a peek", peeked, "not a plain Take"},
+	} {
+		got, err := decode(encode(tt.steps))
+		if err == nil || !strings.Contains(err.Error(), tt.want) || len(got) > 0 {
+			t.Errorf("%s: got %+v, error %v, want one with %q", tt.name, got, err, tt.want)
+		}
+	}
+}
+
+func TestDecodeBytes(t *testing.T) {
+	for _, tt := range []struct{ name, hex, want string }{
+		{"nothing", "", "empty"},
+		{"another version", "02ffff", "version 2, this program knows version 1"},
+		{"an op without a head", "0147", "no head"},
+		{"a head alone", "010f02", "without ops"},
+		{"no stamp", "010f", "too early"},
+		{"a stamp without end", "010fffffffffffffffffffffff", "too early"},
+		{"a stamp beyond the end of time", "010ffeffffffffffffffff0107000f020700", "out of range"},
+		{"a head with unknown bits", "012f0207", "no head"},
+		{"more, which is nothing", "010f028700", "unknown flags"},
+		{"more, which is unknown", "010f028710", "unknown flags"},
+		{"parameters as before the first", "010f0250016b", "none before"},
+		{"parameters as before the one before", "010f0260016b", "none before"},
+		{"n of 70 bits", "010f0203ffffffffffffffffffff01016b", "more than 64 bits"},
+		{"a key that ends early", "010f0244026b", "too early"},
+	} {
+		data, err := hex.DecodeString(tt.hex)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got, err := decode(data); err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: got %+v, error %v, want one with %q", tt.name, got, err, tt.want)
+		}
+	}
+}
+
+// TestParamBounds holds the table to the engine's: it has all algorithms and no other.
+func TestParamBounds(t *testing.T) {
+	for i, name := range []string{"TOKEN", "LEAKY", "FIXED", "SLIDE", "LOG", "LEASE"} {
+		if alg, ok := engine.AlgByName([]byte(name)); !ok || int(alg) != i {
+			t.Errorf("%s: got algorithm %d, want %d", name, alg, i)
+		}
+	}
+	defer func() {
+		if recover() == nil {
+			t.Errorf("the engine has an algorithm %d, which paramBounds lacks", len(paramBounds))
+		}
+	}()
+	_ = engine.Alg(len(paramBounds)).String()
+}
+
+// TestDecodeForgets has an entry refer to parameters of the one decoded before it.
+func TestDecodeForgets(t *testing.T) {
+	var d Decoder
+	yield := func(engine.Instant, *engine.Batch) error { return nil }
+	if err := d.Decode(encode(entryCases[0].steps), yield); err != nil {
+		t.Fatal(err)
+	}
+	if err := d.Decode([]byte("\x01\x0f\x02\x50\x01k"), yield); err == nil {
+		t.Error("an entry knows the parameters of another")
+	}
+}
+
+func TestDecodeYieldError(t *testing.T) {
+	stop := errors.New("stop")
+	var d Decoder
+	calls := 0
+	err := d.Decode(encode(entryCases[4].steps), func(engine.Instant, *engine.Batch) error { calls++; return stop })
+	if err != stop || calls != 1 {
+		t.Errorf("got %v after %d calls, want the error of the first", err, calls)
+	}
+}
+
+func TestEntryAllocates(t *testing.T) {
+	b := pipeline(64)
+	var e Entry
+	var d Decoder
+	yield := func(engine.Instant, *engine.Batch) error { return nil }
+	run := func() {
+		e.Reset()
+		e.AppendChanged(1, b)
+		e.Append(2, b)
+		e.Forget(3, b.Ops[0].Key)
+		if err := d.Decode(e.Bytes(), yield); err != nil {
+			t.Fatal(err)
+		}
+	}
+	run()
+	if n := testing.AllocsPerRun(100, run); n != 0 {
+		t.Errorf("%v allocations an entry, want 0", n)
+	}
+}
+
+// pipeline is a batch of Takes of 22-byte keys, all of which changed something.
+func pipeline(ops int) *engine.Batch {
+	b := &engine.Batch{}
+	for i := range ops {
+		b.Ops = append(b.Ops, engine.Op{Kind: engine.Take, Params: token, N: 1, Key: fmt.Appendf(nil, "user:%017d", i)})
+		b.Decisions = append(b.Decisions, engine.Decision{Changed: true})
+	}
+	return b
+}
+
+// FuzzDecodeEntry holds that any bytes are refused or mean something that says
+// the same when written again.
+func FuzzDecodeEntry(f *testing.F) {
+	for _, tt := range entryCases {
+		f.Add(encode(tt.steps))
+	}
+	f.Fuzz(func(t *testing.T, data []byte) {
+		first, err := decode(data)
+		if err != nil {
+			return
+		}
+		again, err := decode(encode(first))
+		if len(first) > 0 && (err != nil || !reflect.DeepEqual(again, first)) {
+			t.Errorf("decoded\n%+v\nand written again\n%+v, %v", first, again, err)
+		}
+	})
+}
+
+// TestDecodeNoise flips and cuts what is well-formed: no panic, no endless loop.
+func TestDecodeNoise(t *testing.T) {
+	seed := rand.Uint64()
+	r := rand.New(rand.NewPCG(seed, 0))
+	for range 20_000 {
+		data := encode(entryCases[r.IntN(len(entryCases)-1)].steps)
+		for range 1 + r.IntN(4) {
+			data[r.IntN(len(data))] ^= 1 << r.IntN(8)
+		}
+		steps, err := decode(data[:1+r.IntN(len(data))])
+		if err != nil || len(steps) == 0 {
+			continue
+		}
+		if again, err := decode(encode(steps)); err != nil || !reflect.DeepEqual(again, steps) {
+			t.Fatalf("seed %d: decoded\n%+v\nand written again\n%+v, %v", seed, steps, again, err)
+		}
+	}
+}
+
+func BenchmarkEntryAppend(b *testing.B) {
+	for _, ops := range []int{1, 64} {
+		b.Run(fmt.Sprintf("ops=%d", ops), func(b *testing.B) {
+			batch := pipeline(ops)
+			var e Entry
+			b.ReportAllocs()
+			for i := 0; i < b.N; i += ops {
+				if e.Len() > 64<<10 {
+					e.Reset()
+				}
+				e.AppendChanged(engine.Instant(i), batch)
+			}
+		})
+	}
+}
+
+func BenchmarkDecode(b *testing.B) {
+	var e Entry
+	e.Append(1, pipeline(64))
+	var d Decoder
+	b.ReportAllocs()
+	for i := 0; i < b.N; i += 64 {
+		if err := d.Decode(e.Bytes(), func(engine.Instant, *engine.Batch) error { return nil }); err != nil {
+			b.Fatal(err)
+		}
+	}
+}

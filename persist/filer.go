@@ -1,0 +1,55 @@
+package persist
+
+import (
+	"github.com/hashicorp/raft-wal/segment"
+	"github.com/hashicorp/raft-wal/types"
+)
+
+// filer is the types.SegmentFiler of a log: raft-wal's, with the number of our
+// codec in the head of the files, where raft-wal writes 1 and then refuses to
+// open them; and with an eye on when a segment is changed.
+type filer struct {
+	*segment.Filer
+	log *Log
+}
+
+// Create implements types.SegmentFiler. It is the last step of a change of segment.
+func (f filer) Create(info types.SegmentInfo) (types.SegmentWriter, error) {
+	defer f.log.changing.Store(false)
+	info.Codec = f.log.codec.ID()
+	w, err := f.Filer.Create(info)
+	if err != nil {
+		f.log.fail(err)
+		return nil, err
+	}
+	return writer{w, f.log}, nil
+}
+
+// RecoverTail implements types.SegmentFiler.
+func (f filer) RecoverTail(info types.SegmentInfo) (types.SegmentWriter, error) {
+	w, err := f.Filer.RecoverTail(info)
+	f.log.files.stopReadAhead()
+	if err != nil {
+		return nil, err
+	}
+	return writer{w, f.log}, nil
+}
+
+// writer is the tail segment.
+type writer struct {
+	types.SegmentWriter
+	log *Log
+}
+
+// Append implements types.SegmentWriter.
+func (w writer) Append(entries []types.LogEntry) error {
+	err := w.SegmentWriter.Append(entries)
+	if err != nil {
+		return err
+	}
+	if full, _, err := w.Sealed(); full || err != nil {
+		w.log.changing.Store(true)
+		return err
+	}
+	return nil
+}

@@ -1,0 +1,255 @@
+package persist
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"sync"
+	"sync/atomic"
+	"syscall"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/hashicorp/raft-wal/types"
+)
+
+// files is the file layer below raft-wal, a types.VFS over any vfs.FS. It is
+// where the fsync policy lives: under Always a file's Sync is an fdatasync, under
+// the others it notes that the file is dirty, for sync.
+//
+// A segment file exists, on disk and with its space reserved, before the META
+// that names it: prepare makes it, Create takes it over. So a segment that is
+// named and not there was lost, and a full disk shows here.
+type files struct {
+	fs     vfs.FS
+	policy Policy
+	bytes  atomic.Int64 // of all segment files, as far as they are written
+
+	mu       sync.Mutex // for all below
+	dirty    map[*file]struct{}
+	prepared map[string]*file // by path
+
+	reopened *file // the last that OpenWriter opened
+
+	syncMu sync.Mutex // held during a sync, and to close a file
+	failed error      // of the first sync of dirty files that failed; under syncMu
+}
+
+func newFiles(fs vfs.FS, policy Policy) *files {
+	return &files{fs: fs, policy: policy, dirty: map[*file]struct{}{}, prepared: map[string]*file{}}
+}
+
+// file is a segment file that is open for writing, by one goroutine at a time,
+// and for reading, by any.
+type file struct {
+	vfs.File
+	all   *files
+	size  int64
+	dirty atomic.Bool
+	ahead *readAhead // reads ahead while it is set, for one goroutine
+}
+
+// prepare makes an empty file with room for size bytes, replacing any of that name.
+func (f *files) prepare(path string, size int64) error {
+	made, err := f.fs.Create(path, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return fmt.Errorf("create log segment: %w", err)
+	}
+	// Only what OpenReadWrite opened may be written at an offset.
+	if err := made.Close(); err != nil {
+		return fmt.Errorf("create log segment %s: %w", path, err)
+	}
+	opened, err := f.openWriter(path)
+	if err != nil {
+		return fmt.Errorf("create log segment: %w", err)
+	}
+	if err = preallocate(opened.File, size); err == nil {
+		err = opened.File.Sync()
+	}
+	if err == nil {
+		err = syncDir(f.fs, f.fs.PathDir(path))
+	}
+	if err != nil {
+		return errors.Join(fmt.Errorf("create log segment %s of %d bytes: %w", path, size, err), opened.Close())
+	}
+	f.mu.Lock()
+	f.prepared[path] = opened
+	f.mu.Unlock()
+	return nil
+}
+
+// preallocate reserves room. A file system that can not is used without.
+func preallocate(f vfs.File, size int64) error {
+	for {
+		err := f.Preallocate(0, size)
+		switch {
+		case errors.Is(err, syscall.EINTR):
+		case errors.Is(err, errors.ErrUnsupported):
+			return nil
+		default:
+			return err
+		}
+	}
+}
+
+// Create implements types.VFS with a file that was prepared.
+func (f *files) Create(dir, name string, _ uint64) (types.WritableFile, error) {
+	path := f.fs.PathJoin(dir, name)
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	made := f.prepared[path]
+	if made == nil {
+		return nil, fmt.Errorf("create log segment %s: it was not prepared", path)
+	}
+	delete(f.prepared, path)
+	return made, nil
+}
+
+// OpenWriter implements types.VFS. The file is read ahead until stopReadAhead,
+// which raft-wal, reading 8 bytes at a time, is to be done with it before.
+func (f *files) OpenWriter(dir, name string) (types.WritableFile, error) {
+	opened, err := f.openWriter(f.fs.PathJoin(dir, name))
+	if err != nil {
+		return nil, err
+	}
+	opened.ahead = newReadAhead(opened.File, opened.size)
+	f.reopened = opened
+	return opened, nil
+}
+
+// stopReadAhead ends the reading ahead of the file that OpenWriter opened last.
+func (f *files) stopReadAhead() {
+	if f.reopened != nil {
+		f.reopened.ahead = nil
+	}
+}
+
+func (f *files) openWriter(path string) (*file, error) {
+	opened, err := f.fs.OpenReadWrite(path, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return nil, err
+	}
+	info, err := opened.Stat()
+	if err != nil {
+		return nil, errors.Join(err, opened.Close())
+	}
+	return &file{File: opened, all: f, size: info.Size()}, nil
+}
+
+// OpenReader implements types.VFS.
+func (f *files) OpenReader(dir, name string) (types.ReadableFile, error) {
+	return f.fs.Open(f.fs.PathJoin(dir, name))
+}
+
+// ListDir implements types.VFS.
+func (f *files) ListDir(dir string) ([]string, error) { return f.fs.List(dir) }
+
+// Delete implements types.VFS. A file that comes back after a power cut is
+// deleted again when the log is opened, so the directory is not synced.
+func (f *files) Delete(dir, name string) error {
+	path := f.fs.PathJoin(dir, name)
+	info, err := f.fs.Stat(path)
+	if err != nil {
+		return err
+	}
+	if err := f.fs.Remove(path); err != nil {
+		return err
+	}
+	f.bytes.Add(-info.Size())
+	return nil
+}
+
+// sync puts all that was written before the call on disk. After an error nobody
+// knows what of it is there, nor would a second attempt find out, so every later
+// sync returns that error.
+func (f *files) sync() error {
+	f.syncMu.Lock()
+	defer f.syncMu.Unlock()
+	if f.failed != nil {
+		return f.failed
+	}
+	f.mu.Lock()
+	var dirty []*file
+	for d := range f.dirty {
+		dirty = append(dirty, d)
+		d.dirty.Store(false)
+	}
+	clear(f.dirty)
+	f.mu.Unlock()
+	for _, d := range dirty {
+		if err := d.SyncData(); err != nil {
+			f.failed = fmt.Errorf("sync the log: %w", err)
+			return f.failed
+		}
+	}
+	return nil
+}
+
+// WriteAt implements types.WritableFile.
+func (f *file) WriteAt(p []byte, offset int64) (int, error) {
+	n, err := f.File.WriteAt(p, offset)
+	if grown := offset + int64(n) - f.size; grown > 0 {
+		f.size += grown
+		f.all.bytes.Add(grown)
+	}
+	return n, err
+}
+
+// ReadAt implements types.WritableFile.
+func (f *file) ReadAt(p []byte, offset int64) (int, error) {
+	if f.ahead == nil || len(p) > readAheadBytes {
+		return f.File.ReadAt(p, offset)
+	}
+	b, err := f.ahead.at(offset, len(p))
+	if err != nil {
+		return 0, err
+	}
+	n := copy(p, b)
+	if n < len(p) {
+		return n, io.EOF
+	}
+	return n, nil
+}
+
+// Sync implements types.WritableFile under the policy.
+func (f *file) Sync() error {
+	if f.all.policy == Always {
+		return f.SyncData()
+	}
+	if f.dirty.Load() {
+		return nil
+	}
+	f.all.mu.Lock()
+	f.dirty.Store(true)
+	f.all.dirty[f] = struct{}{}
+	f.all.mu.Unlock()
+	return nil
+}
+
+// Close closes the file when no sync is under way.
+func (f *file) Close() error {
+	f.all.syncMu.Lock()
+	defer f.all.syncMu.Unlock()
+	f.all.mu.Lock()
+	delete(f.all.dirty, f)
+	f.all.mu.Unlock()
+	return f.File.Close()
+}
+
+// closePrepared closes the files that nobody took over.
+func (f *files) closePrepared() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for path, made := range f.prepared {
+		_ = made.File.Close() // it is empty
+		delete(f.prepared, path)
+	}
+}
+
+// syncDir puts on disk which files a directory has.
+func syncDir(fs vfs.FS, dir string) error {
+	d, err := fs.OpenDir(dir)
+	if err != nil {
+		return err
+	}
+	return errors.Join(d.Sync(), d.Close())
+}

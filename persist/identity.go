@@ -1,0 +1,148 @@
+package persist
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io"
+	"io/fs"
+	"slices"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// The names in a data directory that are known before anything else is read.
+const (
+	lockName     = "LOCK"
+	identityName = "IDENTITY"
+	identityWhat = "data directory"
+	// identityFormat goes up when an older limitsrv could not make use of a data
+	// directory any more, whatever it is that changes in there.
+	identityFormat = 1
+)
+
+// A Seed keys the hash of keys. Whoever knows it can choose keys that collide.
+type Seed [16]byte
+
+// MarshalText writes the seed in hexadecimal.
+func (s Seed) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, s[:]), nil }
+
+// UnmarshalText reads what MarshalText writes.
+func (s *Seed) UnmarshalText(text []byte) error {
+	if len(text) != hex.EncodedLen(len(s)) {
+		return fmt.Errorf("a seed has %d hexadecimal digits, not %d", hex.EncodedLen(len(s)), len(text))
+	}
+	_, err := hex.Decode(s[:], text)
+	return err
+}
+
+// An Identity is what a data directory is given when it is made, and keeps.
+type Identity struct {
+	ID      string    `json:"id"`      // of the node, random, 32 hexadecimal digits
+	Seed    Seed      `json:"seed"`    // of the node's hashes
+	Created time.Time `json:"created"` // by the clock of that day
+}
+
+// A Dir is a data directory that this process has for itself.
+type Dir struct {
+	Identity
+	Path string
+	FS   vfs.FS
+	lock io.Closer
+}
+
+// OpenDir takes a data directory for this process until Close. One that is not
+// there or empty is made, with an identity of its own. It refuses one that another
+// process has, that a newer limitsrv wrote (*NewerError), whose identity is
+// damaged (*CorruptError), and one with files in it but no identity.
+//
+// Nobody may open and close the lock file in it meanwhile, or the lock is gone.
+func OpenDir(fsys vfs.FS, dir string) (*Dir, error) {
+	d := &Dir{Path: dir, FS: fsys}
+	if err := makeDir(fsys, dir); err != nil {
+		return nil, fmt.Errorf("make data directory %s: %w", dir, err)
+	}
+	// Looked at before the lock as well, as the lock leaves a file behind.
+	if err := d.checkOurs(); err != nil {
+		return nil, err
+	}
+	if err := d.takeLock(); err != nil {
+		return nil, err
+	}
+	if err := d.identify(); err != nil {
+		return nil, errors.Join(err, d.Close())
+	}
+	return d, nil
+}
+
+// Close leaves the directory to others.
+func (d *Dir) Close() error { return d.lock.Close() }
+
+func (d *Dir) join(name string) string { return d.FS.PathJoin(d.Path, name) }
+
+// checkOurs refuses a directory of somebody else.
+func (d *Dir) checkOurs() error {
+	names, err := d.FS.List(d.Path)
+	if err != nil {
+		return fmt.Errorf("list data directory %s: %w", d.Path, err)
+	}
+	// lost+found is in any directory that is a file system of its own.
+	early := []string{lockName, identityName + suffixTemporary, "lost+found"}
+	if slices.Contains(names, identityName) {
+		return nil
+	}
+	for _, name := range names {
+		if !slices.Contains(early, name) {
+			return fmt.Errorf("data directory %s has no %s but has %s: it is not of limitsrv, give an empty one",
+				d.Path, identityName, name)
+		}
+	}
+	return nil
+}
+
+func (d *Dir) takeLock() error {
+	lock, err := d.FS.Lock(d.join(lockName))
+	var failed *fs.PathError
+	if errors.As(err, &failed) {
+		return fmt.Errorf("lock data directory %s: %w", d.Path, err)
+	}
+	if err != nil {
+		return fmt.Errorf("data directory %s is in use, stop the limitsrv that runs on it or give another directory: %w",
+			d.Path, err)
+	}
+	d.lock = lock
+	return nil
+}
+
+// identify reads the identity, or makes one for a directory without.
+func (d *Dir) identify() error {
+	err := readSealed(d.FS, d.join(identityName), identityWhat, identityFormat, &d.Identity)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := d.checkOurs(); err != nil {
+		return err
+	}
+	d.ID, d.Seed, d.Created = newID(), newSeed(), time.Now().UTC().Truncate(time.Second)
+	return writeIdentity(d.FS, d.Path, d.Identity)
+}
+
+func newSeed() (s Seed) {
+	rand.Read(s[:])
+	return s
+}
+
+func newID() string {
+	var id [16]byte
+	rand.Read(id[:])
+	return hex.EncodeToString(id[:])
+}
+
+func writeIdentity(fsys vfs.FS, dir string, id Identity) error {
+	if err := writeSealed(fsys, dir, identityName, identityWhat, identityFormat, id); err != nil {
+		return fmt.Errorf("write the identity of data directory %s: %w", dir, err)
+	}
+	return nil
+}

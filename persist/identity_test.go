@@ -1,0 +1,232 @@
+package persist
+
+import (
+	"bytes"
+	"errors"
+	"io"
+	"io/fs"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+func TestOpenDir(t *testing.T) {
+	dir := t.TempDir() + "/a/data"
+	first, err := OpenDir(vfs.Default, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(first.ID) != 32 || first.Seed == (Seed{}) || first.Created.IsZero() {
+		t.Errorf("OpenDir() made %+v", first.Identity)
+	}
+	if _, err := OpenDir(vfs.Default, dir); err == nil || !strings.Contains(err.Error(), dir+" is in use") {
+		t.Errorf("OpenDir() of a directory in use = %v", err)
+	}
+	if err := first.Close(); err != nil {
+		t.Fatal(err)
+	}
+	second, err := OpenDir(vfs.Default, dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if second.Identity != first.Identity {
+		t.Errorf("OpenDir() again = %+v, want %+v", second.Identity, first.Identity)
+	}
+	if err := second.Close(); err != nil {
+		t.Fatal(err)
+	}
+	third, err := OpenDir(vfs.Default, dir+"2")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer third.Close()
+	if third.ID == first.ID || third.Seed == first.Seed {
+		t.Errorf("two directories have the identity %+v", third.Identity)
+	}
+}
+
+// put writes a file of a test.
+func put(t *testing.T, fsys vfs.FS, name string, data []byte) {
+	t.Helper()
+	if err := writeSynced(fsys, name, data); err != nil {
+		t.Fatal(err)
+	}
+}
+
+func TestOpenDirRefuses(t *testing.T) {
+	newer, err := seal(identityWhat, identityFormat+1, struct{ Unknown int }{1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	other, err := seal("something else", 1, Identity{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	shortSeed, err := seal(identityWhat, 1, map[string]string{"seed": "1234"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct {
+		name, file string
+		data       []byte
+		want       string // in the error; empty: it is taken
+		corrupt    bool
+	}{
+		{"a directory of somebody else", "notes.txt", nil, "it is not of limitsrv", false},
+		{"a log without an identity", "log-1", nil, "it is not of limitsrv", false},
+		{"one that a crash left while it was made", identityName + suffixTemporary, []byte("half"), "", false},
+		{"one that only a lock was put in", lockName, nil, "", false},
+		{"the root of a file system", "lost+found", nil, "", false},
+		{"a newer format", identityName, newer, "has format 2, and this limitsrv knows formats up to 1", false},
+		{"another file by its name", identityName, other, "its first line is", true},
+		{"an empty identity", identityName, nil, "checksum", true},
+		{"one with more bytes than there can be", identityName, make([]byte, maxSealed+100), "checksum", true},
+		{"a seed that is too short", identityName, shortSeed, "32 hexadecimal digits", true},
+	} {
+		fsys := vfs.NewMem()
+		if err := makeDir(fsys, "/data"); err != nil {
+			t.Fatal(err)
+		}
+		put(t, fsys, "/data/"+tt.file, tt.data)
+		dir, err := OpenDir(fsys, "/data")
+		var corrupt *CorruptError
+		switch {
+		case tt.want == "" && err != nil, tt.want != "" && (err == nil || !strings.Contains(err.Error(), tt.want)):
+			t.Errorf("%s: OpenDir() = %v, want %q", tt.name, err, tt.want)
+		case errors.As(err, &corrupt) != tt.corrupt:
+			t.Errorf("%s: OpenDir() = %T", tt.name, err)
+		}
+		if err == nil {
+			dir.Close()
+		}
+		// A refusal leaves no lock behind.
+		if lock, err := fsys.Lock("/data/" + lockName); err != nil {
+			t.Errorf("%s: it is still locked: %v", tt.name, err)
+		} else {
+			lock.Close()
+		}
+	}
+}
+
+func TestOpenDirLeavesOthersAlone(t *testing.T) {
+	fsys := vfs.NewMem()
+	if err := makeDir(fsys, "/home"); err != nil {
+		t.Fatal(err)
+	}
+	put(t, fsys, "/home/notes.txt", nil)
+	if _, err := OpenDir(fsys, "/home"); err == nil {
+		t.Error("a directory of somebody else was taken")
+	}
+	if names, err := fsys.List("/home"); len(names) != 1 || err != nil {
+		t.Errorf("it left %q there, %v", names, err)
+	}
+}
+
+// lateFS is a disk on which somebody else makes a file just before the lock.
+type lateFS struct{ vfs.FS }
+
+func (l lateFS) Lock(name string) (io.Closer, error) {
+	if err := writeSynced(l.FS, l.PathDir(name)+"/notes.txt", nil); err != nil {
+		return nil, err
+	}
+	return l.FS.Lock(name)
+}
+
+func TestOpenDirLooksAgain(t *testing.T) {
+	if _, err := OpenDir(lateFS{vfs.NewMem()}, "/data"); err == nil || !strings.Contains(err.Error(), "not of limitsrv") {
+		t.Errorf("OpenDir() = %v", err)
+	}
+}
+
+// Whatever is durable when the power fails, the next start is the first one or
+// one with the same identity.
+func TestOpenDirCrash(t *testing.T) {
+	seed := rand.Uint64()
+	random := rand.New(rand.NewPCG(seed, 0))
+	made := 0
+	for n := 0; ; n++ {
+		disk := vfs.NewCrashableMem()
+		crash := &crashFS{FS: disk, left: n, percent: random.IntN(101), random: random}
+		_, err := OpenDir(crash, "/var/data")
+		if crash.after == nil {
+			if err != nil {
+				t.Fatal(err)
+			}
+			break
+		}
+		if err == nil {
+			t.Fatalf("seed %d, crash at %d: OpenDir() returned nil", seed, n)
+		}
+		first, err := OpenDir(crash.after, "/var/data")
+		if err != nil {
+			t.Fatalf("seed %d, crash at %d: %v", seed, n, err)
+		}
+		first.Close()
+		made++
+	}
+	if made < 8 {
+		t.Errorf("only %d crashes", made)
+	}
+	disk := vfs.NewCrashableMem()
+	dir, err := OpenDir(disk, "/var/data")
+	if err != nil {
+		t.Fatal(err)
+	}
+	after := disk.CrashClone(vfs.CrashCloneCfg{})
+	again, err := OpenDir(after, "/var/data")
+	if err != nil || again.Identity != dir.Identity {
+		t.Errorf("after a crash OpenDir() = %+v, %v, want %+v", again, err, dir.Identity)
+	}
+}
+
+func TestSealedDamage(t *testing.T) {
+	want := Identity{ID: "0123", Seed: Seed{1, 2, 3}}
+	data, err := seal(identityWhat, 1, want)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var got Identity
+	if format, err := unseal(data, identityWhat, 1, &got); format != 1 || err != nil || got != want {
+		t.Fatalf("unseal() = %+v, %d, %v", got, format, err)
+	}
+	for i := range data {
+		for bit := range 8 {
+			bad := bytes.Clone(data)
+			bad[i] ^= 1 << bit
+			if _, err := unseal(bad, identityWhat, 1, &got); err == nil {
+				t.Errorf("bit %d of byte %d is not missed", bit, i)
+			}
+		}
+		if _, err := unseal(data[:i], identityWhat, 1, &got); err == nil {
+			t.Errorf("it is read though cut to %d bytes", i)
+		}
+	}
+}
+
+func FuzzUnseal(f *testing.F) {
+	good, err := seal(identityWhat, 1, Identity{ID: "0123"})
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Add(good)
+	f.Add([]byte("crc32c 00000000\n"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var got Identity
+		if _, err := unseal(data, identityWhat, 1, &got); err != nil {
+			return
+		}
+		data = bytes.Clone(data)
+		data[0] ^= 1
+		if _, err := unseal(data, identityWhat, 1, &got); err == nil {
+			t.Errorf("%q is taken", data)
+		}
+	})
+}
+
+func TestReadSealedNotThere(t *testing.T) {
+	if err := readSealed(vfs.NewMem(), "/IDENTITY", identityWhat, 1, nil); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("readSealed() of no file = %v", err)
+	}
+}

@@ -1,0 +1,256 @@
+package persist
+
+import (
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"io/fs"
+	"sync"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	wal "github.com/hashicorp/raft-wal"
+	"github.com/hashicorp/raft-wal/segment"
+	"github.com/hashicorp/raft-wal/types"
+)
+
+// META is the file of a log's directory that names its segments. It is written
+// whole to metaNew, synced, and renamed. Little-endian, 8 bytes each if not said:
+//
+//	magic
+//	CRC32C of all that follows, 4 bytes
+//	version, 4 bytes
+//	number of the codec, number of the next segment
+//	for each segment: number, first index in the file, first index in the log, last
+//	index (0 if it is not full), offset of its index, when it was made and filled in
+//	Unix nanoseconds (0 if it is not full), limit of its size
+const (
+	metaName    = "META"
+	metaNew     = "META.new"
+	metaMagic   = "limitLOG"
+	metaVersion = 1
+	metaHead    = 32
+	metaSegment = 64
+	// maxMetaBytes bounds what is read: 65 536 segments.
+	maxMetaBytes = 4 << 20
+)
+
+// logState is what META says.
+type logState struct {
+	codec codecID
+	types.PersistentState
+}
+
+// tail is the segment that is written to.
+func (s *logState) tail() *types.SegmentInfo { return &s.Segments[len(s.Segments)-1] }
+
+// newLogState is that of a log whose first entry will be first.
+func newLogState(id codecID, first uint64, segmentBytes int64) *logState {
+	s := &logState{codec: id}
+	s.addTail(first, segmentBytes)
+	return s
+}
+
+// addTail adds an empty segment.
+func (s *logState) addTail(first uint64, segmentBytes int64) {
+	s.Segments = append(s.Segments, types.SegmentInfo{
+		ID: s.NextSegmentID, BaseIndex: first, MinIndex: first, Codec: uint64(s.codec),
+		CreateTime: time.Now(), SizeLimit: uint32(segmentBytes),
+	})
+	s.NextSegmentID++
+}
+
+// encode is the bytes of META.
+func (s *logState) encode() []byte {
+	order := binary.LittleEndian
+	b := append([]byte(metaMagic), 0, 0, 0, 0)
+	b = order.AppendUint32(b, metaVersion)
+	b = order.AppendUint64(b, uint64(s.codec))
+	b = order.AppendUint64(b, s.NextSegmentID)
+	for i := range s.Segments {
+		g := &s.Segments[i]
+		for _, v := range [...]uint64{
+			g.ID, g.BaseIndex, g.MinIndex, g.MaxIndex, g.IndexStart, unixNano(g.CreateTime), unixNano(g.SealTime), uint64(g.SizeLimit),
+		} {
+			b = order.AppendUint64(b, v)
+		}
+	}
+	order.PutUint32(b[8:], crc32.Checksum(b[12:], castagnoli))
+	return b
+}
+
+func unixNano(t time.Time) uint64 {
+	if t.IsZero() {
+		return 0
+	}
+	return uint64(t.UnixNano())
+}
+
+// decodeMeta reads the bytes of META. reason says what is wrong with them.
+func decodeMeta(b []byte) (s *logState, reason string, err error) {
+	order := binary.LittleEndian
+	switch {
+	case len(b) < metaHead || string(b[:8]) != metaMagic:
+		return nil, "it is no META of a log", nil
+	case order.Uint32(b[8:]) != crc32.Checksum(b[12:], castagnoli):
+		return nil, "its checksum does not match", nil
+	case order.Uint32(b[12:]) != metaVersion:
+		return nil, "", versionError(metaName, int(order.Uint32(b[12:])), metaVersion)
+	}
+	s = &logState{codec: codecID(order.Uint64(b[16:]))}
+	if v := s.codec.version(); v != recordVersion {
+		return nil, "", versionError("the codec of the log", v, recordVersion)
+	}
+	s.NextSegmentID = order.Uint64(b[24:])
+	b = b[metaHead:]
+	if len(b) == 0 || len(b)%metaSegment != 0 {
+		return nil, "its length is not right", nil
+	}
+	for ; len(b) > 0; b = b[metaSegment:] {
+		at := func(i int) uint64 { return order.Uint64(b[8*i:]) }
+		g := types.SegmentInfo{
+			ID: at(0), BaseIndex: at(1), MinIndex: at(2), MaxIndex: at(3), Codec: uint64(s.codec), IndexStart: at(4),
+			CreateTime: time.Unix(0, int64(at(5))), SizeLimit: uint32(at(7)),
+		}
+		if filled := at(6); filled != 0 {
+			g.SealTime = time.Unix(0, int64(filled))
+		}
+		s.Segments = append(s.Segments, g)
+	}
+	return s, s.check(), nil
+}
+
+// check is what raft-wal relies on and META does not keep to.
+func (s *logState) check() (reason string) {
+	if s.codec < wal.FirstExternalCodecID {
+		return "the number of the codec is out of range"
+	}
+	for i, g := range s.Segments {
+		isTail := i == len(s.Segments)-1
+		switch {
+		case g.ID >= s.NextSegmentID || g.BaseIndex == 0 || g.MinIndex < g.BaseIndex || g.SizeLimit == 0:
+			return fmt.Sprintf("segment %d is out of range", i)
+		case isTail != g.SealTime.IsZero() || isTail != (g.MaxIndex == 0) || isTail != (g.IndexStart == 0):
+			return fmt.Sprintf("segment %d of %d is full, or is not", i, len(s.Segments))
+		case !isTail && g.MaxIndex < g.MinIndex:
+			return fmt.Sprintf("segment %d ends before its begin", i)
+		case i > 0 && g.BaseIndex != s.Segments[i-1].MaxIndex+1:
+			return fmt.Sprintf("segment %d does not follow the one before", i)
+		}
+	}
+	return ""
+}
+
+// readMeta reads META. It wraps fs.ErrNotExist if there is none.
+func readMeta(files vfs.FS, dir string) (*logState, error) {
+	name := files.PathJoin(dir, metaName)
+	file, err := files.Open(name)
+	if err != nil {
+		return nil, fmt.Errorf("open the log: %w", err)
+	}
+	b, err := io.ReadAll(io.LimitReader(file, maxMetaBytes+1))
+	if err = errors.Join(err, file.Close()); err != nil {
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	}
+	s, reason, err := decodeMeta(b)
+	switch {
+	case err != nil:
+		return nil, fmt.Errorf("read %s: %w", name, err)
+	case reason != "":
+		return nil, &CorruptError{File: name, Reason: reason, Cut: true}
+	}
+	return s, nil
+}
+
+// writeMeta replaces META. After an error the old or the new one is there.
+func writeMeta(files vfs.FS, dir string, s *logState) error {
+	made := files.PathJoin(dir, metaNew)
+	file, err := files.Create(made, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return fmt.Errorf("write %s: %w", made, err)
+	}
+	_, err = file.Write(s.encode())
+	if err == nil {
+		err = file.Sync()
+	}
+	if err = errors.Join(err, file.Close()); err == nil {
+		err = files.Rename(made, files.PathJoin(dir, metaName))
+	}
+	if err == nil {
+		err = syncDir(files, dir)
+	}
+	if err != nil {
+		return fmt.Errorf("write %s: %w", made, err)
+	}
+	return nil
+}
+
+// meta is the types.MetaStore of a log.
+type meta struct {
+	files   *files
+	dir     string
+	prepare int64       // bytes to reserve for a segment
+	failed  func(error) // is told what CommitState fails with
+	mu      sync.Mutex  // for state
+	state   *logState   // as on disk; replaced, never changed
+}
+
+// now is the state on disk. It is not to be changed.
+func (m *meta) now() *logState {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	return m.state
+}
+
+// Load implements types.MetaStore.
+func (m *meta) Load(string) (types.PersistentState, error) { return m.now().PersistentState, nil }
+
+// CommitState implements types.MetaStore. It does not look at the codecs: raft-wal
+// says 1 for a new segment, whatever the codec is. Before META says that a segment is full
+// all of it is on disk, and before it names a new one that is there.
+func (m *meta) CommitState(p types.PersistentState) error {
+	err := m.commit(p)
+	if err != nil {
+		m.failed(err)
+	}
+	return err
+}
+
+func (m *meta) commit(p types.PersistentState) error {
+	old := m.now()
+	s := &logState{codec: old.codec, PersistentState: p}
+	if reason := s.check(); reason != "" {
+		return fmt.Errorf("write META of the log: %s", reason)
+	}
+	if err := m.files.sync(); err != nil {
+		return err
+	}
+	if tail := s.tail(); tail.ID != old.tail().ID {
+		if err := m.files.prepare(m.files.fs.PathJoin(m.dir, segment.FileName(*tail)), m.prepare); err != nil {
+			return err
+		}
+	}
+	if err := writeMeta(m.files.fs, m.dir, s); err != nil {
+		return err
+	}
+	m.mu.Lock()
+	m.state = s
+	m.mu.Unlock()
+	return nil
+}
+
+var errNoStableStore = errors.New("a log is no stable store")
+
+// GetStable implements types.MetaStore.
+func (m *meta) GetStable([]byte) ([]byte, error) { return nil, errNoStableStore }
+
+// SetStable implements types.MetaStore.
+func (m *meta) SetStable(_, _ []byte) error { return errNoStableStore }
+
+// Close implements types.MetaStore.
+func (m *meta) Close() error { return nil }
+
+// isMissing says that there is no such file.
+func isMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) }

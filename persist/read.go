@@ -1,0 +1,58 @@
+package persist
+
+import (
+	"fmt"
+
+	"github.com/hashicorp/raft-wal/segment"
+)
+
+// Read yields the entries from index from to the Last at the time of the call, in
+// order, until yield returns an error, which it returns. Each is verified; at the
+// first that is not what was written it returns a *CorruptError. data is valid
+// until yield returns. from is First to Last+1.
+//
+// It may run beside Append, but not beside DropBefore of what it reads. It works
+// on a broken log too. Cost: the files are read once, in order, from the begin of
+// the segment that from lies in.
+func (l *Log) Read(from uint64, yield func(index uint64, data []byte) error) error {
+	first, last := l.First(), l.Last()
+	if from < first || from > last+1 {
+		return fmt.Errorf("read the log from entry %d: it has %d to %d", from, first, last)
+	}
+	segments := l.meta.now().Segments
+	for i, g := range segments {
+		until := last
+		if i < len(segments)-1 {
+			until = min(last, g.MaxIndex)
+		}
+		if until < from || g.BaseIndex > last {
+			continue
+		}
+		read := g.BaseIndex - 1
+		end, err := walkSegment(l.fs, l.dir, g, l.codec, func(r *record) error {
+			if r.index > until {
+				return errDone
+			}
+			read = r.index
+			if r.index < from {
+				return nil
+			}
+			return yield(r.index, r.Data)
+		})
+		if err != nil {
+			return err
+		}
+		if read < until {
+			return &CorruptError{File: l.fs.PathJoin(l.dir, segment.FileName(g)), Offset: end.offset, Reason: end.lacks(until), Cut: true}
+		}
+	}
+	return nil
+}
+
+// lacks says why a segment ends before the entry until.
+func (e *segmentEnd) lacks(until uint64) string {
+	if e.reason == "" {
+		return fmt.Sprintf("it ends with entry %d, and not %d", e.last, until)
+	}
+	return e.reason
+}

@@ -1,0 +1,176 @@
+package persist
+
+import (
+	"crypto/rand"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/hashicorp/raft-wal/segment"
+	"github.com/hashicorp/raft-wal/types"
+)
+
+// make makes an empty log.
+func (l *Log) make() (*logState, error) {
+	if err := l.fs.MkdirAll(l.dir, 0o755); err != nil {
+		return nil, err
+	}
+	if err := syncDir(l.fs, l.fs.PathDir(l.dir)); err != nil {
+		return nil, err
+	}
+	var random [8]byte
+	_, _ = rand.Read(random[:]) // never fails
+	state := newLogState(newCodecID(binary.LittleEndian.Uint64(random[:])), l.options.First, l.options.SegmentBytes)
+	if err := l.files.prepare(l.fs.PathJoin(l.dir, segment.FileName(*state.tail())), l.options.SegmentBytes); err != nil {
+		return nil, err
+	}
+	l.files.closePrepared()
+	return state, writeMeta(l.fs, l.dir, state)
+}
+
+// recover leaves in the tail nothing but whole entries, all on disk, and zeros,
+// so that raft-wal, which takes any frames behind a torn one for its own as soon
+// as it has written up to them, finds none. If the tail is full it is followed by
+// a new one: raft-wal would refuse to append to it. It returns the index of the
+// last entry.
+func (l *Log) recover(state *logState) (last uint64, _ *logState, err error) {
+	for _, g := range state.Segments[:len(state.Segments)-1] {
+		if err := checkHead(l.fs, l.dir, g, l.codec); err != nil {
+			return 0, nil, err
+		}
+	}
+	tail := *state.tail()
+	name := l.fs.PathJoin(l.dir, segment.FileName(tail))
+	end, err := walkSegment(l.fs, l.dir, tail, l.codec, justVerify)
+	if err != nil {
+		return 0, nil, err
+	}
+	if end.last+1 < tail.MinIndex {
+		return 0, nil, &CorruptError{File: name, Offset: end.offset, Reason: fmt.Sprintf("entry %d is missing", tail.MinIndex), Cut: true}
+	}
+	if end.reason != "" {
+		if err := mayCut(l.fs, name, l.codec, end); err != nil {
+			return 0, nil, err
+		}
+	}
+	if err := cutFile(l.fs, name, end); err != nil {
+		return 0, nil, err
+	}
+	if end.indexStart == 0 {
+		return end.last, state, nil
+	}
+	next := &logState{codec: state.codec}
+	next.NextSegmentID = state.NextSegmentID
+	next.Segments = append(next.Segments, state.Segments...)
+	full := next.tail()
+	full.MaxIndex, full.IndexStart, full.SealTime = end.last, end.indexStart, time.Now()
+	next.addTail(end.last+1, l.options.SegmentBytes)
+	if err := l.files.prepare(l.fs.PathJoin(l.dir, segment.FileName(*next.tail())), l.options.SegmentBytes); err != nil {
+		return 0, nil, err
+	}
+	l.files.closePrepared()
+	return end.last, next, writeMeta(l.fs, l.dir, next)
+}
+
+// checkHead checks that the file of a full segment is there and its own.
+func checkHead(fs vfs.FS, dir string, info types.SegmentInfo, c *codec) error {
+	name := fs.PathJoin(dir, segment.FileName(info))
+	file, err := fs.Open(name)
+	if isMissing(err) {
+		return &CorruptError{File: name, Reason: "it is missing", Cut: true}
+	}
+	if err != nil {
+		return err
+	}
+	w := walker{codec: c, file: newReadAhead(file, segmentHead)}
+	reason, err := w.head(info)
+	if err = errors.Join(err, file.Close()); err != nil {
+		return fmt.Errorf("read %s: %w", name, err)
+	}
+	if reason != "" {
+		return &CorruptError{File: name, Reason: reason, Cut: true}
+	}
+	return nil
+}
+
+// mayCut says with a *CorruptError if what ends the tail is not what a crash
+// leaves: if an entry follows that was written when the first missing one was
+// known to be on disk.
+func mayCut(fs vfs.FS, name string, c *codec, end segmentEnd) error {
+	file, err := fs.Open(name)
+	if err != nil {
+		return err
+	}
+	found, err := lastBehind(newReadAhead(file, end.size), c, end)
+	if err = errors.Join(err, file.Close()); err != nil {
+		return fmt.Errorf("read %s: %w", name, err)
+	}
+	if found.synced > end.last {
+		return &CorruptError{
+			File: name, Offset: end.offset, Cut: true,
+			Reason: fmt.Sprintf("%s, where entry %d was on disk when entry %d was written", end.reason, end.last+1, found.index),
+		}
+	}
+	return nil
+}
+
+// behind is what was found behind the end of what is good.
+type behind struct {
+	entries       int    // whole ones
+	index, synced uint64 // of the one with the largest synced
+}
+
+// lastBehind looks for whole entries behind the end, wherever frames may begin.
+func lastBehind(file *readAhead, c *codec, end segmentEnd) (found behind, err error) {
+	at := max(end.offset, segmentHead)
+	for at+recordHeader <= end.size {
+		b, err := file.at(at, recordHeader)
+		if err != nil {
+			return found, err
+		}
+		n := 8
+		if claimed, ok := c.claims(b, end.size-at); ok {
+			if b, err = file.at(at, claimed); err != nil {
+				return found, err
+			}
+			var r record
+			if c.read(b, &r) == nil && r.index > end.last {
+				found.entries++
+				if r.synced >= found.synced {
+					found.index, found.synced = r.index, r.synced
+				}
+				n = (claimed + 7) &^ 7
+			}
+		}
+		at += int64(n)
+	}
+	return found, nil
+}
+
+// zeroBytes is how much cutFile writes at a time.
+const zeroBytes = 1 << 20
+
+// cutFile puts a segment file on disk with nothing but zeros behind its end.
+func cutFile(fs vfs.FS, name string, end segmentEnd) (err error) {
+	file, err := fs.OpenReadWrite(name, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return err
+	}
+	defer func() {
+		if err = errors.Join(err, file.Close()); err != nil {
+			err = fmt.Errorf("cut %s at byte %d: %w", name, end.offset, err)
+		}
+	}()
+	if end.reason != "" {
+		zeros := make([]byte, min(zeroBytes, end.size-end.offset))
+		for at := end.offset; at < end.size; at += int64(len(zeros)) {
+			zeros = zeros[:min(int64(len(zeros)), end.size-at)]
+			if _, err := file.WriteAt(zeros, at); err != nil {
+				return err
+			}
+		}
+	}
+	return file.Sync()
+}

@@ -1,0 +1,198 @@
+package persist
+
+import (
+	"cmp"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/hashicorp/raft-wal/segment"
+	"github.com/hashicorp/raft-wal/types"
+)
+
+// RepairLog makes a damaged log one that can be opened: it makes META anew if
+// that is damaged, and cuts the log off at the first entry that can not be read.
+// Before it changes anything it explains what will be lost; if explain returns
+// false it changes nothing and returns the damage. Of a log that is whole it
+// asks nothing. If it is interrupted it can be run again. The log must not be open.
+func RepairLog(fs vfs.FS, dir string, explain func(what string) (proceed bool)) error {
+	state, err := readMeta(fs, dir)
+	if err != nil {
+		err = missingMeta(fs, dir, err)
+	}
+	var damage *CorruptError
+	if errors.As(err, &damage) {
+		state, err = rebuildMeta(fs, dir)
+	}
+	if err != nil {
+		return err
+	}
+	var story []string
+	if damage != nil {
+		story = append(story, fmt.Sprintf("%s is damaged: %s. It is made anew from the segments.", damage.File, damage.Reason))
+	}
+	cut, err := firstDamage(fs, dir, state)
+	if err != nil {
+		return err
+	}
+	if cut != nil {
+		damage = cut.damage
+		story = append(story, cut.story(state))
+	}
+	if damage == nil {
+		return nil
+	}
+	if !explain(strings.Join(story, "\n")) {
+		return damage
+	}
+	if cut != nil {
+		return cut.perform(fs, dir, state)
+	}
+	return writeMeta(fs, dir, state)
+}
+
+// A logCut is where a log is cut off: in segment at, behind what is good of it.
+type logCut struct {
+	segmentCheck
+	at int
+}
+
+// firstDamage finds the first segment that is damaged; nil if none is.
+func firstDamage(fs vfs.FS, dir string, state *logState) (*logCut, error) {
+	for i := range state.Segments {
+		found, err := checkSegment(fs, dir, state, i)
+		if err != nil {
+			return nil, err
+		}
+		if found.damage != nil {
+			return &logCut{*found, i}, nil
+		}
+	}
+	return nil, nil
+}
+
+// keeps says whether anything of the damaged segment is kept.
+func (c *logCut) keeps() bool { return c.end.last >= c.info.MinIndex }
+
+// story says what is lost.
+func (c *logCut) story(state *logState) string {
+	first, last := max(c.info.MinIndex, c.end.last+1), state.tail().BaseIndex-1
+	lost := fmt.Sprintf("all entries from %d on", first)
+	if last >= first {
+		lost = fmt.Sprintf("entries %d to %d, and all later ones", first, last)
+	}
+	return fmt.Sprintf("%s is damaged at byte %d: %s. The log is cut off there. Lost: %s. Kept: entries %d to %d.",
+		c.damage.File, c.damage.Offset, c.damage.Reason, lost, state.Segments[0].MinIndex, first-1)
+}
+
+// perform cuts the log off. Until the last step the log is still damaged.
+func (c *logCut) perform(fs vfs.FS, dir string, state *logState) error {
+	next := &logState{codec: state.codec}
+	next.NextSegmentID = state.NextSegmentID
+	next.Segments = append(next.Segments, state.Segments[:c.at]...)
+	if !c.keeps() {
+		next.addTail(c.info.MinIndex, int64(c.info.SizeLimit))
+		made := newFiles(fs, Always)
+		if err := made.prepare(fs.PathJoin(dir, segment.FileName(*next.tail())), 0); err != nil {
+			return err
+		}
+		made.closePrepared()
+		return writeMeta(fs, dir, next)
+	}
+	tail := c.info
+	tail.MaxIndex, tail.IndexStart, tail.SealTime = 0, 0, time.Time{}
+	next.Segments = append(next.Segments, tail)
+	if err := writeMeta(fs, dir, next); err != nil {
+		return err
+	}
+	return cutFile(fs, c.name, c.end)
+}
+
+// parseSegmentName reads the name of a segment file.
+func parseSegmentName(name string) (base, id uint64, ok bool) {
+	n, err := fmt.Sscanf(name, "%020d-%016x.wal", &base, &id)
+	return base, id, err == nil && n == 2 && name == segment.FileName(types.SegmentInfo{BaseIndex: base, ID: id})
+}
+
+// rebuildMeta makes a state from the segment files: from the first as far as they
+// follow one another.
+func rebuildMeta(fs vfs.FS, dir string) (*logState, error) {
+	names, err := fs.List(dir)
+	if err != nil {
+		return nil, err
+	}
+	state := &logState{}
+	var found []types.SegmentInfo
+	for _, name := range names {
+		base, id, ok := parseSegmentName(name)
+		if !ok {
+			continue
+		}
+		found = append(found, types.SegmentInfo{ID: id, BaseIndex: base, MinIndex: base})
+		state.NextSegmentID = max(state.NextSegmentID, id+1)
+		if state.codec == 0 {
+			if state.codec, err = codecOf(fs, fs.PathJoin(dir, name)); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if state.codec == 0 {
+		return nil, fmt.Errorf("repair the log %s: no segment has a head; delete the directory to begin a new log", dir)
+	}
+	if v := state.codec.version(); v != recordVersion {
+		return nil, versionError("the codec of the log", v, recordVersion)
+	}
+	slices.SortFunc(found, func(a, b types.SegmentInfo) int {
+		return cmp.Or(cmp.Compare(a.BaseIndex, b.BaseIndex), cmp.Compare(b.ID, a.ID)) // the newer of two first
+	})
+	return state, state.chain(fs, dir, found)
+}
+
+// chain puts those segments into the state that follow one another.
+func (s *logState) chain(fs vfs.FS, dir string, found []types.SegmentInfo) error {
+	next := found[0].BaseIndex
+	for _, g := range found {
+		if g.BaseIndex != next {
+			continue
+		}
+		end, err := walkSegment(fs, dir, g, newCodec(s.codec, nil), justVerify)
+		if err != nil {
+			return err
+		}
+		g.Codec, g.CreateTime, g.SizeLimit = uint64(s.codec), time.Now(), defaultSegmentBytes
+		if len(s.Segments) > 0 {
+			full := s.tail()
+			full.SealTime = g.CreateTime
+		}
+		s.Segments = append(s.Segments, g)
+		if end.indexStart == 0 {
+			break
+		}
+		// It is full. As the last it is the tail all the same, which OpenLog sees.
+		next = end.last + 1
+		s.tail().MaxIndex, s.tail().IndexStart = end.last, end.indexStart
+	}
+	s.tail().MaxIndex, s.tail().IndexStart = 0, 0
+	if reason := s.check(); reason != "" {
+		return fmt.Errorf("repair the log %s: %s", dir, reason)
+	}
+	return nil
+}
+
+// codecOf is the number of the codec in the head of a segment file, 0 if it has none.
+func codecOf(fs vfs.FS, name string) (id codecID, err error) {
+	file, err := fs.Open(name)
+	if err != nil {
+		return 0, err
+	}
+	var head [segmentHead]byte
+	n, _ := file.ReadAt(head[:], 0)
+	if n == segmentHead && binary.LittleEndian.Uint64(head[:]) == segmentMagic {
+		id = codecID(binary.LittleEndian.Uint64(head[24:]))
+	}
+	return id, file.Close()
+}

@@ -1,0 +1,152 @@
+package persist
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"io/fs"
+	"strconv"
+	"strings"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// A NewerError says that a newer limitsrv wrote what is to be read.
+type NewerError struct {
+	What, File    string
+	Format, Known int
+}
+
+func (e *NewerError) Error() string {
+	return fmt.Sprintf("%s (%s) has format %d, and this limitsrv knows formats up to %d: run the newer one that wrote it",
+		e.What, e.File, e.Format, e.Known)
+}
+
+// A sealed file is a small one that is written whole, in three lines: what it is
+// and in which format, its contents in JSON, and a checksum of both lines. The
+// first and the last are the same in every format.
+const (
+	sealedTitle = "limitsrv %s, format " // and a number
+	sealedSum   = "crc32c %08x\n"
+	maxSealed   = 1 << 20 // bytes
+	// suffixTemporary ends the name of a file that is not whole yet.
+	suffixTemporary = ".tmp"
+)
+
+// seal makes the contents of a sealed file.
+func seal(what string, format int, contents any) ([]byte, error) {
+	var b bytes.Buffer
+	fmt.Fprintf(&b, sealedTitle+"%d\n", what, format)
+	body, err := json.Marshal(contents)
+	if err != nil {
+		return nil, err
+	}
+	b.Write(body)
+	b.WriteByte('\n')
+	fmt.Fprintf(&b, sealedSum, crc32.Checksum(b.Bytes(), castagnoli))
+	return b.Bytes(), nil
+}
+
+// unseal checks a sealed file and reads its contents. Its errors are about one
+// file that was read; the caller names it.
+func unseal(data []byte, what string, known int, contents any) (format int, err error) {
+	whole := len(data) - len(fmt.Sprintf(sealedSum, 0))
+	if whole < 0 || string(data[whole:]) != fmt.Sprintf(sealedSum, crc32.Checksum(data[:whole], castagnoli)) {
+		return 0, errors.New("its checksum does not match")
+	}
+	title, body, _ := bytes.Cut(data[:whole], []byte("\n"))
+	number, ok := strings.CutPrefix(string(title), fmt.Sprintf(sealedTitle, what))
+	if format, err = strconv.Atoi(number); !ok || err != nil {
+		return 0, fmt.Errorf("its first line is %q", title)
+	}
+	if format > known {
+		return format, nil
+	}
+	return format, json.Unmarshal(body, contents)
+}
+
+// writeSealed makes or replaces a sealed file: after a crash there is the old
+// one or the new one, and if it returns nil, the new one. The directory must
+// be there.
+func writeSealed(fsys vfs.FS, dir, name, what string, format int, contents any) error {
+	data, err := seal(what, format, contents)
+	if err != nil {
+		return err
+	}
+	target := fsys.PathJoin(dir, name)
+	if err := writeSynced(fsys, target+suffixTemporary, data); err != nil {
+		return err
+	}
+	if err := fsys.Rename(target+suffixTemporary, target); err != nil {
+		return err
+	}
+	return syncDir(fsys, dir)
+}
+
+// readSealed reads a sealed file. Its error is a *CorruptError, a *NewerError, or
+// that of a disk that can not be read, which may be fs.ErrNotExist.
+func readSealed(fsys vfs.FS, name, what string, known int, contents any) error {
+	data, err := readSmall(fsys, name, maxSealed)
+	if err != nil {
+		return err
+	}
+	format, err := unseal(data, what, known, contents)
+	if err != nil {
+		return &CorruptError{What: what, File: name, Err: err}
+	}
+	if format > known {
+		return &NewerError{What: what, File: name, Format: format, Known: known}
+	}
+	return nil
+}
+
+// readSmall reads a file, but no more than one byte beyond the limit.
+func readSmall(fsys vfs.FS, name string, limit int64) ([]byte, error) {
+	file, err := fsys.Open(name)
+	if err != nil {
+		return nil, err
+	}
+	data, err := io.ReadAll(io.LimitReader(file, limit+1))
+	return data, errors.Join(err, file.Close())
+}
+
+// writeSynced writes a file and has it on disk. Its name is on disk only after
+// its directory is synced too.
+func writeSynced(fsys vfs.FS, name string, data []byte) error {
+	file, err := fsys.Create(name, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return err
+	}
+	_, err = file.Write(data)
+	if err == nil {
+		err = file.Sync()
+	}
+	return errors.Join(err, file.Close())
+}
+
+// makeDir makes a directory and those above it, and has their names on disk.
+func makeDir(fsys vfs.FS, dir string) error {
+	var made []string
+	for at := dir; ; at = fsys.PathDir(at) {
+		_, err := fsys.Stat(at)
+		if err == nil || at == fsys.PathDir(at) {
+			break
+		}
+		if !errors.Is(err, fs.ErrNotExist) {
+			return err
+		}
+		made = append(made, at)
+	}
+	if err := fsys.MkdirAll(dir, 0o700); err != nil {
+		return err
+	}
+	for _, name := range made {
+		if err := syncDir(fsys, fsys.PathDir(name)); err != nil {
+			return err
+		}
+	}
+	return nil
+}

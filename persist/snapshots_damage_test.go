@@ -1,0 +1,150 @@
+package persist
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+)
+
+var damages = flag.Int("damages", 5, "how many times each file is damaged in each way")
+
+// The ways that a file is damaged.
+var waysOfDamage = []struct {
+	name string
+	do   func(random *rand.Rand, data []byte) []byte
+}{
+	{"a bit flips", func(random *rand.Rand, data []byte) []byte {
+		data[random.IntN(len(data))] ^= 1 << random.IntN(8)
+		return data
+	}},
+	{"it is cut short", func(random *rand.Rand, data []byte) []byte {
+		return data[:random.IntN(len(data))]
+	}},
+	{"some bytes are others", func(random *rand.Rand, data []byte) []byte {
+		at := random.IntN(len(data))
+		for i := at; i < min(len(data), at+1+random.IntN(64)); i++ {
+			data[i] = byte(random.Uint32())
+		}
+		return data
+	}},
+	{"it ends in zeroes", func(random *rand.Rand, data []byte) []byte {
+		clear(data[random.IntN(len(data)):])
+		return data
+	}},
+	{"it goes on", func(random *rand.Rand, data []byte) []byte {
+		return append(data, data[random.IntN(len(data)):]...)
+	}},
+}
+
+// What changes a disk.
+var changeOps = append([]errorfs.OpKind{
+	errorfs.OpReuseForWrite, errorfs.OpRemove, errorfs.OpRemoveAll, errorfs.OpFileWriteAt,
+}, roomOps...)
+
+// filesOf are the names of all files below a directory that are not empty.
+func filesOf(t *testing.T, fsys vfs.FS, dir string) (files []string) {
+	t.Helper()
+	names, err := fsys.List(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		name = fsys.PathJoin(dir, name)
+		stat, err := fsys.Stat(name)
+		switch {
+		case err != nil:
+			t.Fatal(err)
+		case stat.IsDir():
+			files = append(files, filesOf(t, fsys, name)...)
+		case stat.Size() > 0:
+			files = append(files, name)
+		}
+	}
+	return files
+}
+
+// Whatever is damaged, a Load is right or an error, nothing is lost without a
+// word, and the next Write is right or an error.
+func TestSnapshotsDamage(t *testing.T) {
+	t.Parallel()
+	a := newState(1, 600, 2)
+	base := diskWith(t, "/snapshots", newState(5, 500, 1), a)
+	seed := rand.Uint64()
+	random := rand.New(rand.NewPCG(seed, 0))
+	var variants, right, rewritten int
+	for _, name := range filesOf(t, base, "/snapshots") {
+		whole, err := readSmall(base, name, 1<<30)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, way := range waysOfDamage {
+			for range *damages {
+				data := way.do(random, bytes.Clone(whole))
+				disk := base.CrashClone(vfs.CrashCloneCfg{})
+				put(t, disk, name, data)
+				isRight, err := loadDamaged(disk, a, name)
+				if err != nil {
+					t.Fatalf("seed %d: %s: %s: %v", seed, name, way.name, err)
+				}
+				variants++
+				if isRight {
+					right++
+				}
+				b := newState(2, 700, 1)
+				if variants%3 != 0 || writeTo(disk, b, 1) != nil {
+					continue
+				}
+				rewritten++
+				if _, err := afterCrash(disk, nil, b); err != nil {
+					t.Fatalf("seed %d: %s: %s: after a Write: %v", seed, name, way.name, err)
+				}
+			}
+		}
+	}
+	t.Logf("of %d variants %d were read, and %d took another snapshot", variants, right, rewritten)
+}
+
+// loadDamaged loads the snapshot of a state from a disk on which one file is
+// damaged. An error is what must not be.
+func loadDamaged(disk *vfs.MemFS, a *fakeState, name string) (right bool, err error) {
+	s, err := OpenSnapshots(disk, "/snapshots", SnapshotOptions{})
+	if err != nil {
+		return false, err
+	}
+	defer s.Close()
+	changes := &fault{err: errors.New("a change"), only: changeOps}
+	s.fs = errorfs.Wrap(disk, changes)
+	info, ok, err := s.Latest()
+	if err == nil && !ok {
+		return false, errors.New("there is no snapshot any more")
+	}
+	sink := &fakeSink{}
+	if err == nil {
+		err = s.Load(context.Background(), info, sink, 2, nil)
+	}
+	good, bad := CheckSnapshots(context.Background(), s.fs, "/snapshots", SnapshotOptions{}, 1)
+	var corrupt *CorruptError
+	switch {
+	case changes.struck():
+		return false, errors.New("reading changes files")
+	case err == nil && (!sink.equals(a.whole()) || info.Meta != metaOf(1)):
+		return false, errors.New("it is read as another")
+	case (err == nil) != (bad == nil), len(good) > 1, len(good) == 1 != (bad == nil):
+		return false, fmt.Errorf("Load() = %v, but CheckSnapshots() = %d snapshots, %v", err, len(good), bad)
+	case err != nil && !errors.As(err, &corrupt):
+		return false, fmt.Errorf("Load() = %w, which is not a CorruptError", err)
+	case err != nil && strings.HasSuffix(name, ".sst") && !strings.Contains(err.Error(), name):
+		return false, fmt.Errorf("Load() = %w, which does not name the file", err)
+	}
+	return err == nil, nil
+}

@@ -1,0 +1,156 @@
+package persist
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// Load gives the blocks of a snapshot to a sink, so many shards at once, and
+// checks all that there is to check. It changes no file. progress may be nil.
+//
+// After an error the sink holds some part of the snapshot, to be thrown away. If
+// the snapshot is damaged the error is a *CorruptError; a block that comes to the
+// sink is as it was written.
+func (s *Snapshots) Load(ctx context.Context, info Info, to BlockSink, workers int, progress Progress) error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	err := s.withStore(forReading, func(store *store) error {
+		r := snapshotReader{
+			store: store, info: info, to: to,
+			progress: &snapshotProgress{tell: progress, keys: info.Keys},
+		}
+		return r.read(ctx, workers)
+	})
+	if err != nil {
+		return fmt.Errorf("load snapshot %d from %s: %w", info.Generation, s.dir, err)
+	}
+	return nil
+}
+
+// Check reads a snapshot as Load does, but for the sink.
+func (s *Snapshots) Check(ctx context.Context, info Info, workers int, progress Progress) error {
+	return s.Load(ctx, info, noSink{}, workers, progress)
+}
+
+// CheckSnapshots checks all snapshots in a directory that nobody else has open,
+// such as a backup. It writes nothing there. It returns those that are good, the
+// newest first, and an error for the others.
+func CheckSnapshots(ctx context.Context, fsys vfs.FS, dir string, o SnapshotOptions, workers int) ([]Info, error) {
+	s := newSnapshots(fsys, dir, o)
+	all, err := s.All()
+	var good []Info
+	for _, info := range all {
+		if bad := s.Check(ctx, info, workers, nil); bad != nil {
+			err = errors.Join(err, bad)
+			continue
+		}
+		good = append(good, info)
+	}
+	return good, err
+}
+
+// noSink is where blocks go that were only to be checked.
+type noSink struct{}
+
+func (noSink) Load([]byte) error { return nil }
+
+// A snapshotReader reads the rows of one generation.
+type snapshotReader struct {
+	store    *store
+	info     Info
+	to       BlockSink
+	tables   []table // that the rows are in
+	progress *snapshotProgress
+}
+
+// read reads all rows, shard by shard.
+func (r *snapshotReader) read(ctx context.Context, workers int) error {
+	tables, err := r.store.tables()
+	if err != nil {
+		return r.store.wrap(recordWhat, err)
+	}
+	r.tables = tables[r.info.Generation]
+	err = inParallel(ctx, len(r.info.Shards), max(1, workers), func(ctx context.Context, shard int) error {
+		err := r.store.do(func() error { return r.readShard(ctx, shard) })
+		if err != nil {
+			return fmt.Errorf("shard %d: %w", shard, err)
+		}
+		return nil
+	})
+	if err == nil {
+		r.progress.done()
+	}
+	return err
+}
+
+// bounds are the keys of a shard's rows: from where it begins, or all shards
+// begin, to where the next one does. Shards without rows have none.
+func (r *snapshotReader) bounds(shard int) (from, to []byte) {
+	from, to = generationBounds(r.info.Generation, r.info.Generation)
+	for n, other := range r.info.Shards {
+		switch {
+		case other.Rows == 0:
+		case n < shard:
+			from = appendRowKey(nil, r.info.Generation, r.info.Shards[shard].First)
+		case n > shard:
+			return from, appendRowKey(nil, r.info.Generation, other.First)
+		}
+	}
+	return from, to
+}
+
+// readShard reads the rows of a shard and holds them against the record.
+func (r *snapshotReader) readShard(ctx context.Context, shard int) (err error) {
+	want := r.info.Shards[shard]
+	if want.Rows == 0 {
+		return nil
+	}
+	from, to := r.bounds(shard)
+	rows, err := r.store.db.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: to})
+	if err != nil {
+		return r.store.wrap(recordWhat, err)
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	got := ShardInfo{}
+	for ok := rows.First(); ok; ok = rows.Next() {
+		value, err := rows.ValueAndErr()
+		if err != nil {
+			return r.store.wrap(recordWhat, err)
+		}
+		block, err := got.read(rows.Key(), value)
+		if err != nil {
+			return r.corrupt(rows.Key(), err)
+		}
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := r.to.Load(block); err != nil {
+			return fmt.Errorf("take in a block: %w", err)
+		}
+		r.progress.add(int64(len(block)), 1/float64(r.info.Rows))
+	}
+	if err := rows.Error(); err != nil {
+		return r.store.wrap(recordWhat, err)
+	}
+	if got != want {
+		return r.corrupt(from, fmt.Errorf("%d rows, %d bytes, sum %08x where %d, %d, %08x were written",
+			got.Rows, got.Bytes, got.Sum, want.Rows, want.Bytes, want.Sum))
+	}
+	return nil
+}
+
+// corrupt says which file the row of a key is in, or should be.
+func (r *snapshotReader) corrupt(key []byte, err error) error {
+	e := &CorruptError{What: recordWhat, File: r.store.dir, Err: err}
+	for _, table := range r.tables {
+		if bytes.Compare(table.first, key) <= 0 && bytes.Compare(key, table.last) <= 0 {
+			e.File = r.store.fs.PathJoin(r.store.dir, table.name)
+		}
+	}
+	return e
+}

@@ -1,0 +1,112 @@
+package persist
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"io/fs"
+	"slices"
+	"strconv"
+	"strings"
+)
+
+// A record is the sealed file that makes a generation of rows a snapshot.
+const (
+	recordPrefix = "SNAPSHOT-"
+	recordWhat   = "snapshot"
+	// recordFormat goes up with any change in records, rows, or the format of the
+	// store that an older limitsrv could not read.
+	recordFormat = 1
+)
+
+func recordName(generation uint64) string { return fmt.Sprintf("%s%08d", recordPrefix, generation) }
+
+// generations are those with a record, read or not, the newest first.
+func (s *Snapshots) generations() ([]uint64, error) {
+	names, err := s.fs.List(s.dir)
+	if err != nil {
+		return nil, fmt.Errorf("list snapshots: %w", err)
+	}
+	var all []uint64
+	for _, name := range names {
+		number, ok := strings.CutPrefix(name, recordPrefix)
+		if !ok {
+			continue
+		}
+		if generation, err := strconv.ParseUint(number, 10, 64); err == nil && name == recordName(generation) {
+			all = append(all, generation)
+		}
+	}
+	slices.SortFunc(all, func(a, b uint64) int { return cmp.Compare(b, a) })
+	return all, nil
+}
+
+// readRecord reads and checks the record of a snapshot.
+func (s *Snapshots) readRecord(generation uint64) (Info, error) {
+	var (
+		info Info
+		name = s.fs.PathJoin(s.dir, recordName(generation))
+	)
+	err := readSealed(s.fs, name, recordWhat, recordFormat, &info)
+	if err == nil {
+		if err = info.check(generation); err != nil {
+			err = &CorruptError{What: recordWhat, File: name, Err: err}
+		}
+	}
+	if err != nil {
+		return Info{}, fmt.Errorf("read the record of snapshot %d: %w", generation, err)
+	}
+	return info, nil
+}
+
+// refuseNewer returns an error if a newer limitsrv wrote one of some snapshots.
+func (s *Snapshots) refuseNewer(generations []uint64) error {
+	for _, generation := range generations {
+		var newer *NewerError
+		if _, err := s.readRecord(generation); errors.As(err, &newer) {
+			return err
+		}
+	}
+	return nil
+}
+
+// check finds a record that does not agree with itself.
+func (i *Info) check(generation uint64) error {
+	if i.Generation != generation {
+		return fmt.Errorf("it is of snapshot %d, not %d", i.Generation, generation)
+	}
+	var rows, bytes int64
+	var next uint64
+	for n, shard := range i.Shards {
+		if shard.Rows > 0 && shard.First < next {
+			return fmt.Errorf("shard %d begins before the one below", n)
+		}
+		next = max(next, shard.First)
+		rows, bytes = rows+shard.Rows, bytes+shard.Bytes
+	}
+	if rows != i.Rows || bytes != i.Bytes || i.Keys < 0 {
+		return fmt.Errorf("%d rows and %d bytes in shards of %d and %d, %d keys", rows, bytes, i.Rows, i.Bytes, i.Keys)
+	}
+	return nil
+}
+
+// writeRecord makes a generation of rows a snapshot. After an error nobody
+// knows, until the directory is read again, whether it is one.
+func (s *Snapshots) writeRecord(info Info) error {
+	err := writeSealed(s.fs, s.dir, recordName(info.Generation), recordWhat, recordFormat, info)
+	if err != nil {
+		return fmt.Errorf("write the record of snapshot %d: %w", info.Generation, err)
+	}
+	return nil
+}
+
+// removeRecords takes from generations of rows that they are snapshots.
+func (s *Snapshots) removeRecords(generations []uint64) error {
+	for _, generation := range generations {
+		err := s.fs.Remove(s.fs.PathJoin(s.dir, recordName(generation)))
+		if err != nil && !errors.Is(err, fs.ErrNotExist) {
+			return fmt.Errorf("remove the record of snapshot %d: %w", generation, err)
+		}
+	}
+	return syncDir(s.fs, s.dir)
+}

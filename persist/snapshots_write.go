@@ -1,0 +1,247 @@
+package persist
+
+import (
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"maps"
+	"math"
+	"runtime"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+
+	"github.com/cockroachdb/pebble/v2/objstorage/objstorageprovider"
+	"github.com/cockroachdb/pebble/v2/sstable"
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// syncEvery is after how many bytes of a table the disk is asked to begin with
+// them, so that the sync at its end is short and holds up no other for long.
+const syncEvery = 1 << 20
+
+// Write makes a new snapshot of a source, which it reads to its end but does not
+// close, and removes the older ones. It keeps at most half of the processors
+// busy. progress may be nil.
+//
+// After an error or a crash the older snapshot is there as before. The new one
+// may be there too, but only if it is complete and on disk: so until Write
+// returns nil, or Latest says otherwise, the logs that either goes on with are to
+// be kept. What is left over of one that is not complete is removed by the next
+// Write.
+func (s *Snapshots) Write(ctx context.Context, from BlockSource, meta Meta, progress Progress) (Info, error) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	var info Info
+	err := s.withStore(forWriting, func(store *store) (err error) {
+		info, err = s.write(ctx, store, from, meta, progress)
+		return err
+	})
+	switch {
+	case err != nil && info.Generation == 0:
+		return Info{}, fmt.Errorf("write a snapshot to %s: %w", s.dir, err)
+	case err != nil: // there it is
+		s.log.Warn("the snapshot is written, but its store did not close", "err", err)
+	}
+	return info, nil
+}
+
+func (s *Snapshots) write(ctx context.Context, store *store, from BlockSource, meta Meta, progress Progress) (Info, error) {
+	older, err := s.generations()
+	if err != nil {
+		return Info{}, err
+	}
+	if err := s.refuseNewer(older); err != nil {
+		return Info{}, err
+	}
+	newest, err := s.removeLeftovers(ctx, store, older)
+	if err != nil {
+		return Info{}, err
+	}
+	w := snapshotWriter{
+		fs: store.fs, staging: s.fs.PathJoin(s.dir, stagingName), store: store, from: from,
+		info:     Info{Meta: meta, Generation: newest + 1, Keys: from.Keys(), Shards: make([]ShardInfo, from.Shards())},
+		progress: &snapshotProgress{tell: progress, keys: from.Keys()},
+	}
+	tables, err := w.writeTables(ctx)
+	if err != nil {
+		return Info{}, err
+	}
+	if err := ctx.Err(); err != nil {
+		return Info{}, err
+	}
+	if len(tables) > 0 {
+		if err := store.do(func() error { return store.db.Ingest(ctx, tables) }); err != nil {
+			return Info{}, fmt.Errorf("take the tables into the store: %w", err)
+		}
+	}
+	if err := s.writeRecord(w.info); err != nil {
+		return Info{}, err
+	}
+	// From here on it is a snapshot, whatever becomes of the older ones.
+	if err := s.removeOlder(ctx, store, older, newest); err != nil {
+		s.log.Warn("the next snapshot is to remove the older ones", "err", err)
+	}
+	w.progress.done()
+	return w.info, nil
+}
+
+// removeLeftovers removes what earlier Writes did not bring to an end, and
+// returns the highest number of a generation, complete or not.
+func (s *Snapshots) removeLeftovers(ctx context.Context, store *store, complete []uint64) (newest uint64, err error) {
+	tables, err := store.tables()
+	if err != nil {
+		return 0, err
+	}
+	newest = slices.Max(append(slices.Collect(maps.Keys(tables)), append(complete, 0)...))
+	for generation := range tables {
+		if !slices.Contains(complete, generation) {
+			if err := store.removeRows(ctx, generation, generation); err != nil {
+				return 0, err
+			}
+		}
+	}
+	names, err := s.fs.List(s.dir)
+	if err != nil {
+		return 0, err
+	}
+	for _, name := range names {
+		if name == stagingName || strings.HasSuffix(name, suffixTemporary) {
+			if err := s.fs.RemoveAll(s.fs.PathJoin(s.dir, name)); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return newest, makeDir(s.fs, s.fs.PathJoin(s.dir, stagingName))
+}
+
+// removeOlder removes the older snapshots: first their records, so that there is
+// never a record without rows.
+func (s *Snapshots) removeOlder(ctx context.Context, store *store, records []uint64, newest uint64) error {
+	if len(records) == 0 {
+		return nil
+	}
+	if err := s.removeRecords(records); err != nil {
+		return err
+	}
+	return store.removeRows(ctx, 0, newest)
+}
+
+// A snapshotWriter writes the tables of one generation.
+type snapshotWriter struct {
+	fs       vfs.FS
+	staging  string
+	store    *store
+	from     BlockSource
+	info     Info // shards are filled in by writeTable, one each
+	progress *snapshotProgress
+}
+
+// writeTables writes a table for each shard that is not empty, several at once,
+// and returns their names.
+func (w *snapshotWriter) writeTables(ctx context.Context) ([]string, error) {
+	names := make([]string, w.from.Shards())
+	err := inParallel(ctx, len(names), max(1, runtime.NumCPU()/2), func(ctx context.Context, shard int) error {
+		return w.store.do(func() (err error) {
+			names[shard], err = w.writeTable(ctx, shard)
+			return err
+		})
+	})
+	if err != nil {
+		return nil, fmt.Errorf("write the tables: %w", err)
+	}
+	for _, shard := range w.info.Shards {
+		w.info.Rows, w.info.Bytes = w.info.Rows+shard.Rows, w.info.Bytes+shard.Bytes
+	}
+	if err := w.info.check(w.info.Generation); err != nil {
+		return nil, fmt.Errorf("blocks are out of order: %w", err)
+	}
+	return slices.DeleteFunc(names, func(name string) bool { return name == "" }), nil
+}
+
+// writeTable writes the rows of a shard, synced, and returns the name of the
+// file, or none for a shard without rows.
+func (w *snapshotWriter) writeTable(ctx context.Context, shard int) (name string, err error) {
+	var (
+		table    *sstable.Writer
+		key, row []byte
+		share    = w.shares(shard)
+	)
+	defer func() {
+		if table != nil {
+			err = errors.Join(err, table.Close())
+		}
+	}()
+	for err == nil {
+		block, first, ok := w.from.Next(shard, append(row[:0], make([]byte, rowSumBytes)...))
+		if !ok {
+			break
+		}
+		row = block
+		if table == nil {
+			name = w.fs.PathJoin(w.staging, fmt.Sprintf("%04d.sst", shard))
+			if table, err = w.create(name); err != nil {
+				return "", err
+			}
+		}
+		key = appendRowKey(key[:0], w.info.Generation, first)
+		sum := rowSum(key, row[rowSumBytes:])
+		binary.LittleEndian.PutUint32(row, sum)
+		w.info.Shards[shard].add(first, row[rowSumBytes:], sum)
+		w.progress.add(int64(len(row)-rowSumBytes), share(first))
+		if err = table.Set(key, row); err == nil {
+			err = ctx.Err()
+		}
+	}
+	return name, err
+}
+
+// create begins a table.
+func (w *snapshotWriter) create(name string) (*sstable.Writer, error) {
+	file, err := w.fs.Create(name, vfs.WriteCategoryUnspecified)
+	if err != nil {
+		return nil, err
+	}
+	file = vfs.NewSyncingFile(file, vfs.SyncingFileOptions{BytesPerSync: syncEvery})
+	return sstable.NewWriter(objstorageprovider.NewFileWritable(file), w.store.tableOptions()), nil
+}
+
+// shares returns what tells how much of all keys is between a hash of a shard
+// and the one that it was asked for before, going by the hashes alone.
+func (w *snapshotWriter) shares(shard int) func(first uint64) float64 {
+	last := math.Ldexp(float64(shard)/float64(w.from.Shards()), 64)
+	return func(first uint64) float64 {
+		share := math.Ldexp(float64(first)-last, -64)
+		last = float64(first)
+		return share
+	}
+}
+
+// inParallel does n things, the first first and so many at once. After an error
+// it begins no more and cancels the others, and returns the error when they have
+// ended.
+func inParallel(ctx context.Context, n, atOnce int, do func(ctx context.Context, i int) error) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var (
+		next    atomic.Int64
+		workers sync.WaitGroup
+	)
+	for range min(n, atOnce) {
+		workers.Go(func() {
+			for ctx.Err() == nil {
+				i := int(next.Add(1)) - 1
+				if i >= n {
+					return
+				}
+				if err := do(ctx, i); err != nil {
+					cancel(err)
+				}
+			}
+		})
+	}
+	workers.Wait()
+	return context.Cause(ctx)
+}

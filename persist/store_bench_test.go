@@ -1,0 +1,51 @@
+package persist
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"limitsrv/engine"
+)
+
+// BenchmarkCommit is a batch through a Store on the system's disk, with its Commit,
+// beside the same without a log.
+func BenchmarkCommit(b *testing.B) {
+	for _, ops := range []int{1, 16, 64} {
+		batch := &engine.Batch{}
+		for i := range ops {
+			batch.Ops = append(batch.Ops, engine.Op{Kind: engine.Take, Params: counterOf, N: 1, Key: fmt.Appendf(nil, "benchmark:key:%08d", i)})
+		}
+		answer := make(chan error, 1)
+		done := func(err error) { answer <- err }
+		b.Run(fmt.Sprintf("memory/ops=%d", ops), func(b *testing.B) {
+			e, clock := engine.New(engine.Options{}), newTestClock()
+			b.ReportAllocs()
+			for b.Loop() {
+				e.Apply(clock.Now(), batch)
+			}
+		})
+		for _, policy := range allPolicies {
+			b.Run(fmt.Sprintf("%v/ops=%d", policy, ops), func(b *testing.B) {
+				s, err := Open(Options{Dir: b.TempDir(), FS: vfs.Default, Policy: policy, Clock: newTestClock()})
+				if err == nil {
+					err = s.Recover(context.Background())
+				}
+				if err != nil {
+					b.Fatal(err)
+				}
+				defer s.Close(context.Background(), false)
+				b.ReportAllocs()
+				for b.Loop() {
+					s.Exec(batch, done)
+					s.Commit()
+					if err := <-answer; err != nil {
+						b.Fatal(err)
+					}
+				}
+			})
+		}
+	}
+}

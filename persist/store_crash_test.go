@@ -1,0 +1,94 @@
+package persist
+
+import (
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// crashes is how many crashes TestStoreCrash has under each policy.
+const crashes = 25
+
+// TestStoreCrash kills a Store again and again under load from four goroutines, with
+// snapshots and segment changes going on, and starts another on what it left: all
+// that it wrote (the process was killed), or what it synced and some of the rest
+// (the power was cut).
+func TestStoreCrash(t *testing.T) {
+	for _, policy := range allPolicies {
+		for _, unsynced := range []int{100, 50, 0} {
+			t.Run(fmt.Sprintf("%v unsynced=%d%%", policy, unsynced), func(t *testing.T) {
+				t.Parallel()
+				seed := uint64(time.Now().UnixNano())
+				t.Logf("seed %d", seed)
+				crashing(t, policy, unsynced, rand.New(rand.NewPCG(seed, 3)))
+			})
+		}
+	}
+}
+
+func crashing(t *testing.T, policy Policy, unsynced int, rng *rand.Rand) {
+	fs, counts := vfs.NewCrashableMem(), newCounters()
+	o := testOptions(t, fs, policy)
+	safe := map[string]int64{} // what must not be lost
+	for range crashes {
+		s := start(t, o)
+		checkCounts(t, s, safe, false)
+		counts.acked = map[string]int64{}
+		for key := range safe {
+			counts.acked[key] = used(s, key)
+		}
+		stop := load(t, s, counts, rng.Uint64())
+		if rng.IntN(2) == 0 {
+			go s.Save(func(Info, error) {})
+		}
+		time.Sleep(time.Duration(rng.IntN(20)) * time.Millisecond)
+		switch {
+		case unsynced == 100 || policy == Always:
+			safe = counts.copy() // acknowledged before the crash
+		default:
+			safe = counts.copy()
+			if err := s.log.Load().Sync(); err != nil {
+				t.Fatal(err)
+			}
+			time.Sleep(time.Duration(rng.IntN(5)) * time.Millisecond)
+		}
+		fs = fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: unsynced, RNG: rand.New(rand.NewPCG(rng.Uint64(), 5))})
+		stop()
+		s.Close(context.Background(), false)
+		o.FS = fs
+	}
+	s := start(t, o)
+	checkCounts(t, s, safe, false)
+	end(t, s, true)
+}
+
+// load has goroutines take permits until the function that it returns is called.
+func load(t *testing.T, s *Store, counts *counterKeys, seed uint64) (stop func()) {
+	var wait sync.WaitGroup
+	done := make(chan struct{})
+	for i := range 4 {
+		wait.Go(func() {
+			rng := rand.New(rand.NewPCG(seed, uint64(i)))
+			for {
+				select {
+				case <-done:
+					return
+				default:
+				}
+				if err := counts.take(s, rng, 100); err != nil {
+					t.Errorf("take: %v", err)
+					return
+				}
+			}
+		})
+	}
+	return func() {
+		close(done)
+		wait.Wait()
+	}
+}

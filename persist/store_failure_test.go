@@ -1,0 +1,246 @@
+package persist
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"syscall"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
+	"limitsrv/engine"
+)
+
+// A badDisk fails, or hangs, when it is told to. One that hangs takes what is
+// written until it is asked to sync, as what it takes goes to memory.
+type badDisk struct {
+	mu    sync.Mutex
+	fault error
+	only  map[errorfs.OpKind]bool // nil: whatever writes
+	hung  chan struct{}           // nil: does not hang
+	stuck atomic.Bool             // something hangs
+}
+
+// over is a file system on the disk.
+func (d *badDisk) over(fs vfs.FS) vfs.FS {
+	return errorfs.Wrap(fs, errorfs.InjectorFunc(d.maybe))
+}
+
+func (d *badDisk) maybe(op errorfs.Op) error {
+	d.mu.Lock()
+	fault, hung := d.fault, d.hung
+	concerned := op.Kind.ReadOrWrite() == errorfs.OpIsWrite && op.Kind != errorfs.OpFileClose
+	if d.only != nil {
+		concerned = d.only[op.Kind]
+	}
+	d.mu.Unlock()
+	if !concerned {
+		return nil
+	}
+	if syncs := op.Kind != errorfs.OpFileWriteAt; hung != nil && (syncs || d.stuck.Load()) {
+		d.stuck.Store(true)
+		<-hung
+	}
+	return fault
+}
+
+func (d *badDisk) fail(err error, only ...errorfs.OpKind) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.fault, d.only = err, nil
+	if len(only) > 0 {
+		d.only = map[errorfs.OpKind]bool{}
+		for _, k := range only {
+			d.only[k] = true
+		}
+	}
+}
+
+func (d *badDisk) hang() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.hung = make(chan struct{})
+	d.stuck.Store(false)
+}
+
+func (d *badDisk) heal() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.fault, d.only = nil, nil
+	if d.hung != nil {
+		close(d.hung)
+	}
+	d.hung = nil
+}
+
+// eventually waits until is holds, for long.
+func eventually(t *testing.T, what string, is func() bool) {
+	t.Helper()
+	for end := time.Now().Add(30 * time.Second); !is(); time.Sleep(time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("not after 30 s: %s", what)
+		}
+	}
+}
+
+// faults are ways in which a disk fails.
+var faults = []struct {
+	name string
+	hang bool
+	err  error
+	only []errorfs.OpKind
+	// certain says that what is refused is known not to be on disk.
+	certain bool
+}{
+	{name: "is full", err: syscall.ENOSPC, certain: true},
+	{name: "fails to write", err: syscall.EIO},
+	{name: "fails to sync", err: syscall.EIO, only: []errorfs.OpKind{errorfs.OpFileSync, errorfs.OpFileSyncData}},
+	{name: "makes no files", err: syscall.ENOSPC, only: []errorfs.OpKind{errorfs.OpCreate, errorfs.OpFilePreallocate}, certain: true},
+	{name: "hangs", hang: true},
+}
+
+// TestAlwaysRefusesWhenTheDisk: nothing is decided that is not on disk, what is
+// refused is not applied, and when the disk is well again so is the Store.
+func TestAlwaysRefusesWhenTheDisk(t *testing.T) {
+	for _, tt := range faults {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			var (
+				disk   badDisk
+				o      = testOptions(t, disk.over(vfs.NewMem()), Always)
+				rng    = rand.New(rand.NewPCG(7, 7))
+				counts = newCounters()
+			)
+			o.HangAfter = 300 * time.Millisecond
+			s := start(t, o)
+			takeSome(t, s, counts, rng, 100)
+			if tt.hang {
+				disk.hang()
+			} else {
+				disk.fail(tt.err, tt.only...)
+			}
+			var err error
+			eventually(t, "a refusal", func() bool { err = counts.take(s, rng, 50); return err != nil })
+			wantCode(t, err, tt.certain)
+			for range 5 {
+				wantCode(t, counts.take(s, rng, 50), true)
+			}
+			if s.Status().Failure == nil {
+				t.Error("the status shows no failure")
+			}
+			checkCounts(t, s, counts.copy(), true)
+			disk.heal()
+			eventually(t, "mended", func() bool { return s.Status().Failure == nil })
+			takeSome(t, s, counts, rng, 100)
+			checkCounts(t, s, counts.copy(), true)
+			end(t, s, false)
+			s = start(t, o)
+			checkCounts(t, s, counts.copy(), true)
+			end(t, s, true)
+		})
+	}
+}
+
+func takeSome(t *testing.T, s *Store, counts *counterKeys, rng *rand.Rand, n int) {
+	t.Helper()
+	for range n {
+		if err := counts.take(s, rng, 50); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// wantCode wants the error of a decision that was not made, or if that is not
+// certain, of one that may have been.
+func wantCode(t *testing.T, err error, certain bool) {
+	t.Helper()
+	var coded interface{ Code() string }
+	if !errors.As(err, &coded) {
+		t.Fatalf("got %v, want an error with a code", err)
+	}
+	if code := coded.Code(); code != "MISCONF" && (certain || code != "UNCERTAIN") {
+		t.Errorf("got %s %v", code, err)
+	}
+}
+
+// TestOthersGoOnWhenTheDisk: without fsync=always a failing disk stops nothing,
+// is seen, and when it is well again all that was decided is on it.
+func TestOthersGoOnWhenTheDisk(t *testing.T) {
+	for _, policy := range []Policy{EverySecond, Never} {
+		for _, tt := range faults {
+			if policy == Never && (len(tt.only) > 0 || tt.hang) {
+				continue // there is no sync, and no file made soon
+			}
+			t.Run(fmt.Sprintf("%s, under %v", tt.name, policy), func(t *testing.T) {
+				t.Parallel()
+				var (
+					disk   badDisk
+					o      = testOptions(t, disk.over(vfs.NewMem()), policy)
+					rng    = rand.New(rand.NewPCG(8, 8))
+					counts = newCounters()
+				)
+				o.HangAfter = 300 * time.Millisecond
+				s := start(t, o)
+				takeSome(t, s, counts, rng, 100)
+				if tt.hang {
+					disk.hang()
+				} else {
+					disk.fail(tt.err, tt.only...)
+				}
+				eventually(t, "the failure is seen", func() bool {
+					takeSome(t, s, counts, rng, 1)
+					return s.Status().Failure != nil
+				})
+				takeSome(t, s, counts, rng, 100)
+				if s.Status().Unlogged == 0 {
+					t.Error("the status shows no decisions without a log")
+				}
+				disk.heal()
+				eventually(t, "mended", func() bool { return s.Status().Failure == nil })
+				takeSome(t, s, counts, rng, 100)
+				end(t, s, false)
+				s = start(t, o)
+				checkCounts(t, s, counts.copy(), true)
+				end(t, s, true)
+			})
+		}
+	}
+}
+
+// TestHangBlocksNobody: while the disk hangs, looks and sweeps go on, and a
+// snapshot is refused.
+func TestHangBlocksNobody(t *testing.T) {
+	for _, policy := range []Policy{Always, EverySecond} {
+		t.Run(policy.String(), func(t *testing.T) {
+			t.Parallel()
+			var (
+				disk   badDisk
+				o      = testOptions(t, disk.over(vfs.NewMem()), policy)
+				counts = newCounters()
+				rng    = rand.New(rand.NewPCG(9, 9))
+			)
+			o.HangAfter = 100 * time.Millisecond
+			s := start(t, o)
+			takeSome(t, s, counts, rng, 10)
+			disk.hang()
+			eventually(t, "the failure is seen", func() bool { counts.take(s, rng, 50); return s.Status().Failure != nil })
+			checkCounts(t, s, counts.copy(), policy == Always)
+			s.Sweep(10)
+			if err := s.Save(func(Info, error) { t.Error("a snapshot ended") }); err == nil {
+				t.Error("a snapshot was begun")
+			}
+			b := engine.Batch{Ops: []engine.Op{{Kind: engine.Peek, Key: []byte("key:1")}}}
+			if err := perform(s, &b); err != nil {
+				t.Error(err)
+			}
+			disk.heal()
+			eventually(t, "mended", func() bool { return s.Status().Failure == nil })
+			end(t, s, true)
+		})
+	}
+}

@@ -1,0 +1,197 @@
+package persist
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"limitsrv/engine"
+)
+
+// Loading is how far recovery is. Its fields may be read at any time.
+type Loading struct {
+	Done                  atomic.Bool  // the state is there
+	Begun                 atomic.Int64 // nanoseconds since the Unix epoch; 0: not yet
+	Keys, AllKeys         atomic.Int64
+	LogBytes, AllLogBytes atomic.Int64
+	Entries               atomic.Int64
+}
+
+// loadingEvery is how often recovery logs how far it is.
+const loadingEvery = 2 * time.Second
+
+// Recover reads what is on disk into the engine: the newest snapshot, and the log
+// behind it. After it the Store decides. Its errors say what is wrong with which
+// file and what to do; nothing is changed on disk then. ctx ends it early, with
+// its error.
+func (s *Store) Recover(ctx context.Context) error {
+	began := time.Now()
+	s.loading.Begun.Store(began.UnixNano())
+	stop := s.tellProgress()
+	err := s.load(ctx)
+	stop()
+	if err != nil {
+		return err
+	}
+	s.mu.Lock()
+	s.loading.Done.Store(true)
+	s.engine.SetBound(s.bound.maxMemory, s.bound.evict)
+	s.mu.Unlock()
+	s.o.Logger.Info("state loaded", "keys", s.engine.Len(), "snapshot_keys", s.loading.Keys.Load(),
+		"log_entries", s.loading.Entries.Load(), "log_bytes", s.loading.LogBytes.Load(), "took", time.Since(began).Round(time.Millisecond))
+	s.wait.Go(s.watch)
+	s.wait.Go(s.attend)
+	return nil
+}
+
+func (s *Store) load(ctx context.Context) error {
+	var err error
+	s.snapshots, err = OpenSnapshots(s.o.FS, s.path(snapshotsDir), SnapshotOptions{Logger: s.o.Logger})
+	if err != nil {
+		return err
+	}
+	s.engine.SetBound(0, false) // what was decided is decided
+	info, err := s.loadSnapshot(ctx)
+	if err != nil {
+		return err
+	}
+	log, err := s.findLog(info)
+	if err != nil {
+		return err
+	}
+	s.log.Store(log)
+	if err := s.replay(ctx, log, info.Meta.LogIndex+1); err != nil {
+		return err
+	}
+	if info.Generation > 0 {
+		s.saver.is(info, log.Bytes(), s.snapshots)
+	}
+	s.keepLog(log.Name())
+	return nil
+}
+
+// loadSnapshot loads the newest snapshot that is whole. The zero Info says that
+// there is none.
+func (s *Store) loadSnapshot(ctx context.Context) (Info, error) {
+	all, err := s.snapshots.All()
+	if err != nil {
+		return Info{}, err
+	}
+	for i, info := range all {
+		s.loading.AllKeys.Store(info.Keys)
+		err = s.snapshots.Load(ctx, info, s.engine, runtime.GOMAXPROCS(0), func(keys, _, _ int64) { s.loading.Keys.Store(keys) })
+		if err == nil {
+			s.engine.SetTime(info.Meta.Now)
+			return info, nil
+		}
+		var corrupt *CorruptError
+		if !errors.As(err, &corrupt) || i == len(all)-1 {
+			break
+		}
+		s.o.Logger.Warn("a snapshot is damaged; the one before it is still there and is used", "error", err)
+		s.forgetAll()
+	}
+	if err != nil {
+		return Info{}, fmt.Errorf("%w (%s)", err, repairHint(s.o.Dir))
+	}
+	return Info{}, nil
+}
+
+// forgetAll empties the engine.
+func (s *Store) forgetAll() {
+	s.engine.Apply(0, &engine.Batch{Ops: []engine.Op{{Kind: engine.Flush}}})
+}
+
+func repairHint(dir string) string {
+	return fmt.Sprintf("limitsrv check %s says more, limitsrv check --repair %s what can be saved", dir, dir)
+}
+
+// findLog opens the log that goes on from a snapshot, or from nothing. A new
+// directory, and one restored from a backup, has none yet.
+func (s *Store) findLog(info Info) (*Log, error) {
+	names, err := s.logNames()
+	if err != nil {
+		return nil, err
+	}
+	want := info.Meta.LogDir
+	if info.Generation == 0 {
+		want = logName(1)
+	}
+	there := false
+	for _, name := range names {
+		there = there || name == want
+	}
+	if !there && (len(names) > 0 || info.Generation > 0 && !isBackup(s.o.FS, s.o.Dir)) {
+		return nil, fmt.Errorf("%s is missing, which the snapshot in %s needs (%s)", s.path(want), s.o.Dir, repairHint(s.o.Dir))
+	}
+	log, err := s.openLog(want, info.Meta.LogIndex+1)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.follows(log, info.Meta.LogIndex); err != nil {
+		return nil, errors.Join(err, log.Close())
+	}
+	return log, endBackup(s.o.FS, s.o.Dir)
+}
+
+// follows says whether a log goes on where a snapshot ends.
+func (s *Store) follows(log *Log, index uint64) error {
+	if log.First() > index+1 || log.Last() < index {
+		return fmt.Errorf("%s has the entries %d to %d, but the snapshot ends at %d: some are missing (%s)",
+			s.path(log.Name()), log.First(), log.Last(), index, repairHint(s.o.Dir))
+	}
+	return nil
+}
+
+// replay carries out the log from an index on.
+func (s *Store) replay(ctx context.Context, log *Log, from uint64) error {
+	s.loading.AllLogBytes.Store(log.Bytes())
+	apply := func(stamp engine.Instant, batch *engine.Batch) error {
+		s.engine.Apply(stamp, batch)
+		return nil
+	}
+	var decoder Decoder
+	err := log.Read(from, func(index uint64, data []byte) error {
+		if err := ctx.Err(); err != nil {
+			return err
+		}
+		if err := decoder.Decode(data, apply); err != nil {
+			return fmt.Errorf("entry %d of %s: %w", index, s.path(log.Name()), err)
+		}
+		s.loading.Entries.Add(1)
+		s.loading.LogBytes.Add(int64(len(data)))
+		return nil
+	})
+	if err != nil && ctx.Err() == nil {
+		err = fmt.Errorf("%w (%s)", err, repairHint(s.o.Dir))
+	}
+	return err
+}
+
+// tellProgress logs how far recovery is, until the function that it returns is
+// called.
+func (s *Store) tellProgress() (stop func()) {
+	done := make(chan struct{})
+	var wait sync.WaitGroup
+	wait.Go(func() {
+		ticker := time.NewTicker(loadingEvery)
+		defer ticker.Stop()
+		for {
+			select {
+			case <-done:
+				return
+			case <-ticker.C:
+			}
+			l := &s.loading
+			s.o.Logger.Info("loading", "keys", l.Keys.Load(), "of_keys", l.AllKeys.Load(), "log_bytes", l.LogBytes.Load(), "of_log_bytes", l.AllLogBytes.Load())
+		}
+	})
+	return func() {
+		close(done)
+		wait.Wait()
+	}
+}

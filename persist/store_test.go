@@ -1,0 +1,284 @@
+package persist
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"limitsrv/engine"
+)
+
+// testDir is the data directory of tests.
+const testDir = "data"
+
+// A testClock stands still but for add.
+type testClock struct{ now atomic.Int64 }
+
+func newTestClock() *testClock {
+	c := &testClock{}
+	c.now.Store(1_700_000_000 * int64(time.Second))
+	return c
+}
+
+func (c *testClock) Now() engine.Instant { return engine.Instant(c.now.Load()) }
+
+func (c *testClock) add(d time.Duration) { c.now.Add(int64(d)) }
+
+// storeLog collects what a Store logs, and shows it if the test fails.
+func storeLog(t *testing.T) *slog.Logger {
+	var b lockedBuffer
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log("log:\n" + b.String())
+		}
+	})
+	return slog.New(slog.NewTextHandler(&b, nil))
+}
+
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// testOptions are those of a small Store with small files.
+func testOptions(t *testing.T, fs vfs.FS, policy Policy) Options {
+	return Options{
+		Dir: testDir, FS: fs, Policy: policy, Clock: newTestClock(), Logger: storeLog(t),
+		SegmentBytes: 64 << 10, RetryEvery: 10 * time.Millisecond, HangAfter: 5 * time.Second,
+	}
+}
+
+// start opens a Store and recovers.
+func start(t *testing.T, o Options) *Store {
+	t.Helper()
+	s, err := Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Recover(context.Background()); err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+// end closes a Store.
+func end(t *testing.T, s *Store, save bool) {
+	t.Helper()
+	if err := s.Close(context.Background(), save); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// perform executes a batch as the server does: Exec, Commit, then the answer.
+func perform(s *Store, batch *engine.Batch) error {
+	answer := make(chan error, 1)
+	s.Exec(batch, func(err error) { answer <- err })
+	s.Commit()
+	return <-answer
+}
+
+// counterOf is the parameters of a key that never refills.
+var counterOf = engine.Params{Alg: engine.Fixed, Limit: engine.MaxLimit, Period: engine.MaxPeriod}
+
+// counters are keys that count the permits that were taken.
+type counterKeys struct {
+	mu    sync.Mutex
+	acked map[string]int64
+}
+
+func newCounters() *counterKeys { return &counterKeys{acked: map[string]int64{}} }
+
+func (c *counterKeys) copy() map[string]int64 {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	m := make(map[string]int64, len(c.acked))
+	for k, n := range c.acked {
+		m[k] = n
+	}
+	return m
+}
+
+// take takes some permits of some keys in one batch, and remembers what was
+// acknowledged.
+func (c *counterKeys) take(s *Store, rng *rand.Rand, keys int) error {
+	var b engine.Batch
+	for range 1 + rng.IntN(8) {
+		b.Ops = append(b.Ops, engine.Op{
+			Kind: engine.Take, Params: counterOf, N: 1 + rng.Int64N(3),
+			Key: fmt.Appendf(nil, "key:%d", rng.IntN(keys)),
+		})
+	}
+	if err := perform(s, &b); err != nil {
+		return err
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	for i := range b.Ops {
+		if b.Decisions[i].Allowed != 1 {
+			return fmt.Errorf("a counter refused: %+v", b.Decisions[i])
+		}
+		c.acked[string(b.Ops[i].Key)] += b.Ops[i].N
+	}
+	return nil
+}
+
+// used is what a Store has counted for a key.
+func used(s *Store, key string) int64 {
+	b := engine.Batch{Ops: []engine.Op{{Kind: engine.Peek, Key: []byte(key)}}}
+	if err := perform(s, &b); err != nil {
+		panic(err)
+	}
+	if b.Decisions[0].Status == engine.Missing {
+		return 0
+	}
+	return b.Decisions[0].Params.Limit - b.Decisions[0].Remaining
+}
+
+// check fails unless a Store has counted at least what is in acked, and exactly
+// that if exact is set.
+func checkCounts(t *testing.T, s *Store, acked map[string]int64, exact bool) {
+	t.Helper()
+	for key, want := range acked {
+		got := used(s, key)
+		if got < want || exact && got != want {
+			t.Errorf("%s has counted %d, want %d", key, got, want)
+		}
+	}
+}
+
+var allPolicies = []Policy{Always, EverySecond, Never}
+
+func TestRestartKeepsState(t *testing.T) {
+	for _, policy := range allPolicies {
+		for _, save := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%v save=%v", policy, save), func(t *testing.T) {
+				o := testOptions(t, vfs.NewMem(), policy)
+				rng, counts := rand.New(rand.NewPCG(1, 2)), newCounters()
+				for range 4 {
+					s := start(t, o)
+					checkCounts(t, s, counts.copy(), true)
+					for range 300 {
+						if err := counts.take(s, rng, 50); err != nil {
+							t.Fatal(err)
+						}
+					}
+					end(t, s, save)
+				}
+				s := start(t, o)
+				defer end(t, s, false)
+				checkCounts(t, s, counts.copy(), true)
+				if st := s.Status(); save != (st.LastSave.Generation > 0) {
+					t.Errorf("last snapshot %+v, want one: %v", st.LastSave, save)
+				}
+			})
+		}
+	}
+}
+
+// TestReplayDecidesTheSame has random traffic of all algorithms with restarts in
+// it, and an engine in memory beside it that gets the same at the same times.
+func TestReplayDecidesTheSame(t *testing.T) {
+	for _, policy := range []Policy{Always, EverySecond} {
+		t.Run(policy.String(), func(t *testing.T) {
+			seed := uint64(time.Now().UnixNano())
+			rng := rand.New(rand.NewPCG(seed, 1))
+			o := testOptions(t, vfs.NewMem(), policy)
+			clock := o.Clock.(*testClock)
+			var twin *engine.Engine
+			s := start(t, o)
+			for step := range 3000 {
+				if twin == nil {
+					o := o.Engine
+					o.Seed = s.dir.Seed
+					twin = engine.New(o)
+				}
+				var b, c engine.Batch
+				b.Ops = randomOps(rng)
+				c.Ops = b.Ops
+				if err := perform(s, &b); err != nil {
+					t.Fatal(err)
+				}
+				twin.Apply(clock.Now(), &c)
+				for i := range b.Ops {
+					if b.Decisions[i] != c.Decisions[i] {
+						t.Fatalf("seed %d step %d: %+v is decided %+v, by the twin %+v", seed, step, b.Ops[i], b.Decisions[i], c.Decisions[i])
+					}
+				}
+				clock.add(time.Duration(rng.Int64N(int64(300 * time.Millisecond))))
+				switch rng.IntN(100) {
+				case 0:
+					end(t, s, rng.IntN(2) == 0)
+					s = start(t, o)
+				case 1:
+					if _, err := s.save(context.Background()); err != nil {
+						t.Fatal(err)
+					}
+				case 2:
+					s.Sweep(4)
+				}
+			}
+			end(t, s, false)
+		})
+	}
+}
+
+// randomOps is a batch of all kinds over few keys.
+func randomOps(rng *rand.Rand) []engine.Op {
+	params := [...]engine.Params{
+		{Alg: engine.Token, Limit: 5, Count: 1, Period: int64(time.Second) / 2},
+		{Alg: engine.Leaky, Limit: 4, Count: 3, Period: int64(time.Second)},
+		{Alg: engine.Fixed, Limit: 6, Period: int64(2 * time.Second)},
+		{Alg: engine.Slide, Limit: 7, Period: int64(3 * time.Second)},
+		{Alg: engine.Log, Limit: 8, Period: int64(time.Second)},
+		{Alg: engine.Lease, Limit: 3, Period: int64(2 * time.Second)},
+	}
+	var ops []engine.Op
+	for range 1 + rng.IntN(6) {
+		p := params[rng.IntN(len(params))]
+		op := engine.Op{Key: fmt.Appendf(nil, "%v:%d", p.Alg, rng.IntN(20)), N: rng.Int64N(3)}
+		if rng.IntN(20) == 0 {
+			p.Limit++
+		}
+		switch k := rng.IntN(40); {
+		case k == 0 && p.Alg != engine.Lease:
+			op.Kind = engine.Refund
+		case k == 1 && p.Alg != engine.Lease:
+			op.Kind = engine.Charge
+		case k == 2:
+			op.Kind = engine.Forget
+		case k == 3:
+			op.Kind = engine.Peek
+		case k == 4 && rng.IntN(20) == 0:
+			op = engine.Op{Kind: engine.Flush}
+		case p.Alg == engine.Lease:
+			op.Kind, op.Params, op.N, op.ID = engine.Acquire, p, 1, fmt.Appendf(nil, "id%d", rng.IntN(6))
+			if rng.IntN(3) == 0 {
+				op.Kind, op.Params, op.N = engine.Release, engine.Params{}, 0
+			}
+		default:
+			op.Kind, op.Params = engine.Take, p
+		}
+		ops = append(ops, op)
+	}
+	return ops
+}

@@ -1,0 +1,59 @@
+package persist
+
+import "time"
+
+// watchEvery is how often the disk is looked at.
+const watchEvery = 50 * time.Millisecond
+
+// slowAfter is for how long there may be something in the log that is not on disk
+// before that is told: a second until the next sync, and one for the sync.
+const slowAfter = 2 * time.Second
+
+// append appends to the log. disk is held.
+func (s *Store) append(data []byte) error {
+	s.appending.Store(time.Now().UnixNano())
+	_, err := s.log.Load().Append(data)
+	s.appending.Store(0)
+	return err
+}
+
+// watch sees to it that a disk that hangs, or fails when nobody waits for it, is
+// noticed, until the Store is closed. It never waits for the disk.
+func (s *Store) watch() {
+	ticker := time.NewTicker(watchEvery)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-s.stopping.Done():
+			return
+		case <-ticker.C:
+		}
+		log := s.log.Load()
+		since := s.appending.Load()
+		switch {
+		case since != 0 && time.Since(time.Unix(0, since)) > s.o.HangAfter:
+			s.fail(errHangs)
+		case s.failure.Load() == nil && log.Err() != nil:
+			s.fail(log.Err())
+		}
+		s.watchSync(log)
+	}
+}
+
+// watchSync notes since when the log has what is not on disk, and tells when that
+// gets long, if it is to be synced.
+func (s *Store) watchSync(log *Log) {
+	if log.Synced() >= log.Last() {
+		s.unsynced.Store(0)
+		s.slow = false
+		return
+	}
+	now := time.Now()
+	s.unsynced.CompareAndSwap(0, now.UnixNano())
+	waits := now.Sub(time.Unix(0, s.unsynced.Load()))
+	if s.o.Policy == EverySecond && waits > slowAfter && !s.slow {
+		s.slow = true
+		s.counts.delayed.Add(1)
+		s.o.Logger.Warn("the disk is slow: it takes longer than a second to sync the log", "unsynced_for", waits.Round(time.Millisecond))
+	}
+}

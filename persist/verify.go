@@ -1,0 +1,266 @@
+package persist
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"io/fs"
+	"runtime"
+	"slices"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// ErrDamaged says that not all of a data directory can be read.
+var ErrDamaged = errors.New("something is damaged")
+
+// A verifier looks at a data directory that no server uses.
+type verifier struct {
+	dir Dir
+	say func(line string)
+}
+
+// Check verifies a data directory that no server uses: its identity, every block
+// of its snapshots, every entry of its log, and that the log goes on where the
+// newest snapshot ends. It changes nothing, and says what it finds. It returns
+// ErrDamaged if a server would not start on all of it. A nil fsys is the system's.
+func Check(fsys vfs.FS, dir string, say func(line string)) error {
+	v, err := newVerifier(fsys, dir, say)
+	if err != nil {
+		return err
+	}
+	defer v.dir.Close()
+	damaged := v.identity() != nil
+	good, bad := v.snapshots()
+	damaged = damaged || len(bad) > 0
+	var newest Info
+	if len(good) > 0 {
+		newest = good[0]
+	}
+	if v.log(newest) != nil || damaged {
+		return ErrDamaged
+	}
+	return nil
+}
+
+func newVerifier(fsys vfs.FS, dir string, say func(line string)) (*verifier, error) {
+	if fsys == nil {
+		fsys = vfs.Default
+	}
+	v := &verifier{dir: Dir{Path: dir, FS: fsys}, say: say}
+	names, err := fsys.List(dir)
+	if err != nil {
+		return nil, fmt.Errorf("list data directory %s: %w", dir, err)
+	}
+	if len(names) == 0 {
+		return nil, fmt.Errorf("%s is empty: a server would make a data directory of it", dir)
+	}
+	return v, v.dir.takeLock()
+}
+
+func (v *verifier) path(name string) string { return v.dir.join(name) }
+
+func (v *verifier) identity() error {
+	err := readSealed(v.dir.FS, v.path(identityName), identityWhat, identityFormat, &v.dir.Identity)
+	if err != nil {
+		v.say(fmt.Sprintf("%s: %v", identityName, err))
+		return err
+	}
+	v.say(fmt.Sprintf("%s: good, made %s", identityName, v.dir.Created.Format(time.RFC3339)))
+	return nil
+}
+
+// snapshots are those that are good, the newest first, and what is wrong with the
+// others.
+func (v *verifier) snapshots() (good []Info, bad []error) {
+	fsys, dir := v.dir.FS, v.path(snapshotsDir)
+	if _, err := fsys.Stat(dir); errors.Is(err, fs.ErrNotExist) {
+		v.say("snapshots: none")
+		return nil, nil
+	}
+	good, err := CheckSnapshots(context.Background(), fsys, dir, SnapshotOptions{}, runtime.GOMAXPROCS(0))
+	for _, info := range good {
+		v.say(fmt.Sprintf("snapshot %d: good, %d keys, %d bytes, of %s, up to entry %d of %s",
+			info.Generation, info.Keys, info.Bytes, info.Taken.UTC().Format(time.RFC3339), info.LogIndex, info.LogDir))
+	}
+	if err != nil {
+		v.say(fmt.Sprintf("snapshots: %v", err))
+		bad = append(bad, err)
+	} else if len(good) == 0 {
+		v.say("snapshots: none")
+	}
+	return good, bad
+}
+
+// log checks the log behind a snapshot, or behind nothing.
+func (v *verifier) log(after Info) error {
+	name, there, err := v.logAfter(after)
+	switch {
+	case err != nil:
+		v.say(err.Error())
+		return err
+	case !there:
+		v.say("log: none")
+		return nil
+	}
+	err = CheckLog(v.dir.FS, v.path(name), func(line string) { v.say(name + ": " + line) })
+	if err != nil {
+		v.say(fmt.Sprintf("%s: %v", name, err))
+	}
+	return err
+}
+
+// logAfter is the name of the log behind a snapshot, and whether it is there, as
+// it need not be in a backup or where nothing was ever kept.
+func (v *verifier) logAfter(after Info) (name string, there bool, err error) {
+	name = after.LogDir
+	if after.Generation == 0 {
+		name = logName(1)
+	}
+	_, err = v.dir.FS.Stat(v.path(name))
+	switch {
+	case err == nil:
+		return name, true, nil
+	case !errors.Is(err, fs.ErrNotExist):
+		return name, false, err
+	case after.Generation > 0 && !isBackup(v.dir.FS, v.dir.Path):
+		return name, false, fmt.Errorf("%s is missing, with all that was decided since snapshot %d", name, after.Generation)
+	}
+	return name, false, nil
+}
+
+// Repair makes a data directory that no server uses one that a server starts from.
+// Before anything is lost it asks, with a text that says what that is; if the
+// answer is no it stops with an error. What can't be read at all is set aside, in
+// a directory damaged-TIME below dir.
+func Repair(fsys vfs.FS, dir string, say func(line string), ask func(question string) bool) error {
+	v, err := newVerifier(fsys, dir, say)
+	if err != nil {
+		return err
+	}
+	defer v.dir.Close()
+	r := repairer{verifier: v, ask: ask, aside: v.path("damaged-" + time.Now().UTC().Format("20060102T150405"))}
+	return r.repair()
+}
+
+type repairer struct {
+	*verifier
+	ask   func(question string) bool
+	aside string
+}
+
+var errRefused = errors.New("nothing more was changed, as you answered no")
+
+func (r *repairer) repair() error {
+	identity := r.identity()
+	good, bad := r.snapshots()
+	if len(bad) > 0 {
+		if err := r.snapshotsAside(good, bad); err != nil {
+			return err
+		}
+	}
+	var newest Info
+	if len(good) > 0 {
+		newest = good[0]
+	}
+	if identity != nil {
+		if err := r.newIdentity(newest); err != nil {
+			return err
+		}
+	}
+	return r.repairLog(newest)
+}
+
+// snapshotsAside drops the records of damaged snapshots if there is a good one,
+// else sets all of them aside, with the logs that go on from them.
+func (r *repairer) snapshotsAside(good []Info, bad []error) error {
+	if len(good) == 0 {
+		if !r.ask("No snapshot can be read. Set them aside, with the log? All keys are then as new.") {
+			return errRefused
+		}
+		return r.setAside(func(name string) bool { return name == snapshotsDir || logNumber(name) > 0 })
+	}
+	question := fmt.Sprintf("Go back to snapshot %d of %s, and the log behind it, and drop what is damaged?", good[0].Generation, good[0].Taken.UTC().Format(time.RFC3339))
+	if !r.ask(question) {
+		return errRefused
+	}
+	return dropDamaged(r.dir.FS, r.path(snapshotsDir), good)
+}
+
+// setAside moves some files and directories out of the way.
+func (r *repairer) setAside(which func(name string) bool) error {
+	fsys := r.dir.FS
+	names, err := fsys.List(r.dir.Path)
+	if err != nil {
+		return err
+	}
+	if err := fsys.MkdirAll(r.aside, 0o700); err != nil {
+		return err
+	}
+	for _, name := range names {
+		if !which(name) {
+			continue
+		}
+		to := fsys.PathJoin(r.aside, name)
+		if err := fsys.Rename(r.path(name), to); err != nil {
+			return err
+		}
+		r.say(fmt.Sprintf("%s is now %s", r.path(name), to))
+	}
+	return errors.Join(syncDir(fsys, r.aside), syncDir(fsys, r.dir.Path))
+}
+
+// newIdentity replaces a damaged one. Its seed is that of the snapshot, if there is
+// one; what is only in the log does not depend on it.
+func (r *repairer) newIdentity(of Info) error {
+	if !r.ask("Write a new identity? Nothing of the state depends on it.") {
+		return errRefused
+	}
+	id := Identity{ID: newID(), Seed: of.Seed, Created: time.Now().UTC().Truncate(time.Second)}
+	if of.Generation == 0 {
+		id.Seed = newSeed()
+	}
+	return writeIdentity(r.dir.FS, r.dir.Path, id)
+}
+
+// repairLog cuts the log off where it is damaged, or sets it aside.
+func (r *repairer) repairLog(after Info) error {
+	name, there, err := r.logAfter(after)
+	if err != nil {
+		if !r.ask(fmt.Sprintf("%v. Go on without? What is left is the state at that snapshot.", err)) {
+			return errRefused
+		}
+		if err := r.setAside(func(name string) bool { return logNumber(name) > 0 }); err != nil {
+			return err
+		}
+		return markBackup(r.dir.FS, r.dir.Path, r.dir.ID)
+	}
+	if !there {
+		return nil
+	}
+	return RepairLog(r.dir.FS, r.path(name), func(what string) bool { return r.ask(what) })
+}
+
+// dropDamaged drops all snapshots but those that are good.
+func dropDamaged(fsys vfs.FS, dir string, good []Info) error {
+	s, err := OpenSnapshots(fsys, dir, SnapshotOptions{})
+	if err != nil {
+		return err
+	}
+	defer s.Close()
+	all, err := s.generations()
+	if err != nil {
+		return err
+	}
+	for _, generation := range all {
+		isGood := slices.ContainsFunc(good, func(info Info) bool { return info.Generation == generation })
+		if isGood {
+			continue
+		}
+		if err := s.Drop(context.Background(), generation); err != nil {
+			return err
+		}
+	}
+	return nil
+}

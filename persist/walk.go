@@ -1,0 +1,237 @@
+package persist
+
+import (
+	"bytes"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io/fs"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/hashicorp/raft-wal/segment"
+	"github.com/hashicorp/raft-wal/types"
+)
+
+// This file reads the segment files of raft-wal v0.4.2 by itself: raft-wal reads
+// an entry at a time with two reads of the file, checks no checksum but the
+// last, and takes the first thing that is wrong for the end.
+//
+// A segment file is a head of 32 bytes and frames, little-endian, each of 8 bytes
+// and what follows, padded with zeros to 8:
+//
+//	entry:  kind 1, 3 zero bytes, length; a record
+//	index:  kind 2, 3 zero bytes, length; where the frames of the entries begin, 4
+//	        bytes each: the segment is full
+//	commit: kind 3, 3 zero bytes, CRC32C of all since the commit before
+//
+// What is behind the last commit was never acknowledged.
+const (
+	segmentMagic = 0x58eb6b0d // and the version, which is 0, in the 4 bytes behind
+	segmentHead  = 32
+	frameHead    = 8
+
+	frameEntry  = 1
+	frameIndex  = 2
+	frameCommit = 3
+
+	maxFrameBytes = 64 << 20 // segment.MaxEntrySize
+)
+
+// A segmentEnd is where what is good of a segment file ends.
+type segmentEnd struct {
+	last       uint64 // index of the last committed entry; one before the first if there is none
+	whole      uint64 // index of the last whole entry, committed or not
+	offset     int64  // behind the last commit
+	indexStart uint64 // of the index, behind its frame's head; 0 if the segment is not full
+	size       int64  // of the file
+	// reason says why it ends there; empty if nothing follows but zeros.
+	reason string
+}
+
+// walker reads a segment file from its begin.
+type walker struct {
+	codec *codec
+	file  *readAhead
+	next  int64  // offset of the next frame
+	crc   uint32 // of what was read since the last commit
+	index uint64 // of the next entry
+	full  uint64 // indexStart, as soon as it was read
+	entry record // what is yielded
+	end   segmentEnd
+}
+
+var errDone = errors.New("done")
+
+// walkSegment yields the entries of a segment, each verified and in its place
+// (but the last few perhaps not committed: no more than end.last are), until
+// yield returns an error, which it returns; errDone ends it without one. The
+// record is valid until yield returns.
+//
+// err is of the file system, of yield, or a VersionError; whatever is wrong with
+// the bytes is end.reason.
+func walkSegment(files vfs.FS, dir string, info types.SegmentInfo, c *codec, yield func(r *record) error) (end segmentEnd, err error) {
+	name := files.PathJoin(dir, segment.FileName(info))
+	file, err := files.Open(name, vfs.SequentialReadsOption)
+	if errors.Is(err, fs.ErrNotExist) {
+		return end, &CorruptError{File: name, Reason: "it is missing", Cut: true}
+	}
+	if err != nil {
+		return end, fmt.Errorf("read the log: %w", err)
+	}
+	defer func() { err = errors.Join(err, file.Close()) }()
+	stat, err := file.Stat()
+	if err != nil {
+		return end, fmt.Errorf("read the log: %w", err)
+	}
+	w := &walker{codec: c, file: newReadAhead(file, stat.Size()), index: info.BaseIndex}
+	w.end = segmentEnd{last: info.BaseIndex - 1, whole: info.BaseIndex - 1, size: stat.Size()}
+	if w.end.reason, err = w.head(info); err == nil && w.end.reason == "" {
+		w.end.reason, err = w.frames(yield)
+	}
+	if err == nil && (w.end.reason == "" || w.end.offset == 0) {
+		err = w.zeros()
+	}
+	if errors.Is(err, errDone) {
+		err = nil
+	}
+	if err != nil {
+		err = fmt.Errorf("read log segment %s at byte %d: %w", name, w.next, err)
+	}
+	return w.end, err
+}
+
+// justVerify is a yield that has no use for the entries.
+func justVerify(*record) error { return nil }
+
+// head reads the head of the file. A file without one may yet be one to which
+// nothing was committed.
+func (w *walker) head(info types.SegmentInfo) (reason string, err error) {
+	head, err := w.file.at(0, segmentHead)
+	if err != nil {
+		return "", err
+	}
+	if len(head) < segmentHead {
+		return "it has no head", nil
+	}
+	order := binary.LittleEndian
+	for i, want := range [...]uint64{segmentMagic, info.BaseIndex, info.ID, uint64(w.codec.id)} {
+		if order.Uint64(head[8*i:]) != want {
+			return "its head is not that of this segment", nil
+		}
+	}
+	w.crc = crc32.Checksum(head, castagnoli)
+	w.next = segmentHead
+	return "", nil
+}
+
+// frames reads frames to the end of what is good.
+func (w *walker) frames(yield func(r *record) error) (reason string, err error) {
+	for {
+		head, err := w.file.at(w.next, frameHead)
+		if err != nil {
+			return "", err
+		}
+		if len(head) < frameHead || binary.LittleEndian.Uint64(head) == 0 {
+			return w.uncommitted(), nil
+		}
+		if head[1]|head[2]|head[3] != 0 {
+			return "the head of a frame is not one", nil
+		}
+		kind, value := head[0], binary.LittleEndian.Uint32(head[4:])
+		switch kind {
+		case frameCommit:
+			reason = w.commit(value)
+		case frameEntry, frameIndex:
+			reason, err = w.payload(kind, value, yield)
+		default:
+			reason = fmt.Sprintf("a frame of unknown kind %d", kind)
+		}
+		if err != nil || reason != "" {
+			return reason, err
+		}
+	}
+}
+
+// uncommitted is what is wrong with an end without a commit.
+func (w *walker) uncommitted() string {
+	if w.next > w.end.offset && w.next > segmentHead {
+		return "its last entry was not written as a whole"
+	}
+	return ""
+}
+
+// commit reads a commit frame.
+func (w *walker) commit(crc uint32) (reason string) {
+	switch {
+	case crc != w.crc:
+		return "the checksum of a commit does not match"
+	case w.index == w.end.last+1 && w.full == 0:
+		return "a commit of nothing"
+	}
+	w.next += frameHead
+	w.end.last, w.end.offset, w.end.indexStart, w.crc = w.index-1, w.next, w.full, 0
+	return ""
+}
+
+// payload reads an entry or index frame of length bytes.
+func (w *walker) payload(kind byte, length uint32, yield func(r *record) error) (reason string, err error) {
+	padded := (int64(length) + 7) &^ 7
+	if length > maxFrameBytes || w.next+frameHead+padded > w.file.size {
+		return fmt.Sprintf("a frame of %d bytes, which are not there", length), nil
+	}
+	if w.full != 0 {
+		return "a frame behind the index", nil
+	}
+	b, err := w.file.at(w.next, frameHead+int(padded))
+	if err != nil || len(b) < frameHead+int(padded) {
+		return "a frame that ends too early", err
+	}
+	w.crc = crc32.Update(w.crc, castagnoli, b)
+	if kind == frameIndex {
+		w.full = uint64(w.next) + frameHead
+		w.next += int64(len(b))
+		return "", nil
+	}
+	r := &w.entry
+	if err := w.codec.read(b[frameHead:frameHead+length], r); err != nil {
+		var version *VersionError
+		if errors.As(err, &version) {
+			return "", err
+		}
+		return err.Error(), nil
+	}
+	if r.index != w.index {
+		return fmt.Sprintf("entry %d where %d should be", r.index, w.index), nil
+	}
+	if err := yield(r); err != nil {
+		return "", err
+	}
+	w.next += int64(len(b))
+	w.end.whole = w.index
+	w.index++
+	return "", nil
+}
+
+// zeros looks whether nothing but zeros follows the end, and says so if not; it
+// takes a file of zeros for an empty one.
+func (w *walker) zeros() error {
+	for at := w.end.offset; at < w.end.size; {
+		b, err := w.file.at(at, readAheadBytes)
+		if err != nil {
+			return err
+		}
+		if len(b) == 0 {
+			break
+		}
+		if len(bytes.TrimLeft(b, "\x00")) > 0 {
+			if w.end.reason == "" {
+				w.end.reason = "something follows its last entry"
+			}
+			return nil
+		}
+		at += int64(len(b))
+	}
+	w.end.reason = ""
+	return nil
+}

@@ -1,0 +1,165 @@
+package server
+
+import (
+	"bufio"
+	"io"
+	"math/rand/v2"
+	"net"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+)
+
+// A ledger commits what sessions have executed.
+type ledger struct {
+	echo      *echoLog
+	commits   atomic.Int64
+	committed atomic.Int64
+}
+
+func (l *ledger) commit() {
+	l.commits.Add(1)
+	for {
+		was, now := l.committed.Load(), l.echo.answered.Load()
+		if now <= was || l.committed.CompareAndSwap(was, now) {
+			return
+		}
+	}
+}
+
+// startLedger serves with a ledger.
+func startLedger(t *testing.T, cfg Config) (*rig, *ledger) {
+	book := &ledger{echo: new(echoLog)}
+	book.echo.gate = make(chan struct{})
+	cfg.Commit = book.commit
+	return startWith(t, cfg, book.echo), book
+}
+
+// readBulk reads one reply of echo.
+func readBulk(r *bufio.Reader) (string, error) {
+	head, err := r.ReadString('\n')
+	if err != nil {
+		return "", err
+	}
+	n, err := strconv.Atoi(strings.TrimSpace(head[1:]))
+	if err != nil {
+		return "", err
+	}
+	b := make([]byte, n+2)
+	_, err = io.ReadFull(r, b)
+	return string(b[:n]), err
+}
+
+// No reply is written before what it says is committed: in pipelines short and
+// long, when batches go away, and when a connection ends.
+func TestCommitBeforeReplies(t *testing.T) {
+	over(t, func(t *testing.T, loops int) {
+		r, book := startLedger(t, Config{Loops: loops})
+		seed := rand.Uint64()
+		var clients sync.WaitGroup
+		for i := range 8 {
+			nc, random := r.dial(), rand.New(rand.NewPCG(seed, uint64(i)))
+			clients.Go(func() {
+				in := bufio.NewReader(nc)
+				for range 40 {
+					var pipeline strings.Builder
+					n := 1 + random.IntN(30)
+					if random.IntN(20) == 0 {
+						n = 3000 // several batches
+					}
+					for range n {
+						switch random.IntN(30) {
+						case 0:
+							pipeline.WriteString(array("SLOW", "x"))
+						case 1:
+							pipeline.WriteString(array("NOW", "x"))
+						}
+						pipeline.WriteString(array("COUNT"))
+					}
+					commands := strings.Count(pipeline.String(), "*")
+					go nc.Write([]byte(pipeline.String()))
+					for range commands {
+						reply, err := readBulk(in)
+						if err != nil {
+							t.Errorf("seed %d: %v", seed, err)
+							return
+						}
+						if answered, err := strconv.Atoi(reply); err == nil && book.committed.Load() < int64(answered) {
+							t.Errorf("seed %d: reply %d is here when %d are committed", seed, answered, book.committed.Load())
+							return
+						}
+					}
+				}
+			})
+		}
+		clients.Wait()
+		nc := r.dial()
+		send(t, nc, array("COUNT")+array("QUIT", "x"))
+		if reply, err := readBulk(bufio.NewReader(nc)); err != nil || strconv.FormatInt(book.committed.Load()-1, 10) != reply {
+			t.Errorf("before the end: %s, %v, and %d are committed", reply, err, book.committed.Load())
+		}
+	})
+}
+
+// What all connections that are ready ask for is committed once. A unix socket has
+// what was sent when Write returns.
+func TestOneCommitForAWakeUp(t *testing.T) {
+	for _, name := range []string{"OP", "SLOW"} {
+		t.Run(name, func(t *testing.T) {
+			r, book := startLedger(t, Config{Loops: 1, UnixSocket: filepath.Join(t.TempDir(), "s")})
+			first := r.dial()
+			all := make([]net.Conn, 20)
+			for i := range all {
+				all[i] = r.dial()
+				send(t, all[i], array("OP", "x"))
+				expect(t, all[i], bulk("x"))
+			}
+			before := book.commits.Load()
+			send(t, first, array("GATE", "x"))
+			<-book.echo.gate
+			for _, nc := range all {
+				send(t, nc, array(name, "y"))
+			}
+			book.echo.gate <- struct{}{}
+			expect(t, first, bulk("x"))
+			if name == "SLOW" { // those that went away are committed too, before any is back
+				until(t, "a commit for what is away", func() bool { return book.commits.Load() >= before+2 })
+			}
+			for _, nc := range all {
+				expect(t, nc, bulk("y"))
+			}
+			if got := book.commits.Load() - before; name == "OP" && got != 2 {
+				t.Errorf("%d commits, want 2: for the gate and for all others", got)
+			}
+		})
+	}
+}
+
+// A client that does not read while batches go away and come back gets all in
+// order when it does.
+func TestSlowReaderOfBatchesAway(t *testing.T) {
+	over(t, func(t *testing.T, loops int) {
+		r, _ := startLedger(t, Config{Loops: loops, WriteTimeout: time.Minute})
+		nc := r.dial()
+		long := strings.Repeat("x", 50_000)
+		var in, want strings.Builder
+		for i := range 300 {
+			n := strconv.Itoa(i)
+			in.WriteString(array("OP", long) + array("SLOW", n) + array("NOW", n))
+			want.WriteString(bulk(long) + bulk(n) + bulk(n))
+		}
+		go nc.Write([]byte(in.String()))
+		received := int64(-1)
+		until(t, "the server reads no more", func() bool {
+			time.Sleep(20 * time.Millisecond)
+			before := received
+			received = r.Stats().InputBytes
+			return received == before && received > 1<<20
+		})
+		expect(t, nc, want.String())
+	})
+}

@@ -1,0 +1,152 @@
+package server
+
+import (
+	"bytes"
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"limitsrv/commands"
+)
+
+// A kept is what a borrower keeps: a copy tells what is to be in it.
+type kept struct {
+	mem, want []byte
+	from      *chunk[byte]
+}
+
+// Borrowers that keep what they were lent find in it what they put there, however
+// many others come and go, and no more chunks are made than they need.
+func TestLenderKeeps(t *testing.T) {
+	seed := rand.Uint64()
+	random := rand.New(rand.NewPCG(seed, 0))
+	l := lender[byte]{size: 1 << 10, most: 8 << 10}
+	var all []kept
+	for step := range 20_000 {
+		mem := l.lend()
+		if len(mem) != 0 || cap(mem) < 256 {
+			t.Fatalf("seed %d, step %d: lent %d bytes of %d, want none of 256 or more", seed, step, len(mem), cap(mem))
+		}
+		used := random.IntN(200)
+		if random.IntN(100) == 0 {
+			used = random.IntN(4000) // it outgrows what it got
+		}
+		for range used {
+			mem = append(mem, byte(step))
+		}
+		if random.IntN(2) == 0 {
+			l.moved(mem)
+		} else {
+			all = append(all, kept{mem, bytes.Clone(mem), l.keep(mem)})
+		}
+		for len(all) > 0 && random.IntN(len(all)+10) >= 10 {
+			i := random.IntN(len(all))
+			if k := all[i]; !bytes.Equal(k.mem, k.want) {
+				t.Fatalf("seed %d, step %d: what was kept has changed", seed, step)
+			}
+			l.release(all[i].from)
+			all[i] = all[len(all)-1]
+			all = all[:len(all)-1]
+		}
+	}
+	if l.size != l.most || len(l.spare) > maxSpare {
+		t.Errorf("seed %d: chunks of %d, %d to spare, want %d for those who wanted more, and at most %d", seed, l.size, len(l.spare), l.most, maxSpare)
+	}
+}
+
+// The arena keeps what was put into it, is full before there is no room for as much
+// as a connection wanted, and grows no further than it may.
+func TestArena(t *testing.T) {
+	a := newWorkspace().out
+	for _, size := range []int{10, 3000, 100_000, 30, 5 << 20, 20_000} {
+		for round := range 10 {
+			var taken, want [][]byte
+			for i := range 20 {
+				if a.full() {
+					break
+				}
+				text := bytes.Repeat([]byte{byte(i + round)}, size)
+				taken, want = append(taken, a.take(append(a.lend(), text...))), append(want, text)
+			}
+			if len(taken) == 0 {
+				t.Fatalf("%d bytes: an empty arena is full", size)
+			}
+			for i := range taken {
+				if !bytes.Equal(taken[i], want[i]) {
+					t.Fatalf("%d bytes: what was taken has changed", size)
+				}
+				if _ = append(taken[i], 'x'); i+1 < len(taken) && taken[i+1][0] != want[i+1][0] {
+					t.Fatal("who appends to what was taken writes over that of the next")
+				}
+			}
+			a.empty()
+		}
+		if cap(a.buf) > keptOutput {
+			t.Errorf("%d bytes: the arena has %d, want at most %d", size, cap(a.buf), keptOutput)
+		}
+		if size < keptOutput/2 && testing.AllocsPerRun(10, func() {
+			for !a.full() {
+				out := a.lend()
+				a.take(out[:size])
+			}
+			a.empty()
+		}) != 0 {
+			t.Errorf("%d bytes: the arena allocates", size)
+		}
+	}
+}
+
+// An awaySession has every batch go away.
+type awaySession struct {
+	*echo
+	gone bool
+}
+
+func (s *awaySession) Flush() bool {
+	s.gone = s.Pending() > 0
+	return !s.gone
+}
+
+func (s *awaySession) Resume() bool {
+	s.gone = false
+	s.execute()
+	return true
+}
+
+// Many batches may be away at once; nothing is allocated for them.
+func TestAwayAllocatesNothing(t *testing.T) {
+	in := []byte(strings.Repeat(array("RL.TOKEN", "user:1234567890", "100", "10/1s"), 16))
+	w := newWorkspace()
+	conns := make([]*conn, 300)
+	for i := range conns {
+		conns[i] = &conn{session: &awaySession{echo: new(echoLog).session(commands.Client{}).(*echo)}, limits: &DefaultLimits}
+	}
+	round := func() {
+		for _, c := range conns {
+			c.borrow(w)
+			c.in.filled(copy(c.in.space(), in))
+			if c.advance() != wantWake {
+				t.Fatal("the batch is not away")
+			}
+			c.keep(w)
+		}
+		for _, c := range conns {
+			c.borrow(w)
+			c.session.Resume()
+			if c.advance() != wantInput {
+				t.Fatal("there is more to do")
+			}
+			c.repay(w)
+			out := c.session.Output()
+			w.out.take(*out)
+			*out = nil
+			w.out.empty()
+		}
+	}
+	if got := testing.AllocsPerRun(20, round); got != 0 {
+		t.Errorf("%v allocations for %d batches, want 0", got, len(conns))
+	}
+	if got := cap(w.in.chunk.all) + len(w.in.spare)*w.in.size; got > 1<<20 {
+		t.Errorf("%d bytes for input, want at most 1 MB", got)
+	}
+}
