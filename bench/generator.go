@@ -49,6 +49,10 @@ func generate(
 	}, failed
 }
 
+// lastReplyWait is how long a connection whose time is over waits for the replies
+// to what it has sent.
+const lastReplyWait = 10 * time.Second
+
 // drive is one connection of generate. The histogram holds one latency for each
 // request.
 func drive(ctx context.Context, s *side, l load, next func() (int, bool)) (*histogram, error) {
@@ -58,7 +62,7 @@ func drive(ctx context.Context, s *side, l load, next func() (int, bool)) (*hist
 		return own, err
 	}
 	defer conn.Close()
-	defer context.AfterFunc(ctx, func() { conn.SetDeadline(time.Now().Add(time.Second)) })()
+	defer context.AfterFunc(ctx, func() { conn.SetDeadline(time.Now().Add(lastReplyWait)) })()
 	var (
 		request = newPipeline(s.commands[l.algorithm], l.pipeline)
 		lines   = s.replyLines[l.algorithm]

@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"net"
-	"strings"
 	"time"
 )
 
@@ -23,17 +21,11 @@ type growth struct {
 	calm, pause latency
 }
 
-// A latency is what a prober saw: one request at a time, on a connection of its
-// own.
-type latency struct{ p999, worst time.Duration }
-
 const (
 	// settle is how long a server may tidy up before its memory is read.
 	settle = 2 * time.Second
 	// calmFor is how long the prober looks at a table that does not grow.
 	calmFor = 5 * time.Second
-	// probeEvery is the rest between two probes.
-	probeEvery = 200 * time.Microsecond
 	// growthShare is the share of what a server can take at which it grows on: the
 	// cores must have room for the prober, or its wait tells how they are shared.
 	growthShare = 0.5
@@ -52,14 +44,14 @@ func grow(ctx context.Context, s *side, sizes []int, say func(string, ...any)) (
 	for i, size := range sizes {
 		var o outcome
 		if i == 0 {
-			if o, err = fill(ctx, s, size); err == nil {
+			if o, err = fill(ctx, s, tokenBucket, size); err == nil {
 				steady = growthShare * o.perSecond
 				g.calm, err = probeDuring(ctx, s, func() error { return calmly(ctx, s, size, steady) })
 			}
 		} else {
 			var seen latency
 			seen, err = probeDuring(ctx, s, func() error { o, err = growTo(ctx, s, sizes[i-1], size, steady); return err })
-			g.pause = latency{max(g.pause.p999, seen.p999), max(g.pause.worst, seen.worst)}
+			g.pause.p999, g.pause.worst = max(g.pause.p999, seen.p999), max(g.pause.worst, seen.worst)
 		}
 		if err != nil {
 			return g, fmt.Errorf("%s, growing to %d keys: %w", s.name, size, err)
@@ -97,61 +89,4 @@ func weigh(s *side, empty int64) (stage, error) {
 	}
 	full, err := s.residentBytes()
 	return stage{bytesPerKey: float64(full-empty) / float64(max(1, n))}, err
-}
-
-// probeDuring sends s one request at a time while work is done.
-func probeDuring(ctx context.Context, s *side, work func() error) (latency, error) {
-	ctx, cancel := context.WithCancel(ctx)
-	defer cancel()
-	var (
-		seen   histogram
-		worst  time.Duration
-		probed = make(chan error, 1)
-	)
-	go func() {
-		var err error
-		worst, err = probe(ctx, s, &seen)
-		probed <- err
-	}()
-	err := work()
-	cancel()
-	if probeErr := <-probed; err == nil {
-		err = probeErr
-	}
-	return latency{seen.quantile(0.999), worst}, err
-}
-
-// probe asks for one bucket again and again until ctx ends, and tells the longest
-// that it had to wait.
-func probe(ctx context.Context, s *side, seen *histogram) (worst time.Duration, err error) {
-	conn, err := net.Dial("tcp", s.address)
-	if err != nil {
-		return 0, err
-	}
-	defer conn.Close()
-	command := s.commands[tokenBucket]
-	args := make([]string, len(command))
-	for i, arg := range command {
-		args[i] = strings.ReplaceAll(arg, keyPlace, keyPrefix+"of-a-prober")
-	}
-	var (
-		request = appendCommand(nil, args...)
-		buf     = make([]byte, 4096)
-		pace    = time.NewTicker(probeEvery)
-	)
-	defer pace.Stop()
-	for ctx.Err() == nil {
-		begin := time.Now()
-		if _, err := conn.Write(request); err != nil {
-			return worst, err
-		}
-		if err := readLines(conn, buf, s.replyLines[tokenBucket]); err != nil {
-			return worst, err
-		}
-		took := time.Since(begin)
-		seen.add(took, 1)
-		worst = max(worst, took)
-		<-pace.C
-	}
-	return worst, nil
 }

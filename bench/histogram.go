@@ -59,3 +59,12 @@ func boundOf(bucket int) time.Duration {
 	shift := max(0, bucket>>subBits-1)
 	return time.Duration((bucket-shift<<subBits+1)<<shift - 1)
 }
+
+// A latency sums up how long requests waited. Each figure is up to 1/128 above
+// the truth.
+type latency struct{ p50, p99, p999, worst time.Duration }
+
+// latencyOf reads the figures off seen.
+func latencyOf(seen *histogram) latency {
+	return latency{seen.quantile(0.5), seen.quantile(0.99), seen.quantile(0.999), seen.quantile(1)}
+}

@@ -1,9 +1,9 @@
 // Command bench measures limitsrv beside Redis with the Lua scripts that it
 // replaces, on this machine and in one go, and prints a table.
 //
-// Both servers run on free ports of loopback, without persistence, and are
-// loaded in turn, A B A B, so that what disturbs the machine disturbs both. The
-// load generator is redis-benchmark wherever that can make the load, and the
+// The servers run on free ports of loopback and are loaded in turn, A B A B, so
+// that what disturbs the machine disturbs all. They keep no state but where that
+// is what is measured; it is then on a disk. The load generator is redis-benchmark wherever that can make the load, and the
 // one in generator.go for keys that are not uniform. Both sides are asked for the
 // same limits of the same keys by the same generator.
 //
@@ -96,7 +96,38 @@ func measure(ctx context.Context, o options, say func(string, ...any)) (report, 
 		}
 		r.ours, r.theirs = &ours, &theirs
 	}
-	return r, nil
+	if slices.Contains(o.parts, partDurability) || slices.Contains(o.parts, partSnapshot) {
+		err = r.measureState(ctx, o, binary, say)
+	}
+	return r, err
+}
+
+// measureState runs the parts that keep state on a disk.
+func (r *report) measureState(ctx context.Context, o options, binary string, say func(string, ...any)) error {
+	d, err := openDisk(o.data)
+	if err != nil {
+		return err
+	}
+	defer d.close()
+	say("state goes to %s: %s", d.dir, d)
+	r.disk = &d
+	if slices.Contains(o.parts, partDurability) {
+		if r.standings, err = durability(ctx, o, binary, d, say); err != nil {
+			return err
+		}
+	}
+	if slices.Contains(o.parts, partSnapshot) {
+		ours, err := preserve(ctx, o, ourKeeper, binary, d, say)
+		if err != nil {
+			return err
+		}
+		theirs, err := preserve(ctx, o, theirKeeper, binary, d, say)
+		if err != nil {
+			return err
+		}
+		r.ourKeeping, r.theirKeeping = &ours, &theirs
+	}
+	return nil
 }
 
 // measureThroughput starts both sides for throughput.

@@ -22,6 +22,10 @@ type options struct {
 	rounds        int
 	duration      time.Duration
 	sizes         list[int]
+	snapshotKeys  int
+	rate          int
+	watch         time.Duration
+	data          string
 	timeout       time.Duration
 	quick         bool
 	markdown      bool
@@ -31,11 +35,13 @@ type options struct {
 const (
 	partThroughput = "throughput"
 	partGrowth     = "growth"
+	partDurability = "durability"
+	partSnapshot   = "snapshot"
 )
 
 // defaults are what is measured for the README.
 var defaults = options{
-	parts:         list[string]{partThroughput, partGrowth},
+	parts:         list[string]{partThroughput, partGrowth, partDurability, partSnapshot},
 	algorithms:    list[algorithm]{tokenBucket, slidingLog},
 	distributions: list[distribution]{uniform, zipf},
 	connections:   list[int]{1, 50, 500},
@@ -44,6 +50,9 @@ var defaults = options{
 	rounds:        3,
 	duration:      2 * time.Second,
 	sizes:         list[int]{1_000_000, 3_000_000, 10_000_000},
+	snapshotKeys:  10_000_000,
+	rate:          20_000,
+	watch:         10 * time.Second,
 	timeout:       time.Hour,
 }
 
@@ -59,7 +68,10 @@ var smoke = options{
 	rounds:        1,
 	duration:      200 * time.Millisecond,
 	sizes:         list[int]{10_000, 50_000},
-	timeout:       time.Minute,
+	snapshotKeys:  10_000,
+	rate:          5000,
+	watch:         200 * time.Millisecond,
+	timeout:       2 * time.Minute,
 	quick:         true,
 }
 
@@ -76,17 +88,22 @@ func parseOptions(args []string, out io.Writer) (options, error) {
 		fmt.Fprint(out, "go run ./bench measures limitsrv beside Redis with Lua scripts and prints a table.\n\n")
 		flags.PrintDefaults()
 	}
-	flags.Var(&o.parts, "only", "the `parts` to run: throughput, growth (memory per key, pauses)")
+	flags.Var(&o.parts, "only", "the `parts` to run: throughput, growth (memory per key, pauses),\n"+
+		"durability (speed by fsync), snapshot (pauses, disk, restarts)")
 	flags.Var(&o.algorithms, "algorithms", "`names`: token, log")
 	flags.Var(&o.distributions, "distributions", "of keys, `names`: uniform, zipf")
 	flags.Var(&o.connections, "conns", "`numbers` of connections")
 	flags.Var(&o.pipelines, "pipelines", "`depths`: requests that a connection sends before it waits")
-	flags.IntVar(&o.keys, "keys", o.keys, "how many keys the throughput is measured over")
-	flags.IntVar(&o.rounds, "rounds", o.rounds, "pairs of runs for each load")
+	flags.IntVar(&o.keys, "keys", o.keys, "how many keys the throughput and the durability are measured over")
+	flags.IntVar(&o.rounds, "rounds", o.rounds, "runs of each load on each side, and snapshots of each")
 	flags.DurationVar(&o.duration, "duration", o.duration, "of one run, about")
 	flags.Var(&o.sizes, "sizes", "`numbers` of keys, rising, at which memory is read")
+	flags.IntVar(&o.snapshotKeys, "snapshot-keys", o.snapshotKeys, "how many keys a snapshot holds")
+	flags.IntVar(&o.rate, "rate", o.rate, "decisions per second while snapshots are written")
+	flags.DurationVar(&o.watch, "watch", o.watch, "how long that is watched before a snapshot, and a load runs before a kill")
+	flags.StringVar(&o.data, "data", "", "a `directory` on the disk for state (default that for temporary files)")
 	flags.DurationVar(&o.timeout, "timeout", o.timeout, "after which all is given up")
-	flags.BoolVar(&o.quick, "quick", o.quick, "try everything out in half a minute; the figures mean nothing")
+	flags.BoolVar(&o.quick, "quick", o.quick, "try everything out in a minute; the figures mean nothing")
 	flags.BoolVar(&o.markdown, "markdown", false, "print Markdown")
 	if err := flags.Parse(args); err != nil {
 		return o, err
@@ -108,8 +125,8 @@ func (o options) check() error {
 		return fmt.Errorf("-distributions may name %v, got %v", defaults.distributions, o.distributions)
 	case !slices.IsSorted(o.sizes):
 		return fmt.Errorf("-sizes must rise, got %v", o.sizes)
-	case o.rounds < 1 || o.keys < 1 || o.duration <= 0 || o.timeout <= 0:
-		return errors.New("-rounds, -keys, -duration and -timeout must be above 0")
+	case min(o.rounds, o.keys, o.snapshotKeys, o.rate) < 1 || min(o.duration, o.watch, o.timeout) <= 0:
+		return errors.New("-rounds, -keys, -snapshot-keys, -rate, -duration, -watch and -timeout must be above 0")
 	}
 	for _, n := range slices.Concat(o.connections, o.pipelines, o.sizes) {
 		if n < 1 {

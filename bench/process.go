@@ -19,10 +19,15 @@ type process struct {
 	command *exec.Cmd
 	stderr  bytes.Buffer
 	exited  chan struct{} // closed once it has ended
+	readyIn time.Duration // from its start to its first answer, to 5 ms
 }
 
-// startWait is how long a server may take until it answers.
-const startWait = 10 * time.Second
+// startWait is how long a server may take until it answers: it may have much to
+// read from disk.
+const startWait = 5 * time.Minute
+
+// endWait is how long a server may take to save what it has and end.
+const endWait = 2 * time.Minute
 
 // start runs a server on a free port of loopback and waits until it answers.
 // argsFor is given the port. The server dies with ctx, and with this process.
@@ -39,6 +44,8 @@ func start(ctx context.Context, argsFor func(port string) []string) (*process, e
 	}
 	p.command.Stderr = &p.stderr
 	p.command.SysProcAttr = dieWithParent()
+	p.command.Cancel = func() error { return killAll(p.command.Process) }
+	begin := time.Now()
 	if err := p.command.Start(); err != nil {
 		return nil, fmt.Errorf("start %s: %w", args[0], err)
 	}
@@ -46,27 +53,31 @@ func start(ctx context.Context, argsFor func(port string) []string) (*process, e
 		p.command.Wait()
 		close(p.exited)
 	}()
-	if err := p.waitReady(); err != nil {
+	if err := p.waitReady(ctx); err != nil {
 		p.stop()
 		return nil, fmt.Errorf("%s: %w: %s", filepath.Base(args[0]), err, lastLine(p.stderr.String()))
 	}
+	p.readyIn = time.Since(begin)
 	return p, nil
 }
 
-// waitReady polls until the server answers PING.
-func (p *process) waitReady() error {
+// waitReady polls until the server answers DBSIZE, which it refuses with LOADING
+// while it reads its state from disk.
+func (p *process) waitReady(ctx context.Context) error {
 	var err error
 	for deadline := time.Now().Add(startWait); time.Now().Before(deadline); {
 		select {
+		case <-ctx.Done():
+			return context.Cause(ctx)
 		case <-p.exited:
 			return fmt.Errorf("ended at once (%s)", p.command.ProcessState)
-		case <-time.After(20 * time.Millisecond):
+		case <-time.After(5 * time.Millisecond):
 		}
 		var c *client
 		if c, err = dial(p.address); err != nil {
 			continue
 		}
-		_, err = c.do("PING")
+		_, err = c.do("DBSIZE")
 		c.conn.Close()
 		if err == nil {
 			return nil
@@ -77,8 +88,26 @@ func (p *process) waitReady() error {
 
 // stop ends the server and waits for it. It may be called more than once.
 func (p *process) stop() {
-	p.command.Process.Kill()
+	select {
+	case <-p.exited: // its number may be another's by now
+		return
+	default:
+	}
+	killAll(p.command.Process)
 	<-p.exited
+}
+
+// awaitEnd waits until the server, which was told to end, has ended with success.
+func (p *process) awaitEnd() error {
+	select {
+	case <-p.exited:
+	case <-time.After(endWait):
+		return fmt.Errorf("%s has not ended %v after it was told to", p.command.Path, endWait)
+	}
+	if !p.command.ProcessState.Success() {
+		return fmt.Errorf("%s ended with %s: %s", p.command.Path, p.command.ProcessState, lastLine(p.stderr.String()))
+	}
+	return nil
 }
 
 // cpu is the processor time that all threads of the server have used.
@@ -115,6 +144,32 @@ func (p *process) residentBytes() (int64, error) {
 	}
 	pages, err := strconv.ParseInt(fields[1], 10, 64)
 	return pages * int64(os.Getpagesize()), err
+}
+
+// peakBytes is the most memory that the server ever had in RAM at once.
+func (p *process) peakBytes() (int64, error) {
+	name := fmt.Sprintf("/proc/%d/status", p.command.Process.Pid)
+	text, err := os.ReadFile(name)
+	if err != nil {
+		return 0, err
+	}
+	peak, err := parsePeak(string(text))
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", name, err)
+	}
+	return peak, nil
+}
+
+// parsePeak reads the line "VmHWM:   1234 kB" of a process' status.
+func parsePeak(status string) (int64, error) {
+	_, after, found := strings.Cut(status, "VmHWM:")
+	line, _, _ := strings.Cut(after, "\n")
+	fields := strings.Fields(line)
+	if !found || len(fields) != 2 || fields[1] != "kB" {
+		return 0, fmt.Errorf("no VmHWM in kB in %q", status)
+	}
+	kilobytes, err := strconv.ParseInt(fields[0], 10, 64)
+	return kilobytes << 10, err
 }
 
 // parseSchedstat reads the time that a thread ran: the first field of its

@@ -1,10 +1,17 @@
 package main
 
-import "syscall"
+import (
+	"os"
+	"syscall"
+)
 
 // dieWithParent has the kernel kill a child when the thread that started it
 // ends, however it ends. main keeps its thread for itself, so that this is the
-// end of the process.
+// end of the process. The child leads a group of processes, for killAll.
 func dieWithParent() *syscall.SysProcAttr {
-	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL}
+	return &syscall.SysProcAttr{Pdeathsig: syscall.SIGKILL, Setpgid: true}
 }
+
+// killAll kills a child and the processes that it has forked, such as the one
+// that writes a snapshot of Redis and would outlive it.
+func killAll(child *os.Process) error { return syscall.Kill(-child.Pid, syscall.SIGKILL) }

@@ -2,8 +2,14 @@
 
 package main
 
-import "syscall"
+import (
+	"os"
+	"syscall"
+)
 
 // dieWithParent asks for nothing where the kernel knows no such thing: a child
 // then outlives this process if that is killed without a chance to clean up.
 func dieWithParent() *syscall.SysProcAttr { return nil }
+
+// killAll kills a child; a process that it has forked ends by itself.
+func killAll(child *os.Process) error { return child.Kill() }

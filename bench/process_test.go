@@ -14,6 +14,22 @@ func TestParseSchedstat(t *testing.T) {
 	}
 }
 
+func TestParsePeak(t *testing.T) {
+	for _, tt := range []struct {
+		name, status string
+		want         int64 // -1: an error
+	}{
+		{"a status", "VmPeak:\t  9000 kB\nVmHWM:\t    1234 kB\nVmRSS:\t 7 kB\n", 1234 << 10},
+		{"no such line", "VmRSS:\t 7 kB\n", -1},
+		{"another unit", "VmHWM:\t 7 MB\n", -1},
+		{"no number", "VmHWM:\t x kB\n", -1},
+	} {
+		if got, err := parsePeak(tt.status); err == nil && got != tt.want || err != nil && tt.want != -1 {
+			t.Errorf("%s: parsePeak = %d, %v, want %d", tt.name, got, err, tt.want)
+		}
+	}
+}
+
 func TestLastLine(t *testing.T) {
 	if got := lastLine("one\ntwo\n\n"); got != "two" {
 		t.Errorf("lastLine = %q, want two", got)

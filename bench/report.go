@@ -16,6 +16,10 @@ type report struct {
 	setting      string // machine, versions and date
 	duels        []duel
 	ours, theirs *growth // nil if not measured
+	disk         *disk   // likewise
+	standings    []standing
+	// ourKeeping and theirKeeping are nil if not measured.
+	ourKeeping, theirKeeping *preservation
 }
 
 // A row is one line of the table.
@@ -39,14 +43,35 @@ func (r report) write(w io.Writer, o options) error {
 	if r.ours != nil && r.theirs != nil {
 		rows = append(rows, growthRows(*r.ours, *r.theirs)...)
 	}
-	if _, err := fmt.Fprintf(w, "%s\n%s\n", r.setting, legend); err != nil {
+	rows = append(rows, r.durabilityRows(besideRedis)...)
+	if r.ourKeeping != nil && r.theirKeeping != nil {
+		rows = append(rows, snapshotRows(*r.ourKeeping, *r.theirKeeping, o)...)
+	}
+	tables := [][]row{rows}
+	if len(r.standings) > 0 {
+		tables = append(tables, append([]row{besideMemoryHeader}, r.durabilityRows(besideMemory)...))
+	}
+	if !o.quick {
+		tables = append(tables, r.targetRows())
+	}
+	if _, err := fmt.Fprintf(w, "%s\n%s", r.settingText(), legend); err != nil {
 		return err
 	}
-	if err := writeTable(w, rows, o.markdown); err != nil || o.quick {
-		return err
+	for _, t := range tables {
+		fmt.Fprintln(w)
+		if err := writeTable(w, t, o.markdown); err != nil {
+			return err
+		}
 	}
-	fmt.Fprintln(w)
-	return writeTable(w, r.targetRows(), o.markdown)
+	return nil
+}
+
+// settingText is where and on what all was measured.
+func (r report) settingText() string {
+	if r.disk == nil {
+		return r.setting
+	}
+	return r.setting + "\nState is kept on " + r.disk.String() + "."
 }
 
 // writeTable prints rows, of which the first is the header.
@@ -128,6 +153,15 @@ func quotientText(ours, theirs float64) string {
 }
 
 func millisText(d time.Duration) string { return fmt.Sprintf("%.2f ms", d.Seconds()*1e3) }
+
+// millisTexts is several times in one: 0.26 / 0.57 / 1.20 ms.
+func millisTexts(all ...time.Duration) string {
+	var texts []string
+	for _, d := range all {
+		texts = append(texts, fmt.Sprintf("%.2f", d.Seconds()*1e3))
+	}
+	return strings.Join(texts, " / ") + " ms"
+}
 
 // countText is a count with three digits that mean something: 912, 81.2 k, 1.05 M.
 func countText(n float64) string {

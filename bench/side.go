@@ -26,6 +26,9 @@ type algorithm string
 const (
 	tokenBucket algorithm = "token"
 	slidingLog  algorithm = "log"
+	// lastingBucket is a token bucket that is full again only after hours: where
+	// state is kept, keys that come and go by themselves would blur what it costs.
+	lastingBucket algorithm = "lasting token"
 )
 
 const (
@@ -40,8 +43,9 @@ const (
 // through throughout, on either side: both then do the same work. A bucket of
 // 1000 a day that has given one permit is not full again for 86 seconds.
 var limitsrvCommands = map[algorithm][]string{
-	tokenBucket: {"RL.TOKEN", keyPlace, "1000", "1000/d"},
-	slidingLog:  {"RL.LOG", keyPlace, "100", "10s"},
+	tokenBucket:   {"RL.TOKEN", keyPlace, "1000", "1000/d"},
+	slidingLog:    {"RL.LOG", keyPlace, "100", "10s"},
+	lastingBucket: {"RL.TOKEN", keyPlace, "1000", "1000/100d"},
 }
 
 var (
@@ -55,37 +59,40 @@ var redisScripts = map[algorithm]struct {
 	source string
 	args   []string
 }{
-	tokenBucket: {tokenScript, []string{"1000", "0.000011574074074074073", "1"}},
-	slidingLog:  {logScript, []string{"100", "10000"}},
+	tokenBucket:   {tokenScript, []string{"1000", "0.000011574074074074073", "1"}},
+	slidingLog:    {logScript, []string{"100", "10000"}},
+	lastingBucket: {tokenScript, []string{"1000", "0.00000011574074074074073", "1"}},
 }
 
 // errNoRedis tells how to get what is missing.
 var errNoRedis = errors.New("redis-server and redis-benchmark are needed; on Debian: apt-get install redis-server redis-tools")
 
-// startLimitsrv starts the limitsrv built at binary.
-func startLimitsrv(ctx context.Context, binary string) (*side, error) {
+// startLimitsrv starts the limitsrv built at binary, in memory if extra options do
+// not say otherwise.
+func startLimitsrv(ctx context.Context, binary string, extra ...string) (*side, error) {
 	p, err := start(ctx, func(port string) []string {
-		return []string{binary, "--listen", "127.0.0.1:" + port, "--log-level", "warn"}
+		return append([]string{binary, "--listen", "127.0.0.1:" + port, "--log-level", "warn"}, extra...)
 	})
 	if err != nil {
 		return nil, err
 	}
-	s := &side{process: p, name: "limitsrv", commands: limitsrvCommands}
+	s := &side{process: p, name: string(limitsrv), commands: limitsrvCommands}
 	return s, s.prove()
 }
 
-// startRedis starts redis-server, without persistence, and loads the scripts.
-func startRedis(ctx context.Context, dir string) (*side, error) {
+// startRedis starts redis-server, without persistence if extra options do not say
+// otherwise, and loads the scripts.
+func startRedis(ctx context.Context, dir string, extra ...string) (*side, error) {
 	p, err := start(ctx, func(port string) []string {
-		return []string{
+		return append([]string{
 			"redis-server", "--bind", "127.0.0.1", "--port", port, "--dir", dir,
 			"--save", "", "--appendonly", "no", "--loglevel", "warning",
-		}
+		}, extra...)
 	})
 	if err != nil {
 		return nil, err
 	}
-	s := &side{process: p, name: "Redis + Lua", commands: map[algorithm][]string{}}
+	s := &side{process: p, name: string(redisLua), commands: map[algorithm][]string{}}
 	for a, script := range redisScripts {
 		sha, err := s.ask("SCRIPT", "LOAD", script.source)
 		if err != nil {

@@ -27,11 +27,20 @@ var targets = []target{
 	{"worst pause while growing from 1 M to 10 M keys", "at most 5 ms", pauseAtMost(5 * time.Millisecond)},
 	{"resident bytes per key, 3 M token buckets", "at most 64", bytesAtMost(3_000_000, 64)},
 	{"resident bytes per key, 10 M token buckets", "at most 64", bytesAtMost(10_000_000, 64)},
+	{"fsync everysec over in memory, pipeline 1", "at least 0.9x", durabilityAtLeast(besideMemory[0], 1, 0.9)},
+	{"fsync everysec over in memory, pipeline 64", "at least 0.8x", durabilityAtLeast(besideMemory[0], 64, 0.8)},
+	{"fsync always over Redis' always, pipeline 16", "at least 5x", durabilityAtLeast(besideRedis[1], 16, 5)},
+	{"snapshot of 10 M keys", "at most 5 s", preserved(preservation.saveSeconds, 5, "%.3g s")},
+	{"p99 of a load during it over before", "at most 2x", preserved(preservation.steadySlowdown, 2, "%.2fx")},
+	{"p99 of a prober during it over before", "at most 2x", preserved(preservation.proberSlowdown, 2, "%.2fx")},
+	{"bytes on disk per key after it", "at most 80", preserved(preservation.diskPerKey, 80, "%.1f")},
+	{"restart with 10 M keys", "at most 10 s", preserved(preservation.cleanSeconds, 10, "%.3g s")},
+	{"restart with 10 M keys after kill -9 under load", "at most 10 s", preserved(preservation.killedSeconds, 10, "%.3g s")},
 }
 
 // targetRows are each target, what was measured, and whether it is met.
 func (r report) targetRows() []row {
-	rows := []row{{"target (50 connections, uniform, 1 M keys)", "wanted", "measured", "verdict"}}
+	rows := []row{{"target (50 connections, uniform, 1 M keys where none are named)", "wanted", "measured", "verdict"}}
 	for _, t := range targets {
 		figure, met, measured := t.check(r)
 		verdict := "met"

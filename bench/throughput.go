@@ -106,16 +106,16 @@ func prepare(ctx context.Context, s *side, l load) error {
 	if _, err := s.ask("FLUSHALL"); err != nil {
 		return err
 	}
-	if l.algorithm != tokenBucket {
+	if l.algorithm == slidingLog {
 		return nil
 	}
-	_, err := fill(ctx, s, l.keys)
+	_, err := fill(ctx, s, l.algorithm, l.keys)
 	return err
 }
 
-// fill asks for each key 0..keys-1 once and checks that they are there.
-func fill(ctx context.Context, s *side, keys int) (outcome, error) {
-	l := load{algorithm: tokenBucket, connections: fillConnections, pipeline: fillPipeline, keys: keys}
+// fill asks for a bucket of each key 0..keys-1 once and checks that they are there.
+func fill(ctx context.Context, s *side, a algorithm, keys int) (outcome, error) {
+	l := load{algorithm: a, connections: fillConnections, pipeline: fillPipeline, keys: keys}
 	o, err := generate(ctx, s, l, fillWait, sequential(0, keys, l.connections))
 	if err != nil {
 		return o, err
