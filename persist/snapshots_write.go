@@ -145,6 +145,7 @@ func (w *snapshotWriter) writeTables(ctx context.Context) ([]string, error) {
 	names := make([]string, w.from.Shards())
 	err := inParallel(ctx, len(names), max(1, runtime.NumCPU()/2), func(ctx context.Context, shard int) error {
 		return w.store.do(func() (err error) {
+			stepBack()
 			names[shard], err = w.writeTable(ctx, shard)
 			return err
 		})

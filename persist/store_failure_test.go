@@ -244,3 +244,48 @@ func TestHangBlocksNobody(t *testing.T) {
 		})
 	}
 }
+
+// TestTimeWaitsForTheDisk: what is logged at a moment is carried out at that moment,
+// whatever was looked at while the disk took its time.
+func TestTimeWaitsForTheDisk(t *testing.T) {
+	var (
+		disk  badDisk
+		o     = testOptions(t, disk.over(vfs.NewMem()), Always)
+		clock = o.Clock.(*testClock)
+		key   = []byte("bucket")
+		p     = engine.Params{Alg: engine.Token, Limit: 10, Count: 1, Period: int64(time.Second)}
+		take  = func(n int64) *engine.Batch {
+			return &engine.Batch{Ops: []engine.Op{{Kind: engine.Take, Key: key, Params: p, N: n}}}
+		}
+		peek = func(s *Store) engine.Decision {
+			b := engine.Batch{Ops: []engine.Op{{Kind: engine.Peek, Key: key}}}
+			if err := perform(s, &b); err != nil {
+				t.Fatal(err)
+			}
+			return b.Decisions[0]
+		}
+	)
+	s := start(t, o)
+	if err := perform(s, take(5)); err != nil {
+		t.Fatal(err)
+	}
+	disk.hang()
+	answer := make(chan error, 1)
+	s.Exec(take(6), func(err error) { answer <- err }) // passes a second later only
+	s.Commit()
+	eventually(t, "it is on its way", func() bool { return s.appending.Load() != 0 })
+	clock.add(3 * time.Second)
+	peek(s)
+	s.Sweep(16)
+	disk.heal()
+	if err := <-answer; err != nil {
+		t.Fatal(err)
+	}
+	want := peek(s)
+	end(t, s, false)
+	s = start(t, o)
+	defer end(t, s, false)
+	if got := peek(s); got != want {
+		t.Errorf("after a restart the bucket is %+v, before it was %+v", got, want)
+	}
+}

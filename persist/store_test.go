@@ -372,3 +372,27 @@ func keysOf(s *Store) (keys []string) {
 		}
 	}
 }
+
+// TestLowerBoundDropsNothing: what was granted before a restart stays, although it
+// is more than the bound allows by now.
+func TestLowerBoundDropsNothing(t *testing.T) {
+	for _, save := range []bool{false, true} {
+		o := testOptions(t, vfs.NewMem(), EverySecond)
+		rng, counts := rand.New(rand.NewPCG(5, 5)), newCounters()
+		s := start(t, o)
+		for range 4000 {
+			if err := counts.take(s, rng, 10_000); err != nil {
+				t.Fatal(err)
+			}
+		}
+		end(t, s, save)
+		o.Engine.MaxMemory = 64 << 10
+		s = start(t, o)
+		checkCounts(t, s, counts.copy(), true)
+		b := engine.Batch{Ops: []engine.Op{{Kind: engine.Take, Params: counterOf, N: 1, Key: make([]byte, 1000)}}}
+		if err := perform(s, &b); err != nil || b.Decisions[0].Status != engine.NoMemory {
+			t.Errorf("save=%v: a new key beyond the bound is decided %+v, %v", save, b.Decisions[0], err)
+		}
+		end(t, s, false)
+	}
+}
