@@ -22,6 +22,9 @@ type LogOptions struct {
 	// First is the index of the first entry of a new log; 0 means 1. A log that is
 	// there already goes on where it ended.
 	First uint64
+	// Least is up to which entry the log is known to be on disk. One that ends before
+	// is damaged.
+	Least uint64
 	// OnError, if not nil, is called once with what broke the log, from any
 	// goroutine. It must not block and not call the log.
 	OnError func(error)

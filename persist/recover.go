@@ -55,6 +55,9 @@ func (l *Log) recover(state *logState) (last uint64, _ *logState, err error) {
 			return 0, nil, err
 		}
 	}
+	if end.last < l.options.Least {
+		return 0, nil, endsEarly(name, end, l.options.Least)
+	}
 	if err := cutFile(l.fs, name, end); err != nil {
 		return 0, nil, err
 	}
@@ -93,6 +96,14 @@ func checkHead(fs vfs.FS, dir string, info types.SegmentInfo, c *codec) error {
 		return &CorruptError{File: name, Reason: reason, Cut: true}
 	}
 	return nil
+}
+
+// endsEarly says that a log ends too early.
+func endsEarly(name string, end segmentEnd, least uint64) *CorruptError {
+	return &CorruptError{
+		File: name, Offset: end.offset, Cut: true,
+		Reason: fmt.Sprintf("it ends with entry %d, but entry %d was on disk", end.last, least),
+	}
 }
 
 // mayCut says with a *CorruptError if what ends the tail is not what a crash

@@ -20,39 +20,76 @@ import (
 // false it changes nothing and returns the damage. Of a log that is whole it
 // asks nothing. If it is interrupted it can be run again. The log must not be open.
 func RepairLog(fs vfs.FS, dir string, explain func(what string) (proceed bool)) error {
+	r, err := planRepair(fs, dir)
+	if err != nil || r.damage == nil {
+		return err
+	}
+	if !explain(r.story()) {
+		return r.damage
+	}
+	return r.perform(fs, dir)
+}
+
+// A logRepair is how a log is to be repaired.
+type logRepair struct {
+	state    *logState
+	damage   *CorruptError // nil if there is nothing to repair
+	metaLost *CorruptError // nil if META is good
+	cut      *logCut       // nil if the log is not cut off
+	last     uint64        // the last entry that stays
+}
+
+// planRepair looks at all of a log. It changes nothing.
+func planRepair(fs vfs.FS, dir string) (*logRepair, error) {
 	state, err := readMeta(fs, dir)
 	if err != nil {
 		err = missingMeta(fs, dir, err)
 	}
-	var damage *CorruptError
-	if errors.As(err, &damage) {
+	r := &logRepair{}
+	if errors.As(err, &r.metaLost) {
+		r.damage = r.metaLost
 		state, err = rebuildMeta(fs, dir)
 	}
 	if err != nil {
-		return err
+		return nil, err
 	}
+	r.state = state
+	for i := range state.Segments {
+		found, err := checkSegment(fs, dir, state, i)
+		if err != nil {
+			return nil, err
+		}
+		r.last = found.end.last
+		if found.damage != nil {
+			r.cut, r.damage = &logCut{*found, i}, found.damage
+			r.last = r.cut.first() - 1
+			break
+		}
+	}
+	return r, nil
+}
+
+// first is the first entry that stays.
+func (r *logRepair) first() uint64 { return r.state.Segments[0].MinIndex }
+
+// story says what is lost.
+func (r *logRepair) story() string {
 	var story []string
-	if damage != nil {
-		story = append(story, fmt.Sprintf("%s is damaged: %s. It is made anew from the segments.", damage.File, damage.Reason))
+	if r.metaLost != nil {
+		story = append(story, fmt.Sprintf("%s is damaged: %s. It is made anew from the segments.", r.metaLost.File, r.metaLost.Reason))
 	}
-	cut, err := firstDamage(fs, dir, state)
-	if err != nil {
-		return err
+	if r.cut != nil {
+		story = append(story, r.cut.story(r.state))
 	}
-	if cut != nil {
-		damage = cut.damage
-		story = append(story, cut.story(state))
+	return strings.Join(story, "\n")
+}
+
+// perform repairs.
+func (r *logRepair) perform(fs vfs.FS, dir string) error {
+	if r.cut != nil {
+		return r.cut.perform(fs, dir, r.state)
 	}
-	if damage == nil {
-		return nil
-	}
-	if !explain(strings.Join(story, "\n")) {
-		return damage
-	}
-	if cut != nil {
-		return cut.perform(fs, dir, state)
-	}
-	return writeMeta(fs, dir, state)
+	return writeMeta(fs, dir, r.state)
 }
 
 // A logCut is where a log is cut off: in segment at, behind what is good of it.
@@ -61,26 +98,15 @@ type logCut struct {
 	at int
 }
 
-// firstDamage finds the first segment that is damaged; nil if none is.
-func firstDamage(fs vfs.FS, dir string, state *logState) (*logCut, error) {
-	for i := range state.Segments {
-		found, err := checkSegment(fs, dir, state, i)
-		if err != nil {
-			return nil, err
-		}
-		if found.damage != nil {
-			return &logCut{*found, i}, nil
-		}
-	}
-	return nil, nil
-}
+// first is the first entry that is lost.
+func (c *logCut) first() uint64 { return max(c.info.MinIndex, c.end.last+1) }
 
 // keeps says whether anything of the damaged segment is kept.
 func (c *logCut) keeps() bool { return c.end.last >= c.info.MinIndex }
 
 // story says what is lost.
 func (c *logCut) story(state *logState) string {
-	first, last := max(c.info.MinIndex, c.end.last+1), state.tail().BaseIndex-1
+	first, last := c.first(), state.tail().BaseIndex-1
 	lost := fmt.Sprintf("all entries from %d on", first)
 	if last >= first {
 		lost = fmt.Sprintf("entries %d to %d, and all later ones", first, last)

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -29,7 +28,9 @@ type Options struct {
 	// SnapshotLogBytes is how long the log may grow before a snapshot is taken, or
 	// half of the last snapshot if that is more; 0 means 256 MB.
 	SnapshotLogBytes int64
-	// SegmentBytes is the size of the log's files; 0 means the log's default.
+	// SegmentBytes is the size of the log's files, which go as a whole when a snapshot
+	// replaces them; 0 means the log's default, or a quarter of SnapshotLogBytes if
+	// that is less.
 	SegmentBytes int64
 	// HangAfter is how long a write may take before the disk counts as failed; 0
 	// means a second.
@@ -48,6 +49,9 @@ func (o *Options) setDefaults() {
 	}
 	if o.SnapshotLogBytes == 0 {
 		o.SnapshotLogBytes = 256 << 20
+	}
+	if o.SegmentBytes == 0 {
+		o.SegmentBytes = min(defaultSegmentBytes, max(minSegmentBytes, o.SnapshotLogBytes/4))
 	}
 	if o.HangAfter == 0 {
 		o.HangAfter = time.Second
@@ -230,15 +234,20 @@ func (s *Store) Close(ctx context.Context, save bool) error {
 	}
 	s.stop()
 	s.wait.Wait()
-	closers := []io.Closer{s.dir}
-	if s.snapshots != nil {
-		closers = append([]io.Closer{s.snapshots}, closers...)
-	}
 	if log := s.log.Load(); log != nil {
-		closers = append([]io.Closer{log}, closers...)
+		err = errors.Join(err, s.closeLog(log))
 	}
-	for _, c := range closers {
-		err = errors.Join(err, c.Close())
+	if s.snapshots != nil {
+		err = errors.Join(err, s.snapshots.Close())
 	}
-	return err
+	return errors.Join(err, s.dir.Close())
+}
+
+// closeLog closes the log and, if all of it is on disk, writes down where it ends.
+func (s *Store) closeLog(log *Log) error {
+	end, whole := logEnd{log.Name(), log.Last()}, s.loading.Done.Load() && log.Err() == nil && s.failure.Load() == nil
+	if err := log.Close(); err != nil || !whole {
+		return err
+	}
+	return writeStopped(s.o.FS, s.o.Dir, end)
 }

@@ -131,7 +131,17 @@ func (s *Store) findLog(info Info) (*Log, error) {
 	if !there && (len(names) > 0 || info.Generation > 0 && !isBackup(s.o.FS, s.o.Dir)) {
 		return nil, fmt.Errorf("%s is missing, which the snapshot in %s needs (%s)", s.path(want), s.o.Dir, repairHint(s.o.Dir))
 	}
-	log, err := s.openLog(want, info.Meta.LogIndex+1)
+	stopped, err := readStopped(s.o.FS, s.o.Dir, want)
+	var corrupt *CorruptError
+	if errors.As(err, &corrupt) {
+		s.o.Logger.Warn("whether the end of the log is missing can't be told; all else is checked", "error", err)
+	} else if err != nil {
+		return nil, err
+	}
+	log, err := s.openLog(want, info.Meta.LogIndex+1, max(stopped, info.Meta.LogIndex))
+	if errors.As(err, &corrupt) {
+		err = fmt.Errorf("%w (%s)", err, repairHint(s.o.Dir))
+	}
 	if err != nil {
 		return nil, err
 	}
@@ -141,13 +151,25 @@ func (s *Store) findLog(info Info) (*Log, error) {
 	return log, endBackup(s.o.FS, s.o.Dir)
 }
 
-// follows says whether a log goes on where a snapshot ends.
+// follows says whether a log goes on where a snapshot ends. (That it goes on for so
+// long OpenLog has seen.)
 func (s *Store) follows(log *Log, index uint64) error {
-	if log.First() > index+1 || log.Last() < index {
-		return fmt.Errorf("%s has the entries %d to %d, but the snapshot ends at %d: some are missing (%s)",
-			s.path(log.Name()), log.First(), log.Last(), index, repairHint(s.o.Dir))
+	if err := begins(s.path(log.Name()), log.First(), s.path(snapshotsDir), index); err != nil {
+		return fmt.Errorf("%w (%s)", err, repairHint(s.o.Dir))
 	}
 	return nil
+}
+
+// begins says whether a log that begins with entry first goes on where the snapshot
+// ends, which for none is 0.
+func begins(log string, first uint64, snapshots string, index uint64) error {
+	switch {
+	case first <= index+1:
+		return nil
+	case index == 0:
+		return fmt.Errorf("%s begins with entry %d, but the snapshot with those before is missing in %s", log, first, snapshots)
+	}
+	return fmt.Errorf("%s begins with entry %d, but the snapshot in %s ends at %d", log, first, snapshots, index)
 }
 
 // replay carries out the log from an index on.

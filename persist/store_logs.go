@@ -22,9 +22,10 @@ func logNumber(name string) int {
 	return n
 }
 
-// openLog opens the log of a name, or makes one whose first entry will be first.
-func (s *Store) openLog(name string, first uint64) (*Log, error) {
-	return OpenLog(s.o.FS, s.path(name), LogOptions{Policy: s.o.Policy, SegmentBytes: s.o.SegmentBytes, First: first})
+// openLog opens the log of a name, of which all up to least is on disk, or makes one
+// whose first entry will be first.
+func (s *Store) openLog(name string, first, least uint64) (*Log, error) {
+	return OpenLog(s.o.FS, s.path(name), LogOptions{Policy: s.o.Policy, SegmentBytes: s.o.SegmentBytes, First: first, Least: least})
 }
 
 func (s *Store) path(elem ...string) string {

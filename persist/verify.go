@@ -7,9 +7,11 @@ import (
 	"io/fs"
 	"runtime"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/hashicorp/raft-wal/segment"
 )
 
 // ErrDamaged says that not all of a data directory can be read.
@@ -105,10 +107,45 @@ func (v *verifier) log(after Info) error {
 		return nil
 	}
 	err = CheckLog(v.dir.FS, v.path(name), func(line string) { v.say(name + ": " + line) })
+	if errors.Is(err, fs.ErrNotExist) {
+		v.say(name + ": empty")
+		return nil
+	}
+	if err == nil {
+		err = v.reaches(name, after)
+	}
 	if err != nil {
 		v.say(fmt.Sprintf("%s: %v", name, err))
 	}
 	return err
+}
+
+// reaches says whether a log that is whole goes on from a snapshot, and as far as it
+// was on disk once.
+func (v *verifier) reaches(name string, after Info) error {
+	plan, err := planRepair(v.dir.FS, v.path(name))
+	if err != nil {
+		return err
+	}
+	stopped, err := readStopped(v.dir.FS, v.dir.Path, name)
+	if err != nil {
+		v.say(fmt.Sprintf("%s: %v; whether the end of the log is missing can't be told", stoppedName, err))
+	}
+	return v.gap(plan, name, after, stopped)
+}
+
+// gap says what of a log is missing, once it is repaired.
+func (v *verifier) gap(r *logRepair, name string, after Info, stopped uint64) error {
+	path, tail := v.path(name), segment.FileName(*r.state.tail())
+	switch err := begins(path, r.first(), v.path(snapshotsDir), after.LogIndex); {
+	case err != nil:
+		return err
+	case r.last < after.LogIndex:
+		return fmt.Errorf("%s ends in %s with entry %d, but the snapshot ends at %d", path, tail, r.last, after.LogIndex)
+	case r.last < stopped:
+		return fmt.Errorf("%s ends in %s with entry %d, but entry %d was on disk when the server stopped", path, tail, r.last, stopped)
+	}
+	return nil
 }
 
 // logAfter is the name of the log behind a snapshot, and whether it is there, as
@@ -179,7 +216,7 @@ func (r *repairer) snapshotsAside(good []Info, bad []error) error {
 		if !r.ask("No snapshot can be read. Set them aside, with the log? All keys are then as new.") {
 			return errRefused
 		}
-		return r.setAside(func(name string) bool { return name == snapshotsDir || logNumber(name) > 0 })
+		return r.setAside(func(name string) bool { return name == snapshotsDir || logNumber(name) > 0 || name == stoppedName })
 	}
 	question := fmt.Sprintf("Go back to snapshot %d of %s, and the log behind it, and drop what is damaged?", good[0].Generation, good[0].Taken.UTC().Format(time.RFC3339))
 	if !r.ask(question) {
@@ -228,18 +265,56 @@ func (r *repairer) newIdentity(of Info) error {
 func (r *repairer) repairLog(after Info) error {
 	name, there, err := r.logAfter(after)
 	if err != nil {
-		if !r.ask(fmt.Sprintf("%v. Go on without? What is left is the state at that snapshot.", err)) {
-			return errRefused
-		}
-		if err := r.setAside(func(name string) bool { return logNumber(name) > 0 }); err != nil {
-			return err
-		}
-		return markBackup(r.dir.FS, r.dir.Path, r.dir.ID)
+		return r.withoutLog(err)
 	}
 	if !there {
 		return nil
 	}
-	return RepairLog(r.dir.FS, r.path(name), func(what string) bool { return r.ask(what) })
+	plan, err := planRepair(r.dir.FS, r.path(name))
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	var later *VersionError
+	if errors.As(err, &later) {
+		return err
+	}
+	if err != nil {
+		return r.withoutLog(err)
+	}
+	if err := r.gap(plan, name, after, 0); err != nil {
+		return r.withoutLog(err)
+	}
+	story := plan.story()
+	stopped, _ := readStopped(r.dir.FS, r.dir.Path, name) // a damaged one asks for nothing
+	if err := r.gap(plan, name, after, stopped); err != nil {
+		story = strings.TrimSpace(fmt.Sprintf("%s\n%v.", story, err))
+	}
+	if story == "" {
+		return nil
+	}
+	if !r.ask(story + " Go on without what is lost?") {
+		return errRefused
+	}
+	if plan.last < stopped {
+		if err := forgetStopped(r.dir.FS, r.dir.Path); err != nil {
+			return err
+		}
+	}
+	if plan.damage == nil {
+		return nil
+	}
+	return plan.perform(r.dir.FS, r.path(name))
+}
+
+// withoutLog sets aside a log that does not go on from the snapshot.
+func (r *repairer) withoutLog(why error) error {
+	if !r.ask(fmt.Sprintf("%v. Set the log aside? What is left is the state at the snapshot.", why)) {
+		return errRefused
+	}
+	if err := r.setAside(func(name string) bool { return logNumber(name) > 0 || name == stoppedName }); err != nil {
+		return err
+	}
+	return markBackup(r.dir.FS, r.dir.Path, r.dir.ID)
 }
 
 // dropDamaged drops all snapshots but those that are good.

@@ -1,0 +1,5 @@
+//go:build !race
+
+package persist
+
+const storeDamagesDefault = 2000

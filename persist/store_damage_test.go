@@ -1,0 +1,458 @@
+package persist
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"flag"
+	"fmt"
+	"hash/crc32"
+	"io/fs"
+	"log/slog"
+	"math/rand/v2"
+	"path"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"limitsrv/engine"
+)
+
+var storeDamages = flag.Int("store-damages", storeDamagesDefault, "how many times a data directory is damaged")
+
+// A history is batches that were decided one after another, at times that all of
+// them are given.
+type history []pastBatch
+
+type pastBatch struct {
+	now engine.Instant
+	ops []engine.Op
+}
+
+// seqKey counts the batches.
+const seqKey = "seq"
+
+// perform decides about some more batches and remembers them.
+func (h *history) perform(t *testing.T, s *Store, rng *rand.Rand, batches int) {
+	t.Helper()
+	clock := s.o.Clock.(*testClock)
+	for range batches {
+		b := engine.Batch{Ops: []engine.Op{{Kind: engine.Take, Params: counterOf, N: 1, Key: []byte(seqKey)}}}
+		for range 12 {
+			b.Ops = append(b.Ops, randomCount(rng))
+		}
+		*h = append(*h, pastBatch{clock.Now(), b.Ops})
+		if err := perform(s, &b); err != nil {
+			t.Fatal(err)
+		}
+		clock.add(time.Millisecond)
+	}
+}
+
+// randomCount takes of a key of some algorithm. Nothing earns anything back soon.
+func randomCount(rng *rand.Rand) engine.Op {
+	params := [...]engine.Params{
+		counterOf, counterOf,
+		{Alg: engine.Token, Limit: 1000, Count: 1, Period: engine.MaxPeriod},
+		{Alg: engine.Log, Limit: 50, Period: engine.MaxPeriod},
+		{Alg: engine.Lease, Limit: 10, Period: engine.MaxPeriod},
+	}
+	p := params[rng.IntN(len(params))]
+	op := engine.Op{Kind: engine.Take, Params: p, N: 1 + rng.Int64N(3), Key: fmt.Appendf(nil, "%v:%d", p.Alg, rng.IntN(400))}
+	if p.Alg == engine.Lease {
+		op.Kind, op.N, op.ID = engine.Acquire, 1, fmt.Appendf(nil, "id%d", rng.IntN(1000))
+	}
+	return op
+}
+
+// peeks asks for all keys of the history. The first decision is about seqKey.
+func (h history) peeks() *engine.Batch {
+	b := &engine.Batch{Ops: []engine.Op{{Kind: engine.Peek, Key: []byte(seqKey)}}}
+	seen := map[string]bool{seqKey: true}
+	for _, past := range h {
+		for _, op := range past.ops {
+			if !seen[string(op.Key)] {
+				seen[string(op.Key)] = true
+				b.Ops = append(b.Ops, engine.Op{Kind: engine.Peek, Key: op.Key})
+			}
+		}
+	}
+	return b
+}
+
+// kept is how many of the batches a Store has. It is an error if its state is any
+// other than that after the first so many.
+func (h history) kept(s *Store) (int, error) {
+	n, got, want := int(used(s, seqKey)), h.peeks(), h.peeks()
+	if n > len(h) {
+		return 0, fmt.Errorf("it has counted %d batches of %d", n, len(h))
+	}
+	if err := perform(s, got); err != nil {
+		return 0, err
+	}
+	twin := engine.New(engine.Options{})
+	for _, past := range h[:n] {
+		twin.Apply(past.now, &engine.Batch{Ops: past.ops})
+	}
+	twin.Apply(s.o.Clock.Now(), want)
+	for i := range want.Ops {
+		if got.Decisions[i] != want.Decisions[i] {
+			return 0, fmt.Errorf("after %d batches of %d: %s is %+v, want %+v", n, len(h), want.Ops[i].Key, got.Decisions[i], want.Decisions[i])
+		}
+	}
+	return n, nil
+}
+
+// A walk is a data directory to be damaged.
+type walk struct {
+	disk    *vfs.MemFS
+	o       Options
+	history history
+	// least is how many batches must be there if it opens.
+	least int
+}
+
+// walks are data directories as servers leave them.
+var walks = []struct {
+	name   string
+	policy Policy
+	make   func(t *testing.T, w *walk, rng *rand.Rand)
+}{
+	{"a log", Always, func(t *testing.T, w *walk, rng *rand.Rand) {
+		w.run(t, rng, 150, false)
+	}},
+	{"a log, everysec", EverySecond, func(t *testing.T, w *walk, rng *rand.Rand) {
+		w.run(t, rng, 150, false)
+	}},
+	{"a snapshot", EverySecond, func(t *testing.T, w *walk, rng *rand.Rand) {
+		w.run(t, rng, 150, true)
+	}},
+	{"a snapshot and a log", Always, func(t *testing.T, w *walk, rng *rand.Rand) {
+		w.run(t, rng, 100, true)
+		w.run(t, rng, 100, false)
+	}},
+	{"a snapshot, a log and a backup", Never, func(t *testing.T, w *walk, rng *rand.Rand) {
+		w.run(t, rng, 100, true)
+		s := start(t, w.o)
+		w.history.perform(t, s, rng, 20)
+		done := make(chan error)
+		if err := s.Backup("b", func(_ string, err error) { done <- err }); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-done; err != nil {
+			t.Fatal(err)
+		}
+		w.history.perform(t, s, rng, 60)
+		end(t, s, false)
+	}},
+	{"a power cut", EverySecond, func(t *testing.T, w *walk, rng *rand.Rand) {
+		w.run(t, rng, 80, true)
+		s := start(t, w.o)
+		w.history.perform(t, s, rng, 60)
+		if err := s.log.Load().Sync(); err != nil {
+			t.Fatal(err)
+		}
+		w.least = len(w.history)
+		w.history.perform(t, s, rng, 20)
+		w.disk = w.disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 50, RNG: rng})
+		end(t, s, false)
+	}},
+}
+
+// run starts a Store, has it decide, and closes it.
+func (w *walk) run(t *testing.T, rng *rand.Rand, batches int, save bool) {
+	t.Helper()
+	s := start(t, w.o)
+	w.history.perform(t, s, rng, batches)
+	end(t, s, save)
+}
+
+func newWalk(t *testing.T, policy Policy, rng *rand.Rand, make func(*testing.T, *walk, *rand.Rand)) *walk {
+	w := &walk{disk: vfs.NewCrashableMem()}
+	w.o = testOptions(t, w.disk, policy)
+	w.o.SegmentBytes = 8 << 10
+	made := w.disk
+	make(t, w, rng)
+	if w.disk == made { // it was closed in order: all is on disk
+		w.least = len(w.history)
+		w.disk = made.CrashClone(vfs.CrashCloneCfg{})
+	}
+	return w
+}
+
+// A wound is what happens to one file.
+type wound struct {
+	name string
+	do   func(rng *rand.Rand, data []byte) []byte // nil: there is no file any more
+}
+
+func flipBit(rng *rand.Rand, data []byte) []byte {
+	data[rng.IntN(len(data))] ^= 1 << rng.IntN(8)
+	return data
+}
+
+var wounds = []wound{
+	{"a bit flips", flipBit},
+	{"a bit flips", flipBit},
+	{"a bit flips", flipBit},
+	{"a bit flips", flipBit},
+	{"it is cut short", func(rng *rand.Rand, data []byte) []byte { return data[:rng.IntN(len(data))] }},
+	{"a block is zero", func(rng *rand.Rand, data []byte) []byte {
+		at := rng.IntN(len(data)) &^ 4095
+		clear(data[at:min(len(data), at+4096)])
+		return data
+	}},
+	{"it is gone", nil},
+}
+
+// victim chooses a file: as often any as by its size.
+func victim(rng *rand.Rand, files []string, sizes []int64) string {
+	if rng.IntN(2) == 0 {
+		return files[rng.IntN(len(files))]
+	}
+	var sum int64
+	for _, n := range sizes {
+		sum += n
+	}
+	at := rng.Int64N(sum)
+	for i, n := range sizes {
+		if at -= n; at < 0 {
+			return files[i]
+		}
+	}
+	panic("unreachable")
+}
+
+// An autopsy is what became of damaged directories.
+type autopsy struct {
+	right, cut, refused, repaired, lostByFix int
+}
+
+// TestStoreDamage damages data directories in many ways. A Store opens them with
+// exactly what was decided, or refuses and names the file, which Check then finds
+// damaged too and Repair mends.
+func TestStoreDamage(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	for i, tt := range walks {
+		t.Run(tt.name, func(t *testing.T) {
+			t.Parallel()
+			rng := rand.New(rand.NewPCG(seed, uint64(i)))
+			w := newWalk(t, tt.policy, rng, tt.make)
+			files := filesOf(t, w.disk, testDir)
+			sizes := make([]int64, len(files))
+			for i, name := range files {
+				stat, err := w.disk.Stat(name)
+				if err != nil {
+					t.Fatal(err)
+				}
+				sizes[i] = stat.Size()
+			}
+			var a autopsy
+			for range (*storeDamages + len(walks) - 1) / len(walks) {
+				name := victim(rng, files, sizes)
+				wound := wounds[rng.IntN(len(wounds))]
+				if err := inTime(func() error { return w.suffer(rng, name, wound, &a) }); err != nil {
+					t.Errorf("seed %d: %s: %s: %v", seed, name, wound.name, err)
+				}
+			}
+			t.Logf("%d files, %d bytes: %d opened right, %d opened without the unsynced end, %d refused; of these %d repaired, %d with a loss",
+				len(files), total(sizes), a.right, a.cut, a.refused, a.repaired, a.lostByFix)
+		})
+	}
+}
+
+func total(sizes []int64) (sum int64) {
+	for _, n := range sizes {
+		sum += n
+	}
+	return sum
+}
+
+// inTime does what must neither panic nor hang.
+func inTime(do func() error) error {
+	done := make(chan error, 1)
+	go func() {
+		defer func() {
+			if p := recover(); p != nil {
+				done <- fmt.Errorf("panic: %v", p)
+			}
+		}()
+		done <- do()
+	}()
+	select {
+	case err := <-done:
+		return err
+	case <-time.After(time.Minute):
+		return errors.New("it hangs")
+	}
+}
+
+// suffer damages a file in a copy of the directory and sees what becomes of it.
+func (w *walk) suffer(rng *rand.Rand, name string, how wound, a *autopsy) error {
+	disk, err := w.damaged(rng, name, how)
+	if err != nil {
+		return err
+	}
+	o := w.o
+	o.FS, o.Logger = disk, slog.New(slog.DiscardHandler)
+	var said strings.Builder
+	checked := Check(disk, testDir, func(line string) { fmt.Fprintln(&said, line) })
+	kept, err := opens(o, w.history)
+	var wrong *wrongState
+	switch {
+	case errors.As(err, &wrong):
+		return err
+	case err == nil && kept < w.least:
+		return fmt.Errorf("it opens with %d batches of %d, at least %d are on disk; check says %v\n%s", kept, len(w.history), w.least, checked, &said)
+	case err == nil && kept < len(w.history):
+		a.cut++
+	case err == nil:
+		a.right++
+	default:
+		a.refused++
+		if checked == nil {
+			return fmt.Errorf("it is refused: %v; but check finds nothing:\n%s", err, &said)
+		}
+		if !names(err.Error(), name, how.do == nil) || !names(said.String(), name, how.do == nil) {
+			return fmt.Errorf("it is refused, without the name of the file: %v\ncheck: %v\n%s", err, checked, &said)
+		}
+		return w.repair(o, a)
+	}
+	return nil
+}
+
+// names says whether a text names a file, or the directory of those by which Pebble
+// finds its tables, and of what is gone without a trace.
+func names(text, file string, gone bool) bool {
+	dir, base := path.Split(file)
+	if path.Base(dir) == storeName && !strings.HasSuffix(file, ".sst") {
+		return strings.Contains(text, path.Clean(dir))
+	}
+	if gone && path.Base(dir) == snapshotsDir { // nobody knows of it
+		return strings.Contains(text, path.Clean(dir))
+	}
+	return strings.Contains(text, strings.TrimSuffix(base, ".sst"))
+}
+
+// damaged is a copy of the directory with one file damaged.
+func (w *walk) damaged(rng *rand.Rand, name string, how wound) (*vfs.MemFS, error) {
+	disk := w.disk.CrashClone(vfs.CrashCloneCfg{})
+	if how.do == nil {
+		return disk, disk.Remove(name)
+	}
+	data, err := readSmall(disk, name, 1<<30)
+	if err != nil {
+		return nil, err
+	}
+	return disk, writeSynced(disk, name, how.do(rng, bytes.Clone(data)))
+}
+
+// digest is of all files below a directory.
+func digest(fsys vfs.FS, dir string) (sum uint32, err error) {
+	names, err := fsys.List(dir)
+	if err != nil {
+		return 0, err
+	}
+	slices.Sort(names)
+	for _, name := range names {
+		stat, err := fsys.Stat(fsys.PathJoin(dir, name))
+		if err != nil {
+			return 0, err
+		}
+		var of uint32
+		if stat.IsDir() {
+			of, err = digest(fsys, fsys.PathJoin(dir, name))
+		} else {
+			var data []byte
+			data, err = readSmall(fsys, fsys.PathJoin(dir, name), 1<<30)
+			of = crc32.Checksum(data, castagnoli)
+		}
+		if err != nil {
+			return 0, err
+		}
+		sum = crc32.Update(sum, castagnoli, fmt.Appendf(nil, "%s %08x ", name, of))
+	}
+	return sum, nil
+}
+
+// repair mends a directory that was refused.
+func (w *walk) repair(o Options, a *autopsy) error {
+	before, err := digest(o.FS, testDir)
+	if err != nil {
+		return err
+	}
+	var asked []string
+	err = Repair(o.FS, testDir, func(string) {}, func(question string) bool { asked = append(asked, question); return false })
+	if after, _ := digest(o.FS, testDir); err == nil || len(asked) != 1 || after != before {
+		return fmt.Errorf("repair that may not: %w, after %q, or it changed something", err, asked)
+	}
+	asked = nil
+	err = Repair(o.FS, testDir, func(string) {}, func(question string) bool { asked = append(asked, question); return true })
+	if err != nil {
+		return fmt.Errorf("repair: %w, after %q", err, asked)
+	}
+	if err := Check(o.FS, testDir, func(string) {}); err != nil {
+		return fmt.Errorf("check after repair: %w, after %q", err, asked)
+	}
+	kept, err := opens(o, w.history)
+	if err != nil {
+		return fmt.Errorf("after repair: %w, after %q", err, asked)
+	}
+	a.repaired++
+	if kept < w.least {
+		a.lostByFix++
+	}
+	return nil
+}
+
+// A wrongState is one that was never there.
+type wrongState struct{ error }
+
+// opens starts a Store on a directory and says how many batches of a history it
+// has. What it decides then must be there after the next start.
+func opens(o Options, h history) (kept int, err error) {
+	s, err := opened(o)
+	if err != nil {
+		return 0, err
+	}
+	kept, err = h.kept(s)
+	if err != nil {
+		return 0, errors.Join(&wrongState{err}, s.Close(context.Background(), false))
+	}
+	if kept < len(h) {
+		return kept, s.Close(context.Background(), false)
+	}
+	more := slices.Clone(h)
+	b := engine.Batch{Ops: []engine.Op{{Kind: engine.Take, Params: counterOf, N: 1, Key: []byte(seqKey)}}}
+	more = append(more, pastBatch{o.Clock.Now(), b.Ops})
+	if err := perform(s, &b); err != nil {
+		return 0, errors.Join(&wrongState{err}, s.Close(context.Background(), false))
+	}
+	_ = s.Close(context.Background(), true) // may fail: what can be read need not be such that it can be changed
+	if s, err = opened(o); err != nil {
+		return 0, &wrongState{fmt.Errorf("it opened, but after the next stop it is refused: %w", err)}
+	}
+	if got, err := more.kept(s); err != nil || got != len(more) {
+		return 0, errors.Join(&wrongState{fmt.Errorf("after the next start %d batches of %d: %w", got, len(more), err)}, s.Close(context.Background(), false))
+	}
+	return kept, s.Close(context.Background(), false)
+}
+
+// opened is a Store that has recovered.
+func opened(o Options) (*Store, error) {
+	s, err := Open(o)
+	if err != nil {
+		return nil, err
+	}
+	if err := s.Recover(context.Background()); err != nil {
+		if end := s.Close(context.Background(), false); end != nil && !errors.Is(end, fs.ErrClosed) {
+			err = fmt.Errorf("%w; close: %w", err, end)
+		}
+		return nil, err
+	}
+	return s, nil
+}
