@@ -63,6 +63,17 @@ type running struct {
 // serve starts the server on a free port, with args, and waits until it listens.
 func serve(t *testing.T, args ...string) *running {
 	t.Helper()
+	r := launch(t, args...)
+	until(t, "it listens", func() bool { return strings.Contains(r.logged(), "listening") || r.isOver() })
+	if r.isOver() {
+		t.Fatalf("it has ended\n%s", r.logged())
+	}
+	return r
+}
+
+// launch starts the server on a free port, with args.
+func launch(t *testing.T, args ...string) *running {
+	t.Helper()
 	address := freeAddress(t)
 	r := &running{
 		Cmd:     limitsrv(nil, append([]string{"--listen", address}, args...)...),
@@ -81,12 +92,17 @@ func serve(t *testing.T, args ...string) *running {
 		r.Process.Kill()
 		<-r.ended
 	})
-	for deadline := time.Now().Add(wait); !strings.Contains(r.logged(), "listening"); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("it does not listen\n%s", r.logged())
-		}
-	}
 	return r
+}
+
+// isOver says whether it has ended.
+func (r *running) isOver() bool {
+	select {
+	case <-r.ended:
+		return true
+	default:
+		return false
+	}
 }
 
 // Write takes the log.

@@ -1,0 +1,137 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+)
+
+// A wire is a connection to a server, for inline commands. Its methods return the
+// errors of the connection; those that the server answers are replies.
+type wire struct {
+	net.Conn
+	lines *bufio.Reader
+}
+
+// wireTo connects.
+func wireTo(address string) (*wire, error) {
+	conn, err := net.Dial("tcp", address)
+	if err != nil {
+		return nil, err
+	}
+	conn.SetDeadline(time.Now().Add(6 * wait))
+	return &wire{conn, bufio.NewReader(conn)}, nil
+}
+
+// wired connects for the time of the test.
+func wired(t *testing.T, address string) *wire {
+	t.Helper()
+	w, err := wireTo(address)
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { w.Close() })
+	return w
+}
+
+// A replyError is what the server answers with a minus.
+type replyError string
+
+// reply reads one: an int64, a string, a replyError, nil, or a []any of these.
+func (w *wire) reply() (any, error) {
+	line, err := w.lines.ReadString('\n')
+	if err != nil {
+		return nil, err
+	}
+	kind, text := line[0], strings.TrimSuffix(line[1:], "\r\n")
+	n, errNumber := strconv.ParseInt(text, 10, 64)
+	switch {
+	case kind == '+':
+		return text, nil
+	case kind == '-':
+		return replyError(text), nil
+	case errNumber != nil:
+		return nil, fmt.Errorf("a reply that begins with %q", line)
+	case kind == ':':
+		return n, nil
+	case n < 0:
+		return nil, nil
+	case kind == '$':
+		b := make([]byte, n+2)
+		_, err := io.ReadFull(w.lines, b)
+		return string(b[:n]), err
+	case kind == '*':
+		all := make([]any, n)
+		for i := range all {
+			if all[i], err = w.reply(); err != nil {
+				return nil, err
+			}
+		}
+		return all, nil
+	}
+	return nil, fmt.Errorf("a reply that begins with %q", line)
+}
+
+// all sends commands at once and reads what they are answered.
+func (w *wire) all(commands ...string) ([]any, error) {
+	// From another goroutine, as the server stops reading where nobody takes replies.
+	sent := make(chan error, 1)
+	go func() {
+		_, err := io.WriteString(w, strings.Join(commands, "\r\n")+"\r\n")
+		sent <- err
+	}()
+	var (
+		replies = make([]any, len(commands))
+		err     error
+	)
+	for i := range replies {
+		if replies[i], err = w.reply(); err != nil {
+			break
+		}
+	}
+	if err != nil {
+		w.Close()
+	}
+	return replies, errors.Join(err, <-sent)
+}
+
+// do sends a command and reads what it is answered.
+func (w *wire) do(t *testing.T, command string) any {
+	t.Helper()
+	replies, err := w.all(command)
+	if err != nil {
+		t.Fatalf("%s: %v", command, err)
+	}
+	return replies[0]
+}
+
+// isError says whether a reply is an error that begins with a code word.
+func isError(reply any, code string) bool {
+	text, ok := reply.(replyError)
+	return ok && strings.HasPrefix(string(text), code+" ")
+}
+
+// loaded waits until the server has its state.
+func (w *wire) loaded(t *testing.T) {
+	t.Helper()
+	until(t, "the state is loaded", func() bool { return !isError(w.do(t, "DBSIZE"), "LOADING") })
+}
+
+// info is a field of INFO.
+func (w *wire) info(t *testing.T, field string) string {
+	t.Helper()
+	text, _ := w.do(t, "INFO").(string)
+	for line := range strings.Lines(text) {
+		if value, ok := strings.CutPrefix(line, field+":"); ok {
+			return strings.TrimSpace(value)
+		}
+	}
+	t.Fatalf("no %s in\n%s", field, text)
+	return ""
+}
