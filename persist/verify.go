@@ -143,7 +143,8 @@ func (v *verifier) gap(r *logRepair, name string, after Info, stopped uint64) er
 	case r.last < after.LogIndex:
 		return fmt.Errorf("%s ends in %s with entry %d, but the snapshot ends at %d", path, tail, r.last, after.LogIndex)
 	case r.last < stopped:
-		return fmt.Errorf("%s ends in %s with entry %d, but entry %d was on disk when the server stopped", path, tail, r.last, stopped)
+		return fmt.Errorf("%s is damaged in %s: it ends with entry %d, but entry %d was on disk when the server stopped. Lost: entries %d to %d",
+			path, tail, r.last, stopped, r.last+1, stopped)
 	}
 	return nil
 }
