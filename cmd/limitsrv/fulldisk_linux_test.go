@@ -1,0 +1,291 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// onSmallDisk in the environment is where a small disk is to be mounted, in a
+// process that has its own mounts.
+const onSmallDisk = "TEST_BINARY_SMALL_DISK"
+
+const (
+	diskBytes    = 16 << 20
+	maxShmBytes  = 512 << 20 // a /dev/shm up to this is filled, as the 64 MB of a container
+	recoversSoon = time.Minute
+)
+
+// TestFullDisk runs in a process of its own, as the user that it is or as root in a
+// namespace, where it mounts a tmpfs; or on /dev/shm where that may not be and
+// /dev/shm is small, as in containers.
+func TestFullDisk(t *testing.T) {
+	if dir := os.Getenv(onSmallDisk); dir != "" {
+		if err := syscall.Mount("limitsrv-test", dir, "tmpfs", 0, fmt.Sprintf("size=%d", diskBytes)); err != nil {
+			t.Skip("mount: " + err.Error()) // which the process above takes for a failure
+		}
+		fullDisk(t, dir)
+		return
+	}
+	var failures []error
+	for _, namespaces := range []uintptr{syscall.CLONE_NEWNS | syscall.CLONE_NEWUSER, syscall.CLONE_NEWNS} {
+		out, err := inNamespaces(t, namespaces)
+		var ended *exec.ExitError
+		switch {
+		case err == nil && !strings.Contains(out, "--- SKIP"):
+			t.Logf("on a tmpfs of %d MB\n%s", diskBytes>>20, out)
+			return
+		case errors.As(err, &ended):
+			t.Fatalf("%v\n%s", err, out)
+		}
+		failures = append(failures, fmt.Errorf("%s%v", out, err))
+	}
+	var shm syscall.Statfs_t
+	if errShm := syscall.Statfs("/dev/shm", &shm); errShm != nil || int64(shm.Blocks)*shm.Bsize > maxShmBytes {
+		t.Fatalf("there is no small disk: a tmpfs can't be mounted (%v), which takes root with CAP_SYS_ADMIN or user namespaces, and /dev/shm is not one of up to %d MB (%v)",
+			errors.Join(failures...), maxShmBytes>>20, errShm)
+	}
+	dir, err := os.MkdirTemp("/dev/shm", "limitsrv-test-")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { os.RemoveAll(dir) })
+	fullDisk(t, dir)
+}
+
+// inNamespaces runs TestFullDisk in a process with namespaces of its own.
+func inNamespaces(t *testing.T, namespaces uintptr) (out string, err error) {
+	command := exec.Command(os.Args[0], "-test.run=^TestFullDisk$", "-test.v", "-test.timeout=5m")
+	command.Env = append(os.Environ(), onSmallDisk+"="+t.TempDir())
+	command.SysProcAttr = &syscall.SysProcAttr{Cloneflags: namespaces, Pdeathsig: syscall.SIGKILL}
+	if namespaces&syscall.CLONE_NEWUSER != 0 {
+		command.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}}
+		command.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}}
+	}
+	text, err := command.CombinedOutput()
+	return string(text), err
+}
+
+// fullDisk fills the disk that a directory is on, under each policy.
+func fullDisk(t *testing.T, dir string) {
+	for _, fsync := range fsyncs {
+		for _, killed := range []bool{false, true} {
+			t.Run(fmt.Sprintf("%s, killed=%v", fsync, killed), func(t *testing.T) {
+				d := &smallDisk{filler: filepath.Join(dir, "filler"), data: filepath.Join(dir, "data")}
+				defer os.RemoveAll(d.data)
+				defer os.Remove(d.filler)
+				d.args = []string{"--fsync", fsync, "--snapshot-log-bytes", "1mb"}
+				d.r, d.w = keeps(t, d.data, d.args...)
+				d.take(t, 50)
+				d.fill(t)
+				if fsync == "always" {
+					d.refuses(t)
+				} else {
+					d.goesOn(t)
+				}
+				if killed {
+					d.killedWhileFull(t)
+				} else {
+					d.freed(t)
+				}
+				d.take(t, 50)
+				d.r.Process.Signal(syscall.SIGKILL)
+				<-d.r.ended
+				d.r, d.w = keeps(t, d.data, d.args...)
+				d.audit(t)
+				ends(t, d.r, d.w, "SHUTDOWN")
+			})
+		}
+	}
+}
+
+// A smallDisk is one with a server on it.
+type smallDisk struct {
+	filler, data string
+	args         []string
+	r            *running
+	w            *wire
+	acked        int64 // decisions
+	safe         int64 // of these, those before the disk was full
+}
+
+const diskKey, diskLimit = "RL.FIXED k%d 1000000000 3650d", 1_000_000_000
+
+// diskKeys is among how many keys decisions are spread.
+const diskKeys = 100
+
+// takeOne sends decisions, one for each key, and gives what was not allowed.
+func (d *smallDisk) takeOne(t *testing.T) (refusals []any) {
+	t.Helper()
+	var commands [diskKeys]string
+	for i := range commands {
+		commands[i] = fmt.Sprintf(diskKey, i)
+	}
+	replies, err := d.w.all(commands[:]...)
+	if err != nil {
+		t.Fatalf("%v\n%s", err, d.r.logged())
+	}
+	for _, reply := range replies {
+		if list, ok := reply.([]any); ok && list[0] == int64(1) {
+			d.acked++
+		} else {
+			refusals = append(refusals, reply)
+		}
+	}
+	return refusals
+}
+
+// take sends decisions that must all be made.
+func (d *smallDisk) take(t *testing.T, rounds int) {
+	t.Helper()
+	for range rounds {
+		if refusals := d.takeOne(t); len(refusals) > 0 {
+			t.Fatalf("decisions are answered %v\n%s", refusals[0], d.r.logged())
+		}
+	}
+}
+
+// fill leaves nothing of the disk.
+func (d *smallDisk) fill(t *testing.T) {
+	t.Helper()
+	file, err := os.Create(d.filler)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer file.Close()
+	for block := make([]byte, 1<<20); len(block) > 0; {
+		if _, err := file.Write(block); errors.Is(err, syscall.ENOSPC) {
+			block = block[:len(block)/2]
+		} else if err != nil {
+			t.Fatal(err)
+		}
+	}
+}
+
+// kept is how many decisions are there.
+func (d *smallDisk) kept(t *testing.T) (sum int64) {
+	t.Helper()
+	for i := range diskKeys {
+		n, err := used(d.w.do(t, fmt.Sprintf("RL.PEEK k%d", i)), diskLimit)
+		if err != nil {
+			t.Fatal(err)
+		}
+		sum += n
+	}
+	return sum
+}
+
+// audit finds out whether exactly what was acknowledged is there.
+func (d *smallDisk) audit(t *testing.T) {
+	t.Helper()
+	if kept := d.kept(t); kept != d.acked {
+		t.Errorf("%d decisions are there, %d were acknowledged\n%s", kept, d.acked, d.r.logged())
+	}
+}
+
+// refuses is what a full disk leads to under always: nothing is decided that is not
+// on disk.
+func (d *smallDisk) refuses(t *testing.T) {
+	t.Helper()
+	var refusals []any
+	until(t, "the disk is full", func() bool {
+		for range 20 {
+			if refusals = d.takeOne(t); len(refusals) > 0 {
+				return true
+			}
+		}
+		return false
+	})
+	refusals = append(refusals, d.takeOne(t)...)
+	if len(refusals) < diskKeys {
+		t.Errorf("with a full disk only %d decisions are refused", len(refusals))
+	}
+	for _, reply := range refusals {
+		if !isError(reply, "MISCONF") {
+			t.Fatalf("with a full disk decisions are answered %v", reply)
+		}
+	}
+	d.safe = d.acked
+	d.audit(t) // looking is possible, and nothing was applied
+	d.tells(t)
+}
+
+// goesOn is what a full disk leads to under the other policies.
+func (d *smallDisk) goesOn(t *testing.T) {
+	t.Helper()
+	until(t, "the disk is full", func() bool {
+		d.take(t, 20)
+		if d.w.info(t, "aof_last_write_status") == "err" {
+			return true
+		}
+		d.safe = d.acked
+		return false
+	})
+	d.take(t, 50)
+	d.audit(t)
+	d.tells(t)
+}
+
+// tells is what INFO and the log say of a full disk.
+func (d *smallDisk) tells(t *testing.T) {
+	t.Helper()
+	for field, want := range map[string]string{"aof_last_write_status": "err", "persist_error": "no space left"} {
+		if got := d.w.info(t, field); !strings.Contains(got, want) {
+			t.Errorf("%s is %q, want %q", field, got, want)
+		}
+	}
+	if n := strings.Count(d.r.logged(), "the disk has failed"); n != 1 {
+		t.Errorf("the log says %d times that the disk has failed, want once\n%s", n, d.r.logged())
+	}
+}
+
+// freed has room made, and waits until the server makes use of it.
+func (d *smallDisk) freed(t *testing.T) {
+	t.Helper()
+	begin := time.Now()
+	if err := os.Remove(d.filler); err != nil {
+		t.Fatal(err)
+	}
+	for d.w.info(t, "aof_last_write_status") != "ok" {
+		if time.Since(begin) > recoversSoon {
+			t.Fatalf("the disk has room, and %v later nothing is decided\n%s", recoversSoon, d.r.logged())
+		}
+		time.Sleep(10 * time.Millisecond)
+	}
+	if got := d.w.info(t, "persist_error"); got != "" {
+		t.Errorf("persist_error is %q, want none", got)
+	}
+	t.Logf("recovered %v after there was room", time.Since(begin).Round(10*time.Millisecond))
+}
+
+// killedWhileFull kills the server and starts it, first with the disk full, where it
+// must serve or say why not, and then with room.
+func (d *smallDisk) killedWhileFull(t *testing.T) {
+	t.Helper()
+	d.r.Process.Signal(syscall.SIGKILL)
+	<-d.r.ended
+	r := launch(t, append([]string{"--data", d.data}, d.args...)...)
+	until(t, "it is loaded or ends", func() bool { return r.isOver() || strings.Contains(r.logged(), "state loaded") })
+	if r.isOver() && (r.ProcessState.ExitCode() != exitFailure || !strings.Contains(r.logged(), "no space left")) {
+		t.Errorf("started on a full disk it ends with %v\n%s", r.ProcessState, r.logged())
+	}
+	t.Logf("started on a full disk it serves: %v", !r.isOver())
+	r.Process.Signal(syscall.SIGKILL)
+	<-r.ended
+	if err := os.Remove(d.filler); err != nil {
+		t.Fatal(err)
+	}
+	d.r, d.w = keeps(t, d.data, d.args...)
+	// What was decided while the disk was full need not be there.
+	kept := d.kept(t)
+	if kept < d.safe || kept > d.acked {
+		t.Errorf("%d decisions are there, %d were acknowledged, of these %d before the disk was full", kept, d.acked, d.safe)
+	}
+	d.acked = kept
+}
