@@ -220,7 +220,7 @@ func looks(batch *engine.Batch) bool {
 // nothing to replay. ctx bounds the snapshot.
 func (s *Store) Close(ctx context.Context, save bool) error {
 	var err error
-	if s.log.Load() != nil {
+	if s.loading.Done.Load() { // else there is nothing new, and not all of the old
 		s.Commit()
 		if f := s.failure.Load(); f != nil {
 			err = fmt.Errorf("the last decisions are not on disk: %w", f.Err)
