@@ -1,8 +1,11 @@
 package engine_test
 
 import (
+	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"slices"
+	"sync"
 	"testing"
 
 	"limitsrv/engine"
@@ -199,5 +202,71 @@ func TestSetBound(t *testing.T) {
 	until(engine.OK)
 	if e.SetBound(0, false); add() != engine.OK {
 		t.Errorf("without a bound a key is refused")
+	}
+}
+
+// TestReplay replays traces of all kinds, shards in any order and at the same time,
+// and compares the engine with one that had each batch applied.
+func TestReplay(t *testing.T) {
+	for seed := range uint64(30 / slowdown) {
+		tr := newTracer(seed)
+		o := engine.Options{Shards: []int{1, 4, 16}[seed%3], Seed: [16]byte{5}}
+		e, want := engine.New(o), engine.New(o)
+		replay := e.NewReplay(func(n int, each func(int)) {
+			var wait sync.WaitGroup
+			for _, shard := range tr.r.Perm(n) {
+				wait.Go(func() { each(shard) })
+			}
+			wait.Wait()
+		})
+		for range 600 {
+			b := tr.next()
+			want.Apply(tr.now, b)
+			c := engine.Batch{Ops: slices.Clone(b.Ops), Atomic: b.Atomic}
+			for i := range c.Ops {
+				c.Ops[i].Key, c.Ops[i].ID = bytes.Clone(c.Ops[i].Key), bytes.Clone(c.Ops[i].ID)
+			}
+			replay.Apply(tr.now, &c)
+			for i := range c.Ops { // whoever decodes a log uses its memory again
+				clear(c.Ops[i].Key)
+				clear(c.Ops[i].ID)
+			}
+		}
+		replay.Finish()
+		sameAnswers(t, fmt.Sprintf("seed %d", seed), newTracer(seed), tr.now, e, want)
+	}
+}
+
+// BenchmarkReplay is one permit of a replay over a million keys, in batches of 16.
+func BenchmarkReplay(b *testing.B) {
+	const keys = 1_000_000
+	names := make([][]byte, keys)
+	for i := range names {
+		names[i] = fmt.Appendf(nil, "benchmark:key:%08d", i)
+	}
+	p := engine.Params{Alg: engine.Token, Limit: 1000, Count: 1, Period: second}
+	for _, how := range []string{"apply", "replay"} {
+		b.Run(how, func(b *testing.B) {
+			e, r := engine.New(engine.Options{}), rand.New(rand.NewPCG(1, 1))
+			replay := e.NewReplay(func(n int, each func(int)) {
+				for i := range n {
+					each(i)
+				}
+			})
+			batch := engine.Batch{Ops: make([]engine.Op, 16)}
+			now := instant("2025-06-15T12:34:56Z")
+			for range b.N / 16 {
+				for i := range batch.Ops {
+					batch.Ops[i] = engine.Op{Kind: engine.Take, Params: p, N: 1, Key: names[r.IntN(keys)]}
+				}
+				now += 1000
+				if how == "apply" {
+					e.Apply(now, &batch)
+				} else {
+					replay.Apply(now, &batch)
+				}
+			}
+			replay.Finish()
+		})
 	}
 }

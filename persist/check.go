@@ -11,7 +11,7 @@ import (
 
 // CheckLog verifies all of the log in dir and reports what it finds, a line at a
 // time. It writes nothing. It returns the first thing that is wrong, a
-// *CorruptError or *VersionError, or an error of the file system, which is
+// *CorruptError or *NewerError, or an error of the file system, which is
 // fs.ErrNotExist if there is no log; nil if OpenLog would open it and Read read it
 // to its end. The log must not be open.
 func CheckLog(fs vfs.FS, dir string, report func(line string)) error {
@@ -68,7 +68,7 @@ type segmentCheck struct {
 	damage *CorruptError // nil if the log can be opened and read
 }
 
-// checkSegment verifies segment i. err is of the file system or a *VersionError.
+// checkSegment verifies segment i. err is of the file system or a *NewerError.
 func checkSegment(fs vfs.FS, dir string, state *logState, i int) (*segmentCheck, error) {
 	f := &segmentCheck{info: state.Segments[i]}
 	f.name = fs.PathJoin(dir, segment.FileName(f.info))

@@ -119,7 +119,7 @@ func outcome(t *testing.T, fs vfs.FS, what string) (last uint64, err error) {
 // known says whether an error is one that tells of damage.
 func known(err error) bool {
 	var corrupt *CorruptError
-	var version *VersionError
+	var version *NewerError
 	return errors.As(err, &corrupt) || errors.As(err, &version)
 }
 

@@ -27,7 +27,7 @@ var errShort = errors.New("it ends too early")
 // data may be any bytes. Every value that is yielded is within the bounds of the
 // engine; at the first that is not, an error says what is wrong and Decode ends,
 // when the batches before have been yielded. An entry of a version that this
-// program does not know is a *VersionError, before anything of it is yielded.
+// program does not know is a *NewerError, before anything of it is yielded.
 //
 // Cost: linear in data, in time, and at most 50 times its length in memory that
 // is kept for the next; no allocation in steady state.
@@ -36,7 +36,7 @@ func (d *Decoder) Decode(data []byte, yield func(stamp engine.Instant, b *engine
 		return errors.New("decode entry: it is empty")
 	}
 	if data[0] != entryVersion {
-		return versionError("a log entry", int(data[0]), entryVersion)
+		return &NewerError{What: "a log entry", Format: int(data[0]), Known: entryVersion}
 	}
 	d.data, d.recent = data[1:], recentParams{}
 	var stamp engine.Instant

@@ -234,7 +234,7 @@ func TestDecodeRefuses(t *testing.T) {
 func TestDecodeBytes(t *testing.T) {
 	for _, tt := range []struct{ name, hex, want string }{
 		{"nothing", "", "empty"},
-		{"another version", "02ffff", "version 2, this program knows version 1"},
+		{"another version", "02ffff", "format 2, and this limitsrv knows formats up to 1"},
 		{"an op without a head", "0147", "no head"},
 		{"a head alone", "010f02", "without ops"},
 		{"no stamp", "010f", "too early"},

@@ -91,7 +91,7 @@ type Log struct {
 // being written at the end is cut off. But if that end does not look like one
 // that a crash leaves under the policy that it was written with, it returns a
 // *CorruptError and changes nothing. The data of older entries is verified as it
-// is read. Data of a later version is a *VersionError.
+// is read. Data of a later version is a *NewerError.
 func OpenLog(fs vfs.FS, dir string, o LogOptions) (*Log, error) {
 	if err := o.check(); err != nil {
 		return nil, fmt.Errorf("open log %s: %w", dir, err)

@@ -97,11 +97,11 @@ func decodeMeta(b []byte) (s *logState, reason string, err error) {
 	case order.Uint32(b[8:]) != crc32.Checksum(b[12:], castagnoli):
 		return nil, "its checksum does not match", nil
 	case order.Uint32(b[12:]) != metaVersion:
-		return nil, "", versionError(metaName, int(order.Uint32(b[12:])), metaVersion)
+		return nil, "", &NewerError{What: metaName, Format: int(order.Uint32(b[12:])), Known: metaVersion}
 	}
 	s = &logState{codec: codecID(order.Uint64(b[16:]))}
 	if v := s.codec.version(); v != recordVersion {
-		return nil, "", versionError("the codec of the log", v, recordVersion)
+		return nil, "", &NewerError{What: "the codec of the log", Format: v, Known: recordVersion}
 	}
 	s.NextSegmentID = order.Uint64(b[24:])
 	b = b[metaHead:]

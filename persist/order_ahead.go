@@ -29,6 +29,7 @@ type logAhead struct {
 	spare     []*flight
 	evicted   [][]byte // keys that were, since the last entry
 	current   *flight  // which is being written
+	joined    engine.Batch
 	landed    sync.Cond
 }
 
@@ -233,12 +234,10 @@ func (l *logAhead) applyAll() {
 	for f := range l.flights {
 		s := l.s
 		s.mu.Lock()
-		for _, b := range f.batches {
-			s.engine.Apply(f.stamp, b)
-			s.counts.changes.Add(changedOps(b))
-			for _, v := range b.Evicted {
-				l.evicted = append(l.evicted, bytes.Clone(v.Key))
-			}
+		for rest := f.batches; len(rest) > 0; {
+			n := max(1, joinable(rest))
+			l.apply(f.stamp, rest[:n])
+			rest = rest[n:]
 		}
 		s.flights = append(s.flights[:0], s.flights[1:]...)
 		l.landed.Broadcast()
@@ -248,6 +247,42 @@ func (l *logAhead) applyAll() {
 		}
 		l.putBack(f)
 	}
+}
+
+// joinable is how many of the batches, from the first on, may be carried out as one.
+func joinable(batches []*engine.Batch) (n int) {
+	for n < len(batches) && !batches[n].Atomic {
+		n++
+	}
+	return n
+}
+
+// apply carries out batches, several as one: the engine is faster with more ops for
+// each shard. It took a permit of a group of fifty batches of 16 from 0.7 to 0.54 us
+// (BenchmarkGroup). mu is held.
+func (l *logAhead) apply(now engine.Instant, batches []*engine.Batch) {
+	all := batches[0]
+	if len(batches) > 1 {
+		all = &l.joined
+		all.Reset()
+		for _, b := range batches {
+			all.Ops = append(all.Ops, b.Ops...)
+		}
+	}
+	l.s.engine.Apply(now, all)
+	l.s.counts.changes.Add(changedOps(all))
+	for _, v := range all.Evicted {
+		l.evicted = append(l.evicted, bytes.Clone(v.Key))
+	}
+	if len(batches) == 1 {
+		return
+	}
+	rest := all.Decisions
+	for _, b := range batches {
+		b.Decisions = append(b.Decisions[:0], rest[:len(b.Ops)]...)
+		rest = rest[len(b.Ops):]
+	}
+	clear(all.Ops) // they point to what belongs to others
 }
 
 func (l *logAhead) putBack(f *flight) {

@@ -136,7 +136,7 @@ func (c *codec) read(b []byte, r *record) error {
 	case crc32.Update(c.seed, castagnoli, b[8:]) != binary.LittleEndian.Uint32(b[4:]):
 		return errors.New("the checksum of an entry does not match")
 	case b[12] != recordVersion:
-		return versionError("a record of the log", int(b[12]), recordVersion)
+		return &NewerError{What: "a record of the log", Format: int(b[12]), Known: recordVersion}
 	}
 	return r.parse(b)
 }
@@ -174,20 +174,4 @@ func (r *record) parse(b []byte) error {
 	end := uint64(len(r.Data)) - extensions
 	r.Data, r.Extensions = r.Data[:end:end], r.Data[end:]
 	return nil
-}
-
-// A VersionError says that data on disk was written in a version that this
-// program does not know.
-type VersionError struct {
-	What       string // that has the version
-	Got, Known int
-}
-
-func versionError(what string, got, known int) error {
-	return &VersionError{What: what, Got: got, Known: known}
-}
-
-func (e *VersionError) Error() string {
-	return fmt.Sprintf("%s has version %d, this program knows version %d: run the limitsrv that wrote it, or a newer one",
-		e.What, e.Got, e.Known)
 }

@@ -134,11 +134,11 @@ func TestLaterVersions(t *testing.T) {
 		{"META", func(c contents) {
 			c[metaName][12] = 2
 			resum(c[metaName])
-		}, "META has version 2, this program knows version 1"},
+		}, "META has format 2, and this limitsrv knows formats up to 1"},
 		{"the codec", func(c contents) {
 			c[metaName][16] = 3
 			resum(c[metaName])
-		}, "the codec of the log has version 3"},
+		}, "the codec of the log has format 3"},
 		{"an entry", func(c contents) {
 			b := c[c.tailName()]
 			id := codecID(binary.LittleEndian.Uint64(b[24:]))
@@ -146,21 +146,21 @@ func TestLaterVersions(t *testing.T) {
 			entry = entry[:binary.LittleEndian.Uint32(entry[8:])]
 			entry[12] = 2
 			binary.LittleEndian.PutUint32(entry[4:], crc32.Update(id.crcSeed(), castagnoli, entry[8:]))
-		}, "a record of the log has version 2"},
+		}, "a record of the log has format 2"},
 	} {
 		c := contents{}
 		for name, b := range made {
 			c[name] = bytes.Clone(b)
 		}
 		tt.change(c)
-		var version *VersionError
+		var version *NewerError
 		for _, err := range []error{
 			CheckLog(c.write(t), "/log", func(string) {}),
 			second(outcome(t, c.write(t), tt.name)),
 			RepairLog(c.write(t), "/log", func(string) bool { return true }),
 		} {
 			if !errors.As(err, &version) || !strings.Contains(err.Error(), tt.want) {
-				t.Errorf("%s: %v, want a VersionError with %q", tt.name, err, tt.want)
+				t.Errorf("%s: %v, want a NewerError with %q", tt.name, err, tt.want)
 			}
 		}
 	}

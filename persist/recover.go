@@ -14,10 +14,7 @@ import (
 
 // make makes an empty log.
 func (l *Log) make() (*logState, error) {
-	if err := l.fs.MkdirAll(l.dir, 0o755); err != nil {
-		return nil, err
-	}
-	if err := syncDir(l.fs, l.fs.PathDir(l.dir)); err != nil {
+	if err := makeDir(l.fs, l.dir); err != nil {
 		return nil, err
 	}
 	var random [8]byte

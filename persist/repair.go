@@ -170,7 +170,7 @@ func rebuildMeta(fs vfs.FS, dir string) (*logState, error) {
 		return nil, fmt.Errorf("repair the log %s: no segment has a head; delete the directory to begin a new log", dir)
 	}
 	if v := state.codec.version(); v != recordVersion {
-		return nil, versionError("the codec of the log", v, recordVersion)
+		return nil, &NewerError{What: "the codec of the log", Format: v, Known: recordVersion}
 	}
 	slices.SortFunc(found, func(a, b types.SegmentInfo) int {
 		return cmp.Or(cmp.Compare(a.BaseIndex, b.BaseIndex), cmp.Compare(b.ID, a.ID)) // the newer of two first

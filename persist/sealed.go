@@ -14,17 +14,6 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// A NewerError says that a newer limitsrv wrote what is to be read.
-type NewerError struct {
-	What, File    string
-	Format, Known int
-}
-
-func (e *NewerError) Error() string {
-	return fmt.Sprintf("%s (%s) has format %d, and this limitsrv knows formats up to %d: run the newer one that wrote it",
-		e.What, e.File, e.Format, e.Known)
-}
-
 // A sealed file is a small one that is written whole, in three lines: what it is
 // and in which format, its contents in JSON, and a checksum of both lines. The
 // first and the last are the same in every format.

@@ -26,7 +26,7 @@ type Options struct {
 	Clock  Clock
 	Logger *slog.Logger
 	// SnapshotLogBytes is how long the log may grow before a snapshot is taken, or
-	// half of the last snapshot if that is more; 0 means 256 MB.
+	// half of the last snapshot if that is more; 0 means 128 MB.
 	SnapshotLogBytes int64
 	// SegmentBytes is the size of the log's files, which go as a whole when a snapshot
 	// replaces them; 0 means the log's default, or a quarter of SnapshotLogBytes if
@@ -48,7 +48,7 @@ func (o *Options) setDefaults() {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	if o.SnapshotLogBytes == 0 {
-		o.SnapshotLogBytes = 256 << 20
+		o.SnapshotLogBytes = 128 << 20
 	}
 	if o.SegmentBytes == 0 {
 		o.SegmentBytes = min(defaultSegmentBytes, max(minSegmentBytes, o.SnapshotLogBytes/4))
@@ -177,11 +177,17 @@ func (s *Store) SetBound(maxMemory int64, evict bool) {
 	}
 }
 
+// sweptAtOnce is how many pages Sweep looks at before it lets others go first.
+const sweptAtOnce = 8
+
 // Sweep is Engine.Sweep.
 func (s *Store) Sweep(pages int) (forgotten int64) {
-	s.mu.Lock()
-	defer s.mu.Unlock()
-	return s.engine.Sweep(s.now(), pages)
+	for ; pages > 0; pages -= sweptAtOnce {
+		s.mu.Lock()
+		forgotten += s.engine.Sweep(s.now(), min(pages, sweptAtOnce))
+		s.mu.Unlock()
+	}
+	return forgotten
 }
 
 // now is the time for whatever touches the engine: the clock's, but no later than
@@ -224,7 +230,7 @@ func looks(batch *engine.Batch) bool {
 // nothing to replay. ctx bounds the snapshot.
 func (s *Store) Close(ctx context.Context, save bool) error {
 	var err error
-	if s.log.Load() != nil {
+	if s.loading.Done.Load() { // else there is nothing new, and not all of the old
 		s.Commit()
 		if f := s.failure.Load(); f != nil {
 			err = fmt.Errorf("the last decisions are not on disk: %w", f.Err)

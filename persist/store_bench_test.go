@@ -3,6 +3,7 @@ package persist
 import (
 	"context"
 	"fmt"
+	"math/rand/v2"
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -47,5 +48,44 @@ func BenchmarkCommit(b *testing.B) {
 				}
 			})
 		}
+	}
+}
+
+// BenchmarkGroup is a group of fifty batches of 16 ops, as one and one after the
+// other, over a million keys.
+func BenchmarkGroup(b *testing.B) {
+	for _, together := range []bool{false, true} {
+		b.Run(fmt.Sprintf("together=%v", together), func(b *testing.B) {
+			s, err := Open(Options{Dir: b.TempDir(), Policy: Always, Clock: newTestClock()})
+			if err != nil {
+				b.Fatal(err)
+			}
+			defer s.Close(context.Background(), false)
+			var (
+				l     = s.order.(*logAhead)
+				group []*engine.Batch
+				rng   = rand.New(rand.NewPCG(1, 1))
+			)
+			for range 50 {
+				group = append(group, &engine.Batch{Ops: make([]engine.Op, 16)})
+			}
+			b.ReportAllocs()
+			for b.Loop() {
+				for _, batch := range group {
+					for i := range batch.Ops {
+						key := fmt.Appendf(batch.Ops[i].Key[:0], "benchmark:key:%08d", rng.IntN(1_000_000))
+						batch.Ops[i] = engine.Op{Kind: engine.Take, Params: counterOf, N: 1, Key: key}
+					}
+				}
+				if together {
+					l.apply(1, group)
+					continue
+				}
+				for i := range group {
+					l.apply(1, group[i:i+1])
+				}
+			}
+			b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(b.N*800), "ns/take")
+		})
 	}
 }

@@ -175,8 +175,9 @@ func begins(log string, first uint64, snapshots string, index uint64) error {
 // replay carries out the log from an index on.
 func (s *Store) replay(ctx context.Context, log *Log, from uint64) error {
 	s.loading.AllLogBytes.Store(log.Bytes())
+	replay := s.engine.NewReplay(inShards)
 	apply := func(stamp engine.Instant, batch *engine.Batch) error {
-		s.engine.Apply(stamp, batch)
+		replay.Apply(stamp, batch)
 		return nil
 	}
 	var decoder Decoder
@@ -194,7 +195,16 @@ func (s *Store) replay(ctx context.Context, log *Log, from uint64) error {
 	if err != nil && ctx.Err() == nil {
 		err = fmt.Errorf("%w (%s)", err, repairHint(s.o.Dir))
 	}
+	replay.Finish()
 	return err
+}
+
+// inShards calls each for all of n shards, on all processors.
+func inShards(n int, each func(shard int)) {
+	_ = inParallel(context.Background(), n, runtime.NumCPU(), func(_ context.Context, shard int) error {
+		each(shard)
+		return nil
+	})
 }
 
 // tellProgress logs how far recovery is, until the function that it returns is

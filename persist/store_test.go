@@ -3,6 +3,7 @@ package persist
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -395,4 +396,42 @@ func TestLowerBoundDropsNothing(t *testing.T) {
 		}
 		end(t, s, false)
 	}
+}
+
+// TestRecoverEndedEarly: a Store that was told to stop while it loaded leaves
+// everything as it was.
+func TestRecoverEndedEarly(t *testing.T) {
+	o := testOptions(t, vfs.NewMem(), EverySecond)
+	rng, counts := rand.New(rand.NewPCG(6, 6)), newCounters()
+	s := start(t, o)
+	for range 500 {
+		if err := counts.take(s, rng, 50); err != nil {
+			t.Fatal(err)
+		}
+	}
+	end(t, s, false)
+	s, err := Open(o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Recover(&endsAfter{context.Background(), 250}); !errors.Is(err, context.Canceled) {
+		t.Fatalf("Recover returns %v", err)
+	}
+	end(t, s, true)
+	s = start(t, o)
+	defer end(t, s, false)
+	checkCounts(t, s, counts.copy(), true)
+}
+
+// endsAfter is a context that is done after some looks at it.
+type endsAfter struct {
+	context.Context
+	looks int
+}
+
+func (c *endsAfter) Err() error {
+	if c.looks--; c.looks < 0 {
+		return context.Canceled
+	}
+	return nil
 }

@@ -68,7 +68,7 @@ var errDone = errors.New("done")
 // yield returns an error, which it returns; errDone ends it without one. The
 // record is valid until yield returns.
 //
-// err is of the file system, of yield, or a VersionError; whatever is wrong with
+// err is of the file system, of yield, or a NewerError; whatever is wrong with
 // the bytes is end.reason.
 func walkSegment(files vfs.FS, dir string, info types.SegmentInfo, c *codec, yield func(r *record) error) (end segmentEnd, err error) {
 	name := files.PathJoin(dir, segment.FileName(info))
@@ -195,7 +195,7 @@ func (w *walker) payload(kind byte, length uint32, yield func(r *record) error) 
 	}
 	r := &w.entry
 	if err := w.codec.read(b[frameHead:frameHead+length], r); err != nil {
-		var version *VersionError
+		var version *NewerError
 		if errors.As(err, &version) {
 			return "", err
 		}

@@ -36,3 +36,17 @@ func (e *CorruptError) Error() string {
 }
 
 func (e *CorruptError) Unwrap() error { return e.Err }
+
+// A NewerError says that a newer limitsrv wrote what is to be read.
+type NewerError struct {
+	What, File    string // File is empty if it is not known
+	Format, Known int
+}
+
+func (e *NewerError) Error() string {
+	text := e.What
+	if e.File != "" {
+		text += " (" + e.File + ")"
+	}
+	return fmt.Sprintf("%s has format %d, and this limitsrv knows formats up to %d: run the newer one that wrote it", text, e.Format, e.Known)
+}

@@ -1,0 +1,102 @@
+package engine
+
+// A Replay carries out again what a log holds, each batch at the time when it was
+// decided, and leads to the same state as an Apply of each would. As nobody waits
+// for the answers, ops that stand alone gather by shard until there are many for
+// each: then the processor waits for their memory together, and the shards can be
+// worked on at the same time. One goroutine uses it, and nobody else the Engine.
+type Replay struct {
+	e        *Engine
+	inShards func(n int, each func(shard int))
+	lists    []replayList // by shard
+	gathered int
+}
+
+// replayMost is how many ops gather: some for each shard, and few enough for the
+// processor's cache.
+const replayMost = 8192
+
+// A replayList is what has gathered for a shard.
+type replayList struct {
+	ops    []Op // their keys and ids are in bytes
+	hashes []uint64
+	stamps []Instant
+	order  []int32
+	bytes  []byte
+}
+
+// NewReplay makes a Replay. inShards calls each(0) to each(n-1), several at the
+// same time if it likes, and returns when all have.
+func (e *Engine) NewReplay(inShards func(n int, each func(shard int))) *Replay {
+	return &Replay{e: e, inShards: inShards, lists: make([]replayList, len(e.shards))}
+}
+
+// Apply carries out a batch at now, or keeps a copy to do so later. Its Decisions
+// are not those of the batch.
+func (r *Replay) Apply(now Instant, b *Batch) {
+	if b.Atomic || anyTogether(b.Ops) {
+		r.Finish()
+		r.e.Apply(now, b)
+		return
+	}
+	for i := range b.Ops {
+		h := r.e.key.sum(b.Ops[i].Key)
+		r.lists[h>>(64-r.e.bits)].add(now, &b.Ops[i], h<<r.e.bits)
+	}
+	if r.gathered += len(b.Ops); r.gathered >= replayMost {
+		r.Finish()
+	}
+}
+
+func anyTogether(ops []Op) bool {
+	for i := range ops {
+		if ops[i].Kind == Flush || ops[i].Group > 1 {
+			return true
+		}
+	}
+	return false
+}
+
+// Finish carries out what has gathered.
+func (r *Replay) Finish() {
+	if r.gathered == 0 {
+		return
+	}
+	r.gathered = 0
+	r.inShards(len(r.lists), func(shard int) { r.e.shards[shard].replay(&r.lists[shard]) })
+}
+
+func (l *replayList) add(now Instant, op *Op, h uint64) {
+	l.order = append(l.order, int32(len(l.ops)))
+	l.ops = append(l.ops, *op)
+	kept := &l.ops[len(l.ops)-1]
+	kept.Key, kept.ID = l.keep(op.Key), l.keep(op.ID)
+	l.hashes = append(l.hashes, h)
+	l.stamps = append(l.stamps, now)
+}
+
+// keep is a copy. When bytes moves, older copies stay where they were.
+func (l *replayList) keep(b []byte) []byte {
+	from := len(l.bytes)
+	l.bytes = append(l.bytes, b...)
+	return l.bytes[from:len(l.bytes):len(l.bytes)]
+}
+
+// replay carries out a list and empties it.
+func (s *shard) replay(l *replayList) {
+	var d Decision
+	for run := l.order; len(run) > 0; {
+		ahead := min(len(run), warmOps)
+		s.enter(0)
+		s.warm(l.hashes, run[:ahead])
+		for _, i := range run[:ahead] {
+			s.now = max(s.now, min(l.stamps[i], latest))
+			s.apply(s.now, &l.ops[i], l.hashes[i], &d)
+		}
+		s.evicted = s.evicted[:0]
+		s.leave()
+		run = run[ahead:]
+	}
+	clear(l.ops)
+	*l = replayList{ops: l.ops[:0], hashes: l.hashes[:0], stamps: l.stamps[:0], order: l.order[:0], bytes: l.bytes[:0]}
+}
