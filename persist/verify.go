@@ -275,7 +275,7 @@ func (r *repairer) repairLog(after Info) error {
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
-	var later *VersionError
+	var later *NewerError
 	if errors.As(err, &later) {
 		return err
 	}
