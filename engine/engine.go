@@ -136,7 +136,7 @@ func (e *Engine) applyParts(now Instant, b *Batch) {
 // prepare makes room for the answers and finds out where the keys are.
 func (e *Engine) prepare(b *Batch) {
 	n := len(b.Ops)
-	if cap(b.Decisions) < n {
+	if cap(b.Decisions) < n || cap(b.scratch.shards) < n {
 		b.Decisions = make([]Decision, n, cap(b.Ops))
 		b.scratch = scratch{
 			shards: make([]uint16, n, cap(b.Ops)),
