@@ -54,10 +54,10 @@ type pageWriter struct {
 //
 // It copies the page first: that reads memory in one go, while the records are in
 // no order and would be waited for one by one.
-func (w *pageWriter) write(dst, stubs []byte, t *table, p *page) ([]byte, []byte) {
+func (w *pageWriter) write(dst, stubs []byte, t *table, p page) ([]byte, []byte) {
 	w.ids = w.ids[:0]
 	w.page = slices.Grow(w.page[:0], len(p.buf))[:len(p.buf)]
-	copy(w.page, p.buf[:p.slots*slotBytes])
+	copy(w.page, p.buf[:p.slots()*slotBytes])
 	copy(w.page[p.low:], p.buf[p.low:])
 	dst = slices.Grow(dst, len(p.buf))
 	var (
@@ -66,7 +66,7 @@ func (w *pageWriter) write(dst, stubs []byte, t *table, p *page) ([]byte, []byte
 		number uint64 // of the parameters last
 		a      *algorithm
 	)
-	for i := range p.slots {
+	for i := range p.slots() {
 		at := q.offset(i)
 		id := q.param(at)
 		if i == 0 || id != last {

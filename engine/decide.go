@@ -25,11 +25,12 @@ func (s *shard) apply(now Instant, op *Op, h uint64, d *Decision) {
 // lookup finds a live key, loads it into the cell and tells what is used of it. A
 // rested key that it comes across is forgotten.
 func (s *shard) lookup(now Instant, key []byte, h uint64) (pl place, used int64) {
-	pl, found := s.find(h, key)
+	p, i, found := s.find(h, key)
 	if !found {
 		return place{}, 0
 	}
-	c := s.load(pl)
+	pl = place{p.pageHead, i}
+	c := s.load(p, i)
 	used = c.alg().rule.used(c, now)
 	if used == 0 {
 		s.remove(pl)
@@ -173,7 +174,8 @@ func (s *shard) ready(now Instant, key []byte, h uint64, pl place, n int64) (pla
 	ok := s.makeRoom(h, key, record, grow, now)
 	*c = kept
 	if !pl.missing() {
-		pl, _ = s.find(h, key) // its page may have been packed
+		p, i, _ := s.find(h, key) // its page may have been packed
+		pl = place{p.pageHead, i}
 	}
 	return pl, ok
 }

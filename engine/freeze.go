@@ -198,15 +198,15 @@ func (s *shard) readStub(f *frozen, dst []byte) []byte {
 // preserve is called before the records of a page, or which hashes they may
 // have, are changed. If the page is as it was at the Freeze and has not been
 // read, it writes its image. A page that has the shard's epoch is neither.
-func (s *shard) preserve(p *page) {
+func (s *shard) preserve(p page) {
 	if s.frozen != nil && p.epoch != s.epoch {
 		s.writeImage(p)
 	}
 }
 
-func (s *shard) writeImage(p *page) {
+func (s *shard) writeImage(p page) {
 	p.epoch = s.epoch
-	if p.slots == 0 {
+	if p.slots() == 0 {
 		return
 	}
 	f, w := s.frozen, &s.writer

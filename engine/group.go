@@ -122,7 +122,7 @@ func (e *Engine) readyGroup(now Instant, b *Batch, from, to int) bool {
 		pl, _, _, _ := s.open(now, op, h)
 		grow := 0
 		if pl.missing() {
-			grow = pageSizes[splitSize] + pageStructBytes
+			grow = pageSizes[splitSize] + pageHeadBytes
 		}
 		if op.Params.Alg == Log {
 			grow += chunkPageBytes

@@ -91,8 +91,8 @@ const cursorShift = 16
 // that the next page starts with, 0 at the end.
 func (s *shard) scanPage(now Instant, h uint64, visit func(key []byte, alg Alg)) (next uint64, seen int) {
 	p := s.pageOf(h)
-	for i := p.seek(tag(h, p.depth)); i < p.slots; i++ {
-		c := s.load(place{p, i})
+	for i := p.seek(tag(h, p.depth)); i < p.slots(); i++ {
+		c := s.load(p, i)
 		if c.alg().rule.used(c, now) > 0 {
 			visit(p.key(p.offset(i), c.alg().words), c.params.Alg)
 			seen++
@@ -117,21 +117,21 @@ func (e *Engine) at(now Instant, key []byte, look func(s *shard, pl place)) {
 
 // findLive finds a live key and loads it into the cell. It changes nothing.
 func (s *shard) findLive(now Instant, key []byte, h uint64) (place, bool) {
-	pl, found := s.find(h, key)
+	p, i, found := s.find(h, key)
 	if !found {
 		return place{}, false
 	}
-	c := s.load(pl)
-	return pl, c.alg().rule.used(c, now) > 0
+	c := s.load(p, i)
+	return place{p.pageHead, i}, c.alg().rule.used(c, now) > 0
 }
 
 // KeyBytes is the memory of a live key with its share of the table, 0 if there
 // is none. Cost: for a LOG key one step per chunk of up to 255 entries.
 func (e *Engine) KeyBytes(now Instant, key []byte) (bytes int64) {
 	e.at(now, key, func(s *shard, pl place) {
-		c := &s.cell
+		c, p := &s.cell, s.slab.open(pl.page)
 		record := slotBytes + recordBytes(c.alg().words, len(key))
-		bytes = int64(record) * int64(len(pl.page.buf)) / int64(pl.page.live())
+		bytes = int64(record) * int64(len(p.buf)) / int64(p.live())
 		switch c.params.Alg {
 		case Log:
 			bytes += slidingLog{}.bytes(c)

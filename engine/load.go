@@ -54,8 +54,8 @@ func (s *shard) loadRecords(r *blockReader, records []loaded) error {
 	for i := range records {
 		x := &records[i]
 		h := x.hash << s.bits
-		if p := s.pageOf(h); p.slots > 0 && p.tagAt(p.slots-1) >= tag(h, p.depth) {
-			if _, found := s.find(h, x.key); found {
+		if p := s.pageOf(h); p.slots() > 0 && p.tagAt(p.slots()-1) >= tag(h, p.depth) {
+			if _, _, found := s.find(h, x.key); found {
 				return errors.New("it has a key that is there already")
 			}
 		}
@@ -101,12 +101,12 @@ func (s *shard) reserve(r *blockReader, records []loaded) {
 		return
 	}
 	p := s.pageOf(first)
-	for p.slots == 0 && int(p.depth) < depth {
+	for p.slots() == 0 && int(p.depth) < depth {
 		s.part(first, p)
 		p = s.pageOf(first)
 	}
-	if p.slots == 0 {
+	if p.slots() == 0 {
 		s.preserve(p)
-		s.resize(p, classFor(need))
+		s.slab.resize(p, classFor(need))
 	}
 }

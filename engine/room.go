@@ -34,10 +34,10 @@ func (s *shard) makeRoom(h uint64, key []byte, record, grow int, now Instant) bo
 }
 
 // growth is how much memory it takes to make a page hold one more record.
-func growth(p *page, record int) int {
+func growth(p page, record int) int {
 	need := p.live() + slotBytes + record
-	if need > pageSizes[splitSize] && p.slots > 1 && p.depth < maxDepth {
-		return pageSizes[splitSize] + pageStructBytes
+	if need > pageSizes[splitSize] && p.slots() > 1 && p.depth < maxDepth {
+		return pageSizes[splitSize] + pageHeadBytes
 	}
 	return pageSizes[classFor(need)] - len(p.buf)
 }
@@ -49,13 +49,13 @@ func (s *shard) evictFor(h uint64, key []byte, record, grow int, now Instant) bo
 	inPage := record > 0 && grow == growth(p, record)
 	for range roomTries {
 		if inPage {
-			if p.slots == 0 || p.live()+slotBytes+record <= len(p.buf) {
+			if p.slots() == 0 || p.live()+slotBytes+record <= len(p.buf) {
 				return true // a page as small as one record may exceed the bound
 			}
 			s.evictNearest(p, key, now)
 			continue
 		}
-		s.evictNearest(s.dir[s.hand], key, now)
+		s.evictNearest(s.slab.page(s.dir[s.hand]), key, now)
 		s.sweepPage(now)
 		s.settleMemory()
 		if s.allows(grow) {
@@ -66,10 +66,10 @@ func (s *shard) evictFor(h uint64, key []byte, record, grow int, now Instant) bo
 }
 
 // evictNearest drops the key of a page that is nearest to its reset, sparing one.
-func (s *shard) evictNearest(p *page, spared []byte, now Instant) {
+func (s *shard) evictNearest(p page, spared []byte, now Instant) {
 	nearest, soonest := -1, Span{}
-	for i := range p.slots {
-		c := s.load(place{p, i})
+	for i := range p.slots() {
+		c := s.load(p, i)
 		reset := c.alg().rule.until(c, now, 0)
 		if nearest < 0 || reset.less(soonest) {
 			if at := p.offset(i); string(p.key(at, c.alg().words)) == string(spared) {
@@ -81,7 +81,7 @@ func (s *shard) evictNearest(p *page, spared []byte, now Instant) {
 	if nearest >= 0 {
 		_, _, key := s.record(p, nearest)
 		s.evicted = addEviction(s.evicted, 0, key)
-		s.remove(place{p, nearest})
+		s.remove(place{p.pageHead, nearest})
 		s.stats.Evicted++
 	}
 }
@@ -91,11 +91,11 @@ func (a Span) less(b Span) bool {
 }
 
 // purge forgets the rested keys of a page.
-func (s *shard) purge(p *page, now Instant) {
-	for i := p.slots - 1; i >= 0; i-- {
-		c := s.load(place{p, i})
+func (s *shard) purge(p page, now Instant) {
+	for i := p.slots() - 1; i >= 0; i-- {
+		c := s.load(p, i)
 		if c.alg().rule.used(c, now) == 0 {
-			s.remove(place{p, i})
+			s.remove(place{p.pageHead, i})
 			s.stats.Forgotten++
 		}
 	}
@@ -109,10 +109,10 @@ func (s *shard) sweepPage(now Instant) {
 		s.leases.trim()
 		s.params.trim()
 	}
-	p := s.dir[s.hand]
+	p := s.slab.page(s.dir[s.hand])
 	s.purge(p, now)
 	if class := classFor(p.live()); pageSizes[class] <= len(p.buf)*3/4 {
-		s.repack(p, class)
+		p = s.repack(p, class)
 	}
 	s.merge(p)
 	span := 1 << (s.dirDepth - p.depth)
@@ -121,33 +121,32 @@ func (s *shard) sweepPage(now Instant) {
 
 // merge takes the page's twin, from which it was split, into it if the two are
 // half a page together.
-func (s *shard) merge(p *page) {
+func (s *shard) merge(p page) {
 	if p.depth == 0 {
 		return
 	}
 	span := 1 << (s.dirDepth - p.depth)
 	first := s.hand &^ (2*span - 1)
-	a, b := s.dir[first], s.dir[first+span]
+	a, b := s.slab.page(s.dir[first]), s.slab.page(s.dir[first+span])
 	if a.depth != b.depth || a.live()+b.live() > pageSizes[splitSize]/2 {
 		return
 	}
 	s.preserve(a)
 	s.preserve(b)
-	halves := [2]*page{s.setAside(a, 0), s.setAside(b, 1)}
+	halves := [2]page{s.setAside(a, 0), s.setAside(b, 1)}
 	p.depth--
-	s.resize(p, classFor(a.live()+b.live()))
+	p = s.slab.resize(p, classFor(a.live()+b.live()))
 	for _, from := range halves {
-		for i := range from.slots {
+		for i := range from.slots() {
 			s.move(from, i, p)
 		}
 	}
 	other := a
-	if p == a {
+	if p.number == a.number {
 		other = b
 	}
-	s.pages -= int64(len(other.buf)) + pageStructBytes
-	s.slab.take(other)
+	s.slab.drop(other)
 	for i := range 2 * span {
-		s.dir[first+i] = p
+		s.dir[first+i] = p.number
 	}
 }

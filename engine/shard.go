@@ -24,8 +24,8 @@ type shard struct {
 	frozen  *frozen    // what a Snapshot has still to read, or nil
 	epoch   uint32     // counts the freezes; see preserve
 
-	cell    cell    // of the key being worked on: here, so that it needs no allocation
-	scratch [2]page // to pack and split pages with
+	cell    cell        // of the key being worked on: here, so that it needs no allocation
+	scratch [2]pageHead // to pack and split pages with
 	buffer  [2][]byte
 	writer  pageWriter // of images
 }
@@ -36,14 +36,13 @@ type shard struct {
 // dirDepth bits of a key's hash, and a page as many entries as there are values
 // of the bits that its keys do not share. It grows by one page at a time, so that
 // no insertion costs more than a page's copy, now and then a copy of dir, which
-// holds one pointer for about 60 keys.
+// holds a page's number for about 60 keys.
 //
 // Source: R. Fagin et al., "Extendible hashing", ACM TODS 4(3), 1979.
 type table struct {
-	dir      []*page
+	dir      []pageNumber
 	dirDepth uint8
 	keys     int64
-	pages    int64 // bytes of the pages, their buffers and dir
 	params   paramTable
 	slab     slab
 	chunks   chunks
@@ -52,7 +51,7 @@ type table struct {
 
 // bytes is the memory of the table.
 func (t *table) bytes() int64 {
-	return t.pages + t.chunks.bytes + t.leases.bytes + t.params.bytes()
+	return int64(len(t.dir))*pageNumberBytes + t.slab.bytes + t.chunks.bytes + t.leases.bytes + t.params.bytes()
 }
 
 // memory is the bound that all shards share.
@@ -62,11 +61,10 @@ type memory struct {
 	evict atomic.Bool
 }
 
-const pageStructBytes = 88 // with its pointer in the slab
-
-// A place is where a record stands, until the table is changed.
+// A place is where a record stands, until the table is changed; without a page, it
+// is none.
 type place struct {
-	page *page
+	page *pageHead
 	slot int
 }
 
@@ -74,11 +72,10 @@ type place struct {
 func (s *shard) clear() {
 	s.setTableAside()
 	s.table = table{
-		dir:    []*page{{epoch: s.epoch}},
-		pages:  pageStructBytes + 8,
 		chunks: chunks{changes: s.chunks.changes},
 		leases: leases{changes: s.leases.changes},
 	}
+	s.dir = []pageNumber{s.slab.add(0, s.epoch)}
 	s.cell.chunks, s.cell.leases = &s.chunks, &s.leases
 	s.hand = 0
 }
@@ -128,19 +125,19 @@ func (s *shard) allows(n int) bool {
 
 // pageOf is the page of a hash, whose first bits, the shard's number, are
 // shifted out.
-func (t *table) pageOf(h uint64) *page { return t.dir[h>>(64-t.dirDepth)] }
+func (t *table) pageOf(h uint64) page { return t.slab.page(t.dir[h>>(64-t.dirDepth)]) }
 
 // find looks a key up.
-func (s *shard) find(h uint64, key []byte) (place, bool) {
-	p := s.pageOf(h)
+func (s *shard) find(h uint64, key []byte) (p page, slot int, found bool) {
+	p = s.pageOf(h)
 	t := tag(h, p.depth)
-	for i := p.seek(t); i < p.slots && p.tagAt(i) == t; i++ {
+	for i := p.seek(t); i < p.slots() && p.tagAt(i) == t; i++ {
 		at := p.offset(i)
 		if string(p.key(at, s.words(p, at))) == string(key) {
-			return place{p, i}, true
+			return p, i, true
 		}
 	}
-	return place{p, 0}, false
+	return p, 0, false
 }
 
 // warmOps is how many ops are warmed up for at once.
@@ -155,9 +152,8 @@ func (s *shard) warm(hashes []uint64, order []int32) {
 		return
 	}
 	var (
-		pages [warmOps]*page
+		pages [warmOps]page
 		slots [warmOps]int
-		logs  [warmOps]logState
 		sum   uint64
 	)
 	for i, op := range order {
@@ -165,55 +161,65 @@ func (s *shard) warm(hashes []uint64, order []int32) {
 	}
 	for i, op := range order {
 		p := pages[i]
-		if p.slots == 0 {
+		if p.slots() == 0 {
 			continue
 		}
-		slots[i] = min(p.seek(tag(hashes[op], p.depth)), p.slots-1)
+		slots[i] = min(p.seek(tag(hashes[op], p.depth)), p.slots()-1)
 	}
 	for i := range order {
-		if p := pages[i]; p.slots > 0 {
+		if p := pages[i]; p.slots() > 0 {
 			sum += uint64(p.buf[p.offset(slots[i])])
 		}
 	}
-	for i := range order {
-		if p := pages[i]; p.slots > 0 && s.params.get(p.param(p.offset(slots[i]))).Alg == Log {
-			logs[i] = loadLog(s.load(place{p, slots[i]}))
-		}
-	}
-	for i := range order {
-		if l := &logs[i]; l.first != 0 {
-			sum += s.chunks.words(l.first)[chunkCount] + s.chunks.words(l.last)[chunkCount]
-		}
+	if s.chunks.bytes > 0 {
+		sum += s.warmLogs(pages[:len(order)], &slots)
 	}
 	s.warmed = sum
 }
 
+// warmLogs reads the ends of the logs of those slots that have one.
+func (s *shard) warmLogs(pages []page, slots *[warmOps]int) (sum uint64) {
+	var logs [warmOps]logState
+	for i, p := range pages {
+		if p.slots() > 0 && s.params.get(p.param(p.offset(slots[i]))).Alg == Log {
+			logs[i] = loadLog(s.load(p, slots[i]))
+		}
+	}
+	for i := range pages {
+		if l := &logs[i]; l.first != 0 {
+			sum += s.chunks.words(l.first)[chunkCount] + s.chunks.words(l.last)[chunkCount]
+		}
+	}
+	return sum
+}
+
 // words is how many words of state the record at offset at of p has.
-func (t *table) words(p *page, at int) int {
+func (t *table) words(p page, at int) int {
 	return algorithms[t.params.get(p.param(at)).Alg].words
 }
 
-// load fills the cell from a record.
-func (s *shard) load(pl place) *cell {
-	at := pl.page.offset(pl.slot)
+// load fills the cell from the record of slot i.
+func (s *shard) load(p page, i int) *cell {
+	at := p.offset(i)
 	c := &s.cell
-	c.params, c.state = *s.params.get(pl.page.param(at)), state{}
-	pl.page.load(at, c.alg().words, &c.state)
+	c.params, c.state = *s.params.get(p.param(at)), state{}
+	p.load(at, c.alg().words, &c.state)
 	return c
 }
 
 // store writes the cell to its record, which has its algorithm.
 func (s *shard) store(pl place) {
-	s.preserve(pl.page)
+	p := s.slab.open(pl.page)
+	s.preserve(p)
 	c := &s.cell
-	at := pl.page.offset(pl.slot)
-	id := pl.page.param(at)
+	at := p.offset(pl.slot)
+	id := p.param(at)
 	if *s.params.get(id) != c.params {
 		old := id
 		id = s.params.retain(&c.params)
 		s.params.release(old)
 	}
-	pl.page.store(at, id, c.alg().words, &c.state)
+	p.store(at, id, c.alg().words, &c.state)
 }
 
 // insert adds a record for the cell under a key that is not there. There is
@@ -227,7 +233,7 @@ func (s *shard) insert(h uint64, key []byte) {
 		p = s.widen(h, p, record)
 	}
 	s.preserve(p)
-	t, i := tag(h, p.depth), p.slots
+	t, i := tag(h, p.depth), p.slots()
 	if i > 0 && p.tagAt(i-1) >= t { // if not, it comes last, as keys do that come in order
 		i = p.seek(t)
 	}
@@ -237,25 +243,24 @@ func (s *shard) insert(h uint64, key []byte) {
 }
 
 // widen packs, grows or splits the page of h, so that a record may fit.
-func (s *shard) widen(h uint64, p *page, record int) *page {
+func (s *shard) widen(h uint64, p page, record int) page {
 	need := p.live() + slotBytes + record
 	if need <= len(p.buf) {
-		s.repack(p, p.class)
-		return p
+		return s.repack(p, int(p.class))
 	}
-	if need > pageSizes[splitSize] && p.slots > 1 && p.depth < maxDepth {
+	if need > pageSizes[splitSize] && p.slots() > 1 && p.depth < maxDepth {
 		s.split(h, p)
 		return s.pageOf(h)
 	}
-	s.repack(p, classFor(need))
-	return p
+	return s.repack(p, classFor(need))
 }
 
 // remove drops a record and whatever hangs on it.
 func (s *shard) remove(pl place) {
-	p, at := pl.page, pl.page.offset(pl.slot)
+	p := s.slab.open(pl.page)
+	at := p.offset(pl.slot)
 	s.preserve(p)
-	c := s.load(pl)
+	c := s.load(p, pl.slot)
 	key := p.key(at, c.alg().words)
 	if s.frozen != nil && c.alg().tail != nil {
 		s.preserveTail(s.hash(key))
@@ -274,17 +279,18 @@ func (s *shard) discard(c *cell) {
 }
 
 // repack moves the records of p into a buffer of a class, without holes.
-func (s *shard) repack(p *page, class int) {
+func (s *shard) repack(p page, class int) page {
 	from := s.setAside(p, 0)
-	s.resize(p, class)
-	for i := range from.slots {
+	p = s.slab.resize(p, class)
+	for i := range from.slots() {
 		at, n, _ := s.record(from, i)
 		p.copyRecord(from.tagAt(i), from, at, n)
 	}
+	return p
 }
 
 // record is where the record of slot i stands, its length, and its key in place.
-func (t *table) record(p *page, i int) (at, n int, key []byte) {
+func (t *table) record(p page, i int) (at, n int, key []byte) {
 	at = p.offset(i)
 	words := t.words(p, at)
 	key = p.key(at, words)
@@ -292,57 +298,44 @@ func (t *table) record(p *page, i int) (at, n int, key []byte) {
 }
 
 // move copies the record of slot i to a page of another depth.
-func (s *shard) move(from *page, i int, to *page) {
+func (s *shard) move(from page, i int, to page) {
 	at, n, key := s.record(from, i)
 	to.copyRecord(tag(s.hash(key), to.depth), from, at, n)
 }
 
 // setAside copies a page, so that its buffer can be written anew.
-func (s *shard) setAside(p *page, n int) *page {
+func (s *shard) setAside(p page, n int) page {
 	s.buffer[n] = append(s.buffer[n][:0], p.buf...)
-	s.scratch[n] = *p
-	s.scratch[n].buf = s.buffer[n]
-	return &s.scratch[n]
-}
-
-// resize gives p an empty buffer of a class, its own if that is of it.
-func (s *shard) resize(p *page, class int) {
-	if len(p.buf) == pageSizes[class] {
-		p.reset(p.buf)
-		return
-	}
-	s.pages += int64(pageSizes[class] - len(p.buf))
-	s.slab.take(p)
-	s.slab.give(p, class)
+	s.scratch[n] = *p.pageHead
+	return page{&s.scratch[n], s.buffer[n]}
 }
 
 // split parts the page of h in two by the first bit that its keys do not share.
-func (s *shard) split(h uint64, p *page) {
+func (s *shard) split(h uint64, p page) {
 	from := s.setAside(p, 0)
-	halves := [2]*page{p, s.part(h, p)}
+	halves := [2]pageNumber{p.number, s.part(h, p)}
 	var bytes [2]int
-	for i := range from.slots {
+	for i := range from.slots() {
 		_, n, _ := s.record(from, i)
 		bytes[from.tagAt(i)>>15] += n + slotBytes
 	}
 	for i, half := range halves {
-		s.resize(half, classFor(bytes[i]))
+		s.slab.resize(s.slab.page(half), classFor(bytes[i]))
 	}
-	for i := range from.slots {
-		s.move(from, i, halves[from.tagAt(i)>>15])
+	for i := range from.slots() {
+		s.move(from, i, s.slab.page(halves[from.tagAt(i)>>15]))
 	}
 }
 
 // part leaves the page of h the first half of its hashes, and returns a new page
 // for the second. The records are left to the caller.
-func (s *shard) part(h uint64, p *page) *page {
+func (s *shard) part(h uint64, p page) pageNumber {
 	s.preserve(p)
 	if p.depth == s.dirDepth {
 		s.doubleDir()
 	}
 	p.depth++
-	second := &page{depth: p.depth, epoch: s.epoch}
-	s.pages += pageStructBytes
+	second := s.slab.add(p.depth, s.epoch)
 	span := 1 << (s.dirDepth - p.depth) // entries of a half
 	first := int(h>>(64-s.dirDepth)) &^ (2*span - 1)
 	for i := range span {
@@ -352,11 +345,10 @@ func (s *shard) part(h uint64, p *page) *page {
 }
 
 func (s *shard) doubleDir() {
-	dir := make([]*page, 2*len(s.dir))
-	for i, p := range s.dir {
-		dir[2*i], dir[2*i+1] = p, p
+	dir := make([]pageNumber, 2*len(s.dir))
+	for i, n := range s.dir {
+		dir[2*i], dir[2*i+1] = n, n
 	}
-	s.pages += int64(8 * len(s.dir))
 	s.dir = dir
 	s.dirDepth++
 	s.hand *= 2

@@ -1,76 +1,177 @@
 package engine
 
-// slab is the memory of the pages' buffers of a shard: for each size an array of
-// cells, in chunks that all sizes can use. No array has holes, since a buffer is
-// known to its page alone and can be moved: the last one moves to the cell that
-// becomes free. So memory is lost in the last chunk of each size only, however
-// the pages grow and shrink, and the allocator of Go sees chunks of one size.
+// slab is the memory of the pages of a shard. It has no pointers but those in the
+// lists of its chunks, so that the garbage collector has next to nothing to do for
+// a table of any size.
 //
-// Cost: a copy of one buffer for a cell that is given back.
+// The buffers of a size are an array of cells, in chunks that all sizes can use.
+// No array has holes, since a buffer is known to its page alone and can be moved:
+// the last one moves to the cell that becomes free. So memory is lost in the last
+// chunk of each size only, however the pages grow and shrink, and the allocator of
+// Go sees chunks of one size. But the first chunk of a size starts small and
+// doubles, or a small table would be mostly empty chunks.
+//
+// Heads are never moved nor given back, but those of dropped pages are used again.
+//
+// Cost: a copy of one buffer for a cell that is given back; for a cell that is
+// taken, a copy of the first chunk, as long as that doubles.
 type slab struct {
+	heads   []*[headChunk]pageHead // by number
+	fresh   pageNumber             // the first that was never used
+	free    []pageNumber           // those of dropped pages
 	classes [len(pageSizes)]slabClass
-	spare   [][]byte // chunks that no size uses
+	spare   [][]byte // whole chunks that no size uses
+	bytes   int64    // of heads and buffers
 }
 
 type slabClass struct {
 	chunks [][]byte
-	owners []*page // of the cells, in order
+	owners []pageNumber // of the cells, in order
 }
 
 const (
-	slabChunkBytes = 64 << 10
-	maxSpare       = 4
+	slabChunkBytes  = 64 << 10
+	cellUnit        = 128     // divides all sizes
+	firstChunkBytes = 1 << 10 // at least
+	maxSpare        = 4
+	headChunk       = 64 // pages, a power of two
+	// pageHeadBytes is what a page takes besides its buffer: its head, and its
+	// number among the owners.
+	pageHeadBytes   = 24 + pageNumberBytes
+	pageNumberBytes = 4
 )
 
-// cell is the n-th cell of a size.
-func (b *slab) cell(class, n int) []byte {
-	size := pageSizes[class]
-	per := slabChunkBytes / size
-	at := n % per * size
-	return b.classes[class].chunks[n/per][at : at+size : at+size]
+// page is the page of a number. It is good until a page is resized or dropped:
+// that moves buffers, also of others.
+func (b *slab) page(n pageNumber) page {
+	return b.open(&b.heads[n/headChunk][n%headChunk])
 }
 
-// give gives a page that has no buffer one of a size.
-func (b *slab) give(p *page, class int) {
-	c := &b.classes[class]
-	if len(c.owners) == len(c.chunks)*(slabChunkBytes/pageSizes[class]) {
-		c.chunks = append(c.chunks, b.chunk())
+// open is page for whoever has the head, which stays where it is.
+func (b *slab) open(p *pageHead) page { return page{p, b.buffer(p)} }
+
+// buffer is the buffer of a page, nil if it has none.
+func (b *slab) buffer(p *pageHead) []byte {
+	if p.class == 0 {
+		return nil
 	}
-	p.class, p.cell = class, len(c.owners)
-	c.owners = append(c.owners, p)
-	p.reset(b.cell(class, p.cell))
+	at, size := int(p.at)*cellUnit, pageSizes[p.class]
+	return b.classes[p.class].chunks[p.chunk][at : at+size : at+size]
 }
 
-func (b *slab) chunk() []byte {
-	n := len(b.spare)
-	if n == 0 {
-		return make([]byte, slabChunkBytes)
+// cell is which of the cells of its class the buffer of a page is.
+func (p *pageHead) cell() int {
+	size := pageSizes[p.class]
+	return int(p.chunk)*(slabChunkBytes/size) + int(p.at)*cellUnit/size
+}
+
+// add makes a page without a buffer.
+func (b *slab) add(depth uint8, epoch uint32) pageNumber {
+	n := b.fresh
+	if last := len(b.free) - 1; last >= 0 {
+		n = b.free[last]
+		b.free = b.free[:last]
+	} else {
+		if n%headChunk == 0 {
+			b.heads = append(b.heads, new([headChunk]pageHead))
+		}
+		b.fresh++
+		b.bytes += pageHeadBytes
 	}
-	chunk := b.spare[n-1]
-	b.spare = b.spare[:n-1]
+	b.heads[n/headChunk][n%headChunk] = pageHead{number: n, depth: depth, epoch: epoch}
+	return n
+}
+
+// drop takes a page out of use.
+func (b *slab) drop(p page) {
+	b.take(p.pageHead)
+	b.free = append(b.free, p.number)
+}
+
+// resize makes a page empty, with a buffer of a class, and returns it anew.
+func (b *slab) resize(p page, class int) page {
+	if int(p.class) != class {
+		b.take(p.pageHead)
+		b.give(p.pageHead, class)
+	}
+	p.count, p.low, p.dead = 0, uint32(pageSizes[class]), 0
+	return b.page(p.number)
+}
+
+// give gives a page that has no buffer one of a class.
+func (b *slab) give(p *pageHead, class int) {
+	p.class = uint8(class)
+	if class == 0 {
+		return
+	}
+	c, size := &b.classes[class], pageSizes[class]
+	if len(c.owners) == c.cells(size) {
+		b.grow(c, size)
+	}
+	n, per := len(c.owners), slabChunkBytes/size
+	p.chunk, p.at = uint32(n/per), uint16(n%per*size/cellUnit)
+	c.owners = append(c.owners, p.number)
+	b.bytes += int64(size)
+}
+
+// cells is how many cells of its size the chunks of a class have.
+func (c *slabClass) cells(size int) int {
+	last := len(c.chunks) - 1
+	if last < 0 {
+		return 0
+	}
+	return last*(slabChunkBytes/size) + len(c.chunks[last])/size
+}
+
+// grow adds to the chunks of a class of a size, all of whose cells are taken.
+func (b *slab) grow(c *slabClass, size int) {
+	switch {
+	case len(c.chunks) == 0:
+		first := firstChunkBytes
+		for first < size {
+			first *= 2
+		}
+		c.chunks = append(c.chunks, b.chunk(first))
+	case len(c.chunks[0]) < slabChunkBytes:
+		twice := b.chunk(2 * len(c.chunks[0]))
+		copy(twice, c.chunks[0])
+		c.chunks[0] = twice
+	default:
+		c.chunks = append(c.chunks, b.chunk(slabChunkBytes))
+	}
+}
+
+func (b *slab) chunk(bytes int) []byte {
+	last := len(b.spare) - 1
+	if bytes < slabChunkBytes || last < 0 {
+		return make([]byte, bytes)
+	}
+	chunk := b.spare[last]
+	b.spare = b.spare[:last]
 	return chunk
 }
 
 // take takes the buffer of a page away, if it has one.
-func (b *slab) take(p *page) {
-	if len(p.buf) == 0 {
+func (b *slab) take(p *pageHead) {
+	if p.class == 0 {
 		return
 	}
-	c := &b.classes[p.class]
+	c, size := &b.classes[p.class], pageSizes[p.class]
 	last := len(c.owners) - 1
-	if moved := c.owners[last]; moved != p {
-		copy(p.buf, moved.buf)
-		moved.buf, moved.cell = p.buf, p.cell
-		c.owners[p.cell] = moved
+	if n := c.owners[last]; n != p.number {
+		moved := b.page(n)
+		copy(b.buffer(p), moved.buf)
+		moved.chunk, moved.at = p.chunk, p.at
+		c.owners[p.cell()] = n
 	}
-	c.owners[last] = nil
 	c.owners = c.owners[:last]
-	p.reset(nil)
-	if per := slabChunkBytes / pageSizes[p.class]; last == (len(c.chunks)-1)*per {
-		if len(b.spare) < maxSpare {
-			b.spare = append(b.spare, c.chunks[len(c.chunks)-1])
+	p.class = 0
+	b.bytes -= int64(size)
+	if end := len(c.chunks) - 1; last == end*(slabChunkBytes/size) {
+		if len(c.chunks[end]) == slabChunkBytes && len(b.spare) < maxSpare {
+			b.spare = append(b.spare, c.chunks[end])
 		}
-		c.chunks[len(c.chunks)-1] = nil
-		c.chunks = c.chunks[:len(c.chunks)-1]
+		c.chunks[end] = nil
+		c.chunks = c.chunks[:end]
 	}
 }
