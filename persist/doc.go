@@ -9,6 +9,7 @@
 //
 //	IDENTITY    what the directory is, in which format, and the seed of its hashes
 //	LOCK        held by the process that has it
+//	STOPPED     how far the log was on disk when a server last ended in good order
 //	log-000001  the log: segments of raft-wal, and META, which says which count
 //	snapshots   a Pebble store with the rows of snapshots, and a record for each
 //	            that is complete
