@@ -110,12 +110,13 @@ func TestEvictedWhileOnItsWay(t *testing.T) {
 	for i := range 4500 {
 		keys = append(keys, fmt.Sprintf("key:%d", i))
 	}
-	filling, more := taking(counterOf, keys[:1000]...), taking(counterOf, keys[1000:]...)
-	if err := perform(s, filling); err != nil {
-		t.Fatal(err)
+	for i := 0; i < 3500; i += 100 {
+		if err := perform(s, taking(counterOf, keys[i:i+100]...)); err != nil {
+			t.Fatal(err)
+		}
 	}
-	first := depart(more)
-	back := depart(taking(counterOf, keys[:300]...))
+	first := depart(taking(counterOf, keys[3500:]...))
+	back := depart(taking(counterOf, keys[2000:2300]...))
 	l.flights <- first
 	eventually(t, "the first group is carried out", func() bool {
 		s.mu.Lock()
