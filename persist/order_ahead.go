@@ -27,7 +27,7 @@ type logAhead struct {
 	// Guarded by s.mu.
 	gathering *flight
 	spare     []*flight
-	evicted   [][]byte // keys that were, since the last entry
+	dropped   [][]byte // keys that a replay would have, as it has no bound: evicted ones, and ones refused with NoMemory
 	current   *flight  // which is being written
 	joined    engine.Batch
 	landed    sync.Cond
@@ -111,7 +111,7 @@ func (l *logAhead) depart() *flight {
 		return nil
 	}
 	alone := expects(f.batches[0])
-	if alone {
+	if alone || len(l.dropped) > 0 { // what is on its way may bring a dropped key back
 		l.land()
 	}
 	if l.gathering != f {
@@ -119,7 +119,7 @@ func (l *logAhead) depart() *flight {
 	}
 	f.stamp = s.o.Clock.Now()
 	l.entry.Reset()
-	l.forgetEvicted(f.stamp)
+	l.forgetDropped(f.stamp)
 	boarded := 1
 	if !alone || l.holds(f.stamp, f.batches[0]) {
 		boarded = l.board(f)
@@ -189,16 +189,17 @@ func (l *logAhead) holds(now engine.Instant, b *engine.Batch) bool {
 	return true
 }
 
-// forgetEvicted writes down which keys were evicted, but for those that have come
-// back since: a replay then decides no less strictly.
-func (l *logAhead) forgetEvicted(stamp engine.Instant) {
-	for _, key := range l.evicted {
+// forgetDropped writes down which keys were dropped, but for those that have come
+// back since, or were there before: a replay then decides no less strictly. All
+// that is in the log has been carried out, if there are any.
+func (l *logAhead) forgetDropped(stamp engine.Instant) {
+	for _, key := range l.dropped {
 		if l.s.engine.Fingerprint(stamp, key) == 0 {
 			l.entry.Forget(stamp, key)
 		}
 	}
-	clear(l.evicted)
-	l.evicted = l.evicted[:0]
+	clear(l.dropped)
+	l.dropped = l.dropped[:0]
 }
 
 func (l *logAhead) fresh() *flight {
@@ -271,9 +272,7 @@ func (l *logAhead) apply(now engine.Instant, batches []*engine.Batch) {
 	}
 	l.s.engine.Apply(now, all)
 	l.s.counts.changes.Add(changedOps(all))
-	for _, v := range all.Evicted {
-		l.evicted = append(l.evicted, bytes.Clone(v.Key))
-	}
+	l.noteDropped(all)
 	if len(batches) == 1 {
 		return
 	}
@@ -283,6 +282,19 @@ func (l *logAhead) apply(now engine.Instant, batches []*engine.Batch) {
 		rest = rest[len(b.Ops):]
 	}
 	clear(all.Ops) // they point to what belongs to others
+}
+
+// noteDropped notes the keys that a replay of a batch would have and the engine
+// has not. mu is held.
+func (l *logAhead) noteDropped(b *engine.Batch) {
+	for i := range b.Evicted {
+		l.dropped = append(l.dropped, bytes.Clone(b.Evicted[i].Key))
+	}
+	for i := range b.Decisions {
+		if b.Decisions[i].Status == engine.NoMemory {
+			l.dropped = append(l.dropped, bytes.Clone(b.Ops[i].Key))
+		}
+	}
 }
 
 func (l *logAhead) putBack(f *flight) {

@@ -1,7 +1,10 @@
 package persist
 
 import (
+	"fmt"
+	"slices"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
@@ -54,4 +57,89 @@ func TestBatchesAreReused(t *testing.T) {
 	a.Ops = append(a.Ops, taking(counterOf, "c", "d", "e", "f", "g").Ops...)
 	check(4, together(s, a, b)...)
 	check(6, perform(s, a))
+}
+
+// TestRefusedForMemoryStaysRefused: keys that found no memory are not there after a
+// restart either, where the bound is not looked at.
+func TestRefusedForMemoryStaysRefused(t *testing.T) {
+	for _, policy := range allPolicies {
+		t.Run(policy.String(), func(t *testing.T) {
+			o := testOptions(t, vfs.NewMem(), policy)
+			o.Engine = engine.Options{Shards: 1, MaxMemory: 100 << 10}
+			s := start(t, o)
+			for i := range 6000 {
+				if err := perform(s, taking(counterOf, fmt.Sprintf("key:%d", i))); err != nil {
+					t.Fatal(err)
+				}
+			}
+			want := keysOf(s)
+			if refused := s.Engine().Stats().Refused; refused < 1000 {
+				t.Fatalf("%d were refused", refused)
+			}
+			perform(s, &engine.Batch{Ops: []engine.Op{{Kind: engine.Forget, Key: []byte(want[0])}}}) // the last refusal goes with it
+			end(t, s, false)
+			s = start(t, o)
+			defer end(t, s, false)
+			if got := keysOf(s); !slices.Equal(got, want[1:]) {
+				t.Errorf("%d keys after a restart, want the %d of before", len(got), len(want)-1)
+			}
+		})
+	}
+}
+
+// TestEvictedWhileOnItsWay has a key evicted while a batch that takes of it is in
+// the log and not yet carried out: the key that comes back survives a restart.
+func TestEvictedWhileOnItsWay(t *testing.T) {
+	o := testOptions(t, vfs.NewMem(), Always)
+	o.Engine = engine.Options{Shards: 1, MaxMemory: 100 << 10, Evict: true}
+	s := start(t, o)
+	l := s.order.(*logAhead)
+	// depart writes a group of one batch, without handing it on.
+	depart := func(b *engine.Batch) *flight {
+		s.Exec(b, func(error) {})
+		s.disk.lock()
+		defer s.disk.unlock()
+		f := l.depart()
+		if err := s.append(l.entry.Bytes()); err != nil {
+			t.Error(err)
+		}
+		f.state.Store(arrived)
+		return f
+	}
+	var keys []string
+	for i := range 4500 {
+		keys = append(keys, fmt.Sprintf("key:%d", i))
+	}
+	for i := 0; i < 3500; i += 100 {
+		if err := perform(s, taking(counterOf, keys[i:i+100]...)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	first := depart(taking(counterOf, keys[3500:]...))
+	back := depart(taking(counterOf, keys[2000:2300]...))
+	l.flights <- first
+	eventually(t, "the first group is carried out", func() bool {
+		s.mu.Lock()
+		defer s.mu.Unlock()
+		return len(s.flights) == 1
+	})
+	third := make(chan *flight)
+	go func() { third <- depart(taking(counterOf, "another")) }()
+	time.Sleep(20 * time.Millisecond) // for it to depart too early, if it does
+	l.flights <- back
+	l.flights <- <-third
+	if err := perform(s, &engine.Batch{Ops: []engine.Op{{Kind: engine.Forget, Key: []byte("none")}}}); err != nil {
+		t.Fatal(err)
+	}
+	want := keysOf(s)
+	end(t, s, false)
+	s = start(t, o)
+	defer end(t, s, false)
+	got := keysOf(s)
+	for _, key := range want {
+		if _, ok := slices.BinarySearch(got, key); !ok {
+			t.Errorf("%s is lost: %d keys before the restart, %d after it", key, len(want), len(got))
+			return
+		}
+	}
 }
