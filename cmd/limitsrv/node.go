@@ -122,7 +122,11 @@ func (n *node) run(signals <-chan os.Signal) error {
 	}
 	if loaded != nil {
 		cancel()
-		<-loaded
+		select {
+		case <-loaded:
+		case <-signals: // a disk that hangs ends no loading
+			return errAgain
+		}
 	}
 	if err := n.drain(signals); err != nil {
 		return err
