@@ -23,9 +23,10 @@ func (f *Failure) Unwrap() error { return f.Err }
 // Code is the code word of Redis for a server that can't write to its disk.
 func (f *Failure) Code() string { return "MISCONF" }
 
-// full says whether the disk is.
+// full says whether the disk is, and has shown so before it took what was written:
+// where a sync finds no room, that may still be read after a restart.
 func (f *Failure) full() bool {
-	return errors.Is(f.Err, syscall.ENOSPC) || errors.Is(f.Err, syscall.EDQUOT)
+	return !errors.Is(f.Err, errSync) && (errors.Is(f.Err, syscall.ENOSPC) || errors.Is(f.Err, syscall.EDQUOT))
 }
 
 // errHangs is what is wrong with a disk that neither fails nor comes back.

@@ -158,6 +158,9 @@ func (f *files) Delete(dir, name string) error {
 	return nil
 }
 
+// errSync is what has failed where a sync of written data has.
+var errSync = errors.New("sync the log")
+
 // sync puts all that was written before the call on disk. After an error nobody
 // knows what of it is there, nor would a second attempt find out, so every later
 // sync returns that error.
@@ -177,7 +180,7 @@ func (f *files) sync() error {
 	f.mu.Unlock()
 	for _, d := range dirty {
 		if err := d.SyncData(); err != nil {
-			f.failed = fmt.Errorf("sync the log: %w", err)
+			f.failed = fmt.Errorf("%w: %w", errSync, err)
 			return f.failed
 		}
 	}
@@ -213,7 +216,10 @@ func (f *file) ReadAt(p []byte, offset int64) (int, error) {
 // Sync implements types.WritableFile under the policy.
 func (f *file) Sync() error {
 	if f.all.policy == Always {
-		return f.SyncData()
+		if err := f.SyncData(); err != nil {
+			return fmt.Errorf("%w: %w", errSync, err)
+		}
+		return nil
 	}
 	if f.dirty.Load() {
 		return nil

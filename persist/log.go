@@ -84,6 +84,7 @@ type Log struct {
 	changing            atomic.Bool  // from a full segment to the next
 	err                 atomic.Pointer[error]
 
+	closed     atomic.Bool
 	stop, done chan struct{} // of the goroutine that syncs
 }
 
@@ -289,12 +290,12 @@ var errLogClosed = errors.New("the log is closed")
 
 // Close puts all on disk, whatever the policy, and closes the files; of a broken
 // log it only closes them. It waits for a sync that is under way, so it hangs
-// with the disk.
+// with the disk. Only the first time counts.
 func (l *Log) Close() error {
-	err := l.Err()
-	if errors.Is(err, errLogClosed) {
+	if l.closed.Swap(true) {
 		return nil
 	}
+	err := l.Err()
 	if err == nil {
 		err = l.Sync()
 	} else {

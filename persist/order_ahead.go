@@ -67,9 +67,10 @@ func (l *logAhead) exec(batch *engine.Batch, done func(error)) {
 	}
 	s.mu.Lock()
 	if s.failing {
+		f := s.failure.Load() // under mu, as it may be mended at any time
 		s.mu.Unlock()
 		s.counts.refused.Add(1)
-		done(s.failure.Load())
+		done(f)
 		return
 	}
 	l.gathering.batches = append(l.gathering.batches, batch)

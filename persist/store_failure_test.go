@@ -100,6 +100,7 @@ var faults = []struct {
 	{name: "is full", err: syscall.ENOSPC, certain: true},
 	{name: "fails to write", err: syscall.EIO},
 	{name: "fails to sync", err: syscall.EIO, only: []errorfs.OpKind{errorfs.OpFileSync, errorfs.OpFileSyncData}},
+	{name: "is full when it syncs", err: syscall.ENOSPC, only: []errorfs.OpKind{errorfs.OpFileSync, errorfs.OpFileSyncData}},
 	{name: "makes no files", err: syscall.ENOSPC, only: []errorfs.OpKind{errorfs.OpCreate, errorfs.OpFilePreallocate}, certain: true},
 	{name: "hangs", hang: true},
 }

@@ -92,7 +92,8 @@ func (s *Store) loadSnapshot(ctx context.Context) (Info, error) {
 			return info, nil
 		}
 		var corrupt *CorruptError
-		if !errors.As(err, &corrupt) || i == len(all)-1 {
+		// The one before is as good only if the log goes on from it to what there was.
+		if !errors.As(err, &corrupt) || i == len(all)-1 || all[i+1].LogDir != info.LogDir {
 			break
 		}
 		s.o.Logger.Warn("a snapshot is damaged; the one before it is still there and is used", "error", err)

@@ -47,11 +47,17 @@ func (s *Store) logNames() ([]string, error) {
 	return names, nil
 }
 
-// discard closes a log and removes it. It may hang with the disk.
-func (s *Store) discard(log *Log) {
+// shut closes a failed log: the room of its files is not free before. It may hang
+// with the disk.
+func (s *Store) shut(log *Log) {
 	if err := log.Close(); err != nil {
 		s.o.Logger.Debug("closed a failed log", "error", err)
 	}
+}
+
+// discard closes a log and removes it.
+func (s *Store) discard(log *Log) {
+	s.shut(log)
 	s.remove(log.Name())
 }
 

@@ -27,6 +27,7 @@ func (s *Store) mend() error {
 	}
 	view, meta := s.changeOver(fresh)
 	s.disk.unlock()
+	s.wait.Go(func() { s.shut(old) })
 	if _, err = s.write(s.stopping, view, meta); err != nil && !s.stands(fresh) {
 		s.giveUp(fresh)
 		return err
