@@ -117,10 +117,14 @@ func (s *shard) settleMemory() {
 	}
 }
 
-// allows says whether the shard may take n bytes more.
+// allows says whether the shard may take n bytes more than it has by now.
 func (s *shard) allows(n int) bool {
 	bound := s.memory.max.Load()
-	return bound == 0 || s.memory.used.Load()+int64(n) <= bound
+	if bound == 0 {
+		return true
+	}
+	s.settleMemory()
+	return s.memory.used.Load()+int64(n) <= bound
 }
 
 // pageOf is the page of a hash, whose first bits, the shard's number, are

@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -85,7 +86,14 @@ type Snapshots struct {
 	log  *slog.Logger
 	lock io.Closer
 	mu   sync.Mutex // held while the store is in use
+
+	hurry atomic.Bool // Write does not rest
 }
+
+// Hurry says whether Write works without rests, as where nobody else needs the
+// machine. It holds at once, also for a Write that is under way.
+func (s *Snapshots) Hurry(on bool) { s.hurry.Store(on) }
+
 
 // The names in the directory.
 const (

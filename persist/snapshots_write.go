@@ -24,7 +24,7 @@ const syncEvery = 1 << 20
 
 // Write makes a new snapshot of a source, which it reads to its end but does not
 // close, and removes the older ones. It keeps at most half of the processors
-// busy. progress may be nil.
+// busy, and these for half of the time, unless it is to Hurry. progress may be nil.
 //
 // After an error or a crash the older snapshot is there as before. The new one
 // may be there too, but only if it is complete and on disk: so until Write
@@ -64,6 +64,7 @@ func (s *Snapshots) write(ctx context.Context, store *store, from BlockSource, m
 		fs: store.fs, staging: s.fs.PathJoin(s.dir, stagingName), store: store, from: from,
 		info:     Info{Meta: meta, Generation: newest + 1, Keys: from.Keys(), Shards: make([]ShardInfo, from.Shards())},
 		progress: &snapshotProgress{tell: progress, keys: from.Keys()},
+		hurry:    &s.hurry,
 	}
 	tables, err := w.writeTables(ctx)
 	if err != nil {
@@ -137,6 +138,7 @@ type snapshotWriter struct {
 	from     BlockSource
 	info     Info // shards are filled in by writeTable, one each
 	progress *snapshotProgress
+	hurry    *atomic.Bool
 }
 
 // writeTables writes a table for each shard that is not empty, several at once,
@@ -169,6 +171,7 @@ func (w *snapshotWriter) writeTable(ctx context.Context, shard int) (name string
 		table    *sstable.Writer
 		key, row []byte
 		share    = w.shares(shard)
+		rests    = newRests(w.hurry)
 	)
 	defer func() {
 		if table != nil {
@@ -195,6 +198,7 @@ func (w *snapshotWriter) writeTable(ctx context.Context, shard int) (name string
 		if err = table.Set(key, row); err == nil {
 			err = ctx.Err()
 		}
+		rests.pause()
 	}
 	return name, err
 }

@@ -235,6 +235,7 @@ func (s *Store) Close(ctx context.Context, save bool) error {
 		if f := s.failure.Load(); f != nil {
 			err = fmt.Errorf("the last decisions are not on disk: %w", f.Err)
 		} else if save && s.unsaved() {
+			s.snapshots.Hurry(true)
 			_, err = s.save(ctx)
 		}
 	}

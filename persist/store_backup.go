@@ -15,10 +15,10 @@ const (
 )
 
 // backupName is what a backup may be called.
-var backupName = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9._-]{0,63}$`)
+var backupName = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9_-]{0,63}$`)
 
 // ErrBackupName says what a backup may be called.
-var ErrBackupName = errors.New("a backup's name is 1 to 64 letters, digits, '.', '_' or '-', and begins with a letter or digit")
+var ErrBackupName = errors.New("a backup's name is 1 to 64 letters, digits, '_' or '-', and begins with a letter or digit")
 
 // Backup makes a data directory of its own of this moment, backups/name below
 // this one, from which another node can start once it is copied. done is called

@@ -131,7 +131,11 @@ func (s *Store) write(ctx context.Context, view *engine.Snapshot, meta Meta) (In
 		v.saves++
 	}
 	v.mu.Unlock()
-	if err != nil {
+	switch {
+	case errors.Is(err, context.Canceled):
+		s.o.Logger.Info("snapshot given up, as the server ends; the one before holds, and the log goes on")
+		return info, err
+	case err != nil:
 		s.o.Logger.Error("snapshot failed; the one before holds, and the log goes on", "error", err)
 		return info, err
 	}

@@ -1,0 +1,31 @@
+package persist
+
+import (
+	"sync/atomic"
+	"time"
+)
+
+// workAtOnce is for how long a snapshot is written before a rest.
+const workAtOnce = 2 * time.Millisecond
+
+// rests are those of a goroutine that works beside others: each is as long as the
+// work before it, so that decisions have half of the processor and of the disk that
+// it would take.
+type rests struct {
+	hurry *atomic.Bool // there are none
+	since time.Time    // when the work began
+}
+
+func newRests(hurry *atomic.Bool) *rests { return &rests{hurry: hurry, since: time.Now()} }
+
+// pause rests, if it is time.
+func (r *rests) pause() {
+	worked := time.Since(r.since)
+	if worked < workAtOnce {
+		return
+	}
+	if !r.hurry.Load() {
+		time.Sleep(worked)
+	}
+	r.since = time.Now()
+}
