@@ -94,7 +94,6 @@ type Snapshots struct {
 // machine. It holds at once, also for a Write that is under way.
 func (s *Snapshots) Hurry(on bool) { s.hurry.Store(on) }
 
-
 // The names in the directory.
 const (
 	storeName   = "store"   // the Pebble store

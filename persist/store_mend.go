@@ -34,7 +34,10 @@ func (s *Store) mend() error {
 		s.giveUp(fresh)
 		return err
 	}
-	s.mended(fresh)
+	s.mended()
+	if err == nil { // else the snapshot before, and so its log, may still be needed
+		s.keepLog(fresh.Name())
+	}
 	return nil
 }
 
@@ -75,7 +78,7 @@ func (s *Store) giveUp(fresh *Log) {
 }
 
 // mended ends the failure, unless there is a new one.
-func (s *Store) mended(fresh *Log) {
+func (s *Store) mended() {
 	s.mu.Lock()
 	f := s.failure.Load()
 	again := s.failing && s.o.Policy != Always
@@ -87,7 +90,6 @@ func (s *Store) mended(fresh *Log) {
 		s.failure.Store(nil)
 	}
 	s.mu.Unlock()
-	s.keepLog(fresh.Name())
 	if !again {
 		s.o.Logger.Info("the disk can be written again, and all that was decided is on it", "failed_for", time.Since(f.Since).Round(time.Millisecond))
 	}

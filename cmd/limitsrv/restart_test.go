@@ -22,6 +22,7 @@ func keeps(t *testing.T, dir string, args ...string) (*running, *wire) {
 	r := serve(t, append([]string{"--data", dir}, args...)...)
 	w := wired(t, r.address)
 	w.loaded(t)
+	until(t, "the log says so", func() bool { return strings.Contains(r.logged(), "state loaded") })
 	return r, w
 }
 
