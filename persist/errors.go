@@ -1,6 +1,10 @@
 package persist
 
-import "fmt"
+import (
+	"fmt"
+	"slices"
+	"strings"
+)
 
 // A CorruptError says that data on disk is not what was written there: it was
 // damaged, cut short, or is not ours. Nothing of it was used, and nothing changed.
@@ -50,3 +54,24 @@ func (e *NewerError) Error() string {
 	}
 	return fmt.Sprintf("%s has format %d, and this limitsrv knows formats up to %d: run the newer one that wrote it", text, e.Format, e.Known)
 }
+
+// oneLine is an error whose text has each thing once, on one line: Pebble says some
+// twice, and on lines of their own what is for itself.
+type oneLine struct{ error }
+
+// pebbleDetail is a line that Pebble puts below an error and that says nothing.
+const pebbleDetail = "<corruption detail carrier>"
+
+func (e oneLine) Error() string {
+	var lines []string
+	for line := range strings.Lines(e.error.Error()) {
+		line = strings.TrimSpace(line)
+		said := func(earlier string) bool { return strings.HasSuffix(earlier, line) }
+		if line != "" && line != pebbleDetail && !slices.ContainsFunc(lines, said) {
+			lines = append(lines, line)
+		}
+	}
+	return strings.Join(lines, "; ")
+}
+
+func (e oneLine) Unwrap() error { return e.error }

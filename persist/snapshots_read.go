@@ -27,7 +27,7 @@ func (s *Snapshots) Load(ctx context.Context, info Info, to BlockSink, workers i
 		return r.read(ctx, workers)
 	})
 	if err != nil {
-		return fmt.Errorf("load snapshot %d from %s: %w", info.Generation, s.dir, err)
+		return oneLine{fmt.Errorf("load snapshot %d from %s: %w", info.Generation, s.dir, err)}
 	}
 	return nil
 }

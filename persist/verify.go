@@ -211,8 +211,15 @@ func (r *repairer) repair() error {
 }
 
 // snapshotsAside drops the records of damaged snapshots if there is a good one,
-// else sets all of them aside, with the logs that go on from them.
+// else sets all of them aside, with the logs that go on from them, unless the log
+// has everything from the beginning.
 func (r *repairer) snapshotsAside(good []Info, bad []error) error {
+	if len(good) == 0 && r.logIsWhole() {
+		if !r.ask("No snapshot can be read, but the log has everything from the beginning. Set the snapshots aside? Nothing is lost.") {
+			return errRefused
+		}
+		return r.setAside(func(name string) bool { return name == snapshotsDir })
+	}
 	if len(good) == 0 {
 		if !r.ask("No snapshot can be read. Set them aside, with the log? All keys are then as new.") {
 			return errRefused
@@ -224,6 +231,13 @@ func (r *repairer) snapshotsAside(good []Info, bad []error) error {
 		return errRefused
 	}
 	return dropDamaged(r.dir.FS, r.path(snapshotsDir), good)
+}
+
+// logIsWhole says whether the first log is there, from its first entry on, and good.
+func (r *repairer) logIsWhole() bool {
+	path := r.path(logName(1))
+	state, err := readMeta(r.dir.FS, path)
+	return err == nil && state.Segments[0].MinIndex == 1 && CheckLog(r.dir.FS, path, func(string) {}) == nil
 }
 
 // setAside moves some files and directories out of the way.

@@ -1,0 +1,71 @@
+package persist
+
+import (
+	"math/rand/v2"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+)
+
+// TestRepairFromTheLog damages the one snapshot of a directory whose log begins at
+// its first entry: Repair gives everything back.
+func TestRepairFromTheLog(t *testing.T) {
+	o := testOptions(t, vfs.NewMem(), EverySecond)
+	o.SegmentBytes = 1 << 20 // one that is never left
+	rng, counts := rand.New(rand.NewPCG(3, 3)), newCounters()
+	s := start(t, o)
+	takeSome(t, s, counts, rng, 100)
+	end(t, s, true)
+	damageTable(t, o.FS, o.FS.PathJoin(testDir, snapshotsDir, storeName))
+	var found []string
+	say := func(line string) { found = append(found, line) }
+	if err := Check(o.FS, testDir, say); err != ErrDamaged {
+		t.Fatalf("Check returns %v, and says %q", err, found)
+	}
+	for _, line := range found {
+		if strings.Contains(line, "\n") || strings.Contains(line, pebbleDetail) {
+			t.Errorf("Check says %q, which is not one line", line)
+		}
+	}
+	var asked []string
+	err := Repair(o.FS, testDir, say, func(question string) bool {
+		asked = append(asked, question)
+		return true
+	})
+	if err != nil || len(asked) != 1 || !strings.Contains(asked[0], "Nothing is lost") {
+		t.Fatalf("Repair returns %v and asks %q", err, asked)
+	}
+	s = start(t, o)
+	defer end(t, s, false)
+	checkCounts(t, s, counts.copy(), true)
+}
+
+// damageTable flips a bit of a row in the first table of a Pebble store.
+func damageTable(t *testing.T, fs vfs.FS, dir string) {
+	t.Helper()
+	names, err := fs.List(dir)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		if !strings.HasSuffix(name, ".sst") {
+			continue
+		}
+		file, err := fs.OpenReadWrite(fs.PathJoin(dir, name), vfs.WriteCategoryUnspecified)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer file.Close()
+		var b [1]byte
+		if _, err := file.ReadAt(b[:], 40); err != nil {
+			t.Fatal(err)
+		}
+		b[0] ^= 4
+		if _, err := file.WriteAt(b[:], 40); err != nil {
+			t.Fatal(err)
+		}
+		return
+	}
+	t.Fatal("there is no table")
+}
