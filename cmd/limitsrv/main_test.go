@@ -60,15 +60,23 @@ type running struct {
 	ended   chan struct{}
 }
 
+// portTries is how many ports serve tries: between its finding a free one and the
+// server's taking it, a connection of another test may have taken it.
+const portTries = 5
+
 // serve starts the server on a free port, with args, and waits until it listens.
 func serve(t *testing.T, args ...string) *running {
 	t.Helper()
-	r := launch(t, args...)
-	until(t, "it listens", func() bool { return strings.Contains(r.logged(), "listening") || r.isOver() })
-	if r.isOver() {
-		t.Fatalf("it has ended\n%s", r.logged())
+	for try := 1; ; try++ {
+		r := launch(t, args...)
+		until(t, "it listens", func() bool { return strings.Contains(r.logged(), "listening") || r.isOver() })
+		switch {
+		case !r.isOver():
+			return r
+		case try == portTries || !strings.Contains(r.logged(), "address already in use"):
+			t.Fatalf("it has ended\n%s", r.logged())
+		}
 	}
-	return r
 }
 
 // launch starts the server on a free port, with args.
