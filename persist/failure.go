@@ -45,8 +45,9 @@ func (uncertain) Code() string  { return "UNCERTAIN" }
 func (s *Store) fail(err error) *Failure {
 	s.mu.Lock()
 	if s.failing {
+		f := s.failure.Load() // under mu, as it may be mended at any time
 		s.mu.Unlock()
-		return s.failure.Load()
+		return f
 	}
 	f := &Failure{Since: time.Now(), Err: err}
 	s.failing = true

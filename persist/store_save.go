@@ -88,9 +88,10 @@ func (s *Store) freeze() (*engine.Snapshot, Meta, error) {
 	s.mu.Lock()
 	finish := s.order.cut()
 	if s.failing {
+		f := s.failure.Load() // under mu, as it may be mended at any time
 		s.mu.Unlock()
 		_ = finish() // has nothing to write
-		return nil, Meta{}, s.failure.Load()
+		return nil, Meta{}, f
 	}
 	view := s.view()
 	s.mu.Unlock()
@@ -186,7 +187,7 @@ func (s *Store) unsaved() bool {
 	log := s.log.Load()
 	info, ok := s.saver.latest()
 	if !ok {
-		return log.Last() >= log.First() && log.Last() > 0
+		return log.Last() >= log.First()
 	}
 	return info.Meta.LogDir != log.Name() || info.Meta.LogIndex < log.Last()
 }
