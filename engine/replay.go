@@ -21,7 +21,6 @@ type replayList struct {
 	ops    []Op // their keys and ids are in bytes
 	hashes []uint64
 	stamps []Instant
-	order  []int32
 	bytes  []byte
 }
 
@@ -67,7 +66,6 @@ func (r *Replay) Finish() {
 }
 
 func (l *replayList) add(now Instant, op *Op, h uint64) {
-	l.order = append(l.order, int32(len(l.ops)))
 	l.ops = append(l.ops, *op)
 	kept := &l.ops[len(l.ops)-1]
 	kept.Key, kept.ID = l.keep(op.Key), l.keep(op.ID)
@@ -82,21 +80,28 @@ func (l *replayList) keep(b []byte) []byte {
 	return l.bytes[from:len(l.bytes):len(l.bytes)]
 }
 
+// inOrder is the order of ops that are not out of order.
+var inOrder = func() (order [warmOps]int32) {
+	for i := range order {
+		order[i] = int32(i)
+	}
+	return order
+}()
+
 // replay carries out a list and empties it.
 func (s *shard) replay(l *replayList) {
 	var d Decision
-	for run := l.order; len(run) > 0; {
-		ahead := min(len(run), warmOps)
+	for from := 0; from < len(l.ops); from += warmOps {
+		to := min(from+warmOps, len(l.ops))
 		s.enter(0)
-		s.warm(l.hashes, run[:ahead])
-		for _, i := range run[:ahead] {
+		s.warm(l.hashes[from:], inOrder[:to-from])
+		for i := from; i < to; i++ {
 			s.now = max(s.now, min(l.stamps[i], latest))
 			s.apply(s.now, &l.ops[i], l.hashes[i], &d)
 		}
 		s.evicted = s.evicted[:0]
 		s.leave()
-		run = run[ahead:]
 	}
 	clear(l.ops)
-	*l = replayList{ops: l.ops[:0], hashes: l.hashes[:0], stamps: l.stamps[:0], order: l.order[:0], bytes: l.bytes[:0]}
+	*l = replayList{ops: l.ops[:0], hashes: l.hashes[:0], stamps: l.stamps[:0], bytes: l.bytes[:0]}
 }

@@ -15,22 +15,31 @@ import (
 // fs.ErrNotExist if there is no log; nil if OpenLog would open it and Read read it
 // to its end. The log must not be open.
 func CheckLog(fs vfs.FS, dir string, report func(line string)) error {
+	_, err := checkLog(fs, dir, report)
+	return err
+}
+
+// checkLog is CheckLog and, if nothing is wrong, a repair with nothing to do, which
+// says what the log holds.
+func checkLog(fs vfs.FS, dir string, report func(line string)) (*logRepair, error) {
 	state, err := readMeta(fs, dir)
 	if err != nil {
-		return missingMeta(fs, dir, err)
+		return nil, missingMeta(fs, dir, err)
 	}
+	r := &logRepair{state: state}
 	var first error
 	for i := range state.Segments {
 		found, err := checkSegment(fs, dir, state, i)
 		if err != nil {
-			return err
+			return nil, err
 		}
 		report(found.line())
+		r.last = found.end.last
 		if first == nil && found.damage != nil {
 			first = found.damage
 		}
 	}
-	return first
+	return r, first
 }
 
 // missingMeta is err, or if it says that META is missing and there are segments

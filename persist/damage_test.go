@@ -217,14 +217,14 @@ func checkRepair(t *testing.T, fs *vfs.MemFS, what string) {
 	t.Helper()
 	before := readDir(t, fs, "/log")
 	asked := ""
-	err := RepairLog(errorfs.Wrap(fs, readOnly), "/log", func(story string) bool { asked = story; return false })
+	err := repairLog(errorfs.Wrap(fs, readOnly), "/log", func(story string) bool { asked = story; return false })
 	if asked == "" && err != nil && (strings.Contains(err.Error(), "version") || strings.Contains(err.Error(), "no segment has a head")) {
 		return
 	}
 	if asked == "" || !known(err) || !reflect.DeepEqual(readDir(t, fs, "/log"), before) {
 		t.Errorf("%s: repair that may not proceed asked %q, returned %v, or changed something", what, asked, err)
 	}
-	if err := RepairLog(fs, "/log", func(string) bool { return true }); err != nil {
+	if err := repairLog(fs, "/log", func(string) bool { return true }); err != nil {
 		t.Errorf("%s: repair: %v", what, err)
 		return
 	}
@@ -340,4 +340,17 @@ func TestReadAhead(t *testing.T) {
 			}
 		}
 	}
+}
+
+// repairLog repairs a log if explain, told what will be lost, agrees; otherwise it
+// returns the damage. Of a log that is whole it asks nothing.
+func repairLog(fs vfs.FS, dir string, explain func(what string) (proceed bool)) error {
+	r, err := planRepair(fs, dir)
+	if err != nil || r.damage == nil {
+		return err
+	}
+	if !explain(r.story()) {
+		return r.damage
+	}
+	return r.perform(fs, dir)
 }

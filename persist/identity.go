@@ -125,7 +125,7 @@ func (d *Dir) identify() error {
 	if err := d.checkOurs(); err != nil {
 		return err
 	}
-	d.ID, d.Seed, d.Created = newID(), newSeed(), time.Now().UTC().Truncate(time.Second)
+	d.Identity = newIdentity(newSeed())
 	return writeIdentity(d.FS, d.Path, d.Identity)
 }
 
@@ -134,10 +134,11 @@ func newSeed() (s Seed) {
 	return s
 }
 
-func newID() string {
+// newIdentity is that of a directory made now, whose hashes have a seed.
+func newIdentity(seed Seed) Identity {
 	var id [16]byte
 	rand.Read(id[:])
-	return hex.EncodeToString(id[:])
+	return Identity{ID: hex.EncodeToString(id[:]), Seed: seed, Created: time.Now().UTC().Truncate(time.Second)}
 }
 
 func writeIdentity(fsys vfs.FS, dir string, id Identity) error {

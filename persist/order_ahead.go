@@ -69,7 +69,6 @@ func (l *logAhead) exec(batch *engine.Batch, done func(error)) {
 	if s.failing {
 		f := s.failure.Load() // under mu, as it may be mended at any time
 		s.mu.Unlock()
-		s.counts.refused.Add(1)
 		done(f)
 		return
 	}
@@ -122,8 +121,11 @@ func (l *logAhead) depart() *flight {
 	l.entry.Reset()
 	l.forgetDropped(f.stamp)
 	boarded := 1
-	if !alone || l.holds(f.stamp, f.batches[0]) {
+	switch {
+	case !alone:
 		boarded = l.board(f)
+	case l.holds(f.stamp, f.batches[0]):
+		l.entry.Append(f.stamp, withoutExpects(f.batches[0]))
 	}
 	l.gathering = l.fresh()
 	if boarded < len(f.batches) {
@@ -138,15 +140,13 @@ func (l *logAhead) depart() *flight {
 const maxGroupBytes = 4 << 20
 
 // board writes the batches of a group into the entry and returns how many: all, but
-// for those that make the entry too long. A transaction that depends on what its
-// keys were goes alone, as all before it has to be carried out to know that.
+// for those that make the entry too long, and those from a transaction on that
+// depends on what its keys were: that goes alone, as all before it has to be carried
+// out to know.
 func (l *logAhead) board(f *flight) int {
 	for i, b := range f.batches {
-		if i > 0 && (l.entry.Len() > maxGroupBytes || expects(b) || expects(f.batches[0])) {
+		if i > 0 && (l.entry.Len() > maxGroupBytes || expects(b)) {
 			return i
-		}
-		if expects(b) {
-			b = withoutExpects(b)
 		}
 		l.entry.Append(f.stamp, b)
 	}
@@ -155,7 +155,6 @@ func (l *logAhead) board(f *flight) int {
 
 // withoutExpects is a batch whose Expects hold, for the log.
 func withoutExpects(b *engine.Batch) *engine.Batch {
-	isExpect := func(op engine.Op) bool { return op.Kind == engine.Expect }
 	return &engine.Batch{Ops: slices.DeleteFunc(slices.Clone(b.Ops), isExpect), Atomic: b.Atomic}
 }
 
@@ -168,15 +167,12 @@ func (l *logAhead) leaveBehind(f *flight, n int) {
 	l.commit()
 }
 
-// expects says whether a batch depends on what its keys were.
+// expects says whether a batch depends on what its keys were. Only an Atomic one may.
 func expects(b *engine.Batch) bool {
-	for i := range b.Ops {
-		if b.Ops[i].Kind == engine.Expect {
-			return true
-		}
-	}
-	return false
+	return b.Atomic && slices.ContainsFunc(b.Ops, isExpect)
 }
+
+func isExpect(op engine.Op) bool { return op.Kind == engine.Expect }
 
 // holds says whether what a batch expects is so; then it is logged without. All
 // that is in the log has been carried out.
@@ -339,12 +335,10 @@ func (l *logAhead) fail(f *Failure) func() {
 	l.landed.Broadcast()
 	return func() {
 		if uncertain {
-			l.s.counts.uncertain.Add(int64(len(current.dones)))
 			for _, done := range current.dones {
 				done(answer)
 			}
 		}
-		l.s.counts.refused.Add(int64(len(waiting.dones)))
 		for _, done := range waiting.dones {
 			done(f)
 		}

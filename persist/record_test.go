@@ -157,7 +157,7 @@ func TestLaterVersions(t *testing.T) {
 		for _, err := range []error{
 			CheckLog(c.write(t), "/log", func(string) {}),
 			second(outcome(t, c.write(t), tt.name)),
-			RepairLog(c.write(t), "/log", func(string) bool { return true }),
+			repairLog(c.write(t), "/log", func(string) bool { return true }),
 		} {
 			if !errors.As(err, &version) || !strings.Contains(err.Error(), tt.want) {
 				t.Errorf("%s: %v, want a NewerError with %q", tt.name, err, tt.want)
@@ -234,7 +234,7 @@ func FuzzLog(f *testing.F) {
 			t.Errorf("check says %v, and it opens with %v", check, err)
 		}
 		fs = c.write(t)
-		if RepairLog(fs, "/log", func(string) bool { return true }) != nil {
+		if repairLog(fs, "/log", func(string) bool { return true }) != nil {
 			return
 		}
 		if _, err := outcome(t, fs, "fuzz, repaired"); err != nil {

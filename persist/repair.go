@@ -14,23 +14,9 @@ import (
 	"github.com/hashicorp/raft-wal/types"
 )
 
-// RepairLog makes a damaged log one that can be opened: it makes META anew if
-// that is damaged, and cuts the log off at the first entry that can not be read.
-// Before it changes anything it explains what will be lost; if explain returns
-// false it changes nothing and returns the damage. Of a log that is whole it
-// asks nothing. If it is interrupted it can be run again. The log must not be open.
-func RepairLog(fs vfs.FS, dir string, explain func(what string) (proceed bool)) error {
-	r, err := planRepair(fs, dir)
-	if err != nil || r.damage == nil {
-		return err
-	}
-	if !explain(r.story()) {
-		return r.damage
-	}
-	return r.perform(fs, dir)
-}
-
-// A logRepair is how a log is to be repaired.
+// A logRepair is how a damaged log becomes one that can be opened: META is made anew
+// if that is damaged, and the log is cut off at the first entry that can not be read.
+// If it is interrupted it can be planned and performed again. The log must not be open.
 type logRepair struct {
 	state    *logState
 	damage   *CorruptError // nil if there is nothing to repair

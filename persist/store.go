@@ -26,7 +26,7 @@ type Options struct {
 	Clock  Clock
 	Logger *slog.Logger
 	// SnapshotLogBytes is how long the log may grow before a snapshot is taken, or
-	// half of the last snapshot if that is more; 0 means 128 MB.
+	// half of the last snapshot if that is more; 0 means DefaultSnapshotLogBytes.
 	SnapshotLogBytes int64
 	// SegmentBytes is the size of the log's files, which go as a whole when a snapshot
 	// replaces them; 0 means the log's default, or a quarter of SnapshotLogBytes if
@@ -40,6 +40,9 @@ type Options struct {
 	RetryEvery time.Duration
 }
 
+// DefaultSnapshotLogBytes is how long a log may grow: some seconds of replaying.
+const DefaultSnapshotLogBytes = 128 << 20
+
 func (o *Options) setDefaults() {
 	if o.FS == nil {
 		o.FS = vfs.Default
@@ -48,7 +51,7 @@ func (o *Options) setDefaults() {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	if o.SnapshotLogBytes == 0 {
-		o.SnapshotLogBytes = 128 << 20
+		o.SnapshotLogBytes = DefaultSnapshotLogBytes
 	}
 	if o.SegmentBytes == 0 {
 		o.SegmentBytes = min(defaultSegmentBytes, max(minSegmentBytes, o.SnapshotLogBytes/4))
@@ -124,11 +127,9 @@ type bound struct {
 
 // counters are totals since the start.
 type counters struct {
-	changes   atomic.Int64 // ops that changed something
-	unlogged  atomic.Int64 // ops carried out while the disk failed
-	refused   atomic.Int64 // batches refused since the disk had failed
-	uncertain atomic.Int64 // batches that were on their way to the disk when it failed
-	delayed   atomic.Int64 // syncs that took long
+	changes  atomic.Int64 // ops that changed something
+	unlogged atomic.Int64 // ops carried out while the disk failed
+	delayed  atomic.Int64 // syncs that took long
 }
 
 // Open takes the directory for this process. Nothing of its state is read before
@@ -156,14 +157,15 @@ func Open(o Options) (*Store, error) {
 func (s *Store) Engine() *engine.Engine { return s.engine }
 
 // Exec decides about a batch. Under Always it calls done when the batch is on
-// disk, from another goroutine, or with an error: a *DiskError. Otherwise it calls
-// done before it returns, and what was decided is to be answered after Commit.
+// disk, from another goroutine, or with an error that has a Code: a *Failure, or that
+// the decision may or may not have been applied. Otherwise it calls done before it returns, and what was decided is to be answered after Commit.
 // Batches that change nothing wait for no disk.
 func (s *Store) Exec(batch *engine.Batch, done func(error)) { s.order.exec(batch, done) }
 
 // Commit sees to it that whatever its caller has executed is in the log's files,
 // so that it survives the process; under Always it only says that the caller has no
-// more for now. It waits for the disk for at most Options.HangAfter.
+// more for now. If the disk hangs it waits for about Options.HangAfter; but see
+// logBehind for a disk that hangs while nothing is synced.
 func (s *Store) Commit() { s.order.commit() }
 
 // SetBound is Engine.SetBound, but holds from the end of Recover on only: what was

@@ -55,8 +55,7 @@ func (s *Store) copyTo(path string) error {
 	if err := markBackup(fs, draft, s.dir.ID); err != nil {
 		return err
 	}
-	id := Identity{ID: newID(), Seed: s.dir.Seed, Created: time.Now().UTC().Truncate(time.Second)}
-	if err := writeIdentity(fs, draft, id); err != nil {
+	if err := writeIdentity(fs, draft, newIdentity(s.dir.Seed)); err != nil {
 		return err
 	}
 	if err := fs.Rename(draft, path); err != nil {

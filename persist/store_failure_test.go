@@ -88,15 +88,25 @@ func eventually(t *testing.T, what string, is func() bool) {
 	}
 }
 
-// faults are ways in which a disk fails.
-var faults = []struct {
+// A diskFault is a way in which a disk fails.
+type diskFault struct {
 	name string
 	hang bool
 	err  error
 	only []errorfs.OpKind
 	// certain says that what is refused is known not to be on disk.
 	certain bool
-}{
+}
+
+func (f *diskFault) befall(d *badDisk) {
+	if f.hang {
+		d.hang()
+		return
+	}
+	d.fail(f.err, f.only...)
+}
+
+var faults = []diskFault{
 	{name: "is full", err: syscall.ENOSPC, certain: true},
 	{name: "fails to write", err: syscall.EIO},
 	{name: "fails to sync", err: syscall.EIO, only: []errorfs.OpKind{errorfs.OpFileSync, errorfs.OpFileSyncData}},
@@ -120,11 +130,7 @@ func TestAlwaysRefusesWhenTheDisk(t *testing.T) {
 			o.HangAfter = 300 * time.Millisecond
 			s := start(t, o)
 			takeSome(t, s, counts, rng, 100)
-			if tt.hang {
-				disk.hang()
-			} else {
-				disk.fail(tt.err, tt.only...)
-			}
+			tt.befall(&disk)
 			var err error
 			eventually(t, "a refusal", func() bool { err = counts.take(s, rng, 50); return err != nil })
 			wantCode(t, err, tt.certain)
@@ -188,11 +194,7 @@ func TestOthersGoOnWhenTheDisk(t *testing.T) {
 				o.HangAfter = 300 * time.Millisecond
 				s := start(t, o)
 				takeSome(t, s, counts, rng, 100)
-				if tt.hang {
-					disk.hang()
-				} else {
-					disk.fail(tt.err, tt.only...)
-				}
+				tt.befall(&disk)
 				eventually(t, "the failure is seen", func() bool {
 					takeSome(t, s, counts, rng, 1)
 					return s.Status().Failure != nil

@@ -5,6 +5,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -100,7 +101,7 @@ func (s *Store) loadSnapshot(ctx context.Context) (Info, error) {
 		s.forgetAll()
 	}
 	if err != nil {
-		return Info{}, fmt.Errorf("%w (%s)", err, repairHint(s.o.Dir))
+		return Info{}, s.withHint(err)
 	}
 	return Info{}, nil
 }
@@ -110,8 +111,9 @@ func (s *Store) forgetAll() {
 	s.engine.Apply(0, &engine.Batch{Ops: []engine.Op{{Kind: engine.Flush}}})
 }
 
-func repairHint(dir string) string {
-	return fmt.Sprintf("limitsrv check %s says more, limitsrv check --repair %s what can be saved", dir, dir)
+// withHint says what to do about damage.
+func (s *Store) withHint(err error) error {
+	return fmt.Errorf("%w (limitsrv check %s says more, limitsrv check --repair %s what can be saved)", err, s.o.Dir, s.o.Dir)
 }
 
 // findLog opens the log that goes on from a snapshot, or from nothing. A new
@@ -125,12 +127,8 @@ func (s *Store) findLog(info Info) (*Log, error) {
 	if info.Generation == 0 {
 		want = logName(1)
 	}
-	there := false
-	for _, name := range names {
-		there = there || name == want
-	}
-	if !there && (len(names) > 0 || info.Generation > 0 && !isBackup(s.o.FS, s.o.Dir)) {
-		return nil, fmt.Errorf("%s is missing, which the snapshot in %s needs (%s)", s.path(want), s.o.Dir, repairHint(s.o.Dir))
+	if !slices.Contains(names, want) && (len(names) > 0 || info.Generation > 0 && !isBackup(s.o.FS, s.o.Dir)) {
+		return nil, s.withHint(fmt.Errorf("%s is missing, which the snapshot in %s needs", s.path(want), s.o.Dir))
 	}
 	stopped, err := readStopped(s.o.FS, s.o.Dir, want)
 	var corrupt *CorruptError
@@ -141,24 +139,16 @@ func (s *Store) findLog(info Info) (*Log, error) {
 	}
 	log, err := s.openLog(want, info.Meta.LogIndex+1, max(stopped, info.Meta.LogIndex))
 	if errors.As(err, &corrupt) {
-		err = fmt.Errorf("%w (%s)", err, repairHint(s.o.Dir))
+		err = s.withHint(err)
 	}
 	if err != nil {
 		return nil, err
 	}
-	if err := s.follows(log, info.Meta.LogIndex); err != nil {
-		return nil, errors.Join(err, log.Close())
+	// That it goes on for as long as it has to OpenLog has seen.
+	if err := begins(s.path(want), log.First(), s.path(snapshotsDir), info.Meta.LogIndex); err != nil {
+		return nil, errors.Join(s.withHint(err), log.Close())
 	}
 	return log, endBackup(s.o.FS, s.o.Dir)
-}
-
-// follows says whether a log goes on where a snapshot ends. (That it goes on for so
-// long OpenLog has seen.)
-func (s *Store) follows(log *Log, index uint64) error {
-	if err := begins(s.path(log.Name()), log.First(), s.path(snapshotsDir), index); err != nil {
-		return fmt.Errorf("%w (%s)", err, repairHint(s.o.Dir))
-	}
-	return nil
 }
 
 // begins says whether a log that begins with entry first goes on where the snapshot
@@ -194,7 +184,7 @@ func (s *Store) replay(ctx context.Context, log *Log, from uint64) error {
 		return nil
 	})
 	if err != nil && ctx.Err() == nil {
-		err = fmt.Errorf("%w (%s)", err, repairHint(s.o.Dir))
+		err = s.withHint(err)
 	}
 	replay.Finish()
 	return err

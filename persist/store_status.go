@@ -12,11 +12,9 @@ type Status struct {
 	ReplayedBytes, LogToRead int64
 
 	// Failure is nil unless the disk has failed.
-	Failure   *Failure
-	Unlogged  int64 // ops carried out without a log, since the start
-	Refused   int64 // batches refused since the disk had failed
-	Uncertain int64 // batches whose fate was not known when it failed
-	Delayed   int64 // syncs that took longer than a second
+	Failure  *Failure
+	Unlogged int64 // ops carried out without a log, since the start
+	Delayed  int64 // syncs that took longer than a second
 
 	Saving        bool
 	SaveBegun     time.Time
@@ -32,10 +30,6 @@ type Status struct {
 	LogBytes      int64
 	LogBaseBytes  int64 // of these, what was there after the last snapshot
 	LogSegments   int
-	LogBound      int64 // at which the next snapshot is taken
-	LogFirst      uint64
-	LogLast       uint64
-	LogSynced     uint64
 	// Unsynced are the log's entries that a power cut would take, and UnsyncedFor is
 	// for how long there have been some, to a tenth of a second.
 	Unsynced    int64
@@ -55,8 +49,6 @@ func (s *Store) Status() Status {
 		LogToRead:     l.AllLogBytes.Load(),
 		Failure:       s.failure.Load(),
 		Unlogged:      s.counts.unlogged.Load(),
-		Refused:       s.counts.refused.Load(),
-		Uncertain:     s.counts.uncertain.Load(),
 		Delayed:       s.counts.delayed.Load(),
 		Saving:        v.busy.Load(),
 		SavedKeys:     v.done.Load(),
@@ -74,10 +66,9 @@ func (s *Store) Status() Status {
 	st.SnapshotBytes, st.LogBaseBytes, st.Changes = v.diskBytes, v.logBytes, s.counts.changes.Load()-v.changes
 	v.mu.Unlock()
 	log := s.log.Load()
-	st.LogBytes, st.LogBound = log.Bytes(), s.logBound()
-	st.LogFirst, st.LogLast, st.LogSynced = log.First(), log.Last(), log.Synced()
-	st.LogSegments, st.Syncing = log.Segments(), log.Busy()
-	st.Unsynced = int64(st.LogLast - min(st.LogLast, st.LogSynced))
+	st.LogBytes, st.LogSegments, st.Syncing = log.Bytes(), log.Segments(), log.Busy()
+	synced := log.Synced() // before the last, so as not to be beyond it
+	st.Unsynced = int64(log.Last() - synced)
 	if since := s.unsynced.Load(); since != 0 && st.Unsynced > 0 {
 		st.UnsyncedFor = time.Since(time.Unix(0, since))
 	}

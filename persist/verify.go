@@ -106,13 +106,13 @@ func (v *verifier) log(after Info) error {
 		v.say("log: none")
 		return nil
 	}
-	err = CheckLog(v.dir.FS, v.path(name), func(line string) { v.say(name + ": " + line) })
+	found, err := checkLog(v.dir.FS, v.path(name), func(line string) { v.say(name + ": " + line) })
 	if errors.Is(err, fs.ErrNotExist) {
 		v.say(name + ": empty")
 		return nil
 	}
 	if err == nil {
-		err = v.reaches(name, after)
+		err = v.reaches(found, name, after)
 	}
 	if err != nil {
 		v.say(fmt.Sprintf("%s: %v", name, err))
@@ -122,16 +122,12 @@ func (v *verifier) log(after Info) error {
 
 // reaches says whether a log that is whole goes on from a snapshot, and as far as it
 // was on disk once.
-func (v *verifier) reaches(name string, after Info) error {
-	plan, err := planRepair(v.dir.FS, v.path(name))
-	if err != nil {
-		return err
-	}
+func (v *verifier) reaches(found *logRepair, name string, after Info) error {
 	stopped, err := readStopped(v.dir.FS, v.dir.Path, name)
 	if err != nil {
 		v.say(fmt.Sprintf("%s: %v; whether the end of the log is missing can't be told", stoppedName, err))
 	}
-	return v.gap(plan, name, after, stopped)
+	return v.gap(found, name, after, stopped)
 }
 
 // gap says what of a log is missing, once it is repaired.
@@ -235,9 +231,8 @@ func (r *repairer) snapshotsAside(good []Info, bad []error) error {
 
 // logIsWhole says whether the first log is there, from its first entry on, and good.
 func (r *repairer) logIsWhole() bool {
-	path := r.path(logName(1))
-	state, err := readMeta(r.dir.FS, path)
-	return err == nil && state.Segments[0].MinIndex == 1 && CheckLog(r.dir.FS, path, func(string) {}) == nil
+	plan, err := planRepair(r.dir.FS, r.path(logName(1)))
+	return err == nil && plan.damage == nil && plan.first() == 1
 }
 
 // setAside moves some files and directories out of the way.
@@ -269,11 +264,11 @@ func (r *repairer) newIdentity(of Info) error {
 	if !r.ask("Write a new identity? Nothing of the state depends on it.") {
 		return errRefused
 	}
-	id := Identity{ID: newID(), Seed: of.Seed, Created: time.Now().UTC().Truncate(time.Second)}
+	seed := of.Seed
 	if of.Generation == 0 {
-		id.Seed = newSeed()
+		seed = newSeed()
 	}
-	return writeIdentity(r.dir.FS, r.dir.Path, id)
+	return writeIdentity(r.dir.FS, r.dir.Path, newIdentity(seed))
 }
 
 // repairLog cuts the log off where it is damaged, or sets it aside.

@@ -157,9 +157,8 @@ func (n *node) drain(signals <-chan os.Signal) error {
 }
 
 // gcPercent is how much the heap, which is keys, may grow between two collections.
-// Of keys the collector sees little but a pointer for every 60: what is not yet
-// collected is memory that keys could have, but a collection takes a core for
-// milliseconds.
+// The collector does not look into keys, so one costs little, and what is not yet
+// collected is memory that keys could have.
 const gcPercent = 50
 
 // limitHeap has the garbage collector work harder where the heap nears its bound:

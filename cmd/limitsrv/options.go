@@ -28,7 +28,7 @@ type options struct {
 
 	Data             string         `group:"State" placeholder:"DIR" help:"Directory that the state is kept in, so that it outlives a restart. Without it all is in memory."`
 	Fsync            persist.Policy `group:"State" default:"everysec" help:"When what was decided is synced to disk: always (before it is answered), everysec (a power cut costs at most the last second) or no (when the system does). A crash of limitsrv itself costs nothing in any of them."`
-	SnapshotLogBytes size           `group:"State" default:"128mb" help:"Take a snapshot when the log has grown so far, or to half the size of the last snapshot if that is more."`
+	SnapshotLogBytes size           `group:"State" default:"${snapshotLogBytes}" help:"Take a snapshot when the log has grown so far, or to half the size of the last snapshot if that is more."`
 
 	MaxMemory size   `group:"State" default:"0" help:"Memory for keys, such as 256mb. 0: no bound."`
 	OnFull    string `group:"State" default:"refuse" enum:"refuse,evict" help:"What happens when that is full and no key is as good as new: refuse new keys with OOM, or evict the key that would have been so soonest: refuse, evict."`
@@ -74,6 +74,8 @@ func parseOptions(args []string, stdout, stderr io.Writer) (*options, *kong.Kong
 			"maxArgBytes":    size(defaults.ArgBytes).String(),
 			"maxQueryBytes":  size(defaults.QueryBytes).String(),
 			"maxOutputBytes": size(defaults.OutputBytes).String(),
+
+			"snapshotLogBytes": size(persist.DefaultSnapshotLogBytes).String(),
 		},
 	)
 	if err != nil {
