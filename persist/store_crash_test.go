@@ -44,7 +44,7 @@ func crashing(t *testing.T, policy Policy, unsynced int, rng *rand.Rand) {
 		}
 		stop := load(t, s, counts, rng.Uint64())
 		if rng.IntN(2) == 0 {
-			go s.Save(func(Info, error) {})
+			s.Save(func(Info, error) {})
 		}
 		time.Sleep(time.Duration(rng.IntN(20)) * time.Millisecond)
 		switch {
