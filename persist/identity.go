@@ -118,7 +118,7 @@ func (d *Dir) takeLock() error {
 
 // identify reads the identity, or makes one for a directory without.
 func (d *Dir) identify() error {
-	err := readSealed(d.FS, d.join(identityName), identityWhat, identityFormat, &d.Identity)
+	err := ReadSealed(d.FS, d.join(identityName), identityWhat, identityFormat, &d.Identity)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -142,7 +142,7 @@ func newIdentity(seed Seed) Identity {
 }
 
 func writeIdentity(fsys vfs.FS, dir string, id Identity) error {
-	if err := writeSealed(fsys, dir, identityName, identityWhat, identityFormat, id); err != nil {
+	if err := WriteSealed(fsys, dir, identityName, identityWhat, identityFormat, id); err != nil {
 		return fmt.Errorf("write the identity of data directory %s: %w", dir, err)
 	}
 	return nil
