@@ -32,10 +32,11 @@ func (f *Failure) full() bool {
 // errHangs is what is wrong with a disk that neither fails nor comes back.
 var errHangs = errors.New("the disk does not answer")
 
-// An uncertain error answers batches whose entry may or may not be on disk.
-type uncertain struct{}
+// ErrUncertain answers batches whose entry may or may not be where it is to be: on
+// disk, or with a majority.
+var ErrUncertain error = uncertain{}
 
-var errUncertain error = uncertain{}
+type uncertain struct{}
 
 func (uncertain) Error() string { return "the decision may or may not have been applied" }
 func (uncertain) Code() string  { return "UNCERTAIN" }
