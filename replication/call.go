@@ -71,7 +71,7 @@ func (l *links) answerCall(conn net.Conn, from identity) {
 	var request callRequest
 	conn.SetReadDeadline(time.Now().Add(l.o.timeout))
 	if err := readCall(conn, &request); err != nil {
-		l.refused(conn, &refusal{reasonGarbled, "a call that can't be read: " + err.Error()})
+		l.broken(conn, err)
 		return
 	}
 	conn.SetReadDeadline(time.Time{})
@@ -125,12 +125,15 @@ func callFrame(v any) ([]byte, error) {
 	return append(binary.BigEndian.AppendUint32(nil, uint32(len(data))), data...), nil
 }
 
-// readCall reads a frame with v in JSON.
+// readCall reads a frame with v in JSON. What is none is a *refusal.
 func readCall(conn net.Conn, v any) error {
 	frames := frameReader{r: bufio.NewReader(conn), most: maxCallBytes}
 	data, err := frames.next()
 	if err != nil {
 		return err
 	}
-	return json.Unmarshal(data, v)
+	if err := json.Unmarshal(data, v); err != nil {
+		return &refusal{reasonGarbled, "a call that is no JSON: " + err.Error()}
+	}
+	return nil
 }

@@ -54,7 +54,7 @@ type forwardedBatch struct {
 
 // serveForwarded carries out what comes over a link, until that breaks, what comes makes no
 // sense, or links close.
-func (l *links) serveForwarded(conn net.Conn) error {
+func (l *links) serveForwarded(conn net.Conn) {
 	s := &forwardServer{links: l, conn: conn, room: make(chan struct{}, 1), wake: make(chan struct{}, 1)}
 	s.decoder.MaxOps = maxForwardOps
 	written := make(chan struct{})
@@ -62,10 +62,9 @@ func (l *links) serveForwarded(conn net.Conn) error {
 		defer close(written)
 		s.write()
 	}()
-	err := s.read()
+	l.broken(conn, s.read())
 	s.stop()
 	<-written
-	return err
 }
 
 func (s *forwardServer) stop() {
@@ -94,8 +93,7 @@ func (s *forwardServer) read() error {
 			return err
 		}
 		if err := s.carryOut(frame); err != nil {
-			s.links.refused(s.conn, &refusal{reasonGarbled, "what was forwarded makes no sense: " + err.Error()})
-			return err
+			return &refusal{reasonGarbled, "what was forwarded makes no sense: " + err.Error()}
 		}
 		if !frames.ready() || s.isFull() {
 			s.links.o.commit()

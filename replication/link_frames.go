@@ -24,7 +24,8 @@ const frameHead = 4
 // maxKeptFrame is how much memory for long frames is kept for the next.
 const maxKeptFrame = 1 << 20
 
-// next is the next frame, without its length. It is valid until the call after.
+// next is the next frame, without its length. It is valid until the call after. One
+// that is too long is a *refusal; all else is an error of the reader.
 func (f *frameReader) next() ([]byte, error) {
 	if err := f.drop(); err != nil {
 		return nil, err
@@ -35,7 +36,7 @@ func (f *frameReader) next() ([]byte, error) {
 	}
 	n := int(binary.BigEndian.Uint32(head))
 	if n < 0 || n > f.most {
-		return nil, fmt.Errorf("a frame of %d bytes, at most %d are allowed", n, f.most)
+		return nil, &refusal{reasonGarbled, fmt.Sprintf("a frame of %d bytes, at most %d are allowed", n, f.most)}
 	}
 	if whole := frameHead + n; whole <= f.r.Size() {
 		frame, err := f.r.Peek(whole)

@@ -164,14 +164,12 @@ func (l *links) admit(conn *linkConn) (net.Conn, greeting, error) {
 	if err != nil {
 		var r *refusal
 		if errors.As(err, &r) {
-			l.refused(conn, r)
 			l.decline(secured, r)
 		}
 		return nil, g, err
 	}
 	own := l.o.identity()
 	if r := g.check(own); r != nil {
-		l.refused(conn, r)
 		l.decline(secured, r)
 		return nil, g, r
 	}
@@ -194,16 +192,16 @@ func (l *links) handshakeFailed(conn *linkConn, err error) {
 	case errors.Is(err, io.EOF) || l.closing.Err() != nil: // it has hung up, or this node does
 	case errors.As(err, &noTLS):
 		r := &refusal{reasonTLS, "links of this node are over TLS, and the other one's are in the clear"}
-		l.refused(conn, r)
 		l.decline(conn, r)
 	default:
 		l.refused(conn, &refusal{reasonTLS, err.Error()})
 	}
 }
 
-// decline answers with a refusal and waits, within the deadline of the connection, for
+// decline logs and answers a refusal and waits, within the deadline of the connection, for
 // the other side to close it: what was not read of it would have the answer dropped.
 func (l *links) decline(conn net.Conn, r *refusal) {
+	l.refused(conn, r)
 	answer, err := appendAnswer(nil, l.o.identity(), r)
 	if err != nil {
 		l.o.log.Error("can't answer a greeting", "error", err)

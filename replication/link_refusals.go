@@ -1,6 +1,7 @@
 package replication
 
 import (
+	"errors"
 	"net"
 	"sync"
 	"time"
@@ -79,5 +80,14 @@ func (l *links) refused(conn net.Conn, why *refusal) {
 	}
 	if l.refusals.isNews(host, why.reason, time.Now()) {
 		l.o.log.Warn("refused a link of another node", "address", address, "reason", why.text)
+	}
+}
+
+// broken logs a link that ended with an error, if that is a *refusal: that it broke is
+// no news.
+func (l *links) broken(conn net.Conn, err error) {
+	var r *refusal
+	if errors.As(err, &r) {
+		l.refused(conn, r)
 	}
 }

@@ -188,8 +188,7 @@ func (l *links) welcome(conn *linkConn) {
 		l.answerCall(secured, from.identity)
 		return
 	}
-	err = l.serveForwarded(secured)
-	l.o.log.Debug("a link for forwarding has ended", "node", from.Node, "address", conn.RemoteAddr(), "error", err)
+	l.serveForwarded(secured)
 }
 
 // track makes a connection one that close ends. mu is held, and links are open.
