@@ -7,7 +7,7 @@ import (
 	"limitsrv/engine"
 )
 
-// A request is a batch of at least one op, and what to do when it is answered. Until
+// A request is a batch, and what to do when it is answered. Until
 // then the batch is not its owner's.
 type request struct {
 	batch *engine.Batch

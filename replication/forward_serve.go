@@ -157,7 +157,10 @@ func (s *forwardServer) adopt(b *engine.Batch, seq uint64) *forwardedBatch {
 	}
 	for i := range own.batch.Ops {
 		op := &own.batch.Ops[i]
-		op.Key, op.ID = keep(op.Key), keep(op.ID)
+		op.Key = keep(op.Key)
+		if len(op.ID) > 0 {
+			op.ID = keep(op.ID)
+		}
 	}
 	own.bytes = bytes
 	return own

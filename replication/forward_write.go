@@ -68,11 +68,12 @@ func (w *forwardWriter) write(requests []request) (n int, ok bool) {
 	for n < len(requests) {
 		b := requests[n].batch
 		size += sizeBound(b)
-		if n > 0 && size > forwardBuffer {
+		unfit := len(b.Ops) == 0 || len(b.Ops) > maxForwardOps || size > maxForwardBytes
+		if n > 0 && (unfit || size > forwardBuffer) {
 			break
 		}
-		if n == 0 && (size > maxForwardBytes || len(b.Ops) > maxForwardOps) {
-			w.link.settle(requests[0], tooLarge(len(b.Ops), size))
+		if unfit {
+			w.link.settle(requests[0], unfitness(len(b.Ops), size))
 			return 1, true
 		}
 		w.entry.Append(0, b)
@@ -92,8 +93,11 @@ func (w *forwardWriter) write(requests []request) (n int, ok bool) {
 	return n, err == nil
 }
 
-// tooLarge answers a request that no frame holds.
-func tooLarge(ops, size int) error {
+// unfitness answers a request that no frame holds; nil if it asks for nothing.
+func unfitness(ops, size int) error {
+	if ops == 0 {
+		return nil
+	}
 	return &codedError{"ERR", fmt.Sprintf("the request has %d operations and up to %d bytes, %d and %d can be forwarded at most",
 		ops, size, maxForwardOps, maxForwardBytes)}
 }
