@@ -25,7 +25,8 @@ func newTestHandler(password string) *Handler { return newTestHandlerWith(Config
 func newTestHandlerWith(c Config) *Handler {
 	clock := NewTestClock(testStart)
 	eng := engine.New(engine.Options{Shards: 4, Seed: [16]byte{1}, MaxMemory: 64 << 20})
-	c.Exec, c.Engine, c.Clock, c.TestClock = &Local{Engine: eng, Clock: clock}, eng, clock, clock
+	c.Engine = func() *engine.Engine { return eng }
+	c.Exec, c.Clock, c.TestClock = &Local{Engine: eng, Clock: clock}, clock, clock
 	c.Version = "0.0.0-test"
 	if c.Shutdown == nil {
 		c.Shutdown = func(bool) {}

@@ -136,3 +136,19 @@ func TestHuman(t *testing.T) {
 		}
 	}
 }
+
+// A restored snapshot comes as another engine: what is told is about that one.
+func TestReadsGoToTheEngineOfNow(t *testing.T) {
+	h := newTestHandler("")
+	s := h.NewSession(Client{})
+	ask(s, "RL.TOKEN before 10 1")
+	restored := newTestHandler("")
+	ask(restored.NewSession(Client{}), "RL.TOKEN a 10 1", "RL.TOKEN b 10 1")
+	h.config.Engine = restored.config.Engine
+	if got, want := ask(s, "DBSIZE", "KEYS a", "KEYS before"), ":2|*1|$1|a|*0|"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if got := fields(h.info(nil)); got["limits_keys"] != "2" || got["allowed_token"] != "2" {
+		t.Errorf("limits_keys:%s allowed_token:%s, want 2 and 2", got["limits_keys"], got["allowed_token"])
+	}
+}

@@ -185,7 +185,7 @@ func runWatch(s *Session, args [][]byte) {
 	now := s.h.now()
 	for _, k := range keys {
 		key := append([]byte(nil), k...)
-		s.tx.watched = append(s.tx.watched, watched{key, s.h.config.Engine.Fingerprint(now, key)})
+		s.tx.watched = append(s.tx.watched, watched{key, s.h.config.Engine().Fingerprint(now, key)})
 	}
 	s.w.OK()
 }
