@@ -9,6 +9,9 @@ type Batch struct {
 	Ops []Op
 	// Atomic asks that nobody sees a state between the ops.
 	Atomic bool
+	// Stale says that whoever has it carried out may answer it, if it only looks, from
+	// a state that is behind. Apply takes no notice.
+	Stale bool
 	// Decisions are the answers, one for each op, valid after Apply until Reset.
 	Decisions []Decision
 	// Evicted are the live keys that Apply dropped for want of memory, in ascending
@@ -31,7 +34,7 @@ func (b *Batch) Reset() {
 	b.Ops = b.Ops[:0]
 	b.Decisions = b.Decisions[:0]
 	b.Evicted = b.Evicted[:0]
-	b.Atomic = false
+	b.Atomic, b.Stale = false, false
 }
 
 // scratch is what Apply works with.
