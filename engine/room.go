@@ -111,12 +111,19 @@ func (s *shard) sweepPage(now Instant) {
 	}
 	p := s.slab.page(s.dir[s.hand])
 	s.purge(p, now)
-	if class := classFor(p.live()); pageSizes[class] <= len(p.buf)*3/4 {
-		p = s.repack(p, class)
-	}
+	p = s.shrink(p)
 	s.merge(p)
 	span := 1 << (s.dirDepth - p.depth)
 	s.hand = (s.hand&^(span-1) + span) % len(s.dir)
+}
+
+// shrink gives a page a smaller buffer if it needs no more than three quarters of
+// its own.
+func (s *shard) shrink(p page) page {
+	if class := classFor(p.live()); pageSizes[class] <= len(p.buf)*3/4 {
+		return s.repack(p, class)
+	}
+	return p
 }
 
 // merge takes the page's twin, from which it was split, into it if the two are

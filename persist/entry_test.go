@@ -188,7 +188,7 @@ func TestDecodeRefuses(t *testing.T) {
 		steps []step
 		want  string
 	}{
-		{"a kind that is none", with(func(op *engine.Op) { op.Kind = engine.Expect + 1 }), "unknown kind"},
+		{"a kind that is none", with(func(op *engine.Op) { op.Kind = engine.Watch + 1 }), "unknown kind"},
 		{"an algorithm that is none", params(engine.Params{Alg: engine.Lease + 1, Limit: 1, Period: 1e9}), "unknown algorithm"},
 		{"a take without parameters", params(engine.Params{}), "lacks"},
 		{"a take of a lease", params(places), "lacks"},

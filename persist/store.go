@@ -210,23 +210,6 @@ func (s *Store) look(batch *engine.Batch, done func(error)) {
 	done(nil)
 }
 
-// looks says whether a batch changes nothing.
-func looks(batch *engine.Batch) bool {
-	for i := range batch.Ops {
-		op := &batch.Ops[i]
-		switch op.Kind {
-		case engine.Peek, engine.Expect:
-		case engine.Take, engine.Refund, engine.Charge:
-			if op.N > 0 {
-				return false
-			}
-		default:
-			return false
-		}
-	}
-	return true
-}
-
 // Close ends the Store when nobody calls Exec any more: what was decided is written
 // and synced and, if save is set, a snapshot is taken, so that the next start has
 // nothing to replay. ctx bounds the snapshot.
