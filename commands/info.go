@@ -33,6 +33,7 @@ var sections = []section{
 	{"Persistence", false, (*Handler).infoPersistence},
 	{"Stats", false, (*Handler).infoStats},
 	{"Replication", false, (*Handler).infoReplication},
+	{"Raft", false, (*Handler).infoRaft},
 	{"CPU", false, infoCPU},
 	{"Commandstats", true, (*Handler).infoCommands},
 	{"Latencystats", true, (*Handler).infoLatency},
@@ -161,14 +162,6 @@ func (h *Handler) infoStats(l *lines) {
 	l.add("total_error_replies", errors)
 }
 
-func (h *Handler) infoReplication(l *lines) {
-	l.add("role", "master")
-	l.add("connected_slaves", 0)
-	l.add("master_failover_state", "no-failover")
-	l.add("master_replid", h.runID)
-	l.add("master_repl_offset", 0)
-}
-
 func infoCPU(_ *Handler, l *lines) {
 	sys, user := cpuSeconds()
 	l.add("used_cpu_sys", fmt.Sprintf("%.6f", sys))
@@ -202,7 +195,7 @@ func (h *Handler) infoErrors(l *lines) {
 }
 
 func (h *Handler) infoCluster(l *lines) {
-	l.add("cluster_enabled", oneIf(h.clustered()))
+	l.add("cluster_enabled", oneIf(h.config.Cluster.Enabled()))
 }
 
 // infoLimits is our own section: decisions by algorithm. What became of keys
