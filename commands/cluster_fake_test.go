@@ -13,6 +13,7 @@ func fakeNodeID(digit string) string { return strings.Repeat(digit, 40) }
 // does not answer. Changes and waits end when told.
 type fakeCluster struct {
 	enabled bool
+	pair    bool // without c
 	moved   string
 	r       Replication
 	leads   string // the digit of the leader's id; empty: nobody is known to
@@ -64,6 +65,9 @@ func (c *fakeCluster) Nodes(string) []Node {
 		n := &nodes[i]
 		n.Host = "10.0.0." + string('1'+rune(i))
 		n.Leader = c.leads != "" && strings.HasPrefix(n.ID, c.leads)
+	}
+	if c.pair {
+		return nodes[:2]
 	}
 	return nodes
 }
