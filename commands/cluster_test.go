@@ -78,3 +78,12 @@ func TestDownForAll(t *testing.T) {
 		t.Errorf("only %d commands were asked", seen)
 	}
 }
+
+func TestClusterEnabledByRedisName(t *testing.T) {
+	for mode, want := range map[string]string{"off": "no", "emulated": "yes", "on": "yes"} {
+		h := newTestHandlerWith(Config{Options: func() []Option { return []Option{{Name: "cluster-mode", Value: mode}} }})
+		if got := h.setting("cluster-enabled"); got != want {
+			t.Errorf("cluster-mode %s: cluster-enabled is %s, want %s", mode, got, want)
+		}
+	}
+}

@@ -23,7 +23,7 @@ func TestMoved(t *testing.T) {
 		{"sends what has keys to the leader", strings.Repeat(moved, 5), "",
 			[]string{"DEL foo k", "RL.TOKEN foo 10 1", "RL.ALL TOKEN foo 1 1 1 TOKEN k 1 1 1", "EXISTS foo", "MEMORY USAGE foo"}},
 		{"carries out the rest", "+PONG|+OK|+OK|", "", []string{"PING", "FLUSHALL", "UNWATCH"}},
-		{"refuses bad lines itself", "-ERR wrong number of arguments for 'del' command|", "", []string{"DEL"}},
+		{"refuses bad lines itself", "-ERR wrong number of arguments for 'del' command|-Cell error: Store error: Usage: cl.throttle <key> <max_burst> <count per period> <period> [<quantity>]|", "", []string{"DEL", "CL.THROTTLE"}},
 		{"looks under READONLY", "+OK|:1|+OK|" + moved, "k?", []string{"READONLY", "EXISTS k", "READWRITE", "EXISTS foo"}},
 		{"does not decide under READONLY", "+OK|" + moved + "+OK|", "", []string{"READONLY", "DEL foo", "READWRITE"}},
 		{"watches under READONLY only", moved + "+OK|+OK|+OK|+OK|", "k?", []string{"WATCH foo", "READONLY", "WATCH k", "UNWATCH", "READWRITE"}},
@@ -65,6 +65,17 @@ func TestExecMoved(t *testing.T) {
 	}
 	if len(deleteEmpty(f.batches)) > 0 {
 		t.Errorf("batches %q, want none", f.batches)
+	}
+}
+
+// One that is spoilt is refused as ever.
+func TestSpoiltExecIsNotMoved(t *testing.T) {
+	s, c := newMovedSession(&fakeExec{})
+	c.moved = ""
+	ask(s, "MULTI", "DEL foo", "DEL")
+	c.moved = "10.0.0.2:7002"
+	if got, want := ask(s, "EXEC"), "-EXECABORT Transaction discarded because of previous errors.|"; got != want {
+		t.Errorf("got %s, want %s", got, want)
 	}
 }
 

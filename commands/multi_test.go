@@ -113,7 +113,8 @@ func TestWatchAway(t *testing.T) {
 		t.Fatal("Do(WATCH) = true, want it to wait for the batch before it")
 	}
 	back()
-	if !s.Do(words("WATCH k l")) {
+	line := []byte("WATCH k l")
+	if !s.Do([][]byte{line[:5], line[6:7], line[8:]}) {
 		t.Fatal("Do(WATCH) = false, want it taken")
 	}
 	if s.Do(words("MULTI")) || s.Flush() || s.Resume() {
@@ -123,6 +124,7 @@ func TestWatchAway(t *testing.T) {
 		t.Errorf("replies before WATCH is back: %q", got)
 	}
 	back()
+	copy(line, "????? ? ?") // the transport reuses its memory
 	for _, l := range []string{"MULTI", "DEL b", "EXEC"} {
 		if !s.Do(words(l)) {
 			t.Errorf("Do(%s) = false", l)
