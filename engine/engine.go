@@ -37,6 +37,7 @@ type Engine struct {
 	key    hashKey
 	memory memory
 	hand   atomic.Uint32 // the shard that Sweep goes on with
+	prey   atomic.Uint64 // the hash that Victims goes on with
 
 	snapshot atomic.Pointer[Snapshot] // the one that is open
 }

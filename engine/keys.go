@@ -32,12 +32,15 @@ func (e *Engine) Stats() Stats {
 		t.Refused += s.stats.Refused
 		s.mu.Unlock()
 	}
-	t.MemoryBytes = e.memory.used.Load()
+	t.MemoryBytes = e.MemoryBytes()
 	if n := e.snapshot.Load(); n != nil {
 		t.ImageBytes = n.bytes.Load()
 	}
 	return t
 }
+
+// MemoryBytes is as of Stats. Cost: one atomic load.
+func (e *Engine) MemoryBytes() int64 { return e.memory.used.Load() }
 
 // Len is how many keys there are, including rested ones not yet forgotten.
 func (e *Engine) Len() int64 { return e.Stats().Keys }

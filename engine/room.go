@@ -1,5 +1,7 @@
 package engine
 
+import "cmp"
+
 // roomTries is how many pages are swept for room before a key is refused.
 const roomTries = 8
 
@@ -71,7 +73,7 @@ func (s *shard) evictNearest(p page, spared []byte, now Instant) {
 	for i := range p.slots() {
 		c := s.load(p, i)
 		reset := c.alg().rule.until(c, now, 0)
-		if nearest < 0 || reset.less(soonest) {
+		if nearest < 0 || reset.compare(soonest) < 0 {
 			if at := p.offset(i); string(p.key(at, c.alg().words)) == string(spared) {
 				continue
 			}
@@ -86,8 +88,8 @@ func (s *shard) evictNearest(p page, spared []byte, now Instant) {
 	}
 }
 
-func (a Span) less(b Span) bool {
-	return a.Millis < b.Millis || a.Millis == b.Millis && a.Nanos < b.Nanos
+func (a Span) compare(b Span) int {
+	return cmp.Or(cmp.Compare(a.Millis, b.Millis), cmp.Compare(a.Nanos, b.Nanos))
 }
 
 // purge forgets the rested keys of a page.
