@@ -6,6 +6,7 @@ var (
 	errAlone      = &Error{"ERR", "the cluster is this one node, and stays so"}
 	errMeet       = &Error{"ERR", "a node joins when it is started, with --join and the --raft address of a member, and not by CLUSTER MEET"}
 	errForgetSelf = &Error{"ERR", "I tried hard but I can't forget myself... CLUSTER LEAVE takes this node out"}
+	errLeads      = &Error{"ERR", "the node leads already"}
 	errTakeover   = &Error{"ERR", "TAKEOVER is not possible: who leads needs the votes of a majority"}
 )
 
@@ -27,6 +28,8 @@ func (s *Session) changeNode(kind ChangeKind, nodes []Node, name []byte) {
 		s.w.Error(unknownNode(name))
 	case i == 0 && kind == Forget:
 		s.w.Error(errForgetSelf)
+	case nodes[i].Leader && kind == Transfer:
+		s.w.Error(errLeads)
 	default:
 		s.change(Change{Kind: kind, ID: nodes[i].ID, Raft: nodes[i].Raft})
 	}
