@@ -9,6 +9,9 @@ type Batch struct {
 	Ops []Op
 	// Atomic asks that nobody sees a state between the ops.
 	Atomic bool
+	// Stale says that whoever has it carried out may answer it, if it only looks, from
+	// a state that is behind. Apply takes no notice.
+	Stale bool
 	// Full asks that no key is made: a Take or Acquire that would make one, where
 	// there is no live key, is answered NoMemory, and its group with it. Unlike
 	// the bound it depends on nothing but the state, the time and the batch.
@@ -36,7 +39,7 @@ func (b *Batch) Reset() {
 	b.Ops = b.Ops[:0]
 	b.Decisions = b.Decisions[:0]
 	b.Evicted = b.Evicted[:0]
-	b.Atomic, b.Full = false, false
+	b.Atomic, b.Stale, b.Full = false, false, false
 }
 
 // Looks says whether the batch can change nothing: it has only Peeks, Expects,

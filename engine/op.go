@@ -166,6 +166,9 @@ const (
 	NoMemory
 	// Aborted means that an Expect of the batch did not hold.
 	Aborted
+	// Down means that no majority of a cluster could be asked: nothing was applied. It
+	// is never an Engine's own answer.
+	Down
 )
 
 // A Decision answers one Op.

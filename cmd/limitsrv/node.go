@@ -47,7 +47,7 @@ func newNode(o *options, told []commands.Option, log *slog.Logger, level *slog.L
 	if err != nil {
 		return nil, err
 	}
-	config.Engine, config.Clock = n.engine, n.clock
+	config.Engine, config.Clock = func() *engine.Engine { return n.engine }, n.clock
 	config.Cluster = clusterOf(o.ClusterMode)
 	config.Password, config.Version = o.Password, version
 	config.Options, config.Shutdown = n.settings.list, n.askShutdown
