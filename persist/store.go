@@ -140,6 +140,9 @@ func Open(o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := dir.refuseMember(); err != nil {
+		return nil, errors.Join(err, dir.Close())
+	}
 	o.Engine.Seed = dir.Seed
 	s := &Store{o: o, dir: dir, engine: engine.New(o.Engine), disk: newBaton(), bound: bound{o.Engine.MaxMemory, o.Engine.Evict}}
 	s.rearm()
