@@ -84,6 +84,7 @@ type Log struct {
 	first, last, synced atomic.Uint64
 	changes             sync.Mutex   // held by who stores or deletes for raft
 	back                sync.Mutex   // held while last and synced may go back, and during a Sync
+	reads               sync.RWMutex // held shared by who reads for raft, and by who deletes
 	syncs               atomic.Int32 // under way, and drops
 	changing            atomic.Bool  // from a full segment to the next
 	err                 atomic.Pointer[error]
