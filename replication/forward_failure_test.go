@@ -72,29 +72,42 @@ type outcome struct {
 	times int
 }
 
+// A pending is a request whose outcome comes, or has come.
+type pending struct {
+	mu sync.Mutex
+	outcome
+}
+
+func (p *pending) now() outcome {
+	synctest.Wait()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.outcome
+}
+
 // send sends a batch of n ops to a leader.
-func (b *bubble) send(address, digit string, n int) *outcome {
-	o := new(outcome)
+func (b *bubble) send(address, digit string, n int) *pending {
+	p := new(pending)
 	b.f.send(address, testNode(digit), []request{{takes("k", n), func(err error) {
-		*o = outcome{err, time.Since(b.start), o.times + 1}
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.outcome = outcome{err, time.Since(b.start), p.times + 1}
 	}}})
-	return o
+	return p
 }
 
 // want checks the outcome of a request as of now.
-func (b *bubble) want(what string, got *outcome, err error, after time.Duration) {
+func (b *bubble) want(what string, p *pending, err error, after time.Duration) {
 	b.t.Helper()
-	synctest.Wait()
-	if want := (outcome{err, after, 1}); *got != want {
-		b.t.Errorf("%s: %+v, want %+v", what, *got, want)
+	if got, want := p.now(), (outcome{err, after, 1}); got != want {
+		b.t.Errorf("%s: %+v, want %+v", what, got, want)
 	}
 }
 
-func (b *bubble) wantPending(what string, got *outcome) {
+func (b *bubble) wantPending(what string, p *pending) {
 	b.t.Helper()
-	synctest.Wait()
-	if got.times > 0 {
-		b.t.Errorf("%s: answered %+v", what, *got)
+	if got := p.now(); got.times > 0 {
+		b.t.Errorf("%s: answered %+v", what, got)
 	}
 }
 
@@ -163,15 +176,15 @@ func TestForwardUnanswered(t *testing.T) {
 func TestForwardSlow(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		leader := b.leader("one:1", "1")
-		var sent []*outcome
+		var sent []*pending
 		for range 10 {
 			sent = append(sent, b.send("one:1", "1", 1))
 		}
 		const late = answerTimeout * 9 / 10
-		for i, o := range sent {
+		for i, p := range sent {
 			time.Sleep(late)
 			(<-leader.dones)(nil)
-			b.want(fmt.Sprint("request ", i), o, nil, late*time.Duration(i+1))
+			b.want(fmt.Sprint("request ", i), p, nil, late*time.Duration(i+1))
 		}
 	})
 }
@@ -262,7 +275,7 @@ func TestForwardHolds(t *testing.T) {
 			fit     = maxHeldBytes / (ops * heldPerOp) // batches, without their keys
 			batches = 2 * fit
 		)
-		var sent []*outcome
+		var sent []*pending
 		for range batches {
 			sent = append(sent, b.send("one:1", "1", ops))
 		}
@@ -297,6 +310,9 @@ func TestForwardBreaks(t *testing.T) {
 	})
 	dialing := tcpLinks(t, identity{clusterA, testNode("2")}, linkOptions{
 		dial: func(ctx context.Context, address string) (net.Conn, error) {
+			if r.IntN(4) == 0 {
+				return nil, errors.New("broken from the beginning")
+			}
 			conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
 			return &breaking{Conn: conn, left: 100 + r.IntN(20_000)}, err
 		},

@@ -300,31 +300,30 @@ func (c *answering) Read(data []byte) (int, error) {
 	return c.Conn.Read(data)
 }
 
-// FuzzForward has a leader read any bytes over a link for forwarding.
+// FuzzForward has a leader read any bytes as a frame, and another as is.
 func FuzzForward(f *testing.F) {
-	frame := func(data string) []byte {
-		return append(binary.BigEndian.AppendUint32(nil, uint32(len(data))), data...)
-	}
 	var entry persist.Entry
 	entry.Append(0, takes("k", 3))
 	one, _ := mixedBatch(rand.New(rand.NewPCG(1, 1)), 1)
 	entry.Append(0, one)
-	f.Add(frame("12345678" + string(entry.Bytes())))
-	f.Add(append(frame("12345678"+string(entry.Bytes())), frame("12345678\x01\x0f\x00\x47")...))
-	f.Add(frame("12345678"))
+	f.Add([]byte("12345678" + string(entry.Bytes())))
+	f.Add([]byte("12345678\x01\x0f\x00\x47"))
+	f.Add([]byte("12345678"))
 	f.Add([]byte("\x02\x00\x00\x08"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		synctest.Test(t, func(t *testing.T) {
 			network := newPipeNet()
 			leader := serveLinks(t, identity{clusterA, testNode("1")}, linkOptions{listener: network.listen("one:1"), dial: network.dial})
 			dialing := serveLinks(t, identity{clusterA, testNode("2")}, linkOptions{listener: network.listen("two:2"), dial: network.dial})
-			conn, err := dialing.dial(t.Context(), linkForward, "one:1", "")
-			if err != nil {
-				t.Fatal(err)
+			for _, head := range [][]byte{nil, binary.BigEndian.AppendUint32(nil, uint32(len(data)))} {
+				conn, err := dialing.dial(t.Context(), linkForward, "one:1", "")
+				if err != nil {
+					t.Fatal(err)
+				}
+				go io.Copy(io.Discard, conn)
+				conn.Write(append(head, data...))
+				conn.Close()
 			}
-			go io.Copy(io.Discard, conn)
-			conn.Write(data)
-			conn.Close()
 			synctest.Wait()
 			leader.mu.Lock()
 			if len(leader.open) > 0 {
