@@ -1,9 +1,12 @@
 package replication
 
 import (
+	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net"
 	"slices"
@@ -111,6 +114,15 @@ func (b *bubble) wantPending(what string, p *pending) {
 	}
 }
 
+func (b *bubble) wantClosed(when string, leader *heldLeader) {
+	b.t.Helper()
+	leader.mu.Lock()
+	defer leader.mu.Unlock()
+	if len(leader.open) > 0 {
+		b.t.Errorf("the link to the old leader is open %s", when)
+	}
+}
+
 func TestForwardToNobody(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		b.want("nobody is there", b.send("one:1", "1", 1), errNotTaken, 0)
@@ -194,23 +206,28 @@ func TestForwardSlow(t *testing.T) {
 func TestForwardBacklog(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		listener := b.network.listen("one:1")
+		const greeted = time.Nanosecond // after the first requests
 		go func() {
+			time.Sleep(greeted)
 			conn, _ := listener.Accept()
 			readGreeting(conn)
 			answer, _ := appendAnswer(nil, identity{clusterA, testNode("1")}, nil)
 			conn.Write(answer)
 		}()
-		written := b.send("one:1", "1", 1)
+		const large = 2 * forwardBuffer / 24 // ops of a frame of its own
+		written, unwritten := b.send("one:1", "1", 1), b.send("one:1", "1", large)
+		time.Sleep(greeted)
 		synctest.Wait()
-		waiting := b.send("one:1", "1", maxForwardOps-1)
+		waiting := b.send("one:1", "1", maxForwardOps-1-large)
 		start := time.Now()
-		b.want("more than fits", b.send("one:1", "1", 1), errNotTaken, 0)
+		b.want("more than fits", b.send("one:1", "1", 1), errNotTaken, greeted)
 		if waited := time.Since(start); waited > 0 {
 			t.Errorf("send has blocked for %v", waited)
 		}
 		time.Sleep(answerTimeout)
-		b.want("what was written", written, errUncertain, answerTimeout)
-		b.want("what was not", waiting, errNotTaken, answerTimeout)
+		b.want("what was written", written, errUncertain, greeted+answerTimeout)
+		b.want("what was to be next", unwritten, errNotTaken, greeted+answerTimeout)
+		b.want("what has waited", waiting, errNotTaken, greeted+answerTimeout)
 	})
 }
 
@@ -227,15 +244,12 @@ func TestForwardLeaderChange(t *testing.T) {
 		b.wantPending("of the old leader", first)
 		(<-old.dones)(errNotTaken)
 		b.want("of the old leader", first, errNotTaken, 0)
-		old.mu.Lock()
-		if len(old.open) > 0 {
-			t.Error("the link to the old leader is still open")
-		}
-		old.mu.Unlock()
+		b.wantClosed("when it has answered all", old)
 
 		b.network.listen("four:4") // takes no connection
 		third := b.send("four:4", "4", 1)
 		b.wantPending("as it is dialed", third)
+		b.wantClosed("when it owes no answer", next)
 		fourth := b.send("three:3", "3", 1)
 		b.want("when who is dialed is no leader any more", third, errNotTaken, 0)
 		synctest.Wait()
@@ -287,6 +301,35 @@ func TestForwardHolds(t *testing.T) {
 			synctest.Wait()
 			(<-leader.dones)(nil)
 			b.want(fmt.Sprint("request ", i), sent[i], nil, 0)
+		}
+	})
+}
+
+// TestForwardCommits has a leader commit once for all that it reads at once.
+func TestForwardCommits(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		execs, commits := 0, 0
+		serveLinks(b.t, identity{clusterA, testNode("1")}, linkOptions{
+			listener: b.network.listen("one:1"), dial: b.network.dial,
+			exec:   func(_ *engine.Batch, done func(error)) { execs++; done(errNotTaken) },
+			commit: func() { commits++ },
+		})
+		conn, err := b.links.dial(b.t.Context(), linkForward, "one:1", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		go io.Copy(io.Discard, conn)
+		const batch = "12345678\x01\x0f\x00\x47"
+		frame := append(binary.BigEndian.AppendUint32(nil, uint32(len(batch))), batch...)
+		conn.Write(append(bytes.Repeat(frame, 10), frame[:7]...))
+		synctest.Wait()
+		if execs != 10 || commits != 1 {
+			t.Errorf("%d execs and %d commits, want 10 and 1", execs, commits)
+		}
+		conn.Write(frame[7:])
+		synctest.Wait()
+		if execs != 11 || commits != 2 {
+			t.Errorf("%d execs and %d commits, want 11 and 2", execs, commits)
 		}
 	})
 }
