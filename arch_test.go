@@ -40,12 +40,13 @@ var arrows = map[string][]string{
 		"limitsrv/engine", "limitsrv/commands", "limitsrv/server", "limitsrv/persist", "limitsrv/replication",
 		"github.com/alecthomas/kong",
 	},
-	"bench": {},
+	"faultnet": {},
+	"bench":    {"limitsrv/faultnet"},
 }
 
 // testArrows are what the tests of any package may import as well; and they may
 // import of ours what their package does by way of others.
-var testArrows = []string{"github.com/cockroachdb/datadriven", "pgregory.net/rapid"}
+var testArrows = []string{"github.com/cockroachdb/datadriven", "pgregory.net/rapid", "limitsrv/faultnet"}
 
 // stranger is a folder whose packages may import anything but ours.
 const stranger = "clients-test"
