@@ -149,6 +149,8 @@ func TestTheEndOfAConnectionIsCutToo(t *testing.T) {
 
 func TestAnEndThatIsGoneTakesNothing(t *testing.T) {
 	p := join(t)
+	send(t, p.dialer, "question")
+	arrives(t, p.host, "question")
 	p.host.(*net.TCPConn).SetLinger(0)
 	p.host.Close()
 	gone(t, p.dialer)
