@@ -97,7 +97,12 @@ func measure(ctx context.Context, o options, say func(string, ...any)) (report, 
 		r.ours, r.theirs = &ours, &theirs
 	}
 	if slices.Contains(o.parts, partDurability) || slices.Contains(o.parts, partSnapshot) {
-		err = r.measureState(ctx, o, binary, say)
+		if err = r.measureState(ctx, o, binary, say); err != nil {
+			return r, err
+		}
+	}
+	if slices.Contains(o.parts, partFailover) {
+		r.plights, err = failover(ctx, o, binary, dir, say)
 	}
 	return r, err
 }

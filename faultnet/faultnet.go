@@ -36,16 +36,14 @@ func New(hosts ...string) *Network {
 	n := &Network{links: map[direction]*link{}, closed: make(chan struct{})}
 	for _, from := range hosts {
 		for _, to := range hosts {
-			if from != to {
-				n.links[direction{from, to}] = newLink()
-			}
+			n.links[direction{from, to}] = newLink()
 		}
 	}
 	return n
 }
 
 // Expose listens at an address of one of the hosts, host:port where port may be 0,
-// and passes connections from the others on to target of that host. It gives the
+// and passes connections from them on to target of that host. It gives the
 // address that it listens at. A connection from any other address is closed: it
 // is of a process that does not dial from its own host.
 func (n *Network) Expose(address, target string) (string, error) {
@@ -118,10 +116,11 @@ const dialWait = 2 * time.Second
 // Cut holds back all that from sends to, on connections that either has opened,
 // until Heal: bytes, the end of a connection, and new connections. As on a real
 // network that loses packets nothing is lost of a connection that lives on.
-func (n *Network) Cut(from, to string) { n.link(from, to).set(true, 0) }
+func (n *Network) Cut(from, to string) { n.link(from, to).cut() }
 
-// Delay has all that from sends to arrive later by d.
-func (n *Network) Delay(from, to string, d time.Duration) { n.link(from, to).set(false, d) }
+// Delay has all that from sends to from now on arrive later by d, until another
+// Delay.
+func (n *Network) Delay(from, to string, d time.Duration) { n.link(from, to).slow(d) }
 
 // link is that of a direction; anything else than two hosts of this network is a
 // mistake of the caller.
@@ -133,19 +132,19 @@ func (n *Network) link(from, to string) *link {
 	return l
 }
 
-// Isolate cuts all links of a host, in both directions.
+// Isolate cuts all links between a host and others, in both directions.
 func (n *Network) Isolate(host string) {
 	for d, l := range n.links {
-		if d.from == host || d.to == host {
-			l.set(true, 0)
+		if (d.from == host) != (d.to == host) {
+			l.cut()
 		}
 	}
 }
 
-// Heal puts every link up again and takes every delay away.
+// Heal puts every link up again. Delays stay.
 func (n *Network) Heal() {
 	for _, l := range n.links {
-		l.set(false, 0)
+		l.heal()
 	}
 }
 

@@ -178,6 +178,19 @@ func TestIsolatedHostsAreNotReached(t *testing.T) {
 	}
 }
 
+func TestAnIsolatedHostReachesItself(t *testing.T) {
+	n := New(a, b)
+	defer n.Close()
+	target, address := expose(t, n)
+	n.Isolate(b)
+	dialer := dial(t, b, address)
+	host := accept(t, target)
+	send(t, dialer, "question")
+	arrives(t, host, "question")
+	send(t, host, "answer")
+	arrives(t, dialer, "answer")
+}
+
 func TestNewConnectionsAreCut(t *testing.T) {
 	for _, d := range []direction{{a, b}, {b, a}} {
 		n := New(a, b)

@@ -19,20 +19,25 @@ func newLink() *link {
 	return l
 }
 
-// set cuts the link or puts it up with a delay.
-func (l *link) set(cut bool, delay time.Duration) {
+// cut cuts the link.
+func (l *link) cut() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.delay = delay
 	select {
 	case <-l.up:
-		if cut {
-			l.up = make(chan struct{})
-		}
+		l.up = make(chan struct{})
 	default:
-		if !cut {
-			close(l.up)
-		}
+	}
+}
+
+// heal puts the link up.
+func (l *link) heal() {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	select {
+	case <-l.up:
+	default:
+		close(l.up)
 	}
 }
 
@@ -54,6 +59,13 @@ func (l *link) pass(done <-chan struct{}) bool {
 			return true
 		}
 	}
+}
+
+// slow has whatever is sent from now on take so long.
+func (l *link) slow(delay time.Duration) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.delay = delay
 }
 
 // arrival is when what is sent now arrives, if the link is up then.
