@@ -1,0 +1,218 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"limitsrv/faultnet"
+)
+
+// A trio is a cluster of three, or of one server for what that is tried with. Each
+// is on a host of its own, and what they send each other goes through a network
+// that can be broken; clients reach each directly.
+type trio struct {
+	network *faultnet.Network // nil where there is but one
+	members []*member
+}
+
+// A member is one server, whether it runs or not.
+type member struct {
+	*running
+	host   string
+	client string // address for clients
+	args   []string
+	disk   *disk
+}
+
+// electionTimeout is that of a trio.
+const electionTimeout = 300 * time.Millisecond
+
+// gather starts so many servers, each with its state on a disk.
+func gather(t *testing.T, disks []*disk) *trio {
+	t.Helper()
+	var (
+		c      = &trio{}
+		hosts  []string
+		public []string
+		bound  []string
+	)
+	for i := range disks {
+		hosts = append(hosts, fmt.Sprintf("127.77.3.%d", i+1))
+	}
+	if len(disks) > 1 {
+		c.network = faultnet.New(hosts...)
+		t.Cleanup(c.network.Close)
+		for _, host := range hosts {
+			inside := freeAddressOf(t, host)
+			outside, err := c.network.Expose(host+":0", inside)
+			if err != nil {
+				t.Fatal(err)
+			}
+			bound, public = append(bound, inside), append(public, outside)
+		}
+	}
+	for i, d := range disks {
+		m := &member{host: hosts[i], client: freeAddressOf(t, hosts[i]), disk: d}
+		m.args = []string{"--data", filepath.Join(d.dir, "data"), "--fsync", "always", "--snapshot-log-bytes", "1mb"}
+		if c.network != nil {
+			m.args = append(m.args, "--raft", public[i], "--raft-bind", bound[i], "--peers", strings.Join(public, ","),
+				"--election-timeout", electionTimeout.String())
+		}
+		c.members = append(c.members, m)
+		m.start(t)
+	}
+	return c
+}
+
+// start starts a member that does not run.
+func (m *member) start(t *testing.T) {
+	t.Helper()
+	m.running = launchAt(t, m.client, m.args...)
+}
+
+// kill kills a member that runs.
+func (m *member) kill() {
+	m.Process.Signal(syscall.SIGKILL)
+	<-m.ended
+}
+
+// ask sends a member a command over a connection of its own.
+func (m *member) ask(command string) (any, error) {
+	w, err := wireWithin(m.client, takeWait)
+	if err != nil {
+		return nil, err
+	}
+	defer w.Close()
+	replies, err := w.all(command)
+	return replies[0], err
+}
+
+// leader is the one member that says it leads, -1 if there is none, or more.
+func (c *trio) leader() int {
+	found := -1
+	for i, m := range c.members {
+		reply, err := m.ask("INFO replication")
+		text, _ := reply.(string)
+		if err != nil || !strings.Contains(text, "role:master\r\n") {
+			continue
+		}
+		if found >= 0 {
+			return -1
+		}
+		found = i
+	}
+	return found
+}
+
+// recoverWait is how long a trio may take after a fault until every member decides.
+const recoverWait = time.Minute
+
+// recovers waits until every member decides, or has its leader do so.
+func (c *trio) recovers(t *testing.T) {
+	t.Helper()
+	deadline := time.Now().Add(recoverWait)
+	for i := 0; i < len(c.members); {
+		m := c.members[i]
+		reply, err := m.ask("RL.FIXED recovery 1000000000 3650d")
+		if list, ok := reply.([]any); ok && len(list) == 5 && list[0] == int64(1) {
+			i++
+			continue
+		}
+		if m.isOver() || time.Now().After(deadline) {
+			t.Fatalf("%s does not decide %v after a fault: %v, %v, ended: %v\n%s", m.host, recoverWait, reply, err, m.isOver(), m.tail())
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// tail is the end of the log of a member.
+func (m *member) tail() string {
+	log := m.logged()
+	return log[max(0, len(log)-4000):]
+}
+
+// agrees waits until all members have applied the same and are in the same state.
+func (c *trio) agrees(t *testing.T) {
+	t.Helper()
+	var got []string
+	for deadline := time.Now().Add(recoverWait); ; time.Sleep(20 * time.Millisecond) {
+		got = nil
+		equal := true
+		for _, m := range c.members {
+			reply, err := m.ask("CLUSTER DIGEST")
+			got = append(got, fmt.Sprint(reply, err))
+			list, ok := reply.([]any)
+			equal = equal && ok && len(list) == 2 && got[0] == got[len(got)-1]
+		}
+		if equal {
+			t.Logf("all are at %s", got[0])
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the members are at %q", got)
+		}
+	}
+}
+
+// A disk is a directory that a member has its state in, which may fail on its own.
+type disk struct {
+	dir     string
+	bounded bool // it can be filled
+	freezes bool // it can be made to hang
+}
+
+// fill leaves nothing of the disk. What it gives undoes that.
+func (d *disk) fill() (undo func(), err error) {
+	name := filepath.Join(d.dir, "filler")
+	fd, err := syscall.Open(name, syscall.O_CREAT|syscall.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	defer syscall.Close(fd)
+	for block := make([]byte, 1<<20); len(block) > 0; {
+		_, err := syscall.Write(fd, block)
+		switch {
+		case errors.Is(err, syscall.ENOSPC):
+			block = block[:len(block)/2]
+		case err != nil:
+			return nil, err
+		}
+	}
+	return func() { syscall.Unlink(name) }, nil
+}
+
+// From linux/fs.h: _IOWR('X', 119, int) and _IOWR('X', 120, int).
+const (
+	fiFreeze = 0xc0045877
+	fiThaw   = 0xc0045878
+)
+
+// freeze has whatever writes to the disk hang. What it gives undoes that.
+func (d *disk) freeze() (undo func(), err error) {
+	fd, err := syscall.Open(d.dir, syscall.O_RDONLY, 0)
+	if err != nil {
+		return nil, err
+	}
+	if err := control(fd, fiFreeze); err != nil {
+		syscall.Close(fd)
+		return nil, err
+	}
+	return func() {
+		control(fd, fiThaw)
+		syscall.Close(fd)
+	}, nil
+}
+
+func control(fd int, request uintptr) error {
+	_, _, errno := syscall.Syscall(syscall.SYS_IOCTL, uintptr(fd), request, 0)
+	if errno != 0 {
+		return fmt.Errorf("ioctl %s: %w", strconv.FormatUint(uint64(request), 16), errno)
+	}
+	return nil
+}
