@@ -3,6 +3,7 @@ package persist
 import (
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -66,7 +67,8 @@ func (o *LogOptions) check() error {
 // nobody knows what of it is on disk. What can be read of it stays right.
 //
 // Append, DropBefore and Close have one caller at a time each, and Close none
-// beside it; all others may be called by many at once.
+// beside it; all others may be called by many at once. Raft has other methods to
+// change the log; whoever uses these uses neither Append nor DropBefore.
 type Log struct {
 	fs      vfs.FS
 	dir     string
@@ -80,6 +82,8 @@ type Log struct {
 	entries []*raft.Log // it alone
 
 	first, last, synced atomic.Uint64
+	changes             sync.Mutex   // held by who stores or deletes for raft
+	back                sync.Mutex   // held while last and synced may go back, and during a Sync
 	syncs               atomic.Int32 // under way, and drops
 	changing            atomic.Bool  // from a full segment to the next
 	err                 atomic.Pointer[error]
@@ -175,16 +179,25 @@ func (l *Log) Append(data []byte) (index uint64, err error) {
 	}
 	index = l.last.Load() + 1
 	l.entry = raft.Log{Index: index, Data: data}
-	err = l.wal.StoreLogs(l.entries)
+	err = l.store(l.entries)
 	l.entry.Data = nil
 	if err != nil {
-		return 0, l.fail(fmt.Errorf("append to the log: %w", err))
-	}
-	l.last.Store(index)
-	if l.options.Policy == Always {
-		l.synced.Store(index)
+		return 0, err
 	}
 	return index, nil
+}
+
+// store writes entries that follow the last, in one write and as one commit.
+func (l *Log) store(entries []*raft.Log) error {
+	if err := l.wal.StoreLogs(entries); err != nil {
+		return l.fail(fmt.Errorf("append to the log: %w", err))
+	}
+	last := entries[len(entries)-1].Index
+	l.last.Store(last)
+	if l.options.Policy == Always {
+		l.synced.Store(last)
+	}
+	return nil
 }
 
 // Name is that of the directory.
@@ -233,6 +246,8 @@ func (l *Log) Sync() error {
 	}
 	l.syncs.Add(1)
 	defer l.syncs.Add(-1)
+	l.back.Lock()
+	defer l.back.Unlock()
 	last := l.Last()
 	if err := l.files.sync(); err != nil {
 		return l.fail(err)

@@ -28,7 +28,7 @@ type fault struct {
 	strike        func(t *testing.T, c *trio, victim int) (undo func())
 }
 
-// faults are all. After each every member that has ended is started again.
+// faults are all. After each every peer that has ended is started again.
 var faults = []fault{
 	{name: "the leader is killed", lasts: time.Second, leads: true, strike: killOne},
 	{name: "a follower is killed", lasts: time.Second, others: true, strike: killOne},
@@ -38,29 +38,29 @@ var faults = []fault{
 	{name: "the leader is isolated", lasts: 3 * time.Second, leads: true, others: true, strike: isolate},
 	{name: "nobody hears the leader", lasts: 3 * time.Second, leads: true, others: true,
 		strike: func(_ *testing.T, c *trio, victim int) func() {
-			c.eachOther(victim, func(host string) { c.network.Cut(c.members[victim].host, host) })
+			c.eachOther(victim, func(host string) { c.network.Cut(c.peers[victim].host, host) })
 			return c.network.Heal
 		}},
 	{name: "the leader hears nobody", lasts: 3 * time.Second, leads: true, others: true,
 		strike: func(_ *testing.T, c *trio, victim int) func() {
-			c.eachOther(victim, func(host string) { c.network.Cut(host, c.members[victim].host) })
+			c.eachOther(victim, func(host string) { c.network.Cut(host, c.peers[victim].host) })
 			return c.network.Heal
 		}},
 	{name: "one follower does not hear the leader", lasts: 3 * time.Second, leads: true, others: true,
 		strike: func(_ *testing.T, c *trio, victim int) func() {
-			c.network.Cut(c.members[victim].host, c.members[(victim+1)%len(c.members)].host)
+			c.network.Cut(c.peers[victim].host, c.peers[(victim+1)%len(c.peers)].host)
 			return c.network.Heal
 		}},
 	{name: "all is slow", lasts: 2 * time.Second, others: true, strike: slow},
 	{name: "the disk of the leader is full", lasts: 2 * time.Second, leads: true,
 		possible: func(d *disk) bool { return d.bounded },
 		strike: func(t *testing.T, c *trio, victim int) func() {
-			return succeeds(t)(c.members[victim].disk.fill())
+			return succeeds(t)(c.peers[victim].disk.fill())
 		}},
 	{name: "the disk of the leader hangs", lasts: 3 * time.Second, leads: true,
 		possible: func(d *disk) bool { return d.freezes },
 		strike: func(t *testing.T, c *trio, victim int) func() {
-			return succeeds(t)(c.members[victim].disk.freeze())
+			return succeeds(t)(c.peers[victim].disk.freeze())
 		}},
 }
 
@@ -76,28 +76,28 @@ func succeeds(t *testing.T) func(undo func(), err error) func() {
 }
 
 func killOne(_ *testing.T, c *trio, victim int) func() {
-	c.members[victim].kill()
+	c.peers[victim].kill()
 	return func() {}
 }
 
 func killAll(_ *testing.T, c *trio, _ int) func() {
-	for _, m := range c.members {
+	for _, m := range c.peers {
 		m.Process.Signal(syscall.SIGKILL)
 	}
-	for _, m := range c.members {
+	for _, m := range c.peers {
 		<-m.ended
 	}
 	return func() {}
 }
 
 func stopOne(_ *testing.T, c *trio, victim int) func() {
-	m := c.members[victim]
+	m := c.peers[victim]
 	m.Process.Signal(syscall.SIGSTOP)
 	return func() { m.Process.Signal(syscall.SIGCONT) }
 }
 
 func isolate(_ *testing.T, c *trio, victim int) func() {
-	c.network.Isolate(c.members[victim].host)
+	c.network.Isolate(c.peers[victim].host)
 	return c.network.Heal
 }
 
@@ -108,14 +108,14 @@ func slow(_ *testing.T, c *trio, _ int) func() {
 
 // delay slows all links down.
 func (c *trio) delay(d time.Duration) {
-	for i, m := range c.members {
+	for i, m := range c.peers {
 		c.eachOther(i, func(host string) { c.network.Delay(m.host, host, d) })
 	}
 }
 
-// eachOther calls do with the hosts of all members but one.
+// eachOther calls do with the hosts of all peers but one.
 func (c *trio) eachOther(one int, do func(host string)) {
-	for i, m := range c.members {
+	for i, m := range c.peers {
 		if i != one {
 			do(m.host)
 		}
@@ -139,13 +139,13 @@ func (c *trio) befall(t *testing.T, f fault, rng *rand.Rand, p *takers, all lull
 		}
 	}
 	if !f.leads {
-		victim = (victim + 1 + rng.IntN(max(1, len(c.members)-1))) % len(c.members)
+		victim = (victim + 1 + rng.IntN(max(1, len(c.peers)-1))) % len(c.peers)
 	}
 	p.lull()
 	undo := f.strike(t, c, victim)
 	time.Sleep(f.lasts)
 	undo()
-	for _, m := range c.members {
+	for _, m := range c.peers {
 		if m.isOver() {
 			m.start(t)
 		}
@@ -160,11 +160,11 @@ func (c *trio) befall(t *testing.T, f fault, rng *rand.Rand, p *takers, all lull
 const onOwnDisks = "TEST_BINARY_DISKS"
 
 // TestFaults has a cluster of processes go through faults, while clients take permits
-// of keys from all of its members, and finds that all that they were answered is what
-// one server that never fails could have answered; and that all members end in the
+// of keys from all of its peers, and finds that all that they were answered is what
+// one server that never fails could have answered; and that all peers end in the
 // same state.
 //
-// It runs in a process of its own that mounts a disk for each member, where that may
+// It runs in a process of its own that mounts a disk for each peer, where that may
 // be; else the faults of disks are left out.
 func TestFaults(t *testing.T) {
 	if dir := os.Getenv(onOwnDisks); dir != "" {
@@ -186,20 +186,20 @@ func TestFaults(t *testing.T) {
 	}
 	t.Logf("no faults of disks: %v", errors.Join(failures...))
 	var disks []*disk
-	for range memberCount {
+	for range peerCount {
 		disks = append(disks, &disk{dir: t.TempDir()})
 	}
 	goThrough(t, disks)
 }
 
 const (
-	memberCount  = 1
+	peerCount    = 1
 	ownDiskBytes = 96 << 20
 )
 
 // ownDisks mounts disks: such as can hang where that may be, else such as can be full.
 func ownDisks(t *testing.T, dir string) (all []*disk) {
-	for i := range memberCount {
+	for i := range peerCount {
 		d := &disk{dir: filepath.Join(dir, fmt.Sprint(i)), bounded: true}
 		image := d.dir + ".ext4"
 		if err := errors.Join(os.Mkdir(d.dir, 0o700), os.WriteFile(image, nil, 0o600), os.Truncate(image, ownDiskBytes)); err != nil {
@@ -228,12 +228,12 @@ func goThrough(t *testing.T, disks []*disk) {
 	c := gather(t, disks)
 	c.recovers(t)
 	var addresses []string
-	for _, m := range c.members {
+	for _, m := range c.peers {
 		addresses = append(addresses, m.client)
 	}
 	p := startTakers(addresses, seed)
 	possible := slices.DeleteFunc(slices.Clone(faults), func(f fault) bool {
-		return f.others && len(c.members) == 1 || f.possible != nil && !f.possible(disks[0])
+		return f.others && len(c.peers) == 1 || f.possible != nil && !f.possible(disks[0])
 	})
 	seen := lulls{}
 	for i := range *faultCount {
@@ -245,10 +245,10 @@ func goThrough(t *testing.T, disks []*disk) {
 	if err := p.stop(); err != nil {
 		t.Error(err)
 	}
-	if len(c.members) > 1 {
+	if len(c.peers) > 1 {
 		c.agrees(t)
 	}
-	for _, m := range c.members {
+	for _, m := range c.peers {
 		if err := p.audit(wired(t, m.client)); err != nil {
 			t.Errorf("by %s: %v", m.host, err)
 		}

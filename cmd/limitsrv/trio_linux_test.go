@@ -18,11 +18,11 @@ import (
 // that can be broken; clients reach each directly.
 type trio struct {
 	network *faultnet.Network // nil where there is but one
-	members []*member
+	peers   []*peer
 }
 
-// A member is one server, whether it runs or not.
-type member struct {
+// A peer is one server of it, whether it runs or not.
+type peer struct {
 	*running
 	host   string
 	client string // address for clients
@@ -58,32 +58,32 @@ func gather(t *testing.T, disks []*disk) *trio {
 		}
 	}
 	for i, d := range disks {
-		m := &member{host: hosts[i], client: freeAddressOf(t, hosts[i]), disk: d}
+		m := &peer{host: hosts[i], client: freeAddressOf(t, hosts[i]), disk: d}
 		m.args = []string{"--data", filepath.Join(d.dir, "data"), "--fsync", "always", "--snapshot-log-bytes", "1mb"}
 		if c.network != nil {
 			m.args = append(m.args, "--raft", public[i], "--raft-bind", bound[i], "--peers", strings.Join(public, ","),
 				"--election-timeout", electionTimeout.String())
 		}
-		c.members = append(c.members, m)
+		c.peers = append(c.peers, m)
 		m.start(t)
 	}
 	return c
 }
 
-// start starts a member that does not run.
-func (m *member) start(t *testing.T) {
+// start starts a peer that does not run.
+func (m *peer) start(t *testing.T) {
 	t.Helper()
 	m.running = launchAt(t, m.client, m.args...)
 }
 
-// kill kills a member that runs.
-func (m *member) kill() {
+// kill kills a peer that runs.
+func (m *peer) kill() {
 	m.Process.Signal(syscall.SIGKILL)
 	<-m.ended
 }
 
-// ask sends a member a command over a connection of its own.
-func (m *member) ask(command string) (any, error) {
+// ask sends a peer a command over a connection of its own.
+func (m *peer) ask(command string) (any, error) {
 	w, err := wireWithin(m.client, takeWait)
 	if err != nil {
 		return nil, err
@@ -93,10 +93,10 @@ func (m *member) ask(command string) (any, error) {
 	return replies[0], err
 }
 
-// leader is the one member that says it leads, -1 if there is none, or more.
+// leader is the one peer that says it leads, -1 if there is none, or more.
 func (c *trio) leader() int {
 	found := -1
-	for i, m := range c.members {
+	for i, m := range c.peers {
 		reply, err := m.ask("INFO replication")
 		text, _ := reply.(string)
 		if err != nil || !strings.Contains(text, "role:master\r\n") {
@@ -110,15 +110,15 @@ func (c *trio) leader() int {
 	return found
 }
 
-// recoverWait is how long a trio may take after a fault until every member decides.
+// recoverWait is how long a trio may take after a fault until every peer decides.
 const recoverWait = time.Minute
 
-// recovers waits until every member decides, or has its leader do so.
+// recovers waits until every peer decides, or has its leader do so.
 func (c *trio) recovers(t *testing.T) {
 	t.Helper()
 	deadline := time.Now().Add(recoverWait)
-	for i := 0; i < len(c.members); {
-		m := c.members[i]
+	for i := 0; i < len(c.peers); {
+		m := c.peers[i]
 		reply, err := m.ask("RL.FIXED recovery 1000000000 3650d")
 		if list, ok := reply.([]any); ok && len(list) == 5 && list[0] == int64(1) {
 			i++
@@ -131,20 +131,20 @@ func (c *trio) recovers(t *testing.T) {
 	}
 }
 
-// tail is the end of the log of a member.
-func (m *member) tail() string {
+// tail is the end of the log of a peer.
+func (m *peer) tail() string {
 	log := m.logged()
 	return log[max(0, len(log)-4000):]
 }
 
-// agrees waits until all members have applied the same and are in the same state.
+// agrees waits until all peers have applied the same and are in the same state.
 func (c *trio) agrees(t *testing.T) {
 	t.Helper()
 	var got []string
 	for deadline := time.Now().Add(recoverWait); ; time.Sleep(20 * time.Millisecond) {
 		got = nil
 		equal := true
-		for _, m := range c.members {
+		for _, m := range c.peers {
 			reply, err := m.ask("CLUSTER DIGEST")
 			got = append(got, fmt.Sprint(reply, err))
 			list, ok := reply.([]any)
@@ -155,12 +155,12 @@ func (c *trio) agrees(t *testing.T) {
 			return
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("the members are at %q", got)
+			t.Fatalf("the peers are at %q", got)
 		}
 	}
 }
 
-// A disk is a directory that a member has its state in, which may fail on its own.
+// A disk is a directory that a peer has its state in, which may fail on its own.
 type disk struct {
 	dir     string
 	bounded bool // it can be filled
