@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"path/filepath"
+	"slices"
 	"strconv"
 	"strings"
 	"syscall"
@@ -82,24 +83,22 @@ func (m *peer) kill() {
 	<-m.ended
 }
 
-// ask sends a peer a command over a connection of its own.
-func (m *peer) ask(command string) (any, error) {
+// ask sends a peer commands over a connection of their own.
+func (m *peer) ask(commands ...string) ([]any, error) {
 	w, err := wireWithin(m.client, takeWait)
 	if err != nil {
 		return nil, err
 	}
 	defer w.Close()
-	replies, err := w.all(command)
-	return replies[0], err
+	return w.all(commands...)
 }
 
 // leader is the one peer that says it leads, -1 if there is none, or more.
 func (c *trio) leader() int {
 	found := -1
 	for i, m := range c.peers {
-		reply, err := m.ask("INFO replication")
-		text, _ := reply.(string)
-		if err != nil || !strings.Contains(text, "role:master\r\n") {
+		replies, err := m.ask("INFO replication")
+		if err != nil || !strings.Contains(fmt.Sprint(replies[0]), "role:master\r\n") {
 			continue
 		}
 		if found >= 0 {
@@ -113,21 +112,38 @@ func (c *trio) leader() int {
 // recoverWait is how long a trio may take after a fault until every peer decides.
 const recoverWait = time.Minute
 
-// recovers waits until every peer decides, or has its leader do so.
+// recovers waits until every peer decides, or has its leader do so. One that has
+// ended is started again.
 func (c *trio) recovers(t *testing.T) {
 	t.Helper()
 	deadline := time.Now().Add(recoverWait)
 	for i := 0; i < len(c.peers); {
+		c.revive(t)
 		m := c.peers[i]
-		reply, err := m.ask("RL.FIXED recovery 1000000000 3650d")
-		if list, ok := reply.([]any); ok && len(list) == 5 && list[0] == int64(1) {
+		replies, err := m.ask("RL.FIXED recovery 1000000000 3650d")
+		if err == nil && strings.HasPrefix(fmt.Sprint(replies[0]), "[1 ") {
 			i++
 			continue
 		}
-		if m.isOver() || time.Now().After(deadline) {
-			t.Fatalf("%s does not decide %v after a fault: %v, %v, ended: %v\n%s", m.host, recoverWait, reply, err, m.isOver(), m.tail())
+		if time.Now().After(deadline) {
+			t.Fatalf("%s does not decide %v after a fault: %v, %v\n%s", m.host, recoverWait, replies, err, m.tail())
 		}
 		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// revive starts the peers that have ended: those that were killed, and those that
+// gave up their disks.
+func (c *trio) revive(t *testing.T) {
+	t.Helper()
+	for _, m := range c.peers {
+		if !m.isOver() {
+			continue
+		}
+		if m.ProcessState.Exited() && (m.ProcessState.ExitCode() != exitFailure || !strings.Contains(m.logged(), "this node can't go on")) {
+			t.Errorf("%s has ended by itself with %v\n%s", m.host, m.ProcessState, m.tail())
+		}
+		m.start(t)
 	}
 }
 
@@ -137,27 +153,38 @@ func (m *peer) tail() string {
 	return log[max(0, len(log)-4000):]
 }
 
-// agrees waits until all peers have applied the same and are in the same state.
-func (c *trio) agrees(t *testing.T) {
+// agrees waits until every peer, by what it has itself, knows the same of keys.
+func (c *trio) agrees(t *testing.T, keys []string) {
 	t.Helper()
+	commands := []string{"READONLY"}
+	for _, key := range keys {
+		commands = append(commands, "RL.PEEK "+key)
+	}
 	var got []string
 	for deadline := time.Now().Add(recoverWait); ; time.Sleep(20 * time.Millisecond) {
 		got = nil
-		equal := true
 		for _, m := range c.peers {
-			reply, err := m.ask("CLUSTER DIGEST")
-			got = append(got, fmt.Sprint(reply, err))
-			list, ok := reply.([]any)
-			equal = equal && ok && len(list) == 2 && got[0] == got[len(got)-1]
+			replies, err := m.ask(commands...)
+			got = append(got, fmt.Sprint(standings(replies), err))
 		}
-		if equal {
-			t.Logf("all are at %s", got[0])
+		if len(slices.Compact(slices.Clone(got))) == 1 {
 			return
 		}
 		if time.Now().After(deadline) {
-			t.Fatalf("the peers are at %q", got)
+			t.Fatalf("the peers are at\n%s", strings.Join(got, "\n"))
 		}
 	}
+}
+
+// standings are replies without the times in them.
+func standings(replies []any) (all []any) {
+	for _, reply := range replies {
+		if list, ok := reply.([]any); ok && len(list) == 5 {
+			reply = fmt.Sprint(list[:3])
+		}
+		all = append(all, reply)
+	}
+	return all
 }
 
 // A disk is a directory that a peer has its state in, which may fail on its own.
