@@ -32,7 +32,7 @@ type contender struct {
 // contenders are all that go through the faults.
 var contenders = []contender{
 	{"limitsrv", func(ctx context.Context, binary, dir string) (*trio, error) {
-		return startLimitsrvTrio(ctx, binary, "limitsrv", dir)
+		return startLimitsrvTrio(ctx, binary, "limitsrv", dir, newTrioNetwork())
 	}},
 	{"Redis + Sentinel", func(ctx context.Context, _, dir string) (*trio, error) {
 		return startRedisTrio(ctx, "Redis + Sentinel", dir)

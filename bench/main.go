@@ -96,7 +96,9 @@ func measure(ctx context.Context, o options, say func(string, ...any)) (report, 
 		}
 		r.ours, r.theirs = &ours, &theirs
 	}
-	if slices.Contains(o.parts, partDurability) || slices.Contains(o.parts, partSnapshot) {
+	if slices.ContainsFunc(o.parts, func(p string) bool {
+		return p == partDurability || p == partSnapshot || p == partCluster
+	}) {
 		if err = r.measureState(ctx, o, binary, say); err != nil {
 			return r, err
 		}
@@ -131,6 +133,11 @@ func (r *report) measureState(ctx context.Context, o options, binary string, say
 			return err
 		}
 		r.ourKeeping, r.theirKeeping = &ours, &theirs
+	}
+	if slices.Contains(o.parts, partCluster) {
+		if r.teams, err = measureCluster(ctx, o, binary, d, say); err != nil {
+			return err
+		}
 	}
 	return nil
 }

@@ -20,6 +20,7 @@ type report struct {
 	standings    []standing
 	// ourKeeping and theirKeeping are nil if not measured.
 	ourKeeping, theirKeeping *preservation
+	teams                    []team
 	plights                  []plight
 }
 
@@ -61,6 +62,10 @@ func (r report) write(w io.Writer, o options) error {
 	intro := ""
 	if len(tables) > 0 {
 		intro = legend
+	}
+	if len(r.teams) > 0 {
+		tables = append(tables, clusterRows(r.teams, o))
+		intro += clusterLegend
 	}
 	if len(r.plights) > 0 {
 		tables = append(tables, failoverRows(r.plights, o.drill))

@@ -77,6 +77,11 @@ func startLimitsrv(ctx context.Context, binary string, extra ...string) (*side, 
 	if err != nil {
 		return nil, err
 	}
+	return limitsrvAt(p)
+}
+
+// limitsrvAt is the side of a limitsrv that runs.
+func limitsrvAt(p *process) (*side, error) {
 	s := &side{process: p, name: string(limitsrv), commands: limitsrvCommands}
 	return s, s.prove()
 }

@@ -15,7 +15,7 @@ import (
 // be broken; clients reach them at their own addresses.
 type trio struct {
 	name    string
-	network *faultnet.Network
+	network *faultnet.Network // nil: they reach each other directly
 	servers []*process
 	guards  []*process // one beside each server, if that is what finds a new leader
 	take    []string   // asks for permits, with placeholders for key, capacity and permits
@@ -64,7 +64,19 @@ func (t *trio) stop() {
 	for _, p := range slices.Concat(t.guards, t.servers) {
 		p.stop()
 	}
-	t.network.Close()
+	if t.network != nil {
+		t.network.Close()
+	}
+}
+
+// expose has the network listen for a host. It gives where the server itself is to
+// listen, and where the others reach it.
+func (t *trio) expose(host string) (address, public string, err error) {
+	if address, err = freeAddress(host); err != nil || t.network == nil {
+		return address, address, err
+	}
+	public, err = t.network.Expose(host+":0", address)
+	return address, public, err
 }
 
 // replication is what INFO of server i tells about it.

@@ -5,16 +5,21 @@ import (
 	"fmt"
 	"path/filepath"
 	"strings"
+
+	"limitsrv/faultnet"
 )
 
 // electionTimeout is when a node of limitsrv takes its leader for dead.
 const electionTimeout = "300ms"
 
 // startLimitsrvTrio starts three nodes of the limitsrv built at binary, each with
-// its state in a directory of its own in dir. extra are options of each.
-func startLimitsrvTrio(ctx context.Context, binary, name, dir string, extra ...string) (t *trio, err error) {
+// its state in a directory of its own in dir, which reach each other through
+// network, or directly if that is nil. extra are options of each.
+func startLimitsrvTrio(
+	ctx context.Context, binary, name, dir string, network *faultnet.Network, extra ...string,
+) (t *trio, err error) {
 	t = &trio{
-		name: name, network: newTrioNetwork(),
+		name: name, network: network,
 		take: []string{"RL.TOKEN", keyPlace, capacityPlace, "1/3650d", permitsPlace},
 		peek: []string{"RL.PEEK", keyPlace},
 		used: usedOfPeek,

@@ -66,16 +66,6 @@ func startRedisTrio(ctx context.Context, name, dir string, extra ...string) (t *
 	return t, t.loadScript()
 }
 
-// expose has the network listen for a host. It gives where the server itself is to
-// listen, and where the others reach it.
-func (t *trio) expose(host string) (address, public string, err error) {
-	if address, err = freeAddress(host); err != nil {
-		return "", "", err
-	}
-	public, err = t.network.Expose(host+":0", address)
-	return address, public, err
-}
-
 // redisAddress are the options of a server that listens at an address and dials
 // from its host.
 func redisAddress(address string) []string {
