@@ -8,7 +8,7 @@ import (
 
 // failoverLegend says what the columns of failoverRows hold.
 const failoverLegend = `Three servers: the leader is killed with its machine, or isolated from the other two for a while, as is half of the clients
-with it; 0.5 ms one way between machines. Granted beyond capacity: by the servers together, once every key was emptied, of
+with it; 0.5 ms one way between machines. limitsrv has --election-timeout 300ms, Sentinel down-after-milliseconds 500. Granted beyond capacity: by the servers together, once every key was emptied, of
 keys that are never refilled; worst key: the most of its capacity that one gave. Grants forgotten: that the servers knew nothing
 of at the end. Without decisions: from the fault to the first decision of another server. Medians (least to most).
 `
