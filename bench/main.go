@@ -7,7 +7,7 @@
 // one in generator.go for keys that are not uniform. Both sides are asked for the
 // same limits of the same keys by the same generator.
 //
-// It imports nothing of limitsrv: that is built and run as anybody would.
+// It imports nothing of the server: that is built and run as anybody would.
 package main
 
 import (

@@ -168,7 +168,8 @@ func TestFaults(t *testing.T) {
 	}
 	var failures []error
 	for _, namespaces := range []uintptr{syscall.CLONE_NEWNS, syscall.CLONE_NEWNS | syscall.CLONE_NEWUSER} {
-		out, err := inNamespaces(t, namespaces, onOwnDisks+"="+t.TempDir(), fmt.Sprintf("-faults=%d", *faultCount))
+		out, err := inNamespaces(t, namespaces, onOwnDisks+"="+t.TempDir(), fmt.Sprintf("-faults=%d", *faultCount),
+			fmt.Sprintf("-test.timeout=%v", recoverWait*time.Duration(2+*faultCount)))
 		var ended *exec.ExitError
 		switch {
 		case err == nil && !strings.Contains(out, "--- SKIP"):

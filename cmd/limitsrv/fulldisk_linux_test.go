@@ -60,11 +60,12 @@ func TestFullDisk(t *testing.T) {
 }
 
 // inNamespaces runs a test in a process with namespaces of its own, a setting in its
-// environment, and further flags.
+// environment, and further flags. The servers that it starts end with it, however it
+// ends.
 func inNamespaces(t *testing.T, namespaces uintptr, setting string, flags ...string) (out string, err error) {
 	command := exec.Command(os.Args[0], append([]string{"-test.run=^" + t.Name() + "$", "-test.v", "-test.timeout=5m"}, flags...)...)
 	command.Env = append(os.Environ(), setting)
-	command.SysProcAttr = &syscall.SysProcAttr{Cloneflags: namespaces, Pdeathsig: syscall.SIGKILL}
+	command.SysProcAttr = &syscall.SysProcAttr{Cloneflags: namespaces | syscall.CLONE_NEWPID, Pdeathsig: syscall.SIGKILL}
 	if namespaces&syscall.CLONE_NEWUSER != 0 {
 		command.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}}
 		command.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}}
