@@ -69,14 +69,22 @@ func (t *trio) stop() {
 	}
 }
 
-// expose has the network listen for a host. It gives where the server itself is to
+// expose has the network listen for server i. It gives where the server itself is to
 // listen, and where the others reach it.
-func (t *trio) expose(host string) (address, public string, err error) {
-	if address, err = freeAddress(host); err != nil || t.network == nil {
+func (t *trio) expose(i int) (address, public string, err error) {
+	if address, err = freeAddress(t.host(i)); err != nil || t.network == nil {
 		return address, address, err
 	}
-	public, err = t.network.Expose(host+":0", address)
+	public, err = t.network.Expose(t.host(i)+":0", address)
 	return address, public, err
+}
+
+// host is that of server i. Without a network all are on one that every machine has.
+func (t *trio) host(i int) string {
+	if t.network == nil {
+		return "127.0.0.1"
+	}
+	return hosts[i]
 }
 
 // replication is what INFO of server i tells about it.

@@ -32,15 +32,15 @@ func startLimitsrvTrio(
 		}
 	}()
 	var bound, public []string
-	for _, host := range hosts {
-		inside, outside, err := t.expose(host)
+	for i := range hosts {
+		inside, outside, err := t.expose(i)
 		if err != nil {
 			return t, err
 		}
 		bound, public = append(bound, inside), append(public, outside)
 	}
-	for i, host := range hosts {
-		address, err := freeAddress(host)
+	for i := range hosts {
+		address, err := freeAddress(t.host(i))
 		if err != nil {
 			return t, err
 		}

@@ -33,7 +33,7 @@ func startRedisTrio(ctx context.Context, name, dir string, extra ...string) (t *
 	}()
 	var shown []string // where each server says that it is
 	for i, host := range hosts {
-		address, public, err := t.expose(host)
+		address, public, err := t.expose(i)
 		if err != nil {
 			return t, err
 		}
@@ -80,7 +80,7 @@ func portOf(address string) string {
 
 // startSentinel starts the sentinel of a host. primary is where that is reached.
 func (t *trio) startSentinel(ctx context.Context, i int, primary, dir string) (*process, error) {
-	address, public, err := t.expose(hosts[i])
+	address, public, err := t.expose(i)
 	if err != nil {
 		return nil, err
 	}
