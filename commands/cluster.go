@@ -68,8 +68,6 @@ type ChangeKind uint8
 const (
 	Forget   ChangeKind = iota // the node is a member no more
 	Leave                      // this node is a member no more
-	Promote                    // the node counts for a majority from now on
-	Demote                     // the node does not count for a majority any more
 	Transfer                   // the node leads
 )
 

@@ -24,7 +24,6 @@ var cluster = Command{
 	Complexity: "Depends on the subcommand", Since: "3.0.0", Group: "cluster",
 	Sub: []Command{
 		clusterSub("COUNTKEYSINSLOT", "slot", "Answers how many keys a slot has; looks at all keys.", 0, runCountKeysInSlot),
-		clusterSub("DEMOTE", "node-id", "Has a node follow without counting for a majority.", changing, runDemote),
 		clusterSub("FAILOVER", "[FORCE|TAKEOVER|node-id]", "Hands the lead over to a node: to the one that is asked, or from there to any other.", changing, runFailover),
 		clusterSub("FORGET", "node-id", "Takes a node out of the cluster; it may be named by its address among nodes.", changing, runForget),
 		clusterSub("GETKEYSINSLOT", "slot count", "Answers keys of a slot; looks at all keys.", 0, runGetKeysInSlot),
@@ -35,7 +34,6 @@ var cluster = Command{
 		clusterSub("MEET", "ip port [cluster-bus-port]", "Refused: a node joins when it is started.", Admin, func(s *Session, _ []Node, _ [][]byte) { s.w.Error(errMeet) }),
 		clusterSub("MYID", "", "Answers the id of this node.", 0, func(s *Session, nodes []Node, _ [][]byte) { s.w.BulkString(nodes[0].ID) }),
 		clusterSub("NODES", "", "Describes the nodes, a line for each.", 0, runClusterNodes),
-		clusterSub("PROMOTE", "node-id", "Has a node count for a majority.", changing, runPromote),
 		clusterSub("REPLICAS", "node-id", "Describes the replicas of the leader.", Admin, runClusterReplicas),
 		clusterSub("SHARDS", "", "Describes the nodes and their slots.", 0, runClusterShards),
 		clusterSub("SLAVES", "node-id", "Describes the replicas of the leader.", Admin, runClusterReplicas),
