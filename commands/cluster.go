@@ -26,6 +26,10 @@ type Cluster interface {
 	Moved() string
 	// Replication is how this node stands with the others; zero: it has none.
 	Replication() Replication
+	// Digest is a hash of this node's state and the index of the last entry that is in
+	// it: the same on all nodes at the same index, as long as nothing is decided. Both
+	// are 0 where Replication is zero. Its cost is linear in the keys.
+	Digest() (index, digest uint64)
 	// Change begins a change of the members, or of who leads, and calls done once at
 	// its end, from any goroutine. An error says that it was not begun, and done is not
 	// called. Errors are told to the client as those of a Store are.
@@ -113,6 +117,9 @@ func (alone) Moved() string { return "" }
 
 // Replication is none.
 func (alone) Replication() Replication { return Replication{} }
+
+// Digest is none.
+func (alone) Digest() (index, digest uint64) { return 0, 0 }
 
 // Change is refused.
 func (alone) Change(Change, func(error)) error { return errAlone }

@@ -55,6 +55,9 @@ func (c *fakeCluster) Enabled() bool            { return c.enabled }
 func (c *fakeCluster) Moved() string            { return c.moved }
 func (c *fakeCluster) Replication() Replication { return c.r }
 
+// Digest is small enough to show that all of its digits are told.
+func (c *fakeCluster) Digest() (index, digest uint64) { return c.r.AppliedIndex, 0xabc }
+
 func (c *fakeCluster) Nodes(string) []Node {
 	nodes := []Node{
 		{ID: fakeNodeID("a"), Port: 7001, Voter: true, Online: true, Raft: "10.0.0.1:8001", Version: "1.0", Index: 110},
