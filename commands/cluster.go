@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"net"
@@ -36,8 +37,9 @@ type Cluster interface {
 	Change(c Change, done func(error)) error
 	// Wait calls done once, from any goroutine and perhaps before Wait returns, with
 	// how many other nodes have all that was answered before the call: as soon as these
-	// are at least replicas, or else after timeout. With 0 replicas that is before Wait returns.
-	Wait(replicas int, timeout time.Duration, done func(n int))
+	// are at least replicas, or else after timeout or when ctx ends. With 0 replicas that is
+	// before Wait returns, with what is known by then.
+	Wait(ctx context.Context, replicas int, timeout time.Duration, done func(n int))
 }
 
 // A Node is one server of a cluster.
@@ -125,7 +127,7 @@ func (alone) Digest() (index, digest uint64) { return 0, 0 }
 func (alone) Change(Change, func(error)) error { return errAlone }
 
 // Wait has nobody to wait for.
-func (alone) Wait(_ int, _ time.Duration, done func(int)) { done(0) }
+func (alone) Wait(_ context.Context, _ int, _ time.Duration, done func(int)) { done(0) }
 
 // randomID is 40 hexadecimal digits.
 func randomID() string {
