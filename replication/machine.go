@@ -26,7 +26,7 @@ type machine struct {
 	cluster clusterID
 	seed    persist.Seed
 	shards  int
-	mono    func() time.Duration
+	mono    func() time.Duration // Options.Monotonic
 
 	engine atomic.Pointer[engine.Engine]
 	stamp  atomic.Int64 // of the last entry: no later one is applied before it

@@ -23,7 +23,7 @@ type Node struct {
 	dir     *persist.Dir
 	fatal   func(error)
 	wall    func() engine.Instant
-	mono    func() time.Duration
+	mono    func() time.Duration // for waits; that of stamps is Options.Monotonic
 	holdFor time.Duration
 
 	links     *links
@@ -74,8 +74,8 @@ func Open(o Options) (*Node, error) {
 		return nil, err
 	}
 	n := &Node{
-		o: o, log: o.Logger, dir: dir, wall: o.Wall, mono: o.mono, holdFor: o.ElectionTimeout,
-		fatal: onceWith(o.Fatal), told: newRepeats(), clock: newLeaderClock(o.mono),
+		o: o, log: o.Logger, dir: dir, wall: o.Wall, mono: sinceNow(), holdFor: o.ElectionTimeout,
+		fatal: onceWith(o.Fatal), told: newRepeats(), clock: newLeaderClock(o.Monotonic),
 	}
 	n.maxMemory.Store(o.MaxMemory)
 	n.evict.Store(o.Evict)
