@@ -1,7 +1,6 @@
 package persist
 
 import (
-	"errors"
 	"fmt"
 
 	"github.com/hashicorp/raft"
@@ -35,15 +34,14 @@ func (r *RaftLog) LastIndex() (uint64, error) { return r.log.wal.LastIndex() }
 // caller's. Cost: a read of the file, two if the segment is full.
 func (r *RaftLog) GetLog(index uint64, into *raft.Log) error {
 	l := r.log
+	l.reads.RLock()
+	defer l.reads.RUnlock()
 	if index < l.First() || index > l.Last() {
 		return raft.ErrLogNotFound
 	}
 	var entry raft.Log
 	err := l.wal.GetLog(index, &entry)
-	switch {
-	case errors.Is(err, raft.ErrLogNotFound): // deleted meanwhile
-		return raft.ErrLogNotFound
-	case err == nil && entry.Index != index:
+	if err == nil && entry.Index != index {
 		err = fmt.Errorf("it is entry %d", entry.Index)
 	}
 	if err != nil {
@@ -101,8 +99,8 @@ func (l *Log) startAt(first uint64) {
 // between, as far as there are any. If there are entries before and behind them, it
 // refuses to, and the log stays whole. After any other error it is broken.
 //
-// Cost: META is written, all that was stored is synced before, and in a suffix a
-// new segment begins.
+// Cost: all that was stored is synced, then META is written, for which a GetLog
+// waits; where an end is deleted a new segment begins.
 func (r *RaftLog) DeleteRange(from, to uint64) error {
 	l := r.log
 	l.changes.Lock()
@@ -117,10 +115,15 @@ func (r *RaftLog) DeleteRange(from, to uint64) error {
 	case from > first && to < last:
 		return fmt.Errorf("delete entries %d to %d of the log, which has %d to %d: only its begin or its end can be deleted", from, to, first, last)
 	}
+	if err := l.Sync(); err != nil { // which raft-wal would do while readers wait
+		return err
+	}
 	l.syncs.Add(1)
 	defer l.syncs.Add(-1)
 	l.back.Lock()
 	defer l.back.Unlock()
+	l.reads.Lock() // or raft-wal may close a file between a reader's finding and reading it
+	defer l.reads.Unlock()
 	if err := l.wal.DeleteRange(from, to); err != nil {
 		return l.fail(fmt.Errorf("delete entries %d to %d of the log: %w", from, to, err))
 	}

@@ -360,7 +360,7 @@ func TestRaftLogBeside(t *testing.T) {
 			return r.DeleteRange(first, last-20)
 		})
 		next := uint64(1)
-		for term := uint64(1); term < 400; term++ {
+		for term := uint64(1); term < 150; term++ {
 			if term%10 == 0 {
 				next -= 3
 				if err := r.DeleteRange(next, next+2); err != nil {

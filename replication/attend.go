@@ -169,6 +169,7 @@ func (n *Node) attendSelf(s *seat) {
 	if err := n.links.call(ctx, leader.Raft, callStatus, struct{}{}, &p); err != nil || p.Leader != leader.Node {
 		return
 	}
+	n.takeWord(p)
 	now, last := n.mono(), s.raft.LastIndex()
 	switch {
 	case last >= p.LastIndex || last != s.lastSeen:
@@ -176,6 +177,17 @@ func (n *Node) attendSelf(s *seat) {
 	case now-s.lastMoved > stuckAfter:
 		s.lastMoved = now
 		n.restart(fmt.Sprintf("entry %d has been the last for %v, and the leader is at %d", last, stuckAfter, p.LastIndex))
+	}
+}
+
+// takeWord takes the leader's word about the others.
+func (n *Node) takeWord(leader peerStatus) {
+	now, self := n.mono(), n.identity().Node
+	n.known.hear(peerNews{peerStatus: leader, At: now})
+	for _, w := range leader.Peers {
+		if w.Node != self {
+			n.known.hear(peerNews{peerStatus: peerStatus{Node: w.Node, LastIndex: w.LastIndex}, At: now - w.Seen})
+		}
 	}
 }
 

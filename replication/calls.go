@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"time"
 
 	"github.com/hashicorp/raft"
 
@@ -60,6 +61,15 @@ type peerStatus struct {
 	LastIndex    uint64         `json:"last"`
 	AppliedIndex uint64         `json:"applied"`
 	Leader       string         `json:"leader"` // the node that it takes for the leader
+	// Peers are what the leader has heard of the others.
+	Peers []peerWord `json:"peers,omitempty"`
+}
+
+// A peerWord is what one node tells of another.
+type peerWord struct {
+	Node      string        `json:"node"`
+	LastIndex uint64        `json:"last"`
+	Seen      time.Duration `json:"seen"` // ago
 }
 
 // errElsewhere is how a node that does not lead answers what only the leader does.
@@ -120,6 +130,12 @@ func (n *Node) peerStatus() peerStatus {
 	p := peerStatus{Node: n.identity().Node, Wall: n.wall(), Leader: office.leader.Node}
 	if s := office.seat; s != nil {
 		p.Term, p.LastIndex, p.AppliedIndex = office.term, s.raft.LastIndex(), s.raft.AppliedIndex()
+	}
+	if office.leading {
+		now := n.mono()
+		for _, news := range n.known.news() {
+			p.Peers = append(p.Peers, peerWord{news.Node, news.LastIndex, now - news.At})
+		}
 	}
 	return p
 }

@@ -17,7 +17,7 @@ import (
 
 // A testCluster is nodes of one process, on files and ports of their own.
 type testCluster struct {
-	t     *testing.T
+	t     testing.TB
 	peers []string
 	nodes []*Node
 	logs  *lockedBuffer
@@ -41,7 +41,7 @@ func (l *lockedBuffer) String() string {
 }
 
 // freeAddresses are addresses that nobody listens at.
-func freeAddresses(t *testing.T, n int) (all []string) {
+func freeAddresses(t testing.TB, n int) (all []string) {
 	for range n {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {
@@ -53,7 +53,7 @@ func freeAddresses(t *testing.T, n int) (all []string) {
 	return all
 }
 
-func startCluster(t *testing.T, n int, change func(*Options)) *testCluster {
+func startCluster(t testing.TB, n int, change func(*Options)) *testCluster {
 	c := &testCluster{t: t, peers: freeAddresses(t, n), logs: new(lockedBuffer)}
 	dir := t.TempDir()
 	t.Cleanup(func() {
@@ -102,7 +102,7 @@ func (c *testCluster) close(n *Node) {
 	c.nodes = slices.DeleteFunc(c.nodes, func(x *Node) bool { return x == n })
 }
 
-func eventually(t *testing.T, what string, is func() bool) {
+func eventually(t testing.TB, what string, is func() bool) {
 	t.Helper()
 	for end := time.Now().Add(30 * time.Second); !is(); time.Sleep(10 * time.Millisecond) {
 		if time.Now().After(end) {

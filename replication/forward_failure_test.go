@@ -1,9 +1,12 @@
 package replication
 
 import (
+	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net"
 	"slices"
@@ -72,29 +75,51 @@ type outcome struct {
 	times int
 }
 
+// A pending is a request whose outcome comes, or has come.
+type pending struct {
+	mu sync.Mutex
+	outcome
+}
+
+func (p *pending) now() outcome {
+	synctest.Wait()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.outcome
+}
+
 // send sends a batch of n ops to a leader.
-func (b *bubble) send(address, digit string, n int) *outcome {
-	o := new(outcome)
+func (b *bubble) send(address, digit string, n int) *pending {
+	p := new(pending)
 	b.f.send(address, testNode(digit), []request{{takes("k", n), func(err error) {
-		*o = outcome{err, time.Since(b.start), o.times + 1}
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.outcome = outcome{err, time.Since(b.start), p.times + 1}
 	}}})
-	return o
+	return p
 }
 
 // want checks the outcome of a request as of now.
-func (b *bubble) want(what string, got *outcome, err error, after time.Duration) {
+func (b *bubble) want(what string, p *pending, err error, after time.Duration) {
 	b.t.Helper()
-	synctest.Wait()
-	if want := (outcome{err, after, 1}); *got != want {
-		b.t.Errorf("%s: %+v, want %+v", what, *got, want)
+	if got, want := p.now(), (outcome{err, after, 1}); got != want {
+		b.t.Errorf("%s: %+v, want %+v", what, got, want)
 	}
 }
 
-func (b *bubble) wantPending(what string, got *outcome) {
+func (b *bubble) wantPending(what string, p *pending) {
 	b.t.Helper()
-	synctest.Wait()
-	if got.times > 0 {
-		b.t.Errorf("%s: answered %+v", what, *got)
+	if got := p.now(); got.times > 0 {
+		b.t.Errorf("%s: answered %+v", what, got)
+	}
+}
+
+func (b *bubble) wantClosed(when string, leader *heldLeader) {
+	b.t.Helper()
+	leader.mu.Lock()
+	defer leader.mu.Unlock()
+	if len(leader.open) > 0 {
+		b.t.Errorf("the link to the old leader is open %s", when)
 	}
 }
 
@@ -163,15 +188,15 @@ func TestForwardUnanswered(t *testing.T) {
 func TestForwardSlow(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		leader := b.leader("one:1", "1")
-		var sent []*outcome
+		var sent []*pending
 		for range 10 {
 			sent = append(sent, b.send("one:1", "1", 1))
 		}
 		const late = answerTimeout * 9 / 10
-		for i, o := range sent {
+		for i, p := range sent {
 			time.Sleep(late)
 			(<-leader.dones)(nil)
-			b.want(fmt.Sprint("request ", i), o, nil, late*time.Duration(i+1))
+			b.want(fmt.Sprint("request ", i), p, nil, late*time.Duration(i+1))
 		}
 	})
 }
@@ -181,23 +206,28 @@ func TestForwardSlow(t *testing.T) {
 func TestForwardBacklog(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		listener := b.network.listen("one:1")
+		const greeted = time.Nanosecond // after the first requests
 		go func() {
+			time.Sleep(greeted)
 			conn, _ := listener.Accept()
 			readGreeting(conn)
 			answer, _ := appendAnswer(nil, identity{clusterA, testNode("1")}, nil)
 			conn.Write(answer)
 		}()
-		written := b.send("one:1", "1", 1)
+		const large = 2 * forwardBuffer / 24 // ops of a frame of its own
+		written, unwritten := b.send("one:1", "1", 1), b.send("one:1", "1", large)
+		time.Sleep(greeted)
 		synctest.Wait()
-		waiting := b.send("one:1", "1", maxForwardOps-1)
+		waiting := b.send("one:1", "1", maxForwardOps-1-large)
 		start := time.Now()
-		b.want("more than fits", b.send("one:1", "1", 1), errNotTaken, 0)
+		b.want("more than fits", b.send("one:1", "1", 1), errNotTaken, greeted)
 		if waited := time.Since(start); waited > 0 {
 			t.Errorf("send has blocked for %v", waited)
 		}
 		time.Sleep(answerTimeout)
-		b.want("what was written", written, errUncertain, answerTimeout)
-		b.want("what was not", waiting, errNotTaken, answerTimeout)
+		b.want("what was written", written, errUncertain, greeted+answerTimeout)
+		b.want("what was to be next", unwritten, errNotTaken, greeted+answerTimeout)
+		b.want("what has waited", waiting, errNotTaken, greeted+answerTimeout)
 	})
 }
 
@@ -214,15 +244,12 @@ func TestForwardLeaderChange(t *testing.T) {
 		b.wantPending("of the old leader", first)
 		(<-old.dones)(errNotTaken)
 		b.want("of the old leader", first, errNotTaken, 0)
-		old.mu.Lock()
-		if len(old.open) > 0 {
-			t.Error("the link to the old leader is still open")
-		}
-		old.mu.Unlock()
+		b.wantClosed("when it has answered all", old)
 
 		b.network.listen("four:4") // takes no connection
 		third := b.send("four:4", "4", 1)
 		b.wantPending("as it is dialed", third)
+		b.wantClosed("when it owes no answer", next)
 		fourth := b.send("three:3", "3", 1)
 		b.want("when who is dialed is no leader any more", third, errNotTaken, 0)
 		synctest.Wait()
@@ -262,7 +289,7 @@ func TestForwardHolds(t *testing.T) {
 			fit     = maxHeldBytes / (ops * heldPerOp) // batches, without their keys
 			batches = 2 * fit
 		)
-		var sent []*outcome
+		var sent []*pending
 		for range batches {
 			sent = append(sent, b.send("one:1", "1", ops))
 		}
@@ -274,6 +301,35 @@ func TestForwardHolds(t *testing.T) {
 			synctest.Wait()
 			(<-leader.dones)(nil)
 			b.want(fmt.Sprint("request ", i), sent[i], nil, 0)
+		}
+	})
+}
+
+// TestForwardCommits has a leader commit once for all that it reads at once.
+func TestForwardCommits(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		execs, commits := 0, 0
+		serveLinks(b.t, identity{clusterA, testNode("1")}, linkOptions{
+			listener: b.network.listen("one:1"), dial: b.network.dial,
+			exec:   func(_ *engine.Batch, done func(error)) { execs++; done(errNotTaken) },
+			commit: func() { commits++ },
+		})
+		conn, err := b.links.dial(b.t.Context(), linkForward, "one:1", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		go io.Copy(io.Discard, conn)
+		const batch = "12345678\x01\x0f\x00\x47"
+		frame := append(binary.BigEndian.AppendUint32(nil, uint32(len(batch))), batch...)
+		conn.Write(append(bytes.Repeat(frame, 10), frame[:7]...))
+		synctest.Wait()
+		if execs != 10 || commits != 1 {
+			t.Errorf("%d execs and %d commits, want 10 and 1", execs, commits)
+		}
+		conn.Write(frame[7:])
+		synctest.Wait()
+		if execs != 11 || commits != 2 {
+			t.Errorf("%d execs and %d commits, want 11 and 2", execs, commits)
 		}
 	})
 }
@@ -297,6 +353,9 @@ func TestForwardBreaks(t *testing.T) {
 	})
 	dialing := tcpLinks(t, identity{clusterA, testNode("2")}, linkOptions{
 		dial: func(ctx context.Context, address string) (net.Conn, error) {
+			if r.IntN(4) == 0 {
+				return nil, errors.New("broken from the beginning")
+			}
 			conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
 			return &breaking{Conn: conn, left: 100 + r.IntN(20_000)}, err
 		},

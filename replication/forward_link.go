@@ -197,12 +197,11 @@ func (k *forwardLink) answer(frame []byte) error {
 
 // settle answers a request. If it was the last of a retired link that is over.
 func (k *forwardLink) settle(r request, failed error) {
-	ops := len(r.batch.Ops)
-	r.done(failed)
 	k.mu.Lock()
-	k.ops -= ops
+	k.ops -= len(r.batch.Ops)
 	last := k.retired && k.ops == 0
 	k.mu.Unlock()
+	r.done(failed)
 	if last {
 		k.stop()
 	}

@@ -92,11 +92,12 @@ func (s *forwardServer) read() error {
 		if err != nil {
 			return err
 		}
-		if err := s.carryOut(frame); err != nil {
-			return &refusal{reasonGarbled, "what was forwarded makes no sense: " + err.Error()}
-		}
-		if !frames.ready() || s.isFull() {
+		err = s.carryOut(frame)
+		if err != nil || !frames.ready() || s.isFull() {
 			s.links.o.commit()
+		}
+		if err != nil {
+			return &refusal{reasonGarbled, "what was forwarded makes no sense: " + err.Error()}
 		}
 		if len(frame) > maxKeptFrame {
 			s.decoder = persist.Decoder{MaxOps: maxForwardOps}

@@ -5,15 +5,18 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"io"
 	"math/rand/v2"
 	"net"
 	"reflect"
 	"strings"
 	"sync"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"limitsrv/engine"
+	"limitsrv/persist"
 )
 
 var tokens = engine.Params{Alg: engine.Token, Limit: 1000, Count: 1, Period: 1e9}
@@ -33,7 +36,8 @@ func followerOf(t testing.TB, leader *links, o linkOptions) (send func([]request
 	l := tcpLinks(t, identity{clusterA, testNode("2")}, o)
 	f = newForwarder(l)
 	t.Cleanup(f.close)
-	return func(requests []request) { f.send(leader.address(), testNode("1"), requests) }, f
+	address, node := leader.address(), testNode("1")
+	return func(requests []request) { f.send(address, node, requests) }, f
 }
 
 // forwarded sends a batch and waits for its answer.
@@ -294,4 +298,38 @@ func (c *answering) Read(data []byte) (int, error) {
 		return n, nil
 	}
 	return c.Conn.Read(data)
+}
+
+// FuzzForward has a leader read any bytes as a frame, and another as is.
+func FuzzForward(f *testing.F) {
+	var entry persist.Entry
+	entry.Append(0, takes("k", 3))
+	one, _ := mixedBatch(rand.New(rand.NewPCG(1, 1)), 1)
+	entry.Append(0, one)
+	f.Add([]byte("12345678" + string(entry.Bytes())))
+	f.Add([]byte("12345678\x01\x0f\x00\x47"))
+	f.Add([]byte("12345678"))
+	f.Add([]byte("\x02\x00\x00\x08"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		synctest.Test(t, func(t *testing.T) {
+			network := newPipeNet()
+			leader := serveLinks(t, identity{clusterA, testNode("1")}, linkOptions{listener: network.listen("one:1"), dial: network.dial})
+			dialing := serveLinks(t, identity{clusterA, testNode("2")}, linkOptions{listener: network.listen("two:2"), dial: network.dial})
+			for _, head := range [][]byte{nil, binary.BigEndian.AppendUint32(nil, uint32(len(data)))} {
+				conn, err := dialing.dial(t.Context(), linkForward, "one:1", "")
+				if err != nil {
+					t.Fatal(err)
+				}
+				go io.Copy(io.Discard, conn)
+				conn.Write(append(head, data...))
+				conn.Close()
+			}
+			synctest.Wait()
+			leader.mu.Lock()
+			if len(leader.open) > 0 {
+				t.Error("a link is open when its other end is not")
+			}
+			leader.mu.Unlock()
+		})
+	})
 }

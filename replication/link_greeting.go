@@ -158,7 +158,7 @@ func (l *links) admit(conn *linkConn) (net.Conn, greeting, error) {
 			l.handshakeFailed(conn, err)
 			return nil, greeting{}, err
 		}
-		secured = server
+		secured = securedConn{server, conn}
 	}
 	g, err := readGreeting(secured)
 	if err != nil {
@@ -244,7 +244,7 @@ func (l *links) exchange(ctx context.Context, conn *linkConn, address string, da
 			}
 			return nil, err
 		}
-		secured = client
+		secured = securedConn{client, conn}
 	}
 	if _, err := secured.Write(data); err != nil {
 		return nil, err

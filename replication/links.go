@@ -2,6 +2,7 @@ package replication
 
 import (
 	"context"
+	"crypto/tls"
 	"encoding/json"
 	"errors"
 	"fmt"
@@ -248,3 +249,12 @@ func (c *linkConn) Close() error {
 	l.mu.Unlock()
 	return c.Conn.Close()
 }
+
+// A securedConn is TLS over a link. Closing it says no good-bye, which would wait for
+// a peer that does not read: all that goes over links says itself where it ends.
+type securedConn struct {
+	*tls.Conn
+	under *linkConn
+}
+
+func (c securedConn) Close() error { return c.under.Close() }

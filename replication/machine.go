@@ -24,6 +24,7 @@ import (
 // Engine.Look, and a sweep the last stamp.
 type machine struct {
 	cluster clusterID
+	becomes clusterID // whose snapshots it writes: its own cluster's, but in a recovery
 	seed    persist.Seed
 	shards  int
 	mono    func() time.Duration // Options.Monotonic
@@ -71,7 +72,7 @@ type machineCounts struct {
 }
 
 func newMachine(m *membership, mono func() time.Duration) *machine {
-	f := &machine{cluster: m.Cluster, seed: m.Seed, mono: mono, crew: crew{Members: make(map[string]Member), Level: 1}}
+	f := &machine{cluster: m.Cluster, becomes: m.Cluster, seed: m.Seed, mono: mono, crew: crew{Members: make(map[string]Member), Level: 1}}
 	f.engine.Store(f.emptyEngine())
 	return f
 }

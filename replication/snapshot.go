@@ -60,7 +60,7 @@ func (f *machine) Snapshot() (raft.FSMSnapshot, error) {
 	before := f.counts.snapshotBytes.Load()
 	return &frozenMachine{
 		head: snapshotHead{
-			Format: snapshotFormat, Cluster: f.cluster, Seed: f.seed, Index: f.index.Load(),
+			Format: snapshotFormat, Cluster: f.becomes, Seed: f.seed, Index: f.index.Load(),
 			Stamp: engine.Instant(f.stamp.Load()), Keys: view.Keys(), crew: f.crew.clone(),
 		},
 		view:  view,

@@ -63,7 +63,7 @@ type MemberStatus struct {
 	Voter  bool
 	Self   bool
 	Leader bool
-	Online bool // it was heard of lately; on the leader only, others take the leader's word for themselves
+	Online bool // it was heard of lately, by the leader
 	Index  uint64
 	Lag    uint64        // entries behind the leader
 	Seen   time.Duration // since it was heard of; -1: never

@@ -207,6 +207,26 @@ func TestTLSRotation(t *testing.T) {
 	})
 }
 
+// TestTLSClose closes a link to a node that reads nothing.
+func TestTLSClose(t *testing.T) {
+	ca := newTestCA(t)
+	files := ca.issue(t, "a")
+	synctest.Test(t, func(t *testing.T) {
+		network := newPipeNet()
+		const address = "127.0.0.1:1"
+		listening := serveLinks(t, identity{clusterA, testNode("1")}, linkOptions{tls: files, listener: network.listen(address), dial: network.dial})
+		conn, err := listening.dial(t.Context(), linkRaft, address, "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		start := time.Now()
+		conn.Close()
+		if waited := time.Since(start); waited > 0 {
+			t.Errorf("it takes %v to close", waited)
+		}
+	})
+}
+
 func TestTLSFilesMissing(t *testing.T) {
 	ca := newTestCA(t)
 	for _, spoil := range []func(*TLSFiles) string{
