@@ -48,5 +48,6 @@
 // name the issues: heartbeats beside the main goroutine (steadyTransport), a pipeline
 // that deadlocks (MaxRPCsInFlight 1), a disk that hangs while heartbeats go on (watchDisk),
 // a vote in two writes (votes), a failed transfer and a log that is stuck behind a
-// snapshot (restart). RestoreCommittedLogs, which deadlocks on long logs, is not of this version.
+// snapshot (restart); and rests, of up to 10 s, before it tries a node again that is
+// back (steadyTransport). RestoreCommittedLogs, which deadlocks on long logs, is not of this version.
 package replication
