@@ -241,7 +241,7 @@ func goThrough(t *testing.T, disks []*disk) {
 	if err := p.stop(); err != nil {
 		t.Error(err)
 	}
-	c.agrees(t, p.keys())
+	c.agrees(t)
 	for _, m := range c.peers {
 		if err := p.audit(wired(t, m.client)); err != nil {
 			t.Errorf("by %s: %v", m.host, err)

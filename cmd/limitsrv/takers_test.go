@@ -162,14 +162,6 @@ func (p *takers) audit(w *wire) error {
 	return errors.Join(failures...)
 }
 
-// keys are all that were ever taken of.
-func (p *takers) keys() (all []string) {
-	for _, c := range p.all {
-		all = append(all, c.key)
-	}
-	return all
-}
-
 // counts are the permits given, the denials and the doubts.
 func (p *takers) counts() (given, denied, doubted int) {
 	for _, c := range p.all {
