@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 )
 
@@ -37,8 +38,13 @@ type bout []effort
 // An effort is one run, and what processor time it took per decision.
 type effort struct {
 	outcome
-	asked, others, generator time.Duration // of the node asked, of the others together, of the load
+	nodes     []time.Duration // of the node asked, of the leader if that is another one, and of the rest
+	generator time.Duration   // of what makes the load
 }
+
+// cores is how many the load generator took: with one thread, it is itself what
+// is measured when that comes close to one.
+func (e effort) cores() float64 { return e.generator.Seconds() * e.perSecond }
 
 // demands are all that a team is measured under.
 func demands(keys int) []demand {
@@ -151,10 +157,12 @@ func (t *team) try(ctx context.Context, o options, i int, want demand) error {
 		}
 	}
 	flushAll()
-	before, beforeOwn, err := t.cpu(s.process)
+	nodes := t.order(s.process)
+	before, err := cpus(nodes)
 	if err != nil {
 		return err
 	}
+	beforeOwn := ownCPU()
 	e := effort{}
 	if want.open {
 		e.outcome, err = arrive(ctx, s, want.load, o)
@@ -164,33 +172,40 @@ func (t *team) try(ctx context.Context, o options, i int, want demand) error {
 	if err != nil {
 		return err
 	}
-	after, afterOwn, err := t.cpu(s.process)
+	after, err := cpus(nodes)
 	if err != nil {
 		return err
 	}
 	n := time.Duration(max(1, e.decisions))
-	e.asked = (after[0] - before[0]) / n
-	e.others = (after[1] - before[1]) / n
-	e.generator = (afterOwn - beforeOwn) / n
+	for i := range after {
+		e.nodes = append(e.nodes, (after[i]-before[i])/n)
+	}
+	e.generator = (ownCPU() - beforeOwn) / n
 	t.bouts[i] = append(t.bouts[i], e)
 	return nil
 }
 
-// cpu is the processor time of the node that is asked and of the others, and that of
-// this process.
-func (t *team) cpu(asked *process) (nodes [2]time.Duration, own time.Duration, err error) {
-	for _, p := range t.nodes {
-		used, err := p.cpu()
-		if err != nil {
-			return nodes, 0, err
-		}
-		if p == asked {
-			nodes[0] += used
-		} else {
-			nodes[1] += used
+// order is all nodes: the one that is asked, the leader if that is another one, and the rest.
+func (t *team) order(asked *process) []*process {
+	all := []*process{asked}
+	for _, p := range append([]*process{t.entry[leaderDoor].process}, t.nodes...) {
+		if !slices.Contains(all, p) {
+			all = append(all, p)
 		}
 	}
-	return nodes, ownCPU(), nil
+	return all
+}
+
+// cpus are the processor times of some nodes.
+func cpus(nodes []*process) (all []time.Duration, err error) {
+	for _, p := range nodes {
+		used, err := p.cpu()
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, used)
+	}
+	return all, nil
 }
 
 // arrive has requests come at a fixed rate. The latencies are from when each was

@@ -1,11 +1,15 @@
 package main
 
-import "fmt"
+import (
+	"fmt"
+	"strings"
+)
 
 // clusterLegend says what the columns of clusterRows hold.
 const clusterLegend = `Nodes of limitsrv: decisions per second, p50 / p99 / p99.9 of what a client waits (pipelined: for the pipeline; at a fixed
-rate: from when it was due), server CPU per decision of the node asked + of the others + of the load generator. All share the
-machine. Medians of alternating rounds; times one node is of the first column of figures, round by round.
+rate: from when it was due), CPU per decision of the node asked + of the leader, if that is another one + of each of the rest,
+and how much of a core the load generator took. All share the machine. Medians of alternating rounds; times one node is of the
+first column of figures, round by round.
 `
 
 // clusterRows is the table of what teams were measured under each demand.
@@ -46,12 +50,14 @@ func (b bout) text() string {
 		}
 		return figureOf(all).median
 	}
+	var nodes []string
+	for i := range b[0].nodes {
+		nodes = append(nodes, fmt.Sprintf("%.2f", median(func(e effort) float64 { return e.nodes[i].Seconds() * 1e6 })))
+	}
 	rate := figureOf(b.rates())
-	return fmt.Sprintf("%s/s ±%.0f %%, %.2f / %.2f / %.2f ms, %.2f + %.2f + %.2f µs", countText(rate.median), rate.spread*100,
+	return fmt.Sprintf("%s/s ±%.0f %%, %.2f / %.2f / %.2f ms, %s µs, load %.2f", countText(rate.median), rate.spread*100,
 		median(func(e effort) float64 { return e.p50.Seconds() * 1e3 }),
 		median(func(e effort) float64 { return e.p99.Seconds() * 1e3 }),
 		median(func(e effort) float64 { return e.p999.Seconds() * 1e3 }),
-		median(func(e effort) float64 { return e.asked.Seconds() * 1e6 }),
-		median(func(e effort) float64 { return e.others.Seconds() * 1e6 }),
-		median(func(e effort) float64 { return e.generator.Seconds() * 1e6 }))
+		strings.Join(nodes, " + "), median(effort.cores))
 }

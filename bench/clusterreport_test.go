@@ -19,8 +19,9 @@ func TestFailoverRows(t *testing.T) {
 }
 
 func TestClusterRows(t *testing.T) {
-	one := effort{outcome{perSecond: 1e6, p50: 1e6, p99: 2e6, p999: 3e6}, 1000, 2000, 3000}
+	one := effort{outcome{perSecond: 1e6, p50: 1e6, p99: 2e6, p999: 3e6}, []time.Duration{1000}, 500}
 	three := one
+	three.nodes = []time.Duration{1000, 2000, 3000}
 	three.perSecond = 4e5
 	solo, trio := team{name: "one"}, team{name: "three"}
 	for _, want := range demands(1) {
@@ -34,10 +35,10 @@ func TestClusterRows(t *testing.T) {
 	rows := clusterRows([]team{solo, trio}, defaults)
 	for i, want := range []string{
 		"asked at|one|three|times one node",
-		"leader, 16 conn, pipeline 32|1 M/s ±0 %, 1.00 / 2.00 / 3.00 ms, 1.00 + 2.00 + 3.00 µs|" +
-			"400 k/s ±0 %, 1.00 / 2.00 / 3.00 ms, 1.00 + 2.00 + 3.00 µs|0.40x ±0 %",
+		"leader, 16 conn, pipeline 32|1 M/s ±0 %, 1.00 / 2.00 / 3.00 ms, 1.00 µs, load 0.50|" +
+			"400 k/s ±0 %, 1.00 / 2.00 / 3.00 ms, 1.00 + 2.00 + 3.00 µs, load 0.20|0.40x ±0 %",
 		"leader, 50 conn, pipeline 1|",
-		"follower, 16 conn, pipeline 32|-|400 k/s ±0 %, 1.00 / 2.00 / 3.00 ms, 1.00 + 2.00 + 3.00 µs|-",
+		"follower, 16 conn, pipeline 32|-|400 k/s ±0 %, 1.00 / 2.00 / 3.00 ms, 1.00 + 2.00 + 3.00 µs, load 0.20|-",
 		"follower, 50 conn, pipeline 1|-|",
 		"leader, fixed rate, 16 conn, 100 k/s|",
 	} {
