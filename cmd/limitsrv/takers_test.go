@@ -5,13 +5,12 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
 )
 
-// takers take permits of tallied keys, from all servers at once, and go on whatever
+// takers ask for what is in books, from all servers at once, and go on whatever
 // happens to these.
 type takers struct {
 	clock   atomic.Int64 // only counts
@@ -19,8 +18,8 @@ type takers struct {
 	cancel  context.CancelFunc
 
 	mu     sync.Mutex
-	all    []*tally
-	open   []*tally // those that are taken of
+	all    []book
+	open   []book // those that are asked for
 	failed error
 	// decided is when a decision was last answered, and gap the longest time without
 	// since the last lull.
@@ -30,7 +29,7 @@ type takers struct {
 
 const (
 	takersPerServer = 2
-	openTallies     = 24 // at a time
+	openBooks       = 24 // at a time
 	tallyLimit      = 300
 	// takeWait is when a taker gives up a server that does not answer.
 	takeWait = 2 * time.Second
@@ -43,8 +42,8 @@ const (
 func startTakers(addresses []string, seed uint64) *takers {
 	ctx, cancel := context.WithCancel(context.Background())
 	p := &takers{cancel: cancel, decided: time.Now()}
-	for len(p.open) < openTallies {
-		p.open = append(p.open, p.newTally())
+	for len(p.open) < openBooks {
+		p.open = append(p.open, p.newBook())
 	}
 	for i := range takersPerServer * len(addresses) {
 		rng := rand.New(rand.NewPCG(seed, uint64(i)))
@@ -62,29 +61,45 @@ func (p *takers) stop() error {
 	return p.failed
 }
 
-// newTally makes one of each algorithm in turn. mu is held, or nothing runs yet.
-func (p *takers) newTally() *tally {
+// newBook makes one of each kind in turn. mu is held, or nothing runs yet.
+func (p *takers) newBook() book {
+	number := len(p.all)
 	kinds := []struct{ name, take string }{
 		{"token", "RL.TOKEN %s %d 1/3650d"},
 		{"fixed", "RL.FIXED %s %d 3650d"},
 		{"slide", "RL.SLIDE %s %d 3650d"},
 		{"log", "RL.LOG %s %d 3650d"},
 		{"places", "RL.ACQUIRE %s %d 3650d id%%d"},
+		{"both", "RL.ALL FIXED %[1]s %[2]d 3650d 1 TOKEN twin:%[1]s %[2]d 1/3650d 1"},
+		{"ledger", ""},
+		{"gate", ""},
 	}
-	kind := kinds[len(p.all)%len(kinds)]
-	key := fmt.Sprintf("%s:%d", kind.name, len(p.all))
-	c := newTally(key, fmt.Sprintf(kind.take, key, tallyLimit), tallyLimit)
-	p.all = append(p.all, c)
-	return c
+	kind := kinds[number%len(kinds)]
+	key := fmt.Sprintf("%s:%d", kind.name, number)
+	var b book
+	switch kind.name {
+	case "ledger":
+		b = &ledger{key: key}
+	case "gate":
+		b = &gate{key: key}
+	default:
+		c := newTally(key, fmt.Sprintf(kind.take, key, tallyLimit), tallyLimit)
+		if kind.name == "both" {
+			c.twin = "twin:" + key
+		}
+		b = c
+	}
+	p.all = append(p.all, b)
+	return b
 }
 
-// pick is an open tally. One that is spent makes room for another.
-func (p *takers) pick(rng *rand.Rand) *tally {
+// pick is an open book. One that is spent makes room for another.
+func (p *takers) pick(rng *rand.Rand) book {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	i := rng.IntN(len(p.open))
 	if p.open[i].isSpent() {
-		p.open[i] = p.newTally()
+		p.open[i] = p.newBook()
 	}
 	return p.open[i]
 }
@@ -104,23 +119,19 @@ func (p *takers) run(ctx context.Context, address string, rng *rand.Rand) {
 	}
 }
 
-// takeSome takes of some tallies in a pipeline.
+// takeSome asks for what is next in some books in a pipeline.
 func (p *takers) takeSome(w *wire, rng *rand.Rand) error {
-	picked := make([]*tally, 1+rng.IntN(20))
-	commands := make([]string, len(picked))
-	for i := range picked {
-		picked[i] = p.pick(rng)
-		commands[i] = picked[i].take
-		if strings.Contains(commands[i], "%d") {
-			commands[i] = fmt.Sprintf(commands[i], holders.Add(1))
-		}
+	commands := make([]string, 1+rng.IntN(20))
+	notes := make([]func(any, int64, int64) error, len(commands))
+	for i := range commands {
+		commands[i], notes[i] = p.pick(rng).next()
 	}
 	sent := p.clock.Add(1)
 	w.SetDeadline(time.Now().Add(takeWait))
 	replies, err := w.all(commands...)
 	known := p.clock.Add(1)
 	for i, reply := range replies {
-		p.answered(picked[i].note(reply, sent, known), reply)
+		p.answered(notes[i](reply, sent, known), reply)
 	}
 	return err
 }
@@ -145,29 +156,34 @@ func (p *takers) lull() time.Duration {
 	return gap
 }
 
-// audit holds every tally against what a server says of its key.
+// audit holds every book against what a server says of its keys.
 func (p *takers) audit(w *wire) error {
 	var failures []error
-	for _, c := range p.all {
-		replies, err := w.all("RL.PEEK " + c.key)
-		if err != nil {
-			return err
+	for _, b := range p.all {
+		var gone []int64
+		keys, limit := b.keys()
+		for _, key := range keys {
+			replies, err := w.all("RL.PEEK " + key)
+			if err != nil {
+				return err
+			}
+			n, err := used(replies[0], limit)
+			failures = append(failures, err)
+			gone = append(gone, n)
 		}
-		gone, err := used(replies[0], c.limit)
-		if err == nil {
-			err = c.check(gone)
-		}
-		failures = append(failures, err)
+		failures = append(failures, b.check(gone))
 	}
 	return errors.Join(failures...)
 }
 
-// counts are the permits given, the denials and the doubts.
+// counts are the permits given, the denials and the doubts of tallies.
 func (p *takers) counts() (given, denied, doubted int) {
-	for _, c := range p.all {
-		given += len(c.grants)
-		denied += c.denials
-		doubted += len(c.doubts)
+	for _, b := range p.all {
+		if c, ok := b.(*tally); ok {
+			given += len(c.grants)
+			denied += c.denials
+			doubted += len(c.doubts)
+		}
 	}
 	return given, denied, doubted
 }

@@ -11,9 +11,10 @@ import (
 )
 
 // A tally is all that was answered to takes of one permit each of a key that earns
-// nothing back. Its times are those of a clock that only counts.
+// nothing back, or of two such keys at once.
 type tally struct {
 	key   string
+	twin  string // the other key; "": there is none
 	take  string // the command; %d is for a number that was never used, if it is there
 	limit int64
 
@@ -34,20 +35,51 @@ func newTally(key, take string, limit int64) *tally {
 	return &tally{key: key, take: take, limit: limit, denied: math.MaxInt64}
 }
 
-// refusals are the errors that say that nothing was taken.
-var refusals = []string{"LOADING", "MISCONF", "CLUSTERDOWN"}
+func (c *tally) next() (string, func(any, int64, int64) error) {
+	if strings.Contains(c.take, "%d") {
+		return fmt.Sprintf(c.take, holders.Add(1)), c.note
+	}
+	return c.take, c.note
+}
+
+func (c *tally) keys() ([]string, int64) {
+	if c.twin != "" {
+		return []string{c.key, c.twin}, c.limit
+	}
+	return []string{c.key}, c.limit
+}
+
+// united is the reply to a take of two keys as one of the first: both must have
+// come to the same.
+func united(reply any) any {
+	list, _ := reply.([]any)
+	if len(list) != 4 {
+		return reply
+	}
+	first, _ := list[2].([]any)
+	second, _ := list[3].([]any)
+	if len(first) != 5 || len(second) != 5 || !slices.Equal(first[1:3], second[1:3]) {
+		return reply
+	}
+	return append([]any{list[0]}, first[1:]...)
+}
 
 // note takes note of the reply to a take, which is nil if none came.
 func (c *tally) note(reply any, sent, known int64) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	list, ok := reply.([]any)
-	switch {
-	case reply == nil, isError(reply, "UNCERTAIN"):
+	switch outcomeOf(reply) {
+	case doubtful:
 		c.doubts = append(c.doubts, sent)
 		return nil
-	case slices.ContainsFunc(refusals, func(code string) bool { return isError(reply, code) }):
+	case refused:
 		return nil
+	}
+	if c.twin != "" {
+		reply = united(reply)
+	}
+	list, ok := reply.([]any)
+	switch {
 	case !ok || len(list) != 5 || list[1] != c.limit:
 		return fmt.Errorf("a take of %s is answered %v", c.key, reply)
 	}
@@ -72,15 +104,19 @@ func (c *tally) isSpent() bool {
 }
 
 // check finds out whether one server that never fails could have given all these
-// replies, of which used permits are gone in the end: whether the history is
+// replies, of which so many permits are gone in the end: whether the history is
 // linearizable. The replies say in which order permits were given, so that takes
 // no search.
-func (c *tally) check(used int64) error {
+func (c *tally) check(gone []int64) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	var failures []error
+	used := gone[0]
 	fail := func(format string, args ...any) {
 		failures = append(failures, fmt.Errorf(c.key+": "+format, args...))
+	}
+	if gone[len(gone)-1] != used {
+		fail("%d permits are gone, and %d of %s, where both or none are taken", used, gone[len(gone)-1], c.twin)
 	}
 	given, doubted := int64(len(c.grants)), int64(len(c.doubts))
 	if given > c.limit {
@@ -162,7 +198,7 @@ func TestTally(t *testing.T) {
 				t.Errorf("%s: %v", tt.name, err)
 			}
 		}
-		err := c.check(tt.used)
+		err := c.check([]int64{tt.used})
 		if got := fmt.Sprint(err); (err == nil) != (tt.want == "") || !strings.Contains(got, tt.want) && err != nil {
 			t.Errorf("%s: check = %v, want %q", tt.name, err, tt.want)
 		}
@@ -177,5 +213,26 @@ func TestTallyKnowsItsReplies(t *testing.T) {
 		if err := newTally("k", "", 3).note(reply, 1, 2); err == nil {
 			t.Errorf("%v is taken for a reply", reply)
 		}
+	}
+}
+
+func TestTallyOfTwo(t *testing.T) {
+	five := func(remaining int64) []any { return []any{int64(1), int64(3), remaining, int64(-1), int64(0)} }
+	both := func(a, b int64) any { return []any{int64(1), int64(0), five(a), five(b)} }
+	c := newTally("k", "", 3)
+	c.twin = "twin"
+	for _, remaining := range []int64{2, 1} {
+		if err := c.note(both(remaining, remaining), 1, 2); err != nil {
+			t.Error(err)
+		}
+	}
+	if err := c.note(both(0, 1), 1, 2); err == nil {
+		t.Error("a take of one of two keys is taken for one of both")
+	}
+	if err := c.check([]int64{2, 2}); err != nil {
+		t.Error(err)
+	}
+	if err := c.check([]int64{2, 1}); err == nil || !strings.Contains(err.Error(), "1 of twin") {
+		t.Errorf("check of 2 and 1 = %v", err)
 	}
 }
