@@ -15,43 +15,43 @@ import (
 	"time"
 )
 
-var faultCount = flag.Int("faults", 36, "how many faults TestFaults makes")
+var faultCount = flag.Int("faults", 30, "how many faults TestFaults makes; TestFaultsInMemory makes a third")
 
 // A fault is what befalls a trio, and how it is undone.
 type fault struct {
-	name  string
-	lasts time.Duration
-	// leads says that it is the leader that it befalls, and others that it takes more
-	// than one server.
-	leads, others bool
-	possible      func(d *disk) bool // nil: always
-	strike        func(t *testing.T, c *trio, victim int) (undo func())
+	name     string
+	lasts    time.Duration
+	leads    bool               // it befalls the leader
+	possible func(d *disk) bool // nil: always
+	strike   func(t *testing.T, c *trio, victim int) (undo func())
 }
 
 // faults are all. After each every peer that has ended is started again.
 var faults = []fault{
 	{name: "the leader is killed", lasts: time.Second, leads: true, strike: killOne},
-	{name: "a follower is killed", lasts: time.Second, others: true, strike: killOne},
+	{name: "a follower is killed", lasts: time.Second, strike: killOne},
 	{name: "all are killed", strike: killAll},
 	{name: "the leader stands still", lasts: 3 * time.Second, leads: true, strike: stopOne},
-	{name: "a follower stands still", lasts: 3 * time.Second, others: true, strike: stopOne},
-	{name: "the leader is isolated", lasts: 3 * time.Second, leads: true, others: true, strike: isolate},
-	{name: "nobody hears the leader", lasts: 3 * time.Second, leads: true, others: true,
+	{name: "a follower stands still", lasts: 3 * time.Second, strike: stopOne},
+	{name: "the leader is isolated", lasts: 3 * time.Second, leads: true, strike: isolate},
+	{name: "nobody hears the leader", lasts: 3 * time.Second, leads: true,
 		strike: func(_ *testing.T, c *trio, victim int) func() {
 			c.eachOther(victim, func(host string) { c.network.Cut(c.peers[victim].host, host) })
 			return c.network.Heal
 		}},
-	{name: "the leader hears nobody", lasts: 3 * time.Second, leads: true, others: true,
+	{name: "the leader hears nobody", lasts: 3 * time.Second, leads: true,
 		strike: func(_ *testing.T, c *trio, victim int) func() {
 			c.eachOther(victim, func(host string) { c.network.Cut(host, c.peers[victim].host) })
 			return c.network.Heal
 		}},
-	{name: "one follower does not hear the leader", lasts: 3 * time.Second, leads: true, others: true,
+	{name: "one follower does not hear the leader", lasts: 3 * time.Second, leads: true,
 		strike: func(_ *testing.T, c *trio, victim int) func() {
 			c.network.Cut(c.peers[victim].host, c.peers[(victim+1)%len(c.peers)].host)
 			return c.network.Heal
 		}},
-	{name: "all is slow", lasts: 2 * time.Second, others: true, strike: slow},
+	{name: "all is slow", lasts: 2 * time.Second, strike: slow},
+	{name: "a follower has lost its disk", strike: replaceOne},
+	{name: "a fourth joins and is forgotten", lasts: time.Second, strike: addOne},
 	{name: "the disk of the leader is full", lasts: 2 * time.Second, leads: true,
 		possible: func(d *disk) bool { return d.bounded },
 		strike: func(t *testing.T, c *trio, victim int) func() {
@@ -106,6 +106,25 @@ func slow(_ *testing.T, c *trio, _ int) func() {
 	return func() { c.delay(0) }
 }
 
+func replaceOne(t *testing.T, c *trio, victim int) func() {
+	c.peers[victim].kill()
+	c.peers[victim].wipe(t)
+	return func() {}
+}
+
+func addOne(t *testing.T, c *trio, _ int) func() {
+	c.fourth.wipe(t)
+	c.fourth.start(t)
+	c.awaitVoters(t, len(c.peers)+1)
+	return func() {
+		await(t, "the fourth is forgotten", func() bool {
+			replies, err := c.peers[0].ask("CLUSTER FORGET " + c.fourth.raft)
+			return err == nil && replies[0] == "OK"
+		})
+		c.fourth.kill()
+	}
+}
+
 // delay slows all links down.
 func (c *trio) delay(d time.Duration) {
 	for i, m := range c.peers {
@@ -139,7 +158,7 @@ func (c *trio) befall(t *testing.T, f fault, rng *rand.Rand, p *takers, all lull
 		}
 	}
 	if !f.leads {
-		victim = (victim + 1 + rng.IntN(max(1, len(c.peers)-1))) % len(c.peers)
+		victim = (victim + 1 + rng.IntN(len(c.peers)-1)) % len(c.peers)
 	}
 	p.lull()
 	undo := f.strike(t, c, victim)
@@ -163,7 +182,7 @@ const onOwnDisks = "TEST_BINARY_DISKS"
 // be; else the faults of disks are left out.
 func TestFaults(t *testing.T) {
 	if dir := os.Getenv(onOwnDisks); dir != "" {
-		goThrough(t, ownDisks(t, dir))
+		goThrough(t, ownDisks(t, dir), *faultCount, "--fsync", "always")
 		return
 	}
 	var failures []error
@@ -181,11 +200,21 @@ func TestFaults(t *testing.T) {
 		failures = append(failures, fmt.Errorf("%s%v", out, err))
 	}
 	t.Logf("no faults of disks: %v", errors.Join(failures...))
-	var disks []*disk
+	goThrough(t, directories(t), *faultCount, "--fsync", "always")
+}
+
+// TestFaultsInMemory is TestFaults, with decisions that are answered once a majority
+// has them in the memory of its systems, which outlives processes.
+func TestFaultsInMemory(t *testing.T) {
+	goThrough(t, directories(t), *faultCount/3, "--ack", "memory", "--fsync", "no")
+}
+
+// directories are disks that never fail.
+func directories(t *testing.T) (all []*disk) {
 	for range peerCount {
-		disks = append(disks, &disk{dir: t.TempDir()})
+		all = append(all, &disk{dir: t.TempDir()})
 	}
-	goThrough(t, disks)
+	return all
 }
 
 const (
@@ -216,12 +245,13 @@ func ownDisks(t *testing.T, dir string) (all []*disk) {
 	return all
 }
 
-// goThrough has a trio on disks go through faults, all kinds as often.
-func goThrough(t *testing.T, disks []*disk) {
+// goThrough has a trio on disks go through so many faults, all kinds as often.
+func goThrough(t *testing.T, disks []*disk, count int, options ...string) {
+	t.Helper()
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 0))
-	c := gather(t, disks)
+	c := gather(t, disks, options...)
 	c.recovers(t)
 	var addresses []string
 	for _, m := range c.peers {
@@ -229,10 +259,10 @@ func goThrough(t *testing.T, disks []*disk) {
 	}
 	p := startTakers(addresses, seed)
 	possible := slices.DeleteFunc(slices.Clone(faults), func(f fault) bool {
-		return f.others && len(c.peers) == 1 || f.possible != nil && !f.possible(disks[0])
+		return f.possible != nil && !f.possible(disks[0])
 	})
 	seen := lulls{}
-	for i := range *faultCount {
+	for i := range count {
 		if i%len(possible) == 0 {
 			rng.Shuffle(len(possible), func(i, j int) { possible[i], possible[j] = possible[j], possible[i] })
 		}
@@ -249,7 +279,7 @@ func goThrough(t *testing.T, disks []*disk) {
 	}
 	seen.report(t)
 	given, denied, doubted := p.counts()
-	t.Logf("%d faults; %d permits of %d keys, %d denials, %d takes in doubt", *faultCount, given, len(p.all), denied, doubted)
+	t.Logf("%d faults; %d permits of %d keys, %d denials, %d takes in doubt", count, given, len(p.all), denied, doubted)
 	if given == 0 || denied == 0 {
 		t.Error("nothing was given, or nothing denied")
 	}

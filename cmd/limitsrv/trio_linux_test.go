@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
+	"os"
 	"path/filepath"
 	"slices"
 	"strconv"
@@ -14,18 +15,19 @@ import (
 	"limitsrv/faultnet"
 )
 
-// A trio is a cluster of three, or of one server for what that is tried with. Each
-// is on a host of its own, and what they send each other goes through a network
-// that can be broken; clients reach each directly.
+// A trio is a cluster of three. Each is on a host of its own, and what they send each
+// other goes through a network that can be broken; clients reach each directly.
 type trio struct {
-	network *faultnet.Network // nil where there is but one
+	network *faultnet.Network
 	peers   []*peer
+	fourth  *peer // joins and goes; none of peers
 }
 
 // A peer is one server of it, whether it runs or not.
 type peer struct {
 	*running
 	host   string
+	raft   string // address for peers
 	client string // address for clients
 	args   []string
 	disk   *disk
@@ -34,41 +36,50 @@ type peer struct {
 // electionTimeout is that of a trio.
 const electionTimeout = 300 * time.Millisecond
 
-// gather starts so many servers, each with its state on a disk.
-func gather(t *testing.T, disks []*disk) *trio {
+// gather starts three servers, each with its state on a disk, and the same options.
+func gather(t *testing.T, disks []*disk, options ...string) *trio {
 	t.Helper()
-	var (
-		c      = &trio{}
-		hosts  []string
-		public []string
-		bound  []string
-	)
-	for i := range disks {
+	var hosts, public []string
+	for i := range peerCount + 1 {
 		hosts = append(hosts, fmt.Sprintf("127.77.3.%d", i+1))
 	}
-	if len(disks) > 1 {
-		c.network = faultnet.New(hosts...)
-		t.Cleanup(c.network.Close)
-		for _, host := range hosts {
-			inside := freeAddressOf(t, host)
-			outside, err := c.network.Expose(host+":0", inside)
-			if err != nil {
-				t.Fatal(err)
-			}
-			bound, public = append(bound, inside), append(public, outside)
+	c := &trio{network: faultnet.New(hosts...)}
+	t.Cleanup(c.network.Close)
+	for i, host := range hosts {
+		inside := freeAddressOf(t, host)
+		outside, err := c.network.Expose(host+":0", inside)
+		if err != nil {
+			t.Fatal(err)
 		}
+		m := &peer{host: host, raft: outside, client: freeAddressOf(t, host), disk: &disk{dir: t.TempDir()}}
+		if i < peerCount {
+			m.disk = disks[i]
+			c.peers, public = append(c.peers, m), append(public, outside)
+		} else {
+			c.fourth = m
+		}
+		m.args = append([]string{
+			"--data", m.data(), "--snapshot-log-bytes", "1mb", "--election-timeout", electionTimeout.String(),
+			"--raft", outside, "--raft-bind", inside,
+		}, options...)
 	}
-	for i, d := range disks {
-		m := &peer{host: hosts[i], client: freeAddressOf(t, hosts[i]), disk: d}
-		m.args = []string{"--data", filepath.Join(d.dir, "data"), "--fsync", "always", "--snapshot-log-bytes", "1mb"}
-		if c.network != nil {
-			m.args = append(m.args, "--raft", public[i], "--raft-bind", bound[i], "--peers", strings.Join(public, ","),
-				"--election-timeout", electionTimeout.String())
-		}
-		c.peers = append(c.peers, m)
+	c.fourth.args = append(c.fourth.args, "--join", strings.Join(public, ","))
+	for _, m := range c.peers {
+		m.args = append(m.args, "--peers", strings.Join(public, ","))
 		m.start(t)
 	}
 	return c
+}
+
+// data is where a peer keeps its state.
+func (m *peer) data() string { return filepath.Join(m.disk.dir, "data") }
+
+// wipe has a peer that does not run forget all.
+func (m *peer) wipe(t *testing.T) {
+	t.Helper()
+	if err := os.RemoveAll(m.data()); err != nil {
+		t.Fatal(err)
+	}
 }
 
 // start starts a peer that does not run.
@@ -112,8 +123,18 @@ func (c *trio) leader() int {
 // recoverWait is how long a trio may take after a fault until every peer decides.
 const recoverWait = time.Minute
 
-// recovers waits until every peer decides, or has its leader do so. One that has
-// ended is started again.
+// await waits until something happens to a trio.
+func await(t *testing.T, what string, happens func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(recoverWait); !happens(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("not within %v: %s", recoverWait, what)
+		}
+	}
+}
+
+// recovers waits until every peer decides, or has its leader do so, and has a vote.
+// One that has ended is started again.
 func (c *trio) recovers(t *testing.T) {
 	t.Helper()
 	deadline := time.Now().Add(recoverWait)
@@ -130,6 +151,17 @@ func (c *trio) recovers(t *testing.T) {
 		}
 		time.Sleep(5 * time.Millisecond)
 	}
+	c.awaitVoters(t, len(c.peers))
+}
+
+// awaitVoters waits until all of so many members have a vote.
+func (c *trio) awaitVoters(t *testing.T, n int) {
+	t.Helper()
+	want := fmt.Sprintf("raft_nodes:%d\r\nraft_voters:%[1]d\r\n", n)
+	await(t, fmt.Sprintf("%d have a vote", n), func() bool {
+		replies, err := c.peers[max(0, c.leader())].ask("INFO raft")
+		return err == nil && strings.Contains(fmt.Sprint(replies[0]), want)
+	})
 }
 
 // revive starts the peers that have ended: those that were killed, and those that
