@@ -35,6 +35,7 @@ var arrows = map[string][]string{
 	},
 	"replication": {
 		"limitsrv/engine", "limitsrv/persist", "github.com/hashicorp/raft", "github.com/hashicorp/raft-boltdb/v2",
+		"github.com/hashicorp/go-hclog", "go.etcd.io/bbolt", "github.com/cockroachdb/pebble/v2/vfs",
 	},
 	"cmd/limitsrv": {
 		"limitsrv/engine", "limitsrv/commands", "limitsrv/server", "limitsrv/persist", "limitsrv/replication",
@@ -45,7 +46,7 @@ var arrows = map[string][]string{
 
 // testArrows are what the tests of any package may import as well; and they may
 // import of ours what their package does by way of others.
-var testArrows = []string{"github.com/cockroachdb/datadriven", "pgregory.net/rapid"}
+var testArrows = []string{"github.com/cockroachdb/datadriven", "pgregory.net/rapid", "github.com/anishathalye/porcupine"}
 
 // stranger is a folder whose packages may import anything but ours.
 const stranger = "clients-test"

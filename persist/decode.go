@@ -63,10 +63,10 @@ func (d *Decoder) Decode(data []byte, yield func(stamp engine.Instant, b *engine
 func (d *Decoder) head(stamp *engine.Instant) error {
 	d.batch.Reset()
 	first := d.data[0]
-	if first&^headAtomic != opHead {
+	if first&^headBits != opHead {
 		return fmt.Errorf("no head of a batch but byte %#x", first)
 	}
-	d.batch.Atomic = first&headAtomic != 0
+	d.batch.Atomic, d.batch.Full = first&headAtomic != 0, first&headFull != 0
 	delta, n := binary.Varint(d.data[1:])
 	if n <= 0 {
 		return errShort

@@ -32,8 +32,8 @@ func (f *Failure) full() bool {
 // errHangs is what is wrong with a disk that neither fails nor comes back.
 var errHangs = errors.New("the disk does not answer")
 
-// ErrUncertain answers batches whose entry may or may not be where it is to be: on
-// disk, or with a majority.
+// ErrUncertain answers batches that may or may not have been carried out, as nobody
+// knows what became of their log entry.
 var ErrUncertain error = uncertain{}
 
 type uncertain struct{}

@@ -61,7 +61,7 @@ func newLogAhead(s *Store) *logAhead {
 
 func (l *logAhead) exec(batch *engine.Batch, done func(error)) {
 	s := l.s
-	if looks(batch) {
+	if batch.Looks() {
 		s.look(batch, done)
 		return
 	}

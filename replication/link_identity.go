@@ -8,6 +8,9 @@ import (
 // A clusterID names a cluster. It is random; zero: of no cluster yet.
 type clusterID [16]byte
 
+// zero says that it names none.
+func (id clusterID) zero() bool { return id == clusterID{} }
+
 func (id clusterID) String() string { return hex.EncodeToString(id[:]) }
 
 // MarshalText writes the id in hexadecimal.
