@@ -118,6 +118,19 @@ func (n *simNet) reset(a, b string) {
 	}
 }
 
+// close ends whatever is left, as when all hosts are switched off for good.
+func (n *simNet) close() {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	for c := range n.conns {
+		n.breakConn(c)
+	}
+	for address, l := range n.listeners {
+		l.close()
+		delete(n.listeners, address)
+	}
+}
+
 // touches says whether a host is at an end.
 func (c *simPair) touches(host string) bool {
 	return c.there.link.from == host || c.there.link.to == host
