@@ -45,7 +45,7 @@ var arrows = map[string][]string{
 
 // testArrows are what the tests of any package may import as well; and they may
 // import of ours what their package does by way of others.
-var testArrows = []string{"github.com/cockroachdb/datadriven", "pgregory.net/rapid"}
+var testArrows = []string{"github.com/cockroachdb/datadriven", "pgregory.net/rapid", "github.com/anishathalye/porcupine"}
 
 // stranger is a folder whose packages may import anything but ours.
 const stranger = "clients-test"
