@@ -60,7 +60,7 @@ func (p *simPlay) call(ops ...engine.Op) *simCall {
 
 func (p *simPlay) asked(ops ...engine.Op) *simCall {
 	time.Sleep(time.Millisecond)
-	return p.ask("a", ops)
+	return p.ask("a", ops, len(ops) > 2)
 }
 
 func (p *simPlay) told(c *simCall, outcome simOutcome, d []engine.Decision) {
@@ -168,6 +168,9 @@ func TestSimHistory(t *testing.T) {
 			p.carry(2, simStamp()-engine.Instant(time.Second), c.ops, 0, 1)
 		}, "what was before it at"},
 		{"an op of nobody", func(p *simPlay) { p.carry(1, simStamp(), []engine.Op{simCounterTake("k", 1)}, 0, 1) }, "nobody asked for"},
+		{"one by one and not at once", func(p *simPlay) {
+			p.call(simCounterTake("k", 1), simCounterTake("j", 1), simCounterTake("i", 1))
+		}, "was to be carried out at once"},
 		{"ops in another order", func(p *simPlay) {
 			c := p.asked(simCounterTake("k", 1), simCounterTake("j", 1))
 			p.told(c, simUnknown, nil)

@@ -34,6 +34,12 @@ func (d *simDisk) write(name, text string, sync bool) error {
 	return err
 }
 
+// raft is the stores of one directory.
+func (d *simDisk) raft() simStores {
+	d.open("/raft")
+	return d.stores["/raft"]
+}
+
 func (d *simDisk) syncRoot() error {
 	root, err := d.fs.OpenDir("/")
 	if err != nil {
@@ -58,7 +64,7 @@ func (d *simDisk) text(t *testing.T, name string) string {
 
 // saveSnapshot writes a snapshot of an index, whole or not.
 func (d *simDisk) saveSnapshot(index uint64, whole bool) error {
-	sink, err := d.snapshots.Create(1, index, 1, raft.Configuration{}, 1, nil)
+	sink, err := d.raft().snapshots.Create(1, index, 1, raft.Configuration{}, 1, nil)
 	if err != nil {
 		return err
 	}
@@ -70,12 +76,12 @@ func (d *simDisk) saveSnapshot(index uint64, whole bool) error {
 
 func (d *simDisk) snapshotIndexes(t *testing.T) (indexes []uint64) {
 	t.Helper()
-	metas, err := d.snapshots.List()
+	metas, err := d.raft().snapshots.List()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for _, meta := range metas {
-		_, data, err := d.snapshots.Open(meta.ID)
+		_, data, err := d.raft().snapshots.Open(meta.ID)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -96,7 +102,7 @@ func TestSimDiskCrash(t *testing.T) {
 		d := newSimDisk()
 		for _, err := range []error{
 			d.write("/f", "synced", true), d.write("/f", ", unsynced", false),
-			d.stable.Set([]byte("k"), []byte("v")), d.stable.SetUint64([]byte("n"), 1<<63),
+			d.raft().stable.Set([]byte("k"), []byte("v")), d.raft().stable.SetUint64([]byte("n"), 1<<63),
 			d.saveSnapshot(5, true), d.saveSnapshot(9, true), d.saveSnapshot(7, true), d.saveSnapshot(11, false),
 		} {
 			if err != nil {
@@ -104,18 +110,21 @@ func TestSimDiskCrash(t *testing.T) {
 			}
 		}
 		after := d.crashed(tt.percent, rand.New(rand.NewPCG(1, 1)))
+		if same := after.boot() == d.boot(); same != (tt.percent == 100) {
+			t.Errorf("with %d%% the machine was booted: %v", tt.percent, !same)
+		}
 		d.write("/f", ", after the crash", true)
-		d.stable.Set([]byte("k"), []byte("after the crash"))
+		d.raft().stable.Set([]byte("k"), []byte("after the crash"))
 		d.saveSnapshot(13, true)
 		if got := after.text(t, "/f"); got != tt.want {
 			t.Errorf("with %d%% the file is %q, want %q", tt.percent, got, tt.want)
 		}
-		value, err := after.stable.Get([]byte("k"))
-		number, err2 := after.stable.GetUint64([]byte("n"))
+		value, err := after.raft().stable.Get([]byte("k"))
+		number, err2 := after.raft().stable.GetUint64([]byte("n"))
 		if string(value) != "v" || number != 1<<63 || err != nil || err2 != nil {
 			t.Errorf("the stable store has %q, %v, and %d, %v", value, err, number, err2)
 		}
-		if _, err := after.stable.Get([]byte("missing")); err == nil || err.Error() != "not found" {
+		if _, err := after.raft().stable.Get([]byte("missing")); err == nil || err.Error() != "not found" {
 			t.Errorf("of a missing key it says %v", err)
 		}
 		if got := fmt.Sprint(after.snapshotIndexes(t)); got != "[9 7]" {
@@ -124,20 +133,23 @@ func TestSimDiskCrash(t *testing.T) {
 	}
 }
 
+func second[T any](_ T, err error) error { return err }
+
 func TestSimDiskFaults(t *testing.T) {
 	d := newSimDisk()
 	if err := d.write("/f", "first", true); err != nil {
 		t.Fatal(err)
 	}
+	stores := d.raft()
 	d.fault.failWrites(1, syscall.ENOSPC)
-	if err := d.stable.Set([]byte("k"), nil); err != nil {
+	if err := stores.stable.Set([]byte("k"), nil); err != nil {
 		t.Errorf("the write before the failure: %v", err)
 	}
 	for what, err := range map[string]error{
 		"a file":       d.write("/f", "second", true),
-		"the stable":   d.stable.Set([]byte("k"), nil),
-		"a number":     d.stable.SetUint64([]byte("k"), 1),
-		"the snapshot": d.saveSnapshot(1, true),
+		"the stable":   stores.stable.Set([]byte("k"), nil),
+		"a number":     stores.stable.SetUint64([]byte("k"), 1),
+		"the snapshot": second(stores.snapshots.Create(1, 1, 1, raft.Configuration{}, 1, nil)),
 	} {
 		if !errors.Is(err, syscall.ENOSPC) {
 			t.Errorf("a write of %s: %v, want %v", what, err, syscall.ENOSPC)
@@ -158,14 +170,15 @@ func TestSimDiskFaults(t *testing.T) {
 func TestSimDiskHang(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		d := newSimDisk()
+		stores := d.raft()
 		d.fault.setHang(true)
 		var done atomic.Int32
 		for _, access := range []func(){
 			func() { d.write("/f", "text", true) },
-			func() { d.stable.Set([]byte("k"), nil) },
-			func() { d.stable.Get([]byte("k")) },
-			func() { d.saveSnapshot(1, true) },
-			func() { d.snapshots.List() },
+			func() { stores.stable.Set([]byte("k"), nil) },
+			func() { stores.stable.Get([]byte("k")) },
+			func() { stores.snapshots.Create(1, 1, 1, raft.Configuration{}, 1, nil) },
+			func() { stores.snapshots.List() },
 		} {
 			go func() {
 				access()

@@ -16,24 +16,47 @@ import (
 )
 
 // A simDisk is what a process has of a machine's disk: files, and the stores of
-// raft that are simulated as a whole. It can fail, hang and fill up, and be crashed.
+// raft, which are simulated as a whole. It can fail, hang and fill up, and be crashed.
 type simDisk struct {
-	fault     *simFault
-	files     *linkedFS
-	fs        vfs.FS // files, with faults
+	fault *simFault
+	files *linkedFS
+	fs    vfs.FS // files, with faults
+
+	mu     sync.Mutex
+	stores map[string]simStores // by directory
+	boots  int                  // of the machine
+}
+
+type simStores struct {
 	stable    *simStable
 	snapshots *simSnapshots
 }
 
-func newSimDisk() *simDisk { return simDiskOf(vfs.NewCrashableMem(), map[string][]byte{}, nil) }
+func newSimDisk() *simDisk { return simDiskOf(vfs.NewCrashableMem()) }
 
-func simDiskOf(files *vfs.MemFS, values map[string][]byte, snapshots []*simSnapshot) *simDisk {
-	d := &simDisk{fault: newSimFault(), files: &linkedFS{MemFS: files}}
+func simDiskOf(files *vfs.MemFS) *simDisk {
+	d := &simDisk{fault: newSimFault(), files: &linkedFS{MemFS: files}, stores: map[string]simStores{}}
 	d.fs = errorfs.Wrap(d.files, d.fault)
-	d.stable = &simStable{fault: d.fault, values: values}
-	d.snapshots = &simSnapshots{fault: d.fault, complete: snapshots}
 	return d
 }
+
+// open is for Options.stores.
+func (d *simDisk) open(dir string) (raft.StableStore, raft.SnapshotStore, error) {
+	if err := d.fault.access(true); err != nil {
+		return nil, nil, err
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	s, ok := d.stores[dir]
+	if !ok {
+		s = simStores{&simStable{fault: d.fault, values: map[string][]byte{}}, &simSnapshots{fault: d.fault}}
+		d.stores[dir] = s
+	}
+	return s.stable, s.snapshots, nil
+}
+
+// boot is for Options.boot.
+func (d *simDisk) boot() string { return fmt.Sprint("boot ", d.boots) }
 
 // crashed is the disk as the next process finds it, with that percentage of what
 // was not synced: 100 if only the process ended. What the old one still does makes
@@ -42,7 +65,20 @@ func (d *simDisk) crashed(percent int, rng *rand.Rand) *simDisk {
 	d.files.mu.Lock()
 	files := d.files.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: percent, RNG: rand.New(rand.NewPCG(rng.Uint64(), 7))})
 	d.files.mu.Unlock()
-	return simDiskOf(files, d.stable.clone(), d.snapshots.clone())
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	after := simDiskOf(files)
+	after.boots = d.boots
+	if percent < 100 {
+		after.boots++
+	}
+	for dir, s := range d.stores {
+		after.stores[dir] = simStores{
+			&simStable{fault: after.fault, values: s.stable.clone()},
+			&simSnapshots{fault: after.fault, complete: s.snapshots.clone()},
+		}
+	}
+	return after
 }
 
 // A linkedFS can be cloned while files are linked: Pebble v2.1.7 takes a lock that

@@ -52,6 +52,7 @@ type simCall struct {
 	number    int
 	node      string
 	ops       []engine.Op
+	atomic    bool
 	asked     time.Duration // since the start
 	outcome   simOutcome
 	told      time.Duration
@@ -90,11 +91,11 @@ const simOpsMost = 64
 
 // ask notes a call that is about to be made. Each op gets an ID by which it is
 // known again in the log.
-func (h *simHistory) ask(node string, ops []engine.Op) *simCall {
+func (h *simHistory) ask(node string, ops []engine.Op, atomic bool) *simCall {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	c := &simCall{
-		number: len(h.calls), node: node, ops: ops, asked: time.Since(h.start), outcome: simPending,
+		number: len(h.calls), node: node, ops: ops, atomic: atomic, asked: time.Since(h.start), outcome: simPending,
 		applied: make([]*simApplied, len(ops)),
 	}
 	for i := range ops {
@@ -191,11 +192,16 @@ func (h *simHistory) carryOut(node string, index uint64, stamp engine.Instant, b
 		}
 		tag := int(binary.BigEndian.Uint64(op.ID))
 		c, which := h.calls[tag/simOpsMost], tag%simOpsMost
+		if c.atomic && (!b.Atomic || len(b.Ops) != len(c.ops)) {
+			h.fault("call %d was to be carried out at once, and was part of %s", c.number, simOps(b.Ops))
+		}
 		if had := c.applied[which]; had != nil {
 			h.fault("call %d was carried out in entry %d, and again in %d", c.number, had.index, index)
 			continue
 		}
-		c.applied[which] = &simApplied{index: index, position: len(h.ops), stamp: stamp, op: &c.ops[which], decision: b.Decisions[i]}
+		c.applied[which] = &simApplied{
+			index: index, position: len(h.ops), stamp: stamp, op: &c.ops[which], decision: b.Decisions[i],
+		}
 		h.ops = append(h.ops, *c.applied[which])
 	}
 }
