@@ -35,6 +35,7 @@ var arrows = map[string][]string{
 	},
 	"replication": {
 		"limitsrv/engine", "limitsrv/persist", "github.com/hashicorp/raft", "github.com/hashicorp/raft-boltdb/v2",
+		"github.com/hashicorp/go-hclog", "go.etcd.io/bbolt", "github.com/cockroachdb/pebble/v2/vfs",
 	},
 	"cmd/limitsrv": {
 		"limitsrv/engine", "limitsrv/commands", "limitsrv/server", "limitsrv/persist", "limitsrv/replication",

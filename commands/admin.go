@@ -25,34 +25,6 @@ var timeOf = Command{
 	},
 }
 
-var role = Command{
-	Name: "ROLE", Summary: "Answers that this is a master without replicas.",
-	Complexity: "O(1)", Since: "2.8.12", Group: "server", Flags: NoScript | Loading | Stale | Fast,
-	Run: func(s *Session, _ [][]byte) {
-		s.w.Array(3)
-		s.w.BulkString("master")
-		s.w.Int(0)
-		s.w.Array(0)
-	},
-}
-
-var wait = Command{
-	Name: "WAIT", Args: "numreplicas timeout", Summary: "Answers 0: there are no replicas to wait for.",
-	Complexity: "O(1)", Since: "3.0.0", Group: "generic", Flags: NoScript,
-	Run: func(s *Session, args [][]byte) {
-		_, err := strconv.ParseInt(string(args[1]), 10, 64)
-		if err != nil {
-			s.w.Error(errNotInt)
-			return
-		}
-		if _, err := parseTimeout(args[2]); err != nil {
-			s.w.Error(err)
-			return
-		}
-		s.w.Int(0)
-	},
-}
-
 var shutdown = Command{
 	Name: "SHUTDOWN", Args: "[NOSAVE|SAVE] [NOW] [FORCE] [ABORT]", Summary: "Ends the server, with a snapshot if it keeps its state and unless told NOSAVE.",
 	Complexity: "O(1)", Since: "1.0.0", Group: "server", Flags: Admin | NoScript | Loading | Stale | NoMulti,

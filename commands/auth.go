@@ -115,6 +115,9 @@ func runHello(s *Session, args [][]byte) {
 	s.greet()
 }
 
+// helloRoles are HELLO's words for roles.
+var helloRoles = map[string]string{"master": "master", "slave": "replica"}
+
 // greet writes HELLO's reply.
 func (s *Session) greet() {
 	w := &s.w
@@ -134,7 +137,7 @@ func (s *Session) greet() {
 	w.BulkString("mode")
 	w.BulkString(s.h.mode())
 	w.BulkString("role")
-	w.BulkString("master")
+	w.BulkString(helloRoles[s.h.role()])
 	w.BulkString("modules")
 	w.Array(0)
 }

@@ -5,29 +5,79 @@ import (
 	"encoding/hex"
 	"net"
 	"strconv"
+	"time"
 )
 
 // slots is how many slots the keys of a cluster fall into.
 const slots = 16384
 
-// A Cluster tells which nodes there are, for CLUSTER and for what changes its
-// answer beside it. Many may call at once.
+// A Cluster tells which nodes there are, and changes them. Many may call at once,
+// and no method waits for a disk or another node.
 type Cluster interface {
-	// Nodes are all nodes, the one that is asked first; none means that there is no
-	// cluster. local is the address that the asking client connected to, HOST:PORT.
+	// Enabled says whether clients are to take the server for a Redis cluster, which
+	// it need not be to have other nodes.
+	Enabled() bool
+	// Nodes are all nodes, the one that is asked first, whether it is a member yet or
+	// not; none means that there is no cluster, nor Replication. local is the address that the asking client connected to, HOST:PORT.
 	Nodes(local string) []Node
+	// Moved is the address, HOST:PORT, to which clients are to send commands with
+	// keys; empty: they are carried out here. It is called for each such command, and
+	// costs no more than an atomic load.
+	Moved() string
+	// Replication is how this node stands with the others; zero: it has none.
+	Replication() Replication
+	// Change begins a change of the members, or of who leads, and calls done once at
+	// its end, from any goroutine. An error says that it was not begun, and done is not
+	// called. Errors are told to the client as those of a Store are.
+	Change(c Change, done func(error)) error
+	// Wait calls done once, from any goroutine and perhaps before Wait returns, with
+	// how many other nodes have all that was answered before the call: as soon as these
+	// are at least replicas, or else after timeout. With 0 replicas that is before Wait returns.
+	Wait(replicas int, timeout time.Duration, done func(n int))
 }
 
-// A Node is one server of a cluster, with the slots from First to Last.
+// A Node is one server of a cluster.
 type Node struct {
-	ID          string // 40 hexadecimal digits
-	Host        string // empty: the one that the client connected to
-	Port        int
-	First, Last int
+	ID   string // 40 hexadecimal digits
+	Host string // for clients; empty: the one that the client connected to
+	Port int
+	// Leader says that it has all slots, as far as is known; at most one has. The
+	// others are its replicas.
+	Leader bool
+	Voter  bool   // counts for a majority
+	Online bool   // answered lately
+	Raft   string // where other nodes reach it, HOST:PORT; empty: they don't
+	// Version is that of its program, Index how far its log is known to reach, and
+	// LastContact how long ago it was heard of, 0 for the node itself; less than 0:
+	// never. Only a leader knows all of them.
+	Version     string
+	Index       uint64
+	LastContact time.Duration
 }
+
+// A Change of a cluster. The node that it is about has its ID, and its Raft address
+// where it is known; of a Transfer both are empty for any node that can lead.
+type Change struct {
+	Kind     ChangeKind
+	ID, Raft string
+}
+
+// A ChangeKind says what a Change does.
+type ChangeKind uint8
+
+const (
+	Forget   ChangeKind = iota // the node is a member no more
+	Leave                      // this node is a member no more
+	Promote                    // the node counts for a majority from now on
+	Demote                     // the node does not count for a majority any more
+	Transfer                   // the node leads
+)
 
 // NoCluster is a server by itself.
-type NoCluster struct{}
+type NoCluster struct{ alone }
+
+// Enabled is false.
+func (NoCluster) Enabled() bool { return false }
 
 // Nodes are none.
 func (NoCluster) Nodes(string) []Node { return nil }
@@ -35,14 +85,20 @@ func (NoCluster) Nodes(string) []Node { return nil }
 // An Emulated cluster is one node that has all slots: it makes clients of
 // clusters work with a server by itself. Nothing is ever in another slot's place,
 // so a command may name keys of several.
-type Emulated struct{ id string }
+type Emulated struct {
+	alone
+	id string
+}
 
 // NewEmulated makes one, with an id of its own.
-func NewEmulated() Emulated { return Emulated{randomID()} }
+func NewEmulated() Emulated { return Emulated{id: randomID()} }
+
+// Enabled is true.
+func (Emulated) Enabled() bool { return true }
 
 // Nodes is the node, at the address that the client connected to.
 func (e Emulated) Nodes(local string) []Node {
-	n := Node{ID: e.id, Last: slots - 1}
+	n := Node{ID: e.id, Leader: true, Voter: true, Online: true}
 	if host, port, err := net.SplitHostPort(local); err == nil {
 		if number, err := strconv.ParseUint(port, 10, 16); err == nil && number > 0 { // else a unix socket
 			n.Host, n.Port = host, int(number)
@@ -50,6 +106,21 @@ func (e Emulated) Nodes(local string) []Node {
 	}
 	return []Node{n}
 }
+
+// alone is what any Cluster without other nodes does.
+type alone struct{}
+
+// Moved is nowhere.
+func (alone) Moved() string { return "" }
+
+// Replication is none.
+func (alone) Replication() Replication { return Replication{} }
+
+// Change is refused.
+func (alone) Change(Change, func(error)) error { return errAlone }
+
+// Wait has nobody to wait for.
+func (alone) Wait(_ int, _ time.Duration, done func(int)) { done(0) }
 
 // randomID is 40 hexadecimal digits.
 func randomID() string {
@@ -92,16 +163,18 @@ func crc16(b []byte) (crc uint16) {
 	return crc
 }
 
-// nodes are those of the cluster as the client sees them.
-func (s *Session) nodes() []Node { return s.h.config.Cluster.Nodes(s.client.LocalAddr) }
-
-// clustered says whether there is a cluster.
-func (h *Handler) clustered() bool { return len(h.config.Cluster.Nodes("")) > 0 }
-
 // mode is what HELLO and INFO call the server.
 func (h *Handler) mode() string {
-	if h.clustered() {
+	if h.config.Cluster.Enabled() {
 		return "cluster"
 	}
 	return "standalone"
+}
+
+// role is what Redis calls the node: one that knows of no leader is a replica.
+func (h *Handler) role() string {
+	if r := h.config.Cluster.Replication(); r.Role != "" && r.Role != RoleLeader {
+		return "slave"
+	}
+	return "master"
 }

@@ -2,49 +2,52 @@ package commands
 
 import (
 	"fmt"
+	"net"
 	"slices"
 	"strconv"
 	"strings"
+	"time"
 
 	"limitsrv/engine"
 )
 
 var (
-	errNoCluster   = &Error{"ERR", "This instance has cluster support disabled"}
-	errSlot        = &Error{"ERR", "Invalid slot"}
-	errSlotKeys    = &Error{"ERR", "Invalid slot or number of keys"}
-	errClusterDB   = &Error{"ERR", "SELECT is not allowed in cluster mode"}
-	errClusterOnce = &Error{"ERR", "the cluster is this one node, and stays so"}
+	errNoCluster = &Error{"ERR", "This instance has cluster support disabled"}
+	errSlot      = &Error{"ERR", "Invalid slot"}
+	errSlotKeys  = &Error{"ERR", "Invalid slot or number of keys"}
+	errClusterDB = &Error{"ERR", "SELECT is not allowed in cluster mode"}
+	errNotMaster = &Error{"ERR", "The specified node is not a master"}
 )
 
 var cluster = Command{
 	Name: "CLUSTER", Summary: "Container for commands about the cluster; refused where there is none.",
 	Complexity: "Depends on the subcommand", Since: "3.0.0", Group: "cluster",
 	Sub: []Command{
-		clusterSub("COUNTKEYSINSLOT", "slot", "Answers how many keys a slot has; looks at all keys.", runCountKeysInSlot),
-		clusterSub("FAILOVER", "[FORCE|TAKEOVER]", "Refused: there is no other node.", func(s *Session, _ []Node, _ [][]byte) { s.w.Error(errClusterOnce) }),
-		clusterSub("GETKEYSINSLOT", "slot count", "Answers keys of a slot; looks at all keys.", runGetKeysInSlot),
-		clusterSub("INFO", "", "Tells how the cluster is.", runClusterInfo),
-		clusterSub("KEYSLOT", "key-name", "Answers the slot of a key.", func(s *Session, _ []Node, args [][]byte) { s.w.Int(int64(keySlot(args[2]))) }),
-		clusterSub("LINKS", "", "Answers no links: there is no other node.", func(s *Session, _ []Node, _ [][]byte) { s.w.Array(0) }),
-		clusterSub("MYID", "", "Answers the id of this node.", func(s *Session, nodes []Node, _ [][]byte) { s.w.BulkString(nodes[0].ID) }),
-		clusterSub("NODES", "", "Describes the nodes, a line for each.", runClusterNodes),
-		clusterSub("REPLICAS", "node-id", "Answers the replicas of a node: none.", runClusterReplicas),
-		clusterSub("SHARDS", "", "Describes the nodes and their slots.", runClusterShards),
-		clusterSub("SLAVES", "node-id", "Answers the replicas of a node: none.", runClusterReplicas),
-		clusterSub("SLOTS", "", "Describes which node has which slots.", runClusterSlots),
+		clusterSub("COUNTKEYSINSLOT", "slot", "Answers how many keys a slot has; looks at all keys.", 0, runCountKeysInSlot),
+		clusterSub("DEMOTE", "node-id", "Has a node follow without counting for a majority.", changing, runDemote),
+		clusterSub("FAILOVER", "[FORCE|TAKEOVER|node-id]", "Hands the lead over to a node: to the one that is asked, or from there to any other.", changing, runFailover),
+		clusterSub("FORGET", "node-id", "Takes a node out of the cluster; it may be named by its address among nodes.", changing, runForget),
+		clusterSub("GETKEYSINSLOT", "slot count", "Answers keys of a slot; looks at all keys.", 0, runGetKeysInSlot),
+		clusterSub("INFO", "", "Tells how the cluster is.", 0, runClusterInfo),
+		clusterSub("KEYSLOT", "key-name", "Answers the slot of a key.", 0, func(s *Session, _ []Node, args [][]byte) { s.w.Int(int64(keySlot(args[2]))) }),
+		clusterSub("LEAVE", "", "Takes this node out of the cluster.", changing, runLeave),
+		clusterSub("LINKS", "", "Describes the links to other nodes.", 0, runClusterLinks),
+		clusterSub("MEET", "ip port [cluster-bus-port]", "Refused: a node joins when it is started.", Admin, func(s *Session, _ []Node, _ [][]byte) { s.w.Error(errMeet) }),
+		clusterSub("MYID", "", "Answers the id of this node.", 0, func(s *Session, nodes []Node, _ [][]byte) { s.w.BulkString(nodes[0].ID) }),
+		clusterSub("NODES", "", "Describes the nodes, a line for each.", 0, runClusterNodes),
+		clusterSub("PROMOTE", "node-id", "Has a node count for a majority.", changing, runPromote),
+		clusterSub("REPLICAS", "node-id", "Describes the replicas of the leader.", Admin, runClusterReplicas),
+		clusterSub("SHARDS", "", "Describes the nodes and their slots.", 0, runClusterShards),
+		clusterSub("SLAVES", "node-id", "Describes the replicas of the leader.", Admin, runClusterReplicas),
+		clusterSub("SLOTS", "", "Describes which node has which slots.", 0, runClusterSlots),
 	},
 }
 
 // clusterSub is a line of CLUSTER's subcommands, which are all refused where there
 // is no cluster.
-func clusterSub(name, args, summary string, run func(*Session, []Node, [][]byte)) Command {
-	flags := Stale
-	if slices.Contains([]string{"FAILOVER", "REPLICAS", "SLAVES"}, name) {
-		flags |= Admin
-	}
+func clusterSub(name, args, summary string, flags Flags, run func(*Session, []Node, [][]byte)) Command {
 	return Command{
-		Name: name, Args: args, Summary: summary, Complexity: "O(1)", Since: "3.0.0", Group: "cluster", Flags: flags,
+		Name: name, Args: args, Summary: summary, Complexity: "O(1)", Since: "3.0.0", Group: "cluster", Flags: flags | Stale,
 		Run: func(s *Session, args [][]byte) {
 			nodes := s.nodes()
 			if nodes == nil {
@@ -57,40 +60,69 @@ func clusterSub(name, args, summary string, run func(*Session, []Node, [][]byte)
 }
 
 var (
-	asking    = inCluster("ASKING", "Accepted in a cluster: no slot is ever on its way.", 0)
-	readOnly  = inCluster("READONLY", "Accepted in a cluster: there are no replicas to read from.", Loading|Stale)
-	readWrite = inCluster("READWRITE", "Accepted in a cluster: there are no replicas to read from.", Loading|Stale)
+	asking   = inCluster("ASKING", "Accepted in a cluster: no slot is ever on its way.", 0, func(*Session) {})
+	readOnly = inCluster("READONLY", "Accepts answers of a replica that may be behind, to commands that only look.", Loading|Stale,
+		func(s *Session) { s.stale = true })
+	readWrite = inCluster("READWRITE", "Takes READONLY back.", Loading|Stale, func(s *Session) { s.stale = false })
 )
 
-// inCluster is a command that cluster clients send, and that is refused to others.
-func inCluster(name, summary string, flags Flags) Command {
+// inCluster is a command that cluster clients send, and that is refused where there
+// is no cluster.
+func inCluster(name, summary string, flags Flags, run func(*Session)) Command {
 	return Command{
 		Name: name, Summary: summary, Complexity: "O(1)", Since: "3.0.0", Group: "cluster", Flags: Fast | flags,
 		Run: func(s *Session, _ [][]byte) {
-			if !s.h.clustered() {
+			if s.nodes() == nil {
 				s.w.Error(errNoCluster)
 				return
 			}
+			run(s)
 			s.w.OK()
 		},
 	}
 }
 
+// nodes are those of the cluster as the client sees them.
+func (s *Session) nodes() []Node { return s.h.config.Cluster.Nodes(s.client.LocalAddr) }
+
+// leaderOf finds the one that leads; ok is false where none is known.
+func leaderOf(nodes []Node) (leader Node, ok bool) {
+	i := slices.IndexFunc(nodes, func(n Node) bool { return n.Leader })
+	if i < 0 {
+		return Node{}, false
+	}
+	return nodes[i], true
+}
+
+// replicasOf are those that follow.
+func replicasOf(nodes []Node) []Node {
+	return slices.DeleteFunc(slices.Clone(nodes), func(n Node) bool { return n.Leader })
+}
+
 func runClusterInfo(s *Session, nodes []Node, _ [][]byte) {
-	var text lines
+	var (
+		text      lines
+		r         = s.h.config.Cluster.Replication()
+		state     = "ok"
+		failed    = 0
+		_, isLead = leaderOf(nodes)
+	)
+	if r.Role != "" && !r.HasQuorum {
+		state, failed = "fail", slots
+	}
 	for _, f := range []struct {
 		name  string
 		value any
 	}{
-		{"cluster_state", "ok"},
+		{"cluster_state", state},
 		{"cluster_slots_assigned", slots},
-		{"cluster_slots_ok", slots},
+		{"cluster_slots_ok", slots - failed},
 		{"cluster_slots_pfail", 0},
-		{"cluster_slots_fail", 0},
+		{"cluster_slots_fail", failed},
 		{"cluster_known_nodes", len(nodes)},
-		{"cluster_size", len(nodes)},
-		{"cluster_current_epoch", 0},
-		{"cluster_my_epoch", 0},
+		{"cluster_size", oneIf(isLead)},
+		{"cluster_current_epoch", r.Term},
+		{"cluster_my_epoch", r.Term},
 		{"cluster_stats_messages_sent", 0},
 		{"cluster_stats_messages_received", 0},
 		{"total_cluster_links_buffer_limit_exceeded", 0},
@@ -103,25 +135,67 @@ func runClusterInfo(s *Session, nodes []Node, _ [][]byte) {
 // clusterBus is how far Redis' port between nodes is from that for clients.
 const clusterBus = 10_000
 
-func runClusterNodes(s *Session, nodes []Node, _ [][]byte) {
-	var text strings.Builder
-	for i, n := range nodes {
-		flags := "master"
-		if i == 0 {
-			flags = "myself,master"
-		}
-		fmt.Fprintf(&text, "%s %s:%d@%d %s - 0 0 0 connected %d-%d\n", n.ID, n.Host, n.Port, n.Port+clusterBus, flags, n.First, n.Last)
+// busPort is the port between nodes.
+func (n Node) busPort() string {
+	if _, port, err := net.SplitHostPort(n.Raft); err == nil {
+		return port
 	}
-	s.w.Verbatim(text.String())
+	return strconv.Itoa(n.Port + clusterBus)
 }
 
+// nodeLines describe nodes as CLUSTER NODES does, the first one as the node itself.
+//
+// Source: Redis documentation, "CLUSTER NODES", serialization format.
+func (s *Session) nodeLines(nodes []Node) []string {
+	var (
+		term          = s.h.config.Cluster.Replication().Term
+		now           = time.Duration(s.h.now())
+		leader, known = leaderOf(nodes)
+		all           []string
+	)
+	for i, n := range nodes {
+		flags, master, link, has := "slave", "-", "connected", ""
+		switch {
+		case n.Leader:
+			flags, has = "master", fmt.Sprintf(" 0-%d", slots-1)
+		case known:
+			master = leader.ID
+		}
+		heard := int64(0)
+		switch {
+		case i == 0:
+			flags = "myself," + flags
+		case !n.Online:
+			flags, link = flags+",fail", "disconnected"
+		}
+		if i > 0 && n.LastContact >= 0 {
+			heard = (now - n.LastContact).Milliseconds()
+		}
+		all = append(all, fmt.Sprintf("%s %s:%d@%s %s %s 0 %d %d %s%s", n.ID, n.Host, n.Port, n.busPort(), flags, master, heard, term, link, has))
+	}
+	return all
+}
+
+func runClusterNodes(s *Session, nodes []Node, _ [][]byte) {
+	s.w.Verbatim(strings.Join(s.nodeLines(nodes), "\n") + "\n")
+}
+
+// runClusterSlots answers one range, of the leader and its replicas that answer;
+// none where no leader is known.
 func runClusterSlots(s *Session, nodes []Node, _ [][]byte) {
 	w := &s.w
-	w.Array(len(nodes))
-	for _, n := range nodes {
-		w.Array(3)
-		w.Int(int64(n.First))
-		w.Int(int64(n.Last))
+	leader, ok := leaderOf(nodes)
+	if !ok {
+		w.Array(0)
+		return
+	}
+	have := append([]Node{leader}, replicasOf(nodes)...)
+	have = slices.DeleteFunc(have, func(n Node) bool { return !n.Leader && !n.Online })
+	w.Array(1)
+	w.Array(2 + len(have))
+	w.Int(0)
+	w.Int(slots - 1)
+	for _, n := range have {
 		w.Array(4)
 		w.BulkString(n.Host)
 		w.Int(int64(n.Port))
@@ -130,39 +204,81 @@ func runClusterSlots(s *Session, nodes []Node, _ [][]byte) {
 	}
 }
 
+// runClusterShards answers one shard, which has no slots where no leader is known.
 func runClusterShards(s *Session, nodes []Node, _ [][]byte) {
 	w := &s.w
+	w.Array(1)
+	w.Map(2)
+	w.BulkString("slots")
+	if _, ok := leaderOf(nodes); ok {
+		w.Array(2)
+		w.Int(0)
+		w.Int(slots - 1)
+	} else {
+		w.Array(0)
+	}
+	w.BulkString("nodes")
 	w.Array(len(nodes))
 	for _, n := range nodes {
-		w.Map(2)
-		w.BulkString("slots")
-		w.Array(2)
-		w.Int(int64(n.First))
-		w.Int(int64(n.Last))
-		w.BulkString("nodes")
-		w.Array(1)
+		role, health := "replica", "fail"
+		if n.Leader {
+			role = "master"
+		}
+		if n.Online {
+			health = "online"
+		}
 		w.Map(7)
 		w.pair("id", n.ID)
 		w.BulkString("port")
 		w.Int(int64(n.Port))
 		w.pair("ip", n.Host)
 		w.pair("endpoint", n.Host)
-		w.pair("role", "master")
+		w.pair("role", role)
 		w.BulkString("replication-offset")
+		w.Int(int64(n.Index))
+		w.pair("health", health)
+	}
+}
+
+// runClusterLinks answers the one link to each node that answers. When it was made
+// is not known, and it has no buffer of its own.
+func runClusterLinks(s *Session, nodes []Node, _ [][]byte) {
+	linked := slices.DeleteFunc(slices.Clone(nodes[1:]), func(n Node) bool { return !n.Online })
+	w := &s.w
+	w.Array(len(linked))
+	for _, n := range linked {
+		w.Map(6)
+		w.pair("direction", "to")
+		w.pair("node", n.ID)
+		w.BulkString("create-time")
 		w.Int(0)
-		w.pair("health", "online")
+		w.pair("events", "rw")
+		w.BulkString("send-buffer-allocated")
+		w.Int(0)
+		w.BulkString("send-buffer-used")
+		w.Int(0)
 	}
 }
 
 func runClusterReplicas(s *Session, nodes []Node, args [][]byte) {
-	for _, n := range nodes {
-		if n.ID == string(args[2]) {
-			s.w.Array(0)
-			return
+	i := slices.IndexFunc(nodes, func(n Node) bool { return n.ID == string(args[2]) })
+	switch {
+	case i < 0:
+		s.w.Error(unknownNode(args[2]))
+		return
+	case !nodes[i].Leader:
+		s.w.Error(errNotMaster)
+		return
+	}
+	s.w.Array(len(nodes) - 1)
+	for j, line := range s.nodeLines(nodes) {
+		if j != i {
+			s.w.BulkString(line)
 		}
 	}
-	s.w.Error(&Error{"ERR", "Unknown node " + cString(args[2])})
 }
+
+func unknownNode(name []byte) *Error { return &Error{"ERR", "Unknown node " + cString(name)} }
 
 func runCountKeysInSlot(s *Session, _ []Node, args [][]byte) {
 	slot, err := strconv.ParseInt(string(args[2]), 10, 64)
@@ -213,7 +329,7 @@ func (s *Session) eachInSlot(slot int, visit func(key []byte) bool) {
 		more   = true
 	)
 	for more {
-		cursor = s.h.config.Engine.Scan(now, cursor, maxScan, func(key []byte, _ engine.Alg) {
+		cursor = s.h.config.Engine().Scan(now, cursor, maxScan, func(key []byte, _ engine.Alg) {
 			if keySlot(key) == slot {
 				more = visit(key) && more
 			}

@@ -1,6 +1,11 @@
 package commands
 
-import "testing"
+import (
+	"bytes"
+	"testing"
+
+	"limitsrv/engine"
+)
 
 // The address is the one that the client connected to.
 func TestEmulatedAddress(t *testing.T) {
@@ -16,6 +21,69 @@ func TestEmulatedAddress(t *testing.T) {
 		n := testCluster.Nodes(tt.local)[0]
 		if n.Host != tt.host || n.Port != tt.port {
 			t.Errorf("Nodes(%q) = %q, %d, want %q, %d", tt.local, n.Host, n.Port, tt.host, tt.port)
+		}
+	}
+}
+
+const clusterDown = "-CLUSTERDOWN no majority of the cluster can be reached|"
+
+// What could not be decided is refused by itself; a transaction as a whole.
+func TestDownIsPerCommand(t *testing.T) {
+	h := newTestHandler("")
+	h.config.Exec = &fakeExec{}
+	s := h.NewSession(Client{})
+	for _, tt := range []struct {
+		name, want string
+		lines      []string
+	}{
+		{"in a pipeline", ":1|" + clusterDown + ":1|", []string{"DEL a", "DEL down", "DEL b"}},
+		{"for a command of several keys", clusterDown, []string{"DEL a down b"}},
+		{"in a transaction", "+OK|+QUEUED|+QUEUED|" + clusterDown, []string{"MULTI", "DEL a", "DEL down", "EXEC"}},
+		{"and the transaction is over", "-ERR EXEC without MULTI|", []string{"EXEC"}},
+	} {
+		if got := ask(s, tt.lines...); got != tt.want {
+			t.Errorf("%s: %q\n got %s\nwant %s", tt.name, tt.lines, got, tt.want)
+		}
+	}
+	if got := fields(h.info(words("errorstats")))["errorstat_CLUSTERDOWN"]; got != "count=3" {
+		t.Errorf("errorstat_CLUSTERDOWN:%s, want count=3", got)
+	}
+}
+
+// downExec has no majority for anything.
+type downExec struct{}
+
+func (downExec) Exec(b *engine.Batch, done func(error)) {
+	for range b.Ops {
+		b.Decisions = append(b.Decisions, engine.Decision{Status: engine.Down})
+	}
+	done(nil)
+}
+
+// Every command that is decided says so without a majority.
+func TestDownForAll(t *testing.T) {
+	seen := 0
+	for _, c := range newRegistry(table).everything() {
+		if c.Op == nil {
+			continue
+		}
+		args, _ := rightLine(c)
+		line := string(bytes.Join(args, []byte(" ")))
+		if got := ask(newTestSession(downExec{}, "", nil), line); got != clusterDown {
+			t.Errorf("%s: got %s, want %s", line, got, clusterDown)
+		}
+		seen++
+	}
+	if seen < 20 {
+		t.Errorf("only %d commands were asked", seen)
+	}
+}
+
+func TestClusterEnabledByRedisName(t *testing.T) {
+	for mode, want := range map[string]string{"off": "no", "emulated": "yes", "on": "yes"} {
+		h := newTestHandlerWith(Config{Options: func() []Option { return []Option{{Name: "cluster-mode", Value: mode}} }})
+		if got := h.setting("cluster-enabled"); got != want {
+			t.Errorf("cluster-mode %s: cluster-enabled is %s, want %s", mode, got, want)
 		}
 	}
 }

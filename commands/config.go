@@ -20,7 +20,7 @@ type alias struct {
 
 var aliases = []alias{
 	{name: "appendfsync", option: "fsync", value: "no"},
-	{name: "cluster-enabled", option: "cluster-mode", value: "no", words: map[string]string{"off": "no", "emulated": "yes"}},
+	{name: "cluster-enabled", option: "cluster-mode", value: "no", words: map[string]string{"off": "no", "emulated": "yes", "on": "yes"}},
 	{name: "databases", value: strconv.Itoa(databases)},
 	{name: "latency-tracking", value: "yes"},
 	{name: "loglevel", option: "log-level", value: "notice", words: logLevels},

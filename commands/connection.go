@@ -65,6 +65,7 @@ var reset = Command{
 		s.deafen()
 		s.tx = transaction{}
 		s.quiet = speak
+		s.stale = false
 		s.w.proto3 = false
 		s.loggedIn = s.h.config.Password == ""
 		s.restrict()
@@ -81,7 +82,7 @@ var selectDB = Command{
 		switch {
 		case err != nil:
 			s.w.Error(errNotInt)
-		case n != 0 && s.h.clustered():
+		case n != 0 && s.h.config.Cluster.Enabled():
 			s.w.Error(errClusterDB)
 		case n < 0 || n >= databases:
 			s.w.Error(errDBRange)

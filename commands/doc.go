@@ -21,10 +21,21 @@
 //
 // Other sessions send a session messages, and what MONITOR shows, into its inbox,
 // which is bounded; the first wakes the transport, and Resume puts all out between
-// replies. A session whose SAVE is under way, or that CLIENT PAUSE holds back, is
+// replies. A session whose SAVE or other run command is under way elsewhere, or that CLIENT PAUSE holds back, is
 // away as if a batch of it were. So there is one way to wake a connection, and no
 // goroutine for it. Commands look at one word, Handler.attention, which is 0 unless
 // somebody monitors or pauses, or the state is being loaded.
+//
+// # Clusters
+//
+// A Cluster tells which node leads and how the others stand, for CLUSTER, ROLE, INFO
+// and WAIT, and changes that. Which node decides is the Exec's affair: a session does
+// not know it, so that WATCH too is a batch. Two things are up to the session. A
+// command with keys is answered MOVED, and not carried out, where the Cluster says so. And
+// READONLY marks batches as Stale: what only looks in them may be answered by a node
+// that is behind, WATCH as well, since what a client then reads there must not be older
+// than what it watches. What was not decided for want of a majority has the status
+// Down, and is answered CLUSTERDOWN by itself; a transaction is, as a whole.
 //
 // # Time
 //

@@ -36,7 +36,7 @@ func walk(t *testing.T, steps []step) {
 func refused(t *testing.T, line, want string) {
 	t.Helper()
 	h := newTestHandler("")
-	if got, keys := five(ask(h.NewSession(Client{}), line)), h.config.Engine.Len(); got != want || keys != 0 {
+	if got, keys := five(ask(h.NewSession(Client{}), line)), h.config.Engine().Len(); got != want || keys != 0 {
 		t.Errorf("%s\n got %s and %d keys\nwant %s", line, got, keys, want)
 	}
 }

@@ -62,6 +62,7 @@ func (p *spare) put(g *gathering) {
 func (s *Session) gathered() *gathering {
 	if s.g == nil {
 		s.g = s.h.spare.take()
+		s.g.batch.Stale = s.stale
 	}
 	return s.g
 }

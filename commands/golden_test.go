@@ -25,7 +25,8 @@ func newTestHandler(password string) *Handler { return newTestHandlerWith(Config
 func newTestHandlerWith(c Config) *Handler {
 	clock := NewTestClock(testStart)
 	eng := engine.New(engine.Options{Shards: 4, Seed: [16]byte{1}, MaxMemory: 64 << 20})
-	c.Exec, c.Engine, c.Clock, c.TestClock = &Local{Engine: eng, Clock: clock}, eng, clock, clock
+	c.Engine = func() *engine.Engine { return eng }
+	c.Exec, c.Clock, c.TestClock = &Local{Engine: eng, Clock: clock}, clock, clock
 	c.Version = "0.0.0-test"
 	if c.Shutdown == nil {
 		c.Shutdown = func(bool) {}
@@ -42,13 +43,14 @@ func newTestHandlerWith(c Config) *Handler {
 }
 
 // testCluster is an emulated one whose id is the same in each run.
-var testCluster = Emulated{strings.Repeat("0123456789", 4)}
+var testCluster = Emulated{id: strings.Repeat("0123456789", 4)}
 
 // A script is a server and its connections by name.
 type script struct {
 	h        *Handler
 	sessions map[string]*Session
-	store    *fakeStore // nil unless begun with one
+	store    *fakeStore   // nil unless begun with one
+	cluster  *fakeCluster // nil unless begun with one
 }
 
 // TestScripts runs testdata/*.txt. Each file has a fresh server.
@@ -61,6 +63,11 @@ type script struct {
 //	resp3 [connection]     greets with HELLO 3
 //	server password=x      begins anew with a password
 //	cluster                begins anew with an emulated cluster
+//	replicated role=x [enabled] [moved=ADDR]
+//	                       begins anew as one of the three nodes of a fake cluster
+//	changed [error]        has the change of the cluster that is under way succeed, or
+//	                       fail, and shows what it was
+//	waited n               has WAIT answer, and shows what it was asked for
 //	store                  begins anew with a store that saves when told
 //	saved [error]          has what the store is working on succeed, or fail, and
 //	                       shows what that was
@@ -100,6 +107,23 @@ func (s *script) do(t *testing.T, d *datadriven.TestData) string {
 	case "cluster":
 		*s = script{h: newTestHandlerWith(Config{Cluster: testCluster}), sessions: map[string]*Session{}}
 		return "ok\n"
+	case "replicated":
+		s.replicated(t, d)
+		return "ok\n"
+	case "changed":
+		failure := ""
+		if len(d.CmdArgs) > 0 {
+			failure = d.CmdArgs[0].Key
+		}
+		s.cluster.end(failure)
+		return fmt.Sprintf("%+v\n", s.cluster.changes[len(s.cluster.changes)-1])
+	case "waited":
+		n, err := strconv.Atoi(d.CmdArgs[0].Key)
+		if err != nil {
+			d.Fatalf(t, "%v", err)
+		}
+		s.cluster.counted(n)
+		return fmt.Sprintf("%+v\n", s.cluster.waits[len(s.cluster.waits)-1])
 	case "store":
 		s.store = &fakeStore{}
 		s.h, s.sessions = newTestHandlerWith(Config{Store: s.store, Shutdown: s.store.shutDown}), map[string]*Session{}
@@ -121,6 +145,16 @@ func (s *script) do(t *testing.T, d *datadriven.TestData) string {
 	}
 	d.Fatalf(t, "unknown directive %s", d.Cmd)
 	return ""
+}
+
+// replicated begins anew with a fake cluster.
+func (s *script) replicated(t *testing.T, d *datadriven.TestData) {
+	var role string
+	d.ScanArgs(t, "role", &role)
+	c := newFakeCluster(Role(role))
+	c.enabled = d.HasArg("enabled")
+	d.MaybeScanArgs(t, "moved", &c.moved)
+	*s = script{h: newTestHandlerWith(Config{Cluster: c}), sessions: map[string]*Session{}, cluster: c}
 }
 
 // saved ends the snapshot that is under way.

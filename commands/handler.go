@@ -14,8 +14,10 @@ type Clock interface{ Now() engine.Instant }
 
 // Config is what a Handler needs to know.
 type Config struct {
-	Exec      Exec
-	Engine    *engine.Engine // for reads that are no ops: DBSIZE, SCAN, INFO
+	Exec Exec
+	// Engine is where reads that are no ops look: DBSIZE, SCAN, INFO. It is asked each
+	// time, as a cluster that is sent a whole state goes on with another engine.
+	Engine    func() *engine.Engine
 	Clock     Clock
 	TestClock *TestClock // nil unless --test-clock: lets DEBUG ADVANCE-TIME move it
 	Cluster   Cluster    // nil: NoCluster

@@ -33,6 +33,7 @@ var sections = []section{
 	{"Persistence", false, (*Handler).infoPersistence},
 	{"Stats", false, (*Handler).infoStats},
 	{"Replication", false, (*Handler).infoReplication},
+	{"Raft", false, (*Handler).infoRaft},
 	{"CPU", false, infoCPU},
 	{"Commandstats", true, (*Handler).infoCommands},
 	{"Latencystats", true, (*Handler).infoLatency},
@@ -120,7 +121,7 @@ func (h *Handler) infoMemory(l *lines) {
 	l.add("used_memory_human", human(m.used))
 	l.add("used_memory_rss", m.resident)
 	l.add("used_memory_rss_human", human(m.resident))
-	l.add("used_memory_dataset", h.config.Engine.Stats().MemoryBytes)
+	l.add("used_memory_dataset", h.config.Engine().Stats().MemoryBytes)
 	l.add("maxmemory", h.setting("maxmemory"))
 	l.add("maxmemory_policy", h.setting("maxmemory-policy"))
 	l.add("mem_fragmentation_ratio", fmt.Sprintf("%.2f", float64(m.resident)/float64(max(m.used, 1))))
@@ -144,7 +145,7 @@ func human(bytes int64) string {
 
 func (h *Handler) infoStats(l *lines) {
 	listened := h.hub.sizes()
-	total, limits := h.stats.total(), h.config.Engine.Stats()
+	total, limits := h.stats.total(), h.config.Engine().Stats()
 	var errors int64
 	for _, n := range h.stats.codes.get() {
 		errors += n
@@ -159,14 +160,6 @@ func (h *Handler) infoStats(l *lines) {
 	l.add("pubsub_channels", listened.channels)
 	l.add("pubsub_patterns", listened.patterns)
 	l.add("total_error_replies", errors)
-}
-
-func (h *Handler) infoReplication(l *lines) {
-	l.add("role", "master")
-	l.add("connected_slaves", 0)
-	l.add("master_failover_state", "no-failover")
-	l.add("master_replid", h.runID)
-	l.add("master_repl_offset", 0)
 }
 
 func infoCPU(_ *Handler, l *lines) {
@@ -202,13 +195,13 @@ func (h *Handler) infoErrors(l *lines) {
 }
 
 func (h *Handler) infoCluster(l *lines) {
-	l.add("cluster_enabled", oneIf(h.clustered()))
+	l.add("cluster_enabled", oneIf(h.config.Cluster.Enabled()))
 }
 
 // infoLimits is our own section: decisions by algorithm. What became of keys
 // stands in Stats under Redis' names.
 func (h *Handler) infoLimits(l *lines) {
-	s := h.config.Engine.Stats()
+	s := h.config.Engine().Stats()
 	l.add("limits_keys", s.Keys)
 	l.add("limits_memory_bytes", s.MemoryBytes)
 	for i := range s.Allowed {
@@ -221,7 +214,7 @@ func (h *Handler) infoLimits(l *lines) {
 }
 
 func (h *Handler) infoKeyspace(l *lines) {
-	if n := h.config.Engine.Len(); n > 0 {
+	if n := h.config.Engine().Len(); n > 0 {
 		l.add("db0", fmt.Sprintf("keys=%d,expires=%d,avg_ttl=0", n, n))
 	}
 }

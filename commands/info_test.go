@@ -68,9 +68,9 @@ func TestInfoFields(t *testing.T) {
 func TestInfoSections(t *testing.T) {
 	h := newTestHandler("")
 	for _, tt := range []struct{ asked, want string }{
-		{"", "Server Clients Memory Persistence Stats Replication CPU Errorstats Cluster Limits Keyspace"},
-		{"default", "Server Clients Memory Persistence Stats Replication CPU Errorstats Cluster Limits Keyspace"},
-		{"all", "Server Clients Memory Persistence Stats Replication CPU Commandstats Latencystats Errorstats Cluster Limits Keyspace"},
+		{"", "Server Clients Memory Persistence Stats Replication Raft CPU Errorstats Cluster Limits Keyspace"},
+		{"default", "Server Clients Memory Persistence Stats Replication Raft CPU Errorstats Cluster Limits Keyspace"},
+		{"all", "Server Clients Memory Persistence Stats Replication Raft CPU Commandstats Latencystats Errorstats Cluster Limits Keyspace"},
 		{"server REPLICATION", "Server Replication"},
 		{"commandstats", "Commandstats"},
 		{"nope", ""},
@@ -134,5 +134,21 @@ func TestHuman(t *testing.T) {
 		if got := human(bytes); got != want {
 			t.Errorf("human(%d) = %s, want %s", bytes, got, want)
 		}
+	}
+}
+
+// A restored snapshot comes as another engine: what is told is about that one.
+func TestReadsGoToTheEngineOfNow(t *testing.T) {
+	h := newTestHandler("")
+	s := h.NewSession(Client{})
+	ask(s, "RL.TOKEN before 10 1")
+	restored := newTestHandler("")
+	ask(restored.NewSession(Client{}), "RL.TOKEN a 10 1", "RL.TOKEN b 10 1")
+	h.config.Engine = restored.config.Engine
+	if got, want := ask(s, "DBSIZE", "KEYS a", "KEYS before"), ":2|*1|$1|a|*0|"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if got := fields(h.info(nil)); got["limits_keys"] != "2" || got["allowed_token"] != "2" {
+		t.Errorf("limits_keys:%s allowed_token:%s, want 2 and 2", got["limits_keys"], got["allowed_token"])
 	}
 }

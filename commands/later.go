@@ -15,7 +15,7 @@ func (s *Session) await(ask func(done func(error)) error, answer func(*Reply)) {
 	s.state.Store(executing)
 	if err := ask(s.done); err != nil {
 		s.state.Store(idle)
-		s.w.Error(open(err))
+		s.w.Error(err)
 		return
 	}
 	s.later = &later{answer: answer}
@@ -28,7 +28,7 @@ func (s *Session) settle() {
 	s.begin()
 	from, failed := len(s.w.buf), s.w.failed
 	if s.err != nil {
-		s.w.Error(open(s.err))
+		s.w.Error(s.err)
 	} else {
 		l.answer(&s.w)
 	}

@@ -200,6 +200,8 @@ func settle(kind engine.Kind) func(*engine.Batch, [][]byte) error {
 	}
 }
 
+var errDown = &Error{"CLUSTERDOWN", "no majority of the cluster can be reached"}
+
 var errNoMemory = &Error{"OOM", "command not allowed when used memory > 'max-memory' and it needs more"}
 
 // replyFailed answers ops one of which could not be carried out, and says

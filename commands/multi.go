@@ -2,6 +2,7 @@ package commands
 
 import (
 	"fmt"
+	"slices"
 
 	"limitsrv/engine"
 )
@@ -24,6 +25,11 @@ type transaction struct {
 	dirty   bool // a command was refused: EXEC will discard
 	running bool // EXEC has put the queue into the session's batch
 	expects int  // ops at the head of that batch that are there for WATCH
+
+	// keyed says that a queued command is for the node that has the slot of its key:
+	// slot, of the first such command.
+	keyed bool
+	slot  int
 
 	watched []watched
 	queue   []queued
@@ -119,6 +125,9 @@ func (s *Session) queue(c *spec, args [][]byte) {
 		s.reject(c, errQueueFull)
 		return
 	}
+	if !tx.keyed && s.isForLeader(c, args) {
+		tx.keyed, tx.slot = true, keySlot(args[c.Keys.First])
+	}
 	for _, a := range args {
 		tx.bytes = append(tx.bytes, a...)
 		tx.ends = append(tx.ends, int32(len(tx.bytes)))
@@ -182,10 +191,24 @@ func runWatch(s *Session, args [][]byte) {
 			return
 		}
 	}
-	now := s.h.now()
+	batch := &engine.Batch{Stale: s.stale} // so that what follows is not older than it
 	for _, k := range keys {
-		key := append([]byte(nil), k...)
-		s.tx.watched = append(s.tx.watched, watched{key, s.h.config.Engine.Fingerprint(now, key)})
+		batch.Ops = append(batch.Ops, engine.Op{Kind: engine.Watch, Key: slices.Clone(k)})
 	}
-	s.w.OK()
+	s.await(func(done func(error)) error {
+		s.h.config.Exec.Exec(batch, done)
+		return nil
+	}, func(w *Reply) { s.watched(w, batch) })
+}
+
+// watched keeps what the Watches of a batch told.
+func (s *Session) watched(w *Reply, batch *engine.Batch) {
+	if anyIs(batch.Decisions, engine.Down) {
+		w.Error(errDown)
+		return
+	}
+	for i := range batch.Ops {
+		s.tx.watched = append(s.tx.watched, watched{batch.Ops[i].Key, batch.Decisions[i].Remaining})
+	}
+	w.OK()
 }

@@ -1,8 +1,11 @@
 package commands
 
 import (
+	"errors"
 	"strings"
 	"testing"
+
+	"limitsrv/engine"
 )
 
 func TestQueueIsBounded(t *testing.T) {
@@ -91,5 +94,74 @@ func TestExecAborted(t *testing.T) {
 	}
 	if got, want := strings.Join(f.batches, ","), "same changed a!,a!"; got != want {
 		t.Errorf("batches %s, want %s", got, want)
+	}
+}
+
+// The Exec may take its time over WATCH: what follows waits.
+func TestWatchAway(t *testing.T) {
+	f := &fakeExec{held: make(chan struct{})}
+	woken := make(chan struct{}, 1)
+	s := newTestSession(f, "", func() { woken <- struct{}{} })
+	back := func() {
+		t.Helper()
+		f.held <- struct{}{}
+		<-woken
+		s.Resume()
+	}
+	s.Do(words("DEL a"))
+	if s.Do(words("WATCH k l")) {
+		t.Fatal("Do(WATCH) = true, want it to wait for the batch before it")
+	}
+	back()
+	line := []byte("WATCH k l")
+	if !s.Do([][]byte{line[:5], line[6:7], line[8:]}) {
+		t.Fatal("Do(WATCH) = false, want it taken")
+	}
+	if s.Do(words("MULTI")) || s.Flush() || s.Resume() {
+		t.Error("the session goes on while WATCH is away")
+	}
+	if got := string(s.Out); got != ":1\r\n" {
+		t.Errorf("replies before WATCH is back: %q", got)
+	}
+	back()
+	copy(line, "????? ? ?") // the transport reuses its memory
+	for _, l := range []string{"MULTI", "DEL b", "EXEC"} {
+		if !s.Do(words(l)) {
+			t.Errorf("Do(%s) = false", l)
+		}
+	}
+	for i, k := range s.tx.watched {
+		if op := s.g.batch.Ops[i]; k.fingerprint != 7 || op.N != 7 || op.Kind != engine.Expect {
+			t.Errorf("%s is watched as %d, and EXEC expects %+v", k.key, k.fingerprint, op)
+		}
+	}
+	back()
+	if got, want := strings.ReplaceAll(string(s.Out), "\r\n", "|"), ":1|+OK|+OK|+QUEUED|*1|:1|"; got != want {
+		t.Errorf("replies %s, want %s", got, want)
+	}
+	if got, want := strings.Join(f.batches, ","), "a,k l,k l b!"; got != want {
+		t.Errorf("batches %s, want %s", got, want)
+	}
+}
+
+// A WATCH that fails watches nothing.
+func TestWatchFails(t *testing.T) {
+	f := &fakeExec{}
+	s := newTestSession(f, "", nil)
+	for _, tt := range []struct {
+		name, keys, want string
+		err              error
+	}{
+		{"with the batch", "k", "-UNCERTAIN who knows|", &Error{"UNCERTAIN", "who knows"}},
+		{"with an error that is ours", "k", "-ERR internal error|", errors.New("secret")},
+		{"without a majority", "k down", "-CLUSTERDOWN no majority of the cluster can be reached|", nil},
+	} {
+		f.err = tt.err
+		if got := ask(s, "WATCH "+tt.keys); got != tt.want {
+			t.Errorf("%s: got %s, want %s", tt.name, got, tt.want)
+		}
+		if len(s.tx.watched) > 0 {
+			t.Errorf("%s: %d keys are watched, want none", tt.name, len(s.tx.watched))
+		}
 	}
 }

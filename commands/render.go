@@ -1,10 +1,6 @@
 package commands
 
-import (
-	"slices"
-
-	"limitsrv/engine"
-)
+import "limitsrv/engine"
 
 // render answers all that was gathered, or the run command that awaited, or after a
 // pause nothing, and makes room for the next batch.
@@ -81,12 +77,26 @@ func (s *Session) answer(it *item, first int, calls *runLength) {
 		s.w.Error(s.err)
 	default:
 		ds := s.g.batch.Decisions[first : first+it.ops]
+		if anyIs(ds, engine.Down) {
+			s.w.Error(errDown)
+			break
+		}
 		it.spec.Reply(&s.w, s.g.batch.Ops[first:first+it.ops], ds)
 		if it.spec.Flags&ReadOnly != 0 {
 			calls.hitsOf(it.spec, ds)
 		}
 	}
 	calls.add(it.spec, s.w.failed != failed)
+}
+
+// anyIs says whether one of the decisions is of that status.
+func anyIs(ds []engine.Decision, status engine.Status) bool {
+	for i := range ds {
+		if ds[i].Status == status {
+			return true
+		}
+	}
+	return false
 }
 
 // A runLength adds to the counters once for consecutive calls of one command, of
@@ -139,11 +149,12 @@ func (s *Session) renderExec() {
 	ds := s.g.batch.Decisions
 	took := s.touch()
 	s.began = 0
-	aborted := func(d engine.Decision) bool { return d.Status == engine.Aborted }
 	switch {
 	case s.err != nil:
 		s.w.Error(s.err)
-	case slices.ContainsFunc(ds, aborted):
+	case anyIs(ds, engine.Down):
+		s.w.Error(errDown)
+	case anyIs(ds, engine.Aborted):
 		s.w.NullArray()
 	default:
 		s.w.Array(len(s.g.items))

@@ -44,10 +44,10 @@ func known(err error) *Error {
 	return nil
 }
 
-// open is err where the client may know all about it.
-func open(err error) *Error {
-	if e := known(err); e != nil {
-		return e
+// opened is err where the client may know all about it; nil: nil.
+func opened(err error) error {
+	if err == nil || known(err) != nil {
+		return err
 	}
 	return &Error{"ERR", err.Error()}
 }

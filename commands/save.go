@@ -8,7 +8,13 @@ const maxBackupName = 64
 var save = Command{
 	Name: "SAVE", Summary: "Makes a snapshot and answers when it is on disk; others go on meanwhile.",
 	Complexity: "O(N), N being the keys", Since: "1.0.0", Group: "server", Flags: Admin | NoScript | NoMulti,
-	Run: func(s *Session, args [][]byte) { s.await(s.h.config.Store.Save, (*Reply).OK) },
+	Run: func(s *Session, args [][]byte) { runSave(s) },
+}
+
+func runSave(s *Session) {
+	s.await(func(done func(error)) error {
+		return opened(s.h.config.Store.Save(func(err error) { done(opened(err)) }))
+	}, (*Reply).OK)
 }
 
 var bgSave = Command{
@@ -20,7 +26,7 @@ var bgSave = Command{
 			return
 		}
 		if err := s.h.config.Store.Save(func(error) {}); err != nil {
-			s.w.Error(open(err))
+			s.w.Error(opened(err))
 			return
 		}
 		s.w.Simple("Background saving started")
@@ -55,10 +61,10 @@ func runBackup(s *Session, args [][]byte) {
 	}
 	var path string
 	s.await(func(done func(error)) error {
-		return s.h.config.Store.Backup(string(name), func(at string, err error) {
+		return opened(s.h.config.Store.Backup(string(name), func(at string, err error) {
 			path = at
-			done(err)
-		})
+			done(opened(err))
+		}))
 	}, func(w *Reply) { w.BulkString(path) })
 }
 

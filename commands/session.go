@@ -42,6 +42,8 @@ type Session struct {
 
 	loggedIn bool
 	closing  bool
+	// stale is READONLY: what only looks may be answered by a replica.
+	stale bool
 	// restricted says that mayRun refuses some commands.
 	restricted bool
 	monitoring bool
@@ -104,6 +106,9 @@ func (s *Session) Do(args [][]byte) bool {
 	s.recent = c
 	if err == nil && s.restricted {
 		err = s.mayRun(c)
+	}
+	if err == nil {
+		err = s.elsewhere(c, args)
 	}
 	attention := s.h.attention.Load()
 	if err == nil && attention&loading != 0 {

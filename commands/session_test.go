@@ -13,9 +13,10 @@ import (
 )
 
 // fakeExec answers every op: a Forget is allowed, a Peek finds keys that begin
-// with "k" and rest in 1500 ms, an Expect holds unless its key is "changed". It keeps what it was asked.
+// with "k" and rest in 1500 ms, an Expect holds unless its key is "changed", a Watch
+// tells 7, and for the key "down" no majority is there. It keeps what it was asked.
 type fakeExec struct {
-	batches []string      // the keys of each batch; atomic ones end in "!"
+	batches []string      // the keys of each batch; atomic ones end in "!", stale ones in "?"
 	err     error         // told to done instead
 	held    chan struct{} // unless nil, done is called from another goroutine once something comes
 }
@@ -28,6 +29,9 @@ func (f *fakeExec) Exec(b *engine.Batch, done func(error)) {
 	asked := strings.Join(keys, " ")
 	if b.Atomic {
 		asked += "!"
+	}
+	if b.Stale {
+		asked += "?"
 	}
 	f.batches = append(f.batches, asked)
 	if f.held == nil {
@@ -44,8 +48,13 @@ func (f *fakeExec) answer(b *engine.Batch, done func(error)) {
 	aborted := false
 	for _, op := range b.Ops {
 		d := engine.Decision{Allowed: 1, Reset: engine.Span{Millis: 1500}}
-		if op.Kind == engine.Peek && op.Key[0] != 'k' {
+		switch {
+		case string(op.Key) == "down":
+			d = engine.Decision{Status: engine.Down}
+		case op.Kind == engine.Peek && op.Key[0] != 'k':
 			d = engine.Decision{Status: engine.Missing}
+		case op.Kind == engine.Watch:
+			d.Remaining = 7
 		}
 		aborted = aborted || op.Kind == engine.Expect && string(op.Key) == "changed"
 		b.Decisions = append(b.Decisions, d)

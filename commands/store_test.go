@@ -16,10 +16,14 @@ type fakeStore struct {
 	begun    string // what is under way
 	done     func(error)
 	shut     string // what SHUTDOWN asked for
+	refused  error  // to begin anything
 }
 
 func (f *fakeStore) begin(what string, done func(error)) error {
-	if f.begun != "" {
+	switch {
+	case f.refused != nil:
+		return f.refused
+	case f.begun != "":
 		return ErrSaving
 	}
 	f.begun, f.done = what, done
@@ -61,6 +65,7 @@ func TestAnswersLater(t *testing.T) {
 		{"answers when it is saved", "SAVE", nil, ":0|+OK|+PONG|"},
 		{"says why it is not", "SAVE", disk, ":0|-ERR disk on fire|+PONG|"},
 		{"says so with a code of its own", "SAVE", fmt.Errorf("save: %w", code("MISCONF")), ":0|-MISCONF it says so|+PONG|"},
+		{"says why there is no backup", "RL.BACKUP a-1", disk, ":0|-ERR disk on fire|+PONG|"},
 		{"answers the path", "RL.BACKUP a-1", nil, ":0|$17|/data/backups/a-1|+PONG|"},
 	} {
 		for _, at := range []string{"once", "later", "elsewhere"} {
@@ -289,5 +294,18 @@ func TestLoading(t *testing.T) {
 	s.h.SetLoading(false)
 	if got := ask(s, "DEL a"); got != ":1|" {
 		t.Errorf("after loading: %s", got)
+	}
+}
+
+// Why nothing was begun is for whoever asked, who is an administrator.
+func TestRefusalsAreTold(t *testing.T) {
+	refused := errors.New("not now")
+	c := newFakeCluster(RoleLeader)
+	c.refused = refused
+	s := newTestHandlerWith(Config{Store: &fakeStore{refused: refused}, Cluster: c}).NewSession(Client{})
+	for _, line := range []string{"SAVE", "BGSAVE", "RL.BACKUP a", "CLUSTER LEAVE", "CLUSTER FAILOVER"} {
+		if got, want := ask(s, line), "-ERR not now|"; got != want {
+			t.Errorf("%s: got %s, want %s", line, got, want)
+		}
 	}
 }

@@ -9,6 +9,13 @@ type Batch struct {
 	Ops []Op
 	// Atomic asks that nobody sees a state between the ops.
 	Atomic bool
+	// Stale says that whoever has it carried out may answer it, if it only looks, from
+	// a state that is behind. Apply takes no notice.
+	Stale bool
+	// Full asks that no key is made: a Take or Acquire that would make one, where
+	// there is no live key, is answered NoMemory, and its group with it. Unlike
+	// the bound it depends on nothing but the state, the time and the batch.
+	Full bool
 	// Decisions are the answers, one for each op, valid after Apply until Reset.
 	Decisions []Decision
 	// Evicted are the live keys that Apply dropped for want of memory, in ascending
@@ -16,6 +23,7 @@ type Batch struct {
 	// the bound, or with other keys, none would have been dropped.
 	Evicted []Eviction
 
+	looking bool // the shards do not see the time
 	scratch scratch
 }
 
@@ -31,7 +39,20 @@ func (b *Batch) Reset() {
 	b.Ops = b.Ops[:0]
 	b.Decisions = b.Decisions[:0]
 	b.Evicted = b.Evicted[:0]
-	b.Atomic = false
+	b.Atomic, b.Stale, b.Full = false, false, false
+}
+
+// Looks says whether the batch can change nothing: it has only Peeks, Expects,
+// Watches, and Takes, Refunds and Charges of no permits. It may be given to Look.
+func (b *Batch) Looks() bool { return allLook(b.Ops) }
+
+func allLook(ops []Op) bool {
+	for i := range ops {
+		if !ops[i].looks() {
+			return false
+		}
+	}
+	return true
 }
 
 // scratch is what Apply works with.

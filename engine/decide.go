@@ -3,11 +3,13 @@ package engine
 // apply carries out one op that stands alone, at now, on a key of this shard.
 func (s *shard) apply(now Instant, op *Op, h uint64, d *Decision) {
 	*d = Decision{}
+	if op.looks() {
+		s.tell(now, op, h, d)
+		return
+	}
 	switch op.Kind {
 	case Take:
 		s.take(now, op, h, d)
-	case Peek:
-		s.peek(now, op, h, d)
 	case Refund:
 		s.refund(now, op, h, d)
 	case Charge:
@@ -18,7 +20,6 @@ func (s *shard) apply(now Instant, op *Op, h uint64, d *Decision) {
 		s.acquire(now, op, h, d)
 	case Release:
 		s.release(now, op, h, d)
-	case Expect: // has held, or its batch would be aborted
 	}
 }
 
@@ -50,18 +51,25 @@ func (pl place) missing() bool { return pl.page == nil }
 // record has other parameters, so that the cell is to be stored.
 func (s *shard) open(now Instant, op *Op, h uint64) (pl place, used int64, changed, ok bool) {
 	pl, used = s.lookup(now, op.Key, h)
+	used, changed, ok = s.adopt(now, op, pl, used)
+	return pl, used, changed, ok
+}
+
+// adopt puts what was found, which is in the cell and nowhere else so far, under
+// the parameters of an op.
+func (s *shard) adopt(now Instant, op *Op, pl place, found int64) (used int64, changed, ok bool) {
 	c := &s.cell
 	switch {
 	case pl.missing():
 		c.params, c.state = op.Params, state{}
-		return pl, 0, false, true
+		return 0, false, true
 	case c.params == op.Params:
-		return pl, used, false, true
+		return found, false, true
 	case c.params.Alg != op.Params.Alg:
-		return pl, used, false, false
+		return found, false, false
 	}
 	c.alg().rule.change(c, now, op.Params)
-	return pl, c.alg().rule.used(c, now), true, true
+	return c.alg().rule.used(c, now), true, true
 }
 
 // view fills in how the cell stands, with used permits used.
@@ -89,7 +97,7 @@ func (c *cell) hold(now Instant) Span {
 	return c.alg().rule.until(c, now, 0)
 }
 
-// take decides about a Take: a missing key is made only if it passes.
+// take decides about a Take of at least one permit: a missing key is made only if it passes.
 func (s *shard) take(now Instant, op *Op, h uint64, d *Decision) {
 	pl, used, changed, ok := s.open(now, op, h)
 	if !ok {
@@ -102,10 +110,6 @@ func (s *shard) take(now Instant, op *Op, h uint64, d *Decision) {
 		n = room
 	}
 	switch {
-	case n == 0:
-		d.Allowed, d.Wait = 1, c.hold(now)
-		c.view(now, used, d)
-		return
 	case n > room:
 		if op.Mode&Partial != 0 {
 			n = 1
@@ -154,11 +158,16 @@ func (s *shard) answer(op *Op, n int64, d *Decision) {
 }
 
 // ready sees to the memory for taking n permits of the cell's key, and says
-// whether there is enough, and where the key is then. The cell stays as it is.
+// whether there is enough, and where the key is then; there is none for a new key
+// of a batch that is Full. The cell stays as it is.
 func (s *shard) ready(now Instant, key []byte, h uint64, pl place, n int64) (place, bool) {
 	c := &s.cell
 	record, grow := 0, 0
 	if pl.missing() {
+		if s.full {
+			s.stats.Refused++
+			return pl, false
+		}
 		record = recordBytes(c.alg().words, len(key))
 	}
 	switch c.params.Alg {
@@ -189,41 +198,24 @@ func (s *shard) keep(pl place, h uint64, key []byte) {
 	s.store(pl)
 }
 
-// peek answers as a Take of one permit would be, and takes none.
-func (s *shard) peek(now Instant, op *Op, h uint64, d *Decision) {
-	pl, used := s.lookup(now, op.Key, h)
-	if pl.missing() {
-		d.Status = Missing
-		return
-	}
-	s.cell.look(now, used, d)
-}
-
-// look is the view of a key with the answer that one permit more would get.
-func (c *cell) look(now Instant, used int64, d *Decision) {
-	if used < c.params.Limit {
-		d.Allowed, d.Wait = 1, c.hold(now)
-	} else {
-		d.Wait = c.refusal(now, 1, c.params.Limit)
-	}
-	c.view(now, used, d)
-}
-
 // counted is lookup for ops that count permits, which holders are not, and for
 // those that name an algorithm, on no other's key. It answers for the key if
 // there is none to work on.
 func (s *shard) counted(now Instant, op *Op, h uint64, d *Decision) (pl place, used int64, ok bool) {
 	pl, used = s.lookup(now, op.Key, h)
-	alg := s.cell.params.Alg
-	switch {
+	d.Status = s.countable(op, pl)
+	return pl, used, d.Status == OK
+}
+
+// countable says whether the key that was found is one to count permits of.
+func (s *shard) countable(op *Op, pl place) Status {
+	switch alg := s.cell.params.Alg; {
 	case pl.missing():
-		d.Status = Missing
+		return Missing
 	case alg == Lease || op.Params.Limit > 0 && op.Params.Alg != alg:
-		d.Status = WrongType
-	default:
-		ok = true
+		return WrongType
 	}
-	return pl, used, ok
+	return OK
 }
 
 // refund gives permits back; a key that is full again is forgotten.
@@ -233,12 +225,10 @@ func (s *shard) refund(now Instant, op *Op, h uint64, d *Decision) {
 		return
 	}
 	c := &s.cell
-	if op.N > 0 {
-		c.alg().rule.give(c, now, op.N)
-		used = max(0, used-op.N)
-		s.store(pl)
-		d.Changed = true
-	}
+	c.alg().rule.give(c, now, op.N)
+	used = max(0, used-op.N)
+	s.store(pl)
+	d.Changed = true
 	c.look(now, used, d)
 	d.Allowed = 1
 	if used == 0 {
@@ -258,27 +248,25 @@ func (s *shard) charge(now Instant, op *Op, h uint64, d *Decision) {
 	case used+op.N > 2*limit:
 		d.Wait = c.refusal(now, op.N, 2*limit)
 	default:
-		if op.N > 0 {
-			if pl, ok = s.ready(now, op.Key, h, pl, op.N); !ok {
-				d.Status = NoMemory
-				return
-			}
-			c.alg().rule.take(c, now, op.N)
-			used += op.N
-			s.store(pl)
-			d.Changed = true
+		if pl, ok = s.ready(now, op.Key, h, pl, op.N); !ok {
+			d.Status = NoMemory
+			return
 		}
-		d.Allowed = 1
+		c.alg().rule.take(c, now, op.N)
+		used += op.N
+		s.store(pl)
+		d.Changed, d.Allowed = true, 1
 		d.Wait = c.alg().rule.until(c, now, limit)
 	}
 	c.view(now, used, d)
 }
 
-// forget drops a live key.
+// forget drops a live key and gives back the memory that its page does not need.
 func (s *shard) forget(now Instant, op *Op, h uint64, d *Decision) {
 	pl, _ := s.lookup(now, op.Key, h)
 	if !pl.missing() {
 		s.remove(pl)
+		s.shrink(s.slab.open(pl.page))
 		d.Allowed, d.Changed = 1, true
 	}
 }

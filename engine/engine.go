@@ -37,6 +37,7 @@ type Engine struct {
 	key    hashKey
 	memory memory
 	hand   atomic.Uint32 // the shard that Sweep goes on with
+	prey   atomic.Uint64 // the hash that Victims goes on with
 
 	snapshot atomic.Pointer[Snapshot] // the one that is open
 }
@@ -113,6 +114,19 @@ func (e *Engine) Apply(now Instant, b *Batch) {
 	}
 }
 
+// Look answers a batch that Looks as Apply would, at now or at the latest time
+// that the shards it touches have seen, but lets no shard see now: an Apply at an
+// earlier time may follow. It changes nothing at all, and panics if the batch
+// does not look only. No allocation in steady state.
+func (e *Engine) Look(now Instant, b *Batch) {
+	if !b.Looks() {
+		panic("engine: Look with an op that may change something")
+	}
+	b.looking = true
+	e.Apply(now, b)
+	b.looking = false
+}
+
 // applyParts carries out a batch that others may see in parts.
 func (e *Engine) applyParts(now Instant, b *Batch) {
 	for from := 0; from < len(b.Ops); {
@@ -163,7 +177,7 @@ func (e *Engine) applyByShard(now Instant, b *Batch, from, to int) {
 			n++
 		}
 		s := &e.shards[number]
-		at := s.enter(now)
+		at := s.enterFor(b, now)
 		for run := order[:n]; len(run) > 0; {
 			ahead := min(len(run), warmOps)
 			s.warm(b.scratch.hashes, run[:ahead])
@@ -189,13 +203,15 @@ func (e *Engine) applyTogether(now Instant, b *Batch, from, to int) {
 		set.add(b.scratch.shards[i])
 	}
 	for i := range set.each {
-		now = e.shards[i].enter(now)
+		now = e.shards[i].enterFor(b, now)
 	}
 	if e.expected(now, b, from, to) {
 		e.applyEntered(now, b, from, to)
 	}
 	for i := range set.each {
-		e.shards[i].now = now
+		if !b.looking {
+			e.shards[i].now = now
+		}
 		e.shards[i].leave()
 	}
 }

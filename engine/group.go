@@ -14,6 +14,12 @@ func (e *Engine) takeGroup(now Instant, b *Batch, from, to int) {
 			return
 		}
 	}
+	if allLook(b.Ops[from:to]) {
+		for i := from; i < to; i++ {
+			e.shards[b.scratch.shards[i]].tell(now, &b.Ops[i], b.scratch.hashes[i], &b.Decisions[i])
+		}
+		return
+	}
 	pass := true
 	for i := from; i < to; i++ {
 		s, op, d := &e.shards[b.scratch.shards[i]], &b.Ops[i], &b.Decisions[i]
@@ -38,7 +44,7 @@ func (e *Engine) takeGroup(now Instant, b *Batch, from, to int) {
 			s.takeProbed(now, op, b.scratch.hashes[i], d)
 			changed = changed || op.N > 0
 		} else {
-			changed = s.adopt(now, op, b.scratch.hashes[i]) || changed
+			changed = s.adoptRefused(now, op, b.scratch.hashes[i]) || changed
 		}
 		s.answer(op, op.N, d)
 	}
@@ -51,7 +57,7 @@ func (e *Engine) takeGroup(now Instant, b *Batch, from, to int) {
 // is live, and where the ops from..i-1 name it.
 func (e *Engine) ofOneKind(now Instant, b *Batch, from, i int) bool {
 	op, s := &b.Ops[i], &e.shards[b.scratch.shards[i]]
-	if pl, _ := s.lookup(now, op.Key, b.scratch.hashes[i]); !pl.missing() {
+	if pl, _ := s.findLive(now, op.Key, b.scratch.hashes[i]); !pl.missing() {
 		return s.cell.params.Alg == op.Params.Alg
 	}
 	for j := from; j < i; j++ {
@@ -96,9 +102,9 @@ func (s *shard) probe(now Instant, op *Op, h uint64, earlier int64, d *Decision)
 	c.view(now, used, d)
 }
 
-// adopt puts the key of a refused op under the op's parameters, and says whether
-// that changed it.
-func (s *shard) adopt(now Instant, op *Op, h uint64) bool {
+// adoptRefused puts the key of a refused op under the op's parameters, and says
+// whether that changed it.
+func (s *shard) adoptRefused(now Instant, op *Op, h uint64) bool {
 	pl, _, changed, _ := s.open(now, op, h)
 	if !changed || op.N == 0 {
 		return false
@@ -110,6 +116,9 @@ func (s *shard) adopt(now Instant, op *Op, h uint64) bool {
 // readyGroup says whether there is memory for whatever the group may add, by an
 // estimate that is never too low.
 func (e *Engine) readyGroup(now Instant, b *Batch, from, to int) bool {
+	if b.Full && !e.allThere(now, b, from, to) {
+		return false
+	}
 	if e.memory.max.Load() == 0 {
 		return true
 	}
@@ -129,6 +138,21 @@ func (e *Engine) readyGroup(now Instant, b *Batch, from, to int) bool {
 		}
 		grow *= to - from
 		if grow > 0 && !s.allows(grow) && !s.makeRoom(h, op.Key, 0, grow, now) {
+			return false
+		}
+	}
+	return true
+}
+
+// allThere says whether the group would make no key.
+func (e *Engine) allThere(now Instant, b *Batch, from, to int) bool {
+	for i := from; i < to; i++ {
+		op, s := &b.Ops[i], &e.shards[b.scratch.shards[i]]
+		if op.N == 0 {
+			continue
+		}
+		if pl, _ := s.findLive(now, op.Key, b.scratch.hashes[i]); pl.missing() {
+			s.stats.Refused++
 			return false
 		}
 	}

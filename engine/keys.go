@@ -32,12 +32,15 @@ func (e *Engine) Stats() Stats {
 		t.Refused += s.stats.Refused
 		s.mu.Unlock()
 	}
-	t.MemoryBytes = e.memory.used.Load()
+	t.MemoryBytes = e.MemoryBytes()
 	if n := e.snapshot.Load(); n != nil {
 		t.ImageBytes = n.bytes.Load()
 	}
 	return t
 }
+
+// MemoryBytes is as of Stats. Cost: one atomic load.
+func (e *Engine) MemoryBytes() int64 { return e.memory.used.Load() }
 
 // Len is how many keys there are, including rested ones not yet forgotten.
 func (e *Engine) Len() int64 { return e.Stats().Keys }
@@ -66,20 +69,15 @@ func (e *Engine) Sweep(now Instant, pages int) (forgotten int64) {
 // Cost: what is visited, and at most count pages of rested keys.
 func (e *Engine) Scan(now Instant, cursor uint64, count int, visit func(key []byte, alg Alg)) uint64 {
 	for cursor <<= cursorShift; count > 0; {
-		s := &e.shards[cursor>>(64-e.bits)]
-		at := s.look(now)
-		next, seen := s.scanPage(at, cursor<<e.bits, visit)
-		s.mu.Unlock()
+		seen := 0
+		cursor = e.livePage(now, cursor, func(s *shard, _ Instant, pl place) {
+			visit(s.keyAt(pl), s.cell.params.Alg)
+			seen++
+		})
 		count -= max(seen, 1)
-		if next == 0 { // the shard's end
-			next = (cursor>>(64-e.bits) + 1) << (64 - e.bits)
-		} else {
-			next = cursor>>(64-e.bits)<<(64-e.bits) | next>>e.bits
-		}
-		if next <= cursor { // around
+		if cursor == 0 {
 			return 0
 		}
-		cursor = next
 	}
 	return cursor >> cursorShift
 }
@@ -87,58 +85,78 @@ func (e *Engine) Scan(now Instant, cursor uint64, count int, visit func(key []by
 // cursorShift cuts the bits of a hash that are zero where a page starts.
 const cursorShift = 16
 
-// scanPage visits the live keys of the page of h from h on, and returns the hash
-// that the next page starts with, 0 at the end.
-func (s *shard) scanPage(now Instant, h uint64, visit func(key []byte, alg Alg)) (next uint64, seen int) {
+// livePage calls look for the live keys from a hash on that are in its page, each
+// loaded into the cell, and returns the hash that the next page starts with, 0 at
+// the end. The shard is entered for it, and nothing changed.
+func (e *Engine) livePage(now Instant, hash uint64, look func(s *shard, at Instant, pl place)) (next uint64) {
+	s := &e.shards[hash>>(64-e.bits)]
+	at := s.look(now)
+	h := hash << e.bits
 	p := s.pageOf(h)
 	for i := p.seek(tag(h, p.depth)); i < p.slots(); i++ {
-		c := s.load(p, i)
-		if c.alg().rule.used(c, now) > 0 {
-			visit(p.key(p.offset(i), c.alg().words), c.params.Alg)
-			seen++
+		if c := s.load(p, i); c.alg().rule.used(c, at) > 0 {
+			look(s, at, place{p.pageHead, i})
 		}
 	}
-	if p.depth == 0 {
-		return 0, seen
+	if p.depth > 0 {
+		next = (h>>(64-p.depth) + 1) << (64 - p.depth) >> e.bits
 	}
-	return (h>>(64-p.depth) + 1) << (64 - p.depth), seen
+	s.mu.Unlock()
+	if next == 0 { // the shard's end
+		return (hash>>(64-e.bits) + 1) << (64 - e.bits)
+	}
+	return hash>>(64-e.bits)<<(64-e.bits) | next
+}
+
+// keyAt is the key of a place, valid until the table is changed.
+func (s *shard) keyAt(pl place) []byte {
+	_, _, key := s.record(s.slab.open(pl.page), pl.slot)
+	return key
 }
 
 // at finds a live key for the methods that are no ops.
-func (e *Engine) at(now Instant, key []byte, look func(s *shard, pl place)) {
+func (e *Engine) at(now Instant, key []byte, look func(s *shard, at Instant, pl place)) {
 	h := e.key.sum(key)
 	s := &e.shards[h>>(64-e.bits)]
 	at := s.look(now)
-	if pl, ok := s.findLive(at, key, h<<e.bits); ok {
-		look(s, pl)
+	if pl, _ := s.findLive(at, key, h<<e.bits); !pl.missing() {
+		look(s, at, pl)
 	}
 	s.mu.Unlock()
 }
 
-// findLive finds a live key and loads it into the cell. It changes nothing.
-func (s *shard) findLive(now Instant, key []byte, h uint64) (place, bool) {
+// findLive finds a live key, loads it into the cell and tells what is used of it.
+// It changes nothing but the cell.
+func (s *shard) findLive(now Instant, key []byte, h uint64) (pl place, used int64) {
 	p, i, found := s.find(h, key)
 	if !found {
-		return place{}, false
+		return place{}, 0
 	}
 	c := s.load(p, i)
-	return place{p.pageHead, i}, c.alg().rule.used(c, now) > 0
+	if used = c.alg().rule.used(c, now); used == 0 {
+		return place{}, 0
+	}
+	return place{p.pageHead, i}, used
 }
 
 // KeyBytes is the memory of a live key with its share of the table, 0 if there
 // is none. Cost: for a LOG key one step per chunk of up to 255 entries.
 func (e *Engine) KeyBytes(now Instant, key []byte) (bytes int64) {
-	e.at(now, key, func(s *shard, pl place) {
-		c, p := &s.cell, s.slab.open(pl.page)
-		record := slotBytes + recordBytes(c.alg().words, len(key))
-		bytes = int64(record) * int64(len(p.buf)) / int64(p.live())
-		switch c.params.Alg {
-		case Log:
-			bytes += slidingLog{}.bytes(c)
-		case Lease:
-			bytes += s.leases.size(loadLease(c).byEnd) * leaseNodeBytes
-		}
-	})
+	e.at(now, key, func(s *shard, _ Instant, pl place) { bytes = s.keyBytes(pl) })
+	return bytes
+}
+
+// keyBytes is the memory of the key in the cell, with its share of the table.
+func (s *shard) keyBytes(pl place) int64 {
+	c, p := &s.cell, s.slab.open(pl.page)
+	_, record, _ := s.record(p, pl.slot)
+	bytes := int64(slotBytes+record) * int64(len(p.buf)) / int64(p.live())
+	switch c.params.Alg {
+	case Log:
+		bytes += slidingLog{}.bytes(c)
+	case Lease:
+		bytes += s.leases.size(loadLease(c).byEnd) * leaseNodeBytes
+	}
 	return bytes
 }
 
@@ -146,12 +164,12 @@ func (e *Engine) KeyBytes(now Instant, key []byte) (bytes int64) {
 // live key do, but not with the passing of time; 0 if there is none. It is what
 // an Expect compares.
 func (e *Engine) Fingerprint(now Instant, key []byte) (print int64) {
-	e.at(now, key, func(s *shard, pl place) { print = s.print() })
+	e.at(now, key, func(s *shard, _ Instant, _ place) { print = s.print() })
 	return print
 }
 
 func (s *shard) fingerprint(now Instant, h uint64, key []byte) int64 {
-	if _, ok := s.findLive(now, key, h); !ok {
+	if pl, _ := s.findLive(now, key, h); pl.missing() {
 		return 0
 	}
 	return s.print()

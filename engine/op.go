@@ -58,6 +58,9 @@ const (
 	// Expect aborts its batch, which must be Atomic, unless the key's
 	// Fingerprint is N. Nothing of the batch is applied then.
 	Expect
+	// Watch tells the key's Fingerprint as Remaining, for an Expect: 0 if there is
+	// no live key. It writes nothing.
+	Watch
 )
 
 // A Mode changes how a Take or Acquire is answered; modes add up.
@@ -137,6 +140,17 @@ type Op struct {
 	ID  []byte
 }
 
+// looks says whether the op can change nothing.
+func (op *Op) looks() bool {
+	switch op.Kind {
+	case Peek, Expect, Watch:
+		return true
+	case Take, Refund, Charge:
+		return op.N == 0
+	}
+	return false
+}
+
 // A Status says whether an Op could be carried out at all.
 type Status uint8
 
@@ -147,10 +161,14 @@ const (
 	Missing
 	// WrongType means that the key belongs to another algorithm.
 	WrongType
-	// NoMemory means that the key would need memory beyond the bound.
+	// NoMemory means that the key would need memory beyond the bound, or would be
+	// a new one in a batch that is Full.
 	NoMemory
 	// Aborted means that an Expect of the batch did not hold.
 	Aborted
+	// Down means that no majority of a cluster could be asked: nothing was applied. It
+	// is never an Engine's own answer.
+	Down
 )
 
 // A Decision answers one Op.

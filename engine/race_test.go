@@ -13,7 +13,7 @@ import (
 const racers = 64
 
 // race runs racers goroutines that share an engine and a clock which moves a
-// nanosecond with every look at it, while others sweep, scan and count.
+// nanosecond with every look at it, while others sweep, scan, look and count.
 func race(e *engine.Engine, run func(g int, r *rand.Rand, now func() engine.Instant)) {
 	var clock atomic.Int64
 	clock.Store(int64(instant("2025-06-15T12:34:56Z")))
@@ -22,6 +22,7 @@ func race(e *engine.Engine, run func(g int, r *rand.Rand, now func() engine.Inst
 	done := make(chan struct{})
 	for range 2 {
 		readers.Go(func() {
+			look := engine.Batch{Ops: []engine.Op{{Kind: engine.Peek, Key: []byte("key 0")}, {Kind: engine.Watch, Key: []byte("key 1")}}}
 			for cursor := uint64(0); ; {
 				select {
 				case <-done:
@@ -33,6 +34,10 @@ func race(e *engine.Engine, run func(g int, r *rand.Rand, now func() engine.Inst
 				e.Fingerprint(now(), []byte("key 0"))
 				e.KeyBytes(now(), []byte("key 0"))
 				_, _ = e.Len(), e.Stats()
+				e.Look(now(), &look)
+				e.Victims(now(), 100, nil)
+				e.Export(now(), []byte("key 0"), nil)
+				e.Digest(now())
 			}
 		})
 	}

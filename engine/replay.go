@@ -10,6 +10,7 @@ type Replay struct {
 	inShards func(n int, each func(shard int))
 	lists    []replayList // by shard
 	gathered int
+	full     bool // what has gathered is of batches that are Full
 }
 
 // replayMost is how many ops gather: some for each shard, and few enough for the
@@ -38,6 +39,10 @@ func (r *Replay) Apply(now Instant, b *Batch) {
 		r.e.Apply(now, b)
 		return
 	}
+	if b.Full != r.full {
+		r.Finish()
+		r.full = b.Full
+	}
 	for i := range b.Ops {
 		h := r.e.key.sum(b.Ops[i].Key)
 		r.lists[h>>(64-r.e.bits)].add(now, &b.Ops[i], h<<r.e.bits)
@@ -62,7 +67,7 @@ func (r *Replay) Finish() {
 		return
 	}
 	r.gathered = 0
-	r.inShards(len(r.lists), func(shard int) { r.e.shards[shard].replay(&r.lists[shard]) })
+	r.inShards(len(r.lists), func(shard int) { r.e.shards[shard].replay(&r.lists[shard], r.full) })
 }
 
 func (l *replayList) add(now Instant, op *Op, h uint64) {
@@ -88,12 +93,13 @@ var inOrder = func() (order [warmOps]int32) {
 	return order
 }()
 
-// replay carries out a list and empties it.
-func (s *shard) replay(l *replayList) {
+// replay carries out a list, of batches that are Full or not, and empties it.
+func (s *shard) replay(l *replayList, full bool) {
 	var d Decision
 	for from := 0; from < len(l.ops); from += warmOps {
 		to := min(from+warmOps, len(l.ops))
 		s.enter(0)
+		s.full = full
 		s.warm(l.hashes[from:], inOrder[:to-from])
 		for i := from; i < to; i++ {
 			s.now = max(s.now, min(l.stamps[i], latest))

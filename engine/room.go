@@ -1,5 +1,7 @@
 package engine
 
+import "cmp"
+
 // roomTries is how many pages are swept for room before a key is refused.
 const roomTries = 8
 
@@ -71,7 +73,7 @@ func (s *shard) evictNearest(p page, spared []byte, now Instant) {
 	for i := range p.slots() {
 		c := s.load(p, i)
 		reset := c.alg().rule.until(c, now, 0)
-		if nearest < 0 || reset.less(soonest) {
+		if nearest < 0 || reset.compare(soonest) < 0 {
 			if at := p.offset(i); string(p.key(at, c.alg().words)) == string(spared) {
 				continue
 			}
@@ -86,8 +88,8 @@ func (s *shard) evictNearest(p page, spared []byte, now Instant) {
 	}
 }
 
-func (a Span) less(b Span) bool {
-	return a.Millis < b.Millis || a.Millis == b.Millis && a.Nanos < b.Nanos
+func (a Span) compare(b Span) int {
+	return cmp.Or(cmp.Compare(a.Millis, b.Millis), cmp.Compare(a.Nanos, b.Nanos))
 }
 
 // purge forgets the rested keys of a page.
@@ -111,12 +113,19 @@ func (s *shard) sweepPage(now Instant) {
 	}
 	p := s.slab.page(s.dir[s.hand])
 	s.purge(p, now)
-	if class := classFor(p.live()); pageSizes[class] <= len(p.buf)*3/4 {
-		p = s.repack(p, class)
-	}
+	p = s.shrink(p)
 	s.merge(p)
 	span := 1 << (s.dirDepth - p.depth)
 	s.hand = (s.hand&^(span-1) + span) % len(s.dir)
+}
+
+// shrink gives a page a smaller buffer if it needs no more than three quarters of
+// its own.
+func (s *shard) shrink(p page) page {
+	if class := classFor(p.live()); pageSizes[class] <= len(p.buf)*3/4 {
+		return s.repack(p, class)
+	}
+	return p
 }
 
 // merge takes the page's twin, from which it was split, into it if the two are

@@ -21,6 +21,7 @@ type shard struct {
 	told    int64 // bytes of this shard that memory knows of
 	stats   Stats
 	evicted []Eviction // for the op being carried out
+	full    bool       // no key is to be made by the batch being carried out
 	frozen  *frozen    // what a Snapshot has still to read, or nil
 	epoch   uint32     // counts the freezes; see preserve
 
@@ -93,6 +94,16 @@ func (s *shard) enter(now Instant) Instant {
 	}
 	s.now = max(s.now, min(now, latest))
 	return s.now
+}
+
+// enterFor takes the shard at now to carry out ops of a batch.
+func (s *shard) enterFor(b *Batch, now Instant) (at Instant) {
+	if b.looking {
+		return s.look(now)
+	}
+	at = s.enter(now)
+	s.full = b.Full
+	return at
 }
 
 // look takes the shard to read it at now, or at the latest time that it has

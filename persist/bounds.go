@@ -62,7 +62,7 @@ func checkOp(op *engine.Op, atomic bool) error {
 		ok = lease && op.N == 1 && len(op.ID) > 0
 	case engine.Release:
 		ok = len(op.ID) > 0
-	case engine.Peek, engine.Refund, engine.Charge, engine.Forget, engine.Flush, engine.Expect:
+	case engine.Peek, engine.Refund, engine.Charge, engine.Forget, engine.Flush, engine.Expect, engine.Watch:
 		ok = true
 	default:
 		return fmt.Errorf("unknown kind of op %d", op.Kind)

@@ -12,6 +12,9 @@ import (
 // A Decoder reads entries. Its batch is reused, so it goes with one engine, and
 // with one goroutine at a time.
 type Decoder struct {
+	// MaxOps is how many ops a batch may have; 0: any number.
+	MaxOps int
+
 	batch  engine.Batch
 	data   []byte // what is left to read
 	recent recentParams
@@ -60,10 +63,10 @@ func (d *Decoder) Decode(data []byte, yield func(stamp engine.Instant, b *engine
 func (d *Decoder) head(stamp *engine.Instant) error {
 	d.batch.Reset()
 	first := d.data[0]
-	if first&^headAtomic != opHead {
+	if first&^headBits != opHead {
 		return fmt.Errorf("no head of a batch but byte %#x", first)
 	}
-	d.batch.Atomic = first&headAtomic != 0
+	d.batch.Atomic, d.batch.Full = first&headAtomic != 0, first&headFull != 0
 	delta, n := binary.Varint(d.data[1:])
 	if n <= 0 {
 		return errShort
@@ -80,6 +83,9 @@ func (d *Decoder) head(stamp *engine.Instant) error {
 func (d *Decoder) ops() error {
 	grouped := 0 // ops still to come of a group
 	for len(d.data) > 0 && d.data[0]&kindBits != opHead {
+		if d.MaxOps > 0 && len(d.batch.Ops) == d.MaxOps {
+			return fmt.Errorf("a batch of more than %d ops", d.MaxOps)
+		}
 		var op engine.Op
 		if err := d.op(&op); err != nil {
 			return err

@@ -16,7 +16,7 @@ import (
 // # Format, version 1
 //
 // A byte with the version; then batches, each a head and at least one op. A head
-// is a byte, opHead with headAtomic or without, and how much later than the batch
+// is a byte, opHead with headAtomic and headFull or without, and how much later than the batch
 // before it is, in nanoseconds, as a signed varint; the first counts from 0. An
 // op is, with all numbers as unsigned varints but for the single bytes that Mode,
 // Group, Alg and Calendar are:
@@ -45,6 +45,8 @@ const (
 	kindBits   = 0x0f
 	opHead     = kindBits // in place of a Kind: the head of a batch
 	headAtomic = 1 << 4
+	headFull   = 1 << 5
+	headBits   = headAtomic | headFull
 
 	paramsBits  = 3 << 4
 	paramsNone  = 0 << 4
@@ -76,7 +78,7 @@ func (e *Entry) Len() int { return len(e.data) }
 
 // Append adds all ops of a batch that is, or was, applied at stamp.
 func (e *Entry) Append(stamp engine.Instant, b *engine.Batch) {
-	w := batchWriter{e: e, stamp: stamp, atomic: b.Atomic}
+	w := newBatchWriter(e, stamp, b)
 	for i := range b.Ops {
 		w.op(&b.Ops[i])
 	}
@@ -87,7 +89,7 @@ func (e *Entry) Append(stamp engine.Instant, b *engine.Batch) {
 // its place a Forget of each key that was evicted. If nothing changed it adds
 // nothing.
 func (e *Entry) AppendChanged(stamp engine.Instant, b *engine.Batch) {
-	w := batchWriter{e: e, stamp: stamp, atomic: b.Atomic}
+	w := newBatchWriter(e, stamp, b)
 	evicted := b.Evicted
 	for from := 0; from < len(b.Ops); {
 		to := from + max(1, int(b.Ops[from].Group))
@@ -108,13 +110,24 @@ func (e *Entry) AppendChanged(stamp engine.Instant, b *engine.Batch) {
 type batchWriter struct {
 	e      *Entry
 	stamp  engine.Instant
-	atomic bool
+	flags  byte // of the head
 	headed bool
+}
+
+func newBatchWriter(e *Entry, stamp engine.Instant, b *engine.Batch) batchWriter {
+	w := batchWriter{e: e, stamp: stamp}
+	if b.Atomic {
+		w.flags |= headAtomic
+	}
+	if b.Full {
+		w.flags |= headFull
+	}
+	return w
 }
 
 func (w *batchWriter) op(op *engine.Op) {
 	if !w.headed {
-		w.e.head(w.stamp, w.atomic)
+		w.e.head(w.stamp, w.flags)
 		w.headed = true
 	}
 	w.e.op(op)
@@ -122,7 +135,7 @@ func (w *batchWriter) op(op *engine.Op) {
 
 // Forget adds that key was dropped at stamp.
 func (e *Entry) Forget(stamp engine.Instant, key []byte) {
-	e.head(stamp, false)
+	e.head(stamp, 0)
 	e.op(&engine.Op{Kind: engine.Forget, Key: key})
 }
 
@@ -135,15 +148,11 @@ func anyChanged(ds []engine.Decision) bool {
 	return false
 }
 
-func (e *Entry) head(stamp engine.Instant, atomic bool) {
+func (e *Entry) head(stamp engine.Instant, flags byte) {
 	if len(e.data) == 0 {
 		e.data = append(e.data, entryVersion)
 	}
-	first := byte(opHead)
-	if atomic {
-		first |= headAtomic
-	}
-	e.data = append(e.data, first)
+	e.data = append(e.data, opHead|flags)
 	e.data = binary.AppendVarint(e.data, int64(stamp-e.stamp))
 	e.stamp = stamp
 }

@@ -74,8 +74,9 @@ var entryCases = []struct {
 		{Kind: engine.Forget, Key: []byte("k")},
 		{Kind: engine.Acquire, Mode: engine.Shadow, Params: places, N: 1, Key: []byte("k"), ID: []byte("job")},
 		{Kind: engine.Release, Key: []byte("k"), ID: []byte("j")},
+		{Kind: engine.Watch, Key: []byte("k")},
 		{Kind: engine.Flush},
-	}}}, 128},
+	}}}, 132},
 	{"time going back and forth", []step{
 		{math.MaxInt64, false, []engine.Op{{Kind: engine.Flush}}},
 		{0, false, []engine.Op{{Kind: engine.Flush}}},
@@ -102,6 +103,34 @@ func TestEntryRoundTrip(t *testing.T) {
 			if err == nil && len(encode(got)) != n && n > 1 {
 				t.Errorf("%s: the first %d bytes: got %+v and no error", tt.name, n, got)
 			}
+		}
+	}
+}
+
+// TestEntryFlags says what the head of a batch keeps of it, and that a batch by
+// itself is not what the one before it was.
+func TestEntryFlags(t *testing.T) {
+	ops := []engine.Op{{Kind: engine.Flush}}
+	for _, want := range []engine.Batch{
+		{Ops: ops}, {Ops: ops, Atomic: true}, {Ops: ops, Full: true}, {Ops: ops, Atomic: true, Full: true},
+	} {
+		var e Entry
+		e.Append(1, &want)
+		want.Decisions = []engine.Decision{{Changed: true}}
+		e.AppendChanged(1, &want)
+		e.Append(1, &engine.Batch{Ops: ops})
+		var d Decoder
+		batches := 0
+		err := d.Decode(e.Bytes(), func(_ engine.Instant, b *engine.Batch) error {
+			atomic, full := want.Atomic && batches < 2, want.Full && batches < 2
+			if b.Atomic != atomic || b.Full != full {
+				t.Errorf("batch %d: Atomic %t, Full %t, want %t, %t", batches, b.Atomic, b.Full, atomic, full)
+			}
+			batches++
+			return nil
+		})
+		if err != nil || batches != 3 {
+			t.Errorf("decode of %x: %d batches, %v", e.Bytes(), batches, err)
 		}
 	}
 }
@@ -188,7 +217,7 @@ func TestDecodeRefuses(t *testing.T) {
 		steps []step
 		want  string
 	}{
-		{"a kind that is none", with(func(op *engine.Op) { op.Kind = engine.Expect + 1 }), "unknown kind"},
+		{"a kind that is none", with(func(op *engine.Op) { op.Kind = engine.Watch + 1 }), "unknown kind"},
 		{"an algorithm that is none", params(engine.Params{Alg: engine.Lease + 1, Limit: 1, Period: 1e9}), "unknown algorithm"},
 		{"a take without parameters", params(engine.Params{}), "lacks"},
 		{"a take of a lease", params(places), "lacks"},
@@ -240,7 +269,7 @@ func TestDecodeBytes(t *testing.T) {
 		{"no stamp", "010f", "too early"},
 		{"a stamp without end", "010fffffffffffffffffffffff", "too early"},
 		{"a stamp beyond the end of time", "010ffeffffffffffffffff0107000f020700", "out of range"},
-		{"a head with unknown bits", "012f0207", "no head"},
+		{"a head with unknown bits", "014f0207", "no head"},
 		{"more, which is nothing", "010f028700", "unknown flags"},
 		{"more, which is unknown", "010f028710", "unknown flags"},
 		{"parameters as before the first", "010f0250016b", "none before"},

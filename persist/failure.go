@@ -32,10 +32,11 @@ func (f *Failure) full() bool {
 // errHangs is what is wrong with a disk that neither fails nor comes back.
 var errHangs = errors.New("the disk does not answer")
 
-// An uncertain error answers batches whose entry may or may not be on disk.
-type uncertain struct{}
+// ErrUncertain answers batches that may or may not have been carried out, as nobody
+// knows what became of their log entry.
+var ErrUncertain error = uncertain{}
 
-var errUncertain error = uncertain{}
+type uncertain struct{}
 
 func (uncertain) Error() string { return "the decision may or may not have been applied" }
 func (uncertain) Code() string  { return "UNCERTAIN" }

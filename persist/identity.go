@@ -8,6 +8,7 @@ import (
 	"io"
 	"io/fs"
 	"slices"
+	"strings"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -18,6 +19,8 @@ const (
 	lockName     = "LOCK"
 	identityName = "IDENTITY"
 	identityWhat = "data directory"
+	// MemberName is the file by which the directory is that of a node of a cluster.
+	MemberName = "MEMBER"
 	// identityFormat goes up when an older limitsrv could not make use of a data
 	// directory any more, whatever it is that changes in there.
 	identityFormat = 1
@@ -77,6 +80,21 @@ func OpenDir(fsys vfs.FS, dir string) (*Dir, error) {
 	return d, nil
 }
 
+// IsStateOfOne says whether a file of that name, in a data directory, is state of
+// a node by itself: a log, or snapshots.
+func IsStateOfOne(name string) bool {
+	return name == snapshotsDir || strings.HasPrefix(name, logPrefix)
+}
+
+// refuseMember refuses the directory of a node of a cluster, whose state is in
+// another log.
+func (d *Dir) refuseMember() error {
+	if _, err := d.FS.Stat(d.join(MemberName)); err == nil {
+		return fmt.Errorf("data directory %s is of a node of a cluster: start it with --raft, or give another directory", d.Path)
+	}
+	return nil
+}
+
 // Close leaves the directory to others.
 func (d *Dir) Close() error { return d.lock.Close() }
 
@@ -118,7 +136,7 @@ func (d *Dir) takeLock() error {
 
 // identify reads the identity, or makes one for a directory without.
 func (d *Dir) identify() error {
-	err := readSealed(d.FS, d.join(identityName), identityWhat, identityFormat, &d.Identity)
+	err := ReadSealed(d.FS, d.join(identityName), identityWhat, identityFormat, &d.Identity)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
@@ -142,7 +160,7 @@ func newIdentity(seed Seed) Identity {
 }
 
 func writeIdentity(fsys vfs.FS, dir string, id Identity) error {
-	if err := writeSealed(fsys, dir, identityName, identityWhat, identityFormat, id); err != nil {
+	if err := WriteSealed(fsys, dir, identityName, identityWhat, identityFormat, id); err != nil {
 		return fmt.Errorf("write the identity of data directory %s: %w", dir, err)
 	}
 	return nil

@@ -226,7 +226,7 @@ func FuzzUnseal(f *testing.F) {
 }
 
 func TestReadSealedNotThere(t *testing.T) {
-	if err := readSealed(vfs.NewMem(), "/IDENTITY", identityWhat, 1, nil); !errors.Is(err, fs.ErrNotExist) {
-		t.Errorf("readSealed() of no file = %v", err)
+	if err := ReadSealed(vfs.NewMem(), "/IDENTITY", identityWhat, 1, nil); !errors.Is(err, fs.ErrNotExist) {
+		t.Errorf("ReadSealed() of no file = %v", err)
 	}
 }

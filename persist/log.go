@@ -3,6 +3,7 @@ package persist
 import (
 	"errors"
 	"fmt"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -65,8 +66,9 @@ func (o *LogOptions) check() error {
 // After a write, sync or change of segment that failed a Log is broken for good:
 // nobody knows what of it is on disk. What can be read of it stays right.
 //
-// Append, DropBefore and Close have one caller at a time each, and Close none
-// beside it; all others may be called by many at once.
+// All methods may be called by many at once; those that change the log take turns.
+// Raft has other methods to change it; whoever uses these uses neither Append nor
+// DropBefore.
 type Log struct {
 	fs      vfs.FS
 	dir     string
@@ -80,6 +82,9 @@ type Log struct {
 	entries []*raft.Log // it alone
 
 	first, last, synced atomic.Uint64
+	changes             sync.Mutex   // held by who appends, deletes or closes: raft-wal, closed beside, waits for ever
+	back                sync.Mutex   // held while last and synced may go back, and during a Sync
+	reads               sync.RWMutex // held shared by who reads for raft, and by who deletes
 	syncs               atomic.Int32 // under way, and drops
 	changing            atomic.Bool  // from a full segment to the next
 	err                 atomic.Pointer[error]
@@ -162,11 +167,13 @@ func (l *Log) openWAL() (w *wal.WAL, err error) {
 
 // Append writes an entry, of at most 32 MB, and returns its index. Under Always
 // it is on disk when Append returns, under the others in the hands of the
-// operating system. While Busy it may wait. What is too large is refused; after
+// operating system. While Busy, or beside another change, it may wait. What is too large is refused; after
 // any other error the log is broken, and every later Append returns that error.
 //
 // Cost: one write(2), and copies of data.
 func (l *Log) Append(data []byte) (index uint64, err error) {
+	l.changes.Lock()
+	defer l.changes.Unlock()
 	if err := l.Err(); err != nil {
 		return 0, err
 	}
@@ -175,16 +182,25 @@ func (l *Log) Append(data []byte) (index uint64, err error) {
 	}
 	index = l.last.Load() + 1
 	l.entry = raft.Log{Index: index, Data: data}
-	err = l.wal.StoreLogs(l.entries)
+	err = l.store(l.entries)
 	l.entry.Data = nil
 	if err != nil {
-		return 0, l.fail(fmt.Errorf("append to the log: %w", err))
-	}
-	l.last.Store(index)
-	if l.options.Policy == Always {
-		l.synced.Store(index)
+		return 0, err
 	}
 	return index, nil
+}
+
+// store writes entries that follow the last, in one write and as one commit.
+func (l *Log) store(entries []*raft.Log) error {
+	if err := l.wal.StoreLogs(entries); err != nil {
+		return l.fail(fmt.Errorf("append to the log: %w", err))
+	}
+	last := entries[len(entries)-1].Index
+	l.last.Store(last)
+	if l.options.Policy == Always {
+		l.synced.Store(last)
+	}
+	return nil
 }
 
 // Name is that of the directory.
@@ -233,6 +249,8 @@ func (l *Log) Sync() error {
 	}
 	l.syncs.Add(1)
 	defer l.syncs.Add(-1)
+	l.back.Lock()
+	defer l.back.Unlock()
 	last := l.Last()
 	if err := l.files.sync(); err != nil {
 		return l.fail(err)
@@ -264,6 +282,8 @@ func (l *Log) syncInBackground() {
 // DropBefore deletes the segments all of whose entries are before index. First
 // says what is left.
 func (l *Log) DropBefore(index uint64) error {
+	l.changes.Lock()
+	defer l.changes.Unlock()
 	if err := l.Err(); err != nil {
 		return err
 	}
@@ -304,6 +324,8 @@ func (l *Log) Close() error {
 	l.err.CompareAndSwap(nil, &errLogClosed)
 	close(l.stop)
 	<-l.done
+	l.changes.Lock()
+	defer l.changes.Unlock()
 	err = errors.Join(err, l.wal.Close())
 	l.files.closePrepared()
 	return err

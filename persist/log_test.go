@@ -228,6 +228,29 @@ func TestLogBeside(t *testing.T) {
 	})
 }
 
+// TestLogClosedBeside closes logs that are being appended to, mostly while a segment
+// is changed: either ends.
+func TestLogClosedBeside(t *testing.T) {
+	for range 200 {
+		l := openLog(t, vfs.NewMem(), "/log", LogOptions{Policy: Never})
+		began, ended := make(chan struct{}), make(chan error)
+		go func() {
+			var err error
+			for err == nil {
+				if _, err = l.Append(make([]byte, minSegmentBytes)); err == nil && l.Last() == 3 {
+					close(began)
+				}
+			}
+			ended <- err
+		}()
+		<-began
+		closeLog(t, l)
+		if err := <-ended; !errors.Is(err, errLogClosed) {
+			t.Errorf("Append ends with %v, want %v", err, errLogClosed)
+		}
+	}
+}
+
 // TestAppendAllocates holds the garbage of an Append to that of raft-wal, which is
 // 5 allocations, and 7 with the race detector.
 func TestAppendAllocates(t *testing.T) {

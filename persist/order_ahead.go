@@ -61,7 +61,7 @@ func newLogAhead(s *Store) *logAhead {
 
 func (l *logAhead) exec(batch *engine.Batch, done func(error)) {
 	s := l.s
-	if looks(batch) {
+	if batch.Looks() {
 		s.look(batch, done)
 		return
 	}
@@ -321,7 +321,7 @@ func (l *logAhead) land() {
 // fail answers what is on its way and what has gathered. A full disk has certainly
 // not taken what is on its way.
 func (l *logAhead) fail(f *Failure) func() {
-	var answer error = errUncertain
+	var answer error = ErrUncertain
 	if f.full() {
 		answer = f
 	}

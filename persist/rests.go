@@ -8,18 +8,19 @@ import (
 // workAtOnce is for how long a snapshot is written before a rest.
 const workAtOnce = 2 * time.Millisecond
 
-// rests are those of a goroutine that works beside others: each is as long as the
+// Rests are those of a goroutine that works beside others: each is as long as the
 // work before it, so that decisions have half of the processor and of the disk that
 // it would take.
-type rests struct {
+type Rests struct {
 	hurry *atomic.Bool // there are none
 	since time.Time    // when the work began
 }
 
-func newRests(hurry *atomic.Bool) *rests { return &rests{hurry: hurry, since: time.Now()} }
+// NewRests begins with work. While hurry is set there are no rests.
+func NewRests(hurry *atomic.Bool) *Rests { return &Rests{hurry: hurry, since: time.Now()} }
 
-// pause rests, if it is time.
-func (r *rests) pause() {
+// Pause rests, if it is time.
+func (r *Rests) Pause() {
 	worked := time.Since(r.since)
 	if worked < workAtOnce {
 		return

@@ -57,10 +57,10 @@ func unseal(data []byte, what string, known int, contents any) (format int, err 
 	return format, json.Unmarshal(body, contents)
 }
 
-// writeSealed makes or replaces a sealed file: after a crash there is the old
+// WriteSealed makes or replaces a sealed file: after a crash there is the old
 // one or the new one, and if it returns nil, the new one. The directory must
 // be there.
-func writeSealed(fsys vfs.FS, dir, name, what string, format int, contents any) error {
+func WriteSealed(fsys vfs.FS, dir, name, what string, format int, contents any) error {
 	data, err := seal(what, format, contents)
 	if err != nil {
 		return err
@@ -75,9 +75,9 @@ func writeSealed(fsys vfs.FS, dir, name, what string, format int, contents any) 
 	return syncDir(fsys, dir)
 }
 
-// readSealed reads a sealed file. Its error is a *CorruptError, a *NewerError, or
+// ReadSealed reads a sealed file. Its error is a *CorruptError, a *NewerError, or
 // that of a disk that can not be read, which may be fs.ErrNotExist.
-func readSealed(fsys vfs.FS, name, what string, known int, contents any) error {
+func ReadSealed(fsys vfs.FS, name, what string, known int, contents any) error {
 	data, err := readSmall(fsys, name, maxSealed)
 	if err != nil {
 		return err

@@ -47,7 +47,7 @@ func (s *Snapshots) readRecord(generation uint64) (Info, error) {
 		info Info
 		name = s.fs.PathJoin(s.dir, recordName(generation))
 	)
-	err := readSealed(s.fs, name, recordWhat, recordFormat, &info)
+	err := ReadSealed(s.fs, name, recordWhat, recordFormat, &info)
 	if err == nil {
 		if err = info.check(generation); err != nil {
 			err = &CorruptError{What: recordWhat, File: name, Err: err}
@@ -93,7 +93,7 @@ func (i *Info) check(generation uint64) error {
 // writeRecord makes a generation of rows a snapshot. After an error nobody
 // knows, until the directory is read again, whether it is one.
 func (s *Snapshots) writeRecord(info Info) error {
-	err := writeSealed(s.fs, s.dir, recordName(info.Generation), recordWhat, recordFormat, info)
+	err := WriteSealed(s.fs, s.dir, recordName(info.Generation), recordWhat, recordFormat, info)
 	if err != nil {
 		return fmt.Errorf("write the record of snapshot %d: %w", info.Generation, err)
 	}

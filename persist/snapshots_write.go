@@ -171,7 +171,7 @@ func (w *snapshotWriter) writeTable(ctx context.Context, shard int) (name string
 		table    *sstable.Writer
 		key, row []byte
 		share    = w.shares(shard)
-		rests    = newRests(w.hurry)
+		rests    = NewRests(w.hurry)
 	)
 	defer func() {
 		if table != nil {
@@ -198,7 +198,7 @@ func (w *snapshotWriter) writeTable(ctx context.Context, shard int) (name string
 		if err = table.Set(key, row); err == nil {
 			err = ctx.Err()
 		}
-		rests.pause()
+		rests.Pause()
 	}
 	return name, err
 }

@@ -24,7 +24,7 @@ type logEnd struct {
 }
 
 func writeStopped(fsys vfs.FS, dir string, end logEnd) error {
-	if err := writeSealed(fsys, dir, stoppedName, stoppedWhat, stoppedFormat, end); err != nil {
+	if err := WriteSealed(fsys, dir, stoppedName, stoppedWhat, stoppedFormat, end); err != nil {
 		return fmt.Errorf("write where the log ends: %w", err)
 	}
 	return nil
@@ -33,7 +33,7 @@ func writeStopped(fsys vfs.FS, dir string, end logEnd) error {
 // readStopped is the least that a log must hold: 0 if nothing is known.
 func readStopped(fsys vfs.FS, dir, log string) (last uint64, err error) {
 	var end logEnd
-	err = readSealed(fsys, fsys.PathJoin(dir, stoppedName), stoppedWhat, stoppedFormat, &end)
+	err = ReadSealed(fsys, fsys.PathJoin(dir, stoppedName), stoppedWhat, stoppedFormat, &end)
 	if errors.Is(err, fs.ErrNotExist) {
 		return 0, nil
 	}

@@ -140,6 +140,9 @@ func Open(o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
+	if err := dir.refuseMember(); err != nil {
+		return nil, errors.Join(err, dir.Close())
+	}
 	o.Engine.Seed = dir.Seed
 	s := &Store{o: o, dir: dir, engine: engine.New(o.Engine), disk: newBaton(), bound: bound{o.Engine.MaxMemory, o.Engine.Evict}}
 	s.rearm()
@@ -208,23 +211,6 @@ func (s *Store) look(batch *engine.Batch, done func(error)) {
 	s.engine.Apply(s.now(), batch)
 	s.mu.Unlock()
 	done(nil)
-}
-
-// looks says whether a batch changes nothing.
-func looks(batch *engine.Batch) bool {
-	for i := range batch.Ops {
-		op := &batch.Ops[i]
-		switch op.Kind {
-		case engine.Peek, engine.Expect:
-		case engine.Take, engine.Refund, engine.Charge:
-			if op.N > 0 {
-				return false
-			}
-		default:
-			return false
-		}
-	}
-	return true
 }
 
 // Close ends the Store when nobody calls Exec any more: what was decided is written

@@ -80,12 +80,12 @@ type backupOf struct {
 
 func markBackup(fsys vfs.FS, dir, id string) error {
 	now := time.Now().UTC().Truncate(time.Second)
-	return writeSealed(fsys, dir, backupMark, backupMarkWhat, backupMarkFormat, backupOf{ID: id, Taken: now})
+	return WriteSealed(fsys, dir, backupMark, backupMarkWhat, backupMarkFormat, backupOf{ID: id, Taken: now})
 }
 
 func isBackup(fsys vfs.FS, dir string) bool {
 	var of backupOf
-	return readSealed(fsys, fsys.PathJoin(dir, backupMark), backupMarkWhat, backupMarkFormat, &of) == nil
+	return ReadSealed(fsys, fsys.PathJoin(dir, backupMark), backupMarkWhat, backupMarkFormat, &of) == nil
 }
 
 // endBackup says that a backup has a log from now on.

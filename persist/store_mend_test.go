@@ -68,7 +68,7 @@ func TestFullAtSync(t *testing.T) {
 	disk.heal()
 	s = start(t, o)
 	defer end(t, s, false)
-	if n := used(s, "a"); n > 0 && !errors.Is(err, errUncertain) {
+	if n := used(s, "a"); n > 0 && !errors.Is(err, ErrUncertain) {
 		t.Errorf("%d are used after a restart, but the answer was: %v", n, err)
 	}
 }

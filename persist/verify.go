@@ -64,7 +64,7 @@ func newVerifier(fsys vfs.FS, dir string, say func(line string)) (*verifier, err
 func (v *verifier) path(name string) string { return v.dir.join(name) }
 
 func (v *verifier) identity() error {
-	err := readSealed(v.dir.FS, v.path(identityName), identityWhat, identityFormat, &v.dir.Identity)
+	err := ReadSealed(v.dir.FS, v.path(identityName), identityWhat, identityFormat, &v.dir.Identity)
 	if err != nil {
 		v.say(fmt.Sprintf("%s: %v", identityName, err))
 		return err

@@ -2,9 +2,15 @@ package replication
 
 import (
 	"context"
+	"fmt"
 	"log/slog"
 	"net"
+	"slices"
+	"strconv"
 	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/hashicorp/raft"
 
 	"limitsrv/engine"
 	"limitsrv/persist"
@@ -59,6 +65,104 @@ type Options struct {
 	// the system's.
 	Wall    func() engine.Instant
 	Network Network
+
+	// For tests; nil means the system's own.
+	fs     vfs.FS
+	stores func(dir string) (raft.StableStore, raft.SnapshotStore, error)
+	mono   func() time.Duration
+	boot   func() string
+	// leastTrailing is how many entries stay behind a snapshot at least; 0: minTrailing.
+	leastTrailing int64
+	applied       func(index uint64, stamp engine.Instant, b *engine.Batch)
+}
+
+// defaultElectionTimeout is for nodes of one region.
+const defaultElectionTimeout = 300 * time.Millisecond
+
+// check fills in what is not given.
+func (o *Options) check() error {
+	if err := checkAddress("--raft", o.Raft); err != nil {
+		return err
+	}
+	if o.Bind == "" {
+		o.Bind = o.Raft
+	}
+	for _, list := range []struct {
+		name string
+		all  []string
+	}{{"--peers", o.Peers}, {"--join", o.Join}} {
+		for _, address := range list.all {
+			if err := checkAddress(list.name, address); err != nil {
+				return err
+			}
+		}
+	}
+	switch {
+	case len(o.Peers) > 0 && !slices.Contains(o.Peers, o.Raft):
+		return fmt.Errorf("--peers must list all founding nodes, this one among them: %s is not in %v", o.Raft, o.Peers)
+	case len(o.Peers) != len(slices.Compact(slices.Sorted(slices.Values(o.Peers)))):
+		return fmt.Errorf("--peers names a node twice: %v", o.Peers)
+	case o.ElectionTimeout < 0:
+		return fmt.Errorf("the election timeout must be positive, got %v", o.ElectionTimeout)
+	}
+	o.setDefaults()
+	return nil
+}
+
+func (o *Options) setDefaults() {
+	if o.ElectionTimeout == 0 {
+		o.ElectionTimeout = defaultElectionTimeout
+	}
+	if o.SnapshotLogBytes == 0 {
+		o.SnapshotLogBytes = persist.DefaultSnapshotLogBytes
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Wall == nil {
+		o.Wall = func() engine.Instant { return engine.Instant(time.Now().UnixNano()) }
+	}
+	if o.Network == nil {
+		o.Network = systemNetwork(o.Bind)
+	}
+	if o.fs == nil {
+		o.fs = vfs.Default
+	}
+	if o.stores == nil {
+		logger := newRaftLog(o.Logger)
+		o.stores = func(dir string) (raft.StableStore, raft.SnapshotStore, error) { return openStores(dir, logger) }
+	}
+	if o.mono == nil {
+		begun := time.Now()
+		o.mono = func() time.Duration { return time.Since(begun) }
+	}
+	if o.leastTrailing == 0 {
+		o.leastTrailing = minTrailing
+	}
+	if o.boot == nil {
+		o.boot = bootID
+	}
+}
+
+// policy is when the log is synced.
+func (o *Options) policy() persist.Policy {
+	if o.Ack == AckDisk {
+		return persist.Always
+	}
+	return o.Fsync
+}
+
+// checkAddress holds an address of a node to HOST:PORT: others reach it there, so
+// the host must say which.
+func checkAddress(option, address string) error {
+	host, port, err := net.SplitHostPort(address)
+	if number, atoi := strconv.ParseUint(port, 10, 16); err != nil || atoi != nil || number == 0 || host == "" {
+		return fmt.Errorf("%s must be HOST:PORT, as other nodes reach it, got %q", option, address)
+	}
+	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
+		return fmt.Errorf("%s must name a host that other nodes reach, got %q", option, address)
+	}
+	return nil
 }
 
 // TLSFiles are the certificate and key of a node and what signs those of all, as

@@ -9,8 +9,6 @@ import (
 	"runtime/debug"
 
 	"limitsrv/commands"
-	"limitsrv/engine"
-	"limitsrv/persist"
 	"limitsrv/server"
 )
 
@@ -18,17 +16,16 @@ import (
 type node struct {
 	options  *options
 	log      *slog.Logger
-	engine   *engine.Engine
-	store    *persist.Store // nil: in memory only
+	state    state
 	handler  *commands.Handler
-	clock    commands.Clock
 	server   *server.Server
 	settings settings
 	// maxMemory and evict are the bound of keys, as of now; settings.mu guards them.
 	maxMemory size
 	evict     bool
-	heapLimit int64     // that of the environment, which holds where there is no bound
-	shutdown  chan bool // has one element once SHUTDOWN was asked for: whether to save
+	heapLimit int64      // that of the environment, which holds where there is no bound
+	shutdown  chan bool  // has one element once SHUTDOWN was asked for: whether to save
+	fatal     chan error // has one element once the state can not go on
 }
 
 // newNode puts a node together and binds its addresses. told are the options as it
@@ -38,17 +35,19 @@ func newNode(o *options, told []commands.Option, log *slog.Logger, level *slog.L
 		log.Warn("fewer connections than --max-clients will fit", "error", err)
 	}
 	n := &node{
-		options: o, log: log, settings: settings{all: told}, shutdown: make(chan bool, 1),
+		options: o, log: log, settings: settings{all: told}, shutdown: make(chan bool, 1), fatal: make(chan error, 1),
 		maxMemory: o.MaxMemory, evict: o.OnFull == "evict", heapLimit: debug.SetMemoryLimit(-1),
 	}
 	debug.SetGCPercent(gcPercent)
 	n.limitHeap()
-	config, err := n.keep()
+	config, err := n.openState()
 	if err != nil {
 		return nil, err
 	}
-	config.Engine, config.Clock = n.engine, n.clock
-	config.Cluster = clusterOf(o.ClusterMode)
+	config.Exec, config.Engine, config.Clock = n.state, n.state.Engine, n.state
+	if config.Cluster == nil {
+		config.Cluster = clusterOf(o.ClusterMode)
+	}
 	config.Password, config.Version = o.Password, version
 	config.Options, config.Shutdown = n.settings.list, n.askShutdown
 	n.handler = commands.NewHandler(config)
@@ -61,11 +60,11 @@ func newNode(o *options, told []commands.Option, log *slog.Logger, level *slog.L
 		IdleTimeout:  o.IdleTimeout,
 		Loops:        o.IOThreads,
 		NewSession:   func(c commands.Client) server.Session { return n.handler.NewSession(c) },
-		Commit:       n.commit(),
+		Commit:       n.state.commit(),
 		Logger:       log,
 	})
 	if err != nil {
-		return nil, errors.Join(err, n.close(false))
+		return nil, errors.Join(err, n.state.close(context.Background(), false))
 	}
 	n.allowChanges(level)
 	return n, nil
@@ -94,7 +93,7 @@ func (n *node) askShutdown(save bool) {
 // at once, with an error. While the state is being loaded it serves as well, and
 // tells clients so.
 func (n *node) run(signals <-chan os.Signal) error {
-	n.log.Info("listening", "version", version, "data", n.options.Data, "fsync", n.fsync(),
+	n.log.Info("listening", "version", version, "data", n.options.Data, "fsync", n.state.fsync(),
 		"addr", n.server.Addr().String(), "unixsocket", n.options.Unixsocket, "max_clients", n.options.MaxClients,
 		"max_memory", n.options.MaxMemory.String(), "on_full", n.options.OnFull, "test_clock", n.options.TestClock)
 	loading, cancel := context.WithCancel(context.Background())
@@ -107,7 +106,7 @@ func (n *node) run(signals <-chan os.Signal) error {
 		select {
 		case err := <-loaded:
 			if err != nil {
-				return errors.Join(err, n.close(false))
+				return errors.Join(err, n.state.close(context.Background(), false))
 			}
 			loaded = nil
 			n.handler.SetLoading(false)
@@ -115,6 +114,8 @@ func (n *node) run(signals <-chan os.Signal) error {
 			continue
 		case s := <-signals:
 			n.log.Info("shutting down", "signal", s.String(), "drain", n.options.Drain)
+		case err := <-n.fatal:
+			return err
 		case save = <-n.shutdown:
 			n.log.Info("shutting down", "command", "SHUTDOWN", "save", save, "drain", n.options.Drain)
 		}
@@ -128,10 +129,18 @@ func (n *node) run(signals <-chan os.Signal) error {
 			return errAgain
 		}
 	}
+	n.stepDown()
 	if err := n.drain(signals); err != nil {
 		return err
 	}
 	return n.end(signals, save)
+}
+
+// stepDown has others decide before this node ends: what clients still ask goes there.
+func (n *node) stepDown() {
+	ctx, cancel := context.WithTimeout(context.Background(), n.options.Drain)
+	defer cancel()
+	n.state.stepDown(ctx)
 }
 
 // errAgain is how a second signal ends the program.

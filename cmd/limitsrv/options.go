@@ -7,6 +7,7 @@ import (
 	"log/slog"
 	"math"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/alecthomas/kong"
@@ -24,7 +25,7 @@ type options struct {
 	Password    string `group:"Where it listens" help:"What clients must log in with; better set in the environment, which other users can't list."`
 	Unprotected bool   `group:"Where it listens" help:"Listen beyond loopback although there is no password."`
 
-	ClusterMode string `group:"Where it listens" default:"off" enum:"off,emulated" help:"emulated: answer CLUSTER as one node that has all slots, for clients that want a cluster. off: refuse it."`
+	ClusterMode string `group:"Where it listens" default:"off" enum:"off,emulated,on" help:"What clients of Redis clusters are told. emulated: there is one node that has all slots. on, with --raft: the leader has them, and the others answer MOVED. off: there is no such cluster."`
 
 	Data             string         `group:"State" placeholder:"DIR" help:"Directory that the state is kept in, so that it outlives a restart. Without it all is in memory."`
 	Fsync            persist.Policy `group:"State" default:"everysec" help:"When what was decided is synced to disk: always (before it is answered), everysec (a power cut costs at most the last second) or no (when the system does). A crash of limitsrv itself costs nothing in any of them."`
@@ -33,6 +34,19 @@ type options struct {
 	MaxMemory size   `group:"State" default:"0" help:"Memory for keys, such as 256mb. 0: no bound."`
 	OnFull    string `group:"State" default:"refuse" enum:"refuse,evict" help:"What happens when that is full and no key is as good as new: refuse new keys with OOM, or evict the key that would have been so soonest: refuse, evict."`
 	TestClock bool   `group:"State" help:"The clock stands still but for DEBUG ADVANCE-TIME. For tests."`
+
+	Raft            string        `group:"Cluster" placeholder:"HOST:PORT" help:"Be one of several nodes that decide as one, and have the others reach this one there. Needs --data, and --peers or --join when it is new."`
+	RaftBind        string        `group:"Cluster" placeholder:"HOST:PORT" help:"Where it listens for them, if other than --raft."`
+	Peers           []string      `group:"Cluster" placeholder:"A,B,C" help:"--raft of all founding nodes, this one among them, the same on each. They found the cluster when all are up."`
+	Join            []string      `group:"Cluster" placeholder:"A,B" help:"--raft of nodes of a cluster that this one is to become a member of."`
+	Advertise       string        `group:"Cluster" placeholder:"HOST:PORT" help:"Where clients reach this node, as others tell them. Empty: --listen, with the host of --raft if that listens everywhere."`
+	Ack             string        `group:"Cluster" default:"disk" enum:"disk,memory" help:"A decision is answered when a majority of nodes has it on disk (disk), or in the hands of the operating system, which syncs as --fsync says (memory)."`
+	NoQuorum        string        `group:"Cluster" default:"error" enum:"error,allow,deny,local" help:"What is answered when no majority can be reached: error (CLUSTERDOWN), allow, deny, or local (decide by what this node knows)."`
+	ElectionTimeout time.Duration `group:"Cluster" default:"300ms" help:"How long the leader may be silent before another one is elected, and how long clients wait for one. 1s between distant places."`
+	DeadAfter       time.Duration `group:"Cluster" default:"24h" help:"After how long a silent node is removed, if three that vote are well without it. 0: never."`
+	RaftTLSCert     string        `group:"Cluster" name:"raft-tls-cert" placeholder:"FILE" help:"Certificate of this node for the others, as PEM. With it, nodes take only others that have one."`
+	RaftTLSKey      string        `group:"Cluster" name:"raft-tls-key" placeholder:"FILE" help:"Its key."`
+	RaftTLSCA       string        `group:"Cluster" name:"raft-tls-ca" placeholder:"FILE" help:"What signs the certificates of all nodes. The three are read again when they change."`
 
 	MaxClients     int           `group:"Limits" default:"10000" help:"Connections at once."`
 	IdleTimeout    time.Duration `group:"Limits" default:"0" help:"After which a connection that sends nothing is closed. 0: never."`
@@ -105,6 +119,9 @@ func (o *options) check() error {
 	if o.TestClock && o.Data != "" {
 		return errors.New("--test-clock and --data exclude each other: what is kept must not come from a clock that stands still")
 	}
+	if err := o.checkCluster(); err != nil {
+		return err
+	}
 	for _, r := range []struct {
 		name         string
 		value, least int64
@@ -129,6 +146,8 @@ func (o *options) check() error {
 		{"idle-timeout", o.IdleTimeout, 0},
 		{"write-timeout", o.WriteTimeout, time.Millisecond},
 		{"drain", o.Drain, 0},
+		{"election-timeout", o.ElectionTimeout, 20 * time.Millisecond},
+		{"dead-after", o.DeadAfter, 0},
 	} {
 		if r.value < r.least {
 			return fmt.Errorf("--%s must be %v or more, got %v", r.name, r.least, r.value)
@@ -170,6 +189,8 @@ func list(parser *kong.Kong) []commands.Option {
 			value = strconv.FormatInt(int64(v), 10)
 		case time.Duration:
 			value = seconds(v)
+		case []string:
+			value = strings.Join(v, ",")
 		}
 		all = append(all, commands.Option{Name: flag.Name, Value: value})
 	}

@@ -88,7 +88,7 @@ func (n *node) allowChanges(level *slog.LevelVar) {
 // settings.mu is held.
 func (n *node) setBound(maxMemory size, evict bool) {
 	n.maxMemory, n.evict = maxMemory, evict
-	n.boundKeys(int64(maxMemory), evict)
+	n.state.SetBound(int64(maxMemory), evict)
 	n.limitHeap()
 }
 

@@ -32,9 +32,9 @@ func (n *node) startSweeping() (stop func()) {
 				return
 			case <-ticker.C:
 			}
-			pages := sweepPages(n.engine.Len())
+			pages := sweepPages(n.state.Engine().Len())
 			for range sweepSteps {
-				if n.sweep(pages) < int64(pages)*pageKeys/4 {
+				if n.state.Sweep(pages) < int64(pages)*pageKeys/4 {
 					break
 				}
 			}
@@ -50,11 +50,4 @@ func (n *node) startSweeping() (stop func()) {
 func sweepPages(keys int64) int {
 	const ticks = int64(sweepRound / sweepTick)
 	return 1 + int(keys/(pageKeys*ticks))
-}
-
-func (n *node) sweep(pages int) (forgotten int64) {
-	if n.store != nil {
-		return n.store.Sweep(pages)
-	}
-	return n.engine.Sweep(n.clock.Now(), pages)
 }

@@ -1,0 +1,89 @@
+package main
+
+import (
+	"fmt"
+	"reflect"
+	"strings"
+	"testing"
+
+	"limitsrv/commands"
+	"limitsrv/engine"
+	"limitsrv/persist"
+)
+
+// A loggingExec wants of every batch that a log entry of it is read again as it
+// was: one that could be written and not read would end every node that has it, for ever.
+type loggingExec struct {
+	t       testing.TB
+	inner   commands.Local
+	entry   persist.Entry
+	decoder persist.Decoder
+}
+
+func (e *loggingExec) Exec(b *engine.Batch, done func(error)) {
+	e.check(b)
+	e.inner.Exec(b, done)
+}
+
+func (e *loggingExec) check(b *engine.Batch) {
+	e.entry.Reset()
+	e.entry.Append(e.inner.Clock.Now(), b)
+	var got []engine.Op
+	err := e.decoder.Decode(e.entry.Bytes(), func(_ engine.Instant, d *engine.Batch) error {
+		got = append(got, d.Ops...)
+		return nil
+	})
+	if err != nil {
+		e.t.Fatalf("a batch that clients asked for can't be read from the log: %v\n%+v", err, b.Ops)
+	}
+	if len(got) != len(b.Ops) {
+		e.t.Fatalf("the log has %d ops, %d were asked for", len(got), len(b.Ops))
+	}
+	for i := range got {
+		want := b.Ops[i]
+		if len(want.ID) == 0 {
+			want.ID = got[i].ID // none, or empty
+		}
+		if !reflect.DeepEqual(got[i], want) {
+			e.t.Fatalf("the log has op %d as\n%+v, want\n%+v", i, got[i], want)
+		}
+	}
+}
+
+// FuzzLogged sends lines of words to a session. Whatever ops it makes of them, the
+// log has them as they are.
+func FuzzLogged(f *testing.F) {
+	for _, c := range commands.Table() {
+		for _, words := range []string{"", " a", " a b", " k 10 1 1", " k 1000000000000 1000000000 1", " k 10 day 2 PARTIAL SHADOW", " k 5 30 60 9223372036854775807", " k 10 1m me"} {
+			f.Add([]byte(c.Name + words))
+		}
+	}
+	for _, seed := range []string{
+		"RL.TOKEN a 1000000000000 1000000000000/1us 2000000000001\nRL.TOKEN a 1 1/3650d",
+		"RL.TOKEN a 5 0.000000001\nRL.LEAKY a 5 999999999.999999999 3",
+		"CL.THROTTLE k 9223372036854775806 9223372036854775807 1 9223372036854775807\nCL.THROTTLE k 0 1 9223372036854775807",
+		"THROTTLE k 999999999999 1000000000000 1\nGCRA k 999999999999 1 9223372036854775807 TOKENS 5\nGCRA k 1 3 7",
+		"RL.ALL TOKEN a 5 3/7s 1 LEAKY a 5 2 1 FIXED b 5 year 0 SLIDE c 5 1us 9 LOG d 1000000 10s 3\nRL.CHARGE a 2000000000001\nRL.REFUND a 0",
+		"WATCH a b\nMULTI\nRL.TOKEN a 1 1\nFLUSHALL\nRL.RELEASE l me\nDEL a b c\nEXEC\nRL.RESET a b",
+		"RL.ACQUIRE l 1000000 3650d x\nRL.ACQUIRE l 1 1us y SHADOW",
+	} {
+		f.Add([]byte(seed))
+	}
+	f.Fuzz(func(t *testing.T, input []byte) {
+		clock := commands.NewTestClock(1_000_000_000)
+		e := &loggingExec{t: t, inner: commands.Local{Engine: engine.New(engine.Options{}), Clock: clock}}
+		h := commands.NewHandler(commands.Config{Exec: e, Engine: func() *engine.Engine { return e.inner.Engine }, Clock: clock, TestClock: clock})
+		s := h.NewSession(commands.Client{Close: func() {}, Wake: func() {}})
+		defer s.Close()
+		for line := range strings.Lines(string(input)) {
+			var args [][]byte
+			for _, word := range strings.Fields(line) {
+				args = append(args, []byte(word))
+			}
+			if !s.Do(args) {
+				t.Fatal(fmt.Sprintf("Do(%q) was not taken", args))
+			}
+		}
+		s.Flush()
+	})
+}

@@ -1,0 +1,186 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"net"
+	"slices"
+	"strconv"
+	"time"
+
+	"limitsrv/commands"
+	"limitsrv/persist"
+	"limitsrv/replication"
+)
+
+// member is a state that several nodes have in common.
+type member struct{ *replication.Node }
+
+func (n *node) openMember() (commands.Config, error) {
+	o := n.options
+	host, err := o.advertised()
+	if err != nil {
+		return commands.Config{}, err
+	}
+	r := replication.Options{
+		Dir: o.Data, Raft: o.Raft, Bind: o.RaftBind, Peers: o.Peers, Join: o.Join, Client: host, Version: version,
+		Ack: acks[o.Ack], Fsync: o.Fsync, NoQuorum: noQuorums[o.NoQuorum],
+		MaxMemory: int64(o.MaxMemory), Evict: o.OnFull == "evict",
+		ElectionTimeout: o.ElectionTimeout, SnapshotLogBytes: int64(o.SnapshotLogBytes), DeadAfter: o.DeadAfter,
+		Logger: n.log,
+		Fatal: func(err error) {
+			n.log.Error("this node can't go on", "error", err)
+			n.fatal <- err
+		},
+	}
+	if o.RaftTLSCert != "" {
+		r.TLS = &replication.TLSFiles{Cert: o.RaftTLSCert, Key: o.RaftTLSKey, CA: o.RaftTLSCA}
+	}
+	tuneThreads()
+	open, err := replication.Open(r)
+	if err != nil {
+		return commands.Config{}, err
+	}
+	m := &member{open}
+	n.state = m
+	return commands.Config{Store: replica{m, o}, Cluster: replica{m, o}}, nil
+}
+
+func (m *member) commit() func() { return m.Node.Commit }
+
+func (m *member) fsync() string {
+	if st := m.Status(); st.Ack == replication.AckDisk {
+		return "before a decision is answered, on a majority of nodes"
+	}
+	return "after a decision is answered by a majority of nodes"
+}
+
+func (*member) loads() bool { return false }
+
+func (*member) load(context.Context) error { return nil }
+
+func (m *member) stepDown(ctx context.Context) { m.StepDown(ctx) }
+
+func (m *member) close(ctx context.Context, save bool) error { return m.Node.Close(ctx) }
+
+var (
+	acks      = map[string]replication.Ack{"disk": replication.AckDisk, "memory": replication.AckMemory}
+	noQuorums = map[string]replication.NoQuorum{
+		"error": replication.NoQuorumError, "allow": replication.NoQuorumAllow, "deny": replication.NoQuorumDeny, "local": replication.NoQuorumLocal,
+	}
+)
+
+// replica is a member as the commands know it: as a Store and as a Cluster.
+type replica struct {
+	*member
+	options *options
+}
+
+func (r replica) Save(done func(error)) error { return told(r.Node.Save(done)) }
+
+var errNoBackup = &commands.Error{Code: "ERR", Text: "a node of a cluster makes no backups: every other node has all of its state"}
+
+// Backup is refused.
+func (r replica) Backup(string, func(string, error)) error { return errNoBackup }
+
+func (r replica) Standing() commands.Standing {
+	st := r.Status()
+	s := commands.Standing{
+		Fsync: r.options.logFsync(),
+		Saved: commands.SavedStanding{At: st.Snapshot.At, Keys: r.Engine().Len(), Bytes: st.Snapshot.Bytes, Took: st.Snapshot.Took, Err: st.Snapshot.Err, Count: st.Snapshot.Count},
+		Log:   commands.LogStanding{Bytes: st.LogBytes, Segments: st.LogSegments},
+	}
+	if st.Saving {
+		s.Saving.Since = time.Now()
+	}
+	return s
+}
+
+func (r replica) Enabled() bool { return r.options.ClusterMode != "off" }
+
+func (r replica) Moved() string {
+	if r.options.ClusterMode != "on" {
+		return ""
+	}
+	return r.Node.Moved()
+}
+
+// Nodes are the members; before there are any, this node by itself.
+func (r replica) Nodes(local string) (all []commands.Node) {
+	st := r.Status()
+	for _, m := range st.Members {
+		n := commands.Node{
+			ID: m.Node, Leader: m.Leader, Voter: m.Voter, Online: m.Online, Raft: m.Raft,
+			Version: m.Version, Index: m.Index, LastContact: m.Seen,
+		}
+		n.Host, n.Port = hostPort(m.Client)
+		if m.Self {
+			all = slices.Insert(all, 0, n)
+			continue
+		}
+		all = append(all, n)
+	}
+	if len(all) == 0 {
+		n := commands.Node{ID: st.Node, Online: true, Raft: r.options.Raft, Version: version}
+		n.Host, n.Port = hostPort(local)
+		return []commands.Node{n}
+	}
+	return all
+}
+
+// hostPort splits an address; of what is none it makes no host and port 0.
+func hostPort(address string) (host string, port int) {
+	host, text, err := net.SplitHostPort(address)
+	if err != nil {
+		return "", 0
+	}
+	number, _ := strconv.ParseUint(text, 10, 16)
+	return host, int(number)
+}
+
+var roles = map[replication.Role]commands.Role{
+	replication.Leader: commands.RoleLeader, replication.Follower: commands.RoleFollower, replication.Candidate: commands.RoleCandidate,
+	replication.NonVoter: commands.RoleNonVoter, replication.NoMember: commands.RoleCandidate,
+}
+
+func (r replica) Replication() commands.Replication {
+	st, o := r.Status(), r.options
+	return commands.Replication{
+		Role: roles[st.Role], ClusterID: st.Cluster, HasQuorum: st.HasQuorum, Term: st.Term,
+		FirstIndex: st.FirstIndex, LastIndex: st.LastIndex, CommitIndex: st.CommitIndex, AppliedIndex: st.AppliedIndex,
+		LastContact: st.LastContact, FeatureLevel: uint64(st.Level),
+		Ack: o.Ack, Fsync: o.logFsync(), NoQuorum: o.NoQuorum, FsyncP99: st.FsyncP99,
+		Totals: commands.ReplicationTotals{
+			Entries: st.Entries, EntryBytes: st.EntryBytes, Decisions: st.Ops, Forwarded: st.Forwarded, Uncertain: st.Uncertain,
+			NoQuorum: st.Allowed + st.Denied + st.Locally, Local: st.Locally, Elections: st.Elected, LeaderChanges: st.LeaderChanges,
+		},
+		Clock:    commands.ReplicationClock{Offset: -st.ClockOffset, Clamps: st.ClockClamps, Clamped: st.ClockClamped},
+		Snapshot: commands.ReplicatedSnapshot{Index: uint64(st.Snapshot.Index), At: st.Snapshot.At, Bytes: st.Snapshot.Bytes, Installed: st.Installed},
+	}
+}
+
+var changes = map[commands.ChangeKind]replication.ChangeKind{
+	commands.Forget: replication.Forget, commands.Leave: replication.Leave, commands.Transfer: replication.Transfer,
+}
+
+func (r replica) Change(c commands.Change, done func(error)) error {
+	r.Node.Change(replication.Change{Kind: changes[c.Kind], Node: c.ID}, func(err error) { done(clusterError(err)) })
+	return nil
+}
+
+// clusterError tells the client why its change failed: only an administrator sees it.
+func clusterError(err error) error {
+	var coded interface{ Code() string }
+	if err == nil || errors.As(err, &coded) {
+		return err
+	}
+	return &commands.Error{Code: "ERR", Text: err.Error()}
+}
+
+// logFsync is when a node of a cluster syncs its log.
+func (o *options) logFsync() string {
+	if o.Ack == "disk" {
+		return persist.Always.String()
+	}
+	return o.Fsync.String()
+}

@@ -1,0 +1,101 @@
+package commands
+
+import (
+	"errors"
+	"strings"
+	"time"
+)
+
+// fakeNodeID is an id of forty times the same digit.
+func fakeNodeID(digit string) string { return strings.Repeat(digit, 40) }
+
+// A fakeCluster has three nodes, a, b and c, of which a is asked; c is no voter and
+// does not answer. Changes and waits end when told.
+type fakeCluster struct {
+	enabled bool
+	pair    bool // without c
+	moved   string
+	r       Replication
+	leads   string // the digit of the leader's id; empty: nobody is known to
+
+	changes []Change
+	refused error // to begin a change
+	ended   func(error)
+	waits   []wantedReplicas
+	counted func(int)
+}
+
+type wantedReplicas struct {
+	replicas int
+	timeout  time.Duration
+}
+
+// newFakeCluster is one as a sees it that has the role.
+func newFakeCluster(role Role) *fakeCluster {
+	c := &fakeCluster{r: Replication{
+		Role: role, ClusterID: fakeNodeID("9"), HasQuorum: true,
+		Term: 7, FirstIndex: 11, LastIndex: 110, CommitIndex: 109, AppliedIndex: 108,
+		LastContact: 2500 * time.Millisecond, FeatureLevel: 1, Ack: "disk", Fsync: "always", NoQuorum: "error", FsyncP99: 1500 * time.Microsecond,
+		Totals:   ReplicationTotals{Entries: 1, EntryBytes: 2, Decisions: 3, Forwarded: 4, Uncertain: 5, NoQuorum: 6, Local: 7, Elections: 8, LeaderChanges: 9},
+		Clock:    ReplicationClock{Offset: -10 * time.Millisecond, Clamps: 11, Clamped: 12 * time.Second},
+		Snapshot: ReplicatedSnapshot{Index: 13, Bytes: 14, Installed: 15},
+	}}
+	switch role {
+	case RoleLeader:
+		c.leads, c.r.LastContact = "a", 0
+	case RoleCandidate:
+		c.r.HasQuorum, c.r.LastContact = false, 90*time.Second
+	default:
+		c.leads = "b"
+	}
+	return c
+}
+
+func (c *fakeCluster) Enabled() bool            { return c.enabled }
+func (c *fakeCluster) Moved() string            { return c.moved }
+func (c *fakeCluster) Replication() Replication { return c.r }
+
+func (c *fakeCluster) Nodes(string) []Node {
+	nodes := []Node{
+		{ID: fakeNodeID("a"), Port: 7001, Voter: true, Online: true, Raft: "10.0.0.1:8001", Version: "1.0", Index: 110},
+		{ID: fakeNodeID("b"), Port: 7002, Voter: true, Online: true, Raft: "10.0.0.2:8002", Version: "1.0", Index: 100, LastContact: 1500 * time.Millisecond},
+		{ID: fakeNodeID("c"), Port: 7003, Raft: "10.0.0.3:8003", Version: "0.9", LastContact: -1},
+	}
+	for i := range nodes {
+		n := &nodes[i]
+		n.Host = "10.0.0." + string('1'+rune(i))
+		n.Leader = c.leads != "" && strings.HasPrefix(n.ID, c.leads)
+	}
+	if c.pair {
+		return nodes[:2]
+	}
+	return nodes
+}
+
+func (c *fakeCluster) Change(change Change, done func(error)) error {
+	if c.refused != nil {
+		return c.refused
+	}
+	c.changes, c.ended = append(c.changes, change), done
+	return nil
+}
+
+func (c *fakeCluster) Wait(replicas int, timeout time.Duration, done func(int)) {
+	c.waits = append(c.waits, wantedReplicas{replicas, timeout})
+	if replicas == 0 {
+		done(1)
+		return
+	}
+	c.counted = done
+}
+
+// end has the change that is under way succeed, or fail with that text.
+func (c *fakeCluster) end(failure string) {
+	var err error
+	if failure != "" {
+		err = errors.New(failure)
+	}
+	ended := c.ended
+	c.ended = nil
+	ended(err)
+}

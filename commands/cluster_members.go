@@ -1,0 +1,59 @@
+package commands
+
+import "slices"
+
+var (
+	errAlone      = &Error{"ERR", "the cluster is this one node, and stays so"}
+	errMeet       = &Error{"ERR", "a node joins when it is started, with --join and the --raft address of a member, and not by CLUSTER MEET"}
+	errForgetSelf = &Error{"ERR", "I tried hard but I can't forget myself... CLUSTER LEAVE takes this node out"}
+	errLeads      = &Error{"ERR", "the node leads already"}
+	errTakeover   = &Error{"ERR", "TAKEOVER is not possible: who leads needs the votes of a majority"}
+)
+
+// changing are the flags of what changes the cluster, and is answered at the end of that.
+const changing = Admin | NoMulti
+
+// change answers when the cluster has changed.
+func (s *Session) change(c Change) {
+	s.await(func(done func(error)) error {
+		return opened(s.h.config.Cluster.Change(c, func(err error) { done(opened(err)) }))
+	}, (*Reply).OK)
+}
+
+// changeNode is a change about a node, named by its id or by where others reach it.
+func (s *Session) changeNode(kind ChangeKind, nodes []Node, name []byte) {
+	i := slices.IndexFunc(nodes, func(n Node) bool { return n.ID == string(name) || n.Raft != "" && n.Raft == string(name) })
+	switch {
+	case i < 0:
+		s.w.Error(unknownNode(name))
+	case i == 0 && kind == Forget:
+		s.w.Error(errForgetSelf)
+	case nodes[i].Leader && kind == Transfer:
+		s.w.Error(errLeads)
+	default:
+		s.change(Change{Kind: kind, ID: nodes[i].ID, Raft: nodes[i].Raft})
+	}
+}
+
+func runForget(s *Session, nodes []Node, args [][]byte)  { s.changeNode(Forget, nodes, args[2]) }
+func runPromote(s *Session, nodes []Node, args [][]byte) { s.changeNode(Promote, nodes, args[2]) }
+func runDemote(s *Session, nodes []Node, args [][]byte)  { s.changeNode(Demote, nodes, args[2]) }
+
+func runLeave(s *Session, nodes []Node, _ [][]byte) {
+	s.change(Change{Kind: Leave, ID: nodes[0].ID, Raft: nodes[0].Raft})
+}
+
+// runFailover without a node, or with FORCE, has a replica that is asked lead, as in
+// Redis, and the leader choose.
+func runFailover(s *Session, nodes []Node, args [][]byte) {
+	switch {
+	case len(args) == 3 && isWord(args[2], "TAKEOVER"):
+		s.w.Error(errTakeover)
+	case len(args) == 3 && !isWord(args[2], "FORCE"):
+		s.changeNode(Transfer, nodes, args[2])
+	case nodes[0].Leader:
+		s.change(Change{Kind: Transfer})
+	default:
+		s.change(Change{Kind: Transfer, ID: nodes[0].ID, Raft: nodes[0].Raft})
+	}
+}

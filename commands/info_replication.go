@@ -1,0 +1,163 @@
+package commands
+
+import (
+	"fmt"
+	"net"
+	"slices"
+	"strconv"
+	"strings"
+	"time"
+)
+
+// noReplID is Redis' second replication id where there is none.
+var noReplID = strings.Repeat("0", 40)
+
+// onlineReplicas are the nodes that Redis would call connected.
+func onlineReplicas(nodes []Node) []Node {
+	return slices.DeleteFunc(replicasOf(nodes), func(n Node) bool { return !n.Online })
+}
+
+// infoReplication tells about the cluster by Redis' names: offsets, and the backlog,
+// are in entries of the log.
+func (h *Handler) infoReplication(l *lines) {
+	var (
+		r     = h.config.Cluster.Replication()
+		nodes = h.config.Cluster.Nodes("")
+		role  = h.role()
+		have  = onlineReplicas(nodes)
+	)
+	l.add("role", role)
+	if role == "slave" {
+		infoMaster(l, r, nodes)
+		have = nil
+	}
+	l.add("connected_slaves", len(have))
+	for i, n := range have {
+		l.add("slave"+strconv.Itoa(i), fmt.Sprintf("ip=%s,port=%d,state=online,offset=%d,lag=%d", n.Host, n.Port, n.Index, inSeconds(n.LastContact)))
+	}
+	l.add("master_failover_state", "no-failover")
+	id, kept := r.ClusterID, uint64(0)
+	if id == "" {
+		id = h.runID
+	}
+	if r.LastIndex > 0 {
+		kept = r.LastIndex - r.FirstIndex + 1
+	}
+	l.add("master_replid", id)
+	l.add("master_replid2", noReplID)
+	l.add("master_repl_offset", r.LastIndex)
+	l.add("second_repl_offset", -1)
+	l.add("repl_backlog_active", oneIf(r.Role != ""))
+	l.add("repl_backlog_size", kept)
+	l.add("repl_backlog_first_byte_offset", r.FirstIndex)
+	l.add("repl_backlog_histlen", kept)
+}
+
+// infoMaster are the lines that only a replica has.
+func infoMaster(l *lines, r Replication, nodes []Node) {
+	leader, _ := leaderOf(nodes)
+	l.add("master_host", leader.Host)
+	l.add("master_port", leader.Port)
+	if r.HasQuorum {
+		l.add("master_link_status", "up")
+		l.add("master_last_io_seconds_ago", inSeconds(r.LastContact))
+	} else {
+		l.add("master_link_status", "down")
+		l.add("master_last_io_seconds_ago", -1)
+	}
+	l.add("master_sync_in_progress", 0)
+	l.add("slave_read_repl_offset", r.LastIndex)
+	l.add("slave_repl_offset", r.AppliedIndex)
+	if !r.HasQuorum {
+		l.add("master_link_down_since_seconds", inSeconds(r.LastContact))
+	}
+	l.add("slave_priority", 100)
+	l.add("slave_read_only", 1)
+	l.add("replica_announced", 1)
+}
+
+// inSeconds is whole ones; -1 for never.
+func inSeconds(d time.Duration) int64 {
+	if d < 0 {
+		return -1
+	}
+	return int64(d / time.Second)
+}
+
+// inMillis is whole ones; -1 for never.
+func inMillis(d time.Duration) int64 {
+	if d < 0 {
+		return -1
+	}
+	return d.Milliseconds()
+}
+
+// infoRaft is our own section: how the cluster works, and the other nodes.
+func (h *Handler) infoRaft(l *lines) {
+	r := h.config.Cluster.Replication()
+	l.add("raft_enabled", oneIf(r.Role != ""))
+	if r.Role == "" {
+		return
+	}
+	nodes := h.config.Cluster.Nodes("")
+	leader, known := leaderOf(nodes)
+	at := ""
+	if known {
+		at = leader.address()
+	}
+	voters := 0
+	for _, n := range nodes {
+		voters += oneIf(n.Voter)
+	}
+	l.add("raft_role", r.Role)
+	l.add("raft_cluster_id", r.ClusterID)
+	l.add("raft_node_id", nodes[0].ID)
+	l.add("raft_leader_id", leader.ID)
+	l.add("raft_leader_address", at)
+	l.add("raft_quorum", oneIf(r.HasQuorum))
+	l.add("raft_nodes", len(nodes))
+	l.add("raft_voters", voters)
+	l.add("raft_term", r.Term)
+	l.add("raft_first_index", r.FirstIndex)
+	l.add("raft_last_index", r.LastIndex)
+	l.add("raft_commit_index", r.CommitIndex)
+	l.add("raft_applied_index", r.AppliedIndex)
+	l.add("raft_last_contact_ms", inMillis(r.LastContact))
+	l.add("raft_feature_level", r.FeatureLevel)
+	l.add("raft_ack", r.Ack)
+	l.add("raft_fsync", r.Fsync)
+	l.add("raft_fsync_p99_usec", r.FsyncP99.Microseconds())
+	l.add("raft_no_quorum", r.NoQuorum)
+	infoRaftTotals(l, r)
+	for i, n := range nodes[1:] {
+		behind := int64(-1) // unknown, as n.Index is
+		if n.Index > 0 {
+			behind = max(0, int64(r.LastIndex)-int64(n.Index))
+		}
+		l.add("raft_peer"+strconv.Itoa(i), fmt.Sprintf("id=%s,address=%s,raft=%s,voter=%d,online=%d,index=%d,lag=%d,last_contact_ms=%d,version=%s",
+			n.ID, n.address(), n.Raft, oneIf(n.Voter), oneIf(n.Online), n.Index, behind, inMillis(n.LastContact), n.Version))
+	}
+}
+
+func infoRaftTotals(l *lines, r Replication) {
+	t, c, s := r.Totals, r.Clock, r.Snapshot
+	l.add("raft_entries", t.Entries)
+	l.add("raft_entry_bytes", t.EntryBytes)
+	l.add("raft_decisions", t.Decisions)
+	l.add("raft_forwarded", t.Forwarded)
+	l.add("raft_uncertain", t.Uncertain)
+	l.add("raft_no_quorum_answered", t.NoQuorum)
+	l.add("raft_local_decisions", t.Local)
+	l.add("raft_elections", t.Elections)
+	l.add("raft_leader_changes", t.LeaderChanges)
+	l.add("raft_clock_offset_ms", c.Offset.Milliseconds())
+	l.add("raft_clock_clamps", c.Clamps)
+	l.add("raft_clock_clamped_seconds", fmt.Sprintf("%.3f", c.Clamped.Seconds()))
+	l.add("raft_snapshot_index", s.Index)
+	l.add("raft_snapshot_age_seconds", secondsSince(s.At))
+	l.add("raft_snapshot_bytes", s.Bytes)
+	l.add("raft_snapshots_installed", s.Installed)
+}
+
+// address is where clients reach the node.
+func (n Node) address() string { return net.JoinHostPort(n.Host, strconv.Itoa(n.Port)) }

@@ -1,0 +1,104 @@
+package commands
+
+import (
+	"strings"
+	"testing"
+)
+
+// newMovedSession is one of a node that others lead, at an address of IPv6.
+func newMovedSession(f *fakeExec) (*Session, *fakeCluster) {
+	c := newFakeCluster(RoleFollower)
+	c.enabled, c.moved = true, "[fd00::1]:7002"
+	h := newTestHandlerWith(Config{Cluster: c})
+	h.config.Exec = f
+	return h.NewSession(Client{Addr: "127.0.0.1:9", LocalAddr: "127.0.0.1:6379", Close: func() {}, Wake: func() {}}), c
+}
+
+func TestMoved(t *testing.T) {
+	const moved = "-MOVED 12182 fd00::1:7002|"
+	for _, tt := range []struct {
+		name, want, batches string
+		lines               []string
+	}{
+		{"sends what has keys to the leader", strings.Repeat(moved, 5), "",
+			[]string{"DEL foo k", "RL.TOKEN foo 10 1", "RL.ALL TOKEN foo 1 1 1 TOKEN k 1 1 1", "EXISTS foo", "MEMORY USAGE foo"}},
+		{"carries out the rest", "+PONG|+OK|+OK|", "", []string{"PING", "FLUSHALL", "UNWATCH"}},
+		{"refuses bad lines itself", "-ERR wrong number of arguments for 'del' command|-Cell error: Store error: Usage: cl.throttle <key> <max_burst> <count per period> <period> [<quantity>]|", "", []string{"DEL", "CL.THROTTLE"}},
+		{"looks under READONLY", "+OK|:1|+OK|" + moved, "k?", []string{"READONLY", "EXISTS k", "READWRITE", "EXISTS foo"}},
+		{"does not decide under READONLY", "+OK|" + moved + "+OK|", "", []string{"READONLY", "DEL foo", "READWRITE"}},
+		{"watches under READONLY only", moved + "+OK|+OK|+OK|+OK|", "k?", []string{"WATCH foo", "READONLY", "WATCH k", "UNWATCH", "READWRITE"}},
+		{"spoils a transaction", "+OK|" + moved + "+QUEUED|-EXECABORT Transaction discarded because of previous errors.|", "",
+			[]string{"MULTI", "DEL foo", "PING", "EXEC"}},
+		{"lets looks into a transaction under READONLY", "+OK|+OK|+QUEUED|*1|:1|+OK|", "k!?", []string{"READONLY", "MULTI", "EXISTS k", "EXEC", "READWRITE"}},
+		{"forgets READONLY with RESET", "+OK|+RESET|" + moved, "", []string{"READONLY", "RESET", "EXISTS foo"}},
+	} {
+		f := &fakeExec{}
+		s, _ := newMovedSession(f)
+		if got := ask(s, tt.lines...); got != tt.want {
+			t.Errorf("%s: %q\n got %s\nwant %s", tt.name, tt.lines, got, tt.want)
+		}
+		f.batches = deleteEmpty(f.batches) // FLUSHALL has no key
+		if got := strings.Join(f.batches, ","); got != tt.batches {
+			t.Errorf("%s: batches %q, want %q", tt.name, got, tt.batches)
+		}
+	}
+}
+
+func deleteEmpty(words []string) (rest []string) {
+	for _, w := range words {
+		if w != "" {
+			rest = append(rest, w)
+		}
+	}
+	return rest
+}
+
+// A node that leads no more while a transaction is queued sends EXEC away.
+func TestExecMoved(t *testing.T) {
+	f := &fakeExec{}
+	s, c := newMovedSession(f)
+	c.moved = ""
+	ask(s, "MULTI", "PING", "RL.TOKEN foo 1 1", "DEL k")
+	c.moved = "10.0.0.2:7002"
+	if got, want := ask(s, "EXEC", "EXEC", "MULTI", "PING", "EXEC"), "-MOVED 12182 10.0.0.2:7002|-ERR EXEC without MULTI|+OK|+QUEUED|*1|+PONG|"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+	if len(deleteEmpty(f.batches)) > 0 {
+		t.Errorf("batches %q, want none", f.batches)
+	}
+}
+
+// One that is spoilt is refused as ever.
+func TestSpoiltExecIsNotMoved(t *testing.T) {
+	s, c := newMovedSession(&fakeExec{})
+	c.moved = ""
+	ask(s, "MULTI", "DEL foo", "DEL")
+	c.moved = "10.0.0.2:7002"
+	if got, want := ask(s, "EXEC"), "-EXECABORT Transaction discarded because of previous errors.|"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// A transaction of looks stays under READONLY, though its node leads no more.
+func TestExecOfLooksStays(t *testing.T) {
+	s, c := newMovedSession(&fakeExec{})
+	c.moved = ""
+	ask(s, "READONLY", "MULTI", "EXISTS k")
+	c.moved = "10.0.0.2:7002"
+	if got, want := ask(s, "EXEC"), "*1|:1|"; got != want {
+		t.Errorf("got %s, want %s", got, want)
+	}
+}
+
+// READONLY concerns the batches after it, and no other session's.
+func TestStaleBatches(t *testing.T) {
+	f := &fakeExec{}
+	h := newTestHandlerWith(Config{Cluster: newFakeCluster(RoleFollower)})
+	h.config.Exec = f
+	s, other := h.NewSession(Client{}), h.NewSession(Client{})
+	ask(s, "EXISTS k", "READONLY", "EXISTS k", "DEL a", "WATCH w", "READWRITE", "EXISTS k")
+	ask(other, "EXISTS other")
+	if got, want := strings.Join(f.batches, ","), "k,k a?,w?,k,other"; got != want {
+		t.Errorf("batches %q, want %q", got, want)
+	}
+}

@@ -1,0 +1,63 @@
+package engine
+
+import "encoding/binary"
+
+// Digest is a hash over all keys that are live at now, or at the latest time that
+// any shard has seen: the key, its parameters and its state, with what counts of
+// the entries of a LOG and of the holders of a LEASE. Engines of one Seed have the
+// same if they would decide alike from then on, whatever their Shards, and
+// whatever rested keys, and numbers of changes for the Fingerprint, they have; if
+// the same batches led to both, be it by an Apply of each, a Replay or a Load.
+//
+// It is of one moment only if nothing is applied meanwhile. Cost: linear, about
+// 100 ns a key; a shard is entered for a page of about 60 keys at a time.
+func (e *Engine) Digest(now Instant) (digest uint64) {
+	var record []byte
+	now = max(now, e.Now())
+	for hash, more := uint64(0), true; more; more = hash != 0 {
+		hash = e.livePage(now, hash, func(s *shard, at Instant, pl place) {
+			record = s.appendContent(record[:0], at, pl)
+			digest += s.hashKey.sum(record)
+		})
+	}
+	return digest
+}
+
+// appendContent appends what a key decides by at now: parameters, state, key.
+// The key is in the cell.
+func (s *shard) appendContent(dst []byte, now Instant, pl place) []byte {
+	c := &s.cell
+	dst = appendParams(dst, &c.params)
+	if t := c.alg().tail; t != nil {
+		from := len(dst)
+		dst = t.write(dst, c, now)
+		_, n := binary.Uvarint(dst[from:]) // the number of the last change
+		dst = append(dst[:from], dst[from+n:]...)
+	} else {
+		for _, w := range c.state[:c.alg().words] {
+			dst = binary.LittleEndian.AppendUint64(dst, w)
+		}
+	}
+	return append(dst, s.keyAt(pl)...)
+}
+
+// Export appends a block that holds one key as it is at now, or at the latest time
+// that its shard has seen, to dst; ok is false if there is no such live key. It is
+// for Load, with what Load says of the Seed. It changes nothing. Cost: for LOG and
+// LEASE linear in the entries or holders.
+func (e *Engine) Export(now Instant, key, dst []byte) (block []byte, ok bool) {
+	e.at(now, key, func(s *shard, at Instant, pl place) {
+		c, p := &s.cell, s.slab.open(pl.page)
+		from, n, _ := s.record(p, pl.slot)
+		record := p.buf[from+paramBytes : from+n]
+		dst = appendParams(append(appendBlockHead(dst, at), 0), &c.params)
+		if t := c.alg().tail; t != nil {
+			dst = append(dst, record[c.alg().words*wordBytes:]...)
+			dst = t.write(dst, c, at)
+		} else {
+			dst = append(dst, record...)
+		}
+		ok = true
+	})
+	return dst, ok
+}

@@ -1,0 +1,180 @@
+package engine_test
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+
+	"limitsrv/engine"
+)
+
+// TestFull asks for keys in batches that make none. "live" is there, "rested" was
+// there, "new" was not; it must not matter whether rested keys were swept.
+func TestFull(t *testing.T) {
+	at := instant("2025-06-15T12:34:56Z")
+	p := engine.Params{Alg: engine.Fixed, Limit: 9, Period: hour}
+	place := engine.Params{Alg: engine.Lease, Limit: 9, Period: hour}
+	take := func(key string, n int64, mode engine.Mode) engine.Op {
+		return engine.Op{Kind: engine.Take, Mode: mode, Key: []byte(key), Params: p, N: n}
+	}
+	acquire := func(key string) engine.Op {
+		return engine.Op{Kind: engine.Acquire, Key: []byte(key), Params: place, N: 1, ID: []byte("b")}
+	}
+	group := func(ops ...engine.Op) []engine.Op {
+		ops[0].Group = uint8(len(ops))
+		return ops
+	}
+	for _, tt := range []struct {
+		name string
+		ops  []engine.Op
+		want engine.Status
+	}{
+		{"a take of a live key", group(take("live", 1, 0)), engine.OK},
+		{"a take of a new key", group(take("new", 1, 0)), engine.NoMemory},
+		{"a take of a rested key", group(take("rested", 1, 0)), engine.NoMemory},
+		{"a part of a new key", group(take("new", 99, engine.Partial)), engine.NoMemory},
+		{"a shadow of a new key", group(take("new", 1, engine.Shadow)), engine.NoMemory},
+		{"a take that is refused anyway", group(take("new", 10, 0)), engine.OK},
+		{"a look at a new key", group(take("new", 0, 0)), engine.OK},
+		{"a place of a live key", group(acquire("lease")), engine.OK},
+		{"a place of a new key", group(acquire("new")), engine.NoMemory},
+		{"a group of live keys", group(take("live", 1, 0), take("live too", 1, 0)), engine.OK},
+		{"a group with a new key", group(take("live", 1, 0), take("new", 1, 0)), engine.NoMemory},
+		{"a group with a rested key", group(take("rested", 1, 0), take("live", 1, 0)), engine.NoMemory},
+		{"a group that looks at a new key", group(take("live", 1, 0), take("new", 0, 0)), engine.OK},
+		{"a group that is refused anyway", group(take("live", 1, 0), take("new", 10, 0)), engine.OK},
+		{"a forget", []engine.Op{{Kind: engine.Forget, Key: []byte("live")}}, engine.OK},
+		{"a charge", []engine.Op{{Kind: engine.Charge, Key: []byte("live"), N: 1}}, engine.OK},
+	} {
+		for _, swept := range []bool{false, true} {
+			e := engine.New(engine.Options{Shards: 2})
+			apply(e, at-2*engine.Instant(hour), take("rested", 1, 0))
+			apply(e, at, take("live", 1, 0), take("live too", 1, 0), acquire("lease"))
+			if swept {
+				e.Sweep(at, 10)
+			}
+			before := e.Digest(at)
+			b := engine.Batch{Ops: tt.ops, Full: true}
+			e.Apply(at, &b)
+			for i, d := range b.Decisions {
+				if d.Status != tt.want || d.Changed && tt.want == engine.NoMemory {
+					t.Errorf("%s, swept %t: op %d is answered %+v, want status %d", tt.name, swept, i, d, tt.want)
+				}
+			}
+			if refused := e.Stats().Refused > 0; refused != (tt.want == engine.NoMemory) {
+				t.Errorf("%s, swept %t: counted as refused: %t", tt.name, swept, refused)
+			}
+			if tt.want == engine.NoMemory && e.Digest(at) != before {
+				t.Errorf("%s, swept %t: something was changed", tt.name, swept)
+			}
+			if b.Reset(); b.Full {
+				t.Errorf("%s: Full is left after Reset", tt.name)
+			}
+		}
+	}
+}
+
+// TestWatch has Watch tell what Expect then finds.
+func TestWatch(t *testing.T) {
+	for _, a := range algs() {
+		for seed := range uint64(10) {
+			s := newSubject(t, a, seed)
+			watch := engine.Op{Kind: engine.Watch}
+			d := s.do(watch)
+			s.expect(d == engine.Decision{Remaining: s.print()}, "watch says %+v, the fingerprint is %d", d, s.print())
+			expect := func() engine.Status {
+				b := engine.Batch{Atomic: true, Ops: []engine.Op{{Kind: engine.Expect, Key: s.key, N: d.Remaining}}}
+				s.e.Apply(s.now, &b)
+				return b.Decisions[0].Status
+			}
+			s.expect(expect() == engine.OK, "what was watched is not what is expected")
+			if before := s.print(); s.ask(1).Allowed == 1 && s.print() != before {
+				s.expect(expect() == engine.Aborted, "the key has changed, and nothing is aborted")
+			}
+			s.do(engine.Op{Kind: engine.Forget})
+			s.expect(s.do(watch) == engine.Decision{}, "watch of no key says %+v", s.do(watch))
+		}
+	}
+}
+
+// TestVictims drops victims until half of the memory is back.
+func TestVictims(t *testing.T) {
+	for _, a := range algs() {
+		e := engine.New(engine.Options{Shards: 4, Seed: [16]byte{5}})
+		at := instant("2025-06-15T12:34:56Z")
+		empty := e.MemoryBytes()
+		for i := range 8000 / slowdown {
+			p := counter(a, 5)
+			p.Limit += int64(i % 2)
+			name := "late"
+			if i%2 == 0 {
+				name = "soon"
+				p.Period /= 1000
+			}
+			apply(e, at, one(p, fmt.Appendf(nil, "%s %d", name, i), "holder"))
+		}
+		filled, live := e.MemoryBytes()-empty, e.Len()
+		if got := e.Stats().MemoryBytes; got != filled+empty {
+			t.Errorf("%v: Stats say %d bytes, MemoryBytes %d", a, got, filled+empty)
+		}
+		digest := e.Digest(at)
+		all := e.Victims(at, 1<<40, nil)
+		if len(all) < int(live)/4 || len(all) > int(live)/2 || e.Digest(at) != digest {
+			t.Errorf("%v: %d victims of %d keys when there are never enough, want a third; the digest was %x and is %x", a, len(all), live, digest, e.Digest(at))
+		}
+		var late, dropped int
+		tailed := a == engine.Log || a == engine.Lease // whose memory comes back when none is in use
+		for e.MemoryBytes()-empty > filled*3/4 && !(tailed && dropped > int(live)/4) {
+			victims := e.Victims(at, filled/50, nil)
+			if len(victims) == 0 {
+				t.Fatalf("%v: no victims, when %d of %d bytes are left", a, e.MemoryBytes()-empty, filled)
+			}
+			for _, key := range victims {
+				d := apply(e, at, engine.Op{Kind: engine.Forget, Key: key})[0]
+				if d.Allowed != 1 {
+					t.Fatalf("%v: %q is no live key", a, key)
+				}
+				if dropped++; bytes.HasPrefix(key, []byte("late")) {
+					late++
+				}
+			}
+		}
+		if late > dropped/20 {
+			t.Errorf("%v: of %d that were dropped %d were far from their reset", a, dropped, late)
+		}
+		if int64(dropped) > live/2 {
+			t.Errorf("%v: %d of %d keys had to go for a quarter of the memory", a, dropped, live)
+		}
+	}
+}
+
+// TestExport takes keys from one engine to another, which goes on with them.
+func TestExport(t *testing.T) {
+	for seed := range uint64(6) {
+		e, tr := mixed(seed, 100)
+		digest, now, exported := e.Digest(0), e.Now(), 0
+		into := engine.New(engine.Options{Shards: 8, Seed: [16]byte{5}})
+		for _, key := range tr.keys {
+			block, ok := e.Export(tr.now, key, []byte("in front"))
+			if live := e.Fingerprint(tr.now, key) != 0; live != ok || string(block[:8]) != "in front" {
+				t.Fatalf("seed %d: export of %q: %q, %t; the key is live: %t", seed, key, block, ok, live)
+			}
+			if !ok {
+				if len(block) > 8 {
+					t.Errorf("seed %d: no key, but %d bytes", seed, len(block)-8)
+				}
+				continue
+			}
+			if err := into.Load(block[8:]); err != nil {
+				t.Fatalf("seed %d: load %q: %v", seed, key, err)
+			}
+			exported++
+		}
+		if exported == 0 || into.Len() != int64(exported) || into.Digest(tr.now) != e.Digest(tr.now) {
+			t.Errorf("seed %d: of %d exported keys %d were loaded, with the digest %x, want %x", seed, exported, into.Len(), into.Digest(tr.now), e.Digest(tr.now))
+		}
+		if e.Now() != now || e.Digest(0) != digest {
+			t.Errorf("seed %d: export changed something", seed)
+		}
+	}
+}

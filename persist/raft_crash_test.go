@@ -1,0 +1,236 @@
+package persist
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+	"github.com/hashicorp/raft"
+)
+
+// A raftCrasher runs a raft log in memory and stops time before each change of the
+// file system, to look at what a power cut or the end of the process would leave
+// there.
+type raftCrasher struct {
+	t      *testing.T
+	policy Policy
+	seed   uint64
+	mem    *vfs.MemFS
+	log    atomic.Pointer[Log] // nil until the first is open
+
+	mu            sync.Mutex // for the rest: raft-wal changes segments beside
+	random        *rand.Rand
+	before, after *raftTwin // the step that is under way, or the last
+	step          raftStep
+	points        int
+}
+
+// MaybeError implements errorfs.Injector.
+func (c *raftCrasher) MaybeError(op errorfs.Op) error {
+	if op.Kind.ReadOrWrite() == errorfs.OpIsRead {
+		return nil
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.points++
+	durable := uint64(0) // before the copy
+	if l := c.log.Load(); l != nil {
+		durable = l.Synced()
+	}
+	for _, percent := range []int{0, 1 + c.random.IntN(99), 100} {
+		copied := c.mem.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: percent, RNG: c.random})
+		when := fmt.Sprintf("seed %d, %v, %d %% kept, %v, before %v of %s", c.seed, c.policy, percent, c.step, op.Kind, op.Path)
+		whole := percent == 100 || c.policy == Always // nothing that was acknowledged is lost
+		if err := c.reopen(copied, durable, whole); err != nil {
+			c.t.Errorf("%s: %v", when, err)
+		}
+	}
+	return nil
+}
+
+// String implements errorfs.Injector.
+func (c *raftCrasher) String() string { return "raft crasher" }
+
+// reopen opens what a crash left, says if that is not what it may be, and goes on
+// with it to the next crash.
+func (c *raftCrasher) reopen(fs *vfs.MemFS, durable uint64, whole bool) error {
+	if err := CheckLog(fs, "/log", func(string) {}); err != nil && !isMissing(err) {
+		return fmt.Errorf("check: %w", err)
+	}
+	o := LogOptions{Policy: c.policy, SegmentBytes: minSegmentBytes, syncEvery: 1 << 40}
+	l, err := OpenLog(fs, "/log", o)
+	if err != nil {
+		return err
+	}
+	w, err := readRaft(l.Raft())
+	if err == nil {
+		err = c.mayBe(w, durable, whole)
+	}
+	for i := uint64(0); err == nil && i < 4; i++ {
+		s := drawRaftStep(c.random, w, 1000+i)
+		if err = s.perform(l.Raft()); err != nil {
+			err = fmt.Errorf("then %v: %w", s, err)
+		}
+		s.apply(w)
+	}
+	// The process ends again: perhaps while it changes the segment.
+	fs = fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: c.random})
+	if err = errors.Join(err, l.Close()); err != nil {
+		return err
+	}
+	if l, err = OpenLog(fs, "/log", o); err != nil {
+		return fmt.Errorf("again: %w", err)
+	}
+	again, err := readRaft(l.Raft())
+	if err == nil {
+		err = again.differs(w)
+	}
+	if err = errors.Join(err, l.Close()); err != nil {
+		return fmt.Errorf("again: %w", err)
+	}
+	return nil
+}
+
+// mayBe says what is wrong if got is neither what there was before the step nor
+// after it, nor, unless the log is to be whole, a begin of that with at least what is
+// durable.
+func (c *raftCrasher) mayBe(got *raftTwin, durable uint64, whole bool) error {
+	var errs error
+	for _, want := range []*raftTwin{c.before, c.after} {
+		err := got.differs(want)
+		if err != nil && !whole {
+			err = got.isBegin(want, durable)
+		}
+		if err == nil {
+			return nil
+		}
+		errs = errors.Join(errs, err)
+	}
+	return errs
+}
+
+// isBegin says what keeps got from being the first entries of want, and at least
+// those up to durable.
+func (w *raftTwin) isBegin(want *raftTwin, durable uint64) error {
+	least := min(durable, want.last)
+	switch {
+	case want.empty() || w.empty() && least < want.first:
+		return w.begins(want)
+	case w.empty() || w.first != want.first || w.last < least || w.last > want.last:
+		return fmt.Errorf("it holds %d to %d, want %d to between %d and %d", w.first, w.last, want.first, least, want.last)
+	}
+	return w.begins(want)
+}
+
+// TestRaftCrash goes through every moment of a raft log at which it can end.
+func TestRaftCrash(t *testing.T) {
+	for _, policy := range []Policy{Always, EverySecond, Never} {
+		t.Run(policy.String(), func(t *testing.T) {
+			t.Parallel()
+			points := 0
+			for range raftCrashRuns {
+				points += raftCrashEverywhere(t, policy)
+			}
+			if points < 150 {
+				t.Errorf("%d moments, want at least 150", points)
+			}
+			t.Logf("%d moments, three ways to end each", points)
+		})
+	}
+}
+
+// raftCrashRuns is how many logs TestRaftCrash ends.
+const raftCrashRuns = 3
+
+// raftCrashEverywhere runs a log that is changed as raft does, synced, closed and
+// opened, and ends it at every moment.
+func raftCrashEverywhere(t *testing.T, policy Policy) (points int) {
+	seed := rand.Uint64()
+	c := &raftCrasher{
+		t: t, policy: policy, seed: seed, mem: vfs.NewCrashableMem(), random: rand.New(rand.NewPCG(seed, 0)),
+		before: newRaftTwin(), after: newRaftTwin(),
+	}
+	fs, r := errorfs.Wrap(c.mem, c), rand.New(rand.NewPCG(seed, 1))
+	for range 2 {
+		l := openLog(t, fs, "/log", LogOptions{Policy: policy, syncEvery: 1 << 40})
+		c.log.Store(l)
+		for range 30 {
+			c.mu.Lock()
+			s := drawRaftStep(r, c.after, uint64(c.points)+1)
+			c.step, c.before, c.after = s, c.after, c.after.clone()
+			s.apply(c.after)
+			c.mu.Unlock()
+			if err := s.perform(l.Raft()); err != nil {
+				t.Fatalf("seed %d: %v: %v", seed, s, err)
+			}
+			c.mu.Lock()
+			c.before = c.after
+			c.mu.Unlock()
+			if r.IntN(8) == 0 {
+				if err := l.Sync(); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		closeLog(t, l)
+	}
+	return c.points
+}
+
+// TestRaftSynced has an entry replaced that was on disk, behind a torn one: that the
+// one before was synced must not count for the one that came in its place.
+func TestRaftSynced(t *testing.T) {
+	for _, tt := range []struct {
+		name     string
+		from, to uint64 // are deleted of 1 to 9
+		next     uint64
+	}{
+		{"an end is replaced", 4, 9, 4},
+		{"all is replaced further down", 1, 9, 3},
+		{"all is replaced further up", 1, 9, 30},
+	} {
+		l := openLog(t, vfs.NewMem(), "/log", LogOptions{Policy: Never})
+		r := l.Raft()
+		for i := range uint64(9) {
+			if err := r.StoreLog(&raft.Log{Index: i + 1, Term: 1}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		if err := errors.Join(l.Sync(), r.DeleteRange(tt.from, tt.to)); err != nil {
+			t.Fatal(err)
+		}
+		for i := range uint64(3) {
+			if err := r.StoreLog(&raft.Log{Index: tt.next + i, Term: 2}); err != nil {
+				t.Fatal(err)
+			}
+			if got := l.Synced(); got != tt.next-1 {
+				t.Errorf("%s: synced to %d, want %d", tt.name, got, tt.next-1)
+			}
+		}
+		err := walkAll(l, func(e *record) error {
+			if e.index >= tt.next && e.Term == 2 && e.synced != tt.next-1 {
+				t.Errorf("%s: entry %d says that up to %d was on disk, want %d", tt.name, e.index, e.synced, tt.next-1)
+			}
+			return nil
+		})
+		if err = errors.Join(err, l.Sync()); err != nil || l.Synced() != tt.next+2 {
+			t.Errorf("%s: synced to %d after Sync, %v; want %d", tt.name, l.Synced(), err, tt.next+2)
+		}
+		closeLog(t, l)
+	}
+}
+
+// walkAll yields the records of all segments.
+func walkAll(l *Log, yield func(*record) error) error {
+	for _, g := range l.meta.now().Segments {
+		if _, err := walkSegment(l.fs, l.dir, g, l.codec, yield); err != nil {
+			return err
+		}
+	}
+	return nil
+}

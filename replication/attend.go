@@ -1,0 +1,217 @@
+package replication
+
+import (
+	"context"
+	"fmt"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+const (
+	attendEvery = time.Second
+	// caughtUp is how many entries a node may lack to be given a vote, and steadyFor how
+	// long it must have been so.
+	caughtUp  = 1000
+	steadyFor = 2 * time.Second
+	// leastVoters is how many voters must be well and stay when a dead one is removed
+	// without being asked for.
+	leastVoters = 3
+	// stuckAfter is how long a member may answer and yet have no new entry.
+	stuckAfter = 10 * time.Second
+	// minTrailing and maxTrailing bound how many entries stay behind a snapshot.
+	minTrailing, maxTrailing = 1024, 1 << 20
+)
+
+// attend is the goroutine that looks after the node, and as a leader after the
+// cluster.
+func (n *Node) attend() {
+	ticker := time.NewTicker(attendEvery)
+	defer ticker.Stop()
+	steady := make(map[string]time.Duration) // since when, by mono, a member has been caught up
+	for {
+		select {
+		case <-n.stopping.Done():
+			return
+		case <-ticker.C:
+		}
+		s := n.seat.Load()
+		if s == nil {
+			continue
+		}
+		n.known.learn(s.raft)
+		n.snapshotIfLong(s)
+		n.dropLocal(s)
+		if office := n.office(); office.leading {
+			n.attendCluster(s, steady)
+			continue
+		}
+		clear(steady)
+		n.attendSelf(s)
+	}
+}
+
+// attendCluster is what the leader does for the others.
+func (n *Node) attendCluster(s *seat, steady map[string]time.Duration) {
+	ctx, cancel := context.WithTimeout(n.stopping, n.callTimeout())
+	defer cancel()
+	n.steer(n.poll(ctx, s, false))
+	n.announce(ctx, s)
+	n.promote(ctx, s, steady)
+	n.removeDead(ctx, s)
+	n.raiseLevel(ctx, s)
+}
+
+// announce has the log know what this node tells about itself.
+func (n *Node) announce(ctx context.Context, s *seat) {
+	m := n.memberOf(n.identity().Node)
+	if s.machine.members()[m.Node] == m {
+		return
+	}
+	office := n.office()
+	var err error
+	switch {
+	case office.leading:
+		err = n.announced(ctx, m)
+	case office.leader.Raft != "":
+		err = n.links.call(ctx, office.leader.Raft, callAnnounce, m, nil)
+	}
+	if err != nil && n.told.first("announce") {
+		n.log.Info("the leader does not take what this node tells about itself", "error", err)
+	}
+}
+
+// promote gives a vote to members that have caught up, one at a time.
+func (n *Node) promote(ctx context.Context, s *seat, steady map[string]time.Duration) {
+	now, last, news := n.mono(), s.raft.LastIndex(), n.known.news()
+	for _, server := range s.raft.GetConfiguration().Configuration().Servers {
+		id := string(server.ID)
+		p, heard := news[id]
+		if server.Suffrage == raft.Voter || !heard || now-p.At > 2*attendEvery || p.LastIndex+caughtUp < last {
+			delete(steady, id)
+			continue
+		}
+		if _, ok := steady[id]; !ok {
+			steady[id] = now
+		}
+		if now-steady[id] < steadyFor {
+			continue
+		}
+		err := s.raft.AddVoter(server.ID, server.Address, 0, remaining(ctx)).Error()
+		n.log.Info("a member that has caught up has a vote from now on", "node", id, "raft", string(server.Address), "error", err)
+		return
+	}
+}
+
+// removeDead removes a member that has been silent for too long, one at a time, if
+// enough voters are well that the cluster stays safe without it.
+func (n *Node) removeDead(ctx context.Context, s *seat) {
+	if n.o.DeadAfter <= 0 {
+		return
+	}
+	now, news, self := n.mono(), n.known.news(), n.identity().Node
+	var dead raft.Server
+	var silent time.Duration
+	well := 0
+	for _, server := range s.raft.GetConfiguration().Configuration().Servers {
+		p, heard := news[string(server.ID)]
+		since := now - p.At
+		if !heard {
+			since = now - s.since
+		}
+		switch {
+		case string(server.ID) == self || since < 3*attendEvery:
+			if server.Suffrage == raft.Voter {
+				well++
+			}
+		case since > n.o.DeadAfter && since > silent:
+			dead, silent = server, since
+		}
+	}
+	if silent == 0 || dead.Suffrage == raft.Voter && well < leastVoters {
+		return
+	}
+	why := fmt.Sprintf("it has been silent for %v", silent.Round(time.Second))
+	if err := n.remove(ctx, s, string(dead.ID), why); err != nil && n.told.first("dead") {
+		n.log.Warn("a dead node can't be removed", "node", string(dead.ID), "error", err)
+	}
+}
+
+// raiseLevel lets the log use what all members know.
+func (n *Node) raiseLevel(ctx context.Context, s *seat) {
+	level, members := knownLevel, s.machine.members()
+	for _, server := range s.raft.GetConfiguration().Configuration().Servers {
+		level = min(level, members[string(server.ID)].Level)
+	}
+	if level <= s.machine.level() {
+		return
+	}
+	if err := s.proposeControl(ctx, controlEntry{Level: level}); err == nil {
+		n.log.Info("all members know newer features, which the log may use from now on", "level", level)
+	}
+}
+
+// attendSelf is what a follower does: it tells about itself, notices that it was
+// removed, and that raft is stuck.
+//
+// Source of the latter: hashicorp/raft, issue 697: after a snapshot from the leader
+// raft v1.7.3 may refuse every entry until it is started again.
+func (n *Node) attendSelf(s *seat) {
+	ctx, cancel := context.WithTimeout(n.stopping, n.callTimeout())
+	defer cancel()
+	n.announce(ctx, s)
+	leader := n.office().leader
+	if leader.Raft == "" {
+		n.askAbout(ctx, s)
+		return
+	}
+	var p peerStatus
+	if err := n.links.call(ctx, leader.Raft, callStatus, struct{}{}, &p); err != nil || p.Leader != leader.Node {
+		return
+	}
+	n.takeWord(p)
+	now, last := n.mono(), s.raft.LastIndex()
+	switch {
+	case last >= p.LastIndex || last != s.lastSeen:
+		s.lastSeen, s.lastMoved = last, now
+	case now-s.lastMoved > stuckAfter:
+		s.lastMoved = now
+		n.restart(fmt.Sprintf("entry %d has been the last for %v, and the leader is at %d", last, stuckAfter, p.LastIndex))
+	}
+}
+
+// takeWord takes the leader's word about the others.
+func (n *Node) takeWord(leader peerStatus) {
+	now, self := n.mono(), n.identity().Node
+	n.known.hear(peerNews{peerStatus: leader, At: now})
+	for _, w := range leader.Peers {
+		if w.Node != self {
+			n.known.hear(peerNews{peerStatus: peerStatus{Node: w.Node, LastIndex: w.LastIndex}, At: now - w.Seen})
+		}
+	}
+}
+
+// askAbout asks the others why there is no leader here: if theirs does not know this
+// node, it was removed.
+func (n *Node) askAbout(ctx context.Context, s *seat) {
+	self := n.identity()
+	for _, other := range serversOf(s.raft) {
+		var h helloReply
+		if other.Node == self.Node || n.links.call(ctx, other.Raft, callHello, struct{}{}, &h) != nil {
+			continue
+		}
+		if h.Cluster == self.Cluster && len(h.Servers) > 0 && !containsNode(h.Servers, self.Node) {
+			n.fatal(fmt.Errorf("this node, %s, was removed from the cluster; to be a member again it needs an empty data directory and --join", self.Node))
+			return
+		}
+	}
+}
+
+func containsNode(all []server, node string) bool {
+	for _, s := range all {
+		if s.Node == node {
+			return true
+		}
+	}
+	return false
+}

@@ -1,0 +1,139 @@
+package replication
+
+import (
+	"bufio"
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"net"
+	"time"
+)
+
+// maxCallBytes bounds a call and the reply to one.
+const maxCallBytes = 1 << 20
+
+// A callRequest and its callReply are frames with JSON.
+type callRequest struct {
+	Name string          `json:"name"`
+	Body json.RawMessage `json:"body"`
+}
+
+type callReply struct {
+	Code  string          `json:"code,omitempty"`
+	Error string          `json:"error,omitempty"`
+	Reply json.RawMessage `json:"reply,omitempty"`
+}
+
+// call asks the node at an address and waits for its reply, which it stores where
+// reply points; nil: nowhere. It dials for each call. An error of the other node has its text, and its
+// Code if it has one. If any other error is returned the call may or may not have been
+// carried out. Until the other node has greeted, the timeout of the links bounds it;
+// then ctx alone.
+func (l *links) call(ctx context.Context, address, name string, request, reply any) error {
+	body, err := json.Marshal(request)
+	if err != nil {
+		return fmt.Errorf("call %s: %w", name, err)
+	}
+	frame, err := callFrame(callRequest{name, body})
+	if err != nil {
+		return fmt.Errorf("call %s: %w", name, err)
+	}
+	conn, err := l.dial(ctx, linkCall, address, "")
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	defer context.AfterFunc(ctx, func() { conn.Close() })()
+	var answer callReply
+	conn.SetWriteDeadline(time.Now().Add(l.o.timeout))
+	if _, err = conn.Write(frame); err == nil {
+		err = readCall(conn, &answer)
+	}
+	switch {
+	case ctx.Err() != nil:
+		return fmt.Errorf("call %s of node at %s: %w", name, address, ctx.Err())
+	case err != nil:
+		return fmt.Errorf("call %s of node at %s: %w", name, address, err)
+	case answer.Error != "":
+		return errorOf(answer.Code, answer.Error)
+	case reply == nil:
+		return nil
+	}
+	if err := json.Unmarshal(answer.Reply, reply); err != nil {
+		return fmt.Errorf("reply to %s of node at %s: %w", name, address, err)
+	}
+	return nil
+}
+
+// answerCall answers the one call that comes over a link.
+func (l *links) answerCall(conn net.Conn, from identity) {
+	var request callRequest
+	conn.SetReadDeadline(time.Now().Add(l.o.timeout))
+	if err := readCall(conn, &request); err != nil {
+		l.broken(conn, err)
+		return
+	}
+	conn.SetReadDeadline(time.Time{})
+	ctx, cancel := context.WithCancel(l.closing)
+	ended := make(chan struct{})
+	go func() { // the caller says no more: that it can be read means that it is gone
+		defer close(ended)
+		defer cancel()
+		conn.Read(make([]byte, 1))
+	}()
+	reply, err := l.o.call(ctx, from, request.Name, request.Body)
+	frame, err := replyFrame(reply, err)
+	if err != nil {
+		l.o.log.Error("can't answer a call", "call", request.Name, "error", err)
+	} else {
+		conn.SetWriteDeadline(time.Now().Add(l.o.timeout))
+		conn.Write(frame)
+	}
+	conn.Close()
+	<-ended
+}
+
+// replyFrame is the frame of a reply or of the error in its place.
+func replyFrame(reply any, failed error) ([]byte, error) {
+	var answer callReply
+	if failed == nil {
+		body, err := json.Marshal(reply)
+		if err != nil {
+			return nil, err
+		}
+		answer.Reply = body
+	} else if answer.Code, answer.Error = errorParts(failed); answer.Error == "" {
+		answer.Error = "failed"
+	}
+	frame, err := callFrame(answer)
+	if err != nil {
+		return callFrame(callReply{Error: err.Error()})
+	}
+	return frame, nil
+}
+
+// callFrame is a frame with v in JSON.
+func callFrame(v any) ([]byte, error) {
+	data, err := json.Marshal(v)
+	if err != nil {
+		return nil, err
+	}
+	if len(data) > maxCallBytes {
+		return nil, fmt.Errorf("it takes %d bytes, at most %d are allowed", len(data), maxCallBytes)
+	}
+	return append(binary.BigEndian.AppendUint32(nil, uint32(len(data))), data...), nil
+}
+
+// readCall reads a frame with v in JSON. What is none is a *refusal.
+func readCall(conn net.Conn, v any) error {
+	frames := frameReader{r: bufio.NewReader(conn), most: maxCallBytes}
+	data, err := frames.next()
+	if err != nil {
+		return err
+	}
+	if err := json.Unmarshal(data, v); err != nil {
+		return &refusal{reasonGarbled, "a call that is no JSON: " + err.Error()}
+	}
+	return nil
+}

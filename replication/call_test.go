@@ -1,0 +1,151 @@
+package replication
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestCall(t *testing.T) {
+	caller := identity{Node: testNode("2")}
+	answering := tcpLinks(t, identity{clusterA, testNode("1")}, linkOptions{
+		call: func(ctx context.Context, from identity, name string, body json.RawMessage) (any, error) {
+			switch name {
+			case "echo":
+				return map[string]any{"from": from, "body": body}, nil
+			case "coded":
+				return nil, &codedError{"NOLEADER", "there is no leader"}
+			case "empty error":
+				return nil, errors.New("")
+			case "long":
+				return strings.Repeat("x", maxCallBytes), nil
+			case "no JSON":
+				return make(chan int), nil
+			}
+			return nil, errors.New("no call " + name)
+		},
+	})
+	calling := tcpLinks(t, caller, linkOptions{})
+	call := func(name string, request, reply any) error {
+		return calling.call(t.Context(), answering.address(), name, request, reply)
+	}
+
+	var reply struct {
+		From identity
+		Body string
+	}
+	if err := call("echo", "a", &reply); err != nil || reply.From != caller || reply.Body != "a" {
+		t.Errorf("echo is %+v, %v", reply, err)
+	}
+	if err := call("echo", "a", nil); err != nil {
+		t.Error("a reply that nobody wants", err)
+	}
+	var coded interface{ Code() string }
+	if err := call("coded", 1, nil); !errors.As(err, &coded) || coded.Code() != "NOLEADER" || err.Error() != "there is no leader" {
+		t.Errorf("an error with a code is %v", err)
+	}
+	for _, tt := range []struct {
+		name    string
+		request any
+		want    string
+	}{
+		{"unknown", nil, "no call unknown"},
+		{"empty error", nil, "failed"},
+		{"long", nil, "at most 1048576"},
+		{"no JSON", nil, "EOF"},
+		{"echo", strings.Repeat("x", maxCallBytes), "at most 1048576"},
+		{"echo", make(chan int), "unsupported type"},
+	} {
+		if err := call(tt.name, tt.request, nil); err == nil || !strings.Contains(err.Error(), tt.want) || errors.As(err, &coded) {
+			t.Errorf("call %s is %v, want %q and no code", tt.name, err, tt.want)
+		}
+	}
+	number := 0
+	if err := call("echo", "a", &number); err == nil || !strings.Contains(err.Error(), "reply to echo of node at "+answering.address()) {
+		t.Errorf("a reply of another type is %v", err)
+	}
+	calling.close()
+	if err := call("echo", "a", nil); err == nil {
+		t.Error("a call over closed links is answered")
+	}
+}
+
+// TestCallGivenUp has the one who answers learn that nobody waits for it any more.
+func TestCallGivenUp(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		giveUp func(cancel context.CancelFunc, calling, answering *links)
+		want   error
+	}{
+		{"by its context", func(cancel context.CancelFunc, _, _ *links) { cancel() }, context.Canceled},
+		{"as the caller closes", func(_ context.CancelFunc, calling, _ *links) { calling.close() }, nil},
+		{"as the other closes", func(_ context.CancelFunc, _, answering *links) { answering.close() }, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				network := newPipeNet()
+				told := false
+				answering := serveLinks(t, identity{clusterA, testNode("1")}, linkOptions{
+					listener: network.listen("one:1"), dial: network.dial,
+					call: func(ctx context.Context, _ identity, _ string, _ json.RawMessage) (any, error) {
+						<-ctx.Done()
+						told = true
+						return nil, ctx.Err()
+					},
+				})
+				calling := serveLinks(t, identity{clusterA, testNode("2")}, linkOptions{listener: network.listen("two:2"), dial: network.dial})
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				ended := make(chan error, 1)
+				go func() { ended <- calling.call(ctx, "one:1", "wait", nil, nil) }()
+				time.Sleep(time.Hour) // it has been written, and a call may take long
+				if told || len(ended) > 0 {
+					t.Fatal("it ends before it is given up")
+				}
+				tt.giveUp(cancel, calling, answering)
+				synctest.Wait()
+				if err := <-ended; err == nil || tt.want != nil && !errors.Is(err, tt.want) {
+					t.Errorf("it is %v, want %v", err, tt.want)
+				}
+				if !told {
+					t.Error("who answers is not told")
+				}
+			})
+		})
+	}
+}
+
+// FuzzCall has a node read any bytes as a call.
+func FuzzCall(f *testing.F) {
+	frame, _ := callFrame(callRequest{"a", json.RawMessage(`{"b":1}`)})
+	f.Add(frame)
+	f.Add(append(frame, 1))
+	f.Add([]byte("\x00\x00\x00\x00"))
+	f.Add([]byte("\x00\x00\x00\x01{"))
+	f.Add([]byte("\x7f\xff\xff\xff{}"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		synctest.Test(t, func(t *testing.T) {
+			network := newPipeNet()
+			answering := serveLinks(t, identity{clusterA, testNode("1")}, linkOptions{listener: network.listen("one:1"), dial: network.dial})
+			calling := serveLinks(t, identity{clusterA, testNode("2")}, linkOptions{listener: network.listen("two:2"), dial: network.dial})
+			conn, err := calling.dial(t.Context(), linkCall, "one:1", "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			go io.Copy(io.Discard, conn)
+			conn.Write(data)
+			conn.Close()
+			synctest.Wait()
+			answering.mu.Lock()
+			if len(answering.open) > 0 {
+				t.Error("a link is open when its other end is not")
+			}
+			answering.mu.Unlock()
+		})
+	})
+}

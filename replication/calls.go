@@ -1,0 +1,167 @@
+package replication
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"limitsrv/engine"
+	"limitsrv/persist"
+)
+
+// What nodes ask each other, besides raft's requests and forwarded batches. Each is
+// one exchange. A node answers hello, found and join to anybody who reaches its
+// port; mutual TLS is what keeps others away from it.
+const (
+	callHello    = "hello"    // who are you, and whom do you know?
+	callFound    = "found"    // be a founding member
+	callJoin     = "join"     // make me a member; the leader does
+	callStatus   = "status"   // how far are you?
+	callAnnounce = "announce" // what I tell about myself; the leader logs it
+	callChange   = "change"   // change the members; the leader does
+)
+
+type helloReply struct {
+	server
+	Cluster clusterID `json:"cluster"`
+	// Member says that it has taken its seat; Peers are those that it would found a
+	// cluster with.
+	Member bool     `json:"member"`
+	Peers  []string `json:"peers"`
+	// Leader and Servers are what it knows of the cluster; Servers only of its leader.
+	Leader  server   `json:"leader"`
+	Servers []server `json:"servers"`
+}
+
+type foundRequest struct {
+	Cluster clusterID    `json:"cluster"`
+	Seed    persist.Seed `json:"seed"`
+	Node    string       `json:"node"` // whom it is for
+}
+
+type joinRequest struct{ Member }
+
+// A joinReply has a cluster, or, of a node that does not lead, who does.
+type joinReply struct {
+	Cluster clusterID    `json:"cluster"`
+	Seed    persist.Seed `json:"seed"`
+	Leader  server       `json:"leader"`
+}
+
+// peerStatus is how a node stands, for others.
+type peerStatus struct {
+	Node         string         `json:"node"`
+	Wall         engine.Instant `json:"wall"` // by its clock
+	Term         uint64         `json:"term"`
+	LastIndex    uint64         `json:"last"`
+	AppliedIndex uint64         `json:"applied"`
+	Leader       string         `json:"leader"` // the node that it takes for the leader
+	// Peers are what the leader has heard of the others.
+	Peers []peerWord `json:"peers,omitempty"`
+}
+
+// A peerWord is what one node tells of another.
+type peerWord struct {
+	Node      string        `json:"node"`
+	LastIndex uint64        `json:"last"`
+	Seen      time.Duration `json:"seen"` // ago
+}
+
+// errElsewhere is how a node that does not lead answers what only the leader does.
+var errElsewhere = errors.New("this node does not lead the cluster")
+
+// answerCall is how this node answers others.
+func (n *Node) answerCall(ctx context.Context, from identity, name string, body json.RawMessage) (any, error) {
+	switch name {
+	case callHello:
+		return n.hello(), nil
+	case callFound:
+		return answer(body, func(r foundRequest) (any, error) { return struct{}{}, n.beFounded(r) })
+	case callJoin:
+		return answer(body, func(r joinRequest) (any, error) { return n.admit(ctx, r.Member) })
+	case callStatus:
+		return n.peerStatus(), nil
+	case callAnnounce:
+		return answer(body, func(m Member) (any, error) { return struct{}{}, n.announced(ctx, m) })
+	case callChange:
+		return answer(body, func(c Change) (any, error) { return struct{}{}, n.change(ctx, c) })
+	}
+	return nil, fmt.Errorf("node %s asks for %q, which this limitsrv does not know", from.Node, name)
+}
+
+// answer reads a request and has it answered.
+func answer[R any](body json.RawMessage, by func(R) (any, error)) (any, error) {
+	var r R
+	if err := json.Unmarshal(body, &r); err != nil {
+		return nil, err
+	}
+	return by(r)
+}
+
+func (n *Node) self() server { return server{Node: n.identity().Node, Raft: n.o.Raft} }
+
+func (n *Node) hello() helloReply {
+	office := n.office()
+	r := helloReply{
+		server: n.self(), Cluster: n.identity().Cluster, Member: office.seat != nil,
+		Peers: slices.Sorted(slices.Values(n.o.Peers)), Leader: office.leader,
+	}
+	if office.leading {
+		r.Servers = serversOf(office.seat.raft)
+	}
+	return r
+}
+
+// serversOf are the members by raft's latest configuration.
+func serversOf(r *raft.Raft) (all []server) {
+	for _, s := range r.GetConfiguration().Configuration().Servers {
+		all = append(all, server{Node: string(s.ID), Raft: string(s.Address)})
+	}
+	return all
+}
+
+func (n *Node) peerStatus() peerStatus {
+	office := n.office()
+	p := peerStatus{Node: n.identity().Node, Wall: n.wall(), Leader: office.leader.Node}
+	if s := office.seat; s != nil {
+		p.Term, p.LastIndex, p.AppliedIndex = office.term, s.raft.LastIndex(), s.raft.AppliedIndex()
+	}
+	if office.leading {
+		now := n.mono()
+		for _, news := range n.known.news() {
+			p.Peers = append(p.Peers, peerWord{news.Node, news.LastIndex, now - news.At})
+		}
+	}
+	return p
+}
+
+// leaderSeat is this node's seat if it leads.
+func (n *Node) leaderSeat() (*seat, error) {
+	office := n.office()
+	if !office.leading {
+		return nil, errElsewhere
+	}
+	return office.seat, nil
+}
+
+// announced logs what a member tells about itself.
+func (n *Node) announced(ctx context.Context, m Member) error {
+	s, err := n.leaderSeat()
+	if err != nil {
+		return err
+	}
+	if !slices.Contains(serversOf(s.raft), server{Node: m.Node, Raft: m.Raft}) {
+		return fmt.Errorf("node %s at %s is no member of the cluster", m.Node, m.Raft)
+	}
+	return s.proposeControl(ctx, controlEntry{Member: &m})
+}
+
+func encodeControl(c controlEntry) ([]byte, error) {
+	text, err := json.Marshal(c)
+	return append([]byte{controlMark}, text...), err
+}

@@ -1,0 +1,190 @@
+package replication
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"log/slog"
+	"net"
+	"path/filepath"
+	"slices"
+	"sync"
+	"testing"
+	"time"
+
+	"limitsrv/engine"
+)
+
+// A testCluster is nodes of one process, on files and ports of their own.
+type testCluster struct {
+	t     testing.TB
+	peers []string
+	nodes []*Node
+	logs  *lockedBuffer
+}
+
+type lockedBuffer struct {
+	mu sync.Mutex
+	b  bytes.Buffer
+}
+
+func (l *lockedBuffer) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.Write(p)
+}
+
+func (l *lockedBuffer) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.b.String()
+}
+
+// freeAddresses are addresses that nobody listens at.
+func freeAddresses(t testing.TB, n int) (all []string) {
+	for range n {
+		l, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer l.Close()
+		all = append(all, l.Addr().String())
+	}
+	return all
+}
+
+func startCluster(t testing.TB, n int, change func(*Options)) *testCluster {
+	c := &testCluster{t: t, peers: freeAddresses(t, n), logs: new(lockedBuffer)}
+	dir := t.TempDir()
+	t.Cleanup(func() {
+		if t.Failed() {
+			t.Log(c.logs.String())
+		}
+	})
+	for i := range n {
+		o := c.options(filepath.Join(dir, fmt.Sprint(i)), c.peers[i])
+		o.Peers = c.peers
+		if change != nil {
+			change(&o)
+		}
+		c.nodes = append(c.nodes, c.open(o))
+	}
+	return c
+}
+
+func (c *testCluster) options(dir, address string) Options {
+	return Options{
+		Dir: dir, Raft: address, Ack: AckMemory, Client: "client-of-" + address, Version: "test",
+		Logger: slog.New(slog.NewTextHandler(c.logs, &slog.HandlerOptions{Level: slog.LevelDebug})).With("at", address),
+		Fatal:  func(err error) { c.t.Errorf("%s can't go on: %v", address, err) },
+	}
+}
+
+func (c *testCluster) open(o Options) *Node {
+	n, err := Open(o)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	c.t.Cleanup(func() {
+		if n.stopping.Err() == nil {
+			c.close(n)
+		}
+	})
+	return n
+}
+
+// close ends a node in good order.
+func (c *testCluster) close(n *Node) {
+	c.t.Helper()
+	if err := n.Close(context.Background()); err != nil {
+		c.t.Error(err)
+	}
+	c.nodes = slices.DeleteFunc(c.nodes, func(x *Node) bool { return x == n })
+}
+
+func eventually(t testing.TB, what string, is func() bool) {
+	t.Helper()
+	for end := time.Now().Add(30 * time.Second); !is(); time.Sleep(10 * time.Millisecond) {
+		if time.Now().After(end) {
+			t.Fatalf("not within 30 s: %s", what)
+		}
+	}
+}
+
+func (c *testCluster) leader() *Node {
+	c.t.Helper()
+	var leader *Node
+	eventually(c.t, "a leader", func() bool {
+		for _, n := range c.nodes {
+			if n != nil && n.office().leading {
+				leader = n
+				return true
+			}
+		}
+		return false
+	})
+	return leader
+}
+
+func take(n *Node, key string, limit, permits int64) (engine.Decision, error) {
+	b := &engine.Batch{Ops: []engine.Op{{
+		Kind: engine.Take, N: permits, Key: []byte(key),
+		Params: engine.Params{Alg: engine.Fixed, Limit: limit, Period: engine.MaxPeriod},
+	}}}
+	answer := make(chan error, 1)
+	n.Exec(b, func(err error) { answer <- err })
+	n.Commit()
+	if err := <-answer; err != nil {
+		return engine.Decision{}, err
+	}
+	return b.Decisions[0], nil
+}
+
+func TestClusterDecides(t *testing.T) {
+	c := startCluster(t, 3, nil)
+	c.leader()
+	for i := range 12 {
+		n := c.nodes[i%3]
+		d, err := take(n, "k", 10, 1)
+		if want := int64(max(9-i, 0)); err != nil || d.Remaining != want || (d.Allowed == 1) != (i < 10) {
+			t.Fatalf("take %d: %+v, %v, want %d left", i, d, err, want)
+		}
+	}
+	c.agree()
+}
+
+// agree waits until all nodes have the same state.
+func (c *testCluster) agree() {
+	c.t.Helper()
+	eventually(c.t, "all nodes have the same state", func() bool {
+		var first [2]uint64
+		for i, n := range c.nodes {
+			index, digest := n.Digest()
+			if i == 0 {
+				first = [2]uint64{index, digest}
+			}
+			if first != [2]uint64{index, digest} {
+				return false
+			}
+		}
+		return true
+	})
+}
+
+func TestClusterSurvivesItsLeader(t *testing.T) {
+	c := startCluster(t, 3, nil)
+	old := c.leader()
+	if d, err := take(old, "k", 10, 3); err != nil || d.Allowed != 1 {
+		t.Fatalf("take: %+v, %v", d, err)
+	}
+	c.close(old)
+	for _, n := range c.nodes {
+		if d, err := take(n, "k", 10, 3); err != nil || d.Allowed != 1 {
+			t.Fatalf("take after the leader left: %+v, %v", d, err)
+		}
+	}
+	if d, err := take(c.nodes[0], "k", 10, 2); err != nil || d.Allowed != 0 || d.Remaining != 1 {
+		t.Fatalf("take beyond the limit: %+v, %v", d, err)
+	}
+	c.agree()
+}

@@ -1,0 +1,29 @@
+package replication
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"io"
+)
+
+// What this node answers clients for whom nobody decides.
+var (
+	errNoQuorum = &codedError{"CLUSTERDOWN", "no majority of the cluster can be reached"}
+	errStopped  = &codedError{"CLUSTERDOWN", "this node is shutting down"}
+	errLoading  = &codedError{"LOADING", "this node is no member of a cluster yet"}
+)
+
+// strictJSON reads JSON that has nothing but what to has.
+func strictJSON(data []byte, to any) error {
+	d := json.NewDecoder(bytes.NewReader(data))
+	d.DisallowUnknownFields()
+	if err := d.Decode(to); err != nil {
+		return err
+	}
+	if _, err := d.Token(); !errors.Is(err, io.EOF) {
+		return fmt.Errorf("%d bytes follow", len(data)-int(d.InputOffset()))
+	}
+	return nil
+}

@@ -1,0 +1,435 @@
+package replication
+
+import (
+	"bytes"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"slices"
+	"sync"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"limitsrv/engine"
+)
+
+// answerTimeout is that of links in bubbles.
+const answerTimeout = 4 * time.Second
+
+// A bubble is a follower and leaders at addresses, in a bubble of synctest.
+type bubble struct {
+	t       *testing.T
+	network *pipeNet
+	f       *forwarder
+	links   *links // the follower's
+	start   time.Time
+	dials   int
+}
+
+func inBubble(t *testing.T, test func(*bubble)) {
+	t.Helper()
+	synctest.Test(t, func(t *testing.T) {
+		b := &bubble{t: t, network: newPipeNet(), start: time.Now()}
+		b.links = serveLinks(t, identity{clusterA, testNode("2")}, linkOptions{
+			listener: b.network.listen("two:2"), timeout: answerTimeout,
+			dial: func(ctx context.Context, address string) (net.Conn, error) {
+				b.dials++
+				return b.network.dial(ctx, address)
+			},
+		})
+		b.f = newForwarder(b.links)
+		defer b.f.close()
+		test(b)
+	})
+}
+
+// A heldLeader answers when it is told to.
+type heldLeader struct {
+	*links
+	dones chan func(error)
+}
+
+func (b *bubble) leader(address, digit string) *heldLeader {
+	d := &heldLeader{dones: make(chan func(error), 10000)}
+	d.links = serveLinks(b.t, identity{clusterA, testNode(digit)}, linkOptions{
+		listener: b.network.listen(address), dial: b.network.dial, timeout: answerTimeout,
+		exec: func(batch *engine.Batch, done func(error)) {
+			d.dones <- func(err error) {
+				batch.Decisions = make([]engine.Decision, len(batch.Ops))
+				done(err)
+			}
+		},
+	})
+	return d
+}
+
+// An outcome is how and when a request was answered.
+type outcome struct {
+	err   error
+	after time.Duration
+	times int
+}
+
+// A pending is a request whose outcome comes, or has come.
+type pending struct {
+	mu sync.Mutex
+	outcome
+}
+
+func (p *pending) now() outcome {
+	synctest.Wait()
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	return p.outcome
+}
+
+// send sends a batch of n ops to a leader.
+func (b *bubble) send(address, digit string, n int) *pending {
+	p := new(pending)
+	b.f.send(address, testNode(digit), []request{{takes("k", n), func(err error) {
+		p.mu.Lock()
+		defer p.mu.Unlock()
+		p.outcome = outcome{err, time.Since(b.start), p.times + 1}
+	}}})
+	return p
+}
+
+// want checks the outcome of a request as of now.
+func (b *bubble) want(what string, p *pending, err error, after time.Duration) {
+	b.t.Helper()
+	if got, want := p.now(), (outcome{err, after, 1}); got != want {
+		b.t.Errorf("%s: %+v, want %+v", what, got, want)
+	}
+}
+
+func (b *bubble) wantPending(what string, p *pending) {
+	b.t.Helper()
+	if got := p.now(); got.times > 0 {
+		b.t.Errorf("%s: answered %+v", what, got)
+	}
+}
+
+func (b *bubble) wantClosed(when string, leader *heldLeader) {
+	b.t.Helper()
+	leader.mu.Lock()
+	defer leader.mu.Unlock()
+	if len(leader.open) > 0 {
+		b.t.Errorf("the link to the old leader is open %s", when)
+	}
+}
+
+func TestForwardToNobody(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		b.want("nobody is there", b.send("one:1", "1", 1), errNotTaken, 0)
+		b.want("at once after that", b.send("one:1", "1", 1), errNotTaken, 0)
+		if b.dials != 1 {
+			t.Errorf("%d dials, want 1", b.dials)
+		}
+		b.leader("three:3", "3")
+		b.wantPending("another one at once", b.send("three:3", "3", 1))
+		time.Sleep(redialAfter)
+		b.want("nobody is there still", b.send("one:1", "1", 1), errNotTaken, redialAfter)
+		if b.dials != 3 {
+			t.Errorf("%d dials, want 3", b.dials)
+		}
+		b.leader("one:1", "1")
+		b.want("another node is there", b.send("one:1", "4", 1), errNotTaken, redialAfter)
+		b.wantPending("now it is there", b.send("one:1", "1", 1))
+	})
+}
+
+func TestForwardToSilence(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		b.network.listen("one:1") // takes no connection
+		first := b.send("one:1", "1", 1)
+		time.Sleep(answerTimeout / 2)
+		second := b.send("one:1", "1", 1)
+		b.wantPending("as it is dialed", first)
+		time.Sleep(answerTimeout)
+		b.want("the first", first, errNotTaken, answerTimeout)
+		b.want("the second", second, errNotTaken, answerTimeout)
+	})
+}
+
+func TestForwardUnanswered(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		leader := b.leader("one:1", "1")
+		first := b.send("one:1", "1", 1)
+		b.wantPending("unanswered", first)
+		time.Sleep(answerTimeout / 2)
+		second := b.send("one:1", "1", 1)
+		time.Sleep(answerTimeout)
+		b.want("the first", first, errUncertain, answerTimeout)
+		b.want("the second", second, errUncertain, answerTimeout)
+		for range 2 {
+			(<-leader.dones)(nil) // too late
+		}
+		third := b.send("one:1", "1", 1)
+		synctest.Wait()
+		(<-leader.dones)(nil)
+		b.want("over another link", third, nil, answerTimeout*3/2)
+		time.Sleep(time.Hour)
+		fourth := b.send("one:1", "1", 1)
+		synctest.Wait()
+		(<-leader.dones)(nil)
+		b.want("after an hour without any", fourth, nil, answerTimeout*3/2+time.Hour)
+		if b.dials != 2 {
+			t.Errorf("%d dials, want 2", b.dials)
+		}
+	})
+}
+
+// TestForwardSlow has a leader answer late, but often enough.
+func TestForwardSlow(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		leader := b.leader("one:1", "1")
+		var sent []*pending
+		for range 10 {
+			sent = append(sent, b.send("one:1", "1", 1))
+		}
+		const late = answerTimeout * 9 / 10
+		for i, p := range sent {
+			time.Sleep(late)
+			(<-leader.dones)(nil)
+			b.want(fmt.Sprint("request ", i), p, nil, late*time.Duration(i+1))
+		}
+	})
+}
+
+// TestForwardBacklog has a leader that reads nothing: what is too much is refused at once,
+// what was not written later, and what was is uncertain.
+func TestForwardBacklog(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		listener := b.network.listen("one:1")
+		const greeted = time.Nanosecond // after the first requests
+		go func() {
+			time.Sleep(greeted)
+			conn, _ := listener.Accept()
+			readGreeting(conn)
+			answer, _ := appendAnswer(nil, identity{clusterA, testNode("1")}, nil)
+			conn.Write(answer)
+		}()
+		const large = 2 * forwardBuffer / 24 // ops of a frame of its own
+		written, unwritten := b.send("one:1", "1", 1), b.send("one:1", "1", large)
+		time.Sleep(greeted)
+		synctest.Wait()
+		waiting := b.send("one:1", "1", maxForwardOps-1-large)
+		start := time.Now()
+		b.want("more than fits", b.send("one:1", "1", 1), errNotTaken, greeted)
+		if waited := time.Since(start); waited > 0 {
+			t.Errorf("send has blocked for %v", waited)
+		}
+		time.Sleep(answerTimeout)
+		b.want("what was written", written, errUncertain, greeted+answerTimeout)
+		b.want("what was to be next", unwritten, errNotTaken, greeted+answerTimeout)
+		b.want("what has waited", waiting, errNotTaken, greeted+answerTimeout)
+	})
+}
+
+// TestForwardLeaderChange has the old leader answer what it has been sent.
+func TestForwardLeaderChange(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		old, next := b.leader("one:1", "1"), b.leader("three:3", "3")
+		first := b.send("one:1", "1", 1)
+		synctest.Wait()
+		second := b.send("three:3", "3", 1)
+		synctest.Wait()
+		(<-next.dones)(nil)
+		b.want("of the new leader", second, nil, 0)
+		b.wantPending("of the old leader", first)
+		(<-old.dones)(errNotTaken)
+		b.want("of the old leader", first, errNotTaken, 0)
+		b.wantClosed("when it has answered all", old)
+
+		b.network.listen("four:4") // takes no connection
+		third := b.send("four:4", "4", 1)
+		b.wantPending("as it is dialed", third)
+		b.wantClosed("when it owes no answer", next)
+		fourth := b.send("three:3", "3", 1)
+		b.want("when who is dialed is no leader any more", third, errNotTaken, 0)
+		synctest.Wait()
+		(<-next.dones)(nil)
+		b.want("of a leader once more", fourth, nil, 0)
+	})
+}
+
+// TestForwardEnds has all that is in flight answered when either side closes.
+func TestForwardEnds(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		end  func(*bubble, *heldLeader)
+	}{
+		{"the forwarder closes", func(b *bubble, _ *heldLeader) { b.f.close() }},
+		{"its links close", func(b *bubble, _ *heldLeader) { b.links.close() }},
+		{"the leader's links close", func(_ *bubble, leader *heldLeader) { leader.close() }},
+	} {
+		inBubble(t, func(b *bubble) {
+			leader := b.leader("one:1", "1")
+			first := b.send("one:1", "1", 3)
+			synctest.Wait()
+			tt.end(b, leader)
+			b.want(tt.name, first, errUncertain, 0)
+			b.want(tt.name+", later", b.send("one:1", "1", 1), errNotTaken, 0)
+			(<-leader.dones)(nil)
+		})
+	}
+}
+
+// TestForwardHolds has a leader read no more than it may hold.
+func TestForwardHolds(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		leader := b.leader("one:1", "1")
+		const (
+			ops     = 1000
+			fit     = maxHeldBytes / (ops * heldPerOp) // batches, without their keys
+			batches = 2 * fit
+		)
+		var sent []*pending
+		for range batches {
+			sent = append(sent, b.send("one:1", "1", ops))
+		}
+		synctest.Wait()
+		if n := len(leader.dones); n < fit/2 || n > fit+50 {
+			t.Errorf("%d batches are held of %d, want about %d", n, batches, fit)
+		}
+		for i := range sent {
+			synctest.Wait()
+			(<-leader.dones)(nil)
+			b.want(fmt.Sprint("request ", i), sent[i], nil, 0)
+		}
+	})
+}
+
+// TestForwardCommits has a leader commit once for all that it reads at once.
+func TestForwardCommits(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		execs, commits := 0, 0
+		serveLinks(b.t, identity{clusterA, testNode("1")}, linkOptions{
+			listener: b.network.listen("one:1"), dial: b.network.dial,
+			exec:   func(_ *engine.Batch, done func(error)) { execs++; done(errNotTaken) },
+			commit: func() { commits++ },
+		})
+		conn, err := b.links.dial(b.t.Context(), linkForward, "one:1", "")
+		if err != nil {
+			t.Fatal(err)
+		}
+		go io.Copy(io.Discard, conn)
+		const batch = "12345678\x01\x0f\x00\x47"
+		frame := append(binary.BigEndian.AppendUint32(nil, uint32(len(batch))), batch...)
+		conn.Write(append(bytes.Repeat(frame, 10), frame[:7]...))
+		synctest.Wait()
+		if execs != 10 || commits != 1 {
+			t.Errorf("%d execs and %d commits, want 10 and 1", execs, commits)
+		}
+		conn.Write(frame[7:])
+		synctest.Wait()
+		if execs != 11 || commits != 2 {
+			t.Errorf("%d execs and %d commits, want 11 and 2", execs, commits)
+		}
+	})
+}
+
+// TestForwardBreaks breaks links at any byte: what is answered as not taken never was,
+// what is answered was once, and all is answered once.
+func TestForwardBreaks(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 0))
+	var mu sync.Mutex
+	taken := make(map[string]int)
+	listening := tcpLinks(t, identity{clusterA, testNode("1")}, linkOptions{
+		exec: func(b *engine.Batch, done func(error)) {
+			mu.Lock()
+			taken[string(b.Ops[0].Key)]++
+			mu.Unlock()
+			b.Decisions = make([]engine.Decision, len(b.Ops))
+			go done(nil)
+		},
+	})
+	dialing := tcpLinks(t, identity{clusterA, testNode("2")}, linkOptions{
+		dial: func(ctx context.Context, address string) (net.Conn, error) {
+			if r.IntN(4) == 0 {
+				return nil, errors.New("broken from the beginning")
+			}
+			conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
+			return &breaking{Conn: conn, left: 100 + r.IntN(20_000)}, err
+		},
+	})
+	f := newForwarder(dialing)
+	const batches = 20_000
+	outcomes := make([][]error, batches)
+	var answered sync.WaitGroup
+	for i := range batches {
+		answered.Add(1)
+		f.send(listening.address(), testNode("1"), []request{{takes(fmt.Sprint(i), 1+i%3), func(err error) {
+			outcomes[i] = append(outcomes[i], err)
+			answered.Done()
+		}}})
+		if i%100 == 0 { // let them be answered, and links be made again
+			answered.Wait()
+			f.mu.Lock()
+			f.lost = forwardTarget{}
+			f.mu.Unlock()
+		}
+	}
+	answered.Wait()
+	f.close()
+	listening.close()
+	mu.Lock()
+	defer mu.Unlock()
+	counts := make(map[error]int)
+	for i, all := range outcomes {
+		n := taken[fmt.Sprint(i, ":0")]
+		if len(all) != 1 {
+			t.Fatalf("request %d is answered %d times", i, len(all))
+		}
+		err := all[0]
+		counts[err]++
+		want := map[error][]int{nil: {1}, errNotTaken: {0}, errUncertain: {0, 1}}[err]
+		if !slices.Contains(want, n) {
+			t.Errorf("request %d was taken %d times and is answered with %v", i, n, err)
+		}
+	}
+	t.Log(counts)
+	if counts[nil] == 0 || counts[errNotTaken] == 0 || counts[errUncertain] == 0 {
+		t.Errorf("outcomes %v, want some of each", counts)
+	}
+}
+
+// breaking is a connection that breaks after some bytes.
+type breaking struct {
+	net.Conn
+	mu   sync.Mutex
+	left int
+}
+
+func (c *breaking) some(data []byte) []byte {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	data = data[:min(len(data), c.left)]
+	c.left -= len(data)
+	return data
+}
+
+func (c *breaking) Write(data []byte) (int, error) {
+	n, err := c.Conn.Write(c.some(data))
+	if n < len(data) && err == nil {
+		c.Conn.Close()
+		err = errors.New("broken")
+	}
+	return n, err
+}
+
+func (c *breaking) Read(data []byte) (int, error) {
+	n, err := c.Conn.Read(data)
+	if some := c.some(data[:n]); len(some) < n && err == nil {
+		c.Conn.Close()
+		return 0, errors.New("broken")
+	}
+	return n, err
+}

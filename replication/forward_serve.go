@@ -1,0 +1,233 @@
+package replication
+
+import (
+	"bufio"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"net"
+	"sync"
+	"time"
+
+	"limitsrv/engine"
+	"limitsrv/persist"
+)
+
+// Bounds of one link on the side of the leader.
+const (
+	// maxHeldBytes is how much may have been read and not yet be answered on the wire
+	// before nothing more is read; a frame beyond it may be.
+	maxHeldBytes = 16 << 20
+	// heldPerOp is what an op counts there besides its key and id: its decision too.
+	heldPerOp = 200
+	// What is kept for requests to come: how many forwardedBatches, and of what size.
+	maxKeptBatches = 256
+	maxKeptOps     = 1024
+	maxKeptKeys    = 64 << 10
+)
+
+// A forwardServer carries out what one other node forwards.
+type forwardServer struct {
+	links   *links
+	conn    net.Conn
+	decoder persist.Decoder
+	room    chan struct{} // less is held
+	wake    chan struct{} // there is something to write, or the link is over
+
+	mu   sync.Mutex
+	over bool
+	held int    // bytes read and not answered on the wire
+	out  []byte // answers to write
+	owed int    // of held, what is in out
+	free []*forwardedBatch
+}
+
+// A forwardedBatch is a batch with memory of its own.
+type forwardedBatch struct {
+	server *forwardServer
+	batch  engine.Batch
+	bytes  []byte // of keys and ids
+	seq    uint64
+	held   int
+	done   func(error) // answer, made once
+}
+
+// serveForwarded carries out what comes over a link, until that breaks, what comes makes no
+// sense, or links close.
+func (l *links) serveForwarded(conn net.Conn) {
+	s := &forwardServer{links: l, conn: conn, room: make(chan struct{}, 1), wake: make(chan struct{}, 1)}
+	s.decoder.MaxOps = maxForwardOps
+	written := make(chan struct{})
+	go func() {
+		defer close(written)
+		s.write()
+	}()
+	l.broken(conn, s.read())
+	s.stop()
+	<-written
+}
+
+func (s *forwardServer) stop() {
+	s.mu.Lock()
+	s.over = true
+	s.mu.Unlock()
+	s.conn.Close()
+	rouse(s.wake)
+	rouse(s.room)
+}
+
+// rouse wakes who waits for c, or will.
+func rouse(c chan struct{}) {
+	select {
+	case c <- struct{}{}:
+	default:
+	}
+}
+
+// read reads and carries out frames until one is wrong or the link is over.
+func (s *forwardServer) read() error {
+	frames := frameReader{r: bufio.NewReaderSize(s.conn, forwardBuffer), most: forwardHead + maxForwardBytes}
+	for {
+		frame, err := frames.next()
+		if err != nil {
+			return err
+		}
+		err = s.carryOut(frame)
+		if err != nil || !frames.ready() || s.isFull() {
+			s.links.o.commit()
+		}
+		if err != nil {
+			return &refusal{reasonGarbled, "what was forwarded makes no sense: " + err.Error()}
+		}
+		if len(frame) > maxKeptFrame {
+			s.decoder = persist.Decoder{MaxOps: maxForwardOps}
+		}
+		if !s.waitForRoom() {
+			return net.ErrClosed
+		}
+	}
+}
+
+// carryOut executes the batches of a frame.
+func (s *forwardServer) carryOut(frame []byte) error {
+	if len(frame) < forwardHead {
+		return fmt.Errorf("a frame of %d bytes", len(frame))
+	}
+	seq := binary.BigEndian.Uint64(frame)
+	return s.decoder.Decode(frame[forwardHead:], func(stamp engine.Instant, b *engine.Batch) error {
+		if stamp != 0 {
+			return errors.New("a batch with a time")
+		}
+		own := s.adopt(b, seq)
+		seq++
+		s.links.o.exec(&own.batch, own.done)
+		return nil
+	})
+}
+
+// adopt is a copy of a batch, held until it is answered.
+func (s *forwardServer) adopt(b *engine.Batch, seq uint64) *forwardedBatch {
+	size := 0
+	for i := range b.Ops {
+		size += len(b.Ops[i].Key) + len(b.Ops[i].ID)
+	}
+	s.mu.Lock()
+	var own *forwardedBatch
+	if last := len(s.free) - 1; last >= 0 {
+		own, s.free = s.free[last], s.free[:last]
+	} else {
+		own = &forwardedBatch{server: s}
+		own.done = own.answer
+	}
+	own.held = size + heldPerOp*len(b.Ops)
+	s.held += own.held
+	s.mu.Unlock()
+
+	own.seq = seq
+	own.batch.Reset()
+	own.batch.Atomic = b.Atomic
+	own.batch.Ops = append(own.batch.Ops, b.Ops...)
+	if cap(own.bytes) < size {
+		own.bytes = make([]byte, 0, size)
+	}
+	bytes := own.bytes[:0]
+	keep := func(data []byte) []byte {
+		from := len(bytes)
+		bytes = append(bytes, data...)
+		return bytes[from:len(bytes):len(bytes)]
+	}
+	for i := range own.batch.Ops {
+		op := &own.batch.Ops[i]
+		op.Key = keep(op.Key)
+		if len(op.ID) > 0 {
+			op.ID = keep(op.ID)
+		}
+	}
+	own.bytes = bytes
+	return own
+}
+
+// answer queues the answer to a batch, whose memory goes to the next.
+func (own *forwardedBatch) answer(failed error) {
+	s := own.server
+	s.mu.Lock()
+	if !s.over {
+		s.out = appendBatchAnswer(s.out, own.seq, &own.batch, failed)
+		s.owed += own.held
+	}
+	if len(s.free) < maxKeptBatches && cap(own.batch.Ops) <= maxKeptOps && cap(own.bytes) <= maxKeptKeys {
+		s.free = append(s.free, own)
+	}
+	s.mu.Unlock()
+	rouse(s.wake)
+}
+
+// write writes all answers that there are whenever there are some.
+func (s *forwardServer) write() {
+	var out []byte // the memory of the answers before
+	for range s.wake {
+		s.mu.Lock()
+		if s.over {
+			s.mu.Unlock()
+			return
+		}
+		out, s.out = s.out, out[:0]
+		owed := s.owed
+		s.owed = 0
+		s.mu.Unlock()
+		if len(out) == 0 {
+			continue
+		}
+		s.conn.SetWriteDeadline(time.Now().Add(s.links.o.timeout))
+		if _, err := s.conn.Write(out); err != nil {
+			s.stop()
+			return
+		}
+		if cap(out) > maxKeptFrame {
+			out = nil
+		}
+		s.mu.Lock()
+		s.held -= owed
+		s.mu.Unlock()
+		rouse(s.room)
+	}
+}
+
+func (s *forwardServer) isFull() bool {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	return s.held > maxHeldBytes
+}
+
+// waitForRoom returns when little enough is held to read on; false: the link is over.
+func (s *forwardServer) waitForRoom() bool {
+	for {
+		s.mu.Lock()
+		over, full := s.over, s.held > maxHeldBytes
+		s.mu.Unlock()
+		if over || !full {
+			return !over
+		}
+		<-s.room
+	}
+}

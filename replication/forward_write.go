@@ -1,0 +1,116 @@
+package replication
+
+import (
+	"encoding/binary"
+	"fmt"
+	"net"
+
+	"limitsrv/engine"
+	"limitsrv/persist"
+)
+
+// A frame of requests is the number of the first batch, in 8 bytes, the others have
+// the next; and then a persist.Entry with all of the batches, stamped 0.
+const forwardHead = 8
+
+// A forwardWriter writes the requests of a link.
+type forwardWriter struct {
+	link  *forwardLink
+	conn  net.Conn
+	spare []request // memory for those that come next
+	entry persist.Entry
+	frame []byte
+}
+
+// maxKeptRequests is how much memory for requests is kept for the next.
+const maxKeptRequests = 4096
+
+// run writes what there is whenever there is something, until the link is over. What it
+// has taken and not written it refuses.
+func (w *forwardWriter) run() {
+	for range w.link.wake {
+		requests, ok := w.take()
+		left := requests
+		for ok && len(left) > 0 {
+			var n int
+			n, ok = w.write(left)
+			left = left[n:]
+		}
+		refuse(left)
+		clear(requests)
+		if w.spare = requests[:0]; cap(w.spare) > maxKeptRequests {
+			w.spare = nil
+		}
+		if !ok {
+			return
+		}
+	}
+}
+
+// take is all that waits; false: the link is over.
+func (w *forwardWriter) take() ([]request, bool) {
+	k := w.link
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.over {
+		return nil, false
+	}
+	requests := k.waiting
+	k.waiting = w.spare
+	return requests, true
+}
+
+// write writes one frame, of at most about forwardBuffer bytes or one request, and says
+// how many requests are dealt with; false: the link is over.
+func (w *forwardWriter) write(requests []request) (n int, ok bool) {
+	w.entry.Reset()
+	size := 0
+	for n < len(requests) {
+		b := requests[n].batch
+		size += sizeBound(b)
+		unfit := len(b.Ops) == 0 || len(b.Ops) > maxForwardOps || size > maxForwardBytes
+		if n > 0 && (unfit || size > forwardBuffer) {
+			break
+		}
+		if unfit {
+			w.link.settle(requests[0], unfitness(len(b.Ops), size))
+			return 1, true
+		}
+		w.entry.Append(0, b)
+		n++
+	}
+	seq, ok := w.link.launch(requests[:n])
+	if !ok {
+		return 0, false
+	}
+	frame := binary.BigEndian.AppendUint32(w.frame[:0], uint32(forwardHead+w.entry.Len()))
+	frame = binary.BigEndian.AppendUint64(frame, seq)
+	frame = append(frame, w.entry.Bytes()...)
+	_, err := w.conn.Write(frame)
+	if w.frame = frame; cap(frame) > maxKeptFrame {
+		w.frame, w.entry = nil, persist.Entry{}
+	}
+	return n, err == nil
+}
+
+// unfitness answers a request that no frame holds; nil if it asks for nothing.
+func unfitness(ops, size int) error {
+	if ops == 0 {
+		return nil
+	}
+	return &codedError{"ERR", fmt.Sprintf("the request has %d operations and up to %d bytes, %d and %d can be forwarded at most",
+		ops, size, maxForwardOps, maxForwardBytes)}
+}
+
+// sizeBound is what a batch takes in an entry at most.
+func sizeBound(b *engine.Batch) int {
+	const (
+		head = 3                        // with the version
+		most = 3 + 2 + 3*9 + 10 + 2 + 2 // of an op, without the bytes of key and id
+	)
+	size := head
+	for i := range b.Ops {
+		size += most + len(b.Ops[i].Key) + len(b.Ops[i].ID)
+	}
+	return size
+}

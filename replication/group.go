@@ -1,0 +1,314 @@
+package replication
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"limitsrv/engine"
+)
+
+// A group gathers what is to be decided while an entry is on its way, and sends it
+// on: into the log if this node leads the cluster, else to the node that does. One
+// entry is in flight at a time, so that all that gathers meanwhile goes together.
+//
+//	exec -> waiting -> [leader: entry -> raft -> machine] -> answers -> done
+//	                   [follower: forwarder] -> done
+//	                   [nobody leads: held, then --no-quorum] -> done
+//
+// What is refused, certainly not carried out, waits again, at most holdFor in all:
+// a change of leader is no error for clients then.
+type group struct {
+	n       *Node
+	builder builder // run alone
+	kicked  chan struct{}
+	answers chan *flight
+
+	mu      sync.Mutex
+	waiting []waiting
+	spare   []waiting
+	again   bool // a retry is due
+	closed  bool
+	landed  []*flight // answered, to be recycled
+}
+
+// A waiting request came from a client of this node, or from another node, which
+// will look for the leader by itself.
+type waiting struct {
+	request
+	foreign bool
+	since   time.Duration // by mono: when it was first found that nobody decides it; 0: it was not
+}
+
+const (
+	// retryAfter is when what was refused is tried again, unless something happens before.
+	retryAfter = 5 * time.Millisecond
+	// maxAnswers is how many flights may wait to be answered.
+	maxAnswers = 4
+)
+
+func newGroup(n *Node) *group {
+	return &group{n: n, kicked: make(chan struct{}, 1), answers: make(chan *flight, maxAnswers)}
+}
+
+// add has a batch decided after the next kick.
+func (g *group) add(w waiting) {
+	g.mu.Lock()
+	if !g.closed {
+		g.waiting = append(g.waiting, w)
+		g.mu.Unlock()
+		return
+	}
+	g.mu.Unlock()
+	w.done(errStopped)
+}
+
+func (g *group) kick() {
+	select {
+	case g.kicked <- struct{}{}:
+	default:
+	}
+}
+
+// run sends on what waits, until the node stops.
+func (g *group) run(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			g.close()
+			return
+		case <-g.kicked:
+		}
+		for g.step() {
+		}
+	}
+}
+
+// answerAll answers flights, so that neither the machine nor the next flight waits
+// for that.
+func (g *group) answerAll() {
+	for f := range g.answers {
+		f.answer()
+		g.mu.Lock()
+		g.landed = append(g.landed, f)
+		g.mu.Unlock()
+	}
+}
+
+// close refuses what waits, and all that comes.
+func (g *group) close() {
+	g.mu.Lock()
+	g.closed = true
+	all := g.waiting
+	g.waiting = nil
+	g.mu.Unlock()
+	for _, w := range all {
+		w.done(errStopped)
+	}
+}
+
+// step sends something on, and says whether it is worth going on.
+func (g *group) step() bool {
+	all := g.take()
+	if len(all) == 0 {
+		return false
+	}
+	office := g.n.office()
+	switch {
+	case office.leading:
+		return g.decide(office, all)
+	case office.elected:
+		g.hold(all)
+		return false
+	case office.leader.Raft != "":
+		g.forward(office.leader, all)
+		return false
+	}
+	g.hold(all)
+	return false
+}
+
+// take takes what waits, and makes room for more.
+func (g *group) take() []waiting {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.again = false
+	for _, f := range g.landed {
+		g.builder.recycle(f)
+	}
+	g.landed = g.landed[:0]
+	all := g.waiting
+	g.waiting, g.spare = g.spare[:0], nil
+	return all
+}
+
+// putBack has requests wait in front of what has come meanwhile; the memory of all
+// of which they are the end is used again.
+func (g *group) putBack(rest, all []waiting) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(rest) == 0 {
+		clear(all)
+		g.spare = all[:0]
+		return
+	}
+	g.waiting = append(append(make([]waiting, 0, len(rest)+len(g.waiting)), rest...), g.waiting...)
+}
+
+// decide puts requests into the log as one entry, and waits for what becomes of it.
+func (g *group) decide(office office, all []waiting) bool {
+	f := g.build(office, all)
+	if f == nil { // the first was answered without the log
+		g.putBack(all[1:], all)
+		return len(all) > 1
+	}
+	n := len(f.requests)
+	f.requests = append([]waiting(nil), f.requests...)
+	err := g.n.propose(f)
+	g.putBack(all[n:], all)
+	switch {
+	case err == nil:
+	case notApplied(err):
+		g.retry(f.requests)
+		return false
+	default:
+		g.n.counts.uncertain.Add(int64(n))
+		f.refuse(errUncertain)
+	}
+	return true
+}
+
+// build makes the next flight of what waits, nil if the first request expected of a
+// key what is not so any more, and has been told.
+func (g *group) build(office office, all []waiting) *flight {
+	var (
+		n       = g.n
+		machine = office.seat.machine
+		stamp   = n.clock.now()
+		e       = machine.engine.Load()
+	)
+	bound, evict := n.maxMemory.Load(), n.evict.Load()
+	excess := e.MemoryBytes() - bound
+	full := bound > 0 && excess > 0
+	var victims [][]byte
+	if full && evict {
+		victims, full = e.Victims(stamp, excess+evictAhead, nil), false
+	}
+	if first := all[0].batch; expects(first) {
+		if !holds(e, stamp, office.term, first) {
+			first.Decisions = abort(first)
+			all[0].done(nil)
+			return nil
+		}
+		return g.builder.buildExpecting(stamp, all, full)
+	}
+	until := 0
+	for until < len(all) && !expects(all[until].batch) {
+		until++
+	}
+	return g.builder.build(stamp, all[:until], full, victims)
+}
+
+// evictAhead is how much more is dropped than must be, so that not every entry has
+// to drop some.
+const evictAhead = 64 << 10
+
+// expects says whether a batch depends on what its keys were. Only an Atomic one may.
+func expects(b *engine.Batch) bool {
+	return b.Atomic && len(b.Ops) > 0 && b.Ops[0].Kind == engine.Expect
+}
+
+// holds says whether what a batch expects is so. Nothing is in flight.
+func holds(e *engine.Engine, now engine.Instant, term uint64, b *engine.Batch) bool {
+	for i := range b.Ops {
+		op := &b.Ops[i]
+		if op.Kind == engine.Expect && ofTerm(e.Fingerprint(now, op.Key), term) != op.N {
+			return false
+		}
+	}
+	return true
+}
+
+// ofTerm is a fingerprint as clients have it. Those of LOG and LEASE keys differ from
+// node to node, so what was seen under one leader does not hold under the next.
+func ofTerm(print int64, term uint64) int64 { return print ^ int64(term*0x9e3779b97f4a7c15) }
+
+// abort are the decisions of a batch whose Expects do not hold.
+func abort(b *engine.Batch) []engine.Decision {
+	ds := b.Decisions[:0]
+	for range b.Ops {
+		ds = append(ds, engine.Decision{Status: engine.Aborted})
+	}
+	return ds
+}
+
+// notApplied says whether raft's error means that an entry is in no log.
+func notApplied(err error) bool {
+	return errors.Is(err, raft.ErrNotLeader) || errors.Is(err, raft.ErrLeadershipTransferInProgress) ||
+		errors.Is(err, raft.ErrEnqueueTimeout) || errors.Is(err, errNotTaken)
+}
+
+// forward sends requests to the node that leads. Those of others are refused: they
+// will find it by themselves.
+func (g *group) forward(leader server, all []waiting) {
+	own := make([]request, 0, len(all))
+	for _, w := range all {
+		if w.foreign {
+			w.done(errNotTaken)
+			continue
+		}
+		own = append(own, request{w.batch, func(err error) {
+			if errors.Is(err, errNotTaken) {
+				g.retry([]waiting{w})
+				return
+			}
+			if err == nil {
+				g.n.counts.forwarded.Add(1)
+			}
+			w.done(err)
+		}})
+	}
+	g.putBack(nil, all)
+	if len(own) > 0 {
+		g.n.forwarder.send(leader.Raft, leader.Node, own)
+	}
+}
+
+// hold has requests wait for a leader, but for those that have waited long enough.
+func (g *group) hold(all []waiting) {
+	own := append([]waiting(nil), all...)
+	g.putBack(nil, all)
+	g.retry(own)
+}
+
+// retry has requests that nobody decided wait again, or answers them.
+func (g *group) retry(all []waiting) {
+	now := g.n.mono()
+	var over []waiting
+	g.mu.Lock()
+	for _, w := range all {
+		if w.since == 0 {
+			w.since = max(now, 1)
+		}
+		if g.closed || now-w.since >= g.n.holdFor {
+			over = append(over, w)
+			continue
+		}
+		g.waiting = append(g.waiting, w)
+	}
+	if len(g.waiting) > 0 && !g.again {
+		g.again = true
+		time.AfterFunc(retryAfter, g.kick)
+	}
+	g.mu.Unlock()
+	for _, w := range over {
+		if w.foreign {
+			w.done(errNotTaken)
+			continue
+		}
+		g.n.withoutQuorum(w.request)
+	}
+}

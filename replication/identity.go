@@ -1,0 +1,123 @@
+package replication
+
+import (
+	"crypto/rand"
+	"encoding/hex"
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"strings"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"limitsrv/persist"
+)
+
+const (
+	memberName   = persist.MemberName
+	memberWhat   = "member of a cluster"
+	memberFormat = 1
+)
+
+// A membership is what a node keeps about who it is. Its file is there before the
+// node takes part in anything.
+type membership struct {
+	// Node is the node's id, 40 random hexadecimal digits. One whose state was lost
+	// takes another id, since the old one may have voted and acknowledged.
+	Node string `json:"node"`
+	// Cluster is zero until the node was founded or has joined; Seed keys the hashes
+	// of all nodes from then on.
+	Cluster clusterID    `json:"cluster"`
+	Seed    persist.Seed `json:"seed"`
+	// Founding are the founding nodes, on the one that founds the cluster.
+	Founding []server `json:"founding,omitempty"`
+	// Synced says that the log is synced before it is acknowledged. Where it is not,
+	// Clean says that it was closed whole, and Boot in which run of the system it was
+	// opened: after another boot its end may be lost.
+	Synced bool   `json:"synced"`
+	Clean  bool   `json:"clean"`
+	Boot   string `json:"boot"`
+}
+
+// A server is a node by its id and the address at which others reach it.
+type server struct {
+	Node string `json:"node"`
+	Raft string `json:"raft"`
+}
+
+// newNodeID is 40 random hexadecimal digits, as Redis names nodes.
+func newNodeID() string {
+	var id [20]byte
+	rand.Read(id[:])
+	return hex.EncodeToString(id[:])
+}
+
+func newClusterID() (id clusterID) {
+	rand.Read(id[:])
+	return id
+}
+
+// readMembership reads that of a data directory; one without gets a new one.
+func readMembership(d *persist.Dir) (m membership, err error) {
+	name := d.FS.PathJoin(d.Path, memberName)
+	err = persist.ReadSealed(d.FS, name, memberWhat, memberFormat, &m)
+	if !errors.Is(err, fs.ErrNotExist) {
+		return m, err
+	}
+	if err := refuseSingle(d); err != nil {
+		return m, err
+	}
+	m = membership{Node: newNodeID(), Clean: true}
+	return m, m.write(d)
+}
+
+func (m membership) write(d *persist.Dir) error {
+	if err := persist.WriteSealed(d.FS, d.Path, memberName, memberWhat, memberFormat, m); err != nil {
+		return fmt.Errorf("write %s: %w", memberName, err)
+	}
+	return nil
+}
+
+// refuseSingle refuses the directory of a node by itself: its log is another one.
+func refuseSingle(d *persist.Dir) error {
+	names, err := d.FS.List(d.Path)
+	if err != nil {
+		return err
+	}
+	for _, name := range names {
+		if persist.IsStateOfOne(name) {
+			return fmt.Errorf("data directory %s has the state of a server without --raft (%s): give an empty directory", d.Path, name)
+		}
+	}
+	return nil
+}
+
+// lostTail says whether what was acknowledged may be missing: the system went down
+// with a log that was not synced.
+func (m *membership) lostTail(boot string) bool {
+	return !m.Cluster.zero() && !m.Synced && !m.Clean && m.Boot != boot
+}
+
+// bootID names the run of the operating system; empty where it can't be told.
+func bootID() string {
+	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
+	if err != nil {
+		return ""
+	}
+	return strings.TrimSpace(string(id))
+}
+
+// removeOthers deletes the logs and snapshots of nodes that this one was before.
+func removeOthers(fsys vfs.FS, raftDir, node string) error {
+	names, err := fsys.List(raftDir)
+	if errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	for _, name := range names {
+		if name != node {
+			err = errors.Join(err, fsys.RemoveAll(fsys.PathJoin(raftDir, name)))
+		}
+	}
+	return err
+}

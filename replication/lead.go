@@ -1,0 +1,120 @@
+package replication
+
+import (
+	"context"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"limitsrv/engine"
+)
+
+// lead is the goroutine that follows whether this node is elected.
+func (n *Node) lead(s *seat) {
+	for {
+		select {
+		case <-s.gone:
+			return
+		case elected := <-s.notify:
+			n.led.Store(0)
+			if elected {
+				n.counts.elected.Add(1)
+				n.takeOffice(s)
+			}
+			n.group.kick()
+		}
+	}
+}
+
+// takeOffice has this node decide, when it has carried out all that was committed
+// before, and knows the time.
+func (n *Node) takeOffice(s *seat) {
+	term := s.raft.CurrentTerm()
+	if err := s.raft.Barrier(n.rpcTimeout()).Error(); err != nil {
+		n.log.Info("elected, and no leader any more", "term", term, "error", err)
+		return
+	}
+	n.clock.start(engine.Instant(s.machine.stamp.Load()))
+	ctx, cancel := context.WithTimeout(n.stopping, n.callTimeout())
+	defer cancel()
+	n.steer(n.poll(ctx, s, true))
+	if s.raft.CurrentTerm() != term || !isLeader(s.raft) {
+		return // notify has more to say
+	}
+	n.led.Store(term)
+	n.log.Info("this node leads the cluster", "term", term, "index", s.raft.LastIndex())
+}
+
+// poll asks all other members how they are. hasty: until a majority, this node
+// included, has answered.
+func (n *Node) poll(ctx context.Context, s *seat, hasty bool) (clocks []time.Duration, voters int) {
+	servers := s.raft.GetConfiguration().Configuration().Servers
+	self := n.identity().Node
+	answers := make(chan time.Duration, len(servers))
+	asked := 0
+	for _, server := range servers {
+		voter := server.Suffrage == raft.Voter
+		if voter {
+			voters++
+		}
+		if string(server.ID) == self {
+			continue
+		}
+		asked++
+		n.wait.Go(func() {
+			difference, ok := n.pollOne(ctx, s, server)
+			if !ok || !voter {
+				difference = noClock
+			}
+			answers <- difference
+		})
+	}
+	clocks = []time.Duration{0}
+	for ; asked > 0 && !(hasty && len(clocks) > voters/2); asked-- {
+		if difference := <-answers; difference != noClock {
+			clocks = append(clocks, difference)
+		}
+	}
+	return clocks, voters
+}
+
+// noClock is the answer of a node that gave none, or has no vote.
+const noClock = time.Duration(-1 << 63)
+
+// pollOne asks a member how it is, and how far its clock is from this node's: half
+// of the time that the call took after it was asked.
+func (n *Node) pollOne(ctx context.Context, s *seat, server raft.Server) (difference time.Duration, ok bool) {
+	began, wall := n.mono(), n.wall()
+	var p peerStatus
+	if err := n.links.call(ctx, string(server.Address), callStatus, struct{}{}, &p); err != nil || p.Node != string(server.ID) {
+		return 0, false
+	}
+	now := n.mono()
+	difference = time.Duration(p.Wall-wall) - (now-began)/2
+	news := peerNews{peerStatus: p, At: now, Difference: difference}
+	before, heard := n.known.news()[p.Node]
+	if last := s.raft.LastIndex(); heard && p.LastIndex == before.LastIndex && p.LastIndex < last {
+		news.Stalled = before.Stalled
+		if news.Stalled == 0 {
+			news.Stalled = now
+		}
+	}
+	n.known.hear(news)
+	return difference, true
+}
+
+// steer moves the leader's clock to what the clocks of others say.
+func (n *Node) steer(clocks []time.Duration, voters int) {
+	offset := clockOffset(clocks)
+	n.counts.offset.Store(int64(-offset))
+	clamped := n.clock.steer(n.wall()+engine.Instant(offset), len(clocks) > voters/2)
+	n.counts.clamped.Store(int64(clamped))
+	if clamped == 0 {
+		return
+	}
+	n.counts.clamps.Add(1)
+	if n.told.first("clock") {
+		n.log.Warn("the clocks of the nodes are not where the cluster's time is; time goes on at normal speed",
+			"off", clamped, "clocks", len(clocks), "voters", voters)
+	}
+}

@@ -1,0 +1,88 @@
+package replication
+
+import (
+	"bufio"
+	"encoding/binary"
+	"fmt"
+	"io"
+)
+
+// A frameReader reads frames: the length of the rest in 4 bytes, then that.
+//
+// Frames that fit the buffer of r are read in place; a longer one takes memory as its
+// bytes come, and no more than a few times as much as has come.
+type frameReader struct {
+	r    *bufio.Reader
+	most int // bytes that a frame may have
+	skip int // bytes of r that the last frame takes
+	long []byte
+}
+
+// frameHead is the length of a frame's length.
+const frameHead = 4
+
+// maxKeptFrame is how much memory for long frames is kept for the next.
+const maxKeptFrame = 1 << 20
+
+// next is the next frame, without its length. It is valid until the call after. One
+// that is too long is a *refusal; all else is an error of the reader.
+func (f *frameReader) next() ([]byte, error) {
+	if err := f.drop(); err != nil {
+		return nil, err
+	}
+	head, err := f.r.Peek(frameHead)
+	if err != nil {
+		return nil, err
+	}
+	n := int(binary.BigEndian.Uint32(head))
+	if n < 0 || n > f.most {
+		return nil, &refusal{reasonGarbled, fmt.Sprintf("a frame of %d bytes, at most %d are allowed", n, f.most)}
+	}
+	if whole := frameHead + n; whole <= f.r.Size() {
+		frame, err := f.r.Peek(whole)
+		if err != nil {
+			return nil, err
+		}
+		f.skip = whole
+		return frame[frameHead:], nil
+	}
+	f.skip = frameHead
+	return f.readLong(n)
+}
+
+// drop leaves the last frame behind.
+func (f *frameReader) drop() error {
+	_, err := f.r.Discard(f.skip)
+	f.skip = 0
+	return err
+}
+
+// readLong reads a frame of n bytes that is longer than the buffer.
+func (f *frameReader) readLong(n int) ([]byte, error) {
+	if err := f.drop(); err != nil {
+		return nil, err
+	}
+	data := f.long[:0]
+	for len(data) < n {
+		from := len(data)
+		data = append(data, make([]byte, min(n-from, max(from, f.r.Size())))...)
+		if _, err := io.ReadFull(f.r, data[from:]); err != nil {
+			return nil, err
+		}
+	}
+	if cap(data) <= maxKeptFrame {
+		f.long = data
+	}
+	return data, nil
+}
+
+// ready says whether the next frame can be read without waiting. A frame that is
+// longer than the buffer never is.
+func (f *frameReader) ready() bool {
+	buffered := f.r.Buffered() - f.skip
+	if buffered < frameHead {
+		return false
+	}
+	head, err := f.r.Peek(f.skip + frameHead)
+	return err == nil && uint64(binary.BigEndian.Uint32(head[f.skip:])) <= uint64(buffered-frameHead)
+}

@@ -1,0 +1,243 @@
+package replication
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestGreetingCheck(t *testing.T) {
+	own := identity{clusterA, testNode("1")}
+	for _, tt := range []struct {
+		name     string
+		kind     linkKind
+		from     clusterID
+		expected string
+		own      clusterID
+		want     string // in the refusal; empty: there is none
+	}{
+		{"raft in one cluster", linkRaft, clusterA, own.Node, clusterA, ""},
+		{"raft that expects nobody", linkRaft, clusterA, "", clusterA, ""},
+		{"raft to a node that was wiped", linkRaft, clusterA, testNode("2"), clusterA, "not " + testNode("2")},
+		{"raft of another cluster", linkRaft, clusterB, "", clusterA, "stranger"},
+		{"raft of no cluster", linkRaft, clusterID{}, "", clusterA, "not of a cluster"},
+		{"raft to no cluster", linkRaft, clusterA, "", clusterID{}, "not of a cluster"},
+		{"raft of no cluster to none", linkRaft, clusterID{}, "", clusterID{}, "not of a cluster"},
+		{"forwarding in one cluster", linkForward, clusterA, own.Node, clusterA, ""},
+		{"forwarding to a node that was wiped", linkForward, clusterA, testNode("2"), clusterA, "not " + testNode("2")},
+		{"forwarding of another cluster", linkForward, clusterB, "", clusterA, "stranger"},
+		{"a call in one cluster", linkCall, clusterA, "", clusterA, ""},
+		{"a call of who is to join", linkCall, clusterID{}, "", clusterA, ""},
+		{"a call to who is to join", linkCall, clusterA, "", clusterID{}, ""},
+		{"a call between founders", linkCall, clusterID{}, "", clusterID{}, ""},
+		{"a call of another cluster", linkCall, clusterB, "", clusterA, "stranger"},
+	} {
+		sent := greeting{tt.kind, identity{tt.from, testNode("3")}, tt.expected}
+		data, err := sent.append(nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		g, err := readGreeting(bytes.NewReader(data))
+		if err != nil || g != sent {
+			t.Errorf("%s: read %+v, %v, want %+v", tt.name, g, err, sent)
+		}
+		refused := g.check(identity{tt.own, own.Node})
+		if text := fmt.Sprint(refused); refused == nil != (tt.want == "") || !strings.Contains(text, tt.want) {
+			t.Errorf("%s: %v, want %q", tt.name, refused, tt.want)
+		}
+	}
+}
+
+// TestGreetingRefused reads what who dials is told, with and without words for it.
+func TestGreetingRefused(t *testing.T) {
+	var log records
+	listening := tcpLinks(t, identity{clusterA, testNode("1")}, linkOptions{log: log.logger()})
+	for _, tt := range []struct {
+		name     string
+		own      identity
+		kind     linkKind
+		expected string
+		want     string
+	}{
+		{"a wiped node", identity{clusterA, testNode("2")}, linkRaft, testNode("3"), "this is node " + testNode("1")},
+		{"a stranger", identity{clusterB, testNode("2")}, linkForward, "", "refused: a stranger"},
+		{"a calling stranger", identity{clusterB, testNode("2")}, linkCall, "", "refused: a stranger"},
+		{"one without an id", identity{clusterA, ""}, linkCall, "", "does not say"},
+		{"one with half an id", identity{clusterA, "1234"}, linkCall, "", "not 4"},
+	} {
+		dialing := tcpLinks(t, tt.own, linkOptions{})
+		conn, err := dialing.dial(context.Background(), tt.kind, listening.address(), tt.expected)
+		if err == nil || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), listening.address()) {
+			t.Errorf("%s: dial is %v, %v, want an error with %q and the address", tt.name, conn, err, tt.want)
+		}
+	}
+	if n := strings.Count(log.String(), "stranger"); n != 1 {
+		t.Errorf("a stranger is logged %d times, want once:\n%s", n, &log)
+	}
+}
+
+// TestGreetingGarbled sends what is no greeting.
+func TestGreetingGarbled(t *testing.T) {
+	listening := tcpLinks(t, identity{clusterA, testNode("1")}, linkOptions{})
+	for _, tt := range []struct{ name, sent, want string }{
+		{"another protocol", "GET / HTTP/1.1\r\n\r\n", "begins none"},
+		{"a newer version", greetingMagic + "\x09\x01x", "version 9"},
+		{"nothing in it", greetingMagic + "\x01\x00", "0 bytes"},
+		{"too much in it", greetingMagic + "\x01\xff", "255 bytes"},
+		{"an unknown kind", greetingMagic + "\x01\x39\x07" + strings.Repeat("x", 56), "kind 7"},
+		{"too little in it", greetingMagic + "\x01\x02\x01x", "with a greeting of 2 bytes"},
+		{"TLS", "\x16\x03\x01" + strings.Repeat("x", 300), "in the clear"},
+	} {
+		conn, err := net.Dial("tcp", listening.address())
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := io.WriteString(conn, tt.sent); err != nil {
+			t.Fatal(err)
+		}
+		_, err = readAnswer(conn)
+		if err == nil || !strings.HasPrefix(err.Error(), "refused: ") || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: answered with %v, want a refusal with %q", tt.name, err, tt.want)
+		}
+		conn.Close()
+	}
+}
+
+// TestGreetingTLSMismatch reads who is told what when one side speaks TLS.
+func TestGreetingTLSMismatch(t *testing.T) {
+	ca := newTestCA(t)
+	for _, tt := range []struct {
+		name               string
+		listening, dialing *TLSFiles
+		want               string
+	}{
+		{"in the clear to TLS", ca.issue(t, "node"), nil, "refused: links of this node are over TLS"},
+		{"TLS to the clear", nil, ca.issue(t, "node"), "its links are in the clear"},
+	} {
+		listening := tcpLinks(t, identity{clusterA, testNode("1")}, linkOptions{tls: tt.listening})
+		dialing := tcpLinks(t, identity{clusterA, testNode("2")}, linkOptions{tls: tt.dialing})
+		_, err := dialing.dial(context.Background(), linkRaft, listening.address(), "")
+		if err == nil || !strings.Contains(err.Error(), tt.want) {
+			t.Errorf("%s: dial is %v, want %q", tt.name, err, tt.want)
+		}
+	}
+}
+
+// TestGreetingSilence has the deadline hit who says nothing, and who is not answered.
+func TestGreetingSilence(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		network := newPipeNet()
+		const timeout = 3 * time.Second
+		serveLinks(t, identity{clusterA, testNode("1")}, linkOptions{listener: network.listen("one:1"), dial: network.dial, timeout: timeout})
+		start := time.Now()
+		conn, err := network.dial(t.Context(), "one:1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		io.WriteString(conn, greetingMagic)
+		if _, err := conn.Read(make([]byte, 1)); err == nil || time.Since(start) != timeout {
+			t.Errorf("who says nothing reads %v after %v, want an error after %v", err, time.Since(start), timeout)
+		}
+
+		silent := network.listen("two:2")
+		go silent.Accept()
+		dialing := serveLinks(t, identity{clusterA, testNode("2")}, linkOptions{listener: network.listen("three:3"), dial: network.dial, timeout: timeout})
+		start = time.Now()
+		if _, err = dialing.dial(t.Context(), linkRaft, "two:2", ""); err == nil || time.Since(start) != timeout {
+			t.Errorf("dial of who says nothing is %v after %v, want an error after %v", err, time.Since(start), timeout)
+		}
+	})
+}
+
+// TestGreetingCrowd has the oldest of those who say nothing make room.
+func TestGreetingCrowd(t *testing.T) {
+	listening := tcpLinks(t, identity{clusterA, testNode("1")}, linkOptions{})
+	silent := make([]net.Conn, 3*maxGreeting)
+	for i := range silent {
+		conn, err := net.Dial("tcp", listening.address())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		silent[i] = conn
+	}
+	dialing := tcpLinks(t, identity{clusterA, testNode("2")}, linkOptions{})
+	if _, err := dialing.dial(t.Context(), linkCall, listening.address(), ""); err != nil {
+		t.Error("in a crowd", err)
+	}
+	for i, conn := range silent[:2*maxGreeting] {
+		if _, err := conn.Read(make([]byte, 1)); err == nil {
+			t.Errorf("connection %d is open", i)
+		}
+	}
+	listening.mu.Lock()
+	defer listening.mu.Unlock()
+	if n := len(listening.greeting); n > maxGreeting {
+		t.Errorf("%d are greeting, want at most %d", n, maxGreeting)
+	}
+}
+
+func TestRefusalsAreBounded(t *testing.T) {
+	var r refusals
+	now := time.Unix(0, 0)
+	if !r.isNews("a", reasonNode, now) || r.isNews("a", reasonNode, now.Add(refusalEvery-1)) {
+		t.Error("a refusal is news once in a while, and not again")
+	}
+	if !r.isNews("a", reasonTLS, now) || !r.isNews("b", reasonNode, now) || !r.isNews("a", reasonNode, now.Add(refusalEvery)) {
+		t.Error("another reason, another host and a minute later are news")
+	}
+	for i := range 2 * maxRefusals {
+		r.isNews(fmt.Sprint(i), reasonNode, now.Add(refusalEvery))
+	}
+	if len(r.last) > maxRefusals {
+		t.Errorf("%d are remembered, want at most %d", len(r.last), maxRefusals)
+	}
+	if !r.isNews("c", reasonNode, now.Add(3*refusalEvery)) {
+		t.Error("there is no room for new ones when the old are forgotten")
+	}
+}
+
+// FuzzGreeting has a listening node read any bytes, in the clear.
+func FuzzGreeting(f *testing.F) {
+	g := greeting{linkCall, identity{clusterA, testNode("2")}, testNode("1")}
+	data, _ := g.append(nil)
+	f.Add(data)
+	f.Add(append(data, "\x00\x00\x00\x02{}"...))
+	g.kind, g.Cluster = linkRaft, clusterB
+	data, _ = g.append(nil)
+	f.Add(data)
+	f.Add([]byte("\x16\x03\x01"))
+	f.Add([]byte(greetingMagic + "\x02\x00"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if g, err := readGreeting(bytes.NewReader(data)); err == nil {
+			again, err := g.append(nil)
+			if err != nil || !bytes.HasPrefix(data, again) {
+				t.Errorf("read %+v, written again %x, %v", g, again, err)
+			}
+		}
+		readAnswer(bytes.NewReader(data))
+		synctest.Test(t, func(t *testing.T) {
+			network := newPipeNet()
+			l := serveLinks(t, identity{clusterA, testNode("1")}, linkOptions{listener: network.listen("one:1"), dial: network.dial, timeout: time.Second})
+			conn, err := network.dial(t.Context(), "one:1")
+			if err != nil {
+				t.Fatal(err)
+			}
+			go io.Copy(io.Discard, conn)
+			conn.Write(data)
+			conn.Close()
+			synctest.Wait()
+			l.mu.Lock()
+			if len(l.open) > 0 || l.accepted > 0 || len(l.greeting) > 0 {
+				t.Errorf("%d open, %d accepted, %d greeting, when it has hung up", len(l.open), l.accepted, len(l.greeting))
+			}
+			l.mu.Unlock()
+		})
+	})
+}

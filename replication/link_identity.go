@@ -1,0 +1,58 @@
+package replication
+
+import (
+	"encoding/hex"
+	"fmt"
+)
+
+// A clusterID names a cluster. It is random; zero: of no cluster yet.
+type clusterID [16]byte
+
+// zero says that it names none.
+func (id clusterID) zero() bool { return id == clusterID{} }
+
+func (id clusterID) String() string { return hex.EncodeToString(id[:]) }
+
+// MarshalText writes the id in hexadecimal.
+func (id clusterID) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, id[:]), nil }
+
+// UnmarshalText reads what MarshalText writes.
+func (id *clusterID) UnmarshalText(text []byte) error {
+	if len(text) != hex.EncodedLen(len(id)) {
+		return fmt.Errorf("the id of a cluster has %d hexadecimal digits, not %d", hex.EncodedLen(len(id)), len(text))
+	}
+	_, err := hex.Decode(id[:], text)
+	return err
+}
+
+// An identity says who a node is.
+type identity struct {
+	Cluster clusterID
+	Node    string // 40 hexadecimal digits
+}
+
+// nodeBytes is the length of the id of a node in bytes.
+const nodeBytes = 20
+
+// appendNode adds the id of a node; none is all zeros.
+func appendNode(data []byte, node string) ([]byte, error) {
+	var id [nodeBytes]byte
+	if node == "" {
+		return append(data, id[:]...), nil
+	}
+	if len(node) != hex.EncodedLen(nodeBytes) {
+		return nil, fmt.Errorf("the id of a node has %d hexadecimal digits, not %d: %q", hex.EncodedLen(nodeBytes), len(node), node)
+	}
+	if _, err := hex.Decode(id[:], []byte(node)); err != nil {
+		return nil, fmt.Errorf("the id of a node is %q: %w", node, err)
+	}
+	return append(data, id[:]...), nil
+}
+
+// nodeOf reads what appendNode writes.
+func nodeOf(data []byte) string {
+	if id := [nodeBytes]byte(data); id != [nodeBytes]byte{} {
+		return hex.EncodeToString(id[:])
+	}
+	return ""
+}

@@ -1,0 +1,62 @@
+package replication
+
+import (
+	"context"
+	"net"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// raft is what a transport of raft runs on. nodeAt is the id of the node that is
+// expected at an address, empty if that is not known. There may be one open at a time;
+// closing it leaves the links open.
+func (l *links) raft(nodeAt func(address string) string) raft.StreamLayer {
+	return &raftStream{links: l, nodeAt: nodeAt, closed: make(chan struct{})}
+}
+
+type raftStream struct {
+	links  *links
+	nodeAt func(address string) string
+	once   sync.Once
+	closed chan struct{}
+}
+
+// Accept returns a link that another node made for raft.
+func (s *raftStream) Accept() (net.Conn, error) {
+	select {
+	case conn := <-s.links.raftConns:
+		return conn, nil
+	case <-s.closed:
+	case <-s.links.closing.Done():
+	}
+	return nil, net.ErrClosed
+}
+
+func (s *raftStream) Close() error {
+	s.once.Do(func() { close(s.closed) })
+	return nil
+}
+
+// Addr is where links are accepted, which may not be an address that others can dial.
+func (s *raftStream) Addr() net.Addr { return s.links.o.listener.Addr() }
+
+func (s *raftStream) Dial(address raft.ServerAddress, timeout time.Duration) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(context.Background(), timeout)
+	defer cancel()
+	return s.links.dial(ctx, linkRaft, string(address), s.nodeAt(string(address)))
+}
+
+// offer hands a link to raft, and closes it if raft does not take it in time.
+func (l *links) offer(conn net.Conn) {
+	timer := time.NewTimer(l.o.timeout)
+	defer timer.Stop()
+	select {
+	case l.raftConns <- conn:
+		return
+	case <-timer.C:
+	case <-l.closing.Done():
+	}
+	conn.Close()
+}

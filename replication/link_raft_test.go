@@ -1,0 +1,98 @@
+package replication
+
+import (
+	"io"
+	"net"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// TestRaftStream has two transports of raft talk over links, and closes them.
+func TestRaftStream(t *testing.T) {
+	ca := newTestCA(t)
+	for _, tt := range []struct {
+		name string
+		tls  [2]*TLSFiles
+	}{
+		{"in the clear", [2]*TLSFiles{}},
+		{"over TLS", [2]*TLSFiles{ca.issue(t, "a"), ca.issue(t, "b")}},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var nodes [2]*links
+			var transports [2]*raft.NetworkTransport
+			expected := testNode("2")
+			for i := range nodes {
+				nodes[i] = tcpLinks(t, identity{clusterA, testNode(string(rune('1' + i)))}, linkOptions{tls: tt.tls[i]})
+				transports[i] = raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
+					Stream: nodes[i].raft(func(string) string { return expected }), MaxPool: 2, Timeout: 30 * time.Second,
+				})
+				defer transports[i].Close()
+			}
+			go func() {
+				rpc := <-transports[1].Consumer()
+				rpc.Respond(&raft.AppendEntriesResponse{Term: rpc.Command.(*raft.AppendEntriesRequest).Term + 1}, nil)
+			}()
+			var answer raft.AppendEntriesResponse
+			to := raft.ServerAddress(nodes[1].address())
+			if err := transports[0].AppendEntries("b", to, &raft.AppendEntriesRequest{Term: 7}, &answer); err != nil || answer.Term != 8 {
+				t.Errorf("the answer is %+v, %v", answer, err)
+			}
+			transports[0].CloseStreams()
+			expected = testNode("3")
+			if err := transports[0].AppendEntries("b", to, &raft.AppendEntriesRequest{Term: 7}, &answer); err == nil {
+				t.Error("a node is taken for another that was at its address")
+			}
+		})
+	}
+}
+
+// TestRaftStreamLifetime has links for raft end when nobody takes them, and others
+// not when its stream does.
+func TestRaftStreamLifetime(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		network := newPipeNet()
+		const timeout = time.Second
+		listening := serveLinks(t, identity{clusterA, testNode("1")}, linkOptions{listener: network.listen("one:1"), dial: network.dial, timeout: timeout})
+		dialing := serveLinks(t, identity{clusterA, testNode("2")}, linkOptions{listener: network.listen("two:2"), dial: network.dial})
+		stream := dialing.raft(func(string) string { return "" })
+		dial := func() net.Conn {
+			conn, err := stream.Dial("one:1", time.Minute)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return conn
+		}
+
+		start := time.Now()
+		if _, err := dial().Read(make([]byte, 1)); err != io.EOF || time.Since(start) != timeout {
+			t.Errorf("a link that is not taken: %v after %v, want EOF after %v", err, time.Since(start), timeout)
+		}
+		for range 2 { // a stream, and the one after it
+			accepting := listening.raft(nil)
+			here := dial()
+			there, err := accepting.Accept()
+			if err != nil {
+				t.Fatal(err)
+			}
+			accepting.Close()
+			accepting.Close()
+			if _, err := accepting.Accept(); err == nil {
+				t.Error("a closed stream accepts")
+			}
+			go io.WriteString(here, "x")
+			if _, err := there.Read(make([]byte, 1)); err != nil {
+				t.Error("a link ends with the stream it came by", err)
+			}
+		}
+		if accepting := listening.raft(nil); accepting.Addr().String() != "one:1" {
+			t.Errorf("it is at %v", accepting.Addr())
+		}
+		listening.close()
+		if _, err := stream.Dial("one:1", time.Minute); err == nil {
+			t.Error("closed links are dialed")
+		}
+	})
+}

@@ -1,0 +1,93 @@
+package replication
+
+import (
+	"errors"
+	"net"
+	"sync"
+	"time"
+)
+
+// A refusal says why a node does not take a link.
+type refusal struct {
+	reason refusalReason
+	text   string
+}
+
+func (r *refusal) Error() string { return r.text }
+
+// A refusalReason is one that is told apart in the log.
+type refusalReason uint8
+
+const (
+	reasonGarbled refusalReason = iota
+	reasonTLS
+	reasonVersion
+	reasonNode
+	reasonStranger
+	reasonBusy
+)
+
+const (
+	// refusalEvery is how often a refusal of a host for one reason is logged.
+	refusalEvery = time.Minute
+	// maxRefusals is how many of them are remembered.
+	maxRefusals = 1024
+)
+
+// refusals remember what was logged lately.
+type refusals struct {
+	mu   sync.Mutex
+	last map[refusalKey]time.Time
+}
+
+type refusalKey struct {
+	host   string
+	reason refusalReason
+}
+
+// isNews says whether a refusal is to be logged: once in a while, and not at all while
+// those of too many others are remembered.
+func (r *refusals) isNews(host string, reason refusalReason, now time.Time) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	key := refusalKey{host, reason}
+	if last, ok := r.last[key]; ok && now.Sub(last) < refusalEvery {
+		return false
+	}
+	if len(r.last) >= maxRefusals {
+		for k, last := range r.last {
+			if now.Sub(last) >= refusalEvery {
+				delete(r.last, k)
+			}
+		}
+		if len(r.last) >= maxRefusals {
+			return false
+		}
+	}
+	if r.last == nil {
+		r.last = make(map[refusalKey]time.Time)
+	}
+	r.last[key] = now
+	return true
+}
+
+// refused logs that a link was not taken.
+func (l *links) refused(conn net.Conn, why *refusal) {
+	address := conn.RemoteAddr().String()
+	host, _, err := net.SplitHostPort(address)
+	if err != nil {
+		host = address
+	}
+	if l.refusals.isNews(host, why.reason, time.Now()) {
+		l.o.log.Warn("refused a link of another node", "address", address, "reason", why.text)
+	}
+}
+
+// broken logs a link that ended with an error, if that is a *refusal: that it broke is
+// no news.
+func (l *links) broken(conn net.Conn, err error) {
+	var r *refusal
+	if errors.As(err, &r) {
+		l.refused(conn, r)
+	}
+}

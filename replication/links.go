@@ -1,0 +1,260 @@
+package replication
+
+import (
+	"context"
+	"crypto/tls"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"slices"
+	"sync"
+	"time"
+
+	"limitsrv/engine"
+)
+
+// linkOptions configure links. All functions may be called by many at once.
+type linkOptions struct {
+	listener net.Listener
+	dial     func(ctx context.Context, address string) (net.Conn, error)
+	tls      *TLSFiles // nil: in the clear
+	// identity is that of this node as of now.
+	identity func() identity
+	// call answers a call. Its context ends when the caller has hung up.
+	call func(ctx context.Context, from identity, name string, body json.RawMessage) (any, error)
+	// exec carries out what another node forwards. It must not block for long. done is
+	// to be called once, from any goroutine; the batch is not to be touched after it.
+	exec func(batch *engine.Batch, done func(error))
+	// commit follows the execs of what was read at once.
+	commit func()
+	log    *slog.Logger
+	// timeout bounds a greeting, a dial, and how long a peer may owe an answer or take
+	// to read one.
+	timeout time.Duration
+}
+
+// Bounds of what others may hold of this node.
+const (
+	// maxGreeting is how many connections may not have greeted yet; one more, and the
+	// oldest of them goes.
+	maxGreeting = 64
+	// maxAccepted is how many accepted connections there may be in all.
+	maxAccepted = 512
+	// maxAcceptPause is how long accepting pauses at most when it fails.
+	maxAcceptPause = time.Second
+)
+
+// links are the connections with other nodes: one port for those of raft, for what is
+// forwarded to the leader, and for calls. Each begins with a greeting that says which
+// of them it is, and who calls whom.
+type links struct {
+	o            linkOptions
+	certificates *certificates // nil: in the clear
+	refusals     refusals
+	raftConns    chan net.Conn // accepted, for the transport of raft
+
+	closing context.Context
+	cancel  context.CancelFunc
+	wait    sync.WaitGroup
+
+	mu       sync.Mutex
+	closed   bool
+	open     map[*linkConn]struct{}
+	accepted int
+	greeting []*linkConn // accepted and yet to greet, the oldest first
+}
+
+// newLinks fails if the files for TLS can't be read. Whoever has links closes them.
+func newLinks(o linkOptions) (*links, error) {
+	l := &links{o: o, raftConns: make(chan net.Conn), open: make(map[*linkConn]struct{})}
+	if o.tls != nil {
+		c, err := newCertificates(*o.tls, o.log)
+		if err != nil {
+			return nil, err
+		}
+		l.certificates = c
+	}
+	l.closing, l.cancel = context.WithCancel(context.Background())
+	return l, nil
+}
+
+// serve accepts connections until close.
+func (l *links) serve() {
+	if !l.begin() {
+		return
+	}
+	defer l.wait.Done()
+	pause := time.Duration(0)
+	for {
+		conn, err := l.o.listener.Accept()
+		switch {
+		case err == nil:
+			pause = 0
+			l.accept(conn)
+			continue
+		case l.closing.Err() != nil || errors.Is(err, net.ErrClosed):
+			return
+		}
+		pause = min(max(2*pause, 5*time.Millisecond), maxAcceptPause)
+		l.o.log.Error("can't accept a link of another node", "error", err, "pause", pause)
+		select {
+		case <-l.closing.Done():
+			return
+		case <-time.After(pause):
+		}
+	}
+}
+
+// close ends all links and returns when all that ran for them has ended. Answers of
+// execs may come later still.
+func (l *links) close() error {
+	l.mu.Lock()
+	l.closed = true
+	open := l.open
+	l.open = nil
+	l.mu.Unlock()
+	l.cancel()
+	err := l.o.listener.Close()
+	for conn := range open {
+		conn.Conn.Close()
+	}
+	l.wait.Wait()
+	return err
+}
+
+// begin counts a goroutine that close waits for, unless links are closed.
+func (l *links) begin() bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return false
+	}
+	l.wait.Add(1)
+	return true
+}
+
+// accept serves an accepted connection in a goroutine of its own.
+func (l *links) accept(raw net.Conn) {
+	l.mu.Lock()
+	if l.closed {
+		l.mu.Unlock()
+		raw.Close()
+		return
+	}
+	if l.accepted >= maxAccepted {
+		l.mu.Unlock()
+		l.refused(raw, &refusal{reasonBusy, fmt.Sprintf("this node has %d links already, which is all it takes", maxAccepted)})
+		raw.Close()
+		return
+	}
+	conn := l.track(raw, true)
+	l.accepted++
+	var oldest *linkConn
+	if len(l.greeting) == maxGreeting {
+		oldest = l.greeting[0]
+		l.greeting = slices.Delete(l.greeting, 0, 1)
+	}
+	l.greeting = append(l.greeting, conn)
+	l.wait.Add(1)
+	l.mu.Unlock()
+	if oldest != nil {
+		oldest.Close()
+	}
+	go func() {
+		defer l.wait.Done()
+		l.welcome(conn)
+	}()
+}
+
+// welcome greets who has connected and serves the link until it ends.
+func (l *links) welcome(conn *linkConn) {
+	secured, from, err := l.admit(conn)
+	l.mu.Lock()
+	if i := slices.Index(l.greeting, conn); i >= 0 {
+		l.greeting = slices.Delete(l.greeting, i, i+1)
+	}
+	l.mu.Unlock()
+	if err != nil {
+		conn.Close()
+		return
+	}
+	if from.kind == linkRaft {
+		l.offer(secured)
+		return
+	}
+	defer secured.Close()
+	if from.kind == linkCall {
+		l.answerCall(secured, from.identity)
+		return
+	}
+	l.serveForwarded(secured)
+}
+
+// track makes a connection one that close ends. mu is held, and links are open.
+func (l *links) track(raw net.Conn, accepted bool) *linkConn {
+	if tcp, ok := raw.(*net.TCPConn); ok {
+		// If these fail the connection has, and the next use of it says so.
+		tcp.SetNoDelay(true)
+		tcp.SetKeepAliveConfig(net.KeepAliveConfig{Enable: true, Idle: 5 * time.Second, Interval: 5 * time.Second, Count: 3})
+	}
+	conn := &linkConn{Conn: raw, links: l, accepted: accepted}
+	l.open[conn] = struct{}{}
+	return conn
+}
+
+// dial makes a link to the node at an address, over which both have greeted.
+// expected is its id, or empty if any will do.
+func (l *links) dial(ctx context.Context, kind linkKind, address, expected string) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, l.o.timeout)
+	defer cancel()
+	defer context.AfterFunc(l.closing, cancel)()
+	raw, err := l.o.dial(ctx, address)
+	if err != nil {
+		return nil, fmt.Errorf("connect to node at %s: %w", address, err)
+	}
+	l.mu.Lock()
+	if l.closed {
+		l.mu.Unlock()
+		raw.Close()
+		return nil, net.ErrClosed
+	}
+	conn := l.track(raw, false)
+	l.mu.Unlock()
+	secured, err := l.greet(ctx, conn, address, greeting{kind, l.o.identity(), expected})
+	if err != nil {
+		conn.Close()
+		return nil, fmt.Errorf("greet node at %s: %w", address, err)
+	}
+	return secured, nil
+}
+
+// A linkConn is a connection that links know of until it is closed.
+type linkConn struct {
+	net.Conn
+	links    *links
+	accepted bool
+}
+
+func (c *linkConn) Close() error {
+	l := c.links
+	l.mu.Lock()
+	if _, ok := l.open[c]; ok {
+		delete(l.open, c)
+		if c.accepted {
+			l.accepted--
+		}
+	}
+	l.mu.Unlock()
+	return c.Conn.Close()
+}
+
+// A securedConn is TLS over a link. Closing it says no good-bye, which would wait for
+// a peer that does not read: all that goes over links says itself where it ends.
+type securedConn struct {
+	*tls.Conn
+	under *linkConn
+}
+
+func (c securedConn) Close() error { return c.under.Close() }

@@ -1,0 +1,129 @@
+package replication
+
+import (
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// logs is the log of a node as raft uses it: what was stored last stays in memory
+// for the followers and the machine, up to so many bytes, and how long each store
+// takes is watched. Raft's own cache counts entries, of which one may be small or
+// a transaction of 16 MB.
+type logs struct {
+	raft.LogStore
+	mono func() time.Duration
+
+	storing atomic.Int64 // since when a store is under way, by mono; 0: none is
+	took    durations
+
+	mu     sync.RWMutex
+	recent map[uint64]*raft.Log
+	oldest uint64 // of recent
+	next   uint64 // the index after the last of recent
+	bytes  int
+}
+
+// maxRecentBytes is how much of the log stays in memory.
+const maxRecentBytes = 16 << 20
+
+func newLogs(store raft.LogStore, mono func() time.Duration) *logs {
+	return &logs{LogStore: store, mono: mono, recent: make(map[uint64]*raft.Log)}
+}
+
+// IsMonotonic says that indexes follow on each other: before a snapshot replaces the
+// log, raft has to empty it.
+func (l *logs) IsMonotonic() bool { return true }
+
+func (l *logs) GetLog(index uint64, to *raft.Log) error {
+	l.mu.RLock()
+	entry := l.recent[index]
+	l.mu.RUnlock()
+	if entry != nil {
+		*to = *entry
+		return nil
+	}
+	return l.LogStore.GetLog(index, to)
+}
+
+func (l *logs) StoreLog(entry *raft.Log) error { return l.StoreLogs([]*raft.Log{entry}) }
+
+func (l *logs) StoreLogs(entries []*raft.Log) error {
+	began := l.mono()
+	l.storing.Store(max(int64(began), 1))
+	err := l.LogStore.StoreLogs(entries)
+	l.storing.Store(0)
+	if err != nil {
+		return err
+	}
+	l.took.add(l.mono() - began)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	for _, e := range entries {
+		l.keep(e)
+	}
+	return nil
+}
+
+// keep puts an entry into memory, and drops the oldest for it. mu is held.
+func (l *logs) keep(e *raft.Log) {
+	if e.Index != l.next {
+		l.drop()
+		l.oldest = e.Index
+	}
+	l.next = e.Index + 1
+	l.recent[e.Index] = e
+	l.bytes += entryCost(e)
+	for l.bytes > maxRecentBytes && l.oldest < e.Index {
+		l.bytes -= entryCost(l.recent[l.oldest])
+		delete(l.recent, l.oldest)
+		l.oldest++
+	}
+}
+
+// entryCost is what an entry takes in memory.
+func entryCost(e *raft.Log) int { return len(e.Data) + 128 }
+
+// drop empties the memory. mu is held.
+func (l *logs) drop() {
+	clear(l.recent)
+	l.oldest, l.next, l.bytes = 0, 0, 0
+}
+
+func (l *logs) DeleteRange(from, to uint64) error {
+	l.mu.Lock()
+	l.drop()
+	l.mu.Unlock()
+	return l.LogStore.DeleteRange(from, to)
+}
+
+// hangs says for how long a store has been under way, 0 if none is.
+func (l *logs) hangs() time.Duration {
+	since := l.storing.Load()
+	if since == 0 {
+		return 0
+	}
+	return max(l.mono()-time.Duration(since), 1)
+}
+
+// votesWatched is a StableStore whose writes count as stores of the log do.
+type votesWatched struct {
+	*votes
+	logs *logs
+}
+
+func (v votesWatched) watch(write func() error) error {
+	v.logs.storing.CompareAndSwap(0, max(int64(v.logs.mono()), 1))
+	defer v.logs.storing.Store(0)
+	return write()
+}
+
+func (v votesWatched) Set(key, value []byte) error {
+	return v.watch(func() error { return v.votes.Set(key, value) })
+}
+
+func (v votesWatched) SetUint64(key []byte, n uint64) error {
+	return v.watch(func() error { return v.votes.SetUint64(key, n) })
+}

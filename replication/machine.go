@@ -1,0 +1,193 @@
+package replication
+
+import (
+	"bytes"
+	"fmt"
+	"maps"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"limitsrv/engine"
+	"limitsrv/persist"
+)
+
+// A machine is the state that all nodes have in common: the engine, and who the
+// members are. It is raft's FSM: what is committed comes to Apply, in the order of
+// the log, from one goroutine.
+//
+// The engine's bound is not set, as what a bound drops depends on the memory of a
+// node. The leader says in the log what is dropped and that no key may be added.
+// Nobody else may have the engine see a time that no entry has: a look uses
+// Engine.Look, and a sweep the last stamp.
+type machine struct {
+	cluster clusterID
+	becomes clusterID // whose snapshots it writes: its own cluster's, but in a recovery
+	seed    persist.Seed
+	shards  int
+	mono    func() time.Duration
+
+	engine atomic.Pointer[engine.Engine]
+	stamp  atomic.Int64 // of the last entry: no later one is applied before it
+	told   atomic.Int64 // when that was, by mono
+	index  atomic.Uint64
+
+	// flight is the entry of this node that is on its way, and landed is told when it
+	// has been carried out.
+	flight  atomic.Pointer[flight]
+	landed  func(*flight)
+	applied func(index uint64, stamp engine.Instant, b *engine.Batch) // for tests; nil: none
+
+	counts       machineCounts
+	snapshotSize atomic.Int64 // of the last that was written, in bytes
+	decoder      persist.Decoder
+
+	mu   sync.Mutex
+	crew crew
+}
+
+// A crew is what the log says about the members.
+type crew struct {
+	Members map[string]Member `json:"members"`
+	// Level is up to which features the log may use: all members know them.
+	Level int `json:"level"`
+}
+
+// A Member is what a node tells about itself.
+type Member struct {
+	Node    string `json:"node"`
+	Raft    string `json:"raft"`
+	Client  string `json:"client"` // the address for clients
+	Version string `json:"version"`
+	Level   int    `json:"level"` // the newest feature that it knows
+}
+
+// machineCounts are totals since the start.
+type machineCounts struct {
+	entries, bytes, ops atomic.Int64
+	installed           atomic.Int64 // snapshots restored since the start, that of the start included
+	snapshotBytes       atomic.Int64 // of the log since the last snapshot
+}
+
+func newMachine(m *membership, mono func() time.Duration) *machine {
+	f := &machine{cluster: m.Cluster, becomes: m.Cluster, seed: m.Seed, mono: mono, crew: crew{Members: make(map[string]Member), Level: 1}}
+	f.engine.Store(f.emptyEngine())
+	return f
+}
+
+func (f *machine) emptyEngine() *engine.Engine {
+	return engine.New(engine.Options{Seed: f.seed, Shards: f.shards})
+}
+
+// controlMark begins an entry that is about the cluster; an entry of decisions
+// begins with the version of its format.
+const controlMark = 0xc1
+
+// Apply carries out an entry. What it can't read, a newer node wrote, or the log is
+// damaged: to go on would be to disagree with others, so it panics.
+func (f *machine) Apply(l *raft.Log) any {
+	var err error
+	switch own := f.flight.Load(); {
+	case len(l.Data) > 0 && l.Data[0] == controlMark:
+		err = f.control(l.Data[1:])
+	case own != nil && own.is(l.Data) && own.state.CompareAndSwap(flying, claimed):
+		f.applyFlight(l.Index, own)
+	default:
+		err = f.decoder.Decode(l.Data, func(stamp engine.Instant, b *engine.Batch) error {
+			f.apply(l.Index, stamp, b)
+			return nil
+		})
+	}
+	if err != nil {
+		panic(fmt.Errorf("entry %d of the cluster's log can't be carried out: %w", l.Index, err))
+	}
+	f.index.Store(l.Index)
+	f.counts.entries.Add(1)
+	f.counts.bytes.Add(int64(len(l.Data)))
+	f.counts.snapshotBytes.Add(int64(len(l.Data)))
+	return nil
+}
+
+// apply carries out a batch at its stamp, or at that of the last if it is later.
+func (f *machine) apply(index uint64, stamp engine.Instant, b *engine.Batch) {
+	stamp = max(stamp, engine.Instant(f.stamp.Load()))
+	f.engine.Load().Apply(stamp, b)
+	f.stamp.Store(int64(stamp))
+	f.told.Store(int64(f.mono()))
+	f.counts.ops.Add(int64(len(b.Ops)))
+	if f.applied != nil {
+		f.applied(index, stamp, b)
+	}
+}
+
+func (f *machine) applyFlight(index uint64, own *flight) {
+	for i := range own.parts {
+		f.apply(index, own.stamp, own.parts[i].batch)
+	}
+	f.landed(own)
+}
+
+// now is the time by this node, for looks: the last stamp and what has passed since.
+func (f *machine) now() engine.Instant {
+	passed := int64(f.mono()) - f.told.Load()
+	return engine.Instant(f.stamp.Load() + max(passed, 0))
+}
+
+// A controlEntry is about the cluster. One of its fields is set.
+type controlEntry struct {
+	Member *Member `json:"member,omitempty"` // a node tells about itself
+	Gone   string  `json:"gone,omitempty"`   // a node that is no member any more
+	Level  int     `json:"level,omitempty"`  // features up to this may be used from here on
+}
+
+// knownLevel is the newest feature of the log that this program knows: a node
+// whose program knows less must not take part once the log has a higher one.
+//
+//	1: the first
+const knownLevel = 1
+
+func (f *machine) control(data []byte) error {
+	var c controlEntry
+	if err := strictJSON(data, &c); err != nil {
+		return err
+	}
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	switch {
+	case c.Member != nil:
+		f.crew.Members[c.Member.Node] = *c.Member
+	case c.Gone != "":
+		delete(f.crew.Members, c.Gone)
+	case c.Level > 0:
+		f.crew.Level = max(f.crew.Level, c.Level)
+	}
+	return checkLevel(f.crew.Level)
+}
+
+// checkLevel refuses what a newer program decides by.
+func checkLevel(level int) error {
+	if level > knownLevel {
+		return &persist.NewerError{What: "the cluster's log", Format: level, Known: knownLevel}
+	}
+	return nil
+}
+
+// members are a copy.
+func (f *machine) members() map[string]Member {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return maps.Clone(f.crew.Members)
+}
+
+func (f *machine) level() int {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	return f.crew.Level
+}
+
+// is says whether data is the flight's entry itself, and not one that reads the same.
+func (f *flight) is(data []byte) bool {
+	return len(data) > 0 && len(data) == len(f.data) && &data[0] == &f.data[0] && bytes.Equal(data[:1], f.data[:1])
+}

@@ -1,0 +1,219 @@
+package replication
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// A Change is one of the members of a cluster.
+type Change struct {
+	Kind ChangeKind `json:"kind"`
+	// Node is whom it is about: an id, or the address of its Raft. Of a Transfer it may
+	// be empty: whoever is furthest.
+	Node string `json:"node"`
+}
+
+// ChangeKind says what is to change.
+type ChangeKind string
+
+const (
+	// Forget removes a member, dead or alive.
+	Forget ChangeKind = "forget"
+	// Leave removes the node that is asked.
+	Leave ChangeKind = "leave"
+	// Transfer has another node lead.
+	Transfer ChangeKind = "transfer"
+)
+
+// changeTimeout bounds a change of the members.
+const changeTimeout = 5 * time.Second
+
+// Change has the leader change the members. done is called once, from another
+// goroutine, with nil when it is so.
+func (n *Node) Change(c Change, done func(error)) {
+	if c.Kind == Leave {
+		c = Change{Forget, n.identity().Node}
+	}
+	n.wait.Go(func() {
+		ctx, cancel := context.WithTimeout(n.stopping, changeTimeout)
+		defer cancel()
+		done(n.changeAnywhere(ctx, c))
+	})
+}
+
+// changeAnywhere has the change made by whoever leads. A leader that is to go hands
+// its office over first.
+func (n *Node) changeAnywhere(ctx context.Context, c Change) error {
+	for {
+		err := n.changeAtLeader(ctx, c)
+		if !errors.Is(err, errNotTaken) {
+			return err
+		}
+		select {
+		case <-ctx.Done():
+			return errors.New("the cluster has no leader")
+		case <-time.After(n.o.ElectionTimeout / 4):
+		}
+	}
+}
+
+func (n *Node) changeAtLeader(ctx context.Context, c Change) error {
+	office := n.office()
+	switch {
+	case office.leading && c.Kind == Forget && n.isSelf(c.Node):
+		if len(serversOf(office.seat.raft)) == 1 {
+			return errors.New("the last member can't leave: end it instead")
+		}
+		if err := n.transfer(ctx, office.seat, ""); err != nil {
+			return err
+		}
+		return errNotTaken
+	case office.leading:
+		return n.change(ctx, c)
+	case office.leader.Raft == "" || office.elected:
+		return errNotTaken
+	}
+	err := n.links.call(ctx, office.leader.Raft, callChange, c, nil)
+	if err != nil && strings.Contains(err.Error(), errElsewhere.Error()) {
+		return errNotTaken
+	}
+	return err
+}
+
+func (n *Node) isSelf(node string) bool { return node == n.identity().Node || node == n.o.Raft }
+
+// change makes a change, on the leader.
+func (n *Node) change(ctx context.Context, c Change) error {
+	s, err := n.leaderSeat()
+	if err != nil {
+		return err
+	}
+	switch c.Kind {
+	case Transfer:
+		return n.transfer(ctx, s, c.Node)
+	case Forget:
+		return n.remove(ctx, s, c.Node, "it was asked for")
+	}
+	return fmt.Errorf("there is no change %q of the members", c.Kind)
+}
+
+// find is the member of an id, or of an address.
+func find(r *raft.Raft, node string) (raft.Server, error) {
+	for _, s := range r.GetConfiguration().Configuration().Servers {
+		if string(s.ID) == node || string(s.Address) == node {
+			return s, nil
+		}
+	}
+	return raft.Server{}, fmt.Errorf("unknown node %s", node)
+}
+
+// remove takes a member out of the cluster.
+func (n *Node) remove(ctx context.Context, s *seat, node, why string) error {
+	server, err := find(s.raft, node)
+	if err != nil {
+		return err
+	}
+	if err := s.raft.RemoveServer(server.ID, 0, remaining(ctx)).Error(); err != nil {
+		return fmt.Errorf("remove node %s: %w", node, err)
+	}
+	n.log.Warn("a node was removed from the cluster", "node", string(server.ID), "raft", string(server.Address), "why", why)
+	n.known.learn(s.raft)
+	n.known.forget()
+	return s.proposeControl(ctx, controlEntry{Gone: string(server.ID)})
+}
+
+// remaining is what is left of a context's time; 0, as raft wants it, for no end.
+func remaining(ctx context.Context) time.Duration {
+	deadline, ok := ctx.Deadline()
+	if !ok {
+		return 0
+	}
+	return max(time.Until(deadline), time.Millisecond)
+}
+
+// admit makes a node a member, without a vote until it has caught up. A node that
+// was at its address is gone, as the new one is there.
+func (n *Node) admit(ctx context.Context, m Member) (joinReply, error) {
+	office := n.office()
+	if !office.leading {
+		if office.leader.Raft == "" || office.elected {
+			return joinReply{}, errors.New("the cluster has no leader at the moment")
+		}
+		return n.admitElsewhere(ctx, office.leader, m)
+	}
+	s := office.seat
+	if err := s.admissible(m); err != nil {
+		return joinReply{}, err
+	}
+	servers := s.raft.GetConfiguration().Configuration().Servers
+	at := slices.IndexFunc(servers, func(x raft.Server) bool { return string(x.Address) == m.Raft && string(x.ID) != m.Node })
+	if at >= 0 {
+		if err := n.remove(ctx, s, string(servers[at].ID), "node "+m.Node+" is at its address now"); err != nil {
+			return joinReply{}, err
+		}
+	}
+	if err := s.raft.AddNonvoter(raft.ServerID(m.Node), raft.ServerAddress(m.Raft), 0, remaining(ctx)).Error(); err != nil {
+		return joinReply{}, fmt.Errorf("add node %s: %w", m.Node, err)
+	}
+	n.known.learn(s.raft)
+	n.log.Info("a node joins the cluster", "node", m.Node, "raft", m.Raft)
+	if err := s.proposeControl(ctx, controlEntry{Member: &m}); err != nil {
+		return joinReply{}, err
+	}
+	own := n.member()
+	return joinReply{Cluster: own.Cluster, Seed: own.Seed}, nil
+}
+
+// admissible refuses a node that could not carry the log out.
+func (s *seat) admissible(m Member) error {
+	if level := s.machine.level(); m.Level < level {
+		return fmt.Errorf("the cluster uses features up to level %d, and limitsrv %s knows them up to %d: run a newer one", level, m.Version, m.Level)
+	}
+	return checkAddress("--raft", m.Raft)
+}
+
+func (n *Node) admitElsewhere(ctx context.Context, leader server, m Member) (reply joinReply, err error) {
+	err = n.links.call(ctx, leader.Raft, callJoin, joinRequest{m}, &reply)
+	return reply, err
+}
+
+// transfer has another node lead: a given one, or whoever is furthest. A transfer
+// that failed leaves raft v1.7.3 refusing all (issue 696), so raft begins anew then.
+func (n *Node) transfer(ctx context.Context, s *seat, node string) error {
+	if !n.hasSuccessor(s, node) {
+		return errors.New("there is no other voter that could lead")
+	}
+	future := s.raft.LeadershipTransfer
+	if node != "" {
+		server, err := find(s.raft, node)
+		if err != nil {
+			return err
+		}
+		if server.Suffrage != raft.Voter {
+			return fmt.Errorf("node %s has no vote yet", node)
+		}
+		future = func() raft.Future { return s.raft.LeadershipTransferToServer(server.ID, server.Address) }
+	}
+	err := future().Error()
+	if err == nil {
+		n.log.Info("another node leads the cluster", "asked", true)
+		return nil
+	}
+	if !n.leaving.Load() && isLeader(s.raft) {
+		n.wait.Go(func() { n.restart("a transfer of leadership failed") })
+	}
+	return fmt.Errorf("transfer of leadership: %w", err)
+}
+
+// hasSuccessor says whether there is another voter.
+func (n *Node) hasSuccessor(s *seat, node string) bool {
+	return slices.ContainsFunc(s.raft.GetConfiguration().Configuration().Servers, func(x raft.Server) bool {
+		return x.Suffrage == raft.Voter && string(x.ID) != n.identity().Node && (node == "" || string(x.ID) == node || string(x.Address) == node)
+	})
+}

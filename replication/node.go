@@ -1,0 +1,324 @@
+package replication
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"net"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"limitsrv/engine"
+	"limitsrv/persist"
+)
+
+// A Node is one of several that decide as one. It is an Exec. All methods may be
+// called by many at once, but for Close, which comes last.
+type Node struct {
+	o       Options
+	log     *slog.Logger
+	dir     *persist.Dir
+	fatal   func(error)
+	wall    func() engine.Instant
+	mono    func() time.Duration
+	holdFor time.Duration
+
+	links     *links
+	forwarder *forwarder
+	group     *group
+	clock     *leaderClock
+	local     localEngine // for NoQuorumLocal
+	maxMemory atomic.Int64
+	evict     atomic.Bool
+	counts    nodeCounts
+	told      *repeats
+	known     known
+
+	seat    atomic.Pointer[seat] // nil: this node is no member yet
+	led     atomic.Uint64        // the term in which this node decides; 0: it does not
+	leaving atomic.Bool          // it hands its office over, and takes none
+
+	entering sync.Mutex // held by whoever takes or leaves the seat
+
+	mu         sync.Mutex
+	membership membership
+
+	stopping context.Context
+	stop     context.CancelFunc
+	wait     sync.WaitGroup
+}
+
+// nodeCounts are totals since the start.
+type nodeCounts struct {
+	uncertain, forwarded     atomic.Int64
+	allowed, denied, locally atomic.Int64 // ops answered without a quorum, by policy
+	refused                  atomic.Int64 // batches answered CLUSTERDOWN
+	elected, leaders         atomic.Int64 // times that this node was elected, and changes of leader that it has seen
+	clamps                   atomic.Int64 // times that the clock could not follow
+	clamped, offset          atomic.Int64 // how far off it was at the last steer, and this node's clock; nanoseconds
+	restarts                 atomic.Int64 // of raft, for being stuck
+}
+
+// Open takes the data directory and the address, and begins: it goes on as the
+// member that it was, or founds a cluster, or joins one, in the background. Until
+// then, and whenever there is no leader, Exec answers as Options.NoQuorum says.
+func Open(o Options) (*Node, error) {
+	if err := o.check(); err != nil {
+		return nil, err
+	}
+	dir, err := persist.OpenDir(o.fs, o.Dir)
+	if err != nil {
+		return nil, err
+	}
+	n := &Node{
+		o: o, log: o.Logger, dir: dir, wall: o.Wall, mono: o.mono, holdFor: o.ElectionTimeout,
+		fatal: onceWith(o.Fatal), told: newRepeats(), clock: newLeaderClock(o.mono),
+	}
+	n.maxMemory.Store(o.MaxMemory)
+	n.evict.Store(o.Evict)
+	n.stopping, n.stop = context.WithCancel(context.Background())
+	n.group = newGroup(n)
+	if err := n.begin(); err != nil {
+		n.stop()
+		return nil, errors.Join(err, dir.Close())
+	}
+	return n, nil
+}
+
+// onceWith is f for the first call only.
+func onceWith(f func(error)) func(error) {
+	var once sync.Once
+	return func(err error) { once.Do(func() { f(err) }) }
+}
+
+// begin reads who this node is, listens, and starts what goes on in the background.
+func (n *Node) begin() (err error) {
+	if n.membership, err = readMembership(n.dir); err != nil {
+		return err
+	}
+	listener, err := n.o.Network.Listen(n.o.Bind)
+	if err != nil {
+		return fmt.Errorf("listen for other nodes at %s: %w", n.o.Bind, err)
+	}
+	n.links, err = newLinks(linkOptions{
+		listener: listener, dial: n.o.Network.Dial, tls: n.o.TLS, identity: n.identity,
+		call: n.answerCall, exec: n.execForOthers, commit: n.Commit, log: n.log, timeout: n.callTimeout(),
+	})
+	if err != nil {
+		return errors.Join(err, listener.Close())
+	}
+	n.forwarder = newForwarder(n.links)
+	if err := n.resume(); err != nil {
+		return errors.Join(err, n.links.close())
+	}
+	n.wait.Go(n.links.serve)
+	n.wait.Go(func() { n.group.run(n.stopping) })
+	n.wait.Go(n.group.answerAll)
+	n.wait.Go(n.enter)
+	n.wait.Go(n.attend)
+	n.wait.Go(n.watchDisk)
+	return nil
+}
+
+// resume goes on as the member that this node was, if its state is whole.
+func (n *Node) resume() error {
+	m := &n.membership
+	switch {
+	case m.Cluster.zero() || len(m.Founding) > 0:
+		return nil
+	case m.lostTail(n.o.boot()):
+		n.log.Warn("the system went down with a log that was not on disk: this node joins the cluster anew when it finds a leader",
+			"cluster", m.Cluster.String(), "node", m.Node)
+		return nil
+	}
+	return n.sit()
+}
+
+// callTimeout is for dials, greetings and calls between nodes.
+func (n *Node) callTimeout() time.Duration { return max(n.o.ElectionTimeout, minCallTimeout) }
+
+const minCallTimeout = 200 * time.Millisecond
+
+// identity is who this node is as of now.
+func (n *Node) identity() identity {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return identity{Cluster: n.membership.Cluster, Node: n.membership.Node}
+}
+
+// member is a copy of the membership.
+func (n *Node) member() membership {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.membership
+}
+
+// setMember writes who this node is from now on.
+func (n *Node) setMember(change func(*membership)) error {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	m := n.membership
+	m.Founding = slices.Clone(m.Founding)
+	change(&m)
+	if err := m.write(n.dir); err != nil {
+		return err
+	}
+	n.membership = m
+	return nil
+}
+
+// Exec has a batch decided. done is called once, from any goroutine, with the
+// decisions in place or an error that has a Code: UNCERTAIN if the batch may or may
+// not have been carried out, any other if it was not. It does not block.
+func (n *Node) Exec(batch *engine.Batch, done func(error)) {
+	if batch.Looks() && n.look(batch) {
+		done(nil)
+		return
+	}
+	n.group.add(waiting{request: request{batch, done}})
+}
+
+// execForOthers is Exec for what another node forwards.
+func (n *Node) execForOthers(batch *engine.Batch, done func(error)) {
+	if batch.Looks() && n.office().leading && n.look(batch) {
+		done(nil)
+		return
+	}
+	n.group.add(waiting{request: request{batch, done}, foreign: true})
+}
+
+// Commit says that its caller has no more to execute for now.
+func (n *Node) Commit() { n.group.kick() }
+
+// look answers a batch that only looks from what this node has applied, if it
+// leads, or the batch may be answered from what is behind.
+func (n *Node) look(batch *engine.Batch) bool {
+	office := n.office()
+	switch {
+	case office.leading:
+		machine := office.seat.machine
+		e := machine.engine.Load()
+		e.Look(n.clock.now(), batch)
+		for i := range batch.Ops {
+			if batch.Ops[i].Kind == engine.Watch {
+				d := &batch.Decisions[i]
+				d.Remaining = ofTerm(d.Remaining, office.term)
+			}
+		}
+		return true
+	case batch.Stale && office.seat != nil:
+		machine := office.seat.machine
+		machine.engine.Load().Look(machine.now(), batch)
+		return true
+	}
+	return false
+}
+
+// Engine is the engine as of now: for looks that are no ops. It is another one
+// after a snapshot came from the leader.
+func (n *Node) Engine() *engine.Engine {
+	if s := n.seat.Load(); s != nil {
+		return s.machine.engine.Load()
+	}
+	return n.local.empty()
+}
+
+// Now is the time of the cluster, as far as this node knows.
+func (n *Node) Now() engine.Instant {
+	s := n.seat.Load()
+	switch {
+	case n.led.Load() != 0:
+		return n.clock.now()
+	case s != nil:
+		return s.machine.now()
+	}
+	return n.wall()
+}
+
+// SetBound bounds the memory of keys from now on, where this node leads; 0 is no bound.
+func (n *Node) SetBound(maxMemory int64, evict bool) {
+	n.maxMemory.Store(maxMemory)
+	n.evict.Store(evict)
+}
+
+// Sweep forgets keys of some pages that are as good as new, as Engine.Sweep does.
+// They are so at the last stamp, which is no later than that of any entry to come.
+func (n *Node) Sweep(pages int) (forgotten int64) {
+	s := n.seat.Load()
+	if s == nil {
+		return 0
+	}
+	stamp := engine.Instant(s.machine.stamp.Load())
+	return s.machine.engine.Load().Sweep(stamp, pages)
+}
+
+// An office is what a node is in its cluster at a moment.
+type office struct {
+	seat    *seat // nil: no member
+	term    uint64
+	elected bool   // it leads, but has not yet carried out what was before
+	leading bool   // it leads and decides
+	leader  server // empty: it knows none
+}
+
+// office is that of now.
+func (n *Node) office() (o office) {
+	if o.seat = n.seat.Load(); o.seat == nil {
+		return o
+	}
+	raft := o.seat.raft
+	o.term = raft.CurrentTerm()
+	o.elected = isLeader(raft)
+	o.leading = o.elected && n.led.Load() == o.term
+	address, id := raft.LeaderWithID()
+	o.leader = server{Node: string(id), Raft: string(address)}
+	return o
+}
+
+// StepDown hands the office over if this node leads, so that another one decides
+// before this one ends. It comes before Close, and is for good.
+func (n *Node) StepDown(ctx context.Context) {
+	n.leaving.Store(true)
+	if s := n.seat.Load(); s != nil && isLeader(s.raft) {
+		if err := n.transfer(ctx, s, ""); err != nil {
+			n.log.Warn("the office of the leader could not be handed over; others elect one when this node is gone", "error", err)
+		}
+	}
+}
+
+// Close ends the node in good order. Nobody calls Exec any more.
+func (n *Node) Close(ctx context.Context) error {
+	n.StepDown(ctx)
+	n.stop()
+	n.forwarder.close()
+	err := errors.Join(n.leave(), n.links.close())
+	close(n.group.answers) // the machine has ended with the seat
+	n.wait.Wait()
+	return errors.Join(err, n.dir.Close())
+}
+
+// tcp is the Network of the system.
+type tcp struct{ from *net.TCPAddr }
+
+func (tcp) Listen(address string) (net.Listener, error) { return net.Listen("tcp", address) }
+
+func (t tcp) Dial(ctx context.Context, address string) (net.Conn, error) {
+	var d net.Dialer
+	if t.from != nil {
+		d.LocalAddr = t.from
+	}
+	return d.DialContext(ctx, "tcp", address)
+}
+
+// systemNetwork dials from the host that a node listens at, so that others can tell
+// who it is by that.
+func systemNetwork(bind string) Network {
+	host, _, err := net.SplitHostPort(bind)
+	if ip := net.ParseIP(host); err == nil && ip != nil && !ip.IsUnspecified() {
+		return tcp{&net.TCPAddr{IP: ip}}
+	}
+	return tcp{}
+}

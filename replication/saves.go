@@ -1,0 +1,76 @@
+package replication
+
+import (
+	"errors"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"limitsrv/persist"
+)
+
+// Save takes a snapshot of this node's state, so that its log can be cut. done is
+// called once, from another goroutine. It is persist.ErrSaving if one is under way.
+func (n *Node) Save(done func(error)) error {
+	s := n.seat.Load()
+	if s == nil {
+		return errLoading
+	}
+	if !s.saving.CompareAndSwap(false, true) {
+		return persist.ErrSaving
+	}
+	n.wait.Go(func() {
+		err := n.save(s)
+		s.saving.Store(false)
+		done(err)
+	})
+	return nil
+}
+
+// save takes a snapshot; saving is set.
+func (n *Node) save(s *seat) error {
+	began := time.Now()
+	n.setTrailing(s)
+	err := s.raft.Snapshot().Error()
+	if errors.Is(err, raft.ErrNothingNewToSnapshot) {
+		err = nil
+	}
+	s.saveMu.Lock()
+	s.lastSave = savedSnapshot{At: time.Now(), Took: time.Since(began), Err: err, Count: s.lastSave.Count + 1}
+	s.saveMu.Unlock()
+	if err != nil {
+		n.log.Error("snapshot failed; the one before holds, and the log goes on", "error", err)
+		return err
+	}
+	n.log.Info("snapshot taken", "index", s.raft.AppliedIndex(), "keys", s.machine.engine.Load().Len(), "took", time.Since(began).Round(time.Millisecond))
+	return nil
+}
+
+// setTrailing has as many entries stay behind the next snapshot as there are in
+// half of the log that makes one due: a node that was away for so long needs no
+// snapshot to catch up.
+func (n *Node) setTrailing(s *seat) {
+	entries := max(s.machine.counts.entries.Load(), 1)
+	size := max(s.machine.counts.bytes.Load()/entries, 1)
+	config := s.raft.ReloadableConfig()
+	config.TrailingLogs = uint64(min(max(n.o.SnapshotLogBytes/2/size, n.o.leastTrailing), maxTrailing))
+	if err := s.raft.ReloadConfig(config); err != nil {
+		n.log.Error("how much log stays behind a snapshot can't be changed", "error", err)
+	}
+}
+
+// snapshotIfLong begins a snapshot when the log has grown long.
+func (n *Node) snapshotIfLong(s *seat) {
+	if s.machine.counts.snapshotBytes.Load() < max(n.o.SnapshotLogBytes, s.machine.snapshotSize.Load()/2) {
+		return
+	}
+	n.Save(func(error) {})
+}
+
+// A savedSnapshot is the last attempt to take one.
+type savedSnapshot struct {
+	At    time.Time
+	Took  time.Duration
+	Err   error
+	Count int64
+}

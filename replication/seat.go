@@ -1,0 +1,256 @@
+package replication
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/raft"
+
+	"limitsrv/persist"
+)
+
+// A seat is what a member has: raft, and what it stands on.
+type seat struct {
+	raft      *raft.Raft
+	machine   *machine
+	log       *persist.Log
+	logs      *logs
+	stable    *votes
+	snapshots raft.SnapshotStore
+	transport *raft.NetworkTransport
+	notify    chan bool     // true: this node was elected; false: it leads no more
+	gone      chan struct{} // closed when the seat is left
+	observer  *raft.Observer
+	since     time.Duration // by mono: when it was taken
+
+	saving   atomic.Bool
+	saveMu   sync.Mutex
+	lastSave savedSnapshot
+
+	lastSeen  uint64        // the last entry when attend last looked; attend alone
+	lastMoved time.Duration // by mono: when it was another one
+}
+
+const (
+	raftDir      = "raft"
+	retained     = 2 // snapshots
+	maxPool      = 3 // connections to each other node that rest
+	maxAppend    = 64
+	segmentShare = 4 // of SnapshotLogBytes, how long a segment of the log is
+	// transferScale is how much of a snapshot is to arrive within one timeout.
+	transferScale = 1 << 20
+)
+
+// sit takes the node's seat: it opens its log, snapshots and votes, and starts raft.
+func (n *Node) sit() error {
+	m := n.member()
+	s, err := n.openSeat(&m)
+	if err != nil {
+		return fmt.Errorf("open the log of node %s: %w", m.Node, err)
+	}
+	boot, synced := n.o.boot(), n.o.policy() == persist.Always
+	if err = n.setMember(func(m *membership) { m.Boot, m.Synced, m.Clean = boot, synced, false }); err == nil {
+		err = n.start(s, &m)
+	}
+	if err != nil {
+		return errors.Join(err, s.close())
+	}
+	n.seat.Store(s)
+	n.wait.Go(func() { n.lead(s) })
+	n.log.Info("member of a cluster", "cluster", m.Cluster.String(), "node", m.Node, "raft", n.o.Raft,
+		"log_index", s.raft.LastIndex(), "applied", s.raft.AppliedIndex())
+	return nil
+}
+
+// openSeat opens what raft stands on.
+func (n *Node) openSeat(m *membership) (s *seat, err error) {
+	dir := n.dir.FS.PathJoin(n.dir.Path, raftDir, m.Node)
+	if err := n.dir.FS.MkdirAll(dir, 0o700); err != nil {
+		return nil, err
+	}
+	s = &seat{notify: make(chan bool, 64), gone: make(chan struct{}), machine: newMachine(m, n.mono), since: n.mono(), lastMoved: n.mono()}
+	s.machine.landed, s.machine.applied = n.landed, n.o.applied
+	stable, snapshots, err := n.o.stores(dir)
+	if err != nil {
+		return nil, err
+	}
+	s.stable, s.snapshots = &votes{StableStore: stable}, snapshots
+	s.log, err = persist.OpenLog(n.dir.FS, n.dir.FS.PathJoin(dir, "log"), persist.LogOptions{
+		Policy:       n.o.policy(),
+		SegmentBytes: n.o.SnapshotLogBytes / segmentShare,
+		OnError:      func(err error) { n.fatal(fmt.Errorf("the log can't be written: %w", err)) },
+	})
+	if err != nil {
+		return nil, errors.Join(err, s.stable.Close())
+	}
+	s.logs = newLogs(s.log.Raft(), n.mono)
+	return s, nil
+}
+
+// openStores opens the votes and the snapshots of a node.
+func openStores(dir string, logger hclog.Logger) (raft.StableStore, raft.SnapshotStore, error) {
+	stable, err := openBolt(filepath.Join(dir, "votes.db"))
+	if err != nil {
+		return nil, nil, fmt.Errorf("open the votes: %w", err)
+	}
+	snapshots, err := raft.NewFileSnapshotStoreWithLogger(dir, retained, logger)
+	return stable, snapshots, err
+}
+
+// start starts raft, founding the cluster if that is still to be done.
+func (n *Node) start(s *seat, m *membership) (err error) {
+	config := n.raftConfig(m.Node)
+	config.NotifyCh = s.notify
+	s.transport = raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
+		Stream: n.links.raft(n.known.nodeAt), MaxPool: maxPool, MaxRPCsInFlight: 1,
+		Timeout: n.rpcTimeout(), Logger: config.Logger,
+	})
+	s.transport.TimeoutScale = transferScale
+	stable := votesWatched{s.stable, s.logs}
+	if len(m.Founding) > 0 {
+		err = raft.BootstrapCluster(config, s.logs, stable, s.snapshots, s.transport, configurationOf(m.Founding))
+		if err != nil && !errors.Is(err, raft.ErrCantBootstrap) { // that has been done
+			return errors.Join(err, s.transport.Close())
+		}
+	}
+	s.raft, err = raft.NewRaft(config, s.machine, s.logs, stable, s.snapshots, steadyTransport{s.transport, raft.ServerAddress(n.o.Raft)})
+	if err != nil {
+		return errors.Join(err, s.transport.Close())
+	}
+	s.observer = raft.NewObserver(nil, false, func(o *raft.Observation) bool {
+		if _, ok := o.Data.(raft.LeaderObservation); ok {
+			n.counts.leaders.Add(1)
+			n.group.kick()
+		}
+		return false
+	})
+	s.raft.RegisterObserver(s.observer)
+	n.known.learn(s.raft)
+	return nil
+}
+
+// steadyTransport takes heartbeats as any other request, in raft's main goroutine.
+// Raft v1.7.3 handles them beside it, and may then take part in two terms at once.
+//
+// Source: hashicorp/raft, issue 695.
+//
+// It has the address that others know.
+type steadyTransport struct {
+	*raft.NetworkTransport
+	address raft.ServerAddress
+}
+
+// LocalAddr is the address at which others reach this node.
+func (t steadyTransport) LocalAddr() raft.ServerAddress { return t.address }
+
+// SetHeartbeatHandler does nothing.
+func (steadyTransport) SetHeartbeatHandler(func(raft.RPC)) {}
+
+// rpcTimeout is how long a node waits for another one's answer.
+func (n *Node) rpcTimeout() time.Duration { return max(4*n.o.ElectionTimeout, time.Second) }
+
+func (n *Node) raftConfig(node string) *raft.Config {
+	c := raft.DefaultConfig()
+	c.LocalID = raft.ServerID(node)
+	c.HeartbeatTimeout, c.ElectionTimeout = n.o.ElectionTimeout, n.o.ElectionTimeout
+	c.LeaderLeaseTimeout = n.o.ElectionTimeout * 3 / 4
+	c.CommitTimeout = min(n.o.ElectionTimeout/6, 50*time.Millisecond)
+	c.MaxAppendEntries = maxAppend
+	c.NoLegacyTelemetry = true
+	c.SnapshotInterval = 24 * time.Hour // attend asks for snapshots, by bytes
+	c.SnapshotThreshold = 1 << 62
+	c.TrailingLogs = minTrailing
+	c.Logger = newRaftLog(n.log)
+	return c
+}
+
+// configurationOf is that of founding nodes.
+func configurationOf(founding []server) (c raft.Configuration) {
+	for _, f := range founding {
+		c.Servers = append(c.Servers, raft.Server{ID: raft.ServerID(f.Node), Address: raft.ServerAddress(f.Raft)})
+	}
+	return c
+}
+
+// isLeader says whether raft leads.
+func isLeader(r *raft.Raft) bool { return r.State() == raft.Leader }
+
+// leave ends raft, and what it stands on, in good order.
+func (n *Node) leave() error {
+	s := n.seat.Swap(nil)
+	if s == nil {
+		return nil
+	}
+	n.led.Store(0)
+	err := s.raft.Shutdown().Error()
+	close(s.gone)
+	whole := s.log.Err() == nil
+	err = errors.Join(err, s.transport.Close(), s.close())
+	if err == nil && whole {
+		err = n.setMember(func(m *membership) { m.Clean = true })
+	}
+	return err
+}
+
+// close closes the files.
+func (s *seat) close() error { return errors.Join(s.log.Close(), s.stable.Close()) }
+
+// restart begins anew with what is on disk, for a raft that is stuck.
+func (n *Node) restart(why string) {
+	n.entering.Lock()
+	defer n.entering.Unlock()
+	if n.stopping.Err() != nil {
+		return
+	}
+	n.log.Warn("raft is started again on what is on disk", "why", why)
+	n.counts.restarts.Add(1)
+	if err := n.leave(); err != nil {
+		n.fatal(fmt.Errorf("raft is stuck (%s) and can't be ended: %w", why, err))
+		return
+	}
+	if err := n.sit(); err != nil {
+		n.fatal(fmt.Errorf("raft was stuck (%s) and can't be started again: %w", why, err))
+	}
+}
+
+// propose puts a flight into the log and waits until the machine has carried it
+// out, or it is known that it may not. The error is raft's.
+func (n *Node) propose(f *flight) error {
+	s := n.seat.Load()
+	if s == nil {
+		return errNotTaken
+	}
+	s.machine.flight.Store(f)
+	future := s.raft.ApplyLog(raft.Log{Data: f.data}, n.o.ElectionTimeout)
+	err := future.Error()
+	if f.state.CompareAndSwap(flying, lost) && err == nil {
+		err = errors.New("committed by raft and not carried out here")
+		n.log.Error("a decision is lost sight of", "error", err, "index", future.Index())
+	}
+	if f.state.Load() == claimed {
+		return nil // the machine has it
+	}
+	return err
+}
+
+// landed is told what the machine has carried out.
+func (n *Node) landed(f *flight) { n.group.answers <- f }
+
+// proposeControl puts an entry about the cluster into the log.
+func (s *seat) proposeControl(ctx context.Context, c controlEntry) error {
+	data, err := encodeControl(c)
+	if err != nil {
+		return err
+	}
+	timeout := time.Second
+	if deadline, ok := ctx.Deadline(); ok {
+		timeout = time.Until(deadline)
+	}
+	return s.raft.Apply(data, timeout).Error()
+}

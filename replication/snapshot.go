@@ -1,0 +1,260 @@
+package replication
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/binary"
+	"encoding/json"
+	"errors"
+	"fmt"
+	"hash/crc32"
+	"io"
+	"sync/atomic"
+
+	"github.com/hashicorp/raft"
+
+	"limitsrv/engine"
+	"limitsrv/persist"
+)
+
+// A snapshot is a stream of sections, each its length, 4 bytes, the CRC32C of its
+// contents, 4 bytes, and these; numbers are little-endian. The first is a
+// snapshotHead in JSON, the last has the length 0 and the CRC of the one before, and
+// all between are blocks of Engine.Freeze. It ends there.
+type snapshotHead struct {
+	Format  int            `json:"format"`
+	Cluster clusterID      `json:"cluster"`
+	Seed    persist.Seed   `json:"seed"`
+	Index   uint64         `json:"index"`
+	Stamp   engine.Instant `json:"stamp"`
+	Keys    int64          `json:"keys"`
+	crew
+}
+
+const (
+	snapshotFormat = 1
+	sectionHead    = 8
+	// maxSection bounds a block: a key of LOG with a million entries is the longest.
+	maxSection = 64 << 20
+	// sectionAtOnce is how much is read at once of a section, whose length is not yet
+	// known to be right.
+	sectionAtOnce = 1 << 20
+)
+
+var castagnoli = crc32.MakeTable(crc32.Castagnoli)
+
+// A frozenMachine is a machine as it was at an entry, to be written out while it
+// goes on.
+type frozenMachine struct {
+	head  snapshotHead
+	view  *engine.Snapshot
+	hurry *atomic.Bool
+	saved func(bytes int64)
+}
+
+// Snapshot freezes the machine. It costs no more than each shard entered once.
+func (f *machine) Snapshot() (raft.FSMSnapshot, error) {
+	view := f.engine.Load().Freeze()
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	before := f.counts.snapshotBytes.Load()
+	return &frozenMachine{
+		head: snapshotHead{
+			Format: snapshotFormat, Cluster: f.becomes, Seed: f.seed, Index: f.index.Load(),
+			Stamp: engine.Instant(f.stamp.Load()), Keys: view.Keys(), crew: f.crew.clone(),
+		},
+		view:  view,
+		hurry: new(atomic.Bool),
+		saved: func(bytes int64) {
+			f.counts.snapshotBytes.Add(-before)
+			f.snapshotSize.Store(bytes)
+		},
+	}, nil
+}
+
+func (c *crew) clone() (copied crew) {
+	text, err := json.Marshal(c)
+	if err == nil {
+		err = json.Unmarshal(text, &copied)
+	}
+	if err != nil {
+		panic(err) // of maps and strings
+	}
+	return copied
+}
+
+// Release ends the freeze.
+func (s *frozenMachine) Release() { s.view.Close() }
+
+// Persist writes the snapshot into sink, with rests that decisions have the
+// processor in.
+func (s *frozenMachine) Persist(sink raft.SnapshotSink) error {
+	w := &sectionWriter{w: bufio.NewWriterSize(sink, 256<<10)}
+	if err := s.write(w); err != nil {
+		return errors.Join(fmt.Errorf("write snapshot %s: %w", sink.ID(), err), sink.Cancel())
+	}
+	if err := sink.Close(); err != nil {
+		return fmt.Errorf("finish snapshot %s: %w", sink.ID(), err)
+	}
+	s.saved(w.bytes)
+	return nil
+}
+
+func (s *frozenMachine) write(w *sectionWriter) error {
+	head, err := json.Marshal(s.head)
+	if err != nil {
+		return err
+	}
+	w.section(head)
+	rests := persist.NewRests(s.hurry)
+	var block []byte
+	for shard := range s.view.Shards() {
+		for {
+			var ok bool
+			if block, _, ok = s.view.Next(shard, block[:0]); !ok {
+				break
+			}
+			w.section(block)
+			rests.Pause()
+		}
+	}
+	return w.end()
+}
+
+// A sectionWriter writes sections until one fails.
+type sectionWriter struct {
+	w     *bufio.Writer
+	crc   uint32
+	bytes int64
+	err   error
+}
+
+func (w *sectionWriter) section(data []byte) {
+	w.crc = crc32.Checksum(data, castagnoli)
+	w.put(uint32(len(data)), data)
+}
+
+// end marks the end and reports the first error.
+func (w *sectionWriter) end() error {
+	w.put(0, nil)
+	return errors.Join(w.err, w.w.Flush())
+}
+
+func (w *sectionWriter) put(length uint32, data []byte) {
+	if w.err != nil {
+		return
+	}
+	var head [sectionHead]byte
+	binary.LittleEndian.PutUint32(head[:], length)
+	binary.LittleEndian.PutUint32(head[4:], w.crc)
+	if _, w.err = w.w.Write(head[:]); w.err == nil {
+		_, w.err = w.w.Write(data)
+	}
+	w.bytes += sectionHead + int64(len(data))
+}
+
+// Restore replaces the machine's state by that of a snapshot. It reads all of it
+// aside first: if anything is wrong with it, the state stays as it was.
+func (f *machine) Restore(from io.ReadCloser) error {
+	defer from.Close()
+	head, e, err := f.read(bufio.NewReaderSize(from, 256<<10))
+	if err != nil {
+		return fmt.Errorf("restore a snapshot: %w", err)
+	}
+	f.mu.Lock()
+	f.crew = head.crew
+	f.mu.Unlock()
+	f.engine.Store(e)
+	f.stamp.Store(int64(head.Stamp))
+	f.told.Store(int64(f.mono()))
+	f.index.Store(head.Index)
+	f.counts.snapshotBytes.Store(0)
+	f.counts.installed.Add(1)
+	return nil
+}
+
+func (f *machine) read(from *bufio.Reader) (head snapshotHead, e *engine.Engine, err error) {
+	r := sectionReader{r: from}
+	text, err := r.next()
+	if err != nil {
+		return head, nil, err
+	}
+	if err := json.Unmarshal(text, &head); err != nil {
+		return head, nil, err
+	}
+	switch {
+	case head.Format > snapshotFormat:
+		return head, nil, &persist.NewerError{What: "the snapshot", Format: head.Format, Known: snapshotFormat}
+	case head.Cluster != f.cluster:
+		return head, nil, fmt.Errorf("it is of cluster %v, this is one of %v", head.Cluster, f.cluster)
+	case head.Seed != f.seed:
+		return head, nil, errors.New("its seed is another one than this node's")
+	}
+	if err := checkLevel(head.Level); err != nil {
+		return head, nil, err
+	}
+	if head.Members == nil {
+		head.Members = make(map[string]Member)
+	}
+	e = f.emptyEngine()
+	for {
+		block, err := r.next()
+		if errors.Is(err, io.EOF) {
+			break
+		}
+		if err != nil {
+			return head, nil, err
+		}
+		if err := e.Load(block); err != nil {
+			return head, nil, err
+		}
+	}
+	if got := e.Len(); got != head.Keys {
+		return head, nil, fmt.Errorf("it has %d keys and says %d", got, head.Keys)
+	}
+	e.SetTime(head.Stamp)
+	return head, e, nil
+}
+
+// A sectionReader reads sections.
+type sectionReader struct {
+	r    *bufio.Reader
+	data bytes.Buffer
+	crc  uint32
+}
+
+// next is the next section, valid until the one after it; io.EOF is the end as it
+// was written.
+func (r *sectionReader) next() ([]byte, error) {
+	var head [sectionHead]byte
+	if _, err := io.ReadFull(r.r, head[:]); err != nil {
+		return nil, errCut(err)
+	}
+	length, crc := binary.LittleEndian.Uint32(head[:]), binary.LittleEndian.Uint32(head[4:])
+	switch {
+	case length == 0 && crc == r.crc:
+		return nil, io.EOF
+	case length == 0 || length > maxSection:
+		return nil, fmt.Errorf("a section of %d bytes", length)
+	}
+	r.data.Reset()
+	for left := int64(length); left > 0; {
+		n, err := io.CopyN(&r.data, r.r, min(left, sectionAtOnce))
+		if err != nil {
+			return nil, errCut(err)
+		}
+		left -= n
+	}
+	if r.crc = crc32.Checksum(r.data.Bytes(), castagnoli); r.crc != crc {
+		return nil, errors.New("a checksum does not match")
+	}
+	return r.data.Bytes(), nil
+}
+
+// errCut is an error of reading, the end of all being that it was cut off.
+func errCut(err error) error {
+	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
+		return errors.New("it is cut off")
+	}
+	return err
+}

@@ -1,0 +1,188 @@
+package replication
+
+import (
+	"slices"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// A Role is what a node is in its cluster.
+type Role string
+
+const (
+	Leader    Role = "leader"
+	Follower  Role = "follower"
+	Candidate Role = "candidate" // or follower of nobody
+	NonVoter  Role = "non-voter"
+	NoMember  Role = "none"
+)
+
+// A Status is how a node and its cluster stand. Counts are since the start of the
+// process.
+type Status struct {
+	Role            Role
+	Cluster, Node   string
+	Leader          string // id; empty: none is known
+	Term            uint64
+	LastIndex       uint64
+	CommitIndex     uint64
+	AppliedIndex    uint64
+	LastContact     time.Duration // with the leader; of the leader 0; -1: never
+	HasQuorum       bool
+	Members         []MemberStatus // of raft's latest configuration
+	Level           int
+	Ack             Ack
+	NoQuorum        NoQuorum
+	Entries         int64 // carried out
+	EntryBytes      int64
+	Ops             int64 // of these entries
+	Uncertain       int64 // batches answered so
+	Forwarded       int64 // batches
+	Refused         int64 // batches, for want of a quorum
+	Allowed, Denied int64 // ops answered by --no-quorum allow and deny
+	Locally         int64
+	Elected         int64 // this node
+	LeaderChanges   int64 // that this node has seen
+	Installed       int64 // snapshots that the leader sent
+	FirstIndex      uint64
+	Restarts        int64
+	ClockClamps     int64
+	ClockClamped    time.Duration // how far off the cluster's time was at the last steer, beyond what it could follow
+	ClockOffset     time.Duration // of this node's clock to the cluster's, if it leads
+	FsyncP99        time.Duration // of a store of the log
+	LogBytes        int64
+	LogSegments     int
+	Snapshot        SnapshotStatus
+	Saving          bool
+}
+
+// A MemberStatus is how a member stands as the node that is asked knows it.
+type MemberStatus struct {
+	Member
+	Voter  bool
+	Self   bool
+	Leader bool
+	Online bool // it was heard of lately, by the leader
+	Index  uint64
+	Lag    uint64        // entries behind the leader
+	Seen   time.Duration // since it was heard of; -1: never
+}
+
+// SnapshotStatus is about the newest snapshot on disk and the last attempt.
+type SnapshotStatus struct {
+	Index, Bytes int64
+	At           time.Time
+	Took         time.Duration
+	Err          error
+	Count        int64
+}
+
+// Status costs a few locks.
+func (n *Node) Status() Status {
+	office, id := n.office(), n.identity()
+	st := Status{
+		Role: NoMember, Cluster: id.Cluster.String(), Node: id.Node, Ack: n.o.Ack, NoQuorum: n.o.NoQuorum,
+		Uncertain: n.counts.uncertain.Load(), Forwarded: n.counts.forwarded.Load(), Refused: n.counts.refused.Load(),
+		Allowed: n.counts.allowed.Load(), Denied: n.counts.denied.Load(), Locally: n.counts.locally.Load(),
+		Elected: n.counts.elected.Load(), LeaderChanges: n.counts.leaders.Load(), Restarts: n.counts.restarts.Load(), ClockClamps: n.counts.clamps.Load(),
+		ClockClamped: time.Duration(n.counts.clamped.Load()), ClockOffset: time.Duration(n.counts.offset.Load()),
+	}
+	s := office.seat
+	if s == nil {
+		return st
+	}
+	st.Leader, st.Term = office.leader.Node, office.term
+	st.LastIndex, st.CommitIndex, st.AppliedIndex = s.raft.LastIndex(), s.raft.CommitIndex(), s.raft.AppliedIndex()
+	st.FirstIndex, _ = s.logs.FirstIndex()
+	st.Installed = s.machine.counts.installed.Load()
+	st.LastContact = -1
+	if at := s.raft.LastContact(); !at.IsZero() {
+		st.LastContact = time.Since(at)
+	}
+	if office.elected {
+		st.LastContact = 0
+	}
+	st.HasQuorum = office.leading || !office.elected && st.Leader != ""
+	st.Level = s.machine.level()
+	c := &s.machine.counts
+	st.Entries, st.EntryBytes, st.Ops = c.entries.Load(), c.bytes.Load(), c.ops.Load()
+	st.FsyncP99, st.LogBytes, st.LogSegments = s.logs.took.p99(), s.log.Bytes(), s.log.Segments()
+	st.Saving = s.saving.Load()
+	s.snapshotStatus(&st.Snapshot)
+	n.membersStatus(s, office, &st)
+	return st
+}
+
+func (s *seat) snapshotStatus(st *SnapshotStatus) {
+	s.saveMu.Lock()
+	defer s.saveMu.Unlock()
+	st.At, st.Took, st.Err, st.Count = s.lastSave.At, s.lastSave.Took, s.lastSave.Err, s.lastSave.Count
+	if all, err := s.snapshots.List(); err == nil && len(all) > 0 {
+		st.Index, st.Bytes = int64(all[0].Index), all[0].Size
+	}
+}
+
+// membersStatus fills in the members, this node's role among them.
+func (n *Node) membersStatus(s *seat, office office, st *Status) {
+	tell, news, now := s.machine.members(), n.known.news(), n.mono()
+	for _, server := range s.raft.GetConfiguration().Configuration().Servers {
+		m := MemberStatus{
+			Member: tell[string(server.ID)], Voter: server.Suffrage == raft.Voter,
+			Self: string(server.ID) == st.Node, Leader: string(server.ID) == st.Leader, Seen: -1,
+		}
+		m.Node, m.Raft = string(server.ID), string(server.Address)
+		p, heard := news[m.Node]
+		switch {
+		case m.Self:
+			m.Online, m.Index, m.Seen = true, st.LastIndex, 0
+		case heard:
+			m.Index, m.Seen = p.LastIndex, now-p.At
+			m.Online = m.Seen < 3*attendEvery
+		case m.Leader:
+			m.Online, m.Index, m.Seen = true, st.LastIndex, st.LastContact
+		}
+		if m.Index < st.LastIndex {
+			m.Lag = st.LastIndex - m.Index
+		}
+		st.Members = append(st.Members, m)
+	}
+	st.Role = n.role(office, st.Members)
+}
+
+func (n *Node) role(office office, members []MemberStatus) Role {
+	self := slices.IndexFunc(members, func(m MemberStatus) bool { return m.Self })
+	switch {
+	case office.elected:
+		return Leader
+	case office.leader.Node == "":
+		return Candidate
+	case self >= 0 && !members[self].Voter:
+		return NonVoter
+	}
+	return Follower
+}
+
+// Digest is a hash of the state of this node at an entry: that of all nodes is the
+// same at the same entry, if none decides while it is taken.
+func (n *Node) Digest() (index uint64, digest uint64) {
+	s := n.seat.Load()
+	if s == nil {
+		return 0, 0
+	}
+	index = s.machine.index.Load()
+	e := s.machine.engine.Load()
+	return index, e.Digest(e.Now())
+}
+
+// Moved is the address for clients of the node that leads, empty if it is this one
+// or nobody knows.
+func (n *Node) Moved() string {
+	office := n.office()
+	if office.seat == nil || office.elected || office.leader.Node == "" {
+		return ""
+	}
+	office.seat.machine.mu.Lock()
+	defer office.seat.machine.mu.Unlock()
+	return office.seat.machine.crew.Members[office.leader.Node].Client
+}
