@@ -160,6 +160,11 @@ func TestSimNetEnds(t *testing.T) {
 			near.Close()
 			n.setCut("a", "b", false)
 		}, io.EOF, syscall.EPIPE, syscall.ECONNREFUSED},
+		{"Close while the peer can't be heard", func(n *simNet, near net.Conn, _ *simHost) {
+			n.setCut("b", "a", true)
+			near.Close()
+			n.setCut("b", "a", false)
+		}, io.EOF, syscall.EPIPE, syscall.ECONNREFUSED},
 		{"reset", func(n *simNet, _ net.Conn, _ *simHost) { n.reset("b", "a") }, syscall.ECONNRESET, syscall.ECONNRESET, syscall.ECONNREFUSED},
 		{"reset of others", func(n *simNet, _ net.Conn, _ *simHost) { n.reset("c", "a") }, nil, nil, syscall.ECONNREFUSED},
 		{"end of the process", func(_ *simNet, _ net.Conn, a *simHost) { a.crash(true) }, syscall.ECONNRESET, syscall.ECONNRESET, syscall.ECONNREFUSED},

@@ -13,7 +13,7 @@ import (
 const streamBytes = 256 << 10
 
 // A simStream is one direction of a simulated connection: bytes with the time at
-// which they arrive, in order. Whoever waits does so on a sync.Cond and a timer,
+// which they arrive, if all before them have. Whoever waits does so on a sync.Cond and a timer,
 // so that a bubble of testing/synctest knows that it is idle. All under the mutex
 // of the network.
 type simStream struct {
@@ -23,7 +23,6 @@ type simStream struct {
 	writer  *time.Timer
 	parts   []simPart
 	bytes   int
-	last    time.Time // when the last part arrives
 	readBy  time.Time // deadlines; zero: none
 	writeBy time.Time
 	shut    error // what a reader gets, even if there are bytes
@@ -131,20 +130,10 @@ func (s *simStream) write(p []byte) (n int, err error) {
 // add sends a part on its way.
 func (s *simStream) add(part simPart) {
 	if !s.link.cut {
-		part.at = s.arrival()
+		part.at = time.Now().Add(s.link.delay())
 	}
 	s.parts = append(s.parts, part)
 	s.change.Broadcast()
-}
-
-// arrival is when what is sent now arrives: not before what was sent earlier.
-func (s *simStream) arrival() time.Time {
-	at := time.Now().Add(s.link.delay())
-	if at.Before(s.last) {
-		at = s.last
-	}
-	s.last = at
-	return at
 }
 
 // hold keeps back what has not arrived.
@@ -155,14 +144,13 @@ func (s *simStream) hold() {
 			s.parts[i].at = time.Time{}
 		}
 	}
-	s.last = now
 }
 
 // release sends what was held.
 func (s *simStream) release() {
 	for i := range s.parts {
 		if s.parts[i].at.IsZero() {
-			s.parts[i].at = s.arrival()
+			s.parts[i].at = time.Now().Add(s.link.delay())
 		}
 	}
 	s.refuse()
