@@ -119,11 +119,12 @@ func (n *Node) start(s *seat, m *membership) (err error) {
 		}
 	}
 	steady := newSteadyTransport(s.transport, n.o.Raft, n.known.nodeAt)
-	stable := votesWatched{s.stable, s.logs}
+	stable := &votesWatched{votes: s.stable, logs: s.logs, failed: n.fatal}
 	s.raft, err = raft.NewRaft(config, s.machine, s.logs, stable, s.snapshots, steady)
 	if err != nil {
 		return errors.Join(err, s.transport.Close())
 	}
+	stable.started.Store(true)
 	n.wait.Go(func() { steady.pass(s.raft.AppliedIndex, s.gone) })
 	s.observer = raft.NewObserver(nil, false, func(o *raft.Observation) bool {
 		if _, ok := o.Data.(raft.LeaderObservation); ok {
