@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"time"
 )
 
 // TestVotesWatched has the disk fail: the error is told, and once raft runs its
