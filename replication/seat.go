@@ -71,7 +71,7 @@ func (n *Node) sit() error {
 // openSeat opens what raft stands on.
 func (n *Node) openSeat(m *membership) (s *seat, err error) {
 	dir := n.dir.FS.PathJoin(n.dir.Path, raftDir, m.Node)
-	if err := n.dir.FS.MkdirAll(dir, 0o700); err != nil {
+	if err := persist.MakeDir(n.dir.FS, dir); err != nil {
 		return nil, err
 	}
 	s = &seat{notify: make(chan bool, 64), gone: make(chan struct{}), machine: newMachine(m, n.mono), since: n.mono(), lastMoved: n.mono()}
