@@ -69,6 +69,13 @@ type simNode struct {
 	process *simProcess // nil: none
 	broken  bool        // its disk may fail or hang, and the process end
 	removed bool        // it is no member any more, or never was
+	had     simHad
+}
+
+// simHad is what the last process on a machine had carried out, and as which node.
+type simHad struct {
+	node  string
+	index uint64
 }
 
 // A simProcess is a Node that runs, or has.
@@ -200,6 +207,9 @@ func (n *simNode) start() {
 		return
 	}
 	n.process = p
+	if s := p.node.seat.Load(); s != nil && p.node.identity().Node == n.had.node && s.raft.LastIndex() < n.had.index {
+		c.fault("%s had carried out entry %d, and its log ends at %d", n.name, n.had.index, s.raft.LastIndex())
+	}
 }
 
 func (p *simProcess) isEnded() bool {
@@ -235,6 +245,7 @@ func (p *simProcess) crash(percent int) {
 	p.host.crash(percent == 100)
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	n.had = p.has()
 	old := n.disk
 	n.cluster.mu.Lock()
 	n.disk = old.crashed(percent, n.cluster.rng)
@@ -244,6 +255,15 @@ func (p *simProcess) crash(percent int) {
 		n.process = nil
 	}
 	n.cluster.wait.Go(func() { p.end() })
+}
+
+// has is what it has carried out.
+func (p *simProcess) has() (had simHad) {
+	had.node = p.node.identity().Node
+	if s := p.node.seat.Load(); s != nil {
+		had.index = s.raft.AppliedIndex()
+	}
+	return had
 }
 
 // simEndsWithin is how long a Node may take to close.
