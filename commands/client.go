@@ -43,7 +43,7 @@ var client = Command{
 		clientSub("TRACKING", "ON|OFF [option ...]", "Accepts ON OPTIN, which tracks nothing, and OFF.", 0, runTracking),
 		clientSub("TRACKINGINFO", "", "Answers that nothing is tracked.", 0, runTrackingInfo),
 		clientSub("UNPAUSE", "", "Ends CLIENT PAUSE.", Admin|Unpaused, func(s *Session, _ [][]byte) {
-			s.h.Unpause()
+			s.h.unpause()
 			s.w.OK()
 		}),
 		clientSub("UNBLOCK", "client-id [TIMEOUT|ERROR]", "Answers 0: no command blocks.", Admin, runUnblock),

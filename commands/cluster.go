@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"context"
 	"crypto/rand"
 	"encoding/hex"
 	"net"
@@ -26,14 +27,19 @@ type Cluster interface {
 	Moved() string
 	// Replication is how this node stands with the others; zero: it has none.
 	Replication() Replication
+	// Digest is a hash of this node's state and the index of the last entry that is in
+	// it: the same on all nodes at the same index, as long as nothing is decided. Both
+	// are 0 where Replication is zero. Its cost is linear in the keys.
+	Digest() (index, digest uint64)
 	// Change begins a change of the members, or of who leads, and calls done once at
 	// its end, from any goroutine. An error says that it was not begun, and done is not
 	// called. Errors are told to the client as those of a Store are.
 	Change(c Change, done func(error)) error
 	// Wait calls done once, from any goroutine and perhaps before Wait returns, with
 	// how many other nodes have all that was answered before the call: as soon as these
-	// are at least replicas, or else after timeout. With 0 replicas that is before Wait returns.
-	Wait(replicas int, timeout time.Duration, done func(n int))
+	// are at least replicas, or else after timeout or when ctx ends. With 0 replicas that is
+	// before Wait returns, with what is known by then.
+	Wait(ctx context.Context, replicas int, timeout time.Duration, done func(n int))
 }
 
 // A Node is one server of a cluster.
@@ -68,8 +74,6 @@ type ChangeKind uint8
 const (
 	Forget   ChangeKind = iota // the node is a member no more
 	Leave                      // this node is a member no more
-	Promote                    // the node counts for a majority from now on
-	Demote                     // the node does not count for a majority any more
 	Transfer                   // the node leads
 )
 
@@ -116,11 +120,14 @@ func (alone) Moved() string { return "" }
 // Replication is none.
 func (alone) Replication() Replication { return Replication{} }
 
+// Digest is none.
+func (alone) Digest() (index, digest uint64) { return 0, 0 }
+
 // Change is refused.
 func (alone) Change(Change, func(error)) error { return errAlone }
 
 // Wait has nobody to wait for.
-func (alone) Wait(_ int, _ time.Duration, done func(int)) { done(0) }
+func (alone) Wait(_ context.Context, _ int, _ time.Duration, done func(int)) { done(0) }
 
 // randomID is 40 hexadecimal digits.
 func randomID() string {

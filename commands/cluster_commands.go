@@ -24,7 +24,7 @@ var cluster = Command{
 	Complexity: "Depends on the subcommand", Since: "3.0.0", Group: "cluster",
 	Sub: []Command{
 		clusterSub("COUNTKEYSINSLOT", "slot", "Answers how many keys a slot has; looks at all keys.", 0, runCountKeysInSlot),
-		clusterSub("DEMOTE", "node-id", "Has a node follow without counting for a majority.", changing, runDemote),
+		clusterSub("DIGEST", "", "Answers the index of the last entry and a hash of the state behind it, for tests: the same on all nodes that have come as far. Looks at all keys.", Admin, runDigest),
 		clusterSub("FAILOVER", "[FORCE|TAKEOVER|node-id]", "Hands the lead over to a node: to the one that is asked, or from there to any other.", changing, runFailover),
 		clusterSub("FORGET", "node-id", "Takes a node out of the cluster; it may be named by its address among nodes.", changing, runForget),
 		clusterSub("GETKEYSINSLOT", "slot count", "Answers keys of a slot; looks at all keys.", 0, runGetKeysInSlot),
@@ -35,7 +35,6 @@ var cluster = Command{
 		clusterSub("MEET", "ip port [cluster-bus-port]", "Refused: a node joins when it is started.", Admin, func(s *Session, _ []Node, _ [][]byte) { s.w.Error(errMeet) }),
 		clusterSub("MYID", "", "Answers the id of this node.", 0, func(s *Session, nodes []Node, _ [][]byte) { s.w.BulkString(nodes[0].ID) }),
 		clusterSub("NODES", "", "Describes the nodes, a line for each.", 0, runClusterNodes),
-		clusterSub("PROMOTE", "node-id", "Has a node count for a majority.", changing, runPromote),
 		clusterSub("REPLICAS", "node-id", "Describes the replicas of the leader.", Admin, runClusterReplicas),
 		clusterSub("SHARDS", "", "Describes the nodes and their slots.", 0, runClusterShards),
 		clusterSub("SLAVES", "node-id", "Describes the replicas of the leader.", Admin, runClusterReplicas),
@@ -279,6 +278,19 @@ func runClusterReplicas(s *Session, nodes []Node, args [][]byte) {
 }
 
 func unknownNode(name []byte) *Error { return &Error{"ERR", "Unknown node " + cString(name)} }
+
+// runDigest answers the hash in hexadecimal.
+func runDigest(s *Session, _ []Node, _ [][]byte) {
+	c := s.h.config.Cluster
+	if c.Replication().Role == "" {
+		s.w.Error(errAlone)
+		return
+	}
+	index, digest := c.Digest()
+	s.w.Array(2)
+	s.w.Int(int64(index))
+	s.w.BulkString(fmt.Sprintf("%016x", digest))
+}
 
 func runCountKeysInSlot(s *Session, _ []Node, args [][]byte) {
 	slot, err := strconv.ParseInt(string(args[2]), 10, 64)

@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"context"
 	"errors"
 	"strings"
 	"time"
@@ -23,6 +24,7 @@ type fakeCluster struct {
 	ended   func(error)
 	waits   []wantedReplicas
 	counted func(int)
+	givenUp chan func(int) // the done of a WAIT whose context has ended
 }
 
 type wantedReplicas struct {
@@ -32,7 +34,7 @@ type wantedReplicas struct {
 
 // newFakeCluster is one as a sees it that has the role.
 func newFakeCluster(role Role) *fakeCluster {
-	c := &fakeCluster{r: Replication{
+	c := &fakeCluster{givenUp: make(chan func(int), 9), r: Replication{
 		Role: role, ClusterID: fakeNodeID("9"), HasQuorum: true,
 		Term: 7, FirstIndex: 11, LastIndex: 110, CommitIndex: 109, AppliedIndex: 108,
 		LastContact: 2500 * time.Millisecond, FeatureLevel: 1, Ack: "disk", Fsync: "always", NoQuorum: "error", FsyncP99: 1500 * time.Microsecond,
@@ -54,6 +56,9 @@ func newFakeCluster(role Role) *fakeCluster {
 func (c *fakeCluster) Enabled() bool            { return c.enabled }
 func (c *fakeCluster) Moved() string            { return c.moved }
 func (c *fakeCluster) Replication() Replication { return c.r }
+
+// Digest is small enough to show that all of its digits are told.
+func (c *fakeCluster) Digest() (index, digest uint64) { return c.r.AppliedIndex, 0xabc }
 
 func (c *fakeCluster) Nodes(string) []Node {
 	nodes := []Node{
@@ -80,13 +85,14 @@ func (c *fakeCluster) Change(change Change, done func(error)) error {
 	return nil
 }
 
-func (c *fakeCluster) Wait(replicas int, timeout time.Duration, done func(int)) {
+func (c *fakeCluster) Wait(ctx context.Context, replicas int, timeout time.Duration, done func(int)) {
 	c.waits = append(c.waits, wantedReplicas{replicas, timeout})
 	if replicas == 0 {
 		done(1)
 		return
 	}
 	c.counted = done
+	context.AfterFunc(ctx, func() { c.givenUp <- done })
 }
 
 // end has the change that is under way succeed, or fail with that text.

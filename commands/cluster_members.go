@@ -35,9 +35,7 @@ func (s *Session) changeNode(kind ChangeKind, nodes []Node, name []byte) {
 	}
 }
 
-func runForget(s *Session, nodes []Node, args [][]byte)  { s.changeNode(Forget, nodes, args[2]) }
-func runPromote(s *Session, nodes []Node, args [][]byte) { s.changeNode(Promote, nodes, args[2]) }
-func runDemote(s *Session, nodes []Node, args [][]byte)  { s.changeNode(Demote, nodes, args[2]) }
+func runForget(s *Session, nodes []Node, args [][]byte) { s.changeNode(Forget, nodes, args[2]) }
 
 func runLeave(s *Session, nodes []Node, _ [][]byte) {
 	s.change(Change{Kind: Leave, ID: nodes[0].ID, Raft: nodes[0].Raft})

@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"context"
 	"crypto/sha256"
 	"sync"
 	"sync/atomic"
@@ -57,6 +58,10 @@ type Handler struct {
 	// attention is what some want of every command: 0 mostly.
 	attention atomic.Int32
 
+	// serving ends with Drain, by drain.
+	serving context.Context
+	drain   context.CancelFunc
+
 	spare spare
 
 	mu       sync.Mutex
@@ -73,7 +78,10 @@ func NewHandler(c Config) *Handler {
 	if c.Store == nil {
 		c.Store = NoStore{}
 	}
+	serving, drain := context.WithCancel(context.Background())
 	return &Handler{
+		serving:  serving,
+		drain:    drain,
 		config:   c,
 		registry: r,
 		start:    time.Now(),
@@ -101,6 +109,13 @@ func (h *Handler) NewSession(c Client) *Session {
 	s.w.codes = &h.stats.codes
 	h.stats.connections.Add(1)
 	return s
+}
+
+// Drain ends what clients wait for: CLIENT PAUSE, and WAIT from now on. Any goroutine
+// may call it; the server does so before it waits for what is under way.
+func (h *Handler) Drain() {
+	h.drain()
+	h.unpause()
 }
 
 // SetLoading says whether the state is being loaded. While it is, commands that

@@ -6,6 +6,7 @@ type later struct {
 	spec   *spec
 	args   [][]byte
 	answer func(*Reply)
+	giveUp func() // has others end before their time; nil: they go on to the end
 }
 
 // await is how a run command answers later. ask has others begin and call done
@@ -21,10 +22,18 @@ func (s *Session) await(ask func(done func(error)) error, answer func(*Reply)) {
 	s.later = &later{answer: answer}
 }
 
+// abandon says that the session does not wait any more.
+func (s *Session) abandon() {
+	if s.later != nil && s.later.giveUp != nil {
+		s.later.giveUp()
+	}
+	s.later = nil
+}
+
 // settle answers the run command that awaited.
 func (s *Session) settle() {
 	l := s.later
-	s.later = nil
+	s.abandon()
 	s.begin()
 	from, failed := len(s.w.buf), s.w.failed
 	if s.err != nil {

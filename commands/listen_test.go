@@ -155,7 +155,7 @@ func TestPauseHoldsBackAndReleases(t *testing.T) {
 		if got := ask(s); got != tt.want {
 			t.Errorf("%s: %s, want %s", tt.name, got, tt.want)
 		}
-		h.Unpause()
+		h.unpause()
 	}
 }
 
@@ -177,7 +177,7 @@ func TestPauseOfTransactionAndPipeline(t *testing.T) {
 	if got := strings.ReplaceAll(string(s.Out), "\r\n", "|"); got != "+OK|*-1|" {
 		t.Errorf("before the pause: %s", got)
 	}
-	h.Unpause()
+	h.unpause()
 	<-woken
 	if !s.Resume() || !s.Do(words("RL.TOKEN k 10 1")) {
 		t.Error("not taken after the pause")

@@ -73,7 +73,7 @@ func (h *Handler) pauseFor(d time.Duration, all bool) {
 // endPause is for the timer, which may be late: a pause that is longer by now goes on.
 func (h *Handler) endPause() {
 	if h.pause.over() {
-		h.Unpause()
+		h.unpause()
 	}
 }
 
@@ -83,8 +83,8 @@ func (p *pause) over() bool {
 	return !time.Now().Before(p.until)
 }
 
-// Unpause ends CLIENT PAUSE, if there is one. Any goroutine may call it.
-func (h *Handler) Unpause() {
+// unpause ends CLIENT PAUSE, if there is one. Any goroutine may call it.
+func (h *Handler) unpause() {
 	p := &h.pause
 	p.mu.Lock()
 	parked := p.parked

@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"context"
 	"strconv"
 	"time"
 )
@@ -61,7 +62,7 @@ func runWait(s *Session, args [][]byte) {
 		return
 	}
 	if replicas <= 0 || s.tx.running {
-		s.h.config.Cluster.Wait(0, 0, func(n int) { s.w.Int(int64(n)) })
+		s.h.config.Cluster.Wait(s.h.serving, 0, 0, func(n int) { s.w.Int(int64(n)) })
 		return
 	}
 	timeout := time.Duration(millis) * time.Millisecond
@@ -69,11 +70,13 @@ func runWait(s *Session, args [][]byte) {
 		timeout = maxWait
 	}
 	var have int
+	ctx, giveUp := context.WithCancel(s.h.serving)
 	s.await(func(done func(error)) error {
-		s.h.config.Cluster.Wait(int(replicas), timeout, func(n int) {
+		s.h.config.Cluster.Wait(ctx, int(replicas), timeout, func(n int) {
 			have = n
 			done(nil)
 		})
 		return nil
 	}, func(w *Reply) { w.Int(int64(have)) })
+	s.later.giveUp = giveUp
 }

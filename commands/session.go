@@ -326,6 +326,7 @@ func (s *Session) Closing() bool { return s.closing }
 // that is away comes back without a Wake.
 func (s *Session) Close() {
 	s.state.Swap(closed)
+	s.abandon()
 	s.deafen()
 	s.mu.Lock()
 	s.inbox = inbox{closed: true}

@@ -236,6 +236,16 @@ func holds(e *engine.Engine, now engine.Instant, term uint64, b *engine.Batch) b
 // node to node, so what was seen under one leader does not hold under the next.
 func ofTerm(print int64, term uint64) int64 { return print ^ int64(term*0x9e3779b97f4a7c15) }
 
+// expectOfTerm makes fingerprints of an engine of those that a batch expects as
+// clients have them, and the other way round.
+func expectOfTerm(b *engine.Batch, term uint64) {
+	for i := range b.Ops {
+		if op := &b.Ops[i]; op.Kind == engine.Expect {
+			op.N = ofTerm(op.N, term)
+		}
+	}
+}
+
 // abort are the decisions of a batch whose Expects do not hold.
 func abort(b *engine.Batch) []engine.Decision {
 	ds := b.Decisions[:0]

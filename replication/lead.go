@@ -82,15 +82,19 @@ func (n *Node) poll(ctx context.Context, s *seat, hasty bool) (clocks []time.Dur
 const noClock = time.Duration(-1 << 63)
 
 // pollOne asks a member how it is, and how far its clock is from this node's: half
-// of the time that the call took after it was asked.
+// of the time that the call took after it was asked. A difference that is no more
+// than that half is taken for none, so that clocks that agree do not move the time.
 func (n *Node) pollOne(ctx context.Context, s *seat, server raft.Server) (difference time.Duration, ok bool) {
-	began, wall := n.mono(), n.wall()
+	began, wall := n.o.Monotonic(), n.wall()
 	var p peerStatus
 	if err := n.links.call(ctx, string(server.Address), callStatus, struct{}{}, &p); err != nil || p.Node != string(server.ID) {
 		return 0, false
 	}
+	half := (n.o.Monotonic() - began) / 2
+	if difference = time.Duration(p.Wall-wall) - half; difference.Abs() <= half {
+		difference = 0
+	}
 	now := n.mono()
-	difference = time.Duration(p.Wall-wall) - (now-began)/2
 	news := peerNews{peerStatus: p, At: now, Difference: difference}
 	before, heard := n.known.news()[p.Node]
 	if last := s.raft.LastIndex(); heard && p.LastIndex == before.LastIndex && p.LastIndex < last {

@@ -27,7 +27,7 @@ type machine struct {
 	becomes clusterID // whose snapshots it writes: its own cluster's, but in a recovery
 	seed    persist.Seed
 	shards  int
-	mono    func() time.Duration
+	mono    func() time.Duration // Options.Monotonic
 
 	engine atomic.Pointer[engine.Engine]
 	stamp  atomic.Int64 // of the last entry: no later one is applied before it

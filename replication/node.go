@@ -23,7 +23,7 @@ type Node struct {
 	dir     *persist.Dir
 	fatal   func(error)
 	wall    func() engine.Instant
-	mono    func() time.Duration
+	mono    func() time.Duration // for waits; that of stamps is Options.Monotonic
 	holdFor time.Duration
 
 	links     *links
@@ -74,8 +74,8 @@ func Open(o Options) (*Node, error) {
 		return nil, err
 	}
 	n := &Node{
-		o: o, log: o.Logger, dir: dir, wall: o.Wall, mono: o.mono, holdFor: o.ElectionTimeout,
-		fatal: onceWith(o.Fatal), told: newRepeats(), clock: newLeaderClock(o.mono),
+		o: o, log: o.Logger, dir: dir, wall: o.Wall, mono: sinceNow(), holdFor: o.ElectionTimeout,
+		fatal: onceWith(o.Fatal), told: newRepeats(), clock: newLeaderClock(o.Monotonic),
 	}
 	n.maxMemory.Store(o.MaxMemory)
 	n.evict.Store(o.Evict)
@@ -197,24 +197,24 @@ func (n *Node) Commit() { n.group.kick() }
 // leads, or the batch may be answered from what is behind.
 func (n *Node) look(batch *engine.Batch) bool {
 	office := n.office()
-	switch {
-	case office.leading:
-		machine := office.seat.machine
-		e := machine.engine.Load()
-		e.Look(n.clock.now(), batch)
-		for i := range batch.Ops {
-			if batch.Ops[i].Kind == engine.Watch {
-				d := &batch.Decisions[i]
-				d.Remaining = ofTerm(d.Remaining, office.term)
-			}
-		}
-		return true
-	case batch.Stale && office.seat != nil:
-		machine := office.seat.machine
-		machine.engine.Load().Look(machine.now(), batch)
-		return true
+	if office.seat == nil || !office.leading && !batch.Stale {
+		return false
 	}
-	return false
+	machine := office.seat.machine
+	now := machine.now()
+	if office.leading {
+		now = n.clock.now()
+	}
+	expectOfTerm(batch, office.term)
+	machine.engine.Load().Look(now, batch)
+	expectOfTerm(batch, office.term) // twice is not at all
+	for i := range batch.Ops {
+		if batch.Ops[i].Kind == engine.Watch {
+			d := &batch.Decisions[i]
+			d.Remaining = ofTerm(d.Remaining, office.term)
+		}
+	}
+	return true
 }
 
 // Engine is the engine as of now: for looks that are no ops. It is another one
@@ -232,7 +232,7 @@ func (n *Node) Now() engine.Instant {
 	switch {
 	case n.led.Load() != 0:
 		return n.clock.now()
-	case s != nil:
+	case s != nil && s.machine.stamp.Load() > 0:
 		return s.machine.now()
 	}
 	return n.wall()

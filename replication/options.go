@@ -61,15 +61,16 @@ type Options struct {
 	// has failed or hangs, or it was removed from the cluster. The process is to end; Close may hang then.
 	Fatal func(error)
 
-	// Wall is the clock of the machine, and Network how others are reached; nil means
-	// the system's.
-	Wall    func() engine.Instant
-	Network Network
+	// Wall is the clock of the machine, Monotonic one that nobody sets, and Network how
+	// others are reached; nil means the system's. The time of the cluster is made of the
+	// two clocks, and nothing else is: elections and all waits are in the system's time.
+	Wall      func() engine.Instant
+	Monotonic func() time.Duration
+	Network   Network
 
 	// For tests; nil means the system's own.
 	fs     vfs.FS
 	stores func(dir string) (raft.StableStore, raft.SnapshotStore, error)
-	mono   func() time.Duration
 	boot   func() string
 	// leastTrailing is how many entries stay behind a snapshot at least; 0: minTrailing.
 	leastTrailing int64
@@ -132,9 +133,8 @@ func (o *Options) setDefaults() {
 		logger := newRaftLog(o.Logger)
 		o.stores = func(dir string) (raft.StableStore, raft.SnapshotStore, error) { return openStores(dir, logger) }
 	}
-	if o.mono == nil {
-		begun := time.Now()
-		o.mono = func() time.Duration { return time.Since(begun) }
+	if o.Monotonic == nil {
+		o.Monotonic = sinceNow()
 	}
 	if o.leastTrailing == 0 {
 		o.leastTrailing = minTrailing
@@ -142,6 +142,12 @@ func (o *Options) setDefaults() {
 	if o.boot == nil {
 		o.boot = bootID
 	}
+}
+
+// sinceNow is the system's monotonic clock, from now on.
+func sinceNow() func() time.Duration {
+	begun := time.Now()
+	return func() time.Duration { return time.Since(begun) }
 }
 
 // policy is when the log is synced.

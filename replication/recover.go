@@ -53,7 +53,7 @@ func withRemnant(o Options, use func(n *Node, s *seat, r Remnant) error) error {
 		return err
 	}
 	defer dir.Close()
-	n := &Node{o: o, log: o.Logger, dir: dir, mono: o.mono, fatal: func(error) {}}
+	n := &Node{o: o, log: o.Logger, dir: dir, mono: sinceNow(), fatal: func(error) {}}
 	if n.membership, err = readMembership(dir); err != nil {
 		return err
 	}

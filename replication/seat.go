@@ -74,7 +74,7 @@ func (n *Node) openSeat(m *membership) (s *seat, err error) {
 	if err := persist.MakeDir(n.dir.FS, dir); err != nil {
 		return nil, err
 	}
-	s = &seat{notify: make(chan bool, 64), gone: make(chan struct{}), machine: newMachine(m, n.mono), since: n.mono(), lastMoved: n.mono()}
+	s = &seat{notify: make(chan bool, 64), gone: make(chan struct{}), machine: newMachine(m, n.o.Monotonic), since: n.mono(), lastMoved: n.mono()}
 	s.machine.landed, s.machine.applied = n.landed, n.o.applied
 	stable, snapshots, err := n.o.stores(dir)
 	if err != nil {

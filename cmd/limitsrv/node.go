@@ -151,7 +151,7 @@ var errAgain = errors.New("a second signal: ended at once, without answering wha
 func (n *node) drain(signals <-chan os.Signal) error {
 	ctx, cancel := context.WithTimeout(context.Background(), n.options.Drain)
 	defer cancel()
-	n.handler.Unpause() // what it holds back could not be answered
+	n.handler.Drain()
 	drained := make(chan error, 1)
 	go func() { drained <- n.server.Shutdown(ctx) }()
 	select {

@@ -15,7 +15,8 @@ import (
 
 const readme = "../../README.md"
 
-var rewrite = flag.Bool("rewrite", false, "write the command table into the README")
+// rewrite is the flag of datadriven: write what is wanted of texts into them.
+var rewrite = flag.Lookup("rewrite")
 
 // commandTable is between the two comments that say so.
 var commandTable = regexp.MustCompile(`(?s)(<!-- commands: [^\n]*-->\n).*?(<!-- end of commands -->)`)
@@ -53,7 +54,7 @@ func TestReadmeCommandTable(t *testing.T) {
 	if want == string(text) {
 		return
 	}
-	if !*rewrite {
+	if rewrite.Value.String() != "true" {
 		t.Fatal("the README's command table is not what the command table says: go test ./cmd/limitsrv -run Readme -rewrite")
 	}
 	if err := os.WriteFile(readme, []byte(want), 0o644); err != nil {

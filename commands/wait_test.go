@@ -1,0 +1,50 @@
+package commands
+
+import (
+	"strings"
+	"testing"
+)
+
+// Nobody goes on waiting for a client that is gone, nor for a server that ends.
+func TestWaitIsGivenUp(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		end  func(*Session)
+		want string
+	}{
+		{"when the client goes", (*Session).Close, ""},
+		{"when the server drains", func(s *Session) { s.h.Drain() }, ":1|"},
+	} {
+		c := newFakeCluster(RoleLeader)
+		woken := make(chan struct{}, 1)
+		s := newTestHandlerWith(Config{Cluster: c}).NewSession(Client{Wake: func() { woken <- struct{}{} }})
+		s.Do(words("WAIT 2 0"))
+		tt.end(s)
+		(<-c.givenUp)(1)
+		if tt.want != "" {
+			<-woken
+			s.Resume()
+		}
+		if got := strings.ReplaceAll(string(s.Out), "\r\n", "|"); got != tt.want {
+			t.Errorf("%s: got %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+// What is answered is given up as well, so that nothing stays behind of it; and who
+// waits once the server drains is told what is known.
+func TestWaitLeavesNothing(t *testing.T) {
+	c := newFakeCluster(RoleLeader)
+	s := newTestHandlerWith(Config{Cluster: c}).NewSession(Client{Wake: func() {}})
+	s.Do(words("WAIT 2 0"))
+	c.counted(2)
+	s.Resume()
+	<-c.givenUp
+	s.h.Drain()
+	s.Do(words("WAIT 2 0"))
+	(<-c.givenUp)(1)
+	s.Resume()
+	if got := string(s.Out); got != ":2\r\n:1\r\n" {
+		t.Errorf("got %q, want 2 and then 1", got)
+	}
+}

@@ -1,0 +1,73 @@
+package replication
+
+import (
+	"testing"
+	"time"
+
+	"limitsrv/engine"
+)
+
+// execOn has a batch of ops decided by a node.
+func execOn(t *testing.T, n *Node, b *engine.Batch) []engine.Decision {
+	t.Helper()
+	answer := make(chan error, 1)
+	n.Exec(b, func(err error) { answer <- err })
+	n.Commit()
+	if err := <-answer; err != nil {
+		t.Fatal(err)
+	}
+	return b.Decisions
+}
+
+// What was seen of a key holds until it changes, whoever is asked for it and
+// however: by a batch that may change something or only looks, from a state that
+// may be behind or not.
+func TestExpect(t *testing.T) {
+	c := startCluster(t, 3, func(o *Options) { o.ElectionTimeout = 2 * time.Second }) // another leader is another term
+	leader := c.leader()
+	nodes := []*Node{leader, c.nodes[0]}
+	if nodes[1] == leader {
+		nodes[1] = c.nodes[1]
+	}
+	key := []byte("k")
+	change := engine.Op{Kind: engine.Take, N: 1, Key: key, Params: engine.Params{Alg: engine.Fixed, Limit: 1000, Period: engine.MaxPeriod}}
+	for _, watching := range nodes {
+		for _, expecting := range nodes {
+			for i := range 8 {
+				watchesStale, expectsStale, changes := i&1 > 0, i&2 > 0, i&4 > 0
+				c.agree()
+				seen := execOn(t, watching, &engine.Batch{Stale: watchesStale, Ops: []engine.Op{{Kind: engine.Watch, Key: key}}})[0].Remaining
+				then := change
+				if !changes {
+					then = engine.Op{Kind: engine.Peek, Key: key}
+				}
+				for _, want := range []bool{true, false} {
+					ops := []engine.Op{{Kind: engine.Expect, Key: key, N: seen}, then}
+					ds := execOn(t, expecting, &engine.Batch{Atomic: true, Stale: expectsStale, Ops: ops})
+					if holds := ds[1].Status != engine.Aborted; holds != want {
+						t.Errorf("watched stale %v, expected stale %v, changes %v: it holds %v, want %v", watchesStale, expectsStale, changes, holds, want)
+					}
+					if ops[0].N != seen {
+						t.Errorf("the batch expects %x afterwards, want %x", ops[0].N, seen)
+					}
+					if !changes && want {
+						execOn(t, watching, &engine.Batch{Ops: []engine.Op{change}})
+						c.agree()
+					}
+				}
+			}
+		}
+	}
+}
+
+// A cluster that has decided nothing yet goes by its nodes' clocks.
+func TestNowOfANewCluster(t *testing.T) {
+	c := startCluster(t, 3, nil)
+	c.leader()
+	for _, n := range c.nodes {
+		eventually(t, "a node has its seat", func() bool { return n.seat.Load() != nil })
+		if off := time.Until(time.Unix(0, int64(n.Now()))); off.Abs() > time.Minute {
+			t.Errorf("the time is off by %v", off)
+		}
+	}
+}
