@@ -27,7 +27,7 @@ type simLine struct {
 const simLinesKept = 150
 
 // simCounted are texts, or their ends, that are counted.
-var simCounted = []string{"Installed remote snapshot", "raft is started again on what is on disk"}
+var simCounted = []string{"Installed remote snapshot", "raft is started again on what is on disk", "a node joins the cluster"}
 
 // simLogger is a slog.Handler for one node.
 type simLogger struct {
@@ -80,4 +80,11 @@ func (l *simLogs) last() string {
 		text.WriteString(l.kept[(l.next+i)%len(l.kept)].String())
 	}
 	return text.String()
+}
+
+// count is how often something of simCounted was said.
+func (l *simLogs) count(text string) int {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.counts[text]
 }

@@ -82,7 +82,16 @@ func (p *simPlan) String() string {
 
 // run is a run, of which it returns what was wrong.
 func (c *simCluster) run() (faults []string, said string) {
-	defer c.net.close()
+	c.begin()
+	for end := time.Now().Add(c.plan.length); time.Now().Before(end) && !c.failed(); {
+		c.round()
+	}
+	said = c.logs.last()
+	return c.end(), said
+}
+
+// begin starts all nodes and clients.
+func (c *simCluster) begin() {
 	for _, n := range c.all() {
 		n.start()
 	}
@@ -90,10 +99,11 @@ func (c *simCluster) run() (faults []string, said string) {
 	for range simClients {
 		c.wait.Go(c.client)
 	}
-	for end := time.Now().Add(c.plan.length); time.Now().Before(end) && !c.failed(); {
-		c.round()
-	}
-	said = c.logs.last()
+}
+
+// end ends all, and returns what was wrong.
+func (c *simCluster) end() []string {
+	defer c.net.close()
 	close(c.ending)
 	c.compare()
 	for _, n := range c.all() {
@@ -102,7 +112,7 @@ func (c *simCluster) run() (faults []string, said string) {
 		}
 	}
 	c.wait.Wait()
-	return c.history.check(), said
+	return c.history.check()
 }
 
 // failed says whether something is wrong already.

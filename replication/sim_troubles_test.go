@@ -70,7 +70,7 @@ func (c *simCluster) pick() simTrouble {
 
 // leader is the node that leads, nil if none does.
 func (c *simCluster) leader() *simNode {
-	for _, n := range c.members() {
+	for _, n := range c.all() {
 		if p := n.running(); p != nil && p.leads() {
 			return n
 		}
