@@ -107,7 +107,8 @@ func TestSimNetOrder(t *testing.T) {
 			}
 		})
 		time.Sleep(time.Second)
-		if n.link("a", "b"); near.(*simConn).out.bytes != streamBytes {
+		synctest.Wait()
+		if near.(*simConn).out.bytes != streamBytes {
 			t.Errorf("%d bytes are under way, want %d", near.(*simConn).out.bytes, streamBytes)
 		}
 		if got, err := io.ReadAll(far); err != nil || !bytes.Equal(got, sent) {

@@ -88,6 +88,7 @@ func TestSimRaft(t *testing.T) {
 		}
 		n.heal(names)
 		time.Sleep(10 * time.Second)
+		synctest.Wait()
 		for i, fsm := range fsms {
 			if !bytes.Equal(fsm.applied, fsms[0].applied) {
 				t.Errorf("%s applied %d bytes, a %d", names[i], len(fsm.applied), len(fsms[0].applied))

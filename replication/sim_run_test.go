@@ -124,7 +124,7 @@ func (c *simCluster) failed() bool {
 
 // round is a time of quiet, and then one of trouble until all is well again.
 func (c *simCluster) round() {
-	time.Sleep(c.between(0, 15*time.Second))
+	time.Sleep(c.between(0, 35*time.Second))
 	c.setClients(true, false)
 	names := ""
 	for range 1 + c.intN(5)/4 {

@@ -256,7 +256,7 @@ func (c *simCluster) change(change Change) bool {
 }
 
 // simMembers is how many members a cluster has at most.
-const simMembers = 5
+const simMembers = 4
 
 func (c *simCluster) join() bool {
 	if len(c.members()) == simMembers {
