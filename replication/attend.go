@@ -43,6 +43,10 @@ func (n *Node) attend() {
 		n.known.learn(s.raft)
 		n.snapshotIfLong(s)
 		n.dropLocal(s)
+		if installed := s.machine.counts.installed.Load(); installed != s.restored {
+			s.restored = installed
+			n.wait.Go(s.refreshSnapshots)
+		}
 		if office := n.office(); office.leading {
 			n.attendCluster(s, steady)
 			continue

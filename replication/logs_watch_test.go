@@ -14,7 +14,7 @@ func TestVotesWatched(t *testing.T) {
 		disk := newSimDisk()
 		stable, _, _ := disk.open("/raft")
 		var failed error
-		v := &votesWatched{votes: &votes{StableStore: stable}, logs: newLogs(nil, func() time.Duration { return 1 }), failed: func(err error) { failed = err }}
+		v := &votesWatched{votes: &votes{StableStore: stable}, mono: sinceNow(), writing: new(stopwatch), failed: func(err error) { failed = err }}
 		v.started.Store(started)
 		disk.fault.failWrites(0, context.DeadlineExceeded)
 		returned, ended := false, make(chan struct{})
@@ -24,8 +24,32 @@ func TestVotesWatched(t *testing.T) {
 			returned = true
 		}()
 		<-ended
-		if !errors.Is(failed, context.DeadlineExceeded) || returned == started || v.logs.hangs() != 0 {
-			t.Errorf("started %v: told %v, went on: %v, hangs for %v", started, failed, returned, v.logs.hangs())
+		if !errors.Is(failed, context.DeadlineExceeded) || returned == started || v.writing.running(time.Hour) != 0 {
+			t.Errorf("started %v: told %v, went on: %v, under way for %v", started, failed, returned, v.writing.running(time.Hour))
+		}
+	}
+}
+
+// TestHanging has the disk take its time, under a write of each kind.
+func TestHanging(t *testing.T) {
+	s := &seat{snapshots: new(snapshotsWatched), logs: newLogs(nil, sinceNow())}
+	for _, leads := range []bool{false, true} {
+		for _, tt := range []struct {
+			what  string
+			watch *stopwatch
+			most  time.Duration
+		}{
+			{"the log", &s.logs.storing, map[bool]time.Duration{false: followerHang, true: leaderHang}[leads]},
+			{"a vote", &s.voting, map[bool]time.Duration{false: followerHang, true: leaderHang}[leads]},
+			{"a snapshot", &s.snapshots.writing, followerHang},
+		} {
+			for _, after := range []time.Duration{tt.most, tt.most + 1} {
+				tt.watch.start(time.Minute)
+				if err := s.hanging(time.Minute+after, leads); (err != nil) != (after > tt.most) {
+					t.Errorf("leads %v, %s under way for %v: %v", leads, tt.what, after, err)
+				}
+				tt.watch.stop()
+			}
 		}
 	}
 }

@@ -22,7 +22,8 @@ type seat struct {
 	log       *persist.Log
 	logs      *logs
 	stable    *votes
-	snapshots raft.SnapshotStore
+	snapshots *snapshotsWatched
+	voting    stopwatch // writes of the term and the vote
 	transport *raft.NetworkTransport
 	notify    chan bool     // true: this node was elected; false: it leads no more
 	gone      chan struct{} // closed when the seat is left
@@ -32,6 +33,8 @@ type seat struct {
 	saving   atomic.Bool
 	saveMu   sync.Mutex
 	lastSave savedSnapshot
+	newest   raft.SnapshotMeta // on disk
+	restored int64             // machine.counts.installed when newest was looked at; attend alone
 
 	lastSeen  uint64        // the last entry when attend last looked; attend alone
 	lastMoved time.Duration // by mono: when it was another one
@@ -80,7 +83,8 @@ func (n *Node) openSeat(m *membership) (s *seat, err error) {
 	if err != nil {
 		return nil, err
 	}
-	s.stable, s.snapshots = &votes{StableStore: stable}, snapshots
+	s.stable, s.snapshots = &votes{StableStore: stable}, &snapshotsWatched{SnapshotStore: snapshots, mono: n.mono}
+	s.refreshSnapshots()
 	s.log, err = persist.OpenLog(n.dir.FS, n.dir.FS.PathJoin(dir, "log"), persist.LogOptions{
 		Policy:       n.o.policy(),
 		SegmentBytes: n.o.SnapshotLogBytes / segmentShare,
@@ -119,7 +123,7 @@ func (n *Node) start(s *seat, m *membership) (err error) {
 		}
 	}
 	steady := newSteadyTransport(s.transport, n.o.Raft, n.known.nodeAt)
-	stable := &votesWatched{votes: s.stable, logs: s.logs, failed: n.fatal}
+	stable := &votesWatched{votes: s.stable, mono: n.mono, writing: &s.voting, failed: n.fatal}
 	s.raft, err = raft.NewRaft(config, s.machine, s.logs, stable, s.snapshots, steady)
 	if err != nil {
 		return errors.Join(err, s.transport.Close())
