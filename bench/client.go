@@ -18,6 +18,11 @@ type client struct {
 	reader *bufio.Reader
 }
 
+// A replyError is an error that the server has answered.
+type replyError string
+
+func (e replyError) Error() string { return string(e) }
+
 // dial connects to address.
 func dial(address string) (*client, error) {
 	conn, err := net.DialTimeout("tcp", address, time.Second)
@@ -25,6 +30,17 @@ func dial(address string) (*client, error) {
 		return nil, err
 	}
 	return &client{conn: conn, reader: bufio.NewReader(conn)}, nil
+}
+
+// askOnce sends one command over a connection of its own and waits so long.
+func askOnce(address string, wait time.Duration, args ...string) (any, error) {
+	c, err := dial(address)
+	if err != nil {
+		return nil, err
+	}
+	defer c.conn.Close()
+	c.conn.SetDeadline(time.Now().Add(wait))
+	return c.do(args...)
 }
 
 // do sends one command and waits for its reply: a string, an int64, a slice of
@@ -55,7 +71,7 @@ func (c *client) read() (any, error) {
 	case '+':
 		return rest, nil
 	case '-':
-		return nil, errors.New(rest)
+		return nil, replyError(rest)
 	}
 	n, err := strconv.ParseInt(rest, 10, 64)
 	if err != nil {

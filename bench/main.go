@@ -7,7 +7,7 @@
 // one in generator.go for keys that are not uniform. Both sides are asked for the
 // same limits of the same keys by the same generator.
 //
-// It imports nothing of limitsrv: that is built and run as anybody would.
+// It imports nothing of the server: that is built and run as anybody would.
 package main
 
 import (
@@ -96,8 +96,15 @@ func measure(ctx context.Context, o options, say func(string, ...any)) (report, 
 		}
 		r.ours, r.theirs = &ours, &theirs
 	}
-	if slices.Contains(o.parts, partDurability) || slices.Contains(o.parts, partSnapshot) {
-		err = r.measureState(ctx, o, binary, say)
+	if slices.ContainsFunc(o.parts, func(p string) bool {
+		return p == partDurability || p == partSnapshot || p == partCluster
+	}) {
+		if err = r.measureState(ctx, o, binary, say); err != nil {
+			return r, err
+		}
+	}
+	if slices.Contains(o.parts, partFailover) {
+		r.plights, err = failover(ctx, o, binary, dir, say)
 	}
 	return r, err
 }
@@ -126,6 +133,11 @@ func (r *report) measureState(ctx context.Context, o options, binary string, say
 			return err
 		}
 		r.ourKeeping, r.theirKeeping = &ours, &theirs
+	}
+	if slices.Contains(o.parts, partCluster) {
+		if r.teams, err = measureCluster(ctx, o, binary, d, say); err != nil {
+			return err
+		}
 	}
 	return nil
 }

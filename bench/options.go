@@ -25,6 +25,8 @@ type options struct {
 	snapshotKeys  int
 	rate          int
 	watch         time.Duration
+	drill         drill
+	arrivals      int
 	data          string
 	timeout       time.Duration
 	quick         bool
@@ -37,11 +39,13 @@ const (
 	partGrowth     = "growth"
 	partDurability = "durability"
 	partSnapshot   = "snapshot"
+	partCluster    = "cluster"
+	partFailover   = "failover"
 )
 
 // defaults are what is measured for the README.
 var defaults = options{
-	parts:         list[string]{partThroughput, partGrowth, partDurability, partSnapshot},
+	parts:         list[string]{partThroughput, partGrowth, partDurability, partSnapshot, partCluster, partFailover},
 	algorithms:    list[algorithm]{tokenBucket, slidingLog},
 	distributions: list[distribution]{uniform, zipf},
 	connections:   list[int]{1, 50, 500},
@@ -53,13 +57,15 @@ var defaults = options{
 	snapshotKeys:  10_000_000,
 	rate:          20_000,
 	watch:         10 * time.Second,
+	drill:         longDrill,
+	arrivals:      100_000,
 	timeout:       time.Hour,
 }
 
-// smoke is what -quick measures: that everything runs, and nothing that means
-// anything.
+// smoke is what -quick measures: that everything runs but for what takes long
+// whatever is done, and nothing that means anything.
 var smoke = options{
-	parts:         defaults.parts,
+	parts:         list[string]{partThroughput, partGrowth, partDurability, partSnapshot, partCluster},
 	algorithms:    defaults.algorithms,
 	distributions: defaults.distributions,
 	connections:   list[int]{50},
@@ -71,6 +77,8 @@ var smoke = options{
 	snapshotKeys:  10_000,
 	rate:          5000,
 	watch:         200 * time.Millisecond,
+	drill:         longDrill,
+	arrivals:      5000,
 	timeout:       2 * time.Minute,
 	quick:         true,
 }
@@ -89,7 +97,8 @@ func parseOptions(args []string, out io.Writer) (options, error) {
 		flags.PrintDefaults()
 	}
 	flags.Var(&o.parts, "only", "the `parts` to run: throughput, growth (memory per key, pauses),\n"+
-		"durability (speed by fsync), snapshot (pauses, disk, restarts)")
+		"durability (speed by fsync), snapshot (pauses, disk, restarts),\n"+
+		"cluster (speed of three nodes), failover (of three servers, beside Redis with Sentinel)")
 	flags.Var(&o.algorithms, "algorithms", "`names`: token, log")
 	flags.Var(&o.distributions, "distributions", "of keys, `names`: uniform, zipf")
 	flags.Var(&o.connections, "conns", "`numbers` of connections")
@@ -100,6 +109,7 @@ func parseOptions(args []string, out io.Writer) (options, error) {
 	flags.Var(&o.sizes, "sizes", "`numbers` of keys, rising, at which memory is read")
 	flags.IntVar(&o.snapshotKeys, "snapshot-keys", o.snapshotKeys, "how many keys a snapshot holds")
 	flags.IntVar(&o.rate, "rate", o.rate, "decisions per second while snapshots are written")
+	flags.IntVar(&o.arrivals, "arrivals", o.arrivals, "decisions per second for the latency of three nodes")
 	flags.DurationVar(&o.watch, "watch", o.watch, "how long that is watched before a snapshot, and a load runs before a kill")
 	flags.StringVar(&o.data, "data", "", "a `directory` on the disk for state (default that for temporary files)")
 	flags.DurationVar(&o.timeout, "timeout", o.timeout, "after which all is given up")
@@ -125,8 +135,8 @@ func (o options) check() error {
 		return fmt.Errorf("-distributions may name %v, got %v", defaults.distributions, o.distributions)
 	case !slices.IsSorted(o.sizes):
 		return fmt.Errorf("-sizes must rise, got %v", o.sizes)
-	case min(o.rounds, o.keys, o.snapshotKeys, o.rate) < 1 || min(o.duration, o.watch, o.timeout) <= 0:
-		return errors.New("-rounds, -keys, -snapshot-keys, -rate, -duration, -watch and -timeout must be above 0")
+	case min(o.rounds, o.keys, o.snapshotKeys, o.rate, o.arrivals) < 1 || min(o.duration, o.watch, o.timeout) <= 0:
+		return errors.New("-rounds, -keys, -snapshot-keys, -rate, -arrivals, -duration, -watch and -timeout must be above 0")
 	}
 	for _, n := range slices.Concat(o.connections, o.pipelines, o.sizes) {
 		if n < 1 {

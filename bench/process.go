@@ -29,16 +29,26 @@ const startWait = 5 * time.Minute
 // endWait is how long a server may take to save what it has and end.
 const endWait = 2 * time.Minute
 
-// start runs a server on a free port of loopback and waits until it answers.
+// start runs a server on a free port of 127.0.0.1 and waits until it answers
+// DBSIZE, which it refuses with LOADING while it reads its state from disk.
 // argsFor is given the port. The server dies with ctx, and with this process.
 func start(ctx context.Context, argsFor func(port string) []string) (*process, error) {
-	port, err := freePort()
+	address, err := freeAddress("127.0.0.1")
 	if err != nil {
 		return nil, err
 	}
-	args := argsFor(port)
+	_, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return nil, err
+	}
+	return startAt(ctx, address, "DBSIZE", argsFor(port)...)
+}
+
+// startAt runs a server that will listen at address and waits until it answers the
+// command ready without an error. It dies as that of start.
+func startAt(ctx context.Context, address, ready string, args ...string) (*process, error) {
 	p := &process{
-		address: net.JoinHostPort("127.0.0.1", port),
+		address: address,
 		command: exec.CommandContext(ctx, args[0], args[1:]...),
 		exited:  make(chan struct{}),
 	}
@@ -53,7 +63,7 @@ func start(ctx context.Context, argsFor func(port string) []string) (*process, e
 		p.command.Wait()
 		close(p.exited)
 	}()
-	if err := p.waitReady(ctx); err != nil {
+	if err := p.waitReady(ctx, ready); err != nil {
 		p.stop()
 		return nil, fmt.Errorf("%s: %w: %s", filepath.Base(args[0]), err, lastLine(p.stderr.String()))
 	}
@@ -61,9 +71,8 @@ func start(ctx context.Context, argsFor func(port string) []string) (*process, e
 	return p, nil
 }
 
-// waitReady polls until the server answers DBSIZE, which it refuses with LOADING
-// while it reads its state from disk.
-func (p *process) waitReady(ctx context.Context) error {
+// waitReady polls until the server answers a command without an error.
+func (p *process) waitReady(ctx context.Context, command string) error {
 	var err error
 	for deadline := time.Now().Add(startWait); time.Now().Before(deadline); {
 		select {
@@ -77,7 +86,7 @@ func (p *process) waitReady(ctx context.Context) error {
 		if c, err = dial(p.address); err != nil {
 			continue
 		}
-		_, err = c.do("DBSIZE")
+		_, err = c.do(command)
 		c.conn.Close()
 		if err == nil {
 			return nil
@@ -180,15 +189,14 @@ func parseSchedstat(text string) (time.Duration, error) {
 	return time.Duration(nanos), err
 }
 
-// freePort is a port of loopback that nobody listens on right now.
-func freePort() (string, error) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+// freeAddress is host with a port that nobody listens on right now.
+func freeAddress(host string) (string, error) {
+	listener, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
 	if err != nil {
 		return "", err
 	}
 	defer listener.Close()
-	_, port, err := net.SplitHostPort(listener.Addr().String())
-	return port, err
+	return listener.Addr().String(), nil
 }
 
 // lastLine is the last line of text that is not empty.

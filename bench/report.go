@@ -20,6 +20,8 @@ type report struct {
 	standings    []standing
 	// ourKeeping and theirKeeping are nil if not measured.
 	ourKeeping, theirKeeping *preservation
+	teams                    []team
+	plights                  []plight
 }
 
 // A row is one line of the table.
@@ -47,14 +49,29 @@ func (r report) write(w io.Writer, o options) error {
 	if r.ourKeeping != nil && r.theirKeeping != nil {
 		rows = append(rows, snapshotRows(*r.ourKeeping, *r.theirKeeping, o)...)
 	}
-	tables := [][]row{rows}
+	var tables [][]row
+	if len(rows) > 1 {
+		tables = append(tables, rows)
+	}
 	if len(r.standings) > 0 {
 		tables = append(tables, append([]row{besideMemoryHeader}, r.durabilityRows(besideMemory)...))
 	}
-	if !o.quick {
+	if !o.quick && len(tables) > 0 {
 		tables = append(tables, r.targetRows())
 	}
-	if _, err := fmt.Fprintf(w, "%s\n%s", r.settingText(), legend); err != nil {
+	intro := ""
+	if len(tables) > 0 {
+		intro = legend
+	}
+	if len(r.teams) > 0 {
+		tables = append(tables, clusterRows(r.teams, o))
+		intro += clusterLegend
+	}
+	if len(r.plights) > 0 {
+		tables = append(tables, failoverRows(r.plights, o.drill))
+		intro += failoverLegend
+	}
+	if _, err := fmt.Fprintf(w, "%s\n%s", r.settingText(), intro); err != nil {
 		return err
 	}
 	for _, t := range tables {

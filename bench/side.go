@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"os/exec"
 	"strings"
+	"time"
 )
 
 // A side is one of the two servers that are compared, and how it is asked for a
@@ -76,6 +77,11 @@ func startLimitsrv(ctx context.Context, binary string, extra ...string) (*side, 
 	if err != nil {
 		return nil, err
 	}
+	return limitsrvAt(p)
+}
+
+// limitsrvAt is the side of a limitsrv that runs.
+func limitsrvAt(p *process) (*side, error) {
 	s := &side{process: p, name: string(limitsrv), commands: limitsrvCommands}
 	return s, s.prove()
 }
@@ -126,15 +132,11 @@ func (s *side) prove() error {
 	return nil
 }
 
+// longWait is how long a server may take over one command.
+const longWait = 5 * time.Minute
+
 // ask sends one command over a connection of its own.
-func (s *side) ask(args ...string) (any, error) {
-	c, err := dial(s.address)
-	if err != nil {
-		return nil, err
-	}
-	defer c.conn.Close()
-	return c.do(args...)
-}
+func (s *side) ask(args ...string) (any, error) { return askOnce(s.address, longWait, args...) }
 
 // keys is how many keys the server holds.
 func (s *side) keys() (int64, error) {

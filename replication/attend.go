@@ -3,6 +3,7 @@ package replication
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -194,10 +195,15 @@ func (n *Node) takeWord(leader peerStatus) {
 // askAbout asks the others why there is no leader here: if theirs does not know this
 // node, it was removed.
 func (n *Node) askAbout(ctx context.Context, s *seat) {
-	self := n.identity()
-	for _, other := range serversOf(s.raft) {
+	self, others := n.identity(), n.others() // a node that was removed at once knows of no others from its log
+	for _, server := range serversOf(s.raft) {
+		if server.Raft != n.o.Raft && !slices.Contains(others, server.Raft) {
+			others = append(others, server.Raft)
+		}
+	}
+	for _, other := range others {
 		var h helloReply
-		if other.Node == self.Node || n.links.call(ctx, other.Raft, callHello, struct{}{}, &h) != nil {
+		if n.links.call(ctx, other, callHello, struct{}{}, &h) != nil {
 			continue
 		}
 		if h.Cluster == self.Cluster && len(h.Servers) > 0 && !containsNode(h.Servers, self.Node) {

@@ -1,6 +1,8 @@
 package replication
 
 import (
+	"fmt"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -108,22 +110,32 @@ func (l *logs) hangs() time.Duration {
 	return max(l.mono()-time.Duration(since), 1)
 }
 
-// votesWatched is a StableStore whose writes count as stores of the log do.
+// votesWatched is a StableStore whose writes count as stores of the log do. Raft
+// v1.7.3 panics where one fails. So failed is told, which is to end the process, and
+// raft's goroutine, all that it does being void from then on, ends.
 type votesWatched struct {
 	*votes
-	logs *logs
+	logs    *logs
+	failed  func(error)
+	started atomic.Bool // raft runs; before, it writes what it has just read, in somebody else's goroutine
 }
 
-func (v votesWatched) watch(write func() error) error {
+func (v *votesWatched) watch(write func() error) error {
 	v.logs.storing.CompareAndSwap(0, max(int64(v.logs.mono()), 1))
 	defer v.logs.storing.Store(0)
-	return write()
+	if err := write(); err != nil {
+		v.failed(fmt.Errorf("the term or vote can't be written: %w", err))
+		if v.started.Load() {
+			runtime.Goexit()
+		}
+	}
+	return nil
 }
 
-func (v votesWatched) Set(key, value []byte) error {
+func (v *votesWatched) Set(key, value []byte) error {
 	return v.watch(func() error { return v.votes.Set(key, value) })
 }
 
-func (v votesWatched) SetUint64(key []byte, n uint64) error {
+func (v *votesWatched) SetUint64(key []byte, n uint64) error {
 	return v.watch(func() error { return v.votes.SetUint64(key, n) })
 }

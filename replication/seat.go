@@ -71,7 +71,7 @@ func (n *Node) sit() error {
 // openSeat opens what raft stands on.
 func (n *Node) openSeat(m *membership) (s *seat, err error) {
 	dir := n.dir.FS.PathJoin(n.dir.Path, raftDir, m.Node)
-	if err := n.dir.FS.MkdirAll(dir, 0o700); err != nil {
+	if err := persist.MakeDir(n.dir.FS, dir); err != nil {
 		return nil, err
 	}
 	s = &seat{notify: make(chan bool, 64), gone: make(chan struct{}), machine: newMachine(m, n.o.Monotonic), since: n.mono(), lastMoved: n.mono()}
@@ -112,17 +112,20 @@ func (n *Node) start(s *seat, m *membership) (err error) {
 		Timeout: n.rpcTimeout(), Logger: config.Logger,
 	})
 	s.transport.TimeoutScale = transferScale
-	stable := votesWatched{s.stable, s.logs}
 	if len(m.Founding) > 0 {
-		err = raft.BootstrapCluster(config, s.logs, stable, s.snapshots, s.transport, configurationOf(m.Founding))
+		err = raft.BootstrapCluster(config, s.logs, s.stable, s.snapshots, s.transport, configurationOf(m.Founding))
 		if err != nil && !errors.Is(err, raft.ErrCantBootstrap) { // that has been done
 			return errors.Join(err, s.transport.Close())
 		}
 	}
-	s.raft, err = raft.NewRaft(config, s.machine, s.logs, stable, s.snapshots, steadyTransport{s.transport, raft.ServerAddress(n.o.Raft)})
+	steady := newSteadyTransport(s.transport, n.o.Raft, n.known.nodeAt)
+	stable := &votesWatched{votes: s.stable, logs: s.logs, failed: n.fatal}
+	s.raft, err = raft.NewRaft(config, s.machine, s.logs, stable, s.snapshots, steady)
 	if err != nil {
 		return errors.Join(err, s.transport.Close())
 	}
+	stable.started.Store(true)
+	n.wait.Go(func() { steady.pass(s.raft.AppliedIndex, s.gone) })
 	s.observer = raft.NewObserver(nil, false, func(o *raft.Observation) bool {
 		if _, ok := o.Data.(raft.LeaderObservation); ok {
 			n.counts.leaders.Add(1)
@@ -134,23 +137,6 @@ func (n *Node) start(s *seat, m *membership) (err error) {
 	n.known.learn(s.raft)
 	return nil
 }
-
-// steadyTransport takes heartbeats as any other request, in raft's main goroutine.
-// Raft v1.7.3 handles them beside it, and may then take part in two terms at once.
-//
-// Source: hashicorp/raft, issue 695.
-//
-// It has the address that others know.
-type steadyTransport struct {
-	*raft.NetworkTransport
-	address raft.ServerAddress
-}
-
-// LocalAddr is the address at which others reach this node.
-func (t steadyTransport) LocalAddr() raft.ServerAddress { return t.address }
-
-// SetHeartbeatHandler does nothing.
-func (steadyTransport) SetHeartbeatHandler(func(raft.RPC)) {}
 
 // rpcTimeout is how long a node waits for another one's answer.
 func (n *Node) rpcTimeout() time.Duration { return max(4*n.o.ElectionTimeout, time.Second) }

@@ -35,7 +35,7 @@ func TestFullDisk(t *testing.T) {
 	}
 	var failures []error
 	for _, namespaces := range []uintptr{syscall.CLONE_NEWNS | syscall.CLONE_NEWUSER, syscall.CLONE_NEWNS} {
-		out, err := inNamespaces(t, namespaces)
+		out, err := inNamespaces(t, namespaces, onSmallDisk+"="+t.TempDir())
 		var ended *exec.ExitError
 		switch {
 		case err == nil && !strings.Contains(out, "--- SKIP"):
@@ -59,11 +59,13 @@ func TestFullDisk(t *testing.T) {
 	fullDisk(t, dir)
 }
 
-// inNamespaces runs TestFullDisk in a process with namespaces of its own.
-func inNamespaces(t *testing.T, namespaces uintptr) (out string, err error) {
-	command := exec.Command(os.Args[0], "-test.run=^TestFullDisk$", "-test.v", "-test.timeout=5m")
-	command.Env = append(os.Environ(), onSmallDisk+"="+t.TempDir())
-	command.SysProcAttr = &syscall.SysProcAttr{Cloneflags: namespaces, Pdeathsig: syscall.SIGKILL}
+// inNamespaces runs a test in a process with namespaces of its own, a setting in its
+// environment, and further flags. The servers that it starts end with it, however it
+// ends.
+func inNamespaces(t *testing.T, namespaces uintptr, setting string, flags ...string) (out string, err error) {
+	command := exec.Command(os.Args[0], append([]string{"-test.run=^" + t.Name() + "$", "-test.v", "-test.timeout=5m"}, flags...)...)
+	command.Env = append(os.Environ(), setting)
+	command.SysProcAttr = &syscall.SysProcAttr{Cloneflags: namespaces | syscall.CLONE_NEWPID, Pdeathsig: syscall.SIGKILL}
 	if namespaces&syscall.CLONE_NEWUSER != 0 {
 		command.SysProcAttr.UidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getuid(), Size: 1}}
 		command.SysProcAttr.GidMappings = []syscall.SysProcIDMap{{ContainerID: 0, HostID: os.Getgid(), Size: 1}}

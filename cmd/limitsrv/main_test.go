@@ -82,7 +82,12 @@ func serve(t *testing.T, args ...string) *running {
 // launch starts the server on a free port, with args.
 func launch(t *testing.T, args ...string) *running {
 	t.Helper()
-	address := freeAddress(t)
+	return launchAt(t, freeAddress(t), args...)
+}
+
+// launchAt starts the server at an address, with args.
+func launchAt(t *testing.T, address string, args ...string) *running {
+	t.Helper()
 	r := &running{
 		Cmd:     limitsrv(nil, append([]string{"--listen", address}, args...)...),
 		address: address,
@@ -148,10 +153,16 @@ func until(t *testing.T, what string, happens func() bool) {
 	}
 }
 
-// freeAddress is one of loopback that nobody listens on right now.
+// freeAddress is one of 127.0.0.1 that nobody listens on right now.
 func freeAddress(t *testing.T) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	return freeAddressOf(t, "127.0.0.1")
+}
+
+// freeAddressOf is one of a host that nobody listens on right now.
+func freeAddressOf(t *testing.T, host string) string {
+	t.Helper()
+	listener, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
 	if err != nil {
 		t.Fatal(err)
 	}

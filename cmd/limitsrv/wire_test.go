@@ -20,12 +20,16 @@ type wire struct {
 }
 
 // wireTo connects.
-func wireTo(address string) (*wire, error) {
-	conn, err := net.Dial("tcp", address)
+func wireTo(address string) (*wire, error) { return wireWithin(address, 6*wait) }
+
+// wireWithin connects for a time, if it takes no longer.
+func wireWithin(address string, most time.Duration) (*wire, error) {
+	deadline := time.Now().Add(most)
+	conn, err := net.DialTimeout("tcp", address, most)
 	if err != nil {
 		return nil, err
 	}
-	conn.SetDeadline(time.Now().Add(6 * wait))
+	conn.SetDeadline(deadline)
 	return &wire{conn, bufio.NewReader(conn)}, nil
 }
 

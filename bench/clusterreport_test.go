@@ -1,0 +1,48 @@
+package main
+
+import (
+	"strings"
+	"testing"
+	"time"
+)
+
+func TestFailoverRows(t *testing.T) {
+	rows := failoverRows([]plight{{"limitsrv", killed, []ordeal{
+		{over: 5, worst: 1.5, forgotten: 7, outage: time.Second},
+		{over: 1, worst: 1.1, forgotten: 9, outage: 3 * time.Second},
+		{over: 2, worst: 1.2, forgotten: 8, outage: 2 * time.Second},
+	}}}, longDrill)
+	want := "killed|limitsrv|2 (1 to 5)|1.50x|8 (7 to 9)|2.00 s (1.00 to 3.00)"
+	if got := strings.Join(rows[1], "|"); got != want || len(rows[0]) != len(rows[1]) {
+		t.Errorf("failoverRows = %s\nwant %s", got, want)
+	}
+}
+
+func TestClusterRows(t *testing.T) {
+	one := effort{outcome{perSecond: 1e6, p50: 1e6, p99: 2e6, p999: 3e6}, 1000, 2000, 3000}
+	three := one
+	three.perSecond = 4e5
+	solo, trio := team{name: "one"}, team{name: "three"}
+	for _, want := range demands(1) {
+		trio.bouts = append(trio.bouts, bout{three})
+		if want.door == leaderDoor {
+			solo.bouts = append(solo.bouts, bout{one})
+		} else {
+			solo.bouts = append(solo.bouts, nil)
+		}
+	}
+	rows := clusterRows([]team{solo, trio}, defaults)
+	for i, want := range []string{
+		"asked at|one|three|times one node",
+		"leader, 16 conn, pipeline 32|1 M/s ±0 %, 1.00 / 2.00 / 3.00 ms, 1.00 + 2.00 + 3.00 µs|" +
+			"400 k/s ±0 %, 1.00 / 2.00 / 3.00 ms, 1.00 + 2.00 + 3.00 µs|0.40x ±0 %",
+		"leader, 50 conn, pipeline 1|",
+		"follower, 16 conn, pipeline 32|-|400 k/s ±0 %, 1.00 / 2.00 / 3.00 ms, 1.00 + 2.00 + 3.00 µs|-",
+		"follower, 50 conn, pipeline 1|-|",
+		"leader, fixed rate, 16 conn, 100 k/s|",
+	} {
+		if got := strings.Join(rows[i], "|"); !strings.HasPrefix(got, want) {
+			t.Errorf("row %d = %s\nwant %s", i, got, want)
+		}
+	}
+}

@@ -1,0 +1,72 @@
+package main
+
+import (
+	"context"
+	"fmt"
+	"path/filepath"
+	"strings"
+
+	"limitsrv/faultnet"
+)
+
+// electionTimeout is when a node of limitsrv takes its leader for dead.
+const electionTimeout = "300ms"
+
+// startLimitsrvTrio starts three nodes of the limitsrv built at binary, each with
+// its state in a directory of its own in dir, which reach each other through
+// network, or directly if that is nil. extra are options of each.
+func startLimitsrvTrio(
+	ctx context.Context, binary, name, dir string, network *faultnet.Network, extra ...string,
+) (t *trio, err error) {
+	t = &trio{
+		name: name, network: network,
+		take: []string{"RL.TOKEN", keyPlace, capacityPlace, "1/3650d", permitsPlace},
+		peek: []string{"RL.PEEK", keyPlace},
+		used: usedOfPeek,
+		// Every node takes decisions, and has its leader make them.
+		route: func(reachable []int, try int) (int, error) { return reachable[try%len(reachable)], nil },
+	}
+	defer func() {
+		if err != nil {
+			t.stop()
+		}
+	}()
+	var bound, public []string
+	for i := range hosts {
+		inside, outside, err := t.expose(i)
+		if err != nil {
+			return t, err
+		}
+		bound, public = append(bound, inside), append(public, outside)
+	}
+	for i := range hosts {
+		address, err := freeAddress(t.host(i))
+		if err != nil {
+			return t, err
+		}
+		args := append([]string{
+			binary, "--listen", address, "--log-level", "warn", "--raft", public[i], "--raft-bind", bound[i],
+			"--peers", strings.Join(public, ","), "--data", filepath.Join(dir, fmt.Sprintf("node-%d", i+1)),
+			"--election-timeout", electionTimeout,
+		}, extra...)
+		p, err := startAt(ctx, address, "PING", args...)
+		if err != nil {
+			return t, err
+		}
+		t.servers = append(t.servers, p)
+	}
+	return t, eventually(ctx, t.whole)
+}
+
+// usedOfPeek reads [algorithm limit remaining ...], or nothing of a key not there.
+func usedOfPeek(reply any, capacity int64) (int64, error) {
+	if reply == nil {
+		return 0, nil
+	}
+	if fields, ok := reply.([]any); ok && len(fields) > 2 {
+		if remaining, ok := fields[2].(int64); ok {
+			return capacity - remaining, nil
+		}
+	}
+	return 0, fmt.Errorf("RL.PEEK was answered %v", reply)
+}

@@ -1,0 +1,270 @@
+package main
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"slices"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+var faultCount = flag.Int("faults", 36, "how many faults TestFaults makes")
+
+// A fault is what befalls a trio, and how it is undone.
+type fault struct {
+	name  string
+	lasts time.Duration
+	// leads says that it is the leader that it befalls, and others that it takes more
+	// than one server.
+	leads, others bool
+	possible      func(d *disk) bool // nil: always
+	strike        func(t *testing.T, c *trio, victim int) (undo func())
+}
+
+// faults are all. After each every peer that has ended is started again.
+var faults = []fault{
+	{name: "the leader is killed", lasts: time.Second, leads: true, strike: killOne},
+	{name: "a follower is killed", lasts: time.Second, others: true, strike: killOne},
+	{name: "all are killed", strike: killAll},
+	{name: "the leader stands still", lasts: 3 * time.Second, leads: true, strike: stopOne},
+	{name: "a follower stands still", lasts: 3 * time.Second, others: true, strike: stopOne},
+	{name: "the leader is isolated", lasts: 3 * time.Second, leads: true, others: true, strike: isolate},
+	{name: "nobody hears the leader", lasts: 3 * time.Second, leads: true, others: true,
+		strike: func(_ *testing.T, c *trio, victim int) func() {
+			c.eachOther(victim, func(host string) { c.network.Cut(c.peers[victim].host, host) })
+			return c.network.Heal
+		}},
+	{name: "the leader hears nobody", lasts: 3 * time.Second, leads: true, others: true,
+		strike: func(_ *testing.T, c *trio, victim int) func() {
+			c.eachOther(victim, func(host string) { c.network.Cut(host, c.peers[victim].host) })
+			return c.network.Heal
+		}},
+	{name: "one follower does not hear the leader", lasts: 3 * time.Second, leads: true, others: true,
+		strike: func(_ *testing.T, c *trio, victim int) func() {
+			c.network.Cut(c.peers[victim].host, c.peers[(victim+1)%len(c.peers)].host)
+			return c.network.Heal
+		}},
+	{name: "all is slow", lasts: 2 * time.Second, others: true, strike: slow},
+	{name: "the disk of the leader is full", lasts: 2 * time.Second, leads: true,
+		possible: func(d *disk) bool { return d.bounded },
+		strike: func(t *testing.T, c *trio, victim int) func() {
+			return succeeds(t)(c.peers[victim].disk.fill())
+		}},
+	{name: "the disk of the leader hangs", lasts: 3 * time.Second, leads: true,
+		possible: func(d *disk) bool { return d.freezes },
+		strike: func(t *testing.T, c *trio, victim int) func() {
+			return succeeds(t)(c.peers[victim].disk.freeze())
+		}},
+}
+
+// succeeds ends the test if a fault could not be made.
+func succeeds(t *testing.T) func(undo func(), err error) func() {
+	return func(undo func(), err error) func() {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+		return undo
+	}
+}
+
+func killOne(_ *testing.T, c *trio, victim int) func() {
+	c.peers[victim].kill()
+	return func() {}
+}
+
+func killAll(_ *testing.T, c *trio, _ int) func() {
+	for _, m := range c.peers {
+		m.Process.Signal(syscall.SIGKILL)
+	}
+	for _, m := range c.peers {
+		<-m.ended
+	}
+	return func() {}
+}
+
+func stopOne(_ *testing.T, c *trio, victim int) func() {
+	m := c.peers[victim]
+	m.Process.Signal(syscall.SIGSTOP)
+	return func() { m.Process.Signal(syscall.SIGCONT) }
+}
+
+func isolate(_ *testing.T, c *trio, victim int) func() {
+	c.network.Isolate(c.peers[victim].host)
+	return c.network.Heal
+}
+
+func slow(_ *testing.T, c *trio, _ int) func() {
+	c.delay(50 * time.Millisecond)
+	return func() { c.delay(0) }
+}
+
+// delay slows all links down.
+func (c *trio) delay(d time.Duration) {
+	for i, m := range c.peers {
+		c.eachOther(i, func(host string) { c.network.Delay(m.host, host, d) })
+	}
+}
+
+// eachOther calls do with the hosts of all peers but one.
+func (c *trio) eachOther(one int, do func(host string)) {
+	for i, m := range c.peers {
+		if i != one {
+			do(m.host)
+		}
+	}
+}
+
+// lulls are how long nobody got a decision, by the name of the fault.
+type lulls map[string][]time.Duration
+
+// bearableLull is how long a fault may keep everybody from decisions, on a machine
+// that does other things too.
+const bearableLull = 10 * time.Second
+
+// befall makes one fault and waits until all is well again.
+func (c *trio) befall(t *testing.T, f fault, rng *rand.Rand, p *takers, all lulls) {
+	t.Helper()
+	victim := c.leader()
+	for deadline := time.Now().Add(recoverWait); victim < 0; victim = c.leader() {
+		if time.Now().After(deadline) {
+			t.Fatal("none leads")
+		}
+	}
+	if !f.leads {
+		victim = (victim + 1 + rng.IntN(max(1, len(c.peers)-1))) % len(c.peers)
+	}
+	p.lull()
+	undo := f.strike(t, c, victim)
+	time.Sleep(f.lasts)
+	undo()
+	c.recovers(t)
+	all[f.name] = append(all[f.name], p.lull())
+	time.Sleep(time.Duration(rng.Int64N(int64(500 * time.Millisecond))))
+}
+
+// onOwnDisks in the environment is where disks are to be made, in a process that has
+// mounts of its own.
+const onOwnDisks = "TEST_BINARY_DISKS"
+
+// TestFaults has a cluster of processes go through faults, while clients take permits
+// of keys from all of its peers, and finds that all that they were answered is what
+// one server that never fails could have answered; and that all peers end in the
+// same state.
+//
+// It runs in a process of its own that mounts a disk for each peer, where that may
+// be; else the faults of disks are left out.
+func TestFaults(t *testing.T) {
+	if dir := os.Getenv(onOwnDisks); dir != "" {
+		goThrough(t, ownDisks(t, dir))
+		return
+	}
+	var failures []error
+	for _, namespaces := range []uintptr{syscall.CLONE_NEWNS, syscall.CLONE_NEWNS | syscall.CLONE_NEWUSER} {
+		out, err := inNamespaces(t, namespaces, onOwnDisks+"="+t.TempDir(), fmt.Sprintf("-faults=%d", *faultCount),
+			fmt.Sprintf("-test.timeout=%v", recoverWait*time.Duration(2+*faultCount)))
+		var ended *exec.ExitError
+		switch {
+		case err == nil && !strings.Contains(out, "--- SKIP"):
+			t.Log(out)
+			return
+		case errors.As(err, &ended):
+			t.Fatalf("%v\n%s", err, out)
+		}
+		failures = append(failures, fmt.Errorf("%s%v", out, err))
+	}
+	t.Logf("no faults of disks: %v", errors.Join(failures...))
+	var disks []*disk
+	for range peerCount {
+		disks = append(disks, &disk{dir: t.TempDir()})
+	}
+	goThrough(t, disks)
+}
+
+const (
+	peerCount    = 3
+	ownDiskBytes = 96 << 20
+)
+
+// ownDisks mounts disks: such as can hang where that may be, else such as can be full.
+func ownDisks(t *testing.T, dir string) (all []*disk) {
+	for i := range peerCount {
+		d := &disk{dir: filepath.Join(dir, fmt.Sprint(i)), bounded: true}
+		image := d.dir + ".ext4"
+		if err := errors.Join(os.Mkdir(d.dir, 0o700), os.WriteFile(image, nil, 0o600), os.Truncate(image, ownDiskBytes)); err != nil {
+			t.Fatal(err)
+		}
+		made := exec.Command("mkfs.ext4", "-q", "-O", "^has_journal", image).Run()
+		if made == nil {
+			made = exec.Command("mount", "-o", "loop", image, d.dir).Run()
+		}
+		if made == nil {
+			d.freezes = true
+		} else if err := syscall.Mount("limitsrv-test", d.dir, "tmpfs", 0, fmt.Sprintf("size=%d", ownDiskBytes)); err != nil {
+			t.Skip("mount: " + err.Error()) // which the process above takes for a failure
+		}
+		t.Cleanup(func() { syscall.Unmount(d.dir, syscall.MNT_DETACH) })
+		all = append(all, d)
+	}
+	return all
+}
+
+// goThrough has a trio on disks go through faults, all kinds as often.
+func goThrough(t *testing.T, disks []*disk) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	rng := rand.New(rand.NewPCG(seed, 0))
+	c := gather(t, disks)
+	c.recovers(t)
+	var addresses []string
+	for _, m := range c.peers {
+		addresses = append(addresses, m.client)
+	}
+	p := startTakers(addresses, seed)
+	possible := slices.DeleteFunc(slices.Clone(faults), func(f fault) bool {
+		return f.others && len(c.peers) == 1 || f.possible != nil && !f.possible(disks[0])
+	})
+	seen := lulls{}
+	for i := range *faultCount {
+		if i%len(possible) == 0 {
+			rng.Shuffle(len(possible), func(i, j int) { possible[i], possible[j] = possible[j], possible[i] })
+		}
+		c.befall(t, possible[i%len(possible)], rng, p, seen)
+	}
+	if err := p.stop(); err != nil {
+		t.Error(err)
+	}
+	c.agrees(t, p.keys())
+	for _, m := range c.peers {
+		if err := p.audit(wired(t, m.client)); err != nil {
+			t.Errorf("by %s: %v", m.host, err)
+		}
+	}
+	seen.report(t)
+	given, denied, doubted := p.counts()
+	t.Logf("%d faults; %d permits of %d keys, %d denials, %d takes in doubt", *faultCount, given, len(p.all), denied, doubted)
+	if given == 0 || denied == 0 {
+		t.Error("nothing was given, or nothing denied")
+	}
+}
+
+// report tells how long nobody got a decision.
+func (l lulls) report(t *testing.T) {
+	for _, f := range faults {
+		if all := l[f.name]; len(all) > 0 {
+			slices.Sort(all)
+			t.Logf("%s: no decisions for %v (median of %d), %v at most", f.name,
+				all[len(all)/2].Round(time.Millisecond), len(all), all[len(all)-1].Round(time.Millisecond))
+			if most := all[len(all)-1]; most > f.lasts+bearableLull {
+				t.Errorf("%s: no decisions for %v", f.name, most)
+			}
+		}
+	}
+}

@@ -1,0 +1,245 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"path/filepath"
+	"slices"
+	"strconv"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+
+	"limitsrv/faultnet"
+)
+
+// A trio is a cluster of three, or of one server for what that is tried with. Each
+// is on a host of its own, and what they send each other goes through a network
+// that can be broken; clients reach each directly.
+type trio struct {
+	network *faultnet.Network // nil where there is but one
+	peers   []*peer
+}
+
+// A peer is one server of it, whether it runs or not.
+type peer struct {
+	*running
+	host   string
+	client string // address for clients
+	args   []string
+	disk   *disk
+}
+
+// electionTimeout is that of a trio.
+const electionTimeout = 300 * time.Millisecond
+
+// gather starts so many servers, each with its state on a disk.
+func gather(t *testing.T, disks []*disk) *trio {
+	t.Helper()
+	var (
+		c      = &trio{}
+		hosts  []string
+		public []string
+		bound  []string
+	)
+	for i := range disks {
+		hosts = append(hosts, fmt.Sprintf("127.77.3.%d", i+1))
+	}
+	if len(disks) > 1 {
+		c.network = faultnet.New(hosts...)
+		t.Cleanup(c.network.Close)
+		for _, host := range hosts {
+			inside := freeAddressOf(t, host)
+			outside, err := c.network.Expose(host+":0", inside)
+			if err != nil {
+				t.Fatal(err)
+			}
+			bound, public = append(bound, inside), append(public, outside)
+		}
+	}
+	for i, d := range disks {
+		m := &peer{host: hosts[i], client: freeAddressOf(t, hosts[i]), disk: d}
+		m.args = []string{"--data", filepath.Join(d.dir, "data"), "--fsync", "always", "--snapshot-log-bytes", "1mb"}
+		if c.network != nil {
+			m.args = append(m.args, "--raft", public[i], "--raft-bind", bound[i], "--peers", strings.Join(public, ","),
+				"--election-timeout", electionTimeout.String())
+		}
+		c.peers = append(c.peers, m)
+		m.start(t)
+	}
+	return c
+}
+
+// start starts a peer that does not run.
+func (m *peer) start(t *testing.T) {
+	t.Helper()
+	m.running = launchAt(t, m.client, m.args...)
+}
+
+// kill kills a peer that runs.
+func (m *peer) kill() {
+	m.Process.Signal(syscall.SIGKILL)
+	<-m.ended
+}
+
+// ask sends a peer commands over a connection of their own.
+func (m *peer) ask(commands ...string) ([]any, error) {
+	w, err := wireWithin(m.client, takeWait)
+	if err != nil {
+		return nil, err
+	}
+	defer w.Close()
+	return w.all(commands...)
+}
+
+// leader is the one peer that says it leads, -1 if there is none, or more.
+func (c *trio) leader() int {
+	found := -1
+	for i, m := range c.peers {
+		replies, err := m.ask("INFO replication")
+		if err != nil || !strings.Contains(fmt.Sprint(replies[0]), "role:master\r\n") {
+			continue
+		}
+		if found >= 0 {
+			return -1
+		}
+		found = i
+	}
+	return found
+}
+
+// recoverWait is how long a trio may take after a fault until every peer decides.
+const recoverWait = time.Minute
+
+// recovers waits until every peer decides, or has its leader do so. One that has
+// ended is started again.
+func (c *trio) recovers(t *testing.T) {
+	t.Helper()
+	deadline := time.Now().Add(recoverWait)
+	for i := 0; i < len(c.peers); {
+		c.revive(t)
+		m := c.peers[i]
+		replies, err := m.ask("RL.FIXED recovery 1000000000 3650d")
+		if err == nil && strings.HasPrefix(fmt.Sprint(replies[0]), "[1 ") {
+			i++
+			continue
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("%s does not decide %v after a fault: %v, %v\n%s", m.host, recoverWait, replies, err, m.tail())
+		}
+		time.Sleep(5 * time.Millisecond)
+	}
+}
+
+// revive starts the peers that have ended: those that were killed, and those that
+// gave up their disks.
+func (c *trio) revive(t *testing.T) {
+	t.Helper()
+	for _, m := range c.peers {
+		if !m.isOver() {
+			continue
+		}
+		if m.ProcessState.Exited() && (m.ProcessState.ExitCode() != exitFailure || !strings.Contains(m.logged(), "this node can't go on")) {
+			t.Errorf("%s has ended by itself with %v\n%s", m.host, m.ProcessState, m.tail())
+		}
+		m.start(t)
+	}
+}
+
+// tail is the end of the log of a peer.
+func (m *peer) tail() string {
+	log := m.logged()
+	return log[max(0, len(log)-4000):]
+}
+
+// agrees waits until every peer, by what it has itself, knows the same of keys.
+func (c *trio) agrees(t *testing.T, keys []string) {
+	t.Helper()
+	commands := []string{"READONLY"}
+	for _, key := range keys {
+		commands = append(commands, "RL.PEEK "+key)
+	}
+	var got []string
+	for deadline := time.Now().Add(recoverWait); ; time.Sleep(20 * time.Millisecond) {
+		got = nil
+		for _, m := range c.peers {
+			replies, err := m.ask(commands...)
+			got = append(got, fmt.Sprint(standings(replies), err))
+		}
+		if len(slices.Compact(slices.Clone(got))) == 1 {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("the peers are at\n%s", strings.Join(got, "\n"))
+		}
+	}
+}
+
+// standings are replies without the times in them.
+func standings(replies []any) (all []any) {
+	for _, reply := range replies {
+		if list, ok := reply.([]any); ok && len(list) == 5 {
+			reply = fmt.Sprint(list[:3])
+		}
+		all = append(all, reply)
+	}
+	return all
+}
+
+// A disk is a directory that a peer has its state in, which may fail on its own.
+type disk struct {
+	dir     string
+	bounded bool // it can be filled
+	freezes bool // it can be made to hang
+}
+
+// fill leaves nothing of the disk. What it gives undoes that.
+func (d *disk) fill() (undo func(), err error) {
+	name := filepath.Join(d.dir, "filler")
+	fd, err := syscall.Open(name, syscall.O_CREAT|syscall.O_WRONLY, 0o600)
+	if err != nil {
+		return nil, err
+	}
+	defer syscall.Close(fd)
+	for block := make([]byte, 1<<20); len(block) > 0; {
+		_, err := syscall.Write(fd, block)
+		switch {
+		case errors.Is(err, syscall.ENOSPC):
+			block = block[:len(block)/2]
+		case err != nil:
+			return nil, err
+		}
+	}
+	return func() { syscall.Unlink(name) }, nil
+}
+
+// From linux/fs.h: _IOWR('X', 119, int) and _IOWR('X', 120, int).
+const (
+	fiFreeze = 0xc0045877
+	fiThaw   = 0xc0045878
+)
+
+// freeze has whatever writes to the disk hang. What it gives undoes that.
+func (d *disk) freeze() (undo func(), err error) {
+	fd, err := syscall.Open(d.dir, syscall.O_RDONLY, 0)
+	if err != nil {
+		return nil, err
+	}
+	if err := control(fd, fiFreeze); err != nil {
+		syscall.Close(fd)
+		return nil, err
+	}
+	return func() {
+		control(fd, fiThaw)
+		syscall.Close(fd)
+	}, nil
+}
+
+func control(fd int, request uintptr) error {
+	_, _, errno := syscall.Syscall(syscall.SYS_IOCTL, uintptr(fd), request, 0)
+	if errno != 0 {
+		return fmt.Errorf("ioctl %s: %w", strconv.FormatUint(uint64(request), 16), errno)
+	}
+	return nil
+}
