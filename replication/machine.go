@@ -89,11 +89,15 @@ const controlMark = 0xc1
 // damaged: to go on would be to disagree with others, so it panics.
 func (f *machine) Apply(l *raft.Log) any {
 	var err error
+	var answered *flight
 	switch own := f.flight.Load(); {
 	case len(l.Data) > 0 && l.Data[0] == controlMark:
 		err = f.control(l.Data[1:])
 	case own != nil && own.is(l.Data) && own.state.CompareAndSwap(flying, claimed):
-		f.applyFlight(l.Index, own)
+		answered = own
+		for i := range own.parts {
+			f.apply(l.Index, own.stamp, own.parts[i].batch)
+		}
 	default:
 		err = f.decoder.Decode(l.Data, func(stamp engine.Instant, b *engine.Batch) error {
 			f.apply(l.Index, stamp, b)
@@ -107,6 +111,9 @@ func (f *machine) Apply(l *raft.Log) any {
 	f.counts.entries.Add(1)
 	f.counts.bytes.Add(int64(len(l.Data)))
 	f.counts.snapshotBytes.Add(int64(len(l.Data)))
+	if answered != nil {
+		f.landed(answered) // last: who is answered finds the entry counted
+	}
 	return nil
 }
 
@@ -120,13 +127,6 @@ func (f *machine) apply(index uint64, stamp engine.Instant, b *engine.Batch) {
 	if f.applied != nil {
 		f.applied(index, stamp, b)
 	}
-}
-
-func (f *machine) applyFlight(index uint64, own *flight) {
-	for i := range own.parts {
-		f.apply(index, own.stamp, own.parts[i].batch)
-	}
-	f.landed(own)
 }
 
 // now is the time by this node, for looks: the last stamp and what has passed since.
