@@ -179,9 +179,6 @@ func (n *Node) beMember(node string, reply *joinReply) error {
 	if err != nil {
 		return err
 	}
-	if err := removeOthers(n.dir.FS, n.dir.FS.PathJoin(n.dir.Path, raftDir), node); err != nil {
-		return fmt.Errorf("delete what this node had before: %w", err)
-	}
 	return n.sit()
 }
 
@@ -193,5 +190,5 @@ func (e *seatError) Unwrap() error { return e.error }
 
 // memberOf is what this node tells about itself, under an id.
 func (n *Node) memberOf(node string) Member {
-	return Member{Node: node, Raft: n.o.Raft, Client: n.o.Client, Version: n.o.Version, Level: knownLevel}
+	return Member{Node: node, Raft: n.o.Raft, Client: n.o.Client, Version: n.o.Version, Level: n.o.level}
 }

@@ -42,6 +42,8 @@ type seat struct {
 
 const (
 	raftDir      = "raft"
+	logName      = "log"
+	votesName    = "votes.db"
 	retained     = 2 // snapshots
 	maxPool      = 3 // connections to each other node that rest
 	maxAppend    = 64
@@ -50,9 +52,13 @@ const (
 	transferScale = 1 << 20
 )
 
-// sit takes the node's seat: it opens its log, snapshots and votes, and starts raft.
+// sit takes the node's seat: it deletes what it had as another node, opens its log,
+// snapshots and votes, and starts raft.
 func (n *Node) sit() error {
 	m := n.member()
+	if err := removeOthers(n.dir.FS, n.dir.FS.PathJoin(n.dir.Path, raftDir), m.Node); err != nil {
+		return fmt.Errorf("delete what this node had before: %w", err)
+	}
 	s, err := n.openSeat(&m)
 	if err != nil {
 		return fmt.Errorf("open the log of node %s: %w", m.Node, err)
@@ -78,16 +84,17 @@ func (n *Node) openSeat(m *membership) (s *seat, err error) {
 		return nil, err
 	}
 	s = &seat{notify: make(chan bool, 64), gone: make(chan struct{}), machine: newMachine(m, n.o.Monotonic), since: n.mono(), lastMoved: n.mono()}
-	s.machine.landed, s.machine.applied = n.landed, n.o.applied
+	s.machine.landed, s.machine.applied, s.machine.known = n.landed, n.o.applied, n.o.level
 	stable, snapshots, err := n.o.stores(dir)
 	if err != nil {
 		return nil, err
 	}
 	s.stable, s.snapshots = &votes{StableStore: stable}, &snapshotsWatched{SnapshotStore: snapshots, mono: n.mono}
 	s.refreshSnapshots()
-	s.log, err = persist.OpenLog(n.dir.FS, n.dir.FS.PathJoin(dir, "log"), persist.LogOptions{
+	s.log, err = persist.OpenLog(n.dir.FS, n.dir.FS.PathJoin(dir, logName), persist.LogOptions{
 		Policy:       n.o.policy(),
 		SegmentBytes: n.o.SnapshotLogBytes / segmentShare,
+		Least:        m.least(),
 		OnError:      func(err error) { n.fatal(fmt.Errorf("the log can't be written: %w", err)) },
 	})
 	if err != nil {
@@ -99,12 +106,15 @@ func (n *Node) openSeat(m *membership) (s *seat, err error) {
 
 // openStores opens the votes and the snapshots of a node.
 func openStores(dir string, logger hclog.Logger) (raft.StableStore, raft.SnapshotStore, error) {
-	stable, err := openBolt(filepath.Join(dir, "votes.db"))
+	stable, err := openBolt(filepath.Join(dir, votesName))
 	if err != nil {
 		return nil, nil, fmt.Errorf("open the votes: %w", err)
 	}
 	snapshots, err := raft.NewFileSnapshotStoreWithLogger(dir, retained, logger)
-	return stable, snapshots, err
+	if err != nil {
+		return nil, nil, errors.Join(err, (&votes{StableStore: stable}).Close())
+	}
+	return stable, snapshots, nil
 }
 
 // start starts raft, founding the cluster if that is still to be done.
@@ -180,10 +190,10 @@ func (n *Node) leave() error {
 	n.led.Store(0)
 	err := s.raft.Shutdown().Error()
 	close(s.gone)
-	whole := s.log.Err() == nil
+	whole, last := s.log.Err() == nil, s.log.Last()
 	err = errors.Join(err, s.transport.Close(), s.close())
 	if err == nil && whole {
-		err = n.setMember(func(m *membership) { m.Clean = true })
+		err = n.setMember(func(m *membership) { m.Clean, m.Last = true, last })
 	}
 	return err
 }
