@@ -4,13 +4,16 @@
 # make bench   measures it beside Redis; ARGS="-only growth" are its options
 # make fuzz    fuzzes whatever reads bytes, each target for FUZZTIME, such as
 #              30000x; go test may fail by itself at the end of a time, such as 10m
+# make sim     runs simulated clusters for SIMHOURS of virtual time; a failure says
+#              how to repeat it
 
 ARGS ?=
 FUZZTIME ?= 30000x
+SIMHOURS ?= 60
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 # The checks of make test, in order; the first that fails ends it.
-CHECKS = format vet staticcheck unit fuzz build smoke clients
+CHECKS = format vet staticcheck unit sim fuzz build smoke clients
 
 .PHONY: build run test bench needs $(CHECKS)
 
@@ -44,6 +47,9 @@ staticcheck:
 
 unit:
 	go test -race ./...
+
+sim:
+	GOGC=400 go test ./replication -run '^TestSim$$' -sim-hours $(SIMHOURS) -timeout 20m
 
 fuzz:
 	@for package in $$(go list ./...); do \

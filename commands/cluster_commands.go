@@ -98,6 +98,12 @@ func replicasOf(nodes []Node) []Node {
 	return slices.DeleteFunc(slices.Clone(nodes), func(n Node) bool { return n.Leader })
 }
 
+// addressed are those that clients can be sent to: a node of a cluster that has just
+// become one has not told its address for clients yet.
+func addressed(nodes []Node) []Node {
+	return slices.DeleteFunc(slices.Clone(nodes), func(n Node) bool { return n.Raft != "" && n.Port == 0 })
+}
+
 func runClusterInfo(s *Session, nodes []Node, _ [][]byte) {
 	var (
 		text      lines
@@ -179,13 +185,15 @@ func runClusterNodes(s *Session, nodes []Node, _ [][]byte) {
 	s.w.Verbatim(strings.Join(s.nodeLines(nodes), "\n") + "\n")
 }
 
-// runClusterSlots answers one range, of the leader and its replicas that answer;
-// none where no leader is known.
+// runClusterSlots answers one range, of the leader and its replicas that answer.
+// Where no leader is known it refuses: a client goes on with what it knew or asks
+// another node, while none of those that are told of no slots at all asks again soon.
 func runClusterSlots(s *Session, nodes []Node, _ [][]byte) {
 	w := &s.w
+	nodes = addressed(nodes)
 	leader, ok := leaderOf(nodes)
 	if !ok {
-		w.Array(0)
+		w.Error(errDown)
 		return
 	}
 	have := append([]Node{leader}, replicasOf(nodes)...)
@@ -206,6 +214,7 @@ func runClusterSlots(s *Session, nodes []Node, _ [][]byte) {
 // runClusterShards answers one shard, which has no slots where no leader is known.
 func runClusterShards(s *Session, nodes []Node, _ [][]byte) {
 	w := &s.w
+	nodes = addressed(nodes)
 	w.Array(1)
 	w.Map(2)
 	w.BulkString("slots")

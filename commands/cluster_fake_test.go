@@ -15,6 +15,7 @@ func fakeNodeID(digit string) string { return strings.Repeat(digit, 40) }
 type fakeCluster struct {
 	enabled bool
 	pair    bool // without c
+	mute    int  // so many of them, from the first on, have told no address for clients
 	moved   string
 	r       Replication
 	leads   string // the digit of the leader's id; empty: nobody is known to
@@ -69,6 +70,9 @@ func (c *fakeCluster) Nodes(string) []Node {
 	for i := range nodes {
 		n := &nodes[i]
 		n.Host = "10.0.0." + string('1'+rune(i))
+		if i < c.mute {
+			n.Host, n.Port = "", 0
+		}
 		n.Leader = c.leads != "" && strings.HasPrefix(n.ID, c.leads)
 	}
 	if c.pair {

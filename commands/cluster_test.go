@@ -2,6 +2,7 @@ package commands
 
 import (
 	"bytes"
+	"strings"
 	"testing"
 
 	"limitsrv/engine"
@@ -76,6 +77,29 @@ func TestDownForAll(t *testing.T) {
 	}
 	if seen < 20 {
 		t.Errorf("only %d commands were asked", seen)
+	}
+}
+
+// Nobody is sent to a node whose address is not known yet.
+func TestClusterOfUnknownAddresses(t *testing.T) {
+	for _, tt := range []struct {
+		role        Role
+		mute        int
+		slots, none string // in what SLOTS answers, and not
+	}{
+		{RoleFollower, 1, "10.0.0.2", "$0|"},
+		{RoleLeader, 1, "-CLUSTERDOWN", "10.0.0"},
+		{RoleFollower, 2, "-CLUSTERDOWN", "10.0.0"},
+	} {
+		c := newFakeCluster(tt.role)
+		c.mute = tt.mute
+		s := newTestHandlerWith(Config{Cluster: c}).NewSession(Client{})
+		if got := ask(s, "CLUSTER SLOTS"); !strings.Contains(got, tt.slots) || strings.Contains(got, tt.none) {
+			t.Errorf("%s, %d unknown: SLOTS answers %s, want %s and no %s", tt.role, tt.mute, got, tt.slots, tt.none)
+		}
+		if got := ask(s, "CLUSTER SHARDS"); strings.Contains(got, "port|:0|") {
+			t.Errorf("%s, %d unknown: SHARDS answers %s", tt.role, tt.mute, got)
+		}
 	}
 }
 

@@ -5,6 +5,7 @@ import (
 	"fmt"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/hashicorp/raft"
 	"github.com/hashicorp/raft-wal/segment"
 	"github.com/hashicorp/raft-wal/types"
 )
@@ -17,6 +18,34 @@ import (
 func CheckLog(fs vfs.FS, dir string, report func(line string)) error {
 	_, err := checkLog(fs, dir, report)
 	return err
+}
+
+// ReadLog yields all entries of the log in dir, in order, until yield returns an error,
+// which it returns. It writes nothing. The entry is valid until yield returns. It ends
+// without an error where the log does, be that damage or not, which is for CheckLog to
+// tell. The log must not be open.
+func ReadLog(fs vfs.FS, dir string, yield func(entry *raft.Log) error) error {
+	state, err := readMeta(fs, dir)
+	if err != nil {
+		return missingMeta(fs, dir, err)
+	}
+	for i, g := range state.Segments {
+		isTail := i == len(state.Segments)-1
+		_, err := walkSegment(fs, dir, g, newCodec(state.codec, nil), func(r *record) error {
+			switch {
+			case !isTail && r.index > g.MaxIndex:
+				return errDone
+			case r.index < g.MinIndex:
+				return nil
+			}
+			r.Index = r.index
+			return yield(&r.Log)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // checkLog is CheckLog and, if nothing is wrong, a repair with nothing to do, which

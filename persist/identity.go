@@ -64,7 +64,7 @@ type Dir struct {
 // Nobody may open and close the lock file in it meanwhile, or the lock is gone.
 func OpenDir(fsys vfs.FS, dir string) (*Dir, error) {
 	d := &Dir{Path: dir, FS: fsys}
-	if err := makeDir(fsys, dir); err != nil {
+	if err := MakeDir(fsys, dir); err != nil {
 		return nil, fmt.Errorf("make data directory %s: %w", dir, err)
 	}
 	// Looked at before the lock as well, as the lock leaves a file behind.

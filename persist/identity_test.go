@@ -86,7 +86,7 @@ func TestOpenDirRefuses(t *testing.T) {
 		{"a seed that is too short", identityName, shortSeed, "32 hexadecimal digits", true},
 	} {
 		fsys := vfs.NewMem()
-		if err := makeDir(fsys, "/data"); err != nil {
+		if err := MakeDir(fsys, "/data"); err != nil {
 			t.Fatal(err)
 		}
 		put(t, fsys, "/data/"+tt.file, tt.data)
@@ -112,7 +112,7 @@ func TestOpenDirRefuses(t *testing.T) {
 
 func TestOpenDirLeavesOthersAlone(t *testing.T) {
 	fsys := vfs.NewMem()
-	if err := makeDir(fsys, "/home"); err != nil {
+	if err := MakeDir(fsys, "/home"); err != nil {
 		t.Fatal(err)
 	}
 	put(t, fsys, "/home/notes.txt", nil)

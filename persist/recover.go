@@ -14,7 +14,7 @@ import (
 
 // make makes an empty log.
 func (l *Log) make() (*logState, error) {
-	if err := makeDir(l.fs, l.dir); err != nil {
+	if err := MakeDir(l.fs, l.dir); err != nil {
 		return nil, err
 	}
 	var random [8]byte

@@ -116,8 +116,8 @@ func writeSynced(fsys vfs.FS, name string, data []byte) error {
 	return errors.Join(err, file.Close())
 }
 
-// makeDir makes a directory and those above it, and has their names on disk.
-func makeDir(fsys vfs.FS, dir string) error {
+// MakeDir makes a directory and those above it, and has their names on disk.
+func MakeDir(fsys vfs.FS, dir string) error {
 	var made []string
 	for at := dir; ; at = fsys.PathDir(at) {
 		_, err := fsys.Stat(at)

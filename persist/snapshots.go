@@ -103,7 +103,7 @@ const (
 // OpenSnapshots takes a directory for this process until Close; it is made if it
 // is not there. What is in it is not read yet.
 func OpenSnapshots(fsys vfs.FS, dir string, o SnapshotOptions) (*Snapshots, error) {
-	if err := makeDir(fsys, dir); err != nil {
+	if err := MakeDir(fsys, dir); err != nil {
 		return nil, fmt.Errorf("make snapshot directory %s: %w", dir, err)
 	}
 	lock, err := fsys.Lock(fsys.PathJoin(dir, lockName))

@@ -34,7 +34,7 @@ func (s *Snapshots) checkpoint(dest string) error {
 		return err
 	}
 	from, to := s.fs.PathJoin(s.dir, storeName), s.fs.PathJoin(dest, storeName)
-	if err := makeDir(s.fs, to); err != nil {
+	if err := MakeDir(s.fs, to); err != nil {
 		return err
 	}
 	names, err := s.fs.List(from)

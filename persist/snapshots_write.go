@@ -115,7 +115,7 @@ func (s *Snapshots) removeLeftovers(ctx context.Context, store *store, complete 
 			}
 		}
 	}
-	return newest, makeDir(s.fs, s.fs.PathJoin(s.dir, stagingName))
+	return newest, MakeDir(s.fs, s.fs.PathJoin(s.dir, stagingName))
 }
 
 // removeOlder removes the older snapshots: first their records, so that there is

@@ -26,7 +26,8 @@ type verifier struct {
 // Check verifies a data directory that no server uses: its identity, every block
 // of its snapshots, every entry of its log, and that the log goes on where the
 // newest snapshot ends. It changes nothing, and says what it finds. It returns
-// ErrDamaged if a server would not start on all of it. A nil fsys is the system's.
+// ErrDamaged if a server would not start on all of it. It refuses the directory of a
+// node of a cluster. A nil fsys is the system's.
 func Check(fsys vfs.FS, dir string, say func(line string)) error {
 	v, err := newVerifier(fsys, dir, say)
 	if err != nil {
@@ -57,6 +58,9 @@ func newVerifier(fsys vfs.FS, dir string, say func(line string)) (*verifier, err
 	}
 	if len(names) == 0 {
 		return nil, fmt.Errorf("%s is empty: a server would make a data directory of it", dir)
+	}
+	if err := v.dir.refuseMember(); err != nil {
+		return nil, err
 	}
 	return v, v.dir.takeLock()
 }

@@ -3,6 +3,7 @@ package replication
 import (
 	"context"
 	"fmt"
+	"slices"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -42,6 +43,10 @@ func (n *Node) attend() {
 		n.known.learn(s.raft)
 		n.snapshotIfLong(s)
 		n.dropLocal(s)
+		if installed := s.machine.counts.installed.Load(); installed != s.restored {
+			s.restored = installed
+			n.wait.Go(s.refreshSnapshots)
+		}
 		if office := n.office(); office.leading {
 			n.attendCluster(s, steady)
 			continue
@@ -139,7 +144,7 @@ func (n *Node) removeDead(ctx context.Context, s *seat) {
 
 // raiseLevel lets the log use what all members know.
 func (n *Node) raiseLevel(ctx context.Context, s *seat) {
-	level, members := knownLevel, s.machine.members()
+	level, members := n.o.level, s.machine.members()
 	for _, server := range s.raft.GetConfiguration().Configuration().Servers {
 		level = min(level, members[string(server.ID)].Level)
 	}
@@ -162,7 +167,7 @@ func (n *Node) attendSelf(s *seat) {
 	n.announce(ctx, s)
 	leader := n.office().leader
 	if leader.Raft == "" {
-		n.askAbout(ctx, s)
+		n.askAbout(s)
 		return
 	}
 	var p peerStatus
@@ -191,27 +196,46 @@ func (n *Node) takeWord(leader peerStatus) {
 	}
 }
 
-// askAbout asks the others why there is no leader here: if theirs does not know this
-// node, it was removed.
-func (n *Node) askAbout(ctx context.Context, s *seat) {
-	self := n.identity()
-	for _, other := range serversOf(s.raft) {
-		var h helloReply
-		if other.Node == self.Node || n.links.call(ctx, other.Raft, callHello, struct{}{}, &h) != nil {
-			continue
-		}
-		if h.Cluster == self.Cluster && len(h.Servers) > 0 && !containsNode(h.Servers, self.Node) {
-			n.fatal(fmt.Errorf("this node, %s, was removed from the cluster; to be a member again it needs an empty data directory and --join", self.Node))
-			return
-		}
+// askAbout asks the others why there is no leader here. If theirs does not know this
+// node, it was removed; if it looks for it at another address, it is told this one.
+func (n *Node) askAbout(s *seat) {
+	self := n.self()
+	leader, servers := n.askLeader(s)
+	at := slices.IndexFunc(servers, func(x server) bool { return x.Node == self.Node })
+	switch {
+	case len(servers) == 0:
+	case at < 0:
+		n.fatal(fmt.Errorf("this node, %s, was removed from the cluster; to be a member again it needs an empty data directory and --join", self.Node))
+	case servers[at].Raft != self.Raft:
+		err := n.ask(leader, callAnnounce, n.memberOf(self.Node), nil)
+		n.log.Info("the leader was told that this node has another address", "before", servers[at].Raft, "error", err)
 	}
 }
 
-func containsNode(all []server, node string) bool {
-	for _, s := range all {
-		if s.Node == node {
-			return true
+// askLeader asks all nodes that this one knows of for the leader of its cluster, and
+// returns at which address that is and who it says the members are; none: there is no
+// leader.
+func (n *Node) askLeader(s *seat) (address string, servers []server) {
+	self := n.self()
+	asked := []string{self.Raft}
+	next := n.others()
+	for _, x := range serversOf(s.raft) {
+		next = append(next, x.Raft)
+	}
+	for len(next) > 0 {
+		address, next = next[0], next[1:]
+		var h helloReply
+		if slices.Contains(asked, address) || n.ask(address, callHello, struct{}{}, &h) != nil {
+			continue
+		}
+		asked = append(asked, address)
+		switch {
+		case h.Cluster != n.identity().Cluster:
+		case len(h.Servers) > 0:
+			return address, h.Servers
+		case h.Leader.Raft != "":
+			next = append(next, h.Leader.Raft)
 		}
 	}
-	return false
+	return "", nil
 }

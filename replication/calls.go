@@ -87,7 +87,12 @@ func (n *Node) answerCall(ctx context.Context, from identity, name string, body 
 	case callStatus:
 		return n.peerStatus(), nil
 	case callAnnounce:
-		return answer(body, func(m Member) (any, error) { return struct{}{}, n.announced(ctx, m) })
+		return answer(body, func(m Member) (any, error) {
+			if m.Node != from.Node {
+				return nil, fmt.Errorf("node %s tells about node %s", from.Node, m.Node)
+			}
+			return struct{}{}, n.announced(ctx, m)
+		})
 	case callChange:
 		return answer(body, func(c Change) (any, error) { return struct{}{}, n.change(ctx, c) })
 	}
@@ -149,14 +154,14 @@ func (n *Node) leaderSeat() (*seat, error) {
 	return office.seat, nil
 }
 
-// announced logs what a member tells about itself.
+// announced logs what a member tells about itself, its address among it.
 func (n *Node) announced(ctx context.Context, m Member) error {
 	s, err := n.leaderSeat()
 	if err != nil {
 		return err
 	}
-	if !slices.Contains(serversOf(s.raft), server{Node: m.Node, Raft: m.Raft}) {
-		return fmt.Errorf("node %s at %s is no member of the cluster", m.Node, m.Raft)
+	if err := n.relocate(ctx, s, m); err != nil {
+		return err
 	}
 	return s.proposeControl(ctx, controlEntry{Member: &m})
 }

@@ -5,10 +5,12 @@ import (
 	"context"
 	"fmt"
 	"log/slog"
+	"math/rand/v2"
 	"net"
 	"path/filepath"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -40,15 +42,24 @@ func (l *lockedBuffer) String() string {
 	return l.b.String()
 }
 
+// nextPort counts the ports that tests have tried, below those that systems give to
+// connections.
+var nextPort = func() *atomic.Int32 {
+	var n atomic.Int32
+	n.Store(rand.Int32N(12000))
+	return &n
+}()
+
 // freeAddresses are addresses that nobody listens at.
 func freeAddresses(t testing.TB, n int) (all []string) {
-	for range n {
-		l, err := net.Listen("tcp", "127.0.0.1:0")
+	for len(all) < n {
+		address := fmt.Sprintf("127.0.0.1:%d", 20000+nextPort.Add(1)%12000)
+		l, err := net.Listen("tcp", address)
 		if err != nil {
-			t.Fatal(err)
+			continue
 		}
 		defer l.Close()
-		all = append(all, l.Addr().String())
+		all = append(all, address)
 	}
 	return all
 }

@@ -16,7 +16,12 @@ const enterEvery = 300 * time.Millisecond
 // lack its end does so under a new id.
 func (n *Node) enter() {
 	for n.seat.Load() == nil {
-		if why := n.tryToEnter(); why != nil && n.told.first(why.Error()) {
+		why := n.tryToEnter()
+		if failed := (*seatError)(nil); errors.As(why, &failed) {
+			n.fatal(why)
+			return
+		}
+		if why != nil && n.told.first(why.Error()) {
 			n.log.Info("not a member of a cluster yet", "why", why)
 		}
 		select {
@@ -160,19 +165,30 @@ func (n *Node) join(h helloReply) error {
 	if err := n.ask(leader, callJoin, joinRequest{n.memberOf(node)}, &reply); err != nil {
 		return fmt.Errorf("join cluster %v at %s: %w", h.Cluster, leader, err)
 	}
+	if err := n.beMember(node, &reply); err != nil {
+		return &seatError{err}
+	}
+	return nil
+}
+
+// beMember takes the seat of a member that the leader has admitted.
+func (n *Node) beMember(node string, reply *joinReply) error {
 	err := n.setMember(func(m *membership) {
 		*m = membership{Node: node, Cluster: reply.Cluster, Seed: reply.Seed, Clean: true}
 	})
 	if err != nil {
 		return err
 	}
-	if err := removeOthers(n.dir.FS, n.dir.FS.PathJoin(n.dir.Path, raftDir), node); err != nil {
-		return fmt.Errorf("delete what this node had before: %w", err)
-	}
 	return n.sit()
 }
 
+// A seatError is why a node can't be what the cluster has made it: its own disk. To
+// ask again would have the cluster admit and remove it again and again.
+type seatError struct{ error }
+
+func (e *seatError) Unwrap() error { return e.error }
+
 // memberOf is what this node tells about itself, under an id.
 func (n *Node) memberOf(node string) Member {
-	return Member{Node: node, Raft: n.o.Raft, Client: n.o.Client, Version: n.o.Version, Level: knownLevel}
+	return Member{Node: node, Raft: n.o.Raft, Client: n.o.Client, Version: n.o.Version, Level: n.o.level}
 }

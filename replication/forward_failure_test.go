@@ -321,12 +321,12 @@ func TestForwardCommits(t *testing.T) {
 		go io.Copy(io.Discard, conn)
 		const batch = "12345678\x01\x0f\x00\x47"
 		frame := append(binary.BigEndian.AppendUint32(nil, uint32(len(batch))), batch...)
-		conn.Write(append(bytes.Repeat(frame, 10), frame[:7]...))
+		conn.Write(append(bytes.Repeat(frame, 10), frame[:14]...))
 		synctest.Wait()
 		if execs != 10 || commits != 1 {
 			t.Errorf("%d execs and %d commits, want 10 and 1", execs, commits)
 		}
-		conn.Write(frame[7:])
+		conn.Write(frame[14:])
 		synctest.Wait()
 		if execs != 11 || commits != 2 {
 			t.Errorf("%d execs and %d commits, want 11 and 2", execs, commits)

@@ -33,10 +33,11 @@ type membership struct {
 	// Founding are the founding nodes, on the one that founds the cluster.
 	Founding []server `json:"founding,omitempty"`
 	// Synced says that the log is synced before it is acknowledged. Where it is not,
-	// Clean says that it was closed whole, and Boot in which run of the system it was
-	// opened: after another boot its end may be lost.
+	// Clean says that it was closed whole, with Last as its last entry, and Boot in which
+	// run of the system it was opened: after another boot its end may be lost.
 	Synced bool   `json:"synced"`
 	Clean  bool   `json:"clean"`
+	Last   uint64 `json:"last,omitempty"`
 	Boot   string `json:"boot"`
 }
 
@@ -91,6 +92,14 @@ func refuseSingle(d *persist.Dir) error {
 		}
 	}
 	return nil
+}
+
+// least is the entry that the log reaches at least; 0: nobody knows.
+func (m *membership) least() uint64 {
+	if !m.Clean {
+		return 0
+	}
+	return m.Last
 }
 
 // lostTail says whether what was acknowledged may be missing: the system went down

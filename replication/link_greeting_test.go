@@ -155,6 +155,42 @@ func TestGreetingSilence(t *testing.T) {
 	})
 }
 
+// TestGreetingImpostor dials a node that agrees to be another.
+func TestGreetingImpostor(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		network := newPipeNet()
+		listener := network.listen("one:1")
+		go func() {
+			conn, _ := listener.Accept()
+			readGreeting(conn)
+			answer, _ := appendAnswer(nil, identity{clusterA, testNode("3")}, nil)
+			conn.Write(answer)
+		}()
+		dialing := serveLinks(t, identity{clusterA, testNode("2")}, linkOptions{listener: network.listen("two:2"), dial: network.dial})
+		if _, err := dialing.dial(t.Context(), linkRaft, "one:1", testNode("1")); err == nil || !strings.Contains(err.Error(), "it is node "+testNode("3")) {
+			t.Errorf("dial is %v", err)
+		}
+	})
+}
+
+// TestGreetingFull has a node take no more links than it may.
+func TestGreetingFull(t *testing.T) {
+	listening := tcpLinks(t, identity{clusterA, testNode("1")}, linkOptions{})
+	dialing := tcpLinks(t, identity{clusterA, testNode("2")}, linkOptions{})
+	for _, n := range []int{maxAccepted - 1, maxAccepted} {
+		listening.mu.Lock()
+		listening.accepted = n
+		listening.mu.Unlock()
+		conn, err := dialing.dial(t.Context(), linkForward, listening.address(), "")
+		if (err == nil) != (n < maxAccepted) {
+			t.Errorf("with %d links: %v", n, err)
+		}
+		if err == nil {
+			defer conn.Close()
+		}
+	}
+}
+
 // TestGreetingCrowd has the oldest of those who say nothing make room.
 func TestGreetingCrowd(t *testing.T) {
 	listening := tcpLinks(t, identity{clusterA, testNode("1")}, linkOptions{})

@@ -1,6 +1,8 @@
 package replication
 
 import (
+	"fmt"
+	"runtime"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -16,7 +18,7 @@ type logs struct {
 	raft.LogStore
 	mono func() time.Duration
 
-	storing atomic.Int64 // since when a store is under way, by mono; 0: none is
+	storing stopwatch // stores of the log
 	took    durations
 
 	mu     sync.RWMutex
@@ -52,9 +54,9 @@ func (l *logs) StoreLog(entry *raft.Log) error { return l.StoreLogs([]*raft.Log{
 
 func (l *logs) StoreLogs(entries []*raft.Log) error {
 	began := l.mono()
-	l.storing.Store(max(int64(began), 1))
+	l.storing.start(began)
 	err := l.LogStore.StoreLogs(entries)
-	l.storing.Store(0)
+	l.storing.stop()
 	if err != nil {
 		return err
 	}
@@ -99,31 +101,33 @@ func (l *logs) DeleteRange(from, to uint64) error {
 	return l.LogStore.DeleteRange(from, to)
 }
 
-// hangs says for how long a store has been under way, 0 if none is.
-func (l *logs) hangs() time.Duration {
-	since := l.storing.Load()
-	if since == 0 {
-		return 0
-	}
-	return max(l.mono()-time.Duration(since), 1)
-}
-
-// votesWatched is a StableStore whose writes count as stores of the log do.
+// votesWatched is a StableStore whose writes are timed. Raft
+// v1.7.3 panics where one fails. So failed is told, which is to end the process, and
+// raft's goroutine, all that it does being void from then on, ends.
 type votesWatched struct {
 	*votes
-	logs *logs
+	mono    func() time.Duration
+	writing *stopwatch
+	failed  func(error)
+	started atomic.Bool // raft runs; before, it writes what it has just read, in somebody else's goroutine
 }
 
-func (v votesWatched) watch(write func() error) error {
-	v.logs.storing.CompareAndSwap(0, max(int64(v.logs.mono()), 1))
-	defer v.logs.storing.Store(0)
-	return write()
+func (v *votesWatched) watch(write func() error) error {
+	v.writing.start(v.mono())
+	defer v.writing.stop()
+	if err := write(); err != nil {
+		v.failed(fmt.Errorf("the term or vote can't be written: %w", err))
+		if v.started.Load() {
+			runtime.Goexit()
+		}
+	}
+	return nil
 }
 
-func (v votesWatched) Set(key, value []byte) error {
+func (v *votesWatched) Set(key, value []byte) error {
 	return v.watch(func() error { return v.votes.Set(key, value) })
 }
 
-func (v votesWatched) SetUint64(key []byte, n uint64) error {
+func (v *votesWatched) SetUint64(key []byte, n uint64) error {
 	return v.watch(func() error { return v.votes.SetUint64(key, n) })
 }

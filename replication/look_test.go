@@ -71,3 +71,18 @@ func TestNowOfANewCluster(t *testing.T) {
 		}
 	}
 }
+
+// Who has an answer finds it in what the node tells about itself.
+func TestAnsweredIsTold(t *testing.T) {
+	c := startCluster(t, 1, nil)
+	n := c.leader()
+	for range 2000 {
+		before, _ := n.Digest()
+		if _, err := take(n, "k", 1_000_000, 1); err != nil {
+			t.Fatal(err)
+		}
+		if after, _ := n.Digest(); after <= before {
+			t.Fatalf("after a decision the index is %d, and it was %d before", after, before)
+		}
+	}
+}

@@ -24,10 +24,10 @@ import (
 // Engine.Look, and a sweep the last stamp.
 type machine struct {
 	cluster clusterID
-	becomes clusterID // whose snapshots it writes: its own cluster's, but in a recovery
 	seed    persist.Seed
 	shards  int
 	mono    func() time.Duration // Options.Monotonic
+	known   int                  // the newest feature of the log that it knows
 
 	engine atomic.Pointer[engine.Engine]
 	stamp  atomic.Int64 // of the last entry: no later one is applied before it
@@ -72,7 +72,7 @@ type machineCounts struct {
 }
 
 func newMachine(m *membership, mono func() time.Duration) *machine {
-	f := &machine{cluster: m.Cluster, becomes: m.Cluster, seed: m.Seed, mono: mono, crew: crew{Members: make(map[string]Member), Level: 1}}
+	f := &machine{cluster: m.Cluster, seed: m.Seed, mono: mono, known: knownLevel, crew: crew{Members: make(map[string]Member), Level: 1}}
 	f.engine.Store(f.emptyEngine())
 	return f
 }
@@ -88,12 +88,23 @@ const controlMark = 0xc1
 // Apply carries out an entry. What it can't read, a newer node wrote, or the log is
 // damaged: to go on would be to disagree with others, so it panics.
 func (f *machine) Apply(l *raft.Log) any {
-	var err error
+	if err := f.carryOut(l); err != nil {
+		panic(err)
+	}
+	return nil
+}
+
+// carryOut carries out an entry of decisions, or about the cluster.
+func (f *machine) carryOut(l *raft.Log) (err error) {
+	var answered *flight
 	switch own := f.flight.Load(); {
 	case len(l.Data) > 0 && l.Data[0] == controlMark:
 		err = f.control(l.Data[1:])
 	case own != nil && own.is(l.Data) && own.state.CompareAndSwap(flying, claimed):
-		f.applyFlight(l.Index, own)
+		answered = own
+		for i := range own.parts {
+			f.apply(l.Index, own.stamp, own.parts[i].batch)
+		}
 	default:
 		err = f.decoder.Decode(l.Data, func(stamp engine.Instant, b *engine.Batch) error {
 			f.apply(l.Index, stamp, b)
@@ -101,12 +112,15 @@ func (f *machine) Apply(l *raft.Log) any {
 		})
 	}
 	if err != nil {
-		panic(fmt.Errorf("entry %d of the cluster's log can't be carried out: %w", l.Index, err))
+		return fmt.Errorf("entry %d of the cluster's log can't be carried out: %w", l.Index, err)
 	}
 	f.index.Store(l.Index)
 	f.counts.entries.Add(1)
 	f.counts.bytes.Add(int64(len(l.Data)))
 	f.counts.snapshotBytes.Add(int64(len(l.Data)))
+	if answered != nil {
+		f.landed(answered) // last: who is answered finds the entry counted
+	}
 	return nil
 }
 
@@ -120,13 +134,6 @@ func (f *machine) apply(index uint64, stamp engine.Instant, b *engine.Batch) {
 	if f.applied != nil {
 		f.applied(index, stamp, b)
 	}
-}
-
-func (f *machine) applyFlight(index uint64, own *flight) {
-	for i := range own.parts {
-		f.apply(index, own.stamp, own.parts[i].batch)
-	}
-	f.landed(own)
 }
 
 // now is the time by this node, for looks: the last stamp and what has passed since.
@@ -148,6 +155,25 @@ type controlEntry struct {
 //	1: the first
 const knownLevel = 1
 
+// decodable says what is wrong with an entry, without carrying it out.
+func decodable(d *persist.Decoder, l *raft.Log) (err error) {
+	switch {
+	case l.Type != raft.LogCommand:
+		return nil
+	case len(l.Data) > 0 && l.Data[0] == controlMark:
+		var c controlEntry
+		if err = strictJSON(l.Data[1:], &c); err == nil {
+			err = checkLevel(c.Level, knownLevel)
+		}
+	default:
+		err = d.Decode(l.Data, func(engine.Instant, *engine.Batch) error { return nil })
+	}
+	if err != nil {
+		return fmt.Errorf("entry %d: %w", l.Index, err)
+	}
+	return nil
+}
+
 func (f *machine) control(data []byte) error {
 	var c controlEntry
 	if err := strictJSON(data, &c); err != nil {
@@ -163,13 +189,13 @@ func (f *machine) control(data []byte) error {
 	case c.Level > 0:
 		f.crew.Level = max(f.crew.Level, c.Level)
 	}
-	return checkLevel(f.crew.Level)
+	return checkLevel(f.crew.Level, f.known)
 }
 
-// checkLevel refuses what a newer program decides by.
-func checkLevel(level int) error {
-	if level > knownLevel {
-		return &persist.NewerError{What: "the cluster's log", Format: level, Known: knownLevel}
+// checkLevel refuses what a newer program decides by than one that knows that level.
+func checkLevel(level, known int) error {
+	if level > known {
+		return &persist.NewerError{What: "the cluster's log", Format: level, Known: known}
 	}
 	return nil
 }

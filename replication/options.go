@@ -72,6 +72,7 @@ type Options struct {
 	fs     vfs.FS
 	stores func(dir string) (raft.StableStore, raft.SnapshotStore, error)
 	boot   func() string
+	level  int // the newest feature of the log that the node knows
 	// leastTrailing is how many entries stay behind a snapshot at least; 0: minTrailing.
 	leastTrailing int64
 	applied       func(index uint64, stamp engine.Instant, b *engine.Batch)
@@ -138,6 +139,9 @@ func (o *Options) setDefaults() {
 	}
 	if o.leastTrailing == 0 {
 		o.leastTrailing = minTrailing
+	}
+	if o.level == 0 {
+		o.level = knownLevel
 	}
 	if o.boot == nil {
 		o.boot = bootID

@@ -35,6 +35,7 @@ func (n *Node) save(s *seat) error {
 	if errors.Is(err, raft.ErrNothingNewToSnapshot) {
 		err = nil
 	}
+	s.refreshSnapshots()
 	s.saveMu.Lock()
 	s.lastSave = savedSnapshot{At: time.Now(), Took: time.Since(began), Err: err, Count: s.lastSave.Count + 1}
 	s.saveMu.Unlock()
@@ -44,6 +45,17 @@ func (n *Node) save(s *seat) error {
 	}
 	n.log.Info("snapshot taken", "index", s.raft.AppliedIndex(), "keys", s.machine.engine.Load().Len(), "took", time.Since(began).Round(time.Millisecond))
 	return nil
+}
+
+// refreshSnapshots looks which snapshot is the newest. It reads the disk.
+func (s *seat) refreshSnapshots() {
+	all, err := s.snapshots.List()
+	if err != nil || len(all) == 0 {
+		return
+	}
+	s.saveMu.Lock()
+	defer s.saveMu.Unlock()
+	s.newest = *all[0]
 }
 
 // setTrailing has as many entries stay behind the next snapshot as there are in

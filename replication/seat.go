@@ -22,7 +22,8 @@ type seat struct {
 	log       *persist.Log
 	logs      *logs
 	stable    *votes
-	snapshots raft.SnapshotStore
+	snapshots *snapshotsWatched
+	voting    stopwatch // writes of the term and the vote
 	transport *raft.NetworkTransport
 	notify    chan bool     // true: this node was elected; false: it leads no more
 	gone      chan struct{} // closed when the seat is left
@@ -32,6 +33,8 @@ type seat struct {
 	saving   atomic.Bool
 	saveMu   sync.Mutex
 	lastSave savedSnapshot
+	newest   raft.SnapshotMeta // on disk
+	restored int64             // machine.counts.installed when newest was looked at; attend alone
 
 	lastSeen  uint64        // the last entry when attend last looked; attend alone
 	lastMoved time.Duration // by mono: when it was another one
@@ -39,6 +42,8 @@ type seat struct {
 
 const (
 	raftDir      = "raft"
+	logName      = "log"
+	votesName    = "votes.db"
 	retained     = 2 // snapshots
 	maxPool      = 3 // connections to each other node that rest
 	maxAppend    = 64
@@ -47,9 +52,13 @@ const (
 	transferScale = 1 << 20
 )
 
-// sit takes the node's seat: it opens its log, snapshots and votes, and starts raft.
+// sit takes the node's seat: it deletes what it had as another node, opens its log,
+// snapshots and votes, and starts raft.
 func (n *Node) sit() error {
 	m := n.member()
+	if err := removeOthers(n.dir.FS, n.dir.FS.PathJoin(n.dir.Path, raftDir), m.Node); err != nil {
+		return fmt.Errorf("delete what this node had before: %w", err)
+	}
 	s, err := n.openSeat(&m)
 	if err != nil {
 		return fmt.Errorf("open the log of node %s: %w", m.Node, err)
@@ -71,19 +80,21 @@ func (n *Node) sit() error {
 // openSeat opens what raft stands on.
 func (n *Node) openSeat(m *membership) (s *seat, err error) {
 	dir := n.dir.FS.PathJoin(n.dir.Path, raftDir, m.Node)
-	if err := n.dir.FS.MkdirAll(dir, 0o700); err != nil {
+	if err := persist.MakeDir(n.dir.FS, dir); err != nil {
 		return nil, err
 	}
 	s = &seat{notify: make(chan bool, 64), gone: make(chan struct{}), machine: newMachine(m, n.o.Monotonic), since: n.mono(), lastMoved: n.mono()}
-	s.machine.landed, s.machine.applied = n.landed, n.o.applied
+	s.machine.landed, s.machine.applied, s.machine.known = n.landed, n.o.applied, n.o.level
 	stable, snapshots, err := n.o.stores(dir)
 	if err != nil {
 		return nil, err
 	}
-	s.stable, s.snapshots = &votes{StableStore: stable}, snapshots
-	s.log, err = persist.OpenLog(n.dir.FS, n.dir.FS.PathJoin(dir, "log"), persist.LogOptions{
+	s.stable, s.snapshots = &votes{StableStore: stable}, &snapshotsWatched{SnapshotStore: snapshots, mono: n.mono}
+	s.refreshSnapshots()
+	s.log, err = persist.OpenLog(n.dir.FS, n.dir.FS.PathJoin(dir, logName), persist.LogOptions{
 		Policy:       n.o.policy(),
 		SegmentBytes: n.o.SnapshotLogBytes / segmentShare,
+		Least:        m.least(),
 		OnError:      func(err error) { n.fatal(fmt.Errorf("the log can't be written: %w", err)) },
 	})
 	if err != nil {
@@ -95,12 +106,15 @@ func (n *Node) openSeat(m *membership) (s *seat, err error) {
 
 // openStores opens the votes and the snapshots of a node.
 func openStores(dir string, logger hclog.Logger) (raft.StableStore, raft.SnapshotStore, error) {
-	stable, err := openBolt(filepath.Join(dir, "votes.db"))
+	stable, err := openBolt(filepath.Join(dir, votesName))
 	if err != nil {
 		return nil, nil, fmt.Errorf("open the votes: %w", err)
 	}
 	snapshots, err := raft.NewFileSnapshotStoreWithLogger(dir, retained, logger)
-	return stable, snapshots, err
+	if err != nil {
+		return nil, nil, errors.Join(err, (&votes{StableStore: stable}).Close())
+	}
+	return stable, snapshots, nil
 }
 
 // start starts raft, founding the cluster if that is still to be done.
@@ -112,19 +126,21 @@ func (n *Node) start(s *seat, m *membership) (err error) {
 		Timeout: n.rpcTimeout(), Logger: config.Logger,
 	})
 	s.transport.TimeoutScale = transferScale
-	stable := votesWatched{s.stable, s.logs}
 	if len(m.Founding) > 0 {
-		err = raft.BootstrapCluster(config, s.logs, stable, s.snapshots, s.transport, configurationOf(m.Founding))
+		err = raft.BootstrapCluster(config, s.logs, s.stable, s.snapshots, s.transport, configurationOf(m.Founding))
 		if err != nil && !errors.Is(err, raft.ErrCantBootstrap) { // that has been done
 			return errors.Join(err, s.transport.Close())
 		}
 	}
-	steady := newSteadyTransport(s.transport, raft.ServerAddress(n.o.Raft))
+	steady := newSteadyTransport(s.transport, n.o.Raft, n.known.nodeAt)
+	stable := &votesWatched{votes: s.stable, mono: n.mono, writing: &s.voting, failed: n.fatal}
 	s.raft, err = raft.NewRaft(config, s.machine, s.logs, stable, s.snapshots, steady)
 	if err != nil {
 		return errors.Join(err, s.transport.Close())
 	}
 	steady.raft.Store(s.raft)
+	stable.started.Store(true)
+	n.wait.Go(func() { steady.pass(s.raft.AppliedIndex, s.gone) })
 	s.observer = raft.NewObserver(nil, false, func(o *raft.Observation) bool {
 		if _, ok := o.Data.(raft.LeaderObservation); ok {
 			n.counts.leaders.Add(1)
@@ -175,10 +191,10 @@ func (n *Node) leave() error {
 	n.led.Store(0)
 	err := s.raft.Shutdown().Error()
 	close(s.gone)
-	whole := s.log.Err() == nil
+	whole, last := s.log.Err() == nil, s.log.Last()
 	err = errors.Join(err, s.transport.Close(), s.close())
 	if err == nil && whole {
-		err = n.setMember(func(m *membership) { m.Clean = true })
+		err = n.setMember(func(m *membership) { m.Clean, m.Last = true, last })
 	}
 	return err
 }

@@ -60,7 +60,7 @@ func (f *machine) Snapshot() (raft.FSMSnapshot, error) {
 	before := f.counts.snapshotBytes.Load()
 	return &frozenMachine{
 		head: snapshotHead{
-			Format: snapshotFormat, Cluster: f.becomes, Seed: f.seed, Index: f.index.Load(),
+			Format: snapshotFormat, Cluster: f.cluster, Seed: f.seed, Index: f.index.Load(),
 			Stamp: engine.Instant(f.stamp.Load()), Keys: view.Keys(), crew: f.crew.clone(),
 		},
 		view:  view,
@@ -190,7 +190,7 @@ func (f *machine) read(from *bufio.Reader) (head snapshotHead, e *engine.Engine,
 	case head.Seed != f.seed:
 		return head, nil, errors.New("its seed is another one than this node's")
 	}
-	if err := checkLevel(head.Level); err != nil {
+	if err := checkLevel(head.Level, f.known); err != nil {
 		return head, nil, err
 	}
 	if head.Members == nil {
@@ -208,6 +208,9 @@ func (f *machine) read(from *bufio.Reader) (head snapshotHead, e *engine.Engine,
 		if err := e.Load(block); err != nil {
 			return head, nil, err
 		}
+	}
+	if _, err := from.ReadByte(); !errors.Is(err, io.EOF) {
+		return head, nil, errors.Join(errors.New("something follows its end"), err)
 	}
 	if got := e.Len(); got != head.Keys {
 		return head, nil, fmt.Errorf("it has %d keys and says %d", got, head.Keys)

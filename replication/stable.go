@@ -11,11 +11,13 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// The keys of raft v1.7.3 for the vote of a node, and ours for both in one.
+// The keys of raft v1.7.3 for the term and the vote of a node, and ours for both of
+// the vote in one.
 var (
-	keyVoteTerm = []byte("LastVoteTerm")
-	keyVoteCand = []byte("LastVoteCand")
-	keyVote     = []byte("Vote")
+	keyCurrentTerm = []byte("CurrentTerm")
+	keyVoteTerm    = []byte("LastVoteTerm")
+	keyVoteCand    = []byte("LastVoteCand")
+	keyVote        = []byte("Vote")
 )
 
 // votes is a StableStore that has the term and the candidate of the last vote in

@@ -118,9 +118,7 @@ func (s *seat) snapshotStatus(st *SnapshotStatus) {
 	s.saveMu.Lock()
 	defer s.saveMu.Unlock()
 	st.At, st.Took, st.Err, st.Count = s.lastSave.At, s.lastSave.Took, s.lastSave.Err, s.lastSave.Count
-	if all, err := s.snapshots.List(); err == nil && len(all) > 0 {
-		st.Index, st.Bytes = int64(all[0].Index), all[0].Size
-	}
+	st.Index, st.Bytes = int64(s.newest.Index), s.newest.Size
 }
 
 // membersStatus fills in the members, this node's role among them.

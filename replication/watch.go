@@ -2,7 +2,10 @@ package replication
 
 import (
 	"fmt"
+	"sync/atomic"
 	"time"
+
+	"github.com/hashicorp/raft"
 )
 
 const (
@@ -28,13 +31,89 @@ func (n *Node) watchDisk() {
 		if s == nil {
 			continue
 		}
-		most := followerHang
-		if isLeader(s.raft) {
-			most = leaderHang
-		}
-		if took := s.logs.hangs(); took > most {
-			n.fatal(fmt.Errorf("the disk has not answered a write to the log for %v", took.Round(time.Millisecond)))
+		if err := s.hanging(n.mono(), isLeader(s.raft)); err != nil {
+			n.fatal(err)
 			return
 		}
 	}
 }
+
+// hanging says which write has taken too long at a reading of the monotonic clock,
+// nil if none has.
+func (s *seat) hanging(now time.Duration, leads bool) error {
+	most := followerHang
+	if leads {
+		most = leaderHang
+	}
+	for _, w := range []struct {
+		what  string
+		watch *stopwatch
+		most  time.Duration
+	}{
+		{"the log", &s.logs.storing, most},
+		{"the term and the vote", &s.voting, most},
+		{"a snapshot", &s.snapshots.writing, followerHang},
+	} {
+		if took := w.watch.running(now); took > w.most {
+			return fmt.Errorf("the disk has not answered a write of %s for %v", w.what, took.Round(time.Millisecond))
+		}
+	}
+	return nil
+}
+
+// A stopwatch tells for how long something is under way, one thing at a time. Many
+// may look at it.
+type stopwatch struct{ since atomic.Int64 }
+
+// start starts it, at a reading of a monotonic clock.
+func (w *stopwatch) start(now time.Duration) { w.since.Store(max(int64(now), 1)) }
+
+func (w *stopwatch) stop() { w.since.Store(0) }
+
+// running is for how long it has been started, 0 if it is not.
+func (w *stopwatch) running(now time.Duration) time.Duration {
+	since := w.since.Load()
+	if since == 0 {
+		return 0
+	}
+	return now - time.Duration(since)
+}
+
+// snapshotsWatched is a SnapshotStore whose writes are timed. One snapshot is
+// written at a time, but for one that the leader sends while the node takes its own:
+// then the younger write is.
+type snapshotsWatched struct {
+	raft.SnapshotStore
+	mono    func() time.Duration
+	writing stopwatch
+}
+
+func (s *snapshotsWatched) watch(write func() error) error {
+	s.writing.start(s.mono())
+	defer s.writing.stop()
+	return write()
+}
+
+func (s *snapshotsWatched) Create(version raft.SnapshotVersion, index, term uint64, servers raft.Configuration, at uint64, t raft.Transport) (sink raft.SnapshotSink, err error) {
+	err = s.watch(func() error {
+		sink, err = s.SnapshotStore.Create(version, index, term, servers, at, t)
+		return err
+	})
+	return &sinkWatched{sink, s}, err
+}
+
+// sinkWatched is where a snapshot is written to.
+type sinkWatched struct {
+	raft.SnapshotSink
+	store *snapshotsWatched
+}
+
+func (s *sinkWatched) Write(data []byte) (written int, err error) {
+	err = s.store.watch(func() error {
+		written, err = s.SnapshotSink.Write(data)
+		return err
+	})
+	return written, err
+}
+
+func (s *sinkWatched) Close() error { return s.store.watch(s.SnapshotSink.Close) }

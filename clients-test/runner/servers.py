@@ -1,5 +1,6 @@
 """The servers that one client is given."""
 
+import contextlib
 import os
 import pathlib
 import random
@@ -90,11 +91,35 @@ class Server:
         return [f"the server logged: {line}" for line in lines if " level=INFO " not in line]
 
 
+class Node(Server):
+    """One of the nodes of a cluster. A client may kill it, of which the others warn."""
+
+    def stop(self):
+        return [] if self.process.poll() == -signal.SIGKILL else super().stop()
+
+    def warnings(self):
+        return []
+
+
+def free_addresses(n):
+    """Addresses that nobody listens at."""
+    with contextlib.ExitStack() as all_bound:
+        found = []
+        for port in random.sample(PORTS, len(PORTS)):
+            if len(found) == n:
+                break
+            bound = all_bound.enter_context(socket.socket())
+            with contextlib.suppress(OSError):
+                bound.bind(("127.0.0.1", port))
+                found.append(f"127.0.0.1:{port}")
+        return found
+
+
 class Servers:
     """One server of each kind, from entering to leaving the context."""
 
-    def __init__(self, binary, has_cluster):
-        self.binary, self.has_cluster = binary, has_cluster
+    def __init__(self, binary, has_cluster, has_nodes):
+        self.binary, self.has_cluster, self.has_nodes = binary, has_cluster, has_nodes
         self.complaints = []  # known on leaving
         self.servers = []
 
@@ -128,11 +153,27 @@ class Servers:
         }
         if self.has_cluster:
             self.environment["LIMITSRV_CLUSTER_ADDR"] = server("cluster", "--cluster-mode", "emulated").address
+        if self.has_nodes:
+            self.environment |= self.start_nodes(folder)
         self.restarts = serve_restarts(again, str(folder / "socket"), self.complaints)
         program = folder / "restart"
         program.write_text(RESTART_PROGRAM.format(python=sys.executable, path=str(folder / "socket")))
         program.chmod(0o755)
         return self
+
+    def start_nodes(self, folder):
+        """Starts three nodes of one cluster, which may not have found each other yet."""
+        peers = free_addresses(3)
+        nodes = []
+        for number, peer in enumerate(peers):
+            nodes.append(Node(
+                self.binary, folder / f"node{number}.log", "--data", str(folder / f"node{number}"), "--cluster-mode", "on",
+                "--raft", peer, "--peers", ",".join(peers), "--election-timeout", "1s"))
+            self.servers.append(nodes[-1])
+        return {
+            "LIMITSRV_NODES": " ".join(node.address for node in nodes),
+            "LIMITSRV_NODE_PIDS": " ".join(str(node.process.pid) for node in nodes),
+        }
 
     def stop(self):
         for server in self.servers:

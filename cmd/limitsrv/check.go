@@ -10,6 +10,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"limitsrv/persist"
+	"limitsrv/replication"
 )
 
 // A tool is what limitsrv does besides serving, if its first argument says so.
@@ -20,6 +21,7 @@ type tool struct {
 
 var tools = []tool{
 	{"check", "[--repair [--yes]] DIR", "verify a data directory that no server uses; --repair makes it one that a server starts from, and asks before anything is lost", runCheck},
+	{"recover", "DIR --raft HOST:PORT [--yes]", "make a new cluster of what one node has, when a majority of the old one is lost for good", runRecover},
 }
 
 // toolOf is the tool that the command line asks for, if it does.
@@ -40,34 +42,50 @@ type checkOptions struct {
 }
 
 const checkDescription = `Verifies a data directory: every block of its snapshots, every entry of its log,
-and that one goes on where the other ends. Nothing is changed, unless by --repair.
+and that one goes on where the other ends. Nothing is changed, unless by --repair,
+which is not for nodes of a cluster.
 
 Ends with 0 if all is well, and with 1 if something is damaged.`
 
-func runCheck(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
-	var (
-		o     checkOptions
-		shown bool
-	)
-	parser, err := kong.New(&o, kong.Name("limitsrv check"), kong.Description(checkDescription),
+// parseTool reads the command line of a tool. If not ok, that is all, with an exit code.
+func parseTool(name, description string, options any, args []string, stdout, stderr io.Writer) (code int, ok bool) {
+	shown := false
+	parser, err := kong.New(options, kong.Name("limitsrv "+name), kong.Description(description),
 		kong.Writers(stdout, stderr), kong.Exit(func(int) { shown = true }))
 	if err == nil {
 		_, err = parser.Parse(args)
 	}
 	switch {
 	case shown:
-		return exitOK
+		return exitOK, false
 	case err != nil:
-		fmt.Fprintf(stderr, "limitsrv check: %v (limitsrv check --help shows the options)\n", err)
-		return exitUsage
+		fmt.Fprintf(stderr, "limitsrv %s: %v (limitsrv %s --help shows the options)\n", name, err, name)
+		return exitUsage, false
+	}
+	return exitOK, true
+}
+
+func runCheck(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	var o checkOptions
+	if code, ok := parseTool("check", checkDescription, &o, args, stdout, stderr); !ok {
+		return code
 	}
 	say := func(line string) { fmt.Fprintln(stdout, line) }
-	if o.Repair {
+	member, err := replication.IsMember(o.Dir)
+	switch {
+	case err != nil:
+	case member && o.Repair:
+		err = errors.New("a node of a cluster is not repaired, for the others would disagree with what is left: " + anew)
+	case member:
+		err = replication.Check(o.Dir, say)
+	case o.Repair:
 		err = persist.Repair(nil, o.Dir, say, func(question string) bool { return o.Yes || ask(question, stdin, stdout) })
-	} else {
+	default:
 		err = persist.Check(nil, o.Dir, say)
 	}
 	switch {
+	case errors.Is(err, persist.ErrDamaged) && member:
+		fmt.Fprintf(stderr, "limitsrv check: %v; %s\n", err, anew)
 	case errors.Is(err, persist.ErrDamaged) && !o.Repair:
 		fmt.Fprintf(stderr, "limitsrv check: %v; limitsrv check --repair %s says what can be saved\n", err, o.Dir)
 	case err != nil:
@@ -77,6 +95,9 @@ func runCheck(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	}
 	return exitFailure
 }
+
+// anew is what to do about a node whose directory is damaged.
+const anew = "empty the directory and start the node with --join, and it gets its state from the others"
 
 // ask asks somebody who may not be there.
 func ask(question string, stdin io.Reader, stdout io.Writer) bool {

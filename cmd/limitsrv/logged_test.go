@@ -1,7 +1,6 @@
 package main
 
 import (
-	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -81,7 +80,7 @@ func FuzzLogged(f *testing.F) {
 				args = append(args, []byte(word))
 			}
 			if !s.Do(args) {
-				t.Fatal(fmt.Sprintf("Do(%q) was not taken", args))
+				t.Fatalf("Do(%q) was not taken", args)
 			}
 		}
 		s.Flush()

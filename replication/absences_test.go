@@ -21,6 +21,9 @@ func (s countedStream) Dial(address raft.ServerAddress, timeout time.Duration) (
 	return s.StreamLayer.Dial(address, timeout)
 }
 
+// nobodyAt knows of no node at any address.
+func nobodyAt(string) string { return "" }
+
 // TestTransportAwaitsHeartbeat has entries for a node that does not answer sent again
 // when it answers a heartbeat, and neither before that nor after a rest.
 func TestTransportAwaitsHeartbeat(t *testing.T) {
@@ -40,7 +43,7 @@ func TestTransportAwaitsHeartbeat(t *testing.T) {
 			rpc.Respond(&raft.AppendEntriesResponse{Success: true}, nil)
 		}
 	}()
-	steady := newSteadyTransport(transports[0], "a")
+	steady := newSteadyTransport(transports[0], "a", nobodyAt)
 	address := raft.ServerAddress(nodes[1].address())
 	send := func(r raft.AppendEntriesRequest) error {
 		return steady.AppendEntries(to, address, &r, new(raft.AppendEntriesResponse))
@@ -76,7 +79,7 @@ func TestTransportGivesUp(t *testing.T) {
 	transport := raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
 		Stream: node.raft(func(string) string { return "" }), MaxPool: 2, Timeout: 30 * time.Second,
 	})
-	steady := newSteadyTransport(transport, "a")
+	steady := newSteadyTransport(transport, "a", nobodyAt)
 	send := func() error {
 		return steady.AppendEntries("b", raft.ServerAddress(freeAddresses(t, 1)[0]),
 			&raft.AppendEntriesRequest{Term: 1, PrevLogEntry: 1}, new(raft.AppendEntriesResponse))

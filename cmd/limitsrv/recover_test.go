@@ -1,0 +1,76 @@
+package main
+
+import (
+	"fmt"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// joined starts a node of a cluster, and waits until it decides.
+func joined(t *testing.T, args ...string) (*running, *wire) {
+	t.Helper()
+	r := serve(t, args...)
+	w := wired(t, r.address)
+	until(t, "it decides", func() bool {
+		replies, err := w.all("RL.FIXED ready 1000000 1d")
+		return err == nil && !isError(replies[0], "CLUSTERDOWN") && !isError(replies[0], "UNCERTAIN")
+	})
+	return r, w
+}
+
+// end ends a server as an administrator does.
+func (r *running) end(t *testing.T) {
+	t.Helper()
+	r.Process.Signal(syscall.SIGTERM)
+	if code := r.exit(t); code != exitOK {
+		t.Fatalf("it ends with %d\n%s", code, r.logged())
+	}
+}
+
+// Of two nodes one is lost; the other one is made a new cluster, which an empty node joins.
+func TestRecover(t *testing.T) {
+	first, second := freeAddress(t), freeAddress(t)
+	dir, lost := filepath.Join(t.TempDir(), "data"), t.TempDir()
+	peers := first + "," + second
+	r := serve(t, "--data", dir, "--raft", first, "--peers", peers)
+	other, w := joined(t, "--data", lost, "--raft", second, "--peers", peers)
+	w.do(t, "RL.FIXED k 10 3650d 4")
+	other.Process.Kill()
+	<-other.ended
+	tool := func(stdin string, code int, args []string, want ...string) {
+		t.Helper()
+		command := limitsrv(nil, args...)
+		command.Stdin = strings.NewReader(stdin)
+		out, log, got := runs(t, command)
+		if got != code {
+			t.Errorf("%v: exit %d, want %d\n%s%s", args, got, code, out, log)
+		}
+		for _, want := range want {
+			if !strings.Contains(out+log, want) {
+				t.Errorf("%v: no %q in\n%s%s", args, want, out, log)
+			}
+		}
+	}
+	again := freeAddress(t)
+	recovers := []string{"recover", dir, "--raft", again}
+	tool("", exitFailure, recovers, "in use")
+	r.end(t)
+	tool("", exitOK, []string{"check", dir}, "MEMBER: good", "votes.db: good", "log: good")
+	tool("", exitFailure, []string{"check", "--repair", dir}, "--join")
+	tool("", exitUsage, []string{"recover", dir}, "--raft")
+	tool("", exitFailure, []string{"recover", t.TempDir(), "--raft", again}, "no data directory of a node")
+	tool("n\n", exitOK, recovers, "members:", first, second, "term:", "last entry:", "last decision:", "ago", "[y/N]", "--join "+again, "Nothing was changed")
+	tool("", exitOK, append(recovers, "--yes"), "Done", "keys:          2")
+	tool("", exitOK, []string{"check", dir}, "MEMBER: good")
+
+	_, w = joined(t, "--data", dir, "--raft", again)
+	if got := fmt.Sprint(w.do(t, "RL.FIXED k 10 3650d 7")); !strings.HasPrefix(got, "[0 10 6 ") {
+		t.Errorf("the key is %v, want 6 left of 10", got)
+	}
+	_, w = joined(t, "--data", t.TempDir(), "--raft", freeAddress(t), "--join", again)
+	if got := fmt.Sprint(w.do(t, "RL.FIXED k 10 3650d 6")); !strings.HasPrefix(got, "[1 10 0 ") {
+		t.Errorf("at the node that joined the key is %v, want 0 left of 10", got)
+	}
+}

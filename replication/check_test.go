@@ -1,0 +1,195 @@
+package replication
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/hashicorp/raft"
+
+	"limitsrv/persist"
+)
+
+// checked is what Check says about a directory, and whether it is damaged.
+func checked(t *testing.T, dir string) (said string, damaged bool) {
+	t.Helper()
+	var lines []string
+	err := Check(dir, func(line string) { lines = append(lines, line) })
+	if err != nil && !errors.Is(err, persist.ErrDamaged) {
+		t.Fatal(err)
+	}
+	return strings.Join(lines, "\n"), err != nil
+}
+
+// filesOf are the files below a directory that match a pattern.
+func filesOf(t *testing.T, dir, pattern string) []string {
+	t.Helper()
+	found, err := filepath.Glob(filepath.Join(dir, pattern))
+	if err != nil || len(found) == 0 {
+		t.Fatalf("no %s in %s: %v", pattern, dir, err)
+	}
+	return found
+}
+
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t, 1, nil)
+	n := c.leader()
+	c.takeAll(n, "")
+	c.save(n)
+	c.takeAll(n, " again")
+	c.close(n)
+	dir := n.o.Dir
+	for range 2 { // it changes nothing
+		said, damaged := checked(t, dir)
+		for _, want := range []string{"MEMBER: good, node " + n.identity().Node, "votes.db: good, term ", ": good, 6 keys, ", "log: good, each entry up to"} {
+			if damaged || !strings.Contains(said, want) {
+				t.Fatalf("no %q in:\n%s", want, said)
+			}
+		}
+	}
+	if err := persist.Check(nil, dir, func(string) {}); err == nil || errors.Is(err, persist.ErrDamaged) || !strings.Contains(err.Error(), "node of a cluster") {
+		t.Errorf("persist.Check says %v", err)
+	}
+
+	was := n.member()
+	was.Clean = false // so that nobody knows how long the log was
+	if err := was.write(&persist.Dir{Path: dir, FS: n.o.fs}); err != nil {
+		t.Fatal(err)
+	}
+	flip := func(at int) func(t *testing.T, path string) {
+		return func(t *testing.T, path string) {
+			data, err := os.ReadFile(path)
+			if err != nil {
+				t.Fatal(err)
+			}
+			data[at] ^= 1
+			if err := os.WriteFile(path, data, 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	remove := func(t *testing.T, path string) {
+		if err := os.RemoveAll(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, tt := range map[string]struct {
+		pattern string
+		damage  func(t *testing.T, path string)
+		says    string
+	}{
+		"who it is":             {"MEMBER", flip(40), "MEMBER: "},
+		"a snapshot":            {"raft/*/snapshots/*/state.bin", flip(60), "snapshot "},
+		"what a snapshot is of": {"raft/*/snapshots/*/meta.json", flip(0), "it can't be read what it is of"},
+		"an entry":              {"raft/*/log/*.wal", flip(200), "log: "},
+		"no votes":              {"raft/*/votes.db", remove, "votes.db: "},
+		"garbled votes": {"raft/*/votes.db", func(t *testing.T, path string) {
+			if err := os.WriteFile(path, make([]byte, 32<<10), 0o600); err != nil {
+				t.Fatal(err)
+			}
+		}, "votes.db: "},
+	} {
+		t.Run(name, func(t *testing.T) {
+			copied := t.TempDir()
+			if err := os.CopyFS(copied, os.DirFS(dir)); err != nil {
+				t.Fatal(err)
+			}
+			for _, path := range filesOf(t, copied, tt.pattern) {
+				tt.damage(t, path)
+			}
+			if said, damaged := checked(t, copied); !damaged || !strings.Contains(said, tt.says) {
+				t.Errorf("damaged %v:\n%s", damaged, said)
+			}
+		})
+	}
+}
+
+// A log whose begin is gone goes on from no snapshot.
+func TestCheckFindsAGap(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t, 1, func(o *Options) { o.leastTrailing, o.SnapshotLogBytes = 1, 1<<14 })
+	n := c.leader()
+	for i := range 60 {
+		c.takeAll(n, strings.Repeat("x", 10+i))
+	}
+	c.save(n)
+	c.close(n)
+	for _, path := range filesOf(t, n.o.Dir, "raft/*/snapshots/*") {
+		if err := os.RemoveAll(path); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if said, damaged := checked(t, n.o.Dir); !damaged || !strings.Contains(said, "no good snapshot goes beyond entry 0") {
+		t.Errorf("damaged %v:\n%s", damaged, said)
+	}
+}
+
+func TestCheckOfNoClusterYet(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t, 1, func(o *Options) { o.Peers = append(o.Peers, "127.0.0.1:1") })
+	n := c.nodes[0]
+	if err := Check(n.o.Dir, func(string) {}); err == nil {
+		t.Error("a directory in use is checked")
+	}
+	c.close(n)
+	if said, damaged := checked(t, n.o.Dir); damaged || !strings.Contains(said, "of no cluster yet") {
+		t.Errorf("damaged %v:\n%s", damaged, said)
+	}
+}
+
+// What was in the log when the node was ended must be there when it starts.
+func TestLogThatLostItsEnd(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t, 1, nil)
+	n := c.leader()
+	c.takeAll(n, "")
+	c.close(n)
+	path := filesOf(t, n.o.Dir, "raft/*/log/*.wal")[0]
+	data, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	end := len(bytes.TrimRight(data, "\x00"))
+	clear(data[end-20 : end]) // as if it had never come to the disk
+	if err := os.WriteFile(path, data, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if said, damaged := checked(t, n.o.Dir); !damaged || !strings.Contains(said, "when the node was ended") {
+		t.Errorf("damaged %v:\n%s", damaged, said)
+	}
+	refused(t, n.o, "was on disk")
+}
+
+// An entry that is whole, and that this program can't carry out.
+func TestCheckReadsEachEntry(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t, 1, nil)
+	n := c.leader()
+	c.takeAll(n, "")
+	c.close(n)
+	log, err := persist.OpenLog(n.o.fs, filepath.Dir(filesOf(t, n.o.Dir, "raft/*/log/*.wal")[0]), persist.LogOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	last, err := log.Raft().LastIndex()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := log.Raft().StoreLog(&raft.Log{Index: last + 1, Term: 9, Data: []byte{0x7f}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := log.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if said, damaged := checked(t, n.o.Dir); !damaged || !strings.Contains(said, fmt.Sprintf("entry %d: ", last+1)) {
+		t.Errorf("damaged %v:\n%s", damaged, said)
+	}
+	if _, err := Inspect(n.o); err == nil || !strings.Contains(err.Error(), "can't be carried out") {
+		t.Errorf("a node with such an entry is inspected: %v", err)
+	}
+}

@@ -1,0 +1,264 @@
+package replication
+
+import (
+	"context"
+	"os"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+)
+
+// join opens a node that joins, and has it be one of c's.
+func (c *testCluster) join(change func(*Options)) *Node {
+	c.t.Helper()
+	o := c.options(c.t.TempDir(), freeAddresses(c.t, 1)[0])
+	o.Join = []string{c.nodes[0].o.Raft}
+	if change != nil {
+		change(&o)
+	}
+	n := c.open(o)
+	c.nodes = append(c.nodes, n)
+	return n
+}
+
+// changed has a node make a change.
+func (c *testCluster) changed(n *Node, change Change) error {
+	done := make(chan error, 1)
+	n.Change(change, func(err error) { done <- err })
+	return <-done
+}
+
+// has says whether the leader has a member of that id.
+func (c *testCluster) has(node string) bool {
+	return slices.ContainsFunc(c.leader().Status().Members, func(m MemberStatus) bool { return m.Node == node })
+}
+
+// expectFatal makes the end of a node by itself what is to happen.
+func expectFatal(o *Options) <-chan error {
+	failed := make(chan error, 1)
+	o.Fatal = func(err error) { failed <- err }
+	return failed
+}
+
+// comes waits for what comes through a channel.
+func comes[T any](t testing.TB, what string, from <-chan T) (got T) {
+	t.Helper()
+	select {
+	case got = <-from:
+	case <-time.After(30 * time.Second):
+		t.Fatalf("not within 30 s: %s", what)
+	}
+	return got
+}
+
+func TestMemberJoins(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t, 2, nil)
+	c.takeAll(c.leader(), "")
+	joined := c.join(nil)
+	eventually(t, "it is a member", func() bool { return c.has(joined.identity().Node) })
+	c.voters(3)
+	c.takeAll(joined, " again")
+	c.agree()
+	if st := joined.Status(); st.Role != Follower || st.Cluster != c.leader().Status().Cluster {
+		t.Errorf("it is %+v", st)
+	}
+	c.close(c.nodes[0]) // its vote counts
+	c.takeAll(joined, " at last")
+}
+
+func TestMemberThatWasWipedIsANewOne(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t, 3, nil)
+	c.takeAll(c.leader(), "")
+	wiped := c.other(c.leader())
+	old := wiped.identity().Node
+	c.close(wiped)
+	if err := os.RemoveAll(wiped.o.Dir); err != nil {
+		t.Fatal(err)
+	}
+	again := c.open(wiped.o)
+	c.nodes = append(c.nodes, again)
+	eventually(t, "it is another member", func() bool { return c.has(again.identity().Node) && !c.has(old) })
+	c.voters(3)
+	c.takeAll(again, " again")
+	c.agree()
+	if _, told := c.leader().seat.Load().machine.members()[old]; told {
+		t.Error("the log still tells about the node that it was")
+	}
+}
+
+func TestMemberIsForgotten(t *testing.T) {
+	t.Parallel()
+	failed := map[string]<-chan error{}
+	c := startCluster(t, 4, func(o *Options) { failed[o.Raft] = expectFatal(o) })
+	leader := c.leader()
+	dead := c.other(leader)
+	c.close(dead)
+	if err := c.changed(c.other(leader), Change{Forget, "nobody"}); err == nil || !strings.Contains(err.Error(), "unknown node nobody") {
+		t.Errorf("to forget nobody: %v", err)
+	}
+	if err := c.changed(c.other(leader), Change{Forget, dead.o.Raft}); err != nil {
+		t.Fatalf("to forget a dead node by its address: %v", err)
+	}
+	if c.has(dead.identity().Node) {
+		t.Error("the dead node is a member still")
+	}
+	alive := c.other(leader)
+	if err := c.changed(leader, Change{Forget, alive.identity().Node}); err != nil {
+		t.Fatalf("to forget a living node: %v", err)
+	}
+	if err := comes(t, "the node that was removed ends", failed[alive.o.Raft]); !strings.Contains(err.Error(), "was removed from the cluster") {
+		t.Errorf("it ends with: %v", err)
+	}
+	c.close(alive)
+	c.voters(2)
+	c.takeAll(leader, "")
+	for address, f := range failed {
+		if len(f) > 0 {
+			t.Errorf("%s ends: %v", address, <-f)
+		}
+	}
+}
+
+func TestMemberLeaves(t *testing.T) {
+	t.Parallel()
+	failed := map[string]<-chan error{}
+	c := startCluster(t, 3, func(o *Options) { failed[o.Raft] = expectFatal(o) })
+	for _, leading := range []bool{false, true} {
+		gone := c.leader()
+		if !leading {
+			gone = c.other(gone)
+		}
+		if err := c.changed(gone, Change{Kind: Leave}); err != nil {
+			t.Fatalf("to leave, leading %v: %v", leading, err)
+		}
+		comes(t, "the node that left ends", failed[gone.o.Raft])
+		c.close(gone)
+		if c.has(gone.identity().Node) {
+			t.Errorf("the node that left is a member, leading %v", leading)
+		}
+		c.takeAll(c.leader(), "")
+	}
+	if err := c.changed(c.leader(), Change{Kind: Leave}); err == nil || !strings.Contains(err.Error(), "the last member") {
+		t.Errorf("the last one leaves: %v", err)
+	}
+}
+
+func TestLeadershipIsTransferred(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t, 3, nil)
+	for _, name := range []func(n *Node) string{
+		func(n *Node) string { return n.identity().Node },
+		func(n *Node) string { return n.o.Raft },
+		func(*Node) string { return "" },
+	} {
+		leader := c.leader()
+		to := c.other(leader)
+		asked := to // whoever is asked tells the leader
+		if err := c.changed(asked, Change{Transfer, name(to)}); err != nil {
+			t.Fatalf("to transfer to %q: %v", name(to), err)
+		}
+		eventually(t, "another one leads", func() bool {
+			now := c.leader()
+			return now != leader && (now == to || name(to) == "")
+		})
+	}
+	if err := c.changed(c.leader(), Change{Transfer, "nobody"}); err == nil {
+		t.Error("nobody leads")
+	}
+	c.takeAll(c.nodes[0], "")
+}
+
+func TestStrangerIsRefused(t *testing.T) {
+	t.Parallel()
+	c, d := startCluster(t, 1, nil), startCluster(t, 1, nil)
+	own, stranger := c.leader(), d.leader()
+	for _, name := range []string{callHello, callStatus, callJoin, callChange} {
+		err := stranger.ask(own.o.Raft, name, Change{Forget, own.identity().Node}, nil)
+		if err == nil || !strings.Contains(err.Error(), "cluster") {
+			t.Errorf("%s of a node of another cluster: %v", name, err)
+		}
+	}
+	if _, err := stranger.links.dial(t.Context(), linkRaft, own.o.Raft, ""); err == nil {
+		t.Error("a node of another cluster has a link for raft")
+	}
+}
+
+// A dead node is removed if three that vote are well without it, and not otherwise.
+func TestDeadMemberIsRemoved(t *testing.T) {
+	t.Parallel()
+	const deadAfter = 3500 * time.Millisecond
+	c := startCluster(t, 4, func(o *Options) { o.DeadAfter = deadAfter })
+	c.takeAll(c.leader(), "")
+	eventually(t, "all are well", func() bool { return c.online() == 4 })
+	dead := c.other(c.leader())
+	c.close(dead)
+	eventually(t, "the dead node is removed", func() bool { return !c.has(dead.identity().Node) })
+	second := c.other(c.leader())
+	c.close(second)
+	eventually(t, "it has been silent for longer than that", func() bool {
+		for _, m := range c.leader().Status().Members {
+			if m.Node == second.identity().Node {
+				return m.Seen > deadAfter+3*attendEvery
+			}
+		}
+		t.Fatal("a node was removed with only two that are well")
+		return false
+	})
+}
+
+// online is how many members are.
+func (c *testCluster) online() (online int) {
+	for _, m := range c.leader().Status().Members {
+		if m.Online {
+			online++
+		}
+	}
+	return online
+}
+
+func TestLevelRisesWhenAllKnowIt(t *testing.T) {
+	t.Parallel()
+	older := ""
+	c := startCluster(t, 3, func(o *Options) {
+		if o.level = 2; older == "" {
+			older, o.level = o.Raft, 1
+		}
+	})
+	eventually(t, "all have told about themselves", func() bool { return len(c.leader().seat.Load().machine.members()) == 3 })
+	leader := c.leader()
+	leader.raiseLevel(t.Context(), leader.seat.Load())
+	if level := leader.Status().Level; level != 1 {
+		t.Fatalf("the log has level %d, which a member does not know", level)
+	}
+	upgraded := c.nodes[0]
+	c.close(upgraded)
+	upgraded.o.level = 2
+	c.nodes = append(c.nodes, c.open(upgraded.o))
+	eventually(t, "the level rises on all nodes", func() bool {
+		return !slices.ContainsFunc(c.nodes, func(n *Node) bool { return n.Status().Level != 2 })
+	})
+}
+
+func TestLevelKeepsOlderOnesOut(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t, 1, func(o *Options) { o.level = 2 })
+	eventually(t, "the level rises", func() bool { return c.leader().Status().Level == 2 })
+	o := c.options(t.TempDir(), freeAddresses(t, 1)[0])
+	o.Join = []string{c.nodes[0].o.Raft}
+	o.level = 1
+	older := c.open(o)
+	if err := older.tryToEnter(); err == nil || !strings.Contains(err.Error(), "features up to level 2") {
+		t.Errorf("a node that knows less is told: %v", err)
+	}
+	n := c.nodes[0]
+	c.save(n)
+	c.close(n)
+	n.o.level = 1
+	if reopened, err := Open(n.o); err == nil {
+		t.Error("a node that knows less starts on such a snapshot")
+		reopened.Close(context.Background())
+	}
+}

@@ -1,0 +1,260 @@
+package replication
+
+import (
+	"errors"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+	"github.com/hashicorp/raft"
+
+	"limitsrv/engine"
+)
+
+// takeAll takes one permit of a key of each algorithm.
+func (c *testCluster) takeAll(n *Node, suffix string) {
+	c.t.Helper()
+	for name, p := range everyAlgorithm {
+		c.decide(n, engine.Op{Kind: kindOf(p), N: 1, Key: []byte(name + suffix), ID: []byte("holder"), Params: p})
+	}
+}
+
+var everyAlgorithm = map[string]engine.Params{
+	"token": {Alg: engine.Token, Limit: 10, Count: 1, Period: 1e12},
+	"leaky": {Alg: engine.Leaky, Limit: 10, Count: 1, Period: 1e12},
+	"fixed": {Alg: engine.Fixed, Limit: 10, Period: engine.MaxPeriod},
+	"slide": {Alg: engine.Slide, Limit: 10, Period: engine.MaxPeriod},
+	"log":   {Alg: engine.Log, Limit: 10, Period: engine.MaxPeriod},
+	"lease": {Alg: engine.Lease, Limit: 10, Period: engine.MaxPeriod},
+}
+
+// kindOf is how something is taken under parameters.
+func kindOf(p engine.Params) engine.Kind {
+	if p.Alg == engine.Lease {
+		return engine.Acquire
+	}
+	return engine.Take
+}
+
+// decide has ops decided, trying again where a node says that they were not.
+func (c *testCluster) decide(n *Node, ops ...engine.Op) []engine.Decision {
+	c.t.Helper()
+	var b *engine.Batch
+	var err error
+	eventually(c.t, "a decision", func() bool {
+		b = &engine.Batch{Ops: ops}
+		answer := make(chan error, 1)
+		n.Exec(b, func(err error) { answer <- err })
+		n.Commit()
+		err = <-answer
+		return err == nil || errors.Is(err, errUncertain)
+	})
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return b.Decisions
+}
+
+// save takes a snapshot of a node.
+func (c *testCluster) save(n *Node) {
+	c.t.Helper()
+	done := make(chan error, 1)
+	if err := n.Save(func(err error) { done <- err }); err != nil {
+		c.t.Fatal(err)
+	}
+	if err := <-done; err != nil {
+		c.t.Fatal(err)
+	}
+}
+
+func TestRecover(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t, 3, nil)
+	leader := c.leader()
+	c.takeAll(leader, "")
+	c.agree()
+	c.save(c.nodes[0])
+	c.takeAll(leader, " again")
+	c.agree()
+	_, digest := c.nodes[0].Digest()
+	all := slices.Clone(c.nodes)
+	was := c.nodes[0].identity()
+	for _, n := range all {
+		c.close(n)
+	}
+	o := c.options(all[0].o.Dir, freeAddresses(t, 1)[0])
+	found, err := Inspect(o)
+	if err != nil || found.Keys != int64(2*len(everyAlgorithm)) || found.Cluster != was.Cluster.String() || found.Node != was.Node ||
+		len(found.Servers) != 3 || found.LastIndex < 3 || found.Term == 0 || found.LostTail || found.Age(time.Now()) > time.Hour {
+		t.Fatalf("it has %+v, %v", found, err)
+	}
+	again, err := Recover(o)
+	if err != nil || again.LastIndex != found.LastIndex {
+		t.Fatalf("recovered %+v, %v", again, err)
+	}
+	n := c.open(o)
+	c.nodes = append(c.nodes, n)
+	if term := c.leader().Status().Term; term <= found.Term {
+		t.Errorf("it leads in term %d, and the last entry was of %d", term, found.Term)
+	}
+	if _, got := n.Digest(); got != digest {
+		t.Errorf("the state is %x, and was %x", got, digest)
+	}
+	if id := n.identity(); id.Cluster == was.Cluster || id.Node == was.Node {
+		t.Errorf("it still is %v", id)
+	}
+	eventually(t, "the old node's state is deleted", func() bool {
+		names, _ := os.ReadDir(filepath.Join(o.Dir, raftDir))
+		return len(names) == 1
+	})
+	stranger := c.open(all[1].o)
+	if err := stranger.ask(o.Raft, callHello, struct{}{}, nil); err == nil || !strings.Contains(err.Error(), "cluster") {
+		t.Errorf("a node of the old cluster is told %v", err)
+	}
+	j := c.options(t.TempDir(), freeAddresses(t, 1)[0])
+	j.Join = []string{o.Raft}
+	c.nodes = append(c.nodes, c.open(j))
+	c.voters(2)
+	c.takeAll(c.nodes[1], " at last")
+	c.agree()
+}
+
+// voters waits until the leader knows so many voters, and no other members.
+func (c *testCluster) voters(count int) {
+	c.t.Helper()
+	eventually(c.t, "the voters", func() bool {
+		voters, others := 0, 0
+		for _, m := range c.leader().Status().Members {
+			if m.Voter {
+				voters++
+			} else {
+				others++
+			}
+		}
+		return voters == count && others == 0
+	})
+}
+
+// A node of a directory that Recover could not finish with is the one that it was, or
+// the only one of a new cluster; and has the state.
+func TestRecoverInterrupted(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t, 1, nil)
+	n := c.leader()
+	c.takeAll(n, "")
+	c.save(n)
+	c.takeAll(n, " again")
+	c.close(n)
+	before, err := Inspect(c.options(n.o.Dir, n.o.Raft))
+	if err != nil {
+		t.Fatal(err)
+	}
+	broken := errors.New("the test breaks the disk")
+	finished, failed := false, 0
+	for writes := int64(0); !finished; writes++ {
+		dir := t.TempDir()
+		if err := os.CopyFS(dir, os.DirFS(n.o.Dir)); err != nil {
+			t.Fatal(err)
+		}
+		o := c.options(dir, n.o.Raft)
+		var left atomic.Int64
+		left.Store(writes)
+		fault := func() error {
+			if left.Add(-1) < 0 {
+				return broken
+			}
+			return nil
+		}
+		o.fs = errorfs.Wrap(vfs.Default, errorfs.InjectorFunc(func(op errorfs.Op) error {
+			if op.Kind.ReadOrWrite() == errorfs.OpIsRead {
+				return nil
+			}
+			return fault()
+		}))
+		o.stores = func(dir string) (raft.StableStore, raft.SnapshotStore, error) {
+			stable, snapshots, err := openStores(dir, newRaftLog(c.options("", "").Logger))
+			return stable, breakingSnapshots{snapshots, fault}, err
+		}
+		_, err := Recover(o)
+		if finished = err == nil; !finished {
+			failed++
+		}
+		after, errInspect := Inspect(c.options(dir, n.o.Raft))
+		if errInspect != nil || after.Keys != before.Keys || after.LastIndex != before.LastIndex || after.Term != before.Term || after.Stamp != before.Stamp {
+			t.Fatalf("after %d writes and %v it has %+v, %v\nand had %+v", writes, err, after, errInspect, before)
+		}
+		if isNew := after.Cluster != before.Cluster; finished && !isNew || isNew != (after.Node != before.Node) || isNew != (len(after.Servers) == 1 && after.Node != before.Node) {
+			t.Fatalf("after %d writes and %v it is %+v, and was %+v", writes, err, after, before)
+		}
+		if err := Check(dir, func(string) {}); err != nil {
+			t.Fatalf("after %d writes a check says: %v", writes, err)
+		}
+	}
+	if failed < 10 {
+		t.Errorf("only %d writes could fail", failed)
+	}
+}
+
+// breakingSnapshots fails to make a snapshot, or to finish it, when fault says so.
+type breakingSnapshots struct {
+	raft.SnapshotStore
+	fault func() error
+}
+
+func (b breakingSnapshots) Create(version raft.SnapshotVersion, index, term uint64, servers raft.Configuration, serversIndex uint64, transport raft.Transport) (raft.SnapshotSink, error) {
+	if err := b.fault(); err != nil {
+		return nil, err
+	}
+	sink, err := b.SnapshotStore.Create(version, index, term, servers, serversIndex, transport)
+	return breakingSink{sink, b.fault}, err
+}
+
+type breakingSink struct {
+	raft.SnapshotSink
+	fault func() error
+}
+
+func (b breakingSink) Write(data []byte) (int, error) {
+	if err := b.fault(); err != nil {
+		return 0, err
+	}
+	return b.SnapshotSink.Write(data)
+}
+
+func (b breakingSink) Close() error {
+	if err := b.fault(); err != nil {
+		return err
+	}
+	return b.SnapshotSink.Close()
+}
+
+func TestRecoverRefuses(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t, 1, nil)
+	n := c.leader()
+	unused := c.options(filepath.Join(t.TempDir(), "not there"), n.o.Raft)
+	for what, o := range map[string]Options{
+		"a directory in use":      n.o,
+		"one that is not there":   unused,
+		"an address without host": c.options(n.o.Dir, ":7000"),
+	} {
+		if _, err := Recover(o); err == nil {
+			t.Errorf("%s is recovered", what)
+		}
+	}
+	if _, err := os.Stat(unused.Dir); err == nil {
+		t.Errorf("%s was made", unused.Dir)
+	}
+	alone := c.options(t.TempDir(), freeAddresses(t, 1)[0])
+	alone.Peers = []string{alone.Raft, n.o.Raft}
+	c.close(c.open(alone))
+	if _, err := Recover(alone); err == nil || !strings.Contains(err.Error(), "no cluster yet") {
+		t.Errorf("a node of no cluster yet is recovered: %v", err)
+	}
+}

@@ -1,0 +1,239 @@
+package replication
+
+import (
+	"slices"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"limitsrv/engine"
+)
+
+// A simPlay makes a history by hand: nodes are engines that carry out what they are told to.
+type simPlay struct {
+	*simHistory
+	nodes [2]struct {
+		replay simReplay
+		engine *engine.Engine
+	}
+	index uint64
+}
+
+func newSimPlay() *simPlay {
+	p := &simPlay{simHistory: newSimHistory()}
+	for i := range p.nodes {
+		p.nodes[i].replay = simReplay{history: p.simHistory, node: string(rune('a' + i))}
+		p.nodes[i].engine = engine.New(engine.Options{})
+	}
+	return p
+}
+
+func simCounterTake(key string, n int64) engine.Op {
+	return engine.Op{Key: []byte(key), N: n, Params: engine.Params{Alg: engine.Fixed, Limit: 3, Period: simForever}}
+}
+
+func simBucketTake(key string, n int64) engine.Op {
+	return engine.Op{Key: []byte(key), N: n, Params: engine.Params{Alg: engine.Token, Limit: 3, Count: 1, Period: int64(time.Second)}}
+}
+
+// carry has nodes carry out ops as an entry, and returns what the last decided.
+func (p *simPlay) carry(index uint64, stamp engine.Instant, ops []engine.Op, nodes ...int) []engine.Decision {
+	var b engine.Batch
+	for _, i := range nodes {
+		n := &p.nodes[i]
+		b.Ops = slices.Clone(ops)
+		n.engine.Apply(stamp, &b)
+		n.replay.applied(index, stamp, &b)
+	}
+	return b.Decisions
+}
+
+// call asks, carries out on both and answers, each a millisecond after the other.
+func (p *simPlay) call(ops ...engine.Op) *simCall {
+	c := p.asked(ops...)
+	p.index++
+	d := p.carry(p.index, simStamp(), c.ops, 0, 1)
+	p.told(c, simAnswered, d)
+	return c
+}
+
+func (p *simPlay) asked(ops ...engine.Op) *simCall {
+	time.Sleep(time.Millisecond)
+	return p.ask("a", ops, len(ops) > 2)
+}
+
+func (p *simPlay) told(c *simCall, outcome simOutcome, d []engine.Decision) {
+	time.Sleep(time.Millisecond)
+	p.tell(c, outcome, d)
+}
+
+func simStamp() engine.Instant { return engine.Instant(time.Now().UnixNano()) }
+
+func TestSimHistory(t *testing.T) {
+	yes := []engine.Decision{{Allowed: 1, Remaining: 2}}
+	for _, tt := range []struct {
+		name string
+		play func(p *simPlay)
+		want string // in a fault; empty: there is none
+	}{
+		{"all is well", func(p *simPlay) {
+			for range 5 {
+				p.call(simCounterTake("k", 1), simBucketTake("b", 2))
+			}
+			p.call(engine.Op{Kind: engine.Peek, Key: []byte("k")})
+		}, ""},
+		{"the unknown was carried out", func(p *simPlay) {
+			c := p.asked(simCounterTake("k", 3))
+			p.told(c, simUnknown, nil)
+			p.carry(1, simStamp(), c.ops, 0, 1)
+			p.index = 1
+			p.call(simCounterTake("k", 1))
+		}, ""},
+		{"the unknown was not carried out", func(p *simPlay) {
+			p.told(p.asked(simCounterTake("k", 3)), simUnknown, nil)
+			p.call(simCounterTake("k", 1))
+		}, ""},
+		{"a look is not in the log", func(p *simPlay) {
+			p.told(p.asked(simCounterTake("k", 0)), simAnswered, []engine.Decision{{Allowed: 1, Remaining: 3}})
+		}, ""},
+		{"a call without an answer", func(p *simPlay) { p.asked(simCounterTake("k", 1)) }, "never answered"},
+		{"refused and done", func(p *simPlay) {
+			c := p.asked(simCounterTake("k", 1))
+			p.told(c, simRefused, nil)
+			p.carry(1, simStamp(), c.ops, 0)
+		}, "was refused at"},
+		{"answered and lost", func(p *simPlay) { p.told(p.asked(simCounterTake("k", 1)), simAnswered, yes) }, "is not in the log"},
+		{"another answer", func(p *simPlay) {
+			c := p.asked(simCounterTake("k", 2))
+			p.carry(1, simStamp(), c.ops, 0)
+			p.told(c, simAnswered, yes)
+		}, "was answered\n"},
+		{"carried out twice", func(p *simPlay) {
+			c := p.call(simCounterTake("k", 1))
+			p.carry(2, simStamp(), c.ops, 0, 1)
+		}, "in entry 1, and again in 2"},
+		{"one decides otherwise", func(p *simPlay) {
+			p.nodes[1].engine.Apply(simStamp(), &engine.Batch{Ops: []engine.Op{simCounterTake("k", 1)}})
+			p.call(simCounterTake("k", 1))
+		}, "b carried out another batch 0 of entry 1"},
+		{"both decide otherwise", func(p *simPlay) {
+			for i := range p.nodes {
+				p.nodes[i].engine.Apply(simStamp(), &engine.Batch{Ops: []engine.Op{simCounterTake("k", 1)}})
+			}
+			p.call(simCounterTake("k", 1))
+		}, "decided\n got"},
+		{"another entry", func(p *simPlay) {
+			c := p.asked(simCounterTake("k", 1), simCounterTake("k", 1))
+			p.told(c, simUnknown, nil)
+			p.carry(1, simStamp(), c.ops[:1], 0)
+			p.carry(1, simStamp(), c.ops[1:], 1)
+		}, "b carried out another batch 0 of entry 1"},
+		{"an entry that is longer", func(p *simPlay) {
+			c := p.asked(simCounterTake("k", 1), simCounterTake("k", 1))
+			p.told(c, simUnknown, nil)
+			p.carry(1, simStamp(), c.ops[:1], 0, 1)
+			p.call(simCounterTake("j", 1)) // entry 1 too
+			p.call(simCounterTake("j", 1))
+			p.nodes[1].replay = simReplay{history: p.simHistory, node: "b"}
+			p.carry(1, simStamp(), c.ops[1:], 1)
+		}, "carried out another batch 0 of entry 1"},
+		{"an entry that is shorter", func(p *simPlay) {
+			c := p.asked(simCounterTake("k", 1), simCounterTake("k", 1))
+			p.told(c, simUnknown, nil)
+			stamp := simStamp()
+			p.carry(1, stamp, c.ops[:1], 0, 1)
+			p.carry(1, stamp, c.ops[1:], 0)
+			p.index = 1
+			p.call(simCounterTake("k", 1))
+		}, "b carried out 1 batches of entry 1, others 2"},
+		{"an entry carried out twice by one", func(p *simPlay) {
+			c := p.call(simCounterTake("k", 1))
+			p.carry(1, simStamp(), c.ops, 1)
+		}, "in entry 1, and again in 1"},
+		{"an entry too late", func(p *simPlay) {
+			p.index = 5
+			p.call(simCounterTake("k", 1))
+			c := p.asked(simCounterTake("k", 1))
+			p.told(c, simUnknown, nil)
+			p.nodes[1].replay = simReplay{history: p.simHistory, node: "b"}
+			p.carry(3, simStamp(), c.ops, 1)
+		}, "of entry 3, which nobody else did"},
+		{"time goes back", func(p *simPlay) {
+			p.call(simCounterTake("k", 1))
+			c := p.asked(simCounterTake("k", 1))
+			p.told(c, simUnknown, nil)
+			p.carry(2, simStamp()-engine.Instant(time.Second), c.ops, 0, 1)
+		}, "what was before it at"},
+		{"an op of nobody", func(p *simPlay) { p.carry(1, simStamp(), []engine.Op{simCounterTake("k", 1)}, 0, 1) }, "nobody asked for"},
+		{"one by one and not at once", func(p *simPlay) {
+			p.call(simCounterTake("k", 1), simCounterTake("j", 1), simCounterTake("i", 1))
+		}, "was to be carried out at once"},
+		{"ops in another order", func(p *simPlay) {
+			c := p.asked(simCounterTake("k", 1), simCounterTake("j", 1))
+			p.told(c, simUnknown, nil)
+			p.carry(1, simStamp(), []engine.Op{c.ops[1], c.ops[0]}, 0, 1)
+		}, "in another order"},
+		{"later before earlier", func(p *simPlay) {
+			c := p.asked(simCounterTake("k", 1))
+			p.told(c, simAnswered, []engine.Decision{{Allowed: 1, Remaining: 1, Changed: true, Params: c.ops[0].Params}})
+			p.call(simCounterTake("k", 1))
+			p.carry(2, simStamp(), c.ops, 0, 1)
+		}, "before one of entry"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			p := newSimPlay()
+			tt.play(p)
+			faults := p.check()
+			switch {
+			case tt.want == "" && len(faults) > 0:
+				t.Errorf("%s: %q, want no fault", tt.name, faults)
+			case tt.want != "" && !slices.ContainsFunc(faults, func(f string) bool { return strings.Contains(f, tt.want) }):
+				t.Errorf("%s: %q, want one with %q", tt.name, faults, tt.want)
+			}
+		})
+	}
+}
+
+// TestSimClaims tells of answers without a log, which only checkCounters and
+// checkEarned look at.
+func TestSimClaims(t *testing.T) {
+	answer := func(p *simPlay, allowed, remaining int64) {
+		p.told(p.asked(simCounterTake("k", 1)), simAnswered, []engine.Decision{{Allowed: allowed, Remaining: remaining}})
+	}
+	for _, tt := range []struct {
+		name string
+		play func(p *simPlay)
+		want string
+	}{
+		{"more than there is", func(p *simPlay) {
+			for range 4 {
+				answer(p, 1, 0)
+			}
+		}, "k gave 4 of 3"},
+		{"less used than given", func(p *simPlay) { answer(p, 1, 2) }, "of k 0 are used at the end, clients were given 1"},
+		{"more used than given", func(p *simPlay) {
+			c := p.asked(simCounterTake("k", 2))
+			p.carry(1, simStamp(), c.ops, 0)
+			p.told(c, simRefused, nil)
+		}, "of k 2 are used at the end, clients were given 0 and perhaps 0"},
+		{"refused without reason", func(p *simPlay) { answer(p, 0, 3) }, "can't be put into an order"},
+		{"answers in a wrong order", func(p *simPlay) { answer(p, 1, 1); answer(p, 1, 2) }, "can't be put into an order"},
+		{"a bucket that gives too soon", func(p *simPlay) {
+			c := p.asked(simBucketTake("b", 2), simBucketTake("b", 2))
+			for i := range c.ops {
+				p.ops = append(p.ops, simApplied{op: &c.ops[i], stamp: engine.Instant(i) * 999e6, decision: engine.Decision{Allowed: 1}})
+			}
+		}, "b gave 0.001 more than it had"},
+	} {
+		synctest.Test(t, func(t *testing.T) {
+			p := newSimPlay()
+			tt.play(p)
+			p.checkCounters()
+			p.checkEarned()
+			if !slices.ContainsFunc(p.faults, func(f string) bool { return strings.Contains(f, tt.want) }) {
+				t.Errorf("%s: %q, want one with %q", tt.name, p.faults, tt.want)
+			}
+		})
+	}
+}

@@ -1,0 +1,216 @@
+package replication
+
+import (
+	"cmp"
+	"fmt"
+	"math"
+	"math/big"
+	"slices"
+	"time"
+
+	"github.com/anishathalye/porcupine"
+
+	"limitsrv/engine"
+)
+
+// check finds what is wrong with a history that is over, beside what was noticed
+// while it was made.
+func (h *simHistory) check() []string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for _, c := range h.calls {
+		h.checkCall(c)
+	}
+	h.checkOrder()
+	h.checkEarned()
+	h.checkCounters()
+	return h.faults
+}
+
+// checkCall compares what a client was told with what was carried out.
+func (h *simHistory) checkCall(c *simCall) {
+	for i, a := range c.applied {
+		switch {
+		case c.outcome == simPending:
+			h.fault("call %d to %s of %v was never answered", c.number, c.node, c.asked)
+			return
+		case c.outcome == simRefused && a != nil:
+			h.fault("call %d to %s was refused at %v, and carried out in entry %d", c.number, c.node, c.told, a.index)
+		case c.outcome == simAnswered && a == nil && !looks(&c.ops[i]):
+			h.fault("call %d to %s was answered at %v, and is not in the log: %s %+v",
+				c.number, c.node, c.told, simOps(c.ops[i:i+1]), c.decisions[i])
+		case c.outcome == simAnswered && a != nil && a.decision != c.decisions[i]:
+			h.fault("call %d to %s was answered\n%+v, decided in entry %d was\n%+v", c.number, c.node, c.decisions[i], a.index, a.decision)
+		case a != nil && i > 0 && c.applied[i-1] != nil && a.position < c.applied[i-1].position:
+			h.fault("the ops of call %d were carried out in another order", c.number)
+		}
+	}
+}
+
+// looks says whether an op needs not be in the log.
+func looks(op *engine.Op) bool {
+	return op.Kind == engine.Peek || op.Kind == engine.Take && op.N == 0
+}
+
+// checkOrder finds what was carried out before something that had been answered
+// before it was asked for.
+func (h *simHistory) checkOrder() {
+	var answered []*simCall
+	for _, c := range h.calls {
+		if c.outcome == simAnswered {
+			answered = append(answered, c)
+		}
+	}
+	slices.SortFunc(answered, func(a, b *simCall) int { return cmp.Compare(a.told, b.told) })
+	newest, from := &simApplied{position: -1}, 0 // of those answered before the call
+	for _, c := range h.calls {                  // in the order of asked
+		for ; from < len(answered) && answered[from].told < c.asked; from++ {
+			for _, a := range answered[from].applied {
+				if a != nil && a.position > newest.position {
+					newest = a
+				}
+			}
+		}
+		for _, a := range c.applied {
+			if a != nil && a.position < newest.position {
+				h.fault("call %d, asked for at %v, was carried out in entry %d, before one of entry %d that had been answered",
+					c.number, c.asked, a.index, newest.index)
+			}
+		}
+	}
+}
+
+// checkEarned finds buckets that gave more than they had and earned, by the stamps.
+func (h *simHistory) checkEarned() {
+	type bucket struct {
+		level *big.Rat
+		at    engine.Instant
+	}
+	buckets := map[string]*bucket{}
+	for _, a := range h.ops {
+		p := a.op.Params
+		if a.op.Kind != engine.Take || p.Alg != engine.Token {
+			continue
+		}
+		full := big.NewRat(p.Limit, 1)
+		b := buckets[string(a.op.Key)]
+		if b == nil {
+			b = &bucket{level: full, at: a.stamp}
+			buckets[string(a.op.Key)] = b
+		}
+		earned := new(big.Rat).Mul(big.NewRat(int64(a.stamp-b.at), p.Period), big.NewRat(p.Count, 1))
+		b.level, b.at = new(big.Rat).Add(b.level, earned), a.stamp
+		if b.level.Cmp(full) > 0 {
+			b.level = full
+		}
+		if a.decision.Allowed == 1 {
+			b.level = new(big.Rat).Sub(b.level, big.NewRat(a.op.N, 1))
+		}
+		if b.level.Sign() < 0 {
+			h.fault("%s gave %s more than it had, in entry %d", a.op.Key, new(big.Rat).Neg(b.level).FloatString(3), a.index)
+		}
+	}
+}
+
+// simForever is the period of limits that never get anything back in a run.
+const simForever = engine.MaxPeriod
+
+// A simTake is a call on a limit that never gets anything back, for Porcupine.
+type simTake struct {
+	n, limit int64
+	look     bool
+}
+
+// simCounter says how such limits answer, by what was used before.
+var simCounter = porcupine.Model{
+	Init: func() any { return int64(0) },
+	Step: func(state, input, output any) (bool, any) {
+		used, in := state.(int64), input.(simTake)
+		want := engine.Decision{Remaining: in.limit - used}
+		if in.n <= in.limit-used {
+			want.Allowed = 1
+			if !in.look {
+				used += in.n
+				want.Remaining -= in.n
+			}
+		}
+		if d := output.(*engine.Decision); d != nil && (d.Allowed != want.Allowed || d.Remaining != want.Remaining) {
+			return false, state
+		}
+		return true, used
+	},
+}
+
+// simSample is how many calls on one key Porcupine looks at.
+const simSample = 200
+
+// checkCounters looks at the limits that never get anything back as a client
+// would, without the log.
+func (h *simHistory) checkCounters() {
+	type counter struct {
+		limit, ok, unknown int64
+		calls              []porcupine.Operation
+	}
+	counters := map[string]*counter{}
+	for _, c := range h.calls {
+		for i := range c.ops {
+			op := &c.ops[i]
+			if op.Kind != engine.Take || op.Params.Alg != engine.Fixed || op.Params.Period != simForever {
+				continue
+			}
+			k := counters[string(op.Key)]
+			if k == nil {
+				k = &counter{limit: op.Params.Limit}
+				counters[string(op.Key)] = k
+			}
+			o := porcupine.Operation{Input: simTake{n: op.N, limit: k.limit, look: op.N == 0}, Call: int64(c.asked), Return: int64(c.told)}
+			switch c.outcome {
+			case simRefused, simPending:
+				continue
+			case simAnswered:
+				o.Output = &c.decisions[i]
+				k.ok += c.decisions[i].Allowed * op.N
+			case simUnknown:
+				o.Output, o.Return = (*engine.Decision)(nil), math.MaxInt64
+				k.unknown += op.N
+			}
+			k.calls = append(k.calls, o)
+		}
+	}
+	for key, k := range counters {
+		if k.ok > k.limit {
+			h.fault("%s gave %d of %d", key, k.ok, k.limit)
+		}
+		if used := h.used(key, k.limit); used < k.ok || used > k.ok+k.unknown {
+			h.fault("of %s %d are used at the end, clients were given %d and perhaps %d", key, used, k.ok, k.unknown)
+		}
+		if len(k.calls) > simSample {
+			h.fault("%s was used %d times, at most %d are looked at", key, len(k.calls), simSample)
+		}
+		if result := porcupine.CheckOperationsTimeout(simCounter, k.calls, 10*time.Second); result != porcupine.Ok {
+			h.fault("the %d answers about %s can't be put into an order: %v", len(k.calls), key, result)
+		}
+	}
+}
+
+// used is what the end of the log says.
+func (h *simHistory) used(key string, limit int64) int64 {
+	b := engine.Batch{Ops: []engine.Op{{Kind: engine.Peek, Key: []byte(key)}}}
+	h.engine.Apply(h.stamp, &b)
+	if b.Decisions[0].Status != engine.OK {
+		return 0
+	}
+	return limit - b.Decisions[0].Remaining
+}
+
+// summary is what a history has, for people.
+func (h *simHistory) summary() string {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	counts := map[simOutcome]int{}
+	for _, c := range h.calls {
+		counts[c.outcome]++
+	}
+	return fmt.Sprintf("%d calls, %d answered, %d refused, %d unknown; %d entries", len(h.calls),
+		counts[simAnswered], counts[simRefused], counts[simUnknown], len(h.entries))
+}

@@ -1,0 +1,310 @@
+package replication
+
+import (
+	"context"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"slices"
+	"sync"
+	"time"
+
+	"limitsrv/engine"
+	"limitsrv/persist"
+)
+
+// A simPlan is what a run is like.
+type simPlan struct {
+	seed     uint64
+	length   time.Duration
+	election time.Duration
+	ack      Ack
+	fsync    persist.Policy
+	logBytes int64 // Options.SnapshotLogBytes
+	// quietGap and busyGap are how long each client waits between its calls, on average.
+	quietGap, busyGap time.Duration
+}
+
+// simFounders is how many nodes found the cluster of a run.
+const simFounders = 3
+
+// A simCluster is a cluster of nodes in one process, with what they stand on and
+// who uses it. All happens in one bubble of testing/synctest.
+type simCluster struct {
+	plan    simPlan
+	net     *simNet
+	history *simHistory
+	stats   simStats
+	logs    simLogs
+	ending  chan struct{} // closed when clients are to end
+	wait    sync.WaitGroup
+
+	// Until all is well again: the members change, so that nobody knows what a majority
+	// is; and what a node had is lost, so that no other may lose anything.
+	changing, losing bool
+
+	mu      sync.Mutex
+	rng     *rand.Rand
+	nodes   []*simNode // also those that were removed
+	keys    simKeys
+	busy    bool // clients ask often
+	quiet   bool // clients don't ask
+	inCalls int  // clients that wait for an answer
+}
+
+// simStats are figures of a run.
+type simStats struct {
+	troubles map[string]int
+	failover []time.Duration
+}
+
+// A simNode is a machine for a node, and who runs on it.
+type simNode struct {
+	cluster *simCluster
+	name    string
+	clock   *simClock
+
+	mu      sync.Mutex
+	disk    *simDisk
+	process *simProcess // nil: none
+	broken  bool        // its disk may fail or hang, and the process end
+	removed bool        // it is no member any more, or never was
+	had     simHad
+}
+
+// simHad is what the last process on a machine had carried out, and as which node.
+type simHad struct {
+	node  string
+	index uint64
+}
+
+// A simProcess is a Node that runs, or has.
+type simProcess struct {
+	on   *simNode
+	host *simHost
+	node *Node
+	gone chan struct{} // closed when it has crashed or ended
+
+	mu    sync.RWMutex // held for reading by Exec
+	ended bool
+}
+
+func newSimCluster(plan simPlan) *simCluster {
+	c := &simCluster{
+		plan: plan, net: newSimNet(plan.seed, 500*time.Microsecond), history: newSimHistory(),
+		rng: rand.New(rand.NewPCG(plan.seed, 1)), ending: make(chan struct{}),
+		stats: simStats{troubles: map[string]int{}}, logs: simLogs{aloud: *simLog, counts: map[string]int{}},
+	}
+	for range simFounders {
+		c.addNode()
+	}
+	return c
+}
+
+// fault tells that something is wrong.
+func (c *simCluster) fault(format string, args ...any) {
+	c.history.mu.Lock()
+	defer c.history.mu.Unlock()
+	c.history.fault(format, args...)
+}
+
+// intN is a random number below n.
+func (c *simCluster) intN(n int) int {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.rng.IntN(n)
+}
+
+// between is a random duration.
+func (c *simCluster) between(least, most time.Duration) time.Duration {
+	return least + time.Duration(c.intN(int((most-least)/time.Millisecond)+1))*time.Millisecond
+}
+
+func (c *simCluster) addNode() *simNode {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	n := &simNode{cluster: c, name: fmt.Sprint("n", len(c.nodes)+1), clock: newSimClock(0), disk: newSimDisk()}
+	c.nodes = append(c.nodes, n)
+	return n
+}
+
+// all are the machines.
+func (c *simCluster) all() []*simNode {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return slices.Clone(c.nodes)
+}
+
+// members are those that are to be of the cluster.
+func (c *simCluster) members() []*simNode {
+	return slices.DeleteFunc(c.all(), func(n *simNode) bool { return n.isRemoved() })
+}
+
+func simNames(nodes []*simNode) (names []string) {
+	for _, n := range nodes {
+		names = append(names, n.name)
+	}
+	return names
+}
+
+func (n *simNode) isRemoved() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.removed
+}
+
+func (n *simNode) isBroken() bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.broken
+}
+
+func (n *simNode) address() string { return n.name + ":7000" }
+
+// running is the process, nil if there is none.
+func (n *simNode) running() *simProcess {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return n.process
+}
+
+// start starts a process on a machine that has none.
+func (n *simNode) start() {
+	c := n.cluster
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.process != nil {
+		return
+	}
+	p := &simProcess{on: n, host: c.net.host(n.name), gone: make(chan struct{})}
+	replay := &simReplay{history: c.history, node: n.name}
+	o := Options{
+		Dir: "/data", Raft: n.address(), Client: n.name + ":6379", Version: "simulated",
+		Ack: c.plan.ack, Fsync: c.plan.fsync, ElectionTimeout: c.plan.election, SnapshotLogBytes: c.plan.logBytes,
+		Wall: n.clock.Wall, Network: p.host, Fatal: p.fatal,
+		fs: n.disk.fs, stores: n.disk.open, boot: n.disk.boot, leastTrailing: 10,
+		applied: func(index uint64, stamp engine.Instant, b *engine.Batch) {
+			if !p.isEnded() {
+				replay.applied(index, stamp, b)
+			}
+		},
+	}
+	o.Logger = slog.New(&simLogger{&c.logs, []slog.Attr{slog.String("on", n.name)}})
+	for _, other := range c.nodes {
+		switch founder := slices.Index(c.nodes, other) < simFounders; {
+		case founder && slices.Index(c.nodes, n) < simFounders:
+			o.Peers = append(o.Peers, other.address())
+		case other != n:
+			o.Join = append(o.Join, other.address())
+		}
+	}
+	var err error
+	if p.node, err = Open(o); err != nil {
+		if !n.broken {
+			c.fault("%s does not start: %v", n.name, err)
+		}
+		p.host.crash(true)
+		return
+	}
+	n.process = p
+	if s := p.node.seat.Load(); s != nil && p.node.identity().Node == n.had.node && s.raft.LastIndex() < n.had.index {
+		c.fault("%s had carried out entry %d, and its log ends at %d", n.name, n.had.index, s.raft.LastIndex())
+	}
+}
+
+func (p *simProcess) isEnded() bool {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	return p.ended
+}
+
+// fatal is for Options.Fatal: the process ends, as by os.Exit.
+func (p *simProcess) fatal(err error) {
+	n := p.on
+	n.mu.Lock()
+	expected := n.broken || n.removed
+	n.mu.Unlock()
+	if !expected {
+		n.cluster.fault("%s can't go on: %v", n.name, err)
+	}
+	n.cluster.wait.Go(func() { p.crash(100) })
+}
+
+// crash ends a process at once: with 100, by itself; with less, with the machine,
+// of which that percentage of what was not synced is on disk afterwards.
+func (p *simProcess) crash(percent int) {
+	n := p.on
+	p.mu.Lock()
+	if p.ended {
+		p.mu.Unlock()
+		return
+	}
+	p.ended = true
+	p.mu.Unlock()
+	close(p.gone)
+	p.host.crash(percent == 100)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.had = p.has()
+	old := n.disk
+	n.cluster.mu.Lock()
+	n.disk = old.crashed(percent, n.cluster.rng)
+	n.cluster.mu.Unlock()
+	old.fault.setHang(false)
+	if n.process == p {
+		n.process = nil
+	}
+	n.cluster.wait.Go(func() { p.end() })
+}
+
+// has is what it has carried out.
+func (p *simProcess) has() (had simHad) {
+	had.node = p.node.identity().Node
+	if s := p.node.seat.Load(); s != nil {
+		had.index = s.raft.AppliedIndex()
+	}
+	return had
+}
+
+// simEndsWithin is how long a Node may take to close.
+const simEndsWithin = time.Minute
+
+// end closes the Node of a process.
+func (p *simProcess) end() error {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	defer cancel()
+	slow := time.AfterFunc(simEndsWithin, func() {
+		p.on.cluster.fault("%s does not close within %v", p.on.name, simEndsWithin)
+	})
+	defer slow.Stop()
+	return p.node.Close(ctx)
+}
+
+// stop ends a process in good order.
+func (p *simProcess) stop() {
+	n := p.on
+	if n.isBroken() {
+		p.crash(100)
+		return
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), 5*time.Second)
+	defer cancel()
+	p.node.StepDown(ctx)
+	p.mu.Lock()
+	if p.ended {
+		p.mu.Unlock()
+		return
+	}
+	p.ended = true
+	p.mu.Unlock()
+	close(p.gone)
+	if err := p.end(); err != nil {
+		n.cluster.fault("%s does not end in good order: %v", n.name, err)
+	}
+	p.host.crash(true)
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	if n.process == p {
+		n.process = nil
+	}
+}

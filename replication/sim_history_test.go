@@ -1,0 +1,213 @@
+package replication
+
+import (
+	"encoding/binary"
+	"fmt"
+	"hash/maphash"
+	"sync"
+	"time"
+
+	"limitsrv/engine"
+)
+
+// A simHistory is what clients of a cluster asked and were told, and what its
+// nodes carried out. It notices when nodes differ, from each other or from an
+// engine of its own that does the same, and what is more when it is checked at the end.
+type simHistory struct {
+	mu      sync.Mutex
+	start   time.Time
+	calls   []*simCall
+	entries map[uint64]*simEntry // by index
+	last    uint64               // the newest
+	stamp   engine.Instant       // of what was carried out last
+	engine  *engine.Engine
+	batch   engine.Batch
+	seed    maphash.Seed
+	ops     []simApplied // in the order of the log
+	faults  []string
+}
+
+// simMostFaults is how many faults are told.
+const simMostFaults = 10
+
+func newSimHistory() *simHistory {
+	return &simHistory{
+		start: time.Now(), entries: map[uint64]*simEntry{}, seed: maphash.MakeSeed(),
+		engine: engine.New(engine.Options{Shards: 1}),
+	}
+}
+
+// A simOutcome is what a client knows about its call.
+type simOutcome string
+
+const (
+	simPending  simOutcome = "pending"
+	simAnswered simOutcome = "answered"
+	simRefused  simOutcome = "refused" // not carried out, and never will be
+	simUnknown  simOutcome = "unknown" // may be carried out, even later
+)
+
+// A simCall is a batch that a client asked for.
+type simCall struct {
+	number    int
+	node      string
+	ops       []engine.Op
+	atomic    bool
+	asked     time.Duration // since the start
+	outcome   simOutcome
+	told      time.Duration
+	decisions []engine.Decision // if answered
+	applied   []*simApplied     // for each op; nil: it was not
+}
+
+// A simApplied is an op that was carried out.
+type simApplied struct {
+	index    uint64
+	position int // of the op in the log
+	stamp    engine.Instant
+	op       *engine.Op // as asked for
+	decision engine.Decision
+}
+
+// A simEntry is what one entry of the log had the nodes do.
+type simEntry struct{ parts []uint64 } // their sums
+
+// A simReplay is how far one process has carried out the log. It may begin anew
+// at an earlier entry, with the state of then.
+type simReplay struct {
+	history *simHistory
+	node    string
+	index   uint64
+	parts   int // of that entry
+}
+
+func (h *simHistory) fault(format string, args ...any) {
+	if len(h.faults) < simMostFaults {
+		h.faults = append(h.faults, fmt.Sprintf("%v: ", time.Since(h.start).Round(time.Millisecond))+fmt.Sprintf(format, args...))
+	}
+}
+
+// simOpsMost bounds the ops of a call.
+const simOpsMost = 64
+
+// ask notes a call that is about to be made. Each op gets an ID by which it is
+// known again in the log.
+func (h *simHistory) ask(node string, ops []engine.Op, atomic bool) *simCall {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	c := &simCall{
+		number: len(h.calls), node: node, ops: ops, atomic: atomic, asked: time.Since(h.start), outcome: simPending,
+		applied: make([]*simApplied, len(ops)),
+	}
+	for i := range ops {
+		ops[i].ID = binary.BigEndian.AppendUint64(nil, uint64(c.number*simOpsMost+i))
+	}
+	h.calls = append(h.calls, c)
+	return c
+}
+
+// tell notes how a call ended; only the first time counts.
+func (h *simHistory) tell(c *simCall, outcome simOutcome, decisions []engine.Decision) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if c.outcome != simPending {
+		return
+	}
+	c.outcome, c.told = outcome, time.Since(h.start)
+	if outcome == simAnswered {
+		c.decisions = append([]engine.Decision(nil), decisions...)
+	}
+}
+
+// applied is for Options.applied.
+func (r *simReplay) applied(index uint64, stamp engine.Instant, b *engine.Batch) {
+	h := r.history
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if index != r.index {
+		if e := h.entries[r.index]; e != nil && r.parts != len(e.parts) {
+			h.fault("%s carried out %d batches of entry %d, others %d", r.node, r.parts, r.index, len(e.parts))
+		}
+		r.index, r.parts = index, 0
+	}
+	sum := h.sum(stamp, b)
+	e := h.entries[index]
+	switch {
+	case e != nil && r.parts < len(e.parts):
+		if sum != e.parts[r.parts] {
+			h.fault("%s carried out another batch %d of entry %d, at %d: %v", r.node, r.parts, index, stamp, simOps(b.Ops))
+		}
+	case index < h.last:
+		h.fault("%s carried out batch %d of entry %d, which nobody else did: %v", r.node, r.parts, index, simOps(b.Ops))
+	default:
+		if e == nil {
+			e = &simEntry{}
+			h.entries[index] = e
+		}
+		e.parts = append(e.parts, sum)
+		h.last = index
+		h.carryOut(r.node, index, stamp, b)
+	}
+	r.parts++
+}
+
+// sum stands for a batch, its time and its answers.
+func (h *simHistory) sum(stamp engine.Instant, b *engine.Batch) uint64 {
+	var m maphash.Hash
+	m.SetSeed(h.seed)
+	maphash.WriteComparable(&m, stamp)
+	maphash.WriteComparable(&m, b.Atomic)
+	for i := range b.Ops {
+		op := b.Ops[i]
+		m.Write(op.Key)
+		m.WriteByte(0)
+		m.Write(op.ID)
+		maphash.WriteComparable(&m, [3]any{op.Kind, op.Mode, op.Group})
+		maphash.WriteComparable(&m, op.Params)
+		maphash.WriteComparable(&m, op.N)
+		maphash.WriteComparable(&m, b.Decisions[i])
+	}
+	return m.Sum64()
+}
+
+// carryOut does what is new in the log, and finds whose it was.
+func (h *simHistory) carryOut(node string, index uint64, stamp engine.Instant, b *engine.Batch) {
+	if stamp < h.stamp {
+		h.fault("entry %d of %s is at %d, what was before it at %d", index, node, stamp, h.stamp)
+	}
+	h.stamp = stamp
+	h.batch.Reset()
+	h.batch.Ops, h.batch.Atomic = append(h.batch.Ops, b.Ops...), b.Atomic
+	h.engine.Apply(stamp, &h.batch)
+	for i := range b.Ops {
+		op := &b.Ops[i]
+		if got, want := b.Decisions[i], h.batch.Decisions[i]; got != want {
+			h.fault("entry %d, %s: %s decided\n got %+v\nwant %+v", index, node, simOps(b.Ops[i:i+1]), got, want)
+		}
+		if len(op.ID) != 8 {
+			h.fault("entry %d has an op that nobody asked for: %s", index, simOps(b.Ops[i:i+1]))
+			continue
+		}
+		tag := int(binary.BigEndian.Uint64(op.ID))
+		c, which := h.calls[tag/simOpsMost], tag%simOpsMost
+		if c.atomic && (!b.Atomic || len(b.Ops) != len(c.ops)) {
+			h.fault("call %d was to be carried out at once, and was part of %s", c.number, simOps(b.Ops))
+		}
+		if had := c.applied[which]; had != nil {
+			h.fault("call %d was carried out in entry %d, and again in %d", c.number, had.index, index)
+			continue
+		}
+		c.applied[which] = &simApplied{
+			index: index, position: len(h.ops), stamp: stamp, op: &c.ops[which], decision: b.Decisions[i],
+		}
+		h.ops = append(h.ops, *c.applied[which])
+	}
+}
+
+// simOps are ops for people.
+func simOps(ops []engine.Op) (text []string) {
+	for i := range ops {
+		text = append(text, fmt.Sprintf("kind %d of %s n=%d id=%x", ops[i].Kind, ops[i].Key, ops[i].N, ops[i].ID))
+	}
+	return text
+}

@@ -1,0 +1,330 @@
+package replication
+
+import (
+	"flag"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"limitsrv/engine"
+	"limitsrv/persist"
+)
+
+var (
+	simHours = flag.Float64("sim-hours", 0.1, "virtual hours that TestSim simulates")
+	simSeed  = flag.Uint64("sim-seed", 0, "the one run that TestSim repeats")
+	simLog   = flag.Bool("sim-log", false, "TestSim writes the logs of the nodes to stderr")
+)
+
+// simRun is how long a run is, at most.
+const simRun = 30 * time.Minute
+
+// TestSim runs clusters of three nodes and more through troubles of every kind, in
+// virtual time, and compares what clients were told with what the nodes did.
+func TestSim(t *testing.T) {
+	if *simSeed != 0 {
+		simulate(t, *simSeed, simRun)
+		return
+	}
+	first, left := uint64(time.Now().UnixNano()), time.Duration(*simHours*float64(time.Hour))
+	for seed := first; left > 0; seed++ {
+		length := min(left, simRun)
+		left -= length
+		t.Run(fmt.Sprint("seed=", seed), func(t *testing.T) {
+			t.Parallel()
+			simulate(t, seed, length)
+		})
+	}
+}
+
+// simulate does one run. The seed gives the plan and the troubles; the order in which goroutines
+// run is not the same again.
+func simulate(t *testing.T, seed uint64, length time.Duration) {
+	began := time.Now()
+	var c *simCluster
+	synctest.Test(t, func(t *testing.T) {
+		c = newSimCluster(planOf(seed, length))
+		faults, said := c.run()
+		for _, fault := range faults {
+			t.Error(fault)
+		}
+		if len(faults) > 0 {
+			t.Logf("the nodes said last:\n%s", said)
+		}
+	})
+	speed := length.Seconds() / time.Since(began).Seconds()
+	t.Logf("%v\n%s\n%.0f times as fast as time; again: -run TestSim -sim-seed %d", &c.plan, c.summary(), speed, seed)
+}
+
+func planOf(seed uint64, length time.Duration) simPlan {
+	rng := rand.New(rand.NewPCG(seed, 2))
+	p := simPlan{
+		seed: seed, length: length,
+		election: []time.Duration{300 * time.Millisecond, time.Second}[rng.IntN(2)],
+		ack:      []Ack{AckDisk, AckMemory}[rng.IntN(2)],
+		fsync:    []persist.Policy{persist.EverySecond, persist.Never}[rng.IntN(2)],
+		logBytes: []int64{16 << 10, 64 << 10, 1 << 20}[rng.IntN(3)],
+		quietGap: 10 * time.Second, busyGap: 300 * time.Millisecond,
+	}
+	return p
+}
+
+func (p *simPlan) String() string {
+	return fmt.Sprintf("%v, elections after %v, ack %v, fsync %v, snapshots after %d bytes",
+		p.length, p.election, p.ack, p.fsync, p.logBytes)
+}
+
+// run is a run, of which it returns what was wrong.
+func (c *simCluster) run() (faults []string, said string) {
+	c.begin()
+	for end := time.Now().Add(c.plan.length); time.Now().Before(end) && !c.failed(); {
+		c.round()
+	}
+	said = c.logs.last()
+	return c.end(), said
+}
+
+// begin starts all nodes and clients.
+func (c *simCluster) begin() {
+	for _, n := range c.all() {
+		n.start()
+	}
+	c.settle("the start")
+	for range simClients {
+		c.wait.Go(c.client)
+	}
+}
+
+// end ends all, and returns what was wrong.
+func (c *simCluster) end() []string {
+	defer c.net.close()
+	close(c.ending)
+	c.compare()
+	for _, n := range c.all() {
+		if p := n.running(); p != nil {
+			p.stop()
+		}
+	}
+	c.wait.Wait()
+	return c.history.check()
+}
+
+// failed says whether something is wrong already.
+func (c *simCluster) failed() bool {
+	c.history.mu.Lock()
+	defer c.history.mu.Unlock()
+	return len(c.history.faults) > 0
+}
+
+// round is a time of quiet, and then one of trouble until all is well again.
+func (c *simCluster) round() {
+	time.Sleep(c.between(0, 35*time.Second))
+	c.setClients(true, false)
+	names := ""
+	for range 1 + c.intN(5)/4 {
+		t := c.pick()
+		if !t.do(c) {
+			continue
+		}
+		names += t.name + "; "
+		c.stats.troubles[t.name]++
+		if well := c.well(); well != nil {
+			c.probe(names, well)
+		}
+	}
+	time.Sleep(c.between(0, 10*time.Second))
+	c.settle(names)
+	c.setClients(false, false)
+}
+
+// well are processes of a majority that reach each other and whose disks work, nil
+// if there are too few.
+func (c *simCluster) well() (well []*simProcess) {
+	members := c.members()
+	if c.changing {
+		return nil
+	}
+	for _, n := range members {
+		p := n.running()
+		if p == nil || n.isBroken() {
+			continue
+		}
+		if !slices.ContainsFunc(well, func(q *simProcess) bool { return !c.net.reach(n.name, q.on.name) }) {
+			well = append(well, p)
+		}
+	}
+	if len(well) <= len(members)/2 {
+		return nil
+	}
+	return well
+}
+
+// reach says whether two hosts hear each other.
+func (n *simNet) reach(a, b string) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	return !n.link(a, b).cut && !n.link(b, a).cut
+}
+
+const (
+	// simDecides is how many election timeouts it may take until the next decision when
+	// the leader is gone: 2 s for 300 ms.
+	simDecides = 20.0 / 3
+	// simDiskHang is how much later that is if the leader has to notice that its disk hangs.
+	simDiskHang = leaderHang + 2*watchEvery
+)
+
+// probe asks processes of a majority until one has an answer.
+func (c *simCluster) probe(trouble string, well []*simProcess) {
+	from := time.Now()
+	limit := time.Duration(simDecides*float64(c.plan.election)) + simDiskHang
+	var answered atomic.Bool
+	for !answered.Load() && time.Since(from) < 2*limit {
+		for _, p := range well {
+			c.wait.Go(func() {
+				op := engine.Op{Key: []byte("probe"), N: 1, Params: simLimits[0]}
+				if p.ask([]engine.Op{op}, false) == simAnswered {
+					answered.Store(true)
+				}
+			})
+		}
+		time.Sleep(c.plan.election / 12)
+	}
+	took := time.Since(from)
+	c.stats.failover = append(c.stats.failover, took)
+	if took > limit {
+		c.fault("after %s it took %v until the next decision, at most %v are allowed", trouble, took, limit)
+	}
+}
+
+// simSettles is how long the nodes may take, when all is mended, until each has all.
+const simSettles = 30 * time.Second
+
+// settle mends all, and waits until all members have carried out the same.
+func (c *simCluster) settle(after string) {
+	c.mend()
+	c.silence()
+	for from := time.Now(); ; time.Sleep(100 * time.Millisecond) {
+		why := c.unsettled()
+		if why == "" {
+			c.changing, c.losing = false, false
+			return
+		}
+		if time.Since(from) > simSettles {
+			c.fault("%v after %s: %s", simSettles, after, why)
+			return
+		}
+		c.mend() // a process may have ended just now
+	}
+}
+
+// unsettled is why the members have not all carried out the same.
+func (c *simCluster) unsettled() string {
+	leader := c.leader()
+	if leader == nil {
+		return "there is no leader"
+	}
+	at := leader.running().office()
+	if at.seat == nil {
+		return "the leader has ended"
+	}
+	for _, s := range at.seat.raft.GetConfiguration().Configuration().Servers {
+		n := c.at(string(s.Address))
+		switch {
+		case n.isRemoved():
+			c.change(Change{Kind: Forget, Node: string(s.ID)})
+			return n.name + " is still a member"
+		case s.Suffrage != raft.Voter:
+			return n.name + " has no vote"
+		}
+	}
+	last := at.seat.raft.LastIndex()
+	for _, n := range c.all() {
+		p := n.running()
+		switch {
+		case n.isRemoved() && p == nil:
+			continue
+		case n.isRemoved():
+			return n.name + " still runs"
+		case p == nil:
+			return n.name + " does not run"
+		}
+		o := p.office()
+		switch {
+		case o.seat == nil:
+			return n.name + " is no member"
+		case o.leader != at.leader:
+			return fmt.Sprintf("%s has leader %q, %s is", n.name, o.leader.Raft, leader.name)
+		case o.seat.raft.AppliedIndex() != last:
+			return fmt.Sprintf("%s has carried out entry %d, %s leads and has %d", n.name, o.seat.raft.AppliedIndex(), leader.name, last)
+		}
+	}
+	return ""
+}
+
+// at is the node at an address.
+func (c *simCluster) at(address string) *simNode {
+	all := c.all()
+	return all[slices.IndexFunc(all, func(n *simNode) bool { return n.address() == address })]
+}
+
+func (p *simProcess) leads() bool { return p.office().leading }
+
+// office is that of the node, or none when the process has ended.
+func (p *simProcess) office() (o office) {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	if !p.ended {
+		o = p.node.office()
+	}
+	return o
+}
+
+// compare settles, and compares the states of the members.
+func (c *simCluster) compare() {
+	c.settle("the end")
+	for range 100 {
+		digests, same := map[uint64]string{}, true
+		first := uint64(0)
+		for i, n := range c.members() {
+			p := n.running()
+			if p == nil {
+				return // settle has told
+			}
+			index, digest := p.node.Digest()
+			if i == 0 {
+				first = index
+			}
+			same = same && index == first
+			digests[digest] += n.name + " "
+		}
+		if same {
+			if len(digests) > 1 {
+				c.fault("at entry %d the states differ: %v", first, digests)
+			}
+			return
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	c.fault("the nodes do not come to the same entry")
+}
+
+func (c *simCluster) summary() string {
+	slices.Sort(c.stats.failover)
+	most := time.Duration(0)
+	if n := len(c.stats.failover); n > 0 {
+		most = c.stats.failover[n-1]
+	}
+	all := 0
+	for _, n := range c.stats.troubles {
+		all += n
+	}
+	return fmt.Sprintf("%s; %d nodes, %d troubles; at most %v until the next decision: %v; %v",
+		c.history.summary(), len(c.nodes), all, most, c.stats.troubles, c.logs.counts)
+}

@@ -1,0 +1,321 @@
+package replication
+
+import (
+	"slices"
+	"syscall"
+	"time"
+)
+
+// A simTrouble is something that goes wrong for a while. do returns false if it
+// can't be done now.
+type simTrouble struct {
+	name string
+	odds int
+	do   func(c *simCluster) bool
+}
+
+var simTroubles = []simTrouble{
+	{"the leader is cut off", 4, func(c *simCluster) bool { return c.withLeader(c.cutOff) }},
+	{"a follower is cut off", 2, func(c *simCluster) bool { return c.withFollower(c.cutOff) }},
+	{"the leader is not heard", 3, func(c *simCluster) bool { return c.withLeader(func(n *simNode) { c.cutOneWay(n, true) }) }},
+	{"the leader does not hear", 3, func(c *simCluster) bool { return c.withLeader(func(n *simNode) { c.cutOneWay(n, false) }) }},
+	{"a follower is not heard", 2, func(c *simCluster) bool { return c.withFollower(func(n *simNode) { c.cutOneWay(n, true) }) }},
+	{"a follower does not hear", 2, func(c *simCluster) bool { return c.withFollower(func(n *simNode) { c.cutOneWay(n, false) }) }},
+	{"random directions are cut", 4, (*simCluster).cutSome},
+	{"all are by themselves", 1, (*simCluster).cutAll},
+	{"connections break", 3, (*simCluster).resetSome},
+	{"the network is slow", 2, (*simCluster).slowDown},
+	{"a listener is closed", 2, func(c *simCluster) bool {
+		return c.withAny(func(n *simNode) { c.net.setListening(n.address(), false) })
+	}},
+	{"the leader crashes", 4, func(c *simCluster) bool { return c.withLeader(c.crash) }},
+	{"a follower crashes", 3, func(c *simCluster) bool { return c.withFollower(c.crash) }},
+	{"two crash", 2, func(c *simCluster) bool { return c.withLeader(c.crash) && c.withFollower(c.crash) }},
+	{"all crash", 2, (*simCluster).crashAll},
+	{"a node restarts in good order", 2, func(c *simCluster) bool {
+		return c.withAny(func(n *simNode) {
+			if p := n.running(); p != nil {
+				p.stop()
+			}
+		})
+	}},
+	{"a clock jumps", 3, (*simCluster).jump},
+	{"a disk fails", 2, func(c *simCluster) bool { return c.withAny(func(n *simNode) { c.failDisk(n, syscall.EIO) }) }},
+	{"the leader's disk fails", 2, func(c *simCluster) bool { return c.withLeader(func(n *simNode) { c.failDisk(n, syscall.EIO) }) }},
+	{"a disk is full", 1, func(c *simCluster) bool { return c.withAny(func(n *simNode) { c.failDisk(n, syscall.ENOSPC) }) }},
+	{"a disk hangs", 2, func(c *simCluster) bool { return c.withAny(c.hangDisk) }},
+	{"the leader's disk hangs", 2, func(c *simCluster) bool { return c.withLeader(c.hangDisk) }},
+	{"a snapshot is taken", 3, (*simCluster).saveSome},
+	{"a follower is away for long", 1, (*simCluster).awayForLong},
+	{"another node is to lead", 3, (*simCluster).transfer},
+	{"a node joins", 1, (*simCluster).join},
+	{"a node is removed", 1, (*simCluster).forget},
+	{"a node has lost its disk", 1, (*simCluster).wipe},
+}
+
+// pick is a trouble by its odds.
+func (c *simCluster) pick() simTrouble {
+	all := 0
+	for _, t := range simTroubles {
+		all += t.odds
+	}
+	at := c.intN(all)
+	for _, t := range simTroubles {
+		if at -= t.odds; at < 0 {
+			return t
+		}
+	}
+	panic("the odds have changed")
+}
+
+// leader is the node that leads, nil if none does.
+func (c *simCluster) leader() *simNode {
+	for _, n := range c.all() {
+		if p := n.running(); p != nil && p.leads() {
+			return n
+		}
+	}
+	return nil
+}
+
+func (c *simCluster) withLeader(do func(*simNode)) bool {
+	n := c.leader()
+	if n != nil {
+		do(n)
+	}
+	return n != nil
+}
+
+func (c *simCluster) withFollower(do func(*simNode)) bool {
+	leader := c.leader()
+	var others []*simNode
+	for _, n := range c.members() {
+		if n != leader && n.running() != nil {
+			others = append(others, n)
+		}
+	}
+	if len(others) == 0 {
+		return false
+	}
+	do(others[c.intN(len(others))])
+	return true
+}
+
+func (c *simCluster) withAny(do func(*simNode)) bool {
+	members := c.members()
+	do(members[c.intN(len(members))])
+	return true
+}
+
+func (c *simCluster) cutOff(n *simNode) {
+	c.cutOneWay(n, true)
+	c.cutOneWay(n, false)
+}
+
+func (c *simCluster) cutOneWay(n *simNode, from bool) {
+	for _, other := range c.all() {
+		if from {
+			c.net.setCut(n.name, other.name, true)
+		} else {
+			c.net.setCut(other.name, n.name, true)
+		}
+	}
+}
+
+func (c *simCluster) cutSome() bool {
+	for _, from := range c.all() {
+		for _, to := range c.all() {
+			if c.intN(3) == 0 {
+				c.net.setCut(from.name, to.name, true)
+			}
+		}
+	}
+	return true
+}
+
+func (c *simCluster) cutAll() bool {
+	for _, n := range c.all() {
+		c.cutOff(n)
+	}
+	return true
+}
+
+func (c *simCluster) resetSome() bool {
+	for range 1 + c.intN(5) {
+		c.withAny(func(a *simNode) { c.withAny(func(b *simNode) { c.net.reset(a.name, b.name) }) })
+		time.Sleep(c.between(0, 200*time.Millisecond))
+	}
+	return true
+}
+
+// slowDown has some directions take up to an eighth of the election timeout.
+func (c *simCluster) slowDown() bool {
+	for _, from := range c.all() {
+		for _, to := range c.all() {
+			if c.intN(2) == 0 {
+				c.net.setExtra(from.name, to.name, c.between(0, c.plan.election/8))
+			}
+		}
+	}
+	return true
+}
+
+// crash ends a process, or its machine. Where decisions need not be on disk only one
+// machine may end until all is well again.
+func (c *simCluster) crash(n *simNode) {
+	percent := []int{100, 50, 0}[c.intN(3)]
+	if c.plan.ack == AckMemory && percent < 100 && !c.mayLose() {
+		percent = 100
+	}
+	if p := n.running(); p != nil {
+		p.crash(percent)
+	}
+}
+
+// mayLose says whether what one node has may be lost now, and that it will be.
+func (c *simCluster) mayLose() bool {
+	if c.losing || c.well() == nil || len(c.running()) < len(c.members()) {
+		return false
+	}
+	c.losing = true
+	return true
+}
+
+// running are the members that run.
+func (c *simCluster) running() []*simNode {
+	return slices.DeleteFunc(c.members(), func(n *simNode) bool { return n.running() == nil })
+}
+
+func (c *simCluster) crashAll() bool {
+	for _, n := range c.all() {
+		c.crash(n)
+	}
+	return true
+}
+
+// jump sets the clock of one node, so that those of a majority stay right.
+func (c *simCluster) jump() bool {
+	for _, n := range c.all() {
+		n.clock.set(0, 1)
+	}
+	return c.withAny(func(n *simNode) {
+		off := c.between(0, 2*time.Hour) - time.Hour
+		n.clock.set(off, 1+float64(c.intN(200)-100)/1000)
+	})
+}
+
+func (c *simCluster) failDisk(n *simNode, err error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.broken = true
+	n.disk.fault.failWrites(c.intN(20), err)
+}
+
+func (c *simCluster) hangDisk(n *simNode) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	n.broken = true
+	n.disk.fault.setHang(true)
+}
+
+func (c *simCluster) saveSome() bool {
+	return c.withAny(func(n *simNode) {
+		if p := n.running(); p != nil {
+			p.node.Save(func(error) {})
+		}
+	})
+}
+
+// awayForLong has a node not run while so much is decided that others may have
+// dropped from their logs what it lacks.
+func (c *simCluster) awayForLong() bool {
+	if !c.withFollower(c.crash) {
+		return false
+	}
+	time.Sleep(c.between(10*time.Second, 90*time.Second))
+	return true
+}
+
+func (c *simCluster) transfer() bool {
+	return c.change(Change{Kind: Transfer})
+}
+
+// change has any node make a change, which may fail.
+func (c *simCluster) change(change Change) bool {
+	nodes := c.running()
+	if len(nodes) == 0 {
+		return false
+	}
+	p := nodes[c.intN(len(nodes))].running()
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	if !p.ended {
+		p.node.Change(change, func(error) {})
+	}
+	return !p.ended
+}
+
+// simMembers is how many members a cluster has at most.
+const simMembers = 4
+
+func (c *simCluster) join() bool {
+	if len(c.members()) == simMembers {
+		return false
+	}
+	c.changing = true
+	c.addNode().start()
+	return true
+}
+
+// forget removes a member. That is tried again until it is so.
+func (c *simCluster) forget() bool {
+	members := c.members()
+	if len(members) == simFounders || c.losing {
+		return false
+	}
+	c.changing, c.losing = true, true
+	n := members[c.intN(len(members))]
+	n.mu.Lock()
+	n.removed = true
+	n.mu.Unlock()
+	return c.change(Change{Kind: Forget, Node: n.address()})
+}
+
+// wipe has a node start with an empty disk.
+func (c *simCluster) wipe() bool {
+	return c.mayLose() && c.withAny(func(n *simNode) {
+		c.changing = true
+		n.running().crash(0)
+		n.mu.Lock()
+		n.disk = newSimDisk()
+		n.mu.Unlock()
+	})
+}
+
+// mend ends all troubles: all members run again, and reach each other.
+func (c *simCluster) mend() {
+	nodes := c.all()
+	c.net.heal(simNames(nodes))
+	for _, n := range nodes {
+		c.net.setListening(n.address(), true)
+		n.mend()
+	}
+}
+
+func (n *simNode) mend() {
+	n.mu.Lock()
+	fault, broken, removed := n.disk.fault, n.broken, n.removed
+	p := n.process
+	n.mu.Unlock()
+	fault.setHang(false)
+	fault.failWrites(0, nil)
+	if broken && p != nil {
+		p.crash(100) // the machine is started again when its disk has been replaced
+	}
+	n.mu.Lock()
+	n.broken = false
+	n.mu.Unlock()
+	if !removed {
+		n.start()
+	}
+}

@@ -1,0 +1,321 @@
+package replication
+
+import (
+	"bufio"
+	"bytes"
+	"encoding/json"
+	"errors"
+	"io"
+	"math/rand/v2"
+	"reflect"
+	"slices"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"limitsrv/engine"
+	"limitsrv/persist"
+)
+
+// testMember is who the machines of these tests are.
+var testMember = membership{Node: strings.Repeat("ab", 20), Cluster: clusterID{1, 2, 3}, Seed: persist.Seed{4, 5, 6}}
+
+func newTestMachine() *machine {
+	return newMachine(&testMember, func() time.Duration { return 0 })
+}
+
+// A sink is a snapshot in memory. It fails to take what goes beyond most, if that is
+// not 0.
+type sink struct {
+	bytes.Buffer
+	most             int
+	closed, canceled bool
+}
+
+var errSinkFull = errors.New("the sink is full")
+
+func (s *sink) Write(p []byte) (int, error) {
+	if s.most > 0 && s.Len()+len(p) > s.most {
+		return 0, errSinkFull
+	}
+	return s.Buffer.Write(p)
+}
+
+func (s *sink) ID() string    { return "test" }
+func (s *sink) Close() error  { s.closed = true; return nil }
+func (s *sink) Cancel() error { s.canceled = true; return nil }
+
+// snapshotOf is a snapshot of a machine.
+func snapshotOf(t testing.TB, f *machine) []byte {
+	t.Helper()
+	view, err := f.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer view.Release()
+	var s sink
+	if err := view.Persist(&s); err != nil || !s.closed {
+		t.Fatalf("to write a snapshot: %v, closed %v", err, s.closed)
+	}
+	return s.Bytes()
+}
+
+func restore(f *machine, data []byte) error { return f.Restore(io.NopCloser(bytes.NewReader(data))) }
+
+// A story makes entries that use every algorithm, the same for the same seed.
+type story struct {
+	r     *rand.Rand
+	stamp engine.Instant
+	index uint64
+}
+
+func newStory(seed uint64) *story {
+	return &story{r: rand.New(rand.NewPCG(seed, 1)), stamp: 1e18}
+}
+
+// next is an entry of a few ops.
+func (s *story) next() *raft.Log {
+	var b engine.Batch
+	names := []string{"token", "leaky", "fixed", "slide", "log", "lease"}
+	for range 1 + s.r.IntN(8) {
+		name := names[s.r.IntN(len(names))]
+		p := everyAlgorithm[name]
+		op := engine.Op{Kind: kindOf(p), N: 1, Key: []byte(name + strconv.Itoa(s.r.IntN(40))), Params: p}
+		if p.Alg == engine.Lease {
+			op.ID = []byte(strconv.Itoa(s.r.IntN(20)))
+		}
+		switch s.r.IntN(12) {
+		case 0:
+			op = engine.Op{Kind: engine.Forget, Key: op.Key}
+		case 1:
+			if p.Alg != engine.Lease {
+				op = engine.Op{Kind: engine.Refund, N: 1, Key: op.Key}
+			}
+		}
+		b.Ops = append(b.Ops, op)
+	}
+	s.stamp += engine.Instant(s.r.Int64N(int64(time.Second)))
+	s.index++
+	var e persist.Entry
+	e.Append(s.stamp, &b)
+	return &raft.Log{Index: s.index, Data: bytes.Clone(e.Bytes())}
+}
+
+// told is a control entry of a story.
+func (s *story) told(t testing.TB, c controlEntry) *raft.Log {
+	t.Helper()
+	data, err := encodeControl(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.index++
+	return &raft.Log{Index: s.index, Data: data}
+}
+
+// A condition is all that two machines must have in common.
+type condition struct {
+	Digest  uint64
+	Keys    int64
+	Index   uint64
+	Stamp   int64
+	Members map[string]Member
+	Level   int
+}
+
+func conditionOf(f *machine) condition {
+	e := f.engine.Load()
+	return condition{Digest: e.Digest(e.Now()), Keys: e.Len(), Index: f.index.Load(), Stamp: f.stamp.Load(), Members: f.members(), Level: f.level()}
+}
+
+func TestSnapshotRoundTrip(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	s, f := newStory(seed), newTestMachine()
+	f.Apply(s.told(t, controlEntry{Member: &Member{Node: "a", Raft: "b:1", Client: "c:2", Version: "v", Level: 1}}))
+	f.Apply(s.told(t, controlEntry{Member: &Member{Node: "gone"}}))
+	f.Apply(s.told(t, controlEntry{Gone: "gone"}))
+	for range 2000 {
+		f.Apply(s.next())
+	}
+	want := conditionOf(f)
+	if want.Keys < 100 || len(want.Members) != 1 {
+		t.Fatalf("the story makes no state to speak of: %+v", want)
+	}
+	view, err := f.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	var written sink
+	later := []*raft.Log{}
+	for range 500 { // the machine goes on while it is written
+		later = append(later, s.next())
+		f.Apply(later[len(later)-1])
+	}
+	if err := view.Persist(&written); err != nil {
+		t.Fatal(err)
+	}
+	view.Release()
+	other := newTestMachine()
+	other.Apply(newStory(seed + 1).next()) // which a snapshot replaces
+	if err := restore(other, written.Bytes()); err != nil {
+		t.Fatal(err)
+	}
+	if got := conditionOf(other); !reflect.DeepEqual(got, want) {
+		t.Fatalf("restored\n got %+v\nwant %+v", got, want)
+	}
+	if f.snapshotSize.Load() != int64(written.Len()) || f.counts.snapshotBytes.Load() == 0 {
+		t.Errorf("a snapshot of %d bytes is counted as %d, with %d bytes of log behind it", written.Len(), f.snapshotSize.Load(), f.counts.snapshotBytes.Load())
+	}
+	for _, l := range later {
+		other.Apply(l)
+	}
+	if got, want := conditionOf(other), conditionOf(f); !reflect.DeepEqual(got, want) {
+		t.Errorf("and gone on\n got %+v\nwant %+v", got, want)
+	}
+}
+
+func TestSnapshotThatFails(t *testing.T) {
+	s, f := newStory(1), newTestMachine()
+	for range 100 {
+		f.Apply(s.next())
+	}
+	view, err := f.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer view.Release()
+	full := sink{most: 10}
+	if err := view.Persist(&full); !errors.Is(err, errSinkFull) || !full.canceled || full.closed {
+		t.Errorf("a sink that is full: %v, canceled %v, closed %v", err, full.canceled, full.closed)
+	}
+	if f.counts.snapshotBytes.Load() == 0 {
+		t.Error("the log behind a snapshot that failed is not counted")
+	}
+}
+
+// framed are sections as a snapshot has them, the first of which is the head.
+func framed(t testing.TB, sections ...[]byte) []byte {
+	t.Helper()
+	var b bytes.Buffer
+	w := sectionWriter{w: bufio.NewWriter(&b)}
+	for _, s := range sections {
+		w.section(s)
+	}
+	if err := w.end(); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// sectionsOf are those of a snapshot.
+func sectionsOf(t testing.TB, data []byte) (all [][]byte) {
+	t.Helper()
+	r := sectionReader{r: bufio.NewReader(bytes.NewReader(data))}
+	for {
+		s, err := r.next()
+		if errors.Is(err, io.EOF) {
+			return all
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		all = append(all, bytes.Clone(s))
+	}
+}
+
+// A snapshot that is not whole, or not for this node, leaves the state as it was.
+func TestRestoreIsAllOrNothing(t *testing.T) {
+	s, from := newStory(1), newTestMachine()
+	for range 20 {
+		from.Apply(s.next())
+	}
+	data := snapshotOf(t, from)
+	sections := sectionsOf(t, data)
+	if !bytes.Equal(framed(t, sections...), data) || len(sections) < 2 {
+		t.Fatalf("the test does not frame %d sections as a snapshot does", len(sections))
+	}
+	f := newTestMachine()
+	f.Apply(newStory(2).next())
+	want := conditionOf(f)
+	refuses := func(what string, data []byte, says string) {
+		t.Helper()
+		err := restore(f, data)
+		if err == nil || !strings.Contains(err.Error(), says) {
+			t.Errorf("%s: %v, want %q", what, err, says)
+		}
+		if got := conditionOf(f); !reflect.DeepEqual(got, want) {
+			t.Fatalf("%s has changed the state\n got %+v\nwant %+v", what, got, want)
+		}
+	}
+	for cut := range data {
+		refuses("the first "+strconv.Itoa(cut)+" bytes", data[:cut], "cut off")
+	}
+	for at := range data {
+		flipped := bytes.Clone(data)
+		flipped[at] ^= 1 << (at % 8)
+		refuses("a bit of byte "+strconv.Itoa(at), flipped, "")
+	}
+	refuses("a byte more", append(bytes.Clone(data), 0), "follows")
+	refuses("a block twice", framed(t, append(slices.Clone(sections), sections[1])...), "")
+	refuses("a block less", framed(t, sections[:len(sections)-1]...), "keys and says")
+	head := func(change func(*snapshotHead)) []byte {
+		var h snapshotHead
+		if err := json.Unmarshal(sections[0], &h); err != nil {
+			t.Fatal(err)
+		}
+		change(&h)
+		text, err := json.Marshal(h)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return framed(t, append([][]byte{text}, sections[1:]...)...)
+	}
+	refuses("another cluster", head(func(h *snapshotHead) { h.Cluster[0]++ }), "of cluster")
+	refuses("another seed", head(func(h *snapshotHead) { h.Seed[0]++ }), "seed")
+	refuses("a newer format", head(func(h *snapshotHead) { h.Format++ }), "newer")
+	refuses("a newer level", head(func(h *snapshotHead) { h.Level = knownLevel + 1 }), "newer")
+	refuses("more keys", head(func(h *snapshotHead) { h.Keys++ }), "keys and says")
+	if err := restore(f, head(func(*snapshotHead) {})); err != nil {
+		t.Errorf("with its own head: %v", err)
+	}
+	if got, want := conditionOf(f), conditionOf(from); !reflect.DeepEqual(got, want) {
+		t.Errorf("restored\n got %+v\nwant %+v", got, want)
+	}
+}
+
+// FuzzRestore reads any bytes as a snapshot, and any as a head and a block of one whose
+// checksums are right.
+func FuzzRestore(f *testing.F) {
+	s, from := newStory(1), newTestMachine()
+	for range 60 {
+		from.Apply(s.next())
+	}
+	whole := snapshotOf(f, from)
+	sections := sectionsOf(f, whole)
+	f.Add(whole, []byte{}, []byte{})
+	f.Add(whole[:len(whole)/2], []byte{}, []byte{})
+	for _, block := range sections[1:] {
+		f.Add([]byte{}, sections[0], block)
+	}
+	f.Fuzz(func(t *testing.T, data, head, block []byte) {
+		if len(data) == 0 && len(head) > 0 && len(block) > 0 {
+			data = framed(t, head, block)
+		}
+		m := newTestMachine()
+		m.Apply(newStory(2).next())
+		before := conditionOf(m)
+		if err := restore(m, data); err != nil {
+			if got := conditionOf(m); !reflect.DeepEqual(got, before) {
+				t.Fatalf("what fails with %v changes the state\n got %+v\nwant %+v", err, got, before)
+			}
+			return
+		}
+		again := newTestMachine()
+		if err := restore(again, snapshotOf(t, m)); err != nil || !reflect.DeepEqual(conditionOf(again), conditionOf(m)) {
+			t.Fatalf("written and read again: %v\n got %+v\nwant %+v", err, conditionOf(again), conditionOf(m))
+		}
+	})
+}

@@ -1,0 +1,121 @@
+package replication
+
+import (
+	"fmt"
+	"io"
+	"sync/atomic"
+
+	"github.com/hashicorp/raft"
+)
+
+// steadyTransport is raft's way to other nodes, and keeps from it what raft v1.7.3
+// does wrong:
+//
+//   - It handles heartbeats beside its main goroutine, and may then take part in two
+//     terms at once. Here they are requests as any other.
+//   - It takes every snapshot from the leader of its term, also one that the network
+//     has held up and that lacks what has been acknowledged since: it drops its log for
+//     that, and then panics for want of it, or has lost it. Here such a snapshot is
+//     answered as taken.
+//   - What it still has for a node that was removed it sends to that node's address,
+//     where by now there may be one with another id. Here it is not sent.
+//   - After each failure to send entries to a node it rests for longer, up to 10 s. A
+//     node that is back takes no part for as long as it was away, and when another one
+//     fails meanwhile there is no majority. Here entries wait for an answer to a
+//     heartbeat instead, which is tried at least every half election timeout.
+//
+// Source of the first: hashicorp/raft, issue 695.
+type steadyTransport struct {
+	*raft.NetworkTransport
+	address  raft.ServerAddress          // at which others reach this node
+	nodeAt   func(address string) string // the id there, empty if that is not known
+	requests chan raft.RPC
+	raft     atomic.Pointer[raft.Raft] // nil: not made yet
+	absences absences
+}
+
+func newSteadyTransport(t *raft.NetworkTransport, address string, nodeAt func(string) string) *steadyTransport {
+	return &steadyTransport{NetworkTransport: t, address: raft.ServerAddress(address), nodeAt: nodeAt, requests: make(chan raft.RPC)}
+}
+
+// LocalAddr is the address at which others reach this node.
+func (t *steadyTransport) LocalAddr() raft.ServerAddress { return t.address }
+
+// SetHeartbeatHandler does nothing.
+func (t *steadyTransport) SetHeartbeatHandler(func(raft.RPC)) {}
+
+// Consumer is where raft takes requests from.
+func (t *steadyTransport) Consumer() <-chan raft.RPC { return t.requests }
+
+// pass hands requests to raft until gone is closed, one when the one before is
+// answered: so applied, up to where raft has handed the log to the machine, does not
+// change under it.
+func (t *steadyTransport) pass(applied func() uint64, gone <-chan struct{}) {
+	answers := make(chan raft.RPCResponse, 1)
+	for {
+		var rpc raft.RPC
+		select {
+		case rpc = <-t.NetworkTransport.Consumer():
+		case <-gone:
+			return
+		}
+		if snapshot, ok := rpc.Command.(*raft.InstallSnapshotRequest); ok && snapshot.LastLogIndex <= applied() {
+			go skip(rpc, snapshot)
+			continue
+		}
+		asked := rpc
+		asked.RespChan = answers
+		select {
+		case t.requests <- asked:
+		case <-gone:
+			return
+		}
+		select {
+		case answer := <-answers:
+			rpc.RespChan <- answer
+		case <-gone:
+			return
+		}
+	}
+}
+
+// skip answers that a snapshot was taken, when it has arrived. Its leader goes on
+// with what follows, of which this node then tells what it has.
+func skip(rpc raft.RPC, snapshot *raft.InstallSnapshotRequest) {
+	_, err := io.Copy(io.Discard, rpc.Reader)
+	rpc.Respond(&raft.InstallSnapshotResponse{RPCHeader: snapshot.RPCHeader, Term: snapshot.Term, Success: err == nil}, err)
+}
+
+func (t *steadyTransport) check(id raft.ServerID, target raft.ServerAddress) error {
+	if node := t.nodeAt(string(target)); node != "" && node != string(id) {
+		return fmt.Errorf("at %s is node %s now, not %s", target, node, id)
+	}
+	return nil
+}
+
+func (t *steadyTransport) AppendEntries(id raft.ServerID, target raft.ServerAddress, request *raft.AppendEntriesRequest, response *raft.AppendEntriesResponse) error {
+	if err := t.check(id, target); err != nil {
+		return err
+	}
+	if isHeartbeat(request) {
+		err := t.NetworkTransport.AppendEntries(id, target, request, response)
+		if err == nil {
+			t.absences.found(id)
+		}
+		return err
+	}
+	t.absences.await(id, func() bool { return t.leads(id, target, request.Term) })
+	err := t.NetworkTransport.AppendEntries(id, target, request, response)
+	t.absences.sent(id, err)
+	return err
+}
+
+func (t *steadyTransport) InstallSnapshot(id raft.ServerID, target raft.ServerAddress, request *raft.InstallSnapshotRequest, response *raft.InstallSnapshotResponse, data io.Reader) error {
+	if err := t.check(id, target); err != nil {
+		return err
+	}
+	t.absences.await(id, func() bool { return t.leads(id, target, request.Term) })
+	err := t.NetworkTransport.InstallSnapshot(id, target, request, response, data)
+	t.absences.sent(id, err)
+	return err
+}

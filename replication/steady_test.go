@@ -1,0 +1,95 @@
+package replication
+
+import (
+	"io"
+	"strings"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// TestSteadyTransport sends requests from a transport to another, whose node has
+// carried out entry 10.
+func TestSteadyTransport(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		n := newSimNet(1, time.Millisecond)
+		defer n.close()
+		gone := make(chan struct{})
+		defer close(gone)
+		nodes := map[string]string{}
+		var ends [2]*steadyTransport
+		for i, name := range []string{"a", "b"} {
+			host := n.host(name)
+			l, err := host.Listen(name + ":1")
+			if err != nil {
+				t.Fatal(err)
+			}
+			plain := raft.NewNetworkTransport(simStreams{l, host}, 3, time.Second, io.Discard)
+			defer plain.Close()
+			ends[i] = newSteadyTransport(plain, name+":1", func(address string) string { return nodes[address] })
+			go ends[i].pass(func() uint64 { return 10 }, gone)
+		}
+		data := strings.Repeat("state", 100_000) // more than a connection holds
+		var asked, beats atomic.Int32
+		ends[1].SetHeartbeatHandler(func(raft.RPC) { beats.Add(1) })
+		go func() {
+			for {
+				select {
+				case rpc := <-ends[1].Consumer():
+					asked.Add(1)
+					switch rpc.Command.(type) {
+					case *raft.AppendEntriesRequest:
+						rpc.Respond(&raft.AppendEntriesResponse{Success: true}, nil)
+					case *raft.InstallSnapshotRequest:
+						got, err := io.ReadAll(rpc.Reader)
+						rpc.Respond(&raft.InstallSnapshotResponse{Success: string(got) == data}, err)
+					}
+				case <-gone:
+					return
+				}
+			}
+		}()
+		heartbeat := &raft.AppendEntriesRequest{RPCHeader: raft.RPCHeader{Addr: []byte("a:1")}, Term: 1}
+		snapshot := func(last uint64) *raft.InstallSnapshotRequest {
+			return &raft.InstallSnapshotRequest{Term: 1, LastLogIndex: last, Size: int64(len(data))}
+		}
+		entries := func(to raft.ServerID) (bool, error) {
+			var r raft.AppendEntriesResponse
+			err := ends[0].AppendEntries(to, "b:1", heartbeat, &r)
+			return r.Success, err
+		}
+		state := func(to raft.ServerID, last uint64) (bool, error) {
+			var r raft.InstallSnapshotResponse
+			err := ends[0].InstallSnapshot(to, "b:1", snapshot(last), &r, strings.NewReader(data))
+			return r.Success, err
+		}
+		for _, tt := range []struct {
+			name    string
+			node    string // known at the address
+			send    func() (bool, error)
+			reaches bool
+			refused bool
+		}{
+			{"a heartbeat", "", func() (bool, error) { return entries("b1") }, true, false},
+			{"to who is there", "b1", func() (bool, error) { return entries("b1") }, true, false},
+			{"to who was there", "b2", func() (bool, error) { return entries("b1") }, false, true},
+			{"a snapshot", "b1", func() (bool, error) { return state("b1", 11) }, true, false},
+			{"a snapshot to who was there", "b2", func() (bool, error) { return state("b1", 11) }, false, true},
+			{"a snapshot of what the node has", "b1", func() (bool, error) { return state("b1", 10) }, false, false},
+			{"another after that", "b1", func() (bool, error) { return state("b1", 12) }, true, false},
+		} {
+			nodes["b:1"] = tt.node
+			before := asked.Load()
+			success, err := tt.send()
+			if reached := asked.Load() > before; reached != tt.reaches || success == tt.refused || (err != nil) != tt.refused {
+				t.Errorf("%s: reached raft %v, success %v, %v; want %v, %v", tt.name, reached, success, err, tt.reaches, !tt.refused)
+			}
+		}
+		if beats.Load() > 0 {
+			t.Errorf("%d heartbeats went to the handler", beats.Load())
+		}
+	})
+}
