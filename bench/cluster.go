@@ -53,7 +53,7 @@ func demands(keys int) []demand {
 	return []demand{
 		{leaderDoor, few, false}, {leaderDoor, single, false},
 		{followerDoor, few, false}, {followerDoor, single, false},
-		{leaderDoor, load{lastingBucket, uniform, 16, 8, keys}, true},
+		{leaderDoor, load{lastingBucket, uniform, 64, 8, keys}, true},
 	}
 }
 

@@ -40,7 +40,7 @@ func TestClusterRows(t *testing.T) {
 		"leader, 50 conn, pipeline 1|",
 		"follower, 16 conn, pipeline 32|-|400 k/s ±0 %, 1.00 / 2.00 / 3.00 ms, 1.00 + 2.00 + 3.00 µs, load 0.20|-",
 		"follower, 50 conn, pipeline 1|-|",
-		"leader, fixed rate, 16 conn, 100 k/s|",
+		"leader, fixed rate, 64 conn, 100 k/s|",
 	} {
 		if got := strings.Join(rows[i], "|"); !strings.HasPrefix(got, want) {
 			t.Errorf("row %d = %s\nwant %s", i, got, want)
