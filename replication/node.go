@@ -291,7 +291,9 @@ func (n *Node) StepDown(ctx context.Context) {
 
 // Close ends the node in good order. Nobody calls Exec any more.
 func (n *Node) Close(ctx context.Context) error {
-	n.StepDown(ctx)
+	if !n.leaving.Load() {
+		n.StepDown(ctx)
+	}
 	n.stop()
 	n.forwarder.close()
 	err := errors.Join(n.leave(), n.links.close())
