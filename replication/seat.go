@@ -129,7 +129,7 @@ func (n *Node) start(s *seat, m *membership) (err error) {
 		return errors.Join(err, s.transport.Close())
 	}
 	stable.started.Store(true)
-	n.wait.Go(func() { steady.pass(s.raft.AppliedIndex, s.gone) })
+	s.snapshots.raft.Store(s.raft)
 	s.observer = raft.NewObserver(nil, false, func(o *raft.Observation) bool {
 		if _, ok := o.Data.(raft.LeaderObservation); ok {
 			n.counts.leaders.Add(1)
