@@ -74,11 +74,17 @@ type Options struct {
 	boot   func() string
 	// leastTrailing is how many entries stay behind a snapshot at least; 0: minTrailing.
 	leastTrailing int64
+	// commitTimeout is after how long a follower hears of a commit when no entry follows,
+	// at most twice that; 0: a sixth of ElectionTimeout, but no more than maxCommitTimeout.
+	commitTimeout time.Duration
 	applied       func(index uint64, stamp engine.Instant, b *engine.Batch)
 }
 
 // defaultElectionTimeout is for nodes of one region.
 const defaultElectionTimeout = 300 * time.Millisecond
+
+// maxCommitTimeout bounds what Options.commitTimeout is by itself.
+const maxCommitTimeout = 50 * time.Millisecond
 
 // check fills in what is not given.
 func (o *Options) check() error {
@@ -138,6 +144,9 @@ func (o *Options) setDefaults() {
 	}
 	if o.leastTrailing == 0 {
 		o.leastTrailing = minTrailing
+	}
+	if o.commitTimeout == 0 {
+		o.commitTimeout = min(o.ElectionTimeout/6, maxCommitTimeout)
 	}
 	if o.boot == nil {
 		o.boot = bootID

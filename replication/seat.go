@@ -150,7 +150,7 @@ func (n *Node) raftConfig(node string) *raft.Config {
 	c.LocalID = raft.ServerID(node)
 	c.HeartbeatTimeout, c.ElectionTimeout = n.o.ElectionTimeout, n.o.ElectionTimeout
 	c.LeaderLeaseTimeout = n.o.ElectionTimeout * 3 / 4
-	c.CommitTimeout = min(n.o.ElectionTimeout/6, 50*time.Millisecond)
+	c.CommitTimeout = n.o.commitTimeout
 	c.MaxAppendEntries = maxAppend
 	c.NoLegacyTelemetry = true
 	c.SnapshotInterval = 24 * time.Hour // attend asks for snapshots, by bytes

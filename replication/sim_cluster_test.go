@@ -18,6 +18,7 @@ type simPlan struct {
 	seed     uint64
 	length   time.Duration
 	election time.Duration
+	commit   time.Duration // Options.commitTimeout
 	ack      Ack
 	fsync    persist.Policy
 	logBytes int64 // Options.SnapshotLogBytes
@@ -182,7 +183,8 @@ func (n *simNode) start() {
 		Dir: "/data", Raft: n.address(), Client: n.name + ":6379", Version: "simulated",
 		Ack: c.plan.ack, Fsync: c.plan.fsync, ElectionTimeout: c.plan.election, SnapshotLogBytes: c.plan.logBytes,
 		Wall: n.clock.Wall, Network: p.host, Fatal: p.fatal,
-		fs: n.disk.fs, stores: n.disk.open, boot: n.disk.boot, leastTrailing: 10,
+		commitTimeout: c.plan.commit,
+		fs:            n.disk.fs, stores: n.disk.open, boot: n.disk.boot, leastTrailing: 10,
 		applied: func(index uint64, stamp engine.Instant, b *engine.Batch) {
 			if !p.isEnded() {
 				replay.applied(index, stamp, b)
