@@ -78,6 +78,9 @@ type Options struct {
 	// at most twice that; 0: a sixth of ElectionTimeout, but no more than maxCommitTimeout.
 	commitTimeout time.Duration
 	applied       func(index uint64, stamp engine.Instant, b *engine.Batch)
+	// undecided is told of each batch that is answered, and not refused, though there is
+	// no majority, before its done is.
+	undecided func(b *engine.Batch)
 }
 
 // defaultElectionTimeout is for nodes of one region.
@@ -144,6 +147,9 @@ func (o *Options) setDefaults() {
 	}
 	if o.leastTrailing == 0 {
 		o.leastTrailing = minTrailing
+	}
+	if o.undecided == nil {
+		o.undecided = func(*engine.Batch) {}
 	}
 	if o.commitTimeout == 0 {
 		o.commitTimeout = min(o.ElectionTimeout/6, maxCommitTimeout)
