@@ -200,6 +200,10 @@ func (n *Node) restart(why string) {
 	}
 	n.log.Warn("raft is started again on what is on disk", "why", why)
 	n.counts.restarts.Add(1)
+	hangs := time.AfterFunc(followerHang, func() {
+		n.fatal(fmt.Errorf("raft is stuck (%s) and has not been started again within %v", why, followerHang))
+	})
+	defer hangs.Stop()
 	if err := n.leave(); err != nil {
 		n.fatal(fmt.Errorf("raft is stuck (%s) and can't be ended: %w", why, err))
 		return
