@@ -2,6 +2,7 @@ package replication
 
 import (
 	"io"
+	"slices"
 	"syscall"
 	"testing"
 	"testing/synctest"
@@ -10,13 +11,19 @@ import (
 	"github.com/hashicorp/raft"
 )
 
+// simCasePlan is that of simCase.
+var simCasePlan = simPlan{
+	seed: 1, election: defaultElectionTimeout, logBytes: 64 << 10, quietGap: time.Second, busyGap: time.Second,
+}
+
 // simCase runs a cluster of three through one case, without other troubles.
-func simCase(t *testing.T, do func(t *testing.T, c *simCluster)) {
+func simCase(t *testing.T, do func(t *testing.T, c *simCluster)) { simCaseOf(t, simCasePlan, do) }
+
+func simCaseOf(t *testing.T, plan simPlan, do func(t *testing.T, c *simCluster)) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newSimCluster(simPlan{
-			seed: 1, election: defaultElectionTimeout, logBytes: 64 << 10, quietGap: time.Second, busyGap: time.Second,
-		})
+		c := newSimCluster(plan)
 		c.begin()
+		c.setClients(true, false)
 		do(t, c)
 		said := c.logs.last()
 		for _, fault := range c.end() {
@@ -97,4 +104,97 @@ func sendSnapshot(leader, follower *seat, last uint64, meta *raft.SnapshotMeta, 
 		Configuration: raft.EncodeConfiguration(meta.Configuration), ConfigurationIndex: meta.ConfigurationIndex,
 	}, &r, data)
 	return r, err
+}
+
+// TestSimDiskHangs has a disk hang: the process ends, soon if the node leads.
+func TestSimDiskHangs(t *testing.T) {
+	for _, tt := range []struct {
+		leads bool
+		after time.Duration
+	}{{true, leaderHang}, {false, followerHang}} {
+		simCase(t, func(t *testing.T, c *simCluster) {
+			n := c.leader()
+			if !tt.leads {
+				all := c.all()
+				n = all[(slices.Index(all, n)+1)%len(all)]
+			}
+			p, began := n.running(), time.Now()
+			c.hangDisk(n)
+			select {
+			case <-p.gone:
+			case <-time.After(2 * followerHang):
+			}
+			// Until there is something to be written it does not show.
+			if took := time.Since(began); took < tt.after || took > tt.after+10*time.Second {
+				t.Errorf("leads %v: it ended after %v, want %v and some seconds", tt.leads, took, tt.after)
+			}
+			c.settle("a disk that hung")
+		})
+	}
+}
+
+// TestSimDead has members be silent: one is removed when the others are enough to be
+// safe without it.
+func TestSimDead(t *testing.T) {
+	plan := simCasePlan
+	plan.dead = 20 * time.Second
+	simCaseOf(t, plan, func(t *testing.T, c *simCluster) {
+		members := func() int { return len(serversOf(c.leader().running().node.seat.Load().raft)) }
+		c.withFollower(c.crash)
+		time.Sleep(3 * plan.dead)
+		if got := members(); got != simFounders {
+			t.Errorf("%d members, want %d: of three none is removed", got, simFounders)
+		}
+		c.settle("a silent member")
+		c.join()
+		c.settle("a join")
+		var silent *simNode
+		c.withFollower(func(n *simNode) {
+			silent = n
+			n.running().crash(100)
+		})
+		time.Sleep(plan.dead * 3 / 4)
+		if got := members(); got != simFounders+1 {
+			t.Errorf("after %v %d members, want %d", plan.dead*3/4, got, simFounders+1)
+		}
+		time.Sleep(plan.dead * 3 / 4)
+		if got := members(); got != simFounders {
+			t.Errorf("after %v %d members, want %d", plan.dead*3/2, got, simFounders)
+		}
+		silent.mu.Lock()
+		silent.removed = true
+		silent.mu.Unlock()
+		c.settle("a member that was removed")
+	})
+}
+
+// TestSimClockAlone has a leader whose clock is far ahead and whose calls to the
+// others fail: the time of the cluster goes ahead by no more than it may.
+func TestSimClockAlone(t *testing.T) {
+	simCase(t, func(t *testing.T, c *simCluster) {
+		leader := c.leader()
+		leader.clock.set(time.Hour, 1)
+		for _, n := range c.all() {
+			if n != leader {
+				c.net.setListening(n.address(), false)
+			}
+		}
+		time.Sleep(time.Minute) // watchClocks looks
+		if c.leader() != leader {
+			t.Error("it leads no more: nothing is tested")
+		}
+	})
+}
+
+// TestSimClockSet sets the leader's clock an hour ahead and back again and again, also
+// while it asks the others for theirs.
+func TestSimClockSet(t *testing.T) {
+	simCase(t, func(t *testing.T, c *simCluster) {
+		leader := c.leader()
+		for i := range 6000 {
+			leader.clock.set(time.Duration(i%2)*time.Hour, 1)
+			time.Sleep(10 * time.Millisecond) // watchClocks looks
+		}
+		leader.clock.set(0, 1)
+	})
 }

@@ -23,6 +23,7 @@ type simPlan struct {
 	fsync    persist.Policy
 	logBytes int64 // Options.SnapshotLogBytes
 	noQuorum NoQuorum
+	dead     time.Duration // Options.DeadAfter
 	// quietGap and busyGap are how long each client waits between its calls, on average.
 	quietGap, busyGap time.Duration
 }
@@ -188,7 +189,7 @@ func (n *simNode) start() {
 		Dir: "/data", Raft: n.address(), Client: n.name + ":6379", Version: "simulated",
 		Ack: c.plan.ack, Fsync: c.plan.fsync, ElectionTimeout: c.plan.election, SnapshotLogBytes: c.plan.logBytes,
 		Wall: n.clock.Wall, Network: p.host, Fatal: p.fatal,
-		NoQuorum: c.plan.noQuorum, commitTimeout: c.plan.commit,
+		NoQuorum: c.plan.noQuorum, DeadAfter: c.plan.dead, commitTimeout: c.plan.commit,
 		undecided: func(b *engine.Batch) { p.undecided.Store(b, true) },
 		fs:        n.disk.fs, stores: n.disk.open, boot: n.disk.boot, leastTrailing: 10,
 		applied: func(index uint64, stamp engine.Instant, b *engine.Batch) {

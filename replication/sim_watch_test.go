@@ -98,9 +98,9 @@ func (c *simCluster) checkAlone(call *simCall, b *engine.Batch) {
 const (
 	// simClockEvery is how often the cluster's clock is looked at.
 	simClockEvery = 2 * time.Second
-	// simClockAhead is how much it may be ahead of the clocks that are right, as nodes
-	// know each other's only as well as the network is fast.
-	simClockAhead = 500 * time.Millisecond
+	// simClockAhead is how much it may be ahead of the clocks that are right: a leader
+	// whose calls to others fail goes by its own.
+	simClockAhead = maxJump + slewing
 	// simPace is how much faster or slower it may go.
 	simPace = 0.06
 )
@@ -139,7 +139,7 @@ func (c *simCluster) watchClocks() {
 		}
 		if before.of == now.of && before.term == now.term {
 			moved, most := now.off-before.off, time.Duration(simPace*float64(now.at.Sub(before.at)))
-			jumped := before.off < -slewing && now.off < simClockAhead && moved > 0
+			jumped := moved > slewing && (now.off <= most || moved <= simClockAhead)
 			if moved.Abs() > most && !jumped {
 				c.fault("in %v the cluster's time went from %v to %v off", now.at.Sub(before.at), before.off, now.off)
 			}
