@@ -4,8 +4,8 @@
 # make bench   measures it beside Redis; ARGS="-only growth" are its options
 # make fuzz    fuzzes whatever reads bytes, each target for FUZZTIME, such as
 #              30000x; go test may fail by itself at the end of a time, such as 10m
-# make sim     runs simulated clusters for SIMHOURS of virtual time; a failure says
-#              how to repeat it
+# make sim     runs simulated clusters for SIMHOURS of virtual time, a process for
+#              each processor; a failure says how to repeat it
 
 ARGS ?=
 FUZZTIME ?= 30000x
@@ -49,7 +49,13 @@ unit:
 	go test -race ./...
 
 sim:
-	GOGC=400 go test ./replication -run '^TestSim$$' -sim-hours $(SIMHOURS) -timeout 20m
+	@dir=$$(mktemp -d) && trap 'rm -r "$$dir"' EXIT && n=$$(nproc) && \
+	go test -c -o "$$dir/sim" ./replication && cd replication && \
+	for i in $$(seq "$$n"); do \
+		GOMAXPROCS=1 GOGC=400 "$$dir/sim" -test.run '^TestSim$$' -test.timeout 20m \
+			-sim-hours $$((($(SIMHOURS) + n - 1) / n)) & pids="$$pids $$!"; \
+	done; \
+	for pid in $$pids; do wait "$$pid" || failed=1; done; test -z "$$failed"
 
 fuzz:
 	@for package in $$(go list ./...); do \

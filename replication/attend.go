@@ -60,7 +60,7 @@ func (n *Node) attend() {
 func (n *Node) attendCluster(s *seat, steady map[string]time.Duration) {
 	ctx, cancel := context.WithTimeout(n.stopping, n.callTimeout())
 	defer cancel()
-	n.steer(n.poll(ctx, s, false))
+	n.keepTime(ctx, s, false)
 	n.announce(ctx, s)
 	n.promote(ctx, s, steady)
 	n.removeDead(ctx, s)
@@ -179,6 +179,7 @@ func (n *Node) attendSelf(s *seat) {
 	switch {
 	case last >= p.LastIndex || last != s.lastSeen:
 		s.lastSeen, s.lastMoved = last, now
+	case s.logs.storing.running(now) > 0: // the disk is what takes its time; watchDisk looks at that
 	case now-s.lastMoved > stuckAfter:
 		s.lastMoved = now
 		n.restart(fmt.Sprintf("entry %d has been the last for %v, and the leader is at %d", last, stuckAfter, p.LastIndex))

@@ -15,8 +15,8 @@ import (
 //
 //   - What it is short of, up to a second, it makes up slowly: a twentieth faster.
 //     What it is ahead, up to a second, it gives back as slowly.
-//   - If it is behind by more, as after a time without a leader, it jumps; without a
-//     majority's word by maxJump at most.
+//   - If it is behind by more, as after a time without a leader, it jumps; by maxJump
+//     at most, in all, until a majority has its word.
 //   - If it is ahead by more, as after a clock that was wrong has led, it goes on at
 //     normal speed, and says so.
 type leaderClock struct {
@@ -26,6 +26,7 @@ type leaderClock struct {
 	at      engine.Instant // at since
 	since   time.Duration
 	slew    time.Duration // to be gained, or lost, from since on
+	alone   time.Duration // how far it has jumped since a majority last had its word
 	clamped time.Duration // how far it was off at the last steer; 0: it could follow
 }
 
@@ -34,7 +35,7 @@ const (
 	maxSlew = 20 // a twentieth
 	// slewing is how far it is off at most to be moved so.
 	slewing = time.Second
-	// maxJump is how far it jumps without the word of a majority.
+	// maxJump is how far it jumps in all without the word of a majority.
 	maxJump = 5 * time.Second
 )
 
@@ -72,16 +73,21 @@ func (c *leaderClock) steer(target engine.Instant, agreed bool) (clamped time.Du
 	c.at, c.since = c.tell(mono), mono
 	off := time.Duration(target - c.at)
 	c.slew, c.clamped = 0, 0
+	if agreed {
+		c.alone = 0
+	}
 	switch {
 	case off >= -slewing && off <= slewing:
 		c.slew = off
 	case off < 0:
 		c.clamped = off
-	case agreed || off <= maxJump:
+	case agreed:
 		c.at = target
 	default:
-		c.at += engine.Instant(maxJump)
-		c.clamped = off - maxJump
+		jump := min(off, maxJump-c.alone)
+		c.at += engine.Instant(jump)
+		c.alone += jump
+		c.clamped = off - jump
 	}
 	return c.clamped
 }

@@ -41,6 +41,33 @@ func TestLeaderClock(t *testing.T) {
 	}
 }
 
+// TestLeaderClockAlone steers again and again without a majority's word, also as a
+// leader again: what it jumps in all is bounded until there is one.
+func TestLeaderClockAlone(t *testing.T) {
+	const start = engine.Instant(time.Hour)
+	c := newLeaderClock(func() time.Duration { return time.Minute })
+	c.start(start)
+	at := func(want time.Duration) {
+		t.Helper()
+		if got := time.Duration(c.now() - start); got != want {
+			t.Errorf("moved %v, want %v", got, want)
+		}
+	}
+	c.steer(start+engine.Instant(3*time.Second), false)
+	at(3 * time.Second)
+	for range 3 {
+		if clamped := c.steer(start+engine.Instant(time.Minute), false); clamped != 55*time.Second {
+			t.Errorf("clamped %v, want 55s", clamped)
+		}
+		at(maxJump)
+		c.start(c.now())
+	}
+	c.steer(start+engine.Instant(time.Minute), true)
+	at(time.Minute)
+	c.steer(start+engine.Instant(time.Hour), false)
+	at(time.Minute + maxJump)
+}
+
 func TestLeaderClockNeverGoesBack(t *testing.T) {
 	mono := time.Duration(0)
 	c := newLeaderClock(func() time.Duration { return mono })

@@ -37,7 +37,7 @@ func (n *Node) takeOffice(s *seat) {
 	n.clock.start(engine.Instant(s.machine.stamp.Load()))
 	ctx, cancel := context.WithTimeout(n.stopping, n.callTimeout())
 	defer cancel()
-	n.steer(n.poll(ctx, s, true))
+	n.keepTime(ctx, s, true)
 	if s.raft.CurrentTerm() != term || !isLeader(s.raft) {
 		return // notify has more to say
 	}
@@ -45,9 +45,18 @@ func (n *Node) takeOffice(s *seat) {
 	n.log.Info("this node leads the cluster", "term", term, "index", s.raft.LastIndex())
 }
 
-// poll asks all other members how they are. hasty: until a majority, this node
-// included, has answered.
-func (n *Node) poll(ctx context.Context, s *seat, hasty bool) (clocks []time.Duration, voters int) {
+// keepTime asks all other members how they are, and has the leader's clock follow
+// theirs. hasty: only until a majority, this node included, has answered.
+func (n *Node) keepTime(ctx context.Context, s *seat, hasty bool) {
+	read, began := n.wall(), n.o.Monotonic()
+	// This node's clock as if nobody sets it meanwhile.
+	wall := func() engine.Instant { return read + engine.Instant(n.o.Monotonic()-began) }
+	clocks, voters := n.poll(ctx, s, wall, hasty)
+	n.steer(wall(), clocks, voters)
+}
+
+// poll asks all other members how they are, and how far their clocks are from wall.
+func (n *Node) poll(ctx context.Context, s *seat, wall func() engine.Instant, hasty bool) (clocks []time.Duration, voters int) {
 	servers := s.raft.GetConfiguration().Configuration().Servers
 	self := n.identity().Node
 	answers := make(chan time.Duration, len(servers))
@@ -62,7 +71,7 @@ func (n *Node) poll(ctx context.Context, s *seat, hasty bool) (clocks []time.Dur
 		}
 		asked++
 		n.wait.Go(func() {
-			difference, ok := n.pollOne(ctx, s, server)
+			difference, ok := n.pollOne(ctx, s, wall, server)
 			if !ok || !voter {
 				difference = noClock
 			}
@@ -81,17 +90,17 @@ func (n *Node) poll(ctx context.Context, s *seat, hasty bool) (clocks []time.Dur
 // noClock is the answer of a node that gave none, or has no vote.
 const noClock = time.Duration(-1 << 63)
 
-// pollOne asks a member how it is, and how far its clock is from this node's: half
+// pollOne asks a member how it is, and how far its clock is from wall: half
 // of the time that the call took after it was asked. A difference that is no more
 // than that half is taken for none, so that clocks that agree do not move the time.
-func (n *Node) pollOne(ctx context.Context, s *seat, server raft.Server) (difference time.Duration, ok bool) {
-	began, wall := n.o.Monotonic(), n.wall()
+func (n *Node) pollOne(ctx context.Context, s *seat, wall func() engine.Instant, server raft.Server) (difference time.Duration, ok bool) {
+	began, read := n.o.Monotonic(), wall()
 	var p peerStatus
 	if err := n.links.call(ctx, string(server.Address), callStatus, struct{}{}, &p); err != nil || p.Node != string(server.ID) {
 		return 0, false
 	}
 	half := (n.o.Monotonic() - began) / 2
-	if difference = time.Duration(p.Wall-wall) - half; difference.Abs() <= half {
+	if difference = time.Duration(p.Wall-read) - half; difference.Abs() <= half {
 		difference = 0
 	}
 	now := n.mono()
@@ -107,11 +116,11 @@ func (n *Node) pollOne(ctx context.Context, s *seat, server raft.Server) (differ
 	return difference, true
 }
 
-// steer moves the leader's clock to what the clocks of others say.
-func (n *Node) steer(clocks []time.Duration, voters int) {
+// steer moves the leader's clock to what the clocks of others say, relative to wall.
+func (n *Node) steer(wall engine.Instant, clocks []time.Duration, voters int) {
 	offset := clockOffset(clocks)
 	n.counts.offset.Store(int64(-offset))
-	clamped := n.clock.steer(n.wall()+engine.Instant(offset), len(clocks) > voters/2)
+	clamped := n.clock.steer(wall+engine.Instant(offset), len(clocks) > voters/2)
 	n.counts.clamped.Store(int64(clamped))
 	if clamped == 0 {
 		return

@@ -75,11 +75,20 @@ type Options struct {
 	level  int // the newest feature of the log that the node knows
 	// leastTrailing is how many entries stay behind a snapshot at least; 0: minTrailing.
 	leastTrailing int64
+	// commitTimeout is after how long a follower hears of a commit when no entry follows,
+	// at most twice that; 0: a sixth of ElectionTimeout, but no more than maxCommitTimeout.
+	commitTimeout time.Duration
 	applied       func(index uint64, stamp engine.Instant, b *engine.Batch)
+	// undecided is told of each batch that is answered, and not refused, though there is
+	// no majority, before its done is.
+	undecided func(b *engine.Batch)
 }
 
 // defaultElectionTimeout is for nodes of one region.
 const defaultElectionTimeout = 300 * time.Millisecond
+
+// maxCommitTimeout bounds what Options.commitTimeout is by itself.
+const maxCommitTimeout = 50 * time.Millisecond
 
 // check fills in what is not given.
 func (o *Options) check() error {
@@ -142,6 +151,12 @@ func (o *Options) setDefaults() {
 	}
 	if o.level == 0 {
 		o.level = knownLevel
+	}
+	if o.undecided == nil {
+		o.undecided = func(*engine.Batch) {}
+	}
+	if o.commitTimeout == 0 {
+		o.commitTimeout = min(o.ElectionTimeout/6, maxCommitTimeout)
 	}
 	if o.boot == nil {
 		o.boot = bootID

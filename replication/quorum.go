@@ -35,6 +35,7 @@ func (n *Node) withoutQuorum(r request) {
 		}
 		r.batch.Decisions = append(r.batch.Decisions, d)
 	}
+	n.o.undecided(r.batch)
 	r.done(nil)
 }
 
@@ -89,6 +90,7 @@ func (n *Node) decideLocally(r request) {
 		return
 	}
 	n.local.decide(s.machine, r.batch)
+	n.o.undecided(r.batch)
 	n.counts.locally.Add(int64(len(r.batch.Ops)))
 	r.done(nil)
 }

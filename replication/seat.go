@@ -140,7 +140,7 @@ func (n *Node) start(s *seat, m *membership) (err error) {
 	}
 	steady.raft.Store(s.raft)
 	stable.started.Store(true)
-	n.wait.Go(func() { steady.pass(s.raft.AppliedIndex, s.gone) })
+	s.snapshots.raft.Store(s.raft)
 	s.observer = raft.NewObserver(nil, false, func(o *raft.Observation) bool {
 		if _, ok := o.Data.(raft.LeaderObservation); ok {
 			n.counts.leaders.Add(1)
@@ -161,7 +161,7 @@ func (n *Node) raftConfig(node string) *raft.Config {
 	c.LocalID = raft.ServerID(node)
 	c.HeartbeatTimeout, c.ElectionTimeout = n.o.ElectionTimeout, n.o.ElectionTimeout
 	c.LeaderLeaseTimeout = n.o.ElectionTimeout * 3 / 4
-	c.CommitTimeout = min(n.o.ElectionTimeout/6, 50*time.Millisecond)
+	c.CommitTimeout = n.o.commitTimeout
 	c.MaxAppendEntries = maxAppend
 	c.NoLegacyTelemetry = true
 	c.SnapshotInterval = 24 * time.Hour // attend asks for snapshots, by bytes
@@ -211,6 +211,10 @@ func (n *Node) restart(why string) {
 	}
 	n.log.Warn("raft is started again on what is on disk", "why", why)
 	n.counts.restarts.Add(1)
+	hangs := time.AfterFunc(followerHang, func() {
+		n.fatal(fmt.Errorf("raft is stuck (%s) and has not been started again within %v", why, followerHang))
+	})
+	defer hangs.Stop()
 	if err := n.leave(); err != nil {
 		n.fatal(fmt.Errorf("raft is stuck (%s) and can't be ended: %w", why, err))
 		return

@@ -1,19 +1,29 @@
 package replication
 
 import (
+	"io"
+	"slices"
 	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/hashicorp/raft"
 )
 
+// simCasePlan is that of simCase.
+var simCasePlan = simPlan{
+	seed: 1, election: defaultElectionTimeout, logBytes: 64 << 10, quietGap: time.Second, busyGap: time.Second,
+}
+
 // simCase runs a cluster of three through one case, without other troubles.
-func simCase(t *testing.T, do func(t *testing.T, c *simCluster)) {
+func simCase(t *testing.T, do func(t *testing.T, c *simCluster)) { simCaseOf(t, simCasePlan, do) }
+
+func simCaseOf(t *testing.T, plan simPlan, do func(t *testing.T, c *simCluster)) {
 	synctest.Test(t, func(t *testing.T) {
-		c := newSimCluster(simPlan{
-			seed: 1, election: defaultElectionTimeout, logBytes: 64 << 10, quietGap: time.Second, busyGap: time.Second,
-		})
+		c := newSimCluster(plan)
 		c.begin()
+		c.setClients(true, false)
 		do(t, c)
 		said := c.logs.last()
 		for _, fault := range c.end() {
@@ -41,4 +51,149 @@ func TestSimJoinFails(t *testing.T) {
 			c.settle("a join that failed")
 		})
 	}
+}
+
+// TestSimOldSnapshot sends a follower, as its leader, a snapshot of what the follower
+// has carried out: the leader hears that it is taken, and the follower stays as it is.
+func TestSimOldSnapshot(t *testing.T) {
+	simCase(t, func(t *testing.T, c *simCluster) {
+		leader := c.leader().running().node.seat.Load()
+		if err := leader.raft.Snapshot().Error(); err != nil {
+			t.Fatal(err)
+		}
+		time.Sleep(10 * time.Second) // clients ask
+		c.settle("some calls")
+		all, err := leader.snapshots.List()
+		if err != nil || len(all) != 1 {
+			t.Fatalf("the leader has %d snapshots, %v", len(all), err)
+		}
+		c.withFollower(func(n *simNode) {
+			follower := n.running().node.seat.Load()
+			first, _ := follower.logs.FirstIndex()
+			index := follower.raft.AppliedIndex()
+			for _, last := range []uint64{all[0].Index, index} {
+				meta, from, err := leader.snapshots.Open(all[0].ID)
+				if err != nil {
+					t.Fatal(err)
+				}
+				r, err := sendSnapshot(leader, follower, last, meta, from)
+				if !r.Success || r.Term != leader.raft.CurrentTerm() || err != nil {
+					t.Errorf("of entry %d: success %v in term %d, %v", last, r.Success, r.Term, err)
+				}
+				after, _ := follower.logs.FirstIndex()
+				kept, err := follower.snapshots.List()
+				if after != first || follower.raft.AppliedIndex() < index || len(kept) > 0 || err != nil {
+					t.Errorf("of entry %d: the follower's log began at %d and does at %d, it had carried out %d and has %d, and keeps %d snapshots, %v",
+						last, first, after, index, follower.raft.AppliedIndex(), len(kept), err)
+				}
+			}
+		})
+		c.setClients(true, false)
+		time.Sleep(10 * time.Second)
+		c.settle("the snapshots")
+	})
+}
+
+// sendSnapshot sends a snapshot up to an entry as the leader would.
+func sendSnapshot(leader, follower *seat, last uint64, meta *raft.SnapshotMeta, data io.Reader) (r raft.InstallSnapshotResponse, err error) {
+	t := newSteadyTransport(leader.transport, "", func(string) string { return "" })
+	self, id := leader.raft.LeaderWithID()
+	err = t.InstallSnapshot("", follower.transport.LocalAddr(), &raft.InstallSnapshotRequest{
+		RPCHeader:       raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax, ID: []byte(id), Addr: []byte(self)},
+		SnapshotVersion: meta.Version, Term: leader.raft.CurrentTerm(), LastLogIndex: last, LastLogTerm: meta.Term, Size: meta.Size,
+		Configuration: raft.EncodeConfiguration(meta.Configuration), ConfigurationIndex: meta.ConfigurationIndex,
+	}, &r, data)
+	return r, err
+}
+
+// TestSimDiskHangs has a disk hang: the process ends, soon if the node leads.
+func TestSimDiskHangs(t *testing.T) {
+	for _, tt := range []struct {
+		leads       bool
+		least, most time.Duration // until there is something to be written it does not show
+	}{{true, time.Second, 4 * time.Second}, {false, 30 * time.Second, 35 * time.Second}} {
+		simCase(t, func(t *testing.T, c *simCluster) {
+			n := c.leader()
+			if !tt.leads {
+				all := c.all()
+				n = all[(slices.Index(all, n)+1)%len(all)]
+			}
+			p, began := n.running(), time.Now()
+			c.hangDisk(n)
+			select {
+			case <-p.gone:
+			case <-time.After(2 * tt.most):
+			}
+			if took := time.Since(began); took < tt.least || took > tt.most {
+				t.Errorf("leads %v: it ended after %v, want %v to %v", tt.leads, took, tt.least, tt.most)
+			}
+			c.settle("a disk that hung")
+		})
+	}
+}
+
+// TestSimDead has members be silent: one is removed when the others are enough to be
+// safe without it.
+func TestSimDead(t *testing.T) {
+	plan := simCasePlan
+	plan.dead = 20 * time.Second
+	simCaseOf(t, plan, func(t *testing.T, c *simCluster) {
+		members := func() int { return len(serversOf(c.leader().running().node.seat.Load().raft)) }
+		c.withFollower(c.crash)
+		time.Sleep(3 * plan.dead)
+		if got := members(); got != simFounders {
+			t.Errorf("%d members, want %d: of three none is removed", got, simFounders)
+		}
+		c.settle("a silent member")
+		c.join()
+		c.settle("a join")
+		var silent *simNode
+		c.withFollower(func(n *simNode) {
+			silent = n
+			n.running().crash(100)
+		})
+		time.Sleep(plan.dead * 3 / 4)
+		if got := members(); got != simFounders+1 {
+			t.Errorf("after %v %d members, want %d", plan.dead*3/4, got, simFounders+1)
+		}
+		time.Sleep(plan.dead * 3 / 4)
+		if got := members(); got != simFounders {
+			t.Errorf("after %v %d members, want %d", plan.dead*3/2, got, simFounders)
+		}
+		silent.mu.Lock()
+		silent.removed = true
+		silent.mu.Unlock()
+		c.settle("a member that was removed")
+	})
+}
+
+// TestSimClockAlone has a leader whose clock is far ahead and whose calls to the
+// others fail: the time of the cluster goes ahead by no more than it may.
+func TestSimClockAlone(t *testing.T) {
+	simCase(t, func(t *testing.T, c *simCluster) {
+		leader := c.leader()
+		leader.clock.set(time.Hour, 1)
+		for _, n := range c.all() {
+			if n != leader {
+				c.net.setListening(n.address(), false)
+			}
+		}
+		time.Sleep(time.Minute) // watchClocks looks
+		if c.leader() != leader {
+			t.Error("it leads no more: nothing is tested")
+		}
+	})
+}
+
+// TestSimClockSet sets the leader's clock an hour ahead and back again and again, also
+// while it asks the others for theirs.
+func TestSimClockSet(t *testing.T) {
+	simCase(t, func(t *testing.T, c *simCluster) {
+		leader := c.leader()
+		for i := range 10_000 {
+			leader.clock.set(time.Duration(i%2)*time.Hour, 1)
+			time.Sleep(time.Duration(1+i%7) * time.Millisecond) // watchClocks looks
+		}
+		leader.clock.set(0, 1)
+	})
 }

@@ -68,6 +68,18 @@ func (p *simPlay) told(c *simCall, outcome simOutcome, d []engine.Decision) {
 	p.tell(c, outcome, d)
 }
 
+// transaction sees a key, then calls between, and then uses the key.
+func (p *simPlay) transaction(key string, between engine.Op) {
+	saw := p.asked(engine.Op{Kind: engine.Watch, Key: []byte(key)})
+	p.told(saw, simAnswered, []engine.Decision{{Remaining: 1}})
+	p.call(between)
+	then := p.asked(engine.Op{Kind: engine.Expect, Key: []byte(key), N: 1}, simCounterTake(key, 1))
+	p.index++
+	d := p.carry(p.index, simStamp(), then.ops[1:], 0, 1)
+	p.told(then, simAnswered, append([]engine.Decision{{}}, d...))
+	p.watched = append(p.watched, simWatched{saw, then})
+}
+
 func simStamp() engine.Instant { return engine.Instant(time.Now().UnixNano()) }
 
 func TestSimHistory(t *testing.T) {
@@ -102,7 +114,35 @@ func TestSimHistory(t *testing.T) {
 			c := p.asked(simCounterTake("k", 1))
 			p.told(c, simRefused, nil)
 			p.carry(1, simStamp(), c.ops, 0)
-		}, "was refused at"},
+		}, "was refused, at"},
+		{"answered without a majority and done", func(p *simPlay) {
+			c := p.asked(simCounterTake("k", 1))
+			p.told(c, simAlone, yes)
+			p.carry(1, simStamp(), c.ops, 0)
+		}, "was alone, at"},
+		{"answered without a majority", func(p *simPlay) {
+			for range 4 {
+				p.told(p.asked(simCounterTake("k", 1)), simAlone, yes)
+			}
+		}, ""},
+		{"a key that changed in between", func(p *simPlay) { p.transaction("k", simCounterTake("k", 1)) }, "came between"},
+		{"another key that changed in between", func(p *simPlay) { p.transaction("k", simCounterTake("j", 1)) }, ""},
+		{"an Expect that did not hold", func(p *simPlay) {
+			c := p.asked(engine.Op{Kind: engine.Expect, Key: []byte("k"), N: 1}, simCounterTake("k", 1))
+			p.told(c, simAnswered, []engine.Decision{{Status: engine.Aborted}, {Status: engine.Aborted}})
+		}, ""},
+		{"a key that is dropped", func(p *simPlay) {
+			p.bounded = true
+			p.call(simCounterTake("k", 3))
+			p.index++
+			p.carry(p.index, simStamp(), []engine.Op{{Kind: engine.Forget, Key: []byte("k")}}, 0, 1)
+			p.call(simCounterTake("k", 3))
+		}, ""},
+		{"a key that is dropped where there is room", func(p *simPlay) {
+			p.call(simCounterTake("k", 3))
+			p.carry(2, simStamp(), []engine.Op{{Kind: engine.Forget, Key: []byte("k")}}, 0, 1)
+		}, "nobody asked for"},
+
 		{"answered and lost", func(p *simPlay) { p.told(p.asked(simCounterTake("k", 1)), simAnswered, yes) }, "is not in the log"},
 		{"another answer", func(p *simPlay) {
 			c := p.asked(simCounterTake("k", 2))

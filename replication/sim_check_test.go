@@ -24,6 +24,7 @@ func (h *simHistory) check() []string {
 	h.checkOrder()
 	h.checkEarned()
 	h.checkCounters()
+	h.checkWatched()
 	return h.faults
 }
 
@@ -34,9 +35,10 @@ func (h *simHistory) checkCall(c *simCall) {
 		case c.outcome == simPending:
 			h.fault("call %d to %s of %v was never answered", c.number, c.node, c.asked)
 			return
-		case c.outcome == simRefused && a != nil:
-			h.fault("call %d to %s was refused at %v, and carried out in entry %d", c.number, c.node, c.told, a.index)
-		case c.outcome == simAnswered && a == nil && !looks(&c.ops[i]):
+		case (c.outcome == simRefused || c.outcome == simAlone) && a != nil:
+			h.fault("call %d to %s was %s, at %v, and carried out in entry %d", c.number, c.node, c.outcome, c.told, a.index)
+		case c.outcome == simAnswered && a != nil && c.ops[i].Kind == engine.Watch:
+		case c.outcome == simAnswered && a == nil && !looks(&c.ops[i]) && c.decisions[i].Status != engine.Aborted:
 			h.fault("call %d to %s was answered at %v, and is not in the log: %s %+v",
 				c.number, c.node, c.told, simOps(c.ops[i:i+1]), c.decisions[i])
 		case c.outcome == simAnswered && a != nil && a.decision != c.decisions[i]:
@@ -49,7 +51,7 @@ func (h *simHistory) checkCall(c *simCall) {
 
 // looks says whether an op needs not be in the log.
 func looks(op *engine.Op) bool {
-	return op.Kind == engine.Peek || op.Kind == engine.Take && op.N == 0
+	return op.Kind == engine.Peek || op.Kind == engine.Watch || op.Kind == engine.Expect || op.Kind == engine.Take && op.N == 0
 }
 
 // checkOrder finds what was carried out before something that had been answered
@@ -89,7 +91,7 @@ func (h *simHistory) checkEarned() {
 	buckets := map[string]*bucket{}
 	for _, a := range h.ops {
 		p := a.op.Params
-		if a.op.Kind != engine.Take || p.Alg != engine.Token {
+		if a.op.Kind != engine.Take || p.Alg != engine.Token || a.decision.Status != engine.OK || h.evicted[string(a.op.Key)] {
 			continue
 		}
 		full := big.NewRat(p.Limit, 1)
@@ -155,7 +157,7 @@ func (h *simHistory) checkCounters() {
 	for _, c := range h.calls {
 		for i := range c.ops {
 			op := &c.ops[i]
-			if op.Kind != engine.Take || op.Params.Alg != engine.Fixed || op.Params.Period != simForever {
+			if op.Kind != engine.Take || op.Params.Alg != engine.Fixed || op.Params.Period != simForever || h.evicted[string(op.Key)] {
 				continue
 			}
 			k := counters[string(op.Key)]
@@ -165,9 +167,12 @@ func (h *simHistory) checkCounters() {
 			}
 			o := porcupine.Operation{Input: simTake{n: op.N, limit: k.limit, look: op.N == 0}, Call: int64(c.asked), Return: int64(c.told)}
 			switch c.outcome {
-			case simRefused, simPending:
+			case simRefused, simPending, simAlone:
 				continue
 			case simAnswered:
+				if c.decisions[i].Status != engine.OK {
+					continue // no memory, or an Expect did not hold
+				}
 				o.Output = &c.decisions[i]
 				k.ok += c.decisions[i].Allowed * op.N
 			case simUnknown:
@@ -211,6 +216,6 @@ func (h *simHistory) summary() string {
 	for _, c := range h.calls {
 		counts[c.outcome]++
 	}
-	return fmt.Sprintf("%d calls, %d answered, %d refused, %d unknown; %d entries", len(h.calls),
-		counts[simAnswered], counts[simRefused], counts[simUnknown], len(h.entries))
+	return fmt.Sprintf("%d calls, %d answered, %d refused, %d unknown, %d alone; %d entries; %s; %d keys evicted", len(h.calls),
+		counts[simAnswered], counts[simRefused], counts[simUnknown], counts[simAlone], len(h.entries), h.watchedSummary(), len(h.evicted))
 }

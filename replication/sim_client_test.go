@@ -105,10 +105,30 @@ func (c *simCluster) client() {
 		}
 		nodes := c.all()
 		if p := nodes[c.intN(len(nodes))].running(); p != nil && c.enterCall() {
-			ops, atomic := c.simOps()
-			p.ask(ops, atomic)
+			p.call()
 			c.leaveCall()
 		}
+	}
+}
+
+// call is one call of a client, or two, that watches a key.
+func (p *simProcess) call() {
+	c := p.on.cluster
+	if c.intN(8) == 0 {
+		p.transact()
+		return
+	}
+	ops, atomic := c.simOps()
+	p.ask(ops, atomic)
+	p.sweep(1 + c.intN(20))
+}
+
+// sweep has the node forget what is as good as new.
+func (p *simProcess) sweep(pages int) {
+	p.mu.RLock()
+	defer p.mu.RUnlock()
+	if !p.ended {
+		p.node.Sweep(pages)
 	}
 }
 
@@ -151,6 +171,11 @@ func (c *simCluster) setClients(busy, quiet bool) {
 
 // ask is one call of a client, of which the history is told. It returns its outcome.
 func (p *simProcess) ask(ops []engine.Op, atomic bool) simOutcome {
+	return p.askFor(ops, atomic).outcome
+}
+
+// askFor is ask, and returns the call.
+func (p *simProcess) askFor(ops []engine.Op, atomic bool) *simCall {
 	c := p.on.cluster
 	h := c.history
 	call := h.ask(p.on.name, ops, atomic)
@@ -158,24 +183,28 @@ func (p *simProcess) ask(ops []engine.Op, atomic bool) simOutcome {
 	done := make(chan error, 2)
 	if !p.exec(batch, func(err error) { done <- err }) {
 		h.tell(call, simRefused, nil)
-		return simRefused
+		return call
 	}
 	outcome := simUnknown
 	select {
 	case err := <-done:
 		if !p.isEnded() {
 			outcome = c.outcome(call, err)
+			if _, alone := p.undecided.LoadAndDelete(batch); alone && err == nil {
+				outcome = simAlone
+				c.checkAlone(call, batch)
+			}
 		}
 	case <-p.gone:
 	case <-time.After(simPatience):
 		c.fault("call %d to %s was not answered within %v", call.number, p.on.name, simPatience)
 	}
 	var decisions []engine.Decision
-	if outcome == simAnswered {
+	if outcome == simAnswered || outcome == simAlone {
 		decisions = batch.Decisions
 	}
 	h.tell(call, outcome, decisions)
-	return outcome
+	return call
 }
 
 // exec hands a batch to the node, unless the process has ended.

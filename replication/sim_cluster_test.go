@@ -18,9 +18,12 @@ type simPlan struct {
 	seed     uint64
 	length   time.Duration
 	election time.Duration
+	commit   time.Duration // Options.commitTimeout
 	ack      Ack
 	fsync    persist.Policy
 	logBytes int64 // Options.SnapshotLogBytes
+	noQuorum NoQuorum
+	dead     time.Duration // Options.DeadAfter
 	// quietGap and busyGap are how long each client waits between its calls, on average.
 	quietGap, busyGap time.Duration
 }
@@ -47,9 +50,11 @@ type simCluster struct {
 	rng     *rand.Rand
 	nodes   []*simNode // also those that were removed
 	keys    simKeys
-	busy    bool // clients ask often
-	quiet   bool // clients don't ask
-	inCalls int  // clients that wait for an answer
+	busy    bool  // clients ask often
+	quiet   bool  // clients don't ask
+	inCalls int   // clients that wait for an answer
+	bound   int64 // of the memory of keys; 0: none
+	evict   bool
 }
 
 // simStats are figures of a run.
@@ -87,6 +92,8 @@ type simProcess struct {
 
 	mu    sync.RWMutex // held for reading by Exec
 	ended bool
+
+	undecided sync.Map // batches that were answered without a majority
 }
 
 func newSimCluster(plan simPlan) *simCluster {
@@ -182,13 +189,18 @@ func (n *simNode) start() {
 		Dir: "/data", Raft: n.address(), Client: n.name + ":6379", Version: "simulated",
 		Ack: c.plan.ack, Fsync: c.plan.fsync, ElectionTimeout: c.plan.election, SnapshotLogBytes: c.plan.logBytes,
 		Wall: n.clock.Wall, Network: p.host, Fatal: p.fatal,
-		fs: n.disk.fs, stores: n.disk.open, boot: n.disk.boot, leastTrailing: 10,
+		NoQuorum: c.plan.noQuorum, DeadAfter: c.plan.dead, commitTimeout: c.plan.commit,
+		undecided: func(b *engine.Batch) { p.undecided.Store(b, true) },
+		fs:        n.disk.fs, stores: n.disk.open, boot: n.disk.boot, leastTrailing: 10,
 		applied: func(index uint64, stamp engine.Instant, b *engine.Batch) {
 			if !p.isEnded() {
 				replay.applied(index, stamp, b)
 			}
 		},
 	}
+	c.mu.Lock()
+	o.MaxMemory, o.Evict = c.bound, c.evict
+	c.mu.Unlock()
 	o.Logger = slog.New(&simLogger{&c.logs, []slog.Attr{slog.String("on", n.name)}})
 	for _, other := range c.nodes {
 		switch founder := slices.Index(c.nodes, other) < simFounders; {

@@ -24,6 +24,9 @@ type simHistory struct {
 	batch   engine.Batch
 	seed    maphash.Seed
 	ops     []simApplied // in the order of the log
+	watched []simWatched
+	evicted map[string]bool // keys that were dropped for want of memory
+	bounded bool            // there has been a bound of memory that drops keys
 	faults  []string
 }
 
@@ -33,7 +36,7 @@ const simMostFaults = 10
 func newSimHistory() *simHistory {
 	return &simHistory{
 		start: time.Now(), entries: map[uint64]*simEntry{}, seed: maphash.MakeSeed(),
-		engine: engine.New(engine.Options{Shards: 1}),
+		engine: engine.New(engine.Options{Shards: 1}), evicted: map[string]bool{},
 	}
 }
 
@@ -45,6 +48,7 @@ const (
 	simAnswered simOutcome = "answered"
 	simRefused  simOutcome = "refused" // not carried out, and never will be
 	simUnknown  simOutcome = "unknown" // may be carried out, even later
+	simAlone    simOutcome = "alone"   // answered without a majority, and not carried out
 )
 
 // A simCall is a batch that a client asked for.
@@ -58,6 +62,16 @@ type simCall struct {
 	told      time.Duration
 	decisions []engine.Decision // if answered
 	applied   []*simApplied     // for each op; nil: it was not
+}
+
+// toDo is how many of its ops do something: Expects are not in the log.
+func (c *simCall) toDo() (n int) {
+	for i := range c.ops {
+		if c.ops[i].Kind != engine.Expect {
+			n++
+		}
+	}
+	return n
 }
 
 // A simApplied is an op that was carried out.
@@ -114,7 +128,7 @@ func (h *simHistory) tell(c *simCall, outcome simOutcome, decisions []engine.Dec
 		return
 	}
 	c.outcome, c.told = outcome, time.Since(h.start)
-	if outcome == simAnswered {
+	if outcome == simAnswered || outcome == simAlone {
 		c.decisions = append([]engine.Decision(nil), decisions...)
 	}
 }
@@ -156,7 +170,7 @@ func (h *simHistory) sum(stamp engine.Instant, b *engine.Batch) uint64 {
 	var m maphash.Hash
 	m.SetSeed(h.seed)
 	maphash.WriteComparable(&m, stamp)
-	maphash.WriteComparable(&m, b.Atomic)
+	maphash.WriteComparable(&m, [2]bool{b.Atomic, b.Full})
 	for i := range b.Ops {
 		op := b.Ops[i]
 		m.Write(op.Key)
@@ -165,9 +179,17 @@ func (h *simHistory) sum(stamp engine.Instant, b *engine.Batch) uint64 {
 		maphash.WriteComparable(&m, [3]any{op.Kind, op.Mode, op.Group})
 		maphash.WriteComparable(&m, op.Params)
 		maphash.WriteComparable(&m, op.N)
-		maphash.WriteComparable(&m, b.Decisions[i])
+		maphash.WriteComparable(&m, comparable(b, i))
 	}
 	return m.Sum64()
+}
+
+// comparable is a decision but for what nodes need not agree about: what a Watch sees.
+func comparable(b *engine.Batch, i int) engine.Decision {
+	if b.Ops[i].Kind == engine.Watch {
+		return engine.Decision{}
+	}
+	return b.Decisions[i]
 }
 
 // carryOut does what is new in the log, and finds whose it was.
@@ -177,12 +199,16 @@ func (h *simHistory) carryOut(node string, index uint64, stamp engine.Instant, b
 	}
 	h.stamp = stamp
 	h.batch.Reset()
-	h.batch.Ops, h.batch.Atomic = append(h.batch.Ops, b.Ops...), b.Atomic
+	h.batch.Ops, h.batch.Atomic, h.batch.Full = append(h.batch.Ops, b.Ops...), b.Atomic, b.Full
 	h.engine.Apply(stamp, &h.batch)
 	for i := range b.Ops {
 		op := &b.Ops[i]
-		if got, want := b.Decisions[i], h.batch.Decisions[i]; got != want {
+		if got, want := comparable(b, i), comparable(&h.batch, i); got != want {
 			h.fault("entry %d, %s: %s decided\n got %+v\nwant %+v", index, node, simOps(b.Ops[i:i+1]), got, want)
+		}
+		if h.bounded && op.Kind == engine.Forget && len(op.ID) == 0 {
+			h.evicted[string(op.Key)] = true
+			continue
 		}
 		if len(op.ID) != 8 {
 			h.fault("entry %d has an op that nobody asked for: %s", index, simOps(b.Ops[i:i+1]))
@@ -190,7 +216,7 @@ func (h *simHistory) carryOut(node string, index uint64, stamp engine.Instant, b
 		}
 		tag := int(binary.BigEndian.Uint64(op.ID))
 		c, which := h.calls[tag/simOpsMost], tag%simOpsMost
-		if c.atomic && (!b.Atomic || len(b.Ops) != len(c.ops)) {
+		if c.atomic && (!b.Atomic || len(b.Ops) != c.toDo()) {
 			h.fault("call %d was to be carried out at once, and was part of %s", c.number, simOps(b.Ops))
 		}
 		if had := c.applied[which]; had != nil {

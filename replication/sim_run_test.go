@@ -66,18 +66,22 @@ func planOf(seed uint64, length time.Duration) simPlan {
 	rng := rand.New(rand.NewPCG(seed, 2))
 	p := simPlan{
 		seed: seed, length: length,
-		election: []time.Duration{300 * time.Millisecond, time.Second}[rng.IntN(2)],
+		election: []time.Duration{300 * time.Millisecond, time.Second, time.Second}[rng.IntN(3)],
 		ack:      []Ack{AckDisk, AckMemory}[rng.IntN(2)],
 		fsync:    []persist.Policy{persist.EverySecond, persist.Never}[rng.IntN(2)],
 		logBytes: []int64{16 << 10, 64 << 10, 1 << 20}[rng.IntN(3)],
+		noQuorum: []NoQuorum{NoQuorumError, NoQuorumAllow, NoQuorumDeny, NoQuorumLocal}[rng.IntN(4)],
 		quietGap: 10 * time.Second, busyGap: 300 * time.Millisecond,
+	}
+	if rng.IntN(4) > 0 { // fewer messages, and followers that are further behind
+		p.commit = p.election / 2
 	}
 	return p
 }
 
 func (p *simPlan) String() string {
-	return fmt.Sprintf("%v, elections after %v, ack %v, fsync %v, snapshots after %d bytes",
-		p.length, p.election, p.ack, p.fsync, p.logBytes)
+	return fmt.Sprintf("%v, elections after %v, commits told after %v, ack %v, fsync %v, snapshots after %d bytes, without a quorum %v",
+		p.length, p.election, p.commit, p.ack, p.fsync, p.logBytes, p.noQuorum)
 }
 
 // run is a run, of which it returns what was wrong.
@@ -96,6 +100,7 @@ func (c *simCluster) begin() {
 		n.start()
 	}
 	c.settle("the start")
+	c.wait.Go(c.watchClocks)
 	for range simClients {
 		c.wait.Go(c.client)
 	}

@@ -48,6 +48,7 @@ var simTroubles = []simTrouble{
 	{"a snapshot is taken", 3, (*simCluster).saveSome},
 	{"a follower is away for long", 1, (*simCluster).awayForLong},
 	{"another node is to lead", 3, (*simCluster).transfer},
+	{"memory is short", 2, (*simCluster).shortMemory},
 	{"a node joins", 1, (*simCluster).join},
 	{"a node is removed", 1, (*simCluster).forget},
 	{"a node has lost its disk", 1, (*simCluster).wipe},
@@ -292,8 +293,34 @@ func (c *simCluster) wipe() bool {
 	})
 }
 
+// shortMemory has keys refused or dropped.
+func (c *simCluster) shortMemory() bool {
+	return c.withLeader(func(n *simNode) {
+		used := n.running().node.Engine().MemoryBytes()
+		evict := c.intN(2) == 0
+		c.setBound(max(1, used*int64(c.intN(5))/4), evict)
+	})
+}
+
+func (c *simCluster) setBound(bound int64, evict bool) {
+	if evict {
+		c.history.mu.Lock()
+		c.history.bounded = true
+		c.history.mu.Unlock()
+	}
+	c.mu.Lock()
+	c.bound, c.evict = bound, evict
+	c.mu.Unlock()
+	for _, n := range c.all() {
+		if p := n.running(); p != nil {
+			p.node.SetBound(bound, evict)
+		}
+	}
+}
+
 // mend ends all troubles: all members run again, and reach each other.
 func (c *simCluster) mend() {
+	c.setBound(0, false)
 	nodes := c.all()
 	c.net.heal(simNames(nodes))
 	for _, n := range nodes {

@@ -89,6 +89,9 @@ func (s *frozenMachine) Release() { s.view.Close() }
 // Persist writes the snapshot into sink, with rests that decisions have the
 // processor in.
 func (s *frozenMachine) Persist(sink raft.SnapshotSink) error {
+	if watched, ok := sink.(*sinkWatched); ok {
+		watched.own = true
+	}
 	w := &sectionWriter{w: bufio.NewWriterSize(sink, 256<<10)}
 	if err := s.write(w); err != nil {
 		return errors.Join(fmt.Errorf("write snapshot %s: %w", sink.ID(), err), sink.Cancel())

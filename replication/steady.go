@@ -1,6 +1,7 @@
 package replication
 
 import (
+	"errors"
 	"fmt"
 	"io"
 	"sync/atomic"
@@ -15,8 +16,9 @@ import (
 //     terms at once. Here they are requests as any other.
 //   - It takes every snapshot from the leader of its term, also one that the network
 //     has held up and that lacks what has been acknowledged since: it drops its log for
-//     that, and then panics for want of it, or has lost it. Here such a snapshot is
-//     answered as taken.
+//     that, and then panics for want of it, or has lost it. Here sinkWatched refuses to
+//     store such a snapshot, which leaves raft as it was. To the leader that is as good
+//     as taken: it goes on with what follows, of which the other tells what it has.
 //   - What it still has for a node that was removed it sends to that node's address,
 //     where by now there may be one with another id. Here it is not sent.
 //   - After each failure to send entries to a node it rests for longer, up to 10 s. A
@@ -29,13 +31,12 @@ type steadyTransport struct {
 	*raft.NetworkTransport
 	address  raft.ServerAddress          // at which others reach this node
 	nodeAt   func(address string) string // the id there, empty if that is not known
-	requests chan raft.RPC
-	raft     atomic.Pointer[raft.Raft] // nil: not made yet
+	raft     atomic.Pointer[raft.Raft]   // nil: not made yet
 	absences absences
 }
 
 func newSteadyTransport(t *raft.NetworkTransport, address string, nodeAt func(string) string) *steadyTransport {
-	return &steadyTransport{NetworkTransport: t, address: raft.ServerAddress(address), nodeAt: nodeAt, requests: make(chan raft.RPC)}
+	return &steadyTransport{NetworkTransport: t, address: raft.ServerAddress(address), nodeAt: nodeAt}
 }
 
 // LocalAddr is the address at which others reach this node.
@@ -44,47 +45,8 @@ func (t *steadyTransport) LocalAddr() raft.ServerAddress { return t.address }
 // SetHeartbeatHandler does nothing.
 func (t *steadyTransport) SetHeartbeatHandler(func(raft.RPC)) {}
 
-// Consumer is where raft takes requests from.
-func (t *steadyTransport) Consumer() <-chan raft.RPC { return t.requests }
-
-// pass hands requests to raft until gone is closed, one when the one before is
-// answered: so applied, up to where raft has handed the log to the machine, does not
-// change under it.
-func (t *steadyTransport) pass(applied func() uint64, gone <-chan struct{}) {
-	answers := make(chan raft.RPCResponse, 1)
-	for {
-		var rpc raft.RPC
-		select {
-		case rpc = <-t.NetworkTransport.Consumer():
-		case <-gone:
-			return
-		}
-		if snapshot, ok := rpc.Command.(*raft.InstallSnapshotRequest); ok && snapshot.LastLogIndex <= applied() {
-			go skip(rpc, snapshot)
-			continue
-		}
-		asked := rpc
-		asked.RespChan = answers
-		select {
-		case t.requests <- asked:
-		case <-gone:
-			return
-		}
-		select {
-		case answer := <-answers:
-			rpc.RespChan <- answer
-		case <-gone:
-			return
-		}
-	}
-}
-
-// skip answers that a snapshot was taken, when it has arrived. Its leader goes on
-// with what follows, of which this node then tells what it has.
-func skip(rpc raft.RPC, snapshot *raft.InstallSnapshotRequest) {
-	_, err := io.Copy(io.Discard, rpc.Reader)
-	rpc.Respond(&raft.InstallSnapshotResponse{RPCHeader: snapshot.RPCHeader, Term: snapshot.Term, Success: err == nil}, err)
-}
+// errOldSnapshot is the answer to a snapshot of what a node has carried out already.
+var errOldSnapshot = errors.New("the snapshot has nothing new")
 
 func (t *steadyTransport) check(id raft.ServerID, target raft.ServerAddress) error {
 	if node := t.nodeAt(string(target)); node != "" && node != string(id) {
@@ -116,6 +78,9 @@ func (t *steadyTransport) InstallSnapshot(id raft.ServerID, target raft.ServerAd
 	}
 	t.absences.await(id, func() bool { return t.leads(id, target, request.Term) })
 	err := t.NetworkTransport.InstallSnapshot(id, target, request, response, data)
+	if err != nil && err.Error() == errOldSnapshot.Error() { // an error arrives as its text
+		response.Success, err = true, nil
+	}
 	t.absences.sent(id, err)
 	return err
 }

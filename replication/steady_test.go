@@ -1,6 +1,7 @@
 package replication
 
 import (
+	"errors"
 	"io"
 	"strings"
 	"sync/atomic"
@@ -12,7 +13,7 @@ import (
 )
 
 // TestSteadyTransport sends requests from a transport to another, whose node has
-// carried out entry 10.
+// carried out entry 10 and has no room for those before.
 func TestSteadyTransport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newSimNet(1, time.Millisecond)
@@ -30,7 +31,6 @@ func TestSteadyTransport(t *testing.T) {
 			plain := raft.NewNetworkTransport(simStreams{l, host}, 3, time.Second, io.Discard)
 			defer plain.Close()
 			ends[i] = newSteadyTransport(plain, name+":1", func(address string) string { return nodes[address] })
-			go ends[i].pass(func() uint64 { return 10 }, gone)
 		}
 		data := strings.Repeat("state", 100_000) // more than a connection holds
 		var asked, beats atomic.Int32
@@ -40,11 +40,17 @@ func TestSteadyTransport(t *testing.T) {
 				select {
 				case rpc := <-ends[1].Consumer():
 					asked.Add(1)
-					switch rpc.Command.(type) {
+					switch r := rpc.Command.(type) {
 					case *raft.AppendEntriesRequest:
 						rpc.Respond(&raft.AppendEntriesResponse{Success: true}, nil)
 					case *raft.InstallSnapshotRequest:
 						got, err := io.ReadAll(rpc.Reader)
+						switch {
+						case r.LastLogIndex < 10:
+							got, err = nil, errors.New("no room")
+						case r.LastLogIndex == 10:
+							got, err = nil, errOldSnapshot
+						}
 						rpc.Respond(&raft.InstallSnapshotResponse{Success: string(got) == data}, err)
 					}
 				case <-gone:
@@ -78,7 +84,8 @@ func TestSteadyTransport(t *testing.T) {
 			{"to who was there", "b2", func() (bool, error) { return entries("b1") }, false, true},
 			{"a snapshot", "b1", func() (bool, error) { return state("b1", 11) }, true, false},
 			{"a snapshot to who was there", "b2", func() (bool, error) { return state("b1", 11) }, false, true},
-			{"a snapshot of what the node has", "b1", func() (bool, error) { return state("b1", 10) }, false, false},
+			{"a snapshot of what the node has", "b1", func() (bool, error) { return state("b1", 10) }, true, false},
+			{"a snapshot that can't be stored", "b1", func() (bool, error) { return state("b1", 9) }, true, true},
 			{"another after that", "b1", func() (bool, error) { return state("b1", 12) }, true, false},
 		} {
 			nodes["b:1"] = tt.node

@@ -44,7 +44,7 @@ func (n *Node) reached(index uint64) (have int) {
 func (n *Node) waitFor(ctx context.Context, s *seat, index uint64, replicas int) (have int) {
 	for {
 		asking, cancel := context.WithTimeout(ctx, n.callTimeout())
-		n.poll(asking, s, false)
+		n.poll(asking, s, n.wall, false)
 		cancel()
 		if have = n.reached(index); have >= replicas {
 			return have

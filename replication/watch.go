@@ -4,8 +4,6 @@ import (
 	"fmt"
 	"sync/atomic"
 	"time"
-
-	"github.com/hashicorp/raft"
 )
 
 const (
@@ -78,42 +76,3 @@ func (w *stopwatch) running(now time.Duration) time.Duration {
 	}
 	return now - time.Duration(since)
 }
-
-// snapshotsWatched is a SnapshotStore whose writes are timed. One snapshot is
-// written at a time, but for one that the leader sends while the node takes its own:
-// then the younger write is.
-type snapshotsWatched struct {
-	raft.SnapshotStore
-	mono    func() time.Duration
-	writing stopwatch
-}
-
-func (s *snapshotsWatched) watch(write func() error) error {
-	s.writing.start(s.mono())
-	defer s.writing.stop()
-	return write()
-}
-
-func (s *snapshotsWatched) Create(version raft.SnapshotVersion, index, term uint64, servers raft.Configuration, at uint64, t raft.Transport) (sink raft.SnapshotSink, err error) {
-	err = s.watch(func() error {
-		sink, err = s.SnapshotStore.Create(version, index, term, servers, at, t)
-		return err
-	})
-	return &sinkWatched{sink, s}, err
-}
-
-// sinkWatched is where a snapshot is written to.
-type sinkWatched struct {
-	raft.SnapshotSink
-	store *snapshotsWatched
-}
-
-func (s *sinkWatched) Write(data []byte) (written int, err error) {
-	err = s.store.watch(func() error {
-		written, err = s.SnapshotSink.Write(data)
-		return err
-	})
-	return written, err
-}
-
-func (s *sinkWatched) Close() error { return s.store.watch(s.SnapshotSink.Close) }

@@ -1,0 +1,149 @@
+package replication
+
+import (
+	"fmt"
+	"time"
+
+	"limitsrv/engine"
+)
+
+// A simWatched is a call that saw a key, and one that was to be carried out only if
+// the key had not changed since.
+type simWatched struct{ saw, then *simCall }
+
+// transact has a client look at a key and then use it, if it is as it was.
+func (p *simProcess) transact() {
+	c := p.on.cluster
+	c.mu.Lock()
+	take := c.keys.take(c.rng)
+	c.mu.Unlock()
+	saw := p.askFor([]engine.Op{{Kind: engine.Watch, Key: take.Key}}, false)
+	if saw.outcome != simAnswered {
+		return
+	}
+	time.Sleep(c.between(0, 200*time.Millisecond))
+	if c.intN(2) == 0 { // else others may have changed it
+		p.ask([]engine.Op{take}, false)
+	}
+	expect := engine.Op{Kind: engine.Expect, Key: take.Key, N: saw.decisions[0].Remaining}
+	then := p.askFor([]engine.Op{expect, take}, true)
+	c.history.mu.Lock()
+	defer c.history.mu.Unlock()
+	c.history.watched = append(c.history.watched, simWatched{saw, then})
+}
+
+// checkWatched finds what was carried out though its key had changed.
+func (h *simHistory) checkWatched() {
+	byKey := map[string][]*simCall{}
+	for _, c := range h.calls {
+		for i := range c.ops {
+			if c.ops[i].Kind == engine.Take && c.ops[i].N > 0 {
+				byKey[string(c.ops[i].Key)] = append(byKey[string(c.ops[i].Key)], c)
+			}
+		}
+	}
+	for _, w := range h.watched {
+		then, key := w.then.applied[1], string(w.saw.ops[0].Key)
+		if then == nil || h.evicted[key] { // which may be missing, made, and missing again
+			continue
+		}
+		for _, c := range byKey[key] {
+			for i, a := range c.applied {
+				if a != nil && string(c.ops[i].Key) == key && c.asked > w.saw.told && a.position < then.position && a.decision.Allowed > 0 && a.op.N > 0 {
+					h.fault("call %d was to be carried out only if %s was as call %d had seen it, and call %d came between",
+						w.then.number, key, w.saw.number, c.number)
+				}
+			}
+		}
+	}
+}
+
+func (h *simHistory) watchedSummary() string {
+	held, aborted := 0, 0
+	for _, w := range h.watched {
+		switch {
+		case w.then.applied[1] != nil:
+			held++
+		case w.then.outcome == simAnswered:
+			aborted++
+		}
+	}
+	return fmt.Sprintf("%d transactions, %d aborted", held, aborted)
+}
+
+// checkAlone looks at what a node answered without a majority.
+func (c *simCluster) checkAlone(call *simCall, b *engine.Batch) {
+	if waited := time.Since(c.history.start) - call.asked; waited < c.plan.election {
+		c.fault("call %d was answered without a majority after %v, and may wait for a leader for %v", call.number, waited, c.plan.election)
+	}
+	for i := range b.Ops {
+		op, d := &b.Ops[i], &b.Decisions[i]
+		wrong := false
+		switch {
+		case !asksPermits(*op):
+			wrong = d.Status != engine.Down
+		case c.plan.noQuorum == NoQuorumAllow:
+			wrong = d.Allowed == 0
+		case c.plan.noQuorum == NoQuorumDeny:
+			wrong = d.Allowed > 0
+		case c.plan.noQuorum == NoQuorumError:
+			wrong = true
+		}
+		if wrong {
+			c.fault("call %d was answered without a majority: %s %+v", call.number, simOps(b.Ops[i:i+1]), *d)
+		}
+	}
+}
+
+const (
+	// simClockEvery is how often the cluster's clock is looked at.
+	simClockEvery = 2 * time.Second
+	// simClockAhead is how much it may be ahead of the clocks that are right: a leader
+	// whose calls to others fail goes by its own.
+	simClockAhead = maxJump + slewing
+	// simPace is how much faster or slower it may go.
+	simPace = 0.06
+)
+
+// watchClocks compares the cluster's clock with the time, which the clocks of a
+// majority show.
+func (c *simCluster) watchClocks() {
+	type reading struct {
+		of   *simProcess
+		term uint64
+		off  time.Duration
+		at   time.Time
+	}
+	var before reading
+	for {
+		select {
+		case <-c.ending:
+			return
+		case <-time.After(simClockEvery):
+		}
+		n := c.leader()
+		if n == nil {
+			continue
+		}
+		p := n.running()
+		if p == nil || p.isEnded() {
+			continue
+		}
+		o := p.office()
+		if !o.leading {
+			continue
+		}
+		now := reading{p, o.term, time.Duration(p.node.clock.now() - engine.Instant(time.Now().UnixNano())), time.Now()}
+		if now.off > simClockAhead {
+			c.fault("the cluster's time is ahead by %v", now.off)
+		}
+		if before.of == now.of && before.term == now.term {
+			moved, most := now.off-before.off, time.Duration(simPace*float64(now.at.Sub(before.at)))
+			jumped := moved > slewing && (now.off <= most || moved <= simClockAhead)
+			if moved.Abs() > most && !jumped {
+				c.fault("in %v the cluster's time went from %v to %v off", now.at.Sub(before.at), before.off, now.off)
+			}
+		}
+		before = now
+	}
+}
