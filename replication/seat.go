@@ -41,11 +41,13 @@ type seat struct {
 }
 
 const (
-	raftDir      = "raft"
-	retained     = 2 // snapshots
-	maxPool      = 3 // connections to each other node that rest
-	maxAppend    = 64
-	segmentShare = 4 // of SnapshotLogBytes, how long a segment of the log is
+	raftDir   = "raft"
+	retained  = 2  // snapshots
+	maxPool   = 3  // connections to each other node that rest
+	maxAppend = 16 // entries read at once for a follower, each of which may be a transaction of 16 MB
+	// maxAppendBytes is how much of them is sent at once, if it is more than one.
+	maxAppendBytes = 1 << 20
+	segmentShare   = 4 // of SnapshotLogBytes, how long a segment of the log is
 	// transferScale is how much of a snapshot is to arrive within one timeout.
 	transferScale = 1 << 20
 )

@@ -18,6 +18,9 @@ import (
 //     answered as taken.
 //   - What it still has for a node that was removed it sends to that node's address,
 //     where by now there may be one with another id. Here it is not sent.
+//   - It bounds how many entries it sends at once, and not their bytes: 64 transactions
+//     of 16 MB take their receiver gigabytes, never arrive in time, and are all sent again.
+//     Here what is beyond maxAppendBytes goes with the next.
 //
 // Source of the first: hashicorp/raft, issue 695.
 type steadyTransport struct {
@@ -90,7 +93,18 @@ func (t *steadyTransport) AppendEntries(id raft.ServerID, target raft.ServerAddr
 	if err := t.check(id, target); err != nil {
 		return err
 	}
+	request.Entries = upTo(request.Entries, maxAppendBytes) // from which raft sees what was sent
 	return t.NetworkTransport.AppendEntries(id, target, request, response)
+}
+
+// upTo are the first of entries, at least one, with about so many bytes at most.
+func upTo(entries []*raft.Log, most int) []*raft.Log {
+	for i, e := range entries {
+		if most -= entryCost(e); most < 0 && i > 0 {
+			return entries[:i]
+		}
+	}
+	return entries
 }
 
 func (t *steadyTransport) InstallSnapshot(id raft.ServerID, target raft.ServerAddress, request *raft.InstallSnapshotRequest, response *raft.InstallSnapshotResponse, data io.Reader) error {
