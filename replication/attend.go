@@ -18,8 +18,10 @@ const (
 	// leastVoters is how many voters must be well and stay when a dead one is removed
 	// without being asked for.
 	leastVoters = 3
-	// stuckAfter is how long a member may answer and yet have no new entry.
-	stuckAfter = 10 * time.Second
+	// stuckLooks is how often, once in attendEvery, a member may see that it has nothing
+	// new of what its leader has: more than the 10 s for which raft v1.7.3 sends nothing to a
+	// node that was away. Looks are counted as the time passes while a machine is halted.
+	stuckLooks = 30
 	// minTrailing and maxTrailing bound how many entries stay behind a snapshot.
 	minTrailing, maxTrailing = 1024, 1 << 20
 )
@@ -175,14 +177,25 @@ func (n *Node) attendSelf(s *seat) {
 		return
 	}
 	n.takeWord(p)
-	now, last := n.mono(), s.raft.LastIndex()
-	switch {
-	case last >= p.LastIndex || last != s.lastSeen:
-		s.lastSeen, s.lastMoved = last, now
-	case now-s.lastMoved > stuckAfter:
-		s.lastMoved = now
-		n.restart(fmt.Sprintf("entry %d has been the last for %v, and the leader is at %d", last, stuckAfter, p.LastIndex))
+	if last := s.raft.LastIndex(); s.looksStuck(last, p.LastIndex) {
+		n.restart(fmt.Sprintf("entry %d has been the last for %v, and the leader is at %d", last, stuckLooks*attendEvery, p.LastIndex))
 	}
+}
+
+// looksStuck is called once in attendEvery with the last entries of the node and of its
+// leader, and says whether nothing has come for too long: neither an entry nor any of a snapshot.
+func (s *seat) looksStuck(last, leaders uint64) bool {
+	got := received{last, s.snapshots.writes.Load()}
+	if last >= leaders || got != s.lastGot {
+		s.lastGot, s.looks = got, 0
+		return false
+	}
+	s.looks++
+	if s.looks < stuckLooks {
+		return false
+	}
+	s.looks = 0
+	return true
 }
 
 // takeWord takes the leader's word about the others.

@@ -36,8 +36,14 @@ type seat struct {
 	newest   raft.SnapshotMeta // on disk
 	restored int64             // machine.counts.installed when newest was looked at; attend alone
 
-	lastSeen  uint64        // the last entry when attend last looked; attend alone
-	lastMoved time.Duration // by mono: when it was another one
+	lastGot received // when looksStuck last looked; attend alone
+	looks   int      // of looksStuck since lastGot was another; attend alone
+}
+
+// received is what a node has got: up to which entry, and how many writes of snapshots.
+type received struct {
+	last   uint64
+	writes int64
 }
 
 const (
@@ -79,7 +85,7 @@ func (n *Node) openSeat(m *membership) (s *seat, err error) {
 	if err := persist.MakeDir(n.dir.FS, dir); err != nil {
 		return nil, err
 	}
-	s = &seat{notify: make(chan bool, 64), gone: make(chan struct{}), machine: newMachine(m, n.o.Monotonic), since: n.mono(), lastMoved: n.mono()}
+	s = &seat{notify: make(chan bool, 64), gone: make(chan struct{}), machine: newMachine(m, n.o.Monotonic), since: n.mono()}
 	s.machine.landed, s.machine.applied = n.landed, n.o.applied
 	stable, snapshots, err := n.o.stores(dir)
 	if err != nil {

@@ -86,11 +86,13 @@ type snapshotsWatched struct {
 	raft.SnapshotStore
 	mono    func() time.Duration
 	writing stopwatch
+	writes  atomic.Int64 // so far
 }
 
 func (s *snapshotsWatched) watch(write func() error) error {
 	s.writing.start(s.mono())
 	defer s.writing.stop()
+	s.writes.Add(1)
 	return write()
 }
 
