@@ -42,7 +42,7 @@ func (n *Node) attend() {
 		if s == nil {
 			continue
 		}
-		n.known.learn(s.raft)
+		n.learn(s.raft)
 		n.snapshotIfLong(s)
 		n.dropLocal(s)
 		if installed := s.machine.counts.installed.Load(); installed != s.restored {
@@ -104,8 +104,11 @@ func (n *Node) promote(ctx context.Context, s *seat, steady map[string]time.Dura
 		if now-steady[id] < steadyFor {
 			continue
 		}
-		err := s.raft.AddVoter(server.ID, server.Address, 0, remaining(ctx)).Error()
-		n.log.Info("a member that has caught up has a vote from now on", "node", id, "raft", string(server.Address), "error", err)
+		if err := s.raft.AddVoter(server.ID, server.Address, 0, remaining(ctx)).Error(); err != nil {
+			n.log.Warn("a member that has caught up can't be given a vote", "node", id, "raft", string(server.Address), "error", err)
+			return
+		}
+		n.log.Info("a member that has caught up has a vote from now on", "node", id, "raft", string(server.Address))
 		return
 	}
 }
@@ -116,16 +119,12 @@ func (n *Node) removeDead(ctx context.Context, s *seat) {
 	if n.o.DeadAfter <= 0 {
 		return
 	}
-	now, news, self := n.mono(), n.known.news(), n.identity().Node
+	now, self := n.mono(), n.identity().Node
 	var dead raft.Server
 	var silent time.Duration
 	well := 0
 	for _, server := range s.raft.GetConfiguration().Configuration().Servers {
-		p, heard := news[string(server.ID)]
-		since := now - p.At
-		if !heard {
-			since = now - s.since
-		}
+		since := n.known.silence(string(server.ID), now)
 		switch {
 		case string(server.ID) == self || since < 3*attendEvery:
 			if server.Suffrage == raft.Voter {

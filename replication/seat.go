@@ -28,7 +28,6 @@ type seat struct {
 	notify    chan bool     // true: this node was elected; false: it leads no more
 	gone      chan struct{} // closed when the seat is left
 	observer  *raft.Observer
-	since     time.Duration // by mono: when it was taken
 
 	saving   atomic.Bool
 	saveMu   sync.Mutex
@@ -85,7 +84,7 @@ func (n *Node) openSeat(m *membership) (s *seat, err error) {
 	if err := persist.MakeDir(n.dir.FS, dir); err != nil {
 		return nil, err
 	}
-	s = &seat{notify: make(chan bool, 64), gone: make(chan struct{}), machine: newMachine(m, n.o.Monotonic), since: n.mono()}
+	s = &seat{notify: make(chan bool, 64), gone: make(chan struct{}), machine: newMachine(m, n.o.Monotonic)}
 	s.machine.landed, s.machine.applied = n.landed, n.o.applied
 	stable, snapshots, err := n.o.stores(dir)
 	if err != nil {
@@ -146,7 +145,7 @@ func (n *Node) start(s *seat, m *membership) (err error) {
 		return false
 	})
 	s.raft.RegisterObserver(s.observer)
-	n.known.learn(s.raft)
+	n.learn(s.raft)
 	return nil
 }
 
