@@ -294,7 +294,10 @@ func (n *Node) Close(ctx context.Context) error {
 	n.StepDown(ctx)
 	n.stop()
 	n.forwarder.close()
-	err := errors.Join(n.leave(), n.links.close())
+	n.entering.Lock() // who takes a seat at this moment has it then, and nobody does later
+	err := n.leave()
+	n.entering.Unlock()
+	err = errors.Join(err, n.links.close())
 	close(n.group.answers) // the machine has ended with the seat
 	n.wait.Wait()
 	return errors.Join(err, n.dir.Close())
