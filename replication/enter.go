@@ -164,7 +164,9 @@ func (n *Node) join(h helloReply) error {
 		node = newNodeID()
 	}
 	var reply joinReply
-	if err := n.ask(leader, callJoin, joinRequest{n.memberOf(node)}, &reply); err != nil {
+	ctx, cancel := context.WithTimeout(n.stopping, changeTimeout)
+	defer cancel()
+	if err := n.links.call(ctx, leader, callJoin, joinRequest{n.memberOf(node)}, &reply); err != nil {
 		return fmt.Errorf("join cluster %v at %s: %w", h.Cluster, leader, err)
 	}
 	if err := n.beMember(node, &reply); err != nil {
