@@ -65,7 +65,7 @@ func (n *Node) sit() error {
 		return fmt.Errorf("open the log of node %s: %w", m.Node, err)
 	}
 	boot, synced := n.o.boot(), n.o.policy() == persist.Always
-	if err = n.setMember(func(m *membership) { m.Boot, m.Synced, m.Clean = boot, synced, false }); err == nil {
+	if err = n.setMember(func(m *membership) { m.opens(boot, synced) }); err == nil {
 		err = n.start(s, &m)
 	}
 	if err != nil {
