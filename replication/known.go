@@ -83,6 +83,26 @@ func (k *known) forget() {
 	maps.DeleteFunc(k.peers, func(id string, _ peerNews) bool { return !ids[id] })
 }
 
+// lasts are the last entries of the others, as far as was heard.
+func (k *known) lasts() (all []uint64) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, p := range k.peers {
+		all = append(all, p.LastIndex)
+	}
+	return all
+}
+
+// reached is how many others are known to have an entry.
+func (k *known) reached(index uint64) (have int) {
+	for _, last := range k.lasts() {
+		if last >= index {
+			have++
+		}
+	}
+	return have
+}
+
 // news are a copy of what was heard.
 func (k *known) news() map[string]peerNews {
 	k.mu.Lock()

@@ -36,6 +36,7 @@ type Node struct {
 	counts    nodeCounts
 	told      *repeats
 	known     known
+	waiters   waiters
 
 	seat    atomic.Pointer[seat] // nil: this node is no member yet
 	led     atomic.Uint64        // the term in which this node decides; 0: it does not
