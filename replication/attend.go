@@ -18,8 +18,10 @@ const (
 	// leastVoters is how many voters must be well and stay when a dead one is removed
 	// without being asked for.
 	leastVoters = 3
-	// stuckAfter is how long a member may answer and yet have no new entry.
-	stuckAfter = 10 * time.Second
+	// stuckLooks is how often, once in attendEvery, a member may see that it has nothing
+	// new of what its leader has: more than the 10 s for which raft v1.7.3 sends nothing to a
+	// node that was away. Looks are counted as the time passes while a machine is halted.
+	stuckLooks = 30
 	// minTrailing and maxTrailing bound how many entries stay behind a snapshot.
 	minTrailing, maxTrailing = 1024, 1 << 20
 )
@@ -40,7 +42,7 @@ func (n *Node) attend() {
 		if s == nil {
 			continue
 		}
-		n.known.learn(s.raft)
+		n.learn(s.raft)
 		n.snapshotIfLong(s)
 		n.dropLocal(s)
 		if installed := s.machine.counts.installed.Load(); installed != s.restored {
@@ -102,8 +104,11 @@ func (n *Node) promote(ctx context.Context, s *seat, steady map[string]time.Dura
 		if now-steady[id] < steadyFor {
 			continue
 		}
-		err := s.raft.AddVoter(server.ID, server.Address, 0, remaining(ctx)).Error()
-		n.log.Info("a member that has caught up has a vote from now on", "node", id, "raft", string(server.Address), "error", err)
+		if err := s.raft.AddVoter(server.ID, server.Address, 0, remaining(ctx)).Error(); err != nil {
+			n.log.Warn("a member that has caught up can't be given a vote", "node", id, "raft", string(server.Address), "error", err)
+			return
+		}
+		n.log.Info("a member that has caught up has a vote from now on", "node", id, "raft", string(server.Address))
 		return
 	}
 }
@@ -114,16 +119,12 @@ func (n *Node) removeDead(ctx context.Context, s *seat) {
 	if n.o.DeadAfter <= 0 {
 		return
 	}
-	now, news, self := n.mono(), n.known.news(), n.identity().Node
+	now, self := n.mono(), n.identity().Node
 	var dead raft.Server
 	var silent time.Duration
 	well := 0
 	for _, server := range s.raft.GetConfiguration().Configuration().Servers {
-		p, heard := news[string(server.ID)]
-		since := now - p.At
-		if !heard {
-			since = now - s.since
-		}
+		since := n.known.silence(string(server.ID), now)
 		switch {
 		case string(server.ID) == self || since < 3*attendEvery:
 			if server.Suffrage == raft.Voter {
@@ -175,15 +176,28 @@ func (n *Node) attendSelf(s *seat) {
 		return
 	}
 	n.takeWord(p)
-	now, last := n.mono(), s.raft.LastIndex()
-	switch {
-	case last >= p.LastIndex || last != s.lastSeen:
-		s.lastSeen, s.lastMoved = last, now
-	case s.logs.storing.running(now) > 0: // the disk is what takes its time; watchDisk looks at that
-	case now-s.lastMoved > stuckAfter:
-		s.lastMoved = now
-		n.restart(fmt.Sprintf("entry %d has been the last for %v, and the leader is at %d", last, stuckAfter, p.LastIndex))
+	if s.logs.storing.running(n.mono()) > 0 {
+		return // the disk is what takes its time; watchDisk looks at that
 	}
+	if last := s.raft.LastIndex(); s.looksStuck(last, p.LastIndex) {
+		n.restart(fmt.Sprintf("entry %d has been the last for %v, and the leader is at %d", last, stuckLooks*attendEvery, p.LastIndex))
+	}
+}
+
+// looksStuck is called once in attendEvery with the last entries of the node and of its
+// leader, and says whether nothing has come for too long: neither an entry nor any of a snapshot.
+func (s *seat) looksStuck(last, leaders uint64) bool {
+	got := received{last, s.snapshots.writes.Load()}
+	if last >= leaders || got != s.lastGot {
+		s.lastGot, s.looks = got, 0
+		return false
+	}
+	s.looks++
+	if s.looks < stuckLooks {
+		return false
+	}
+	s.looks = 0
+	return true
 }
 
 // takeWord takes the leader's word about the others.

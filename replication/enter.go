@@ -36,7 +36,7 @@ func (n *Node) enter() {
 func (n *Node) tryToEnter() error {
 	n.entering.Lock()
 	defer n.entering.Unlock()
-	if n.seat.Load() != nil {
+	if n.seat.Load() != nil || n.stopping.Err() != nil {
 		return nil
 	}
 	m := n.member()
@@ -137,6 +137,8 @@ func (n *Node) beFounded(r foundRequest) error {
 	defer n.entering.Unlock()
 	m := n.member()
 	switch {
+	case n.stopping.Err() != nil:
+		return errStopped
 	case r.Node != m.Node:
 		return fmt.Errorf("this is node %s, not %s", m.Node, r.Node)
 	case m.Cluster == r.Cluster:
@@ -162,7 +164,9 @@ func (n *Node) join(h helloReply) error {
 		node = newNodeID()
 	}
 	var reply joinReply
-	if err := n.ask(leader, callJoin, joinRequest{n.memberOf(node)}, &reply); err != nil {
+	ctx, cancel := context.WithTimeout(n.stopping, changeTimeout)
+	defer cancel()
+	if err := n.links.call(ctx, leader, callJoin, joinRequest{n.memberOf(node)}, &reply); err != nil {
 		return fmt.Errorf("join cluster %v at %s: %w", h.Cluster, leader, err)
 	}
 	if err := n.beMember(node, &reply); err != nil {

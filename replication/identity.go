@@ -103,9 +103,15 @@ func (m *membership) least() uint64 {
 }
 
 // lostTail says whether what was acknowledged may be missing: the system went down
-// with a log that was not synced.
+// with a log that was not synced, or may have, where its runs can't be told apart.
 func (m *membership) lostTail(boot string) bool {
-	return !m.Cluster.zero() && !m.Synced && !m.Clean && m.Boot != boot
+	return !m.Cluster.zero() && !m.Synced && !m.Clean && (m.Boot != boot || boot == "")
+}
+
+// opens notes that the log is opened, to be synced from now on or not. One that was
+// left with an end that is not synced is no synced one before it was closed whole.
+func (m *membership) opens(boot string, synced bool) {
+	m.Boot, m.Synced, m.Clean = boot, synced && (m.Synced || m.Clean), false
 }
 
 // bootID names the run of the operating system; empty where it can't be told.

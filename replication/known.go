@@ -10,10 +10,10 @@ import (
 
 // known is what a node knows about the others. Many may use it at once.
 type known struct {
-	mu     sync.Mutex
-	nodes  map[string]string // ids by address, of the latest configuration
-	peers  map[string]peerNews
-	voters int
+	mu    sync.Mutex
+	nodes map[string]string        // ids by address, of the latest configuration
+	since map[string]time.Duration // by id: by mono, when it was first in one, as this node has seen
+	peers map[string]peerNews
 }
 
 // peerNews is the last that was heard from a node.
@@ -26,17 +26,34 @@ type peerNews struct {
 }
 
 // learn takes over raft's latest configuration.
-func (k *known) learn(r *raft.Raft) {
-	servers := r.GetConfiguration().Configuration().Servers
+func (n *Node) learn(r *raft.Raft) { n.known.learn(serversOf(r), n.mono()) }
+
+// learn takes over who the members are, at a reading of the monotonic clock.
+func (k *known) learn(servers []server, now time.Duration) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	k.nodes, k.voters = make(map[string]string, len(servers)), 0
+	since := make(map[string]time.Duration, len(servers))
+	k.nodes = make(map[string]string, len(servers))
 	for _, s := range servers {
-		k.nodes[string(s.Address)] = string(s.ID)
-		if s.Suffrage == raft.Voter {
-			k.voters++
+		k.nodes[s.Raft], since[s.Node] = s.Node, now
+		if before, ok := k.since[s.Node]; ok {
+			since[s.Node] = before
 		}
 	}
+	k.since = since
+}
+
+// silence is for how long nothing has been heard of a member, or since it is one.
+func (k *known) silence(node string, now time.Duration) time.Duration {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if p, ok := k.peers[node]; ok {
+		return now - p.At
+	}
+	if since, ok := k.since[node]; ok {
+		return now - since
+	}
+	return 0
 }
 
 // nodeAt is the id of the node at an address, empty if it is not known.
@@ -65,6 +82,26 @@ func (k *known) forget() {
 		ids[id] = true
 	}
 	maps.DeleteFunc(k.peers, func(id string, _ peerNews) bool { return !ids[id] })
+}
+
+// lasts are the last entries of the others, as far as was heard.
+func (k *known) lasts() (all []uint64) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, p := range k.peers {
+		all = append(all, p.LastIndex)
+	}
+	return all
+}
+
+// reached is how many others are known to have an entry.
+func (k *known) reached(index uint64) (have int) {
+	for _, last := range k.lasts() {
+		if last >= index {
+			have++
+		}
+	}
+	return have
 }
 
 // news are a copy of what was heard.

@@ -123,7 +123,7 @@ func (n *Node) remove(ctx context.Context, s *seat, node, why string) error {
 		return fmt.Errorf("remove node %s: %w", node, err)
 	}
 	n.log.Warn("a node was removed from the cluster", "node", string(server.ID), "raft", string(server.Address), "why", why)
-	n.known.learn(s.raft)
+	n.learn(s.raft)
 	n.known.forget()
 	return s.proposeControl(ctx, controlEntry{Gone: string(server.ID)})
 }
@@ -161,7 +161,7 @@ func (n *Node) admit(ctx context.Context, m Member) (joinReply, error) {
 	if err := s.raft.AddNonvoter(raft.ServerID(m.Node), raft.ServerAddress(m.Raft), 0, remaining(ctx)).Error(); err != nil {
 		return joinReply{}, fmt.Errorf("add node %s: %w", m.Node, err)
 	}
-	n.known.learn(s.raft)
+	n.learn(s.raft)
 	n.log.Info("a node joins the cluster", "node", m.Node, "raft", m.Raft)
 	if err := s.proposeControl(ctx, controlEntry{Member: &m}); err != nil {
 		return joinReply{}, err
@@ -208,7 +208,7 @@ func (n *Node) relocate(ctx context.Context, s *seat, m Member) error {
 	if err := s.raft.AddNonvoter(member.ID, raft.ServerAddress(m.Raft), 0, remaining(ctx)).Error(); err != nil {
 		return fmt.Errorf("move node %s to %s: %w", m.Node, m.Raft, err)
 	}
-	n.known.learn(s.raft)
+	n.learn(s.raft)
 	n.log.Info("a node has another address", "node", m.Node, "raft", m.Raft, "before", string(member.Address))
 	return nil
 }

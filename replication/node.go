@@ -36,6 +36,7 @@ type Node struct {
 	counts    nodeCounts
 	told      *repeats
 	known     known
+	waiters   waiters
 
 	seat    atomic.Pointer[seat] // nil: this node is no member yet
 	led     atomic.Uint64        // the term in which this node decides; 0: it does not
@@ -296,7 +297,10 @@ func (n *Node) Close(ctx context.Context) error {
 	}
 	n.stop()
 	n.forwarder.close()
-	err := errors.Join(n.leave(), n.links.close())
+	n.entering.Lock() // who takes a seat at this moment has it then, and nobody does later
+	err := n.leave()
+	n.entering.Unlock()
+	err = errors.Join(err, n.links.close())
 	close(n.group.answers) // the machine has ended with the seat
 	n.wait.Wait()
 	return errors.Join(err, n.dir.Close())

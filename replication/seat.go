@@ -28,7 +28,6 @@ type seat struct {
 	notify    chan bool     // true: this node was elected; false: it leads no more
 	gone      chan struct{} // closed when the seat is left
 	observer  *raft.Observer
-	since     time.Duration // by mono: when it was taken
 
 	saving   atomic.Bool
 	saveMu   sync.Mutex
@@ -36,18 +35,26 @@ type seat struct {
 	newest   raft.SnapshotMeta // on disk
 	restored int64             // machine.counts.installed when newest was looked at; attend alone
 
-	lastSeen  uint64        // the last entry when attend last looked; attend alone
-	lastMoved time.Duration // by mono: when it was another one
+	lastGot received // when looksStuck last looked; attend alone
+	looks   int      // of looksStuck since lastGot was another; attend alone
+}
+
+// received is what a node has got: up to which entry, and how many writes of snapshots.
+type received struct {
+	last   uint64
+	writes int64
 }
 
 const (
-	raftDir      = "raft"
-	logName      = "log"
-	votesName    = "votes.db"
-	retained     = 2 // snapshots
-	maxPool      = 3 // connections to each other node that rest
-	maxAppend    = 64
-	segmentShare = 4 // of SnapshotLogBytes, how long a segment of the log is
+	raftDir   = "raft"
+	logName   = "log"
+	votesName = "votes.db"
+	retained  = 2  // snapshots
+	maxPool   = 3  // connections to each other node that rest
+	maxAppend = 16 // entries read at once for a follower, each of which may be a transaction of 16 MB
+	// maxAppendBytes is how much of them is sent at once, if it is more than one.
+	maxAppendBytes = 1 << 20
+	segmentShare   = 4 // of SnapshotLogBytes, how long a segment of the log is
 	// transferScale is how much of a snapshot is to arrive within one timeout.
 	transferScale = 1 << 20
 )
@@ -64,7 +71,7 @@ func (n *Node) sit() error {
 		return fmt.Errorf("open the log of node %s: %w", m.Node, err)
 	}
 	boot, synced := n.o.boot(), n.o.policy() == persist.Always
-	if err = n.setMember(func(m *membership) { m.Boot, m.Synced, m.Clean = boot, synced, false }); err == nil {
+	if err = n.setMember(func(m *membership) { m.opens(boot, synced) }); err == nil {
 		err = n.start(s, &m)
 	}
 	if err != nil {
@@ -83,7 +90,7 @@ func (n *Node) openSeat(m *membership) (s *seat, err error) {
 	if err := persist.MakeDir(n.dir.FS, dir); err != nil {
 		return nil, err
 	}
-	s = &seat{notify: make(chan bool, 64), gone: make(chan struct{}), machine: newMachine(m, n.o.Monotonic), since: n.mono(), lastMoved: n.mono()}
+	s = &seat{notify: make(chan bool, 64), gone: make(chan struct{}), machine: newMachine(m, n.o.Monotonic)}
 	s.machine.landed, s.machine.applied, s.machine.known = n.landed, n.o.applied, n.o.level
 	stable, snapshots, err := n.o.stores(dir)
 	if err != nil {
@@ -149,7 +156,7 @@ func (n *Node) start(s *seat, m *membership) (err error) {
 		return false
 	})
 	s.raft.RegisterObserver(s.observer)
-	n.known.learn(s.raft)
+	n.learn(s.raft)
 	return nil
 }
 

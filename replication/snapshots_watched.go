@@ -15,12 +15,14 @@ type snapshotsWatched struct {
 	raft.SnapshotStore
 	mono    func() time.Duration
 	writing stopwatch
+	writes  atomic.Int64              // so far
 	raft    atomic.Pointer[raft.Raft] // nil until it runs: nothing is taken from a leader before
 }
 
 func (s *snapshotsWatched) watch(write func() error) error {
 	s.writing.start(s.mono())
 	defer s.writing.stop()
+	s.writes.Add(1)
 	return write()
 }
 

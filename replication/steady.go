@@ -25,6 +25,9 @@ import (
 //     node that is back takes no part for as long as it was away, and when another one
 //     fails meanwhile there is no majority. Here entries wait for an answer to a
 //     heartbeat instead, which is tried at least every half election timeout.
+//   - It bounds how many entries it sends at once, and not their bytes: 64 transactions
+//     of 16 MB take their receiver gigabytes, never arrive in time, and are all sent again.
+//     Here what is beyond maxAppendBytes goes with the next.
 //
 // Source of the first: hashicorp/raft, issue 695.
 type steadyTransport struct {
@@ -67,9 +70,20 @@ func (t *steadyTransport) AppendEntries(id raft.ServerID, target raft.ServerAddr
 		return err
 	}
 	t.absences.await(id, func() bool { return t.leads(id, target, request.Term) })
+	request.Entries = upTo(request.Entries, maxAppendBytes) // from which raft sees what was sent
 	err := t.NetworkTransport.AppendEntries(id, target, request, response)
 	t.absences.sent(id, err)
 	return err
+}
+
+// upTo are the first of entries, at least one, with about so many bytes at most.
+func upTo(entries []*raft.Log, most int) []*raft.Log {
+	for i, e := range entries {
+		if most -= entryCost(e); most < 0 && i > 0 {
+			return entries[:i]
+		}
+	}
+	return entries
 }
 
 func (t *steadyTransport) InstallSnapshot(id raft.ServerID, target raft.ServerAddress, request *raft.InstallSnapshotRequest, response *raft.InstallSnapshotResponse, data io.Reader) error {

@@ -86,7 +86,8 @@ func TestSteadyTransport(t *testing.T) {
 			{"a snapshot to who was there", "b2", func() (bool, error) { return state("b1", 11) }, false, true},
 			{"a snapshot of what the node has", "b1", func() (bool, error) { return state("b1", 10) }, true, false},
 			{"a snapshot that can't be stored", "b1", func() (bool, error) { return state("b1", 9) }, true, true},
-			{"another after that", "b1", func() (bool, error) { return state("b1", 12) }, true, false},
+			{"a heartbeat after that", "b1", func() (bool, error) { return entries("b1") }, true, false},
+			{"another snapshot", "b1", func() (bool, error) { return state("b1", 12) }, true, false},
 		} {
 			nodes["b:1"] = tt.node
 			before := asked.Load()
@@ -95,8 +96,38 @@ func TestSteadyTransport(t *testing.T) {
 				t.Errorf("%s: reached raft %v, success %v, %v; want %v, %v", tt.name, reached, success, err, tt.reaches, !tt.refused)
 			}
 		}
+		nodes["b:1"] = "b1"
+		long := *heartbeat
+		long.Entries = []*raft.Log{{Data: make([]byte, maxAppendBytes)}, {Data: make([]byte, 1)}}
+		if err := ends[0].AppendEntries("b1", "b:1", &long, new(raft.AppendEntriesResponse)); err != nil || len(long.Entries) != 1 {
+			t.Errorf("two entries of more than %d bytes: %d were sent, %v, want 1", maxAppendBytes, len(long.Entries), err)
+		}
 		if beats.Load() > 0 {
 			t.Errorf("%d heartbeats went to the handler", beats.Load())
 		}
 	})
+}
+
+// TestAppendsAreBounded has a node catch up on entries that are too many bytes for one
+// request.
+func TestAppendsAreBounded(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		sizes []int
+		want  int
+	}{
+		{"of nothing it sends nothing", nil, 0},
+		{"small ones go together", []int{1, 2, 3}, 3},
+		{"those that are too much wait", []int{maxAppendBytes / 2, maxAppendBytes / 3, maxAppendBytes / 3}, 2},
+		{"one that is too much goes by itself", []int{2 * maxAppendBytes, 1}, 1},
+		{"one that is too much waits", []int{1, 2 * maxAppendBytes}, 1},
+	} {
+		var all []*raft.Log
+		for _, size := range tt.sizes {
+			all = append(all, &raft.Log{Data: make([]byte, size)})
+		}
+		if got := len(upTo(all, maxAppendBytes)); got != tt.want {
+			t.Errorf("%s: %d of %d entries, want %d", tt.name, got, len(all), tt.want)
+		}
+	}
 }

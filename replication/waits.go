@@ -2,11 +2,28 @@ package replication
 
 import (
 	"context"
+	"slices"
+	"sync"
 	"time"
 )
 
-// waitEvery is how often Wait asks the others.
+// waitEvery is how often the others are asked while anybody waits for them.
 const waitEvery = 20 * time.Millisecond
+
+// waiters are those that wait until others have an entry. The others are asked for all
+// of them at once: however many there are, the links see no more of it.
+type waiters struct {
+	mu     sync.Mutex
+	all    map[*waiter]struct{}
+	asking bool // a goroutine asks the others, and ends when nobody waits
+}
+
+// A waiter waits until so many others have an entry.
+type waiter struct {
+	index    uint64
+	replicas int
+	reached  chan struct{} // closed when it is so
+}
 
 // Wait calls done with how many other members have all that was decided before the
 // call, from another goroutine: as soon as it is at least replicas, or else when the
@@ -20,39 +37,74 @@ func (n *Node) Wait(ctx context.Context, replicas int, timeout time.Duration, do
 	}
 	index := s.raft.LastIndex()
 	if replicas <= 0 {
-		done(n.reached(index))
+		done(n.known.reached(index))
 		return
+	}
+	w := &waiter{index, replicas, make(chan struct{})}
+	if n.waiters.add(w) {
+		n.wait.Go(n.askForWaiters)
 	}
 	n.wait.Go(func() {
 		ctx, cancel := context.WithTimeout(ctx, timeout)
 		defer cancel()
-		defer context.AfterFunc(n.stopping, cancel)()
-		done(n.waitFor(ctx, s, index, replicas))
+		select {
+		case <-w.reached:
+		case <-ctx.Done():
+		case <-n.stopping.Done():
+		}
+		n.waiters.drop(w)
+		done(n.known.reached(index))
 	})
 }
 
-// reached is how many others are known to have an entry.
-func (n *Node) reached(index uint64) (have int) {
-	for _, p := range n.known.news() {
-		if p.LastIndex >= index {
-			have++
-		}
+// add says whether the caller is to see that somebody asks.
+func (w *waiters) add(x *waiter) (ask bool) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if w.all == nil {
+		w.all = make(map[*waiter]struct{})
 	}
-	return have
+	w.all[x] = struct{}{}
+	ask, w.asking = !w.asking, true
+	return ask
 }
 
-func (n *Node) waitFor(ctx context.Context, s *seat, index uint64, replicas int) (have int) {
+func (w *waiters) drop(x *waiter) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	delete(w.all, x)
+}
+
+// tell tells whoever has waited long enough, the last entries of the others being
+// known, and says whether anybody still waits; if not, nobody asks any more.
+func (w *waiters) tell(last []uint64) bool {
+	slices.Sort(last)
+	slices.Reverse(last)
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	for x := range w.all {
+		if x.replicas <= len(last) && last[x.replicas-1] >= x.index {
+			close(x.reached)
+			delete(w.all, x)
+		}
+	}
+	w.asking = len(w.all) > 0
+	return w.asking
+}
+
+// askForWaiters is the goroutine that asks the others while anybody waits.
+func (n *Node) askForWaiters() {
+	ticker := time.NewTicker(waitEvery)
+	defer ticker.Stop()
 	for {
-		asking, cancel := context.WithTimeout(ctx, n.callTimeout())
-		n.poll(asking, s, n.wall, false)
-		cancel()
-		if have = n.reached(index); have >= replicas {
-			return have
+		if s := n.seat.Load(); s != nil {
+			ctx, cancel := context.WithTimeout(n.stopping, n.callTimeout())
+			n.poll(ctx, s, n.wall, false)
+			cancel()
 		}
-		select {
-		case <-ctx.Done():
-			return have
-		case <-time.After(waitEvery):
+		if !n.waiters.tell(n.known.lasts()) {
+			return
 		}
+		<-ticker.C
 	}
 }

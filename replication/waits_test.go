@@ -2,6 +2,9 @@ package replication
 
 import (
 	"context"
+	"net"
+	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 )
@@ -44,4 +47,38 @@ func TestWait(t *testing.T) {
 			})
 		}
 	}
+}
+
+// countingNetwork counts the links that are made.
+type countingNetwork struct {
+	tcp
+	made *atomic.Int64
+}
+
+func (c countingNetwork) Dial(ctx context.Context, address string) (net.Conn, error) {
+	c.made.Add(1)
+	return c.tcp.Dial(ctx, address)
+}
+
+// TestManyWait has many wait for more nodes than there are.
+func TestManyWait(t *testing.T) {
+	var made atomic.Int64
+	c := startCluster(t, 3, func(o *Options) { o.Network = countingNetwork{made: &made} })
+	leader := c.leader()
+	const many, rounds = 1000, 10
+	before := made.Load()
+	var told sync.WaitGroup
+	told.Add(many)
+	for range many {
+		leader.Wait(context.Background(), 3, rounds*waitEvery, func(int) { told.Done() })
+	}
+	told.Wait()
+	if links := made.Load() - before; links > many {
+		t.Errorf("%d that waited for %v made %d links", many, rounds*waitEvery, links)
+	}
+	eventually(t, "nobody asks any more", func() bool {
+		leader.waiters.mu.Lock()
+		defer leader.waiters.mu.Unlock()
+		return !leader.waiters.asking && len(leader.waiters.all) == 0
+	})
 }

@@ -1,0 +1,34 @@
+package replication
+
+import (
+	"testing"
+)
+
+// TestLooksStuck has a node look at what it gets from its leader.
+func TestLooksStuck(t *testing.T) {
+	s := &seat{snapshots: new(snapshotsWatched)}
+	for _, tt := range []struct {
+		name          string
+		last, leaders uint64
+		written       int64 // of a snapshot, for each look
+		looks         int
+		stuck         bool
+	}{
+		{"it has all", 7, 7, 0, 2 * stuckLooks, false},
+		{"it lacks some, not for long", 7, 8, 0, stuckLooks - 1, false},
+		{"one has come", 8, 9, 0, 1, false},
+		{"the last has come", 9, 9, 0, 1, false},
+		{"a snapshot comes", 9, 1000, 1, 3 * stuckLooks, false},
+		{"no more comes", 9, 1000, 0, stuckLooks, true},
+		{"it begins anew", 9, 1000, 0, stuckLooks - 1, false},
+	} {
+		stuck := false
+		for range tt.looks {
+			s.snapshots.writes.Add(tt.written)
+			stuck = s.looksStuck(tt.last, tt.leaders)
+		}
+		if stuck != tt.stuck {
+			t.Errorf("%s: stuck %v after %d looks at entry %d of %d", tt.name, stuck, tt.looks, tt.last, tt.leaders)
+		}
+	}
+}

@@ -1,0 +1,30 @@
+package replication
+
+import (
+	"testing"
+	"time"
+)
+
+// TestSilence tells for how long members have been silent, one of which has joined a
+// cluster that is a day old.
+func TestSilence(t *testing.T) {
+	var k known
+	old, other, young := server{"old", "h:1"}, server{"other", "h:2"}, server{"young", "h:3"}
+	k.learn([]server{old, other}, time.Hour)
+	k.hear(peerNews{peerStatus: peerStatus{Node: "other"}, At: 2 * time.Hour})
+	k.learn([]server{old, other, young}, 25*time.Hour)
+	k.learn([]server{old, other, young}, 26*time.Hour)
+	for _, tt := range []struct {
+		node string
+		want time.Duration
+	}{
+		{"old", 26 * time.Hour}, // never heard of
+		{"other", 25 * time.Hour},
+		{"young", 2 * time.Hour},
+		{"none", 0},
+	} {
+		if got := k.silence(tt.node, 27*time.Hour); got != tt.want {
+			t.Errorf("node %s: silent for %v, want %v", tt.node, got, tt.want)
+		}
+	}
+}
