@@ -43,6 +43,7 @@ type Node struct {
 
 	entering sync.Mutex // held by whoever takes or leaves the seat
 
+	writing    sync.Mutex // held by whoever changes the membership, until it is on disk
 	mu         sync.Mutex
 	membership membership
 
@@ -158,14 +159,16 @@ func (n *Node) member() membership {
 
 // setMember writes who this node is from now on.
 func (n *Node) setMember(change func(*membership)) error {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	m := n.membership
+	n.writing.Lock()
+	defer n.writing.Unlock()
+	m := n.member()
 	m.Founding = slices.Clone(m.Founding)
 	change(&m)
 	if err := m.write(n.dir); err != nil {
 		return err
 	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
 	n.membership = m
 	return nil
 }
@@ -294,7 +297,10 @@ func (n *Node) Close(ctx context.Context) error {
 	n.StepDown(ctx)
 	n.stop()
 	n.forwarder.close()
-	err := errors.Join(n.leave(), n.links.close())
+	n.entering.Lock() // who is taking a seat has it by now, and nobody takes one any more
+	err := n.leave()
+	n.entering.Unlock()
+	err = errors.Join(err, n.links.close())
 	close(n.group.answers) // the machine has ended with the seat
 	n.wait.Wait()
 	return errors.Join(err, n.dir.Close())

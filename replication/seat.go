@@ -50,8 +50,12 @@ const (
 	transferScale = 1 << 20
 )
 
-// sit takes the node's seat: it opens its log, snapshots and votes, and starts raft.
+// sit takes the node's seat: it opens its log, snapshots and votes, and starts raft,
+// unless the node stops.
 func (n *Node) sit() error {
+	if n.stopping.Err() != nil {
+		return errStopped
+	}
 	m := n.member()
 	s, err := n.openSeat(&m)
 	if err != nil {

@@ -197,3 +197,26 @@ func TestSimClockSet(t *testing.T) {
 		leader.clock.set(0, 1)
 	})
 }
+
+// TestSimJoinHangs has a node join whose disk hangs at some moment: it goes on to
+// answer others, and is a member when its disk has been replaced.
+func TestSimJoinHangs(t *testing.T) {
+	for after := time.Duration(0); after < 30*time.Millisecond; after += time.Millisecond {
+		simCase(t, func(t *testing.T, c *simCluster) {
+			n := c.addNode()
+			n.start()
+			time.Sleep(after)
+			c.hangDisk(n)
+			time.Sleep(10 * time.Second)
+			p := n.running()
+			var hello helloReply
+			if err := c.leader().running().node.ask(n.address(), callHello, struct{}{}, &hello); err != nil {
+				t.Errorf("hung after %v: %v", after, err)
+			}
+			if p != n.running() {
+				t.Errorf("hung after %v: it ended within 10 s", after)
+			}
+			c.settle("a join that hung")
+		})
+	}
+}
