@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"limitsrv/engine"
 )
 
 // simCasePlan is that of simCase.
@@ -219,4 +221,41 @@ func TestSimJoinHangs(t *testing.T) {
 			c.settle("a join that hung")
 		})
 	}
+}
+
+// TestSimElected has a node elected that has not yet carried out what was answered
+// before, and can't put anything into the log: it does not tell what it knows.
+func TestSimElected(t *testing.T) {
+	plan := simCasePlan
+	plan.commit = 5 * time.Second // followers carry nothing out meanwhile
+	simCaseOf(t, plan, func(t *testing.T, c *simCluster) {
+		c.setClients(false, true)
+		take := engine.Op{Key: []byte("k"), N: 1, Params: engine.Params{Alg: engine.Fixed, Limit: 3, Period: simForever}}
+		look := take
+		look.N = 0
+		p := c.leader().running()
+		if got := p.ask([]engine.Op{take}, false); got != simAnswered {
+			t.Fatalf("a take is %s", got)
+		}
+		p.crash(100)
+		var elected *simNode
+		for elected == nil {
+			time.Sleep(50 * time.Microsecond)
+			for _, n := range c.running() {
+				if n.running().office().elected {
+					elected = n
+				}
+			}
+		}
+		for _, n := range c.running() {
+			if n != elected {
+				c.hangDisk(n)
+			}
+		}
+		for range 15 {
+			c.wait.Go(func() { elected.running().ask([]engine.Op{look}, false) })
+			time.Sleep(10 * time.Millisecond)
+		}
+		c.settle("an election")
+	})
 }
