@@ -17,7 +17,7 @@ const enterEvery = 300 * time.Millisecond
 func (n *Node) enter() {
 	for n.seat.Load() == nil {
 		why := n.tryToEnter()
-		if failed := (*seatError)(nil); errors.As(why, &failed) {
+		if failed := (*seatError)(nil); errors.As(why, &failed) && n.stopping.Err() == nil {
 			n.fatal(why)
 			return
 		}

@@ -44,6 +44,7 @@ type Node struct {
 
 	entering sync.Mutex // held by whoever takes or leaves the seat
 
+	writing    sync.Mutex // held by whoever changes the membership, until it is on disk
 	mu         sync.Mutex
 	membership membership
 
@@ -159,14 +160,16 @@ func (n *Node) member() membership {
 
 // setMember writes who this node is from now on.
 func (n *Node) setMember(change func(*membership)) error {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	m := n.membership
+	n.writing.Lock()
+	defer n.writing.Unlock()
+	m := n.member()
 	m.Founding = slices.Clone(m.Founding)
 	change(&m)
 	if err := m.write(n.dir); err != nil {
 		return err
 	}
+	n.mu.Lock()
+	defer n.mu.Unlock()
 	n.membership = m
 	return nil
 }

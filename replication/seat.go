@@ -59,9 +59,12 @@ const (
 	transferScale = 1 << 20
 )
 
-// sit takes the node's seat: it deletes what it had as another node, opens its log,
-// snapshots and votes, and starts raft.
+// sit takes the node's seat, unless the node stops: it deletes what it had as another
+// node, opens its log, snapshots and votes, and starts raft.
 func (n *Node) sit() error {
+	if n.stopping.Err() != nil {
+		return errStopped
+	}
 	m := n.member()
 	if err := removeOthers(n.dir.FS, n.dir.FS.PathJoin(n.dir.Path, raftDir), m.Node); err != nil {
 		return fmt.Errorf("delete what this node had before: %w", err)

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"limitsrv/engine"
 )
 
 // simCasePlan is that of simCase.
@@ -195,5 +197,65 @@ func TestSimClockSet(t *testing.T) {
 			time.Sleep(time.Duration(1+i%7) * time.Millisecond) // watchClocks looks
 		}
 		leader.clock.set(0, 1)
+	})
+}
+
+// TestSimJoinHangs has a node join whose disk hangs at some moment: it goes on to
+// answer others, and is a member when its disk has been replaced.
+func TestSimJoinHangs(t *testing.T) {
+	for after := time.Duration(0); after < 30*time.Millisecond; after += time.Millisecond {
+		simCase(t, func(t *testing.T, c *simCluster) {
+			n := c.addNode()
+			n.start()
+			time.Sleep(after)
+			c.hangDisk(n)
+			time.Sleep(10 * time.Second)
+			p := n.running()
+			var hello helloReply
+			if err := c.leader().running().node.ask(n.address(), callHello, struct{}{}, &hello); err != nil {
+				t.Errorf("hung after %v: %v", after, err)
+			}
+			if p != n.running() {
+				t.Errorf("hung after %v: it ended within 10 s", after)
+			}
+			c.settle("a join that hung")
+		})
+	}
+}
+
+// TestSimElected has a node elected that has not yet carried out what was answered
+// before, and can't put anything into the log: it does not tell what it knows.
+func TestSimElected(t *testing.T) {
+	plan := simCasePlan
+	plan.commit = 5 * time.Second // followers carry nothing out meanwhile
+	simCaseOf(t, plan, func(t *testing.T, c *simCluster) {
+		c.setClients(false, true)
+		take := engine.Op{Key: []byte("k"), N: 1, Params: engine.Params{Alg: engine.Fixed, Limit: 3, Period: simForever}}
+		look := take
+		look.N = 0
+		p := c.leader().running()
+		if got := p.ask([]engine.Op{take}, false); got != simAnswered {
+			t.Fatalf("a take is %s", got)
+		}
+		p.crash(100)
+		var elected *simNode
+		for elected == nil {
+			time.Sleep(50 * time.Microsecond)
+			for _, n := range c.running() {
+				if n.running().office().elected {
+					elected = n
+				}
+			}
+		}
+		for _, n := range c.running() {
+			if n != elected {
+				c.hangDisk(n)
+			}
+		}
+		for range 15 {
+			c.wait.Go(func() { elected.running().ask([]engine.Op{look}, false) })
+			time.Sleep(10 * time.Millisecond)
+		}
+		c.settle("an election")
 	})
 }

@@ -1,0 +1,47 @@
+package replication
+
+import (
+	"math/rand/v2"
+	"syscall"
+	"testing"
+)
+
+// TestVotes has the machine crash before, between and after the writes of a vote, and
+// the disk fail at each: afterwards the vote is the old one or the new one, whole.
+func TestVotes(t *testing.T) {
+	for writes := range 3 { // how many succeed
+		for _, fails := range []bool{false, true} {
+			disk := newSimDisk()
+			stable, _, _ := disk.open("/raft")
+			v := &votes{StableStore: stable}
+			vote := func(term uint64, candidate string, writes int) {
+				for i, write := range []func() error{
+					func() error { return v.SetUint64(keyVoteTerm, term) },
+					func() error { return v.Set(keyVoteCand, []byte(candidate)) },
+				} {
+					if !fails && i == writes {
+						return
+					}
+					if err := write(); err != nil {
+						return // raft goes no further
+					}
+				}
+			}
+			vote(1, "a", 2)
+			if fails {
+				disk.fault.failWrites(writes, syscall.EIO)
+			}
+			vote(2, "b", writes)
+			stable, _, _ = disk.crashed(0, rand.New(rand.NewPCG(1, 1))).open("/raft")
+			v = &votes{StableStore: stable}
+			term, err := v.GetUint64(keyVoteTerm)
+			candidate, err2 := v.Get(keyVoteCand)
+			old := term == 1 && string(candidate) == "a"
+			if isNew := term == 2 && string(candidate) == "b"; err != nil || err2 != nil || !old && !isNew {
+				t.Errorf("after %d writes, disk fails %v: the vote is for %q in term %d, %v, %v", writes, fails, candidate, term, err, err2)
+			} else if writes == 2 && !isNew || writes == 0 && !old {
+				t.Errorf("after %d writes, disk fails %v: the vote is of term %d", writes, fails, term)
+			}
+		}
+	}
+}
