@@ -262,14 +262,17 @@ func notApplied(err error) bool {
 }
 
 // forward sends requests to the node that leads. Those of others are refused: they
-// will find it by themselves.
+// will find it by themselves. What is too much for now waits again: there is a leader, so
+// that is no time without one.
 func (g *group) forward(leader server, all []waiting) {
 	own := make([]request, 0, len(all))
+	mine := all[:0]
 	for _, w := range all {
 		if w.foreign {
 			w.done(errNotTaken)
 			continue
 		}
+		mine = append(mine, w)
 		own = append(own, request{w.batch, func(err error) {
 			if errors.Is(err, errNotTaken) {
 				g.retry([]waiting{w})
@@ -281,10 +284,14 @@ func (g *group) forward(leader server, all []waiting) {
 			w.done(err)
 		}})
 	}
-	g.putBack(nil, all)
 	if len(own) > 0 {
-		g.n.forwarder.send(leader.Raft, leader.Node, own)
+		mine = mine[g.n.forwarder.send(leader.Raft, leader.Node, own):]
+		for i := range mine {
+			mine[i].since = 0
+		}
+		g.retry(mine)
 	}
+	g.putBack(nil, all)
 }
 
 // hold has requests wait for a leader, but for those that have waited long enough.
