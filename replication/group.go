@@ -273,16 +273,7 @@ func (g *group) forward(leader server, all []waiting) {
 			continue
 		}
 		mine = append(mine, w)
-		own = append(own, request{w.batch, func(err error) {
-			if errors.Is(err, errNotTaken) {
-				g.retry([]waiting{w})
-				return
-			}
-			if err == nil {
-				g.n.counts.forwarded.Add(1)
-			}
-			w.done(err)
-		}})
+		own = append(own, request{w.batch, func(err error) { g.forwarded(w, err) }})
 	}
 	if len(own) > 0 {
 		mine = mine[g.n.forwarder.send(leader.Raft, leader.Node, own):]
@@ -292,6 +283,20 @@ func (g *group) forward(leader server, all []waiting) {
 		g.retry(mine)
 	}
 	g.putBack(nil, all)
+}
+
+// forwarded is told what the leader answered, or that it did not.
+func (g *group) forwarded(w waiting, err error) {
+	switch {
+	case errors.Is(err, errNotTaken):
+		g.retry([]waiting{w})
+		return
+	case errors.Is(err, errUncertain):
+		g.n.counts.uncertain.Add(1)
+	case err == nil:
+		g.n.counts.forwarded.Add(1)
+	}
+	w.done(err)
 }
 
 // hold has requests wait for a leader, but for those that have waited long enough.
