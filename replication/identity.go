@@ -38,6 +38,8 @@ type membership struct {
 	Synced bool   `json:"synced"`
 	Clean  bool   `json:"clean"`
 	Boot   string `json:"boot"`
+	// Raft is where the others of the cluster reach the node; empty: it was in none yet.
+	Raft string `json:"raft,omitempty"`
 }
 
 // A server is a node by its id and the address at which others reach it.

@@ -133,7 +133,7 @@ func (n *Node) recover(s *seat) error {
 		return fmt.Errorf("recover: %w", err)
 	}
 	return n.setMember(func(m *membership) {
-		m.Cluster, m.Founding, m.Clean = cluster, nil, true
+		m.Cluster, m.Founding, m.Clean, m.Raft = cluster, nil, true, n.o.Raft
 	})
 }
 
