@@ -95,7 +95,7 @@ func (n *Node) pollOne(ctx context.Context, s *seat, server raft.Server) (differ
 		difference = 0
 	}
 	now := n.mono()
-	news := peerNews{peerStatus: p, At: now, Difference: difference}
+	news := peerNews{peerStatus: p, At: now}
 	before, heard := n.known.news()[p.Node]
 	if last := s.raft.LastIndex(); heard && p.LastIndex == before.LastIndex && p.LastIndex < last {
 		news.Stalled = before.Stalled
