@@ -211,26 +211,18 @@ func (n *Node) takeWord(leader peerStatus) {
 	}
 }
 
-// askAbout asks the others why there is no leader here. If theirs does not know this
-// node, it was removed; if it looks for it at another address, it is told this one.
+// askAbout asks the others why there is no leader here: if theirs does not know this
+// node, it was removed.
 func (n *Node) askAbout(s *seat) {
-	self := n.self()
-	leader, servers := n.askLeader(s)
-	at := slices.IndexFunc(servers, func(x server) bool { return x.Node == self.Node })
-	switch {
-	case len(servers) == 0:
-	case at < 0:
-		n.fatal(fmt.Errorf("this node, %s, was removed from the cluster; to be a member again it needs an empty data directory and --join", self.Node))
-	case servers[at].Raft != self.Raft:
-		err := n.ask(leader, callAnnounce, n.memberOf(self.Node), nil)
-		n.log.Info("the leader was told that this node has another address", "before", servers[at].Raft, "error", err)
+	servers := n.askLeader(s)
+	if self := n.identity().Node; len(servers) > 0 && !slices.ContainsFunc(servers, func(x server) bool { return x.Node == self }) {
+		n.fatal(fmt.Errorf("this node, %s, was removed from the cluster; to be a member again it needs an empty data directory and --join", self))
 	}
 }
 
 // askLeader asks all nodes that this one knows of for the leader of its cluster, and
-// returns at which address that is and who it says the members are; none: there is no
-// leader.
-func (n *Node) askLeader(s *seat) (address string, servers []server) {
+// returns who that says the members are; none: there is no leader.
+func (n *Node) askLeader(s *seat) []server {
 	self := n.self()
 	asked := []string{self.Raft}
 	next := n.others()
@@ -238,7 +230,8 @@ func (n *Node) askLeader(s *seat) (address string, servers []server) {
 		next = append(next, x.Raft)
 	}
 	for len(next) > 0 {
-		address, next = next[0], next[1:]
+		address := next[0]
+		next = next[1:]
 		var h helloReply
 		if slices.Contains(asked, address) || n.ask(address, callHello, struct{}{}, &h) != nil {
 			continue
@@ -247,10 +240,10 @@ func (n *Node) askLeader(s *seat) (address string, servers []server) {
 		switch {
 		case h.Cluster != n.identity().Cluster:
 		case len(h.Servers) > 0:
-			return address, h.Servers
+			return h.Servers
 		case h.Leader.Raft != "":
 			next = append(next, h.Leader.Raft)
 		}
 	}
-	return "", nil
+	return nil
 }

@@ -160,8 +160,8 @@ func (n *Node) announced(ctx context.Context, m Member) error {
 	if err != nil {
 		return err
 	}
-	if err := n.relocate(ctx, s, m); err != nil {
-		return err
+	if !slices.Contains(serversOf(s.raft), server{Node: m.Node, Raft: m.Raft}) {
+		return fmt.Errorf("node %s at %s is no member of the cluster", m.Node, m.Raft)
 	}
 	return s.proposeControl(ctx, controlEntry{Member: &m})
 }

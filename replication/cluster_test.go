@@ -199,3 +199,39 @@ func TestClusterSurvivesItsLeader(t *testing.T) {
 	}
 	c.agree()
 }
+
+// TestOverloadIsNoLossOfQuorum has a follower whose link to the leader is full: what is
+// asked of it waits, and is not answered as if there was no leader.
+func TestOverloadIsNoLossOfQuorum(t *testing.T) {
+	c := startCluster(t, 3, func(o *Options) { o.NoQuorum = NoQuorumAllow })
+	leader := c.leader()
+	follower := c.nodes[slices.IndexFunc(c.nodes, func(n *Node) bool { return n != leader })]
+	if _, err := take(follower, "k", 10, 1); err != nil {
+		t.Fatal(err)
+	}
+	follower.forwarder.mu.Lock()
+	link := follower.forwarder.current
+	follower.forwarder.mu.Unlock()
+	load := func(ops int) {
+		link.mu.Lock()
+		defer link.mu.Unlock()
+		link.ops += ops
+	}
+	load(maxForwardOps)
+	answered := make(chan error, 1)
+	var d engine.Decision
+	go func() {
+		got, err := take(follower, "k", 10, 1)
+		d = got
+		answered <- err
+	}()
+	select {
+	case err := <-answered:
+		t.Fatalf("answered while the link is full: %+v, %v", d, err)
+	case <-time.After(3 * follower.holdFor):
+	}
+	load(-maxForwardOps)
+	if err := <-answered; err != nil || d.Remaining != 8 || follower.counts.allowed.Load() != 0 {
+		t.Errorf("when there is room: %+v, %v, %d allowed without a quorum, want 8 left and none", d, err, follower.counts.allowed.Load())
+	}
+}

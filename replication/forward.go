@@ -47,8 +47,10 @@ func newForwarder(l *links) *forwarder {
 	return &forwarder{links: l, all: make(map[*forwardLink]struct{})}
 }
 
-// send hands requests to the leader, the node at address, in their order. It does not
-// block. The done of each is called once, from any goroutine, this one included:
+// send hands requests to the leader, the node at address, in their order, and says how
+// many it has dealt with: not those beyond maxForwardOps, which have to wait until there
+// is room. It does not block. The done of each of the first taken is called once, from any
+// goroutine, this one included:
 //
 //   - with nil, and the Decisions of the batch in place;
 //   - with errNotTaken: it was certainly not carried out;
@@ -59,12 +61,18 @@ func newForwarder(l *links) *forwarder {
 //
 // What is sent while a link is made waits for it. requests are the caller's again when
 // send returns.
-func (f *forwarder) send(address, node string, requests []request) {
-	taken := 0
-	if link := f.link(forwardTarget{address, node}); link != nil {
-		taken = link.add(requests)
+func (f *forwarder) send(address, node string, requests []request) (taken int) {
+	link := f.link(forwardTarget{address, node})
+	if link == nil {
+		refuse(requests)
+		return len(requests)
+	}
+	taken, full := link.add(requests)
+	if full {
+		return taken
 	}
 	refuse(requests[taken:])
+	return len(requests)
 }
 
 // refuse answers that requests were not taken.

@@ -220,7 +220,10 @@ func TestForwardBacklog(t *testing.T) {
 		synctest.Wait()
 		waiting := b.send("one:1", "1", maxForwardOps-1-large)
 		start := time.Now()
-		b.want("more than fits", b.send("one:1", "1", 1), errNotTaken, greeted)
+		more := []request{{takes("k", 1), func(error) { t.Error("more than fits was answered") }}}
+		if taken := b.f.send("one:1", testNode("1"), more); taken != 0 {
+			t.Errorf("more than fits: %d requests taken", taken)
+		}
 		if waited := time.Since(start); waited > 0 {
 			t.Errorf("send has blocked for %v", waited)
 		}

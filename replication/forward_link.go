@@ -40,13 +40,14 @@ func newForwardLink(f *forwarder, to forwardTarget) *forwardLink {
 	return &forwardLink{f: f, to: to, ctx: ctx, end: end, wake: make(chan struct{}, 1)}
 }
 
-// add takes requests while there is room, and says how many it has taken.
-func (k *forwardLink) add(requests []request) (taken int) {
+// add takes requests while there is room, and says how many it has taken, and whether
+// there was too little room for more.
+func (k *forwardLink) add(requests []request) (taken int, full bool) {
 	k.mu.Lock()
 	if !k.over && !k.retired {
 		for _, r := range requests {
 			n := len(r.batch.Ops)
-			if k.ops > 0 && k.ops+n > maxForwardOps {
+			if full = k.ops > 0 && k.ops+n > maxForwardOps; full {
 				break
 			}
 			k.ops += n
@@ -58,7 +59,7 @@ func (k *forwardLink) add(requests []request) (taken int) {
 	if taken > 0 {
 		rouse(k.wake)
 	}
-	return taken
+	return taken, full
 }
 
 // run makes the link and serves it until it is over.

@@ -262,29 +262,41 @@ func notApplied(err error) bool {
 }
 
 // forward sends requests to the node that leads. Those of others are refused: they
-// will find it by themselves.
+// will find it by themselves. What is too much for now waits again: there is a leader, so
+// that is no time without one.
 func (g *group) forward(leader server, all []waiting) {
 	own := make([]request, 0, len(all))
+	mine := all[:0]
 	for _, w := range all {
 		if w.foreign {
 			w.done(errNotTaken)
 			continue
 		}
-		own = append(own, request{w.batch, func(err error) {
-			if errors.Is(err, errNotTaken) {
-				g.retry([]waiting{w})
-				return
-			}
-			if err == nil {
-				g.n.counts.forwarded.Add(1)
-			}
-			w.done(err)
-		}})
+		mine = append(mine, w)
+		own = append(own, request{w.batch, func(err error) { g.forwarded(w, err) }})
+	}
+	if len(own) > 0 {
+		mine = mine[g.n.forwarder.send(leader.Raft, leader.Node, own):]
+		for i := range mine {
+			mine[i].since = 0
+		}
+		g.retry(mine)
 	}
 	g.putBack(nil, all)
-	if len(own) > 0 {
-		g.n.forwarder.send(leader.Raft, leader.Node, own)
+}
+
+// forwarded is told what the leader answered, or that it did not.
+func (g *group) forwarded(w waiting, err error) {
+	switch {
+	case errors.Is(err, errNotTaken):
+		g.retry([]waiting{w})
+		return
+	case errors.Is(err, errUncertain):
+		g.n.counts.uncertain.Add(1)
+	case err == nil:
+		g.n.counts.forwarded.Add(1)
 	}
+	w.done(err)
 }
 
 // hold has requests wait for a leader, but for those that have waited long enough.

@@ -39,6 +39,8 @@ type membership struct {
 	Clean  bool   `json:"clean"`
 	Last   uint64 `json:"last,omitempty"`
 	Boot   string `json:"boot"`
+	// Raft is where the others of the cluster reach the node; empty: it was in none yet.
+	Raft string `json:"raft,omitempty"`
 }
 
 // A server is a node by its id and the address at which others reach it.

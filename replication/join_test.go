@@ -4,6 +4,7 @@ import (
 	"context"
 	"net"
 	"path/filepath"
+	"strings"
 	"testing"
 	"time"
 )
@@ -41,4 +42,23 @@ func TestJoinFromAfar(t *testing.T) {
 	if all := serversOf(leader.seat.Load().raft); len(all) != 3 {
 		t.Errorf("the members are %v, want 3", all)
 	}
+}
+
+// TestOtherAddress starts the node of a directory, or of a copy of one, at an address
+// where the others do not reach it: with two of one id there could be two leaders.
+func TestOtherAddress(t *testing.T) {
+	c := startCluster(t, 1, nil)
+	o := c.leader().o
+	c.close(c.nodes[0])
+	before := o.Raft
+	o.Raft, o.Bind, o.Peers = freeAddresses(t, 1)[0], "", nil
+	if n, err := Open(o); err == nil || !strings.Contains(err.Error(), before) {
+		t.Errorf("opened at %s, not %s: %v", o.Raft, before, err)
+		if err == nil {
+			c.close(n)
+		}
+	}
+	o.Raft = before
+	c.nodes = append(c.nodes, c.open(o))
+	c.leader()
 }

@@ -19,8 +19,7 @@ type known struct {
 // peerNews is the last that was heard from a node.
 type peerNews struct {
 	peerStatus
-	At         time.Duration // by mono
-	Difference time.Duration // of its clock to this node's
+	At time.Duration // by mono
 	// Stalled is since when, by mono, it has had no new entry although there were some.
 	Stalled time.Duration
 }

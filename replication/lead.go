@@ -104,7 +104,7 @@ func (n *Node) pollOne(ctx context.Context, s *seat, wall func() engine.Instant,
 		difference = 0
 	}
 	now := n.mono()
-	news := peerNews{peerStatus: p, At: now, Difference: difference}
+	news := peerNews{peerStatus: p, At: now}
 	before, heard := n.known.news()[p.Node]
 	if last := s.raft.LastIndex(); heard && p.LastIndex == before.LastIndex && p.LastIndex < last {
 		news.Stalled = before.Stalled

@@ -183,36 +183,6 @@ func (n *Node) admitElsewhere(ctx context.Context, leader server, m Member) (rep
 	return reply, err
 }
 
-// relocate has the cluster reach a member at the address that it tells, if that is
-// another one than before.
-func (n *Node) relocate(ctx context.Context, s *seat, m Member) error {
-	var member raft.Server
-	for _, x := range s.raft.GetConfiguration().Configuration().Servers {
-		switch {
-		case string(x.ID) == m.Node:
-			member = x
-		case string(x.Address) == m.Raft:
-			return fmt.Errorf("node %s can't be at %s, where node %s is", m.Node, m.Raft, x.ID)
-		}
-	}
-	switch {
-	case member.ID == "":
-		return fmt.Errorf("node %s at %s is no member of the cluster", m.Node, m.Raft)
-	case string(member.Address) == m.Raft:
-		return nil
-	}
-	if err := checkAddress("--raft", m.Raft); err != nil {
-		return err
-	}
-	// Of one that has a vote this changes the address alone.
-	if err := s.raft.AddNonvoter(member.ID, raft.ServerAddress(m.Raft), 0, remaining(ctx)).Error(); err != nil {
-		return fmt.Errorf("move node %s to %s: %w", m.Node, m.Raft, err)
-	}
-	n.learn(s.raft)
-	n.log.Info("a node has another address", "node", m.Node, "raft", m.Raft, "before", string(member.Address))
-	return nil
-}
-
 // transfer has another node lead: a given one, or whoever is furthest. A transfer
 // that failed leaves raft v1.7.3 refusing all (issue 696), so raft begins anew then.
 func (n *Node) transfer(ctx context.Context, s *seat, node string) error {

@@ -135,6 +135,9 @@ func (n *Node) resume() error {
 		n.log.Warn("the system went down with a log that was not on disk: this node joins the cluster anew when it finds a leader",
 			"cluster", m.Cluster.String(), "node", m.Node)
 		return nil
+	case m.Raft != "" && m.Raft != n.o.Raft:
+		return fmt.Errorf("data directory %s is of the node that others reach at %s, and --raft is %s: give that address, or an empty directory and --join",
+			n.o.Dir, m.Raft, n.o.Raft)
 	}
 	return n.sit()
 }

@@ -89,18 +89,24 @@ func (n *Node) decideLocally(r request) {
 		r.done(errNoQuorum)
 		return
 	}
-	n.local.decide(s.machine, r.batch)
+	n.local.decide(s.machine, r.batch, n.maxMemory.Load(), n.evict.Load())
 	n.o.undecided(r.batch)
 	n.counts.locally.Add(int64(len(r.batch.Ops)))
 	r.done(nil)
 }
 
-func (l *localEngine) decide(m *machine, b *engine.Batch) {
+// decide decides what asks for permits. Its keys have the memory that the bound leaves
+// beside those of the node, at least a sixteenth of it.
+func (l *localEngine) decide(m *machine, b *engine.Batch, maxMemory int64, evict bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if from := m.engine.Load(); l.from != from || l.engine == nil {
 		l.from, l.engine = from, m.emptyEngine()
 	}
+	if maxMemory > 0 {
+		maxMemory = max(maxMemory-l.from.MemoryBytes(), maxMemory/16, 1)
+	}
+	l.engine.SetBound(maxMemory, evict)
 	now := m.now()
 	l.last = now
 	var asked engine.Batch

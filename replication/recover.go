@@ -167,7 +167,7 @@ func (n *Node) recover(s *seat, r Remnant) error {
 	if err != nil {
 		return fmt.Errorf("read the votes: %w", err)
 	}
-	next := membership{Node: newNodeID(), Cluster: newClusterID(), Seed: n.member().Seed, Clean: true}
+	next := membership{Node: newNodeID(), Cluster: newClusterID(), Seed: n.member().Seed, Clean: true, Raft: n.o.Raft}
 	only := configurationOf([]server{{Node: next.Node, Raft: n.o.Raft}})
 	s.machine.become(next.Cluster)
 	if err := n.writeSeat(&next, s.machine, r, max(term, r.Term), only); err != nil {

@@ -74,7 +74,11 @@ func (n *Node) sit() error {
 		return fmt.Errorf("open the log of node %s: %w", m.Node, err)
 	}
 	boot, synced := n.o.boot(), n.o.policy() == persist.Always
-	if err = n.setMember(func(m *membership) { m.opens(boot, synced) }); err == nil {
+	err = n.setMember(func(m *membership) {
+		m.opens(boot, synced)
+		m.Raft = n.o.Raft
+	})
+	if err == nil {
 		err = n.start(s, &m)
 	}
 	if err != nil {
