@@ -10,14 +10,14 @@ import (
 
 // TestLocalDecisionsAreBounded has a node without a quorum asked for ever more keys.
 func TestLocalDecisionsAreBounded(t *testing.T) {
-	const bound = 1 << 20
+	const bound = 512 << 10
 	for _, evict := range []bool{false, true} {
 		var (
 			l       localEngine
 			m       = newMachine(&membership{}, func() time.Duration { return 0 })
 			refused int
 		)
-		for i := range 100 {
+		for i := range 40 {
 			b := new(engine.Batch)
 			for j := range 1000 {
 				b.Ops = append(b.Ops, engine.Op{
