@@ -1,9 +1,12 @@
 package replication
 
 import (
+	"fmt"
 	"slices"
 	"syscall"
 	"time"
+
+	"limitsrv/engine"
 )
 
 // A simTrouble is something that goes wrong for a while. do returns false if it
@@ -298,8 +301,24 @@ func (c *simCluster) shortMemory() bool {
 	return c.withLeader(func(n *simNode) {
 		used := n.running().node.Engine().MemoryBytes()
 		evict := c.intN(2) == 0
-		c.setBound(max(1, used*int64(c.intN(5))/4), evict)
+		bound := max(1, used*int64(c.intN(5))/4)
+		c.setBound(bound, evict)
+		if bound == 1 && !evict {
+			c.addKey(n.running())
+		}
 	})
+}
+
+// addKey asks for a new key where there is no memory.
+func (c *simCluster) addKey(p *simProcess) {
+	c.mu.Lock()
+	c.keys.made++
+	key := fmt.Appendf(nil, "limit:new:%d", c.keys.made)
+	c.mu.Unlock()
+	call := p.askFor([]engine.Op{{Key: key, N: 1, Params: simLimits[2]}}, false)
+	if call.outcome == simAnswered && call.decisions[0].Status != engine.NoMemory {
+		c.fault("call %d was answered %+v, and there was no memory for it", call.number, call.decisions[0])
+	}
 }
 
 func (c *simCluster) setBound(bound int64, evict bool) {
