@@ -128,6 +128,9 @@ func (k *forwardLink) retire() {
 		k.ops -= len(r.batch.Ops)
 	}
 	idle := k.ops == 0
+	if !idle && k.conn != nil {
+		k.expect(time.Now())
+	}
 	k.mu.Unlock()
 	refuse(waiting)
 	if idle {
@@ -155,8 +158,16 @@ func (k *forwardLink) launch(requests []request) (seq uint64, ok bool) {
 
 // expect sets by when the next answer has to come. mu is held.
 func (k *forwardLink) expect(now time.Time) {
-	k.deadline = now.Add(k.f.links.o.timeout)
+	k.deadline = now.Add(k.patience())
 	k.conn.SetReadDeadline(k.deadline)
+}
+
+// patience is how long the answers may take. mu is held.
+func (k *forwardLink) patience() time.Duration {
+	if k.retired {
+		return k.f.links.o.timeout
+	}
+	return k.f.links.o.patience
 }
 
 // receive reads answers until that fails, as it does when the link is over.
@@ -217,7 +228,7 @@ func (k *forwardLink) progressed() {
 	case k.flights.len() == 0:
 		k.deadline = time.Time{}
 		k.conn.SetReadDeadline(k.deadline)
-	case k.deadline.Sub(now) < k.f.links.o.timeout*3/4:
+	case k.deadline.Sub(now) < k.patience()*3/4:
 		k.expect(now)
 	}
 }

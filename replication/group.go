@@ -19,7 +19,8 @@ import (
 //	                   [follower: forwarder] -> done
 //	                   [nobody leads: held, then --no-quorum] -> done
 //
-// What is refused, certainly not carried out, waits again, at most holdFor in all:
+// What is refused, certainly not carried out, waits again, at most holdFor in all, and
+// no longer than that after the last leader was lost:
 // a change of leader is no error for clients then.
 type group struct {
 	n       *Node
@@ -31,8 +32,10 @@ type group struct {
 	waiting []waiting
 	spare   []waiting
 	again   bool // a retry is due
-	closed  bool
-	landed  []*flight // answered, to be recycled
+	// leaderless is since when, by mono, nobody is known to lead; 0: somebody is.
+	leaderless time.Duration
+	closed     bool
+	landed     []*flight // answered, to be recycled
 }
 
 // A waiting request came from a client of this node, or from another node, which
@@ -117,6 +120,7 @@ func (g *group) step() bool {
 		return false
 	}
 	office := g.n.office()
+	g.noteLeader(office.elected || office.leader.Raft != "")
 	switch {
 	case office.leading:
 		return g.decide(office, all)
@@ -129,6 +133,18 @@ func (g *group) step() bool {
 	}
 	g.hold(all)
 	return false
+}
+
+// noteLeader takes note of whether anybody leads.
+func (g *group) noteLeader(known bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch {
+	case known:
+		g.leaderless = 0
+	case g.leaderless == 0:
+		g.leaderless = max(g.n.mono(), 1)
+	}
 }
 
 // take takes what waits, and makes room for more.
@@ -315,7 +331,8 @@ func (g *group) retry(all []waiting) {
 		if w.since == 0 {
 			w.since = max(now, 1)
 		}
-		if g.closed || now-w.since >= g.n.holdFor {
+		leaderless := g.leaderless > 0 && (w.foreign || now-g.leaderless >= g.n.holdFor)
+		if g.closed || leaderless || now-w.since >= g.n.holdFor {
 			over = append(over, w)
 			continue
 		}

@@ -2,6 +2,7 @@ package replication
 
 import (
 	"context"
+	"errors"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -30,11 +31,21 @@ func (n *Node) lead(s *seat) {
 // before, and knows the time.
 func (n *Node) takeOffice(s *seat) {
 	term := s.raft.CurrentTerm()
-	if err := s.raft.Barrier(n.rpcTimeout()).Error(); err != nil {
-		n.log.Info("elected, and no leader any more", "term", term, "error", err)
-		return
+	for {
+		err := s.raft.Barrier(n.rpcTimeout()).Error()
+		if err == nil {
+			break
+		}
+		if !errors.Is(err, raft.ErrEnqueueTimeout) {
+			n.log.Info("elected, and no leader any more", "term", term, "error", err)
+			return
+		}
 	}
-	n.clock.start(engine.Instant(s.machine.stamp.Load()))
+	if last := s.machine.stamp.Load(); last > 0 {
+		n.clock.start(engine.Instant(last))
+	} else {
+		n.clock.start(n.wall()) // nothing was ever decided
+	}
 	ctx, cancel := context.WithTimeout(n.stopping, n.callTimeout())
 	defer cancel()
 	n.keepTime(ctx, s, true)

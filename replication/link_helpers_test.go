@@ -63,6 +63,7 @@ func serveLinks(t testing.TB, own identity, o linkOptions) *links {
 	if o.timeout == 0 {
 		o.timeout = 30 * time.Second
 	}
+	o.patience = o.timeout
 	l, err := newLinks(o)
 	if err != nil {
 		t.Fatal(err)

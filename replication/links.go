@@ -30,9 +30,11 @@ type linkOptions struct {
 	// commit follows the execs of what was read at once.
 	commit func()
 	log    *slog.Logger
-	// timeout bounds a greeting, a dial, and how long a peer may owe an answer or take
-	// to read one.
+	// timeout bounds a greeting, a dial, and how long a peer may take to read an answer.
 	timeout time.Duration
+	// patience is how long the leader may owe the answers to what was forwarded, while
+	// it is the leader: longer than its disk may take.
+	patience time.Duration
 }
 
 // Bounds of what others may hold of this node.

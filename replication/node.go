@@ -76,7 +76,7 @@ func Open(o Options) (*Node, error) {
 		return nil, err
 	}
 	n := &Node{
-		o: o, log: o.Logger, dir: dir, wall: o.Wall, mono: sinceNow(), holdFor: o.ElectionTimeout,
+		o: o, log: o.Logger, dir: dir, wall: o.Wall, mono: sinceNow(), holdFor: holdElections * o.ElectionTimeout / 2,
 		fatal: onceWith(o.Fatal), told: newRepeats(), clock: newLeaderClock(o.Monotonic),
 	}
 	n.maxMemory.Store(o.MaxMemory)
@@ -89,6 +89,10 @@ func Open(o Options) (*Node, error) {
 	}
 	return n, nil
 }
+
+// holdElections is how long what clients ask waits for a leader, in half election
+// timeouts: an election takes up to two, and what comes before and after it some.
+const holdElections = 5
 
 // onceWith is f for the first call only.
 func onceWith(f func(error)) func(error) {
@@ -107,7 +111,8 @@ func (n *Node) begin() (err error) {
 	}
 	n.links, err = newLinks(linkOptions{
 		listener: listener, dial: n.o.Network.Dial, tls: n.o.TLS, identity: n.identity,
-		call: n.answerCall, exec: n.execForOthers, commit: n.Commit, log: n.log, timeout: n.callTimeout(),
+		call: n.answerCall, exec: n.execForOthers, commit: n.Commit, log: n.log,
+		timeout: n.callTimeout(), patience: max(n.rpcTimeout(), leaderHang+n.callTimeout()),
 	})
 	if err != nil {
 		return errors.Join(err, listener.Close())

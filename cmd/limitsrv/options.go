@@ -42,7 +42,7 @@ type options struct {
 	Advertise       string        `group:"Cluster" placeholder:"HOST:PORT" help:"Where clients reach this node, as others tell them. Empty: --listen, with the host of --raft if that listens everywhere."`
 	Ack             string        `group:"Cluster" default:"disk" enum:"disk,memory" help:"A decision is answered when a majority of nodes has it on disk (disk), or in the hands of the operating system, which syncs as --fsync says (memory)."`
 	NoQuorum        string        `group:"Cluster" default:"error" enum:"error,allow,deny,local" help:"What is answered when no majority can be reached: error (CLUSTERDOWN), allow, deny, or local (decide by what this node knows)."`
-	ElectionTimeout time.Duration `group:"Cluster" default:"300ms" help:"How long the leader may be silent before another one is elected, and how long clients wait for one. 1s between distant places."`
+	ElectionTimeout time.Duration `group:"Cluster" default:"300ms" help:"How long the leader may be silent before another one is elected, and how long clients wait for one, at most two and a half of it. Ten times what a message between the nodes takes or more, 1s between distant places."`
 	DeadAfter       time.Duration `group:"Cluster" default:"24h" help:"After how long a silent node is removed, if three that vote are well without it. 0: never."`
 	RaftTLSCert     string        `group:"Cluster" name:"raft-tls-cert" placeholder:"FILE" help:"Certificate of this node for the others, as PEM. With it, nodes take only others that have one."`
 	RaftTLSKey      string        `group:"Cluster" name:"raft-tls-key" placeholder:"FILE" help:"Its key."`
