@@ -14,7 +14,8 @@
 //	leader:    group -> flight (one entry, stamped) -> raft -> machine.Apply -> answers -> done
 //	the others:                                        raft -> machine.Apply
 //
-// One entry is in flight at a time, so that all that gathers while it is goes into the
+// One entry is in flight at a time, but for one that the machine is at already, so that
+// all that gathers while it is goes into the
 // next: pure group commit. With 16 connections of 32 requests each an entry has some
 // hundreds of decisions. More entries in flight only made each of them wait longer.
 //

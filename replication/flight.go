@@ -17,6 +17,12 @@ type flight struct {
 	parts    []part
 	requests []waiting
 	state    atomic.Int32
+	begun    chan struct{} // closed when the machine begins to carry it out
+	landed   chan struct{} // closed when it has
+}
+
+func newFlight(stamp engine.Instant) *flight {
+	return &flight{stamp: stamp, begun: make(chan struct{}), landed: make(chan struct{})}
 }
 
 // The states of a flight.
@@ -48,7 +54,7 @@ const maxEntryBytes = 64 << 10
 // build makes a flight of requests from the first on, as many as fit, of which none
 // has an Expect. full says that no key may be added, and victims are to be dropped first.
 func (b *builder) build(stamp engine.Instant, requests []waiting, full bool, victims [][]byte) *flight {
-	f := &flight{stamp: stamp}
+	f := newFlight(stamp)
 	b.entry.Reset()
 	b.dropVictims(f, victims)
 	n := 0
@@ -69,7 +75,8 @@ func (b *builder) build(stamp engine.Instant, requests []waiting, full bool, vic
 
 // buildExpecting makes a flight of one request whose Expects hold.
 func (b *builder) buildExpecting(stamp engine.Instant, requests []waiting, full bool) *flight {
-	f := &flight{stamp: stamp, requests: requests[:1]}
+	f := newFlight(stamp)
+	f.requests = requests[:1]
 	batch := &engine.Batch{Atomic: true, Full: full}
 	for _, op := range requests[0].batch.Ops {
 		if op.Kind != engine.Expect {

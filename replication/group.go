@@ -13,7 +13,8 @@ import (
 
 // A group gathers what is to be decided while an entry is on its way, and sends it
 // on: into the log if this node leads the cluster, else to the node that does. One
-// entry is in flight at a time, so that all that gathers meanwhile goes together.
+// entry is in flight at a time, so that all that gathers meanwhile goes together; the
+// machine may be at the one before.
 //
 //	exec -> waiting -> [leader: entry -> raft -> machine] -> answers -> done
 //	                   [follower: forwarder] -> done
@@ -25,6 +26,7 @@ import (
 type group struct {
 	n       *Node
 	builder builder // run alone
+	last    *flight // the last that the machine has begun with; run alone
 	kicked  chan struct{}
 	answers chan *flight
 
@@ -187,6 +189,7 @@ func (g *group) decide(office office, all []waiting) bool {
 	g.putBack(all[n:], all)
 	switch {
 	case err == nil:
+		g.last = f
 	case notApplied(err):
 		g.retry(f.requests)
 		return false
@@ -214,6 +217,9 @@ func (g *group) build(office office, all []waiting) *flight {
 		victims, full = e.Victims(stamp, excess+evictAhead, nil), false
 	}
 	if first := all[0].batch; expects(first) {
+		if g.last != nil {
+			<-g.last.landed
+		}
 		if !holds(e, stamp, office.term, first) {
 			first.Decisions = abort(first)
 			all[0].done(nil)
@@ -237,7 +243,8 @@ func expects(b *engine.Batch) bool {
 	return b.Atomic && len(b.Ops) > 0 && b.Ops[0].Kind == engine.Expect
 }
 
-// holds says whether what a batch expects is so. Nothing is in flight.
+// holds says whether what a batch expects is so. All that is in the log has been
+// carried out.
 func holds(e *engine.Engine, now engine.Instant, term uint64, b *engine.Batch) bool {
 	for i := range b.Ops {
 		op := &b.Ops[i]

@@ -102,6 +102,7 @@ func (f *machine) carryOut(l *raft.Log) (err error) {
 		err = f.control(l.Data[1:])
 	case own != nil && own.is(l.Data) && own.state.CompareAndSwap(flying, claimed):
 		answered = own
+		close(own.begun)
 		for i := range own.parts {
 			f.apply(l.Index, own.stamp, own.parts[i].batch)
 		}
@@ -119,6 +120,7 @@ func (f *machine) carryOut(l *raft.Log) (err error) {
 	f.counts.bytes.Add(int64(len(l.Data)))
 	f.counts.snapshotBytes.Add(int64(len(l.Data)))
 	if answered != nil {
+		close(answered.landed)
 		f.landed(answered) // last: who is answered finds the entry counted
 	}
 	return nil

@@ -238,8 +238,9 @@ func (n *Node) restart(why string) {
 	}
 }
 
-// propose puts a flight into the log and waits until the machine has carried it
-// out, or it is known that it may not. The error is raft's.
+// propose puts a flight into the log and waits until the machine has begun to carry it
+// out, or it is known that it may not. The error is raft's. The next flight may be on
+// its way while the machine is still at this one.
 func (n *Node) propose(f *flight) error {
 	s := n.seat.Load()
 	if s == nil {
@@ -247,7 +248,14 @@ func (n *Node) propose(f *flight) error {
 	}
 	s.machine.flight.Store(f)
 	future := s.raft.ApplyLog(raft.Log{Data: f.data}, n.o.ElectionTimeout)
-	err := future.Error()
+	outcome := make(chan error, 1)
+	n.wait.Go(func() { outcome <- future.Error() })
+	var err error
+	select {
+	case <-f.begun:
+		return nil
+	case err = <-outcome:
+	}
 	if f.state.CompareAndSwap(flying, lost) && err == nil {
 		err = errors.New("committed by raft and not carried out here")
 		n.log.Error("a decision is lost sight of", "error", err, "index", future.Index())

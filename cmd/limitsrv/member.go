@@ -36,7 +36,6 @@ func (n *node) openMember() (commands.Config, error) {
 	if o.RaftTLSCert != "" {
 		r.TLS = &replication.TLSFiles{Cert: o.RaftTLSCert, Key: o.RaftTLSKey, CA: o.RaftTLSCA}
 	}
-	tuneThreads()
 	open, err := replication.Open(r)
 	if err != nil {
 		return commands.Config{}, err
