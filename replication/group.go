@@ -117,12 +117,12 @@ func (g *group) close() {
 
 // step sends something on, and says whether it is worth going on.
 func (g *group) step() bool {
+	office := g.n.office()
+	g.noteLeader(office.elected || office.leader.Raft != "")
 	all := g.take()
 	if len(all) == 0 {
 		return false
 	}
-	office := g.n.office()
-	g.noteLeader(office.elected || office.leader.Raft != "")
 	switch {
 	case office.leading:
 		return g.decide(office, all)

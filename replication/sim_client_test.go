@@ -190,9 +190,9 @@ func (p *simProcess) askFor(ops []engine.Op, atomic bool) *simCall {
 	case err := <-done:
 		if !p.isEnded() {
 			outcome = c.outcome(call, err)
-			if _, alone := p.undecided.LoadAndDelete(batch); alone && err == nil {
+			if leaderless, alone := p.undecided.LoadAndDelete(batch); alone && err == nil {
 				outcome = simAlone
-				c.checkAlone(call, batch)
+				c.checkAlone(call, batch, leaderless.(time.Duration))
 			}
 		}
 	case <-p.gone:

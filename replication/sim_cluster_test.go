@@ -93,7 +93,18 @@ type simProcess struct {
 	mu    sync.RWMutex // held for reading by Exec
 	ended bool
 
-	undecided sync.Map // batches that were answered without a majority
+	undecided sync.Map // batches that were answered without a majority: for how long nobody had led
+}
+
+// leaderless is for how long the node has known nobody who leads.
+func (p *simProcess) leaderless() time.Duration {
+	g := p.node.group
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if g.leaderless == 0 {
+		return 0
+	}
+	return p.node.mono() - g.leaderless
 }
 
 func newSimCluster(plan simPlan) *simCluster {
@@ -190,7 +201,7 @@ func (n *simNode) start() {
 		Ack: c.plan.ack, Fsync: c.plan.fsync, ElectionTimeout: c.plan.election, SnapshotLogBytes: c.plan.logBytes,
 		Wall: n.clock.Wall, Network: p.host, Fatal: p.fatal,
 		NoQuorum: c.plan.noQuorum, DeadAfter: c.plan.dead, commitTimeout: c.plan.commit,
-		undecided: func(b *engine.Batch) { p.undecided.Store(b, true) },
+		undecided: func(b *engine.Batch) { p.undecided.Store(b, p.leaderless()) },
 		fs:        n.disk.fs, stores: n.disk.open, boot: n.disk.boot, leastTrailing: 10,
 		applied: func(index uint64, stamp engine.Instant, b *engine.Batch) {
 			if !p.isEnded() {

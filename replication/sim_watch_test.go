@@ -71,10 +71,13 @@ func (h *simHistory) watchedSummary() string {
 	return fmt.Sprintf("%d transactions, %d aborted", held, aborted)
 }
 
-// checkAlone looks at what a node answered without a majority.
-func (c *simCluster) checkAlone(call *simCall, b *engine.Batch) {
-	if waited := time.Since(c.history.start) - call.asked; waited < c.plan.election {
-		c.fault("call %d was answered without a majority after %v, and may wait for a leader for %v", call.number, waited, c.plan.election)
+// checkAlone looks at what a node answered without a majority, that has known nobody
+// who leads for some time.
+func (c *simCluster) checkAlone(call *simCall, b *engine.Batch, leaderless time.Duration) {
+	hold := holdElections * c.plan.election / 2
+	if waited := time.Since(c.history.start) - call.asked; waited < hold && leaderless < hold {
+		c.fault("call %d was answered without a majority after %v, %v after the last leader, and may wait for one for %v",
+			call.number, waited, leaderless, hold)
 	}
 	for i := range b.Ops {
 		op, d := &b.Ops[i], &b.Decisions[i]
