@@ -3,7 +3,6 @@ package replication
 import (
 	"context"
 	"encoding/json"
-	"errors"
 	"fmt"
 	"slices"
 	"time"
@@ -73,7 +72,7 @@ type peerWord struct {
 }
 
 // errElsewhere is how a node that does not lead answers what only the leader does.
-var errElsewhere = errors.New("this node does not lead the cluster")
+var errElsewhere = &codedError{"CLUSTERDOWN", "this node does not lead the cluster"}
 
 // answerCall is how this node answers others.
 func (n *Node) answerCall(ctx context.Context, from identity, name string, body json.RawMessage) (any, error) {

@@ -5,7 +5,6 @@ import (
 	"errors"
 	"fmt"
 	"slices"
-	"strings"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -80,7 +79,7 @@ func (n *Node) changeAtLeader(ctx context.Context, c Change) error {
 		return errNotTaken
 	}
 	err := n.links.call(ctx, office.leader.Raft, callChange, c, nil)
-	if err != nil && strings.Contains(err.Error(), errElsewhere.Error()) {
+	if coded := (*codedError)(nil); errors.As(err, &coded) && *coded == *errElsewhere {
 		return errNotTaken
 	}
 	return err

@@ -40,7 +40,7 @@ type Node struct {
 
 	seat    atomic.Pointer[seat] // nil: this node is no member yet
 	led     atomic.Uint64        // the term in which this node decides; 0: it does not
-	leaving atomic.Bool          // it hands its office over, and takes none
+	leaving atomic.Bool          // it hands its office over, or has
 
 	entering sync.Mutex // held by whoever takes or leaves the seat
 
