@@ -22,6 +22,9 @@ const (
 	// new of what its leader has: more than the 10 s for which raft v1.7.3 sends nothing to a
 	// node that was away. Looks are counted as the time passes while a machine is halted.
 	stuckLooks = 30
+	// stuckRefusals is how often a leader may send a snapshot of what a member has, which
+	// has nothing new meanwhile.
+	stuckRefusals = 3
 	// minTrailing and maxTrailing bound how many entries stay behind a snapshot.
 	minTrailing, maxTrailing = 1024, 1 << 20
 )
@@ -186,8 +189,18 @@ func (n *Node) attendSelf(s *seat) {
 
 // looksStuck is called once in attendEvery with the last entries of the node and of its
 // leader, and says whether nothing has come for too long: neither an entry nor any of a snapshot.
+//
+// It does so sooner where the leader sends again and again a snapshot of what the node
+// has: raft then refuses the entries behind it, for what it takes for its last one.
 func (s *seat) looksStuck(last, leaders uint64) bool {
-	got := received{last, s.snapshots.writes.Load()}
+	got, refused := received{last, s.snapshots.writes.Load()}, s.snapshots.refused.Load()
+	switch {
+	case got != s.lastGot:
+		s.refused = refused
+	case refused-s.refused >= stuckRefusals:
+		s.refused = refused
+		return true
+	}
 	if last >= leaders || got != s.lastGot {
 		s.lastGot, s.looks = got, 0
 		return false

@@ -1,6 +1,7 @@
 package replication
 
 import (
+	"errors"
 	"fmt"
 	"runtime"
 	"sync"
@@ -17,6 +18,8 @@ import (
 type logs struct {
 	raft.LogStore
 	mono func() time.Duration
+	// end, unless nil, is what stands in place of an entry that is not in the log.
+	end func(index uint64) *raft.Log
 
 	storing stopwatch // stores of the log
 	took    durations
@@ -47,7 +50,14 @@ func (l *logs) GetLog(index uint64, to *raft.Log) error {
 		*to = *entry
 		return nil
 	}
-	return l.LogStore.GetLog(index, to)
+	err := l.LogStore.GetLog(index, to)
+	if errors.Is(err, raft.ErrLogNotFound) && l.end != nil {
+		if end := l.end(index); end != nil {
+			*to = *end
+			return nil
+		}
+	}
+	return err
 }
 
 func (l *logs) StoreLog(entry *raft.Log) error { return l.StoreLogs([]*raft.Log{entry}) }

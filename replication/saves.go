@@ -53,6 +53,7 @@ func (s *seat) refreshSnapshots() {
 	if err != nil || len(all) == 0 {
 		return
 	}
+	s.snapshots.endsWith(all[0].Index, all[0].Term)
 	s.saveMu.Lock()
 	defer s.saveMu.Unlock()
 	s.newest = *all[0]

@@ -37,6 +37,7 @@ type seat struct {
 
 	lastGot received // when looksStuck last looked; attend alone
 	looks   int      // of looksStuck since lastGot was another; attend alone
+	refused int64    // snapshots.refused when lastGot was another; attend alone
 }
 
 // received is what a node has got: up to which entry, and how many writes of snapshots.
@@ -115,6 +116,7 @@ func (n *Node) openSeat(m *membership) (s *seat, err error) {
 		return nil, errors.Join(err, s.stable.Close())
 	}
 	s.logs = newLogs(s.log.Raft(), n.mono)
+	s.logs.end = s.snapshots.end
 	return s, nil
 }
 

@@ -149,7 +149,7 @@ func (c *simCluster) round() {
 }
 
 // well are processes of a majority that reach each other and whose disks work, nil
-// if there are too few.
+// if there are too few, or one can't be connected to while another is not well.
 func (c *simCluster) well() (well []*simProcess) {
 	members := c.members()
 	if c.changing {
@@ -164,10 +164,19 @@ func (c *simCluster) well() (well []*simProcess) {
 			well = append(well, p)
 		}
 	}
-	if len(well) <= len(members)/2 {
+	deaf := slices.ContainsFunc(members, func(n *simNode) bool { return !c.net.listens(n.address()) })
+	if len(well) <= len(members)/2 || deaf && len(well) < len(members) {
 		return nil
 	}
 	return well
+}
+
+// listens says whether others can connect to an address, if a process is there.
+func (n *simNet) listens(address string) bool {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	l := n.listeners[address]
+	return l == nil || !l.deaf
 }
 
 // reach says whether two hosts hear each other.

@@ -108,6 +108,18 @@ const (
 	simPace = 0.06
 )
 
+// mostClocksRight says whether the clocks of a majority of the members, and of those that
+// were members lately, are right to a second.
+func (c *simCluster) mostClocksRight() bool {
+	right, members := 0, c.members()
+	for _, n := range members {
+		if off := time.Duration(n.clock.Wall() - engine.Instant(time.Now().UnixNano())); off.Abs() < time.Second {
+			right++
+		}
+	}
+	return right > len(members)/2
+}
+
 // watchClocks compares the cluster's clock with the time, which the clocks of a
 // majority show.
 func (c *simCluster) watchClocks() {
@@ -133,7 +145,8 @@ func (c *simCluster) watchClocks() {
 			continue
 		}
 		o := p.office()
-		if !o.leading {
+		if !o.leading || !c.mostClocksRight() {
+			before = reading{}
 			continue
 		}
 		now := reading{p, o.term, time.Duration(p.node.clock.now() - engine.Instant(time.Now().UnixNano())), time.Now()}

@@ -15,14 +15,15 @@ type snapshotsWatched struct {
 	raft.SnapshotStore
 	mono    func() time.Duration
 	writing stopwatch
-	writes  atomic.Int64              // so far
+	writes  atomic.Int64              // that were taken so far
+	refused atomic.Int64              // snapshots with nothing new so far
+	newest  atomic.Pointer[raft.Log]  // index and term of what the newest ends with; nil: there is none
 	raft    atomic.Pointer[raft.Raft] // nil until it runs: nothing is taken from a leader before
 }
 
 func (s *snapshotsWatched) watch(write func() error) error {
 	s.writing.start(s.mono())
 	defer s.writing.stop()
-	s.writes.Add(1)
 	return write()
 }
 
@@ -31,7 +32,7 @@ func (s *snapshotsWatched) Create(version raft.SnapshotVersion, index, term uint
 		sink, err = s.SnapshotStore.Create(version, index, term, servers, at, t)
 		return err
 	})
-	return &sinkWatched{SnapshotSink: sink, store: s, index: index}, err
+	return &sinkWatched{SnapshotSink: sink, store: s, index: index, term: term}, err
 }
 
 // news is nil if raft lacks something of a snapshot up to index. Raft's main
@@ -42,6 +43,7 @@ func (s *snapshotsWatched) news(index uint64) error {
 	case r == nil:
 		return errors.New("raft is being started")
 	case index <= r.AppliedIndex():
+		s.refused.Add(1)
 		return errOldSnapshot
 	}
 	return nil
@@ -52,6 +54,7 @@ type sinkWatched struct {
 	raft.SnapshotSink
 	store *snapshotsWatched
 	index uint64
+	term  uint64
 	own   bool // it is the node's own, and not from the leader
 	begun bool
 }
@@ -63,6 +66,7 @@ func (s *sinkWatched) Write(data []byte) (written int, err error) {
 		}
 	}
 	s.begun = true
+	s.store.writes.Add(1)
 	err = s.store.watch(func() error {
 		written, err = s.SnapshotSink.Write(data)
 		return err
@@ -70,4 +74,35 @@ func (s *sinkWatched) Write(data []byte) (written int, err error) {
 	return written, err
 }
 
-func (s *sinkWatched) Close() error { return s.store.watch(s.SnapshotSink.Close) }
+func (s *sinkWatched) Close() error {
+	err := s.store.watch(s.SnapshotSink.Close)
+	if err == nil {
+		s.store.endsWith(s.index, s.term)
+	}
+	return err
+}
+
+// endsWith takes note of a snapshot that is complete.
+func (s *snapshotsWatched) endsWith(index, term uint64) {
+	if last := s.newest.Load(); last == nil || last.Index < index {
+		s.newest.Store(&raft.Log{Index: index, Term: term, Type: snapshotEnd})
+	}
+}
+
+// snapshotEnd is the type of what stands in a log for the entry that the newest
+// snapshot ends with. No node is sent one.
+const snapshotEnd raft.LogType = 0xff
+
+// end is what a follower's log has in place of an entry that only its newest snapshot
+// has; nil: nothing. When a snapshot came from the leader, and behind it what another
+// leader does not know of, raft v1.7.3 looks in vain for the term of the entry before
+// that, refuses all, and is sent the same snapshot again for ever.
+//
+// Source: hashicorp/raft, issue 697.
+func (s *snapshotsWatched) end(index uint64) *raft.Log {
+	last, r := s.newest.Load(), s.raft.Load()
+	if last == nil || last.Index != index || r == nil || isLeader(r) {
+		return nil
+	}
+	return last
+}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"sync/atomic"
 
 	"github.com/hashicorp/raft"
@@ -70,6 +71,9 @@ func (t *steadyTransport) AppendEntries(id raft.ServerID, target raft.ServerAddr
 		return err
 	}
 	t.absences.await(id, func() bool { return t.leads(id, target, request.Term) })
+	if slices.ContainsFunc(request.Entries, func(e *raft.Log) bool { return e.Type == snapshotEnd }) {
+		return raft.ErrLogNotFound // read while this node led no more
+	}
 	request.Entries = upTo(request.Entries, maxAppendBytes) // from which raft sees what was sent
 	err := t.NetworkTransport.AppendEntries(id, target, request, response)
 	t.absences.sent(id, err)
