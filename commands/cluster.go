@@ -23,7 +23,7 @@ type Cluster interface {
 	Nodes(local string) []Node
 	// Moved is the address, HOST:PORT, to which clients are to send commands with
 	// keys; empty: they are carried out here. It is called for each such command, and
-	// costs no more than an atomic load.
+	// costs no more than some loads and locks that are held for moments.
 	Moved() string
 	// Replication is how this node stands with the others; zero: it has none.
 	Replication() Replication

@@ -196,13 +196,13 @@ func (s *seat) looksStuck(last, leaders uint64) bool {
 	got, refused := received{last, s.snapshots.writes.Load()}, s.snapshots.refused.Load()
 	switch {
 	case got != s.lastGot:
-		s.refused = refused
+		s.lastGot, s.looks, s.refused = got, 0, refused
+		return false
 	case refused-s.refused >= stuckRefusals:
 		s.refused = refused
 		return true
-	}
-	if last >= leaders || got != s.lastGot {
-		s.lastGot, s.looks = got, 0
+	case last >= leaders:
+		s.looks = 0
 		return false
 	}
 	s.looks++

@@ -45,11 +45,10 @@ type foundRequest struct {
 
 type joinRequest struct{ Member }
 
-// A joinReply has a cluster, or, of a node that does not lead, who does.
+// A joinReply is what a new member has to know of its cluster.
 type joinReply struct {
 	Cluster clusterID    `json:"cluster"`
 	Seed    persist.Seed `json:"seed"`
-	Leader  server       `json:"leader"`
 }
 
 // peerStatus is how a node stands, for others.

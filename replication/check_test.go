@@ -35,14 +35,20 @@ func filesOf(t *testing.T, dir, pattern string) []string {
 	return found
 }
 
-func TestCheck(t *testing.T) {
-	t.Parallel()
-	c := startCluster(t, 1, nil)
+// startEnded is a cluster of one node that has ended, with a snapshot and a log behind it.
+func startEnded(t *testing.T) (c *testCluster, ended *Node) {
+	c = startCluster(t, 1, nil)
 	n := c.leader()
 	c.takeAll(n, "")
 	c.save(n)
 	c.takeAll(n, " again")
 	c.close(n)
+	return c, n
+}
+
+func TestCheck(t *testing.T) {
+	t.Parallel()
+	_, n := startEnded(t)
 	dir := n.o.Dir
 	for range 2 { // it changes nothing
 		said, damaged := checked(t, dir)

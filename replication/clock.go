@@ -22,12 +22,11 @@ import (
 type leaderClock struct {
 	mono func() time.Duration
 
-	mu      sync.Mutex
-	at      engine.Instant // at since
-	since   time.Duration
-	slew    time.Duration // to be gained, or lost, from since on
-	alone   time.Duration // how far it has jumped since a majority last had its word
-	clamped time.Duration // how far it was off at the last steer; 0: it could follow
+	mu    sync.Mutex
+	at    engine.Instant // at since
+	since time.Duration
+	slew  time.Duration // to be gained, or lost, from since on
+	alone time.Duration // how far it has jumped since a majority last had its word
 }
 
 const (
@@ -47,7 +46,7 @@ func newLeaderClock(mono func() time.Duration) *leaderClock {
 func (c *leaderClock) start(last engine.Instant) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.at, c.since, c.slew, c.clamped = max(c.at, last), c.mono(), 0, 0
+	c.at, c.since, c.slew = max(c.at, last), c.mono(), 0
 }
 
 // now is the time. Many may call it; one who is told later is told no less.
@@ -72,7 +71,7 @@ func (c *leaderClock) steer(target engine.Instant, agreed bool) (clamped time.Du
 	mono := c.mono()
 	c.at, c.since = c.tell(mono), mono
 	off := time.Duration(target - c.at)
-	c.slew, c.clamped = 0, 0
+	c.slew = 0
 	if agreed {
 		c.alone = 0
 	}
@@ -80,16 +79,16 @@ func (c *leaderClock) steer(target engine.Instant, agreed bool) (clamped time.Du
 	case off >= -slewing && off <= slewing:
 		c.slew = off
 	case off < 0:
-		c.clamped = off
+		clamped = off
 	case agreed:
 		c.at = target
 	default:
 		jump := min(off, maxJump-c.alone)
 		c.at += engine.Instant(jump)
 		c.alone += jump
-		c.clamped = off - jump
+		clamped = off - jump
 	}
-	return c.clamped
+	return clamped
 }
 
 // clockOffset is how far the lower median of some clocks is from the first of

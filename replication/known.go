@@ -20,8 +20,6 @@ type known struct {
 type peerNews struct {
 	peerStatus
 	At time.Duration // by mono
-	// Stalled is since when, by mono, it has had no new entry although there were some.
-	Stalled time.Duration
 }
 
 // learn takes over raft's latest configuration.

@@ -82,7 +82,7 @@ func (n *Node) poll(ctx context.Context, s *seat, wall func() engine.Instant, ha
 		}
 		asked++
 		n.wait.Go(func() {
-			difference, ok := n.pollOne(ctx, s, wall, server)
+			difference, ok := n.pollOne(ctx, wall, server)
 			if !ok || !voter {
 				difference = noClock
 			}
@@ -104,7 +104,7 @@ const noClock = time.Duration(-1 << 63)
 // pollOne asks a member how it is, and how far its clock is from wall: half
 // of the time that the call took after it was asked. A difference that is no more
 // than that half is taken for none, so that clocks that agree do not move the time.
-func (n *Node) pollOne(ctx context.Context, s *seat, wall func() engine.Instant, server raft.Server) (difference time.Duration, ok bool) {
+func (n *Node) pollOne(ctx context.Context, wall func() engine.Instant, server raft.Server) (difference time.Duration, ok bool) {
 	began, read := n.o.Monotonic(), wall()
 	var p peerStatus
 	if err := n.links.call(ctx, string(server.Address), callStatus, struct{}{}, &p); err != nil || p.Node != string(server.ID) {
@@ -114,16 +114,7 @@ func (n *Node) pollOne(ctx context.Context, s *seat, wall func() engine.Instant,
 	if difference = time.Duration(p.Wall-read) - half; difference.Abs() <= half {
 		difference = 0
 	}
-	now := n.mono()
-	news := peerNews{peerStatus: p, At: now}
-	before, heard := n.known.news()[p.Node]
-	if last := s.raft.LastIndex(); heard && p.LastIndex == before.LastIndex && p.LastIndex < last {
-		news.Stalled = before.Stalled
-		if news.Stalled == 0 {
-			news.Stalled = now
-		}
-	}
-	n.known.hear(news)
+	n.known.hear(peerNews{peerStatus: p, At: n.mono()})
 	return difference, true
 }
 

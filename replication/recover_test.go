@@ -145,12 +145,7 @@ func (c *testCluster) voters(count int) {
 // the only one of a new cluster; and has the state.
 func TestRecoverInterrupted(t *testing.T) {
 	t.Parallel()
-	c := startCluster(t, 1, nil)
-	n := c.leader()
-	c.takeAll(n, "")
-	c.save(n)
-	c.takeAll(n, " again")
-	c.close(n)
+	c, n := startEnded(t)
 	before, err := Inspect(c.options(n.o.Dir, n.o.Raft))
 	if err != nil {
 		t.Fatal(err)

@@ -33,7 +33,6 @@ type Status struct {
 	Members         []MemberStatus // of raft's latest configuration
 	Level           int
 	Ack             Ack
-	NoQuorum        NoQuorum
 	Entries         int64 // carried out
 	EntryBytes      int64
 	Ops             int64 // of these entries
@@ -65,7 +64,6 @@ type MemberStatus struct {
 	Leader bool
 	Online bool // it was heard of lately, by the leader
 	Index  uint64
-	Lag    uint64        // entries behind the leader
 	Seen   time.Duration // since it was heard of; -1: never
 }
 
@@ -82,7 +80,7 @@ type SnapshotStatus struct {
 func (n *Node) Status() Status {
 	office, id := n.office(), n.identity()
 	st := Status{
-		Role: NoMember, Cluster: id.Cluster.String(), Node: id.Node, Ack: n.o.Ack, NoQuorum: n.o.NoQuorum,
+		Role: NoMember, Cluster: id.Cluster.String(), Node: id.Node, Ack: n.o.Ack,
 		Uncertain: n.counts.uncertain.Load(), Forwarded: n.counts.forwarded.Load(), Refused: n.counts.refused.Load(),
 		Allowed: n.counts.allowed.Load(), Denied: n.counts.denied.Load(), Locally: n.counts.locally.Load(),
 		Elected: n.counts.elected.Load(), LeaderChanges: n.counts.leaders.Load(), Restarts: n.counts.restarts.Load(), ClockClamps: n.counts.clamps.Load(),
@@ -139,9 +137,6 @@ func (n *Node) membersStatus(s *seat, office office, st *Status) {
 			m.Online = m.Seen < 3*attendEvery
 		case m.Leader:
 			m.Online, m.Index, m.Seen = true, st.LastIndex, st.LastContact
-		}
-		if m.Index < st.LastIndex {
-			m.Lag = st.LastIndex - m.Index
 		}
 		st.Members = append(st.Members, m)
 	}
