@@ -11,9 +11,11 @@ ARGS ?=
 FUZZTIME ?= 30000x
 SIMHOURS ?= 60
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
+GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.8.0
+VULNDB ?= https://vuln.go.dev
 
 # The checks of make test, in order; the first that fails ends it.
-CHECKS = format vet staticcheck unit sim fuzz build smoke clients
+CHECKS = format vet staticcheck vulnerabilities unit sim fuzz build smoke clients
 
 .PHONY: build run test bench needs $(CHECKS)
 
@@ -44,6 +46,15 @@ vet:
 
 staticcheck:
 	go run $(STATICCHECK) ./...
+
+# Known vulnerabilities in what the server is made of. Where the database of them
+# can't be reached nothing is scanned, and that is said; VULNDB names another one.
+vulnerabilities:
+	@dir=$$(mktemp -d) && trap 'rm -r "$$dir"' EXIT && \
+	GOBIN=$$dir go install $(GOVULNCHECK) && \
+	if "$$dir/govulncheck" -db $(VULNDB) ./cmd/limitsrv 2>"$$dir/problem"; then exit 0; fi; \
+	cat "$$dir/problem"; \
+	grep -q 'fetching vulnerabilities' "$$dir/problem" && echo "NOT SCANNED: $(VULNDB) can't be reached"
 
 unit:
 	go test -race ./...
