@@ -186,3 +186,88 @@ func TestIdleTLSHoldsLittle(t *testing.T) {
 		t.Errorf("it holds %d bytes besides its struct, want at most 1200", held)
 	}
 }
+
+// A command is answered however well it fits the bytes that a connection waits with.
+func TestTLSCommandsOfAllSizes(t *testing.T) {
+	r := start(t, Config{Loops: overTLS})
+	nc := r.dial()
+	for size := range 2 * waitBytes {
+		word := strings.Repeat("x", size)
+		send(t, nc, array("OP", word))
+		expect(t, nc, bulk(word))
+	}
+}
+
+// An audit keeps what kinds of TLS records were read, which show below TLS 1.3.
+type audit struct {
+	net.Conn
+	kinds []byte
+	ahead int // bytes until the next record
+}
+
+func (a *audit) Read(p []byte) (int, error) {
+	head := make([]byte, 5)
+	if a.ahead == 0 {
+		if _, err := io.ReadFull(a.Conn, head); err != nil {
+			return 0, err
+		}
+		a.kinds = append(a.kinds, head[0])
+		a.ahead = int(head[3])<<8 | int(head[4])
+		return copy(p, head), nil
+	}
+	n, err := a.Conn.Read(p[:min(a.ahead, len(p))])
+	a.ahead -= n
+	return n, err
+}
+
+// A connection over TLS ends with the alert that says so, without which the other side
+// can't tell whether it was cut off.
+func TestTLSEndsInGoodOrder(t *testing.T) {
+	for name, end := range map[string]func(*rig, net.Conn){
+		"QUIT":  func(r *rig, nc net.Conn) { send(t, nc, array("QUIT", "a")) },
+		"drain": func(r *rig, nc net.Conn) { send(t, nc, array("OP", "a")); go r.Shutdown(t.Context()) },
+	} {
+		r := start(t, Config{Loops: overTLS})
+		heard := &audit{Conn: r.raw()}
+		nc := tls.Client(heard, &tls.Config{InsecureSkipVerify: true, MaxVersion: tls.VersionTLS12})
+		send(t, nc, array("OP", "b"))
+		expect(t, nc, bulk("b"))
+		end(r, nc)
+		expectEnd(t, nc, bulk("a"))
+		const alert = 21
+		if last := heard.kinds[len(heard.kinds)-1]; last != alert {
+			t.Errorf("%s: the last record is of kind %d, want an alert", name, last)
+		}
+	}
+}
+
+// A script is what a connection reads, part by part.
+type script struct {
+	net.Conn
+	parts []string
+}
+
+func (s *script) SetReadDeadline(time.Time) error { return nil }
+
+func (s *script) Read(p []byte) (int, error) {
+	n := copy(p, s.parts[0])
+	s.parts = s.parts[1:]
+	return n, nil
+}
+
+// What a drain reads ends with the first read that finds room left over, once its time
+// is over.
+func TestSocketOfADrain(t *testing.T) {
+	s := &socket{Conn: &script{parts: []string{"ab", "cd", "e", "not looked for"}}}
+	s.look()
+	s.until = time.Now().Add(-time.Second)
+	room := make([]byte, 2)
+	for _, want := range []string{"ab", "cd", "e"} {
+		if n, err := s.Read(room); err != nil || string(room[:n]) != want {
+			t.Errorf("read %q, %v, want %q", room[:n], err, want)
+		}
+	}
+	if n, err := s.Read(room); n != 0 || err != io.EOF {
+		t.Errorf("read %d bytes, %v, want the end", n, err)
+	}
+}
