@@ -2,7 +2,6 @@ package server
 
 import (
 	"errors"
-	"io"
 	"net"
 	"os"
 	"sync"
@@ -13,17 +12,15 @@ import (
 // lanes is how many counters the goroutines share, so that they seldom meet.
 const lanes = 8
 
-// What a connection of a goroutine keeps for good, besides ownBytes of input.
+// What a connection of a goroutine keeps for good, besides ownBytes of input, or
+// tailBytes over TLS.
 const (
 	ownArgs   = 512
 	ownOutput = 16 << 10
 )
 
-// How long a drain waits for bytes that are already here but not yet found.
-const (
-	drainWindow = 10 * time.Millisecond
-	drainRead   = 5 * time.Millisecond
-)
+// secureBytes are what a connection over TLS is lent for input: a record's worth.
+const secureBytes = 16 << 10
 
 // longPast is a deadline at which read returns.
 var longPast = time.Unix(0, 1)
@@ -32,6 +29,8 @@ var longPast = time.Unix(0, 1)
 // any system and over any net.Conn.
 type goroutines struct {
 	s        *Server
+	traffic  []traffic
+	spare    sync.Pool // of *workspace
 	draining atomic.Bool
 	stopped  chan struct{} // closed by stop
 	stopOnce sync.Once
@@ -45,44 +44,51 @@ type goroutines struct {
 // A goConn is a connection of a goroutine.
 type goConn struct {
 	conn
-	nc    net.Conn
-	woken chan struct{} // has room for one
+	nc     net.Conn // the socket, or TLS over it
+	socket *socket
+	work   *workspace    // what it was lent, nil if nothing is; over TLS only
+	woken  chan struct{} // has room for one
 	// reading says that the goroutine is about to wait for bytes: whoever wakes it up
 	// has to end that.
 	reading atomic.Bool
-	// Of a drain: until when to look for bytes, zero before the drain is noticed,
-	// and whether the last read found no room left over.
-	until time.Time
-	full  bool
 }
 
 func newGoroutines(s *Server) *goroutines {
-	s.traffic = make([]traffic, lanes)
-	return &goroutines{s: s, stopped: make(chan struct{}), finished: make(chan struct{}), conns: map[*goConn]struct{}{}}
+	return &goroutines{
+		s: s, traffic: s.newTraffic(lanes), stopped: make(chan struct{}), finished: make(chan struct{}),
+		spare: sync.Pool{New: func() any { return newInputWorkspace(secureBytes, ownArgs) }}, conns: map[*goConn]struct{}{},
+	}
 }
 
 func (g *goroutines) carry(nc net.Conn) error {
+	s := &socket{Conn: nc}
+	g.begin(s, s)
+	return nil
+}
+
+// begin carries nc, which is a socket or TLS over it.
+func (g *goroutines) begin(nc net.Conn, s *socket) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.next++
-	c := &goConn{nc: nc, woken: make(chan struct{}, 1)}
+	c := &goConn{nc: nc, socket: s, woken: make(chan struct{}, 1)}
 	wake := func() {
 		select {
 		case c.woken <- struct{}{}:
 		default:
 		}
 		if c.reading.Load() && !g.draining.Load() { // else it looks before long
-			_ = nc.SetReadDeadline(longPast)
+			_ = s.SetReadDeadline(longPast)
 		}
 	}
-	err := g.s.initConn(&c.conn, nc, &g.s.traffic[g.next%lanes], wake, func() { nc.Close() })
+	err := g.s.initConn(&c.conn, nc, &g.traffic[g.next%lanes], wake, func() { s.Close() })
 	if err != nil {
-		nc.Close()
-		return nil
+		s.Close()
+		g.s.clients.Add(-1)
+		return
 	}
 	g.conns[c] = struct{}{}
 	go g.run(c)
-	return nil
 }
 
 // run is the life of a connection.
@@ -98,18 +104,29 @@ func (g *goroutines) run(c *goConn) {
 			}
 			continue
 		}
+		if next == wantInput {
+			g.rest(c)
+		}
 		if err := g.write(c); err != nil || next == wantClose {
 			return
 		}
-		if next == wantInput {
-			c.in.settle(ownBytes)
-			if cap(c.in.args) > ownArgs {
-				c.in.args = nil
-			}
-			if err := g.read(c); err != nil {
-				return
-			}
+		if next == wantInput && g.read(c) != nil {
+			return
 		}
+	}
+}
+
+// rest gives back, or up, what a connection needs only while it has work.
+func (g *goroutines) rest(c *goConn) {
+	if c.work != nil {
+		c.in.repay(c.work)
+		g.spare.Put(c.work)
+		c.work = nil
+		return
+	}
+	c.in.settle(ownBytes)
+	if cap(c.in.args) > ownArgs {
+		c.in.args = nil
 	}
 }
 
@@ -160,10 +177,8 @@ func (g *goroutines) write(c *goConn) error {
 }
 
 // read waits for bytes, or until it is woken up. When drain has interrupted it, it
-// takes those that are here, for drainWindow and then until a read finds room left
-// over.
+// takes those that are here.
 func (g *goroutines) read(c *goConn) error {
-	room := c.in.space()
 	c.reading.Store(true)
 	defer c.reading.Store(false)
 	for {
@@ -173,17 +188,8 @@ func (g *goroutines) read(c *goConn) error {
 			return nil
 		default:
 		}
-		if !c.until.IsZero() {
-			now := time.Now()
-			if !c.full && now.After(c.until) {
-				return io.EOF
-			}
-			_ = c.nc.SetReadDeadline(later(c.until, now.Add(drainRead)))
-		}
-		n, err := c.nc.Read(room)
-		c.full = n == len(room)
+		n, err := g.receive(c)
 		if n > 0 {
-			c.in.filled(n)
 			c.traffic.in.Add(int64(n))
 			c.active.Store(g.s.clock.Load())
 			return nil
@@ -191,19 +197,39 @@ func (g *goroutines) read(c *goConn) error {
 		if !errors.Is(err, os.ErrDeadlineExceeded) {
 			return err
 		}
-		_ = c.nc.SetReadDeadline(time.Time{}) // draining is set before the deadline that tells of it
-		if g.draining.Load() && c.until.IsZero() {
-			c.until = time.Now().Add(drainWindow)
-			c.full = true // look at least once
+		_ = c.socket.SetReadDeadline(time.Time{}) // draining is set before the deadline that tells of it
+		if g.draining.Load() && c.socket.until.IsZero() {
+			c.socket.look()
 		}
 	}
 }
 
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
+// receive reads once. Over TLS a connection waits with the few bytes of its own, and is
+// lent more when there are more: TLS has them already, so that this does not wait.
+func (g *goroutines) receive(c *goConn) (int, error) {
+	if c.nc == c.socket {
+		n, err := c.nc.Read(c.in.space())
+		c.in.filled(n)
+		return n, err
 	}
-	return b
+	room := c.in.ownSpace()
+	n, err := c.nc.Read(room)
+	c.in.ownFilled(n)
+	if n == 0 {
+		return 0, err
+	}
+	if c.work == nil {
+		c.work = g.spare.Get().(*workspace)
+		c.in.borrow(c.work)
+	}
+	if n == len(room) {
+		c.socket.dry = true
+		defer func() { c.socket.dry = false }()
+		more, _ := c.nc.Read(c.in.space())
+		c.in.filled(more)
+		n += more
+	}
+	return n, err
 }
 
 func (g *goroutines) sweep() {
@@ -211,8 +237,8 @@ func (g *goroutines) sweep() {
 	defer g.mu.Unlock()
 	for c := range g.conns {
 		if why := c.overdue(g.s); why != "" {
-			g.s.log.Info("connection closed", "client", c.nc.RemoteAddr(), "why", why)
-			c.nc.Close()
+			g.s.log.Info("connection closed", "client", c.client, "why", why)
+			c.socket.Close()
 		}
 	}
 }
@@ -222,7 +248,7 @@ func (g *goroutines) drain() {
 	defer g.mu.Unlock()
 	g.draining.Store(true)
 	for c := range g.conns {
-		_ = c.nc.SetReadDeadline(longPast)
+		_ = c.socket.SetReadDeadline(longPast)
 	}
 	if len(g.conns) == 0 {
 		close(g.finished)
@@ -234,7 +260,7 @@ func (g *goroutines) stop() int {
 	defer g.mu.Unlock()
 	g.stopOnce.Do(func() { close(g.stopped) })
 	for c := range g.conns {
-		c.nc.Close()
+		c.socket.Close()
 	}
 	return len(g.conns)
 }

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"log/slog"
 	"math"
+	"net"
 	"os"
 	"runtime/debug"
 
+	"limitsrv/certs"
 	"limitsrv/commands"
 	"limitsrv/server"
 )
@@ -19,6 +21,7 @@ type node struct {
 	state    state
 	handler  *commands.Handler
 	server   *server.Server
+	certs    *certs.Source // nil: none
 	settings settings
 	// maxMemory and evict are the bound of keys, as of now; settings.mu guards them.
 	maxMemory size
@@ -40,6 +43,10 @@ func newNode(o *options, told []commands.Option, log *slog.Logger, level *slog.L
 	}
 	debug.SetGCPercent(gcPercent)
 	n.limitHeap()
+	var err error
+	if n.certs, err = o.openTLS(log); err != nil {
+		return nil, err
+	}
 	config, err := n.openState()
 	if err != nil {
 		return nil, err
@@ -53,6 +60,8 @@ func newNode(o *options, told []commands.Option, log *slog.Logger, level *slog.L
 	n.handler = commands.NewHandler(config)
 	n.server, err = server.New(server.Config{
 		Listen:       o.Listen,
+		TLSListen:    o.TLSListen,
+		TLS:          n.certs.Config,
 		UnixSocket:   o.Unixsocket,
 		MaxClients:   o.MaxClients,
 		Limits:       o.limits(),
@@ -94,7 +103,7 @@ func (n *node) askShutdown(save bool) {
 // tells clients so.
 func (n *node) run(signals <-chan os.Signal) error {
 	n.log.Info("listening", "version", version, "data", n.options.Data, "fsync", n.state.fsync(),
-		"addr", n.server.Addr().String(), "unixsocket", n.options.Unixsocket, "max_clients", n.options.MaxClients,
+		"addr", addressText(n.server.Addr()), "tls_addr", addressText(n.server.TLSAddr()), "unixsocket", n.options.Unixsocket, "max_clients", n.options.MaxClients,
 		"max_memory", n.options.MaxMemory.String(), "on_full", n.options.OnFull, "test_clock", n.options.TestClock)
 	loading, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -134,6 +143,14 @@ func (n *node) run(signals <-chan os.Signal) error {
 		return err
 	}
 	return n.end(signals, save)
+}
+
+// addressText is where the server listens, for people.
+func addressText(a net.Addr) string {
+	if a == nil {
+		return ""
+	}
+	return a.String()
 }
 
 // stepDown has others decide before this node ends: what clients still ask goes there.
