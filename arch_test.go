@@ -39,7 +39,7 @@ var arrows = map[string][]string{
 	},
 	"cmd/limitsrv": {
 		"limitsrv/engine", "limitsrv/commands", "limitsrv/server", "limitsrv/persist", "limitsrv/replication",
-		"github.com/alecthomas/kong",
+		"github.com/alecthomas/kong", "github.com/goccy/go-yaml", "github.com/coreos/go-systemd/v22/daemon",
 	},
 	"faultnet": {},
 	"bench":    {"limitsrv/faultnet"},

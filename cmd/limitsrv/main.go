@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 )
 
@@ -31,17 +32,17 @@ const (
 // run is the program. It serves until a signal comes, or SHUTDOWN, and gives the
 // exit code.
 func run(args []string, stdout, stderr io.Writer, signals <-chan os.Signal) int {
-	o, parser, err := parseOptions(args, stdout, stderr)
+	o, err := parseOptions(args, stdout, stderr)
 	if errors.Is(err, errDone) {
 		return exitOK
 	}
 	if err != nil {
-		fmt.Fprintf(stderr, "limitsrv: %v (limitsrv --help shows the options)\n", err)
+		complain(stderr, err)
 		return exitUsage
 	}
 	var level slog.LevelVar
 	level.Set(o.LogLevel)
-	n, err := newNode(o, list(parser), newLogger(o, &level, stderr), &level)
+	n, err := newNode(o.options, o.list(), newLogger(o.options, &level, stderr), &level)
 	if err != nil {
 		fmt.Fprintf(stderr, "limitsrv: %v\n", err)
 		return exitFailure
@@ -51,6 +52,17 @@ func run(args []string, stdout, stderr io.Writer, signals <-chan os.Signal) int 
 		return exitFailure
 	}
 	return exitOK
+}
+
+// complain says what is wrong with the options, of the file each in a line.
+func complain(w io.Writer, err error) {
+	hint := " (limitsrv --help shows the options)"
+	if errors.As(err, new(mistake)) {
+		hint = ""
+	}
+	for line := range strings.SplitSeq(err.Error(), "\n") {
+		fmt.Fprintf(w, "limitsrv: %s%s\n", line, hint)
+	}
 }
 
 // newLogger writes to w as the options say.
