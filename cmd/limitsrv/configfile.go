@@ -78,7 +78,7 @@ func parseConfig(name string, text []byte, options []*kong.Flag) (map[string]ent
 	}
 	for i, doc := range file.Docs {
 		if i > 0 {
-			r.wrong(doc.Start.Position.Line, "one document is all that is read")
+			r.wrong(lineOf(doc.Body), "one document is all that is read")
 			break
 		}
 		r.document(doc.Body)
