@@ -14,12 +14,13 @@ import (
 )
 
 func main() {
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	if t, ok := toolOf(os.Args[1:]); ok {
 		os.Exit(t.run(os.Args[2:], os.Stdin, os.Stdout, os.Stderr))
 	}
-	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr, signals))
+	signals, hangups := make(chan os.Signal, 2), make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	signal.Notify(hangups, syscall.SIGHUP)
+	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr, signals, hangups))
 }
 
 // Exit codes.
@@ -31,7 +32,7 @@ const (
 
 // run is the program. It serves until a signal comes, or SHUTDOWN, and gives the
 // exit code.
-func run(args []string, stdout, stderr io.Writer, signals <-chan os.Signal) int {
+func run(args []string, stdout, stderr io.Writer, signals, hangups <-chan os.Signal) int {
 	o, err := parseOptions(args, stdout, stderr)
 	if errors.Is(err, errDone) {
 		return exitOK
@@ -42,12 +43,17 @@ func run(args []string, stdout, stderr io.Writer, signals <-chan os.Signal) int 
 	}
 	var level slog.LevelVar
 	level.Set(o.LogLevel)
-	n, err := newNode(o.options, o.list(), newLogger(o.options, &level, stderr), &level)
+	log := newLogger(o.options, &level, stderr)
+	for _, w := range o.warnings() {
+		log.Warn(w)
+	}
+	n, err := newNode(o, log, &level)
 	if err != nil {
 		fmt.Fprintf(stderr, "limitsrv: %v\n", err)
 		return exitFailure
 	}
-	if err := n.run(signals); err != nil {
+	n.readAgain = func() (*configuration, error) { return parseOptions(args, io.Discard, io.Discard) }
+	if err := n.run(signals, hangups); err != nil {
 		fmt.Fprintf(stderr, "limitsrv: %v\n", err)
 		return exitFailure
 	}

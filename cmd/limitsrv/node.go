@@ -7,6 +7,10 @@ import (
 	"math"
 	"os"
 	"runtime/debug"
+	"sync/atomic"
+	"time"
+
+	"github.com/coreos/go-systemd/v22/daemon"
 
 	"limitsrv/commands"
 	"limitsrv/server"
@@ -20,22 +24,28 @@ type node struct {
 	handler  *commands.Handler
 	server   *server.Server
 	settings settings
+	secrets  map[string]string // options that settings lacks, as of the start
+	// readAgain reads the options as the start did, and reloads are what else SIGHUP
+	// has read again: each leaves all as it was if it fails.
+	readAgain func() (*configuration, error)
+	reloads   []func() error
 	// maxMemory and evict are the bound of keys, as of now; settings.mu guards them.
 	maxMemory size
 	evict     bool
-	heapLimit int64      // that of the environment, which holds where there is no bound
-	shutdown  chan bool  // has one element once SHUTDOWN was asked for: whether to save
-	fatal     chan error // has one element once the state can not go on
+	drainTime atomic.Int64 // --drain, in nanoseconds
+	heapLimit int64        // that of the environment, which holds where there is no bound
+	shutdown  chan bool    // has one element once SHUTDOWN was asked for: whether to save
+	fatal     chan error   // has one element once the state can not go on
 }
 
-// newNode puts a node together and binds its addresses. told are the options as it
-// tells them, and level is that of log.
-func newNode(o *options, told []commands.Option, log *slog.Logger, level *slog.LevelVar) (*node, error) {
+// newNode puts a node together and binds its addresses. level is that of log.
+func newNode(c *configuration, log *slog.Logger, level *slog.LevelVar) (*node, error) {
+	o := c.options
 	if err := wantFiles(o.MaxClients + spareFiles); err != nil {
 		log.Warn("fewer connections than --max-clients will fit", "error", err)
 	}
 	n := &node{
-		options: o, log: log, settings: settings{all: told}, shutdown: make(chan bool, 1), fatal: make(chan error, 1),
+		options: o, log: log, settings: settings{all: c.list()}, secrets: c.secrets(), shutdown: make(chan bool, 1), fatal: make(chan error, 1),
 		maxMemory: o.MaxMemory, evict: o.OnFull == "evict", heapLimit: debug.SetMemoryLimit(-1),
 	}
 	debug.SetGCPercent(gcPercent)
@@ -66,6 +76,7 @@ func newNode(o *options, told []commands.Option, log *slog.Logger, level *slog.L
 	if err != nil {
 		return nil, errors.Join(err, n.state.close(context.Background(), false))
 	}
+	n.drainTime.Store(int64(o.Drain))
 	n.allowChanges(level)
 	return n, nil
 }
@@ -91,15 +102,20 @@ func (n *node) askShutdown(save bool) {
 
 // run serves until a signal or SHUTDOWN and then drains. A second signal ends it
 // at once, with an error. While the state is being loaded it serves as well, and
-// tells clients so.
-func (n *node) run(signals <-chan os.Signal) error {
+// tells clients so. A hangup has it reload; one that comes before the state is loaded
+// waits for that.
+func (n *node) run(signals, hangups <-chan os.Signal) error {
 	n.log.Info("listening", "version", version, "data", n.options.Data, "fsync", n.state.fsync(),
 		"addr", n.server.Addr().String(), "unixsocket", n.options.Unixsocket, "max_clients", n.options.MaxClients,
 		"max_memory", n.options.MaxMemory.String(), "on_full", n.options.OnFull, "test_clock", n.options.TestClock)
 	loading, cancel := context.WithCancel(context.Background())
 	defer cancel()
+	n.notify("STATUS=loading")
 	loaded := n.load(loading)
 	go n.server.Serve()
+	serving, ending := context.WithCancel(context.Background())
+	defer ending()
+	go n.feedWatchdog(serving, n.answers)
 	stop, save := func() {}, true
 	defer func() { stop() }()
 	for {
@@ -111,16 +127,20 @@ func (n *node) run(signals <-chan os.Signal) error {
 			loaded = nil
 			n.handler.SetLoading(false)
 			stop = n.startSweeping()
+			n.notifyReady()
+			go n.reloadOn(serving, hangups)
 			continue
 		case s := <-signals:
-			n.log.Info("shutting down", "signal", s.String(), "drain", n.options.Drain)
+			n.log.Info("shutting down", "signal", s.String(), "drain", n.drainFor())
 		case err := <-n.fatal:
 			return err
 		case save = <-n.shutdown:
-			n.log.Info("shutting down", "command", "SHUTDOWN", "save", save, "drain", n.options.Drain)
+			n.log.Info("shutting down", "command", "SHUTDOWN", "save", save, "drain", n.drainFor())
 		}
 		break
 	}
+	ending()
+	n.notify(daemon.SdNotifyStopping, "STATUS=answering what is under way")
 	if loaded != nil {
 		cancel()
 		select {
@@ -136,9 +156,12 @@ func (n *node) run(signals <-chan os.Signal) error {
 	return n.end(signals, save)
 }
 
+// drainFor is how long a shutdown may take to answer what is under way.
+func (n *node) drainFor() time.Duration { return time.Duration(n.drainTime.Load()) }
+
 // stepDown has others decide before this node ends: what clients still ask goes there.
 func (n *node) stepDown() {
-	ctx, cancel := context.WithTimeout(context.Background(), n.options.Drain)
+	ctx, cancel := context.WithTimeout(context.Background(), n.drainFor())
 	defer cancel()
 	n.state.stepDown(ctx)
 }
@@ -149,7 +172,7 @@ var errAgain = errors.New("a second signal: ended at once, without answering wha
 // drain answers what is under way. Connections that are not done when the time
 // is over are cut off.
 func (n *node) drain(signals <-chan os.Signal) error {
-	ctx, cancel := context.WithTimeout(context.Background(), n.options.Drain)
+	ctx, cancel := context.WithTimeout(context.Background(), n.drainFor())
 	defer cancel()
 	n.handler.Drain()
 	drained := make(chan error, 1)
