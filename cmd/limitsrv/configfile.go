@@ -228,10 +228,24 @@ func takes(flag *kong.Flag, value string) bool {
 	return flag.Mapper.Decode(&kong.DecodeContext{Value: flag.Value, Scan: scan}, reflect.New(flag.Target.Type()).Elem()) == nil
 }
 
+// choices are all values of an option, if they are few.
+func choices(flag *kong.Flag) []string {
+	if flag.Enum != "" {
+		return flag.EnumSlice()
+	}
+	switch flag.Target.Interface().(type) {
+	case persist.Policy:
+		return []string{"always", "everysec", "no"}
+	case slog.Level:
+		return []string{"debug", "info", "warn", "error"}
+	}
+	return nil
+}
+
 // allowed is what the value of an option must be.
 func allowed(flag *kong.Flag) string {
-	if flag.Enum != "" {
-		return "must be one of: " + strings.Join(flag.EnumSlice(), ", ")
+	if few := choices(flag); few != nil {
+		return "must be one of: " + strings.Join(few, ", ")
 	}
 	switch flag.Target.Interface().(type) {
 	case bool:
@@ -242,10 +256,6 @@ func allowed(flag *kong.Flag) string {
 		return "must be a duration, such as 500ms, 10s or 24h"
 	case size:
 		return "must be a size, such as 1000, 64kb, 256mb or 2gb"
-	case persist.Policy:
-		return "must be one of: always, everysec, no"
-	case slog.Level:
-		return "must be one of: debug, info, warn, error"
 	case []string:
 		return "must be a list of texts, such as [a, b]"
 	case string:
