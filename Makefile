@@ -6,6 +6,7 @@
 #              30000x; go test may fail by itself at the end of a time, such as 10m
 # make sim     runs simulated clusters for SIMHOURS of virtual time, a process for
 #              each processor; a failure says how to repeat it
+# make release makes archives for linux on amd64 and arm64 in dist/
 
 ARGS ?=
 FUZZTIME ?= 30000x
@@ -15,7 +16,7 @@ STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 # The checks of make test, in order; the first that fails ends it.
 CHECKS = format vet staticcheck unit sim fuzz build smoke clients
 
-.PHONY: build run test bench needs $(CHECKS)
+.PHONY: build run test bench release needs $(CHECKS)
 
 build:
 	go build -o limitsrv ./cmd/limitsrv
@@ -25,6 +26,9 @@ run:
 
 bench:
 	go run ./bench $(ARGS)
+
+release:
+	@.ci/release
 
 test: needs
 	@for check in $(CHECKS); do \

@@ -6,7 +6,6 @@ import (
 	"io"
 	"log/slog"
 	"net"
-	"os"
 	"path/filepath"
 	"regexp"
 	"strings"
@@ -121,17 +120,4 @@ func TestWatchdogIsNotFed(t *testing.T) {
 	n.notify("the end")
 	m.wants(t, "WATCHDOG=1")
 	m.wants(t, "the end")
-}
-
-// What systemd starts it by is what a server takes, and hardened.
-func TestServiceUnit(t *testing.T) {
-	text, err := os.ReadFile("../../deploy/limitsrv.service")
-	if err != nil {
-		t.Fatal(err)
-	}
-	for _, want := range []string{"Type=notify", "ExecReload=/bin/kill -HUP $MAINPID", "Restart=always", "NoNewPrivileges=yes"} {
-		if !strings.Contains("\n"+string(text), "\n"+want+"\n") {
-			t.Errorf("no line %s", want)
-		}
-	}
 }
