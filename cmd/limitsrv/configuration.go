@@ -68,18 +68,18 @@ func (c *configuration) Resolve(ctx *kong.Context, _ *kong.Path, flag *kong.Flag
 
 // readFile reads the file that the command line or the environment name, if any.
 func (c *configuration) readFile(ctx *kong.Context) {
-	var inFile []*kong.Flag
-	name := ""
-	for _, f := range c.flags {
-		if f.Name == "config" {
-			name = ctx.FlagValue(f).(string)
-			continue
-		}
-		inFile = append(inFile, f)
+	i := slices.IndexFunc(c.flags, isConfig)
+	if name := ctx.FlagValue(c.flags[i]).(string); name != "" {
+		c.entries, c.exposed, c.fileErr = readConfig(name, c.fileFlags())
 	}
-	if name != "" {
-		c.entries, c.exposed, c.fileErr = readConfig(name, inFile)
-	}
+}
+
+// isConfig is of --config, the one option that no file has.
+func isConfig(f *kong.Flag) bool { return f.Name == "config" }
+
+// fileFlags are the options that a file may have.
+func (c *configuration) fileFlags() []*kong.Flag {
+	return slices.DeleteFunc(slices.Clone(c.flags), isConfig)
 }
 
 // warnings are what an operator should know of options that are not wrong.

@@ -7,6 +7,7 @@ import (
 	"math"
 	"os"
 	"runtime/debug"
+	"sync"
 	"sync/atomic"
 	"time"
 
@@ -29,6 +30,7 @@ type node struct {
 	// has read again: each leaves all as it was if it fails.
 	readAgain func() (*configuration, error)
 	reloads   []func() error
+	rewriting sync.Mutex
 	// maxMemory and evict are the bound of keys, as of now; settings.mu guards them.
 	maxMemory size
 	evict     bool
@@ -60,6 +62,9 @@ func newNode(c *configuration, log *slog.Logger, level *slog.LevelVar) (*node, e
 	}
 	config.Password, config.Version = o.Password, version
 	config.Options, config.Shutdown = n.settings.list, n.askShutdown
+	if o.Config != "" {
+		config.Rewrite = n.rewriteFile
+	}
 	n.handler = commands.NewHandler(config)
 	n.server, err = server.New(server.Config{
 		Listen:       o.Listen,
