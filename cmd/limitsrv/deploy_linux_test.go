@@ -163,9 +163,10 @@ func TestServiceUnit(t *testing.T) {
 		t.Fatal(err)
 	}
 	const mostExposed = "20" // of 100, as systemd reckons
-	for _, args := range [][]string{{"verify", name}, {"security", "--offline=yes", "--threshold=" + mostExposed, name}} {
-		if out, err := exec.Command(analyze, args...).CombinedOutput(); err != nil {
-			t.Errorf("systemd-analyze %v: %v\n%s", args, err, out)
-		}
+	if out, err := exec.Command(analyze, "verify", name).CombinedOutput(); err != nil || len(out) > 0 {
+		t.Errorf("systemd-analyze verify: %v\n%s", err, out)
+	}
+	if out, err := exec.Command(analyze, "security", "--offline=yes", "--threshold="+mostExposed, name).CombinedOutput(); err != nil {
+		t.Errorf("systemd-analyze security: %v\n%s", err, out)
 	}
 }

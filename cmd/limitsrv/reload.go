@@ -18,6 +18,7 @@ func (n *node) reload() {
 		}
 	}
 	if n.options.Config == "" {
+		n.log.Info("there is no --config to read again")
 		return
 	}
 	c, err := n.readAgain()

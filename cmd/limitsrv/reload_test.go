@@ -77,12 +77,23 @@ func TestHangupWithoutFile(t *testing.T) {
 	r := serve(t)
 	conn := dial(t, "tcp", r.address)
 	asks(t, conn, "CONFIG SET max-clients 50\r\n", "+OK\r\n")
-	r.Process.Signal(syscall.SIGHUP)
-	r.Process.Signal(syscall.SIGHUP)
+	r.hangUp(t, "no --config", 1)
+	r.hangUp(t, "no --config", 2)
 	tells(t, conn, "max-clients", "50")
 	r.Process.Signal(syscall.SIGTERM)
 	if code := r.exit(t); code != exitOK {
 		t.Errorf("exit %d, want 0\n%s", code, r.logged())
+	}
+}
+
+// The time of a shutdown is that of CONFIG SET.
+func TestConfigSetDrain(t *testing.T) {
+	r := serve(t, "--drain", "1h")
+	asks(t, dial(t, "tcp", r.address), "CONFIG SET drain 0.2\r\n", "+OK\r\n")
+	stuck(t, r)
+	r.Process.Signal(syscall.SIGTERM)
+	if code := r.exit(t); code != exitOK || !strings.Contains(r.logged(), "stopped before all was answered") {
+		t.Errorf("exit %d, want 0 after 200ms\n%s", code, r.logged())
 	}
 }
 

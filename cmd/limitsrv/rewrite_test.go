@@ -49,6 +49,9 @@ func TestConfigRewrite(t *testing.T) {
 	dir := t.TempDir()
 	file := filepath.Join(dir, "limitsrv.yaml")
 	rewriteConfig(t, file, "# clients\nmax-clients: 50 # at once\npassword: hunter2\n")
+	if err := os.Chmod(file, 0o640); err != nil {
+		t.Fatal(err)
+	}
 	link := filepath.Join(t.TempDir(), "link.yaml")
 	if err := os.Symlink(file, link); err != nil {
 		t.Fatal(err)
@@ -66,7 +69,7 @@ func TestConfigRewrite(t *testing.T) {
 	if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 {
 		t.Errorf("the link to the file is %v, %v, want a link still", info, err)
 	}
-	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o600 {
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o640 {
 		t.Errorf("the file is %v, %v, want its mode", info, err)
 	}
 	if !strings.Contains(r.logged(), `option=write-timeout before_it_goes="command line"`) {
