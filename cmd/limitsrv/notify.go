@@ -41,11 +41,14 @@ func (n *node) reloadOn(ctx context.Context, hangups <-chan os.Signal) {
 // that says that it takes no more answers. Where none comes without a certificate
 // nothing is asked.
 func (n *node) answers(timeout time.Duration) error {
-	network, _ := n.options.pingAddress()
-	if network == "" {
+	network, address := n.options.pingAddress()
+	switch network {
+	case "":
 		return nil
+	case "tcp":
+		address = n.server.Addr().String() // its port may have been 0
 	}
-	_, err := ping(network, n.server.Addr().String(), "", timeout)
+	_, err := ping(network, address, "", timeout)
 	return err
 }
 
