@@ -6,6 +6,7 @@
 #              30000x; go test may fail by itself at the end of a time, such as 10m
 # make sim     runs simulated clusters for SIMHOURS of virtual time, a process for
 #              each processor; a failure says how to repeat it
+# make release makes archives for linux on amd64 and arm64 in dist/
 
 ARGS ?=
 FUZZTIME ?= 30000x
@@ -17,7 +18,7 @@ VULNDB ?= https://vuln.go.dev
 # The checks of make test, in order; the first that fails ends it.
 CHECKS = format vet staticcheck vulnerabilities unit sim fuzz build smoke clients
 
-.PHONY: build run test bench needs $(CHECKS)
+.PHONY: build run test bench release needs $(CHECKS)
 
 build:
 	go build -o limitsrv ./cmd/limitsrv
@@ -27,6 +28,9 @@ run:
 
 bench:
 	go run ./bench $(ARGS)
+
+release:
+	@.ci/release
 
 test: needs
 	@for check in $(CHECKS); do \

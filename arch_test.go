@@ -40,7 +40,7 @@ var arrows = map[string][]string{
 	},
 	"cmd/limitsrv": {
 		"limitsrv/engine", "limitsrv/commands", "limitsrv/server", "limitsrv/persist", "limitsrv/replication", "limitsrv/certs",
-		"github.com/alecthomas/kong",
+		"github.com/alecthomas/kong", "github.com/goccy/go-yaml", "github.com/coreos/go-systemd/v22/daemon",
 	},
 	"faultnet": {},
 	"bench":    {"limitsrv/faultnet"},

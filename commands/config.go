@@ -102,11 +102,28 @@ var config = Command{
 			s.h.stats.reset()
 			s.w.OK()
 		}),
-		configSub("REWRITE", "", "Refused: settings come from the command line.", func(s *Session, _ [][]byte) {
-			s.w.Error(&Error{"ERR", "The server is running without a config file"})
-		}),
+		configRewrite,
 		configSub("SET", "<parameter value ...>", "Changes those settings that may be changed while the server runs: all that are told, or none.", runConfigSet),
 	},
+}
+
+// configRewrite is CONFIG REWRITE.
+var configRewrite = Command{
+	Name: "REWRITE", Summary: "Writes what was set since the start into the file of options, whose comments stay.",
+	Complexity: "O(N), N being the settings", Since: "2.8.0", Group: "server",
+	Flags: Admin | NoScript | Loading | Stale | NoMulti, Run: runConfigRewrite,
+}
+
+func runConfigRewrite(s *Session, _ [][]byte) {
+	rewrite := s.h.config.Rewrite
+	if rewrite == nil {
+		s.w.Error(&Error{"ERR", "The server is running without a config file"})
+		return
+	}
+	s.await(func(done func(error)) error {
+		rewrite(done)
+		return nil
+	}, (*Reply).OK)
 }
 
 // configSub is a line of CONFIG's subcommands.

@@ -29,6 +29,10 @@ type Config struct {
 	// and durations in seconds, as plain numbers; the password is not among them.
 	// Called at any time from any session; nil means none.
 	Options func() []Option
+	// Rewrite writes what was set since the start into the file of options, for CONFIG
+	// REWRITE. It does not wait for that: done is called once, from any goroutine. nil:
+	// there is no file.
+	Rewrite func(done func(error))
 	// Shutdown is asked for by SHUTDOWN: the server drains, makes a snapshot if save
 	// says so, and ends. It must not wait for that. nil means that SHUTDOWN is refused.
 	Shutdown func(save bool)

@@ -19,14 +19,20 @@ type tool struct {
 	run              func(args []string, stdin io.Reader, stdout, stderr io.Writer) int
 }
 
-var tools = []tool{
-	{"check", "[--repair [--yes]] DIR", "verify a data directory that no server uses; --repair makes it one that a server starts from, and asks before anything is lost", runCheck},
-	{"recover", "DIR --raft HOST:PORT [--yes]", "make a new cluster of what one node has, when a majority of the old one is lost for good", runRecover},
+// tools are all of them.
+func tools() []tool {
+	return []tool{
+		{"check", "[--repair [--yes]] DIR", "verify a data directory that no server uses; --repair makes it one that a server starts from, and asks before anything is lost", runCheck},
+		{"completion", "bash|zsh|fish", "print what makes a shell complete options and tools; --help says where it goes", runCompletion},
+		{"config", "check|show [FILE]", "check a file of options as the server would read it, or show all options and where each comes from", runConfig},
+		{"ping", "[options]", "ask a server that was started with these options, here, whether it serves; ends with 0 if so", runPing},
+		{"recover", "DIR --raft HOST:PORT [--yes]", "make a new cluster of what one node has, when a majority of the old one is lost for good", runRecover},
+	}
 }
 
 // toolOf is the tool that the command line asks for, if it does.
 func toolOf(args []string) (tool, bool) {
-	for _, t := range tools {
+	for _, t := range tools() {
 		if len(args) > 0 && args[0] == t.name {
 			return t, true
 		}

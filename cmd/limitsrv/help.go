@@ -29,7 +29,7 @@ func printHelp(options kong.HelpOptions, ctx *kong.Context) error {
 		return err
 	}
 	fmt.Fprint(ctx.Stdout, "\nTools, by the first argument:\n\n")
-	for _, t := range tools {
+	for _, t := range tools() {
 		describe(ctx.Stdout, "limitsrv "+t.name+" "+t.args, t.help)
 	}
 	fmt.Fprint(ctx.Stdout, "\nCommands of the limiter; limitsrv --help-commands tells what they and all others do:\n\n")

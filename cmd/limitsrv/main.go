@@ -9,16 +9,18 @@ import (
 	"log/slog"
 	"os"
 	"os/signal"
+	"strings"
 	"syscall"
 )
 
 func main() {
-	signals := make(chan os.Signal, 2)
-	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
 	if t, ok := toolOf(os.Args[1:]); ok {
 		os.Exit(t.run(os.Args[2:], os.Stdin, os.Stdout, os.Stderr))
 	}
-	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr, signals))
+	signals, hangups := make(chan os.Signal, 2), make(chan os.Signal, 1)
+	signal.Notify(signals, os.Interrupt, syscall.SIGTERM)
+	signal.Notify(hangups, syscall.SIGHUP)
+	os.Exit(run(os.Args[1:], os.Stdout, os.Stderr, signals, hangups))
 }
 
 // Exit codes.
@@ -30,27 +32,43 @@ const (
 
 // run is the program. It serves until a signal comes, or SHUTDOWN, and gives the
 // exit code.
-func run(args []string, stdout, stderr io.Writer, signals <-chan os.Signal) int {
-	o, parser, err := parseOptions(args, stdout, stderr)
+func run(args []string, stdout, stderr io.Writer, signals, hangups <-chan os.Signal) int {
+	o, err := parseOptions(args, stdout, stderr)
 	if errors.Is(err, errDone) {
 		return exitOK
 	}
 	if err != nil {
-		fmt.Fprintf(stderr, "limitsrv: %v (limitsrv --help shows the options)\n", err)
+		complain(stderr, err)
 		return exitUsage
 	}
 	var level slog.LevelVar
 	level.Set(o.LogLevel)
-	n, err := newNode(o, list(parser), newLogger(o, &level, stderr), &level)
+	log := newLogger(o.options, &level, stderr)
+	for _, w := range o.warnings() {
+		log.Warn(w)
+	}
+	n, err := newNode(o, log, &level)
 	if err != nil {
 		fmt.Fprintf(stderr, "limitsrv: %v\n", err)
 		return exitFailure
 	}
-	if err := n.run(signals); err != nil {
+	n.readAgain = func() (*configuration, error) { return parseOptions(args, io.Discard, io.Discard) }
+	if err := n.run(signals, hangups); err != nil {
 		fmt.Fprintf(stderr, "limitsrv: %v\n", err)
 		return exitFailure
 	}
 	return exitOK
+}
+
+// complain says what is wrong with the options, of the file each in a line.
+func complain(w io.Writer, err error) {
+	hint := " (limitsrv --help shows the options)"
+	if errors.As(err, new(mistake)) {
+		hint = ""
+	}
+	for line := range strings.SplitSeq(err.Error(), "\n") {
+		fmt.Fprintf(w, "limitsrv: %s%s\n", line, hint)
+	}
 }
 
 // newLogger writes to w as the options say.

@@ -8,7 +8,6 @@ import (
 	"strconv"
 	"time"
 
-	"limitsrv/certs"
 	"limitsrv/commands"
 	"limitsrv/persist"
 	"limitsrv/replication"
@@ -28,14 +27,11 @@ func (n *node) openMember() (commands.Config, error) {
 		Ack: acks[o.Ack], Fsync: o.Fsync, NoQuorum: noQuorums[o.NoQuorum],
 		MaxMemory: int64(o.MaxMemory), Evict: o.OnFull == "evict",
 		ElectionTimeout: o.ElectionTimeout, SnapshotLogBytes: int64(o.SnapshotLogBytes), DeadAfter: o.DeadAfter,
-		Logger: n.log,
+		Logger: n.log, TLS: o.linkFiles(),
 		Fatal: func(err error) {
 			n.log.Error("this node can't go on", "error", err)
 			n.fatal <- err
 		},
-	}
-	if o.RaftTLSCert != "" {
-		r.TLS = &certs.Files{Cert: o.RaftTLSCert, Key: o.RaftTLSKey, CA: o.RaftTLSCA}
 	}
 	open, err := replication.Open(r)
 	if err != nil {

@@ -8,6 +8,11 @@ import (
 	"net"
 	"os"
 	"runtime/debug"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/coreos/go-systemd/v22/daemon"
 
 	"limitsrv/certs"
 	"limitsrv/commands"
@@ -23,22 +28,29 @@ type node struct {
 	server   *server.Server
 	certs    *certs.Source // nil: none
 	settings settings
+	secrets  map[string]string // options that settings lacks, as of the start
+	// readAgain reads the options as the start did, and reloads are what else SIGHUP
+	// has read again: each leaves all as it was if it fails.
+	readAgain func() (*configuration, error)
+	reloads   []func() error
+	rewriting sync.Mutex
 	// maxMemory and evict are the bound of keys, as of now; settings.mu guards them.
 	maxMemory size
 	evict     bool
-	heapLimit int64      // that of the environment, which holds where there is no bound
-	shutdown  chan bool  // has one element once SHUTDOWN was asked for: whether to save
-	fatal     chan error // has one element once the state can not go on
+	drainTime atomic.Int64 // --drain, in nanoseconds
+	heapLimit int64        // that of the environment, which holds where there is no bound
+	shutdown  chan bool    // has one element once SHUTDOWN was asked for: whether to save
+	fatal     chan error   // has one element once the state can not go on
 }
 
-// newNode puts a node together and binds its addresses. told are the options as it
-// tells them, and level is that of log.
-func newNode(o *options, told []commands.Option, log *slog.Logger, level *slog.LevelVar) (*node, error) {
+// newNode puts a node together and binds its addresses. level is that of log.
+func newNode(c *configuration, log *slog.Logger, level *slog.LevelVar) (*node, error) {
+	o := c.options
 	if err := wantFiles(o.MaxClients + spareFiles); err != nil {
 		log.Warn("fewer connections than --max-clients will fit", "error", err)
 	}
 	n := &node{
-		options: o, log: log, settings: settings{all: told}, shutdown: make(chan bool, 1), fatal: make(chan error, 1),
+		options: o, log: log, settings: settings{all: c.list()}, secrets: c.secrets(), shutdown: make(chan bool, 1), fatal: make(chan error, 1),
 		maxMemory: o.MaxMemory, evict: o.OnFull == "evict", heapLimit: debug.SetMemoryLimit(-1),
 	}
 	debug.SetGCPercent(gcPercent)
@@ -46,6 +58,9 @@ func newNode(o *options, told []commands.Option, log *slog.Logger, level *slog.L
 	var err error
 	if n.certs, err = o.openTLS(log); err != nil {
 		return nil, err
+	}
+	if n.certs != nil {
+		n.reloads = append(n.reloads, n.certs.Reload)
 	}
 	config, err := n.openState()
 	if err != nil {
@@ -57,6 +72,9 @@ func newNode(o *options, told []commands.Option, log *slog.Logger, level *slog.L
 	}
 	config.Password, config.Version = o.Password, version
 	config.Options, config.Shutdown = n.settings.list, n.askShutdown
+	if o.Config != "" {
+		config.Rewrite = n.rewriteFile
+	}
 	n.handler = commands.NewHandler(config)
 	n.server, err = server.New(server.Config{
 		Listen:       o.Listen,
@@ -75,6 +93,7 @@ func newNode(o *options, told []commands.Option, log *slog.Logger, level *slog.L
 	if err != nil {
 		return nil, errors.Join(err, n.state.close(context.Background(), false))
 	}
+	n.drainTime.Store(int64(o.Drain))
 	n.allowChanges(level)
 	return n, nil
 }
@@ -100,15 +119,20 @@ func (n *node) askShutdown(save bool) {
 
 // run serves until a signal or SHUTDOWN and then drains. A second signal ends it
 // at once, with an error. While the state is being loaded it serves as well, and
-// tells clients so.
-func (n *node) run(signals <-chan os.Signal) error {
+// tells clients so. A hangup has it reload; one that comes before the state is loaded
+// waits for that.
+func (n *node) run(signals, hangups <-chan os.Signal) error {
 	n.log.Info("listening", "version", version, "data", n.options.Data, "fsync", n.state.fsync(),
 		"addr", addressText(n.server.Addr()), "tls_addr", addressText(n.server.TLSAddr()), "unixsocket", n.options.Unixsocket, "max_clients", n.options.MaxClients,
 		"max_memory", n.options.MaxMemory.String(), "on_full", n.options.OnFull, "test_clock", n.options.TestClock)
 	loading, cancel := context.WithCancel(context.Background())
 	defer cancel()
+	n.notify("STATUS=loading")
 	loaded := n.load(loading)
 	go n.server.Serve()
+	serving, ending := context.WithCancel(context.Background())
+	defer ending()
+	go n.feedWatchdog(serving, n.answers)
 	stop, save := func() {}, true
 	defer func() { stop() }()
 	for {
@@ -120,16 +144,20 @@ func (n *node) run(signals <-chan os.Signal) error {
 			loaded = nil
 			n.handler.SetLoading(false)
 			stop = n.startSweeping()
+			n.notifyReady()
+			go n.reloadOn(serving, hangups)
 			continue
 		case s := <-signals:
-			n.log.Info("shutting down", "signal", s.String(), "drain", n.options.Drain)
+			n.log.Info("shutting down", "signal", s.String(), "drain", n.drainFor())
 		case err := <-n.fatal:
 			return err
 		case save = <-n.shutdown:
-			n.log.Info("shutting down", "command", "SHUTDOWN", "save", save, "drain", n.options.Drain)
+			n.log.Info("shutting down", "command", "SHUTDOWN", "save", save, "drain", n.drainFor())
 		}
 		break
 	}
+	ending()
+	n.notify(daemon.SdNotifyStopping, "STATUS=answering what is under way")
 	if loaded != nil {
 		cancel()
 		select {
@@ -153,9 +181,12 @@ func addressText(a net.Addr) string {
 	return a.String()
 }
 
+// drainFor is how long a shutdown may take to answer what is under way.
+func (n *node) drainFor() time.Duration { return time.Duration(n.drainTime.Load()) }
+
 // stepDown has others decide before this node ends: what clients still ask goes there.
 func (n *node) stepDown() {
-	ctx, cancel := context.WithTimeout(context.Background(), n.options.Drain)
+	ctx, cancel := context.WithTimeout(context.Background(), n.drainFor())
 	defer cancel()
 	n.state.stepDown(ctx)
 }
@@ -166,7 +197,7 @@ var errAgain = errors.New("a second signal: ended at once, without answering wha
 // drain answers what is under way. Connections that are not done when the time
 // is over are cut off.
 func (n *node) drain(signals <-chan os.Signal) error {
-	ctx, cancel := context.WithTimeout(context.Background(), n.options.Drain)
+	ctx, cancel := context.WithTimeout(context.Background(), n.drainFor())
 	defer cancel()
 	n.handler.Drain()
 	drained := make(chan error, 1)

@@ -3,27 +3,27 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"math"
 	"strconv"
-	"strings"
 	"time"
 
 	"github.com/alecthomas/kong"
 
-	"limitsrv/commands"
 	"limitsrv/persist"
 	"limitsrv/server"
 )
 
 // options are the command line. Each is also an environment variable: LIMITSRV_
-// and its name in capitals, with _ for -.
+// and its name in capitals, with _ for -; and but for --config a line of the file.
+// A secret is never told.
 type options struct {
+	configOptions `embed:""`
+
 	Listen      string `group:"Where it listens" default:"127.0.0.1:6379" help:"TCP address. Empty: none."`
 	Unixsocket  string `group:"Where it listens" placeholder:"PATH" help:"Unix socket, besides or instead of TCP."`
 	tlsOptions  `embed:""`
-	Password    string `group:"Where it listens" help:"What clients must log in with; better set in the environment, which other users can't list."`
+	Password    string `group:"Where it listens" secret:"" help:"What clients must log in with; better set in the environment, which other users can't list."`
 	Unprotected bool   `group:"Where it listens" help:"Listen beyond loopback although there is no password."`
 
 	ClusterMode string `group:"Where it listens" default:"off" enum:"off,emulated,on" help:"What clients of Redis clusters are told. emulated: there is one node that has all slots. on, with --raft: the leader has them, and the others answer MOVED. off: there is no such cluster."`
@@ -66,50 +66,17 @@ type options struct {
 	Version      bool `env:"-" help:"Show the version."`
 }
 
-// errDone says that the command line asked for a text, which has been printed.
-var errDone = errors.New("done")
+// defaults are those that other packages have.
+func defaults() kong.Vars {
+	limits := server.DefaultLimits
+	return kong.Vars{
+		"maxArgs":        strconv.Itoa(limits.Args),
+		"maxArgBytes":    size(limits.ArgBytes).String(),
+		"maxQueryBytes":  size(limits.QueryBytes).String(),
+		"maxOutputBytes": size(limits.OutputBytes).String(),
 
-// parseOptions reads the command line and the environment. Its error is for
-// people, or errDone.
-func parseOptions(args []string, stdout, stderr io.Writer) (*options, *kong.Kong, error) {
-	var (
-		o        options
-		shown    bool
-		defaults = server.DefaultLimits
-	)
-	parser, err := kong.New(&o,
-		kong.Name("limitsrv"),
-		kong.Description(description),
-		kong.DefaultEnvars("LIMITSRV"),
-		kong.Help(printHelp),
-		kong.Writers(stdout, stderr),
-		kong.Exit(func(int) { shown = true }),
-		kong.Vars{
-			"maxArgs":        strconv.Itoa(defaults.Args),
-			"maxArgBytes":    size(defaults.ArgBytes).String(),
-			"maxQueryBytes":  size(defaults.QueryBytes).String(),
-			"maxOutputBytes": size(defaults.OutputBytes).String(),
-
-			"snapshotLogBytes": size(persist.DefaultSnapshotLogBytes).String(),
-		},
-	)
-	if err != nil {
-		return nil, nil, err
+		"snapshotLogBytes": size(persist.DefaultSnapshotLogBytes).String(),
 	}
-	_, err = parser.Parse(args)
-	switch {
-	case shown:
-		return nil, nil, errDone
-	case err != nil:
-		return nil, nil, err
-	case o.Version:
-		fmt.Fprintln(stdout, versionText())
-		return nil, nil, errDone
-	case o.HelpCommands:
-		printCommands(stdout)
-		return nil, nil, errDone
-	}
-	return &o, parser, o.check()
 }
 
 // check holds the options against each other and their ranges.
@@ -186,26 +153,4 @@ func (o *options) limits() server.Limits {
 		QueryBytes:  int(o.MaxQueryBytes),
 		OutputBytes: int(o.MaxOutputBytes),
 	}
-}
-
-// list is what CONFIG GET and INFO tell: every option but the password, sizes in
-// bytes, durations in seconds.
-func list(parser *kong.Kong) []commands.Option {
-	var all []commands.Option
-	for _, flag := range parser.Model.Flags {
-		if flag.Name == "help" || flag.Name == "password" || len(flag.Envs) == 0 {
-			continue
-		}
-		value := fmt.Sprint(flag.Target.Interface())
-		switch v := flag.Target.Interface().(type) {
-		case size:
-			value = strconv.FormatInt(int64(v), 10)
-		case time.Duration:
-			value = seconds(v)
-		case []string:
-			value = strings.Join(v, ",")
-		}
-		all = append(all, commands.Option{Name: flag.Name, Value: value})
-	}
-	return all
 }

@@ -4,6 +4,8 @@ import (
 	"errors"
 	"fmt"
 	"net"
+
+	"limitsrv/certs"
 )
 
 // checkCluster holds the options of a cluster against each other.
@@ -32,6 +34,14 @@ func (o *options) checkCluster() error {
 	}
 	_, err := o.advertised()
 	return err
+}
+
+// linkFiles are what nodes know each other by; nil: nothing is.
+func (o *options) linkFiles() *certs.Files {
+	if o.RaftTLSCert == "" {
+		return nil
+	}
+	return &certs.Files{Cert: o.RaftTLSCert, Key: o.RaftTLSKey, CA: o.RaftTLSCA}
 }
 
 // advertised is where clients reach this node.

@@ -62,6 +62,7 @@ func (n *node) allowChanges(level *slog.LevelVar) {
 	})
 	n.settings.allow("idle-timeout", durationFrom(0, n.server.SetIdleTimeout))
 	n.settings.allow("write-timeout", durationFrom(time.Millisecond, n.server.SetWriteTimeout))
+	n.settings.allow("drain", durationFrom(0, func(d time.Duration) { n.drainTime.Store(int64(d)) }))
 	n.settings.allow("max-memory", func(value string) (string, func(), error) {
 		var bytes size
 		if err := bytes.UnmarshalText([]byte(value)); err != nil {

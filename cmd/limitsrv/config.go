@@ -1,0 +1,108 @@
+package main
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"log/slog"
+	"strings"
+	"text/tabwriter"
+
+	"limitsrv/certs"
+)
+
+const configUsage = `usage: limitsrv config check [FILE] [options]   reads FILE, the environment and options as the
+                                             server would, and the files they name
+       limitsrv config show [FILE] [options]    prints every option, and where it comes from
+
+Without FILE it is the one of LIMITSRV_CONFIG, if any. Ends with 0 if all is well, and with 2 if not.
+`
+
+// runConfig is the tool config. What comes after FILE is the command line of a server.
+func runConfig(args []string, _ io.Reader, stdout, stderr io.Writer) int {
+	if len(args) == 0 || args[0] != "check" && args[0] != "show" {
+		fmt.Fprint(stderr, configUsage)
+		return exitUsage
+	}
+	command, args := args[0], args[1:]
+	if len(args) > 0 && !strings.HasPrefix(args[0], "-") {
+		args = append([]string{"--config", args[0]}, args[1:]...)
+	}
+	c, err := parseOptions(args, stdout, stderr)
+	if errors.Is(err, errDone) {
+		return exitOK
+	}
+	if err == nil && command == "check" {
+		err = c.checkFiles()
+	}
+	if err != nil {
+		fmt.Fprintln(stderr, err)
+		return exitUsage
+	}
+	for _, w := range c.warnings() {
+		fmt.Fprintln(stderr, w)
+	}
+	if command == "show" {
+		c.show(stdout)
+		return exitOK
+	}
+	name := c.Config
+	if name == "" {
+		name = "the command line and the environment"
+	}
+	fmt.Fprintf(stdout, "%s: ok\n", name)
+	return exitOK
+}
+
+// fileChecks try the files that options name, as the server will read them.
+var fileChecks = []func(*options) error{
+	checkLinkFiles, checkClientFiles,
+}
+
+// checkFiles is every mistake that fileChecks find.
+func (c *configuration) checkFiles() error {
+	var all []error
+	for _, check := range fileChecks {
+		all = append(all, c.located(check(c.options)))
+	}
+	return errors.Join(all...)
+}
+
+// checkLinkFiles reads what the nodes of a cluster know each other by.
+func checkLinkFiles(o *options) error {
+	files := o.linkFiles()
+	if files == nil {
+		return nil
+	}
+	if _, err := certs.Open("links", *files, slog.New(slog.DiscardHandler)); err != nil {
+		return fmt.Errorf("--raft-tls-cert, --raft-tls-key and --raft-tls-ca: %w", err)
+	}
+	return nil
+}
+
+// checkClientFiles reads the certificates for clients.
+func checkClientFiles(o *options) error {
+	if _, err := o.openTLS(slog.New(slog.DiscardHandler)); err != nil {
+		return fmt.Errorf("--tls-cert, --tls-key and --tls-client-ca: %w", err)
+	}
+	return nil
+}
+
+// show prints every option by name, value and origin.
+func (c *configuration) show(w io.Writer) {
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	for _, f := range c.flags {
+		value := fmt.Sprint(f.Target.Interface())
+		if f.IsSlice() {
+			value = valueText(f)
+		}
+		if isSecret(f) && value != "" {
+			value = "(secret)"
+		}
+		if value == "" {
+			value = `""`
+		}
+		fmt.Fprintf(table, "%s\t%s\t%s\n", f.Name, value, c.origin(f))
+	}
+	table.Flush()
+}

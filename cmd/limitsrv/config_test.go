@@ -1,0 +1,186 @@
+package main
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/alecthomas/kong"
+	"github.com/cockroachdb/datadriven"
+)
+
+// TestConfigGolden runs limitsrv config on the files of testdata/config.txt.
+//
+//	check|show [env=(NAME,VALUE)] [args=(...)] [mode=0644] [only=(NAME,...)]
+//	the file
+//	----
+//	what is printed, of only those options, and the exit code
+func TestConfigGolden(t *testing.T) {
+	script, err := filepath.Abs("testdata/config.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	datadriven.RunTest(t, script, func(t *testing.T, d *datadriven.TestData) string {
+		mode, only := os.FileMode(0o600), regexp.MustCompile("")
+		args := []string{d.Cmd, "limitsrv.yaml"}
+		for _, a := range d.CmdArgs {
+			switch a.Key {
+			case "env":
+				t.Setenv(a.Vals[0], a.Vals[1])
+				defer os.Unsetenv(a.Vals[0])
+			case "args":
+				args = append(args, a.Vals...)
+			case "mode":
+				mode = 0o644
+			case "only":
+				only = regexp.MustCompile("^(" + strings.Join(a.Vals, "|") + ") ")
+			default:
+				t.Fatalf("%s: no argument %s", d.Pos, a.Key)
+			}
+		}
+		if err := os.WriteFile("limitsrv.yaml", []byte(d.Input), mode); err != nil {
+			t.Fatal(err)
+		}
+		if err := os.Chmod("limitsrv.yaml", mode); err != nil {
+			t.Fatal(err)
+		}
+		var out bytes.Buffer
+		code := runConfig(args, nil, &out, &out)
+		var told strings.Builder
+		for line := range strings.Lines(out.String()) {
+			if only.MatchString(line) {
+				told.WriteString(line)
+			}
+		}
+		return fmt.Sprintf("%sexit %d\n", told.String(), code)
+	})
+}
+
+// configFlags are the options that may stand in a file.
+func configFlags(t testing.TB) []*kong.Flag {
+	t.Helper()
+	parser, err := newParser(new(options))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return optionsOf(parser)
+}
+
+// What goes before what: the command line, the environment, the file, the default.
+func TestConfigPrecedence(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "limitsrv.yaml")
+	const text = "max-args: 1\nmax-clients: 1\nmax-memory: 1\npeers: [\"a,b\", c]\nraft: h:1\ndata: d\nunprotected: true\n"
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("LIMITSRV_CONFIG", file)
+	t.Setenv("LIMITSRV_MAX_CLIENTS", "2")
+	t.Setenv("LIMITSRV_MAX_MEMORY", "2")
+	t.Setenv("LIMITSRV_UNPROTECTED", "false")
+	c, err := parseOptions([]string{"--max-memory", "3"}, io.Discard, io.Discard)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c.MaxArgs != 1 || c.MaxClients != 2 || c.MaxMemory != 3 || c.MaxOutputBytes != 64<<20 || c.Unprotected {
+		t.Errorf("file, environment, command line and default give %d, %d, %d and %d, %v, want 1, 2, 3, 64 MB and false",
+			c.MaxArgs, c.MaxClients, c.MaxMemory, c.MaxOutputBytes, c.Unprotected)
+	}
+	if strings.Join(c.Peers, " ") != "a,b c" {
+		t.Errorf("peers are %q, want those of the file, one with a comma", c.Peers)
+	}
+	for _, f := range c.flags {
+		want := map[string]string{
+			"config": "LIMITSRV_CONFIG", "max-args": file + ":1", "max-clients": "LIMITSRV_MAX_CLIENTS",
+			"max-memory": "command line", "max-output-bytes": "default",
+		}[f.Name]
+		if got := c.origin(f); want != "" && got != want {
+			t.Errorf("%s comes from %s, want %s", f.Name, got, want)
+		}
+	}
+}
+
+// A setting that is wrong is told even where the file has a right one, and a file
+// that is wrong even where the command line has a right one.
+func TestConfigMistakesAreNotHidden(t *testing.T) {
+	file := filepath.Join(t.TempDir(), "limitsrv.yaml")
+	if err := os.WriteFile(file, []byte("max-clients: 5\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	t.Setenv("LIMITSRV_MAX_CLIENTS", "many")
+	if _, err := parseOptions([]string{"--config", file}, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), "LIMITSRV_MAX_CLIENTS") {
+		t.Errorf("a wrong setting gives %v, want an error with its name", err)
+	}
+	os.Unsetenv("LIMITSRV_MAX_CLIENTS")
+	if err := os.WriteFile(file, []byte("max-clients: many\n"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := parseOptions([]string{"--config", file, "--max-clients", "5"}, io.Discard, io.Discard); !errors.As(err, new(mistake)) {
+		t.Errorf("a wrong file gives %v, want its line", err)
+	}
+}
+
+func TestConfigFileThatIsNone(t *testing.T) {
+	dir := t.TempDir()
+	for name, want := range map[string]string{
+		filepath.Join(dir, "none"): "no such file",
+		dir:                        "is a directory",
+		"/dev/zero":                "at most 65536 bytes",
+	} {
+		if _, err := parseOptions([]string{"--config", name}, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), want) {
+			t.Errorf("--config %s gives %v, want %q", name, err, want)
+		}
+	}
+}
+
+// --help and --version are answered whatever the file is.
+func TestConfigIsNotNeededToAsk(t *testing.T) {
+	t.Setenv("LIMITSRV_CONFIG", "/nowhere/limitsrv.yaml")
+	for _, arg := range []string{"--help", "--version", "--help-commands"} {
+		var out bytes.Buffer
+		if _, err := parseOptions([]string{arg}, &out, &out); !errors.Is(err, errDone) || out.Len() == 0 {
+			t.Errorf("%s gives %v, want its text", arg, err)
+		}
+	}
+}
+
+// FuzzConfig wants lines in what is told of any file, and never the password.
+func FuzzConfig(f *testing.F) {
+	flags := configFlags(f)
+	const secret = "Xyzzy0815"
+	for _, seed := range [][2]string{
+		{"", ""}, {"max-memory: 1gb\n", "peers: [a, b]\n"}, {"listen: \"", "\"\n"}, {"? [", "]: x"}, {"{a: b,", "}"},
+		{"drain: |\n", ""}, {"drain: >\n", ""}, {"- x", "..."}, {"max-clients: '", "'"}, {"%TAG", "---"}, {"a: &b\n", "c: *b"}, {"[[[[", "]]"},
+		{"max-args: !!int\n", ""}, {"listen: x\n ", ""}, {"? ", ": y"},
+	} {
+		f.Add(seed[0], seed[1])
+	}
+	line := regexp.MustCompile(`^f(:[1-9][0-9]*)?: `)
+	f.Fuzz(func(t *testing.T, before, after string) {
+		if strings.Contains(before+after, secret[:4]) {
+			t.Skip()
+		}
+		defer time.AfterFunc(5*time.Second, func() { panic(fmt.Sprintf("hangs: %q %q", before, after)) }).Stop()
+		entries, err := parseConfig("f", []byte(before+"\npassword: "+secret+"\n"+after), flags)
+		if err == nil {
+			for name, e := range entries {
+				if e.line < 1 {
+					t.Errorf("%s is in line %d", name, e.line)
+				}
+			}
+			return
+		}
+		for text := range strings.SplitSeq(err.Error(), "\n") {
+			if !line.MatchString(text) || strings.Contains(text, secret) {
+				t.Errorf("%q is told of a file with a password", text)
+			}
+		}
+	})
+}

@@ -1,0 +1,123 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"io"
+	"log/slog"
+	"net"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
+	"testing"
+	"time"
+)
+
+// A manager is the service manager's end of what it is told.
+type manager struct{ *net.UnixConn }
+
+// newManager listens, and gives the setting by which a server finds it.
+func newManager(t *testing.T) (m manager, setting string) {
+	t.Helper()
+	name := filepath.Join(t.TempDir(), "notify")
+	conn, err := net.ListenUnixgram("unixgram", &net.UnixAddr{Name: name, Net: "unixgram"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { conn.Close() })
+	return manager{conn}, "NOTIFY_SOCKET=" + name
+}
+
+// wants reads a message and wants it to be of a pattern.
+func (m manager) wants(t *testing.T, pattern string) {
+	t.Helper()
+	message := make([]byte, 1024)
+	m.SetReadDeadline(time.Now().Add(wait))
+	n, err := m.Read(message)
+	if got := string(message[:n]); err != nil || !regexp.MustCompile("^(?:"+pattern+")$").MatchString(got) {
+		t.Fatalf("the manager is told %q, %v, want %q", got, err, pattern)
+	}
+}
+
+func TestServiceManagerIsTold(t *testing.T) {
+	m, setting := newManager(t)
+	file := filepath.Join(t.TempDir(), "limitsrv.yaml")
+	rewriteConfig(t, file, "")
+	address := freeAddress(t)
+	r := &running{Cmd: limitsrv([]string{setting}, "--config", file, "--listen", address, "--data", t.TempDir())}
+	r.Stderr = r
+	if err := r.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer r.Process.Kill()
+	m.wants(t, "STATUS=loading")
+	m.wants(t, "READY=1\nSTATUS=serving at "+regexp.QuoteMeta(address))
+	for range 2 {
+		r.Process.Signal(syscall.SIGHUP)
+		m.wants(t, `RELOADING=1\nMONOTONIC_USEC=[1-9][0-9]*\nSTATUS=.*`)
+		m.wants(t, "READY=1\nSTATUS=serving.*")
+	}
+	r.Process.Signal(syscall.SIGTERM)
+	m.wants(t, "STOPPING=1\nSTATUS=.*")
+	if err := r.Wait(); err != nil {
+		t.Errorf("%v\n%s", err, r.logged())
+	}
+}
+
+// The watchdog is fed while the server answers, and also while it takes no more clients.
+func TestWatchdogIsFed(t *testing.T) {
+	m, setting := newManager(t)
+	address := freeAddress(t)
+	r := &running{Cmd: limitsrv([]string{setting, "WATCHDOG_USEC=1000000"}, "--listen", address, "--max-clients", "1")}
+	r.Stderr = r
+	if err := r.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer r.Wait()
+	defer r.Process.Kill()
+	m.SetReadDeadline(time.Now().Add(wait))
+	message, fed := make([]byte, 1024), 0
+	for fed < 2 {
+		n, err := m.Read(message)
+		if err != nil {
+			t.Fatalf("fed %d times: %v\n%s", fed, err, r.logged())
+		}
+		if string(message[:n]) == "WATCHDOG=1" {
+			fed++
+		}
+	}
+	until(t, "a client takes the one place", func() bool {
+		conn, reply := dial(t, "tcp", address), make([]byte, 1)
+		io.WriteString(conn, "PING\r\n") // that of the watchdog may be there still
+		conn.Read(reply)
+		return string(reply) == "+"
+	})
+	m.wants(t, "WATCHDOG=1")
+	m.wants(t, "WATCHDOG=1")
+}
+
+// The watchdog is not fed while the server does not answer.
+func TestWatchdogIsNotFed(t *testing.T) {
+	m, setting := newManager(t)
+	name, value, _ := strings.Cut(setting, "=")
+	t.Setenv(name, value)
+	t.Setenv("WATCHDOG_USEC", "20000")
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	asked := 0
+	n := &node{log: slog.New(slog.DiscardHandler)}
+	n.feedWatchdog(ctx, func(time.Duration) error {
+		asked++
+		if asked == 4 {
+			cancel()
+		}
+		if asked == 3 {
+			return nil
+		}
+		return errors.New("no answer")
+	})
+	n.notify("the end")
+	m.wants(t, "WATCHDOG=1")
+	m.wants(t, "the end")
+}

@@ -1,0 +1,81 @@
+package main
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"time"
+)
+
+// pingTimeout is how long limitsrv ping waits for an answer.
+const pingTimeout = 5 * time.Second
+
+// runPing is the tool ping. Its command line is that of the server.
+func runPing(args []string, _ io.Reader, stdout, stderr io.Writer) int {
+	c, err := parseOptions(args, stdout, stderr)
+	if errors.Is(err, errDone) {
+		return exitOK
+	}
+	if err != nil {
+		complain(stderr, err)
+		return exitUsage
+	}
+	network, address := c.pingAddress()
+	if network == "" {
+		fmt.Fprintln(stderr, "limitsrv ping: it asks at --listen or --unixsocket, and there is neither")
+		return exitUsage
+	}
+	reply, err := ping(network, address, c.Password, pingTimeout)
+	if err == nil && reply != "+PONG" && !strings.HasPrefix(reply, "-NOAUTH ") {
+		err = fmt.Errorf("%s answers %q", address, reply)
+	}
+	if err != nil {
+		fmt.Fprintf(stderr, "limitsrv ping: %v\n", err)
+		return exitFailure
+	}
+	fmt.Fprintln(stdout, "serving")
+	return exitOK
+}
+
+// pingAddress is where a server is asked by the machine that it is on; no network:
+// nowhere.
+func (o *options) pingAddress() (network, address string) {
+	switch {
+	case o.Listen != "":
+		return "tcp", o.Listen
+	case o.Unixsocket != "":
+		return "unix", o.Unixsocket
+	}
+	return "", ""
+}
+
+// ping logs in, if there is a password, and gives the answer to PING.
+func ping(network, address, password string, timeout time.Duration) (reply string, err error) {
+	conn, err := net.DialTimeout(network, address, timeout)
+	if err != nil {
+		return "", err
+	}
+	defer conn.Close()
+	conn.SetDeadline(time.Now().Add(timeout))
+	request, replies := "*1\r\n$4\r\nPING\r\n", 1
+	if password != "" {
+		request, replies = fmt.Sprintf("*2\r\n$4\r\nAUTH\r\n$%d\r\n%s\r\n", len(password), password)+request, 2
+	}
+	if _, err := io.WriteString(conn, request); err != nil {
+		return "", err
+	}
+	lines := bufio.NewReader(conn)
+	for range replies {
+		line, err := lines.ReadString('\n')
+		switch {
+		case err == nil:
+			reply = strings.TrimSuffix(line, "\r\n")
+		case reply == "": // a server that takes no more connections says so once
+			return "", err
+		}
+	}
+	return reply, nil
+}

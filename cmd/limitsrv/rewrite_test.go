@@ -1,0 +1,88 @@
+package main
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+
+	"github.com/cockroachdb/datadriven"
+)
+
+// TestConfigRewriteGolden puts values into the files of testdata/rewrite.txt.
+//
+//	put NAME=VALUE...
+//	the file
+//	----
+//	the file as it is then, or the error
+func TestConfigRewriteGolden(t *testing.T) {
+	script, err := filepath.Abs("testdata/rewrite.txt")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Chdir(t.TempDir())
+	datadriven.RunTest(t, script, func(t *testing.T, d *datadriven.TestData) string {
+		text := strings.ReplaceAll(d.Input, "~", " ") + "\n"
+		if err := os.WriteFile("limitsrv.yaml", []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		c, err := parseOptions([]string{"--config", "limitsrv.yaml"}, io.Discard, io.Discard)
+		if err != nil {
+			t.Fatalf("%s: %v", d.Pos, err)
+		}
+		set := map[string]string{}
+		for _, a := range d.CmdArgs {
+			set[a.Key] = a.Vals[0]
+		}
+		got, err := putOptions(text, set, c)
+		if err != nil {
+			return "error: " + err.Error() + "\n"
+		}
+		return got
+	})
+}
+
+func TestConfigRewrite(t *testing.T) {
+	asks(t, dial(t, "tcp", serve(t).address), "CONFIG REWRITE\r\n", "-ERR The server is running without a config file\r\n")
+
+	dir := t.TempDir()
+	file := filepath.Join(dir, "limitsrv.yaml")
+	rewriteConfig(t, file, "# clients\nmax-clients: 50 # at once\npassword: hunter2\n")
+	if err := os.Chmod(file, 0o640); err != nil {
+		t.Fatal(err)
+	}
+	link := filepath.Join(t.TempDir(), "link.yaml")
+	if err := os.Symlink(file, link); err != nil {
+		t.Fatal(err)
+	}
+	r := serve(t, "--config", link, "--write-timeout", "7s")
+	conn := dial(t, "tcp", r.address)
+	asks(t, conn, "AUTH hunter2\r\nCONFIG REWRITE\r\n", "+OK\r\n+OK\r\n")
+	asks(t, conn, "CONFIG SET max-clients 60 timeout 90 maxmemory 64mb log-level debug write-timeout 200ms\r\n", "+OK\r\n")
+	asks(t, conn, "MULTI\r\nCONFIG REWRITE\r\nDISCARD\r\n", "+OK\r\n-ERR Command not allowed inside a transaction\r\n+OK\r\n")
+	asks(t, conn, "CONFIG REWRITE\r\n", "+OK\r\n")
+	const want = "# clients\nmax-clients: 60 # at once\npassword: hunter2\nidle-timeout: 90s\nlog-level: debug\nmax-memory: 64mb\nwrite-timeout: 0.2s\n"
+	if got, err := os.ReadFile(file); string(got) != want || err != nil {
+		t.Errorf("the file is\n%s%v, want\n%s", got, err, want)
+	}
+	if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 {
+		t.Errorf("the link to the file is %v, %v, want a link still", info, err)
+	}
+	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o640 {
+		t.Errorf("the file is %v, %v, want its mode", info, err)
+	}
+	if !strings.Contains(r.logged(), `option=write-timeout before_it_goes="command line"`) {
+		t.Errorf("the log does not say what does not hold\n%s", r.logged())
+	}
+	if all, err := os.ReadDir(dir); len(all) != 1 || err != nil {
+		t.Errorf("the directory has %v, %v, want the file alone", all, err)
+	}
+
+	asks(t, conn, "CONFIG SET drain 1\r\n", "+OK\r\n")
+	rewriteConfig(t, file, "max-clients: [60\n")
+	asks(t, conn, "CONFIG REWRITE\r\n", "-ERR Rewriting config file: "+link+":1: it is not YAML: sequence end token ']' not found\r\n")
+	if strings.Contains(r.logged(), "hunter2") {
+		t.Errorf("the log has the password\n%s", r.logged())
+	}
+}
