@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"os"
+	"slices"
 	"strings"
 	"time"
 
@@ -18,7 +19,8 @@ func (n *node) notify(states ...string) {
 
 // notifyReady says that clients are served.
 func (n *node) notifyReady() {
-	n.notify(daemon.SdNotifyReady, "STATUS=serving at "+n.server.Addr().String())
+	where := slices.DeleteFunc([]string{addressText(n.server.Addr()), addressText(n.server.TLSAddr())}, func(a string) bool { return a == "" })
+	n.notify(daemon.SdNotifyReady, "STATUS=serving at "+strings.Join(where, ", "))
 }
 
 // reloadOn reloads at each signal, until ctx ends.
