@@ -5,6 +5,7 @@ import (
 	"cmp"
 	"fmt"
 	"math"
+	"reflect"
 	"slices"
 	"testing"
 
@@ -125,7 +126,7 @@ func rowsOf(l *topList) (rows []TopRow) {
 }
 
 // TestTopBounds has a small engine decide about streams while time goes on in steps
-// of all sizes, and holds what Top tells to exact counts.
+// of all sizes, and holds what Top tells now and then to exact counts.
 func TestTopBounds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var (
@@ -141,7 +142,7 @@ func TestTopBounds(t *testing.T) {
 				e.shards[i].tops[kind].keys = keys
 			}
 		}
-		for range rapid.IntRange(1, 40).Draw(t, "stretches") {
+		for range rapid.IntRange(1, 20).Draw(t, "stretches") {
 			next := drawKeys(2*keys).Draw(t, "keys")
 			limit := rapid.SampledFrom([]int64{1, 3, 1000}).Draw(t, "limit")
 			for i := range rapid.IntRange(1, 300).Draw(t, "counts") {
@@ -155,40 +156,87 @@ func TestTopBounds(t *testing.T) {
 				}
 				short = short && len(op.Key) <= keptKeyBytes
 			}
+			if rapid.Bool().Draw(t, "ask") {
+				checkTop(t, e, twin, now, keys, short)
+			}
 			now += rapid.SampledFrom([]Instant{0, 1e6, 4e9, 9.999e9, paneNanos, 33e9, 70e9, 290e9, 300e9, 3600e9, 3901e9, MaxPeriod}).Draw(t, "step")
 			now = min(now, latest)
-		}
-		what := rapid.SampledFrom([]TopKind{TopDenied, TopHot}).Draw(t, "what")
-		window := rapid.SampledFrom([]TopWindow{TopMinute, TopHour}).Draw(t, "window")
-		count := rapid.IntRange(1, 100).Draw(t, "rows")
-		got := e.Top(now, what, window, count)
-		exact := twin.counts(what, got.From)
-		checkBounds(t, got.Rows, got.Others, exact)
-		checkResult(t, got, count, exact)
-		if least, most := 60*Instant(1e9), 70*Instant(1e9); window == TopMinute && got.From > 0 && (now-got.From < least || now-got.From >= most) {
-			t.Fatalf("the last minute is from %d to %d", got.From, now)
-		}
-		if least, most := 3600*Instant(1e9), 3900*Instant(1e9); window == TopHour && got.From > 0 && (now-got.From < least || now-got.From >= most) {
-			t.Fatalf("the last hour is from %d to %d", got.From, now)
-		}
-		if all := e.Top(now, what, window, 1000); short && all.Others*int64(keys/paneShare+1) > all.Total {
-			t.Fatalf("of %d counts keys may be hidden that have %d", all.Total, all.Others)
 		}
 	})
 }
 
-// checkResult looks at what is told besides the bounds.
-func checkResult(t *rapid.T, got TopResult, count int, exact map[string]int64) {
+// checkTop holds what an engine with room for so many keys in a shard tells to a twin.
+func checkTop(t *rapid.T, e *Engine, twin topTwin, now Instant, keys int, short bool) {
+	what := rapid.SampledFrom([]TopKind{TopDenied, TopHot}).Draw(t, "what")
+	window := rapid.SampledFrom([]TopWindow{TopMinute, TopHour}).Draw(t, "window")
+	count := rapid.IntRange(1, 100).Draw(t, "rows")
+	got := e.Top(now, what, window, count)
+	exact := twin.counts(what, got.From)
+	checkBounds(t, got.Rows, got.Others, exact)
 	var total int64
 	for _, n := range exact {
 		total += n
 	}
-	sorted := slices.IsSortedFunc(got.Rows, func(a, b TopRow) int {
+	if got.Total != total || got.To != now {
+		t.Fatalf("total %d, want %d; to %d, want %d", got.Total, total, got.To, now)
+	}
+	least, most := 60*Instant(1e9), 70*Instant(1e9)
+	if window == TopHour {
+		least, most = 3600e9, 3900e9
+	}
+	if span := now - got.From; got.From > 0 && (span < least || span >= most) {
+		t.Fatalf("window %d is from %d to %d", window, got.From, now)
+	}
+	all := e.Top(now, what, window, 10_000)
+	sorted := slices.IsSortedFunc(all.Rows, func(a, b TopRow) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), bytes.Compare(a.Key, b.Key))
 	})
-	if !sorted || got.Total != total || len(got.Rows) > count {
-		t.Fatalf("%d rows of %d, sorted %v; total %d, want %d", len(got.Rows), count, sorted, got.Total, total)
+	if !sorted || !reflect.DeepEqual(got.Rows, all.Rows[:min(count, len(all.Rows))]) {
+		t.Fatalf("%d rows are told as %+v, all as %+v", count, got.Rows, all.Rows)
 	}
+	if short && all.Others*int64(keys/paneShare+1) > all.Total {
+		t.Fatalf("of %d counts keys may be hidden that have %d", all.Total, all.Others)
+	}
+}
+
+// TestTopListCut cuts lists: what is kept has the highest counts, as many as there is
+// room for, and what is left out has at most floor.
+func TestTopListCut(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var (
+			room      topScratch
+			from, cut topList
+			rows      = rapid.SampledFrom([]int{4, 16, 64}).Draw(t, "room")
+			most      = rapid.SampledFrom([]int{keptKeyBytes, 200, MaxKeyBytes}).Draw(t, "key length")
+		)
+		from.floor = rapid.Int64Range(0, 3).Draw(t, "floor")
+		for i := range rapid.IntRange(0, 3*rows).Draw(t, "rows") {
+			key := make([]byte, rapid.IntRange(1, most).Draw(t, "length"))
+			from.add(topRow{hash: uint64(i), count: from.floor + rapid.Int64Range(1, 9).Draw(t, "count")}, key)
+		}
+		from.total = rapid.Int64().Draw(t, "total")
+		room.cut(&cut, &from, rows)
+		var dropped, kept []int64
+		for i, left := 0, cut.rows; i < len(from.rows); i++ {
+			if len(left) > 0 && left[0].hash == from.rows[i].hash {
+				kept, left = append(kept, left[0].count), left[1:]
+				continue
+			}
+			dropped = append(dropped, from.rows[i].count)
+		}
+		if len(kept) != len(cut.rows) || len(kept) > rows || len(cut.bytes) > max(rows*keptKeyBytes, MaxKeyBytes) || cut.total != from.total {
+			t.Fatalf("%d rows became %d, of which %d were there, with %d bytes", len(from.rows), len(cut.rows), len(kept), len(cut.bytes))
+		}
+		if len(dropped) == 0 {
+			return
+		}
+		if highest := slices.Max(dropped); cut.floor != highest || len(kept) > 0 && slices.Min(kept) < highest {
+			t.Fatalf("%d was dropped, and %v kept, with a floor of %d", dropped, kept, cut.floor)
+		}
+		if most == keptKeyBytes && len(kept) < rows {
+			t.Fatalf("%d of %d rows were kept, there is room for %d", len(kept), len(from.rows), rows)
+		}
+	})
 }
 
 // TestTopCounts says what is counted, of which key.
