@@ -102,6 +102,13 @@ func TestTallyBounds(t *testing.T) {
 		var list topList
 		tally.list(&list)
 		checkBounds(t, rowsOf(&list), tally.floor, exact)
+		for key, n := range exact {
+			h := hashKey{1, 2}.sum([]byte(key)) << 4
+			held := tally.slots[tally.seek(h)].count > 0
+			if cell := *tally.cell(h); !held && n > int64(cell) {
+				t.Fatalf("%.9q... was counted %d times and is not held, its cell is at %d", key, n, cell)
+			}
+		}
 		held := keys
 		if longest > keptKeyBytes {
 			held = max((memory-longest+1)/longest, 1)
