@@ -25,10 +25,11 @@ const module = "limitsrv"
 //
 //	cmd/limitsrv -> server -> commands -> engine <- persist <- replication
 var arrows = map[string][]string{
-	".":        {},
-	"engine":   {},
-	"commands": {"limitsrv/engine", "github.com/tidwall/redcon"},
-	"server":   {"limitsrv/commands"},
+	".":              {},
+	"engine":         {},
+	"commands":       {"limitsrv/engine", "limitsrv/commands/users", "github.com/tidwall/redcon"},
+	"commands/users": {"golang.org/x/crypto", "github.com/goccy/go-yaml"},
+	"server":         {"limitsrv/commands"},
 	"persist": {
 		"limitsrv/engine", "github.com/cockroachdb/pebble/v2", "github.com/hashicorp/raft-wal", "github.com/hashicorp/raft",
 		"github.com/hashicorp/go-hclog",
