@@ -40,7 +40,7 @@ var arrows = map[string][]string{
 	},
 	"cmd/limitsrv": {
 		"limitsrv/engine", "limitsrv/commands", "limitsrv/server", "limitsrv/persist", "limitsrv/replication",
-		"github.com/alecthomas/kong",
+		"github.com/alecthomas/kong", "golang.org/x/term",
 	},
 	"faultnet": {},
 	"bench":    {"limitsrv/faultnet"},

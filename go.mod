@@ -15,6 +15,7 @@ require (
 	github.com/tidwall/redcon v1.6.4
 	go.etcd.io/bbolt v1.4.3
 	golang.org/x/crypto v0.58.0
+	golang.org/x/term v0.47.0
 	pgregory.net/rapid v1.3.0
 )
 
