@@ -25,11 +25,12 @@ const module = "limitsrv"
 //
 //	cmd/limitsrv -> server -> commands -> engine <- persist <- replication -> certs
 var arrows = map[string][]string{
-	".":        {},
-	"engine":   {},
-	"commands": {"limitsrv/engine", "github.com/tidwall/redcon"},
-	"server":   {"limitsrv/commands"},
-	"certs":    {},
+	".":              {},
+	"engine":         {},
+	"commands":       {"limitsrv/engine", "limitsrv/commands/users", "github.com/tidwall/redcon"},
+	"commands/users": {"golang.org/x/crypto", "github.com/goccy/go-yaml"},
+	"server":         {"limitsrv/commands"},
+	"certs":          {},
 	"persist": {
 		"limitsrv/engine", "github.com/cockroachdb/pebble/v2", "github.com/hashicorp/raft-wal", "github.com/hashicorp/raft",
 		"github.com/hashicorp/go-hclog",
@@ -39,8 +40,8 @@ var arrows = map[string][]string{
 		"github.com/hashicorp/go-hclog", "go.etcd.io/bbolt", "github.com/cockroachdb/pebble/v2/vfs",
 	},
 	"cmd/limitsrv": {
-		"limitsrv/engine", "limitsrv/commands", "limitsrv/server", "limitsrv/persist", "limitsrv/replication", "limitsrv/certs",
-		"github.com/alecthomas/kong", "github.com/goccy/go-yaml", "github.com/coreos/go-systemd/v22/daemon",
+		"limitsrv/engine", "limitsrv/commands", "limitsrv/commands/users", "limitsrv/server", "limitsrv/persist", "limitsrv/replication", "limitsrv/certs",
+		"github.com/alecthomas/kong", "github.com/goccy/go-yaml", "github.com/coreos/go-systemd/v22/daemon", "golang.org/x/term",
 	},
 	"faultnet": {},
 	"bench":    {"limitsrv/faultnet"},

@@ -15,6 +15,8 @@ require (
 	github.com/hashicorp/raft-wal v0.4.2
 	github.com/tidwall/redcon v1.6.4
 	go.etcd.io/bbolt v1.4.3
+	golang.org/x/crypto v0.58.0
+	golang.org/x/term v0.47.0
 	pgregory.net/rapid v1.3.0
 )
 
@@ -63,6 +65,6 @@ require (
 	github.com/tidwall/match v1.1.1 // indirect
 	golang.org/x/exp v0.0.0-20230626212559-97b1e661b5df // indirect
 	golang.org/x/sys v0.49.0 // indirect
-	golang.org/x/text v0.14.0 // indirect
+	golang.org/x/text v0.43.0 // indirect
 	google.golang.org/protobuf v1.33.0 // indirect
 )

@@ -103,7 +103,7 @@ var config = Command{
 			s.w.OK()
 		}),
 		configRewrite,
-		configSub("SET", "<parameter value ...>", "Changes those settings that may be changed while the server runs: all that are told, or none.", runConfigSet),
+		secret(configSub("SET", "<parameter value ...>", "Changes those settings that may be changed while the server runs: all that are told, or none.", runConfigSet)),
 	},
 }
 
@@ -132,6 +132,12 @@ func configSub(name, args, summary string, run func(*Session, [][]byte)) Command
 		Name: name, Args: args, Summary: summary, Complexity: "O(N), N being the settings", Since: "2.0.0", Group: "server",
 		Flags: Admin | NoScript | Loading | Stale, Run: run,
 	}
+}
+
+// secret is c with arguments that may be secrets.
+func secret(c Command) Command {
+	c.Flags |= Secret
+	return c
 }
 
 // settings are all that CONFIG GET tells, in order of their names.

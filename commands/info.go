@@ -160,6 +160,11 @@ func (h *Handler) infoStats(l *lines) {
 	l.add("pubsub_channels", listened.channels)
 	l.add("pubsub_patterns", listened.patterns)
 	l.add("total_error_replies", errors)
+	denied := h.Denied()
+	l.add("acl_access_denied_auth", denied.Logins)
+	l.add("acl_access_denied_cmd", denied.Commands)
+	l.add("acl_access_denied_key", denied.Keys)
+	l.add("acl_access_denied_channel", 0)
 }
 
 func infoCPU(_ *Handler, l *lines) {

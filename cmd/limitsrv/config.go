@@ -56,7 +56,7 @@ func runConfig(args []string, _ io.Reader, stdout, stderr io.Writer) int {
 
 // fileChecks try the files that options name, as the server will read them.
 var fileChecks = []func(*options) error{
-	checkLinkFiles, checkClientFiles,
+	checkLinkFiles, checkClientFiles, checkUsersFile,
 }
 
 // checkFiles is every mistake that fileChecks find.
@@ -84,6 +84,14 @@ func checkLinkFiles(o *options) error {
 func checkClientFiles(o *options) error {
 	if _, err := o.openTLS(slog.New(slog.DiscardHandler)); err != nil {
 		return fmt.Errorf("--tls-cert, --tls-key and --tls-client-ca: %w", err)
+	}
+	return nil
+}
+
+// checkUsersFile reads the users.
+func checkUsersFile(o *options) error {
+	if _, err := o.loadUsers(); err != nil {
+		return fmt.Errorf("--users: %w", err)
 	}
 	return nil
 }

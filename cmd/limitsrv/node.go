@@ -16,6 +16,7 @@ import (
 
 	"limitsrv/certs"
 	"limitsrv/commands"
+	"limitsrv/commands/users"
 	"limitsrv/server"
 )
 
@@ -30,10 +31,11 @@ type node struct {
 	settings settings
 	secrets  map[string]string // options that settings lacks, as of the start
 	// readAgain reads the options as the start did, and reloads are what else SIGHUP
-	// has read again: each leaves all as it was if it fails.
+	// has read again: each leaves all as it was if it fails, and logs why.
 	readAgain func() (*configuration, error)
 	reloads   []func() error
 	rewriting sync.Mutex
+	users     *users.Table // as the file said at the start; nil: there is none
 	// maxMemory and evict are the bound of keys, as of now; settings.mu guards them.
 	maxMemory size
 	evict     bool
@@ -55,12 +57,8 @@ func newNode(c *configuration, log *slog.Logger, level *slog.LevelVar) (*node, e
 	}
 	debug.SetGCPercent(gcPercent)
 	n.limitHeap()
-	var err error
-	if n.certs, err = o.openTLS(log); err != nil {
+	if err := n.readFiles(); err != nil {
 		return nil, err
-	}
-	if n.certs != nil {
-		n.reloads = append(n.reloads, n.certs.Reload)
 	}
 	config, err := n.openState()
 	if err != nil {
@@ -70,7 +68,8 @@ func newNode(c *configuration, log *slog.Logger, level *slog.LevelVar) (*node, e
 	if config.Cluster == nil {
 		config.Cluster = clusterOf(o.ClusterMode)
 	}
-	config.Password, config.Version = o.Password, version
+	config.Password, config.Version, config.Log = o.Password, version, log
+	config.Users, config.LoadUsers = n.users, o.loadUsers
 	config.Options, config.Shutdown = n.settings.list, n.askShutdown
 	if o.Config != "" {
 		config.Rewrite = n.rewriteFile
@@ -96,6 +95,20 @@ func newNode(c *configuration, log *slog.Logger, level *slog.LevelVar) (*node, e
 	n.drainTime.Store(int64(o.Drain))
 	n.allowChanges(level)
 	return n, nil
+}
+
+// readFiles reads the users and the certificates, which can be read again.
+func (n *node) readFiles() (err error) {
+	if n.users, err = n.options.loadUsers(); err != nil {
+		return err
+	}
+	if n.users != nil {
+		n.reloads = append(n.reloads, func() error { return n.handler.ReloadUsers() })
+	}
+	if n.certs, err = n.options.openTLS(n.log); n.certs != nil {
+		n.reloads = append(n.reloads, n.certs.Reload)
+	}
+	return err
 }
 
 // clusterOf is the cluster of a mode.
@@ -129,6 +142,7 @@ func (n *node) run(signals, hangups <-chan os.Signal) error {
 	defer cancel()
 	n.notify("STATUS=loading")
 	loaded := n.load(loading)
+	defer n.followUsers(n.users)()
 	go n.server.Serve()
 	serving, ending := context.WithCancel(context.Background())
 	defer ending()

@@ -26,6 +26,8 @@ type options struct {
 	Password    string `group:"Where it listens" secret:"" help:"What clients must log in with; better set in the environment, which other users can't list."`
 	Unprotected bool   `group:"Where it listens" help:"Listen beyond loopback although there is no password."`
 
+	securityOptions `embed:""`
+
 	ClusterMode string `group:"Where it listens" default:"off" enum:"off,emulated,on" help:"What clients of Redis clusters are told. emulated: there is one node that has all slots. on, with --raft: the leader has them, and the others answer MOVED. off: there is no such cluster."`
 
 	Data             string         `group:"State" placeholder:"DIR" help:"Directory that the state is kept in, so that it outlives a restart. Without it all is in memory."`
@@ -129,11 +131,11 @@ func (o *options) check() error {
 
 // requireProtection wants who can connect from elsewhere to show who he is.
 func (o *options) requireProtection() error {
-	protected := o.Password != "" || o.Unprotected
-	if err := server.RequireProtection("--listen", o.Listen, protected, "--password"); err != nil {
+	protected := o.isProtected() || o.Unprotected
+	if err := server.RequireProtection("--listen", o.Listen, protected, "--password or --users"); err != nil {
 		return err
 	}
-	return server.RequireProtection("--tls-listen", o.TLSListen, protected || o.TLSClientCA != "", "--password or --tls-client-ca")
+	return server.RequireProtection("--tls-listen", o.TLSListen, protected || o.TLSClientCA != "", "--password, --users or --tls-client-ca")
 }
 
 // minSnapshotLogBytes keeps snapshots from following on each other all the time.

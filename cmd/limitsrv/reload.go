@@ -13,9 +13,7 @@ import (
 // not be read changes nothing. For one caller at a time.
 func (n *node) reload() {
 	for _, again := range n.reloads {
-		if err := again(); err != nil {
-			n.log.Error("not read again, what was read before holds", "error", err)
-		}
+		_ = again() // which logs its error
 	}
 	if n.options.Config == "" {
 		n.log.Info("there is no --config to read again")
