@@ -3,6 +3,7 @@ package admin
 import (
 	"net/http"
 	"strconv"
+	"time"
 
 	"limitsrv/commands"
 	"limitsrv/engine"
@@ -47,7 +48,7 @@ func (s *Server) top(w http.ResponseWriter, r *http.Request, asks who) {
 	answer(w, struct {
 		Window int64 `json:"window_s"`
 		Keys   []row `json:"keys"`
-	}{int64(found.Span.Seconds()), rows})
+	}{int64(found.To-found.From) / int64(time.Second), rows})
 }
 
 // A standing is how a key stands.
