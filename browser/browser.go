@@ -193,7 +193,8 @@ func (tab *Tab) Until(expression string) {
 			return
 		}
 		if time.Now().After(deadline) {
-			tab.t.Fatalf("not within %v: %s\n%s\n%q", patience, expression, tab.Text("body"), tab.Complaints())
+			complaints := tab.Complaints()
+			tab.t.Fatalf("not within %v: %s\n%.3000s\n%q", patience, expression, tab.Text("body"), complaints[:min(len(complaints), 10)])
 		}
 	}
 }
@@ -231,13 +232,15 @@ func (tab *Tab) Type(text string) {
 // Fill puts text into an input instead of what is there.
 func (tab *Tab) Fill(selector, text string) {
 	tab.t.Helper()
-	tab.Do(chromedp.WaitVisible(chromedp.CSS(selector)), chromedp.Clear(chromedp.CSS(selector)), chromedp.SendKeys(chromedp.CSS(selector), text))
+	tab.Do(chromedp.WaitVisible(chromedp.CSS(selector)))
+	Value[bool](tab, fmt.Sprintf("(document.querySelector(%s).select(), true)", strconv.Quote(selector)))
+	tab.Type(text)
 }
 
-// Focused is the id, or else the name, of the element that has the focus.
+// Focused is the id, or else the label, name or text, of the element that has the focus.
 func (tab *Tab) Focused() string {
 	tab.t.Helper()
-	return Value[string](tab, "document.activeElement.id || document.activeElement.getAttribute('aria-label') || document.activeElement.innerText || document.activeElement.tagName")
+	return Value[string](tab, "document.activeElement.id || document.activeElement.getAttribute('aria-label') || document.activeElement.name || document.activeElement.innerText || document.activeElement.tagName")
 }
 
 // Screen sets the size of what is seen, in pixels of style sheets, and what the user

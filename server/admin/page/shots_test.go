@@ -50,7 +50,7 @@ func TestShots(t *testing.T) {
 	tab.UntilText("#login", "Your login has ended")
 	tab.Fill("#login-password", "wrong")
 	tab.Click("#login-submit")
-	tab.UntilText("#login-error", "invalid")
+	tab.UntilText("#login-error", "Invalid")
 	shot("login", 1440, 900, "light")
 	shot("login-phone", 360, 740, "dark")
 }
