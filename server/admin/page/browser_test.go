@@ -309,3 +309,28 @@ func regexpOf(lines ...string) *regexp.Regexp {
 	}
 	return regexp.MustCompile(`(?s)` + strings.Join(lines, `\n(?:.*\n)??`))
 }
+
+// TestPageFollowsScheme wants the charts to have the colors of the scheme, also where
+// nothing new comes.
+func TestPageFollowsScheme(t *testing.T) {
+	f := begins(t)
+	tab := f.opens(t)
+	tab.Forgive("getImageData") // which is ours, below
+	tab.UntilText("#denied", "203.0.113.7")
+	tab.Until(`(Object.defineProperty(document, "hidden", { value: true }), true)`)
+	for _, scheme := range []string{"light", "dark", "light"} {
+		tab.Screen(1280, 900, scheme)
+		tab.Until(`(() => {
+			const want = getComputedStyle(document.documentElement).getPropertyValue("--allowed").trim();
+			const near = (i, c) => Math.abs(c - parseInt(want.slice(1 + 2 * i, 3 + 2 * i), 16)) < 12;
+			return [...document.querySelectorAll("canvas")].every((canvas) => {
+				const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+				let found = 0;
+				for (let at = 0; at < data.length; at += 4) {
+					if (near(0, data[at]) && near(1, data[at + 1]) && near(2, data[at + 2]) && data[at + 3] > 200) found++;
+				}
+				return found > 50;
+			});
+		})()`)
+	}
+}

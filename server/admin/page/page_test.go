@@ -3,6 +3,8 @@ package page
 import (
 	"crypto/sha256"
 	"encoding/hex"
+	"fmt"
+	"math"
 	"net/http"
 	"net/http/httptest"
 	"os"
@@ -110,4 +112,60 @@ func TestVendoredIsUnchanged(t *testing.T) {
 			t.Errorf("%s is not as its README says: want the line %q", entry.Name(), line)
 		}
 	}
+}
+
+// leastContrast is that of WCAG 2, level AA, for text; leastContrastOfShapes for what is no text.
+const (
+	leastContrast         = 4.5
+	leastContrastOfShapes = 3
+)
+
+// TestContrast holds the colors to what people with weak eyes can read, in light and in dark.
+func TestContrast(t *testing.T) {
+	style, err := files.ReadFile("files/style.css")
+	if err != nil {
+		t.Fatal(err)
+	}
+	colors := map[string]string{}
+	schemes := 0
+	for _, block := range regexp.MustCompile(`(?s):root \{.*?\}`).FindAllString(string(style), 2) {
+		for _, found := range regexp.MustCompile(`--([a-z-]+): (#[0-9a-f]{6});`).FindAllStringSubmatch(block, -1) {
+			colors[found[1]] = found[2]
+		}
+		schemes++
+		for _, pair := range [][2]string{
+			{"text", "page"}, {"text", "panel"}, {"text", "bar"}, {"text", "bar-hot"}, {"muted", "page"}, {"muted", "panel"}, {"muted", "bar"}, {"muted", "bar-hot"},
+			{"panel", "text"}, {"panel", "allowed"}, {"good", "panel"}, {"bad", "panel"}, {"good", "good-back"}, {"bad", "bad-back"}, {"warn", "warn-back"},
+		} {
+			if got := contrast(t, colors[pair[0]], colors[pair[1]]); got < leastContrast {
+				t.Errorf("scheme %d: %s on %s has a contrast of %.2f, want %v", schemes, pair[0], pair[1], got, leastContrast)
+			}
+		}
+		for _, shape := range []string{"allowed", "denied", "second", "focus"} {
+			if got := contrast(t, colors[shape], colors["panel"]); got < leastContrastOfShapes {
+				t.Errorf("scheme %d: %s has a contrast of %.2f, want %d", schemes, shape, got, leastContrastOfShapes)
+			}
+		}
+	}
+	if schemes != 2 {
+		t.Errorf("%d schemes were looked at, want light and dark", schemes)
+	}
+}
+
+// contrast is the contrast ratio of WCAG 2.
+func contrast(t *testing.T, one, other string) float64 {
+	t.Helper()
+	luminance := func(color string) float64 {
+		var rgb [3]uint8
+		if _, err := fmt.Sscanf(color, "#%02x%02x%02x", &rgb[0], &rgb[1], &rgb[2]); err != nil {
+			t.Fatalf("color %q: %v", color, err)
+		}
+		var linear [3]float64
+		for i, c := range rgb {
+			linear[i] = math.Pow((float64(c)/255+.055)/1.055, 2.4) // for the few darkest, a little off
+		}
+		return .2126*linear[0] + .7152*linear[1] + .0722*linear[2]
+	}
+	a, b := luminance(one), luminance(other)
+	return (max(a, b) + .05) / (min(a, b) + .05)
 }
