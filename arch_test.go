@@ -29,6 +29,9 @@ var arrows = map[string][]string{
 	"engine":   {},
 	"commands": {"limitsrv/engine", "github.com/tidwall/redcon"},
 	"server":   {"limitsrv/commands"},
+	"server/admin": {
+		"limitsrv/engine", "limitsrv/commands", "limitsrv/server", "limitsrv/server/admin/page", "github.com/prometheus/client_golang/prometheus",
+	},
 	"persist": {
 		"limitsrv/engine", "github.com/cockroachdb/pebble/v2", "github.com/hashicorp/raft-wal", "github.com/hashicorp/raft",
 		"github.com/hashicorp/go-hclog",

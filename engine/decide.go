@@ -129,15 +129,17 @@ func (s *shard) take(now Instant, op *Op, h uint64, d *Decision) {
 		s.keep(pl, h, op.Key)
 	}
 	d.Changed = changed
-	s.answer(op, n, d)
+	s.answer(now, op, h, n, d)
 }
 
 // answer counts a decision and says it as the op wants it said: n permits were
 // granted or refused.
-func (s *shard) answer(op *Op, n int64, d *Decision) {
+func (s *shard) answer(now Instant, op *Op, h uint64, n int64, d *Decision) {
 	alg := op.Params.Alg
+	s.tops[TopHot].count(now, h, op.Key, &s.topScratch)
 	if d.Allowed == 0 {
 		s.stats.Denied[alg]++
+		s.tops[TopDenied].count(now, h, op.Key, &s.topScratch)
 	} else {
 		s.stats.Allowed[alg]++
 	}

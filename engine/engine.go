@@ -60,6 +60,9 @@ func New(o Options) *Engine {
 	for i := range e.shards {
 		s := &e.shards[i]
 		s.hashKey, s.bits, s.names, s.memory = e.key, e.bits, names, &e.memory
+		for i := range s.tops {
+			s.tops[i].keys = max(tallyKeys/len(e.shards), leastTally)
+		}
 		s.clear()
 		s.settleMemory()
 	}

@@ -46,7 +46,9 @@ func (e *Engine) takeGroup(now Instant, b *Batch, from, to int) {
 		} else {
 			changed = s.adoptRefused(now, op, b.scratch.hashes[i]) || changed
 		}
-		s.answer(op, op.N, d)
+		if op.N > 0 {
+			s.answer(now, op, b.scratch.hashes[i], op.N, d)
+		}
 	}
 	for i := from; i < to; i++ {
 		b.Decisions[i].Changed = changed

@@ -41,7 +41,7 @@ func (s *shard) acquire(now Instant, op *Op, h uint64, d *Decision) {
 		s.keep(pl, h, op.Key)
 	}
 	d.Changed = changed
-	s.answer(op, 1, d)
+	s.answer(now, op, h, 1, d)
 }
 
 // release gives a holder's place back; a key without holders is forgotten.

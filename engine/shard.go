@@ -29,6 +29,9 @@ type shard struct {
 	scratch [2]pageHead // to pack and split pages with
 	buffer  [2][]byte
 	writer  pageWriter // of images
+
+	tops       [topKinds]panes
+	topScratch topScratch
 }
 
 // A table is what a shard has of its keys.

@@ -10,6 +10,7 @@ import (
 
 	"limitsrv/commands"
 	"limitsrv/server"
+	"limitsrv/server/admin"
 )
 
 // A node is a server with all that it stands on.
@@ -19,6 +20,7 @@ type node struct {
 	state    state
 	handler  *commands.Handler
 	server   *server.Server
+	admin    *admin.Server // nil: there is none
 	settings settings
 	// maxMemory and evict are the bound of keys, as of now; settings.mu guards them.
 	maxMemory size
@@ -63,6 +65,9 @@ func newNode(o *options, told []commands.Option, log *slog.Logger, level *slog.L
 		Commit:       n.state.commit(),
 		Logger:       log,
 	})
+	if err == nil {
+		err = n.openAdmin()
+	}
 	if err != nil {
 		return nil, errors.Join(err, n.state.close(context.Background(), false))
 	}
@@ -100,6 +105,7 @@ func (n *node) run(signals <-chan os.Signal) error {
 	defer cancel()
 	loaded := n.load(loading)
 	go n.server.Serve()
+	stopAdmin := n.serveAdmin()
 	stop, save := func() {}, true
 	defer func() { stop() }()
 	for {
@@ -133,6 +139,7 @@ func (n *node) run(signals <-chan os.Signal) error {
 	if err := n.drain(signals); err != nil {
 		return err
 	}
+	stopAdmin()
 	return n.end(signals, save)
 }
 

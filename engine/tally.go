@@ -1,0 +1,167 @@
+package engine
+
+import "math"
+
+// A tally counts how often each of a shard's keys was seen, in bounded memory: it
+// keeps some keys with a count that is at most too high by a known error, and knows
+// of all others that they were seen at most floor times. It costs one probe of a
+// table for a key that is kept, and one cell of the sieve more for most others.
+//
+// Whatever the keys and their order, floor is at most total/(3/4 of the keys that
+// there is room for): see thin. Keys are told apart by their hashes, which have
+// 64 bits with the shard's number, under a secret key.
+//
+// Source: the counters are those of A. Metwally et al., "Efficient computation of
+// frequent and top-k elements in data streams", ICDT 2005. That many are dropped at
+// once, in place of the least one each time, which would need an order to be kept up
+// with every count, is from D. Anderson et al., "A high-performance algorithm for
+// identifying frequent items in data streams", IMC 2017. The sieve, which keeps out
+// what was seen too seldom, is the filter of N. Homem and J. P. Carvalho, "Finding
+// top-k elements in data streams", Information Sciences 180, 2010.
+type tally struct {
+	slots []tallySlot // a hash table with linear probing, at most half full
+	names []tallyName // of the slots of the same index
+	shift uint8       // of a hash, to the index of its slot
+	held  int         // keys
+	bytes []byte      // of the keys; its capacity is the bound
+	// sieve has of each hash that is not held a bound of how often it was seen, as
+	// long as that is below floor.
+	sieve []uint32
+	gate  uint32 // floor, or as near to it as a cell of sieve can come
+	floor int64
+	total int64 // of all counts
+}
+
+// A tallySlot without a count is free.
+type tallySlot struct {
+	hash  uint64
+	count int64
+}
+
+type tallyName struct {
+	error int64 // count less error is at most how often the key was seen
+	at    uint32
+	size  uint32
+}
+
+const (
+	// tallyShift takes the bits of a hash that choose its cell of the sieve from
+	// behind those that a shard's hashes have all 0, and before those that choose a slot.
+	tallyShift = 16
+	// sieveCells is how many cells of the sieve there are for each key.
+	sieveCells = 8
+)
+
+// newTally has room for so many keys, a power of two from 16 on: so that the longest
+// key has room.
+func newTally(keys int) tally {
+	slots := 2 * keys
+	t := tally{
+		slots: make([]tallySlot, slots),
+		names: make([]tallyName, slots),
+		shift: 65,
+		bytes: make([]byte, 0, keys*keptKeyBytes),
+		sieve: make([]uint32, sieveCells*keys),
+	}
+	for ; slots > 0; slots /= 2 {
+		t.shift--
+	}
+	return t
+}
+
+// count counts a key once.
+func (t *tally) count(h uint64, key []byte, room *topScratch) {
+	t.total++
+	i := t.seek(h)
+	if s := &t.slots[i]; s.count > 0 {
+		s.count++
+		return
+	}
+	cell := &t.sieve[int(h>>tallyShift)&(len(t.sieve)-1)]
+	if *cell < t.gate {
+		*cell++
+		return
+	}
+	t.add(h, key, room)
+}
+
+// seek is the slot of a hash, or the free one where it would be.
+func (t *tally) seek(h uint64) int {
+	mask := len(t.slots) - 1
+	i := int(h >> t.shift)
+	for t.slots[i].hash != h && t.slots[i].count > 0 {
+		i = (i + 1) & mask
+	}
+	return i
+}
+
+// add holds a key that has come through the sieve: it was seen at most floor times
+// before.
+func (t *tally) add(h uint64, key []byte, room *topScratch) {
+	for 2*t.held == len(t.slots) || len(t.bytes)+len(key) > cap(t.bytes) {
+		t.thin(room)
+	}
+	t.put(topRow{hash: h, count: t.floor + 1, error: t.floor}, key)
+}
+
+func (t *tally) put(r topRow, key []byte) {
+	i := t.seek(r.hash)
+	t.slots[i] = tallySlot{r.hash, r.count}
+	t.names[i] = tallyName{r.error, uint32(len(t.bytes)), uint32(len(key))}
+	t.bytes = append(t.bytes, key...)
+	t.held++
+}
+
+// thin drops the keys with the least counts, a quarter of all and whatever ties
+// with them. The highest count among these is the new floor.
+//
+// No floor is above total/n, where n is three quarters of the keys that were held.
+// For let the surplus be the sum of the counts, each less floor: a count adds 1 to
+// it at most, and where the floor rises by d it loses d for each of n keys or more,
+// as those have a count no lower than the new floor. Who is held has a surplus of
+// 1 or more, so the sum is not negative, and total is at least n times floor.
+func (t *tally) thin(room *topScratch) {
+	held := &room.held
+	t.list(held)
+	counts := room.sorted(held)
+	floor := counts[(len(counts)-1)/4]
+	t.empty()
+	t.floor, t.gate = floor, cellCount(floor)
+	for i := range held.rows {
+		r := &held.rows[i]
+		if r.count > floor {
+			t.put(*r, held.key(r))
+			continue
+		}
+		cell := &t.sieve[int(r.hash>>tallyShift)&(len(t.sieve)-1)]
+		*cell = max(*cell, cellCount(r.count))
+	}
+}
+
+func cellCount(n int64) uint32 { return uint32(min(n, math.MaxUint32)) }
+
+// empty drops all keys.
+func (t *tally) empty() {
+	clear(t.slots)
+	t.held, t.bytes = 0, t.bytes[:0]
+}
+
+// reset begins anew.
+func (t *tally) reset() {
+	t.empty()
+	clear(t.sieve)
+	t.gate, t.floor, t.total = 0, 0, 0
+}
+
+// list makes l a copy of what the tally knows.
+func (t *tally) list(l *topList) {
+	l.reset()
+	l.floor, l.total = t.floor, t.total
+	for i := range t.slots {
+		if s := &t.slots[i]; s.count > 0 {
+			n := &t.names[i]
+			l.add(topRow{hash: s.hash, count: s.count, error: n.error}, t.bytes[n.at:n.at+n.size])
+			l.settle() // most are there already
+		}
+	}
+}

@@ -1,0 +1,136 @@
+package engine
+
+import "slices"
+
+// A topList is what is known of how often keys were seen: the rows, sorted by hash,
+// are those of some, and no other was seen more than floor times. total is of all.
+//
+// Lists of disjoint times can be merged, and cut. As with a tally, floor is at most
+// total/n, where n is three quarters of what the tally has room for or one more than
+// what a list was cut to, whichever is the least: the surplus, as thin has it, of a
+// merged list is the sum of both, and what is cut loses the rise of the floor for
+// each row with a higher count, and for one that is left out.
+//
+// Source: P. Agarwal et al., "Mergeable summaries", PODS 2012.
+type topList struct {
+	rows         []topRow
+	bytes        []byte // of the keys
+	floor, total int64
+}
+
+// A topRow is a key that was seen at most count times, and at least count - error.
+type topRow struct {
+	hash         uint64
+	count, error int64
+	at, size     uint32 // of the key in the bytes of its list
+}
+
+// keptKeyBytes is how long keys may be on the average before there is room for
+// fewer of them.
+const keptKeyBytes = 64
+
+// topScratch is memory to work with, of which nothing need be kept.
+type topScratch struct {
+	held, merged topList
+	counts       []int64
+}
+
+func (l *topList) key(r *topRow) []byte { return l.bytes[r.at : r.at+r.size] }
+
+func (l *topList) reset() {
+	l.rows, l.bytes = l.rows[:0], l.bytes[:0]
+	l.floor, l.total = 0, 0
+}
+
+// add appends a row with a copy of its key.
+func (l *topList) add(r topRow, key []byte) {
+	r.at, r.size = uint32(len(l.bytes)), uint32(len(key))
+	l.rows = append(l.rows, r)
+	l.bytes = append(l.bytes, key...)
+}
+
+// settle moves the last row to where its hash belongs.
+func (l *topList) settle() {
+	for i := len(l.rows) - 1; i > 0 && l.rows[i-1].hash > l.rows[i].hash; i-- {
+		l.rows[i-1], l.rows[i] = l.rows[i], l.rows[i-1]
+	}
+}
+
+// merge makes l what two other lists know together. A key that is in one only was
+// seen up to floor times by the other.
+func (l *topList) merge(a, b *topList) {
+	l.reset()
+	l.floor, l.total = a.floor+b.floor, a.total+b.total
+	x, y := a.rows, b.rows
+	for len(x) > 0 || len(y) > 0 {
+		switch {
+		case len(y) == 0 || len(x) > 0 && x[0].hash < y[0].hash:
+			l.add(x[0].plus(b.floor, b.floor), a.key(&x[0]))
+			x = x[1:]
+		case len(x) == 0 || y[0].hash < x[0].hash:
+			l.add(y[0].plus(a.floor, a.floor), b.key(&y[0]))
+			y = y[1:]
+		default:
+			l.add(x[0].plus(y[0].count, y[0].error), a.key(&x[0]))
+			x, y = x[1:], y[1:]
+		}
+	}
+}
+
+func (r topRow) plus(count, error int64) topRow {
+	r.count += count
+	r.error += error
+	return r
+}
+
+// cut makes dst the rows of l with the highest counts, as many as there is room
+// for: so many, or fewer if their keys are longer than keptKeyBytes on the average.
+func (s *topScratch) cut(dst, l *topList, rows int) {
+	dst.reset()
+	dst.floor, dst.total = l.floor, l.total
+	room := max(rows*keptKeyBytes, MaxKeyBytes)
+	least, ties := int64(0), 0
+	if len(l.rows) > rows || len(l.bytes) > room {
+		var above, bytes int
+		least, above, bytes = s.leastFor(l, rows, room)
+		dst.floor, ties, room = max(dst.floor, least), rows-above, room-bytes
+	}
+	for i := range l.rows {
+		r := &l.rows[i]
+		if r.count == least && ties > 0 && int(r.size) <= room {
+			ties, room = ties-1, room-int(r.size)
+			dst.add(*r, l.key(r))
+		}
+		if r.count > least {
+			dst.add(*r, l.key(r))
+		}
+	}
+}
+
+// leastFor is the least count of which all rows above have room, with how many these
+// are, and the bytes of their keys.
+func (s *topScratch) leastFor(l *topList, rows, room int) (least int64, above, bytes int) {
+	counts := s.sorted(l)
+	for i := max(len(counts)-1-rows, 0); ; i++ {
+		least, above, bytes = counts[i], 0, 0
+		for j := range l.rows {
+			if r := &l.rows[j]; r.count > least {
+				above++
+				bytes += int(r.size)
+			}
+		}
+		if bytes <= room {
+			return least, above, bytes
+		}
+	}
+}
+
+// sorted is the counts of a list in ascending order.
+func (s *topScratch) sorted(l *topList) []int64 {
+	s.counts = s.counts[:0]
+	for i := range l.rows {
+		s.counts = append(s.counts, l.rows[i].count)
+	}
+	slices.Sort(s.counts)
+	return s.counts
+}
