@@ -25,10 +25,11 @@ const module = "limitsrv"
 //
 //	cmd/limitsrv -> server -> commands -> engine <- persist <- replication
 var arrows = map[string][]string{
-	".":        {},
-	"engine":   {},
-	"commands": {"limitsrv/engine", "github.com/tidwall/redcon"},
-	"server":   {"limitsrv/commands"},
+	".":              {},
+	"engine":         {},
+	"commands":       {"limitsrv/engine", "limitsrv/commands/users", "github.com/tidwall/redcon"},
+	"commands/users": {"golang.org/x/crypto", "github.com/goccy/go-yaml"},
+	"server":         {"limitsrv/commands"},
 	"server/admin": {
 		"limitsrv/engine", "limitsrv/commands", "limitsrv/server", "limitsrv/server/admin/page", "github.com/prometheus/client_golang/prometheus",
 	},
@@ -42,7 +43,7 @@ var arrows = map[string][]string{
 	},
 	"cmd/limitsrv": {
 		"limitsrv/engine", "limitsrv/commands", "limitsrv/server", "limitsrv/persist", "limitsrv/replication",
-		"github.com/alecthomas/kong",
+		"github.com/alecthomas/kong", "golang.org/x/term",
 	},
 	"server/admin/page": {},
 	"browser":           {"github.com/chromedp/chromedp", "github.com/chromedp/cdproto"},

@@ -1,38 +1,179 @@
 package commands
 
 import (
-	"context"
+	"crypto/hmac"
+	"sync"
+	"sync/atomic"
+
+	"limitsrv/commands/users"
 )
+
+// defaultUser is who a connection is that has not said who it is.
+const defaultUser = "default"
 
 // An Account is a user who has logged in, or who does not need to. Its methods may
 // be called by many at once; what they tell holds until the users change. The zero
 // Account is nobody, and may nothing.
-type Account struct{ name string }
+type Account struct{ *account }
 
 // Name is the user's.
-func (a Account) Name() string { return a.name }
-
-// May says whether the user is in a group now: decide, peek or admin. Who is in
-// admin is in the others too.
-func (a Account) May(group string) bool { return a.name != "" }
-
-// LoginNeeded says whether a connection has to log in.
-func (h *Handler) LoginNeeded() bool { return h.config.Password != "" }
-
-// Login is AUTH for what is no session: from is the address that the attempt comes
-// from, as HOST:PORT or HOST, and by it attempts are slowed. It waits, at most until
-// ctx ends. Its error is an *Error for the client, or that of ctx.
-func (h *Handler) Login(ctx context.Context, from, name string, password []byte) (Account, error) {
-	if !h.mayLogin([]byte(name), password) {
-		return Account{}, errWrongPass
+func (a Account) Name() string {
+	if a.account == nil {
+		return ""
 	}
-	return Account{name}, nil
+	return a.name
 }
 
-// NewSessionAs makes a session that is logged in from the start.
-func (h *Handler) NewSessionAs(c Client, a Account) *Session {
-	s := h.NewSession(c)
-	s.loggedIn = true
-	s.restrict()
-	return s
+// May says whether the user is in a group now: decide, peek or admin. Who is in
+// admin is in the others too. A user who is gone, or whose password is another by
+// now, is in none.
+func (a Account) May(group string) bool {
+	return a.account != nil && a.rights.Load().groups&users.GroupOf(group) != 0
+}
+
+// An account is a user with the rights that the file gives as of now. One that is
+// disabled, or gone from the file, or there with another hash, is gone for good.
+type account struct {
+	name   string
+	user   *users.User // nil: one without a hash, the default user
+	rights atomic.Pointer[rights]
+
+	mu       sync.Mutex
+	verified []mac // of passwords that were right, by name and password; at most one for each hash
+}
+
+// rights are what a user may do. They do not change.
+type rights struct {
+	gone   bool
+	all    bool // may everything with every key
+	groups users.Groups
+	every  bool // one of keys is *
+	keys   [][]byte
+}
+
+const everyGroup = users.Decide | users.Peek | users.Admin
+
+var (
+	allRights = &rights{all: true, groups: everyGroup, every: true, keys: [][]byte{[]byte("*")}}
+	noRights  = &rights{gone: true}
+)
+
+func newAccount(name string, u *users.User, r *rights) *account {
+	a := &account{name: name, user: u}
+	a.rights.Store(r)
+	return a
+}
+
+// rightsOf are those that the file gives a user.
+func rightsOf(u *users.User) *rights {
+	r := &rights{groups: u.Groups}
+	if u.Groups&users.Admin != 0 {
+		r.groups = everyGroup
+	}
+	for _, pattern := range u.Keys {
+		r.keys = append(r.keys, []byte(pattern))
+		r.every = r.every || pattern == "*"
+	}
+	r.all = r.groups == everyGroup && r.every
+	return r
+}
+
+func (a *account) gone() bool { return a.rights.Load().gone }
+
+// remember notes that a password was right.
+func (a *account) remember(password mac) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	if a.user != nil && len(a.verified) < a.user.Hashes() && !a.knows(password) {
+		a.verified = append(a.verified, password)
+	}
+}
+
+// remembers says whether a password was right before.
+func (a *account) remembers(password mac) bool {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.knows(password)
+}
+
+// knows is remembers for who holds mu.
+func (a *account) knows(password mac) (known bool) {
+	for _, v := range a.verified {
+		known = hmac.Equal(v[:], password[:]) || known
+	}
+	return known
+}
+
+var errNoKey = &Error{"NOPERM", "this user has no permissions to access one of the keys used as arguments"}
+
+// A denial is why a command is refused to a user.
+type denial int
+
+const (
+	granted denial = iota
+	deniedCommand
+	deniedKey
+)
+
+// deny says why a command is refused, and for a key which. No allocation.
+func (r *rights) deny(c *spec, line [][]byte) (denial, []byte) {
+	if r.all || c.Flags&NoAuth != 0 {
+		return granted, nil
+	}
+	if r.gone || c.needs != 0 && c.needs&r.groups == 0 {
+		return deniedCommand, nil
+	}
+	if r.every {
+		return granted, nil
+	}
+	if c.Flags&AllKeys != 0 {
+		return deniedKey, []byte("*")
+	}
+	if c.Keys.Step == 0 {
+		return granted, nil
+	}
+	for i, last := c.Keys.First, c.lastKey(line); i <= last; i += c.Keys.Step {
+		if !r.mayUse(line[i]) {
+			return deniedKey, line[i]
+		}
+	}
+	return granted, nil
+}
+
+func (r *rights) mayUse(key []byte) bool {
+	for _, pattern := range r.keys {
+		if globMatch(pattern, key, sameCase) {
+			return true
+		}
+	}
+	return false
+}
+
+// everyone is the category of the commands that any user may send.
+const everyone = "everyone"
+
+// needsOf are the groups one of which a user must be in to send a command; 0: none.
+// What neither reads nor writes keys nor administers is what clients send by
+// themselves, such as INFO, ROLE and CLUSTER SLOTS, and some of them do not go on if
+// it is refused.
+func needsOf(c *Command) users.Groups {
+	switch {
+	case c.Flags&(Admin|Forgets) != 0:
+		return users.Admin
+	case c.Flags&(ReadOnly|AllKeys) != 0:
+		return users.Peek
+	case c.Flags&Write != 0:
+		return users.Decide
+	}
+	return 0
+}
+
+// group is the category of a command by who may send it.
+func (c *spec) group() string {
+	for i, name := range users.GroupNames {
+		if c.needs == 1<<i {
+			return name
+		}
+	}
+	return everyone
 }

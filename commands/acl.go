@@ -1,70 +1,154 @@
 package commands
 
 import (
+	"fmt"
 	"maps"
 	"slices"
 	"strings"
+
+	"limitsrv/commands/users"
 )
 
-var errNoUsers = &Error{"ERR", "there is one user, default, whose password is an option of the server"}
+var (
+	errInFile      = &Error{"ERR", "users are in the file of --users, and change there: see ACL LOAD"}
+	errNoUsersFile = &Error{"ERR", "This server was started without --users: there is only the default user, whose password is an option"}
+)
 
 var acl = Command{
-	Name: "ACL", Summary: "Container for commands about users, of whom there is one.",
+	Name: "ACL", Summary: "Container for commands about users.",
 	Complexity: "Depends on the subcommand", Since: "6.0.0", Group: "server",
 	Sub: []Command{
-		aclSub("CAT", "[category]", "Lists the categories of commands, or the commands of one.", runACLCat),
-		aclSub("DELUSER", "username [username ...]", "Refused: there is one user.", refuse(errNoUsers)),
-		aclSub("GETUSER", "username", "Describes a user, or answers nil.", runACLGetUser),
-		aclSub("LIST", "", "Lists the users with their rules.", func(s *Session, _ [][]byte) {
-			rules := slices.Concat([]string{"user", defaultUser, "on"}, s.h.passwordRules(), []string{"~*", "&*", "+@all"})
-			s.w.bulks([]string{strings.Join(rules, " ")})
-		}),
-		aclSub("SETUSER", "username [rule ...]", "Refused: there is one user.", refuse(errNoUsers)),
-		aclSub("USERS", "", "Lists the users.", func(s *Session, _ [][]byte) { s.w.bulks([]string{defaultUser}) }),
-		aclSub("WHOAMI", "", "Answers the user of the connection.", func(s *Session, _ [][]byte) { s.w.BulkString(defaultUser) }),
+		aclSub("CAT", "[category]", "Lists the categories of commands, or the commands of one. decide, peek and admin are the groups that users are in.", 0, runACLCat),
+		aclSub("DELUSER", "username [username ...]", "Refused: users are in a file.", Admin|Secret, refuseUsers),
+		aclSub("DRYRUN", "username command [arg ...]", "Answers whether a user may send a command line, or why not.", Admin|Secret, runACLDryRun),
+		aclSub("GETUSER", "username", "Describes a user, or answers nil.", Admin, runACLGetUser),
+		aclSub("LIST", "", "Lists the users with their rules, without their passwords.", Admin, runACLList),
+		aclSub("LOAD", "", "Reads the file of users again. A mistake in it is told, and changes nothing.", Admin|NoMulti, runACLLoad),
+		aclSub("SAVE", "", "Refused: users are in a file.", Admin, refuseUsers),
+		aclSub("SETUSER", "username [rule ...]", "Refused: users are in a file.", Admin|Secret, refuseUsers),
+		aclSub("USERS", "", "Lists the users.", Admin, func(s *Session, _ [][]byte) { s.w.bulks(s.h.roster.Load().names()) }),
+		aclSub("WHOAMI", "", "Answers the user of the connection.", 0, func(s *Session, _ [][]byte) { s.w.BulkString(s.account.name) }),
 	},
 }
 
 // aclSub is a line of ACL's subcommands.
-func aclSub(name, args, summary string, run func(*Session, [][]byte)) Command {
-	c := Command{
+func aclSub(name, args, summary string, flags Flags, run func(*Session, [][]byte)) Command {
+	return Command{
 		Name: name, Args: args, Summary: summary, Complexity: "O(N), N being the commands", Since: "6.0.0", Group: "server",
-		Flags: Admin | NoScript | Loading | Stale, Run: run,
+		Flags: flags | NoScript | Loading | Stale, Run: run,
 	}
-	if name == "WHOAMI" || name == "CAT" {
-		c.Flags &^= Admin
-	}
-	return c
 }
 
-// passwordRules say what lets the user in, without giving it away.
-func (h *Handler) passwordRules() []string {
-	if h.config.Password == "" {
-		return []string{"nopass"}
+// refuseUsers says where users are.
+func refuseUsers(s *Session, _ [][]byte) {
+	if s.h.config.Users == nil {
+		s.w.Error(errNoUsersFile)
+		return
 	}
-	return nil
+	s.w.Error(errInFile)
+}
+
+func runACLLoad(s *Session, _ [][]byte) {
+	s.await(func(done func(error)) error {
+		s.h.logins.spawn(func() { done(opened(s.h.ReloadUsers())) })
+		return nil
+	}, (*Reply).OK)
+}
+
+// flags say how a user is let in, without giving it away.
+func (r *roster) flags(name string, enabled bool) []string {
+	switch {
+	case !enabled:
+		return []string{"off"}
+	case r.unasked(name) != nil:
+		return []string{"on", "nopass"}
+	}
+	return []string{"on"}
+}
+
+// rules are the commands that a user may send, in the form of Redis.
+func (r *rights) rules() string {
+	if r.groups == everyGroup {
+		return "+@all"
+	}
+	text := "-@all +@" + everyone
+	for i, name := range users.GroupNames {
+		if r.groups&(1<<i) != 0 {
+			text += " +@" + name
+		}
+	}
+	return text
+}
+
+// patterns are those of the keys that a user may use, in the form of Redis.
+func (r *rights) patterns() string {
+	var all []string
+	for _, pattern := range r.keys {
+		all = append(all, "~"+string(pattern))
+	}
+	return strings.Join(all, " ")
+}
+
+func runACLList(s *Session, _ [][]byte) {
+	r := s.h.roster.Load()
+	var all []string
+	for _, name := range r.names() {
+		given, enabled, _ := r.describe(name)
+		all = append(all, fmt.Sprintf("user %s %s %s &* %s", name, strings.Join(r.flags(name, enabled), " "), given.patterns(), given.rules()))
+	}
+	s.w.bulks(all)
 }
 
 func runACLGetUser(s *Session, args [][]byte) {
-	if string(args[2]) != defaultUser {
+	r := s.h.roster.Load()
+	name := string(args[2])
+	given, enabled, ok := r.describe(name)
+	if !ok {
 		s.w.Null()
 		return
 	}
 	w := &s.w
 	w.Map(6)
 	w.BulkString("flags")
-	flags := append([]string{"on"}, s.h.passwordRules()...)
+	flags := r.flags(name, enabled)
 	w.Set(len(flags))
 	for _, f := range flags {
 		w.BulkString(f)
 	}
 	w.BulkString("passwords")
 	w.Array(0)
-	w.pair("commands", "+@all")
-	w.pair("keys", "~*")
+	w.pair("commands", given.rules())
+	w.pair("keys", given.patterns())
 	w.pair("channels", "&*")
 	w.BulkString("selectors")
 	w.Array(0)
+}
+
+// runACLDryRun answers in Redis' words.
+func runACLDryRun(s *Session, args [][]byte) {
+	given, _, ok := s.h.roster.Load().describe(string(args[2]))
+	if !ok {
+		s.w.Error(&Error{"ERR", "User '" + cString(args[2]) + "' not found"})
+		return
+	}
+	line := args[3:]
+	c, err := s.h.registry.lookup(line, nil)
+	switch {
+	case c == nil:
+		s.w.Error(&Error{"ERR", "Command '" + cString(line[0]) + "' not found"})
+		return
+	case err != nil:
+		s.w.Error(err)
+		return
+	}
+	switch why, key := given.deny(c, line); why {
+	case deniedCommand:
+		s.w.BulkString("This user has no permissions to run the '" + c.name + "' command")
+	case deniedKey:
+		s.w.BulkString("This user has no permissions to access the '" + cString(key) + "' key")
+	default:
+		s.w.OK()
+	}
 }
 
 func runACLCat(s *Session, args [][]byte) {

@@ -1,10 +1,6 @@
 package commands
 
-import (
-	"crypto/sha256"
-	"crypto/subtle"
-	"strconv"
-)
+import "strconv"
 
 var (
 	errNoAuth    = &Error{"NOAUTH", "Authentication required."}
@@ -17,52 +13,54 @@ var (
 
 var auth = Command{
 	Name: "AUTH", Args: "[username] password", Summary: "Logs the connection in.",
-	Complexity: "O(1)", Since: "1.0.0", Group: "connection", Flags: NoScript | Loading | Stale | Fast | NoAuth,
+	Complexity: "O(1)", Since: "1.0.0", Group: "connection", Flags: NoScript | Loading | Stale | Fast | NoAuth | Secret,
 	Run: func(s *Session, args [][]byte) {
 		user, password := []byte(defaultUser), args[len(args)-1]
 		if len(args) == 3 {
 			user = args[1]
-		} else if s.h.config.Password == "" {
+		} else if !s.h.LoginNeeded() {
 			s.w.Error(errNoPass)
 			return
 		}
-		if !s.h.mayLogin(user, password) {
-			s.w.Error(errWrongPass)
-			return
-		}
-		s.loggedIn = true
-		s.restrict()
-		s.w.OK()
+		s.login(user, password, (*Reply).OK)
 	},
 }
 
 var hello = Command{
 	Name: "HELLO", Args: "[protover [AUTH username password] [SETNAME clientname]]", Summary: "Greets the server and chooses the protocol.",
-	Complexity: "O(1)", Since: "6.0.0", Group: "connection", Flags: NoScript | Loading | Stale | Fast | NoAuth,
+	Complexity: "O(1)", Since: "6.0.0", Group: "connection", Flags: NoScript | Loading | Stale | Fast | NoAuth | Secret,
 	Run: runHello,
 }
 
-// defaultUser is the only user there is.
-const defaultUser = "default"
-
-// mayLogin compares in a time that tells nothing about the password.
-func (h *Handler) mayLogin(user, password []byte) bool {
-	if string(user) != defaultUser {
-		return false
+// login logs the session in and has answer write the reply, perhaps later. An error
+// is answered instead, and changes nothing. A transaction can not wait for it.
+func (s *Session) login(name, password []byte, answer func(*Reply)) {
+	if s.tx.running {
+		s.w.Error(errNoMulti)
+		return
 	}
-	if h.config.Password == "" {
-		return true
-	}
-	given := sha256.Sum256(password)
-	return subtle.ConstantTimeCompare(given[:], h.password[:]) == 1
+	var a *account
+	s.await(func(done func(error)) error {
+		s.h.logins.login(s.client.Addr, string(name), password, func(found *account, err error) {
+			a = found
+			done(err)
+		})
+		return nil
+	}, func(w *Reply) {
+		if err := s.become(a); err != nil {
+			w.Error(err)
+			return
+		}
+		answer(w)
+	})
 }
 
 // runHello changes nothing unless all of it is right.
 func runHello(s *Session, args [][]byte) {
 	var (
-		proto3   = s.w.proto3
-		loggedIn = s.loggedIn
-		name     []byte
+		proto3         = s.w.proto3
+		name           []byte
+		user, password []byte // nil: no AUTH
 	)
 	if len(args) > 1 {
 		version, err := strconv.ParseInt(string(args[1]), 10, 64)
@@ -82,11 +80,7 @@ func runHello(s *Session, args [][]byte) {
 	for len(args) > 0 {
 		switch {
 		case isWord(args[0], "AUTH") && len(args) > 2:
-			if !s.h.mayLogin(args[1], args[2]) {
-				s.w.Error(errWrongPass)
-				return
-			}
-			loggedIn = true
+			user, password = args[1], args[2]
 			args = args[3:]
 		case isWord(args[0], "SETNAME") && len(args) > 1:
 			if err := checkName(args[1]); err != nil {
@@ -100,19 +94,25 @@ func runHello(s *Session, args [][]byte) {
 			return
 		}
 	}
-	if !loggedIn {
-		s.w.Error(errHelloAuth)
-		return
+	greet := func(*Reply) {
+		s.w.proto3 = proto3
+		s.restrict()
+		s.show(func(c *shown) {
+			c.proto3 = proto3
+			if name != nil {
+				c.name = string(name)
+			}
+		})
+		s.greet()
 	}
-	s.loggedIn, s.w.proto3 = true, proto3
-	s.restrict()
-	s.show(func(c *shown) {
-		c.proto3 = proto3
-		if name != nil {
-			c.name = string(name)
-		}
-	})
-	s.greet()
+	switch {
+	case user != nil:
+		s.login(user, password, greet)
+	case s.account == nil:
+		s.w.Error(errHelloAuth)
+	default:
+		greet(&s.w)
+	}
 }
 
 // helloRoles are HELLO's words for roles.

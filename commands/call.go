@@ -25,7 +25,7 @@ type Call struct {
 // one is asked for them. When ctx ends before the answer, the command may have been
 // carried out or not.
 func (h *Handler) Decide(ctx context.Context, c Call) ([]engine.Decision, error) {
-	s := h.sessionOf(c)
+	s := h.NewSessionAs(Client{Addr: c.From, Since: time.Now(), Close: func() {}, Wake: func() {}}, c.Account)
 	defer s.Close()
 	spec, err := s.permitted(c.Args)
 	if err == nil && h.loading() {
@@ -70,22 +70,18 @@ func (h *Handler) May(a Account, args ...string) error {
 	for i, arg := range args {
 		words[i] = []byte(arg)
 	}
-	s := h.sessionOf(Call{Account: a})
-	defer s.Close()
-	_, err := s.permitted(words)
+	_, err := (&Session{h: h, account: a.account}).permitted(words)
 	return err
 }
 
-// sessionOf is a session without a connection.
-func (h *Handler) sessionOf(c Call) *Session {
-	return h.NewSessionAs(Client{Addr: c.From, Since: time.Now(), Close: func() {}, Wake: func() {}}, c.Account)
-}
-
-// permitted is the command of a line that the session may send.
+// permitted is the command of a line, if the user of the session may send it.
 func (s *Session) permitted(args [][]byte) (c *spec, err error) {
 	c, err = s.h.registry.lookup(args, nil)
-	if err == nil && s.restricted {
+	if err == nil {
 		err = s.mayRun(c)
+	}
+	if err == nil {
+		err = s.mayAs(c, args)
 	}
 	return c, err
 }

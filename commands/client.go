@@ -182,6 +182,7 @@ func (h *Handler) all() []*Session {
 
 // line tells about a session as CLIENT LIST does. Any goroutine may ask.
 func (s *Session) line(now time.Time) string {
+	user := s.user()
 	s.mu.Lock()
 	c := s.shown
 	s.mu.Unlock()
@@ -202,7 +203,7 @@ func (s *Session) line(now time.Time) string {
 	age := now.Sub(s.client.Since)
 	idle := now.Sub(s.h.start) - time.Duration(s.active.Load())
 	return fmt.Sprintf("id=%d addr=%s laddr=%s name=%s age=%d idle=%d flags=%s db=%d sub=%d psub=%d ssub=0 events=r cmd=%s user=%s redir=-1 resp=%d lib-name=%s lib-ver=%s\n",
-		s.id, s.client.Addr, s.client.LocalAddr, c.name, int64(age.Seconds()), int64(min(idle, age).Seconds()), flags, c.db, c.channels, c.patterns, command, defaultUser, proto, c.libName, c.libVer)
+		s.id, s.client.Addr, s.client.LocalAddr, c.name, int64(age.Seconds()), int64(min(idle, age).Seconds()), flags, c.db, c.channels, c.patterns, command, user, proto, c.libName, c.libVer)
 }
 
 func runClientList(s *Session, args [][]byte) {

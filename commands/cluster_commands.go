@@ -23,11 +23,11 @@ var cluster = Command{
 	Name: "CLUSTER", Summary: "Container for commands about the cluster; refused where there is none.",
 	Complexity: "Depends on the subcommand", Since: "3.0.0", Group: "cluster",
 	Sub: []Command{
-		clusterSub("COUNTKEYSINSLOT", "slot", "Answers how many keys a slot has; looks at all keys.", 0, runCountKeysInSlot),
+		clusterSub("COUNTKEYSINSLOT", "slot", "Answers how many keys a slot has; looks at all keys.", AllKeys, runCountKeysInSlot),
 		clusterSub("DIGEST", "", "Answers the index of the last entry and a hash of the state behind it, for tests: the same on all nodes that have come as far. Looks at all keys.", Admin, runDigest),
 		clusterSub("FAILOVER", "[FORCE|TAKEOVER|node-id]", "Hands the lead over to a node: to the one that is asked, or from there to any other.", changing, runFailover),
 		clusterSub("FORGET", "node-id", "Takes a node out of the cluster; it may be named by its address among nodes.", changing, runForget),
-		clusterSub("GETKEYSINSLOT", "slot count", "Answers keys of a slot; looks at all keys.", 0, runGetKeysInSlot),
+		clusterSub("GETKEYSINSLOT", "slot count", "Answers keys of a slot; looks at all keys.", AllKeys, runGetKeysInSlot),
 		clusterSub("INFO", "", "Tells how the cluster is.", 0, runClusterInfo),
 		clusterSub("KEYSLOT", "key-name", "Answers the slot of a key.", 0, func(s *Session, _ []Node, args [][]byte) { s.w.Int(int64(keySlot(args[2]))) }),
 		clusterSub("LEAVE", "", "Takes this node out of the cluster.", changing, runLeave),

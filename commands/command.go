@@ -172,7 +172,7 @@ func (c *spec) categories() []string {
 	}{
 		{"write", c.Flags&Write != 0},
 		{"read", c.Flags&ReadOnly != 0},
-		{"admin", c.Flags&Admin != 0},
+		{c.group(), true},
 		{"dangerous", c.Flags&Admin != 0},
 		{"fast", c.Flags&Fast != 0},
 		{"slow", c.Flags&Fast == 0},
@@ -258,12 +258,17 @@ func (s *Session) getKeys(line [][]byte, write func(*Reply, []byte)) {
 
 // keysOf are the keys of a line whose arity is right.
 func (c *spec) keysOf(line [][]byte) (keys [][]byte) {
+	for i, last := c.Keys.First, c.lastKey(line); i <= last; i += c.Keys.Step {
+		keys = append(keys, line[i])
+	}
+	return keys
+}
+
+// lastKey is an index that no key of the line is behind, and that the line has.
+func (c *spec) lastKey(line [][]byte) int {
 	last := c.Keys.Last
 	if last < 0 {
 		last += len(line)
 	}
-	for i := c.Keys.First; i <= last && i < len(line); i += c.Keys.Step {
-		keys = append(keys, line[i])
-	}
-	return keys
+	return min(last, len(line)-1)
 }

@@ -105,7 +105,7 @@ var config = Command{
 		configSub("REWRITE", "", "Refused: settings come from the command line.", func(s *Session, _ [][]byte) {
 			s.w.Error(&Error{"ERR", "The server is running without a config file"})
 		}),
-		configSub("SET", "<parameter value ...>", "Changes those settings that may be changed while the server runs: all that are told, or none.", runConfigSet),
+		secret(configSub("SET", "<parameter value ...>", "Changes those settings that may be changed while the server runs: all that are told, or none.", runConfigSet)),
 	},
 }
 
@@ -115,6 +115,12 @@ func configSub(name, args, summary string, run func(*Session, [][]byte)) Command
 		Name: name, Args: args, Summary: summary, Complexity: "O(N), N being the settings", Since: "2.0.0", Group: "server",
 		Flags: Admin | NoScript | Loading | Stale, Run: run,
 	}
+}
+
+// secret is c with arguments that may be secrets.
+func secret(c Command) Command {
+	c.Flags |= Secret
+	return c
 }
 
 // settings are all that CONFIG GET tells, in order of their names.

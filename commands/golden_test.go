@@ -39,7 +39,10 @@ func newTestHandlerWith(c Config) *Handler {
 			}
 		}
 	}
-	return NewHandler(c)
+	h := NewHandler(c)
+	h.logins.spawn = func(f func()) { f() }
+	h.logins.after = func(_ time.Duration, f func()) { f() }
+	return h
 }
 
 // testCluster is an emulated one whose id is the same in each run.
@@ -51,6 +54,7 @@ type script struct {
 	sessions map[string]*Session
 	store    *fakeStore   // nil unless begun with one
 	cluster  *fakeCluster // nil unless begun with one
+	file     string       // what the file of users says
 }
 
 // TestScripts runs testdata/*.txt. Each file has a fresh server.
@@ -62,6 +66,9 @@ type script struct {
 //	advance                moves the clock: advance 1.5s
 //	resp3 [connection]     greets with HELLO 3
 //	server password=x      begins anew with a password
+//	users [password=x]     begins anew with the users of a file, whose hashes are of
+//	                       the word that stands in their place after #
+//	users again            gives the file other contents; ACL LOAD reads it
 //	cluster                begins anew with an emulated cluster
 //	replicated role=x [enabled] [moved=ADDR]
 //	                       begins anew as one of the three nodes of a fake cluster
@@ -104,6 +111,8 @@ func (s *script) do(t *testing.T, d *datadriven.TestData) string {
 		d.ScanArgs(t, "password", &password)
 		*s = script{h: newTestHandler(password), sessions: map[string]*Session{}}
 		return "ok\n"
+	case "users":
+		return s.users(t, d)
 	case "cluster":
 		*s = script{h: newTestHandlerWith(Config{Cluster: testCluster}), sessions: map[string]*Session{}}
 		return "ok\n"
@@ -145,6 +154,23 @@ func (s *script) do(t *testing.T, d *datadriven.TestData) string {
 	}
 	d.Fatalf(t, "unknown directive %s", d.Cmd)
 	return ""
+}
+
+// users begins anew with users, or changes their file.
+func (s *script) users(t *testing.T, d *datadriven.TestData) string {
+	text := withHashes(t, d.Input)
+	if d.HasArg("again") {
+		s.file = text
+		return "ok\n"
+	}
+	var password string
+	d.MaybeScanArgs(t, "password", &password)
+	*s = script{sessions: map[string]*Session{}, file: text}
+	var err error
+	if s.h, err = newTestHandlerOf(password, func() string { return s.file }); err != nil {
+		return err.Error() + "\n"
+	}
+	return "ok\n"
 }
 
 // replicated begins anew with a fake cluster.

@@ -2,11 +2,12 @@ package commands
 
 import (
 	"context"
-	"crypto/sha256"
+	"log/slog"
 	"sync"
 	"sync/atomic"
 	"time"
 
+	"limitsrv/commands/users"
 	"limitsrv/engine"
 )
 
@@ -23,8 +24,13 @@ type Config struct {
 	TestClock *TestClock // nil unless --test-clock: lets DEBUG ADVANCE-TIME move it
 	Cluster   Cluster    // nil: NoCluster
 	Store     Store      // nil: NoStore
-	Password  string     // empty: no login is asked for
+	Password  string     // of the default user; empty: it needs none, unless there are users
 	Version   string
+	// Users, unless nil, are those of a file, and LoadUsers reads that again. The default
+	// user is not among them if there is a Password.
+	Users     *users.Table
+	LoadUsers func() (*users.Table, error)
+	Log       *slog.Logger // nil: slog.Default()
 	// Options are those of the server, for CONFIG GET and INFO. Sizes are in bytes
 	// and durations in seconds, as plain numbers; the password is not among them.
 	// Called at any time from any session; nil means none.
@@ -50,7 +56,8 @@ type Handler struct {
 	registry *registry
 	start    time.Time
 	runID    string // 40 hexadecimal digits, another one at each start
-	password [sha256.Size]byte
+	logins   *logins
+	denied   denials
 	stats    *stats
 	hub      *hub
 	slow     *slowWatch
@@ -64,10 +71,16 @@ type Handler struct {
 
 	spare spare
 
+	reloading sync.Mutex
+	roster    atomic.Pointer[roster]
+
 	mu       sync.Mutex
 	sessions map[int64]*Session
 	lastID   int64
 }
+
+// denials count what was refused to users.
+type denials struct{ commands, keys atomic.Int64 }
 
 // NewHandler makes a Handler. Config.Exec, Engine and Clock must be set.
 func NewHandler(c Config) *Handler {
@@ -78,26 +91,32 @@ func NewHandler(c Config) *Handler {
 	if c.Store == nil {
 		c.Store = NoStore{}
 	}
+	if c.Log == nil {
+		c.Log = slog.Default()
+	}
 	serving, drain := context.WithCancel(context.Background())
-	return &Handler{
+	h := &Handler{
 		serving:  serving,
 		drain:    drain,
 		config:   c,
 		registry: r,
 		start:    time.Now(),
 		runID:    randomID(),
-		password: sha256.Sum256([]byte(c.Password)),
 		stats:    newStats(r.total),
 		hub:      newHub(),
 		slow:     newSlowWatch(),
 		sessions: make(map[int64]*Session),
 	}
+	h.roster.Store(newRoster(c.Password, c.Users))
+	h.logins = newLogins(h.roster.Load, newFailures(c.Log))
+	h.attend(guarded, c.Users != nil)
+	return h
 }
 
 // NewSession makes the session of a connection; whoever calls it calls Close at
 // its end.
 func (h *Handler) NewSession(c Client) *Session {
-	s := &Session{h: h, client: c, loggedIn: h.config.Password == ""}
+	s := &Session{h: h, client: c, account: h.roster.Load().initial}
 	s.done = s.arrived
 	s.restrict()
 	h.mu.Lock()
@@ -111,11 +130,12 @@ func (h *Handler) NewSession(c Client) *Session {
 	return s
 }
 
-// Drain ends what clients wait for: CLIENT PAUSE, and WAIT from now on. Any goroutine
+// Drain ends what clients wait for: CLIENT PAUSE, logins, and WAIT from now on. Any goroutine
 // may call it; the server does so before it waits for what is under way.
 func (h *Handler) Drain() {
 	h.drain()
 	h.unpause()
+	h.logins.end()
 }
 
 // SetLoading says whether the state is being loaded. While it is, commands that

@@ -50,13 +50,13 @@ var (
 
 var del = Command{
 	Name: "DEL", Args: "key [key ...]", Summary: "Forgets keys; answers how many there were.",
-	Complexity: "O(1) for each key", Since: "1.0.0", Group: "generic", Flags: Write, Keys: manyKeys,
+	Complexity: "O(1) for each key", Since: "1.0.0", Group: "generic", Flags: Write | Forgets, Keys: manyKeys,
 	Op: eachKey(engine.Forget), Reply: replyCount,
 }
 
 var unlink = Command{
 	Name: "UNLINK", Args: "key [key ...]", Summary: "Forgets keys, as DEL does.",
-	Complexity: "O(1) for each key", Since: "4.0.0", Group: "generic", Flags: Write | Fast, Keys: manyKeys,
+	Complexity: "O(1) for each key", Since: "4.0.0", Group: "generic", Flags: Write | Fast | Forgets, Keys: manyKeys,
 	Op: eachKey(engine.Forget), Reply: replyCount,
 }
 
@@ -118,13 +118,13 @@ func untilReset(d engine.Decision) int64 {
 
 var flushAll = Command{
 	Name: "FLUSHALL", Args: "[ASYNC|SYNC]", Summary: "Forgets every key.",
-	Complexity: "O(N), N being the keys", Since: "1.0.0", Group: "server", Flags: Write,
+	Complexity: "O(N), N being the keys", Since: "1.0.0", Group: "server", Flags: Write | Forgets | AllKeys,
 	Op: parseFlush, Reply: replyOK,
 }
 
 var flushDB = Command{
 	Name: "FLUSHDB", Args: "[ASYNC|SYNC]", Summary: "Forgets every key, as FLUSHALL does.",
-	Complexity: "O(N), N being the keys", Since: "1.0.0", Group: "server", Flags: Write,
+	Complexity: "O(N), N being the keys", Since: "1.0.0", Group: "server", Flags: Write | Forgets | AllKeys,
 	Op: parseFlush, Reply: replyOK,
 }
 

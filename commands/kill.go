@@ -9,6 +9,7 @@ type filter struct {
 	id          int64 // 0: any
 	addr, laddr string
 	ofType      func(*Session) bool // nil: any
+	user        string              // empty: any
 	skipMe      bool
 }
 
@@ -22,6 +23,9 @@ func runKill(s *Session, args [][]byte) {
 		return
 	}
 	f, err := parseFilter(args[2:])
+	if err == nil && f.user != "" && s.h.roster.Load().accounts[f.user] == nil && f.user != defaultUser {
+		err = &Error{"ERR", "No such user '" + cString([]byte(f.user)) + "'"}
+	}
 	if err != nil {
 		s.w.Error(err)
 		return
@@ -53,9 +57,7 @@ func parseFilter(args [][]byte) (filter, error) {
 				return f, err
 			}
 		case isWord(args[0], "USER"):
-			if value != defaultUser {
-				return f, &Error{"ERR", "No such user '" + cString(args[1]) + "'"}
-			}
+			f.user = value
 		case isWord(args[0], "SKIPME") && (isWord(args[1], "YES") || isWord(args[1], "NO")):
 			f.skipMe = isWord(args[1], "YES")
 		default:
@@ -70,7 +72,7 @@ func parseFilter(args [][]byte) (filter, error) {
 func (h *Handler) kill(by *Session, f filter) (killed int64) {
 	for _, s := range h.all() {
 		if f.ofType != nil && !f.ofType(s) || f.id != 0 && s.id != f.id || f.addr != "" && s.client.Addr != f.addr ||
-			f.laddr != "" && s.client.LocalAddr != f.laddr || f.skipMe && s == by {
+			f.laddr != "" && s.client.LocalAddr != f.laddr || f.skipMe && s == by || f.user != "" && s.user() != f.user {
 			continue
 		}
 		killed++

@@ -88,7 +88,7 @@ var rlReset = Command{
 	Name: "RL.RESET", Args: "key [key ...]",
 	Summary:    "Forgets keys, so that they are as good as new, and answers how many there were. The same as DEL.",
 	Complexity: "O(keys)", Since: "0.1.0", Group: limiterGroup,
-	Flags: Write, Keys: manyKeys,
+	Flags: Write | Forgets, Keys: manyKeys,
 	Op: eachKey(engine.Forget), Reply: replyCount,
 }
 

@@ -12,6 +12,7 @@ const (
 	monitored int32 = 1 << iota
 	paused
 	loading
+	guarded // some users may not do everything
 )
 
 // attend sets or clears a bit of attention.
@@ -25,7 +26,7 @@ func (h *Handler) attend(bit int32, on bool) {
 
 var monitor = Command{
 	Name: "MONITOR", Summary: "Shows every command of all clients from now on, but for those of administration.",
-	Complexity: "O(1)", Since: "1.0.0", Group: "server", Flags: Admin | NoScript | Loading | Stale | NoMulti,
+	Complexity: "O(1)", Since: "1.0.0", Group: "server", Flags: Admin | NoScript | Loading | Stale | NoMulti | AllKeys,
 	Run: func(s *Session, _ [][]byte) {
 		if s.monitoring {
 			s.w.OK()
@@ -80,21 +81,26 @@ func (s *Session) monitorLine(c *spec, args [][]byte) []byte {
 	return append(line, '\r', '\n')
 }
 
-// redacted is a command line without the password that AUTH, or HELLO's AUTH, has.
+// redacted is a command line without what may be secret: of HELLO what follows AUTH,
+// and of others all arguments.
 func redacted(c *spec, args [][]byte) [][]byte {
-	if c.Flags&NoAuth == 0 {
+	if c.Flags&Secret == 0 {
 		return args
 	}
-	for i, a := range args {
-		if isWord(a, "AUTH") {
-			hidden := append([][]byte(nil), args[:i+1]...)
-			for range args[i+1:] {
-				hidden = append(hidden, []byte("(redacted)"))
-			}
-			return hidden
+	shown := 1
+	switch {
+	case c.isSub:
+		shown = 2
+	case c.Command == &hello:
+		for shown < len(args) && !isWord(args[shown-1], "AUTH") {
+			shown++
 		}
 	}
-	return args
+	hidden := append([][]byte(nil), args[:shown]...)
+	for range args[shown:] {
+		hidden = append(hidden, []byte("(redacted)"))
+	}
+	return hidden
 }
 
 // appendQuoted appends b in quotes, as Redis shows any bytes.

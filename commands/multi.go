@@ -166,6 +166,10 @@ func runExec(s *Session, _ [][]byte) {
 	for _, q := range tx.queue {
 		args := all[:q.args:q.args]
 		all = all[q.args:]
+		if err := s.stillMay(q.spec, args); err != nil {
+			s.add(item{spec: q.spec, err: err, args: args})
+			continue
+		}
 		if q.spec.Op != nil {
 			s.gather(q.spec, args)
 			continue
@@ -174,6 +178,24 @@ func runExec(s *Session, _ [][]byte) {
 		s.add(item{spec: q.spec, args: args})
 	}
 }
+
+// stillMay says why a command that was queued is refused by now.
+func (s *Session) stillMay(c *spec, args [][]byte) error {
+	if s.account == nil || s.h.attention.Load()&guarded == 0 {
+		return nil
+	}
+	why, _ := s.account.rights.Load().deny(c, args)
+	switch why {
+	case deniedCommand:
+		return &Error{"NOPERM", queuedBefore + "no permission to execute the command or subcommand"}
+	case deniedKey:
+		return &Error{"NOPERM", queuedBefore + "no permission to touch the specified keys"}
+	}
+	return nil
+}
+
+const queuedBefore = "ACLs rules changed between the moment the transaction was accumulated and the EXEC call. " +
+	"This command is no longer allowed for the following reason: "
 
 func runWatch(s *Session, args [][]byte) {
 	if s.tx.open {

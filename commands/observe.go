@@ -122,3 +122,6 @@ func (h *Handler) IsLoading() bool { return h.loading() }
 
 // IsDraining says that Drain was called: the server is about to end.
 func (h *Handler) IsDraining() bool { return h.serving.Err() != nil }
+
+// FailedLogins are the attempts to log in that were refused since the start.
+func (h *Handler) FailedLogins() int64 { return h.logins.fails.total.Load() }

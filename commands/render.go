@@ -164,7 +164,7 @@ func (s *Session) renderExec() {
 		calls := runLength{counts: s.stats, each: took / int64(max(1, len(s.g.items)))}
 		for i := range s.g.items {
 			it := &s.g.items[i]
-			if it.spec.Op == nil {
+			if it.spec.Op == nil && it.err == nil {
 				failed := s.w.failed
 				it.spec.Run(s, it.args)
 				s.countFailure(it.spec, failed)

@@ -29,7 +29,7 @@ var dbSize = Command{
 
 var scan = Command{
 	Name: "SCAN", Args: "cursor [MATCH pattern] [COUNT count] [TYPE type]", Summary: "Walks over the keys in steps; TYPE is an algorithm.",
-	Complexity: "O(1) for each key looked at", Since: "2.8.0", Group: "generic", Flags: ReadOnly,
+	Complexity: "O(1) for each key looked at", Since: "2.8.0", Group: "generic", Flags: ReadOnly | AllKeys,
 	Run: func(s *Session, args [][]byte) {
 		from, err := strconv.ParseUint(string(args[1]), 10, 64)
 		if err != nil {
@@ -95,7 +95,7 @@ func parseScan(args [][]byte) (scanOptions, error) {
 
 var keys = Command{
 	Name: "KEYS", Args: "pattern", Summary: fmt.Sprintf("Answers all keys that match a pattern, if they are at most %d.", maxKeys),
-	Complexity: "O(N), N being the keys", Since: "1.0.0", Group: "generic", Flags: ReadOnly,
+	Complexity: "O(N), N being the keys", Since: "1.0.0", Group: "generic", Flags: ReadOnly | AllKeys,
 	Run: func(s *Session, args [][]byte) {
 		var (
 			found  keyList
@@ -125,7 +125,7 @@ const randomPages = 1000
 
 var randomKey = Command{
 	Name: "RANDOMKEY", Summary: "Answers some key, or nil if there is none.",
-	Complexity: "O(1)", Since: "1.0.0", Group: "generic", Flags: ReadOnly,
+	Complexity: "O(1)", Since: "1.0.0", Group: "generic", Flags: ReadOnly | AllKeys,
 	Run: func(s *Session, _ [][]byte) {
 		var found keyList
 		now := s.h.now()

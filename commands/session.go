@@ -40,8 +40,10 @@ type Session struct {
 	recent *spec
 	quiet  quiet
 
-	loggedIn bool
-	closing  bool
+	// account is who uses it; nil: nobody has logged in. Its own goroutine sets it, and
+	// with mu.
+	account *account
+	closing bool
 	// stale is READONLY: what only looks may be answered by a replica.
 	stale bool
 	// restricted says that mayRun refuses some commands.
@@ -107,10 +109,13 @@ func (s *Session) Do(args [][]byte) bool {
 	if err == nil && s.restricted {
 		err = s.mayRun(c)
 	}
+	attention := s.h.attention.Load()
+	if err == nil && attention&guarded != 0 {
+		err = s.mayAs(c, args)
+	}
 	if err == nil {
 		err = s.elsewhere(c, args)
 	}
-	attention := s.h.attention.Load()
 	if err == nil && attention&loading != 0 {
 		err = s.mayRunLoading(c)
 	}
@@ -144,17 +149,39 @@ func (s *Session) reject(c *spec, err error) {
 
 // restrict works out whether some commands are refused for now.
 func (s *Session) restrict() {
-	s.restricted = !s.loggedIn || s.listens.count() > 0 && !s.w.proto3
+	s.restricted = s.account == nil || s.listens.count() > 0 && !s.w.proto3
 }
 
 // mayRun says why a command is refused for now: before login, or where a RESP2
 // client listens and could not tell a reply from a message.
 func (s *Session) mayRun(c *spec) error {
 	switch {
-	case !s.loggedIn && c.Flags&NoAuth == 0:
+	case s.account == nil && c.Flags&NoAuth == 0:
 		return errNoAuth
 	case s.listens.count() > 0 && !s.w.proto3 && c.Flags&Listener == 0:
 		return &Error{"ERR", "Can't execute '" + c.name + "': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context"}
+	}
+	return nil
+}
+
+// mayAs says why a command is refused to the user of the session. It allocates only
+// for who is refused.
+func (s *Session) mayAs(c *spec, args [][]byte) error {
+	if s.account == nil {
+		return nil
+	}
+	r := s.account.rights.Load()
+	if r.all {
+		return nil
+	}
+	why, _ := r.deny(c, args)
+	switch why {
+	case deniedCommand:
+		s.h.denied.commands.Add(1)
+		return &Error{"NOPERM", "this user has no permissions to run the '" + c.name + "' command"}
+	case deniedKey:
+		s.h.denied.keys.Add(1)
+		return errNoKey
 	}
 	return nil
 }
@@ -317,7 +344,7 @@ func (s *Session) sayFatal() {
 func (s *Session) Output() *[]byte { return &s.Out }
 
 // Authenticated says whether the full limits of size apply.
-func (s *Session) Authenticated() bool { return s.loggedIn }
+func (s *Session) Authenticated() bool { return s.account != nil }
 
 // Closing says that the connection is to be closed once Out is written.
 func (s *Session) Closing() bool { return s.closing }

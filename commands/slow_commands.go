@@ -30,7 +30,7 @@ var slowLog = Command{
 func slowLogSub(name, args, summary string, run func(*Session, [][]byte)) Command {
 	return Command{
 		Name: name, Args: args, Summary: summary, Complexity: "O(N), N being the entries", Since: "2.2.12", Group: "server",
-		Flags: Admin | Loading | Stale, Run: run,
+		Flags: Admin | Loading | Stale | AllKeys, Run: run,
 	}
 }
 

@@ -3,6 +3,8 @@ package commands
 import (
 	"fmt"
 	"strings"
+
+	"limitsrv/commands/users"
 )
 
 // A spec is a Command and what follows from it, worked out once.
@@ -14,6 +16,7 @@ type spec struct {
 	// min and max bound the number of words, the name counted.
 	min, max int
 	isSub    bool
+	needs    users.Groups // see needsOf
 	subs     []*spec
 }
 
@@ -36,7 +39,7 @@ func newRegistry(table []*Command) *registry {
 }
 
 func (r *registry) add(c *Command, container string) *spec {
-	s := &spec{Command: c, name: container + strings.ToLower(c.Name), id: r.total, args: parseUsage(c.Args)}
+	s := &spec{Command: c, name: container + strings.ToLower(c.Name), id: r.total, args: parseUsage(c.Args), needs: needsOf(c)}
 	r.total++
 	s.min, s.max = counts(s.args)
 	s.min, s.max = s.min+1, s.max+1

@@ -54,6 +54,9 @@ const (
 	Listener  // may be sent by a RESP2 client that listens; not shown
 	Unpaused  // is not held back by CLIENT PAUSE; not shown
 	OwnArity  // Op checks the number of args itself, with an error of its own; not shown
+	Forgets   // drops keys, which is for admins; not shown
+	AllKeys   // shows or drops keys without naming them, and needs the pattern *; not shown
+	Secret    // arguments may be secrets, which MONITOR and SLOWLOG do not show; not shown
 )
 
 // flagNames are the words of COMMAND INFO, by bit.

@@ -21,6 +21,7 @@ type tool struct {
 
 var tools = []tool{
 	{"check", "[--repair [--yes]] DIR", "verify a data directory that no server uses; --repair makes it one that a server starts from, and asks before anything is lost", runCheck},
+	{"hash-password", "", "read a password from standard input and print its hash, for the file of --users", runHash},
 	{"recover", "DIR --raft HOST:PORT [--yes]", "make a new cluster of what one node has, when a majority of the old one is lost for good", runRecover},
 }
 

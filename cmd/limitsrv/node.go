@@ -9,6 +9,7 @@ import (
 	"runtime/debug"
 
 	"limitsrv/commands"
+	"limitsrv/commands/users"
 	"limitsrv/server"
 	"limitsrv/server/admin"
 )
@@ -22,6 +23,7 @@ type node struct {
 	server   *server.Server
 	admin    *admin.Server // nil: there is none
 	settings settings
+	users    *users.Table // as the file said at the start; nil: there is none
 	// maxMemory and evict are the bound of keys, as of now; settings.mu guards them.
 	maxMemory size
 	evict     bool
@@ -40,6 +42,10 @@ func newNode(o *options, told []commands.Option, log *slog.Logger, level *slog.L
 		options: o, log: log, settings: settings{all: told}, shutdown: make(chan bool, 1), fatal: make(chan error, 1),
 		maxMemory: o.MaxMemory, evict: o.OnFull == "evict", heapLimit: debug.SetMemoryLimit(-1),
 	}
+	var err error
+	if n.users, err = o.loadUsers(); err != nil {
+		return nil, err
+	}
 	debug.SetGCPercent(gcPercent)
 	n.limitHeap()
 	config, err := n.openState()
@@ -50,7 +56,8 @@ func newNode(o *options, told []commands.Option, log *slog.Logger, level *slog.L
 	if config.Cluster == nil {
 		config.Cluster = clusterOf(o.ClusterMode)
 	}
-	config.Password, config.Version = o.Password, version
+	config.Password, config.Version, config.Log = o.Password, version, log
+	config.Users, config.LoadUsers = n.users, o.loadUsers
 	config.Options, config.Shutdown = n.settings.list, n.askShutdown
 	n.handler = commands.NewHandler(config)
 	n.server, err = server.New(server.Config{
@@ -104,6 +111,7 @@ func (n *node) run(signals <-chan os.Signal) error {
 	loading, cancel := context.WithCancel(context.Background())
 	defer cancel()
 	loaded := n.load(loading)
+	defer n.followUsers(n.users)()
 	go n.server.Serve()
 	stopAdmin := n.serveAdmin()
 	stop, save := func() {}, true

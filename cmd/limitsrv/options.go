@@ -25,6 +25,8 @@ type options struct {
 	Password    string `group:"Where it listens" help:"What clients must log in with; better set in the environment, which other users can't list."`
 	Unprotected bool   `group:"Where it listens" help:"Listen beyond loopback although there is no password."`
 
+	securityOptions `embed:""`
+
 	ClusterMode string `group:"Where it listens" default:"off" enum:"off,emulated,on" help:"What clients of Redis clusters are told. emulated: there is one node that has all slots. on, with --raft: the leader has them, and the others answer MOVED. off: there is no such cluster."`
 
 	Data             string         `group:"State" placeholder:"DIR" help:"Directory that the state is kept in, so that it outlives a restart. Without it all is in memory."`
@@ -158,7 +160,7 @@ func (o *options) check() error {
 	if err := o.checkAdmin(); err != nil {
 		return err
 	}
-	return server.RequireProtection(o.Listen, o.Password, o.Unprotected)
+	return server.RequireProtection(o.Listen, o.Password, o.Unprotected || o.isProtected())
 }
 
 // minSnapshotLogBytes keeps snapshots from following on each other all the time.

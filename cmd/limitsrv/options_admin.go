@@ -26,8 +26,8 @@ func (o *options) checkAdmin() error {
 	if _, _, err := net.SplitHostPort(o.Admin); err != nil {
 		return fmt.Errorf("--admin must be HOST:PORT, got %q", o.Admin)
 	}
-	if err := server.RequireProtection(o.Admin, o.Password, false); err != nil {
-		return fmt.Errorf("--admin %s can be reached from other machines: set --password, or use 127.0.0.1", o.Admin)
+	if err := server.RequireProtection(o.Admin, o.Password, o.isProtected()); err != nil {
+		return fmt.Errorf("--admin %s can be reached from other machines: set --password or --users, or use 127.0.0.1", o.Admin)
 	}
 	return nil
 }

@@ -25,7 +25,7 @@ import (
 const scriptFiles = "../../commands/testdata/*.txt"
 
 // Scripts that need a fake of what they are about.
-var faked = []string{"cluster.txt", "members.txt", "replicated.txt", "save.txt"}
+var faked = []string{"cluster.txt", "members.txt", "replicated.txt", "save.txt", "users.txt"}
 
 // Scripts whose connections are all to one node: what they are about is a node's own.
 var onOneNode = map[string]string{

@@ -36,6 +36,7 @@ var serverFamilies = []family{
 	{"commands_total", "Calls carried out, by command.", counter, []string{"command"}, nil, byCommand(func(c commands.CommandCount) int64 { return c.Calls })},
 	{"command_failures_total", "Calls carried out and answered with an error, by command.", counter, []string{"command"}, nil, byCommand(func(c commands.CommandCount) int64 { return c.Failed })},
 	{"command_rejections_total", "Calls not carried out, for their number of words, want of login or rights, or loading, by command.", counter, []string{"command"}, nil, byCommand(func(c commands.CommandCount) int64 { return c.Rejected })},
+	{"failed_logins_total", "Attempts to log in that were refused, here and by clients.", counter, nil, nil, whole(func(v *view) int64 { return v.failed })},
 	{"refused_total", "Error replies, by code word.", counter, []string{"reason"}, nil, func(v *view, value func(float64, ...string)) {
 		for code, n := range v.errors {
 			value(float64(n), code)

@@ -23,6 +23,7 @@ type view struct {
 	traffic     server.Stats
 	commands    []commands.CommandCount
 	errors      map[string]int64
+	failed      int64 // logins
 	standing    commands.Standing
 	loading     bool
 	ready       bool
@@ -40,7 +41,7 @@ func newView(cfg Config) *view {
 	e := h.Engine()
 	return &view{
 		stats: e.Stats(), shards: e.ShardStats(nil), traffic: cfg.Traffic(),
-		commands: h.CommandCounts(), errors: h.ErrorCounts(),
+		commands: h.CommandCounts(), errors: h.ErrorCounts(), failed: h.FailedLogins(),
 		standing: h.Standing(), loading: h.IsLoading(), ready: notReady(h) == "",
 		replication: h.Replication(), nodes: h.Nodes(),
 		setting: func(name string) int64 { return number(h, name) }, version: h.Version(),

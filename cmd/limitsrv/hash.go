@@ -1,0 +1,62 @@
+package main
+
+import (
+	"bufio"
+	"bytes"
+	"errors"
+	"fmt"
+	"io"
+	"os"
+
+	"golang.org/x/term"
+
+	"limitsrv/commands/users"
+)
+
+// hashOptions are the command line of the tool hash-password, which has none.
+type hashOptions struct{}
+
+const hashDescription = `Reads a password from a line of standard input, where a terminal does not show
+it, and prints its argon2id hash for the file of --users.`
+
+func runHash(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	if code, ok := parseTool("hash-password", hashDescription, &hashOptions{}, args, stdout, stderr); !ok {
+		return code
+	}
+	password, err := readPassword(stdin, stderr)
+	if err == nil {
+		var text string
+		if text, err = users.Hash(password); err == nil {
+			fmt.Fprintln(stdout, text)
+			return exitOK
+		}
+	}
+	fmt.Fprintf(stderr, "limitsrv hash-password: %v\n", err)
+	return exitFailure
+}
+
+// readPassword reads one from a terminal, twice and unseen, or else the first line.
+func readPassword(stdin io.Reader, prompt io.Writer) ([]byte, error) {
+	file, ok := stdin.(*os.File)
+	if !ok || !term.IsTerminal(int(file.Fd())) {
+		line, err := bufio.NewReader(io.LimitReader(stdin, users.MaxPasswordBytes+2)).ReadBytes('\n')
+		if err != nil && err != io.EOF {
+			return nil, fmt.Errorf("read the password: %w", err)
+		}
+		return bytes.TrimSuffix(bytes.TrimSuffix(line, []byte("\n")), []byte("\r")), nil
+	}
+	var typed [2][]byte
+	for i, ask := range []string{"Password: ", "Again: "} {
+		fmt.Fprint(prompt, ask)
+		var err error
+		typed[i], err = term.ReadPassword(int(file.Fd()))
+		fmt.Fprintln(prompt)
+		if err != nil {
+			return nil, fmt.Errorf("read the password: %w", err)
+		}
+	}
+	if !bytes.Equal(typed[0], typed[1]) {
+		return nil, errors.New("the two differ")
+	}
+	return typed[0], nil
+}

@@ -1,0 +1,61 @@
+package main
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+	"time"
+
+	"limitsrv/commands/users"
+)
+
+// securityOptions say who may do what.
+type securityOptions struct {
+	Users string `group:"Where it listens" placeholder:"FILE" help:"Users, their hashes, groups (decide, peek, admin) and key patterns, as YAML. Without --password clients must then log in as one of them. Read again when it changes, by SIGHUP and by ACL LOAD."`
+}
+
+// usersInterval is how often the file of users is looked at.
+const usersInterval = time.Second
+
+// defaultUser is the user that --password is of.
+const defaultUser = "default"
+
+// isProtected says whether clients have to log in.
+func (o *options) isProtected() bool { return o.Password != "" || o.Users != "" }
+
+// loadUsers reads the file of users; nil: there is none.
+func (o *options) loadUsers() (*users.Table, error) {
+	if o.Users == "" {
+		return nil, nil
+	}
+	if o.Password != "" {
+		return users.Load(o.Users, defaultUser)
+	}
+	return users.Load(o.Users)
+}
+
+// followUsers has the file of users read again when it changes from what it said as
+// t was read, and by SIGHUP, until stop is called.
+func (n *node) followUsers(t *users.Table) (stop func()) {
+	if t == nil {
+		return func() {}
+	}
+	ctx, cancel := context.WithCancel(context.Background())
+	reload := func() { _ = n.handler.ReloadUsers() } // which logs its error
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	go users.Watch(ctx, n.options.Users, t, usersInterval, reload)
+	go func() {
+		defer signal.Stop(hangups)
+		for {
+			select {
+			case <-ctx.Done():
+				return
+			case <-hangups:
+				reload()
+			}
+		}
+	}()
+	return cancel
+}

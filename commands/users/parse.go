@@ -1,0 +1,287 @@
+package users
+
+import (
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"strings"
+
+	"github.com/goccy/go-yaml"
+	"github.com/goccy/go-yaml/ast"
+	"github.com/goccy/go-yaml/parser"
+)
+
+// Bounds of a file.
+const (
+	maxUsers        = 4096
+	maxNameBytes    = 128
+	maxKeys         = 256 // patterns of a user
+	maxPatternBytes = 1024
+	maxHashes       = 4 // of a user
+	// maxNesting is how many brackets may be open, as the parser calls itself for each.
+	maxNesting = 16
+)
+
+const fields = "name, hash or hashes, groups, keys and enabled"
+
+// A source is a file that is being read.
+type source struct {
+	path     string
+	reserved []string
+	named    map[string]*User
+}
+
+// Parse reads what a file of that path says, of at most a megabyte.
+func Parse(path string, data []byte, reserved ...string) (*Table, error) {
+	s := &source{path: path, reserved: reserved, named: map[string]*User{}}
+	if line := nestedTooDeep(data); line > 0 {
+		return nil, s.mistake(line, "too many brackets in each other")
+	}
+	file, err := parser.ParseBytes(data, 0)
+	if err != nil {
+		line := 1
+		var at yaml.Error
+		if errors.As(err, &at) && at.GetToken() != nil && at.GetToken().Position != nil {
+			line = at.GetToken().Position.Line
+		}
+		return nil, s.mistake(line, "this is not YAML as it is wanted here; a pattern that begins with * needs quotes")
+	}
+	if len(file.Docs) != 1 || file.Docs[0].Body == nil {
+		return nil, s.mistake(1, "one document with users is wanted")
+	}
+	body := file.Docs[0].Body
+	values, err := s.mapping(body)
+	if err != nil {
+		return nil, err
+	}
+	if len(values) != 1 || text(values[0].Key) != "users" {
+		return nil, s.mistake(lineOf(body), "users, a list, must be the one field")
+	}
+	t, err := s.users(values[0].Value)
+	if err != nil {
+		return nil, err
+	}
+	t.digest = sha256.Sum256(data)
+	return t, nil
+}
+
+// nestedTooDeep is the line where more than maxNesting brackets are open, those in
+// quotes and comments counted as well, so that it is never too late; 0: nowhere.
+func nestedTooDeep(data []byte) (line int) {
+	line = 1
+	depth := 0
+	for _, c := range data {
+		switch c {
+		case '[', '{':
+			depth++
+		case ']', '}':
+			depth = max(0, depth-1)
+		case '\n':
+			line++
+		}
+		if depth > maxNesting {
+			return line
+		}
+	}
+	return 0
+}
+
+// mistake is an error at a line.
+func (s *source) mistake(line int, format string, args ...any) error {
+	return fmt.Errorf("%s:%d: %s", s.path, line, fmt.Sprintf(format, args...))
+}
+
+// lineOf is where a node begins.
+func lineOf(n ast.Node) int {
+	if n == nil || n.GetToken() == nil || n.GetToken().Position == nil {
+		return 1
+	}
+	return n.GetToken().Position.Line
+}
+
+// text is what a node of text says, empty if it is none.
+func text(n ast.Node) string {
+	switch n := n.(type) {
+	case *ast.StringNode:
+		return n.Value
+	case *ast.LiteralNode:
+		if n.Value != nil {
+			return strings.TrimRight(n.Value.Value, "\n")
+		}
+	}
+	return ""
+}
+
+// mapping are the fields of a node that must be a mapping, each of another name.
+func (s *source) mapping(n ast.Node) ([]*ast.MappingValueNode, error) {
+	var values []*ast.MappingValueNode
+	switch n := n.(type) {
+	case *ast.MappingNode:
+		values = n.Values
+	case *ast.MappingValueNode:
+		values = []*ast.MappingValueNode{n}
+	default:
+		return nil, s.mistake(lineOf(n), "fields are wanted here, as name: value")
+	}
+	seen := map[string]bool{}
+	for _, v := range values {
+		name := text(v.Key)
+		switch {
+		case name == "":
+			return nil, s.mistake(lineOf(v.Key), "the name of a field must be plain text")
+		case seen[name]:
+			return nil, s.mistake(lineOf(v.Key), "a field is there twice")
+		}
+		seen[name] = true
+	}
+	return values, nil
+}
+
+// list are the elements of a node that must be a list of 1 to most.
+func (s *source) list(what string, n ast.Node, most int) ([]ast.Node, error) {
+	l, ok := n.(*ast.SequenceNode)
+	switch {
+	case !ok:
+		return nil, s.mistake(lineOf(n), "%s must be a list", what)
+	case len(l.Values) < 1 || len(l.Values) > most:
+		return nil, s.mistake(lineOf(n), "%s must have 1 to %d elements, got %d", what, most, len(l.Values))
+	}
+	return l.Values, nil
+}
+
+// texts are the elements of a list of texts, each of 1 to mostBytes.
+func (s *source) texts(what string, n ast.Node, most, mostBytes int) (all []string, lines []int, err error) {
+	nodes, err := s.list(what, n, most)
+	for _, e := range nodes {
+		t := text(e)
+		if len(t) < 1 || len(t) > mostBytes {
+			return nil, nil, s.mistake(lineOf(e), "an element of %s must be text of 1 to %d bytes; a number, true or false needs quotes", what, mostBytes)
+		}
+		all, lines = append(all, t), append(lines, lineOf(e))
+	}
+	return all, lines, err
+}
+
+func (s *source) users(n ast.Node) (*Table, error) {
+	nodes, err := s.list("users", n, maxUsers)
+	if err != nil {
+		return nil, err
+	}
+	t := &Table{}
+	for _, node := range nodes {
+		u, err := s.user(node)
+		if err != nil {
+			return nil, err
+		}
+		t.Users = append(t.Users, u)
+	}
+	return t, nil
+}
+
+// user reads one user, with all that one must have.
+func (s *source) user(n ast.Node) (*User, error) {
+	values, err := s.mapping(n)
+	if err != nil {
+		return nil, err
+	}
+	u := &User{Enabled: true, line: lineOf(n)}
+	if len(values) > 0 {
+		u.line = lineOf(values[0].Key)
+	}
+	for _, v := range values {
+		if err := s.field(u, text(v.Key), lineOf(v.Key), v.Value); err != nil {
+			return nil, err
+		}
+	}
+	for _, missing := range []struct {
+		is   bool
+		what string
+	}{
+		{u.Name == "", "a name"},
+		{len(u.hashes) == 0, "a hash, or hashes"},
+		{u.Groups == 0, "groups: decide, peek, admin"},
+		{len(u.Keys) == 0, `keys: patterns, such as "api:*", or "*" for all`},
+	} {
+		if missing.is {
+			return nil, s.mistake(u.line, "a user must have %s", missing.what)
+		}
+	}
+	if other := s.named[u.Name]; other != nil {
+		return nil, s.mistake(u.line, "a user of this name is at line %d already", other.line)
+	}
+	s.named[u.Name] = u
+	return u, nil
+}
+
+// field reads one field of a user.
+func (s *source) field(u *User, name string, line int, value ast.Node) (err error) {
+	switch name {
+	case "name":
+		u.Name = text(value)
+		return s.checkName(u.Name, line)
+	case "hash", "hashes":
+		if len(u.hashes) > 0 {
+			return s.mistake(line, "hash and hashes exclude each other")
+		}
+		return s.hashes(u, name, line, value)
+	case "groups":
+		return s.groups(u, value)
+	case "keys":
+		u.Keys, _, err = s.texts("keys", value, maxKeys, maxPatternBytes)
+		return err
+	case "enabled":
+		b, ok := value.(*ast.BoolNode)
+		if !ok {
+			return s.mistake(line, "enabled must be true or false")
+		}
+		u.Enabled = b.Value
+		return nil
+	}
+	return s.mistake(line, "there is no such field; a user has %s", fields)
+}
+
+// checkName holds a name to what can stand in a line of CLIENT LIST and of a log.
+func (s *source) checkName(name string, line int) error {
+	if len(name) < 1 || len(name) > maxNameBytes || strings.ContainsFunc(name, func(c rune) bool { return c < '!' || c > '~' }) {
+		return s.mistake(line, "name must be text of 1 to %d letters, digits and signs of ASCII, without spaces; a number, true or false needs quotes", maxNameBytes)
+	}
+	for _, r := range s.reserved {
+		if name == r {
+			return s.mistake(line, "the user %s has the password of the server's options and can not be in the file as well", r)
+		}
+	}
+	return nil
+}
+
+func (s *source) hashes(u *User, name string, line int, value ast.Node) error {
+	all, lines := []string{text(value)}, []int{line}
+	if name == "hashes" {
+		var err error
+		if all, lines, err = s.texts(name, value, maxHashes, maxHashBytes); err != nil {
+			return err
+		}
+	}
+	for i, t := range all {
+		h, err := parseHash(t)
+		if err != nil {
+			return s.mistake(lines[i], "%v", err)
+		}
+		u.hashes = append(u.hashes, h)
+	}
+	return nil
+}
+
+func (s *source) groups(u *User, value ast.Node) error {
+	names, lines, err := s.texts("groups", value, len(GroupNames), maxNameBytes)
+	for i, name := range names {
+		g := GroupOf(name)
+		switch {
+		case g == 0:
+			return s.mistake(lines[i], "there is no such group; groups are %s", strings.Join(GroupNames[:], ", "))
+		case u.Groups&g != 0:
+			return s.mistake(lines[i], "a group is there twice")
+		}
+		u.Groups |= g
+	}
+	return err
+}

@@ -1,0 +1,38 @@
+package users
+
+import (
+	"context"
+	"crypto/sha256"
+	"time"
+)
+
+// Watch calls changed whenever what the file at path says has become other than what
+// it said when t was loaded, or when changed was last called, until ctx ends. It reads the file at each
+// interval, so that it sees a file that was written in place, one that was renamed over
+// it and one that a symbolic link now leads to. A file that can not be read is one
+// that says something else, so that its error is found once.
+func Watch(ctx context.Context, path string, t *Table, interval time.Duration, changed func()) {
+	last := t.digest
+	ticker := time.NewTicker(interval)
+	defer ticker.Stop()
+	for {
+		select {
+		case <-ctx.Done():
+			return
+		case <-ticker.C:
+		}
+		if now := digest(path); now != last {
+			last = now
+			changed()
+		}
+	}
+}
+
+// digest is of what a file says, or of why it can not be read.
+func digest(path string) [sha256.Size]byte {
+	data, err := read(path)
+	if err != nil {
+		return sha256.Sum256([]byte("error: " + err.Error()))
+	}
+	return sha256.Sum256(data)
+}
