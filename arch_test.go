@@ -46,14 +46,17 @@ var arrows = map[string][]string{
 		"limitsrv/engine", "limitsrv/commands", "limitsrv/server", "limitsrv/persist", "limitsrv/replication", "limitsrv/certs",
 		"github.com/alecthomas/kong", "golang.org/x/term",
 	},
-	"faultnet": {},
-	"bench":    {"limitsrv/faultnet"},
+	"server/admin/page": {},
+	"browser":           {"github.com/chromedp/chromedp", "github.com/chromedp/cdproto"},
+	"faultnet":          {},
+	"bench":             {"limitsrv/faultnet"},
 }
 
 // testArrows are what the tests of any package may import as well; and they may
 // import of ours what their package does by way of others.
 var testArrows = []string{
-	"github.com/cockroachdb/datadriven", "pgregory.net/rapid", "github.com/anishathalye/porcupine", "limitsrv/faultnet",
+	"github.com/cockroachdb/datadriven", "pgregory.net/rapid", "github.com/anishathalye/porcupine", "limitsrv/faultnet", "limitsrv/browser",
+	"github.com/chromedp/chromedp",
 }
 
 // stranger is a folder whose packages may import anything but ours.

@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"limitsrv/server/admin"
+	"limitsrv/server/admin/page"
 )
 
 // openAdmin binds the admin listener, if there is to be one.
@@ -19,6 +20,7 @@ func (n *node) openAdmin() (err error) {
 		Handler:    n.handler,
 		Traffic:    n.server.Stats,
 		Commit:     n.state.commit(),
+		Page:       page.Handler(),
 		Pprof:      o.AdminPprof,
 		KeyMetrics: o.AdminKeyMetrics,
 		Logger:     n.log,
