@@ -32,7 +32,7 @@ var arrows = map[string][]string{
 	"server":         {"limitsrv/commands"},
 	"certs":          {},
 	"server/admin": {
-		"limitsrv/engine", "limitsrv/commands", "limitsrv/server", "limitsrv/server/admin/page", "github.com/prometheus/client_golang/prometheus",
+		"limitsrv/engine", "limitsrv/commands", "limitsrv/server", "github.com/prometheus/client_golang/prometheus",
 	},
 	"persist": {
 		"limitsrv/engine", "github.com/cockroachdb/pebble/v2", "github.com/hashicorp/raft-wal", "github.com/hashicorp/raft",
