@@ -88,7 +88,7 @@ class Chart {
     const legend = element("dl", { class: "legend" });
     for (const line of spec.lines) {
       if (line.constant) continue;
-      const value = element("dd");
+      const value = element("dd", { "data-column": line.column });
       this.#values.set(line, value);
       legend.append(element("div", {}, element("dt", {}, element("i", { class: `mark ${markOf(line)}` }), line.name), value));
     }
