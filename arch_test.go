@@ -23,26 +23,27 @@ const module = "limitsrv"
 // arrows are what each package may import besides the standard library. A name
 // stands for what is below it too. A package that is not here may import nothing.
 //
-//	cmd/limitsrv -> server -> commands -> engine <- persist <- replication
+//	cmd/limitsrv -> server -> commands -> engine <- persist <- replication -> certs
 var arrows = map[string][]string{
 	".":              {},
 	"engine":         {},
 	"commands":       {"limitsrv/engine", "limitsrv/commands/users", "github.com/tidwall/redcon"},
 	"commands/users": {"golang.org/x/crypto", "github.com/goccy/go-yaml"},
 	"server":         {"limitsrv/commands"},
+	"certs":          {},
 	"server/admin": {
-		"limitsrv/engine", "limitsrv/commands", "limitsrv/server", "limitsrv/server/admin/page", "github.com/prometheus/client_golang/prometheus",
+		"limitsrv/engine", "limitsrv/commands", "limitsrv/server", "github.com/prometheus/client_golang/prometheus",
 	},
 	"persist": {
 		"limitsrv/engine", "github.com/cockroachdb/pebble/v2", "github.com/hashicorp/raft-wal", "github.com/hashicorp/raft",
 		"github.com/hashicorp/go-hclog",
 	},
 	"replication": {
-		"limitsrv/engine", "limitsrv/persist", "github.com/hashicorp/raft", "github.com/hashicorp/raft-boltdb/v2",
+		"limitsrv/engine", "limitsrv/persist", "limitsrv/certs", "github.com/hashicorp/raft", "github.com/hashicorp/raft-boltdb/v2",
 		"github.com/hashicorp/go-hclog", "go.etcd.io/bbolt", "github.com/cockroachdb/pebble/v2/vfs",
 	},
 	"cmd/limitsrv": {
-		"limitsrv/engine", "limitsrv/commands", "limitsrv/server", "limitsrv/persist", "limitsrv/replication",
+		"limitsrv/engine", "limitsrv/commands", "limitsrv/server", "limitsrv/persist", "limitsrv/replication", "limitsrv/certs",
 		"github.com/alecthomas/kong", "golang.org/x/term",
 	},
 	"server/admin/page": {},

@@ -15,6 +15,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"limitsrv/certs"
 	"limitsrv/engine"
 	"limitsrv/persist"
 )
@@ -52,10 +53,10 @@ func TestForward(t *testing.T) {
 	ca := newTestCA(t)
 	for _, tt := range []struct {
 		name string
-		tls  [2]*TLSFiles
+		tls  [2]*certs.Files
 	}{
-		{"in the clear", [2]*TLSFiles{}},
-		{"over TLS", [2]*TLSFiles{ca.issue(t, "a"), ca.issue(t, "b")}},
+		{"in the clear", [2]*certs.Files{}},
+		{"over TLS", [2]*certs.Files{ca.issue(t, "a"), ca.issue(t, "b")}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			seed := uint64(time.Now().UnixNano())

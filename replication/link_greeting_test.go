@@ -10,6 +10,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"limitsrv/certs"
 )
 
 func TestGreetingCheck(t *testing.T) {
@@ -114,7 +116,7 @@ func TestGreetingTLSMismatch(t *testing.T) {
 	ca := newTestCA(t)
 	for _, tt := range []struct {
 		name               string
-		listening, dialing *TLSFiles
+		listening, dialing *certs.Files
 		want               string
 	}{
 		{"in the clear to TLS", ca.issue(t, "node"), nil, "refused: links of this node are over TLS"},

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"limitsrv/certs"
 )
 
 // TestRaftStream has two transports of raft talk over links, and closes them.
@@ -15,10 +17,10 @@ func TestRaftStream(t *testing.T) {
 	ca := newTestCA(t)
 	for _, tt := range []struct {
 		name string
-		tls  [2]*TLSFiles
+		tls  [2]*certs.Files
 	}{
-		{"in the clear", [2]*TLSFiles{}},
-		{"over TLS", [2]*TLSFiles{ca.issue(t, "a"), ca.issue(t, "b")}},
+		{"in the clear", [2]*certs.Files{}},
+		{"over TLS", [2]*certs.Files{ca.issue(t, "a"), ca.issue(t, "b")}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var nodes [2]*links

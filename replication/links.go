@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"limitsrv/certs"
 	"limitsrv/engine"
 )
 
@@ -19,7 +20,7 @@ import (
 type linkOptions struct {
 	listener net.Listener
 	dial     func(ctx context.Context, address string) (net.Conn, error)
-	tls      *TLSFiles // nil: in the clear
+	tls      *certs.Files // nil: in the clear
 	// identity is that of this node as of now.
 	identity func() identity
 	// call answers a call. Its context ends when the caller has hung up.

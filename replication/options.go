@@ -12,6 +12,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/hashicorp/raft"
 
+	"limitsrv/certs"
 	"limitsrv/engine"
 	"limitsrv/persist"
 )
@@ -53,8 +54,9 @@ type Options struct {
 	// DeadAfter is how long a member may be silent before the leader removes it, if
 	// that is safe; 0: never.
 	DeadAfter time.Duration
-	// TLS are the files for links between nodes; nil: links are in the clear.
-	TLS *TLSFiles
+	// TLS are the files for links between nodes, all three of them; nil: links are in
+	// the clear.
+	TLS *certs.Files
 
 	Logger *slog.Logger
 	// Fatal is called once, from any goroutine, when the node can not go on: its disk
@@ -189,10 +191,6 @@ func checkAddress(option, address string) error {
 	}
 	return nil
 }
-
-// TLSFiles are the certificate and key of a node and what signs those of all, as
-// PEM files. They are read again when they change.
-type TLSFiles struct{ Cert, Key, CA string }
 
 // A Network carries connections.
 type Network interface {

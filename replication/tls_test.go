@@ -19,6 +19,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"limitsrv/certs"
 )
 
 // A testCA signs the certificates of nodes.
@@ -55,15 +57,15 @@ func newTestKey(t testing.TB) *ecdsa.PrivateKey {
 }
 
 // issue makes files for a node of that name at 127.0.0.1.
-func (ca *testCA) issue(t testing.TB, name string) *TLSFiles {
+func (ca *testCA) issue(t testing.TB, name string) *certs.Files {
 	t.Helper()
 	dir := t.TempDir()
-	files := &TLSFiles{filepath.Join(dir, "cert.pem"), filepath.Join(dir, "key.pem"), filepath.Join(dir, "ca.pem")}
+	files := &certs.Files{Cert: filepath.Join(dir, "cert.pem"), Key: filepath.Join(dir, "key.pem"), CA: filepath.Join(dir, "ca.pem")}
 	ca.issueTo(t, files, name, net.IPv4(127, 0, 0, 1))
 	return files
 }
 
-func (ca *testCA) issueTo(t testing.TB, files *TLSFiles, name string, address net.IP) {
+func (ca *testCA) issueTo(t testing.TB, files *certs.Files, name string, address net.IP) {
 	t.Helper()
 	key := newTestKey(t)
 	template := &x509.Certificate{
@@ -100,7 +102,7 @@ func TestTLS(t *testing.T) {
 	writePEM(t, trusting.CA, "CERTIFICATE", other.cert.Raw)
 	for _, tt := range []struct {
 		name               string
-		listening, dialing *TLSFiles
+		listening, dialing *certs.Files
 		want               string // in the error of who dials; empty: there is none
 		logged             string // by who listens
 	}{
@@ -155,7 +157,7 @@ func TestTLSNeedsCertificate(t *testing.T) {
 // TestTLSRotation changes the files under links that go on.
 func TestTLSRotation(t *testing.T) {
 	before, after := newTestCA(t), newTestCA(t)
-	files := [2]*TLSFiles{before.issue(t, "a"), before.issue(t, "b")}
+	files := [2]*certs.Files{before.issue(t, "a"), before.issue(t, "b")}
 	synctest.Test(t, func(t *testing.T) {
 		var log records
 		network := newPipeNet()
@@ -179,12 +181,12 @@ func TestTLSRotation(t *testing.T) {
 		if err := dial(); err != nil {
 			t.Error("before the files are looked at again", err)
 		}
-		time.Sleep(reloadEvery)
+		time.Sleep(certs.ReadEvery)
 		if err := dial(); err == nil {
 			t.Error("a node with a certificate of one CA has a link to one of another")
 		}
 		after.issueTo(t, files[1], "b", net.IPv4(127, 0, 0, 1))
-		time.Sleep(reloadEvery)
+		time.Sleep(certs.ReadEvery)
 		if err := dial(); err != nil {
 			t.Error("when both are of the new CA", err)
 		}
@@ -196,7 +198,7 @@ func TestTLSRotation(t *testing.T) {
 			t.Fatal(err)
 		}
 		for range 3 {
-			time.Sleep(reloadEvery)
+			time.Sleep(certs.ReadEvery)
 			if err := dial(); err != nil {
 				t.Error("with files that can't be used", err)
 			}
@@ -229,10 +231,10 @@ func TestTLSClose(t *testing.T) {
 
 func TestTLSFilesMissing(t *testing.T) {
 	ca := newTestCA(t)
-	for _, spoil := range []func(*TLSFiles) string{
-		func(f *TLSFiles) string { return f.Cert },
-		func(f *TLSFiles) string { return f.Key },
-		func(f *TLSFiles) string { return f.CA },
+	for _, spoil := range []func(*certs.Files) string{
+		func(f *certs.Files) string { return f.Cert },
+		func(f *certs.Files) string { return f.Key },
+		func(f *certs.Files) string { return f.CA },
 	} {
 		files := ca.issue(t, "a")
 		name := spoil(files)

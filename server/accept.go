@@ -16,14 +16,14 @@ const (
 	maxBackOff = time.Second
 )
 
-// accept hands the connections of ln to the transport until Shutdown. An error is
-// logged once until a connection has succeeded again.
-func (s *Server) accept(ln net.Listener) {
+// accept hands the connections of ln to admit until Shutdown. An error is logged once
+// until a connection has succeeded again.
+func (s *Server) accept(ln net.Listener, admit func(net.Conn) error) {
 	backOff := time.Duration(0)
 	for {
 		nc, err := ln.Accept()
 		if err == nil {
-			err = s.admit(nc)
+			err = admit(nc)
 		}
 		if err == nil {
 			backOff = 0
@@ -44,21 +44,40 @@ func (s *Server) accept(ln net.Listener) {
 	}
 }
 
-// admit has the transport carry nc if there is room. An error is one of this
-// machine, not of the client.
+// admit has the event loops, or goroutines, carry nc if there is room. An error is one
+// of this machine, not of the client.
 func (s *Server) admit(nc net.Conn) error {
 	s.connections.Add(1)
-	if s.clients.Add(1) > s.maxClients.Load() {
-		s.clients.Add(-1)
-		s.rejected.Add(1)
-		_ = nc.SetWriteDeadline(time.Now().Add(time.Second)) // the buffer of a new socket has room
-		_, _ = nc.Write([]byte(noRoom))
-		nc.Close()
+	if !s.room(nc) {
 		return nil
 	}
-	err := s.transport.carry(nc)
+	err := s.plain.carry(nc)
 	if err != nil {
 		s.clients.Add(-1)
 	}
 	return err
+}
+
+// admitTLS does so with what is to be TLS. It takes room when the handshake is done; who
+// comes when there is none is told nothing, as that would take one.
+func (s *Server) admitTLS(nc net.Conn) error {
+	s.connections.Add(1)
+	if s.clients.Load() >= s.maxClients.Load() {
+		s.rejected.Add(1)
+		return nc.Close()
+	}
+	return s.secure.carry(nc)
+}
+
+// room counts nc as a client, or else tells it that there is no room and closes it.
+func (s *Server) room(nc net.Conn) bool {
+	if s.clients.Add(1) <= s.maxClients.Load() {
+		return true
+	}
+	s.clients.Add(-1)
+	s.rejected.Add(1)
+	_ = nc.SetWriteDeadline(time.Now().Add(time.Second)) // the buffer of a new socket has room
+	_, _ = nc.Write([]byte(noRoom))
+	nc.Close()
+	return false
 }

@@ -33,6 +33,7 @@ type conn struct {
 	session Session
 	in      reader
 	limits  *Limits
+	client  string   // its address
 	held    [][]byte // a command that the session has not taken yet
 	traffic *traffic
 

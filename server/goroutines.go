@@ -2,7 +2,6 @@ package server
 
 import (
 	"errors"
-	"io"
 	"net"
 	"os"
 	"sync"
@@ -19,12 +18,6 @@ const (
 	ownOutput = 16 << 10
 )
 
-// How long a drain waits for bytes that are already here but not yet found.
-const (
-	drainWindow = 10 * time.Millisecond
-	drainRead   = 5 * time.Millisecond
-)
-
 // longPast is a deadline at which read returns.
 var longPast = time.Unix(0, 1)
 
@@ -32,6 +25,7 @@ var longPast = time.Unix(0, 1)
 // any system and over any net.Conn.
 type goroutines struct {
 	s        *Server
+	traffic  []traffic
 	draining atomic.Bool
 	stopped  chan struct{} // closed by stop
 	stopOnce sync.Once
@@ -45,44 +39,50 @@ type goroutines struct {
 // A goConn is a connection of a goroutine.
 type goConn struct {
 	conn
-	nc    net.Conn
-	woken chan struct{} // has room for one
+	nc     net.Conn // the socket, or TLS over it
+	socket *socket
+	woken  chan struct{} // has room for one
 	// reading says that the goroutine is about to wait for bytes: whoever wakes it up
 	// has to end that.
 	reading atomic.Bool
-	// Of a drain: until when to look for bytes, zero before the drain is noticed,
-	// and whether the last read found no room left over.
-	until time.Time
-	full  bool
 }
 
 func newGoroutines(s *Server) *goroutines {
-	s.traffic = make([]traffic, lanes)
-	return &goroutines{s: s, stopped: make(chan struct{}), finished: make(chan struct{}), conns: map[*goConn]struct{}{}}
+	return &goroutines{
+		s: s, traffic: s.newTraffic(lanes), stopped: make(chan struct{}), finished: make(chan struct{}),
+		conns: map[*goConn]struct{}{},
+	}
 }
 
 func (g *goroutines) carry(nc net.Conn) error {
+	s := &socket{Conn: nc}
+	g.begin(s, s)
+	return nil
+}
+
+// begin carries nc, which is a socket or TLS over it.
+func (g *goroutines) begin(nc net.Conn, s *socket) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.next++
-	c := &goConn{nc: nc, woken: make(chan struct{}, 1)}
+	c := &goConn{nc: nc, socket: s, woken: make(chan struct{}, 1)}
 	wake := func() {
 		select {
 		case c.woken <- struct{}{}:
 		default:
 		}
 		if c.reading.Load() && !g.draining.Load() { // else it looks before long
-			_ = nc.SetReadDeadline(longPast)
+			_ = s.SetReadDeadline(longPast)
 		}
 	}
-	err := g.s.initConn(&c.conn, nc, &g.s.traffic[g.next%lanes], wake, func() { nc.Close() })
+	err := g.s.initConn(&c.conn, nc, &g.traffic[g.next%lanes], wake, func() { s.Close() })
 	if err != nil {
-		nc.Close()
-		return nil
+		s.Close()
+		g.s.clients.Add(-1)
+		return
 	}
 	g.conns[c] = struct{}{}
 	go g.run(c)
-	return nil
 }
 
 // run is the life of a connection.
@@ -160,8 +160,7 @@ func (g *goroutines) write(c *goConn) error {
 }
 
 // read waits for bytes, or until it is woken up. When drain has interrupted it, it
-// takes those that are here, for drainWindow and then until a read finds room left
-// over.
+// takes those that are here.
 func (g *goroutines) read(c *goConn) error {
 	room := c.in.space()
 	c.reading.Store(true)
@@ -173,15 +172,7 @@ func (g *goroutines) read(c *goConn) error {
 			return nil
 		default:
 		}
-		if !c.until.IsZero() {
-			now := time.Now()
-			if !c.full && now.After(c.until) {
-				return io.EOF
-			}
-			_ = c.nc.SetReadDeadline(later(c.until, now.Add(drainRead)))
-		}
 		n, err := c.nc.Read(room)
-		c.full = n == len(room)
 		if n > 0 {
 			c.in.filled(n)
 			c.traffic.in.Add(int64(n))
@@ -191,19 +182,11 @@ func (g *goroutines) read(c *goConn) error {
 		if !errors.Is(err, os.ErrDeadlineExceeded) {
 			return err
 		}
-		_ = c.nc.SetReadDeadline(time.Time{}) // draining is set before the deadline that tells of it
-		if g.draining.Load() && c.until.IsZero() {
-			c.until = time.Now().Add(drainWindow)
-			c.full = true // look at least once
+		_ = c.socket.SetReadDeadline(time.Time{}) // draining is set before the deadline that tells of it
+		if g.draining.Load() && c.socket.until.IsZero() {
+			c.socket.look()
 		}
 	}
-}
-
-func later(a, b time.Time) time.Time {
-	if a.After(b) {
-		return a
-	}
-	return b
 }
 
 func (g *goroutines) sweep() {
@@ -211,8 +194,8 @@ func (g *goroutines) sweep() {
 	defer g.mu.Unlock()
 	for c := range g.conns {
 		if why := c.overdue(g.s); why != "" {
-			g.s.log.Info("connection closed", "client", c.nc.RemoteAddr(), "why", why)
-			c.nc.Close()
+			g.s.log.Info("connection closed", "client", c.client, "why", why)
+			c.socket.Close()
 		}
 	}
 }
@@ -222,7 +205,7 @@ func (g *goroutines) drain() {
 	defer g.mu.Unlock()
 	g.draining.Store(true)
 	for c := range g.conns {
-		_ = c.nc.SetReadDeadline(longPast)
+		_ = c.socket.SetReadDeadline(longPast)
 	}
 	if len(g.conns) == 0 {
 		close(g.finished)
@@ -234,7 +217,7 @@ func (g *goroutines) stop() int {
 	defer g.mu.Unlock()
 	g.stopOnce.Do(func() { close(g.stopped) })
 	for c := range g.conns {
-		c.nc.Close()
+		c.socket.Close()
 	}
 	return len(g.conns)
 }

@@ -91,7 +91,7 @@ func TestHostileBytes(t *testing.T) {
 func attack(nc net.Conn, in string, size int) {
 	go func() {
 		trickle(nc, in, size)
-		_ = nc.(*net.TCPConn).CloseWrite()
+		halfClose(nc)
 	}()
 	_, _ = io.Copy(io.Discard, nc)
 	nc.Close()

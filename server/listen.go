@@ -11,21 +11,22 @@ import (
 	"time"
 )
 
-// RequireProtection refuses an address that other machines can reach, unless
-// there is a password or the operator says that it is meant. It asks the resolver
-// if the host is a name.
-func RequireProtection(listen, password string, unprotected bool) error {
-	if listen == "" || password != "" || unprotected {
+// RequireProtection refuses an address that other machines can reach, unless it is
+// protected: who connects there must show who they are, or the operator says that it is
+// meant. It asks the resolver if the host is a name. The error names the option that the
+// address is of, and how it can be protected.
+func RequireProtection(option, listen string, protected bool, how string) error {
+	if listen == "" || protected {
 		return nil
 	}
 	host, _, err := net.SplitHostPort(listen)
 	if err != nil {
-		return fmt.Errorf("listen address %q: want HOST:PORT: %w", listen, err)
+		return fmt.Errorf("%s %q: want HOST:PORT: %w", option, listen, err)
 	}
 	if isLoopback(host) {
 		return nil
 	}
-	return fmt.Errorf("listen address %q can be reached from other machines: set --password, or listen on 127.0.0.1, or say --unprotected if that is meant", listen)
+	return fmt.Errorf("%s %q can be reached from other machines: give %s, or listen on 127.0.0.1, or say --unprotected if that is meant", option, listen, how)
 }
 
 // isLoopback says whether all addresses of host are this machine's own only. No

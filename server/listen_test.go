@@ -32,9 +32,9 @@ func TestRequireProtection(t *testing.T) {
 		{"unprotected on purpose", "0.0.0.0:6379", "", true, ""},
 		{"no port", "127.0.0.1", "", false, "HOST:PORT"},
 	} {
-		err := RequireProtection(tt.listen, tt.password, tt.unprotected)
+		err := RequireProtection("--listen", tt.listen, tt.password != "" || tt.unprotected, "--password")
 		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
-			t.Errorf("%s: RequireProtection(%q, %q, %v) = %v, want %q in it", tt.name, tt.listen, tt.password, tt.unprotected, err, tt.want)
+			t.Errorf("%s: RequireProtection of %q, password %q, unprotected %v = %v, want %q in it", tt.name, tt.listen, tt.password, tt.unprotected, err, tt.want)
 		}
 	}
 }
@@ -55,6 +55,8 @@ func TestConfigThatIsWrong(t *testing.T) {
 		{Config{}, "nothing to listen on"},
 		{Config{Listen: "127.0.0.1:0", Limits: Limits{Args: -1}}, "limit of arguments per command: must be 1 to 2147483647, is -1"},
 		{Config{Listen: "127.0.0.1:99999"}, "127.0.0.1:99999"},
+		{Config{TLSListen: "127.0.0.1:0"}, "takes a certificate"},
+		{Config{TLSListen: "127.0.0.1:99999", TLS: ownTLS(t)}, "127.0.0.1:99999"},
 		{Config{UnixSocket: "listen.go"}, "no socket"},
 		{Config{UnixSocket: "no/such/dir/s"}, "no/such/dir/s"},
 	} {
@@ -102,7 +104,7 @@ func TestUnixSocket(t *testing.T) {
 func TestAcceptBacksOff(t *testing.T) {
 	r := start(t, Config{})
 	ln := &failing{Listener: r.listeners[0]}
-	r.accepts.Go(func() { r.accept(ln) })
+	r.accepts.Go(func() { r.accept(ln, r.admit) })
 	time.Sleep(200 * time.Millisecond)
 	if n := ln.asked(); n < 3 || n > 10 {
 		t.Errorf("asked %d times in 200ms, want it to wait 5, 10, 20, ... ms", n)

@@ -118,7 +118,7 @@ func (l *loop) add(c *loopConn) {
 // watch has the poller tell when the connection can be read.
 func (l *loop) watch(c *loopConn) bool {
 	if err := l.poll.add(c.fd); err != nil {
-		l.s.log.Error("connection closed", "why", "cannot be watched", "err", err)
+		l.s.log.Error("connection closed", "client", c.client, "why", "cannot be watched", "err", err)
 		l.drop(c)
 		return false
 	}
@@ -183,7 +183,7 @@ func (l *loop) sweep(*loopConn) {
 			continue
 		}
 		if why := c.overdue(l.s); why != "" {
-			l.s.log.Info("connection closed", "why", why)
+			l.s.log.Info("connection closed", "client", c.client, "why", why)
 			l.close(c)
 		}
 	}

@@ -17,10 +17,10 @@ type loops struct {
 
 func newLoops(s *Server, n int) (*loops, error) {
 	t := &loops{s: s, finished: make(chan struct{})}
-	s.traffic = make([]traffic, n)
+	counters := s.newTraffic(n)
 	var running sync.WaitGroup
 	for i := range n {
-		l, err := newLoop(s, &s.traffic[i])
+		l, err := newLoop(s, &counters[i])
 		if err != nil {
 			t.post((*loop).stop)
 			return nil, fmt.Errorf("event loop %d of %d: %w", i+1, n, err)

@@ -75,7 +75,7 @@ func TestPushToClientThatNeverReads(t *testing.T) {
 	over(t, func(t *testing.T, loops int) {
 		r := start(t, Config{Loops: loops, Limits: Limits{OutputBytes: 1 << 20}, WriteTimeout: time.Second})
 		deaf, good := r.listen(), r.listen()
-		if err := deaf.(*net.TCPConn).SetReadBuffer(4096); err != nil {
+		if err := tcpOf(deaf).SetReadBuffer(4096); err != nil {
 			t.Fatal(err)
 		}
 		other := r.dial()

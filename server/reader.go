@@ -6,7 +6,7 @@ import (
 )
 
 // What the client is told about bytes that are no command: Redis 7.0's texts
-// (networking.c), and one of our own for the limit that Redis has no text for.
+// (networking.c), and our own for what Redis has no text for.
 const (
 	badArgCount      = "Protocol error: invalid multibulk length"
 	badArgLength     = "Protocol error: invalid bulk length"
@@ -18,7 +18,12 @@ const (
 	longQuery        = "Protocol error: too big query"
 	strangerArgCount = "Protocol error: unauthenticated multibulk length"
 	strangerArgument = "Protocol error: unauthenticated bulk length"
+	unwantedTLS      = "Protocol error: TLS handshake on a port without TLS"
 )
+
+// helloMark is what a TLS handshake begins with: its kind of record, and the major
+// version of all TLS there is.
+const helloMark = "\x16\x03"
 
 // Sizes of the memory that a reader has to itself.
 const (
@@ -183,6 +188,10 @@ func shortNumber(s []byte) (n, size int) {
 // inline returns the words of the line at pos and steps behind it; none if the
 // line is empty, wrong, or not complete (pos has not moved then).
 func (r *reader) inline(lim *Limits) [][]byte {
+	if bytes.HasPrefix(r.buf[r.pos:], []byte(helloMark)) {
+		r.fail(unwantedTLS)
+		return nil
+	}
 	r.scan = max(r.scan, r.pos)
 	end := bytes.IndexByte(r.buf[r.scan:], '\n')
 	if end < 0 {

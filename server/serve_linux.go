@@ -144,7 +144,7 @@ func (l *loop) write(c *loopConn) {
 	out := c.session.Output()
 	rest := *out
 	if len(rest) > c.limits.OutputBytes {
-		l.s.log.Info("connection closed", "why", "more output than allowed", "bytes", len(rest))
+		l.s.log.Info("connection closed", "client", c.client, "why", "more output than allowed", "bytes", len(rest))
 		l.close(c)
 		return
 	}

@@ -2,6 +2,7 @@ package server
 
 import (
 	"context"
+	"crypto/tls"
 	"errors"
 	"fmt"
 	"io/fs"
@@ -17,12 +18,16 @@ import (
 )
 
 // Config says where to listen and what a connection may do. A zero field takes
-// the default named, but for NewSession, which there must be, and one of Listen
-// and UnixSocket.
+// the default named, but for NewSession, which there must be, and one of Listen,
+// TLSListen and UnixSocket.
 type Config struct {
 	Listen         string      // HOST:PORT; empty: none
+	TLSListen      string      // HOST:PORT for TLS; empty: none
 	UnixSocket     string      // path; empty: none
 	UnixSocketPerm fs.FileMode // 0700
+	// TLS, which TLSListen needs, is called for each connection there, by many
+	// goroutines at once. Sessions can be resumed for as long as it returns the same.
+	TLS func() *tls.Config
 
 	MaxClients   int           // 10000
 	Limits       Limits        // DefaultLimits
@@ -59,8 +64,8 @@ const (
 )
 
 // A transport carries connections between their sockets and their sessions. There
-// are two: event loops, and a goroutine for each connection. Its methods may be
-// called from any goroutine.
+// are three: event loops, a goroutine for each connection, and that over TLS. Its
+// methods may be called from any goroutine.
 type transport interface {
 	// carry takes over an accepted connection, whatever it returns.
 	carry(net.Conn) error
@@ -75,23 +80,17 @@ type transport interface {
 	done() <-chan struct{}
 }
 
-// Stats are counts since the start, but for Clients.
-type Stats struct {
-	Clients     int64 // connected now
-	Connections int64 // accepted, with those rejected
-	Rejected    int64 // for want of room
-	InputBytes  int64
-	OutputBytes int64
-}
-
 // A Server listens and carries connections. Its methods may be called from any
 // goroutine.
 type Server struct {
 	cfg       Config
 	log       *slog.Logger
-	listeners []net.Listener
-	transport transport
-	traffic   []traffic // one for each loop, or some for all goroutines
+	listeners []net.Listener // but for that of TLS
+	listenTLS net.Listener   // nil: none
+	plain     transport
+	secure    *secure     // nil: none
+	traffic   [][]traffic // of each transport one for each loop, or some for all goroutines
+	strays    complaints  // about those that come over TLS where there is none
 
 	clients, connections, rejected atomic.Int64
 
@@ -114,12 +113,18 @@ func New(cfg Config) (*Server, error) {
 	if err != nil {
 		return nil, err
 	}
-	if cfg.Listen == "" && cfg.UnixSocket == "" {
+	if cfg.Listen == "" && cfg.UnixSocket == "" && cfg.TLSListen == "" {
 		return nil, errors.New("nothing to listen on: give an address or the path of a unix socket")
+	}
+	if cfg.TLSListen != "" && cfg.TLS == nil {
+		return nil, errors.New("to listen for TLS takes a certificate")
 	}
 	cfg.Limits = limits
 	cfg.complete()
-	s := &Server{cfg: cfg, log: cfg.Logger, began: time.Now(), closing: make(chan struct{}), closed: make(chan struct{})}
+	s := &Server{
+		cfg: cfg, log: cfg.Logger, strays: complaints{text: "TLS handshakes on the plain port"},
+		began: time.Now(), closing: make(chan struct{}), closed: make(chan struct{}),
+	}
 	s.clock.Store(1) // 0 means never
 	s.SetMaxClients(cfg.MaxClients)
 	s.SetIdleTimeout(cfg.IdleTimeout)
@@ -128,9 +133,12 @@ func New(cfg Config) (*Server, error) {
 		s.closeListeners()
 		return nil, err
 	}
-	if s.transport, err = newTransport(s); err != nil {
+	if s.plain, err = newTransport(s); err != nil {
 		s.closeListeners()
 		return nil, err
+	}
+	if s.listenTLS != nil {
+		s.secure = newSecure(s)
 	}
 	go s.tick()
 	return s, nil
@@ -168,6 +176,12 @@ func (s *Server) listen() error {
 		}
 		s.listeners = append(s.listeners, ln)
 	}
+	if s.cfg.TLSListen != "" {
+		var err error
+		if s.listenTLS, err = listenTCP(s.cfg.TLSListen, s.cfg.TCPKeepAlive); err != nil {
+			return err
+		}
+	}
 	return nil
 }
 
@@ -175,17 +189,44 @@ func (s *Server) closeListeners() {
 	for _, ln := range s.listeners {
 		ln.Close()
 	}
+	if s.listenTLS != nil {
+		s.listenTLS.Close()
+	}
 }
 
-// Addr is the first address that the server listens on.
-func (s *Server) Addr() net.Addr { return s.listeners[0].Addr() }
+// Addr is the first address that the server listens on without TLS; nil: none.
+func (s *Server) Addr() net.Addr {
+	if len(s.listeners) == 0 {
+		return nil
+	}
+	return s.listeners[0].Addr()
+}
+
+// TLSAddr is the address that the server listens on for TLS; nil: none.
+func (s *Server) TLSAddr() net.Addr {
+	if s.listenTLS == nil {
+		return nil
+	}
+	return s.listenTLS.Addr()
+}
 
 // Serve accepts connections until Shutdown has ended. It is called once at most.
 func (s *Server) Serve() {
 	for _, ln := range s.listeners {
-		s.accepts.Go(func() { s.accept(ln) })
+		s.accepts.Go(func() { s.accept(ln, s.admit) })
+	}
+	if s.listenTLS != nil {
+		s.accepts.Go(func() { s.accept(s.listenTLS, s.admitTLS) })
 	}
 	<-s.closed
+}
+
+// transports are those that there are.
+func (s *Server) transports() []transport {
+	if s.secure == nil {
+		return []transport{s.plain}
+	}
+	return []transport{s.plain, s.secure}
 }
 
 // Shutdown stops accepting, answers everything received, writes it out and closes.
@@ -196,9 +237,13 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		close(s.closing)
 		s.closeListeners()
 		s.accepts.Wait()
-		s.transport.drain()
+		for _, t := range s.transports() {
+			t.drain()
+		}
 		go func() {
-			<-s.transport.done()
+			for _, t := range s.transports() {
+				<-t.done()
+			}
 			close(s.closed)
 		}()
 	})
@@ -207,22 +252,15 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		return nil
 	case <-ctx.Done():
 	}
-	cut := s.transport.stop()
+	cut := 0
+	for _, t := range s.transports() {
+		cut += t.stop()
+	}
 	<-s.closed
 	if cut == 0 {
 		return nil
 	}
 	return fmt.Errorf("drain: %d connections closed before all was answered: %w", cut, context.Cause(ctx))
-}
-
-// Stats costs a few loads for each loop.
-func (s *Server) Stats() Stats {
-	st := Stats{Clients: s.clients.Load(), Connections: s.connections.Load(), Rejected: s.rejected.Load()}
-	for i := range s.traffic {
-		st.InputBytes += s.traffic[i].in.Load()
-		st.OutputBytes += s.traffic[i].out.Load()
-	}
-	return st
 }
 
 // tick moves the coarse clock on and has the transport sweep, until the end.
@@ -233,7 +271,10 @@ func (s *Server) tick() {
 		select {
 		case <-ticker.C:
 			s.clock.Store(int64(time.Since(s.began)))
-			s.transport.sweep()
+			for _, t := range s.transports() {
+				t.sweep()
+			}
+			s.strays.report(s.log)
 			ticker.Reset(s.sweepInterval())
 		case <-s.closed:
 			return
@@ -270,9 +311,10 @@ func (s *Server) initConn(c *conn, nc net.Conn, traffic *traffic, wake, kill fun
 	}()
 	c.limits = &s.cfg.Limits
 	c.traffic = traffic
+	c.client = clientAddr(nc.RemoteAddr(), nc.LocalAddr())
 	c.active.Store(s.clock.Load())
 	c.session = s.cfg.NewSession(commands.Client{
-		Addr:      clientAddr(nc.RemoteAddr(), nc.LocalAddr()),
+		Addr:      c.client,
 		LocalAddr: clientAddr(nc.LocalAddr(), nc.LocalAddr()),
 		Since:     time.Now(),
 		Close:     kill,
@@ -294,6 +336,9 @@ func (s *Server) commit() {
 func (s *Server) closeSession(c *conn) {
 	defer s.rescue()
 	s.clients.Add(-1)
+	if c.in.problem == unwantedTLS {
+		s.strays.note(c.client, "TLS is on a port of its own, if at all")
+	}
 	c.session.Close()
 }
 

@@ -21,7 +21,11 @@ const patience = 10 * time.Second
 var transports = []struct {
 	name  string
 	loops int
-}{{"one loop", 1}, {"three loops", 3}, {"goroutines", -1}}
+}{{"one loop", 1}, {"three loops", 3}, {"goroutines", -1}, {"TLS", overTLS}}
+
+// overTLS as Config.Loops makes it TLS that is listened for, unless there is a place to
+// listen already.
+const overTLS = -2
 
 // over runs a test with each transport.
 func over(t *testing.T, test func(t *testing.T, loops int)) {
@@ -48,9 +52,7 @@ func start(t *testing.T, cfg Config) *rig {
 func startWith(t *testing.T, cfg Config, echo *echoLog) *rig {
 	t.Helper()
 	r := &rig{t: t, echo: echo, log: new(lockedBuffer)}
-	if cfg.Listen == "" && cfg.UnixSocket == "" {
-		cfg.Listen = "127.0.0.1:0"
-	}
+	cfg = listening(t, cfg)
 	cfg.NewSession = r.echo.session
 	cfg.Logger = slog.New(slog.NewTextHandler(r.log, nil))
 	var err error
@@ -76,16 +78,41 @@ func startWith(t *testing.T, cfg Config, echo *echoLog) *rig {
 	return r
 }
 
+// listening gives cfg a place to listen, if it has none.
+func listening(t *testing.T, cfg Config) Config {
+	t.Helper()
+	switch {
+	case cfg.Listen != "" || cfg.UnixSocket != "" || cfg.TLSListen != "":
+	case cfg.Loops == overTLS:
+		cfg.TLSListen, cfg.Loops, cfg.TLS = "127.0.0.1:0", 1, ownTLS(t)
+	default:
+		cfg.Listen = "127.0.0.1:0"
+	}
+	return cfg
+}
+
+// dial connects, over TLS if that is all that is listened for.
 func (r *rig) dial() net.Conn {
 	r.t.Helper()
-	addr := r.Addr()
-	nc, err := net.Dial(addr.Network(), addr.String())
+	dial := net.Dial
+	if r.Addr() == nil {
+		dial = dialTLS
+	}
+	nc, err := dial(r.address().Network(), r.address().String())
 	if err != nil {
 		r.t.Fatalf("dial: %v", err)
 	}
 	r.t.Cleanup(func() { nc.Close() })
 	_ = nc.SetDeadline(time.Now().Add(patience))
 	return nc
+}
+
+// address is where dial connects to.
+func (r *rig) address() net.Addr {
+	if r.Addr() == nil {
+		return r.TLSAddr()
+	}
+	return r.Addr()
 }
 
 // send writes in without waiting for answers.

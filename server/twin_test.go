@@ -85,6 +85,9 @@ func twinNumber(in string, lim *Limits, tooLong, bad string) (n int, rest, probl
 }
 
 func twinInline(in string, lim *Limits) (command []string, rest, problem string) {
+	if len(in) > 1 && in[0] == 22 && in[1] == 3 {
+		return nil, in, unwantedTLS
+	}
 	line, rest, found := strings.Cut(in, "\n")
 	switch {
 	case len(line) > lim.InlineBytes:

@@ -15,7 +15,7 @@ func (n *node) openAdmin() (err error) {
 	if o.Admin == "" {
 		return nil
 	}
-	n.admin, err = admin.New(admin.Config{
+	cfg := admin.Config{
 		Listen:     o.Admin,
 		Handler:    n.handler,
 		Traffic:    n.server.Stats,
@@ -24,7 +24,11 @@ func (n *node) openAdmin() (err error) {
 		Pprof:      o.AdminPprof,
 		KeyMetrics: o.AdminKeyMetrics,
 		Logger:     n.log,
-	})
+	}
+	if o.AdminTLS {
+		cfg.TLS = n.certs.Config
+	}
+	n.admin, err = admin.New(cfg)
 	if err != nil {
 		return errors.Join(err, n.server.Shutdown(context.Background()))
 	}

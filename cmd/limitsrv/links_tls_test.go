@@ -59,11 +59,17 @@ func (a *authority) sign(t *testing.T, template *x509.Certificate, signer *ecdsa
 	return key, der
 }
 
-// pair is a certificate of a node and its key, as PEM.
+// pair is a certificate of a node, or of a client, and its key, as PEM.
 func (a *authority) pair(t *testing.T) (certificate, key []byte) {
 	t.Helper()
+	return a.pairUntil(t, time.Now().Add(time.Hour))
+}
+
+// pairUntil is such a pair that expires.
+func (a *authority) pairUntil(t *testing.T, end time.Time) (certificate, key []byte) {
+	t.Helper()
 	private, der := a.sign(t, &x509.Certificate{
-		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "node"}, NotAfter: time.Now().Add(time.Hour),
+		SerialNumber: big.NewInt(2), Subject: pkix.Name{CommonName: "node"}, NotAfter: end,
 		IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)},
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageServerAuth, x509.ExtKeyUsageClientAuth},
 	}, a.key)

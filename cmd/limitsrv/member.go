@@ -8,6 +8,7 @@ import (
 	"strconv"
 	"time"
 
+	"limitsrv/certs"
 	"limitsrv/commands"
 	"limitsrv/persist"
 	"limitsrv/replication"
@@ -34,7 +35,7 @@ func (n *node) openMember() (commands.Config, error) {
 		},
 	}
 	if o.RaftTLSCert != "" {
-		r.TLS = &replication.TLSFiles{Cert: o.RaftTLSCert, Key: o.RaftTLSKey, CA: o.RaftTLSCA}
+		r.TLS = &certs.Files{Cert: o.RaftTLSCert, Key: o.RaftTLSKey, CA: o.RaftTLSCA}
 	}
 	open, err := replication.Open(r)
 	if err != nil {

@@ -5,9 +5,11 @@ import (
 	"errors"
 	"log/slog"
 	"math"
+	"net"
 	"os"
 	"runtime/debug"
 
+	"limitsrv/certs"
 	"limitsrv/commands"
 	"limitsrv/commands/users"
 	"limitsrv/server"
@@ -22,6 +24,7 @@ type node struct {
 	handler  *commands.Handler
 	server   *server.Server
 	admin    *admin.Server // nil: there is none
+	certs    *certs.Source // nil: none
 	settings settings
 	users    *users.Table // as the file said at the start; nil: there is none
 	// maxMemory and evict are the bound of keys, as of now; settings.mu guards them.
@@ -48,6 +51,9 @@ func newNode(o *options, told []commands.Option, log *slog.Logger, level *slog.L
 	}
 	debug.SetGCPercent(gcPercent)
 	n.limitHeap()
+	if n.certs, err = o.openTLS(log); err != nil {
+		return nil, err
+	}
 	config, err := n.openState()
 	if err != nil {
 		return nil, err
@@ -62,6 +68,8 @@ func newNode(o *options, told []commands.Option, log *slog.Logger, level *slog.L
 	n.handler = commands.NewHandler(config)
 	n.server, err = server.New(server.Config{
 		Listen:       o.Listen,
+		TLSListen:    o.TLSListen,
+		TLS:          n.certs.Config,
 		UnixSocket:   o.Unixsocket,
 		MaxClients:   o.MaxClients,
 		Limits:       o.limits(),
@@ -106,7 +114,7 @@ func (n *node) askShutdown(save bool) {
 // tells clients so.
 func (n *node) run(signals <-chan os.Signal) error {
 	n.log.Info("listening", "version", version, "data", n.options.Data, "fsync", n.state.fsync(),
-		"addr", n.server.Addr().String(), "unixsocket", n.options.Unixsocket, "max_clients", n.options.MaxClients,
+		"addr", addressText(n.server.Addr()), "tls_addr", addressText(n.server.TLSAddr()), "unixsocket", n.options.Unixsocket, "max_clients", n.options.MaxClients,
 		"max_memory", n.options.MaxMemory.String(), "on_full", n.options.OnFull, "test_clock", n.options.TestClock)
 	loading, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -149,6 +157,14 @@ func (n *node) run(signals <-chan os.Signal) error {
 	}
 	stopAdmin()
 	return n.end(signals, save)
+}
+
+// addressText is where the server listens, for people.
+func addressText(a net.Addr) string {
+	if a == nil {
+		return ""
+	}
+	return a.String()
 }
 
 // stepDown has others decide before this node ends: what clients still ask goes there.

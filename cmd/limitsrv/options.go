@@ -22,6 +22,7 @@ import (
 type options struct {
 	Listen      string `group:"Where it listens" default:"127.0.0.1:6379" help:"TCP address. Empty: none."`
 	Unixsocket  string `group:"Where it listens" placeholder:"PATH" help:"Unix socket, besides or instead of TCP."`
+	tlsOptions  `embed:""`
 	Password    string `group:"Where it listens" help:"What clients must log in with; better set in the environment, which other users can't list."`
 	Unprotected bool   `group:"Where it listens" help:"Listen beyond loopback although there is no password."`
 
@@ -117,8 +118,11 @@ func parseOptions(args []string, stdout, stderr io.Writer) (*options, *kong.Kong
 
 // check holds the options against each other and their ranges.
 func (o *options) check() error {
-	if o.Listen == "" && o.Unixsocket == "" {
-		return errors.New("--listen is empty and there is no --unixsocket: nobody could connect")
+	if o.Listen == "" && o.Unixsocket == "" && o.TLSListen == "" {
+		return errors.New("--listen is empty and there is no --unixsocket or --tls-listen: nobody could connect")
+	}
+	if err := o.checkTLS(); err != nil {
+		return err
 	}
 	if o.TestClock && o.Data != "" {
 		return errors.New("--test-clock and --data exclude each other: what is kept must not come from a clock that stands still")
@@ -160,7 +164,16 @@ func (o *options) check() error {
 	if err := o.checkAdmin(); err != nil {
 		return err
 	}
-	return server.RequireProtection(o.Listen, o.Password, o.Unprotected || o.isProtected())
+	return o.requireProtection()
+}
+
+// requireProtection wants who can connect from elsewhere to show who he is.
+func (o *options) requireProtection() error {
+	protected := o.isProtected() || o.Unprotected
+	if err := server.RequireProtection("--listen", o.Listen, protected, "--password or --users"); err != nil {
+		return err
+	}
+	return server.RequireProtection("--tls-listen", o.TLSListen, protected || o.TLSClientCA != "", "--password, --users or --tls-client-ca")
 }
 
 // minSnapshotLogBytes keeps snapshots from following on each other all the time.

@@ -248,9 +248,8 @@ func TestTLS(t *testing.T) {
 		t.Fatal(err)
 	}
 	f := serve(t, "secret", func(c *Config) {
-		c.TLS = func() (*tls.Config, error) {
-			return &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}, nil
-		}
+		config := &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}
+		c.TLS = func() *tls.Config { return config }
 	})
 	pool := x509.NewCertPool()
 	cert, err := x509.ParseCertificate(der)

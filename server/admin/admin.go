@@ -28,8 +28,8 @@ const (
 // Config says where to listen and what to tell. Listen and Handler must be set.
 type Config struct {
 	Listen string // HOST:PORT
-	// TLS is asked at each handshake for what then holds; nil: connections are plain.
-	TLS     func() (*tls.Config, error)
+	// TLS is asked for each connection for what then holds; nil: connections are plain.
+	TLS     func() *tls.Config
 	Handler *commands.Handler
 	// Traffic tells what the server of the clients has carried; nil: nothing.
 	Traffic func() server.Stats
@@ -67,7 +67,7 @@ func New(cfg Config) (*Server, error) {
 		return nil, fmt.Errorf("admin listener: %w", err)
 	}
 	s := &Server{
-		cfg: cfg, log: cfg.Logger, listener: newBounded(listener, maxConnections),
+		cfg: cfg, log: cfg.Logger, listener: newBounded(listener, maxConnections, cfg.TLS),
 		history: newHistory(sampler(cfg)),
 	}
 	s.logins = newLogins(listener.Addr(), cfg.TLS != nil)
@@ -83,12 +83,6 @@ func New(cfg Config) (*Server, error) {
 		ErrorLog:          slog.NewLogLogger(cfg.Logger.Handler(), slog.LevelDebug), // handshakes of strangers
 	}
 	s.http.Protocols.SetHTTP1(true)
-	if cfg.TLS != nil {
-		s.http.TLSConfig = &tls.Config{
-			MinVersion:         tls.VersionTLS12,
-			GetConfigForClient: func(*tls.ClientHelloInfo) (*tls.Config, error) { return cfg.TLS() },
-		}
-	}
 	return s, nil
 }
 
@@ -100,11 +94,7 @@ func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 func (s *Server) Serve() {
 	stop := s.history.start()
 	defer stop()
-	serve := func() error { return s.http.Serve(s.listener) }
-	if s.cfg.TLS != nil {
-		serve = func() error { return s.http.ServeTLS(s.listener, "", "") }
-	}
-	if err := serve(); !errors.Is(err, http.ErrServerClosed) {
+	if err := s.http.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
 		s.log.Error("the admin listener has ended", "error", err)
 	}
 }

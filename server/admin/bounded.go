@@ -1,20 +1,25 @@
 package admin
 
 import (
+	"crypto/tls"
 	"net"
 	"sync"
 	"sync/atomic"
 )
 
 // A bounded listener has so many connections at once; one more is closed as soon as
-// it comes.
+// it comes. Unless config is nil, connections are over TLS as it says when they come;
+// net/http sees to their handshakes.
 type bounded struct {
 	net.Listener
-	most int64
-	open atomic.Int64
+	most   int64
+	config func() *tls.Config
+	open   atomic.Int64
 }
 
-func newBounded(l net.Listener, most int64) *bounded { return &bounded{Listener: l, most: most} }
+func newBounded(l net.Listener, most int64, config func() *tls.Config) *bounded {
+	return &bounded{Listener: l, most: most, config: config}
+}
 
 // Accept waits for a connection that there is room for.
 func (b *bounded) Accept() (net.Conn, error) {
@@ -23,11 +28,16 @@ func (b *bounded) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		if b.open.Add(1) <= b.most {
-			return &counted{Conn: conn, open: &b.open}, nil
+		if b.open.Add(1) > b.most {
+			b.open.Add(-1)
+			conn.Close()
+			continue
 		}
-		b.open.Add(-1)
-		conn.Close()
+		conn = &counted{Conn: conn, open: &b.open}
+		if b.config != nil {
+			conn = tls.Server(conn, b.config())
+		}
+		return conn, nil
 	}
 }
 

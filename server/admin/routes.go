@@ -74,10 +74,11 @@ func secured(next http.Handler) http.Handler {
 
 // named refuses, where nobody has to log in, to be called by a name that is not of
 // loopback: a web page could have its own name lead here, and so ask as if it came
-// from here. Probes tell nothing that is worth it.
+// from here. Over TLS it can't, as a certificate is for names. Probes tell nothing
+// that is worth it.
 func (s *Server) named(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if !s.cfg.Handler.LoginNeeded() && !isOwnName(r.Host) && r.URL.Path != "/livez" && r.URL.Path != "/readyz" {
+		if s.cfg.TLS == nil && !s.cfg.Handler.LoginNeeded() && !isOwnName(r.Host) && r.URL.Path != "/livez" && r.URL.Path != "/readyz" {
 			fail(w, http.StatusForbidden, "as nobody has to log in, call this server by its address or as localhost")
 			return
 		}

@@ -1,0 +1,48 @@
+package server
+
+import (
+	"io"
+	"net"
+	"time"
+)
+
+// How long a drain waits for bytes that are already here but not yet found.
+const (
+	drainWindow = 10 * time.Millisecond
+	drainRead   = 5 * time.Millisecond
+)
+
+// A socket is what a connection of a goroutine is carried by, below TLS if there is
+// any: it is where a drain sees whether all is read that this machine has received.
+type socket struct {
+	net.Conn
+	until time.Time // until when a drain looks for bytes; zero: none has been noticed
+	full  bool      // the last read found no room left over
+}
+
+// look has Read take only what is here, and then give the end: for drainWindow, and
+// until it finds room left over.
+func (s *socket) look() {
+	s.until = time.Now().Add(drainWindow)
+	s.full = true // look at least once
+}
+
+func (s *socket) Read(p []byte) (int, error) {
+	if !s.until.IsZero() {
+		now := time.Now()
+		if !s.full && now.After(s.until) {
+			return 0, io.EOF
+		}
+		_ = s.SetReadDeadline(later(s.until, now.Add(drainRead)))
+	}
+	n, err := s.Conn.Read(p)
+	s.full = n == len(p)
+	return n, err
+}
+
+func later(a, b time.Time) time.Time {
+	if a.After(b) {
+		return a
+	}
+	return b
+}
