@@ -7,27 +7,20 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/chromedp/chromedp/kb"
 
 	"limitsrv/browser"
-	"limitsrv/commands/users"
 )
 
-// servePage starts a server with a page, and gives the page's origin.
-func servePage(t *testing.T, args ...string) (*running, string) {
-	t.Helper()
-	at := freeAddress(t)
-	return serve(t, append([]string{"--admin", at}, args...)...), "http://" + at
-}
-
-// load has a key asked for, over and over, by as many as fit into a pipeline, until
-// the function that it returns is called.
+// load sends a command some thousand times a second until the function that it
+// returns is called.
 func load(t *testing.T, address, command string) (stop func()) {
 	t.Helper()
 	w := wired(t, address)
 	over, ended := make(chan struct{}), make(chan struct{})
-	pipeline := make([]string, 20)
+	pipeline := make([]string, 40)
 	for i := range pipeline {
 		pipeline[i] = command
 	}
@@ -37,7 +30,7 @@ func load(t *testing.T, address, command string) (stop func()) {
 			select {
 			case <-over:
 				return
-			default:
+			case <-time.After(10 * time.Millisecond):
 			}
 			if _, err := w.all(pipeline...); err != nil {
 				return
@@ -57,13 +50,13 @@ func number(selector string) string {
 
 // TestPageShowsLoad wants what clients do to be seen within seconds.
 func TestPageShowsLoad(t *testing.T) {
-	r, origin := servePage(t)
+	a := serveAdministered(t, nil)
 	tab := browser.Open(t)
 	tab.Screen(1280, 900, "light")
-	tab.Visit(origin)
+	tab.Visit(a.url)
 	tab.UntilText("#ready", "Ready")
 	tab.UntilText("#denied", "No key was refused")
-	stop := load(t, r.address, "RL.TOKEN noisy 1000 100000")
+	stop := load(t, a.address, "RL.TOKEN noisy 100 1000")
 	defer stop()
 	tab.Until(number("[data-column=allowed]") + " > 0")
 	tab.Until(number("[data-column=denied]") + " > 0")
@@ -81,16 +74,16 @@ func TestPageShowsLoad(t *testing.T) {
 	if tab.Sees("#cluster") || tab.Sees("#who") {
 		t.Error("there is a cluster, or somebody logged in")
 	}
-	tab.StaysAt(origin)
+	tab.StaysAt(a.url)
 }
 
 // TestPageKeys looks a key of each algorithm up, and resets one.
 func TestPageKeys(t *testing.T) {
-	r, origin := servePage(t)
-	w := wired(t, r.address)
+	a := serveAdministered(t, nil)
+	w := wired(t, a.address)
 	tab := browser.Open(t)
 	tab.Screen(1280, 900, "dark")
-	tab.Visit(origin)
+	tab.Visit(a.url)
 	for _, tt := range []struct{ command, key, limit, use string }{
 		{"RL.TOKEN token 10 0.001 4", "token", "Token bucket: 10 permits, refilled at 1 per 1,000 seconds", "6 of 10 left"},
 		{"RL.LEAKY leaky 10 0.001 10", "leaky", "Leaky bucket: a queue of 10, drained at", "0 of 10 left"},
@@ -129,8 +122,8 @@ func TestPageKeys(t *testing.T) {
 
 // TestPageHostileKeys has clients name keys so as to do harm.
 func TestPageHostileKeys(t *testing.T) {
-	r, origin := servePage(t)
-	w := wired(t, r.address)
+	a := serveAdministered(t, nil)
+	w := wired(t, a.address)
 	for _, key := range []string{
 		`<img src=x onerror='document.title=1'>`, `<script>document.title=1</script>`, `\xe2\x80\xaegnp.exe`, `\xff\xfe\x00`, strings.Repeat("w", 900),
 	} {
@@ -140,7 +133,7 @@ func TestPageHostileKeys(t *testing.T) {
 	}
 	tab := browser.Open(t)
 	tab.Screen(360, 740, "dark")
-	tab.Visit(origin)
+	tab.Visit(a.url)
 	for _, table := range []string{"#denied", "#hot"} {
 		for _, want := range []string{"<img src=x onerror='document.title=1'>", "<script>", `\u{202e}gnp.exe`, `\xff\xfe\u{0}`, "wwww"} {
 			tab.UntilText(table, want)
@@ -158,7 +151,7 @@ func TestPageHostileKeys(t *testing.T) {
 	if title := browser.Value[string](tab, "document.title"); title == "1" {
 		t.Error("a key has run a script")
 	}
-	tab.StaysAt(origin)
+	tab.StaysAt(a.url)
 }
 
 // withUsers writes a file of users: root, who may all, and guest, who may look.
@@ -166,11 +159,7 @@ func withUsers(t *testing.T) (file string) {
 	t.Helper()
 	text := "users:\n"
 	for name, group := range map[string]string{"root": "admin", "guest": "peek"} {
-		hash, err := users.Hash([]byte(name + "'s secret"))
-		if err != nil {
-			t.Fatal(err)
-		}
-		text += fmt.Sprintf("  - name: %s\n    hash: %s\n    groups: [%s]\n    keys: [\"*\"]\n", name, hash, group)
+		text += fmt.Sprintf("  - name: %s\n    hash: %s\n    groups: [%s]\n    keys: [\"*\"]\n", name, hashOf(t, name+"'s secret"), group)
 	}
 	file = filepath.Join(t.TempDir(), "users.yaml")
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
@@ -180,23 +169,16 @@ func withUsers(t *testing.T) (file string) {
 }
 
 func TestPageLogins(t *testing.T) {
-	r, origin := servePage(t, "--users", withUsers(t))
-	w := wired(t, r.address)
+	a := serveAdministered(t, nil, "--users", withUsers(t))
+	w := wired(t, a.address)
 	w.do(t, `AUTH root "root's secret"`)
 	w.do(t, "RL.LOG precious 5 1h 5")
 	for _, path := range []string{"/api/now", "/api/history", "/api/top?by=hot&window=hour&count=9", "/api/key?raw=cHJlY2lvdXM", "/metrics"} {
-		answer, err := http.Get(origin + path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		answer.Body.Close()
-		if answer.StatusCode != http.StatusUnauthorized {
-			t.Errorf("%s without a login: %s", path, answer.Status)
-		}
+		a.wants(t, "", path, "", http.StatusUnauthorized, "")
 	}
 	tab := browser.Open(t)
 	tab.Screen(360, 740, "light")
-	tab.Visit(origin)
+	tab.Visit(a.url)
 	tab.Until("document.activeElement.id === 'login-user'")
 	if tab.Sees("#dashboard") || tab.Sees("#who") {
 		t.Error("who has not logged in sees figures")
@@ -244,22 +226,22 @@ func TestPageLogins(t *testing.T) {
 	if got := w.do(t, "EXISTS precious"); got != int64(0) {
 		t.Errorf("EXISTS after a reset: %v", got)
 	}
-	tab.StaysAt(origin)
+	tab.StaysAt(a.url)
 }
 
 // TestPageSurvivesARestart wants a page that stays open to go on with another server
 // in the place of the first.
 func TestPageSurvivesARestart(t *testing.T) {
-	r, origin := servePage(t)
+	a := serveAdministered(t, nil)
 	tab := browser.Open(t)
 	tab.Forgive("ERR_", "Failed to load resource")
 	tab.Screen(1280, 900, "light")
-	tab.Visit(origin)
+	tab.Visit(a.url)
 	tab.UntilText("#ready", "✓ Ready")
-	r.Process.Kill()
-	<-r.ended
+	a.Process.Kill()
+	<-a.ended
 	tab.UntilText("#lost", "The server does not answer.")
-	serve(t, "--admin", strings.TrimPrefix(origin, "http://"))
+	serve(t, "--admin", strings.TrimPrefix(a.url, "http://"))
 	tab.UntilText("#ready", "✓ Ready")
 	if tab.Sees("#lost") {
 		t.Error("the loss is still told")
