@@ -140,10 +140,10 @@ func TestPageByKeyboard(t *testing.T) {
 		if !browser.Value[bool](tab, "[document.activeElement, document.activeElement.nextElementSibling].some((e) => e && getComputedStyle(e).outlineStyle === 'solid')") {
 			t.Errorf("%s has the focus, and does not show it", at)
 		}
-		if at == "Time to decide, over time" {
+		if at == "Latency, over time" {
 			tab.Type(kb.ArrowLeft + kb.ArrowLeft)
 			told := browser.Value[string](tab, "document.activeElement.getAttribute('aria-valuetext')")
-			if !strings.Contains(told, ": 99 % within ") {
+			if !strings.Contains(told, ": p99 ") {
 				t.Errorf("two seconds ago is told as %q", told)
 			}
 			shown := browser.Value[[]string](tab, "[...document.querySelectorAll('.at')].map((e) => e.textContent)")
@@ -157,7 +157,7 @@ func TestPageByKeyboard(t *testing.T) {
 		}
 	}
 	got := strings.Join(order, "\n")
-	want := regexpOf("span", "Decisions per second, over time", "Time to decide, over time", "Keys, over time", "Memory, over time",
+	want := regexpOf("span", "Decisions per second, over time", "Latency, over time", "Keys, over time", "Memory, over time",
 		"Connections, over time", "window", "ip:203.0.113.7", "user:8812:login", "lookup-key", "lookup-submit")
 	if !want.MatchString(got) {
 		t.Errorf("Tab goes to\n%s", got)

@@ -24,10 +24,10 @@ const charts = [
     ],
   },
   {
-    title: "Time to decide", log: true, value: words.micros, axis: words.micros,
+    title: "Latency", log: true, value: words.micros, axis: words.micros,
     lines: [
-      { name: "99 % within", column: "p99_us", color: "--allowed" },
-      { name: "half within", column: "p50_us", color: "--second", dash: [5, 4] },
+      { name: "p99", column: "p99_us", color: "--allowed" },
+      { name: "p50", column: "p50_us", color: "--second", dash: [5, 4] },
     ],
   },
   {
