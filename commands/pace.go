@@ -39,10 +39,10 @@ func (p *pace) take(host string) (wait time.Duration, ok bool) {
 	if d := p.ask(engine.Op{Kind: engine.Take, Params: loginParams, N: 1, Key: key}); d.Status != engine.OK || d.Allowed == 1 {
 		return 0, true
 	}
-	if d := p.ask(engine.Op{Kind: engine.Charge, N: 1, Key: key}); d.Allowed == 0 {
+	d := p.ask(engine.Op{Kind: engine.Charge, N: 1, Key: key})
+	if d.Allowed == 0 {
 		return 0, false
 	}
-	d := p.ask(engine.Op{Kind: engine.Peek, Key: key})
 	return time.Duration(d.Wait.CeilMillis()) * time.Millisecond, true
 }
 

@@ -290,6 +290,12 @@ ACL GETUSER nobody
 ACL CAT nope
 ACL SETUSER
 ACL DELUSER
+ACL DRYRUN default PING
+ACL DRYRUN default EXISTS
+ACL DRYRUN default NOPE
+ACL DRYRUN nobody PING
+ACL LOAD
+ACL SAVE
 ACL FOO
 DEBUG
 SHUTDOWN ABORT
@@ -373,6 +379,8 @@ PING
 // different are the lines of redisScript that we answer otherwise than Redis, and
 // why.
 var different = map[string]string{
+	"ACL LOAD":                         "users are in a file of another form",
+	"ACL SAVE":                         "users are in a file of another form",
 	"AUTH default x y":                 "too many arguments are the same error for every command",
 	"FLUSHALL x y":                     "too many arguments are the same error for every command",
 	"CLIENT SETINFO LIB-NAME x":        "as Redis 7.2 has it",

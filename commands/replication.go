@@ -53,7 +53,7 @@ type ReplicationTotals struct {
 	// those of them that were made by what this node knew. Refused are the batches
 	// answered with an error for want of a majority.
 	NoQuorum, Local, Refused int64
-	// Elections are those that this node stood for, and LeaderChanges how often it
+	// Elections are those that this node won, and LeaderChanges how often it
 	// learnt of another leader.
 	Elections, LeaderChanges int64
 	// Restarts are how often the node began anew within its process.

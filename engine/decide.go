@@ -136,10 +136,10 @@ func (s *shard) take(now Instant, op *Op, h uint64, d *Decision) {
 // granted or refused.
 func (s *shard) answer(now Instant, op *Op, h uint64, n int64, d *Decision) {
 	alg := op.Params.Alg
-	s.tops[TopHot].count(now, h, op.Key, &s.topScratch)
+	s.tops[TopHot].at(now, &s.topScratch).count(h, op.Key, &s.topScratch)
 	if d.Allowed == 0 {
 		s.stats.Denied[alg]++
-		s.tops[TopDenied].count(now, h, op.Key, &s.topScratch)
+		s.tops[TopDenied].at(now, &s.topScratch).count(h, op.Key, &s.topScratch)
 	} else {
 		s.stats.Allowed[alg]++
 	}

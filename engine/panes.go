@@ -40,12 +40,12 @@ const (
 	blockShare = 2
 )
 
-// count counts a key at now.
-func (p *panes) count(now Instant, h uint64, key []byte, room *topScratch) {
+// at is the tally of the pane of now.
+func (p *panes) at(now Instant, room *topScratch) *tally {
 	if now >= p.end {
 		p.turn(now, room)
 	}
-	p.tally.count(h, key, room)
+	return &p.tally
 }
 
 // turn ends the pane that goes on, and begins that of now.

@@ -72,8 +72,7 @@ func newTally(keys int) tally {
 // count counts a key once.
 func (t *tally) count(h uint64, key []byte, room *topScratch) {
 	t.total++
-	i := t.seek(h)
-	if s := &t.slots[i]; s.count > 0 {
+	if s := &t.slots[t.seek(h)]; s.count > 0 {
 		s.count++
 		return
 	}
@@ -87,12 +86,13 @@ func (t *tally) count(h uint64, key []byte, room *topScratch) {
 
 // seek is the slot of a hash, or the free one where it would be.
 func (t *tally) seek(h uint64) int {
-	mask := len(t.slots) - 1
-	i := int(h >> t.shift)
-	for t.slots[i].hash != h && t.slots[i].count > 0 {
-		i = (i + 1) & mask
+	slots := t.slots
+	for i := int(h >> (t.shift & 63)); ; i++ {
+		i &= len(slots) - 1
+		if s := &slots[i]; s.hash == h || s.count == 0 {
+			return i
+		}
 	}
-	return i
 }
 
 // add holds a key that has come through the sieve: it was seen at most floor times

@@ -33,7 +33,7 @@ func BenchmarkTopCount(b *testing.B) {
 				}
 				h := hash[i%len(hash)]
 				s := &e.shards[h>>(64-e.bits)]
-				s.tops[TopHot].count(Instant(i)*10_000, h<<e.bits, key, &s.topScratch)
+				s.tops[TopHot].at(Instant(i)*10_000, &s.topScratch).count(h<<e.bits, key, &s.topScratch)
 			}
 		})
 	}
@@ -52,7 +52,7 @@ func BenchmarkTopTurn(b *testing.B) {
 	for b.Loop() {
 		b.StopTimer()
 		for range 5000 {
-			p.count(now, rand.Uint64(), key, &s)
+			p.at(now, &s).count(rand.Uint64(), key, &s)
 		}
 		now += paneNanos
 		b.StartTimer()
@@ -71,7 +71,7 @@ func BenchmarkTop(b *testing.B) {
 		}
 		s := &e.shards[h>>(64-e.bits)]
 		now += 4e6
-		s.tops[TopHot].count(now, h<<e.bits, fmt.Appendf(nil, "key:%018d", h), &s.topScratch)
+		s.tops[TopHot].at(now, &s.topScratch).count(h<<e.bits, fmt.Appendf(nil, "key:%018d", h), &s.topScratch)
 	}
 	for window, name := range []string{"minute", "hour"} {
 		b.Run(name, func(b *testing.B) {

@@ -60,6 +60,27 @@ func (r *reader) repay(w *workspace) {
 	r.settle(0)
 }
 
+// ownSpace returns room for bytes to come, at least one, that the reader need not be
+// lent: the few of its tail, or those of a command that is longer. ownFilled says how
+// many came.
+func (r *reader) ownSpace() []byte {
+	if r.buf != nil {
+		return r.space()
+	}
+	if len(r.tail) == cap(r.tail) {
+		r.tail = append(make([]byte, 0, max(waitBytes, 2*cap(r.tail))), r.tail...)
+	}
+	return r.tail[len(r.tail):cap(r.tail)]
+}
+
+func (r *reader) ownFilled(n int) {
+	if r.buf != nil {
+		r.filled(n)
+		return
+	}
+	r.tail = r.tail[:len(r.tail)+n]
+}
+
 // space returns room for bytes to come, at least one. Requires that release was
 // called since next.
 func (r *reader) space() []byte {

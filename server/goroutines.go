@@ -12,11 +12,15 @@ import (
 // lanes is how many counters the goroutines share, so that they seldom meet.
 const lanes = 8
 
-// What a connection of a goroutine keeps for good, besides ownBytes of input.
+// What a connection of a goroutine keeps for good, besides ownBytes of input, or
+// tailBytes over TLS.
 const (
 	ownArgs   = 512
 	ownOutput = 16 << 10
 )
+
+// secureBytes are what a connection over TLS is lent for input: a record's worth.
+const secureBytes = 16 << 10
 
 // longPast is a deadline at which read returns.
 var longPast = time.Unix(0, 1)
@@ -26,6 +30,7 @@ var longPast = time.Unix(0, 1)
 type goroutines struct {
 	s        *Server
 	traffic  []traffic
+	spare    sync.Pool // of *workspace
 	draining atomic.Bool
 	stopped  chan struct{} // closed by stop
 	stopOnce sync.Once
@@ -41,6 +46,7 @@ type goConn struct {
 	conn
 	nc     net.Conn // the socket, or TLS over it
 	socket *socket
+	work   *workspace    // what it was lent, nil if nothing is; over TLS only
 	woken  chan struct{} // has room for one
 	// reading says that the goroutine is about to wait for bytes: whoever wakes it up
 	// has to end that.
@@ -50,7 +56,7 @@ type goConn struct {
 func newGoroutines(s *Server) *goroutines {
 	return &goroutines{
 		s: s, traffic: s.newTraffic(lanes), stopped: make(chan struct{}), finished: make(chan struct{}),
-		conns: map[*goConn]struct{}{},
+		spare: sync.Pool{New: func() any { return newInputWorkspace(secureBytes, ownArgs) }}, conns: map[*goConn]struct{}{},
 	}
 }
 
@@ -98,18 +104,29 @@ func (g *goroutines) run(c *goConn) {
 			}
 			continue
 		}
+		if next == wantInput {
+			g.rest(c)
+		}
 		if err := g.write(c); err != nil || next == wantClose {
 			return
 		}
-		if next == wantInput {
-			c.in.settle(ownBytes)
-			if cap(c.in.args) > ownArgs {
-				c.in.args = nil
-			}
-			if err := g.read(c); err != nil {
-				return
-			}
+		if next == wantInput && g.read(c) != nil {
+			return
 		}
+	}
+}
+
+// rest gives back, or up, what a connection needs only while it has work.
+func (g *goroutines) rest(c *goConn) {
+	if c.work != nil {
+		c.in.repay(c.work)
+		g.spare.Put(c.work)
+		c.work = nil
+		return
+	}
+	c.in.settle(ownBytes)
+	if cap(c.in.args) > ownArgs {
+		c.in.args = nil
 	}
 }
 
@@ -162,7 +179,6 @@ func (g *goroutines) write(c *goConn) error {
 // read waits for bytes, or until it is woken up. When drain has interrupted it, it
 // takes those that are here.
 func (g *goroutines) read(c *goConn) error {
-	room := c.in.space()
 	c.reading.Store(true)
 	defer c.reading.Store(false)
 	for {
@@ -172,9 +188,8 @@ func (g *goroutines) read(c *goConn) error {
 			return nil
 		default:
 		}
-		n, err := c.nc.Read(room)
+		n, err := g.receive(c)
 		if n > 0 {
-			c.in.filled(n)
 			c.traffic.in.Add(int64(n))
 			c.active.Store(g.s.clock.Load())
 			return nil
@@ -187,6 +202,34 @@ func (g *goroutines) read(c *goConn) error {
 			c.socket.look()
 		}
 	}
+}
+
+// receive reads once. Over TLS a connection waits with the few bytes of its own, and is
+// lent more when there are more: TLS has them already, so that this does not wait.
+func (g *goroutines) receive(c *goConn) (int, error) {
+	if c.nc == c.socket {
+		n, err := c.nc.Read(c.in.space())
+		c.in.filled(n)
+		return n, err
+	}
+	room := c.in.ownSpace()
+	n, err := c.nc.Read(room)
+	c.in.ownFilled(n)
+	if n == 0 {
+		return 0, err
+	}
+	if c.work == nil {
+		c.work = g.spare.Get().(*workspace)
+		c.in.borrow(c.work)
+	}
+	if n == len(room) {
+		c.socket.dry = true
+		defer func() { c.socket.dry = false }()
+		more, _ := c.nc.Read(c.in.space())
+		c.in.filled(more)
+		n += more
+	}
+	return n, err
 }
 
 func (g *goroutines) sweep() {

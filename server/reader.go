@@ -27,6 +27,7 @@ const helloMark = "\x16\x03"
 
 // Sizes of the memory that a reader has to itself.
 const (
+	waitBytes = 128     // the first tail of a reader that waits for bytes without being lent a buffer
 	tailBytes = 512     // kept for good: the first bytes of a command cut off by a read
 	ownBytes  = 4 << 10 // the first buffer of a reader that is lent none, kept for good
 	keptSpans = 64      // kept for good

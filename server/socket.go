@@ -3,6 +3,7 @@ package server
 import (
 	"io"
 	"net"
+	"os"
 	"time"
 )
 
@@ -18,6 +19,7 @@ type socket struct {
 	net.Conn
 	until time.Time // until when a drain looks for bytes; zero: none has been noticed
 	full  bool      // the last read found no room left over
+	dry   bool      // Read is to give nothing, at once: TLS is asked for what it has
 }
 
 // look has Read take only what is here, and then give the end: for drainWindow, and
@@ -28,6 +30,9 @@ func (s *socket) look() {
 }
 
 func (s *socket) Read(p []byte) (int, error) {
+	if s.dry {
+		return 0, os.ErrDeadlineExceeded
+	}
 	if !s.until.IsZero() {
 		now := time.Now()
 		if !s.full && now.After(s.until) {

@@ -23,11 +23,14 @@ const (
 )
 
 func newWorkspace() *workspace {
-	return &workspace{
-		in:   lender[byte]{size: lentBytes, most: lentBytes},
-		args: lender[[]byte]{size: lentArgs, most: keptArgs},
-		out:  arena{buf: make([]byte, 0, lentOutput)},
-	}
+	w := newInputWorkspace(lentBytes, lentArgs)
+	w.out = arena{buf: make([]byte, 0, lentOutput)}
+	return w
+}
+
+// newInputWorkspace has memory for input alone.
+func newInputWorkspace(inBytes, args int) *workspace {
+	return &workspace{in: lender[byte]{size: inBytes, most: inBytes}, args: lender[[]byte]{size: args, most: keptArgs}}
 }
 
 // A lender lends the free end of a chunk of memory to one borrower after the

@@ -18,7 +18,8 @@ const (
 	maxKeys         = 256 // patterns of a user
 	maxPatternBytes = 1024
 	maxHashes       = 4 // of a user
-	// maxNesting is how many brackets may be open, as the parser calls itself for each.
+	// maxNesting is how many brackets may be open, or lists begin in a line: the parser
+	// calls itself for each, and its time grows with their square.
 	maxNesting = 16
 )
 
@@ -35,7 +36,7 @@ type source struct {
 func Parse(path string, data []byte, reserved ...string) (*Table, error) {
 	s := &source{path: path, reserved: reserved, named: map[string]*User{}}
 	if line := nestedTooDeep(data); line > 0 {
-		return nil, s.mistake(line, "too many brackets in each other")
+		return nil, s.mistake(line, "too many lists in each other")
 	}
 	file, err := parser.ParseBytes(data, 0)
 	if err != nil {
@@ -66,22 +67,29 @@ func Parse(path string, data []byte, reserved ...string) (*Table, error) {
 }
 
 // nestedTooDeep is the line where more than maxNesting brackets are open, those in
-// quotes and comments counted as well, so that it is never too late; 0: nowhere.
+// quotes and comments counted as well, so that it is never too late, or that begins
+// with more than so many dashes; 0: nowhere.
 func nestedTooDeep(data []byte) (line int) {
 	line = 1
-	depth := 0
+	open, dashes, begins := 0, 0, true
 	for _, c := range data {
 		switch c {
 		case '[', '{':
-			depth++
+			open++
 		case ']', '}':
-			depth = max(0, depth-1)
-		case '\n':
+			open = max(0, open-1)
+		case '-', '?':
+			if begins {
+				dashes++
+			}
+		case '\n', '\r':
 			line++
+			dashes = 0
 		}
-		if depth > maxNesting {
+		if open > maxNesting || dashes > maxNesting {
 			return line
 		}
+		begins = strings.IndexByte(" \t\r\n-?", c) >= 0 && (begins || c == '\n' || c == '\r')
 	}
 	return 0
 }

@@ -42,14 +42,14 @@ var raftFamilies = []family{
 			}
 		}
 	}},
-	{"raft_entries_total", "Entries that this node carried out.", counter, nil, replicates, whole(func(v *view) int64 { return v.replication.Totals.Entries })},
+	{"raft_entries_total", "Entries of the log that this node carried out.", counter, nil, replicates, whole(func(v *view) int64 { return v.replication.Totals.Entries })},
 	{"raft_entry_bytes_total", "Bytes of these.", counter, nil, replicates, whole(func(v *view) int64 { return v.replication.Totals.EntryBytes })},
 	{"raft_forwarded_total", "Batches left to the leader.", counter, nil, replicates, whole(func(v *view) int64 { return v.replication.Totals.Forwarded })},
-	{"raft_uncertain_total", "Batches answered that they may or may not have been carried out.", counter, nil, replicates, whole(func(v *view) int64 { return v.replication.Totals.Uncertain })},
+	{"raft_uncertain_total", "Requests answered that they may or may not have been carried out.", counter, nil, replicates, whole(func(v *view) int64 { return v.replication.Totals.Uncertain })},
 	{"raft_no_quorum_refused_total", "Batches refused for want of a majority.", counter, nil, replicates, whole(func(v *view) int64 { return v.replication.Totals.Refused })},
 	{"raft_no_quorum_answered_total", "Decisions answered as --no-quorum says instead.", counter, nil, replicates, whole(func(v *view) int64 { return v.replication.Totals.NoQuorum })},
 	{"raft_local_decisions_total", "Those of these that were decided by what this node knew.", counter, nil, replicates, whole(func(v *view) int64 { return v.replication.Totals.Local })},
-	{"raft_elections_total", "Elections that this node stood for.", counter, nil, replicates, whole(func(v *view) int64 { return v.replication.Totals.Elections })},
+	{"raft_elections_total", "Elections that this node won.", counter, nil, replicates, whole(func(v *view) int64 { return v.replication.Totals.Elections })},
 	{"raft_leader_changes_total", "How often this node learnt of another leader.", counter, nil, replicates, whole(func(v *view) int64 { return v.replication.Totals.LeaderChanges })},
 	{"raft_restarts_total", "How often this node began anew within its process.", counter, nil, replicates, whole(func(v *view) int64 { return v.replication.Totals.Restarts })},
 	{"raft_snapshots_installed_total", "Snapshots that the leader sent.", counter, nil, replicates, whole(func(v *view) int64 { return v.replication.Snapshot.Installed })},

@@ -30,7 +30,7 @@ func (s *Server) top(w http.ResponseWriter, r *http.Request, asks who) {
 		fail(w, http.StatusBadRequest, "count must be 1 to 100, got "+strconv.Quote(query.Get("count")))
 		return
 	}
-	if err := s.cfg.Handler.May(asks.account, "RL.TOP"); err != nil {
+	if err := s.maySeeAll(asks); err != nil {
 		s.failed(w, err)
 		return
 	}
@@ -50,6 +50,10 @@ func (s *Server) top(w http.ResponseWriter, r *http.Request, asks who) {
 		Keys   []row `json:"keys"`
 	}{int64(found.To-found.From) / int64(time.Second), rows})
 }
+
+// maySeeAll is why somebody may not be shown keys without naming them, which SCAN does
+// too; nil: they may.
+func (s *Server) maySeeAll(asks who) error { return s.cfg.Handler.May(asks.account, "SCAN", "0") }
 
 // A standing is how a key stands.
 type standing struct {

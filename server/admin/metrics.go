@@ -95,6 +95,12 @@ func truth(of func(*view) bool) func(*view, func(float64, ...string)) {
 // namespace is what the names of all our metrics begin with.
 const namespace = "limitsrv"
 
+// The one histogram.
+const (
+	waitsName = namespace + "_decision_duration_seconds"
+	waitsHelp = "How long operations on keys took from being handed on to being decided, each as long as the batch that it came in. The sum is exact to a sixteenth."
+)
+
 // A collector reads all families of a server at each scrape.
 type collector struct {
 	cfg      Config
@@ -108,8 +114,7 @@ func newCollector(cfg Config) *collector {
 	for _, f := range c.families {
 		c.about = append(c.about, prometheus.NewDesc(namespace+"_"+f.name, f.help, f.labels, nil))
 	}
-	c.waits = prometheus.NewDesc(namespace+"_decision_duration_seconds",
-		"How long operations on keys took from being read to being decided, each as long as the batch that it came in. The sum is exact to a sixteenth.", nil, nil)
+	c.waits = prometheus.NewDesc(waitsName, waitsHelp, nil, nil)
 	return c
 }
 
@@ -158,7 +163,7 @@ func newMetrics(cfg Config) http.Handler {
 // scrape answers GET /metrics. Who may not see all keys may not see their names here.
 func (s *Server) scrape(w http.ResponseWriter, r *http.Request, asks who) {
 	if s.cfg.KeyMetrics {
-		if err := s.cfg.Handler.May(asks.account, "RL.TOP"); err != nil {
+		if err := s.maySeeAll(asks); err != nil {
 			s.failed(w, err)
 			return
 		}

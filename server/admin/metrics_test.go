@@ -2,9 +2,11 @@ package admin
 
 import (
 	"errors"
+	"flag"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"os"
 	"strings"
 	"testing"
 	"time"
@@ -173,5 +175,40 @@ func benchmarkScrape(b *testing.B, keys int) {
 		if w.Code != http.StatusOK {
 			b.Fatal(w.Body)
 		}
+	}
+}
+
+// metricsDoc tells of all metrics.
+const metricsDoc = "../../docs/metrics.md"
+
+var rewrite = flag.Bool("rewrite", false, "write docs/metrics.md anew")
+
+func TestMetricsAreDocumented(t *testing.T) {
+	begin, end := "<!-- metrics -->\n", "<!-- end of metrics -->\n"
+	doc := text(t, metricsDoc)
+	before, rest, ok := strings.Cut(doc, begin)
+	_, after, ended := strings.Cut(rest, end)
+	if !ok || !ended {
+		t.Fatalf("%s has no place for the metrics", metricsDoc)
+	}
+	table := &strings.Builder{}
+	table.WriteString("| Name | Kind | Labels | Meaning |\n|---|---|---|---|\n")
+	for _, f := range families() {
+		kind := "gauge"
+		if f.kind == counter {
+			kind = "counter"
+		}
+		fmt.Fprintf(table, "| `%s_%s` | %s | %s | %s |\n", namespace, f.name, kind, strings.Join(f.labels, ", "), f.help)
+	}
+	fmt.Fprintf(table, "| `%s` | histogram | | %s |\n", waitsName, waitsHelp)
+	want := before + begin + table.String() + end + after
+	if want == doc {
+		return
+	}
+	if !*rewrite {
+		t.Fatal("docs/metrics.md does not tell what the metrics are: go test ./server/admin -run Documented -rewrite")
+	}
+	if err := os.WriteFile(metricsDoc, []byte(want), 0o644); err != nil {
+		t.Fatal(err)
 	}
 }

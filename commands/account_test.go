@@ -1,0 +1,268 @@
+package commands
+
+import (
+	"bytes"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"limitsrv/engine"
+)
+
+const limitedUsers = `users:
+  - name: shop
+    hash: "#pw"
+    groups: [decide, peek]
+    keys: ["web:*", "user:*"]
+  - name: boss
+    hash: "#pw"
+    groups: [admin]
+    keys: ["*"]
+`
+
+// loggedIn is a session of a user whose password is pw.
+func loggedIn(t testing.TB, h *Handler, name string, c Client) *Session {
+	t.Helper()
+	a, err := h.Login(t.Context(), "10.0.0.1:1", name, []byte("pw"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return h.NewSessionAs(c, a)
+}
+
+// What a limited user asks is looked at without an allocation.
+func TestNoAllocationForALimitedUser(t *testing.T) {
+	h, err := newTestHandlerOf("", func() string { return withHashes(t, limitedUsers) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := loggedIn(t, h, "shop", Client{})
+	for _, line := range []string{
+		"RL.TOKEN user:1 10 1", "RL.PEEK user:1", "EXISTS web:1 user:1 user:2", "RL.ALL TOKEN user:1 10 1 1 SLIDE web:3 10 1m 1", "PING",
+	} {
+		args := words(line)
+		got := testing.AllocsPerRun(100, func() {
+			for range 64 {
+				s.Do(args)
+			}
+			s.Flush()
+			s.Out = s.Out[:0]
+		})
+		if got != 0 {
+			t.Errorf("%s: %v allocations for a pipeline of 64, want 0", line, got)
+		}
+	}
+}
+
+// seeds are lines that are accepted, of every command that is decided.
+var seeds = []string{
+	"RL.TOKEN a 10 1", "RL.LEAKY a 10 1 2 PARTIAL", "RL.FIXED a 10 day 1", "RL.SLIDE a 10 60 1 SHADOW", "RL.LOG a 10 60", "RL.ACQUIRE a 10 60 id",
+	"RL.RELEASE a id", "RL.ALL TOKEN a 1 1 1 LOG b 1 60 1 TOKEN c 1 1 1", "RL.PEEK a", "RL.REFUND a 1", "RL.CHARGE a 1", "RL.RESET a b c", "CL.THROTTLE a 1 1 60 1",
+	"RL.THROTTLE a 1 1 60 -1", "THROTTLE a 1 1 60 1", "GCRA a 1 1 60 TOKENS 2", "DEL a b", "UNLINK a b", "EXISTS a b", "TOUCH a", "TYPE a", "TTL a", "PTTL a",
+	"OBJECT ENCODING a", "OBJECT FREQ a", "OBJECT IDLETIME a", "OBJECT REFCOUNT a",
+}
+
+// Every key that a command may touch is one that rights are held against: no line
+// smuggles another one past them.
+func TestRightsSeeEveryKey(t *testing.T) {
+	r := newRegistry(table)
+	seeded := map[string]bool{}
+	for _, line := range seeds {
+		c, err := r.lookup(words(line), nil)
+		if err != nil || c.Op(&engine.Batch{}, words(line)) != nil {
+			t.Errorf("%s is not accepted", line)
+		}
+		seeded[c.name] = true
+	}
+	for _, c := range r.everything() {
+		if c.Op != nil && c.Flags&AllKeys == 0 && !seeded[c.name] {
+			t.Errorf("there is no seed of %s", c.name)
+		}
+	}
+	word := rapid.SampledFrom([]string{"a", "b", "c", "d", "1", "2", "60", "day", "-1", "0", "TOKEN", "LOG", "PARTIAL", "SHADOW", "TOKENS", "id"})
+	rapid.Check(t, func(t *rapid.T) {
+		line := words(rapid.SampledFrom(seeds).Draw(t, "line"))
+		for range rapid.IntRange(0, 6).Draw(t, "changes") {
+			at := rapid.IntRange(1, len(line)).Draw(t, "at")
+			switch w := []byte(word.Draw(t, "word")); {
+			case rapid.Bool().Draw(t, "insert") || at == len(line):
+				line = slices.Insert(line, at, w)
+			default:
+				line[at] = w
+			}
+		}
+		c, err := r.lookup(line, nil)
+		b := &engine.Batch{}
+		if err != nil || c.Op == nil || c.Op(b, line) != nil {
+			return
+		}
+		for i := range b.Ops {
+			if !slices.ContainsFunc(c.keysOf(line), func(k []byte) bool { return bytes.Equal(k, b.Ops[i].Key) }) {
+				t.Fatalf("%q touches %q, and is held against %q", line, b.Ops[i].Key, c.keysOf(line))
+			}
+			others := &rights{groups: everyGroup, keys: [][]byte{[]byte("[^" + string(b.Ops[i].Key) + "]")}}
+			if why, _ := others.deny(c, line); why != deniedKey {
+				t.Fatalf("%q is allowed to who may use all keys but %q", line, b.Ops[i].Key)
+			}
+		}
+	})
+}
+
+// Every command with keys or that writes is for some group; what is for everyone is
+// looked at in testdata/users.txt.
+func TestEveryWriteNeedsAGroup(t *testing.T) {
+	for _, c := range newRegistry(table).everything() {
+		switch {
+		case c.needs == 0 && c.Flags&(Write|ReadOnly|Admin|AllKeys|Forgets) != 0:
+			t.Errorf("%s is for everyone", c.name)
+		case c.Flags&Forgets != 0 && c.Flags&Write == 0:
+			t.Errorf("%s forgets and does not write", c.name)
+		}
+	}
+}
+
+// A reload closes the connections of who is gone or has another password, and of who
+// shows what is not for the user any more; all others stay.
+func TestReloadClosesSessions(t *testing.T) {
+	const (
+		shop = "  - name: shop\n    hash: \"#pw\"\n    groups: [decide]\n    keys: [\"*\"]\n"
+		boss = "  - name: boss\n    hash: \"#pw\"\n    groups: [admin]\n    keys: [\"*\"]\n"
+	)
+	for _, tt := range []struct {
+		name, after string
+		want        string // who is closed
+	}{
+		{"nothing changes", shop + boss, ""},
+		{"the order changes", boss + shop, ""},
+		{"a user is gone", boss, "shop"},
+		{"a user is disabled", shop + "    enabled: false\n" + boss, "shop"},
+		{"a hash is another", strings.Replace(shop, "#pw", "#new", 1) + boss, "shop"},
+		{"rights are others", strings.Replace(shop, "decide", "peek", 1) + boss, ""},
+		{"who monitors may not any more", shop + strings.Replace(boss, "admin", "decide", 1), "monitor"},
+		{"who monitors may not see all keys any more", shop + strings.Replace(boss, "*", "a*", 1), "monitor"},
+	} {
+		file := "users:\n" + shop + boss
+		h, err := newTestHandlerOf("", func() string { return withHashes(t, file) })
+		if err != nil {
+			t.Fatal(err)
+		}
+		var closed []string
+		open := func(user, as string) *Session {
+			return loggedIn(t, h, user, Client{Close: func() { closed = append(closed, as) }})
+		}
+		open("shop", "shop")
+		open("boss", "boss")
+		open("boss", "monitor").Do(words("MONITOR"))
+		h.NewSession(Client{Close: func() { closed = append(closed, "nobody") }})
+		file = "users:\n" + tt.after
+		if err := h.ReloadUsers(); err != nil {
+			t.Fatal(err)
+		}
+		if got := strings.Join(closed, " "); got != tt.want {
+			t.Errorf("%s: %q are closed, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+// A session that logs in while its user goes is not left behind.
+func TestLoginOfWhoIsGone(t *testing.T) {
+	h, err := newTestHandlerOf("", func() string { return withHashes(t, limitedUsers) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	var found func()
+	s := h.NewSession(Client{Addr: "10.0.0.1:1", Wake: func() {}})
+	h.logins.spawn = func(f func()) { found = f }
+	s.Do(words("AUTH shop pw"))
+	found()
+	h.roster.Load().accounts["shop"].rights.Store(noRights)
+	s.Resume()
+	s.Do(words("PING"))
+	s.Flush()
+	if want := "-" + errWrongPass.Error() + "\r\n-" + errNoAuth.Error() + "\r\n"; string(s.Out) != want {
+		t.Errorf("the answers are %q, want %q", s.Out, want)
+	}
+}
+
+// No place shows a secret: neither what MONITOR, SLOWLOG, INFO, CONFIG GET, CLIENT LIST
+// and ACL tell, nor the log, nor a reply to anybody else.
+func TestSecretsStaySecret(t *testing.T) {
+	const secret = "hunter2hunter2"
+	var log bytes.Buffer
+	defer slog.SetDefault(slog.Default())
+	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
+	file := withHashes(t, strings.Replace(limitedUsers, "#pw", "#"+secret, 1))
+	h, err := newTestHandlerOf("", func() string { return file })
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.config.Log, h.logins.fails.log = slog.Default(), slog.Default()
+	root := loggedIn(t, h, "boss", Client{Addr: "10.0.0.9:9", Wake: func() {}})
+	watch := loggedIn(t, h, "boss", Client{Addr: "10.0.0.8:8", Wake: func() {}})
+	ask := func(s *Session, line string) string {
+		s.Out = nil
+		s.Do(words(line))
+		s.Flush()
+		s.Resume()
+		return string(s.Out)
+	}
+	ask(root, "CONFIG SET slowlog-log-slower-than 0 slowlog-max-len 10000")
+	ask(watch, "MONITOR")
+	var lines []string
+	for _, before := range []string{"", "MULTI", "CLIENT REPLY OFF"} {
+		for _, l := range []string{
+			"AUTH %s", "AUTH shop %s", "auth %s %s", "AUTH %s x", "AUTH a b %s", "HELLO 3 AUTH shop %s", "HELLO 2 AUTH %s %s", "HELLO 3 SETNAME x AUTH shop %s",
+			"HELLO 3 AUTH shop %s FOO", "HELLO 3 AUTH %s", "HELLO 9 AUTH shop %s", "ACL SETUSER x on >%s", "ACL DELUSER %s", "acl setuser %s",
+			"ACL DRYRUN shop AUTH %s", "CONFIG SET password %s", "CONFIG SET max-clients %s", "CONFIG SET %s x", "ACL %s", "AUTH", "CLIENT %s", "NOPE %s",
+		} {
+			lines = append(lines, before+"\n"+strings.ReplaceAll(l, "%s", secret))
+		}
+	}
+	for i, l := range lines {
+		for _, user := range []string{"", "shop", "boss"} {
+			s := h.NewSession(Client{Addr: fmt.Sprintf("10.1.%d.1:1", i), Wake: func() {}})
+			if user != "" {
+				_ = s.become(h.roster.Load().accounts[user])
+			}
+			for one := range strings.SplitSeq(l, "\n") {
+				ask(s, one)
+			}
+			ask(s, "EXEC")
+			s.Close()
+		}
+	}
+	for _, line := range []string{
+		"SLOWLOG GET -1", "INFO everything", "CONFIG GET *", "CLIENT LIST", "ACL LIST", "ACL GETUSER shop", "ACL USERS", "LATENCY HISTOGRAM", "COMMAND DOCS",
+	} {
+		if got := ask(root, line); strings.Contains(got, secret) || strings.Contains(got, "argon2id$") {
+			t.Errorf("%s shows a secret: %s", line, around(got, secret))
+		}
+	}
+	watch.Out = nil
+	watch.Resume()
+	shown := string(watch.Out)
+	if strings.Contains(shown, secret) || !strings.Contains(shown, "(redacted)") {
+		t.Errorf("MONITOR shows a secret, or nothing: %s", around(shown, secret))
+	}
+	file += "  - " + secret
+	if err := h.ReloadUsers(); err == nil || strings.Contains(err.Error(), secret) {
+		t.Errorf("a wrong file is told as %v", err)
+	}
+	h.logins.fails.tell("10.1.1.1")
+	if text := log.String(); strings.Contains(text, secret) || !strings.Contains(text, "a login failed") || strings.Contains(text, "argon2id$") {
+		t.Errorf("the log says %s", text)
+	}
+}
+
+// around is the place of a word in a text.
+func around(text, word string) string {
+	i := strings.Index(text, word)
+	if i < 0 {
+		return text[:min(len(text), 200)]
+	}
+	return text[max(0, i-150):min(len(text), i+50)]
+}

@@ -1,0 +1,341 @@
+package engine
+
+import (
+	"bytes"
+	"cmp"
+	"fmt"
+	"math"
+	"reflect"
+	"slices"
+	"testing"
+
+	"pgregory.net/rapid"
+)
+
+// A sighting is what a topTwin remembers.
+type sighting struct {
+	at   Instant
+	kind TopKind
+	key  string
+}
+
+// A topTwin counts exactly, by remembering all.
+type topTwin []sighting
+
+// counts are those of each key from a time on.
+func (t topTwin) counts(kind TopKind, from Instant) map[string]int64 {
+	counts := make(map[string]int64)
+	for _, s := range t {
+		if s.kind == kind && s.at >= from {
+			counts[s.key]++
+		}
+	}
+	return counts
+}
+
+// checkBounds holds rows to exact counts: none may be out of its bounds, and what is
+// not told must have been counted at most others times.
+func checkBounds(t interface{ Fatalf(string, ...any) }, rows []TopRow, others int64, exact map[string]int64) {
+	told := make(map[string]bool)
+	for _, r := range rows {
+		if got := exact[string(r.Key)]; got > r.Count || got < r.Count-r.Error || r.Error < 0 || told[string(r.Key)] {
+			t.Fatalf("%.9q... was counted %d times, told as %d with an error of %d; twice: %v", r.Key, got, r.Count, r.Error, told[string(r.Key)])
+		}
+		told[string(r.Key)] = true
+	}
+	for key, n := range exact {
+		if n > others && !told[key] {
+			t.Fatalf("%.9q... was counted %d times and is not told; others were %d at most", key, n, others)
+		}
+	}
+}
+
+// drawKeys draws a stream of keys: what comes again and again, now and then, or never,
+// and what is hardest for a tally, keys by turns that are a few too many.
+func drawKeys(most int) *rapid.Generator[func(i int) string] {
+	return rapid.Custom(func(t *rapid.T) func(i int) string {
+		keys := rapid.SampledFrom([]int{1, 2, most / 2, most - 1, most, most + 1, 2*most + 1, 10 * most}).Draw(t, "keys")
+		exponent := rapid.Float64Range(1.01, 2).Draw(t, "exponent")
+		salt := rapid.Uint64().Draw(t, "salt")
+		long := rapid.SampledFrom([]int{0, 0, 50, 300, MaxKeyBytes - 20}).Draw(t, "length")
+		random := func(i int) uint64 { return hashKey{salt, 1}.sum(fmt.Append(nil, i)) }
+		name := func(n int) string { return fmt.Sprintf("%d%s", n, bytes.Repeat([]byte{'x'}, long*(n%3)/2)) }
+		return rapid.SampledFrom([]func(i int) string{
+			func(i int) string { return name(i % keys) },
+			func(i int) string { return name(i / 7 % keys) },
+			func(i int) string { return name(int(random(i) % uint64(keys))) },
+			func(i int) string { return name(i) },
+			func(i int) string {
+				rank := math.Pow(float64(random(i)>>11)/(1<<53), -1/(exponent-1))
+				return name(int(min(rank, float64(10*most))))
+			},
+			func(i int) string {
+				if i%5 == 0 {
+					return "hot"
+				}
+				return name(int(random(i) % uint64(keys)))
+			},
+		}).Draw(t, "stream")
+	})
+}
+
+// TestTallyBounds counts streams in a small tally: its rows and its floor bound the
+// exact counts, and the floor is within its own bound.
+func TestTallyBounds(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		const keys = 16
+		var (
+			tally   = newTally(keys)
+			room    topScratch
+			next    = drawKeys(keys).Draw(t, "keys")
+			n       = rapid.IntRange(1, 3000).Draw(t, "counts")
+			exact   = make(map[string]int64)
+			longest = 0
+			memory  = cap(tally.bytes)
+		)
+		for i := range n {
+			key := []byte(next(i))
+			exact[string(key)]++
+			longest = max(longest, len(key))
+			tally.count(hashKey{1, 2}.sum(key)<<4, key, &room)
+		}
+		var list topList
+		tally.list(&list)
+		checkBounds(t, rowsOf(&list), tally.floor, exact)
+		held := keys
+		if longest > keptKeyBytes {
+			held = max((memory-longest+1)/longest, 1)
+		}
+		if least := int64(held - (held-1)/4); tally.floor*least > int64(n) {
+			t.Fatalf("the floor is %d after %d counts, at most one in %d is promised", tally.floor, n, least)
+		}
+		if tally.total != int64(n) || tally.held > keys || cap(tally.bytes) != memory || !slices.IsSortedFunc(list.rows, byHash) {
+			t.Fatalf("total %d, want %d; %d keys held; %d bytes, were %d; %v", tally.total, n, tally.held, cap(tally.bytes), memory, list.rows)
+		}
+	})
+}
+
+func byHash(a, b topRow) int { return cmp.Compare(a.hash, b.hash) }
+
+func rowsOf(l *topList) (rows []TopRow) {
+	for i := range l.rows {
+		r := &l.rows[i]
+		rows = append(rows, TopRow{l.key(r), r.count, r.error})
+	}
+	return rows
+}
+
+// TestTopBounds has a small engine decide about streams while time goes on in steps
+// of all sizes, and holds what Top tells now and then to exact counts.
+func TestTopBounds(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var (
+			keys  = rapid.SampledFrom([]int{16, 32}).Draw(t, "room")
+			e     = New(Options{Shards: 2, Seed: [16]byte{1}})
+			twin  topTwin
+			now   = rapid.SampledFrom([]Instant{0, 1e18, 1e18 + paneNanos - 1, 1e18 + 7*blockPanes*paneNanos}).Draw(t, "start")
+			b     Batch
+			short = true
+		)
+		for i := range e.shards {
+			for kind := range e.shards[i].tops {
+				e.shards[i].tops[kind].keys = keys
+			}
+		}
+		for range rapid.IntRange(1, 20).Draw(t, "stretches") {
+			next := drawKeys(2*keys).Draw(t, "keys")
+			limit := rapid.SampledFrom([]int64{1, 3, 1000}).Draw(t, "limit")
+			for i := range rapid.IntRange(1, 300).Draw(t, "counts") {
+				op := Op{Kind: Take, Key: []byte(next(i)), N: 1, Params: Params{Alg: Fixed, Limit: limit, Period: 100e9}}
+				b.Reset()
+				b.Ops = append(b.Ops, op)
+				e.Apply(now, &b)
+				twin = append(twin, sighting{now, TopHot, string(op.Key)})
+				if b.Decisions[0].Allowed == 0 {
+					twin = append(twin, sighting{now, TopDenied, string(op.Key)})
+				}
+				short = short && len(op.Key) <= keptKeyBytes
+			}
+			if rapid.Bool().Draw(t, "ask") {
+				checkTop(t, e, twin, now, keys, short)
+			}
+			now += rapid.SampledFrom([]Instant{0, 1e6, 4e9, 9.999e9, paneNanos, 33e9, 70e9, 290e9, 300e9, 3600e9, 3901e9, MaxPeriod}).Draw(t, "step")
+			now = min(now, latest)
+		}
+	})
+}
+
+// checkTop holds what an engine with room for so many keys in a shard tells to a twin.
+func checkTop(t *rapid.T, e *Engine, twin topTwin, now Instant, keys int, short bool) {
+	what := rapid.SampledFrom([]TopKind{TopDenied, TopHot}).Draw(t, "what")
+	window := rapid.SampledFrom([]TopWindow{TopMinute, TopHour}).Draw(t, "window")
+	count := rapid.IntRange(1, 100).Draw(t, "rows")
+	got := e.Top(now, what, window, count)
+	exact := twin.counts(what, got.From)
+	checkBounds(t, got.Rows, got.Others, exact)
+	var total int64
+	for _, n := range exact {
+		total += n
+	}
+	if got.Total != total || got.To != now {
+		t.Fatalf("total %d, want %d; to %d, want %d", got.Total, total, got.To, now)
+	}
+	least, most := 60*Instant(1e9), 70*Instant(1e9)
+	if window == TopHour {
+		least, most = 3600e9, 3900e9
+	}
+	if span := now - got.From; got.From > 0 && (span < least || span >= most) {
+		t.Fatalf("window %d is from %d to %d", window, got.From, now)
+	}
+	all := e.Top(now, what, window, 10_000)
+	sorted := slices.IsSortedFunc(all.Rows, func(a, b TopRow) int {
+		return cmp.Or(cmp.Compare(b.Count, a.Count), bytes.Compare(a.Key, b.Key))
+	})
+	if !sorted || !reflect.DeepEqual(got.Rows, all.Rows[:min(count, len(all.Rows))]) {
+		t.Fatalf("%d rows are told as %+v, all as %+v", count, got.Rows, all.Rows)
+	}
+	if short && all.Others*int64(keys/paneShare+1) > all.Total {
+		t.Fatalf("of %d counts keys may be hidden that have %d", all.Total, all.Others)
+	}
+}
+
+// TestTopListCut cuts lists: what is kept has the highest counts, as many as there is
+// room for, and what is left out has at most floor.
+func TestTopListCut(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		var (
+			room      topScratch
+			from, cut topList
+			rows      = rapid.SampledFrom([]int{4, 16, 64}).Draw(t, "room")
+			most      = rapid.SampledFrom([]int{keptKeyBytes, 200, MaxKeyBytes}).Draw(t, "key length")
+		)
+		from.floor = rapid.Int64Range(0, 3).Draw(t, "floor")
+		for i := range rapid.IntRange(0, 3*rows).Draw(t, "rows") {
+			key := make([]byte, rapid.IntRange(1, most).Draw(t, "length"))
+			from.add(topRow{hash: uint64(i), count: from.floor + rapid.Int64Range(1, 9).Draw(t, "count")}, key)
+		}
+		from.total = rapid.Int64().Draw(t, "total")
+		room.cut(&cut, &from, rows)
+		var dropped, kept []int64
+		for i, left := 0, cut.rows; i < len(from.rows); i++ {
+			if len(left) > 0 && left[0].hash == from.rows[i].hash {
+				kept, left = append(kept, left[0].count), left[1:]
+				continue
+			}
+			dropped = append(dropped, from.rows[i].count)
+		}
+		if len(kept) != len(cut.rows) || len(kept) > rows || len(cut.bytes) > max(rows*keptKeyBytes, MaxKeyBytes) || cut.total != from.total {
+			t.Fatalf("%d rows became %d, of which %d were there, with %d bytes", len(from.rows), len(cut.rows), len(kept), len(cut.bytes))
+		}
+		if len(dropped) == 0 {
+			return
+		}
+		if highest := slices.Max(dropped); cut.floor != highest || len(kept) > 0 && slices.Min(kept) < highest {
+			t.Fatalf("%d was dropped, and %v kept, with a floor of %d", dropped, kept, cut.floor)
+		}
+		if most == keptKeyBytes && len(kept) < rows {
+			t.Fatalf("%d of %d rows were kept, there is room for %d", len(kept), len(from.rows), rows)
+		}
+	})
+}
+
+// TestTopCounts says what is counted, of which key.
+func TestTopCounts(t *testing.T) {
+	const at = Instant(1e18)
+	p := Params{Alg: Fixed, Limit: 2, Period: 1e12}
+	take := func(key string, n int64, mode Mode) Op {
+		return Op{Kind: Take, Mode: mode, Key: []byte(key), Params: p, N: n}
+	}
+	place := Op{Kind: Acquire, Key: []byte("a"), Params: Params{Alg: Lease, Limit: 1, Period: 1e12}, N: 1, ID: []byte("1")}
+	other := place
+	other.ID = []byte("2")
+	group := func(ops ...Op) []Op {
+		ops[0].Group = uint8(len(ops))
+		return ops
+	}
+	for _, tt := range []struct {
+		name        string
+		batches     [][]Op
+		hot, denied string
+	}{
+		{"a request once, however many permits", [][]Op{{take("a", 2, 0)}}, "a=1", ""},
+		{"a refusal", [][]Op{{take("a", 3, 0)}}, "a=1", "a=1"},
+		{"a refusal in the shadow", [][]Op{{take("a", 3, Shadow)}}, "a=1", "a=1"},
+		{"a part", [][]Op{{take("a", 3, Partial)}, {take("a", 3, Partial)}}, "a=2", "a=1"},
+		{"no look", [][]Op{{take("a", 0, 0), {Kind: Peek, Key: []byte("a")}}}, "", ""},
+		{"nothing that is no decision", [][]Op{{{Kind: Charge, Key: []byte("a"), N: 1}, {Kind: Refund, Key: []byte("a"), N: 1}}}, "", ""},
+		{"no other algorithm's key", [][]Op{{place}, {take("a", 1, 0)}}, "a=1", ""},
+		{"places", [][]Op{{place, place, other}}, "a=3", "a=1"},
+		{"each of a group", [][]Op{group(take("a", 1, 0), take("b", 1, 0))}, "a=1 b=1", ""},
+		{"of a group those that refuse", [][]Op{group(take("a", 1, 0), take("b", 3, 0))}, "a=1 b=1", "b=1"},
+		{"no look in a group", [][]Op{group(take("a", 1, 0), take("b", 0, 0))}, "a=1", ""},
+		{"what was flushed", [][]Op{{take("a", 3, 0)}, {{Kind: Flush}}}, "a=1", "a=1"},
+		{"what was forgotten", [][]Op{{take("a", 1, 0)}, {{Kind: Forget, Key: []byte("a")}}}, "a=1", ""},
+		{"the most first, then by key", [][]Op{{take("b", 1, 0), take("c", 1, 0), take("a", 1, 0), take("c", 1, 0)}}, "c=2 a=1 b=1", ""},
+	} {
+		e := New(Options{})
+		for _, ops := range tt.batches {
+			e.Apply(at, &Batch{Ops: ops})
+		}
+		for kind, want := range map[TopKind]string{TopHot: tt.hot, TopDenied: tt.denied} {
+			for _, window := range []TopWindow{TopMinute, TopHour} {
+				got := e.Top(at, kind, window, 10)
+				var text []byte
+				for _, r := range got.Rows {
+					text = fmt.Appendf(text, "%s=%d ", r.Key, r.Count)
+				}
+				if string(bytes.TrimSpace(text)) != want || got.Others != 0 {
+					t.Errorf("%s: kind %d, window %d: Top tells %q, others %d, want %q", tt.name, kind, window, text, got.Others, want)
+				}
+			}
+		}
+	}
+}
+
+// TestTopTime asks about a key that was counted once while time goes on, jumps, and
+// is looked ahead of.
+func TestTopTime(t *testing.T) {
+	const at = Instant(1e18 + 5e9)
+	for _, tt := range []struct {
+		name         string
+		asked        Instant // when Top is asked
+		applied      Instant // when something else was decided before that; 0: nothing was
+		minute, hour bool    // whether it is told
+	}{
+		{"at once", at, 0, true, true},
+		{"asked about an earlier time", 1, 0, true, true},
+		{"a minute later", at + 60e9, at + 60e9, true, true},
+		{"a minute later, and nothing happened since", at + 60e9, 0, true, true},
+		{"before its ten seconds are a minute old", 1e18 + 70e9 - 1, at + 60e9, true, true},
+		{"when its ten seconds are a minute old", 1e18 + 70e9, at + 70e9, false, true},
+		{"the same, and nothing happened since", 1e18 + 70e9, 0, false, true},
+		{"an hour later", at + 3600e9, at + 600e9, false, true},
+		{"an hour later, and nothing happened since", at + 3600e9, 0, false, true},
+		{"before its five minutes are an hour old", 1e18 + 3800e9 - 1, at + 3600e9, false, true},
+		{"when its five minutes are an hour old", 1e18 + 3800e9, at + 3600e9, false, false},
+		{"the same, and nothing happened since", 1e18 + 3800e9, 0, false, false},
+		{"at the end of time", math.MaxInt64, 0, false, false},
+		{"after the end of time", at, math.MaxInt64, false, false},
+		{"after a look ahead", at + 1, -1, true, true},
+	} {
+		e := New(Options{Shards: 1})
+		take := func(at Instant, key string) {
+			op := Op{Kind: Take, Key: []byte(key), Params: Params{Alg: Fixed, Limit: 2, Period: 1e12}, N: 1}
+			e.Apply(at, &Batch{Ops: []Op{op}})
+		}
+		take(at, "a")
+		switch {
+		case tt.applied > 0:
+			take(tt.applied, "b")
+		case tt.applied < 0:
+			e.Top(at+1e15, TopHot, TopHour, 10)
+		}
+		for window, want := range map[TopWindow]bool{TopMinute: tt.minute, TopHour: tt.hour} {
+			got := e.Top(tt.asked, TopHot, window, 10)
+			told := slices.ContainsFunc(got.Rows, func(r TopRow) bool { return string(r.Key) == "a" && r.Count == 1 && r.Error == 0 })
+			if told != want {
+				t.Errorf("%s: window %d: from %d to %d Top tells %+v, want the key told: %v", tt.name, window, got.From, got.To, got.Rows, want)
+			}
+		}
+	}
+}

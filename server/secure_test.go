@@ -1,0 +1,273 @@
+package server
+
+import (
+	"crypto/tls"
+	"io"
+	"log/slog"
+	"math/rand/v2"
+	"net"
+	"strings"
+	"testing"
+	"time"
+
+	"limitsrv/commands"
+)
+
+// raw connects without TLS to where TLS is wanted.
+func (r *rig) raw() net.Conn {
+	r.t.Helper()
+	nc, err := net.Dial("tcp", r.TLSAddr().String())
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	r.t.Cleanup(func() { nc.Close() })
+	_ = nc.SetDeadline(time.Now().Add(patience))
+	return nc
+}
+
+// underWay is how many handshakes are.
+func (r *rig) underWay() int {
+	r.secure.mu.Lock()
+	defer r.secure.mu.Unlock()
+	return len(r.secure.open)
+}
+
+// More silent strangers than there are places are no clients and keep nobody out for
+// long; their places come back.
+func TestSilentStrangers(t *testing.T) {
+	r := start(t, Config{Loops: overTLS, MaxClients: 2})
+	var silent []net.Conn
+	for range maxHandshakes + 50 {
+		silent = append(silent, r.raw())
+	}
+	nc := r.dial()
+	send(t, nc, array("OP", "a"))
+	expect(t, nc, bulk("a"))
+	if n := r.underWay(); n > maxHandshakes {
+		t.Errorf("%d handshakes are under way, want at most %d", n, maxHandshakes)
+	}
+	if st := r.Stats(); st.Clients != 1 || st.Rejected != 0 || st.FailedHandshakes < 50 {
+		t.Errorf("Stats() = %+v, want one client, none rejected, and 50 handshakes that failed", st)
+	}
+	expectEnd(t, silent[0], "")
+	for _, nc := range silent {
+		nc.Close()
+	}
+	until(t, "all places are free", func() bool { return r.underWay() == 0 })
+	until(t, "it is logged", func() bool { return strings.Contains(r.log.String(), tooSlowHere) })
+}
+
+// What is no TLS is told so, if it is anything, and counted.
+func TestGarbageForTLS(t *testing.T) {
+	r := start(t, Config{Loops: overTLS})
+	noise := make([]byte, 4096)
+	seed := rand.Uint64()
+	random := rand.New(rand.NewPCG(seed, 0))
+	for i := range noise {
+		noise[i] = byte(random.Uint32())
+	}
+	noise[0] = 0x80 // else it is a record in one of 64 cases
+	hello := "\x16\x03\x01"
+	for i, tt := range []struct{ name, in, logged string }{
+		{"a command", array("PING"), inTheClear},
+		{"noise", string(noise), inTheClear},
+		{"a record that is too long", hello + "\xff\xff" + string(noise), "oversized"},
+		{"a record of noise", hello + "\x10\x00" + string(noise), "tls: "},
+		{"an empty record", hello + "\x00\x00" + strings.Repeat("\x00", 100), "tls: "},
+	} {
+		nc := r.raw()
+		send(t, nc, tt.in)
+		reply, _ := io.ReadAll(nc)
+		if tt.name == "a command" && string(reply) != wantTLS {
+			t.Errorf("%s (seed %d): answered %q, want %q", tt.name, seed, reply, wantTLS)
+		}
+		until(t, tt.name+" is counted", func() bool { return r.Stats().FailedHandshakes == int64(i+1) })
+		until(t, tt.name+" is logged", func() bool { return strings.Contains(r.log.String(), tt.logged) })
+	}
+	r.raw().Close()
+	until(t, "who hangs up is counted", func() bool { return r.Stats().FailedHandshakes == 6 })
+}
+
+// A client that speaks TLS where there is none is ended at once, and the log says what
+// it was.
+func TestTLSOnThePlainPort(t *testing.T) {
+	for _, loops := range []int{1, -1} {
+		r := start(t, Config{Loops: loops})
+		for range 5 {
+			nc := r.dial()
+			err := tls.Client(nc, &tls.Config{InsecureSkipVerify: true}).Handshake()
+			if err == nil || !strings.Contains(err.Error(), "does not look like a TLS handshake") {
+				t.Errorf("the handshake ends with %v", err)
+			}
+		}
+		until(t, "it is logged", func() bool { return strings.Contains(r.log.String(), "TLS handshakes on the plain port") })
+		if n := strings.Count(r.log.String(), "plain port"); n > 2 {
+			t.Errorf("logged %d times within a moment", n)
+		}
+	}
+}
+
+func TestComplaintsAreLoggedOnceInAWhile(t *testing.T) {
+	var log lockedBuffer
+	logger := slog.New(slog.NewTextHandler(&log, nil))
+	c := complaints{text: "they did"}
+	c.report(logger)
+	for range 3 {
+		for range 100 {
+			c.note("someone", "reason")
+		}
+		c.report(logger)
+	}
+	if got := log.String(); strings.Count(got, "they did") != 1 || !strings.Contains(got, "times=100 client=someone why=reason") {
+		t.Errorf("logged %q, want the first hundred", got)
+	}
+	c.logged = c.logged.Add(-complainEvery)
+	c.report(logger)
+	if got := log.String(); !strings.Contains(got, "times=200") {
+		t.Errorf("logged %q, want the others later", got)
+	}
+}
+
+// Of ours nothing is allocated over TLS; crypto/tls allocates 24 bytes for each read of
+// a socket, here by the client and by the server.
+func TestTLSAllocatesNothingPerCommand(t *testing.T) {
+	r := start(t, Config{Loops: overTLS})
+	nc := r.dial()
+	of := func(commands int) float64 {
+		in := []byte(strings.Repeat(array("RL.TOKEN", "user:1234567890", "100", "10/1s"), commands))
+		out := make([]byte, commands*len(bulk("10/1s")))
+		return testing.AllocsPerRun(200, func() {
+			_, err := nc.Write(in)
+			if err == nil {
+				_, err = io.ReadFull(nc, out)
+			}
+			if err != nil {
+				t.Fatal(err)
+			}
+		})
+	}
+	for _, commands := range []int{1, 100, 200} {
+		const most = 6 // the reply may come in parts
+		if got := of(commands); got > most {
+			t.Errorf("%v allocations for %d commands, want at most %d", got, commands, most)
+		} else {
+			t.Logf("%v allocations for %d commands", got, commands)
+		}
+	}
+}
+
+// A connection over TLS that waits holds next to nothing of ours, whatever it did.
+func TestIdleTLSHoldsLittle(t *testing.T) {
+	server, client := net.Pipe()
+	defer client.Close()
+	g := newGoroutines(new(Server))
+	c := &goConn{conn: conn{session: new(echoLog).session(commands.Client{}), limits: &DefaultLimits}, socket: &socket{Conn: server}}
+	c.nc = struct{ net.Conn }{c.socket} // is not the socket itself, as TLS is not
+	large := array("OP", strings.Repeat("x", 1000))
+	in := strings.Repeat(large, 200) + "*2\r\n$2\r\nOP\r\n" + "$1\r\nx\r\n"
+	go trickle(client, in, 3000)
+	for received, answered := 0, 0; answered < 201; {
+		n, err := g.receive(c)
+		if err != nil {
+			t.Fatal(err)
+		}
+		received += n
+		for c.advance() != wantInput {
+		}
+		answered += strings.Count(string(*c.session.Output()), "$")
+		*c.session.Output() = nil
+		g.rest(c)
+		if received > len(in) {
+			t.Fatalf("%d bytes were received of %d", received, len(in))
+		}
+	}
+	held := cap(c.in.buf) + cap(c.in.tail) + 8*cap(c.in.spans) + 24*cap(c.in.args)
+	if held > 1200 || c.work != nil {
+		t.Errorf("it holds %d bytes besides its struct, want at most 1200", held)
+	}
+}
+
+// A command is answered however well it fits the bytes that a connection waits with.
+func TestTLSCommandsOfAllSizes(t *testing.T) {
+	r := start(t, Config{Loops: overTLS})
+	nc := r.dial()
+	for size := range 2 * waitBytes {
+		word := strings.Repeat("x", size)
+		send(t, nc, array("OP", word))
+		expect(t, nc, bulk(word))
+	}
+}
+
+// An audit keeps what kinds of TLS records were read, which show below TLS 1.3.
+type audit struct {
+	net.Conn
+	kinds []byte
+	ahead int // bytes until the next record
+}
+
+func (a *audit) Read(p []byte) (int, error) {
+	head := make([]byte, 5)
+	if a.ahead == 0 {
+		if _, err := io.ReadFull(a.Conn, head); err != nil {
+			return 0, err
+		}
+		a.kinds = append(a.kinds, head[0])
+		a.ahead = int(head[3])<<8 | int(head[4])
+		return copy(p, head), nil
+	}
+	n, err := a.Conn.Read(p[:min(a.ahead, len(p))])
+	a.ahead -= n
+	return n, err
+}
+
+// A connection over TLS ends with the alert that says so, without which the other side
+// can't tell whether it was cut off.
+func TestTLSEndsInGoodOrder(t *testing.T) {
+	for name, end := range map[string]func(*rig, net.Conn){
+		"QUIT":  func(r *rig, nc net.Conn) { send(t, nc, array("QUIT", "a")) },
+		"drain": func(r *rig, nc net.Conn) { send(t, nc, array("OP", "a")); go r.Shutdown(t.Context()) },
+	} {
+		r := start(t, Config{Loops: overTLS})
+		heard := &audit{Conn: r.raw()}
+		nc := tls.Client(heard, &tls.Config{InsecureSkipVerify: true, MaxVersion: tls.VersionTLS12})
+		send(t, nc, array("OP", "b"))
+		expect(t, nc, bulk("b"))
+		end(r, nc)
+		expectEnd(t, nc, bulk("a"))
+		const alert = 21
+		if last := heard.kinds[len(heard.kinds)-1]; last != alert {
+			t.Errorf("%s: the last record is of kind %d, want an alert", name, last)
+		}
+	}
+}
+
+// A script is what a connection reads, part by part.
+type script struct {
+	net.Conn
+	parts []string
+}
+
+func (s *script) SetReadDeadline(time.Time) error { return nil }
+
+func (s *script) Read(p []byte) (int, error) {
+	n := copy(p, s.parts[0])
+	s.parts = s.parts[1:]
+	return n, nil
+}
+
+// What a drain reads ends with the first read that finds room left over, once its time
+// is over.
+func TestSocketOfADrain(t *testing.T) {
+	s := &socket{Conn: &script{parts: []string{"ab", "cd", "e", "not looked for"}}}
+	s.look()
+	s.until = time.Now().Add(-time.Second)
+	room := make([]byte, 2)
+	for _, want := range []string{"ab", "cd", "e"} {
+		if n, err := s.Read(room); err != nil || string(room[:n]) != want {
+			t.Errorf("read %q, %v, want %q", room[:n], err, want)
+		}
+	}
+	if n, err := s.Read(room); n != 0 || err != io.EOF {
+		t.Errorf("read %d bytes, %v, want the end", n, err)
+	}
+}
