@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/chromedp/chromedp/kb"
+
 	"limitsrv/browser"
 )
 
@@ -39,42 +41,33 @@ func TestPagePicture(t *testing.T) {
 		wired(t, a.address)
 	}
 	random := rand.New(rand.NewPCG(1, 1))
-	users := rand.NewZipf(random, 1.3, 20, 4000)
-	const step = 100 * time.Millisecond
-	begin := time.Now()
-	for at := time.Duration(0); at < pictured; at += step {
-		minutes := at.Minutes()
-		requests := 120 + 25*math.Sin(minutes*2) + 12*random.Float64()
-		var commands []string
-		for range int(requests) {
-			user := users.Uint64()
-			switch random.IntN(4) {
-			case 0:
-				commands = append(commands, fmt.Sprintf("RL.LOG login:%d 5 1m", user%900))
-			case 1:
-				commands = append(commands, fmt.Sprintf("RL.FIXED tenant:%d:exports 100000 month", user%60))
-			default:
-				commands = append(commands, fmt.Sprintf("RL.TOKEN user:%d 60 30", user))
+	day := calmDay{random, rand.NewZipf(random, 1.3, 20, 4000)}
+	over, ended := make(chan struct{}), make(chan struct{})
+	go func() {
+		defer close(ended)
+		for begin, at := time.Now(), time.Duration(0); ; at += step {
+			select {
+			case <-over:
+				return
+			case <-time.After(time.Until(begin.Add(at))):
+			}
+			if _, err := w.all(day.commands(at)...); err != nil {
+				t.Error(err)
+				return
 			}
 		}
-		wave := 90 * math.Exp(-math.Pow(minutes-3.2, 2)/.05)
-		for range int(wave) {
-			commands = append(commands, "RL.TOKEN ip:203.0.113.7 20 5")
-		}
-		if _, err := w.all(commands...); err != nil {
-			t.Fatal(err)
-		}
-		time.Sleep(time.Until(begin.Add(at + step)))
-	}
+	}()
+	defer func() {
+		close(over)
+		<-ended
+	}()
+	time.Sleep(pictured)
 	tab := browser.Open(t)
 	tab.Screen(1280, 1000, "light")
 	tab.Visit(a.url)
 	tab.Click("#window label:last-child")
 	tab.UntilText("#denied", "ip:203.0.113.7")
-	if _, err := w.all("RL.TOKEN ip:203.0.113.7 20 0.02 9"); err != nil {
-		t.Fatal(err)
-	}
-	tab.Click("#denied tbody button")
+	tab.Fill("#lookup-key", "user:3"+kb.Enter)
 	tab.UntilText("#found-use", "left")
 	tab.Until("(document.activeElement.blur(), true)")
 	tab.Shot(*pagePicture)
@@ -86,6 +79,35 @@ func TestPagePicture(t *testing.T) {
 	if file.Size() > maxPictureBytes {
 		t.Errorf("the picture has %d bytes, want at most %d", file.Size(), maxPictureBytes)
 	}
+}
+
+// A calmDay is what users of a service ask for, and one who asks too often.
+type calmDay struct {
+	*rand.Rand
+	users *rand.Zipf
+}
+
+// pictureStep is how much of a day commands are of.
+const step = 100 * time.Millisecond
+
+// commands are those of a step that begins at a time.
+func (d calmDay) commands(at time.Duration) (all []string) {
+	minutes := at.Minutes()
+	for range int(120 + 25*math.Sin(minutes*2) + 12*d.Float64()) {
+		user := d.users.Uint64()
+		switch d.IntN(5) {
+		case 0:
+			all = append(all, fmt.Sprintf("RL.LOG login:%d 60 1m", user))
+		case 1:
+			all = append(all, fmt.Sprintf("RL.FIXED tenant:%d:exports 100000 month", user%60))
+		default:
+			all = append(all, fmt.Sprintf("RL.TOKEN user:%d 60 10", user))
+		}
+	}
+	for range int(90 * math.Exp(-math.Pow(minutes-3.2, 2)/.05)) {
+		all = append(all, "RL.TOKEN ip:203.0.113.7 20 5")
+	}
+	return all
 }
 
 // pack makes a PNG as small as it gets.
