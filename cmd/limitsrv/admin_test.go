@@ -1,6 +1,7 @@
 package main
 
 import (
+	"bufio"
 	"crypto/tls"
 	"io"
 	"net/http"
@@ -134,6 +135,38 @@ func TestAdminOfACluster(t *testing.T) {
 	a.wants(t, "", "/metrics", "", 200, "\n"+`limitsrv_raft_role{role="leader"} 1`)
 	a.wants(t, "", "/metrics", "", 200, "\nlimitsrv_raft_restarts_total 0\n")
 	a.wants(t, "", "/api/now", "", 200, `"raft":"`+raft+`","leader":true,"voter":true,"online":true,"self":true,"lag":0`)
+}
+
+// A node that follows has the leader asked, also where clients are sent there.
+func TestAdminOfAFollower(t *testing.T) {
+	rafts := []string{freeAddress(t), freeAddress(t)}
+	var nodes []*administered
+	for _, raft := range rafts {
+		nodes = append(nodes, serveAdministered(t, nil, "--data", t.TempDir(), "--raft", raft, "--peers", strings.Join(rafts, ","), "--cluster-mode", "on"))
+	}
+	var leader, follower *administered
+	until(t, "one leads and one follows", func() bool {
+		for i, n := range nodes {
+			_, role := n.asks(t, "", "/api/now", "")
+			if ready, _ := nodes[1-i].asks(t, "", "/readyz", ""); strings.Contains(role, `"role":"leader"`) && ready == 200 {
+				leader, follower = n, nodes[1-i]
+				return true
+			}
+		}
+		return false
+	})
+	asks(t, dial(t, "tcp", leader.address), "RL.FIXED k 5 3650d 5\r\n", "*5\r\n:1\r\n:5\r\n:0\r\n")
+	until(t, "clients are sent to the leader", func() bool {
+		conn := dial(t, "tcp", follower.address)
+		defer conn.Close()
+		io.WriteString(conn, "RL.PEEK k\r\n")
+		line, _ := bufio.NewReader(conn).ReadString('\n')
+		return strings.HasPrefix(line, "-MOVED ")
+	})
+	follower.wants(t, "", "/api/key?raw=aw", "", 200, `"remaining":0`)
+	follower.wants(t, "", "/api/reset", `{"raw":"aw"}`, 200, `{"forgotten":1}`)
+	leader.wants(t, "", "/api/key?raw=aw", "", 404, "no such key")
+	leader.wants(t, "", "/metrics", "", 200, "\n"+`limitsrv_raft_member_online{member="`+rafts[0]+`"} 1`)
 }
 
 // hashOf is what the tool makes of a password.

@@ -22,6 +22,8 @@ const (
 	maxLogins  = 1000
 	// loginTimeout is how long a login may wait for those before it.
 	loginTimeout = 15 * time.Second
+	// maxLoggingIn is how many may be in a login at once, which may wait.
+	maxLoggingIn = 32
 	// anyone is who asks where nobody has to log in.
 	anyone = "default"
 )
@@ -123,7 +125,10 @@ func (l *logins) end(r *http.Request) *http.Cookie {
 	return l.baked("", -1)
 }
 
-var errNoLogin = errors.New("log in first")
+var (
+	errNoLogin = errors.New("log in first")
+	errBusy    = errors.New("too many log in at once, try again")
+)
 
 // who finds out who asks: by cookie, by HTTP Basic, or anyone where nobody has to
 // log in. Its error is for the client.
@@ -142,6 +147,10 @@ func (s *Server) who(r *http.Request) (who, error) {
 
 // logIn is a login as that of clients, slowed and counted as theirs.
 func (s *Server) logIn(r *http.Request, name, password string) (who, error) {
+	defer s.loggingIn.Add(-1)
+	if s.loggingIn.Add(1) > maxLoggingIn {
+		return who{}, errBusy
+	}
 	ctx, cancel := context.WithTimeout(r.Context(), loginTimeout)
 	defer cancel()
 	a, err := s.cfg.Handler.Login(ctx, r.RemoteAddr, name, []byte(password))
@@ -169,8 +178,8 @@ func holds(a commands.Account) bool { return a.May("decide") || a.May(peek) || a
 // refuse says why somebody is not answered. A browser asks for a password by itself
 // where it is told how to log in, which is not for calls of the page.
 func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
-	if errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
-		fail(w, http.StatusServiceUnavailable, "too many log in at once, try again")
+	if errors.Is(err, errBusy) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		fail(w, http.StatusServiceUnavailable, errBusy.Error())
 		return
 	}
 	if !strings.HasPrefix(r.URL.Path, "/api/") {

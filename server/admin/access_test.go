@@ -212,7 +212,7 @@ func TestBounds(t *testing.T) {
 	}
 	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
 	var open []net.Conn
-	for range maxConnections {
+	for range maxConnectionsEach {
 		conn, err := net.Dial("tcp", f.Addr().String())
 		if err != nil {
 			t.Fatal(err)
@@ -235,6 +235,44 @@ func TestBounds(t *testing.T) {
 		conn.Close()
 	}
 	until(t, "there is room again", func() bool { return !surplus() })
+}
+
+// Where the way is full for one address, or for all, others are told apart.
+func TestBoundedByAddress(t *testing.T) {
+	b := newBounded(nil, 3, 2, nil)
+	for i, tt := range []struct {
+		host string
+		want bool
+	}{{"a", true}, {"a", true}, {"a", false}, {"b", true}, {"c", false}} {
+		if got := b.enter(tt.host); got != tt.want {
+			t.Errorf("connection %d, of %s: taken is %v", i, tt.host, got)
+		}
+	}
+	b.leave("a")
+	if !b.enter("c") || b.enter("a") {
+		t.Error("the room of one who left is not that of another")
+	}
+	for _, host := range []string{"a", "b", "c"} {
+		b.leave(host)
+	}
+	if b.open != 0 || len(b.each) != 0 {
+		t.Errorf("%d are left, of %v", b.open, b.each)
+	}
+}
+
+// Who waits for a login keeps few from logging in, and nobody from a probe.
+func TestLoginsAtOnceAreBounded(t *testing.T) {
+	f := serve(t, "secret", nil)
+	f.loggingIn.Store(maxLoggingIn)
+	f.wants("/api/login", `{"user":"default","password":"secret"}`, 503, `{"error":"too many log in at once, try again"}`)
+	f.wants("/livez", "", 200, "ok")
+	f.loggingIn.Store(maxLoggingIn - 1)
+	if answer, text := f.ask("/api/login", `{"user":"default","password":"secret"}`); answer.StatusCode != 204 {
+		t.Errorf("it is answered %d %s", answer.StatusCode, text)
+	}
+	if n := f.loggingIn.Load(); n != maxLoggingIn-1 {
+		t.Errorf("%d log in, want %d", n, maxLoggingIn-1)
+	}
 }
 
 func TestTLS(t *testing.T) {

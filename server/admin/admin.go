@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"limitsrv/commands"
@@ -17,12 +18,14 @@ import (
 // Bounds of what one client may ask for and take.
 const (
 	maxConnections = 128
-	maxHeaderBytes = 16 << 10
-	maxBodyBytes   = 8 << 10
-	headerTimeout  = 5 * time.Second
-	readTimeout    = 10 * time.Second
-	writeTimeout   = time.Minute // a profile may take that long
-	idleTimeout    = time.Minute
+	// maxConnectionsEach are those of one address.
+	maxConnectionsEach = 64
+	maxHeaderBytes     = 16 << 10
+	maxBodyBytes       = 8 << 10
+	headerTimeout      = 5 * time.Second
+	readTimeout        = 10 * time.Second
+	writeTimeout       = time.Minute // a profile may take that long
+	idleTimeout        = time.Minute
 )
 
 // Config says where to listen and what to tell. Listen and Handler must be set.
@@ -49,8 +52,10 @@ type Server struct {
 	listener net.Listener
 	http     *http.Server
 	logins   *logins
-	history  *history
-	metrics  http.Handler
+	// loggingIn are those who are in a login now.
+	loggingIn atomic.Int64
+	history   *history
+	metrics   http.Handler
 }
 
 // New binds the address; nobody is served until Serve. A Server that New returned
@@ -67,7 +72,7 @@ func New(cfg Config) (*Server, error) {
 		return nil, fmt.Errorf("admin listener: %w", err)
 	}
 	s := &Server{
-		cfg: cfg, log: cfg.Logger, listener: newBounded(listener, maxConnections, cfg.TLS),
+		cfg: cfg, log: cfg.Logger, listener: newBounded(listener, maxConnections, maxConnectionsEach, cfg.TLS),
 		history: newHistory(sampler(cfg)),
 	}
 	s.logins = newLogins(listener.Addr(), cfg.TLS != nil)
