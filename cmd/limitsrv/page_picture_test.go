@@ -45,7 +45,7 @@ func TestPagePicture(t *testing.T) {
 	over, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
-		for begin, at := time.Now(), time.Duration(0); ; at += step {
+		for begin, at := time.Now(), time.Duration(0); ; at += pictureStep {
 			select {
 			case <-over:
 				return
@@ -67,7 +67,7 @@ func TestPagePicture(t *testing.T) {
 	tab.Visit(a.url)
 	tab.Click("#window label:last-child")
 	tab.UntilText("#denied", "ip:203.0.113.7")
-	tab.Fill("#lookup-key", "user:3"+kb.Enter)
+	tab.Fill("#lookup-key", "user:0"+kb.Enter)
 	tab.UntilText("#found-use", "left")
 	tab.Until("(document.activeElement.blur(), true)")
 	tab.Shot(*pagePicture)
@@ -88,7 +88,7 @@ type calmDay struct {
 }
 
 // pictureStep is how much of a day commands are of.
-const step = 100 * time.Millisecond
+const pictureStep = 100 * time.Millisecond
 
 // commands are those of a step that begins at a time.
 func (d calmDay) commands(at time.Duration) (all []string) {
