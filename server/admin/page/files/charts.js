@@ -24,10 +24,10 @@ const charts = [
     ],
   },
   {
-    title: "Time to decide", log: true, value: words.micros, axis: words.micros,
+    title: "Latency", log: true, value: words.micros, axis: words.micros,
     lines: [
-      { name: "99 % within", column: "p99_us", color: "--allowed" },
-      { name: "half within", column: "p50_us", color: "--second", dash: [5, 4] },
+      { name: "p99", column: "p99_us", color: "--allowed" },
+      { name: "p50", column: "p50_us", color: "--second", dash: [5, 4] },
     ],
   },
   {
@@ -88,7 +88,7 @@ class Chart {
     const legend = element("dl", { class: "legend" });
     for (const line of spec.lines) {
       if (line.constant) continue;
-      const value = element("dd");
+      const value = element("dd", { "data-column": line.column });
       this.#values.set(line, value);
       legend.append(element("div", {}, element("dt", {}, element("i", { class: `mark ${markOf(line)}` }), line.name), value));
     }

@@ -28,8 +28,8 @@ export class Lookup {
       event.preventDefault();
       this.find(rawOf(parse(this.#input.value)));
     });
-    this.#dialog.addEventListener("close", () => {
-      if (this.#dialog.returnValue === "reset") this.#reset();
+    this.#dialog.addEventListener("submit", (event) => {
+      if (event.submitter?.value === "reset") this.#reset();
     });
     const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
     setInterval(() => this.#count(), calm ? calmStepMillis : stepMillis);
@@ -47,7 +47,7 @@ export class Lookup {
     this.#input.value = "";
     this.#result.hidden = true;
     say(this.#said, "");
-    if (this.#dialog.open) this.#dialog.close("cancel");
+    if (this.#dialog.open) this.#dialog.close();
   }
 
   /** Looks a key up that somebody chose, and moves the focus there. */
@@ -148,7 +148,6 @@ export class Lookup {
 
   #ask() {
     say(byID("reset-key"), shown(this.#raw));
-    this.#dialog.returnValue = "";
     this.#dialog.showModal();
   }
 

@@ -22,7 +22,7 @@ export class TopKeys {
 
   constructor(where, what, onChoice) {
     this.#body = element("tbody");
-    this.#empty = element("p", { class: "empty" }, `No key was ${what} in this time.`);
+    this.#empty = element("p", { class: "empty", hidden: true }, `No key was ${what} in this time.`);
     this.#held = element("span", { class: "note", hidden: true }, "held while you choose");
     this.#failed = element("p", { class: "error", hidden: true });
     where.querySelector("h3").append(" ", this.#held);
@@ -53,6 +53,7 @@ export class TopKeys {
   fail(message) {
     say(this.#failed, message);
     this.#failed.hidden = false;
+    this.#empty.hidden = true;
   }
 
   /** Forgets the rows: they are of another time. */
