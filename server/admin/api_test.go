@@ -101,6 +101,13 @@ func TestReset(t *testing.T) {
 	f.wants("/api/reset", `{"raw":"`+strings.Repeat("a", maxBodyBytes)+`"}`, 413, `{"error":"the body may have 8192 bytes"}`)
 }
 
+func TestTop(t *testing.T) {
+	f := serve(t, "", nil)
+	f.does("RL.TOKEN a 1 1", "RL.TOKEN a 1 1", "RL.TOKEN a 1 1", "RL.FIXED b 1 day", "RL.FIXED b 1 day", "RL.FIXED c 1 day")
+	f.wants("/api/top?by=denied&window=minute&count=5", "", 200, `{"window_s":60,"keys":[{"key":"a","raw":"YQ","count":2,"error":0},{"key":"b","raw":"Yg","count":1,"error":0}]}`)
+	f.wants("/api/top?by=hot&window=hour&count=1", "", 200, `{"window_s":3800,"keys":[{"key":"a","raw":"YQ","count":3,"error":0}]}`)
+}
+
 func TestTopRefusesWhatIsNotThere(t *testing.T) {
 	f := serve(t, "", nil)
 	f.wants("/api/top?by=cold&window=minute&count=1", "", 400, `{"error":"by must be denied or hot, got \"cold\""}`)

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"fmt"
 	"net/http"
 	"strconv"
 	"time"
@@ -11,6 +12,12 @@ import (
 
 // maxTop is how many keys may be asked for.
 const maxTop = 100
+
+// The words for what RL.TOP tells.
+var (
+	topKinds   = map[string]engine.TopKind{"denied": engine.TopDenied, "hot": engine.TopHot}
+	topWindows = map[string]engine.TopWindow{"minute": engine.TopMinute, "hour": engine.TopHour}
+)
 
 // top answers GET /api/top.
 func (s *Server) top(w http.ResponseWriter, r *http.Request, asks who) {
@@ -27,7 +34,7 @@ func (s *Server) top(w http.ResponseWriter, r *http.Request, asks who) {
 	}
 	count, err := strconv.Atoi(query.Get("count"))
 	if err != nil || count < 1 || count > maxTop {
-		fail(w, http.StatusBadRequest, "count must be 1 to 100, got "+strconv.Quote(query.Get("count")))
+		fail(w, http.StatusBadRequest, fmt.Sprintf("count must be 1 to %d, got ", maxTop)+strconv.Quote(query.Get("count")))
 		return
 	}
 	if err := s.maySeeAll(asks); err != nil {
