@@ -266,3 +266,21 @@ func around(text, word string) string {
 	}
 	return text[max(0, i-150):min(len(text), i+50)]
 }
+
+func TestDenied(t *testing.T) {
+	h, err := newTestHandlerOf("", func() string { return withHashes(t, limitedUsers) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := h.NewSession(Client{Addr: "10.0.0.1:1", Wake: func() {}})
+	for _, line := range []string{"AUTH shop wrong", "AUTH x y", "AUTH shop pw", "DEL web:1", "SAVE", "MONITOR", "RL.TOKEN x 1 1", "INFO stats"} {
+		s.Do(words(line))
+		s.Flush()
+	}
+	if got, want := h.Denied(), (Denied{Logins: 2, Commands: 3, Keys: 1}); got != want {
+		t.Errorf("Denied() = %+v, want %+v", got, want)
+	}
+	if text := string(s.Out); !strings.Contains(text, "acl_access_denied_auth:2\r\nacl_access_denied_cmd:3\r\nacl_access_denied_key:1\r\n") {
+		t.Errorf("INFO says %s", text)
+	}
+}

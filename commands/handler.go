@@ -82,6 +82,15 @@ type Handler struct {
 // denials count what was refused to users.
 type denials struct{ commands, keys atomic.Int64 }
 
+// Denied counts, since the start, logins that failed or were refused unchecked, and
+// commands refused for want of a group or for a key.
+type Denied struct{ Logins, Commands, Keys int64 }
+
+// Denied costs three loads.
+func (h *Handler) Denied() Denied {
+	return Denied{h.logins.fails.total.Load(), h.denied.commands.Load(), h.denied.keys.Load()}
+}
+
 // NewHandler makes a Handler. Config.Exec, Engine and Clock must be set.
 func NewHandler(c Config) *Handler {
 	r := newRegistry(table)

@@ -160,9 +160,10 @@ func (h *Handler) infoStats(l *lines) {
 	l.add("pubsub_channels", listened.channels)
 	l.add("pubsub_patterns", listened.patterns)
 	l.add("total_error_replies", errors)
-	l.add("acl_access_denied_auth", h.logins.fails.total.Load())
-	l.add("acl_access_denied_cmd", h.denied.commands.Load())
-	l.add("acl_access_denied_key", h.denied.keys.Load())
+	denied := h.Denied()
+	l.add("acl_access_denied_auth", denied.Logins)
+	l.add("acl_access_denied_cmd", denied.Commands)
+	l.add("acl_access_denied_key", denied.Keys)
 	l.add("acl_access_denied_channel", 0)
 }
 

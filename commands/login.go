@@ -13,6 +13,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"limitsrv/commands/users"
 )
 
 // Bounds of logins.
@@ -53,8 +55,9 @@ type logins struct {
 	key    [sha256.Size]byte
 	pace   *pace
 	fails  *failures
-	spawn  func(func())                // go, but in tests
-	after  func(time.Duration, func()) // time.AfterFunc, but in tests
+	hashed func(*users.User, []byte) bool // (*users.User).Check, but in tests
+	spawn  func(func())                   // go, but in tests
+	after  func(time.Duration, func())    // time.AfterFunc, but in tests
 
 	mu       sync.Mutex
 	ended    bool
@@ -85,9 +88,10 @@ type waiter struct {
 func newLogins(roster func() *roster, fails *failures) *logins {
 	l := &logins{
 		roster: roster, fails: fails, pace: newPace(), familiar: map[mac]*account{}, pending: map[mac]*attempt{},
-		spawn: func(f func()) { go f() },
-		after: func(d time.Duration, f func()) { time.AfterFunc(d, f) },
-		waits: map[*delayed]struct{}{},
+		hashed: (*users.User).Check,
+		spawn:  func(f func()) { go f() },
+		after:  func(d time.Duration, f func()) { time.AfterFunc(d, f) },
+		waits:  map[*delayed]struct{}{},
 	}
 	_, _ = rand.Read(l.key[:]) // it never fails
 	return l
@@ -214,7 +218,7 @@ func (l *logins) verify(at *attempt) {
 	if a != nil {
 		u = a.user
 	}
-	if right := u.Check(at.password); !right {
+	if right := l.hashed(u, at.password); !right {
 		a = nil
 	}
 	l.settle(at, a, errWrongPass)

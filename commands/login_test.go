@@ -103,8 +103,11 @@ func TestLoginIsRemembered(t *testing.T) {
 	g.hash()
 	g.wants(t, "after it", first, "shop")
 	g.wants(t, "who joined", again, "shop")
-	for range 3 * loginBurst {
-		g.try("10.0.0.1:2", "shop", "wrong")()
+	for i := range 3 * loginBurst {
+		g.try("10.0.0.1:2", "shop", fmt.Sprint("wrong", i))
+	}
+	if got := len(g.queue); got != loginBurst {
+		t.Errorf("%d attempts of an address are checked after a right one, want %d, as that takes no permit", got, loginBurst)
 	}
 	g.wants(t, "from its address in a flood", g.try("10.0.0.1:3", "shop", "pw"), "shop")
 	g.wants(t, "from another address", g.try("10.0.0.3:3", "shop", "pw"), "shop")
@@ -179,12 +182,21 @@ func TestPasswordIsSlowedToo(t *testing.T) {
 // A name that is nobody's is hashed as one that is somebody's, always by the same user.
 func TestNobodyCostsTheSame(t *testing.T) {
 	g := newGate(t, "", twoUsers)
+	var checked []string
+	check := g.hashed
+	g.hashed = func(u *users.User, password []byte) bool {
+		checked = append(checked, u.Name)
+		return check(u, password)
+	}
 	nobody := g.try("10.0.0.1:1", "nobody", "pw")
 	if len(g.queue) != 1 {
 		t.Fatal("it is not hashed")
 	}
 	g.hash()
 	g.wants(t, "nobody", nobody, errWrongPass.Error())
+	if len(checked) != 1 {
+		t.Errorf("hashes of %v were worked out, want those of one user", checked)
+	}
 	r := g.roster()
 	seen := map[string]bool{}
 	for i := range 64 {

@@ -30,7 +30,7 @@ func printHelp(options kong.HelpOptions, ctx *kong.Context) error {
 	}
 	fmt.Fprint(ctx.Stdout, "\nTools, by the first argument:\n\n")
 	for _, t := range tools {
-		describe(ctx.Stdout, "limitsrv "+t.name+" "+t.args, t.help)
+		describe(ctx.Stdout, strings.TrimSpace("limitsrv "+t.name+" "+t.args), t.help)
 	}
 	fmt.Fprint(ctx.Stdout, "\nCommands of the limiter; limitsrv --help-commands tells what they and all others do:\n\n")
 	for _, c := range commands.Table() {
