@@ -1,6 +1,9 @@
 package engine
 
-import "math"
+import (
+	"math"
+	"slices"
+)
 
 // A tally counts how often each of a shard's keys was seen, in bounded memory: it
 // keeps some keys with a count that is at most too high by a known error, and knows
@@ -49,7 +52,7 @@ const (
 	// behind those that a shard's hashes have all 0, and before those that choose a slot.
 	tallyShift = 16
 	// sieveCells is how many cells of the sieve there are for each key.
-	sieveCells = 8
+	sieveCells = 16
 )
 
 // newTally has room for so many keys, a power of two from 16 on: so that the longest
@@ -123,20 +126,31 @@ func (t *tally) put(r topRow, key []byte) {
 // as those have a count no lower than the new floor. Who is held has a surplus of
 // 1 or more, so the sum is not negative, and total is at least n times floor.
 func (t *tally) thin(room *topScratch) {
+	counts := room.counts[:0]
+	for i := range t.slots {
+		if n := t.slots[i].count; n > 0 {
+			counts = append(counts, n)
+		}
+	}
+	slices.Sort(counts)
+	room.counts = counts
+	t.floor = counts[(len(counts)-1)/4]
+	t.gate = cellCount(t.floor)
 	held := &room.held
-	t.list(held)
-	counts := room.sorted(held)
-	floor := counts[(len(counts)-1)/4]
+	held.reset()
+	for i := range t.slots {
+		switch s := &t.slots[i]; {
+		case s.count > t.floor:
+			t.copyTo(held, i)
+		case s.count > 0:
+			cell := t.cell(s.hash)
+			*cell = max(*cell, cellCount(s.count))
+		}
+	}
 	t.empty()
-	t.floor, t.gate = floor, cellCount(floor)
 	for i := range held.rows {
 		r := &held.rows[i]
-		if r.count > floor {
-			t.put(*r, held.key(r))
-			continue
-		}
-		cell := t.cell(r.hash)
-		*cell = max(*cell, cellCount(r.count))
+		t.put(*r, held.key(r))
 	}
 }
 
@@ -160,10 +174,15 @@ func (t *tally) list(l *topList) {
 	l.reset()
 	l.floor, l.total = t.floor, t.total
 	for i := range t.slots {
-		if s := &t.slots[i]; s.count > 0 {
-			n := &t.names[i]
-			l.add(topRow{hash: s.hash, count: s.count, error: n.error}, t.bytes[n.at:n.at+n.size])
+		if t.slots[i].count > 0 {
+			t.copyTo(l, i)
 			l.settle() // most are there already
 		}
 	}
+}
+
+// copyTo appends what slot i holds to l.
+func (t *tally) copyTo(l *topList, i int) {
+	s, n := &t.slots[i], &t.names[i]
+	l.add(topRow{hash: s.hash, count: s.count, error: n.error}, t.bytes[n.at:n.at+n.size])
 }
