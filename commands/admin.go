@@ -11,11 +11,6 @@ var (
 	errMayNotStop  = &Error{"ERR", "this server can not be shut down by a command"}
 )
 
-// refuse is the Run of a command that always answers the same error.
-func refuse(err *Error) func(*Session, [][]byte) {
-	return func(s *Session, _ [][]byte) { s.w.Error(err) }
-}
-
 var timeOf = Command{
 	Name: "TIME", Summary: "Answers the time by which limits are decided: seconds since 1970 and microseconds.",
 	Complexity: "O(1)", Since: "2.6.0", Group: "server", Flags: Loading | Stale | Fast,

@@ -6,7 +6,7 @@ var table = []*Command{
 	// limiters
 	&rlToken, &rlLeaky, &rlFixed, &rlSlide, &rlLog,
 	&rlAcquire, &rlRelease,
-	&rlAll, &rlPeek, &rlRefund, &rlCharge, &rlReset,
+	&rlAll, &rlPeek, &rlRefund, &rlCharge, &rlReset, &rlTop, &rlStats,
 	&clThrottle, &rlThrottle, &throttle, &gcra,
 
 	// keys

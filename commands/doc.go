@@ -2,8 +2,8 @@
 // owns the one command table, argument parsing, RESP2 and RESP3 replies, the
 // error codes, and the state of a connection: login, protocol, transaction.
 //
-// It knows no socket: a Session is bytes in, bytes out. It imports engine and
-// redcon's reply writers.
+// It knows no socket: a Session is bytes in, bytes out. It imports engine, its own
+// package users and redcon's reply writers.
 //
 // # The way of a command
 //
@@ -25,6 +25,20 @@
 // away as if a batch of it were. So there is one way to wake a connection, and no
 // goroutine for it. Commands look at one word, Handler.attention, which is 0 unless
 // somebody monitors or pauses, or the state is being loaded.
+//
+// # Users
+//
+// A session has an account, which is a user as the file of users has it by now; nil is
+// who has not logged in. Commands look at rights only where there is such a file, by the
+// bit guarded of Handler.attention. Which group a command needs follows from its
+// flags, see needsOf: what only reads needs peek, what gives and takes permits
+// decide, and what forgets keys or administers admin; the rest, which clients send by
+// themselves, is for everyone who has logged in. Rights are held against the words
+// that Keys names, and a test shows that a command touches no other key. A new file changes
+// the rights of accounts in place, and closes the sessions of those that are gone.
+//
+// A login may cost a hash, and so comes later, as SAVE does: logins says what
+// slows it and what does not.
 //
 // # Clusters
 //
@@ -51,6 +65,7 @@
 //   - What is refused changes nothing. An error names what was wrong, what is
 //     allowed and what was given; its code word keeps its meaning for ever.
 //   - No allocation for a command that is decided, once a session is warm.
+//   - A secret that a client sends is in no reply to others, log, slow log or MONITOR.
 //   - While the state is loaded, what needs it is refused with LOADING.
 //   - EXEC carries the ops of a transaction out as one atomic batch. Its run
 //     commands are carried out after that, in their place among the replies: so

@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"context"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -31,7 +32,7 @@ func newFailures(log *slog.Logger) *failures {
 }
 
 // note logs the first failed login of an address, and counts those that follow
-// within failureSpan for a line at its end. user is empty unless there is such a
+// within failureSpan for a line at its end, which is a warning if they are many. user is empty unless there is such a
 // user: what people type instead of a name may be a password.
 func (f *failures) note(host, user string) {
 	f.total.Add(1)
@@ -45,7 +46,7 @@ func (f *failures) note(host, user string) {
 		return
 	}
 	f.since[host] = 0
-	f.log.Warn("a login failed", "from", host, "user", user)
+	f.log.Info("a login failed", "from", host, "user", user)
 	f.after(failureSpan, func() { f.tell(host) })
 }
 
@@ -55,7 +56,11 @@ func (f *failures) tell(host string) {
 	defer f.mu.Unlock()
 	if n := f.since[host]; n > 0 {
 		f.since[host] = 0
-		f.log.Warn("more logins failed", "from", host, "count", n, "within", failureSpan)
+		level := slog.LevelInfo
+		if n >= loginBurst {
+			level = slog.LevelWarn
+		}
+		f.log.Log(context.Background(), level, "more logins failed", "from", host, "count", n, "within", failureSpan)
 		f.after(failureSpan, func() { f.tell(host) })
 		return
 	}

@@ -3,6 +3,7 @@ package commands
 import (
 	"errors"
 	"fmt"
+	"log/slog"
 	"path/filepath"
 	"strconv"
 	"strings"
@@ -28,6 +29,9 @@ func newTestHandlerWith(c Config) *Handler {
 	c.Engine = func() *engine.Engine { return eng }
 	c.Exec, c.Clock, c.TestClock = &Local{Engine: eng, Clock: clock}, clock, clock
 	c.Version = "0.0.0-test"
+	if c.Log == nil {
+		c.Log = slog.New(slog.DiscardHandler)
+	}
 	if c.Shutdown == nil {
 		c.Shutdown = func(bool) {}
 	}

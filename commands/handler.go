@@ -26,8 +26,8 @@ type Config struct {
 	Store     Store      // nil: NoStore
 	Password  string     // of the default user; empty: it needs none, unless there are users
 	Version   string
-	// Users, unless nil, are those of a file, and LoadUsers reads that again. The default
-	// user is not among them if there is a Password.
+	// Users, unless nil, are those of a file, and LoadUsers reads that again; both go
+	// together. The default user is not among them if there is a Password.
 	Users     *users.Table
 	LoadUsers func() (*users.Table, error)
 	Log       *slog.Logger // nil: slog.Default()

@@ -20,8 +20,8 @@ const (
 	// maxHashWorkers check passwords by their hashes at once, but never as many as half
 	// the processors, if that is one or more. With each go up to 256 MB.
 	maxHashWorkers = 2
-	// maxAttempts wait to be checked.
-	maxAttempts = 512
+	// maxHashQueue attempts wait for a worker.
+	maxHashQueue = 512
 	// maxFamiliar are how many passwords are known to be right from an address.
 	maxFamiliar = 16_384
 	// refusalDelay is how long an attempt waits that is refused unchecked.
@@ -116,7 +116,7 @@ func (l *logins) login(from, name string, password []byte, done func(*account, e
 	}
 	at := &attempt{host: host, name: name, mac: anywhere, waiters: []waiter{{host, done}}}
 	wait, ok := l.pace.take(host)
-	if !ok || len(l.pending) >= maxAttempts {
+	if !ok {
 		l.mu.Unlock()
 		l.fails.note(host, "")
 		l.later(refusalDelay, func() { done(nil, errTooManyLogins) })
@@ -163,9 +163,14 @@ func (l *logins) check(at *attempt) {
 
 func (l *logins) enqueue(at *attempt) {
 	l.mu.Lock()
-	if l.ended {
+	switch {
+	case l.ended:
 		l.mu.Unlock()
 		l.settle(at, nil, errEnding)
+		return
+	case len(l.queue) >= maxHashQueue:
+		l.mu.Unlock()
+		l.later(refusalDelay, func() { l.settle(at, nil, errTooManyLogins) })
 		return
 	}
 	l.queue = append(l.queue, at)
@@ -233,7 +238,7 @@ func (l *logins) settle(at *attempt, a *account, err error) {
 		switch {
 		case a != nil:
 			l.meet(l.mac(w.host, at.name, at.password), a)
-		case err == errWrongPass:
+		case err != errEnding:
 			l.fails.note(w.host, l.roster().nameOf(at.name))
 		}
 	}

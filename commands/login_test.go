@@ -221,14 +221,22 @@ func TestEndAnswersLogins(t *testing.T) {
 	}
 }
 
+// However many attempts wait to be hashed, what needs no hash goes on.
 func TestAttemptsAreBounded(t *testing.T) {
 	g := newGate(t, "", twoUsers)
-	for i := range 2 * maxAttempts {
-		g.try(fmt.Sprintf("10.0.%d.%d:1", i/256, i%256), "shop", fmt.Sprint("wrong", i))
+	right := g.try("10.1.0.1:1", "shop", "pw")
+	g.hash()
+	g.wants(t, "at first", right, "shop")
+	var last func() string
+	for i := range 2 * maxHashQueue {
+		last = g.try(fmt.Sprintf("10.0.%d.%d:1", i/256, i%256), "shop", fmt.Sprint("wrong", i))
 	}
-	if len(g.queue) != maxAttempts || len(g.pending) != maxAttempts {
-		t.Errorf("%d queued and %d pending, want %d", len(g.queue), len(g.pending), maxAttempts)
+	if len(g.queue) != maxHashQueue || len(g.waits) != maxHashQueue || g.waits[0] != refusalDelay {
+		t.Errorf("%d queued and %d refused, want %d", len(g.queue), len(g.waits), maxHashQueue)
 	}
+	g.wants(t, "the same password from another address", g.try("10.1.0.2:1", "shop", "pw"), "shop")
+	g.wake()
+	g.wants(t, "the last", last, errTooManyLogins.Error())
 	for i := range 2 * maxFamiliar {
 		g.meet(mac{byte(i), byte(i >> 8), byte(i >> 16)}, g.roster().accounts["shop"])
 	}

@@ -124,7 +124,7 @@ func (r *roster) describe(name string) (given *rights, enabled, ok bool) {
 // another hash, is disconnected; all others have their new rights at once. A file that
 // is wrong changes nothing; its error is logged as well. Many may call it at once.
 func (h *Handler) ReloadUsers() error {
-	if h.config.LoadUsers == nil {
+	if h.config.Users == nil {
 		return errNoUsersFile
 	}
 	h.reloading.Lock()

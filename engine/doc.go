@@ -23,6 +23,7 @@
 //   - Freeze is a view of all keys at one moment, which is read out while decisions
 //     go on. Load makes the same state of it, in an engine of any number of shards.
 //     It takes any bytes: what it accepts is a state that could have been.
+//   - What only tells, Stats and Top, decides nothing and is in no Snapshot.
 //   - A refusal consumes nothing. If it came with new parameters these hold from
 //     then on, or the waiting time that it was answered with would be wrong.
 package engine

@@ -76,7 +76,7 @@ func (t *tally) count(h uint64, key []byte, room *topScratch) {
 		s.count++
 		return
 	}
-	cell := &t.sieve[int(h>>tallyShift)&(len(t.sieve)-1)]
+	cell := t.cell(h)
 	if *cell < t.gate {
 		*cell++
 		return
@@ -94,6 +94,8 @@ func (t *tally) seek(h uint64) int {
 		}
 	}
 }
+
+func (t *tally) cell(h uint64) *uint32 { return &t.sieve[int(h>>tallyShift)&(len(t.sieve)-1)] }
 
 // add holds a key that has come through the sieve: it was seen at most floor times
 // before.
@@ -133,7 +135,7 @@ func (t *tally) thin(room *topScratch) {
 			t.put(*r, held.key(r))
 			continue
 		}
-		cell := &t.sieve[int(r.hash>>tallyShift)&(len(t.sieve)-1)]
+		cell := t.cell(r.hash)
 		*cell = max(*cell, cellCount(r.count))
 	}
 }

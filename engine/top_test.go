@@ -8,6 +8,7 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+	"unsafe"
 
 	"pgregory.net/rapid"
 )
@@ -102,6 +103,13 @@ func TestTallyBounds(t *testing.T) {
 		var list topList
 		tally.list(&list)
 		checkBounds(t, rowsOf(&list), tally.floor, exact)
+		for key, n := range exact {
+			h := hashKey{1, 2}.sum([]byte(key)) << 4
+			held := tally.slots[tally.seek(h)].count > 0
+			if cell := *tally.cell(h); !held && n > int64(cell) {
+				t.Fatalf("%.9q... was counted %d times and is not held, its cell is at %d", key, n, cell)
+			}
+		}
 		held := keys
 		if longest > keptKeyBytes {
 			held = max((memory-longest+1)/longest, 1)
@@ -338,4 +346,55 @@ func TestTopTime(t *testing.T) {
 			}
 		}
 	}
+}
+
+// TestTopMemory counts random keys for more than an hour, more than there is room for
+// in each pane, and holds the memory to what Top says.
+func TestTopMemory(t *testing.T) {
+	for _, tt := range []struct{ shards, keyBytes, most int }{
+		{16, 22, 4_600_000}, {16, 64, 7_000_000}, {16, MaxKeyBytes, 7_000_000}, {1, 64, 7_000_000}, {256, 64, 8_000_000},
+	} {
+		e := New(Options{Shards: tt.shards})
+		key, random := make([]byte, tt.keyBytes), uint64(1)
+		for i := range Instant((hourBlocks + 2) * (minutePanes + 1)) {
+			now := (i/(minutePanes+1)*blockPanes + i%(minutePanes+1)) * paneNanos
+			for range 2 * tallyKeys {
+				random = random*6364136223846793005 + 1442695040888963407
+				h := hashKey{random, 2}.sum(nil)
+				s := &e.shards[h>>(64-e.bits)]
+				for kind := range s.tops {
+					s.tops[kind].at(now, &s.topScratch).count(h<<e.bits, key, &s.topScratch)
+				}
+			}
+		}
+		bytes := 0
+		for i := range e.shards {
+			s := &e.shards[i]
+			bytes += s.topScratch.memory()
+			for kind := range s.tops {
+				bytes += s.tops[kind].memory()
+			}
+		}
+		t.Logf("%d shards, keys of %d bytes: %d bytes", tt.shards, tt.keyBytes, bytes)
+		if bytes > tt.most {
+			t.Errorf("%d shards, keys of %d bytes: %d bytes, want at most %d", tt.shards, tt.keyBytes, bytes, tt.most)
+		}
+	}
+}
+
+func (l *topList) memory() int { return cap(l.rows)*int(unsafe.Sizeof(topRow{})) + cap(l.bytes) }
+
+func (s *topScratch) memory() int { return s.held.memory() + s.merged.memory() + 8*cap(s.counts) }
+
+func (p *panes) memory() int {
+	t := &p.tally
+	bytes := int(unsafe.Sizeof(*p)) + cap(t.slots)*int(unsafe.Sizeof(tallySlot{})) + cap(t.names)*int(unsafe.Sizeof(tallyName{})) +
+		cap(t.bytes) + 4*cap(t.sieve) + p.block.memory()
+	for i := range p.minute {
+		bytes += p.minute[i].memory()
+	}
+	for i := range p.hour {
+		bytes += p.hour[i].memory()
+	}
+	return bytes
 }

@@ -82,7 +82,7 @@
 // back. Output that a client does not take moves out of the arena. An idle connection
 // holds 0.6 KB, its session and its share of the tables included, or 1.1 KB after
 // a command that was cut off; one with a goroutine holds 4.5 KB, then 8.5 KB when
-// its stack has grown, and up to 18 KB after long pipelines. One over TLS holds 11.7 KB,
-// of which some 6 are crypto/tls's and 4 the stack; after a record of 16 KB that is
-// what crypto/tls keeps of it besides.
+// its stack has grown, and up to 18 KB after long pipelines. One over TLS holds 12 KB,
+// of which some 6 are crypto/tls's and 4 the stack, and up to 36 KB after pipelines that
+// fill records of 16 KB, which crypto/tls keeps room for.
 package server

@@ -132,6 +132,11 @@ func (t *secure) shake(h *handshake) {
 func (t *secure) fail(h *handshake, err error, stayed bool) {
 	defer h.socket.Close()
 	t.failed.Add(1)
+	select {
+	case <-t.s.closing: // it was cut off by drain
+		return
+	default:
+	}
 	var noTLS tls.RecordHeaderError
 	why := ""
 	switch {

@@ -46,9 +46,10 @@ func TestSilentStrangers(t *testing.T) {
 	if n := r.underWay(); n > maxHandshakes {
 		t.Errorf("%d handshakes are under way, want at most %d", n, maxHandshakes)
 	}
-	if st := r.Stats(); st.Clients != 1 || st.Rejected != 0 || st.FailedHandshakes < 50 {
-		t.Errorf("Stats() = %+v, want one client, none rejected, and 50 handshakes that failed", st)
+	if st := r.Stats(); st.Clients != 1 || st.Rejected != 0 {
+		t.Errorf("Stats() = %+v, want one client and none rejected", st)
 	}
+	until(t, "those who had to leave are counted", func() bool { return r.Stats().FailedHandshakes >= 50 })
 	expectEnd(t, silent[0], "")
 	for _, nc := range silent {
 		nc.Close()

@@ -197,6 +197,15 @@ def cluster(r):
             expect(pipe.execute(), [[b"TOKEN", 10, 9, 0, Between(300000, 360000)]] * 32)
 
 
+def tls(r):
+    with redis.Redis(**address("LIMITSRV_TLS_ADDR"), ssl=True, ssl_ca_certs=os.environ["LIMITSRV_TLS_CA"]) as safe:
+        expect(safe.execute_command("RL.TOKEN", "k", 10, "10/h"), [1, 10, 9, 0, 360000])
+        with safe.pipeline(transaction=False) as pipe:
+            for _ in range(1000):
+                pipe.execute_command("RL.PEEK", "k")
+            expect(pipe.execute(), [[b"TOKEN", 10, 9, 0, Between(300000, 360000)]] * 1000)
+
+
 CASES = {
     "connect": connect,
     "decide-token": decide_token,
@@ -218,6 +227,7 @@ CASES = {
     "wrong-password": wrong_password,
     "password": password,
     "cluster": cluster,
+    "tls": tls,
 }
 
 

@@ -19,6 +19,9 @@ PASSWORD = "correct horse"
 START_TIMEOUT = 10
 STOP_TIMEOUT = 15
 
+# Seconds to build the program that makes certificates, and run it.
+CERTIFY_TIMEOUT = 120
+
 # Ports below those that the kernel gives to connections: a client that tries again
 # and again while its server is away can't come to be connected to itself.
 PORTS = range(20000, 32000)
@@ -115,11 +118,18 @@ def free_addresses(n):
         return found
 
 
+def certify(folder):
+    """Makes cert.pem, which is its own CA, and key.pem for 127.0.0.1, as Go's library can."""
+    root = subprocess.run(["go", "env", "GOROOT"], check=True, text=True, stdout=subprocess.PIPE, timeout=30).stdout.strip()
+    subprocess.run(["go", "run", f"{root}/src/crypto/tls/generate_cert.go", "-host", "127.0.0.1", "-ecdsa-curve", "P256", "-ca"],
+                   cwd=folder, check=True, capture_output=True, timeout=CERTIFY_TIMEOUT)
+
+
 class Servers:
     """One server of each kind, from entering to leaving the context."""
 
-    def __init__(self, binary, has_cluster, has_nodes):
-        self.binary, self.has_cluster, self.has_nodes = binary, has_cluster, has_nodes
+    def __init__(self, binary, has_cluster, has_nodes, has_tls):
+        self.binary, self.has_cluster, self.has_nodes, self.has_tls = binary, has_cluster, has_nodes, has_tls
         self.complaints = []  # known on leaving
         self.servers = []
 
@@ -153,6 +163,11 @@ class Servers:
         }
         if self.has_cluster:
             self.environment["LIMITSRV_CLUSTER_ADDR"] = server("cluster", "--cluster-mode", "emulated").address
+        if self.has_tls:
+            certify(folder)
+            over_tls, files = free_addresses(1)[0], ("--tls-cert", folder / "cert.pem", "--tls-key", folder / "key.pem")
+            server("tls", "--tls-listen", over_tls, *files)
+            self.environment |= {"LIMITSRV_TLS_ADDR": over_tls, "LIMITSRV_TLS_CA": str(folder / "cert.pem")}
         if self.has_nodes:
             self.environment |= self.start_nodes(folder)
         self.restarts = serve_restarts(again, str(folder / "socket"), self.complaints)

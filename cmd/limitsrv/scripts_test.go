@@ -54,7 +54,7 @@ var otherwise = map[string]string{
 
 // Commands that a node answers by what it has carried out itself, which on a
 // follower may be a moment behind.
-var own = []string{"CLUSTER", "DBSIZE", "INFO", "KEYS", "MEMORY", "OBJECT", "RANDOMKEY", "SCAN", "TIME"}
+var own = []string{"CLUSTER", "DBSIZE", "INFO", "KEYS", "MEMORY", "OBJECT", "RANDOMKEY", "RL.STATS", "RL.TOP", "SCAN", "TIME"}
 
 // A stage is where a script is played: a node by itself, or those of a cluster,
 // with the same clock.

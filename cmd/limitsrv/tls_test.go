@@ -237,3 +237,40 @@ func TestTLSHandshakesThatNeverEnd(t *testing.T) {
 		t.Errorf("the log speaks of them %d times", n)
 	}
 }
+
+func TestTLSOptionsThatAreWrong(t *testing.T) {
+	files := certified(t, newAuthority(t))
+	missing := tlsFiles(t.TempDir())
+	for _, tt := range []struct {
+		name string
+		args []string
+		code int
+		want string
+	}{
+		{"no certificate", []string{"--tls-listen", "127.0.0.1:0"}, exitUsage, "--tls-listen needs --tls-cert and --tls-key"},
+		{"no key", []string{"--tls-cert", files.name("cert")}, exitUsage, "--tls-cert and --tls-key go together"},
+		{"a CA alone", []string{"--tls-client-ca", files.name("ca")}, exitUsage, "--tls-client-ca needs"},
+		{"open to the network", files.secured("0.0.0.0:0"), exitUsage, `--tls-listen "0.0.0.0:0" can be reached from other machines: give --password, --users or --tls-client-ca`},
+		{"no place to listen", []string{"--listen", ""}, exitUsage, "--tls-listen"},
+		{"files that are not there", missing.secured("127.0.0.1:0"), exitFailure, missing.name("cert")},
+	} {
+		_, log, code := runs(t, limitsrv(nil, append([]string{"--listen", "127.0.0.1:0"}, tt.args...)...))
+		if code != tt.code || strings.Count(log, "\n") != 1 || !strings.Contains(log, tt.want) {
+			t.Errorf("%s: exit %d, stderr %q, want %d and one line with %q", tt.name, code, log, tt.code, tt.want)
+		}
+	}
+}
+
+// Certificates of clients protect an address that others can reach, and TLS may be all
+// that is listened for.
+func TestTLSAlone(t *testing.T) {
+	ca := newAuthority(t)
+	files := certified(t, ca)
+	_, port, err := net.SplitHostPort(freeAddress(t))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r := launchAt(t, "", append(files.secured("0.0.0.0:"+port), "--tls-client-ca", files.name("ca"))...)
+	until(t, "it listens", func() bool { return strings.Contains(r.logged(), "listening") || r.isOver() })
+	soon(t, "127.0.0.1:"+port, ca.identified(t, ca, time.Now().Add(time.Hour)))
+}

@@ -175,7 +175,7 @@ func (s *source) users(n ast.Node) (*Table, error) {
 	if err != nil {
 		return nil, err
 	}
-	t := &Table{}
+	t := &Table{named: s.named}
 	for _, node := range nodes {
 		u, err := s.user(node)
 		if err != nil {

@@ -57,19 +57,13 @@ func (u *User) Hashes() int { return len(u.hashes) }
 
 // A Table is the users of a file, one at least. It does not change.
 type Table struct {
-	Users  []*User
+	Users  []*User // in the order of the file
+	named  map[string]*User
 	digest [sha256.Size]byte
 }
 
 // Find is the user of a name; nil: there is none.
-func (t *Table) Find(name string) *User {
-	for _, u := range t.Users {
-		if u.Name == name {
-			return u
-		}
-	}
-	return nil
-}
+func (t *Table) Find(name string) *User { return t.named[name] }
 
 // maxFileBytes bounds a file.
 const maxFileBytes = 1 << 20

@@ -26,7 +26,7 @@ func TestBetween(t *testing.T) {
 	if s = between(old, new); s.allowed != 0 || s.p50 != -1 || s.p99 != -1 {
 		t.Errorf("of a second without decisions it is %+v", s)
 	}
-	new.allowed, new.at = 0, new.at.Add(time.Second)
+	old.allowed, new.allowed, new.at = 100, 0, new.at.Add(time.Second)
 	if s = between(old, new); s.allowed != 0 {
 		t.Errorf("where the counters began anew, %d were allowed", s.allowed)
 	}

@@ -51,9 +51,8 @@ func (s *Server) top(w http.ResponseWriter, r *http.Request, asks who) {
 	}{int64(found.To-found.From) / int64(time.Second), rows})
 }
 
-// maySeeAll is why somebody may not be shown keys without naming them, which SCAN does
-// too; nil: they may.
-func (s *Server) maySeeAll(asks who) error { return s.cfg.Handler.May(asks.account, "SCAN", "0") }
+// maySeeAll is why somebody may not be shown keys without naming them; nil: they may.
+func (s *Server) maySeeAll(asks who) error { return s.cfg.Handler.May(asks.account, "RL.TOP") }
 
 // A standing is how a key stands.
 type standing struct {

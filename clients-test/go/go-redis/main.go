@@ -3,8 +3,11 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
+	"crypto/x509"
 	"errors"
 	"fmt"
+	"os"
 	"slices"
 
 	"github.com/redis/go-redis/v9"
@@ -28,6 +31,7 @@ func main() {
 		s.Case{Name: "wrong-password", Run: wrongPassword},
 		s.Case{Name: "password", Run: password},
 		s.Case{Name: "cluster", Run: cluster},
+		s.Case{Name: "tls", Run: overTLS},
 	))
 }
 
@@ -150,6 +154,21 @@ func password() {
 	rdb := redis.NewClient(&redis.Options{Addr: s.PasswordAddr, Password: s.Password})
 	defer rdb.Close()
 	s.Got(rdb.Do(ctx, "RL.TOKEN", "password", 10, "10/h").Result()).Want(s.Fresh)
+}
+
+func overTLS() {
+	ca := x509.NewCertPool()
+	ca.AppendCertsFromPEM(s.Must(os.ReadFile(s.TLSCA)))
+	rdb := redis.NewClient(&redis.Options{Addr: s.TLSAddr, TLSConfig: &tls.Config{RootCAs: ca}})
+	defer rdb.Close()
+	s.Got(rdb.Do(ctx, "RL.TOKEN", "tls", 10, "10/h").Result()).Want(s.Fresh)
+	pipe := rdb.Pipeline()
+	for range 1000 {
+		pipe.Do(ctx, "RL.PEEK", "tls")
+	}
+	for _, cmd := range s.Must(pipe.Exec(ctx)) {
+		s.Got(cmd.(*redis.Cmd).Result()).Want(s.Peeked)
+	}
 }
 
 func cluster() {

@@ -11,13 +11,16 @@ import (
 	"time"
 )
 
-// Where the servers are; ClusterAddr is empty if there is none. See ../README.md.
+// Where the servers are, and what signs the certificate of TLSAddr; ClusterAddr and
+// TLSAddr are empty if there is none. See ../README.md.
 var (
 	Addr         = os.Getenv("LIMITSRV_ADDR")
 	PasswordAddr = os.Getenv("LIMITSRV_PASSWORD_ADDR")
 	Password     = os.Getenv("LIMITSRV_PASSWORD")
 	RestartAddr  = os.Getenv("LIMITSRV_RESTART_ADDR")
 	ClusterAddr  = os.Getenv("LIMITSRV_CLUSTER_ADDR")
+	TLSAddr      = os.Getenv("LIMITSRV_TLS_ADDR")
+	TLSCA        = os.Getenv("LIMITSRV_TLS_CA")
 )
 
 // Case is a line of the output. Run panics with what is wrong, and is nil where the

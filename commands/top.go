@@ -1,0 +1,100 @@
+package commands
+
+import (
+	"limitsrv/engine"
+)
+
+const (
+	// defaultTop and maxTop are the count of RL.TOP.
+	defaultTop = 10
+	maxTop     = 100
+)
+
+var rlTop = Command{
+	Name: "RL.TOP", Args: "[DENIED|HOT] [count] [MINUTE|HOUR]",
+	Summary: "Tells which keys were refused most (DENIED), or asked most (HOT), in the last 60 to 70 seconds or, with HOUR, 60 to 65 minutes: " +
+		"[key, count, error] for each of 10 keys or as many as said, up to 100. A key was counted between count - error and count times. " +
+		"A cluster's node tells what it has carried out of the log.",
+	Complexity: "O(1)", Since: "0.1.0", Group: limiterGroup,
+	Flags: ReadOnly | Stale | AllKeys,
+	Run: func(s *Session, args [][]byte) {
+		what, window, count, err := parseTop(args[1:])
+		if err != nil {
+			s.w.Error(err)
+			return
+		}
+		top := s.h.config.Engine().Top(s.h.now(), what, window, count)
+		s.w.Array(len(top.Rows))
+		for _, row := range top.Rows {
+			s.w.Array(3)
+			s.w.Bulk(row.Key)
+			s.w.Int(row.Count)
+			s.w.Int(row.Error)
+		}
+	},
+}
+
+// parseTop reads what may follow RL.TOP, each of which may be left out.
+func parseTop(args [][]byte) (what engine.TopKind, window engine.TopWindow, count int, err error) {
+	count = defaultTop
+	if len(args) > 0 && (isWord(args[0], "DENIED") || isWord(args[0], "HOT")) {
+		if isWord(args[0], "HOT") {
+			what = engine.TopHot
+		}
+		args = args[1:]
+	}
+	if len(args) > 0 && !isOption(args[0]) {
+		n, ok := wholeNumber(args[0])
+		if !ok || n < 1 || n > maxTop {
+			return what, window, 0, badWhole("count", 1, maxTop, args[0])
+		}
+		count, args = int(n), args[1:]
+	}
+	if len(args) > 0 && (isWord(args[0], "MINUTE") || isWord(args[0], "HOUR")) {
+		if isWord(args[0], "HOUR") {
+			window = engine.TopHour
+		}
+		args = args[1:]
+	}
+	if len(args) > 0 {
+		return what, window, 0, &Error{"ERR", "syntax error, DENIED or HOT, then count, then MINUTE or HOUR may follow, got " + excerpt(args[0])}
+	}
+	return what, window, count, nil
+}
+
+var rlStats = Command{
+	Name: "RL.STATS",
+	Summary: "Tells what was decided since the start, as a map: under decisions how many requests each algorithm has allowed and denied, " +
+		"if it has decided any, with those that SHADOW let through among the denied; shadow_denied, how many these were; " +
+		"refused_for_memory; and evicted, live keys dropped for want of memory. A cluster's node tells what it has carried out of the log.",
+	Complexity: "O(1)", Since: "0.1.0", Group: limiterGroup,
+	Flags: ReadOnly | Stale,
+	Run: func(s *Session, _ [][]byte) {
+		t := s.h.config.Engine().Stats()
+		var decided []engine.Alg
+		for i := range t.Allowed {
+			if t.Allowed[i]+t.Denied[i] > 0 {
+				decided = append(decided, engine.Alg(i))
+			}
+		}
+		w := &s.w
+		w.Map(4)
+		w.BulkString("decisions")
+		w.Map(len(decided))
+		for _, a := range decided {
+			w.BulkString(a.String())
+			w.Map(2)
+			w.stat("allowed", t.Allowed[a])
+			w.stat("denied", t.Denied[a])
+		}
+		w.stat("shadow_denied", t.ShadowDenied)
+		w.stat("refused_for_memory", t.Refused)
+		w.stat("evicted", t.Evicted)
+	},
+}
+
+// stat writes a pair of a map.
+func (w *Reply) stat(name string, value int64) {
+	w.BulkString(name)
+	w.Int(value)
+}
