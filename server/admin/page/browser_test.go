@@ -229,6 +229,7 @@ func TestPageHostileKeys(t *testing.T) {
 			t.Errorf("%q is put into the field as %s", hostile[i], typed)
 		}
 		tab.Click("#lookup-submit") // as typed, it is the same bytes
+		tab.Until("document.activeElement.id === 'found-key'")
 		tab.UntilText("#found-limit", "Sliding log")
 	}
 	tab.Fill("#lookup-key", "weird"+kb.Enter)

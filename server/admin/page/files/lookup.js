@@ -54,10 +54,11 @@ export class Lookup {
   async find(raw) {
     this.#raw = raw;
     this.#view = null;
-    this.#input.value = shown(raw);
+    const name = (this.#input.value = shown(raw));
     say(this.#said, "");
     if (!(await this.refresh())) return;
     if (this.#key === null) say(this.#said, "This key is as good as new: nothing of it is used.");
+    if (this.#input.value !== name) return; // somebody types the next
     this.#view?.title.focus({ preventScroll: true });
     byID("lookup").scrollIntoView({ block: "nearest" });
   }
