@@ -285,10 +285,11 @@ func TestTLS(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	f := serve(t, "secret", func(c *Config) {
+	withTLS := func(c *Config) {
 		config := &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}
 		c.TLS = func() *tls.Config { return config }
-	})
+	}
+	f := serve(t, "secret", withTLS)
 	pool := x509.NewCertPool()
 	cert, err := x509.ParseCertificate(der)
 	if err != nil {
@@ -304,6 +305,18 @@ func TestTLS(t *testing.T) {
 	defer answer.Body.Close()
 	if answer.StatusCode != 204 || !answer.Cookies()[0].Secure || answer.TLS.Version < tls.VersionTLS12 {
 		t.Errorf("a login is answered %d with %v", answer.StatusCode, answer.Cookies())
+	}
+	named, err := http.NewRequest(http.MethodGet, "https://"+serve(t, "", withTLS).Addr().String()+"/api/now", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	named.Host = "limits.example" // which a browser would hold against the certificate
+	if answer, err = transport.RoundTrip(named); err != nil {
+		t.Fatal(err)
+	}
+	answer.Body.Close()
+	if answer.StatusCode != 200 {
+		t.Errorf("by its name it answers %d, want 200", answer.StatusCode)
 	}
 	plain, err := http.Get("http://" + f.Addr().String() + "/livez")
 	if err != nil {
