@@ -31,6 +31,9 @@ var arrows = map[string][]string{
 	"commands/users": {"golang.org/x/crypto", "github.com/goccy/go-yaml"},
 	"server":         {"limitsrv/commands"},
 	"certs":          {},
+	"server/admin": {
+		"limitsrv/engine", "limitsrv/commands", "limitsrv/server", "github.com/prometheus/client_golang/prometheus",
+	},
 	"persist": {
 		"limitsrv/engine", "github.com/cockroachdb/pebble/v2", "github.com/hashicorp/raft-wal", "github.com/hashicorp/raft",
 		"github.com/hashicorp/go-hclog",
@@ -40,17 +43,20 @@ var arrows = map[string][]string{
 		"github.com/hashicorp/go-hclog", "go.etcd.io/bbolt", "github.com/cockroachdb/pebble/v2/vfs",
 	},
 	"cmd/limitsrv": {
-		"limitsrv/engine", "limitsrv/commands", "limitsrv/commands/users", "limitsrv/server", "limitsrv/persist", "limitsrv/replication", "limitsrv/certs",
+		"limitsrv/engine", "limitsrv/commands", "limitsrv/commands/users", "limitsrv/server", "limitsrv/server/admin", "limitsrv/persist", "limitsrv/replication", "limitsrv/certs",
 		"github.com/alecthomas/kong", "github.com/goccy/go-yaml", "github.com/coreos/go-systemd/v22/daemon", "golang.org/x/term",
 	},
-	"faultnet": {},
-	"bench":    {"limitsrv/faultnet"},
+	"server/admin/page": {},
+	"browser":           {"github.com/chromedp/chromedp", "github.com/chromedp/cdproto"},
+	"faultnet":          {},
+	"bench":             {"limitsrv/faultnet"},
 }
 
 // testArrows are what the tests of any package may import as well; and they may
 // import of ours what their package does by way of others.
 var testArrows = []string{
-	"github.com/cockroachdb/datadriven", "pgregory.net/rapid", "github.com/anishathalye/porcupine", "limitsrv/faultnet",
+	"github.com/cockroachdb/datadriven", "pgregory.net/rapid", "github.com/anishathalye/porcupine", "limitsrv/faultnet", "limitsrv/browser",
+	"github.com/chromedp/chromedp",
 }
 
 // stranger is a folder whose packages may import anything but ours.

@@ -97,7 +97,7 @@ func (h *Handler) infoServer(l *lines) {
 
 // port is that of the option listen, 0 if there is none.
 func (h *Handler) port() string {
-	listen, _ := option(h.options(), "listen")
+	listen := h.listen()
 	if i := strings.LastIndexByte(listen, ':'); i >= 0 {
 		return listen[i+1:]
 	}

@@ -48,6 +48,7 @@ func (s *Session) renderItems() {
 func (s *Session) share() int64 {
 	took := s.touch()
 	s.began += took
+	s.waited(took)
 	each := took / int64(len(s.g.items))
 	if each >= s.h.slow.least.Load() {
 		for i := range s.g.items {
@@ -149,6 +150,7 @@ func (s *Session) renderExec() {
 	ds := s.g.batch.Decisions
 	took := s.touch()
 	s.began = 0
+	s.waited(took)
 	switch {
 	case s.err != nil:
 		s.w.Error(s.err)
@@ -209,6 +211,14 @@ func (s *Session) hush(from int) {
 func (s *Session) start() {
 	if s.began == 0 {
 		s.began = s.h.sinceStart()
+	}
+}
+
+// waited counts that each op gathered was answered after so many nanoseconds: all
+// of a batch wait for the whole of it.
+func (s *Session) waited(nanos int64) {
+	if n := len(s.g.batch.Ops); n > 0 {
+		s.h.stats.waits[s.id%stripes].counts[bucketOf(nanos)].Add(int64(n))
 	}
 }
 

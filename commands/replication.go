@@ -50,11 +50,14 @@ type ReplicationTotals struct {
 	Forwarded           int64 // decisions that were left to the leader
 	Uncertain           int64 // decisions that may or may not have been made
 	// NoQuorum are the decisions answered as the option of that name says, and Local
-	// those of them that were made by what this node knew.
-	NoQuorum, Local int64
-	// Elections are those that this node stood for, and LeaderChanges how often it
+	// those of them that were made by what this node knew. Refused are the batches
+	// answered with an error for want of a majority.
+	NoQuorum, Local, Refused int64
+	// Elections are those that this node won, and LeaderChanges how often it
 	// learnt of another leader.
 	Elections, LeaderChanges int64
+	// Restarts are how often the node began anew within its process.
+	Restarts int64
 }
 
 // ReplicationClock tells how the time of the cluster keeps to the machine's.

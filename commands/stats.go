@@ -15,6 +15,7 @@ const stripes = 8
 // stats count what sessions do, for INFO.
 type stats struct {
 	stripes     [stripes][]commandCounts // by spec.id
+	waits       [stripes]histogram       // how long each op took to be answered; never reset
 	codes       codeCounts
 	connections atomic.Int64
 	rate        opsRate

@@ -16,7 +16,7 @@ var rlTop = Command{
 		"[key, count, error] for each of 10 keys or as many as said, up to 100. A key was counted between count - error and count times. " +
 		"A cluster's node tells what it has carried out of the log.",
 	Complexity: "O(1)", Since: "0.1.0", Group: limiterGroup,
-	Flags: ReadOnly | Stale,
+	Flags: ReadOnly | Stale | AllKeys,
 	Run: func(s *Session, args [][]byte) {
 		what, window, count, err := parseTop(args[1:])
 		if err != nil {

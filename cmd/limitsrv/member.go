@@ -148,7 +148,8 @@ func (r replica) Replication() commands.Replication {
 		Ack: o.Ack, Fsync: o.logFsync(), NoQuorum: o.NoQuorum, FsyncP99: st.FsyncP99,
 		Totals: commands.ReplicationTotals{
 			Entries: st.Entries, EntryBytes: st.EntryBytes, Decisions: st.Ops, Forwarded: st.Forwarded, Uncertain: st.Uncertain,
-			NoQuorum: st.Allowed + st.Denied + st.Locally, Local: st.Locally, Elections: st.Elected, LeaderChanges: st.LeaderChanges,
+			NoQuorum: st.Allowed + st.Denied + st.Locally, Local: st.Locally, Refused: st.Refused,
+			Elections: st.Elected, LeaderChanges: st.LeaderChanges, Restarts: st.Restarts,
 		},
 		Clock:    commands.ReplicationClock{Offset: -st.ClockOffset, Clamps: st.ClockClamps, Clamped: st.ClockClamped},
 		Snapshot: commands.ReplicatedSnapshot{Index: uint64(st.Snapshot.Index), At: st.Snapshot.At, Bytes: st.Snapshot.Bytes, Installed: st.Installed},

@@ -18,6 +18,7 @@ import (
 	"limitsrv/commands"
 	"limitsrv/commands/users"
 	"limitsrv/server"
+	"limitsrv/server/admin"
 )
 
 // A node is a server with all that it stands on.
@@ -27,6 +28,7 @@ type node struct {
 	state    state
 	handler  *commands.Handler
 	server   *server.Server
+	admin    *admin.Server // nil: there is none
 	certs    *certs.Source // nil: none
 	settings settings
 	secrets  map[string]string // options that settings lacks, as of the start
@@ -89,6 +91,9 @@ func newNode(c *configuration, log *slog.Logger, level *slog.LevelVar) (*node, e
 		Commit:       n.state.commit(),
 		Logger:       log,
 	})
+	if err == nil {
+		err = n.openAdmin()
+	}
 	if err != nil {
 		return nil, errors.Join(err, n.state.close(context.Background(), false))
 	}
@@ -147,6 +152,7 @@ func (n *node) run(signals, hangups <-chan os.Signal) error {
 	serving, ending := context.WithCancel(context.Background())
 	defer ending()
 	go n.feedWatchdog(serving, n.answers)
+	stopAdmin := n.serveAdmin()
 	stop, save := func() {}, true
 	defer func() { stop() }()
 	for {
@@ -184,6 +190,7 @@ func (n *node) run(signals, hangups <-chan os.Signal) error {
 	if err := n.drain(signals); err != nil {
 		return err
 	}
+	stopAdmin()
 	return n.end(signals, save)
 }
 

@@ -61,6 +61,8 @@ type options struct {
 	MaxQueryBytes  size          `group:"Limits" default:"${maxQueryBytes}" help:"Bytes of one command on the wire."`
 	MaxOutputBytes size          `group:"Limits" default:"${maxOutputBytes}" help:"Bytes of replies that wait for a client to take them."`
 
+	adminOptions `embed:""`
+
 	LogLevel  slog.Level `group:"Log" default:"info" help:"Least level that is logged: debug, info, warn or error."`
 	LogFormat string     `group:"Log" default:"text" enum:"text,json" help:"text or json. The log goes to standard error."`
 
@@ -125,6 +127,9 @@ func (o *options) check() error {
 		if r.value < r.least {
 			return fmt.Errorf("--%s must be %v or more, got %v", r.name, r.least, r.value)
 		}
+	}
+	if err := o.checkAdmin(); err != nil {
+		return err
 	}
 	return o.requireProtection()
 }

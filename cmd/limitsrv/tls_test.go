@@ -250,7 +250,7 @@ func TestTLSOptionsThatAreWrong(t *testing.T) {
 		{"no certificate", []string{"--tls-listen", "127.0.0.1:0"}, exitUsage, "--tls-listen needs --tls-cert and --tls-key"},
 		{"no key", []string{"--tls-cert", files.name("cert")}, exitUsage, "--tls-cert and --tls-key go together"},
 		{"a CA alone", []string{"--tls-client-ca", files.name("ca")}, exitUsage, "--tls-client-ca needs"},
-		{"open to the network", files.secured("0.0.0.0:0"), exitUsage, `--tls-listen "0.0.0.0:0" can be reached from other machines: give --password or --tls-client-ca`},
+		{"open to the network", files.secured("0.0.0.0:0"), exitUsage, `--tls-listen "0.0.0.0:0" can be reached from other machines: give --password, --users or --tls-client-ca`},
 		{"no place to listen", []string{"--listen", ""}, exitUsage, "--tls-listen"},
 		{"files that are not there", missing.secured("127.0.0.1:0"), exitFailure, missing.name("cert")},
 	} {

@@ -1,0 +1,55 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"time"
+
+	"limitsrv/server/admin"
+	"limitsrv/server/admin/page"
+)
+
+// openAdmin binds the admin listener, if there is to be one.
+func (n *node) openAdmin() (err error) {
+	o := n.options
+	if o.Admin == "" {
+		return nil
+	}
+	cfg := admin.Config{
+		Listen:     o.Admin,
+		Handler:    n.handler,
+		Traffic:    n.server.Stats,
+		Commit:     n.state.commit(),
+		Page:       page.Handler(),
+		Pprof:      o.AdminPprof,
+		KeyMetrics: o.AdminKeyMetrics,
+		Logger:     n.log,
+	}
+	if o.AdminTLS {
+		cfg.TLS = n.certs.Config
+	}
+	n.admin, err = admin.New(cfg)
+	if err != nil {
+		return errors.Join(err, n.server.Shutdown(context.Background()))
+	}
+	return nil
+}
+
+// adminDrain is how long answers of the admin listener may take at the end.
+const adminDrain = time.Second
+
+// serveAdmin serves it until the function that it returns is called.
+func (n *node) serveAdmin() (stop func()) {
+	if n.admin == nil {
+		return func() {}
+	}
+	n.log.Info("admin listener", "addr", n.admin.Addr().String())
+	go n.admin.Serve()
+	return func() {
+		ctx, cancel := context.WithTimeout(context.Background(), adminDrain)
+		defer cancel()
+		if err := n.admin.Shutdown(ctx); err != nil {
+			n.log.Warn("the admin listener did not end in good order", "error", err)
+		}
+	}
+}

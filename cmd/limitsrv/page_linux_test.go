@@ -1,0 +1,37 @@
+package main
+
+import (
+	"testing"
+
+	"limitsrv/browser"
+)
+
+// TestPageOfACluster loses one of three.
+func TestPageOfACluster(t *testing.T) {
+	c := gather(t, directories(t), "--admin", "127.0.0.1:0")
+	c.recovers(t)
+	leader := c.leader()
+	if leader < 0 {
+		t.Fatal("nobody leads")
+	}
+	a, other := c.peers[(leader+1)%peerCount], c.peers[(leader+2)%peerCount]
+	until(t, "the admin listener listens", func() bool { return adminAddress.MatchString(a.logged()) })
+	origin := "http://" + adminAddress.FindStringSubmatch(a.logged())[1]
+	tab := browser.Open(t)
+	tab.Screen(360, 740, "light")
+	tab.Visit(origin)
+	tab.UntilText("#cluster-state", "3 of 3 online")
+	tab.UntilText("#cluster-state", "this one is a follower")
+	tab.UntilText("#members", a.client)
+	tab.UntilText("#members", "this one")
+	if over := browser.Value[int](tab, "document.documentElement.scrollWidth - innerWidth"); over > 0 {
+		t.Errorf("the page is %d wider than a phone", over)
+	}
+	c.peers[leader].kill()
+	tab.UntilText("#cluster-state", "2 of 3 online")
+	tab.UntilText("#members", "○ offline")
+	tab.UntilText("#ready", "✓ Ready")
+	other.kill()
+	tab.UntilText("#cluster-state", "Without a majority")
+	tab.UntilText("#trouble", "no majority of the cluster can be reached")
+}

@@ -1,0 +1,249 @@
+package main
+
+import (
+	"fmt"
+	"net/http"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp/kb"
+
+	"limitsrv/browser"
+)
+
+// load sends a command some thousand times a second until the function that it
+// returns is called.
+func load(t *testing.T, address, command string) (stop func()) {
+	t.Helper()
+	w := wired(t, address)
+	over, ended := make(chan struct{}), make(chan struct{})
+	pipeline := make([]string, 40)
+	for i := range pipeline {
+		pipeline[i] = command
+	}
+	go func() {
+		defer close(ended)
+		for {
+			select {
+			case <-over:
+				return
+			case <-time.After(10 * time.Millisecond):
+			}
+			if _, err := w.all(pipeline...); err != nil {
+				return
+			}
+		}
+	}()
+	return func() {
+		close(over)
+		<-ended
+	}
+}
+
+// number is an expression for the first number that an element shows.
+func number(selector string) string {
+	return fmt.Sprintf("parseInt(document.querySelector(%q)?.innerText.replaceAll(',', '') || '0')", selector)
+}
+
+// TestPageShowsLoad wants what clients do to be seen within seconds.
+func TestPageShowsLoad(t *testing.T) {
+	a := serveAdministered(t, nil)
+	tab := browser.Open(t)
+	tab.Screen(1280, 900, "light")
+	tab.Visit(a.url)
+	tab.UntilText("#ready", "Ready")
+	tab.UntilText("#denied", "No key was refused")
+	stop := load(t, a.address, "RL.TOKEN noisy 100 1000")
+	defer stop()
+	tab.Until(number("[data-column=allowed]") + " > 0")
+	tab.Until(number("[data-column=denied]") + " > 0")
+	tab.Until(number("[data-column=keys]") + " === 1")
+	tab.Until(number("[data-column=connections]") + " > 0")
+	tab.Until(number("[data-column=p99_us]") + " > 0")
+	tab.Until(number("[data-column=memory_bytes]") + " > 0")
+	for _, table := range []string{"#denied", "#hot"} {
+		tab.UntilText(table+" tbody", "noisy")
+		shown := browser.Value[int](tab, number(table+" tbody td"))
+		tab.Until(fmt.Sprintf("%s > %d", number(table+" tbody td"), shown))
+	}
+	tab.UntilText("#algorithms", "TOKEN")
+	tab.Until("!document.querySelector('#lookup-result').checkVisibility()")
+	if tab.Sees("#cluster") || tab.Sees("#who") {
+		t.Error("there is a cluster, or somebody logged in")
+	}
+	tab.StaysAt(a.url)
+}
+
+// TestPageKeys looks a key of each algorithm up, and resets one.
+func TestPageKeys(t *testing.T) {
+	a := serveAdministered(t, nil)
+	w := wired(t, a.address)
+	tab := browser.Open(t)
+	tab.Screen(1280, 900, "dark")
+	tab.Visit(a.url)
+	for _, tt := range []struct{ command, key, limit, use string }{
+		{"RL.TOKEN token 10 0.001 4", "token", "Token bucket: 10 permits, refilled at 1 per 1,000 seconds", "6 of 10 left"},
+		{"RL.LEAKY leaky 10 0.001 10", "leaky", "Leaky bucket: a queue of 10, drained at", "0 of 10 left"},
+		{"RL.FIXED fixed 1000 year 1", "fixed", "Fixed window: 1,000 permits in each calendar year (UTC)", "999 of 1,000 left"},
+		{"RL.SLIDE slide 100 7d 1", "slide", "Sliding window: about 100 permits in any 7 days", "99 of 100 left"},
+		{"RL.LOG log 5 1h 5", "log", "Sliding log: never more than 5 permits in any 1 hour", "0 of 5 left"},
+		{"RL.ACQUIRE lease 2 30m me", "lease", "Concurrency: 2 at a time, each for at most 30 minutes", "1 of 2 left"},
+		{`RL.LOG "\x00\xff\\ \n" 5 1h 2`, `\u{0}\xff\\ \u{a}`, "Sliding log", "3 of 5 left"},
+	} {
+		w.do(t, tt.command)
+		tab.Fill("#lookup-key", tt.key+kb.Enter)
+		tab.UntilText("#found-key", tt.key)
+		tab.UntilText("#found-limit", tt.limit)
+		tab.UntilText("#found-use", tt.use)
+	}
+	tab.Fill("#lookup-key", "log"+kb.Enter)
+	tab.UntilText("#found-key", "log")
+	tab.UntilText("#found-wait", "in 59 min")
+	tab.Click("#reset-open")
+	tab.Click("#reset button[value=cancel]")
+	tab.Until("!document.getElementById('reset').open")
+	if got := w.do(t, "EXISTS log"); got != int64(1) {
+		t.Errorf("EXISTS after what was cancelled: %v", got)
+	}
+	tab.Forgive("404") // the key is then as good as new
+	tab.Click("#reset-open")
+	tab.Click("#reset button[value=reset]")
+	tab.UntilText("#lookup-said", "Reset: log")
+	tab.UntilText("#found-limit", "as good as new")
+	if got := w.do(t, "EXISTS log token"); got != int64(1) {
+		t.Errorf("EXISTS after a reset of one of two: %v", got)
+	}
+	tab.Fill("#lookup-key", "nothing"+kb.Enter)
+	tab.UntilText("#lookup-said", "This key is as good as new")
+}
+
+// TestPageHostileKeys has clients name keys so as to do harm.
+func TestPageHostileKeys(t *testing.T) {
+	a := serveAdministered(t, nil)
+	w := wired(t, a.address)
+	for _, key := range []string{
+		`<img src=x onerror='document.title=1'>`, `<script>document.title=1</script>`, `\xe2\x80\xaegnp.exe`, `\xff\xfe\x00`, strings.Repeat("w", 900),
+	} {
+		for range 3 {
+			w.do(t, fmt.Sprintf(`RL.LOG "%s" 1 1h`, key))
+		}
+	}
+	tab := browser.Open(t)
+	tab.Screen(360, 740, "dark")
+	tab.Visit(a.url)
+	for _, table := range []string{"#denied", "#hot"} {
+		for _, want := range []string{"<img src=x onerror='document.title=1'>", "<script>", `\u{202e}gnp.exe`, `\xff\xfe\u{0}`, "wwww"} {
+			tab.UntilText(table, want)
+		}
+	}
+	tab.Click("#denied tbody button")
+	tab.UntilText("#found-use", "0 of 1 left")
+	tab.Click("#reset-open")
+	if over := browser.Value[int](tab, "document.documentElement.scrollWidth - innerWidth"); over > 0 {
+		t.Errorf("the page is %d wider than a phone", over)
+	}
+	if made := browser.Value[int](tab, "document.querySelectorAll('main img, main script, dialog img').length"); made > 0 {
+		t.Errorf("%d elements were made of keys", made)
+	}
+	if title := browser.Value[string](tab, "document.title"); title == "1" {
+		t.Error("a key has run a script")
+	}
+	tab.StaysAt(a.url)
+}
+
+// withUsers writes a file of users: root, who may all, and guest, who may look.
+func withUsers(t *testing.T) (file string) {
+	t.Helper()
+	text := "users:\n"
+	for name, group := range map[string]string{"root": "admin", "guest": "peek"} {
+		text += fmt.Sprintf("  - name: %s\n    hash: %s\n    groups: [%s]\n    keys: [\"*\"]\n", name, hashOf(t, name+"'s secret"), group)
+	}
+	file = filepath.Join(t.TempDir(), "users.yaml")
+	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return file
+}
+
+func TestPageLogins(t *testing.T) {
+	a := serveAdministered(t, nil, "--users", withUsers(t))
+	w := wired(t, a.address)
+	w.do(t, `AUTH root "root's secret"`)
+	w.do(t, "RL.LOG precious 5 1h 5")
+	for _, path := range []string{"/api/now", "/api/history", "/api/top?by=hot&window=hour&count=9", "/api/key?raw=cHJlY2lvdXM", "/metrics"} {
+		a.wants(t, "", path, "", http.StatusUnauthorized, "")
+	}
+	tab := browser.Open(t)
+	tab.Screen(360, 740, "light")
+	tab.Visit(a.url)
+	tab.Until("document.activeElement.id === 'login-user'")
+	if tab.Sees("#dashboard") || tab.Sees("#who") {
+		t.Error("who has not logged in sees figures")
+	}
+	tab.Forgive("401", "403")
+	tab.Type("guest" + kb.Tab + "root's secret" + kb.Enter)
+	tab.UntilText("#login-error", "nvalid username-password pair")
+	tab.Type("guest's secret" + kb.Enter)
+	tab.UntilText("#user", "guest")
+	if cookies := browser.Value[string](tab, "document.cookie"); cookies != "" {
+		t.Errorf("scripts see the cookie %q", cookies)
+	}
+	tab.Fill("#lookup-key", "precious"+kb.Enter)
+	tab.UntilText("#found-use", "0 of 5 left")
+	if tab.Sees("#reset-open") {
+		t.Error("who may only look sees a button that resets")
+	}
+	const reset = `fetch("api/reset", { method: "POST", headers: { "Content-Type": "application/json" }, body: '{"raw":"cHJlY2lvdXM"}' }).then((answer) => answer.status)`
+	if status := browser.Value[int](tab, reset); status != http.StatusForbidden {
+		t.Errorf("a reset by who may only look: %d", status)
+	}
+	if got := w.do(t, "EXISTS precious"); got != int64(1) {
+		t.Errorf("EXISTS after resets that were refused: %v", got)
+	}
+	if over := browser.Value[int](tab, "document.documentElement.scrollWidth - innerWidth"); over > 0 {
+		t.Errorf("the page is %d wider than a phone", over)
+	}
+	tab.Click("#logout")
+	tab.UntilText("#login", "You are logged out.")
+	if status := browser.Value[int](tab, `fetch("api/now").then((answer) => answer.status)`); status != http.StatusUnauthorized {
+		t.Errorf("after a logout: %d", status)
+	}
+	if text := tab.Text("main"); strings.Contains(text, "precious") || tab.Sees("#dashboard") {
+		t.Errorf("after a logout there is still\n%s", text)
+	}
+	tab.Until("document.activeElement.id === 'login-user'")
+	tab.Fill("#login-user", "root"+kb.Tab+"root's secret"+kb.Enter)
+	tab.UntilText("#user", "root")
+	tab.Forgive("404")
+	tab.Click("#hot tbody button")
+	tab.UntilText("#found-use", "0 of 5 left")
+	tab.Click("#reset-open")
+	tab.Click("#reset button[value=reset]")
+	tab.UntilText("#lookup-said", "Reset: precious")
+	if got := w.do(t, "EXISTS precious"); got != int64(0) {
+		t.Errorf("EXISTS after a reset: %v", got)
+	}
+	tab.StaysAt(a.url)
+}
+
+// TestPageSurvivesARestart wants a page that stays open to go on with another server
+// in the place of the first.
+func TestPageSurvivesARestart(t *testing.T) {
+	a := serveAdministered(t, nil)
+	tab := browser.Open(t)
+	tab.Forgive("ERR_", "Failed to load resource")
+	tab.Screen(1280, 900, "light")
+	tab.Visit(a.url)
+	tab.UntilText("#ready", "✓ Ready")
+	a.Process.Kill()
+	<-a.ended
+	tab.UntilText("#lost", "The server does not answer.")
+	serve(t, "--admin", strings.TrimPrefix(a.url, "http://"))
+	tab.UntilText("#ready", "✓ Ready")
+	if tab.Sees("#lost") {
+		t.Error("the loss is still told")
+	}
+}

@@ -1,0 +1,112 @@
+package commands
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"strings"
+	"testing"
+
+	"limitsrv/commands/users"
+	"limitsrv/engine"
+)
+
+// calls decides as a user, and says how it went in a few words.
+func calls(h *Handler, a Account, line string) string {
+	ds, err := h.Decide(context.Background(), Call{Account: a, From: "10.0.0.1:1", Args: words(line)})
+	if err != nil {
+		return err.Error()
+	}
+	if ds[0].Status != engine.OK {
+		return "status"
+	}
+	return ds[0].Params.Alg.String()
+}
+
+func TestDecideIsACommand(t *testing.T) {
+	h := newTestHandler("")
+	a, err := h.Login(context.Background(), "10.0.0.1:1", defaultUser, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, tt := range []struct{ line, want string }{
+		{"RL.FIXED k 5 day", "FIXED"},
+		{"RL.PEEK k", "FIXED"},
+		{"RL.PEEK nobody", "status"},
+		{"RL.PEEK", "ERR wrong number of arguments"},
+		{"RL.FIXED k 0 day", "ERR limit must be"},
+		{"NOTHING", "ERR unknown command"},
+		{"INFO", "ERR the command does not work on keys"},
+	} {
+		if got := calls(h, a, tt.line); !strings.HasPrefix(got, tt.want) {
+			t.Errorf("%s: %s, want %s", tt.line, got, tt.want)
+		}
+	}
+	h.SetLoading(true)
+	if got := calls(h, a, "RL.PEEK k"); !strings.HasPrefix(got, "LOADING") {
+		t.Errorf("while loading: %s", got)
+	}
+	if len(h.sessions) != 0 {
+		t.Errorf("%d sessions are left", len(h.sessions))
+	}
+}
+
+func TestDecideAsWhoIsLimited(t *testing.T) {
+	table, err := users.Parse("f", []byte(withHashes(t, "users:\n- {name: looks, hash: '#pw', groups: [peek], keys: ['api:*']}\n- {name: root, hash: '#pw', groups: [admin], keys: ['*']}\n")))
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := newTestHandlerWith(Config{Users: table, Log: slog.New(slog.DiscardHandler)})
+	as := func(name string) Account { return Account{h.roster.Load().accounts[name]} }
+	for _, tt := range []struct{ user, line, want string }{
+		{"looks", "RL.PEEK api:1", "status"},
+		{"looks", "RL.PEEK k", "NOPERM"},
+		{"looks", "RL.RESET api:1", "NOPERM"},
+		{"root", "RL.RESET k", "TOKEN"},
+		{"nobody", "RL.PEEK api:1", "NOAUTH"},
+	} {
+		if got := calls(h, as(tt.user), tt.line); !strings.HasPrefix(got, tt.want) {
+			t.Errorf("%s as %s: %s, want %s", tt.line, tt.user, got, tt.want)
+		}
+		err := h.May(as(tt.user), strings.Fields(tt.line)...)
+		if refused := strings.HasPrefix(tt.want, "NO"); refused != (err != nil) || refused && !strings.HasPrefix(err.Error(), tt.want) {
+			t.Errorf("%s may %s: %v, want %s", tt.user, tt.line, err, tt.want)
+		}
+	}
+	if err := h.May(as("looks"), "SCAN", "0"); err == nil {
+		t.Error("who may see some keys may see all")
+	}
+}
+
+func TestDecideWaitsForCommit(t *testing.T) {
+	exec := &fakeExec{held: make(chan struct{})}
+	h := NewHandler(Config{Exec: exec, Clock: NewTestClock(testStart)})
+	a, err := h.Login(context.Background(), "10.0.0.1:1", defaultUser, nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	committed := 0
+	call := Call{Account: a, Args: words("RL.PEEK k"), Commit: func() {
+		committed++
+		exec.held <- struct{}{}
+	}}
+	if ds, err := h.Decide(context.Background(), call); err != nil || ds[0].Allowed != 1 || committed != 1 {
+		t.Errorf("it is decided %v, %v, committed %d times", ds, err, committed)
+	}
+	call.Args = words("RL.PEEK down")
+	if _, err := h.Decide(context.Background(), call); !errors.Is(err, errDown) {
+		t.Errorf("without a majority: %v", err)
+	}
+	exec.err = errors.New("disk on fire")
+	call.Args = words("RL.PEEK k")
+	if _, err := h.Decide(context.Background(), call); err == nil || err.Error() != "disk on fire" {
+		t.Errorf("what befell the batch is %v", err)
+	}
+	over, cancel := context.WithCancelCause(context.Background())
+	cancel(errors.New("gone"))
+	call.Commit = nil
+	if _, err := h.Decide(over, call); err == nil || err.Error() != "gone" {
+		t.Errorf("when nobody waits any more: %v", err)
+	}
+	close(exec.held)
+}

@@ -1,0 +1,65 @@
+package commands
+
+import (
+	"testing"
+	"time"
+)
+
+func TestWaitsAreOfOps(t *testing.T) {
+	h := newTestHandler("")
+	s := h.NewSession(Client{Wake: func() {}})
+	before := h.Waits()
+	ask(s, "RL.TOKEN a 5 1", "PING", "RL.TOKEN b 5 1", "RL.ALL TOKEN a 5 1 1 TOKEN b 5 1 1", "RL.TOKEN a", "DEL a b c")
+	all := h.Waits().Since(before)
+	if n := all.Total(); n != 7 {
+		t.Errorf("%d ops waited, want 7", n)
+	}
+	ask(s, "MULTI", "RL.TOKEN a 5 1", "RL.TOKEN b 5 1", "EXEC")
+	if all = h.Waits().Since(before); all.Total() != 9 {
+		t.Errorf("with a transaction %d ops waited, want 9", all.Total())
+	}
+	if all.Within(time.Hour) != 9 || all.Within(0) != 0 || all.Percentile(1000) <= 0 || all.Sum() <= 0 {
+		t.Errorf("within an hour %d of them, at once %d, at most %v, in all %v", all.Within(time.Hour), all.Within(0), all.Percentile(1000), all.Sum())
+	}
+	ask(s, "CONFIG RESETSTAT")
+	if all = h.Waits().Since(before); all.Total() != 9 {
+		t.Errorf("CONFIG RESETSTAT leaves %d", all.Total())
+	}
+}
+
+func TestWaitsTellDurations(t *testing.T) {
+	var w Waits
+	for _, d := range []time.Duration{10, 100 * time.Microsecond, 3 * time.Millisecond, time.Second} {
+		w.counts[bucketOf(int64(d))] += 100
+	}
+	want := 100 * (10*time.Nanosecond + 100*time.Microsecond + 3*time.Millisecond + time.Second)
+	if off := w.Sum() - want; off.Abs() > want/16 {
+		t.Errorf("the sum is %v, want %v", w.Sum(), want)
+	}
+	for d, want := range map[time.Duration]int64{
+		9: 0, 10: 100, 90 * time.Microsecond: 100, 115 * time.Microsecond: 200, 4 * time.Millisecond: 300, 900 * time.Millisecond: 300, time.Hour: 400,
+	} {
+		if got := w.Within(d); got != want {
+			t.Errorf("%d took at most %v, want %d", got, d, want)
+		}
+	}
+}
+
+func TestCommandCountsAreOfWhatWasCalled(t *testing.T) {
+	h := newTestHandler("")
+	s := h.NewSession(Client{Wake: func() {}})
+	ask(s, "RL.TOKEN a 5 1", "RL.TOKEN a 0 1", "RL.TOKEN a", "PING", "NOTHING")
+	counts := h.CommandCounts()
+	want := []CommandCount{{"ping", 1, 0, 0}, {"rl.token", 2, 1, 1}}
+	if len(counts) != 2 {
+		t.Fatalf("%v were called, want %v", counts, want)
+	}
+	for _, w := range want {
+		if counts[0] != w && counts[1] != w {
+			t.Errorf("there is no %v in %v", w, counts)
+		}
+	}
+	if errs := h.ErrorCounts(); errs["ERR"] != 3 || len(errs) != 1 {
+		t.Errorf("errors are %v, want 3 ERR", errs)
+	}
+}

@@ -1,0 +1,189 @@
+package admin
+
+import (
+	"context"
+	"crypto/rand"
+	"crypto/sha256"
+	"encoding/base64"
+	"errors"
+	"net"
+	"net/http"
+	"strconv"
+	"strings"
+	"sync"
+	"time"
+
+	"limitsrv/commands"
+)
+
+// Bounds of those who are logged in by a cookie.
+const (
+	loginLasts = 12 * time.Hour
+	maxLogins  = 1000
+	// loginTimeout is how long a login may wait for those before it.
+	loginTimeout = 15 * time.Second
+	// maxLoggingIn is how many may be in a login at once, which may wait.
+	maxLoggingIn = 32
+	// anyone is who asks where nobody has to log in.
+	anyone = "default"
+)
+
+// A who is somebody who asks.
+type who struct {
+	account commands.Account
+	from    string // HOST:PORT
+}
+
+// logins are those who are logged in by a cookie, by the hash of its value. Many may
+// use it at once.
+type logins struct {
+	cookie string // its name
+	secure bool   // by TLS only
+	mu     sync.Mutex
+	all    map[[sha256.Size]byte]login
+}
+
+type login struct {
+	account commands.Account
+	ends    time.Time
+}
+
+// newLogins is for a listener at an address: browsers tell hosts apart, and not ports.
+func newLogins(at net.Addr, secure bool) *logins {
+	name := "limitsrv"
+	if _, port, err := net.SplitHostPort(at.String()); err == nil {
+		name += "-" + port
+	}
+	if secure {
+		name = "__Host-" + name
+	}
+	return &logins{cookie: name, secure: secure, all: make(map[[sha256.Size]byte]login)}
+}
+
+// begin logs an account in and gives the cookie to answer with. Where there are too
+// many, the one that would have ended soonest ends.
+func (l *logins) begin(a commands.Account, now time.Time) *http.Cookie {
+	var secret [32]byte
+	rand.Read(secret[:])
+	value := base64.RawURLEncoding.EncodeToString(secret[:])
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	l.forget(now)
+	l.all[sha256.Sum256([]byte(value))] = login{a, now.Add(loginLasts)}
+	return l.baked(value, int(loginLasts/time.Second))
+}
+
+// forget drops what has ended, and the oldest where there is no room. mu is held.
+func (l *logins) forget(now time.Time) {
+	var oldest [sha256.Size]byte
+	var ends time.Time
+	for id, one := range l.all {
+		switch {
+		case !one.ends.After(now):
+			delete(l.all, id)
+		case ends.IsZero() || one.ends.Before(ends):
+			oldest, ends = id, one.ends
+		}
+	}
+	if len(l.all) >= maxLogins {
+		delete(l.all, oldest)
+	}
+}
+
+// baked is the cookie with a value; an age of less than 0 takes it away.
+func (l *logins) baked(value string, age int) *http.Cookie {
+	return &http.Cookie{
+		Name: l.cookie, Value: value, Path: "/", MaxAge: age,
+		HttpOnly: true, Secure: l.secure, SameSite: http.SameSiteStrictMode,
+	}
+}
+
+// find is who the cookie of a request was given to.
+func (l *logins) find(r *http.Request, now time.Time) (commands.Account, bool) {
+	cookie, err := r.Cookie(l.cookie)
+	if err != nil {
+		return commands.Account{}, false
+	}
+	id := sha256.Sum256([]byte(cookie.Value))
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	one, ok := l.all[id]
+	if ok && (!one.ends.After(now) || !holds(one.account)) {
+		delete(l.all, id)
+		ok = false
+	}
+	return one.account, ok
+}
+
+// end logs out who a request comes from, and gives the cookie that takes theirs away.
+func (l *logins) end(r *http.Request) *http.Cookie {
+	if cookie, err := r.Cookie(l.cookie); err == nil {
+		l.mu.Lock()
+		defer l.mu.Unlock()
+		delete(l.all, sha256.Sum256([]byte(cookie.Value)))
+	}
+	return l.baked("", -1)
+}
+
+var (
+	errNoLogin = errors.New("log in first")
+	errBusy    = errors.New("too many log in at once, try again")
+)
+
+// who finds out who asks: by cookie, by HTTP Basic, or anyone where nobody has to
+// log in. Its error is for the client.
+func (s *Server) who(r *http.Request) (who, error) {
+	if a, ok := s.logins.find(r, time.Now()); ok {
+		return who{a, r.RemoteAddr}, nil
+	}
+	if name, password, ok := r.BasicAuth(); ok {
+		return s.logIn(r, name, password)
+	}
+	if s.cfg.Handler.LoginNeeded() {
+		return who{}, errNoLogin
+	}
+	return s.logIn(r, anyone, "")
+}
+
+// logIn is a login as that of clients, slowed and counted as theirs.
+func (s *Server) logIn(r *http.Request, name, password string) (who, error) {
+	defer s.loggingIn.Add(-1)
+	if s.loggingIn.Add(1) > maxLoggingIn {
+		return who{}, errBusy
+	}
+	ctx, cancel := context.WithTimeout(r.Context(), loginTimeout)
+	defer cancel()
+	a, err := s.cfg.Handler.Login(ctx, r.RemoteAddr, name, []byte(password))
+	return who{a, r.RemoteAddr}, err
+}
+
+// allowed answers who is in a group.
+func (s *Server) allowed(group string, answer func(http.ResponseWriter, *http.Request, who)) http.Handler {
+	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		asks, err := s.who(r)
+		switch {
+		case err != nil:
+			s.refuse(w, r, err)
+		case !asks.account.May(group):
+			fail(w, http.StatusForbidden, "user "+strconv.Quote(asks.account.Name())+" is not in the group "+group)
+		default:
+			answer(w, r, asks)
+		}
+	})
+}
+
+// holds says whether the user of an account is still there.
+func holds(a commands.Account) bool { return a.May("decide") || a.May(peek) || a.May(admin) }
+
+// refuse says why somebody is not answered. A browser asks for a password by itself
+// where it is told how to log in, which is not for calls of the page.
+func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
+	if errors.Is(err, errBusy) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
+		fail(w, http.StatusServiceUnavailable, errBusy.Error())
+		return
+	}
+	if !strings.HasPrefix(r.URL.Path, "/api/") {
+		w.Header().Set("WWW-Authenticate", `Basic realm="limitsrv", charset="UTF-8"`)
+	}
+	fail(w, http.StatusUnauthorized, textOf(err))
+}

@@ -1,0 +1,329 @@
+package admin
+
+import (
+	"crypto/ecdsa"
+	"crypto/elliptic"
+	"crypto/rand"
+	"crypto/tls"
+	"crypto/x509"
+	"io"
+	"maps"
+	"math/big"
+	"net"
+	"net/http"
+	"strings"
+	"testing"
+	"time"
+
+	"limitsrv/commands"
+)
+
+// What only reads, and what does more.
+var (
+	readPaths  = []string{"/metrics", "/api/now", "/api/history", "/api/key?raw=YQ"}
+	adminPaths = []string{"/debug/pprof/", "/debug/pprof/goroutine", "/debug/pprof/profile?seconds=1"}
+)
+
+func withPprof(c *Config) { c.Pprof = true }
+
+func TestLoginIsNeeded(t *testing.T) {
+	f := serve(t, "secret", withPprof)
+	f.does("RL.FIXED a 10 day")
+	refused := map[string]call{
+		"nobody":               func(*http.Request) {},
+		"a cookie of nobody":   cookie(&http.Cookie{Name: f.logins.cookie, Value: "x"}),
+		"a header that is off": header("Authorization", "Bearer secret"),
+		"a wrong password":     basic("default", "Secret"),
+		"no password":          basic("default", ""),
+		"somebody else":        basic("root", "secret"),
+	}
+	for i, path := range append(readPaths, adminPaths...) {
+		if i == 1 { // those who try passwords are slowed
+			maps.DeleteFunc(refused, func(name string, _ call) bool { return strings.Contains(name, "password") || name == "somebody else" })
+		}
+		tool := !strings.HasPrefix(path, "/api/")
+		for name, as := range refused {
+			answer, text := f.ask(path, "", as)
+			asked := answer.Header.Get("WWW-Authenticate") != ""
+			if answer.StatusCode != 401 || asked != tool || !strings.HasPrefix(text, `{"error":"`) || strings.Contains(text, "secret") {
+				t.Errorf("%s as %s is answered %d %s, asks for a password: %v; want 401, %v", path, name, answer.StatusCode, text, asked, tool)
+			}
+		}
+		if answer, text := f.ask(path, "", basic("default", "secret")); answer.StatusCode != 200 {
+			t.Errorf("%s is answered %d %s, want 200", path, answer.StatusCode, text)
+		}
+	}
+	f.wants("/api/reset", `{"raw":"YQ"}`, 401, `{"error":"log in first"}`)
+	if strings.Contains(f.log.String(), "ecret") {
+		t.Errorf("the log has a password in it\n%s", f.log)
+	}
+}
+
+func TestCookie(t *testing.T) {
+	f := serve(t, "secret", nil)
+	f.does("RL.FIXED a 10 day")
+	f.wants("/api/login", `{"user":"default","password":"no"}`, 401, `{"error":"invalid username-password pair or user is disabled."}`)
+	answer, _ := f.ask("/api/login", `{"user":"default","password":"secret"}`)
+	cookies := answer.Cookies()
+	if answer.StatusCode != 204 || len(cookies) != 1 {
+		t.Fatalf("a login is answered %d with cookies %v", answer.StatusCode, cookies)
+	}
+	c := cookies[0]
+	if !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Secure || c.Path != "/" || c.Domain != "" || c.MaxAge != 12*3600 || len(c.Value) != 43 {
+		t.Errorf("the cookie is %v", c)
+	}
+	f.wants("/api/session", "", 200, `{"login_needed":true,"user":"default","may":{"peek":true,"admin":true},"version":"1.2.3"}`, cookie(c))
+	f.wants("/api/reset", `{"raw":"YQ"}`, 200, `{"forgotten":1}`, cookie(c))
+	other, _ := f.ask("/api/login", `{"user":"default","password":"secret"}`)
+	if other.Cookies()[0].Value == c.Value {
+		t.Error("two logins have one cookie")
+	}
+	answer, _ = f.ask("/api/logout", `{}`, cookie(c))
+	if gone := answer.Cookies(); answer.StatusCode != 204 || len(gone) != 1 || gone[0].Value != "" || gone[0].MaxAge != -1 {
+		t.Errorf("a logout is answered %d with %v", answer.StatusCode, gone)
+	}
+	f.wants("/api/reset", `{"raw":"YQ"}`, 401, `{"error":"log in first"}`, cookie(c))
+	f.wants("/api/reset", `{"raw":"YQ"}`, 200, `{"forgotten":0}`, cookie(other.Cookies()[0]))
+}
+
+func TestLoginsEnd(t *testing.T) {
+	f := serve(t, "secret", nil)
+	l, now := newLogins(f.Addr(), true), time.Now()
+	with := func(c *http.Cookie) *http.Request {
+		r := &http.Request{Header: http.Header{}}
+		r.AddCookie(c)
+		return r
+	}
+	first := l.begin(f.as(), now)
+	if !first.Secure || !strings.HasPrefix(first.Name, "__Host-limitsrv-") {
+		t.Errorf("the cookie of TLS is %v", first)
+	}
+	if _, ok := l.find(with(first), now.Add(loginLasts-1)); !ok {
+		t.Error("a login ended before its time")
+	}
+	if _, ok := l.find(with(first), now.Add(loginLasts)); ok {
+		t.Error("a login did not end")
+	}
+	if _, ok := l.find(with(l.begin(commands.Account{}, now)), now); ok {
+		t.Error("a user who is gone is still logged in")
+	}
+	first = l.begin(f.as(), now)
+	second := l.begin(f.as(), now.Add(1))
+	for i := range maxLogins - 1 {
+		l.begin(f.as(), now.Add(time.Duration(2+i)))
+	}
+	if len(l.all) != maxLogins {
+		t.Errorf("%d are logged in, want %d", len(l.all), maxLogins)
+	}
+	if _, ok := l.find(with(first), now); ok {
+		t.Error("the oldest login is still there")
+	}
+	if _, ok := l.find(with(second), now); !ok {
+		t.Error("the second login is gone")
+	}
+	l.begin(f.as(), now.Add(loginLasts*2))
+	if len(l.all) != 1 {
+		t.Errorf("%d are logged in when all but one have ended", len(l.all))
+	}
+}
+
+func TestPagesOfOthersAreRefused(t *testing.T) {
+	f := serve(t, "", withPprof)
+	f.does("RL.FIXED a 10 day")
+	for _, host := range []string{"evil.example", "evil.example:80", "localhost.evil.example", "127.0.0.1.evil.example:9379"} {
+		for _, path := range append(append([]string{"/api/session"}, readPaths...), adminPaths...) {
+			f.wants(path, "", 403, `{"error":"as nobody has to log in, call this server by its address or as localhost"}`, header("Host", host))
+		}
+	}
+	for _, host := range []string{"localhost", "LOCALHOST:9379", "127.0.0.1", "[::1]:9379", "[::1]", "10.1.2.3:9379"} {
+		if answer, text := f.ask("/api/now", "", header("Host", host)); answer.StatusCode != 200 {
+			t.Errorf("as %s it answers %d %s, want 200", host, answer.StatusCode, text)
+		}
+	}
+	const other = `{"error":"the request comes from a page of another origin"}`
+	f.wants("/api/reset", `{"raw":"YQ"}`, 403, other, header("Origin", "http://evil.example"))
+	f.wants("/api/reset", `{"raw":"YQ"}`, 403, other, header("Sec-Fetch-Site", "cross-site"))
+	f.wants("/api/reset", `{"raw":"YQ"}`, 403, other, header("Sec-Fetch-Site", "same-site"))
+	f.wants("/api/login", `{"user":"default","password":""}`, 403, other, header("Origin", "http://evil.example"))
+	f.wants("/api/reset", `{"raw":"YQ"}`, 200, `{"forgotten":1}`, header("Origin", "http://"+f.Addr().String()))
+	f.wants("/api/reset", `{"raw":"YQ"}`, 200, `{"forgotten":0}`, header("Sec-Fetch-Site", "same-origin"))
+	protected := serve(t, "secret", nil)
+	if answer, _ := protected.ask("/api/now", "", header("Host", "limits.example"), basic("default", "secret")); answer.StatusCode != 200 {
+		t.Errorf("with a login it answers %d to its own name, want 200", answer.StatusCode)
+	}
+}
+
+func TestHeadersTrustNobody(t *testing.T) {
+	f := serve(t, "", nil)
+	for _, path := range []string{"/", "/api/now", "/api/nothing", "/metrics", "/livez"} {
+		answer, _ := f.ask(path, "")
+		for name, want := range map[string]string{
+			"Content-Security-Policy": "default-src 'none'", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "X-Frame-Options": "DENY",
+		} {
+			if got := answer.Header.Get(name); !strings.HasPrefix(got, want) {
+				t.Errorf("%s: %s is %q, want %q", path, name, got, want)
+			}
+		}
+		if strings.Contains(answer.Header.Get("Content-Security-Policy"), "unsafe") {
+			t.Errorf("%s lets pages have what is unsafe", path)
+		}
+		if got := answer.Header.Get("Cache-Control"); path != "/" && got != "no-store" {
+			t.Errorf("%s: Cache-Control is %q", path, got)
+		}
+	}
+}
+
+func TestProfilesAreOff(t *testing.T) {
+	f := serve(t, "", nil)
+	for _, path := range adminPaths {
+		if answer, _ := f.ask(path, ""); answer.StatusCode != 404 {
+			t.Errorf("%s is answered %d, want 404", path, answer.StatusCode)
+		}
+	}
+	on := serve(t, "", withPprof)
+	if answer, text := on.ask("/debug/pprof/cmdline", ""); answer.StatusCode != 404 {
+		t.Errorf("the command line is told: %d %s", answer.StatusCode, text)
+	}
+}
+
+func TestPanicEndsOneRequest(t *testing.T) {
+	f := serve(t, "", func(c *Config) {
+		c.Page = http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("broken") })
+	})
+	f.wants("/", "", 500, `{"error":"internal error"}`)
+	if log := f.log.String(); !strings.Contains(log, "panic=broken") || !strings.Contains(log, "access_test.go") {
+		t.Errorf("the log does not tell where: %s", log)
+	}
+	f.wants("/livez", "", 200, "ok")
+}
+
+func TestBounds(t *testing.T) {
+	f := serve(t, "", nil)
+	long, err := http.NewRequest(http.MethodGet, "http://"+f.Addr().String()+"/livez", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	long.Header.Set("X-Long", strings.Repeat("x", 2*maxHeaderBytes))
+	if answer, err := http.DefaultTransport.RoundTrip(long); err == nil { // else it was cut off while it came
+		answer.Body.Close()
+		if answer.StatusCode != http.StatusRequestHeaderFieldsTooLarge {
+			t.Errorf("long headers are answered %d, want 431", answer.StatusCode)
+		}
+	}
+	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
+	var open []net.Conn
+	for range maxConnectionsEach {
+		conn, err := net.Dial("tcp", f.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		open = append(open, conn)
+	}
+	surplus := func() bool {
+		conn, err := net.Dial("tcp", f.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		io.WriteString(conn, "GET /livez HTTP/1.0\r\n\r\n")
+		n, _ := io.Copy(io.Discard, conn)
+		return n == 0
+	}
+	until(t, "one more is closed at once", surplus)
+	for _, conn := range open {
+		conn.Close()
+	}
+	until(t, "there is room again", func() bool { return !surplus() })
+}
+
+// Where the way is full for one address, or for all, others are told apart.
+func TestBoundedByAddress(t *testing.T) {
+	b := newBounded(nil, 3, 2, nil)
+	for i, tt := range []struct {
+		host string
+		want bool
+	}{{"a", true}, {"a", true}, {"a", false}, {"b", true}, {"c", false}} {
+		if got := b.enter(tt.host); got != tt.want {
+			t.Errorf("connection %d, of %s: taken is %v", i, tt.host, got)
+		}
+	}
+	b.leave("a")
+	if !b.enter("c") || b.enter("a") {
+		t.Error("the room of one who left is not that of another")
+	}
+	for _, host := range []string{"a", "b", "c"} {
+		b.leave(host)
+	}
+	if b.open != 0 || len(b.each) != 0 {
+		t.Errorf("%d are left, of %v", b.open, b.each)
+	}
+}
+
+// Who waits for a login keeps few from logging in, and nobody from a probe.
+func TestLoginsAtOnceAreBounded(t *testing.T) {
+	f := serve(t, "secret", nil)
+	f.loggingIn.Store(maxLoggingIn)
+	f.wants("/api/login", `{"user":"default","password":"secret"}`, 503, `{"error":"too many log in at once, try again"}`)
+	f.wants("/livez", "", 200, "ok")
+	f.loggingIn.Store(maxLoggingIn - 1)
+	if answer, text := f.ask("/api/login", `{"user":"default","password":"secret"}`); answer.StatusCode != 204 {
+		t.Errorf("it is answered %d %s", answer.StatusCode, text)
+	}
+	if n := f.loggingIn.Load(); n != maxLoggingIn-1 {
+		t.Errorf("%d log in, want %d", n, maxLoggingIn-1)
+	}
+}
+
+func TestTLS(t *testing.T) {
+	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
+	if err != nil {
+		t.Fatal(err)
+	}
+	about := &x509.Certificate{SerialNumber: big.NewInt(1), NotAfter: time.Now().Add(time.Hour), IPAddresses: []net.IP{net.IPv4(127, 0, 0, 1)}}
+	der, err := x509.CreateCertificate(rand.Reader, about, about, key.Public(), key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	withTLS := func(c *Config) {
+		config := &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}
+		c.TLS = func() *tls.Config { return config }
+	}
+	f := serve(t, "secret", withTLS)
+	pool := x509.NewCertPool()
+	cert, err := x509.ParseCertificate(der)
+	if err != nil {
+		t.Fatal(err)
+	}
+	pool.AddCert(cert)
+	transport := &http.Transport{TLSClientConfig: &tls.Config{RootCAs: pool}}
+	defer transport.CloseIdleConnections()
+	answer, err := (&http.Client{Transport: transport}).Post("https://"+f.Addr().String()+"/api/login", "application/json", strings.NewReader(`{"user":"default","password":"secret"}`))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != 204 || !answer.Cookies()[0].Secure || answer.TLS.Version < tls.VersionTLS12 {
+		t.Errorf("a login is answered %d with %v", answer.StatusCode, answer.Cookies())
+	}
+	named, err := http.NewRequest(http.MethodGet, "https://"+serve(t, "", withTLS).Addr().String()+"/api/now", nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	named.Host = "limits.example" // which a browser would hold against the certificate
+	if answer, err = transport.RoundTrip(named); err != nil {
+		t.Fatal(err)
+	}
+	answer.Body.Close()
+	if answer.StatusCode != 200 {
+		t.Errorf("by its name it answers %d, want 200", answer.StatusCode)
+	}
+	plain, err := http.Get("http://" + f.Addr().String() + "/livez")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer plain.Body.Close()
+	if plain.StatusCode != 400 {
+		t.Errorf("without TLS it answers %d, want 400", plain.StatusCode)
+	}
+}

@@ -1,0 +1,240 @@
+package admin
+
+import (
+	"bytes"
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"log/slog"
+	"net/http"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"limitsrv/commands"
+	"limitsrv/engine"
+	"limitsrv/server"
+)
+
+// testStart is when the clock of the tests stands.
+const testStart = engine.Instant(1_700_000_000_000_000_000)
+
+// A fixture is a server to ask, with what it stands on.
+type fixture struct {
+	t *testing.T
+	*Server
+	handler *commands.Handler
+	clock   *commands.TestClock
+	store   *fakeStore
+	cluster *fakeCluster
+	log     *logged
+	wrong   int // commands of does that are answered with an error
+}
+
+// logged is a log to look into.
+type logged struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *logged) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *logged) String() string {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.String()
+}
+
+// fakeStore stands as it is told to.
+type fakeStore struct {
+	commands.NoStore
+	standing commands.Standing
+}
+
+func (f *fakeStore) Standing() commands.Standing { return f.standing }
+
+// fakeCluster is a node by itself unless it is told of others.
+type fakeCluster struct {
+	commands.NoCluster
+	r     commands.Replication
+	nodes []commands.Node
+}
+
+func (f *fakeCluster) Replication() commands.Replication { return f.r }
+
+func (f *fakeCluster) Nodes(string) []commands.Node { return f.nodes }
+
+// ofThree makes it the leader of three nodes.
+func (f *fakeCluster) ofThree() {
+	f.r = commands.Replication{Role: commands.RoleLeader, HasQuorum: true, Term: 7, LastIndex: 110, LastContact: 0}
+	f.nodes = []commands.Node{
+		{ID: "a", Host: "10.0.0.1", Port: 7001, Raft: "10.0.0.1:8001", Leader: true, Voter: true, Online: true, Index: 110, Version: "1"},
+		{ID: "b", Host: "10.0.0.2", Port: 7002, Raft: "10.0.0.2:8002", Voter: true, Online: true, Index: 100, LastContact: 1500 * time.Millisecond, Version: "1"},
+		{ID: "c", Raft: "10.0.0.3:8003", LastContact: -1},
+	}
+}
+
+// serve starts a server on loopback, changed as change says, which ends with the test.
+func serve(t *testing.T, password string, change func(*Config)) *fixture {
+	t.Helper()
+	f := &fixture{t: t, clock: commands.NewTestClock(testStart), store: &fakeStore{}, cluster: &fakeCluster{}, log: &logged{}}
+	e := engine.New(engine.Options{})
+	f.handler = commands.NewHandler(commands.Config{
+		Exec: &commands.Local{Engine: e, Clock: f.clock}, Engine: func() *engine.Engine { return e }, Clock: f.clock,
+		Store: f.store, Cluster: f.cluster, Password: password, Version: "1.2.3",
+		Options: func() []commands.Option {
+			return []commands.Option{{Name: "max-memory", Value: "1000000"}, {Name: "max-clients", Value: "50"}, {Name: "on-full", Value: "refuse"}}
+		},
+	})
+	cfg := Config{
+		Listen: "127.0.0.1:0", Handler: f.handler, Logger: slog.New(slog.NewTextHandler(f.log, nil)),
+		Traffic: func() server.Stats {
+			return server.Stats{Clients: 3, Connections: 4, Rejected: 1, InputBytes: 10, OutputBytes: 20}
+		},
+	}
+	if change != nil {
+		change(&cfg)
+	}
+	s, err := New(cfg)
+	if err != nil {
+		t.Fatal(err)
+	}
+	f.Server = s
+	served := make(chan struct{})
+	go func() {
+		s.Serve()
+		close(served)
+	}()
+	t.Cleanup(func() {
+		if err := s.Shutdown(context.Background()); err != nil {
+			t.Error(err)
+		}
+		<-served
+	})
+	return f
+}
+
+// does has a client send commands.
+func (f *fixture) does(lines ...string) {
+	f.t.Helper()
+	s := f.handler.NewSessionAs(commands.Client{Wake: func() {}, Close: func() {}}, f.as())
+	defer s.Close()
+	for _, line := range lines {
+		var args [][]byte
+		for word := range strings.FieldsSeq(line) {
+			args = append(args, []byte(word))
+		}
+		s.Do(args)
+	}
+	s.Flush()
+	if wrong := bytes.Count(s.Out, []byte("-ERR")); wrong > 0 && wrong != f.wrong {
+		f.t.Fatalf("%q were answered %q", lines, s.Out)
+	}
+}
+
+// as is an account that may everything.
+func (f *fixture) as() commands.Account {
+	f.t.Helper()
+	a, err := f.handler.Login(context.Background(), "127.0.0.1", anyone, []byte("secret"))
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	return a
+}
+
+// A call is a request and how it is changed before it is sent.
+type call func(*http.Request)
+
+func basic(user, password string) call {
+	return func(r *http.Request) { r.SetBasicAuth(user, password) }
+}
+
+func header(name, value string) call {
+	return func(r *http.Request) {
+		if name == "Host" {
+			r.Host = value
+		}
+		r.Header.Set(name, value)
+	}
+}
+
+func cookie(c *http.Cookie) call { return func(r *http.Request) { r.AddCookie(c) } }
+
+// ask sends a request, a POST where there is a body, and reads the answer.
+func (f *fixture) ask(path, body string, changes ...call) (*http.Response, string) {
+	f.t.Helper()
+	method := http.MethodGet
+	if body != "" {
+		method = http.MethodPost
+	}
+	r, err := http.NewRequest(method, "http://"+f.Addr().String()+path, strings.NewReader(body))
+	if err != nil {
+		f.t.Fatal(err)
+	}
+	if body != "" {
+		r.Header.Set("Content-Type", "application/json")
+	}
+	for _, change := range changes {
+		change(r)
+	}
+	answer, err := http.DefaultTransport.RoundTrip(r)
+	if err != nil {
+		f.t.Fatalf("%s: %v", path, err)
+	}
+	defer answer.Body.Close()
+	text, err := io.ReadAll(answer.Body)
+	if err != nil {
+		f.t.Fatalf("%s: %v", path, err)
+	}
+	return answer, strings.TrimSpace(string(text))
+}
+
+// wants asks and compares.
+func (f *fixture) wants(path, body string, status int, want string, changes ...call) {
+	f.t.Helper()
+	answer, got := f.ask(path, body, changes...)
+	if answer.StatusCode != status || got != want {
+		f.t.Errorf("%s %s is answered %d %s, want %d %s", path, body, answer.StatusCode, got, status, want)
+	}
+}
+
+// reads asks for JSON.
+func reads[T any](f *fixture, path string, changes ...call) (is T) {
+	f.t.Helper()
+	answer, text := f.ask(path, "", changes...)
+	if answer.StatusCode != http.StatusOK {
+		f.t.Fatalf("%s is answered %d %s", path, answer.StatusCode, text)
+	}
+	if err := json.Unmarshal([]byte(text), &is); err != nil {
+		f.t.Fatalf("%s is answered %s: %v", path, text, err)
+	}
+	return is
+}
+
+func TestHealth(t *testing.T) {
+	f := serve(t, "secret", nil)
+	f.wants("/livez", "", 200, "ok")
+	f.wants("/readyz", "", 200, "ready")
+	f.wants("/readyz", "", 200, "ready", header("Host", "probe.example"))
+	f.wants("/readyz?verbose", "", 200, "ready\nloaded: ok\nserving: ok\nquorum: ok\nlog: ok")
+	f.handler.SetLoading(true)
+	f.wants("/readyz", "", 503, "not ready: the state is being loaded")
+	f.store.standing.Failed = errors.New("disk\nfull")
+	f.wants("/readyz", "", 503, "not ready: the state is being loaded; decisions can't be written to disk: disk full")
+	f.handler.SetLoading(false)
+	f.store.standing.Failed = nil
+	f.cluster.ofThree()
+	f.wants("/readyz", "", 200, "ready")
+	f.cluster.r.HasQuorum = false
+	f.wants("/readyz?verbose", "", 503, "not ready: no majority of the cluster can be reached\nloaded: ok\nserving: ok\nquorum: no majority of the cluster can be reached\nlog: ok")
+	f.cluster.r.HasQuorum = true
+	f.handler.Drain()
+	f.wants("/readyz", "", 503, "not ready: the server is shutting down")
+	f.wants("/livez", "", 200, "ok")
+}

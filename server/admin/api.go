@@ -1,0 +1,154 @@
+package admin
+
+import (
+	"net"
+	"net/http"
+	"strconv"
+	"time"
+
+	"limitsrv/commands"
+	"limitsrv/engine"
+)
+
+// session answers GET /api/session: who the page is for. It needs no login.
+func (s *Server) session(w http.ResponseWriter, r *http.Request) {
+	type may struct {
+		Peek  bool `json:"peek"`
+		Admin bool `json:"admin"`
+	}
+	var is struct {
+		LoginNeeded bool   `json:"login_needed"`
+		User        string `json:"user"`
+		May         may    `json:"may"`
+		Version     string `json:"version"`
+	}
+	is.LoginNeeded, is.Version = s.cfg.Handler.LoginNeeded(), s.cfg.Handler.Version()
+	if asks, err := s.who(r); err == nil {
+		is.May = may{asks.account.May(peek), asks.account.May(admin)}
+		if is.LoginNeeded {
+			is.User = asks.account.Name()
+		}
+	}
+	answer(w, is)
+}
+
+// login answers POST /api/login with a cookie.
+func (s *Server) login(w http.ResponseWriter, r *http.Request) {
+	var given struct{ User, Password string }
+	if !asked(w, r, &given) {
+		return
+	}
+	asks, err := s.logIn(r, given.User, given.Password)
+	if err != nil {
+		s.refuse(w, r, err)
+		return
+	}
+	http.SetCookie(w, s.logins.begin(asks.account, time.Now()))
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// logout answers POST /api/logout, whoever asks.
+func (s *Server) logout(w http.ResponseWriter, r *http.Request) {
+	http.SetCookie(w, s.logins.end(r))
+	w.WriteHeader(http.StatusNoContent)
+}
+
+// A state is how the server stands.
+type state struct {
+	Time        int64               `json:"time_ms"`
+	Version     string              `json:"version"`
+	Uptime      int64               `json:"uptime_s"`
+	Ready       bool                `json:"ready"`
+	NotReady    string              `json:"not_ready"`
+	Decisions   map[string]outcomes `json:"decisions"` // by algorithm
+	Shadow      int64               `json:"shadow_denied"`
+	Keys        int64               `json:"keys"`
+	Memory      int64               `json:"memory_bytes"`
+	MaxMemory   int64               `json:"max_memory_bytes"` // 0: no bound
+	OnFull      string              `json:"on_full"`
+	Connections int64               `json:"connections"`
+	MaxClients  int64               `json:"max_clients"`
+	Evicted     int64               `json:"evicted"`
+	Refused     int64               `json:"refused_for_memory"`
+	Cluster     *cluster            `json:"cluster"`
+}
+
+type outcomes struct {
+	Allowed int64 `json:"allowed"`
+	Denied  int64 `json:"denied"`
+}
+
+type cluster struct {
+	Role      commands.Role `json:"role"`
+	Term      uint64        `json:"term"`
+	HasQuorum bool          `json:"has_quorum"`
+	Members   []member      `json:"members"`
+}
+
+// A member's lag is in entries, and its last contact in milliseconds; -1: unknown.
+type member struct {
+	ID          string `json:"id"`
+	Client      string `json:"client"`
+	Raft        string `json:"raft"`
+	Leader      bool   `json:"leader"`
+	Voter       bool   `json:"voter"`
+	Online      bool   `json:"online"`
+	Self        bool   `json:"self"`
+	Lag         int64  `json:"lag"`
+	LastContact int64  `json:"last_contact_ms"`
+	Version     string `json:"version"`
+}
+
+// now answers GET /api/now.
+func (s *Server) now(w http.ResponseWriter, _ *http.Request, _ who) {
+	h, stats := s.cfg.Handler, s.cfg.Handler.Engine().Stats()
+	why := notReady(h)
+	is := state{
+		Time: time.Now().UnixMilli(), Version: h.Version(), Uptime: int64(time.Since(h.Started()).Seconds()),
+		Ready: why == "", NotReady: why,
+		Decisions: make(map[string]outcomes, len(stats.Allowed)), Shadow: stats.ShadowDenied,
+		Keys: stats.Keys, Memory: stats.MemoryBytes, MaxMemory: number(h, "max-memory"), OnFull: h.Setting("on-full"),
+		Connections: s.cfg.Traffic().Clients, MaxClients: number(h, "max-clients"),
+		Evicted: stats.Evicted, Refused: stats.Refused,
+	}
+	for alg := range stats.Allowed {
+		is.Decisions[engine.Alg(alg).String()] = outcomes{stats.Allowed[alg], stats.Denied[alg]}
+	}
+	if nodes := h.Nodes(); len(nodes) > 0 {
+		is.Cluster = clusterOf(h.Replication(), nodes)
+	}
+	answer(w, is)
+}
+
+// number is a setting that is a whole number; 0 where there is none.
+func number(h *commands.Handler, setting string) int64 {
+	n, _ := strconv.ParseInt(h.Setting(setting), 10, 64)
+	return n
+}
+
+// clusterOf is the cluster of nodes of which the first is this one.
+func clusterOf(r commands.Replication, nodes []commands.Node) *cluster {
+	c := &cluster{r.Role, r.Term, r.HasQuorum, make([]member, len(nodes))}
+	for i, n := range nodes {
+		m := &c.Members[i]
+		*m = member{
+			ID: n.ID, Raft: n.Raft, Leader: n.Leader, Voter: n.Voter, Online: n.Online, Self: i == 0, Version: n.Version,
+			Lag: lag(r, n), LastContact: -1,
+		}
+		if n.Port > 0 {
+			m.Client = net.JoinHostPort(n.Host, strconv.Itoa(n.Port))
+		}
+		if n.LastContact >= 0 {
+			m.LastContact = n.LastContact.Milliseconds()
+		}
+	}
+	return c
+}
+
+// lag is how many entries a node is behind; -1: unknown.
+func lag(r commands.Replication, n commands.Node) int64 {
+	if n.Index == 0 {
+		return -1
+	}
+	return max(0, int64(r.LastIndex)-int64(n.Index))
+}

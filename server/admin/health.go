@@ -1,0 +1,88 @@
+package admin
+
+import (
+	"fmt"
+	"net/http"
+	"strings"
+
+	"limitsrv/commands"
+)
+
+// A check is a part of being ready. why is empty where it passes, else it says in
+// plain words what is wrong.
+type check struct {
+	name string
+	why  func(*commands.Handler) string
+}
+
+// checks are all that a server must pass to be sent requests.
+var checks = []check{
+	{"loaded", func(h *commands.Handler) string {
+		if !h.IsLoading() {
+			return ""
+		}
+		return "the state is being loaded"
+	}},
+	{"serving", func(h *commands.Handler) string {
+		if !h.IsDraining() {
+			return ""
+		}
+		return "the server is shutting down"
+	}},
+	{"quorum", func(h *commands.Handler) string {
+		if r := h.Replication(); r.Role == "" || r.HasQuorum {
+			return ""
+		}
+		return "no majority of the cluster can be reached"
+	}},
+	{"log", func(h *commands.Handler) string {
+		failed := h.Standing().Failed
+		if failed == nil {
+			return ""
+		}
+		return "decisions can't be written to disk: " + oneLine(failed.Error())
+	}},
+}
+
+// notReady is why a server is not ready; empty: it is.
+func notReady(h *commands.Handler) string {
+	var all []string
+	for _, c := range checks {
+		if why := c.why(h); why != "" {
+			all = append(all, why)
+		}
+	}
+	return strings.Join(all, "; ")
+}
+
+func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
+
+// live answers /livez: the state can be looked at. Where it can't, no answer comes.
+func (s *Server) live(w http.ResponseWriter, _ *http.Request) {
+	s.cfg.Handler.Engine().Len()
+	plain(w, http.StatusOK, "ok")
+}
+
+// ready answers /readyz. With ?verbose it lists the checks.
+func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
+	status, text := http.StatusOK, "ready"
+	if why := notReady(s.cfg.Handler); why != "" {
+		status, text = http.StatusServiceUnavailable, "not ready: "+why
+	}
+	if r.URL.Query().Has("verbose") {
+		for _, c := range checks {
+			verdict := "ok"
+			if why := c.why(s.cfg.Handler); why != "" {
+				verdict = why
+			}
+			text += fmt.Sprintf("\n%s: %s", c.name, verdict)
+		}
+	}
+	plain(w, status, text)
+}
+
+func plain(w http.ResponseWriter, status int, text string) {
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.WriteHeader(status)
+	fmt.Fprintln(w, text)
+}

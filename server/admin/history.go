@@ -1,0 +1,178 @@
+package admin
+
+import (
+	"net/http"
+	"strconv"
+	"sync"
+	"time"
+
+	"limitsrv/commands"
+)
+
+// The history is so long, with a sample of each second.
+const (
+	sampleEvery = time.Second
+	maxSamples  = 3600
+)
+
+// A sample is what happened in about a second, and how it stood at its end.
+type sample struct {
+	at              time.Time
+	allowed, denied int64 // per second
+	p50, p99        int64 // microseconds; -1: nothing was decided
+	keys, memory    int64
+	connections     int64
+}
+
+// A reading is counters as they stand.
+type reading struct {
+	at              time.Time
+	allowed, denied int64
+	waits           commands.Waits
+	keys, memory    int64
+	connections     int64
+}
+
+// sampler reads what the history is made of.
+func sampler(cfg Config) func() reading {
+	return func() reading {
+		stats := cfg.Handler.Engine().Stats()
+		r := reading{
+			at: time.Now(), waits: cfg.Handler.Waits(),
+			keys: stats.Keys, memory: stats.MemoryBytes, connections: cfg.Traffic().Clients,
+		}
+		for alg := range stats.Allowed {
+			r.allowed += stats.Allowed[alg]
+			r.denied += stats.Denied[alg]
+		}
+		return r
+	}
+}
+
+// between is the sample of what happened between two readings. Where a state was
+// replaced its counters begin anew, and nothing is known to have been decided.
+func between(old, new reading) sample {
+	seconds := new.at.Sub(old.at).Seconds()
+	rate := func(from, to int64) int64 { return int64(float64(max(0, to-from))/seconds + 0.5) }
+	s := sample{
+		at: new.at, allowed: rate(old.allowed, new.allowed), denied: rate(old.denied, new.denied), p50: -1, p99: -1,
+		keys: new.keys, memory: new.memory, connections: new.connections,
+	}
+	if waits := new.waits.Since(old.waits); waits.Total() > 0 {
+		s.p50, s.p99 = inMicros(waits.Percentile(500)), inMicros(waits.Percentile(990))
+	}
+	return s
+}
+
+// inMicros rounds up.
+func inMicros(d time.Duration) int64 { return int64((d + time.Microsecond - 1) / time.Microsecond) }
+
+// A history keeps the last samples. Many may use it at once.
+type history struct {
+	read func() reading
+
+	mu   sync.Mutex
+	ring []sample // the oldest is at next once it is full
+	next int
+}
+
+func newHistory(read func() reading) *history { return &history{read: read} }
+
+// start samples until the function that it returns is called, which waits for the end.
+func (h *history) start() (stop func()) {
+	var (
+		wait sync.WaitGroup
+		done = make(chan struct{})
+	)
+	wait.Go(func() {
+		ticker := time.NewTicker(sampleEvery)
+		defer ticker.Stop()
+		last := h.read()
+		for {
+			select {
+			case <-done:
+				return
+			case <-ticker.C:
+			}
+			now := h.read()
+			if now.at.After(last.at) {
+				h.add(between(last, now))
+				last = now
+			}
+		}
+	})
+	return func() {
+		close(done)
+		wait.Wait()
+	}
+}
+
+func (h *history) add(s sample) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if len(h.ring) < maxSamples {
+		h.ring = append(h.ring, s)
+		return
+	}
+	h.ring[h.next] = s
+	h.next = (h.next + 1) % maxSamples
+}
+
+// since are the samples of after a time, oldest first.
+func (h *history) since(millis int64) (all []sample) {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	for i := range h.ring {
+		s := h.ring[(h.next+i)%len(h.ring)]
+		if s.at.UnixMilli() > millis {
+			all = append(all, s)
+		}
+	}
+	return all
+}
+
+// columns is samples as the page wants them. It has no null where there are none.
+type columns struct {
+	Time        []int64 `json:"time_ms"`
+	Allowed     []int64 `json:"allowed"`
+	Denied      []int64 `json:"denied"`
+	P50         []micro `json:"p50_us"`
+	P99         []micro `json:"p99_us"`
+	Keys        []int64 `json:"keys"`
+	Memory      []int64 `json:"memory_bytes"`
+	Connections []int64 `json:"connections"`
+}
+
+// A micro is microseconds; less than 0: null.
+type micro int64
+
+// MarshalJSON writes a number or null.
+func (m micro) MarshalJSON() ([]byte, error) {
+	if m < 0 {
+		return []byte("null"), nil
+	}
+	return strconv.AppendInt(nil, int64(m), 10), nil
+}
+
+// past answers GET /api/history.
+func (s *Server) past(w http.ResponseWriter, r *http.Request, _ who) {
+	since := int64(-1)
+	if text := r.URL.Query().Get("since"); text != "" {
+		var err error
+		if since, err = strconv.ParseInt(text, 10, 64); err != nil {
+			fail(w, http.StatusBadRequest, "since must be milliseconds since 1970, got "+strconv.Quote(text))
+			return
+		}
+	}
+	samples := s.history.since(since)
+	n := len(samples)
+	c := columns{
+		make([]int64, n), make([]int64, n), make([]int64, n), make([]micro, n), make([]micro, n), make([]int64, n), make([]int64, n), make([]int64, n),
+	}
+	for i, one := range samples {
+		c.Time[i], c.Allowed[i], c.Denied[i] = one.at.UnixMilli(), one.allowed, one.denied
+		c.P50[i], c.P99[i] = micro(one.p50), micro(one.p99)
+		c.Keys[i], c.Memory[i], c.Connections[i] = one.keys, one.memory, one.connections
+	}
+	answer(w, c)
+}

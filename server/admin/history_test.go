@@ -1,0 +1,89 @@
+package admin
+
+import (
+	"testing"
+	"time"
+)
+
+func TestBetween(t *testing.T) {
+	f := serve(t, "", nil)
+	read := sampler(f.cfg)
+	begin := time.UnixMilli(1_000_000)
+	old := read()
+	old.at = begin
+	f.does("RL.TOKEN a 1 1", "RL.TOKEN a 1 1", "RL.TOKEN a 1 1", "RL.FIXED b 1 day")
+	new := read()
+	new.at = begin.Add(500 * time.Millisecond)
+	s := between(old, new)
+	if s.allowed != 4 || s.denied != 4 || s.keys != 2 || s.memory <= 0 || s.connections != 3 || !s.at.Equal(new.at) {
+		t.Errorf("the sample is %+v", s)
+	}
+	if s.p50 <= 0 || s.p99 < s.p50 {
+		t.Errorf("half took at most %d us, and nearly all %d us", s.p50, s.p99)
+	}
+	old = new
+	new.at = new.at.Add(time.Second)
+	if s = between(old, new); s.allowed != 0 || s.p50 != -1 || s.p99 != -1 {
+		t.Errorf("of a second without decisions it is %+v", s)
+	}
+	old.allowed, new.allowed, new.at = 100, 0, new.at.Add(time.Second)
+	if s = between(old, new); s.allowed != 0 {
+		t.Errorf("where the counters began anew, %d were allowed", s.allowed)
+	}
+}
+
+func TestHistoryKeepsTheLast(t *testing.T) {
+	h := newHistory(nil)
+	for i := range maxSamples + 10 {
+		h.add(sample{at: time.UnixMilli(int64(i)), allowed: int64(i)})
+		if i == 4 && len(h.since(1)) != 3 {
+			t.Errorf("%d samples came after the second of five", len(h.since(1)))
+		}
+	}
+	all := h.since(-1)
+	if len(all) != maxSamples {
+		t.Fatalf("there are %d samples, want %d", len(all), maxSamples)
+	}
+	for i, s := range all {
+		if s.allowed != int64(10+i) {
+			t.Fatalf("sample %d is %d, want %d", i, s.allowed, 10+i)
+		}
+	}
+	if late := h.since(maxSamples + 8); len(late) != 1 || late[0].allowed != maxSamples+9 {
+		t.Errorf("the last is %v", late)
+	}
+}
+
+func TestHistoryIsTold(t *testing.T) {
+	f := serve(t, "", nil)
+	f.wants("/api/history?since=9999999999999", "", 200, `{"time_ms":[],"allowed":[],"denied":[],"p50_us":[],"p99_us":[],"keys":[],"memory_bytes":[],"connections":[]}`)
+	f.wants("/api/history?since=x", "", 400, `{"error":"since must be milliseconds since 1970, got \"x\""}`)
+	f.history.mu.Lock() // no other sample comes between
+	f.history.ring = []sample{
+		{at: time.UnixMilli(5), allowed: 1, denied: 2, p50: 3, p99: 4, keys: 5, memory: 6, connections: 7},
+		{at: time.UnixMilli(6), p50: -1, p99: -1},
+	}
+	f.history.mu.Unlock()
+	_, text := f.ask("/api/history", "")
+	want := `{"time_ms":[5,6`
+	if len(text) < len(want) || text[:len(want)] != want {
+		t.Errorf("the history is %s", text)
+	}
+	is := reads[struct {
+		P99 []*int64 `json:"p99_us"`
+	}](f, "/api/history")
+	if *is.P99[0] != 4 || is.P99[1] != nil {
+		t.Errorf("p99 is %v", is.P99)
+	}
+	until(t, "a sample of its own comes", func() bool { return len(f.history.since(1000)) > 0 })
+}
+
+// until waits for what is to happen soon.
+func until(t *testing.T, what string, happens func() bool) {
+	t.Helper()
+	for deadline := time.Now().Add(20 * time.Second); !happens(); time.Sleep(5 * time.Millisecond) {
+		if time.Now().After(deadline) {
+			t.Fatalf("not so: %s", what)
+		}
+	}
+}

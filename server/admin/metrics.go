@@ -1,0 +1,172 @@
+package admin
+
+import (
+	"net/http"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/collectors"
+	"github.com/prometheus/client_golang/prometheus/promhttp"
+
+	"limitsrv/commands"
+	"limitsrv/engine"
+	"limitsrv/server"
+)
+
+// maxScrapes is how many may be answered at once.
+const maxScrapes = 4
+
+// A view is the server as one scrape sees it.
+type view struct {
+	stats       engine.Stats
+	shards      []engine.ShardStat
+	traffic     server.Stats
+	commands    []commands.CommandCount
+	errors      map[string]int64
+	failed      int64 // logins
+	standing    commands.Standing
+	loading     bool
+	ready       bool
+	replication commands.Replication
+	nodes       []commands.Node
+	setting     func(name string) int64
+	version     string
+	keys        bool // names of keys are told
+	top         func(engine.TopKind) []engine.TopRow
+}
+
+// newView reads everything once.
+func newView(cfg Config) *view {
+	h := cfg.Handler
+	e := h.Engine()
+	return &view{
+		stats: e.Stats(), shards: e.ShardStats(nil), traffic: cfg.Traffic(),
+		commands: h.CommandCounts(), errors: h.ErrorCounts(), failed: h.FailedLogins(),
+		standing: h.Standing(), loading: h.IsLoading(), ready: notReady(h) == "",
+		replication: h.Replication(), nodes: h.Nodes(),
+		setting: func(name string) int64 { return number(h, name) }, version: h.Version(),
+		keys: cfg.KeyMetrics,
+		top: func(kind engine.TopKind) []engine.TopRow {
+			return e.Top(h.Now(), kind, engine.TopMinute, metricKeys).Rows
+		},
+	}
+}
+
+// The parts of a view that are told in some setups only.
+func stores(v *view) bool     { return v.standing.Fsync != "" }
+func replicates(v *view) bool { return v.replication.Role != "" }
+func tellsKeys(v *view) bool  { return v.keys }
+
+// A family is one metric, with or without labels.
+type family struct {
+	name, help string
+	kind       prometheus.ValueType
+	labels     []string
+	when       func(*view) bool // nil: always
+	tell       func(v *view, value func(value float64, labels ...string))
+}
+
+// The kinds of families.
+const (
+	counter = prometheus.CounterValue
+	gauge   = prometheus.GaugeValue
+)
+
+// one is the tell of a family without labels.
+func one(of func(*view) float64) func(*view, func(float64, ...string)) {
+	return func(v *view, value func(float64, ...string)) { value(of(v)) }
+}
+
+// whole is one for whole numbers.
+func whole[N int | int64 | uint64](of func(*view) N) func(*view, func(float64, ...string)) {
+	return one(func(v *view) float64 { return float64(of(v)) })
+}
+
+// truth is one for what is so or not: 1 or 0.
+func truth(of func(*view) bool) func(*view, func(float64, ...string)) {
+	return one(func(v *view) float64 {
+		if of(v) {
+			return 1
+		}
+		return 0
+	})
+}
+
+// namespace is what the names of all our metrics begin with.
+const namespace = "limitsrv"
+
+// The one histogram.
+const (
+	waitsName = namespace + "_decision_duration_seconds"
+	waitsHelp = "How long operations on keys took from being handed on to being decided, each as long as the batch that it came in. The sum is exact to a sixteenth."
+)
+
+// A collector reads all families of a server at each scrape.
+type collector struct {
+	cfg      Config
+	families []family
+	about    []*prometheus.Desc // the families, in their order
+	waits    *prometheus.Desc
+}
+
+func newCollector(cfg Config) *collector {
+	c := &collector{cfg: cfg, families: families()}
+	for _, f := range c.families {
+		c.about = append(c.about, prometheus.NewDesc(namespace+"_"+f.name, f.help, f.labels, nil))
+	}
+	c.waits = prometheus.NewDesc(waitsName, waitsHelp, nil, nil)
+	return c
+}
+
+// Describe is a prometheus.Collector's.
+func (c *collector) Describe(to chan<- *prometheus.Desc) {
+	for _, d := range c.about {
+		to <- d
+	}
+	to <- c.waits
+}
+
+// Collect is a prometheus.Collector's.
+func (c *collector) Collect(to chan<- prometheus.Metric) {
+	v := newView(c.cfg)
+	for i, f := range c.families {
+		if f.when != nil && !f.when(v) {
+			continue
+		}
+		f.tell(v, func(value float64, labels ...string) {
+			to <- prometheus.MustNewConstMetric(c.about[i], f.kind, value, labels...)
+		})
+	}
+	waits := c.cfg.Handler.Waits()
+	within := make(map[float64]uint64, len(steps))
+	for _, d := range steps {
+		within[d.Seconds()] = uint64(waits.Within(d))
+	}
+	to <- prometheus.MustNewConstHistogram(c.waits, uint64(waits.Total()), waits.Sum().Seconds(), within)
+}
+
+// steps are the buckets of a histogram of durations.
+var steps = []time.Duration{
+	50 * time.Microsecond, 100 * time.Microsecond, 250 * time.Microsecond, 500 * time.Microsecond,
+	time.Millisecond, 2500 * time.Microsecond, 5 * time.Millisecond, 10 * time.Millisecond, 25 * time.Millisecond,
+	50 * time.Millisecond, 100 * time.Millisecond, 250 * time.Millisecond, 500 * time.Millisecond,
+	time.Second, 2500 * time.Millisecond, 5 * time.Second, 10 * time.Second,
+}
+
+// newMetrics answers scrapes.
+func newMetrics(cfg Config) http.Handler {
+	registry := prometheus.NewRegistry()
+	registry.MustRegister(newCollector(cfg), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
+	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{MaxRequestsInFlight: maxScrapes})
+}
+
+// scrape answers GET /metrics. Who may not see all keys may not see their names here.
+func (s *Server) scrape(w http.ResponseWriter, r *http.Request, asks who) {
+	if s.cfg.KeyMetrics {
+		if err := s.maySeeAll(asks); err != nil {
+			s.failed(w, err)
+			return
+		}
+	}
+	s.metrics.ServeHTTP(w, r)
+}

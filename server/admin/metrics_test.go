@@ -1,0 +1,214 @@
+package admin
+
+import (
+	"errors"
+	"flag"
+	"fmt"
+	"net/http"
+	"net/http/httptest"
+	"os"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/prometheus/client_golang/prometheus"
+	"github.com/prometheus/client_golang/prometheus/testutil"
+
+	"limitsrv/commands"
+	"limitsrv/engine"
+	"limitsrv/server"
+)
+
+// full has everything that metrics tell of.
+func full(t *testing.T) *fixture {
+	f := serve(t, "", func(c *Config) { c.KeyMetrics = true })
+	f.cluster.ofThree()
+	f.store.standing = commands.Standing{
+		Fsync: "everysec", Failed: errors.New("disk full"),
+		Loading: commands.LoadStanding{Keys: 1, AllKeys: 2, LogBytes: 3, AllLogBytes: 4},
+		Saved:   commands.SavedStanding{At: time.UnixMilli(1500), Bytes: 5, Took: 250 * time.Millisecond, Err: errors.New("disk full"), Count: 6},
+		Saving:  commands.SavingStanding{Since: time.Now()},
+		Log:     commands.LogStanding{Bytes: 7, Segments: 8, Unsynced: 9, Lag: 1500 * time.Millisecond, Delayed: 10},
+	}
+	f.wrong = 2
+	f.does("RL.TOKEN a 1 1", "RL.TOKEN a 1 1", "RL.TOKEN a 1 1 SHADOW", "RL.FIXED b\xff 10 day", "RL.TOKEN a", "GET x")
+	return f
+}
+
+func TestMetricsAreWellFormed(t *testing.T) {
+	f := full(t)
+	registry := prometheus.NewPedanticRegistry()
+	registry.MustRegister(newCollector(f.cfg))
+	problems, err := testutil.GatherAndLint(registry)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range problems {
+		t.Errorf("%s: %s", p.Metric, p.Text)
+	}
+}
+
+func TestMetricsAreAllThere(t *testing.T) {
+	f := full(t)
+	_, text := f.ask("/metrics", "")
+	for _, family := range families() {
+		if !strings.Contains(text, "\n# TYPE limitsrv_"+family.name+" ") {
+			t.Errorf("there is no limitsrv_%s", family.name)
+		}
+	}
+	for _, want := range []string{
+		`limitsrv_build_info{goversion="go`,
+		`limitsrv_ready 0`,
+		`limitsrv_connections 3`,
+		`limitsrv_max_connections 50`,
+		`limitsrv_connections_total 4`,
+		`limitsrv_rejected_connections_total 1`,
+		`limitsrv_received_bytes_total 10`,
+		`limitsrv_sent_bytes_total 20`,
+		`limitsrv_commands_total{command="rl.token"} 3`,
+		`limitsrv_command_rejections_total{command="rl.token"} 1`,
+		`limitsrv_refused_total{reason="ERR"} 2`,
+		`limitsrv_decisions_total{algorithm="token",outcome="allowed"} 1`,
+		`limitsrv_decisions_total{algorithm="token",outcome="denied"} 2`,
+		`limitsrv_decisions_total{algorithm="fixed",outcome="allowed"} 1`,
+		`limitsrv_shadow_denied_total 1`,
+		`limitsrv_max_memory_bytes 1e+06`,
+		`limitsrv_top_denied{key="a",rank="1"} 2`,
+		`limitsrv_top_hot{key="a",rank="1"} 3`,
+		`limitsrv_top_hot{key="b\\xff",rank="2"} 1`,
+		`limitsrv_decision_duration_seconds_count 4`,
+		`limitsrv_decision_duration_seconds_bucket{le="10"} 4`,
+		`limitsrv_log_failing 1`,
+		`limitsrv_log_lag_seconds 1.5`,
+		`limitsrv_snapshot_timestamp_seconds 1.5`,
+		`limitsrv_snapshot_duration_seconds 0.25`,
+		`limitsrv_snapshot_in_progress 1`,
+		`limitsrv_raft_role{role="leader"} 1`,
+		`limitsrv_raft_role{role="follower"} 0`,
+		`limitsrv_raft_member_lag_entries{member="10.0.0.2:8002"} 10`,
+		`limitsrv_raft_member_online{member="10.0.0.3:8003"} 0`,
+		`limitsrv_raft_last_contact_seconds 0`,
+		`go_goroutines`, `process_resident_memory_bytes`,
+	} {
+		if !strings.Contains(text, "\n"+want) {
+			t.Errorf("there is no %s", want)
+		}
+	}
+	if strings.Contains(text, `lag_entries{member="10.0.0.3:8003"}`) {
+		t.Error("the lag of a member nobody has heard of is told")
+	}
+	if t.Failed() {
+		t.Log(text)
+	}
+}
+
+func TestShardsAddUp(t *testing.T) {
+	f := serve(t, "", nil)
+	for i := range 1000 {
+		f.does(fmt.Sprintf("RL.FIXED key:%d 10 day", i))
+	}
+	v := newView(f.cfg)
+	var keys, memory int64
+	for _, s := range v.shards {
+		keys, memory = keys+s.Keys, memory+s.MemoryBytes
+	}
+	if keys != 1000 || memory != v.stats.MemoryBytes {
+		t.Errorf("shards have %d keys in %d bytes, want 1000 in %d", keys, memory, v.stats.MemoryBytes)
+	}
+}
+
+func TestMetricsOfOthersAreLeftOut(t *testing.T) {
+	f := serve(t, "", nil)
+	f.does("RL.TOKEN a 1 1")
+	_, text := f.ask("/metrics", "")
+	for _, not := range []string{"limitsrv_raft_", "limitsrv_log_", "limitsrv_snapshot", "limitsrv_top_", `key="a"`} {
+		if strings.Contains(text, not) {
+			t.Errorf("a server in memory by itself tells %s", not)
+		}
+	}
+}
+
+func TestShown(t *testing.T) {
+	for _, tt := range []struct {
+		name, key string
+		most      int
+		want      string
+	}{
+		{"text stays", "user:42 é", 0, "user:42 é"},
+		{"other bytes are written out", "a\xff\xc3\x00", 0, `a\xff\xc3` + "\x00"},
+		{"the sign for what is no character may stand", "\uFFFD", 0, "\uFFFD"},
+		{"it is cut", "abcdef", 3, "abc"},
+		{"no character is cut", "abé", 3, "ab"},
+		{"no escape is cut", "a\xff", 4, "a"},
+	} {
+		if got := shown([]byte(tt.key), tt.most); got != tt.want {
+			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
+		}
+	}
+}
+
+// BenchmarkScrape reads all metrics of a server with a million keys.
+//
+//	go test ./server/admin -run=- -bench=Scrape
+func BenchmarkScrape(b *testing.B) {
+	for _, keys := range []int{1, 1_000_000} {
+		b.Run(fmt.Sprintf("keys=%d", keys), func(b *testing.B) { benchmarkScrape(b, keys) })
+	}
+}
+
+func benchmarkScrape(b *testing.B, keys int) {
+	e, clock := engine.New(engine.Options{}), commands.NewTestClock(testStart)
+	h := commands.NewHandler(commands.Config{
+		Exec: &commands.Local{Engine: e, Clock: clock}, Engine: func() *engine.Engine { return e }, Clock: clock,
+	})
+	batch := &engine.Batch{}
+	for i := range keys {
+		batch.Reset()
+		batch.Ops = append(batch.Ops, engine.Op{Kind: engine.Take, N: 1, Key: fmt.Appendf(nil, "key:%d", i), Params: engine.Params{Alg: engine.Fixed, Limit: 10, Calendar: engine.Day}})
+		e.Apply(testStart, batch)
+	}
+	metrics := newMetrics(Config{Handler: h, Traffic: func() server.Stats { return server.Stats{} }, KeyMetrics: true})
+	b.ResetTimer()
+	for range b.N {
+		w := httptest.NewRecorder()
+		metrics.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/metrics", nil))
+		if w.Code != http.StatusOK {
+			b.Fatal(w.Body)
+		}
+	}
+}
+
+// metricsDoc tells of all metrics.
+const metricsDoc = "../../docs/metrics.md"
+
+var rewrite = flag.Bool("rewrite", false, "write docs/metrics.md anew")
+
+func TestMetricsAreDocumented(t *testing.T) {
+	begin, end := "<!-- metrics -->\n", "<!-- end of metrics -->\n"
+	doc := text(t, metricsDoc)
+	before, rest, ok := strings.Cut(doc, begin)
+	_, after, ended := strings.Cut(rest, end)
+	if !ok || !ended {
+		t.Fatalf("%s has no place for the metrics", metricsDoc)
+	}
+	table := &strings.Builder{}
+	table.WriteString("| Name | Kind | Labels | Meaning |\n|---|---|---|---|\n")
+	for _, f := range families() {
+		kind := "gauge"
+		if f.kind == counter {
+			kind = "counter"
+		}
+		fmt.Fprintf(table, "| `%s_%s` | %s | %s | %s |\n", namespace, f.name, kind, strings.Join(f.labels, ", "), f.help)
+	}
+	fmt.Fprintf(table, "| `%s` | histogram | | %s |\n", waitsName, waitsHelp)
+	want := before + begin + table.String() + end + after
+	if want == doc {
+		return
+	}
+	if !*rewrite {
+		t.Fatal("docs/metrics.md does not tell what the metrics are: go test ./server/admin -run Documented -rewrite")
+	}
+	if err := os.WriteFile(metricsDoc, []byte(want), 0o644); err != nil {
+		t.Fatal(err)
+	}
+}

@@ -1,0 +1,346 @@
+package page
+
+import (
+	"encoding/json"
+	"fmt"
+	"math/rand/v2"
+	"regexp"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/chromedp/chromedp/kb"
+
+	"limitsrv/browser"
+)
+
+// opens opens the page of a fake, as on a screen of a desk.
+func (f *fake) opens(t *testing.T) *browser.Tab {
+	t.Helper()
+	tab := browser.Open(t)
+	tab.Screen(1280, 900, "light")
+	tab.Visit(f.URL)
+	return tab
+}
+
+func TestPageShowsAll(t *testing.T) {
+	f := begins(t)
+	f.cluster = three()
+	tab := f.opens(t)
+	for _, tt := range []struct{ where, what string }{
+		{"#ready", "Ready"}, {"#uptime", "up 1 h 2 min"}, {"#version", "1.0.0"},
+		{"#denied", "ip:203.0.113.7"}, {"#denied", "48,211"}, {"#denied", "−12"}, {"#hot", "tenant:42"},
+		{"#charts", "12 refused in shadow"}, {"#charts", "of 256 MB (83 %), when full: evict"}, {"#charts", "of 10,000"},
+		{"#algorithms", "8,123,456"}, {"#algorithms", "1.5 %"}, {"#algorithms", "< 0.1 %"},
+		{"#cluster-state", "2 of 3 online, n1 leads in term 7; this one is a follower"}, {"#members", "48,211 entries"}, {"#members", "1 min 14 s ago"},
+	} {
+		tab.UntilText(tt.where, tt.what)
+	}
+	if strings.Contains(tab.Text("#algorithms"), "LEASE") {
+		t.Error("an algorithm that decided nothing is shown")
+	}
+	if tab.Sees("#who") || tab.Sees("#login") {
+		t.Error("there is something of logins, though none is needed")
+	}
+	f.set(func() { f.cluster = nil })
+	tab.Until("document.getElementById('cluster').hidden")
+	tab.StaysAt(f.URL)
+}
+
+// TestPageCatchesUp takes the server away, and hides the page.
+func TestPageCatchesUp(t *testing.T) {
+	f := begins(t)
+	tab := f.opens(t)
+	tab.Forgive("ERR_EMPTY_RESPONSE", "Failed to load resource")
+	tab.UntilText("#denied", "203.0.113.7")
+	f.set(func() { f.away = true })
+	tab.UntilText("#lost", "The server does not answer. What is shown is of ")
+	tab.UntilText("#ready", "Connection lost")
+	f.set(func() { f.away, f.asked = false, nil })
+	tab.Until("document.getElementById('lost').hidden")
+	tab.UntilText("#ready", "✓ Ready")
+
+	tab.Until(`(Object.defineProperty(document, "hidden", { value: true, configurable: true }), true)`)
+	asked := f.rests(t)
+	tab.Until(`(delete document.hidden, document.dispatchEvent(new Event("visibilitychange")), true)`)
+	for begin := time.Now(); ; time.Sleep(20 * time.Millisecond) {
+		var now int
+		f.set(func() { now = len(f.asked) })
+		if now > asked {
+			break
+		}
+		if time.Since(begin) > 20*time.Second {
+			t.Fatal("it does not go on when it is seen again")
+		}
+	}
+	f.set(func() {
+		for _, since := range f.asked {
+			if since == "0" {
+				t.Errorf("the whole history was asked for again: %q", f.asked)
+			}
+		}
+	})
+}
+
+// rests waits until nothing has been asked of the history for as long as three rounds
+// take, and gives how often it was.
+func (f *fake) rests(t *testing.T) (asked int) {
+	t.Helper()
+	for begin, last := time.Now(), time.Now(); time.Since(last) < 3*time.Second; time.Sleep(50 * time.Millisecond) {
+		f.set(func() {
+			if len(f.asked) != asked {
+				asked, last = len(f.asked), time.Now()
+			}
+		})
+		if time.Since(begin) > 20*time.Second {
+			t.Fatal("a page that nobody sees goes on asking")
+		}
+	}
+	return asked
+}
+
+func TestPageTellsTroubles(t *testing.T) {
+	f := begins(t)
+	f.notReady, f.topError = "the state is being loaded", "the state is being loaded, ask later"
+	tab := f.opens(t)
+	tab.Forgive("503", "401")
+	tab.UntilText("#trouble", "Not ready: the state is being loaded")
+	tab.UntilText("#ready", "Not ready")
+	tab.UntilText("#denied", "The state is being loaded, ask later")
+	f.set(func() { f.notReady, f.topError = "", "" })
+	tab.UntilText("#denied", "ip:203.0.113.7")
+	tab.Until("document.getElementById('trouble').hidden")
+	f.set(func() { f.top = []object{} })
+	tab.UntilText("#denied", "No key was refused in this time.")
+	f.set(func() { f.login = "secret" })
+	tab.UntilText("#login", "Your login has ended.")
+	if tab.Sees("#dashboard") {
+		t.Error("the figures are still there")
+	}
+	f.set(func() { f.may = object{"peek": false, "admin": false} })
+	tab.Fill("#login-password", "secret"+kb.Enter)
+	tab.UntilText("#trouble", "alice may not look here")
+}
+
+// TestPageByKeyboard goes through the page without a mouse.
+func TestPageByKeyboard(t *testing.T) {
+	f := begins(t)
+	f.login = "secret"
+	tab := f.opens(t)
+	tab.Forgive("404")
+	tab.Until("document.activeElement.id === 'login-user'")
+	tab.Type("alice" + kb.Tab + "secret" + kb.Enter)
+	tab.UntilText("#denied", "ip:203.0.113.7")
+	tab.Until("document.activeElement === document.body")
+	var order []string
+	for at := ""; at != "lookup-submit" && len(order) < 60; {
+		tab.Type(kb.Tab)
+		at = tab.Focused()
+		order = append(order, at)
+		if !browser.Value[bool](tab, "[document.activeElement, document.activeElement.nextElementSibling].some((e) => e && getComputedStyle(e).outlineStyle === 'solid')") {
+			t.Errorf("%s has the focus, and does not show it", at)
+		}
+		if at == "Latency, over time" {
+			tab.Type(kb.ArrowLeft + kb.ArrowLeft)
+			told := browser.Value[string](tab, "document.activeElement.getAttribute('aria-valuetext')")
+			if !strings.Contains(told, ": p99 ") {
+				t.Errorf("two seconds ago is told as %q", told)
+			}
+			shown := browser.Value[[]string](tab, "[...document.querySelectorAll('.at')].map((e) => e.textContent)")
+			for _, time := range shown {
+				if time == "" || !strings.HasPrefix(told, time) {
+					t.Errorf("the charts point at %q while one tells of %q", shown, told)
+				}
+			}
+			tab.Type(kb.Escape)
+			tab.Until("document.querySelector('.at').textContent === ''")
+		}
+	}
+	got := strings.Join(order, "\n")
+	want := regexpOf("span", "Decisions per second, over time", "Latency, over time", "Keys, over time", "Memory, over time",
+		"Connections, over time", "window", "ip:203.0.113.7", "user:8812:login", "lookup-key", "lookup-submit")
+	if !want.MatchString(got) {
+		t.Errorf("Tab goes to\n%s", got)
+	}
+
+	tab.Until("(document.getElementById('lookup-key').focus(), true)")
+	tab.Type("user:42" + kb.Enter)
+	tab.Until("document.activeElement.id === 'found-key'")
+	tab.Type(kb.Tab)
+	tab.Type(kb.Enter)
+	tab.Until("document.getElementById('reset').open")
+	tab.Type(kb.Escape)
+	tab.Until("!document.getElementById('reset').open && document.activeElement.id === 'reset-open'")
+	tab.Type(kb.Enter)
+	tab.Until("document.activeElement.value === 'cancel'")
+	tab.Type(kb.Tab + kb.Enter)
+	tab.UntilText("#lookup-said", "Reset: user:42")
+	f.set(func() {
+		if len(f.resets) != 1 || f.resets[0] != raw("user:42") {
+			t.Errorf("reset were %q, want user:42 once", f.resets)
+		}
+	})
+	tab.UntilText("#found-limit", "as good as new")
+}
+
+// TestPageRowsAreHeld wants rows to stay while one has the focus.
+func TestPageRowsAreHeld(t *testing.T) {
+	f := begins(t)
+	tab := f.opens(t)
+	tab.UntilText("#denied", "ip:203.0.113.7")
+	tab.Until("(document.querySelector('#denied button').focus(), true)")
+	f.set(func() { f.top = []object{row("another", 5, 0)} })
+	tab.UntilText("#hot", "another")
+	if text := tab.Text("#denied"); !strings.Contains(text, "ip:203.0.113.7") || !strings.Contains(text, "held while you choose") {
+		t.Errorf("the rows moved away from under the focus: %s", text)
+	}
+	tab.Until("(document.activeElement.blur(), true)")
+	tab.UntilText("#denied", "another")
+}
+
+// hostile are keys that would do harm where they were not taken as text.
+var hostile = []string{
+	`<img src=x onerror="document.title='owned'">`, "<script>document.title='owned'</script>", "admin\u202egnp.exe", "a\x00b\nc\x1b[31m",
+	"\xff\xfe", "&lt;b&gt;", `back\slash \x41`, "  ends  ", "zero\u200bwidth", strings.Repeat("long", 250), "\u0645\u0631\u062d\u0628\u0627", "{{7*7}}${7*7}",
+}
+
+func TestPageHostileKeys(t *testing.T) {
+	f := begins(t)
+	f.top = nil
+	for i, key := range hostile {
+		f.top = append(f.top, row(key, 1000-i, 0))
+		f.keys[raw(key)] = object{"key": key, "raw": raw(key), "algorithm": "LOG", "limit": 5, "rate": nil, "window_ns": 60_000_000_000, "calendar": nil, "remaining": 0, "wait_ms": 5000, "reset_ms": 60000}
+	}
+	f.keys[raw("weird")] = object{"key": "x", "raw": raw("weird"), "algorithm": "<b>NEW</b>", "limit": 5, "remaining": 0, "wait_ms": -1, "reset_ms": 1}
+	tab := f.opens(t)
+	tab.UntilText("#denied", "<img src=x")
+	for i, want := range []string{
+		hostile[0], hostile[1], `admin\u{202e}gnp.exe`, `a\u{0}b\u{a}c\u{1b}[31m`, `\xff\xfe`, "&lt;b&gt;", `back\\slash \\x41`, `\u{20}\u{20}ends\u{20}\u{20}`, `zero\u{200b}width`,
+	} {
+		button := fmt.Sprintf("document.querySelectorAll('#denied button')[%d]", i)
+		if got := browser.Value[string](tab, button+".textContent"); got != want {
+			t.Errorf("%q is shown as %s, want %s", hostile[i], got, want)
+		}
+		tab.Until("(" + button + ".click(), true)")
+		tab.Until("document.getElementById('found-key')?.textContent === " + button + ".textContent")
+		tab.UntilText("#found-limit", "Sliding log: never more than 5 permits in any 1 minute")
+		tab.UntilText("#found-wait", "in ")
+		if typed := browser.Value[string](tab, "document.getElementById('lookup-key').value"); typed != want {
+			t.Errorf("%q is put into the field as %s", hostile[i], typed)
+		}
+		tab.Click("#lookup-submit") // as typed, it is the same bytes
+		tab.Until("document.activeElement.id === 'found-key'")
+		tab.UntilText("#found-limit", "Sliding log")
+	}
+	tab.Fill("#lookup-key", "weird"+kb.Enter)
+	tab.UntilText("#found-wait", "never")
+	if n := browser.Value[int](tab, "document.querySelectorAll('main img, main script, main b').length"); n != 0 {
+		t.Errorf("%d elements were made of keys", n)
+	}
+	if title := browser.Value[string](tab, "document.title"); strings.Contains(title, "owned") {
+		t.Error("a key has run a script")
+	}
+	for _, width := range []int64{320, 360, 660, 661, 1100, 1101, 1920} {
+		tab.Screen(width, 700, "dark")
+		if over := browser.Value[int](tab, "document.documentElement.scrollWidth - innerWidth"); over > 0 {
+			t.Errorf("at a width of %d the page is %d wider", width, over)
+		}
+	}
+	tab.StaysAt(f.URL)
+}
+
+// TestKeysComeBack wants of any bytes that what is shown of them is read as them.
+func TestKeysComeBack(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	random := rand.New(rand.NewPCG(seed, 0))
+	pieces := append([]string{`\`, `\x`, `\x4`, `\u{`, `\u{41}`, `\u{ffffffff}`, "{", "}", " ", "é", "\U0001f600", "\ud7ff", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xc0\x80", "\xe2\x80", "\ufeff", "\u00a0", "\u2028"}, hostile...)
+	keys := append([]string{""}, pieces...)
+	for range 3000 {
+		var key []byte
+		for range random.IntN(6) {
+			if random.IntN(2) == 0 {
+				key = append(key, pieces[random.IntN(len(pieces))]...)
+			} else {
+				key = append(key, byte(random.Uint32()))
+			}
+		}
+		keys = append(keys, string(key))
+	}
+	raws := make([]string, len(keys))
+	for i, key := range keys {
+		raws[i] = raw(key)
+	}
+	given, err := json.Marshal(raws)
+	if err != nil {
+		t.Fatal(err)
+	}
+	wrong := browser.Value[[]string](begins(t).opens(t), fmt.Sprintf(`import("/keys.js").then(({ show, bytesOf, rawOf, parse }) =>
+		%s.filter((raw) => {
+			const text = show(bytesOf(raw));
+			return rawOf(parse(text)) !== raw || /[\p{C}\p{Zl}\p{Zp}]/u.test(text) || text !== text.trim();
+		}))`, given))
+	if len(wrong) > 0 {
+		t.Errorf("seed %d: %d of %d keys do not come back, the first is %q", seed, len(wrong), len(keys), wrong[0])
+	}
+}
+
+func TestWords(t *testing.T) {
+	tab := begins(t).opens(t)
+	for _, tt := range []struct{ call, want string }{
+		{"rate({ count: 5, period_ns: 1e9 })", "5 per second"},
+		{"rate({ count: 1, period_ns: 2e9 })", "30 per minute"},
+		{"rate({ count: 5, period_ns: 3e9 })", "100 per minute"},
+		{"rate({ count: 1, period_ns: 86400e9 })", "1 per day"},
+		{"rate({ count: 3, period_ns: 7e9 })", "3 per 7 seconds"},
+		{"rate({ count: 1000000, period_ns: 1 })", "1,000,000,000,000,000 per second"},
+		{"length(60e9)", "1 minute"}, {"length(90e9)", "90 seconds"}, {"length(15e8)", "1.5 seconds"}, {"length(5e6)", "5 ms"}, {"length(7 * 86400e9)", "7 days"},
+		{"left(0)", "0.0 s"}, {"left(1)", "0.1 s"}, {"left(12340)", "12.4 s"}, {"left(200000)", "3 min 20 s"}, {"left(86400000 * 2 + 1)", "2 d"},
+		{"span(3725)", "1 h 2 min"}, {"span(0)", "0 s"}, {"span(86400)", "1 d"}, {"span(90061)", "1 d 1 h"},
+		{"bytes(0)", "0 B"}, {"bytes(1536)", "1.5 KB"}, {"bytes(256 * 2 ** 20)", "256 MB"}, {"bytes(2 ** 30)", "1 GB"}, {"bytes(3 * 2 ** 40)", "3 TB"},
+		{"percent(0, 0)", "0 %"}, {"percent(1, 100000)", "< 0.1 %"}, {"percent(99999, 100000)", "> 99.9 %"}, {"percent(1, 1)", "100 %"}, {"percent(15, 1000)", "1.5 %"},
+		{"micros(85)", "85 µs"}, {"micros(1234)", "1.23 ms"}, {"micros(2e6)", "2 s"},
+		{"limit({ algorithm: 'TOKEN', limit: 10, rate: { count: 5, period_ns: 1e9 } })", "10 permits, refilled at 5 per second"},
+		{"limit({ algorithm: 'LEAKY', limit: 10, rate: { count: 5, period_ns: 1e9 } })", "a queue of 10, drained at 5 per second"},
+		{"limit({ algorithm: 'FIXED', limit: 1, window_ns: 60e9, calendar: null })", "1 permit in each window of 1 minute"},
+		{"limit({ algorithm: 'FIXED', limit: 1000, window_ns: null, calendar: 'day' })", "1,000 permits in each calendar day (UTC)"},
+		{"limit({ algorithm: 'SLIDE', limit: 100, window_ns: 60e9 })", "about 100 permits in any 1 minute"},
+		{"limit({ algorithm: 'LEASE', limit: 2, window_ns: 30e9 })", "2 at a time, each for at most 30 seconds"},
+	} {
+		if got := browser.Value[string](tab, `import("/words.js").then((words) => words.`+tt.call+")"); got != tt.want {
+			t.Errorf("%s = %q, want %q", tt.call, got, tt.want)
+		}
+	}
+}
+
+// regexpOf matches lines of which some are these, in this order.
+func regexpOf(lines ...string) *regexp.Regexp {
+	for i, line := range lines {
+		lines[i] = regexp.QuoteMeta(line)
+	}
+	return regexp.MustCompile(`(?s)` + strings.Join(lines, `\n(?:.*\n)??`))
+}
+
+// TestPageFollowsScheme wants the charts to have the colors of the scheme, also where
+// nothing new comes.
+func TestPageFollowsScheme(t *testing.T) {
+	f := begins(t)
+	tab := f.opens(t)
+	tab.Forgive("getImageData") // which is ours, below
+	tab.UntilText("#denied", "203.0.113.7")
+	tab.Until(`(Object.defineProperty(document, "hidden", { value: true }), true)`)
+	for _, scheme := range []string{"light", "dark", "light"} {
+		tab.Screen(1280, 900, scheme)
+		tab.Until(`(() => {
+			const want = getComputedStyle(document.documentElement).getPropertyValue("--allowed").trim();
+			const near = (i, c) => Math.abs(c - parseInt(want.slice(1 + 2 * i, 3 + 2 * i), 16)) < 12;
+			return [...document.querySelectorAll("canvas")].every((canvas) => {
+				const { data } = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height);
+				let found = 0;
+				for (let at = 0; at < data.length; at += 4) {
+					if (near(0, data[at]) && near(1, data[at + 1]) && near(2, data[at + 2]) && data[at + 3] > 200) found++;
+				}
+				return found > 50;
+			});
+		})()`)
+	}
+}

@@ -1,0 +1,206 @@
+package page
+
+import (
+	"encoding/base64"
+	"encoding/json"
+	"math"
+	"net/http"
+	"net/http/httptest"
+	"strconv"
+	"sync"
+	"testing"
+	"time"
+)
+
+// policy is what the page has to do with.
+const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; form-action 'self'"
+
+type object = map[string]any
+
+// A fake answers as the API does, with figures that move by themselves.
+type fake struct {
+	*httptest.Server
+
+	mu       sync.Mutex
+	login    string // the password; empty: none is needed
+	loggedIn bool
+	may      object
+	away     bool // connections are cut
+	notReady string
+	cluster  any
+	top      []object
+	topError string
+	keys     map[string]object // by raw
+	resets   []string
+	asked    []string // since of each question for the history
+	begin    time.Time
+	now      object // besides what is always there
+}
+
+// begins starts one.
+func begins(t *testing.T) *fake {
+	f := &fake{
+		may: object{"peek": true, "admin": true}, begin: time.Now().Add(-10 * time.Minute),
+		top: []object{
+			row("ip:203.0.113.7", 48211, 0), row("user:8812:login", 9120, 12), row("api:acme-corp:export", 3302, 12), row("tenant:42", 981, 40),
+			row("ip:2001:db8::8a2e:370:7334", 377, 40), row("user:17", 64, 40),
+		},
+		keys: map[string]object{raw("user:42"): {
+			"key": "user:42", "raw": raw("user:42"), "algorithm": "TOKEN", "limit": 10, "rate": object{"count": 5, "period_ns": 1_000_000_000},
+			"window_ns": nil, "calendar": nil, "remaining": 3, "wait_ms": 0, "reset_ms": 1400,
+		}},
+	}
+	mux := http.NewServeMux()
+	mux.Handle("/", Handler())
+	mux.HandleFunc("GET /api/session", func(w http.ResponseWriter, _ *http.Request) {
+		user, may := "", f.may
+		if f.loggedIn {
+			user = "alice"
+		}
+		if f.login != "" && !f.loggedIn {
+			may = object{"peek": false, "admin": false}
+		}
+		answer(w, 200, object{"login_needed": f.login != "", "user": user, "may": may, "version": "1.0.0"})
+	})
+	mux.HandleFunc("POST /api/login", func(w http.ResponseWriter, r *http.Request) {
+		var given struct{ User, Password string }
+		if json.NewDecoder(r.Body).Decode(&given) != nil || given.Password != f.login {
+			answer(w, 401, object{"error": "invalid username-password pair or user is disabled."})
+			return
+		}
+		f.loggedIn = true
+		w.WriteHeader(204)
+	})
+	mux.HandleFunc("POST /api/logout", func(w http.ResponseWriter, _ *http.Request) {
+		f.loggedIn = false
+		w.WriteHeader(204)
+	})
+	mux.HandleFunc("GET /api/now", f.needsLogin(f.tellNow))
+	mux.HandleFunc("GET /api/history", f.needsLogin(f.tellHistory))
+	mux.HandleFunc("GET /api/top", f.needsLogin(func(w http.ResponseWriter, r *http.Request) {
+		if f.topError != "" {
+			answer(w, 503, object{"error": f.topError})
+			return
+		}
+		answer(w, 200, object{"window_s": 60, "keys": f.top})
+	}))
+	mux.HandleFunc("GET /api/key", f.needsLogin(func(w http.ResponseWriter, r *http.Request) {
+		if key, ok := f.keys[r.FormValue("raw")]; ok {
+			answer(w, 200, key)
+			return
+		}
+		answer(w, 404, object{"error": "there is no such key"})
+	}))
+	mux.HandleFunc("POST /api/reset", f.needsLogin(func(w http.ResponseWriter, r *http.Request) {
+		var given struct{ Raw string }
+		json.NewDecoder(r.Body).Decode(&given)
+		f.resets = append(f.resets, given.Raw)
+		delete(f.keys, given.Raw)
+		answer(w, 200, object{"forgotten": 1})
+	}))
+	f.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+		f.mu.Lock()
+		defer f.mu.Unlock()
+		if f.away {
+			panic(http.ErrAbortHandler)
+		}
+		w.Header().Set("Content-Security-Policy", policy)
+		mux.ServeHTTP(w, r)
+	}))
+	t.Cleanup(f.Close)
+	return f
+}
+
+// set changes a fake that serves.
+func (f *fake) set(change func()) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	change()
+}
+
+func (f *fake) needsLogin(answers http.HandlerFunc) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		if f.login != "" && !f.loggedIn {
+			answer(w, 401, object{"error": "log in first"})
+			return
+		}
+		answers(w, r)
+	}
+}
+
+func (f *fake) tellNow(w http.ResponseWriter, _ *http.Request) {
+	is := object{
+		"time_ms": time.Now().UnixMilli(), "version": "1.0.0", "uptime_s": 3725, "ready": f.notReady == "", "not_ready": f.notReady,
+		"decisions": object{
+			"TOKEN": object{"allowed": 8123456, "denied": 121007}, "LOG": object{"allowed": 40211, "denied": 7},
+			"FIXED": object{"allowed": 911, "denied": 0}, "LEASE": object{"allowed": 0, "denied": 0},
+		},
+		"shadow_denied": 12, "keys": 1203441, "memory_bytes": 212 << 20, "max_memory_bytes": 256 << 20, "on_full": "evict",
+		"connections": 214, "max_clients": 10000, "evicted": 1207, "refused_for_memory": 0, "cluster": f.cluster,
+	}
+	for name, value := range f.now {
+		is[name] = value
+	}
+	answer(w, 200, is)
+}
+
+func (f *fake) tellHistory(w http.ResponseWriter, r *http.Request) {
+	f.asked = append(f.asked, r.FormValue("since"))
+	since, _ := strconv.ParseInt(r.FormValue("since"), 10, 64)
+	columns := map[string][]any{}
+	for name := range sampleAt(0) {
+		columns[name] = []any{}
+	}
+	for at := f.begin.UnixMilli(); at <= time.Now().UnixMilli(); at += 1000 {
+		if at <= since {
+			continue
+		}
+		for name, value := range sampleAt(at) {
+			columns[name] = append(columns[name], value)
+		}
+	}
+	answer(w, 200, columns)
+}
+
+// sampleAt makes up a sample: a calm day, with a wave of refusals, and seconds in
+// which nothing is decided.
+func sampleAt(ms int64) map[string]any {
+	s := float64(ms/1000%3600) / 60
+	noise := math.Mod(math.Abs(math.Sin(float64(ms/1000)*12.9898)*43758.5453), 1)
+	attack := math.Exp(-math.Pow(math.Mod(s, 5)-2.5, 2) / .12)
+	sample := map[string]any{
+		"time_ms": ms, "allowed": math.Round(4200 + 900*math.Sin(s/2) + 300*noise), "denied": math.Round(90*noise + 3100*attack),
+		"p50_us": math.Round(70 + 15*noise), "p99_us": math.Round(260 + 500*noise*noise + 900*attack),
+		"keys": math.Round(1.2e6 + 4e4*math.Sin(s/3)), "memory_bytes": math.Round(212e6 + 5e6*math.Sin(s/3)), "connections": math.Round(200 + 14*noise + 60*attack),
+	}
+	if ms/1000%97 == 0 {
+		sample["allowed"], sample["denied"], sample["p50_us"], sample["p99_us"] = 0, 0, nil, nil
+	}
+	return sample
+}
+
+func row(key string, count, most int) object {
+	return object{"key": key, "raw": raw(key), "count": count, "error": most}
+}
+
+func raw(key string) string { return base64.RawURLEncoding.EncodeToString([]byte(key)) }
+
+func answer(w http.ResponseWriter, status int, value any) {
+	w.Header().Set("Content-Type", "application/json")
+	w.Header().Set("Cache-Control", "no-store")
+	w.WriteHeader(status)
+	json.NewEncoder(w).Encode(value)
+}
+
+// three is a cluster.
+func three() object {
+	member := func(id string, leader, online, self bool, lag, contact int) object {
+		return object{
+			"id": id, "client": "10.0.3." + id[1:] + ":6379", "raft": "10.0.3." + id[1:] + ":7379", "leader": leader, "voter": true,
+			"online": online, "self": self, "lag": lag, "last_contact_ms": contact, "version": "1.0.0",
+		}
+	}
+	return object{"role": "follower", "term": 7, "has_quorum": true, "members": []object{
+		member("n2", false, true, true, 3, -1), member("n1", true, true, false, 0, 12), member("n3", false, false, false, 48211, 73_400),
+	}}
+}

@@ -1,0 +1,226 @@
+// The page as a whole: who is logged in, and a round of questions each second while
+// somebody sees the page.
+
+import * as api from "./api.js";
+import { Charts } from "./charts.js";
+import { byID, chosen, say } from "./dom.js";
+import { History } from "./history.js";
+import { Lookup } from "./lookup.js";
+import { showAlgorithms, showCluster, topCount, TopKeys } from "./tables.js";
+import * as words from "./words.js";
+
+const roundMillis = 1000;
+const slowestRoundMillis = 8000;
+/** The tables of keys are asked for each so many rounds. */
+const topRounds = 2;
+/** So much earlier than our last sample, the server's clock was set back, or it is another. */
+const backMillis = 3000;
+
+const history = new History();
+const lookup = new Lookup(() => loggedOut("Your login has ended."));
+const denied = new TopKeys(byID("denied"), "refused", (raw) => lookup.find(raw));
+const hot = new TopKeys(byID("hot"), "asked", (raw) => lookup.find(raw));
+let charts = null; // made when they are first seen, for their size is that of the page
+let state = null; // the last answer of api.now
+let timer = 0;
+let running = false; // a round is under way
+let active = false; // somebody is logged in who may look
+let rounds = 0;
+let failures = 0;
+let heardAt = 0; // Date.now of the last round that went well
+
+/** One round: asks for all that is shown, shows it, and sets the time of the next. */
+async function round() {
+  clearTimeout(timer);
+  if (!active || running || document.hidden) return;
+  running = true;
+  const begin = performance.now();
+  try {
+    const [now, samples] = await Promise.all([api.now(), api.history(history.last)]);
+    if (!active) return;
+    take(now, samples);
+    if (rounds++ % topRounds === 0) await showTop();
+    await lookup.refresh();
+    heard();
+  } catch (error) {
+    missed(error);
+  } finally {
+    running = false;
+    const pause = Math.min(roundMillis * 2 ** Math.min(failures, 3), slowestRoundMillis);
+    if (active) timer = setTimeout(round, Math.max(0, pause - (performance.now() - begin)));
+  }
+}
+
+/** Takes what a round brought. */
+function take(now, samples) {
+  if (now.time_ms < history.last - backMillis) history.clear();
+  else history.add(samples);
+  state = now;
+  say(byID("version"), now.version);
+  say(byID("uptime"), `up ${words.span(now.uptime_s)}`);
+  showReady(now);
+  draw();
+  charts.note("Memory", now.max_memory_bytes > 0
+    ? `of ${words.bytes(now.max_memory_bytes)} (${words.percent(now.memory_bytes, now.max_memory_bytes)}), when full: ${now.on_full}`
+    : "no bound");
+  charts.note("Keys", [
+    now.evicted > 0 ? `${words.compact(now.evicted)} evicted` : "",
+    now.refused_for_memory > 0 ? `${words.compact(now.refused_for_memory)} refused for memory` : "",
+  ].filter(Boolean).join(", "));
+  charts.note("Connections", `of ${words.count(now.max_clients)}`);
+  charts.note("Decisions per second", now.shadow_denied > 0 ? `${words.compact(now.shadow_denied)} refused in shadow` : "");
+  showAlgorithms(byID("algorithms"), now.decisions);
+  byID("cluster").hidden = now.cluster === null;
+  if (now.cluster !== null) showCluster(byID("cluster-state"), byID("members"), now.cluster);
+}
+
+function draw() {
+  charts ??= new Charts(byID("charts"));
+  const spanMillis = 1000 * Number(chosen(byID("span")));
+  charts.show(history.since(spanMillis), spanMillis, state?.max_memory_bytes ?? 0);
+}
+
+function showReady(now) {
+  pill(now.ready ? "good" : "warn", now.ready ? "✓ Ready" : "! Not ready");
+  byID("trouble").hidden = now.ready;
+  if (!now.ready) say(byID("trouble"), `Not ready: ${now.not_ready}`);
+}
+
+function pill(kind, text) {
+  const where = byID("ready");
+  say(where, text);
+  where.className = `pill ${kind}`;
+  where.hidden = false;
+  document.title = `${kind === "good" ? "" : `${text} · `}limitsrv ${location.host}`;
+}
+
+async function showTop() {
+  const over = chosen(byID("window"));
+  await Promise.all([["denied", denied], ["hot", hot]].map(async ([by, table]) => {
+    try {
+      const { keys } = await api.top(by, over, topCount);
+      if (over === chosen(byID("window"))) table.show(keys);
+    } catch (error) {
+      if (error.status === 0 || error.status === 401) throw error;
+      table.fail(error.message);
+    }
+  }));
+}
+
+function heard() {
+  failures = 0;
+  heardAt = Date.now();
+  byID("lost").hidden = true;
+  document.body.classList.remove("stale");
+}
+
+/** Says that a round went wrong, and how. */
+function missed(error) {
+  if (!active) return;
+  if (error.status === 401) {
+    loggedOut("Your login has ended.");
+    return;
+  }
+  failures++;
+  const since = heardAt > 0 ? ` What is shown is of ${words.clock(heardAt)}.` : "";
+  if (!(error instanceof api.Refusal)) console.error(error);
+  const why = error instanceof api.Refusal ? error.message : "This page has a fault.";
+  say(byID("lost-text"), `${why}${since} Trying again every few seconds.`);
+  byID("lost").hidden = false;
+  pill("bad", error.status === 0 ? "✕ Connection lost" : "✕ No figures");
+  document.body.classList.add("stale");
+}
+
+/** Shows the form, with a reason if there is one, and nothing of what was seen. */
+function loggedOut(why) {
+  active = false;
+  clearTimeout(timer);
+  lookup.clear();
+  denied.clear();
+  hot.clear();
+  for (const id of ["dashboard", "who", "ready", "lost", "trouble"]) byID(id).hidden = true;
+  byID("login").hidden = false;
+  say(byID("login-why"), why);
+  byID("login-why").hidden = why === "";
+  byID("login-password").value = "";
+  byID("login-user").focus();
+}
+
+/** Shows what the user may see. */
+function loggedIn(session) {
+  byID("login").hidden = true;
+  byID("who").hidden = !session.login_needed;
+  say(byID("user"), session.user);
+  say(byID("version"), session.version);
+  if (!session.may.peek) {
+    byID("trouble").hidden = false;
+    say(byID("trouble"), `${session.user} may not look here: that needs the right peek.`);
+    return;
+  }
+  lookup.allow(session.may.admin);
+  byID("dashboard").hidden = false;
+  active = true;
+  rounds = 0;
+  round();
+}
+
+/** Asks who is logged in, until there is an answer. */
+async function start() {
+  try {
+    const session = await api.session();
+    byID("lost").hidden = true;
+    failures = 0;
+    if (session.login_needed && !session.user) loggedOut("");
+    else loggedIn(session);
+  } catch (error) {
+    say(byID("lost-text"), `${error.message} Trying again every few seconds.`);
+    byID("lost").hidden = false;
+    timer = setTimeout(start, roundMillis * 2 ** Math.min(failures++, 3));
+  }
+}
+
+async function logIn(event) {
+  event.preventDefault();
+  const button = byID("login-submit");
+  if (button.disabled) return;
+  button.disabled = true;
+  say(button, "Logging in…");
+  say(byID("login-error"), "");
+  try {
+    await api.login(byID("login-user").value, byID("login-password").value);
+    byID("login-password").value = "";
+    loggedIn(await api.session());
+  } catch (error) {
+    say(byID("login-error"), error.message);
+    byID("login-password").select();
+    byID("login-password").focus();
+  }
+  button.disabled = false;
+  say(button, "Log in");
+}
+
+async function logOut() {
+  try {
+    await api.logout();
+    loggedOut("You are logged out.");
+  } catch (error) {
+    missed(error);
+  }
+}
+
+say(byID("host"), location.host);
+byID("login").addEventListener("submit", logIn);
+byID("logout").addEventListener("click", logOut);
+byID("retry").addEventListener("click", () => {
+  clearTimeout(timer);
+  if (active) round();
+  else start();
+});
+byID("span").addEventListener("change", draw);
+byID("window").addEventListener("change", () => {
+  denied.clear();
+  hot.clear();
+  showTop().catch(missed);
+});
+document.addEventListener("visibilitychange", round);
+start();

@@ -1,0 +1,253 @@
+// The charts: lines over time, drawn by uPlot, each with a legend of numbers in text
+// that follows the pointer, or the arrow keys, on all charts at once.
+
+import { element, say } from "./dom.js";
+import * as words from "./words.js";
+
+const uPlot = window.uPlot;
+const sync = "time";
+const axisFont = "11px system-ui, sans-serif";
+
+/** A bound is drawn where what it bounds has come so near to it. */
+const boundShownFrom = 0.25;
+
+/**
+ * What each chart shows. A line has a column of the history, a color (a variable of
+ * the style), and what tells it from others without color: a hatched area, dashes.
+ */
+const charts = [
+  {
+    title: "Decisions per second", wide: true, least: 10, value: words.count, axis: words.compact,
+    lines: [
+      { name: "allowed", column: "allowed", color: "--allowed", area: "plain" },
+      { name: "refused", column: "denied", color: "--denied", area: "hatched", part: ["denied", "allowed"] },
+    ],
+  },
+  {
+    title: "Latency", log: true, value: words.micros, axis: words.micros,
+    lines: [
+      { name: "p99", column: "p99_us", color: "--allowed" },
+      { name: "p50", column: "p50_us", color: "--second", dash: [5, 4] },
+    ],
+  },
+  {
+    title: "Keys", least: 10, value: words.count, axis: words.compact,
+    lines: [{ name: "held", column: "keys", color: "--allowed", area: "plain" }],
+  },
+  {
+    title: "Memory", least: 1 << 20, value: words.bytes, axis: words.bytes, powersOfTwo: true,
+    lines: [
+      { name: "used", column: "memory_bytes", color: "--allowed", area: "plain" },
+      { name: "bound", column: "bound", color: "--text", dash: [2, 4], constant: true },
+    ],
+  },
+  {
+    title: "Connections", least: 10, value: words.count, axis: words.compact,
+    lines: [{ name: "open", column: "connections", color: "--allowed", area: "plain" }],
+  },
+];
+
+/** The charts in an element; show draws a part of a history. */
+export class Charts {
+  #charts;
+
+  constructor(where) {
+    this.#charts = charts.map((spec) => new Chart(spec, where));
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => {
+      for (const chart of this.#charts) chart.redraw();
+    });
+  }
+
+  /** Draws samples over a span that ends with the last; bound is of memory, 0 for none. */
+  show(samples, spanMillis, bound) {
+    const most = samples.memory_bytes.reduce((a, b) => Math.max(a, b ?? 0), 0);
+    const shown = bound > 0 && most >= bound * boundShownFrom ? bound : null;
+    const all = { ...samples, bound: samples.time_ms.map(() => shown) };
+    for (const chart of this.#charts) chart.show(all, spanMillis);
+  }
+
+  /** Says something beside the title of a chart, such as what a bound is. */
+  note(title, text) {
+    say(this.#charts.find((chart) => chart.title === title).noted, text);
+  }
+}
+
+class Chart {
+  #spec;
+  #plot;
+  #area;
+  #values = new Map(); // of the legend, by line
+  #time;
+  #spanMillis = 0;
+
+  constructor(spec, where) {
+    this.#spec = spec;
+    this.title = spec.title;
+    this.noted = element("span", { class: "note" });
+    this.#time = element("span", { class: "at" });
+    const legend = element("dl", { class: "legend" });
+    for (const line of spec.lines) {
+      if (line.constant) continue;
+      const value = element("dd", { "data-column": line.column });
+      this.#values.set(line, value);
+      legend.append(element("div", {}, element("dt", {}, element("i", { class: `mark ${markOf(line)}` }), line.name), value));
+    }
+    this.#area = element("div", {
+      class: "plot", tabindex: "0", role: "slider", "aria-label": `${spec.title}, over time`,
+      "aria-valuemin": "0", "aria-valuemax": "0", "aria-valuenow": "0", "aria-valuetext": "now",
+    });
+    where.append(element("figure", { class: spec.wide ? "panel chart wide" : "panel chart" },
+      element("figcaption", {}, element("h3", {}, spec.title), this.noted, this.#time, legend), this.#area));
+    this.#plot = new uPlot(this.#options(), [[], ...spec.lines.map(() => [])], this.#area);
+    this.#area.addEventListener("keydown", (event) => this.#onKey(event));
+    this.#area.addEventListener("blur", () => this.#point(null));
+    new ResizeObserver(() => this.#resize()).observe(this.#area);
+  }
+
+  show(samples, spanMillis) {
+    this.#spanMillis = spanMillis;
+    const { log } = this.#spec;
+    const data = this.#spec.lines.map((line) =>
+      log ? samples[line.column].map((v) => (v === null ? null : Math.max(v, 1))) : samples[line.column]);
+    this.#plot.setData([samples.time_ms, ...data]);
+    this.#legend();
+  }
+
+  redraw() {
+    this.#plot.redraw(false, true);
+  }
+
+  #resize() {
+    const { clientWidth: width, clientHeight: height } = this.#area;
+    if (width > 0 && (width !== this.#plot.width || height !== this.#plot.height)) this.#plot.setSize({ width, height });
+  }
+
+  /** Puts the numbers of the pointed time, or of now, into the legend. */
+  #legend() {
+    const times = this.#plot.data[0];
+    const pointed = this.#plot.cursor.idx ?? null;
+    const at = pointed === null ? times.length - 1 : Math.min(pointed, times.length - 1);
+    say(this.#time, pointed === null || at < 0 ? "" : words.clock(times[at]));
+    this.#spec.lines.forEach((line, i) => {
+      if (line.constant) return;
+      const value = this.#plot.data[i + 1][at] ?? null;
+      let text = value === null ? "–" : this.#spec.value(value);
+      if (line.part && value !== null) {
+        const sum = line.part.reduce((all, column) => all + this.#plot.data[this.#lineOf(column)][at], 0);
+        text += ` · ${words.percent(value, sum)}`;
+      }
+      say(this.#values.get(line), text);
+    });
+  }
+
+  #lineOf(column) {
+    return 1 + this.#spec.lines.findIndex((line) => line.column === column);
+  }
+
+  /** Left and right, Home and End go through the samples, Escape back to now. */
+  #onKey(event) {
+    const times = this.#plot.data[0];
+    const last = times.length - 1;
+    if (last < 0) return;
+    const first = Math.max(0, times.findIndex((t) => t >= times[last] - this.#spanMillis));
+    const at = this.#plot.cursor.idx ?? last;
+    const to = {
+      ArrowLeft: at - 1, ArrowDown: at - 1, ArrowRight: at + 1, ArrowUp: at + 1,
+      PageDown: at - 10, PageUp: at + 10, Home: first, End: last, Escape: null,
+    }[event.key];
+    if (to === undefined) return;
+    event.preventDefault();
+    this.#point(to === null ? null : Math.min(Math.max(to, first), last));
+  }
+
+  /** Points at a sample, or at none, on this chart and, by what they share, on the others. */
+  #point(at) {
+    const plot = this.#plot;
+    if (at === null) {
+      plot.setCursor({ left: -10, top: -10 }, true, true);
+      this.#tell("now", 0, 0);
+      return;
+    }
+    plot.setCursor({ left: plot.valToPos(plot.data[0][at], "x"), top: 1 }, true, true);
+    const numbers = [...this.#values].map(([line, value]) => `${line.name} ${value.textContent}`);
+    this.#tell(`${words.clock(plot.data[0][at])}: ${numbers.join(", ")}`, at, plot.data[0].length - 1);
+  }
+
+  #tell(text, at, most) {
+    this.#area.setAttribute("aria-valuemax", most);
+    this.#area.setAttribute("aria-valuenow", at);
+    this.#area.setAttribute("aria-valuetext", text);
+  }
+
+  #options() {
+    const { least, log, axis, powersOfTwo } = this.#spec;
+    return {
+      width: 320, height: 150, ms: 1, padding: [8, 16, 0, 0],
+      legend: { show: false },
+      cursor: { y: false, drag: { x: false, y: false }, sync: { key: sync }, points: { size: 7 } },
+      scales: {
+        x: { time: true, range: (_, min, max) => (max === null ? [0, 1] : [max - (this.#spanMillis || 1), max]) },
+        y: log ? { distr: 3, log: 10, range: rangeOfLog } : { range: (_, min, max) => [0, Math.max(least, (max ?? 0) * 1.08)] },
+      },
+      axes: [
+        { ...axisStyle(), size: 24, gap: 4, space: 70, grid: { show: false },
+          values: (_, splits) => splits.map((t) => words.clock(t).slice(0, 5)), incrs: [60_000, 120_000, 300_000, 600_000, 1_200_000, 1_800_000] },
+        { ...axisStyle(), size: 58, gap: 6, space: 34,
+          ...(powersOfTwo ? { incrs: Array.from({ length: 50 }, (_, i) => 2 ** i) } : {}),
+          ...(log ? { filter: decades, grid: { ...axisStyle().grid, filter: decades } } : {}),
+          values: (_, splits) => splits.map((v) => (v === null ? null : axis(v))) },
+      ],
+      series: [{}, ...this.#spec.lines.map((line) => ({
+        stroke: () => colorOf(line.color), width: 1.6, dash: line.dash, points: { show: isolated },
+        fill: line.area ? (plot) => fillOf(plot, line) : undefined,
+      }))],
+      hooks: { setCursor: [() => this.#plot && this.#legend()] },
+    };
+  }
+}
+
+const markOf = (line) => `${line.color.slice(2)} ${line.area === "hatched" ? "hatched" : line.dash ? "dashed" : "full"}`;
+
+const colorOf = (name) => getComputedStyle(document.documentElement).getPropertyValue(name).trim();
+
+function axisStyle() {
+  return {
+    stroke: () => colorOf("--muted"), font: axisFont, ticks: { show: false },
+    grid: { stroke: () => colorOf("--grid"), width: 1 },
+  };
+}
+
+/** Whole decades around what is there. */
+function rangeOfLog(_, min, max) {
+  if (min === null) return [10, 10_000];
+  const low = 10 ** Math.floor(Math.log10(min));
+  return [low, Math.max(10 ** Math.ceil(Math.log10(max * 1.001)), low * 100)];
+}
+
+const decades = (_, splits) => splits.map((v) => (Number.isInteger(Math.round(1e6 * Math.log10(v)) / 1e6) ? v : null));
+
+/** A point is drawn where a value stands alone, for no line would show it. */
+function isolated(plot, series, from, to) {
+  const values = plot.data[series];
+  for (let i = from; i <= to; i++) {
+    if (values[i] !== null && (values[i - 1] ?? null) === null && (values[i + 1] ?? null) === null) return true;
+  }
+  return false;
+}
+
+/** The filling of the area below a line: thin color, or hatches of it. */
+function fillOf(plot, line) {
+  const color = colorOf(line.color);
+  if (line.area === "plain") return `color-mix(in srgb, ${color} 14%, transparent)`;
+  const size = 6 * devicePixelRatio;
+  const tile = new OffscreenCanvas(size, size);
+  const draw = tile.getContext("2d");
+  draw.strokeStyle = color;
+  draw.lineWidth = 1.3 * devicePixelRatio;
+  for (const shift of [-size, 0, size]) {
+    draw.moveTo(shift, size);
+    draw.lineTo(shift + size, 0);
+  }
+  draw.stroke();
+  return plot.ctx.createPattern(tile, "repeat");
+}

@@ -1,0 +1,60 @@
+// The samples of the last hour, one a second, as the API gives them: columns of the
+// same length, where null is what is not known. A second without a sample, as when
+// the server was away, is a row of nulls, so that lines have gaps there.
+
+const keptMillis = 3600_000;
+const gapMillis = 2500;
+
+export const columns = ["allowed", "denied", "p50_us", "p99_us", "keys", "memory_bytes", "connections"];
+
+export class History {
+  constructor() {
+    this.clear();
+  }
+
+  clear() {
+    this.time_ms = [];
+    for (const name of columns) this[name] = [];
+  }
+
+  /** The time of the last sample, 0 if there is none. */
+  get last() {
+    return this.time_ms.at(-1) ?? 0;
+  }
+
+  /** Takes samples that are later than the last; what is not, is left out. */
+  add(samples) {
+    samples.time_ms.forEach((time, i) => {
+      if (time <= this.last) return;
+      if (this.last > 0 && time - this.last > gapMillis) this.#push(this.last + 1000, () => null);
+      this.#push(time, (name) => samples[name][i] ?? null);
+    });
+    const old = this.#indexOf(this.last - keptMillis);
+    for (const name of ["time_ms", ...columns]) this[name].splice(0, old);
+  }
+
+  /** The columns of a span of milliseconds up to the last sample. */
+  since(spanMillis) {
+    const from = Math.max(0, this.#indexOf(this.last - spanMillis) - 1);
+    const part = { time_ms: this.time_ms.slice(from) };
+    for (const name of columns) part[name] = this[name].slice(from);
+    return part;
+  }
+
+  #push(time, valueOf) {
+    this.time_ms.push(time);
+    for (const name of columns) this[name].push(valueOf(name));
+  }
+
+  /** The first index whose time is not before another. */
+  #indexOf(time) {
+    let low = 0;
+    let high = this.time_ms.length;
+    while (low < high) {
+      const middle = (low + high) >> 1;
+      if (this.time_ms[middle] < time) low = middle + 1;
+      else high = middle;
+    }
+    return low;
+  }
+}

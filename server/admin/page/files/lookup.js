@@ -1,0 +1,171 @@
+// One key: found by what is typed or chosen, shown with its times counting down, and
+// reset by users who may.
+
+import * as api from "./api.js";
+import { byID, element, say } from "./dom.js";
+import { parse, rawOf, shown } from "./keys.js";
+import * as words from "./words.js";
+
+/** How often times count down: as often as their last digit changes, or calmly. */
+const stepMillis = 100;
+const calmStepMillis = 1000;
+
+export class Lookup {
+  #raw = null; // of the key that is shown
+  #key = null; // as the API has it, null if it is as good as new
+  #askedAt = 0; // performance.now of the answer
+  #mayReset = false;
+  #said = byID("lookup-said");
+  #result = byID("lookup-result");
+  #input = byID("lookup-key");
+  #dialog = byID("reset");
+  #view = null;
+
+  /** onLoggedOut is called where a login is needed. */
+  constructor(onLoggedOut) {
+    this.onLoggedOut = onLoggedOut;
+    byID("lookup-form").addEventListener("submit", (event) => {
+      event.preventDefault();
+      this.find(rawOf(parse(this.#input.value)));
+    });
+    this.#dialog.addEventListener("submit", (event) => {
+      if (event.submitter?.value === "reset") this.#reset();
+    });
+    const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
+    setInterval(() => this.#count(), calm ? calmStepMillis : stepMillis);
+  }
+
+  /** Says whether the user may reset keys. */
+  allow(mayReset) {
+    this.#mayReset = mayReset;
+    this.#view = null;
+  }
+
+  /** Forgets what is shown. */
+  clear() {
+    this.#raw = this.#key = this.#view = null;
+    this.#input.value = "";
+    this.#result.hidden = true;
+    say(this.#said, "");
+    if (this.#dialog.open) this.#dialog.close();
+  }
+
+  /** Looks a key up that somebody chose, and moves the focus there. */
+  async find(raw) {
+    this.#raw = raw;
+    this.#view = null;
+    const name = (this.#input.value = shown(raw));
+    say(this.#said, "");
+    if (!(await this.refresh())) return;
+    if (this.#key === null) say(this.#said, "This key is as good as new: nothing of it is used.");
+    if (this.#input.value !== name) return; // somebody types the next
+    this.#view?.title.focus({ preventScroll: true });
+    byID("lookup").scrollIntoView({ block: "nearest" });
+  }
+
+  /** Asks again how the key that is shown stands; says whether there was an answer about it. */
+  async refresh() {
+    const raw = this.#raw;
+    if (raw === null) return false;
+    let key = null;
+    try {
+      key = await api.key(raw);
+    } catch (error) {
+      if (raw !== this.#raw) return false;
+      if (error.status === 401) {
+        this.onLoggedOut();
+        return false;
+      }
+      if (error.status !== 404) {
+        say(this.#said, error.message);
+        return false;
+      }
+    }
+    if (raw !== this.#raw) return false;
+    this.#key = key;
+    this.#askedAt = performance.now();
+    this.#show();
+    return true;
+  }
+
+  #show() {
+    this.#view ??= this.#build();
+    const { title, limit, use, meter, bar, resetButton } = this.#view;
+    const key = this.#key;
+    say(title, shown(this.#raw));
+    if (key === null) {
+      say(limit, "as good as new");
+      say(use, "");
+    } else {
+      say(limit, `${sentence(words.algorithm(key.algorithm))}: ${words.limit(key)}`);
+      say(use, `${words.count(key.remaining)} of ${words.count(key.limit)} left`);
+      bar.style.setProperty("--part", `${Math.min(100, (100 * key.remaining) / key.limit)}%`);
+    }
+    meter.hidden = key === null;
+    if (resetButton) resetButton.disabled = key === null;
+    this.#result.hidden = false;
+    this.#count();
+  }
+
+  #build() {
+    const view = {
+      title: element("bdi", { class: "key", tabindex: "-1", id: "found-key" }),
+      limit: element("p", { id: "found-limit" }),
+      use: element("span", { id: "found-use" }),
+      bar: element("i"),
+      wait: element("dd", { id: "found-wait" }),
+      reset: element("dd", { id: "found-reset" }),
+      resetButton: null,
+    };
+    view.meter = element("div", { class: "meter" }, view.bar);
+    view.times = element("dl", { class: "times" },
+      element("div", {}, element("dt", {}, "Next permit"), view.wait), element("div", {}, element("dt", {}, "As good as new"), view.reset));
+    const all = [element("h4", {}, view.title), view.limit, element("p", { class: "use" }, view.use), view.meter, view.times];
+    if (this.#mayReset) {
+      view.resetButton = element("button", { type: "button", id: "reset-open", class: "danger", "aria-haspopup": "dialog" }, "Reset…");
+      view.resetButton.addEventListener("click", () => this.#ask());
+      all.push(view.resetButton);
+    }
+    this.#result.replaceChildren(...all);
+    return view;
+  }
+
+  /** Counts the times down from what the last answer said. */
+  #count() {
+    if (this.#view === null) return;
+    const { wait, reset, times } = this.#view;
+    times.hidden = this.#key === null;
+    if (this.#key === null) return;
+    const { algorithm, remaining, wait_ms, reset_ms } = this.#key;
+    const since = performance.now() - this.#askedAt;
+    const waits = wait_ms < 0 ? Infinity : Math.max(0, wait_ms - since);
+    if (waits === Infinity) say(wait, "never");
+    else if (waits === 0) say(wait, "now");
+    else say(wait, `${algorithm === "LEAKY" && remaining > 0 ? "now, held for" : "in"} ${words.left(waits)}`);
+    wait.className = waits > 0 && remaining === 0 ? "error" : "good";
+    const rests = Math.max(0, reset_ms - since);
+    say(reset, rests === 0 ? "now" : `in ${words.left(rests)}`);
+  }
+
+  #ask() {
+    say(byID("reset-key"), shown(this.#raw));
+    this.#dialog.showModal();
+  }
+
+  async #reset() {
+    const raw = this.#raw;
+    const name = shown(raw);
+    try {
+      const { forgotten } = await api.reset(raw);
+      say(this.#said, forgotten > 0 ? `Reset: ${name}` : `There was nothing to reset: ${name}`);
+    } catch (error) {
+      if (error.status === 401) this.onLoggedOut();
+      else say(this.#said, `Not reset: ${error.message}`);
+      return;
+    }
+    if (raw === this.#raw) await this.refresh();
+    this.#view?.title.focus({ preventScroll: true });
+  }
+}
+
+const sentence = (text) => text[0].toUpperCase() + text.slice(1);

@@ -1,0 +1,139 @@
+// The tables: keys that are refused or asked most, decisions by algorithm, members.
+
+import { element, say } from "./dom.js";
+import { shown } from "./keys.js";
+import * as words from "./words.js";
+
+/** How many keys a table has. */
+export const topCount = 10;
+
+/**
+ * The keys with the highest counts, in an element. A key that is chosen is given to
+ * onChoice by its raw name. While it is pointed at, or has the focus, the rows stay
+ * as they are, so that none moves away from under a finger.
+ */
+export class TopKeys {
+  #body;
+  #empty;
+  #held;
+  #failed;
+  #pointed = false;
+  #next = null;
+
+  constructor(where, what, onChoice) {
+    this.#body = element("tbody");
+    this.#empty = element("p", { class: "empty", hidden: true }, `No key was ${what} in this time.`);
+    this.#held = element("span", { class: "note", hidden: true }, "held while you choose");
+    this.#failed = element("p", { class: "error", hidden: true });
+    where.querySelector("h3").append(" ", this.#held);
+    const table = element("table", { class: "keys" },
+      element("colgroup", {}, element("col"), element("col", { class: "count" }), element("col", { class: "count-error" })),
+      element("thead", { class: "away" }, element("tr", {},
+        element("th", { scope: "col" }, "Key"), element("th", { scope: "col" }, `Times ${what}`), element("th", { scope: "col" }, "Too high by at most"))),
+      this.#body);
+    where.append(table, this.#empty, this.#failed);
+    this.#body.addEventListener("click", (event) => {
+      const button = event.target.closest("button");
+      if (button) onChoice(button.dataset.raw);
+    });
+    this.#body.addEventListener("pointerenter", (event) => this.#point(event.pointerType === "mouse"));
+    this.#body.addEventListener("pointerleave", () => this.#point(false));
+    this.#body.addEventListener("focusin", () => this.#hold());
+    this.#body.addEventListener("focusout", () => queueMicrotask(() => this.#hold()));
+  }
+
+  /** Shows rows of the API, as soon as nobody is choosing. */
+  show(keys) {
+    this.#next = keys;
+    this.#failed.hidden = true;
+    this.#hold();
+  }
+
+  /** Says why there are no rows, until there are. */
+  fail(message) {
+    say(this.#failed, message);
+    this.#failed.hidden = false;
+    this.#empty.hidden = true;
+  }
+
+  /** Forgets the rows: they are of another time. */
+  clear() {
+    this.#next = null;
+    this.#body.replaceChildren();
+  }
+
+  #point(pointed) {
+    this.#pointed = pointed;
+    this.#hold();
+  }
+
+  #hold() {
+    const held = this.#body.rows.length > 0 && (this.#pointed || this.#body.contains(document.activeElement));
+    this.#held.hidden = !held;
+    if (held || this.#next === null) return;
+    const most = this.#next[0]?.count ?? 0;
+    this.#empty.hidden = this.#next.length > 0;
+    this.#body.replaceChildren(...this.#next.map((row) => rowOf(row, most)));
+    this.#next = null;
+  }
+}
+
+function rowOf({ raw, count, error }, most) {
+  const name = shown(raw);
+  const button = element("button", { type: "button", class: "key", title: name.length > 40 ? name : null });
+  button.dataset.raw = raw;
+  button.append(element("bdi", {}, name === "" ? "(empty)" : name));
+  const row = element("tr", {},
+    element("th", { scope: "row" }, button),
+    element("td", { class: "number" }, words.count(count)),
+    element("td", { class: "number faint" }, error === 0 ? "exact" : `−${words.count(error)}`));
+  row.style.setProperty("--part", `${(100 * count) / most}%`);
+  return row;
+}
+
+/** The decisions by algorithm since the start. */
+export function showAlgorithms(where, decisions) {
+  const rows = Object.entries(decisions)
+    .filter(([, { allowed, denied }]) => allowed + denied > 0)
+    .sort(([, a], [, b]) => b.allowed + b.denied - a.allowed - a.denied);
+  if (rows.length === 0) {
+    where.replaceChildren(element("p", { class: "empty" }, "Nothing was decided yet."));
+    return;
+  }
+  where.replaceChildren(table(["Algorithm", "Allowed", "Refused", "Share refused"], rows.map(([name, { allowed, denied }]) => [
+    [element("code", {}, name), " ", element("span", { class: "faint" }, words.algorithm(name))],
+    [words.count(allowed)], [words.count(denied)], [words.percent(denied, allowed + denied)],
+  ]), "narrow"));
+}
+
+/** The members of a cluster, with a sentence on how it stands. */
+export function showCluster(state, where, cluster) {
+  const online = cluster.members.filter((m) => m.online).length;
+  const leads = cluster.members.find((m) => m.leader);
+  const sentence = [
+    cluster.has_quorum ? "Decides:" : "Without a majority:",
+    `${online} of ${cluster.members.length} online,`,
+    leads ? `${leads.id} leads` : "nobody leads",
+    `in term ${words.count(cluster.term)}; this one is ${cluster.role === "leader" ? "the" : "a"} ${cluster.role}.`,
+  ].join(" ");
+  say(state, sentence);
+  state.className = cluster.has_quorum ? "" : "error";
+  const rows = cluster.members.map((m) => [
+    [element("code", {}, m.id), m.self ? element("span", { class: "tag" }, "this one") : ""],
+    [element("code", {}, m.client || "?")],
+    [m.leader ? "leader" : m.voter ? "follower" : "no vote yet"],
+    [m.online ? element("span", { class: "good" }, "● online") : element("span", { class: "error" }, "○ offline")],
+    [m.leader ? "–" : m.lag < 0 ? "unknown" : `${words.count(m.lag)} ${m.lag === 1 ? "entry" : "entries"}`],
+    [m.self ? "–" : m.last_contact_ms < 0 ? "never" : `${words.left(m.last_contact_ms)} ago`],
+    [m.version || "?"],
+  ]);
+  where.replaceChildren(table(["Member", "For clients", "Role", "State", "Behind by", "Last contact", "Version"], rows, "cards"));
+}
+
+/** A table whose rows are cells of nodes and strings; on a phone each is a card if kind is cards. */
+function table(heads, rows, kind) {
+  return element("table", { class: kind, role: "table" },
+    element("thead", {}, element("tr", { role: "row" }, ...heads.map((head) => element("th", { scope: "col", role: "columnheader" }, head)))),
+    element("tbody", {}, ...rows.map((cells) => element("tr", { role: "row" }, ...cells.map((cell, i) =>
+      element(i === 0 ? "th" : "td", { scope: i === 0 ? "row" : null, role: i === 0 ? "rowheader" : "cell", "data-head": heads[i] }, ...cell))))));
+}

@@ -1,0 +1,103 @@
+// Numbers, times and limits in words.
+
+const second = 1e9;
+const units = [
+  ["second", second],
+  ["minute", 60 * second],
+  ["hour", 3600 * second],
+  ["day", 86400 * second],
+];
+
+const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
+const short = new Intl.NumberFormat("en", { notation: "compact", maximumSignificantDigits: 3 });
+const fine = new Intl.NumberFormat("en", { maximumSignificantDigits: 3 });
+
+/** A count in full: 12,345. */
+export const count = (n) => whole.format(n);
+
+/** A count in little room: 12.3K. */
+export const compact = (n) => (Math.abs(n) < 1000 ? fine.format(n) : short.format(n));
+
+/** Bytes as the options have them: 1 MB is 1024 KB. */
+export function bytes(n) {
+  let size = n;
+  for (const unit of ["B", "KB", "MB", "GB"]) {
+    if (size < 1000) return `${size < 100 ? fine.format(size) : whole.format(size)} ${unit}`;
+    size /= 1024;
+  }
+  return `${fine.format(size)} TB`;
+}
+
+/** A part of a whole in percent; a part that is not nothing is not shown as nothing. */
+export function percent(part, all) {
+  if (all === 0 || part === 0) return "0 %";
+  const share = (100 * part) / all;
+  if (share < 0.1) return "< 0.1 %";
+  if (share > 99.9 && part < all) return "> 99.9 %";
+  return `${share < 10 ? share.toFixed(1) : whole.format(share)} %`;
+}
+
+/** Microseconds: 85 µs, 1.2 ms. */
+export function micros(n) {
+  if (n < 1000) return `${fine.format(n)} µs`;
+  if (n < 1e6) return `${fine.format(n / 1e3)} ms`;
+  return `${fine.format(n / 1e6)} s`;
+}
+
+/** Milliseconds that count down, in two units at most: 0.3 s, 12.4 s, 3 min 20 s, 2 d 4 h. */
+export function left(millis) {
+  if (millis < 60_000) return `${(Math.ceil(millis / 100) / 10).toFixed(1)} s`;
+  return span(Math.ceil(millis / 1000));
+}
+
+/** Seconds in two units at most: 45 s, 3 min 20 s, 2 d 4 h. */
+export function span(seconds) {
+  const parts = [];
+  let rest = Math.floor(seconds);
+  for (const [unit, size] of [["d", 86400], ["h", 3600], ["min", 60], ["s", 1]]) {
+    const n = Math.floor(rest / size);
+    rest -= n * size;
+    if (n > 0) parts.push(`${n} ${unit}`);
+    else if (parts.length > 0) break;
+  }
+  return parts.slice(0, 2).join(" ") || "0 s";
+}
+
+/** A length of nanoseconds, exact: 1 minute, 90 seconds, 1.5 ms. */
+export function length(nanos) {
+  for (const [name, size] of units.toReversed()) {
+    if (nanos % size === 0) return `${count(nanos / size)} ${name}${nanos === size ? "" : "s"}`;
+  }
+  if (nanos > second) return `${nanos / second} seconds`;
+  return `${nanos / 1e6} ms`;
+}
+
+/** A rate by the shortest unit in which it is a whole number: 5 per second, 100 per minute. */
+export function rate({ count: n, period_ns: period }) {
+  for (const [name, size] of units) {
+    const each = (n * size) / period;
+    if (Number.isInteger(each)) return `${count(each)} per ${name}`;
+  }
+  return `${count(n)} per ${length(period)}`;
+}
+
+const permits = (n) => `${count(n)} ${n === 1 ? "permit" : "permits"}`;
+
+/** The algorithms by their names: what people call them, and a key's limit in words. */
+const algorithms = {
+  TOKEN: ["token bucket", (k) => `${permits(k.limit)}, refilled at ${rate(k.rate)}`],
+  LEAKY: ["leaky bucket", (k) => `a queue of ${count(k.limit)}, drained at ${rate(k.rate)}`],
+  FIXED: ["fixed window", (k) => `${permits(k.limit)} in each ${k.calendar ? `calendar ${k.calendar} (UTC)` : `window of ${length(k.window_ns)}`}`],
+  SLIDE: ["sliding window", (k) => `about ${permits(k.limit)} in any ${length(k.window_ns)}`],
+  LOG: ["sliding log", (k) => `never more than ${permits(k.limit)} in any ${length(k.window_ns)}`],
+  LEASE: ["concurrency", (k) => `${count(k.limit)} at a time, each for at most ${length(k.window_ns)}`],
+};
+
+/** What people call an algorithm. */
+export const algorithm = (name) => algorithms[name]?.[0] ?? name.toLowerCase();
+
+/** The parameters of a key, as the API gives them, in words. */
+export const limit = (key) => algorithms[key.algorithm]?.[1](key) ?? permits(key.limit);
+
+/** A time of day, local: 18:03:09. */
+export const clock = (millis) => new Date(millis).toTimeString().slice(0, 8);

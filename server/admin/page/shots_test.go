@@ -1,0 +1,56 @@
+package page
+
+import (
+	"flag"
+	"path/filepath"
+	"testing"
+
+	"limitsrv/browser"
+)
+
+var shots = flag.String("shots", "", "a directory into which TestShots writes pictures of the page")
+
+// TestShots takes pictures for people to look at, where -shots says so.
+func TestShots(t *testing.T) {
+	if *shots == "" {
+		return
+	}
+	f := begins(t)
+	f.cluster = three()
+	tab := browser.Open(t)
+	tab.Forgive("404", "ERR_", "503", "401")
+	shot := func(name string, width, height int64, scheme string) {
+		tab.Screen(width, height, scheme)
+		tab.Until("new Promise((done) => setTimeout(() => done(true), 300))")
+		tab.Shot(filepath.Join(*shots, name+".png"))
+	}
+	tab.Screen(1440, 900, "light")
+	tab.Visit(f.URL)
+	tab.UntilText("#denied", "203.0.113.7")
+	tab.Fill("#lookup-key", "user:42")
+	tab.Click("#lookup-submit")
+	tab.UntilText("#found-use", "3 of 10")
+	shot("light", 1440, 900, "light")
+	shot("dark", 1440, 900, "dark")
+	shot("tablet", 900, 900, "light")
+	shot("phone", 360, 740, "light")
+	shot("phone-dark", 360, 740, "dark")
+	tab.Screen(1440, 900, "light")
+	tab.Click("#span label:last-child")
+	tab.Click("#reset-open")
+	shot("hour-reset", 1440, 900, "light")
+	tab.Click("#reset button")
+	f.set(func() { f.notReady = "no majority of the members answers"; f.topError = "the state is being loaded" })
+	tab.UntilText("#trouble", "majority")
+	f.set(func() { f.away = true })
+	tab.UntilText("#lost", "does not answer")
+	shot("lost", 1440, 900, "dark")
+	f.set(func() { f.away, f.notReady, f.topError, f.login = false, "", "", "secret" })
+	tab.Click("#retry")
+	tab.UntilText("#login", "Your login has ended")
+	tab.Fill("#login-password", "wrong")
+	tab.Click("#login-submit")
+	tab.UntilText("#login-error", "Invalid")
+	shot("login", 1440, 900, "light")
+	shot("login-phone", 360, 740, "dark")
+}
