@@ -15,8 +15,9 @@ import (
 //
 //   - What it is short of, up to a second, it makes up slowly: a twentieth faster.
 //     What it is ahead, up to a second, it gives back as slowly.
-//   - If it is behind by more, as after a time without a leader, it jumps; by maxJump
-//     at most, in all, until a majority has its word.
+//   - If it is behind by more, as after a time without a leader, it jumps once a majority
+//     has its word, and goes on at normal speed until then: a leader that others can not
+//     tell their clocks could be one of many, and each would have jumped by its own.
 //   - If it is ahead by more, as after a clock that was wrong has led, it goes on at
 //     normal speed, and says so.
 type leaderClock struct {
@@ -26,7 +27,6 @@ type leaderClock struct {
 	at    engine.Instant // at since
 	since time.Duration
 	slew  time.Duration // to be gained, or lost, from since on
-	alone time.Duration // how far it has jumped since a majority last had its word
 }
 
 const (
@@ -34,8 +34,6 @@ const (
 	maxSlew = 20 // a twentieth
 	// slewing is how far it is off at most to be moved so.
 	slewing = time.Second
-	// maxJump is how far it jumps in all without the word of a majority.
-	maxJump = 5 * time.Second
 )
 
 func newLeaderClock(mono func() time.Duration) *leaderClock {
@@ -72,21 +70,13 @@ func (c *leaderClock) steer(target engine.Instant, agreed bool) (clamped time.Du
 	c.at, c.since = c.tell(mono), mono
 	off := time.Duration(target - c.at)
 	c.slew = 0
-	if agreed {
-		c.alone = 0
-	}
 	switch {
-	case off >= -slewing && off <= slewing:
+	case off.Abs() <= slewing:
 		c.slew = off
-	case off < 0:
-		clamped = off
-	case agreed:
+	case off > 0 && agreed:
 		c.at = target
 	default:
-		jump := min(off, maxJump-c.alone)
-		c.at += engine.Instant(jump)
-		c.alone += jump
-		clamped = off - jump
+		clamped = off
 	}
 	return clamped
 }

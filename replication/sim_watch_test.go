@@ -101,9 +101,9 @@ func (c *simCluster) checkAlone(call *simCall, b *engine.Batch, leaderless time.
 const (
 	// simClockEvery is how often the cluster's clock is looked at.
 	simClockEvery = 2 * time.Second
-	// simClockAhead is how much it may be ahead of the clocks that are right: a leader
-	// whose calls to others fail goes by its own.
-	simClockAhead = maxJump + slewing
+	// simClockAhead is how much it may be ahead of the clocks that are right, which are
+	// so to a second: a leader whose calls to others fail moves slowly by its own.
+	simClockAhead = slewing + time.Second
 	// simPace is how much faster or slower it may go.
 	simPace = 0.06
 )
