@@ -14,10 +14,10 @@ const (
 // and what it had at its end is kept for a minute and added to the block of five
 // minutes that goes on, which is kept for an hour.
 type panes struct {
-	keys   int // that a tally has room for
-	end    Instant
-	number int64 // of the pane that goes on: its time divided by paneNanos
+	end    Instant // of the pane that goes on
 	tally  tally
+	keys   int               // that a tally has room for
+	number int64             // of the pane that goes on: its time divided by paneNanos
 	minute [minutePanes]pane // by number
 	block  pane
 	hour   [hourBlocks]pane // by number

@@ -1,14 +1,11 @@
 package engine
 
-import (
-	"math"
-	"slices"
-)
+import "slices"
 
 // A tally counts how often each of a shard's keys was seen, in bounded memory: it
 // keeps some keys with a count that is at most too high by a known error, and knows
-// of all others that they were seen at most floor times. It costs one probe of a
-// table for a key that is kept, and one cell of the sieve more for most others.
+// of all others that they were seen at most floor times. It costs one cell of the sieve
+// for most keys that are not kept, and one probe of a table more for the others.
 //
 // Whatever the keys and their order, floor is at most total/(3/4 of the keys that
 // there is room for): see thin. Keys are told apart by their hashes, which have
@@ -22,17 +19,17 @@ import (
 // what was seen too seldom, is the filter of N. Homem and J. P. Carvalho, "Finding
 // top-k elements in data streams", Information Sciences 180, 2010.
 type tally struct {
+	total int64 // of all counts
+	// sieve has of each hash that is not held a bound of how often it was seen, as
+	// long as that is below gate. A cell that a hash which is held shares is also inHeld.
+	sieve []uint16
+	gate  uint16      // floor, or as near to it as a cell of sieve can come
+	shift uint8       // of a hash, to the index of its slot
 	slots []tallySlot // a hash table with linear probing, at most half full
 	names []tallyName // of the slots of the same index
-	shift uint8       // of a hash, to the index of its slot
 	held  int         // keys
 	bytes []byte      // of the keys; its capacity is the bound
-	// sieve has of each hash that is not held a bound of how often it was seen, as
-	// long as that is below floor.
-	sieve []uint32
-	gate  uint32 // floor, or as near to it as a cell of sieve can come
 	floor int64
-	total int64 // of all counts
 }
 
 // A tallySlot without a count is free.
@@ -53,6 +50,8 @@ const (
 	tallyShift = 16
 	// sieveCells is how many cells of the sieve there are for each key.
 	sieveCells = 16
+	// inHeld is a bit above all that a cell counts to.
+	inHeld = 1 << 15
 )
 
 // newTally has room for so many keys, a power of two from 16 on: so that the longest
@@ -64,7 +63,7 @@ func newTally(keys int) tally {
 		names: make([]tallyName, slots),
 		shift: 65,
 		bytes: make([]byte, 0, keys*keptKeyBytes),
-		sieve: make([]uint32, sieveCells*keys),
+		sieve: make([]uint16, sieveCells*keys),
 	}
 	for ; slots > 0; slots /= 2 {
 		t.shift--
@@ -75,14 +74,26 @@ func newTally(keys int) tally {
 // count counts a key once.
 func (t *tally) count(h uint64, key []byte, room *topScratch) {
 	t.total++
-	if s := &t.slots[t.seek(h)]; s.count > 0 {
-		s.count++
-		return
-	}
-	cell := t.cell(h)
-	if *cell < t.gate {
+	if cell := t.cell(h); *cell < t.gate {
 		*cell++
 		return
+	}
+	t.countOpen(h, key, room)
+}
+
+// countOpen counts a key whose cell of the sieve is no reason not to hold it, or is
+// that of another which is held.
+func (t *tally) countOpen(h uint64, key []byte, room *topScratch) {
+	cell := t.cell(h)
+	if *cell&inHeld != 0 {
+		if s := &t.slots[t.seek(h)]; s.count > 0 {
+			s.count++
+			return
+		}
+		if *cell&^inHeld < t.gate {
+			*cell++
+			return
+		}
 	}
 	t.add(h, key, room)
 }
@@ -98,7 +109,7 @@ func (t *tally) seek(h uint64) int {
 	}
 }
 
-func (t *tally) cell(h uint64) *uint32 { return &t.sieve[int(h>>tallyShift)&(len(t.sieve)-1)] }
+func (t *tally) cell(h uint64) *uint16 { return &t.sieve[int(h>>tallyShift)&(len(t.sieve)-1)] }
 
 // add holds a key that has come through the sieve: it was seen at most floor times
 // before.
@@ -115,6 +126,7 @@ func (t *tally) put(r topRow, key []byte) {
 	t.names[i] = tallyName{r.error, uint32(len(t.bytes)), uint32(len(key))}
 	t.bytes = append(t.bytes, key...)
 	t.held++
+	*t.cell(r.hash) |= inHeld
 }
 
 // thin drops the keys with the least counts, a quarter of all and whatever ties
@@ -128,8 +140,9 @@ func (t *tally) put(r topRow, key []byte) {
 func (t *tally) thin(room *topScratch) {
 	counts := room.counts[:0]
 	for i := range t.slots {
-		if n := t.slots[i].count; n > 0 {
-			counts = append(counts, n)
+		if s := &t.slots[i]; s.count > 0 {
+			counts = append(counts, s.count)
+			*t.cell(s.hash) &^= inHeld
 		}
 	}
 	slices.Sort(counts)
@@ -154,9 +167,9 @@ func (t *tally) thin(room *topScratch) {
 	}
 }
 
-func cellCount(n int64) uint32 { return uint32(min(n, math.MaxUint32)) }
+func cellCount(n int64) uint16 { return uint16(min(n, inHeld-1)) }
 
-// empty drops all keys.
+// empty drops all keys. Their cells stay inHeld.
 func (t *tally) empty() {
 	clear(t.slots)
 	t.held, t.bytes = 0, t.bytes[:0]
