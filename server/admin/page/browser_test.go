@@ -127,7 +127,6 @@ func TestPageByKeyboard(t *testing.T) {
 	f := begins(t)
 	f.login = "secret"
 	tab := f.opens(t)
-	tab.Forgive("404")
 	tab.Until("document.activeElement.id === 'login-user'")
 	tab.Type("alice" + kb.Tab + "secret" + kb.Enter)
 	tab.UntilText("#denied", "ip:203.0.113.7")
@@ -181,6 +180,43 @@ func TestPageByKeyboard(t *testing.T) {
 		}
 	})
 	tab.UntilText("#found-limit", "as good as new")
+}
+
+// TestPageFollowsRights takes rights away while the page is open, and gives them back.
+func TestPageFollowsRights(t *testing.T) {
+	f := begins(t)
+	f.login, f.loggedIn = "secret", true
+	tab := f.opens(t)
+	tab.Forgive("403")
+	tab.UntilText("#denied", "203.0.113.7")
+	tab.Fill("#lookup-key", "user:42"+kb.Enter)
+	tab.UntilText("#found-limit", "10 permits")
+	if !tab.Sees("#reset-open") {
+		t.Error("there is nothing to reset a key with")
+	}
+	f.set(func() { f.may = object{"peek": true, "admin": false} })
+	tab.Until("document.getElementById('reset-open') === null")
+	f.set(func() { f.may = object{"peek": true, "admin": true} })
+	tab.Until("document.getElementById('reset-open') !== null")
+
+	// a refusal is believed at once, also where no round goes on.
+	tab.Until(`(Object.defineProperty(document, "hidden", { value: true, configurable: true }), true)`)
+	f.rests(t)
+	f.set(func() { f.may = object{"peek": true, "admin": false} })
+	tab.Click("#reset-open")
+	tab.Click("#reset .danger")
+	tab.UntilText("#lookup-said", "Not reset: User \"alice\" is not in the group admin")
+	tab.Until("document.getElementById('reset-open') === null")
+
+	f.set(func() { f.may = object{"peek": false, "admin": false} })
+	tab.Until(`(delete document.hidden, document.dispatchEvent(new Event("visibilitychange")), true)`)
+	tab.UntilText("#trouble", "alice may not look here")
+	if tab.Sees("#dashboard") {
+		t.Error("the figures are still there")
+	}
+	tab.Until(`(document.dispatchEvent(new Event("visibilitychange")), true)`)
+	f.set(func() { f.may = object{"peek": true, "admin": false} })
+	tab.Until("!document.getElementById('dashboard').hidden && document.getElementById('trouble').hidden")
 }
 
 // TestPageRowsAreHeld wants rows to stay while one has the focus.

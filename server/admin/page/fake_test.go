@@ -3,6 +3,7 @@ package page
 import (
 	"encoding/base64"
 	"encoding/json"
+	"maps"
 	"math"
 	"net/http"
 	"net/http/httptest"
@@ -85,15 +86,20 @@ func begins(t *testing.T) *fake {
 		answer(w, 200, object{"window_s": 60, "keys": f.top})
 	}))
 	mux.HandleFunc("GET /api/key", f.needsLogin(func(w http.ResponseWriter, r *http.Request) {
+		is := object{"found": false}
 		if key, ok := f.keys[r.FormValue("raw")]; ok {
-			answer(w, 200, key)
-			return
+			is = maps.Clone(key)
+			is["found"] = true
 		}
-		answer(w, 404, object{"error": "there is no such key"})
+		answer(w, 200, is)
 	}))
 	mux.HandleFunc("POST /api/reset", f.needsLogin(func(w http.ResponseWriter, r *http.Request) {
 		var given struct{ Raw string }
 		json.NewDecoder(r.Body).Decode(&given)
+		if f.may["admin"] == false {
+			answer(w, 403, object{"error": "user \"alice\" is not in the group admin"})
+			return
+		}
 		f.resets = append(f.resets, given.Raw)
 		delete(f.keys, given.Raw)
 		answer(w, 200, object{"forgotten": 1})
@@ -122,6 +128,10 @@ func (f *fake) needsLogin(answers http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if f.login != "" && !f.loggedIn {
 			answer(w, 401, object{"error": "log in first"})
+			return
+		}
+		if f.may["peek"] == false {
+			answer(w, 403, object{"error": "user \"alice\" is not in the group peek"})
 			return
 		}
 		answers(w, r)
