@@ -24,6 +24,7 @@ type configOptions struct {
 // A configuration is the options, with where each comes from.
 type configuration struct {
 	*options
+	args    []string         // the command line
 	flags   []*kong.Flag     // of the options
 	given   map[string]bool  // those of the command line
 	entries map[string]entry // those of the file
@@ -172,7 +173,7 @@ var errDone = errors.New("done")
 // for people, of one or more lines, or errDone.
 func parseOptions(args []string, stdout, stderr io.Writer) (*configuration, error) {
 	shown := false
-	c := &configuration{options: new(options), given: map[string]bool{}}
+	c := &configuration{options: new(options), args: args, given: map[string]bool{}}
 	parser, err := newParser(c.options, kong.Writers(stdout, stderr), kong.Exit(func(int) { shown = true }), kong.Resolvers(c))
 	if err != nil {
 		return nil, err
@@ -199,6 +200,11 @@ func parseOptions(args []string, stdout, stderr io.Writer) (*configuration, erro
 		}
 	}
 	return c, c.located(c.check())
+}
+
+// again reads what parseOptions has read, as it is now.
+func (c *configuration) again() (*configuration, error) {
+	return parseOptions(c.args, io.Discard, io.Discard)
 }
 
 // optionsOf are what a parser has of options.

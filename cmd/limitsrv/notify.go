@@ -43,7 +43,7 @@ func (n *node) reloadOn(ctx context.Context, hangups <-chan os.Signal) {
 // that says that it takes no more answers. Where none comes without a certificate
 // nothing is asked.
 func (n *node) answers(timeout time.Duration) error {
-	network, address := n.options.pingAddress()
+	network, address := n.pingAddress()
 	switch network {
 	case "":
 		return nil

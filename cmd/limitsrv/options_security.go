@@ -39,6 +39,6 @@ func (n *node) followUsers(t *users.Table) (stop func()) {
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	go users.Watch(ctx, n.options.Users, t, usersInterval, func() { _ = n.handler.ReloadUsers() }) // which logs its error
+	go users.Watch(ctx, n.Users, t, usersInterval, func() { _ = n.handler.ReloadUsers() }) // which logs its error
 	return cancel
 }
