@@ -32,12 +32,22 @@ func TestPageShowsAll(t *testing.T) {
 		{"#denied", "ip:203.0.113.7"}, {"#denied", "48,211"}, {"#denied", "−12"}, {"#hot", "tenant:42"},
 		{"#charts", "12 refused in shadow"}, {"#charts", "of 256 MB (83 %), when full: evict"}, {"#charts", "of 10,000"},
 		{"#algorithms", "8,123,456"}, {"#algorithms", "1.5 %"}, {"#algorithms", "< 0.1 %"},
-		{"#cluster-state", "2 of 3 online, n1 leads in term 7; this one is a follower"}, {"#members", "48,211 entries"}, {"#members", "1 min 14 s ago"},
+		{"#cluster-state", "2 of 3 online, 10.0.3.1:6379 leads in term 7; this one is a follower"}, {"#members", "at most 48,211 entries"}, {"#members", "b2b2b2b2"}, {"#members", "1 min 14 s ago"},
 	} {
 		tab.UntilText(tt.where, tt.what)
 	}
 	if strings.Contains(tab.Text("#algorithms"), "LEASE") {
 		t.Error("an algorithm that decided nothing is shown")
+	}
+	for _, width := range []int64{1280, 1024} {
+		tab.Screen(width, 900, "light")
+		tab.Until("document.getElementById('members').scrollWidth <= document.getElementById('members').clientWidth")
+		broken := browser.Value[[]string](tab, `[...document.querySelectorAll("#members td:is(:nth-child(2), :nth-child(3), :last-child)")]
+			.filter((cell) => { const range = document.createRange(); range.selectNodeContents(cell); return range.getBoundingClientRect().height > 30; })
+			.map((cell) => cell.textContent)`)
+		if len(broken) > 0 {
+			t.Errorf("at a width of %d words of members are broken: %q", width, broken)
+		}
 	}
 	if tab.Sees("#who") || tab.Sees("#login") {
 		t.Error("there is something of logins, though none is needed")

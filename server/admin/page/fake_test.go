@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/http/httptest"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -204,13 +205,13 @@ func answer(w http.ResponseWriter, status int, value any) {
 
 // three is a cluster.
 func three() object {
-	member := func(id string, leader, online, self bool, lag, contact int) object {
+	member := func(host, id string, leader, online, self bool, lag, contact int) object {
 		return object{
-			"id": id, "client": "10.0.3." + id[1:] + ":6379", "raft": "10.0.3." + id[1:] + ":7379", "leader": leader, "voter": true,
+			"id": strings.Repeat(id, 20), "client": "10.0.3." + host + ":6379", "raft": "10.0.3." + host + ":7379", "leader": leader, "voter": true,
 			"online": online, "self": self, "lag": lag, "last_contact_ms": contact, "version": "1.0.0",
 		}
 	}
 	return object{"role": "follower", "term": 7, "has_quorum": true, "members": []object{
-		member("n2", false, true, true, 3, -1), member("n1", true, true, false, 0, 12), member("n3", false, false, false, 48211, 73_400),
+		member("2", "b2", false, true, true, 3, -1), member("1", "a1", true, true, false, 0, 12), member("3", "c3", false, false, false, 48211, 73_400),
 	}}
 }
