@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -202,6 +204,23 @@ func parseOptions(args []string, stdout, stderr io.Writer) (*configuration, erro
 	return c, c.located(c.check())
 }
 
+// levels are the levels of the log that people choose from.
+var levels = []string{"debug", "info", "warn", "error"}
+
+// readLevel is for kong.
+func readLevel(ctx *kong.DecodeContext, target reflect.Value) error {
+	var text string
+	if err := ctx.Scan.PopValueInto("level", &text); err != nil {
+		return err
+	}
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(text)); err != nil {
+		return fmt.Errorf("must be one of: %s, got %q", strings.Join(levels, ", "), text)
+	}
+	target.Set(reflect.ValueOf(level))
+	return nil
+}
+
 // again reads what parseOptions has read, as it is now.
 func (c *configuration) again() (*configuration, error) {
 	return parseOptions(c.args, io.Discard, io.Discard)
@@ -216,5 +235,6 @@ func optionsOf(parser *kong.Kong) []*kong.Flag {
 func newParser(o *options, more ...kong.Option) (*kong.Kong, error) {
 	return kong.New(o, append([]kong.Option{
 		kong.Name("limitsrv"), kong.Description(description), kong.DefaultEnvars("LIMITSRV"), kong.Help(printHelp), defaults(),
+		kong.TypeMapper(reflect.TypeFor[slog.Level](), kong.MapperFunc(readLevel)),
 	}, more...)...)
 }

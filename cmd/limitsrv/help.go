@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -39,6 +40,12 @@ func printHelp(options kong.HelpOptions, ctx *kong.Context) error {
 		}
 	}
 	return nil
+}
+
+// asksHelp says whether the command line of a tool that has options of the server asks
+// how it is used.
+func asksHelp(args []string) bool {
+	return slices.Contains(args, "--help") || slices.Contains(args, "-h")
 }
 
 // limiterGroup is the group of the commands that decide.

@@ -13,8 +13,19 @@ import (
 // pingTimeout is how long limitsrv ping waits for an answer.
 const pingTimeout = 5 * time.Second
 
+const pingUsage = `usage: limitsrv ping [options]
+
+Asks a server that was started with these options, on this machine, for PONG: at --listen, or else
+at --unixsocket, after a login if there is --password. LIMITSRV_* and --config count as they do for
+the server. Ends with 0 if it answers, or wants a login first; with 1 if not.
+`
+
 // runPing is the tool ping. Its command line is that of the server.
 func runPing(args []string, _ io.Reader, stdout, stderr io.Writer) int {
+	if asksHelp(args) {
+		fmt.Fprint(stdout, pingUsage)
+		return exitOK
+	}
 	c, err := parseOptions(args, stdout, stderr)
 	if errors.Is(err, errDone) {
 		return exitOK
