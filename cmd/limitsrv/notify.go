@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"os"
 	"slices"
 	"strings"
@@ -49,8 +50,11 @@ func (n *node) answers(timeout time.Duration) error {
 		return nil
 	case "tcp":
 		address = n.server.Addr().String() // its port may have been 0
+	case overTLS:
+		address = n.server.TLSAddr().String()
 	}
-	_, err := ping(network, address, "", timeout)
+	own := func() (tls.Certificate, error) { return n.certs.Config().Certificates[0], nil } // the files may say worse by now
+	_, err := ping(network, address, own, "", timeout)
 	return err
 }
 
