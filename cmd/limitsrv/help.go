@@ -21,7 +21,11 @@ Try it, and ask for a permit of a bucket of 10 that refills at 5 a second:
 
 Serve a network, with 1 GB for keys:
 
-  LIMITSRV_PASSWORD=secret limitsrv --data ./limits --listen 0.0.0.0:6379 --max-memory 1gb`
+  LIMITSRV_PASSWORD=secret limitsrv --data ./limits --listen 0.0.0.0:6379 --max-memory 1gb
+
+Look at it: a page at http://127.0.0.1:9379, metrics at /metrics:
+
+  limitsrv --data ./limits --admin 127.0.0.1:9379`
 
 // printHelp adds the commands that decide to what kong says about the options.
 func printHelp(options kong.HelpOptions, ctx *kong.Context) error {
