@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -355,6 +356,24 @@ func TestWords(t *testing.T) {
 		if got := browser.Value[string](tab, `import("/words.js").then((words) => words.`+tt.call+")"); got != tt.want {
 			t.Errorf("%s = %q, want %q", tt.call, got, tt.want)
 		}
+	}
+}
+
+// TestPageDrawsWhatStandsAlone wants points for values that no line shows, and for
+// those alone.
+func TestPageDrawsWhatStandsAlone(t *testing.T) {
+	f := begins(t)
+	f.times = func(ms int64) bool { // a gap, a sample, a gap; else there is one each second
+		ago := f.begin.Add(10*time.Minute).UnixMilli() - ms
+		return ago < 60_000 || ago > 120_000 || ago/1000 == 90
+	}
+	tab := f.opens(t)
+	tab.UntilText("#denied", "203.0.113.7")
+	tab.Until(`import("/charts.js").then(({ isolated }) =>
+		String(isolated({ data: [[], [1, 2, null, 3, null, 4, 5, null, 6]] }, 1)) === "3,8")`)
+	tab.Until(`document.querySelectorAll("canvas").length > 0`)
+	if *shots != "" {
+		tab.Shot(filepath.Join(*shots, "alone.png"))
 	}
 }
 

@@ -36,7 +36,8 @@ type fake struct {
 	resets   []string
 	asked    []string // since of each question for the history
 	begin    time.Time
-	now      object // besides what is always there
+	times    func(ms int64) bool // whether there is a sample; nil: at all
+	now      object              // besides what is always there
 }
 
 // begins starts one.
@@ -163,7 +164,7 @@ func (f *fake) tellHistory(w http.ResponseWriter, r *http.Request) {
 		columns[name] = []any{}
 	}
 	for at := f.begin.UnixMilli(); at <= time.Now().UnixMilli(); at += 1000 {
-		if at <= since {
+		if at <= since || f.times != nil && !f.times(at) {
 			continue
 		}
 		for name, value := range sampleAt(at) {
