@@ -23,7 +23,10 @@ const module = "limitsrv"
 // arrows are what each package may import besides the standard library. A name
 // stands for what is below it too. A package that is not here may import nothing.
 //
-//	cmd/limitsrv -> server -> commands -> engine <- persist <- replication -> certs
+//	cmd/limitsrv -> server/admin -> server -> commands -> engine <- persist <- replication -> certs
+//
+// cmd/limitsrv knows them all; server/admin/page is files, which it hands to
+// server/admin. browser is for tests, faultnet for these and bench.
 var arrows = map[string][]string{
 	".":              {},
 	"engine":         {},

@@ -63,13 +63,20 @@ func (s *Source) Config() *tls.Config {
 	return s.config
 }
 
-// Reload reads the files at once. Its error, which is logged as well, is why they
-// can't be used.
+// Reload reads the files at once. Its error, which is logged as well, also if it was
+// before, is why they can't be used.
 func (s *Source) Reload() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
+	s.failure = ""
 	return s.reload()
 }
+
+// Expires is when the certificate of this side does that Config gives.
+func (s *Source) Expires() time.Time { return expiry(s.Config()) }
+
+// expiry is when the certificate of this side does.
+func expiry(c *tls.Config) time.Time { return c.Certificates[0].Leaf.NotAfter }
 
 // reload loads the files and logs what comes of it, once.
 func (s *Source) reload() error {
@@ -77,7 +84,7 @@ func (s *Source) reload() error {
 	changed, err := s.load()
 	switch {
 	case err == nil && changed:
-		s.log.Info("the certificates for "+s.use+" have changed", "certificate", s.files.Cert, "expires", s.expires())
+		s.log.Info("the certificates for "+s.use+" have changed", "certificate", s.files.Cert, "expires", expiry(s.config))
 	case err != nil && err.Error() != s.failure:
 		s.failure = err.Error()
 		s.log.Error("the certificates for "+s.use+" can't be used, and those from before are", "error", err)
@@ -123,6 +130,3 @@ func (s *Source) load() (changed bool, err error) {
 	s.pems, s.config = pems, config
 	return true, nil
 }
-
-// expires is when the certificate of this side does.
-func (s *Source) expires() time.Time { return s.config.Certificates[0].Leaf.NotAfter }

@@ -98,7 +98,8 @@ func TestFilesThatCannotBeUsed(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for range 3 {
+		const times = 3
+		for range times {
 			if err := s.Reload(); err == nil || !strings.Contains(err.Error(), name) || !strings.Contains(err.Error(), "TLS for tests") {
 				t.Errorf("%s: Reload() = %v, want an error that names %s", tt.name, err, name)
 			}
@@ -106,8 +107,8 @@ func TestFilesThatCannotBeUsed(t *testing.T) {
 		if s.Config() != before {
 			t.Errorf("%s: what was before is not in use", tt.name)
 		}
-		if n := strings.Count(log.String(), "can't be used"); n != 1 {
-			t.Errorf("%s: logged %d times, want once\n%s", tt.name, n, &log)
+		if n := strings.Count(log.String(), "can't be used"); n != times {
+			t.Errorf("%s: logged %d times, want each time that somebody asks\n%s", tt.name, n, &log)
 		}
 		if _, err := Open("tests", files, slog.Default()); err == nil {
 			t.Errorf("%s: it opens", tt.name)
@@ -143,6 +144,22 @@ func TestReload(t *testing.T) {
 		}
 		if got := log.String(); strings.Count(got, "certificates for tests have changed") != 2 || !strings.Contains(got, "expires=") {
 			t.Errorf("logged %q, want two changes", got)
+		}
+		if err := os.Remove(files.Key); err != nil {
+			t.Fatal(err)
+		}
+		third := s.Config()
+		for range 3 {
+			time.Sleep(ReadEvery)
+			if s.Config() != third {
+				t.Error("what was before is not in use")
+			}
+		}
+		if n := strings.Count(log.String(), "can't be used"); n != 1 {
+			t.Errorf("what is found by looking is logged %d times, want once\n%s", n, &log)
+		}
+		if want := third.Certificates[0].Leaf.NotAfter; !s.Expires().Equal(want) {
+			t.Errorf("Expires() = %v, want %v", s.Expires(), want)
 		}
 	})
 }

@@ -61,6 +61,15 @@ type Node struct {
 	LastContact time.Duration
 }
 
+// Behind is how many entries a node is behind, counting those since it was last heard
+// of, which may be a second ago; -1: unknown.
+func (r Replication) Behind(n Node) int64 {
+	if n.Index == 0 {
+		return -1
+	}
+	return max(0, int64(r.LastIndex)-int64(n.Index))
+}
+
 // A Change of a cluster. The node that it is about has its ID, and its Raft address
 // where it is known; of a Transfer both are empty for any node that can lead.
 type Change struct {

@@ -189,6 +189,7 @@ func runConfigSet(s *Session, args [][]byte) {
 		settings = s.h.settings()
 		seen     = map[string]bool{}
 		changes  []func()
+		told     []string
 	)
 	for ; len(args) > 0; args = args[2:] {
 		name := strings.ToLower(cString(args[0]))
@@ -215,9 +216,11 @@ func runConfigSet(s *Session, args [][]byte) {
 		}
 		seen[name] = true
 		changes = append(changes, change)
+		told = append(told, name+"="+string(args[1]))
 	}
 	for _, change := range changes {
 		change()
 	}
+	s.h.config.Log.Info("options changed", "options", strings.Join(told, " "), "user", s.user(), "from", s.client.Addr)
 	s.w.OK()
 }

@@ -130,12 +130,8 @@ func (h *Handler) infoRaft(l *lines) {
 	l.add("raft_no_quorum", r.NoQuorum)
 	infoRaftTotals(l, r)
 	for i, n := range nodes[1:] {
-		behind := int64(-1) // unknown, as n.Index is
-		if n.Index > 0 {
-			behind = max(0, int64(r.LastIndex)-int64(n.Index))
-		}
 		l.add("raft_peer"+strconv.Itoa(i), fmt.Sprintf("id=%s,address=%s,raft=%s,voter=%d,online=%d,index=%d,lag=%d,last_contact_ms=%d,version=%s",
-			n.ID, n.address(), n.Raft, oneIf(n.Voter), oneIf(n.Online), n.Index, behind, inMillis(n.LastContact), n.Version))
+			n.ID, n.address(), n.Raft, oneIf(n.Voter), oneIf(n.Online), n.Index, r.Behind(n), inMillis(n.LastContact), n.Version))
 	}
 }
 

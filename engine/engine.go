@@ -38,6 +38,7 @@ type Engine struct {
 	memory memory
 	hand   atomic.Uint32 // the shard that Sweep goes on with
 	prey   atomic.Uint64 // the hash that Victims goes on with
+	silent atomic.Bool   // Stats has no totals
 
 	snapshot atomic.Pointer[Snapshot] // the one that is open
 }

@@ -2,7 +2,8 @@ package engine
 
 import "encoding/binary"
 
-// Stats are totals since the start, but for Keys and MemoryBytes.
+// Stats are totals since the start, or since SetCounting, but for Keys, MemoryBytes and
+// ImageBytes.
 type Stats struct {
 	Keys        int64 // including rested ones not yet forgotten
 	MemoryBytes int64 // of the keys and all that belongs to them
@@ -15,9 +16,35 @@ type Stats struct {
 	Refused         int64 // ops answered NoMemory
 }
 
+// SetCounting says whether what is carried out from now on counts: the totals of Stats
+// begin anew with true, and are 0 after false, as for what is carried out again from a
+// log. Cost: each shard is entered once.
+func (e *Engine) SetCounting(on bool) {
+	e.silent.Store(true)
+	for i := range e.shards {
+		s := &e.shards[i]
+		s.mu.Lock()
+		s.stats = Stats{}
+		s.mu.Unlock()
+	}
+	e.silent.Store(!on)
+}
+
 // Stats adds up the shards. Cost: each shard is entered once.
 func (e *Engine) Stats() Stats {
-	var t Stats
+	t := e.totals()
+	if e.silent.Load() {
+		t = Stats{Keys: t.Keys}
+	}
+	t.MemoryBytes = e.MemoryBytes()
+	if n := e.snapshot.Load(); n != nil {
+		t.ImageBytes = n.bytes.Load()
+	}
+	return t
+}
+
+// totals are those of all shards, and their keys.
+func (e *Engine) totals() (t Stats) {
 	for i := range e.shards {
 		s := &e.shards[i]
 		s.mu.Lock()
@@ -31,10 +58,6 @@ func (e *Engine) Stats() Stats {
 		t.Evicted += s.stats.Evicted
 		t.Refused += s.stats.Refused
 		s.mu.Unlock()
-	}
-	t.MemoryBytes = e.MemoryBytes()
-	if n := e.snapshot.Load(); n != nil {
-		t.ImageBytes = n.bytes.Load()
 	}
 	return t
 }

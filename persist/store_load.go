@@ -41,6 +41,7 @@ func (s *Store) Recover(ctx context.Context) error {
 	s.mu.Lock()
 	s.loading.Done.Store(true)
 	s.engine.SetBound(s.bound.maxMemory, s.bound.evict)
+	s.engine.SetCounting(true)
 	s.mu.Unlock()
 	s.o.Logger.Info("state loaded", "keys", s.engine.Len(), "snapshot_keys", s.loading.Keys.Load(),
 		"log_entries", s.loading.Entries.Load(), "log_bytes", s.loading.LogBytes.Load(), "took", time.Since(began).Round(time.Millisecond))
@@ -56,6 +57,7 @@ func (s *Store) load(ctx context.Context) error {
 		return err
 	}
 	s.engine.SetBound(0, false) // what was decided is decided
+	s.engine.SetCounting(false)
 	info, err := s.loadSnapshot(ctx)
 	if err != nil {
 		return err

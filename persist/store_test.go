@@ -189,6 +189,9 @@ func TestRestartKeepsState(t *testing.T) {
 				s := start(t, o)
 				defer end(t, s, false)
 				checkCounts(t, s, counts.copy(), true)
+				if st := s.Engine().Stats(); st.Allowed != (engine.Stats{}).Allowed || st.Denied != (engine.Stats{}).Denied {
+					t.Errorf("what was decided before the start counts: %+v", st)
+				}
 				if st := s.Status(); save != (st.LastSave.Generation > 0) {
 					t.Errorf("last snapshot %+v, want one: %v", st.LastSave, save)
 				}

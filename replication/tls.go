@@ -22,6 +22,14 @@ func newCertificates(files certs.Files, log *slog.Logger) (*certificates, error)
 	return &certificates{source}, err
 }
 
+// Certificates are what links are made with; nil: they are in the clear.
+func (n *Node) Certificates() *certs.Source {
+	if n.links.certificates == nil {
+		return nil
+	}
+	return n.links.certificates.Source
+}
+
 // server is the configuration of who accepts a link.
 func (c *certificates) server() *tls.Config {
 	config := c.Config().Clone()

@@ -11,21 +11,24 @@ import (
 
 // openAdmin binds the admin listener, if there is to be one.
 func (n *node) openAdmin() (err error) {
-	o := n.options
-	if o.Admin == "" {
+	if n.Admin == "" {
 		return nil
 	}
 	cfg := admin.Config{
-		Listen:     o.Admin,
+		Listen:     n.Admin,
 		Handler:    n.handler,
 		Traffic:    n.server.Stats,
 		Commit:     n.state.commit(),
 		Page:       page.Handler(),
-		Pprof:      o.AdminPprof,
-		KeyMetrics: o.AdminKeyMetrics,
+		Pprof:      n.AdminPprof,
+		KeyMetrics: n.AdminKeyMetrics,
+		Expires:    make(map[string]func() time.Time),
 		Logger:     n.log,
 	}
-	if o.AdminTLS {
+	for use, source := range n.sources() {
+		cfg.Expires[use] = source.Expires
+	}
+	if n.AdminTLS {
 		cfg.TLS = n.certs.Config
 	}
 	n.admin, err = admin.New(cfg)

@@ -91,7 +91,7 @@ func TestAdminListener(t *testing.T) {
 	a.wants(t, "", "/metrics", "", 401, "log in")
 	a.wants(t, me, "/api/key?raw=aw", "", 200, `"remaining":0`)
 	a.wants(t, me, "/api/reset", `{"raw":"aw"}`, 200, `{"forgotten":1}`)
-	a.wants(t, me, "/api/key?raw=aw", "", 404, "no such key")
+	a.wants(t, me, "/api/key?raw=aw", "", 200, `{"found":false}`)
 	a.wants(t, me, "/api/now", "", 200, `"FIXED":{"allowed":1,"denied":1}`)
 	a.wants(t, me, "/debug/pprof/", "", 404, "")
 	until(t, "there is a history", func() bool {
@@ -117,7 +117,7 @@ func TestAdminResetIsKept(t *testing.T) {
 		<-a.ended
 		again := serveAdministered(t, nil, "--data", dir)
 		until(t, "it is ready again", func() bool { status, _ := again.asks(t, "", "/readyz", ""); return status == 200 })
-		again.wants(t, "", "/api/key?raw=aw", "", 404, "no such key")
+		again.wants(t, "", "/api/key?raw=aw", "", 200, `{"found":false}`)
 	}
 }
 
@@ -165,7 +165,7 @@ func TestAdminOfAFollower(t *testing.T) {
 	})
 	follower.wants(t, "", "/api/key?raw=aw", "", 200, `"remaining":0`)
 	follower.wants(t, "", "/api/reset", `{"raw":"aw"}`, 200, `{"forgotten":1}`)
-	leader.wants(t, "", "/api/key?raw=aw", "", 404, "no such key")
+	leader.wants(t, "", "/api/key?raw=aw", "", 200, `{"found":false}`)
 	leader.wants(t, "", "/metrics", "", 200, "\n"+`limitsrv_raft_member_online{member="`+rafts[0]+`"} 1`)
 }
 
@@ -207,7 +207,7 @@ func TestAdminRightsOfUsers(t *testing.T) {
 		{"looks", "/api/session", "", 200, `"user":"looks","may":{"peek":true,"admin":false}`},
 		{"looks", "/api/now", "", 200, `"ready":true`},
 		{"looks", "/metrics", "", 200, "limitsrv_keys"},
-		{"looks", "/api/key?raw=YXBpOjE", "", 404, "no such key"},
+		{"looks", "/api/key?raw=YXBpOjE", "", 200, `{"found":false}`},
 		{"looks", "/api/key?raw=aw", "", 403, "no permissions to access"},
 		{"looks", "/api/top?by=hot&window=minute&count=5", "", 403, "no permissions"},
 		{"looks", "/api/reset", `{"raw":"YXBpOjE"}`, 403, `user \"looks\" is not in the group admin`},

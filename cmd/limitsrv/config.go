@@ -20,6 +20,10 @@ Without FILE it is the one of LIMITSRV_CONFIG, if any. Ends with 0 if all is wel
 
 // runConfig is the tool config. What comes after FILE is the command line of a server.
 func runConfig(args []string, _ io.Reader, stdout, stderr io.Writer) int {
+	if asksHelp(args) {
+		fmt.Fprint(stdout, configUsage)
+		return exitOK
+	}
 	if len(args) == 0 || args[0] != "check" && args[0] != "show" {
 		fmt.Fprint(stderr, configUsage)
 		return exitUsage

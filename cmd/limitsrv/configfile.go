@@ -237,7 +237,7 @@ func choices(flag *kong.Flag) []string {
 	case persist.Policy:
 		return []string{"always", "everysec", "no"}
 	case slog.Level:
-		return []string{"debug", "info", "warn", "error"}
+		return levels
 	}
 	return nil
 }

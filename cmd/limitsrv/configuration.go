@@ -4,7 +4,9 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"log/slog"
 	"os"
+	"reflect"
 	"regexp"
 	"slices"
 	"strconv"
@@ -24,6 +26,7 @@ type configOptions struct {
 // A configuration is the options, with where each comes from.
 type configuration struct {
 	*options
+	args    []string         // the command line
 	flags   []*kong.Flag     // of the options
 	given   map[string]bool  // those of the command line
 	entries map[string]entry // those of the file
@@ -172,7 +175,7 @@ var errDone = errors.New("done")
 // for people, of one or more lines, or errDone.
 func parseOptions(args []string, stdout, stderr io.Writer) (*configuration, error) {
 	shown := false
-	c := &configuration{options: new(options), given: map[string]bool{}}
+	c := &configuration{options: new(options), args: args, given: map[string]bool{}}
 	parser, err := newParser(c.options, kong.Writers(stdout, stderr), kong.Exit(func(int) { shown = true }), kong.Resolvers(c))
 	if err != nil {
 		return nil, err
@@ -201,6 +204,28 @@ func parseOptions(args []string, stdout, stderr io.Writer) (*configuration, erro
 	return c, c.located(c.check())
 }
 
+// levels are the levels of the log that people choose from.
+var levels = []string{"debug", "info", "warn", "error"}
+
+// readLevel is for kong.
+func readLevel(ctx *kong.DecodeContext, target reflect.Value) error {
+	var text string
+	if err := ctx.Scan.PopValueInto("level", &text); err != nil {
+		return err
+	}
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(text)); err != nil {
+		return fmt.Errorf("must be one of: %s, got %q", strings.Join(levels, ", "), text)
+	}
+	target.Set(reflect.ValueOf(level))
+	return nil
+}
+
+// again reads what parseOptions has read, as it is now.
+func (c *configuration) again() (*configuration, error) {
+	return parseOptions(c.args, io.Discard, io.Discard)
+}
+
 // optionsOf are what a parser has of options.
 func optionsOf(parser *kong.Kong) []*kong.Flag {
 	return slices.DeleteFunc(slices.Clone(parser.Model.Flags), func(f *kong.Flag) bool { return !isOption(f) })
@@ -210,5 +235,6 @@ func optionsOf(parser *kong.Kong) []*kong.Flag {
 func newParser(o *options, more ...kong.Option) (*kong.Kong, error) {
 	return kong.New(o, append([]kong.Option{
 		kong.Name("limitsrv"), kong.Description(description), kong.DefaultEnvars("LIMITSRV"), kong.Help(printHelp), defaults(),
+		kong.TypeMapper(reflect.TypeFor[slog.Level](), kong.MapperFunc(readLevel)),
 	}, more...)...)
 }

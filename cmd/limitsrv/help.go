@@ -3,6 +3,7 @@ package main
 import (
 	"fmt"
 	"io"
+	"slices"
 	"strings"
 
 	"github.com/alecthomas/kong"
@@ -20,7 +21,11 @@ Try it, and ask for a permit of a bucket of 10 that refills at 5 a second:
 
 Serve a network, with 1 GB for keys:
 
-  LIMITSRV_PASSWORD=secret limitsrv --data ./limits --listen 0.0.0.0:6379 --max-memory 1gb`
+  LIMITSRV_PASSWORD=secret limitsrv --data ./limits --listen 0.0.0.0:6379 --max-memory 1gb
+
+Look at it: a page at http://127.0.0.1:9379, metrics at /metrics:
+
+  limitsrv --data ./limits --admin 127.0.0.1:9379`
 
 // printHelp adds the commands that decide to what kong says about the options.
 func printHelp(options kong.HelpOptions, ctx *kong.Context) error {
@@ -39,6 +44,12 @@ func printHelp(options kong.HelpOptions, ctx *kong.Context) error {
 		}
 	}
 	return nil
+}
+
+// asksHelp says whether the command line of a tool that has options of the server asks
+// how it is used.
+func asksHelp(args []string) bool {
+	return slices.Contains(args, "--help") || slices.Contains(args, "-h")
 }
 
 // limiterGroup is the group of the commands that decide.

@@ -52,7 +52,6 @@ func run(args []string, stdout, stderr io.Writer, signals, hangups <-chan os.Sig
 		fmt.Fprintf(stderr, "limitsrv: %v\n", err)
 		return exitFailure
 	}
-	n.readAgain = func() (*configuration, error) { return parseOptions(args, io.Discard, io.Discard) }
 	if err := n.run(signals, hangups); err != nil {
 		fmt.Fprintf(stderr, "limitsrv: %v\n", err)
 		return exitFailure

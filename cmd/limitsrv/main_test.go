@@ -230,6 +230,17 @@ func TestVersion(t *testing.T) {
 	}
 }
 
+func TestToolsHaveHelp(t *testing.T) {
+	for _, tool := range tools() {
+		for _, flag := range []string{"--help", "-h"} {
+			out, log, code := runs(t, limitsrv(nil, tool.name, flag))
+			if code != exitOK || log != "" || !strings.HasPrefix(strings.ToLower(out), "usage: limitsrv "+tool.name) {
+				t.Errorf("%s %s: exit %d, %q, %q, want 0 and its usage", tool.name, flag, code, out, log)
+			}
+		}
+	}
+}
+
 func TestWrongOptionsAreOneLineAndExit2(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
@@ -241,7 +252,7 @@ func TestWrongOptionsAreOneLineAndExit2(t *testing.T) {
 		{"an argument", nil, []string{"surplus"}, "surplus"},
 		{"no such policy", nil, []string{"--on-full", "drop"}, "refuse"},
 		{"no such mode", nil, []string{"--cluster-mode", "on"}, "emulated"},
-		{"no such level", nil, []string{"--log-level", "loud"}, "--log-level"},
+		{"no such level", nil, []string{"--log-level", "loud"}, `--log-level: must be one of: debug, info, warn, error, got "loud"`},
 		{"no such format", nil, []string{"--log-format", "xml"}, "text"},
 		{"no size", nil, []string{"--max-memory", "much"}, `such as 1000, 64kb, 256mb or 2gb, got "much"`},
 		{"no duration", nil, []string{"--drain", "soon"}, "--drain"},

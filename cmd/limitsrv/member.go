@@ -38,7 +38,7 @@ func (n *node) openMember() (commands.Config, error) {
 		return commands.Config{}, err
 	}
 	m := &member{open}
-	n.state = m
+	n.state, n.linkCerts = m, open.Certificates()
 	return commands.Config{Store: replica{m, o}, Cluster: replica{m, o}}, nil
 }
 

@@ -2,6 +2,7 @@ package main
 
 import (
 	"context"
+	"crypto/tls"
 	"os"
 	"slices"
 	"strings"
@@ -43,14 +44,17 @@ func (n *node) reloadOn(ctx context.Context, hangups <-chan os.Signal) {
 // that says that it takes no more answers. Where none comes without a certificate
 // nothing is asked.
 func (n *node) answers(timeout time.Duration) error {
-	network, address := n.options.pingAddress()
+	network, address := n.pingAddress()
 	switch network {
 	case "":
 		return nil
 	case "tcp":
 		address = n.server.Addr().String() // its port may have been 0
+	case overTLS:
+		address = n.server.TLSAddr().String()
 	}
-	_, err := ping(network, address, "", timeout)
+	own := func() (tls.Certificate, error) { return n.certs.Config().Certificates[0], nil } // the files may say worse by now
+	_, err := ping(network, address, own, "", timeout)
 	return err
 }
 

@@ -29,14 +29,30 @@ func newManager(t *testing.T) (m manager, setting string) {
 	return manager{conn}, "NOTIFY_SOCKET=" + name
 }
 
-// wants reads a message and wants it to be of a pattern.
-func (m manager) wants(t *testing.T, pattern string) {
+// read reads a message.
+func (m manager) read(t *testing.T) string {
 	t.Helper()
 	message := make([]byte, 1024)
 	m.SetReadDeadline(time.Now().Add(wait))
 	n, err := m.Read(message)
-	if got := string(message[:n]); err != nil || !regexp.MustCompile("^(?:"+pattern+")$").MatchString(got) {
-		t.Fatalf("the manager is told %q, %v, want %q", got, err, pattern)
+	if err != nil {
+		t.Fatalf("the manager is told nothing: %v", err)
+	}
+	return string(message[:n])
+}
+
+// wants reads a message and wants it to be of a pattern.
+func (m manager) wants(t *testing.T, pattern string) {
+	t.Helper()
+	if got := m.read(t); !regexp.MustCompile("^(?:" + pattern + ")$").MatchString(got) {
+		t.Fatalf("the manager is told %q, want %q", got, pattern)
+	}
+}
+
+// fed reads until the watchdog is fed.
+func (m manager) fed(t *testing.T) {
+	t.Helper()
+	for m.read(t) != "WATCHDOG=1" {
 	}
 }
 
@@ -65,6 +81,29 @@ func TestServiceManagerIsTold(t *testing.T) {
 	}
 }
 
+// A server that listens for TLS alone asks itself there, also while the files of its
+// certificate can't be used.
+func TestWatchdogOverTLS(t *testing.T) {
+	m, setting := newManager(t)
+	files := certified(t, newAuthority(t))
+	r := &running{Cmd: limitsrv([]string{setting, "WATCHDOG_USEC=1000000"}, append(files.secured(freeAddress(t)), "--listen", "")...)}
+	r.Stderr = r
+	if err := r.Start(); err != nil {
+		t.Fatal(err)
+	}
+	defer r.Wait()
+	defer r.Process.Kill()
+	m.wants(t, "STATUS=loading")
+	m.fed(t)
+	files.write(t, "cert", []byte("nothing"))
+	until(t, "the watchdog has had it read again", func() bool { return strings.Contains(r.logged(), "can't be used") })
+	m.fed(t)
+	m.fed(t)
+	if strings.Contains(r.logged(), "does not answer itself") {
+		t.Error(r.logged())
+	}
+}
+
 // The watchdog is fed while the server answers, and also while it takes no more clients.
 func TestWatchdogIsFed(t *testing.T) {
 	m, setting := newManager(t)
@@ -76,17 +115,8 @@ func TestWatchdogIsFed(t *testing.T) {
 	}
 	defer r.Wait()
 	defer r.Process.Kill()
-	m.SetReadDeadline(time.Now().Add(wait))
-	message, fed := make([]byte, 1024), 0
-	for fed < 2 {
-		n, err := m.Read(message)
-		if err != nil {
-			t.Fatalf("fed %d times: %v\n%s", fed, err, r.logged())
-		}
-		if string(message[:n]) == "WATCHDOG=1" {
-			fed++
-		}
-	}
+	m.fed(t)
+	m.fed(t)
 	until(t, "a client takes the one place", func() bool {
 		conn, reply := dial(t, "tcp", address), make([]byte, 1)
 		io.WriteString(conn, "PING\r\n") // that of the watchdog may be there still

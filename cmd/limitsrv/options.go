@@ -20,15 +20,11 @@ import (
 type options struct {
 	configOptions `embed:""`
 
-	Listen      string `group:"Where it listens" default:"127.0.0.1:6379" help:"TCP address. Empty: none."`
-	Unixsocket  string `group:"Where it listens" placeholder:"PATH" help:"Unix socket, besides or instead of TCP."`
-	tlsOptions  `embed:""`
-	Password    string `group:"Where it listens" secret:"" help:"What clients must log in with; better set in the environment, which other users can't list."`
-	Unprotected bool   `group:"Where it listens" help:"Listen beyond loopback although there is no password."`
+	Listen     string `group:"Where it listens" default:"127.0.0.1:6379" help:"TCP address. Empty: none."`
+	Unixsocket string `group:"Where it listens" placeholder:"PATH" help:"Unix socket, besides or instead of TCP."`
+	tlsOptions `embed:""`
 
 	securityOptions `embed:""`
-
-	ClusterMode string `group:"Where it listens" default:"off" enum:"off,emulated,on" help:"What clients of Redis clusters are told. emulated: there is one node that has all slots. on, with --raft: the leader has them, and the others answer MOVED. off: there is no such cluster."`
 
 	Data             string         `group:"State" placeholder:"DIR" help:"Directory that the state is kept in, so that it outlives a restart. Without it all is in memory."`
 	Fsync            persist.Policy `group:"State" default:"everysec" help:"When what was decided is synced to disk: always (before it is answered), everysec (a power cut costs at most the last second) or no (when the system does). A crash of limitsrv itself costs nothing in any of them."`
@@ -50,6 +46,7 @@ type options struct {
 	RaftTLSCert     string        `group:"Cluster" name:"raft-tls-cert" placeholder:"FILE" help:"Certificate of this node for the others, as PEM. With it, nodes take only others that have one."`
 	RaftTLSKey      string        `group:"Cluster" name:"raft-tls-key" placeholder:"FILE" help:"Its key."`
 	RaftTLSCA       string        `group:"Cluster" name:"raft-tls-ca" placeholder:"FILE" help:"What signs the certificates of all nodes. The three are read again when they change."`
+	ClusterMode     string        `group:"Cluster" default:"off" enum:"off,emulated,on" help:"What clients of Redis clusters are told. emulated: there is one node that has all slots. on, with --raft: the leader has them, and the others answer MOVED. off: there is no such cluster."`
 
 	MaxClients     int           `group:"Limits" default:"10000" help:"Connections at once."`
 	IdleTimeout    time.Duration `group:"Limits" default:"0" help:"After which a connection that sends nothing is closed. 0: never."`

@@ -9,7 +9,9 @@ import (
 
 // securityOptions say who may do what.
 type securityOptions struct {
-	Users string `group:"Where it listens" placeholder:"FILE" help:"Users, their hashes, groups (decide, peek, admin) and key patterns, as YAML. Without --password clients must then log in as one of them. Read again when it changes, by SIGHUP and by ACL LOAD."`
+	Password    string `group:"Who may connect" secret:"" help:"What clients must log in with; better set in the environment, which other users can't list."`
+	Users       string `group:"Who may connect" placeholder:"FILE" help:"Users, their hashes, groups (decide, peek, admin) and key patterns, as YAML. Without --password clients must then log in as one of them. Read again when it changes, by SIGHUP and by ACL LOAD."`
+	Unprotected bool   `group:"Who may connect" help:"Listen beyond loopback although there is no password."`
 }
 
 // usersInterval is how often the file of users is looked at.
@@ -39,6 +41,6 @@ func (n *node) followUsers(t *users.Table) (stop func()) {
 		return func() {}
 	}
 	ctx, cancel := context.WithCancel(context.Background())
-	go users.Watch(ctx, n.options.Users, t, usersInterval, func() { _ = n.handler.ReloadUsers() }) // which logs its error
+	go users.Watch(ctx, n.Users, t, usersInterval, func() { _ = n.handler.ReloadUsers() }) // which logs its error
 	return cancel
 }

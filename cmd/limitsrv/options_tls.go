@@ -3,6 +3,7 @@ package main
 import (
 	"errors"
 	"log/slog"
+	"maps"
 
 	"limitsrv/certs"
 )
@@ -34,4 +35,11 @@ func (o *tlsOptions) openTLS(log *slog.Logger) (*certs.Source, error) {
 		return nil, nil
 	}
 	return certs.Open("clients", certs.Files{Cert: o.TLSCert, Key: o.TLSKey, CA: o.TLSClientCA}, log)
+}
+
+// sources are the certificates that there are, by what they are for.
+func (n *node) sources() map[string]*certs.Source {
+	all := map[string]*certs.Source{"clients": n.certs, "links": n.linkCerts}
+	maps.DeleteFunc(all, func(_ string, s *certs.Source) bool { return s == nil })
+	return all
 }

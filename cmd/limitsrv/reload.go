@@ -9,22 +9,25 @@ import (
 )
 
 // reload has what the file of options says now hold, as far as options can change
-// while the server runs, and reads again all else that n.reloads are for. What can
-// not be read changes nothing. For one caller at a time.
+// while the server runs, and reads the users and the certificates again. What can
+// not be read changes nothing, and is logged. For one caller at a time.
 func (n *node) reload() {
-	for _, again := range n.reloads {
-		_ = again() // which logs its error
+	if n.users != nil {
+		_ = n.handler.ReloadUsers() // which logs its error
 	}
-	if n.options.Config == "" {
+	for _, source := range n.sources() {
+		_ = source.Reload() // likewise
+	}
+	if n.Config == "" {
 		n.log.Info("there is no --config to read again")
 		return
 	}
-	c, err := n.readAgain()
+	c, err := n.again()
 	if err == nil {
 		err = n.adopt(c)
 	}
 	if err != nil {
-		n.log.Error("the options are not changed", "file", n.options.Config, "error", err)
+		n.log.Error("the options are not changed", "file", n.Config, "error", err)
 	}
 }
 
@@ -51,8 +54,9 @@ func (n *node) adopt(c *configuration) error {
 			changed = append(changed, wanted.Name+"="+wanted.Value)
 		}
 	}
+	before := n.secrets()
 	for name, value := range c.secrets() {
-		if n.secrets[name] != value {
+		if before[name] != value {
 			restart = append(restart, name)
 		}
 	}

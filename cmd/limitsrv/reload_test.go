@@ -90,6 +90,9 @@ func TestHangupWithoutFile(t *testing.T) {
 func TestConfigSetDrain(t *testing.T) {
 	r := serve(t, "--drain", "1h")
 	asks(t, dial(t, "tcp", r.address), "CONFIG SET drain 0.2\r\n", "+OK\r\n")
+	until(t, "the log tells who changed what", func() bool {
+		return strings.Contains(r.logged(), `msg="options changed" options="drain=0.2" user=default from=127.0.0.1:`)
+	})
 	stuck(t, r)
 	r.Process.Signal(syscall.SIGTERM)
 	if code := r.exit(t); code != exitOK || !strings.Contains(r.logged(), "stopped before all was answered") {

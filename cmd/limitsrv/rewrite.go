@@ -34,7 +34,7 @@ func (n *node) rewriteFile(done func(error)) {
 
 // rewrite has the file of options, and so the next start, say what CONFIG SET said.
 func (n *node) rewrite() error {
-	c, err := n.readAgain()
+	c, err := n.again()
 	if err != nil {
 		return err
 	}

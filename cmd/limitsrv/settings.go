@@ -6,6 +6,7 @@ import (
 	"log/slog"
 	"slices"
 	"strconv"
+	"strings"
 	"sync"
 	"time"
 
@@ -79,7 +80,7 @@ func (n *node) allowChanges(level *slog.LevelVar) {
 	n.settings.allow("log-level", func(value string) (string, func(), error) {
 		var l slog.Level
 		if err := l.UnmarshalText([]byte(value)); err != nil {
-			return "", nil, errors.New("argument must be one of: debug, info, warn, error")
+			return "", nil, errors.New("argument must be one of: " + strings.Join(levels, ", "))
 		}
 		return l.String(), func() { level.Set(l) }, nil
 	})

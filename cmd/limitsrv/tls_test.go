@@ -78,6 +78,27 @@ func soon(t *testing.T, address string, config *tls.Config) *tls.Conn {
 	return conn
 }
 
+// A server that listens for TLS alone is asked so, and knows itself by its certificate.
+func TestPingOverTLS(t *testing.T) {
+	ca := newAuthority(t)
+	files, other, address := certified(t, ca), certified(t, ca), freeAddress(t)
+	serve(t, append(files.secured(address), "--password", "hunter2")...)
+	for _, tt := range []struct {
+		name string
+		args []string
+		code int
+	}{
+		{"by its certificate", files.secured(address), exitOK},
+		{"with its password", append(files.secured(address), "--password", "hunter2"), exitOK},
+		{"one that has another certificate", other.secured(address), exitFailure},
+		{"one that wants a certificate of who asks", append(files.secured(address), "--tls-client-ca", files.name("ca")), exitUsage},
+	} {
+		if out, log, code := runs(t, limitsrv(nil, append([]string{"ping", "--listen", ""}, tt.args...)...)); code != tt.code {
+			t.Errorf("%s: exit %d, %q, %q, want %d", tt.name, code, out, log, tt.code)
+		}
+	}
+}
+
 func TestTLSWithRedisCLI(t *testing.T) {
 	ca, other := newAuthority(t), newAuthority(t)
 	files, address := certified(t, ca), freeAddress(t)

@@ -42,7 +42,9 @@ type Config struct {
 	Pprof  bool         // serve profiles
 	// KeyMetrics has /metrics tell names of keys.
 	KeyMetrics bool
-	Logger     *slog.Logger // slog.Default()
+	// Expires are when certificates in use expire, by what they are for.
+	Expires map[string]func() time.Time
+	Logger  *slog.Logger // slog.Default()
 }
 
 // A Server is the listener. Its methods may be called by many at once.

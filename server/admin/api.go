@@ -133,7 +133,7 @@ func clusterOf(r commands.Replication, nodes []commands.Node) *cluster {
 		m := &c.Members[i]
 		*m = member{
 			ID: n.ID, Raft: n.Raft, Leader: n.Leader, Voter: n.Voter, Online: n.Online, Self: i == 0, Version: n.Version,
-			Lag: lag(r, n), LastContact: -1,
+			Lag: r.Behind(n), LastContact: -1,
 		}
 		if n.Port > 0 {
 			m.Client = net.JoinHostPort(n.Host, strconv.Itoa(n.Port))
@@ -143,12 +143,4 @@ func clusterOf(r commands.Replication, nodes []commands.Node) *cluster {
 		}
 	}
 	return c
-}
-
-// lag is how many entries a node is behind; -1: unknown.
-func lag(r commands.Replication, n commands.Node) int64 {
-	if n.Index == 0 {
-		return -1
-	}
-	return max(0, int64(r.LastIndex)-int64(n.Index))
 }

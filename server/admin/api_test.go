@@ -63,9 +63,9 @@ func TestKeyIsTold(t *testing.T) {
 		"lease": `"algorithm":"LEASE","limit":3,"rate":null,"window_ns":30000000000,"calendar":null,"remaining":2,"wait_ms":0,"reset_ms":30000`,
 	} {
 		id := raw([]byte(name))
-		f.wants("/api/key?raw="+id, "", 200, `{"key":"`+name+`","raw":"`+id+`",`+want+`}`)
+		f.wants("/api/key?raw="+id, "", 200, `{"found":true,"key":"`+name+`","raw":"`+id+`",`+want+`}`)
 	}
-	f.wants("/api/key?raw="+raw([]byte("nobody")), "", 404, `{"error":"there is no such key, or it is as good as new"}`)
+	f.wants("/api/key?raw="+raw([]byte("nobody")), "", 200, `{"found":false}`)
 	f.wants("/api/key", "", 400, `{"error":"key must be 1 to 1024 bytes long, got ''"}`)
 	f.wants("/api/key?raw=***", "", 400, `{"error":"raw must be the bytes of a key in the URL-safe alphabet of base64"}`)
 	f.handler.SetLoading(true)
@@ -91,7 +91,7 @@ func TestReset(t *testing.T) {
 	f.does("RL.FIXED a 10 day", "RL.FIXED b 10 day")
 	f.wants("/api/reset", `{"raw":"YQ"}`, 200, `{"forgotten":1}`)
 	f.wants("/api/reset", `{"raw":"YQ"}`, 200, `{"forgotten":0}`)
-	f.wants("/api/key?raw=Yg", "", 200, `{"key":"b","raw":"Yg","algorithm":"FIXED","limit":10,"rate":null,"window_ns":null,"calendar":"day","remaining":9,"wait_ms":0,"reset_ms":6400000}`)
+	f.wants("/api/key?raw=Yg", "", 200, `{"found":true,"key":"b","raw":"Yg","algorithm":"FIXED","limit":10,"rate":null,"window_ns":null,"calendar":"day","remaining":9,"wait_ms":0,"reset_ms":6400000}`)
 	if committed != 3 {
 		t.Errorf("it committed %d times, want after each of 3", committed)
 	}

@@ -35,8 +35,7 @@ func text(t *testing.T, file string) string {
 
 // scraped are the names of all series, those of histograms too.
 func scraped(t *testing.T) (names []string) {
-	_, metrics := full(t).ask("/metrics", "")
-	for _, found := range typeLine.FindAllStringSubmatch(metrics, -1) {
+	for _, found := range typeLine.FindAllStringSubmatch(metricsOfAll(t), -1) {
 		names = append(names, found[1])
 		if found[2] == "histogram" {
 			names = append(names, found[1]+"_bucket", found[1]+"_sum", found[1]+"_count")

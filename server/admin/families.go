@@ -37,6 +37,11 @@ var serverFamilies = []family{
 	{"command_failures_total", "Calls carried out and answered with an error, by command.", counter, []string{"command"}, nil, byCommand(func(c commands.CommandCount) int64 { return c.Failed })},
 	{"command_rejections_total", "Calls not carried out, for their number of words, want of login or rights, or loading, by command.", counter, []string{"command"}, nil, byCommand(func(c commands.CommandCount) int64 { return c.Rejected })},
 	{"failed_logins_total", "Attempts to log in that were refused, here and by clients.", counter, nil, nil, whole(func(v *view) int64 { return v.failed })},
+	{"certificate_expires_timestamp_seconds", "When the certificate in use for clients, or for links between nodes, expires, since 1970.", gauge, []string{"use"}, nil, func(v *view, value func(float64, ...string)) {
+		for use, at := range v.expires {
+			value(unix(at()), use)
+		}
+	}},
 	{"refused_total", "Error replies, by code word.", counter, []string{"reason"}, nil, func(v *view, value func(float64, ...string)) {
 		for code, n := range v.errors {
 			value(float64(n), code)
@@ -93,16 +98,16 @@ func tellTop(kind engine.TopKind) func(*view, func(float64, ...string)) {
 
 var storeFamilies = []family{
 	{"loading", "1 while the state is being loaded, else 0.", gauge, nil, nil, truth(func(v *view) bool { return v.loading })},
-	{"loading_read_keys", "Keys of the snapshot that were read at the start.", gauge, nil, stores, whole(func(v *view) int64 { return v.standing.Loading.Keys })},
-	{"loading_keys", "Keys that there were to read.", gauge, nil, stores, whole(func(v *view) int64 { return v.standing.Loading.AllKeys })},
-	{"loading_read_bytes", "Bytes of the log that were read at the start.", gauge, nil, stores, whole(func(v *view) int64 { return v.standing.Loading.LogBytes })},
-	{"loading_bytes", "Bytes of the log that there were to read.", gauge, nil, stores, whole(func(v *view) int64 { return v.standing.Loading.AllLogBytes })},
-	{"log_failing", "1 while decisions can't be written to disk as promised, else 0.", gauge, nil, stores, truth(func(v *view) bool { return v.standing.Failed != nil })},
+	{"loading_read_keys", "Keys of the snapshot that were read at the start.", gauge, nil, storesAlone, whole(func(v *view) int64 { return v.standing.Loading.Keys })},
+	{"loading_keys", "Keys that there were to read.", gauge, nil, storesAlone, whole(func(v *view) int64 { return v.standing.Loading.AllKeys })},
+	{"loading_read_bytes", "Bytes of the log that were read at the start.", gauge, nil, storesAlone, whole(func(v *view) int64 { return v.standing.Loading.LogBytes })},
+	{"loading_bytes", "Bytes of the log that there were to read.", gauge, nil, storesAlone, whole(func(v *view) int64 { return v.standing.Loading.AllLogBytes })},
+	{"log_failing", "1 while decisions can't be written to disk as promised, else 0.", gauge, nil, storesAlone, truth(func(v *view) bool { return v.standing.Failed != nil })},
 	{"log_bytes", "Bytes of the log on disk.", gauge, nil, stores, whole(func(v *view) int64 { return v.standing.Log.Bytes })},
 	{"log_segments", "Files of the log.", gauge, nil, stores, whole(func(v *view) int { return v.standing.Log.Segments })},
-	{"log_unsynced_decisions", "Decisions that a power cut would take.", gauge, nil, stores, whole(func(v *view) int64 { return v.standing.Log.Unsynced })},
-	{"log_lag_seconds", "How long ago the oldest of these was made.", gauge, nil, stores, one(func(v *view) float64 { return v.standing.Log.Lag.Seconds() })},
-	{"log_delayed_syncs_total", "Syncs of the log that took more than a second.", counter, nil, stores, whole(func(v *view) int64 { return v.standing.Log.Delayed })},
+	{"log_unsynced_decisions", "Decisions that a power cut would take.", gauge, nil, storesAlone, whole(func(v *view) int64 { return v.standing.Log.Unsynced })},
+	{"log_lag_seconds", "How long ago the oldest of these was made.", gauge, nil, storesAlone, one(func(v *view) float64 { return v.standing.Log.Lag.Seconds() })},
+	{"log_delayed_syncs_total", "Syncs of the log that took more than a second.", counter, nil, storesAlone, whole(func(v *view) int64 { return v.standing.Log.Delayed })},
 	{"snapshot_timestamp_seconds", "When the newest snapshot was made, since 1970; 0 if there is none.", gauge, nil, stores, one(func(v *view) float64 { return unix(v.standing.Saved.At) })},
 	{"snapshot_duration_seconds", "How long the last attempt at one took.", gauge, nil, stores, one(func(v *view) float64 { return v.standing.Saved.Took.Seconds() })},
 	{"snapshot_bytes", "Size of the newest snapshot.", gauge, nil, stores, whole(func(v *view) int64 { return v.standing.Saved.Bytes })},

@@ -35,9 +35,9 @@ var raftFamilies = []family{
 			value(is, n.Raft)
 		}
 	}},
-	{"raft_member_lag_entries", "Entries that members are behind; none where that is not known.", gauge, []string{"member"}, replicates, func(v *view, value func(float64, ...string)) {
+	{"raft_member_lag_entries", "Entries that members are behind, counting those since they were last heard of, which may be a second ago; none where that is not known.", gauge, []string{"member"}, replicates, func(v *view, value func(float64, ...string)) {
 		for _, n := range v.nodes {
-			if behind := lag(v.replication, n); behind >= 0 {
+			if behind := v.replication.Behind(n); behind >= 0 {
 				value(float64(behind), n.Raft)
 			}
 		}

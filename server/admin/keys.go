@@ -91,19 +91,23 @@ func (s *Server) key(w http.ResponseWriter, r *http.Request, asks who) {
 		return
 	}
 	d, err := s.decide(r, asks, "RL.PEEK", key)
-	switch {
-	case err != nil:
+	if err != nil {
 		s.failed(w, err)
-	case d.Status == engine.Missing:
-		fail(w, http.StatusNotFound, "there is no such key, or it is as good as new")
-	default:
-		answer(w, standingOf(key, d))
+		return
 	}
+	var is struct {
+		Found bool `json:"found"` // alone where there is no such key, or it is as good as new
+		*standing
+	}
+	if is.Found = d.Status != engine.Missing; is.Found {
+		is.standing = standingOf(key, d)
+	}
+	answer(w, is)
 }
 
-func standingOf(key []byte, d engine.Decision) standing {
+func standingOf(key []byte, d engine.Decision) *standing {
 	p := &d.Params
-	is := standing{
+	is := &standing{
 		Key: shown(key, 0), Raw: raw(key), Algorithm: p.Alg.String(), Limit: p.Limit,
 		Remaining: d.Remaining, Wait: d.Wait.CeilMillis(), Reset: d.Reset.CeilMillis(),
 	}

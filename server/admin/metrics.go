@@ -31,6 +31,7 @@ type view struct {
 	nodes       []commands.Node
 	setting     func(name string) int64
 	version     string
+	expires     map[string]func() time.Time
 	keys        bool // names of keys are told
 	top         func(engine.TopKind) []engine.TopRow
 }
@@ -44,7 +45,7 @@ func newView(cfg Config) *view {
 		commands: h.CommandCounts(), errors: h.ErrorCounts(), failed: h.FailedLogins(),
 		standing: h.Standing(), loading: h.IsLoading(), ready: notReady(h) == "",
 		replication: h.Replication(), nodes: h.Nodes(),
-		setting: func(name string) int64 { return number(h, name) }, version: h.Version(),
+		setting: func(name string) int64 { return number(h, name) }, version: h.Version(), expires: cfg.Expires,
 		keys: cfg.KeyMetrics,
 		top: func(kind engine.TopKind) []engine.TopRow {
 			return e.Top(h.Now(), kind, engine.TopMinute, metricKeys).Rows
@@ -56,6 +57,10 @@ func newView(cfg Config) *view {
 func stores(v *view) bool     { return v.standing.Fsync != "" }
 func replicates(v *view) bool { return v.replication.Role != "" }
 func tellsKeys(v *view) bool  { return v.keys }
+
+// storesAlone is for what a node of a cluster does not know of its log: its disk is
+// told by raft_sync_p99_seconds, and it ends where it can't write.
+func storesAlone(v *view) bool { return stores(v) && !replicates(v) }
 
 // A family is one metric, with or without labels.
 type family struct {

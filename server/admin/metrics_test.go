@@ -19,10 +19,12 @@ import (
 	"limitsrv/server"
 )
 
-// full has everything that metrics tell of.
+// full has everything that metrics tell of a server by itself.
 func full(t *testing.T) *fixture {
-	f := serve(t, "", func(c *Config) { c.KeyMetrics = true })
-	f.cluster.ofThree()
+	f := serve(t, "", func(c *Config) {
+		c.KeyMetrics = true
+		c.Expires = map[string]func() time.Time{"clients": func() time.Time { return time.UnixMilli(2500) }}
+	})
 	f.store.standing = commands.Standing{
 		Fsync: "everysec", Failed: errors.New("disk full"),
 		Loading: commands.LoadStanding{Keys: 1, AllKeys: 2, LogBytes: 3, AllLogBytes: 4},
@@ -35,8 +37,23 @@ func full(t *testing.T) *fixture {
 	return f
 }
 
+// metricsOfAll are those of full, and then those of a node of a cluster like it.
+func metricsOfAll(t *testing.T) string {
+	f := full(t)
+	_, alone := f.ask("/metrics", "")
+	f.cluster.ofThree()
+	_, member := f.ask("/metrics", "")
+	for _, not := range []string{"limitsrv_log_failing", "limitsrv_log_unsynced", "limitsrv_log_lag", "limitsrv_log_delayed", "limitsrv_loading_"} {
+		if strings.Contains(member, not) {
+			t.Errorf("a node of a cluster, which does not know it, tells %s", not)
+		}
+	}
+	return alone + member
+}
+
 func TestMetricsAreWellFormed(t *testing.T) {
 	f := full(t)
+	f.cluster.ofThree()
 	registry := prometheus.NewPedanticRegistry()
 	registry.MustRegister(newCollector(f.cfg))
 	problems, err := testutil.GatherAndLint(registry)
@@ -49,8 +66,7 @@ func TestMetricsAreWellFormed(t *testing.T) {
 }
 
 func TestMetricsAreAllThere(t *testing.T) {
-	f := full(t)
-	_, text := f.ask("/metrics", "")
+	text := metricsOfAll(t)
 	for _, family := range families() {
 		if !strings.Contains(text, "\n# TYPE limitsrv_"+family.name+" ") {
 			t.Errorf("there is no limitsrv_%s", family.name)
@@ -78,6 +94,7 @@ func TestMetricsAreAllThere(t *testing.T) {
 		`limitsrv_top_hot{key="b\\xff",rank="2"} 1`,
 		`limitsrv_decision_duration_seconds_count 4`,
 		`limitsrv_decision_duration_seconds_bucket{le="10"} 4`,
+		`limitsrv_certificate_expires_timestamp_seconds{use="clients"} 2.5`,
 		`limitsrv_log_failing 1`,
 		`limitsrv_log_lag_seconds 1.5`,
 		`limitsrv_snapshot_timestamp_seconds 1.5`,

@@ -4,6 +4,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"math/rand/v2"
+	"path/filepath"
 	"regexp"
 	"strings"
 	"testing"
@@ -32,12 +33,22 @@ func TestPageShowsAll(t *testing.T) {
 		{"#denied", "ip:203.0.113.7"}, {"#denied", "48,211"}, {"#denied", "−12"}, {"#hot", "tenant:42"},
 		{"#charts", "12 refused in shadow"}, {"#charts", "of 256 MB (83 %), when full: evict"}, {"#charts", "of 10,000"},
 		{"#algorithms", "8,123,456"}, {"#algorithms", "1.5 %"}, {"#algorithms", "< 0.1 %"},
-		{"#cluster-state", "2 of 3 online, n1 leads in term 7; this one is a follower"}, {"#members", "48,211 entries"}, {"#members", "1 min 14 s ago"},
+		{"#cluster-state", "2 of 3 online, 10.0.3.1:6379 leads in term 7; this one is a follower"}, {"#members", "at most 48,211 entries"}, {"#members", "b2b2b2b2"}, {"#members", "1 min 14 s ago"},
 	} {
 		tab.UntilText(tt.where, tt.what)
 	}
 	if strings.Contains(tab.Text("#algorithms"), "LEASE") {
 		t.Error("an algorithm that decided nothing is shown")
+	}
+	for _, width := range []int64{1280, 1024} {
+		tab.Screen(width, 900, "light")
+		tab.Until("document.getElementById('members').scrollWidth <= document.getElementById('members').clientWidth")
+		broken := browser.Value[[]string](tab, `[...document.querySelectorAll("#members td:is(:nth-child(2), :nth-child(3), :last-child)")]
+			.filter((cell) => { const range = document.createRange(); range.selectNodeContents(cell); return range.getBoundingClientRect().height > 30; })
+			.map((cell) => cell.textContent)`)
+		if len(broken) > 0 {
+			t.Errorf("at a width of %d words of members are broken: %q", width, broken)
+		}
 	}
 	if tab.Sees("#who") || tab.Sees("#login") {
 		t.Error("there is something of logins, though none is needed")
@@ -127,7 +138,6 @@ func TestPageByKeyboard(t *testing.T) {
 	f := begins(t)
 	f.login = "secret"
 	tab := f.opens(t)
-	tab.Forgive("404")
 	tab.Until("document.activeElement.id === 'login-user'")
 	tab.Type("alice" + kb.Tab + "secret" + kb.Enter)
 	tab.UntilText("#denied", "ip:203.0.113.7")
@@ -181,6 +191,43 @@ func TestPageByKeyboard(t *testing.T) {
 		}
 	})
 	tab.UntilText("#found-limit", "as good as new")
+}
+
+// TestPageFollowsRights takes rights away while the page is open, and gives them back.
+func TestPageFollowsRights(t *testing.T) {
+	f := begins(t)
+	f.login, f.loggedIn = "secret", true
+	tab := f.opens(t)
+	tab.Forgive("403")
+	tab.UntilText("#denied", "203.0.113.7")
+	tab.Fill("#lookup-key", "user:42"+kb.Enter)
+	tab.UntilText("#found-limit", "10 permits")
+	if !tab.Sees("#reset-open") {
+		t.Error("there is nothing to reset a key with")
+	}
+	f.set(func() { f.may = object{"peek": true, "admin": false} })
+	tab.Until("document.getElementById('reset-open') === null")
+	f.set(func() { f.may = object{"peek": true, "admin": true} })
+	tab.Until("document.getElementById('reset-open') !== null")
+
+	// a refusal is believed at once, also where no round goes on.
+	tab.Until(`(Object.defineProperty(document, "hidden", { value: true, configurable: true }), true)`)
+	f.rests(t)
+	f.set(func() { f.may = object{"peek": true, "admin": false} })
+	tab.Click("#reset-open")
+	tab.Click("#reset .danger")
+	tab.UntilText("#lookup-said", "Not reset: User \"alice\" is not in the group admin")
+	tab.Until("document.getElementById('reset-open') === null")
+
+	f.set(func() { f.may = object{"peek": false, "admin": false} })
+	tab.Until(`(delete document.hidden, document.dispatchEvent(new Event("visibilitychange")), true)`)
+	tab.UntilText("#trouble", "alice may not look here")
+	if tab.Sees("#dashboard") {
+		t.Error("the figures are still there")
+	}
+	tab.Until(`(document.dispatchEvent(new Event("visibilitychange")), true)`)
+	f.set(func() { f.may = object{"peek": true, "admin": false} })
+	tab.Until("!document.getElementById('dashboard').hidden && document.getElementById('trouble').hidden")
 }
 
 // TestPageRowsAreHeld wants rows to stay while one has the focus.
@@ -309,6 +356,24 @@ func TestWords(t *testing.T) {
 		if got := browser.Value[string](tab, `import("/words.js").then((words) => words.`+tt.call+")"); got != tt.want {
 			t.Errorf("%s = %q, want %q", tt.call, got, tt.want)
 		}
+	}
+}
+
+// TestPageDrawsWhatStandsAlone wants points for values that no line shows, and for
+// those alone.
+func TestPageDrawsWhatStandsAlone(t *testing.T) {
+	f := begins(t)
+	f.times = func(ms int64) bool { // a gap, a sample, a gap; else there is one each second
+		ago := f.begin.Add(10*time.Minute).UnixMilli() - ms
+		return ago < 60_000 || ago > 120_000 || ago/1000 == 90
+	}
+	tab := f.opens(t)
+	tab.UntilText("#denied", "203.0.113.7")
+	tab.Until(`import("/charts.js").then(({ isolated }) =>
+		String(isolated({ data: [[], [1, 2, null, 3, null, 4, 5, null, 6]] }, 1)) === "3,8")`)
+	tab.Until(`document.querySelectorAll("canvas").length > 0`)
+	if *shots != "" {
+		tab.Shot(filepath.Join(*shots, "alone.png"))
 	}
 }
 

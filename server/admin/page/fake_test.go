@@ -3,10 +3,12 @@ package page
 import (
 	"encoding/base64"
 	"encoding/json"
+	"maps"
 	"math"
 	"net/http"
 	"net/http/httptest"
 	"strconv"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -34,7 +36,8 @@ type fake struct {
 	resets   []string
 	asked    []string // since of each question for the history
 	begin    time.Time
-	now      object // besides what is always there
+	times    func(ms int64) bool // whether there is a sample; nil: at all
+	now      object              // besides what is always there
 }
 
 // begins starts one.
@@ -85,15 +88,20 @@ func begins(t *testing.T) *fake {
 		answer(w, 200, object{"window_s": 60, "keys": f.top})
 	}))
 	mux.HandleFunc("GET /api/key", f.needsLogin(func(w http.ResponseWriter, r *http.Request) {
+		is := object{"found": false}
 		if key, ok := f.keys[r.FormValue("raw")]; ok {
-			answer(w, 200, key)
-			return
+			is = maps.Clone(key)
+			is["found"] = true
 		}
-		answer(w, 404, object{"error": "there is no such key"})
+		answer(w, 200, is)
 	}))
 	mux.HandleFunc("POST /api/reset", f.needsLogin(func(w http.ResponseWriter, r *http.Request) {
 		var given struct{ Raw string }
 		json.NewDecoder(r.Body).Decode(&given)
+		if f.may["admin"] == false {
+			answer(w, 403, object{"error": "user \"alice\" is not in the group admin"})
+			return
+		}
 		f.resets = append(f.resets, given.Raw)
 		delete(f.keys, given.Raw)
 		answer(w, 200, object{"forgotten": 1})
@@ -124,6 +132,10 @@ func (f *fake) needsLogin(answers http.HandlerFunc) http.HandlerFunc {
 			answer(w, 401, object{"error": "log in first"})
 			return
 		}
+		if f.may["peek"] == false {
+			answer(w, 403, object{"error": "user \"alice\" is not in the group peek"})
+			return
+		}
 		answers(w, r)
 	}
 }
@@ -152,7 +164,7 @@ func (f *fake) tellHistory(w http.ResponseWriter, r *http.Request) {
 		columns[name] = []any{}
 	}
 	for at := f.begin.UnixMilli(); at <= time.Now().UnixMilli(); at += 1000 {
-		if at <= since {
+		if at <= since || f.times != nil && !f.times(at) {
 			continue
 		}
 		for name, value := range sampleAt(at) {
@@ -194,13 +206,13 @@ func answer(w http.ResponseWriter, status int, value any) {
 
 // three is a cluster.
 func three() object {
-	member := func(id string, leader, online, self bool, lag, contact int) object {
+	member := func(host, id string, leader, online, self bool, lag, contact int) object {
 		return object{
-			"id": id, "client": "10.0.3." + id[1:] + ":6379", "raft": "10.0.3." + id[1:] + ":7379", "leader": leader, "voter": true,
+			"id": strings.Repeat(id, 20), "client": "10.0.3." + host + ":6379", "raft": "10.0.3." + host + ":7379", "leader": leader, "voter": true,
 			"online": online, "self": self, "lag": lag, "last_contact_ms": contact, "version": "1.0.0",
 		}
 	}
 	return object{"role": "follower", "term": 7, "has_quorum": true, "members": []object{
-		member("n2", false, true, true, 3, -1), member("n1", true, true, false, 0, 12), member("n3", false, false, false, 48211, 73_400),
+		member("2", "b2", false, true, true, 3, -1), member("1", "a1", true, true, false, 0, 12), member("3", "c3", false, false, false, 48211, 73_400),
 	}}
 }

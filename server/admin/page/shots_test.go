@@ -18,7 +18,7 @@ func TestShots(t *testing.T) {
 	f := begins(t)
 	f.cluster = three()
 	tab := browser.Open(t)
-	tab.Forgive("404", "ERR_", "503", "401")
+	tab.Forgive("ERR_", "503", "401")
 	shot := func(name string, width, height int64, scheme string) {
 		tab.Screen(width, height, scheme)
 		tab.Until("new Promise((done) => setTimeout(() => done(true), 300))")

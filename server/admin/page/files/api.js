@@ -58,7 +58,7 @@ export const history = (since) => ask("GET", `history?since=${since}`);
 /** The keys that were refused most (by "denied") or asked most ("hot"). */
 export const top = (by, window, count) => ask("GET", `top?by=${by}&window=${window}&count=${count}`);
 
-/** How a key stands; refused with 404 where it is as good as new. raw is base64url. */
+/** How a key stands: found is false, and all there is, where it is as good as new. raw is base64url. */
 export const key = (raw) => ask("GET", `key?raw=${raw}`);
 
 /** Forgets a key, for users with admin. */

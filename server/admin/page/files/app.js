@@ -11,13 +11,14 @@ import * as words from "./words.js";
 
 const roundMillis = 1000;
 const slowestRoundMillis = 8000;
-/** The tables of keys are asked for each so many rounds. */
+/** The tables of keys are asked for each so many rounds, and what the user may do. */
 const topRounds = 2;
+const rightsRounds = 10;
 /** So much earlier than our last sample, the server's clock was set back, or it is another. */
 const backMillis = 3000;
 
 const history = new History();
-const lookup = new Lookup(() => loggedOut("Your login has ended."));
+const lookup = new Lookup(() => loggedOut("Your login has ended."), () => askRights().catch(missed));
 const denied = new TopKeys(byID("denied"), "refused", (raw) => lookup.find(raw));
 const hot = new TopKeys(byID("hot"), "asked", (raw) => lookup.find(raw));
 let charts = null; // made when they are first seen, for their size is that of the page
@@ -31,15 +32,16 @@ let heardAt = 0; // Date.now of the last round that went well
 
 /** One round: asks for all that is shown, shows it, and sets the time of the next. */
 async function round() {
-  clearTimeout(timer);
   if (!active || running || document.hidden) return;
+  clearTimeout(timer);
   running = true;
   const begin = performance.now();
   try {
     const [now, samples] = await Promise.all([api.now(), api.history(history.last)]);
     if (!active) return;
     take(now, samples);
-    if (rounds++ % topRounds === 0) await showTop();
+    if (rounds % topRounds === 0) await showTop();
+    if (++rounds % rightsRounds === 0) await askRights();
     await lookup.refresh();
     heard();
   } catch (error) {
@@ -49,6 +51,12 @@ async function round() {
     const pause = Math.min(roundMillis * 2 ** Math.min(failures, 3), slowestRoundMillis);
     if (active) timer = setTimeout(round, Math.max(0, pause - (performance.now() - begin)));
   }
+}
+
+/** Asks what the user may do, which changes with the file of users. */
+async function askRights() {
+  const { may } = await api.session();
+  if (active) lookup.allow(may.admin);
 }
 
 /** Takes what a round brought. */
@@ -121,6 +129,11 @@ function missed(error) {
     loggedOut("Your login has ended.");
     return;
   }
+  if (error.status === 403) {
+    active = false;
+    start();
+    return;
+  }
   failures++;
   const since = heardAt > 0 ? ` What is shown is of ${words.clock(heardAt)}.` : "";
   if (!(error instanceof api.Refusal)) console.error(error);
@@ -153,8 +166,10 @@ function loggedIn(session) {
   say(byID("user"), session.user);
   say(byID("version"), session.version);
   if (!session.may.peek) {
+    byID("dashboard").hidden = byID("ready").hidden = true;
     byID("trouble").hidden = false;
-    say(byID("trouble"), `${session.user} may not look here: that needs the right peek.`);
+    say(byID("trouble"), `${session.user} may not look here: that needs the group peek.`);
+    timer = setTimeout(start, slowestRoundMillis);
     return;
   }
   lookup.allow(session.may.admin);

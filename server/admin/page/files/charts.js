@@ -198,7 +198,7 @@ class Chart {
           values: (_, splits) => splits.map((v) => (v === null ? null : axis(v))) },
       ],
       series: [{}, ...this.#spec.lines.map((line) => ({
-        stroke: () => colorOf(line.color), width: 1.6, dash: line.dash, points: { show: isolated },
+        stroke: () => colorOf(line.color), width: 1.6, dash: line.dash, points: { show: false, filter: isolated },
         fill: line.area ? (plot) => fillOf(plot, line) : undefined,
       }))],
       hooks: { setCursor: [() => this.#plot && this.#legend()] },
@@ -226,13 +226,10 @@ function rangeOfLog(_, min, max) {
 
 const decades = (_, splits) => splits.map((v) => (Number.isInteger(Math.round(1e6 * Math.log10(v)) / 1e6) ? v : null));
 
-/** A point is drawn where a value stands alone, for no line would show it. */
-function isolated(plot, series, from, to) {
+/** The points that are drawn: of values that stand alone, for no line would show them. */
+export function isolated(plot, series) {
   const values = plot.data[series];
-  for (let i = from; i <= to; i++) {
-    if (values[i] !== null && (values[i - 1] ?? null) === null && (values[i + 1] ?? null) === null) return true;
-  }
-  return false;
+  return [...values.keys()].filter((i) => values[i] !== null && (values[i - 1] ?? null) === null && (values[i + 1] ?? null) === null);
 }
 
 /** The filling of the area below a line: thin color, or hatches of it. */

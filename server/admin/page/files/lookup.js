@@ -21,9 +21,10 @@ export class Lookup {
   #dialog = byID("reset");
   #view = null;
 
-  /** onLoggedOut is called where a login is needed. */
-  constructor(onLoggedOut) {
+  /** onLoggedOut is called where a login is needed, onForbidden where a right is missing. */
+  constructor(onLoggedOut, onForbidden) {
     this.onLoggedOut = onLoggedOut;
+    this.onForbidden = onForbidden;
     byID("lookup-form").addEventListener("submit", (event) => {
       event.preventDefault();
       this.find(rawOf(parse(this.#input.value)));
@@ -37,8 +38,12 @@ export class Lookup {
 
   /** Says whether the user may reset keys. */
   allow(mayReset) {
+    if (mayReset === this.#mayReset) return;
     this.#mayReset = mayReset;
+    if (!mayReset && this.#dialog.open) this.#dialog.close();
+    if (this.#view === null) return;
     this.#view = null;
+    this.#show();
   }
 
   /** Forgets what is shown. */
@@ -67,7 +72,7 @@ export class Lookup {
   async refresh() {
     const raw = this.#raw;
     if (raw === null) return false;
-    let key = null;
+    let key;
     try {
       key = await api.key(raw);
     } catch (error) {
@@ -76,13 +81,11 @@ export class Lookup {
         this.onLoggedOut();
         return false;
       }
-      if (error.status !== 404) {
-        say(this.#said, error.message);
-        return false;
-      }
+      say(this.#said, error.message);
+      return false;
     }
     if (raw !== this.#raw) return false;
-    this.#key = key;
+    this.#key = key.found ? key : null;
     this.#askedAt = performance.now();
     this.#show();
     return true;
@@ -161,6 +164,7 @@ export class Lookup {
     } catch (error) {
       if (error.status === 401) this.onLoggedOut();
       else say(this.#said, `Not reset: ${error.message}`);
+      if (error.status === 403) this.onForbidden();
       return;
     }
     if (raw === this.#raw) await this.refresh();

@@ -113,22 +113,25 @@ export function showCluster(state, where, cluster) {
   const sentence = [
     cluster.has_quorum ? "Decides:" : "Without a majority:",
     `${online} of ${cluster.members.length} online,`,
-    leads ? `${leads.id} leads` : "nobody leads",
+    leads ? `${leads.client || shortID(leads.id)} leads` : "nobody leads",
     `in term ${words.count(cluster.term)}; this one is ${cluster.role === "leader" ? "the" : "a"} ${cluster.role}.`,
   ].join(" ");
   say(state, sentence);
   state.className = cluster.has_quorum ? "" : "error";
   const rows = cluster.members.map((m) => [
-    [element("code", {}, m.id), m.self ? element("span", { class: "tag" }, "this one") : ""],
+    [element("code", { title: m.id }, shortID(m.id)), m.self ? element("span", { class: "tag" }, "this one") : ""],
     [element("code", {}, m.client || "?")],
     [m.leader ? "leader" : m.voter ? "follower" : "no vote yet"],
     [m.online ? element("span", { class: "good" }, "● online") : element("span", { class: "error" }, "○ offline")],
-    [m.leader ? "–" : m.lag < 0 ? "unknown" : `${words.count(m.lag)} ${m.lag === 1 ? "entry" : "entries"}`],
+    [m.leader ? "–" : m.lag < 0 ? "unknown" : `${m.lag > 0 && !m.self ? "at most " : ""}${words.count(m.lag)} ${m.lag === 1 ? "entry" : "entries"}`],
     [m.self ? "–" : m.last_contact_ms < 0 ? "never" : `${words.left(m.last_contact_ms)} ago`],
     [m.version || "?"],
   ]);
   where.replaceChildren(table(["Member", "For clients", "Role", "State", "Behind by", "Last contact", "Version"], rows, "cards"));
 }
+
+/** What tells a member from others at a glance, of the forty digits that commands want. */
+const shortID = (id) => id.slice(0, 8);
 
 /** A table whose rows are cells of nodes and strings; on a phone each is a card if kind is cards. */
 function table(heads, rows, kind) {
