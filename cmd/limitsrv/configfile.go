@@ -3,9 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
-	"os"
 	"reflect"
 	"regexp"
 	"slices"
@@ -18,6 +16,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 
+	"limitsrv/files"
 	"limitsrv/persist"
 )
 
@@ -44,16 +43,7 @@ func (m mistake) Error() string { return fmt.Sprintf("%s:%d: %s", m.file, m.line
 // readConfig reads a file of options. exposed says that everybody on this machine
 // may read it.
 func readConfig(name string, options []*kong.Flag) (entries map[string]entry, exposed bool, err error) {
-	file, err := os.Open(name)
-	if err != nil {
-		return nil, false, fmt.Errorf("--config: %w", err)
-	}
-	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return nil, false, fmt.Errorf("--config: %w", err)
-	}
-	text, err := io.ReadAll(io.LimitReader(file, maxConfigBytes+1))
+	text, info, err := files.Read(name, maxConfigBytes)
 	if err != nil {
 		return nil, false, fmt.Errorf("--config: %w", err)
 	}

@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -171,6 +172,13 @@ func TestLoad(t *testing.T) {
 	write(t, path, strings.Repeat("#", maxFileBytes+1))
 	if _, err := Load(path); err == nil || !strings.Contains(err.Error(), "at most 1048576 bytes") {
 		t.Errorf("a large file: %v", err)
+	}
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Load(pipe); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+		t.Errorf("a pipe: %v", err)
 	}
 }
 
