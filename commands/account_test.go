@@ -117,7 +117,7 @@ func TestRightsSeeEveryKey(t *testing.T) {
 func TestEveryWriteNeedsAGroup(t *testing.T) {
 	for _, c := range newRegistry(table).everything() {
 		switch {
-		case c.needs == 0 && c.Flags&(Write|ReadOnly|Admin|AllKeys|Forgets) != 0:
+		case c.needs == 0 && c.Flags&(Write|ReadOnly|Admin|AllKeys|Forgets|Reaches) != 0:
 			t.Errorf("%s is for everyone", c.name)
 		case c.Flags&Forgets != 0 && c.Flags&Write == 0:
 			t.Errorf("%s forgets and does not write", c.name)
