@@ -101,18 +101,13 @@ func newLogins(roster func() *roster, fails *failures) *logins {
 // it returns. It keeps nothing of password. from is HOST:PORT, HOST or the path of a
 // unix socket.
 func (l *logins) login(from, name string, password []byte, done func(*account, error)) {
-	host := hostOf(from)
-	here, anywhere := l.mac(host, name, password), l.mac("", name, password)
-	l.mu.Lock()
-	a := l.familiar[here]
-	if a == nil || a.gone() {
-		a = l.roster().unasked(name)
-	}
-	if a != nil {
-		l.mu.Unlock()
+	host := SiteOf(from)
+	if a := l.known(host, name, password); a != nil {
 		done(a, nil)
 		return
 	}
+	anywhere := l.mac("", name, password)
+	l.mu.Lock()
 	if p := l.pending[anywhere]; p != nil {
 		p.waiters = append(p.waiters, waiter{host, done})
 		l.mu.Unlock()
@@ -134,6 +129,17 @@ func (l *logins) login(from, name string, password []byte, done func(*account, e
 		return
 	}
 	l.check(at)
+}
+
+// known is the account of who is let in at once; nil: it takes a check.
+func (l *logins) known(host, name string, password []byte) *account {
+	here := l.mac(host, name, password)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if a := l.familiar[here]; a != nil && !a.gone() {
+		return a
+	}
+	return l.roster().unasked(name)
 }
 
 // mac is of a host, unless it is empty, a name and a password.
@@ -308,9 +314,9 @@ func (l *logins) end() {
 	}
 }
 
-// hostOf is the part of an address by which attempts are slowed: the host, or of IPv6
-// the 64 bits that a site has to itself.
-func hostOf(from string) string {
+// SiteOf is the part of an address, as HOST:PORT or HOST, by which strangers are told
+// apart: the host, or of IPv6 the 64 bits that a site has to itself.
+func SiteOf(from string) string {
 	if at, err := netip.ParseAddrPort(from); err == nil {
 		from = at.Addr().String()
 	}
@@ -330,6 +336,13 @@ func hostOf(from string) string {
 
 // LoginNeeded says whether a connection has to log in.
 func (h *Handler) LoginNeeded() bool { return h.roster.Load().initial == nil }
+
+// Known is Login for who is let in at once: who needs no password, or has logged in
+// with it from the same address before. Not ok: it takes Login, which may wait.
+func (h *Handler) Known(from, name string, password []byte) (a Account, ok bool) {
+	found := h.logins.known(SiteOf(from), name, password)
+	return Account{found}, found != nil
+}
 
 // Login is AUTH for what is no session: from is the address that the attempt comes
 // from, as HOST:PORT or HOST, and by it attempts are slowed. It waits, at most until

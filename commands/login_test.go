@@ -266,8 +266,8 @@ func TestHostOf(t *testing.T) {
 		"2001:db8:1:2::9": "2001:db8:1:2::/64", "[::ffff:10.0.0.1]:5": "10.0.0.1", "/run/limitsrv.sock:0": "/run/limitsrv.sock", "": "",
 		"[fe80::1%eth0]:6": "fe80::/64",
 	} {
-		if got := hostOf(from); got != want {
-			t.Errorf("hostOf(%q) = %q, want %q", from, got, want)
+		if got := SiteOf(from); got != want {
+			t.Errorf("SiteOf(%q) = %q, want %q", from, got, want)
 		}
 	}
 }

@@ -4,24 +4,52 @@ import (
 	"crypto/tls"
 	"net"
 	"sync"
+
+	"limitsrv/commands"
 )
 
-// A bounded listener has so many connections at once, and so many of one address, so
-// that no single one keeps probes out; one more is closed as soon as it comes. Unless
+// places are so many at once, and so many for one site, so that no single one keeps
+// others out. Many may use them at once.
+type places struct {
+	most, mostEach int
+
+	mu   sync.Mutex
+	open int
+	each map[string]int // by site
+}
+
+func newPlaces(most, mostEach int) *places {
+	return &places{most: most, mostEach: mostEach, each: map[string]int{}}
+}
+
+// enter takes a place, if there is one.
+func (p *places) enter(site string) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.open >= p.most || p.each[site] >= p.mostEach {
+		return false
+	}
+	p.open++
+	p.each[site]++
+	return true
+}
+
+func (p *places) leave(site string) {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.open--
+	if p.each[site]--; p.each[site] == 0 {
+		delete(p.each, site)
+	}
+}
+
+// A bounded listener has places for connections: one more is closed as soon as it comes. Unless
 // config is nil, connections are over TLS as it says when they come; net/http sees to
 // their handshakes.
 type bounded struct {
 	net.Listener
-	most, mostEach int
-	config         func() *tls.Config
-
-	mu   sync.Mutex
-	open int
-	each map[string]int // by address, without the port
-}
-
-func newBounded(l net.Listener, most, mostEach int, config func() *tls.Config) *bounded {
-	return &bounded{Listener: l, most: most, mostEach: mostEach, config: config, each: map[string]int{}}
+	places *places
+	config func() *tls.Config
 }
 
 // Accept waits for a connection that there is room for.
@@ -31,37 +59,16 @@ func (b *bounded) Accept() (net.Conn, error) {
 		if err != nil {
 			return nil, err
 		}
-		host, _, err := net.SplitHostPort(conn.RemoteAddr().String())
-		if err != nil || !b.enter(host) {
+		site := commands.SiteOf(conn.RemoteAddr().String())
+		if !b.places.enter(site) {
 			conn.Close()
 			continue
 		}
-		conn = &counted{Conn: conn, leave: sync.OnceFunc(func() { b.leave(host) })}
+		conn = &counted{Conn: conn, leave: sync.OnceFunc(func() { b.places.leave(site) })}
 		if b.config != nil {
 			conn = tls.Server(conn, b.config())
 		}
 		return conn, nil
-	}
-}
-
-// enter takes room for a connection, if there is any.
-func (b *bounded) enter(host string) bool {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	if b.open >= b.most || b.each[host] >= b.mostEach {
-		return false
-	}
-	b.open++
-	b.each[host]++
-	return true
-}
-
-func (b *bounded) leave(host string) {
-	b.mu.Lock()
-	defer b.mu.Unlock()
-	b.open--
-	if b.each[host]--; b.each[host] == 0 {
-		delete(b.each, host)
 	}
 }
 
