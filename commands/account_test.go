@@ -188,6 +188,30 @@ func TestLoginOfWhoIsGone(t *testing.T) {
 	}
 }
 
+// A MONITOR that begins while its user loses rights does not go on.
+func TestMonitorOfWhoMayNotAnyMore(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		now  *rights
+		want bool
+	}{
+		{"the user may do everything", allRights, false},
+		{"some keys only", &rights{groups: everyGroup, keys: [][]byte{[]byte("a")}}, true},
+		{"the user is gone", noRights, true},
+	} {
+		s := newTestHandler("").NewSession(Client{})
+		s.account = newAccount("boss", nil, tt.now) // who was allowed a moment ago
+		c, err := s.h.registry.lookup(words("MONITOR"), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.run(c, words("MONITOR"))
+		if s.Closing() != tt.want {
+			t.Errorf("%s: Closing() = %v, want %v", tt.name, s.Closing(), tt.want)
+		}
+	}
+}
+
 // No place shows a secret: neither what MONITOR, SLOWLOG, INFO, CONFIG GET, CLIENT LIST
 // and ACL tell, nor the log, nor a reply to anybody else.
 func TestSecretsStaySecret(t *testing.T) {
