@@ -18,7 +18,7 @@ const (
 	maxKeys         = 256 // patterns of a user
 	maxPatternBytes = 1024
 	maxHashes       = 4 // of a user
-	// maxNesting is how many brackets may be open, or lists begin in a line: the parser
+	// maxNesting is how many brackets may be open, or lists begin at once: the parser
 	// calls itself for each, and its time grows with their square.
 	maxNesting = 16
 )
@@ -67,32 +67,39 @@ func Parse(path string, data []byte, reserved ...string) (*Table, error) {
 }
 
 // nestedTooDeep is the line where more than maxNesting brackets are open, those in
-// quotes and comments counted as well, so that it is never too late, or that begins
-// with more than so many dashes; 0: nowhere.
+// quotes and comments counted as well, so that it is never too late, or where more than
+// so many dashes have come with nothing but comments between them; 0: nowhere.
 func nestedTooDeep(data []byte) (line int) {
 	line = 1
-	open, dashes, begins := 0, 0, true
+	open, dashes, comment := 0, 0, false
+	before := byte('\n')
 	for _, c := range data {
-		switch c {
-		case '[', '{':
-			open++
-		case ']', '}':
-			open = max(0, open-1)
-		case '-', '?':
-			if begins {
-				dashes++
-			}
-		case '\n', '\r':
+		switch {
+		case c == '\n' || c == '\r':
 			line++
+			comment = false
+		case c == '[' || c == '{':
+			open++
+			dashes = 0
+		case c == ']' || c == '}':
+			open = max(0, open-1)
+		case comment || isSpace(c):
+		case (c == '-' || c == '?') && isSpace(before):
+			dashes++
+		case c == '#':
+			comment = true
+		default:
 			dashes = 0
 		}
 		if open > maxNesting || dashes > maxNesting {
 			return line
 		}
-		begins = strings.IndexByte(" \t\r\n-?", c) >= 0 && (begins || c == '\n' || c == '\r')
+		before = c
 	}
 	return 0
 }
+
+func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
 
 // mistake is an error at a line.
 func (s *source) mistake(line int, format string, args ...any) error {
