@@ -12,6 +12,7 @@ import (
 	"math/big"
 	"net"
 	"net/http"
+	"slices"
 	"strconv"
 	"strings"
 	"testing"
@@ -240,7 +241,37 @@ func TestBounds(t *testing.T) {
 }
 
 // Where the way is full for one address, or for all, others are told apart.
-func TestBoundedByAddress(t *testing.T) {
+// Where all room is taken, who comes gets that of the oldest of those who have most.
+func TestRoomOfConnections(t *testing.T) {
+	b := newBounded(nil, 4, 3, nil)
+	var all []*counted
+	for i, tt := range []struct {
+		site string
+		want bool
+		cut  int // which one is displaced; -1: none
+	}{
+		{"a", true, -1}, {"b", true, -1}, {"a", true, -1}, {"a", true, -1}, {"a", false, -1}, // more than a may have
+		{"c", true, 0}, {"d", true, 2}, {"c", false, -1}, // nobody has more than c
+		{"e", true, 1},
+	} {
+		c := &counted{site: tt.site}
+		all = append(all, c)
+		displaced, ok := b.enter(c)
+		if at := slices.Index(all, displaced); ok != tt.want || displaced != nil && at != tt.cut || displaced == nil && tt.cut >= 0 {
+			t.Errorf("connection %d, of %s: taken is %v, of %d; want %v, of %d", i, tt.site, ok, at, tt.want, tt.cut)
+		}
+	}
+	for range 2 {
+		for _, c := range all {
+			b.leave(c)
+		}
+	}
+	if len(b.open) != 0 || len(b.each) != 0 {
+		t.Errorf("%d are left, of %v", len(b.open), b.each)
+	}
+}
+
+func TestPlacesBySite(t *testing.T) {
 	b := newPlaces(3, 2)
 	for i, tt := range []struct {
 		host string

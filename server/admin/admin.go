@@ -71,7 +71,7 @@ func New(cfg Config) (*Server, error) {
 		return nil, fmt.Errorf("admin listener: %w", err)
 	}
 	s := &Server{
-		cfg: cfg, log: cfg.Logger, listener: &bounded{listener, newPlaces(maxConnections, maxConnectionsEach), cfg.TLS},
+		cfg: cfg, log: cfg.Logger, listener: newBounded(listener, maxConnections, maxConnectionsEach, cfg.TLS),
 		loggingIn: newPlaces(maxLoggingIn, maxLoggingInEach),
 		history:   newHistory(sampler(cfg)),
 	}
