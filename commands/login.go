@@ -24,6 +24,9 @@ const (
 	maxHashWorkers = 2
 	// maxHashQueue attempts wait for a worker.
 	maxHashQueue = 512
+	// maxPending attempts are under way, those that wait for a permit among them: each
+	// keeps its name and password, also when its connection is gone.
+	maxPending = 4096
 	// maxFamiliar are how many passwords are known to be right from an address.
 	maxFamiliar = 16_384
 	// refusalDelay is how long an attempt waits that is refused unchecked.
@@ -115,7 +118,7 @@ func (l *logins) login(from, name string, password []byte, done func(*account, e
 	}
 	at := &attempt{host: host, name: name, mac: anywhere, waiters: []waiter{{host, done}}}
 	wait, ok := l.pace.take(host)
-	if !ok {
+	if !ok || len(l.pending) >= maxPending {
 		l.mu.Unlock()
 		l.fails.note(host, "")
 		l.later(refusalDelay, func() { done(nil, errTooManyLogins) })

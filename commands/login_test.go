@@ -300,6 +300,24 @@ func TestLogin(t *testing.T) {
 	}
 }
 
+// Attempts from ever more addresses keep only so many passwords.
+func TestPendingLoginsAreBounded(t *testing.T) {
+	g := newGate(t, "", twoUsers)
+	for i := range maxPending + 10 {
+		g.try(fmt.Sprintf("10.%d.%d.1:1", i/256, i%256), "shop", fmt.Sprint(i))
+	}
+	if len(g.pending) != maxPending {
+		t.Errorf("%d attempts are kept, want %d", len(g.pending), maxPending)
+	}
+	late := g.try("11.0.0.1:1", "shop", "pw")
+	g.wake()
+	g.wants(t, "a login beyond the bound", late, errTooManyLogins.Error())
+	g.hash()
+	after := g.try("11.0.0.1:1", "shop", "pw")
+	g.hash()
+	g.wants(t, "a login after that", after, "shop")
+}
+
 // Logins, decisions and reloads at once, with workers as they are.
 func TestLoginsRace(t *testing.T) {
 	file := withHashes(t, twoUsers)
