@@ -1,6 +1,6 @@
 // Package files reads the files that options name, and that are read again while the
 // server runs: whatever has come to stand in their place, reading neither waits nor
-// takes more memory than it is meant to.
+// takes more memory, or more time of a parser, than it is meant to.
 //
 // It imports the standard library.
 package files

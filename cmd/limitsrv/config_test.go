@@ -146,6 +146,14 @@ func TestConfigFileThatIsNone(t *testing.T) {
 	}
 }
 
+func TestConfigIsNotNested(t *testing.T) {
+	for _, text := range []string{"\npeers: " + strings.Repeat("[", 60_000), "\n" + strings.Repeat("- ", 30_000)} {
+		if _, err := parseConfig("f", []byte(text), configFlags(t)); err == nil || err.Error() != "f:2: too many lists in each other" {
+			t.Errorf("%.20q... gives %v", text, err)
+		}
+	}
+}
+
 // --help and --version are answered whatever the file is.
 func TestConfigIsNotNeededToAsk(t *testing.T) {
 	t.Setenv("LIMITSRV_CONFIG", "/nowhere/limitsrv.yaml")

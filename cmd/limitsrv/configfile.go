@@ -20,7 +20,7 @@ import (
 	"limitsrv/persist"
 )
 
-// maxConfigBytes bounds a file of options, and so how deep its reader descends.
+// maxConfigBytes bounds a file of options.
 const maxConfigBytes = 64 << 10
 
 // An entry is an option in a file: the line that has its name, and the value as the
@@ -61,6 +61,10 @@ func parseConfig(name string, text []byte, options []*kong.Flag) (map[string]ent
 		return nil, fmt.Errorf("%s: it is not UTF-8", name)
 	}
 	r := configReader{name: name, options: options, entries: map[string]entry{}}
+	if line := files.NestedTooDeep(text); line > 0 {
+		r.wrong(line, "too many lists in each other")
+		return nil, errors.Join(r.mistakes...)
+	}
 	file, err := parser.ParseBytes(text, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
 		r.syntax(err)

@@ -9,6 +9,8 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
+
+	"limitsrv/files"
 )
 
 // Bounds of a file.
@@ -18,9 +20,6 @@ const (
 	maxKeys         = 256 // patterns of a user
 	maxPatternBytes = 1024
 	maxHashes       = 4 // of a user
-	// maxNesting is how many brackets may be open, or lists begin at once: the parser
-	// calls itself for each, and its time grows with their square.
-	maxNesting = 16
 )
 
 const fields = "name, hash or hashes, groups, keys and enabled"
@@ -35,7 +34,7 @@ type source struct {
 // Parse reads what a file of that path says, of at most a megabyte.
 func Parse(path string, data []byte, reserved ...string) (*Table, error) {
 	s := &source{path: path, reserved: reserved, named: map[string]*User{}}
-	if line := nestedTooDeep(data); line > 0 {
+	if line := files.NestedTooDeep(data); line > 0 {
 		return nil, s.mistake(line, "too many lists in each other")
 	}
 	file, err := parser.ParseBytes(data, 0)
@@ -65,41 +64,6 @@ func Parse(path string, data []byte, reserved ...string) (*Table, error) {
 	t.digest = sha256.Sum256(data)
 	return t, nil
 }
-
-// nestedTooDeep is the line where more than maxNesting brackets are open, those in
-// quotes and comments counted as well, so that it is never too late, or where more than
-// so many dashes have come with nothing but comments between them; 0: nowhere.
-func nestedTooDeep(data []byte) (line int) {
-	line = 1
-	open, dashes, comment := 0, 0, false
-	before := byte('\n')
-	for _, c := range data {
-		switch {
-		case c == '\n' || c == '\r':
-			line++
-			comment = false
-		case c == '[' || c == '{':
-			open++
-			dashes = 0
-		case c == ']' || c == '}':
-			open = max(0, open-1)
-		case comment || isSpace(c):
-		case (c == '-' || c == '?') && isSpace(before):
-			dashes++
-		case c == '#':
-			comment = true
-		default:
-			dashes = 0
-		}
-		if open > maxNesting || dashes > maxNesting {
-			return line
-		}
-		before = c
-	}
-	return 0
-}
-
-func isSpace(c byte) bool { return c == ' ' || c == '\t' || c == '\n' || c == '\r' }
 
 // mistake is an error at a line.
 func (s *source) mistake(line int, format string, args ...any) error {
