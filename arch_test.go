@@ -23,7 +23,7 @@ const module = "limitsrv"
 // arrows are what each package may import besides the standard library. A name
 // stands for what is below it too. A package that is not here may import nothing.
 //
-//	cmd/limitsrv -> server/admin -> server -> commands -> engine <- persist <- replication -> certs
+//	cmd/limitsrv -> server/admin -> server -> commands -> engine <- persist <- replication -> certs -> files
 //
 // cmd/limitsrv knows them all; server/admin/page is files, which it hands to
 // server/admin. browser is for tests, faultnet for these and bench.
@@ -31,9 +31,10 @@ var arrows = map[string][]string{
 	".":              {},
 	"engine":         {},
 	"commands":       {"limitsrv/engine", "limitsrv/commands/users", "github.com/tidwall/redcon"},
-	"commands/users": {"golang.org/x/crypto", "github.com/goccy/go-yaml"},
+	"commands/users": {"limitsrv/files", "golang.org/x/crypto", "github.com/goccy/go-yaml"},
 	"server":         {"limitsrv/commands"},
-	"certs":          {},
+	"certs":          {"limitsrv/files"},
+	"files":          {},
 	"server/admin": {
 		"limitsrv/engine", "limitsrv/commands", "limitsrv/server", "github.com/prometheus/client_golang/prometheus",
 	},
@@ -46,7 +47,7 @@ var arrows = map[string][]string{
 		"github.com/hashicorp/go-hclog", "go.etcd.io/bbolt", "github.com/cockroachdb/pebble/v2/vfs",
 	},
 	"cmd/limitsrv": {
-		"limitsrv/engine", "limitsrv/commands", "limitsrv/commands/users", "limitsrv/server", "limitsrv/server/admin", "limitsrv/persist", "limitsrv/replication", "limitsrv/certs",
+		"limitsrv/engine", "limitsrv/commands", "limitsrv/commands/users", "limitsrv/server", "limitsrv/server/admin", "limitsrv/persist", "limitsrv/replication", "limitsrv/certs", "limitsrv/files",
 		"github.com/alecthomas/kong", "github.com/goccy/go-yaml", "github.com/coreos/go-systemd/v22/daemon", "golang.org/x/term",
 	},
 	"server/admin/page": {},

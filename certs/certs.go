@@ -1,7 +1,5 @@
 // Package certs reads the certificates that connections over TLS are made with from
 // files, and reads them again when the files change.
-//
-// It imports the standard library.
 package certs
 
 import (
@@ -10,9 +8,10 @@ import (
 	"crypto/x509"
 	"fmt"
 	"log/slog"
-	"os"
 	"sync"
 	"time"
+
+	"limitsrv/files"
 )
 
 // Files are PEM files.
@@ -95,6 +94,14 @@ func (s *Source) reload() error {
 	return err
 }
 
+// maxPEMBytes bounds a file; that of all CAs a system trusts has a fifth of it.
+const maxPEMBytes = 1 << 20
+
+func readPEM(name string) ([]byte, error) {
+	pem, _, err := files.Read(name, maxPEMBytes)
+	return pem, err
+}
+
 // load reads the files and says whether they are other than before.
 func (s *Source) load() (changed bool, err error) {
 	var pems [len(s.pems)][]byte
@@ -102,7 +109,7 @@ func (s *Source) load() (changed bool, err error) {
 		if name == "" {
 			continue
 		}
-		if pems[i], err = os.ReadFile(name); err != nil {
+		if pems[i], err = readPEM(name); err != nil {
 			return false, fmt.Errorf("TLS for %s: %w", s.use, err)
 		}
 		changed = changed || !bytes.Equal(pems[i], s.pems[i])

@@ -8,11 +8,13 @@ import (
 	"crypto/tls"
 	"crypto/x509"
 	"encoding/pem"
+	"errors"
 	"log/slog"
 	"math/big"
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -85,6 +87,9 @@ func TestFilesThatCannotBeUsed(t *testing.T) {
 		{"no key", func(f Files) (string, error) { return f.Key, os.Remove(f.Key) }},
 		{"no CA", func(f Files) (string, error) { return f.CA, os.Remove(f.CA) }},
 		{"a key of another certificate", func(f Files) (string, error) { return f.Key, os.WriteFile(f.Key, key, 0o600) }},
+		{"a pipe in the place of a certificate", func(f Files) (string, error) {
+			return f.Cert, errors.Join(os.Remove(f.Cert), syscall.Mkfifo(f.Cert, 0o600))
+		}},
 		{"an empty CA", func(f Files) (string, error) { return f.CA, os.WriteFile(f.CA, nil, 0o600) }},
 	} {
 		files := written(t)

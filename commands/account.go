@@ -158,7 +158,7 @@ const everyone = "everyone"
 // it is refused.
 func needsOf(c *Command) users.Groups {
 	switch {
-	case c.Flags&(Admin|Forgets) != 0:
+	case c.Flags&(Admin|Forgets|Reaches) != 0:
 		return users.Admin
 	case c.Flags&(ReadOnly|AllKeys) != 0:
 		return users.Peek

@@ -117,7 +117,7 @@ func TestRightsSeeEveryKey(t *testing.T) {
 func TestEveryWriteNeedsAGroup(t *testing.T) {
 	for _, c := range newRegistry(table).everything() {
 		switch {
-		case c.needs == 0 && c.Flags&(Write|ReadOnly|Admin|AllKeys|Forgets) != 0:
+		case c.needs == 0 && c.Flags&(Write|ReadOnly|Admin|AllKeys|Forgets|Reaches) != 0:
 			t.Errorf("%s is for everyone", c.name)
 		case c.Flags&Forgets != 0 && c.Flags&Write == 0:
 			t.Errorf("%s forgets and does not write", c.name)
@@ -185,6 +185,30 @@ func TestLoginOfWhoIsGone(t *testing.T) {
 	s.Flush()
 	if want := "-" + errWrongPass.Error() + "\r\n-" + errNoAuth.Error() + "\r\n"; string(s.Out) != want {
 		t.Errorf("the answers are %q, want %q", s.Out, want)
+	}
+}
+
+// A MONITOR that begins while its user loses rights does not go on.
+func TestMonitorOfWhoMayNotAnyMore(t *testing.T) {
+	for _, tt := range []struct {
+		name string
+		now  *rights
+		want bool
+	}{
+		{"the user may do everything", allRights, false},
+		{"some keys only", &rights{groups: everyGroup, keys: [][]byte{[]byte("a")}}, true},
+		{"the user is gone", noRights, true},
+	} {
+		s := newTestHandler("").NewSession(Client{})
+		s.account = newAccount("boss", nil, tt.now) // who was allowed a moment ago
+		c, err := s.h.registry.lookup(words("MONITOR"), nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		s.run(c, words("MONITOR"))
+		if s.Closing() != tt.want {
+			t.Errorf("%s: Closing() = %v, want %v", tt.name, s.Closing(), tt.want)
+		}
 	}
 }
 

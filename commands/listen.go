@@ -77,10 +77,11 @@ type subscriptions struct{ channels, patterns map[string]struct{} }
 func (l *subscriptions) count() int { return len(l.channels) + len(l.patterns) }
 
 // maxSubscriptions is how many channels and patterns a session may listen to, and
-// maxChannelBytes how long their names may be.
+// maxChannelBytes how long their names may be: PUBLISH holds its channel against all
+// patterns, at a cost of up to the product of the two lengths for each.
 const (
-	maxSubscriptions = 4096
-	maxChannelBytes  = 1024
+	maxSubscriptions = 256
+	maxChannelBytes  = 256
 )
 
 // A kind of subscription: to channels, or to patterns.

@@ -86,9 +86,11 @@ func TestClosedListenersAreForgotten(t *testing.T) {
 
 func TestSubscriptionsAreBounded(t *testing.T) {
 	s := newTestHandler("").NewSession(Client{})
-	long := "SUBSCRIBE " + strings.Repeat("x", maxChannelBytes+1)
-	if got := ask(s, long); !strings.HasPrefix(got, "-ERR names of channels") {
-		t.Errorf("a long name: %s", got)
+	long := strings.Repeat("x", maxChannelBytes+1)
+	for _, line := range []string{"SUBSCRIBE " + long, "PSUBSCRIBE " + long, "PUBLISH " + long + " x", "PUBSUB CHANNELS " + long} {
+		if got := ask(s, line); !strings.HasPrefix(got, "-ERR names of channels") {
+			t.Errorf("a long name, %.16s: %s", line, got)
+		}
 	}
 	if got := ask(s, "SUBSCRIBE"+strings.Repeat(" x", maxSubscriptions+1)); !strings.HasPrefix(got, "-ERR too many subscriptions") {
 		t.Errorf("many names: %.100s", got)

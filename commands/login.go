@@ -24,6 +24,9 @@ const (
 	maxHashWorkers = 2
 	// maxHashQueue attempts wait for a worker.
 	maxHashQueue = 512
+	// maxPending attempts are under way, those that wait for a permit among them: each
+	// keeps its name and password, also when its connection is gone.
+	maxPending = 4096
 	// maxFamiliar are how many passwords are known to be right from an address.
 	maxFamiliar = 16_384
 	// refusalDelay is how long an attempt waits that is refused unchecked.
@@ -101,18 +104,13 @@ func newLogins(roster func() *roster, fails *failures) *logins {
 // it returns. It keeps nothing of password. from is HOST:PORT, HOST or the path of a
 // unix socket.
 func (l *logins) login(from, name string, password []byte, done func(*account, error)) {
-	host := hostOf(from)
-	here, anywhere := l.mac(host, name, password), l.mac("", name, password)
-	l.mu.Lock()
-	a := l.familiar[here]
-	if a == nil || a.gone() {
-		a = l.roster().unasked(name)
-	}
-	if a != nil {
-		l.mu.Unlock()
+	host := SiteOf(from)
+	if a := l.known(host, name, password); a != nil {
 		done(a, nil)
 		return
 	}
+	anywhere := l.mac("", name, password)
+	l.mu.Lock()
 	if p := l.pending[anywhere]; p != nil {
 		p.waiters = append(p.waiters, waiter{host, done})
 		l.mu.Unlock()
@@ -120,7 +118,7 @@ func (l *logins) login(from, name string, password []byte, done func(*account, e
 	}
 	at := &attempt{host: host, name: name, mac: anywhere, waiters: []waiter{{host, done}}}
 	wait, ok := l.pace.take(host)
-	if !ok {
+	if !ok || len(l.pending) >= maxPending {
 		l.mu.Unlock()
 		l.fails.note(host, "")
 		l.later(refusalDelay, func() { done(nil, errTooManyLogins) })
@@ -134,6 +132,17 @@ func (l *logins) login(from, name string, password []byte, done func(*account, e
 		return
 	}
 	l.check(at)
+}
+
+// known is the account of who is let in at once; nil: it takes a check.
+func (l *logins) known(host, name string, password []byte) *account {
+	here := l.mac(host, name, password)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if a := l.familiar[here]; a != nil && !a.gone() {
+		return a
+	}
+	return l.roster().unasked(name)
 }
 
 // mac is of a host, unless it is empty, a name and a password.
@@ -308,9 +317,9 @@ func (l *logins) end() {
 	}
 }
 
-// hostOf is the part of an address by which attempts are slowed: the host, or of IPv6
-// the 64 bits that a site has to itself.
-func hostOf(from string) string {
+// SiteOf is the part of an address, as HOST:PORT or HOST, by which strangers are told
+// apart: the host, or of IPv6 the 64 bits that a site has to itself.
+func SiteOf(from string) string {
 	if at, err := netip.ParseAddrPort(from); err == nil {
 		from = at.Addr().String()
 	}
@@ -330,6 +339,13 @@ func hostOf(from string) string {
 
 // LoginNeeded says whether a connection has to log in.
 func (h *Handler) LoginNeeded() bool { return h.roster.Load().initial == nil }
+
+// Known is Login for who is let in at once: who needs no password, or has logged in
+// with it from the same address before. Not ok: it takes Login, which may wait.
+func (h *Handler) Known(from, name string, password []byte) (a Account, ok bool) {
+	found := h.logins.known(SiteOf(from), name, password)
+	return Account{found}, found != nil
+}
 
 // Login is AUTH for what is no session: from is the address that the attempt comes
 // from, as HOST:PORT or HOST, and by it attempts are slowed. It waits, at most until

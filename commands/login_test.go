@@ -266,8 +266,8 @@ func TestHostOf(t *testing.T) {
 		"2001:db8:1:2::9": "2001:db8:1:2::/64", "[::ffff:10.0.0.1]:5": "10.0.0.1", "/run/limitsrv.sock:0": "/run/limitsrv.sock", "": "",
 		"[fe80::1%eth0]:6": "fe80::/64",
 	} {
-		if got := hostOf(from); got != want {
-			t.Errorf("hostOf(%q) = %q, want %q", from, got, want)
+		if got := SiteOf(from); got != want {
+			t.Errorf("SiteOf(%q) = %q, want %q", from, got, want)
 		}
 	}
 }
@@ -298,6 +298,24 @@ func TestLogin(t *testing.T) {
 	if _, err := g.h.Login(ctx, "10.0.0.1:1", "eye", []byte("x")); !errors.Is(err, context.Canceled) {
 		t.Errorf("Login that is cancelled says %v", err)
 	}
+}
+
+// Attempts from ever more addresses keep only so many passwords.
+func TestPendingLoginsAreBounded(t *testing.T) {
+	g := newGate(t, "", twoUsers)
+	for i := range maxPending + 10 {
+		g.try(fmt.Sprintf("10.%d.%d.1:1", i/256, i%256), "shop", fmt.Sprint(i))
+	}
+	if len(g.pending) != maxPending {
+		t.Errorf("%d attempts are kept, want %d", len(g.pending), maxPending)
+	}
+	late := g.try("11.0.0.1:1", "shop", "pw")
+	g.wake()
+	g.wants(t, "a login beyond the bound", late, errTooManyLogins.Error())
+	g.hash()
+	after := g.try("11.0.0.1:1", "shop", "pw")
+	g.hash()
+	g.wants(t, "a login after that", after, "shop")
 }
 
 // Logins, decisions and reloads at once, with workers as they are.

@@ -39,6 +39,7 @@ var monitor = Command{
 		hub.monitors[s] = struct{}{}
 		s.h.attend(monitored, true)
 		s.listened()
+		s.closing = s.mustGo() // asked afterwards, so that ReloadUsers misses no monitor
 		s.w.OK()
 	},
 }

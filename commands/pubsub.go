@@ -32,21 +32,27 @@ func listenCommand(name, args, summary string, run func(*Session, [][]byte)) Com
 
 var publish = Command{
 	Name: "PUBLISH", Args: "channel message", Summary: "Sends a message to all who listen; answers how many got it.",
-	Complexity: "O(N+M), N being who listens and M the patterns", Since: "2.0.0", Group: "pubsub", Flags: PubSub | Loading | Stale | Fast,
-	Run: func(s *Session, args [][]byte) { s.w.Int(s.h.hub.publish(s, args[1], args[2])) },
+	Complexity: "O(N+M), N being who listens and M the patterns", Since: "2.0.0", Group: "pubsub", Flags: PubSub | Loading | Stale | Fast | Reaches,
+	Run: func(s *Session, args [][]byte) {
+		if len(args[1]) > maxChannelBytes {
+			s.w.Error(errChannel)
+			return
+		}
+		s.w.Int(s.h.hub.publish(s, args[1], args[2]))
+	},
 }
 
 var pubSub = Command{
 	Name: "PUBSUB", Summary: "Container for commands about channels.",
 	Complexity: "Depends on the subcommand", Since: "2.8.0", Group: "pubsub",
 	Sub: []Command{
-		pubSubSub("CHANNELS", "[pattern]", "Lists the channels that somebody listens to.", runChannels),
-		pubSubSub("NUMPAT", "", "Answers how many patterns somebody listens to.", func(s *Session, _ [][]byte) {
+		pubSubSub("CHANNELS", "[pattern]", "Lists the channels that somebody listens to.", Reaches, runChannels),
+		pubSubSub("NUMPAT", "", "Answers how many patterns somebody listens to.", 0, func(s *Session, _ [][]byte) {
 			s.w.Int(int64(s.h.hub.sizes().patterns))
 		}),
-		pubSubSub("NUMSUB", "[channel ...]", "Answers how many listen to each channel.", runNumSub),
-		pubSubSub("SHARDCHANNELS", "[pattern]", "Answers none: there are no channels of shards.", func(s *Session, _ [][]byte) { s.w.Array(0) }),
-		pubSubSub("SHARDNUMSUB", "[shardchannel ...]", "Answers 0 for each: there are no channels of shards.", func(s *Session, args [][]byte) {
+		pubSubSub("NUMSUB", "[channel ...]", "Answers how many listen to each channel.", 0, runNumSub),
+		pubSubSub("SHARDCHANNELS", "[pattern]", "Answers none: there are no channels of shards.", 0, func(s *Session, _ [][]byte) { s.w.Array(0) }),
+		pubSubSub("SHARDNUMSUB", "[shardchannel ...]", "Answers 0 for each: there are no channels of shards.", 0, func(s *Session, args [][]byte) {
 			s.w.Array(2 * (len(args) - 2))
 			for _, name := range args[2:] {
 				s.w.Bulk(name)
@@ -57,14 +63,18 @@ var pubSub = Command{
 }
 
 // pubSubSub is a line of PUBSUB's subcommands.
-func pubSubSub(name, args, summary string, run func(*Session, [][]byte)) Command {
+func pubSubSub(name, args, summary string, flags Flags, run func(*Session, [][]byte)) Command {
 	return Command{
 		Name: name, Args: args, Summary: summary, Complexity: "O(N), N being the channels", Since: "2.8.0", Group: "pubsub",
-		Flags: PubSub | Loading | Stale, Run: run,
+		Flags: flags | PubSub | Loading | Stale, Run: run,
 	}
 }
 
 func runChannels(s *Session, args [][]byte) {
+	if len(args) == 3 && len(args[2]) > maxChannelBytes {
+		s.w.Error(errChannel)
+		return
+	}
 	hub := s.h.hub
 	hub.mu.RLock()
 	names := slices.Sorted(maps.Keys(hub.channels))

@@ -12,12 +12,19 @@ const (
 	// defaultScan and maxScan are SCAN's COUNT: keys looked at by one call.
 	defaultScan = 10
 	maxScan     = 10_000
+	// maxScanWork is after how much of holding keys against a pattern SCAN answers,
+	// whatever its COUNT: bytes of the one times bytes of the other, some 0.1 s of them.
+	maxScanWork = 1 << 24
+	// maxPatternBytes is how long the pattern of SCAN and KEYS may be, which is what the
+	// longest key takes.
+	maxPatternBytes = engine.MaxKeyBytes
 	// maxKeys bounds the reply of KEYS.
 	maxKeys = 100_000
 )
 
 var (
 	errCursor   = &Error{"ERR", "invalid cursor"}
+	errPattern  = &Error{"ERR", fmt.Sprintf("a pattern is at most %d bytes long", maxPatternBytes)}
 	errManyKeys = &Error{"ERR", fmt.Sprintf("KEYS answers at most %d keys: use SCAN", maxKeys)}
 )
 
@@ -41,14 +48,25 @@ var scan = Command{
 			s.w.Error(wrong)
 			return
 		}
-		var found keyList
-		next := s.h.config.Engine().Scan(s.h.now(), from, o.count, func(key []byte, alg engine.Alg) {
-			if o.wants(key, alg) {
-				found.add(key)
-			}
-		})
+		var (
+			found  keyList
+			now    = s.h.now()
+			looked = 0
+			work   = 0
+		)
+		for next := uint64(1); next != 0 && looked < o.count && work < maxScanWork; from = next {
+			before := looked
+			next = s.h.config.Engine().Scan(now, from, 1, func(key []byte, alg engine.Alg) {
+				looked++
+				work += len(o.match) * len(key)
+				if o.wants(key, alg) {
+					found.add(key)
+				}
+			})
+			looked = max(looked, before+1)
+		}
 		s.w.Array(2)
-		s.w.BulkString(strconv.FormatUint(next, 10))
+		s.w.BulkString(strconv.FormatUint(from, 10))
 		found.reply(&s.w)
 	},
 }
@@ -74,7 +92,9 @@ func parseScan(args [][]byte) (scanOptions, error) {
 	for ; len(args) > 0; args = args[2:] {
 		switch {
 		case isWord(args[0], "MATCH"):
-			o.match = args[1]
+			if o.match = args[1]; len(o.match) > maxPatternBytes {
+				return o, errPattern
+			}
 		case isWord(args[0], "TYPE"):
 			o.kind = args[1]
 		case isWord(args[0], "COUNT"):
@@ -97,6 +117,10 @@ var keys = Command{
 	Name: "KEYS", Args: "pattern", Summary: fmt.Sprintf("Answers all keys that match a pattern, if they are at most %d.", maxKeys),
 	Complexity: "O(N), N being the keys", Since: "1.0.0", Group: "generic", Flags: ReadOnly | AllKeys,
 	Run: func(s *Session, args [][]byte) {
+		if len(args[1]) > maxPatternBytes {
+			s.w.Error(errPattern)
+			return
+		}
 		var (
 			found  keyList
 			now    = s.h.now()

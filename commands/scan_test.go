@@ -45,6 +45,36 @@ func TestScanIsBounded(t *testing.T) {
 	}
 }
 
+// Long patterns against long keys have SCAN answer sooner, and it finds every key all
+// the same.
+func TestPatternsAreBounded(t *testing.T) {
+	s := newTestHandler("").NewSession(Client{})
+	const keys = 1000
+	long := strings.Repeat("a", 1000)
+	for i := range keys {
+		ask(s, fmt.Sprintf("RL.TOKEN %s%d 5 1/h", long, i))
+	}
+	pattern := strings.Repeat("*a", 300) + "*"
+	steps, found := 0, 0
+	for cursor := "0"; ; {
+		reply := strings.Split(ask(s, "SCAN "+cursor+" COUNT 10000 MATCH "+pattern), "|")
+		steps++
+		found += (len(reply) - 5) / 2
+		if cursor = reply[2]; cursor == "0" || steps > keys {
+			break
+		}
+	}
+	if least := keys * len(long) * len(pattern) / maxScanWork / 4; steps < least || found != keys {
+		t.Errorf("SCAN found %d keys in %d steps, want %d in %d or more", found, steps, keys, least)
+	}
+	tooLong := strings.Repeat("*", maxPatternBytes+1)
+	for _, line := range []string{"KEYS " + tooLong, "SCAN 0 MATCH " + tooLong} {
+		if got := ask(s, line); !strings.HasPrefix(got, "-ERR a pattern is at most") {
+			t.Errorf("%.20s... = %.100s", line, got)
+		}
+	}
+}
+
 func TestRandomKeyReachesEvery(t *testing.T) {
 	s := newTestHandler("").NewSession(Client{})
 	ask(s, "RL.TOKEN a 5 1", "RL.TOKEN b 5 1", "RL.TOKEN c 5 1")

@@ -55,6 +55,7 @@ const (
 	Unpaused  // is not held back by CLIENT PAUSE; not shown
 	OwnArity  // Op checks the number of args itself, with an error of its own; not shown
 	Forgets   // drops keys, which is for admins; not shown
+	Reaches   // sends to other clients, or tells what they listen to, which is for admins; not shown
 	AllKeys   // shows or drops keys without naming them, and needs the pattern *; not shown
 	Secret    // arguments may be secrets, which MONITOR and SLOWLOG do not show; not shown
 )

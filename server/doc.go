@@ -34,6 +34,8 @@
 //     closes. What a session has executed is always written out, unless the context
 //     ends first.
 //   - Who is to speak TLS has 10 s for the handshake and is no client before it is done.
+//     Handshakes work on half of the processors at once, so that no flood of them has
+//     clients wait.
 //     At most 512 are at it; others wait in the system's queue for a place, which the
 //     one longest at it has for half a second in any case. So strangers who never finish
 //     neither take room of Config.MaxClients nor keep others out.

@@ -6,6 +6,7 @@ import (
 	"io"
 	"net"
 	"os"
+	"runtime"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -38,6 +39,7 @@ type secure struct {
 	failed     atomic.Int64
 	complaints complaints
 	running    sync.WaitGroup // handshakes
+	turns      turns          // of those that work and don't wait for the client
 
 	mu    sync.Mutex
 	open  []*handshake  // the oldest first
@@ -53,6 +55,7 @@ type handshake struct {
 func newSecure(s *Server) *secure {
 	return &secure{
 		goroutines: newGoroutines(s), complaints: complaints{text: "TLS handshakes have failed"}, place: make(chan struct{}, 1),
+		turns: newTurns(max(1, runtime.GOMAXPROCS(0)/2)),
 	}
 }
 
@@ -114,8 +117,12 @@ func (t *secure) leave(h *handshake) bool {
 func (t *secure) shake(h *handshake) {
 	defer t.s.rescue()
 	_ = h.socket.SetDeadline(h.began.Add(handshakeTime))
-	nc := tls.Server(h.socket, t.s.cfg.TLS())
-	err := nc.Handshake()
+	c := &turned{Conn: h.socket, turns: t.turns}
+	nc := tls.Server(c, t.s.cfg.TLS())
+	err := func() error {
+		defer c.retire()
+		return nc.Handshake()
+	}()
 	if stayed := t.leave(h); err != nil || !stayed {
 		t.fail(h, err, stayed)
 		return

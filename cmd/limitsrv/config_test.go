@@ -9,6 +9,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 
@@ -129,13 +130,26 @@ func TestConfigMistakesAreNotHidden(t *testing.T) {
 
 func TestConfigFileThatIsNone(t *testing.T) {
 	dir := t.TempDir()
+	pipe := filepath.Join(dir, "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
 	for name, want := range map[string]string{
 		filepath.Join(dir, "none"): "no such file",
-		dir:                        "is a directory",
-		"/dev/zero":                "at most 65536 bytes",
+		dir:                        "not a regular file",
+		"/dev/zero":                "not a regular file",
+		pipe:                       "not a regular file",
 	} {
 		if _, err := parseOptions([]string{"--config", name}, io.Discard, io.Discard); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("--config %s gives %v, want %q", name, err, want)
+		}
+	}
+}
+
+func TestConfigIsNotNested(t *testing.T) {
+	for _, text := range []string{"\npeers: " + strings.Repeat("[", 60_000), "\n" + strings.Repeat("- ", 30_000)} {
+		if _, err := parseConfig("f", []byte(text), configFlags(t)); err == nil || err.Error() != "f:2: too many lists in each other" {
+			t.Errorf("%.20q... gives %v", text, err)
 		}
 	}
 }

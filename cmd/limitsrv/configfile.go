@@ -3,9 +3,7 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
-	"os"
 	"reflect"
 	"regexp"
 	"slices"
@@ -18,10 +16,11 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 
+	"limitsrv/files"
 	"limitsrv/persist"
 )
 
-// maxConfigBytes bounds a file of options, and so how deep its reader descends.
+// maxConfigBytes bounds a file of options.
 const maxConfigBytes = 64 << 10
 
 // An entry is an option in a file: the line that has its name, and the value as the
@@ -44,16 +43,7 @@ func (m mistake) Error() string { return fmt.Sprintf("%s:%d: %s", m.file, m.line
 // readConfig reads a file of options. exposed says that everybody on this machine
 // may read it.
 func readConfig(name string, options []*kong.Flag) (entries map[string]entry, exposed bool, err error) {
-	file, err := os.Open(name)
-	if err != nil {
-		return nil, false, fmt.Errorf("--config: %w", err)
-	}
-	defer file.Close()
-	info, err := file.Stat()
-	if err != nil {
-		return nil, false, fmt.Errorf("--config: %w", err)
-	}
-	text, err := io.ReadAll(io.LimitReader(file, maxConfigBytes+1))
+	text, info, err := files.Read(name, maxConfigBytes)
 	if err != nil {
 		return nil, false, fmt.Errorf("--config: %w", err)
 	}
@@ -71,6 +61,10 @@ func parseConfig(name string, text []byte, options []*kong.Flag) (map[string]ent
 		return nil, fmt.Errorf("%s: it is not UTF-8", name)
 	}
 	r := configReader{name: name, options: options, entries: map[string]entry{}}
+	if line := files.NestedTooDeep(text); line > 0 {
+		r.wrong(line, "too many lists in each other")
+		return nil, errors.Join(r.mistakes...)
+	}
 	file, err := parser.ParseBytes(text, 0, parser.AllowDuplicateMapKey())
 	if err != nil {
 		r.syntax(err)

@@ -16,6 +16,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"limitsrv/commands"
+	"limitsrv/files"
 )
 
 // rewriteFile is for CONFIG REWRITE. It does not wait; one goes on at a time.
@@ -42,7 +43,7 @@ func (n *node) rewrite() error {
 	if err != nil {
 		return err
 	}
-	text, err := os.ReadFile(name)
+	text, _, err := files.Read(name, maxConfigBytes)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,8 @@ import (
 	"github.com/goccy/go-yaml"
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
+
+	"limitsrv/files"
 )
 
 // Bounds of a file.
@@ -18,9 +20,6 @@ const (
 	maxKeys         = 256 // patterns of a user
 	maxPatternBytes = 1024
 	maxHashes       = 4 // of a user
-	// maxNesting is how many brackets may be open, or lists begin in a line: the parser
-	// calls itself for each, and its time grows with their square.
-	maxNesting = 16
 )
 
 const fields = "name, hash or hashes, groups, keys and enabled"
@@ -35,7 +34,7 @@ type source struct {
 // Parse reads what a file of that path says, of at most a megabyte.
 func Parse(path string, data []byte, reserved ...string) (*Table, error) {
 	s := &source{path: path, reserved: reserved, named: map[string]*User{}}
-	if line := nestedTooDeep(data); line > 0 {
+	if line := files.NestedTooDeep(data); line > 0 {
 		return nil, s.mistake(line, "too many lists in each other")
 	}
 	file, err := parser.ParseBytes(data, 0)
@@ -64,34 +63,6 @@ func Parse(path string, data []byte, reserved ...string) (*Table, error) {
 	}
 	t.digest = sha256.Sum256(data)
 	return t, nil
-}
-
-// nestedTooDeep is the line where more than maxNesting brackets are open, those in
-// quotes and comments counted as well, so that it is never too late, or that begins
-// with more than so many dashes; 0: nowhere.
-func nestedTooDeep(data []byte) (line int) {
-	line = 1
-	open, dashes, begins := 0, 0, true
-	for _, c := range data {
-		switch c {
-		case '[', '{':
-			open++
-		case ']', '}':
-			open = max(0, open-1)
-		case '-', '?':
-			if begins {
-				dashes++
-			}
-		case '\n', '\r':
-			line++
-			dashes = 0
-		}
-		if open > maxNesting || dashes > maxNesting {
-			return line
-		}
-		begins = strings.IndexByte(" \t\r\n-?", c) >= 0 && (begins || c == '\n' || c == '\r')
-	}
-	return 0
 }
 
 // mistake is an error at a line.

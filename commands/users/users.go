@@ -3,9 +3,9 @@ package users
 import (
 	"crypto/sha256"
 	"fmt"
-	"io"
-	"os"
 	"slices"
+
+	"limitsrv/files"
 )
 
 // Groups are what a user is in, as bits.
@@ -70,23 +70,9 @@ const maxFileBytes = 1 << 20
 
 // Load reads a file. reserved are names that may not stand in it.
 func Load(path string, reserved ...string) (*Table, error) {
-	data, err := read(path)
+	data, _, err := files.Read(path, maxFileBytes)
 	if err != nil {
 		return nil, fmt.Errorf("read users: %w", err)
 	}
 	return Parse(path, data, reserved...)
-}
-
-// read reads a file that is not too large.
-func read(path string) ([]byte, error) {
-	file, err := os.Open(path)
-	if err != nil {
-		return nil, err
-	}
-	defer file.Close()
-	data, err := io.ReadAll(io.LimitReader(file, maxFileBytes+1))
-	if err == nil && len(data) > maxFileBytes {
-		err = fmt.Errorf("%s: a file of users must be at most %d bytes long", path, maxFileBytes)
-	}
-	return data, err
 }

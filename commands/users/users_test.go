@@ -5,6 +5,7 @@ import (
 	"os"
 	"path/filepath"
 	"strings"
+	"syscall"
 	"testing"
 	"time"
 )
@@ -83,6 +84,9 @@ func TestMistakes(t *testing.T) {
 		{"enabled that is text", user + "    enabled: hunter2\n", "f:6: enabled must be true or false"},
 		{"many brackets", "users: " + strings.Repeat("[", 500_000), "f:1: too many lists"},
 		{"many dashes", "users:\n" + strings.Repeat("- ", 100_000), "f:2: too many lists"},
+		{"many dashes below each other", "users:\n" + strings.Repeat("-\n", 500_000), "f:18: too many lists"},
+		{"many dashes between comments", "users:\n" + strings.Repeat("- # and so on\n", 70_000), "f:18: too many lists"},
+		{"many dashes in a text", "users:\n  - name: ------------------ -\n    hunter2: 1\n", "f:2: name must be"},
 	} {
 		_, err := Parse("f", []byte(tt.file), "default")
 		switch {
@@ -171,6 +175,13 @@ func TestLoad(t *testing.T) {
 	write(t, path, strings.Repeat("#", maxFileBytes+1))
 	if _, err := Load(path); err == nil || !strings.Contains(err.Error(), "at most 1048576 bytes") {
 		t.Errorf("a large file: %v", err)
+	}
+	pipe := filepath.Join(t.TempDir(), "pipe")
+	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := Load(pipe); err == nil || !strings.Contains(err.Error(), "not a regular file") {
+		t.Errorf("a pipe: %v", err)
 	}
 }
 

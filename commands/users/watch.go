@@ -4,6 +4,8 @@ import (
 	"context"
 	"crypto/sha256"
 	"time"
+
+	"limitsrv/files"
 )
 
 // Watch calls changed whenever what the file at path says has become other than what
@@ -30,7 +32,7 @@ func Watch(ctx context.Context, path string, t *Table, interval time.Duration, c
 
 // digest is of what a file says, or of why it can not be read.
 func digest(path string) [sha256.Size]byte {
-	data, err := read(path)
+	data, _, err := files.Read(path, maxFileBytes)
 	if err != nil {
 		return sha256.Sum256([]byte("error: " + err.Error()))
 	}

@@ -24,6 +24,8 @@ const (
 	loginTimeout = 15 * time.Second
 	// maxLoggingIn is how many may be in a login at once, which may wait.
 	maxLoggingIn = 32
+	// maxLoggingInEach are those of one site.
+	maxLoggingInEach = 8
 	// anyone is who asks where nobody has to log in.
 	anyone = "default"
 )
@@ -147,10 +149,14 @@ func (s *Server) who(r *http.Request) (who, error) {
 
 // logIn is a login as that of clients, slowed and counted as theirs.
 func (s *Server) logIn(r *http.Request, name, password string) (who, error) {
-	defer s.loggingIn.Add(-1)
-	if s.loggingIn.Add(1) > maxLoggingIn {
+	if a, ok := s.cfg.Handler.Known(r.RemoteAddr, name, []byte(password)); ok {
+		return who{a, r.RemoteAddr}, nil
+	}
+	site := commands.SiteOf(r.RemoteAddr)
+	if !s.loggingIn.enter(site) {
 		return who{}, errBusy
 	}
+	defer s.loggingIn.leave(site)
 	ctx, cancel := context.WithTimeout(r.Context(), loginTimeout)
 	defer cancel()
 	a, err := s.cfg.Handler.Login(ctx, r.RemoteAddr, name, []byte(password))

@@ -6,11 +6,14 @@ import (
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
+	"fmt"
 	"io"
 	"maps"
 	"math/big"
 	"net"
 	"net/http"
+	"slices"
+	"strconv"
 	"strings"
 	"testing"
 	"time"
@@ -238,8 +241,38 @@ func TestBounds(t *testing.T) {
 }
 
 // Where the way is full for one address, or for all, others are told apart.
-func TestBoundedByAddress(t *testing.T) {
-	b := newBounded(nil, 3, 2, nil)
+// Where all room is taken, who comes gets that of the oldest of those who have most.
+func TestRoomOfConnections(t *testing.T) {
+	b := newBounded(nil, 4, 3, nil)
+	var all []*counted
+	for i, tt := range []struct {
+		site string
+		want bool
+		cut  int // which one is displaced; -1: none
+	}{
+		{"a", true, -1}, {"b", true, -1}, {"a", true, -1}, {"a", true, -1}, {"a", false, -1}, // more than a may have
+		{"c", true, 0}, {"d", true, 2}, {"c", false, -1}, // nobody has more than c
+		{"e", true, 1},
+	} {
+		c := &counted{site: tt.site}
+		all = append(all, c)
+		displaced, ok := b.enter(c)
+		if at := slices.Index(all, displaced); ok != tt.want || displaced != nil && at != tt.cut || displaced == nil && tt.cut >= 0 {
+			t.Errorf("connection %d, of %s: taken is %v, of %d; want %v, of %d", i, tt.site, ok, at, tt.want, tt.cut)
+		}
+	}
+	for range 2 {
+		for _, c := range all {
+			b.leave(c)
+		}
+	}
+	if len(b.open) != 0 || len(b.each) != 0 {
+		t.Errorf("%d are left, of %v", len(b.open), b.each)
+	}
+}
+
+func TestPlacesBySite(t *testing.T) {
+	b := newPlaces(3, 2)
 	for i, tt := range []struct {
 		host string
 		want bool
@@ -263,15 +296,21 @@ func TestBoundedByAddress(t *testing.T) {
 // Who waits for a login keeps few from logging in, and nobody from a probe.
 func TestLoginsAtOnceAreBounded(t *testing.T) {
 	f := serve(t, "secret", nil)
-	f.loggingIn.Store(maxLoggingIn)
+	for i := range maxLoggingIn {
+		f.loggingIn.enter(strconv.Itoa(i))
+	}
 	f.wants("/api/login", `{"user":"default","password":"secret"}`, 503, `{"error":"too many log in at once, try again"}`)
 	f.wants("/livez", "", 200, "ok")
-	f.loggingIn.Store(maxLoggingIn - 1)
+	f.loggingIn.leave("0")
 	if answer, text := f.ask("/api/login", `{"user":"default","password":"secret"}`); answer.StatusCode != 204 {
 		t.Errorf("it is answered %d %s", answer.StatusCode, text)
 	}
-	if n := f.loggingIn.Load(); n != maxLoggingIn-1 {
+	if n := f.loggingIn.open; n != maxLoggingIn-1 {
 		t.Errorf("%d log in, want %d", n, maxLoggingIn-1)
+	}
+	f.loggingIn.enter("0")
+	if answer, text := f.ask("/metrics", "", basic("default", "secret")); answer.StatusCode != 200 {
+		t.Errorf("who has logged in before is answered %d %s while others wait", answer.StatusCode, text)
 	}
 }
 
@@ -325,5 +364,25 @@ func TestTLS(t *testing.T) {
 	defer plain.Body.Close()
 	if plain.StatusCode != 400 {
 		t.Errorf("without TLS it answers %d, want 400", plain.StatusCode)
+	}
+}
+
+// A request without a path is refused as any other, and not logged as a fault of ours.
+func TestRequestsWithoutAPath(t *testing.T) {
+	f := serve(t, "secret", nil)
+	for _, request := range []string{"GET http://127.0.0.1 HTTP/1.1", "CONNECT a:80 HTTP/1.1", "OPTIONS * HTTP/1.1"} {
+		conn, err := net.Dial("tcp", f.Addr().String())
+		if err != nil {
+			t.Fatal(err)
+		}
+		fmt.Fprintf(conn, "%s\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n", request)
+		answer, err := io.ReadAll(conn)
+		if err != nil || len(answer) == 0 || strings.Contains(string(answer), " 500 ") {
+			t.Errorf("%s is answered %q, %v", request, answer, err)
+		}
+		conn.Close()
+	}
+	if strings.Contains(f.log.String(), "panic") {
+		t.Errorf("a panic was logged\n%s", f.log)
 	}
 }

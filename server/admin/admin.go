@@ -8,7 +8,6 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
-	"sync/atomic"
 	"time"
 
 	"limitsrv/commands"
@@ -18,7 +17,7 @@ import (
 // Bounds of what one client may ask for and take.
 const (
 	maxConnections = 128
-	// maxConnectionsEach are those of one address.
+	// maxConnectionsEach are those of one site.
 	maxConnectionsEach = 64
 	maxHeaderBytes     = 16 << 10
 	maxBodyBytes       = 8 << 10
@@ -54,8 +53,8 @@ type Server struct {
 	listener net.Listener
 	http     *http.Server
 	logins   *logins
-	// loggingIn are those who are in a login now.
-	loggingIn atomic.Int64
+	// loggingIn are for those who are in a login that may wait.
+	loggingIn *places
 	history   *history
 	metrics   http.Handler
 }
@@ -75,7 +74,8 @@ func New(cfg Config) (*Server, error) {
 	}
 	s := &Server{
 		cfg: cfg, log: cfg.Logger, listener: newBounded(listener, maxConnections, maxConnectionsEach, cfg.TLS),
-		history: newHistory(sampler(cfg)),
+		loggingIn: newPlaces(maxLoggingIn, maxLoggingInEach),
+		history:   newHistory(sampler(cfg)),
 	}
 	s.logins = newLogins(listener.Addr(), cfg.TLS != nil)
 	s.metrics = newMetrics(cfg)

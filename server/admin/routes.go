@@ -64,7 +64,7 @@ func secured(next http.Handler) http.Handler {
 		h.Set("Referrer-Policy", "no-referrer")
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
-		if r.URL.Path != "/" && !strings.Contains(r.URL.Path[1:], ".") {
+		if r.URL.Path != "/" && !strings.Contains(r.URL.Path, ".") { // it is empty in some requests
 			h.Set("Cache-Control", "no-store")
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, maxBodyBytes)
