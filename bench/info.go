@@ -72,6 +72,20 @@ func (s *side) persistence() (info, error) {
 	return parseInfo(text), nil
 }
 
+// figure asks for one number that INFO tells.
+func (s *side) figure(name string) (int64, error) {
+	reply, err := s.ask("INFO")
+	if err != nil {
+		return 0, err
+	}
+	text, _ := reply.(string)
+	n, err := strconv.ParseInt(parseInfo(text)[name], 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("%s: INFO has %s: %w", s.name, name, err)
+	}
+	return n, nil
+}
+
 const (
 	// restWait bounds how long a server may take to write its state.
 	restWait = 5 * time.Minute
