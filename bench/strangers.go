@@ -105,7 +105,7 @@ func stayMute(_ context.Context, conn net.Conn) error {
 var garbage = []string{"*1000000000\r\n", "*3\r\n$1000000000\r\n", "*-1\r\n", "$9223372036854775807\r\n", "GET / HTTP/1.1\r\n", "\x16\x03\x01"}
 
 // sendGarbage sends one of them and random bytes, and reads what is answered.
-func sendGarbage(_ context.Context, conn net.Conn) error {
+func sendGarbage(ctx context.Context, conn net.Conn) error {
 	junk := []byte(garbage[rand.IntN(len(garbage))])
 	for range 1000 {
 		junk = append(junk, byte(rand.Uint32()))
@@ -113,7 +113,7 @@ func sendGarbage(_ context.Context, conn net.Conn) error {
 	if _, err := conn.Write(junk); err != nil {
 		return err
 	}
-	return stayMute(nil, conn)
+	return stayMute(ctx, conn)
 }
 
 // dribbleEvery is the rest after each byte.

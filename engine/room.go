@@ -2,8 +2,14 @@ package engine
 
 import "cmp"
 
-// roomTries is how many pages are swept for room before a key is refused.
-const roomTries = 8
+const (
+	// roomTries is how many pages are swept for room before a key is refused, as
+	// long as there is anything to be found; else it is one.
+	roomTries = 8
+	// barrenFor is how long nothing is swept for room after all pages in a row had
+	// nothing to give: a flood of new keys would make every one of them cost a page.
+	barrenFor = 1e9
+)
 
 // makeRoom sees to it that a record under a hash, if it has any bytes, and grow
 // bytes of chunks or nodes can be taken, and says whether there is memory for it. It forgets rested keys
@@ -13,7 +19,9 @@ const roomTries = 8
 func (s *shard) makeRoom(h uint64, key []byte, record, grow int, now Instant) bool {
 	p := s.pageOf(h)
 	if record > 0 && !p.fits(record) {
-		s.purge(p, now)
+		if !s.isBarren(now) {
+			s.purge(p, now)
+		}
 		if p.live()+slotBytes+record > len(p.buf) {
 			grow += growth(p, record)
 		}
@@ -21,12 +29,8 @@ func (s *shard) makeRoom(h uint64, key []byte, record, grow int, now Instant) bo
 	if grow == 0 || s.allows(grow) {
 		return true
 	}
-	for range roomTries {
-		s.sweepPage(now)
-		s.settleMemory()
-		if s.allows(grow) {
-			return true
-		}
+	if s.sweepFor(grow, now) {
+		return true
 	}
 	if s.memory.evict.Load() && s.evictFor(h, key, record, grow, now) {
 		return true
@@ -34,6 +38,28 @@ func (s *shard) makeRoom(h uint64, key []byte, record, grow int, now Instant) bo
 	s.stats.Refused++
 	return false
 }
+
+// sweepFor sweeps until there is memory for grow bytes, and says whether there is.
+func (s *shard) sweepFor(grow int, now Instant) bool {
+	tries := roomTries
+	switch {
+	case s.isBarren(now):
+		return false
+	case s.barren >= roomTries:
+		tries = 1
+	}
+	for range tries {
+		s.sweepPage(now)
+		s.settleMemory()
+		if s.allows(grow) {
+			return true
+		}
+	}
+	return false
+}
+
+// isBarren says that no page had anything to give a short while ago.
+func (s *shard) isBarren(now Instant) bool { return now < s.barrenUntil }
 
 // growth is how much memory it takes to make a page hold one more record.
 func growth(p page, record int) int {
@@ -111,10 +137,15 @@ func (s *shard) sweepPage(now Instant) {
 		s.leases.trim()
 		s.params.trim()
 	}
-	p := s.slab.page(s.dir[s.hand])
+	p, keys, held := s.slab.page(s.dir[s.hand]), s.keys, s.bytes()
 	s.purge(p, now)
 	p = s.shrink(p)
 	s.merge(p)
+	if s.barren++; s.keys < keys || s.bytes() < held {
+		s.barren, s.barrenUntil = 0, 0
+	} else if s.barren >= s.slab.pages() {
+		s.barren, s.barrenUntil = 0, now+barrenFor
+	}
 	span := 1 << (s.dirDepth - p.depth)
 	s.hand = (s.hand&^(span-1) + span) % len(s.dir)
 }
