@@ -23,6 +23,7 @@ type shard struct {
 	memory      *memory
 	told        int64 // bytes of this shard that memory knows of
 	stats       Stats
+	resets      []Span     // of the keys of a page
 	evicted     []Eviction // for the op being carried out
 	full        bool       // no key is to be made by the batch being carried out
 	frozen      *frozen    // what a Snapshot has still to read, or nil
