@@ -16,6 +16,8 @@ type loop struct {
 	conns    []*loopConn // by descriptor
 	work     *workspace
 	due      []*loopConn // whose output waits for the end of the wake-up
+	more     []*loopConn // that go on when others had their turn
+	turns    []*loopConn // that go on now
 	executed bool        // something was, since the last commit
 	draining bool
 	stopped  bool
@@ -32,6 +34,7 @@ type loopConn struct {
 	conn
 	fd     int
 	due    bool // is in loop.due
+	yields bool // is in loop.more
 	away   bool // a batch is; the poller does not watch it
 	killed bool // while away
 	closed bool
@@ -64,13 +67,14 @@ func (l *loop) run() {
 	runtime.LockOSThread()
 	for !l.stopped && !(l.draining && l.load.Load() == 0) {
 		mail := false
-		for _, e := range l.poll.wait() {
+		for _, e := range l.poll.wait(len(l.more) == 0) {
 			if fd := int(e.Fd); fd == l.poll.bell() {
 				mail = true
 			} else if c := l.conns[fd]; c != nil {
 				l.serve(c)
 			}
 		}
+		l.takeTurns()
 		if mail {
 			l.readMail()
 		}

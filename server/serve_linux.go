@@ -10,6 +10,9 @@ const drainReads = 1024
 // reads once and executes. When the server drains it goes on until a read finds
 // room left over, and closes.
 func (l *loop) serve(c *loopConn) {
+	if c.yields { // it has enough to do
+		return
+	}
 	defer l.rescue(c)
 	if c.blocked.Load() != 0 {
 		l.owe(c)
@@ -62,10 +65,11 @@ func (l *loop) read(c *loopConn) (n int, full bool) {
 	return -1, false
 }
 
-// advance executes what is in the buffer, batch by batch. The replies of the last
-// one are written at the end of the wake-up, those before it and those of a
-// connection that ends at once. It returns true when all is executed, false when
-// the connection has to wait or is closed.
+// advance executes a batch of what is in the buffer. If that is all of it, the
+// replies are written at the end of the wake-up; otherwise, and for a connection that
+// ends, at once, and others have their turn before the next batch. When the server
+// drains it executes all batches. It returns true when all is executed, false when the
+// connection has to wait or is closed.
 func (l *loop) advance(c *loopConn) bool {
 	for {
 		l.borrow(c)
@@ -93,6 +97,39 @@ func (l *loop) advance(c *loopConn) bool {
 			l.close(c)
 			return false
 		}
+		if !l.draining {
+			l.yield(c)
+			return false
+		}
+	}
+}
+
+// yield puts a connection off that has more to execute.
+func (l *loop) yield(c *loopConn) {
+	c.repay(l.work)
+	if !c.yields {
+		c.yields = true
+		l.more = append(l.more, c)
+	}
+}
+
+// takeTurns goes on with the connections that were put off.
+func (l *loop) takeTurns() {
+	l.turns, l.more = l.more, l.turns[:0]
+	for _, c := range l.turns {
+		c.yields = false
+		if l.open(c) && !c.away {
+			l.goOn(c)
+		}
+	}
+	clear(l.turns)
+}
+
+// goOn goes on with one of them.
+func (l *loop) goOn(c *loopConn) {
+	defer l.rescue(c)
+	if l.advance(c) && l.draining {
+		l.serve(c)
 	}
 }
 
