@@ -16,8 +16,8 @@ type flooding struct {
 	// without any load, under a load of such keys, and under the flood, which is
 	// of the same rate.
 	calm, loaded, flooded []latency
-	loadRate, floodRate   []float64 // requests per second that there were
-	asked, refused        int64     // of the flood
+	load, flood           []sample // what they cost the server
+	asked, refused        int64    // of the flood
 	peak                  memoryPeak
 	live, intact          int // keys that nobody touched, and those as they were left
 }
@@ -50,7 +50,7 @@ func measureFlood(ctx context.Context, o options, binary, policy string, say fun
 		}
 		last := len(f.flooded) - 1
 		say("%s, round %d: p99 %v calm, %v under load, %v under the flood at %s/s", policy, round+1,
-			f.calm[last].p99, f.loaded[last].p99, f.flooded[last].p99, countText(f.floodRate[last]))
+			f.calm[last].p99, f.loaded[last].p99, f.flooded[last].p99, countText(f.flood[last].perSecond))
 	}
 	f.intact, err = countIntact(s, b.live)
 	return f, err
@@ -64,7 +64,7 @@ func (f *flooding) round(ctx context.Context, s *side, b besiege, number, rounds
 	}
 	var load, wave stream
 	loaded, err := watchOthers(ctx, s, b, b.existing, during(ctx, b.watch, func(ctx context.Context) error {
-		return load.pour(ctx, s, b, scattered(b.existing))
+		return load.measure(s, func() error { return load.pour(ctx, s, b, scattered(b.existing)) })
 	}))
 	if err != nil {
 		return err
@@ -72,11 +72,12 @@ func (f *flooding) round(ctx context.Context, s *side, b besiege, number, rounds
 	share := b.floodKeys / rounds
 	from := b.existing + number*share
 	flooded, err := watchOthers(ctx, s, b, b.existing, func() error {
-		return alongside(ctx, func() error { return wave.pour(ctx, s, b, sequential(from, from+share, floodConnections)) },
-			func(ctx context.Context) error { return f.peak.follow(ctx, s) })
+		return alongside(ctx, func() error {
+			return wave.measure(s, func() error { return wave.pour(ctx, s, b, sequential(from, from+share, floodConnections)) })
+		}, func(ctx context.Context) error { return f.peak.follow(ctx, s) })
 	})
 	f.calm, f.loaded, f.flooded = append(f.calm, calm), append(f.loaded, loaded), append(f.flooded, flooded)
-	f.loadRate, f.floodRate = append(f.loadRate, load.perSecond()), append(f.floodRate, wave.perSecond())
+	f.load, f.flood = append(f.load, load.cost), append(f.flood, wave.cost)
 	f.asked += wave.replies.Load()
 	f.refused += wave.refused.Load()
 	return err
@@ -95,17 +96,30 @@ func (f flooding) slower(without []latency) figure {
 // A stream is many requests at a fixed rate, in pipelines.
 type stream struct {
 	replies, refused atomic.Int64
-	took             time.Duration
+	cost             sample
 }
 
-func (t *stream) perSecond() float64 { return float64(t.replies.Load()) / t.took.Seconds() }
+// measure has pour called and tells what it cost the server, with what others ask.
+func (t *stream) measure(s *side, pour func() error) error {
+	begin := time.Now()
+	before, err := s.cpu()
+	if err != nil {
+		return err
+	}
+	if err := pour(); err != nil {
+		return err
+	}
+	after, err := s.cpu()
+	n := t.replies.Load()
+	t.cost.perSecond = float64(n) / time.Since(begin).Seconds()
+	t.cost.cpuPerDecision = (after - before) / time.Duration(max(1, n))
+	return err
+}
 
 // pour sends requests at the rate of a flood until there are no more keys, or ctx
 // ends. A server that does not keep up is asked more slowly.
 func (t *stream) pour(ctx context.Context, s *side, b besiege, keysOf func(int) func() (int, bool)) error {
 	defer moreProcessors(floodConnections)()
-	begin := time.Now()
-	defer func() { t.took = time.Since(begin) }()
 	ended := make(chan error, floodConnections)
 	for i := range floodConnections {
 		go func() { ended <- t.pourOne(ctx, s, b, keysOf(i)) }()

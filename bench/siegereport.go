@@ -8,7 +8,7 @@ import (
 // siegeLegend says what the rows of a siege hold.
 const siegeLegend = `Under siege: others are clients that do no harm; their decisions come at a fixed rate, whatever the server does, and wait from
 when they are due. A flood is held against decisions on keys that are there already, at the same rate and by the same pipelines,
-round by round; the figures are medians of the rounds.
+round by round; the figures are medians of the rounds, µs are of server CPU.
 `
 
 // What is wanted of a siege.
@@ -112,9 +112,12 @@ func (f flooding) latencyText() string {
 		}
 		return time.Duration(figureOf(rounds).median)
 	}
-	return fmt.Sprintf("%s: %s at %s/s, loaded %s at %s/s; calm %s, %.2fx", ratioText(f.slower(f.loaded)),
-		millisText(p99(f.flooded)), countText(figureOf(f.floodRate).median),
-		millisText(p99(f.loaded)), countText(figureOf(f.loadRate).median), millisText(p99(f.calm)), f.slower(f.calm).median)
+	text := func(all []latency, cost []sample) string {
+		return fmt.Sprintf("%s at %s/s, %.2f µs each", millisText(p99(all)),
+			countText(figureOf(column(cost, perSecond)).median), figureOf(column(cost, cpuMicros)).median)
+	}
+	return fmt.Sprintf("%s: %s; loaded %s; calm %s, %.2fx", ratioText(f.slower(f.loaded)),
+		text(f.flooded, f.flood), text(f.loaded, f.load), millisText(p99(f.calm)), f.slower(f.calm).median)
 }
 
 func (f flooding) memoryText() string {
