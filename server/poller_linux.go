@@ -28,7 +28,7 @@ func (p *poller) open() error {
 		_ = syscall.Close(p.fd)
 		return os.NewSyscallError("pipe2", err)
 	}
-	if err := p.add(p.bell()); err != nil {
+	if err := p.add(p.bell(), syscall.EPOLLIN); err != nil {
 		p.close()
 		return err
 	}
@@ -41,9 +41,9 @@ func (p *poller) close() {
 	}
 }
 
-// add watches a descriptor for input.
-func (p *poller) add(fd int) error {
-	e := syscall.EpollEvent{Events: syscall.EPOLLIN, Fd: int32(fd)}
+// add watches a descriptor for some events.
+func (p *poller) add(fd int, events uint32) error {
+	e := syscall.EpollEvent{Events: events, Fd: int32(fd)}
 	return os.NewSyscallError("epoll_ctl", syscall.EpollCtl(p.fd, syscall.EPOLL_CTL_ADD, fd, &e))
 }
 

@@ -94,6 +94,7 @@ type Server struct {
 	traffic   []traffic // one for each loop, or some for all goroutines
 
 	clients, connections, rejected atomic.Int64
+	waiting                        atomic.Int64 // bytes of output that clients have not taken
 
 	// What may be changed while the server runs.
 	maxClients                atomic.Int64
