@@ -29,9 +29,8 @@ const (
 	floodPipeline    = 64
 )
 
-// measureFlood floods a limitsrv with keys in as many rounds as o has.
-func measureFlood(ctx context.Context, o options, binary, policy string, say func(string, ...any)) (flooding, error) {
-	b := o.siege
+// measureFlood floods a limitsrv with keys, round by round.
+func measureFlood(ctx context.Context, b besiege, binary, policy string, say func(string, ...any)) (flooding, error) {
 	f := flooding{policy: policy, bound: int64(b.floodMemory) << 20, live: b.live}
 	s, err := startLimitsrv(ctx, binary, "--max-memory", fmt.Sprintf("%dmb", b.floodMemory), "--on-full", policy)
 	if err != nil {
@@ -44,8 +43,8 @@ func measureFlood(ctx context.Context, o options, binary, policy string, say fun
 	if _, err := fill(ctx, s, lastingBucket, b.existing); err != nil {
 		return f, err
 	}
-	for round := range o.rounds {
-		if err := f.round(ctx, s, b, round, o.rounds); err != nil {
+	for round := range b.floodRounds {
+		if err := f.round(ctx, s, b, round); err != nil {
 			return f, err
 		}
 		last := len(f.flooded) - 1
@@ -57,7 +56,7 @@ func measureFlood(ctx context.Context, o options, binary, policy string, say fun
 }
 
 // round measures the three once, with one part of the flood's keys.
-func (f *flooding) round(ctx context.Context, s *side, b besiege, number, rounds int) error {
+func (f *flooding) round(ctx context.Context, s *side, b besiege, number int) error {
 	calm, err := watchOthers(ctx, s, b, b.existing, during(ctx, b.watch, pass))
 	if err != nil {
 		return err
@@ -69,7 +68,7 @@ func (f *flooding) round(ctx context.Context, s *side, b besiege, number, rounds
 	if err != nil {
 		return err
 	}
-	share := b.floodKeys / rounds
+	share := b.floodKeys / b.floodRounds
 	from := b.existing + number*share
 	flooded, err := watchOthers(ctx, s, b, b.existing, func() error {
 		return alongside(ctx, func() error {

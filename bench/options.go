@@ -148,8 +148,8 @@ func (o options) check() error {
 	if n := o.siege.connections; n < 1 || n > maxSiegeConnections {
 		return fmt.Errorf("-siege-conns must be 1 to %d, got %d", maxSiegeConnections, n)
 	}
-	if n := o.siege.floodKeys; n < o.rounds {
-		return fmt.Errorf("-flood-keys must be at least one for each of %d rounds, got %d", o.rounds, n)
+	if n := o.siege.floodKeys; n < o.siege.floodRounds {
+		return fmt.Errorf("-flood-keys must be at least one for each of %d rounds, got %d", o.siege.floodRounds, n)
 	}
 	for _, n := range slices.Concat(o.connections, o.pipelines, o.sizes) {
 		if n < 1 {

@@ -18,6 +18,7 @@ type besiege struct {
 	existing    int           // keys that are decided about during a flood
 	floodKeys   int           // distinct, of one flood
 	floodRate   int           // per second
+	floodRounds int           // parts that it comes in
 	floodMemory int           // --max-memory in MB
 	writeWait   time.Duration // --write-timeout where clients do not read
 }
@@ -33,6 +34,7 @@ var longSiege = besiege{
 	existing:    100_000,
 	floodKeys:   50_000_000,
 	floodRate:   200_000,
+	floodRounds: 10,
 	floodMemory: 256,
 	writeWait:   2 * time.Second,
 }
@@ -49,6 +51,7 @@ var shortSiege = besiege{
 	existing:    1000,
 	floodKeys:   200_000,
 	floodRate:   200_000,
+	floodRounds: 2,
 	floodMemory: 8,
 	writeWait:   200 * time.Millisecond,
 }
@@ -106,7 +109,7 @@ func measureSiege(ctx context.Context, o options, binary, dir string, say func(s
 		s.long = append(s.long, p)
 	}
 	for _, policy := range []string{"refuse", "evict"} {
-		f, err := measureFlood(ctx, o, binary, policy, say)
+		f, err := measureFlood(ctx, b, binary, policy, say)
 		if err != nil {
 			return nil, fmt.Errorf("key flood, --on-full %s: %w", policy, err)
 		}
@@ -164,16 +167,28 @@ type memoryPeak struct {
 }
 
 // peakEvery is how often memory is looked at.
-const peakEvery = 50 * time.Millisecond
+const peakEvery = 100 * time.Millisecond
 
-// follow looks at the memory of s until ctx ends.
+// follow looks at the memory of s, a limitsrv, until ctx ends.
 func (m *memoryPeak) follow(ctx context.Context, s *side) error {
+	conn, err := s.connect()
+	if err != nil {
+		return err
+	}
+	defer conn.Close()
+	c := newClient(conn)
 	for sleep(ctx, peakEvery) == nil {
 		resident, err := s.residentBytes()
 		if err != nil {
 			return err
 		}
-		limits, err := s.figure("limits_memory_bytes")
+		conn.SetDeadline(time.Now().Add(lastReplyWait))
+		reply, err := c.do("INFO", "limits")
+		if err != nil {
+			return err
+		}
+		text, _ := reply.(string)
+		limits, err := parseInfo(text).number("limits_memory_bytes")
 		if err != nil {
 			return err
 		}

@@ -15,6 +15,7 @@ round by round; the figures are medians of the rounds, µs are of server CPU.
 const (
 	wantIdleBytes = 12 << 10
 	wantSlowdown  = 2.0
+	wantResident  = 1.6 // resident bytes over --max-memory
 )
 
 // rows is the table of a siege.
@@ -48,7 +49,8 @@ func (s *siege) rows(o options) []row {
 		name := fmt.Sprintf("%s new keys, --max-memory %d MB, %s: ", countText(float64(f.asked)), f.bound>>20, f.policy)
 		add(name+"p99 of existing keys over that under the same load", "at most 2x",
 			f.latencyText(), "", f.slower(f.loaded).median <= wantSlowdown)
-		add(name+"limits_memory_bytes at most", "within the bound", f.memoryText(), "", f.peak.limits <= f.bound)
+		add(name+"limits_memory_bytes / resident bytes at most", "the bound / 1.6x of it", f.memoryText(), "",
+			f.peak.limits <= f.bound && float64(f.peak.resident) <= wantResident*float64(f.bound))
 		if f.policy == "refuse" {
 			add(name+"live limits as they were", "all", f.intactText(), "", f.intact == f.live)
 		} else {
@@ -121,7 +123,7 @@ func (f flooding) latencyText() string {
 }
 
 func (f flooding) memoryText() string {
-	return fmt.Sprintf("%.1f MB, resident %.1f MB, %.2fx the bound", float64(f.peak.limits)/(1<<20),
+	return fmt.Sprintf("%.1f MB / %.1f MB, %.2fx the bound", float64(f.peak.limits)/(1<<20),
 		float64(f.peak.resident)/(1<<20), float64(f.peak.resident)/float64(f.bound))
 }
 

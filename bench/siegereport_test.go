@@ -48,6 +48,7 @@ func TestSiegeVerdicts(t *testing.T) {
 		{"a pipeline that is cut off", func(s *siege) { s.long[0].answered = 8 }},
 		{"a flood that makes others wait", func(s *siege) { s.floods[0].flooded = []latency{late} }},
 		{"a flood that takes more memory", func(s *siege) { s.floods[0].peak.limits = 101 }},
+		{"a flood that has the process grow", func(s *siege) { s.floods[0].peak.resident = 170 }},
 		{"a live limit that is lost", func(s *siege) { s.floods[0].intact = 6 }},
 		{"strangers who make others wait", func(s *siege) { s.harms[0].during = late }},
 	} {

@@ -49,8 +49,10 @@ func measureSlowReaders(ctx context.Context, b besiege, binary string) (slowness
 	lasting := b.watch + 3*b.writeWait
 	got.during, err = watchOthers(ctx, s, b, b.existing, during(ctx, lasting, func(ctx context.Context) error {
 		var wait sync.WaitGroup
-		for range b.hostile {
+		for i := range b.hostile {
 			wait.Go(func() {
+				// They come one after the other: all at once would be another matter.
+				sleep(ctx, b.writeWait*time.Duration(i)/time.Duration(b.hostile))
 				for ctx.Err() == nil {
 					begin := time.Now()
 					if askAndNotRead(ctx, s) {

@@ -92,3 +92,16 @@ func TestAheadIsNotForEver(t *testing.T) {
 		t.Errorf("%d bytes wait for nobody", n)
 	}
 }
+
+// A client that has not logged in is not read from while it does not read.
+func TestAheadIsNotForStrangers(t *testing.T) {
+	const commands, bytes = 1500, 20_000
+	r, book := startLedger(t, Config{Loops: 1, WriteTimeout: 500 * time.Millisecond})
+	book.echo.password.Store(true)
+	nc := r.dial()
+	sendBig(t, nc, commands, bytes)
+	until(t, "it is closed", func() bool { return r.Stats().Clients == 0 && r.Stats().Connections == 1 })
+	if n := book.echo.answered.Load(); n == 2*commands {
+		t.Errorf("all of %d commands were executed, with %d MB of replies", n, commands*bytes>>20)
+	}
+}

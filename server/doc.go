@@ -22,9 +22,9 @@
 //   - A client that does not read its replies is closed when it has not taken those
 //     that wait within Config.WriteTimeout. Event loops go on reading from it as long
 //     as what waits for all clients is less than 64 MB, so that a pipeline of a million
-//     commands may be sent whole before a reply is read. Beyond that, and where a
-//     goroutine serves it, it is not read from: it then has no more than one batch's
-//     replies waiting besides.
+//     commands may be sent whole before a reply is read. Beyond that, before login, and
+//     where a goroutine serves it, it is not read from: it then has no more than one
+//     batch's replies waiting besides.
 //   - A connection that has more than a batch to execute lets others have their turn
 //     after each, where event loops serve it.
 //   - The arguments given to Session.Do stay as they are until Flush has answered

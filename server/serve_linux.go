@@ -43,10 +43,16 @@ func (l *loop) open(c *loopConn) bool { return !c.closed && c.blocked.Load() == 
 const aheadBytes = 64 << 20
 
 // goesOn says that the connection may execute: it is open, or what waits for clients is
-// not too much. When the server drains, or the client or the session has said its
-// last word, nothing more is read.
+// not too much. Nothing more is read from strangers, when the server drains, and when
+// the client or the session has said its last word.
 func (l *loop) goesOn(c *loopConn) bool {
-	return l.open(c) || !c.closed && !l.draining && !c.ended && !c.session.Closing() && l.s.waiting.Load() < aheadBytes
+	switch {
+	case c.closed || l.open(c):
+		return !c.closed
+	case l.draining || c.ended || c.session.Closing() || !c.session.Authenticated():
+		return false
+	}
+	return l.s.waiting.Load() < aheadBytes
 }
 
 // wanted are the events that the connection waits for.
