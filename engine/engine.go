@@ -68,7 +68,7 @@ func New(o Options) *Engine {
 
 // SetBound bounds MemoryBytes from now on; 0 means no bound. Where a new key finds
 // no memory, rested ones are looked for, unless none was found in a whole shard within
-// the last second. With evict, live keys are dropped then, those nearest to their reset
+// the last five seconds. With evict, live keys are dropped then, those nearest to their reset
 // among about 60 neighbours first, a sixteenth of these at once. Otherwise the new
 // one is refused with NoMemory. What there is already beyond a bound stays.
 func (e *Engine) SetBound(maxMemory int64, evict bool) {

@@ -11,7 +11,7 @@ const (
 	roomTries = 8
 	// barrenFor is how long nothing is swept for room after all pages in a row had
 	// nothing to give: a flood of new keys would make every one of them cost a page.
-	barrenFor = 1e9
+	barrenFor = 5e9
 	// evictShare is which part of a page is made free beyond what a new key takes,
 	// so that not every one has the page looked through and packed.
 	evictShare = 16
