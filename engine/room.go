@@ -1,9 +1,21 @@
 package engine
 
-import "cmp"
+import (
+	"cmp"
+	"slices"
+)
 
-// roomTries is how many pages are swept for room before a key is refused.
-const roomTries = 8
+const (
+	// roomTries is how many pages are swept for room before a key is refused, as
+	// long as there is anything to be found; else it is one.
+	roomTries = 8
+	// barrenFor is how long nothing is swept for room after all pages in a row had
+	// nothing to give: a flood of new keys would make every one of them cost a page.
+	barrenFor = 5e9
+	// evictShare is which part of a page is made free beyond what a new key takes,
+	// so that not every one has the page looked through and packed.
+	evictShare = 16
+)
 
 // makeRoom sees to it that a record under a hash, if it has any bytes, and grow
 // bytes of chunks or nodes can be taken, and says whether there is memory for it. It forgets rested keys
@@ -13,7 +25,9 @@ const roomTries = 8
 func (s *shard) makeRoom(h uint64, key []byte, record, grow int, now Instant) bool {
 	p := s.pageOf(h)
 	if record > 0 && !p.fits(record) {
-		s.purge(p, now)
+		if !s.isBarren(now) {
+			s.purge(p, now)
+		}
 		if p.live()+slotBytes+record > len(p.buf) {
 			grow += growth(p, record)
 		}
@@ -21,12 +35,8 @@ func (s *shard) makeRoom(h uint64, key []byte, record, grow int, now Instant) bo
 	if grow == 0 || s.allows(grow) {
 		return true
 	}
-	for range roomTries {
-		s.sweepPage(now)
-		s.settleMemory()
-		if s.allows(grow) {
-			return true
-		}
+	if s.sweepFor(grow, now) {
+		return true
 	}
 	if s.memory.evict.Load() && s.evictFor(h, key, record, grow, now) {
 		return true
@@ -34,6 +44,28 @@ func (s *shard) makeRoom(h uint64, key []byte, record, grow int, now Instant) bo
 	s.stats.Refused++
 	return false
 }
+
+// sweepFor sweeps until there is memory for grow bytes, and says whether there is.
+func (s *shard) sweepFor(grow int, now Instant) bool {
+	tries := roomTries
+	switch {
+	case s.isBarren(now):
+		return false
+	case s.barren >= roomTries:
+		tries = 1
+	}
+	for range tries {
+		s.sweepPage(now)
+		s.settleMemory()
+		if s.allows(grow) {
+			return true
+		}
+	}
+	return false
+}
+
+// isBarren says that no page had anything to give a short while ago.
+func (s *shard) isBarren(now Instant) bool { return now < s.barrenUntil }
 
 // growth is how much memory it takes to make a page hold one more record.
 func growth(p page, record int) int {
@@ -47,44 +79,53 @@ func growth(p page, record int) int {
 // evictFor drops the keys nearest to their reset: of the page of h if it is for
 // a record there, else of the pages at the hand, until it is enough. It spares key.
 func (s *shard) evictFor(h uint64, key []byte, record, grow int, now Instant) bool {
-	p := s.pageOf(h)
-	inPage := record > 0 && grow == growth(p, record)
-	for range roomTries {
-		if inPage {
-			if p.slots() == 0 || p.live()+slotBytes+record <= len(p.buf) {
-				return true // a page as small as one record may exceed the bound
-			}
-			s.evictNearest(p, key, now)
-			continue
+	if p := s.pageOf(h); record > 0 && grow == growth(p, record) {
+		// A page as small as one record may exceed the bound.
+		if short := p.live() + slotBytes + record - len(p.buf); short > 0 {
+			s.evictNearest(p, short+len(p.buf)/evictShare, key, now)
 		}
-		s.evictNearest(s.slab.page(s.dir[s.hand]), key, now)
+		return true
+	}
+	for range roomTries {
+		s.evictNearest(s.slab.page(s.dir[s.hand]), 1, key, now)
 		s.sweepPage(now)
 		s.settleMemory()
 		if s.allows(grow) {
 			return true
 		}
 	}
-	return inPage
+	return false
 }
 
-// evictNearest drops the key of a page that is nearest to its reset, sparing one.
-func (s *shard) evictNearest(p page, spared []byte, now Instant) {
-	nearest, soonest := -1, Span{}
+// evictNearest drops keys of a page until they were at least so many bytes, those
+// nearest to their reset first, sparing one.
+func (s *shard) evictNearest(p page, bytes int, spared []byte, now Instant) {
+	resets := s.resets[:0]
 	for i := range p.slots() {
 		c := s.load(p, i)
 		reset := c.alg().rule.until(c, now, 0)
-		if nearest < 0 || reset.compare(soonest) < 0 {
-			if at := p.offset(i); string(p.key(at, c.alg().words)) == string(spared) {
-				continue
-			}
-			nearest, soonest = i, reset
+		if at := p.offset(i); string(p.key(at, c.alg().words)) == string(spared) {
+			reset = Never
 		}
+		resets = append(resets, reset)
 	}
-	if nearest >= 0 {
-		_, _, key := s.record(p, nearest)
+	s.resets = resets
+	for bytes > 0 {
+		nearest := -1
+		for i, reset := range resets {
+			if reset != Never && (nearest < 0 || reset.compare(resets[nearest]) < 0) {
+				nearest = i
+			}
+		}
+		if nearest < 0 {
+			return
+		}
+		_, n, key := s.record(p, nearest)
 		s.evicted = addEviction(s.evicted, 0, key)
 		s.remove(place{p.pageHead, nearest})
 		s.stats.Evicted++
+		resets = slices.Delete(resets, nearest, nearest+1)
+		bytes -= slotBytes + n
 	}
 }
 
@@ -111,10 +152,15 @@ func (s *shard) sweepPage(now Instant) {
 		s.leases.trim()
 		s.params.trim()
 	}
-	p := s.slab.page(s.dir[s.hand])
+	p, keys, held := s.slab.page(s.dir[s.hand]), s.keys, s.bytes()
 	s.purge(p, now)
 	p = s.shrink(p)
 	s.merge(p)
+	if s.barren++; s.keys < keys || s.bytes() < held {
+		s.barren, s.barrenUntil = 0, 0
+	} else if s.barren >= s.slab.pages() {
+		s.barren, s.barrenUntil = 0, now+barrenFor
+	}
 	span := 1 << (s.dirDepth - p.depth)
 	s.hand = (s.hand&^(span-1) + span) % len(s.dir)
 }

@@ -12,18 +12,22 @@ type shard struct {
 	waiting atomic.Int32 // how many wait in enter
 	now     Instant      // the latest seen
 	table
-	hand    int    // where the sweep goes on, an index of dir
-	warmed  uint64 // makes the reads of warm count
-	hashKey hashKey
-	names   [2]hashKey // of holders
-	bits    uint8      // of a hash that are the shard's number
-	memory  *memory
-	told    int64 // bytes of this shard that memory knows of
-	stats   Stats
-	evicted []Eviction // for the op being carried out
-	full    bool       // no key is to be made by the batch being carried out
-	frozen  *frozen    // what a Snapshot has still to read, or nil
-	epoch   uint32     // counts the freezes; see preserve
+	hand   int // where the sweep goes on, an index of dir
+	barren int // in how many pages in a row it has found nothing
+	// barrenUntil is until when it need not look again, as all of them were so.
+	barrenUntil Instant
+	warmed      uint64 // makes the reads of warm count
+	hashKey     hashKey
+	names       [2]hashKey // of holders
+	bits        uint8      // of a hash that are the shard's number
+	memory      *memory
+	told        int64 // bytes of this shard that memory knows of
+	stats       Stats
+	resets      []Span     // of the keys of a page
+	evicted     []Eviction // for the op being carried out
+	full        bool       // no key is to be made by the batch being carried out
+	frozen      *frozen    // what a Snapshot has still to read, or nil
+	epoch       uint32     // counts the freezes; see preserve
 
 	cell    cell        // of the key being worked on: here, so that it needs no allocation
 	scratch [2]pageHead // to pack and split pages with
@@ -81,7 +85,7 @@ func (s *shard) clear() {
 	}
 	s.dir = []pageNumber{s.slab.add(0, s.epoch)}
 	s.cell.chunks, s.cell.leases = &s.chunks, &s.leases
-	s.hand = 0
+	s.hand, s.barren, s.barrenUntil = 0, 0, 0
 }
 
 // hash is the hash of a key of this shard, without the bits that are its number.

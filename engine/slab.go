@@ -47,6 +47,9 @@ func (b *slab) page(n pageNumber) page {
 	return b.open(&b.heads[n/headChunk][n%headChunk])
 }
 
+// pages is how many pages there are.
+func (b *slab) pages() int { return int(b.fresh) - len(b.free) }
+
 // open is page for whoever has the head, which stays where it is.
 func (b *slab) open(p *pageHead) page { return page{p, b.buffer(p)} }
 

@@ -139,6 +139,34 @@ func TestOneCommitForAWakeUp(t *testing.T) {
 	}
 }
 
+// A client with many batches in one read does not keep others waiting for more than
+// one of them.
+func TestTurns(t *testing.T) {
+	const commands = 8 * batchOps
+	r, book := startLedger(t, Config{Loops: 1, UnixSocket: filepath.Join(t.TempDir(), "s")})
+	first, greedy, modest := r.dial(), r.dial(), r.dial()
+	for _, nc := range []net.Conn{greedy, modest} {
+		send(t, nc, array("OP", "x"))
+		expect(t, nc, bulk("x"))
+	}
+	send(t, first, array("GATE", "x"))
+	<-book.echo.gate
+	send(t, greedy, strings.Repeat("COUNT\r\n", commands))
+	send(t, modest, "COUNT\r\n")
+	book.echo.gate <- struct{}{}
+	before := 3
+	reply, err := readBulk(bufio.NewReader(modest))
+	if n, _ := strconv.Atoi(reply); err != nil || n > before+batchOps+1 {
+		t.Errorf("the only command of a client was the %q. to be answered, %v; want it within one batch of %d of another's %d", reply, err, batchOps, commands)
+	}
+	in := bufio.NewReader(greedy)
+	for i := range commands {
+		if _, err := readBulk(in); err != nil {
+			t.Fatalf("reply %d: %v", i, err)
+		}
+	}
+}
+
 // A client that does not read while batches go away and come back gets all in
 // order when it does.
 func TestSlowReaderOfBatchesAway(t *testing.T) {

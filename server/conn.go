@@ -52,9 +52,10 @@ func (c *conn) advance() turn {
 		c.held = nil
 	}
 	out := s.Output()
+	waits := len(*out)
 	more := true
 	problem := ""
-	for more && !s.Closing() && s.Pending() < batchOps && len(*out) < batchOutputBytes {
+	for more && !s.Closing() && s.Pending() < batchOps && len(*out)-waits < batchOutputBytes {
 		var args [][]byte
 		args, problem = c.in.next(c.limits, !s.Authenticated())
 		if more = args != nil; more && !s.Do(args) {

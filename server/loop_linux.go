@@ -16,6 +16,8 @@ type loop struct {
 	conns    []*loopConn // by descriptor
 	work     *workspace
 	due      []*loopConn // whose output waits for the end of the wake-up
+	more     []*loopConn // that go on when others had their turn
+	turns    []*loopConn // that go on now
 	executed bool        // something was, since the last commit
 	draining bool
 	stopped  bool
@@ -31,10 +33,17 @@ type loop struct {
 type loopConn struct {
 	conn
 	fd     int
-	due    bool // is in loop.due
-	away   bool // a batch is; the poller does not watch it
-	killed bool // while away
+	events uint32 // that the poller watches
+	due    bool   // is in loop.due
+	yields bool   // is in loop.more
+	away   bool   // a batch is; the poller does not watch it
+	killed bool   // while away
+	ended  bool   // the client sends nothing more
 	closed bool
+	ahead  bool // it has executed while output waited
+	waits  int  // bytes of output that wait for the client
+	// overdueBytes are those of them that were there at conn.blocked.
+	overdueBytes int
 }
 
 // A mail is what others ask of a loop, about a connection or all.
@@ -64,13 +73,14 @@ func (l *loop) run() {
 	runtime.LockOSThread()
 	for !l.stopped && !(l.draining && l.load.Load() == 0) {
 		mail := false
-		for _, e := range l.poll.wait() {
+		for _, e := range l.poll.wait(len(l.more) == 0) {
 			if fd := int(e.Fd); fd == l.poll.bell() {
 				mail = true
 			} else if c := l.conns[fd]; c != nil {
 				l.serve(c)
 			}
 		}
+		l.takeTurns()
 		if mail {
 			l.readMail()
 		}
@@ -115,9 +125,10 @@ func (l *loop) add(c *loopConn) {
 	l.serve(c)
 }
 
-// watch has the poller tell when the connection can be read.
+// watch has the poller tell when the connection can be read, or written.
 func (l *loop) watch(c *loopConn) bool {
-	if err := l.poll.add(c.fd); err != nil {
+	c.events = l.wanted(c)
+	if err := l.poll.add(c.fd, c.events); err != nil {
 		l.s.log.Error("connection closed", "client", c.client, "why", "cannot be watched", "err", err)
 		l.drop(c)
 		return false
@@ -140,7 +151,7 @@ func (l *loop) wakeUp(c *loopConn) {
 		l.borrow(c)
 	}
 	if !c.session.Resume() {
-		c.keep(l.work)
+		l.keep(c)
 		return
 	}
 	if c.killed {
@@ -150,14 +161,20 @@ func (l *loop) wakeUp(c *loopConn) {
 	if c.away && !l.watch(c) {
 		return
 	}
-	more := c.away && c.unread()
+	back := c.away
+	more := back && c.unread()
 	c.away, l.executed = false, true
 	if blocked || more {
 		l.owe(c)
 		l.flush()
 	}
-	if l.open(c) && l.advance(c) && l.draining {
-		l.serve(c)
+	switch {
+	case l.open(c):
+		if l.advance(c) && l.draining {
+			l.serve(c)
+		}
+	case back && l.goesOn(c):
+		l.yield(c)
 	}
 }
 

@@ -10,11 +10,14 @@ const drainReads = 1024
 // reads once and executes. When the server drains it goes on until a read finds
 // room left over, and closes.
 func (l *loop) serve(c *loopConn) {
+	if c.yields { // it has enough to do
+		return
+	}
 	defer l.rescue(c)
 	if c.blocked.Load() != 0 {
 		l.owe(c)
 		l.flush()
-		if !l.open(c) || !l.advance(c) {
+		if !l.goesOn(c) || l.open(c) && !l.advance(c) {
 			return
 		}
 	}
@@ -33,6 +36,43 @@ func (l *loop) serve(c *loopConn) {
 // open says that the connection is neither closed nor waits for its client to take
 // replies.
 func (l *loop) open(c *loopConn) bool { return !c.closed && c.blocked.Load() == 0 }
+
+// aheadBytes is how much output of all connections may wait for clients until they
+// are not read from any more. A client that sends a long pipeline whole and reads the
+// replies then would otherwise wait for ever, as the server does for it.
+const aheadBytes = 64 << 20
+
+// goesOn says that the connection may execute: it is open, or what waits for clients is
+// not too much. Nothing more is read from strangers, when the server drains, and when
+// the client or the session has said its last word.
+func (l *loop) goesOn(c *loopConn) bool {
+	switch {
+	case c.closed || l.open(c):
+		return !c.closed
+	case l.draining || c.ended || c.session.Closing() || !c.session.Authenticated():
+		return false
+	}
+	return l.s.waiting.Load() < aheadBytes
+}
+
+// wanted are the events that the connection waits for.
+func (l *loop) wanted(c *loopConn) uint32 {
+	switch {
+	case c.blocked.Load() == 0:
+		return syscall.EPOLLIN
+	case l.goesOn(c):
+		return syscall.EPOLLIN | syscall.EPOLLOUT
+	}
+	return syscall.EPOLLOUT
+}
+
+// attend has the poller tell of those.
+func (l *loop) attend(c *loopConn) {
+	if want := l.wanted(c); want != c.events && !c.away && !c.closed {
+		c.events = want
+		l.poll.change(c.fd, want)
+	}
+}
 
 // borrow lends the connection what it needs while it has work.
 func (l *loop) borrow(c *loopConn) {
@@ -57,25 +97,31 @@ func (l *loop) read(c *loopConn) (n int, full bool) {
 	case errno == syscall.EAGAIN || errno == syscall.EINTR:
 		l.rest(c)
 		return 0, false
+	case errno == 0 && c.blocked.Load() != 0: // it may still take its replies
+		c.ended = true
+		l.rest(c)
+		return 0, false
 	}
 	l.close(c)
 	return -1, false
 }
 
-// advance executes what is in the buffer, batch by batch. The replies of the last
-// one are written at the end of the wake-up, those before it and those of a
-// connection that ends at once. It returns true when all is executed, false when
-// the connection has to wait or is closed.
+// advance executes a batch of what is in the buffer. If that is all of it, the
+// replies are written at the end of the wake-up; otherwise, and for a connection that
+// ends, at once, and others have their turn before the next batch. When the server
+// drains it executes all batches. It returns true when all is executed, false when the
+// connection has to wait or is closed.
 func (l *loop) advance(c *loopConn) bool {
 	for {
 		l.borrow(c)
+		c.ahead = c.ahead || c.blocked.Load() != 0
 		next := c.conn.advance()
 		l.executed = true
 		switch next {
 		case wantWake:
 			c.away = true
 			l.poll.remove(c.fd)
-			c.keep(l.work)
+			l.keep(c)
 			return false
 		case wantInput:
 			l.rest(c)
@@ -86,13 +132,59 @@ func (l *loop) advance(c *loopConn) bool {
 		}
 		l.owe(c)
 		l.flush()
-		if !l.open(c) {
+		if !l.goesOn(c) {
 			return false
 		}
 		if next == wantClose {
 			l.close(c)
 			return false
 		}
+		if !l.draining {
+			l.yield(c)
+			return false
+		}
+	}
+}
+
+// keep lets the connection keep what its batch, which is away, points into. Output
+// that waits for the client is its own.
+func (l *loop) keep(c *loopConn) {
+	if c.blocked.Load() != 0 {
+		c.in.keep(l.work)
+		return
+	}
+	c.keep(l.work)
+}
+
+// yield puts a connection off that has more to execute.
+func (l *loop) yield(c *loopConn) {
+	if c.held == nil { // else it needs what it keeps
+		c.in.release()
+		c.repay(l.work)
+	}
+	if !c.yields {
+		c.yields = true
+		l.more = append(l.more, c)
+	}
+}
+
+// takeTurns goes on with the connections that were put off.
+func (l *loop) takeTurns() {
+	l.turns, l.more = l.more, l.turns[:0]
+	for _, c := range l.turns {
+		c.yields = false
+		if l.goesOn(c) && !c.away {
+			l.goOn(c)
+		}
+	}
+	clear(l.turns)
+}
+
+// goOn goes on with one of them.
+func (l *loop) goOn(c *loopConn) {
+	defer l.rescue(c)
+	if l.advance(c) && l.draining {
+		l.serve(c)
 	}
 }
 
@@ -139,16 +231,19 @@ func (l *loop) flush() {
 }
 
 // write writes the output. If the socket takes no more for now, the rest waits in
-// memory of the connection's own, and nothing is read until it does.
+// memory of the connection's own.
 func (l *loop) write(c *loopConn) {
 	out := c.session.Output()
 	rest := *out
-	if len(rest) > c.limits.OutputBytes {
+	most := c.limits.OutputBytes
+	if c.ahead {
+		most += aheadBytes
+	}
+	if len(rest) > most {
 		l.s.log.Info("connection closed", "client", c.client, "why", "more output than allowed", "bytes", len(rest))
 		l.close(c)
 		return
 	}
-	blocked := c.blocked.Load() != 0
 	for len(rest) > 0 {
 		n, errno := writeNow(c.fd, rest)
 		switch errno {
@@ -157,16 +252,7 @@ func (l *loop) write(c *loopConn) {
 			c.traffic.out.Add(int64(n))
 		case syscall.EINTR:
 		case syscall.EAGAIN:
-			*out = rest
-			if !blocked {
-				*out = append([]byte(nil), rest...)
-				c.blocked.Store(l.s.clock.Load())
-				l.poll.change(c.fd, syscall.EPOLLOUT)
-				if c.held == nil { // else it needs what it keeps
-					c.in.release()
-					c.repay(l.work)
-				}
-			}
+			l.block(c, out, rest)
 			return
 		default:
 			l.close(c)
@@ -174,10 +260,39 @@ func (l *loop) write(c *loopConn) {
 		}
 	}
 	*out = nil
-	if blocked {
+	if c.blocked.Load() != 0 {
 		c.blocked.Store(0)
-		l.poll.change(c.fd, syscall.EPOLLIN)
+		c.ahead = false
+		l.waits(c, 0)
+		l.attend(c)
 	}
+}
+
+// block has the rest of the output wait until the client has taken some.
+func (l *loop) block(c *loopConn, out *[]byte, rest []byte) {
+	if c.blocked.Load() == 0 {
+		rest = append([]byte(nil), rest...)
+		if c.held == nil { // else it needs what it keeps
+			c.in.release()
+			c.repay(l.work)
+		}
+		c.overdueBytes = 0
+	} else {
+		c.overdueBytes -= len(*out) - len(rest)
+	}
+	if c.overdueBytes <= 0 {
+		c.overdueBytes = len(rest)
+		c.blocked.Store(l.s.clock.Load())
+	}
+	*out = rest
+	l.waits(c, len(rest))
+	l.attend(c)
+}
+
+// waits says how much output of the connection waits.
+func (l *loop) waits(c *loopConn, bytes int) {
+	l.s.waiting.Add(int64(bytes - c.waits))
+	c.waits = bytes
 }
 
 // rescue is deferred around all that calls a session. What was lent to the
@@ -211,5 +326,6 @@ func (l *loop) drop(c *loopConn) {
 		l.conns[c.fd] = nil
 	}
 	l.load.Add(-1)
+	l.waits(c, 0)
 	l.s.closeSession(&c.conn)
 }
