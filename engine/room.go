@@ -7,11 +7,10 @@ import (
 
 const (
 	// roomTries is how many pages are swept for room before a key is refused, as
-	// long as there is anything to be found; else it is one.
+	// long as each has something to give.
 	roomTries = 8
-	// barrenFor is how long nothing is swept for room after all pages in a row had
-	// nothing to give: a flood of new keys would make every one of them cost a page.
-	barrenFor = 5e9
+	// lookAhead is how many pages are passed over for one that may have something.
+	lookAhead = 16
 	// evictShare is which part of a page is made free beyond what a new key takes,
 	// so that not every one has the page looked through and packed.
 	evictShare = 16
@@ -21,12 +20,15 @@ const (
 // bytes of chunks or nodes can be taken, and says whether there is memory for it. It forgets rested keys
 // of the page before letting it grow and, where the bound is reached, of a few
 // other pages; then it evicts, if that is how the engine was set up. It uses the
-// cell. Cost: O(1) pages.
+// cell. Cost: O(1) pages; where nothing is at rest, none.
 func (s *shard) makeRoom(h uint64, key []byte, record, grow int, now Instant) bool {
 	p := s.pageOf(h)
 	if record > 0 && !p.fits(record) {
-		if !s.isBarren(now) {
+		if p.rests <= now {
 			s.purge(p, now)
+			if p.spare() {
+				s.foresee(p, 0)
+			}
 		}
 		if p.live()+slotBytes+record > len(p.buf) {
 			grow += growth(p, record)
@@ -47,25 +49,72 @@ func (s *shard) makeRoom(h uint64, key []byte, record, grow int, now Instant) bo
 
 // sweepFor sweeps until there is memory for grow bytes, and says whether there is.
 func (s *shard) sweepFor(grow int, now Instant) bool {
-	tries := roomTries
-	switch {
-	case s.isBarren(now):
-		return false
-	case s.barren >= roomTries:
-		tries = 1
-	}
-	for range tries {
-		s.sweepPage(now)
+	for range roomTries {
+		if !s.seek(now) {
+			return false
+		}
+		found := s.sweepPage(now)
 		s.settleMemory()
 		if s.allows(grow) {
 			return true
+		}
+		if !found {
+			return false
 		}
 	}
 	return false
 }
 
-// isBarren says that no page had anything to give a short while ago.
+// isBarren says that no page has anything to give.
 func (s *shard) isBarren(now Instant) bool { return now < s.barrenUntil }
+
+// seek moves the hand to the next page that may have something to give, and says
+// whether there is one among a few.
+func (s *shard) seek(now Instant) bool {
+	for range lookAhead {
+		if s.isBarren(now) {
+			return false
+		}
+		p := s.slab.page(s.dir[s.hand])
+		if p.rests <= now {
+			return true
+		}
+		s.pass(p)
+	}
+	return false
+}
+
+// pass moves the hand on from a page that has nothing to give for now.
+func (s *shard) pass(p page) {
+	if s.barren == 0 {
+		s.soonest = latest
+	}
+	s.soonest = min(s.soonest, p.rests)
+	if s.barren++; s.barren >= s.slab.pages() {
+		s.barren, s.barrenUntil = 0, s.soonest
+	}
+	span := 1 << (s.dirDepth - p.depth)
+	s.hand = (s.hand&^(span-1) + span) % len(s.dir)
+	if s.hand == 0 {
+		s.chunks.trim()
+		s.leases.trim()
+		s.params.trim()
+	}
+}
+
+// foresee has a page looked through for room at a time, or before.
+func (s *shard) foresee(p page, at Instant) {
+	p.rests = min(p.rests, at)
+	s.soonest, s.barrenUntil = min(s.soonest, at), min(s.barrenUntil, at)
+}
+
+// after is s later.
+func (t Instant) after(s Span) Instant {
+	if s == Never || s.Millis >= int64(latest-t)/1e6 {
+		return latest
+	}
+	return t + Instant(s.Millis*1e6+s.Nanos)
+}
 
 // growth is how much memory it takes to make a page hold one more record.
 func growth(p page, record int) int {
@@ -133,46 +182,48 @@ func (a Span) compare(b Span) int {
 	return cmp.Or(cmp.Compare(a.Millis, b.Millis), cmp.Compare(a.Nanos, b.Nanos))
 }
 
-// purge forgets the rested keys of a page.
+// purge forgets the rested keys of a page, and finds out when the next is at rest. It
+// leaves to the caller what the page does not need.
 func (s *shard) purge(p page, now Instant) {
+	rests := latest
 	for i := p.slots() - 1; i >= 0; i-- {
 		c := s.load(p, i)
 		if c.alg().rule.used(c, now) == 0 {
 			s.remove(place{p.pageHead, i})
 			s.stats.Forgotten++
+			continue
 		}
+		rests = min(rests, now.after(c.alg().rule.until(c, now, 0)))
 	}
+	p.rests = rests
 }
 
-// sweepPage purges the page at the hand, gives back what it does not need, and
-// moves the hand on. It uses the cell.
-func (s *shard) sweepPage(now Instant) {
-	if s.hand == 0 {
-		s.chunks.trim()
-		s.leases.trim()
-		s.params.trim()
-	}
+// sweepPage purges the page at the hand, gives back what it does not need, moves
+// the hand on, and says whether there was anything. It uses the cell.
+func (s *shard) sweepPage(now Instant) bool {
 	p, keys, held := s.slab.page(s.dir[s.hand]), s.keys, s.bytes()
 	s.purge(p, now)
 	p = s.shrink(p)
 	s.merge(p)
-	if s.barren++; s.keys < keys || s.bytes() < held {
-		s.barren, s.barrenUntil = 0, 0
-	} else if s.barren >= s.slab.pages() {
-		s.barren, s.barrenUntil = 0, now+barrenFor
+	found := s.keys < keys || s.bytes() < held
+	if found {
+		s.barren = 0
 	}
-	span := 1 << (s.dirDepth - p.depth)
-	s.hand = (s.hand&^(span-1) + span) % len(s.dir)
+	s.pass(p)
+	return found
 }
 
 // shrink gives a page a smaller buffer if it needs no more than three quarters of
 // its own.
 func (s *shard) shrink(p page) page {
-	if class := classFor(p.live()); pageSizes[class] <= len(p.buf)*3/4 {
-		return s.repack(p, class)
+	if p.spare() {
+		return s.repack(p, classFor(p.live()))
 	}
 	return p
 }
+
+// spare says that a page needs no more than three quarters of its buffer.
+func (p page) spare() bool { return pageSizes[classFor(p.live())] <= len(p.buf)*3/4 }
 
 // merge takes the page's twin, from which it was split, into it if the two are
 // half a page together.
@@ -189,6 +240,7 @@ func (s *shard) merge(p page) {
 	s.preserve(a)
 	s.preserve(b)
 	halves := [2]page{s.setAside(a, 0), s.setAside(b, 1)}
+	p.rests = min(a.rests, b.rests)
 	p.depth--
 	p = s.slab.resize(p, classFor(a.live()+b.live()))
 	for _, from := range halves {

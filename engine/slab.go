@@ -37,7 +37,7 @@ const (
 	headChunk       = 64 // pages, a power of two
 	// pageHeadBytes is what a page takes besides its buffer: its head, and its
 	// number among the owners.
-	pageHeadBytes   = 24 + pageNumberBytes
+	pageHeadBytes   = 32 + pageNumberBytes
 	pageNumberBytes = 4
 )
 
@@ -81,7 +81,7 @@ func (b *slab) add(depth uint8, epoch uint32) pageNumber {
 		b.fresh++
 		b.bytes += pageHeadBytes
 	}
-	b.heads[n/headChunk][n%headChunk] = pageHead{number: n, depth: depth, epoch: epoch}
+	b.heads[n/headChunk][n%headChunk] = pageHead{number: n, depth: depth, epoch: epoch, rests: latest}
 	return n
 }
 
