@@ -191,3 +191,42 @@ func TestSlowReaderOfBatchesAway(t *testing.T) {
 		expect(t, nc, want.String())
 	})
 }
+
+// Strangers, however many come at once, keep a client that is known waiting for a few
+// of them only.
+func TestStrangersComeLater(t *testing.T) {
+	r, book := startLedger(t, Config{Loops: 1, UnixSocket: filepath.Join(t.TempDir(), "s")})
+	first, known := r.dial(), r.dial()
+	for _, nc := range []net.Conn{first, known} {
+		send(t, nc, array("OP", "x"))
+		expect(t, nc, bulk("x"))
+	}
+	book.echo.password.Store(true)
+	strangers := make([]net.Conn, 10*strangersAtOnce)
+	for i := range strangers {
+		strangers[i] = r.dial()
+		send(t, strangers[i], array("OP", "x"))
+		expect(t, strangers[i], bulk("x"))
+	}
+	answered := int(book.echo.answered.Load())
+	for range 2 { // none of the two depends on the order in which the poller tells
+		send(t, first, array("GATE", "x"))
+		<-book.echo.gate
+		for _, nc := range strangers {
+			send(t, nc, "COUNT\r\n")
+		}
+		send(t, known, "COUNT\r\n")
+		book.echo.gate <- struct{}{}
+		reply, err := readBulk(bufio.NewReader(known))
+		if n, _ := strconv.Atoi(reply); err != nil || n > answered+2 {
+			t.Errorf("the command of a known client was the %q. to be answered, %v; want it before those of strangers, that is %d", reply, err, answered+2)
+		}
+		for _, nc := range strangers {
+			if _, err := readBulk(bufio.NewReader(nc)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		expect(t, first, bulk("x"))
+		answered += len(strangers) + 2
+	}
+}

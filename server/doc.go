@@ -27,6 +27,8 @@
 //     batch's replies waiting besides.
 //   - A connection that has more than a batch to execute lets others have their turn
 //     after each, where event loops serve it.
+//   - Strangers, who are not logged in or have not sent a whole command yet, keep others
+//     waiting for eight of them at most, where event loops serve them.
 //   - The arguments given to Session.Do stay as they are until Flush has answered
 //     true, or Resume has been called, and nothing more is pending.
 //   - Client.Wake is to come for each time that Do or Flush answered false, and for

@@ -4,6 +4,7 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+	"syscall"
 )
 
 // A loop carries connections on one thread: it waits until some are ready, reads
@@ -18,6 +19,7 @@ type loop struct {
 	due      []*loopConn // whose output waits for the end of the wake-up
 	more     []*loopConn // that go on when others had their turn
 	turns    []*loopConn // that go on now
+	lobby    []*loopConn // of strangers that are ready
 	executed bool        // something was, since the last commit
 	draining bool
 	stopped  bool
@@ -40,6 +42,7 @@ type loopConn struct {
 	killed bool   // while away
 	ended  bool   // the client sends nothing more
 	closed bool
+	known  bool // it has been logged in, if it must, and has sent a whole command
 	ahead  bool // it has executed while output waited
 	waits  int  // bytes of output that wait for the client
 	// overdueBytes are those of them that were there at conn.blocked.
@@ -72,14 +75,7 @@ func (l *loop) post(m mail) {
 func (l *loop) run() {
 	runtime.LockOSThread()
 	for !l.stopped && !(l.draining && l.load.Load() == 0) {
-		mail := false
-		for _, e := range l.poll.wait(len(l.more) == 0) {
-			if fd := int(e.Fd); fd == l.poll.bell() {
-				mail = true
-			} else if c := l.conns[fd]; c != nil {
-				l.serve(c)
-			}
-		}
+		mail := l.serveReady(l.poll.wait(len(l.more) == 0))
 		l.takeTurns()
 		if mail {
 			l.readMail()
@@ -95,6 +91,43 @@ func (l *loop) run() {
 	defer l.mu.Unlock()
 	l.ended = true
 	l.poll.close()
+}
+
+// strangersAtOnce is how many strangers are served at a wake-up: a tenth of a
+// millisecond, about.
+const strangersAtOnce = 8
+
+// serveReady serves the connections that are ready, and says whether there is mail.
+// Those of strangers, who may come as many at once as they like, are served when all
+// others have their replies, and then only a few: the poller tells of the rest again.
+func (l *loop) serveReady(ready []syscall.EpollEvent) (mail bool) {
+	for _, e := range ready {
+		fd := int(e.Fd)
+		if fd == l.poll.bell() {
+			mail = true
+			continue
+		}
+		switch c := l.conns[fd]; {
+		case c == nil:
+		case c.known || l.draining:
+			l.serve(c)
+		case len(l.lobby) < strangersAtOnce:
+			l.lobby = append(l.lobby, c)
+		}
+	}
+	if len(l.lobby) == 0 {
+		return mail
+	}
+	l.flush()
+	for _, c := range l.lobby {
+		if !c.closed {
+			l.serve(c)
+		}
+		c.known = !c.closed && c.session.Authenticated() && !c.unread()
+	}
+	clear(l.lobby)
+	l.lobby = l.lobby[:0]
+	return mail
 }
 
 // readMail does what is asked. No connection joins at another time, so that an
