@@ -44,7 +44,8 @@ type loopConn struct {
 	closed bool
 	known  bool // it has been logged in, if it must, and has sent a whole command
 	ahead  bool // it has executed while output waited
-	waits  int  // bytes of output that wait for the client
+	queue  backlog
+	waits  int // bytes of the queue, as the server knows
 	// overdueBytes are those of them that were there at conn.blocked.
 	overdueBytes int
 }
@@ -180,11 +181,9 @@ func (l *loop) wakeUp(c *loopConn) {
 	}
 	defer l.rescue(c)
 	blocked := c.blocked.Load() != 0
-	if !blocked {
-		l.borrow(c)
-	}
+	l.borrow(c)
 	if !c.session.Resume() {
-		l.keep(c)
+		c.keep(l.work)
 		return
 	}
 	if c.killed {
@@ -208,6 +207,8 @@ func (l *loop) wakeUp(c *loopConn) {
 		}
 	case back && l.goesOn(c):
 		l.yield(c)
+	case !back:
+		l.giveBack(c)
 	}
 }
 

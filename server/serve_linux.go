@@ -121,7 +121,7 @@ func (l *loop) advance(c *loopConn) bool {
 		case wantWake:
 			c.away = true
 			l.poll.remove(c.fd)
-			l.keep(c)
+			c.keep(l.work)
 			return false
 		case wantInput:
 			l.rest(c)
@@ -146,22 +146,18 @@ func (l *loop) advance(c *loopConn) bool {
 	}
 }
 
-// keep lets the connection keep what its batch, which is away, points into. Output
-// that waits for the client is its own.
-func (l *loop) keep(c *loopConn) {
-	if c.blocked.Load() != 0 {
-		c.in.keep(l.work)
-		return
+// giveBack gives back what was lent to a connection that has to wait, unless it needs
+// what it keeps. Requires that none of what was read is being executed.
+func (l *loop) giveBack(c *loopConn) {
+	if c.held == nil {
+		c.in.release()
+		c.repay(l.work)
 	}
-	c.keep(l.work)
 }
 
 // yield puts a connection off that has more to execute.
 func (l *loop) yield(c *loopConn) {
-	if c.held == nil { // else it needs what it keeps
-		c.in.release()
-		c.repay(l.work)
-	}
+	l.giveBack(c)
 	if !c.yields {
 		c.yields = true
 		l.more = append(l.more, c)
@@ -199,12 +195,13 @@ func (l *loop) rest(c *loopConn) {
 func (l *loop) owe(c *loopConn) {
 	out := c.session.Output()
 	switch {
-	case c.blocked.Load() != 0: // it is not in the arena
-	case len(*out) == 0:
+	case len(*out) > 0:
+		*out = l.work.out.take(*out)
+	case c.blocked.Load() == 0:
 		*out = nil
 		return
 	default:
-		*out = l.work.out.take(*out)
+		*out = nil
 	}
 	if !c.due {
 		c.due = true
@@ -230,18 +227,24 @@ func (l *loop) flush() {
 	l.work.out.empty()
 }
 
-// write writes the output. If the socket takes no more for now, the rest waits in
-// memory of the connection's own.
+// write writes the output, behind what waits. If the socket takes no more for now, the
+// rest waits.
 func (l *loop) write(c *loopConn) {
 	out := c.session.Output()
 	rest := *out
+	*out = nil
 	most := c.limits.OutputBytes
 	if c.ahead {
 		most += aheadBytes
 	}
-	if len(rest) > most {
-		l.s.log.Info("connection closed", "client", c.client, "why", "more output than allowed", "bytes", len(rest))
+	if bytes := c.queue.bytes + len(rest); bytes > most {
+		l.s.log.Info("connection closed", "client", c.client, "why", "more output than allowed", "bytes", bytes)
 		l.close(c)
+		return
+	}
+	if c.queue.bytes > 0 {
+		c.queue.add(rest)
+		l.writeQueue(c)
 		return
 	}
 	for len(rest) > 0 {
@@ -252,47 +255,49 @@ func (l *loop) write(c *loopConn) {
 			c.traffic.out.Add(int64(n))
 		case syscall.EINTR:
 		case syscall.EAGAIN:
-			l.block(c, out, rest)
+			c.queue.add(rest)
+			l.giveBack(c)
+			l.block(c, 0)
 			return
 		default:
 			l.close(c)
 			return
 		}
 	}
-	*out = nil
-	if c.blocked.Load() != 0 {
+}
+
+// writeQueue writes what waits.
+func (l *loop) writeQueue(c *loopConn) {
+	written, errno := c.queue.write(c.fd)
+	c.traffic.out.Add(int64(written))
+	switch errno {
+	case 0:
 		c.blocked.Store(0)
-		c.ahead = false
-		l.waits(c, 0)
+		c.ahead, c.overdueBytes = false, 0
+		l.waits(c)
 		l.attend(c)
+	case syscall.EAGAIN:
+		l.block(c, written)
+	default:
+		l.close(c)
 	}
 }
 
-// block has the rest of the output wait until the client has taken some.
-func (l *loop) block(c *loopConn, out *[]byte, rest []byte) {
-	if c.blocked.Load() == 0 {
-		rest = append([]byte(nil), rest...)
-		if c.held == nil { // else it needs what it keeps
-			c.in.release()
-			c.repay(l.work)
-		}
-		c.overdueBytes = 0
-	} else {
-		c.overdueBytes -= len(*out) - len(rest)
-	}
+// block has what waits do so until the client has taken some more than it just did.
+func (l *loop) block(c *loopConn, taken int) {
+	c.overdueBytes -= taken
 	if c.overdueBytes <= 0 {
-		c.overdueBytes = len(rest)
+		c.overdueBytes = c.queue.bytes
 		c.blocked.Store(l.s.clock.Load())
 	}
-	*out = rest
-	l.waits(c, len(rest))
+	l.waits(c)
 	l.attend(c)
 }
 
-// waits says how much output of the connection waits.
-func (l *loop) waits(c *loopConn, bytes int) {
-	l.s.waiting.Add(int64(bytes - c.waits))
-	c.waits = bytes
+// waits tells the server how much output of the connection waits.
+func (l *loop) waits(c *loopConn) {
+	l.s.waiting.Add(int64(c.queue.bytes - c.waits))
+	c.waits = c.queue.bytes
 }
 
 // rescue is deferred around all that calls a session. What was lent to the
@@ -326,6 +331,7 @@ func (l *loop) drop(c *loopConn) {
 		l.conns[c.fd] = nil
 	}
 	l.load.Add(-1)
-	l.waits(c, 0)
+	c.queue = backlog{}
+	l.waits(c)
 	l.s.closeSession(&c.conn)
 }
