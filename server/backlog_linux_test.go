@@ -41,7 +41,7 @@ func TestBacklog(t *testing.T) {
 		if most := queue.bytes + 2*maxBacklogChunk; held > most {
 			t.Fatalf("seed %d, step %d: %d bytes wait in %d, want %d at most", seed, step, queue.bytes, held, most)
 		}
-		if n, _ := readNow(pair[1], buf[:1+random.IntN(len(buf))]); n > 0 {
+		if n, _ := readNow(pair[1], buf[:1+random.IntN(30_000)]); n > 0 {
 			out = append(out, buf[:n]...)
 		}
 	}
