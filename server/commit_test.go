@@ -192,6 +192,37 @@ func TestSlowReaderOfBatchesAway(t *testing.T) {
 	})
 }
 
+// A client with more than one read of commands leaves others, who ask for little, the
+// turn after a short batch.
+func TestShortTurns(t *testing.T) {
+	r, book := startLedger(t, Config{Loops: 1, UnixSocket: filepath.Join(t.TempDir(), "s")})
+	first, greedy, modest := r.dial(), r.dial(), r.dial()
+	for _, nc := range []net.Conn{greedy, modest} {
+		send(t, nc, array("OP", "x"))
+		expect(t, nc, bulk("x"))
+	}
+	commands := strings.Repeat("COUNT\r\n", 2*lentBytes/len("COUNT\r\n"))
+	for turn := range 2 { // whichever the poller tells of first, the next time it is the other
+		send(t, first, array("GATE", "x"))
+		<-book.echo.gate
+		before := int(book.echo.answered.Load())
+		send(t, greedy, commands)
+		send(t, modest, "COUNT\r\n")
+		book.echo.gate <- struct{}{}
+		reply, err := readBulk(bufio.NewReader(modest))
+		if n, _ := strconv.Atoi(reply); err != nil || n > before+1+shortOps+1 {
+			t.Errorf("turn %d: the only command of a client was the %q. to be answered after %d, %v; want it within %d of another's", turn, reply, before, err, shortOps)
+		}
+		in := bufio.NewReader(greedy)
+		for range strings.Count(commands, "\n") {
+			if _, err := readBulk(in); err != nil {
+				t.Fatal(err)
+			}
+		}
+		expect(t, first, bulk("x"))
+	}
+}
+
 // Strangers, however many come at once, keep a client that is known waiting for a few
 // of them only.
 func TestStrangersComeLater(t *testing.T) {

@@ -26,7 +26,8 @@
 //     where a goroutine serves it, it is not read from: it then has no more than one
 //     batch's replies waiting besides.
 //   - A connection that has more than a batch to execute lets others have their turn
-//     after each, where event loops serve it.
+//     after each, where event loops serve it. One that sends more than a read takes, 64 KB,
+//     beside clients that do not has its turns after 256 ops.
 //   - Strangers, who are not logged in or have not sent a whole command yet, keep others
 //     waiting for eight of them at most, where event loops serve them.
 //   - The arguments given to Session.Do stay as they are until Flush has answered

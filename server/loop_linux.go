@@ -20,6 +20,7 @@ type loop struct {
 	more     []*loopConn // that go on when others had their turn
 	turns    []*loopConn // that go on now
 	lobby    []*loopConn // of strangers that are ready
+	modest   int         // wake-ups for which it is known that a client asks for little
 	executed bool        // something was, since the last commit
 	draining bool
 	stopped  bool
@@ -42,6 +43,7 @@ type loopConn struct {
 	killed bool   // while away
 	ended  bool   // the client sends nothing more
 	closed bool
+	greedy bool // its last read left no room over
 	known  bool // it has been logged in, if it must, and has sent a whole command
 	ahead  bool // it has executed while output waited
 	queue  backlog
@@ -76,6 +78,7 @@ func (l *loop) post(m mail) {
 func (l *loop) run() {
 	runtime.LockOSThread()
 	for !l.stopped && !(l.draining && l.load.Load() == 0) {
+		l.modest--
 		mail := l.serveReady(l.poll.wait(len(l.more) == 0))
 		l.takeTurns()
 		if mail {

@@ -93,7 +93,12 @@ func (l *loop) read(c *loopConn) (n int, full bool) {
 		c.in.filled(n)
 		c.traffic.in.Add(int64(n))
 		c.active.Store(l.s.clock.Load())
-		return n, n == len(room)
+		full = n == len(room)
+		if !full && !c.greedy {
+			l.modest = modestFor
+		}
+		c.greedy = full
+		return n, full
 	case errno == syscall.EAGAIN || errno == syscall.EINTR:
 		l.rest(c)
 		return 0, false
@@ -115,7 +120,7 @@ func (l *loop) advance(c *loopConn) bool {
 	for {
 		l.borrow(c)
 		c.ahead = c.ahead || c.blocked.Load() != 0
-		next := c.conn.advance()
+		next := c.conn.advance(l.batch(c))
 		l.executed = true
 		switch next {
 		case wantWake:
@@ -144,6 +149,19 @@ func (l *loop) advance(c *loopConn) bool {
 			return false
 		}
 	}
+}
+
+// modestFor is after how many wake-ups without one it is forgotten that there was a
+// client who asked for little.
+const modestFor = 64
+
+// batch is how many ops of a connection are executed at once: fewer of one that has sent
+// more than a read takes where there are others that do not.
+func (l *loop) batch(c *loopConn) int {
+	if c.greedy && l.modest > 0 {
+		return shortOps
+	}
+	return batchOps
 }
 
 // giveBack gives back what was lent to a connection that has to wait, unless it needs
