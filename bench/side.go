@@ -126,6 +126,20 @@ func startRedis(ctx context.Context, dir string, extra ...string) (*side, error)
 	return s, s.prove()
 }
 
+// startRedisLocked starts a redis-server that asks for a password.
+func startRedisLocked(ctx context.Context, dir, password string) (*side, error) {
+	s, err := startRedis(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := s.ask("CONFIG", "SET", "requirepass", password); err != nil {
+		s.stop()
+		return nil, err
+	}
+	s.password = password
+	return s, nil
+}
+
 // prove asks for one decision of each algorithm, so that no error reply is taken
 // for speed, and counts the lines of the replies. It ends the side if it fails.
 func (s *side) prove() error {

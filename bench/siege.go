@@ -66,7 +66,7 @@ type siege struct {
 	slow    slowness
 	long    []longPipeline // read all along, and read in the end
 	floods  []flooding     // under refuse, evict
-	harms   []harm         // of each kind of stranger
+	harms   [2][]harm      // of each kind of stranger: to limitsrv, to Redis
 }
 
 // measureSiege presses the servers in one way after the other. Each starts anew
@@ -115,8 +115,15 @@ func measureSiege(ctx context.Context, o options, binary, dir string, say func(s
 		}
 		s.floods = append(s.floods, f)
 	}
-	if s.harms, err = measureStrangers(ctx, b, binary, say); err != nil {
-		return nil, fmt.Errorf("strangers: %w", err)
+	locked := []func() (*side, error){
+		func() (*side, error) { return startLimitsrvLocked(ctx, binary, siegePassword) },
+		func() (*side, error) { return startRedisLocked(ctx, dir, siegePassword) },
+	}
+	for i, start := range locked {
+		s.harms[i], err = withSide(start, func(sd *side) ([]harm, error) { return measureStrangers(ctx, b, sd, say) })
+		if err != nil {
+			return nil, fmt.Errorf("strangers: %w", err)
+		}
 	}
 	return &s, nil
 }
@@ -168,6 +175,18 @@ type memoryPeak struct {
 
 // peakEvery is how often memory is looked at.
 const peakEvery = 100 * time.Millisecond
+
+// followResident looks at the memory of s as the system tells it, until ctx ends.
+func (m *memoryPeak) followResident(ctx context.Context, s *side) error {
+	for sleep(ctx, peakEvery) == nil {
+		resident, err := s.residentBytes()
+		if err != nil {
+			return err
+		}
+		m.resident = max(m.resident, resident)
+	}
+	return nil
+}
 
 // follow looks at the memory of s, a limitsrv, until ctx ends.
 func (m *memoryPeak) follow(ctx context.Context, s *side) error {

@@ -57,8 +57,8 @@ func (s *siege) rows(o options) []row {
 			add(name+"live limits as they were", "", f.intactText(), "", true)
 		}
 	}
-	for _, h := range s.harms {
-		add(fmt.Sprintf("%d strangers who %s: p99 of others over before", b.hostile, h.kind), "at most 2x", h.text(), "",
+	for i, h := range s.harms[0] {
+		add(fmt.Sprintf("%d strangers who %s: p99 of others over before", b.hostile, h.kind), "at most 2x", h.text(), s.harms[1][i].text(),
 			slowdown(h.before, h.during) <= wantSlowdown)
 	}
 	return rows

@@ -18,7 +18,7 @@ func besieged() *siege {
 		slow:    slowness{readers: 1, writeWait: time.Second, closedIn: []time.Duration{time.Second}, before: calm, during: calm},
 		long:    []longPipeline{{commands: 9, answered: 9}},
 		floods:  []flooding{flood},
-		harms:   []harm{{kind: "knock", before: calm, during: calm}},
+		harms:   [2][]harm{{{kind: "knock", before: calm, during: calm}}, {{kind: "knock", before: calm, during: latency{p99: time.Second}}}},
 	}
 }
 
@@ -50,7 +50,7 @@ func TestSiegeVerdicts(t *testing.T) {
 		{"a flood that takes more memory", func(s *siege) { s.floods[0].peak.limits = 101 }},
 		{"a flood that has the process grow", func(s *siege) { s.floods[0].peak.resident = 170 }},
 		{"a live limit that is lost", func(s *siege) { s.floods[0].intact = 6 }},
-		{"strangers who make others wait", func(s *siege) { s.harms[0].during = late }},
+		{"strangers who make others wait", func(s *siege) { s.harms[0][0].during = late }},
 	} {
 		s, missed := besieged(), 0
 		tt.spoil(s)

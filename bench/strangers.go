@@ -33,19 +33,18 @@ var strangers = []struct {
 // siegePassword is that of the server that strangers come to.
 const siegePassword = "correct horse battery staple"
 
-// measureStrangers has strangers of one kind after the other come.
-func measureStrangers(ctx context.Context, b besiege, binary string, say func(string, ...any)) ([]harm, error) {
-	s, err := startLimitsrvLocked(ctx, binary, siegePassword)
-	if err != nil {
-		return nil, err
-	}
-	defer s.stop()
+// measureStrangers has strangers of one kind after the other come to s, which has a
+// password.
+func measureStrangers(ctx context.Context, b besiege, s *side, say func(string, ...any)) ([]harm, error) {
 	if _, err := fill(ctx, s, lastingBucket, b.existing); err != nil {
 		return nil, err
 	}
 	var all []harm
 	for _, kind := range strangers {
-		h := harm{kind: kind.kind}
+		var (
+			h   = harm{kind: kind.kind}
+			err error
+		)
 		if h.before, err = watchOthers(ctx, s, b, b.existing, during(ctx, b.watch, pass)); err != nil {
 			return all, err
 		}
@@ -62,7 +61,7 @@ func measureStrangers(ctx context.Context, b besiege, binary string, say func(st
 			for range b.hostile {
 				wait.Go(func() { keepTrying(ctx, s, kind.try, &tries) })
 			}
-			err := peak.follow(ctx, s)
+			err := peak.followResident(ctx, s)
 			wait.Wait()
 			return err
 		}))
@@ -70,7 +69,7 @@ func measureStrangers(ctx context.Context, b besiege, binary string, say func(st
 			return all, fmt.Errorf("who %s: %w", kind.kind, err)
 		}
 		h.tries, h.grown = float64(tries.Load())/b.watch.Seconds(), peak.resident-resident
-		say("strangers who %s: %s", h.kind, h.text())
+		say("%s, strangers who %s: %s", s.name, h.kind, h.text())
 		all = append(all, h)
 	}
 	return all, nil
