@@ -10,7 +10,7 @@ const (
 	// long as each has something to give.
 	roomTries = 8
 	// lookAhead is how many pages are passed over for one that may have something.
-	lookAhead = 16
+	lookAhead = 4
 	// evictShare is which part of a page is made free beyond what a new key takes,
 	// so that not every one has the page looked through and packed.
 	evictShare = 16
