@@ -29,8 +29,10 @@ func dial(address string) (*client, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &client{conn: conn, reader: bufio.NewReader(conn)}, nil
+	return newClient(conn), nil
 }
+
+func newClient(conn net.Conn) *client { return &client{conn: conn, reader: bufio.NewReader(conn)} }
 
 // askOnce sends one command over a connection of its own and waits so long.
 func askOnce(address string, wait time.Duration, args ...string) (any, error) {

@@ -57,7 +57,7 @@ const lastReplyWait = 10 * time.Second
 // request.
 func drive(ctx context.Context, s *side, l load, next func() (int, bool)) (*histogram, error) {
 	own := new(histogram)
-	conn, err := net.Dial("tcp", s.address)
+	conn, err := s.connect()
 	if err != nil {
 		return own, err
 	}

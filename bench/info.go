@@ -72,6 +72,29 @@ func (s *side) persistence() (info, error) {
 	return parseInfo(text), nil
 }
 
+// number is one field that is a number.
+func (i info) number(name string) (int64, error) {
+	n, err := strconv.ParseInt(i[name], 10, 64)
+	if err != nil {
+		return 0, fmt.Errorf("INFO has %s: %w", name, err)
+	}
+	return n, nil
+}
+
+// figure asks for one number that INFO tells.
+func (s *side) figure(name string) (int64, error) {
+	reply, err := s.ask("INFO")
+	if err != nil {
+		return 0, err
+	}
+	text, _ := reply.(string)
+	n, err := parseInfo(text).number(name)
+	if err != nil {
+		return 0, fmt.Errorf("%s: %w", s.name, err)
+	}
+	return n, nil
+}
+
 const (
 	// restWait bounds how long a server may take to write its state.
 	restWait = 5 * time.Minute

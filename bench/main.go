@@ -104,7 +104,12 @@ func measure(ctx context.Context, o options, say func(string, ...any)) (report, 
 		}
 	}
 	if slices.Contains(o.parts, partFailover) {
-		r.plights, err = failover(ctx, o, binary, dir, say)
+		if r.plights, err = failover(ctx, o, binary, dir, say); err != nil {
+			return r, err
+		}
+	}
+	if slices.Contains(o.parts, partSiege) {
+		r.siege, err = measureSiege(ctx, o, binary, dir, say)
 	}
 	return r, err
 }

@@ -26,6 +26,7 @@ type options struct {
 	rate          int
 	watch         time.Duration
 	drill         drill
+	siege         besiege
 	arrivals      int
 	data          string
 	timeout       time.Duration
@@ -41,11 +42,12 @@ const (
 	partSnapshot   = "snapshot"
 	partCluster    = "cluster"
 	partFailover   = "failover"
+	partSiege      = "siege"
 )
 
 // defaults are what is measured for the README.
 var defaults = options{
-	parts:         list[string]{partThroughput, partGrowth, partDurability, partSnapshot, partCluster, partFailover},
+	parts:         list[string]{partThroughput, partGrowth, partDurability, partSnapshot, partCluster, partFailover, partSiege},
 	algorithms:    list[algorithm]{tokenBucket, slidingLog},
 	distributions: list[distribution]{uniform, zipf},
 	connections:   list[int]{1, 50, 500},
@@ -58,14 +60,15 @@ var defaults = options{
 	rate:          20_000,
 	watch:         10 * time.Second,
 	drill:         longDrill,
+	siege:         longSiege,
 	arrivals:      100_000,
-	timeout:       time.Hour,
+	timeout:       2 * time.Hour,
 }
 
 // smoke is what -quick measures: that everything runs but for what takes long
 // whatever is done, and nothing that means anything.
 var smoke = options{
-	parts:         list[string]{partThroughput, partGrowth, partDurability, partSnapshot, partCluster},
+	parts:         list[string]{partThroughput, partGrowth, partDurability, partSnapshot, partCluster, partSiege},
 	algorithms:    defaults.algorithms,
 	distributions: defaults.distributions,
 	connections:   list[int]{50},
@@ -78,6 +81,7 @@ var smoke = options{
 	rate:          5000,
 	watch:         200 * time.Millisecond,
 	drill:         longDrill,
+	siege:         shortSiege,
 	arrivals:      5000,
 	timeout:       2 * time.Minute,
 	quick:         true,
@@ -98,7 +102,8 @@ func parseOptions(args []string, out io.Writer) (options, error) {
 	}
 	flags.Var(&o.parts, "only", "the `parts` to run: throughput, growth (memory per key, pauses),\n"+
 		"durability (speed by fsync), snapshot (pauses, disk, restarts),\n"+
-		"cluster (speed of three nodes), failover (of three servers, beside Redis with Sentinel)")
+		"cluster (speed of three nodes), failover (of three servers, beside Redis with Sentinel),\n"+
+		"siege (many connections, key floods, clients that do harm)")
 	flags.Var(&o.algorithms, "algorithms", "`names`: token, log")
 	flags.Var(&o.distributions, "distributions", "of keys, `names`: uniform, zipf")
 	flags.Var(&o.connections, "conns", "`numbers` of connections")
@@ -110,6 +115,8 @@ func parseOptions(args []string, out io.Writer) (options, error) {
 	flags.IntVar(&o.snapshotKeys, "snapshot-keys", o.snapshotKeys, "how many keys a snapshot holds")
 	flags.IntVar(&o.rate, "rate", o.rate, "decisions per second while snapshots are written")
 	flags.IntVar(&o.arrivals, "arrivals", o.arrivals, "decisions per second for the latency of three nodes")
+	flags.IntVar(&o.siege.connections, "siege-conns", o.siege.connections, "connections of a siege")
+	flags.IntVar(&o.siege.floodKeys, "flood-keys", o.siege.floodKeys, "distinct keys of each flood")
 	flags.DurationVar(&o.watch, "watch", o.watch, "how long that is watched before a snapshot, and a load runs before a kill")
 	flags.StringVar(&o.data, "data", "", "a `directory` on the disk for state (default that for temporary files)")
 	flags.DurationVar(&o.timeout, "timeout", o.timeout, "after which all is given up")
@@ -137,6 +144,12 @@ func (o options) check() error {
 		return fmt.Errorf("-sizes must rise, got %v", o.sizes)
 	case min(o.rounds, o.keys, o.snapshotKeys, o.rate, o.arrivals) < 1 || min(o.duration, o.watch, o.timeout) <= 0:
 		return errors.New("-rounds, -keys, -snapshot-keys, -rate, -arrivals, -duration, -watch and -timeout must be above 0")
+	}
+	if n := o.siege.connections; n < 1 || n > maxSiegeConnections {
+		return fmt.Errorf("-siege-conns must be 1 to %d, got %d", maxSiegeConnections, n)
+	}
+	if n := o.siege.floodKeys; n < o.siege.floodRounds {
+		return fmt.Errorf("-flood-keys must be at least one for each of %d rounds, got %d", o.siege.floodRounds, n)
 	}
 	for _, n := range slices.Concat(o.connections, o.pipelines, o.sizes) {
 		if n < 1 {

@@ -30,7 +30,7 @@ func TestQuickIsOverruledWhereverItStands(t *testing.T) {
 func TestParseOptionsRefuses(t *testing.T) {
 	for _, args := range [][]string{
 		{"-only", "speed"}, {"-algorithms", ""}, {"-distributions", "normal"}, {"-conns", "0"}, {"-pipelines", "x"},
-		{"-sizes", "3,2"}, {"-rounds", "0"}, {"-keys", "-1"}, {"-duration", "0s"}, {"surplus"}, {"-nonsense"},
+		{"-sizes", "3,2"}, {"-rounds", "0"}, {"-keys", "-1"}, {"-duration", "0s"}, {"-siege-conns", "30000"}, {"-flood-keys", "1"}, {"surplus"}, {"-nonsense"},
 	} {
 		if o, err := parseOptions(args, io.Discard); err == nil {
 			t.Errorf("%q was taken: %+v", args, o)

@@ -1,6 +1,7 @@
 package main
 
 import (
+	"fmt"
 	"os"
 	"syscall"
 	"time"
@@ -28,4 +29,17 @@ func ownCPU() time.Duration {
 		}
 	}
 	return total
+}
+
+// haveFiles says whether this process, and so a server that it starts, may have so
+// many files open. The Go runtime has raised the limit as far as it may.
+func haveFiles(n int) error {
+	var limit syscall.Rlimit
+	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
+		return fmt.Errorf("limit of open files: %w", err)
+	}
+	if limit.Cur < uint64(n) {
+		return fmt.Errorf("%d open files are needed, and this machine allows %d; see ulimit -n, or take fewer -siege-conns", n, limit.Cur)
+	}
+	return nil
 }

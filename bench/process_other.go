@@ -17,3 +17,6 @@ func killAll(child *os.Process) error { return child.Kill() }
 
 // ownCPU is not known here.
 func ownCPU() time.Duration { return 0 }
+
+// haveFiles does not know, and lets it be tried.
+func haveFiles(int) error { return nil }

@@ -22,6 +22,7 @@ type report struct {
 	ourKeeping, theirKeeping *preservation
 	teams                    []team
 	plights                  []plight
+	siege                    *siege // nil if not measured
 }
 
 // A row is one line of the table.
@@ -70,6 +71,10 @@ func (r report) write(w io.Writer, o options) error {
 	if len(r.plights) > 0 {
 		tables = append(tables, failoverRows(r.plights, o.drill))
 		intro += failoverLegend
+	}
+	if r.siege != nil {
+		tables = append(tables, r.siege.rows(o))
+		intro += siegeLegend
 	}
 	if _, err := fmt.Fprintf(w, "%s\n%s", r.settingText(), intro); err != nil {
 		return err

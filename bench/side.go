@@ -14,7 +14,8 @@ import (
 // decision.
 type side struct {
 	*process
-	name string
+	name     string
+	password string // empty: none is asked for
 	// replyLines is how many lines each reply has, so that a generator may count
 	// line ends and need not parse.
 	replyLines map[algorithm]int
@@ -80,6 +81,21 @@ func startLimitsrv(ctx context.Context, binary string, extra ...string) (*side, 
 	return limitsrvAt(p)
 }
 
+// startLimitsrvLocked is startLimitsrv with a password.
+func startLimitsrvLocked(ctx context.Context, binary, password string) (*side, error) {
+	address, err := freeAddress("127.0.0.1")
+	if err != nil {
+		return nil, err
+	}
+	// QUIT is answered before login too.
+	p, err := startAt(ctx, address, "QUIT", binary, "--listen", address, "--log-level", "error", "--password", password)
+	if err != nil {
+		return nil, err
+	}
+	s := &side{process: p, name: string(limitsrv), password: password, commands: limitsrvCommands}
+	return s, s.prove()
+}
+
 // limitsrvAt is the side of a limitsrv that runs.
 func limitsrvAt(p *process) (*side, error) {
 	s := &side{process: p, name: string(limitsrv), commands: limitsrvCommands}
@@ -110,6 +126,20 @@ func startRedis(ctx context.Context, dir string, extra ...string) (*side, error)
 	return s, s.prove()
 }
 
+// startRedisLocked starts a redis-server that asks for a password.
+func startRedisLocked(ctx context.Context, dir, password string) (*side, error) {
+	s, err := startRedis(ctx, dir)
+	if err != nil {
+		return nil, err
+	}
+	if _, err := s.ask("CONFIG", "SET", "requirepass", password); err != nil {
+		s.stop()
+		return nil, err
+	}
+	s.password = password
+	return s, nil
+}
+
 // prove asks for one decision of each algorithm, so that no error reply is taken
 // for speed, and counts the lines of the replies. It ends the side if it fails.
 func (s *side) prove() error {
@@ -136,7 +166,15 @@ func (s *side) prove() error {
 const longWait = 5 * time.Minute
 
 // ask sends one command over a connection of its own.
-func (s *side) ask(args ...string) (any, error) { return askOnce(s.address, longWait, args...) }
+func (s *side) ask(args ...string) (any, error) {
+	conn, err := s.connect()
+	if err != nil {
+		return nil, err
+	}
+	defer conn.Close()
+	conn.SetDeadline(time.Now().Add(longWait))
+	return newClient(conn).do(args...)
+}
 
 // keys is how many keys the server holds.
 func (s *side) keys() (int64, error) {

@@ -4,8 +4,8 @@ import (
 	"context"
 	"fmt"
 	"math/rand/v2"
-	"net"
 	"runtime"
+	"sync"
 	"time"
 )
 
@@ -22,9 +22,7 @@ import (
 func hold(ctx context.Context, s *side, l load, perSecond float64, w *watcher) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	processors := runtime.GOMAXPROCS(0)
-	runtime.GOMAXPROCS(processors + l.connections)
-	defer runtime.GOMAXPROCS(processors)
+	defer moreProcessors(l.connections)()
 	var (
 		every = time.Duration(float64(l.connections*l.pipeline) / perSecond * float64(time.Second))
 		begin = time.Now()
@@ -44,12 +42,26 @@ func hold(ctx context.Context, s *side, l load, perSecond float64, w *watcher) e
 	return failed
 }
 
+var processorsLock sync.Mutex
+
+// moreProcessors gives the Go scheduler n processors more until the function that it
+// returns is called.
+func moreProcessors(n int) (fewer func()) {
+	change := func(n int) {
+		processorsLock.Lock()
+		defer processorsLock.Unlock()
+		runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + n)
+	}
+	change(n)
+	return func() { change(-n) }
+}
+
 // holdOne is one connection of hold: a pipeline is due at due, and from then on
 // one every so often.
 func holdOne(
 	ctx context.Context, s *side, l load, next func() (int, bool), due time.Time, every time.Duration, w *watcher,
 ) error {
-	conn, err := net.Dial("tcp", s.address)
+	conn, err := s.connect()
 	if err != nil {
 		return err
 	}

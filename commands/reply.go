@@ -33,6 +33,9 @@ type coded interface {
 
 // known is what err, wrapped or not, tells clients, nil if that is nothing.
 func known(err error) *Error {
+	if e, plain := err.(*Error); plain { // as nearly all are; errors.As allocates
+		return e
+	}
 	var e *Error
 	if errors.As(err, &e) {
 		return e

@@ -45,3 +45,15 @@ func TestReply(t *testing.T) {
 		}
 	}
 }
+
+// Who floods a server that is full with new keys is not to make garbage of each refusal.
+func TestErrorAllocatesNothing(t *testing.T) {
+	w := Reply{buf: make([]byte, 0, 1<<10), codes: new(codeCounts)}
+	w.Error(errNoMemory)
+	if n := testing.AllocsPerRun(100, func() {
+		w.buf = w.buf[:0]
+		w.Error(errNoMemory)
+	}); n != 0 {
+		t.Errorf("%v allocations for an error reply, want none", n)
+	}
+}

@@ -126,7 +126,7 @@ func (s *shard) take(now Instant, op *Op, h uint64, d *Decision) {
 	}
 	c.view(now, used, d)
 	if changed {
-		s.keep(pl, h, op.Key)
+		s.keep(pl, h, op.Key, now.after(d.Reset))
 	}
 	d.Changed = changed
 	s.answer(now, op, h, n, d)
@@ -191,13 +191,14 @@ func (s *shard) ready(now Instant, key []byte, h uint64, pl place, n int64) (pla
 	return pl, ok
 }
 
-// keep writes the cell to its record, which it makes where there is none.
-func (s *shard) keep(pl place, h uint64, key []byte) {
+// keep writes the cell to its record, which it makes where there is none. It is at
+// rest at a time.
+func (s *shard) keep(pl place, h uint64, key []byte, rests Instant) {
 	if pl.missing() {
-		s.insert(h, key)
+		s.insert(h, key, rests)
 		return
 	}
-	s.store(pl)
+	s.store(pl, rests)
 }
 
 // counted is lookup for ops that count permits, which holders are not, and for
@@ -229,9 +230,9 @@ func (s *shard) refund(now Instant, op *Op, h uint64, d *Decision) {
 	c := &s.cell
 	c.alg().rule.give(c, now, op.N)
 	used = max(0, used-op.N)
-	s.store(pl)
-	d.Changed = true
 	c.look(now, used, d)
+	s.store(pl, now.after(d.Reset))
+	d.Changed = true
 	d.Allowed = 1
 	if used == 0 {
 		s.remove(pl)
@@ -256,7 +257,7 @@ func (s *shard) charge(now Instant, op *Op, h uint64, d *Decision) {
 		}
 		c.alg().rule.take(c, now, op.N)
 		used += op.N
-		s.store(pl)
+		s.store(pl, now.after(c.alg().rule.until(c, now, 0)))
 		d.Changed, d.Allowed = true, 1
 		d.Wait = c.alg().rule.until(c, now, limit)
 	}

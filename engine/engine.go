@@ -70,10 +70,11 @@ func New(o Options) *Engine {
 	return e
 }
 
-// SetBound bounds MemoryBytes from now on; 0 means no bound. With evict, live
-// keys are dropped where a new one finds no memory, those nearest to their reset
-// among about 60 neighbours first. Otherwise the new one is refused with
-// NoMemory. What there is already beyond a bound stays.
+// SetBound bounds MemoryBytes from now on; 0 means no bound. Where a new key finds
+// no memory, rested ones of its shard are looked for, a few pages at a time, and not at
+// all before the first can be at rest. With evict, live keys are dropped then, those nearest to their reset
+// among about 60 neighbours first, a sixteenth of these at once. Otherwise the new
+// one is refused with NoMemory. What there is already beyond a bound stays.
 func (e *Engine) SetBound(maxMemory int64, evict bool) {
 	e.memory.max.Store(maxMemory)
 	e.memory.evict.Store(evict)

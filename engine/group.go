@@ -111,7 +111,7 @@ func (s *shard) adoptRefused(now Instant, op *Op, h uint64) bool {
 	if !changed || op.N == 0 {
 		return false
 	}
-	s.store(pl)
+	s.store(pl, now.after(s.cell.alg().rule.until(&s.cell, now, 0)))
 	return true
 }
 
@@ -172,5 +172,5 @@ func (s *shard) takeProbed(now Instant, op *Op, h uint64, d *Decision) {
 	}
 	c.alg().rule.take(c, now, op.N)
 	c.view(now, used+op.N, d)
-	s.keep(pl, h, op.Key)
+	s.keep(pl, h, op.Key, now.after(d.Reset))
 }

@@ -38,7 +38,7 @@ func (s *shard) acquire(now Instant, op *Op, h uint64, d *Decision) {
 	}
 	c.view(now, used, d)
 	if changed {
-		s.keep(pl, h, op.Key)
+		s.keep(pl, h, op.Key, now.after(d.Reset))
 	}
 	d.Changed = changed
 	s.answer(now, op, h, 1, d)
@@ -58,7 +58,7 @@ func (s *shard) release(now Instant, op *Op, h uint64, d *Decision) {
 	if (lease{}).release(c, now, s.name(op.ID)) {
 		d.Allowed, d.Changed = 1, true
 		used--
-		s.store(pl)
+		s.store(pl, now.after(c.alg().rule.until(c, now, 0)))
 	}
 	c.view(now, used, d)
 	if used == 0 {

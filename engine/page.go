@@ -32,6 +32,9 @@ type pageHead struct {
 	dead   uint16 // bytes of removed records
 	depth  uint8  // bits that the hashes share
 	class  uint8  // of the buffer, 0 if there is none
+	// rests is when the page may have something to give: no key of it is at rest before,
+	// and until then its buffer is none too large.
+	rests Instant
 }
 
 // A pageNumber is the number of a page in its shard.

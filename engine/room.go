@@ -1,19 +1,35 @@
 package engine
 
-import "cmp"
+import (
+	"cmp"
+	"slices"
+)
 
-// roomTries is how many pages are swept for room before a key is refused.
-const roomTries = 8
+const (
+	// roomTries is how many pages are swept for room before a key is refused, as
+	// long as each has something to give.
+	roomTries = 8
+	// lookAhead is how many pages are passed over for one that may have something.
+	lookAhead = 4
+	// evictShare is which part of a page is made free beyond what a new key takes,
+	// so that not every one has the page looked through and packed.
+	evictShare = 16
+)
 
 // makeRoom sees to it that a record under a hash, if it has any bytes, and grow
 // bytes of chunks or nodes can be taken, and says whether there is memory for it. It forgets rested keys
 // of the page before letting it grow and, where the bound is reached, of a few
 // other pages; then it evicts, if that is how the engine was set up. It uses the
-// cell. Cost: O(1) pages.
+// cell. Cost: O(1) pages; where nothing is at rest, none.
 func (s *shard) makeRoom(h uint64, key []byte, record, grow int, now Instant) bool {
 	p := s.pageOf(h)
 	if record > 0 && !p.fits(record) {
-		s.purge(p, now)
+		if p.rests <= now {
+			s.purge(p, now)
+			if p.spare() {
+				s.foresee(p, 0)
+			}
+		}
 		if p.live()+slotBytes+record > len(p.buf) {
 			grow += growth(p, record)
 		}
@@ -21,18 +37,83 @@ func (s *shard) makeRoom(h uint64, key []byte, record, grow int, now Instant) bo
 	if grow == 0 || s.allows(grow) {
 		return true
 	}
-	for range roomTries {
-		s.sweepPage(now)
-		s.settleMemory()
-		if s.allows(grow) {
-			return true
-		}
+	if s.sweepFor(grow, now) {
+		return true
 	}
 	if s.memory.evict.Load() && s.evictFor(h, key, record, grow, now) {
 		return true
 	}
 	s.stats.Refused++
 	return false
+}
+
+// sweepFor sweeps until there is memory for grow bytes, and says whether there is.
+func (s *shard) sweepFor(grow int, now Instant) bool {
+	for range roomTries {
+		if !s.seek(now) {
+			return false
+		}
+		found := s.sweepPage(now)
+		s.settleMemory()
+		if s.allows(grow) {
+			return true
+		}
+		if !found {
+			return false
+		}
+	}
+	return false
+}
+
+// isBarren says that no page has anything to give.
+func (s *shard) isBarren(now Instant) bool { return now < s.barrenUntil }
+
+// seek moves the hand to the next page that may have something to give, and says
+// whether there is one among a few.
+func (s *shard) seek(now Instant) bool {
+	for range lookAhead {
+		if s.isBarren(now) {
+			return false
+		}
+		p := s.slab.page(s.dir[s.hand])
+		if p.rests <= now {
+			return true
+		}
+		s.pass(p)
+	}
+	return false
+}
+
+// pass moves the hand on from a page that has nothing to give for now.
+func (s *shard) pass(p page) {
+	if s.barren == 0 {
+		s.soonest = latest
+	}
+	s.soonest = min(s.soonest, p.rests)
+	if s.barren++; s.barren >= s.slab.pages() {
+		s.barren, s.barrenUntil = 0, s.soonest
+	}
+	span := 1 << (s.dirDepth - p.depth)
+	s.hand = (s.hand&^(span-1) + span) % len(s.dir)
+	if s.hand == 0 {
+		s.chunks.trim()
+		s.leases.trim()
+		s.params.trim()
+	}
+}
+
+// foresee has a page looked through for room at a time, or before.
+func (s *shard) foresee(p page, at Instant) {
+	p.rests = min(p.rests, at)
+	s.soonest, s.barrenUntil = min(s.soonest, at), min(s.barrenUntil, at)
+}
+
+// after is s later.
+func (t Instant) after(s Span) Instant {
+	if s == Never || s.Millis >= int64(latest-t)/1e6 {
+		return latest
+	}
+	return t + Instant(s.Millis*1e6+s.Nanos)
 }
 
 // growth is how much memory it takes to make a page hold one more record.
@@ -47,44 +128,53 @@ func growth(p page, record int) int {
 // evictFor drops the keys nearest to their reset: of the page of h if it is for
 // a record there, else of the pages at the hand, until it is enough. It spares key.
 func (s *shard) evictFor(h uint64, key []byte, record, grow int, now Instant) bool {
-	p := s.pageOf(h)
-	inPage := record > 0 && grow == growth(p, record)
-	for range roomTries {
-		if inPage {
-			if p.slots() == 0 || p.live()+slotBytes+record <= len(p.buf) {
-				return true // a page as small as one record may exceed the bound
-			}
-			s.evictNearest(p, key, now)
-			continue
+	if p := s.pageOf(h); record > 0 && grow == growth(p, record) {
+		// A page as small as one record may exceed the bound.
+		if short := p.live() + slotBytes + record - len(p.buf); short > 0 {
+			s.evictNearest(p, short+len(p.buf)/evictShare, key, now)
 		}
-		s.evictNearest(s.slab.page(s.dir[s.hand]), key, now)
+		return true
+	}
+	for range roomTries {
+		s.evictNearest(s.slab.page(s.dir[s.hand]), 1, key, now)
 		s.sweepPage(now)
 		s.settleMemory()
 		if s.allows(grow) {
 			return true
 		}
 	}
-	return inPage
+	return false
 }
 
-// evictNearest drops the key of a page that is nearest to its reset, sparing one.
-func (s *shard) evictNearest(p page, spared []byte, now Instant) {
-	nearest, soonest := -1, Span{}
+// evictNearest drops keys of a page until they were at least so many bytes, those
+// nearest to their reset first, sparing one.
+func (s *shard) evictNearest(p page, bytes int, spared []byte, now Instant) {
+	resets := s.resets[:0]
 	for i := range p.slots() {
 		c := s.load(p, i)
 		reset := c.alg().rule.until(c, now, 0)
-		if nearest < 0 || reset.compare(soonest) < 0 {
-			if at := p.offset(i); string(p.key(at, c.alg().words)) == string(spared) {
-				continue
-			}
-			nearest, soonest = i, reset
+		if at := p.offset(i); string(p.key(at, c.alg().words)) == string(spared) {
+			reset = Never
 		}
+		resets = append(resets, reset)
 	}
-	if nearest >= 0 {
-		_, _, key := s.record(p, nearest)
+	s.resets = resets
+	for bytes > 0 {
+		nearest := -1
+		for i, reset := range resets {
+			if reset != Never && (nearest < 0 || reset.compare(resets[nearest]) < 0) {
+				nearest = i
+			}
+		}
+		if nearest < 0 {
+			return
+		}
+		_, n, key := s.record(p, nearest)
 		s.evicted = addEviction(s.evicted, 0, key)
 		s.remove(place{p.pageHead, nearest})
 		s.stats.Evicted++
+		resets = slices.Delete(resets, nearest, nearest+1)
+		bytes -= slotBytes + n
 	}
 }
 
@@ -92,41 +182,48 @@ func (a Span) compare(b Span) int {
 	return cmp.Or(cmp.Compare(a.Millis, b.Millis), cmp.Compare(a.Nanos, b.Nanos))
 }
 
-// purge forgets the rested keys of a page.
+// purge forgets the rested keys of a page, and finds out when the next is at rest. It
+// leaves to the caller what the page does not need.
 func (s *shard) purge(p page, now Instant) {
+	rests := latest
 	for i := p.slots() - 1; i >= 0; i-- {
 		c := s.load(p, i)
 		if c.alg().rule.used(c, now) == 0 {
 			s.remove(place{p.pageHead, i})
 			s.stats.Forgotten++
+			continue
 		}
+		rests = min(rests, now.after(c.alg().rule.until(c, now, 0)))
 	}
+	p.rests = rests
 }
 
-// sweepPage purges the page at the hand, gives back what it does not need, and
-// moves the hand on. It uses the cell.
-func (s *shard) sweepPage(now Instant) {
-	if s.hand == 0 {
-		s.chunks.trim()
-		s.leases.trim()
-		s.params.trim()
-	}
-	p := s.slab.page(s.dir[s.hand])
+// sweepPage purges the page at the hand, gives back what it does not need, moves
+// the hand on, and says whether there was anything. It uses the cell.
+func (s *shard) sweepPage(now Instant) bool {
+	p, keys, held := s.slab.page(s.dir[s.hand]), s.keys, s.bytes()
 	s.purge(p, now)
 	p = s.shrink(p)
 	s.merge(p)
-	span := 1 << (s.dirDepth - p.depth)
-	s.hand = (s.hand&^(span-1) + span) % len(s.dir)
+	found := s.keys < keys || s.bytes() < held
+	if found {
+		s.barren = 0
+	}
+	s.pass(p)
+	return found
 }
 
 // shrink gives a page a smaller buffer if it needs no more than three quarters of
 // its own.
 func (s *shard) shrink(p page) page {
-	if class := classFor(p.live()); pageSizes[class] <= len(p.buf)*3/4 {
-		return s.repack(p, class)
+	if p.spare() {
+		return s.repack(p, classFor(p.live()))
 	}
 	return p
 }
+
+// spare says that a page needs no more than three quarters of its buffer.
+func (p page) spare() bool { return pageSizes[classFor(p.live())] <= len(p.buf)*3/4 }
 
 // merge takes the page's twin, from which it was split, into it if the two are
 // half a page together.
@@ -143,6 +240,7 @@ func (s *shard) merge(p page) {
 	s.preserve(a)
 	s.preserve(b)
 	halves := [2]page{s.setAside(a, 0), s.setAside(b, 1)}
+	p.rests = min(a.rests, b.rests)
 	p.depth--
 	p = s.slab.resize(p, classFor(a.live()+b.live()))
 	for _, from := range halves {

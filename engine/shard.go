@@ -12,18 +12,23 @@ type shard struct {
 	waiting atomic.Int32 // how many wait in enter
 	now     Instant      // the latest seen
 	table
-	hand    int    // where the sweep goes on, an index of dir
-	warmed  uint64 // makes the reads of warm count
-	hashKey hashKey
-	names   [2]hashKey // of holders
-	bits    uint8      // of a hash that are the shard's number
-	memory  *memory
-	told    int64 // bytes of this shard that memory knows of
-	stats   Stats
-	evicted []Eviction // for the op being carried out
-	full    bool       // no key is to be made by the batch being carried out
-	frozen  *frozen    // what a Snapshot has still to read, or nil
-	epoch   uint32     // counts the freezes; see preserve
+	hand   int // where the sweep goes on, an index of dir
+	barren int // how many pages in a row it has left with nothing to give
+	// soonest is the first time that one of those may have something, and barrenUntil
+	// that of all pages, when they had all been left so.
+	soonest, barrenUntil Instant
+	warmed               uint64 // makes the reads of warm count
+	hashKey              hashKey
+	names                [2]hashKey // of holders
+	bits                 uint8      // of a hash that are the shard's number
+	memory               *memory
+	told                 int64 // bytes of this shard that memory knows of
+	stats                Stats
+	resets               []Span     // of the keys of a page
+	evicted              []Eviction // for the op being carried out
+	full                 bool       // no key is to be made by the batch being carried out
+	frozen               *frozen    // what a Snapshot has still to read, or nil
+	epoch                uint32     // counts the freezes; see preserve
 
 	cell    cell        // of the key being worked on: here, so that it needs no allocation
 	scratch [2]pageHead // to pack and split pages with
@@ -81,7 +86,7 @@ func (s *shard) clear() {
 	}
 	s.dir = []pageNumber{s.slab.add(0, s.epoch)}
 	s.cell.chunks, s.cell.leases = &s.chunks, &s.leases
-	s.hand = 0
+	s.hand, s.barren, s.soonest, s.barrenUntil = 0, 0, 0, 0
 }
 
 // hash is the hash of a key of this shard, without the bits that are its number.
@@ -225,10 +230,12 @@ func (s *shard) load(p page, i int) *cell {
 	return c
 }
 
-// store writes the cell to its record, which has its algorithm.
-func (s *shard) store(pl place) {
+// store writes the cell to its record, which has its algorithm. It is at rest at
+// a time.
+func (s *shard) store(pl place, rests Instant) {
 	p := s.slab.open(pl.page)
 	s.preserve(p)
+	s.foresee(p, rests)
 	c := &s.cell
 	at := p.offset(pl.slot)
 	id := p.param(at)
@@ -240,9 +247,9 @@ func (s *shard) store(pl place) {
 	p.store(at, id, c.alg().words, &c.state)
 }
 
-// insert adds a record for the cell under a key that is not there. There is
-// memory for it: see makeRoom.
-func (s *shard) insert(h uint64, key []byte) {
+// insert adds a record for the cell under a key that is not there, which is at rest
+// at a time. There is memory for it: see makeRoom.
+func (s *shard) insert(h uint64, key []byte, rests Instant) {
 	c := &s.cell
 	words := c.alg().words
 	record := recordBytes(words, len(key))
@@ -251,6 +258,7 @@ func (s *shard) insert(h uint64, key []byte) {
 		p = s.widen(h, p, record)
 	}
 	s.preserve(p)
+	s.foresee(p, rests)
 	t, i := tag(h, p.depth), p.slots()
 	if i > 0 && p.tagAt(i-1) >= t { // if not, it comes last, as keys do that come in order
 		i = p.seek(t)
@@ -354,6 +362,7 @@ func (s *shard) part(h uint64, p page) pageNumber {
 	}
 	p.depth++
 	second := s.slab.add(p.depth, s.epoch)
+	s.slab.page(second).rests = p.rests
 	span := 1 << (s.dirDepth - p.depth) // entries of a half
 	first := int(h>>(64-s.dirDepth)) &^ (2*span - 1)
 	for i := range span {

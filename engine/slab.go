@@ -37,7 +37,7 @@ const (
 	headChunk       = 64 // pages, a power of two
 	// pageHeadBytes is what a page takes besides its buffer: its head, and its
 	// number among the owners.
-	pageHeadBytes   = 24 + pageNumberBytes
+	pageHeadBytes   = 32 + pageNumberBytes
 	pageNumberBytes = 4
 )
 
@@ -46,6 +46,9 @@ const (
 func (b *slab) page(n pageNumber) page {
 	return b.open(&b.heads[n/headChunk][n%headChunk])
 }
+
+// pages is how many pages there are.
+func (b *slab) pages() int { return int(b.fresh) - len(b.free) }
 
 // open is page for whoever has the head, which stays where it is.
 func (b *slab) open(p *pageHead) page { return page{p, b.buffer(p)} }
@@ -78,7 +81,7 @@ func (b *slab) add(depth uint8, epoch uint32) pageNumber {
 		b.fresh++
 		b.bytes += pageHeadBytes
 	}
-	b.heads[n/headChunk][n%headChunk] = pageHead{number: n, depth: depth, epoch: epoch}
+	b.heads[n/headChunk][n%headChunk] = pageHead{number: n, depth: depth, epoch: epoch, rests: latest}
 	return n
 }
 

@@ -139,6 +139,34 @@ func TestOneCommitForAWakeUp(t *testing.T) {
 	}
 }
 
+// A client with many batches in one read does not keep others waiting for more than
+// one of them.
+func TestTurns(t *testing.T) {
+	const commands = 8 * batchOps
+	r, book := startLedger(t, Config{Loops: 1, UnixSocket: filepath.Join(t.TempDir(), "s")})
+	first, greedy, modest := r.dial(), r.dial(), r.dial()
+	for _, nc := range []net.Conn{greedy, modest} {
+		send(t, nc, array("OP", "x"))
+		expect(t, nc, bulk("x"))
+	}
+	send(t, first, array("GATE", "x"))
+	<-book.echo.gate
+	send(t, greedy, strings.Repeat("COUNT\r\n", commands))
+	send(t, modest, "COUNT\r\n")
+	book.echo.gate <- struct{}{}
+	before := 3
+	reply, err := readBulk(bufio.NewReader(modest))
+	if n, _ := strconv.Atoi(reply); err != nil || n > before+batchOps+1 {
+		t.Errorf("the only command of a client was the %q. to be answered, %v; want it within one batch of %d of another's %d", reply, err, batchOps, commands)
+	}
+	in := bufio.NewReader(greedy)
+	for i := range commands {
+		if _, err := readBulk(in); err != nil {
+			t.Fatalf("reply %d: %v", i, err)
+		}
+	}
+}
+
 // A client that does not read while batches go away and come back gets all in
 // order when it does.
 func TestSlowReaderOfBatchesAway(t *testing.T) {
@@ -162,4 +190,74 @@ func TestSlowReaderOfBatchesAway(t *testing.T) {
 		})
 		expect(t, nc, want.String())
 	})
+}
+
+// A client with more than one read of commands leaves others, who ask for little, the
+// turn after a short batch.
+func TestShortTurns(t *testing.T) {
+	r, book := startLedger(t, Config{Loops: 1, UnixSocket: filepath.Join(t.TempDir(), "s")})
+	first, greedy, modest := r.dial(), r.dial(), r.dial()
+	for _, nc := range []net.Conn{greedy, modest} {
+		send(t, nc, array("OP", "x"))
+		expect(t, nc, bulk("x"))
+	}
+	commands := strings.Repeat("COUNT\r\n", 2*lentBytes/len("COUNT\r\n"))
+	for turn := range 2 { // whichever the poller tells of first, the next time it is the other
+		send(t, first, array("GATE", "x"))
+		<-book.echo.gate
+		before := int(book.echo.answered.Load())
+		send(t, greedy, commands)
+		send(t, modest, "COUNT\r\n")
+		book.echo.gate <- struct{}{}
+		reply, err := readBulk(bufio.NewReader(modest))
+		if n, _ := strconv.Atoi(reply); err != nil || n > before+1+shortOps+1 {
+			t.Errorf("turn %d: the only command of a client was the %q. to be answered after %d, %v; want it within %d of another's", turn, reply, before, err, shortOps)
+		}
+		in := bufio.NewReader(greedy)
+		for range strings.Count(commands, "\n") {
+			if _, err := readBulk(in); err != nil {
+				t.Fatal(err)
+			}
+		}
+		expect(t, first, bulk("x"))
+	}
+}
+
+// Strangers, however many come at once, keep a client that is known waiting for a few
+// of them only.
+func TestStrangersComeLater(t *testing.T) {
+	r, book := startLedger(t, Config{Loops: 1, UnixSocket: filepath.Join(t.TempDir(), "s")})
+	first, known := r.dial(), r.dial()
+	for _, nc := range []net.Conn{first, known} {
+		send(t, nc, array("OP", "x"))
+		expect(t, nc, bulk("x"))
+	}
+	book.echo.password.Store(true)
+	strangers := make([]net.Conn, 10*strangersAtOnce)
+	for i := range strangers {
+		strangers[i] = r.dial()
+		send(t, strangers[i], array("OP", "x"))
+		expect(t, strangers[i], bulk("x"))
+	}
+	answered := int(book.echo.answered.Load())
+	for range 2 { // none of the two depends on the order in which the poller tells
+		send(t, first, array("GATE", "x"))
+		<-book.echo.gate
+		for _, nc := range strangers {
+			send(t, nc, "COUNT\r\n")
+		}
+		send(t, known, "COUNT\r\n")
+		book.echo.gate <- struct{}{}
+		reply, err := readBulk(bufio.NewReader(known))
+		if n, _ := strconv.Atoi(reply); err != nil || n > answered+2 {
+			t.Errorf("the command of a known client was the %q. to be answered, %v; want it before those of strangers, that is %d", reply, err, answered+2)
+		}
+		for _, nc := range strangers {
+			if _, err := readBulk(bufio.NewReader(nc)); err != nil {
+				t.Fatal(err)
+			}
+		}
+		expect(t, first, bulk("x"))
+		answered += len(strangers) + 2
+	}
 }

@@ -7,6 +7,8 @@ import "sync/atomic"
 const (
 	batchOps         = 1024
 	batchOutputBytes = 256 << 10
+	// shortOps is instead of batchOps where others ask for little.
+	shortOps = 256
 )
 
 // A turn is what a connection waits for.
@@ -42,8 +44,8 @@ type conn struct {
 }
 
 // advance feeds the complete commands of the buffer to the session, as far as one
-// batch goes, and executes them. It allocates nothing.
-func (c *conn) advance() turn {
+// batch of most ops goes, and executes them. It allocates nothing.
+func (c *conn) advance(most int) turn {
 	s := c.session
 	if c.held != nil {
 		if !s.Do(c.held) {
@@ -52,9 +54,10 @@ func (c *conn) advance() turn {
 		c.held = nil
 	}
 	out := s.Output()
+	waits := len(*out)
 	more := true
 	problem := ""
-	for more && !s.Closing() && s.Pending() < batchOps && len(*out) < batchOutputBytes {
+	for more && !s.Closing() && s.Pending() < most && len(*out)-waits < batchOutputBytes {
 		var args [][]byte
 		args, problem = c.in.next(c.limits, !s.Authenticated())
 		if more = args != nil; more && !s.Do(args) {

@@ -17,7 +17,7 @@ func drive(c *conn, w *workspace, in string, n int) (out string, last turn) {
 		c.in.filled(size)
 		in = in[size:]
 		for {
-			if last = c.advance(); last == wantWake {
+			if last = c.advance(batchOps); last == wantWake {
 				for !c.session.Resume() {
 					time.Sleep(time.Millisecond)
 				}
@@ -74,7 +74,7 @@ func TestConnAllocatesNothing(t *testing.T) {
 	turnOver := func(in []byte) {
 		c.borrow(w)
 		c.in.filled(copy(c.in.space(), in))
-		for c.advance() != wantInput {
+		for c.advance(batchOps) != wantInput {
 		}
 		*c.session.Output() = nil
 		c.repay(w)

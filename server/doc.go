@@ -19,9 +19,17 @@
 //     calls Commit once, and then writes to all of them; sooner for a connection that
 //     has more to do or ends, and when 48 KB of replies wait, or up to 1 MB where the
 //     output of a single connection has been large.
-//   - A client that does not read its replies is not read from, and is closed when
-//     it has not taken them within Config.WriteTimeout. A session therefore has at
-//     most one batch's replies waiting.
+//   - A client that does not read its replies is closed when it has not taken those
+//     that wait within Config.WriteTimeout. Event loops go on reading from it as long
+//     as what waits for all clients is less than 64 MB, so that a pipeline of a million
+//     commands may be sent whole before a reply is read. Beyond that, before login, and
+//     where a goroutine serves it, it is not read from: it then has no more than one
+//     batch's replies waiting besides.
+//   - A connection that has more than a batch to execute lets others have their turn
+//     after each, where event loops serve it. One that sends more than a read takes, 64 KB,
+//     beside clients that do not has its turns after 256 ops.
+//   - Strangers, who are not logged in or have not sent a whole command yet, keep others
+//     waiting for eight of them at most, where event loops serve them.
 //   - The arguments given to Session.Do stay as they are until Flush has answered
 //     true, or Resume has been called, and nothing more is pending.
 //   - Client.Wake is to come for each time that Do or Flush answered false, and for

@@ -96,7 +96,7 @@ func (g *goroutines) run(c *goConn) {
 	defer g.end(c)
 	defer g.s.rescue()
 	for {
-		next := c.advance()
+		next := c.advance(batchOps)
 		g.s.commit()
 		if next == wantWake {
 			if !g.await(c) {

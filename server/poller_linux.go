@@ -28,7 +28,7 @@ func (p *poller) open() error {
 		_ = syscall.Close(p.fd)
 		return os.NewSyscallError("pipe2", err)
 	}
-	if err := p.add(p.bell()); err != nil {
+	if err := p.add(p.bell(), syscall.EPOLLIN); err != nil {
 		p.close()
 		return err
 	}
@@ -41,9 +41,9 @@ func (p *poller) close() {
 	}
 }
 
-// add watches a descriptor for input.
-func (p *poller) add(fd int) error {
-	e := syscall.EpollEvent{Events: syscall.EPOLLIN, Fd: int32(fd)}
+// add watches a descriptor for some events.
+func (p *poller) add(fd int, events uint32) error {
+	e := syscall.EpollEvent{Events: events, Fd: int32(fd)}
 	return os.NewSyscallError("epoll_ctl", syscall.EpollCtl(p.fd, syscall.EPOLL_CTL_ADD, fd, &e))
 }
 
@@ -60,12 +60,12 @@ func (p *poller) remove(fd int) {
 	_ = syscall.EpollCtl(p.fd, syscall.EPOLL_CTL_DEL, fd, nil)
 }
 
-// wait returns what is ready, at least one event unless a signal came. It asks
-// first without telling the scheduler, which is cheap, and goes the way of a
+// wait returns what is ready; if it may block, at least one event unless a signal
+// came. It asks first without telling the scheduler, which is cheap, and goes the way of a
 // blocking system call only if there is nothing to do.
-func (p *poller) wait() []syscall.EpollEvent {
+func (p *poller) wait(block bool) []syscall.EpollEvent {
 	n, _, errno := syscall.RawSyscall6(syscall.SYS_EPOLL_PWAIT, uintptr(p.fd), uintptr(unsafe.Pointer(&p.events)), maxEvents, 0, 0, 0)
-	if errno == 0 && n == 0 {
+	if errno == 0 && n == 0 && block {
 		const forever = ^uintptr(0)
 		n, _, errno = syscall.Syscall6(syscall.SYS_EPOLL_PWAIT, uintptr(p.fd), uintptr(unsafe.Pointer(&p.events)), maxEvents, forever, 0, 0)
 	}

@@ -173,7 +173,7 @@ func TestIdleTLSHoldsLittle(t *testing.T) {
 			t.Fatal(err)
 		}
 		received += n
-		for c.advance() != wantInput {
+		for c.advance(batchOps) != wantInput {
 		}
 		answered += strings.Count(string(*c.session.Output()), "$")
 		*c.session.Output() = nil

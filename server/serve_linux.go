@@ -10,11 +10,14 @@ const drainReads = 1024
 // reads once and executes. When the server drains it goes on until a read finds
 // room left over, and closes.
 func (l *loop) serve(c *loopConn) {
+	if c.yields { // it has enough to do
+		return
+	}
 	defer l.rescue(c)
 	if c.blocked.Load() != 0 {
 		l.owe(c)
 		l.flush()
-		if !l.open(c) || !l.advance(c) {
+		if !l.goesOn(c) || l.open(c) && !l.advance(c) {
 			return
 		}
 	}
@@ -33,6 +36,43 @@ func (l *loop) serve(c *loopConn) {
 // open says that the connection is neither closed nor waits for its client to take
 // replies.
 func (l *loop) open(c *loopConn) bool { return !c.closed && c.blocked.Load() == 0 }
+
+// aheadBytes is how much output of all connections may wait for clients until they
+// are not read from any more. A client that sends a long pipeline whole and reads the
+// replies then would otherwise wait for ever, as the server does for it.
+const aheadBytes = 64 << 20
+
+// goesOn says that the connection may execute: it is open, or what waits for clients is
+// not too much. Nothing more is read from strangers, when the server drains, and when
+// the client or the session has said its last word.
+func (l *loop) goesOn(c *loopConn) bool {
+	switch {
+	case c.closed || l.open(c):
+		return !c.closed
+	case l.draining || c.ended || c.session.Closing() || !c.session.Authenticated():
+		return false
+	}
+	return l.s.waiting.Load() < aheadBytes
+}
+
+// wanted are the events that the connection waits for.
+func (l *loop) wanted(c *loopConn) uint32 {
+	switch {
+	case c.blocked.Load() == 0:
+		return syscall.EPOLLIN
+	case l.goesOn(c):
+		return syscall.EPOLLIN | syscall.EPOLLOUT
+	}
+	return syscall.EPOLLOUT
+}
+
+// attend has the poller tell of those.
+func (l *loop) attend(c *loopConn) {
+	if want := l.wanted(c); want != c.events && !c.away && !c.closed {
+		c.events = want
+		l.poll.change(c.fd, want)
+	}
+}
 
 // borrow lends the connection what it needs while it has work.
 func (l *loop) borrow(c *loopConn) {
@@ -53,8 +93,17 @@ func (l *loop) read(c *loopConn) (n int, full bool) {
 		c.in.filled(n)
 		c.traffic.in.Add(int64(n))
 		c.active.Store(l.s.clock.Load())
-		return n, n == len(room)
+		full = n == len(room)
+		if !full && !c.greedy {
+			l.modest = modestFor
+		}
+		c.greedy = full
+		return n, full
 	case errno == syscall.EAGAIN || errno == syscall.EINTR:
+		l.rest(c)
+		return 0, false
+	case errno == 0 && c.blocked.Load() != 0: // it may still take its replies
+		c.ended = true
 		l.rest(c)
 		return 0, false
 	}
@@ -62,14 +111,16 @@ func (l *loop) read(c *loopConn) (n int, full bool) {
 	return -1, false
 }
 
-// advance executes what is in the buffer, batch by batch. The replies of the last
-// one are written at the end of the wake-up, those before it and those of a
-// connection that ends at once. It returns true when all is executed, false when
-// the connection has to wait or is closed.
+// advance executes a batch of what is in the buffer. If that is all of it, the
+// replies are written at the end of the wake-up; otherwise, and for a connection that
+// ends, at once, and others have their turn before the next batch. When the server
+// drains it executes all batches. It returns true when all is executed, false when the
+// connection has to wait or is closed.
 func (l *loop) advance(c *loopConn) bool {
 	for {
 		l.borrow(c)
-		next := c.conn.advance()
+		c.ahead = c.ahead || c.blocked.Load() != 0
+		next := c.conn.advance(l.batch(c))
 		l.executed = true
 		switch next {
 		case wantWake:
@@ -86,13 +137,68 @@ func (l *loop) advance(c *loopConn) bool {
 		}
 		l.owe(c)
 		l.flush()
-		if !l.open(c) {
+		if !l.goesOn(c) {
 			return false
 		}
 		if next == wantClose {
 			l.close(c)
 			return false
 		}
+		if !l.draining {
+			l.yield(c)
+			return false
+		}
+	}
+}
+
+// modestFor is after how many wake-ups without one it is forgotten that there was a
+// client who asked for little.
+const modestFor = 64
+
+// batch is how many ops of a connection are executed at once: fewer of one that has sent
+// more than a read takes where there are others that do not.
+func (l *loop) batch(c *loopConn) int {
+	if c.greedy && l.modest > 0 {
+		return shortOps
+	}
+	return batchOps
+}
+
+// giveBack gives back what was lent to a connection that has to wait, unless it needs
+// what it keeps. Requires that none of what was read is being executed.
+func (l *loop) giveBack(c *loopConn) {
+	if c.held == nil {
+		c.in.release()
+		c.repay(l.work)
+	}
+}
+
+// yield puts a connection off that has more to execute.
+func (l *loop) yield(c *loopConn) {
+	l.giveBack(c)
+	if !c.yields {
+		c.yields = true
+		l.more = append(l.more, c)
+	}
+}
+
+// takeTurns goes on with the connections that were put off.
+func (l *loop) takeTurns() {
+	l.turns, l.more = l.more, l.turns[:0]
+	for _, c := range l.turns {
+		c.yields = false
+		if l.goesOn(c) && !c.away {
+			l.goOn(c)
+		}
+	}
+	clear(l.turns)
+}
+
+// goOn goes on with one of them.
+func (l *loop) goOn(c *loopConn) {
+	defer l.rescue(c)
+	if l.advance(c) && l.draining {
+		l.serve(c)
 	}
 }
 
@@ -107,12 +213,13 @@ func (l *loop) rest(c *loopConn) {
 func (l *loop) owe(c *loopConn) {
 	out := c.session.Output()
 	switch {
-	case c.blocked.Load() != 0: // it is not in the arena
-	case len(*out) == 0:
+	case len(*out) > 0:
+		*out = l.work.out.take(*out)
+	case c.blocked.Load() == 0:
 		*out = nil
 		return
 	default:
-		*out = l.work.out.take(*out)
+		*out = nil
 	}
 	if !c.due {
 		c.due = true
@@ -138,17 +245,26 @@ func (l *loop) flush() {
 	l.work.out.empty()
 }
 
-// write writes the output. If the socket takes no more for now, the rest waits in
-// memory of the connection's own, and nothing is read until it does.
+// write writes the output, behind what waits. If the socket takes no more for now, the
+// rest waits.
 func (l *loop) write(c *loopConn) {
 	out := c.session.Output()
 	rest := *out
-	if len(rest) > c.limits.OutputBytes {
-		l.s.log.Info("connection closed", "client", c.client, "why", "more output than allowed", "bytes", len(rest))
+	*out = nil
+	most := c.limits.OutputBytes
+	if c.ahead {
+		most += aheadBytes
+	}
+	if bytes := c.queue.bytes + len(rest); bytes > most {
+		l.s.log.Info("connection closed", "client", c.client, "why", "more output than allowed", "bytes", bytes)
 		l.close(c)
 		return
 	}
-	blocked := c.blocked.Load() != 0
+	if c.queue.bytes > 0 {
+		c.queue.add(rest)
+		l.writeQueue(c)
+		return
+	}
 	for len(rest) > 0 {
 		n, errno := writeNow(c.fd, rest)
 		switch errno {
@@ -157,27 +273,49 @@ func (l *loop) write(c *loopConn) {
 			c.traffic.out.Add(int64(n))
 		case syscall.EINTR:
 		case syscall.EAGAIN:
-			*out = rest
-			if !blocked {
-				*out = append([]byte(nil), rest...)
-				c.blocked.Store(l.s.clock.Load())
-				l.poll.change(c.fd, syscall.EPOLLOUT)
-				if c.held == nil { // else it needs what it keeps
-					c.in.release()
-					c.repay(l.work)
-				}
-			}
+			c.queue.add(rest)
+			l.giveBack(c)
+			l.block(c, 0)
 			return
 		default:
 			l.close(c)
 			return
 		}
 	}
-	*out = nil
-	if blocked {
+}
+
+// writeQueue writes what waits.
+func (l *loop) writeQueue(c *loopConn) {
+	written, errno := c.queue.write(c.fd)
+	c.traffic.out.Add(int64(written))
+	switch errno {
+	case 0:
 		c.blocked.Store(0)
-		l.poll.change(c.fd, syscall.EPOLLIN)
+		c.ahead, c.overdueBytes = false, 0
+		l.waits(c)
+		l.attend(c)
+	case syscall.EAGAIN:
+		l.block(c, written)
+	default:
+		l.close(c)
 	}
+}
+
+// block has what waits do so until the client has taken some more than it just did.
+func (l *loop) block(c *loopConn, taken int) {
+	c.overdueBytes -= taken
+	if c.overdueBytes <= 0 {
+		c.overdueBytes = c.queue.bytes
+		c.blocked.Store(l.s.clock.Load())
+	}
+	l.waits(c)
+	l.attend(c)
+}
+
+// waits tells the server how much output of the connection waits.
+func (l *loop) waits(c *loopConn) {
+	l.s.waiting.Add(int64(c.queue.bytes - c.waits))
+	c.waits = c.queue.bytes
 }
 
 // rescue is deferred around all that calls a session. What was lent to the
@@ -211,5 +349,7 @@ func (l *loop) drop(c *loopConn) {
 		l.conns[c.fd] = nil
 	}
 	l.load.Add(-1)
+	c.queue = backlog{}
+	l.waits(c)
 	l.s.closeSession(&c.conn)
 }

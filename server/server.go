@@ -93,6 +93,7 @@ type Server struct {
 	strays    complaints  // about those that come over TLS where there is none
 
 	clients, connections, rejected atomic.Int64
+	waiting                        atomic.Int64 // bytes of output that clients have not taken
 
 	// What may be changed while the server runs.
 	maxClients                atomic.Int64

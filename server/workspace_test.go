@@ -125,7 +125,7 @@ func TestAwayAllocatesNothing(t *testing.T) {
 		for _, c := range conns {
 			c.borrow(w)
 			c.in.filled(copy(c.in.space(), in))
-			if c.advance() != wantWake {
+			if c.advance(batchOps) != wantWake {
 				t.Fatal("the batch is not away")
 			}
 			c.keep(w)
@@ -133,7 +133,7 @@ func TestAwayAllocatesNothing(t *testing.T) {
 		for _, c := range conns {
 			c.borrow(w)
 			c.session.Resume()
-			if c.advance() != wantInput {
+			if c.advance(batchOps) != wantInput {
 				t.Fatal("there is more to do")
 			}
 			c.repay(w)

@@ -1,0 +1,94 @@
+package main
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+)
+
+// A longPipeline is what became of many commands that were sent in one go.
+type longPipeline struct {
+	commands       int
+	late           bool // nothing was read until all was sent
+	answered       int  // in order, from the first on
+	took           time.Duration
+	problem        error
+	before, during latency // of others
+	grown          int64   // resident bytes at most, beyond before
+}
+
+// pipelineKey is the bucket that all of them ask for.
+const pipelineKey = "pipeline"
+
+// measureLongPipeline sends one pipeline. Each reply has one permit less than the
+// last, or is none of it.
+func measureLongPipeline(ctx context.Context, b besiege, binary string, late bool) (longPipeline, error) {
+	got := longPipeline{commands: b.commands, late: late}
+	s, err := startLimitsrv(ctx, binary, "--write-timeout", b.writeWait.String())
+	if err != nil {
+		return got, err
+	}
+	defer s.stop()
+	if _, err := fill(ctx, s, lastingBucket, b.existing); err != nil {
+		return got, err
+	}
+	if got.before, err = watchOthers(ctx, s, b, b.existing, during(ctx, b.watch, pass)); err != nil {
+		return got, err
+	}
+	resident, err := s.residentBytes()
+	if err != nil {
+		return got, err
+	}
+	limit := 2 * b.commands
+	one := appendCommand(nil, "RL.TOKEN", pipelineKey, fmt.Sprint(limit), "1000/d")
+	all := slices.Repeat(one, b.commands)
+	got.during, err = watchOthers(ctx, s, b, b.existing, func() error {
+		begin := time.Now()
+		got.problem = got.send(s, all, limit)
+		got.took = time.Since(begin)
+		return nil
+	})
+	if err != nil {
+		return got, err
+	}
+	peak, err := s.peakBytes()
+	got.grown = peak - resident
+	return got, err
+}
+
+// send sends the bytes of a pipeline and reads the replies, beside or after it.
+func (p *longPipeline) send(s *side, all []byte, limit int) error {
+	c, err := dial(s.address)
+	if err != nil {
+		return err
+	}
+	defer c.conn.Close()
+	c.conn.SetDeadline(time.Now().Add(2 * lastReplyWait))
+	sent := make(chan error, 1)
+	write := func() {
+		n, err := c.conn.Write(all)
+		if err != nil {
+			err = fmt.Errorf("after %s of %s bytes: %w", countText(float64(n)), countText(float64(len(all))), err)
+		}
+		sent <- err
+	}
+	if p.late {
+		write()
+	} else {
+		go write()
+	}
+	for ; p.answered < p.commands; p.answered++ {
+		reply, readErr := c.read()
+		if readErr != nil {
+			c.conn.Close()
+			return errors.Join(<-sent, readErr)
+		}
+		f, ok := reply.([]any)
+		if want := int64(limit - p.answered - 1); !ok || len(f) != 5 || f[0] != int64(1) || f[2] != want {
+			return fmt.Errorf("reply %d is %v, want %d remaining", p.answered, reply, want)
+		}
+	}
+	return <-sent
+}

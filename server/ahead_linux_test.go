@@ -1,0 +1,107 @@
+package server
+
+import (
+	"bufio"
+	"fmt"
+	"io"
+	"net"
+	"strings"
+	"testing"
+	"time"
+)
+
+// sendBig asks for n replies of so many bytes, each behind the number of replies
+// until then.
+func sendBig(t *testing.T, nc net.Conn, n, bytes int) {
+	t.Helper()
+	send(t, nc, strings.Repeat(array("COUNT")+array("BIG", fmt.Sprint(bytes)), n))
+}
+
+// readBig reads them, the first of which is one after so many replies, and checks that
+// none is missing.
+func readBig(t *testing.T, in *bufio.Reader, after, n, bytes int) {
+	t.Helper()
+	for i := after + 1; i < after+2*n; i += 2 {
+		if count, err := readBulk(in); err != nil || count != fmt.Sprint(i) {
+			t.Fatalf("reply %d: %q, %v", i, count, err)
+		}
+		if big, err := readBulk(in); err != nil || len(big) != bytes {
+			t.Fatalf("reply %d: %d bytes, %v", i+1, len(big), err)
+		}
+	}
+}
+
+// A pipeline that is sent whole before a reply is read is executed, and its replies
+// come in order, also when the client has said that it sends nothing more, and when
+// batches go away.
+func TestSentWholeBeforeReading(t *testing.T) {
+	const half, bytes = 1000, 20_000 // more than sockets hold
+	for _, middle := range []string{"OP", "SLOW"} {
+		t.Run(middle, func(t *testing.T) {
+			r, book := startLedger(t, Config{Loops: 1, WriteTimeout: time.Minute})
+			nc := r.dial()
+			sendBig(t, nc, half, bytes)
+			send(t, nc, array(middle, "x"))
+			sendBig(t, nc, half, bytes)
+			nc.(*net.TCPConn).CloseWrite()
+			until(t, "all is executed", func() bool { return book.echo.answered.Load() == 4*half+1 })
+			in := bufio.NewReader(nc)
+			readBig(t, in, 0, half, bytes)
+			if reply, err := readBulk(in); reply != "x" || err != nil {
+				t.Fatalf("in the middle: %q, %v", reply, err)
+			}
+			readBig(t, in, 2*half+1, half, bytes)
+			if _, err := in.ReadByte(); err != io.EOF {
+				t.Errorf("behind the replies: %v, want the end", err)
+			}
+			until(t, "nothing waits", func() bool { return r.waiting.Load() == 0 })
+		})
+	}
+}
+
+// What waits for all clients is bounded: beyond that none is read from until it
+// reads.
+func TestAheadIsBounded(t *testing.T) {
+	const commands, bytes = 150, 1 << 20
+	r, book := startLedger(t, Config{Loops: 1, WriteTimeout: time.Minute})
+	nc := r.dial()
+	sendBig(t, nc, commands, bytes)
+	until(t, "the bound is reached", func() bool { return r.waiting.Load() >= aheadBytes })
+	other := r.dial()
+	send(t, other, array("OP", "x"))
+	expect(t, other, bulk("x"))
+	if n, answered := r.waiting.Load(), book.echo.answered.Load(); n > aheadBytes+2*bytes || answered >= 2*commands {
+		t.Errorf("%d bytes wait after %d of %d commands, want at most %d", n, answered, 2*commands, aheadBytes)
+	}
+	in := bufio.NewReader(nc)
+	for i := range 2 * commands {
+		if _, err := readBulk(in); err != nil {
+			t.Fatalf("reply %d: %v", i, err)
+		}
+	}
+	until(t, "nothing waits", func() bool { return r.waiting.Load() == 0 })
+}
+
+// A client that never reads is closed, however much it may have waiting.
+func TestAheadIsNotForEver(t *testing.T) {
+	r, _ := startLedger(t, Config{Loops: 1, WriteTimeout: 50 * time.Millisecond})
+	nc := r.dial()
+	sendBig(t, nc, 1000, 20_000)
+	until(t, "it is closed", func() bool { return r.Stats().Clients == 0 })
+	if n := r.waiting.Load(); n != 0 {
+		t.Errorf("%d bytes wait for nobody", n)
+	}
+}
+
+// A client that has not logged in is not read from while it does not read.
+func TestAheadIsNotForStrangers(t *testing.T) {
+	const commands, bytes = 1500, 20_000
+	r, book := startLedger(t, Config{Loops: 1, WriteTimeout: 500 * time.Millisecond})
+	book.echo.password.Store(true)
+	nc := r.dial()
+	sendBig(t, nc, commands, bytes)
+	until(t, "it is closed", func() bool { return r.Stats().Clients == 0 && r.Stats().Connections == 1 })
+	if n := book.echo.answered.Load(); n == 2*commands {
+		t.Errorf("all of %d commands were executed, with %d MB of replies", n, commands*bytes>>20)
+	}
+}
