@@ -101,19 +101,21 @@ func (c *simCluster) checkAlone(call *simCall, b *engine.Batch, leaderless time.
 const (
 	// simClockEvery is how often the cluster's clock is looked at.
 	simClockEvery = 2 * time.Second
-	// simClockAhead is how much it may be ahead of the clocks that are right, which are
-	// so to a second: a leader whose calls to others fail moves slowly by its own.
-	simClockAhead = slewing + time.Second
+	// simClockRight is how far a clock that is right may be off.
+	simClockRight = time.Second
+	// simClockAhead is how much it may be ahead of the clocks that are right: a leader
+	// whose calls to others fail moves slowly by its own.
+	simClockAhead = slewing + simClockRight
 	// simPace is how much faster or slower it may go.
 	simPace = 0.06
 )
 
 // mostClocksRight says whether the clocks of a majority of the members, and of those that
-// were members lately, are right to a second.
+// were members lately, are right.
 func (c *simCluster) mostClocksRight() bool {
 	right, members := 0, c.members()
 	for _, n := range members {
-		if off := time.Duration(n.clock.Wall() - engine.Instant(time.Now().UnixNano())); off.Abs() < time.Second {
+		if off := time.Duration(n.clock.Wall() - engine.Instant(time.Now().UnixNano())); off.Abs() < simClockRight {
 			right++
 		}
 	}
@@ -155,7 +157,7 @@ func (c *simCluster) watchClocks() {
 		}
 		if before.of == now.of && before.term == now.term {
 			moved, most := now.off-before.off, time.Duration(simPace*float64(now.at.Sub(before.at)))
-			jumped := moved > slewing && (now.off <= most || moved <= simClockAhead)
+			jumped := moved > slewing && now.off <= simClockRight
 			if moved.Abs() > most && !jumped {
 				c.fault("in %v the cluster's time went from %v to %v off", now.at.Sub(before.at), before.off, now.off)
 			}
