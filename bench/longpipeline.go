@@ -26,21 +26,12 @@ const pipelineKey = "pipeline"
 // last, or is none of it.
 func measureLongPipeline(ctx context.Context, b besiege, binary string, late bool) (longPipeline, error) {
 	got := longPipeline{commands: b.commands, late: late}
-	s, err := startLimitsrv(ctx, binary, "--write-timeout", b.writeWait.String())
+	s, before, resident, err := b.begin(ctx, binary)
 	if err != nil {
 		return got, err
 	}
 	defer s.stop()
-	if _, err := fill(ctx, s, lastingBucket, b.existing); err != nil {
-		return got, err
-	}
-	if got.before, err = watchOthers(ctx, s, b, b.existing, during(ctx, b.watch, pass)); err != nil {
-		return got, err
-	}
-	resident, err := s.residentBytes()
-	if err != nil {
-		return got, err
-	}
+	got.before = before
 	limit := 2 * b.commands
 	one := appendCommand(nil, "RL.TOKEN", pipelineKey, fmt.Sprint(limit), "1000/d")
 	all := slices.Repeat(one, b.commands)

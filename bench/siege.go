@@ -23,6 +23,24 @@ type besiege struct {
 	writeWait   time.Duration // --write-timeout where clients do not read
 }
 
+// begin starts a server that closes who does not read, with keys, and says what the
+// latency of others is there, and its resident bytes.
+func (b besiege) begin(ctx context.Context, binary string) (s *side, before latency, resident int64, err error) {
+	if s, err = startLimitsrv(ctx, binary, "--write-timeout", b.writeWait.String()); err != nil {
+		return nil, before, 0, err
+	}
+	if _, err = fill(ctx, s, lastingBucket, b.existing); err == nil {
+		before, err = watchOthers(ctx, s, b, b.existing, during(ctx, b.watch, pass))
+	}
+	if err == nil {
+		resident, err = s.residentBytes()
+	}
+	if err != nil {
+		s.stop()
+	}
+	return s, before, resident, err
+}
+
 var longSiege = besiege{
 	connections: 10_000,
 	rate:        10_000,

@@ -27,21 +27,12 @@ const slowBlock = 64
 // are closed.
 func measureSlowReaders(ctx context.Context, b besiege, binary string) (slowness, error) {
 	got := slowness{readers: b.hostile, writeWait: b.writeWait}
-	s, err := startLimitsrv(ctx, binary, "--write-timeout", b.writeWait.String())
+	s, before, resident, err := b.begin(ctx, binary)
 	if err != nil {
 		return got, err
 	}
 	defer s.stop()
-	if _, err := fill(ctx, s, lastingBucket, b.existing); err != nil {
-		return got, err
-	}
-	if got.before, err = watchOthers(ctx, s, b, b.existing, during(ctx, b.watch, pass)); err != nil {
-		return got, err
-	}
-	resident, err := s.residentBytes()
-	if err != nil {
-		return got, err
-	}
+	got.before = before
 	var (
 		lock sync.Mutex
 		peak memoryPeak

@@ -141,7 +141,7 @@ func TestOneCommitForAWakeUp(t *testing.T) {
 
 // A client with many batches in one read does not keep others waiting for more than
 // one of them.
-func TestTurns(t *testing.T) {
+func TestLongReadsTakeTurns(t *testing.T) {
 	const commands = 8 * batchOps
 	r, book := startLedger(t, Config{Loops: 1, UnixSocket: filepath.Join(t.TempDir(), "s")})
 	first, greedy, modest := r.dial(), r.dial(), r.dial()
