@@ -35,9 +35,10 @@ func (c *crasher) MaybeError(op errorfs.Op) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.points++
-	var durable, acked uint64 // before the copy: they only grow
+	var durable, acked uint64 // before the copy, and acked first: they grow meanwhile
 	if l := c.log.Load(); l != nil {
-		durable, acked = l.Synced(), c.acked.Load()
+		acked = c.acked.Load()
+		durable = l.Synced()
 	}
 	if c.policy == Always && durable < acked {
 		c.t.Errorf("seed %d: entry %d was acknowledged, and synced is %d", c.seed, acked, durable)
