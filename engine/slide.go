@@ -100,7 +100,7 @@ func (slide) set(c *cell, end Instant, count, before int64) {
 // sound: a count before is not cut with the limit as long as it does not count.
 func (s slide) sound(c *cell, now Instant) bool {
 	end, count, before := Instant(c.state[0]), int64(c.state[1]), int64(c.state[2])
-	return end >= 0 && end <= windowEnd(&c.params, now) && count >= 0 && count <= 2*c.params.Limit &&
+	return end >= 0 && end%Instant(c.params.Period) == 0 && end <= windowEnd(&c.params, now) && count >= 0 && count <= 2*c.params.Limit &&
 		before >= 0 && before <= 2*MaxLimit && s.used(c, now) <= 2*c.params.Limit
 }
 
