@@ -35,7 +35,7 @@ func newPace() *pace {
 // take takes a permit of an address, and says how long to wait where that is on
 // credit. Not ok: there is no credit any more.
 func (p *pace) take(host string) (wait time.Duration, ok bool) {
-	key := []byte(host[:min(len(host), engine.MaxKeyBytes)])
+	key := paceKey(host)
 	if d := p.ask(engine.Op{Kind: engine.Take, Params: loginParams, N: 1, Key: key}); d.Status != engine.OK || d.Allowed == 1 {
 		return 0, true
 	}
@@ -48,8 +48,11 @@ func (p *pace) take(host string) (wait time.Duration, ok bool) {
 
 // giveBack gives a permit back.
 func (p *pace) giveBack(host string) {
-	p.ask(engine.Op{Kind: engine.Refund, N: 1, Key: []byte(host[:min(len(host), engine.MaxKeyBytes)])})
+	p.ask(engine.Op{Kind: engine.Refund, N: 1, Key: paceKey(host)})
 }
+
+// paceKey is the key of an address's bucket.
+func paceKey(host string) []byte { return []byte(host[:min(len(host), engine.MaxKeyBytes)]) }
 
 func (p *pace) ask(op engine.Op) engine.Decision {
 	b := engine.Batch{Ops: []engine.Op{op}}

@@ -3,6 +3,7 @@ package commands
 import (
 	"math"
 	"math/bits"
+	"strings"
 
 	"limitsrv/engine"
 )
@@ -190,6 +191,16 @@ func parseWindow(arg []byte) (engine.Calendar, int64, error) {
 		return 0, 0, badNumber("window", "day, week, month, year, or a duration of "+durations, arg)
 	}
 	return engine.NoCalendar, nanos, nil
+}
+
+// CalendarName is the word for a span of the calendar; not ok: it is none.
+func CalendarName(c engine.Calendar) (name string, ok bool) {
+	for _, span := range calendars {
+		if span.calendar == c {
+			return strings.ToLower(span.name), true
+		}
+	}
+	return "", false
 }
 
 var calendars = [...]struct {

@@ -5,9 +5,9 @@ import (
 )
 
 const (
-	// defaultTop and maxTop are the count of RL.TOP.
+	// defaultTop and MaxTop are how many keys are told, if nothing is said, and at most.
 	defaultTop = 10
-	maxTop     = 100
+	MaxTop     = 100
 )
 
 var rlTop = Command{
@@ -45,8 +45,8 @@ func parseTop(args [][]byte) (what engine.TopKind, window engine.TopWindow, coun
 	}
 	if len(args) > 0 && !isOption(args[0]) {
 		n, ok := wholeNumber(args[0])
-		if !ok || n < 1 || n > maxTop {
-			return what, window, 0, badWhole("count", 1, maxTop, args[0])
+		if !ok || n < 1 || n > MaxTop {
+			return what, window, 0, badWhole("count", 1, MaxTop, args[0])
 		}
 		count, args = int(n), args[1:]
 	}

@@ -10,9 +10,6 @@ import (
 	"limitsrv/engine"
 )
 
-// maxTop is how many keys may be asked for.
-const maxTop = 100
-
 // The words for what RL.TOP tells.
 var (
 	topKinds   = map[string]engine.TopKind{"denied": engine.TopDenied, "hot": engine.TopHot}
@@ -33,8 +30,8 @@ func (s *Server) top(w http.ResponseWriter, r *http.Request, asks who) {
 		return
 	}
 	count, err := strconv.Atoi(query.Get("count"))
-	if err != nil || count < 1 || count > maxTop {
-		fail(w, http.StatusBadRequest, fmt.Sprintf("count must be 1 to %d, got ", maxTop)+strconv.Quote(query.Get("count")))
+	if err != nil || count < 1 || count > commands.MaxTop {
+		fail(w, http.StatusBadRequest, fmt.Sprintf("count must be 1 to %d, got ", commands.MaxTop)+strconv.Quote(query.Get("count")))
 		return
 	}
 	if err := s.maySeeAll(asks); err != nil {
@@ -80,9 +77,6 @@ type rate struct {
 	Period int64 `json:"period_ns"`
 }
 
-// calendars are the names of the spans that a window may be.
-var calendars = map[engine.Calendar]string{engine.Day: "day", engine.Week: "week", engine.Month: "month", engine.Year: "year"}
-
 // key answers GET /api/key.
 func (s *Server) key(w http.ResponseWriter, r *http.Request, asks who) {
 	key, err := rawKey(r.URL.Query().Get("raw"))
@@ -111,7 +105,7 @@ func standingOf(key []byte, d engine.Decision) *standing {
 		Key: shown(key, 0), Raw: raw(key), Algorithm: p.Alg.String(), Limit: p.Limit,
 		Remaining: d.Remaining, Wait: d.Wait.CeilMillis(), Reset: d.Reset.CeilMillis(),
 	}
-	switch name, ok := calendars[p.Calendar]; {
+	switch name, ok := commands.CalendarName(p.Calendar); {
 	case ok:
 		is.Calendar = &name
 	case p.Count > 0:
