@@ -1,6 +1,7 @@
-# make         builds ./limitsrv
+# make         builds ./limitsrv, or OUT=file, and says which version and how big it is
 # make run     runs it; ARGS="--max-memory 1gb" are its options
-# make test    installs what the tests need and is missing, then runs all checks
+# make test    installs the programs that the tests need, then runs all checks; the
+#              tests of one package end after UNITTIME, which is for a busy machine
 # make bench   measures it beside Redis; ARGS="-only growth" are its options
 # make fuzz    fuzzes whatever reads bytes, each target for FUZZTIME, such as
 #              30000x; go test may fail by itself at the end of a time, such as 10m
@@ -9,8 +10,10 @@
 # make release makes archives for linux on amd64 and arm64 in dist/
 
 ARGS ?=
+OUT ?= limitsrv
 FUZZTIME ?= 30000x
 SIMHOURS ?= 60
+UNITTIME ?= 60m
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.8.0
 VULNDB ?= https://vuln.go.dev
@@ -21,7 +24,9 @@ CHECKS = format vet staticcheck vulnerabilities unit sim fuzz build smoke client
 .PHONY: build run test bench release needs $(CHECKS)
 
 build:
-	go build -o limitsrv ./cmd/limitsrv
+	@.ci/build $(OUT)
+	@version=$$($(abspath $(OUT)) --version 2>/dev/null) || version="limitsrv for $$(go env GOOS)/$$(go env GOARCH)"; \
+	echo "built $(OUT): $$version, $$(wc -c <$(OUT) | awk '{ printf "%.1f MB", $$1 / 1e6 }')"
 
 run:
 	go run ./cmd/limitsrv $(ARGS)
@@ -61,7 +66,7 @@ vulnerabilities:
 	grep -q 'fetching vulnerabilities' "$$dir/problem" && echo "NOT SCANNED: $(VULNDB) can't be reached"
 
 unit:
-	go test -race ./...
+	go test -race -timeout $(UNITTIME) ./...
 
 sim:
 	@dir=$$(mktemp -d) && trap 'rm -r "$$dir"' EXIT && n=$$(nproc) && \

@@ -210,11 +210,13 @@ func TestAdminRightsOfUsers(t *testing.T) {
 		{"looks", "/api/key?raw=YXBpOjE", "", 200, `{"found":false}`},
 		{"looks", "/api/key?raw=aw", "", 403, "no permissions to access"},
 		{"looks", "/api/top?by=hot&window=minute&count=5", "", 403, "no permissions"},
+		{"looks", "/api/keys?prefix=&cursor=0&count=5", "", 403, "no permissions"},
 		{"looks", "/api/reset", `{"raw":"YXBpOjE"}`, 403, `user \"looks\" is not in the group admin`},
 		{"looks", "/debug/pprof/heap", "", 403, "not in the group admin"},
 		{"app", "/api/now", "", 403, "not in the group peek"},
 		{"app", "/metrics", "", 403, "not in the group peek"},
 		{"root", "/api/top?by=hot&window=minute&count=5", "", 200, `"keys":[]`},
+		{"root", "/api/keys?prefix=&cursor=0&count=5", "", 200, `"keys":[]`},
 		{"root", "/api/reset", `{"raw":"aw"}`, 200, `{"forgotten":0}`},
 		{"root", "/debug/pprof/heap", "", 200, ""},
 	} {

@@ -20,7 +20,7 @@ func TestPageOfACluster(t *testing.T) {
 	tab := browser.Open(t)
 	tab.Screen(360, 740, "light")
 	tab.Visit(origin)
-	tab.UntilText("#cluster-state", "3 of 3 online")
+	tab.UntilText("#cluster-state", "3 of 3 members online")
 	tab.UntilText("#cluster-state", "this one is a follower")
 	tab.UntilText("#members", a.client)
 	tab.UntilText("#members", "this one")
@@ -28,10 +28,11 @@ func TestPageOfACluster(t *testing.T) {
 		t.Errorf("the page is %d wider than a phone", over)
 	}
 	c.peers[leader].kill()
-	tab.UntilText("#cluster-state", "2 of 3 online")
+	tab.UntilText("#cluster-state", "2 of 3 members online")
 	tab.UntilText("#members", "○ offline")
 	tab.UntilText("#ready", "✓ Ready")
 	other.kill()
-	tab.UntilText("#cluster-state", "Without a majority")
-	tab.UntilText("#trouble", "no majority of the cluster can be reached")
+	tab.UntilText("#ready", "✕ No majority")
+	tab.UntilText("#trouble", "No majority: This member reaches 1 of 3 voters, itself included, and 2 are needed.")
+	tab.UntilText("#cluster-state", "No majority: 1 of 3 members online, no decisions")
 }

@@ -68,7 +68,7 @@ func TestPagePicture(t *testing.T) {
 	tab.Click("#window label:last-child")
 	tab.UntilText("#denied", "ip:203.0.113.7")
 	tab.Fill("#lookup-key", "user:0"+kb.Enter)
-	tab.UntilText("#found-use", "left")
+	tab.UntilText("#found-use", "remaining")
 	tab.Until("(document.activeElement.blur(), true)")
 	tab.Shot(*pagePicture)
 	pack(t, *pagePicture)

@@ -55,7 +55,7 @@ func TestPageShowsLoad(t *testing.T) {
 	tab.Screen(1280, 900, "light")
 	tab.Visit(a.url)
 	tab.UntilText("#ready", "Ready")
-	tab.UntilText("#denied", "No key was refused")
+	tab.UntilText("#denied", "No key was denied")
 	stop := load(t, a.address, "RL.TOKEN noisy 100 1000")
 	defer stop()
 	tab.Until(number("[data-column=allowed]") + " > 0")
@@ -85,13 +85,13 @@ func TestPageKeys(t *testing.T) {
 	tab.Screen(1280, 900, "dark")
 	tab.Visit(a.url)
 	for _, tt := range []struct{ command, key, limit, use string }{
-		{"RL.TOKEN token 10 0.001 4", "token", "Token bucket: 10 permits, refilled at 1 per 1,000 seconds", "6 of 10 left"},
-		{"RL.LEAKY leaky 10 0.001 10", "leaky", "Leaky bucket: a queue of 10, drained at", "0 of 10 left"},
-		{"RL.FIXED fixed 1000 year 1", "fixed", "Fixed window: 1,000 permits in each calendar year (UTC)", "999 of 1,000 left"},
-		{"RL.SLIDE slide 100 7d 1", "slide", "Sliding window: about 100 permits in any 7 days", "99 of 100 left"},
-		{"RL.LOG log 5 1h 5", "log", "Sliding log: never more than 5 permits in any 1 hour", "0 of 5 left"},
-		{"RL.ACQUIRE lease 2 30m me", "lease", "Concurrency: 2 at a time, each for at most 30 minutes", "1 of 2 left"},
-		{`RL.LOG "\x00\xff\\ \n" 5 1h 2`, `\u{0}\xff\\ \u{a}`, "Sliding log", "3 of 5 left"},
+		{"RL.TOKEN token 10 0.001 4", "token", "Token bucket: 10 tokens, refilled at 1 per 1,000 seconds", "6 of 10 remaining"},
+		{"RL.LEAKY leaky 10 0.001 10", "leaky", "Leaky bucket: a queue of 10, drained at", "0 of 10 remaining"},
+		{"RL.FIXED fixed 1000 year 1", "fixed", "Fixed window: 1,000 tokens in each calendar year (UTC)", "999 of 1,000 remaining"},
+		{"RL.SLIDE slide 100 7d 1", "slide", "Sliding window: about 100 tokens in any 7 days", "99 of 100 remaining"},
+		{"RL.LOG log 5 1h 5", "log", "Sliding log: never more than 5 tokens in any 1 hour", "0 of 5 remaining"},
+		{"RL.ACQUIRE lease 2 30m me", "lease", "Concurrency: 2 at a time, each for at most 30 minutes", "1 of 2 remaining"},
+		{`RL.LOG "\x00\xff\\ \n" 5 1h 2`, `\u{0}\xff\\ \u{a}`, "Sliding log", "3 of 5 remaining"},
 	} {
 		w.do(t, tt.command)
 		tab.Fill("#lookup-key", tt.key+kb.Enter)
@@ -111,12 +111,12 @@ func TestPageKeys(t *testing.T) {
 	tab.Click("#reset-open")
 	tab.Click("#reset button[value=reset]")
 	tab.UntilText("#lookup-said", "Reset: log")
-	tab.UntilText("#found-limit", "as good as new")
+	tab.UntilText("#found-limit", "fully reset")
 	if got := w.do(t, "EXISTS log token"); got != int64(1) {
 		t.Errorf("EXISTS after a reset of one of two: %v", got)
 	}
 	tab.Fill("#lookup-key", "nothing"+kb.Enter)
-	tab.UntilText("#lookup-said", "This key is as good as new")
+	tab.UntilText("#lookup-said", "No record of this key")
 }
 
 // TestPageHostileKeys has clients name keys so as to do harm.
@@ -139,7 +139,7 @@ func TestPageHostileKeys(t *testing.T) {
 		}
 	}
 	tab.Click("#denied tbody button")
-	tab.UntilText("#found-use", "0 of 1 left")
+	tab.UntilText("#found-use", "0 of 1 remaining")
 	tab.Click("#reset-open")
 	if over := browser.Value[int](tab, "document.documentElement.scrollWidth - innerWidth"); over > 0 {
 		t.Errorf("the page is %d wider than a phone", over)
@@ -172,7 +172,7 @@ func TestPageLogins(t *testing.T) {
 	w := wired(t, a.address)
 	w.do(t, `AUTH root "root's secret"`)
 	w.do(t, "RL.LOG precious 5 1h 5")
-	for _, path := range []string{"/api/now", "/api/history", "/api/top?by=hot&window=hour&count=9", "/api/key?raw=cHJlY2lvdXM", "/metrics"} {
+	for _, path := range []string{"/api/now", "/api/history", "/api/top?by=hot&window=hour&count=9", "/api/key?raw=cHJlY2lvdXM", "/api/keys?prefix=&cursor=0&count=1", "/metrics"} {
 		a.wants(t, "", path, "", http.StatusUnauthorized, "")
 	}
 	tab := browser.Open(t)
@@ -191,7 +191,7 @@ func TestPageLogins(t *testing.T) {
 		t.Errorf("scripts see the cookie %q", cookies)
 	}
 	tab.Fill("#lookup-key", "precious"+kb.Enter)
-	tab.UntilText("#found-use", "0 of 5 left")
+	tab.UntilText("#found-use", "0 of 5 remaining")
 	if tab.Sees("#reset-open") {
 		t.Error("who may only look sees a button that resets")
 	}
@@ -217,7 +217,7 @@ func TestPageLogins(t *testing.T) {
 	tab.Fill("#login-user", "root"+kb.Tab+"root's secret"+kb.Enter)
 	tab.UntilText("#user", "root")
 	tab.Click("#hot tbody button")
-	tab.UntilText("#found-use", "0 of 5 left")
+	tab.UntilText("#found-use", "0 of 5 remaining")
 	tab.Click("#reset-open")
 	tab.Click("#reset button[value=reset]")
 	tab.UntilText("#lookup-said", "Reset: precious")

@@ -55,6 +55,7 @@ type Server struct {
 	logins   *logins
 	// loggingIn are for those who are in a login that may wait.
 	loggingIn *places
+	searching chan struct{} // has an element for each search that runs
 	history   *history
 	metrics   http.Handler
 }
@@ -75,6 +76,7 @@ func New(cfg Config) (*Server, error) {
 	s := &Server{
 		cfg: cfg, log: cfg.Logger, listener: newBounded(listener, maxConnections, maxConnectionsEach, cfg.TLS),
 		loggingIn: newPlaces(maxLoggingIn, maxLoggingInEach),
+		searching: make(chan struct{}, maxSearches),
 		history:   newHistory(sampler(cfg)),
 	}
 	s.logins = newLogins(listener.Addr(), cfg.TLS != nil)

@@ -70,6 +70,8 @@ type state struct {
 	MaxClients  int64               `json:"max_clients"`
 	Evicted     int64               `json:"evicted"`
 	Refused     int64               `json:"refused_for_memory"`
+	Port        string              `json:"port"`    // of clients; empty: unknown
+	Storage     *storage            `json:"storage"` // null: the state is in memory only
 	Cluster     *cluster            `json:"cluster"`
 }
 
@@ -109,7 +111,7 @@ func (s *Server) now(w http.ResponseWriter, _ *http.Request, _ who) {
 		Decisions: make(map[string]outcomes, len(stats.Allowed)), Shadow: stats.ShadowDenied,
 		Keys: stats.Keys, Memory: stats.MemoryBytes, MaxMemory: number(h, "max-memory"), OnFull: h.Setting("on-full"),
 		Connections: s.cfg.Traffic().Clients, MaxClients: number(h, "max-clients"),
-		Evicted: stats.Evicted, Refused: stats.Refused,
+		Evicted: stats.Evicted, Refused: stats.Refused, Port: portOf(h.Setting("listen")), Storage: storageOf(h),
 	}
 	for alg := range stats.Allowed {
 		is.Decisions[engine.Alg(alg).String()] = outcomes{stats.Allowed[alg], stats.Denied[alg]}
@@ -124,6 +126,15 @@ func (s *Server) now(w http.ResponseWriter, _ *http.Request, _ who) {
 func number(h *commands.Handler, setting string) int64 {
 	n, _ := strconv.ParseInt(h.Setting(setting), 10, 64)
 	return n
+}
+
+// portOf is the port of HOST:PORT; empty: there is none.
+func portOf(address string) string {
+	_, port, err := net.SplitHostPort(address)
+	if err != nil {
+		return ""
+	}
+	return port
 }
 
 // clusterOf is the cluster of nodes of which the first is this one.

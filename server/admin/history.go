@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"math"
 	"net/http"
 	"strconv"
 	"sync"
@@ -18,7 +19,10 @@ const (
 // A sample is what happened in about a second, and how it stood at its end.
 type sample struct {
 	at              time.Time
-	allowed, denied int64 // per second
+	allowed, denied int64 // per second, as are the next three
+	shadow          int64 // of those denied, answered as allowed
+	evicted         int64 // live keys dropped to make room
+	rejected        int64 // decisions rejected because memory was full
 	p50, p99        int64 // microseconds; -1: nothing was decided
 	keys, memory    int64
 	connections     int64
@@ -28,6 +32,9 @@ type sample struct {
 type reading struct {
 	at              time.Time
 	allowed, denied int64
+	shadow          int64
+	evicted         int64
+	rejected        int64
 	waits           commands.Waits
 	keys, memory    int64
 	connections     int64
@@ -38,7 +45,7 @@ func sampler(cfg Config) func() reading {
 	return func() reading {
 		stats := cfg.Handler.Engine().Stats()
 		r := reading{
-			at: time.Now(), waits: cfg.Handler.Waits(),
+			at: time.Now(), waits: cfg.Handler.Waits(), shadow: stats.ShadowDenied, evicted: stats.Evicted, rejected: stats.Refused,
 			keys: stats.Keys, memory: stats.MemoryBytes, connections: cfg.Traffic().Clients,
 		}
 		for alg := range stats.Allowed {
@@ -54,8 +61,10 @@ func sampler(cfg Config) func() reading {
 func between(old, new reading) sample {
 	seconds := new.at.Sub(old.at).Seconds()
 	rate := func(from, to int64) int64 { return int64(float64(max(0, to-from))/seconds + 0.5) }
+	rateUp := func(from, to int64) int64 { return int64(math.Ceil(float64(max(0, to-from)) / seconds)) } // one is not lost
 	s := sample{
 		at: new.at, allowed: rate(old.allowed, new.allowed), denied: rate(old.denied, new.denied), p50: -1, p99: -1,
+		shadow: rate(old.shadow, new.shadow), evicted: rateUp(old.evicted, new.evicted), rejected: rateUp(old.rejected, new.rejected),
 		keys: new.keys, memory: new.memory, connections: new.connections,
 	}
 	if waits := new.waits.Since(old.waits); waits.Total() > 0 {
@@ -136,6 +145,9 @@ type columns struct {
 	Time        []int64 `json:"time_ms"`
 	Allowed     []int64 `json:"allowed"`
 	Denied      []int64 `json:"denied"`
+	Shadow      []int64 `json:"shadow_denied"`
+	Evicted     []int64 `json:"evicted"`
+	Rejected    []int64 `json:"refused_for_memory"`
 	P50         []micro `json:"p50_us"`
 	P99         []micro `json:"p99_us"`
 	Keys        []int64 `json:"keys"`
@@ -167,10 +179,12 @@ func (s *Server) past(w http.ResponseWriter, r *http.Request, _ who) {
 	samples := s.history.since(since)
 	n := len(samples)
 	c := columns{
-		make([]int64, n), make([]int64, n), make([]int64, n), make([]micro, n), make([]micro, n), make([]int64, n), make([]int64, n), make([]int64, n),
+		make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n),
+		make([]micro, n), make([]micro, n), make([]int64, n), make([]int64, n), make([]int64, n),
 	}
 	for i, one := range samples {
 		c.Time[i], c.Allowed[i], c.Denied[i] = one.at.UnixMilli(), one.allowed, one.denied
+		c.Shadow[i], c.Evicted[i], c.Rejected[i] = one.shadow, one.evicted, one.rejected
 		c.P50[i], c.P99[i] = micro(one.p50), micro(one.p99)
 		c.Keys[i], c.Memory[i], c.Connections[i] = one.keys, one.memory, one.connections
 	}

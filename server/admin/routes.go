@@ -26,6 +26,7 @@ func (s *Server) handler() http.Handler {
 	mux.Handle("GET /api/now", s.allowed(peek, s.now))
 	mux.Handle("GET /api/history", s.allowed(peek, s.past))
 	mux.Handle("GET /api/top", s.allowed(peek, s.top))
+	mux.Handle("GET /api/keys", s.allowed(peek, s.search))
 	mux.Handle("GET /api/key", s.allowed(peek, s.key))
 	mux.Handle("POST /api/reset", s.allowed(admin, s.reset))
 	mux.HandleFunc("GET /api/", func(w http.ResponseWriter, r *http.Request) { fail(w, http.StatusNotFound, "there is no such call") })

@@ -31,9 +31,9 @@ func TestPageShowsAll(t *testing.T) {
 	for _, tt := range []struct{ where, what string }{
 		{"#ready", "Ready"}, {"#uptime", "up 1 h 2 min"}, {"#version", "1.0.0"},
 		{"#denied", "ip:203.0.113.7"}, {"#denied", "48,211"}, {"#denied", "−12"}, {"#hot", "tenant:42"},
-		{"#charts", "12 refused in shadow"}, {"#charts", "of 256 MB (83 %), when full: evict"}, {"#charts", "of 10,000"},
+		{"#algorithms", "12 of those denied were answered as allowed"}, {"#charts", "of 256 MB (83 %), when full: evict"}, {"#charts", "of 10,000"},
 		{"#algorithms", "8,123,456"}, {"#algorithms", "1.5 %"}, {"#algorithms", "< 0.1 %"},
-		{"#cluster-state", "2 of 3 online, 10.0.3.1:6379 leads in term 7; this one is a follower"}, {"#members", "at most 48,211 entries"}, {"#members", "b2b2b2b2"}, {"#members", "1 min 14 s ago"},
+		{"#cluster-state", "2 of 3 members online, 10.0.3.1:6379 leads in term 7; this one is a follower"}, {"#members", "at most 48,211 entries"}, {"#members", "b2b2b2b2"}, {"#members", "1 min 14 s ago"},
 	} {
 		tab.UntilText(tt.where, tt.what)
 	}
@@ -65,7 +65,7 @@ func TestPageCatchesUp(t *testing.T) {
 	tab.Forgive("ERR_EMPTY_RESPONSE", "Failed to load resource")
 	tab.UntilText("#denied", "203.0.113.7")
 	f.set(func() { f.away = true })
-	tab.UntilText("#lost", "The server does not answer. What is shown is of ")
+	tab.UntilText("#lost", "The server does not answer. The figures are of ")
 	tab.UntilText("#ready", "Connection lost")
 	f.set(func() { f.away, f.asked = false, nil })
 	tab.Until("document.getElementById('lost').hidden")
@@ -122,7 +122,7 @@ func TestPageTellsTroubles(t *testing.T) {
 	tab.UntilText("#denied", "ip:203.0.113.7")
 	tab.Until("document.getElementById('trouble').hidden")
 	f.set(func() { f.top = []object{} })
-	tab.UntilText("#denied", "No key was refused in this time.")
+	tab.UntilText("#denied", "No key was denied in this time.")
 	f.set(func() { f.login = "secret" })
 	tab.UntilText("#login", "Your login has ended.")
 	if tab.Sees("#dashboard") {
@@ -143,7 +143,7 @@ func TestPageByKeyboard(t *testing.T) {
 	tab.UntilText("#denied", "ip:203.0.113.7")
 	tab.Until("document.activeElement === document.body")
 	var order []string
-	for at := ""; at != "lookup-submit" && len(order) < 60; {
+	for at := ""; at != "search-submit" && len(order) < 60; {
 		tab.Type(kb.Tab)
 		at = tab.Focused()
 		order = append(order, at)
@@ -168,7 +168,7 @@ func TestPageByKeyboard(t *testing.T) {
 	}
 	got := strings.Join(order, "\n")
 	want := regexpOf("span", "Decisions per second, over time", "Latency, over time", "Keys, over time", "Memory, over time",
-		"Connections, over time", "window", "ip:203.0.113.7", "user:8812:login", "lookup-key", "lookup-submit")
+		"Connections, over time", "window", "ip:203.0.113.7", "user:8812:login", "lookup-key", "lookup-submit", "search-submit")
 	if !want.MatchString(got) {
 		t.Errorf("Tab goes to\n%s", got)
 	}
@@ -190,7 +190,7 @@ func TestPageByKeyboard(t *testing.T) {
 			t.Errorf("reset were %q, want user:42 once", f.resets)
 		}
 	})
-	tab.UntilText("#found-limit", "as good as new")
+	tab.UntilText("#found-limit", "fully reset")
 }
 
 // TestPageFollowsRights takes rights away while the page is open, and gives them back.
@@ -201,7 +201,7 @@ func TestPageFollowsRights(t *testing.T) {
 	tab.Forgive("403")
 	tab.UntilText("#denied", "203.0.113.7")
 	tab.Fill("#lookup-key", "user:42"+kb.Enter)
-	tab.UntilText("#found-limit", "10 permits")
+	tab.UntilText("#found-limit", "10 tokens")
 	if !tab.Sees("#reset-open") {
 		t.Error("there is nothing to reset a key with")
 	}
@@ -270,7 +270,7 @@ func TestPageHostileKeys(t *testing.T) {
 		}
 		tab.Until("(" + button + ".click(), true)")
 		tab.Until("document.getElementById('found-key')?.textContent === " + button + ".textContent")
-		tab.UntilText("#found-limit", "Sliding log: never more than 5 permits in any 1 minute")
+		tab.UntilText("#found-limit", "Sliding log: never more than 5 tokens in any 1 minute")
 		tab.UntilText("#found-wait", "in ")
 		if typed := browser.Value[string](tab, "document.getElementById('lookup-key').value"); typed != want {
 			t.Errorf("%q is put into the field as %s", hostile[i], typed)
@@ -346,11 +346,11 @@ func TestWords(t *testing.T) {
 		{"bytes(0)", "0 B"}, {"bytes(1536)", "1.5 KB"}, {"bytes(256 * 2 ** 20)", "256 MB"}, {"bytes(2 ** 30)", "1 GB"}, {"bytes(3 * 2 ** 40)", "3 TB"},
 		{"percent(0, 0)", "0 %"}, {"percent(1, 100000)", "< 0.1 %"}, {"percent(99999, 100000)", "> 99.9 %"}, {"percent(1, 1)", "100 %"}, {"percent(15, 1000)", "1.5 %"},
 		{"micros(85)", "85 µs"}, {"micros(1234)", "1.23 ms"}, {"micros(2e6)", "2 s"},
-		{"limit({ algorithm: 'TOKEN', limit: 10, rate: { count: 5, period_ns: 1e9 } })", "10 permits, refilled at 5 per second"},
+		{"limit({ algorithm: 'TOKEN', limit: 10, rate: { count: 5, period_ns: 1e9 } })", "10 tokens, refilled at 5 per second"},
 		{"limit({ algorithm: 'LEAKY', limit: 10, rate: { count: 5, period_ns: 1e9 } })", "a queue of 10, drained at 5 per second"},
-		{"limit({ algorithm: 'FIXED', limit: 1, window_ns: 60e9, calendar: null })", "1 permit in each window of 1 minute"},
-		{"limit({ algorithm: 'FIXED', limit: 1000, window_ns: null, calendar: 'day' })", "1,000 permits in each calendar day (UTC)"},
-		{"limit({ algorithm: 'SLIDE', limit: 100, window_ns: 60e9 })", "about 100 permits in any 1 minute"},
+		{"limit({ algorithm: 'FIXED', limit: 1, window_ns: 60e9, calendar: null })", "1 token in each window of 1 minute"},
+		{"limit({ algorithm: 'FIXED', limit: 1000, window_ns: null, calendar: 'day' })", "1,000 tokens in each calendar day (UTC)"},
+		{"limit({ algorithm: 'SLIDE', limit: 100, window_ns: 60e9 })", "about 100 tokens in any 1 minute"},
 		{"limit({ algorithm: 'LEASE', limit: 2, window_ns: 30e9 })", "2 at a time, each for at most 30 seconds"},
 	} {
 		if got := browser.Value[string](tab, `import("/words.js").then((words) => words.`+tt.call+")"); got != tt.want {

@@ -37,7 +37,10 @@ type fake struct {
 	asked    []string // since of each question for the history
 	begin    time.Time
 	times    func(ms int64) bool // whether there is a sample; nil: at all
-	now      object              // besides what is always there
+	now      object              // fields of now that replace those of tellNow
+	samples  object              // columns of each sample that replace those of sampleAt
+	hold     chan struct{}       // unless nil, answers about a key wait until it is closed
+	held     []string            // all keys, for searches, each answer of which looks at two
 }
 
 // begins starts one.
@@ -87,7 +90,13 @@ func begins(t *testing.T) *fake {
 		}
 		answer(w, 200, object{"window_s": 60, "keys": f.top})
 	}))
+	mux.HandleFunc("GET /api/keys", f.needsLogin(f.tellKeys))
 	mux.HandleFunc("GET /api/key", f.needsLogin(func(w http.ResponseWriter, r *http.Request) {
+		if hold := f.hold; hold != nil {
+			f.mu.Unlock()
+			<-hold
+			f.mu.Lock()
+		}
 		is := object{"found": false}
 		if key, ok := f.keys[r.FormValue("raw")]; ok {
 			is = maps.Clone(key)
@@ -149,6 +158,7 @@ func (f *fake) tellNow(w http.ResponseWriter, _ *http.Request) {
 		},
 		"shadow_denied": 12, "keys": 1203441, "memory_bytes": 212 << 20, "max_memory_bytes": 256 << 20, "on_full": "evict",
 		"connections": 214, "max_clients": 10000, "evicted": 1207, "refused_for_memory": 0, "cluster": f.cluster,
+		"port": "6379", "storage": storageWith(nil, nil),
 	}
 	for name, value := range f.now {
 		is[name] = value
@@ -167,11 +177,36 @@ func (f *fake) tellHistory(w http.ResponseWriter, r *http.Request) {
 		if at <= since || f.times != nil && !f.times(at) {
 			continue
 		}
-		for name, value := range sampleAt(at) {
+		sample := sampleAt(at)
+		maps.Copy(sample, f.samples)
+		for name, value := range sample {
 			columns[name] = append(columns[name], value)
 		}
 	}
 	answer(w, 200, columns)
+}
+
+// tellKeys answers a search, of which each call looks at two keys.
+func (f *fake) tellKeys(w http.ResponseWriter, r *http.Request) {
+	prefix, _ := base64.RawURLEncoding.DecodeString(r.FormValue("prefix"))
+	from, _ := strconv.Atoi(r.FormValue("cursor"))
+	to := min(from+2, len(f.held))
+	found := []object{}
+	for _, key := range f.held[from:to] {
+		if strings.HasPrefix(key, string(prefix)) {
+			found = append(found, object{"key": key, "raw": raw(key), "algorithm": "TOKEN"})
+		}
+	}
+	answer(w, 200, object{"keys": found, "searched": to - from, "cursor": strconv.Itoa(to % len(f.held))})
+}
+
+// storageWith is the state of a log that is synced each second, with some fields changed.
+func storageWith(fields, ofSnapshot object) object {
+	snapshot := object{"time_ms": time.Now().Add(-3 * time.Minute).UnixMilli(), "bytes": 81 << 20, "took_ms": 1200, "failed": "", "writing": false}
+	maps.Copy(snapshot, ofSnapshot)
+	all := object{"fsync": "everysec", "failed": "", "log_bytes": 12 << 20, "log_segments": 3, "unsynced": 214, "snapshot": snapshot}
+	maps.Copy(all, fields)
+	return all
 }
 
 // sampleAt makes up a sample: a calm day, with a wave of refusals, and seconds in
@@ -182,6 +217,7 @@ func sampleAt(ms int64) map[string]any {
 	attack := math.Exp(-math.Pow(math.Mod(s, 5)-2.5, 2) / .12)
 	sample := map[string]any{
 		"time_ms": ms, "allowed": math.Round(4200 + 900*math.Sin(s/2) + 300*noise), "denied": math.Round(90*noise + 3100*attack),
+		"shadow_denied": 0, "evicted": 0, "refused_for_memory": 0,
 		"p50_us": math.Round(70 + 15*noise), "p99_us": math.Round(260 + 500*noise*noise + 900*attack),
 		"keys": math.Round(1.2e6 + 4e4*math.Sin(s/3)), "memory_bytes": math.Round(212e6 + 5e6*math.Sin(s/3)), "connections": math.Round(200 + 14*noise + 60*attack),
 	}

@@ -135,7 +135,7 @@ func TestContrast(t *testing.T) {
 		schemes++
 		for _, pair := range [][2]string{
 			{"text", "page"}, {"text", "panel"}, {"text", "bar"}, {"text", "bar-hot"}, {"muted", "page"}, {"muted", "panel"}, {"muted", "bar"}, {"muted", "bar-hot"},
-			{"panel", "text"}, {"panel", "allowed"}, {"good", "panel"}, {"bad", "panel"}, {"good", "good-back"}, {"bad", "bad-back"}, {"warn", "warn-back"},
+			{"panel", "text"}, {"panel", "allowed"}, {"good", "panel"}, {"bad", "panel"}, {"good", "good-back"}, {"bad", "bad-back"}, {"warn", "warn-back"}, {"warn", "panel"},
 		} {
 			if got := contrast(t, colors[pair[0]], colors[pair[1]]); got < leastContrast {
 				t.Errorf("scheme %d: %s on %s has a contrast of %.2f, want %v", schemes, pair[0], pair[1], got, leastContrast)

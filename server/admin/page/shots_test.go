@@ -29,7 +29,7 @@ func TestShots(t *testing.T) {
 	tab.UntilText("#denied", "203.0.113.7")
 	tab.Fill("#lookup-key", "user:42")
 	tab.Click("#lookup-submit")
-	tab.UntilText("#found-use", "3 of 10")
+	tab.UntilText("#found-use", "3 of 10 remaining")
 	shot("light", 1440, 900, "light")
 	shot("dark", 1440, 900, "dark")
 	shot("tablet", 900, 900, "light")

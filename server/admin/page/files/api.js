@@ -55,10 +55,16 @@ export const now = () => ask("GET", "now");
 /** The samples after a time in milliseconds since 1970, at most those of an hour. */
 export const history = (since) => ask("GET", `history?since=${since}`);
 
-/** The keys that were refused most (by "denied") or asked most ("hot"). */
+/** The keys that were denied most (by "denied") or requested most ("hot"). */
 export const top = (by, window, count) => ask("GET", `top?by=${by}&window=${window}&count=${count}`);
 
-/** How a key stands: found is false, and all there is, where it is as good as new. raw is base64url. */
+/**
+ * Keys that start with a prefix, of base64url: count of them or a few more, or those
+ * among the next some ten thousand. cursor is "0" for a start, and at the end of the keys.
+ */
+export const keys = (prefix, cursor, count) => ask("GET", `keys?prefix=${prefix}&cursor=${cursor}&count=${count}`);
+
+/** The state of a key; found is false, and alone, if it is fully reset. raw is base64url. */
 export const key = (raw) => ask("GET", `key?raw=${raw}`);
 
 /** Forgets a key, for users with admin. */

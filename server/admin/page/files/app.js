@@ -6,7 +6,8 @@ import { Charts } from "./charts.js";
 import { byID, chosen, say } from "./dom.js";
 import { History } from "./history.js";
 import { Lookup } from "./lookup.js";
-import { showAlgorithms, showCluster, topCount, TopKeys } from "./tables.js";
+import { memoryKind, problems, recentMillis, showStorage } from "./status.js";
+import { showAlgorithms, showCluster, showEmpty, topCount, TopKeys } from "./tables.js";
 import * as words from "./words.js";
 
 const roundMillis = 1000;
@@ -18,9 +19,9 @@ const rightsRounds = 10;
 const backMillis = 3000;
 
 const history = new History();
-const lookup = new Lookup(() => loggedOut("Your login has ended."), () => askRights().catch(missed));
-const denied = new TopKeys(byID("denied"), "refused", (raw) => lookup.find(raw));
-const hot = new TopKeys(byID("hot"), "asked", (raw) => lookup.find(raw));
+const lookup = new Lookup(() => loggedOut("Your login has ended."), () => askRights().catch(missed), () => state?.keys ?? 0);
+const denied = new TopKeys(byID("denied"), "denied", (raw) => lookup.find(raw));
+const hot = new TopKeys(byID("hot"), "requested", (raw) => lookup.find(raw));
 let charts = null; // made when they are first seen, for their size is that of the page
 let state = null; // the last answer of api.now
 let timer = 0;
@@ -53,33 +54,40 @@ async function round() {
   }
 }
 
-/** Asks what the user may do, which changes with the file of users. */
+/** Asks for the rights of the user, which change with the file of users. */
 async function askRights() {
   const { may } = await api.session();
   if (active) lookup.allow(may.admin);
 }
 
-/** Takes what a round brought. */
+/** Shows the answers of a round. */
 function take(now, samples) {
   if (now.time_ms < history.last - backMillis) history.clear();
   else history.add(samples);
   state = now;
   say(byID("version"), now.version);
   say(byID("uptime"), `up ${words.span(now.uptime_s)}`);
-  showReady(now);
+  const recent = { evicted: history.sum("evicted", recentMillis), rejected: history.sum("refused_for_memory", recentMillis) };
+  showProblems(now, recent);
   draw();
-  charts.note("Memory", now.max_memory_bytes > 0
-    ? `of ${words.bytes(now.max_memory_bytes)} (${words.percent(now.memory_bytes, now.max_memory_bytes)}), when full: ${now.on_full}`
-    : "no bound");
-  charts.note("Keys", [
-    now.evicted > 0 ? `${words.compact(now.evicted)} evicted` : "",
-    now.refused_for_memory > 0 ? `${words.compact(now.refused_for_memory)} refused for memory` : "",
-  ].filter(Boolean).join(", "));
-  charts.note("Connections", `of ${words.count(now.max_clients)}`);
-  charts.note("Decisions per second", now.shadow_denied > 0 ? `${words.compact(now.shadow_denied)} refused in shadow` : "");
-  showAlgorithms(byID("algorithms"), now.decisions);
+  showNotes(now);
+  showEmpty(byID("empty"), now);
+  showStorage(byID("storage-state"), now, recent);
+  showAlgorithms(byID("algorithms"), now.decisions, now.shadow_denied);
   byID("cluster").hidden = now.cluster === null;
   if (now.cluster !== null) showCluster(byID("cluster-state"), byID("members"), now.cluster);
+}
+
+/** The bounds beside the titles of the charts, and the rates that have no line. */
+function showNotes(now) {
+  const rate = (column, text) => (history[column].at(-1) > 0 ? `${words.compact(history[column].at(-1))} ${text}` : "");
+  charts.note("Memory", now.max_memory_bytes > 0
+    ? `of ${words.bytes(now.max_memory_bytes)} (${words.percent(now.memory_bytes, now.max_memory_bytes)}), when full: ${now.on_full}`
+    : "no bound", memoryKind(now));
+  const losses = [rate("evicted", "evicted per second"), rate("refused_for_memory", "rejected for memory per second")].filter(Boolean);
+  charts.note("Keys", losses.join(", "), "warn");
+  charts.note("Connections", `of ${words.count(now.max_clients)}`);
+  charts.note("Decisions per second", rate("shadow_denied", "denied in shadow"));
 }
 
 function draw() {
@@ -88,10 +96,20 @@ function draw() {
   charts.show(history.since(spanMillis), spanMillis, state?.max_memory_bytes ?? 0);
 }
 
-function showReady(now) {
-  pill(now.ready ? "good" : "warn", now.ready ? "✓ Ready" : "! Not ready");
-  byID("trouble").hidden = now.ready;
-  if (!now.ready) say(byID("trouble"), `Not ready: ${now.not_ready}`);
+function showProblems(now, recent) {
+  const all = problems(now, recent);
+  const worst = all[0];
+  if (worst === undefined) pill("good", "✓ Ready");
+  else pill(worst.kind, `${worst.kind === "bad" ? "✕" : "!"} ${worst.title}`);
+  trouble(worst?.kind ?? "", all.map(({ text }) => text).join("\n"));
+}
+
+/** Shows problems, one a line; none if text is empty. */
+function trouble(kind, text) {
+  const where = byID("trouble");
+  say(where, text);
+  where.className = `banner ${kind}`;
+  where.hidden = text === "";
 }
 
 function pill(kind, text) {
@@ -122,7 +140,7 @@ function heard() {
   document.body.classList.remove("stale");
 }
 
-/** Says that a round went wrong, and how. */
+/** Shows that a round failed, and why. */
 function missed(error) {
   if (!active) return;
   if (error.status === 401) {
@@ -135,7 +153,7 @@ function missed(error) {
     return;
   }
   failures++;
-  const since = heardAt > 0 ? ` What is shown is of ${words.clock(heardAt)}.` : "";
+  const since = heardAt > 0 ? ` The figures are of ${words.clock(heardAt)}.` : "";
   if (!(error instanceof api.Refusal)) console.error(error);
   const why = error instanceof api.Refusal ? error.message : "This page has a fault.";
   say(byID("lost-text"), `${why}${since} Trying again every few seconds.`);
@@ -144,7 +162,7 @@ function missed(error) {
   document.body.classList.add("stale");
 }
 
-/** Shows the form, with a reason if there is one, and nothing of what was seen. */
+/** Shows the login form, with a reason if there is one, and hides all figures. */
 function loggedOut(why) {
   active = false;
   clearTimeout(timer);
@@ -159,7 +177,7 @@ function loggedOut(why) {
   byID("login-user").focus();
 }
 
-/** Shows what the user may see. */
+/** Shows as much as the user may see. */
 function loggedIn(session) {
   byID("login").hidden = true;
   byID("who").hidden = !session.login_needed;
@@ -167,8 +185,7 @@ function loggedIn(session) {
   say(byID("version"), session.version);
   if (!session.may.peek) {
     byID("dashboard").hidden = byID("ready").hidden = true;
-    byID("trouble").hidden = false;
-    say(byID("trouble"), `${session.user} may not look here: that needs the group peek.`);
+    trouble("warn", `${session.user} may not look here: that needs the group peek.`);
     timer = setTimeout(start, slowestRoundMillis);
     return;
   }

@@ -20,7 +20,7 @@ const charts = [
     title: "Decisions per second", wide: true, least: 10, value: words.count, axis: words.compact,
     lines: [
       { name: "allowed", column: "allowed", color: "--allowed", area: "plain" },
-      { name: "refused", column: "denied", color: "--denied", area: "hatched", part: ["denied", "allowed"] },
+      { name: "denied", column: "denied", color: "--denied", area: "hatched", part: ["denied", "allowed"] },
     ],
   },
   {
@@ -66,9 +66,11 @@ export class Charts {
     for (const chart of this.#charts) chart.show(all, spanMillis);
   }
 
-  /** Says something beside the title of a chart, such as what a bound is. */
-  note(title, text) {
-    say(this.#charts.find((chart) => chart.title === title).noted, text);
+  /** Shows a text beside the title of a chart; its kind is "warn" or empty. */
+  note(title, text, kind = "") {
+    const { noted } = this.#charts.find((chart) => chart.title === title);
+    say(noted, text);
+    noted.className = `note ${kind}`;
   }
 }
 

@@ -5,7 +5,7 @@
 const keptMillis = 3600_000;
 const gapMillis = 2500;
 
-export const columns = ["allowed", "denied", "p50_us", "p99_us", "keys", "memory_bytes", "connections"];
+export const columns = ["allowed", "denied", "shadow_denied", "evicted", "refused_for_memory", "p50_us", "p99_us", "keys", "memory_bytes", "connections"];
 
 export class History {
   constructor() {
@@ -39,6 +39,11 @@ export class History {
     const part = { time_ms: this.time_ms.slice(from) };
     for (const name of columns) part[name] = this[name].slice(from);
     return part;
+  }
+
+  /** The sum of a column of numbers per second over a span up to the last sample. */
+  sum(column, spanMillis) {
+    return this[column].slice(this.#indexOf(this.last - spanMillis + 1)).reduce((all, n) => all + (n ?? 0), 0);
   }
 
   #push(time, valueOf) {

@@ -1,19 +1,29 @@
-// One key: found by what is typed or chosen, shown with its times counting down, and
+// One key: typed, chosen or searched for, shown with its times counting down, and
 // reset by users who may.
+//
+// Its remaining tokens and its times come from one answer. A time that has counted down
+// to zero is not shown as reached: the key is asked for again, and shown by the answer.
 
 import * as api from "./api.js";
 import { byID, element, say } from "./dom.js";
 import { parse, rawOf, shown } from "./keys.js";
+import { Search } from "./search.js";
 import * as words from "./words.js";
 
 /** How often times count down: as often as their last digit changes, or calmly. */
 const stepMillis = 100;
 const calmStepMillis = 1000;
+/** The least time between questions about a key, beside the rounds of the page. */
+const leastAskMillis = 500;
+const unknownKey = "No record of this key: it was never used, or it is fully reset and has its whole limit. "
+  + "Keys are compared byte by byte, so upper and lower case differ. Search prefix lists the keys that start with this text.";
 
 export class Lookup {
   #raw = null; // of the key that is shown
-  #key = null; // as the API has it, null if it is as good as new
-  #askedAt = 0; // performance.now of the answer
+  #key = null; // as the API has it, null if it is fully reset
+  #answeredAt = 0; // performance.now of the answer
+  #askedAt = 0; // performance.now of the last question
+  #asking = 0; // questions without an answer yet
   #mayReset = false;
   #said = byID("lookup-said");
   #result = byID("lookup-result");
@@ -21,13 +31,18 @@ export class Lookup {
   #dialog = byID("reset");
   #view = null;
 
-  /** onLoggedOut is called where a login is needed, onForbidden where a right is missing. */
-  constructor(onLoggedOut, onForbidden) {
+  /** onLoggedOut is called if a login is needed, onForbidden if a right is missing; keys gives the number of keys. */
+  constructor(onLoggedOut, onForbidden, keys) {
+    this.search = new Search((raw) => this.find(raw), onLoggedOut, keys);
     this.onLoggedOut = onLoggedOut;
     this.onForbidden = onForbidden;
     byID("lookup-form").addEventListener("submit", (event) => {
       event.preventDefault();
       this.find(rawOf(parse(this.#input.value)));
+    });
+    byID("search-submit").addEventListener("click", () => {
+      this.#forget();
+      this.search.begin(rawOf(parse(this.#input.value)));
     });
     this.#dialog.addEventListener("submit", (event) => {
       if (event.submitter?.value === "reset") this.#reset();
@@ -46,10 +61,15 @@ export class Lookup {
     this.#show();
   }
 
-  /** Forgets what is shown. */
+  /** Forgets the key, the keys that were found, and the text of the input. */
   clear() {
-    this.#raw = this.#key = this.#view = null;
+    this.#forget();
+    this.search.clear();
     this.#input.value = "";
+  }
+
+  #forget() {
+    this.#raw = this.#key = this.#view = null;
     this.#result.hidden = true;
     say(this.#said, "");
     if (this.#dialog.open) this.#dialog.close();
@@ -62,16 +82,18 @@ export class Lookup {
     const name = (this.#input.value = shown(raw));
     say(this.#said, "");
     if (!(await this.refresh())) return;
-    if (this.#key === null) say(this.#said, "This key is as good as new: nothing of it is used.");
+    if (this.#key === null) say(this.#said, unknownKey);
     if (this.#input.value !== name) return; // somebody types the next
     this.#view?.title.focus({ preventScroll: true });
     byID("lookup").scrollIntoView({ block: "nearest" });
   }
 
-  /** Asks again how the key that is shown stands; says whether there was an answer about it. */
+  /** Asks for the state of the key that is shown; returns whether there was an answer about it. */
   async refresh() {
     const raw = this.#raw;
     if (raw === null) return false;
+    this.#askedAt = performance.now();
+    this.#asking++;
     let key;
     try {
       key = await api.key(raw);
@@ -83,25 +105,28 @@ export class Lookup {
       }
       say(this.#said, error.message);
       return false;
+    } finally {
+      this.#asking--;
     }
     if (raw !== this.#raw) return false;
     this.#key = key.found ? key : null;
-    this.#askedAt = performance.now();
+    this.#answeredAt = performance.now();
     this.#show();
     return true;
   }
 
   #show() {
     this.#view ??= this.#build();
-    const { title, limit, use, meter, bar, resetButton } = this.#view;
+    const { title, limit, use, meter, bar, next, resetButton } = this.#view;
     const key = this.#key;
     say(title, shown(this.#raw));
     if (key === null) {
-      say(limit, "as good as new");
+      say(limit, "fully reset, or never used");
       say(use, "");
     } else {
       say(limit, `${sentence(words.algorithm(key.algorithm))}: ${words.limit(key)}`);
-      say(use, `${words.count(key.remaining)} of ${words.count(key.limit)} left`);
+      say(use, `${words.count(key.remaining)} of ${words.count(key.limit)} remaining`);
+      say(next, key.algorithm === "LEASE" ? "Next lease" : "Next token");
       bar.style.setProperty("--part", `${Math.min(100, (100 * key.remaining) / key.limit)}%`);
     }
     meter.hidden = key === null;
@@ -116,13 +141,14 @@ export class Lookup {
       limit: element("p", { id: "found-limit" }),
       use: element("span", { id: "found-use" }),
       bar: element("i"),
+      next: element("dt"),
       wait: element("dd", { id: "found-wait" }),
       reset: element("dd", { id: "found-reset" }),
       resetButton: null,
     };
     view.meter = element("div", { class: "meter" }, view.bar);
     view.times = element("dl", { class: "times" },
-      element("div", {}, element("dt", {}, "Next permit"), view.wait), element("div", {}, element("dt", {}, "As good as new"), view.reset));
+      element("div", {}, view.next, view.wait), element("div", {}, element("dt", {}, "Fully reset"), view.reset));
     const all = [element("h4", {}, view.title), view.limit, element("p", { class: "use" }, view.use), view.meter, view.times];
     if (this.#mayReset) {
       view.resetButton = element("button", { type: "button", id: "reset-open", class: "danger", "aria-haspopup": "dialog" }, "Reset…");
@@ -133,21 +159,22 @@ export class Lookup {
     return view;
   }
 
-  /** Counts the times down from what the last answer said. */
+  /** Counts the times of the last answer down. */
   #count() {
     if (this.#view === null) return;
     const { wait, reset, times } = this.#view;
     times.hidden = this.#key === null;
     if (this.#key === null) return;
     const { algorithm, remaining, wait_ms, reset_ms } = this.#key;
-    const since = performance.now() - this.#askedAt;
+    const since = performance.now() - this.#answeredAt;
     const waits = wait_ms < 0 ? Infinity : Math.max(0, wait_ms - since);
-    if (waits === Infinity) say(wait, "never");
-    else if (waits === 0) say(wait, "now");
-    else say(wait, `${algorithm === "LEAKY" && remaining > 0 ? "now, held for" : "in"} ${words.left(waits)}`);
-    wait.className = waits > 0 && remaining === 0 ? "error" : "good";
     const rests = Math.max(0, reset_ms - since);
-    say(reset, rests === 0 ? "now" : `in ${words.left(rests)}`);
+    if (remaining > 0) say(wait, algorithm === "LEAKY" && waits > 0 ? `now, held for ${words.left(waits)}` : "now");
+    else say(wait, waits === Infinity ? "never" : waits > 0 ? `in ${words.left(waits)}` : "in a moment");
+    wait.className = remaining > 0 ? "good" : "error";
+    say(reset, rests > 0 ? `in ${words.left(rests)}` : "in a moment");
+    const isOver = rests === 0 || remaining === 0 && waits === 0;
+    if (isOver && this.#asking === 0 && !document.hidden && performance.now() - this.#askedAt >= leastAskMillis) this.refresh();
   }
 
   #ask() {

@@ -1,7 +1,8 @@
-// The tables: keys that are refused or asked most, decisions by algorithm, members.
+// The tables: keys that are denied or requested most, decisions by algorithm, members.
 
 import { element, say } from "./dom.js";
 import { shown } from "./keys.js";
+import { votes } from "./status.js";
 import * as words from "./words.js";
 
 /** How many keys a table has. */
@@ -91,39 +92,47 @@ function rowOf({ raw, count, error }, most) {
   return row;
 }
 
-/** The decisions by algorithm since the start. */
-export function showAlgorithms(where, decisions) {
+/** Shows the first steps while nothing was decided and no key is held. */
+export function showEmpty(where, { keys, decisions, port }) {
+  where.hidden = keys > 0 || Object.values(decisions).some(({ allowed, denied }) => allowed + denied > 0);
+  say(where.querySelector("code"), `redis-cli${port ? ` -p ${port}` : ""} RL.TOKEN user:42 10 5`);
+}
+
+/** The decisions by algorithm since the start, and how many of the denials were in shadow. */
+export function showAlgorithms(where, decisions, shadow) {
   const rows = Object.entries(decisions)
     .filter(([, { allowed, denied }]) => allowed + denied > 0)
     .sort(([, a], [, b]) => b.allowed + b.denied - a.allowed - a.denied);
   if (rows.length === 0) {
-    where.replaceChildren(element("p", { class: "empty" }, "Nothing was decided yet."));
+    where.replaceChildren(element("p", { class: "empty" }, "No decisions yet."));
     return;
   }
-  where.replaceChildren(table(["Algorithm", "Allowed", "Refused", "Share refused"], rows.map(([name, { allowed, denied }]) => [
+  where.replaceChildren(table(["Algorithm", "Allowed", "Denied", "Share denied"], rows.map(([name, { allowed, denied }]) => [
     [element("code", {}, name), " ", element("span", { class: "faint" }, words.algorithm(name))],
     [words.count(allowed)], [words.count(denied)], [words.percent(denied, allowed + denied)],
-  ]), "narrow"));
+  ]), "narrow"), ...(shadow > 0 ? [element("p", { class: "hint" }, `${words.count(shadow)} of those denied were answered as allowed: SHADOW.`)] : []));
 }
 
-/** The members of a cluster, with a sentence on how it stands. */
+/** The members of a cluster, with a sentence on its state. */
 export function showCluster(state, where, cluster) {
-  const online = cluster.members.filter((m) => m.online).length;
+  const members = cluster.members.filter((m) => m.online).length;
+  const { online, needed } = votes(cluster);
   const leads = cluster.members.find((m) => m.leader);
   const sentence = [
-    cluster.has_quorum ? "Decides:" : "Without a majority:",
-    `${online} of ${cluster.members.length} online,`,
-    leads ? `${leads.client || shortID(leads.id)} leads` : "nobody leads",
-    `in term ${words.count(cluster.term)}; this one is ${cluster.role === "leader" ? "the" : "a"} ${cluster.role}.`,
+    cluster.has_quorum ? "Makes decisions:" : online < needed ? "No majority:" : "No leader:",
+    `${members} of ${cluster.members.length} members online,`,
+    !cluster.has_quorum ? "no decisions are made" : leads ? `${leads.client || shortID(leads.id)} leads` : "the leader is not known here",
+    `${cluster.has_quorum ? "in" : "since"} term ${words.count(cluster.term)}; this one is ${cluster.role === "leader" ? "the" : "a"} ${cluster.role}.`,
   ].join(" ");
   say(state, sentence);
   state.className = cluster.has_quorum ? "" : "error";
+  const leading = (m) => m.leader && cluster.has_quorum;
   const rows = cluster.members.map((m) => [
     [element("code", { title: m.id }, shortID(m.id)), m.self ? element("span", { class: "tag" }, "this one") : ""],
     [element("code", {}, m.client || "?")],
-    [m.leader ? "leader" : m.voter ? "follower" : "no vote yet"],
+    [leading(m) ? "leader" : m.voter ? "follower" : "no vote yet"],
     [m.online ? element("span", { class: "good" }, "● online") : element("span", { class: "error" }, "○ offline")],
-    [m.leader ? "–" : m.lag < 0 ? "unknown" : `${m.lag > 0 && !m.self ? "at most " : ""}${words.count(m.lag)} ${m.lag === 1 ? "entry" : "entries"}`],
+    [leading(m) ? "–" : m.lag < 0 ? "unknown" : `${m.lag > 0 && !m.self ? "at most " : ""}${words.count(m.lag)} ${m.lag === 1 ? "entry" : "entries"}`],
     [m.self ? "–" : m.last_contact_ms < 0 ? "never" : `${words.left(m.last_contact_ms)} ago`],
     [m.version || "?"],
   ]);

@@ -81,23 +81,23 @@ export function rate({ count: n, period_ns: period }) {
   return `${count(n)} per ${length(period)}`;
 }
 
-const permits = (n) => `${count(n)} ${n === 1 ? "permit" : "permits"}`;
+const tokens = (n) => `${count(n)} ${n === 1 ? "token" : "tokens"}`;
 
-/** The algorithms by their names: what people call them, and a key's limit in words. */
+/** The algorithms by their names: plain words for each, and a key's limit in words. */
 const algorithms = {
-  TOKEN: ["token bucket", (k) => `${permits(k.limit)}, refilled at ${rate(k.rate)}`],
+  TOKEN: ["token bucket", (k) => `${tokens(k.limit)}, refilled at ${rate(k.rate)}`],
   LEAKY: ["leaky bucket", (k) => `a queue of ${count(k.limit)}, drained at ${rate(k.rate)}`],
-  FIXED: ["fixed window", (k) => `${permits(k.limit)} in each ${k.calendar ? `calendar ${k.calendar} (UTC)` : `window of ${length(k.window_ns)}`}`],
-  SLIDE: ["sliding window", (k) => `about ${permits(k.limit)} in any ${length(k.window_ns)}`],
-  LOG: ["sliding log", (k) => `never more than ${permits(k.limit)} in any ${length(k.window_ns)}`],
+  FIXED: ["fixed window", (k) => `${tokens(k.limit)} in each ${k.calendar ? `calendar ${k.calendar} (UTC)` : `window of ${length(k.window_ns)}`}`],
+  SLIDE: ["sliding window", (k) => `about ${tokens(k.limit)} in any ${length(k.window_ns)}`],
+  LOG: ["sliding log", (k) => `never more than ${tokens(k.limit)} in any ${length(k.window_ns)}`],
   LEASE: ["concurrency", (k) => `${count(k.limit)} at a time, each for at most ${length(k.window_ns)}`],
 };
 
-/** What people call an algorithm. */
+/** An algorithm in plain words. */
 export const algorithm = (name) => algorithms[name]?.[0] ?? name.toLowerCase();
 
 /** The parameters of a key, as the API gives them, in words. */
-export const limit = (key) => algorithms[key.algorithm]?.[1](key) ?? permits(key.limit);
+export const limit = (key) => algorithms[key.algorithm]?.[1](key) ?? tokens(key.limit);
 
 /** A time of day, local: 18:03:09. */
 export const clock = (millis) => new Date(millis).toTimeString().slice(0, 8);

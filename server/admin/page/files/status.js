@@ -1,0 +1,114 @@
+// The state of the server in words: problems, worst first, and disk, snapshot and
+// eviction.
+
+import { element, say } from "./dom.js";
+import * as words from "./words.js";
+
+/** Over how long evictions and rejections count as recent. */
+export const recentMillis = 60_000;
+/** From this share of its bound on, memory is said to be at it. */
+const fullShare = 0.99;
+const nearlyFullShare = 0.9;
+
+/** Whether memory is at its bound, or nearly so. */
+export const memoryKind = ({ memory_bytes: used, max_memory_bytes: bound }) =>
+  bound > 0 && used >= nearlyFullShare * bound ? "warn" : "";
+
+/**
+ * The problems of a server, worst first, each with a kind, "bad" or "warn", a title of
+ * a few words, and a text. recent has the evictions and rejections of recentMillis.
+ */
+export function problems(now, recent) {
+  const all = [quorum(now), disk(now), other(now), memory(now, recent), snapshot(now)].filter(Boolean);
+  return [...all.filter(({ kind }) => kind === "bad"), ...all.filter(({ kind }) => kind === "warn")];
+}
+
+/** The voters of a cluster, how many of them are online, and how many are a majority. */
+export function votes({ members }) {
+  const voters = members.filter((m) => m.voter);
+  return { online: voters.filter((m) => m.online).length, all: voters.length, needed: Math.floor(voters.length / 2) + 1 };
+}
+
+function quorum({ cluster }) {
+  if (cluster === null || cluster.has_quorum) return null;
+  const { online, all, needed } = votes(cluster);
+  if (online < needed) {
+    const reached = `This member reaches ${online} of ${all} voters, itself included, and ${needed} are needed.`;
+    return { kind: "bad", title: "No majority", text: `No majority: ${reached} It makes no decisions until then; clients get CLUSTERDOWN.` };
+  }
+  return { kind: "bad", title: "No leader", text: `No leader: ${online} of ${all} voters are online, enough to elect one. Until then no decisions are made; clients get CLUSTERDOWN.` };
+}
+
+function disk({ storage }) {
+  if (!storage?.failed) return null;
+  return { kind: "bad", title: "Disk failure", text: `The log can't be written: ${storage.failed}` };
+}
+
+/** Reasons for not being ready that the others do not tell. */
+function other(now) {
+  if (now.ready || quorum(now) || disk(now)) return null;
+  return { kind: "warn", title: "Not ready", text: `Not ready: ${now.not_ready}` };
+}
+
+function memory(now, recent) {
+  const bound = words.bytes(now.max_memory_bytes);
+  if (recent.rejected > 0) {
+    return { kind: "warn", title: "Memory full", text: `Memory is full (${bound}): ${times(recent.rejected, "decision")} in the last minute got OOM instead of an answer. Raise --max-memory, or set --on-full evict.` };
+  }
+  if (recent.evicted > 0) {
+    return { kind: "warn", title: "Memory full", text: `Memory is full (${bound}): ${times(recent.evicted, "key")} with counted use evicted in the last minute, so their limits start anew. Raise --max-memory.` };
+  }
+  if (now.max_memory_bytes === 0 || now.memory_bytes < fullShare * now.max_memory_bytes) return null;
+  const next = now.on_full === "evict" ? "the next new key evicts others" : "decisions on new keys get OOM";
+  return { kind: "warn", title: "Memory full", text: `Memory is full (${bound}): ${next}. Raise --max-memory.` };
+}
+
+function snapshot({ storage }) {
+  if (!storage?.snapshot.failed) return null;
+  return { kind: "warn", title: "Snapshot failed", text: `The last snapshot failed, and the log grows until one succeeds: ${storage.snapshot.failed}` };
+}
+
+const times = (n, noun) => `${words.count(n)} ${noun}${n === 1 ? "" : "s"}`;
+
+/** Shows disk, snapshot and eviction. */
+export function showStorage(where, now, recent) {
+  const { storage } = now;
+  const rows = [["Disk", ...diskWords(storage)]];
+  if (storage !== null) rows.push(["Snapshot", ...snapshotWords(storage.snapshot, now.time_ms)]);
+  rows.push(["Eviction", ...evictionWords(now, recent)]);
+  while (where.children.length < rows.length) where.append(element("div", {}, element("dt"), element("dd"), element("dd", { class: "faint" })));
+  while (where.children.length > rows.length) where.lastChild.remove();
+  rows.forEach(([name, first, second, kind], i) => {
+    const [term, main, more] = where.children[i].children;
+    say(term, name);
+    say(main, first);
+    say(more, second);
+    main.className = kind ?? "";
+  });
+}
+
+function diskWords(storage) {
+  if (storage === null) return ["memory only", "A restart forgets all keys. --data DIR keeps them."];
+  const log = `Log: ${words.bytes(storage.log_bytes)} in ${times(storage.log_segments, "file")}, --fsync ${storage.fsync}.`;
+  if (storage.failed) return ["failing", log, "error"];
+  if (storage.unsynced === null) return ["kept, and replicated", log];
+  if (storage.unsynced > 0) return [`${times(storage.unsynced, "decision")} not synced`, `${log} A power loss would lose them.`];
+  return ["all decisions synced", log];
+}
+
+function snapshotWords({ time_ms: time, bytes, took_ms: took, failed, writing }, now) {
+  const age = words.span(Math.max(0, now - time) / 1000);
+  const writtenIn = took > 0 ? `, written in ${words.left(took)}` : "";
+  const newest = time > 0 ? `Newest: ${words.bytes(bytes)}, ${age} old.` : "There is none: a start reads the log alone.";
+  if (writing) return ["being written", newest];
+  if (failed) return ["failed", newest, "warn"];
+  return time > 0 ? [`${age} ago`, `${words.bytes(bytes)}${writtenIn}.`] : ["none yet", newest];
+}
+
+function evictionWords(now, recent) {
+  const bound = now.max_memory_bytes > 0 ? `When memory is full: ${now.on_full}.` : "Memory has no bound.";
+  const since = `${bound} Since start: ${times(now.evicted, "key")} evicted, ${times(now.refused_for_memory, "decision")} rejected for memory.`;
+  if (recent.rejected > 0) return [`${words.count(recent.rejected)} rejected in the last minute`, since, "warn"];
+  if (recent.evicted > 0) return [`${words.count(recent.evicted)} evicted in the last minute`, since, "warn"];
+  return ["none in the last minute", since];
+}

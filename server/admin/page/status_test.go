@@ -1,0 +1,184 @@
+package page
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/chromedp/chromedp/kb"
+
+	"limitsrv/browser"
+)
+
+// TestPageTellsProblems wants each problem in its color, with a title and words.
+func TestPageTellsProblems(t *testing.T) {
+	lonely := func(online ...bool) object {
+		cluster := three()
+		cluster["has_quorum"], cluster["role"] = false, "candidate"
+		for i, member := range cluster["members"].([]object) {
+			member["online"] = online[i]
+		}
+		return cluster
+	}
+	full := object{"memory_bytes": 256 << 20}
+	f := begins(t)
+	tab := f.opens(t)
+	tab.UntilText("#ready", "✓ Ready")
+	for _, tt := range []struct {
+		name         string
+		now, samples object
+		cluster      any
+		kind, title  string
+		where, words string
+	}{
+		{"no majority", object{"ready": false, "not_ready": "x"}, nil, lonely(true, false, false), "bad", "✕ No majority", "#trouble",
+			"No majority: This member reaches 1 of 3 voters, itself included, and 2 are needed."},
+		{"an election", object{"ready": false, "not_ready": "x"}, nil, lonely(true, true, false), "bad", "✕ No leader", "#trouble",
+			"No leader: 2 of 3 voters are online, enough to elect one."},
+		{"a disk that fails", object{"ready": false, "not_ready": "x", "storage": storageWith(object{"failed": "no space left on device"}, nil)}, nil, nil, "bad",
+			"✕ Disk failure", "#storage", "failing"},
+		{"a start", object{"ready": false, "not_ready": "the state is being loaded"}, nil, nil, "warn", "! Not ready", "#trouble", "Not ready: the state is being loaded"},
+		{"a snapshot that failed", object{"storage": storageWith(nil, object{"failed": "no space left on device"})}, nil, nil, "warn", "! Snapshot failed", "#trouble",
+			"the log grows until one succeeds: no space left on device"},
+		{"rejections", object{"on_full": "refuse"}, object{"refused_for_memory": 2}, nil, "warn", "! Memory full", "#trouble", "decisions in the last minute got OOM instead of an answer"},
+		{"the same at the chart", nil, object{"refused_for_memory": 2}, nil, "warn", "! Memory full", "#charts .note.warn:not(:empty)", "2 rejected for memory per second"},
+		{"evictions", nil, object{"evicted": 3}, nil, "warn", "! Memory full", "#trouble", "keys with counted use evicted in the last minute"},
+		{"the same beside the disk", nil, object{"evicted": 3}, nil, "warn", "! Memory full", "#storage", "evicted in the last minute"},
+		{"memory at its bound", full, nil, nil, "warn", "! Memory full", "#trouble", "Memory is full (256 MB): the next new key evicts others."},
+		{"memory near its bound", object{"memory_bytes": 240 << 20}, nil, nil, "good", "✓ Ready", "#charts .note.warn:not(:empty)", "of 256 MB (94 %)"},
+	} {
+		f.set(func() { f.now, f.samples, f.cluster = tt.now, tt.samples, tt.cluster })
+		tab.Visit(f.URL)
+		tab.UntilText(tt.where, tt.words)
+		tab.UntilText("#ready", tt.title)
+		tab.Until(fmt.Sprintf("document.getElementById('ready').classList.contains(%q)", tt.kind))
+		if shown := tab.Sees("#trouble"); shown != (tt.kind != "good") {
+			t.Errorf("%s: a banner: %v", tt.name, shown)
+		} else if shown {
+			tab.Until(fmt.Sprintf("document.getElementById('trouble').classList.contains(%q)", tt.kind))
+		}
+		if *shots != "" && tt.name == "no majority" {
+			tab.Shot(*shots + "/majority.png")
+		}
+		if *shots != "" && tt.name == "rejections" {
+			tab.Shot(*shots + "/memory.png")
+		}
+	}
+}
+
+// TestPageKeepsTotalsApart wants no total since the start among rates, and all of them
+// where they are said to be totals.
+func TestPageKeepsTotalsApart(t *testing.T) {
+	f := begins(t)
+	f.now = object{"evicted": 77_701, "refused_for_memory": 77_702, "shadow_denied": 77_703}
+	tab := f.opens(t)
+	tab.UntilText("#storage", "Since start: 77,701 keys evicted, 77,702 decisions rejected for memory.")
+	tab.UntilText("#algorithms", "77,703 of those denied")
+	if charts := tab.Text("#charts"); strings.Contains(charts, "77,7") || strings.Contains(charts, "77.7K") {
+		t.Errorf("the charts show totals: %s", charts)
+	}
+	f.set(func() { f.samples = object{"shadow_denied": 5} })
+	tab.UntilText("#charts", "5 denied in shadow")
+}
+
+func TestPageShowsStorage(t *testing.T) {
+	f := begins(t)
+	tab := f.opens(t)
+	for _, want := range []string{"214 decisions not synced", "Log: 12 MB in 3 files, --fsync everysec.", "3 min", "81 MB, written in 1.2 s.", "When memory is full: evict."} {
+		tab.UntilText("#storage", want)
+	}
+	f.set(func() {
+		f.now = object{"storage": storageWith(object{"unsynced": nil}, object{"writing": true}), "max_memory_bytes": 0}
+	})
+	for _, want := range []string{"kept, and replicated", "being written", "Newest: 81 MB, 3 min", "Memory has no bound."} {
+		tab.UntilText("#storage", want)
+	}
+	f.set(func() { f.now = object{"storage": nil} })
+	tab.UntilText("#storage", "A restart forgets all keys. --data DIR keeps them.")
+	if text := tab.Text("#storage"); strings.Contains(text, "Snapshot\n") {
+		t.Errorf("a server that keeps nothing has a snapshot: %s", text)
+	}
+}
+
+func TestPageOfAnEmptyServer(t *testing.T) {
+	f := begins(t)
+	f.now = object{"keys": 0, "decisions": object{"TOKEN": object{"allowed": 0, "denied": 0}}, "port": "6380"}
+	f.top = []object{}
+	tab := f.opens(t)
+	tab.UntilText("#empty", "redis-cli -p 6380 RL.TOKEN user:42 10 5")
+	if *shots != "" {
+		tab.Shot(*shots + "/empty.png")
+	}
+	f.set(func() { f.now = nil })
+	tab.Until("document.getElementById('empty').hidden")
+}
+
+// TestPageNeverContradictsItself looks, with each change of one key's panel, for a
+// token that is to be had now where none remains, and the other way round.
+func TestPageNeverContradictsItself(t *testing.T) {
+	f := begins(t)
+	key := f.keys[raw("user:42")]
+	key["remaining"], key["wait_ms"], key["reset_ms"] = 0, 700, 1500 // which each answer says, so that times run out again and again
+	tab := f.opens(t)
+	tab.Until(`(globalThis.contradictions = [], globalThis.moments = 0, new MutationObserver(() => {
+		const [use, wait] = ["found-use", "found-wait"].map((id) => document.getElementById(id)?.textContent ?? "");
+		if (use.startsWith("0 of") === wait.startsWith("now")) globalThis.contradictions.push(use + " but " + wait);
+		if (wait === "in a moment") globalThis.moments++;
+	}).observe(document.getElementById("lookup-result"), { childList: true, subtree: true, characterData: true }), true)`)
+	tab.Fill("#lookup-key", "user:42"+kb.Enter)
+	tab.UntilText("#found-use", "0 of 10 remaining")
+	f.set(func() { f.hold = make(chan struct{}) }) // the answer that is due when the time is over
+	tab.Until("globalThis.moments > 0")
+	f.set(func() {
+		key["remaining"], key["wait_ms"] = 1, 0
+		close(f.hold)
+		f.hold = nil
+	})
+	tab.UntilText("#found-use", "1 of 10 remaining")
+	tab.UntilText("#found-wait", "now")
+	f.set(func() { delete(f.keys, raw("user:42")) })
+	tab.UntilText("#found-limit", "fully reset, or never used")
+	if all := browser.Value[[]string](tab, "globalThis.contradictions"); len(all) > 0 {
+		t.Errorf("the page said %q", all)
+	}
+}
+
+// TestPageSearches finds keys by prefix, over several answers, and goes on.
+func TestPageSearches(t *testing.T) {
+	f := begins(t)
+	for i := range 45 {
+		f.held = append(f.held, fmt.Sprintf("user:%d", i), fmt.Sprintf("other:%d", i))
+	}
+	f.held = append(f.held, `odd\key`)
+	tab := f.opens(t)
+	tab.Fill("#lookup-key", "nobody"+kb.Enter)
+	tab.UntilText("#lookup-said", "No record of this key: it was never used, or it is fully reset")
+	tab.Fill("#lookup-key", "user:")
+	tab.Click("#search-submit")
+	tab.UntilText("#search-said", "20 keys start with “user:” so far, 40 keys searched.")
+	if tab.Text("#lookup-said") != "" {
+		t.Error("the page still tells of the key before")
+	}
+	if *shots != "" {
+		tab.Shot(*shots + "/search.png")
+		tab.Screen(360, 740, "dark")
+		tab.Shot(*shots + "/search-phone.png")
+		tab.Screen(1280, 900, "light")
+	}
+	tab.Click("#search-more")
+	tab.UntilText("#search-said", "40 keys start with")
+	tab.Click("#search-more")
+	tab.UntilText("#search-said", "45 keys start with “user:”.")
+	tab.Until("document.getElementById('search-more').hidden")
+	f.set(func() { f.keys[raw("user:3")] = f.keys[raw("user:42")] })
+	tab.Click("#search-list li:nth-child(4) button")
+	tab.UntilText("#found-key", "user:3")
+	tab.UntilText("#found-use", "3 of 10 remaining")
+	tab.Fill("#lookup-key", `odd\\`)
+	tab.Click("#search-submit")
+	tab.UntilText("#search-said", `1 key starts with “odd\\”.`)
+	tab.UntilText("#search-list", `odd\\key`)
+	tab.Fill("#lookup-key", "none")
+	tab.Click("#search-submit")
+	tab.UntilText("#search-said", "No key starts with “none”.")
+}

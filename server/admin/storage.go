@@ -1,0 +1,48 @@
+package admin
+
+import "limitsrv/commands"
+
+// storage is the state of the log and of the snapshots on disk.
+type storage struct {
+	Fsync    string `json:"fsync"`
+	Failed   string `json:"failed"` // why the log can't be written; empty: it can
+	LogBytes int64  `json:"log_bytes"`
+	Segments int    `json:"log_segments"`
+	// Unsynced are decisions that a power loss would take, null where that is not
+	// measured, in a cluster.
+	Unsynced *int64   `json:"unsynced"`
+	Snapshot snapshot `json:"snapshot"`
+}
+
+type snapshot struct {
+	Time    int64  `json:"time_ms"` // 0: there is none
+	Bytes   int64  `json:"bytes"`
+	Took    int64  `json:"took_ms"`
+	Failed  string `json:"failed"` // why the last attempt failed; empty: it did not
+	Writing bool   `json:"writing"`
+}
+
+// storageOf is nil where nothing is kept.
+func storageOf(h *commands.Handler) *storage {
+	is := h.Standing()
+	if is.Fsync == "" {
+		return nil
+	}
+	s := &storage{
+		Fsync: is.Fsync, LogBytes: is.Log.Bytes, Segments: is.Log.Segments,
+		Snapshot: snapshot{Bytes: is.Saved.Bytes, Took: is.Saved.Took.Milliseconds(), Writing: !is.Saving.Since.IsZero()},
+	}
+	if !is.Saved.At.IsZero() {
+		s.Snapshot.Time = is.Saved.At.UnixMilli()
+	}
+	if is.Saved.Err != nil {
+		s.Snapshot.Failed = oneLine(is.Saved.Err.Error())
+	}
+	if is.Failed != nil {
+		s.Failed = oneLine(is.Failed.Error())
+	}
+	if h.Replication().Role == "" {
+		s.Unsynced = &is.Log.Unsynced
+	}
+	return s
+}
