@@ -153,6 +153,7 @@ func (h *Handler) infoStats(l *lines) {
 	l.add("total_connections_received", h.stats.connections.Load())
 	l.add("total_commands_processed", total.calls)
 	l.add("instantaneous_ops_per_sec", h.stats.rate.look(time.Now(), total.calls))
+	h.infoNetwork(l)
 	l.add("expired_keys", limits.Forgotten)
 	l.add("evicted_keys", limits.Evicted)
 	l.add("keyspace_hits", total.hits)

@@ -91,8 +91,10 @@ type Server struct {
 	secure    *secure     // nil: none
 	traffic   [][]traffic // of each transport one for each loop, or some for all goroutines
 	strays    complaints  // about those that come over TLS where there is none
+	pages     complaints  // about HTTP
 
 	clients, connections, rejected atomic.Int64
+	rejectedHTTP                   atomic.Int64
 	waiting                        atomic.Int64 // bytes of output that clients have not taken
 
 	// What may be changed while the server runs.
@@ -123,7 +125,7 @@ func New(cfg Config) (*Server, error) {
 	cfg.Limits = limits
 	cfg.complete()
 	s := &Server{
-		cfg: cfg, log: cfg.Logger, strays: complaints{text: "TLS handshakes on the plain port"},
+		cfg: cfg, log: cfg.Logger, strays: complaints{text: "TLS handshakes on the plain port"}, pages: complaints{text: "HTTP on a port for Redis clients"},
 		began: time.Now(), closing: make(chan struct{}), closed: make(chan struct{}),
 	}
 	s.clock.Store(1) // 0 means never
@@ -276,6 +278,7 @@ func (s *Server) tick() {
 				t.sweep()
 			}
 			s.strays.report(s.log)
+			s.pages.report(s.log)
 			ticker.Reset(s.sweepInterval())
 		case <-s.closed:
 			return
@@ -337,8 +340,12 @@ func (s *Server) commit() {
 func (s *Server) closeSession(c *conn) {
 	defer s.rescue()
 	s.clients.Add(-1)
-	if c.in.problem == unwantedTLS {
+	switch c.in.problem {
+	case unwantedTLS:
 		s.strays.note(c.client, "TLS is on a port of its own, if at all")
+	case unwantedHTTP:
+		s.rejectedHTTP.Add(1)
+		s.pages.note(c.client, "a web page, a probe or a proxy sent it; nothing of it was executed")
 	}
 	c.session.Close()
 }
