@@ -50,7 +50,9 @@
 //     At most 512 are at it; others wait in the system's queue for a place, which the
 //     one longest at it has for half a second in any case. So strangers who never finish
 //     neither take room of Config.MaxClients nor keep others out.
-//   - A panic in a session ends that connection and is logged with its stack.
+//   - A panic in a session ends that connection and is logged with its stack, unless it
+//     is in the execution of a batch, in Config.Commit or in a read of the engine: that
+//     ends the process.
 //   - In steady state nothing is allocated for a command. (crypto/tls allocates 24 bytes
 //     for a read of a socket.)
 //

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"limitsrv/commands"
+	"limitsrv/fatal"
 )
 
 // Config says where to listen and what a connection may do. A zero field takes
@@ -329,9 +330,10 @@ func (s *Server) initConn(c *conn, nc net.Conn, traffic *traffic, wake, kill fun
 	return nil
 }
 
-// commit is called between executing and writing.
+// commit is called between executing and writing. A panic in it ends the process.
 func (s *Server) commit() {
 	if s.cfg.Commit != nil {
+		defer fatal.OnPanic()
 		s.cfg.Commit()
 	}
 }
@@ -359,8 +361,9 @@ func clientAddr(addr, local net.Addr) string {
 	return addr.String()
 }
 
-// rescue is deferred around all that calls a session, so that a panic there ends
-// one connection and not the server.
+// rescue is deferred around all calls of a session, so that a panic there ends one
+// connection and not the server. A session has a panic of a batch or of the
+// engine end the process instead, see commands.Handler.
 func (s *Server) rescue() {
 	if p := recover(); p != nil {
 		s.logPanic(p)
