@@ -30,16 +30,17 @@ const module = "limitsrv"
 var arrows = map[string][]string{
 	".":              {},
 	"engine":         {},
-	"commands":       {"limitsrv/engine", "limitsrv/commands/users", "github.com/tidwall/redcon"},
+	"commands":       {"limitsrv/engine", "limitsrv/commands/users", "limitsrv/fatal", "github.com/tidwall/redcon"},
 	"commands/users": {"limitsrv/files", "golang.org/x/crypto", "github.com/goccy/go-yaml"},
-	"server":         {"limitsrv/commands"},
+	"server":         {"limitsrv/commands", "limitsrv/fatal"},
 	"certs":          {"limitsrv/files"},
 	"files":          {},
+	"fatal":          {},
 	"server/admin": {
 		"limitsrv/engine", "limitsrv/commands", "limitsrv/server", "github.com/prometheus/client_golang/prometheus",
 	},
 	"persist": {
-		"limitsrv/engine", "github.com/cockroachdb/pebble/v2", "github.com/hashicorp/raft-wal", "github.com/hashicorp/raft",
+		"limitsrv/engine", "limitsrv/fatal", "github.com/cockroachdb/pebble/v2", "github.com/hashicorp/raft-wal", "github.com/hashicorp/raft",
 		"github.com/hashicorp/go-hclog",
 	},
 	"replication": {

@@ -43,9 +43,9 @@ func (h *Handler) Decide(ctx context.Context, c Call) ([]engine.Decision, error)
 		return nil, err
 	}
 	decided := make(chan error, 1)
-	h.config.Exec.Exec(&s.g.batch, func(err error) { decided <- err })
+	h.exec(&s.g.batch, func(err error) { decided <- err })
 	if c.Commit != nil {
-		c.Commit()
+		commit(c.Commit)
 	}
 	select {
 	case err = <-decided:

@@ -350,7 +350,7 @@ func (s *Session) eachInSlot(slot int, visit func(key []byte) bool) {
 		more   = true
 	)
 	for more {
-		cursor = s.h.config.Engine().Scan(now, cursor, maxScan, func(key []byte, _ engine.Alg) {
+		cursor = s.h.Engine().Scan(now, cursor, maxScan, func(key []byte, _ engine.Alg) {
 			if keySlot(key) == slot {
 				more = visit(key) && more
 			}

@@ -99,7 +99,7 @@ var config = Command{
 	Sub: []Command{
 		configSub("GET", "parameter [parameter ...]", "Answers the settings that match a pattern.", runConfigGet),
 		configSub("RESETSTAT", "", "Sets the counters of INFO to zero, but for those of the limits.", func(s *Session, _ [][]byte) {
-			s.h.stats.reset()
+			s.h.resetStats()
 			s.w.OK()
 		}),
 		configRewrite,

@@ -39,6 +39,8 @@ type Config struct {
 	// REWRITE. It does not wait for that: done is called once, from any goroutine. nil:
 	// there is no file.
 	Rewrite func(done func(error))
+	// Network counts for INFO. Called at any time from any session; nil: nothing is counted.
+	Network func() Network
 	// Shutdown is asked for by SHUTDOWN: the server drains, makes a snapshot if save
 	// says so, and ends. It must not wait for that. nil means that SHUTDOWN is refused.
 	Shutdown func(save bool)

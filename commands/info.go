@@ -121,7 +121,7 @@ func (h *Handler) infoMemory(l *lines) {
 	l.add("used_memory_human", human(m.used))
 	l.add("used_memory_rss", m.resident)
 	l.add("used_memory_rss_human", human(m.resident))
-	l.add("used_memory_dataset", h.config.Engine().Stats().MemoryBytes)
+	l.add("used_memory_dataset", h.Engine().Stats().MemoryBytes)
 	l.add("maxmemory", h.setting("maxmemory"))
 	l.add("maxmemory_policy", h.setting("maxmemory-policy"))
 	l.add("mem_fragmentation_ratio", fmt.Sprintf("%.2f", float64(m.resident)/float64(max(m.used, 1))))
@@ -145,7 +145,7 @@ func human(bytes int64) string {
 
 func (h *Handler) infoStats(l *lines) {
 	listened := h.hub.sizes()
-	total, limits := h.stats.total(), h.config.Engine().Stats()
+	total, limits := h.stats.total(), h.Engine().Stats()
 	var errors int64
 	for _, n := range h.stats.codes.get() {
 		errors += n
@@ -153,6 +153,7 @@ func (h *Handler) infoStats(l *lines) {
 	l.add("total_connections_received", h.stats.connections.Load())
 	l.add("total_commands_processed", total.calls)
 	l.add("instantaneous_ops_per_sec", h.stats.rate.look(time.Now(), total.calls))
+	h.infoNetwork(l)
 	l.add("expired_keys", limits.Forgotten)
 	l.add("evicted_keys", limits.Evicted)
 	l.add("keyspace_hits", total.hits)
@@ -206,7 +207,7 @@ func (h *Handler) infoCluster(l *lines) {
 // infoLimits is our own section: decisions by algorithm. What became of keys
 // stands in Stats under Redis' names.
 func (h *Handler) infoLimits(l *lines) {
-	s := h.config.Engine().Stats()
+	s := h.Engine().Stats()
 	l.add("limits_keys", s.Keys)
 	l.add("limits_memory_bytes", s.MemoryBytes)
 	for i := range s.Allowed {
@@ -219,7 +220,7 @@ func (h *Handler) infoLimits(l *lines) {
 }
 
 func (h *Handler) infoKeyspace(l *lines) {
-	if n := h.config.Engine().Len(); n > 0 {
+	if n := h.Engine().Len(); n > 0 {
 		l.add("db0", fmt.Sprintf("keys=%d,expires=%d,avg_ttl=0", n, n))
 	}
 }

@@ -88,7 +88,7 @@ func TestInfoSections(t *testing.T) {
 }
 
 func TestOpsRate(t *testing.T) {
-	var r opsRate
+	var r throughput
 	start := time.Now()
 	for _, tt := range []struct {
 		name  string

@@ -218,7 +218,7 @@ func runWatch(s *Session, args [][]byte) {
 		batch.Ops = append(batch.Ops, engine.Op{Kind: engine.Watch, Key: slices.Clone(k)})
 	}
 	s.await(func(done func(error)) error {
-		s.h.config.Exec.Exec(batch, done)
+		s.h.exec(batch, done)
 		return nil
 	}, func(w *Reply) { s.watched(w, batch) })
 }

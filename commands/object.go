@@ -50,7 +50,7 @@ var memory = Command{
 			Name: "DOCTOR", Summary: "Tells how memory is used, in words.",
 			Complexity: "O(1)", Since: "4.0.0", Group: "server",
 			Run: func(s *Session, _ [][]byte) {
-				k := s.h.config.Engine().Stats()
+				k := s.h.Engine().Stats()
 				s.w.Verbatim(fmt.Sprintf("%d keys take %d bytes; the process has %d bytes from the system.\n", k.Keys, k.MemoryBytes, readMemory().resident))
 			},
 		},
@@ -85,7 +85,7 @@ func runMemoryUsage(s *Session, args [][]byte) {
 		s.w.Error(err)
 		return
 	}
-	size := s.h.config.Engine().KeyBytes(s.h.now(), args[2])
+	size := s.h.Engine().KeyBytes(s.h.now(), args[2])
 	if size == 0 {
 		s.w.Null()
 		return
@@ -94,7 +94,7 @@ func runMemoryUsage(s *Session, args [][]byte) {
 }
 
 func runMemoryStats(s *Session, _ [][]byte) {
-	k, m := s.h.config.Engine().Stats(), readMemory()
+	k, m := s.h.Engine().Stats(), readMemory()
 	perKey := int64(0)
 	if k.Keys > 0 {
 		perKey = k.MemoryBytes / k.Keys

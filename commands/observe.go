@@ -82,9 +82,6 @@ func (w *Waits) Percentile(perMille int64) time.Duration {
 	return time.Duration(w.counts.percentile(perMille))
 }
 
-// Engine is the one that decides now; see Config.Engine.
-func (h *Handler) Engine() *engine.Engine { return h.config.Engine() }
-
 // Now is the time of decisions.
 func (h *Handler) Now() engine.Instant { return h.now() }
 

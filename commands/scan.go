@@ -31,7 +31,7 @@ var (
 var dbSize = Command{
 	Name: "DBSIZE", Summary: "Answers how many keys are kept.",
 	Complexity: "O(1)", Since: "1.0.0", Group: "server", Flags: ReadOnly | Fast,
-	Run: func(s *Session, _ [][]byte) { s.w.Int(s.h.config.Engine().Len()) },
+	Run: func(s *Session, _ [][]byte) { s.w.Int(s.h.Engine().Len()) },
 }
 
 var scan = Command{
@@ -56,7 +56,7 @@ var scan = Command{
 		)
 		for next := uint64(1); next != 0 && looked < o.count && work < maxScanWork; from = next {
 			before := looked
-			next = s.h.config.Engine().Scan(now, from, 1, func(key []byte, alg engine.Alg) {
+			next = s.h.Engine().Scan(now, from, 1, func(key []byte, alg engine.Alg) {
 				looked++
 				work += len(o.match) * len(key)
 				if o.wants(key, alg) {
@@ -127,7 +127,7 @@ var keys = Command{
 			cursor uint64
 		)
 		for {
-			cursor = s.h.config.Engine().Scan(now, cursor, maxScan, func(key []byte, _ engine.Alg) {
+			cursor = s.h.Engine().Scan(now, cursor, maxScan, func(key []byte, _ engine.Alg) {
 				if len(found.ends) <= maxKeys && globMatch(args[1], key, sameCase) {
 					found.add(key)
 				}
@@ -155,7 +155,7 @@ var randomKey = Command{
 		now := s.h.now()
 		cursor := rand.Uint64()
 		for range randomPages {
-			cursor = s.h.config.Engine().Scan(now, cursor, 1, func(key []byte, _ engine.Alg) { found.add(key) })
+			cursor = s.h.Engine().Scan(now, cursor, 1, func(key []byte, _ engine.Alg) { found.add(key) })
 			if len(found.ends) > 0 {
 				s.w.Bulk(found.key(rand.IntN(len(found.ends))))
 				return

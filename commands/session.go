@@ -278,7 +278,7 @@ func (s *Session) flush() bool {
 	case len(s.g.batch.Ops) > 0:
 		s.start()
 		s.state.Store(executing)
-		s.h.config.Exec.Exec(&s.g.batch, s.done)
+		s.h.exec(&s.g.batch, s.done)
 		if s.state.CompareAndSwap(executing, away) {
 			return false
 		}

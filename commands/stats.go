@@ -18,7 +18,11 @@ type stats struct {
 	waits       [stripes]histogram       // how long each op took to be answered; never reset
 	codes       codeCounts
 	connections atomic.Int64
-	rate        opsRate
+	rate        throughput // of commands
+	inputRate   throughput // of bytes
+	outputRate  throughput
+	// carriedBefore is the Network at the last CONFIG RESETSTAT; nil: there was none.
+	carriedBefore atomic.Pointer[Network]
 }
 
 // commandCounts count the calls of one command.
@@ -107,6 +111,8 @@ func (s *stats) reset() {
 	s.codes.reset()
 	s.connections.Store(0)
 	s.rate.reset()
+	s.inputRate.reset()
+	s.outputRate.reset()
 }
 
 // codeCounts count error replies by their code word. Many may call at once.
@@ -136,9 +142,9 @@ func (c *codeCounts) reset() {
 	clear(c.counts)
 }
 
-// An opsRate tells commands per second between two looks at it, which are at
+// A throughput is the rate of a counter between two looks at it, which are at
 // least rateInterval apart; a look before that gets the rate of the last one.
-type opsRate struct {
+type throughput struct {
 	mu    sync.Mutex
 	at    time.Time
 	total int64
@@ -147,7 +153,7 @@ type opsRate struct {
 
 const rateInterval = 100 * time.Millisecond
 
-func (r *opsRate) look(now time.Time, total int64) int64 {
+func (r *throughput) look(now time.Time, total int64) int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.at.IsZero() {
@@ -161,7 +167,7 @@ func (r *opsRate) look(now time.Time, total int64) int64 {
 	return r.rate
 }
 
-func (r *opsRate) reset() {
+func (r *throughput) reset() {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.at, r.total, r.rate = time.Time{}, 0, 0

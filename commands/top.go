@@ -23,7 +23,7 @@ var rlTop = Command{
 			s.w.Error(err)
 			return
 		}
-		top := s.h.config.Engine().Top(s.h.now(), what, window, count)
+		top := s.h.Engine().Top(s.h.now(), what, window, count)
 		s.w.Array(len(top.Rows))
 		for _, row := range top.Rows {
 			s.w.Array(3)
@@ -70,7 +70,7 @@ var rlStats = Command{
 	Complexity: "O(1)", Since: "0.1.0", Group: limiterGroup,
 	Flags: ReadOnly | Stale,
 	Run: func(s *Session, _ [][]byte) {
-		t := s.h.config.Engine().Stats()
+		t := s.h.Engine().Stats()
 		var decided []engine.Alg
 		for i := range t.Allowed {
 			if t.Allowed[i]+t.Denied[i] > 0 {

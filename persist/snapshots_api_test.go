@@ -43,7 +43,6 @@ func TestSnapshotsWriteGivesUp(t *testing.T) {
 	}{
 		{"it is cancelled", func(cancel func(), first uint64) uint64 { cancel(); return first }, "context canceled"},
 		{"a block is out of order", func(_ func(), _ uint64) uint64 { return 1 }, "increasing order"},
-		{"the source panics", func(_ func(), _ uint64) uint64 { panic("of the source") }, "panic: of the source"},
 	} {
 		s := openTest(t, vfs.NewMem(), "/snapshots")
 		mustWrite(t, s, a, 1)

@@ -8,6 +8,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"limitsrv/fatal"
 )
 
 // Load gives the blocks of a snapshot to a sink, so many shards at once, and
@@ -129,7 +131,7 @@ func (r *snapshotReader) readShard(ctx context.Context, shard int) (err error) {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := r.to.Load(block); err != nil {
+		if err := r.load(block); err != nil {
 			return fmt.Errorf("take in a block: %w", err)
 		}
 		r.progress.add(int64(len(block)), 1/float64(r.info.Rows))
@@ -142,6 +144,13 @@ func (r *snapshotReader) readShard(ctx context.Context, shard int) (err error) {
 			got.Rows, got.Bytes, got.Sum, want.Rows, want.Bytes, want.Sum))
 	}
 	return nil
+}
+
+// load hands a block on. A panic there, unlike one of Pebble, ends the process: the
+// engine may hold locks.
+func (r *snapshotReader) load(block []byte) error {
+	defer fatal.OnPanic()
+	return r.to.Load(block)
 }
 
 // corrupt says which file the row of a key is in, or should be.

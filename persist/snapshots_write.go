@@ -16,6 +16,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/objstorage/objstorageprovider"
 	"github.com/cockroachdb/pebble/v2/sstable"
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"limitsrv/fatal"
 )
 
 // syncEvery is after how many bytes of a table the disk is asked to begin with
@@ -164,6 +166,13 @@ func (w *snapshotWriter) writeTables(ctx context.Context) ([]string, error) {
 	return slices.DeleteFunc(names, func(name string) bool { return name == "" }), nil
 }
 
+// next is the next block of a shard. A panic of the source, unlike one of Pebble, ends
+// the process: the engine may hold locks.
+func (w *snapshotWriter) next(shard int, room []byte) (block []byte, first uint64, ok bool) {
+	defer fatal.OnPanic()
+	return w.from.Next(shard, room)
+}
+
 // writeTable writes the rows of a shard, synced, and returns the name of the
 // file, or none for a shard without rows.
 func (w *snapshotWriter) writeTable(ctx context.Context, shard int) (name string, err error) {
@@ -179,7 +188,7 @@ func (w *snapshotWriter) writeTable(ctx context.Context, shard int) (name string
 		}
 	}()
 	for err == nil {
-		block, first, ok := w.from.Next(shard, append(row[:0], make([]byte, rowSumBytes)...))
+		block, first, ok := w.next(shard, append(row[:0], make([]byte, rowSumBytes)...))
 		if !ok {
 			break
 		}

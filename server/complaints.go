@@ -2,39 +2,74 @@ package server
 
 import (
 	"log/slog"
+	"maps"
+	"slices"
 	"sync"
 	"time"
+
+	"limitsrv/commands"
 )
 
-// complainEvery is how often complaints of one kind are logged at most.
-const complainEvery = time.Second
+const (
+	// complainEvery is how often complaints of one kind about one site are logged at most.
+	complainEvery = time.Second
+	// maxSites is how many sites are told apart meanwhile; the rest is otherSites.
+	maxSites   = 8
+	otherSites = "others"
+)
 
-// complaints are about what strangers do, who may do it as often as they like: the log
-// gets one line of a kind in complainEvery, with how many there were and the last.
+// complaints are about unauthenticated clients, which may cause as many as they like:
+// in complainEvery the log gets one line for each of maxSites sites, and one for the
+// rest, with the number of complaints and the last of them. Many may use it at once.
 type complaints struct {
 	text string
 
-	mu     sync.Mutex
-	n      int
-	client string
-	why    string
-	logged time.Time
+	mu    sync.Mutex
+	sites map[string]*complaint // by commands.SiteOf
 }
 
-// note adds one. Any goroutine may call it.
+// A complaint is about one site.
+type complaint struct {
+	n           int // since the last line
+	client, why string
+	logged      time.Time
+}
+
+// note adds one.
 func (c *complaints) note(client, why string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.n++
-	c.client, c.why = client, why
+	site := commands.SiteOf(client)
+	if c.sites[site] == nil && len(c.sites) >= maxSites {
+		site = otherSites
+	}
+	about := c.sites[site]
+	if about == nil {
+		if c.sites == nil {
+			c.sites = make(map[string]*complaint)
+		}
+		about = new(complaint)
+		c.sites[site] = about
+	}
+	about.n++
+	about.client, about.why = client, why
 }
 
-// report logs those that came since the last time, unless that was a moment ago.
+// report logs the complaints since the last line about each site, unless that was
+// logged a moment ago, and forgets the sites without any.
 func (c *complaints) report(log *slog.Logger) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if now := time.Now(); c.n > 0 && now.Sub(c.logged) >= complainEvery {
-		log.Warn(c.text, "times", c.n, "client", c.client, "why", c.why)
-		c.n, c.logged = 0, now
+	now := time.Now()
+	for _, site := range slices.Sorted(maps.Keys(c.sites)) {
+		about := c.sites[site]
+		switch {
+		case now.Sub(about.logged) < complainEvery:
+		case about.n == 0:
+			delete(c.sites, site)
+		default:
+			log.Warn(c.text, "times", about.n, "client", about.client, "why", about.why)
+			about.n, about.logged = 0, now
+		}
 	}
 }

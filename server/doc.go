@@ -11,6 +11,9 @@
 //     hold more than its bounds: a command of Limits.QueryBytes, once more while its
 //     buffer grows, at most 64 bytes for each argument received, and output of
 //     Limits.OutputBytes. A length that is only claimed costs nothing.
+//   - Nothing is executed from the first sign of HTTP on, see isHTTP: a web page can have
+//     a browser send it. Such a connection is closed, counted and logged. A TLS handshake
+//     on a plain port is treated alike.
 //   - The cost of reading is linear in the bytes, however they are cut up.
 //   - A pipeline is a batch: all complete commands of a read, up to 1024 ops or
 //     256 KB of output, are executed by one Flush and answered by one write.
@@ -47,7 +50,9 @@
 //     At most 512 are at it; others wait in the system's queue for a place, which the
 //     one longest at it has for half a second in any case. So strangers who never finish
 //     neither take room of Config.MaxClients nor keep others out.
-//   - A panic in a session ends that connection and is logged with its stack.
+//   - A panic in a session ends that connection and is logged with its stack, unless it
+//     is in the execution of a batch, in Config.Commit or in a read of the engine: that
+//     ends the process.
 //   - In steady state nothing is allocated for a command. (crypto/tls allocates 24 bytes
 //     for a read of a socket.)
 //

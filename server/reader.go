@@ -113,7 +113,7 @@ func (r *reader) array(lim *Limits, stranger bool) ([][]byte, string) {
 		r.missing--
 		r.length = -1
 	}
-	return r.take(), ""
+	return r.take(), r.problem
 }
 
 // argLength reads the length of the argument at pos. False: its line is not
@@ -208,6 +208,10 @@ func (r *reader) inline(lim *Limits) [][]byte {
 		return nil
 	}
 	line := r.buf[r.pos:r.scan]
+	if isHTTP(line) {
+		r.fail(unwantedHTTP)
+		return nil
+	}
 	r.scan++
 	r.pos = r.scan
 	words, ok := splitWords(bytes.TrimSuffix(line, []byte{'\r'}), r.spans, lim.Args)
@@ -223,7 +227,8 @@ func (r *reader) inline(lim *Limits) [][]byte {
 	return nil
 }
 
-// take returns the arguments noted, for the command is complete.
+// take returns the arguments noted, because the command is complete. It fails, and
+// returns none, if its name is a word of HTTP.
 func (r *reader) take() [][]byte {
 	first := len(r.args)
 	command := r.buf[r.start:r.pos]
@@ -232,6 +237,10 @@ func (r *reader) take() [][]byte {
 	}
 	r.spans = r.spans[:0]
 	r.start = r.pos
+	if isHTTPWord(r.args[first]) {
+		r.fail(unwantedHTTP)
+		return nil
+	}
 	return r.args[first:len(r.args):len(r.args)]
 }
 

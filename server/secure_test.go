@@ -2,6 +2,7 @@ package server
 
 import (
 	"crypto/tls"
+	"fmt"
 	"io"
 	"log/slog"
 	"math/rand/v2"
@@ -122,10 +123,29 @@ func TestComplaintsAreLoggedOnceInAWhile(t *testing.T) {
 	if got := log.String(); strings.Count(got, "they did") != 1 || !strings.Contains(got, "times=100 client=someone why=reason") {
 		t.Errorf("logged %q, want the first hundred", got)
 	}
-	c.logged = c.logged.Add(-complainEvery)
-	c.report(logger)
+	pass := func() {
+		for _, about := range c.sites {
+			about.logged = about.logged.Add(-complainEvery)
+		}
+		c.report(logger)
+	}
+	pass()
 	if got := log.String(); !strings.Contains(got, "times=200") {
 		t.Errorf("logged %q, want the others later", got)
+	}
+	before := strings.Count(log.String(), "they did")
+	for i := range 10 * maxSites {
+		c.note(fmt.Sprintf("10.0.0.%d:1", i), "reason")
+		c.note(fmt.Sprintf("10.0.0.%d:2", i), "reason")
+	}
+	c.report(logger)
+	if got := strings.Count(log.String(), "they did") - before; got != maxSites {
+		t.Errorf("logged %d lines about many sites, want %d: one for each of %d, and one for the rest", got, maxSites, maxSites-1)
+	}
+	pass()
+	pass()
+	if len(c.sites) != 0 {
+		t.Errorf("%d sites are kept, want none", len(c.sites))
 	}
 }
 

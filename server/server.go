@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"limitsrv/commands"
+	"limitsrv/fatal"
 )
 
 // Config says where to listen and what a connection may do. A zero field takes
@@ -91,8 +92,10 @@ type Server struct {
 	secure    *secure     // nil: none
 	traffic   [][]traffic // of each transport one for each loop, or some for all goroutines
 	strays    complaints  // about those that come over TLS where there is none
+	pages     complaints  // about HTTP
 
 	clients, connections, rejected atomic.Int64
+	rejectedHTTP                   atomic.Int64
 	waiting                        atomic.Int64 // bytes of output that clients have not taken
 
 	// What may be changed while the server runs.
@@ -123,7 +126,7 @@ func New(cfg Config) (*Server, error) {
 	cfg.Limits = limits
 	cfg.complete()
 	s := &Server{
-		cfg: cfg, log: cfg.Logger, strays: complaints{text: "TLS handshakes on the plain port"},
+		cfg: cfg, log: cfg.Logger, strays: complaints{text: "TLS handshakes on the plain port"}, pages: complaints{text: "HTTP on a port for Redis clients"},
 		began: time.Now(), closing: make(chan struct{}), closed: make(chan struct{}),
 	}
 	s.clock.Store(1) // 0 means never
@@ -276,6 +279,7 @@ func (s *Server) tick() {
 				t.sweep()
 			}
 			s.strays.report(s.log)
+			s.pages.report(s.log)
 			ticker.Reset(s.sweepInterval())
 		case <-s.closed:
 			return
@@ -326,9 +330,10 @@ func (s *Server) initConn(c *conn, nc net.Conn, traffic *traffic, wake, kill fun
 	return nil
 }
 
-// commit is called between executing and writing.
+// commit is called between executing and writing. A panic in it ends the process.
 func (s *Server) commit() {
 	if s.cfg.Commit != nil {
+		defer fatal.OnPanic()
 		s.cfg.Commit()
 	}
 }
@@ -337,8 +342,12 @@ func (s *Server) commit() {
 func (s *Server) closeSession(c *conn) {
 	defer s.rescue()
 	s.clients.Add(-1)
-	if c.in.problem == unwantedTLS {
+	switch c.in.problem {
+	case unwantedTLS:
 		s.strays.note(c.client, "TLS is on a port of its own, if at all")
+	case unwantedHTTP:
+		s.rejectedHTTP.Add(1)
+		s.pages.note(c.client, "a web page, a probe or a proxy sent it; nothing of it was executed")
 	}
 	c.session.Close()
 }
@@ -352,8 +361,9 @@ func clientAddr(addr, local net.Addr) string {
 	return addr.String()
 }
 
-// rescue is deferred around all that calls a session, so that a panic there ends
-// one connection and not the server.
+// rescue is deferred around all calls of a session, so that a panic there ends one
+// connection and not the server. A session has a panic of a batch or of the
+// engine end the process instead, see commands.Handler.
 func (s *Server) rescue() {
 	if p := recover(); p != nil {
 		s.logPanic(p)

@@ -6,7 +6,9 @@ import "sync/atomic"
 type Stats struct {
 	Clients     int64 // connected now
 	Connections int64 // accepted, with those rejected
-	Rejected    int64 // for want of room
+	Rejected    int64 // because all places were taken
+	// RejectedHTTP are connections closed because they spoke HTTP.
+	RejectedHTTP int64
 	// FailedHandshakes are connections that were to be TLS and became no clients.
 	FailedHandshakes int64
 	InputBytes       int64
@@ -22,7 +24,7 @@ type traffic struct {
 
 // Stats costs a few loads for each loop.
 func (s *Server) Stats() Stats {
-	st := Stats{Clients: s.clients.Load(), Connections: s.connections.Load(), Rejected: s.rejected.Load()}
+	st := Stats{Clients: s.clients.Load(), Connections: s.connections.Load(), Rejected: s.rejected.Load(), RejectedHTTP: s.rejectedHTTP.Load()}
 	if s.secure != nil {
 		st.FailedHandshakes = s.secure.failed.Load()
 	}

@@ -89,8 +89,14 @@ func (n *node) completed(config commands.Config) commands.Config {
 	if n.Config != "" {
 		config.Rewrite = n.rewriteFile
 	}
-	config.Version, config.Log = version, n.log
+	config.Version, config.Log, config.Network = version, n.log, n.network
 	return config
+}
+
+// network is for INFO, which only clients of the server ask for.
+func (n *node) network() commands.Network {
+	s := n.server.Stats()
+	return commands.Network{Rejected: s.Rejected, RejectedHTTP: s.RejectedHTTP, InputBytes: s.InputBytes, OutputBytes: s.OutputBytes}
 }
 
 // openListeners binds the addresses.

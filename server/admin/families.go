@@ -31,6 +31,7 @@ var serverFamilies = []family{
 	{"max_connections", "How many there may be at once.", gauge, nil, nil, whole(func(v *view) int64 { return v.setting("max-clients") })},
 	{"connections_total", "Connections of clients accepted, those rejected among them.", counter, nil, nil, whole(func(v *view) int64 { return v.traffic.Connections })},
 	{"rejected_connections_total", "Connections closed for want of room.", counter, nil, nil, whole(func(v *view) int64 { return v.traffic.Rejected })},
+	{"rejected_http_connections_total", "Connections closed because they spoke HTTP on a port for Redis clients, as web pages and probes do; nothing that followed was executed.", counter, nil, nil, whole(func(v *view) int64 { return v.traffic.RejectedHTTP })},
 	{"received_bytes_total", "Bytes read from clients.", counter, nil, nil, whole(func(v *view) int64 { return v.traffic.InputBytes })},
 	{"sent_bytes_total", "Bytes written to clients.", counter, nil, nil, whole(func(v *view) int64 { return v.traffic.OutputBytes })},
 	{"commands_total", "Calls carried out, by command.", counter, []string{"command"}, nil, byCommand(func(c commands.CommandCount) int64 { return c.Calls })},

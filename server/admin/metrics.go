@@ -41,7 +41,7 @@ func newView(cfg Config) *view {
 	h := cfg.Handler
 	e := h.Engine()
 	return &view{
-		stats: e.Stats(), shards: e.ShardStats(nil), traffic: cfg.Traffic(),
+		stats: e.Stats(), shards: e.ShardStats(), traffic: cfg.Traffic(),
 		commands: h.CommandCounts(), errors: h.ErrorCounts(), failed: h.FailedLogins(),
 		standing: h.Standing(), loading: h.IsLoading(), ready: notReady(h) == "",
 		replication: h.Replication(), nodes: h.Nodes(),

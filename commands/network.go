@@ -1,0 +1,54 @@
+package commands
+
+import (
+	"fmt"
+	"time"
+)
+
+// Network counts connections and bytes of clients, since the start of the server.
+type Network struct {
+	Rejected     int64 // connections closed because all places were taken
+	RejectedHTTP int64 // connections closed because they spoke HTTP
+	InputBytes   int64
+	OutputBytes  int64
+}
+
+// network is what the transport has counted since CONFIG RESETSTAT.
+func (h *Handler) network() Network {
+	n := h.carried()
+	if from := h.stats.carriedBefore.Load(); from != nil {
+		n.Rejected -= from.Rejected
+		n.RejectedHTTP -= from.RejectedHTTP
+		n.InputBytes -= from.InputBytes
+		n.OutputBytes -= from.OutputBytes
+	}
+	return n
+}
+
+// carried is what it has counted since the start; nothing if none was configured.
+func (h *Handler) carried() Network {
+	if h.config.Network == nil {
+		return Network{}
+	}
+	return h.config.Network()
+}
+
+// resetStats is CONFIG RESETSTAT.
+func (h *Handler) resetStats() {
+	carried := h.carried()
+	h.stats.reset()
+	h.stats.carriedBefore.Store(&carried)
+}
+
+func (h *Handler) infoNetwork(l *lines) {
+	n, now := h.network(), time.Now()
+	l.add("total_net_input_bytes", n.InputBytes)
+	l.add("total_net_output_bytes", n.OutputBytes)
+	l.add("instantaneous_input_kbps", kilobytes(h.stats.inputRate.look(now, n.InputBytes)))
+	l.add("instantaneous_output_kbps", kilobytes(h.stats.outputRate.look(now, n.OutputBytes)))
+	l.add("rejected_connections", n.Rejected)
+	l.add("rejected_http_connections", n.RejectedHTTP)
+}
+
+// kilobytes writes a number of bytes as Redis writes kilobytes a second.
+func kilobytes(bytes int64) string { return fmt.Sprintf("%.2f", float64(bytes)/1024) }

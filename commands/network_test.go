@@ -1,0 +1,38 @@
+package commands
+
+import (
+	"strconv"
+	"testing"
+)
+
+// INFO tells the counts of the transport, and CONFIG RESETSTAT has them begin anew.
+func TestInfoNetwork(t *testing.T) {
+	h := newTestHandler("")
+	carried := Network{Rejected: 3, RejectedHTTP: 2, InputBytes: 1000, OutputBytes: 5000}
+	h.config.Network = func() Network { return carried }
+	s := h.NewSession(Client{})
+	defer s.Close()
+	for _, step := range []struct {
+		name string
+		do   func()
+		want Network
+	}{
+		{"since the start", func() {}, carried},
+		{"after CONFIG RESETSTAT", func() { ask(s, "CONFIG RESETSTAT") }, Network{}},
+		{"since then", func() { carried.InputBytes += 20; carried.Rejected++ }, Network{Rejected: 1, InputBytes: 20}},
+	} {
+		step.do()
+		got := fields(h.info(words("stats")))
+		for name, want := range map[string]int64{
+			"rejected_connections": step.want.Rejected, "rejected_http_connections": step.want.RejectedHTTP,
+			"total_net_input_bytes": step.want.InputBytes, "total_net_output_bytes": step.want.OutputBytes,
+		} {
+			if got[name] != strconv.FormatInt(want, 10) {
+				t.Errorf("%s: %s:%s, want %d", step.name, name, got[name], want)
+			}
+		}
+		if got["instantaneous_input_kbps"] == "" || got["instantaneous_output_kbps"] == "" {
+			t.Errorf("%s: the rates are missing", step.name)
+		}
+	}
+}

@@ -1,0 +1,113 @@
+package server
+
+import (
+	"log/slog"
+	"net"
+	"os"
+	"os/exec"
+	"strconv"
+	"strings"
+	"sync"
+	"testing"
+	"time"
+
+	"limitsrv/commands"
+	"limitsrv/engine"
+)
+
+// childOf is the variable that makes the test binary a server with a planted panic:
+// where the panic is, and Config.Loops.
+const childOf = "LIMITSRV_TEST_PANIC"
+
+// A plantedExec panics with its lock held, as an engine might, at any batch.
+type plantedExec struct {
+	mu   sync.Mutex
+	slow bool // the panic comes in another goroutine
+}
+
+func (e *plantedExec) Exec(*engine.Batch, func(error)) {
+	e.mu.Lock()
+	if e.slow {
+		go e.apply()
+		return
+	}
+	e.apply()
+}
+
+func (e *plantedExec) apply() { panic("planted") }
+
+// endOfChild is how a child says that it lives on.
+const endOfChild = 77
+
+// TestPanicChild is the child, and passes in any other process.
+func TestPanicChild(t *testing.T) {
+	where, number, ok := strings.Cut(os.Getenv(childOf), " ")
+	if !ok {
+		return
+	}
+	loops, err := strconv.Atoi(number)
+	if err != nil {
+		t.Fatal(err)
+	}
+	clock, state := commands.NewTestClock(1), engine.New(engine.Options{Shards: 1})
+	config := commands.Config{Clock: clock, Engine: func() *engine.Engine { return state }, Exec: &commands.Local{Engine: state, Clock: clock}}
+	listen := Config{Loops: loops}
+	command := array("RL.TOKEN", "a", "1", "1")
+	switch where {
+	case "Exec":
+		config.Exec = &plantedExec{}
+	case "WATCH":
+		config.Exec = &plantedExec{}
+		command = array("WATCH", "a")
+	case "later":
+		config.Exec = &plantedExec{slow: true}
+	case "Commit":
+		listen.Commit = func() { (&plantedExec{}).apply() }
+	case "engine":
+		config.Engine = func() *engine.Engine { return nil }
+		command = array("DBSIZE")
+	}
+	listen = listening(t, listen)
+	h := commands.NewHandler(config)
+	listen.NewSession = func(c commands.Client) Session { return h.NewSession(c) }
+	listen.Logger = slog.New(slog.DiscardHandler)
+	s, err := New(listen)
+	if err != nil {
+		t.Fatal(err)
+	}
+	go s.Serve()
+	dial, at := net.Dial, s.Addr()
+	if at == nil {
+		dial, at = dialTLS, s.TLSAddr()
+	}
+	nc, err := dial("tcp", at.String())
+	if err != nil {
+		t.Fatal(err)
+	}
+	send(t, nc, command)
+	_ = nc.SetDeadline(time.Now().Add(patience))
+	_, _ = nc.Read(make([]byte, 1)) // until the process ends, or the connection does
+	os.Exit(endOfChild)
+}
+
+// A panic from the moment at which a batch is handed to the Exec on, or in a read of
+// the engine, ends the process with its stack, on every transport.
+func TestPanicOfTheEngineEndsTheProcess(t *testing.T) {
+	for _, tt := range []struct{ where, stack string }{
+		{"Exec", "(*plantedExec).apply"}, {"WATCH", "(*plantedExec).apply"}, {"later", "(*plantedExec).apply"},
+		{"Commit", "(*plantedExec).apply"}, {"engine", "(*Engine).Len"},
+	} {
+		for _, tr := range transports {
+			t.Run(tt.where+"/"+tr.name, func(t *testing.T) {
+				t.Parallel()
+				child := exec.Command(os.Args[0], "-test.run=^TestPanicChild$")
+				child.Env = append(os.Environ(), childOf+"="+tt.where+" "+strconv.Itoa(tr.loops))
+				out, err := child.CombinedOutput()
+				code := child.ProcessState.ExitCode()
+				if code != 2 || !strings.Contains(string(out), "panic: ") || !strings.Contains(string(out), tt.stack) {
+					t.Errorf("ended with %d, %v, and said\n%s\nwant 2 and a stack with %s", code, err, out, tt.stack)
+				}
+			})
+		}
+	}
+}
