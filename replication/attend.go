@@ -65,7 +65,7 @@ func (n *Node) attend() {
 func (n *Node) attendCluster(s *seat, steady map[string]time.Duration) {
 	ctx, cancel := context.WithTimeout(n.stopping, n.callTimeout())
 	defer cancel()
-	n.keepTime(ctx, s, false)
+	n.keepTime(ctx, s)
 	n.announce(ctx, s)
 	n.promote(ctx, s, steady)
 	n.removeDead(ctx, s)

@@ -28,7 +28,12 @@ type logs struct {
 	recent map[uint64]*raft.Log
 	oldest uint64 // of recent
 	next   uint64 // the index after the last of recent
-	bytes  int
+
+	// stored is the last entry for the machine that was stored since the start, 0 if none,
+	// and storedAt a time, by mono, when it was not yet.
+	stored   uint64
+	storedAt time.Duration
+	bytes    int
 }
 
 // maxRecentBytes is how much of the log stays in memory.
@@ -75,8 +80,19 @@ func (l *logs) StoreLogs(entries []*raft.Log) error {
 	defer l.mu.Unlock()
 	for _, e := range entries {
 		l.keep(e)
+		if e.Type == raft.LogCommand {
+			l.stored, l.storedAt = e.Index, began
+		}
 	}
 	return nil
+}
+
+// lastStored is the last entry for the machine that was stored since the start, 0 if none
+// was, and a time shortly before that, by mono.
+func (l *logs) lastStored() (index uint64, at time.Duration) {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return l.stored, l.storedAt
 }
 
 // keep puts an entry into memory, and drops the oldest for it. mu is held.
@@ -107,6 +123,9 @@ func (l *logs) drop() {
 func (l *logs) DeleteRange(from, to uint64) error {
 	l.mu.Lock()
 	l.drop()
+	if l.stored <= to {
+		l.stored, l.storedAt = 0, 0
+	}
 	l.mu.Unlock()
 	return l.LogStore.DeleteRange(from, to)
 }

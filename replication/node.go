@@ -59,8 +59,8 @@ type nodeCounts struct {
 	allowed, denied, locally atomic.Int64 // ops answered without a quorum, by policy
 	refused                  atomic.Int64 // batches answered CLUSTERDOWN
 	elected, leaders         atomic.Int64 // times that this node was elected, and changes of leader that it has seen
-	clamps                   atomic.Int64 // times that the clock could not follow
-	clamped, offset          atomic.Int64 // how far off it was at the last steer, and this node's clock; nanoseconds
+	clamps                   atomic.Int64 // looks at which the clock was beyond clockFar
+	clamped, offset          atomic.Int64 // how far off it was at the last of them, and this node's clock; nanoseconds
 	restarts                 atomic.Int64 // of raft, for being stuck
 }
 
