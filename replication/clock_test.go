@@ -7,6 +7,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"limitsrv/engine"
+	"limitsrv/persist"
 )
 
 func TestLeaderClock(t *testing.T) {
@@ -109,7 +110,7 @@ func TestClockOffset(t *testing.T) {
 // last one for the machine, as far as it stored it itself.
 func TestLastStored(t *testing.T) {
 	mono := time.Duration(0)
-	l := newLogs(raft.NewInmemStore(), func() time.Duration { return mono })
+	l := newLogs(raft.NewInmemStore(), func() time.Duration { return mono }, persist.NewDiskWatch())
 	store := func(kind raft.LogType) func(uint64) error {
 		return func(index uint64) error { return l.StoreLog(&raft.Log{Index: index, Type: kind, Data: []byte("x")}) }
 	}

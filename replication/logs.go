@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"limitsrv/persist"
 )
 
 // logs is the log of a node as raft uses it: what was stored last stays in memory
@@ -21,7 +23,7 @@ type logs struct {
 	// end, unless nil, is what stands in place of an entry that is not in the log.
 	end func(index uint64) *raft.Log
 
-	storing stopwatch // stores of the log
+	storing *persist.Stopwatch // stores of the log
 	took    durations
 
 	mu     sync.RWMutex
@@ -39,8 +41,8 @@ type logs struct {
 // maxRecentBytes is how much of the log stays in memory.
 const maxRecentBytes = 16 << 20
 
-func newLogs(store raft.LogStore, mono func() time.Duration) *logs {
-	return &logs{LogStore: store, mono: mono, recent: make(map[uint64]*raft.Log)}
+func newLogs(store raft.LogStore, mono func() time.Duration, disk *persist.DiskWatch) *logs {
+	return &logs{LogStore: store, mono: mono, storing: disk.Stopwatch(), recent: make(map[uint64]*raft.Log)}
 }
 
 // IsMonotonic says that indexes follow on each other: before a snapshot replaces the
@@ -69,9 +71,9 @@ func (l *logs) StoreLog(entry *raft.Log) error { return l.StoreLogs([]*raft.Log{
 
 func (l *logs) StoreLogs(entries []*raft.Log) error {
 	began := l.mono()
-	l.storing.start(began)
+	l.storing.Start()
 	err := l.LogStore.StoreLogs(entries)
-	l.storing.stop()
+	l.storing.Stop()
 	if err != nil {
 		return err
 	}
@@ -135,15 +137,14 @@ func (l *logs) DeleteRange(from, to uint64) error {
 // raft's goroutine, all that it does being void from then on, ends.
 type votesWatched struct {
 	*votes
-	mono    func() time.Duration
-	writing *stopwatch
+	writing *persist.Stopwatch
 	failed  func(error)
 	started atomic.Bool // raft runs; before, it writes what it has just read, in somebody else's goroutine
 }
 
 func (v *votesWatched) watch(write func() error) error {
-	v.writing.start(v.mono())
-	defer v.writing.stop()
+	v.writing.Start()
+	defer v.writing.Stop()
 	if err := write(); err != nil {
 		v.failed(fmt.Errorf("the term or vote can't be written: %w", err))
 		if v.started.Load() {

@@ -37,6 +37,7 @@ type Node struct {
 	told      *repeats
 	known     known
 	waiters   waiters
+	disk      *persist.DiskWatch
 
 	seat    atomic.Pointer[seat] // nil: this node is no member yet
 	led     atomic.Uint64        // the term in which this node decides; 0: it does not
@@ -77,7 +78,7 @@ func Open(o Options) (*Node, error) {
 	}
 	n := &Node{
 		o: o, log: o.Logger, dir: dir, wall: o.Wall, mono: sinceNow(), holdFor: holdElections * o.ElectionTimeout / 2,
-		fatal: onceWith(o.Fatal), told: newRepeats(), clock: newLeaderClock(o.Monotonic),
+		fatal: onceWith(o.Fatal), told: newRepeats(), clock: newLeaderClock(o.Monotonic), disk: persist.NewDiskWatch(),
 	}
 	n.maxMemory.Store(o.MaxMemory)
 	n.evict.Store(o.Evict)
