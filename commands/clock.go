@@ -10,9 +10,8 @@ import (
 const (
 	// segment is how long the SystemClock goes at one speed.
 	segment = int64(time.Second)
-	// maxSlew is how far it moves towards the wall clock in a segment: one part
-	// in a thousand.
-	maxSlew = segment / 1000
+	// maxSlew is how far it moves towards the wall clock in a segment.
+	maxSlew = segment / engine.MaxSlew
 )
 
 // A SystemClock starts at the wall clock and then follows the monotonic clock,

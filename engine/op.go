@@ -9,6 +9,10 @@ import (
 // negative.
 type Instant int64
 
+// MaxSlew bounds how fast a clock that gives Instants follows another: it gains or loses
+// at most one part in so many of the elapsed time.
+const MaxSlew = 1000
+
 // Bounds of the values of an Op. Whoever makes one checks them; the engine
 // relies on them and does not check again.
 const (

@@ -93,9 +93,10 @@ type Store struct {
 
 	failure   atomic.Pointer[Failure]
 	fails     atomic.Pointer[chan struct{}] // closed at the next failure
-	appending atomic.Int64                  // since when an append is under way, as Unix nanoseconds; 0: none is
-	slow      bool                          // a slow sync has been told; watch alone
-	unsynced  atomic.Int64                  // since when the log has what is not on disk, as Unix nanoseconds; 0: it has not
+	diskWatch *DiskWatch
+	appending *Stopwatch   // of appends to the log
+	slow      bool         // a slow sync has been told; watch alone
+	unsynced  atomic.Int64 // since when the log has what is not on disk, as Unix nanoseconds; 0: it has not
 	saver     saver
 	loading   Loading
 	counts    counters
@@ -145,6 +146,8 @@ func Open(o Options) (*Store, error) {
 	}
 	o.Engine.Seed = dir.Seed
 	s := &Store{o: o, dir: dir, engine: engine.New(o.Engine), disk: newBaton(), bound: bound{o.Engine.MaxMemory, o.Engine.Evict}}
+	s.diskWatch = NewDiskWatch()
+	s.appending = s.diskWatch.Stopwatch()
 	s.rearm()
 	s.stopping, s.stop = context.WithCancel(context.Background())
 	if o.Policy == Always {

@@ -276,7 +276,7 @@ func TestTimeWaitsForTheDisk(t *testing.T) {
 	answer := make(chan error, 1)
 	s.Exec(take(6), func(err error) { answer <- err }) // passes a second later only
 	s.Commit()
-	eventually(t, "it is on its way", func() bool { return s.appending.Load() != 0 })
+	eventually(t, "it is on its way", func() bool { _, running := s.appending.Running(); return running })
 	clock.add(3 * time.Second)
 	peek(s)
 	s.Sweep(16)

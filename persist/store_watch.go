@@ -2,42 +2,35 @@ package persist
 
 import "time"
 
-// watchEvery is how often the disk is looked at.
-const watchEvery = 50 * time.Millisecond
-
 // slowAfter is for how long there may be something in the log that is not on disk
 // before that is told: a second until the next sync, and one for the sync.
 const slowAfter = 2 * time.Second
 
 // append appends to the log. disk is held.
 func (s *Store) append(data []byte) error {
-	s.appending.Store(time.Now().UnixNano())
+	s.appending.Start()
 	_, err := s.log.Load().Append(data)
-	s.appending.Store(0)
+	s.appending.Stop()
 	return err
 }
 
 // watch sees to it that a disk that hangs, or fails when nobody waits for it, is
 // noticed, until the Store is closed. It never waits for the disk.
-func (s *Store) watch() {
-	ticker := time.NewTicker(watchEvery)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-s.stopping.Done():
-			return
-		case <-ticker.C:
-		}
-		log := s.log.Load()
-		since := s.appending.Load()
-		switch {
-		case since != 0 && time.Since(time.Unix(0, since)) > s.o.HangAfter:
-			s.fail(errHangs)
-		case s.failure.Load() == nil && log.Err() != nil:
-			s.fail(log.Err())
-		}
-		s.watchSync(log)
+func (s *Store) watch() { s.diskWatch.Run(s.stopping, s.lookAtDisk) }
+
+// lookAtDisk fails the Store if the disk hangs or has failed, and returns whether there is
+// more to look at.
+func (s *Store) lookAtDisk() (busy bool) {
+	log := s.log.Load()
+	took, appending := s.appending.Running()
+	switch {
+	case took > s.o.HangAfter:
+		s.fail(errHangs)
+	case s.failure.Load() == nil && log.Err() != nil:
+		s.fail(log.Err())
 	}
+	s.watchSync(log)
+	return appending || s.o.Policy == EverySecond && s.unsynced.Load() != 0
 }
 
 // watchSync notes since when the log has what is not on disk, and tells when that

@@ -35,12 +35,16 @@ func (n *Node) attend() {
 	ticker := time.NewTicker(attendEvery)
 	defer ticker.Stop()
 	steady := make(map[string]time.Duration) // since when, by mono, a member has been caught up
+	last := n.mono()
 	for {
 		select {
 		case <-n.stopping.Done():
 			return
 		case <-ticker.C:
 		}
+		now := n.mono()
+		n.known.excuse(now - last)
+		last = now
 		s := n.seat.Load()
 		if s == nil {
 			continue
@@ -65,7 +69,7 @@ func (n *Node) attend() {
 func (n *Node) attendCluster(s *seat, steady map[string]time.Duration) {
 	ctx, cancel := context.WithTimeout(n.stopping, n.callTimeout())
 	defer cancel()
-	n.keepTime(ctx, s, false)
+	n.keepTime(ctx, s)
 	n.announce(ctx, s)
 	n.promote(ctx, s, steady)
 	n.removeDead(ctx, s)
@@ -179,7 +183,7 @@ func (n *Node) attendSelf(s *seat) {
 		return
 	}
 	n.takeWord(p)
-	if s.logs.storing.running(n.mono()) > 0 {
+	if _, storing := s.logs.storing.Running(); storing {
 		return // the disk is what takes its time; watchDisk looks at that
 	}
 	if last := s.raft.LastIndex(); s.looksStuck(last, p.LastIndex) {

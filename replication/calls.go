@@ -59,6 +59,10 @@ type peerStatus struct {
 	LastIndex    uint64         `json:"last"`
 	AppliedIndex uint64         `json:"applied"`
 	Leader       string         `json:"leader"` // the node that it takes for the leader
+	// Stored is the last entry with decisions that it has stored since its start, 0 if none,
+	// and Idle how long ago.
+	Stored uint64        `json:"stored,omitempty"`
+	Idle   time.Duration `json:"idle,omitempty"`
 	// Peers are what the leader has heard of the others.
 	Peers []peerWord `json:"peers,omitempty"`
 }
@@ -133,6 +137,10 @@ func (n *Node) peerStatus() peerStatus {
 	p := peerStatus{Node: n.identity().Node, Wall: n.wall(), Leader: office.leader.Node}
 	if s := office.seat; s != nil {
 		p.Term, p.LastIndex, p.AppliedIndex = office.term, s.raft.LastIndex(), s.raft.AppliedIndex()
+		var at time.Duration
+		if p.Stored, at = s.logs.lastStored(); p.Stored > 0 {
+			p.Idle = n.mono() - at
+		}
 	}
 	if office.leading {
 		now := n.mono()

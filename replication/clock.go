@@ -8,18 +8,18 @@ import (
 	"limitsrv/engine"
 )
 
-// A leaderClock is the time of the cluster while a node leads it. It goes on from
-// the last stamp of the log by the node's monotonic clock, and moves towards what
-// the clocks of a majority of nodes say: the lower median of theirs, so that no
-// minority can move it. It never goes back.
+// A leaderClock is the time of the cluster while a node leads it. It goes on from the
+// last stamp of the log by the node's monotonic clock:
 //
-//   - What it is short of, up to a second, it makes up slowly: a twentieth faster.
-//     What it is ahead, up to a second, it gives back as slowly.
-//   - If it is behind by more, as after a time without a leader, it jumps once a majority
-//     has its word, and goes on at normal speed until then: a leader that others can not
-//     tell their clocks could be one of many, and each would have jumped by its own.
-//   - If it is ahead by more, as after a clock that was wrong has led, it goes on at
-//     normal speed, and says so.
+//   - Before the first decision of a leader it makes one step, which makes good the time
+//     without a leader: forward, by no more than has passed since the last decision, and
+//     not beyond the clocks of a majority. No decision lies between the loss and the step,
+//     so no window of real time holds more than without them.
+//   - After that it gains or loses at most one part in engine.MaxSlew, towards the clocks
+//     of a majority. Without the word of a majority it goes at normal speed.
+//
+// The clocks of a majority are the lower median of those of all voters, so that no
+// minority can move it. It never goes back while a node leads.
 type leaderClock struct {
 	mono func() time.Duration
 
@@ -29,25 +29,32 @@ type leaderClock struct {
 	slew  time.Duration // to be gained, or lost, from since on
 }
 
-const (
-	// maxSlew is how much of the elapsed time the clock gains or loses.
-	maxSlew = 20 // a twentieth
-	// slewing is how far it is off at most to be moved so.
-	slewing = time.Second
-)
+// clockFar is from where on it is told how far the clock is from those that it follows.
+const clockFar = time.Second
 
 func newLeaderClock(mono func() time.Duration) *leaderClock {
 	return &leaderClock{mono: mono}
 }
 
-// start has the clock go on from the last stamp.
+// start sets the clock to the last stamp. Normal speed follows.
 func (c *leaderClock) start(last engine.Instant) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.at, c.since, c.slew = max(c.at, last), c.mono(), 0
+	c.at, c.since, c.slew = last, c.mono(), 0
 }
 
-// now is the time. Many may call it; one who is told later is told no less.
+// step moves the clock forward to target, if it is behind, and returns by how much.
+func (c *leaderClock) step(target engine.Instant) time.Duration {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	mono := c.mono()
+	c.at, c.since, c.slew = c.tell(mono), mono, 0
+	by := max(target-c.at, 0)
+	c.at += by
+	return time.Duration(by)
+}
+
+// now is the time. Many may call it; between two starts a later call returns no less.
 func (c *leaderClock) now() engine.Instant {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -57,33 +64,28 @@ func (c *leaderClock) now() engine.Instant {
 // tell is the time at a reading of the monotonic clock. mu is held.
 func (c *leaderClock) tell(mono time.Duration) engine.Instant {
 	elapsed := mono - c.since
-	most := elapsed / maxSlew
+	most := elapsed / engine.MaxSlew
 	return c.at + engine.Instant(elapsed+min(max(c.slew, -most), most))
 }
 
-// steer moves the clock towards target. agreed says that a majority's clocks do.
-// It returns how far the clock stays off, 0 if it follows.
-func (c *leaderClock) steer(target engine.Instant, agreed bool) (clamped time.Duration) {
+// steer has the clock follow target from here on, and returns how far off it is.
+func (c *leaderClock) steer(target engine.Instant) (off time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	mono := c.mono()
 	c.at, c.since = c.tell(mono), mono
-	off := time.Duration(target - c.at)
-	c.slew = 0
-	switch {
-	case off.Abs() <= slewing:
-		c.slew = off
-	case off > 0 && agreed:
-		c.at = target
-	default:
-		clamped = off
-	}
-	return clamped
+	c.slew = time.Duration(target - c.at)
+	return c.slew
 }
 
-// clockOffset is how far the lower median of some clocks is from the first of
-// them, given as differences to that one, its own 0 included.
-func clockOffset(differences []time.Duration) time.Duration {
+// coast has the clock go at normal speed from here on.
+func (c *leaderClock) coast() { c.steer(c.now()) }
+
+// clockOffset is how far the lower median of the clocks of all voters is from the first of
+// some of them, given as differences to that one, its own 0 included. The clocks that are
+// not given count as behind: where a minority is wrong it is no later than a right one.
+// Requires the clocks of a majority.
+func clockOffset(differences []time.Duration, voters int) time.Duration {
 	sorted := slices.Sorted(slices.Values(differences))
-	return sorted[(len(sorted)-1)/2]
+	return sorted[len(sorted)-1-voters/2]
 }

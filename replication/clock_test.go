@@ -4,41 +4,60 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hashicorp/raft"
+
 	"limitsrv/engine"
+	"limitsrv/persist"
 )
 
 func TestLeaderClock(t *testing.T) {
 	const start = engine.Instant(1_000_000 * int64(time.Second))
 	for _, tt := range []struct {
-		name    string
-		off     time.Duration // of the target
-		agreed  bool
-		after   time.Duration // how much later the clock is read
-		want    time.Duration // how much it has moved then
-		clamped time.Duration
+		name  string
+		off   time.Duration // of the target
+		after time.Duration // how much later the clock is read
+		want  time.Duration // how much it has moved then
 	}{
-		{"it goes at normal speed", 0, true, time.Second, time.Second, 0},
-		{"a little behind, it makes up slowly", 100 * time.Millisecond, true, time.Second, 1050 * time.Millisecond, 0},
-		{"it stops where it has made up", 10 * time.Millisecond, true, time.Second, 1010 * time.Millisecond, 0},
-		{"a little ahead, it gives back slowly", -100 * time.Millisecond, true, time.Second, 950 * time.Millisecond, 0},
-		{"far ahead, it goes on", -time.Hour, true, time.Second, time.Second, -time.Hour},
-		{"far behind, it jumps with a majority", time.Hour, true, 0, time.Hour, 0},
-		{"behind by a failover, it jumps with a majority", 3 * time.Second, true, 0, 3 * time.Second, 0},
-		{"behind by a failover, it goes on without one", 3 * time.Second, false, time.Second, time.Second, 3 * time.Second},
-		{"a little behind, it makes up slowly without one", 100 * time.Millisecond, false, time.Second, 1050 * time.Millisecond, 0},
+		{"it goes at normal speed", 0, time.Second, time.Second},
+		{"behind, it gains a thousandth", 100 * time.Millisecond, time.Second, 1001 * time.Millisecond},
+		{"it stops where it has made up", 10 * time.Millisecond, 100 * time.Second, 100*time.Second + 10*time.Millisecond},
+		{"ahead, it loses a thousandth", -100 * time.Millisecond, time.Second, 999 * time.Millisecond},
+		{"far ahead, it loses no more", -time.Hour, time.Second, 999 * time.Millisecond},
+		{"far behind, it gains no more", time.Hour, time.Second, 1001 * time.Millisecond},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			mono := time.Minute
 			c := newLeaderClock(func() time.Duration { return mono })
 			c.start(start)
-			if got := c.steer(start+engine.Instant(tt.off), tt.agreed); got != tt.clamped {
-				t.Errorf("steer by %v: clamped %v, want %v", tt.off, got, tt.clamped)
+			if got := c.steer(start + engine.Instant(tt.off)); got != tt.off {
+				t.Errorf("steer by %v: %v off", tt.off, got)
 			}
 			mono += tt.after
 			if got := time.Duration(c.now() - start); got != tt.want {
 				t.Errorf("%v after a steer by %v: moved %v, want %v", tt.after, tt.off, got, tt.want)
 			}
 		})
+	}
+}
+
+// TestLeaderClockSteps has a clock that gains coast, and step to what is before and after it.
+func TestLeaderClockSteps(t *testing.T) {
+	mono := time.Minute
+	c := newLeaderClock(func() time.Duration { return mono })
+	c.start(1000)
+	c.steer(1000 + engine.Instant(time.Hour))
+	mono += time.Second
+	c.coast()
+	mono += time.Second
+	at := engine.Instant(1000 + 2001*time.Millisecond)
+	for _, step := range []struct{ to, by time.Duration }{{-time.Hour, 0}, {0, 0}, {3 * time.Second, 3 * time.Second}} {
+		if by := c.step(at + engine.Instant(step.to)); by != step.by {
+			t.Errorf("step to %v away: by %v, want %v", step.to, by, step.by)
+		}
+		at += engine.Instant(step.by)
+		if now := c.now(); now != at {
+			t.Errorf("step to %v away: at %v, want %v", step.to, now, at)
+		}
 	}
 }
 
@@ -49,10 +68,11 @@ func TestLeaderClockNeverGoesBack(t *testing.T) {
 	last := c.now()
 	for i := range 1000 {
 		mono += time.Duration(i%7) * 100 * time.Millisecond
-		c.steer(last+engine.Instant((i%13-6))*engine.Instant(500*time.Millisecond), i%2 == 0)
-		if i%50 == 0 {
-			c.start(500) // an older stamp
+		target := last + engine.Instant((i%13-6))*engine.Instant(500*time.Millisecond)
+		if i%3 == 0 {
+			c.step(target)
 		}
+		c.steer(target)
 		now := c.now()
 		if now < last {
 			t.Fatalf("step %d: %d after %d", i, now, last)
@@ -64,18 +84,58 @@ func TestLeaderClockNeverGoesBack(t *testing.T) {
 func TestClockOffset(t *testing.T) {
 	const hour = time.Hour
 	for _, tt := range []struct {
-		name string
-		in   []time.Duration
-		want time.Duration
+		name   string
+		in     []time.Duration
+		voters int
+		want   time.Duration
 	}{
-		{"a node by itself is right", []time.Duration{0}, 0},
-		{"the earlier of two", []time.Duration{0, hour}, 0},
-		{"the earlier of two, the other", []time.Duration{0, -hour}, -hour},
-		{"one of three is wrong", []time.Duration{0, hour, 1}, 1},
-		{"this one of three is wrong", []time.Duration{0, -hour, -hour + 1}, -hour + 1},
+		{"a node by itself is right", []time.Duration{0}, 1, 0},
+		{"the earlier of two", []time.Duration{0, hour}, 2, 0},
+		{"the earlier of two, the other", []time.Duration{0, -hour}, 2, -hour},
+		{"one of three is wrong", []time.Duration{0, hour, 1}, 3, 1},
+		{"this one of three is wrong", []time.Duration{0, -hour, -hour + 1}, 3, -hour + 1},
+		{"one of three is wrong and one is silent", []time.Duration{0, hour}, 3, 0},
+		{"the second of four", []time.Duration{0, 3, 1, 2}, 4, 1},
+		{"two of five are wrong", []time.Duration{0, hour, hour, 1, 2}, 5, 2},
+		{"two of five are wrong and two are silent", []time.Duration{0, hour, hour}, 5, 0},
+		{"two of five are wrong and one is silent", []time.Duration{0, hour, hour, 1}, 5, 1},
 	} {
-		if got := clockOffset(tt.in); got != tt.want {
-			t.Errorf("%s: clockOffset(%v) = %v, want %v", tt.name, tt.in, got, tt.want)
+		if got := clockOffset(tt.in, tt.voters); got != tt.want {
+			t.Errorf("%s: clockOffset(%v, %d) = %v, want %v", tt.name, tt.in, tt.voters, got, tt.want)
+		}
+	}
+}
+
+// TestLastStored has a log store entries and delete them: it tells since when it has the
+// last one for the machine, as far as it stored it itself.
+func TestLastStored(t *testing.T) {
+	mono := time.Duration(0)
+	l := newLogs(raft.NewInmemStore(), func() time.Duration { return mono }, persist.NewDiskWatch())
+	store := func(kind raft.LogType) func(uint64) error {
+		return func(index uint64) error { return l.StoreLog(&raft.Log{Index: index, Type: kind, Data: []byte("x")}) }
+	}
+	command, noop := store(raft.LogCommand), store(raft.LogNoop)
+	for _, step := range []struct {
+		name  string
+		do    func(uint64) error
+		index uint64
+		want  uint64
+		at    time.Duration
+	}{
+		{"a no-op", noop, 1, 0, 0},
+		{"a command", command, 2, 2, 2 * time.Second},
+		{"another", command, 3, 3, 3 * time.Second},
+		{"a no-op behind", noop, 4, 3, 3 * time.Second},
+		{"what is before is deleted", func(i uint64) error { return l.DeleteRange(1, i) }, 2, 3, 3 * time.Second},
+		{"it is deleted", func(i uint64) error { return l.DeleteRange(i, 4) }, 3, 0, 0},
+		{"another in its place", command, 3, 3, 7 * time.Second},
+	} {
+		mono += time.Second
+		if err := step.do(step.index); err != nil {
+			t.Fatal(err)
+		}
+		if index, at := l.lastStored(); index != step.want || at != step.at {
+			t.Errorf("%s: entry %d at %v, want %d at %v", step.name, index, at, step.want, step.at)
 		}
 	}
 }

@@ -41,7 +41,8 @@
 // # Time
 //
 // See leaderClock. The stamp of an entry is by the clock of the leader, which goes on
-// from the last stamp and follows the lower median of all voters' clocks.
+// from the last stamp and follows the lower median of all voters' clocks, by a thousandth
+// at most. The time without a leader is made good in one step before the first decision.
 //
 // # Raft
 //

@@ -53,6 +53,24 @@ func (k *known) silence(node string, now time.Duration) time.Duration {
 	return 0
 }
 
+// excuse is called once in attendEvery with the time since the last call. Of more than twice
+// that, this process did not run for most: no member was silent meanwhile.
+func (k *known) excuse(passed time.Duration) {
+	missed := passed - 2*attendEvery
+	if missed <= 0 {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for id, p := range k.peers {
+		p.At += missed
+		k.peers[id] = p
+	}
+	for id := range k.since {
+		k.since[id] += missed
+	}
+}
+
 // nodeAt is the id of the node at an address, empty if it is not known.
 func (k *known) nodeAt(address string) string {
 	k.mu.Lock()

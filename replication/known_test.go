@@ -28,3 +28,20 @@ func TestSilence(t *testing.T) {
 		}
 	}
 }
+
+// TestSilenceExcused has the process stop for a day: no member was silent for that time.
+func TestSilenceExcused(t *testing.T) {
+	var k known
+	k.learn([]server{{"heard", "h:1"}, {"never", "h:2"}}, time.Hour)
+	k.hear(peerNews{peerStatus: peerStatus{Node: "heard"}, At: time.Hour})
+	now := time.Hour
+	for _, passed := range []time.Duration{attendEvery, 2 * attendEvery, 24*time.Hour + 2*attendEvery, attendEvery} {
+		now += passed
+		k.excuse(passed)
+	}
+	for _, node := range []string{"heard", "never"} {
+		if got, want := k.silence(node, now), 6*attendEvery; got != want {
+			t.Errorf("%s: silent for %v, want %v", node, got, want)
+		}
+	}
+}

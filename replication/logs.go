@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"limitsrv/persist"
 )
 
 // logs is the log of a node as raft uses it: what was stored last stays in memory
@@ -21,21 +23,26 @@ type logs struct {
 	// end, unless nil, is what stands in place of an entry that is not in the log.
 	end func(index uint64) *raft.Log
 
-	storing stopwatch // stores of the log
+	storing *persist.Stopwatch // stores of the log
 	took    durations
 
 	mu     sync.RWMutex
 	recent map[uint64]*raft.Log
 	oldest uint64 // of recent
 	next   uint64 // the index after the last of recent
-	bytes  int
+
+	// stored is the last entry for the machine that was stored since the start, 0 if none,
+	// and storedAt a time, by mono, when it was not yet.
+	stored   uint64
+	storedAt time.Duration
+	bytes    int
 }
 
 // maxRecentBytes is how much of the log stays in memory.
 const maxRecentBytes = 16 << 20
 
-func newLogs(store raft.LogStore, mono func() time.Duration) *logs {
-	return &logs{LogStore: store, mono: mono, recent: make(map[uint64]*raft.Log)}
+func newLogs(store raft.LogStore, mono func() time.Duration, disk *persist.DiskWatch) *logs {
+	return &logs{LogStore: store, mono: mono, storing: disk.Stopwatch(), recent: make(map[uint64]*raft.Log)}
 }
 
 // IsMonotonic says that indexes follow on each other: before a snapshot replaces the
@@ -64,9 +71,9 @@ func (l *logs) StoreLog(entry *raft.Log) error { return l.StoreLogs([]*raft.Log{
 
 func (l *logs) StoreLogs(entries []*raft.Log) error {
 	began := l.mono()
-	l.storing.start(began)
+	l.storing.Start()
 	err := l.LogStore.StoreLogs(entries)
-	l.storing.stop()
+	l.storing.Stop()
 	if err != nil {
 		return err
 	}
@@ -75,8 +82,19 @@ func (l *logs) StoreLogs(entries []*raft.Log) error {
 	defer l.mu.Unlock()
 	for _, e := range entries {
 		l.keep(e)
+		if e.Type == raft.LogCommand {
+			l.stored, l.storedAt = e.Index, began
+		}
 	}
 	return nil
+}
+
+// lastStored is the last entry for the machine that was stored since the start, 0 if none
+// was, and a time shortly before that, by mono.
+func (l *logs) lastStored() (index uint64, at time.Duration) {
+	l.mu.RLock()
+	defer l.mu.RUnlock()
+	return l.stored, l.storedAt
 }
 
 // keep puts an entry into memory, and drops the oldest for it. mu is held.
@@ -107,6 +125,9 @@ func (l *logs) drop() {
 func (l *logs) DeleteRange(from, to uint64) error {
 	l.mu.Lock()
 	l.drop()
+	if l.stored <= to {
+		l.stored, l.storedAt = 0, 0
+	}
 	l.mu.Unlock()
 	return l.LogStore.DeleteRange(from, to)
 }
@@ -116,15 +137,14 @@ func (l *logs) DeleteRange(from, to uint64) error {
 // raft's goroutine, all that it does being void from then on, ends.
 type votesWatched struct {
 	*votes
-	mono    func() time.Duration
-	writing *stopwatch
+	writing *persist.Stopwatch
 	failed  func(error)
 	started atomic.Bool // raft runs; before, it writes what it has just read, in somebody else's goroutine
 }
 
 func (v *votesWatched) watch(write func() error) error {
-	v.writing.start(v.mono())
-	defer v.writing.stop()
+	v.writing.Start()
+	defer v.writing.Stop()
 	if err := write(); err != nil {
 		v.failed(fmt.Errorf("the term or vote can't be written: %w", err))
 		if v.started.Load() {

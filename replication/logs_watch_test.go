@@ -4,7 +4,10 @@ import (
 	"context"
 	"errors"
 	"testing"
+	"testing/synctest"
 	"time"
+
+	"limitsrv/persist"
 )
 
 // TestVotesWatched has the disk fail: the error is told, and once raft runs its
@@ -14,7 +17,7 @@ func TestVotesWatched(t *testing.T) {
 		disk := newSimDisk()
 		stable, _, _ := disk.open("/raft")
 		var failed error
-		v := &votesWatched{votes: &votes{StableStore: stable}, mono: sinceNow(), writing: new(stopwatch), failed: func(err error) { failed = err }}
+		v := &votesWatched{votes: &votes{StableStore: stable}, writing: persist.NewDiskWatch().Stopwatch(), failed: func(err error) { failed = err }}
 		v.started.Store(started)
 		disk.fault.failWrites(0, context.DeadlineExceeded)
 		returned, ended := false, make(chan struct{})
@@ -24,31 +27,52 @@ func TestVotesWatched(t *testing.T) {
 			returned = true
 		}()
 		<-ended
-		if !errors.Is(failed, context.DeadlineExceeded) || returned == started || v.writing.running(time.Hour) != 0 {
-			t.Errorf("started %v: told %v, went on: %v, under way for %v", started, failed, returned, v.writing.running(time.Hour))
+		if _, running := v.writing.Running(); !errors.Is(failed, context.DeadlineExceeded) || returned == started || running {
+			t.Errorf("started %v: told %v, went on: %v, under way: %v", started, failed, returned, running)
 		}
 	}
 }
 
-// TestHanging has the disk take its time, under a write of each kind.
+// TestHanging has the disk take its time, under a write of each kind, in a process that
+// runs, and in one that is stopped for as long.
 func TestHanging(t *testing.T) {
-	s := &seat{snapshots: new(snapshotsWatched), logs: newLogs(nil, sinceNow())}
 	for _, leads := range []bool{false, true} {
-		for _, tt := range []struct {
-			what  string
-			watch *stopwatch
-			most  time.Duration
-		}{
-			{"the log", &s.logs.storing, map[bool]time.Duration{false: followerHang, true: leaderHang}[leads]},
-			{"a vote", &s.voting, map[bool]time.Duration{false: followerHang, true: leaderHang}[leads]},
-			{"a snapshot", &s.snapshots.writing, followerHang},
+		for which, most := range []time.Duration{
+			map[bool]time.Duration{false: followerHang, true: leaderHang}[leads],
+			map[bool]time.Duration{false: followerHang, true: leaderHang}[leads],
+			followerHang,
 		} {
-			for _, after := range []time.Duration{tt.most, tt.most + 1} {
-				tt.watch.start(time.Minute)
-				if err := s.hanging(time.Minute+after, leads); (err != nil) != (after > tt.most) {
-					t.Errorf("leads %v, %s under way for %v: %v", leads, tt.what, after, err)
-				}
-				tt.watch.stop()
+			for _, stopped := range []bool{false, true} {
+				synctest.Test(t, func(t *testing.T) {
+					disk, begun := persist.NewDiskWatch(), time.Now()
+					s := &seat{snapshots: &snapshotsWatched{writing: disk.Stopwatch()}, logs: newLogs(nil, sinceNow(), disk), voting: disk.Stopwatch()}
+					write := []*persist.Stopwatch{s.logs.storing, s.voting, s.snapshots.writing}[which]
+					ctx, cancel := context.WithCancel(t.Context())
+					defer cancel()
+					var hangs time.Duration
+					looks, slept := 0, false
+					time.AfterFunc(time.Minute, write.Start) // it rests by then
+					disk.Run(ctx, func() bool {
+						busy, err := s.hanging(leads)
+						switch looks++; {
+						case !stopped || !busy:
+						case slept:
+							write.Stop()
+							cancel()
+						default:
+							time.Sleep(2 * most) // nothing of the process runs
+							slept = true
+						}
+						if err != nil {
+							hangs = time.Since(begun) - time.Minute
+							cancel()
+						}
+						return busy
+					})
+					if stopped != (hangs == 0) || hangs > most+2*persist.WatchEvery || looks > 100+int(most/persist.WatchEvery) {
+						t.Errorf("leads %v, write %d, stopped %v: it hangs after %v and %d looks", leads, which, stopped, hangs, looks)
+					}
+				})
 			}
 		}
 	}

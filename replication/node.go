@@ -37,6 +37,7 @@ type Node struct {
 	told      *repeats
 	known     known
 	waiters   waiters
+	disk      *persist.DiskWatch
 
 	seat    atomic.Pointer[seat] // nil: this node is no member yet
 	led     atomic.Uint64        // the term in which this node decides; 0: it does not
@@ -59,8 +60,8 @@ type nodeCounts struct {
 	allowed, denied, locally atomic.Int64 // ops answered without a quorum, by policy
 	refused                  atomic.Int64 // batches answered CLUSTERDOWN
 	elected, leaders         atomic.Int64 // times that this node was elected, and changes of leader that it has seen
-	clamps                   atomic.Int64 // times that the clock could not follow
-	clamped, offset          atomic.Int64 // how far off it was at the last steer, and this node's clock; nanoseconds
+	clamps                   atomic.Int64 // looks at which the clock was beyond clockFar
+	clamped, offset          atomic.Int64 // how far off it was at the last of them, and this node's clock; nanoseconds
 	restarts                 atomic.Int64 // of raft, for being stuck
 }
 
@@ -77,7 +78,7 @@ func Open(o Options) (*Node, error) {
 	}
 	n := &Node{
 		o: o, log: o.Logger, dir: dir, wall: o.Wall, mono: sinceNow(), holdFor: holdElections * o.ElectionTimeout / 2,
-		fatal: onceWith(o.Fatal), told: newRepeats(), clock: newLeaderClock(o.Monotonic),
+		fatal: onceWith(o.Fatal), told: newRepeats(), clock: newLeaderClock(o.Monotonic), disk: persist.NewDiskWatch(),
 	}
 	n.maxMemory.Store(o.MaxMemory)
 	n.evict.Store(o.Evict)

@@ -23,7 +23,7 @@ type seat struct {
 	logs      *logs
 	stable    *votes
 	snapshots *snapshotsWatched
-	voting    stopwatch // writes of the term and the vote
+	voting    *persist.Stopwatch // writes of the term and the vote
 	transport *raft.NetworkTransport
 	notify    chan bool     // true: this node was elected; false: it leads no more
 	gone      chan struct{} // closed when the seat is left
@@ -98,13 +98,13 @@ func (n *Node) openSeat(m *membership) (s *seat, err error) {
 	if err := persist.MakeDir(n.dir.FS, dir); err != nil {
 		return nil, err
 	}
-	s = &seat{notify: make(chan bool, 64), gone: make(chan struct{}), machine: newMachine(m, n.o.Monotonic)}
+	s = &seat{notify: make(chan bool, 64), gone: make(chan struct{}), machine: newMachine(m, n.o.Monotonic), voting: n.disk.Stopwatch()}
 	s.machine.landed, s.machine.applied, s.machine.known = n.landed, n.o.applied, n.o.level
 	stable, snapshots, err := n.o.stores(dir)
 	if err != nil {
 		return nil, err
 	}
-	s.stable, s.snapshots = &votes{StableStore: stable}, &snapshotsWatched{SnapshotStore: snapshots, mono: n.mono}
+	s.stable, s.snapshots = &votes{StableStore: stable}, &snapshotsWatched{SnapshotStore: snapshots, writing: n.disk.Stopwatch()}
 	s.refreshSnapshots()
 	s.log, err = persist.OpenLog(n.dir.FS, n.dir.FS.PathJoin(dir, logName), persist.LogOptions{
 		Policy:       n.o.policy(),
@@ -115,7 +115,7 @@ func (n *Node) openSeat(m *membership) (s *seat, err error) {
 	if err != nil {
 		return nil, errors.Join(err, s.stable.Close())
 	}
-	s.logs = newLogs(s.log.Raft(), n.mono)
+	s.logs = newLogs(s.log.Raft(), n.mono, n.disk)
 	s.logs.end = s.snapshots.end
 	return s, nil
 }
@@ -149,7 +149,7 @@ func (n *Node) start(s *seat, m *membership) (err error) {
 		}
 	}
 	steady := newSteadyTransport(s.transport, n.o.Raft, n.known.nodeAt)
-	stable := &votesWatched{votes: s.stable, mono: n.mono, writing: &s.voting, failed: n.fatal}
+	stable := &votesWatched{votes: s.stable, writing: s.voting, failed: n.fatal}
 	s.raft, err = raft.NewRaft(config, s.machine, s.logs, stable, s.snapshots, steady)
 	if err != nil {
 		return errors.Join(err, s.transport.Close())

@@ -25,6 +25,8 @@ func (h *simHistory) check() []string {
 	h.checkEarned()
 	h.checkCounters()
 	h.checkWatched()
+	h.checkPace()
+	h.checkWindows()
 	return h.faults
 }
 

@@ -47,6 +47,7 @@ var simLimits = []engine.Params{
 	{Alg: engine.Slide, Limit: 10, Period: int64(time.Minute)},
 	{Alg: engine.Log, Limit: 10, Period: int64(time.Minute)},
 	{Alg: engine.Lease, Limit: 3, Period: int64(30 * time.Second)},
+	simWindow,
 }
 
 // simOp is an op on one of them.
@@ -54,7 +55,7 @@ func simOp(rng *rand.Rand) engine.Op {
 	which := rng.IntN(len(simLimits))
 	p := simLimits[which]
 	op := engine.Op{Key: fmt.Appendf(nil, "limit:%d:%d", which, rng.IntN(3)), N: 1 + rng.Int64N(3), Params: p}
-	if p.Alg == engine.Token { // for checkEarned, which knows no others
+	if p.Alg == engine.Token || p == simWindow { // for checkEarned and checkWindows, which know no others
 		return op
 	}
 	kind := rng.IntN(20)

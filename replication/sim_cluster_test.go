@@ -113,6 +113,7 @@ func newSimCluster(plan simPlan) *simCluster {
 		rng: rand.New(rand.NewPCG(plan.seed, 1)), ending: make(chan struct{}),
 		stats: simStats{troubles: map[string]int{}}, logs: simLogs{aloud: *simLog, counts: map[string]int{}},
 	}
+	c.logs.restarted = c.history.timeByClocks
 	for range simFounders {
 		c.addNode()
 	}

@@ -25,6 +25,7 @@ type simHistory struct {
 	seed    maphash.Seed
 	ops     []simApplied // in the order of the log
 	watched []simWatched
+	byClock []time.Duration // since the start: when time went on from clocks alone
 	evicted map[string]bool // keys that were dropped for want of memory
 	bounded bool            // there has been a bound of memory that drops keys
 	faults  []string
@@ -81,6 +82,8 @@ type simApplied struct {
 	stamp    engine.Instant
 	op       *engine.Op // as asked for
 	decision engine.Decision
+	// It was decided between asked and done: when a client asked, and a node had carried it out.
+	asked, done time.Duration
 }
 
 // A simEntry is what one entry of the log had the nodes do.
@@ -225,6 +228,7 @@ func (h *simHistory) carryOut(node string, index uint64, stamp engine.Instant, b
 		}
 		c.applied[which] = &simApplied{
 			index: index, position: len(h.ops), stamp: stamp, op: &c.ops[which], decision: b.Decisions[i],
+			asked: c.asked, done: time.Since(h.start),
 		}
 		h.ops = append(h.ops, *c.applied[which])
 	}

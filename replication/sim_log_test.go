@@ -17,6 +17,8 @@ type simLogs struct {
 	kept   []simLine // a ring
 	next   int
 	counts map[string]int // by text, of simCounted
+	// restarted is called when the cluster's time has gone on from clocks alone.
+	restarted func()
 }
 
 type simLine struct {
@@ -27,7 +29,7 @@ type simLine struct {
 const simLinesKept = 150
 
 // simCounted are texts, or their ends, that are counted.
-var simCounted = []string{"Installed remote snapshot", "raft is started again on what is on disk", "a node joins the cluster"}
+var simCounted = []string{"Installed remote snapshot", "raft is started again on what is on disk", "a node joins the cluster", textTimeByClocks}
 
 // simLogger is a slog.Handler for one node.
 type simLogger struct {
@@ -50,6 +52,9 @@ func (l *simLogger) Handle(_ context.Context, r slog.Record) error {
 	for _, text := range simCounted {
 		if strings.HasSuffix(r.Message, text) {
 			l.logs.counts[text]++
+			if text == textTimeByClocks {
+				l.logs.restarted()
+			}
 		}
 	}
 	if len(l.logs.kept) < simLinesKept {

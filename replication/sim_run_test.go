@@ -191,7 +191,7 @@ const (
 	// the leader is gone: 2 s for 300 ms.
 	simDecides = 20.0 / 3
 	// simDiskHang is how much later that is if the leader has to notice that its disk hangs.
-	simDiskHang = leaderHang + 2*watchEvery
+	simDiskHang = leaderHang + 2*persist.WatchEvery
 )
 
 // probe asks processes of a majority until one has an answer.

@@ -103,11 +103,9 @@ const (
 	simClockEvery = 2 * time.Second
 	// simClockRight is how far a clock that is right may be off.
 	simClockRight = time.Second
-	// simClockAhead is how much it may be ahead of the clocks that are right: a leader
-	// whose calls to others fail moves slowly by its own.
-	simClockAhead = slewing + simClockRight
-	// simPace is how much faster or slower it may go.
-	simPace = 0.06
+	// simClockAhead is how much it may be ahead of the time: those of a majority may have
+	// been so when it began.
+	simClockAhead = 2 * simClockRight
 )
 
 // mostClocksRight says whether the clocks of a majority of the members, and of those that
@@ -156,9 +154,8 @@ func (c *simCluster) watchClocks() {
 			c.fault("the cluster's time is ahead by %v", now.off)
 		}
 		if before.of == now.of && before.term == now.term {
-			moved, most := now.off-before.off, time.Duration(simPace*float64(now.at.Sub(before.at)))
-			jumped := moved > slewing && now.off <= simClockRight
-			if moved.Abs() > most && !jumped {
+			moved, most := now.off-before.off, now.at.Sub(before.at)/engine.MaxSlew
+			if moved.Abs() > most+simExact {
 				c.fault("in %v the cluster's time went from %v to %v off", now.at.Sub(before.at), before.off, now.off)
 			}
 		}

@@ -3,9 +3,10 @@ package replication
 import (
 	"errors"
 	"sync/atomic"
-	"time"
 
 	"github.com/hashicorp/raft"
+
+	"limitsrv/persist"
 )
 
 // snapshotsWatched is a SnapshotStore whose writes are timed, and that takes none
@@ -13,8 +14,7 @@ import (
 // that the leader sends while the node takes its own: then the younger write is.
 type snapshotsWatched struct {
 	raft.SnapshotStore
-	mono    func() time.Duration
-	writing stopwatch
+	writing *persist.Stopwatch
 	writes  atomic.Int64              // that were taken so far
 	refused atomic.Int64              // snapshots with nothing new so far
 	newest  atomic.Pointer[raft.Log]  // index and term of what the newest ends with; nil: there is none
@@ -22,8 +22,8 @@ type snapshotsWatched struct {
 }
 
 func (s *snapshotsWatched) watch(write func() error) error {
-	s.writing.start(s.mono())
-	defer s.writing.stop()
+	s.writing.Start()
+	defer s.writing.Stop()
 	return write()
 }
 

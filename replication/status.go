@@ -47,7 +47,7 @@ type Status struct {
 	FirstIndex      uint64
 	Restarts        int64
 	ClockClamps     int64
-	ClockClamped    time.Duration // how far off the cluster's time was at the last steer, beyond what it could follow
+	ClockClamped    time.Duration // how far the nodes' clocks were ahead of the cluster's time at the last look, if by more than clockFar
 	ClockOffset     time.Duration // of this node's clock to the cluster's, if it leads
 	FsyncP99        time.Duration // of a store of the log
 	LogBytes        int64

@@ -2,12 +2,12 @@ package replication
 
 import (
 	"fmt"
-	"sync/atomic"
 	"time"
+
+	"limitsrv/persist"
 )
 
 const (
-	watchEvery = 50 * time.Millisecond
 	// leaderHang is how long the disk of the leader may take for one write. Raft v1.7.3
 	// goes on with heartbeats meanwhile, so that nobody else is elected (issue 503).
 	leaderHang = time.Second
@@ -15,64 +15,42 @@ const (
 	followerHang = 30 * time.Second
 )
 
-// watchDisk is the goroutine that ends a node whose disk hangs.
+// watchDisk is the goroutine that ends a node whose disk hangs. Time in which the process
+// did not run does not count.
 func (n *Node) watchDisk() {
-	ticker := time.NewTicker(watchEvery)
-	defer ticker.Stop()
-	for {
-		select {
-		case <-n.stopping.Done():
-			return
-		case <-ticker.C:
-		}
+	n.disk.Run(n.stopping, func() bool {
 		s := n.seat.Load()
 		if s == nil {
-			continue
+			return false
 		}
-		if err := s.hanging(n.mono(), isLeader(s.raft)); err != nil {
+		busy, err := s.hanging(isLeader(s.raft))
+		if err != nil {
 			n.fatal(err)
-			return
 		}
-	}
+		return busy
+	})
 }
 
-// hanging says which write has taken too long at a reading of the monotonic clock,
-// nil if none has.
-func (s *seat) hanging(now time.Duration, leads bool) error {
+// hanging returns whether a write is under way, and an error if one has taken too long.
+func (s *seat) hanging(leads bool) (busy bool, err error) {
 	most := followerHang
 	if leads {
 		most = leaderHang
 	}
 	for _, w := range []struct {
 		what  string
-		watch *stopwatch
+		watch *persist.Stopwatch
 		most  time.Duration
 	}{
-		{"the log", &s.logs.storing, most},
-		{"the term and the vote", &s.voting, most},
-		{"a snapshot", &s.snapshots.writing, followerHang},
+		{"the log", s.logs.storing, most},
+		{"the term and the vote", s.voting, most},
+		{"a snapshot", s.snapshots.writing, followerHang},
 	} {
-		if took := w.watch.running(now); took > w.most {
-			return fmt.Errorf("the disk has not answered a write of %s for %v", w.what, took.Round(time.Millisecond))
+		took, running := w.watch.Running()
+		busy = busy || running
+		if took > w.most {
+			return true, fmt.Errorf("the disk has not answered a write of %s for %v", w.what, took.Round(time.Millisecond))
 		}
 	}
-	return nil
-}
-
-// A stopwatch tells for how long something is under way, one thing at a time. Many
-// may look at it.
-type stopwatch struct{ since atomic.Int64 }
-
-// start starts it, at a reading of a monotonic clock.
-func (w *stopwatch) start(now time.Duration) { w.since.Store(max(int64(now), 1)) }
-
-func (w *stopwatch) stop() { w.since.Store(0) }
-
-// running is for how long it has been started, 0 if it is not.
-func (w *stopwatch) running(now time.Duration) time.Duration {
-	since := w.since.Load()
-	if since == 0 {
-		return 0
-	}
-	return now - time.Duration(since)
+	return busy, nil
 }

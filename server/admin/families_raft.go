@@ -56,6 +56,6 @@ var raftFamilies = []family{
 	{"raft_snapshot_index", "Last entry in the newest snapshot.", gauge, nil, replicates, whole(func(v *view) uint64 { return v.replication.Snapshot.Index })},
 	{"raft_sync_p99_seconds", "What one sync of the log of a hundred takes or exceeds; 0 if unknown.", gauge, nil, replicates, one(func(v *view) float64 { return v.replication.FsyncP99.Seconds() })},
 	{"raft_clock_offset_seconds", "How far the cluster's time is ahead of this machine's.", gauge, nil, replicates, one(func(v *view) float64 { return v.replication.Clock.Offset.Seconds() })},
-	{"raft_clock_clamps_total", "Jumps of a clock that were not followed.", counter, nil, replicates, whole(func(v *view) int64 { return v.replication.Clock.Clamps })},
-	{"raft_clock_clamped_seconds", "How far off the cluster's time is beyond what could be followed.", gauge, nil, replicates, one(func(v *view) float64 { return v.replication.Clock.Clamped.Seconds() })},
+	{"raft_clock_clamps_total", "Looks, one a second, at which the cluster's time was more than a second from the nodes' clocks.", counter, nil, replicates, whole(func(v *view) int64 { return v.replication.Clock.Clamps })},
+	{"raft_clock_clamped_seconds", "How far the nodes' clocks are ahead of the cluster's time, if by more than a second.", gauge, nil, replicates, one(func(v *view) float64 { return v.replication.Clock.Clamped.Seconds() })},
 }
