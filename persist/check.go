@@ -13,11 +13,15 @@ import (
 // CheckLog verifies all of the log in dir and reports what it finds, a line at a
 // time. It writes nothing. It returns the first thing that is wrong, a
 // *CorruptError or *NewerError, or an error of the file system, which is
-// fs.ErrNotExist if there is no log; nil if OpenLog would open it and Read read it
-// to its end. The log must not be open.
-func CheckLog(fs vfs.FS, dir string, report func(line string)) error {
-	_, err := checkLog(fs, dir, report)
-	return err
+// fs.ErrNotExist if there is no log; none if OpenLog, with the same sameBoot, would open
+// it and Read read it to its end. drop is what OpenLog would cut off then, nil for
+// nothing. The log must not be open.
+func CheckLog(fs vfs.FS, dir string, sameBoot bool, report func(line string)) (drop *Drop, err error) {
+	r, err := checkLog(fs, dir, sameBoot, report)
+	if err != nil {
+		return nil, err
+	}
+	return r.drop, nil
 }
 
 // ReadLog yields all entries of the log in dir, in order, until yield returns an error,
@@ -50,7 +54,7 @@ func ReadLog(fs vfs.FS, dir string, yield func(entry *raft.Log) error) error {
 
 // checkLog is CheckLog and, if nothing is wrong, a repair with nothing to do, which
 // says what the log holds.
-func checkLog(fs vfs.FS, dir string, report func(line string)) (*logRepair, error) {
+func checkLog(fs vfs.FS, dir string, sameBoot bool, report func(line string)) (*logRepair, error) {
 	state, err := readMeta(fs, dir)
 	if err != nil {
 		return nil, missingMeta(fs, dir, err)
@@ -58,12 +62,12 @@ func checkLog(fs vfs.FS, dir string, report func(line string)) (*logRepair, erro
 	r := &logRepair{state: state}
 	var first error
 	for i := range state.Segments {
-		found, err := checkSegment(fs, dir, state, i)
+		found, err := checkSegment(fs, dir, state, i, sameBoot)
 		if err != nil {
 			return nil, err
 		}
 		report(found.line())
-		r.last = found.end.last
+		r.last, r.drop = found.end.last, found.drop
 		if first == nil && found.damage != nil {
 			first = found.damage
 		}
@@ -104,10 +108,11 @@ type segmentCheck struct {
 	name   string // of the file
 	end    segmentEnd
 	damage *CorruptError // nil if the log can be opened and read
+	drop   *Drop         // what opening it cuts off; nil: nothing
 }
 
 // checkSegment verifies segment i. err is of the file system or a *NewerError.
-func checkSegment(fs vfs.FS, dir string, state *logState, i int) (*segmentCheck, error) {
+func checkSegment(fs vfs.FS, dir string, state *logState, i int, sameBoot bool) (*segmentCheck, error) {
 	f := &segmentCheck{info: state.Segments[i]}
 	f.name = fs.PathJoin(dir, segment.FileName(f.info))
 	c := newCodec(state.codec, nil)
@@ -122,12 +127,12 @@ func checkSegment(fs vfs.FS, dir string, state *logState, i int) (*segmentCheck,
 		return nil, err
 	case isTail && f.end.last+1 < f.info.MinIndex:
 		f.damage = &CorruptError{File: f.name, Offset: f.end.offset, Reason: fmt.Sprintf("entry %d is missing", f.info.MinIndex), Cut: true}
-	case isTail && f.end.reason != "":
-		err = mayCut(fs, f.name, c, f.end)
+	case isTail:
+		f.drop, err = mayDrop(fs, f.name, c, f.end, sameBoot)
 		if err != nil && !errors.As(err, &f.damage) {
 			return nil, err
 		}
-	case !isTail && f.end.whole < f.info.MaxIndex:
+	case f.end.whole < f.info.MaxIndex:
 		f.damage = &CorruptError{File: f.name, Offset: f.end.offset, Reason: f.end.lacks(f.info.MaxIndex), Cut: true}
 	}
 	return f, nil
@@ -142,8 +147,8 @@ func (f *segmentCheck) line() string {
 	switch {
 	case f.damage != nil:
 		return fmt.Sprintf("%s, damaged at byte %d: %s", has, f.damage.Offset, f.damage.Reason)
-	case f.end.reason != "" && f.info.SealTime.IsZero():
-		return fmt.Sprintf("%s, then a write that a crash cut short, from byte %d on: it is cut off when the log is opened", has, f.end.offset)
+	case f.drop != nil:
+		return fmt.Sprintf("%s. %v. It is cut off when the log is opened", has, f.drop)
 	case f.end.reason != "":
 		return fmt.Sprintf("%s; its index is damaged, which loses nothing", has)
 	}

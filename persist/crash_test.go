@@ -49,7 +49,7 @@ func (c *crasher) MaybeError(op errorfs.Op) error {
 		if percent == 100 {
 			least = acked // the process ended, the machine did not
 		}
-		c.reopen(copied, least, fmt.Sprintf("seed %d, %v, %d %% kept, before %v of %s", c.seed, c.policy, percent, op.Kind, op.Path))
+		c.reopen(copied, percent == 100, least, fmt.Sprintf("seed %d, %v, %d %% kept, before %v of %s", c.seed, c.policy, percent, op.Kind, op.Path))
 	}
 	return nil
 }
@@ -57,13 +57,13 @@ func (c *crasher) MaybeError(op errorfs.Op) error {
 // String implements errorfs.Injector.
 func (c *crasher) String() string { return "crasher" }
 
-// reopen opens what a crash left, checks that at least the entries up to least
-// are there, goes on with others, and checks again that those and no others are
+// reopen opens what a crash left, of the process alone or of the machine, checks that
+// at least the entries up to least are there, goes on with others, and checks again that those and no others are
 // there when it is opened again.
-func (c *crasher) reopen(fs *vfs.MemFS, least uint64, when string) {
+func (c *crasher) reopen(fs *vfs.MemFS, same bool, least uint64, when string) {
 	other := func(index uint64) []byte { return append([]byte("other "), payload(index)...) }
-	o := LogOptions{Policy: c.policy, SegmentBytes: minSegmentBytes}
-	if err := CheckLog(fs, "/log", func(string) {}); err != nil && !isMissing(err) {
+	o := LogOptions{Policy: c.policy, SegmentBytes: minSegmentBytes, SameBoot: same}
+	if err := checkedLog(fs, "/log", same); err != nil && !isMissing(err) {
 		c.t.Errorf("%s: check: %v", when, err)
 	}
 	l, err := OpenLog(fs, "/log", o)
@@ -72,9 +72,10 @@ func (c *crasher) reopen(fs *vfs.MemFS, least uint64, when string) {
 		return
 	}
 	cut := l.Last()
-	if cut < least {
-		c.t.Errorf("%s: %d entries, want %d", when, cut, least)
+	if d := l.Dropped(); cut < least || same && d != nil {
+		c.t.Errorf("%s: %d entries, and dropped %v; want %d", when, cut, d, least)
 	}
+	o.SameBoot = true
 	for range 3 {
 		if _, err := l.Append(other(l.Last() + 1)); err != nil {
 			c.t.Errorf("%s: append: %v", when, err)

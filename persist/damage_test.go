@@ -96,13 +96,33 @@ func madeLog(t *testing.T, policy Policy, last, synced uint64) contents {
 	return made
 }
 
+// Whether the machine went down since a log was last open.
+const (
+	sameBoot    = true
+	anotherBoot = false
+)
+
+// checkedLog is what CheckLog returns.
+func checkedLog(fs vfs.FS, dir string, same bool) error {
+	_, err := CheckLog(fs, dir, same, func(string) {})
+	return err
+}
+
 // outcome opens a log and reads it all. Whatever it finds must be entries of the
 // log in their places.
 func outcome(t *testing.T, fs vfs.FS, what string) (last uint64, err error) {
 	t.Helper()
-	l, err := OpenLog(fs, "/log", LogOptions{SegmentBytes: minSegmentBytes})
+	last, _, err = outcomeAfter(t, fs, what, anotherBoot)
+	return last, err
+}
+
+// outcomeAfter is outcome in the same run of the system or in another one, with what
+// was dropped.
+func outcomeAfter(t *testing.T, fs vfs.FS, what string, same bool) (last uint64, dropped *Drop, err error) {
+	t.Helper()
+	l, err := OpenLog(fs, "/log", LogOptions{SegmentBytes: minSegmentBytes, SameBoot: same})
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	defer func() { err = errors.Join(err, l.Close()) }()
 	next := l.First()
@@ -113,7 +133,7 @@ func outcome(t *testing.T, fs vfs.FS, what string) (last uint64, err error) {
 		next++
 		return nil
 	})
-	return l.Last(), err
+	return l.Last(), l.Dropped(), err
 }
 
 // known says whether an error is one that tells of damage.
@@ -184,7 +204,7 @@ func TestDamage(t *testing.T) {
 				name := whole.names()[round%len(whole)]
 				how, traceless := damage(r, c, name)
 				what := fmt.Sprintf("seed %d, %v, %s", seed, tt.policy, how)
-				check := CheckLog(errorfs.Wrap(c.write(t), readOnly), "/log", func(string) {})
+				check := checkedLog(errorfs.Wrap(c.write(t), readOnly), "/log", anotherBoot)
 				got, err := outcome(t, c.write(t), what)
 				switch {
 				case err != nil && !known(err):
@@ -345,7 +365,7 @@ func TestReadAhead(t *testing.T) {
 // repairLog repairs a log if explain, told what will be lost, agrees; otherwise it
 // returns the damage. Of a log that is whole it asks nothing.
 func repairLog(fs vfs.FS, dir string, explain func(what string) (proceed bool)) error {
-	r, err := planRepair(fs, dir)
+	r, err := planRepair(fs, dir, sameBoot)
 	if err != nil || r.damage == nil {
 		return err
 	}

@@ -48,7 +48,8 @@ type file struct {
 	ahead *readAhead // reads ahead while it is set, for one goroutine
 }
 
-// prepare makes an empty file with room for size bytes, replacing any of that name.
+// prepare makes an empty file with room for size bytes, which may be 0, replacing any of
+// that name.
 func (f *files) prepare(path string, size int64) error {
 	made, err := f.fs.Create(path, vfs.WriteCategoryUnspecified)
 	if err != nil {
@@ -79,7 +80,7 @@ func (f *files) prepare(path string, size int64) error {
 
 // preallocate reserves room. A file system that can not is used without.
 func preallocate(f vfs.File, size int64) error {
-	for {
+	for size > 0 {
 		err := f.Preallocate(0, size)
 		switch {
 		case errors.Is(err, syscall.EINTR):
@@ -89,6 +90,7 @@ func preallocate(f vfs.File, size int64) error {
 			return err
 		}
 	}
+	return nil
 }
 
 // Create implements types.VFS with a file that was prepared.

@@ -21,6 +21,8 @@ const (
 	identityWhat = "data directory"
 	// MemberName is the file by which the directory is that of a node of a cluster.
 	MemberName = "MEMBER"
+	// MemberDir is where such a node has its state. It is made after that file.
+	MemberDir = "raft"
 	// identityFormat goes up when an older limitsrv could not make use of a data
 	// directory any more, whatever it is that changes in there.
 	identityFormat = 1
@@ -86,13 +88,25 @@ func IsStateOfOne(name string) bool {
 	return name == snapshotsDir || strings.HasPrefix(name, logPrefix)
 }
 
+// IsMember says whether a data directory is that of a node of a cluster, or what is left
+// of one.
+func IsMember(fsys vfs.FS, dir string) (bool, error) {
+	for _, name := range []string{MemberName, MemberDir} {
+		if _, err := fsys.Stat(fsys.PathJoin(dir, name)); !errors.Is(err, fs.ErrNotExist) {
+			return err == nil, err
+		}
+	}
+	return false, nil
+}
+
 // refuseMember refuses the directory of a node of a cluster, whose state is in
 // another log.
 func (d *Dir) refuseMember() error {
-	if _, err := d.FS.Stat(d.join(MemberName)); err == nil {
-		return fmt.Errorf("data directory %s is of a node of a cluster: start it with --raft, or give another directory", d.Path)
+	is, err := IsMember(d.FS, d.Path)
+	if is && err == nil {
+		err = fmt.Errorf("data directory %s is of a node of a cluster: start it with --raft, or give another directory", d.Path)
 	}
-	return nil
+	return err
 }
 
 // Close leaves the directory to others.
@@ -112,6 +126,9 @@ func (d *Dir) checkOurs() error {
 		return nil
 	}
 	for _, name := range names {
+		if IsStateOfOne(name) || name == MemberName {
+			return &CorruptError{What: identityWhat, File: d.join(identityName), Reason: "it is missing, but there is " + name}
+		}
 		if !slices.Contains(early, name) {
 			return fmt.Errorf("data directory %s has no %s but has %s: it is not of limitsrv, give an empty one",
 				d.Path, identityName, name)

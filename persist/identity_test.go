@@ -75,7 +75,7 @@ func TestOpenDirRefuses(t *testing.T) {
 		corrupt    bool
 	}{
 		{"a directory of somebody else", "notes.txt", nil, "it is not of limitsrv", false},
-		{"a log without an identity", "log-1", nil, "it is not of limitsrv", false},
+		{"a log without an identity", "log-1", nil, "it is missing, but there is log-1", true},
 		{"one that a crash left while it was made", identityName + suffixTemporary, []byte("half"), "", false},
 		{"one that only a lock was put in", lockName, nil, "", false},
 		{"the root of a file system", "lost+found", nil, "", false},

@@ -26,6 +26,9 @@ type LogOptions struct {
 	// Least is up to which entry the log is known to be on disk. One that ends before
 	// is damaged.
 	Least uint64
+	// SameBoot says that the machine has not gone down since the log was last opened, so
+	// that all that was written is there, but for what the process was writing as it ended.
+	SameBoot bool
 	// OnError, if not nil, is called once with what broke the log, from any
 	// goroutine. It must not block and not call the log.
 	OnError func(error)
@@ -77,6 +80,7 @@ type Log struct {
 	meta    *meta
 	codec   *codec
 	wal     *wal.WAL
+	dropped *Drop // nil: nothing was
 
 	entry   raft.Log    // what Append stores
 	entries []*raft.Log // it alone
@@ -94,9 +98,10 @@ type Log struct {
 }
 
 // OpenLog opens the log in dir, or makes one. It recovers from a crash: what was
-// being written at the end is cut off. But if that end does not look like one
-// that a crash leaves under the policy that it was written with, it returns a
-// *CorruptError and changes nothing. The data of older entries is verified as it
+// being written at the end is cut off, and Dropped says so. But if that end does not
+// look like one that a crash of the process leaves or, unless it is SameBoot, one of the
+// machine under the policy that it was written with, it returns a *CorruptError and
+// changes nothing. The data of older entries is verified as it
 // is read. Data of a later version is a *NewerError.
 func OpenLog(fs vfs.FS, dir string, o LogOptions) (*Log, error) {
 	if err := o.check(); err != nil {
@@ -202,6 +207,9 @@ func (l *Log) store(entries []*raft.Log) error {
 	}
 	return nil
 }
+
+// Dropped is what was cut off as the log was opened, nil if nothing was.
+func (l *Log) Dropped() *Drop { return l.dropped }
 
 // Name is that of the directory.
 func (l *Log) Name() string { return l.fs.PathBase(l.dir) }

@@ -46,7 +46,7 @@ func (c *raftCrasher) MaybeError(op errorfs.Op) error {
 		copied := c.mem.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: percent, RNG: c.random})
 		when := fmt.Sprintf("seed %d, %v, %d %% kept, %v, before %v of %s", c.seed, c.policy, percent, c.step, op.Kind, op.Path)
 		whole := percent == 100 || c.policy == Always // nothing that was acknowledged is lost
-		if err := c.reopen(copied, durable, whole); err != nil {
+		if err := c.reopen(copied, percent == 100, durable, whole); err != nil {
 			c.t.Errorf("%s: %v", when, err)
 		}
 	}
@@ -58,11 +58,11 @@ func (c *raftCrasher) String() string { return "raft crasher" }
 
 // reopen opens what a crash left, says if that is not what it may be, and goes on
 // with it to the next crash.
-func (c *raftCrasher) reopen(fs *vfs.MemFS, durable uint64, whole bool) error {
-	if err := CheckLog(fs, "/log", func(string) {}); err != nil && !isMissing(err) {
+func (c *raftCrasher) reopen(fs *vfs.MemFS, same bool, durable uint64, whole bool) error {
+	if err := checkedLog(fs, "/log", same); err != nil && !isMissing(err) {
 		return fmt.Errorf("check: %w", err)
 	}
-	o := LogOptions{Policy: c.policy, SegmentBytes: minSegmentBytes, syncEvery: 1 << 40}
+	o := LogOptions{Policy: c.policy, SegmentBytes: minSegmentBytes, syncEvery: 1 << 40, SameBoot: same}
 	l, err := OpenLog(fs, "/log", o)
 	if err != nil {
 		return err
@@ -83,6 +83,7 @@ func (c *raftCrasher) reopen(fs *vfs.MemFS, durable uint64, whole bool) error {
 	if err = errors.Join(err, l.Close()); err != nil {
 		return err
 	}
+	o.SameBoot = true
 	if l, err = OpenLog(fs, "/log", o); err != nil {
 		return fmt.Errorf("again: %w", err)
 	}

@@ -211,7 +211,7 @@ func TestRaftLog(t *testing.T) {
 
 // checkClosed closes a log and checks it.
 func checkClosed(l *Log) error {
-	return errors.Join(l.Close(), CheckLog(l.fs, l.dir, func(string) {}))
+	return errors.Join(l.Close(), checkedLog(l.fs, l.dir, anotherBoot))
 }
 
 // TestRaftLogRefuses goes through what is no correct use. The log stays whole.

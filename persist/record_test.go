@@ -155,7 +155,7 @@ func TestLaterVersions(t *testing.T) {
 		tt.change(c)
 		var version *NewerError
 		for _, err := range []error{
-			CheckLog(c.write(t), "/log", func(string) {}),
+			checkedLog(c.write(t), "/log", anotherBoot),
 			second(outcome(t, c.write(t), tt.name)),
 			repairLog(c.write(t), "/log", func(string) bool { return true }),
 		} {
@@ -227,7 +227,7 @@ func FuzzLog(f *testing.F) {
 		mix(c[metaName][:], meta)
 		resum(c[metaName])
 		mix(c[c.tailName()], tail)
-		check := CheckLog(c.write(t), "/log", func(string) {})
+		check := checkedLog(c.write(t), "/log", anotherBoot)
 		fs := c.write(t)
 		_, err := outcome(t, fs, "fuzz")
 		if (check == nil) != (err == nil) {

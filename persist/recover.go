@@ -47,10 +47,8 @@ func (l *Log) recover(state *logState) (last uint64, _ *logState, err error) {
 	if end.last+1 < tail.MinIndex {
 		return 0, nil, &CorruptError{File: name, Offset: end.offset, Reason: fmt.Sprintf("entry %d is missing", tail.MinIndex), Cut: true}
 	}
-	if end.reason != "" {
-		if err := mayCut(l.fs, name, l.codec, end); err != nil {
-			return 0, nil, err
-		}
+	if l.dropped, err = mayDrop(l.fs, name, l.codec, end, l.options.SameBoot); err != nil {
+		return 0, nil, err
 	}
 	if end.last < l.options.Least {
 		return 0, nil, endsEarly(name, end, l.options.Least)
@@ -103,60 +101,6 @@ func endsEarly(name string, end segmentEnd, least uint64) *CorruptError {
 	}
 }
 
-// mayCut says with a *CorruptError if what ends the tail is not what a crash
-// leaves: if an entry follows that was written when the first missing one was
-// known to be on disk.
-func mayCut(fs vfs.FS, name string, c *codec, end segmentEnd) error {
-	file, err := fs.Open(name)
-	if err != nil {
-		return err
-	}
-	found, err := lastBehind(newReadAhead(file, end.size), c, end)
-	if err = errors.Join(err, file.Close()); err != nil {
-		return fmt.Errorf("read %s: %w", name, err)
-	}
-	if found.synced > end.last {
-		return &CorruptError{
-			File: name, Offset: end.offset, Cut: true,
-			Reason: fmt.Sprintf("%s, where entry %d was on disk when entry %d was written", end.reason, end.last+1, found.index),
-		}
-	}
-	return nil
-}
-
-// behind is what was found behind the end of what is good.
-type behind struct {
-	entries       int    // whole ones
-	index, synced uint64 // of the one with the largest synced
-}
-
-// lastBehind looks for whole entries behind the end, wherever frames may begin.
-func lastBehind(file *readAhead, c *codec, end segmentEnd) (found behind, err error) {
-	at := max(end.offset, segmentHead)
-	for at+recordHeader <= end.size {
-		b, err := file.at(at, recordHeader)
-		if err != nil {
-			return found, err
-		}
-		n := 8
-		if claimed, ok := c.claims(b, end.size-at); ok {
-			if b, err = file.at(at, claimed); err != nil {
-				return found, err
-			}
-			var r record
-			if c.read(b, &r) == nil && r.index > end.last {
-				found.entries++
-				if r.synced >= found.synced {
-					found.index, found.synced = r.index, r.synced
-				}
-				n = (claimed + 7) &^ 7
-			}
-		}
-		at += int64(n)
-	}
-	return found, nil
-}
-
 // zeroBytes is how much cutFile writes at a time.
 const zeroBytes = 1 << 20
 
@@ -172,10 +116,11 @@ func cutFile(fs vfs.FS, name string, end segmentEnd) (err error) {
 		}
 	}()
 	if end.reason != "" {
-		zeros := make([]byte, min(zeroBytes, end.size-end.offset))
-		for at := end.offset; at < end.size; at += int64(len(zeros)) {
-			zeros = zeros[:min(int64(len(zeros)), end.size-at)]
-			if _, err := file.WriteAt(zeros, at); err != nil {
+		// From behind: if this is interrupted, what is left of an unfinished write is one.
+		zeros := make([]byte, min(zeroBytes, end.data-end.offset))
+		for to := end.data; to > end.offset; to -= int64(len(zeros)) {
+			zeros = zeros[:min(int64(len(zeros)), to-end.offset)]
+			if _, err := file.WriteAt(zeros, to-int64(len(zeros))); err != nil {
 				return err
 			}
 		}

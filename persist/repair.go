@@ -22,11 +22,13 @@ type logRepair struct {
 	damage   *CorruptError // nil if there is nothing to repair
 	metaLost *CorruptError // nil if META is good
 	cut      *logCut       // nil if the log is not cut off
+	drop     *Drop         // what opening it cuts off; nil: nothing
+	tail     segmentEnd    // of the last segment, unless the log is cut off
 	last     uint64        // the last entry that stays
 }
 
 // planRepair looks at all of a log. It changes nothing.
-func planRepair(fs vfs.FS, dir string) (*logRepair, error) {
+func planRepair(fs vfs.FS, dir string, sameBoot bool) (*logRepair, error) {
 	state, err := readMeta(fs, dir)
 	if err != nil {
 		err = missingMeta(fs, dir, err)
@@ -41,11 +43,11 @@ func planRepair(fs vfs.FS, dir string) (*logRepair, error) {
 	}
 	r.state = state
 	for i := range state.Segments {
-		found, err := checkSegment(fs, dir, state, i)
+		found, err := checkSegment(fs, dir, state, i, sameBoot)
 		if err != nil {
 			return nil, err
 		}
-		r.last = found.end.last
+		r.last, r.drop, r.tail = found.end.last, found.drop, found.end
 		if found.damage != nil {
 			r.cut, r.damage = &logCut{*found, i}, found.damage
 			r.last = r.cut.first() - 1
@@ -67,6 +69,9 @@ func (r *logRepair) story() string {
 	if r.cut != nil {
 		story = append(story, r.cut.story(r.state))
 	}
+	if r.drop.loses() {
+		story = append(story, fmt.Sprintf("%v. It is cut off.", r.drop))
+	}
 	return strings.Join(story, "\n")
 }
 
@@ -75,7 +80,15 @@ func (r *logRepair) perform(fs vfs.FS, dir string) error {
 	if r.cut != nil {
 		return r.cut.perform(fs, dir, r.state)
 	}
-	return writeMeta(fs, dir, r.state)
+	if r.metaLost != nil {
+		if err := writeMeta(fs, dir, r.state); err != nil {
+			return err
+		}
+	}
+	if r.drop != nil {
+		return cutFile(fs, r.drop.File, r.tail)
+	}
+	return nil
 }
 
 // A logCut is where a log is cut off: in segment at, behind what is good of it.

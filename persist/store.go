@@ -38,6 +38,8 @@ type Options struct {
 	// RetryEvery is how long to wait before a failed disk is tried again; it
 	// doubles with each failure, up to 32 times. 0 means a second.
 	RetryEvery time.Duration
+
+	boot func() string // for tests; nil: BootID
 }
 
 // DefaultSnapshotLogBytes is how long a log may grow: some seconds of replaying.
@@ -61,6 +63,9 @@ func (o *Options) setDefaults() {
 	}
 	if o.RetryEvery == 0 {
 		o.RetryEvery = time.Second
+	}
+	if o.boot == nil {
+		o.boot = BootID
 	}
 }
 
@@ -139,7 +144,7 @@ func Open(o Options) (*Store, error) {
 	o.setDefaults()
 	dir, err := OpenDir(o.FS, o.Dir)
 	if err != nil {
-		return nil, err
+		return nil, withHint(err, o.Dir)
 	}
 	if err := dir.refuseMember(); err != nil {
 		return nil, errors.Join(err, dir.Close())

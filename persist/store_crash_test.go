@@ -33,7 +33,8 @@ func TestStoreCrash(t *testing.T) {
 
 func crashing(t *testing.T, policy Policy, unsynced int, rng *rand.Rand) {
 	fs, counts := &clonedFS{MemFS: vfs.NewCrashableMem()}, newCounters()
-	o := testOptions(t, fs, policy)
+	o, boots := testOptions(t, fs, policy), 0
+	o.boot = func() string { return fmt.Sprint("boot ", boots) }
 	safe := map[string]int64{} // what must not be lost
 	for range crashes {
 		s := start(t, o)
@@ -58,6 +59,9 @@ func crashing(t *testing.T, policy Policy, unsynced int, rng *rand.Rand) {
 			time.Sleep(time.Duration(rng.IntN(5)) * time.Millisecond)
 		}
 		fs = fs.crashed(vfs.CrashCloneCfg{UnsyncedDataPercent: unsynced, RNG: rand.New(rand.NewPCG(rng.Uint64(), 5))})
+		if unsynced < 100 {
+			boots++
+		}
 		stop()
 		s.Close(context.Background(), false)
 		o.FS = fs

@@ -113,6 +113,8 @@ type walk struct {
 	history history
 	// least is how many batches must be there if it opens.
 	least int
+	// booted: the machine has gone down.
+	booted bool
 }
 
 // walks are data directories as servers leave them.
@@ -148,6 +150,8 @@ var walks = []struct {
 		w.history.perform(t, s, rng, 60)
 		end(t, s, false)
 	}},
+	{"a log of a process that was killed", Never, killed},
+	{"a log of a process that was killed, always", Always, killed},
 	{"a power cut", EverySecond, func(t *testing.T, w *walk, rng *rand.Rand) {
 		w.run(t, rng, 80, true)
 		s := start(t, w.o)
@@ -155,11 +159,19 @@ var walks = []struct {
 		if err := s.log.Load().Sync(); err != nil {
 			t.Fatal(err)
 		}
-		w.least = len(w.history)
+		w.least, w.booted = len(w.history), true
 		w.history.perform(t, s, rng, 20)
 		w.disk = w.disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 50, RNG: rng})
 		end(t, s, false)
 	}},
+}
+
+// killed has a Store decide, and its process killed.
+func killed(t *testing.T, w *walk, rng *rand.Rand) {
+	s := start(t, w.o)
+	w.history.perform(t, s, rng, 150)
+	w.disk = w.disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: rng})
+	end(t, s, false)
 }
 
 // run starts a Store, has it decide, and closes it.
@@ -187,6 +199,8 @@ func newWalk(t *testing.T, policy Policy, rng *rand.Rand, make func(*testing.T, 
 type wound struct {
 	name string
 	do   func(rng *rand.Rand, data []byte) []byte // nil: there is no file any more
+	// isFlip: what is lost was there, so it can be told.
+	isFlip bool
 }
 
 func flipBit(rng *rand.Rand, data []byte) []byte {
@@ -195,17 +209,17 @@ func flipBit(rng *rand.Rand, data []byte) []byte {
 }
 
 var wounds = []wound{
-	{"a bit flips", flipBit},
-	{"a bit flips", flipBit},
-	{"a bit flips", flipBit},
-	{"a bit flips", flipBit},
-	{"it is cut short", func(rng *rand.Rand, data []byte) []byte { return data[:rng.IntN(len(data))] }},
-	{"a block is zero", func(rng *rand.Rand, data []byte) []byte {
+	{"a bit flips", flipBit, true},
+	{"a bit flips", flipBit, true},
+	{"a bit flips", flipBit, true},
+	{"a bit flips", flipBit, true},
+	{name: "it is cut short", do: func(rng *rand.Rand, data []byte) []byte { return data[:rng.IntN(len(data))] }},
+	{name: "a block is zero", do: func(rng *rand.Rand, data []byte) []byte {
 		at := rng.IntN(len(data)) &^ 4095
 		clear(data[at:min(len(data), at+4096)])
 		return data
 	}},
-	{"it is gone", nil},
+	{name: "it is gone"},
 }
 
 // victim chooses a file: as often any as by its size.
@@ -231,9 +245,10 @@ type autopsy struct {
 	right, cut, refused, repaired, lostByFix int
 }
 
-// TestStoreDamage damages data directories in many ways. A Store opens them with
-// exactly what was decided, or refuses and names the file, which Check then finds
-// damaged too and Repair mends.
+// TestStoreDamage damages data directories in many ways, with and without the machine
+// going down before. A Store opens them with exactly what was decided, or refuses and
+// names the file, which Check then finds damaged too and Repair mends. If the machine
+// went down it may lack what was not synced, and Check and the log say so.
 func TestStoreDamage(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
@@ -255,8 +270,9 @@ func TestStoreDamage(t *testing.T) {
 			for range (*storeDamages + len(walks) - 1) / len(walks) {
 				name := victim(rng, files, sizes)
 				wound := wounds[rng.IntN(len(wounds))]
-				if err := inTime(func() error { return w.suffer(rng, name, wound, &a) }); err != nil {
-					t.Errorf("seed %d: %s: %s: %v", seed, name, wound.name, err)
+				booted := w.booted || rng.IntN(2) == 0
+				if err := inTime(func() error { return w.suffer(rng, name, wound, booted, &a) }); err != nil {
+					t.Errorf("seed %d: %s: %s, booted %v: %v", seed, name, wound.name, booted, err)
 				}
 			}
 			t.Logf("%d files, %d bytes: %d opened right, %d opened without the unsynced end, %d refused; of these %d repaired, %d with a loss",
@@ -292,14 +308,14 @@ func inTime(do func() error) error {
 }
 
 // suffer damages a file in a copy of the directory and sees what becomes of it.
-func (w *walk) suffer(rng *rand.Rand, name string, how wound, a *autopsy) error {
-	disk, err := w.damaged(rng, name, how)
+func (w *walk) suffer(rng *rand.Rand, name string, how wound, booted bool, a *autopsy) error {
+	disk, err := w.damaged(rng, name, how, booted)
 	if err != nil {
 		return err
 	}
 	o := w.o
-	o.FS, o.Logger = disk, slog.New(slog.DiscardHandler)
-	var said strings.Builder
+	var said, logged strings.Builder
+	o.FS, o.Logger = disk, slog.New(slog.NewTextHandler(&logged, nil))
 	checked := Check(disk, testDir, func(line string) { fmt.Fprintln(&said, line) })
 	kept, err := opens(o, w.history)
 	var wrong *wrongState
@@ -308,13 +324,15 @@ func (w *walk) suffer(rng *rand.Rand, name string, how wound, a *autopsy) error 
 		return err
 	case err == nil && kept < w.least:
 		return fmt.Errorf("it opens with %d batches of %d, at least %d are on disk; check says %v\n%s", kept, len(w.history), w.least, checked, &said)
+	case err == nil && kept < len(w.history) && how.isFlip && !w.booted && !(booted && errors.Is(checked, ErrDrops) && strings.Contains(logged.String(), "WARN msg=\"the end of the log is torn")):
+		return fmt.Errorf("it opens with %d batches of %d; check says %v\n%s\nand the log:\n%s", kept, len(w.history), checked, &said, &logged)
 	case err == nil && kept < len(w.history):
 		a.cut++
 	case err == nil:
 		a.right++
 	default:
 		a.refused++
-		if checked == nil {
+		if !errors.Is(checked, ErrDamaged) {
 			return fmt.Errorf("it is refused: %v; but check finds nothing:\n%s", err, &said)
 		}
 		if !names(err.Error(), name, how.do == nil) || !names(said.String(), name, how.do == nil) {
@@ -339,8 +357,13 @@ func names(text, file string, gone bool) bool {
 }
 
 // damaged is a copy of the directory with one file damaged.
-func (w *walk) damaged(rng *rand.Rand, name string, how wound) (*vfs.MemFS, error) {
+func (w *walk) damaged(rng *rand.Rand, name string, how wound, booted bool) (*vfs.MemFS, error) {
 	disk := w.disk.CrashClone(vfs.CrashCloneCfg{})
+	if booted {
+		if err := writeBoot(disk, testDir, "another"); err != nil {
+			return nil, err
+		}
+	}
 	if how.do == nil {
 		return disk, disk.Remove(name)
 	}

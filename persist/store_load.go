@@ -82,7 +82,7 @@ func (s *Store) load(ctx context.Context) error {
 func (s *Store) loadSnapshot(ctx context.Context) (Info, error) {
 	all, err := s.snapshots.All()
 	if err != nil {
-		return Info{}, err
+		return Info{}, withHint(err, s.o.Dir)
 	}
 	for i, info := range all {
 		s.loading.AllKeys.Store(info.Keys)
@@ -103,7 +103,7 @@ func (s *Store) loadSnapshot(ctx context.Context) (Info, error) {
 		s.forgetAll()
 	}
 	if err != nil {
-		return Info{}, s.withHint(err)
+		return Info{}, addHint(err, s.o.Dir)
 	}
 	return Info{}, nil
 }
@@ -113,9 +113,17 @@ func (s *Store) forgetAll() {
 	s.engine.Apply(0, &engine.Batch{Ops: []engine.Op{{Kind: engine.Flush}}})
 }
 
-// withHint says what to do about damage.
-func (s *Store) withHint(err error) error {
-	return fmt.Errorf("%w (limitsrv check %s says more, limitsrv check --repair %s what can be saved)", err, s.o.Dir, s.o.Dir)
+// withHint says what to do about damage, if that is what an error tells.
+func withHint(err error, dir string) error {
+	var corrupt *CorruptError
+	if !errors.As(err, &corrupt) {
+		return err
+	}
+	return addHint(err, dir)
+}
+
+func addHint(err error, dir string) error {
+	return fmt.Errorf("%w (limitsrv check %s says more, limitsrv check --repair %s what can be saved)", err, dir, dir)
 }
 
 // findLog opens the log that goes on from a snapshot, or from nothing. A new
@@ -130,7 +138,7 @@ func (s *Store) findLog(info Info) (*Log, error) {
 		want = logName(1)
 	}
 	if !slices.Contains(names, want) && (len(names) > 0 || info.Generation > 0 && !isBackup(s.o.FS, s.o.Dir)) {
-		return nil, s.withHint(fmt.Errorf("%s is missing, which the snapshot in %s needs", s.path(want), s.o.Dir))
+		return nil, addHint(fmt.Errorf("%s is missing, which the snapshot in %s needs", s.path(want), s.o.Dir), s.o.Dir)
 	}
 	stopped, err := readStopped(s.o.FS, s.o.Dir, want)
 	var corrupt *CorruptError
@@ -139,18 +147,31 @@ func (s *Store) findLog(info Info) (*Log, error) {
 	} else if err != nil {
 		return nil, err
 	}
-	log, err := s.openLog(want, info.Meta.LogIndex+1, max(stopped, info.Meta.LogIndex))
+	boot := s.o.boot()
+	same, err := isSameBoot(s.o.FS, s.o.Dir, boot)
 	if errors.As(err, &corrupt) {
-		err = s.withHint(err)
-	}
-	if err != nil {
+		s.o.Logger.Warn("whether the machine has gone down can't be told; all else is checked", "error", err)
+	} else if err != nil {
 		return nil, err
+	}
+	log, err := s.openLog(want, LogOptions{First: info.Meta.LogIndex + 1, Least: max(stopped, info.Meta.LogIndex), SameBoot: same})
+	if err != nil {
+		return nil, withHint(err, s.o.Dir)
 	}
 	// That it goes on for as long as it has to OpenLog has seen.
 	if err := begins(s.path(want), log.First(), s.path(snapshotsDir), info.Meta.LogIndex); err != nil {
-		return nil, errors.Join(s.withHint(err), log.Close())
+		return nil, errors.Join(addHint(err, s.o.Dir), log.Close())
 	}
-	return log, endBackup(s.o.FS, s.o.Dir)
+	if d := log.Dropped(); d != nil {
+		d.Warn(s.o.Logger)
+	}
+	if !same && boot != "" {
+		err = writeBoot(s.o.FS, s.o.Dir, boot)
+	}
+	if err = errors.Join(err, endBackup(s.o.FS, s.o.Dir)); err != nil {
+		return nil, errors.Join(err, log.Close())
+	}
+	return log, nil
 }
 
 // begins says whether a log that begins with entry first goes on where the snapshot
@@ -186,7 +207,7 @@ func (s *Store) replay(ctx context.Context, log *Log, from uint64) error {
 		return nil
 	})
 	if err != nil && ctx.Err() == nil {
-		err = s.withHint(err)
+		err = addHint(err, s.o.Dir)
 	}
 	replay.Finish()
 	return err

@@ -22,10 +22,11 @@ func logNumber(name string) int {
 	return n
 }
 
-// openLog opens the log of a name, of which all up to least is on disk, or makes one
-// whose first entry will be first.
-func (s *Store) openLog(name string, first, least uint64) (*Log, error) {
-	return OpenLog(s.o.FS, s.path(name), LogOptions{Policy: s.o.Policy, SegmentBytes: s.o.SegmentBytes, First: first, Least: least})
+// openLog opens the log of a name, or makes one, with what the Store's options say
+// about it besides.
+func (s *Store) openLog(name string, o LogOptions) (*Log, error) {
+	o.Policy, o.SegmentBytes = s.o.Policy, s.o.SegmentBytes
+	return OpenLog(s.o.FS, s.path(name), o)
 }
 
 func (s *Store) path(elem ...string) string {

@@ -20,7 +20,7 @@ func (s *Store) mend() error {
 		return errHangs
 	}
 	old := s.log.Load()
-	fresh, err := s.openLog(logName(logNumber(old.Name())+1), old.Last()+1, 0)
+	fresh, err := s.openLog(logName(logNumber(old.Name())+1), LogOptions{First: old.Last() + 1})
 	if err != nil {
 		s.disk.unlock()
 		return err

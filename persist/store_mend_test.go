@@ -99,7 +99,7 @@ func TestOldSnapshotOfAnotherLog(t *testing.T) {
 	if err := vfs.Copy(fs, kept, record); err != nil {
 		t.Fatal(err)
 	}
-	log, err := s.openLog(logName(1), 1, 0)
+	log, err := s.openLog(logName(1), LogOptions{First: 1})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -19,15 +19,17 @@ var ErrDamaged = errors.New("something is damaged")
 
 // A verifier looks at a data directory that no server uses.
 type verifier struct {
-	dir Dir
-	say func(line string)
+	dir      Dir
+	say      func(line string)
+	sameBoot bool // the machine has not gone down since the log was open
 }
 
 // Check verifies a data directory that no server uses: its identity, every block
 // of its snapshots, every entry of its log, and that the log goes on where the
 // newest snapshot ends. It changes nothing, and says what it finds. It returns
-// ErrDamaged if a server would not start on all of it. It refuses the directory of a
-// node of a cluster. A nil fsys is the system's.
+// ErrDamaged if a server would not start on all of it, and ErrDrops if one would, but
+// without the end of the log. It refuses the directory of a node of a cluster. A nil
+// fsys is the system's.
 func Check(fsys vfs.FS, dir string, say func(line string)) error {
 	v, err := newVerifier(fsys, dir, say)
 	if err != nil {
@@ -41,8 +43,12 @@ func Check(fsys vfs.FS, dir string, say func(line string)) error {
 	if len(good) > 0 {
 		newest = good[0]
 	}
-	if v.log(newest) != nil || damaged {
+	drops, err := v.log(newest)
+	switch {
+	case err != nil || damaged:
 		return ErrDamaged
+	case drops:
+		return ErrDrops
 	}
 	return nil
 }
@@ -62,7 +68,19 @@ func newVerifier(fsys vfs.FS, dir string, say func(line string)) (*verifier, err
 	if err := v.dir.refuseMember(); err != nil {
 		return nil, err
 	}
-	return v, v.dir.takeLock()
+	if err := v.dir.takeLock(); err != nil {
+		return nil, err
+	}
+	v.boot()
+	return v, nil
+}
+
+// boot finds out whether the machine has gone down since the log was open.
+func (v *verifier) boot() {
+	var err error
+	if v.sameBoot, err = isSameBoot(v.dir.FS, v.dir.Path, BootID()); err != nil {
+		v.say(fmt.Sprintf("%s: %v; whether the machine has gone down can't be told", bootName, err))
+	}
 }
 
 func (v *verifier) path(name string) string { return v.dir.join(name) }
@@ -99,29 +117,31 @@ func (v *verifier) snapshots() (good []Info, bad []error) {
 	return good, bad
 }
 
-// log checks the log behind a snapshot, or behind nothing.
-func (v *verifier) log(after Info) error {
+// log checks the log behind a snapshot, or behind nothing. drops: a start drops its
+// end, of which something may have been answered.
+func (v *verifier) log(after Info) (drops bool, err error) {
 	name, there, err := v.logAfter(after)
 	switch {
 	case err != nil:
 		v.say(err.Error())
-		return err
+		return false, err
 	case !there:
 		v.say("log: none")
-		return nil
+		return false, nil
 	}
-	found, err := checkLog(v.dir.FS, v.path(name), func(line string) { v.say(name + ": " + line) })
+	found, err := checkLog(v.dir.FS, v.path(name), v.sameBoot, func(line string) { v.say(name + ": " + line) })
 	if errors.Is(err, fs.ErrNotExist) {
 		v.say(name + ": empty")
-		return nil
+		return false, nil
 	}
 	if err == nil {
 		err = v.reaches(found, name, after)
 	}
 	if err != nil {
 		v.say(fmt.Sprintf("%s: %v", name, err))
+		return false, err
 	}
-	return err
+	return found.drop.loses(), nil
 }
 
 // reaches says whether a log that is whole goes on from a snapshot, and as far as it
@@ -235,7 +255,7 @@ func (r *repairer) snapshotsAside(good []Info, bad []error) error {
 
 // logIsWhole says whether the first log is there, from its first entry on, and good.
 func (r *repairer) logIsWhole() bool {
-	plan, err := planRepair(r.dir.FS, r.path(logName(1)))
+	plan, err := planRepair(r.dir.FS, r.path(logName(1)), r.sameBoot)
 	return err == nil && plan.damage == nil && plan.first() == 1
 }
 
@@ -284,7 +304,7 @@ func (r *repairer) repairLog(after Info) error {
 	if !there {
 		return nil
 	}
-	plan, err := planRepair(r.dir.FS, r.path(name))
+	plan, err := planRepair(r.dir.FS, r.path(name), r.sameBoot)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -313,9 +333,6 @@ func (r *repairer) repairLog(after Info) error {
 		if err := forgetStopped(r.dir.FS, r.dir.Path); err != nil {
 			return err
 		}
-	}
-	if plan.damage == nil {
-		return nil
 	}
 	return plan.perform(r.dir.FS, r.path(name))
 }

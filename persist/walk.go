@@ -45,8 +45,12 @@ type segmentEnd struct {
 	offset     int64  // behind the last commit
 	indexStart uint64 // of the index, behind its frame's head; 0 if the segment is not full
 	size       int64  // of the file
-	// reason says why it ends there; empty if nothing follows but zeros.
-	reason string
+	data       int64  // behind the last byte that is not zero; offset if there is none behind that
+	// reason says why it ends there; empty if nothing follows but zeros. unfinished:
+	// what follows is the begin of one write, and zeros. junk: the head of the file is
+	// neither that of the segment nor missing.
+	reason           string
+	unfinished, junk bool
 }
 
 // walker reads a segment file from its begin.
@@ -89,8 +93,8 @@ func walkSegment(files vfs.FS, dir string, info types.SegmentInfo, c *codec, yie
 	if w.end.reason, err = w.head(info); err == nil && w.end.reason == "" {
 		w.end.reason, err = w.frames(yield)
 	}
-	if err == nil && (w.end.reason == "" || w.end.offset == 0) {
-		err = w.zeros()
+	if err == nil {
+		err = w.rest(info)
 	}
 	if errors.Is(err, errDone) {
 		err = nil
@@ -114,11 +118,8 @@ func (w *walker) head(info types.SegmentInfo) (reason string, err error) {
 	if len(head) < segmentHead {
 		return "it has no head", nil
 	}
-	order := binary.LittleEndian
-	for i, want := range [...]uint64{segmentMagic, info.BaseIndex, info.ID, uint64(w.codec.id)} {
-		if order.Uint64(head[8*i:]) != want {
-			return "its head is not that of this segment", nil
-		}
+	if !bytes.Equal(head, headOf(info, w.codec)) {
+		return "its head is not that of this segment", nil
 	}
 	w.crc = crc32.Checksum(head, castagnoli)
 	w.next = segmentHead
@@ -187,8 +188,9 @@ func (w *walker) payload(kind byte, length uint32, yield func(r *record) error) 
 	if err != nil || len(b) < frameHead+int(padded) {
 		return "a frame that ends too early", err
 	}
-	w.crc = crc32.Update(w.crc, castagnoli, b)
+	crc := crc32.Update(w.crc, castagnoli, b)
 	if kind == frameIndex {
+		w.crc = crc
 		w.full = uint64(w.next) + frameHead
 		w.next += int64(len(b))
 		return "", nil
@@ -207,31 +209,9 @@ func (w *walker) payload(kind byte, length uint32, yield func(r *record) error) 
 	if err := yield(r); err != nil {
 		return "", err
 	}
+	w.crc = crc
 	w.next += int64(len(b))
 	w.end.whole = w.index
 	w.index++
 	return "", nil
-}
-
-// zeros looks whether nothing but zeros follows the end, and says so if not; it
-// takes a file of zeros for an empty one.
-func (w *walker) zeros() error {
-	for at := w.end.offset; at < w.end.size; {
-		b, err := w.file.at(at, readAheadBytes)
-		if err != nil {
-			return err
-		}
-		if len(b) == 0 {
-			break
-		}
-		if len(bytes.TrimLeft(b, "\x00")) > 0 {
-			if w.end.reason == "" {
-				w.end.reason = "something follows its last entry"
-			}
-			return nil
-		}
-		at += int64(len(b))
-	}
-	w.end.reason = ""
-	return nil
 }

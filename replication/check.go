@@ -24,18 +24,20 @@ type checker struct {
 	member  membership
 	path    string // of what the node has
 	say     func(line string)
+	boot    string // this run of the system
 	damaged bool
+	drops   bool // a start drops the end of the log
 }
 
 // Check verifies the data directory of a node of a cluster that no process uses: who
 // the node is, all of its snapshots, its votes, that each entry of its log can be read
 // and carried out, and that the log goes on where the newest snapshot ends. It changes
 // nothing, and says what it finds. It returns persist.ErrDamaged if a node would not
-// start on all of it.
+// start on all of it, and persist.ErrDrops if one would, but without the end of its log.
 func Check(dir string, say func(line string)) (err error) {
 	o := Options{Dir: dir}
 	o.setDefaults()
-	c := &checker{say: say}
+	c := &checker{say: say, boot: o.boot()}
 	if c.dir, err = persist.OpenDir(o.fs, dir); err != nil {
 		return err
 	}
@@ -50,15 +52,18 @@ func Check(dir string, say func(line string)) (err error) {
 	case m.Cluster.zero():
 		say(fmt.Sprintf("%s: good, node %s, of no cluster yet", memberName, m.Node))
 		return nil
-	case m.lostTail(o.boot()):
+	case m.lostTail(c.boot):
 		say(fmt.Sprintf("%s: good, node %s of cluster %v; the system went down with a log that was not synced, so the node will join anew", memberName, m.Node, m.Cluster))
 	default:
 		say(fmt.Sprintf("%s: good, node %s of cluster %v", memberName, m.Node, m.Cluster))
 	}
 	c.votes()
 	c.log(c.snapshots())
-	if c.damaged {
+	switch {
+	case c.damaged:
 		return persist.ErrDamaged
+	case c.drops:
+		return persist.ErrDrops
 	}
 	return nil
 }
@@ -168,7 +173,8 @@ func (c *checker) snapshot(store raft.SnapshotStore, id string) (keys int64, err
 // log checks the log behind a snapshot that ends with an entry.
 func (c *checker) log(snapshot uint64) {
 	path := filepath.Join(c.path, logName)
-	err := persist.CheckLog(c.dir.FS, path, func(line string) { c.say("log: " + line) })
+	drop, err := persist.CheckLog(c.dir.FS, path, c.member.sameBoot(c.boot), func(line string) { c.say("log: " + line) })
+	c.drops = drop != nil && !drop.Unfinished
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		c.say("log: none")

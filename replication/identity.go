@@ -6,8 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io/fs"
-	"os"
-	"strings"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
@@ -68,6 +66,9 @@ func readMembership(d *persist.Dir) (m membership, err error) {
 	if !errors.Is(err, fs.ErrNotExist) {
 		return m, err
 	}
+	if is, err := persist.IsMember(d.FS, d.Path); is || err != nil { // its file is not there
+		return m, errors.Join(&persist.CorruptError{What: memberWhat, File: name, Reason: "it is missing, and " + raftDir + " has the state of a node"}, err)
+	}
 	if err := refuseSingle(d); err != nil {
 		return m, err
 	}
@@ -104,25 +105,20 @@ func (m *membership) least() uint64 {
 	return m.Last
 }
 
+// sameBoot says whether the log was last opened in the run of the system that boot
+// names.
+func (m *membership) sameBoot(boot string) bool { return boot != "" && m.Boot == boot }
+
 // lostTail says whether what was acknowledged may be missing: the system went down
 // with a log that was not synced, or may have, where its runs can't be told apart.
 func (m *membership) lostTail(boot string) bool {
-	return !m.Cluster.zero() && !m.Synced && !m.Clean && (m.Boot != boot || boot == "")
+	return !m.Cluster.zero() && !m.Synced && !m.Clean && !m.sameBoot(boot)
 }
 
 // opens notes that the log is opened, to be synced from now on or not. One that was
 // left with an end that is not synced is no synced one before it was closed whole.
 func (m *membership) opens(boot string, synced bool) {
 	m.Boot, m.Synced, m.Clean = boot, synced && (m.Synced || m.Clean), false
-}
-
-// bootID names the run of the operating system; empty where it can't be told.
-func bootID() string {
-	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
-	if err != nil {
-		return ""
-	}
-	return strings.TrimSpace(string(id))
 }
 
 // removeOthers deletes the logs and snapshots of nodes that this one was before.

@@ -161,7 +161,7 @@ func (o *Options) setDefaults() {
 		o.commitTimeout = min(o.ElectionTimeout/6, maxCommitTimeout)
 	}
 	if o.boot == nil {
-		o.boot = bootID
+		o.boot = persist.BootID
 	}
 }
 

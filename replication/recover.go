@@ -3,7 +3,6 @@ package replication
 import (
 	"errors"
 	"fmt"
-	"io/fs"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -33,15 +32,7 @@ func (r Remnant) Age(now time.Time) time.Duration {
 }
 
 // IsMember says whether a data directory is that of a node of a cluster.
-func IsMember(dir string) (bool, error) { return isMember(vfs.Default, dir) }
-
-func isMember(fsys vfs.FS, dir string) (bool, error) {
-	_, err := fsys.Stat(fsys.PathJoin(dir, memberName))
-	if errors.Is(err, fs.ErrNotExist) {
-		return false, nil
-	}
-	return err == nil, err
-}
+func IsMember(dir string) (bool, error) { return persist.IsMember(vfs.Default, dir) }
 
 // Inspect reads what the node has that was running on o.Dir, which no process uses.
 // It changes what a start would: a write that a crash cut short is cut off the log.
@@ -75,7 +66,7 @@ func Recover(o Options) (r Remnant, err error) {
 // withRemnant opens what a node has, and has it used.
 func withRemnant(o Options, use func(n *Node, s *seat, r Remnant) error) (err error) {
 	o.setDefaults()
-	switch is, err := isMember(o.fs, o.Dir); {
+	switch is, err := persist.IsMember(o.fs, o.Dir); {
 	case err != nil:
 		return err
 	case !is:

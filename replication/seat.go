@@ -47,7 +47,7 @@ type received struct {
 }
 
 const (
-	raftDir   = "raft"
+	raftDir   = persist.MemberDir
 	logName   = "log"
 	votesName = "votes.db"
 	retained  = 2  // snapshots
@@ -110,10 +110,14 @@ func (n *Node) openSeat(m *membership) (s *seat, err error) {
 		Policy:       n.o.policy(),
 		SegmentBytes: n.o.SnapshotLogBytes / segmentShare,
 		Least:        m.least(),
+		SameBoot:     m.sameBoot(n.o.boot()),
 		OnError:      func(err error) { n.fatal(fmt.Errorf("the log can't be written: %w", err)) },
 	})
 	if err != nil {
 		return nil, errors.Join(err, s.stable.Close())
+	}
+	if d := s.log.Dropped(); d != nil {
+		d.Warn(n.log)
 	}
 	s.logs = newLogs(s.log.Raft(), n.mono, n.disk)
 	s.logs.end = s.snapshots.end

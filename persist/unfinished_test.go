@@ -1,0 +1,144 @@
+package persist
+
+import (
+	"bytes"
+	"fmt"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/hashicorp/raft"
+)
+
+// writtenTail is what writes leave in a tail: the file behind the first writes, and
+// behind the last one.
+func writtenTail(t *testing.T, segmentBytes int64, first, last []*raft.Log) (before, after contents, name string) {
+	t.Helper()
+	fs := vfs.NewMem()
+	l := openLog(t, fs, "/log", LogOptions{Policy: Never, SegmentBytes: segmentBytes})
+	defer closeLog(t, l)
+	for _, e := range first {
+		if err := l.Raft().StoreLog(e); err != nil {
+			t.Fatal(err)
+		}
+	}
+	before = readDir(t, fs, "/log")
+	name = before.tailName()
+	if err := l.store(last); err != nil {
+		t.Fatal(err)
+	}
+	after = readDir(t, fs, "/log")
+	return contents{metaName: before[metaName], name: before[name]}, contents{metaName: before[metaName], name: after[name]}, name
+}
+
+func raftEntries(first, last uint64, size int) (all []*raft.Log) {
+	for i := first; i <= last; i++ {
+		all = append(all, &raft.Log{Index: i, Term: 3, Data: bytes.Repeat([]byte{byte(i)}, size)})
+	}
+	return all
+}
+
+// TestUnfinishedWrite cuts the last write short at each byte, as a process that is
+// killed may: the log opens without it, and says so. Under other conditions the same
+// file is one whose end was never on disk.
+func TestUnfinishedWrite(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name        string
+		first, last []*raft.Log
+		bytes       int64
+	}{
+		{"the first write of a file", nil, raftEntries(1, 1, 40), 4096},
+		{"an entry", raftEntries(1, 4, 20), raftEntries(5, 5, 33), 4096},
+		{"several entries", raftEntries(1, 2, 20), raftEntries(3, 6, 10), 4096},
+		{"an entry that fills the segment", raftEntries(1, 30, 50), raftEntries(31, 31, 900), 4096},
+	} {
+		before, after, name := writtenTail(t, tt.bytes, tt.first, tt.last)
+		whole, from := after[name], len(before[name])
+		end := len(bytes.TrimRight(whole, "\x00"))
+		for cut := from; cut < end; cut++ {
+			for _, zeros := range []int{0, len(whole) - cut + 4096} {
+				what := fmt.Sprintf("%s, at byte %d of %d, then %d zeros", tt.name, cut, end, zeros)
+				after[name] = append(bytes.Clone(whole[:cut]), make([]byte, zeros)...)
+				for _, same := range []bool{sameBoot, anotherBoot} {
+					checkUnfinished(t, after, what, same, uint64(len(tt.first)), bytes.ContainsFunc(whole[from:cut], func(r rune) bool { return r != 0 }))
+				}
+			}
+		}
+	}
+}
+
+func checkUnfinished(t *testing.T, c contents, what string, same bool, last uint64, some bool) {
+	t.Helper()
+	l, err := OpenLog(c.write(t), "/log", LogOptions{SameBoot: same})
+	if err != nil {
+		t.Errorf("%s, same boot %v: %v", what, same, err)
+		return
+	}
+	d := l.Dropped()
+	if l.Last() != last || (d != nil) != some || d != nil && d.Unfinished != same {
+		t.Errorf("%s, same boot %v: %d entries, want %d; dropped %v", what, same, l.Last(), last, d)
+	}
+	closeLog(t, l)
+}
+
+// TestOneBit flips each bit of a tail that nobody has synced: in the same run of the
+// system nothing of it is dropped.
+func TestOneBit(t *testing.T) {
+	t.Parallel()
+	for _, tt := range []struct {
+		name        string
+		first, last []*raft.Log
+	}{
+		{"entries", raftEntries(1, 3, 9), raftEntries(4, 4, 5)},
+		{"one entry", nil, raftEntries(1, 1, 5)},
+		{"several in a write", raftEntries(1, 2, 9), raftEntries(3, 5, 5)},
+	} {
+		_, after, name := writtenTail(t, 4096, tt.first, tt.last)
+		whole, last := after[name], uint64(len(tt.first)+len(tt.last))
+		refused := 0
+		for at := range whole {
+			for bit := range 8 {
+				b := bytes.Clone(whole)
+				b[at] ^= 1 << bit
+				after[name] = b
+				l, err := OpenLog(after.write(t), "/log", LogOptions{SameBoot: true})
+				switch {
+				case err != nil && known(err):
+					refused++
+					continue
+				case err != nil:
+					t.Fatal(err)
+				}
+				if l.Last() != last {
+					t.Errorf("%s: bit %d of byte %d of %d flipped: %d entries of %d, dropped %v", tt.name, bit, at, len(whole), l.Last(), last, l.Dropped())
+				}
+				closeLog(t, l)
+			}
+		}
+		if refused < 8*len(whole)/2 {
+			t.Errorf("%s: %d of %d refused", tt.name, refused, 8*len(whole))
+		}
+	}
+}
+
+// TestJunkHead puts junk in the place of a segment, or of its head: that is damage after
+// a power cut, too.
+func TestJunkHead(t *testing.T) {
+	t.Parallel()
+	_, after, name := writtenTail(t, 4096, raftEntries(1, 3, 9), raftEntries(4, 4, 5))
+	whole := after[name]
+	for what, b := range map[string][]byte{
+		"100 bytes":         junk(100),
+		"20 bytes":          junk(20),
+		"a head":            append(junk(segmentHead), whole[segmentHead:]...),
+		"a byte of a head":  flipAt(bytes.Clone(whole), 9),
+		"as long as it was": junk(len(whole)),
+	} {
+		for _, same := range []bool{sameBoot, anotherBoot} {
+			after[name] = b
+			if _, err := OpenLog(after.write(t), "/log", LogOptions{SameBoot: same}); !known(err) {
+				t.Errorf("%s of junk, same boot %v: %v, want it to be refused", what, same, err)
+			}
+		}
+	}
+}

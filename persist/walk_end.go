@@ -1,0 +1,128 @@
+package persist
+
+import (
+	"bytes"
+	"encoding/binary"
+
+	"github.com/hashicorp/raft-wal/types"
+)
+
+// A process that is killed leaves the begin of the one write that it was in, and
+// zeros behind it: the system's memory holds a write as far as the call has come,
+// and all earlier ones whole. raft-wal writes a batch with one call: the head of the
+// file if it is the first, the entries, the index if the segment is full with them,
+// and a commit.
+
+// rest looks at what follows the end of what is good: nothing but zeros, one write
+// that was not finished, or something else.
+func (w *walker) rest(info types.SegmentInfo) (err error) {
+	if w.end.data, err = w.dataEnd(); err != nil {
+		return err
+	}
+	if w.end.data <= w.end.offset {
+		w.end.data, w.end.reason = w.end.offset, ""
+		return nil
+	}
+	if w.end.reason == "" {
+		w.end.reason = "something follows its last entry"
+	}
+	w.end.unfinished, err = w.isUnfinished(info)
+	return err
+}
+
+// dataEnd is behind the last byte that is not zero, but not before the end of what
+// is good.
+func (w *walker) dataEnd() (int64, error) {
+	for to := w.end.size; to > w.end.offset; {
+		from := max(w.end.offset, to-readAheadBytes)
+		b, err := w.file.at(from, int(to-from))
+		if err != nil {
+			return 0, err
+		}
+		if n := len(bytes.TrimRight(b, "\x00")); n > 0 {
+			return from + int64(n), nil
+		}
+		to = from
+	}
+	return w.end.offset, nil
+}
+
+// isUnfinished says whether the bytes from the first frame on that is not good, to
+// the last that is not zero, are those with which a frame begins that may stand there.
+func (w *walker) isUnfinished(info types.SegmentInfo) (bool, error) {
+	left := w.end.data - w.next
+	b, err := w.file.at(w.next, int(min(max(left, 0), frameHead+recordHeader)))
+	if err != nil {
+		return false, err
+	}
+	torn := tornFrame{b, left}
+	order, some := binary.LittleEndian, w.next > max(w.end.offset, segmentHead) // there are entries before it, with no commit
+	if left <= 0 {
+		return some || w.end.offset == 0, nil
+	}
+	if w.next == 0 {
+		w.end.junk = !torn.begins(headOf(info, w.codec), segmentHead) && !isZero(b[:min(len(b), segmentHead)])
+		return left < segmentHead && !w.end.junk && b[0] != 0, nil
+	}
+	commit := order.AppendUint32([]byte{frameCommit, 0, 0, 0}, w.crc)
+	if some && torn.begins(commit, frameHead) {
+		return true, nil
+	}
+	if w.full != 0 {
+		return false, nil
+	}
+	indexBytes := uint32(4 * (w.index - info.BaseIndex))
+	if index := order.AppendUint32([]byte{frameIndex, 0, 0, 0}, indexBytes); some && torn.begins(index, frameHead+(int64(indexBytes)+7)&^7) {
+		return true, nil
+	}
+	if some && left == frameHead && order.Uint32(b[4:]) == w.crc {
+		return false, nil // a commit whose kind is damaged
+	}
+	return torn.beginsEntry(w.codec, w.index, w.end.size-w.next), nil
+}
+
+// headOf is the head of a segment file.
+func headOf(info types.SegmentInfo, c *codec) (head []byte) {
+	for _, v := range [...]uint64{segmentMagic, info.BaseIndex, info.ID, uint64(c.id)} {
+		head = binary.LittleEndian.AppendUint64(head, v)
+	}
+	return head
+}
+
+func isZero(b []byte) bool { return len(bytes.Trim(b, "\x00")) == 0 }
+
+// A tornFrame is the first bytes of what may be the begin of a frame, left bytes long
+// in all, of which the last is not zero.
+type tornFrame struct {
+	b    []byte
+	left int64
+}
+
+// begins says whether it is the begin of a frame of size bytes that begins with want.
+func (t tornFrame) begins(want []byte, size int64) bool {
+	return t.left < size && t.has(0, want)
+}
+
+// has says whether it has want at an offset, as far as it goes.
+func (t tornFrame) has(at int64, want []byte) bool {
+	n := min(t.left-at, int64(len(want)))
+	return n <= 0 || bytes.Equal(t.b[at:at+n], want[:n])
+}
+
+// beginsEntry says whether it is the begin of an entry's frame, before the end of the
+// file, which is so far away.
+func (t tornFrame) beginsEntry(c *codec, index uint64, end int64) bool {
+	if !t.has(0, []byte{frameEntry, 0, 0, 0}) {
+		return false
+	}
+	if t.left < frameHead {
+		return true
+	}
+	order, length := binary.LittleEndian, binary.LittleEndian.Uint32(t.b[4:])
+	padded := (int64(length) + 7) &^ 7
+	return length >= recordHeader && length <= maxFrameBytes && (t.left < frameHead+int64(length) || end < frameHead+padded) &&
+		t.has(frameHead, order.AppendUint32(nil, c.id.magic())) &&
+		t.has(frameHead+8, order.AppendUint32(nil, length)) &&
+		t.has(frameHead+12, []byte{recordVersion}) &&
+		t.has(frameHead+16, order.AppendUint64(nil, index))
+}
