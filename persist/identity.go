@@ -90,7 +90,7 @@ func IsStateOfOne(name string) bool {
 // another log.
 func (d *Dir) refuseMember() error {
 	if _, err := d.FS.Stat(d.join(MemberName)); err == nil {
-		return fmt.Errorf("data directory %s is of a node of a cluster: start it with --raft, or give another directory", d.Path)
+		return fmt.Errorf("data directory %s is of a node of a cluster: start it with --raft, or give another directory (limitsrv recover %s --to NEW --single makes one)", d.Path, d.Path)
 	}
 	return nil
 }
