@@ -49,6 +49,10 @@ func (n *Node) backup(s *seat, path string) error {
 	of.ID, of.Taken = n.identity().Node, began.UTC()
 	if err := persist.WriteBackup(n.stopping, n.dir.FS, path, path+unfinished, view, s.machine.seed, of); err != nil {
 		err = fmt.Errorf("back up to %s: %w", path, err)
+		if n.stopping.Err() != nil {
+			n.log.Info("backup given up, as the server ends", "path", path)
+			return err
+		}
 		n.log.Error("backup failed", "error", err)
 		return err
 	}
