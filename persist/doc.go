@@ -14,6 +14,7 @@
 //	snapshots   a Pebble store with the rows of snapshots, and a record for each
 //	            that is complete
 //	backups     directories like this one, to be copied
+//	BACKUP      in a backup: which state it holds; no server has started on it
 //
 // # Promises
 //

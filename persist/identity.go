@@ -104,7 +104,7 @@ func IsMember(fsys vfs.FS, dir string) (bool, error) {
 func (d *Dir) refuseMember() error {
 	is, err := IsMember(d.FS, d.Path)
 	if is && err == nil {
-		err = fmt.Errorf("data directory %s is of a node of a cluster: start it with --raft, or give another directory", d.Path)
+		err = fmt.Errorf("data directory %s is of a node of a cluster: start it with --raft, or give another directory (limitsrv recover %s --to NEW --single makes one)", d.Path, d.Path)
 	}
 	return err
 }

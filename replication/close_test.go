@@ -2,11 +2,15 @@ package replication
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"sync"
+	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 	"github.com/hashicorp/raft"
 )
 
@@ -44,4 +48,41 @@ func TestCloseWhileASeatIsTaken(t *testing.T) {
 	if node.seat.Load() != nil {
 		t.Error("a closed node has a seat")
 	}
+}
+
+// TestStopEndsWithItsContext stops a leader whose disk hangs: neither StepDown nor Close
+// waits for it any longer than their contexts say.
+func TestStopEndsWithItsContext(t *testing.T) {
+	var hangs atomic.Bool
+	hung, released := make(chan struct{}, 1), make(chan struct{})
+	c := startCluster(t, 2, func(o *Options) {
+		o.Fatal = func(error) {}
+		o.fs = errorfs.Wrap(vfs.Default, errorfs.InjectorFunc(func(op errorfs.Op) error {
+			if hangs.Load() && op.Kind == errorfs.OpFileWriteAt {
+				select {
+				case hung <- struct{}{}:
+				default:
+				}
+				<-released
+			}
+			return nil
+		}))
+	})
+	leader := c.leader()
+	c.voters(2)
+	hangs.Store(true)
+	go take(leader, "k", 10, 1)
+	<-hung
+	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
+	defer cancel()
+	leader.StepDown(ctx)
+	if !isLeader(leader.seat.Load().raft) {
+		t.Error("leadership was transferred, and the disk hangs")
+	}
+	if err := leader.Close(ctx); !errors.Is(err, context.DeadlineExceeded) {
+		t.Errorf("Close: %v, want that its time is over", err)
+	}
+	hangs.Store(false)
+	close(released)
+	leader.wait.Wait()
 }

@@ -91,7 +91,7 @@ func refuseSingle(d *persist.Dir) error {
 	}
 	for _, name := range names {
 		if persist.IsStateOfOne(name) {
-			return fmt.Errorf("data directory %s has the state of a server without --raft (%s): give an empty directory", d.Path, name)
+			return fmt.Errorf("data directory %s has the state of a server without --raft (%s): give an empty directory (limitsrv recover %s --to NEW --raft HOST:PORT makes one with that state)", d.Path, name, d.Path)
 		}
 	}
 	return nil

@@ -28,6 +28,9 @@ type machine struct {
 	mono    func() time.Duration // Options.Monotonic
 	known   int                  // the newest feature of the log that it knows
 
+	applying sync.Mutex // held while an entry is applied, and to freeze what is between two
+	term     uint64     // of the last entry; 0: not known. Guarded by applying
+
 	engine atomic.Pointer[engine.Engine]
 	stamp  atomic.Int64 // of the last entry: no later one is applied before it
 	told   atomic.Int64 // when that was, by mono
@@ -93,9 +96,24 @@ func (f *machine) Apply(l *raft.Log) any {
 	return nil
 }
 
-// carryOut carries out an entry of decisions, or about the cluster.
-func (f *machine) carryOut(l *raft.Log) (err error) {
-	var answered *flight
+// carryOut applies an entry of decisions, or about the cluster.
+func (f *machine) carryOut(l *raft.Log) error {
+	answered, err := f.applyEntry(l)
+	if err != nil {
+		return fmt.Errorf("entry %d of the cluster's log can't be carried out: %w", l.Index, err)
+	}
+	if answered != nil {
+		close(answered.landed)
+		f.landed(answered) // last: who is answered finds the entry counted
+	}
+	return nil
+}
+
+// applyEntry applies an entry and counts it. It returns this node's flight if the entry
+// is of that.
+func (f *machine) applyEntry(l *raft.Log) (answered *flight, err error) {
+	f.applying.Lock()
+	defer f.applying.Unlock()
 	switch own := f.flight.Load(); {
 	case len(l.Data) > 0 && l.Data[0] == controlMark:
 		err = f.control(l.Data[1:])
@@ -112,17 +130,14 @@ func (f *machine) carryOut(l *raft.Log) (err error) {
 		})
 	}
 	if err != nil {
-		return fmt.Errorf("entry %d of the cluster's log can't be carried out: %w", l.Index, err)
+		return nil, err
 	}
 	f.index.Store(l.Index)
+	f.term = l.Term
 	f.counts.entries.Add(1)
 	f.counts.bytes.Add(int64(len(l.Data)))
 	f.counts.snapshotBytes.Add(int64(len(l.Data)))
-	if answered != nil {
-		close(answered.landed)
-		f.landed(answered) // last: who is answered finds the entry counted
-	}
-	return nil
+	return answered, nil
 }
 
 // apply carries out a batch at its stamp, or at that of the last if it is later.

@@ -182,8 +182,9 @@ func (n *Node) admitElsewhere(ctx context.Context, leader server, m Member) (rep
 	return reply, err
 }
 
-// transfer has another node lead: a given one, or whoever is furthest. A transfer
-// that failed leaves raft v1.7.3 refusing all (issue 696), so raft begins anew then.
+// transfer has another node lead: a given one, or the one with the most entries. A
+// transfer that failed leaves raft v1.7.3 refusing all (issue 696), so raft begins anew
+// then. It returns when ctx ends, also while raft waits for its disk.
 func (n *Node) transfer(ctx context.Context, s *seat, node string) error {
 	if !n.hasSuccessor(s, node) {
 		return errors.New("there is no other voter that could lead")
@@ -199,7 +200,7 @@ func (n *Node) transfer(ctx context.Context, s *seat, node string) error {
 		}
 		future = func() raft.Future { return s.raft.LeadershipTransferToServer(server.ID, server.Address) }
 	}
-	err := future().Error()
+	err := await(ctx, future())
 	if err == nil {
 		n.log.Info("another node leads the cluster", "asked", true)
 		return nil
@@ -208,6 +209,20 @@ func (n *Node) transfer(ctx context.Context, s *seat, node string) error {
 		n.wait.Go(func() { n.restart("a transfer of leadership failed") })
 	}
 	return fmt.Errorf("transfer of leadership: %w", err)
+}
+
+// await returns the error of a future, or of ctx if that ends before. The goroutine that
+// it starts then stays until raft answers, which raft v1.7.3 never does for a transfer that
+// it was asked for just before its Shutdown: so nobody waits for it.
+func await(ctx context.Context, f raft.Future) error {
+	done := make(chan error, 1)
+	go func() { done <- f.Error() }()
+	select {
+	case err := <-done:
+		return err
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 }
 
 // hasSuccessor says whether there is another voter.

@@ -291,23 +291,37 @@ func (n *Node) office() (o office) {
 	return o
 }
 
-// StepDown hands the office over if this node leads, so that another one decides
-// before this one ends. It comes before Close, and is for good.
+// StepDown transfers leadership if this node leads, so that another one decides before
+// this one ends. It comes before Close, and is for good. It returns when ctx ends.
 func (n *Node) StepDown(ctx context.Context) {
 	n.leaving.Store(true)
 	if s := n.seat.Load(); s != nil && isLeader(s.raft) {
 		if err := n.transfer(ctx, s, ""); err != nil {
-			n.log.Warn("the office of the leader could not be handed over; others elect one when this node is gone", "error", err)
+			n.log.Warn("leadership transfer failed; the other nodes elect a leader when this node has ended", "error", err)
 		}
 	}
 }
 
-// Close ends the node in good order. Nobody calls Exec any more.
+// Close ends the node in good order. Nobody calls Exec any more. When ctx ends first,
+// e.g. because the disk hangs, it returns an error and the process is to end: goroutines
+// are left behind, the directory is still locked, and a start reads it as after a crash.
 func (n *Node) Close(ctx context.Context) error {
 	if !n.leaving.Load() {
 		n.StepDown(ctx)
 	}
 	n.stop()
+	closed := make(chan error, 1)
+	go func() { closed <- n.close() }()
+	select {
+	case err := <-closed:
+		return err
+	case <-ctx.Done():
+		return fmt.Errorf("the node has not closed its files: %w", context.Cause(ctx))
+	}
+}
+
+// close is Close once the node is stopping. It may hang with the disk.
+func (n *Node) close() error {
 	n.forwarder.close()
 	n.entering.Lock() // who takes a seat at this moment has it then, and nobody does later
 	err := n.leave()

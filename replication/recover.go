@@ -1,6 +1,7 @@
 package replication
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"time"
@@ -12,19 +13,32 @@ import (
 	"limitsrv/persist"
 )
 
-// A Remnant is what a node of a cluster has on disk, whose majority may be lost. Of
-// two of one cluster that with the higher Term is further, and in one Term that with
-// the higher LastIndex.
+// A Remnant is what is on disk of a node, or in a backup. Of two nodes of one cluster
+// that with the higher Term is further, and in one Term that with the higher LastIndex.
 type Remnant struct {
-	Cluster, Node string
-	Servers       []string       // addresses of the members, as this node knows
-	Term          uint64         // of the last entry
+	Kind          RemnantKind
+	Cluster, Node string         // ids; Cluster is empty for a server by itself
+	Servers       []string       // addresses of the members, as a member knows them
+	Term          uint64         // of the last entry; 0: not known
 	LastIndex     uint64         // of the last entry; 0: it has none
-	Stamp         engine.Instant // of the last decision; 0: there was none
+	Stamp         engine.Instant // the time of the state; 0: nothing was ever decided
+	Taken         time.Time      // of a backup
 	Keys          int64
 	// LostTail says that the system went down with a log that was not synced.
 	LostTail bool
 }
+
+// RemnantKind says what a directory is.
+type RemnantKind uint8
+
+const (
+	// OfMember is the data directory of a node of a cluster.
+	OfMember RemnantKind = iota
+	// OfSingle is the data directory of a server by itself.
+	OfSingle
+	// OfBackup is a backup, of either, on which no server has started.
+	OfBackup
+)
 
 // Age is how long before now the last decision was.
 func (r Remnant) Age(now time.Time) time.Duration {
@@ -34,67 +48,112 @@ func (r Remnant) Age(now time.Time) time.Duration {
 // IsMember says whether a data directory is that of a node of a cluster.
 func IsMember(dir string) (bool, error) { return persist.IsMember(vfs.Default, dir) }
 
-// Inspect reads what the node has that was running on o.Dir, which no process uses.
-// It changes what a start would: a write that a crash cut short is cut off the log.
-// It takes as long as a start.
-func Inspect(o Options) (r Remnant, err error) {
-	err = withRemnant(o, func(_ *Node, _ *seat, found Remnant) error {
-		r = found
-		return nil
-	})
-	return r, err
+// Inspect reads all that is in o.Dir, which no process uses: the data directory of a
+// member or of a server by itself, or a backup. Of a member's it changes what a start
+// would: a write that a crash cut short is cut off the log. It takes as long as a start.
+func Inspect(o Options) (Remnant, error) {
+	r, err := readRemains(o)
+	return r.Remnant, err
 }
 
-// Recover makes the node on o.Dir, which no process uses, the only member of a new
-// cluster, at the address o.Raft and with the state that it has: for when a majority
-// of the old one is lost for good. What the others had acknowledged and this node did
-// not have is lost with them. It takes a new id, so that nothing of the old cluster
-// reaches it, and members of the old one are strangers to the new one.
+// Recover makes another data directory, to, with the state that is in o.Dir: of the only
+// member of a new cluster at the address o.Raft, or, if that is empty, of a server by
+// itself. Of o.Dir see Inspect. The counts and the time are those of o.Dir; what the
+// other members had acknowledged and a member's directory does not have is lost. Ids are
+// new, so that nothing of an old cluster reaches the new one.
 //
-// If it is interrupted, or fails, the node is what it was, or the new one.
-func Recover(o Options) (r Remnant, err error) {
-	if err := checkAddress("--raft", o.Raft); err != nil {
+// The directory is made under another name, to with the suffix draftSuffix, which is
+// deleted first, and renamed when it is complete. If Recover is interrupted, or fails,
+// there is no to.
+func Recover(o Options, to string) (Remnant, error) {
+	o.setDefaults()
+	if o.Raft != "" {
+		if err := checkAddress("--raft", o.Raft); err != nil {
+			return Remnant{}, err
+		}
+	}
+	if names, err := o.fs.List(to); err == nil && len(names) > 0 {
+		return Remnant{}, fmt.Errorf("%s is not empty: give a directory that is not there yet", to)
+	}
+	r, err := readRemains(o)
+	if err != nil {
+		return r.Remnant, err
+	}
+	if o.Raft == "" {
+		return r.Remnant, r.writeSingle(o.fs, to)
+	}
+	return r.Remnant, r.writeMember(o, to)
+}
+
+// draftSuffix ends the name of a directory that Recover has not completed.
+const draftSuffix = ".unfinished"
+
+// remains are a Remnant with its state.
+type remains struct {
+	Remnant
+	engine *engine.Engine
+	seed   persist.Seed
+	level  int    // of the features that the cluster's log used
+	voted  uint64 // the term in which a member took part last
+}
+
+// readRemains reads all that is in o.Dir.
+func readRemains(o Options) (r remains, err error) {
+	o.setDefaults()
+	is, err := persist.IsMember(o.fs, o.Dir)
+	switch {
+	case err != nil:
+		return r, err
+	case is:
+		return readMember(o)
+	}
+	state, err := persist.ReadState(context.Background(), o.fs, o.Dir)
+	if err != nil {
 		return r, err
 	}
-	err = withRemnant(o, func(n *Node, s *seat, found Remnant) error {
-		r = found
-		return n.recover(s, found)
-	})
-	return r, err
+	r = remains{engine: state.Engine, seed: state.Seed, level: 1}
+	r.Remnant = Remnant{
+		Kind: OfSingle, Cluster: state.Cluster, Node: state.ID, Term: state.Term, LastIndex: state.Index,
+		Stamp: state.Now, Keys: state.Engine.Len(),
+	}
+	if state.Backup {
+		r.Kind, r.Taken = OfBackup, state.Taken
+	}
+	return r, nil
 }
 
-// withRemnant opens what a node has, and has it used.
-func withRemnant(o Options, use func(n *Node, s *seat, r Remnant) error) (err error) {
-	o.setDefaults()
-	switch is, err := persist.IsMember(o.fs, o.Dir); {
-	case err != nil:
-		return err
-	case !is:
-		return fmt.Errorf("%s is no data directory of a node of a cluster: it has no %s", o.Dir, memberName)
-	}
+// readMember is readRemains for the data directory of a member.
+func readMember(o Options) (r remains, err error) {
 	dir, err := persist.OpenDir(o.fs, o.Dir)
 	if err != nil {
-		return err
+		return r, err
 	}
 	defer func() { err = errors.Join(err, dir.Close()) }()
 	n := &Node{o: o, log: o.Logger, dir: dir, mono: sinceNow(), fatal: func(error) {}}
 	if n.membership, err = readMembership(dir); err != nil {
-		return err
+		return r, err
 	}
 	m := n.member()
 	if m.Cluster.zero() {
-		return fmt.Errorf("data directory %s is of no cluster yet", o.Dir)
+		return r, fmt.Errorf("data directory %s is of no cluster yet", o.Dir)
 	}
 	s, err := n.openSeat(&m)
 	if err != nil {
-		return err
+		return r, err
 	}
 	defer func() { err = errors.Join(err, s.close()) }()
-	r, err := n.readAll(s)
+	found, err := n.readAll(s)
 	if err != nil {
-		return err
+		return r, err
 	}
-	return use(n, s, r)
+	if found.LastIndex == 0 {
+		return r, fmt.Errorf("node %s has nothing: not one entry of its cluster reached it", found.Node)
+	}
+	voted, err := s.stable.GetUint64(keyCurrentTerm)
+	if err != nil {
+		return r, fmt.Errorf("read the votes: %w", err)
+	}
+	return remains{Remnant: found, engine: s.machine.engine.Load(), seed: m.Seed, level: s.machine.level(), voted: voted}, nil
 }
 
 // readAll has the machine carry out all that the node has: the newest snapshot and
@@ -148,45 +207,65 @@ func (s *seat) restoreNewest() (raft.SnapshotMeta, error) {
 	return *meta, s.machine.Restore(from)
 }
 
-// recover writes the state of a seat, which has carried out all that it has, as that
-// of another node, and becomes that node.
-func (n *Node) recover(s *seat, r Remnant) error {
-	if r.LastIndex == 0 {
-		return fmt.Errorf("node %s has nothing: not one entry of its cluster reached it", r.Node)
+// writeSingle makes the data directory of a server by itself.
+func (r *remains) writeSingle(fsys vfs.FS, to string) error {
+	view := r.engine.Freeze()
+	defer view.Close()
+	of := persist.Origin{ID: r.Node, Taken: time.Now().UTC(), Cluster: r.Cluster, Index: r.LastIndex, Term: r.Term, Now: r.Stamp}
+	return persist.WriteBackup(context.Background(), fsys, to, to+draftSuffix, view, r.seed, of)
+}
+
+// writeMember makes the data directory of the only member of a new cluster.
+func (r *remains) writeMember(o Options, to string) (err error) {
+	draft := to + draftSuffix
+	if err := o.fs.RemoveAll(draft); err != nil {
+		return err
 	}
-	term, err := s.stable.GetUint64(keyCurrentTerm)
+	dir, err := persist.OpenDir(o.fs, draft)
 	if err != nil {
-		return fmt.Errorf("read the votes: %w", err)
+		return err
 	}
-	next := membership{Node: newNodeID(), Cluster: newClusterID(), Seed: n.member().Seed, Clean: true, Raft: n.o.Raft}
-	only := configurationOf([]server{{Node: next.Node, Raft: n.o.Raft}})
-	s.machine.become(next.Cluster)
-	if err := n.writeSeat(&next, s.machine, r, max(term, r.Term), only); err != nil {
-		return fmt.Errorf("write the state of the new node: %w", err)
+	defer func() {
+		if err = errors.Join(err, dir.Close()); err != nil {
+			err = errors.Join(fmt.Errorf("make data directory %s: %w", to, err), o.fs.RemoveAll(draft))
+		}
+	}()
+	m := membership{Node: newNodeID(), Cluster: newClusterID(), Seed: r.seed, Clean: true, Raft: o.Raft}
+	n := &Node{o: o, log: o.Logger, dir: dir, mono: sinceNow(), fatal: func(error) {}}
+	if err := n.writeSeat(&m, r); err != nil {
+		return err
 	}
-	return n.setMember(func(m *membership) { *m = next }) // a start deletes what the old one had
+	if err := m.write(dir); err != nil {
+		return err
+	}
+	return persist.Publish(o.fs, draft, to)
 }
 
-// become has the machine be of another cluster, that has no members yet.
-func (f *machine) become(cluster clusterID) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	f.cluster = cluster
-	f.crew.Members = make(map[string]Member)
+// machineOf is a machine with the state, of a cluster without members yet. Raft has no
+// entries and terms before 1.
+func (r *remains) machineOf(m *membership, mono func() time.Duration) *machine {
+	f := newMachine(m, mono)
+	f.engine.Store(r.engine)
+	f.stamp.Store(int64(r.Stamp))
+	f.index.Store(max(r.LastIndex, 1))
+	f.term = max(r.Term, 1)
+	f.crew.Level = r.level
+	return f
 }
 
-// writeSeat makes what a node stands on that has no log, but a snapshot of a machine.
-func (n *Node) writeSeat(m *membership, from *machine, r Remnant, term uint64, servers raft.Configuration) (err error) {
+// writeSeat makes what a node stands on that has no log, but a snapshot.
+func (n *Node) writeSeat(m *membership, r *remains) (err error) {
 	to, err := n.openSeat(m)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, to.close()) }()
-	if err := to.stable.SetUint64(keyCurrentTerm, term); err != nil {
+	from := r.machineOf(m, n.o.Monotonic)
+	if err := to.stable.SetUint64(keyCurrentTerm, max(r.voted, from.term)); err != nil {
 		return err
 	}
-	transport := &offline{address: raft.ServerAddress(n.o.Raft)}
-	sink, err := to.snapshots.Create(raft.SnapshotVersionMax, r.LastIndex, r.Term, servers, 1, transport)
+	only := configurationOf([]server{{Node: m.Node, Raft: m.Raft}})
+	sink, err := to.snapshots.Create(raft.SnapshotVersionMax, from.index.Load(), from.term, only, 1, &offline{address: raft.ServerAddress(m.Raft)})
 	if err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ import (
 	"errors"
 	"os"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"sync/atomic"
@@ -94,10 +95,15 @@ func TestRecover(t *testing.T) {
 		len(found.Servers) != 3 || found.LastIndex < 3 || found.Term == 0 || found.LostTail || found.Age(time.Now()) > time.Hour {
 		t.Fatalf("it has %+v, %v", found, err)
 	}
-	again, err := Recover(o)
+	to := filepath.Join(t.TempDir(), "new")
+	again, err := Recover(o, to)
 	if err != nil || again.LastIndex != found.LastIndex {
 		t.Fatalf("recovered %+v, %v", again, err)
 	}
+	if same, err := Inspect(o); err != nil || same.Node != found.Node || same.LastIndex != found.LastIndex {
+		t.Errorf("the old directory has %+v, %v, want %+v", same, err, found)
+	}
+	o.Dir = to
 	n := c.open(o)
 	c.nodes = append(c.nodes, n)
 	if term := c.leader().Status().Term; term <= found.Term {
@@ -109,10 +115,6 @@ func TestRecover(t *testing.T) {
 	if id := n.identity(); id.Cluster == was.Cluster || id.Node == was.Node {
 		t.Errorf("it still is %v", id)
 	}
-	eventually(t, "the old node's state is deleted", func() bool {
-		names, _ := os.ReadDir(filepath.Join(o.Dir, raftDir))
-		return len(names) == 1
-	})
 	stranger := c.open(all[1].o)
 	if err := stranger.ask(o.Raft, callHello, struct{}{}, nil); err == nil || !strings.Contains(err.Error(), "cluster") {
 		t.Errorf("a node of the old cluster is told %v", err)
@@ -141,8 +143,8 @@ func (c *testCluster) voters(count int) {
 	})
 }
 
-// A node of a directory that Recover could not finish with is the one that it was, or
-// the only one of a new cluster; and has the state.
+// Recover that could not finish has made no directory, and the old one is as it was; and
+// it can be run again.
 func TestRecoverInterrupted(t *testing.T) {
 	t.Parallel()
 	c, n := startEnded(t)
@@ -150,14 +152,20 @@ func TestRecoverInterrupted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	for kind, raft := range map[RemnantKind]string{OfMember: n.o.Raft, OfBackup: ""} {
+		c.interrupt(n.o.Dir, raft, before, kind)
+	}
+}
+
+// interrupt has each write of a Recover fail, and all after it.
+func (c *testCluster) interrupt(dir, address string, before Remnant, kind RemnantKind) {
+	t := c.t
+	t.Helper()
 	broken := errors.New("the test breaks the disk")
+	to := filepath.Join(t.TempDir(), "to")
 	finished, failed := false, 0
 	for writes := int64(0); !finished; writes++ {
-		dir := t.TempDir()
-		if err := os.CopyFS(dir, os.DirFS(n.o.Dir)); err != nil {
-			t.Fatal(err)
-		}
-		o := c.options(dir, n.o.Raft)
+		o := c.options(dir, address)
 		var left atomic.Int64
 		left.Store(writes)
 		fault := func() error {
@@ -167,7 +175,7 @@ func TestRecoverInterrupted(t *testing.T) {
 			return nil
 		}
 		o.fs = errorfs.Wrap(vfs.Default, errorfs.InjectorFunc(func(op errorfs.Op) error {
-			if op.Kind.ReadOrWrite() == errorfs.OpIsRead {
+			if op.Kind.ReadOrWrite() == errorfs.OpIsRead || op.Kind == errorfs.OpFileClose {
 				return nil
 			}
 			return fault()
@@ -176,19 +184,24 @@ func TestRecoverInterrupted(t *testing.T) {
 			stable, snapshots, err := openStores(dir, newRaftLog(c.options("", "").Logger))
 			return stable, breakingSnapshots{snapshots, fault}, err
 		}
-		_, err := Recover(o)
-		if finished = err == nil; !finished {
+		_, err := Recover(o, to)
+		made, errMade := Inspect(c.options(to, address))
+		if errMade == nil && (made.Keys != before.Keys || made.Stamp != before.Stamp || made.LastIndex != before.LastIndex || made.Kind != kind) {
+			t.Fatalf("after %d writes and %v there is %+v, want %+v", writes, err, made, before)
+		}
+		if finished = err == nil; finished && (errMade != nil || made.Cluster == before.Cluster && kind == OfMember || made.Node == before.Node && kind == OfMember) {
+			t.Fatalf("it made %+v, %v, of %+v", made, errMade, before)
+		}
+		if !finished {
 			failed++
 		}
-		after, errInspect := Inspect(c.options(dir, n.o.Raft))
-		if errInspect != nil || after.Keys != before.Keys || after.LastIndex != before.LastIndex || after.Term != before.Term || after.Stamp != before.Stamp {
-			t.Fatalf("after %d writes and %v it has %+v, %v\nand had %+v", writes, err, after, errInspect, before)
+		if errMade == nil {
+			os.RemoveAll(to) // the last sync failed
+		} else if _, err := os.Stat(to); err == nil {
+			t.Fatalf("after %d writes there is half of a directory: %v", writes, errMade)
 		}
-		if isNew := after.Cluster != before.Cluster; finished && !isNew || isNew != (after.Node != before.Node) || isNew != (len(after.Servers) == 1 && after.Node != before.Node) {
-			t.Fatalf("after %d writes and %v it is %+v, and was %+v", writes, err, after, before)
-		}
-		if err := Check(dir, func(string) {}); err != nil {
-			t.Fatalf("after %d writes a check says: %v", writes, err)
+		if now, err := Inspect(c.options(dir, address)); err != nil || !reflect.DeepEqual(now, before) {
+			t.Fatalf("after %d writes the old directory has %+v, %v, and had %+v", writes, now, err, before)
 		}
 	}
 	if failed < 10 {
@@ -239,7 +252,7 @@ func TestRecoverRefuses(t *testing.T) {
 		"one that is not there":   unused,
 		"an address without host": c.options(n.o.Dir, ":7000"),
 	} {
-		if _, err := Recover(o); err == nil {
+		if _, err := Recover(o, filepath.Join(t.TempDir(), "to")); err == nil {
 			t.Errorf("%s is recovered", what)
 		}
 	}
@@ -249,7 +262,7 @@ func TestRecoverRefuses(t *testing.T) {
 	alone := c.options(t.TempDir(), freeAddresses(t, 1)[0])
 	alone.Peers = []string{alone.Raft, n.o.Raft}
 	c.close(c.open(alone))
-	if _, err := Recover(alone); err == nil || !strings.Contains(err.Error(), "no cluster yet") {
+	if _, err := Recover(alone, filepath.Join(t.TempDir(), "to")); err == nil || !strings.Contains(err.Error(), "no cluster yet") {
 		t.Errorf("a node of no cluster yet is recovered: %v", err)
 	}
 }

@@ -26,6 +26,7 @@ type snapshotHead struct {
 	Cluster clusterID      `json:"cluster"`
 	Seed    persist.Seed   `json:"seed"`
 	Index   uint64         `json:"index"`
+	Term    uint64         `json:"term,omitempty"` // of that entry; 0: not known
 	Stamp   engine.Instant `json:"stamp"`
 	Keys    int64          `json:"keys"`
 	crew
@@ -54,13 +55,15 @@ type frozenMachine struct {
 
 // Snapshot freezes the machine. It costs no more than each shard entered once.
 func (f *machine) Snapshot() (raft.FSMSnapshot, error) {
+	f.applying.Lock()
+	defer f.applying.Unlock()
 	view := f.engine.Load().Freeze()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	before := f.counts.snapshotBytes.Load()
 	return &frozenMachine{
 		head: snapshotHead{
-			Format: snapshotFormat, Cluster: f.cluster, Seed: f.seed, Index: f.index.Load(),
+			Format: snapshotFormat, Cluster: f.cluster, Seed: f.seed, Index: f.index.Load(), Term: f.term,
 			Stamp: engine.Instant(f.stamp.Load()), Keys: view.Keys(), crew: f.crew.clone(),
 		},
 		view:  view,
@@ -164,10 +167,13 @@ func (f *machine) Restore(from io.ReadCloser) error {
 	if err != nil {
 		return fmt.Errorf("restore a snapshot: %w", err)
 	}
+	f.applying.Lock()
+	defer f.applying.Unlock()
 	f.mu.Lock()
 	f.crew = head.crew
 	f.mu.Unlock()
 	f.engine.Store(e)
+	f.term = head.Term
 	f.stamp.Store(int64(head.Stamp))
 	f.told.Store(int64(f.mono()))
 	f.index.Store(head.Index)

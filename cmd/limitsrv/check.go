@@ -27,7 +27,7 @@ func tools() []tool {
 		{"config", "check|show [FILE]", "check a file of options as the server would read it, or show all options and where each comes from", runConfig},
 		{"hash-password", "", "read a password from standard input and print its hash, for the file of --users", runHash},
 		{"ping", "[options]", "ask a server that was started with these options, here, whether it serves; ends with 0 if so", runPing},
-		{"recover", "DIR --raft HOST:PORT [--yes]", "make a new cluster of what one node has, when a majority of the old one is lost for good", runRecover},
+		{"recover", "DIR [--to NEW --raft HOST:PORT|--single [--yes]]", "make a data directory of a new cluster, or of a server by itself, of what another one or a backup has; without --to, show what that is", runRecover},
 	}
 }
 

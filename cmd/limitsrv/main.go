@@ -47,13 +47,8 @@ func run(args []string, stdout, stderr io.Writer, signals, hangups <-chan os.Sig
 	for _, w := range o.warnings() {
 		log.Warn(w)
 	}
-	n, err := newNode(o, log, &level)
-	if err != nil {
-		fmt.Fprintf(stderr, "limitsrv: %v\n", err)
-		return exitFailure
-	}
-	if err := n.run(signals, hangups); err != nil {
-		fmt.Fprintf(stderr, "limitsrv: %v\n", err)
+	if err := newNode(o, log, &level).run(signals, hangups); err != nil {
+		lastWords(stderr, err)
 		return exitFailure
 	}
 	return exitOK

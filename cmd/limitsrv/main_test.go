@@ -22,6 +22,9 @@ const asServer = "TEST_BINARY_AS_LIMITSRV"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asServer) != "" {
+		if file := os.Getenv(hangFile); file != "" {
+			plantHang(file)
+		}
 		main()
 	}
 	os.Exit(m.Run())
@@ -88,8 +91,14 @@ func launch(t *testing.T, args ...string) *running {
 // launchAt starts the server at an address, with args.
 func launchAt(t *testing.T, address string, args ...string) *running {
 	t.Helper()
+	return launchWith(t, nil, address, args...)
+}
+
+// launchWith is launchAt with settings of limitsrv.
+func launchWith(t *testing.T, settings []string, address string, args ...string) *running {
+	t.Helper()
 	r := &running{
-		Cmd:     limitsrv(nil, append([]string{"--listen", address}, args...)...),
+		Cmd:     limitsrv(settings, append([]string{"--listen", address}, args...)...),
 		address: address,
 		ended:   make(chan struct{}),
 	}

@@ -74,10 +74,9 @@ type replica struct {
 
 func (r replica) Save(done func(error)) error { return told(r.Node.Save(done)) }
 
-var errNoBackup = &commands.Error{Code: "ERR", Text: "a node of a cluster makes no backups: every other node has all of its state"}
-
-// Backup is refused.
-func (r replica) Backup(string, func(string, error)) error { return errNoBackup }
+func (r replica) Backup(name string, done func(path string, err error)) error {
+	return told(r.Node.Backup(name, done))
+}
 
 func (r replica) Standing() commands.Standing {
 	st := r.Status()

@@ -20,6 +20,7 @@ import (
 type node struct {
 	*configuration // as of the start
 	log            *slog.Logger
+	level          *slog.LevelVar // of log
 	state          state
 	handler        *commands.Handler
 	server         *server.Server
@@ -32,37 +33,45 @@ type node struct {
 	// maxMemory and evict are the bound of keys, as of now; settings.mu guards them.
 	maxMemory size
 	evict     bool
-	drainTime atomic.Int64 // --drain, in nanoseconds
-	heapLimit int64        // that of the environment, which holds where there is no bound
-	shutdown  chan bool    // has one element once SHUTDOWN was asked for: whether to save
-	fatal     chan error   // has one element once the state can not go on
+	drainTime atomic.Int64   // --drain, in nanoseconds
+	heapLimit int64          // that of the environment, which holds where there is no bound
+	shutdown  chan bool      // has one element once SHUTDOWN was asked for: whether to save
+	stop      chan stopCause // has one element once the node is to end in good order
+	fatal     chan error     // has one element once the state can not go on
 }
 
-// newNode puts a node together and binds its addresses. level is that of log.
-func newNode(c *configuration, log *slog.Logger, level *slog.LevelVar) (*node, error) {
-	if err := wantFiles(c.MaxClients + spareFiles); err != nil {
-		log.Warn("fewer connections than --max-clients will fit", "error", err)
-	}
+// newNode makes a node that has read and opened nothing yet. level is that of log.
+func newNode(c *configuration, log *slog.Logger, level *slog.LevelVar) *node {
 	n := &node{
-		configuration: c, log: log, settings: settings{all: c.list()}, shutdown: make(chan bool, 1), fatal: make(chan error, 1),
+		configuration: c, log: log, level: level, settings: settings{all: c.list()},
+		shutdown: make(chan bool, 1), stop: make(chan stopCause, 1), fatal: make(chan error, 1),
 		maxMemory: c.MaxMemory, evict: c.OnFull == "evict", heapLimit: debug.SetMemoryLimit(-1),
 	}
 	n.drainTime.Store(int64(c.Drain))
+	return n
+}
+
+// open puts the node together and binds its addresses. With --data it may take as long
+// as the disk does, and in a cluster as long as the state takes to load.
+func (n *node) open() error {
+	if err := wantFiles(n.MaxClients + spareFiles); err != nil {
+		n.log.Warn("fewer connections than --max-clients will fit", "error", err)
+	}
 	debug.SetGCPercent(gcPercent)
 	n.limitHeap()
 	if err := n.readFiles(); err != nil {
-		return nil, err
+		return err
 	}
 	config, err := n.openState()
 	if err != nil {
-		return nil, err
+		return err
 	}
 	n.handler = commands.NewHandler(n.completed(config))
 	if err := n.openListeners(); err != nil {
-		return nil, errors.Join(err, n.state.close(context.Background(), false))
+		return errors.Join(err, n.state.close(context.Background(), false))
 	}
-	n.allowChanges(level)
-	return n, nil
+	n.allowChanges(n.level)
+	return nil
 }
 
 // readFiles reads the users and the certificates for clients, which can be read again.

@@ -51,7 +51,7 @@ type options struct {
 	MaxClients     int           `group:"Limits" default:"10000" help:"Connections at once."`
 	IdleTimeout    time.Duration `group:"Limits" default:"0" help:"After which a connection that sends nothing is closed. 0: never."`
 	WriteTimeout   time.Duration `group:"Limits" default:"10s" help:"After which a connection that takes no replies is closed."`
-	Drain          time.Duration `group:"Limits" default:"10s" help:"How long a shutdown may take to answer what is under way."`
+	Drain          time.Duration `group:"Limits" default:"10s" help:"How long a stop may take in all. Clients are answered until a fifth of it (2s at most) is left, and then the files have at least 2s. Whatever hangs then is left behind."`
 	IOThreads      int           `group:"Limits" name:"io-threads" default:"0" help:"Event loops that serve the connections. 0: half as many as there are CPUs. -1: a goroutine for each connection."`
 	MaxArgs        int           `group:"Limits" default:"${maxArgs}" help:"Arguments of one command."`
 	MaxArgBytes    size          `group:"Limits" default:"${maxArgBytes}" help:"Bytes of one argument."`

@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"os"
 	"path/filepath"
 	"strings"
 	"syscall"
@@ -29,6 +30,22 @@ func (r *running) end(t *testing.T) {
 	}
 }
 
+// runsTool runs a tool, and wants an exit code and texts of it.
+func runsTool(t *testing.T, stdin string, code int, args []string, want ...string) {
+	t.Helper()
+	command := limitsrv(nil, args...)
+	command.Stdin = strings.NewReader(stdin)
+	out, log, got := runs(t, command)
+	if got != code {
+		t.Errorf("%v: exit %d, want %d\n%s%s", args, got, code, out, log)
+	}
+	for _, want := range want {
+		if !strings.Contains(out+log, want) {
+			t.Errorf("%v: no %q in\n%s%s", args, want, out, log)
+		}
+	}
+}
+
 // Of two nodes one is lost; the other one is made a new cluster, which an empty node joins.
 func TestRecover(t *testing.T) {
 	first, second := freeAddress(t), freeAddress(t)
@@ -39,33 +56,30 @@ func TestRecover(t *testing.T) {
 	w.do(t, "RL.FIXED k 10 3650d 4")
 	other.Process.Kill()
 	<-other.ended
-	tool := func(stdin string, code int, args []string, want ...string) {
-		t.Helper()
-		command := limitsrv(nil, args...)
-		command.Stdin = strings.NewReader(stdin)
-		out, log, got := runs(t, command)
-		if got != code {
-			t.Errorf("%v: exit %d, want %d\n%s%s", args, got, code, out, log)
-		}
-		for _, want := range want {
-			if !strings.Contains(out+log, want) {
-				t.Errorf("%v: no %q in\n%s%s", args, want, out, log)
-			}
-		}
-	}
-	again := freeAddress(t)
-	recovers := []string{"recover", dir, "--raft", again}
-	tool("", exitFailure, recovers, "in use")
+	again, next := freeAddress(t), dir+"-next"
+	recovers := []string{"recover", dir, "--to", next, "--raft", again}
+	runsTool(t, "", exitFailure, recovers, "in use")
 	r.end(t)
-	tool("", exitOK, []string{"check", dir}, "MEMBER: good", "votes.db: good", "log: good")
-	tool("", exitFailure, []string{"check", "--repair", dir}, "--join")
-	tool("", exitUsage, []string{"recover", dir}, "--raft")
-	tool("", exitFailure, []string{"recover", t.TempDir(), "--raft", again}, "no data directory of a node")
-	tool("n\n", exitOK, recovers, "members:", first, second, "term:", "last entry:", "last decision:", "ago", "[y/N]", "--join "+again, "Nothing was changed")
-	tool("", exitOK, append(recovers, "--yes"), "Done", "keys:          2")
-	tool("", exitOK, []string{"check", dir}, "MEMBER: good")
+	runsTool(t, "", exitOK, []string{"check", dir}, "MEMBER: good", "votes.db: good", "log: good")
+	runsTool(t, "", exitFailure, []string{"check", "--repair", dir}, "--join")
+	runsTool(t, "", exitUsage, []string{"recover", dir, "--raft", again}, "--to NEW")
+	runsTool(t, "", exitUsage, []string{"recover", dir, "--to", next}, "--raft HOST:PORT", "--single")
+	runsTool(t, "", exitUsage, []string{"recover", dir, "--to", next, "--raft", again, "--single"}, "--raft")
+	runsTool(t, "", exitFailure, []string{"recover", dir, "--to", next, "--raft", "nowhere", "--yes"}, "HOST:PORT")
+	runsTool(t, "", exitFailure, []string{"recover", t.TempDir(), "--to", next, "--raft", again}, "is empty")
+	runsTool(t, "", exitFailure, []string{"recover", next, "--to", next + "2", "--single"}, "no such file")
+	runsTool(t, "", exitFailure, []string{"recover", dir, "--to", lost, "--single", "--yes"}, "is not empty")
+	runsTool(t, "", exitOK, []string{"recover", dir}, "a node of a cluster", "members:", first, second, "term:", "last entry:", "time:", "ago", "keys:          2")
+	runsTool(t, "n\n", exitOK, recovers, "members:", "[y/N]", "Nothing was made")
+	if _, err := os.Stat(next); !os.IsNotExist(err) {
+		t.Errorf("%s is there although nobody said yes: %v", next, err)
+	}
+	runsTool(t, "", exitOK, append(recovers, "--yes"), "Done", "keys:          2", "--join "+again)
+	runsTool(t, "", exitFailure, append(recovers, "--yes"), "is not empty")
+	runsTool(t, "", exitOK, []string{"check", next}, "MEMBER: good")
+	runsTool(t, "", exitOK, []string{"check", dir}, "MEMBER: good")
 
-	_, w = joined(t, "--data", dir, "--raft", again)
+	_, w = joined(t, "--data", next, "--raft", again)
 	if got := fmt.Sprint(w.do(t, "RL.FIXED k 10 3650d 7")); !strings.HasPrefix(got, "[0 10 6 ") {
 		t.Errorf("the key is %v, want 6 left of 10", got)
 	}

@@ -10,11 +10,22 @@ import (
 	"github.com/coreos/go-systemd/v22/daemon"
 )
 
-// run serves until a signal or SHUTDOWN and then drains. A second signal ends it
-// at once, with an error. While the state is being loaded it serves as well, and
-// tells clients so. A hangup has it reload; one that comes before the state is loaded
-// waits for that.
+// run opens the state and the listeners and serves until a signal or SHUTDOWN, and then
+// drains. It returns at once at a second signal or a fatal error, and the process is to
+// end then: see supervise.
 func (n *node) run(signals, hangups <-chan os.Signal) error {
+	served := make(chan error, 1)
+	go func() { served <- n.serve(hangups) }()
+	return n.supervise(signals, served)
+}
+
+// serve is run, until n.stop says how to end. While the state is being loaded it serves
+// as well, and tells clients so. A hangup has it reload; one that comes before the state
+// is loaded waits for that.
+func (n *node) serve(hangups <-chan os.Signal) error {
+	if err := n.open(); err != nil {
+		return err
+	}
 	n.logStart()
 	loading, cancel := context.WithCancel(context.Background())
 	defer cancel()
@@ -26,9 +37,8 @@ func (n *node) run(signals, hangups <-chan os.Signal) error {
 	defer ending()
 	go n.feedWatchdog(serving, n.answers)
 	stopAdmin := n.serveAdmin()
-	stop, save := func() {}, true
-	defer func() { stop() }()
-	for {
+	var cause stopCause
+	for stopping := false; !stopping; {
 		select {
 		case err := <-loaded:
 			if err != nil {
@@ -36,35 +46,21 @@ func (n *node) run(signals, hangups <-chan os.Signal) error {
 			}
 			loaded = nil
 			n.handler.SetLoading(false)
-			stop = n.startSweeping()
+			defer n.startSweeping()()
 			n.notifyReady()
 			go n.reloadOn(serving, hangups)
-			continue
-		case s := <-signals:
-			n.log.Info("shutting down", "signal", s.String(), "drain", n.drainFor())
-		case err := <-n.fatal:
-			return err
-		case save = <-n.shutdown:
-			n.log.Info("shutting down", "command", "SHUTDOWN", "save", save, "drain", n.drainFor())
+		case cause = <-n.stop:
+			stopping = true
 		}
-		break
 	}
+	n.log.Info("shutting down", cause.reason, "save", cause.save, "drain", n.drainFor())
 	ending()
 	n.notify(daemon.SdNotifyStopping, "STATUS=answering what is under way")
 	if loaded != nil {
 		cancel()
-		select {
-		case <-loaded:
-		case <-signals: // a disk that hangs ends no loading
-			return errAgain
-		}
+		<-loaded
 	}
-	n.stepDown()
-	if err := n.drain(signals); err != nil {
-		return err
-	}
-	stopAdmin()
-	return n.end(signals, save)
+	return n.finish(cause, stopAdmin)
 }
 
 // logStart says what runs, and where.
@@ -88,34 +84,5 @@ func addressText(a net.Addr) string {
 	return a.String()
 }
 
-// drainFor is how long a shutdown may take to answer what is under way.
+// drainFor is how long a shutdown may take.
 func (n *node) drainFor() time.Duration { return time.Duration(n.drainTime.Load()) }
-
-// stepDown has others decide before this node ends: what clients still ask goes there.
-func (n *node) stepDown() {
-	ctx, cancel := context.WithTimeout(context.Background(), n.drainFor())
-	defer cancel()
-	n.state.stepDown(ctx)
-}
-
-// errAgain is how a second signal ends the program.
-var errAgain = errors.New("a second signal: ended at once, without answering what was under way")
-
-// drain answers what is under way. Connections that are not done when the time
-// is over are cut off.
-func (n *node) drain(signals <-chan os.Signal) error {
-	ctx, cancel := context.WithTimeout(context.Background(), n.drainFor())
-	defer cancel()
-	n.handler.Drain()
-	drained := make(chan error, 1)
-	go func() { drained <- n.server.Shutdown(ctx) }()
-	select {
-	case err := <-drained:
-		if err != nil {
-			n.log.Warn("stopped before all was answered", "error", err)
-		}
-		return nil
-	case <-signals:
-		return errAgain
-	}
-}

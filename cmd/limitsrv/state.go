@@ -68,18 +68,3 @@ func (n *node) load(ctx context.Context) <-chan error {
 	go func() { loaded <- n.state.load(ctx) }()
 	return loaded
 }
-
-// end writes what is still to be written. A second signal ends that at once.
-func (n *node) end(signals <-chan os.Signal, save bool) error {
-	closed := make(chan error, 1)
-	go func() { closed <- n.state.close(context.Background(), save) }()
-	select {
-	case err := <-closed:
-		if err == nil {
-			n.log.Info("stopped")
-		}
-		return err
-	case <-signals:
-		return errAgain
-	}
-}

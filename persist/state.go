@@ -1,0 +1,105 @@
+package persist
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"runtime"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/hashicorp/raft"
+
+	"limitsrv/engine"
+)
+
+// A State is all that a backup, or the data directory of a server by itself, holds.
+type State struct {
+	Origin
+	Backup bool // no server has started on it yet
+	Seed   Seed // of the engine's hashes
+	Engine *engine.Engine
+}
+
+// ReadState reads a backup or the data directory of a server by itself, which no server
+// uses, and changes nothing in it but for the file LOCK. Of what is damaged it reads
+// nothing, as a start. A nil fsys is the system's.
+//
+// Cost: it reads all of the directory twice, once to check it.
+func ReadState(ctx context.Context, fsys vfs.FS, dir string) (s State, err error) {
+	v, err := newVerifier(fsys, dir, func(string) {})
+	if err != nil {
+		return s, err
+	}
+	defer func() { err = errors.Join(err, v.dir.Close()) }()
+	info, err := v.whole()
+	if err != nil {
+		return s, fmt.Errorf("%w in %s: limitsrv check %s says what, limitsrv check --repair %s what can be saved", err, dir, dir, dir)
+	}
+	if s.Origin, err = readMark(v.dir.FS, dir); err == nil {
+		s.Backup = true
+	} else {
+		s.Origin = Origin{ID: v.dir.ID}
+	}
+	s.Seed = v.dir.Seed
+	s.Engine = engine.New(engine.Options{Seed: s.Seed})
+	s.Engine.SetCounting(false)
+	if info.Generation > 0 {
+		if err := newSnapshots(v.dir.FS, v.path(snapshotsDir), SnapshotOptions{}).Load(ctx, info, s.Engine, runtime.GOMAXPROCS(0), nil); err != nil {
+			return s, err
+		}
+		s.Engine.SetTime(info.Now)
+		s.Taken = info.Taken
+	}
+	s.Index, err = v.replay(ctx, info, s.Engine)
+	s.Now = s.Engine.Now()
+	return s, err
+}
+
+// whole is the newest snapshot, or zero if there is none. It returns ErrDamaged where
+// Check does.
+func (v *verifier) whole() (newest Info, err error) {
+	if v.identity() != nil {
+		return newest, ErrDamaged
+	}
+	good, bad := v.snapshots()
+	if len(good) > 0 {
+		newest = good[0]
+	}
+	if len(bad) > 0 {
+		return newest, ErrDamaged
+	}
+	if _, err := v.log(newest); err != nil {
+		return newest, ErrDamaged
+	}
+	return newest, nil
+}
+
+// replay applies the log behind a snapshot, and returns the index of the last entry.
+func (v *verifier) replay(ctx context.Context, after Info, to *engine.Engine) (last uint64, err error) {
+	last = after.LogIndex
+	name, there, err := v.logAfter(after)
+	if err != nil || !there {
+		return last, err
+	}
+	replay := to.NewReplay(inShards)
+	defer replay.Finish()
+	apply := func(stamp engine.Instant, batch *engine.Batch) error {
+		replay.Apply(stamp, batch)
+		return nil
+	}
+	var decoder Decoder
+	err = ReadLog(v.dir.FS, v.path(name), func(entry *raft.Log) error {
+		if entry.Index <= after.LogIndex {
+			return ctx.Err()
+		}
+		if err := decoder.Decode(entry.Data, apply); err != nil {
+			return fmt.Errorf("entry %d of %s: %w", entry.Index, v.path(name), err)
+		}
+		last = entry.Index
+		return ctx.Err()
+	})
+	if isMissing(err) { // it was being made
+		err = nil
+	}
+	return last, err
+}

@@ -1,0 +1,71 @@
+package replication
+
+import (
+	"fmt"
+	"time"
+
+	"limitsrv/engine"
+	"limitsrv/persist"
+)
+
+// errNoState is the answer to a backup before the node has anything of its cluster.
+var errNoState = &codedError{"LOADING", "nothing of the cluster's state has reached this node yet"}
+
+// Backup makes a backup of this node's state between two entries of the log, below its
+// data directory: see persist.WriteBackup. done is called once, from another goroutine,
+// with its path. An error says that none was begun: persist.ErrSaving while a snapshot or
+// another backup is under way. Decisions go on meanwhile.
+//
+// A follower may lack what the leader has answered in the last moment. The backup has
+// the index of its last entry.
+func (n *Node) Backup(name string, done func(path string, err error)) error {
+	path, err := persist.BackupPath(n.dir.FS, n.dir.Path, name)
+	if err != nil {
+		return err
+	}
+	s := n.seat.Load()
+	switch {
+	case s == nil:
+		return errLoading
+	case s.machine.index.Load() == 0:
+		return errNoState
+	}
+	if !s.saving.CompareAndSwap(false, true) {
+		return persist.ErrSaving
+	}
+	n.wait.Go(func() {
+		err := n.backup(s, path)
+		s.saving.Store(false)
+		done(path, err)
+	})
+	return nil
+}
+
+// backup makes a backup; saving is set.
+func (n *Node) backup(s *seat, path string) error {
+	began := time.Now()
+	view, of := s.machine.freeze()
+	defer view.Close()
+	of.ID, of.Taken = n.identity().Node, began.UTC()
+	if err := persist.WriteBackup(n.stopping, n.dir.FS, path, path+unfinished, view, s.machine.seed, of); err != nil {
+		err = fmt.Errorf("back up to %s: %w", path, err)
+		if n.stopping.Err() != nil {
+			n.log.Info("backup given up, as the server ends", "path", path)
+			return err
+		}
+		n.log.Error("backup failed", "error", err)
+		return err
+	}
+	n.log.Info("backup made", "path", path, "index", of.Index, "term", of.Term, "keys", view.Keys(), "took", time.Since(began).Round(time.Millisecond))
+	return nil
+}
+
+// freeze freezes the state between two entries, and says which. Requires that no other
+// snapshot of the machine is open. It costs no more than each shard entered once.
+func (f *machine) freeze() (*engine.Snapshot, persist.Origin) {
+	f.applying.Lock()
+	defer f.applying.Unlock()
+	return f.engine.Load().Freeze(), persist.Origin{
+		Cluster: f.cluster.String(), Index: f.index.Load(), Term: f.term, Now: engine.Instant(f.stamp.Load()),
+	}
+}

@@ -1,0 +1,189 @@
+package replication
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"path/filepath"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"time"
+
+	"limitsrv/engine"
+	"limitsrv/persist"
+)
+
+// digests are those of a node's engine behind each of its entries.
+type digests struct {
+	node atomic.Pointer[Node]
+	mu   sync.Mutex
+	of   map[uint64]uint64
+}
+
+func (d *digests) applied(index uint64, stamp engine.Instant, _ *engine.Batch) {
+	n := d.node.Load()
+	if n == nil {
+		return
+	}
+	s := n.seat.Load()
+	if s == nil {
+		return
+	}
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.of[index] = s.machine.engine.Load().Digest(stamp)
+}
+
+// backUp makes a backup and reads it.
+func (c *testCluster) backUp(n *Node, name string) persist.State {
+	c.t.Helper()
+	type result struct {
+		path string
+		err  error
+	}
+	done := make(chan result, 1)
+	eventually(c.t, "a backup begins", func() bool {
+		err := n.Backup(name, func(path string, err error) { done <- result{path, err} })
+		if err != nil && !errors.Is(err, persist.ErrSaving) && !errors.Is(err, errNoState) {
+			c.t.Fatal(err)
+		}
+		return err == nil
+	})
+	made := <-done
+	if made.err != nil {
+		c.t.Fatal(made.err)
+	}
+	state, err := persist.ReadState(context.Background(), nil, made.path)
+	if err != nil {
+		c.t.Fatal(err)
+	}
+	return state
+}
+
+// A backup that a node makes while clients decide, and snapshots are taken, has the
+// state behind the entry that it names, and nothing of a later one.
+func TestBackupIsOfOneEntry(t *testing.T) {
+	t.Parallel()
+	var seen []*digests
+	c := startCluster(t, 3, func(o *Options) {
+		d := &digests{of: make(map[uint64]uint64)}
+		seen = append(seen, d)
+		o.applied = d.applied
+	})
+	for i, n := range c.nodes {
+		seen[i].node.Store(n)
+	}
+	leader := c.leader()
+	stop, busy := make(chan struct{}), sync.WaitGroup{}
+	for taker := range 4 {
+		busy.Go(func() {
+			for i := 0; ; i++ {
+				select {
+				case <-stop:
+					return
+				default:
+					c.takeAll(c.nodes[taker%3], fmt.Sprint(i%5))
+				}
+			}
+		})
+	}
+	busy.Go(func() {
+		for {
+			select {
+			case <-stop:
+				return
+			case <-time.After(5 * time.Millisecond):
+				leader.Save(func(error) {})
+			}
+		}
+	})
+	var last uint64
+	for round := range 5 {
+		for i, n := range c.nodes {
+			state := c.backUp(n, fmt.Sprint("b", round))
+			seen[i].mu.Lock()
+			want, ok := seen[i].of[state.Index]
+			seen[i].mu.Unlock()
+			if got := state.Engine.Digest(state.Now); !ok || got != want {
+				t.Errorf("node %d: the backup is of entry %d and has %x, want %x (%v)", i, state.Index, got, want, ok)
+			}
+			if !state.Backup || state.Cluster != n.identity().Cluster.String() || state.ID != n.identity().Node || state.Term == 0 || state.Now == 0 || state.Taken.IsZero() {
+				t.Errorf("node %d: its origin is %+v", i, state.Origin)
+			}
+			if n == leader && state.Index <= last {
+				t.Errorf("the leader's backup is of entry %d, and an earlier one of %d", state.Index, last)
+			}
+			if n == leader {
+				last = state.Index
+			}
+		}
+	}
+	close(stop)
+	busy.Wait()
+	c.agree()
+}
+
+func TestBackupRefuses(t *testing.T) {
+	t.Parallel()
+	c := startCluster(t, 1, nil)
+	n := c.leader()
+	c.takeAll(n, "")
+	never := func(string, error) { t.Error("a backup that was refused is done") }
+	for _, name := range []string{"", "../b", "a/b", "."} {
+		if err := n.Backup(name, never); !errors.Is(err, persist.ErrBackupName) {
+			t.Errorf("a backup %q is begun: %v", name, err)
+		}
+	}
+	n.seat.Load().saving.Store(true)
+	if err := n.Backup("b", never); !errors.Is(err, persist.ErrSaving) {
+		t.Errorf("a backup beside a snapshot is begun: %v", err)
+	}
+	n.seat.Load().saving.Store(false)
+	alone := c.options(t.TempDir(), freeAddresses(t, 1)[0])
+	alone.Join = []string{freeAddresses(t, 1)[0]}
+	if err := c.open(alone).Backup("b", never); err == nil {
+		t.Error("a node of no cluster makes a backup")
+	}
+}
+
+// The time of a directory that Recover made is not before that of the one it was made of,
+// whatever the clock of the machine says.
+func TestRecoverKeepsTheTime(t *testing.T) {
+	t.Parallel()
+	ahead := engine.Instant(time.Now().Add(24 * time.Hour).UnixNano())
+	began := time.Now()
+	c := startCluster(t, 1, func(o *Options) {
+		o.Wall = func() engine.Instant { return ahead + engine.Instant(time.Since(began)) }
+	})
+	n := c.leader()
+	c.takeAll(n, "")
+	index, digest := n.Digest()
+	dir, address := n.o.Dir, n.o.Raft
+	c.close(n)
+	for i := range 4 { // in turns a server by itself, and a member
+		to := filepath.Join(t.TempDir(), "to")
+		o := c.options(dir, address)
+		if i%2 == 0 {
+			o.Raft = ""
+		}
+		before, err := Recover(o, to)
+		if err != nil || before.Stamp < ahead || before.LastIndex < index {
+			t.Fatalf("it has %+v, %v, want the time %d", before, err, ahead)
+		}
+		after, err := Inspect(c.options(to, address))
+		if err != nil || after.Stamp != before.Stamp || after.LastIndex != before.LastIndex || after.Keys != before.Keys {
+			t.Errorf("it has %+v, %v, and had %+v", after, err, before)
+		}
+		dir = to
+	}
+	next := c.open(c.options(dir, address))
+	c.nodes = append(c.nodes, next)
+	c.leader()
+	if now := next.Now(); now < ahead {
+		t.Errorf("it is %d at the node, and was %d", now, ahead)
+	}
+	if _, got := next.Digest(); got != digest {
+		t.Errorf("the state is %x, and was %x", got, digest)
+	}
+}
