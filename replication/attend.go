@@ -25,6 +25,8 @@ const (
 	// stuckRefusals is how often a leader may send a snapshot of what a member has, which
 	// has nothing new meanwhile.
 	stuckRefusals = 3
+	// openAgain is how often it is said again that links without a secret are accepted.
+	openAgain = 10 * time.Minute
 	// minTrailing and maxTrailing bound how many entries stay behind a snapshot.
 	minTrailing, maxTrailing = 1024, 1 << 20
 )
@@ -45,6 +47,7 @@ func (n *Node) attend() {
 		now := n.mono()
 		n.known.excuse(now - last)
 		last = now
+		n.attendLinks()
 		s := n.seat.Load()
 		if s == nil {
 			continue
@@ -62,6 +65,22 @@ func (n *Node) attend() {
 		}
 		clear(steady)
 		n.attendSelf(s)
+	}
+}
+
+// attendLinks has links follow the secrets, and warns while strangers are let in beside
+// nodes that have one.
+func (n *Node) attendLinks() {
+	n.links.endStale(time.Now())
+	n.forwarder.renew()
+	if n.o.Secrets == nil || !slices.Contains(n.o.Secrets.current(), secret{}) {
+		n.openTold = time.Time{}
+		return
+	}
+	if now := time.Now(); n.openTold.IsZero() || now.Sub(n.openTold) >= openAgain {
+		n.openTold = now
+		n.log.Warn("links without a cluster secret are accepted, so any node that reaches this one is let in; take the line out of the file when all nodes have a secret",
+			"line", NoSecret)
 	}
 }
 

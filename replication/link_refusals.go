@@ -25,6 +25,8 @@ const (
 	reasonNode
 	reasonStranger
 	reasonBusy
+	reasonSecret
+	reasonTampered
 )
 
 const (
@@ -71,16 +73,21 @@ func (r *refusals) isNews(host string, reason refusalReason, now time.Time) bool
 	return true
 }
 
-// refused logs that a link was not taken.
+// refused counts and logs that a link was not taken, or was closed.
 func (l *links) refused(conn net.Conn, why *refusal) {
+	l.refusedLinks.Add(1)
+	if l.refusals.isNews(remoteHost(conn), why.reason, time.Now()) {
+		l.o.log.Warn("refused a link of another node", "address", conn.RemoteAddr().String(), "reason", why.text)
+	}
+}
+
+// remoteHost is the host of the other side.
+func remoteHost(conn net.Conn) string {
 	address := conn.RemoteAddr().String()
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		host = address
+	if host, _, err := net.SplitHostPort(address); err == nil {
+		return host
 	}
-	if l.refusals.isNews(host, why.reason, time.Now()) {
-		l.o.log.Warn("refused a link of another node", "address", address, "reason", why.text)
-	}
+	return address
 }
 
 // broken logs a link that ended with an error, if that is a *refusal: that it broke is
@@ -90,4 +97,9 @@ func (l *links) broken(conn net.Conn, err error) {
 	if errors.As(err, &r) {
 		l.refused(conn, r)
 	}
+}
+
+// tampered logs a link that is closed because a record of it does not open.
+func (l *links) tampered(conn net.Conn) {
+	l.refused(conn, &refusal{reasonTampered, errTampered.Error()})
 }

@@ -136,17 +136,13 @@ func remaining(ctx context.Context) time.Duration {
 	return max(time.Until(deadline), time.Millisecond)
 }
 
-// admit makes a node a member, without a vote until it has caught up. A node that
-// was at its address is gone, as the new one is there.
+// admit makes a node a member, without a vote until it has caught up. Only the leader does.
+// A node that was at its address is gone, as the new one is there.
 func (n *Node) admit(ctx context.Context, m Member) (joinReply, error) {
-	office := n.office()
-	if !office.leading {
-		if office.leader.Raft == "" || office.elected {
-			return joinReply{}, errors.New("the cluster has no leader at the moment")
-		}
-		return n.admitElsewhere(ctx, office.leader, m)
+	s, err := n.leaderSeat()
+	if err != nil {
+		return joinReply{}, err
 	}
-	s := office.seat
 	if err := s.admissible(m); err != nil {
 		return joinReply{}, err
 	}
@@ -175,11 +171,6 @@ func (s *seat) admissible(m Member) error {
 		return fmt.Errorf("the cluster uses features up to level %d, and limitsrv %s knows them up to %d: run a newer one", level, m.Version, m.Level)
 	}
 	return checkAddress("--raft", m.Raft)
-}
-
-func (n *Node) admitElsewhere(ctx context.Context, leader server, m Member) (reply joinReply, err error) {
-	err = n.links.call(ctx, leader.Raft, callJoin, joinRequest{m}, &reply)
-	return reply, err
 }
 
 // transfer has another node lead: a given one, or whoever is furthest. A transfer

@@ -38,6 +38,7 @@ type Node struct {
 	known     known
 	waiters   waiters
 	disk      *persist.DiskWatch
+	openTold  time.Time // when it was last said that links need no secret; attend alone
 
 	seat    atomic.Pointer[seat] // nil: this node is no member yet
 	led     atomic.Uint64        // the term in which this node decides; 0: it does not
@@ -111,7 +112,7 @@ func (n *Node) begin() (err error) {
 		return fmt.Errorf("listen for other nodes at %s: %w", n.o.Bind, err)
 	}
 	n.links, err = newLinks(linkOptions{
-		listener: listener, dial: n.o.Network.Dial, tls: n.o.TLS, identity: n.identity,
+		listener: listener, dial: n.o.Network.Dial, address: n.o.Raft, tls: n.o.TLS, secrets: n.o.Secrets, identity: n.identity,
 		call: n.answerCall, exec: n.execForOthers, commit: n.Commit, log: n.log,
 		timeout: n.callTimeout(), patience: max(n.rpcTimeout(), leaderHang+n.callTimeout()),
 	})

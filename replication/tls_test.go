@@ -216,8 +216,9 @@ func TestTLSClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		network := newPipeNet()
 		const address = "127.0.0.1:1"
-		listening := serveLinks(t, identity{clusterA, testNode("1")}, linkOptions{tls: files, listener: network.listen(address), dial: network.dial})
-		conn, err := listening.dial(t.Context(), linkRaft, address, "")
+		serveLinks(t, identity{clusterA, testNode("1")}, linkOptions{tls: files, listener: network.listen(address), dial: network.dial})
+		dialing := serveLinks(t, identity{clusterA, testNode("2")}, linkOptions{tls: files, listener: network.listen("127.0.0.1:2"), dial: network.dial})
+		conn, err := dialing.dial(t.Context(), linkRaft, address, "")
 		if err != nil {
 			t.Fatal(err)
 		}
