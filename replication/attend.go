@@ -73,7 +73,7 @@ func (n *Node) attend() {
 func (n *Node) attendLinks() {
 	n.links.endStale(time.Now())
 	n.forwarder.renew()
-	if n.o.Secrets == nil || !slices.Contains(n.o.Secrets.current(), secret{}) {
+	if n.o.Secrets == nil || n.links.certificates != nil || !slices.Contains(n.o.Secrets.current(), secret{}) {
 		n.openTold = time.Time{}
 		return
 	}

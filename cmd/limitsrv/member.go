@@ -22,12 +22,16 @@ func (n *node) openMember() (commands.Config, error) {
 	if err != nil {
 		return commands.Config{}, err
 	}
+	secrets, err := o.openSecrets(n.log)
+	if err != nil {
+		return commands.Config{}, err
+	}
 	r := replication.Options{
 		Dir: o.Data, Raft: o.Raft, Bind: o.RaftBind, Peers: o.Peers, Join: o.Join, Client: host, Version: version,
 		Ack: acks[o.Ack], Fsync: o.Fsync, NoQuorum: noQuorums[o.NoQuorum],
 		MaxMemory: int64(o.MaxMemory), Evict: o.OnFull == "evict",
 		ElectionTimeout: o.ElectionTimeout, SnapshotLogBytes: int64(o.SnapshotLogBytes), DeadAfter: o.DeadAfter,
-		Logger: n.log, TLS: o.linkFiles(),
+		Logger: n.log, TLS: o.linkFiles(), Secrets: secrets,
 		Fatal: func(err error) {
 			n.log.Error("this node can't go on", "error", err)
 			n.fatal <- err
@@ -38,7 +42,7 @@ func (n *node) openMember() (commands.Config, error) {
 		return commands.Config{}, err
 	}
 	m := &member{open}
-	n.state, n.linkCerts = m, open.Certificates()
+	n.state, n.linkCerts, n.clusterSecrets = m, open.Certificates(), secrets
 	return commands.Config{Store: replica{m, o}, Cluster: replica{m, o}}, nil
 }
 
