@@ -35,6 +35,9 @@ type Replication struct {
 
 	// Ack, Fsync and NoQuorum are the options of that name as text.
 	Ack, Fsync, NoQuorum string
+	// Links says how nodes know each other: open, secret, secret-or-open, tls or
+	// tls-and-secret.
+	Links string
 	// FsyncP99 is what one sync of a hundred takes or exceeds; 0: unknown.
 	FsyncP99 time.Duration
 
@@ -56,6 +59,8 @@ type ReplicationTotals struct {
 	// Elections are those that this node won, and LeaderChanges how often it
 	// learnt of another leader.
 	Elections, LeaderChanges int64
+	// RefusedLinks are those of other nodes, or strangers, that were not taken or were closed.
+	RefusedLinks int64
 	// Restarts are how often the node began anew within its process.
 	Restarts int64
 }

@@ -76,7 +76,7 @@ func (l *links) greeted(conn *linkConn, over net.Conn) (net.Conn, greeting, erro
 	case kind != messageGreeting:
 		return over, greeting{}, &refusal{reasonGarbled, fmt.Sprintf("a message of kind %d begins no link", kind)}
 	case !slices.Contains(secrets, secret{}):
-		return over, greeting{}, &refusal{reasonSecret, "this node wants a proof of its cluster secret, and the other one gives none"}
+		return over, greeting{}, &refusal{reasonNoSecret, "this node wants a proof of its cluster secret, and the other one gives none"}
 	}
 	l.madeWith(conn, used)
 	g, err := parseGreeting(body)

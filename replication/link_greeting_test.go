@@ -235,6 +235,32 @@ func TestGreetingCrowd(t *testing.T) {
 	}
 }
 
+// TestGreetingCrowdOfOneHost has a host that opens connections all the time take places from
+// itself alone.
+func TestGreetingCrowdOfOneHost(t *testing.T) {
+	var conns []*linkConn
+	for _, host := range []string{"10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.2", "10.0.0.3", "10.0.0.3"} {
+		conns = append(conns, &linkConn{Conn: addressed{address: pipeAddr(host + ":1")}})
+	}
+	if i := crowding(conns); i != 2 {
+		t.Errorf("connection %d goes, want the first of the host with three", i)
+	}
+	if i := crowding(conns[:4]); i != 1 {
+		t.Errorf("connection %d goes, want the first of the host with two", i)
+	}
+	if i := crowding(conns[:3]); i != 0 {
+		t.Errorf("connection %d goes, want the oldest", i)
+	}
+}
+
+// addressed is a connection from an address.
+type addressed struct {
+	net.Conn
+	address net.Addr
+}
+
+func (a addressed) RemoteAddr() net.Addr { return a.address }
+
 func TestRefusalsAreBounded(t *testing.T) {
 	var r refusals
 	now := time.Unix(0, 0)

@@ -26,6 +26,7 @@ const (
 	reasonStranger
 	reasonBusy
 	reasonSecret
+	reasonNoSecret
 	reasonTampered
 )
 

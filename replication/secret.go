@@ -165,3 +165,29 @@ func parseSecret(text string) (s secret, err error) {
 	copy(s.key[:], key)
 	return s, err
 }
+
+// The ways in which nodes know each other, as Status.Links tells them.
+const (
+	LinksOpen         = "open" // they don't: any node that reaches this one is let in
+	LinksSecret       = "secret"
+	LinksSecretOrOpen = "secret-or-open" // on the way to or from a secret
+	LinksTLS          = "tls"
+	LinksBoth         = "tls-and-secret"
+)
+
+// linkProtection is one of these ways, as of now.
+func (n *Node) linkProtection() string {
+	secrets := n.o.Secrets.current()
+	open := slices.Contains(secrets, secret{})
+	switch {
+	case n.links.certificates != nil && open:
+		return LinksTLS
+	case n.links.certificates != nil:
+		return LinksBoth
+	case !open:
+		return LinksSecret
+	case slices.ContainsFunc(secrets, func(s secret) bool { return !s.none() }):
+		return LinksSecretOrOpen
+	}
+	return LinksOpen
+}

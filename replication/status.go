@@ -46,6 +46,8 @@ type Status struct {
 	Installed       int64 // snapshots that the leader sent
 	FirstIndex      uint64
 	Restarts        int64
+	Links           string // how nodes know each other: LinksOpen and such
+	RefusedLinks    int64
 	ClockClamps     int64
 	ClockClamped    time.Duration // how far the nodes' clocks were ahead of the cluster's time at the last look, if by more than clockFar
 	ClockOffset     time.Duration // of this node's clock to the cluster's, if it leads
@@ -84,6 +86,7 @@ func (n *Node) Status() Status {
 		Uncertain: n.counts.uncertain.Load(), Forwarded: n.counts.forwarded.Load(), Refused: n.counts.refused.Load(),
 		Allowed: n.counts.allowed.Load(), Denied: n.counts.denied.Load(), Locally: n.counts.locally.Load(),
 		Elected: n.counts.elected.Load(), LeaderChanges: n.counts.leaders.Load(), Restarts: n.counts.restarts.Load(), ClockClamps: n.counts.clamps.Load(),
+		Links: n.linkProtection(), RefusedLinks: n.links.refusedLinks.Load(),
 		ClockClamped: time.Duration(n.counts.clamped.Load()), ClockOffset: time.Duration(n.counts.offset.Load()),
 	}
 	s := office.seat

@@ -149,11 +149,11 @@ func (r replica) Replication() commands.Replication {
 		Role: roles[st.Role], ClusterID: st.Cluster, HasQuorum: st.HasQuorum, Term: st.Term,
 		FirstIndex: st.FirstIndex, LastIndex: st.LastIndex, CommitIndex: st.CommitIndex, AppliedIndex: st.AppliedIndex,
 		LastContact: st.LastContact, FeatureLevel: uint64(st.Level),
-		Ack: o.Ack, Fsync: o.logFsync(), NoQuorum: o.NoQuorum, FsyncP99: st.FsyncP99,
+		Ack: o.Ack, Fsync: o.logFsync(), NoQuorum: o.NoQuorum, Links: st.Links, FsyncP99: st.FsyncP99,
 		Totals: commands.ReplicationTotals{
 			Entries: st.Entries, EntryBytes: st.EntryBytes, Decisions: st.Ops, Forwarded: st.Forwarded, Uncertain: st.Uncertain,
 			NoQuorum: st.Allowed + st.Denied + st.Locally, Local: st.Locally, Refused: st.Refused,
-			Elections: st.Elected, LeaderChanges: st.LeaderChanges, Restarts: st.Restarts,
+			Elections: st.Elected, LeaderChanges: st.LeaderChanges, Restarts: st.Restarts, RefusedLinks: st.RefusedLinks,
 		},
 		Clock:    commands.ReplicationClock{Offset: -st.ClockOffset, Clamps: st.ClockClamps, Clamped: st.ClockClamped},
 		Snapshot: commands.ReplicatedSnapshot{Index: uint64(st.Snapshot.Index), At: st.Snapshot.At, Bytes: st.Snapshot.Bytes, Installed: st.Installed},
