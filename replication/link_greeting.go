@@ -160,6 +160,9 @@ func readAnswer(r io.Reader) (own identity, err error) {
 	return own, nil
 }
 
+// notYet is the refusal of a node that was admitted, or founded, and has not heard of it yet.
+const notYet = "one of the two nodes is not of a cluster yet"
+
 // check says why a node does not take a link, nil if it does.
 func (g *greeting) check(own identity) *refusal {
 	none := clusterID{}
@@ -172,7 +175,7 @@ func (g *greeting) check(own identity) *refusal {
 	case !either && g.Cluster != own.Cluster:
 		return &refusal{reasonStranger, fmt.Sprintf("a stranger: of cluster %v, and this node is of %v", g.Cluster, own.Cluster)}
 	case either && g.kind != linkCall:
-		return &refusal{reasonStranger, "one of the two nodes is not of a cluster yet"}
+		return &refusal{reasonNotYet, notYet}
 	}
 	return nil
 }

@@ -27,6 +27,7 @@ const (
 	reasonBusy
 	reasonSecret
 	reasonNoSecret
+	reasonNotYet
 	reasonTampered
 )
 
@@ -74,8 +75,13 @@ func (r *refusals) isNews(host string, reason refusalReason, now time.Time) bool
 	return true
 }
 
-// refused counts and logs that a link was not taken, or was closed.
+// refused counts and logs that a link was not taken, or was closed. A node that is about to
+// take its seat is no news: the leader is there first.
 func (l *links) refused(conn net.Conn, why *refusal) {
+	if why.reason == reasonNotYet {
+		l.o.log.Debug("a link comes too early", "address", conn.RemoteAddr().String(), "reason", why.text)
+		return
+	}
 	l.refusedLinks.Add(1)
 	if l.refusals.isNews(remoteHost(conn), why.reason, time.Now()) {
 		l.o.log.Warn("refused a link of another node", "address", conn.RemoteAddr().String(), "reason", why.text)

@@ -288,7 +288,9 @@ func (n *Node) office() (o office) {
 	o.elected = isLeader(raft)
 	o.leading = o.elected && n.led.Load() == o.term
 	address, id := raft.LeaderWithID()
-	o.leader = server{Node: string(id), Raft: string(address)}
+	if o.leader = (server{Node: string(id), Raft: string(address)}); !o.elected && o.leader.Raft == n.o.Raft {
+		o.leader = server{} // raft changes its state and its leader one after the other
+	}
 	return o
 }
 
