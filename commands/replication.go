@@ -22,7 +22,9 @@ type Replication struct {
 	// HasQuorum says that decisions can be made: a leader is known, and hears of a
 	// majority if it is this node.
 	HasQuorum bool
-	Term      uint64
+	// Trouble is why decisions can't be made, for people; empty: they can, or nobody knows.
+	Trouble string
+	Term    uint64
 	// The log reaches from FirstIndex to LastIndex, both 0 where it is empty. What is
 	// up to CommitIndex is decided for good, and up to AppliedIndex part of the state.
 	FirstIndex, LastIndex     uint64

@@ -59,7 +59,11 @@ func (n *Node) attend() {
 			s.restored = installed
 			n.wait.Go(s.refreshSnapshots)
 		}
-		if office := n.office(); office.leading {
+		office := n.office()
+		if office.leading || office.leader.Raft != "" {
+			n.unreached.Store(false)
+		}
+		if office.leading {
 			n.attendCluster(s, steady)
 			continue
 		}
@@ -257,10 +261,11 @@ func (n *Node) askAbout(s *seat) {
 }
 
 // askLeader asks all nodes that this one knows of for the leader of its cluster, and
-// returns who that says the members are; none: there is no leader.
+// returns the members by its word; none: there is no leader. It notes whether a majority
+// has answered.
 func (n *Node) askLeader(s *seat) []server {
 	self := n.self()
-	asked := []string{self.Raft}
+	asked, answered := []string{self.Raft}, []string{self.Node}
 	next := n.others()
 	for _, x := range serversOf(s.raft) {
 		next = append(next, x.Raft)
@@ -275,11 +280,28 @@ func (n *Node) askLeader(s *seat) []server {
 		asked = append(asked, address)
 		switch {
 		case h.Cluster != n.identity().Cluster:
+			continue
 		case len(h.Servers) > 0:
 			return h.Servers
 		case h.Leader.Raft != "":
 			next = append(next, h.Leader.Raft)
 		}
+		answered = append(answered, h.Node)
 	}
+	n.unreached.Store(!isMajority(s.raft, answered))
 	return nil
+}
+
+// isMajority says whether nodes are a majority of those that vote.
+func isMajority(r *raft.Raft, nodes []string) bool {
+	voters, among := 0, 0
+	for _, x := range r.GetConfiguration().Configuration().Servers {
+		if x.Suffrage == raft.Voter {
+			voters++
+			if slices.Contains(nodes, string(x.ID)) {
+				among++
+			}
+		}
+	}
+	return among > voters/2
 }

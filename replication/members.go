@@ -192,7 +192,7 @@ func (n *Node) transfer(ctx context.Context, s *seat, node string) error {
 	}
 	err := future().Error()
 	if err == nil {
-		n.log.Info("another node leads the cluster", "asked", true)
+		n.log.Info("this node has handed the lead over")
 		return nil
 	}
 	if !n.leaving.Load() && isLeader(s.raft) {

@@ -40,9 +40,11 @@ type Node struct {
 	disk      *persist.DiskWatch
 	openTold  time.Time // when it was last said that links need no secret; attend alone
 
-	seat    atomic.Pointer[seat] // nil: this node is no member yet
-	led     atomic.Uint64        // the term in which this node decides; 0: it does not
-	leaving atomic.Bool          // it hands its office over, or has
+	seat atomic.Pointer[seat] // nil: this node is no member yet
+	led  atomic.Uint64        // the term in which this node decides; 0: it does not
+	// unreached says that no leader is known, and less than a majority has answered.
+	unreached atomic.Bool
+	leaving   atomic.Bool // it hands its office over, or has
 
 	entering sync.Mutex // held by whoever takes or leaves the seat
 

@@ -30,6 +30,7 @@ type Status struct {
 	AppliedIndex    uint64
 	LastContact     time.Duration // with the leader; of the leader 0; -1: never
 	HasQuorum       bool
+	Trouble         string         // why nothing is decided; empty: it is
 	Members         []MemberStatus // of raft's latest configuration
 	Level           int
 	Ack             Ack
@@ -88,6 +89,9 @@ func (n *Node) Status() Status {
 		Elected: n.counts.elected.Load(), LeaderChanges: n.counts.leaders.Load(), Restarts: n.counts.restarts.Load(), ClockClamps: n.counts.clamps.Load(),
 		Links: n.linkProtection(), RefusedLinks: n.links.refusedLinks.Load(),
 		ClockClamped: time.Duration(n.counts.clamped.Load()), ClockOffset: time.Duration(n.counts.offset.Load()),
+	}
+	if why := n.leaderless(); why != nil {
+		st.Trouble = why.text
 	}
 	s := office.seat
 	if s == nil {

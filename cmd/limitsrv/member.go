@@ -146,7 +146,7 @@ var roles = map[replication.Role]commands.Role{
 func (r replica) Replication() commands.Replication {
 	st, o := r.Status(), r.options
 	return commands.Replication{
-		Role: roles[st.Role], ClusterID: st.Cluster, HasQuorum: st.HasQuorum, Term: st.Term,
+		Role: roles[st.Role], ClusterID: st.Cluster, HasQuorum: st.HasQuorum, Trouble: st.Trouble, Term: st.Term,
 		FirstIndex: st.FirstIndex, LastIndex: st.LastIndex, CommitIndex: st.CommitIndex, AppliedIndex: st.AppliedIndex,
 		LastContact: st.LastContact, FeatureLevel: uint64(st.Level),
 		Ack: o.Ack, Fsync: o.logFsync(), NoQuorum: o.NoQuorum, Links: st.Links, FsyncP99: st.FsyncP99,
