@@ -257,6 +257,12 @@ func TestSecretReflection(t *testing.T) {
 			conn.Write(appendMessage(nil, messageProof, proof))
 			io.Copy(conn, conn)
 		}, "has not proved the secret"},
+		{"an answer without a proof", func(conn net.Conn) {
+			readExpected(conn, messageHello)
+			answer, _ := appendAnswer(nil, identity{clusterA, testNode("2")})
+			conn.Write(answer)
+			io.Copy(io.Discard, conn)
+		}, "a message of kind 2 in a greeting, where 5 is due"},
 		{"a link to itself", func(conn net.Conn) {
 			to, err := net.Dial("tcp", node.address())
 			if err != nil {
