@@ -44,7 +44,7 @@ var arrows = map[string][]string{
 		"github.com/hashicorp/go-hclog",
 	},
 	"replication": {
-		"limitsrv/engine", "limitsrv/persist", "limitsrv/certs", "github.com/hashicorp/raft", "github.com/hashicorp/raft-boltdb/v2",
+		"limitsrv/engine", "limitsrv/persist", "limitsrv/certs", "limitsrv/files", "github.com/hashicorp/raft", "github.com/hashicorp/raft-boltdb/v2",
 		"github.com/hashicorp/go-hclog", "go.etcd.io/bbolt", "github.com/cockroachdb/pebble/v2/vfs",
 	},
 	"cmd/limitsrv": {

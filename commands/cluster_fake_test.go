@@ -38,8 +38,8 @@ func newFakeCluster(role Role) *fakeCluster {
 	c := &fakeCluster{givenUp: make(chan func(int), 9), r: Replication{
 		Role: role, ClusterID: fakeNodeID("9"), HasQuorum: true,
 		Term: 7, FirstIndex: 11, LastIndex: 110, CommitIndex: 109, AppliedIndex: 108,
-		LastContact: 2500 * time.Millisecond, FeatureLevel: 1, Ack: "disk", Fsync: "always", NoQuorum: "error", FsyncP99: 1500 * time.Microsecond,
-		Totals:   ReplicationTotals{Entries: 1, EntryBytes: 2, Decisions: 3, Forwarded: 4, Uncertain: 5, NoQuorum: 6, Local: 7, Elections: 8, LeaderChanges: 9, Refused: 16, Restarts: 17},
+		LastContact: 2500 * time.Millisecond, FeatureLevel: 1, Ack: "disk", Fsync: "always", NoQuorum: "error", Links: "secret", FsyncP99: 1500 * time.Microsecond,
+		Totals:   ReplicationTotals{Entries: 1, EntryBytes: 2, Decisions: 3, Forwarded: 4, Uncertain: 5, NoQuorum: 6, Local: 7, Elections: 8, LeaderChanges: 9, Refused: 16, Restarts: 17, RefusedLinks: 18},
 		Clock:    ReplicationClock{Offset: -10 * time.Millisecond, Clamps: 11, Clamped: 12 * time.Second},
 		Snapshot: ReplicatedSnapshot{Index: 13, Bytes: 14, Installed: 15},
 	}}

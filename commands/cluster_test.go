@@ -26,7 +26,7 @@ func TestEmulatedAddress(t *testing.T) {
 	}
 }
 
-const clusterDown = "-CLUSTERDOWN no majority of the cluster can be reached|"
+const clusterDown = "-CLUSTERDOWN the cluster has no leader that decides this|"
 
 // What could not be decided is refused by itself; a transaction as a whole.
 func TestDownIsPerCommand(t *testing.T) {

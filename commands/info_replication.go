@@ -128,6 +128,7 @@ func (h *Handler) infoRaft(l *lines) {
 	l.add("raft_fsync", r.Fsync)
 	l.add("raft_fsync_p99_usec", r.FsyncP99.Microseconds())
 	l.add("raft_no_quorum", r.NoQuorum)
+	l.add("raft_links", r.Links)
 	infoRaftTotals(l, r)
 	for i, n := range nodes[1:] {
 		l.add("raft_peer"+strconv.Itoa(i), fmt.Sprintf("id=%s,address=%s,raft=%s,voter=%d,online=%d,index=%d,lag=%d,last_contact_ms=%d,version=%s",
@@ -148,6 +149,7 @@ func infoRaftTotals(l *lines, r Replication) {
 	l.add("raft_elections", t.Elections)
 	l.add("raft_leader_changes", t.LeaderChanges)
 	l.add("raft_restarts", t.Restarts)
+	l.add("raft_refused_links", t.RefusedLinks)
 	l.add("raft_clock_offset_ms", c.Offset.Milliseconds())
 	l.add("raft_clock_clamps", c.Clamps)
 	l.add("raft_clock_clamped_seconds", fmt.Sprintf("%.3f", c.Clamped.Seconds()))

@@ -200,7 +200,7 @@ func settle(kind engine.Kind) func(*engine.Batch, [][]byte) error {
 	}
 }
 
-var errDown = &Error{"CLUSTERDOWN", "no majority of the cluster can be reached"}
+var errDown = &Error{"CLUSTERDOWN", "the cluster has no leader that decides this"}
 
 var errNoMemory = &Error{"OOM", "command not allowed when used memory > 'max-memory' and it needs more"}
 

@@ -154,7 +154,7 @@ func TestWatchFails(t *testing.T) {
 	}{
 		{"with the batch", "k", "-UNCERTAIN who knows|", &Error{"UNCERTAIN", "who knows"}},
 		{"with an error that is ours", "k", "-ERR internal error|", errors.New("secret")},
-		{"without a majority", "k down", "-CLUSTERDOWN no majority of the cluster can be reached|", nil},
+		{"without a majority", "k down", "-CLUSTERDOWN the cluster has no leader that decides this|", nil},
 	} {
 		f.err = tt.err
 		if got := ask(s, "WATCH "+tt.keys); got != tt.want {

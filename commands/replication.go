@@ -22,7 +22,9 @@ type Replication struct {
 	// HasQuorum says that decisions can be made: a leader is known, and hears of a
 	// majority if it is this node.
 	HasQuorum bool
-	Term      uint64
+	// Trouble is why decisions can't be made, for people; empty: they can, or nobody knows.
+	Trouble string
+	Term    uint64
 	// The log reaches from FirstIndex to LastIndex, both 0 where it is empty. What is
 	// up to CommitIndex is decided for good, and up to AppliedIndex part of the state.
 	FirstIndex, LastIndex     uint64
@@ -35,6 +37,9 @@ type Replication struct {
 
 	// Ack, Fsync and NoQuorum are the options of that name as text.
 	Ack, Fsync, NoQuorum string
+	// Links says how nodes know each other: open, secret, secret-or-open, tls or
+	// tls-and-secret.
+	Links string
 	// FsyncP99 is what one sync of a hundred takes or exceeds; 0: unknown.
 	FsyncP99 time.Duration
 
@@ -56,6 +61,8 @@ type ReplicationTotals struct {
 	// Elections are those that this node won, and LeaderChanges how often it
 	// learnt of another leader.
 	Elections, LeaderChanges int64
+	// RefusedLinks are those of other nodes, or strangers, that were not taken or were closed.
+	RefusedLinks int64
 	// Restarts are how often the node began anew within its process.
 	Restarts int64
 }

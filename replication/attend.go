@@ -25,6 +25,8 @@ const (
 	// stuckRefusals is how often a leader may send a snapshot of what a member has, which
 	// has nothing new meanwhile.
 	stuckRefusals = 3
+	// openAgain is how often it is said again that links without a secret are accepted.
+	openAgain = 10 * time.Minute
 	// minTrailing and maxTrailing bound how many entries stay behind a snapshot.
 	minTrailing, maxTrailing = 1024, 1 << 20
 )
@@ -45,6 +47,7 @@ func (n *Node) attend() {
 		now := n.mono()
 		n.known.excuse(now - last)
 		last = now
+		n.attendLinks()
 		s := n.seat.Load()
 		if s == nil {
 			continue
@@ -56,12 +59,32 @@ func (n *Node) attend() {
 			s.restored = installed
 			n.wait.Go(s.refreshSnapshots)
 		}
-		if office := n.office(); office.leading {
+		office := n.office()
+		if office.leading || office.leader.Raft != "" {
+			n.unreached.Store(false)
+		}
+		if office.leading {
 			n.attendCluster(s, steady)
 			continue
 		}
 		clear(steady)
 		n.attendSelf(s)
+	}
+}
+
+// attendLinks has links follow the secrets, and warns while strangers are let in beside
+// nodes that have one.
+func (n *Node) attendLinks() {
+	n.links.endStale(time.Now())
+	n.forwarder.renew()
+	if n.o.Secrets == nil || n.links.certificates != nil || !slices.Contains(n.o.Secrets.current(), secret{}) {
+		n.openTold = time.Time{}
+		return
+	}
+	if now := time.Now(); n.openTold.IsZero() || now.Sub(n.openTold) >= openAgain {
+		n.openTold = now
+		n.log.Warn("links without a cluster secret are accepted, so any node that reaches this one is let in; take the line out of the file when all nodes have a secret",
+			"line", NoSecret)
 	}
 }
 
@@ -238,10 +261,11 @@ func (n *Node) askAbout(s *seat) {
 }
 
 // askLeader asks all nodes that this one knows of for the leader of its cluster, and
-// returns who that says the members are; none: there is no leader.
+// returns the members by its word; none: there is no leader. It notes whether a majority
+// has answered.
 func (n *Node) askLeader(s *seat) []server {
 	self := n.self()
-	asked := []string{self.Raft}
+	asked, answered := []string{self.Raft}, []string{self.Node}
 	next := n.others()
 	for _, x := range serversOf(s.raft) {
 		next = append(next, x.Raft)
@@ -256,11 +280,28 @@ func (n *Node) askLeader(s *seat) []server {
 		asked = append(asked, address)
 		switch {
 		case h.Cluster != n.identity().Cluster:
+			continue
 		case len(h.Servers) > 0:
 			return h.Servers
 		case h.Leader.Raft != "":
 			next = append(next, h.Leader.Raft)
 		}
+		answered = append(answered, h.Node)
 	}
+	n.unreached.Store(!isMajority(s.raft, answered))
 	return nil
+}
+
+// isMajority says whether nodes are a majority of those that vote.
+func isMajority(r *raft.Raft, nodes []string) bool {
+	voters, among := 0, 0
+	for _, x := range r.GetConfiguration().Configuration().Servers {
+		if x.Suffrage == raft.Voter {
+			voters++
+			if slices.Contains(nodes, string(x.ID)) {
+				among++
+			}
+		}
+	}
+	return among > voters/2
 }

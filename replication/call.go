@@ -67,7 +67,7 @@ func (l *links) call(ctx context.Context, address, name string, request, reply a
 }
 
 // answerCall answers the one call that comes over a link.
-func (l *links) answerCall(conn net.Conn, from identity) {
+func (l *links) answerCall(conn net.Conn, from greeting) {
 	var request callRequest
 	conn.SetReadDeadline(time.Now().Add(l.o.timeout))
 	if err := readCall(conn, &request); err != nil {

@@ -14,10 +14,10 @@ import (
 func TestCall(t *testing.T) {
 	caller := identity{Node: testNode("2")}
 	answering := tcpLinks(t, identity{clusterA, testNode("1")}, linkOptions{
-		call: func(ctx context.Context, from identity, name string, body json.RawMessage) (any, error) {
+		call: func(ctx context.Context, from greeting, name string, body json.RawMessage) (any, error) {
 			switch name {
 			case "echo":
-				return map[string]any{"from": from, "body": body}, nil
+				return map[string]any{"from": from.identity, "body": body}, nil
 			case "coded":
 				return nil, &codedError{"NOLEADER", "there is no leader"}
 			case "empty error":
@@ -92,7 +92,7 @@ func TestCallGivenUp(t *testing.T) {
 				told := false
 				answering := serveLinks(t, identity{clusterA, testNode("1")}, linkOptions{
 					listener: network.listen("one:1"), dial: network.dial,
-					call: func(ctx context.Context, _ identity, _ string, _ json.RawMessage) (any, error) {
+					call: func(ctx context.Context, _ greeting, _ string, _ json.RawMessage) (any, error) {
 						<-ctx.Done()
 						told = true
 						return nil, ctx.Err()

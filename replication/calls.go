@@ -13,9 +13,9 @@ import (
 	"limitsrv/persist"
 )
 
-// What nodes ask each other, besides raft's requests and forwarded batches. Each is
-// one exchange. A node answers hello, found and join to anybody who reaches its
-// port; mutual TLS is what keeps others away from it.
+// Calls between nodes, besides raft's requests and forwarded batches. Each is one
+// exchange. A node answers hello, found and join to nodes of no cluster too, so a cluster
+// secret or mutual TLS must keep strangers away.
 const (
 	callHello    = "hello"    // who are you, and whom do you know?
 	callFound    = "found"    // be a founding member
@@ -78,14 +78,19 @@ type peerWord struct {
 var errElsewhere = &codedError{"CLUSTERDOWN", "this node does not lead the cluster"}
 
 // answerCall is how this node answers others.
-func (n *Node) answerCall(ctx context.Context, from identity, name string, body json.RawMessage) (any, error) {
+func (n *Node) answerCall(ctx context.Context, from greeting, name string, body json.RawMessage) (any, error) {
 	switch name {
 	case callHello:
 		return n.hello(), nil
 	case callFound:
 		return answer(body, func(r foundRequest) (any, error) { return struct{}{}, n.beFounded(r) })
 	case callJoin:
-		return answer(body, func(r joinRequest) (any, error) { return n.admit(ctx, r.Member) })
+		return answer(body, func(r joinRequest) (any, error) {
+			if r.Member.Raft != from.raft {
+				return nil, fmt.Errorf("the node at %s asks for a seat for the one at %s", from.raft, r.Member.Raft)
+			}
+			return n.admit(ctx, r.Member)
+		})
 	case callStatus:
 		return n.peerStatus(), nil
 	case callAnnounce:

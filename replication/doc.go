@@ -44,6 +44,11 @@
 // from the last stamp and follows the lower median of all voters' clocks, by a thousandth
 // at most. The time without a leader is made good in one step before the first decision.
 //
+// # Links
+//
+// See sealDialed and sealedConn. With a cluster secret, both sides of a link prove it before
+// either tells anything, and all that follows is encrypted and authenticated.
+//
 // # Raft
 //
 // hashicorp/raft v1.7.3 with what is known to be wrong with it cured here; the places

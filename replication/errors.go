@@ -8,9 +8,12 @@ import (
 	"io"
 )
 
-// What this node answers clients for whom nobody decides.
+// Answers to clients that nobody decides for.
 var (
 	errNoQuorum = &codedError{"CLUSTERDOWN", "no majority of the cluster can be reached"}
+	errNoLeader = &codedError{"CLUSTERDOWN", "the cluster has no leader at the moment"}
+	errSilent   = &codedError{"CLUSTERDOWN", "the leader of the cluster does not answer"}
+	errNoMember = &codedError{"CLUSTERDOWN", "this node is not a member of a cluster yet"}
 	errStopped  = &codedError{"CLUSTERDOWN", "this node is shutting down"}
 	errLoading  = &codedError{"LOADING", "this node is no member of a cluster yet"}
 )

@@ -106,6 +106,20 @@ func (f *forwarder) link(to forwardTarget) *forwardLink {
 	return k
 }
 
+// renew retires the link if it was made with another secret than those that are made now.
+func (f *forwarder) renew() {
+	first := f.links.o.secrets.current()[0]
+	f.mu.Lock()
+	before := f.current
+	if before == nil || before.secret == first {
+		f.mu.Unlock()
+		return
+	}
+	f.current = nil
+	f.mu.Unlock()
+	before.retire()
+}
+
 // forget is told that a link has ended.
 func (f *forwarder) forget(k *forwardLink) {
 	f.mu.Lock()

@@ -210,8 +210,8 @@ func TestForwardBacklog(t *testing.T) {
 		go func() {
 			time.Sleep(greeted)
 			conn, _ := listener.Accept()
-			readGreeting(conn)
-			answer, _ := appendAnswer(nil, identity{clusterA, testNode("1")}, nil)
+			readMessage(conn)
+			answer, _ := appendAnswer(nil, identity{clusterA, testNode("1")})
 			conn.Write(answer)
 		}()
 		const large = 2 * forwardBuffer / 24 // ops of a frame of its own

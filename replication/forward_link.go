@@ -17,6 +17,8 @@ type forwardLink struct {
 	ctx  context.Context // of the dial
 	end  context.CancelFunc
 	wake chan struct{} // there is something to write, or the link is over
+	// secret is the one of links that are made as the link begins.
+	secret secret
 
 	mu       sync.Mutex
 	over     bool     // takes nothing any more, and breaks or is broken
@@ -37,7 +39,7 @@ const (
 
 func newForwardLink(f *forwarder, to forwardTarget) *forwardLink {
 	ctx, end := context.WithCancel(context.Background())
-	return &forwardLink{f: f, to: to, ctx: ctx, end: end, wake: make(chan struct{}, 1)}
+	return &forwardLink{f: f, to: to, ctx: ctx, end: end, wake: make(chan struct{}, 1), secret: f.links.o.secrets.current()[0]}
 }
 
 // add takes requests while there is room, and says how many it has taken, and whether

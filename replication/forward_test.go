@@ -287,7 +287,7 @@ func (c *answering) Write(data []byte) (int, error) {
 }
 
 func (c *answering) Read(data []byte) (int, error) {
-	if rest := greetingHead + answerBytes - c.greeted; rest > 0 {
+	if rest := messageHead + answerBytes - c.greeted; rest > 0 {
 		n, err := c.Conn.Read(data[:min(len(data), rest)])
 		c.greeted += n
 		return n, err

@@ -59,6 +59,16 @@ func newClusterID() (id clusterID) {
 	return id
 }
 
+// InCluster says whether a data directory is that of a node that is in a cluster already.
+func InCluster(dir string) (bool, error) {
+	var m membership
+	err := persist.ReadSealed(vfs.Default, vfs.Default.PathJoin(dir, memberName), memberWhat, memberFormat, &m)
+	if errors.Is(err, fs.ErrNotExist) {
+		return false, nil
+	}
+	return !m.Cluster.zero(), err
+}
+
 // readMembership reads that of a data directory; one without gets a new one.
 func readMembership(d *persist.Dir) (m membership, err error) {
 	name := d.FS.PathJoin(d.Path, memberName)

@@ -23,6 +23,15 @@ func (n *Node) lead(s *seat) {
 	}
 }
 
+// tellLeader logs that another node leads, once in a term. lead tells of this node itself.
+func (n *Node) tellLeader(s *seat, o raft.LeaderObservation) {
+	term := s.raft.CurrentTerm()
+	if o.LeaderID == "" || string(o.LeaderAddr) == n.o.Raft || s.told.Swap(term) == term {
+		return
+	}
+	n.log.Info("another node leads the cluster", "node", string(o.LeaderID), "raft", string(o.LeaderAddr), "term", term)
+}
+
 // takeOffice has this node decide, when it has carried out all that was committed
 // before, and knows the time.
 func (n *Node) takeOffice(s *seat) {

@@ -40,7 +40,7 @@ func TestGreetingCheck(t *testing.T) {
 		{"a call between founders", linkCall, clusterID{}, "", clusterID{}, ""},
 		{"a call of another cluster", linkCall, clusterB, "", clusterA, "stranger"},
 	} {
-		sent := greeting{tt.kind, identity{tt.from, testNode("3")}, tt.expected}
+		sent := greeting{tt.kind, identity{tt.from, testNode("3")}, tt.expected, "10.0.0.3:7379"}
 		data, err := sent.append(nil)
 		if err != nil {
 			t.Fatal(err)
@@ -56,6 +56,15 @@ func TestGreetingCheck(t *testing.T) {
 	}
 }
 
+// readGreeting reads a greeting whole.
+func readGreeting(r io.Reader) (greeting, error) {
+	body, err := readExpected(r, messageGreeting)
+	if err != nil {
+		return greeting{}, err
+	}
+	return parseGreeting(body)
+}
+
 // TestGreetingRefused reads what who dials is told, with and without words for it.
 func TestGreetingRefused(t *testing.T) {
 	var log records
@@ -68,9 +77,10 @@ func TestGreetingRefused(t *testing.T) {
 		want     string
 	}{
 		{"a wiped node", identity{clusterA, testNode("2")}, linkRaft, testNode("3"), "this is node " + testNode("1")},
-		{"a stranger", identity{clusterB, testNode("2")}, linkForward, "", "refused: a stranger"},
-		{"a calling stranger", identity{clusterB, testNode("2")}, linkCall, "", "refused: a stranger"},
+		{"a stranger", identity{clusterB, testNode("2")}, linkForward, "", `refused: "a stranger`},
+		{"a calling stranger", identity{clusterB, testNode("2")}, linkCall, "", `refused: "a stranger`},
 		{"one without an id", identity{clusterA, ""}, linkCall, "", "does not say"},
+		{"itself", identity{clusterA, testNode("1")}, linkCall, "", "both sides are node"},
 		{"one with half an id", identity{clusterA, "1234"}, linkCall, "", "not 4"},
 	} {
 		dialing := tcpLinks(t, tt.own, linkOptions{})
@@ -89,12 +99,16 @@ func TestGreetingGarbled(t *testing.T) {
 	listening := tcpLinks(t, identity{clusterA, testNode("1")}, linkOptions{})
 	for _, tt := range []struct{ name, sent, want string }{
 		{"another protocol", "GET / HTTP/1.1\r\n\r\n", "begins none"},
-		{"a newer version", greetingMagic + "\x09\x01x", "version 9"},
-		{"nothing in it", greetingMagic + "\x01\x00", "0 bytes"},
-		{"too much in it", greetingMagic + "\x01\xff", "255 bytes"},
-		{"an unknown kind", greetingMagic + "\x01\x39\x07" + strings.Repeat("x", 56), "kind 7"},
-		{"too little in it", greetingMagic + "\x01\x02\x01x", "with a greeting of 2 bytes"},
-		{"TLS", "\x16\x03\x01" + strings.Repeat("x", 300), "in the clear"},
+		{"a newer version", messageMagic + "\x09\x01\x00\x01x", "version 9"},
+		{"nothing in it", messageMagic + "\x02\x01\x00\x00", "0 bytes"},
+		{"too much in it", messageMagic + "\x02\x01\xff\x00", "65280 bytes"},
+		{"too little in it", messageMagic + "\x02\x01\x00\x02\x01x", "with 2 bytes"},
+		{"an unknown message", messageMagic + "\x02\x07\x00\x39" + strings.Repeat("x", 57), "no message of kind 7"},
+		{"an unknown link", messageMagic + "\x02\x01\x00\x39\x07" + strings.Repeat("x", 56), "no link of kind 7"},
+		{"a node without an address", messageMagic + "\x02\x01\x00\x39\x01" + strings.Repeat("x", 56), "HOST:PORT"},
+		{"an answer first", messageMagic + "\x02\x02\x00\x24" + strings.Repeat("x", 36), "kind 2 begins no link"},
+		{"a challenge of a node without a secret", messageMagic + "\x02\x04\x00\x40" + strings.Repeat("x", 64), "this one has none"},
+		{"TLS", "\x16\x03\x01" + strings.Repeat("x", 300), "without TLS"},
 	} {
 		conn, err := net.Dial("tcp", listening.address())
 		if err != nil {
@@ -119,8 +133,8 @@ func TestGreetingTLSMismatch(t *testing.T) {
 		listening, dialing *certs.Files
 		want               string
 	}{
-		{"in the clear to TLS", ca.issue(t, "node"), nil, "refused: links of this node are over TLS"},
-		{"TLS to the clear", nil, ca.issue(t, "node"), "its links are in the clear"},
+		{"in the clear to TLS", ca.issue(t, "node"), nil, `refused: "links of this node are over TLS`},
+		{"TLS to the clear", nil, ca.issue(t, "node"), "its links are without TLS"},
 	} {
 		listening := tcpLinks(t, identity{clusterA, testNode("1")}, linkOptions{tls: tt.listening})
 		dialing := tcpLinks(t, identity{clusterA, testNode("2")}, linkOptions{tls: tt.dialing})
@@ -142,7 +156,7 @@ func TestGreetingSilence(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		io.WriteString(conn, greetingMagic)
+		io.WriteString(conn, messageMagic)
 		if _, err := conn.Read(make([]byte, 1)); err == nil || time.Since(start) != timeout {
 			t.Errorf("who says nothing reads %v after %v, want an error after %v", err, time.Since(start), timeout)
 		}
@@ -164,8 +178,8 @@ func TestGreetingImpostor(t *testing.T) {
 		listener := network.listen("one:1")
 		go func() {
 			conn, _ := listener.Accept()
-			readGreeting(conn)
-			answer, _ := appendAnswer(nil, identity{clusterA, testNode("3")}, nil)
+			readMessage(conn)
+			answer, _ := appendAnswer(nil, identity{clusterA, testNode("3")})
 			conn.Write(answer)
 		}()
 		dialing := serveLinks(t, identity{clusterA, testNode("2")}, linkOptions{listener: network.listen("two:2"), dial: network.dial})
@@ -221,6 +235,32 @@ func TestGreetingCrowd(t *testing.T) {
 	}
 }
 
+// TestGreetingCrowdOfOneHost has a host that opens connections all the time take places from
+// itself alone.
+func TestGreetingCrowdOfOneHost(t *testing.T) {
+	var conns []*linkConn
+	for _, host := range []string{"10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.2", "10.0.0.3", "10.0.0.3"} {
+		conns = append(conns, &linkConn{Conn: addressed{address: pipeAddr(host + ":1")}})
+	}
+	if i := crowding(conns); i != 2 {
+		t.Errorf("connection %d goes, want the first of the host with three", i)
+	}
+	if i := crowding(conns[:4]); i != 1 {
+		t.Errorf("connection %d goes, want the first of the host with two", i)
+	}
+	if i := crowding(conns[:3]); i != 0 {
+		t.Errorf("connection %d goes, want the oldest", i)
+	}
+}
+
+// addressed is a connection from an address.
+type addressed struct {
+	net.Conn
+	address net.Addr
+}
+
+func (a addressed) RemoteAddr() net.Addr { return a.address }
+
 func TestRefusalsAreBounded(t *testing.T) {
 	var r refusals
 	now := time.Unix(0, 0)
@@ -241,9 +281,9 @@ func TestRefusalsAreBounded(t *testing.T) {
 	}
 }
 
-// FuzzGreeting has a listening node read any bytes, in the clear.
+// FuzzGreeting has a listening node read any bytes, with and without a secret.
 func FuzzGreeting(f *testing.F) {
-	g := greeting{linkCall, identity{clusterA, testNode("2")}, testNode("1")}
+	g := greeting{linkCall, identity{clusterA, testNode("2")}, testNode("1"), "10.0.0.2:7379"}
 	data, _ := g.append(nil)
 	f.Add(data)
 	f.Add(append(data, "\x00\x00\x00\x02{}"...))
@@ -251,7 +291,13 @@ func FuzzGreeting(f *testing.F) {
 	data, _ = g.append(nil)
 	f.Add(data)
 	f.Add([]byte("\x16\x03\x01"))
-	f.Add([]byte(greetingMagic + "\x02\x00"))
+	f.Add([]byte(messageMagic + "\x02\x01\x00\x00"))
+	own, _ := newShare()
+	hello := appendMessage(nil, messageHello, own.body)
+	f.Add(hello)
+	f.Add(appendMessage(hello, messageProof, make([]byte, proofBytes)))
+	f.Add(appendMessage(append(appendMessage(hello, messageProof, make([]byte, proofBytes)), "\x00\x20"...), messageGreeting, make([]byte, 64)))
+	secrets, _ := OneSecret("0123456789abcdef")
 	f.Fuzz(func(t *testing.T, data []byte) {
 		if g, err := readGreeting(bytes.NewReader(data)); err == nil {
 			again, err := g.append(nil)
@@ -260,22 +306,38 @@ func FuzzGreeting(f *testing.F) {
 			}
 		}
 		readAnswer(bytes.NewReader(data))
-		synctest.Test(t, func(t *testing.T) {
-			network := newPipeNet()
-			l := serveLinks(t, identity{clusterA, testNode("1")}, linkOptions{listener: network.listen("one:1"), dial: network.dial, timeout: time.Second})
-			conn, err := network.dial(t.Context(), "one:1")
-			if err != nil {
-				t.Fatal(err)
-			}
-			go io.Copy(io.Discard, conn)
-			conn.Write(data)
-			conn.Close()
-			synctest.Wait()
-			l.mu.Lock()
-			if len(l.open) > 0 || l.accepted > 0 || len(l.greeting) > 0 {
-				t.Errorf("%d open, %d accepted, %d greeting, when it has hung up", len(l.open), l.accepted, len(l.greeting))
-			}
-			l.mu.Unlock()
-		})
+		for _, with := range []*Secrets{nil, secrets} {
+			synctest.Test(t, func(t *testing.T) { greetedWith(t, data, with) })
+		}
 	})
+}
+
+// greetedWith has a node with secrets, or without, accept a connection that sends some
+// bytes. Nothing stays of it, and a node with a secret tells nothing about itself.
+func greetedWith(t *testing.T, data []byte, secrets *Secrets) {
+	own := identity{clusterA, testNode("1")}
+	network := newPipeNet()
+	l := serveLinks(t, own, linkOptions{listener: network.listen("one:1"), dial: network.dial, secrets: secrets, timeout: time.Second})
+	conn, err := network.dial(t.Context(), "one:1")
+	if err != nil {
+		t.Fatal(err)
+	}
+	told := make(chan []byte)
+	go func() {
+		all, _ := io.ReadAll(conn)
+		told <- all
+	}()
+	conn.Write(data)
+	synctest.Wait()
+	conn.Close()
+	answer, _ := appendAnswer(nil, own)
+	if all := <-told; secrets != nil && bytes.Contains(all, answer[messageHead:]) {
+		t.Errorf("a stranger is told %q", all)
+	}
+	synctest.Wait()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if len(l.open) > 0 || l.accepted > 0 || len(l.greeting) > 0 {
+		t.Errorf("%d open, %d accepted, %d greeting, when it has hung up", len(l.open), l.accepted, len(l.greeting))
+	}
 }

@@ -43,11 +43,14 @@ func tcpLinks(t testing.TB, own identity, o linkOptions) *links {
 
 func serveLinks(t testing.TB, own identity, o linkOptions) *links {
 	t.Helper()
+	if o.address == "" {
+		o.address = o.listener.Addr().String()
+	}
 	if o.identity == nil {
 		o.identity = func() identity { return own }
 	}
 	if o.call == nil {
-		o.call = func(context.Context, identity, string, json.RawMessage) (any, error) {
+		o.call = func(context.Context, greeting, string, json.RawMessage) (any, error) {
 			return nil, errors.New("no calls")
 		}
 	}

@@ -25,6 +25,10 @@ const (
 	reasonNode
 	reasonStranger
 	reasonBusy
+	reasonSecret
+	reasonNoSecret
+	reasonNotYet
+	reasonTampered
 )
 
 const (
@@ -71,16 +75,26 @@ func (r *refusals) isNews(host string, reason refusalReason, now time.Time) bool
 	return true
 }
 
-// refused logs that a link was not taken.
+// refused counts and logs that a link was not taken, or was closed. A node that is about to
+// take its seat is no news: the leader is there first.
 func (l *links) refused(conn net.Conn, why *refusal) {
+	if why.reason == reasonNotYet {
+		l.o.log.Debug("a link comes too early", "address", conn.RemoteAddr().String(), "reason", why.text)
+		return
+	}
+	l.refusedLinks.Add(1)
+	if l.refusals.isNews(remoteHost(conn), why.reason, time.Now()) {
+		l.o.log.Warn("refused a link of another node", "address", conn.RemoteAddr().String(), "reason", why.text)
+	}
+}
+
+// remoteHost is the host of the other side.
+func remoteHost(conn net.Conn) string {
 	address := conn.RemoteAddr().String()
-	host, _, err := net.SplitHostPort(address)
-	if err != nil {
-		host = address
+	if host, _, err := net.SplitHostPort(address); err == nil {
+		return host
 	}
-	if l.refusals.isNews(host, why.reason, time.Now()) {
-		l.o.log.Warn("refused a link of another node", "address", address, "reason", why.text)
-	}
+	return address
 }
 
 // broken logs a link that ended with an error, if that is a *refusal: that it broke is
@@ -90,4 +104,9 @@ func (l *links) broken(conn net.Conn, err error) {
 	if errors.As(err, &r) {
 		l.refused(conn, r)
 	}
+}
+
+// tampered logs a link that is closed because a record of it does not open.
+func (l *links) tampered(conn net.Conn) {
+	l.refused(conn, &refusal{reasonTampered, errTampered.Error()})
 }

@@ -10,6 +10,7 @@ import (
 	"net"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"limitsrv/certs"
@@ -20,11 +21,13 @@ import (
 type linkOptions struct {
 	listener net.Listener
 	dial     func(ctx context.Context, address string) (net.Conn, error)
-	tls      *certs.Files // nil: in the clear
+	address  string       // at which others reach this node
+	tls      *certs.Files // nil: without TLS
+	secrets  *Secrets     // nil: none
 	// identity is that of this node as of now.
 	identity func() identity
 	// call answers a call. Its context ends when the caller has hung up.
-	call func(ctx context.Context, from identity, name string, body json.RawMessage) (any, error)
+	call func(ctx context.Context, from greeting, name string, body json.RawMessage) (any, error)
 	// exec carries out what another node forwards. It must not block for long. done is
 	// to be called once, from any goroutine; the batch is not to be touched after it.
 	exec func(batch *engine.Batch, done func(error))
@@ -41,21 +44,25 @@ type linkOptions struct {
 // Bounds of what others may hold of this node.
 const (
 	// maxGreeting is how many connections may not have greeted yet; one more, and the
-	// oldest of them goes.
+	// oldest goes of the host that has the most of them.
 	maxGreeting = 64
 	// maxAccepted is how many accepted connections there may be in all.
 	maxAccepted = 512
 	// maxAcceptPause is how long accepting pauses at most when it fails.
 	maxAcceptPause = time.Second
+	// lingering is how long a link may go on when the secret that it was made with is not
+	// accepted any more.
+	lingering = 5 * time.Second
 )
 
-// links are the connections with other nodes: one port for those of raft, for what is
-// forwarded to the leader, and for calls. Each begins with a greeting that says which
-// of them it is, and who calls whom.
+// links are the connections with other nodes: one port for those of raft, for requests
+// forwarded to the leader, and for calls. Each begins with a greeting that tells which
+// of them it is, and between which nodes.
 type links struct {
 	o            linkOptions
-	certificates *certificates // nil: in the clear
+	certificates *certificates // nil: without TLS
 	refusals     refusals
+	refusedLinks atomic.Int64
 	raftConns    chan net.Conn // accepted, for the transport of raft
 
 	closing context.Context
@@ -69,7 +76,7 @@ type links struct {
 	greeting []*linkConn // accepted and yet to greet, the oldest first
 }
 
-// newLinks fails if the files for TLS can't be read. Whoever has links closes them.
+// newLinks fails if the files for TLS can't be read. The caller closes the links.
 func newLinks(o linkOptions) (*links, error) {
 	l := &links{o: o, raftConns: make(chan net.Conn), open: make(map[*linkConn]struct{})}
 	if o.tls != nil {
@@ -156,8 +163,9 @@ func (l *links) accept(raw net.Conn) {
 	l.accepted++
 	var oldest *linkConn
 	if len(l.greeting) == maxGreeting {
-		oldest = l.greeting[0]
-		l.greeting = slices.Delete(l.greeting, 0, 1)
+		i := crowding(l.greeting)
+		oldest = l.greeting[i]
+		l.greeting = slices.Delete(l.greeting, i, i+1)
 	}
 	l.greeting = append(l.greeting, conn)
 	l.wait.Add(1)
@@ -171,7 +179,25 @@ func (l *links) accept(raw net.Conn) {
 	}()
 }
 
-// welcome greets who has connected and serves the link until it ends.
+// crowding is the oldest connection of the host that has the most of them.
+func crowding(conns []*linkConn) (oldest int) {
+	first, count := make(map[string]int), make(map[string]int)
+	for i, c := range conns {
+		host := remoteHost(c)
+		if count[host]++; count[host] == 1 {
+			first[host] = i
+		}
+	}
+	most := 0
+	for host, n := range count {
+		if n > most || n == most && first[host] < oldest {
+			most, oldest = n, first[host]
+		}
+	}
+	return oldest
+}
+
+// welcome greets the node that has connected and serves the link until it ends.
 func (l *links) welcome(conn *linkConn) {
 	secured, from, err := l.admit(conn)
 	l.mu.Lock()
@@ -189,7 +215,7 @@ func (l *links) welcome(conn *linkConn) {
 	}
 	defer secured.Close()
 	if from.kind == linkCall {
-		l.answerCall(secured, from.identity)
+		l.answerCall(secured, from)
 		return
 	}
 	l.serveForwarded(secured)
@@ -225,7 +251,7 @@ func (l *links) dial(ctx context.Context, kind linkKind, address, expected strin
 	}
 	conn := l.track(raw, false)
 	l.mu.Unlock()
-	secured, err := l.greet(ctx, conn, address, greeting{kind, l.o.identity(), expected})
+	secured, err := l.greet(ctx, conn, address, greeting{kind, l.o.identity(), expected, l.o.address})
 	if err != nil {
 		conn.Close()
 		return nil, fmt.Errorf("greet node at %s: %w", address, err)
@@ -238,6 +264,47 @@ type linkConn struct {
 	net.Conn
 	links    *links
 	accepted bool
+	// made says that the link was greeted with a secret, and stale since when that is not
+	// accepted any more; zero: it is. The mutex of links guards them.
+	made   bool
+	secret secret
+	stale  time.Time
+}
+
+// madeWith notes the secret that a link is made with.
+func (l *links) madeWith(conn *linkConn, s secret) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	conn.made, conn.secret = true, s
+}
+
+// endStale closes links some time after the secret that they were made with has ceased to
+// be accepted. It is to be called every so often.
+func (l *links) endStale(now time.Time) {
+	if l.o.secrets == nil {
+		return
+	}
+	secrets := l.o.secrets.current()
+	var over []*linkConn
+	l.mu.Lock()
+	for conn := range l.open {
+		switch {
+		case !conn.made:
+		case slices.Contains(secrets, conn.secret):
+			conn.stale = time.Time{}
+		case conn.stale.IsZero():
+			conn.stale = now
+		case now.Sub(conn.stale) >= lingering:
+			over = append(over, conn)
+		}
+	}
+	l.mu.Unlock()
+	for _, conn := range over {
+		conn.Close()
+	}
+	if len(over) > 0 {
+		l.o.log.Info("links made with a former cluster secret were closed", "links", len(over))
+	}
 }
 
 func (c *linkConn) Close() error {

@@ -136,17 +136,13 @@ func remaining(ctx context.Context) time.Duration {
 	return max(time.Until(deadline), time.Millisecond)
 }
 
-// admit makes a node a member, without a vote until it has caught up. A node that
-// was at its address is gone, as the new one is there.
+// admit makes a node a member, without a vote until it has caught up. Only the leader does.
+// A node that was at its address is gone, as the new one is there.
 func (n *Node) admit(ctx context.Context, m Member) (joinReply, error) {
-	office := n.office()
-	if !office.leading {
-		if office.leader.Raft == "" || office.elected {
-			return joinReply{}, errors.New("the cluster has no leader at the moment")
-		}
-		return n.admitElsewhere(ctx, office.leader, m)
+	s, err := n.leaderSeat()
+	if err != nil {
+		return joinReply{}, err
 	}
-	s := office.seat
 	if err := s.admissible(m); err != nil {
 		return joinReply{}, err
 	}
@@ -177,11 +173,6 @@ func (s *seat) admissible(m Member) error {
 	return checkAddress("--raft", m.Raft)
 }
 
-func (n *Node) admitElsewhere(ctx context.Context, leader server, m Member) (reply joinReply, err error) {
-	err = n.links.call(ctx, leader.Raft, callJoin, joinRequest{m}, &reply)
-	return reply, err
-}
-
 // transfer has another node lead: a given one, or the one with the most entries. A
 // transfer that failed leaves raft v1.7.3 refusing all (issue 696), so raft begins anew
 // then. It returns when ctx ends, also while raft waits for its disk.
@@ -202,7 +193,7 @@ func (n *Node) transfer(ctx context.Context, s *seat, node string) error {
 	}
 	err := await(ctx, future())
 	if err == nil {
-		n.log.Info("another node leads the cluster", "asked", true)
+		n.log.Info("this node has handed the lead over")
 		return nil
 	}
 	if !n.leaving.Load() && isLeader(s.raft) {

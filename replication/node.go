@@ -38,10 +38,13 @@ type Node struct {
 	known     known
 	waiters   waiters
 	disk      *persist.DiskWatch
+	openTold  time.Time // when it was last said that links need no secret; attend alone
 
-	seat    atomic.Pointer[seat] // nil: this node is no member yet
-	led     atomic.Uint64        // the term in which this node decides; 0: it does not
-	leaving atomic.Bool          // it hands its office over, or has
+	seat atomic.Pointer[seat] // nil: this node is no member yet
+	led  atomic.Uint64        // the term in which this node decides; 0: it does not
+	// unreached says that no leader is known, and less than a majority has answered.
+	unreached atomic.Bool
+	leaving   atomic.Bool // it hands its office over, or has
 
 	entering sync.Mutex // held by whoever takes or leaves the seat
 
@@ -111,7 +114,7 @@ func (n *Node) begin() (err error) {
 		return fmt.Errorf("listen for other nodes at %s: %w", n.o.Bind, err)
 	}
 	n.links, err = newLinks(linkOptions{
-		listener: listener, dial: n.o.Network.Dial, tls: n.o.TLS, identity: n.identity,
+		listener: listener, dial: n.o.Network.Dial, address: n.o.Raft, tls: n.o.TLS, secrets: n.o.Secrets, identity: n.identity,
 		call: n.answerCall, exec: n.execForOthers, commit: n.Commit, log: n.log,
 		timeout: n.callTimeout(), patience: max(n.rpcTimeout(), leaderHang+n.callTimeout()),
 	})
@@ -287,7 +290,9 @@ func (n *Node) office() (o office) {
 	o.elected = isLeader(raft)
 	o.leading = o.elected && n.led.Load() == o.term
 	address, id := raft.LeaderWithID()
-	o.leader = server{Node: string(id), Raft: string(address)}
+	if o.leader = (server{Node: string(id), Raft: string(address)}); !o.elected && o.leader.Raft == n.o.Raft {
+		o.leader = server{} // raft changes its state and its leader one after the other
+	}
 	return o
 }
 

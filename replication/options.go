@@ -54,9 +54,12 @@ type Options struct {
 	// DeadAfter is how long a member may be silent before the leader removes it, if
 	// that is safe; 0: never.
 	DeadAfter time.Duration
-	// TLS are the files for links between nodes, all three of them; nil: links are in
-	// the clear.
+	// TLS are the files for links between nodes, all three of them; nil: links are
+	// without TLS.
 	TLS *certs.Files
+	// Secrets are those of the cluster; nil: any node that reaches this one is let in,
+	// unless TLS keeps it out.
+	Secrets *Secrets
 
 	Logger *slog.Logger
 	// Fatal is called once, from any goroutine, when the node can not go on: its disk

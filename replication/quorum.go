@@ -15,7 +15,7 @@ func (n *Node) withoutQuorum(r request) {
 	switch {
 	case policy == NoQuorumError || r.batch.Atomic || !slices.ContainsFunc(r.batch.Ops, asksPermits):
 		n.counts.refused.Add(1)
-		r.done(errNoQuorum)
+		r.done(n.down())
 		return
 	case policy == NoQuorumLocal:
 		n.decideLocally(r)
@@ -37,6 +37,29 @@ func (n *Node) withoutQuorum(r request) {
 	}
 	n.o.undecided(r.batch)
 	r.done(nil)
+}
+
+// down is why nobody decides. That no majority can be reached is said only where this node
+// has asked all others since it lost the leader.
+func (n *Node) down() *codedError {
+	if why := n.leaderless(); why != nil {
+		return why
+	}
+	return errSilent
+}
+
+// leaderless is why no leader is known, nil if one is.
+func (n *Node) leaderless() *codedError {
+	office := n.office()
+	switch {
+	case office.seat == nil:
+		return errNoMember
+	case office.leading || !office.elected && office.leader.Raft != "":
+		return nil
+	case n.unreached.Load():
+		return errNoQuorum
+	}
+	return errNoLeader
 }
 
 // asksPermits says whether an op asks for something that a limit gives.
@@ -86,7 +109,7 @@ func (n *Node) decideLocally(r request) {
 	s := n.seat.Load()
 	if s == nil {
 		n.counts.refused.Add(1)
-		r.done(errNoQuorum)
+		r.done(n.down())
 		return
 	}
 	n.local.decide(s.machine, r.batch, n.maxMemory.Load(), n.evict.Load())

@@ -28,6 +28,7 @@ type seat struct {
 	notify    chan bool     // true: this node was elected; false: it leads no more
 	gone      chan struct{} // closed when the seat is left
 	observer  *raft.Observer
+	told      atomic.Uint64 // the last term of which a leader was logged
 
 	saving   atomic.Bool
 	saveMu   sync.Mutex
@@ -162,13 +163,16 @@ func (n *Node) start(s *seat, m *membership) (err error) {
 	stable.started.Store(true)
 	s.snapshots.raft.Store(s.raft)
 	s.observer = raft.NewObserver(nil, false, func(o *raft.Observation) bool {
-		if _, ok := o.Data.(raft.LeaderObservation); ok {
+		if leader, ok := o.Data.(raft.LeaderObservation); ok {
 			n.counts.leaders.Add(1)
+			n.tellLeader(s, leader)
 			n.group.kick()
 		}
 		return false
 	})
 	s.raft.RegisterObserver(s.observer)
+	address, id := s.raft.LeaderWithID() // which may have been known before
+	n.tellLeader(s, raft.LeaderObservation{LeaderAddr: address, LeaderID: id})
 	n.learn(s.raft)
 	return nil
 }

@@ -30,6 +30,7 @@ type Status struct {
 	AppliedIndex    uint64
 	LastContact     time.Duration // with the leader; of the leader 0; -1: never
 	HasQuorum       bool
+	Trouble         string         // why nothing is decided; empty: it is
 	Members         []MemberStatus // of raft's latest configuration
 	Level           int
 	Ack             Ack
@@ -46,6 +47,8 @@ type Status struct {
 	Installed       int64 // snapshots that the leader sent
 	FirstIndex      uint64
 	Restarts        int64
+	Links           string // how nodes know each other: LinksOpen and such
+	RefusedLinks    int64
 	ClockClamps     int64
 	ClockClamped    time.Duration // how far the nodes' clocks were ahead of the cluster's time at the last look, if by more than clockFar
 	ClockOffset     time.Duration // of this node's clock to the cluster's, if it leads
@@ -84,7 +87,11 @@ func (n *Node) Status() Status {
 		Uncertain: n.counts.uncertain.Load(), Forwarded: n.counts.forwarded.Load(), Refused: n.counts.refused.Load(),
 		Allowed: n.counts.allowed.Load(), Denied: n.counts.denied.Load(), Locally: n.counts.locally.Load(),
 		Elected: n.counts.elected.Load(), LeaderChanges: n.counts.leaders.Load(), Restarts: n.counts.restarts.Load(), ClockClamps: n.counts.clamps.Load(),
+		Links: n.linkProtection(), RefusedLinks: n.links.refusedLinks.Load(),
 		ClockClamped: time.Duration(n.counts.clamped.Load()), ClockOffset: time.Duration(n.counts.offset.Load()),
+	}
+	if why := n.leaderless(); why != nil {
+		st.Trouble = why.text
 	}
 	s := office.seat
 	if s == nil {

@@ -5,7 +5,9 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 	"sync/atomic"
+	"time"
 
 	"github.com/hashicorp/raft"
 )
@@ -64,7 +66,7 @@ func (t *steadyTransport) AppendEntries(id raft.ServerID, target raft.ServerAddr
 		return err
 	}
 	if isHeartbeat(request) {
-		err := t.NetworkTransport.AppendEntries(id, target, request, response)
+		err := t.append(id, target, request, response)
 		if err == nil {
 			t.absences.found(id)
 		}
@@ -75,9 +77,22 @@ func (t *steadyTransport) AppendEntries(id raft.ServerID, target raft.ServerAddr
 		return raft.ErrLogNotFound // read while this node led no more
 	}
 	request.Entries = upTo(request.Entries, maxAppendBytes) // from which raft sees what was sent
-	err := t.NetworkTransport.AppendEntries(id, target, request, response)
+	err := t.append(id, target, request, response)
 	t.absences.sent(id, err)
 	return err
+}
+
+// seatWait is how long a node may take to its seat once the leader has admitted it.
+const seatWait = 3 * time.Second
+
+// append waits for a node that is about to take its seat.
+func (t *steadyTransport) append(id raft.ServerID, target raft.ServerAddress, request *raft.AppendEntriesRequest, response *raft.AppendEntriesResponse) error {
+	for began := time.Now(); ; time.Sleep(seatWait / 100) {
+		err := t.NetworkTransport.AppendEntries(id, target, request, response)
+		if err == nil || !strings.Contains(err.Error(), notYet) || time.Since(began) > seatWait || !t.leads(id, target, request.Term) {
+			return err
+		}
+	}
 }
 
 // upTo are the first of entries, at least one, with about so many bytes at most.

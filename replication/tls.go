@@ -9,9 +9,9 @@ import (
 	"limitsrv/certs"
 )
 
-// certificates are what links over TLS are made with. Both sides show one, which the
-// CA of the other must have signed, for servers and clients; that of who is dialed must
-// be for the host of its address.
+// certificates are for links over TLS. Both sides show one, which the CA of the other must
+// have signed, for servers and clients, and which must be for the host of the address at
+// which others reach its node.
 type certificates struct{ *certs.Source }
 
 func newCertificates(files certs.Files, log *slog.Logger) (*certificates, error) {
@@ -22,7 +22,7 @@ func newCertificates(files certs.Files, log *slog.Logger) (*certificates, error)
 	return &certificates{source}, err
 }
 
-// Certificates are what links are made with; nil: they are in the clear.
+// Certificates are those of links; nil: links are without TLS.
 func (n *Node) Certificates() *certs.Source {
 	if n.links.certificates == nil {
 		return nil
@@ -30,7 +30,7 @@ func (n *Node) Certificates() *certs.Source {
 	return n.links.certificates.Source
 }
 
-// server is the configuration of who accepts a link.
+// server is the configuration of the side that accepts a link.
 func (c *certificates) server() *tls.Config {
 	config := c.Config().Clone()
 	config.MinVersion = tls.VersionTLS13
@@ -38,7 +38,7 @@ func (c *certificates) server() *tls.Config {
 	return config
 }
 
-// client is the configuration of who dials an address.
+// client is the configuration of the side that dials an address.
 func (c *certificates) client(address string) (*tls.Config, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {

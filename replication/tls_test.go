@@ -134,6 +134,28 @@ func TestTLS(t *testing.T) {
 	}
 }
 
+// TestTLSNameOfDialer has a node dial whose certificate is for another host than that of
+// the address at which it wants to be reached.
+func TestTLSNameOfDialer(t *testing.T) {
+	ca := newTestCA(t)
+	var log records
+	listening := tcpLinks(t, identity{clusterA, testNode("1")}, linkOptions{tls: ca.issue(t, "a"), log: log.logger(), call: echo})
+	for _, tt := range []struct{ raft, want string }{
+		{"127.0.0.1:7379", ""},
+		{"b:7379", ""},
+		{"[127.0.0.1]:7379", ""},
+		{"127.0.0.2:7379", "not for the host of its --raft 127.0.0.2:7379"},
+		{"elsewhere:7379", "not for the host of its --raft elsewhere:7379"},
+	} {
+		dialing := tcpLinks(t, identity{Node: testNode("2")}, linkOptions{tls: ca.issue(t, "b"), address: tt.raft})
+		err := dialing.call(t.Context(), listening.address(), "echo", 1, nil)
+		if err == nil != (tt.want == "") || err != nil && (!strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), testNode("1"))) {
+			t.Errorf("a node at %s with a certificate for b and 127.0.0.1: %v, want %q", tt.raft, err, tt.want)
+		}
+	}
+	log.await(t, "not for the host")
+}
+
 // TestTLSNeedsCertificate dials without a certificate of one's own.
 func TestTLSNeedsCertificate(t *testing.T) {
 	ca := newTestCA(t)
@@ -216,8 +238,9 @@ func TestTLSClose(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		network := newPipeNet()
 		const address = "127.0.0.1:1"
-		listening := serveLinks(t, identity{clusterA, testNode("1")}, linkOptions{tls: files, listener: network.listen(address), dial: network.dial})
-		conn, err := listening.dial(t.Context(), linkRaft, address, "")
+		serveLinks(t, identity{clusterA, testNode("1")}, linkOptions{tls: files, listener: network.listen(address), dial: network.dial})
+		dialing := serveLinks(t, identity{clusterA, testNode("2")}, linkOptions{tls: files, listener: network.listen("127.0.0.1:2"), dial: network.dial})
+		conn, err := dialing.dial(t.Context(), linkRaft, address, "")
 		if err != nil {
 			t.Fatal(err)
 		}

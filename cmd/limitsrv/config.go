@@ -60,7 +60,7 @@ func runConfig(args []string, _ io.Reader, stdout, stderr io.Writer) int {
 
 // fileChecks try the files that options name, as the server will read them.
 var fileChecks = []func(*options) error{
-	checkLinkFiles, checkClientFiles, checkUsersFile,
+	checkLinkFiles, checkSecretFile, checkClientFiles, checkUsersFile,
 }
 
 // checkFiles is every mistake that fileChecks find.
@@ -72,7 +72,7 @@ func (c *configuration) checkFiles() error {
 	return errors.Join(all...)
 }
 
-// checkLinkFiles reads what the nodes of a cluster know each other by.
+// checkLinkFiles reads the certificates of nodes.
 func checkLinkFiles(o *options) error {
 	files := o.linkFiles()
 	if files == nil {
@@ -82,6 +82,12 @@ func checkLinkFiles(o *options) error {
 		return fmt.Errorf("--raft-tls-cert, --raft-tls-key and --raft-tls-ca: %w", err)
 	}
 	return nil
+}
+
+// checkSecretFile reads the secrets of a cluster. Its error names the option.
+func checkSecretFile(o *options) error {
+	_, err := o.openSecrets(slog.New(slog.DiscardHandler))
+	return err
 }
 
 // checkClientFiles reads the certificates for clients.

@@ -78,7 +78,7 @@ func configFlags(t testing.TB) []*kong.Flag {
 // What goes before what: the command line, the environment, the file, the default.
 func TestConfigPrecedence(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "limitsrv.yaml")
-	const text = "max-args: 1\nmax-clients: 1\nmax-memory: 1\npeers: [\"a,b\", c]\nraft: h:1\ndata: d\nunprotected: true\n"
+	const text = "max-args: 1\nmax-clients: 1\nmax-memory: 1\npeers: [\"a,b\", c]\nraft: 127.0.0.1:1\ndata: d\nunprotected: true\n"
 	if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 		t.Fatal(err)
 	}

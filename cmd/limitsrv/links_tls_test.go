@@ -168,4 +168,10 @@ func TestLinksOverTLS(t *testing.T) {
 			t.Errorf("with %s there are %d nodes", name, nodes)
 		}
 	}
+	// a certificate of the right authority, for another host than that of --raft
+	r := serve(t, append(files[0].args(), "--data", t.TempDir(), "--raft", freeAddressOf(t, "127.0.0.2"), "--join", raft[0])...)
+	until(t, "it is told why it is not let in", func() bool { return strings.Contains(r.logged(), "not for the host of its --raft 127.0.0.2") })
+	if nodes := strings.Count(fmt.Sprint(w.do(t, "CLUSTER NODES")), "\n"); nodes != 3 {
+		t.Errorf("with a certificate for another host there are %d nodes", nodes)
+	}
 }

@@ -22,12 +22,16 @@ func (n *node) openMember() (commands.Config, error) {
 	if err != nil {
 		return commands.Config{}, err
 	}
+	secrets, err := o.openSecrets(n.log)
+	if err != nil {
+		return commands.Config{}, err
+	}
 	r := replication.Options{
 		Dir: o.Data, Raft: o.Raft, Bind: o.RaftBind, Peers: o.Peers, Join: o.Join, Client: host, Version: version,
 		Ack: acks[o.Ack], Fsync: o.Fsync, NoQuorum: noQuorums[o.NoQuorum],
 		MaxMemory: int64(o.MaxMemory), Evict: o.OnFull == "evict",
 		ElectionTimeout: o.ElectionTimeout, SnapshotLogBytes: int64(o.SnapshotLogBytes), DeadAfter: o.DeadAfter,
-		Logger: n.log, TLS: o.linkFiles(),
+		Logger: n.log, TLS: o.linkFiles(), Secrets: secrets,
 		Fatal: func(err error) {
 			n.log.Error("this node can't go on", "error", err)
 			n.fatal <- err
@@ -38,7 +42,7 @@ func (n *node) openMember() (commands.Config, error) {
 		return commands.Config{}, err
 	}
 	m := &member{open}
-	n.state, n.linkCerts = m, open.Certificates()
+	n.state, n.linkCerts, n.clusterSecrets = m, open.Certificates(), secrets
 	return commands.Config{Store: replica{m, o}, Cluster: replica{m, o}}, nil
 }
 
@@ -141,14 +145,14 @@ var roles = map[replication.Role]commands.Role{
 func (r replica) Replication() commands.Replication {
 	st, o := r.Status(), r.options
 	return commands.Replication{
-		Role: roles[st.Role], ClusterID: st.Cluster, HasQuorum: st.HasQuorum, Term: st.Term,
+		Role: roles[st.Role], ClusterID: st.Cluster, HasQuorum: st.HasQuorum, Trouble: st.Trouble, Term: st.Term,
 		FirstIndex: st.FirstIndex, LastIndex: st.LastIndex, CommitIndex: st.CommitIndex, AppliedIndex: st.AppliedIndex,
 		LastContact: st.LastContact, FeatureLevel: uint64(st.Level),
-		Ack: o.Ack, Fsync: o.logFsync(), NoQuorum: o.NoQuorum, FsyncP99: st.FsyncP99,
+		Ack: o.Ack, Fsync: o.logFsync(), NoQuorum: o.NoQuorum, Links: st.Links, FsyncP99: st.FsyncP99,
 		Totals: commands.ReplicationTotals{
 			Entries: st.Entries, EntryBytes: st.EntryBytes, Decisions: st.Ops, Forwarded: st.Forwarded, Uncertain: st.Uncertain,
 			NoQuorum: st.Allowed + st.Denied + st.Locally, Local: st.Locally, Refused: st.Refused,
-			Elections: st.Elected, LeaderChanges: st.LeaderChanges, Restarts: st.Restarts,
+			Elections: st.Elected, LeaderChanges: st.LeaderChanges, Restarts: st.Restarts, RefusedLinks: st.RefusedLinks,
 		},
 		Clock:    commands.ReplicationClock{Offset: -st.ClockOffset, Clamps: st.ClockClamps, Clamped: st.ClockClamped},
 		Snapshot: commands.ReplicatedSnapshot{Index: uint64(st.Snapshot.Index), At: st.Snapshot.At, Bytes: st.Snapshot.Bytes, Installed: st.Installed},

@@ -12,6 +12,7 @@ import (
 	"limitsrv/certs"
 	"limitsrv/commands"
 	"limitsrv/commands/users"
+	"limitsrv/replication"
 	"limitsrv/server"
 	"limitsrv/server/admin"
 )
@@ -24,10 +25,11 @@ type node struct {
 	state          state
 	handler        *commands.Handler
 	server         *server.Server
-	admin          *admin.Server // nil: there is none
-	users          *users.Table  // as the file said at the start; nil: there is none
-	certs          *certs.Source // for clients; nil: none
-	linkCerts      *certs.Source // for other nodes; nil: none
+	admin          *admin.Server        // nil: there is none
+	users          *users.Table         // as the file said at the start; nil: there is none
+	certs          *certs.Source        // for clients; nil: none
+	linkCerts      *certs.Source        // for other nodes; nil: none
+	clusterSecrets *replication.Secrets // nil: none
 	settings       settings
 	rewriting      sync.Mutex
 	// maxMemory and evict are the bound of keys, as of now; settings.mu guards them.

@@ -48,6 +48,8 @@ type options struct {
 	RaftTLSCA       string        `group:"Cluster" name:"raft-tls-ca" placeholder:"FILE" help:"What signs the certificates of all nodes. The three are read again when they change."`
 	ClusterMode     string        `group:"Cluster" default:"off" enum:"off,emulated,on" help:"What clients of Redis clusters are told. emulated: there is one node that has all slots. on, with --raft: the leader has them, and the others answer MOVED. off: there is no such cluster."`
 
+	linkOptions `embed:""`
+
 	MaxClients     int           `group:"Limits" default:"10000" help:"Connections at once."`
 	IdleTimeout    time.Duration `group:"Limits" default:"0" help:"After which a connection that sends nothing is closed. 0: never."`
 	WriteTimeout   time.Duration `group:"Limits" default:"10s" help:"After which a connection that takes no replies is closed."`
@@ -131,11 +133,17 @@ func (o *options) check() error {
 	return o.requireProtection()
 }
 
-// requireProtection wants who can connect from elsewhere to show who he is.
+// requireProtection wants clients and nodes that can connect from elsewhere to prove
+// themselves.
 func (o *options) requireProtection() error {
 	protected := o.isProtected() || o.Unprotected
 	if err := server.RequireProtection("--listen", o.Listen, protected, "--password or --users"); err != nil {
 		return err
+	}
+	for _, port := range [...]struct{ option, address string }{{"--raft", o.Raft}, {"--raft-bind", o.RaftBind}} {
+		if err := server.RequireProtection(port.option, port.address, o.hasSecret() || o.RaftTLSCert != "" || o.Unprotected, raftProtection); err != nil {
+			return err
+		}
 	}
 	return server.RequireProtection("--tls-listen", o.TLSListen, protected || o.TLSClientCA != "", "--password, --users or --tls-client-ca")
 }

@@ -11,7 +11,7 @@ import (
 type securityOptions struct {
 	Password    string `group:"Who may connect" secret:"" help:"What clients must log in with; better set in the environment, which other users can't list."`
 	Users       string `group:"Who may connect" placeholder:"FILE" help:"Users, their hashes, groups (decide, peek, admin) and key patterns, as YAML. Without --password clients must then log in as one of them. Read again when it changes, by SIGHUP and by ACL LOAD."`
-	Unprotected bool   `group:"Who may connect" help:"Listen beyond loopback although there is no password."`
+	Unprotected bool   `group:"Who may connect" help:"Listen beyond loopback although there is no password, or for nodes no cluster secret."`
 }
 
 // usersInterval is how often the file of users is looked at.

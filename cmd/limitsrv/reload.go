@@ -8,15 +8,18 @@ import (
 	"limitsrv/commands"
 )
 
-// reload has what the file of options says now hold, as far as options can change
-// while the server runs, and reads the users and the certificates again. What can
-// not be read changes nothing, and is logged. For one caller at a time.
+// reload makes the file of options hold as it is now, as far as options can change while
+// the server runs, and reads the users, the certificates and the cluster secrets again. A
+// file that can't be read changes nothing, and that is logged. For one caller at a time.
 func (n *node) reload() {
 	if n.users != nil {
 		_ = n.handler.ReloadUsers() // which logs its error
 	}
 	for _, source := range n.sources() {
 		_ = source.Reload() // likewise
+	}
+	if n.clusterSecrets != nil {
+		_ = n.clusterSecrets.Reload() // likewise
 	}
 	if n.Config == "" {
 		n.log.Info("there is no --config to read again")

@@ -60,7 +60,7 @@ func gather(t *testing.T, disks []*disk, options ...string) *trio {
 		}
 		m.args = append([]string{
 			"--data", m.data(), "--snapshot-log-bytes", "1mb", "--election-timeout", electionTimeout.String(),
-			"--raft", outside, "--raft-bind", inside,
+			"--raft", outside, "--raft-bind", inside, "--cluster-secret", testSecret,
 		}, options...)
 	}
 	c.fourth.args = append(c.fourth.args, "--join", strings.Join(public, ","))

@@ -232,6 +232,8 @@ func TestHealth(t *testing.T) {
 	f.cluster.ofThree()
 	f.wants("/readyz", "", 200, "ready")
 	f.cluster.r.HasQuorum = false
+	f.wants("/readyz", "", 503, "not ready: the cluster has no leader that decides")
+	f.cluster.r.Trouble = "no majority of the cluster can be reached"
 	f.wants("/readyz?verbose", "", 503, "not ready: no majority of the cluster can be reached\nloaded: ok\nserving: ok\nquorum: no majority of the cluster can be reached\nlog: ok")
 	f.cluster.r.HasQuorum = true
 	f.handler.Drain()

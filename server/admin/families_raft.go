@@ -1,6 +1,10 @@
 package admin
 
-import "limitsrv/commands"
+import (
+	"strings"
+
+	"limitsrv/commands"
+)
 
 // raftRoles are all that a node may have.
 var raftRoles = []commands.Role{commands.RoleLeader, commands.RoleFollower, commands.RoleCandidate, commands.RoleNonVoter}
@@ -52,6 +56,8 @@ var raftFamilies = []family{
 	{"raft_elections_total", "Elections that this node won.", counter, nil, replicates, whole(func(v *view) int64 { return v.replication.Totals.Elections })},
 	{"raft_leader_changes_total", "How often this node learnt of another leader.", counter, nil, replicates, whole(func(v *view) int64 { return v.replication.Totals.LeaderChanges })},
 	{"raft_restarts_total", "How often this node began anew within its process.", counter, nil, replicates, whole(func(v *view) int64 { return v.replication.Totals.Restarts })},
+	{"raft_refused_links_total", "Links of other nodes, or of strangers, that were refused or closed for changed bytes; the log tells the addresses.", counter, nil, replicates, whole(func(v *view) int64 { return v.replication.Totals.RefusedLinks })},
+	{"raft_links_open", "1 while any node that reaches this one is let in without a secret or a certificate, else 0.", gauge, nil, replicates, truth(func(v *view) bool { return strings.HasSuffix(v.replication.Links, "open") })},
 	{"raft_snapshots_installed_total", "Snapshots that the leader sent.", counter, nil, replicates, whole(func(v *view) int64 { return v.replication.Snapshot.Installed })},
 	{"raft_snapshot_index", "Last entry in the newest snapshot.", gauge, nil, replicates, whole(func(v *view) uint64 { return v.replication.Snapshot.Index })},
 	{"raft_sync_p99_seconds", "What one sync of the log of a hundred takes or exceeds; 0 if unknown.", gauge, nil, replicates, one(func(v *view) float64 { return v.replication.FsyncP99.Seconds() })},

@@ -30,10 +30,13 @@ var checks = []check{
 		return "the server is shutting down"
 	}},
 	{"quorum", func(h *commands.Handler) string {
-		if r := h.Replication(); r.Role == "" || r.HasQuorum {
+		switch r := h.Replication(); {
+		case r.Role == "" || r.HasQuorum:
 			return ""
+		case r.Trouble != "":
+			return r.Trouble
 		}
-		return "no majority of the cluster can be reached"
+		return "the cluster has no leader that decides"
 	}},
 	{"log", func(h *commands.Handler) string {
 		failed := h.Standing().Failed

@@ -1,0 +1,195 @@
+package replication
+
+import (
+	"context"
+	"crypto/tls"
+	"errors"
+	"fmt"
+	"io"
+	"net"
+	"slices"
+	"time"
+)
+
+// admit takes the greeting of an accepted connection and answers it. If it fails the
+// other side was told, and the connection is to be closed.
+func (l *links) admit(conn *linkConn) (net.Conn, greeting, error) {
+	conn.SetDeadline(time.Now().Add(l.o.timeout))
+	over, err := l.acceptTLS(conn)
+	if err != nil {
+		return nil, greeting{}, err
+	}
+	link, g, err := l.greeted(conn, over)
+	var r *refusal
+	switch {
+	case errors.As(err, &r):
+		l.decline(link, r)
+		return nil, g, err
+	case err != nil:
+		return nil, g, err
+	}
+	answer, err := appendAnswer(nil, l.o.identity())
+	if err != nil {
+		l.o.log.Error("can't answer a greeting", "error", err)
+		return nil, g, err
+	}
+	if _, err := link.Write(answer); err != nil {
+		return nil, g, err
+	}
+	return link, g, link.SetDeadline(time.Time{})
+}
+
+// acceptTLS is the connection over TLS, if links are.
+func (l *links) acceptTLS(conn *linkConn) (net.Conn, error) {
+	if l.certificates == nil {
+		return conn, nil
+	}
+	server := tls.Server(conn, l.certificates.server())
+	if err := server.HandshakeContext(l.closing); err != nil {
+		l.handshakeFailed(conn, err)
+		return nil, err
+	}
+	return securedConn{server, conn}, nil
+}
+
+// greeted reads the greeting of a connection, behind a challenge if that begins it, and
+// checks it. The connection that it returns is the one to answer on.
+func (l *links) greeted(conn *linkConn, over net.Conn) (net.Conn, greeting, error) {
+	kind, body, err := readMessage(over)
+	if err != nil {
+		return over, greeting{}, err
+	}
+	secrets := l.o.secrets.current()
+	link, used := over, secret{}
+	switch {
+	case kind == messageHello && !slices.ContainsFunc(secrets, func(s secret) bool { return !s.none() }):
+		return over, greeting{}, &refusal{reasonSecret, "the other node has a cluster secret, and this one has none"}
+	case kind == messageHello:
+		sealed, s, err := l.sealAccepted(over, body, secrets)
+		if err != nil {
+			return over, greeting{}, err
+		}
+		link, used = sealed, s
+		if body, err = readExpected(link, messageGreeting); err != nil {
+			return link, greeting{}, err
+		}
+	case kind != messageGreeting:
+		return over, greeting{}, &refusal{reasonGarbled, fmt.Sprintf("a message of kind %d begins no link", kind)}
+	case !slices.Contains(secrets, secret{}):
+		return over, greeting{}, &refusal{reasonNoSecret, "this node wants a proof of its cluster secret, and the other one gives none"}
+	}
+	l.madeWith(conn, used)
+	g, err := parseGreeting(body)
+	if err != nil {
+		return link, g, err
+	}
+	if r := checkName(over, g.raft); r != nil {
+		return link, g, r
+	}
+	if r := g.check(l.o.identity()); r != nil {
+		return link, g, r
+	}
+	return link, g, nil
+}
+
+// checkName refuses a node whose certificate is not for the host of its own address: it
+// could stand in for any other.
+func checkName(conn net.Conn, raft string) *refusal {
+	secured, ok := conn.(securedConn)
+	if !ok {
+		return nil
+	}
+	host, _, err := net.SplitHostPort(raft)
+	if err == nil {
+		err = secured.ConnectionState().PeerCertificates[0].VerifyHostname(host)
+	}
+	if err != nil {
+		return &refusal{reasonTLS, fmt.Sprintf("the certificate of the other node is not for the host of its --raft %s: %v", raft, err)}
+	}
+	return nil
+}
+
+// handshakeFailed tells of a failed TLS handshake. A node that came without TLS is
+// answered without it; TLS answers others itself.
+func (l *links) handshakeFailed(conn *linkConn, err error) {
+	var noTLS tls.RecordHeaderError
+	switch {
+	case errors.Is(err, io.EOF) || l.closing.Err() != nil: // it has hung up, or this node does
+	case errors.As(err, &noTLS):
+		r := &refusal{reasonTLS, "links of this node are over TLS, and the other one's are without"}
+		l.decline(conn, r)
+	default:
+		l.refused(conn, &refusal{reasonTLS, err.Error()})
+	}
+}
+
+// decline logs and answers a refusal and waits, within the deadline of the connection, for
+// the other side to close it: closing it with bytes unread would drop the answer.
+func (l *links) decline(conn net.Conn, r *refusal) {
+	l.refused(conn, r)
+	words := r.text[:min(len(r.text), maxWords)]
+	if _, err := conn.Write(appendMessage(nil, messageRefusal, []byte(words))); err == nil {
+		io.CopyN(io.Discard, conn, 16<<10)
+	}
+}
+
+// greet sends the greeting of a link that this node dials, and reads the answer. The
+// connection is to be closed if it fails.
+func (l *links) greet(ctx context.Context, conn *linkConn, address string, g greeting) (net.Conn, error) {
+	data, err := g.append(nil)
+	if err != nil {
+		return nil, err
+	}
+	stop := context.AfterFunc(ctx, func() { conn.Close() })
+	link, err := l.exchange(ctx, conn, address, data, g.expected)
+	if !stop() && err == nil {
+		err = ctx.Err()
+	}
+	if err != nil && ctx.Err() != nil {
+		return nil, ctx.Err()
+	}
+	return link, err
+}
+
+// exchange is greet without the bounds of its context.
+func (l *links) exchange(ctx context.Context, conn *linkConn, address string, data []byte, expected string) (net.Conn, error) {
+	link, err := l.dialTLS(ctx, conn, address)
+	if err != nil {
+		return nil, err
+	}
+	s := l.o.secrets.current()[0]
+	l.madeWith(conn, s)
+	if s.none() {
+		_, err = link.Write(data)
+	} else {
+		link, err = l.sealDialed(link, s, data)
+	}
+	if err != nil {
+		return nil, err
+	}
+	dialed, err := readAnswer(link)
+	if err == nil && expected != "" && dialed.Node != expected {
+		err = fmt.Errorf("it is node %s, not %s", dialed.Node, expected)
+	}
+	return link, err
+}
+
+// dialTLS is the connection over TLS, if links are.
+func (l *links) dialTLS(ctx context.Context, conn *linkConn, address string) (net.Conn, error) {
+	if l.certificates == nil {
+		return conn, nil
+	}
+	config, err := l.certificates.client(address)
+	if err != nil {
+		return nil, err
+	}
+	client := tls.Client(conn, config)
+	if err := client.HandshakeContext(ctx); err != nil {
+		var noTLS tls.RecordHeaderError
+		if errors.As(err, &noTLS) {
+			return nil, errors.New("its links are without TLS, and those of this node are over TLS")
+		}
+		return nil, err
+	}
+	return securedConn{client, conn}, nil
+}

@@ -1,0 +1,164 @@
+package replication
+
+import (
+	"bufio"
+	"crypto/cipher"
+	"encoding/binary"
+	"errors"
+	"io"
+	"net"
+	"sync"
+)
+
+// A sealedConn encrypts and authenticates all bytes of a connection. They go in records:
+// the length of the rest in 2 bytes, then a ciphertext of AES-GCM with its tag. The nonce
+// is the number of the record in its direction, which has a key of its own, so a record
+// that was changed, repeated, left out or moved does not open, and the connection closes.
+// The end of the connection is not authenticated: frames say themselves where they end.
+type sealedConn struct {
+	net.Conn
+	broken func() // is called once, when a record does not open
+
+	writing sync.Mutex
+	seal    sealer
+	out     []byte // to be written before the next record; memory for records after that
+	failed  error  // of a write, after which the other side can open nothing
+
+	open    sealer
+	in      *bufio.Reader
+	skip    int    // bytes of in that the last record takes
+	left    []byte // of its plaintext, in the memory of in
+	spoiled error
+}
+
+const (
+	recordHead = 2
+	recordTag  = 16
+	// maxRecord is how many bytes a record carries at most.
+	maxRecord = 16 << 10
+	// recordsAtOnce is how much is encrypted before it is written, if there is so much.
+	recordsAtOnce = 4 * maxRecord
+	// recordsRead is how much is read at once: two records.
+	recordsRead = 2 * (recordHead + maxRecord + recordTag)
+)
+
+// errTampered is told of a record that does not open.
+var errTampered = errors.New("a record of the link is not as the other node has sent it: it was changed, repeated or moved on its way")
+
+// A sealer is one direction: its key, and the number of the next record.
+type sealer struct {
+	aead  cipher.AEAD
+	nonce [12]byte
+}
+
+// step goes on to the next record. A link would take millennia to wrap the number.
+func (s *sealer) step() {
+	n := s.nonce[len(s.nonce)-8:]
+	binary.BigEndian.PutUint64(n, binary.BigEndian.Uint64(n)+1)
+}
+
+// newSealedConn writes first before anything else, together with it.
+func newSealedConn(conn net.Conn, keys sessionKeys, first []byte, broken func()) *sealedConn {
+	return &sealedConn{
+		Conn: conn, broken: broken, out: first,
+		seal: sealer{aead: keys.send}, open: sealer{aead: keys.receive},
+		in: bufio.NewReaderSize(conn, recordsRead),
+	}
+}
+
+// Write may be called beside Read.
+func (c *sealedConn) Write(data []byte) (n int, err error) {
+	c.writing.Lock()
+	defer c.writing.Unlock()
+	for n < len(data) {
+		if c.failed != nil {
+			return n, c.failed
+		}
+		taken := n
+		for taken < len(data) && len(c.out) < recordsAtOnce {
+			part := data[taken:min(taken+maxRecord, len(data))]
+			c.out = binary.BigEndian.AppendUint16(c.out, uint16(len(part)+recordTag))
+			c.out = c.seal.aead.Seal(c.out, c.seal.nonce[:], part, c.out[len(c.out)-recordHead:])
+			c.seal.step()
+			taken += len(part)
+		}
+		_, c.failed = c.Conn.Write(c.out)
+		c.out = c.out[:0]
+		if c.failed != nil {
+			return n, c.failed
+		}
+		n = taken
+	}
+	return n, nil
+}
+
+// Read reads all that has arrived and fits, at least a byte.
+func (c *sealedConn) Read(data []byte) (n int, err error) {
+	for len(c.left) == 0 && len(data) > 0 {
+		if err := c.next(); err != nil {
+			return 0, err
+		}
+	}
+	for {
+		copied := copy(data[n:], c.left)
+		c.left = c.left[copied:]
+		n += copied
+		if n == len(data) || !c.ready() || c.next() != nil {
+			return n, nil // the error, if any, comes again
+		}
+	}
+}
+
+// ready says whether the next record can be opened without waiting.
+func (c *sealedConn) ready() bool {
+	buffered := c.in.Buffered() - c.skip
+	if buffered < recordHead {
+		return false
+	}
+	head, err := c.in.Peek(c.skip + recordHead)
+	return err == nil && int(binary.BigEndian.Uint16(head[c.skip:])) <= buffered-recordHead
+}
+
+// next opens the next record. Nothing is lost of one whose end has not come in time.
+func (c *sealedConn) next() error {
+	if c.spoiled != nil {
+		return c.spoiled
+	}
+	c.in.Discard(c.skip) // which is there
+	c.skip = 0
+	head, err := c.in.Peek(recordHead)
+	if err != nil {
+		return c.cut(err)
+	}
+	n := int(binary.BigEndian.Uint16(head))
+	if n <= recordTag || n > maxRecord+recordTag {
+		return c.spoil()
+	}
+	record, err := c.in.Peek(recordHead + n)
+	if err != nil {
+		return c.cut(err)
+	}
+	c.left, err = c.open.aead.Open(record[recordHead:recordHead], c.open.nonce[:], record[recordHead:], record[:recordHead])
+	if err != nil {
+		return c.spoil()
+	}
+	c.open.step()
+	c.skip = recordHead + n
+	return nil
+}
+
+// cut is the error of a connection that ends, within a record or behind one.
+func (c *sealedConn) cut(err error) error {
+	if errors.Is(err, io.EOF) && c.in.Buffered() > 0 {
+		return io.ErrUnexpectedEOF
+	}
+	return err
+}
+
+// spoil ends a connection on which a record does not open.
+func (c *sealedConn) spoil() error {
+	c.left, c.spoiled = nil, errTampered
+	c.broken()
+	c.Conn.Close()
+	return errTampered
+}

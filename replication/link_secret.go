@@ -1,0 +1,161 @@
+package replication
+
+import (
+	"crypto/aes"
+	"crypto/cipher"
+	"crypto/ecdh"
+	"crypto/hkdf"
+	"crypto/hmac"
+	"crypto/rand"
+	"crypto/sha256"
+	"errors"
+	"net"
+	"slices"
+)
+
+// Links with a secret begin with a mutual challenge:
+//
+//	dialing:    hello (nonce, ephemeral key of X25519)
+//	accepting:  challenge (nonce, ephemeral key)
+//	dialing:    proof, and sealed with the session's keys its greeting
+//	accepting:  proof, and sealed its answer
+//
+// A proof is HMAC-SHA256 by the secret over a label of the side, the version, and both
+// nonces and keys; so nobody can answer with the other side's, or with one of another
+// link. The session's keys come by HKDF of the secret, the result of the key exchange and
+// the same nonces and keys: without the secret nobody has them, and with the secret alone
+// nobody who has only listened. Ids, addresses and the cluster are in the greeting and
+// the answer, so neither side tells them before the other one has proved the secret.
+
+const (
+	nonceBytes = 32
+	keyBytes   = 32 // of X25519
+	shareBytes = nonceBytes + keyBytes
+
+	// What proofs and keys are for.
+	labelDialing   = "limitsrv link 2, the side that dials"
+	labelAccepting = "limitsrv link 2, the side that accepts"
+	labelKeys      = "limitsrv link 2, keys"
+)
+
+// A share is what a side sends of a challenge, and the private key of it.
+type share struct {
+	body    []byte // nonce and public key
+	private *ecdh.PrivateKey
+}
+
+func newShare() (share, error) {
+	private, err := ecdh.X25519().GenerateKey(rand.Reader)
+	if err != nil {
+		return share{}, err
+	}
+	body := make([]byte, nonceBytes, shareBytes)
+	rand.Read(body)
+	return share{append(body, private.PublicKey().Bytes()...), private}, nil
+}
+
+// sessionKeys are those of a link on one of its sides.
+type sessionKeys struct{ send, receive cipher.AEAD }
+
+// turned are those of the other side.
+func (k sessionKeys) turned() sessionKeys { return sessionKeys{k.receive, k.send} }
+
+// A transcript is both shares, first that of the side that dials.
+type transcript []byte
+
+// proof shows that a side has a secret.
+func (s secret) proof(label string, t transcript) []byte {
+	mac := hmac.New(sha256.New, s.key[:])
+	mac.Write([]byte(label))
+	mac.Write(t)
+	return mac.Sum(nil)
+}
+
+// keys are those of the side that dials.
+func (s secret) keys(own *ecdh.PrivateKey, other []byte, t transcript) (k sessionKeys, err error) {
+	public, err := ecdh.X25519().NewPublicKey(other)
+	if err != nil {
+		return k, err
+	}
+	shared, err := own.ECDH(public) // which refuses keys that would make it known
+	if err != nil {
+		return k, err
+	}
+	const size = 32 // of AES-256
+	all, err := hkdf.Key(sha256.New, append(shared, s.key[:]...), t, labelKeys, 2*size)
+	if err != nil {
+		return k, err
+	}
+	for i, to := range []*cipher.AEAD{&k.send, &k.receive} {
+		block, err := aes.NewCipher(all[i*size : (i+1)*size])
+		if err != nil {
+			return k, err
+		}
+		if *to, err = cipher.NewGCM(block); err != nil {
+			return k, err
+		}
+	}
+	return k, nil
+}
+
+// sealDialed proves a secret to the node that was dialed, and wants its proof. greeting is
+// a message that goes with the own proof.
+func (l *links) sealDialed(conn net.Conn, s secret, greeting []byte) (*sealedConn, error) {
+	own, err := newShare()
+	if err != nil {
+		return nil, err
+	}
+	if _, err := conn.Write(appendMessage(nil, messageHello, own.body)); err != nil {
+		return nil, err
+	}
+	challenge, err := readExpected(conn, messageChallenge)
+	if err != nil {
+		return nil, err
+	}
+	t := transcript(slices.Concat(own.body, challenge))
+	keys, err := s.keys(own.private, challenge[nonceBytes:], t)
+	if err != nil {
+		return nil, err
+	}
+	sealed := newSealedConn(conn, keys, appendMessage(nil, messageProof, s.proof(labelDialing, t)), func() { l.tampered(conn) })
+	if _, err := sealed.Write(greeting); err != nil {
+		return nil, err
+	}
+	proof, err := readExpected(conn, messageProof)
+	if err != nil {
+		return nil, err
+	}
+	if !hmac.Equal(proof, s.proof(labelAccepting, t)) {
+		return nil, errors.New("it has not proved the secret of this cluster")
+	}
+	return sealed, nil
+}
+
+// sealAccepted challenges the node that has said hello to prove one of the secrets.
+func (l *links) sealAccepted(conn net.Conn, hello []byte, secrets []secret) (*sealedConn, secret, error) {
+	own, err := newShare()
+	if err != nil {
+		return nil, secret{}, err
+	}
+	if _, err := conn.Write(appendMessage(nil, messageChallenge, own.body)); err != nil {
+		return nil, secret{}, err
+	}
+	proof, err := readExpected(conn, messageProof)
+	if err != nil {
+		return nil, secret{}, err
+	}
+	t := transcript(slices.Concat(hello, own.body))
+	i := slices.IndexFunc(secrets, func(s secret) bool {
+		return !s.none() && hmac.Equal(proof, s.proof(labelDialing, t))
+	})
+	if i < 0 {
+		return nil, secret{}, &refusal{reasonSecret, "the cluster secret of the other node is none of this one's"}
+	}
+	s := secrets[i]
+	keys, err := s.keys(own.private, hello[nonceBytes:], t)
+	if err != nil {
+		return nil, secret{}, &refusal{reasonGarbled, "a key of the other node is not valid"}
+	}
+	first := appendMessage(nil, messageProof, s.proof(labelAccepting, t))
+	return newSealedConn(conn, keys.turned(), first, func() { l.tampered(conn) }), s, nil
+}

@@ -1,0 +1,193 @@
+package replication
+
+import (
+	"crypto/hkdf"
+	"crypto/sha256"
+	"errors"
+	"fmt"
+	"log/slog"
+	"slices"
+	"strings"
+	"sync"
+	"time"
+
+	"limitsrv/files"
+)
+
+// A secret is one that the nodes of a cluster share. Its zero value is no secret: a link
+// made with it is in the clear, and open to any other node.
+type secret struct{ key [sha256.Size]byte }
+
+// none says that it is no secret.
+func (s secret) none() bool { return s == secret{} }
+
+const (
+	// NoSecret is the line of a file of secrets that stands for no secret.
+	NoSecret = "none"
+	// minSecretBytes is the least length of a secret: a recorded greeting lets its
+	// reader try guesses.
+	minSecretBytes = 16
+	// maxSecrets is how many a file may have.
+	maxSecrets      = 8
+	maxSecretsBytes = 16 << 10
+	// secretsEvery is how often the file is read again, while it is asked for.
+	secretsEvery = time.Second
+)
+
+// Secrets are those of a cluster as a node has them: the first is for the links that it
+// makes, and all are good for those that it accepts. Any goroutine may use them. nil is
+// no secret.
+type Secrets struct {
+	file        string // empty: they never change
+	unprotected bool
+	log         *slog.Logger
+
+	mu      sync.Mutex
+	list    []secret
+	read    time.Time // when the file was read last
+	failure string    // why it could not be used then, which was logged
+	exposed bool      // it was logged that anybody on the machine may read it
+}
+
+// OneSecret is a secret that never changes.
+func OneSecret(text string) (*Secrets, error) {
+	s, err := parseSecret(text)
+	return &Secrets{list: []secret{s}}, err
+}
+
+// OpenSecrets reads a file of secrets, one in each line; empty lines and those that begin
+// with # do not count. It is read again when it changes. unprotected says that it may have
+// the line NoSecret.
+func OpenSecrets(file string, unprotected bool, log *slog.Logger) (*Secrets, error) {
+	s := &Secrets{file: file, unprotected: unprotected, log: log}
+	if _, err := s.load(); err != nil {
+		return nil, err
+	}
+	return s, nil
+}
+
+// Reload reads the file at once. Its error, which is logged as well, is why the file can't
+// be used; the secrets from before hold then.
+func (s *Secrets) Reload() error {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	s.failure = ""
+	return s.reload()
+}
+
+// current are the secrets as of now, at least one, which must not be changed.
+func (s *Secrets) current() []secret {
+	if s == nil {
+		return []secret{{}}
+	}
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	if time.Since(s.read) >= secretsEvery {
+		_ = s.reload() // which has logged it
+	}
+	return s.list
+}
+
+// reload loads the file and logs the outcome once. mu is held.
+func (s *Secrets) reload() error {
+	if s.file == "" {
+		return nil
+	}
+	changed, err := s.load()
+	switch {
+	case err == nil && changed:
+		s.log.Info("the cluster secrets have changed", "file", s.file, "secrets", len(s.list), "none_accepted", slices.Contains(s.list, secret{}))
+	case err != nil && err.Error() != s.failure:
+		s.failure = err.Error()
+		s.log.Error("the cluster secrets can't be read, and those from before hold", "error", err)
+	}
+	if err == nil {
+		s.failure = ""
+	}
+	return err
+}
+
+// load reads the file and says whether it has other secrets than before. mu is held.
+func (s *Secrets) load() (changed bool, err error) {
+	s.read = time.Now()
+	text, info, err := files.Read(s.file, maxSecretsBytes)
+	if err != nil {
+		return false, fmt.Errorf("--cluster-secret-file: %w", err)
+	}
+	list, err := parseSecrets(string(text), s.unprotected)
+	if err != nil {
+		return false, fmt.Errorf("--cluster-secret-file %s: %w", s.file, err)
+	}
+	if exposed := info.Mode().Perm()&0o004 != 0; exposed != s.exposed {
+		if s.exposed = exposed; exposed {
+			s.log.Warn("everybody on this machine may read the cluster secrets; chmod o-r", "file", s.file)
+		}
+	}
+	changed = !slices.Equal(list, s.list)
+	s.list = list
+	return changed, nil
+}
+
+// parseSecrets reads the text of a file of secrets. No error has any of it.
+func parseSecrets(text string, unprotected bool) (list []secret, err error) {
+	number := 0
+	for line := range strings.Lines(text) {
+		number++
+		line = strings.TrimSpace(line)
+		if line == "" || strings.HasPrefix(line, "#") {
+			continue
+		}
+		s := secret{}
+		if line != NoSecret {
+			if s, err = parseSecret(line); err != nil {
+				return nil, fmt.Errorf("line %d: %w", number, err)
+			}
+		} else if !unprotected {
+			return nil, fmt.Errorf("line %d: %s lets any node in that reaches this one: give --unprotected if that is meant", number, NoSecret)
+		}
+		if len(list) == maxSecrets {
+			return nil, fmt.Errorf("line %d: it may have at most %d secrets", number, maxSecrets)
+		}
+		list = append(list, s)
+	}
+	if len(list) == 0 {
+		return nil, errors.New("it has no secret; make one with: openssl rand -hex 32")
+	}
+	return list, nil
+}
+
+// parseSecret makes the key of a secret.
+func parseSecret(text string) (s secret, err error) {
+	if len(text) < minSecretBytes {
+		return s, fmt.Errorf("a cluster secret has at least %d bytes, not %d; make one with: openssl rand -hex 32", minSecretBytes, len(text))
+	}
+	key, err := hkdf.Key(sha256.New, []byte(text), nil, "limitsrv cluster secret", len(s.key))
+	copy(s.key[:], key)
+	return s, err
+}
+
+// The ways in which nodes know each other, as Status.Links tells them.
+const (
+	LinksOpen         = "open" // they don't: any node that reaches this one is let in
+	LinksSecret       = "secret"
+	LinksSecretOrOpen = "secret-or-open" // on the way to or from a secret
+	LinksTLS          = "tls"
+	LinksBoth         = "tls-and-secret"
+)
+
+// linkProtection is one of these ways, as of now.
+func (n *Node) linkProtection() string {
+	secrets := n.o.Secrets.current()
+	open := slices.Contains(secrets, secret{})
+	switch {
+	case n.links.certificates != nil && open:
+		return LinksTLS
+	case n.links.certificates != nil:
+		return LinksBoth
+	case !open:
+		return LinksSecret
+	case slices.ContainsFunc(secrets, func(s secret) bool { return !s.none() }):
+		return LinksSecretOrOpen
+	}
+	return LinksOpen
+}
