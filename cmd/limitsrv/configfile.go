@@ -156,6 +156,10 @@ func (r *configReader) unknown(line int, name string) {
 		r.wrong(line, "%s is for the command line alone", name)
 		return
 	}
+	if advice := redisAdvice(name); advice != "" {
+		r.wrong(line, "there is no option %s; redis-server's is here %s", name, advice)
+		return
+	}
 	names := make([]string, 0, len(r.options))
 	for _, f := range r.options {
 		names = append(names, f.Name)
