@@ -39,9 +39,12 @@ func (s *Session) login(name, password []byte, answer func(*Reply)) {
 		s.w.Error(errNoMulti)
 		return
 	}
-	var a *account
+	var (
+		a      *account
+		giveUp func()
+	)
 	s.await(func(done func(error)) error {
-		s.h.logins.login(s.client.Addr, string(name), password, func(found *account, err error) {
+		giveUp = s.h.logins.login(s.client.Addr, string(name), password, func(found *account, err error) {
 			a = found
 			done(err)
 		})
@@ -53,6 +56,7 @@ func (s *Session) login(name, password []byte, answer func(*Reply)) {
 		}
 		answer(w)
 	})
+	s.later.giveUp = giveUp
 }
 
 // runHello changes nothing unless all of it is right.

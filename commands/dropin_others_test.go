@@ -34,7 +34,7 @@ func TestGCRA(t *testing.T) {
 		"below a millisecond":      {{0, "GCRA k 1 10000 1", "0,2,1,-1,1"}, {0, "EXISTS k", ":1"}},
 		"rounds to microseconds":   {{0, "GCRA k 0 6 1", "0,1,0,-1,1"}, {0, "PTTL k", ":167"}, {166666999, "PTTL k", ":1"}, {166667000, "PTTL k", ":-2"}},
 		"at least a microsecond":   {{0, "GCRA k 999 9223372036854775807 1 TOKENS 1000", "0,1000,0,-1,1"}, {0, "PTTL k", ":1"}},
-		"another kind of key":      {{0, "RL.LOG k 1 1", "1,1,0,0,1000"}, {0, "GCRA k 1 1 1", "-WRONGTYPE Operation against a key holding the wrong kind of value"}},
+		"another kind of key":      {{0, "RL.LOG k 1 1", "1,1,0,0,1000"}, {0, "GCRA k 1 1 1", "-WRONGTYPE Operation against a key holding the wrong kind of value: LOG holds it, and it is free in 1000 ms"}},
 		"a key is a token bucket":  {{0, "GCRA k 1 1 1", "0,2,1,-1,1"}, {0, "RL.TOKEN k 2 1", "1,2,0,0,2000"}},
 		"a period of almost never": {{0, "GCRA k 0 1 315360000", "0,1,0,-1,315360000"}},
 	} {
@@ -45,9 +45,9 @@ func TestGCRA(t *testing.T) {
 func TestGCRAErrors(t *testing.T) {
 	const over = "GCRA limiting uses microsecond accuracy. Combination of period, tokens_per_period and "
 	for _, tt := range []struct{ line, want string }{
-		{"GCRA", "wrong number of arguments for 'gcra' command"},
-		{"GCRA k 10 5", "wrong number of arguments for 'gcra' command"},
-		{"GCRA k 10 5 10 TOKENS 1 x", "wrong number of arguments for 'gcra' command"},
+		{"GCRA", "wrong number of arguments for 'gcra' command; usage: GCRA key max_burst tokens_per_period period [TOKENS count]"},
+		{"GCRA k 10 5", "wrong number of arguments for 'gcra' command; usage: GCRA key max_burst tokens_per_period period [TOKENS count]"},
+		{"GCRA k 10 5 10 TOKENS 1 x", "wrong number of arguments for 'gcra' command; usage: GCRA key max_burst tokens_per_period period [TOKENS count]"},
 		{"GCRA k -1 5 10", "value is out of range, must be positive"},
 		{"GCRA k x 5 10", "value is out of range, must be positive"},
 		{"GCRA k 010 5 10", "value is out of range, must be positive"},
@@ -137,7 +137,7 @@ func TestThrottle(t *testing.T) {
 		"a look":                  {{0, "THROTTLE k 10 1 1 0", "1,10,10,8,0"}, {0, "EXISTS k", ":0"}},
 		"one permit":              {{0, "THROTTLE k 1 1 60", "1,1,0,60,0"}, {0, "THROTTLE k 1 1 60", "0,1,0,60,60"}},
 		"beyond what crab counts": {{0, "THROTTLE k 1000000000000 1 315360000 1000000000000", "1,1000000000000,0,9223372036854776,0"}},
-		"another kind of key":     {{0, "RL.LOG k 1 1", "1,1,0,0,1000"}, {0, "THROTTLE k 1 1 1", "-WRONGTYPE Operation against a key holding the wrong kind of value"}},
+		"another kind of key":     {{0, "RL.LOG k 1 1", "1,1,0,0,1000"}, {0, "THROTTLE k 1 1 1", "-WRONGTYPE Operation against a key holding the wrong kind of value: LOG holds it, and it is free in 1000 ms"}},
 	} {
 		t.Run(name, func(t *testing.T) { walk(t, steps) })
 	}
@@ -146,8 +146,8 @@ func TestThrottle(t *testing.T) {
 func TestThrottleErrors(t *testing.T) {
 	const failed = "Rate limit check failed: "
 	for _, tt := range []struct{ line, want string }{
-		{"THROTTLE k", "wrong number of arguments for 'throttle' command"},
-		{"THROTTLE k 1 1 1 1 1", "wrong number of arguments for 'throttle' command"},
+		{"THROTTLE k", "wrong number of arguments for 'throttle' command; usage: THROTTLE key max_burst count period [quantity]"},
+		{"THROTTLE k 1 1 1 1 1", "wrong number of arguments for 'throttle' command; usage: THROTTLE key max_burst count period [quantity]"},
 		{"THROTTLE k x 1 1", "invalid max_burst"},
 		{"THROTTLE k 1 x 1", "invalid count_per_period"},
 		{"THROTTLE k 1 1 x", "invalid period"},

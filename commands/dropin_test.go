@@ -184,7 +184,7 @@ func TestCellErrors(t *testing.T) {
 		}
 	}
 	walk(t, []step{{0, "CL.THROTTLE k 0 1 315360000", "0,1,0,-1,315360000"}, {0, "RL.LOG l 1 1", "1,1,0,0,1000"},
-		{0, "CL.THROTTLE l 1 1 1", "-WRONGTYPE Operation against a key holding the wrong kind of value"}})
+		{0, "CL.THROTTLE l 1 1 1", "-WRONGTYPE Operation against a key holding the wrong kind of value: LOG holds it, and it is free in 1000 ms"}})
 }
 
 func TestCellUsage(t *testing.T) {

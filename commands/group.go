@@ -32,7 +32,8 @@ func opAll(b *engine.Batch, args [][]byte) error {
 		if err != nil {
 			index := len(b.Ops) - before
 			b.Ops = b.Ops[:before]
-			return inLimit(err, index)
+			e := err.(*Error)
+			return &Error{e.Code, e.Text + inLimit(index)}
 		}
 		b.Ops = append(b.Ops, op)
 	}
@@ -44,7 +45,9 @@ func opAll(b *engine.Batch, args [][]byte) error {
 func parseGrouped(limit [][]byte) (engine.Op, error) {
 	alg, ok := engine.AlgByName(limit[0])
 	if !ok || alg == engine.Lease {
-		return engine.Op{}, badArgument("alg", "TOKEN, LEAKY, FIXED, SLIDE or LOG", limit[0])
+		e := badArgument("alg", "TOKEN, LEAKY, FIXED, SLIDE or LOG", limit[0])
+		e.Text += didYouMean(limit[0], "TOKEN", "LEAKY", "FIXED", "SLIDE", "LOG")
+		return engine.Op{}, e
 	}
 	op, err := parseTake(alg, limit[1], limit[2], limit[3])
 	if err == nil {
@@ -53,11 +56,9 @@ func parseGrouped(limit [][]byte) (engine.Op, error) {
 	return op, err
 }
 
-// inLimit says in which limit of a group, counted from 0, an error is.
-func inLimit(err error, index int) error {
-	e := err.(*Error)
-	return &Error{e.Code, fmt.Sprintf("%s, in limit %d", e.Text, index)}
-}
+// inLimit says, behind an error, which limit of a group it is about. People count them
+// from 1.
+func inLimit(index int) string { return fmt.Sprintf(", in limit %d", index+1) }
 
 func replyAll(w *Reply, _ []engine.Op, ds []engine.Decision) {
 	if replyFailed(w, ds) {

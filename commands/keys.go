@@ -6,8 +6,6 @@ import (
 	"limitsrv/engine"
 )
 
-var errWrongType = &Error{"WRONGTYPE", "Operation against a key holding the wrong kind of value"}
-
 // eachKey makes the Op of a command that asks the same of each of its keys.
 func eachKey(kind engine.Kind) func(*engine.Batch, [][]byte) error {
 	return func(b *engine.Batch, args [][]byte) error {

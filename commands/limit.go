@@ -2,6 +2,7 @@ package commands
 
 import (
 	"fmt"
+	"slices"
 
 	"limitsrv/engine"
 )
@@ -170,11 +171,16 @@ func parseOptions(args [][]byte, allowed engine.Mode) (mode engine.Mode, err err
 
 // badOption says which options there are.
 func badOption(allowed engine.Mode, given []byte) error {
-	text := "syntax error, only SHADOW may follow id, once"
+	text, words := "syntax error, only SHADOW may follow id, once", []string{"SHADOW"}
 	if allowed&engine.Partial != 0 {
 		text = "syntax error, only n and then PARTIAL and SHADOW, each once and in any order, may follow the parameters"
+		words = append(words, "PARTIAL")
 	}
-	return &Error{"ERR", text + ", got " + excerpt(given)}
+	text += ", got " + excerpt(given)
+	if slices.ContainsFunc(words, func(w string) bool { return isWord(given, w) }) { // it is there twice
+		return &Error{"ERR", text}
+	}
+	return &Error{"ERR", text + didYouMean(given, words...)}
 }
 
 func opPeek(b *engine.Batch, args [][]byte) error {
@@ -214,7 +220,7 @@ func replyFailed(w *Reply, ds []engine.Decision) bool {
 		case engine.Missing:
 			w.NullArray()
 		case engine.WrongType:
-			w.Error(errWrongType)
+			w.Error(wrongType(ds))
 		case engine.NoMemory:
 			w.Error(errNoMemory)
 		default:
@@ -223,6 +229,26 @@ func replyFailed(w *Reply, ds []engine.Decision) bool {
 		return true
 	}
 	return false
+}
+
+// wrongType is the error for ops one of which is on a key of another algorithm.
+func wrongType(ds []engine.Decision) error {
+	text := "Operation against a key holding the wrong kind of value"
+	for i := range ds {
+		p, free := &ds[i].Params, ds[i].Reset.CeilMillis()
+		switch {
+		case *p == engine.Params{}:
+			continue
+		case free == 0: // no key at all, but another limit of the same RL.ALL
+			text += fmt.Sprintf(": %v has it in an earlier limit", p.Alg)
+		default:
+			text += fmt.Sprintf(": %v holds it, and it is free in %d ms", p.Alg, free)
+		}
+		if len(ds) > 1 {
+			text += inLimit(i)
+		}
+	}
+	return &Error{"WRONGTYPE", text}
 }
 
 // replyDecision answers one op with the five integers of a decision.

@@ -10,6 +10,7 @@ import (
 	"maps"
 	"net/netip"
 	"runtime"
+	"slices"
 	"strings"
 	"sync"
 	"time"
@@ -24,12 +25,14 @@ const (
 	maxHashWorkers = 2
 	// maxHashQueue attempts wait for a worker.
 	maxHashQueue = 512
-	// maxPending attempts are under way, those that wait for a permit among them: each
-	// keeps its name and password, also when its connection is gone.
+	// maxPending attempts are not checked yet: each keeps its name and password.
 	maxPending = 4096
 	// maxFamiliar are how many passwords are known to be right from an address.
 	maxFamiliar = 16_384
-	// refusalDelay is how long an attempt waits that is refused unchecked.
+	// maxWrong are how many are known to be wrong.
+	maxWrong = 4096
+	// refusalDelay is how long an attempt waits that is refused unchecked, or whose
+	// password is known to be wrong.
 	refusalDelay = time.Second
 )
 
@@ -47,7 +50,11 @@ type mac [sha256.Size]byte
 //   - Who logged in before with the same password from the same address is let in at
 //     once, whatever others do.
 //   - Any other attempt takes a permit of its address, which a right password gives
-//     back. Without one it waits, checked or not, and the more so the more there are.
+//     back. Some permits are kept for attempts that have just come, and some of these
+//     for names that nobody failed with from there, so that a right password is let in
+//     at once while others wait in line: see loginLine.
+//   - A wrong password is answered in its turn also where it was checked before that.
+//   - A password that is known to be wrong takes no permit.
 //   - Attempts with the same name and password are checked once, so that many clients
 //     that come back at once cost one hash.
 //   - A name that is nobody's is checked like one that is somebody's.
@@ -64,9 +71,12 @@ type logins struct {
 
 	mu       sync.Mutex
 	ended    bool
-	familiar map[mac]*account // by address, name and password
-	pending  map[mac]*attempt // by name and password
-	queue    []*attempt       // that wait for a worker
+	familiar map[mac]*account      // by address, name and password
+	wrong    map[mac]*roster       // by name and password: as of which roster
+	pending  map[mac]*attempt      // not checked yet, by address, name and password
+	checking map[mac]*attempt      // under way to a check, by name and password
+	lines    map[string]*loginLine // by address
+	queue    []*attempt            // that wait for a worker
 	working  int
 	waits    map[*delayed]struct{}
 }
@@ -74,23 +84,30 @@ type logins struct {
 // A delayed is what comes later, or when the server ends.
 type delayed struct{ then func() }
 
-// An attempt is a name and a password that are being checked, for all who sent them.
+// An attempt is a name and a password from an address, for all who sent them from
+// there.
 type attempt struct {
 	host, name string
 	password   []byte
-	mac        mac
-	waiters    []waiter
+	// here is of all three, anywhere of name and password, and pair of host and name.
+	here, anywhere, pair mac
+
+	waiters []*waiter
+	twins   []*attempt // with the same name and password, which its check is for as well
+	early   bool       // it is checked before its turn
+	marked  bool       // it has marked its pair
+	queued  bool       // it is in the line of its address
+	err     error      // what it is answered in its turn; nil: it is not checked yet
 }
 
 // A waiter is one who waits for an attempt.
-type waiter struct {
-	host string
-	done func(*account, error)
-}
+type waiter struct{ done func(*account, error) }
 
-func newLogins(roster func() *roster, fails *failures) *logins {
+func newLogins(current func() *roster, fails *failures) *logins {
 	l := &logins{
-		roster: roster, fails: fails, pace: newPace(), familiar: map[mac]*account{}, pending: map[mac]*attempt{},
+		roster: current, fails: fails, pace: newPace(),
+		familiar: map[mac]*account{}, wrong: map[mac]*roster{}, pending: map[mac]*attempt{}, checking: map[mac]*attempt{},
+		lines:  map[string]*loginLine{},
 		hashed: (*users.User).Check,
 		spawn:  func(f func()) { go f() },
 		after:  func(d time.Duration, f func()) { time.AfterFunc(d, f) },
@@ -102,36 +119,30 @@ func newLogins(roster func() *roster, fails *failures) *logins {
 
 // login calls done once with the account, or with why there is none, perhaps before
 // it returns. It keeps nothing of password. from is HOST:PORT, HOST or the path of a
-// unix socket.
-func (l *logins) login(from, name string, password []byte, done func(*account, error)) {
+// unix socket. Who does not wait any more calls giveUp, and done may not be called then.
+func (l *logins) login(from, name string, password []byte, done func(*account, error)) (giveUp func()) {
 	host := SiteOf(from)
 	if a := l.known(host, name, password); a != nil {
 		done(a, nil)
-		return
+		return func() {}
 	}
-	anywhere := l.mac("", name, password)
-	l.mu.Lock()
-	if p := l.pending[anywhere]; p != nil {
-		p.waiters = append(p.waiters, waiter{host, done})
-		l.mu.Unlock()
-		return
-	}
-	at := &attempt{host: host, name: name, mac: anywhere, waiters: []waiter{{host, done}}}
-	wait, ok := l.pace.take(host)
-	if !ok || len(l.pending) >= maxPending {
-		l.mu.Unlock()
+	w := &waiter{done}
+	at, admitted, err := l.attempt(host, name, password, w)
+	switch {
+	case err == errWrongPass:
+		l.fails.note(host, l.roster().nameOf(name))
+		l.later(refusalDelay, func() { done(nil, err) })
+		return func() {}
+	case err != nil:
 		l.fails.note(host, "")
-		l.later(refusalDelay, func() { done(nil, errTooManyLogins) })
-		return
+		l.later(refusalDelay, func() { done(nil, err) })
+		return func() {}
+	case admitted:
+		l.start(at)
+	default:
+		l.turns(host)
 	}
-	at.password = append(at.password, password...)
-	l.pending[anywhere] = at
-	l.mu.Unlock()
-	if wait > 0 {
-		l.later(wait, func() { l.check(at) })
-		return
-	}
-	l.check(at)
+	return func() { l.giveUp(at, w) }
 }
 
 // known is the account of who is let in at once; nil: it takes a check.
@@ -154,36 +165,104 @@ func (l *logins) mac(host, name string, password []byte) (sum mac) {
 	return sum
 }
 
+// attempt is the one that somebody now waits for, and whether it is to be checked now.
+// Its error is for an attempt that is not made.
+func (l *logins) attempt(host, name string, password []byte, w *waiter) (at *attempt, admitted bool, err error) {
+	here, anywhere, pair := l.mac(host, name, password), l.mac("", name, password), l.pair(host, name)
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	at = l.pending[here]
+	switch {
+	case at != nil:
+		at.waiters = append(at.waiters, w)
+		return at, at.queued && l.admit(at), nil
+	case l.wrong[anywhere] == l.roster():
+		return nil, false, errWrongPass
+	case len(l.pending) >= maxPending:
+		return nil, false, errTooManyLogins
+	}
+	at = &attempt{host: host, name: name, here: here, anywhere: anywhere, pair: pair, waiters: []*waiter{w}}
+	if admitted = l.admit(at); !admitted && !l.push(at) {
+		return nil, false, errTooManyLogins
+	}
+	at.password = append(at.password, password...)
+	l.pending[here] = at
+	return at, admitted, nil
+}
+
+// giveUp is for a waiter who is gone. What nobody waits for is not checked.
+func (l *logins) giveUp(at *attempt, w *waiter) {
+	l.mu.Lock()
+	i := slices.Index(at.waiters, w)
+	if i < 0 { // it has been answered
+		l.mu.Unlock()
+		return
+	}
+	at.waiters = slices.Delete(at.waiters, i, i+1)
+	l.pace.left(at.host)
+	unchecked := at.err == nil
+	if len(at.waiters) == 0 && at.queued {
+		l.remove(at)
+		l.drop(at)
+	}
+	l.mu.Unlock()
+	if unchecked {
+		l.fails.note(at.host, "")
+	}
+}
+
+// drop forgets the password of an attempt, and that it is pending. mu is held.
+func (l *logins) drop(at *attempt) {
+	if l.pending[at.here] == at {
+		delete(l.pending, at.here)
+	}
+	clear(at.password)
+}
+
+// start checks an attempt, unless its name and password are being checked for another
+// one.
+func (l *logins) start(at *attempt) {
+	l.mu.Lock()
+	if twin := l.checking[at.anywhere]; twin != nil {
+		twin.twins = append(twin.twins, at)
+		l.mu.Unlock()
+		return
+	}
+	l.checking[at.anywhere] = at
+	l.mu.Unlock()
+	l.check(at)
+}
+
 // check checks an attempt at once where that needs no hash, and else queues it.
 func (l *logins) check(at *attempt) {
 	r := l.roster()
 	a := r.accounts[at.name]
 	switch {
-	case a != nil && a.remembers(at.mac):
-		l.settle(at, a, nil)
+	case a != nil && a.remembers(at.anywhere):
+		l.settle(at, r, a, nil)
 	case at.name == defaultUser && r.password != nil:
 		given := sha256.Sum256(at.password)
 		if subtle.ConstantTimeCompare(given[:], r.password[:]) == 0 {
 			a = nil
 		}
-		l.settle(at, a, errWrongPass)
+		l.settle(at, r, a, errWrongPass)
 	case r.users == nil:
-		l.settle(at, nil, errWrongPass)
+		l.settle(at, r, nil, errWrongPass)
 	default:
-		l.enqueue(at)
+		l.enqueue(at, r)
 	}
 }
 
-func (l *logins) enqueue(at *attempt) {
+func (l *logins) enqueue(at *attempt, r *roster) {
 	l.mu.Lock()
 	switch {
 	case l.ended:
 		l.mu.Unlock()
-		l.settle(at, nil, errEnding)
+		l.settle(at, r, nil, errEnding)
 		return
 	case len(l.queue) >= maxHashQueue:
 		l.mu.Unlock()
-		l.later(refusalDelay, func() { l.settle(at, nil, errTooManyLogins) })
+		l.later(refusalDelay, func() { l.settle(at, r, nil, errTooManyLogins) })
 		return
 	}
 	l.queue = append(l.queue, at)
@@ -230,54 +309,94 @@ func (l *logins) verify(at *attempt) {
 	if right := l.hashed(u, at.password); !right {
 		a = nil
 	}
-	l.settle(at, a, errWrongPass)
+	l.settle(at, r, a, errWrongPass)
 }
 
-// settle answers all who sent an attempt: with the account, or with err if that is
-// nil or gone.
-func (l *logins) settle(at *attempt, a *account, err error) {
+// settle tells an attempt and its twins what a check by a roster came to: the account,
+// or err if that is nil or gone.
+func (l *logins) settle(at *attempt, r *roster, a *account, err error) {
 	if a != nil && a.gone() {
 		a, err = nil, errWrongPass
 	}
-	l.mu.Lock()
-	delete(l.pending, at.mac) // nobody joins any more
-	l.mu.Unlock()
 	if a != nil {
 		err = nil
-		a.remember(at.mac)
-		l.pace.giveBack(at.host)
+		a.remember(at.anywhere)
 	}
-	for _, w := range at.waiters {
-		switch {
-		case a != nil:
-			l.meet(l.mac(w.host, at.name, at.password), a)
-		case err != errEnding:
-			l.fails.note(w.host, l.roster().nameOf(at.name))
+	l.mu.Lock()
+	delete(l.checking, at.anywhere) // no twin joins any more
+	all := append(at.twins, at)
+	if err == errWrongPass {
+		makeRoom(l.wrong, maxWrong)
+		l.wrong[at.anywhere] = r
+	}
+	l.mu.Unlock()
+	for _, each := range all {
+		l.finish(each, a, err)
+	}
+}
+
+// finish answers an attempt, unless its password is wrong and its turn is yet to come.
+func (l *logins) finish(at *attempt, a *account, err error) {
+	l.mu.Lock()
+	l.drop(at)
+	if a != nil {
+		l.meet(at.here, a)
+		l.pace.giveBack(at.host)
+		if at.marked {
+			l.pace.unmark(at.pair)
 		}
 	}
-	clear(at.password)
-	for _, w := range at.waiters {
+	waiters := len(at.waiters)
+	held := err == errWrongPass && at.early && !l.ended && waiters > 0 && l.push(at)
+	if held {
+		at.err = err
+	}
+	l.mu.Unlock()
+	if err != nil && err != errEnding {
+		for range waiters {
+			l.fails.note(at.host, l.roster().nameOf(at.name))
+		}
+	}
+	if !held {
+		l.answer(at, a, err)
+	}
+	l.turns(at.host)
+}
+
+// answer tells all who wait for an attempt.
+func (l *logins) answer(at *attempt, a *account, err error) {
+	l.mu.Lock()
+	waiters := at.waiters
+	at.waiters = nil
+	l.mu.Unlock()
+	for _, w := range waiters {
 		w.done(a, err)
 	}
 }
 
-// meet notes that a password is right from an address.
+// meet notes that a password is right from an address. mu is held.
 func (l *logins) meet(here mac, a *account) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if len(l.familiar) >= maxFamiliar {
-		for some := range l.familiar { // any of them: it is checked again then
-			delete(l.familiar, some)
-			break
-		}
-	}
+	makeRoom(l.familiar, maxFamiliar)
 	l.familiar[here] = a
 }
 
-// forget forgets accounts that are gone.
+// makeRoom drops any one entry of a map that has most: what it tells is checked again
+// then.
+func makeRoom[V any](m map[mac]V, most int) {
+	if len(m) < most {
+		return
+	}
+	for some := range m {
+		delete(m, some)
+		return
+	}
+}
+
+// forget forgets accounts that are gone, and what was wrong before.
 func (l *logins) forget() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
+	clear(l.wrong)
 	maps.DeleteFunc(l.familiar, func(_ mac, a *account) bool { return a.gone() })
 }
 
@@ -308,12 +427,16 @@ func (l *logins) end() {
 	l.ended = true
 	waits, queue := l.waits, l.queue
 	l.waits, l.queue = map[*delayed]struct{}{}, nil
+	hosts := slices.Collect(maps.Keys(l.lines))
 	l.mu.Unlock()
 	for w := range waits {
 		w.then()
 	}
+	for _, host := range hosts {
+		l.turns(host)
+	}
 	for _, at := range queue {
-		l.settle(at, nil, errEnding)
+		l.settle(at, l.roster(), nil, errEnding)
 	}
 }
 
@@ -356,11 +479,12 @@ func (h *Handler) Login(ctx context.Context, from, name string, password []byte)
 		err error
 	}
 	answer := make(chan result, 1)
-	h.logins.login(from, name, password, func(a *account, err error) { answer <- result{a, err} })
+	giveUp := h.logins.login(from, name, password, func(a *account, err error) { answer <- result{a, err} })
 	select {
 	case r := <-answer:
 		return Account{r.a}, r.err
 	case <-ctx.Done():
+		giveUp()
 		return Account{}, ctx.Err()
 	}
 }

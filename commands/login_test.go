@@ -106,8 +106,8 @@ func TestLoginIsRemembered(t *testing.T) {
 	for i := range 3 * loginBurst {
 		g.try("10.0.0.1:2", "shop", fmt.Sprint("wrong", i))
 	}
-	if got := len(g.queue); got != loginBurst {
-		t.Errorf("%d attempts of an address are checked after a right one, want %d, as that takes no permit", got, loginBurst)
+	if got := len(g.queue); got != guessesAtOnce {
+		t.Errorf("%d attempts of an address are checked after a right one, want %d, as that takes no permit", got, guessesAtOnce)
 	}
 	g.wants(t, "from its address in a flood", g.try("10.0.0.1:3", "shop", "pw"), "shop")
 	g.wants(t, "from another address", g.try("10.0.0.3:3", "shop", "pw"), "shop")
@@ -117,49 +117,170 @@ func TestLoginIsRemembered(t *testing.T) {
 	g.wants(t, "after its hash", second, "shop")
 }
 
-// Attempts of an address that fail are slowed more and more, and then refused
+// How many guesses with one name are checked, and how many answered, before a second
+// has passed.
+const (
+	guessesAtOnce = int(loginBurst - guessedLeast + 1)
+	answersAtOnce = int(loginBurst - turnLeast + 1)
+)
+
+// pass lets time pass in seconds, with all that is due in each.
+func (g *gate) pass(seconds int) {
+	for range seconds {
+		g.now += engine.Instant(time.Second)
+		g.wake()
+		g.hash()
+	}
+}
+
+// count says how many attempts have an answer.
+func count(all []func() string, answer error) (n int) {
+	for _, a := range all {
+		if a() == answer.Error() {
+			n++
+		}
+	}
+	return n
+}
+
+// Attempts of an address that fail have turns, and beyond a line of these are refused
 // unchecked; those of others are not.
 func TestLoginsAreSlowed(t *testing.T) {
 	g := newGate(t, "", twoUsers)
 	var all []func() string
-	for i := range 2*loginBurst + 5 {
+	for i := range guessesAtOnce + maxLine + 5 {
 		all = append(all, g.try("10.0.0.1:1", "shop", fmt.Sprint("wrong", i)))
 	}
-	if got := len(g.queue); got != loginBurst {
-		t.Errorf("%d attempts are checked at once, want %d", got, loginBurst)
-	}
-	for i, wait := range g.waits {
-		want := time.Duration(i+1) * loginPeriod
-		if i >= loginBurst {
-			want = refusalDelay
-		}
-		if wait > want || wait < want-time.Second {
-			t.Errorf("attempt %d waits %v, want %v or up to a second less", loginBurst+i, wait, want)
-		}
+	if got := len(g.queue); got != guessesAtOnce {
+		t.Errorf("%d attempts are checked at once, want %d", got, guessesAtOnce)
 	}
 	other := g.try("10.0.0.2:1", "shop", "pw")
 	g.hash()
 	g.wants(t, "another address", other, "shop")
-	g.wants(t, "the first", all[0], errWrongPass.Error())
-	g.wants(t, "one on credit", all[loginBurst], "nothing")
+	if got := count(all, errWrongPass); got != guessesAtOnce {
+		t.Errorf("%d attempts are answered at once where the line is full, want %d", got, guessesAtOnce)
+	}
 	g.wake()
-	g.hash()
-	g.wants(t, "one on credit, later", all[loginBurst], errWrongPass.Error())
-	g.wants(t, "one beyond that", all[2*loginBurst], errTooManyLogins.Error())
+	if got := count(all, errTooManyLogins); got != 5 {
+		t.Errorf("%d attempts are refused unchecked, want 5", got)
+	}
+	g.pass(int(turnLeast - guessedLeast + 1))
+	before := count(all, errWrongPass)
+	g.pass(10)
+	if got := count(all, errWrongPass) - before; got != 10 {
+		t.Errorf("%d attempts have their turns in ten seconds, want 10", got)
+	}
+	g.pass(maxLine)
+	if got := count(all, errWrongPass); got != guessesAtOnce+maxLine {
+		t.Errorf("%d attempts had their turns, want %d", got, guessesAtOnce+maxLine)
+	}
 	if n := g.fails.total.Load(); n != int64(len(all)) {
 		t.Errorf("%d failures counted, want %d", n, len(all))
 	}
-	if text := g.log.String(); strings.Count(text, "\n") != 1 || !strings.Contains(text, "from=10.0.0.1") || strings.Contains(text, "wrong") {
+	if text := g.log.String(); strings.Count(text, "a login failed") != 1 || !strings.Contains(text, "from=10.0.0.1") || strings.Contains(text, "wrong") {
 		t.Errorf("the log says\n%s", text)
 	}
-	g.fails.tell("10.0.0.1")
-	if text := g.log.String(); !strings.Contains(text, fmt.Sprint("count=", len(all)-1)) {
-		t.Errorf("the log says\n%s", text)
+	if len(g.lines)+len(g.pending)+len(g.checking) > 0 {
+		t.Errorf("%d lines, %d pending, %d being checked are left", len(g.lines), len(g.pending), len(g.checking))
 	}
-	g.now += 3 * loginBurst * engine.Instant(loginPeriod)
-	late := g.try("10.0.0.1:1", "shop", "pw")
+}
+
+// A wrong password that was checked before its turn is answered in its turn, and then
+// only such, so that who waits for an answer leaves permits for others.
+func TestGuessesAreAnsweredInTurn(t *testing.T) {
+	g := newGate(t, "", twoUsers)
+	var all []func() string
+	for i := range guessesAtOnce {
+		all = append(all, g.try("10.0.0.1:1", "shop", fmt.Sprint("wrong", i)))
+	}
 	g.hash()
-	g.wants(t, "after a while", late, "shop")
+	if got := count(all, errWrongPass); got != answersAtOnce {
+		t.Errorf("%d guesses are answered at once, want %d", got, answersAtOnce)
+	}
+	right := g.try("10.0.0.1:2", "eye", "see")
+	g.hash()
+	g.wants(t, "a name that is not guessed at", right, "eye")
+	g.pass(int(turnLeast-guessedLeast) + len(all))
+	if got := count(all, errWrongPass); got != len(all) {
+		t.Errorf("%d guesses are answered in the end, want %d", got, len(all))
+	}
+}
+
+// A password that is known to be wrong is neither hashed nor takes a permit, until the
+// users change.
+func TestWrongPasswordsAreKnown(t *testing.T) {
+	g := newGate(t, "", twoUsers)
+	first := g.try("10.0.0.1:1", "shop", "wrong")
+	g.hash()
+	g.wants(t, "at first", first, errWrongPass.Error())
+	var all []func() string
+	for range 3 * loginBurst {
+		all = append(all, g.try("10.0.0.1:1", "shop", "wrong"))
+	}
+	if len(g.work)+len(g.lines) > 0 || len(g.waits) != len(all) || g.waits[0] != refusalDelay {
+		t.Errorf("%d are hashed, %d lines, %d waits", len(g.work), len(g.lines), len(g.waits))
+	}
+	g.wake()
+	if got := count(all, errWrongPass); got != len(all) {
+		t.Errorf("%d of %d are answered that the password is wrong", got, len(all))
+	}
+	g.forget() // as ReloadUsers does
+	again := g.try("10.0.0.1:1", "shop", "wrong")
+	g.hash()
+	g.wants(t, "after a reload", again, errWrongPass.Error())
+	if len(g.waits) > 0 {
+		t.Error("it is not checked again")
+	}
+	for i := range 2 * maxWrong {
+		makeRoom(g.wrong, maxWrong)
+		g.wrong[mac{byte(i), byte(i >> 8)}] = g.roster()
+	}
+	if len(g.wrong) != maxWrong {
+		t.Errorf("%d passwords are known to be wrong, want %d", len(g.wrong), maxWrong)
+	}
+}
+
+// What nobody waits for is not checked, and who left and comes back is no newcomer.
+func TestGivingUpALogin(t *testing.T) {
+	g := newGate(t, "", twoUsers)
+	var leave []func()
+	for i := range 20 {
+		leave = append(leave, g.login("10.0.0.1:1", "shop", fmt.Append(nil, "wrong", i), func(*account, error) { t.Error("it is answered") }))
+	}
+	for _, giveUp := range leave {
+		giveUp()
+		giveUp()
+	}
+	if len(g.lines) > 0 || len(g.pending) != guessesAtOnce {
+		t.Errorf("%d lines and %d pending, want those that are being checked", len(g.lines), len(g.pending))
+	}
+	g.hash()
+	if n := g.fails.total.Load(); n != 20 || len(g.pending) > 0 {
+		t.Errorf("%d failures counted, want 20; %d pending", n, len(g.pending))
+	}
+	g.now += engine.Instant(loginPeriod) // a permit for who has just come
+	g.try("10.0.0.1:1", "shop", "wrong again")
+	if len(g.queue) > 0 {
+		t.Error("who left and comes back is checked at once")
+	}
+	g.now += engine.Instant(maxLeft * leftPeriod)
+	g.wake()
+	g.hash()
+}
+
+// Names take turns, however many guess at one.
+func TestNamesTakeTurns(t *testing.T) {
+	g := newGate(t, "", twoUsers)
+	for i := range guessesAtOnce + 50 {
+		g.try("10.0.0.1:1", "shop", fmt.Sprint("wrong", i))
+	}
+	for i := range 5 {
+		g.try("10.0.0.1:1", "eye", fmt.Sprint("wrong", i))
+	}
+	right := g.try("10.0.0.1:1", "eye", "see")
+	g.hash()
+	g.pass(25)
+	g.wants(t, "a right password behind five wrong ones of its name", right, "eye")
 }
 
 // The password of the default user needs no hash, but permits like all others.
@@ -168,12 +289,14 @@ func TestPasswordIsSlowedToo(t *testing.T) {
 	for i := range 3 * loginBurst {
 		g.wants(t, "right", g.try("10.0.0.9:1", "default", "secret"), "default")
 		want := errWrongPass.Error()
-		if i >= loginBurst {
+		if i >= answersAtOnce {
 			want = "nothing"
 		}
 		g.wants(t, fmt.Sprint("wrong ", i), g.try("10.0.0.1:1", "default", fmt.Sprint("wrong", i)), want)
 	}
-	g.wants(t, "right from there", g.try("10.0.0.1:1", "default", "secret"), "nothing")
+	g.wants(t, "right from there, with no permit left", g.try("10.0.0.1:1", "default", "secret"), "nothing")
+	g.now += engine.Instant(loginPeriod)
+	g.wants(t, "right from there a second later", g.try("10.0.0.1:1", "default", "secret"), "default")
 	if len(g.work) > 0 {
 		t.Error("there is something to hash")
 	}
@@ -230,6 +353,9 @@ func TestEndAnswersLogins(t *testing.T) {
 	g.wants(t, "after the end", g.try("10.0.0.2:1", "shop", "x"), errEnding.Error())
 	if len(g.pending)+len(g.queue)+len(g.logins.waits) > 0 {
 		t.Errorf("%d pending, %d queued, %d wait", len(g.pending), len(g.queue), len(g.logins.waits))
+	}
+	if len(g.lines)+len(g.checking) > 0 {
+		t.Errorf("%d lines, %d being checked", len(g.lines), len(g.checking))
 	}
 }
 

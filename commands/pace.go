@@ -6,56 +6,114 @@ import (
 	"limitsrv/engine"
 )
 
-// Logins of an address: so many at once, one a second after that, and as many again
-// on credit, which is what an attempt then waits for.
+// Permits of an address: so many at once, and one a second after that. Each is for one
+// password that is checked, or for telling that one was wrong which was checked early.
 const (
 	loginBurst  = 10
 	loginPeriod = time.Second
-	// paceMemory bounds what is kept of addresses, in bytes.
+)
+
+// How many permits must be there for one to be taken: in line; for an attempt that has
+// just come, with a name that was guessed at from the address; and with any other name,
+// by somebody who may have come back, and by a newcomer.
+const (
+	turnLeast     int64 = 7
+	guessedLeast  int64 = 5
+	returnedLeast int64 = 3
+	newcomerLeast int64 = 1
+)
+
+const (
+	// markLasts is how long a name is one that was guessed at.
+	markLasts = 10 * time.Minute
+	// maxLeft and leftPeriod are of those who gave up waiting, and may be back: so many
+	// at most, and so long for each.
+	maxLeft    = 128
+	leftPeriod = time.Second / 4
+	// paceMemory bounds what is kept of addresses, and of names, in bytes each.
 	paceMemory = 1 << 20
 )
 
 // A pace slows attempts by a token bucket for each address, as anybody would who has
 // a rate limiter. Many may use it at once.
 type pace struct {
-	engine *engine.Engine
-	now    func() engine.Instant // never goes back
+	addresses, pairs *engine.Engine
+	now              func() engine.Instant // never goes back
 }
 
-var loginParams = engine.Params{Alg: engine.Token, Limit: loginBurst, Count: 1, Period: int64(loginPeriod)}
+var (
+	loginParams = engine.Params{Alg: engine.Token, Limit: loginBurst, Count: 1, Period: int64(loginPeriod)}
+	markParams  = engine.Params{Alg: engine.Token, Limit: 1, Count: 1, Period: int64(markLasts)}
+	leftParams  = engine.Params{Alg: engine.Token, Limit: maxLeft, Count: 1, Period: int64(leftPeriod)}
+)
 
 func newPace() *pace {
 	began := time.Now()
+	small := func() *engine.Engine {
+		return engine.New(engine.Options{Shards: 1, Seed: [16]byte([]byte(randomID()[:16])), MaxMemory: paceMemory, Evict: true})
+	}
 	return &pace{
-		engine: engine.New(engine.Options{Shards: 1, Seed: [16]byte([]byte(randomID()[:16])), MaxMemory: paceMemory, Evict: true}),
-		now:    func() engine.Instant { return engine.Instant(time.Since(began)) },
+		addresses: small(), pairs: small(),
+		now: func() engine.Instant { return engine.Instant(time.Since(began)) },
 	}
 }
 
-// take takes a permit of an address, and says how long to wait where that is on
-// credit. Not ok: there is no credit any more.
-func (p *pace) take(host string) (wait time.Duration, ok bool) {
-	key := paceKey(host)
-	if d := p.ask(engine.Op{Kind: engine.Take, Params: loginParams, N: 1, Key: key}); d.Status != engine.OK || d.Allowed == 1 {
-		return 0, true
+// take takes a permit of an address if it has as many as least, and else says how long
+// it takes until then.
+func (p *pace) take(host string, least int64) (wait time.Duration, ok bool) {
+	key := addressKey('p', host)
+	d := p.ask(p.addresses, engine.Op{Kind: engine.Take, Params: loginParams, N: least, Key: key})
+	if d.Status == engine.OK && d.Allowed == 0 {
+		return time.Duration(d.Wait.CeilMillis()) * time.Millisecond, false
 	}
-	d := p.ask(engine.Op{Kind: engine.Charge, N: 1, Key: key})
-	if d.Allowed == 0 {
-		return 0, false
-	}
-	return time.Duration(d.Wait.CeilMillis()) * time.Millisecond, true
+	p.ask(p.addresses, engine.Op{Kind: engine.Refund, N: least - 1, Key: key})
+	return 0, true
+}
+
+// takes is take for who does not wait.
+func (p *pace) takes(host string, least int64) bool {
+	_, ok := p.take(host, least)
+	return ok
 }
 
 // giveBack gives a permit back.
 func (p *pace) giveBack(host string) {
-	p.ask(engine.Op{Kind: engine.Refund, N: 1, Key: paceKey(host)})
+	p.ask(p.addresses, engine.Op{Kind: engine.Refund, N: 1, Key: addressKey('p', host)})
 }
 
-// paceKey is the key of an address's bucket.
-func paceKey(host string) []byte { return []byte(host[:min(len(host), engine.MaxKeyBytes)]) }
+// left notes that somebody of an address gave up waiting.
+func (p *pace) left(host string) {
+	p.ask(p.addresses, engine.Op{Kind: engine.Take, Params: leftParams, N: 1, Key: addressKey('l', host)})
+}
 
-func (p *pace) ask(op engine.Op) engine.Decision {
+// returned takes who comes from an address for one of those who left it shortly
+// before, if there is one more of these.
+func (p *pace) returned(host string) bool {
+	return p.ask(p.addresses, engine.Op{Kind: engine.Refund, N: 1, Key: addressKey('l', host)}).Status == engine.OK
+}
+
+// mark notes that a pair is guessed at.
+func (p *pace) mark(pair mac) {
+	p.ask(p.pairs, engine.Op{Kind: engine.Take, Params: markParams, N: 1, Key: pair[:]})
+}
+
+// unmark takes that back.
+func (p *pace) unmark(pair mac) {
+	p.ask(p.pairs, engine.Op{Kind: engine.Forget, Key: pair[:]})
+}
+
+// unmarked says whether a pair was not guessed at of late.
+func (p *pace) unmarked(pair mac) bool {
+	return p.ask(p.pairs, engine.Op{Kind: engine.Peek, Key: pair[:]}).Status == engine.Missing
+}
+
+// addressKey is the key of one of an address's buckets.
+func addressKey(kind byte, host string) []byte {
+	return append([]byte{kind}, host[:min(len(host), engine.MaxKeyBytes-1)]...)
+}
+
+func (p *pace) ask(e *engine.Engine, op engine.Op) engine.Decision {
 	b := engine.Batch{Ops: []engine.Op{op}}
-	p.engine.Apply(p.now(), &b)
+	e.Apply(p.now(), &b)
 	return b.Decisions[0]
 }

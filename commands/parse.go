@@ -128,19 +128,19 @@ func isDigit(c byte) bool { return c-'0' <= 9 }
 // unit is the length of a unit of time in nanoseconds, 0 if it is none.
 func unit(name []byte) uint64 {
 	switch string(name) {
-	case "us":
+	case "us", "usec", "microsecond", "microseconds":
 		return 1e3
-	case "ms":
+	case "ms", "msec", "millisecond", "milliseconds":
 		return 1e6
-	case "s":
+	case "s", "sec", "secs", "second", "seconds":
 		return 1e9
-	case "m":
+	case "m", "min", "mins", "minute", "minutes":
 		return 60e9
-	case "h":
+	case "h", "hr", "hrs", "hour", "hours":
 		return 3600e9
-	case "d":
+	case "d", "day", "days":
 		return 86400e9
-	case "w":
+	case "w", "week", "weeks":
 		return 7 * 86400e9
 	}
 	return 0

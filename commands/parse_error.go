@@ -10,7 +10,7 @@ import (
 // What an argument may be, as errors say it.
 const (
 	durations = "1us to 10 years, exact to the nanosecond, such as 60 (seconds), 0.25, 500ms, 1m or 7d"
-	rates     = "permits per second, such as 10 or 0.5, or a whole count/duration, such as 100/60, 100/1m or 5000/d, " +
+	rates     = "permits per second, such as 10 or 0.5, or a whole count/duration, such as 100/60, 100/minute or 5000/d, " +
 		"from one in 10 years to 1000000000 a second"
 )
 
@@ -18,7 +18,7 @@ const (
 const maxExcerpt = 32
 
 // badArgument says what the argument name must be, and what it was.
-func badArgument(name, must string, given []byte) error {
+func badArgument(name, must string, given []byte) *Error {
 	return &Error{"ERR", name + " must be " + must + ", got " + excerpt(given)}
 }
 

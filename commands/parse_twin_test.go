@@ -18,9 +18,13 @@ import (
 var (
 	twinWhole    = regexp.MustCompile(`^(0|[1-9][0-9]*)$`)
 	twinDecimal  = regexp.MustCompile(`^(0|[1-9][0-9]{0,17})(?:\.([0-9]+))?$`)
-	twinDuration = regexp.MustCompile(`^([0-9.]+)(us|ms|s|m|h|d|w)?$`)
+	twinDuration = regexp.MustCompile(`^([0-9.]+)([a-z]+)?$`)
 	twinUnits    = map[string]int64{
 		"us": 1e3, "ms": 1e6, "s": 1e9, "": 1e9, "m": 60e9, "h": 3600e9, "d": 24 * 3600e9, "w": 7 * 24 * 3600e9,
+		"usec": 1e3, "microsecond": 1e3, "microseconds": 1e3, "msec": 1e6, "millisecond": 1e6, "milliseconds": 1e6,
+		"sec": 1e9, "secs": 1e9, "second": 1e9, "seconds": 1e9, "min": 60e9, "mins": 60e9, "minute": 60e9, "minutes": 60e9,
+		"hr": 3600e9, "hrs": 3600e9, "hour": 3600e9, "hours": 3600e9, "day": 24 * 3600e9, "days": 24 * 3600e9,
+		"week": 7 * 24 * 3600e9, "weeks": 7 * 24 * 3600e9,
 	}
 )
 
@@ -48,10 +52,11 @@ func twinOfDuration(arg string) (int64, bool) {
 		return 0, false
 	}
 	exact, cut, _, ok := twinNumber(m[1])
-	if !ok || exact.Cmp(cut) != 0 {
+	unit, known := twinUnits[m[2]]
+	if !ok || !known || exact.Cmp(cut) != 0 {
 		return 0, false
 	}
-	exact.Mul(exact, new(big.Rat).SetInt64(twinUnits[m[2]]))
+	exact.Mul(exact, new(big.Rat).SetInt64(unit))
 	if !exact.IsInt() || !exact.Num().IsInt64() {
 		return 0, false
 	}

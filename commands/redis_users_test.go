@@ -126,7 +126,7 @@ func TestUsersLikeRedis(t *testing.T) {
 			if hidden := strings.Join(want, " "); line == "ACL GETUSER boss" {
 				want = []string{anyHash.ReplaceAllString(hidden, "[]")}
 			}
-			if strings.Join(got, " ") != strings.Join(want, " ") {
+			if strings.Join(got, " ") != strings.Join(want, " ") && !goesOn(got[0], want[0]) {
 				t.Errorf("%s: %s\n  got %s\nRedis %s", protocol, line, got, want)
 			}
 		}

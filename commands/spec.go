@@ -1,7 +1,6 @@
 package commands
 
 import (
-	"fmt"
 	"strings"
 
 	"limitsrv/commands/users"
@@ -83,17 +82,17 @@ func (r *registry) lookup(args [][]byte, guess *spec) (*spec, error) {
 		s = r.find(args[0], nil)
 	}
 	if s == nil || s.isSub {
-		return nil, unknownCommand(args)
+		return nil, r.unknownCommand(args)
 	}
 	if s.subs != nil && len(args) > 1 {
 		sub := r.find(args[0], args[1])
 		if sub == nil {
-			return nil, &Error{"ERR", fmt.Sprintf("unknown subcommand '%.128s'. Try %s HELP.", cString(args[1]), s.Name)}
+			return nil, s.unknownSub(args[1])
 		}
 		s = sub
 	}
 	if (len(args) < s.min || len(args) > s.max) && s.Flags&OwnArity == 0 {
-		return s, &Error{"ERR", "wrong number of arguments for '" + s.name + "' command"}
+		return s, s.wrongArity()
 	}
 	return s, nil
 }
@@ -139,18 +138,6 @@ func copyLower(dst, src []byte) int {
 		dst[i] = lower(c)
 	}
 	return len(src)
-}
-
-// unknownCommand is Redis' text, with the arguments up to 128 bytes of them.
-func unknownCommand(args [][]byte) *Error {
-	var shown strings.Builder
-	for _, a := range args[1:] {
-		if shown.Len() >= 128 {
-			break
-		}
-		fmt.Fprintf(&shown, "'%.*s' ", 128-shown.Len(), cString(a))
-	}
-	return &Error{"ERR", fmt.Sprintf("unknown command '%.128s', with args beginning with: %s", cString(args[0]), shown.String())}
 }
 
 // cString is b up to a zero byte, and up to 128 bytes, which is where Redis cuts

@@ -282,7 +282,7 @@ func TestLoading(t *testing.T) {
 		{"answers what does not", []string{"ECHO a", "SELECT 0"}, "$1|a|+OK|"},
 		{"aborts a transaction of what is refused", []string{"MULTI", "DEL a", "EXEC"}, "+OK|" + refused + "-EXECABORT Transaction discarded because of previous errors.|"},
 		{"lets one of others be", []string{"MULTI", "ECHO a", "EXEC"}, "+OK|+QUEUED|*1|$1|a|"},
-		{"first says what is wrong", []string{"DEL", "NOPE"}, "-ERR wrong number of arguments for 'del' command|-ERR unknown command 'NOPE', with args beginning with: |"},
+		{"first says what is wrong", []string{"DEL", "NOPE"}, "-ERR wrong number of arguments for 'del' command; usage: DEL key [key ...]|-ERR unknown command 'NOPE', with args beginning with: |"},
 	} {
 		if got := ask(s, tt.lines...); got != tt.want {
 			t.Errorf("it %s\n got %s\nwant %s", tt.name, got, tt.want)

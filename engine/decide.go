@@ -81,6 +81,13 @@ func (c *cell) view(now Instant, used int64, d *Decision) {
 	}
 }
 
+// foreign answers an op of another algorithm: how the cell stands, with used permits
+// used.
+func (c *cell) foreign(now Instant, used int64, d *Decision) {
+	d.Status = WrongType
+	c.view(now, used, d)
+}
+
 // refusal is how long until n more permits would pass where used are used.
 func (c *cell) refusal(now Instant, n, bound int64) Span {
 	if n > bound {
@@ -101,7 +108,7 @@ func (c *cell) hold(now Instant) Span {
 func (s *shard) take(now Instant, op *Op, h uint64, d *Decision) {
 	pl, used, changed, ok := s.open(now, op, h)
 	if !ok {
-		d.Status = WrongType
+		s.cell.foreign(now, used, d)
 		return
 	}
 	c, limit := &s.cell, op.Params.Limit
@@ -206,19 +213,19 @@ func (s *shard) keep(pl place, h uint64, key []byte, rests Instant) {
 // there is none to work on.
 func (s *shard) counted(now Instant, op *Op, h uint64, d *Decision) (pl place, used int64, ok bool) {
 	pl, used = s.lookup(now, op.Key, h)
-	d.Status = s.countable(op, pl)
-	return pl, used, d.Status == OK
+	return pl, used, s.countable(now, op, pl, used, d)
 }
 
-// countable says whether the key that was found is one to count permits of.
-func (s *shard) countable(op *Op, pl place) Status {
+// countable says whether the key that was found is one to count permits of, and
+// answers for it if not.
+func (s *shard) countable(now Instant, op *Op, pl place, used int64, d *Decision) bool {
 	switch alg := s.cell.params.Alg; {
 	case pl.missing():
-		return Missing
+		d.Status = Missing
 	case alg == Lease || op.Params.Limit > 0 && op.Params.Alg != alg:
-		return WrongType
+		s.cell.foreign(now, used, d)
 	}
-	return OK
+	return d.Status == OK
 }
 
 // refund gives permits back; a key that is full again is forgotten.

@@ -10,7 +10,9 @@ package engine
 func (e *Engine) takeGroup(now Instant, b *Batch, from, to int) {
 	for i := from; i < to; i++ {
 		if !e.ofOneKind(now, b, from, i) {
+			held := b.Decisions[i]
 			e.refuseGroup(b, from, to, WrongType)
+			b.Decisions[i] = held
 			return
 		}
 	}
@@ -56,15 +58,20 @@ func (e *Engine) takeGroup(now Instant, b *Batch, from, to int) {
 }
 
 // ofOneKind says whether the key of op i belongs to the op's algorithm: where it
-// is live, and where the ops from..i-1 name it.
+// is live, and where the ops from..i-1 name it. If not it answers the op.
 func (e *Engine) ofOneKind(now Instant, b *Batch, from, i int) bool {
-	op, s := &b.Ops[i], &e.shards[b.scratch.shards[i]]
-	if pl, _ := s.findLive(now, op.Key, b.scratch.hashes[i]); !pl.missing() {
-		return s.cell.params.Alg == op.Params.Alg
+	op, s, d := &b.Ops[i], &e.shards[b.scratch.shards[i]], &b.Decisions[i]
+	*d = Decision{}
+	if pl, used := s.findLive(now, op.Key, b.scratch.hashes[i]); !pl.missing() {
+		if s.cell.params.Alg != op.Params.Alg {
+			s.cell.foreign(now, used, d)
+		}
+		return d.Status == OK
 	}
 	for j := from; j < i; j++ {
-		if b.sameKey(i, j) {
-			return b.Ops[j].Params.Alg == op.Params.Alg
+		if b.sameKey(i, j) && b.Ops[j].Params.Alg != op.Params.Alg {
+			d.Status, d.Params = WrongType, b.Ops[j].Params
+			return false
 		}
 	}
 	return true

@@ -10,7 +10,7 @@ func (s *shard) name(id []byte) holderName {
 func (s *shard) acquire(now Instant, op *Op, h uint64, d *Decision) {
 	pl, used, changed, ok := s.open(now, op, h)
 	if !ok {
-		d.Status = WrongType
+		s.cell.foreign(now, used, d)
 		return
 	}
 	var (
@@ -52,7 +52,7 @@ func (s *shard) release(now Instant, op *Op, h uint64, d *Decision) {
 	case pl.missing():
 		return
 	case c.params.Alg != Lease:
-		d.Status = WrongType
+		c.foreign(now, used, d)
 		return
 	}
 	if (lease{}).release(c, now, s.name(op.ID)) {

@@ -163,7 +163,9 @@ const (
 	OK Status = iota
 	// Missing means that there is no such key.
 	Missing
-	// WrongType means that the key belongs to another algorithm.
+	// WrongType means that the key belongs to another algorithm: that of the Decision's
+	// Params, until its Reset from now. In a group it is the answer to all, and those
+	// without Params are of no such key.
 	WrongType
 	// NoMemory means that the key would need memory beyond the bound, or would be
 	// a new one in a batch that is Full.

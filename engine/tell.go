@@ -18,7 +18,7 @@ func (s *shard) tell(now Instant, op *Op, h uint64, d *Decision) {
 		}
 		c.look(now, used, d)
 	case Refund, Charge:
-		if d.Status = s.countable(op, pl); d.Status != OK {
+		if !s.countable(now, op, pl, used, d) {
 			return
 		}
 		if op.Kind == Refund {
@@ -42,7 +42,7 @@ func (s *shard) tellTake(now Instant, op *Op, pl place, found int64, d *Decision
 	used, _, ok := s.adopt(now, op, pl, found)
 	s.chunks.changes = changes // what a log counted for the cell does not come to be
 	if !ok {
-		d.Status = WrongType
+		s.cell.foreign(now, used, d)
 		return
 	}
 	d.Allowed, d.Wait = 1, s.cell.hold(now)

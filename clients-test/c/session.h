@@ -10,7 +10,7 @@
 #define PEEKED "[TOKEN,10,9,0,<360000]"
 
 // The error for an RL.TOKEN that is too short.
-#define ARGUMENTS "-ERR wrong number of arguments for 'rl.token' command"
+#define ARGUMENTS "-ERR wrong number of arguments for 'rl.token' command; usage: RL.TOKEN key capacity rate [n] [PARTIAL] [SHADOW]"
 
 // A variable of the environment, by its name without LIMITSRV_; see ../README.md.
 const char *given(const char *name);

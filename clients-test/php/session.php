@@ -32,7 +32,7 @@ const HOUR = 3_600_000;
 /** The first answer for RL.TOKEN with 10 10/h. */
 const FRESH = [1, 10, 9, 0, 360_000];
 
-const ARGUMENTS = "ERR wrong number of arguments for 'rl.token' command";
+const ARGUMENTS = "ERR wrong number of arguments for 'rl.token' command; usage: RL.TOKEN key capacity rate [n] [PARTIAL] [SHADOW]";
 
 /** What RL.PEEK tells of a fresh key. */
 function peeked(): array
@@ -228,7 +228,7 @@ function decisions(callable $ask, callable $error): array
         },
         'wrongtype' => function () use ($ask, $error) {
             want($ask('RL.TOKEN', 'type', 10, '10/h'), FRESH);
-            wantError($error('RL.FIXED', 'type', 10, 60), 'WRONGTYPE Operation against a key holding the wrong kind of value');
+            wantError($error('RL.FIXED', 'type', 10, 60), 'WRONGTYPE');
         },
     ];
 }

@@ -25,9 +25,11 @@ func tools() []tool {
 		{"check", "[--repair [--yes]] DIR", "verify a data directory that no server uses; --repair makes it one that a server starts from, and asks before anything is lost", runCheck},
 		{"completion", "bash|zsh|fish", "print what makes a shell complete options and tools; --help says where it goes", runCompletion},
 		{"config", "check|show [FILE]", "check a file of options as the server would read it, or show all options and where each comes from", runConfig},
+		{"help", "[TOOL|COMMAND]", "show this text, or how a tool is used, or a command that clients may send", runHelp},
 		{"hash-password", "", "read a password from standard input and print its hash, for the file of --users", runHash},
 		{"ping", "[options]", "ask a server that was started with these options, here, whether it serves; ends with 0 if so", runPing},
 		{"recover", "DIR [--to NEW --raft HOST:PORT|--single [--yes]]", "make a data directory of a new cluster, or of a server by itself, of what another one or a backup has; without --to, show what that is", runRecover},
+		{"version", "", "show the version", runVersion},
 	}
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 
+	"limitsrv/commands"
 	"limitsrv/files"
 	"limitsrv/persist"
 )
@@ -155,12 +156,15 @@ func (r *configReader) unknown(line int, name string) {
 		r.wrong(line, "%s is for the command line alone", name)
 		return
 	}
-	nearest, distance := "", 4
-	for _, f := range r.options {
-		if d := editDistance(strings.ToLower(name), f.Name); d < distance {
-			nearest, distance = f.Name, d
-		}
+	if advice := redisAdvice(name); advice != "" {
+		r.wrong(line, "there is no option %s; redis-server's is here %s", name, advice)
+		return
 	}
+	names := make([]string, 0, len(r.options))
+	for _, f := range r.options {
+		names = append(names, f.Name)
+	}
+	nearest := commands.Nearest(name, names)
 	if nearest == "" {
 		r.wrong(line, "there is no option %s; limitsrv --help shows them all", name)
 		return
@@ -264,26 +268,4 @@ func lineOf(node ast.Node) int {
 		return 1
 	}
 	return node.GetToken().Position.Line
-}
-
-// editDistance is how many bytes are to be put in, taken out or changed to make one
-// text of the other. Source: Wagner and Fischer, The string-to-string correction
-// problem, 1974.
-func editDistance(a, b string) int {
-	row := make([]int, len(b)+1)
-	for j := range row {
-		row[j] = j
-	}
-	for i := range len(a) {
-		diagonal := row[0]
-		row[0] = i + 1
-		for j := range len(b) {
-			changed := diagonal
-			if a[i] != b[j] {
-				changed++
-			}
-			diagonal, row[j+1] = row[j+1], min(row[j]+1, row[j+1]+1, changed)
-		}
-	}
-	return row[len(b)]
 }

@@ -186,7 +186,7 @@ func parseOptions(args []string, stdout, stderr io.Writer) (*configuration, erro
 	case shown:
 		return nil, errDone
 	case err != nil:
-		return nil, err
+		return nil, advised(err)
 	case c.Version:
 		fmt.Fprintln(stdout, versionText())
 		return nil, errDone

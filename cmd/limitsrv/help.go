@@ -46,6 +46,28 @@ func printHelp(options kong.HelpOptions, ctx *kong.Context) error {
 	return nil
 }
 
+// runHelp is the tool help.
+func runHelp(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	if asksHelp(args) || len(args) > 1 {
+		fmt.Fprintln(stdout, "usage: limitsrv help [TOOL|COMMAND]")
+		return exitOK
+	}
+	if len(args) == 0 {
+		return run([]string{"--help"}, stdout, stderr, nil, nil)
+	}
+	if t, ok := toolOf(args); ok {
+		return t.run([]string{"--help"}, stdin, stdout, stderr)
+	}
+	all := commands.Table()
+	i := slices.IndexFunc(all, func(c commands.Command) bool { return strings.EqualFold(c.Name, args[0]) })
+	if i < 0 {
+		fmt.Fprintf(stderr, "limitsrv help: there is no tool or command %s; limitsrv --help and limitsrv --help-commands show them\n", args[0])
+		return exitUsage
+	}
+	describeCommand(stdout, all[i])
+	return exitOK
+}
+
 // asksHelp says whether the command line of a tool that has options of the server asks
 // how it is used.
 func asksHelp(args []string) bool {
@@ -58,12 +80,17 @@ const limiterGroup = "limiter"
 // printCommands describes every command.
 func printCommands(w io.Writer) {
 	for _, c := range commands.Table() {
-		if len(c.Sub) == 0 {
-			describe(w, c.Usage(), c.Summary)
-		}
-		for _, sub := range c.Sub {
-			describe(w, c.Name+" "+sub.Usage(), sub.Summary)
-		}
+		describeCommand(w, c)
+	}
+}
+
+// describeCommand describes a command, or its subcommands.
+func describeCommand(w io.Writer, c commands.Command) {
+	if len(c.Sub) == 0 {
+		describe(w, c.Usage(), c.Summary)
+	}
+	for _, sub := range c.Sub {
+		describe(w, c.Name+" "+sub.Usage(), sub.Summary)
 	}
 }
 

@@ -127,7 +127,7 @@ func (n *node) openListeners() (err error) {
 		Logger:       n.log,
 	})
 	if err != nil {
-		return err
+		return n.nextPort(err)
 	}
 	return n.openAdmin()
 }

@@ -66,7 +66,7 @@ type options struct {
 	LogFormat string     `group:"Log" default:"text" enum:"text,json" help:"text or json. The log goes to standard error."`
 
 	HelpCommands bool `env:"-" help:"Show the commands that clients may send."`
-	Version      bool `env:"-" help:"Show the version."`
+	Version      bool `env:"-" short:"v" help:"Show the version."`
 }
 
 // defaults are those that other packages have.

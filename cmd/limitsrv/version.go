@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"io"
 	"runtime/debug"
 )
 
@@ -24,4 +25,14 @@ func versionText() string {
 		}
 	}
 	return fmt.Sprintf("limitsrv %s%s%s (%s)", version, revision, changed, info.GoVersion)
+}
+
+// runVersion is the tool version.
+func runVersion(args []string, _ io.Reader, stdout, _ io.Writer) int {
+	if asksHelp(args) {
+		fmt.Fprintln(stdout, "usage: limitsrv version")
+		return exitOK
+	}
+	fmt.Fprintln(stdout, versionText())
+	return exitOK
 }

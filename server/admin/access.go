@@ -23,9 +23,10 @@ const (
 	// loginTimeout is how long a login may wait for those before it.
 	loginTimeout = 15 * time.Second
 	// maxLoggingIn is how many may be in a login at once, which may wait.
-	maxLoggingIn = 32
-	// maxLoggingInEach are those of one site.
-	maxLoggingInEach = 8
+	maxLoggingIn = 112
+	// maxLoggingInEach are those of one site. Wrong passwords wait for their turns, so it
+	// is as many as leave some of the site's connections for others.
+	maxLoggingInEach = maxConnectionsEach - 8
 	// anyone is who asks where nobody has to log in.
 	anyone = "default"
 )

@@ -314,6 +314,17 @@ func TestLoginsAtOnceAreBounded(t *testing.T) {
 	}
 }
 
+// Fifty of a site who wait for their guesses to be answered keep no other of it out.
+func TestLoginsOfOneSite(t *testing.T) {
+	f := serve(t, "secret", nil)
+	for range 50 {
+		f.loggingIn.enter("127.0.0.1")
+	}
+	if answer, text := f.ask("/api/login", `{"user":"default","password":"secret"}`); answer.StatusCode != 204 {
+		t.Errorf("it is answered %d %s", answer.StatusCode, text)
+	}
+}
+
 func TestTLS(t *testing.T) {
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
 	if err != nil {

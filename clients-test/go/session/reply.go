@@ -19,7 +19,7 @@ var Fresh = L{1, 10, 9, 0, 360_000}
 var Peeked = L{"TOKEN", 10, 9, 0, Lately(360_000)}
 
 // ErrArguments is the error for an RL.TOKEN that is too short.
-const ErrArguments = "ERR wrong number of arguments for 'rl.token' command"
+const ErrArguments = "ERR wrong number of arguments for 'rl.token' command; usage: RL.TOKEN key capacity rate [n] [PARTIAL] [SHADOW]"
 
 // Reply is what a client gave for a command.
 type Reply struct {

@@ -47,7 +47,7 @@ pub const FRESH: Want = Want::List(&[Want::Int(1), Want::Int(10), Want::Int(9), 
 pub const PEEKED: Want = Want::List(&[Want::Text("TOKEN"), Want::Int(10), Want::Int(9), Want::Int(0), lately(360_000)]);
 
 /// The error for an RL.TOKEN that is too short.
-pub const ARGUMENTS: &str = "ERR wrong number of arguments for 'rl.token' command";
+pub const ARGUMENTS: &str = "ERR wrong number of arguments for 'rl.token' command; usage: RL.TOKEN key capacity rate [n] [PARTIAL] [SHADOW]";
 
 /// Fails unless an answer is what is wanted, and gives it back.
 pub fn want(answer: Answer, want: Want) -> Answer {

@@ -123,6 +123,6 @@ final class Decisions {
 
     private void wrongType() throws Exception {
         want("RL.TOKEN type 10 10/h", FRESH);
-        wantError("RL.FIXED type 10 60", "WRONGTYPE Operation against a key holding the wrong kind of value");
+        wantError("RL.FIXED type 10 60", "WRONGTYPE");
     }
 }

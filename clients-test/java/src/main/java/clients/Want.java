@@ -36,7 +36,7 @@ final class Want {
     static final List<Object> PEEKED = list("TOKEN", 10, 9, 0, lately(360_000));
 
     /** The error for an RL.TOKEN that is too short. */
-    static final String ARGUMENTS = "ERR wrong number of arguments for 'rl.token' command";
+    static final String ARGUMENTS = "ERR wrong number of arguments for 'rl.token' command; usage: RL.TOKEN key capacity rate [n] [PARTIAL] [SHADOW]";
 
     /** Fails unless a reply is what is wanted. */
     static void reply(Object got, Object want) {

@@ -1,0 +1,80 @@
+package main
+
+import (
+	"net"
+	"strconv"
+	"strings"
+	"testing"
+)
+
+// Options of redis-server are answered with those that do the same here.
+func TestRedisOptions(t *testing.T) {
+	for _, tt := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"--port", "6380"}, "unknown flag --port; redis-server's port is here --listen 127.0.0.1:PORT"},
+		{[]string{"-p", "6380"}, "--listen 127.0.0.1:PORT"},
+		{[]string{"--bind", "0.0.0.0"}, "--listen ADDRESS:PORT"},
+		{[]string{"--requirepass=x"}, "is here --password"},
+		{[]string{"--dir", "/tmp"}, "is here --data DIR"},
+		{[]string{"--maxmemory", "1gb"}, "is here --max-memory"},
+		{[]string{"redis.conf"}, "unexpected argument redis.conf; a file of options is given as --config FILE"},
+	} {
+		_, log, code := runs(t, limitsrv(nil, tt.args...))
+		if code != exitUsage || strings.Count(log, "\n") != 1 || !strings.Contains(log, tt.want) {
+			t.Errorf("%v: exit %d, %q, want 2 and %q in it", tt.args, code, log, tt.want)
+		}
+	}
+	_, err := parseConfig("f.yaml", []byte("maxmemory: 1gb\n"), nil)
+	if want := "f.yaml:1: there is no option maxmemory; redis-server's is here --max-memory"; err == nil || err.Error() != want {
+		t.Errorf("a file says %v, want %s", err, want)
+	}
+	parser, err := newParser(new(options))
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, f := range optionsOf(parser) {
+		if redisAdvice(f.Name) != "" {
+			t.Errorf("--%s is an option here", f.Name)
+		}
+	}
+}
+
+// A port that others have is an error that shows the way out.
+func TestPortTaken(t *testing.T) {
+	taken, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer taken.Close()
+	next := net.JoinHostPort("127.0.0.1", strconv.Itoa(taken.Addr().(*net.TCPAddr).Port+1))
+	_, log, code := runs(t, limitsrv(nil, "--listen", taken.Addr().String()))
+	if want := "address already in use: give another one, --listen " + next + ", or stop the server that has it"; code != exitFailure || !strings.Contains(log, want) {
+		t.Errorf("exit %d, %q, want 1 and %q in it", code, log, want)
+	}
+}
+
+// Words that people try are tools.
+func TestHelpAndVersion(t *testing.T) {
+	for _, tt := range []struct {
+		args []string
+		want string
+	}{
+		{[]string{"version"}, "limitsrv " + version},
+		{[]string{"-v"}, "limitsrv " + version},
+		{[]string{"help"}, "Usage: limitsrv [flags]"},
+		{[]string{"help", "check"}, "Usage: limitsrv check <dir>"},
+		{[]string{"help", "ping"}, "usage: limitsrv ping"},
+		{[]string{"help", "rl.token"}, "  RL.TOKEN key capacity rate"},
+		{[]string{"help", "client"}, "  CLIENT "},
+	} {
+		out, log, code := runs(t, limitsrv(nil, tt.args...))
+		if code != exitOK || log != "" || !strings.HasPrefix(out, tt.want) {
+			t.Errorf("%v: exit %d, %.200q, %q, want 0 and %q", tt.args, code, out, log, tt.want)
+		}
+	}
+	if _, log, code := runs(t, limitsrv(nil, "help", "nonsense")); code != exitUsage || !strings.Contains(log, "nonsense") {
+		t.Errorf("exit %d, %q, want 2 and the word", code, log)
+	}
+}

@@ -1,0 +1,156 @@
+package commands
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"limitsrv/commands/users"
+)
+
+// A siege is a number of guessers of one address, and a client of the same address
+// who logs in now and then with a right password that was never used before.
+type siege struct {
+	name     string
+	password string                   // of the default user; empty: there are users
+	victim   func(i int) string       // the name of login i
+	guessed  func(next, i int) string // the name of guess i, while login next is the next
+	patience time.Duration            // after which a guesser comes back by another connection
+}
+
+const (
+	guessers    = 50
+	siegeLogins = 200
+	siegeGap    = 170 * time.Millisecond
+	siegeHash   = 30 * time.Millisecond
+	siegeUsers  = 100 // who are guessed at, beside those who log in
+)
+
+var sieges = []siege{
+	{"one other user", "", newcomer, oneGuessed, time.Hour},
+	{"many users", "", newcomer, manyGuessed, time.Hour},
+	{"names that are nobody's", "", newcomer, func(_, i int) string { return fmt.Sprint("nobody", i) }, time.Hour},
+	{"the next to log in", "", newcomer, func(next, _ int) string { return newcomer(next) }, time.Hour},
+	{"the very user", "", theOne, oneGuessed, time.Hour},
+	{"the password of all", "secret", byDefault, func(int, int) string { return defaultUser }, time.Hour},
+	{"one other user, without any patience", "", newcomer, oneGuessed, 100 * time.Millisecond},
+	{"many users, with little patience", "", newcomer, manyGuessed, 5 * time.Second},
+	{"the very user, with little patience", "", theOne, oneGuessed, 5 * time.Second},
+}
+
+func newcomer(i int) string       { return fmt.Sprint("new", i) }
+func theOne(int) string           { return "one" }
+func byDefault(int) string        { return defaultUser }
+func oneGuessed(int, int) string  { return theOne(0) }
+func manyGuessed(_, i int) string { return fmt.Sprint("other", i*7%siegeUsers) }
+
+// A right password gets in while others of its address guess, and no more guesses are
+// checked than a permit a second and a burst of them.
+func TestRightLoginsUnderSiege(t *testing.T) {
+	for _, s := range sieges {
+		t.Run(s.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) { s.run(t) })
+		})
+	}
+}
+
+// besieged is a server with the users of a siege, whose clock is that of the test.
+func besieged(t *testing.T, password string) *Handler {
+	t.Helper()
+	file := &strings.Builder{}
+	file.WriteString("users:\n")
+	user := func(name string) {
+		fmt.Fprintf(file, "  - {name: %s, hash: \"#x\", groups: [decide], keys: [\"*\"]}\n", name)
+	}
+	user(theOne(0))
+	for i := range siegeUsers {
+		user(fmt.Sprint("other", i))
+	}
+	for i := range siegeLogins {
+		user(newcomer(i))
+	}
+	text := withHashes(t, file.String())
+	h, err := newTestHandlerOf(password, func() string { return text })
+	if err != nil {
+		t.Fatal(err)
+	}
+	h.logins.spawn = func(f func()) { go f() }
+	h.logins.after = func(d time.Duration, f func()) { time.AfterFunc(d, f) }
+	return h
+}
+
+func (s *siege) run(t *testing.T) {
+	h := besieged(t, s.password)
+	var (
+		checked, told atomic.Int64 // guesses, by hashes and by answers
+		next          atomic.Int64
+		began         = time.Now()
+		ctx, cancel   = context.WithCancel(t.Context())
+	)
+	guess := func(n *atomic.Int64) {
+		if got, most := n.Add(1), loginBurst+int64(time.Since(began)/loginPeriod); got > most {
+			t.Errorf("guess %d was checked after %v, want %d or fewer by then", got, time.Since(began), most)
+		}
+	}
+	h.logins.hashed = func(_ *users.User, password []byte) bool {
+		time.Sleep(siegeHash)
+		right := strings.HasPrefix(string(password), "right")
+		if !right {
+			guess(&checked)
+		}
+		return right
+	}
+	var all sync.WaitGroup
+	defer time.Sleep(time.Minute) // what is being hashed is
+	defer all.Wait()
+	defer cancel()
+	for g := range guessers {
+		all.Go(func() {
+			for i := g; ctx.Err() == nil; i += guessers {
+				patient, done := context.WithTimeout(ctx, s.patience)
+				_, err := h.Login(patient, "10.0.0.1:1", s.guessed(int(next.Load()), i), fmt.Appendf(nil, "guess %d", i))
+				done()
+				if err == nil {
+					t.Error("a guess is right")
+				}
+				if errors.Is(err, errWrongPass) {
+					guess(&told)
+				}
+				time.Sleep(time.Millisecond)
+			}
+		})
+	}
+	time.Sleep(1100 * time.Millisecond) // the burst is over
+	var took []time.Duration
+	for i := range siegeLogins {
+		next.Store(int64(i))
+		time.Sleep(siegeGap)
+		password := fmt.Sprint("right", i)
+		if s.password != "" {
+			password = s.password
+			h.logins.mu.Lock()
+			clear(h.logins.familiar) // as if it was never used
+			h.logins.mu.Unlock()
+		}
+		sent := time.Now()
+		patient, done := context.WithTimeout(ctx, 10*time.Second)
+		_, err := h.Login(patient, "10.0.0.1:9", s.victim(i), []byte(password))
+		done()
+		if took = append(took, time.Since(sent)); err != nil {
+			t.Logf("login %d after %v: %v", i, time.Since(sent), err)
+		}
+	}
+	slices.Sort(took)
+	p99 := took[len(took)*99/100-1]
+	t.Logf("right logins take %v at the median, %v at p99, %v at most; %d guesses checked and %d told in %v", took[len(took)/2], p99, took[len(took)-1], checked.Load(), told.Load(), time.Since(began))
+	if p99 > 250*time.Millisecond {
+		t.Errorf("right logins take %v at p99, want 250ms or less", p99)
+	}
+}

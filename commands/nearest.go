@@ -1,0 +1,52 @@
+package commands
+
+import "strings"
+
+// maxTypo is how many letters a mistyped word may be away from the one that was meant.
+const maxTypo = 3
+
+// Nearest is the choice that a mistyped word was most probably meant to be, in any
+// case; empty: none is near.
+func Nearest(word string, choices []string) string {
+	if len(word) > maxNameBytes {
+		return ""
+	}
+	nearest, least := "", maxTypo+1
+	for _, choice := range choices {
+		d := editDistance(strings.ToLower(word), strings.ToLower(choice))
+		if d < least && 3*d <= len(choice) {
+			nearest, least = choice, d
+		}
+	}
+	return nearest
+}
+
+// didYouMean asks, behind an error about a word, about the choice nearest to it.
+func didYouMean(word []byte, choices ...string) string {
+	if nearest := Nearest(string(word[:min(len(word), maxNameBytes+1)]), choices); nearest != "" {
+		return "; did you mean " + nearest + "?"
+	}
+	return ""
+}
+
+// editDistance is how many bytes are to be put in, taken out or changed to make one
+// text of the other. Source: Wagner and Fischer, The string-to-string correction
+// problem, 1974.
+func editDistance(a, b string) int {
+	row := make([]int, len(b)+1)
+	for j := range row {
+		row[j] = j
+	}
+	for i := range len(a) {
+		diagonal := row[0]
+		row[0] = i + 1
+		for j := range len(b) {
+			changed := diagonal
+			if a[i] != b[j] {
+				changed++
+			}
+			diagonal, row[j+1] = row[j+1], min(row[j]+1, row[j+1]+1, changed)
+		}
+	}
+	return row[len(b)]
+}
