@@ -19,6 +19,7 @@ import (
 // linkOptions configure links. All functions may be called by many at once.
 type linkOptions struct {
 	listener net.Listener
+	own      string // the address at which others reach this node
 	dial     func(ctx context.Context, address string) (net.Conn, error)
 	tls      *certs.Files // nil: in the clear
 	// identity is that of this node as of now.
@@ -30,7 +31,9 @@ type linkOptions struct {
 	exec func(batch *engine.Batch, done func(error))
 	// commit follows the execs of what was read at once.
 	commit func()
-	log    *slog.Logger
+	// lost is told that a link for raft, made by another node, has ended. It must not block.
+	lost func(node string)
+	log  *slog.Logger
 	// timeout bounds a greeting, a dial, and how long a peer may take to read an answer.
 	timeout time.Duration
 	// patience is how long the leader may owe the answers to what was forwarded, while
@@ -184,7 +187,7 @@ func (l *links) welcome(conn *linkConn) {
 		return
 	}
 	if from.kind == linkRaft {
-		l.offer(secured)
+		l.offer(&raftConn{secured, func() { l.o.lost(from.Node) }})
 		return
 	}
 	defer secured.Close()

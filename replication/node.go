@@ -38,6 +38,7 @@ type Node struct {
 	known     known
 	waiters   waiters
 	disk      *persist.DiskWatch
+	silence   silence
 
 	seat    atomic.Pointer[seat] // nil: this node is no member yet
 	led     atomic.Uint64        // the term in which this node decides; 0: it does not
@@ -78,7 +79,7 @@ func Open(o Options) (*Node, error) {
 	}
 	n := &Node{
 		o: o, log: o.Logger, dir: dir, wall: o.Wall, mono: sinceNow(), holdFor: holdElections * o.ElectionTimeout / 2,
-		fatal: onceWith(o.Fatal), told: newRepeats(), clock: newLeaderClock(o.Monotonic), disk: persist.NewDiskWatch(),
+		fatal: onceWith(o.Fatal), told: newRepeats(), clock: newLeaderClock(o.Monotonic), disk: persist.NewDiskWatch(), silence: newSilence(),
 	}
 	n.maxMemory.Store(o.MaxMemory)
 	n.evict.Store(o.Evict)
@@ -111,8 +112,8 @@ func (n *Node) begin() (err error) {
 		return fmt.Errorf("listen for other nodes at %s: %w", n.o.Bind, err)
 	}
 	n.links, err = newLinks(linkOptions{
-		listener: listener, dial: n.o.Network.Dial, tls: n.o.TLS, identity: n.identity,
-		call: n.answerCall, exec: n.execForOthers, commit: n.Commit, log: n.log,
+		listener: listener, own: n.o.Raft, dial: n.o.Network.Dial, tls: n.o.TLS, identity: n.identity,
+		call: n.answerCall, exec: n.execForOthers, commit: n.Commit, lost: n.linkLost, log: n.log,
 		timeout: n.callTimeout(), patience: max(n.rpcTimeout(), leaderHang+n.callTimeout()),
 	})
 	if err != nil {
@@ -128,6 +129,7 @@ func (n *Node) begin() (err error) {
 	n.wait.Go(n.enter)
 	n.wait.Go(n.attend)
 	n.wait.Go(n.watchDisk)
+	n.wait.Go(n.watchLeader)
 	return nil
 }
 
