@@ -63,6 +63,9 @@ type peerStatus struct {
 	// and Idle how long ago.
 	Stored uint64        `json:"stored,omitempty"`
 	Idle   time.Duration `json:"idle,omitempty"`
+	// Silent says that it would have another leader, and LastTerm is that of its last entry.
+	Silent   bool   `json:"silent,omitempty"`
+	LastTerm uint64 `json:"last_term,omitempty"`
 	// Peers are what the leader has heard of the others.
 	Peers []peerWord `json:"peers,omitempty"`
 }
@@ -142,6 +145,7 @@ func (n *Node) peerStatus() peerStatus {
 	p := peerStatus{Node: n.identity().Node, Wall: n.wall(), Leader: office.leader.Node}
 	if s := office.seat; s != nil {
 		p.Term, p.LastIndex, p.AppliedIndex = office.term, s.raft.LastIndex(), s.raft.AppliedIndex()
+		p.Silent, p.LastTerm = n.isSilent(s), s.lastTerm()
 		var at time.Duration
 		if p.Stored, at = s.logs.lastStored(); p.Stored > 0 {
 			p.Idle = n.mono() - at

@@ -56,5 +56,6 @@
 // that deadlocks (MaxRPCsInFlight 1), a disk that hangs while heartbeats go on (watchDisk),
 // a vote in two writes (votes), a failed transfer and a log that is stuck behind a
 // snapshot (restart); and rests, of up to 10 s, before it tries a node again that is
-// back (steadyTransport). RestoreCommittedLogs, which deadlocks on long logs, is not of this version.
+// back (steadyTransport); elections that take long where nobody is to be elected by
+// mistake (watchLeader). RestoreCommittedLogs, which deadlocks on long logs, is not of this version.
 package replication

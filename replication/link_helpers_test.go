@@ -67,6 +67,9 @@ func serveLinks(t testing.TB, own identity, o linkOptions) *links {
 		o.timeout = 30 * time.Second
 	}
 	o.patience = o.timeout
+	if o.lost == nil {
+		o.lost = func(string) {}
+	}
 	l, err := newLinks(o)
 	if err != nil {
 		t.Fatal(err)

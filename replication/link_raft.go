@@ -16,6 +16,17 @@ func (l *links) raft(nodeAt func(address string) string) raft.StreamLayer {
 	return &raftStream{links: l, nodeAt: nodeAt, closed: make(chan struct{})}
 }
 
+// A raftConn is a link that another node made for raft, which closes it when it ends.
+type raftConn struct {
+	net.Conn
+	ended func()
+}
+
+func (c *raftConn) Close() error {
+	c.ended()
+	return c.Conn.Close()
+}
+
 type raftStream struct {
 	links  *links
 	nodeAt func(address string) string
@@ -43,9 +54,25 @@ func (s *raftStream) Close() error {
 func (s *raftStream) Addr() net.Addr { return s.links.o.listener.Addr() }
 
 func (s *raftStream) Dial(address raft.ServerAddress, timeout time.Duration) (net.Conn, error) {
+	if string(address) == s.links.o.address {
+		return s.links.loop()
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
 	defer cancel()
 	return s.links.dial(ctx, linkRaft, string(address), s.nodeAt(string(address)))
+}
+
+// loop makes a link of raft to this node itself.
+func (l *links) loop() (net.Conn, error) {
+	here, there := net.Pipe()
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	if l.closed {
+		return nil, net.ErrClosed
+	}
+	accepted := l.track(there, false)
+	l.wait.Go(func() { l.offer(accepted) })
+	return l.track(here, false), nil
 }
 
 // offer hands a link to raft, and closes it if raft does not take it in time.

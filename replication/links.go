@@ -33,7 +33,9 @@ type linkOptions struct {
 	exec func(batch *engine.Batch, done func(error))
 	// commit follows the execs of what was read at once.
 	commit func()
-	log    *slog.Logger
+	// lost is told that a link for raft, made by another node, has ended. It must not block.
+	lost func(node string)
+	log  *slog.Logger
 	// timeout bounds a greeting, a dial, and how long a peer may take to read an answer.
 	timeout time.Duration
 	// patience is how long the leader may owe the answers to what was forwarded, while
@@ -210,7 +212,7 @@ func (l *links) welcome(conn *linkConn) {
 		return
 	}
 	if from.kind == linkRaft {
-		l.offer(secured)
+		l.offer(&raftConn{secured, func() { l.o.lost(from.Node) }})
 		return
 	}
 	defer secured.Close()

@@ -39,6 +39,7 @@ type Node struct {
 	waiters   waiters
 	disk      *persist.DiskWatch
 	openTold  time.Time // when it was last said that links need no secret; attend alone
+	silence   silence
 
 	seat atomic.Pointer[seat] // nil: this node is no member yet
 	led  atomic.Uint64        // the term in which this node decides; 0: it does not
@@ -81,7 +82,7 @@ func Open(o Options) (*Node, error) {
 	}
 	n := &Node{
 		o: o, log: o.Logger, dir: dir, wall: o.Wall, mono: sinceNow(), holdFor: holdElections * o.ElectionTimeout / 2,
-		fatal: onceWith(o.Fatal), told: newRepeats(), clock: newLeaderClock(o.Monotonic), disk: persist.NewDiskWatch(),
+		fatal: onceWith(o.Fatal), told: newRepeats(), clock: newLeaderClock(o.Monotonic), disk: persist.NewDiskWatch(), silence: newSilence(),
 	}
 	n.maxMemory.Store(o.MaxMemory)
 	n.evict.Store(o.Evict)
@@ -115,7 +116,7 @@ func (n *Node) begin() (err error) {
 	}
 	n.links, err = newLinks(linkOptions{
 		listener: listener, dial: n.o.Network.Dial, address: n.o.Raft, tls: n.o.TLS, secrets: n.o.Secrets, identity: n.identity,
-		call: n.answerCall, exec: n.execForOthers, commit: n.Commit, log: n.log,
+		call: n.answerCall, exec: n.execForOthers, commit: n.Commit, lost: n.linkLost, log: n.log,
 		timeout: n.callTimeout(), patience: max(n.rpcTimeout(), leaderHang+n.callTimeout()),
 	})
 	if err != nil {
@@ -131,6 +132,7 @@ func (n *Node) begin() (err error) {
 	n.wait.Go(n.enter)
 	n.wait.Go(n.attend)
 	n.wait.Go(n.watchDisk)
+	n.wait.Go(n.watchLeader)
 	return nil
 }
 

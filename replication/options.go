@@ -45,8 +45,8 @@ type Options struct {
 	// are dropped there, and not refused. The leader's hold.
 	MaxMemory int64
 	Evict     bool
-	// ElectionTimeout is how long a leader may be silent before others elect another
-	// one, and how long an operation waits for a leader; 0 means 300 ms.
+	// ElectionTimeout is how long a leader may be stopped and go on to lead, and how long an
+	// operation waits for a leader; 0 means a second. See silentShare for its silence.
 	ElectionTimeout time.Duration
 	// SnapshotLogBytes is how long the log may grow before a snapshot is taken; 0
 	// means persist.DefaultSnapshotLogBytes.
@@ -89,8 +89,9 @@ type Options struct {
 	undecided func(b *engine.Batch)
 }
 
-// defaultElectionTimeout is for nodes of one region.
-const defaultElectionTimeout = 300 * time.Millisecond
+// defaultElectionTimeout is such that a machine that gets no processor for a second keeps its
+// leader, and that the next decision comes within two.
+const defaultElectionTimeout = time.Second
 
 // maxCommitTimeout bounds what Options.commitTimeout is by itself.
 const maxCommitTimeout = 50 * time.Millisecond

@@ -18,6 +18,7 @@ import (
 // A seat is what a member has: raft, and what it stands on.
 type seat struct {
 	raft      *raft.Raft
+	begun     time.Time // when raft was started
 	machine   *machine
 	log       *persist.Log
 	logs      *logs
@@ -159,6 +160,7 @@ func (n *Node) start(s *seat, m *membership) (err error) {
 	if err != nil {
 		return errors.Join(err, s.transport.Close())
 	}
+	s.begun = time.Now()
 	steady.raft.Store(s.raft)
 	stable.started.Store(true)
 	s.snapshots.raft.Store(s.raft)
@@ -178,13 +180,13 @@ func (n *Node) start(s *seat, m *membership) (err error) {
 }
 
 // rpcTimeout is how long a node waits for another one's answer.
-func (n *Node) rpcTimeout() time.Duration { return max(4*n.o.ElectionTimeout, time.Second) }
+func (n *Node) rpcTimeout() time.Duration { return max(2*n.o.ElectionTimeout, time.Second) }
 
 func (n *Node) raftConfig(node string) *raft.Config {
 	c := raft.DefaultConfig()
 	c.LocalID = raft.ServerID(node)
-	c.HeartbeatTimeout, c.ElectionTimeout = n.o.ElectionTimeout, n.o.ElectionTimeout
-	c.LeaderLeaseTimeout = n.o.ElectionTimeout * 3 / 4
+	c.HeartbeatTimeout, c.ElectionTimeout = n.shareOf(raftShare), n.shareOf(raftShare)
+	c.LeaderLeaseTimeout = n.shareOf(silentShare)
 	c.CommitTimeout = n.o.commitTimeout
 	c.MaxAppendEntries = maxAppend
 	c.NoLegacyTelemetry = true

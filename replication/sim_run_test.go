@@ -188,8 +188,9 @@ func (n *simNet) reach(a, b string) bool {
 
 const (
 	// simDecides is how many election timeouts it may take until the next decision when
-	// the leader is gone: 2 s for 300 ms.
-	simDecides = 20.0 / 3
+	// the leader is gone, with no more than one trouble: a leader that does not hear, of which
+	// the others do, leads no more after silentShare.
+	simDecides = 5
 	// simDiskHang is how much later that is if the leader has to notice that its disk hangs.
 	simDiskHang = leaderHang + 2*persist.WatchEvery
 )
