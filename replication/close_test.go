@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"limitsrv/testwait"
 )
 
 // TestCloseWhileASeatIsTaken ends a node while raft is being started again.
@@ -37,7 +39,7 @@ func TestCloseWhileASeatIsTaken(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-	case <-time.After(30 * time.Second):
+	case <-time.After(testwait.Scaled(30 * time.Second)):
 		t.Fatal("Close has not ended within 30 s")
 	}
 	restart.Wait()

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"limitsrv/commands"
+	"limitsrv/testwait"
 )
 
 // raw connects without TLS to where TLS is wanted.
@@ -21,7 +22,7 @@ func (r *rig) raw() net.Conn {
 		r.t.Fatal(err)
 	}
 	r.t.Cleanup(func() { nc.Close() })
-	_ = nc.SetDeadline(time.Now().Add(patience))
+	_ = nc.SetDeadline(testwait.Soon(patience))
 	return nc
 }
 

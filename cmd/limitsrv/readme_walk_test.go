@@ -10,6 +10,8 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+
+	"limitsrv/testwait"
 )
 
 // walk is the script of the README that begins with making a certificate.
@@ -52,7 +54,7 @@ func TestReadmeWalk(t *testing.T) {
 			lines[i] = "{ " + command + "; } >" + name + " 2>&1"
 		}
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 6*wait)
+	ctx, cancel := context.WithTimeout(t.Context(), testwait.Scaled(6*wait))
 	defer cancel()
 	bash := exec.CommandContext(ctx, "bash", "-c", strings.Join(lines, "\n")+"\nkill $!; wait $!")
 	bash.Dir = dir
