@@ -26,7 +26,7 @@ const module = "limitsrv"
 //	cmd/limitsrv -> server/admin -> server -> commands -> engine <- persist <- replication -> certs -> files
 //
 // cmd/limitsrv knows them all; server/admin/page is files, which it hands to
-// server/admin. browser is for tests, faultnet for these and bench.
+// server/admin. browser and testwait are for tests, faultnet for these and bench.
 var arrows = map[string][]string{
 	".":              {},
 	"engine":         {},
@@ -52,15 +52,16 @@ var arrows = map[string][]string{
 		"github.com/alecthomas/kong", "github.com/goccy/go-yaml", "github.com/coreos/go-systemd/v22/daemon", "golang.org/x/term",
 	},
 	"server/admin/page": {},
-	"browser":           {"github.com/chromedp/chromedp", "github.com/chromedp/cdproto"},
+	"browser":           {"limitsrv/testwait", "github.com/chromedp/chromedp", "github.com/chromedp/cdproto"},
 	"faultnet":          {},
+	"testwait":          {},
 	"bench":             {"limitsrv/faultnet"},
 }
 
 // testArrows are what the tests of any package may import as well; and they may
 // import of ours what their package does by way of others.
 var testArrows = []string{
-	"github.com/cockroachdb/datadriven", "pgregory.net/rapid", "github.com/anishathalye/porcupine", "limitsrv/faultnet", "limitsrv/browser",
+	"github.com/cockroachdb/datadriven", "pgregory.net/rapid", "github.com/anishathalye/porcupine", "limitsrv/faultnet", "limitsrv/browser", "limitsrv/testwait",
 	"github.com/chromedp/chromedp",
 }
 
@@ -251,6 +252,8 @@ func TestArchitectureComplains(t *testing.T) {
 		{"itself in a test", "engine/a_test.go", `import "limitsrv/engine"`, ""},
 		{"a test library", "engine/a_test.go", `import "pgregory.net/rapid"`, ""},
 		{"a test library outside a test", "engine/a.go", `import "pgregory.net/rapid"`, "engine may not import"},
+		{"the patience of tests", "engine/a_test.go", `import "limitsrv/testwait"`, ""},
+		{"the patience of tests outside a test", "server/a.go", `import "limitsrv/testwait"`, "server may not import"},
 		{"ours in the benchmark", "bench/a.go", `import "limitsrv/engine"`, "bench may not import"},
 		{"a package nobody planned", "util/a.go", `import "limitsrv/engine"`, "util may not import"},
 		{"a client where clients are tried", "clients-test/a/a.go", `import "github.com/redis/go-redis/v9"`, ""},

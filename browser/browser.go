@@ -22,6 +22,8 @@ import (
 	"github.com/chromedp/cdproto/network"
 	"github.com/chromedp/cdproto/runtime"
 	"github.com/chromedp/chromedp"
+
+	"limitsrv/testwait"
 )
 
 const (
@@ -61,7 +63,7 @@ func Open(t testing.TB) *Tab {
 	if os.Geteuid() == 0 {
 		options = append(options, chromedp.NoSandbox)
 	}
-	ctx, stop := context.WithTimeout(context.Background(), lifetime)
+	ctx, stop := context.WithTimeout(context.Background(), testwait.Scaled(lifetime))
 	t.Cleanup(stop)
 	ctx, stop = chromedp.NewExecAllocator(ctx, options...)
 	t.Cleanup(stop)
@@ -160,7 +162,7 @@ func (tab *Tab) StaysAt(origin string) {
 // Do runs actions one after the other.
 func (tab *Tab) Do(actions ...chromedp.Action[chromedp.Void]) {
 	tab.t.Helper()
-	ctx, stop := context.WithTimeout(tab.ctx, patience)
+	ctx, stop := context.WithTimeout(tab.ctx, testwait.Scaled(patience))
 	defer stop()
 	if err := chromedp.Do(ctx, actions...); err != nil {
 		tab.t.Fatal(err)
@@ -176,7 +178,7 @@ func (tab *Tab) Visit(address string) {
 // Value is that of an expression in a page's script; a promise is waited for.
 func Value[T any](tab *Tab, expression string) T {
 	tab.t.Helper()
-	ctx, stop := context.WithTimeout(tab.ctx, patience)
+	ctx, stop := context.WithTimeout(tab.ctx, testwait.Scaled(patience))
 	defer stop()
 	value, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
 	if err != nil {
@@ -188,7 +190,7 @@ func Value[T any](tab *Tab, expression string) T {
 // Until waits until an expression is true.
 func (tab *Tab) Until(expression string) {
 	tab.t.Helper()
-	for deadline := time.Now().Add(patience); ; time.Sleep(30 * time.Millisecond) {
+	for deadline := testwait.Soon(patience); ; time.Sleep(30 * time.Millisecond) {
 		if Value[bool](tab, "Boolean("+expression+")") {
 			return
 		}
@@ -259,7 +261,7 @@ func (tab *Tab) Screen(width, height int64, scheme string) {
 // Shot writes a picture of the whole page into a file, as PNG.
 func (tab *Tab) Shot(file string) {
 	tab.t.Helper()
-	ctx, stop := context.WithTimeout(tab.ctx, patience)
+	ctx, stop := context.WithTimeout(tab.ctx, testwait.Scaled(patience))
 	defer stop()
 	picture, err := chromedp.Run(ctx, chromedp.FullScreenshot(100))
 	if err == nil {

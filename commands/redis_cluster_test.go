@@ -8,12 +8,14 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"limitsrv/testwait"
 )
 
 // await asks Redis until its answer contains a text.
 func (p *pair) await(line, text string) {
 	p.t.Helper()
-	for deadline := time.Now().Add(3 * redisPatience); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := testwait.Soon(3 * redisPatience); ; time.Sleep(20 * time.Millisecond) {
 		_, reply := p.ask("PING", line)
 		if strings.Contains(reply[0], text) {
 			return

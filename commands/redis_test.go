@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"limitsrv/testwait"
 )
 
 // A realRedis is Debian's redis-server, on a free port, for the time of a test.
@@ -53,7 +55,7 @@ func startRedis(t *testing.T, args ...string) *realRedis {
 		command.Wait()
 	})
 	r := &realRedis{t, "127.0.0.1:" + port}
-	for deadline := time.Now().Add(redisPatience); ; time.Sleep(5 * time.Millisecond) {
+	for deadline := testwait.Soon(redisPatience); ; time.Sleep(5 * time.Millisecond) {
 		nc, err := net.Dial("tcp", r.address)
 		if err == nil {
 			nc.Close()
@@ -121,7 +123,7 @@ func (p *pair) ask(ours, redis string) (got, want []string) {
 // read reads one reply of Redis.
 func (p *pair) read(line string) string {
 	p.t.Helper()
-	_ = p.nc.SetReadDeadline(time.Now().Add(redisPatience))
+	_ = p.nc.SetReadDeadline(testwait.Soon(redisPatience))
 	for {
 		shown, rest, err := readReply(p.rest)
 		if err == nil {
@@ -223,7 +225,7 @@ func TestClusterLikeRedis(t *testing.T) {
 	h := newTestHandlerWith(Config{Cluster: testCluster, Options: func() []Option { return []Option{{Name: "cluster-mode", Value: "emulated"}} }})
 	first := r.pair(h)
 	first.ask("PING", "CLUSTER ADDSLOTSRANGE 0 16383")
-	for deadline := time.Now().Add(redisPatience); ; time.Sleep(20 * time.Millisecond) {
+	for deadline := testwait.Soon(redisPatience); ; time.Sleep(20 * time.Millisecond) {
 		_, info := first.ask("PING", "CLUSTER INFO")
 		if strings.Contains(info[0], "cluster_state:ok") {
 			break

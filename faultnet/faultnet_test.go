@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"limitsrv/testwait"
 )
 
 const a, b = "127.77.1.1", "127.77.1.2"
@@ -68,7 +70,7 @@ func dial(t *testing.T, host, address string) net.Conn {
 // accept takes the next connection.
 func accept(t *testing.T, l net.Listener) net.Conn {
 	t.Helper()
-	l.(*net.TCPListener).SetDeadline(time.Now().Add(soon))
+	l.(*net.TCPListener).SetDeadline(testwait.Soon(soon))
 	conn, err := l.Accept()
 	if err != nil {
 		t.Fatal(err)
@@ -88,7 +90,7 @@ func send(t *testing.T, conn net.Conn, text string) {
 // arrives wants a text to come.
 func arrives(t *testing.T, conn net.Conn, want string) {
 	t.Helper()
-	conn.SetReadDeadline(time.Now().Add(soon))
+	conn.SetReadDeadline(testwait.Soon(soon))
 	got := make([]byte, len(want))
 	if n, err := io.ReadFull(conn, got); string(got[:n]) != want {
 		t.Fatalf("%q has arrived, %v, want %q", got[:n], err, want)
@@ -108,7 +110,7 @@ func nothing(t *testing.T, conn net.Conn) {
 // gone wants the end of a connection to come.
 func gone(t *testing.T, conn net.Conn) {
 	t.Helper()
-	conn.SetReadDeadline(time.Now().Add(soon))
+	conn.SetReadDeadline(testwait.Soon(soon))
 	if n, err := conn.Read(make([]byte, 100)); err == nil || errors.Is(err, os.ErrDeadlineExceeded) {
 		t.Fatalf("%d bytes have arrived, %v, want the end", n, err)
 	}
@@ -154,7 +156,7 @@ func TestAnEndThatIsGoneTakesNothing(t *testing.T) {
 	p.host.(*net.TCPConn).SetLinger(0)
 	p.host.Close()
 	gone(t, p.dialer)
-	for deadline := time.Now().Add(soon); ; time.Sleep(time.Millisecond) {
+	for deadline := testwait.Soon(soon); ; time.Sleep(time.Millisecond) {
 		if _, err := io.WriteString(p.dialer, "more"); err != nil {
 			return
 		}
@@ -215,7 +217,7 @@ func TestADelayIsOfEachDirection(t *testing.T) {
 	for _, want := range []string{"one\n", "two\n"} {
 		begin := time.Now()
 		send(t, p.host, want)
-		p.dialer.SetReadDeadline(time.Now().Add(soon))
+		p.dialer.SetReadDeadline(testwait.Soon(soon))
 		if got, err := lines.ReadString('\n'); got != want {
 			t.Fatalf("%q has arrived, %v, want %q", got, err, want)
 		}

@@ -7,6 +7,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"limitsrv/testwait"
 )
 
 func TestRead(t *testing.T) {
@@ -51,7 +53,7 @@ func TestRead(t *testing.T) {
 				case tt.err != "" && (r.err == nil || !strings.Contains(r.err.Error(), tt.err) || !strings.Contains(r.err.Error(), tt.path)):
 					t.Errorf("Read = %q, %v; want an error with %q that names the file", r.data, r.err, tt.err)
 				}
-			case <-time.After(30 * time.Second):
+			case <-time.After(testwait.Scaled(30 * time.Second)):
 				t.Fatal("Read waits")
 			}
 		})

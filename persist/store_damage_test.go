@@ -19,6 +19,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"limitsrv/engine"
+	"limitsrv/testwait"
 )
 
 var storeDamages = flag.Int("store-damages", storeDamagesDefault, "how many times a data directory is damaged")
@@ -302,7 +303,7 @@ func inTime(do func() error) error {
 	select {
 	case err := <-done:
 		return err
-	case <-time.After(time.Minute):
+	case <-time.After(testwait.Scaled(time.Minute)):
 		return errors.New("it hangs")
 	}
 }

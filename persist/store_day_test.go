@@ -19,7 +19,7 @@ func TestDay(t *testing.T) {
 			t.Parallel()
 			fs := vfs.NewMem()
 			o := testOptions(t, fs, policy)
-			o.SnapshotLogBytes = 256 << 10
+			o.SnapshotLogBytes = 192 << 10
 			clock := o.Clock.(*testClock)
 			s := start(t, o)
 			d := day{t: t, s: s, fs: fs, rng: rand.New(rand.NewPCG(11, 11))}
@@ -64,7 +64,7 @@ func (d *day) minute(n int) {
 	bucket := engine.Params{Alg: engine.Token, Limit: 100, Count: 1, Period: int64(time.Second)}
 	window := engine.Params{Alg: engine.Slide, Limit: 50, Period: int64(time.Minute)}
 	log := engine.Params{Alg: engine.Log, Limit: 20, Period: int64(time.Minute)}
-	for range 20 {
+	for range 5 {
 		var b engine.Batch
 		for range 16 {
 			user := n*10 - d.rng.IntN(200)

@@ -14,6 +14,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"limitsrv/engine"
+	"limitsrv/testwait"
 )
 
 // A badDisk fails, or hangs, when it is told to. One that hangs takes what is
@@ -78,14 +79,13 @@ func (d *badDisk) heal() {
 	d.hung = nil
 }
 
-// eventually waits until is holds, for long.
-func eventually(t *testing.T, what string, is func() bool) {
+// patience is how long a test waits on an idle machine for an event.
+const patience = 30 * time.Second
+
+// eventually waits for an event.
+func eventually(t *testing.T, event string, happens func() bool) {
 	t.Helper()
-	for end := time.Now().Add(30 * time.Second); !is(); time.Sleep(time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("not after 30 s: %s", what)
-		}
-	}
+	testwait.Until(t, patience, event, happens)
 }
 
 // A diskFault is a way in which a disk fails.

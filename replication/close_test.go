@@ -12,6 +12,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 	"github.com/hashicorp/raft"
+
+	"limitsrv/testwait"
 )
 
 // TestCloseWhileASeatIsTaken ends a node while raft is being started again.
@@ -41,7 +43,7 @@ func TestCloseWhileASeatIsTaken(t *testing.T) {
 		if err != nil {
 			t.Error(err)
 		}
-	case <-time.After(30 * time.Second):
+	case <-time.After(testwait.Scaled(30 * time.Second)):
 		t.Fatal("Close has not ended within 30 s")
 	}
 	restart.Wait()

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"limitsrv/engine"
+	"limitsrv/testwait"
 )
 
 // A testCluster is nodes of one process, on files and ports of their own.
@@ -113,13 +114,17 @@ func (c *testCluster) close(n *Node) {
 	c.nodes = slices.DeleteFunc(c.nodes, func(x *Node) bool { return x == n })
 }
 
-func eventually(t testing.TB, what string, is func() bool) {
+// patience is how long a test waits on an idle machine for an event.
+const patience = 30 * time.Second
+
+// noElection is an election timeout for tests in which no leader is lost: a node that
+// does not run for a while on a busy machine is not taken for one that has failed.
+func noElection() time.Duration { return testwait.Scaled(2 * time.Second) }
+
+// eventually waits for an event of a cluster.
+func eventually(t testing.TB, event string, happens func() bool) {
 	t.Helper()
-	for end := time.Now().Add(30 * time.Second); !is(); time.Sleep(10 * time.Millisecond) {
-		if time.Now().After(end) {
-			t.Fatalf("not within 30 s: %s", what)
-		}
-	}
+	testwait.Until(t, patience, event, happens)
 }
 
 func (c *testCluster) leader() *Node {

@@ -9,7 +9,6 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
 
 	"github.com/hashicorp/raft"
 
@@ -108,7 +107,7 @@ func TestNoQuorum(t *testing.T) {
 // Any node tells of a key what an Expect at any other node goes by, until another one leads.
 func TestExpectAcrossNodes(t *testing.T) {
 	t.Parallel()
-	c := startCluster(t, 3, func(o *Options) { o.ElectionTimeout = time.Second }) // none but what the test wants
+	c := startCluster(t, 3, func(o *Options) { o.ElectionTimeout = noElection() })
 	c.decide(c.leader(), fixed("k", 1))
 	watch := func(n *Node) int64 {
 		return c.decide(n, engine.Op{Kind: engine.Watch, Key: []byte("k")})[0].Remaining
@@ -175,7 +174,7 @@ const testBound = 2 << 20
 
 func TestFullRefusesOnAllNodesAlike(t *testing.T) {
 	t.Parallel()
-	c := startCluster(t, 3, func(o *Options) { o.MaxMemory = testBound })
+	c := startCluster(t, 3, func(o *Options) { o.MaxMemory, o.ElectionTimeout = testBound, noElection() })
 	made := c.fill(func(ds []engine.Decision) bool { return ds[0].Status == engine.NoMemory })
 	for _, n := range c.nodes {
 		if d := c.decide(n, fixed("one more", 1), fixed(fmt.Sprintf("%030d", 0), 1)); d[0].Status != engine.NoMemory || d[1].Allowed != 1 {
@@ -196,7 +195,7 @@ func TestFullRefusesOnAllNodesAlike(t *testing.T) {
 
 func TestFullEvictsOnAllNodesAlike(t *testing.T) {
 	t.Parallel()
-	c := startCluster(t, 3, func(o *Options) { o.MaxMemory, o.Evict = testBound, true })
+	c := startCluster(t, 3, func(o *Options) { o.MaxMemory, o.Evict, o.ElectionTimeout = testBound, true, noElection() })
 	batches := 0
 	made := c.fill(func(ds []engine.Decision) bool {
 		for _, d := range ds {

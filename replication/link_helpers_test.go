@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"limitsrv/engine"
+	"limitsrv/testwait"
 )
 
 // testNode is the id of a node, by a digit.
@@ -195,7 +196,7 @@ func (r *records) String() string {
 // await returns when text has been logged.
 func (r *records) await(t testing.TB, text string) {
 	t.Helper()
-	late := time.After(30 * time.Second)
+	late := time.After(testwait.Scaled(30 * time.Second))
 	for {
 		r.mu.Lock()
 		if r.written == nil {

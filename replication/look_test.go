@@ -23,7 +23,7 @@ func execOn(t *testing.T, n *Node, b *engine.Batch) []engine.Decision {
 // however: by a batch that may change something or only looks, from a state that
 // may be behind or not.
 func TestExpect(t *testing.T) {
-	c := startCluster(t, 3, func(o *Options) { o.ElectionTimeout = 2 * time.Second }) // another leader is another term
+	c := startCluster(t, 3, func(o *Options) { o.ElectionTimeout = noElection() }) // another leader is another term
 	leader := c.leader()
 	nodes := []*Node{leader, c.nodes[0]}
 	if nodes[1] == leader {

@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"limitsrv/testwait"
 )
 
 // join opens a node that joins, and has it be one of c's.
@@ -46,7 +48,7 @@ func comes[T any](t testing.TB, what string, from <-chan T) (got T) {
 	t.Helper()
 	select {
 	case got = <-from:
-	case <-time.After(30 * time.Second):
+	case <-time.After(testwait.Scaled(30 * time.Second)):
 		t.Fatalf("not within 30 s: %s", what)
 	}
 	return got

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"limitsrv/commands"
+	"limitsrv/testwait"
 )
 
 func TestClientThatNeverReads(t *testing.T) {
@@ -257,7 +258,7 @@ func TestDrainUnderLoad(t *testing.T) {
 			})
 		}
 		time.Sleep(50 * time.Millisecond)
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		ctx, cancel := context.WithTimeout(context.Background(), testwait.Scaled(patience))
 		defer cancel()
 		if err := r.Shutdown(ctx); err != nil {
 			t.Errorf("Shutdown: %v", err)

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"limitsrv/testwait"
 )
 
 // A memory is how a transport gives a reader its memory back.
@@ -257,7 +259,7 @@ func TestReaderSlowDrip(t *testing.T) {
 		for _, m := range memories() {
 			began := time.Now()
 			got, gotProblem := feed(new(reader), m, []byte(tt.in), single, &lim, false)
-			if took := time.Since(began); took > time.Second {
+			if took := time.Since(began); took > testwait.Scaled(time.Second) {
 				t.Errorf("%s, %s: %d single bytes took %v, want at most 1s", tt.name, m.name, len(tt.in), took)
 			}
 			if !slices.EqualFunc(got, want, slices.Equal) || gotProblem != problem {

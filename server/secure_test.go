@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"limitsrv/commands"
+	"limitsrv/testwait"
 )
 
 // raw connects without TLS to where TLS is wanted.
@@ -22,7 +23,7 @@ func (r *rig) raw() net.Conn {
 		r.t.Fatal(err)
 	}
 	r.t.Cleanup(func() { nc.Close() })
-	_ = nc.SetDeadline(time.Now().Add(patience))
+	_ = nc.SetDeadline(testwait.Soon(patience))
 	return nc
 }
 

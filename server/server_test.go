@@ -12,10 +12,12 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"limitsrv/testwait"
 )
 
-// patience is how long a test waits for what must happen.
-const patience = 10 * time.Second
+// patience is how long a test waits on an idle machine for an event.
+const patience = 30 * time.Second
 
 // transports are the values of Config.Loops that every test over sockets runs with.
 var transports = []struct {
@@ -65,7 +67,7 @@ func startWith(t *testing.T, cfg Config, echo *echoLog) *rig {
 		close(served)
 	}()
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), patience)
+		ctx, cancel := context.WithTimeout(context.Background(), testwait.Scaled(patience))
 		defer cancel()
 		if err := r.Shutdown(ctx); err != nil {
 			t.Errorf("Shutdown: %v", err)
@@ -103,7 +105,7 @@ func (r *rig) dial() net.Conn {
 		r.t.Fatalf("dial: %v", err)
 	}
 	r.t.Cleanup(func() { nc.Close() })
-	_ = nc.SetDeadline(time.Now().Add(patience))
+	_ = nc.SetDeadline(testwait.Soon(patience))
 	return nc
 }
 
@@ -115,9 +117,11 @@ func (r *rig) address() net.Addr {
 	return r.Addr()
 }
 
-// send writes in without waiting for answers.
+// send writes in without waiting for answers. A step of a test may take as long as
+// patience says, whatever the steps before have taken; expect does the same.
 func send(t *testing.T, nc net.Conn, in string) {
 	t.Helper()
+	_ = nc.SetDeadline(testwait.Soon(patience))
 	if _, err := nc.Write([]byte(in)); err != nil {
 		t.Fatalf("write: %v", err)
 	}
@@ -138,6 +142,7 @@ func trickle(nc net.Conn, in string, size int) {
 func expect(t *testing.T, nc net.Conn, want string) {
 	t.Helper()
 	got := make([]byte, len(want))
+	_ = nc.SetDeadline(testwait.Soon(patience))
 	n, err := io.ReadFull(nc, got)
 	if err != nil || string(got) != want {
 		t.Fatalf("read %d bytes %.100q, %v\nwant %d bytes %.100q", n, got[:n], err, len(want), want)
@@ -153,14 +158,10 @@ func expectEnd(t *testing.T, nc net.Conn, want string) {
 	}
 }
 
-// until waits for a condition.
-func until(t *testing.T, what string, ok func() bool) {
+// until waits for an event.
+func until(t *testing.T, event string, happens func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(patience); !ok(); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("waited %v in vain: %s", patience, what)
-		}
-	}
+	testwait.Until(t, patience, event, happens)
 }
 
 type lockedBuffer struct {
@@ -204,7 +205,7 @@ func TestMain(m *testing.M) {
 	files := openFiles()
 	code := m.Run()
 	left := func() bool { return len(ownGoroutines()) > 0 || openFiles() > files+runtimeFiles }
-	for deadline := time.Now().Add(patience); left() && time.Now().Before(deadline); {
+	for deadline := testwait.Soon(patience); left() && time.Now().Before(deadline); {
 		time.Sleep(10 * time.Millisecond)
 	}
 	if left() {

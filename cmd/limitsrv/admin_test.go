@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"limitsrv/testwait"
 )
 
 // An administered server is one with an admin listener.
@@ -36,7 +38,7 @@ func serveAdministered(t *testing.T, config *tls.Config, args ...string) *admini
 	a.url = scheme + adminAddress.FindStringSubmatch(a.logged())[1]
 	transport := &http.Transport{TLSClientConfig: config}
 	t.Cleanup(transport.CloseIdleConnections)
-	a.client = &http.Client{Transport: transport, Timeout: wait}
+	a.client = &http.Client{Transport: transport, Timeout: testwait.Scaled(wait)}
 	return a
 }
 
@@ -262,7 +264,7 @@ func TestAdminOverTLS(t *testing.T) {
 	mutual := serveAdministered(t, ca.identified(t, ca, time.Now().Add(time.Hour)), append(args, "--tls-client-ca", files.name("ca"))...)
 	mutual.wants(t, "", "/api/now", "", 200, `"ready":true`)
 	for name, config := range map[string]*tls.Config{"none": ca.trust(t), "one of others": ca.identified(t, other, time.Now().Add(time.Hour))} {
-		stranger := &http.Client{Transport: &http.Transport{TLSClientConfig: config}, Timeout: wait}
+		stranger := &http.Client{Transport: &http.Transport{TLSClientConfig: config}, Timeout: testwait.Scaled(wait)}
 		if answer, err := stranger.Get(mutual.url + "/livez"); err == nil {
 			answer.Body.Close()
 			t.Errorf("with a certificate of %s it answers %d", name, answer.StatusCode)

@@ -10,6 +10,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"limitsrv/testwait"
 )
 
 const (
@@ -23,12 +25,12 @@ const (
 
 // wireFrom connects from an address of this machine.
 func wireFrom(host, address string) (*wire, error) {
-	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(host)}, Timeout: wait}
+	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(host)}, Timeout: testwait.Scaled(wait)}
 	conn, err := dialer.Dial("tcp", address)
 	if err != nil {
 		return nil, err
 	}
-	conn.SetDeadline(time.Now().Add(6 * wait))
+	conn.SetDeadline(testwait.Soon(6 * wait))
 	return &wire{conn, bufio.NewReader(conn)}, nil
 }
 

@@ -10,6 +10,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"limitsrv/testwait"
 )
 
 // onSmallDisk in the environment is where a small disk is to be mounted, in a
@@ -255,7 +257,7 @@ func (d *smallDisk) freed(t *testing.T) {
 		t.Fatal(err)
 	}
 	for d.w.info(t, "aof_last_write_status") != "ok" {
-		if time.Since(begin) > recoversSoon {
+		if time.Since(begin) > testwait.Scaled(recoversSoon) {
 			t.Fatalf("the disk has room, and %v later nothing is decided\n%s", recoversSoon, d.r.logged())
 		}
 		time.Sleep(10 * time.Millisecond)

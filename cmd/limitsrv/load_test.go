@@ -8,7 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
-	"time"
+
+	"limitsrv/testwait"
 )
 
 const (
@@ -28,7 +29,7 @@ func hammer(t *testing.T, address string, replyLines int, line func(request int)
 	)
 	for n := range loadConns {
 		conn := dial(t, "tcp", address)
-		conn.SetDeadline(time.Now().Add(6 * wait))
+		conn.SetDeadline(testwait.Soon(6 * wait))
 		done.Go(func() {
 			lines := bufio.NewReader(conn)
 			for round := range loadRounds {

@@ -14,6 +14,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"limitsrv/testwait"
 )
 
 // asServer in the environment makes the test binary the server, so that what is
@@ -30,8 +32,8 @@ func TestMain(m *testing.M) {
 	os.Exit(m.Run())
 }
 
-// wait is how long anything may take that is to happen at once.
-const wait = 10 * time.Second
+// wait is how long a test waits on an idle machine for an event.
+const wait = 30 * time.Second
 
 // limitsrv is the server with args, not started, with settings NAME=VALUE for
 // its environment besides those of nobody.
@@ -146,20 +148,16 @@ func (r *running) exit(t *testing.T) int {
 	select {
 	case <-r.ended:
 		return r.ProcessState.ExitCode()
-	case <-time.After(wait):
+	case <-time.After(testwait.Scaled(wait)):
 		t.Fatalf("it does not end\n%s", r.logged())
 		return -1
 	}
 }
 
-// until waits for what is to happen at once.
-func until(t *testing.T, what string, happens func() bool) {
+// until waits for an event.
+func until(t *testing.T, event string, happens func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(wait); !happens(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("not so: %s", what)
-		}
-	}
+	testwait.Until(t, wait, event, happens)
 }
 
 // freeAddress is one of 127.0.0.1 that nobody listens on right now.
@@ -186,7 +184,7 @@ func dial(t *testing.T, network, address string) net.Conn {
 	if err != nil {
 		t.Fatal(err)
 	}
-	conn.SetDeadline(time.Now().Add(wait))
+	conn.SetDeadline(testwait.Soon(wait))
 	t.Cleanup(func() { conn.Close() })
 	return conn
 }
@@ -345,7 +343,7 @@ func TestSignalDrains(t *testing.T) {
 		if code := r.exit(t); code != exitOK {
 			t.Errorf("%v: exit %d, want 0\n%s", signal, code, r.logged())
 		}
-		if took := time.Since(begin); took > 6*time.Second {
+		if took := time.Since(begin); took > testwait.Scaled(6*time.Second) {
 			t.Errorf("%v: it took %v, want at most --drain", signal, took)
 		}
 		for _, want := range []string{"listening", r.address, "shutting down", "stopped"} {
@@ -371,7 +369,7 @@ func TestDrainIsBounded(t *testing.T) {
 	begin := time.Now()
 	r.Process.Signal(syscall.SIGTERM)
 	code, took := r.exit(t), time.Since(begin)
-	if code != exitOK || took < 400*time.Millisecond || took > 5*time.Second {
+	if code != exitOK || took < 400*time.Millisecond || took > testwait.Scaled(5*time.Second) {
 		t.Errorf("exit %d after %v, want 0 after --drain\n%s", code, took, r.logged())
 	}
 	if !strings.Contains(r.logged(), "stopped before all was answered") {
@@ -434,7 +432,7 @@ func TestSweepingForgetsRestedKeys(t *testing.T) {
 		fmt.Fprintf(&commands, "RL.TOKEN k%d 1 1000\r\n", i)
 	}
 	asks(t, conn, commands.String(), strings.Repeat("*5\r\n:1\r\n:1\r\n:0\r\n:0\r\n:1\r\n", keys))
-	for deadline := time.Now().Add(wait); ; time.Sleep(50 * time.Millisecond) {
+	for deadline := testwait.Soon(wait); ; time.Sleep(50 * time.Millisecond) {
 		io.WriteString(conn, "DBSIZE\r\n")
 		line := make([]byte, 32)
 		n, err := conn.Read(line)

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"limitsrv/testwait"
 )
 
 // A manager is the service manager's end of what it is told.
@@ -33,7 +35,7 @@ func newManager(t *testing.T) (m manager, setting string) {
 func (m manager) read(t *testing.T) string {
 	t.Helper()
 	message := make([]byte, 1024)
-	m.SetReadDeadline(time.Now().Add(wait))
+	m.SetReadDeadline(testwait.Soon(wait))
 	n, err := m.Read(message)
 	if err != nil {
 		t.Fatalf("the manager is told nothing: %v", err)

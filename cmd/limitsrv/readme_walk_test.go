@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"limitsrv/testwait"
 )
 
 // walk is the script of the README that begins with making a certificate.
@@ -98,7 +100,7 @@ func walksThrough(t *testing.T, script string) int {
 			lines[i] = "{ " + command + "; } >" + name + " 2>&1"
 		}
 	}
-	ctx, cancel := context.WithTimeout(t.Context(), 6*wait)
+	ctx, cancel := context.WithTimeout(t.Context(), testwait.Scaled(6*wait))
 	defer cancel()
 	bash := exec.CommandContext(ctx, "bash", "-c", endsAll+strings.Join(lines, "\n")+"\nkill $!; wait $!")
 	bash.Cancel, bash.WaitDelay = func() error { return bash.Process.Signal(syscall.SIGTERM) }, wait

@@ -18,6 +18,7 @@ import (
 	"limitsrv/engine"
 	"limitsrv/persist"
 	"limitsrv/replication"
+	"limitsrv/testwait"
 )
 
 // scriptFiles are the golden scripts of the commands; commands tests a node by
@@ -134,7 +135,7 @@ func (a *actor) await(t *testing.T) {
 	select {
 	case <-a.woken:
 		a.Resume()
-	case <-time.After(3 * wait):
+	case <-time.After(testwait.Scaled(3 * wait)):
 		t.Fatalf("no answer within %v", 3*wait)
 	}
 }

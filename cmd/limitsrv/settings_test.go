@@ -6,6 +6,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"limitsrv/testwait"
 )
 
 // What CONFIG SET accepts holds from then on, and is told by both names.
@@ -20,7 +22,7 @@ func TestConfigSetTakesEffect(t *testing.T) {
 	asks(t, conn, "CONFIG SET idle-timeout 200ms\r\n", "+OK\r\n")
 	asks(t, conn, "CONFIG GET timeout\r\n", "*2\r\n$7\r\ntimeout\r\n$3\r\n0.2\r\n")
 	began := time.Now()
-	if n, err := conn.Read(make([]byte, 1)); n != 0 || err == nil || time.Since(began) > 5*time.Second {
+	if n, err := conn.Read(make([]byte, 1)); n != 0 || err == nil || time.Since(began) > testwait.Scaled(5*time.Second) {
 		t.Errorf("read %d bytes, %v, after %v, want the end after 200ms and a sweep", n, err, time.Since(began))
 	}
 	until(t, "the log says why", func() bool { return strings.Contains(r.logged(), "idle") })

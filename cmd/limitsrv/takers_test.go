@@ -8,6 +8,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"limitsrv/testwait"
 )
 
 // takers ask for what is in books, from all servers at once, and go on whatever
@@ -127,7 +129,7 @@ func (p *takers) takeSome(w *wire, rng *rand.Rand) error {
 		commands[i], notes[i] = p.pick(rng).next()
 	}
 	sent := p.clock.Add(1)
-	w.SetDeadline(time.Now().Add(takeWait))
+	w.SetDeadline(testwait.Soon(takeWait))
 	replies, err := w.all(commands...)
 	known := p.clock.Add(1)
 	for i, reply := range replies {

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"limitsrv/testwait"
 )
 
 // secured are the arguments of a server with a certificate for clients over TLS.
@@ -54,13 +56,13 @@ func (a *authority) identified(t *testing.T, by *authority, end time.Time) *tls.
 // reply at the latest.
 func dialSecure(t *testing.T, address string, config *tls.Config) (*tls.Conn, error) {
 	t.Helper()
-	dialer := &net.Dialer{Timeout: wait}
+	dialer := &net.Dialer{Timeout: testwait.Scaled(wait)}
 	conn, err := tls.DialWithDialer(dialer, "tcp", address, config)
 	if err != nil {
 		return nil, err
 	}
 	t.Cleanup(func() { conn.Close() })
-	conn.SetDeadline(time.Now().Add(wait))
+	conn.SetDeadline(testwait.Soon(wait))
 	if _, err := io.WriteString(conn, "PING\r\n"); err != nil {
 		return nil, err
 	}

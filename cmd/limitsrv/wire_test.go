@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"limitsrv/testwait"
 )
 
 // A wire is a connection to a server, for inline commands. Its methods return the
@@ -24,7 +26,7 @@ func wireTo(address string) (*wire, error) { return wireWithin(address, 6*wait) 
 
 // wireWithin connects for a time, if it takes no longer.
 func wireWithin(address string, most time.Duration) (*wire, error) {
-	deadline := time.Now().Add(most)
+	deadline := testwait.Soon(most)
 	conn, err := net.DialTimeout("tcp", address, most)
 	if err != nil {
 		return nil, err

@@ -8,6 +8,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"limitsrv/testwait"
 )
 
 const (
@@ -255,7 +257,7 @@ func TestWatch(t *testing.T) {
 			if got != step.want {
 				t.Errorf("%s: the file says %q, want %q", step.name, got, step.want)
 			}
-		case <-time.After(30 * time.Second):
+		case <-time.After(testwait.Scaled(30 * time.Second)):
 			t.Fatalf("%s is not seen", step.name)
 		}
 	}

@@ -3,6 +3,8 @@ package admin
 import (
 	"testing"
 	"time"
+
+	"limitsrv/testwait"
 )
 
 func TestBetween(t *testing.T) {
@@ -78,12 +80,8 @@ func TestHistoryIsTold(t *testing.T) {
 	until(t, "a sample of its own comes", func() bool { return len(f.history.since(1000)) > 0 })
 }
 
-// until waits for what is to happen soon.
-func until(t *testing.T, what string, happens func() bool) {
+// until waits for an event.
+func until(t *testing.T, event string, happens func() bool) {
 	t.Helper()
-	for deadline := time.Now().Add(20 * time.Second); !happens(); time.Sleep(5 * time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("not so: %s", what)
-		}
-	}
+	testwait.Until(t, 20*time.Second, event, happens)
 }

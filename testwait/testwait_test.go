@@ -1,0 +1,106 @@
+package testwait
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+func TestScaleOf(t *testing.T) {
+	for _, tt := range []struct {
+		took time.Duration
+		want float64
+	}{
+		{0, 1}, {unitTime / 2, 1}, {unitTime, 1}, {3 * unitTime, 3}, {time.Hour, maxScale},
+	} {
+		if got := scaleOf(tt.took); got != tt.want {
+			t.Errorf("a machine with units of %v has the scale %v, want %v", tt.took, got, tt.want)
+		}
+	}
+}
+
+// measured sets the last measurement, so that the machine of a test is as busy as it says.
+func measured(t *testing.T, scale float64) {
+	last.Lock()
+	defer last.Unlock()
+	last.at, last.scale = time.Now().Add(time.Hour), scale
+	t.Cleanup(func() { last.scale = 0 })
+}
+
+func TestScaled(t *testing.T) {
+	measured(t, 3)
+	if got := Scaled(time.Second); got != 3*time.Second {
+		t.Errorf("a second is %v, want 3 s", got)
+	}
+}
+
+func TestScaleIsMeasured(t *testing.T) {
+	last.scale = 0
+	if got := Scale(); got < 1 || got > maxScale || last.at.IsZero() {
+		t.Errorf("the scale is %v, measured at %v", got, last.at)
+	}
+}
+
+// A recorder is a test that may fail.
+type recorder struct {
+	testing.TB
+	failed string
+}
+
+func (*recorder) Helper() {}
+
+func (r *recorder) Fatalf(format string, args ...any) {
+	r.failed = fmt.Sprintf(format, args...)
+	runtime.Goexit()
+}
+
+// waits runs Until in virtual time for an event that happens after some time; it returns
+// how the test failed, and when it ended.
+func waits(t *testing.T, limit, after time.Duration) (failed string, ended time.Duration) {
+	synctest.Test(t, func(t *testing.T) {
+		begin := time.Now()
+		r := &recorder{}
+		done := make(chan struct{})
+		go func() {
+			defer close(done)
+			Until(r, limit, "the event", func() bool { return time.Since(begin) >= after })
+		}()
+		<-done
+		failed, ended = r.failed, time.Since(begin)
+	})
+	return failed, ended
+}
+
+func TestUntil(t *testing.T) {
+	for _, tt := range []struct {
+		name         string
+		scale        float64
+		limit, after time.Duration
+		fails        bool
+	}{
+		{"is there already", 1, time.Second, 0, false},
+		{"comes in time", 1, time.Second, 900 * time.Millisecond, false},
+		{"never comes", 1, time.Second, time.Hour, true},
+		{"comes late, on a busy machine", 4, time.Second, 3900 * time.Millisecond, false},
+		{"never comes, on a busy machine", 4, time.Second, time.Hour, true},
+	} {
+		measured(t, tt.scale)
+		failed, ended := waits(t, tt.limit, tt.after)
+		if got := failed != ""; got != tt.fails {
+			t.Errorf("%s: failed with %q, want to fail: %v", tt.name, failed, tt.fails)
+		}
+		want := tt.after
+		if tt.fails {
+			want = time.Duration(tt.scale * float64(tt.limit))
+			if !strings.Contains(failed, "the event") {
+				t.Errorf("%s: it says %q, and not which event", tt.name, failed)
+			}
+		}
+		if ended < want || ended > want+2*most {
+			t.Errorf("%s: it ended after %v, want %v", tt.name, ended, want)
+		}
+	}
+}
