@@ -115,15 +115,8 @@ func measureSiege(ctx context.Context, o options, binary, dir string, say func(s
 	if s.crowded, err = measureCrowds(ctx, o, starts, say); err != nil {
 		return nil, fmt.Errorf("active connections: %w", err)
 	}
-	for _, load := range []struct {
-		name  string
-		apart time.Duration
-		to    *slowness
-	}{{"clients that do not read", b.writeWait, &s.slow}, {"clients that do not read, all at once", 0, &s.greedy}} {
-		if *load.to, err = measureSlowReaders(ctx, b, binary, load.apart); err != nil {
-			return nil, fmt.Errorf("%s: %w", load.name, err)
-		}
-		say("%s: %s", load.name, load.to.text())
+	if err = s.measureReaders(ctx, b, binary, say); err != nil {
+		return nil, err
 	}
 	for _, late := range []bool{false, true} {
 		p, err := measureLongPipeline(ctx, b, binary, late)
@@ -151,6 +144,21 @@ func measureSiege(ctx context.Context, o options, binary, dir string, say func(s
 		}
 	}
 	return &s, nil
+}
+
+// measureReaders has clients come that do not read, in one way after the other.
+func (s *siege) measureReaders(ctx context.Context, b besiege, binary string, say func(string, ...any)) (err error) {
+	for _, load := range []struct {
+		name  string
+		apart time.Duration
+		to    *slowness
+	}{{"clients that do not read", b.writeWait, &s.slow}, {"clients that do not read, all at once", 0, &s.greedy}} {
+		if *load.to, err = measureSlowReaders(ctx, b, binary, load.apart); err != nil {
+			return fmt.Errorf("%s: %w", load.name, err)
+		}
+		say("%s: %s", load.name, load.to.text())
+	}
+	return nil
 }
 
 // withSide starts a server, measures it and ends it.
