@@ -226,6 +226,7 @@ func (l *loop) write(c *loopConn) {
 	out := c.session.Output()
 	rest := *out
 	*out = nil
+	c.gauges.ready(len(rest))
 	most := c.limits.OutputBytes
 	if c.ahead {
 		most += aheadBytes
@@ -291,6 +292,8 @@ func (l *loop) block(c *loopConn, taken int) {
 func (l *loop) waits(c *loopConn) {
 	l.s.waiting.Add(int64(c.queue.bytes - c.waits))
 	c.waits = c.queue.bytes
+	note(&c.gauges.chunks, len(c.queue.chunks))
+	c.gauges.chunkBytes.Store(int64(c.queue.bytes))
 }
 
 // rescue is deferred around all that calls a session. What was lent to the
