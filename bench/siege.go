@@ -81,7 +81,8 @@ const maxSiegeConnections = 20_000
 type siege struct {
 	idle    []idleCost // of limitsrv, Redis
 	crowded []crowding // likewise
-	slow    slowness
+	slow    slowness      // of clients that come one after the other
+	greedy  slowness      // of as many at once
 	long    []longPipeline // read all along, and read in the end
 	floods  []flooding     // under refuse, evict
 	harms   [2][]harm      // of each kind of stranger: to limitsrv, to Redis
@@ -114,10 +115,9 @@ func measureSiege(ctx context.Context, o options, binary, dir string, say func(s
 	if s.crowded, err = measureCrowds(ctx, o, starts, say); err != nil {
 		return nil, fmt.Errorf("active connections: %w", err)
 	}
-	if s.slow, err = measureSlowReaders(ctx, b, binary); err != nil {
-		return nil, fmt.Errorf("clients that do not read: %w", err)
+	if err = s.measureReaders(ctx, b, binary, say); err != nil {
+		return nil, err
 	}
-	say("clients that do not read: %s", s.slow.text())
 	for _, late := range []bool{false, true} {
 		p, err := measureLongPipeline(ctx, b, binary, late)
 		if err != nil {
@@ -144,6 +144,21 @@ func measureSiege(ctx context.Context, o options, binary, dir string, say func(s
 		}
 	}
 	return &s, nil
+}
+
+// measureReaders has clients come that do not read, in one way after the other.
+func (s *siege) measureReaders(ctx context.Context, b besiege, binary string, say func(string, ...any)) (err error) {
+	for _, load := range []struct {
+		name  string
+		apart time.Duration
+		to    *slowness
+	}{{"clients that do not read", b.writeWait, &s.slow}, {"clients that do not read, all at once", 0, &s.greedy}} {
+		if *load.to, err = measureSlowReaders(ctx, b, binary, load.apart); err != nil {
+			return fmt.Errorf("%s: %w", load.name, err)
+		}
+		say("%s: %s", load.name, load.to.text())
+	}
+	return nil
 }
 
 // withSide starts a server, measures it and ends it.

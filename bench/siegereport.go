@@ -2,6 +2,7 @@ package main
 
 import (
 	"fmt"
+	"strings"
 	"time"
 )
 
@@ -15,6 +16,7 @@ round by round; the figures are medians of the rounds, µs are of server CPU.
 const (
 	wantIdleBytes = 12 << 10
 	wantSlowdown  = 2.0
+	wantGreedyP99 = 5 * time.Millisecond
 	wantResident  = 1.6 // resident bytes over --max-memory
 )
 
@@ -42,6 +44,8 @@ func (s *siege) rows(o options) []row {
 		s.crowded[0].rateText(), s.crowded[1].rateText(), true)
 	add(fmt.Sprintf("%d clients that do not read their replies", s.slow.readers), "closed", s.slow.text(), "",
 		s.slow.longest() < 2*s.slow.writeWait+time.Second)
+	add(fmt.Sprintf("%d clients that ask for %s all at once and do not read: p99 of others", s.greedy.readers, strings.Join(slowRequest, " ")),
+		"below "+millisText(wantGreedyP99), s.greedy.text(), "", s.greedy.during.p99 < wantGreedyP99)
 	for _, p := range s.long {
 		add(p.name(), "answered in order", p.text(), "", p.answered == p.commands)
 	}

@@ -12,10 +12,12 @@ func besieged() *siege {
 	crowd := crowding{few: speed, many: speed}
 	flood := flooding{policy: "refuse", bound: 100, calm: []latency{calm}, loaded: []latency{calm}, flooded: []latency{calm},
 		load: speed, flood: speed, peak: memoryPeak{resident: 120, limits: 100}, live: 7, intact: 7}
+	slow := slowness{readers: 1, writeWait: time.Second, closedIn: []time.Duration{time.Second}, before: calm, during: calm}
 	return &siege{
 		idle:    []idleCost{{fresh: 1024, used: 2048}, {}},
 		crowded: []crowding{crowd, crowd},
-		slow:    slowness{readers: 1, writeWait: time.Second, closedIn: []time.Duration{time.Second}, before: calm, during: calm},
+		slow:    slow,
+		greedy:  slow,
 		long:    []longPipeline{{commands: 9, answered: 9}},
 		floods:  []flooding{flood},
 		harms:   [2][]harm{{{kind: "knock", before: calm, during: calm}}, {{kind: "knock", before: calm, during: latency{p99: time.Second}}}},
@@ -45,6 +47,7 @@ func TestSiegeVerdicts(t *testing.T) {
 	}{
 		{"memory of an idle connection", func(s *siege) { s.idle[0].used = 13 << 10 }},
 		{"slow readers that stay", func(s *siege) { s.slow.closedIn = []time.Duration{time.Minute} }},
+		{"greedy clients who make others wait", func(s *siege) { s.greedy.during = late }},
 		{"a pipeline that is cut off", func(s *siege) { s.long[0].answered = 8 }},
 		{"a flood that makes others wait", func(s *siege) { s.floods[0].flooded = []latency{late} }},
 		{"a flood that takes more memory", func(s *siege) { s.floods[0].peak.limits = 101 }},

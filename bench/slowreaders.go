@@ -23,9 +23,9 @@ var slowRequest = []string{"COMMAND", "DOCS"}
 // slowBlock is how many of them are sent at once.
 const slowBlock = 64
 
-// measureSlowReaders has clients come that do not read, and come again when they
-// are closed.
-func measureSlowReaders(ctx context.Context, b besiege, binary string) (slowness, error) {
+// measureSlowReaders has clients come that do not read, one after the other within
+// apart or all at once if that is 0, and come again when they are closed.
+func measureSlowReaders(ctx context.Context, b besiege, binary string, apart time.Duration) (slowness, error) {
 	got := slowness{readers: b.hostile, writeWait: b.writeWait}
 	s, before, resident, err := b.begin(ctx, binary)
 	if err != nil {
@@ -42,8 +42,7 @@ func measureSlowReaders(ctx context.Context, b besiege, binary string) (slowness
 		var wait sync.WaitGroup
 		for i := range b.hostile {
 			wait.Go(func() {
-				// They come one after the other: all at once would be another matter.
-				sleep(ctx, b.writeWait*time.Duration(i)/time.Duration(b.hostile))
+				sleep(ctx, apart*time.Duration(i)/time.Duration(b.hostile))
 				for ctx.Err() == nil {
 					begin := time.Now()
 					if askAndNotRead(ctx, s) {

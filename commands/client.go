@@ -2,7 +2,6 @@ package commands
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 	"strconv"
 	"strings"
@@ -30,7 +29,7 @@ var client = Command{
 		clientSub("GETNAME", "", "Answers the name of the connection.", 0, runGetName),
 		clientSub("GETREDIR", "", "Answers -1: invalidations are not redirected.", 0, func(s *Session, _ [][]byte) { s.w.Int(-1) }),
 		clientSub("ID", "", "Answers the number of the connection.", 0, func(s *Session, _ [][]byte) { s.w.Int(s.id) }),
-		clientSub("INFO", "", "Tells about the connection.", 0, func(s *Session, _ [][]byte) { s.w.Verbatim(s.line(time.Now())) }),
+		clientSub("INFO", "", "Tells about the connection.", 0, func(s *Session, args [][]byte) { s.w.Verbatim(s.line(time.Now(), wordBytes(args))) }),
 		clientSub("KILL", "<ip:port | <ID client-id | ADDR ip:port | LADDR ip:port | TYPE type | USER username | SKIPME YES|NO ...>>",
 			"Closes connections.", Admin, runKill),
 		clientSub("LIST", "[TYPE NORMAL|MASTER|REPLICA|PUBSUB] [ID client-id [client-id ...]]", "Tells about all connections.", Admin, runClientList),
@@ -180,32 +179,6 @@ func (h *Handler) all() []*Session {
 	return sessions
 }
 
-// line tells about a session as CLIENT LIST does. Any goroutine may ask.
-func (s *Session) line(now time.Time) string {
-	user := s.user()
-	s.mu.Lock()
-	c := s.shown
-	s.mu.Unlock()
-	proto, command := 2, "NULL"
-	if c.proto3 {
-		proto = 3
-	}
-	if last := s.last.Load(); last != nil {
-		command = last.name
-	}
-	flags := "N"
-	switch {
-	case c.monitor:
-		flags = "O"
-	case c.channels+c.patterns > 0:
-		flags = "P"
-	}
-	age := now.Sub(s.client.Since)
-	idle := now.Sub(s.h.start) - time.Duration(s.active.Load())
-	return fmt.Sprintf("id=%d addr=%s laddr=%s name=%s age=%d idle=%d flags=%s db=%d sub=%d psub=%d ssub=0 events=r cmd=%s user=%s redir=-1 resp=%d lib-name=%s lib-ver=%s\n",
-		s.id, s.client.Addr, s.client.LocalAddr, c.name, int64(age.Seconds()), int64(min(idle, age).Seconds()), flags, c.db, c.channels, c.patterns, command, user, proto, c.libName, c.libVer)
-}
-
 func runClientList(s *Session, args [][]byte) {
 	want := func(*Session) bool { return true }
 	switch {
@@ -234,9 +207,14 @@ func runClientList(s *Session, args [][]byte) {
 	var list strings.Builder
 	now := time.Now()
 	for _, c := range s.h.all() {
-		if want(c) {
-			list.WriteString(c.line(now))
+		if !want(c) {
+			continue
 		}
+		words := int64(0) // of others nothing is carried out, or their query buffers have it
+		if c == s {
+			words = wordBytes(args)
+		}
+		list.WriteString(c.line(now, words))
 	}
 	s.w.Verbatim(list.String())
 }

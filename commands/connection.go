@@ -63,7 +63,7 @@ var reset = Command{
 	Complexity: "O(1)", Since: "6.2.0", Group: "connection", Flags: NoScript | Loading | Stale | Fast | NoAuth | Immediate | Listener,
 	Run: func(s *Session, _ [][]byte) {
 		s.deafen()
-		s.tx = transaction{}
+		s.endTransaction()
 		s.quiet = speak
 		s.stale = false
 		s.w.proto3 = false

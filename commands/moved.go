@@ -22,7 +22,7 @@ func (s *Session) elsewhere(c *spec, args [][]byte) error {
 	}
 	slot := s.tx.slot
 	if ofExec {
-		s.tx = transaction{}
+		s.endTransaction()
 	} else {
 		slot = keySlot(args[c.Keys.First])
 	}

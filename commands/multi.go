@@ -3,6 +3,7 @@ package commands
 import (
 	"fmt"
 	"slices"
+	"unsafe"
 
 	"limitsrv/engine"
 )
@@ -71,6 +72,7 @@ var multi = Command{
 			return
 		}
 		s.tx.open = true
+		s.queued.Store(1)
 		s.w.OK()
 	},
 }
@@ -89,7 +91,7 @@ var discard = Command{
 			s.w.Error(errDiscard)
 			return
 		}
-		s.tx = transaction{}
+		s.endTransaction()
 		s.w.OK()
 	},
 }
@@ -134,7 +136,16 @@ func (s *Session) queue(c *spec, args [][]byte) {
 	}
 	tx.queue = append(tx.queue, queued{c, len(args)})
 	tx.cost = cost
+	s.queued.Store(int64(len(tx.queue)) + 1)
+	s.queuedBytes.Store(int64(cap(tx.bytes)) + int64(cap(tx.ends))*int64(unsafe.Sizeof(int32(0))) + int64(cap(tx.queue))*int64(unsafe.Sizeof(queued{})))
 	s.add(item{}) // +QUEUED
+}
+
+// endTransaction forgets the transaction, and the watched keys with it.
+func (s *Session) endTransaction() {
+	s.tx = transaction{}
+	s.queued.Store(0)
+	s.queuedBytes.Store(0)
 }
 
 // runExec puts the queue into the batch, which is empty, or refuses.
@@ -144,7 +155,7 @@ func runExec(s *Session, _ [][]byte) {
 		s.w.Error(errExecNoMulti)
 		return
 	case s.tx.dirty:
-		s.tx = transaction{}
+		s.endTransaction()
 		s.w.Error(errExecAbort)
 		return
 	}

@@ -180,7 +180,7 @@ func (s *Session) renderExec() {
 	if took >= s.h.slow.least.Load() {
 		s.note(s.last.Load(), [][]byte{[]byte(exec.Name)}, took)
 	}
-	s.tx = transaction{}
+	s.endTransaction()
 	s.hush(from)
 }
 

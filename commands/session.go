@@ -17,6 +17,21 @@ type Client struct {
 	Wake func()
 	// OutputBytes bounds what others may send and the client leaves unread; 0: no bound.
 	OutputBytes int
+	// Buffers tells what the transport holds, from any goroutine; nil: nothing is known.
+	Buffers func() Buffers
+}
+
+// Buffers are what a transport holds for a connection. All but FD and Chunks are bytes.
+// A connection that is being served at the moment shows what it held before.
+type Buffers struct {
+	FD         int   // descriptor of its socket; -1: unknown
+	Query      int64 // received and not executed
+	QueryRoom  int64 // free behind these
+	Reply      int64 // room for replies that the connection has to itself
+	ReplyPeak  int64 // most replies that were ready to be written at once, ever
+	Writing    int64 // replies that wait in that room
+	Chunks     int64 // of replies that wait elsewhere
+	ChunkBytes int64 // in these
 }
 
 // A Session is one connection: commands in, bytes out. One goroutine at a time
@@ -65,6 +80,9 @@ type Session struct {
 	// nanoseconds since the handler's start. Any goroutine may read it.
 	active atomic.Int64
 	last   atomic.Pointer[spec] // the command that did so last
+	// queued is 1 more than the commands of the open transaction, 0 if there is none, and
+	// queuedBytes the memory that these hold. Any goroutine may read them.
+	queued, queuedBytes atomic.Int64
 	// began is when what is under way did, in nanoseconds since the handler's start;
 	// 0: nothing is.
 	began int64
@@ -193,7 +211,7 @@ func (s *Session) mayRunLoading(c *spec) error {
 	case c.Flags&Loading == 0:
 		return errLoading
 	case c.Command == &exec && slices.ContainsFunc(s.tx.queue, func(q queued) bool { return q.spec.Flags&Loading == 0 }):
-		s.tx = transaction{}
+		s.endTransaction()
 		return errExecLoading
 	}
 	return nil

@@ -39,6 +39,8 @@ type conn struct {
 	held    [][]byte // a command that the session has not taken yet
 	traffic *traffic
 
+	gauges gauges
+
 	active  atomic.Int64 // when bytes last came in, by the server's coarse clock
 	blocked atomic.Int64 // since when output waits to be written; 0: none does
 }
@@ -98,8 +100,11 @@ func (c *conn) keep(w *workspace) {
 	*out = append([]byte(nil), *out...)
 }
 
-// repay gives back what borrow lent, but for the output.
-func (c *conn) repay(w *workspace) { c.in.repay(w) }
+// repay gives back what borrow lent, except the output.
+func (c *conn) repay(w *workspace) {
+	c.in.repay(w)
+	c.measure()
+}
 
 // unread says that bytes have come that are not executed yet.
 func (c *conn) unread() bool { return c.held != nil || c.in.pos < len(c.in.buf) }

@@ -30,7 +30,9 @@
 //     batch's replies waiting besides.
 //   - A connection that has more than a batch to execute lets others have their turn
 //     after each, where event loops serve it. One that sends more than a read takes, 64 KB,
-//     beside clients that do not has its turns after 256 ops.
+//     beside clients that do not has its turns after 256 ops. Connections with large
+//     batches share half a millisecond of each wake-up, and the batch under way then,
+//     however many they are; the replies of all others are written before.
 //   - Strangers, who are not logged in or have not sent a whole command yet, keep others
 //     waiting for eight of them at most, where event loops serve them.
 //   - The arguments given to Session.Do stay as they are until Flush has answered

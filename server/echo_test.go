@@ -19,6 +19,7 @@ import (
 //	TELL x     answers, and has all that listen say x
 //	BIG n      answers n bytes at once
 //	COUNT      answers how many were answered by all, itself included
+//	NAP x      takes two milliseconds of who runs it, and answers
 //	GATE       waits until echoLog.gate lets it, and blocks who runs it
 //	PANIC      panics
 //	QUIT       answers and closes
@@ -69,6 +70,8 @@ func (e *echo) Do(args [][]byte) bool {
 		e.stranger = false
 	case "PANIC":
 		panic("asked for")
+	case "NAP":
+		time.Sleep(2 * time.Millisecond)
 	case "GATE":
 		e.log.gate <- struct{}{}
 		<-e.log.gate

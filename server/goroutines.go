@@ -72,6 +72,7 @@ func (g *goroutines) begin(nc net.Conn, s *socket) {
 	defer g.mu.Unlock()
 	g.next++
 	c := &goConn{nc: nc, socket: s, woken: make(chan struct{}, 1)}
+	c.gauges.fd = descriptor(s.Conn)
 	wake := func() {
 		select {
 		case c.woken <- struct{}{}:
@@ -118,6 +119,7 @@ func (g *goroutines) run(c *goConn) {
 
 // rest gives back, or up, what a connection needs only while it has work.
 func (g *goroutines) rest(c *goConn) {
+	defer c.measure()
 	if c.work != nil {
 		c.in.repay(c.work)
 		g.spare.Put(c.work)
@@ -165,14 +167,18 @@ func (g *goroutines) write(c *goConn) error {
 	if len(*out) > c.limits.OutputBytes {
 		return errors.New("too much output")
 	}
+	c.gauges.ready(len(*out))
+	c.gauges.writing.Store(int32(len(*out)))
 	c.blocked.Store(g.s.clock.Load())
 	n, err := c.nc.Write(*out)
 	c.blocked.Store(0)
+	c.gauges.writing.Store(0)
 	c.traffic.out.Add(int64(n))
 	*out = (*out)[:0]
 	if cap(*out) > ownOutput {
 		*out = nil
 	}
+	note(&c.gauges.reply, cap(*out))
 	return err
 }
 

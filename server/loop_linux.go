@@ -5,6 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 	"syscall"
+	"time"
 )
 
 // A loop carries connections on one thread: it waits until some are ready, reads
@@ -17,8 +18,8 @@ type loop struct {
 	conns    []*loopConn // by descriptor
 	work     *workspace
 	due      []*loopConn // whose output waits for the end of the wake-up
-	more     []*loopConn // that go on when others had their turn
-	turns    []*loopConn // that go on now
+	more     []*loopConn // that wait for a turn, the first in line first
+	turns    []*loopConn // the same as of the last takeTurns
 	lobby    []*loopConn // of strangers that are ready
 	modest   int         // wake-ups for which it is known that a client asks for little
 	executed bool        // something was, since the last commit
@@ -39,6 +40,7 @@ type loopConn struct {
 	events uint32 // that the poller watches
 	due    bool   // is in loop.due
 	yields bool   // is in loop.more
+	ready  bool   // and is so because the poller reported it, not because of a batch that left some over
 	away   bool   // a batch is; the poller does not watch it
 	killed bool   // while away
 	ended  bool   // the client sends nothing more
@@ -46,8 +48,10 @@ type loopConn struct {
 	greedy bool // its last read left no room over
 	known  bool // it has been logged in, if it must, and has sent a whole command
 	ahead  bool // it has executed while output waited
-	queue  backlog
-	waits  int // bytes of the queue, as the server knows
+	// heavyUntil is until when, by Server.clock, it has to wait for its turn; 0: never.
+	heavyUntil int64
+	queue      backlog
+	waits      int // bytes of the queue, as the server knows
 	// overdueBytes are those of them that were there at conn.blocked.
 	overdueBytes int
 }
@@ -97,13 +101,14 @@ func (l *loop) run() {
 	l.poll.close()
 }
 
-// strangersAtOnce is how many strangers are served at a wake-up: a tenth of a
-// millisecond, about.
+// strangersAtOnce is how many unauthenticated connections are served at a wake-up: a
+// tenth of a millisecond, about, and turnTime at most.
 const strangersAtOnce = 8
 
-// serveReady serves the connections that are ready, and says whether there is mail.
-// Those of strangers, who may come as many at once as they like, are served when all
-// others have their replies, and then only a few: the poller tells of the rest again.
+// serveReady serves the connections that are ready, and reports whether there is mail.
+// Heavy ones wait for their turn. New ones, of which there may be any number at once, are
+// served when all others have their replies, and then only a few: the poller reports the
+// rest again.
 func (l *loop) serveReady(ready []syscall.EpollEvent) (mail bool) {
 	for _, e := range ready {
 		fd := int(e.Fd)
@@ -113,7 +118,11 @@ func (l *loop) serveReady(ready []syscall.EpollEvent) (mail bool) {
 		}
 		switch c := l.conns[fd]; {
 		case c == nil:
-		case c.known || l.draining:
+		case l.draining:
+			l.serve(c)
+		case c.known && l.isHeavy(c):
+			l.awaitTurn(c)
+		case c.known:
 			l.serve(c)
 		case len(l.lobby) < strangersAtOnce:
 			l.lobby = append(l.lobby, c)
@@ -123,7 +132,11 @@ func (l *loop) serveReady(ready []syscall.EpollEvent) (mail bool) {
 		return mail
 	}
 	l.flush()
-	for _, c := range l.lobby {
+	began := time.Now()
+	for i, c := range l.lobby {
+		if i > 0 && time.Since(began) >= turnTime {
+			break
+		}
 		if !c.closed {
 			l.serve(c)
 		}
@@ -204,6 +217,8 @@ func (l *loop) wakeUp(c *loopConn) {
 		l.flush()
 	}
 	switch {
+	case l.open(c) && more && l.isHeavy(c) && !l.draining:
+		l.yield(c)
 	case l.open(c):
 		if l.advance(c) && l.draining {
 			l.serve(c)

@@ -51,6 +51,7 @@ func (t *loops) carry(nc net.Conn) error {
 		}
 	}
 	c := &loopConn{fd: fd}
+	c.gauges.fd = fd
 	err = t.s.initConn(&c.conn, nc, l.traffic, func() { l.post(mail{c, (*loop).wakeUp}) }, func() { l.post(mail{c, (*loop).kill}) })
 	if err != nil {
 		_ = syscall.Close(fd)

@@ -120,8 +120,12 @@ func (l *loop) advance(c *loopConn) bool {
 	for {
 		l.borrow(c)
 		c.ahead = c.ahead || c.blocked.Load() != 0
+		before := len(*c.session.Output())
 		next := c.conn.advance(l.batch(c))
 		l.executed = true
+		if next == wantWrite || len(*c.session.Output())-before >= heavyBytes {
+			c.heavyUntil = l.s.clock.Load() + int64(heavyFor)
+		}
 		switch next {
 		case wantWake:
 			c.away = true
@@ -170,35 +174,6 @@ func (l *loop) giveBack(c *loopConn) {
 	if c.held == nil {
 		c.in.release()
 		c.repay(l.work)
-	}
-}
-
-// yield puts a connection off that has more to execute.
-func (l *loop) yield(c *loopConn) {
-	l.giveBack(c)
-	if !c.yields {
-		c.yields = true
-		l.more = append(l.more, c)
-	}
-}
-
-// takeTurns goes on with the connections that were put off.
-func (l *loop) takeTurns() {
-	l.turns, l.more = l.more, l.turns[:0]
-	for _, c := range l.turns {
-		c.yields = false
-		if l.goesOn(c) && !c.away {
-			l.goOn(c)
-		}
-	}
-	clear(l.turns)
-}
-
-// goOn goes on with one of them.
-func (l *loop) goOn(c *loopConn) {
-	defer l.rescue(c)
-	if l.advance(c) && l.draining {
-		l.serve(c)
 	}
 }
 
@@ -251,6 +226,7 @@ func (l *loop) write(c *loopConn) {
 	out := c.session.Output()
 	rest := *out
 	*out = nil
+	c.gauges.ready(len(rest))
 	most := c.limits.OutputBytes
 	if c.ahead {
 		most += aheadBytes
@@ -316,6 +292,8 @@ func (l *loop) block(c *loopConn, taken int) {
 func (l *loop) waits(c *loopConn) {
 	l.s.waiting.Add(int64(c.queue.bytes - c.waits))
 	c.waits = c.queue.bytes
+	note(&c.gauges.chunks, len(c.queue.chunks))
+	c.gauges.chunkBytes.Store(int64(c.queue.bytes))
 }
 
 // rescue is deferred around all that calls a session. What was lent to the

@@ -326,6 +326,7 @@ func (s *Server) initConn(c *conn, nc net.Conn, traffic *traffic, wake, kill fun
 		Wake:      wake,
 
 		OutputBytes: s.cfg.Limits.OutputBytes,
+		Buffers:     c.buffers,
 	})
 	return nil
 }

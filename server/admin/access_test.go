@@ -12,6 +12,7 @@ import (
 	"math/big"
 	"net"
 	"net/http"
+	"os"
 	"slices"
 	"strconv"
 	"strings"
@@ -215,7 +216,7 @@ func TestBounds(t *testing.T) {
 	}
 	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
 	var open []net.Conn
-	for range maxConnectionsEach {
+	for range maxConnectionsEach + 1 {
 		conn, err := net.Dial("tcp", f.Addr().String())
 		if err != nil {
 			t.Fatal(err)
@@ -223,42 +224,45 @@ func TestBounds(t *testing.T) {
 		defer conn.Close()
 		open = append(open, conn)
 	}
-	surplus := func() bool {
-		conn, err := net.Dial("tcp", f.Addr().String())
-		if err != nil {
-			t.Fatal(err)
-		}
-		defer conn.Close()
-		io.WriteString(conn, "GET /livez HTTP/1.0\r\n\r\n")
-		n, _ := io.Copy(io.Discard, conn)
-		return n == 0
+	f.wants("/livez", "", 200, "ok")
+	_ = open[0].SetReadDeadline(time.Now().Add(10 * time.Second))
+	if n, err := open[0].Read(make([]byte, 1)); n != 0 || err == nil || os.IsTimeout(err) {
+		t.Errorf("the oldest of too many reads %d bytes, %v, want the end", n, err)
 	}
-	until(t, "one more is closed at once", surplus)
-	for _, conn := range open {
-		conn.Close()
+	io.WriteString(open[2], "GET /livez HTTP/1.0\r\n\r\n")
+	if answer, err := io.ReadAll(open[2]); !strings.HasSuffix(string(answer), "ok\n") {
+		t.Errorf("one that has room yet is answered %q, %v", answer, err)
 	}
-	until(t, "there is room again", func() bool { return !surplus() })
 }
 
-// Where the way is full for one address, or for all, others are told apart.
-// Where all room is taken, who comes gets that of the oldest of those who have most.
+// Where there is no room, a connection that comes gets that of another: of its own site, if
+// that has as many as it may or as any other, or of the one that has most. Those being
+// answered stay, if others don't.
 func TestRoomOfConnections(t *testing.T) {
 	b := newBounded(nil, 4, 3, nil)
 	var all []*counted
+	busy := func(i int) { all[i].begin() }
 	for i, tt := range []struct {
 		site string
-		want bool
 		cut  int // which one is displaced; -1: none
+		then func()
 	}{
-		{"a", true, -1}, {"b", true, -1}, {"a", true, -1}, {"a", true, -1}, {"a", false, -1}, // more than a may have
-		{"c", true, 0}, {"d", true, 2}, {"c", false, -1}, // nobody has more than c
-		{"e", true, 1},
+		{"a", -1, nil}, {"b", -1, nil}, {"a", -1, nil}, {"a", -1, nil}, // all there may be
+		{"a", 0, func() { busy(2) }},                   // a may not have more
+		{"c", 3, nil},                                  // a has most, and 2 is being answered
+		{"c", 4, func() { all[2].end() }},              // a has most still
+		{"d", 5, func() { busy(1); busy(2); busy(7) }}, // c has most
+		{"c", 6, func() { busy(8) }},                   // all have one: its own
+		{"d", 7, nil},                                  // likewise, though it is being answered
 	} {
-		c := &counted{site: tt.site}
+		c := &counted{of: b, site: tt.site}
 		all = append(all, c)
-		displaced, ok := b.enter(c)
-		if at := slices.Index(all, displaced); ok != tt.want || displaced != nil && at != tt.cut || displaced == nil && tt.cut >= 0 {
-			t.Errorf("connection %d, of %s: taken is %v, of %d; want %v, of %d", i, tt.site, ok, at, tt.want, tt.cut)
+		displaced := b.enter(c)
+		if at := slices.Index(all, displaced); displaced != nil && at != tt.cut || displaced == nil && tt.cut >= 0 {
+			t.Errorf("connection %d, of %s: takes the room of %d, want of %d", i, tt.site, at, tt.cut)
+		}
+		if tt.then != nil {
+			tt.then()
 		}
 	}
 	for range 2 {
@@ -268,6 +272,31 @@ func TestRoomOfConnections(t *testing.T) {
 	}
 	if len(b.open) != 0 || len(b.each) != 0 {
 		t.Errorf("%d are left, of %v", len(b.open), b.each)
+	}
+}
+
+// Connections of its own address that never send a whole request, or have sent one, keep
+// no probe out.
+func TestProbesGetThrough(t *testing.T) {
+	for _, tt := range []struct{ name, sent string }{
+		{"connections that say nothing", ""},
+		{"headers that do not end", "GET /livez HTTP/1.1\r\nHost: x\r\nX-Slow: "},
+		{"bodies that do not end", "POST /api/login HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"},
+		{"connections that are kept", "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n"},
+	} {
+		f := serve(t, "secret", nil)
+		for range 400 {
+			conn, err := net.Dial("tcp", f.Addr().String())
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer conn.Close()
+			io.WriteString(conn, tt.sent)
+		}
+		for range 20 {
+			f.wants("/livez", "", 200, "ok")
+			f.wants("/readyz", "", 200, "ready")
+		}
 	}
 }
 

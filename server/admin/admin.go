@@ -83,6 +83,7 @@ func New(cfg Config) (*Server, error) {
 	s.metrics = newMetrics(cfg)
 	s.http = &http.Server{
 		Handler:           s.handler(),
+		ConnContext:       withConnection,
 		ReadHeaderTimeout: headerTimeout,
 		ReadTimeout:       readTimeout,
 		WriteTimeout:      writeTimeout,

@@ -40,7 +40,7 @@ func (s *Server) handler() http.Handler {
 	origin.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
 		fail(w, http.StatusForbidden, "the request comes from a page of another origin")
 	}))
-	return s.rescued(secured(s.named(origin.Handler(mux))))
+	return noted(s.rescued(secured(s.named(origin.Handler(mux)))))
 }
 
 // profiles are those of net/http/pprof, but for the command line, which may have the
