@@ -14,8 +14,8 @@ import (
 // RequireProtection refuses an address that other machines can reach, unless it is
 // protected: who connects there must show who they are, or the operator says that it is
 // meant. It asks the resolver if the host is a name. The error names the option that the
-// address is of, and how it can be protected.
-func RequireProtection(option, listen string, protected bool, how string) error {
+// address is of, and ends in the remedy.
+func RequireProtection(option, listen string, protected bool, remedy string) error {
 	if listen == "" || protected {
 		return nil
 	}
@@ -26,7 +26,7 @@ func RequireProtection(option, listen string, protected bool, how string) error 
 	if isLoopback(host) {
 		return nil
 	}
-	return fmt.Errorf("%s %q can be reached from other machines: give %s, or listen on 127.0.0.1, or say --unprotected if that is meant", option, listen, how)
+	return fmt.Errorf("%s %q can be reached from other machines: %s", option, listen, remedy)
 }
 
 // isLoopback says whether all addresses of host are this machine's own only. No

@@ -24,15 +24,15 @@ func TestRequireProtection(t *testing.T) {
 		{"IPv6 loopback", "[::1]:6379", "", false, ""},
 		{"localhost", "localhost:6379", "", false, ""},
 		{"no address", "", "", false, ""},
-		{"all addresses", "0.0.0.0:6379", "", false, "--password"},
-		{"no host is all addresses", ":6379", "", false, "--unprotected"},
-		{"all IPv6 addresses", "[::]:6379", "", false, "--unprotected"},
-		{"another machine's network", "192.0.2.1:6379", "", false, "127.0.0.1"},
+		{"all addresses", "0.0.0.0:6379", "", false, `--listen "0.0.0.0:6379" can be reached from other machines: pay a guard`},
+		{"no host is all addresses", ":6379", "", false, "pay a guard"},
+		{"all IPv6 addresses", "[::]:6379", "", false, "pay a guard"},
+		{"another machine's network", "192.0.2.1:6379", "", false, "pay a guard"},
 		{"a password", "0.0.0.0:6379", "secret", false, ""},
 		{"unprotected on purpose", "0.0.0.0:6379", "", true, ""},
 		{"no port", "127.0.0.1", "", false, "HOST:PORT"},
 	} {
-		err := RequireProtection("--listen", tt.listen, tt.password != "" || tt.unprotected, "--password")
+		err := RequireProtection("--listen", tt.listen, tt.password != "" || tt.unprotected, "pay a guard")
 		if (err == nil) != (tt.want == "") || err != nil && !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: RequireProtection of %q, password %q, unprotected %v = %v, want %q in it", tt.name, tt.listen, tt.password, tt.unprotected, err, tt.want)
 		}

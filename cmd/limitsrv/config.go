@@ -8,6 +8,8 @@ import (
 	"strings"
 	"text/tabwriter"
 
+	"github.com/alecthomas/kong"
+
 	"limitsrv/certs"
 )
 
@@ -36,8 +38,8 @@ func runConfig(args []string, _ io.Reader, stdout, stderr io.Writer) int {
 	if errors.Is(err, errDone) {
 		return exitOK
 	}
-	if err == nil && command == "check" {
-		err = c.checkFiles()
+	if c != nil && command == "check" {
+		err = errors.Join(err, c.checkFiles(err))
 	}
 	if err != nil {
 		fmt.Fprintln(stderr, err)
@@ -63,11 +65,17 @@ var fileChecks = []func(*options) error{
 	checkLinkFiles, checkSecretFile, checkClientFiles, checkUsersFile,
 }
 
-// checkFiles is every mistake that fileChecks find.
-func (c *configuration) checkFiles() error {
+// checkFiles is every mistake that fileChecks find, but about options that are wrong
+// already.
+func (c *configuration) checkFiles(wrong error) error {
 	var all []error
 	for _, check := range fileChecks {
-		all = append(all, c.located(check(c.options)))
+		err := check(c.options)
+		if wrong == nil || !c.mentions(err, func(f *kong.Flag) bool {
+			return c.mentions(wrong, func(g *kong.Flag) bool { return f == g }) || c.entries[f.Name].wrong
+		}) {
+			all = append(all, c.located(err))
+		}
 	}
 	return errors.Join(all...)
 }

@@ -29,6 +29,7 @@ const maxConfigBytes = 64 << 10
 type entry struct {
 	line  int
 	value string
+	wrong bool // there is a mistake about it
 }
 
 // A mistake is what is wrong in a line of a file. No text of the file is in it but
@@ -53,7 +54,7 @@ func readConfig(name string, options []*kong.Flag) (entries map[string]entry, ex
 }
 
 // parseConfig reads the text of a file of options. Its error is one mistake, or all
-// of them joined, in order of their lines.
+// of them joined, in order of their lines; nil entries say that none could be read.
 func parseConfig(name string, text []byte, options []*kong.Flag) (map[string]entry, error) {
 	if len(text) > maxConfigBytes {
 		return nil, fmt.Errorf("%s: a file of options has at most %d bytes", name, maxConfigBytes)
@@ -80,7 +81,7 @@ func parseConfig(name string, text []byte, options []*kong.Flag) (map[string]ent
 	}
 	if len(r.mistakes) > 0 {
 		slices.SortStableFunc(r.mistakes, func(a, b error) int { return a.(mistake).line - b.(mistake).line })
-		return nil, errors.Join(r.mistakes...)
+		return r.entries, errors.Join(r.mistakes...)
 	}
 	return r.entries, nil
 }
@@ -147,7 +148,7 @@ func (r *configReader) pair(pair *ast.MappingValueNode) {
 	if problem != "" {
 		r.wrong(line, "%s %s", key.Value, problem)
 	}
-	r.entries[key.Value] = entry{line, value}
+	r.entries[key.Value] = entry{line, value, problem != ""}
 }
 
 // unknown is for a name that no option has.

@@ -63,7 +63,7 @@ func (c *configuration) Resolve(ctx *kong.Context, _ *kong.Path, flag *kong.Flag
 		c.readFile(ctx)
 	}
 	e, ok := c.entries[flag.Name]
-	if _, set := setting(flag); set || !ok {
+	if _, set := setting(flag); set || !ok || e.wrong {
 		return nil, nil
 	}
 	return e.value, nil
@@ -172,7 +172,8 @@ func valueText(f *kong.Flag) string {
 var errDone = errors.New("done")
 
 // parseOptions reads the command line, the environment and the file. Its error is
-// for people, of one or more lines, or errDone.
+// for people, of one or more lines, or errDone. Beside an error there is a
+// configuration if all that it could read was read.
 func parseOptions(args []string, stdout, stderr io.Writer) (*configuration, error) {
 	shown := false
 	c := &configuration{options: new(options), args: args, given: map[string]bool{}}
@@ -186,22 +187,70 @@ func parseOptions(args []string, stdout, stderr io.Writer) (*configuration, erro
 	case shown:
 		return nil, errDone
 	case err != nil:
-		return nil, advised(err)
+		return nil, errors.Join(append([]error{advised(err)}, c.unparsed(err)...)...)
 	case c.Version:
 		fmt.Fprintln(stdout, versionText())
 		return nil, errDone
 	case c.HelpCommands:
 		printCommands(stdout)
 		return nil, errDone
-	case c.fileErr != nil:
-		return nil, c.fileErr
 	}
 	for _, p := range ctx.Path {
 		if p.Flag != nil && !p.Resolved {
 			c.given[p.Flag.Name] = true
 		}
 	}
-	return c, c.located(c.check())
+	return c, c.mistakes()
+}
+
+// mistakes are all that is wrong with the options; nil: nothing is.
+func (c *configuration) mistakes() error {
+	all := []error{c.fileErr}
+	if c.fileErr == nil || c.entries != nil {
+		for _, err := range c.check() {
+			if !c.mentions(err, func(f *kong.Flag) bool { return c.entries[f.Name].wrong }) {
+				all = append(all, c.located(err))
+			}
+		}
+	}
+	return errors.Join(all...)
+}
+
+// unparsed are the mistakes of the environment and the file beside the one at which the
+// reading of the command line ended.
+func (c *configuration) unparsed(first error) (all []error) {
+	name := os.Getenv("LIMITSRV_CONFIG")
+	for i, arg := range c.args {
+		if value, ok := strings.CutPrefix(arg, "--config="); ok {
+			name = value
+		} else if arg == "--config" && i+1 < len(c.args) {
+			name = c.args[i+1]
+		}
+	}
+	if name != "" {
+		_, _, err := readConfig(name, c.fileFlags())
+		all = append(all, err)
+	}
+	for _, f := range c.flags {
+		env, ok := setting(f)
+		if value := os.Getenv(env); ok && !takes(f, value) && !strings.Contains(first.Error(), env) {
+			all = append(all, fmt.Errorf("--%s %s, got %q (from %s)", f.Name, allowed(f), value, env))
+		}
+	}
+	return all
+}
+
+// mentions says whether an error is about an option, or more, that are such.
+func (c *configuration) mentions(err error, such func(*kong.Flag) bool) bool {
+	if err == nil {
+		return false
+	}
+	for _, match := range mentioned.FindAllStringSubmatch(err.Error(), -1) {
+		if slices.ContainsFunc(c.flags, func(f *kong.Flag) bool { return f.Name == match[1] && such(f) }) {
+			return true
+		}
+	}
+	return false
 }
 
 // levels are the levels of the log that people choose from.

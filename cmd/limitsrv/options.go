@@ -82,20 +82,24 @@ func defaults() kong.Vars {
 	}
 }
 
-// check holds the options against each other and their ranges.
-func (o *options) check() error {
+// check holds the options against each other and their ranges, and is all that is
+// wrong, with nil among it.
+func (o *options) check() []error {
+	all := o.checkCluster()
 	if o.Listen == "" && o.Unixsocket == "" && o.TLSListen == "" {
-		return errors.New("--listen is empty and there is no --unixsocket or --tls-listen: nobody could connect")
-	}
-	if err := o.checkTLS(); err != nil {
-		return err
+		all = append(all, errors.New("--listen is empty and there is no --unixsocket or --tls-listen: nobody could connect"))
 	}
 	if o.TestClock && o.Data != "" {
-		return errors.New("--test-clock and --data exclude each other: what is kept must not come from a clock that stands still")
+		all = append(all, errors.New("--test-clock and --data exclude each other: what is kept must not come from a clock that stands still"))
 	}
-	if err := o.checkCluster(); err != nil {
-		return err
-	}
+	all = append(all, o.checkTLS()...)
+	all = append(all, o.checkRanges()...)
+	all = append(all, o.checkAdmin()...)
+	return append(all, o.requireProtection()...)
+}
+
+// checkRanges holds numbers and times against their bounds.
+func (o *options) checkRanges() (all []error) {
 	for _, r := range []struct {
 		name         string
 		value, least int64
@@ -110,7 +114,7 @@ func (o *options) check() error {
 		{"max-output-bytes", int64(o.MaxOutputBytes), 1, math.MaxInt32},
 	} {
 		if r.value < r.least || r.value > r.most {
-			return fmt.Errorf("--%s must be %d to %d, got %d", r.name, r.least, r.most, r.value)
+			all = append(all, fmt.Errorf("--%s must be %d to %d, got %d", r.name, r.least, r.most, r.value))
 		}
 	}
 	for _, r := range []struct {
@@ -124,28 +128,28 @@ func (o *options) check() error {
 		{"dead-after", o.DeadAfter, 0},
 	} {
 		if r.value < r.least {
-			return fmt.Errorf("--%s must be %v or more, got %v", r.name, r.least, r.value)
+			all = append(all, fmt.Errorf("--%s must be %v or more, got %v", r.name, r.least, r.value))
 		}
 	}
-	if err := o.checkAdmin(); err != nil {
-		return err
-	}
-	return o.requireProtection()
+	return all
 }
 
 // requireProtection wants clients and nodes that can connect from elsewhere to prove
 // themselves.
-func (o *options) requireProtection() error {
-	protected := o.isProtected() || o.Unprotected
-	if err := server.RequireProtection("--listen", o.Listen, protected, "--password or --users"); err != nil {
-		return err
+func (o *options) requireProtection() []error {
+	clients := o.isProtected() || o.Unprotected
+	nodes := o.hasSecret() || o.RaftTLSCert != "" || o.Unprotected
+	return []error{
+		server.RequireProtection("--listen", o.Listen, clients, remedy("--password or --users")),
+		server.RequireProtection("--tls-listen", o.TLSListen, clients || o.TLSClientCA != "", remedy("--password, --users or --tls-client-ca")),
+		server.RequireProtection("--raft", o.Raft, nodes, remedy(raftProtection)),
+		server.RequireProtection("--raft-bind", o.RaftBind, nodes, remedy(raftProtection)),
 	}
-	for _, port := range [...]struct{ option, address string }{{"--raft", o.Raft}, {"--raft-bind", o.RaftBind}} {
-		if err := server.RequireProtection(port.option, port.address, o.hasSecret() || o.RaftTLSCert != "" || o.Unprotected, raftProtection); err != nil {
-			return err
-		}
-	}
-	return server.RequireProtection("--tls-listen", o.TLSListen, protected || o.TLSClientCA != "", "--password, --users or --tls-client-ca")
+}
+
+// remedy says how a listener is protected that --unprotected may leave open.
+func remedy(how string) string {
+	return "give " + how + ", or listen on 127.0.0.1, or say --unprotected if that is meant"
 }
 
 // minSnapshotLogBytes keeps snapshots from following on each other all the time.

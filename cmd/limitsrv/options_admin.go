@@ -17,22 +17,20 @@ type adminOptions struct {
 }
 
 // checkAdmin holds the options of the admin listener against each other.
-func (o *options) checkAdmin() error {
+func (o *options) checkAdmin() (all []error) {
 	if o.Admin == "" {
 		if o.AdminTLS || o.AdminPprof || o.AdminKeyMetrics {
-			return errors.New("--admin-tls, --admin-pprof and --admin-key-metrics are for the admin listener: give it --admin HOST:PORT")
+			all = append(all, errors.New("--admin-tls, --admin-pprof and --admin-key-metrics are for the admin listener: give it --admin HOST:PORT"))
 		}
-		return nil
+		return all
 	}
 	if o.AdminTLS && o.TLSCert == "" {
-		return errors.New("--admin-tls needs --tls-cert and --tls-key")
+		all = append(all, errors.New("--admin-tls needs --tls-cert and --tls-key"))
 	}
 	if _, _, err := net.SplitHostPort(o.Admin); err != nil {
-		return fmt.Errorf("--admin must be HOST:PORT, got %q", o.Admin)
+		return append(all, fmt.Errorf("--admin must be HOST:PORT, got %q", o.Admin))
 	}
 	protected := o.isProtected() || o.AdminTLS && o.TLSClientCA != ""
-	if server.RequireProtection("--admin", o.Admin, protected, "") != nil {
-		return fmt.Errorf("--admin %q can be reached from other machines: give --password, --users, or --admin-tls with --tls-client-ca, or listen on 127.0.0.1", o.Admin)
-	}
-	return nil
+	return append(all, server.RequireProtection("--admin", o.Admin, protected,
+		"give --password, --users, or --admin-tls with --tls-client-ca, or listen on 127.0.0.1"))
 }

@@ -5,6 +5,7 @@ import (
 	"fmt"
 	"log/slog"
 	"net"
+	"slices"
 
 	"limitsrv/certs"
 	"limitsrv/replication"
@@ -18,40 +19,50 @@ type linkOptions struct {
 }
 
 // checkCluster holds the options of a cluster against each other.
-func (o *options) checkCluster() error {
-	tls := 0
-	for _, file := range []string{o.RaftTLSCert, o.RaftTLSKey, o.RaftTLSCA} {
-		if file != "" {
-			tls++
-		}
+func (o *options) checkCluster() (all []error) {
+	if o.Raft == "" {
+		return o.checkAlone()
 	}
-	switch {
-	case o.Raft == "" && (len(o.Peers) > 0 || len(o.Join) > 0 || o.RaftBind != "" || o.Advertise != "" || tls > 0 || o.hasSecret()):
-		return errors.New("--peers, --join, --raft-bind, --advertise, --cluster-secret, --cluster-secret-file and --raft-tls-* are for a node of a cluster: give it --raft HOST:PORT")
-	case o.Raft == "" && o.ClusterMode == "on":
-		return errors.New("--cluster-mode on is for a node of a cluster (--raft); a server by itself has --cluster-mode emulated")
-	case o.Raft == "":
-		return nil
-	case o.Data == "":
-		return errors.New("--raft needs --data DIR: what this node has acknowledged must outlive it")
-	case o.ClusterMode == "emulated":
-		return errors.New("--cluster-mode emulated is for a server by itself; with --raft it is on or off")
-	case len(o.Peers) > 0 && len(o.Join) > 0:
-		return errors.New("--peers founds a cluster and --join enters one: give one of them")
-	case tls != 0 && tls != 3:
-		return errors.New("--raft-tls-cert, --raft-tls-key and --raft-tls-ca go together")
-	case o.ClusterSecret != "" && o.ClusterSecretFile != "":
-		return errors.New("--cluster-secret is in --cluster-secret-file, or there is no such file: give one of them")
-	case len(o.Peers) == 0 && len(o.Join) == 0 && isNewMember(o.Data):
-		return fmt.Errorf("--raft needs --peers, with the --raft of all founding nodes, or --join, with those of nodes of a cluster: --data %s is of no cluster yet", o.Data)
+	tls := len(o.raftTLSFiles())
+	for _, c := range []struct {
+		wrong bool
+		text  string
+	}{
+		{o.Data == "", "--raft needs --data DIR: what this node has acknowledged must outlive it"},
+		{o.ClusterMode == "emulated", "--cluster-mode emulated is for a server by itself; with --raft it is on or off"},
+		{len(o.Peers) > 0 && len(o.Join) > 0, "--peers founds a cluster and --join enters one: give one of them"},
+		{tls != 0 && tls != 3, "--raft-tls-cert, --raft-tls-key and --raft-tls-ca go together"},
+		{o.ClusterSecret != "" && o.ClusterSecretFile != "", "--cluster-secret is in --cluster-secret-file, or there is no such file: give one of them"},
+		{o.Data != "" && len(o.Peers) == 0 && len(o.Join) == 0 && isNewMember(o.Data),
+			"--raft needs --peers, with the --raft of all founding nodes, or --join, with those of nodes of a cluster: --data " + o.Data + " is of no cluster yet"},
+	} {
+		if c.wrong {
+			all = append(all, errors.New(c.text))
+		}
 	}
 	if o.ClusterSecret != "" {
 		if _, err := replication.OneSecret(o.ClusterSecret); err != nil {
-			return fmt.Errorf("--cluster-secret: %w", err)
+			all = append(all, fmt.Errorf("--cluster-secret: %w", err))
 		}
 	}
 	_, err := o.advertised()
-	return err
+	return append(all, err)
+}
+
+// checkAlone is checkCluster for a server by itself.
+func (o *options) checkAlone() (all []error) {
+	if len(o.Peers) > 0 || len(o.Join) > 0 || o.RaftBind != "" || o.Advertise != "" || len(o.raftTLSFiles()) > 0 || o.hasSecret() {
+		all = append(all, errors.New("--peers, --join, --raft-bind, --advertise, --cluster-secret, --cluster-secret-file and --raft-tls-* are for a node of a cluster: give it --raft HOST:PORT"))
+	}
+	if o.ClusterMode == "on" {
+		all = append(all, errors.New("--cluster-mode on is for a node of a cluster (--raft); a server by itself has --cluster-mode emulated"))
+	}
+	return all
+}
+
+// raftTLSFiles are those of --raft-tls-* that are given.
+func (o *options) raftTLSFiles() []string {
+	return slices.DeleteFunc([]string{o.RaftTLSCert, o.RaftTLSKey, o.RaftTLSCA}, func(name string) bool { return name == "" })
 }
 
 // isNewMember says whether a node on a data directory would be of no cluster. Where the

@@ -17,16 +17,17 @@ type tlsOptions struct {
 }
 
 // checkTLS holds the options against each other.
-func (o *tlsOptions) checkTLS() error {
-	switch {
-	case (o.TLSCert == "") != (o.TLSKey == ""):
-		return errors.New("--tls-cert and --tls-key go together")
-	case o.TLSListen != "" && o.TLSCert == "":
-		return errors.New("--tls-listen needs --tls-cert and --tls-key")
-	case o.TLSCert == "" && o.TLSClientCA != "":
-		return errors.New("--tls-client-ca needs --tls-listen, --tls-cert and --tls-key")
+func (o *tlsOptions) checkTLS() (all []error) {
+	if (o.TLSCert == "") != (o.TLSKey == "") {
+		all = append(all, errors.New("--tls-cert and --tls-key go together"))
 	}
-	return nil
+	if o.TLSListen != "" && o.TLSCert == "" && o.TLSKey == "" {
+		all = append(all, errors.New("--tls-listen needs --tls-cert and --tls-key"))
+	}
+	if o.TLSClientCA != "" && o.TLSCert == "" {
+		all = append(all, errors.New("--tls-client-ca needs --tls-listen, --tls-cert and --tls-key"))
+	}
+	return all
 }
 
 // openTLS reads the certificates; nil: there are none.
