@@ -126,7 +126,7 @@ func (d *Dir) checkOurs() error {
 		return nil
 	}
 	for _, name := range names {
-		if IsStateOfOne(name) || name == MemberName {
+		if IsStateOfOne(name) || name == MemberName || name == MemberDir {
 			return &CorruptError{What: identityWhat, File: d.join(identityName), Reason: "it is missing, but there is " + name}
 		}
 		if !slices.Contains(early, name) {

@@ -124,6 +124,7 @@ func readRemains(o Options) (r remains, err error) {
 
 // readMember is readRemains for the data directory of a member.
 func readMember(o Options) (r remains, err error) {
+	defer func() { err = withHint(err, o.Dir) }()
 	dir, err := persist.OpenDir(o.fs, o.Dir)
 	if err != nil {
 		return r, err
@@ -202,7 +203,7 @@ func (s *seat) restoreNewest() (raft.SnapshotMeta, error) {
 	}
 	meta, from, err := s.snapshots.Open(all[0].ID)
 	if err != nil {
-		return raft.SnapshotMeta{}, fmt.Errorf("open snapshot %s: %w", all[0].ID, err)
+		return raft.SnapshotMeta{}, &persist.CorruptError{What: "snapshot " + all[0].ID, Err: err}
 	}
 	return *meta, s.machine.Restore(from)
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/coreos/go-systemd/v22/daemon"
+
+	"limitsrv/commands"
 )
 
 // run opens the state and the listeners and serves until a signal or SHUTDOWN, and then
@@ -42,7 +44,7 @@ func (n *node) serve(hangups <-chan os.Signal) error {
 		select {
 		case err := <-loaded:
 			if err != nil {
-				return errors.Join(err, n.state.close(context.Background(), false))
+				return errors.Join(err, n.state.close(context.Background(), commands.SaveNever))
 			}
 			loaded = nil
 			n.handler.SetLoading(false)
@@ -53,7 +55,7 @@ func (n *node) serve(hangups <-chan os.Signal) error {
 			stopping = true
 		}
 	}
-	n.log.Info("shutting down", cause.reason, "save", cause.save, "drain", n.drainFor())
+	n.log.Info("shutting down", cause.reason, "save", cause.save.String(), "drain", n.drainFor())
 	ending()
 	n.notify(daemon.SdNotifyStopping, "STATUS=answering what is under way")
 	if loaded != nil {
