@@ -64,7 +64,7 @@ func (n *node) open() error {
 	if err := n.readFiles(); err != nil {
 		return err
 	}
-	config, err := n.openState()
+	config, err := n.awaitState()
 	if err != nil {
 		return err
 	}

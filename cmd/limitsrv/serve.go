@@ -25,7 +25,11 @@ func (n *node) run(signals, hangups <-chan os.Signal) error {
 // as well, and tells clients so. A hangup has it reload; one that comes before the state
 // is loaded waits for that.
 func (n *node) serve(hangups <-chan os.Signal) error {
-	if err := n.open(); err != nil {
+	err := n.open()
+	if errors.Is(err, errAsked) {
+		return nil
+	}
+	if err != nil {
 		return err
 	}
 	n.logStart()
