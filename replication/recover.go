@@ -130,7 +130,7 @@ func readMember(o Options) (r remains, err error) {
 		return r, err
 	}
 	defer func() { err = errors.Join(err, dir.Close()) }()
-	n := &Node{o: o, log: o.Logger, dir: dir, mono: sinceNow(), fatal: func(error) {}}
+	n := &Node{o: o, log: o.Logger, dir: dir, mono: sinceNow(), fatal: func(error) {}, disk: persist.NewDiskWatch()}
 	if n.membership, err = readMembership(dir); err != nil {
 		return r, err
 	}
@@ -232,7 +232,7 @@ func (r *remains) writeMember(o Options, to string) (err error) {
 		}
 	}()
 	m := membership{Node: newNodeID(), Cluster: newClusterID(), Seed: r.seed, Clean: true, Raft: o.Raft}
-	n := &Node{o: o, log: o.Logger, dir: dir, mono: sinceNow(), fatal: func(error) {}}
+	n := &Node{o: o, log: o.Logger, dir: dir, mono: sinceNow(), fatal: func(error) {}, disk: persist.NewDiskWatch()}
 	if err := n.writeSeat(&m, r); err != nil {
 		return err
 	}
