@@ -5,6 +5,7 @@
 # LIMITSRV_MAX_MEMORY=1gb, and as such known to the health check as well. There is no
 # shell and nothing else in the image; it runs with --read-only and --cap-drop ALL.
 # Without a password it does not start, unless with LIMITSRV_UNPROTECTED=true.
+# docker stop -t 15 gives it time for --drain (10 s).
 # -e LIMITSRV_ADMIN=0.0.0.0:9379 -p 127.0.0.1:9379:9379 has metrics, probes and a page.
 
 FROM --platform=$BUILDPLATFORM golang:1.26 AS build

@@ -21,10 +21,24 @@ var timeOf = Command{
 }
 
 var shutdown = Command{
-	Name: "SHUTDOWN", Args: "[NOSAVE|SAVE] [NOW] [FORCE] [ABORT]", Summary: "Ends the server, with a snapshot if it keeps its state and unless told NOSAVE.",
+	Name: "SHUTDOWN", Args: "[NOSAVE|SAVE] [NOW] [FORCE] [ABORT]", Summary: "Ends the server. With SAVE it takes a snapshot first, however long that takes, with NOSAVE none, and else one that takes a second at most; nothing is lost without.",
 	Complexity: "O(1)", Since: "1.0.0", Group: "server", Flags: Admin | NoScript | Loading | Stale | NoMulti,
 	Run: runShutdown,
 }
+
+// A Parting says whether a server that ends takes a snapshot before.
+type Parting uint8
+
+const (
+	SaveIfQuick Parting = iota // if that takes no time to speak of
+	SaveNever
+	SaveAlways
+)
+
+// String is yes, no or quick.
+func (p Parting) String() string { return partings[p] }
+
+var partings = [...]string{SaveIfQuick: "quick", SaveNever: "no", SaveAlways: "yes"}
 
 // runShutdown answers nothing if it succeeds: the connection closes. What is only
 // loaded in part is not saved.
@@ -52,8 +66,19 @@ func runShutdown(s *Session, args [][]byte) {
 		s.w.Error(errMayNotStop)
 	default:
 		s.closing = true
-		s.h.config.Shutdown(s.h.kept() && !noSave && !s.h.loading())
+		s.h.config.Shutdown(s.parting(save, noSave))
 	}
+}
+
+// parting is what SHUTDOWN asks for.
+func (s *Session) parting(save, noSave bool) Parting {
+	switch {
+	case !s.h.kept(), noSave, s.h.loading():
+		return SaveNever
+	case save:
+		return SaveAlways
+	}
+	return SaveIfQuick
 }
 
 var debug = Command{

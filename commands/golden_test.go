@@ -33,7 +33,7 @@ func newTestHandlerWith(c Config) *Handler {
 		c.Log = slog.New(slog.DiscardHandler)
 	}
 	if c.Shutdown == nil {
-		c.Shutdown = func(bool) {}
+		c.Shutdown = func(Parting) {}
 	}
 	if c.Options == nil {
 		c.Options = func() []Option {

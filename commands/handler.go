@@ -41,9 +41,9 @@ type Config struct {
 	Rewrite func(done func(error))
 	// Network counts for INFO. Called at any time from any session; nil: nothing is counted.
 	Network func() Network
-	// Shutdown is asked for by SHUTDOWN: the server drains, makes a snapshot if save
+	// Shutdown is asked for by SHUTDOWN: the server drains, makes a snapshot if Parting
 	// says so, and ends. It must not wait for that. nil means that SHUTDOWN is refused.
-	Shutdown func(save bool)
+	Shutdown func(Parting)
 }
 
 // An Option is one option of the server by its name and value as text.

@@ -44,7 +44,7 @@ func (f *fakeStore) Standing() Standing {
 	return st
 }
 
-func (f *fakeStore) shutDown(save bool) { f.shut += fmt.Sprintf("save=%v ", save) }
+func (f *fakeStore) shutDown(p Parting) { f.shut += fmt.Sprintf("save=%v ", p) }
 
 // end ends what is under way.
 func (f *fakeStore) end(err error) {
@@ -163,10 +163,10 @@ func TestShutdownSaves(t *testing.T) {
 		loading bool
 		want    string
 	}{
-		{"SHUTDOWN", false, "save=true "},
-		{"SHUTDOWN SAVE", false, "save=true "},
-		{"SHUTDOWN NOSAVE NOW FORCE", false, "save=false "},
-		{"SHUTDOWN", true, "save=false "},
+		{"SHUTDOWN", false, "save=quick "},
+		{"SHUTDOWN SAVE", false, "save=yes "},
+		{"SHUTDOWN NOSAVE NOW FORCE", false, "save=no "},
+		{"SHUTDOWN", true, "save=no "},
 		{"SHUTDOWN SAVE NOSAVE", false, ""},
 	} {
 		store := &fakeStore{}

@@ -9,6 +9,7 @@
 //
 //	IDENTITY    what the directory is, in which format, and the seed of its hashes
 //	LOCK        held by the process that has it
+//	BOOT        in which run of the system the log was last opened
 //	STOPPED     how far the log was on disk when a server last ended in good order
 //	log-000001  the log: segments of raft-wal, and META, which says which count
 //	snapshots   a Pebble store with the rows of snapshots, and a record for each
@@ -29,8 +30,9 @@
 //   - Whatever is on disk is checked before it is used: a checksum over each entry of
 //     the log, each row of a snapshot, each small file, and counts over them all. What
 //     is damaged is refused, with the name of the file, and nothing is changed. The
-//     one exception is the end of the log, where a crash leaves what was being
-//     written: that is cut off, if nothing behind it shows that it had been on disk.
+//     one exception is the end of the log, where the end of the process leaves the
+//     begin of one write, and that of the machine anything in place of what was not on
+//     disk: that is cut off and told, if nothing behind it shows that it had been there.
 //   - A snapshot is of one moment, which is one place in the log, and is taken while
 //     decisions go on. It counts when it is complete and on disk, and only then what
 //     it replaces is removed.

@@ -60,7 +60,7 @@ type Dir struct {
 
 // OpenDir takes a data directory for this process until Close. One that is not
 // there or empty is made, with an identity of its own. It refuses one that another
-// process has, that a newer limitsrv wrote (*NewerError), whose identity is
+// process has (*InUseError), that a newer limitsrv wrote (*NewerError), whose identity is
 // damaged (*CorruptError), and one with files in it but no identity.
 //
 // Nobody may open and close the lock file in it meanwhile, or the lock is gone.
@@ -126,7 +126,7 @@ func (d *Dir) checkOurs() error {
 		return nil
 	}
 	for _, name := range names {
-		if IsStateOfOne(name) || name == MemberName {
+		if IsStateOfOne(name) || name == MemberName || name == MemberDir {
 			return &CorruptError{What: identityWhat, File: d.join(identityName), Reason: "it is missing, but there is " + name}
 		}
 		if !slices.Contains(early, name) {
@@ -144,8 +144,7 @@ func (d *Dir) takeLock() error {
 		return fmt.Errorf("lock data directory %s: %w", d.Path, err)
 	}
 	if err != nil {
-		return fmt.Errorf("data directory %s is in use, stop the limitsrv that runs on it or give another directory: %w",
-			d.Path, err)
+		return newInUse(d.Path, d.join(lockName), err)
 	}
 	d.lock = lock
 	return nil

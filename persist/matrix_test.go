@@ -193,7 +193,7 @@ func (m *matrix) opens(o Options) (kept int, err error) {
 	if kept, err = m.history.kept(s); err != nil {
 		err = &wrongState{err}
 	}
-	return kept, errors.Join(err, s.Close(context.Background(), false))
+	return kept, errors.Join(err, s.Close(context.Background(), SaveNever))
 }
 
 // isShortTail says that a file lost an end, or all, of which nothing tells: it is that

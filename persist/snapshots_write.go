@@ -13,6 +13,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/cockroachdb/pebble/v2/objstorage"
 	"github.com/cockroachdb/pebble/v2/objstorage/objstorageprovider"
 	"github.com/cockroachdb/pebble/v2/sstable"
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -69,10 +70,13 @@ func (s *Snapshots) write(ctx context.Context, store *store, from BlockSource, m
 		hurry:    &s.hurry,
 	}
 	tables, err := w.writeTables(ctx)
-	if err != nil {
-		return Info{}, err
+	if err == nil {
+		err = ctx.Err()
 	}
-	if err := ctx.Err(); err != nil {
+	if err != nil && ctx.Err() != nil && !store.hasFailed() { // nobody writes to them any more
+		return Info{}, errors.Join(err, s.fs.RemoveAll(w.staging))
+	}
+	if err != nil {
 		return Info{}, err
 	}
 	if len(tables) > 0 {
@@ -195,7 +199,7 @@ func (w *snapshotWriter) writeTable(ctx context.Context, shard int) (name string
 		row = block
 		if table == nil {
 			name = w.fs.PathJoin(w.staging, fmt.Sprintf("%04d.sst", shard))
-			if table, err = w.create(name); err != nil {
+			if table, err = w.create(ctx, name); err != nil {
 				return "", err
 			}
 		}
@@ -213,13 +217,29 @@ func (w *snapshotWriter) writeTable(ctx context.Context, shard int) (name string
 }
 
 // create begins a table.
-func (w *snapshotWriter) create(name string) (*sstable.Writer, error) {
+func (w *snapshotWriter) create(ctx context.Context, name string) (*sstable.Writer, error) {
 	file, err := w.fs.Create(name, vfs.WriteCategoryUnspecified)
 	if err != nil {
 		return nil, err
 	}
 	file = vfs.NewSyncingFile(file, vfs.SyncingFileOptions{BytesPerSync: syncEvery})
-	return sstable.NewWriter(objstorageprovider.NewFileWritable(file), w.store.tableOptions()), nil
+	writable := givenUp{objstorageprovider.NewFileWritable(file), ctx}
+	return sstable.NewWriter(writable, w.store.tableOptions()), nil
+}
+
+// givenUp is a table that is not synced any more when its ctx has ended.
+type givenUp struct {
+	objstorage.Writable
+	ctx context.Context
+}
+
+// Finish implements objstorage.Writable.
+func (g givenUp) Finish() error {
+	if err := g.ctx.Err(); err != nil {
+		g.Abort()
+		return err
+	}
+	return g.Writable.Finish()
 }
 
 // shares returns what tells how much of all keys is between a hash of a shard

@@ -3,7 +3,6 @@ package persist
 import (
 	"context"
 	"errors"
-	"fmt"
 	"log/slog"
 	"sync"
 	"sync/atomic"
@@ -39,7 +38,9 @@ type Options struct {
 	// doubles with each failure, up to 32 times. 0 means a second.
 	RetryEvery time.Duration
 
-	boot func() string // for tests; nil: BootID
+	// For tests; 0 or nil is the usual.
+	boot      func() string
+	quickKeys int64
 }
 
 // DefaultSnapshotLogBytes is how long a log may grow: some seconds of replaying.
@@ -63,6 +64,9 @@ func (o *Options) setDefaults() {
 	}
 	if o.RetryEvery == 0 {
 		o.RetryEvery = time.Second
+	}
+	if o.quickKeys == 0 {
+		o.quickKeys = quickKeys
 	}
 	if o.boot == nil {
 		o.boot = BootID
@@ -108,7 +112,10 @@ type Store struct {
 
 	stopping context.Context
 	stop     context.CancelFunc
-	wait     sync.WaitGroup
+	// saving ends before stopping, with the snapshots that nobody asked for with Close.
+	saving  context.Context
+	giveUps context.CancelFunc
+	wait    sync.WaitGroup
 }
 
 // An order is how decisions and the log follow on each other: the log first
@@ -155,6 +162,7 @@ func Open(o Options) (*Store, error) {
 	s.appending = s.diskWatch.Stopwatch()
 	s.rearm()
 	s.stopping, s.stop = context.WithCancel(context.Background())
+	s.saving, s.giveUps = context.WithCancel(s.stopping)
 	if o.Policy == Always {
 		s.order = newLogAhead(s)
 	} else {
@@ -219,38 +227,4 @@ func (s *Store) look(batch *engine.Batch, done func(error)) {
 	s.engine.Apply(s.now(), batch)
 	s.mu.Unlock()
 	done(nil)
-}
-
-// Close ends the Store when nobody calls Exec any more: what was decided is written
-// and synced and, if save is set, a snapshot is taken, so that the next start has
-// nothing to replay. ctx bounds the snapshot.
-func (s *Store) Close(ctx context.Context, save bool) error {
-	var err error
-	if s.loading.Done.Load() { // else there is nothing new, and not all of the old
-		s.Commit()
-		if f := s.failure.Load(); f != nil {
-			err = fmt.Errorf("the last decisions are not on disk: %w", f.Err)
-		} else if save && s.unsaved() {
-			s.snapshots.Hurry(true)
-			_, err = s.save(ctx)
-		}
-	}
-	s.stop()
-	s.wait.Wait()
-	if log := s.log.Load(); log != nil {
-		err = errors.Join(err, s.closeLog(log))
-	}
-	if s.snapshots != nil {
-		err = errors.Join(err, s.snapshots.Close())
-	}
-	return errors.Join(err, s.dir.Close())
-}
-
-// closeLog closes the log and, if all of it is on disk, writes down where it ends.
-func (s *Store) closeLog(log *Log) error {
-	end, whole := logEnd{log.Name(), log.Last()}, s.loading.Done.Load() && log.Err() == nil && s.failure.Load() == nil
-	if err := log.Close(); err != nil || !whole {
-		return err
-	}
-	return writeStopped(s.o.FS, s.o.Dir, end)
 }

@@ -16,7 +16,7 @@ func (s *Store) attend() {
 	tries, next := 0, time.Time{}
 	for {
 		select {
-		case <-s.stopping.Done():
+		case <-s.saving.Done():
 			return
 		case <-ticker.C:
 		}
@@ -27,7 +27,7 @@ func (s *Store) attend() {
 		case s.failure.Load() != nil:
 			err = s.mend()
 		case s.log.Load().Bytes() > s.logBound():
-			_, err = s.save(s.stopping)
+			_, err = s.save(s.saving)
 		default:
 			continue
 		}

@@ -37,7 +37,7 @@ func BenchmarkCommit(b *testing.B) {
 				if err != nil {
 					b.Fatal(err)
 				}
-				defer s.Close(context.Background(), false)
+				defer s.Close(context.Background(), SaveNever)
 				b.ReportAllocs()
 				for b.Loop() {
 					s.Exec(batch, done)
@@ -60,7 +60,7 @@ func BenchmarkGroup(b *testing.B) {
 			if err != nil {
 				b.Fatal(err)
 			}
-			defer s.Close(context.Background(), false)
+			defer s.Close(context.Background(), SaveNever)
 			var (
 				l     = s.order.(*logAhead)
 				group []*engine.Batch

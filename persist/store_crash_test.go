@@ -63,7 +63,7 @@ func crashing(t *testing.T, policy Policy, unsynced int, rng *rand.Rand) {
 			boots++
 		}
 		stop()
-		s.Close(context.Background(), false)
+		s.Close(context.Background(), SaveNever)
 		o.FS = fs
 	}
 	s := start(t, o)

@@ -445,25 +445,25 @@ func opens(o Options, h history) (kept int, err error) {
 	}
 	kept, err = h.kept(s)
 	if err != nil {
-		return 0, errors.Join(&wrongState{err}, s.Close(context.Background(), false))
+		return 0, errors.Join(&wrongState{err}, s.Close(context.Background(), SaveNever))
 	}
 	if kept < len(h) {
-		return kept, s.Close(context.Background(), false)
+		return kept, s.Close(context.Background(), SaveNever)
 	}
 	more := slices.Clone(h)
 	b := engine.Batch{Ops: []engine.Op{{Kind: engine.Take, Params: counterOf, N: 1, Key: []byte(seqKey)}}}
 	more = append(more, pastBatch{o.Clock.Now(), b.Ops})
 	if err := perform(s, &b); err != nil {
-		return 0, errors.Join(&wrongState{err}, s.Close(context.Background(), false))
+		return 0, errors.Join(&wrongState{err}, s.Close(context.Background(), SaveNever))
 	}
-	_ = s.Close(context.Background(), true) // may fail: what can be read need not be such that it can be changed
+	_ = s.Close(context.Background(), SaveAlways) // may fail: what can be read need not be such that it can be changed
 	if s, err = opened(o); err != nil {
 		return 0, &wrongState{fmt.Errorf("it opened, but after the next stop it is refused: %w", err)}
 	}
 	if got, err := more.kept(s); err != nil || got != len(more) {
-		return 0, errors.Join(&wrongState{fmt.Errorf("after the next start %d batches of %d: %w", got, len(more), err)}, s.Close(context.Background(), false))
+		return 0, errors.Join(&wrongState{fmt.Errorf("after the next start %d batches of %d: %w", got, len(more), err)}, s.Close(context.Background(), SaveNever))
 	}
-	return kept, s.Close(context.Background(), false)
+	return kept, s.Close(context.Background(), SaveNever)
 }
 
 // opened is a Store that has recovered.
@@ -473,7 +473,7 @@ func opened(o Options) (*Store, error) {
 		return nil, err
 	}
 	if err := s.Recover(context.Background()); err != nil {
-		if end := s.Close(context.Background(), false); end != nil && !errors.Is(end, fs.ErrClosed) {
+		if end := s.Close(context.Background(), SaveNever); end != nil && !errors.Is(end, fs.ErrClosed) {
 			err = fmt.Errorf("%w; close: %w", err, end)
 		}
 		return nil, err

@@ -30,7 +30,7 @@ func (s *Store) mend() error {
 	s.wait.Go(func() { s.shut(old) })
 	s.snapshots.Hurry(s.o.Policy == Always) // nothing is decided until it is there
 	defer s.snapshots.Hurry(false)
-	if _, err = s.write(s.stopping, view, meta); err != nil && !s.stands(fresh) {
+	if _, err = s.write(s.saving, view, meta); err != nil && !s.stands(fresh) {
 		s.giveUp(fresh)
 		return err
 	}

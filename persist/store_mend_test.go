@@ -64,7 +64,7 @@ func TestFullAtSync(t *testing.T) {
 	disk.fail(syscall.ENOSPC, errorfs.OpFileSyncData)
 	err := perform(s, taking(counterOf, "a"))
 	disk.fail(syscall.ENOSPC)
-	_ = s.Close(context.Background(), false) // says that it has failed
+	_ = s.Close(context.Background(), SaveNever) // says that it has failed
 	disk.heal()
 	s = start(t, o)
 	defer end(t, s, false)
@@ -113,7 +113,7 @@ func TestOldSnapshotOfAnotherLog(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer s.Close(context.Background(), false)
+	defer s.Close(context.Background(), SaveNever)
 	var corrupt *CorruptError
 	if err := s.Recover(context.Background()); !errors.As(err, &corrupt) {
 		t.Errorf("Recover returns %v", err)

@@ -47,7 +47,7 @@ func (s *Store) begin(then func(Info) error, done func(Info, error)) error {
 		return ErrSaving
 	}
 	s.wait.Go(func() {
-		info, err := s.take(s.stopping)
+		info, err := s.take(s.saving)
 		if err == nil {
 			err = then(info)
 		}
@@ -133,7 +133,7 @@ func (s *Store) write(ctx context.Context, view *engine.Snapshot, meta Meta) (In
 	}
 	v.mu.Unlock()
 	switch {
-	case errors.Is(err, context.Canceled):
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
 		s.o.Logger.Info("snapshot given up, as the server ends; the one before holds, and the log goes on")
 		return info, err
 	case err != nil:

@@ -85,7 +85,7 @@ func stress(t *testing.T, policy Policy, evict bool, seed uint64) {
 	for _, key := range keysOf(s) {
 		want[key] = used(s, key)
 	}
-	if err := s.Close(context.Background(), rng.IntN(2) == 0); err != nil {
+	if err := s.Close(context.Background(), Parting(rng.IntN(3))); err != nil {
 		t.Fatal(err)
 	}
 	o.Engine.MaxMemory = 0

@@ -86,7 +86,11 @@ func start(t *testing.T, o Options) *Store {
 // end closes a Store.
 func end(t *testing.T, s *Store, save bool) {
 	t.Helper()
-	if err := s.Close(context.Background(), save); err != nil {
+	parting := SaveNever
+	if save {
+		parting = SaveAlways
+	}
+	if err := s.Close(context.Background(), parting); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -38,7 +38,12 @@ func Check(dir string, say func(line string)) (err error) {
 	o := Options{Dir: dir}
 	o.setDefaults()
 	c := &checker{say: say, boot: o.boot()}
-	if c.dir, err = persist.OpenDir(o.fs, dir); err != nil {
+	c.dir, err = persist.OpenDir(o.fs, dir)
+	if errors.As(err, new(*persist.CorruptError)) {
+		c.bad(dir, err)
+		return persist.ErrDamaged
+	}
+	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, c.dir.Close()) }()

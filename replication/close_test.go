@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"path/filepath"
 	"sync"
 	"sync/atomic"
 	"testing"
@@ -87,4 +88,59 @@ func TestStopEndsWithItsContext(t *testing.T) {
 	hangs.Store(false)
 	close(released)
 	leader.wait.Wait()
+}
+
+// A heldStore holds up who writes a snapshot: begun is closed when it is, and it goes on
+// when released.
+type heldStore struct {
+	raft.SnapshotStore
+	begun, released chan struct{}
+}
+
+func (h heldStore) Create(v raft.SnapshotVersion, index, term uint64, c raft.Configuration, ci uint64, t raft.Transport) (raft.SnapshotSink, error) {
+	close(h.begun)
+	<-h.released
+	return h.SnapshotStore.Create(v, index, term, c, ci, t)
+}
+
+// TestCloseGivesUpASnapshot ends a node while it writes a snapshot: that is not finished,
+// nothing of it stays, and the next start has everything from the log.
+func TestCloseGivesUpASnapshot(t *testing.T) {
+	t.Parallel()
+	begun, released := make(chan struct{}), make(chan struct{})
+	hold := true
+	c := startCluster(t, 1, func(o *Options) {
+		o.stores = func(dir string) (raft.StableStore, raft.SnapshotStore, error) {
+			stable, snapshots, err := openStores(dir, newRaftLog(slog.New(slog.DiscardHandler)))
+			if hold {
+				snapshots = heldStore{snapshots, begun, released}
+			}
+			return stable, snapshots, err
+		}
+	})
+	n := c.leader()
+	c.takeAll(n, "")
+	saved := make(chan error, 1)
+	if err := n.Save(func(err error) { saved <- err }); err != nil {
+		t.Fatal(err)
+	}
+	<-begun
+	machine := n.seat.Load().machine
+	go func() {
+		for !machine.ending.Load() {
+			time.Sleep(time.Millisecond)
+		}
+		close(released)
+	}()
+	c.close(n)
+	if err := <-saved; err == nil {
+		t.Error("the snapshot was finished")
+	}
+	if left, _ := filepath.Glob(filepath.Join(n.o.Dir, "raft/*/snapshots/*")); len(left) > 0 {
+		t.Errorf("of the snapshot there is still %v", left)
+	}
+	hold = false
+	if r, err := Inspect(n.o); err != nil || r.Keys == 0 {
+		t.Errorf("the next start has %+v, %v", r, err)
+	}
 }

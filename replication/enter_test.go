@@ -153,7 +153,7 @@ func TestStateOfOneIsNoneOfACluster(t *testing.T) {
 	if err := store.Recover(t.Context()); err != nil {
 		t.Fatal(err)
 	}
-	if err := store.Close(t.Context(), true); err != nil {
+	if err := store.Close(t.Context(), persist.SaveAlways); err != nil {
 		t.Fatal(err)
 	}
 	o := c.options(single.Dir, freeAddresses(t, 1)[0])
@@ -169,7 +169,7 @@ func TestStateOfOneIsNoneOfACluster(t *testing.T) {
 		t.Errorf("the directory of a node of a cluster is opened: %v", err)
 	}
 	if err == nil {
-		store.Close(t.Context(), false)
+		store.Close(t.Context(), persist.SaveNever)
 	}
 }
 

@@ -44,6 +44,7 @@ type machine struct {
 
 	counts       machineCounts
 	snapshotSize atomic.Int64 // of the last that was written, in bytes
+	ending       atomic.Bool  // a snapshot that is being written is given up
 	decoder      persist.Decoder
 
 	mu   sync.Mutex

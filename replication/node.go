@@ -78,7 +78,7 @@ func Open(o Options) (*Node, error) {
 	}
 	dir, err := persist.OpenDir(o.fs, o.Dir)
 	if err != nil {
-		return nil, err
+		return nil, withHint(err, o.Dir)
 	}
 	n := &Node{
 		o: o, log: o.Logger, dir: dir, wall: o.Wall, mono: sinceNow(), holdFor: holdElections * o.ElectionTimeout / 2,
@@ -108,7 +108,7 @@ func onceWith(f func(error)) func(error) {
 // begin reads who this node is, listens, and starts what goes on in the background.
 func (n *Node) begin() (err error) {
 	if n.membership, err = readMembership(n.dir); err != nil {
-		return err
+		return withHint(err, n.o.Dir)
 	}
 	listener, err := n.o.Network.Listen(n.o.Bind)
 	if err != nil {

@@ -124,12 +124,13 @@ func readRemains(o Options) (r remains, err error) {
 
 // readMember is readRemains for the data directory of a member.
 func readMember(o Options) (r remains, err error) {
+	defer func() { err = withHint(err, o.Dir) }()
 	dir, err := persist.OpenDir(o.fs, o.Dir)
 	if err != nil {
 		return r, err
 	}
 	defer func() { err = errors.Join(err, dir.Close()) }()
-	n := &Node{o: o, log: o.Logger, dir: dir, mono: sinceNow(), fatal: func(error) {}}
+	n := &Node{o: o, log: o.Logger, dir: dir, mono: sinceNow(), fatal: func(error) {}, disk: persist.NewDiskWatch()}
 	if n.membership, err = readMembership(dir); err != nil {
 		return r, err
 	}
@@ -202,7 +203,7 @@ func (s *seat) restoreNewest() (raft.SnapshotMeta, error) {
 	}
 	meta, from, err := s.snapshots.Open(all[0].ID)
 	if err != nil {
-		return raft.SnapshotMeta{}, fmt.Errorf("open snapshot %s: %w", all[0].ID, err)
+		return raft.SnapshotMeta{}, &persist.CorruptError{What: "snapshot " + all[0].ID, Err: err}
 	}
 	return *meta, s.machine.Restore(from)
 }
@@ -231,7 +232,7 @@ func (r *remains) writeMember(o Options, to string) (err error) {
 		}
 	}()
 	m := membership{Node: newNodeID(), Cluster: newClusterID(), Seed: r.seed, Clean: true, Raft: o.Raft}
-	n := &Node{o: o, log: o.Logger, dir: dir, mono: sinceNow(), fatal: func(error) {}}
+	n := &Node{o: o, log: o.Logger, dir: dir, mono: sinceNow(), fatal: func(error) {}, disk: persist.NewDiskWatch()}
 	if err := n.writeSeat(&m, r); err != nil {
 		return err
 	}

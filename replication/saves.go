@@ -39,6 +39,10 @@ func (n *Node) save(s *seat) error {
 	s.saveMu.Lock()
 	s.lastSave = savedSnapshot{At: time.Now(), Took: time.Since(began), Err: err, Count: s.lastSave.Count + 1}
 	s.saveMu.Unlock()
+	if err != nil && s.machine.ending.Load() {
+		n.log.Info("snapshot given up, as the node ends; the one before holds, and the log goes on")
+		return err
+	}
 	if err != nil {
 		n.log.Error("snapshot failed; the one before holds, and the log goes on", "error", err)
 		return err

@@ -74,7 +74,7 @@ func (n *Node) sit() error {
 	}
 	s, err := n.openSeat(&m)
 	if err != nil {
-		return fmt.Errorf("open the log of node %s: %w", m.Node, err)
+		return fmt.Errorf("open the log of node %s: %w", m.Node, withHint(err, n.o.Dir))
 	}
 	boot, synced := n.o.boot(), n.o.policy() == persist.Always
 	err = n.setMember(func(m *membership) {
@@ -128,9 +128,12 @@ func (n *Node) openSeat(m *membership) (s *seat, err error) {
 
 // openStores opens the votes and the snapshots of a node.
 func openStores(dir string, logger hclog.Logger) (raft.StableStore, raft.SnapshotStore, error) {
+	if err := votesLost(dir); err != nil {
+		return nil, nil, err
+	}
 	stable, err := openBolt(filepath.Join(dir, votesName))
 	if err != nil {
-		return nil, nil, fmt.Errorf("open the votes: %w", err)
+		return nil, nil, openingVotes(dir, err)
 	}
 	snapshots, err := raft.NewFileSnapshotStoreWithLogger(dir, retained, logger)
 	if err != nil {
@@ -158,7 +161,8 @@ func (n *Node) start(s *seat, m *membership) (err error) {
 	stable := &votesWatched{votes: s.stable, writing: s.voting, failed: n.fatal}
 	s.raft, err = raft.NewRaft(config, s.machine, s.logs, stable, s.snapshots, steady)
 	if err != nil {
-		return errors.Join(err, s.transport.Close())
+		err = &persist.CorruptError{What: "what raft reads as it starts", File: n.o.Dir, Err: err}
+		return errors.Join(withHint(err, n.o.Dir), s.transport.Close())
 	}
 	s.begun = time.Now()
 	steady.raft.Store(s.raft)
@@ -215,6 +219,7 @@ func (n *Node) leave() error {
 		return nil
 	}
 	n.led.Store(0)
+	s.machine.ending.Store(true)
 	err := s.raft.Shutdown().Error()
 	close(s.gone)
 	whole, last := s.log.Err() == nil, s.log.Last()

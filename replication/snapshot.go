@@ -50,8 +50,13 @@ type frozenMachine struct {
 	head  snapshotHead
 	view  *engine.Snapshot
 	hurry *atomic.Bool
-	saved func(bytes int64)
+	// ending gives it up.
+	ending *atomic.Bool
+	saved  func(bytes int64)
 }
+
+// errEnding is why a snapshot is not finished. The log has all that it would.
+var errEnding = errors.New("the node ends")
 
 // Snapshot freezes the machine. It costs no more than each shard entered once.
 func (f *machine) Snapshot() (raft.FSMSnapshot, error) {
@@ -67,7 +72,7 @@ func (f *machine) Snapshot() (raft.FSMSnapshot, error) {
 			Stamp: engine.Instant(f.stamp.Load()), Keys: view.Keys(), crew: f.crew.clone(),
 		},
 		view:  view,
-		hurry: new(atomic.Bool),
+		hurry: new(atomic.Bool), ending: &f.ending,
 		saved: func(bytes int64) {
 			f.counts.snapshotBytes.Add(-before)
 			f.snapshotSize.Store(bytes)
@@ -96,7 +101,11 @@ func (s *frozenMachine) Persist(sink raft.SnapshotSink) error {
 		watched.own = true
 	}
 	w := &sectionWriter{w: bufio.NewWriterSize(sink, 256<<10)}
-	if err := s.write(w); err != nil {
+	err := s.write(w)
+	if err == nil && s.ending.Load() { // finishing it may take long
+		err = errEnding
+	}
+	if err != nil {
 		return errors.Join(fmt.Errorf("write snapshot %s: %w", sink.ID(), err), sink.Cancel())
 	}
 	if err := sink.Close(); err != nil {
@@ -116,6 +125,9 @@ func (s *frozenMachine) write(w *sectionWriter) error {
 	var block []byte
 	for shard := range s.view.Shards() {
 		for {
+			if s.ending.Load() {
+				return errEnding
+			}
 			var ok bool
 			if block, _, ok = s.view.Next(shard, block[:0]); !ok {
 				break

@@ -54,7 +54,9 @@ const checkDescription = `Verifies a data directory: every block of its snapshot
 and that one goes on where the other ends. Nothing is changed, unless by --repair,
 which is not for nodes of a cluster.
 
-Ends with 0 if all is well, and with 1 if something is damaged.`
+Ends with 0 if all is well, with 1 if something is damaged, and with 3 if a server
+would start, but drop the end of the log, which was not on disk when the machine
+went down.`
 
 // parseTool reads the command line of a tool. If not ok, that is all, with an exit code.
 func parseTool(name, description string, options any, args []string, stdout, stderr io.Writer) (code int, ok bool) {
@@ -84,7 +86,7 @@ func runCheck(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	switch {
 	case err != nil:
 	case member && o.Repair:
-		err = errors.New("a node of a cluster is not repaired, for the others would disagree with what is left: " + anew)
+		err = errors.New("a node of a cluster is not repaired, for the others would disagree with what is left: " + replication.Anew)
 	case member:
 		err = replication.Check(o.Dir, say)
 	case o.Repair:
@@ -93,8 +95,11 @@ func runCheck(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		err = persist.Check(nil, o.Dir, say)
 	}
 	switch {
+	case errors.Is(err, persist.ErrDrops):
+		fmt.Fprintf(stderr, "limitsrv check: %v\n", err)
+		return exitDrops
 	case errors.Is(err, persist.ErrDamaged) && member:
-		fmt.Fprintf(stderr, "limitsrv check: %v; %s\n", err, anew)
+		fmt.Fprintf(stderr, "limitsrv check: %v; %s\n", err, replication.Anew)
 	case errors.Is(err, persist.ErrDamaged) && !o.Repair:
 		fmt.Fprintf(stderr, "limitsrv check: %v; limitsrv check --repair %s says what can be saved\n", err, o.Dir)
 	case err != nil:
@@ -104,9 +109,6 @@ func runCheck(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	}
 	return exitFailure
 }
-
-// anew is what to do about a node whose directory is damaged.
-const anew = "empty the directory and start the node with --join, and it gets its state from the others"
 
 // ask asks somebody who may not be there.
 func ask(question string, stdin io.Reader, stdout io.Writer) bool {

@@ -61,7 +61,7 @@ func (*member) load(context.Context) error { return nil }
 
 func (m *member) stepDown(ctx context.Context) { m.StepDown(ctx) }
 
-func (m *member) close(ctx context.Context, save bool) error { return m.Node.Close(ctx) }
+func (m *member) close(ctx context.Context, _ commands.Parting) error { return m.Node.Close(ctx) }
 
 var (
 	acks      = map[string]replication.Ack{"disk": replication.AckDisk, "memory": replication.AckMemory}

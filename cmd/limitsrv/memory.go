@@ -45,4 +45,4 @@ func (*inMemory) load(context.Context) error { return nil }
 
 func (*inMemory) stepDown(context.Context) {}
 
-func (*inMemory) close(context.Context, bool) error { return nil }
+func (*inMemory) close(context.Context, commands.Parting) error { return nil }

@@ -35,18 +35,18 @@ type node struct {
 	// maxMemory and evict are the bound of keys, as of now; settings.mu guards them.
 	maxMemory size
 	evict     bool
-	drainTime atomic.Int64   // --drain, in nanoseconds
-	heapLimit int64          // that of the environment, which holds where there is no bound
-	shutdown  chan bool      // has one element once SHUTDOWN was asked for: whether to save
-	stop      chan stopCause // has one element once the node is to end in good order
-	fatal     chan error     // has one element once the state can not go on
+	drainTime atomic.Int64          // --drain, in nanoseconds
+	heapLimit int64                 // that of the environment, which holds where there is no bound
+	shutdown  chan commands.Parting // has one element once SHUTDOWN was asked for
+	stop      chan stopCause        // has one element once the node is to end in good order
+	fatal     chan error            // has one element once the state can not go on
 }
 
 // newNode makes a node that has read and opened nothing yet. level is that of log.
 func newNode(c *configuration, log *slog.Logger, level *slog.LevelVar) *node {
 	n := &node{
 		configuration: c, log: log, level: level, settings: settings{all: c.list()},
-		shutdown: make(chan bool, 1), stop: make(chan stopCause, 1), fatal: make(chan error, 1),
+		shutdown: make(chan commands.Parting, 1), stop: make(chan stopCause, 1), fatal: make(chan error, 1),
 		maxMemory: c.MaxMemory, evict: c.OnFull == "evict", heapLimit: debug.SetMemoryLimit(-1),
 	}
 	n.drainTime.Store(int64(c.Drain))
@@ -64,13 +64,13 @@ func (n *node) open() error {
 	if err := n.readFiles(); err != nil {
 		return err
 	}
-	config, err := n.openState()
+	config, err := n.awaitState()
 	if err != nil {
 		return err
 	}
 	n.handler = commands.NewHandler(n.completed(config))
 	if err := n.openListeners(); err != nil {
-		return errors.Join(err, n.state.close(context.Background(), false))
+		return errors.Join(err, n.state.close(context.Background(), commands.SaveNever))
 	}
 	n.allowChanges(n.level)
 	return nil
@@ -136,9 +136,9 @@ func (n *node) openListeners() (err error) {
 const spareFiles = 64
 
 // askShutdown is for SHUTDOWN. It does not wait.
-func (n *node) askShutdown(save bool) {
+func (n *node) askShutdown(p commands.Parting) {
 	select {
-	case n.shutdown <- save:
+	case n.shutdown <- p:
 	default:
 	}
 }

@@ -30,6 +30,8 @@ type options struct {
 	Fsync            persist.Policy `group:"State" default:"everysec" help:"When what was decided is synced to disk: always (before it is answered), everysec (a power cut costs at most the last second) or no (when the system does). A crash of limitsrv itself costs nothing in any of them."`
 	SnapshotLogBytes size           `group:"State" default:"${snapshotLogBytes}" help:"Take a snapshot when the log has grown so far, or to half the size of the last snapshot if that is more."`
 
+	LockWait time.Duration `group:"State" default:"30s" help:"How long a start waits while another process has --data: one that was killed may take seconds to end. 0: not at all."`
+
 	MaxMemory size   `group:"State" default:"0" help:"Memory for keys, such as 256mb. 0: no bound."`
 	OnFull    string `group:"State" default:"refuse" enum:"refuse,evict" help:"What happens when that is full and no key is as good as new: refuse new keys with OOM, or evict the key that would have been so soonest: refuse, evict."`
 	TestClock bool   `group:"State" help:"The clock stands still but for DEBUG ADVANCE-TIME. For tests."`
@@ -124,6 +126,7 @@ func (o *options) checkRanges() (all []error) {
 		{"idle-timeout", o.IdleTimeout, 0},
 		{"write-timeout", o.WriteTimeout, time.Millisecond},
 		{"drain", o.Drain, 0},
+		{"lock-wait", o.LockWait, 0},
 		{"election-timeout", o.ElectionTimeout, 20 * time.Millisecond},
 		{"dead-after", o.DeadAfter, 0},
 	} {

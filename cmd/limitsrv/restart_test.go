@@ -216,7 +216,7 @@ func TestDataDirectoryIsRefused(t *testing.T) {
 		code int
 		want []string
 	}{
-		{"a server runs on it", []string{"--data", dir}, exitFailure, []string{"in use", dir}},
+		{"a server runs on it", []string{"--data", dir, "--lock-wait", "0"}, exitFailure, []string{"in use", dir}},
 		{"a newer server wrote it", []string{"--data", newer}, exitFailure, []string{"format 99", "IDENTITY", "newer"}},
 		{"it is somebody else's", []string{"--data", foreign}, exitFailure, []string{"photo.jpg", "give an empty one"}},
 		{"it is a file", []string{"--data", file}, exitFailure, []string{file}},

@@ -143,7 +143,7 @@ func (a *actor) await(t *testing.T) {
 // scriptConfig is what all nodes of all stages have in common.
 func scriptConfig() commands.Config {
 	return commands.Config{
-		Version: "0.0.0-test", Shutdown: func(bool) {},
+		Version: "0.0.0-test", Shutdown: func(commands.Parting) {},
 		Options: func() []commands.Option { return []commands.Option{{Name: "listen", Value: "127.0.0.1:6379"}} },
 	}
 }

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/coreos/go-systemd/v22/daemon"
+
+	"limitsrv/commands"
 )
 
 // run opens the state and the listeners and serves until a signal or SHUTDOWN, and then
@@ -23,7 +25,11 @@ func (n *node) run(signals, hangups <-chan os.Signal) error {
 // as well, and tells clients so. A hangup has it reload; one that comes before the state
 // is loaded waits for that.
 func (n *node) serve(hangups <-chan os.Signal) error {
-	if err := n.open(); err != nil {
+	err := n.open()
+	if errors.Is(err, errAsked) {
+		return nil
+	}
+	if err != nil {
 		return err
 	}
 	n.logStart()
@@ -42,7 +48,7 @@ func (n *node) serve(hangups <-chan os.Signal) error {
 		select {
 		case err := <-loaded:
 			if err != nil {
-				return errors.Join(err, n.state.close(context.Background(), false))
+				return errors.Join(err, n.state.close(context.Background(), commands.SaveNever))
 			}
 			loaded = nil
 			n.handler.SetLoading(false)
@@ -53,7 +59,7 @@ func (n *node) serve(hangups <-chan os.Signal) error {
 			stopping = true
 		}
 	}
-	n.log.Info("shutting down", cause.reason, "save", cause.save, "drain", n.drainFor())
+	n.log.Info("shutting down", cause.reason, "save", cause.save.String(), "drain", n.drainFor())
 	ending()
 	n.notify(daemon.SdNotifyStopping, "STATUS=answering what is under way")
 	if loaded != nil {

@@ -26,8 +26,8 @@ type state interface {
 	load(context.Context) error
 	// stepDown has others decide before this process ends.
 	stepDown(context.Context)
-	// close ends it, with a snapshot if save says so.
-	close(ctx context.Context, save bool) error
+	// close ends it, with a snapshot if Parting says so.
+	close(context.Context, commands.Parting) error
 }
 
 // openState makes the state that the options ask for, and the part of a Config that

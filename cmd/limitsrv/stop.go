@@ -8,12 +8,14 @@ import (
 	"log/slog"
 	"os"
 	"time"
+
+	"limitsrv/commands"
 )
 
 // A stopCause is why the program is to end in good order, and how.
 type stopCause struct {
 	reason slog.Attr
-	save   bool // take a snapshot
+	save   commands.Parting
 	limits stopLimits
 }
 
@@ -25,6 +27,9 @@ type stopLimits struct {
 	save     time.Time // a snapshot is to be complete
 	end      time.Time // the process is to have ended
 }
+
+// never is how much longer a snapshot may take that was asked for.
+const never = 10 * 365 * 24 * time.Hour
 
 // closeTime is how long the files have at least to be closed, however long clients
 // took. It is part of --drain where that is five times as long.
@@ -50,8 +55,11 @@ var (
 // longer than it may. It waits for no file, log or lock, which may hang with a disk.
 func (n *node) supervise(signals <-chan os.Signal, served <-chan error) error {
 	var late <-chan time.Time // set once a stop has begun
-	stop := func(reason slog.Attr, save bool) {
+	stop := func(reason slog.Attr, save commands.Parting) {
 		limits := newStopLimits(time.Now(), n.drainFor())
+		if save == commands.SaveAlways {
+			limits.save, limits.end = limits.save.Add(never), limits.end.Add(never)
+		}
 		late = time.After(time.Until(limits.end))
 		n.stop <- stopCause{reason, save, limits}
 	}
@@ -67,7 +75,7 @@ func (n *node) supervise(signals <-chan os.Signal, served <-chan error) error {
 			if late != nil {
 				return errAgain
 			}
-			stop(slog.String("signal", s.String()), true)
+			stop(slog.String("signal", s.String()), commands.SaveIfQuick)
 		case save := <-n.shutdown:
 			if late == nil {
 				stop(slog.String("command", "SHUTDOWN"), save)

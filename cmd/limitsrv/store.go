@@ -50,7 +50,13 @@ func (s *stored) load(ctx context.Context) error {
 
 func (*stored) stepDown(context.Context) {}
 
-func (s *stored) close(ctx context.Context, save bool) error { return s.Store.Close(ctx, save) }
+func (s *stored) close(ctx context.Context, p commands.Parting) error {
+	return s.Store.Close(ctx, partings[p])
+}
+
+var partings = [...]persist.Parting{
+	commands.SaveIfQuick: persist.SaveIfQuick, commands.SaveNever: persist.SaveNever, commands.SaveAlways: persist.SaveAlways,
+}
 
 // keeper is a persist.Store as the commands know it.
 type keeper struct{ *persist.Store }

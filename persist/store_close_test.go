@@ -1,0 +1,105 @@
+package persist
+
+import (
+	"context"
+	"errors"
+	"io/fs"
+	"math/rand/v2"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+)
+
+// heldTables holds up who writes the first table of a snapshot: begun is closed when it
+// is, and it goes on when released.
+type heldTables struct {
+	once            sync.Once
+	begun, released chan struct{}
+}
+
+func newHeldTables() *heldTables {
+	return &heldTables{begun: make(chan struct{}), released: make(chan struct{})}
+}
+
+// MaybeError implements errorfs.Injector.
+func (h *heldTables) MaybeError(op errorfs.Op) error {
+	if op.Kind == errorfs.OpCreate && strings.Contains(op.Path, stagingName) {
+		h.once.Do(func() {
+			close(h.begun)
+			<-h.released
+		})
+	}
+	return nil
+}
+
+// String implements errorfs.Injector.
+func (h *heldTables) String() string { return "held tables" }
+
+// TestCloseGivesUp ends a Store while a snapshot is being written: that is not finished,
+// nothing of it stays, no other is taken, and the next start has everything from the log.
+func TestCloseGivesUp(t *testing.T) {
+	for _, parting := range []Parting{SaveIfQuick, SaveNever} {
+		mem, held := vfs.NewMem(), newHeldTables()
+		o := testOptions(t, errorfs.Wrap(mem, held), EverySecond)
+		o.quickKeys = 20
+		rng, counts := rand.New(rand.NewPCG(1, 1)), newCounters()
+		s := start(t, o)
+		takeSome(t, s, counts, rng, 100)
+		saved := make(chan error, 1)
+		if err := s.Save(func(_ Info, err error) { saved <- err }); err != nil {
+			t.Fatal(err)
+		}
+		<-held.begun
+		go func() {
+			<-s.saving.Done() // Close has begun
+			close(held.released)
+		}()
+		if err := s.Close(context.Background(), parting); err != nil {
+			t.Fatal(err)
+		}
+		if err := <-saved; !errors.Is(err, context.Canceled) {
+			t.Errorf("%v: the snapshot that was being written ended with %v", parting, err)
+		}
+		if _, err := mem.Stat(mem.PathJoin(testDir, snapshotsDir, stagingName)); !errors.Is(err, fs.ErrNotExist) {
+			t.Errorf("%v: something is left of it: %v", parting, err)
+		}
+		s = start(t, o)
+		checkCounts(t, s, counts.copy(), true)
+		if st := s.Status(); st.LastSave.Generation != 0 {
+			t.Errorf("%v: there is a snapshot of %d keys", parting, st.LastSave.Keys)
+		}
+		end(t, s, false)
+	}
+}
+
+// TestCloseSaves ends Stores with more keys and fewer than a quick snapshot may have.
+func TestCloseSaves(t *testing.T) {
+	for _, tt := range []struct {
+		parting Parting
+		keys    int64
+		want    uint64
+	}{
+		{SaveIfQuick, quickKeys, 1},
+		{SaveIfQuick, 20, 0},
+		{SaveAlways, 20, 1},
+		{SaveNever, quickKeys, 0},
+	} {
+		o := testOptions(t, vfs.NewMem(), EverySecond)
+		o.quickKeys = tt.keys
+		rng, counts := rand.New(rand.NewPCG(1, 1)), newCounters()
+		s := start(t, o)
+		takeSome(t, s, counts, rng, 100)
+		if err := s.Close(context.Background(), tt.parting); err != nil {
+			t.Fatal(err)
+		}
+		s = start(t, o)
+		checkCounts(t, s, counts.copy(), true)
+		if got := s.Status().LastSave.Generation; got != tt.want {
+			t.Errorf("parting %v with at most %d keys: snapshot %d, want %d", tt.parting, tt.keys, got, tt.want)
+		}
+		end(t, s, false)
+	}
+}

@@ -1,0 +1,49 @@
+package replication
+
+import (
+	"errors"
+	"fmt"
+	"io/fs"
+	"os"
+	"path/filepath"
+
+	"go.etcd.io/bbolt"
+
+	"limitsrv/persist"
+)
+
+// Anew is what to do about a node whose directory is damaged.
+const Anew = "empty the directory and start the node with --join, and it gets its state from the others"
+
+// withHint says what to do about damage, if that is what an error tells.
+func withHint(err error, dir string) error {
+	if !errors.As(err, new(*persist.CorruptError)) {
+		return err
+	}
+	return fmt.Errorf("%w (limitsrv check %s says more; %s)", err, dir, Anew)
+}
+
+// votesLost says with a *CorruptError that the votes of a node are missing that has a log,
+// which begins after them: with none, it could vote twice in a term.
+func votesLost(dir string) error {
+	votes := filepath.Join(dir, votesName)
+	info, err := os.Stat(votes)
+	if err == nil && info.Size() > 0 {
+		return nil
+	}
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if _, err := os.Stat(filepath.Join(dir, logName)); errors.Is(err, fs.ErrNotExist) {
+		return nil
+	}
+	return &persist.CorruptError{What: "the votes", File: votes, Reason: "they are missing, but there is a log"}
+}
+
+// openingVotes is an error of opening the votes.
+func openingVotes(dir string, err error) error {
+	if errors.Is(err, bbolt.ErrInvalid) || errors.Is(err, bbolt.ErrChecksum) || errors.Is(err, bbolt.ErrVersionMismatch) {
+		return &persist.CorruptError{What: "the votes", File: filepath.Join(dir, votesName), Err: err}
+	}
+	return fmt.Errorf("open the votes: %w", err)
+}
