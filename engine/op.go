@@ -73,7 +73,8 @@ type Mode uint8
 const (
 	// Partial grants what is there, up to N. Allowed is the number granted.
 	Partial Mode = 1 << iota
-	// Shadow decides and counts as ever, but answers that all was allowed.
+	// Shadow decides and counts as ever, but answers that all N were allowed: 1, or
+	// N under Partial.
 	Shadow
 )
 

@@ -211,11 +211,6 @@ func (d *driver) draw() {
 			if i == 0 {
 				op.Group = uint8(n)
 			}
-			for _, o := range d.batch.Ops[len(d.batch.Ops)-i:] {
-				if string(o.Key) == string(op.Key) && o.Params.Alg == op.Params.Alg {
-					op.Params = o.Params // in which order new parameters of a group come into force is open
-				}
-			}
 			d.batch.Ops = append(d.batch.Ops, op)
 		}
 		return
