@@ -10,9 +10,8 @@ package engine
 // Period nanoseconds needs no division. The state is one number, the theoretical
 // arrival time: the drop at which the bucket is full.
 //
-// Another rate or capacity leaves that time as it is. If a nanosecond of the state
-// has another number of drops than Count, the past of the key has that number: see
-// bucket_unit.go.
+// Another rate or capacity leaves that time as it is, and no fewer permits used than
+// at the rates at which they were taken: see bucket_past.go.
 type bucket struct{}
 
 // unit is the number of drops of a nanosecond.
@@ -21,15 +20,6 @@ func (bucket) unit(c *cell) uint64 {
 		return uint64(c.past.n)
 	}
 	return uint64(c.params.Count)
-}
-
-// rate is the rate in drops: count of a nanosecond, period of a permit. Not ok: a
-// permit is no whole number of drops.
-func (b bucket) rate(c *cell) (count, period uint64, ok bool) {
-	if c.past.n == 0 {
-		return uint64(c.params.Count), uint64(c.params.Period), true
-	}
-	return scaled(&c.params, uint64(c.past.n))
 }
 
 // owed is the drops from now until the bucket is full.
@@ -58,50 +48,56 @@ func (b bucket) set(c *cell, now Instant, owed wide) {
 }
 
 func (b bucket) used(c *cell, now Instant) int64 {
-	_, period, ok := b.rate(c)
-	if !ok {
-		return b.usedForeign(c, now)
+	if c.past != (past{}) {
+		return b.usedMixed(c, now)
 	}
-	return int64(b.owed(c, now).ceilDiv(period).min64(maxUsed))
+	return int64(b.owed(c, now).ceilDiv(uint64(c.params.Period)).min64(maxUsed))
 }
 
 func (b bucket) until(c *cell, now Instant, target int64) Span {
-	count, period, ok := b.rate(c)
-	if !ok {
-		return b.untilForeign(c, now, target)
+	if c.past != (past{}) {
+		return b.untilMixed(c, now, target)
 	}
-	return b.owed(c, now).less0(mul(uint64(target), period)).ceilDiv(count).span()
+	left := b.owed(c, now).less0(mul(uint64(target), uint64(c.params.Period)))
+	return left.ceilDiv(uint64(c.params.Count)).span()
 }
 
 func (b bucket) take(c *cell, now Instant, n int64) {
-	_, period, ok := b.rate(c)
-	if !ok {
-		b.takeForeign(c, now, n)
+	if c.past != (past{}) {
+		b.takeMixed(c, now, n)
 		return
 	}
-	b.set(c, now, b.owed(c, now).add(mul(uint64(n), period)))
+	b.set(c, now, b.owed(c, now).add(mul(uint64(n), uint64(c.params.Period))))
 }
 
 func (b bucket) give(c *cell, now Instant, n int64) {
-	_, period, ok := b.rate(c)
-	if !ok {
-		b.set(c, now, b.owed(c, now).less0(b.drops(c, n)))
-		return
-	}
-	b.set(c, now, b.owed(c, now).less0(mul(uint64(n), period)))
-}
-
-// change keeps the time at which the bucket is full.
-func (b bucket) change(c *cell, now Instant, p Params) {
-	due, unit := wide{c.state[0], c.state[1]}, b.unit(c)
-	if b.owed(c, now).isZero() {
-		c.state, c.past = state{}, past{}
-	} else {
-		due, unit = reduced(due, unit, &p)
-		c.state, c.past.n = state{due.hi, due.lo}, 0
-		if unit != uint64(p.Count) {
-			c.past.n = int64(unit)
+	cost := mul(uint64(n), uint64(c.params.Period))
+	if c.past != (past{}) {
+		cost = b.drops(c, n)
+		if c.past.debt != 0 {
+			cost = cost.least(mul(uint64(n), uint64(c.past.debt)))
 		}
 	}
-	c.params = p
+	b.set(c, now, b.owed(c, now).less0(cost))
+}
+
+// change keeps the time at which the bucket is full, and the fastest rate at which
+// permits were taken.
+func (b bucket) change(c *cell, now Instant, p Params) {
+	if b.owed(c, now).isZero() {
+		c.params, c.past, c.state = p, past{}, state{}
+		return
+	}
+	t := drops{due: wide{c.state[0], c.state[1]}, unit: b.unit(c), permit: uint64(c.past.debt)}
+	if t.permit == 0 {
+		t.permit = b.permit(c)
+	}
+	t = t.under(&p)
+	c.params, c.past, c.state = p, past{}, state{t.due.hi, t.due.lo}
+	if t.unit != uint64(p.Count) {
+		c.past.n = int64(t.unit)
+	}
+	if t.permit != b.permit(c) {
+		c.past.debt = int64(t.permit)
+	}
 }

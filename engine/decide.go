@@ -129,7 +129,7 @@ func (s *shard) take(now Instant, op *Op, h uint64, d *Decision) {
 		}
 		d.Allowed, d.Wait = 1, c.hold(now)
 		c.alg().rule.take(c, now, n)
-		used, changed = used+n, true
+		used, changed = c.usedAfter(now, used+n), true
 	}
 	c.view(now, used, d)
 	if changed {
@@ -263,7 +263,7 @@ func (s *shard) charge(now Instant, op *Op, h uint64, d *Decision) {
 			return
 		}
 		c.alg().rule.take(c, now, op.N)
-		used += op.N
+		used = c.usedAfter(now, used+op.N)
 		s.store(pl, now.after(c.until(now, 0)))
 		d.Changed, d.Allowed = true, 1
 		d.Wait = c.until(now, limit)

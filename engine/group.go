@@ -103,10 +103,12 @@ func (s *shard) probe(now Instant, b *Batch, from, i int, d *Decision) {
 	used, limit := c.used(now), op.Params.Limit
 	if op.N == 0 || used+earlier+op.N <= limit {
 		d.Allowed = 1
-	} else if d.Wait = c.refusal(now, earlier+op.N, limit); d.Wait != Never && c.alg().tail == nil {
+	} else if d.Wait = c.refusal(now, earlier+op.N, limit); d.Wait != Never && op.Params.Count > 0 {
 		c.past, c.state = past{}, state{}
 		if earlier = b.follow(now, from, i, c, true); c.used(now)+earlier+op.N > limit {
 			d.Wait = Never // not even of a key that is fully reset
+		} else if reset := found.until(now, 0); reset.less(d.Wait) {
+			d.Wait = reset
 		}
 	}
 	*c = found
@@ -211,6 +213,6 @@ func (s *shard) takeProbed(now Instant, op *Op, h uint64, d *Decision) {
 		return
 	}
 	c.alg().rule.take(c, now, op.N)
-	c.view(now, used+op.N, d)
+	c.view(now, c.usedAfter(now, used+op.N), d)
 	s.keep(pl, h, op.Key, now.after(d.Reset))
 }

@@ -10,7 +10,9 @@ package engine
 // of the permits in the state were charged beyond the limit.
 //
 // Of TOKEN and LEAKY n is the unit that the state counts time in, as parts of a
-// nanosecond, unless that is the Count of the parameters; until is 0.
+// nanosecond, unless that is the Count of the parameters, and debt the drops of a
+// permit at the fastest rate that permits were taken at, unless that is the rate of the
+// parameters; until is 0.
 type past struct {
 	until Instant
 	n     int64
@@ -41,6 +43,15 @@ func (c *cell) used(now Instant) int64 {
 		used += c.held(now)
 	}
 	return used
+}
+
+// usedAfter is used after a take: sum, but that a bucket may use more than the permits
+// taken when its rate has changed.
+func (c *cell) usedAfter(now Instant, sum int64) int64 {
+	if c.past.n != 0 || c.past.debt != 0 {
+		return c.used(now)
+	}
+	return sum
 }
 
 // until is how long it takes from now, if nothing is taken, until at most target
@@ -102,10 +113,12 @@ func (c *cell) carry(now Instant, n int64, until Instant) {
 func (c *cell) pastSound(now Instant) bool {
 	x := c.past
 	switch {
-	case x.debt < 0 || x.debt > maxHeld || x.debt > 0 && c.params.Alg != Fixed:
+	case x.n < 0 || x.debt < 0:
 		return false
 	case c.params.Alg == Token || c.params.Alg == Leaky:
-		return x.until == 0 && x.n >= 0 && x.n <= maxUnit
+		return x.until == 0 && x.n <= maxUnit && x.debt <= maxScaled
+	case x.debt > maxHeld || x.debt > 0 && c.params.Alg != Fixed:
+		return false
 	case x.until == 0:
 		return x.n == 0
 	}

@@ -10,15 +10,31 @@ import (
 	"limitsrv/engine"
 )
 
-// bucketTwin is TOKEN and LEAKY: the time at which the bucket is full, in ns.
-type bucketTwin struct{ full *big.Rat }
+// bucketTwin is TOKEN and LEAKY: the time at which the bucket is full, in ns, and the
+// fastest rate, in permits per ns, at which permits were taken since it was full.
+type bucketTwin struct{ full, fastest *big.Rat }
 
-func (b *bucketTwin) used(p engine.Params, t int64) *big.Rat {
+// owed is the ns after t at which the bucket is full.
+func (b *bucketTwin) owed(t int64) *big.Rat {
 	left := new(big.Rat).Sub(b.full, whole(t))
 	if left.Sign() < 0 {
 		return new(big.Rat)
 	}
-	return left.Mul(left, big.NewRat(p.Count, p.Period))
+	return left
+}
+
+// rate is that at which permits are counted: no fewer than were taken are used.
+func (b *bucketTwin) rate(p engine.Params, t int64) *big.Rat {
+	rate := big.NewRat(p.Count, p.Period)
+	if b.owed(t).Sign() > 0 && b.fastest.Cmp(rate) > 0 {
+		return b.fastest
+	}
+	return rate
+}
+
+func (b *bucketTwin) used(p engine.Params, t int64) *big.Rat {
+	left := b.owed(t)
+	return left.Mul(left, b.rate(p, t))
 }
 
 func (b *bucketTwin) wait(p engine.Params, t, n, bound int64) *big.Int {
@@ -26,23 +42,28 @@ func (b *bucketTwin) wait(p engine.Params, t, n, bound int64) *big.Int {
 	if lack.Sign() <= 0 {
 		return new(big.Int)
 	}
-	return ceil(lack.Mul(lack, big.NewRat(p.Period, p.Count)))
+	return ceil(lack.Quo(lack, b.rate(p, t)))
 }
 
 func (b *bucketTwin) take(p engine.Params, t, n int64) {
-	after := new(big.Rat).Add(b.used(p, t), whole(n))
-	if after.Sign() < 0 {
-		after = new(big.Rat)
-	}
-	b.full = after.Add(after.Mul(after, big.NewRat(p.Period, p.Count)), whole(t))
+	b.fastest = new(big.Rat).Set(b.rate(p, t))
+	b.move(t, new(big.Rat).Mul(whole(n), big.NewRat(p.Period, p.Count)))
 }
 
-func (b *bucketTwin) refund(p engine.Params, t, n int64) { b.take(p, t, -n) }
+func (b *bucketTwin) refund(p engine.Params, t, n int64) {
+	b.move(t, new(big.Rat).Quo(whole(-n), b.rate(p, t)))
+}
+
+// move puts the time at which the bucket is full off by some ns.
+func (b *bucketTwin) move(t int64, ns *big.Rat) {
+	b.full = ns.Add(ns, b.owed(t))
+	b.full.Add(b.full, whole(t))
+}
 
 // change: the bucket is full at the same time under all parameters.
 func (b *bucketTwin) change(_, _ engine.Params, _ int64) {}
 
-func (b *bucketTwin) clone() twinState { return &bucketTwin{new(big.Rat).Set(b.full)} }
+func (b *bucketTwin) clone() twinState { return &bucketTwin{new(big.Rat).Set(b.full), b.fastest} }
 
 // heldTwin is permits that were used in a longer window than the one in force: all of
 // them count until the latest of the ends.

@@ -44,7 +44,7 @@ func newTwin() *twin { return &twin{keys: map[string]*twinKey{}} }
 func newState(a engine.Alg) twinState {
 	switch a {
 	case engine.Token, engine.Leaky:
-		return &bucketTwin{full: new(big.Rat)}
+		return &bucketTwin{new(big.Rat), new(big.Rat)}
 	case engine.Fixed:
 		return &fixedTwin{}
 	case engine.Slide:
@@ -268,7 +268,13 @@ func (t *twin) passesAfter(others []engine.Op, op *engine.Op, hold engine.Span) 
 	case !after(nil).passes(t.now, n, op.Params.Limit):
 		return 0, engine.Never
 	}
-	return 0, k.wait(t.now, n, op.Params.Limit)
+	wait = k.wait(t.now, n, op.Params.Limit)
+	if k := t.find(op.Key); k != nil && k.p.Count > 0 { // a bucket that is full has no past
+		if reset := k.reset(t.now); longer(wait, reset) {
+			wait = reset
+		}
+	}
+	return 0, wait
 }
 
 // refusedMember tells how a limit of a refused group stands. It stores new parameters,
@@ -362,6 +368,10 @@ func (k *twinKey) hold(t int64) engine.Span {
 		return engine.Span{}
 	}
 	return k.reset(t)
+}
+
+func longer(a, b engine.Span) bool {
+	return a.Millis > b.Millis || a.Millis == b.Millis && a.Nanos > b.Nanos
 }
 
 func yes(b bool) int64 {

@@ -45,6 +45,14 @@ type triple struct {
 	low wide
 }
 
+// least is the lesser of a and b.
+func (a wide) least(b wide) wide {
+	if a.hi < b.hi || a.hi == b.hi && a.lo < b.lo {
+		return a
+	}
+	return b
+}
+
 // triple is a * b.
 func (a wide) triple(b uint64) triple {
 	top, low := mul(a.hi, b), mul(a.lo, b)
