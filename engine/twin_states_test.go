@@ -46,6 +46,9 @@ func (b *bucketTwin) wait(p engine.Params, t, n, bound int64) *big.Int {
 }
 
 func (b *bucketTwin) take(p engine.Params, t, n int64) {
+	if n == 0 {
+		return
+	}
 	b.fastest = new(big.Rat).Set(b.rate(p, t))
 	b.move(t, new(big.Rat).Mul(whole(n), big.NewRat(p.Period, p.Count)))
 }
