@@ -312,7 +312,7 @@ func wrongOp(op *engine.Op) string {
 		return "Limit"
 	case op.Kind == engine.Acquire && (len(op.ID) == 0 || len(op.ID) > engine.MaxIDBytes):
 		return "ID"
-	case hasRate && (p.Count < 1 || p.Count > engine.MaxLimit || p.Count > p.Period || p.Period > engine.MaxRatePeriod):
+	case hasRate && (p.Count < 1 || p.Count > engine.MaxRateCount || p.Count > p.Period || p.Period > engine.MaxRatePeriod):
 		return "rate"
 	case p.Calendar != engine.NoCalendar:
 		return map[bool]string{true: "Calendar"}[p.Alg != engine.Fixed || p.Period != 0]

@@ -140,13 +140,11 @@ func TestCell(t *testing.T) {
 			{3*at - 1, "CL.THROTTLE m 0 1 3", "1,1,0,1,0"},
 			{3 * at, "CL.THROTTLE m 0 1 3", "0,1,0,-1,3"},
 		},
-		// cell keeps the time of the next permit: 1,2,0,40,50, then 0,100,94,-1,60,
-		// then 1,10,0,51,60. We keep what was taken: 5 of 10, so 2 of 2, and so on.
 		"a limit changed": {
 			{0, "CL.THROTTLE c 9 1 10 5", "0,10,5,-1,50"},
-			{0, "CL.THROTTLE c 1 1 10", "1,2,0,10,20"},
-			{0, "CL.THROTTLE c 99 1 10", "0,100,97,-1,30"},
-			{0, "CL.THROTTLE c 9 10 10", "0,10,6,-1,4"},
+			{0, "CL.THROTTLE c 1 1 10", "1,2,0,40,50"},
+			{0, "CL.THROTTLE c 99 1 10", "0,100,94,-1,60"},
+			{0, "CL.THROTTLE c 9 10 10", "1,10,0,51,60"},
 		},
 	} {
 		t.Run(name, func(t *testing.T) { walk(t, steps) })

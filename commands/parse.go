@@ -216,12 +216,11 @@ var calendars = [...]struct {
 // parseRate reads a rate as count permits per period nanoseconds, in lowest
 // terms.
 //
-// What is written count/duration is held exactly; count is whole, even if it has
-// decimals that are 0. So is a decimal number of permits per second wherever its
-// lowest terms keep the bounds of the engine: always with 9 decimals or fewer
-// and a count of at most MaxLimit. Any other, such as 33.333333333333336 that a
-// client computed, is cut down as perSecond says, by less than one part in 10^9,
-// and never gives more than was asked.
+// A rate written count/duration is held exactly; count is whole, even if it has
+// decimals that are 0. A decimal number of permits per second is held exactly with up
+// to rateDecimals. One with more, as the 33.333333333333336 that a client computed, is
+// cut down as perSecond says, by less than one part in 10^9, and never gives more than
+// was asked.
 func parseRate(arg []byte) (count, period int64, err error) {
 	d, rest, ok := scanDecimal(arg)
 	switch {
@@ -256,23 +255,42 @@ func perDuration(count int64, arg []byte) (int64, int64, bool) {
 	return count, period, true
 }
 
-// perSecond is d permits per second. Where that cannot be held it is cut down:
-// count is the next whole number above d, and period the time, at least one
-// second, in which that many are earned, rounded up to a nanosecond. For less
-// than one a second count is 1.
+// rateDecimals is how many decimals of a rate per second are held exactly.
+const rateDecimals = 9
+
+// perSecond is d permits per second. One with more than rateDecimals is cut down to
+// the greater of two rates: that of rateDecimals, and that of wholePerPeriod.
 func perSecond(d decimal) (int64, int64, bool) {
-	scale := pow10[d.decimals]
-	whole := d.digits / scale
-	if whole > 1e9 || (whole == 1e9 && (d.cut || whole*scale != d.digits)) {
+	whole := d.digits / pow10[d.decimals]
+	if whole > 1e9 || (whole == 1e9 && (d.cut || whole*pow10[d.decimals] != d.digits)) {
 		return 0, 0, false
 	}
-	if d.decimals <= 9 {
-		count, period := lowestTerms(int64(d.digits), int64(1e9*scale))
-		if count <= engine.MaxLimit && period <= engine.MaxRatePeriod && period/count <= engine.MaxPeriod {
-			return count, period, true
+	kept := min(d.decimals, rateDecimals)
+	digits := d.digits / pow10[d.decimals-kept]
+	count, period := int64(0), int64(1)
+	if digits > 0 {
+		count, period = lowestTerms(int64(digits), int64(1e9*pow10[kept]))
+	}
+	if d.cut || kept < d.decimals {
+		if c, p, ok := wholePerPeriod(d, whole+1); ok && faster(c, p, count, period) {
+			count, period = c, p
 		}
 	}
-	high, low := bits.Mul64((whole+1)*1e9, scale)
+	return count, period, count > 0 && period/count <= engine.MaxPeriod
+}
+
+// faster says whether count per period is more than otherCount per otherPeriod.
+func faster(count, period, otherCount, otherPeriod int64) bool {
+	high, low := bits.Mul64(uint64(count), uint64(otherPeriod))
+	otherHigh, otherLow := bits.Mul64(uint64(otherCount), uint64(period))
+	return high > otherHigh || high == otherHigh && low > otherLow
+}
+
+// wholePerPeriod is d permits per second, cut down to whole permits, the next number
+// above d, in the time, at least one second, in which these are earned, rounded up to
+// a nanosecond. For less than one a second it is one permit.
+func wholePerPeriod(d decimal, above uint64) (int64, int64, bool) {
+	high, low := bits.Mul64(above*1e9, pow10[d.decimals])
 	if high >= d.digits {
 		return 0, 0, false
 	}
@@ -283,7 +301,7 @@ func perSecond(d decimal) (int64, int64, bool) {
 	if period > engine.MaxPeriod {
 		return 0, 0, false
 	}
-	count, nanos := lowestTerms(int64(whole+1), int64(period))
+	count, nanos := lowestTerms(int64(above), int64(period))
 	return count, nanos, true
 }
 

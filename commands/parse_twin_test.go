@@ -87,21 +87,29 @@ func twinOfRate(arg string) (held, asked *big.Rat, ok bool) {
 	if !ok || cut.Sign() == 0 || exact.Cmp(second) > 0 {
 		return nil, nil, false
 	}
-	asked, held = new(big.Rat).Quo(exact, second), new(big.Rat).Quo(cut, second)
-	if decimals <= 9 && held.Num().Cmp(big.NewInt(engine.MaxLimit)) <= 0 && held.Denom().Cmp(big.NewInt(engine.MaxRatePeriod)) <= 0 &&
-		new(big.Int).Quo(held.Denom(), held.Num()).Cmp(big.NewInt(engine.MaxPeriod)) <= 0 {
-		return held, asked, true
+	asked = new(big.Rat).Quo(exact, second)
+	nine := new(big.Rat).Mul(exact, second) // and whole
+	nine.SetInt(new(big.Int).Quo(nine.Num(), nine.Denom()))
+	held = nine.Quo(nine, new(big.Rat).Mul(second, second))
+	if decimals > 9 || exact.Cmp(cut) != 0 {
+		if other := twinOfWholes(cut, second); other.Cmp(held) > 0 {
+			held = other
+		}
 	}
+	slowest := big.NewRat(1, engine.MaxPeriod+1)
+	return held, asked, held.Cmp(slowest) > 0
+}
+
+// twinOfWholes is the rate of the next whole number above rate, a second's permits, in
+// whole nanoseconds.
+func twinOfWholes(cut, second *big.Rat) *big.Rat {
 	count := new(big.Int).Quo(cut.Num(), cut.Denom())
 	count.Add(count, big.NewInt(1))
 	period := new(big.Rat).SetInt(count)
 	period.Mul(period, second).Quo(period, cut)
 	nanos := new(big.Int).Add(period.Num(), period.Denom())
 	nanos.Sub(nanos, big.NewInt(1)).Quo(nanos, period.Denom())
-	if nanos.Cmp(big.NewInt(engine.MaxPeriod)) > 0 {
-		return nil, nil, false
-	}
-	return new(big.Rat).SetFrac(count, nanos), asked, true
+	return new(big.Rat).SetFrac(count, nanos)
 }
 
 func twinOfWhole(arg string) (int64, bool) {

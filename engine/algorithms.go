@@ -21,7 +21,7 @@ var algorithms = [algs]algorithm{
 	Leaky: {name: "LEAKY", words: 2, rule: bucket{}, holds: true},
 	Fixed: {name: "FIXED", words: 2, rule: fixed{}},
 	Slide: {name: "SLIDE", words: 3, rule: slide{}},
-	Log:   {name: "LOG", words: 4, rule: slidingLog{}, tail: slidingLog{}},
+	Log:   {name: "LOG", words: 3, rule: slidingLog{}, tail: slidingLog{}},
 	Lease: {name: "LEASE", words: 2, rule: lease{}, tail: lease{}},
 }
 
@@ -49,25 +49,24 @@ func AlgByName(name []byte) (Alg, bool) {
 }
 
 // A rule is the arithmetic of an algorithm: how many permits of a key are used,
-// and how that changes. What may be taken, how long to wait and when a key is as
-// good as new follow from these five, the same way for all.
+// and how that changes. How many may be taken, how long to wait and when a key is
+// fully reset follow from these methods, the same way for all.
 //
 // The cell holds the key's parameters and state; now is never before the now of
 // an earlier call for it. used and until change nothing.
 type rule interface {
-	// used is how many permits are used at now, rounded up. Zero says that the key
-	// is as good as new.
+	// used is how many permits the state uses at now, rounded up, at most maxUsed.
 	used(c *cell, now Instant) int64
 	// until is how long it takes from now, if nothing is taken, until at most
 	// target permits are used, rounded up to a nanosecond. target is not negative.
 	until(c *cell, now Instant, target int64) Span
-	// take uses n permits more, n > 0, be they there or not; the total stays below
-	// two limits.
+	// take uses n permits more, n > 0, even if there are fewer left. The total stays
+	// within two limits.
 	take(c *cell, now Instant, n int64)
 	// give unuses n permits, or all that are used if these are fewer.
 	give(c *cell, now Instant, n int64)
-	// change puts the key under the parameters p of the same algorithm. What is
-	// used stays used, but for what exceeds keep(c, used, p).
+	// change puts the key under the parameters p of the same algorithm. The permits
+	// used stay used, in the state or in the cell's past, also above a lower limit.
 	change(c *cell, now Instant, p Params)
 	// sound says whether a state read from outside is one that the algorithm could
 	// have left at now or before. It need not look at a tail.
@@ -98,6 +97,7 @@ type state [4]uint64
 type cell struct {
 	state  state
 	params Params
+	past   past
 	chunks *chunks // of the shard: where a sliding log keeps its entries
 	leases *leases // of the shard: where the holders are kept
 }
@@ -105,13 +105,3 @@ type cell struct {
 func (c *cell) alg() *algorithm { return c.params.alg() }
 
 func (p *Params) alg() *algorithm { return &algorithms[p.Alg] }
-
-// keep is how many of used permits stay used under new parameters: at most the
-// new limit, or two for a key in debt.
-func keep(c *cell, used int64, p *Params) int64 {
-	bound := p.Limit
-	if used > c.params.Limit {
-		bound *= 2
-	}
-	return min(used, bound)
-}

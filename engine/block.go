@@ -22,7 +22,9 @@ import (
 //	key
 //	tail
 //
-// Parameters are algorithm and calendar, a byte each; limit, count, period. A tail
+// Parameters are algorithm and calendar, a byte each; limit, count, period. If the
+// key has a past, the algorithm is pastFlag more, and the three numbers of the past
+// follow. A tail
 // is the number of the last change, the number of entries, and
 //
 //	of LOG, for each: instant, as nanoseconds since the one before; permits
@@ -35,6 +37,7 @@ const (
 	blockVersion   = 1
 	blockHeadBytes = 9
 	nameBytes      = 16
+	pastFlag       = 0x80
 )
 
 func appendBlockHead(dst []byte, now Instant) []byte {
@@ -76,7 +79,7 @@ func (w *pageWriter) write(dst, stubs []byte, t *table, p page) ([]byte, []byte)
 		end := q.end(at, a.words)
 		switch {
 		case a.tail != nil:
-			stubs = appendStub(stubs, t.params.get(id), w.page[at+paramBytes:end])
+			stubs = appendStub(stubs, &t.params.list[id].paramKey, w.page[at+paramBytes:end])
 			continue
 		case number == 0:
 			dst, number = w.define(dst, t, id)
@@ -101,15 +104,15 @@ func (w *pageWriter) define(dst []byte, t *table, id paramID) ([]byte, uint64) {
 	} else {
 		dst = binary.AppendUvarint(dst, uint64(len(w.ids)))
 	}
-	return appendParams(dst, t.params.get(id)), uint64(len(w.ids))
+	return appendParams(dst, &t.params.list[id].paramKey), uint64(len(w.ids))
 }
 
 // A stub is a record whose tail is still to be written, as that takes long where
 // the tail is long: the length of a record without its tail, 2 bytes; that
 // record; the state, as much as a cell has.
-func appendStub(stubs []byte, p *Params, record []byte) []byte {
-	at, words := len(stubs), p.alg().words*wordBytes
-	stubs = appendParams(append(stubs, 0, 0, 0), p)
+func appendStub(stubs []byte, k *paramKey, record []byte) []byte {
+	at, words := len(stubs), k.params.alg().words*wordBytes
+	stubs = appendParams(append(stubs, 0, 0, 0), k)
 	stubs = append(stubs, record[words:]...)
 	binary.LittleEndian.PutUint16(stubs[at:], uint16(len(stubs)-at-2))
 	stubs = append(stubs, record[:words]...)
@@ -121,18 +124,29 @@ func appendStub(stubs []byte, p *Params, record []byte) []byte {
 func cutStub(stubs []byte) (record []byte, c cell, rest []byte) {
 	n := 2 + int(binary.LittleEndian.Uint16(stubs))
 	record, rest = stubs[2:n], stubs[n:]
-	c.params, _, _ = takeParams(record[1:])
+	k, _, _ := takeParams(record[1:])
+	c.params, c.past = k.params, k.past
 	for i := range c.state {
 		c.state[i] = binary.LittleEndian.Uint64(rest[i*wordBytes:])
 	}
 	return record, c, rest[len(c.state)*wordBytes:]
 }
 
-func appendParams(dst []byte, p *Params) []byte {
-	dst = append(dst, byte(p.Alg), byte(p.Calendar))
-	dst = binary.AppendUvarint(dst, uint64(p.Limit))
-	dst = binary.AppendUvarint(dst, uint64(p.Count))
-	return binary.AppendUvarint(dst, uint64(p.Period))
+func appendParams(dst []byte, k *paramKey) []byte {
+	alg := byte(k.params.Alg)
+	if k.past != (past{}) {
+		alg |= pastFlag
+	}
+	dst = append(dst, alg, byte(k.params.Calendar))
+	dst = binary.AppendUvarint(dst, uint64(k.params.Limit))
+	dst = binary.AppendUvarint(dst, uint64(k.params.Count))
+	dst = binary.AppendUvarint(dst, uint64(k.params.Period))
+	if alg&pastFlag != 0 {
+		dst = binary.AppendUvarint(dst, uint64(k.past.until))
+		dst = binary.AppendUvarint(dst, uint64(k.past.n))
+		dst = binary.AppendUvarint(dst, uint64(k.past.debt))
+	}
+	return dst
 }
 
 var errCut = errors.New("it is cut off")
@@ -154,21 +168,27 @@ func takeNumber(data []byte, most uint64) (x uint64, rest []byte, ok bool) {
 	return x, data[n:], true
 }
 
-// takeParams takes parameters off data.
-func takeParams(data []byte) (p Params, rest []byte, err error) {
+// takeParams takes parameters and the past behind them off data.
+func takeParams(data []byte) (k paramKey, rest []byte, err error) {
 	head, rest, ok := takeBytes(data, 2)
 	if !ok {
-		return p, nil, errCut
+		return k, nil, errCut
 	}
-	p.Alg, p.Calendar = Alg(head[0]), Calendar(head[1])
-	for _, to := range []*int64{&p.Limit, &p.Count, &p.Period} {
+	p := &k.params
+	p.Alg, p.Calendar = Alg(head[0]&^pastFlag), Calendar(head[1])
+	numbers := [...]*int64{&p.Limit, &p.Count, &p.Period, (*int64)(&k.past.until), &k.past.n, &k.past.debt}
+	wanted := numbers[:3]
+	if head[0]&pastFlag != 0 {
+		wanted = numbers[:]
+	}
+	for _, to := range wanted {
 		var x uint64
 		if x, rest, ok = takeNumber(rest, 1<<63-1); !ok {
-			return p, nil, errCut
+			return k, nil, errCut
 		}
 		*to = int64(x)
 	}
-	return p, rest, p.Check()
+	return k, rest, p.Check()
 }
 
 // A loaded is a record that has been read and found right.
@@ -183,8 +203,8 @@ type loaded struct {
 // A blockReader reads a block. It is reused, so that it needs no memory.
 type blockReader struct {
 	now     Instant
-	params  []Params // all that came
-	numbers int      // how many of them came before number 1
+	params  []paramKey // all that came
+	numbers int        // how many of them came before number 1
 	records []loaded
 }
 
@@ -237,7 +257,7 @@ var errState = errors.New("its state is none that its parameters allow")
 // record reads a record behind the number of its parameters.
 func (r *blockReader) record(data []byte, params int, key hashKey) (rest []byte, err error) {
 	var (
-		c  = cell{params: r.params[params]}
+		c  = cell{params: r.params[params].params, past: r.params[params].past}
 		a  = c.alg()
 		x  = loaded{params: params}
 		ok bool
@@ -252,7 +272,7 @@ func (r *blockReader) record(data []byte, params int, key hashKey) (rest []byte,
 		}
 		c.state = x.state
 	}
-	if !a.rule.sound(&c, r.now) {
+	if !c.pastSound(r.now) || !a.rule.sound(&c, r.now) {
 		return nil, errState
 	}
 	if x.key, data, ok = takeKey(data); !ok {

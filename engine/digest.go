@@ -27,7 +27,7 @@ func (e *Engine) Digest(now Instant) (digest uint64) {
 // The key is in the cell.
 func (s *shard) appendContent(dst []byte, now Instant, pl place) []byte {
 	c := &s.cell
-	dst = appendParams(dst, &c.params)
+	dst = appendParams(dst, &paramKey{c.params, c.past})
 	if t := c.alg().tail; t != nil {
 		from := len(dst)
 		dst = t.write(dst, c, now)
@@ -50,7 +50,7 @@ func (e *Engine) Export(now Instant, key, dst []byte) (block []byte, ok bool) {
 		c, p := &s.cell, s.slab.open(pl.page)
 		from, n, _ := s.record(p, pl.slot)
 		record := p.buf[from+paramBytes : from+n]
-		dst = appendParams(append(appendBlockHead(dst, at), 0), &c.params)
+		dst = appendParams(append(appendBlockHead(dst, at), 0), &paramKey{c.params, c.past})
 		if t := c.alg().tail; t != nil {
 			dst = append(dst, record[c.alg().words*wordBytes:]...)
 			dst = t.write(dst, c, at)

@@ -11,9 +11,9 @@
 //
 //   - Time never runs backwards for a key. A shard keeps the latest time that it
 //     has seen and decides no earlier than that; no algorithm handles a clock.
-//   - A rested key, one that is as good as new, equals a key never seen, under any
-//     later parameters. So forgetting it changes no decision, needs no log entry,
-//     and may be done at any time, in steps of any size.
+//   - A key that is fully reset equals a key never seen, under any later parameters.
+//     So forgetting it changes no decision, needs no log entry, and may be done at any
+//     time, in steps of any size.
 //   - Arithmetic is exact, in integers. What is answered is rounded against the
 //     caller: times up, counts down.
 //   - State and time change by Apply, Sweep, Load and SetTime only. Whatever Apply
@@ -26,4 +26,9 @@
 //   - What only tells, Stats and Top, decides nothing and is in no Snapshot.
 //   - A refusal consumes nothing. If it came with new parameters these hold from
 //     then on, or the waiting time that it was answered with would be wrong.
+//   - Changed parameters give nothing away: no sequence of calls is granted more than
+//     one key would grant under the highest of the limits and the fastest of the rates
+//     or the shortest of the windows. The permits used are kept, also above a
+//     lower limit, until the later of the ends of two windows; the time at which a bucket
+//     is full is kept exactly.
 package engine

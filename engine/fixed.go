@@ -3,52 +3,59 @@ package engine
 import "time"
 
 // fixed is the fixed window counter. Windows are aligned to the Unix epoch, or
-// to the UTC calendar. A debt, what a charge used beyond the limit, is carried
-// into the next window; as it is at most one limit, it ends there.
+// to the UTC calendar. A debt, the permits that a charge used beyond the limit, is
+// carried into the next window, and ends there.
 //
-// State: the end of the window, an Instant, and the permits used in it.
+// State: the end of the window, an Instant, and the permits used in it. The debt
+// among these is in the past of the key.
 type fixed struct{}
 
-// settle is the end of the window that now is in, and what is used in it.
-func (fixed) settle(c *cell, now Instant) (end Instant, used int64) {
+// settle is the end of the window that now is in, the permits used in it, and the
+// debt among them.
+func (fixed) settle(c *cell, now Instant) (end Instant, used, debt int64) {
 	end, used = Instant(c.state[0]), int64(c.state[1])
 	if now < end {
-		return end, used
+		return end, used, c.past.debt
 	}
-	if debt := used - c.params.Limit; debt > 0 {
+	if c.past.debt > 0 {
 		if next := windowEnd(&c.params, end); now < next {
-			return next, debt
+			return next, c.past.debt, 0
 		}
 	}
-	return windowEnd(&c.params, now), 0
+	return windowEnd(&c.params, now), 0, 0
 }
 
 func (f fixed) used(c *cell, now Instant) int64 {
-	if now >= Instant(c.state[0]) && int64(c.state[1]) <= c.params.Limit {
+	if now >= Instant(c.state[0]) && c.past.debt == 0 {
 		return 0
 	}
-	_, used := f.settle(c, now)
+	_, used, _ := f.settle(c, now)
 	return used
 }
 
 func (f fixed) until(c *cell, now Instant, target int64) Span {
-	end, used := f.settle(c, now)
+	end, used, debt := f.settle(c, now)
 	if used <= target {
 		return Span{}
 	}
-	if used-c.params.Limit > target {
+	if debt > target {
 		end = windowEnd(&c.params, end)
 	}
 	return spanOf(int64(end - now))
 }
 
 func (f fixed) take(c *cell, now Instant, n int64) {
-	end, used := f.settle(c, now)
+	end, used, debt := f.settle(c, now)
+	if before := used + c.held(now) - c.params.Limit; before+n > 0 { // charged
+		debt += before + n - max(0, before)
+	}
+	c.past.debt = debt
 	c.state = state{uint64(end), uint64(used + n)}
 }
 
 func (f fixed) give(c *cell, now Instant, n int64) {
-	end, used := f.settle(c, now)
+	end, used, debt := f.settle(c, now)
+	c.past.debt = max(0, debt-n)
 	if n >= used {
 		c.state = state{}
 		return
@@ -56,19 +63,32 @@ func (f fixed) give(c *cell, now Instant, n int64) {
 	c.state = state{uint64(end), uint64(used - n)}
 }
 
+// change counts the permits used in the window of p that now is in, or holds them
+// until the end of their own, if that is later.
 func (f fixed) change(c *cell, now Instant, p Params) {
-	end, used := f.settle(c, now)
-	used = keep(c, used, &p)
-	if p.Period != c.params.Period || p.Calendar != c.params.Calendar {
-		end = windowEnd(&p, now)
+	if p.Period == c.params.Period && p.Calendar == c.params.Calendar {
+		c.params = p
+		return
 	}
-	c.params = p
-	c.state = state{uint64(end), uint64(used)}
+	end, used, debt := f.settle(c, now)
+	next := windowEnd(&p, now)
+	if used > 0 && next < end {
+		if debt > 0 {
+			end = windowEnd(&c.params, end)
+		}
+		c.carry(now, used, end)
+		used, debt = 0, 0
+	}
+	c.params, c.past.debt = p, debt
+	c.state = state{uint64(next), uint64(used)}
+	if used == 0 {
+		c.state = state{}
+	}
 }
 
 func (fixed) sound(c *cell, now Instant) bool {
 	end, used := Instant(c.state[0]), int64(c.state[1])
-	return end >= 0 && end <= windowEnd(&c.params, now) && used >= 0 && used <= 2*c.params.Limit
+	return end >= 0 && end <= windowEnd(&c.params, now) && used >= 0 && used <= maxHeld && c.past.debt <= used
 }
 
 // windowEnd is the end of the window of p that now is in.

@@ -3,10 +3,10 @@ package engine
 // takeGroup takes the limits from..to-1 all or none. Their shards have been
 // entered.
 //
-// It first sees what each key has under its parameters; only if all pass does it
-// take, and then nothing can refuse any more. If not, the keys get their
-// parameters all the same, unless it was for want of memory. A key that stands
-// in the group more than once has to have enough for all of them.
+// It first decides each op by itself, on a key that earlier ops of the group name
+// after these; only if all pass does it take, and then nothing can refuse any more.
+// If not, the keys get their parameters all the same, in the order of the ops, unless
+// there was not enough memory.
 func (e *Engine) takeGroup(now Instant, b *Batch, from, to int) {
 	for i := from; i < to; i++ {
 		if !e.ofOneKind(now, b, from, i) {
@@ -24,9 +24,9 @@ func (e *Engine) takeGroup(now Instant, b *Batch, from, to int) {
 	}
 	pass := true
 	for i := from; i < to; i++ {
-		s, op, d := &e.shards[b.scratch.shards[i]], &b.Ops[i], &b.Decisions[i]
+		s, d := &e.shards[b.scratch.shards[i]], &b.Decisions[i]
 		*d = Decision{}
-		s.probe(now, op, b.scratch.hashes[i], b.earlier(from, i), d)
+		s.probe(now, b, from, i, d)
 		pass = pass && d.Allowed == 1
 	}
 	if pass {
@@ -77,16 +77,6 @@ func (e *Engine) ofOneKind(now Instant, b *Batch, from, i int) bool {
 	return true
 }
 
-// earlier is how many permits the ops from..i-1 ask of the key of op i.
-func (b *Batch) earlier(from, i int) (n int64) {
-	for j := from; j < i; j++ {
-		if b.sameKey(i, j) {
-			n += b.Ops[j].N
-		}
-	}
-	return n
-}
-
 func (b *Batch) sameKey(i, j int) bool {
 	return b.scratch.hashes[i] == b.scratch.hashes[j] && b.scratch.shards[i] == b.scratch.shards[j] &&
 		string(b.Ops[i].Key) == string(b.Ops[j].Key)
@@ -98,17 +88,62 @@ func (e *Engine) refuseGroup(b *Batch, from, to int, status Status) {
 	}
 }
 
-// probe answers whether op alone would pass after earlier permits of the same
-// key. It changes nothing.
-func (s *shard) probe(now Instant, op *Op, h uint64, earlier int64, d *Decision) {
-	_, used, _, _ := s.open(now, op, h)
-	c, limit := &s.cell, op.Params.Limit
-	if op.N == 0 || used+earlier+op.N <= limit {
-		d.Allowed, d.Wait = 1, c.hold(now)
-	} else {
-		d.Wait = c.refusal(now, earlier+op.N, limit)
+// probe decides whether op i of a group would pass after the ops from..i-1 on the
+// same key, and answers how the key stands if none of them takes. It changes nothing
+// but the cell.
+func (s *shard) probe(now Instant, b *Batch, from, i int, d *Decision) {
+	op, c := &b.Ops[i], &s.cell
+	changes := s.chunks.changes
+	pl, _ := s.lookup(now, op.Key, b.scratch.hashes[i])
+	if pl.missing() {
+		c.params, c.past, c.state = op.Params, past{}, state{}
 	}
-	c.view(now, used, d)
+	found := *c
+	earlier := b.follow(now, from, i, c, true)
+	used, limit := c.used(now), op.Params.Limit
+	if op.N == 0 || used+earlier+op.N <= limit {
+		d.Allowed = 1
+	} else if d.Wait = c.refusal(now, earlier+op.N, limit); d.Wait != Never && op.Params.Count > 0 {
+		c.past, c.state = past{}, state{}
+		if earlier = b.follow(now, from, i, c, true); c.used(now)+earlier+op.N > limit {
+			d.Wait = Never // not even of a key that is fully reset
+		} else if reset := found.until(now, 0); reset.less(d.Wait) {
+			d.Wait = reset
+		}
+	}
+	*c = found
+	b.follow(now, from, i, c, false)
+	if d.Allowed == 1 {
+		d.Wait = c.hold(now)
+	}
+	c.view(now, c.used(now), d)
+	s.chunks.changes = changes
+}
+
+// follow puts the cell, which the ops from..i have as their key, under the parameters
+// of each of these in turn. With take, it also takes their permits, but for op i's:
+// those of a bucket from the cell, since they cost time at their rates; any others are
+// returned.
+func (b *Batch) follow(now Instant, from, i int, c *cell, take bool) (taken int64) {
+	for j := from; j <= i; j++ {
+		op := &b.Ops[j]
+		if j < i && (op.N == 0 || !b.sameKey(i, j)) {
+			continue
+		}
+		rule := c.alg().rule
+		if c.params != op.Params {
+			rule.change(c, now, op.Params)
+		}
+		if j == i || !take {
+			continue
+		}
+		if op.Params.Count > 0 {
+			rule.take(c, now, op.N)
+		} else {
+			taken += op.N
+		}
+	}
+	return taken
 }
 
 // adoptRefused puts the key of a refused op under the op's parameters, and says
@@ -118,7 +153,7 @@ func (s *shard) adoptRefused(now Instant, op *Op, h uint64) bool {
 	if !changed || op.N == 0 {
 		return false
 	}
-	s.store(pl, now.after(s.cell.alg().rule.until(&s.cell, now, 0)))
+	s.store(pl, now.after(s.cell.until(now, 0)))
 	return true
 }
 
@@ -178,6 +213,6 @@ func (s *shard) takeProbed(now Instant, op *Op, h uint64, d *Decision) {
 		return
 	}
 	c.alg().rule.take(c, now, op.N)
-	c.view(now, used+op.N, d)
+	c.view(now, c.usedAfter(now, used+op.N), d)
 	s.keep(pl, h, op.Key, now.after(d.Reset))
 }

@@ -135,7 +135,7 @@ func (e *Engine) livePage(now Instant, hash uint64, look func(s *shard, at Insta
 	h := hash << e.bits
 	p := s.pageOf(h)
 	for i := p.seek(tag(h, p.depth)); i < p.slots(); i++ {
-		if c := s.load(p, i); c.alg().rule.used(c, at) > 0 {
+		if c := s.load(p, i); c.used(at) > 0 {
 			look(s, at, place{p.pageHead, i})
 		}
 	}
@@ -174,7 +174,7 @@ func (s *shard) findLive(now Instant, key []byte, h uint64) (pl place, used int6
 		return place{}, 0
 	}
 	c := s.load(p, i)
-	if used = c.alg().rule.used(c, now); used == 0 {
+	if used = c.used(now); used == 0 {
 		return place{}, 0
 	}
 	return place{p.pageHead, i}, used
@@ -222,16 +222,18 @@ func (s *shard) print() int64 {
 	words := c.state
 	switch p.Alg { // where their entries are does not matter
 	case Log:
-		words = state{c.state[3]}
+		words = state{c.state[2]}
 	case Lease:
 		words = state{c.state[1]}
 	}
-	var b [(4 + len(words)) * wordBytes]byte
-	for i, w := range [...]uint64{uint64(p.Alg)<<8 | uint64(p.Calendar), uint64(p.Limit), uint64(p.Count), uint64(p.Period)} {
+	var b [(6 + len(words)) * wordBytes]byte
+	for i, w := range [...]uint64{
+		uint64(p.Alg)<<8 | uint64(p.Calendar), uint64(p.Limit), uint64(p.Count), uint64(p.Period), uint64(c.past.until), uint64(c.past.n),
+	} {
 		binary.LittleEndian.PutUint64(b[i*wordBytes:], w)
 	}
 	for i, w := range words {
-		binary.LittleEndian.PutUint64(b[(4+i)*wordBytes:], w)
+		binary.LittleEndian.PutUint64(b[(6+i)*wordBytes:], w)
 	}
 	return int64(s.hashKey.sum(b[:]) | 1)
 }

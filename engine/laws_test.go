@@ -336,24 +336,39 @@ func lawReset(s *subject) {
 	s.sameFromNow(fresh)
 }
 
-// lawChange asks at one instant under many parameters. What was used is whole
-// permits from the first change on.
+// lawChange asks at one instant under many parameters. The permits used stay used;
+// of a bucket, the time at which it is full stays the same.
 func lawChange(s *subject) {
 	s.ask(1)
 	d := s.peek()
-	used := s.p.Limit - d.Remaining
+	used, permit := whole(s.p.Limit-d.Remaining), whole(1)
+	if s.p.Count > 0 { // the last permit may be partly back: count in ns
+		s.do(engine.Op{Kind: engine.Forget})
+		s.ask(s.p.Limit)
+		used, permit = whole(s.p.Limit), big.NewRat(s.p.Period, s.p.Count)
+		used.Mul(used, permit)
+	}
 	for range 10 {
 		before := s.p
 		for s.p == before {
 			s.p = s.params(s.alg)
 		}
-		if s.alg != engine.Lease { // a lower limit removes no holder
-			used = min(used, s.p.Limit)
+		if s.p.Count > 0 {
+			permit = big.NewRat(s.p.Period, s.p.Count)
 		}
-		want := yes(used < s.p.Limit)
+		room := new(big.Rat).Quo(used, permit)
+		room.Sub(whole(s.p.Limit), room)
+		want := yes(room.Cmp(whole(1)) >= 0)
 		d := s.ask(1)
-		used += want
-		s.expect(d.Allowed == want && d.Remaining == max(0, s.p.Limit-used), "after %+v, with %d used: %+v", before, used, d)
+		if want == 1 {
+			used.Add(used, permit)
+			room.Sub(room, whole(1))
+		}
+		left := int64(0)
+		if room.Sign() > 0 {
+			left = floor(room).Int64()
+		}
+		s.expect(d.Allowed == want && d.Remaining == left, "after %+v, with %v left: %+v", before, room, d)
 		s.expect(d.Params == s.p && s.peek().Params == s.p, "new parameters are not in force: %+v", d)
 	}
 }

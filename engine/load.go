@@ -59,11 +59,12 @@ func (s *shard) loadRecords(r *blockReader, records []loaded) error {
 				return errors.New("it has a key that is there already")
 			}
 		}
-		c.params, c.state = r.params[x.params], x.state
+		k := &r.params[x.params]
+		c.params, c.past, c.state = k.params, k.past, x.state
 		if t := c.alg().tail; t != nil {
 			t.read(x.tail, &c.params, r.now, c)
 		}
-		s.insert(h, x.key, r.now.after(c.alg().rule.until(c, r.now, 0)))
+		s.insert(h, x.key, r.now.after(c.until(r.now, 0)))
 	}
 	return nil
 }
@@ -84,7 +85,7 @@ func (s *shard) reserve(r *blockReader, records []loaded) {
 	need := 0
 	for i := range records {
 		x := &records[i]
-		need += slotBytes + recordBytes(r.params[x.params].alg().words, len(x.key))
+		need += slotBytes + recordBytes(r.params[x.params].params.alg().words, len(x.key))
 	}
 	first := records[0].hash << s.bits
 	depth := bits.LeadingZeros64(first ^ records[len(records)-1].hash<<s.bits)

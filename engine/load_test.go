@@ -111,15 +111,25 @@ type blockRecord struct {
 	state []uint64 // for LOG and LEASE the numbers of the tail
 	name  string   // of a holder, before the last number
 	key   string
+	past  []uint64 // none, or the three numbers of one
+}
+
+func (x blockRecord) behind(past ...uint64) blockRecord {
+	x.past = past
+	return x
 }
 
 // encode is a block.
 func encode(version byte, now engine.Instant, records ...blockRecord) []byte {
 	b := binary.LittleEndian.AppendUint64([]byte{version}, uint64(now))
 	for _, x := range records {
-		b = append(b, 0, byte(x.p.Alg), byte(x.p.Calendar))
-		for _, v := range []int64{x.p.Limit, x.p.Count, x.p.Period} {
-			b = binary.AppendUvarint(b, uint64(v))
+		alg := byte(x.p.Alg)
+		if x.past != nil {
+			alg |= 0x80
+		}
+		b = append(b, 0, alg, byte(x.p.Calendar))
+		for _, v := range append([]uint64{uint64(x.p.Limit), uint64(x.p.Count), uint64(x.p.Period)}, x.past...) {
+			b = binary.AppendUvarint(b, v)
 		}
 		tail := x.p.Alg == engine.Log || x.p.Alg == engine.Lease
 		if !tail {
@@ -170,59 +180,75 @@ func TestLoadChecks(t *testing.T) {
 		x       blockRecord
 		ok      bool
 	}{
-		{"a bucket in debt", 1, now, blockRecord{token, []uint64{0, full}, "", "k"}, true},
-		{"a bucket beyond its debt", 1, now, blockRecord{token, []uint64{0, full + 1}, "", "k"}, false},
-		{"a bucket far beyond its debt", 1, now, blockRecord{token, []uint64{1 << 63, 0}, "", "k"}, false},
-		{"a rested bucket", 1, now, blockRecord{token, []uint64{0, 0}, "", "k"}, true},
-		{"the longest key", 1, now, blockRecord{token, []uint64{0, full}, "", strings.Repeat("k", engine.MaxKeyBytes)}, true},
-		{"a key that is too long", 1, now, blockRecord{token, []uint64{0, full}, "", strings.Repeat("k", engine.MaxKeyBytes+1)}, false},
-		{"another version", 2, now, blockRecord{token, []uint64{0, full}, "", "k"}, false},
-		{"a time before all times", 1, -1, blockRecord{token, []uint64{0, 0}, "", "k"}, false},
-		{"a time after all times", 1, 1<<63 - 1, blockRecord{token, []uint64{0, 0}, "", "k"}, false},
-		{"a window that ends now", 1, now, blockRecord{fixed, []uint64{uint64(now), 10}, "", "k"}, true},
-		{"the current window, in debt", 1, now, blockRecord{fixed, []uint64{uint64(now + 1e12), 20}, "", "k"}, true},
-		{"a window beyond its debt", 1, now, blockRecord{fixed, []uint64{uint64(now + 1e12), 21}, "", "k"}, false},
-		{"a window to come", 1, now, blockRecord{fixed, []uint64{uint64(now + 1e12 + 1), 1}, "", "k"}, false},
-		{"a window before all time", 1, now, blockRecord{fixed, []uint64{1 << 63, 1}, "", "k"}, false},
-		{"a window with less than nothing", 1, now, blockRecord{fixed, []uint64{uint64(now), 1 << 63}, "", "k"}, false},
-		{"this week", 1, now, blockRecord{weekly, []uint64{week, 1}, "", "k"}, true},
-		{"next week", 1, now, blockRecord{weekly, []uint64{week + 1, 1}, "", "k"}, false},
-		{"a sliding window, in debt", 1, now, blockRecord{slide, []uint64{uint64(now + 1e12), 0, 20}, "", "k"}, true},
-		{"a sliding window beyond its debt", 1, now, blockRecord{slide, []uint64{uint64(now + 1e12), 1, 20}, "", "k"}, false},
-		{"a sliding window with a past that is cut later", 1, now + 5e11, blockRecord{slide, []uint64{uint64(now + 1e12), 0, 40}, "", "k"}, true},
-		{"a sliding window to come", 1, now, blockRecord{slide, []uint64{uint64(now + 1e12 + 1), 1, 1}, "", "k"}, false},
-		{"a sliding window with less than nothing", 1, now, blockRecord{slide, []uint64{uint64(now + 1e12), 1 << 63, 1}, "", "k"}, false},
-		{"a sliding window after less than nothing", 1, now, blockRecord{slide, []uint64{uint64(now + 1e12), 1, 1 << 63}, "", "k"}, false},
-		{"a sliding window with too much, over", 1, now + 3e12, blockRecord{slide, []uint64{uint64(now), 21, 0}, "", "k"}, false},
-		{"a sliding window after too much, over", 1, now + 3e12, blockRecord{slide, []uint64{uint64(now), 0, 2*engine.MaxLimit + 1}, "", "k"}, false},
-		{"a log", 1, now, blockRecord{log, []uint64{7, 2, uint64(now - 5), 3, 5, 17}, "", "k"}, true},
-		{"a log of nothing", 1, now, blockRecord{log, []uint64{7, 0}, "", "k"}, true},
-		{"a log beyond its debt", 1, now, blockRecord{log, []uint64{7, 2, uint64(now - 5), 3, 5, 18}, "", "k"}, false},
-		{"a log of the future", 1, now, blockRecord{log, []uint64{7, 2, uint64(now - 5), 3, 6, 17}, "", "k"}, false},
-		{"a log of what is over", 1, now, blockRecord{log, []uint64{7, 1, uint64(now - 1e12), 3}, "", "k"}, false},
-		{"a log entry of nothing", 1, now, blockRecord{log, []uint64{7, 1, uint64(now), 0}, "", "k"}, false},
-		{"a log of one moment twice", 1, now, blockRecord{log, []uint64{7, 2, uint64(now), 1, 0, 1}, "", "k"}, false},
-		{"a log of more entries than permits", 1, now, blockRecord{log, []uint64{7, 21}, "", "k"}, false},
-		{"a log after too many changes", 1, now, blockRecord{log, []uint64{1<<62 + 1, 0}, "", "k"}, false},
-		{"a holder", 1, now, blockRecord{lease, []uint64{7, 1, engine.MaxPeriod}, name, "k"}, true},
-		{"a holder twice", 1, now, blockRecord{lease, []uint64{7, 2, 1, 1}, name, "k"}, false},
-		{"a holder whose time has ended", 1, now, blockRecord{lease, []uint64{7, 1, 0}, name, "k"}, false},
-		{"a holder for too long", 1, now, blockRecord{lease, []uint64{7, 1, engine.MaxPeriod + 1}, name, "k"}, false},
-		{"no holders", 1, now, blockRecord{lease, []uint64{7, 0}, name, "k"}, true},
-		{"too many holders", 1, now, blockRecord{lease, []uint64{7, engine.MaxListed + 1}, name, "k"}, false},
-		{"an algorithm that is none", 1, now, blockRecord{with(token, func(p *engine.Params) { p.Alg = 6 }), []uint64{0, 0}, "", "k"}, false},
-		{"a limit of nothing", 1, now, blockRecord{with(token, func(p *engine.Params) { p.Limit = 0 }), []uint64{0, 0}, "", "k"}, false},
-		{"too great a limit", 1, now, blockRecord{with(token, func(p *engine.Params) { p.Limit = engine.MaxLimit + 1 }), []uint64{0, 0}, "", "k"}, false},
-		{"too great a limit of a log", 1, now, blockRecord{with(log, func(p *engine.Params) { p.Limit = engine.MaxListed + 1 }), []uint64{7, 0}, "", "k"}, false},
-		{"no rate", 1, now, blockRecord{with(token, func(p *engine.Params) { p.Count = 0 }), []uint64{0, 0}, "", "k"}, false},
-		{"more than one a nanosecond", 1, now, blockRecord{with(token, func(p *engine.Params) { p.Period = 1 }), []uint64{0, 0}, "", "k"}, false},
-		{"a rate of too long a time", 1, now, blockRecord{with(token, func(p *engine.Params) { p.Period = engine.MaxRatePeriod + 1 }), []uint64{0, 0}, "", "k"}, false},
-		{"a window with a rate", 1, now, blockRecord{with(fixed, func(p *engine.Params) { p.Count = 1 }), []uint64{0, 0}, "", "k"}, false},
-		{"a window that is too short", 1, now, blockRecord{with(fixed, func(p *engine.Params) { p.Period = engine.MinPeriod - 1 }), []uint64{0, 0}, "", "k"}, false},
-		{"a window that is too long", 1, now, blockRecord{with(fixed, func(p *engine.Params) { p.Period = engine.MaxPeriod + 1 }), []uint64{0, 0}, "", "k"}, false},
-		{"a calendar that is none", 1, now, blockRecord{with(weekly, func(p *engine.Params) { p.Calendar = 5 }), []uint64{0, 0}, "", "k"}, false},
-		{"a calendar and a window", 1, now, blockRecord{with(weekly, func(p *engine.Params) { p.Period = 1e9 }), []uint64{0, 0}, "", "k"}, false},
-		{"a calendar of a sliding window", 1, now, blockRecord{with(slide, func(p *engine.Params) { p.Calendar, p.Period = engine.Day, 0 }), []uint64{0, 0, 0}, "", "k"}, false},
+		{"a bucket in debt", 1, now, blockRecord{p: token, state: []uint64{0, full}, name: "", key: "k"}, true},
+		{"a bucket used under a higher capacity", 1, now, blockRecord{p: token, state: []uint64{0, full + 1}, name: "", key: "k"}, true},
+		{"a bucket that is full after the slowest", 1, now, blockRecord{p: token, state: []uint64{1 << 62, 0}, name: "", key: "k"}, false},
+		{"a bucket that is never full", 1, now, blockRecord{p: token, state: []uint64{1 << 63, 0}, name: "", key: "k"}, false},
+		{"a rested bucket", 1, now, blockRecord{p: token, state: []uint64{0, 0}, name: "", key: "k"}, true},
+		{"the longest key", 1, now, blockRecord{p: token, state: []uint64{0, full}, name: "", key: strings.Repeat("k", engine.MaxKeyBytes)}, true},
+		{"a key that is too long", 1, now, blockRecord{p: token, state: []uint64{0, full}, name: "", key: strings.Repeat("k", engine.MaxKeyBytes+1)}, false},
+		{"another version", 2, now, blockRecord{p: token, state: []uint64{0, full}, name: "", key: "k"}, false},
+		{"a time before all times", 1, -1, blockRecord{p: token, state: []uint64{0, 0}, name: "", key: "k"}, false},
+		{"a time after all times", 1, 1<<63 - 1, blockRecord{p: token, state: []uint64{0, 0}, name: "", key: "k"}, false},
+		{"a window that ends now", 1, now, blockRecord{p: fixed, state: []uint64{uint64(now), 10}, name: "", key: "k"}, true},
+		{"the current window, in debt", 1, now, blockRecord{p: fixed, state: []uint64{uint64(now + 1e12), 20}, name: "", key: "k"}, true},
+		{"a window used under a higher limit", 1, now, blockRecord{p: fixed, state: []uint64{uint64(now + 1e12), 21}, name: "", key: "k"}, true},
+		{"a window beyond all limits", 1, now, blockRecord{p: fixed, state: []uint64{uint64(now + 1e12), 2*engine.MaxLimit + 1}, name: "", key: "k"}, false},
+		{"a window to come", 1, now, blockRecord{p: fixed, state: []uint64{uint64(now + 1e12 + 1), 1}, name: "", key: "k"}, false},
+		{"a window before all time", 1, now, blockRecord{p: fixed, state: []uint64{1 << 63, 1}, name: "", key: "k"}, false},
+		{"a window with less than nothing", 1, now, blockRecord{p: fixed, state: []uint64{uint64(now), 1 << 63}, name: "", key: "k"}, false},
+		{"this week", 1, now, blockRecord{p: weekly, state: []uint64{week, 1}, name: "", key: "k"}, true},
+		{"next week", 1, now, blockRecord{p: weekly, state: []uint64{week + 1, 1}, name: "", key: "k"}, false},
+		{"a sliding window, in debt", 1, now, blockRecord{p: slide, state: []uint64{uint64(now + 1e12), 0, 20}, name: "", key: "k"}, true},
+		{"a sliding window used under a higher limit", 1, now, blockRecord{p: slide, state: []uint64{uint64(now + 1e12), 1, 20}, name: "", key: "k"}, true},
+		{"a sliding window with a past that is cut later", 1, now + 5e11, blockRecord{p: slide, state: []uint64{uint64(now + 1e12), 0, 40}, name: "", key: "k"}, true},
+		{"a sliding window to come", 1, now, blockRecord{p: slide, state: []uint64{uint64(now + 1e12 + 1), 1, 1}, name: "", key: "k"}, false},
+		{"a sliding window with less than nothing", 1, now, blockRecord{p: slide, state: []uint64{uint64(now + 1e12), 1 << 63, 1}, name: "", key: "k"}, false},
+		{"a sliding window after less than nothing", 1, now, blockRecord{p: slide, state: []uint64{uint64(now + 1e12), 1, 1 << 63}, name: "", key: "k"}, false},
+		{"a sliding window with too much, over", 1, now + 3e12, blockRecord{p: slide, state: []uint64{uint64(now), 2*engine.MaxLimit + 1, 0}, name: "", key: "k"}, false},
+		{"a sliding window after too much, over", 1, now + 3e12, blockRecord{p: slide, state: []uint64{uint64(now), 0, 2*engine.MaxLimit + 1}, name: "", key: "k"}, false},
+		{"a log", 1, now, blockRecord{p: log, state: []uint64{7, 2, uint64(now - 5), 3, 5, 17}, name: "", key: "k"}, true},
+		{"a log of nothing", 1, now, blockRecord{p: log, state: []uint64{7, 0}, name: "", key: "k"}, true},
+		{"a log used under a higher limit", 1, now, blockRecord{p: log, state: []uint64{7, 2, uint64(now - 5), 3, 5, 18}, name: "", key: "k"}, true},
+		{"a log beyond all limits", 1, now, blockRecord{p: log, state: []uint64{7, 2, uint64(now - 5), 3, 5, 2*engine.MaxListed - 2}, name: "", key: "k"}, false},
+		{"a log of the future", 1, now, blockRecord{p: log, state: []uint64{7, 2, uint64(now - 5), 3, 6, 17}, name: "", key: "k"}, false},
+		{"a log of what is over", 1, now, blockRecord{p: log, state: []uint64{7, 1, uint64(now - 1e12), 3}, name: "", key: "k"}, false},
+		{"a log entry of nothing", 1, now, blockRecord{p: log, state: []uint64{7, 1, uint64(now), 0}, name: "", key: "k"}, false},
+		{"a log of one moment twice", 1, now, blockRecord{p: log, state: []uint64{7, 2, uint64(now), 1, 0, 1}, name: "", key: "k"}, false},
+		{"a log of more entries than permits", 1, now, blockRecord{p: log, state: []uint64{7, 2*engine.MaxListed + 1}, name: "", key: "k"}, false},
+		{"a log after too many changes", 1, now, blockRecord{p: log, state: []uint64{1<<62 + 1, 0}, name: "", key: "k"}, false},
+		{"a holder", 1, now, blockRecord{p: lease, state: []uint64{7, 1, engine.MaxPeriod}, name: name, key: "k"}, true},
+		{"a holder twice", 1, now, blockRecord{p: lease, state: []uint64{7, 2, 1, 1}, name: name, key: "k"}, false},
+		{"a holder whose time has ended", 1, now, blockRecord{p: lease, state: []uint64{7, 1, 0}, name: name, key: "k"}, false},
+		{"a holder for too long", 1, now, blockRecord{p: lease, state: []uint64{7, 1, engine.MaxPeriod + 1}, name: name, key: "k"}, false},
+		{"no holders", 1, now, blockRecord{p: lease, state: []uint64{7, 0}, name: name, key: "k"}, true},
+		{"too many holders", 1, now, blockRecord{p: lease, state: []uint64{7, engine.MaxListed + 1}, name: name, key: "k"}, false},
+		{"a bucket in a unit of its own", 1, now, blockRecord{p: token, state: []uint64{0, 6e18 + 1}, name: "", key: "k"}.behind(0, 6, 0), true},
+		{"a bucket in no unit", 1, now, blockRecord{p: token, state: []uint64{0, full}, name: "", key: "k"}.behind(0, 1<<62+1, 0), false},
+		{"a bucket that holds permits", 1, now, blockRecord{p: token, state: []uint64{0, full}, name: "", key: "k"}.behind(uint64(now+1), 1, 0), false},
+		{"a window that holds permits", 1, now, blockRecord{p: fixed, state: []uint64{0, 0}, name: "", key: "k"}.behind(uint64(now+engine.MaxPeriod), 5, 0), true},
+		{"a window that holds permits for too long", 1, now, blockRecord{p: fixed, state: []uint64{0, 0}, name: "", key: "k"}.behind(uint64(now)+3*engine.MaxPeriod, 5, 0), false},
+		{"a window that holds too many permits", 1, now, blockRecord{p: fixed, state: []uint64{0, 0}, name: "", key: "k"}.behind(uint64(now+1), 2*engine.MaxLimit+1, 0), false},
+		{"a window that holds nothing for some time", 1, now, blockRecord{p: fixed, state: []uint64{0, 0}, name: "", key: "k"}.behind(uint64(now+1), 0, 0), false},
+		{"a window with a debt", 1, now, blockRecord{p: fixed, state: []uint64{uint64(now + 1e12), 15}, name: "", key: "k"}.behind(0, 0, 5), true},
+		{"a window with more debt than permits", 1, now, blockRecord{p: fixed, state: []uint64{uint64(now + 1e12), 5}, name: "", key: "k"}.behind(0, 0, 6), false},
+		{"a sliding window with a debt", 1, now, blockRecord{p: slide, state: []uint64{uint64(now + 1e12), 0, 20}, name: "", key: "k"}.behind(0, 0, 6), false},
+		{"a sliding window that holds permits", 1, now, blockRecord{p: slide, state: []uint64{0, 0, 0}, name: "", key: "k"}.behind(uint64(now+1), 5, 0), true},
+		{"a log that holds permits", 1, now, blockRecord{p: log, state: []uint64{7, 0}, name: "", key: "k"}.behind(uint64(now+1), 5, 0), true},
+		{"holders that hold permits", 1, now, blockRecord{p: lease, state: []uint64{7, 0}, name: name, key: "k"}.behind(uint64(now+1), 5, 0), false},
+		{"an algorithm that is none", 1, now, blockRecord{p: with(token, func(p *engine.Params) { p.Alg = 6 }), state: []uint64{0, 0}, name: "", key: "k"}, false},
+		{"a limit of nothing", 1, now, blockRecord{p: with(token, func(p *engine.Params) { p.Limit = 0 }), state: []uint64{0, 0}, name: "", key: "k"}, false},
+		{"too great a limit", 1, now, blockRecord{p: with(token, func(p *engine.Params) { p.Limit = engine.MaxLimit + 1 }), state: []uint64{0, 0}, name: "", key: "k"}, false},
+		{"too great a limit of a log", 1, now, blockRecord{p: with(log, func(p *engine.Params) { p.Limit = engine.MaxListed + 1 }), state: []uint64{7, 0}, name: "", key: "k"}, false},
+		{"no rate", 1, now, blockRecord{p: with(token, func(p *engine.Params) { p.Count = 0 }), state: []uint64{0, 0}, name: "", key: "k"}, false},
+		{"more than one a nanosecond", 1, now, blockRecord{p: with(token, func(p *engine.Params) { p.Period = 1 }), state: []uint64{0, 0}, name: "", key: "k"}, false},
+		{"a rate of too long a time", 1, now, blockRecord{p: with(token, func(p *engine.Params) { p.Period = engine.MaxRatePeriod + 1 }), state: []uint64{0, 0}, name: "", key: "k"}, false},
+		{"a window with a rate", 1, now, blockRecord{p: with(fixed, func(p *engine.Params) { p.Count = 1 }), state: []uint64{0, 0}, name: "", key: "k"}, false},
+		{"a window that is too short", 1, now, blockRecord{p: with(fixed, func(p *engine.Params) { p.Period = engine.MinPeriod - 1 }), state: []uint64{0, 0}, name: "", key: "k"}, false},
+		{"a window that is too long", 1, now, blockRecord{p: with(fixed, func(p *engine.Params) { p.Period = engine.MaxPeriod + 1 }), state: []uint64{0, 0}, name: "", key: "k"}, false},
+		{"a calendar that is none", 1, now, blockRecord{p: with(weekly, func(p *engine.Params) { p.Calendar = 5 }), state: []uint64{0, 0}, name: "", key: "k"}, false},
+		{"a calendar and a window", 1, now, blockRecord{p: with(weekly, func(p *engine.Params) { p.Period = 1e9 }), state: []uint64{0, 0}, name: "", key: "k"}, false},
+		{"a calendar of a sliding window", 1, now, blockRecord{p: with(slide, func(p *engine.Params) { p.Calendar, p.Period = engine.Day, 0 }), state: []uint64{0, 0, 0}, name: "", key: "k"}, false},
 	} {
 		e := engine.New(engine.Options{})
 		err := e.Load(encode(tt.version, tt.now, tt.x))
@@ -230,7 +256,7 @@ func TestLoadChecks(t *testing.T) {
 			t.Errorf("%s: Load is %v, and there are %d keys, want it loaded: %t", tt.name, err, e.Len(), tt.ok)
 		}
 	}
-	x := blockRecord{token, []uint64{0, full}, "", "k"}
+	x := blockRecord{p: token, state: []uint64{0, full}, name: "", key: "k"}
 	for name, blocks := range map[string][][]byte{
 		"in a block": {encode(1, now, x, x)},
 		"in two":     {encode(1, now, x), encode(1, now, x)},
@@ -250,8 +276,8 @@ func TestLoadChecks(t *testing.T) {
 func TestLoadFingerprints(t *testing.T) {
 	e, key := engine.New(engine.Options{}), []byte("k")
 	for _, x := range []blockRecord{
-		{counter(engine.Log, 100), []uint64{5, 1, 1e18, 1}, "", "k"},
-		{counter(engine.Lease, 100), []uint64{5, 1, 1e9}, strings.Repeat("n", 16), "k"},
+		{p: counter(engine.Log, 100), state: []uint64{5, 1, 1e18, 1}, key: "k"},
+		{p: counter(engine.Lease, 100), state: []uint64{5, 1, 1e9}, name: strings.Repeat("n", 16), key: "k"},
 	} {
 		apply(e, 0, engine.Op{Kind: engine.Flush})
 		if err := e.Load(encode(1, 1e18, x)); err != nil {

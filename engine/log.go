@@ -6,10 +6,10 @@ import "encoding/binary"
 // given, and one given at t is used until t + window.
 //
 // State: the first and last chunk of entries; how many permits were ever given
-// and how many of these are gone, modulo 2^32; and the floor, an Instant:
-// entries from before it count as made at it, which is how the window can be
-// changed without touching an entry; and the number of the last change among
-// those of all logs of the shard.
+// and how many of these are gone, modulo 2^32; and the number of the last change
+// among those of all logs of the shard. Under a longer window every entry that is
+// not gone counts longer, which touches none. Under a shorter one all of them are
+// gone, and held by the past of the key.
 //
 // The entries stand in a doubly linked list of chunks, oldest first. A chunk is a
 // word of links, a word with the number of entries, and the entries, each the
@@ -28,7 +28,6 @@ const (
 type logState struct {
 	first, last chunkRef
 	given, gone uint32
-	floor       Instant
 	change      uint64
 }
 
@@ -36,8 +35,7 @@ func loadLog(c *cell) logState {
 	return logState{
 		first: chunkRef(c.state[0] >> 32), last: chunkRef(c.state[0]),
 		given: uint32(c.state[1] >> 32), gone: uint32(c.state[1]),
-		floor:  Instant(c.state[2]),
-		change: c.state[3],
+		change: c.state[2],
 	}
 }
 
@@ -45,7 +43,6 @@ func (l *logState) store(c *cell) {
 	c.state = state{
 		uint64(l.first)<<32 | uint64(l.last),
 		uint64(l.given)<<32 | uint64(l.gone),
-		uint64(l.floor),
 		l.change,
 	}
 }
@@ -66,7 +63,7 @@ func setEntry(words []uint64, i int, at Instant, total uint32) {
 // settle moves gone past what has expired at now.
 func (l *logState) settle(c *cell, now Instant) {
 	since := now - Instant(c.params.Period) // what was given then is just gone
-	if l.first == 0 || l.floor > since {
+	if l.first == 0 || l.gone == l.given {
 		return
 	}
 	for r := l.first; r != 0; {
@@ -140,7 +137,7 @@ func (l *logState) reach(c *cell, total uint32) Instant {
 		}
 	}
 	at, _ := entry(words, lo)
-	return max(at, l.floor)
+	return at
 }
 
 func (slidingLog) take(c *cell, now Instant, n int64) {
@@ -271,17 +268,17 @@ func (l *logState) trimLast(c *cell) bool {
 	return true
 }
 
-// change cuts the oldest entries. In a window of another length all that is used
-// counts as given now.
+// change holds the permits used until the last has left its window, if the window
+// of p is shorter. It leaves the chunks as they are.
 func (slidingLog) change(c *cell, now Instant, p Params) {
 	l := loadLog(c)
 	l.settle(c, now)
-	l.gone = l.given - uint32(keep(c, int64(l.given-l.gone), &p))
-	if p.Period != c.params.Period {
-		l.floor = now
+	if used := l.given - l.gone; used > 0 && p.Period < c.params.Period {
+		c.carry(now, int64(used), l.reach(c, l.given)+Instant(c.params.Period))
+		l.gone = l.given
+		l.change = c.chunks.nextChange()
 	}
 	c.params = p
-	l.change = c.chunks.nextChange()
 	l.store(c)
 }
 
@@ -299,8 +296,7 @@ func (slidingLog) sound(*cell, Instant) bool { return true }
 
 func (slidingLog) changed(c *cell) uint64 { return loadLog(c).change }
 
-// write appends the entries that count, each as it counts: not before the floor,
-// and without what is gone of it.
+// write appends the entries that count, each without the permits of it that are gone.
 func (slidingLog) write(dst []byte, c *cell, now Instant) []byte {
 	l := loadLog(c)
 	l.settle(c, now)
@@ -317,30 +313,19 @@ func (slidingLog) write(dst []byte, c *cell, now Instant) []byte {
 	return dst
 }
 
-// each calls visit with what counts, in ascending order of the instants at which
-// it counts as given.
+// each calls visit with the entries that count, in ascending order of their instants.
 func (l *logState) each(c *cell, visit func(at Instant, permits uint32)) {
-	var (
-		gone, total = l.gone, l.gone // of what was visited, and of what was seen
-		at          Instant
-	)
+	total := l.gone
 	for r := l.first; r != 0; {
 		words := c.chunks.words(r)
 		for i := range int(words[chunkCount]) {
-			next, sum := entry(words, i)
-			if int32(sum-total) <= 0 {
-				continue
+			at, sum := entry(words, i)
+			if int32(sum-total) > 0 {
+				visit(at, sum-total)
+				total = sum
 			}
-			if next = max(next, l.floor); next != at && total != gone {
-				visit(at, total-gone)
-				gone = total
-			}
-			at, total = next, sum
 		}
 		r = chunkRef(words[chunkLinks])
-	}
-	if total != gone {
-		visit(at, total-gone)
 	}
 }
 
@@ -350,13 +335,13 @@ func (g slidingLog) read(data []byte, p *Params, now Instant, c *cell) (rest []b
 	if !ok {
 		return nil, false
 	}
-	n, data, ok := takeNumber(data, 2*uint64(p.Limit))
+	n, data, ok := takeNumber(data, 2*MaxListed)
 	if !ok {
 		return nil, false
 	}
 	var (
 		at   = Instant(0)
-		left = 2 * uint64(p.Limit)
+		left = uint64(2 * MaxListed)
 	)
 	for i := range n {
 		var after, permits uint64

@@ -28,8 +28,9 @@ const (
 	// microsecond to ten years of 365 days.
 	MinPeriod = 1_000
 	MaxPeriod = 10 * 365 * 24 * 3600 * 1_000_000_000
-	// MaxRatePeriod bounds the period of a rate in lowest terms, so that a count of
-	// nine decimals per second can be held; its least is 1.
+	// MaxRateCount and MaxRatePeriod bound the count and the period of a rate in lowest
+	// terms, so that any number of nine decimals a second can be held; their least is 1.
+	MaxRateCount  = 1_000_000_000_000_000_000
 	MaxRatePeriod = 1_000_000_000_000_000_000
 	// MaxGroup is how many limits may be taken all or none.
 	MaxGroup = 64
@@ -73,7 +74,8 @@ type Mode uint8
 const (
 	// Partial grants what is there, up to N. Allowed is the number granted.
 	Partial Mode = 1 << iota
-	// Shadow decides and counts as ever, but answers that all was allowed.
+	// Shadow decides and counts as ever, but answers that all N were allowed: 1, or
+	// N under Partial.
 	Shadow
 )
 
@@ -86,7 +88,7 @@ type Params struct {
 	// Limit is the capacity or limit, 1 to MaxLimit, or to MaxListed.
 	Limit int64
 	// Count is how many permits are earned back per Period: TOKEN and LEAKY
-	// only, 1 to MaxLimit, at most one per nanosecond, in lowest terms with Period.
+	// only, 1 to MaxRateCount, at most one per nanosecond, in lowest terms with Period.
 	Count int64
 	// Period is in nanoseconds: of a rate, or a window, or a ttl.
 	Period int64
@@ -105,7 +107,7 @@ func (p *Params) Check() error {
 		return fmt.Errorf("there is no algorithm %d", p.Alg)
 	case p.Limit < 1 || p.Limit > most:
 		return fmt.Errorf("limit %d of %v is not from 1 to %d", p.Limit, p.Alg, most)
-	case rated && (p.Count < 1 || p.Count > MaxLimit || p.Period < p.Count || p.Period > MaxRatePeriod):
+	case rated && (p.Count < 1 || p.Count > MaxRateCount || p.Period < p.Count || p.Period > MaxRatePeriod):
 		return fmt.Errorf("rate of %d per %d ns is out of range", p.Count, p.Period)
 	case !rated && p.Count != 0:
 		return fmt.Errorf("%v has a rate", p.Alg)

@@ -9,52 +9,68 @@ type paramID uint32
 type paramTable struct {
 	list  []paramEntry
 	free  []paramID
-	index map[Params]paramID
+	index map[paramKey]paramID
 	last  paramID // the one given last: most calls ask for it again
 }
 
-type paramEntry struct {
+// A paramKey is what the number of a key's parameters stands for: these, and the
+// key's past, which few keys have.
+type paramKey struct {
 	params Params
-	keys   int64
+	past   past
 }
 
-// paramEntryBytes is what a set of parameters costs, with its share of the index.
-const paramEntryBytes = 120
+type paramEntry struct {
+	paramKey
+	keys int64
+}
+
+// paramEntryBytes is the memory of a set of parameters, with its share of the index.
+const paramEntryBytes = 160
 
 func (t *paramTable) get(id paramID) *Params { return &t.list[id].params }
+
+func (t *paramTable) past(id paramID) past { return t.list[id].past }
 
 // bytes is the memory of the table.
 func (t *paramTable) bytes() int64 { return int64(len(t.list)) * paramEntryBytes }
 
-// retain is the number of p, with one key more.
-func (t *paramTable) retain(p *Params) paramID {
-	if int(t.last) < len(t.list) && t.list[t.last].keys > 0 && t.list[t.last].params == *p {
+// retain returns the number of the cell's parameters and past, for one key more.
+func (t *paramTable) retain(c *cell) paramID {
+	if int(t.last) < len(t.list) && t.list[t.last].keys > 0 && t.holds(t.last, c) {
 		t.list[t.last].keys++
 		return t.last
 	}
-	id, ok := t.index[*p]
+	k := paramKey{c.params, c.past}
+	id, ok := t.index[k]
 	if !ok {
-		id = t.add(p)
+		id = t.add(k)
 	}
 	t.list[id].keys++
 	t.last = id
 	return id
 }
 
-func (t *paramTable) add(p *Params) paramID {
+// holds says whether id stands for the cell's parameters and past.
+func (t *paramTable) holds(id paramID, c *cell) bool {
+	e := &t.list[id]
+	return e.params == c.params && e.past == c.past
+}
+
+func (t *paramTable) add(k paramKey) paramID {
 	if t.index == nil {
-		t.index = make(map[Params]paramID)
+		t.index = make(map[paramKey]paramID)
 	}
 	if n := len(t.free); n > 0 {
 		id := t.free[n-1]
 		t.free = t.free[:n-1]
-		t.list[id].params = *p
-		t.index[*p] = id
+		t.list[id].paramKey = k
+		t.index[k] = id
 		return id
 	}
 	id := paramID(len(t.list))
-	t.list = append(t.list, paramEntry{params: *p})
-	t.index[*p] = id
+	t.list = append(t.list, paramEntry{paramKey: k})
+	t.index[k] = id
 	return id
 }
 
@@ -65,7 +81,7 @@ func (t *paramTable) release(id paramID) {
 	if e.keys > 0 {
 		return
 	}
-	delete(t.index, e.params)
+	delete(t.index, e.paramKey)
 	t.free = append(t.free, id)
 }
 

@@ -225,7 +225,8 @@ func (t *table) words(p page, at int) int {
 func (s *shard) load(p page, i int) *cell {
 	at := p.offset(i)
 	c := &s.cell
-	c.params, c.state = *s.params.get(p.param(at)), state{}
+	e := &s.params.list[p.param(at)]
+	c.params, c.past, c.state = e.params, e.past, state{}
 	p.load(at, c.alg().words, &c.state)
 	return c
 }
@@ -239,9 +240,9 @@ func (s *shard) store(pl place, rests Instant) {
 	c := &s.cell
 	at := p.offset(pl.slot)
 	id := p.param(at)
-	if *s.params.get(id) != c.params {
+	if !s.params.holds(id, c) {
 		old := id
-		id = s.params.retain(&c.params)
+		id = s.params.retain(c)
 		s.params.release(old)
 	}
 	p.store(at, id, c.alg().words, &c.state)
@@ -264,7 +265,7 @@ func (s *shard) insert(h uint64, key []byte, rests Instant) {
 		i = p.seek(t)
 	}
 	at := p.add(i, t, words, key)
-	p.store(at, s.params.retain(&c.params), words, &c.state)
+	p.store(at, s.params.retain(c), words, &c.state)
 	s.keys++
 }
 

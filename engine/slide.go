@@ -97,26 +97,30 @@ func (slide) set(c *cell, end Instant, count, before int64) {
 	c.state = state{uint64(end), uint64(count), uint64(before)}
 }
 
-// sound: a count before is not cut with the limit as long as it does not count.
+// sound: at the end of a window all counts are at most those of two limits.
 func (s slide) sound(c *cell, now Instant) bool {
 	end, count, before := Instant(c.state[0]), int64(c.state[1]), int64(c.state[2])
-	return end >= 0 && end%Instant(c.params.Period) == 0 && end <= windowEnd(&c.params, now) && count >= 0 && count <= 2*c.params.Limit &&
-		before >= 0 && before <= 2*MaxLimit && s.used(c, now) <= 2*c.params.Limit
+	return end >= 0 && end%Instant(c.params.Period) == 0 && end <= windowEnd(&c.params, now) &&
+		count >= 0 && before >= 0 && count <= maxHeld && before <= maxHeld
 }
 
+// change counts the permits used in the window of p that now is in, unless they
+// would count less or not as long there as in their own: then they are held until
+// they have left both.
 func (s slide) change(c *cell, now Instant, p Params) {
-	var (
-		end, count, before = s.settle(c, now)
-		used               = s.used(c, now)
-		kept               = keep(c, used, &p)
-	)
-	switch {
-	case p.Period != c.params.Period:
-		end, count, before = windowEnd(&p, now), kept, 0
-	case kept < used: // the oldest goes first
-		count = min(count, kept)
-		before = s.cut(before, end-now, p.Period, kept-count)
+	if p.Period == c.params.Period {
+		c.params = p
+		return
+	}
+	end, count, _ := s.settle(c, now)
+	used, next := s.used(c, now), windowEnd(&p, now)
+	if used > 0 && (next < end || p.Period < c.params.Period) {
+		if count > 0 {
+			end += Instant(c.params.Period)
+		}
+		c.carry(now, used, max(end, next+Instant(p.Period)))
+		used = 0
 	}
 	c.params = p
-	s.set(c, end, count, before)
+	s.set(c, next, used, 0)
 }

@@ -25,7 +25,7 @@ func (s *shard) tell(now Instant, op *Op, h uint64, d *Decision) {
 			c.look(now, used, d)
 		} else {
 			c.view(now, used, d)
-			d.Wait = c.alg().rule.until(c, now, c.params.Limit)
+			d.Wait = c.until(now, c.params.Limit)
 		}
 		d.Allowed = 1
 	case Watch:
@@ -35,8 +35,8 @@ func (s *shard) tell(now Instant, op *Op, h uint64, d *Decision) {
 	}
 }
 
-// tellTake answers a Take of no permits: how the key would stand under the
-// parameters of the op.
+// tellTake answers a Take of no permits: the state of the key under the parameters
+// of the op. Under Partial, Allowed is the number granted, which is 0.
 func (s *shard) tellTake(now Instant, op *Op, pl place, found int64, d *Decision) {
 	changes := s.chunks.changes
 	used, _, ok := s.adopt(now, op, pl, found)
@@ -45,7 +45,10 @@ func (s *shard) tellTake(now Instant, op *Op, pl place, found int64, d *Decision
 		s.cell.foreign(now, used, d)
 		return
 	}
-	d.Allowed, d.Wait = 1, s.cell.hold(now)
+	d.Wait = s.cell.hold(now)
+	if op.Mode&Partial == 0 {
+		d.Allowed = 1
+	}
 	s.cell.view(now, used, d)
 }
 

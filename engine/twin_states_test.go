@@ -10,19 +10,31 @@ import (
 	"limitsrv/engine"
 )
 
-// bucketTwin is TOKEN and LEAKY: owed permits at an instant, earned back at the rate.
-type bucketTwin struct {
-	owed *big.Rat
-	at   int64
-}
+// bucketTwin is TOKEN and LEAKY: the time at which the bucket is full, in ns, and the
+// fastest rate, in permits per ns, at which permits were taken since it was full.
+type bucketTwin struct{ full, fastest *big.Rat }
 
-func (b *bucketTwin) used(p engine.Params, t int64) *big.Rat {
-	earned := new(big.Rat).Mul(whole(t-b.at), big.NewRat(p.Count, p.Period))
-	left := new(big.Rat).Sub(b.owed, earned)
+// owed is the ns after t at which the bucket is full.
+func (b *bucketTwin) owed(t int64) *big.Rat {
+	left := new(big.Rat).Sub(b.full, whole(t))
 	if left.Sign() < 0 {
 		return new(big.Rat)
 	}
 	return left
+}
+
+// rate is that at which permits are counted: no fewer than were taken are used.
+func (b *bucketTwin) rate(p engine.Params, t int64) *big.Rat {
+	rate := big.NewRat(p.Count, p.Period)
+	if b.owed(t).Sign() > 0 && b.fastest.Cmp(rate) > 0 {
+		return b.fastest
+	}
+	return rate
+}
+
+func (b *bucketTwin) used(p engine.Params, t int64) *big.Rat {
+	left := b.owed(t)
+	return left.Mul(left, b.rate(p, t))
 }
 
 func (b *bucketTwin) wait(p engine.Params, t, n, bound int64) *big.Int {
@@ -30,42 +42,65 @@ func (b *bucketTwin) wait(p engine.Params, t, n, bound int64) *big.Int {
 	if lack.Sign() <= 0 {
 		return new(big.Int)
 	}
-	return ceil(lack.Mul(lack, big.NewRat(p.Period, p.Count)))
+	return ceil(lack.Quo(lack, b.rate(p, t)))
 }
 
 func (b *bucketTwin) take(p engine.Params, t, n int64) {
-	b.owed, b.at = new(big.Rat).Add(b.used(p, t), whole(n)), t
+	if n == 0 {
+		return
+	}
+	b.fastest = new(big.Rat).Set(b.rate(p, t))
+	b.move(t, new(big.Rat).Mul(whole(n), big.NewRat(p.Period, p.Count)))
 }
 
 func (b *bucketTwin) refund(p engine.Params, t, n int64) {
-	b.owed, b.at = new(big.Rat).Sub(b.used(p, t), whole(n)), t
-	if b.owed.Sign() < 0 {
-		b.owed = new(big.Rat)
-	}
+	b.move(t, new(big.Rat).Quo(whole(-n), b.rate(p, t)))
 }
 
-// change keeps what is owed, rounded up to what is earned in 1/Count ns.
-func (b *bucketTwin) change(old, p engine.Params, t int64) {
-	used := b.used(old, t)
-	bound := cutTo(old, p, used)
-	parts := new(big.Rat).Mul(used, whole(p.Period))
-	b.owed, b.at = new(big.Rat).SetFrac(ceil(parts), big.NewInt(p.Period)), t
-	if b.owed.Cmp(whole(bound)) > 0 {
-		b.owed = whole(bound)
-	}
+// move puts the time at which the bucket is full off by some ns.
+func (b *bucketTwin) move(t int64, ns *big.Rat) {
+	b.full = ns.Add(ns, b.owed(t))
+	b.full.Add(b.full, whole(t))
 }
 
-func (b *bucketTwin) clone() twinState {
-	return &bucketTwin{owed: new(big.Rat).Set(b.owed), at: b.at}
+// change: the bucket is full at the same time under all parameters.
+func (b *bucketTwin) change(_, _ engine.Params, _ int64) {}
+
+func (b *bucketTwin) clone() twinState { return &bucketTwin{new(big.Rat).Set(b.full), b.fastest} }
+
+// heldTwin is permits that were used in a longer window than the one in force: all of
+// them count until the latest of the ends.
+type heldTwin struct{ n, end int64 }
+
+func (h *heldTwin) at(t int64) int64 {
+	if t < h.end {
+		return h.n
+	}
+	return 0
 }
 
-// cutTo is what may stay used when p follows old: the new limit, or twice that
-// for a key in debt.
-func cutTo(old, p engine.Params, used *big.Rat) int64 {
-	if used.Cmp(whole(old.Limit)) > 0 {
-		return 2 * p.Limit
+func (h *heldTwin) add(t, n, end int64) {
+	if h.at(t) > 0 {
+		end = max(end, h.end)
 	}
-	return p.Limit
+	*h = heldTwin{h.at(t) + n, end}
+}
+
+// refund gives back those of n permits that others have not.
+func (h *heldTwin) refund(t, n int64) {
+	*h = heldTwin{max(0, h.at(t)-n), h.end}
+}
+
+// firstAt is how many ns after t the used permits first are at most most: the first of
+// some instants, in any order, at which it is so.
+func firstAt(t, most int64, used func(int64) int64, instants ...int64) *big.Int {
+	slices.Sort(instants)
+	for _, at := range append([]int64{t}, instants...) {
+		if at >= t && used(at) <= most {
+			return big.NewInt(at - t)
+		}
+	}
+	panic("the permits never leave")
 }
 
 // sameWindow says whether two parameters differ at most in the limit.
@@ -95,43 +130,75 @@ func windowEnd(p engine.Params, t int64) int64 {
 	return t - t%p.Period + p.Period
 }
 
-// fixedTwin is FIXED: what is used in the window that at lies in.
-type fixedTwin struct{ at, count int64 }
-
-func (f *fixedTwin) countAt(p engine.Params, t int64) int64 {
-	count := f.count
-	for end := windowEnd(p, f.at); t >= end && count > 0; end = windowEnd(p, end) {
-		count = max(0, count-p.Limit)
-	}
-	return count
+// fixedTwin is FIXED: the permits used in the window that ends at end, and how many of
+// them were charged beyond the limit and count in the next window too.
+type fixedTwin struct {
+	end, count, debt int64
+	held             heldTwin
 }
 
-func (f *fixedTwin) used(p engine.Params, t int64) *big.Rat { return whole(f.countAt(p, t)) }
+// counts are count and debt as they are at t.
+func (f *fixedTwin) counts(p engine.Params, t int64) (end, count, debt int64) {
+	switch {
+	case t < f.end:
+		return f.end, f.count, f.debt
+	case t < windowEnd(p, f.end):
+		return windowEnd(p, t), f.debt, 0
+	}
+	return windowEnd(p, t), 0, 0
+}
 
-// wait tries the end of each window in turn.
+func (f *fixedTwin) usedAt(p engine.Params, t int64) int64 {
+	_, count, _ := f.counts(p, t)
+	return count + f.held.at(t)
+}
+
+func (f *fixedTwin) used(p engine.Params, t int64) *big.Rat { return whole(f.usedAt(p, t)) }
+
 func (f *fixedTwin) wait(p engine.Params, t, n, bound int64) *big.Int {
-	at := t
-	for f.countAt(p, at)+n > bound {
-		at = windowEnd(p, at)
-	}
-	return big.NewInt(at - t)
+	end, _, _ := f.counts(p, t)
+	return firstAt(t, bound-n, func(at int64) int64 { return f.usedAt(p, at) }, end, windowEnd(p, end), f.held.end)
 }
 
-func (f *fixedTwin) take(p engine.Params, t, n int64) { f.at, f.count = t, f.countAt(p, t)+n }
+func (f *fixedTwin) take(p engine.Params, t, n int64) {
+	beyond := func() int64 { return max(0, f.usedAt(p, t)-p.Limit) }
+	before := beyond()
+	f.end, f.count, f.debt = f.counts(p, t)
+	f.count += n
+	f.debt += beyond() - before
+}
 
 func (f *fixedTwin) refund(p engine.Params, t, n int64) {
-	f.at, f.count = t, max(0, f.countAt(p, t)-n)
+	f.end, f.count, f.debt = f.counts(p, t)
+	f.held.refund(t, max(0, n-f.count))
+	f.count, f.debt = max(0, f.count-n), max(0, f.debt-n)
 }
 
+// change: what is used counts in the current window of p, and until the later of the
+// two ends.
 func (f *fixedTwin) change(old, p engine.Params, t int64) {
-	used := f.used(old, t)
-	f.at, f.count = t, min(used.Num().Int64(), cutTo(old, p, used))
+	if sameWindow(old, p) {
+		return
+	}
+	end, count, debt := f.counts(old, t)
+	f.end, f.count, f.debt = windowEnd(p, t), count, debt
+	if end <= f.end || count == 0 {
+		return
+	}
+	if debt > 0 {
+		end = windowEnd(old, end)
+	}
+	f.held.add(t, count, end)
+	f.count, f.debt = 0, 0
 }
 
 func (f *fixedTwin) clone() twinState { c := *f; return &c }
 
 // slideTwin is SLIDE: the counts of the window that at lies in and of the one before.
-type slideTwin struct{ at, prev, cur int64 }
+type slideTwin struct {
+	at, prev, cur int64
+	held          heldTwin
+}
 
 // counts are prev and cur as they are at t.
 func (s *slideTwin) counts(p engine.Params, t int64) (prev, cur int64) {
@@ -156,17 +223,21 @@ func largestPrev(p engine.Params, t, prev, most int64) int64 {
 	return int64(sort.Search(int(prev), func(i int) bool { return overlapped(p, t, int64(i)+1) > most }))
 }
 
-func (s *slideTwin) usedAt(p engine.Params, t int64) int64 {
+// counted is used without the permits held.
+func (s *slideTwin) counted(p engine.Params, t int64) int64 {
 	prev, cur := s.counts(p, t)
 	return overlapped(p, t, prev) + cur
 }
 
+func (s *slideTwin) usedAt(p engine.Params, t int64) int64 { return s.counted(p, t) + s.held.at(t) }
+
 func (s *slideTwin) used(p engine.Params, t int64) *big.Rat { return whole(s.usedAt(p, t)) }
 
-// wait searches all nanoseconds of the two windows after which nothing is left:
-// what is used only falls.
+// wait searches all nanoseconds of the two windows after which only the permits held are
+// left, and until these leave: the permits used only fall.
 func (s *slideTwin) wait(p engine.Params, t, n, bound int64) *big.Int {
-	ns := sort.Search(int(2*p.Period), func(ns int) bool { return s.usedAt(p, t+int64(ns))+n <= bound })
+	most := max(2*p.Period, s.held.end-t)
+	ns := sort.Search(int(most), func(ns int) bool { return s.usedAt(p, t+int64(ns))+n <= bound })
 	return big.NewInt(int64(ns))
 }
 
@@ -176,6 +247,7 @@ func (s *slideTwin) take(p engine.Params, t, n int64) {
 }
 
 func (s *slideTwin) refund(p engine.Params, t, n int64) {
+	s.held.refund(t, max(0, n-s.counted(p, t)))
 	prev, cur := s.counts(p, t)
 	rest := max(0, n-cur)
 	if rest > 0 {
@@ -184,30 +256,37 @@ func (s *slideTwin) refund(p engine.Params, t, n int64) {
 	s.at, s.prev, s.cur = t, prev, max(0, cur-n)
 }
 
+// change: the permits used count in the current window of p, unless its share would be
+// smaller than that of their own at any time. Then they count until they have left both.
 func (s *slideTwin) change(old, p engine.Params, t int64) {
-	used := s.used(old, t)
-	bound := cutTo(old, p, used)
-	prev, cur := s.counts(old, t)
-	if !sameWindow(old, p) {
-		prev, cur = 0, used.Num().Int64()
+	if sameWindow(old, p) {
+		return
 	}
-	if cur >= bound {
-		prev, cur = 0, bound
-	} else {
-		prev = largestPrev(p, t, prev, bound-cur)
+	_, cur := s.counts(old, t)
+	count := s.counted(old, t)
+	s.at, s.prev, s.cur = t, 0, count
+	ends, left := windowEnd(old, t), windowEnd(old, t)
+	if cur > 0 {
+		left += old.Period
 	}
-	s.at, s.prev, s.cur = t, prev, cur
+	if count > 0 && (old.Period > p.Period || ends > windowEnd(p, t)) {
+		s.held.add(t, count, max(left, windowEnd(p, t)+p.Period))
+		s.cur = 0
+	}
 }
 
 func (s *slideTwin) clone() twinState { c := *s; return &c }
 
 // logTwin is LOG: all that was ever taken, by time.
-type logTwin struct{ entries []logEntry }
+type logTwin struct {
+	entries []logEntry
+	held    heldTwin
+}
 
 type logEntry struct{ at, n int64 }
 
 func (l *logTwin) usedAt(p engine.Params, t int64) int64 {
-	sum := int64(0)
+	sum := l.held.at(t)
 	for _, e := range l.entries {
 		if t < e.at+p.Period {
 			sum += e.n
@@ -220,41 +299,43 @@ func (l *logTwin) used(p engine.Params, t int64) *big.Rat { return whole(l.usedA
 
 // wait tries the end of each entry in turn.
 func (l *logTwin) wait(p engine.Params, t, n, bound int64) *big.Int {
-	at := t
-	for i := 0; l.usedAt(p, at)+n > bound; i++ {
-		at = max(t, l.entries[i].at+p.Period)
+	ends := []int64{l.held.end}
+	for _, e := range l.entries {
+		ends = append(ends, e.at+p.Period)
 	}
-	return big.NewInt(at - t)
+	return firstAt(t, bound-n, func(at int64) int64 { return l.usedAt(p, at) }, ends...)
 }
 
 func (l *logTwin) take(p engine.Params, t, n int64) {
 	l.entries = append(l.entries, logEntry{t, n})
 }
 
-// refund takes from the newest entries.
-func (l *logTwin) refund(_ engine.Params, _, n int64) {
+// refund takes from the newest entries, and then from the permits held.
+func (l *logTwin) refund(p engine.Params, t, n int64) {
 	for i := len(l.entries) - 1; i >= 0; i-- {
-		d := min(n, l.entries[i].n)
-		l.entries[i].n -= d
-		n -= d
+		if e := &l.entries[i]; t < e.at+p.Period {
+			d := min(n, e.n)
+			e.n -= d
+			n -= d
+		}
 	}
+	l.held.refund(t, n)
 }
 
+// change: an entry counts until the later of its ends in the two windows; from a longer
+// window on, all of them until the last of these.
 func (l *logTwin) change(old, p engine.Params, t int64) {
-	used := l.usedAt(old, t)
-	surplus := used - cutTo(old, p, whole(used))
-	l.entries = slices.DeleteFunc(l.entries, func(e logEntry) bool { return t >= e.at+old.Period })
-	if !sameWindow(old, p) {
-		l.entries = []logEntry{{t, used}}
+	l.entries = slices.DeleteFunc(l.entries, func(e logEntry) bool { return e.n == 0 || t >= e.at+old.Period })
+	if p.Period >= old.Period {
+		return
 	}
-	for i := 0; surplus > 0; i++ {
-		d := min(surplus, l.entries[i].n)
-		l.entries[i].n -= d
-		surplus -= d
+	for _, e := range l.entries {
+		l.held.add(t, e.n, l.entries[len(l.entries)-1].at+old.Period)
 	}
+	l.entries = nil
 }
 
-func (l *logTwin) clone() twinState { return &logTwin{slices.Clone(l.entries)} }
+func (l *logTwin) clone() twinState { return &logTwin{slices.Clone(l.entries), l.held} }
 
 // acquire takes or renews the place of a holder.
 func (t *twin) acquire(op *engine.Op) engine.Decision {

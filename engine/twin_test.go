@@ -44,7 +44,7 @@ func newTwin() *twin { return &twin{keys: map[string]*twinKey{}} }
 func newState(a engine.Alg) twinState {
 	switch a {
 	case engine.Token, engine.Leaky:
-		return &bucketTwin{owed: new(big.Rat)}
+		return &bucketTwin{new(big.Rat), new(big.Rat)}
 	case engine.Fixed:
 		return &fixedTwin{}
 	case engine.Slide:
@@ -182,9 +182,9 @@ func (t *twin) take(op *engine.Op) engine.Decision {
 	}
 	if op.Mode&engine.Shadow != 0 {
 		d.Allowed = 1
-		if op.Mode&engine.Partial != 0 && n > 0 {
-			d.Allowed = op.N
-		}
+	}
+	if op.Mode&engine.Partial != 0 && (n == 0 || op.Mode&engine.Shadow != 0) {
+		d.Allowed = n
 	}
 	d.Remaining, d.Reset = k.free(t.now), k.reset(t.now)
 	return d
@@ -223,33 +223,81 @@ func (t *twin) group(ops []engine.Op) []engine.Decision {
 		t.keys = trial.keys
 		return ds
 	}
-	asked := map[string]int64{}
+	found := newTwin()
+	found.now = t.now
+	for key, k := range t.keys {
+		found.keys[key] = k.clone()
+	}
 	for i := range ops {
-		ds[i] = t.refusedMember(&ops[i], asked[string(ops[i].Key)])
-		asked[string(ops[i].Key)] += ops[i].N
+		ds[i] = t.refusedMember(&ops[i])
+		if ds[i].Allowed, ds[i].Wait = 1, t.holdOf(&ops[i]); ops[i].N > 0 {
+			ds[i].Allowed, ds[i].Wait = found.passesAfter(ops[:i], &ops[i], ds[i].Wait)
+		}
 	}
 	return ds
 }
 
-// refusedMember tells how a limit of a refused group stands, earlier being what
-// the limits before it ask of its key. It stores new parameters, as a refusal does.
-func (t *twin) refusedMember(op *engine.Op, earlier int64) engine.Decision {
-	p := op.Params
+// passesAfter says whether op would pass after others of its key, and its wait, which is
+// hold if it would. The others take theirs when op passes: of a bucket it is the same if
+// they take now.
+func (t *twin) passesAfter(others []engine.Op, op *engine.Op, hold engine.Span) (allowed int64, wait engine.Span) {
+	n := op.N
+	after := func(k *twinKey) *twinKey {
+		n = op.N
+		if k == nil {
+			k = &twinKey{p: op.Params, permits: newState(op.Params.Alg)}
+		}
+		k = k.clone()
+		for _, o := range others {
+			if string(o.Key) == string(op.Key) && o.N > 0 {
+				k.change(o.Params, t.now)
+				if o.Params.Count > 0 {
+					k.permits.take(o.Params, t.now, o.N)
+				} else {
+					n += o.N
+				}
+			}
+		}
+		k.change(op.Params, t.now)
+		return k
+	}
+	k := after(t.find(op.Key))
+	switch {
+	case k.passes(t.now, n, op.Params.Limit):
+		return 1, hold
+	case !after(nil).passes(t.now, n, op.Params.Limit):
+		return 0, engine.Never
+	}
+	wait = k.wait(t.now, n, op.Params.Limit)
+	if k := t.find(op.Key); k != nil && k.p.Count > 0 { // a bucket that is full has no past
+		if reset := k.reset(t.now); longer(wait, reset) {
+			wait = reset
+		}
+	}
+	return 0, wait
+}
+
+// refusedMember tells how a limit of a refused group stands. It stores new parameters,
+// as a refusal does.
+func (t *twin) refusedMember(op *engine.Op) engine.Decision {
+	k := t.under(op)
+	return engine.Decision{Params: op.Params, Remaining: k.free(t.now), Reset: k.reset(t.now)}
+}
+
+// holdOf is how long op is held, if it passes.
+func (t *twin) holdOf(op *engine.Op) engine.Span { return t.under(op).hold(t.now) }
+
+// under is the key of an op with its parameters: a copy, if there is none or the op looks.
+func (t *twin) under(op *engine.Op) *twinKey {
 	k := t.find(op.Key)
 	if k == nil {
-		k = &twinKey{p: p, permits: newState(p.Alg)}
+		k = &twinKey{p: op.Params, permits: newState(op.Params.Alg)}
 	}
 	if op.N == 0 {
 		k = k.clone()
 	}
-	k.change(p, t.now)
-	d := engine.Decision{Params: p, Remaining: k.free(t.now), Reset: k.reset(t.now)}
-	if op.N == 0 || k.passes(t.now, earlier+op.N, p.Limit) {
-		d.Allowed, d.Wait = 1, k.hold(t.now)
-		return d
-	}
-	d.Wait = k.wait(t.now, earlier+op.N, p.Limit)
-	return d
+	k.change(op.Params, t.now)
+	return k
 }
 
 // look tells how a key stands, for one permit or one new holder.
@@ -270,7 +318,7 @@ func (t *twin) look(k *twinKey) engine.Decision {
 
 func (t *twin) charge(k *twinKey, n int64) engine.Decision {
 	d := engine.Decision{Params: k.p}
-	if k.passes(t.now, n, 2*k.p.Limit) {
+	if n == 0 || k.passes(t.now, n, 2*k.p.Limit) {
 		d.Allowed = 1
 		k.permits.take(k.p, t.now, n)
 		d.Wait = k.wait(t.now, 0, k.p.Limit)
@@ -297,7 +345,10 @@ func (k *twinKey) passes(t, n, bound int64) bool {
 // free is how many whole permits are left.
 func (k *twinKey) free(t int64) int64 {
 	left := new(big.Rat).Sub(whole(k.p.Limit), k.permits.used(k.p, t))
-	return max(0, floor(left).Int64())
+	if left.Sign() < 0 { // by how much does not matter, and may be beyond an int64
+		return 0
+	}
+	return floor(left).Int64()
 }
 
 // wait is how long until n more stay within bound, or Never.
@@ -317,6 +368,10 @@ func (k *twinKey) hold(t int64) engine.Span {
 		return engine.Span{}
 	}
 	return k.reset(t)
+}
+
+func longer(a, b engine.Span) bool {
+	return a.Millis > b.Millis || a.Millis == b.Millis && a.Nanos > b.Nanos
 }
 
 func yes(b bool) int64 {

@@ -5,9 +5,9 @@ import (
 	"math/bits"
 )
 
-// A wide is an unsigned integer of 128 bits. With a limit below 2^40, a rate's
-// count below 2^40 and its period below 2^60, no sum or product of the
-// algorithms comes near its end.
+// A wide is an unsigned integer of 128 bits. With an Instant below 2^63, a limit
+// below 2^40, and the drops of a nanosecond and of a permit at most 2^62, no sum or
+// product of the algorithms reaches 2^127.
 type wide struct{ hi, lo uint64 }
 
 func mul(a, b uint64) wide {
@@ -29,6 +29,45 @@ func (a wide) less0(b wide) wide {
 		return wide{}
 	}
 	return wide{hi, lo}
+}
+
+// times is a * b; not ok: it is no wide.
+func (a wide) times(b uint64) (product wide, ok bool) {
+	over, hi := bits.Mul64(a.hi, b)
+	p := mul(a.lo, b)
+	hi, carry := bits.Add64(p.hi, hi, 0)
+	return wide{hi, p.lo}, over|carry == 0
+}
+
+// A triple is an unsigned integer of 192 bits.
+type triple struct {
+	hi  uint64
+	low wide
+}
+
+// least is the lesser of a and b.
+func (a wide) least(b wide) wide {
+	if a.hi < b.hi || a.hi == b.hi && a.lo < b.lo {
+		return a
+	}
+	return b
+}
+
+// triple is a * b.
+func (a wide) triple(b uint64) triple {
+	top, low := mul(a.hi, b), mul(a.lo, b)
+	hi, carry := bits.Add64(top.lo, low.hi, 0)
+	return triple{top.hi + carry, wide{hi, low.lo}}
+}
+
+func (a triple) less(b triple) bool {
+	switch {
+	case a.hi != b.hi:
+		return a.hi < b.hi
+	case a.low.hi != b.low.hi:
+		return a.low.hi < b.low.hi
+	}
+	return a.low.lo < b.low.lo
 }
 
 func (a wide) isZero() bool { return a.hi|a.lo == 0 }

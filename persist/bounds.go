@@ -29,7 +29,7 @@ func checkParams(p *engine.Params) error {
 	ok := p.Limit >= 1 && p.Limit <= bounds.limit
 	switch {
 	case bounds.rate:
-		ok = ok && p.Calendar == engine.NoCalendar && p.Count >= 1 && p.Count <= engine.MaxLimit &&
+		ok = ok && p.Calendar == engine.NoCalendar && p.Count >= 1 && p.Count <= engine.MaxRateCount &&
 			p.Count <= p.Period && p.Period <= engine.MaxRatePeriod && gcd(p.Period, p.Count) == 1
 	case p.Calendar != engine.NoCalendar:
 		ok = ok && p.Alg == engine.Fixed && p.Calendar <= engine.Year && p.Count == 0 && p.Period == 0

@@ -1,0 +1,57 @@
+package commands
+
+import (
+	"fmt"
+	"math/big"
+	"strings"
+	"testing"
+
+	"limitsrv/engine"
+
+	"pgregory.net/rapid"
+)
+
+// TestRatesOfNineDecimals reads rates of up to nine decimals over the whole range, from one
+// in ten years to a billion a second: each is held exactly, or refused if it is outside.
+func TestRatesOfNineDecimals(t *testing.T) {
+	slowest := new(big.Rat).SetFrac64(1e9, engine.MaxPeriod)
+	rapid.Check(t, func(t *rapid.T) {
+		most := rapid.SampledFrom([]int64{0, 9, 1000, 1e6, 1e9}).Draw(t, "most")
+		arg := fmt.Sprint(rapid.Int64Range(0, most).Draw(t, "whole"))
+		if decimals := rapid.IntRange(0, 9).Draw(t, "decimals"); decimals > 0 {
+			arg += fmt.Sprintf(".%0*d", decimals, rapid.Int64Range(0, int64(pow10[decimals])-1).Draw(t, "fraction"))
+		}
+		want, _ := new(big.Rat).SetString(arg)
+		inRange := want.Cmp(slowest) >= 0 && want.Cmp(big.NewRat(1e9, 1)) <= 0
+		count, period, err := parseRate([]byte(arg))
+		if (err == nil) != inRange {
+			t.Fatalf("parseRate(%s): %v, but the rate is in range: %t", arg, err, inRange)
+		}
+		if !inRange {
+			return
+		}
+		got := new(big.Rat).SetFrac64(count, period)
+		if got.Mul(got, big.NewRat(1e9, 1)).Cmp(want) != 0 {
+			t.Fatalf("parseRate(%s) = %d per %d ns, which is %v a second", arg, count, period, got)
+		}
+		p := engine.Params{Alg: engine.Token, Limit: engine.MaxLimit, Count: count, Period: period}
+		if err := p.Check(); err != nil {
+			t.Fatalf("parseRate(%s): %v", arg, err)
+		}
+	})
+}
+
+// TestLongRun takes all that a rate of many digits earns in 3 000 s: no permit is missing.
+func TestLongRun(t *testing.T) {
+	h := newTestHandler("")
+	s := h.NewSession(Client{})
+	const capacity = engine.MaxLimit
+	ask(s, fmt.Sprintf("RL.TOKEN k %d 278954392.620290 %d", int64(capacity), int64(capacity)))
+	if err := h.config.TestClock.Advance(3000e9); err != nil {
+		t.Fatal(err)
+	}
+	reply := five(ask(s, fmt.Sprintf("RL.TOKEN k %d 278954392.620290 0", int64(capacity))))
+	if remaining := strings.Split(reply, ",")[2]; remaining != "836863177860" {
+		t.Errorf("earned %s permits in 3000 s at 278954392.620290 a second, want 836863177860", remaining)
+	}
+}

@@ -1,0 +1,165 @@
+package engine_test
+
+import (
+	"fmt"
+	"math/big"
+	"testing"
+
+	"limitsrv/engine"
+
+	"pgregory.net/rapid"
+)
+
+// A mix is some parameters of one algorithm, used on one key in any order, and the most
+// generous of all: the highest limit with the fastest rate or the shortest window.
+type mix struct {
+	sets []engine.Params
+	most engine.Params
+}
+
+// drawMix draws parameters. Every window is a multiple of the shortest, so that the
+// windows of that one are the most generous for any of the others too.
+func drawMix(t *rapid.T, a engine.Alg) mix {
+	var m mix
+	calendars := a == engine.Fixed && rapid.Bool().Draw(t, "calendar")
+	base := rapid.SampledFrom([]int64{engine.MinPeriod, 7_919, second, 60 * second, hour}).Draw(t, "base")
+	for range rapid.IntRange(2, 4).Draw(t, "sets") {
+		p := engine.Params{Alg: a, Limit: rapid.SampledFrom([]int64{1, 2, 3, 7, 10, 100, 999, 1_000_000}).Draw(t, "limit")}
+		switch {
+		case a == engine.Token || a == engine.Leaky:
+			r := rapid.SampledFrom(rates).Draw(t, "rate")
+			g := gcd(r[0], r[1])
+			p.Count, p.Period = r[0]/g, r[1]/g
+		case calendars:
+			p.Calendar = engine.Calendar(rapid.IntRange(int(engine.Day), int(engine.Year)).Draw(t, "span"))
+		default:
+			p.Period = base * rapid.SampledFrom([]int64{1, 1, 2, 3, 60, 1440}).Draw(t, "times")
+		}
+		m.sets = append(m.sets, p)
+	}
+	m.most = m.sets[0]
+	for _, p := range m.sets {
+		m.most.Limit = max(m.most.Limit, p.Limit)
+		if p.Count > 0 && big.NewRat(p.Count, p.Period).Cmp(big.NewRat(m.most.Count, m.most.Period)) > 0 {
+			m.most.Count, m.most.Period = p.Count, p.Period
+		}
+	}
+	if m.most.Count == 0 { // not one of them, perhaps, but no less generous
+		m.most.Calendar, m.most.Period = engine.NoCalendar, base
+		if calendars {
+			m.most.Calendar, m.most.Period = engine.Day, 0
+		}
+	}
+	return m
+}
+
+// drawPause draws the time to the next request, often until something leaves.
+func drawPause(t *rapid.T, p engine.Params, last engine.Decision) int64 {
+	window := p.Period
+	if p.Calendar != engine.NoCalendar {
+		window = 24 * hour
+	}
+	pauses := []int64{0, 0, 0, 1, 1 + window/1000, window / 3, window, rapid.Int64Range(0, window).Draw(t, "pause")}
+	for _, s := range []engine.Span{last.Wait, last.Reset} {
+		if s.Millis >= 0 && s.Millis < 1e11 {
+			pauses = append(pauses, nanos(s), max(0, nanos(s)-1))
+		}
+	}
+	return rapid.SampledFrom(pauses).Draw(t, "then")
+}
+
+// TestChangedParametersGiveNothingAway asks one key under many parameters: in any time no
+// more is granted than the most generous of these alone could earn, and one at a time,
+// never more by any moment than they alone do grant. Looks, refusals and groups that name
+// the key twice are among the requests. A failure prints the command that repeats it.
+//
+//	go test ./engine -run=ChangedParameters -rapid.checks=100000
+func TestChangedParametersGiveNothingAway(t *testing.T) {
+	for _, a := range algs() {
+		t.Run(a.String(), func(t *testing.T) {
+			rapid.Check(t, func(t *rapid.T) { checkMix(t, a) })
+		})
+	}
+}
+
+func checkMix(t *rapid.T, a engine.Alg) {
+	var (
+		m        = drawMix(t, a)
+		e, alone = engine.New(engine.Options{Shards: 1}), engine.New(engine.Options{Shards: 1})
+		now      = instant(rapid.SampledFrom(starts[:len(starts)-1]).Draw(t, "start"))
+		single   = a == engine.Lease || rapid.Bool().Draw(t, "one at a time")
+		grants   []logEntry
+		last     engine.Decision
+		sum      int64
+		most     int64 // granted alone
+	)
+	for i := range rapid.IntRange(1, 40).Draw(t, "requests") {
+		now += engine.Instant(drawPause(t, rapid.SampledFrom(m.sets).Draw(t, "pace"), last))
+		if now > engine.Instant(lastTime) {
+			return
+		}
+		ops := drawRequest(t, m, i, single)
+		n := int64(0)
+		for j, d := range apply(e, now, ops...) {
+			last = d
+			switch {
+			case d.Allowed == 0 || ops[j].N == 0:
+				if len(ops) > 1 {
+					n = 0
+				}
+			case ops[j].Mode&engine.Partial != 0:
+				n += d.Allowed
+			default:
+				n += ops[j].N
+			}
+			if len(ops) > 1 && d.Allowed == 0 {
+				n = 0
+				break
+			}
+		}
+		grants, sum = append(grants, logEntry{int64(now), n}), sum+n
+		if single && ops[0].N > 0 {
+			op := ops[0]
+			op.Params = m.most
+			if most += apply(alone, now, op)[0].Allowed; sum > most {
+				t.Fatalf("%+v at %d: %d granted, but under %+v alone %d", m.sets, now, sum, m.most, most)
+			}
+		}
+	}
+	for i, first := range grants {
+		sum := new(big.Rat)
+		for _, last := range grants[i:] {
+			sum.Add(sum, whole(last.n))
+			if most := earned(m.most, engine.Instant(first.at), engine.Instant(last.at)); sum.Cmp(most) > 0 {
+				t.Fatalf("%+v: granted %v from %d to %d, the most generous earned %v", m.sets, sum, first.at, last.at, most)
+			}
+		}
+	}
+}
+
+// drawRequest draws a request under one of the parameters, or a group of two under two.
+func drawRequest(t *rapid.T, m mix, i int, single bool) []engine.Op {
+	p := rapid.SampledFrom(m.sets).Draw(t, "params")
+	op := engine.Op{Kind: engine.Take, Key: []byte("key"), Params: p, N: 1}
+	if p.Alg == engine.Lease {
+		op.Kind, op.ID = engine.Acquire, fmt.Append(nil, i)
+		return []engine.Op{op}
+	}
+	if single {
+		op.N = rapid.SampledFrom([]int64{1, 1, 1, 1, 0}).Draw(t, "n")
+		return []engine.Op{op}
+	}
+	draw := func(p engine.Params) int64 {
+		return rapid.SampledFrom([]int64{1, 1, 0, 2, p.Limit, p.Limit, p.Limit - 1, p.Limit + 1, p.Limit / 2}).Draw(t, "n")
+	}
+	op.N = draw(p)
+	if rapid.IntRange(0, 5).Draw(t, "kind") == 0 {
+		other := op
+		other.Params = rapid.SampledFrom(m.sets).Draw(t, "params")
+		other.N = draw(other.Params)
+		op.Group = 2
+		return []engine.Op{op, other}
+	}
+	op.Mode = rapid.SampledFrom([]engine.Mode{0, 0, engine.Partial}).Draw(t, "mode")
+	return []engine.Op{op}
+}

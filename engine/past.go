@@ -1,0 +1,126 @@
+package engine
+
+// A past is the part of a key's state that only changed parameters and debts leave
+// behind. It is kept with the parameters, since few keys have one and many of these
+// have the same. The zero value is none.
+//
+// Of FIXED, SLIDE and LOG it is n permits that count until an Instant: those that
+// were used in a longer window than the one in force. When more come to be held,
+// all of them count until the latest of the ends. debt is, for FIXED only, how many
+// of the permits in the state were charged beyond the limit.
+//
+// Of TOKEN and LEAKY n is the unit that the state counts time in, as parts of a
+// nanosecond, unless that is the Count of the parameters, and debt the drops of a
+// permit at the fastest rate that permits were taken at, unless that is the rate of the
+// parameters; until is 0.
+type past struct {
+	until Instant
+	n     int64
+	debt  int64
+}
+
+const (
+	// maxUsed is more than any sum of permits that a decision compares. More permits
+	// used are reported as maxUsed.
+	maxUsed = 1 << 62
+	// maxHeld bounds the permits used of keys that hold some.
+	maxHeld = 2 * MaxLimit
+)
+
+// held is how many permits of the past count at now.
+func (c *cell) held(now Instant) int64 {
+	if now >= c.past.until {
+		return 0
+	}
+	return c.past.n
+}
+
+// used is how many permits are used at now, rounded up. Zero says that the key is
+// fully reset.
+func (c *cell) used(now Instant) int64 {
+	used := c.alg().rule.used(c, now)
+	if c.past.until != 0 {
+		used += c.held(now)
+	}
+	return used
+}
+
+// usedAfter is used after a take: sum, but that a bucket may use more than the permits
+// taken when its rate has changed.
+func (c *cell) usedAfter(now Instant, sum int64) int64 {
+	if c.past.n != 0 || c.past.debt != 0 {
+		return c.used(now)
+	}
+	return sum
+}
+
+// until is how long it takes from now, if nothing is taken, until at most target
+// permits are used, rounded up to a nanosecond. target is not negative.
+func (c *cell) until(now Instant, target int64) Span {
+	rule, held := c.alg().rule, int64(0)
+	if c.past.until != 0 {
+		held = c.held(now)
+	}
+	if held == 0 {
+		return rule.until(c, now, target)
+	}
+	leave := spanOf(int64(c.past.until - now))
+	if held <= target {
+		if wait := rule.until(c, now, target-held); wait.less(leave) {
+			return wait
+		}
+	}
+	if wait := rule.until(c, now, target); leave.less(wait) {
+		return wait
+	}
+	return leave
+}
+
+func (s Span) less(t Span) bool {
+	return s.Millis < t.Millis || s.Millis == t.Millis && s.Nanos < t.Nanos
+}
+
+// give unuses n permits, or all that are used if these are fewer; the held ones
+// last.
+func (c *cell) give(now Instant, n int64) {
+	rule := c.alg().rule
+	if c.past.until == 0 {
+		rule.give(c, now, n)
+		return
+	}
+	fromState := min(n, rule.used(c, now))
+	if fromState > 0 {
+		rule.give(c, now, fromState)
+	}
+	c.carry(now, fromState-n, 0)
+}
+
+// carry changes by n how many permits are held, and holds all of them until an
+// Instant at least. Those that have left are forgotten.
+func (c *cell) carry(now Instant, n int64, until Instant) {
+	held := max(0, c.held(now)+n)
+	switch {
+	case held == 0:
+		until = 0
+	case now < c.past.until:
+		until = max(until, c.past.until)
+	}
+	c.past.until, c.past.n = until, held
+}
+
+// pastSound says whether a past read from outside is one that a key of the cell's
+// parameters could have at now.
+func (c *cell) pastSound(now Instant) bool {
+	x := c.past
+	switch {
+	case x.n < 0 || x.debt < 0:
+		return false
+	case c.params.Alg == Token || c.params.Alg == Leaky:
+		return x.until == 0 && x.n <= maxUnit && x.debt <= maxScaled
+	case x.debt > maxHeld || x.debt > 0 && c.params.Alg != Fixed:
+		return false
+	case x.until == 0:
+		return x.n == 0
+	}
+	return c.params.Alg != Lease && x.n > 0 && x.n <= maxHeld && x.until > 0 && x.until <= now+2*MaxPeriod+MaxPeriod/10
+}
