@@ -79,10 +79,10 @@ const maxSiegeConnections = 20_000
 
 // A siege is what came of pressing the servers.
 type siege struct {
-	idle    []idleCost // of limitsrv, Redis
-	crowded []crowding // likewise
-	slow    slowness      // of clients that come one after the other
-	greedy  slowness      // of as many at once
+	idle    []idleCost     // of limitsrv, Redis
+	crowded []crowding     // likewise
+	slow    slowness       // of clients that come one after the other
+	greedy  slowness       // of as many at once
 	long    []longPipeline // read all along, and read in the end
 	floods  []flooding     // under refuse, evict
 	harms   [2][]harm      // of each kind of stranger: to limitsrv, to Redis

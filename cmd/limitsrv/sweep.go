@@ -6,10 +6,11 @@ import (
 )
 
 // Sweeping looks at every key about once in sweepRound, a bounded number at a
-// time.
+// time. With few keys it wakes up less often than each sweepTick.
 const (
-	sweepRound = time.Minute
-	sweepTick  = 20 * time.Millisecond
+	sweepRound   = time.Minute
+	sweepTick    = 20 * time.Millisecond
+	maxSweepTick = time.Second
 	// pageKeys is how many keys there are in a page of Engine.Sweep, about.
 	pageKeys = 60
 	// sweepSteps bounds the steps of one tick.
@@ -24,15 +25,17 @@ func (n *node) startSweeping() (stop func()) {
 		wait sync.WaitGroup
 	)
 	wait.Go(func() {
-		ticker := time.NewTicker(sweepTick)
-		defer ticker.Stop()
+		timer := time.NewTimer(maxSweepTick)
+		defer timer.Stop()
 		for {
 			select {
 			case <-done:
 				return
-			case <-ticker.C:
+			case <-timer.C:
 			}
-			pages := sweepPages(n.state.Engine().Len())
+			keys := n.state.Engine().Len()
+			timer.Reset(sweepEvery(keys))
+			pages := sweepPages(keys)
 			for range sweepSteps {
 				if n.state.Sweep(pages) < int64(pages)*pageKeys/4 {
 					break
@@ -44,6 +47,12 @@ func (n *node) startSweeping() (stop func()) {
 		close(done)
 		wait.Wait()
 	}
+}
+
+// sweepEvery is how long to wait between two ticks where there are so many keys: the
+// time in which sweepRound has room for a page of each.
+func sweepEvery(keys int64) time.Duration {
+	return min(max(sweepRound*pageKeys/time.Duration(keys+1), sweepTick), maxSweepTick)
 }
 
 // sweepPages is how many pages one step looks at where there are so many keys.
