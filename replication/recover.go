@@ -24,7 +24,8 @@ type Remnant struct {
 	Stamp         engine.Instant // the time of the state; 0: nothing was ever decided
 	Taken         time.Time      // of a backup
 	Keys          int64
-	// LostTail says that the system went down with a log that was not synced.
+	// LostTail says that the system went down with a log that was not synced: of a
+	// member's the end may be missing, of a server's by itself it is torn and dropped.
 	LostTail bool
 }
 
@@ -114,7 +115,7 @@ func readRemains(o Options) (r remains, err error) {
 	r = remains{engine: state.Engine, seed: state.Seed, level: 1}
 	r.Remnant = Remnant{
 		Kind: OfSingle, Cluster: state.Cluster, Node: state.ID, Term: state.Term, LastIndex: state.Index,
-		Stamp: state.Now, Keys: state.Engine.Len(),
+		Stamp: state.Now, Keys: state.Engine.Len(), LostTail: state.Drops,
 	}
 	if state.Backup {
 		r.Kind, r.Taken = OfBackup, state.Taken
