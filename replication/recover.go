@@ -123,6 +123,11 @@ func readRemains(o Options) (r remains, err error) {
 	return r, nil
 }
 
+// offlineNode is a node that takes part in nothing, to open a seat with.
+func offlineNode(o Options, dir *persist.Dir) *Node {
+	return &Node{o: o, log: o.Logger, dir: dir, mono: sinceNow(), fatal: func(error) {}, disk: persist.NewDiskWatch()}
+}
+
 // readMember is readRemains for the data directory of a member.
 func readMember(o Options) (r remains, err error) {
 	dir, err := persist.OpenDir(o.fs, o.Dir)
@@ -130,7 +135,7 @@ func readMember(o Options) (r remains, err error) {
 		return r, err
 	}
 	defer func() { err = errors.Join(err, dir.Close()) }()
-	n := &Node{o: o, log: o.Logger, dir: dir, mono: sinceNow(), fatal: func(error) {}}
+	n := offlineNode(o, dir)
 	if n.membership, err = readMembership(dir); err != nil {
 		return r, err
 	}
@@ -232,7 +237,7 @@ func (r *remains) writeMember(o Options, to string) (err error) {
 		}
 	}()
 	m := membership{Node: newNodeID(), Cluster: newClusterID(), Seed: r.seed, Clean: true, Raft: o.Raft}
-	n := &Node{o: o, log: o.Logger, dir: dir, mono: sinceNow(), fatal: func(error) {}}
+	n := offlineNode(o, dir)
 	if err := n.writeSeat(&m, r); err != nil {
 		return err
 	}
