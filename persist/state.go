@@ -16,6 +16,7 @@ import (
 type State struct {
 	Origin
 	Backup bool // no server has started on it yet
+	Drops  bool // the end of the log is torn and not in it: see ErrDrops
 	Seed   Seed // of the engine's hashes
 	Engine *engine.Engine
 }
@@ -31,7 +32,7 @@ func ReadState(ctx context.Context, fsys vfs.FS, dir string) (s State, err error
 		return s, err
 	}
 	defer func() { err = errors.Join(err, v.dir.Close()) }()
-	info, err := v.whole()
+	info, drops, err := v.whole()
 	if err != nil {
 		return s, fmt.Errorf("%w in %s: limitsrv check %s says what, limitsrv check --repair %s what can be saved", err, dir, dir, dir)
 	}
@@ -40,7 +41,7 @@ func ReadState(ctx context.Context, fsys vfs.FS, dir string) (s State, err error
 	} else {
 		s.Origin = Origin{ID: v.dir.ID}
 	}
-	s.Seed = v.dir.Seed
+	s.Seed, s.Drops = v.dir.Seed, drops
 	s.Engine = engine.New(engine.Options{Seed: s.Seed})
 	s.Engine.SetCounting(false)
 	if info.Generation > 0 {
@@ -55,23 +56,23 @@ func ReadState(ctx context.Context, fsys vfs.FS, dir string) (s State, err error
 	return s, err
 }
 
-// whole is the newest snapshot, or zero if there is none. It returns ErrDamaged where
-// Check does.
-func (v *verifier) whole() (newest Info, err error) {
+// whole is the newest snapshot, or zero if there is none, and whether a start drops the
+// end of the log behind it. It returns ErrDamaged where Check does.
+func (v *verifier) whole() (newest Info, drops bool, err error) {
 	if v.identity() != nil {
-		return newest, ErrDamaged
+		return newest, false, ErrDamaged
 	}
 	good, bad := v.snapshots()
 	if len(good) > 0 {
 		newest = good[0]
 	}
 	if len(bad) > 0 {
-		return newest, ErrDamaged
+		return newest, false, ErrDamaged
 	}
-	if _, err := v.log(newest); err != nil {
-		return newest, ErrDamaged
+	if drops, err = v.log(newest); err != nil {
+		return newest, false, ErrDamaged
 	}
-	return newest, nil
+	return newest, drops, nil
 }
 
 // replay applies the log behind a snapshot, and returns the index of the last entry.

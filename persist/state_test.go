@@ -147,3 +147,35 @@ func TestWriteBackup(t *testing.T) {
 		t.Errorf("after a start it has %+v, %v", state, err)
 	}
 }
+
+// Of a log whose end is torn, because the machine went down before it was on disk,
+// ReadState reads what a start would, and says so.
+func TestReadStateOfATornLog(t *testing.T) {
+	disk := vfs.NewCrashableMem()
+	o := testOptions(t, disk, Never)
+	rng, counts := rand.New(rand.NewPCG(7, 7)), newCounters()
+	s := start(t, o)
+	takeSome(t, s, counts, rng, 50)
+	if err := s.log.Load().Sync(); err != nil {
+		t.Fatal(err)
+	}
+	kept := s.log.Load().Last()
+	takeSome(t, s, counts, rng, 50)
+	dropped := false
+	for range 50 { // a crash may tear nothing, or leave it all
+		crashed := disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 50, RNG: rng})
+		if err := crashed.Remove(crashed.PathJoin(testDir, bootName)); err != nil {
+			t.Fatal(err)
+		}
+		checked := Check(crashed, testDir, func(string) {})
+		state, err := ReadState(context.Background(), crashed, testDir)
+		if err != nil || state.Drops != errors.Is(checked, ErrDrops) || state.Index < kept {
+			t.Fatalf("it is read up to entry %d, %v, drops: %v; %d were synced, and a check returns %v", state.Index, err, state.Drops, kept, checked)
+		}
+		dropped = dropped || state.Drops
+	}
+	if !dropped {
+		t.Error("no log was torn")
+	}
+	end(t, s, false)
+}

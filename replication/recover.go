@@ -24,7 +24,8 @@ type Remnant struct {
 	Stamp         engine.Instant // the time of the state; 0: nothing was ever decided
 	Taken         time.Time      // of a backup
 	Keys          int64
-	// LostTail says that the system went down with a log that was not synced.
+	// LostTail says that the system went down with a log that was not synced: of a
+	// member's the end may be missing, of a server's by itself it is torn and dropped.
 	LostTail bool
 }
 
@@ -114,12 +115,17 @@ func readRemains(o Options) (r remains, err error) {
 	r = remains{engine: state.Engine, seed: state.Seed, level: 1}
 	r.Remnant = Remnant{
 		Kind: OfSingle, Cluster: state.Cluster, Node: state.ID, Term: state.Term, LastIndex: state.Index,
-		Stamp: state.Now, Keys: state.Engine.Len(),
+		Stamp: state.Now, Keys: state.Engine.Len(), LostTail: state.Drops,
 	}
 	if state.Backup {
 		r.Kind, r.Taken = OfBackup, state.Taken
 	}
 	return r, nil
+}
+
+// offlineNode is a node that takes part in nothing, to open a seat with.
+func offlineNode(o Options, dir *persist.Dir) *Node {
+	return &Node{o: o, log: o.Logger, dir: dir, mono: sinceNow(), fatal: func(error) {}, disk: persist.NewDiskWatch()}
 }
 
 // readMember is readRemains for the data directory of a member.
@@ -130,7 +136,7 @@ func readMember(o Options) (r remains, err error) {
 		return r, err
 	}
 	defer func() { err = errors.Join(err, dir.Close()) }()
-	n := &Node{o: o, log: o.Logger, dir: dir, mono: sinceNow(), fatal: func(error) {}, disk: persist.NewDiskWatch()}
+	n := offlineNode(o, dir)
 	if n.membership, err = readMembership(dir); err != nil {
 		return r, err
 	}
@@ -232,7 +238,7 @@ func (r *remains) writeMember(o Options, to string) (err error) {
 		}
 	}()
 	m := membership{Node: newNodeID(), Cluster: newClusterID(), Seed: r.seed, Clean: true, Raft: o.Raft}
-	n := &Node{o: o, log: o.Logger, dir: dir, mono: sinceNow(), fatal: func(error) {}, disk: persist.NewDiskWatch()}
+	n := offlineNode(o, dir)
 	if err := n.writeSeat(&m, r); err != nil {
 		return err
 	}

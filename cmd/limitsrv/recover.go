@@ -141,18 +141,25 @@ func remnantText(r replication.Remnant, now time.Time) string {
 		lines = append(lines, [2]string{"term", fmt.Sprint(r.Term)})
 	}
 	lines = append(lines, [][2]string{{"last entry", fmt.Sprint(r.LastIndex)}, {"time", last}, {"keys", fmt.Sprint(r.Keys)}}...)
-	if r.Kind == replication.OfMember {
-		tail := "whole"
-		if r.LostTail {
-			tail = "it may lack its end: the system went down, and the log had not been synced (--ack memory)"
-		}
-		lines = append(lines, [2]string{"log", tail})
+	if r.Kind != replication.OfBackup {
+		lines = append(lines, [2]string{"log", tailText(r)})
 	}
 	var b strings.Builder
 	for _, line := range lines {
 		fmt.Fprintf(&b, "%-14s %s\n", line[0]+":", line[1])
 	}
 	return b.String()
+}
+
+// tailText is how the log ends.
+func tailText(r replication.Remnant) string {
+	switch {
+	case !r.LostTail:
+		return "whole"
+	case r.Kind == replication.OfMember:
+		return "it may lack its end: the system went down, and the log had not been synced (--ack memory)"
+	}
+	return "its end is torn and dropped: the system went down, and it was not on disk (limitsrv check tells more)"
 }
 
 var remnantKinds = map[replication.RemnantKind]string{
