@@ -218,7 +218,7 @@ func TestFullEvictsOnAllNodesAlike(t *testing.T) {
 // A node whose raft is stuck begins anew with what it has, leading or not.
 func TestRestart(t *testing.T) {
 	t.Parallel()
-	c := startCluster(t, 3, nil)
+	c := startCluster(t, 3, func(o *Options) { o.ElectionTimeout = noElection() }) // besides those of the test
 	for range 2 {
 		leader := c.leader()
 		for _, n := range []*Node{c.other(leader), leader} {
