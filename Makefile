@@ -72,7 +72,7 @@ sim:
 	@dir=$$(mktemp -d) && trap 'rm -r "$$dir"' EXIT && n=$$(nproc) && \
 	go test -c -o "$$dir/sim" ./replication && cd replication && \
 	for i in $$(seq "$$n"); do \
-		GOMAXPROCS=1 GOGC=400 "$$dir/sim" -test.run '^TestSim$$' -test.timeout 20m \
+		GOMAXPROCS=1 GOGC=400 "$$dir/sim" -test.run '^TestSim$$' -test.timeout $(UNITTIME) \
 			-sim-hours $$((($(SIMHOURS) + n - 1) / n)) & pids="$$pids $$!"; \
 	done; \
 	for pid in $$pids; do wait "$$pid" || failed=1; done; test -z "$$failed"

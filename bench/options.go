@@ -83,7 +83,7 @@ var smoke = options{
 	drill:         longDrill,
 	siege:         shortSiege,
 	arrivals:      5000,
-	timeout:       2 * time.Minute,
+	timeout:       10 * time.Minute,
 	quick:         true,
 }
 

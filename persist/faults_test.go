@@ -99,6 +99,10 @@ func runUntilBroken(t *testing.T, fs vfs.FS, policy Policy) (durable uint64, bro
 			err = l.DropBefore(20)
 		}
 	}
+	eventually(t, "no change of segment is under way", func() bool { return !l.Busy() })
+	if err == nil {
+		err = l.Err() // of such a change
+	}
 	if err != nil {
 		last := l.Last()
 		for _, again := range []error{l.Err(), l.Sync(), l.DropBefore(99), second(l.Append(nil))} {

@@ -19,7 +19,7 @@ func TestDay(t *testing.T) {
 			t.Parallel()
 			fs := vfs.NewMem()
 			o := testOptions(t, fs, policy)
-			o.SnapshotLogBytes = 192 << 10
+			o.SnapshotLogBytes = 512 << 10
 			clock := o.Clock.(*testClock)
 			s := start(t, o)
 			d := day{t: t, s: s, fs: fs, rng: rand.New(rand.NewPCG(11, 11))}

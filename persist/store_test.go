@@ -16,6 +16,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"limitsrv/engine"
+	"limitsrv/testwait"
 )
 
 // testDir is the data directory of tests.
@@ -66,7 +67,7 @@ func (l *lockedBuffer) String() string {
 func testOptions(t *testing.T, fs vfs.FS, policy Policy) Options {
 	return Options{
 		Dir: testDir, FS: fs, Policy: policy, Clock: newTestClock(), Logger: storeLog(t),
-		SegmentBytes: 64 << 10, RetryEvery: 10 * time.Millisecond, HangAfter: 5 * time.Second,
+		SegmentBytes: 64 << 10, RetryEvery: 10 * time.Millisecond, HangAfter: testwait.Scaled(5 * time.Second),
 	}
 }
 

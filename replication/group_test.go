@@ -170,7 +170,7 @@ func (c *testCluster) fill(until func(ds []engine.Decision) bool) (made int) {
 	return made
 }
 
-const testBound = 2 << 20
+const testBound = 1 << 20
 
 func TestFullRefusesOnAllNodesAlike(t *testing.T) {
 	t.Parallel()
@@ -204,7 +204,7 @@ func TestFullEvictsOnAllNodesAlike(t *testing.T) {
 			}
 		}
 		batches++
-		return batches == 100
+		return batches == 50
 	})
 	c.agree()
 	for _, n := range c.nodes {
@@ -218,7 +218,7 @@ func TestFullEvictsOnAllNodesAlike(t *testing.T) {
 // A node whose raft is stuck begins anew with what it has, leading or not.
 func TestRestart(t *testing.T) {
 	t.Parallel()
-	c := startCluster(t, 3, nil)
+	c := startCluster(t, 3, func(o *Options) { o.ElectionTimeout = noElection() }) // besides those of the test
 	for range 2 {
 		leader := c.leader()
 		for _, n := range []*Node{c.other(leader), leader} {

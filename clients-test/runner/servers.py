@@ -16,11 +16,11 @@ import time
 PASSWORD = "correct horse"
 
 # Seconds to listen, and to end when told to.
-START_TIMEOUT = 10
-STOP_TIMEOUT = 15
+START_TIMEOUT = 60
+STOP_TIMEOUT = 60
 
 # Seconds to build the program that makes certificates, and run it.
-CERTIFY_TIMEOUT = 120
+CERTIFY_TIMEOUT = 300
 
 # Ports below those that the kernel gives to connections: a client that tries again
 # and again while its server is away can't come to be connected to itself.
@@ -38,7 +38,7 @@ raise SystemExit(0 if answer == "ok" else "restart: " + (answer or "the runner h
 
 def has_cluster_mode(binary):
     """Tells whether the server has --cluster-mode."""
-    text = subprocess.run([binary, "--help"], check=True, text=True, stdout=subprocess.PIPE, timeout=30).stdout
+    text = subprocess.run([binary, "--help"], check=True, text=True, stdout=subprocess.PIPE, timeout=120).stdout
     return "--cluster-mode" in text
 
 
@@ -120,7 +120,7 @@ def free_addresses(n):
 
 def certify(folder):
     """Makes cert.pem, which is its own CA, and key.pem for 127.0.0.1, as Go's library can."""
-    root = subprocess.run(["go", "env", "GOROOT"], check=True, text=True, stdout=subprocess.PIPE, timeout=30).stdout.strip()
+    root = subprocess.run(["go", "env", "GOROOT"], check=True, text=True, stdout=subprocess.PIPE, timeout=120).stdout.strip()
     subprocess.run(["go", "run", f"{root}/src/crypto/tls/generate_cert.go", "-host", "127.0.0.1", "-ecdsa-curve", "P256", "-ca"],
                    cwd=folder, check=True, capture_output=True, timeout=CERTIFY_TIMEOUT)
 

@@ -20,7 +20,7 @@ def server(at="LIMITSRV_ADDR"):
 def cli(*words, at="LIMITSRV_ADDR", stdin=b"", environment={}):
     """Runs redis-cli with words, and answers its exit status, output and errors."""
     done = subprocess.run(["redis-cli", *server(at), *words], input=stdin, env=os.environ | environment,
-                          capture_output=True, timeout=20)
+                          capture_output=True, timeout=100)
     return done.returncode, done.stdout.decode(errors="backslashreplace"), done.stderr.decode()
 
 

@@ -25,7 +25,7 @@ def scrape(at, password=""):
         text = page(f"http://127.0.0.1:{port}/metrics")
     finally:
         exporter.terminate()
-        _, log = exporter.communicate(timeout=10)
+        _, log = exporter.communicate(timeout=60)
     return {name: float(value) for name, value in re.findall(r"^(\w+) (\S+)$", text, re.M)}, text, log
 
 
@@ -34,7 +34,7 @@ def page(url):
     deadline = time.monotonic() + 10
     while True:
         try:
-            with urllib.request.urlopen(url, timeout=10) as response:
+            with urllib.request.urlopen(url, timeout=60) as response:
                 return response.read().decode()
         except OSError:
             if time.monotonic() > deadline:

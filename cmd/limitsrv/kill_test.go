@@ -17,6 +17,13 @@ import (
 
 var kills = flag.Int("kills", 45, "how often TestKill kills the server, in all")
 
+// killTime is the time that a round may take on the average: if rounds take longer, on a
+// busy machine, there are fewer, but at least leastKills.
+const (
+	killTime   = 5 * time.Second
+	leastKills = 5
+)
+
 // A counter is a key of which nothing comes back for the length of the test, so that
 // it counts what was let through.
 type counter struct {
@@ -203,7 +210,11 @@ func TestKill(t *testing.T) {
 				args: []string{"--data", filepath.Join(t.TempDir(), "data"), "--fsync", fsync, "--snapshot-log-bytes", "1mb"},
 				rng:  rand.New(rand.NewPCG(seed, uint64(i))), all: newCounters(),
 			}
-			for range *kills / len(policies) {
+			begin, rounds := time.Now(), *kills/len(policies)
+			for range rounds {
+				if k.hits.rounds >= leastKills && time.Since(begin) > time.Duration(rounds)*killTime {
+					break
+				}
 				k.round(t)
 				if t.Failed() {
 					t.Fatalf("seed %d, round %d", seed, k.hits.rounds)
