@@ -47,7 +47,7 @@ type mac [sha256.Size]byte
 
 // logins check names and passwords, where hashes are slow. What they promise:
 //
-//   - Who logged in before with the same password from the same address is let in at
+//   - A name and a password that were right before from the same address are let in at
 //     once, whatever others do.
 //   - Any other attempt takes a permit of its address, which a right password gives
 //     back. Some permits are kept for attempts that have just come, and some of these
@@ -119,7 +119,8 @@ func newLogins(current func() *roster, fails *failures) *logins {
 
 // login calls done once with the account, or with why there is none, perhaps before
 // it returns. It keeps nothing of password. from is HOST:PORT, HOST or the path of a
-// unix socket. Who does not wait any more calls giveUp, and done may not be called then.
+// unix socket. A caller that does not wait any more calls giveUp; done may not be called
+// then.
 func (l *logins) login(from, name string, password []byte, done func(*account, error)) (giveUp func()) {
 	host := SiteOf(from)
 	if a := l.known(host, name, password); a != nil {
@@ -145,7 +146,7 @@ func (l *logins) login(from, name string, password []byte, done func(*account, e
 	return func() { l.giveUp(at, w) }
 }
 
-// known is the account of who is let in at once; nil: it takes a check.
+// known is the account that an attempt is let in to at once; nil: it takes a check.
 func (l *logins) known(host, name string, password []byte) *account {
 	here := l.mac(host, name, password)
 	l.mu.Lock()
@@ -190,7 +191,7 @@ func (l *logins) attempt(host, name string, password []byte, w *waiter) (at *att
 	return at, admitted, nil
 }
 
-// giveUp is for a waiter who is gone. What nobody waits for is not checked.
+// giveUp is for a waiter who is gone. An attempt that nobody waits for is not checked.
 func (l *logins) giveUp(at *attempt, w *waiter) {
 	l.mu.Lock()
 	i := slices.Index(at.waiters, w)
@@ -312,7 +313,7 @@ func (l *logins) verify(at *attempt) {
 	l.settle(at, r, a, errWrongPass)
 }
 
-// settle tells an attempt and its twins what a check by a roster came to: the account,
+// settle tells an attempt and its twins the result of a check by a roster: the account,
 // or err if that is nil or gone.
 func (l *logins) settle(at *attempt, r *roster, a *account, err error) {
 	if a != nil && a.gone() {
@@ -380,7 +381,7 @@ func (l *logins) meet(here mac, a *account) {
 	l.familiar[here] = a
 }
 
-// makeRoom drops any one entry of a map that has most: what it tells is checked again
+// makeRoom drops any one entry of a map that has most: its password is checked again
 // then.
 func makeRoom[V any](m map[mac]V, most int) {
 	if len(m) < most {
@@ -392,7 +393,7 @@ func makeRoom[V any](m map[mac]V, most int) {
 	}
 }
 
-// forget forgets accounts that are gone, and what was wrong before.
+// forget forgets accounts that are gone, and passwords that were wrong before.
 func (l *logins) forget() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -400,7 +401,7 @@ func (l *logins) forget() {
 	maps.DeleteFunc(l.familiar, func(_ mac, a *account) bool { return a.gone() })
 }
 
-// later has something done after a time, or when the server ends.
+// later calls then after a time, or when the server ends.
 func (l *logins) later(d time.Duration, then func()) {
 	w := &delayed{then}
 	l.mu.Lock()
