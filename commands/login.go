@@ -5,13 +5,9 @@ import (
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
-	"crypto/subtle"
 	"fmt"
 	"maps"
-	"net/netip"
-	"runtime"
 	"slices"
-	"strings"
 	"sync"
 	"time"
 
@@ -47,7 +43,7 @@ type mac [sha256.Size]byte
 
 // logins check names and passwords, where hashes are slow. What they promise:
 //
-//   - Who logged in before with the same password from the same address is let in at
+//   - A name and a password that were right before from the same address are let in at
 //     once, whatever others do.
 //   - Any other attempt takes a permit of its address, which a right password gives
 //     back. Some permits are kept for attempts that have just come, and some of these
@@ -119,7 +115,8 @@ func newLogins(current func() *roster, fails *failures) *logins {
 
 // login calls done once with the account, or with why there is none, perhaps before
 // it returns. It keeps nothing of password. from is HOST:PORT, HOST or the path of a
-// unix socket. Who does not wait any more calls giveUp, and done may not be called then.
+// unix socket. A caller that does not wait any more calls giveUp; done may not be called
+// then.
 func (l *logins) login(from, name string, password []byte, done func(*account, error)) (giveUp func()) {
 	host := SiteOf(from)
 	if a := l.known(host, name, password); a != nil {
@@ -145,7 +142,7 @@ func (l *logins) login(from, name string, password []byte, done func(*account, e
 	return func() { l.giveUp(at, w) }
 }
 
-// known is the account of who is let in at once; nil: it takes a check.
+// known is the account that an attempt is let in to at once; nil: it takes a check.
 func (l *logins) known(host, name string, password []byte) *account {
 	here := l.mac(host, name, password)
 	l.mu.Lock()
@@ -190,7 +187,7 @@ func (l *logins) attempt(host, name string, password []byte, w *waiter) (at *att
 	return at, admitted, nil
 }
 
-// giveUp is for a waiter who is gone. What nobody waits for is not checked.
+// giveUp is for a waiter who is gone. An attempt that nobody waits for is not checked.
 func (l *logins) giveUp(at *attempt, w *waiter) {
 	l.mu.Lock()
 	i := slices.Index(at.waiters, w)
@@ -219,100 +216,7 @@ func (l *logins) drop(at *attempt) {
 	clear(at.password)
 }
 
-// start checks an attempt, unless its name and password are being checked for another
-// one.
-func (l *logins) start(at *attempt) {
-	l.mu.Lock()
-	if twin := l.checking[at.anywhere]; twin != nil {
-		twin.twins = append(twin.twins, at)
-		l.mu.Unlock()
-		return
-	}
-	l.checking[at.anywhere] = at
-	l.mu.Unlock()
-	l.check(at)
-}
-
-// check checks an attempt at once where that needs no hash, and else queues it.
-func (l *logins) check(at *attempt) {
-	r := l.roster()
-	a := r.accounts[at.name]
-	switch {
-	case a != nil && a.remembers(at.anywhere):
-		l.settle(at, r, a, nil)
-	case at.name == defaultUser && r.password != nil:
-		given := sha256.Sum256(at.password)
-		if subtle.ConstantTimeCompare(given[:], r.password[:]) == 0 {
-			a = nil
-		}
-		l.settle(at, r, a, errWrongPass)
-	case r.users == nil:
-		l.settle(at, r, nil, errWrongPass)
-	default:
-		l.enqueue(at, r)
-	}
-}
-
-func (l *logins) enqueue(at *attempt, r *roster) {
-	l.mu.Lock()
-	switch {
-	case l.ended:
-		l.mu.Unlock()
-		l.settle(at, r, nil, errEnding)
-		return
-	case len(l.queue) >= maxHashQueue:
-		l.mu.Unlock()
-		l.later(refusalDelay, func() { l.settle(at, r, nil, errTooManyLogins) })
-		return
-	}
-	l.queue = append(l.queue, at)
-	start := l.working < max(1, min(maxHashWorkers, runtime.NumCPU()/2-1))
-	if start {
-		l.working++
-	}
-	l.mu.Unlock()
-	if start {
-		l.spawn(l.work)
-	}
-}
-
-// work checks what is queued until nothing is.
-func (l *logins) work() {
-	for {
-		l.mu.Lock()
-		if len(l.queue) == 0 {
-			l.working--
-			l.queue = nil
-			l.mu.Unlock()
-			return
-		}
-		at := l.queue[0]
-		l.queue = l.queue[1:]
-		l.mu.Unlock()
-		l.verify(at)
-	}
-}
-
-// verify checks a password by the hashes of its user, or where the name is nobody's
-// by those of another user, always the same one for a name.
-func (l *logins) verify(at *attempt) {
-	r := l.roster()
-	a := r.accounts[at.name]
-	if a != nil && a.user == nil { // the default user, since when it was queued
-		l.check(at)
-		return
-	}
-	u := r.decoy(l.mac("", at.name, nil))
-	if a != nil {
-		u = a.user
-	}
-	if right := l.hashed(u, at.password); !right {
-		a = nil
-	}
-	l.settle(at, r, a, errWrongPass)
-}
-
-// settle tells an attempt and its twins what a check by a roster came to: the account,
+// settle tells an attempt and its twins the result of a check by a roster: the account,
 // or err if that is nil or gone.
 func (l *logins) settle(at *attempt, r *roster, a *account, err error) {
 	if a != nil && a.gone() {
@@ -380,7 +284,7 @@ func (l *logins) meet(here mac, a *account) {
 	l.familiar[here] = a
 }
 
-// makeRoom drops any one entry of a map that has most: what it tells is checked again
+// makeRoom drops any one entry of a map that has most: its password is checked again
 // then.
 func makeRoom[V any](m map[mac]V, most int) {
 	if len(m) < most {
@@ -392,7 +296,7 @@ func makeRoom[V any](m map[mac]V, most int) {
 	}
 }
 
-// forget forgets accounts that are gone, and what was wrong before.
+// forget forgets accounts that are gone, and passwords that were wrong before.
 func (l *logins) forget() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -400,7 +304,7 @@ func (l *logins) forget() {
 	maps.DeleteFunc(l.familiar, func(_ mac, a *account) bool { return a.gone() })
 }
 
-// later has something done after a time, or when the server ends.
+// later calls then after a time, or when the server ends.
 func (l *logins) later(d time.Duration, then func()) {
 	w := &delayed{then}
 	l.mu.Lock()
@@ -438,26 +342,6 @@ func (l *logins) end() {
 	for _, at := range queue {
 		l.settle(at, l.roster(), nil, errEnding)
 	}
-}
-
-// SiteOf is the part of an address, as HOST:PORT or HOST, by which strangers are told
-// apart: the host, or of IPv6 the 64 bits that a site has to itself.
-func SiteOf(from string) string {
-	if at, err := netip.ParseAddrPort(from); err == nil {
-		from = at.Addr().String()
-	}
-	addr, err := netip.ParseAddr(from)
-	if err != nil {
-		host, _, _ := strings.Cut(from, ":")
-		return host
-	}
-	addr = addr.Unmap().WithZone("")
-	if addr.Is6() && !addr.IsLoopback() {
-		if site, err := addr.Prefix(64); err == nil {
-			return site.String()
-		}
-	}
-	return addr.String()
 }
 
 // LoginNeeded says whether a connection has to log in.

@@ -6,7 +6,7 @@ import (
 )
 
 // missing are the commands of Redis that are not here, in capitals, by the advice for
-// who sends them.
+// their senders.
 var missing = []struct{ advice, names string }{
 	{"a limiter in Lua is one command here, RL.TOKEN for most", `
 		EVAL EVALSHA EVAL_RO EVALSHA_RO FCALL FCALL_RO FUNCTION SCRIPT`},
@@ -29,8 +29,8 @@ var missing = []struct{ advice, names string }{
 		XPENDING XRANGE XREAD XREADGROUP XREVRANGE XSETID XTRIM`},
 }
 
-// advice is what a message says behind Redis' text for a command that is not here: where
-// it went, if it is one of Redis, or which one may be meant.
+// advice stands behind Redis' text for a command that is not here: where it went, if it
+// is one of Redis, or which one may be meant.
 func (r *registry) advice(name []byte) string {
 	upper := strings.ToUpper(cString(name))
 	for _, m := range missing {

@@ -13,7 +13,7 @@ const (
 	loginPeriod = time.Second
 )
 
-// How many permits must be there for one to be taken: in line; for an attempt that has
+// These permits or more must be there for one to be taken: in line; for an attempt that has
 // just come, with a name that was guessed at from the address; and with any other name,
 // by somebody who may have come back, and by a newcomer.
 const (
@@ -70,7 +70,7 @@ func (p *pace) take(host string, least int64) (wait time.Duration, ok bool) {
 	return 0, true
 }
 
-// takes is take for who does not wait.
+// takes is take without the wait.
 func (p *pace) takes(host string, least int64) bool {
 	_, ok := p.take(host, least)
 	return ok
@@ -86,8 +86,8 @@ func (p *pace) left(host string) {
 	p.ask(p.addresses, engine.Op{Kind: engine.Take, Params: leftParams, N: 1, Key: addressKey('l', host)})
 }
 
-// returned takes who comes from an address for one of those who left it shortly
-// before, if there is one more of these.
+// returned takes a newcomer of an address for one of those who left it shortly before,
+// if there is one more of these.
 func (p *pace) returned(host string) bool {
 	return p.ask(p.addresses, engine.Op{Kind: engine.Refund, N: 1, Key: addressKey('l', host)}).Status == engine.OK
 }

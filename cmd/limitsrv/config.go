@@ -68,12 +68,12 @@ var fileChecks = []func(*options) error{
 // checkFiles is every mistake that fileChecks find, but about options that are wrong
 // already.
 func (c *configuration) checkFiles(wrong error) error {
+	isWrong := func(f *kong.Flag) bool {
+		return c.entries[f.Name].wrong || c.mentions(wrong, func(other *kong.Flag) bool { return f == other })
+	}
 	var all []error
 	for _, check := range fileChecks {
-		err := check(c.options)
-		if wrong == nil || !c.mentions(err, func(f *kong.Flag) bool {
-			return c.mentions(wrong, func(g *kong.Flag) bool { return f == g }) || c.entries[f.Name].wrong
-		}) {
+		if err := check(c.options); !c.mentions(err, isWrong) {
 			all = append(all, c.located(err))
 		}
 	}
@@ -94,6 +94,9 @@ func checkLinkFiles(o *options) error {
 
 // checkSecretFile reads the secrets of a cluster. Its error names the option.
 func checkSecretFile(o *options) error {
+	if o.ClusterSecretFile == "" {
+		return nil
+	}
 	_, err := o.openSecrets(slog.New(slog.DiscardHandler))
 	return err
 }

@@ -11,8 +11,8 @@ import (
 	"syscall"
 )
 
-// redisOptions are options of redis-server by another name than here, or that need
-// none, with what to give in their place.
+// redisOptions are options of redis-server that have another name here, or need none,
+// with the ones to give in their place.
 var redisOptions = []struct{ name, advice string }{
 	{"port", "--listen 127.0.0.1:PORT"},
 	{"bind", "--listen ADDRESS:PORT"},
@@ -44,7 +44,8 @@ var redisOptions = []struct{ name, advice string }{
 	{"cluster-enabled", "--cluster-mode"},
 }
 
-// redisAdvice is what to give in place of an option of redis-server; empty: it is none.
+// redisAdvice names the option to give in place of one of redis-server; empty: it is
+// none of them.
 func redisAdvice(name string) string {
 	i := slices.IndexFunc(redisOptions, func(o struct{ name, advice string }) bool { return o.name == name })
 	if i < 0 {
@@ -58,8 +59,8 @@ var (
 	optionsFile = regexp.MustCompile(`^unexpected argument .*\.(conf|ya?ml)$`)
 )
 
-// advised is an error of the command line, with what people used to redis-server are
-// to give.
+// advised is an error of the command line, with the option that people used to
+// redis-server are to give.
 func advised(err error) error {
 	if m := unknownFlag.FindStringSubmatch(err.Error()); m != nil {
 		if advice := redisAdvice(m[1]); advice != "" {

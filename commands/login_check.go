@@ -1,0 +1,100 @@
+package commands
+
+import (
+	"crypto/sha256"
+	"crypto/subtle"
+	"runtime"
+)
+
+// start checks an attempt, unless its name and password are being checked for another
+// one.
+func (l *logins) start(at *attempt) {
+	l.mu.Lock()
+	if twin := l.checking[at.anywhere]; twin != nil {
+		twin.twins = append(twin.twins, at)
+		l.mu.Unlock()
+		return
+	}
+	l.checking[at.anywhere] = at
+	l.mu.Unlock()
+	l.check(at)
+}
+
+// check checks an attempt at once where that needs no hash, and else queues it.
+func (l *logins) check(at *attempt) {
+	r := l.roster()
+	a := r.accounts[at.name]
+	switch {
+	case a != nil && a.remembers(at.anywhere):
+		l.settle(at, r, a, nil)
+	case at.name == defaultUser && r.password != nil:
+		given := sha256.Sum256(at.password)
+		if subtle.ConstantTimeCompare(given[:], r.password[:]) == 0 {
+			a = nil
+		}
+		l.settle(at, r, a, errWrongPass)
+	case r.users == nil:
+		l.settle(at, r, nil, errWrongPass)
+	default:
+		l.enqueue(at, r)
+	}
+}
+
+func (l *logins) enqueue(at *attempt, r *roster) {
+	l.mu.Lock()
+	switch {
+	case l.ended:
+		l.mu.Unlock()
+		l.settle(at, r, nil, errEnding)
+		return
+	case len(l.queue) >= maxHashQueue:
+		l.mu.Unlock()
+		l.later(refusalDelay, func() { l.settle(at, r, nil, errTooManyLogins) })
+		return
+	}
+	l.queue = append(l.queue, at)
+	start := l.working < max(1, min(maxHashWorkers, runtime.NumCPU()/2-1))
+	if start {
+		l.working++
+	}
+	l.mu.Unlock()
+	if start {
+		l.spawn(l.work)
+	}
+}
+
+// work checks what is queued until nothing is.
+func (l *logins) work() {
+	for {
+		l.mu.Lock()
+		if len(l.queue) == 0 {
+			l.working--
+			l.queue = nil
+			l.mu.Unlock()
+			return
+		}
+		at := l.queue[0]
+		l.queue = l.queue[1:]
+		l.mu.Unlock()
+		l.verify(at)
+	}
+}
+
+// verify checks a password by the hashes of its user, or where the name is nobody's
+// by those of another user, always the same one for a name.
+func (l *logins) verify(at *attempt) {
+	r := l.roster()
+	a := r.accounts[at.name]
+	if a != nil && a.user == nil { // the default user, since when it was queued
+		l.check(at)
+		return
+	}
+	u := r.decoy(l.mac("", at.name, nil))
+	if a != nil {
+		u = a.user
+	}
+	if right := l.hashed(u, at.password); !right {
+		a = nil
+	}
+	l.settle(at, r, a, errWrongPass)
+}

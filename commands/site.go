@@ -1,0 +1,26 @@
+package commands
+
+import (
+	"net/netip"
+	"strings"
+)
+
+// SiteOf is the part of an address, as HOST:PORT or HOST, by which strangers are told
+// apart: the host, or of IPv6 the 64 bits that a site has to itself.
+func SiteOf(from string) string {
+	if at, err := netip.ParseAddrPort(from); err == nil {
+		from = at.Addr().String()
+	}
+	addr, err := netip.ParseAddr(from)
+	if err != nil {
+		host, _, _ := strings.Cut(from, ":")
+		return host
+	}
+	addr = addr.Unmap().WithZone("")
+	if addr.Is6() && !addr.IsLoopback() {
+		if site, err := addr.Prefix(64); err == nil {
+			return site.String()
+		}
+	}
+	return addr.String()
+}
