@@ -291,8 +291,8 @@ func TestSecretReflection(t *testing.T) {
 		}
 		listener.Close()
 		node.close()
-		node = tcpLinks(t, identity{clusterA, testNode("1")}, linkOptions{secrets: secrets})
 		<-served
+		node = tcpLinks(t, identity{clusterA, testNode("1")}, linkOptions{secrets: secrets})
 	}
 }
 
