@@ -109,9 +109,19 @@ func (f *forwarder) link(to forwardTarget) *forwardLink {
 // renew retires the link if it was made with another secret than those that are made now.
 func (f *forwarder) renew() {
 	first := f.links.o.secrets.current()[0]
+	f.retireIf(func(k *forwardLink) bool { return k.secret != first })
+}
+
+// leaderIs retires the link to an earlier leader, which may never answer.
+func (f *forwarder) leaderIs(node string) {
+	f.retireIf(func(k *forwardLink) bool { return k.to.node != node })
+}
+
+// retireIf retires the link that is in use, if there is one that is stale.
+func (f *forwarder) retireIf(stale func(*forwardLink) bool) {
 	f.mu.Lock()
 	before := f.current
-	if before == nil || before.secret == first {
+	if before == nil || !stale(before) {
 		f.mu.Unlock()
 		return
 	}

@@ -37,6 +37,10 @@ const (
 	maxAnswerBytes = 32 << 20
 )
 
+// retiredShare is what part of the timeout of links an earlier leader has for its answers:
+// those that it gives are under way.
+const retiredShare = 4
+
 func newForwardLink(f *forwarder, to forwardTarget) *forwardLink {
 	ctx, end := context.WithCancel(context.Background())
 	return &forwardLink{f: f, to: to, ctx: ctx, end: end, wake: make(chan struct{}, 1), secret: f.links.o.secrets.current()[0]}
@@ -167,7 +171,7 @@ func (k *forwardLink) expect(now time.Time) {
 // patience is how long the answers may take. mu is held.
 func (k *forwardLink) patience() time.Duration {
 	if k.retired {
-		return k.f.links.o.timeout
+		return k.f.links.o.timeout / retiredShare
 	}
 	return k.f.links.o.patience
 }

@@ -80,8 +80,8 @@ type Options struct {
 	level  int // the newest feature of the log that the node knows
 	// leastTrailing is how many entries stay behind a snapshot at least; 0: minTrailing.
 	leastTrailing int64
-	// commitTimeout is after how long a follower hears of a commit when no entry follows,
-	// at most twice that; 0: a sixth of ElectionTimeout, but no more than maxCommitTimeout.
+	// commitTimeout is after how long raft tells a follower of a commit when no entry follows,
+	// at most twice that, if no heartbeat has; 0: half of ElectionTimeout.
 	commitTimeout time.Duration
 	applied       func(index uint64, stamp engine.Instant, b *engine.Batch)
 	// undecided is told of each batch that is answered, and not refused, though there is
@@ -92,9 +92,6 @@ type Options struct {
 // defaultElectionTimeout is such that a machine that gets no processor for a second keeps its
 // leader, and that the next decision comes within two.
 const defaultElectionTimeout = time.Second
-
-// maxCommitTimeout bounds what Options.commitTimeout is by itself.
-const maxCommitTimeout = 50 * time.Millisecond
 
 // check fills in what is not given.
 func (o *Options) check() error {
@@ -162,7 +159,7 @@ func (o *Options) setDefaults() {
 		o.undecided = func(*engine.Batch) {}
 	}
 	if o.commitTimeout == 0 {
-		o.commitTimeout = min(o.ElectionTimeout/6, maxCommitTimeout)
+		o.commitTimeout = o.ElectionTimeout / 2
 	}
 	if o.boot == nil {
 		o.boot = persist.BootID

@@ -172,6 +172,9 @@ func (n *Node) start(s *seat, m *membership) (err error) {
 		if leader, ok := o.Data.(raft.LeaderObservation); ok {
 			n.counts.leaders.Add(1)
 			n.tellLeader(s, leader)
+			if leader.LeaderID != "" {
+				n.wait.Go(func() { n.forwarder.leaderIs(string(leader.LeaderID)) })
+			}
 			n.group.kick()
 		}
 		return false
@@ -190,7 +193,7 @@ func (n *Node) raftConfig(node string) *raft.Config {
 	c := raft.DefaultConfig()
 	c.LocalID = raft.ServerID(node)
 	c.HeartbeatTimeout, c.ElectionTimeout = n.shareOf(raftShare), n.shareOf(raftShare)
-	c.LeaderLeaseTimeout = n.shareOf(silentShare)
+	c.LeaderLeaseTimeout = n.shareOf(leaseShare)
 	c.CommitTimeout = n.o.commitTimeout
 	c.MaxAppendEntries = maxAppend
 	c.NoLegacyTelemetry = true

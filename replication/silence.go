@@ -21,9 +21,12 @@ const (
 	// silentShare is how long a leader may be silent, in election timeouts: one in which it
 	// is stopped, and at most 0.3 since its last heartbeat.
 	silentShare = 1.4
+	// leaseShare is how long a leader that hears of no majority leads, in election timeouts:
+	// less than silentShare, so that it answers no looks when another one decides.
+	leaseShare = 1.3
 	// raftShare is raft's own timeout, in election timeouts. Heartbeats come after a tenth to a
 	// fifth of that.
-	raftShare = 1.5
+	raftShare = 1.4
 	// leaderlessShare is how long a node that knows no leader waits for the word of one.
 	leaderlessShare = 0.5
 	// lateShare is by how much this process may run late; if it is later, it waits

@@ -293,9 +293,14 @@ func (p *simProcess) has() (had simHad) {
 // simEndsWithin is how long a Node may take to close.
 const simEndsWithin = time.Minute
 
-// end closes the Node of a process.
+// end closes the Node of a process, and returns when nothing of it is left.
 func (p *simProcess) end() error {
-	ctx, cancel := context.WithTimeout(context.Background(), time.Second)
+	if !p.node.leaving.Load() {
+		brief, cancel := context.WithTimeout(context.Background(), time.Second)
+		p.node.StepDown(brief)
+		cancel()
+	}
+	ctx, cancel := context.WithTimeout(context.Background(), simEndsWithin)
 	defer cancel()
 	slow := time.AfterFunc(simEndsWithin, func() {
 		p.on.cluster.fault("%s does not close within %v", p.on.name, simEndsWithin)
