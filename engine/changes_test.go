@@ -163,3 +163,23 @@ func drawRequest(t *rapid.T, m mix, i int, single bool) []engine.Op {
 	op.Mode = rapid.SampledFrom([]engine.Mode{0, 0, engine.Partial}).Draw(t, "mode")
 	return []engine.Op{op}
 }
+
+// TestShorterWindowForgetsNothing uses up a long window, calls under a shorter one, and
+// asks for more under the long one when the shorter has ended.
+func TestShorterWindowForgetsNothing(t *testing.T) {
+	start := instant("2025-06-15T12:00:05Z")
+	for _, a := range []engine.Alg{engine.Fixed, engine.Slide, engine.Log} {
+		e := engine.New(engine.Options{})
+		ask := func(at engine.Instant, window int64) engine.Decision {
+			p := engine.Params{Alg: a, Limit: 10, Period: window}
+			return apply(e, at, engine.Op{Kind: engine.Take, Key: []byte("key"), N: 10, Params: p})[0]
+		}
+		ask(start, hour)
+		if d := ask(start, second); d.Allowed != 0 || nanos(d.Wait) < 3595*second {
+			t.Errorf("%v: under a shorter window %+v, want a wait of most of an hour", a, d)
+		}
+		if d := ask(start+engine.Instant(600*second), hour); d.Allowed != 0 || d.Remaining != 0 {
+			t.Errorf("%v: back under the longer window %+v, want it denied", a, d)
+		}
+	}
+}

@@ -104,10 +104,12 @@ func (s *shard) probe(now Instant, b *Batch, from, i int, d *Decision) {
 	if op.N == 0 || used+earlier+op.N <= limit {
 		d.Allowed = 1
 	} else if d.Wait = c.refusal(now, earlier+op.N, limit); d.Wait != Never && op.Params.Count > 0 {
+		*c = found
+		reset := c.until(now, 0)
 		c.past, c.state = past{}, state{}
 		if earlier = b.follow(now, from, i, c, true); c.used(now)+earlier+op.N > limit {
 			d.Wait = Never // not even of a key that is fully reset
-		} else if reset := found.until(now, 0); reset.less(d.Wait) {
+		} else if reset.less(d.Wait) {
 			d.Wait = reset
 		}
 	}
