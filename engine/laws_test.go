@@ -337,38 +337,50 @@ func lawReset(s *subject) {
 }
 
 // lawChange asks at one instant under many parameters. The permits used stay used;
-// of a bucket, the time at which it is full stays the same.
+// of a bucket, the time at which it is full stays the same, and its permits count at
+// the faster of the rate in force and the fastest at which permits were taken.
 func lawChange(s *subject) {
 	s.ask(1)
 	d := s.peek()
-	used, permit := whole(s.p.Limit-d.Remaining), whole(1)
+	used, permit, fastest := whole(s.p.Limit-d.Remaining), whole(1), whole(1)
 	if s.p.Count > 0 { // the last permit may be partly back: count in ns
 		s.do(engine.Op{Kind: engine.Forget})
 		s.ask(s.p.Limit)
 		used, permit = whole(s.p.Limit), big.NewRat(s.p.Period, s.p.Count)
 		used.Mul(used, permit)
+		fastest = permit
 	}
 	for range 10 {
 		before := s.p
 		for s.p == before {
 			s.p = s.params(s.alg)
 		}
+		rounding := int64(0) // of rates without a common unit, against the caller
 		if s.p.Count > 0 {
 			permit = big.NewRat(s.p.Period, s.p.Count)
+			rounding = s.p.Limit / 1e10
 		}
-		room := new(big.Rat).Quo(used, permit)
+		each := permit // of the permits used
+		if fastest.Cmp(each) < 0 {
+			each = fastest
+		}
+		room := new(big.Rat).Quo(used, each)
 		room.Sub(whole(s.p.Limit), room)
-		want := yes(room.Cmp(whole(1)) >= 0)
 		d := s.ask(1)
+		want := yes(room.Cmp(whole(1)) >= 0)
+		if short := new(big.Rat).Sub(room, whole(1+rounding)); d.Allowed == 0 && short.Sign() < 0 {
+			want = 0
+		}
 		if want == 1 {
 			used.Add(used, permit)
-			room.Sub(room, whole(1))
+			fastest = each
+			room.Sub(whole(s.p.Limit), new(big.Rat).Quo(used, each))
 		}
 		left := int64(0)
 		if room.Sign() > 0 {
 			left = floor(room).Int64()
 		}
-		s.expect(d.Allowed == want && d.Remaining == left, "after %+v, with %v left: %+v", before, room, d)
+		s.expect(d.Allowed == want && left-rounding <= d.Remaining && d.Remaining <= left, "after %+v, with %v left: %+v", before, room, d)
 		s.expect(d.Params == s.p && s.peek().Params == s.p, "new parameters are not in force: %+v", d)
 	}
 }

@@ -1,6 +1,7 @@
 package persist
 
 import (
+	"sync/atomic"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -41,27 +42,28 @@ func TestDiskWatchRests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := NewDiskWatch()
 		write := w.Stopwatch()
-		looks, longest := 0, time.Duration(0)
+		var looks, longest atomic.Int64
 		go w.Run(t.Context(), func() bool {
 			took, running := write.Running()
-			looks++
-			longest = max(longest, took)
+			looks.Add(1)
+			longest.Store(max(longest.Load(), int64(took)))
 			return running
 		})
 		for range 10 {
 			time.Sleep(time.Minute)
-			before := looks
+			before := looks.Load()
 			time.Sleep(time.Hour)
 			synctest.Wait()
-			if looks != before {
-				t.Fatalf("it looked %d times in an hour without a write", looks-before)
+			if n := looks.Load() - before; n != 0 {
+				t.Fatalf("it looked %d times in an hour without a write", n)
 			}
-			longest = 0
+			longest.Store(0)
 			write.Start()
 			time.Sleep(time.Minute)
 			write.Stop()
-			if synctest.Wait(); longest < time.Minute-2*WatchEvery {
-				t.Fatalf("of a write of a minute it saw %v", longest)
+			synctest.Wait()
+			if seen := time.Duration(longest.Load()); seen < time.Minute-2*WatchEvery {
+				t.Fatalf("of a write of a minute it saw %v", seen)
 			}
 		}
 	})
