@@ -230,13 +230,13 @@ func (s *shard) countable(now Instant, op *Op, pl place, used int64, d *Decision
 
 // refund gives permits back; a key that is full again is forgotten.
 func (s *shard) refund(now Instant, op *Op, h uint64, d *Decision) {
-	pl, used, ok := s.counted(now, op, h, d)
+	pl, _, ok := s.counted(now, op, h, d)
 	if !ok {
 		return
 	}
 	c := &s.cell
 	c.give(now, op.N)
-	used = c.used(now)
+	used := c.used(now)
 	c.look(now, used, d)
 	s.store(pl, now.after(d.Reset))
 	d.Changed = true

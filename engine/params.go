@@ -30,8 +30,6 @@ const paramEntryBytes = 160
 
 func (t *paramTable) get(id paramID) *Params { return &t.list[id].params }
 
-func (t *paramTable) past(id paramID) past { return t.list[id].past }
-
 // bytes is the memory of the table.
 func (t *paramTable) bytes() int64 { return int64(len(t.list)) * paramEntryBytes }
 

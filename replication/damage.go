@@ -7,7 +7,7 @@ import (
 	"os"
 	"path/filepath"
 
-	"go.etcd.io/bbolt"
+	bolt "go.etcd.io/bbolt/errors"
 
 	"limitsrv/persist"
 )
@@ -42,7 +42,7 @@ func votesLost(dir string) error {
 
 // openingVotes is an error of opening the votes.
 func openingVotes(dir string, err error) error {
-	if errors.Is(err, bbolt.ErrInvalid) || errors.Is(err, bbolt.ErrChecksum) || errors.Is(err, bbolt.ErrVersionMismatch) {
+	if errors.Is(err, bolt.ErrInvalid) || errors.Is(err, bolt.ErrChecksum) || errors.Is(err, bolt.ErrVersionMismatch) {
 		return &persist.CorruptError{What: "the votes", File: filepath.Join(dir, votesName), Err: err}
 	}
 	return fmt.Errorf("open the votes: %w", err)
