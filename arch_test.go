@@ -31,13 +31,14 @@ var arrows = map[string][]string{
 	".":              {},
 	"engine":         {},
 	"commands":       {"limitsrv/engine", "limitsrv/commands/users", "limitsrv/fatal", "github.com/tidwall/redcon"},
-	"commands/users": {"limitsrv/files", "golang.org/x/crypto", "github.com/goccy/go-yaml"},
-	"server":         {"limitsrv/commands", "limitsrv/fatal"},
+	"commands/users": {"limitsrv/beat", "limitsrv/files", "golang.org/x/crypto", "github.com/goccy/go-yaml"},
+	"server":         {"limitsrv/beat", "limitsrv/commands", "limitsrv/fatal"},
 	"certs":          {"limitsrv/files"},
+	"beat":           {},
 	"files":          {},
 	"fatal":          {},
 	"server/admin": {
-		"limitsrv/engine", "limitsrv/commands", "limitsrv/server", "github.com/prometheus/client_golang/prometheus",
+		"limitsrv/engine", "limitsrv/beat", "limitsrv/commands", "limitsrv/server", "github.com/prometheus/client_golang/prometheus",
 	},
 	"persist": {
 		"limitsrv/engine", "limitsrv/fatal", "github.com/cockroachdb/pebble/v2", "github.com/hashicorp/raft-wal", "github.com/hashicorp/raft",
@@ -48,7 +49,7 @@ var arrows = map[string][]string{
 		"github.com/hashicorp/go-hclog", "go.etcd.io/bbolt", "github.com/cockroachdb/pebble/v2/vfs",
 	},
 	"cmd/limitsrv": {
-		"limitsrv/engine", "limitsrv/commands", "limitsrv/commands/users", "limitsrv/server", "limitsrv/server/admin", "limitsrv/persist", "limitsrv/replication", "limitsrv/certs", "limitsrv/files",
+		"limitsrv/engine", "limitsrv/commands", "limitsrv/commands/users", "limitsrv/server", "limitsrv/server/admin", "limitsrv/persist", "limitsrv/replication", "limitsrv/certs", "limitsrv/files", "limitsrv/beat",
 		"github.com/alecthomas/kong", "github.com/goccy/go-yaml", "github.com/coreos/go-systemd/v22/daemon", "golang.org/x/term",
 	},
 	"server/admin/page": {},

@@ -17,14 +17,12 @@ const restAfter = 20
 // stopped, or that got no processor, does not take that time for a disk that hangs. All
 // logs on a disk share one DiskWatch. While nothing is written it sets no timer.
 type DiskWatch struct {
-	ran   atomic.Int64 // nanoseconds
-	used  atomic.Bool  // a write has begun since the last period
-	rests atomic.Bool
-	woken chan struct{}
+	ran    atomic.Int64 // nanoseconds
+	writes lull         // stirred when one begins
 }
 
 // NewDiskWatch makes a DiskWatch. It measures nothing until Run.
-func NewDiskWatch() *DiskWatch { return &DiskWatch{woken: make(chan struct{}, 1)} }
+func NewDiskWatch() *DiskWatch { return &DiskWatch{writes: newLull()} }
 
 // Run measures until ctx ends. It calls look in each period; look must not wait for the
 // disk, and returns whether something is under way that it has to look at again.
@@ -41,7 +39,7 @@ func (w *DiskWatch) Run(ctx context.Context, look func() (busy bool)) {
 		now := time.Now()
 		w.pass(now.Sub(last))
 		last = now
-		used := w.used.Swap(false)
+		used := w.writes.over()
 		if look() || used {
 			idle = 0
 			continue
@@ -50,7 +48,7 @@ func (w *DiskWatch) Run(ctx context.Context, look func() (busy bool)) {
 			continue
 		}
 		ticker.Stop()
-		if !w.rest(ctx) {
+		if !w.writes.wait(ctx.Done()) {
 			return
 		}
 		ticker.Reset(WatchEvery)
@@ -60,34 +58,6 @@ func (w *DiskWatch) Run(ctx context.Context, look func() (busy bool)) {
 
 // pass counts the time since the last period.
 func (w *DiskWatch) pass(passed time.Duration) { w.ran.Add(int64(min(passed, 2*WatchEvery))) }
-
-// rest returns when a write has begun, or false when ctx has ended.
-func (w *DiskWatch) rest(ctx context.Context) bool {
-	w.rests.Store(true)
-	defer w.rests.Store(false)
-	if w.used.Load() { // it began before it could see that it has to wake anybody
-		return true
-	}
-	select {
-	case <-w.woken:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
-
-// wake ends the rest, if there is one.
-func (w *DiskWatch) wake() {
-	if !w.used.Load() {
-		w.used.Store(true)
-	}
-	if w.rests.Load() {
-		select {
-		case w.woken <- struct{}{}:
-		default:
-		}
-	}
-}
 
 // Stopwatch makes a Stopwatch for writes to the disk.
 func (w *DiskWatch) Stopwatch() *Stopwatch { return &Stopwatch{disk: w} }
@@ -101,7 +71,7 @@ type Stopwatch struct {
 // Start begins a measurement.
 func (s *Stopwatch) Start() {
 	s.since.Store(s.disk.ran.Load() + 1)
-	s.disk.wake()
+	s.disk.writes.stir()
 }
 
 // Stop ends it.

@@ -57,6 +57,7 @@ func (s *Store) fail(err error) *Failure {
 	after := s.order.fail(f)
 	s.mu.Unlock()
 	after()
+	s.call()
 	s.o.Logger.Error("the disk has failed: "+s.consequence(), "error", err, "dir", s.o.Dir)
 	return f
 }

@@ -23,6 +23,7 @@ type files struct {
 	fs     vfs.FS
 	policy Policy
 	bytes  atomic.Int64 // of all segment files, as far as they are written
+	writes lull         // stirred when there is something to sync
 
 	mu       sync.Mutex // for all below
 	dirty    map[*file]struct{}
@@ -35,7 +36,7 @@ type files struct {
 }
 
 func newFiles(fs vfs.FS, policy Policy) *files {
-	return &files{fs: fs, policy: policy, dirty: map[*file]struct{}{}, prepared: map[string]*file{}}
+	return &files{fs: fs, policy: policy, writes: newLull(), dirty: map[*file]struct{}{}, prepared: map[string]*file{}}
 }
 
 // file is a segment file that is open for writing, by one goroutine at a time,
@@ -230,6 +231,7 @@ func (f *file) Sync() error {
 	f.dirty.Store(true)
 	f.all.dirty[f] = struct{}{}
 	f.all.mu.Unlock()
+	f.all.writes.stir()
 	return nil
 }
 

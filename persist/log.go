@@ -205,6 +205,7 @@ func (l *Log) store(entries []*raft.Log) error {
 	if l.options.Policy == Always {
 		l.synced.Store(last)
 	}
+	l.files.writes.stir() // a sync since the write has not seen last
 	return nil
 }
 
@@ -271,6 +272,9 @@ func (l *Log) Sync() error {
 	}
 }
 
+// syncInBackground syncs in each period in which something was written, and in the one
+// after it. While nothing is written it sets no timer; what is written then is synced within a
+// period of it.
 func (l *Log) syncInBackground() {
 	defer close(l.done)
 	ticker := time.NewTicker(l.options.syncEvery)
@@ -280,10 +284,19 @@ func (l *Log) syncInBackground() {
 		case <-l.stop:
 			return
 		case <-ticker.C:
-			if l.Sync() != nil {
-				return
-			}
 		}
+		wrote := l.files.writes.over()
+		if l.Sync() != nil {
+			return
+		}
+		if wrote {
+			continue
+		}
+		ticker.Stop()
+		if !l.files.writes.wait(l.stop) {
+			return
+		}
+		ticker.Reset(l.options.syncEvery)
 	}
 }
 

@@ -103,9 +103,10 @@ type Store struct {
 	failure   atomic.Pointer[Failure]
 	fails     atomic.Pointer[chan struct{}] // closed at the next failure
 	diskWatch *DiskWatch
-	appending *Stopwatch   // of appends to the log
-	slow      bool         // a slow sync has been told; watch alone
-	unsynced  atomic.Int64 // since when the log has what is not on disk, as Unix nanoseconds; 0: it has not
+	appending *Stopwatch    // of appends to the log
+	slow      bool          // a slow sync has been told; watch alone
+	unsynced  atomic.Int64  // since when the log has what is not on disk, as Unix nanoseconds; 0: it has not
+	calls     chan struct{} // for attend; has room for one
 	saver     saver
 	loading   Loading
 	counts    counters
@@ -160,6 +161,7 @@ func Open(o Options) (*Store, error) {
 	s := &Store{o: o, dir: dir, engine: engine.New(o.Engine), disk: newBaton(), bound: bound{o.Engine.MaxMemory, o.Engine.Evict}}
 	s.diskWatch = NewDiskWatch()
 	s.appending = s.diskWatch.Stopwatch()
+	s.calls = make(chan struct{}, 1)
 	s.rearm()
 	s.stopping, s.stop = context.WithCancel(context.Background())
 	s.saving, s.giveUps = context.WithCancel(s.stopping)

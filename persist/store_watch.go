@@ -29,6 +29,9 @@ func (s *Store) lookAtDisk() (busy bool) {
 	case s.failure.Load() == nil && log.Err() != nil:
 		s.fail(log.Err())
 	}
+	if s.outgrown() {
+		s.call()
+	}
 	s.watchSync(log)
 	return appending || s.o.Policy == EverySecond && s.unsynced.Load() != 0
 }

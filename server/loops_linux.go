@@ -91,7 +91,19 @@ func (t *loops) post(what func(*loop, *loopConn)) {
 	}
 }
 
-func (t *loops) sweep() { t.post((*loop).sweep) }
+// sweep wakes up no loop on which nothing can be overdue: after each wake-up of a loop
+// the runtime looks some fifty times whether it has gone back to waiting.
+func (t *loops) sweep() {
+	if t.s.waiting.Load() == 0 && t.s.idleTimeout.Load() == 0 {
+		return
+	}
+	for _, l := range t.all {
+		if l.load.Load() > 0 {
+			l.post(mail{nil, (*loop).sweep})
+		}
+	}
+}
+
 func (t *loops) drain() { t.post((*loop).drain) }
 
 func (t *loops) stop() int {

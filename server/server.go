@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"limitsrv/beat"
 	"limitsrv/commands"
 	"limitsrv/fatal"
 )
@@ -269,18 +270,18 @@ func (s *Server) Shutdown(ctx context.Context) error {
 
 // tick moves the coarse clock on and has the transport sweep, until the end.
 func (s *Server) tick() {
-	ticker := time.NewTicker(s.sweepInterval())
-	defer ticker.Stop()
+	timer := time.NewTimer(beat.Wait(s.sweepInterval()))
+	defer timer.Stop()
 	for {
 		select {
-		case <-ticker.C:
+		case <-timer.C:
 			s.clock.Store(int64(time.Since(s.began)))
 			for _, t := range s.transports() {
 				t.sweep()
 			}
 			s.strays.report(s.log)
 			s.pages.report(s.log)
-			ticker.Reset(s.sweepInterval())
+			timer.Reset(beat.Wait(s.sweepInterval()))
 		case <-s.closed:
 			return
 		}
@@ -298,11 +299,11 @@ func (s *Server) sweepInterval() time.Duration {
 // SetMaxClients is for connections to come; those that there are stay.
 func (s *Server) SetMaxClients(n int) { s.maxClients.Store(int64(n)) }
 
-// SetIdleTimeout holds from the next sweep on, a second later at most; 0: a silent
+// SetIdleTimeout holds from the next sweep on, 1.25 s later at most; 0: a silent
 // client may stay.
 func (s *Server) SetIdleTimeout(d time.Duration) { s.idleTimeout.Store(int64(d)) }
 
-// SetWriteTimeout holds from the next sweep on, a second later at most. It is to be
+// SetWriteTimeout holds from the next sweep on, 1.25 s later at most. It is to be
 // more than 0.
 func (s *Server) SetWriteTimeout(d time.Duration) { s.writeTimeout.Store(int64(d)) }
 

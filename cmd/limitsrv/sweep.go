@@ -3,6 +3,8 @@ package main
 import (
 	"sync"
 	"time"
+
+	"limitsrv/beat"
 )
 
 // Sweeping looks at every key about once in sweepRound, a bounded number at a
@@ -25,7 +27,7 @@ func (n *node) startSweeping() (stop func()) {
 		wait sync.WaitGroup
 	)
 	wait.Go(func() {
-		timer := time.NewTimer(maxSweepTick)
+		timer := time.NewTimer(beat.Wait(maxSweepTick))
 		defer timer.Stop()
 		for {
 			select {
@@ -34,7 +36,7 @@ func (n *node) startSweeping() (stop func()) {
 			case <-timer.C:
 			}
 			keys := n.state.Engine().Len()
-			timer.Reset(sweepEvery(keys))
+			timer.Reset(beat.Wait(sweepEvery(keys)))
 			pages := sweepPages(keys)
 			for range sweepSteps {
 				if n.state.Sweep(pages) < int64(pages)*pageKeys/4 {

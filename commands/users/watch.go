@@ -5,6 +5,7 @@ import (
 	"crypto/sha256"
 	"time"
 
+	"limitsrv/beat"
 	"limitsrv/files"
 )
 
@@ -15,14 +16,15 @@ import (
 // that says something else, so that its error is found once.
 func Watch(ctx context.Context, path string, t *Table, interval time.Duration, changed func()) {
 	last := t.digest
-	ticker := time.NewTicker(interval)
-	defer ticker.Stop()
+	timer := time.NewTimer(beat.Wait(interval))
+	defer timer.Stop()
 	for {
 		select {
 		case <-ctx.Done():
 			return
-		case <-ticker.C:
+		case <-timer.C:
 		}
+		timer.Reset(beat.Wait(interval))
 		if now := digest(path); now != last {
 			last = now
 			changed()

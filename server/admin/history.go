@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"limitsrv/beat"
 	"limitsrv/commands"
 )
 
@@ -94,15 +95,16 @@ func (h *history) start() (stop func()) {
 		done = make(chan struct{})
 	)
 	wait.Go(func() {
-		ticker := time.NewTicker(sampleEvery)
-		defer ticker.Stop()
+		timer := time.NewTimer(beat.Wait(sampleEvery))
+		defer timer.Stop()
 		last := h.read()
 		for {
 			select {
 			case <-done:
 				return
-			case <-ticker.C:
+			case <-timer.C:
 			}
+			timer.Reset(beat.Wait(sampleEvery))
 			now := h.read()
 			if now.at.After(last.at) {
 				h.add(between(last, now))

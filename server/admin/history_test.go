@@ -2,6 +2,7 @@ package admin
 
 import (
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"limitsrv/testwait"
@@ -54,6 +55,26 @@ func TestHistoryKeepsTheLast(t *testing.T) {
 	if late := h.since(maxSamples + 8); len(late) != 1 || late[0].allowed != maxSamples+9 {
 		t.Errorf("the last is %v", late)
 	}
+}
+
+// TestSamplesOnTheBeat begins within a second: samples are of whole ones.
+func TestSamplesOnTheBeat(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		time.Sleep(300 * time.Millisecond)
+		h := newHistory(func() reading { return reading{at: time.Now()} })
+		stop := h.start()
+		time.Sleep(10 * time.Second)
+		stop()
+		all := h.since(-1)
+		if len(all) != 10 {
+			t.Errorf("%d samples in 10 seconds, want 10", len(all))
+		}
+		for _, s := range all {
+			if s.at.Nanosecond() != 0 {
+				t.Errorf("a sample at %v, want a whole second", s.at)
+			}
+		}
+	})
 }
 
 func TestHistoryIsTold(t *testing.T) {

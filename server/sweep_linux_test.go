@@ -1,0 +1,39 @@
+package server
+
+import (
+	"testing"
+	"time"
+)
+
+// A sweep wakes up a loop on which something may be overdue, and no other.
+func TestSweepWakes(t *testing.T) {
+	for _, tt := range []struct {
+		name    string
+		conns   int64
+		idle    time.Duration // after which a client is closed
+		waiting int64         // bytes of output
+		want    int           // letters to the loop
+	}{
+		{"no client", 0, 0, 0, 0},
+		{"no client, which might be silent", 0, time.Minute, 0, 0},
+		{"a client that may be silent", 1, 0, 0, 0},
+		{"a client that may not", 1, time.Minute, 0, 1},
+		{"a client that does not read", 1, 0, 100, 1},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			s := new(Server)
+			s.SetIdleTimeout(tt.idle)
+			s.waiting.Store(tt.waiting)
+			l, err := newLoop(s, new(traffic)) // it does not run, so its mail stays
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer l.poll.close()
+			l.load.Store(tt.conns)
+			(&loops{s: s, all: []*loop{l}}).sweep()
+			if len(l.inbox) != tt.want {
+				t.Errorf("%d letters came, want %d", len(l.inbox), tt.want)
+			}
+		})
+	}
+}
