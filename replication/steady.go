@@ -31,6 +31,8 @@ import (
 //   - It bounds how many entries it sends at once, and not their bytes: 64 transactions
 //     of 16 MB take their receiver gigabytes, never arrive in time, and are all sent again.
 //     Here what is beyond maxAppendBytes goes with the next.
+//   - It asks each node for its vote once, over a link that may have ended long ago. Two of
+//     three nodes then split their votes, and rest. Here such a link is replaced.
 //   - It tells commits beside heartbeats, several times as often, also where nothing is
 //     decided. Here a heartbeat tells them, up to the last entry that the other node took.
 //
