@@ -42,12 +42,13 @@ type steadyTransport struct {
 	address  raft.ServerAddress          // at which others reach this node
 	nodeAt   func(address string) string // the id there, empty if that is not known
 	raft     atomic.Pointer[raft.Raft]   // nil: not made yet
+	answered func(node string)           // is told who has answered a heartbeat
 	absences absences
 	taken    taken
 }
 
 func newSteadyTransport(t *raft.NetworkTransport, address string, nodeAt func(string) string) *steadyTransport {
-	return &steadyTransport{NetworkTransport: t, address: raft.ServerAddress(address), nodeAt: nodeAt}
+	return &steadyTransport{NetworkTransport: t, address: raft.ServerAddress(address), nodeAt: nodeAt, answered: func(string) {}}
 }
 
 // LocalAddr is the address at which others reach this node.
@@ -77,6 +78,7 @@ func (t *steadyTransport) AppendEntries(id raft.ServerID, target raft.ServerAddr
 		err := t.append(id, target, request, response)
 		if err == nil {
 			t.absences.found(id)
+			t.answered(string(id))
 		}
 		return err
 	}
