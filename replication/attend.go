@@ -38,6 +38,7 @@ func (n *Node) attend() {
 	defer ticker.Stop()
 	steady := make(map[string]time.Duration) // since when, by mono, a member has been caught up
 	last := n.mono()
+	var calm calmness
 	for {
 		select {
 		case <-n.stopping.Done():
@@ -64,11 +65,11 @@ func (n *Node) attend() {
 			n.unreached.Store(false)
 		}
 		if office.leading {
-			n.attendCluster(s, steady)
+			n.attendCluster(s, steady, &calm)
 			continue
 		}
 		clear(steady)
-		n.attendSelf(s)
+		n.attendSelf(s, &calm)
 	}
 }
 
@@ -89,10 +90,13 @@ func (n *Node) attendLinks() {
 }
 
 // attendCluster is what the leader does for the others.
-func (n *Node) attendCluster(s *seat, steady map[string]time.Duration) {
+func (n *Node) attendCluster(s *seat, steady map[string]time.Duration, calm *calmness) {
 	ctx, cancel := context.WithTimeout(n.stopping, n.callTimeout())
 	defer cancel()
-	n.keepTime(ctx, s)
+	if calm.asks(s.raft.CurrentTerm(), s.raft.LastIndex()) {
+		n.keepTime(ctx, s)
+	}
+	calm.found(n.allWell(s))
 	n.announce(ctx, s)
 	n.promote(ctx, s, steady)
 	n.removeDead(ctx, s)
@@ -192,20 +196,26 @@ func (n *Node) raiseLevel(ctx context.Context, s *seat) {
 //
 // Source of the latter: hashicorp/raft, issue 697: after a snapshot from the leader
 // raft v1.7.3 may refuse every entry until it is started again.
-func (n *Node) attendSelf(s *seat) {
+func (n *Node) attendSelf(s *seat, calm *calmness) {
 	ctx, cancel := context.WithTimeout(n.stopping, n.callTimeout())
 	defer cancel()
 	n.announce(ctx, s)
 	leader := n.office().leader
 	if leader.Raft == "" {
+		calm.found(false)
 		n.askAbout(s)
 		return
 	}
+	if !calm.asks(s.raft.CurrentTerm(), s.raft.LastIndex()) {
+		return
+	}
+	calm.found(false)
 	var p peerStatus
 	if err := n.links.call(ctx, leader.Raft, callStatus, struct{}{}, &p); err != nil || p.Leader != leader.Node {
 		return
 	}
 	n.takeWord(p)
+	calm.found(p.LastIndex == s.raft.LastIndex() && allHave(p.Peers, p.LastIndex))
 	if _, storing := s.logs.storing.Running(); storing {
 		return // the disk is what takes its time; watchDisk looks at that
 	}

@@ -88,6 +88,16 @@ func (k *known) hear(news peerNews) {
 	k.peers[news.Node] = news
 }
 
+// answered notes that a node has answered at a time by mono, of which news were heard before.
+func (k *known) answered(node string, at time.Duration) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if p, ok := k.peers[node]; ok && at > p.At {
+		p.At = at
+		k.peers[node] = p
+	}
+}
+
 // forget drops what is known of nodes that are none of the configuration.
 func (k *known) forget() {
 	k.mu.Lock()

@@ -81,7 +81,7 @@ type Options struct {
 	// leastTrailing is how many entries stay behind a snapshot at least; 0: minTrailing.
 	leastTrailing int64
 	// commitTimeout is after how long raft tells a follower of a commit when no entry follows,
-	// at most twice that, if no heartbeat has; 0: half of ElectionTimeout.
+	// at most twice that, if no heartbeat has; 0: ElectionTimeout.
 	commitTimeout time.Duration
 	applied       func(index uint64, stamp engine.Instant, b *engine.Batch)
 	// undecided is told of each batch that is answered, and not refused, though there is
@@ -159,7 +159,7 @@ func (o *Options) setDefaults() {
 		o.undecided = func(*engine.Batch) {}
 	}
 	if o.commitTimeout == 0 {
-		o.commitTimeout = o.ElectionTimeout / 2
+		o.commitTimeout = o.ElectionTimeout
 	}
 	if o.boot == nil {
 		o.boot = persist.BootID

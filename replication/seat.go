@@ -158,6 +158,7 @@ func (n *Node) start(s *seat, m *membership) (err error) {
 		}
 	}
 	steady := newSteadyTransport(s.transport, n.o.Raft, n.known.nodeAt)
+	steady.answered = func(node string) { n.known.answered(node, n.mono()) }
 	stable := &votesWatched{votes: s.stable, writing: s.voting, failed: n.fatal}
 	s.raft, err = raft.NewRaft(config, s.machine, s.logs, stable, s.snapshots, steady)
 	if err != nil {

@@ -37,7 +37,7 @@ const (
 	// againShare is how often the others are asked while there is no leader.
 	againShare = 0.05
 	// deferTries is how often a node leaves the election to one that has more of the log.
-	deferTries = 4
+	deferTries = 3
 )
 
 // shareOf is a part of the election timeout.
@@ -131,8 +131,7 @@ func (n *Node) watchNext(tries *int) time.Duration {
 		*tries = 0
 		return wait
 	}
-	if s.raft.State() == raft.Follower && !n.leaving.Load() {
-		n.stand(s, *tries < deferTries)
+	if s.raft.State() == raft.Follower && !n.leaving.Load() && n.stand(s, *tries < deferTries) {
 		*tries++
 	}
 	return n.shareOf(againShare)
@@ -140,6 +139,7 @@ func (n *Node) watchNext(tries *int) time.Duration {
 
 // checkGone looks whether the process of the leader has ended, a link of which has. A node
 // that does not answer may be cut off, and is not taken for one whose process has ended.
+// It takes no longer than until the leader is silent for too long.
 func (n *Node) checkGone(node string) {
 	s := n.seat.Load()
 	if s == nil {
@@ -150,7 +150,8 @@ func (n *Node) checkGone(node string) {
 		return
 	}
 	at := time.Now()
-	ctx, cancel := context.WithTimeout(n.stopping, n.shareOf(excuseShare))
+	wait, _ := n.silentIn(s)
+	ctx, cancel := context.WithTimeout(n.stopping, min(wait, n.shareOf(excuseShare)))
 	defer cancel()
 	var p peerStatus
 	switch err := n.links.call(ctx, string(address), callStatus, struct{}{}, &p); {
@@ -162,6 +163,7 @@ func (n *Node) checkGone(node string) {
 // standing is a voter's word on an election.
 type standing struct {
 	silent bool
+	hears  bool // it answered that it is content with its leader
 	node   string
 	term   uint64 // of its last entry
 	last   uint64
@@ -173,8 +175,10 @@ func (a *standing) better(b *standing) bool {
 }
 
 // stand has raft elect this node if a majority of the voters, this one among them, would
-// have another leader. defers: only if no other of them is better.
-func (n *Node) stand(s *seat, defers bool) {
+// have another leader. defers: only if no other of them is better; it says whether one is.
+// Once a voter is content with its leader, the rest of them, the silent leader among them,
+// have againShare left to answer.
+func (n *Node) stand(s *seat, defers bool) (deferred bool) {
 	ctx, cancel := context.WithTimeout(n.stopping, n.shareOf(excuseShare))
 	defer cancel()
 	own := standing{node: n.identity().Node, term: s.lastTerm(), last: s.raft.LastIndex()}
@@ -198,37 +202,44 @@ func (n *Node) stand(s *seat, defers bool) {
 		voters++
 	}
 	agreed := 1
-	var enough <-chan time.Time
+	var enough, over <-chan time.Time
 	for ; asked > 0; asked-- {
 		if agreed > voters/2 && enough == nil {
 			enough = time.After(stragglers)
 		}
 		select {
 		case other := <-answers:
+			if other.hears && over == nil {
+				over = time.After(n.shareOf(againShare))
+			}
 			if !other.silent {
 				continue
 			}
 			if agreed++; defers && other.better(&own) {
-				return
+				return true
 			}
 		case <-enough:
 			asked = 1
+		case <-over:
+			asked = 1
 		case <-ctx.Done():
-			return
+			return false
 		}
 	}
 	if !votes || agreed <= voters/2 || !n.isSilent(s) {
-		return
+		return false
 	}
 	n.log.Info("the leader is silent: this node stands for election", "agreed", agreed, "voters", voters)
 	n.electSelf(s)
+	return false
 }
 
 // askStanding asks a voter about an election.
 func (n *Node) askStanding(ctx context.Context, server raft.Server) standing {
 	var p peerStatus
 	err := n.links.call(ctx, string(server.Address), callStatus, struct{}{}, &p)
-	return standing{silent: err == nil && p.Node == string(server.ID) && p.Silent, node: p.Node, term: p.LastTerm, last: p.LastIndex}
+	answered := err == nil && p.Node == string(server.ID)
+	return standing{silent: answered && p.Silent, hears: answered && !p.Silent, node: p.Node, term: p.LastTerm, last: p.LastIndex}
 }
 
 // electSelf has raft elect this node without asking first whether others would: it tells

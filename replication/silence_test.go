@@ -47,6 +47,55 @@ func TestSimFailover(t *testing.T) {
 	}
 }
 
+// TestSimFailoverApart has two followers lose the leader one after the other: the first,
+// that the other leaves the election to, is not held up by its first try, which failed.
+func TestSimFailoverApart(t *testing.T) {
+	const most = 1650 * time.Millisecond
+	simCase(t, func(t *testing.T, c *simCluster) {
+		for apart := time.Duration(0); apart < 300*time.Millisecond; apart += 10 * time.Millisecond {
+			c.setClients(false, true)
+			time.Sleep(time.Second)
+			leader := c.leader()
+			if leader == nil {
+				t.Fatal("there is no leader")
+			}
+			first, second := c.followersOf(leader)
+			c.net.setCut(leader.name, first.name, true)
+			time.Sleep(apart)
+			from := time.Now()
+			c.cutOff(leader)
+			for !first.running().office().leading && !second.running().office().leading {
+				if time.Sleep(time.Millisecond); time.Since(from) > 10*time.Second {
+					t.Fatal("nobody leads")
+				}
+			}
+			if took := time.Since(from); took > most {
+				t.Errorf("%v apart: it took %v until the next leader, at most %v are allowed", apart, took, most)
+			}
+			c.settle("a leader that is cut off")
+		}
+	})
+}
+
+// followersOf are the two others of three nodes, the one first that wins an election where
+// both have the same log.
+func (c *simCluster) followersOf(leader *simNode) (first, second *simNode) {
+	standing := func(n *simNode) *standing { return &standing{node: n.running().node.identity().Node} }
+	for _, n := range c.all() {
+		switch {
+		case n == leader:
+		case first == nil:
+			first = n
+		default:
+			second = n
+		}
+	}
+	if standing(second).better(standing(first)) {
+		return second, first
+	}
+	return first, second
+}
+
 // TestSimStarved has the leader neither hear nor be heard for a second, as where it gets no
 // processor, or all of its links break: it goes on to lead.
 func TestSimStarved(t *testing.T) {

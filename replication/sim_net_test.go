@@ -22,6 +22,7 @@ type simNet struct {
 	off       map[string]bool // hosts that do not even refuse
 	changed   sync.Cond       // a link was mended or a listener came
 	base      time.Duration
+	dials     int
 }
 
 // newSimNet makes a network whose links take base, and up to half of it more.
@@ -251,6 +252,7 @@ func (h *simHost) Dial(ctx context.Context, address string) (net.Conn, error) {
 	defer stop()
 	n.mu.Lock()
 	defer n.mu.Unlock()
+	n.dials++
 	there, back := n.link(h.name, hostOf(address)), n.link(hostOf(address), h.name)
 	fail := func(err error) (net.Conn, error) {
 		return nil, &net.OpError{Op: "dial", Net: "sim", Addr: simAddr(address), Err: err}

@@ -141,7 +141,7 @@ func (n *Node) membersStatus(s *seat, office office, st *Status) {
 			m.Online, m.Index, m.Seen = true, st.LastIndex, 0
 		case heard:
 			m.Index, m.Seen = p.LastIndex, now-p.At
-			m.Online = m.Seen < 3*attendEvery
+			m.Online = m.Seen < onlineFor(office.elected)
 		case m.Leader:
 			m.Online, m.Index, m.Seen = true, st.LastIndex, st.LastContact
 		}

@@ -31,6 +31,8 @@ import (
 //   - It bounds how many entries it sends at once, and not their bytes: 64 transactions
 //     of 16 MB take their receiver gigabytes, never arrive in time, and are all sent again.
 //     Here what is beyond maxAppendBytes goes with the next.
+//   - It asks each node for its vote once, over a link that may have ended long ago. Two of
+//     three nodes then split their votes, and rest. Here such a link is replaced.
 //   - It tells commits beside heartbeats, several times as often, also where nothing is
 //     decided. Here a heartbeat tells them, up to the last entry that the other node took.
 //
@@ -40,12 +42,13 @@ type steadyTransport struct {
 	address  raft.ServerAddress          // at which others reach this node
 	nodeAt   func(address string) string // the id there, empty if that is not known
 	raft     atomic.Pointer[raft.Raft]   // nil: not made yet
+	answered func(node string)           // is told who has answered a heartbeat
 	absences absences
 	taken    taken
 }
 
 func newSteadyTransport(t *raft.NetworkTransport, address string, nodeAt func(string) string) *steadyTransport {
-	return &steadyTransport{NetworkTransport: t, address: raft.ServerAddress(address), nodeAt: nodeAt}
+	return &steadyTransport{NetworkTransport: t, address: raft.ServerAddress(address), nodeAt: nodeAt, answered: func(string) {}}
 }
 
 // LocalAddr is the address at which others reach this node.
@@ -75,6 +78,7 @@ func (t *steadyTransport) AppendEntries(id raft.ServerID, target raft.ServerAddr
 		err := t.append(id, target, request, response)
 		if err == nil {
 			t.absences.found(id)
+			t.answered(string(id))
 		}
 		return err
 	}

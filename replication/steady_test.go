@@ -41,6 +41,10 @@ func TestSteadyTransport(t *testing.T) {
 				case rpc := <-ends[1].Consumer():
 					asked.Add(1)
 					switch r := rpc.Command.(type) {
+					case *raft.RequestVoteRequest:
+						rpc.Respond(&raft.RequestVoteResponse{Granted: true}, nil)
+					case *raft.RequestPreVoteRequest:
+						rpc.Respond(&raft.RequestPreVoteResponse{Granted: true}, nil)
 					case *raft.AppendEntriesRequest:
 						rpc.Respond(&raft.AppendEntriesResponse{Success: true}, nil)
 					case *raft.InstallSnapshotRequest:
@@ -72,6 +76,18 @@ func TestSteadyTransport(t *testing.T) {
 			err := ends[0].InstallSnapshot(to, "b:1", snapshot(last), &r, strings.NewReader(data))
 			return r.Success, err
 		}
+		vote := func() (bool, error) {
+			n.reset("a", "b") // all links rest, and are broken
+			var r raft.RequestVoteResponse
+			err := ends[0].RequestVote("b1", "b:1", &raft.RequestVoteRequest{Term: 2}, &r)
+			return r.Granted, err
+		}
+		preVote := func() (bool, error) {
+			n.reset("a", "b")
+			var r raft.RequestPreVoteResponse
+			err := ends[0].RequestPreVote("b1", "b:1", &raft.RequestPreVoteRequest{Term: 2}, &r)
+			return r.Granted, err
+		}
 		for _, tt := range []struct {
 			name    string
 			node    string // known at the address
@@ -87,6 +103,8 @@ func TestSteadyTransport(t *testing.T) {
 			{"a snapshot of what the node has", "b1", func() (bool, error) { return state("b1", 10) }, true, false},
 			{"a snapshot that can't be stored", "b1", func() (bool, error) { return state("b1", 9) }, true, true},
 			{"a heartbeat after that", "b1", func() (bool, error) { return entries("b1") }, true, false},
+			{"a vote where links have broken", "b1", vote, true, false},
+			{"a word on a vote where links have broken", "b1", preVote, true, false},
 			{"another snapshot", "b1", func() (bool, error) { return state("b1", 12) }, true, false},
 		} {
 			nodes["b:1"] = tt.node
