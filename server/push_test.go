@@ -7,6 +7,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"limitsrv/testwait"
 )
 
 // listen makes a connection listen.
@@ -91,10 +93,11 @@ func TestPushToClientThatNeverReads(t *testing.T) {
 
 func TestListenerIsNeverIdle(t *testing.T) {
 	over(t, func(t *testing.T, loops int) {
-		r := start(t, Config{Loops: loops, IdleTimeout: 100 * time.Millisecond})
-		listener, idle := r.listen(), r.dial()
-		expectEnd(t, idle, "")
-		time.Sleep(200 * time.Millisecond)
+		idle := testwait.Scaled(100 * time.Millisecond)
+		r := start(t, Config{Loops: loops, IdleTimeout: idle})
+		listener, silent := r.listen(), r.dial()
+		expectEnd(t, silent, "")
+		time.Sleep(2 * idle)
 		send(t, r.dial(), array("TELL", "you"))
 		expect(t, listener, "you")
 	})
