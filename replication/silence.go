@@ -19,14 +19,15 @@ import (
 // timeouts are longer. How far that is safe is raft's matter alone.
 const (
 	// silentShare is how long a leader may be silent, in election timeouts: one in which it
-	// is stopped, and at most 0.3 since its last heartbeat.
+	// is stopped, and at most 0.34 since its last heartbeat.
 	silentShare = 1.4
 	// leaseShare is how long a leader that hears of no majority leads, in election timeouts:
 	// less than silentShare, so that it answers no looks when another one decides.
 	leaseShare = 1.3
 	// raftShare is raft's own timeout, in election timeouts. Heartbeats come after a tenth to a
-	// fifth of that.
-	raftShare = 1.4
+	// fifth of that. It is longer than an election that followers agree on takes at the worst,
+	// about 1.65, because two nodes that stand at once split the votes.
+	raftShare = 1.7
 	// leaderlessShare is how long a node that knows no leader waits for the word of one.
 	leaderlessShare = 0.5
 	// lateShare is by how much this process may run late; if it is later, it waits

@@ -38,6 +38,7 @@ func TestSimFailover(t *testing.T) {
 					c.probe(tt.name, well)
 					if took := c.stats.failover[len(c.stats.failover)-1]; took > tt.most {
 						t.Errorf("it took %v until the next decision, at most %v are allowed", took, tt.most)
+						return
 					}
 					c.settle(tt.name)
 					c.setClients(true, false)

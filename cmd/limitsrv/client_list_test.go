@@ -52,6 +52,7 @@ func TestClientListTellsBuffers(t *testing.T) {
 				return c
 			}
 			named("quiet")
+			until(t, "the reply is written, and the connection rests", func() bool { return clientLine(t, w, "quiet")["events"] == "r" })
 			if is := clientLine(t, w, "quiet"); is["multi"] != "-1" || is["qbuf"] != "0" || is["omem"] != "0" || is["obl"] != "0" || is["events"] != "r" || is["rbp"] != "5" || is["fd"] == "-1" {
 				t.Errorf("one that does nothing is told as %v", is)
 			}
@@ -64,11 +65,13 @@ func TestClientListTellsBuffers(t *testing.T) {
 			for _, line := range []string{"MULTI", "RL.TOKEN k 10 1", "PING"} {
 				open.do(t, line)
 			}
-			if is := clientLine(t, w, "open"); is["multi"] != "2" || is["flags"] != "x" || is["multi-mem"] == "0" {
+			until(t, "the transaction has 2 commands", func() bool { return clientLine(t, w, "open")["multi"] == "2" })
+			if is := clientLine(t, w, "open"); is["flags"] != "x" || is["multi-mem"] == "0" {
 				t.Errorf("one with a transaction of 2 is told as %v", is)
 			}
 			open.do(t, "EXEC")
-			if is := clientLine(t, w, "open"); is["multi"] != "-1" || is["flags"] != "N" || is["multi-mem"] != "0" {
+			until(t, "the transaction is over", func() bool { return clientLine(t, w, "open")["multi"] == "-1" })
+			if is := clientLine(t, w, "open"); is["flags"] != "N" || is["multi-mem"] != "0" {
 				t.Errorf("one whose transaction is over is told as %v", is)
 			}
 			deaf := named("deaf")
