@@ -70,7 +70,7 @@ func runShutdown(s *Session, args [][]byte) {
 	}
 }
 
-// parting is what SHUTDOWN asks for.
+// parting parses the options of SHUTDOWN.
 func (s *Session) parting(save, noSave bool) Parting {
 	switch {
 	case !s.h.kept(), noSave, s.h.loading():

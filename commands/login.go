@@ -93,7 +93,7 @@ type attempt struct {
 	early   bool       // it is checked before its turn
 	marked  bool       // it has marked its pair
 	queued  bool       // it is in the line of its address
-	err     error      // what it is answered in its turn; nil: it is not checked yet
+	err     error      // the answer that it gets in its turn; nil: it is not checked yet
 }
 
 // A waiter is one who waits for an attempt.
@@ -187,7 +187,7 @@ func (l *logins) attempt(host, name string, password []byte, w *waiter) (at *att
 	return at, admitted, nil
 }
 
-// giveUp is for a waiter who is gone. An attempt that nobody waits for is not checked.
+// giveUp removes a waiter that has hung up. An attempt that nobody waits for is not checked.
 func (l *logins) giveUp(at *attempt, w *waiter) {
 	l.mu.Lock()
 	i := slices.Index(at.waiters, w)

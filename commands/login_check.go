@@ -63,7 +63,7 @@ func (l *logins) enqueue(at *attempt, r *roster) {
 	}
 }
 
-// work checks what is queued until nothing is.
+// work checks queued attempts until there are none.
 func (l *logins) work() {
 	for {
 		l.mu.Lock()

@@ -108,7 +108,7 @@ func (s *siege) run(t *testing.T) {
 		return right
 	}
 	var all sync.WaitGroup
-	defer time.Sleep(time.Minute) // what is being hashed is
+	defer time.Sleep(time.Minute) // hashes under way end
 	defer all.Wait()
 	defer cancel()
 	for g := range guessers {

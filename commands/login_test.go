@@ -240,7 +240,7 @@ func TestWrongPasswordsAreKnown(t *testing.T) {
 	}
 }
 
-// What nobody waits for is not checked, and who left and comes back is no newcomer.
+// An abandoned attempt is not checked, and a client that left and comes back is no newcomer.
 func TestGivingUpALogin(t *testing.T) {
 	g := newGate(t, "", twoUsers)
 	var leave []func()
@@ -258,7 +258,7 @@ func TestGivingUpALogin(t *testing.T) {
 	if n := g.fails.total.Load(); n != 20 || len(g.pending) > 0 {
 		t.Errorf("%d failures counted, want 20; %d pending", n, len(g.pending))
 	}
-	g.now += engine.Instant(loginPeriod) // a permit for who has just come
+	g.now += engine.Instant(loginPeriod) // a permit for a newcomer
 	g.try("10.0.0.1:1", "shop", "wrong again")
 	if len(g.queue) > 0 {
 		t.Error("who left and comes back is checked at once")

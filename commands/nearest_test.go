@@ -17,7 +17,7 @@ func TestNearest(t *testing.T) {
 	}
 }
 
-// Errors say what was meant, or where it went, behind Redis' own text.
+// Errors name the word that was meant, or its replacement, behind Redis' own text.
 func TestAdvice(t *testing.T) {
 	h := newTestHandler("")
 	for _, tt := range []struct{ line, want string }{

@@ -13,7 +13,7 @@ type Network struct {
 	OutputBytes  int64
 }
 
-// network is what the transport has counted since CONFIG RESETSTAT.
+// network returns the transport's counts since CONFIG RESETSTAT.
 func (h *Handler) network() Network {
 	n := h.carried()
 	if from := h.stats.carriedBefore.Load(); from != nil {
@@ -25,7 +25,7 @@ func (h *Handler) network() Network {
 	return n
 }
 
-// carried is what it has counted since the start; nothing if none was configured.
+// carried returns its counts since the start, or zeros if none was configured.
 func (h *Handler) carried() Network {
 	if h.config.Network == nil {
 		return Network{}

@@ -30,7 +30,7 @@ const (
 	// at most, and so long for each.
 	maxLeft    = 128
 	leftPeriod = time.Second / 4
-	// paceMemory bounds what is kept of addresses, and of names, in bytes each.
+	// paceMemory bounds the memory of addresses, and of names, in bytes each.
 	paceMemory = 1 << 20
 )
 

@@ -17,12 +17,12 @@ type Client struct {
 	Wake func()
 	// OutputBytes bounds what others may send and the client leaves unread; 0: no bound.
 	OutputBytes int
-	// Buffers tells what the transport holds, from any goroutine; nil: nothing is known.
+	// Buffers returns the transport's buffers. Any goroutine may call it; nil: they are unknown.
 	Buffers func() Buffers
 }
 
-// Buffers are what a transport holds for a connection. All but FD and Chunks are bytes.
-// A connection that is being served at the moment shows what it held before.
+// Buffers are the sizes of a connection's buffers in the transport. All are bytes, except FD and Chunks.
+// A connection that is being served at the moment shows its earlier sizes.
 type Buffers struct {
 	FD         int   // descriptor of its socket; -1: unknown
 	Query      int64 // received and not executed

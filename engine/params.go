@@ -13,7 +13,7 @@ type paramTable struct {
 	last  paramID // the one given last: most calls ask for it again
 }
 
-// A paramKey is what the number of a key's parameters stands for: these, and the
+// A paramKey is the meaning of the number of a key's parameters: these, and the
 // key's past, which few keys have.
 type paramKey struct {
 	params Params

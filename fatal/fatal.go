@@ -10,7 +10,7 @@ import (
 // OnPanic, deferred around a call, has a panic of that call end the process, with its
 // stack on standard error and exit status 2, whatever would recover it further out. It is for
 // code that holds locks or changes state: after a panic there a supervisor is to start
-// the server anew from what is on disk.
+// the server again from its disk.
 //
 // Cost: that of a deferred call, some 2 ns. Locks that the call has let go of in
 // deferred functions are free until the process has ended, as with any panic.

@@ -20,7 +20,7 @@ func BootID() string {
 }
 
 // BOOT says in which run of the system the log was last opened: before another one
-// the machine may have lost what was not on disk, and in the same one it has not.
+// the machine may have lost unsynced bytes, and in the same one it has not.
 // A copy on another machine has another run.
 const (
 	bootName   = "BOOT"

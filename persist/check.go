@@ -108,7 +108,7 @@ type segmentCheck struct {
 	name   string // of the file
 	end    segmentEnd
 	damage *CorruptError // nil if the log can be opened and read
-	drop   *Drop         // what opening it cuts off; nil: nothing
+	drop   *Drop         // the end that opening it cuts off; nil: none
 }
 
 // checkSegment verifies segment i. err is of the file system or a *NewerError.

@@ -102,7 +102,7 @@ const (
 	anotherBoot = false
 )
 
-// checkedLog is what CheckLog returns.
+// checkedLog is the result of CheckLog.
 func checkedLog(fs vfs.FS, dir string, same bool) error {
 	_, err := CheckLog(fs, dir, same, func(string) {})
 	return err

@@ -15,7 +15,7 @@ import (
 // machine had not on disk when it went down.
 var ErrDrops = errors.New("the end of the log is torn, and a start drops it")
 
-// A Drop is what is cut off the end of a log as it is opened.
+// A Drop is the end of a log that is cut off as the log is opened.
 type Drop struct {
 	File   string
 	Offset int64 // in File, where it begins
@@ -27,7 +27,7 @@ type Drop struct {
 	Unfinished bool
 }
 
-// String is what is lost, for people.
+// String describes the loss, for people.
 func (d *Drop) String() string {
 	if d.Unfinished {
 		return fmt.Sprintf("%s ends at byte %d with %d bytes of a write that was not finished when the process was killed: nothing of it was answered", d.File, d.Offset, d.Bytes)

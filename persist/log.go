@@ -209,7 +209,7 @@ func (l *Log) store(entries []*raft.Log) error {
 	return nil
 }
 
-// Dropped is what was cut off as the log was opened, nil if nothing was.
+// Dropped is the end that was cut off as the log was opened, nil if none was.
 func (l *Log) Dropped() *Drop { return l.dropped }
 
 // Name is that of the directory.

@@ -15,7 +15,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// fileWounds are what may happen to a file, the same each time.
+// fileWounds are damages of a file, the same each time.
 var fileWounds = []struct {
 	name string
 	do   func(data []byte) []byte // nil: there is no file any more
@@ -55,7 +55,7 @@ var matrixDirs = []struct {
 	{"killed, and the machine rebooted", killedCopy, "another"},
 }
 
-// killedCopy is what the process would leave if it were killed.
+// killedCopy copies the directory as a kill of the process would leave it.
 func killedCopy(t *testing.T, s *Store, dir string) string {
 	copied := t.TempDir()
 	copyDir(t, copied, dir)

@@ -22,7 +22,7 @@ type logRepair struct {
 	damage   *CorruptError // nil if there is nothing to repair
 	metaLost *CorruptError // nil if META is good
 	cut      *logCut       // nil if the log is not cut off
-	drop     *Drop         // what opening it cuts off; nil: nothing
+	drop     *Drop         // the end that opening it cuts off; nil: none
 	tail     segmentEnd    // of the last segment, unless the log is cut off
 	last     uint64        // the last entry that stays
 }

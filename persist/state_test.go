@@ -149,7 +149,7 @@ func TestWriteBackup(t *testing.T) {
 }
 
 // Of a log whose end is torn, because the machine went down before it was on disk,
-// ReadState reads what a start would, and says so.
+// ReadState reads the same state as a start, and says so.
 func TestReadStateOfATornLog(t *testing.T) {
 	disk := vfs.NewCrashableMem()
 	o := testOptions(t, disk, Never)

@@ -113,7 +113,7 @@ func (s *Store) forgetAll() {
 	s.engine.Apply(0, &engine.Batch{Ops: []engine.Op{{Kind: engine.Flush}}})
 }
 
-// withHint says what to do about damage, if that is what an error tells.
+// withHint appends the remedy to an error that reports damage.
 func withHint(err error, dir string) error {
 	var corrupt *CorruptError
 	if !errors.As(err, &corrupt) {

@@ -47,7 +47,7 @@ type segmentEnd struct {
 	size       int64  // of the file
 	data       int64  // behind the last byte that is not zero; offset if there is none behind that
 	// reason says why it ends there; empty if nothing follows but zeros. unfinished:
-	// what follows is the begin of one write, and zeros. junk: the head of the file is
+	// the bytes behind are the begin of one write, and zeros. junk: the head of the file is
 	// neither that of the segment nor missing.
 	reason           string
 	unfinished, junk bool

@@ -12,10 +12,10 @@ import (
 	"limitsrv/persist"
 )
 
-// Anew is what to do about a node whose directory is damaged.
+// Anew is the remedy for a node with a damaged directory.
 const Anew = "empty the directory and start the node with --join, and it gets its state from the others"
 
-// withHint says what to do about damage, if that is what an error tells.
+// withHint appends the remedy to an error that reports damage.
 func withHint(err error, dir string) error {
 	if !errors.As(err, new(*persist.CorruptError)) {
 		return err

@@ -37,7 +37,7 @@ const (
 	maxAnswerBytes = 32 << 20
 )
 
-// retiredShare is what part of the timeout of links an earlier leader has for its answers:
+// retiredShare is the part of the timeout of links that an earlier leader has for its answers:
 // those that it gives are under way.
 const retiredShare = 4
 

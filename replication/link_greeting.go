@@ -15,7 +15,7 @@ const (
 	linkCall
 )
 
-// A greeting is what the node that dials tells about the link and itself.
+// A greeting describes the link and the node that dials it.
 type greeting struct {
 	kind     linkKind
 	identity        // of the node that dials

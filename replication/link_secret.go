@@ -32,13 +32,13 @@ const (
 	keyBytes   = 32 // of X25519
 	shareBytes = nonceBytes + keyBytes
 
-	// What proofs and keys are for.
+	// Labels of proofs and keys.
 	labelDialing   = "limitsrv link 2, the side that dials"
 	labelAccepting = "limitsrv link 2, the side that accepts"
 	labelKeys      = "limitsrv link 2, keys"
 )
 
-// A share is what a side sends of a challenge, and the private key of it.
+// A share is one side's part of a challenge, with its private key.
 type share struct {
 	body    []byte // nonce and public key
 	private *ecdh.PrivateKey

@@ -105,7 +105,7 @@ func (f *machine) carryOut(l *raft.Log) error {
 	}
 	if answered != nil {
 		close(answered.landed)
-		f.landed(answered) // last: who is answered finds the entry counted
+		f.landed(answered) // last: an answered client finds the entry counted
 	}
 	return nil
 }

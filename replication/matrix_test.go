@@ -12,7 +12,7 @@ import (
 	"limitsrv/persist"
 )
 
-// fileWounds are what may happen to a file; nil: it is gone.
+// fileWounds are damages of a file; nil: it is gone.
 var fileWounds = []struct {
 	name string
 	do   func(data []byte) []byte

@@ -13,7 +13,7 @@ import (
 	"limitsrv/persist"
 )
 
-// A Remnant is what is on disk of a node, or in a backup. Of two nodes of one cluster
+// A Remnant describes a node's data on disk, or a backup. Of two nodes of one cluster
 // that with the higher Term is further, and in one Term that with the higher LastIndex.
 type Remnant struct {
 	Kind          RemnantKind
@@ -29,7 +29,7 @@ type Remnant struct {
 	LostTail bool
 }
 
-// RemnantKind says what a directory is.
+// RemnantKind is the kind of a directory.
 type RemnantKind uint8
 
 const (
@@ -260,7 +260,7 @@ func (r *remains) machineOf(m *membership, mono func() time.Duration) *machine {
 	return f
 }
 
-// writeSeat makes what a node stands on that has no log, but a snapshot.
+// writeSeat writes the files of a node that has no log, only a snapshot.
 func (n *Node) writeSeat(m *membership, r *remains) (err error) {
 	to, err := n.openSeat(m)
 	if err != nil {

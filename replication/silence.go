@@ -31,7 +31,7 @@ const (
 	// leaderlessShare is how long a node that knows no leader waits for the word of one.
 	leaderlessShare = 0.5
 	// lateShare is by how much this process may run late; if it is later, it waits
-	// for excuseShare, in which what has come for it meanwhile is read.
+	// for excuseShare, in which it reads the messages that came meanwhile.
 	lateShare, excuseShare = 0.1, 0.3
 	// goneShare is how long there must be no word of a leader whose process has ended.
 	goneShare = 0.1
@@ -46,7 +46,7 @@ func (n *Node) shareOf(share float64) time.Duration {
 	return time.Duration(share * float64(n.o.ElectionTimeout))
 }
 
-// silence is what a node knows about the silence of its leader. Many may use it at once.
+// silence is a node's record of its leader's silence. Many may use it at once.
 type silence struct {
 	lost    chan string  // ids of nodes whose link for raft has ended
 	excused atomic.Int64 // by mono: when this process last ran late

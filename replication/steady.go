@@ -42,7 +42,7 @@ type steadyTransport struct {
 	address  raft.ServerAddress          // at which others reach this node
 	nodeAt   func(address string) string // the id there, empty if that is not known
 	raft     atomic.Pointer[raft.Raft]   // nil: not made yet
-	answered func(node string)           // is told who has answered a heartbeat
+	answered func(node string)           // called with each node that answers a heartbeat
 	absences absences
 	taken    taken
 }

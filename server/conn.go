@@ -100,7 +100,7 @@ func (c *conn) keep(w *workspace) {
 	*out = append([]byte(nil), *out...)
 }
 
-// repay gives back what borrow lent, except the output.
+// repay releases the buffers that borrow lent, except the output.
 func (c *conn) repay(w *workspace) {
 	c.in.repay(w)
 	c.measure()

@@ -8,7 +8,7 @@ import (
 	"limitsrv/commands"
 )
 
-// gauges are what a connection holds, for CLIENT LIST: written by the goroutine that
+// gauges are a connection's buffer sizes, for CLIENT LIST: written by the goroutine that
 // uses the connection when they change, which they do not in steady state, and read by any.
 type gauges struct {
 	fd               int          // set before the session is made; -1: unknown
@@ -26,7 +26,7 @@ func note(gauge *atomic.Int32, n int) {
 	}
 }
 
-// measure notes what the reader holds when the connection rests.
+// measure notes the reader's buffer size when the connection rests.
 func (c *conn) measure() {
 	held := len(c.in.buf) + len(c.in.tail)
 	note(&c.gauges.query, held)

@@ -38,7 +38,7 @@ func numberOf(t *testing.T, text string) int {
 	return n
 }
 
-// CLIENT LIST tells what each connection holds.
+// CLIENT LIST reports the buffers of each connection.
 func TestClientListTellsBuffers(t *testing.T) {
 	for _, threads := range []string{"1", "-1"} {
 		t.Run("io-threads "+threads, func(t *testing.T) {

@@ -19,7 +19,7 @@ var holdingArgs = map[string]func(t *testing.T) []string{
 }
 
 // TestLockWait starts a second server on a data directory: it says which process has it,
-// waits for that to be gone, and goes on with what it left. A signal ends the wait.
+// waits for that to end, and goes on with its state. A signal ends the wait.
 func TestLockWait(t *testing.T) {
 	for name, more := range holdingArgs {
 		t.Run(name, func(t *testing.T) {

@@ -28,7 +28,7 @@ const (
 	exitOK      = 0
 	exitFailure = 1 // it could not serve, or was told to end at once
 	exitUsage   = 2 // the command line is wrong
-	exitDrops   = 3 // check found nothing but what a start drops
+	exitDrops   = 3 // check found only an end of the log that a start drops
 )
 
 // run is the program. It serves until a signal comes, or SHUTDOWN, and gives the

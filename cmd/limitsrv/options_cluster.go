@@ -72,7 +72,7 @@ func isNewMember(dir string) bool {
 	return err == nil && !member
 }
 
-// raftProtection is what nodes beyond loopback are to be given.
+// raftProtection names the options that protect nodes beyond loopback.
 const raftProtection = "--cluster-secret-file, --cluster-secret or --raft-tls-cert, -key and -ca"
 
 // hasSecret says whether nodes know each other by a secret.

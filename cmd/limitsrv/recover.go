@@ -92,7 +92,7 @@ func runRecover(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return exitOK
 }
 
-// check says what is missing on the command line.
+// check returns an error that names the missing options.
 func (o *recoverOptions) check() error {
 	chosen := o.Raft != "" || o.Single
 	switch {
@@ -104,7 +104,7 @@ func (o *recoverOptions) check() error {
 	return nil
 }
 
-// target is what the new directory is of.
+// target describes the owner of the new directory.
 func (o *recoverOptions) target() string {
 	if o.Single {
 		return "the data directory of a server by itself"
@@ -112,7 +112,7 @@ func (o *recoverOptions) target() string {
 	return "the data directory of the first node of a new cluster, at " + o.Raft
 }
 
-// next is what to do with the new directory.
+// next is the command that starts on the new directory.
 func (o *recoverOptions) next() string {
 	if o.Single {
 		return fmt.Sprintf("Done. Start it with --data %s.", o.To)
@@ -120,7 +120,7 @@ func (o *recoverOptions) next() string {
 	return fmt.Sprintf("Done. Start it with --raft %s --data %s, and all other nodes, on empty directories, with --join %s.", o.Raft, o.To, o.Raft)
 }
 
-// remnantText is what a directory has, for people.
+// remnantText describes the content of a directory, for people.
 func remnantText(r replication.Remnant, now time.Time) string {
 	last := "none"
 	if r.Stamp > 0 {

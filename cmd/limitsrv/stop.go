@@ -84,7 +84,7 @@ func (n *node) supervise(signals <-chan os.Signal, served <-chan error) error {
 	}
 }
 
-// finish answers what is under way, and closes the files.
+// finish answers the commands under way, and closes the files.
 func (n *node) finish(cause stopCause, stopAdmin func()) error {
 	transfer, cancel := context.WithDeadline(context.Background(), cause.limits.transfer)
 	defer cancel()
