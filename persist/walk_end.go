@@ -3,6 +3,7 @@ package persist
 import (
 	"bytes"
 	"encoding/binary"
+	"math/bits"
 
 	"github.com/hashicorp/raft-wal/types"
 )
@@ -65,6 +66,9 @@ func (w *walker) isUnfinished(info types.SegmentInfo) (bool, error) {
 		return left < segmentHead && !w.end.junk && b[0] != 0, nil
 	}
 	commit := order.AppendUint32([]byte{frameCommit, 0, 0, 0}, w.crc)
+	if some && left <= frameHead && differByOneBit(b[:left], commit) {
+		return false, nil
+	}
 	if some && torn.begins(commit, frameHead) {
 		return true, nil
 	}
@@ -75,9 +79,6 @@ func (w *walker) isUnfinished(info types.SegmentInfo) (bool, error) {
 	if index := order.AppendUint32([]byte{frameIndex, 0, 0, 0}, indexBytes); some && torn.begins(index, frameHead+(int64(indexBytes)+7)&^7) {
 		return true, nil
 	}
-	if some && left == frameHead && order.Uint32(b[4:]) == w.crc {
-		return false, nil // a commit whose kind is damaged
-	}
 	return torn.beginsEntry(w.codec, w.index, w.end.size-w.next), nil
 }
 
@@ -87,6 +88,15 @@ func headOf(info types.SegmentInfo, c *codec) (head []byte) {
 		head = binary.LittleEndian.AppendUint64(head, v)
 	}
 	return head
+}
+
+// differByOneBit says whether the begin of a commit, with zeros behind it, is the commit
+// but for one bit. That is damage: frames begin at multiples of 8, and where a process
+// is killed a write ends at a page.
+func differByOneBit(begin, commit []byte) bool {
+	var filled [frameHead]byte
+	copy(filled[:], begin)
+	return bits.OnesCount64(binary.LittleEndian.Uint64(filled[:])^binary.LittleEndian.Uint64(commit)) == 1
 }
 
 func isZero(b []byte) bool { return len(bytes.Trim(b, "\x00")) == 0 }
