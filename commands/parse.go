@@ -265,6 +265,10 @@ func perSecond(d decimal) (int64, int64, bool) {
 	if whole > 1e9 || (whole == 1e9 && (d.cut || whole*pow10[d.decimals] != d.digits)) {
 		return 0, 0, false
 	}
+	if d.decimals == 0 && !d.cut && d.digits > 0 {
+		count, period := lowestTerms(int64(d.digits), 1e9)
+		return count, period, true
+	}
 	kept := min(d.decimals, rateDecimals)
 	digits := d.digits / pow10[d.decimals-kept]
 	count, period := int64(0), int64(1)

@@ -104,4 +104,13 @@ type cell struct {
 
 func (c *cell) alg() *algorithm { return c.params.alg() }
 
+// rule is the arithmetic of the key as it is: a take or a change may end its past, or
+// begin one.
+func (c *cell) rule() rule {
+	if c.past.isZero() {
+		return c.alg().rule
+	}
+	return rulesWithPast[c.params.Alg]
+}
+
 func (p *Params) alg() *algorithm { return &algorithms[p.Alg] }

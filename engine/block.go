@@ -272,7 +272,7 @@ func (r *blockReader) record(data []byte, params int, key hashKey) (rest []byte,
 		}
 		c.state = x.state
 	}
-	if !c.pastSound(r.now) || !a.rule.sound(&c, r.now) {
+	if !c.pastSound(r.now) || !c.rule().sound(&c, r.now) {
 		return nil, errState
 	}
 	if x.key, data, ok = takeKey(data); !ok {

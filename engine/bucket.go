@@ -11,93 +11,61 @@ package engine
 // arrival time: the drop at which the bucket is full.
 //
 // Another rate or capacity leaves that time as it is, and no fewer permits used than
-// at the rates at which they were taken: see bucket_past.go.
+// at the rates at which they were taken: see pastBucket.
 type bucket struct{}
 
-// unit is the number of drops of a nanosecond.
-func (bucket) unit(c *cell) uint64 {
-	if c.past.n != 0 {
-		return uint64(c.past.n)
-	}
-	return uint64(c.params.Count)
-}
-
-// owed is the drops from now until the bucket is full.
-func (b bucket) owed(c *cell, now Instant) wide {
+// owedDrops is the drops from now until the bucket of the cell is full, with unit of them
+// in a nanosecond.
+func owedDrops(c *cell, now Instant, unit uint64) wide {
 	due := wide{c.state[0], c.state[1]}
-	return due.less0(mul(uint64(now), b.unit(c)))
+	return due.less0(mul(uint64(now), unit))
 }
 
-// sound: the bucket is full within the time that the greatest takes at the slowest
-// rate, twice.
-func (b bucket) sound(c *cell, now Instant) bool {
+func (bucket) owed(c *cell, now Instant) wide {
+	due := wide{c.state[0], c.state[1]}
+	return due.less0(mul(uint64(now), uint64(c.params.Count)))
+}
+
+// isSoundDue says whether the bucket is full within the time that the greatest takes at
+// the slowest rate, twice.
+func isSoundDue(c *cell, now Instant, unit uint64) bool {
 	if c.state[0]>>63 != 0 {
 		return false
 	}
-	nanos, _ := b.owed(c, now).div(b.unit(c))
+	nanos, _ := owedDrops(c, now, unit).div(unit)
 	return nanos.less0(mul(2*MaxLimit, MaxRatePeriod)).isZero()
 }
 
-func (b bucket) set(c *cell, now Instant, owed wide) {
+func (bucket) sound(c *cell, now Instant) bool {
+	return isSoundDue(c, now, uint64(c.params.Count))
+}
+
+func (bucket) set(c *cell, now Instant, owed wide) {
 	if owed.isZero() {
-		c.state, c.past = state{}, past{}
+		c.state = state{}
 		return
 	}
-	due := owed.add(mul(uint64(now), b.unit(c)))
+	due := owed.add(mul(uint64(now), uint64(c.params.Count)))
 	c.state = state{due.hi, due.lo}
 }
 
 func (b bucket) used(c *cell, now Instant) int64 {
-	if c.past != (past{}) {
-		return b.usedMixed(c, now)
-	}
 	return int64(b.owed(c, now).ceilDiv(uint64(c.params.Period)).min64(maxUsed))
 }
 
 func (b bucket) until(c *cell, now Instant, target int64) Span {
-	if c.past != (past{}) {
-		return b.untilMixed(c, now, target)
-	}
 	left := b.owed(c, now).less0(mul(uint64(target), uint64(c.params.Period)))
 	return left.ceilDiv(uint64(c.params.Count)).span()
 }
 
 func (b bucket) take(c *cell, now Instant, n int64) {
-	if c.past != (past{}) {
-		b.takeMixed(c, now, n)
-		return
-	}
 	b.set(c, now, b.owed(c, now).add(mul(uint64(n), uint64(c.params.Period))))
 }
 
 func (b bucket) give(c *cell, now Instant, n int64) {
-	cost := mul(uint64(n), uint64(c.params.Period))
-	if c.past != (past{}) {
-		cost = b.drops(c, n)
-		if c.past.debt != 0 {
-			cost = cost.least(mul(uint64(n), uint64(c.past.debt)))
-		}
-	}
-	b.set(c, now, b.owed(c, now).less0(cost))
+	b.set(c, now, b.owed(c, now).less0(mul(uint64(n), uint64(c.params.Period))))
 }
 
 // change keeps the time at which the bucket is full, and the fastest rate at which
 // permits were taken.
-func (b bucket) change(c *cell, now Instant, p Params) {
-	if b.owed(c, now).isZero() {
-		c.params, c.past, c.state = p, past{}, state{}
-		return
-	}
-	t := drops{due: wide{c.state[0], c.state[1]}, unit: b.unit(c), permit: uint64(c.past.debt)}
-	if t.permit == 0 {
-		t.permit = b.permit(c)
-	}
-	t = t.under(&p)
-	c.params, c.past, c.state = p, past{}, state{t.due.hi, t.due.lo}
-	if t.unit != uint64(p.Count) {
-		c.past.n = int64(t.unit)
-	}
-	if t.permit != b.permit(c) {
-		c.past.debt = int64(t.permit)
-	}
-}
+func (bucket) change(c *cell, now Instant, p Params) { pastBucket{}.change(c, now, p) }

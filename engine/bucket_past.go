@@ -1,6 +1,6 @@
 package engine
 
-// A bucket whose rate has changed goes on counting time in drops of the earlier
+// pastBucket is a bucket whose rate has changed. It goes on counting time in drops of the earlier
 // rate, so that no change of the rate rounds anything: the time at which the bucket
 // is full is the same fraction of a nanosecond as before. The unit, drops of a
 // nanosecond, is brought to a multiple of the new Count where the numbers allow it. If
@@ -14,6 +14,7 @@ package engine
 // was full. Then at no time more are given than a bucket with the highest of the
 // capacities and the fastest of the rates would give: its permits used are never more,
 // since a take adds at least as many here, and no more than these are earned back.
+type pastBucket struct{}
 
 const (
 	// maxUnit bounds a unit, so that the time of an Instant in drops stays below 2^125.
@@ -58,9 +59,30 @@ func gcd(a, b uint64) uint64 {
 	return a
 }
 
+// unit is the number of drops of a nanosecond.
+func (pastBucket) unit(c *cell) uint64 {
+	if c.past.n != 0 {
+		return uint64(c.past.n)
+	}
+	return uint64(c.params.Count)
+}
+
+func (b pastBucket) owed(c *cell, now Instant) wide { return owedDrops(c, now, b.unit(c)) }
+
+func (b pastBucket) sound(c *cell, now Instant) bool { return isSoundDue(c, now, b.unit(c)) }
+
+func (b pastBucket) set(c *cell, now Instant, owed wide) {
+	if owed.isZero() {
+		c.state, c.past = state{}, past{}
+		return
+	}
+	due := owed.add(mul(uint64(now), b.unit(c)))
+	c.state = state{due.hi, due.lo}
+}
+
 // permit is the drops of a permit at the rate in force, rounded down, at most maxScaled
 // and at least 1.
-func (b bucket) permit(c *cell) uint64 {
+func (b pastBucket) permit(c *cell) uint64 {
 	if c.past.n == 0 {
 		return uint64(c.params.Period)
 	}
@@ -68,7 +90,7 @@ func (b bucket) permit(c *cell) uint64 {
 }
 
 // drops is the time of n permits at the rate in force in whole drops, rounded down.
-func (b bucket) drops(c *cell, n int64) wide {
+func (b pastBucket) drops(c *cell, n int64) wide {
 	unit, count := b.unit(c), uint64(c.params.Count)
 	nanos, rest := mul(uint64(n), uint64(c.params.Period)).div(count)
 	all, fits := nanos.times(unit)
@@ -79,9 +101,9 @@ func (b bucket) drops(c *cell, n int64) wide {
 	return all.add(part)
 }
 
-// usedMixed is used of a bucket with a past: the least whole number of permits whose
+// used is the least whole number of permits whose
 // time is not below the one owed, at either rate.
-func (b bucket) usedMixed(c *cell, now Instant) int64 {
+func (b pastBucket) used(c *cell, now Instant) int64 {
 	owed := b.owed(c, now)
 	all := owed.triple(uint64(c.params.Count))
 	permit := mul(uint64(c.params.Period), b.unit(c))
@@ -99,8 +121,7 @@ func (b bucket) usedMixed(c *cell, now Instant) int64 {
 	return int64(lo)
 }
 
-// untilMixed is until of a bucket with a past.
-func (b bucket) untilMixed(c *cell, now Instant, target int64) Span {
+func (b pastBucket) until(c *cell, now Instant, target int64) Span {
 	free := b.drops(c, target)
 	if c.past.debt != 0 {
 		free = free.least(mul(uint64(target), uint64(c.past.debt)))
@@ -108,11 +129,10 @@ func (b bucket) untilMixed(c *cell, now Instant, target int64) Span {
 	return b.owed(c, now).less0(free).ceilDiv(b.unit(c)).span()
 }
 
-// takeMixed is take of a bucket with a past.
-func (b bucket) takeMixed(c *cell, now Instant, n int64) {
+func (b pastBucket) take(c *cell, now Instant, n int64) {
 	if b.owed(c, now).isZero() {
 		c.past = past{}
-		b.take(c, now, n)
+		bucket{}.take(c, now, n)
 		return
 	}
 	owed, cost := b.owed(c, now), b.drops(c, n)
@@ -136,7 +156,7 @@ func (a wide) halfDue() bool { return a.hi>>(maxDue-1-64) == 0 }
 // rescale brings the state of a bucket to a unit in which a permit is whole drops. The
 // time is rounded up by less than a drop. Not ok: the state does not fit, nor could
 // any permit be taken of it under a limit.
-func (b bucket) rescale(c *cell, now Instant) (ok bool) {
+func (b pastBucket) rescale(c *cell, now Instant) (ok bool) {
 	count, period, unit := uint64(c.params.Count), uint64(c.params.Period), b.unit(c)
 	for 2*count <= maxUnit && 2*period <= maxScaled {
 		count, period = 2*count, 2*period
@@ -154,4 +174,33 @@ func (b bucket) rescale(c *cell, now Instant) (ok bool) {
 	c.past.n = int64(count)
 	b.set(c, now, owed)
 	return true
+}
+
+func (b pastBucket) give(c *cell, now Instant, n int64) {
+	cost := b.drops(c, n)
+	if c.past.debt != 0 {
+		cost = cost.least(mul(uint64(n), uint64(c.past.debt)))
+	}
+	b.set(c, now, b.owed(c, now).less0(cost))
+}
+
+// change keeps the time at which the bucket is full, and the fastest rate at which
+// permits were taken.
+func (b pastBucket) change(c *cell, now Instant, p Params) {
+	if b.owed(c, now).isZero() {
+		c.params, c.past, c.state = p, past{}, state{}
+		return
+	}
+	t := drops{due: wide{c.state[0], c.state[1]}, unit: b.unit(c), permit: uint64(c.past.debt)}
+	if t.permit == 0 {
+		t.permit = b.permit(c)
+	}
+	t = t.under(&p)
+	c.params, c.past, c.state = p, past{}, state{t.due.hi, t.due.lo}
+	if t.unit != uint64(p.Count) {
+		c.past.n = int64(t.unit)
+	}
+	if t.permit != b.permit(c) {
+		c.past.debt = int64(t.permit)
+	}
 }

@@ -32,7 +32,7 @@ func (s *shard) lookup(now Instant, key []byte, h uint64) (pl place, used int64)
 	}
 	pl = place{p.pageHead, i}
 	c := s.load(p, i)
-	used = c.used(now)
+	used = c.rule().used(c, now)
 	if used == 0 {
 		s.remove(pl)
 		s.stats.Forgotten++
@@ -68,8 +68,8 @@ func (s *shard) adopt(now Instant, op *Op, pl place, found int64) (used int64, c
 	case c.params.Alg != op.Params.Alg:
 		return found, false, false
 	}
-	c.alg().rule.change(c, now, op.Params)
-	return c.used(now), true, true
+	c.rule().change(c, now, op.Params)
+	return c.rule().used(c, now), true, true
 }
 
 // view fills in how the cell stands, with used permits used.
@@ -77,7 +77,7 @@ func (c *cell) view(now Instant, used int64, d *Decision) {
 	d.Params = c.params
 	d.Remaining = max(0, c.params.Limit-used)
 	if used > 0 {
-		d.Reset = c.until(now, 0)
+		d.Reset = c.rule().until(c, now, 0)
 	}
 }
 
@@ -93,7 +93,7 @@ func (c *cell) refusal(now Instant, n, bound int64) Span {
 	if n > bound {
 		return Never
 	}
-	return c.until(now, bound-n)
+	return c.rule().until(c, now, bound-n)
 }
 
 // hold is how long to hold what is taken now.
@@ -101,7 +101,7 @@ func (c *cell) hold(now Instant) Span {
 	if !c.alg().holds {
 		return Span{}
 	}
-	return c.until(now, 0)
+	return c.rule().until(c, now, 0)
 }
 
 // take decides about a Take of at least one permit: a missing key is made only if it passes.
@@ -128,8 +128,11 @@ func (s *shard) take(now Instant, op *Op, h uint64, d *Decision) {
 			return
 		}
 		d.Allowed, d.Wait = 1, c.hold(now)
-		c.alg().rule.take(c, now, n)
-		used, changed = c.usedAfter(now, used+n), true
+		c.rule().take(c, now, n)
+		used, changed = used+n, true
+		if !c.past.isZero() {
+			used = c.rule().used(c, now)
+		}
 	}
 	c.view(now, used, d)
 	if changed {
@@ -235,8 +238,8 @@ func (s *shard) refund(now Instant, op *Op, h uint64, d *Decision) {
 		return
 	}
 	c := &s.cell
-	c.give(now, op.N)
-	used := c.used(now)
+	c.rule().give(c, now, op.N)
+	used := c.rule().used(c, now)
 	c.look(now, used, d)
 	s.store(pl, now.after(d.Reset))
 	d.Changed = true
@@ -262,11 +265,11 @@ func (s *shard) charge(now Instant, op *Op, h uint64, d *Decision) {
 			d.Status = NoMemory
 			return
 		}
-		c.alg().rule.take(c, now, op.N)
-		used = c.usedAfter(now, used+op.N)
-		s.store(pl, now.after(c.until(now, 0)))
+		c.rule().take(c, now, op.N)
+		used = c.rule().used(c, now)
+		s.store(pl, now.after(c.rule().until(c, now, 0)))
 		d.Changed, d.Allowed = true, 1
-		d.Wait = c.until(now, limit)
+		d.Wait = c.rule().until(c, now, limit)
 	}
 	c.view(now, used, d)
 }

@@ -100,14 +100,14 @@ func (s *shard) probe(now Instant, b *Batch, from, i int, d *Decision) {
 	}
 	found := *c
 	earlier := b.follow(now, from, i, c, true)
-	used, limit := c.used(now), op.Params.Limit
+	used, limit := c.rule().used(c, now), op.Params.Limit
 	if op.N == 0 || used+earlier+op.N <= limit {
 		d.Allowed = 1
 	} else if d.Wait = c.refusal(now, earlier+op.N, limit); d.Wait != Never && op.Params.Count > 0 {
 		*c = found
-		reset := c.until(now, 0)
+		reset := c.rule().until(c, now, 0)
 		c.past, c.state = past{}, state{}
-		if earlier = b.follow(now, from, i, c, true); c.used(now)+earlier+op.N > limit {
+		if earlier = b.follow(now, from, i, c, true); c.rule().used(c, now)+earlier+op.N > limit {
 			d.Wait = Never // not even of a key that is fully reset
 		} else if reset.less(d.Wait) {
 			d.Wait = reset
@@ -118,7 +118,7 @@ func (s *shard) probe(now Instant, b *Batch, from, i int, d *Decision) {
 	if d.Allowed == 1 {
 		d.Wait = c.hold(now)
 	}
-	c.view(now, c.used(now), d)
+	c.view(now, c.rule().used(c, now), d)
 	s.chunks.changes = changes
 }
 
@@ -132,15 +132,14 @@ func (b *Batch) follow(now Instant, from, i int, c *cell, take bool) (taken int6
 		if j < i && (op.N == 0 || !b.sameKey(i, j)) {
 			continue
 		}
-		rule := c.alg().rule
 		if c.params != op.Params {
-			rule.change(c, now, op.Params)
+			c.rule().change(c, now, op.Params)
 		}
 		if j == i || !take {
 			continue
 		}
 		if op.Params.Count > 0 {
-			rule.take(c, now, op.N)
+			c.rule().take(c, now, op.N)
 		} else {
 			taken += op.N
 		}
@@ -155,7 +154,7 @@ func (s *shard) adoptRefused(now Instant, op *Op, h uint64) bool {
 	if !changed || op.N == 0 {
 		return false
 	}
-	s.store(pl, now.after(s.cell.until(now, 0)))
+	s.store(pl, now.after(s.cell.rule().until(&s.cell, now, 0)))
 	return true
 }
 
@@ -214,7 +213,7 @@ func (s *shard) takeProbed(now Instant, op *Op, h uint64, d *Decision) {
 		c.view(now, used, d)
 		return
 	}
-	c.alg().rule.take(c, now, op.N)
-	c.view(now, c.usedAfter(now, used+op.N), d)
+	c.rule().take(c, now, op.N)
+	c.view(now, c.rule().used(c, now), d)
 	s.keep(pl, h, op.Key, now.after(d.Reset))
 }

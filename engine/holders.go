@@ -58,7 +58,7 @@ func (s *shard) release(now Instant, op *Op, h uint64, d *Decision) {
 	if (lease{}).release(c, now, s.name(op.ID)) {
 		d.Allowed, d.Changed = 1, true
 		used--
-		s.store(pl, now.after(c.until(now, 0)))
+		s.store(pl, now.after(c.rule().until(c, now, 0)))
 	}
 	c.view(now, used, d)
 	if used == 0 {

@@ -135,7 +135,7 @@ func (e *Engine) livePage(now Instant, hash uint64, look func(s *shard, at Insta
 	h := hash << e.bits
 	p := s.pageOf(h)
 	for i := p.seek(tag(h, p.depth)); i < p.slots(); i++ {
-		if c := s.load(p, i); c.used(at) > 0 {
+		if c := s.load(p, i); c.rule().used(c, at) > 0 {
 			look(s, at, place{p.pageHead, i})
 		}
 	}
@@ -174,7 +174,7 @@ func (s *shard) findLive(now Instant, key []byte, h uint64) (pl place, used int6
 		return place{}, 0
 	}
 	c := s.load(p, i)
-	if used = c.used(now); used == 0 {
+	if used = c.rule().used(c, now); used == 0 {
 		return place{}, 0
 	}
 	return place{p.pageHead, i}, used

@@ -64,7 +64,7 @@ func (s *shard) loadRecords(r *blockReader, records []loaded) error {
 		if t := c.alg().tail; t != nil {
 			t.read(x.tail, &c.params, r.now, c)
 		}
-		s.insert(h, x.key, r.now.after(c.until(r.now, 0)))
+		s.insert(h, x.key, r.now.after(c.rule().until(c, r.now, 0)))
 	}
 	return nil
 }

@@ -27,6 +27,18 @@ const (
 	maxHeld = 2 * MaxLimit
 )
 
+func (p *past) isZero() bool { return int64(p.until)|p.n|p.debt == 0 }
+
+// rulesWithPast are the rules of keys with a past, by their Alg. A key of LEASE has none.
+var rulesWithPast = [algs]rule{
+	Token: pastBucket{},
+	Leaky: pastBucket{},
+	Fixed: carried{fixed{}},
+	Slide: carried{slide{}},
+	Log:   carried{slidingLog{}},
+	Lease: lease{},
+}
+
 // held is how many permits of the past count at now.
 func (c *cell) held(now Instant) int64 {
 	if now >= c.past.until {
@@ -35,64 +47,42 @@ func (c *cell) held(now Instant) int64 {
 	return c.past.n
 }
 
-// used is how many permits are used at now, rounded up. Zero says that the key is
-// fully reset.
-func (c *cell) used(now Instant) int64 {
-	used := c.alg().rule.used(c, now)
-	if c.past.until != 0 {
-		used += c.held(now)
-	}
-	return used
+// carried is the rule of a key with a past whose algorithm is not of buckets: the
+// permits held are used as well.
+type carried struct{ rule }
+
+func (r carried) used(c *cell, now Instant) int64 {
+	return r.rule.used(c, now) + c.held(now)
 }
 
-// usedAfter is used after a take: sum, but that a bucket may use more than the permits
-// taken when its rate has changed.
-func (c *cell) usedAfter(now Instant, sum int64) int64 {
-	if c.past.n != 0 || c.past.debt != 0 {
-		return c.used(now)
-	}
-	return sum
-}
-
-// until is how long it takes from now, if nothing is taken, until at most target
-// permits are used, rounded up to a nanosecond. target is not negative.
-func (c *cell) until(now Instant, target int64) Span {
-	rule, held := c.alg().rule, int64(0)
-	if c.past.until != 0 {
-		held = c.held(now)
-	}
+func (r carried) until(c *cell, now Instant, target int64) Span {
+	held := c.held(now)
 	if held == 0 {
-		return rule.until(c, now, target)
+		return r.rule.until(c, now, target)
 	}
 	leave := spanOf(int64(c.past.until - now))
 	if held <= target {
-		if wait := rule.until(c, now, target-held); wait.less(leave) {
+		if wait := r.rule.until(c, now, target-held); wait.less(leave) {
 			return wait
 		}
 	}
-	if wait := rule.until(c, now, target); leave.less(wait) {
+	if wait := r.rule.until(c, now, target); leave.less(wait) {
 		return wait
 	}
 	return leave
 }
 
-func (s Span) less(t Span) bool {
-	return s.Millis < t.Millis || s.Millis == t.Millis && s.Nanos < t.Nanos
-}
-
-// give unuses n permits, or all that are used if these are fewer; the held ones
-// last.
-func (c *cell) give(now Instant, n int64) {
-	rule := c.alg().rule
-	if c.past.until == 0 {
-		rule.give(c, now, n)
-		return
-	}
-	fromState := min(n, rule.used(c, now))
+// give unuses the held permits last.
+func (r carried) give(c *cell, now Instant, n int64) {
+	fromState := min(n, r.rule.used(c, now))
 	if fromState > 0 {
-		rule.give(c, now, fromState)
+		r.rule.give(c, now, fromState)
 	}
 	c.carry(now, fromState-n, 0)
+}
+
+func (s Span) less(t Span) bool {
+	return s.Millis < t.Millis || s.Millis == t.Millis && s.Nanos < t.Nanos
 }
 
 // carry changes by n how many permits are held, and holds all of them until an

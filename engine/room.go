@@ -152,7 +152,7 @@ func (s *shard) evictNearest(p page, bytes int, spared []byte, now Instant) {
 	resets := s.resets[:0]
 	for i := range p.slots() {
 		c := s.load(p, i)
-		reset := c.until(now, 0)
+		reset := c.rule().until(c, now, 0)
 		if at := p.offset(i); string(p.key(at, c.alg().words)) == string(spared) {
 			reset = Never
 		}
@@ -188,12 +188,12 @@ func (s *shard) purge(p page, now Instant) {
 	rests := latest
 	for i := p.slots() - 1; i >= 0; i-- {
 		c := s.load(p, i)
-		if c.used(now) == 0 {
+		if c.rule().used(c, now) == 0 {
 			s.remove(place{p.pageHead, i})
 			s.stats.Forgotten++
 			continue
 		}
-		rests = min(rests, now.after(c.until(now, 0)))
+		rests = min(rests, now.after(c.rule().until(c, now, 0)))
 	}
 	p.rests = rests
 }

@@ -130,7 +130,7 @@ func (c *crush) unforeseen() string {
 		p := s.slab.page(n)
 		for i := range p.slots() {
 			cell := s.load(p, i)
-			if rests := c.now.after(cell.until(c.now, 0)); rests < p.rests && p.rests > c.now {
+			if rests := c.now.after(cell.rule().until(cell, c.now, 0)); rests < p.rests && p.rests > c.now {
 				return fmt.Sprintf("a %v is at rest at %d, its page is looked through at %d", cell.params.Alg, rests, p.rests)
 			}
 		}

@@ -25,7 +25,7 @@ func (s *shard) tell(now Instant, op *Op, h uint64, d *Decision) {
 			c.look(now, used, d)
 		} else {
 			c.view(now, used, d)
-			d.Wait = c.until(now, c.params.Limit)
+			d.Wait = c.rule().until(c, now, c.params.Limit)
 		}
 		d.Allowed = 1
 	case Watch:
