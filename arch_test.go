@@ -26,7 +26,7 @@ const module = "limitsrv"
 //	cmd/limitsrv -> server/admin -> server -> commands -> engine <- persist <- replication -> certs -> files
 //
 // cmd/limitsrv knows them all; server/admin/page is files, which it hands to
-// server/admin. browser and testwait are for tests, faultnet for these and bench.
+// server/admin. browser and testwait are for tests, faultnet and freeport for these and bench.
 var arrows = map[string][]string{
 	".":              {},
 	"engine":         {},
@@ -56,13 +56,14 @@ var arrows = map[string][]string{
 	"browser":           {"limitsrv/testwait", "github.com/chromedp/chromedp", "github.com/chromedp/cdproto"},
 	"faultnet":          {},
 	"testwait":          {},
-	"bench":             {"limitsrv/faultnet"},
+	"freeport":          {},
+	"bench":             {"limitsrv/faultnet", "limitsrv/freeport"},
 }
 
 // testArrows are what the tests of any package may import as well; and they may
 // import of ours what their package does by way of others.
 var testArrows = []string{
-	"github.com/cockroachdb/datadriven", "pgregory.net/rapid", "github.com/anishathalye/porcupine", "limitsrv/faultnet", "limitsrv/browser", "limitsrv/testwait",
+	"github.com/cockroachdb/datadriven", "pgregory.net/rapid", "github.com/anishathalye/porcupine", "limitsrv/faultnet", "limitsrv/browser", "limitsrv/testwait", "limitsrv/freeport",
 	"github.com/chromedp/chromedp",
 }
 

@@ -11,6 +11,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"limitsrv/freeport"
 )
 
 // A process is a server that this run started and will end.
@@ -33,7 +35,7 @@ const endWait = 2 * time.Minute
 // DBSIZE, which it refuses with LOADING while it reads its state from disk.
 // argsFor is given the port. The server dies with ctx, and with this process.
 func start(ctx context.Context, argsFor func(port string) []string) (*process, error) {
-	address, err := freeAddress("127.0.0.1")
+	address, err := freeport.Address("127.0.0.1")
 	if err != nil {
 		return nil, err
 	}
@@ -187,16 +189,6 @@ func parseSchedstat(text string) (time.Duration, error) {
 	first, _, _ := strings.Cut(text, " ")
 	nanos, err := strconv.ParseInt(first, 10, 64)
 	return time.Duration(nanos), err
-}
-
-// freeAddress is host with a port that nobody listens on right now.
-func freeAddress(host string) (string, error) {
-	listener, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
-	if err != nil {
-		return "", err
-	}
-	defer listener.Close()
-	return listener.Addr().String(), nil
 }
 
 // lastLine is the last line of text that is not empty.

@@ -8,6 +8,8 @@ import (
 	"os/exec"
 	"strings"
 	"time"
+
+	"limitsrv/freeport"
 )
 
 // A side is one of the two servers that are compared, and how it is asked for a
@@ -83,7 +85,7 @@ func startLimitsrv(ctx context.Context, binary string, extra ...string) (*side, 
 
 // startLimitsrvLocked is startLimitsrv with a password.
 func startLimitsrvLocked(ctx context.Context, binary, password string) (*side, error) {
-	address, err := freeAddress("127.0.0.1")
+	address, err := freeport.Address("127.0.0.1")
 	if err != nil {
 		return nil, err
 	}

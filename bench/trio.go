@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"limitsrv/faultnet"
+	"limitsrv/freeport"
 )
 
 // A trio is three servers of which one leads and the others stand in for it, each
@@ -72,7 +73,7 @@ func (t *trio) stop() {
 // expose has the network listen for server i. It gives where the server itself is to
 // listen, and where the others reach it.
 func (t *trio) expose(i int) (address, public string, err error) {
-	if address, err = freeAddress(t.host(i)); err != nil || t.network == nil {
+	if address, err = freeport.Address(t.host(i)); err != nil || t.network == nil {
 		return address, address, err
 	}
 	public, err = t.network.Expose(t.host(i)+":0", address)

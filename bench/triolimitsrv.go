@@ -7,6 +7,7 @@ import (
 	"strings"
 
 	"limitsrv/faultnet"
+	"limitsrv/freeport"
 )
 
 // electionTimeout is when a node of limitsrv takes its leader for dead.
@@ -40,7 +41,7 @@ func startLimitsrvTrio(
 		bound, public = append(bound, inside), append(public, outside)
 	}
 	for i := range hosts {
-		address, err := freeAddress(t.host(i))
+		address, err := freeport.Address(t.host(i))
 		if err != nil {
 			return t, err
 		}

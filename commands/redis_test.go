@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"limitsrv/freeport"
 	"limitsrv/testwait"
 )
 
@@ -33,12 +34,11 @@ func startRedis(t *testing.T, args ...string) *realRedis {
 	if err != nil {
 		t.Fatalf("this test asks a real Redis too: please install redis-server, as Debian calls it: %v", err)
 	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	address, err := freeport.Address("127.0.0.1")
 	if err != nil {
 		t.Fatal(err)
 	}
-	_, port, _ := net.SplitHostPort(listener.Addr().String())
-	listener.Close()
+	_, port, _ := net.SplitHostPort(address)
 	dir := t.TempDir()
 	log, err := os.Create(filepath.Join(dir, "log"))
 	if err != nil {

@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"limitsrv/freeport"
 	"limitsrv/testwait"
 )
 
@@ -169,12 +170,11 @@ func freeAddress(t *testing.T) string {
 // freeAddressOf is one of a host that nobody listens on right now.
 func freeAddressOf(t *testing.T, host string) string {
 	t.Helper()
-	listener, err := net.Listen("tcp", net.JoinHostPort(host, "0"))
+	address, err := freeport.Address(host)
 	if err != nil {
 		t.Fatal(err)
 	}
-	defer listener.Close()
-	return listener.Addr().String()
+	return address
 }
 
 // dial connects for the time of the test.
