@@ -101,7 +101,7 @@ func (f *forwarder) link(to forwardTarget) *forwardLink {
 	k := f.current
 	f.mu.Unlock()
 	if before != nil {
-		before.retire()
+		before.retire(true)
 	}
 	return k
 }
@@ -109,16 +109,16 @@ func (f *forwarder) link(to forwardTarget) *forwardLink {
 // renew retires the link if it was made with another secret than those that are made now.
 func (f *forwarder) renew() {
 	first := f.links.o.secrets.current()[0]
-	f.retireIf(func(k *forwardLink) bool { return k.secret != first })
+	f.retireIf(func(k *forwardLink) bool { return k.secret != first }, false)
 }
 
 // leaderIs retires the link to an earlier leader, which may never answer.
 func (f *forwarder) leaderIs(node string) {
-	f.retireIf(func(k *forwardLink) bool { return k.to.node != node })
+	f.retireIf(func(k *forwardLink) bool { return k.to.node != node }, true)
 }
 
 // retireIf retires the link that is in use, if there is one that is stale.
-func (f *forwarder) retireIf(stale func(*forwardLink) bool) {
+func (f *forwarder) retireIf(stale func(*forwardLink) bool, deposed bool) {
 	f.mu.Lock()
 	before := f.current
 	if before == nil || !stale(before) {
@@ -127,7 +127,7 @@ func (f *forwarder) retireIf(stale func(*forwardLink) bool) {
 	}
 	f.current = nil
 	f.mu.Unlock()
-	before.retire()
+	before.retire(deposed)
 }
 
 // forget is told that a link has ended.

@@ -261,6 +261,28 @@ func TestForwardLeaderChange(t *testing.T) {
 	})
 }
 
+// TestForwardRenewal has a leader answer as late as any may when a link with another
+// secret replaces the one that it was asked over.
+func TestForwardRenewal(t *testing.T) {
+	inBubble(t, func(b *bubble) {
+		leader := b.leader("one:1", "1")
+		first := b.send("one:1", "1", 1)
+		synctest.Wait()
+		b.f.mu.Lock()
+		b.f.current.secret = secret{key: [32]byte{1}}
+		b.f.mu.Unlock()
+		b.f.renew()
+		second := b.send("one:1", "1", 1)
+		const late = answerTimeout * 9 / 10
+		time.Sleep(late)
+		b.wantPending("over the former link", first)
+		(<-leader.dones)(nil)
+		(<-leader.dones)(nil)
+		b.want("over the former link", first, nil, late)
+		b.want("over the next one", second, nil, late)
+	})
+}
+
 // TestForwardEnds has all that is in flight answered when either side closes.
 func TestForwardEnds(t *testing.T) {
 	for _, tt := range []struct {

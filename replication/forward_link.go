@@ -23,6 +23,7 @@ type forwardLink struct {
 	mu       sync.Mutex
 	over     bool     // takes nothing any more, and breaks or is broken
 	retired  bool     // takes nothing any more, and is over when it owes nothing
+	deposed  bool     // retired because another node leads
 	conn     net.Conn // nil: not made yet
 	waiting  []request
 	flights  flights
@@ -37,9 +38,9 @@ const (
 	maxAnswerBytes = 32 << 20
 )
 
-// retiredShare is the part of the timeout of links that an earlier leader has for its answers:
-// those that it gives are under way.
-const retiredShare = 4
+// deposedShare is the part of the timeout of links that an earlier leader has for its
+// answers: those that it gives are under way.
+const deposedShare = 4
 
 func newForwardLink(f *forwarder, to forwardTarget) *forwardLink {
 	ctx, end := context.WithCancel(context.Background())
@@ -124,17 +125,18 @@ func (k *forwardLink) stop() {
 	rouse(k.wake)
 }
 
-// retire ends the link when what was written has been answered.
-func (k *forwardLink) retire() {
+// retire ends the link when the requests written to it have been answered. deposed says
+// that its node has been replaced as the leader: then their answers must come soon.
+func (k *forwardLink) retire(deposed bool) {
 	k.mu.Lock()
-	k.retired = true
+	k.retired, k.deposed = true, deposed
 	waiting := k.waiting
 	k.waiting = nil
 	for _, r := range waiting {
 		k.ops -= len(r.batch.Ops)
 	}
 	idle := k.ops == 0
-	if !idle && k.conn != nil {
+	if !idle && deposed && k.conn != nil {
 		k.expect(time.Now())
 	}
 	k.mu.Unlock()
@@ -170,8 +172,8 @@ func (k *forwardLink) expect(now time.Time) {
 
 // patience is how long the answers may take. mu is held.
 func (k *forwardLink) patience() time.Duration {
-	if k.retired {
-		return k.f.links.o.timeout / retiredShare
+	if k.deposed {
+		return k.f.links.o.timeout / deposedShare
 	}
 	return k.f.links.o.patience
 }
