@@ -11,8 +11,8 @@
 
 ARGS ?=
 OUT ?= limitsrv
-FUZZTIME ?= 30000x
-SIMHOURS ?= 60
+FUZZTIME ?= 10000x
+SIMHOURS ?= 30
 UNITTIME ?= 60m
 STATICCHECK = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.8.0
@@ -39,8 +39,9 @@ release:
 
 test: needs
 	@for check in $(CHECKS); do \
-		echo "== $$check"; \
+		echo "== $$check"; begin=$$(date +%s); \
 		$(MAKE) --no-print-directory $$check || { echo "== $$check FAILED"; exit 1; }; \
+		echo "== $$check took $$(($$(date +%s) - begin)) s"; \
 	done
 	@echo "== all passed"
 
@@ -65,7 +66,10 @@ vulnerabilities:
 	cat "$$dir/problem"; \
 	grep -q 'fetching vulnerabilities' "$$dir/problem" && echo "NOT SCANNED: $(VULNDB) can't be reached"
 
+# The packages of long tests of sequential code are tested without the race detector,
+# too, where these are not skipped.
 unit:
+	go test -timeout $(UNITTIME) ./engine ./persist
 	go test -race -timeout $(UNITTIME) ./...
 
 sim:

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"testing"
 	"time"
+
+	"limitsrv/testwait"
 )
 
 // benchParams are of a bucket that stays full for the length of a test.
@@ -96,6 +98,7 @@ func BenchmarkGrowth(b *testing.B) {
 }
 
 func TestApplyAllocatesNothing(t *testing.T) {
+	testwait.Sequential(t)
 	for alg := range algs {
 		e := New(Options{})
 		p := Params{Alg: alg, Limit: 5, Count: 1, Period: 1e9}

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"limitsrv/engine"
+	"limitsrv/testwait"
 
 	"pgregory.net/rapid"
 )
@@ -75,6 +76,7 @@ func drawPause(t *rapid.T, p engine.Params, last engine.Decision) int64 {
 //
 //	go test ./engine -run=ChangedParameters -rapid.checks=100000
 func TestChangedParametersGiveNothingAway(t *testing.T) {
+	testwait.Sequential(t)
 	for _, a := range algs() {
 		t.Run(a.String(), func(t *testing.T) {
 			rapid.Check(t, func(t *rapid.T) { checkMix(t, a) })

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"limitsrv/engine"
+	"limitsrv/testwait"
 )
 
 // A law holds for every algorithm, under all parameters. check gets a subject
@@ -34,6 +35,7 @@ var laws = []law{
 
 // TestLaws checks every law for every algorithm. A failure names the seed.
 func TestLaws(t *testing.T) {
+	testwait.Sequential(t)
 	for _, a := range algs() {
 		for _, l := range laws {
 			t.Run(fmt.Sprint(a, "/", l.name), func(t *testing.T) {

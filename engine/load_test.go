@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"limitsrv/engine"
+	"limitsrv/testwait"
 )
 
 // blockOf is the one block of the snapshot of an engine.
@@ -77,6 +78,7 @@ func FuzzLoad(f *testing.F) {
 // TestLoadCut cuts a block off at each of its bytes, and flips each of its bits:
 // it is refused or something that an engine can go on with.
 func TestLoadCut(t *testing.T) {
+	testwait.Sequential(t)
 	e, _ := mixed(3, 20)
 	block, between := blockOf(t, e), 0
 	for n := range block {

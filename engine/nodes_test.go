@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"limitsrv/engine"
+	"limitsrv/testwait"
 )
 
 // A node applies what others apply, and does besides what is its own affair.
@@ -74,6 +75,7 @@ func (tr *tracer) looks(r *rand.Rand) engine.Batch {
 // TestNodes gives some engines the same batches, at times when some of them do
 // something else as well: they decide alike, and have the same Digest.
 func TestNodes(t *testing.T) {
+	testwait.Sequential(t)
 	refused, forgotten := int64(0), int64(0)
 	for seed := range uint64(24 / slowdown) {
 		tr, r := newTracer(seed), rand.New(rand.NewPCG(seed, 11))

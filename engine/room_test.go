@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"testing"
+
+	"limitsrv/testwait"
 )
 
 // A crush asks a small shard for keys, one at a time.
@@ -69,6 +71,7 @@ func TestFullOfLiveKeys(t *testing.T) {
 // parameters and many, and looks at every key all along: none is at rest before
 // its page is said to be looked through, and no page before the shard.
 func TestRestIsForeseen(t *testing.T) {
+	testwait.Sequential(t)
 	seed := rand.Uint64()
 	random := rand.New(rand.NewPCG(seed, 0))
 	c := newCrush(64 << 10)

@@ -6,6 +6,8 @@ import (
 	"reflect"
 	"testing"
 	"unsafe"
+
+	"limitsrv/testwait"
 )
 
 // A slabTwin knows what should be in the buffer of each page.
@@ -101,6 +103,7 @@ func TestSlab(t *testing.T) {
 // TestTableIsInvisible says that what a table has for each page has no pointers,
 // and that a head is as long as is counted.
 func TestTableIsInvisible(t *testing.T) {
+	testwait.Sequential(t)
 	head := reflect.TypeFor[pageHead]()
 	for i := range head.NumField() {
 		if f := head.Field(i); f.Type.Kind() < reflect.Int || f.Type.Kind() > reflect.Uint64 {

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"limitsrv/engine"
+	"limitsrv/testwait"
 )
 
 // A tracer makes up batches over some hundred keys of all algorithms: now it
@@ -302,6 +303,7 @@ func TestSnapshot(t *testing.T) {
 // TestSnapshotEdges reads what is at the bounds of sizes: no keys, the longest
 // keys, other parameters for each key, long logs, many holders.
 func TestSnapshotEdges(t *testing.T) {
+	testwait.Sequential(t)
 	now := instant("2025-06-15T12:34:56Z")
 	for _, tt := range []struct {
 		name string

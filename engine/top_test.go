@@ -11,6 +11,8 @@ import (
 	"unsafe"
 
 	"pgregory.net/rapid"
+
+	"limitsrv/testwait"
 )
 
 // A sighting is what a topTwin remembers.
@@ -125,6 +127,7 @@ func TestTallyBounds(t *testing.T) {
 
 // TestTallyBeyondSieve counts keys more often than a cell of the sieve can count.
 func TestTallyBeyondSieve(t *testing.T) {
+	testwait.Sequential(t)
 	const keys, times = 16, 3 * inHeld
 	var (
 		tally = newTally(keys)
@@ -160,6 +163,7 @@ func rowsOf(l *topList) (rows []TopRow) {
 // TestTopBounds has a small engine decide about streams while time goes on in steps
 // of all sizes, and holds what Top tells now and then to exact counts.
 func TestTopBounds(t *testing.T) {
+	testwait.Sequential(t)
 	rapid.Check(t, func(t *rapid.T) {
 		var (
 			keys  = rapid.SampledFrom([]int{16, 32}).Draw(t, "room")
@@ -375,6 +379,7 @@ func TestTopTime(t *testing.T) {
 // TestTopMemory counts random keys for more than an hour, more than there is room for
 // in each pane, and holds the memory to what Top says.
 func TestTopMemory(t *testing.T) {
+	testwait.Sequential(t)
 	for _, tt := range []struct{ shards, keyBytes, most int }{
 		{16, 22, 3_900_000}, {16, 64, 5_500_000}, {16, MaxKeyBytes, 5_500_000}, {1, 64, 5_500_000}, {256, 64, 7_000_000},
 	} {

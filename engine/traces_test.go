@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"limitsrv/engine"
+	"limitsrv/testwait"
 )
 
 const (
@@ -63,6 +64,7 @@ func byTime(all []request) []request {
 // TestTraces counts the decisions of the sliding and of the fixed counter that
 // differ from those of the exact log, each running on a state of its own.
 func TestTraces(t *testing.T) {
+	testwait.Sequential(t)
 	for _, tt := range []struct {
 		name  string
 		trace func(*rand.Rand) []request

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"limitsrv/engine"
+	"limitsrv/testwait"
 )
 
 // randomKey is 1 to 1024 random bytes, mostly few.
@@ -35,6 +36,7 @@ func scanAll(t *testing.T, e *engine.Engine, now engine.Instant, count int) map[
 
 // TestTableGrows adds keys of all lengths and deletes some, and compares with a map.
 func TestTableGrows(t *testing.T) {
+	testwait.Sequential(t)
 	for _, shards := range []int{1, 16} {
 		r := rand.New(rand.NewPCG(uint64(shards), 4))
 		e := engine.New(engine.Options{Shards: shards})

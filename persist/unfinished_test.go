@@ -8,6 +8,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/hashicorp/raft"
+
+	"limitsrv/testwait"
 )
 
 // writtenTail is what writes leave in a tail: the file behind the first writes, and
@@ -43,6 +45,7 @@ func raftEntries(first, last uint64, size int) (all []*raft.Log) {
 // file is one whose end was never on disk. A cut behind which one bit is missing is
 // left to TestOneBit.
 func TestUnfinishedWrite(t *testing.T) {
+	testwait.Sequential(t)
 	t.Parallel()
 	for _, tt := range []struct {
 		name        string
@@ -96,6 +99,7 @@ func onesIn(b []byte) (n int) {
 // TestOneBit flips each bit of a tail that nobody has synced: in the same run of the
 // system nothing of it is dropped, not even where the last byte becomes zero.
 func TestOneBit(t *testing.T) {
+	testwait.Sequential(t)
 	t.Parallel()
 	for _, tt := range []struct {
 		name        string
