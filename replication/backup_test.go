@@ -75,6 +75,8 @@ func TestBackupIsOfOneEntry(t *testing.T) {
 		seen[i].node.Store(n)
 	}
 	leader := c.leader()
+	c.takeAll(leader, "first")
+	c.agree()
 	stop, busy := make(chan struct{}), sync.WaitGroup{}
 	for taker := range 4 {
 		busy.Go(func() {
