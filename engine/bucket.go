@@ -71,14 +71,11 @@ func (b bucket) take(c *cell, now Instant, n int64) {
 }
 
 func (b bucket) give(c *cell, now Instant, n int64) {
-	cost := mul(uint64(n), uint64(c.params.Period))
 	if c.past != (past{}) {
-		cost = b.drops(c, n)
-		if c.past.debt != 0 {
-			cost = cost.least(mul(uint64(n), uint64(c.past.debt)))
-		}
+		b.giveMixed(c, now, n)
+		return
 	}
-	b.set(c, now, b.owed(c, now).less0(cost))
+	b.set(c, now, b.owed(c, now).less0(mul(uint64(n), uint64(c.params.Period))))
 }
 
 // change keeps the time at which the bucket is full, and the fastest rate at which
@@ -88,16 +85,14 @@ func (b bucket) change(c *cell, now Instant, p Params) {
 		c.params, c.past, c.state = p, past{}, state{}
 		return
 	}
-	t := drops{due: wide{c.state[0], c.state[1]}, unit: b.unit(c), permit: uint64(c.past.debt)}
-	if t.permit == 0 {
-		t.permit = b.permit(c)
+	fastest := past{debt: c.past.debt, until: c.past.until}
+	if fastest.debt == 0 {
+		fastest = past{debt: c.params.Count, until: Instant(c.params.Period)}
 	}
-	t = t.under(&p)
-	c.params, c.past, c.state = p, past{}, state{t.due.hi, t.due.lo}
-	if t.unit != uint64(p.Count) {
-		c.past.n = int64(t.unit)
-	}
-	if t.permit != b.permit(c) {
-		c.past.debt = int64(t.permit)
+	due, unit := inUnitOf(wide{c.state[0], c.state[1]}, b.unit(c), uint64(p.Count), uint64(fastest.debt))
+	c.params, c.past, c.state = p, past{}, state{due.hi, due.lo}
+	b.setUnit(c, unit)
+	if fastest.debt != p.Count || fastest.until != Instant(p.Period) {
+		c.past.debt, c.past.until = fastest.debt, fastest.until
 	}
 }
