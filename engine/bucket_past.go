@@ -169,9 +169,10 @@ const finest = 61
 // So after m takes and refunds since the bucket was full, it is full later than without
 // rounding by less than m * max(2^-60, T / 2^123) ns, T the greatest, and never earlier.
 // That is less than a nanosecond for m up to 2^60 while T is before the year 2262, and
-// for m up to 2^21 at any T, since none is above 2^102. Every answer is exact for the
-// rounded state: it permits no more and no earlier, and waits are later by no more than
-// the bound, before they are rounded up to a nanosecond.
+// for m up to 2^21 at any T, since none is above 2^102. Every answer is the exact one for
+// a bucket that is full so much later: no more permits, and waits that are later by no
+// more than that, before they are rounded up to a nanosecond. A take in that time, when
+// the bucket would be full without rounding, finds it in use: its fastest rate stays.
 func (b bucket) refine(c *cell, n int64) {
 	unit := b.unit(c)
 	due := wide{c.state[0], c.state[1]}
