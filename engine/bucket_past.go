@@ -1,12 +1,14 @@
 package engine
 
+import "math/bits"
+
 // pastBucket is a bucket whose rate has changed. It goes on counting time in drops of the earlier
 // rate, so that no change of the rate rounds anything: the time at which the bucket
 // is full is the same fraction of a nanosecond as before. The unit, drops of a
 // nanosecond, is brought to a multiple of the new Count where the numbers allow it. If
-// they do not, since the two Counts have little in common and many digits, or the
-// bucket is full only in many years, used and until are still exact; a take then
-// rounds the time up, by less than a drop of another unit.
+// they do not, because the two Counts have little in common and many digits, or the
+// bucket is full only in many years, a take or a refund may round the time: see refine.
+// All else, used and until too, is exact.
 //
 // Time alone would give permits away: a burst at a fast rate is a short time, and that
 // is few permits at a slow rate. So the permits used are those of the faster of two
@@ -19,37 +21,29 @@ type pastBucket struct{}
 const (
 	// maxUnit bounds a unit, so that the time of an Instant in drops stays below 2^125.
 	maxUnit = 1 << 62
-	// maxScaled bounds the drops of a permit.
-	maxScaled = 1 << 62
 	// maxDue is the bits that the time of a state may have.
 	maxDue = 126
 )
 
-// drops is a time in drops, with the drops of a nanosecond and those of a permit.
-type drops struct {
-	due          wide
-	unit, permit uint64
-}
-
-// under is t in a unit that is best for p: p.Count, if that is exact, or else the least
-// common multiple of both, if it fits, or else as it is.
-func (t drops) under(p *Params) drops {
-	count := uint64(p.Count)
-	if t.unit == count {
-		return t
+// inUnitOf returns due, which is in drops of unit, in the unit that is best for a
+// Count: the Count, if that is exact and a multiple of the Count of the fastest rate, or
+// else the least common multiple of both, if it fits, or else as it is.
+func inUnitOf(due wide, unit, count, fastest uint64) (wide, uint64) {
+	if unit == count {
+		return due, unit
 	}
-	m := count / gcd(t.unit, count) // drops of the common unit in one of the old
-	if m <= maxUnit/t.unit && m <= maxScaled/t.permit {
-		if due, fits := t.due.times(m); fits && due.hi>>(maxDue-64) == 0 {
-			t = drops{due, t.unit * m, t.permit * m}
+	m := count / gcd(unit, count) // drops of the common unit in one of the old
+	if m <= maxUnit/unit {
+		if scaled, fits := due.times(m); fits && scaled.fitsDue() {
+			due, unit = scaled, unit*m
 		}
 	}
-	if m := t.unit / count; m*count == t.unit && t.permit%m == 0 {
-		if q, rest := t.due.div(m); rest == 0 {
-			return drops{q, count, t.permit / m}
+	if m := unit / count; m*count == unit && count%fastest == 0 {
+		if q, rest := due.div(m); rest == 0 {
+			return q, count
 		}
 	}
-	return t
+	return due, unit
 }
 
 func gcd(a, b uint64) uint64 {
@@ -57,6 +51,17 @@ func gcd(a, b uint64) uint64 {
 		a, b = b, a%b
 	}
 	return a
+}
+
+// fitsDue reports whether a fits a state.
+func (a wide) fitsDue() bool { return a.hi>>(maxDue-64) == 0 }
+
+// setUnit sets the unit of the state.
+func (pastBucket) setUnit(c *cell, unit uint64) {
+	c.past.n = 0
+	if unit != uint64(c.params.Count) {
+		c.past.n = int64(unit)
+	}
 }
 
 // unit is the number of drops of a nanosecond.
@@ -80,37 +85,42 @@ func (b pastBucket) set(c *cell, now Instant, owed wide) {
 	c.state = state{due.hi, due.lo}
 }
 
-// permit is the drops of a permit at the rate in force, rounded down, at most maxScaled
-// and at least 1.
-func (b pastBucket) permit(c *cell) uint64 {
-	if c.past.n == 0 {
-		return uint64(c.params.Period)
+// A rate is count permits per period nanoseconds.
+type rate struct{ count, period uint64 }
+
+// inForce is the rate of the parameters.
+func (pastBucket) inForce(c *cell) rate { return rate{uint64(c.params.Count), uint64(c.params.Period)} }
+
+// counted is the rate at which permits used are counted: the faster of that in force
+// and the fastest at which permits were taken.
+func (b pastBucket) counted(c *cell) rate {
+	r := b.inForce(c)
+	if taken := (rate{uint64(c.past.debt), uint64(c.past.until)}); c.past.debt != 0 && r.slower(taken) {
+		return taken
 	}
-	return max(1, b.drops(c, 1).min64(maxScaled))
+	return r
 }
 
-// drops is the time of n permits at the rate in force in whole drops, rounded down.
-func (b pastBucket) drops(c *cell, n int64) wide {
-	unit, count := b.unit(c), uint64(c.params.Count)
-	nanos, rest := mul(uint64(n), uint64(c.params.Period)).div(count)
-	all, fits := nanos.times(unit)
-	if !fits {
-		return wide{1<<64 - 1, 1<<64 - 1}
-	}
-	part, _ := mul(rest, unit).div(count)
-	return all.add(part)
+func (r rate) slower(q rate) bool {
+	return mul(r.count, q.period).less(mul(q.count, r.period))
+}
+
+// drops is the time of n permits in whole drops of a unit, rounded down, and whether
+// that is exact; not fits: it is no wide.
+func (r rate) drops(n, unit uint64) (d wide, exact, fits bool) {
+	nanos, rest := mul(n, r.period).div(r.count)
+	d, fits = nanos.times(unit)
+	part, rest := mul(rest, unit).div(r.count)
+	sum := d.add(part)
+	return sum, rest == 0, fits && sum.hi >= d.hi
 }
 
 // used is the least whole number of permits whose
-// time is not below the one owed, at either rate.
+// time is not below the one owed.
 func (b pastBucket) used(c *cell, now Instant) int64 {
-	owed := b.owed(c, now)
-	all := owed.triple(uint64(c.params.Count))
-	permit := mul(uint64(c.params.Period), b.unit(c))
+	r := b.counted(c)
+	all, permit := b.owed(c, now).triple(r.count), mul(r.period, b.unit(c))
 	lo, hi := uint64(0), uint64(maxUsed) // it is in [lo, hi]
-	if c.past.debt != 0 {
-		lo = owed.ceilDiv(uint64(c.past.debt)).min64(maxUsed)
-	}
 	for lo < hi {
 		if mid := (lo + hi) / 2; permit.triple(mid).less(all) {
 			lo = mid + 1
@@ -121,67 +131,84 @@ func (b pastBucket) used(c *cell, now Instant) int64 {
 	return int64(lo)
 }
 
+// until rounds the time of target permits down to drops, which changes no result: the
+// time owed is whole drops, and the difference is rounded up to a nanosecond, which is
+// whole drops too.
 func (b pastBucket) until(c *cell, now Instant, target int64) Span {
-	free := b.drops(c, target)
-	if c.past.debt != 0 {
-		free = free.least(mul(uint64(target), uint64(c.past.debt)))
+	free, _, fits := b.counted(c).drops(uint64(target), b.unit(c))
+	if !fits {
+		return Span{} // it is more than any time owed
 	}
 	return b.owed(c, now).less0(free).ceilDiv(b.unit(c)).span()
 }
 
+// take may round: see refine.
 func (b pastBucket) take(c *cell, now Instant, n int64) {
 	if b.owed(c, now).isZero() {
 		c.past = past{}
 		bucket{}.take(c, now, n)
 		return
 	}
-	owed, cost := b.owed(c, now), b.drops(c, n)
-	whole := b.unit(c)%uint64(c.params.Count) == 0
-	if !whole || !owed.halfDue() || !cost.halfDue() {
-		if b.rescale(c, now) {
-			owed, cost = b.owed(c, now), b.drops(c, n)
-		} else if cost = cost.add(wide{0, 1}); !owed.halfDue() || !cost.halfDue() || cost.isZero() {
-			return // a group that is denied: no limit has room for such a take
+	cost, exact, fits := b.inForce(c).drops(uint64(n), b.unit(c))
+	if !exact || !fits || !cost.add(wide{c.state[0], c.state[1]}).fitsDue() {
+		b.refine(c, n)
+		if cost, exact, _ = b.inForce(c).drops(uint64(n), b.unit(c)); !exact {
+			cost = cost.add(wide{0, 1})
 		}
 	}
-	b.set(c, now, owed.add(cost))
-	if c.past.debt != 0 && b.permit(c) <= uint64(c.past.debt) {
-		c.past.debt = 0
+	b.set(c, now, b.owed(c, now).add(cost))
+	if !b.inForce(c).slower(rate{uint64(c.past.debt), uint64(c.past.until)}) {
+		c.past.debt, c.past.until = 0, 0
 	}
 }
 
-// halfDue says whether two such times fit a state.
-func (a wide) halfDue() bool { return a.hi>>(maxDue-1-64) == 0 }
-
-// rescale brings the state of a bucket to a unit in which a permit is whole drops. The
-// time is rounded up by less than a drop. Not ok: the state does not fit, nor could
-// any permit be taken of it under a limit.
-func (b pastBucket) rescale(c *cell, now Instant) (ok bool) {
-	count, period, unit := uint64(c.params.Count), uint64(c.params.Period), b.unit(c)
-	for 2*count <= maxUnit && 2*period <= maxScaled {
-		count, period = 2*count, 2*period
-	}
-	nanos, rest := b.owed(c, now).div(unit)
-	part, fits := nanos.times(count)
-	if !fits || !part.halfDue() {
-		return false
-	}
-	fastest, _ := mul(uint64(c.past.debt), count).div(unit)
-	if c.past.debt != 0 {
-		c.past.debt = int64(max(1, fastest.min64(maxScaled)))
-	}
-	owed := part.add(mul(rest, count).ceilDiv(unit))
-	c.past.n = int64(count)
-	b.set(c, now, owed)
-	return true
-}
-
+// give may round: see refine.
 func (b pastBucket) give(c *cell, now Instant, n int64) {
-	cost := b.drops(c, n)
-	if c.past.debt != 0 {
-		cost = cost.least(mul(uint64(n), uint64(c.past.debt)))
+	cost, exact, fits := b.counted(c).drops(uint64(n), b.unit(c))
+	if fits && !exact && cost.less(b.owed(c, now)) {
+		b.refine(c, 0)
+		cost, _, fits = b.counted(c).drops(uint64(n), b.unit(c))
+	}
+	if !fits {
+		cost = b.owed(c, now)
 	}
 	b.set(c, now, b.owed(c, now).less0(cost))
+}
+
+// finest is the exponent of 2 of the finest unit that refine chooses.
+const finest = 61
+
+// refine brings the state of a bucket with a past to a fine unit, before the time of n
+// permits is added, or a time taken off, that is no whole number of drops. It and the
+// sum or difference each round the time at which the bucket is full up, by less than a
+// drop. Nothing else rounds the state of a bucket.
+//
+// A drop is at most max(2^-61, T / 2^124) ns, with T the time at which the bucket with
+// the n permits is full, in ns after the epoch, rounded up by at most 2. Proof: the unit
+// stays if it is 2^k or finer, and else becomes 2^k, with k the greatest up to 61 for
+// which T < 2^(125-k). If k < 61, then T >= 2^(124-k), so 2^-k <= T / 2^124.
+//
+// So after m takes and refunds since the bucket was full, it is full later than without
+// rounding by less than m * max(2^-60, T / 2^123) ns, T the greatest, and never earlier.
+// That is less than a nanosecond for m up to 2^60 while T is before the year 2262, and
+// for m up to 2^21 at any T, since none is above 2^102. Every answer is the exact one for
+// a bucket that is full so much later: no more permits, and waits that are later by no
+// more than that, before they are rounded up to a nanosecond. A take in that time, when
+// the bucket would be full without rounding, finds it in use: its fastest rate stays.
+func (b pastBucket) refine(c *cell, n int64) {
+	unit := b.unit(c)
+	due := wide{c.state[0], c.state[1]}
+	nanos, rest := due.div(unit)
+	more, _ := mul(uint64(n), uint64(c.params.Period)).div(uint64(c.params.Count))
+	top := nanos.add(more).add(wide{0, 2})
+	fine := uint64(1) << min(finest, maxDue-1-top.bitLen())
+	if unit >= fine && top.bitLen()+bits.Len64(unit) <= maxDue {
+		return
+	}
+	scaled, _ := nanos.times(fine)
+	due = scaled.add(mul(rest, fine).ceilDiv(unit))
+	c.state = state{due.hi, due.lo}
+	b.setUnit(c, fine)
 }
 
 // change keeps the time at which the bucket is full, and the fastest rate at which
@@ -191,16 +218,14 @@ func (b pastBucket) change(c *cell, now Instant, p Params) {
 		c.params, c.past, c.state = p, past{}, state{}
 		return
 	}
-	t := drops{due: wide{c.state[0], c.state[1]}, unit: b.unit(c), permit: uint64(c.past.debt)}
-	if t.permit == 0 {
-		t.permit = b.permit(c)
+	fastest := past{debt: c.past.debt, until: c.past.until}
+	if fastest.debt == 0 {
+		fastest = past{debt: c.params.Count, until: Instant(c.params.Period)}
 	}
-	t = t.under(&p)
-	c.params, c.past, c.state = p, past{}, state{t.due.hi, t.due.lo}
-	if t.unit != uint64(p.Count) {
-		c.past.n = int64(t.unit)
-	}
-	if t.permit != b.permit(c) {
-		c.past.debt = int64(t.permit)
+	due, unit := inUnitOf(wide{c.state[0], c.state[1]}, b.unit(c), uint64(p.Count), uint64(fastest.debt))
+	c.params, c.past, c.state = p, past{}, state{due.hi, due.lo}
+	b.setUnit(c, unit)
+	if fastest.debt != p.Count || fastest.until != Instant(p.Period) {
+		c.past.debt, c.past.until = fastest.debt, fastest.until
 	}
 }

@@ -357,10 +357,8 @@ func lawChange(s *subject) {
 		for s.p == before {
 			s.p = s.params(s.alg)
 		}
-		rounding := int64(0) // of rates without a common unit, against the caller
 		if s.p.Count > 0 {
 			permit = big.NewRat(s.p.Period, s.p.Count)
-			rounding = s.p.Limit / 1e10
 		}
 		each := permit // of the permits used
 		if fastest.Cmp(each) < 0 {
@@ -370,9 +368,6 @@ func lawChange(s *subject) {
 		room.Sub(whole(s.p.Limit), room)
 		d := s.ask(1)
 		want := yes(room.Cmp(whole(1)) >= 0)
-		if short := new(big.Rat).Sub(room, whole(1+rounding)); d.Allowed == 0 && short.Sign() < 0 {
-			want = 0
-		}
 		if want == 1 {
 			used.Add(used, permit)
 			fastest = each
@@ -382,7 +377,7 @@ func lawChange(s *subject) {
 		if room.Sign() > 0 {
 			left = floor(room).Int64()
 		}
-		s.expect(d.Allowed == want && left-rounding <= d.Remaining && d.Remaining <= left, "after %+v, with %v left: %+v", before, room, d)
+		s.expect(d.Allowed == want && d.Remaining == left, "after %+v, with %v left: %+v", before, room, d)
 		s.expect(d.Params == s.p && s.peek().Params == s.p, "new parameters are not in force: %+v", d)
 	}
 }

@@ -10,9 +10,9 @@ package engine
 // of the permits in the state were charged beyond the limit.
 //
 // Of TOKEN and LEAKY n is the unit that the state counts time in, as parts of a
-// nanosecond, unless that is the Count of the parameters, and debt the drops of a
-// permit at the fastest rate that permits were taken at, unless that is the rate of the
-// parameters; until is 0.
+// nanosecond, unless that is the Count of the parameters. debt is the Count and until
+// the Period of the fastest rate at which permits were taken, unless that is the rate
+// of the parameters.
 type past struct {
 	until Instant
 	n     int64
@@ -106,7 +106,7 @@ func (c *cell) pastSound(now Instant) bool {
 	case x.n < 0 || x.debt < 0:
 		return false
 	case c.params.Alg == Token || c.params.Alg == Leaky:
-		return x.until == 0 && x.n <= maxUnit && x.debt <= maxScaled
+		return x.n <= maxUnit && x.until <= MaxRatePeriod && x.debt <= int64(x.until) && (x.debt == 0) == (x.until == 0)
 	case x.debt > maxHeld || x.debt > 0 && c.params.Alg != Fixed:
 		return false
 	case x.until == 0:

@@ -6,8 +6,8 @@ import (
 )
 
 // A wide is an unsigned integer of 128 bits. With an Instant below 2^63, a limit
-// below 2^40, and the drops of a nanosecond and of a permit at most 2^62, no sum or
-// product of the algorithms reaches 2^127.
+// below 2^40, a Count and a Period below 2^60, and the drops of a nanosecond at most
+// 2^62, no sum or product of the algorithms reaches 2^127, except where it is checked.
 type wide struct{ hi, lo uint64 }
 
 func mul(a, b uint64) wide {
@@ -45,14 +45,6 @@ type triple struct {
 	low wide
 }
 
-// least is the lesser of a and b.
-func (a wide) least(b wide) wide {
-	if a.hi < b.hi || a.hi == b.hi && a.lo < b.lo {
-		return a
-	}
-	return b
-}
-
 // triple is a * b.
 func (a wide) triple(b uint64) triple {
 	top, low := mul(a.hi, b), mul(a.lo, b)
@@ -61,13 +53,16 @@ func (a wide) triple(b uint64) triple {
 }
 
 func (a triple) less(b triple) bool {
-	switch {
-	case a.hi != b.hi:
-		return a.hi < b.hi
-	case a.low.hi != b.low.hi:
-		return a.low.hi < b.low.hi
+	return a.hi < b.hi || a.hi == b.hi && a.low.less(b.low)
+}
+
+func (a wide) less(b wide) bool { return a.hi < b.hi || a.hi == b.hi && a.lo < b.lo }
+
+func (a wide) bitLen() int {
+	if a.hi != 0 {
+		return 64 + bits.Len64(a.hi)
 	}
-	return a.low.lo < b.low.lo
+	return bits.Len64(a.lo)
 }
 
 func (a wide) isZero() bool { return a.hi|a.lo == 0 }
