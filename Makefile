@@ -66,10 +66,12 @@ vulnerabilities:
 	cat "$$dir/problem"; \
 	grep -q 'fetching vulnerabilities' "$$dir/problem" && echo "NOT SCANNED: $(VULNDB) can't be reached"
 
-# The packages of long tests of sequential code are tested without the race detector,
-# too, where these are not skipped.
+# Long tests of sequential code, which testwait.Sequential skips under the race detector,
+# are run without it.
 unit:
-	go test -timeout $(UNITTIME) ./engine ./persist
+	@tests=$$(grep -rh -B1 --include=*_test.go 'testwait.Sequential(t)' . | sed -n 's/^func \(Test[^(]*\).*/\1/p' | paste -sd '|'); \
+	echo "go test -run '^($$tests)\$$'"; \
+	go test -timeout $(UNITTIME) -run "^($$tests)\$$" ./engine ./persist
 	go test -race -timeout $(UNITTIME) ./...
 
 sim:
