@@ -2,14 +2,14 @@ package persist
 
 import "time"
 
-// A baton is a mutex that can be waited for with a bound.
+// A timedMutex is a mutex with a timeout.
 type baton chan struct{}
 
 func newBaton() baton { return make(baton, 1) }
 
 func (g baton) lock() { g <- struct{}{} }
 
-// tryLock says whether it got the baton at once.
+// tryLock reports whether it locked the mutex without waiting.
 func (g baton) tryLock() bool {
 	select {
 	case g <- struct{}{}:
@@ -19,7 +19,7 @@ func (g baton) tryLock() bool {
 	}
 }
 
-// lockWithin says whether it got the baton within d.
+// lockWithin reports whether it locked the mutex within d.
 func (g baton) lockWithin(d time.Duration) bool {
 	if g.tryLock() {
 		return true

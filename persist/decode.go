@@ -9,31 +9,31 @@ import (
 	"limitsrv/engine"
 )
 
-// A Decoder reads entries. Its batch is reused, so it goes with one engine, and
-// with one goroutine at a time.
+// A Decoder reads entries. Its batch is reused, so it must be used with one engine only.
+// Concurrency: one goroutine at a time.
 type Decoder struct {
-	// MaxOps is how many ops a batch may have; 0: any number.
+	// MaxOps bounds the ops of a batch; 0: no bound.
 	MaxOps int
 
 	batch  engine.Batch
-	data   []byte // what is left to read
+	data   []byte // unread bytes
 	recent recentParams
 }
 
 var errShort = errors.New("it ends too early")
 
-// Decode reads the bytes of an Entry and yields its batches in order, each with
-// its stamp, until yield returns an error, which it returns. The batch is the
-// decoder's and its keys and ids are parts of data: they hold until yield
-// returns. yield may Apply the batch.
+// Decode reads the bytes of an Entry and yields its batches in order, each with its
+// stamp, until yield returns an error, which it returns. yield may Apply the batch. The
+// batch belongs to the decoder and its keys and ids are parts of data: all are valid
+// until yield returns.
 //
-// data may be any bytes. Every value that is yielded is within the bounds of the
-// engine; at the first that is not, an error says what is wrong and Decode ends,
-// when the batches before have been yielded. An entry of a version that this
-// program does not know is a *NewerError, before anything of it is yielded.
+// data may be any bytes. All yielded values are within the bounds of the engine; at the
+// first one that is not, Decode returns an error that describes it, after yielding the
+// batches before. If this program does not know the version of the entry, Decode returns
+// a *NewerError and yields nothing.
 //
-// Cost: linear in data, in time, and at most 50 times its length in memory that
-// is kept for the next; no allocation in steady state.
+// Cost: time linear in the length of data; memory of at most 50 times that length, kept
+// for the next entry; no allocation in steady state.
 func (d *Decoder) Decode(data []byte, yield func(stamp engine.Instant, b *engine.Batch) error) error {
 	if len(data) == 0 {
 		return errors.New("decode entry: it is empty")
@@ -59,7 +59,7 @@ func (d *Decoder) Decode(data []byte, yield func(stamp engine.Instant, b *engine
 	return nil
 }
 
-// head reads the head of a batch and moves the stamp on.
+// head reads the head of a batch and advances the stamp.
 func (d *Decoder) head(stamp *engine.Instant) error {
 	d.batch.Reset()
 	first := d.data[0]
@@ -81,7 +81,7 @@ func (d *Decoder) head(stamp *engine.Instant) error {
 
 // ops reads the ops of a batch.
 func (d *Decoder) ops() error {
-	grouped := 0 // ops still to come of a group
+	grouped := 0 // remaining ops of the current group
 	for len(d.data) > 0 && d.data[0]&kindBits != opHead {
 		if d.MaxOps > 0 && len(d.batch.Ops) == d.MaxOps {
 			return fmt.Errorf("a batch of more than %d ops", d.MaxOps)
@@ -115,7 +115,7 @@ func (d *Decoder) ops() error {
 	return nil
 }
 
-// op reads an op into a zero one.
+// op reads an op. Requires: op is zero.
 func (d *Decoder) op(op *engine.Op) (err error) {
 	first := d.data[0]
 	d.data = d.data[1:]
@@ -157,7 +157,7 @@ func (d *Decoder) op(op *engine.Op) (err error) {
 	return err
 }
 
-// params reads parameters that are written as code says.
+// params reads parameters encoded according to code.
 func (d *Decoder) params(code byte, p *engine.Params) error {
 	switch r := &d.recent; code {
 	case paramsNone:
@@ -215,7 +215,7 @@ func (d *Decoder) uvarint() (uint64, error) {
 	return v, nil
 }
 
-// bytes reads a length of 1 to most and as many bytes.
+// bytes reads a length of 1 to most and that many bytes.
 func (d *Decoder) bytes(what string, most int) ([]byte, error) {
 	n, err := d.uvarint()
 	switch {

@@ -6,26 +6,27 @@ import (
 	"time"
 )
 
-// WatchEvery is the period of a DiskWatch that does not rest.
+// WatchEvery is the period of a DiskWatch that is not idle.
 const WatchEvery = 50 * time.Millisecond
 
-// restAfter is the number of periods without a write after which a DiskWatch rests.
+// idleAfter is the number of periods without a write after which a DiskWatch stops its
+// timer.
 const restAfter = 20
 
-// A DiskWatch measures how long writes to one disk have been under way, in time in
-// which this process ran: it counts its own periods, each as two at most. A process that was
-// stopped, or that got no processor, does not take that time for a disk that hangs. All
+// A DiskWatch measures the duration of writes to one disk in time during which this
+// process ran: it counts its own periods, each as two at most. So the time in which the
+// process was stopped, or got no processor, is not mistaken for a disk that hangs. All
 // logs on a disk share one DiskWatch. While nothing is written it sets no timer.
 type DiskWatch struct {
 	ran    atomic.Int64 // nanoseconds
-	writes lull         // stirred when one begins
+	writes lull         // signalled when a write begins
 }
 
-// NewDiskWatch makes a DiskWatch. It measures nothing until Run.
+// NewDiskWatch returns a DiskWatch. It measures nothing until Run.
 func NewDiskWatch() *DiskWatch { return &DiskWatch{writes: newLull()} }
 
-// Run measures until ctx ends. It calls look in each period; look must not wait for the
-// disk, and returns whether something is under way that it has to look at again.
+// Run measures until ctx ends and calls check in each period. check must not block on the
+// disk; it returns whether an operation is under way that it must check again.
 func (w *DiskWatch) Run(ctx context.Context, look func() (busy bool)) {
 	ticker := time.NewTicker(WatchEvery)
 	defer ticker.Stop()
@@ -56,16 +57,16 @@ func (w *DiskWatch) Run(ctx context.Context, look func() (busy bool)) {
 	}
 }
 
-// pass counts the time since the last period.
+// addElapsed counts the time since the last period.
 func (w *DiskWatch) pass(passed time.Duration) { w.ran.Add(int64(min(passed, 2*WatchEvery))) }
 
-// Stopwatch makes a Stopwatch for writes to the disk.
+// Stopwatch returns a Stopwatch for writes to the disk.
 func (w *DiskWatch) Stopwatch() *Stopwatch { return &Stopwatch{disk: w} }
 
-// A Stopwatch measures one write at a time. Any goroutine may call Running.
+// A Stopwatch measures one write at a time. Concurrency: any goroutine may call Running.
 type Stopwatch struct {
 	disk  *DiskWatch
-	since atomic.Int64 // of disk.ran, and 1; 0: nothing is under way
+	since atomic.Int64 // watch.ran at the start, plus 1; 0: no write is under way
 }
 
 // Start begins a measurement.
@@ -74,10 +75,10 @@ func (s *Stopwatch) Start() {
 	s.disk.writes.stir()
 }
 
-// Stop ends it.
+// Stop ends the measurement.
 func (s *Stopwatch) Stop() { s.since.Store(0) }
 
-// Running returns for how long the write has been under way, and whether there is one.
+// Running returns the duration of the write so far, and whether one is under way.
 func (s *Stopwatch) Running() (took time.Duration, running bool) {
 	since := s.since.Load()
 	if since == 0 {

@@ -11,23 +11,23 @@ import (
 	"limitsrv/engine"
 )
 
-// ErrDrops says that a server would start, but drop the end of its log, which the
-// machine had not on disk when it went down.
+// ErrDrops reports that a server would start, but drop the end of its log, which was not
+// on disk when the machine went down.
 var ErrDrops = errors.New("the end of the log is torn, and a start drops it")
 
-// A Drop is the end of a log that is cut off as the log is opened.
+// A Drop is the end of a log that is cut off when the log is opened.
 type Drop struct {
 	File   string
-	Offset int64 // in File, where it begins
+	Offset int64 // of its first byte in File
 	Bytes  int64
-	// Entries are at least so many, with Decisions in those that can still be read.
+	// Entries is a lower bound; Decisions counts those in entries that can still be read.
 	First, Entries, Decisions int64
-	// Unfinished says that it is the write that a process was killed in: nothing of it
-	// was answered.
+	// Unfinished reports that the end is the write during which a process was killed:
+	// none of it was answered.
 	Unfinished bool
 }
 
-// String describes the loss, for people.
+// String describes the loss for people.
 func (d *Drop) String() string {
 	if d.Unfinished {
 		return fmt.Sprintf("%s ends at byte %d with %d bytes of a write that was not finished when the process was killed: nothing of it was answered", d.File, d.Offset, d.Bytes)
@@ -36,10 +36,10 @@ func (d *Drop) String() string {
 		d.File, d.Offset, d.Bytes, d.Entries, d.First, d.Decisions)
 }
 
-// loses says whether something of it may have been answered.
+// losesAnswered reports whether some of the lost decisions may have been answered.
 func (d *Drop) loses() bool { return d != nil && !d.Unfinished }
 
-// Warn tells of it.
+// Warn logs the loss.
 func (d *Drop) Warn(log *slog.Logger) {
 	what := "the end of the log is torn and cut off: decisions are lost that were not on disk when the machine went down"
 	if d.Unfinished {
@@ -48,11 +48,11 @@ func (d *Drop) Warn(log *slog.Logger) {
 	log.Warn(what, "file", d.File, "byte", d.Offset, "bytes", d.Bytes, "first_entry", d.First, "entries", d.Entries, "decisions", d.Decisions)
 }
 
-// mayDrop is what of the tail is to be cut off, nil if it ends well. If its end is not
-// what the end of a process, or unless it is the same boot that of the machine, leaves
-// there it is a *CorruptError: a head that is none; in the same boot, anything but one
-// write that was not finished; in another one, an entry behind the first missing one
-// that was written when that was known to be on disk.
+// planDrop returns the end of the tail segment that must be cut off, nil if it ends well.
+// It returns a *CorruptError if neither a killed process nor, in another boot, a power
+// failure leaves such an end. That is: the head of the file is wrong; in the same boot,
+// the end is anything except one unfinished write; in another boot, a later entry shows
+// that the first missing one had been synced before it was written.
 func mayDrop(fs vfs.FS, name string, c *codec, end segmentEnd, sameBoot bool) (*Drop, error) {
 	if end.reason == "" {
 		return nil, nil
@@ -86,14 +86,15 @@ func mayDrop(fs vfs.FS, name string, c *codec, end segmentEnd, sameBoot bool) (*
 	return nil, damage
 }
 
-// behind is what was found behind the end of what is good.
+// trailingRecords summarises the whole entries found behind the valid end of a segment.
 type behind struct {
-	last          uint64 // the highest index of a whole entry
-	index, synced uint64 // of the one with the largest synced
+	last          uint64 // highest index of a whole entry
+	index, synced uint64 // of the entry with the largest synced
 	decisions     int64
 }
 
-// lookBehind looks for whole entries behind the end, wherever frames may begin.
+// findTrailing searches for whole entries behind the end, at every offset where frames
+// may begin.
 func lookBehind(file *readAhead, c *codec, end segmentEnd) (found behind, err error) {
 	var decoder Decoder
 	at := max(end.offset, segmentHead)
@@ -126,7 +127,7 @@ func (f *behind) add(r *record, decoder *Decoder) {
 	if r.Type != raft.LogCommand {
 		return
 	}
-	// What is no entry of decisions has none.
+	// Other data has no decisions.
 	_ = decoder.Decode(r.Data, func(_ engine.Instant, b *engine.Batch) error {
 		f.decisions += int64(len(b.Ops))
 		return nil

@@ -5,9 +5,9 @@ import (
 	"github.com/hashicorp/raft-wal/types"
 )
 
-// filer is the types.SegmentFiler of a log: raft-wal's, with the number of our
-// codec in the head of the files, where raft-wal writes 1 and then refuses to
-// open them; and with an eye on when a segment is changed.
+// filer is the types.SegmentFiler of a log. It is raft-wal's, but writes the number of
+// our codec to the head of files, where raft-wal writes 1 and then cannot open them; and
+// it tracks changes of segment.
 type filer struct {
 	*segment.Filer
 	log *Log
@@ -35,7 +35,7 @@ func (f filer) RecoverTail(info types.SegmentInfo) (types.SegmentWriter, error) 
 	return writer{w, f.log}, nil
 }
 
-// writer is the tail segment.
+// tailWriter is the writer of the tail segment.
 type writer struct {
 	types.SegmentWriter
 	log *Log

@@ -7,19 +7,19 @@ import (
 	"syscall"
 )
 
-// An InUseError says that another process has a data directory.
+// An InUseError reports that another process has locked a data directory.
 type InUseError struct {
 	Dir string
-	Pid int // of that process; 0: it can't be told, as in another container
+	Pid int // of that process; 0: unknown, for example in another container
 	Err error
-	// lock is the file.
+	// lock is the path of the lock file.
 	lock string
 }
 
-// newInUse is why a lock could not be taken.
+// newInUse describes a lock that could not be taken.
 func newInUse(dir, lock string, err error) *InUseError {
 	e := &InUseError{Dir: dir, Err: err, lock: lock, Pid: os.Getpid()}
-	if errors.As(err, new(syscall.Errno)) { // else it is this process that has it
+	if errors.As(err, new(syscall.Errno)) { // otherwise this process holds it
 		e.Pid, _ = holderOf(lock)
 	}
 	return e
@@ -35,9 +35,9 @@ func (e *InUseError) Error() string {
 
 func (e *InUseError) Unwrap() error { return e.Err }
 
-// Held says whether that is still so, as far as can be told: a process has the lock, or
-// the one that had it has not ended, and may have its addresses. It can't be told of this
-// process.
+// Held reports whether the directory is still in use, as far as that can be known: a
+// process holds the lock, or the process that held it has not ended and may still hold
+// its listening addresses. It returns false if this process holds the lock.
 func (e *InUseError) Held() bool {
 	if e.Pid == os.Getpid() {
 		return false

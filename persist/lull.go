@@ -2,19 +2,19 @@ package persist
 
 import "sync/atomic"
 
-// A lull is the time without work of a goroutine that otherwise works once in each
-// period: it sets no timer then. Any goroutine may call stir, and one calls over and wait.
+// activity tells a periodic goroutine whether there is work, so that it sets no timer
+// when idle. Concurrency: any goroutine may call mark; one calls seen and wait.
 type lull struct {
-	stirred atomic.Bool // since the last call of over
+	stirred atomic.Bool // since the last call of seen
 	lasts   atomic.Bool
 	woken   chan struct{}
 }
 
 func newLull() lull { return lull{woken: make(chan struct{}, 1)} }
 
-// stir says that there is work, and ends the lull, if there is one.
+// mark reports work and wakes the goroutine if it waits.
 //
-// Cost: two atomic loads where it is called again and again.
+// Cost: two atomic loads if mark was called since the last seen.
 func (l *lull) stir() {
 	if !l.stirred.Load() {
 		l.stirred.Store(true)
@@ -27,15 +27,15 @@ func (l *lull) stir() {
 	}
 }
 
-// over says whether stir was called since over was last called.
+// seen reports whether mark was called since the last call of seen.
 func (l *lull) over() bool { return l.stirred.Swap(false) }
 
-// wait returns true when stir has been called since over was last called, or false when
-// done is closed. At times it returns true without either.
+// wait blocks until mark has been called since the last seen, and returns true, or until
+// done is closed, and returns false. It may return true spuriously.
 func (l *lull) wait(done <-chan struct{}) bool {
 	l.lasts.Store(true)
 	defer l.lasts.Store(false)
-	if l.stirred.Load() { // stir was called before it could see that it has to wake anybody
+	if l.stirred.Load() { // mark was called before waiting was set, so it sends no wake-up
 		return true
 	}
 	select {

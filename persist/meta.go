@@ -16,16 +16,16 @@ import (
 	"github.com/hashicorp/raft-wal/types"
 )
 
-// META is the file of a log's directory that names its segments. It is written
-// whole to metaNew, synced, and renamed. Little-endian, 8 bytes each if not said:
+// META is the file of a log's directory that names its segments. It is written whole to
+// metaNew, synced, and renamed. Little-endian, 8 bytes each unless stated:
 //
 //	magic
 //	CRC32C of all that follows, 4 bytes
 //	version, 4 bytes
 //	number of the codec, number of the next segment
 //	for each segment: number, first index in the file, first index in the log, last
-//	index (0 if it is not full), offset of its index, when it was made and filled in
-//	Unix nanoseconds (0 if it is not full), limit of its size
+//	index (0 if it is not full), offset of its index, times of creation and of filling
+//	in Unix nanoseconds (0 if it is not full), limit of its size
 const (
 	metaName    = "META"
 	metaNew     = "META.new"
@@ -33,20 +33,20 @@ const (
 	metaVersion = 1
 	metaHead    = 32
 	metaSegment = 64
-	// maxMetaBytes bounds what is read: 65 536 segments.
+	// maxMetaBytes bounds the file to 65 536 segments.
 	maxMetaBytes = 4 << 20
 )
 
-// logState is what META says.
+// logState is the content of META.
 type logState struct {
 	codec codecID
 	types.PersistentState
 }
 
-// tail is the segment that is written to.
+// tail returns the segment that is written to.
 func (s *logState) tail() *types.SegmentInfo { return &s.Segments[len(s.Segments)-1] }
 
-// newLogState is that of a log whose first entry will be first.
+// newLogState returns the state of an empty log with first as the index of its first entry.
 func newLogState(id codecID, first uint64, segmentBytes int64) *logState {
 	s := &logState{codec: id}
 	s.addTail(first, segmentBytes)
@@ -62,7 +62,7 @@ func (s *logState) addTail(first uint64, segmentBytes int64) {
 	s.NextSegmentID++
 }
 
-// encode is the bytes of META.
+// encode returns the bytes of META.
 func (s *logState) encode() []byte {
 	order := binary.LittleEndian
 	b := append([]byte(metaMagic), 0, 0, 0, 0)
@@ -88,7 +88,7 @@ func unixNano(t time.Time) uint64 {
 	return uint64(t.UnixNano())
 }
 
-// decodeMeta reads the bytes of META. reason says what is wrong with them.
+// decodeMeta decodes the bytes of META. If they are damaged it returns the reason.
 func decodeMeta(b []byte) (s *logState, reason string, err error) {
 	order := binary.LittleEndian
 	switch {
@@ -122,7 +122,7 @@ func decodeMeta(b []byte) (s *logState, reason string, err error) {
 	return s, s.check(), nil
 }
 
-// check is what raft-wal relies on and META does not keep to.
+// check verifies the invariants that raft-wal relies on.
 func (s *logState) check() (reason string) {
 	if s.codec < wal.FirstExternalCodecID {
 		return "the number of the codec is out of range"
@@ -143,7 +143,7 @@ func (s *logState) check() (reason string) {
 	return ""
 }
 
-// readMeta reads META. It wraps fs.ErrNotExist if there is none.
+// readMeta reads META. Its error wraps fs.ErrNotExist if there is no META.
 func readMeta(files vfs.FS, dir string) (*logState, error) {
 	name := files.PathJoin(dir, metaName)
 	file, err := files.Open(name)
@@ -164,7 +164,7 @@ func readMeta(files vfs.FS, dir string) (*logState, error) {
 	return s, nil
 }
 
-// writeMeta replaces META. After an error the old or the new one is there.
+// writeMeta replaces META. After an error either the old or the new one is there.
 func writeMeta(files vfs.FS, dir string, s *logState) error {
 	made := files.PathJoin(dir, metaNew)
 	file, err := files.Create(made, vfs.WriteCategoryUnspecified)
@@ -192,12 +192,12 @@ type meta struct {
 	files   *files
 	dir     string
 	prepare int64       // bytes to reserve for a segment
-	failed  func(error) // is told what CommitState fails with
-	mu      sync.Mutex  // for state
+	failed  func(error) // called with the errors of CommitState
+	mu      sync.Mutex  // guards state
 	state   *logState   // as on disk; replaced, never changed
 }
 
-// now is the state on disk. It is not to be changed.
+// current returns the state on disk. It must not be changed.
 func (m *meta) now() *logState {
 	m.mu.Lock()
 	defer m.mu.Unlock()
@@ -207,9 +207,9 @@ func (m *meta) now() *logState {
 // Load implements types.MetaStore.
 func (m *meta) Load(string) (types.PersistentState, error) { return m.now().PersistentState, nil }
 
-// CommitState implements types.MetaStore. It does not look at the codecs: raft-wal
-// says 1 for a new segment, whatever the codec is. Before META says that a segment is full
-// all of it is on disk, and before it names a new one that is there.
+// CommitState implements types.MetaStore. It ignores the codec of a new segment, which
+// raft-wal always sets to 1. Before META lists a segment as full, all of the segment is
+// on disk; before META names a new segment, its file exists.
 func (m *meta) CommitState(p types.PersistentState) error {
 	err := m.commit(p)
 	if err != nil {
@@ -252,5 +252,5 @@ func (m *meta) SetStable(_, _ []byte) error { return errNoStableStore }
 // Close implements types.MetaStore.
 func (m *meta) Close() error { return nil }
 
-// isMissing says that there is no such file.
+// isMissing reports a file that does not exist.
 func isMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) }

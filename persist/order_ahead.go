@@ -9,15 +9,15 @@ import (
 	"limitsrv/engine"
 )
 
-// logAhead decides only what is on disk: batches gather in a group while the group
-// before is being synced, the group goes into the log as one entry at one stamp,
-// and then it is carried out and answered.
+// logAhead applies a batch only when it is on disk. Batches gather in a group while the
+// previous group is synced; the group is logged as one entry with one stamp, then applied
+// and answered.
 //
-//	exec -> gathering -> [write: append, fsync] -> [apply: decide, answer]
+//	exec -> gathering -> [writeAll: append, fsync] -> [applyAll: decide, answer]
 //
-// The two steps are goroutines of their own, so that the disk works on a group
-// while the one before is carried out. When the disk has failed, what is on its
-// way is answered UNCERTAIN and never carried out, and the rest is refused.
+// Writing and applying have a goroutine each, so the disk works on one group while the
+// previous one is applied. When the disk fails, the group that is being written is
+// answered UNCERTAIN and never applied, and gathered batches are rejected.
 type logAhead struct {
 	s       *Store
 	entry   Entry
@@ -27,13 +27,13 @@ type logAhead struct {
 	// Guarded by s.mu.
 	gathering *flight
 	spare     []*flight
-	dropped   [][]byte // keys that a replay would have, as it has no bound: evicted ones, and ones refused with NoMemory
-	current   *flight  // which is being written
+	dropped   [][]byte // keys that a replay, having no memory bound, would keep: evicted ones, and ones denied with NoMemory
+	current   *flight  // the group that is being written
 	joined    engine.Batch
 	landed    sync.Cond
 }
 
-// A flight is a group of batches on its way.
+// A group is a list of batches that are logged as one entry.
 type flight struct {
 	batches []*engine.Batch
 	dones   []func(error)
@@ -41,14 +41,14 @@ type flight struct {
 	state   atomic.Int32
 }
 
-// The states of a flight. Whoever changes it from flying answers it.
+// States of a group. The goroutine that moves it from inFlight answers its batches.
 const (
 	flying int32 = iota
 	arrived
 	lost
 )
 
-// maxFlights is how many groups may wait to be carried out.
+// maxGroups bounds the groups that wait to be applied.
 const maxFlights = 4
 
 func newLogAhead(s *Store) *logAhead {
@@ -67,7 +67,7 @@ func (l *logAhead) exec(batch *engine.Batch, done func(error)) {
 	}
 	s.mu.Lock()
 	if s.failing {
-		f := s.failure.Load() // under mu, as it may be mended at any time
+		f := s.failure.Load() // under mu, because it may be cleared at any time
 		s.mu.Unlock()
 		done(f)
 		return
@@ -84,7 +84,7 @@ func (l *logAhead) commit() {
 	}
 }
 
-// writeAll is the goroutine that writes group after group.
+// writeAll is the goroutine that writes groups.
 func (l *logAhead) writeAll() {
 	defer close(l.flights)
 	for {
@@ -101,7 +101,8 @@ func (l *logAhead) writeAll() {
 	}
 }
 
-// depart takes a group off what has gathered, nil if there is none.
+// nextGroup takes the gathered group, encodes it into l.entry, and returns it; nil if
+// there are no batches. Requires: logMu is held.
 func (l *logAhead) depart() *flight {
 	s := l.s
 	s.mu.Lock()
@@ -111,11 +112,11 @@ func (l *logAhead) depart() *flight {
 		return nil
 	}
 	alone := expects(f.batches[0])
-	if alone || len(l.dropped) > 0 { // what is on its way may bring a dropped key back
+	if alone || len(l.dropped) > 0 { // a group in flight may re-create a dropped key
 		l.land()
 	}
 	if l.gathering != f {
-		return nil // the disk has failed meanwhile
+		return nil // the disk has failed since
 	}
 	f.stamp = s.o.Clock.Now()
 	l.entry.Reset()
@@ -136,13 +137,12 @@ func (l *logAhead) depart() *flight {
 	return f
 }
 
-// maxGroupBytes is how long an entry gets before another is begun.
+// maxGroupBytes is the size of an entry after which no further batch is added.
 const maxGroupBytes = 4 << 20
 
-// board writes the batches of a group into the entry and returns how many: all, but
-// for those that make the entry too long, and those from a transaction on that
-// depends on what its keys were: that goes alone, as all before it has to be carried
-// out to know.
+// fill encodes batches of the group into the entry and returns their number. It stops at
+// maxGroupBytes, and before a transaction with an Expect: that must be a group of its
+// own, because all earlier batches have to be applied before its Expects can be checked.
 func (l *logAhead) board(f *flight) int {
 	for i, b := range f.batches {
 		if i > 0 && (l.entry.Len() > maxGroupBytes || expects(b)) {
@@ -153,12 +153,12 @@ func (l *logAhead) board(f *flight) int {
 	return len(f.batches)
 }
 
-// withoutExpects is a batch whose Expects hold, for the log.
+// withoutExpects returns a batch without its Expects, which hold, for the log.
 func withoutExpects(b *engine.Batch) *engine.Batch {
 	return &engine.Batch{Ops: slices.DeleteFunc(slices.Clone(b.Ops), isExpect), Atomic: b.Atomic}
 }
 
-// leaveBehind has the batches of a group from n on gather again.
+// requeue moves the batches of the group from n on back to gathering.
 func (l *logAhead) leaveBehind(f *flight, n int) {
 	g := l.gathering
 	g.batches = append(g.batches, f.batches[n:]...)
@@ -167,15 +167,15 @@ func (l *logAhead) leaveBehind(f *flight, n int) {
 	l.commit()
 }
 
-// expects says whether a batch depends on what its keys were. Only an Atomic one may.
+// expects reports whether a batch has an Expect. Only an Atomic batch may.
 func expects(b *engine.Batch) bool {
 	return b.Atomic && slices.ContainsFunc(b.Ops, isExpect)
 }
 
 func isExpect(op engine.Op) bool { return op.Kind == engine.Expect }
 
-// holds says whether what a batch expects is so; then it is logged without. All
-// that is in the log has been carried out.
+// expectationsHold reports whether all Expects of a batch hold; the batch is then logged
+// without them. Requires: all entries of the log are applied.
 func (l *logAhead) holds(now engine.Instant, b *engine.Batch) bool {
 	for i := range b.Ops {
 		op := &b.Ops[i]
@@ -186,9 +186,9 @@ func (l *logAhead) holds(now engine.Instant, b *engine.Batch) bool {
 	return true
 }
 
-// forgetDropped writes down which keys were dropped, but for those that have come
-// back since, or were there before: a replay then decides no less strictly. All
-// that is in the log has been carried out, if there are any.
+// forgetDropped logs a Forget for each dropped key that does not exist now, because
+// replay runs without a memory bound and would keep it. Requires: if there are any, all
+// entries of the log are applied.
 func (l *logAhead) forgetDropped(stamp engine.Instant) {
 	for _, key := range l.dropped {
 		if l.s.engine.Fingerprint(stamp, key) == 0 {
@@ -209,7 +209,7 @@ func (l *logAhead) fresh() *flight {
 	return f
 }
 
-// write puts a group on disk, and hands it on.
+// write appends the entry of a group to the log and passes the group to applyAll.
 func (l *logAhead) write(f *flight) {
 	s := l.s
 	if l.entry.Len() > 0 {
@@ -227,7 +227,7 @@ func (l *logAhead) write(f *flight) {
 	}
 }
 
-// applyAll is the goroutine that carries out group after group.
+// applyAll is the goroutine that applies groups.
 func (l *logAhead) applyAll() {
 	for f := range l.flights {
 		s := l.s
@@ -247,7 +247,7 @@ func (l *logAhead) applyAll() {
 	}
 }
 
-// joinable is how many of the batches, from the first on, may be carried out as one.
+// mergeable returns how many batches, from the first on, may be applied as one.
 func joinable(batches []*engine.Batch) (n int) {
 	for n < len(batches) && !batches[n].Atomic {
 		n++
@@ -255,9 +255,9 @@ func joinable(batches []*engine.Batch) (n int) {
 	return n
 }
 
-// apply carries out batches, several as one: the engine is faster with more ops for
-// each shard. It took a permit of a group of fifty batches of 16 from 0.7 to 0.54 us
-// (BenchmarkGroup). mu is held.
+// apply applies batches, several as one, because the engine is faster with more ops per
+// shard: a permit in a group of fifty batches of 16 took 0.54 us instead of 0.7
+// (BenchmarkGroup). Requires: mu is held.
 func (l *logAhead) apply(now engine.Instant, batches []*engine.Batch) {
 	all := batches[0]
 	if len(batches) > 1 {
@@ -278,11 +278,11 @@ func (l *logAhead) apply(now engine.Instant, batches []*engine.Batch) {
 		b.Decisions = append(b.Decisions[:0], rest[:len(b.Ops)]...)
 		rest = rest[len(b.Ops):]
 	}
-	clear(all.Ops) // they point to what belongs to others
+	clear(all.Ops) // do not retain keys of the batches
 }
 
-// noteDropped notes the keys that a replay of a batch would have and the engine
-// has not. mu is held.
+// addDropped records the keys of an applied batch that its replay would keep and the
+// engine has not. Requires: mu is held.
 func (l *logAhead) noteDropped(b *engine.Batch) {
 	for i := range b.Evicted {
 		l.dropped = append(l.dropped, bytes.Clone(b.Evicted[i].Key))
@@ -311,15 +311,16 @@ func (l *logAhead) cut() (finish func() error) {
 	return func() error { return nil }
 }
 
-// land waits until nothing is on its way. mu is held, but not while it waits.
+// waitApplied blocks until no group is in flight. Requires: mu is held; it is released
+// while waiting.
 func (l *logAhead) land() {
 	for len(l.s.flights) > 0 {
 		l.landed.Wait()
 	}
 }
 
-// fail answers what is on its way and what has gathered. A full disk has certainly
-// not taken what is on its way.
+// fail answers the group that is being written and the gathered batches. If the disk is
+// full, the group is certainly not in the log, so its answer is the failure.
 func (l *logAhead) fail(f *Failure) func() {
 	var answer error = ErrUncertain
 	if f.full() {
@@ -330,7 +331,7 @@ func (l *logAhead) fail(f *Failure) func() {
 	l.current = nil
 	uncertain := current != nil && current.state.CompareAndSwap(flying, lost)
 	if uncertain {
-		l.s.flights = l.s.flights[:len(l.s.flights)-1] // the last one that departed
+		l.s.flights = l.s.flights[:len(l.s.flights)-1] // current is the newest
 	}
 	l.landed.Broadcast()
 	return func() {

@@ -7,37 +7,35 @@ import (
 	"limitsrv/engine"
 )
 
-// logBehind decides first: what changed state goes into an entry in memory, which
-// Commit has written before anything of it is answered. No decision waits for an
-// fsync.
+// logBehind decides first: changes go into an entry in memory, and Commit writes the
+// entry before any of its decisions is answered. No decision waits for an fsync.
 //
-// Commit writes by itself while the log is at rest: that is a copy into the
-// system's memory. While a sync is under way, or the log's file is changed, the
-// disk has its hands on it, and a write may take as long as they do; then a
-// goroutine writes, and those who wait for it in Commit go on when the disk has
-// failed or hangs, and decide without a log. A disk that hangs is met by a sync
-// first, as there is one every second. (Always having the goroutine write would be
-// simpler. It took a client that asks one request at a time from 23 to 39 us, as
-// the runtime wakes another thread for it.)
+// Commit writes the entry in its own goroutine while the log is idle, as that is a copy
+// into the page cache. During a sync or a change of segment a write may block as long as
+// the disk does. A writer goroutine then appends, and callers of Commit stop waiting when
+// the disk has failed or hangs; their decisions are not logged. A sync is the first
+// operation that meets a disk that hangs, because there is one every second. (Having the
+// writer goroutine append always would be simpler, but a client with one request at a
+// time then took 39 us instead of 23, because the runtime wakes another thread for it.)
 type logBehind struct {
 	s *Store
 
 	// Guarded by s.mu.
 	pending, spare *Entry
 
-	executed atomic.Uint64 // batches that went into pending; changed under s.mu
-	written  atomic.Uint64 // of these, those that are in the log or given up
+	executed atomic.Uint64 // batches added to pending; changed under s.mu
+	written  atomic.Uint64 // batches of executed that are in the log or given up
 	work     chan commitment
 	dones    sync.Pool
 }
 
-// A commitment is somebody who waits until so many batches are written.
+// A commitWaiter is released once target batches are written.
 type commitment struct {
-	target uint64
+	target uint64        // capacity 1
 	done   chan struct{} // has room for one
 }
 
-// maxCommitments is how many may wait to be seen by the writer; more wait for that.
+// maxCommitWaiters is the capacity of waiters; further callers of Commit block before it.
 const maxCommitments = 256
 
 func newLogBehind(s *Store) *logBehind {
@@ -63,7 +61,7 @@ func (l *logBehind) exec(batch *engine.Batch, done func(error)) {
 	done(nil)
 }
 
-// note has an applied batch logged. mu is held.
+// queue adds an applied batch to pending. Requires: mu is held.
 func (l *logBehind) note(now engine.Instant, batch *engine.Batch, changed int64) {
 	l.s.counts.changes.Add(changed)
 	if l.s.failing {
@@ -95,10 +93,10 @@ func (l *logBehind) commit() {
 	case <-c.done:
 		l.dones.Put(c.done)
 	case <-failed: // done may still be used
-	}
+	} // done may still be used, so it is not put back
 }
 
-// writeAll is the goroutine that writes where a write might take long.
+// writeAll is the goroutine that appends when an append may block.
 func (l *logBehind) writeAll() {
 	for {
 		select {
@@ -115,7 +113,7 @@ func (l *logBehind) writeAll() {
 	}
 }
 
-// write appends what is pending to the log. disk is held.
+// write appends pending to the log. Requires: logMu is held.
 func (l *logBehind) write() {
 	l.s.mu.Lock()
 	finish := l.cut()
@@ -147,7 +145,7 @@ func (l *logBehind) fail(*Failure) func() {
 	return func() {}
 }
 
-// changedOps is how many ops of an applied batch changed something.
+// changedOps returns the number of ops of an applied batch that changed state.
 func changedOps(batch *engine.Batch) (n int64) {
 	for i := range batch.Decisions {
 		if batch.Decisions[i].Changed {

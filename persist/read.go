@@ -6,14 +6,14 @@ import (
 	"github.com/hashicorp/raft-wal/segment"
 )
 
-// Read yields the entries from index from to the Last at the time of the call, in
-// order, until yield returns an error, which it returns. Each is verified; at the
-// first that is not what was written it returns a *CorruptError. data is valid
-// until yield returns. from is First to Last+1.
+// Read yields the entries from index from to the Last at the time of the call, in order,
+// until yield returns an error, which it returns. Each is verified; at the first damaged
+// one it returns a *CorruptError. data is valid until yield returns. Requires: from is
+// First to Last+1.
 //
-// It may run beside Append, but not beside DropBefore of what it reads. It works
-// on a broken log too. Cost: the files are read once, in order, from the begin of
-// the segment that from lies in.
+// Concurrency: it may run during Append, but not during a DropBefore of entries to be
+// read. It works on a broken log too. Cost: the files are read once, in order, from the
+// start of the segment that holds from.
 func (l *Log) Read(from uint64, yield func(index uint64, data []byte) error) error {
 	first, last := l.First(), l.Last()
 	if from < first || from > last+1 {
@@ -49,7 +49,7 @@ func (l *Log) Read(from uint64, yield func(index uint64, data []byte) error) err
 	return nil
 }
 
-// lacks says why a segment ends before the entry until.
+// lacks explains why a segment ends before entry until.
 func (e *segmentEnd) lacks(until uint64) string {
 	if e.reason == "" {
 		return fmt.Sprintf("it ends with entry %d, and not %d", e.last, until)

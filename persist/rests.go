@@ -5,21 +5,20 @@ import (
 	"time"
 )
 
-// workAtOnce is for how long a snapshot is written before a rest.
+// maxBurst is the working time between two pauses.
 const workAtOnce = 2 * time.Millisecond
 
-// Rests are those of a goroutine that works beside others: each is as long as the
-// work before it, so that decisions have half of the processor and of the disk that
-// it would take.
+// A Throttle slows a background goroutine down: each pause is as long as the work before
+// it, so the goroutine takes half of the processor and disk time that it otherwise would.
 type Rests struct {
-	hurry *atomic.Bool // there are none
-	since time.Time    // when the work began
+	hurry *atomic.Bool // if true, no pauses
+	since time.Time    // start of the current work
 }
 
-// NewRests begins with work. While hurry is set there are no rests.
+// NewThrottle returns a Throttle. There are no pauses while hurry is true.
 func NewRests(hurry *atomic.Bool) *Rests { return &Rests{hurry: hurry, since: time.Now()} }
 
-// Pause rests, if it is time.
+// Pause sleeps if the work since the last pause is long enough.
 func (r *Rests) Pause() {
 	worked := time.Since(r.since)
 	if worked < workAtOnce {

@@ -2,20 +2,20 @@ package persist
 
 import "sync"
 
-// progressEvery is how many bytes of blocks are between two reports.
+// progressEvery is the number of bytes of blocks between two reports.
 const progressEvery = 4 << 20
 
-// A snapshotProgress adds up how far several are together, and reports it.
+// A snapshotProgress sums the progress of parallel workers and reports it.
 type snapshotProgress struct {
-	tell Progress // nil: there is nobody to tell
+	tell Progress // nil: no reports
 	keys int64
 
 	mu          sync.Mutex
 	bytes, told int64
-	share       float64 // of the keys that are done, 0 to 1, an estimate
+	share       float64 // estimated fraction of the keys that are done, 0 to 1
 }
 
-// add counts a block, and the share of all keys that are done with it.
+// add counts a block that covers a fraction of all keys.
 func (p *snapshotProgress) add(bytes int64, share float64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -27,7 +27,7 @@ func (p *snapshotProgress) add(bytes int64, share float64) {
 	}
 }
 
-// done reports that all is done.
+// done reports completion.
 func (p *snapshotProgress) done() {
 	p.mu.Lock()
 	defer p.mu.Unlock()

@@ -2,5 +2,5 @@
 
 package persist
 
-// stepBack does nothing where a thread has no priority of its own.
+// lowerThreadPriority does nothing on systems without priorities of threads.
 func stepBack() {}

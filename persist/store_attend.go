@@ -2,25 +2,25 @@ package persist
 
 import "time"
 
-// attendEvery is the shortest time between two snapshots that nobody asked for, and
-// between two tries to mend a disk.
+// maintainEvery is the minimum time between two automatic snapshots and between two
+// attempts to reopen a failed log.
 const attendEvery = 100 * time.Millisecond
 
-// maxRetries bounds how often the time between two tries doubles.
+// maxRetryDoublings bounds the doublings of the time between two attempts.
 const maxRetries = 5
 
-// attend takes snapshots when the log has grown, and mends what has failed, until
-// the Store is closed. Without either it sets no timer: lookAtDisk, which looks at the log for as
-// long as it is written, and fail call for it.
+// maintain takes snapshots when the log has grown and reopens a failed log, until the
+// Store is closed. It sets no timer otherwise: checkDisk, which runs while the log is
+// written, and fail wake it.
 func (s *Store) attend() {
-	var pause <-chan time.Time // nil: there is none
+	var pause <-chan time.Time // nil: no pause
 	for tries := 0; ; {
 		select {
 		case <-s.saving.Done():
 			return
 		case <-s.calls:
 			if pause != nil {
-				continue // it looks at its end
+				continue // the end of the pause wakes it
 			}
 		case <-pause:
 		}
@@ -44,13 +44,13 @@ func (s *Store) attend() {
 	}
 }
 
-// call has attend look. It does not wait.
+// wakeMaintain wakes maintain. It does not block.
 func (s *Store) call() {
 	select {
 	case s.calls <- struct{}{}:
-	default: // it is about to
+	default: // it is about to run
 	}
 }
 
-// outgrown says whether the log has grown so long that a snapshot is to replace it.
+// logOutgrown reports whether the log is long enough to be replaced by a snapshot.
 func (s *Store) outgrown() bool { return s.log.Load().Bytes() > s.logBound() }

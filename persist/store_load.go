@@ -13,22 +13,21 @@ import (
 	"limitsrv/engine"
 )
 
-// Loading is how far recovery is. Its fields may be read at any time.
+// Loading is the progress of recovery. Concurrency: any goroutine may read its fields.
 type Loading struct {
-	Done                  atomic.Bool  // the state is there
-	Begun                 atomic.Int64 // nanoseconds since the Unix epoch; 0: not yet
+	Done                  atomic.Bool  // recovery is complete
+	Begun                 atomic.Int64 // nanoseconds since the Unix epoch; 0: not started
 	Keys, AllKeys         atomic.Int64
 	LogBytes, AllLogBytes atomic.Int64
 	Entries               atomic.Int64
 }
 
-// loadingEvery is how often recovery logs how far it is.
+// loadingEvery is the period of recovery's progress messages.
 const loadingEvery = 2 * time.Second
 
-// Recover reads what is on disk into the engine: the newest snapshot, and the log
-// behind it. After it the Store decides. Its errors say what is wrong with which
-// file and what to do; nothing is changed on disk then. ctx ends it early, with
-// its error.
+// Recover loads the newest snapshot and the log behind it into the engine. The Store must
+// not decide before Recover has returned nil. Errors name the file, the damage and the
+// remedy; the disk is unchanged then. If ctx ends, Recover returns its error.
 func (s *Store) Recover(ctx context.Context) error {
 	began := time.Now()
 	s.loading.Begun.Store(began.UnixNano())
@@ -56,7 +55,7 @@ func (s *Store) load(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.engine.SetBound(0, false) // what was decided is decided
+	s.engine.SetBound(0, false) // granted permits stay granted
 	s.engine.SetCounting(false)
 	info, err := s.loadSnapshot(ctx)
 	if err != nil {
@@ -77,8 +76,8 @@ func (s *Store) load(ctx context.Context) error {
 	return nil
 }
 
-// loadSnapshot loads the newest snapshot that is whole. The zero Info says that
-// there is none.
+// loadSnapshot loads the newest intact snapshot. It returns the zero Info if there is
+// none.
 func (s *Store) loadSnapshot(ctx context.Context) (Info, error) {
 	all, err := s.snapshots.All()
 	if err != nil {
@@ -95,7 +94,7 @@ func (s *Store) loadSnapshot(ctx context.Context) (Info, error) {
 			return info, nil
 		}
 		var corrupt *CorruptError
-		// The one before is as good only if the log goes on from it to what there was.
+		// The previous snapshot is equivalent only if the same log continues from it.
 		if !errors.As(err, &corrupt) || i == len(all)-1 || all[i+1].LogDir != info.LogDir {
 			break
 		}
@@ -108,7 +107,7 @@ func (s *Store) loadSnapshot(ctx context.Context) (Info, error) {
 	return Info{}, nil
 }
 
-// forgetAll empties the engine.
+// clearEngine removes all keys from the engine.
 func (s *Store) forgetAll() {
 	s.engine.Apply(0, &engine.Batch{Ops: []engine.Op{{Kind: engine.Flush}}})
 }
@@ -126,8 +125,8 @@ func addHint(err error, dir string) error {
 	return fmt.Errorf("%w (limitsrv check %s says more, limitsrv check --repair %s what can be saved)", err, dir, dir)
 }
 
-// findLog opens the log that goes on from a snapshot, or from nothing. A new
-// directory, and one restored from a backup, has none yet.
+// findLog opens the log that continues from a snapshot, or from an empty state. It
+// creates the log of a new directory and of one restored from a backup.
 func (s *Store) findLog(info Info) (*Log, error) {
 	names, err := s.logNames()
 	if err != nil {
@@ -158,7 +157,7 @@ func (s *Store) findLog(info Info) (*Log, error) {
 	if err != nil {
 		return nil, withHint(err, s.o.Dir)
 	}
-	// That it goes on for as long as it has to OpenLog has seen.
+	// OpenLog has checked, by Least, that the log ends late enough.
 	if err := begins(s.path(want), log.First(), s.path(snapshotsDir), info.Meta.LogIndex); err != nil {
 		return nil, errors.Join(addHint(err, s.o.Dir), log.Close())
 	}
@@ -174,8 +173,8 @@ func (s *Store) findLog(info Info) (*Log, error) {
 	return log, nil
 }
 
-// begins says whether a log that begins with entry first goes on where the snapshot
-// ends, which for none is 0.
+// checkLogStart returns an error if a log with the given first entry does not continue
+// from the snapshot at index, 0 for no snapshot.
 func begins(log string, first uint64, snapshots string, index uint64) error {
 	switch {
 	case first <= index+1:
@@ -186,7 +185,7 @@ func begins(log string, first uint64, snapshots string, index uint64) error {
 	return fmt.Errorf("%s begins with entry %d, but the snapshot in %s ends at %d", log, first, snapshots, index)
 }
 
-// replay carries out the log from an index on.
+// replay applies the entries of the log from an index on.
 func (s *Store) replay(ctx context.Context, log *Log, from uint64) error {
 	s.loading.AllLogBytes.Store(log.Bytes())
 	replay := s.engine.NewReplay(inShards)
@@ -213,7 +212,7 @@ func (s *Store) replay(ctx context.Context, log *Log, from uint64) error {
 	return err
 }
 
-// inShards calls each for all of n shards, on all processors.
+// inShards calls each for shards 0 to n-1, on all processors.
 func inShards(n int, each func(shard int)) {
 	_ = inParallel(context.Background(), n, runtime.NumCPU(), func(_ context.Context, shard int) error {
 		each(shard)
@@ -221,8 +220,7 @@ func inShards(n int, each func(shard int)) {
 	})
 }
 
-// tellProgress logs how far recovery is, until the function that it returns is
-// called.
+// logProgress logs the progress of recovery periodically until stop is called.
 func (s *Store) tellProgress() (stop func()) {
 	done := make(chan struct{})
 	var wait sync.WaitGroup

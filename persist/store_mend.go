@@ -6,11 +6,10 @@ import (
 	"limitsrv/engine"
 )
 
-// mend begins a new log, in a directory of its own, with a snapshot of this moment:
-// nobody knows what of the failed one is on disk, and an fsync that has failed is
-// never tried again. Under Always nothing is decided until that is done; otherwise
-// decisions go into the new log from its beginning on. What was on disk before
-// stays until the snapshot is.
+// reopenLog starts a new log, in its own directory, with a snapshot of the current state,
+// because the state of the failed log on disk is unknown, and a failed fsync must not be
+// retried. Under Always, batches are rejected until the snapshot is on disk; otherwise
+// decisions are logged in the new log at once. The old files are kept until then.
 func (s *Store) mend() error {
 	if !s.saver.busy.CompareAndSwap(false, true) {
 		return ErrSaving
@@ -28,20 +27,20 @@ func (s *Store) mend() error {
 	view, meta := s.changeOver(fresh)
 	s.disk.unlock()
 	s.wait.Go(func() { s.shut(old) })
-	s.snapshots.Hurry(s.o.Policy == Always) // nothing is decided until it is there
+	s.snapshots.Hurry(s.o.Policy == Always) // batches are rejected until it is done
 	defer s.snapshots.Hurry(false)
 	if _, err = s.write(s.saving, view, meta); err != nil && !s.stands(fresh) {
 		s.giveUp(fresh)
 		return err
 	}
 	s.mended()
-	if err == nil { // else the snapshot before, and so its log, may still be needed
+	if err == nil { // otherwise the previous snapshot and its log may still be needed
 		s.keepLog(fresh.Name())
 	}
 	return nil
 }
 
-// changeOver makes a new log the log, and freezes the engine at its beginning. disk
+// switchLog installs a new log and freezes the engine at its first entry. Requires: logMu
 // is held.
 func (s *Store) changeOver(fresh *Log) (*engine.Snapshot, Meta) {
 	s.mu.Lock()
@@ -53,18 +52,18 @@ func (s *Store) changeOver(fresh *Log) (*engine.Snapshot, Meta) {
 		s.rearm()
 	}
 	s.mu.Unlock()
-	_ = finish() // has nothing to write: that was given up
+	_ = finish() // has nothing to write: the pending entries were given up
 	return view, meta
 }
 
-// stands says whether the newest snapshot goes on in a log, as it may even where
-// writing it has ended in an error.
+// isCurrent reports whether the newest snapshot is the start of log. That is possible
+// even if writing the snapshot returned an error.
 func (s *Store) stands(log *Log) bool {
 	info, ok, err := s.snapshots.Latest()
 	return err == nil && ok && info.LogDir == log.Name()
 }
 
-// giveUp goes back to a failed disk.
+// giveUp discards the new log and returns to the failed state.
 func (s *Store) giveUp(fresh *Log) {
 	s.mu.Lock()
 	if !s.failing {
@@ -77,7 +76,7 @@ func (s *Store) giveUp(fresh *Log) {
 	s.discard(fresh)
 }
 
-// mended ends the failure, unless there is a new one.
+// clearFailure ends the failed state, unless the new log has failed too.
 func (s *Store) mended() {
 	s.mu.Lock()
 	f := s.failure.Load()

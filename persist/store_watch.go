@@ -2,11 +2,11 @@ package persist
 
 import "time"
 
-// slowAfter is for how long there may be something in the log that is not on disk
-// before that is told: a second until the next sync, and one for the sync.
+// slowAfter is the age of unsynced entries after which a slow disk is logged: a second
+// until the next sync, and one for the sync.
 const slowAfter = 2 * time.Second
 
-// append appends to the log. disk is held.
+// append appends to the log. Requires: logMu is held.
 func (s *Store) append(data []byte) error {
 	s.appending.Start()
 	_, err := s.log.Load().Append(data)
@@ -14,12 +14,12 @@ func (s *Store) append(data []byte) error {
 	return err
 }
 
-// watch sees to it that a disk that hangs, or fails when nobody waits for it, is
-// noticed, until the Store is closed. It never waits for the disk.
+// monitorDisk detects a disk that hangs, or fails while no caller waits for it, until the
+// Store is closed. It never blocks on the disk.
 func (s *Store) watch() { s.diskWatch.Run(s.stopping, s.lookAtDisk) }
 
-// lookAtDisk fails the Store if the disk hangs or has failed, and returns whether there is
-// more to look at.
+// checkDisk fails the Store if the disk hangs or has failed. It returns whether the disk
+// must be checked again.
 func (s *Store) lookAtDisk() (busy bool) {
 	log := s.log.Load()
 	took, appending := s.appending.Running()
@@ -36,8 +36,8 @@ func (s *Store) lookAtDisk() (busy bool) {
 	return appending || s.o.Policy == EverySecond && s.unsynced.Load() != 0
 }
 
-// watchSync notes since when the log has what is not on disk, and tells when that
-// gets long, if it is to be synced.
+// checkSync tracks since when the log has unsynced entries, and under EverySecond logs a
+// warning if that is too long.
 func (s *Store) watchSync(log *Log) {
 	if log.Synced() >= log.Last() {
 		s.unsynced.Store(0)

@@ -14,22 +14,22 @@ import (
 	"github.com/hashicorp/raft-wal/segment"
 )
 
-// ErrDamaged says that not all of a data directory can be read.
+// ErrDamaged reports that a part of a data directory cannot be read.
 var ErrDamaged = errors.New("something is damaged")
 
-// A verifier looks at a data directory that no server uses.
+// A verifier verifies a data directory that no server uses.
 type verifier struct {
 	dir      Dir
 	say      func(line string)
 	sameBoot bool // the machine has not gone down since the log was open
 }
 
-// Check verifies a data directory that no server uses: its identity, every block
-// of its snapshots, every entry of its log, and that the log goes on where the
-// newest snapshot ends. It changes nothing, and says what it finds. It returns
-// ErrDamaged if a server would not start on all of it, and ErrDrops if one would, but
-// without the end of the log. It refuses the directory of a node of a cluster. A nil
-// fsys is the system's.
+// Check verifies a data directory that no server uses: its identity, every block of its
+// snapshots, every entry of its log, and that the log continues from the newest snapshot.
+// It changes nothing and reports its findings. It returns ErrDamaged if a server would
+// not start on all of it, ErrDrops if a server would start without the end of the log,
+// and an error for the directory of a node of a cluster. A nil fsys is the operating
+// system's.
 func Check(fsys vfs.FS, dir string, say func(line string)) error {
 	v, err := newVerifier(fsys, dir, say)
 	if err != nil {
@@ -75,7 +75,7 @@ func newVerifier(fsys vfs.FS, dir string, say func(line string)) (*verifier, err
 	return v, nil
 }
 
-// boot finds out whether the machine has gone down since the log was open.
+// boot determines whether the machine has gone down since the log was open.
 func (v *verifier) boot() {
 	var err error
 	if v.sameBoot, err = isSameBoot(v.dir.FS, v.dir.Path, BootID()); err != nil {
@@ -95,8 +95,7 @@ func (v *verifier) identity() error {
 	return nil
 }
 
-// snapshots are those that are good, the newest first, and what is wrong with the
-// others.
+// snapshots returns the intact snapshots, the newest first, and the errors of the others.
 func (v *verifier) snapshots() (good []Info, bad []error) {
 	fsys, dir := v.dir.FS, v.path(snapshotsDir)
 	if _, err := fsys.Stat(dir); errors.Is(err, fs.ErrNotExist) {
@@ -117,8 +116,8 @@ func (v *verifier) snapshots() (good []Info, bad []error) {
 	return good, bad
 }
 
-// log checks the log behind a snapshot, or behind nothing. drops: a start drops its
-// end, of which something may have been answered.
+// log verifies the log behind a snapshot, or behind an empty state. drops: a start drops
+// the end of the log, of which some decisions may have been answered.
 func (v *verifier) log(after Info) (drops bool, err error) {
 	name, there, err := v.logAfter(after)
 	switch {
@@ -144,8 +143,8 @@ func (v *verifier) log(after Info) (drops bool, err error) {
 	return found.drop.loses(), nil
 }
 
-// reaches says whether a log that is whole goes on from a snapshot, and as far as it
-// was on disk once.
+// coversSnapshot returns an error if an intact log does not continue from a snapshot, or
+// ends before the entry in STOPPED.
 func (v *verifier) reaches(found *logRepair, name string, after Info) error {
 	stopped, err := readStopped(v.dir.FS, v.dir.Path, name)
 	if err != nil {
@@ -154,7 +153,8 @@ func (v *verifier) reaches(found *logRepair, name string, after Info) error {
 	return v.gap(found, name, after, stopped)
 }
 
-// gap says what of a log is missing, once it is repaired.
+// missingEntries returns an error that describes the entries missing in a log once it is
+// repaired.
 func (v *verifier) gap(r *logRepair, name string, after Info, stopped uint64) error {
 	path, tail := v.path(name), segment.FileName(*r.state.tail())
 	switch err := begins(path, r.first(), v.path(snapshotsDir), after.LogIndex); {
@@ -169,8 +169,8 @@ func (v *verifier) gap(r *logRepair, name string, after Info, stopped uint64) er
 	return nil
 }
 
-// logAfter is the name of the log behind a snapshot, and whether it is there, as
-// it need not be in a backup or where nothing was ever kept.
+// logAfter returns the name of the log that continues from a snapshot, and whether it
+// exists. It does not in a backup and in a directory without state.
 func (v *verifier) logAfter(after Info) (name string, there bool, err error) {
 	name = after.LogDir
 	if after.Generation == 0 {
@@ -188,10 +188,9 @@ func (v *verifier) logAfter(after Info) (name string, there bool, err error) {
 	return name, false, nil
 }
 
-// Repair makes a data directory that no server uses one that a server starts from.
-// Before anything is lost it asks, with a text that says what that is; if the
-// answer is no it stops with an error. What can't be read at all is set aside, in
-// a directory damaged-TIME below dir.
+// Repair makes a data directory that no server uses usable by a server. Before it drops
+// data it calls ask with a description of the loss; if the answer is no it returns an
+// error. Unreadable data is moved to a directory damaged-TIME below dir.
 func Repair(fsys vfs.FS, dir string, say func(line string), ask func(question string) bool) error {
 	v, err := newVerifier(fsys, dir, say)
 	if err != nil {
@@ -230,9 +229,9 @@ func (r *repairer) repair() error {
 	return r.repairLog(newest)
 }
 
-// snapshotsAside drops the records of damaged snapshots if there is a good one,
-// else sets all of them aside, with the logs that go on from them, unless the log
-// has everything from the beginning.
+// setSnapshotsAside drops the records of damaged snapshots if there is an intact one.
+// Otherwise it sets all snapshots aside, together with the logs that continue from them,
+// unless the log is complete from its first entry.
 func (r *repairer) snapshotsAside(good []Info, bad []error) error {
 	if len(good) == 0 && r.logIsWhole() {
 		if !r.ask("No snapshot can be read, but the log has everything from the beginning. Set the snapshots aside? Nothing is lost.") {
@@ -253,13 +252,14 @@ func (r *repairer) snapshotsAside(good []Info, bad []error) error {
 	return dropDamaged(r.dir.FS, r.path(snapshotsDir), good)
 }
 
-// logIsWhole says whether the first log is there, from its first entry on, and good.
+// logIsWhole reports whether the first log exists, from its first entry on, and is
+// intact.
 func (r *repairer) logIsWhole() bool {
 	plan, err := planRepair(r.dir.FS, r.path(logName(1)), r.sameBoot)
 	return err == nil && plan.damage == nil && plan.first() == 1
 }
 
-// setAside moves some files and directories out of the way.
+// setAside moves files and directories for which match returns true to r.aside.
 func (r *repairer) setAside(which func(name string) bool) error {
 	fsys := r.dir.FS
 	names, err := fsys.List(r.dir.Path)
@@ -282,8 +282,8 @@ func (r *repairer) setAside(which func(name string) bool) error {
 	return errors.Join(syncDir(fsys, r.aside), syncDir(fsys, r.dir.Path))
 }
 
-// newIdentity replaces a damaged one. Its seed is that of the snapshot, if there is
-// one; what is only in the log does not depend on it.
+// newIdentity replaces a damaged identity. It takes the seed of the snapshot, if there is
+// one; entries of the log do not depend on the seed.
 func (r *repairer) newIdentity(of Info) error {
 	if !r.ask("Write a new identity? Nothing of the state depends on it.") {
 		return errRefused
@@ -295,7 +295,7 @@ func (r *repairer) newIdentity(of Info) error {
 	return writeIdentity(r.dir.FS, r.dir.Path, newIdentity(seed))
 }
 
-// repairLog cuts the log off where it is damaged, or sets it aside.
+// repairLog cuts the log off at the damage, or sets it aside.
 func (r *repairer) repairLog(after Info) error {
 	name, there, err := r.logAfter(after)
 	if err != nil {
@@ -319,7 +319,7 @@ func (r *repairer) repairLog(after Info) error {
 		return r.withoutLog(err)
 	}
 	story := plan.story()
-	stopped, _ := readStopped(r.dir.FS, r.dir.Path, name) // a damaged one asks for nothing
+	stopped, _ := readStopped(r.dir.FS, r.dir.Path, name) // if STOPPED is damaged there is no lower bound
 	if err := r.gap(plan, name, after, stopped); err != nil {
 		story = strings.TrimSpace(fmt.Sprintf("%s\n%v.", story, err))
 	}
@@ -337,7 +337,7 @@ func (r *repairer) repairLog(after Info) error {
 	return plan.perform(r.dir.FS, r.path(name))
 }
 
-// withoutLog sets aside a log that does not go on from the snapshot.
+// setLogAside sets aside a log that does not continue from the snapshot.
 func (r *repairer) withoutLog(why error) error {
 	if !r.ask(fmt.Sprintf("%v. Set the log aside? What is left is the state at the snapshot.", why)) {
 		return errRefused
@@ -348,7 +348,7 @@ func (r *repairer) withoutLog(why error) error {
 	return markBackup(r.dir.FS, r.dir.Path, r.dir.ID)
 }
 
-// dropDamaged drops all snapshots but those that are good.
+// dropDamaged drops all snapshots except the intact ones.
 func dropDamaged(fsys vfs.FS, dir string, good []Info) error {
 	s, err := OpenSnapshots(fsys, dir, SnapshotOptions{})
 	if err != nil {
