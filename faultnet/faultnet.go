@@ -85,7 +85,7 @@ func (n *Network) serve(dialer *net.TCPConn, to, target string) {
 		return
 	}
 	// Opening a connection takes both directions.
-	if !there.pass(n.closed) || !back.pass(n.closed) {
+	if !there.waitUp(n.closed) || !back.waitUp(n.closed) {
 		return
 	}
 	conn, err := net.DialTimeout("tcp", target, dialWait)
@@ -105,8 +105,8 @@ func (n *Network) serve(dialer *net.TCPConn, to, target string) {
 		}
 	})
 	var both sync.WaitGroup
-	both.Go(func() { n.carry(dialer, host, there, back) })
-	both.Go(func() { n.carry(host, dialer, back, there) })
+	both.Go(func() { n.forward(dialer, host, there, back) })
+	both.Go(func() { n.forward(host, dialer, back, there) })
 	both.Wait()
 }
 
@@ -120,7 +120,7 @@ func (n *Network) Cut(from, to string) { n.link(from, to).cut() }
 
 // Delay delays all data sent from one host to another from now on by d, until the next
 // Delay.
-func (n *Network) Delay(from, to string, d time.Duration) { n.link(from, to).slow(d) }
+func (n *Network) Delay(from, to string, d time.Duration) { n.link(from, to).setDelay(d) }
 
 // link returns the link of a direction. It panics if either is not a host of this
 // network.

@@ -42,7 +42,7 @@ func (l *link) heal() {
 }
 
 // waitUp blocks while the link is cut. It returns false if done was closed meanwhile.
-func (l *link) pass(done <-chan struct{}) bool {
+func (l *link) waitUp(done <-chan struct{}) bool {
 	for {
 		l.mu.Lock()
 		up := l.up
@@ -62,7 +62,7 @@ func (l *link) pass(done <-chan struct{}) bool {
 }
 
 // setDelay sets the delay of data sent from now on.
-func (l *link) slow(delay time.Duration) {
+func (l *link) setDelay(delay time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.delay = delay
@@ -76,59 +76,59 @@ func (l *link) arrival() time.Time {
 }
 
 // A chunk is the result of one read.
-type parcel struct {
+type chunk struct {
 	bytes   []byte
 	arrives time.Time
 }
 
 const (
-	parcelBytes = 32 << 10
+	chunkBytes = 32 << 10
 	// maxInFlight is the number of chunks that one direction of a connection holds; then
 	// it stops reading, like a full TCP window.
-	onTheWay = 32
+	maxInFlight = 32
 )
 
 // forward forwards the data of src and its end over l until both are closed. back is the
 // opposite link, over which src learns that dst is closed.
-func (n *Network) carry(src, dst *net.TCPConn, l, back *link) {
+func (n *Network) forward(src, dst *net.TCPConn, l, back *link) {
 	var (
-		parcels   = make(chan parcel, onTheWay)
+		chunks    = make(chan chunk, maxInFlight)
 		delivered = make(chan struct{})
 	)
 	n.live.Go(func() {
 		defer close(delivered)
-		n.deliver(parcels, src, dst, l, back)
+		n.deliver(chunks, src, dst, l, back)
 	})
 	for {
-		bytes := make([]byte, parcelBytes)
+		bytes := make([]byte, chunkBytes)
 		got, err := src.Read(bytes)
 		if got > 0 {
-			parcels <- parcel{bytes[:got], l.arrival()}
+			chunks <- chunk{bytes[:got], l.arrival()}
 		}
 		if err != nil {
 			break
 		}
 	}
-	close(parcels)
+	close(chunks)
 	<-delivered
 }
 
 // deliver writes each chunk when it arrives, and then the end. It drains chunks.
-func (n *Network) deliver(parcels <-chan parcel, src, dst *net.TCPConn, l, back *link) {
-	for p := range parcels {
-		if !n.wait(p.arrives) || !l.pass(n.closed) {
+func (n *Network) deliver(chunks <-chan chunk, src, dst *net.TCPConn, l, back *link) {
+	for p := range chunks {
+		if !n.wait(p.arrives) || !l.waitUp(n.closed) {
 			break
 		}
 		if _, err := dst.Write(p.bytes); err != nil {
-			back.pass(n.closed)
+			back.waitUp(n.closed)
 			src.SetLinger(0) // reset the connection: src must see that its data is not delivered
 			src.Close()
 			break
 		}
 	}
-	for range parcels { // drain after an error
+	for range chunks { // drain after an error
 	}
-	if l.pass(n.closed) {
+	if l.waitUp(n.closed) {
 		dst.CloseWrite()
 	}
 }

@@ -36,7 +36,7 @@ func ReadLog(fs vfs.FS, dir string, yield func(entry *raft.Log) error) error {
 	}
 	for i, g := range state.Segments {
 		isTail := i == len(state.Segments)-1
-		_, err := walkSegment(fs, dir, g, newCodec(state.codec, nil), func(r *record) error {
+		_, err := readSegment(fs, dir, g, newCodec(state.codec, nil), func(r *record) error {
 			switch {
 			case !isTail && r.index > g.MaxIndex:
 				return errDone
@@ -117,22 +117,22 @@ func checkSegment(fs vfs.FS, dir string, state *logState, i int, sameBoot bool) 
 	f.name = fs.PathJoin(dir, segment.FileName(f.info))
 	c := newCodec(state.codec, nil)
 	var err error
-	f.end, err = walkSegment(fs, dir, f.info, c, justVerify)
+	f.end, err = readSegment(fs, dir, f.info, c, discardEntries)
 	isTail := i == len(state.Segments)-1
 	switch {
 	case errors.As(err, &f.damage): // the file is missing
-		f.end.last, f.end.whole = f.info.BaseIndex-1, f.info.BaseIndex-1
+		f.end.last, f.end.lastWhole = f.info.BaseIndex-1, f.info.BaseIndex-1
 		return f, nil
 	case err != nil:
 		return nil, err
 	case isTail && f.end.last+1 < f.info.MinIndex:
 		f.damage = &CorruptError{File: f.name, Offset: f.end.offset, Reason: fmt.Sprintf("entry %d is missing", f.info.MinIndex), Cut: true}
 	case isTail:
-		f.drop, err = mayDrop(fs, f.name, c, f.end, sameBoot)
+		f.drop, err = planDrop(fs, f.name, c, f.end, sameBoot)
 		if err != nil && !errors.As(err, &f.damage) {
 			return nil, err
 		}
-	case f.end.whole < f.info.MaxIndex:
+	case f.end.lastWhole < f.info.MaxIndex:
 		f.damage = &CorruptError{File: f.name, Offset: f.end.offset, Reason: f.end.lacks(f.info.MaxIndex), Cut: true}
 	}
 	return f, nil
@@ -140,8 +140,8 @@ func checkSegment(fs vfs.FS, dir string, state *logState, i int, sameBoot bool) 
 
 // line describes the segment for people.
 func (f *segmentCheck) line() string {
-	has := fmt.Sprintf("%s: entries %d to %d, %d bytes", f.name, f.info.MinIndex, f.end.whole, f.end.size)
-	if f.end.whole < f.info.MinIndex {
+	has := fmt.Sprintf("%s: entries %d to %d, %d bytes", f.name, f.info.MinIndex, f.end.lastWhole, f.end.size)
+	if f.end.lastWhole < f.info.MinIndex {
 		has = fmt.Sprintf("%s: no entries, %d bytes", f.name, f.end.size)
 	}
 	switch {

@@ -369,7 +369,7 @@ func repairLog(fs vfs.FS, dir string, explain func(what string) (proceed bool)) 
 	if err != nil || r.damage == nil {
 		return err
 	}
-	if !explain(r.story()) {
+	if !explain(r.describe()) {
 		return r.damage
 	}
 	return r.perform(fs, dir)

@@ -122,7 +122,7 @@ func (d *Decoder) op(op *engine.Op) (err error) {
 	op.Kind = engine.Kind(first & kindBits)
 	var more byte
 	if first&opMore != 0 {
-		if more, err = d.byte(); err != nil {
+		if more, err = d.takeByte(); err != nil {
 			return err
 		}
 		if more == 0 || more&^moreBits != 0 {
@@ -131,7 +131,7 @@ func (d *Decoder) op(op *engine.Op) (err error) {
 	}
 	op.Mode = engine.Mode(more & modeBits)
 	if more&moreGroup != 0 {
-		if op.Group, err = d.byte(); err != nil {
+		if op.Group, err = d.takeByte(); err != nil {
 			return err
 		}
 	}
@@ -147,12 +147,12 @@ func (d *Decoder) op(op *engine.Op) (err error) {
 		op.N = int64(n)
 	}
 	if op.Kind != engine.Flush {
-		if op.Key, err = d.bytes("key", engine.MaxKeyBytes); err != nil {
+		if op.Key, err = d.takeBytes("key", engine.MaxKeyBytes); err != nil {
 			return err
 		}
 	}
 	if more&moreID != 0 {
-		op.ID, err = d.bytes("id", engine.MaxIDBytes)
+		op.ID, err = d.takeBytes("id", engine.MaxIDBytes)
 	}
 	return err
 }
@@ -194,7 +194,7 @@ func (d *Decoder) newParams(p *engine.Params) error {
 	return checkParams(p)
 }
 
-func (d *Decoder) byte() (byte, error) {
+func (d *Decoder) takeByte() (byte, error) {
 	if len(d.data) == 0 {
 		return 0, errShort
 	}
@@ -215,8 +215,8 @@ func (d *Decoder) uvarint() (uint64, error) {
 	return v, nil
 }
 
-// bytes reads a length of 1 to most and that many bytes.
-func (d *Decoder) bytes(what string, most int) ([]byte, error) {
+// takeBytes reads a length of 1 to most and that many bytes.
+func (d *Decoder) takeBytes(what string, most int) ([]byte, error) {
 	n, err := d.uvarint()
 	switch {
 	case err != nil:

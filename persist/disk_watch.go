@@ -11,7 +11,7 @@ const WatchEvery = 50 * time.Millisecond
 
 // idleAfter is the number of periods without a write after which a DiskWatch stops its
 // timer.
-const restAfter = 20
+const idleAfter = 20
 
 // A DiskWatch measures the duration of writes to one disk in time during which this
 // process ran: it counts its own periods, each as two at most. So the time in which the
@@ -19,15 +19,15 @@ const restAfter = 20
 // logs on a disk share one DiskWatch. While nothing is written it sets no timer.
 type DiskWatch struct {
 	ran    atomic.Int64 // nanoseconds
-	writes lull         // signalled when a write begins
+	writes activity     // signalled when a write begins
 }
 
 // NewDiskWatch returns a DiskWatch. It measures nothing until Run.
-func NewDiskWatch() *DiskWatch { return &DiskWatch{writes: newLull()} }
+func NewDiskWatch() *DiskWatch { return &DiskWatch{writes: newActivity()} }
 
 // Run measures until ctx ends and calls check in each period. check must not block on the
 // disk; it returns whether an operation is under way that it must check again.
-func (w *DiskWatch) Run(ctx context.Context, look func() (busy bool)) {
+func (w *DiskWatch) Run(ctx context.Context, check func() (busy bool)) {
 	ticker := time.NewTicker(WatchEvery)
 	defer ticker.Stop()
 	last := time.Now()
@@ -38,14 +38,14 @@ func (w *DiskWatch) Run(ctx context.Context, look func() (busy bool)) {
 		case <-ticker.C:
 		}
 		now := time.Now()
-		w.pass(now.Sub(last))
+		w.addElapsed(now.Sub(last))
 		last = now
-		used := w.writes.over()
-		if look() || used {
+		used := w.writes.seen()
+		if check() || used {
 			idle = 0
 			continue
 		}
-		if idle++; idle < restAfter {
+		if idle++; idle < idleAfter {
 			continue
 		}
 		ticker.Stop()
@@ -58,21 +58,21 @@ func (w *DiskWatch) Run(ctx context.Context, look func() (busy bool)) {
 }
 
 // addElapsed counts the time since the last period.
-func (w *DiskWatch) pass(passed time.Duration) { w.ran.Add(int64(min(passed, 2*WatchEvery))) }
+func (w *DiskWatch) addElapsed(passed time.Duration) { w.ran.Add(int64(min(passed, 2*WatchEvery))) }
 
 // Stopwatch returns a Stopwatch for writes to the disk.
-func (w *DiskWatch) Stopwatch() *Stopwatch { return &Stopwatch{disk: w} }
+func (w *DiskWatch) Stopwatch() *Stopwatch { return &Stopwatch{watch: w} }
 
 // A Stopwatch measures one write at a time. Concurrency: any goroutine may call Running.
 type Stopwatch struct {
-	disk  *DiskWatch
+	watch *DiskWatch
 	since atomic.Int64 // watch.ran at the start, plus 1; 0: no write is under way
 }
 
 // Start begins a measurement.
 func (s *Stopwatch) Start() {
-	s.since.Store(s.disk.ran.Load() + 1)
-	s.disk.writes.stir()
+	s.since.Store(s.watch.ran.Load() + 1)
+	s.watch.writes.mark()
 }
 
 // Stop ends the measurement.
@@ -84,5 +84,5 @@ func (s *Stopwatch) Running() (took time.Duration, running bool) {
 	if since == 0 {
 		return 0, false
 	}
-	return time.Duration(s.disk.ran.Load() + 1 - since), true
+	return time.Duration(s.watch.ran.Load() + 1 - since), true
 }

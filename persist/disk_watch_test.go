@@ -26,7 +26,7 @@ func TestDiskWatch(t *testing.T) {
 		{"and begins again", a.Start, WatchEvery, WatchEvery, 13 * WatchEvery / 2},
 	} {
 		step.do()
-		w.pass(step.passed)
+		w.addElapsed(step.passed)
 		for name, got := range map[string]*Stopwatch{"a": a, "b": b} {
 			want := map[string]time.Duration{"a": step.a, "b": step.b}[name]
 			if took, running := got.Running(); took != want || running != (want > 0) {

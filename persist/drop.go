@@ -37,7 +37,7 @@ func (d *Drop) String() string {
 }
 
 // losesAnswered reports whether some of the lost decisions may have been answered.
-func (d *Drop) loses() bool { return d != nil && !d.Unfinished }
+func (d *Drop) losesAnswered() bool { return d != nil && !d.Unfinished }
 
 // Warn logs the loss.
 func (d *Drop) Warn(log *slog.Logger) {
@@ -53,7 +53,7 @@ func (d *Drop) Warn(log *slog.Logger) {
 // failure leaves such an end. That is: the head of the file is wrong; in the same boot,
 // the end is anything except one unfinished write; in another boot, a later entry shows
 // that the first missing one had been synced before it was written.
-func mayDrop(fs vfs.FS, name string, c *codec, end segmentEnd, sameBoot bool) (*Drop, error) {
+func planDrop(fs vfs.FS, name string, c *codec, end segmentEnd, sameBoot bool) (*Drop, error) {
 	if end.reason == "" {
 		return nil, nil
 	}
@@ -70,7 +70,7 @@ func mayDrop(fs vfs.FS, name string, c *codec, end segmentEnd, sameBoot bool) (*
 	if err != nil {
 		return nil, err
 	}
-	found, err := lookBehind(newReadAhead(file, end.size), c, end)
+	found, err := findTrailing(newReadAhead(file, end.size), c, end)
 	if err = errors.Join(err, file.Close()); err != nil {
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
@@ -87,7 +87,7 @@ func mayDrop(fs vfs.FS, name string, c *codec, end segmentEnd, sameBoot bool) (*
 }
 
 // trailingRecords summarises the whole entries found behind the valid end of a segment.
-type behind struct {
+type trailingRecords struct {
 	last          uint64 // highest index of a whole entry
 	index, synced uint64 // of the entry with the largest synced
 	decisions     int64
@@ -95,7 +95,7 @@ type behind struct {
 
 // findTrailing searches for whole entries behind the end, at every offset where frames
 // may begin.
-func lookBehind(file *readAhead, c *codec, end segmentEnd) (found behind, err error) {
+func findTrailing(file *readAhead, c *codec, end segmentEnd) (found trailingRecords, err error) {
 	var decoder Decoder
 	at := max(end.offset, segmentHead)
 	for at+recordHeader <= end.size {
@@ -104,7 +104,7 @@ func lookBehind(file *readAhead, c *codec, end segmentEnd) (found behind, err er
 			return found, err
 		}
 		n := 8
-		if claimed, ok := c.claims(b, end.size-at); ok {
+		if claimed, ok := c.recordLength(b, end.size-at); ok {
 			if b, err = file.at(at, claimed); err != nil {
 				return found, err
 			}
@@ -119,7 +119,7 @@ func lookBehind(file *readAhead, c *codec, end segmentEnd) (found behind, err er
 	return found, nil
 }
 
-func (f *behind) add(r *record, decoder *Decoder) {
+func (f *trailingRecords) add(r *record, decoder *Decoder) {
 	f.last = max(f.last, r.index)
 	if r.synced >= f.synced {
 		f.index, f.synced = r.index, r.synced

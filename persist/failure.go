@@ -53,23 +53,23 @@ func (s *Store) fail(err error) *Failure {
 	f := &Failure{Since: time.Now(), Err: err}
 	s.failing = true
 	s.failure.Store(f)
-	close(*s.fails.Load())
-	after := s.order.fail(f)
+	close(*s.failedCh.Load())
+	after := s.writePath.fail(f)
 	s.mu.Unlock()
 	after()
-	s.call()
+	s.wakeMaintain()
 	s.o.Logger.Error("the disk has failed: "+s.consequence(), "error", err, "dir", s.o.Dir)
 	return f
 }
 
 // failed returns a channel that is closed while the disk is failed.
-func (s *Store) failed() <-chan struct{} { return *s.fails.Load() }
+func (s *Store) failed() <-chan struct{} { return *s.failedCh.Load() }
 
 // resetFailed replaces the channel of failed: at the start, and when decisions are logged
 // again.
-func (s *Store) rearm() {
+func (s *Store) resetFailed() {
 	fails := make(chan struct{})
-	s.fails.Store(&fails)
+	s.failedCh.Store(&fails)
 }
 
 // consequence describes the effect of a failed disk under the policy.

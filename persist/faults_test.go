@@ -216,7 +216,7 @@ func TestDropBefore(t *testing.T) {
 		dir := fs.PathJoin(root, "log")
 		l := openLog(t, fs, dir, LogOptions{First: 3})
 		segments := func() (bases []uint64) {
-			for _, g := range l.meta.now().Segments {
+			for _, g := range l.meta.current().Segments {
 				bases = append(bases, g.BaseIndex)
 			}
 			return bases
@@ -357,7 +357,7 @@ func TestSyncFailsWhileChanging(t *testing.T) {
 	synced := make(chan error)
 	go func() { synced <- l.Sync() }()
 	<-g.came
-	for !l.changing.Load() {
+	for !l.rotating.Load() {
 		mustAppend(t, l, payload(l.Last()+1))
 	}
 	close(g.leave)

@@ -15,14 +15,14 @@ type filer struct {
 
 // Create implements types.SegmentFiler. It is the last step of a change of segment.
 func (f filer) Create(info types.SegmentInfo) (types.SegmentWriter, error) {
-	defer f.log.changing.Store(false)
+	defer f.log.rotating.Store(false)
 	info.Codec = f.log.codec.ID()
 	w, err := f.Filer.Create(info)
 	if err != nil {
 		f.log.fail(err)
 		return nil, err
 	}
-	return writer{w, f.log}, nil
+	return tailWriter{w, f.log}, nil
 }
 
 // RecoverTail implements types.SegmentFiler.
@@ -32,23 +32,23 @@ func (f filer) RecoverTail(info types.SegmentInfo) (types.SegmentWriter, error) 
 	if err != nil {
 		return nil, err
 	}
-	return writer{w, f.log}, nil
+	return tailWriter{w, f.log}, nil
 }
 
 // tailWriter is the writer of the tail segment.
-type writer struct {
+type tailWriter struct {
 	types.SegmentWriter
 	log *Log
 }
 
 // Append implements types.SegmentWriter.
-func (w writer) Append(entries []types.LogEntry) error {
+func (w tailWriter) Append(entries []types.LogEntry) error {
 	err := w.SegmentWriter.Append(entries)
 	if err != nil {
 		return err
 	}
 	if full, _, err := w.Sealed(); full || err != nil {
-		w.log.changing.Store(true)
+		w.log.rotating.Store(true)
 		return err
 	}
 	return nil

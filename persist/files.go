@@ -23,7 +23,7 @@ type files struct {
 	fs     vfs.FS
 	policy Policy
 	bytes  atomic.Int64 // written bytes of all segment files
-	writes lull         // signalled when there is something to sync
+	writes activity     // signalled when there is something to sync
 
 	mu       sync.Mutex // guards all below
 	dirty    map[*file]struct{}
@@ -36,17 +36,17 @@ type files struct {
 }
 
 func newFiles(fs vfs.FS, policy Policy) *files {
-	return &files{fs: fs, policy: policy, writes: newLull(), dirty: map[*file]struct{}{}, prepared: map[string]*file{}}
+	return &files{fs: fs, policy: policy, writes: newActivity(), dirty: map[*file]struct{}{}, prepared: map[string]*file{}}
 }
 
 // file is a segment file opened for writing. Concurrency: one goroutine writes, any may
 // read.
 type file struct {
 	vfs.File
-	all   *files
-	size  int64
-	dirty atomic.Bool
-	ahead *readAhead // if set, reads go through it; then one goroutine may read
+	parent *files
+	size   int64
+	dirty  atomic.Bool
+	ahead  *readAhead // if set, reads go through it; then one goroutine may read
 }
 
 // prepare creates an empty file and reserves size bytes, which may be 0. It replaces an
@@ -135,7 +135,7 @@ func (f *files) openWriter(path string) (*file, error) {
 	if err != nil {
 		return nil, errors.Join(err, opened.Close())
 	}
-	return &file{File: opened, all: f, size: info.Size()}, nil
+	return &file{File: opened, parent: f, size: info.Size()}, nil
 }
 
 // OpenReader implements types.VFS.
@@ -195,7 +195,7 @@ func (f *file) WriteAt(p []byte, offset int64) (int, error) {
 	n, err := f.File.WriteAt(p, offset)
 	if grown := offset + int64(n) - f.size; grown > 0 {
 		f.size += grown
-		f.all.bytes.Add(grown)
+		f.parent.bytes.Add(grown)
 	}
 	return n, err
 }
@@ -218,7 +218,7 @@ func (f *file) ReadAt(p []byte, offset int64) (int, error) {
 
 // Sync implements types.WritableFile according to the policy.
 func (f *file) Sync() error {
-	if f.all.policy == Always {
+	if f.parent.policy == Always {
 		if err := f.SyncData(); err != nil {
 			return fmt.Errorf("%w: %w", errSync, err)
 		}
@@ -227,21 +227,21 @@ func (f *file) Sync() error {
 	if f.dirty.Load() {
 		return nil
 	}
-	f.all.mu.Lock()
+	f.parent.mu.Lock()
 	f.dirty.Store(true)
-	f.all.dirty[f] = struct{}{}
-	f.all.mu.Unlock()
-	f.all.writes.stir()
+	f.parent.dirty[f] = struct{}{}
+	f.parent.mu.Unlock()
+	f.parent.writes.mark()
 	return nil
 }
 
 // Close closes the file when no sync is under way.
 func (f *file) Close() error {
-	f.all.syncMu.Lock()
-	defer f.all.syncMu.Unlock()
-	f.all.mu.Lock()
-	delete(f.all.dirty, f)
-	f.all.mu.Unlock()
+	f.parent.syncMu.Lock()
+	defer f.parent.syncMu.Unlock()
+	f.parent.mu.Lock()
+	delete(f.parent.dirty, f)
+	f.parent.mu.Unlock()
 	return f.File.Close()
 }
 

@@ -71,13 +71,13 @@ func OpenDir(fsys vfs.FS, dir string) (*Dir, error) {
 		return nil, fmt.Errorf("make data directory %s: %w", dir, err)
 	}
 	// Checked before locking as well, because locking creates a file.
-	if err := d.checkOurs(); err != nil {
+	if err := d.checkOwned(); err != nil {
 		return nil, err
 	}
 	if err := d.takeLock(); err != nil {
 		return nil, err
 	}
-	if err := d.identify(); err != nil {
+	if err := d.loadIdentity(); err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
 	return d, nil
@@ -115,7 +115,7 @@ func (d *Dir) Close() error { return d.lock.Close() }
 func (d *Dir) join(name string) string { return d.FS.PathJoin(d.Path, name) }
 
 // checkOwned returns an error for a directory that limitsrv did not create.
-func (d *Dir) checkOurs() error {
+func (d *Dir) checkOwned() error {
 	names, err := d.FS.List(d.Path)
 	if err != nil {
 		return fmt.Errorf("list data directory %s: %w", d.Path, err)
@@ -151,12 +151,12 @@ func (d *Dir) takeLock() error {
 }
 
 // loadIdentity reads the identity, or creates one for a directory without.
-func (d *Dir) identify() error {
+func (d *Dir) loadIdentity() error {
 	err := ReadSealed(d.FS, d.join(identityName), identityWhat, identityFormat, &d.Identity)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if err := d.checkOurs(); err != nil {
+	if err := d.checkOwned(); err != nil {
 		return err
 	}
 	d.Identity = newIdentity(newSeed())

@@ -20,7 +20,7 @@ type InUseError struct {
 func newInUse(dir, lock string, err error) *InUseError {
 	e := &InUseError{Dir: dir, Err: err, lock: lock, Pid: os.Getpid()}
 	if errors.As(err, new(syscall.Errno)) { // otherwise this process holds it
-		e.Pid, _ = holderOf(lock)
+		e.Pid, _ = lockHolder(lock)
 	}
 	return e
 }
@@ -42,7 +42,7 @@ func (e *InUseError) Held() bool {
 	if e.Pid == os.Getpid() {
 		return false
 	}
-	if _, held := holderOf(e.lock); held {
+	if _, held := lockHolder(e.lock); held {
 		return true
 	}
 	return e.Pid > 0 && isRunning(e.Pid)

@@ -12,7 +12,7 @@ import (
 // lockHolder reports whether another process holds a lock, and its id: 0 if it is in
 // another container. It must not be called by the process that holds the lock, which
 // would lose it.
-func holderOf(lock string) (pid int, held bool) {
+func lockHolder(lock string) (pid int, held bool) {
 	file, err := os.Open(lock)
 	if err != nil {
 		return 0, false

@@ -3,7 +3,7 @@
 package persist
 
 // lockHolder is not implemented on this system.
-func holderOf(string) (pid int, held bool) { return 0, false }
+func lockHolder(string) (pid int, held bool) { return 0, false }
 
 // isRunning is not implemented on this system.
 func isRunning(int) bool { return false }

@@ -86,11 +86,11 @@ type Log struct {
 	entries []*raft.Log // holds entry only
 
 	first, last, synced atomic.Uint64
-	changes             sync.Mutex   // held to append, delete or close: raft-wal closed during another call blocks for ever
-	back                sync.Mutex   // held while last and synced may decrease, and during a Sync
-	reads               sync.RWMutex // read-locked by GetLog, locked by DeleteRange
+	writeMu             sync.Mutex   // held to append, delete or close: raft-wal closed during another call blocks for ever
+	truncateMu          sync.Mutex   // held while last and synced may decrease, and during a Sync
+	readMu              sync.RWMutex // read-locked by GetLog, locked by DeleteRange
 	syncs               atomic.Int32 // syncs and deletions under way
-	changing            atomic.Bool  // a full segment is being replaced
+	rotating            atomic.Bool  // a full segment is being replaced
 	err                 atomic.Pointer[error]
 
 	closed     atomic.Bool
@@ -122,17 +122,17 @@ func OpenLog(fs vfs.FS, dir string, o LogOptions) (*Log, error) {
 func (l *Log) open() error {
 	state, err := readMeta(l.fs, l.dir)
 	if err = missingMeta(l.fs, l.dir, err); isMissing(err) {
-		state, err = l.make()
+		state, err = l.create()
 	}
 	if err != nil {
 		return err
 	}
 	l.codec = newCodec(state.codec, &l.synced)
-	last, state, err := l.recover(state)
+	last, state, err := l.repairTail(state)
 	if err != nil {
 		return err
 	}
-	l.meta = &meta{files: l.files, dir: l.dir, prepare: l.options.SegmentBytes, failed: func(err error) { l.fail(err) }, state: state}
+	l.meta = &meta{files: l.files, dir: l.dir, prepare: l.options.SegmentBytes, onError: func(err error) { l.fail(err) }, state: state}
 	if l.wal, err = l.openWAL(); err != nil {
 		return err
 	}
@@ -176,8 +176,8 @@ func (l *Log) openWAL() (w *wal.WAL, err error) {
 //
 // Cost: one write(2), and copies of data.
 func (l *Log) Append(data []byte) (index uint64, err error) {
-	l.changes.Lock()
-	defer l.changes.Unlock()
+	l.writeMu.Lock()
+	defer l.writeMu.Unlock()
 	if err := l.Err(); err != nil {
 		return 0, err
 	}
@@ -204,7 +204,7 @@ func (l *Log) store(entries []*raft.Log) error {
 	if l.options.Policy == Always {
 		l.synced.Store(last)
 	}
-	l.files.writes.stir() // a sync since the write has not covered last
+	l.files.writes.mark() // a sync since the write has not covered last
 	return nil
 }
 
@@ -227,11 +227,11 @@ func (l *Log) Synced() uint64 { return l.synced.Load() }
 func (l *Log) Bytes() int64 { return l.files.bytes.Load() }
 
 // Segments returns the number of segment files.
-func (l *Log) Segments() int { return len(l.meta.now().Segments) }
+func (l *Log) Segments() int { return len(l.meta.current().Segments) }
 
 // Busy reports that an Append may block on the disk now, because of a sync or a change of
 // segment.
-func (l *Log) Busy() bool { return l.syncs.Load() > 0 || l.changing.Load() }
+func (l *Log) Busy() bool { return l.syncs.Load() > 0 || l.rotating.Load() }
 
 // Err returns the error that broke the log, nil if it is not broken.
 func (l *Log) Err() error {
@@ -246,7 +246,7 @@ func (l *Log) fail(err error) error {
 	if l.err.CompareAndSwap(nil, &err) && l.options.OnError != nil {
 		l.options.OnError(err)
 	}
-	l.changing.Store(false)
+	l.rotating.Store(false)
 	return l.Err()
 }
 
@@ -257,8 +257,8 @@ func (l *Log) Sync() error {
 	}
 	l.syncs.Add(1)
 	defer l.syncs.Add(-1)
-	l.back.Lock()
-	defer l.back.Unlock()
+	l.truncateMu.Lock()
+	defer l.truncateMu.Unlock()
 	last := l.Last()
 	if err := l.files.sync(); err != nil {
 		return l.fail(err)
@@ -283,7 +283,7 @@ func (l *Log) syncInBackground() {
 			return
 		case <-ticker.C:
 		}
-		wrote := l.files.writes.over()
+		wrote := l.files.writes.seen()
 		if l.Sync() != nil {
 			return
 		}
@@ -301,14 +301,14 @@ func (l *Log) syncInBackground() {
 // DropBefore deletes the segments that hold only entries before index. First returns the
 // first entry left.
 func (l *Log) DropBefore(index uint64) error {
-	l.changes.Lock()
-	defer l.changes.Unlock()
+	l.writeMu.Lock()
+	defer l.writeMu.Unlock()
 	if err := l.Err(); err != nil {
 		return err
 	}
 	first := l.First()
 	keep := first
-	for _, g := range l.meta.now().Segments {
+	for _, g := range l.meta.current().Segments {
 		if g.BaseIndex <= index {
 			keep = max(keep, g.BaseIndex)
 		}
@@ -343,8 +343,8 @@ func (l *Log) Close() error {
 	l.err.CompareAndSwap(nil, &errLogClosed)
 	close(l.stop)
 	<-l.done
-	l.changes.Lock()
-	defer l.changes.Unlock()
+	l.writeMu.Lock()
+	defer l.writeMu.Unlock()
 	err = errors.Join(err, l.wal.Close())
 	l.files.closePrepared()
 	return err

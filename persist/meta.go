@@ -192,20 +192,20 @@ type meta struct {
 	files   *files
 	dir     string
 	prepare int64       // bytes to reserve for a segment
-	failed  func(error) // called with the errors of CommitState
+	onError func(error) // called with the errors of CommitState
 	mu      sync.Mutex  // guards state
 	state   *logState   // as on disk; replaced, never changed
 }
 
 // current returns the state on disk. It must not be changed.
-func (m *meta) now() *logState {
+func (m *meta) current() *logState {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.state
 }
 
 // Load implements types.MetaStore.
-func (m *meta) Load(string) (types.PersistentState, error) { return m.now().PersistentState, nil }
+func (m *meta) Load(string) (types.PersistentState, error) { return m.current().PersistentState, nil }
 
 // CommitState implements types.MetaStore. It ignores the codec of a new segment, which
 // raft-wal always sets to 1. Before META lists a segment as full, all of the segment is
@@ -213,13 +213,13 @@ func (m *meta) Load(string) (types.PersistentState, error) { return m.now().Pers
 func (m *meta) CommitState(p types.PersistentState) error {
 	err := m.commit(p)
 	if err != nil {
-		m.failed(err)
+		m.onError(err)
 	}
 	return err
 }
 
 func (m *meta) commit(p types.PersistentState) error {
-	old := m.now()
+	old := m.current()
 	s := &logState{codec: old.codec, PersistentState: p}
 	if reason := s.check(); reason != "" {
 		return fmt.Errorf("write META of the log: %s", reason)

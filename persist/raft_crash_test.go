@@ -228,8 +228,8 @@ func TestRaftSynced(t *testing.T) {
 
 // walkAll yields the records of all segments.
 func walkAll(l *Log, yield func(*record) error) error {
-	for _, g := range l.meta.now().Segments {
-		if _, err := walkSegment(l.fs, l.dir, g, l.codec, yield); err != nil {
+	for _, g := range l.meta.current().Segments {
+		if _, err := readSegment(l.fs, l.dir, g, l.codec, yield); err != nil {
 			return err
 		}
 	}

@@ -36,8 +36,8 @@ func (r *RaftLog) LastIndex() (uint64, error) { return r.log.wal.LastIndex() }
 // Cost: one read of the file, two if the segment is full.
 func (r *RaftLog) GetLog(index uint64, into *raft.Log) error {
 	l := r.log
-	l.reads.RLock()
-	defer l.reads.RUnlock()
+	l.readMu.RLock()
+	defer l.readMu.RUnlock()
 	if index < l.First() || index > l.Last() {
 		return raft.ErrLogNotFound
 	}
@@ -65,8 +65,8 @@ func (r *RaftLog) StoreLog(entry *raft.Log) error { return r.StoreLogs([]*raft.L
 // behind a gap costs a new segment.
 func (r *RaftLog) StoreLogs(entries []*raft.Log) error {
 	l := r.log
-	l.changes.Lock()
-	defer l.changes.Unlock()
+	l.writeMu.Lock()
+	defer l.writeMu.Unlock()
 	if err := l.Err(); err != nil || len(entries) == 0 {
 		return err
 	}
@@ -83,15 +83,15 @@ func (r *RaftLog) StoreLogs(entries []*raft.Log) error {
 		}
 	}
 	if first != l.Last()+1 {
-		l.startAt(first)
+		l.resetTo(first)
 	}
 	return l.store(entries)
 }
 
 // resetTo sets the index of the next entry of an empty log.
-func (l *Log) startAt(first uint64) {
-	l.back.Lock()
-	defer l.back.Unlock()
+func (l *Log) resetTo(first uint64) {
+	l.truncateMu.Lock()
+	defer l.truncateMu.Unlock()
 	l.first.Store(first)
 	l.last.Store(first - 1)
 	l.synced.Store(first - 1)
@@ -105,8 +105,8 @@ func (l *Log) startAt(first uint64) {
 // deleting the end starts a new segment.
 func (r *RaftLog) DeleteRange(from, to uint64) error {
 	l := r.log
-	l.changes.Lock()
-	defer l.changes.Unlock()
+	l.writeMu.Lock()
+	defer l.writeMu.Unlock()
 	if err := l.Err(); err != nil {
 		return err
 	}
@@ -122,10 +122,10 @@ func (r *RaftLog) DeleteRange(from, to uint64) error {
 	}
 	l.syncs.Add(1)
 	defer l.syncs.Add(-1)
-	l.back.Lock()
-	defer l.back.Unlock()
-	l.reads.Lock() // otherwise raft-wal may close a file between lookup and read of an entry
-	defer l.reads.Unlock()
+	l.truncateMu.Lock()
+	defer l.truncateMu.Unlock()
+	l.readMu.Lock() // otherwise raft-wal may close a file between lookup and read of an entry
+	defer l.readMu.Unlock()
 	if err := l.wal.DeleteRange(from, to); err != nil {
 		return l.fail(fmt.Errorf("delete entries %d to %d of the log: %w", from, to, err))
 	}

@@ -19,7 +19,7 @@ func (l *Log) Read(from uint64, yield func(index uint64, data []byte) error) err
 	if from < first || from > last+1 {
 		return fmt.Errorf("read the log from entry %d: it has %d to %d", from, first, last)
 	}
-	segments := l.meta.now().Segments
+	segments := l.meta.current().Segments
 	for i, g := range segments {
 		until := last
 		if i < len(segments)-1 {
@@ -29,7 +29,7 @@ func (l *Log) Read(from uint64, yield func(index uint64, data []byte) error) err
 			continue
 		}
 		read := g.BaseIndex - 1
-		end, err := walkSegment(l.fs, l.dir, g, l.codec, func(r *record) error {
+		end, err := readSegment(l.fs, l.dir, g, l.codec, func(r *record) error {
 			if r.index > until {
 				return errDone
 			}

@@ -125,14 +125,14 @@ func (c *codec) Decode(b []byte, l *raft.Log) error {
 	return nil
 }
 
-var errNoRecord = errors.New("no entry of this log")
+var errNotRecord = errors.New("no entry of this log")
 
 // read parses the record in b. Data and Extensions are parts of b.
 func (c *codec) read(b []byte, r *record) error {
-	n, ok := c.claims(b, int64(len(b)))
+	n, ok := c.recordLength(b, int64(len(b)))
 	switch {
 	case !ok:
-		return errNoRecord
+		return errNotRecord
 	case n != len(b):
 		return fmt.Errorf("an entry of %d bytes where there should be one of %d", n, len(b))
 	case crc32.Update(c.seed, castagnoli, b[8:]) != binary.LittleEndian.Uint32(b[4:]):
@@ -145,7 +145,7 @@ func (c *codec) read(b []byte, r *record) error {
 
 // recordLength returns the length in the record header b. ok is false if b is not the
 // header of a record, or the length is greater than most.
-func (c *codec) claims(b []byte, most int64) (n int, ok bool) {
+func (c *codec) recordLength(b []byte, most int64) (n int, ok bool) {
 	if len(b) < recordHeader || binary.LittleEndian.Uint32(b) != c.id.magic() {
 		return 0, false
 	}
@@ -162,7 +162,7 @@ func (r *record) parse(b []byte) error {
 		return nil
 	}
 	if len(r.Data) < recordTermHeader {
-		return errNoRecord
+		return errNotRecord
 	}
 	r.Term = order.Uint64(r.Data)
 	if at := order.Uint64(r.Data[8:]); at != 0 {
@@ -171,7 +171,7 @@ func (r *record) parse(b []byte) error {
 	extensions := uint64(order.Uint32(r.Data[16:]))
 	r.Data = r.Data[recordTermHeader:]
 	if extensions > uint64(len(r.Data)) {
-		return errNoRecord
+		return errNotRecord
 	}
 	end := uint64(len(r.Data)) - extensions
 	r.Data, r.Extensions = r.Data[:end:end], r.Data[end:]

@@ -13,7 +13,7 @@ import (
 )
 
 // create creates an empty log.
-func (l *Log) make() (*logState, error) {
+func (l *Log) create() (*logState, error) {
 	if err := MakeDir(l.fs, l.dir); err != nil {
 		return nil, err
 	}
@@ -31,7 +31,7 @@ func (l *Log) make() (*logState, error) {
 // raft-wal would accept any frames behind a torn one once it has written up to them. If
 // the tail is full it adds a new segment, because raft-wal would refuse to append. It
 // returns the index of the last entry.
-func (l *Log) recover(state *logState) (last uint64, _ *logState, err error) {
+func (l *Log) repairTail(state *logState) (last uint64, _ *logState, err error) {
 	for _, g := range state.Segments[:len(state.Segments)-1] {
 		if err := checkHead(l.fs, l.dir, g, l.codec); err != nil {
 			return 0, nil, err
@@ -39,14 +39,14 @@ func (l *Log) recover(state *logState) (last uint64, _ *logState, err error) {
 	}
 	tail := *state.tail()
 	name := l.fs.PathJoin(l.dir, segment.FileName(tail))
-	end, err := walkSegment(l.fs, l.dir, tail, l.codec, justVerify)
+	end, err := readSegment(l.fs, l.dir, tail, l.codec, discardEntries)
 	if err != nil {
 		return 0, nil, err
 	}
 	if end.last+1 < tail.MinIndex {
 		return 0, nil, &CorruptError{File: name, Offset: end.offset, Reason: fmt.Sprintf("entry %d is missing", tail.MinIndex), Cut: true}
 	}
-	if l.dropped, err = mayDrop(l.fs, name, l.codec, end, l.options.SameBoot); err != nil {
+	if l.dropped, err = planDrop(l.fs, name, l.codec, end, l.options.SameBoot); err != nil {
 		return 0, nil, err
 	}
 	if end.last < l.options.Least {
@@ -81,7 +81,7 @@ func checkHead(fs vfs.FS, dir string, info types.SegmentInfo, c *codec) error {
 	if err != nil {
 		return err
 	}
-	w := walker{codec: c, file: newReadAhead(file, segmentHead)}
+	w := segmentReader{codec: c, file: newReadAhead(file, segmentHead)}
 	reason, err := w.head(info)
 	if err = errors.Join(err, file.Close()); err != nil {
 		return fmt.Errorf("read %s: %w", name, err)

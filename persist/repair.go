@@ -61,15 +61,15 @@ func planRepair(fs vfs.FS, dir string, sameBoot bool) (*logRepair, error) {
 func (r *logRepair) first() uint64 { return r.state.Segments[0].MinIndex }
 
 // describe describes the loss for people.
-func (r *logRepair) story() string {
+func (r *logRepair) describe() string {
 	var story []string
 	if r.metaLost != nil {
 		story = append(story, fmt.Sprintf("%s is damaged: %s. It is made anew from the segments.", r.metaLost.File, r.metaLost.Reason))
 	}
 	if r.cut != nil {
-		story = append(story, r.cut.story(r.state))
+		story = append(story, r.cut.describe(r.state))
 	}
-	if r.drop.loses() {
+	if r.drop.losesAnswered() {
 		story = append(story, fmt.Sprintf("%v. It is cut off.", r.drop))
 	}
 	return strings.Join(story, "\n")
@@ -104,7 +104,7 @@ func (c *logCut) first() uint64 { return max(c.info.MinIndex, c.end.last+1) }
 func (c *logCut) keeps() bool { return c.end.last >= c.info.MinIndex }
 
 // describe describes the loss for people.
-func (c *logCut) story(state *logState) string {
+func (c *logCut) describe(state *logState) string {
 	first, last := c.first(), state.tail().BaseIndex-1
 	lost := fmt.Sprintf("all entries from %d on", first)
 	if last >= first {
@@ -184,7 +184,7 @@ func (s *logState) chain(fs vfs.FS, dir string, found []types.SegmentInfo) error
 		if g.BaseIndex != next {
 			continue
 		}
-		end, err := walkSegment(fs, dir, g, newCodec(s.codec, nil), justVerify)
+		end, err := readSegment(fs, dir, g, newCodec(s.codec, nil), discardEntries)
 		if err != nil {
 			return err
 		}

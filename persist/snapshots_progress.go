@@ -7,12 +7,12 @@ const progressEvery = 4 << 20
 
 // A snapshotProgress sums the progress of parallel workers and reports it.
 type snapshotProgress struct {
-	tell Progress // nil: no reports
-	keys int64
+	report Progress // nil: no reports
+	keys   int64
 
-	mu          sync.Mutex
-	bytes, told int64
-	share       float64 // estimated fraction of the keys that are done, 0 to 1
+	mu              sync.Mutex
+	bytes, reported int64
+	share           float64 // estimated fraction of the keys that are done, 0 to 1
 }
 
 // add counts a block that covers a fraction of all keys.
@@ -21,9 +21,9 @@ func (p *snapshotProgress) add(bytes int64, share float64) {
 	defer p.mu.Unlock()
 	p.bytes += bytes
 	p.share += share
-	if p.tell != nil && p.bytes-p.told >= progressEvery {
-		p.told = p.bytes
-		p.tell(int64(min(max(p.share, 0), 1)*float64(p.keys)), p.keys, p.bytes)
+	if p.report != nil && p.bytes-p.reported >= progressEvery {
+		p.reported = p.bytes
+		p.report(int64(min(max(p.share, 0), 1)*float64(p.keys)), p.keys, p.bytes)
 	}
 }
 
@@ -31,7 +31,7 @@ func (p *snapshotProgress) add(bytes int64, share float64) {
 func (p *snapshotProgress) done() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.tell != nil {
-		p.tell(p.keys, p.keys, p.bytes)
+	if p.report != nil {
+		p.report(p.keys, p.keys, p.bytes)
 	}
 }

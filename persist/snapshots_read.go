@@ -24,7 +24,7 @@ func (s *Snapshots) Load(ctx context.Context, info Info, to BlockSink, workers i
 	err := s.withStore(forReading, func(store *store) error {
 		r := snapshotReader{
 			store: store, info: info, to: to,
-			progress: &snapshotProgress{tell: progress, keys: info.Keys},
+			progress: &snapshotProgress{report: progress, keys: info.Keys},
 		}
 		return r.read(ctx, workers)
 	})

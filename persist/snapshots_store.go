@@ -29,7 +29,7 @@ const (
 	// for this size, and half a minute for a row of 1 MB.
 	tableBlock = 32 << 10
 	// failureGrace is the time for users of a failed store to return.
-	grace = 5 * time.Second
+	failureGrace = 5 * time.Second
 )
 
 // A store is the Pebble store during one operation. All calls of Pebble go through do,
@@ -191,7 +191,7 @@ func (s *store) do(work func() error) error {
 	}
 	select {
 	case <-done:
-	case <-time.After(grace):
+	case <-time.After(failureGrace):
 	}
 	return s.failure
 }

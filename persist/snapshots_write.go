@@ -65,7 +65,7 @@ func (s *Snapshots) write(ctx context.Context, store *store, from BlockSource, m
 	w := snapshotWriter{
 		fs: store.fs, staging: s.fs.PathJoin(s.dir, stagingName), store: store, from: from,
 		info:     Info{Meta: meta, Generation: newest + 1, Keys: from.Keys(), Shards: make([]ShardInfo, from.Shards())},
-		progress: &snapshotProgress{tell: progress, keys: from.Keys()},
+		progress: &snapshotProgress{report: progress, keys: from.Keys()},
 		hurry:    &s.hurry,
 	}
 	tables, err := w.writeTables(ctx)
@@ -152,7 +152,7 @@ func (w *snapshotWriter) writeTables(ctx context.Context) ([]string, error) {
 	names := make([]string, w.from.Shards())
 	err := inParallel(ctx, len(names), max(1, runtime.NumCPU()/2), func(ctx context.Context, shard int) error {
 		return w.store.do(func() (err error) {
-			stepBack()
+			lowerThreadPriority()
 			names[shard], err = w.writeTable(ctx, shard)
 			return err
 		})
@@ -182,8 +182,8 @@ func (w *snapshotWriter) writeTable(ctx context.Context, shard int) (name string
 	var (
 		table    *sstable.Writer
 		key, row []byte
-		share    = w.shares(shard)
-		rests    = NewRests(w.hurry)
+		share    = w.keyShares(shard)
+		throttle = NewThrottle(w.hurry)
 	)
 	defer func() {
 		if table != nil {
@@ -210,7 +210,7 @@ func (w *snapshotWriter) writeTable(ctx context.Context, shard int) (name string
 		if err = table.Set(key, row); err == nil {
 			err = ctx.Err()
 		}
-		rests.Pause()
+		throttle.Pause()
 	}
 	return name, err
 }
@@ -222,18 +222,18 @@ func (w *snapshotWriter) create(ctx context.Context, name string) (*sstable.Writ
 		return nil, err
 	}
 	file = vfs.NewSyncingFile(file, vfs.SyncingFileOptions{BytesPerSync: syncEvery})
-	writable := givenUp{objstorageprovider.NewFileWritable(file), ctx}
+	writable := cancellableTable{objstorageprovider.NewFileWritable(file), ctx}
 	return sstable.NewWriter(writable, w.store.tableOptions()), nil
 }
 
 // A cancellableTable is not synced if its ctx has ended.
-type givenUp struct {
+type cancellableTable struct {
 	objstorage.Writable
 	ctx context.Context
 }
 
 // Finish implements objstorage.Writable.
-func (g givenUp) Finish() error {
+func (g cancellableTable) Finish() error {
 	if err := g.ctx.Err(); err != nil {
 		g.Abort()
 		return err
@@ -243,7 +243,7 @@ func (g givenUp) Finish() error {
 
 // keyShares returns a function that estimates the fraction of all keys between a hash of
 // the shard and the hash of its previous call, assuming that hashes are uniform.
-func (w *snapshotWriter) shares(shard int) func(first uint64) float64 {
+func (w *snapshotWriter) keyShares(shard int) func(first uint64) float64 {
 	last := math.Ldexp(float64(shard)/float64(w.from.Shards()), 64)
 	return func(first uint64) float64 {
 		share := math.Ldexp(float64(first)-last, -64)

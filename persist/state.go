@@ -32,7 +32,7 @@ func ReadState(ctx context.Context, fsys vfs.FS, dir string) (s State, err error
 		return s, err
 	}
 	defer func() { err = errors.Join(err, v.dir.Close()) }()
-	info, drops, err := v.whole()
+	info, drops, err := v.verifyAll()
 	if err != nil {
 		return s, fmt.Errorf("%w in %s: limitsrv check %s says what, limitsrv check --repair %s what can be saved", err, dir, dir, dir)
 	}
@@ -59,7 +59,7 @@ func ReadState(ctx context.Context, fsys vfs.FS, dir string) (s State, err error
 // verifyAll returns the newest snapshot, zero if there are no snapshots, and whether a
 // start drops the end of the log behind it. It returns ErrDamaged in the same cases as
 // Check.
-func (v *verifier) whole() (newest Info, drops bool, err error) {
+func (v *verifier) verifyAll() (newest Info, drops bool, err error) {
 	if v.identity() != nil {
 		return newest, false, ErrDamaged
 	}

@@ -44,7 +44,7 @@ func readStopped(fsys vfs.FS, dir, log string) (last uint64, err error) {
 }
 
 // removeStopped removes STOPPED when it is no longer true.
-func forgetStopped(fsys vfs.FS, dir string) error {
+func removeStopped(fsys vfs.FS, dir string) error {
 	err := fsys.Remove(fsys.PathJoin(dir, stoppedName))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

@@ -91,46 +91,46 @@ type Store struct {
 	dir       *Dir
 	snapshots *Snapshots
 	engine    *engine.Engine
-	order     order
+	writePath writePath
 
-	mu      sync.Mutex
-	flights []engine.Instant // stamps of groups that are logged and not yet applied
-	failing bool             // batches are rejected or not logged because the disk failed; guarded by mu
-	bound   bound            // the engine's memory bound; guarded by mu
+	mu       sync.Mutex
+	inFlight []engine.Instant // stamps of groups that are logged and not yet applied
+	failing  bool             // batches are rejected or not logged because the disk failed; guarded by mu
+	bound    bound            // the engine's memory bound; guarded by mu
 
 	// logMu is held while the log is appended to or replaced.
-	disk baton
-	log  atomic.Pointer[Log] // changed with logMu held
+	logMu timedMutex
+	log   atomic.Pointer[Log] // changed with logMu held
 
-	failure   atomic.Pointer[Failure]
-	fails     atomic.Pointer[chan struct{}] // closed at the next failure
-	diskWatch *DiskWatch
-	appending *Stopwatch    // measures appends to the log
-	slow      bool          // a slow sync has been logged; used by monitorDisk alone
-	unsynced  atomic.Int64  // since when the log has unsynced entries, as Unix nanoseconds; 0: none
-	calls     chan struct{} // wakes maintain; capacity 1
-	saver     saver
-	loading   Loading
-	counts    counters
+	failure      atomic.Pointer[Failure]
+	failedCh     atomic.Pointer[chan struct{}] // closed at the next failure
+	diskWatch    *DiskWatch
+	appending    *Stopwatch    // measures appends to the log
+	slowLogged   bool          // a slow sync has been logged; used by monitorDisk alone
+	unsynced     atomic.Int64  // since when the log has unsynced entries, as Unix nanoseconds; 0: none
+	maintainWake chan struct{} // wakes maintain; capacity 1
+	saver        saver
+	loading      Loading
+	counts       counters
 
 	stopping context.Context
 	stop     context.CancelFunc
 	// saving is cancelled before stopping: it bounds all snapshots except the one of
 	// Close.
-	saving  context.Context
-	giveUps context.CancelFunc
-	wait    sync.WaitGroup
+	saving       context.Context
+	cancelSaving context.CancelFunc
+	wait         sync.WaitGroup
 }
 
 // A writePath executes batches and fixes the order of logging and deciding: logAhead logs
 // first, logBehind decides first.
-type order interface {
+type writePath interface {
 	exec(batch *engine.Batch, done func(error))
 	commit()
 	// barrier returns when all entries of the log are applied. The caller must call
 	// finish without mu: it appends the decisions made before barrier returned. Requires:
 	// logMu and mu are held.
-	cut() (finish func() error)
+	barrier() (finish func() error)
 	// fail is called with mu held when the disk has failed. The caller must call the
 	// returned function without mu.
 	fail(*Failure) func()
@@ -160,17 +160,17 @@ func Open(o Options) (*Store, error) {
 		return nil, errors.Join(err, dir.Close())
 	}
 	o.Engine.Seed = dir.Seed
-	s := &Store{o: o, dir: dir, engine: engine.New(o.Engine), disk: newBaton(), bound: bound{o.Engine.MaxMemory, o.Engine.Evict}}
+	s := &Store{o: o, dir: dir, engine: engine.New(o.Engine), logMu: newTimedMutex(), bound: bound{o.Engine.MaxMemory, o.Engine.Evict}}
 	s.diskWatch = NewDiskWatch()
 	s.appending = s.diskWatch.Stopwatch()
-	s.calls = make(chan struct{}, 1)
-	s.rearm()
+	s.maintainWake = make(chan struct{}, 1)
+	s.resetFailed()
 	s.stopping, s.stop = context.WithCancel(context.Background())
-	s.saving, s.giveUps = context.WithCancel(s.stopping)
+	s.saving, s.cancelSaving = context.WithCancel(s.stopping)
 	if o.Policy == Always {
-		s.order = newLogAhead(s)
+		s.writePath = newLogAhead(s)
 	} else {
-		s.order = newLogBehind(s)
+		s.writePath = newLogBehind(s)
 	}
 	return s, nil
 }
@@ -184,13 +184,13 @@ func (s *Store) Engine() *engine.Engine { return s.engine }
 // ErrUncertain. Under other policies done is called before Exec returns, and the
 // decisions must be answered only after Commit. Read-only batches do not wait for the
 // disk.
-func (s *Store) Exec(batch *engine.Batch, done func(error)) { s.order.exec(batch, done) }
+func (s *Store) Exec(batch *engine.Batch, done func(error)) { s.writePath.exec(batch, done) }
 
 // Commit returns when all batches that its caller has executed are in the log's files,
 // and so survive the process. Under Always it only starts writing them. If the disk
 // hangs, it blocks for about Options.HangAfter; see logBehind for a disk that hangs when
 // no sync is under way.
-func (s *Store) Commit() { s.order.commit() }
+func (s *Store) Commit() { s.writePath.commit() }
 
 // SetBound is Engine.SetBound, but takes effect only at the end of Recover, so that a
 // replay does not deny permits granted before the restart.
@@ -204,13 +204,13 @@ func (s *Store) SetBound(maxMemory int64, evict bool) {
 }
 
 // sweepBatch is the number of pages that Sweep visits before it releases mu.
-const sweptAtOnce = 8
+const sweepBatch = 8
 
 // Sweep is Engine.Sweep, and holds mu for sweepBatch pages at a time.
 func (s *Store) Sweep(pages int) (forgotten int64) {
-	for ; pages > 0; pages -= sweptAtOnce {
+	for ; pages > 0; pages -= sweepBatch {
 		s.mu.Lock()
-		forgotten += s.engine.Sweep(s.now(), min(pages, sweptAtOnce))
+		forgotten += s.engine.Sweep(s.now(), min(pages, sweepBatch))
 		s.mu.Unlock()
 	}
 	return forgotten
@@ -220,14 +220,14 @@ func (s *Store) Sweep(pages int) (forgotten int64) {
 // the oldest group that is not yet applied. Requires: mu is held.
 func (s *Store) now() engine.Instant {
 	now := s.o.Clock.Now()
-	if len(s.flights) > 0 {
-		return min(s.flights[0], now)
+	if len(s.inFlight) > 0 {
+		return min(s.inFlight[0], now)
 	}
 	return now
 }
 
 // applyReadOnly applies a batch that changes nothing.
-func (s *Store) look(batch *engine.Batch, done func(error)) {
+func (s *Store) applyReadOnly(batch *engine.Batch, done func(error)) {
 	s.mu.Lock()
 	s.engine.Apply(s.now(), batch)
 	s.mu.Unlock()

@@ -62,7 +62,7 @@ func BenchmarkGroup(b *testing.B) {
 			}
 			defer s.Close(context.Background(), SaveNever)
 			var (
-				l     = s.order.(*logAhead)
+				l     = s.writePath.(*logAhead)
 				group []*engine.Batch
 				rng   = rand.New(rand.NewPCG(1, 1))
 			)

@@ -32,13 +32,13 @@ const (
 // being written is cancelled; p determines whether another is taken, and ctx bounds it.
 // Requires: Exec is not called any more.
 func (s *Store) Close(ctx context.Context, p Parting) error {
-	s.giveUps()
+	s.cancelSaving()
 	var err error
 	if s.loading.Done.Load() { // otherwise there is nothing new, and the old state is incomplete
 		s.Commit()
 		if f := s.failure.Load(); f != nil {
 			err = fmt.Errorf("the last decisions are not on disk: %w", f.Err)
-		} else if s.unsaved() {
+		} else if s.hasUnsaved() {
 			err = s.saveLast(ctx, p)
 		}
 	}
@@ -65,7 +65,7 @@ func (s *Store) saveLast(ctx context.Context, p Parting) error {
 		ctx = bound
 	}
 	s.snapshots.Hurry(true)
-	_, err := s.save(ctx)
+	_, err := s.saveAndWait(ctx)
 	if quick && errors.Is(err, context.DeadlineExceeded) {
 		return nil
 	}

@@ -31,7 +31,7 @@ const loadingEvery = 2 * time.Second
 func (s *Store) Recover(ctx context.Context) error {
 	began := time.Now()
 	s.loading.Begun.Store(began.UnixNano())
-	stop := s.tellProgress()
+	stop := s.logProgress()
 	err := s.load(ctx)
 	stop()
 	if err != nil {
@@ -44,8 +44,8 @@ func (s *Store) Recover(ctx context.Context) error {
 	s.mu.Unlock()
 	s.o.Logger.Info("state loaded", "keys", s.engine.Len(), "snapshot_keys", s.loading.Keys.Load(),
 		"log_entries", s.loading.Entries.Load(), "log_bytes", s.loading.LogBytes.Load(), "took", time.Since(began).Round(time.Millisecond))
-	s.wait.Go(s.watch)
-	s.wait.Go(s.attend)
+	s.wait.Go(s.monitorDisk)
+	s.wait.Go(s.maintain)
 	return nil
 }
 
@@ -70,9 +70,9 @@ func (s *Store) load(ctx context.Context) error {
 		return err
 	}
 	if info.Generation > 0 {
-		s.saver.is(info, log.Bytes(), s.snapshots)
+		s.saver.setLatest(info, log.Bytes(), s.snapshots)
 	}
-	s.keepLog(log.Name())
+	s.removeOtherLogs(log.Name())
 	return nil
 }
 
@@ -99,7 +99,7 @@ func (s *Store) loadSnapshot(ctx context.Context) (Info, error) {
 			break
 		}
 		s.o.Logger.Warn("a snapshot is damaged; the one before it is still there and is used", "error", err)
-		s.forgetAll()
+		s.clearEngine()
 	}
 	if err != nil {
 		return Info{}, addHint(err, s.o.Dir)
@@ -108,7 +108,7 @@ func (s *Store) loadSnapshot(ctx context.Context) (Info, error) {
 }
 
 // clearEngine removes all keys from the engine.
-func (s *Store) forgetAll() {
+func (s *Store) clearEngine() {
 	s.engine.Apply(0, &engine.Batch{Ops: []engine.Op{{Kind: engine.Flush}}})
 }
 
@@ -158,7 +158,7 @@ func (s *Store) findLog(info Info) (*Log, error) {
 		return nil, withHint(err, s.o.Dir)
 	}
 	// OpenLog has checked, by Least, that the log ends late enough.
-	if err := begins(s.path(want), log.First(), s.path(snapshotsDir), info.Meta.LogIndex); err != nil {
+	if err := checkLogStart(s.path(want), log.First(), s.path(snapshotsDir), info.Meta.LogIndex); err != nil {
 		return nil, errors.Join(addHint(err, s.o.Dir), log.Close())
 	}
 	if d := log.Dropped(); d != nil {
@@ -175,7 +175,7 @@ func (s *Store) findLog(info Info) (*Log, error) {
 
 // checkLogStart returns an error if a log with the given first entry does not continue
 // from the snapshot at index, 0 for no snapshot.
-func begins(log string, first uint64, snapshots string, index uint64) error {
+func checkLogStart(log string, first uint64, snapshots string, index uint64) error {
 	switch {
 	case first <= index+1:
 		return nil
@@ -221,7 +221,7 @@ func inShards(n int, each func(shard int)) {
 }
 
 // logProgress logs the progress of recovery periodically until stop is called.
-func (s *Store) tellProgress() (stop func()) {
+func (s *Store) logProgress() (stop func()) {
 	done := make(chan struct{})
 	var wait sync.WaitGroup
 	wait.Go(func() {

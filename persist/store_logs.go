@@ -50,7 +50,7 @@ func (s *Store) logNames() ([]string, error) {
 
 // closeFailed closes a failed log, which releases the space of its files. It may hang
 // with the disk.
-func (s *Store) shut(log *Log) {
+func (s *Store) closeFailed(log *Log) {
 	if err := log.Close(); err != nil {
 		s.o.Logger.Debug("closed a failed log", "error", err)
 	}
@@ -58,7 +58,7 @@ func (s *Store) shut(log *Log) {
 
 // discard closes and removes a log.
 func (s *Store) discard(log *Log) {
-	s.shut(log)
+	s.closeFailed(log)
 	s.remove(log.Name())
 }
 
@@ -69,7 +69,7 @@ func (s *Store) remove(name string) {
 }
 
 // removeOtherLogs removes all logs except one.
-func (s *Store) keepLog(name string) {
+func (s *Store) removeOtherLogs(name string) {
 	names, err := s.logNames()
 	if err != nil {
 		s.o.Logger.Warn("old logs could not be removed", "error", err)

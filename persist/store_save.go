@@ -58,7 +58,7 @@ func (s *Store) begin(then func(Info) error, done func(Info, error)) error {
 }
 
 // saveAndWait is Save, but blocks until the snapshot is complete.
-func (s *Store) save(ctx context.Context) (Info, error) {
+func (s *Store) saveAndWait(ctx context.Context) (Info, error) {
 	for !s.saver.busy.CompareAndSwap(false, true) {
 		select {
 		case <-ctx.Done():
@@ -81,19 +81,19 @@ func (s *Store) take(ctx context.Context) (Info, error) {
 
 // freeze returns the frozen state and its position in the log.
 func (s *Store) freeze() (*engine.Snapshot, Meta, error) {
-	if !s.disk.lockWithin(s.o.HangAfter) {
+	if !s.logMu.lockWithin(s.o.HangAfter) {
 		return nil, Meta{}, s.fail(errHangs)
 	}
-	defer s.disk.unlock()
+	defer s.logMu.unlock()
 	s.mu.Lock()
-	finish := s.order.cut()
+	finish := s.writePath.barrier()
 	if s.failing {
 		f := s.failure.Load() // under mu, because it may be cleared at any time
 		s.mu.Unlock()
 		_ = finish() // has nothing to write
 		return nil, Meta{}, f
 	}
-	view := s.view()
+	view := s.freezeEngine()
 	s.mu.Unlock()
 	if err := finish(); err != nil {
 		view.Close()
@@ -104,7 +104,7 @@ func (s *Store) freeze() (*engine.Snapshot, Meta, error) {
 
 // freezeEngine freezes the engine. Requires: mu is held, and all entries of the log are
 // applied.
-func (s *Store) view() *engine.Snapshot {
+func (s *Store) freezeEngine() *engine.Snapshot {
 	s.engine.SetTime(s.now())
 	return s.engine.Freeze()
 }
@@ -123,7 +123,7 @@ func (s *Store) write(ctx context.Context, view *engine.Snapshot, meta Meta) (In
 	v.done.Store(0)
 	v.all.Store(view.Keys())
 	v.bytes.Store(0)
-	info, err := s.writeView(ctx, view, meta)
+	info, err := s.writeFrozen(ctx, view, meta)
 	view.Close()
 	v.mu.Lock()
 	took := time.Since(v.begun)
@@ -145,7 +145,7 @@ func (s *Store) write(ctx context.Context, view *engine.Snapshot, meta Meta) (In
 	return info, nil
 }
 
-func (s *Store) writeView(ctx context.Context, view *engine.Snapshot, meta Meta) (Info, error) {
+func (s *Store) writeFrozen(ctx context.Context, view *engine.Snapshot, meta Meta) (Info, error) {
 	log := s.log.Load()
 	if err := log.Sync(); err != nil {
 		return Info{}, err
@@ -160,12 +160,12 @@ func (s *Store) writeView(ctx context.Context, view *engine.Snapshot, meta Meta)
 	if err := log.DropBefore(meta.LogIndex + 1); err != nil {
 		s.o.Logger.Warn("what the snapshot replaces of the log could not be removed", "error", err)
 	}
-	s.saver.is(info, log.Bytes(), s.snapshots)
+	s.saver.setLatest(info, log.Bytes(), s.snapshots)
 	return info, nil
 }
 
 // setLatest records the newest snapshot.
-func (v *saver) is(info Info, logBytes int64, snapshots *Snapshots) {
+func (v *saver) setLatest(info Info, logBytes int64, snapshots *Snapshots) {
 	diskBytes, err := snapshots.DiskBytes()
 	if err != nil {
 		diskBytes = info.Bytes
@@ -184,7 +184,7 @@ func (v *saver) latest() (Info, bool) {
 }
 
 // hasUnsaved reports whether the log has entries that the last snapshot does not include.
-func (s *Store) unsaved() bool {
+func (s *Store) hasUnsaved() bool {
 	log := s.log.Load()
 	info, ok := s.saver.latest()
 	if !ok {

@@ -240,7 +240,7 @@ func TestReplayDecidesTheSame(t *testing.T) {
 					end(t, s, rng.IntN(2) == 0)
 					s = start(t, o)
 				case 1:
-					if _, err := s.save(context.Background()); err != nil {
+					if _, err := s.saveAndWait(context.Background()); err != nil {
 						t.Fatal(err)
 					}
 				case 2:

@@ -20,7 +20,7 @@ var ErrDamaged = errors.New("something is damaged")
 // A verifier verifies a data directory that no server uses.
 type verifier struct {
 	dir      Dir
-	say      func(line string)
+	report   func(line string)
 	sameBoot bool // the machine has not gone down since the log was open
 }
 
@@ -30,8 +30,8 @@ type verifier struct {
 // not start on all of it, ErrDrops if a server would start without the end of the log,
 // and an error for the directory of a node of a cluster. A nil fsys is the operating
 // system's.
-func Check(fsys vfs.FS, dir string, say func(line string)) error {
-	v, err := newVerifier(fsys, dir, say)
+func Check(fsys vfs.FS, dir string, report func(line string)) error {
+	v, err := newVerifier(fsys, dir, report)
 	if err != nil {
 		return err
 	}
@@ -53,11 +53,11 @@ func Check(fsys vfs.FS, dir string, say func(line string)) error {
 	return nil
 }
 
-func newVerifier(fsys vfs.FS, dir string, say func(line string)) (*verifier, error) {
+func newVerifier(fsys vfs.FS, dir string, report func(line string)) (*verifier, error) {
 	if fsys == nil {
 		fsys = vfs.Default
 	}
-	v := &verifier{dir: Dir{Path: dir, FS: fsys}, say: say}
+	v := &verifier{dir: Dir{Path: dir, FS: fsys}, report: report}
 	names, err := fsys.List(dir)
 	if err != nil {
 		return nil, fmt.Errorf("list data directory %s: %w", dir, err)
@@ -79,7 +79,7 @@ func newVerifier(fsys vfs.FS, dir string, say func(line string)) (*verifier, err
 func (v *verifier) boot() {
 	var err error
 	if v.sameBoot, err = isSameBoot(v.dir.FS, v.dir.Path, BootID()); err != nil {
-		v.say(fmt.Sprintf("%s: %v; whether the machine has gone down can't be told", bootName, err))
+		v.report(fmt.Sprintf("%s: %v; whether the machine has gone down can't be told", bootName, err))
 	}
 }
 
@@ -88,10 +88,10 @@ func (v *verifier) path(name string) string { return v.dir.join(name) }
 func (v *verifier) identity() error {
 	err := ReadSealed(v.dir.FS, v.path(identityName), identityWhat, identityFormat, &v.dir.Identity)
 	if err != nil {
-		v.say(fmt.Sprintf("%s: %v", identityName, err))
+		v.report(fmt.Sprintf("%s: %v", identityName, err))
 		return err
 	}
-	v.say(fmt.Sprintf("%s: good, made %s", identityName, v.dir.Created.Format(time.RFC3339)))
+	v.report(fmt.Sprintf("%s: good, made %s", identityName, v.dir.Created.Format(time.RFC3339)))
 	return nil
 }
 
@@ -99,19 +99,19 @@ func (v *verifier) identity() error {
 func (v *verifier) snapshots() (good []Info, bad []error) {
 	fsys, dir := v.dir.FS, v.path(snapshotsDir)
 	if _, err := fsys.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-		v.say("snapshots: none")
+		v.report("snapshots: none")
 		return nil, nil
 	}
 	good, err := CheckSnapshots(context.Background(), fsys, dir, SnapshotOptions{}, runtime.GOMAXPROCS(0))
 	for _, info := range good {
-		v.say(fmt.Sprintf("snapshot %d: good, %d keys, %d bytes, of %s, up to entry %d of %s",
+		v.report(fmt.Sprintf("snapshot %d: good, %d keys, %d bytes, of %s, up to entry %d of %s",
 			info.Generation, info.Keys, info.Bytes, info.Taken.UTC().Format(time.RFC3339), info.LogIndex, info.LogDir))
 	}
 	if err != nil {
-		v.say(fmt.Sprintf("snapshots: %v", err))
+		v.report(fmt.Sprintf("snapshots: %v", err))
 		bad = append(bad, err)
 	} else if len(good) == 0 {
-		v.say("snapshots: none")
+		v.report("snapshots: none")
 	}
 	return good, bad
 }
@@ -122,42 +122,42 @@ func (v *verifier) log(after Info) (drops bool, err error) {
 	name, there, err := v.logAfter(after)
 	switch {
 	case err != nil:
-		v.say(err.Error())
+		v.report(err.Error())
 		return false, err
 	case !there:
-		v.say("log: none")
+		v.report("log: none")
 		return false, nil
 	}
-	found, err := checkLog(v.dir.FS, v.path(name), v.sameBoot, func(line string) { v.say(name + ": " + line) })
+	found, err := checkLog(v.dir.FS, v.path(name), v.sameBoot, func(line string) { v.report(name + ": " + line) })
 	if errors.Is(err, fs.ErrNotExist) {
-		v.say(name + ": empty")
+		v.report(name + ": empty")
 		return false, nil
 	}
 	if err == nil {
-		err = v.reaches(found, name, after)
+		err = v.coversSnapshot(found, name, after)
 	}
 	if err != nil {
-		v.say(fmt.Sprintf("%s: %v", name, err))
+		v.report(fmt.Sprintf("%s: %v", name, err))
 		return false, err
 	}
-	return found.drop.loses(), nil
+	return found.drop.losesAnswered(), nil
 }
 
 // coversSnapshot returns an error if an intact log does not continue from a snapshot, or
 // ends before the entry in STOPPED.
-func (v *verifier) reaches(found *logRepair, name string, after Info) error {
+func (v *verifier) coversSnapshot(found *logRepair, name string, after Info) error {
 	stopped, err := readStopped(v.dir.FS, v.dir.Path, name)
 	if err != nil {
-		v.say(fmt.Sprintf("%s: %v; whether the end of the log is missing can't be told", stoppedName, err))
+		v.report(fmt.Sprintf("%s: %v; whether the end of the log is missing can't be told", stoppedName, err))
 	}
-	return v.gap(found, name, after, stopped)
+	return v.missingEntries(found, name, after, stopped)
 }
 
 // missingEntries returns an error that describes the entries missing in a log once it is
 // repaired.
-func (v *verifier) gap(r *logRepair, name string, after Info, stopped uint64) error {
+func (v *verifier) missingEntries(r *logRepair, name string, after Info, stopped uint64) error {
 	path, tail := v.path(name), segment.FileName(*r.state.tail())
-	switch err := begins(path, r.first(), v.path(snapshotsDir), after.LogIndex); {
+	switch err := checkLogStart(path, r.first(), v.path(snapshotsDir), after.LogIndex); {
 	case err != nil:
 		return err
 	case r.last < after.LogIndex:
@@ -191,8 +191,8 @@ func (v *verifier) logAfter(after Info) (name string, there bool, err error) {
 // Repair makes a data directory that no server uses usable by a server. Before it drops
 // data it calls ask with a description of the loss; if the answer is no it returns an
 // error. Unreadable data is moved to a directory damaged-TIME below dir.
-func Repair(fsys vfs.FS, dir string, say func(line string), ask func(question string) bool) error {
-	v, err := newVerifier(fsys, dir, say)
+func Repair(fsys vfs.FS, dir string, report func(line string), ask func(question string) bool) error {
+	v, err := newVerifier(fsys, dir, report)
 	if err != nil {
 		return err
 	}
@@ -213,7 +213,7 @@ func (r *repairer) repair() error {
 	identity := r.identity()
 	good, bad := r.snapshots()
 	if len(bad) > 0 {
-		if err := r.snapshotsAside(good, bad); err != nil {
+		if err := r.setSnapshotsAside(good, bad); err != nil {
 			return err
 		}
 	}
@@ -232,7 +232,7 @@ func (r *repairer) repair() error {
 // setSnapshotsAside drops the records of damaged snapshots if there is an intact one.
 // Otherwise it sets all snapshots aside, together with the logs that continue from them,
 // unless the log is complete from its first entry.
-func (r *repairer) snapshotsAside(good []Info, bad []error) error {
+func (r *repairer) setSnapshotsAside(good []Info, bad []error) error {
 	if len(good) == 0 && r.logIsWhole() {
 		if !r.ask("No snapshot can be read, but the log has everything from the beginning. Set the snapshots aside? Nothing is lost.") {
 			return errRefused
@@ -260,7 +260,7 @@ func (r *repairer) logIsWhole() bool {
 }
 
 // setAside moves files and directories for which match returns true to r.aside.
-func (r *repairer) setAside(which func(name string) bool) error {
+func (r *repairer) setAside(match func(name string) bool) error {
 	fsys := r.dir.FS
 	names, err := fsys.List(r.dir.Path)
 	if err != nil {
@@ -270,14 +270,14 @@ func (r *repairer) setAside(which func(name string) bool) error {
 		return err
 	}
 	for _, name := range names {
-		if !which(name) {
+		if !match(name) {
 			continue
 		}
 		to := fsys.PathJoin(r.aside, name)
 		if err := fsys.Rename(r.path(name), to); err != nil {
 			return err
 		}
-		r.say(fmt.Sprintf("%s is now %s", r.path(name), to))
+		r.report(fmt.Sprintf("%s is now %s", r.path(name), to))
 	}
 	return errors.Join(syncDir(fsys, r.aside), syncDir(fsys, r.dir.Path))
 }
@@ -299,7 +299,7 @@ func (r *repairer) newIdentity(of Info) error {
 func (r *repairer) repairLog(after Info) error {
 	name, there, err := r.logAfter(after)
 	if err != nil {
-		return r.withoutLog(err)
+		return r.setLogAside(err)
 	}
 	if !there {
 		return nil
@@ -313,14 +313,14 @@ func (r *repairer) repairLog(after Info) error {
 		return err
 	}
 	if err != nil {
-		return r.withoutLog(err)
+		return r.setLogAside(err)
 	}
-	if err := r.gap(plan, name, after, 0); err != nil {
-		return r.withoutLog(err)
+	if err := r.missingEntries(plan, name, after, 0); err != nil {
+		return r.setLogAside(err)
 	}
-	story := plan.story()
+	story := plan.describe()
 	stopped, _ := readStopped(r.dir.FS, r.dir.Path, name) // if STOPPED is damaged there is no lower bound
-	if err := r.gap(plan, name, after, stopped); err != nil {
+	if err := r.missingEntries(plan, name, after, stopped); err != nil {
 		story = strings.TrimSpace(fmt.Sprintf("%s\n%v.", story, err))
 	}
 	if story == "" {
@@ -330,7 +330,7 @@ func (r *repairer) repairLog(after Info) error {
 		return errRefused
 	}
 	if plan.last < stopped {
-		if err := forgetStopped(r.dir.FS, r.dir.Path); err != nil {
+		if err := removeStopped(r.dir.FS, r.dir.Path); err != nil {
 			return err
 		}
 	}
@@ -338,7 +338,7 @@ func (r *repairer) repairLog(after Info) error {
 }
 
 // setLogAside sets aside a log that does not continue from the snapshot.
-func (r *repairer) withoutLog(why error) error {
+func (r *repairer) setLogAside(why error) error {
 	if !r.ask(fmt.Sprintf("%v. Set the log aside? What is left is the state at the snapshot.", why)) {
 		return errRefused
 	}

@@ -16,11 +16,11 @@ func (s *Store) append(data []byte) error {
 
 // monitorDisk detects a disk that hangs, or fails while no caller waits for it, until the
 // Store is closed. It never blocks on the disk.
-func (s *Store) watch() { s.diskWatch.Run(s.stopping, s.lookAtDisk) }
+func (s *Store) monitorDisk() { s.diskWatch.Run(s.stopping, s.checkDisk) }
 
 // checkDisk fails the Store if the disk hangs or has failed. It returns whether the disk
 // must be checked again.
-func (s *Store) lookAtDisk() (busy bool) {
+func (s *Store) checkDisk() (busy bool) {
 	log := s.log.Load()
 	took, appending := s.appending.Running()
 	switch {
@@ -29,26 +29,26 @@ func (s *Store) lookAtDisk() (busy bool) {
 	case s.failure.Load() == nil && log.Err() != nil:
 		s.fail(log.Err())
 	}
-	if s.outgrown() {
-		s.call()
+	if s.logOutgrown() {
+		s.wakeMaintain()
 	}
-	s.watchSync(log)
+	s.checkSync(log)
 	return appending || s.o.Policy == EverySecond && s.unsynced.Load() != 0
 }
 
 // checkSync tracks since when the log has unsynced entries, and under EverySecond logs a
 // warning if that is too long.
-func (s *Store) watchSync(log *Log) {
+func (s *Store) checkSync(log *Log) {
 	if log.Synced() >= log.Last() {
 		s.unsynced.Store(0)
-		s.slow = false
+		s.slowLogged = false
 		return
 	}
 	now := time.Now()
 	s.unsynced.CompareAndSwap(0, now.UnixNano())
 	waits := now.Sub(time.Unix(0, s.unsynced.Load()))
-	if s.o.Policy == EverySecond && waits > slowAfter && !s.slow {
-		s.slow = true
+	if s.o.Policy == EverySecond && waits > slowAfter && !s.slowLogged {
+		s.slowLogged = true
 		s.counts.delayed.Add(1)
 		s.o.Logger.Warn("the disk is slow: it takes longer than a second to sync the log", "unsynced_for", waits.Round(time.Millisecond))
 	}

@@ -21,39 +21,39 @@ import (
 type logAhead struct {
 	s       *Store
 	entry   Entry
-	kicked  chan struct{}
-	flights chan *flight
+	wake    chan struct{}
+	written chan *group
 
 	// Guarded by s.mu.
-	gathering *flight
-	spare     []*flight
+	gathering *group
+	free      []*group
 	dropped   [][]byte // keys that a replay, having no memory bound, would keep: evicted ones, and ones denied with NoMemory
-	current   *flight  // the group that is being written
-	joined    engine.Batch
-	landed    sync.Cond
+	current   *group   // the group that is being written
+	merged    engine.Batch
+	applied   sync.Cond
 }
 
 // A group is a list of batches that are logged as one entry.
-type flight struct {
+type group struct {
 	batches []*engine.Batch
 	dones   []func(error)
 	stamp   engine.Instant
 	state   atomic.Int32
 }
 
-// States of a group. The goroutine that moves it from inFlight answers its batches.
+// States of a group. The goroutine that moves it from groupInFlight answers its batches.
 const (
-	flying int32 = iota
-	arrived
-	lost
+	groupInFlight int32 = iota
+	groupWritten
+	groupFailed
 )
 
 // maxGroups bounds the groups that wait to be applied.
-const maxFlights = 4
+const maxGroups = 4
 
 func newLogAhead(s *Store) *logAhead {
-	l := &logAhead{s: s, kicked: make(chan struct{}, 1), flights: make(chan *flight, maxFlights), gathering: new(flight)}
-	l.landed.L = &s.mu
+	l := &logAhead{s: s, wake: make(chan struct{}, 1), written: make(chan *group, maxGroups), gathering: new(group)}
+	l.applied.L = &s.mu
 	s.wait.Go(l.writeAll)
 	s.wait.Go(l.applyAll)
 	return l
@@ -62,7 +62,7 @@ func newLogAhead(s *Store) *logAhead {
 func (l *logAhead) exec(batch *engine.Batch, done func(error)) {
 	s := l.s
 	if batch.Looks() {
-		s.look(batch, done)
+		s.applyReadOnly(batch, done)
 		return
 	}
 	s.mu.Lock()
@@ -79,62 +79,62 @@ func (l *logAhead) exec(batch *engine.Batch, done func(error)) {
 
 func (l *logAhead) commit() {
 	select {
-	case l.kicked <- struct{}{}:
+	case l.wake <- struct{}{}:
 	default:
 	}
 }
 
 // writeAll is the goroutine that writes groups.
 func (l *logAhead) writeAll() {
-	defer close(l.flights)
+	defer close(l.written)
 	for {
 		select {
 		case <-l.s.stopping.Done():
 			return
-		case <-l.kicked:
+		case <-l.wake:
 		}
-		l.s.disk.lock()
-		if f := l.depart(); f != nil {
+		l.s.logMu.lock()
+		if f := l.nextGroup(); f != nil {
 			l.write(f)
 		}
-		l.s.disk.unlock()
+		l.s.logMu.unlock()
 	}
 }
 
 // nextGroup takes the gathered group, encodes it into l.entry, and returns it; nil if
 // there are no batches. Requires: logMu is held.
-func (l *logAhead) depart() *flight {
+func (l *logAhead) nextGroup() *group {
 	s := l.s
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	f := l.gathering
-	if len(f.batches) == 0 {
+	g := l.gathering
+	if len(g.batches) == 0 {
 		return nil
 	}
-	alone := expects(f.batches[0])
+	alone := expects(g.batches[0])
 	if alone || len(l.dropped) > 0 { // a group in flight may re-create a dropped key
-		l.land()
+		l.waitApplied()
 	}
-	if l.gathering != f {
+	if l.gathering != g {
 		return nil // the disk has failed since
 	}
-	f.stamp = s.o.Clock.Now()
+	g.stamp = s.o.Clock.Now()
 	l.entry.Reset()
-	l.forgetDropped(f.stamp)
-	boarded := 1
+	l.forgetDropped(g.stamp)
+	filled := 1
 	switch {
 	case !alone:
-		boarded = l.board(f)
-	case l.holds(f.stamp, f.batches[0]):
-		l.entry.Append(f.stamp, withoutExpects(f.batches[0]))
+		filled = l.fill(g)
+	case l.expectationsHold(g.stamp, g.batches[0]):
+		l.entry.Append(g.stamp, withoutExpects(g.batches[0]))
 	}
-	l.gathering = l.fresh()
-	if boarded < len(f.batches) {
-		l.leaveBehind(f, boarded)
+	l.gathering = l.newGroup()
+	if filled < len(g.batches) {
+		l.requeue(g, filled)
 	}
-	s.flights = append(s.flights, f.stamp)
-	l.current = f
-	return f
+	s.inFlight = append(s.inFlight, g.stamp)
+	l.current = g
+	return g
 }
 
 // maxGroupBytes is the size of an entry after which no further batch is added.
@@ -143,14 +143,14 @@ const maxGroupBytes = 4 << 20
 // fill encodes batches of the group into the entry and returns their number. It stops at
 // maxGroupBytes, and before a transaction with an Expect: that must be a group of its
 // own, because all earlier batches have to be applied before its Expects can be checked.
-func (l *logAhead) board(f *flight) int {
-	for i, b := range f.batches {
+func (l *logAhead) fill(g *group) int {
+	for i, b := range g.batches {
 		if i > 0 && (l.entry.Len() > maxGroupBytes || expects(b)) {
 			return i
 		}
-		l.entry.Append(f.stamp, b)
+		l.entry.Append(g.stamp, b)
 	}
-	return len(f.batches)
+	return len(g.batches)
 }
 
 // withoutExpects returns a batch without its Expects, which hold, for the log.
@@ -159,11 +159,11 @@ func withoutExpects(b *engine.Batch) *engine.Batch {
 }
 
 // requeue moves the batches of the group from n on back to gathering.
-func (l *logAhead) leaveBehind(f *flight, n int) {
-	g := l.gathering
-	g.batches = append(g.batches, f.batches[n:]...)
-	g.dones = append(g.dones, f.dones[n:]...)
-	f.batches, f.dones = f.batches[:n], f.dones[:n]
+func (l *logAhead) requeue(g *group, n int) {
+	next := l.gathering
+	next.batches = append(next.batches, g.batches[n:]...)
+	next.dones = append(next.dones, g.dones[n:]...)
+	g.batches, g.dones = g.batches[:n], g.dones[:n]
 	l.commit()
 }
 
@@ -176,7 +176,7 @@ func isExpect(op engine.Op) bool { return op.Kind == engine.Expect }
 
 // expectationsHold reports whether all Expects of a batch hold; the batch is then logged
 // without them. Requires: all entries of the log are applied.
-func (l *logAhead) holds(now engine.Instant, b *engine.Batch) bool {
+func (l *logAhead) expectationsHold(now engine.Instant, b *engine.Batch) bool {
 	for i := range b.Ops {
 		op := &b.Ops[i]
 		if op.Kind == engine.Expect && l.s.engine.Fingerprint(now, op.Key) != op.N {
@@ -199,18 +199,18 @@ func (l *logAhead) forgetDropped(stamp engine.Instant) {
 	l.dropped = l.dropped[:0]
 }
 
-func (l *logAhead) fresh() *flight {
-	n := len(l.spare)
+func (l *logAhead) newGroup() *group {
+	n := len(l.free)
 	if n == 0 {
-		return new(flight)
+		return new(group)
 	}
-	f := l.spare[n-1]
-	l.spare = l.spare[:n-1]
-	return f
+	g := l.free[n-1]
+	l.free = l.free[:n-1]
+	return g
 }
 
 // write appends the entry of a group to the log and passes the group to applyAll.
-func (l *logAhead) write(f *flight) {
+func (l *logAhead) write(g *group) {
 	s := l.s
 	if l.entry.Len() > 0 {
 		if err := s.append(l.entry.Bytes()); err != nil {
@@ -218,37 +218,37 @@ func (l *logAhead) write(f *flight) {
 		}
 	}
 	s.mu.Lock()
-	if l.current == f {
+	if l.current == g {
 		l.current = nil
 	}
 	s.mu.Unlock()
-	if f.state.CompareAndSwap(flying, arrived) {
-		l.flights <- f
+	if g.state.CompareAndSwap(groupInFlight, groupWritten) {
+		l.written <- g
 	}
 }
 
 // applyAll is the goroutine that applies groups.
 func (l *logAhead) applyAll() {
-	for f := range l.flights {
+	for g := range l.written {
 		s := l.s
 		s.mu.Lock()
-		for rest := f.batches; len(rest) > 0; {
-			n := max(1, joinable(rest))
-			l.apply(f.stamp, rest[:n])
+		for rest := g.batches; len(rest) > 0; {
+			n := max(1, mergeable(rest))
+			l.apply(g.stamp, rest[:n])
 			rest = rest[n:]
 		}
-		s.flights = append(s.flights[:0], s.flights[1:]...)
-		l.landed.Broadcast()
+		s.inFlight = append(s.inFlight[:0], s.inFlight[1:]...)
+		l.applied.Broadcast()
 		s.mu.Unlock()
-		for _, done := range f.dones {
+		for _, done := range g.dones {
 			done(nil)
 		}
-		l.putBack(f)
+		l.recycle(g)
 	}
 }
 
 // mergeable returns how many batches, from the first on, may be applied as one.
-func joinable(batches []*engine.Batch) (n int) {
+func mergeable(batches []*engine.Batch) (n int) {
 	for n < len(batches) && !batches[n].Atomic {
 		n++
 	}
@@ -261,7 +261,7 @@ func joinable(batches []*engine.Batch) (n int) {
 func (l *logAhead) apply(now engine.Instant, batches []*engine.Batch) {
 	all := batches[0]
 	if len(batches) > 1 {
-		all = &l.joined
+		all = &l.merged
 		all.Reset()
 		for _, b := range batches {
 			all.Ops = append(all.Ops, b.Ops...)
@@ -269,7 +269,7 @@ func (l *logAhead) apply(now engine.Instant, batches []*engine.Batch) {
 	}
 	l.s.engine.Apply(now, all)
 	l.s.counts.changes.Add(changedOps(all))
-	l.noteDropped(all)
+	l.addDropped(all)
 	if len(batches) == 1 {
 		return
 	}
@@ -283,7 +283,7 @@ func (l *logAhead) apply(now engine.Instant, batches []*engine.Batch) {
 
 // addDropped records the keys of an applied batch that its replay would keep and the
 // engine has not. Requires: mu is held.
-func (l *logAhead) noteDropped(b *engine.Batch) {
+func (l *logAhead) addDropped(b *engine.Batch) {
 	for i := range b.Evicted {
 		l.dropped = append(l.dropped, bytes.Clone(b.Evicted[i].Key))
 	}
@@ -294,28 +294,28 @@ func (l *logAhead) noteDropped(b *engine.Batch) {
 	}
 }
 
-func (l *logAhead) putBack(f *flight) {
-	clear(f.batches)
-	clear(f.dones)
-	f.batches, f.dones = f.batches[:0], f.dones[:0]
-	f.state.Store(flying)
+func (l *logAhead) recycle(g *group) {
+	clear(g.batches)
+	clear(g.dones)
+	g.batches, g.dones = g.batches[:0], g.dones[:0]
+	g.state.Store(groupInFlight)
 	l.s.mu.Lock()
 	defer l.s.mu.Unlock()
-	if len(l.spare) < maxFlights {
-		l.spare = append(l.spare, f)
+	if len(l.free) < maxGroups {
+		l.free = append(l.free, g)
 	}
 }
 
-func (l *logAhead) cut() (finish func() error) {
-	l.land()
+func (l *logAhead) barrier() (finish func() error) {
+	l.waitApplied()
 	return func() error { return nil }
 }
 
 // waitApplied blocks until no group is in flight. Requires: mu is held; it is released
 // while waiting.
-func (l *logAhead) land() {
-	for len(l.s.flights) > 0 {
-		l.landed.Wait()
+func (l *logAhead) waitApplied() {
+	for len(l.s.inFlight) > 0 {
+		l.applied.Wait()
 	}
 }
 
@@ -327,13 +327,13 @@ func (l *logAhead) fail(f *Failure) func() {
 		answer = f
 	}
 	waiting, current := l.gathering, l.current
-	l.gathering = l.fresh()
+	l.gathering = l.newGroup()
 	l.current = nil
-	uncertain := current != nil && current.state.CompareAndSwap(flying, lost)
+	uncertain := current != nil && current.state.CompareAndSwap(groupInFlight, groupFailed)
 	if uncertain {
-		l.s.flights = l.s.flights[:len(l.s.flights)-1] // current is the newest
+		l.s.inFlight = l.s.inFlight[:len(l.s.inFlight)-1] // current is the newest
 	}
-	l.landed.Broadcast()
+	l.applied.Broadcast()
 	return func() {
 		if uncertain {
 			for _, done := range current.dones {

@@ -93,17 +93,17 @@ func TestEvictedWhileOnItsWay(t *testing.T) {
 	o := testOptions(t, vfs.NewMem(), Always)
 	o.Engine = engine.Options{Shards: 1, MaxMemory: 100 << 10, Evict: true}
 	s := start(t, o)
-	l := s.order.(*logAhead)
+	l := s.writePath.(*logAhead)
 	// depart writes a group of one batch, without handing it on.
-	depart := func(b *engine.Batch) *flight {
+	depart := func(b *engine.Batch) *group {
 		s.Exec(b, func(error) {})
-		s.disk.lock()
-		defer s.disk.unlock()
-		f := l.depart()
+		s.logMu.lock()
+		defer s.logMu.unlock()
+		f := l.nextGroup()
 		if err := s.append(l.entry.Bytes()); err != nil {
 			t.Error(err)
 		}
-		f.state.Store(arrived)
+		f.state.Store(groupWritten)
 		return f
 	}
 	var keys []string
@@ -117,17 +117,17 @@ func TestEvictedWhileOnItsWay(t *testing.T) {
 	}
 	first := depart(taking(counterOf, keys[3500:]...))
 	back := depart(taking(counterOf, keys[2000:2300]...))
-	l.flights <- first
+	l.written <- first
 	eventually(t, "the first group is carried out", func() bool {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		return len(s.flights) == 1
+		return len(s.inFlight) == 1
 	})
-	third := make(chan *flight)
+	third := make(chan *group)
 	go func() { third <- depart(taking(counterOf, "another")) }()
 	time.Sleep(20 * time.Millisecond) // for it to depart too early, if it does
-	l.flights <- back
-	l.flights <- <-third
+	l.written <- back
+	l.written <- <-third
 	if err := perform(s, &engine.Batch{Ops: []engine.Op{{Kind: engine.Forget, Key: []byte("none")}}}); err != nil {
 		t.Fatal(err)
 	}

@@ -25,22 +25,22 @@ type logBehind struct {
 
 	executed atomic.Uint64 // batches added to pending; changed under s.mu
 	written  atomic.Uint64 // batches of executed that are in the log or given up
-	work     chan commitment
-	dones    sync.Pool
+	waiters  chan commitWaiter
+	donePool sync.Pool
 }
 
 // A commitWaiter is released once target batches are written.
-type commitment struct {
+type commitWaiter struct {
 	target uint64        // capacity 1
 	done   chan struct{} // has room for one
 }
 
 // maxCommitWaiters is the capacity of waiters; further callers of Commit block before it.
-const maxCommitments = 256
+const maxCommitWaiters = 256
 
 func newLogBehind(s *Store) *logBehind {
-	l := &logBehind{s: s, pending: new(Entry), spare: new(Entry), work: make(chan commitment, maxCommitments)}
-	l.dones.New = func() any { return make(chan struct{}, 1) }
+	l := &logBehind{s: s, pending: new(Entry), spare: new(Entry), waiters: make(chan commitWaiter, maxCommitWaiters)}
+	l.donePool.New = func() any { return make(chan struct{}, 1) }
 	s.wait.Go(l.writeAll)
 	return l
 }
@@ -51,7 +51,7 @@ func (l *logBehind) exec(batch *engine.Batch, done func(error)) {
 	now := s.now()
 	s.engine.Apply(now, batch)
 	if changed := changedOps(batch) + int64(len(batch.Evicted)); changed > 0 {
-		l.note(now, batch, changed)
+		l.queue(now, batch, changed)
 	}
 	long := l.pending.Len() > maxGroupBytes
 	s.mu.Unlock()
@@ -62,7 +62,7 @@ func (l *logBehind) exec(batch *engine.Batch, done func(error)) {
 }
 
 // queue adds an applied batch to pending. Requires: mu is held.
-func (l *logBehind) note(now engine.Instant, batch *engine.Batch, changed int64) {
+func (l *logBehind) queue(now engine.Instant, batch *engine.Batch, changed int64) {
 	l.s.counts.changes.Add(changed)
 	if l.s.failing {
 		l.s.counts.unlogged.Add(changed)
@@ -73,25 +73,25 @@ func (l *logBehind) note(now engine.Instant, batch *engine.Batch, changed int64)
 }
 
 func (l *logBehind) commit() {
-	c := commitment{target: l.executed.Load()}
+	c := commitWaiter{target: l.executed.Load()}
 	if l.written.Load() >= c.target {
 		return
 	}
-	if !l.s.log.Load().Busy() && l.s.disk.tryLock() {
+	if !l.s.log.Load().Busy() && l.s.logMu.tryLock() {
 		l.write()
-		l.s.disk.unlock()
+		l.s.logMu.unlock()
 		return
 	}
 	failed := l.s.failed()
-	c.done = l.dones.Get().(chan struct{})
+	c.done = l.donePool.Get().(chan struct{})
 	select {
-	case l.work <- c:
+	case l.waiters <- c:
 	case <-failed:
 		return
 	}
 	select {
 	case <-c.done:
-		l.dones.Put(c.done)
+		l.donePool.Put(c.done)
 	case <-failed: // done may still be used
 	} // done may still be used, so it is not put back
 }
@@ -102,11 +102,11 @@ func (l *logBehind) writeAll() {
 		select {
 		case <-l.s.stopping.Done():
 			return
-		case c := <-l.work:
+		case c := <-l.waiters:
 			if l.written.Load() < c.target {
-				l.s.disk.lock()
+				l.s.logMu.lock()
 				l.write()
-				l.s.disk.unlock()
+				l.s.logMu.unlock()
 			}
 			c.done <- struct{}{}
 		}
@@ -116,14 +116,14 @@ func (l *logBehind) writeAll() {
 // write appends pending to the log. Requires: logMu is held.
 func (l *logBehind) write() {
 	l.s.mu.Lock()
-	finish := l.cut()
+	finish := l.barrier()
 	l.s.mu.Unlock()
 	if err := finish(); err != nil {
 		l.s.fail(err)
 	}
 }
 
-func (l *logBehind) cut() (finish func() error) {
+func (l *logBehind) barrier() (finish func() error) {
 	entry, executed := l.pending, l.executed.Load()
 	l.pending, l.spare = l.spare, nil
 	return func() (err error) {

@@ -15,7 +15,7 @@ import (
 
 // trailing classifies the bytes behind the valid part: only zeros, one unfinished write,
 // or other bytes.
-func (w *walker) rest(info types.SegmentInfo) (err error) {
+func (w *segmentReader) trailing(info types.SegmentInfo) (err error) {
 	if w.end.data, err = w.dataEnd(); err != nil {
 		return err
 	}
@@ -32,7 +32,7 @@ func (w *walker) rest(info types.SegmentInfo) (err error) {
 
 // dataEnd returns the offset behind the last byte that is not zero, at least the end of
 // the valid part.
-func (w *walker) dataEnd() (int64, error) {
+func (w *segmentReader) dataEnd() (int64, error) {
 	for to := w.end.size; to > w.end.offset; {
 		from := max(w.end.offset, to-readAheadBytes)
 		b, err := w.file.at(from, int(to-from))
@@ -49,33 +49,33 @@ func (w *walker) dataEnd() (int64, error) {
 
 // isUnfinished reports whether the bytes from the first invalid frame to the last
 // non-zero byte are the start of a frame that is allowed there.
-func (w *walker) isUnfinished(info types.SegmentInfo) (bool, error) {
+func (w *segmentReader) isUnfinished(info types.SegmentInfo) (bool, error) {
 	left := w.end.data - w.next
 	b, err := w.file.at(w.next, int(min(max(left, 0), frameHead+recordHeader)))
 	if err != nil {
 		return false, err
 	}
 	torn := tornFrame{b, left}
-	order, some := binary.LittleEndian, w.next > max(w.end.offset, segmentHead) // there are uncommitted entries before it
+	order, uncommitted := binary.LittleEndian, w.next > max(w.end.offset, segmentHead) // there are uncommitted entries before it
 	if left <= 0 {
-		return some || w.end.offset == 0, nil
+		return uncommitted || w.end.offset == 0, nil
 	}
 	if w.next == 0 {
 		w.end.junk = !torn.begins(headOf(info, w.codec), segmentHead) && !isZero(b[:min(len(b), segmentHead)])
 		return left < segmentHead && !w.end.junk && b[0] != 0, nil
 	}
 	commit := order.AppendUint32([]byte{frameCommit, 0, 0, 0}, w.crc)
-	if some && left <= frameHead && differByOneBit(b[:left], commit) {
+	if uncommitted && left <= frameHead && differByOneBit(b[:left], commit) {
 		return false, nil
 	}
-	if some && torn.begins(commit, frameHead) {
+	if uncommitted && torn.begins(commit, frameHead) {
 		return true, nil
 	}
 	if w.full != 0 {
 		return false, nil
 	}
 	indexBytes := uint32(4 * (w.index - info.BaseIndex))
-	if index := order.AppendUint32([]byte{frameIndex, 0, 0, 0}, indexBytes); some && torn.begins(index, frameHead+(int64(indexBytes)+7)&^7) {
+	if index := order.AppendUint32([]byte{frameIndex, 0, 0, 0}, indexBytes); uncommitted && torn.begins(index, frameHead+(int64(indexBytes)+7)&^7) {
 		return true, nil
 	}
 	return torn.beginsEntry(w.codec, w.index, w.end.size-w.next), nil

@@ -3,4 +3,4 @@
 package persist
 
 // lowerThreadPriority does nothing on systems without priorities of threads.
-func stepBack() {}
+func lowerThreadPriority() {}

@@ -6,22 +6,22 @@ import (
 )
 
 // maxBurst is the working time between two pauses.
-const workAtOnce = 2 * time.Millisecond
+const maxBurst = 2 * time.Millisecond
 
 // A Throttle slows a background goroutine down: each pause is as long as the work before
 // it, so the goroutine takes half of the processor and disk time that it otherwise would.
-type Rests struct {
+type Throttle struct {
 	hurry *atomic.Bool // if true, no pauses
 	since time.Time    // start of the current work
 }
 
 // NewThrottle returns a Throttle. There are no pauses while hurry is true.
-func NewRests(hurry *atomic.Bool) *Rests { return &Rests{hurry: hurry, since: time.Now()} }
+func NewThrottle(hurry *atomic.Bool) *Throttle { return &Throttle{hurry: hurry, since: time.Now()} }
 
 // Pause sleeps if the work since the last pause is long enough.
-func (r *Rests) Pause() {
+func (r *Throttle) Pause() {
 	worked := time.Since(r.since)
-	if worked < workAtOnce {
+	if worked < maxBurst {
 		return
 	}
 	if !r.hurry.Load() {

@@ -10,46 +10,46 @@ import (
 // because the state of the failed log on disk is unknown, and a failed fsync must not be
 // retried. Under Always, batches are rejected until the snapshot is on disk; otherwise
 // decisions are logged in the new log at once. The old files are kept until then.
-func (s *Store) mend() error {
+func (s *Store) reopenLog() error {
 	if !s.saver.busy.CompareAndSwap(false, true) {
 		return ErrSaving
 	}
 	defer s.saver.busy.Store(false)
-	if !s.disk.lockWithin(s.o.HangAfter) {
+	if !s.logMu.lockWithin(s.o.HangAfter) {
 		return errHangs
 	}
 	old := s.log.Load()
 	fresh, err := s.openLog(logName(logNumber(old.Name())+1), LogOptions{First: old.Last() + 1})
 	if err != nil {
-		s.disk.unlock()
+		s.logMu.unlock()
 		return err
 	}
-	view, meta := s.changeOver(fresh)
-	s.disk.unlock()
-	s.wait.Go(func() { s.shut(old) })
+	view, meta := s.switchLog(fresh)
+	s.logMu.unlock()
+	s.wait.Go(func() { s.closeFailed(old) })
 	s.snapshots.Hurry(s.o.Policy == Always) // batches are rejected until it is done
 	defer s.snapshots.Hurry(false)
-	if _, err = s.write(s.saving, view, meta); err != nil && !s.stands(fresh) {
+	if _, err = s.write(s.saving, view, meta); err != nil && !s.isCurrent(fresh) {
 		s.giveUp(fresh)
 		return err
 	}
-	s.mended()
+	s.clearFailure()
 	if err == nil { // otherwise the previous snapshot and its log may still be needed
-		s.keepLog(fresh.Name())
+		s.removeOtherLogs(fresh.Name())
 	}
 	return nil
 }
 
 // switchLog installs a new log and freezes the engine at its first entry. Requires: logMu
 // is held.
-func (s *Store) changeOver(fresh *Log) (*engine.Snapshot, Meta) {
+func (s *Store) switchLog(fresh *Log) (*engine.Snapshot, Meta) {
 	s.mu.Lock()
-	finish := s.order.cut()
-	view := s.view()
+	finish := s.writePath.barrier()
+	view := s.freezeEngine()
 	meta := s.metaOf(view, fresh)
 	s.log.Store(fresh)
 	if s.failing = s.o.Policy == Always; !s.failing {
-		s.rearm()
+		s.resetFailed()
 	}
 	s.mu.Unlock()
 	_ = finish() // has nothing to write: the pending entries were given up
@@ -58,7 +58,7 @@ func (s *Store) changeOver(fresh *Log) (*engine.Snapshot, Meta) {
 
 // isCurrent reports whether the newest snapshot is the start of log. That is possible
 // even if writing the snapshot returned an error.
-func (s *Store) stands(log *Log) bool {
+func (s *Store) isCurrent(log *Log) bool {
 	info, ok, err := s.snapshots.Latest()
 	return err == nil && ok && info.LogDir == log.Name()
 }
@@ -68,22 +68,22 @@ func (s *Store) giveUp(fresh *Log) {
 	s.mu.Lock()
 	if !s.failing {
 		s.failing = true
-		close(*s.fails.Load())
+		close(*s.failedCh.Load())
 	}
-	after := s.order.fail(s.failure.Load())
+	after := s.writePath.fail(s.failure.Load())
 	s.mu.Unlock()
 	after()
 	s.discard(fresh)
 }
 
 // clearFailure ends the failed state, unless the new log has failed too.
-func (s *Store) mended() {
+func (s *Store) clearFailure() {
 	s.mu.Lock()
 	f := s.failure.Load()
 	again := s.failing && s.o.Policy != Always
 	if !again {
 		if s.failing {
-			s.rearm()
+			s.resetFailed()
 		}
 		s.failing = false
 		s.failure.Store(nil)

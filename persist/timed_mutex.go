@@ -3,14 +3,14 @@ package persist
 import "time"
 
 // A timedMutex is a mutex with a timeout.
-type baton chan struct{}
+type timedMutex chan struct{}
 
-func newBaton() baton { return make(baton, 1) }
+func newTimedMutex() timedMutex { return make(timedMutex, 1) }
 
-func (g baton) lock() { g <- struct{}{} }
+func (g timedMutex) lock() { g <- struct{}{} }
 
 // tryLock reports whether it locked the mutex without waiting.
-func (g baton) tryLock() bool {
+func (g timedMutex) tryLock() bool {
 	select {
 	case g <- struct{}{}:
 		return true
@@ -20,7 +20,7 @@ func (g baton) tryLock() bool {
 }
 
 // lockWithin reports whether it locked the mutex within d.
-func (g baton) lockWithin(d time.Duration) bool {
+func (g timedMutex) lockWithin(d time.Duration) bool {
 	if g.tryLock() {
 		return true
 	}
@@ -34,4 +34,4 @@ func (g baton) lockWithin(d time.Duration) bool {
 	}
 }
 
-func (g baton) unlock() { <-g }
+func (g timedMutex) unlock() { <-g }

@@ -85,7 +85,7 @@ func TestOldSnapshotOfAnotherLog(t *testing.T) {
 		kept   = fs.PathJoin(testDir, "kept")
 	)
 	s := start(t, o)
-	if _, err := s.save(context.Background()); err != nil { // of nothing, so that its record is all of it
+	if _, err := s.saveAndWait(context.Background()); err != nil { // of nothing, so that its record is all of it
 		t.Fatal(err)
 	}
 	if err := vfs.Copy(fs, record, kept); err != nil {

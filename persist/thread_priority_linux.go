@@ -11,7 +11,7 @@ const niceness = 10
 
 // lowerThreadPriority locks the calling goroutine to its thread and lowers the priority
 // of the thread. The thread ends with the goroutine.
-func stepBack() {
+func lowerThreadPriority() {
 	runtime.LockOSThread()
 	_ = syscall.Setpriority(syscall.PRIO_PROCESS, syscall.Gettid(), niceness)
 }

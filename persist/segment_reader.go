@@ -41,7 +41,7 @@ const (
 // A segmentEnd describes the end of the valid part of a segment file.
 type segmentEnd struct {
 	last       uint64 // index of the last committed entry; one before the first if there are no entries
-	whole      uint64 // index of the last whole entry, committed or not
+	lastWhole  uint64 // index of the last whole entry, committed or not
 	offset     int64  // behind the last commit
 	indexStart uint64 // offset of the index's payload; 0 if the segment is not full
 	size       int64  // of the file
@@ -54,7 +54,7 @@ type segmentEnd struct {
 }
 
 // segmentReader reads a segment file from its start.
-type walker struct {
+type segmentReader struct {
 	codec *codec
 	file  *readAhead
 	next  int64  // offset of the next frame
@@ -73,7 +73,7 @@ var errDone = errors.New("done")
 //
 // err is an error of the file system or of yield, or a *NewerError; damage is described
 // by end.reason.
-func walkSegment(files vfs.FS, dir string, info types.SegmentInfo, c *codec, yield func(r *record) error) (end segmentEnd, err error) {
+func readSegment(files vfs.FS, dir string, info types.SegmentInfo, c *codec, yield func(r *record) error) (end segmentEnd, err error) {
 	name := files.PathJoin(dir, segment.FileName(info))
 	file, err := files.Open(name, vfs.SequentialReadsOption)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -87,13 +87,13 @@ func walkSegment(files vfs.FS, dir string, info types.SegmentInfo, c *codec, yie
 	if err != nil {
 		return end, fmt.Errorf("read the log: %w", err)
 	}
-	w := &walker{codec: c, file: newReadAhead(file, stat.Size()), index: info.BaseIndex}
-	w.end = segmentEnd{last: info.BaseIndex - 1, whole: info.BaseIndex - 1, size: stat.Size()}
+	w := &segmentReader{codec: c, file: newReadAhead(file, stat.Size()), index: info.BaseIndex}
+	w.end = segmentEnd{last: info.BaseIndex - 1, lastWhole: info.BaseIndex - 1, size: stat.Size()}
 	if w.end.reason, err = w.head(info); err == nil && w.end.reason == "" {
 		w.end.reason, err = w.frames(yield)
 	}
 	if err == nil {
-		err = w.rest(info)
+		err = w.trailing(info)
 	}
 	if errors.Is(err, errDone) {
 		err = nil
@@ -105,11 +105,11 @@ func walkSegment(files vfs.FS, dir string, info types.SegmentInfo, c *codec, yie
 }
 
 // discardEntries is a yield function that ignores the entries.
-func justVerify(*record) error { return nil }
+func discardEntries(*record) error { return nil }
 
 // head verifies the head of the file. A file without a head may still be valid, with
 // nothing committed to it.
-func (w *walker) head(info types.SegmentInfo) (reason string, err error) {
+func (w *segmentReader) head(info types.SegmentInfo) (reason string, err error) {
 	head, err := w.file.at(0, segmentHead)
 	if err != nil {
 		return "", err
@@ -126,7 +126,7 @@ func (w *walker) head(info types.SegmentInfo) (reason string, err error) {
 }
 
 // frames reads frames to the end of the valid part.
-func (w *walker) frames(yield func(r *record) error) (reason string, err error) {
+func (w *segmentReader) frames(yield func(r *record) error) (reason string, err error) {
 	for {
 		head, err := w.file.at(w.next, frameHead)
 		if err != nil {
@@ -154,7 +154,7 @@ func (w *walker) frames(yield func(r *record) error) (reason string, err error) 
 }
 
 // uncommitted returns the reason for an end without a commit.
-func (w *walker) uncommitted() string {
+func (w *segmentReader) uncommitted() string {
 	if w.next > w.end.offset && w.next > segmentHead {
 		return "its last entry was not written as a whole"
 	}
@@ -162,7 +162,7 @@ func (w *walker) uncommitted() string {
 }
 
 // commit reads a commit frame.
-func (w *walker) commit(crc uint32) (reason string) {
+func (w *segmentReader) commit(crc uint32) (reason string) {
 	switch {
 	case crc != w.crc:
 		return "the checksum of a commit does not match"
@@ -175,7 +175,7 @@ func (w *walker) commit(crc uint32) (reason string) {
 }
 
 // payload reads an entry or index frame of length bytes.
-func (w *walker) payload(kind byte, length uint32, yield func(r *record) error) (reason string, err error) {
+func (w *segmentReader) payload(kind byte, length uint32, yield func(r *record) error) (reason string, err error) {
 	padded := (int64(length) + 7) &^ 7
 	if length > maxFrameBytes || w.next+frameHead+padded > w.file.size {
 		return fmt.Sprintf("a frame of %d bytes, which are not there", length), nil
@@ -210,7 +210,7 @@ func (w *walker) payload(kind byte, length uint32, yield func(r *record) error) 
 	}
 	w.crc = crc
 	w.next += int64(len(b))
-	w.end.whole = w.index
+	w.end.lastWhole = w.index
 	w.index++
 	return "", nil
 }
