@@ -48,7 +48,7 @@ func isSameBoot(fsys vfs.FS, dir, boot string) (bool, error) {
 // synced before, because a torn end is later taken for one of this boot.
 func writeBoot(fsys vfs.FS, dir, boot string) error {
 	if err := WriteSealed(fsys, dir, bootName, bootWhat, bootFormat, bootMark{boot}); err != nil {
-		return fmt.Errorf("write in which run of the system the log is open: %w", err)
+		return fmt.Errorf("write the boot id: %w", err)
 	}
 	return nil
 }

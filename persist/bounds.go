@@ -69,7 +69,7 @@ func checkOp(op *engine.Op, atomic bool) error {
 	}
 	switch {
 	case !ok:
-		return fmt.Errorf("an op of kind %d lacks what it needs", op.Kind)
+		return fmt.Errorf("an op of kind %d lacks a field or has a wrong one", op.Kind)
 	case op.Kind == engine.Expect && !atomic:
 		return errors.New("an Expect in a batch that is not atomic")
 	case op.Kind != engine.Expect && (op.N < 0 || op.N > engine.MaxN):

@@ -150,7 +150,7 @@ func (f *segmentCheck) line() string {
 	case f.drop != nil:
 		return fmt.Sprintf("%s. %v. It is cut off when the log is opened", has, f.drop)
 	case f.end.reason != "":
-		return fmt.Sprintf("%s; its index is damaged, which loses nothing", has)
+		return fmt.Sprintf("%s; its index is damaged, no entries are lost", has)
 	}
 	return has
 }

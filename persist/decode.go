@@ -64,7 +64,7 @@ func (d *Decoder) head(stamp *engine.Instant) error {
 	d.batch.Reset()
 	first := d.data[0]
 	if first&^headBits != opHead {
-		return fmt.Errorf("no head of a batch but byte %#x", first)
+		return fmt.Errorf("byte %#x is not the head of a batch", first)
 	}
 	d.batch.Atomic, d.batch.Full = first&headAtomic != 0, first&headFull != 0
 	delta, n := binary.Varint(d.data[1:])
@@ -73,7 +73,7 @@ func (d *Decoder) head(stamp *engine.Instant) error {
 	}
 	d.data = d.data[1+n:]
 	if delta > 0 && int64(*stamp) > math.MaxInt64-delta || delta < 0 && int64(*stamp) < -delta || delta == math.MinInt64 {
-		return fmt.Errorf("time %d and %d ns later is out of range", *stamp, delta)
+		return fmt.Errorf("time %d plus %d ns is out of range", *stamp, delta)
 	}
 	*stamp += engine.Instant(delta)
 	return nil
@@ -172,7 +172,7 @@ func (d *Decoder) params(code byte, p *engine.Params) error {
 		r.last, r.other = n, r.last
 	}
 	if d.recent.last == (engine.Params{}) {
-		return errors.New("parameters as before, and there are none before")
+		return errors.New("parameters refer to earlier ones, but there are none")
 	}
 	*p = d.recent.last
 	return nil

@@ -13,7 +13,7 @@ import (
 
 // ErrDrops reports that a server would start, but drop the end of its log, which was not
 // on disk when the machine went down.
-var ErrDrops = errors.New("the end of the log is torn, and a start drops it")
+var ErrDrops = errors.New("the end of the log is torn, and a start would drop it")
 
 // A Drop is the end of a log that is cut off when the log is opened.
 type Drop struct {
@@ -30,9 +30,9 @@ type Drop struct {
 // String describes the loss for people.
 func (d *Drop) String() string {
 	if d.Unfinished {
-		return fmt.Sprintf("%s ends at byte %d with %d bytes of a write that was not finished when the process was killed: nothing of it was answered", d.File, d.Offset, d.Bytes)
+		return fmt.Sprintf("%s ends at byte %d with %d bytes of a write that was unfinished when the process was killed: none of it was answered", d.File, d.Offset, d.Bytes)
 	}
-	return fmt.Sprintf("%s is torn at byte %d, as the machine went down before it was on disk: %d bytes, %d or more entries from %d on, and %d decisions that can be read in them",
+	return fmt.Sprintf("%s is torn at byte %d because the machine went down before it was synced: %d bytes, at least %d entries from %d on, with %d readable decisions",
 		d.File, d.Offset, d.Bytes, d.Entries, d.First, d.Decisions)
 }
 
@@ -41,9 +41,9 @@ func (d *Drop) losesAnswered() bool { return d != nil && !d.Unfinished }
 
 // Warn logs the loss.
 func (d *Drop) Warn(log *slog.Logger) {
-	what := "the end of the log is torn and cut off: decisions are lost that were not on disk when the machine went down"
+	what := "torn end of the log cut off: decisions that were not on disk when the machine went down are lost"
 	if d.Unfinished {
-		what = "a write that was not finished when the process was killed is cut off the log: nothing of it was answered"
+		what = "unfinished write cut off the log: the process was killed during it, none of it was answered"
 	}
 	log.Warn(what, "file", d.File, "byte", d.Offset, "bytes", d.Bytes, "first_entry", d.First, "entries", d.Entries, "decisions", d.Decisions)
 }
@@ -79,7 +79,7 @@ func planDrop(fs vfs.FS, name string, c *codec, end segmentEnd, sameBoot bool) (
 	case found.synced > end.last:
 		damage.Reason += fmt.Sprintf(", where entry %d was on disk when entry %d was written", end.last+1, found.index)
 	case sameBoot:
-		damage.Reason += fmt.Sprintf(", and the machine has not gone down since: %d bytes, %d or more entries with %d decisions that can be read", d.Bytes, d.Entries, d.Decisions)
+		damage.Reason += fmt.Sprintf(", and the machine has not gone down since: %d bytes, at least %d entries with %d readable decisions", d.Bytes, d.Entries, d.Decisions)
 	default:
 		return d, nil
 	}

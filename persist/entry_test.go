@@ -263,17 +263,17 @@ func TestDecodeRefuses(t *testing.T) {
 func TestDecodeBytes(t *testing.T) {
 	for _, tt := range []struct{ name, hex, want string }{
 		{"nothing", "", "empty"},
-		{"another version", "02ffff", "format 2, and this limitsrv knows formats up to 1"},
-		{"an op without a head", "0147", "no head"},
+		{"another version", "02ffff", "format 2, and this limitsrv supports formats up to 1"},
+		{"an op without a head", "0147", "is not the head of a batch"},
 		{"a head alone", "010f02", "without ops"},
 		{"no stamp", "010f", "too early"},
 		{"a stamp without end", "010fffffffffffffffffffffff", "too early"},
 		{"a stamp beyond the end of time", "010ffeffffffffffffffff0107000f020700", "out of range"},
-		{"a head with unknown bits", "014f0207", "no head"},
+		{"a head with unknown bits", "014f0207", "is not the head of a batch"},
 		{"more, which is nothing", "010f028700", "unknown flags"},
 		{"more, which is unknown", "010f028710", "unknown flags"},
-		{"parameters as before the first", "010f0250016b", "none before"},
-		{"parameters as before the one before", "010f0260016b", "none before"},
+		{"parameters as before the first", "010f0250016b", "there are none"},
+		{"parameters as before the one before", "010f0260016b", "there are none"},
 		{"n of 70 bits", "010f0203ffffffffffffffffffff01016b", "more than 64 bits"},
 		{"a key that ends early", "010f0244026b", "too early"},
 	} {

@@ -15,7 +15,7 @@ type Failure struct {
 }
 
 func (f *Failure) Error() string {
-	return fmt.Sprintf("the decision was not made, since it can't be written to disk: %v", f.Err)
+	return fmt.Sprintf("decision rejected because the log cannot be written: %v", f.Err)
 }
 
 func (f *Failure) Unwrap() error { return f.Err }
@@ -30,7 +30,7 @@ func (f *Failure) full() bool {
 }
 
 // errHangs is the failure of a disk that neither completes a write nor returns an error.
-var errHangs = errors.New("the disk does not answer")
+var errHangs = errors.New("the disk does not respond")
 
 // ErrUncertain answers batches that may or may not have been applied, because the outcome
 // of writing their log entry is unknown.
@@ -75,7 +75,7 @@ func (s *Store) resetFailed() {
 // consequence describes the effect of a failed disk under the policy.
 func (s *Store) consequence() string {
 	if s.o.Policy == Always {
-		return "limits are not decided until it can be written again"
+		return "requests are rejected until it can be written again"
 	}
-	return "limits are decided in memory only until it can be written again"
+	return "decisions are not logged until it can be written again"
 }

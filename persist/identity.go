@@ -68,7 +68,7 @@ type Dir struct {
 func OpenDir(fsys vfs.FS, dir string) (*Dir, error) {
 	d := &Dir{Path: dir, FS: fsys}
 	if err := MakeDir(fsys, dir); err != nil {
-		return nil, fmt.Errorf("make data directory %s: %w", dir, err)
+		return nil, fmt.Errorf("create data directory %s: %w", dir, err)
 	}
 	// Checked before locking as well, because locking creates a file.
 	if err := d.checkOwned(); err != nil {
@@ -104,7 +104,7 @@ func IsMember(fsys vfs.FS, dir string) (bool, error) {
 func (d *Dir) refuseMember() error {
 	is, err := IsMember(d.FS, d.Path)
 	if is && err == nil {
-		err = fmt.Errorf("data directory %s is of a node of a cluster: start it with --raft, or give another directory (limitsrv recover %s --to NEW --single makes one)", d.Path, d.Path)
+		err = fmt.Errorf("data directory %s belongs to a node of a cluster: start with --raft, or use another directory (limitsrv recover %s --to NEW --single creates one)", d.Path, d.Path)
 	}
 	return err
 }
@@ -127,10 +127,10 @@ func (d *Dir) checkOwned() error {
 	}
 	for _, name := range names {
 		if IsStateOfOne(name) || name == MemberName || name == MemberDir {
-			return &CorruptError{What: identityWhat, File: d.join(identityName), Reason: "it is missing, but there is " + name}
+			return &CorruptError{What: identityWhat, File: d.join(identityName), Reason: "it is missing, but found " + name}
 		}
 		if !slices.Contains(early, name) {
-			return fmt.Errorf("data directory %s has no %s but has %s: it is not of limitsrv, give an empty one",
+			return fmt.Errorf("data directory %s has no %s but contains %s: it was not created by limitsrv, use an empty one",
 				d.Path, identityName, name)
 		}
 	}

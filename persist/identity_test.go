@@ -74,12 +74,12 @@ func TestOpenDirRefuses(t *testing.T) {
 		want       string // in the error; empty: it is taken
 		corrupt    bool
 	}{
-		{"a directory of somebody else", "notes.txt", nil, "it is not of limitsrv", false},
-		{"a log without an identity", "log-1", nil, "it is missing, but there is log-1", true},
+		{"a directory of somebody else", "notes.txt", nil, "it was not created by limitsrv", false},
+		{"a log without an identity", "log-1", nil, "it is missing, but found log-1", true},
 		{"one that a crash left while it was made", identityName + suffixTemporary, []byte("half"), "", false},
 		{"one that only a lock was put in", lockName, nil, "", false},
 		{"the root of a file system", "lost+found", nil, "", false},
-		{"a newer format", identityName, newer, "has format 2, and this limitsrv knows formats up to 1", false},
+		{"a newer format", identityName, newer, "has format 2, and this limitsrv supports formats up to 1", false},
 		{"another file by its name", identityName, other, "its first line is", true},
 		{"an empty identity", identityName, nil, "checksum", true},
 		{"one with more bytes than there can be", identityName, make([]byte, maxSealed+100), "checksum", true},
@@ -135,7 +135,7 @@ func (l lateFS) Lock(name string) (io.Closer, error) {
 }
 
 func TestOpenDirLooksAgain(t *testing.T) {
-	if _, err := OpenDir(lateFS{vfs.NewMem()}, "/data"); err == nil || !strings.Contains(err.Error(), "not of limitsrv") {
+	if _, err := OpenDir(lateFS{vfs.NewMem()}, "/data"); err == nil || !strings.Contains(err.Error(), "not created by limitsrv") {
 		t.Errorf("OpenDir() = %v", err)
 	}
 }

@@ -26,11 +26,11 @@ func newInUse(dir, lock string, err error) *InUseError {
 }
 
 func (e *InUseError) Error() string {
-	who := "another process, perhaps in another container or on another machine"
+	holder := "another process, perhaps in another container or on another machine"
 	if e.Pid > 0 {
-		who = fmt.Sprintf("process %d", e.Pid)
+		holder = fmt.Sprintf("process %d", e.Pid)
 	}
-	return fmt.Sprintf("data directory %s is in use by %s: stop the limitsrv that runs on it, or give another directory", e.Dir, who)
+	return fmt.Sprintf("data directory %s is in use by %s: stop the limitsrv that uses it, or use another directory", e.Dir, holder)
 }
 
 func (e *InUseError) Unwrap() error { return e.Err }

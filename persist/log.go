@@ -148,7 +148,7 @@ func (l *Log) open() error {
 	l.last.Store(last)
 	l.synced.Store(last)
 	if got, err := l.wal.LastIndex(); err != nil || got != last && last >= l.First() {
-		return errors.Join(fmt.Errorf("raft-wal recovered to entry %d, %d was expected", got, last), err, l.wal.Close())
+		return errors.Join(fmt.Errorf("raft-wal recovered up to entry %d instead of %d", got, last), err, l.wal.Close())
 	}
 	return nil
 }

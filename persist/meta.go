@@ -93,7 +93,7 @@ func decodeMeta(b []byte) (s *logState, reason string, err error) {
 	order := binary.LittleEndian
 	switch {
 	case len(b) < metaHead || string(b[:8]) != metaMagic:
-		return nil, "it is no META of a log", nil
+		return nil, "it is not a META file", nil
 	case order.Uint32(b[8:]) != crc32.Checksum(b[12:], castagnoli):
 		return nil, "its checksum does not match", nil
 	case order.Uint32(b[12:]) != metaVersion:
@@ -106,7 +106,7 @@ func decodeMeta(b []byte) (s *logState, reason string, err error) {
 	s.NextSegmentID = order.Uint64(b[24:])
 	b = b[metaHead:]
 	if len(b) == 0 || len(b)%metaSegment != 0 {
-		return nil, "its length is not right", nil
+		return nil, "its length is wrong", nil
 	}
 	for ; len(b) > 0; b = b[metaSegment:] {
 		at := func(i int) uint64 { return order.Uint64(b[8*i:]) }
@@ -133,9 +133,9 @@ func (s *logState) check() (reason string) {
 		case g.ID >= s.NextSegmentID || g.BaseIndex == 0 || g.MinIndex < g.BaseIndex || g.SizeLimit == 0:
 			return fmt.Sprintf("segment %d is out of range", i)
 		case isTail != g.SealTime.IsZero() || isTail != (g.MaxIndex == 0) || isTail != (g.IndexStart == 0):
-			return fmt.Sprintf("segment %d of %d is full, or is not", i, len(s.Segments))
+			return fmt.Sprintf("segment %d of %d must be full, or must not be", i, len(s.Segments))
 		case !isTail && g.MaxIndex < g.MinIndex:
-			return fmt.Sprintf("segment %d ends before its begin", i)
+			return fmt.Sprintf("segment %d ends before its start", i)
 		case i > 0 && g.BaseIndex != s.Segments[i-1].MaxIndex+1:
 			return fmt.Sprintf("segment %d does not follow the one before", i)
 		}
@@ -241,7 +241,7 @@ func (m *meta) commit(p types.PersistentState) error {
 	return nil
 }
 
-var errNoStableStore = errors.New("a log is no stable store")
+var errNoStableStore = errors.New("a log is not a stable store")
 
 // GetStable implements types.MetaStore.
 func (m *meta) GetStable([]byte) ([]byte, error) { return nil, errNoStableStore }

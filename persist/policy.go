@@ -28,7 +28,7 @@ func ParsePolicy(name string) (Policy, error) {
 			return Policy(i), nil
 		}
 	}
-	return 0, fmt.Errorf("fsync policy %q is none of always, everysec, no", name)
+	return 0, fmt.Errorf("fsync policy %q must be always, everysec or no", name)
 }
 
 // MarshalText returns the name.

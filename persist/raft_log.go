@@ -76,7 +76,7 @@ func (r *RaftLog) StoreLogs(entries []*raft.Log) error {
 	}
 	for i, e := range entries {
 		if e.Index != first+uint64(i) {
-			return fmt.Errorf("store entry %d in the log behind entry %d", e.Index, first+uint64(i)-1)
+			return fmt.Errorf("store entry %d in the log after entry %d", e.Index, first+uint64(i)-1)
 		}
 		if n := len(e.Data) + len(e.Extensions); n > maxEntryBytes {
 			return fmt.Errorf("store entry %d in the log: it has %d bytes, at most %d are allowed", e.Index, n, maxEntryBytes)
@@ -115,7 +115,7 @@ func (r *RaftLog) DeleteRange(from, to uint64) error {
 	case from > to || to < first || from > last:
 		return nil
 	case from > first && to < last:
-		return fmt.Errorf("delete entries %d to %d of the log, which has %d to %d: only its begin or its end can be deleted", from, to, first, last)
+		return fmt.Errorf("delete entries %d to %d of the log, which has %d to %d: only entries at its start or end can be deleted", from, to, first, last)
 	}
 	if err := l.Sync(); err != nil { // raft-wal would sync while readers block
 		return err

@@ -52,7 +52,7 @@ func (l *Log) Read(from uint64, yield func(index uint64, data []byte) error) err
 // lacks explains why a segment ends before entry until.
 func (e *segmentEnd) lacks(until uint64) string {
 	if e.reason == "" {
-		return fmt.Sprintf("it ends with entry %d, and not %d", e.last, until)
+		return fmt.Sprintf("it ends with entry %d instead of %d", e.last, until)
 	}
 	return e.reason
 }

@@ -125,7 +125,7 @@ func (c *codec) Decode(b []byte, l *raft.Log) error {
 	return nil
 }
 
-var errNotRecord = errors.New("no entry of this log")
+var errNotRecord = errors.New("not an entry of this log")
 
 // read parses the record in b. Data and Extensions are parts of b.
 func (c *codec) read(b []byte, r *record) error {
@@ -134,7 +134,7 @@ func (c *codec) read(b []byte, r *record) error {
 	case !ok:
 		return errNotRecord
 	case n != len(b):
-		return fmt.Errorf("an entry of %d bytes where there should be one of %d", n, len(b))
+		return fmt.Errorf("an entry of %d bytes instead of %d", n, len(b))
 	case crc32.Update(c.seed, castagnoli, b[8:]) != binary.LittleEndian.Uint32(b[4:]):
 		return errors.New("the checksum of an entry does not match")
 	case b[12] != recordVersion:

@@ -134,7 +134,7 @@ func TestLaterVersions(t *testing.T) {
 		{"META", func(c contents) {
 			c[metaName][12] = 2
 			resum(c[metaName])
-		}, "META has format 2, and this limitsrv knows formats up to 1"},
+		}, "META has format 2, and this limitsrv supports formats up to 1"},
 		{"the codec", func(c contents) {
 			c[metaName][16] = 3
 			resum(c[metaName])
@@ -183,7 +183,7 @@ func TestMetaCheck(t *testing.T) {
 		{"an overlap", func(s *logState) { s.Segments[0].MaxIndex = 21 }, "follow"},
 		{"a segment whose begin is missing", func(s *logState) { s.Segments[1].MinIndex = 22 }, ""},
 		{"a segment that begins before it begins", func(s *logState) { s.Segments[0].MinIndex = 9 }, "range"},
-		{"a segment that ends before it begins", func(s *logState) { s.Segments[0].MinIndex = 21 }, "before its begin"},
+		{"a segment that ends before it begins", func(s *logState) { s.Segments[0].MinIndex = 21 }, "before its start"},
 		{"index 0", func(s *logState) { s.Segments = s.Segments[1:]; s.Segments[0].BaseIndex = 0 }, "range"},
 		{"a number yet to come", func(s *logState) { s.NextSegmentID = 5 }, "range"},
 		{"no size", func(s *logState) { s.Segments[1].SizeLimit = 0 }, "range"},

@@ -62,17 +62,17 @@ func (r *logRepair) first() uint64 { return r.state.Segments[0].MinIndex }
 
 // describe describes the loss for people.
 func (r *logRepair) describe() string {
-	var story []string
+	var loss []string
 	if r.metaLost != nil {
-		story = append(story, fmt.Sprintf("%s is damaged: %s. It is made anew from the segments.", r.metaLost.File, r.metaLost.Reason))
+		loss = append(loss, fmt.Sprintf("%s is damaged: %s. It is rebuilt from the segments.", r.metaLost.File, r.metaLost.Reason))
 	}
 	if r.cut != nil {
-		story = append(story, r.cut.describe(r.state))
+		loss = append(loss, r.cut.describe(r.state))
 	}
 	if r.drop.losesAnswered() {
-		story = append(story, fmt.Sprintf("%v. It is cut off.", r.drop))
+		loss = append(loss, fmt.Sprintf("%v. It is cut off.", r.drop))
 	}
-	return strings.Join(story, "\n")
+	return strings.Join(loss, "\n")
 }
 
 // perform executes the plan.
@@ -166,7 +166,7 @@ func rebuildMeta(fs vfs.FS, dir string) (*logState, error) {
 		}
 	}
 	if state.codec == 0 {
-		return nil, fmt.Errorf("repair the log %s: no segment has a head; delete the directory to begin a new log", dir)
+		return nil, fmt.Errorf("repair the log %s: no segment has a head; delete the directory to start a new log", dir)
 	}
 	if v := state.codec.version(); v != recordVersion {
 		return nil, &NewerError{What: "the codec of the log", Format: v, Known: recordVersion}

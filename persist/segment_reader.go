@@ -118,7 +118,7 @@ func (w *segmentReader) head(info types.SegmentInfo) (reason string, err error) 
 		return "it has no head", nil
 	}
 	if !bytes.Equal(head, headOf(info, w.codec)) {
-		return "its head is not that of this segment", nil
+		return "its head does not match this segment", nil
 	}
 	w.crc = crc32.Checksum(head, castagnoli)
 	w.next = segmentHead
@@ -136,7 +136,7 @@ func (w *segmentReader) frames(yield func(r *record) error) (reason string, err 
 			return w.uncommitted(), nil
 		}
 		if head[1]|head[2]|head[3] != 0 {
-			return "the head of a frame is not one", nil
+			return "the head of a frame is invalid", nil
 		}
 		kind, value := head[0], binary.LittleEndian.Uint32(head[4:])
 		switch kind {
@@ -156,7 +156,7 @@ func (w *segmentReader) frames(yield func(r *record) error) (reason string, err 
 // uncommitted returns the reason for an end without a commit.
 func (w *segmentReader) uncommitted() string {
 	if w.next > w.end.offset && w.next > segmentHead {
-		return "its last entry was not written as a whole"
+		return "its last entry is incomplete"
 	}
 	return ""
 }
@@ -167,7 +167,7 @@ func (w *segmentReader) commit(crc uint32) (reason string) {
 	case crc != w.crc:
 		return "the checksum of a commit does not match"
 	case w.index == w.end.last+1 && w.full == 0:
-		return "a commit of nothing"
+		return "a commit without entries"
 	}
 	w.next += frameHead
 	w.end.last, w.end.offset, w.end.indexStart, w.crc = w.index-1, w.next, w.full, 0
@@ -178,7 +178,7 @@ func (w *segmentReader) commit(crc uint32) (reason string) {
 func (w *segmentReader) payload(kind byte, length uint32, yield func(r *record) error) (reason string, err error) {
 	padded := (int64(length) + 7) &^ 7
 	if length > maxFrameBytes || w.next+frameHead+padded > w.file.size {
-		return fmt.Sprintf("a frame of %d bytes, which are not there", length), nil
+		return fmt.Sprintf("a frame of %d bytes does not fit", length), nil
 	}
 	if w.full != 0 {
 		return "a frame behind the index", nil
@@ -203,7 +203,7 @@ func (w *segmentReader) payload(kind byte, length uint32, yield func(r *record) 
 		return err.Error(), nil
 	}
 	if r.index != w.index {
-		return fmt.Sprintf("entry %d where %d should be", r.index, w.index), nil
+		return fmt.Sprintf("entry %d instead of %d", r.index, w.index), nil
 	}
 	if err := yield(r); err != nil {
 		return "", err

@@ -24,7 +24,7 @@ func (w *segmentReader) trailing(info types.SegmentInfo) (err error) {
 		return nil
 	}
 	if w.end.reason == "" {
-		w.end.reason = "something follows its last entry"
+		w.end.reason = "unexpected data after its last entry"
 	}
 	w.end.unfinished, err = w.isUnfinished(info)
 	return err

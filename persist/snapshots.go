@@ -105,7 +105,7 @@ const (
 // not exist. It reads no snapshot.
 func OpenSnapshots(fsys vfs.FS, dir string, o SnapshotOptions) (*Snapshots, error) {
 	if err := MakeDir(fsys, dir); err != nil {
-		return nil, fmt.Errorf("make snapshot directory %s: %w", dir, err)
+		return nil, fmt.Errorf("create snapshot directory %s: %w", dir, err)
 	}
 	lock, err := fsys.Lock(fsys.PathJoin(dir, lockName))
 	if err != nil {

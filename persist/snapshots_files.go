@@ -10,7 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-var errAbandoned = errors.New("the store that this is for is closed")
+var errAbandoned = errors.New("the store is closed")
 
 // A trackedFS is the file system of one opening of a store. When it is abandoned, it
 // closes all open files and rejects further opens and changes, so that goroutines of a

@@ -133,7 +133,7 @@ func (r *snapshotReader) readShard(ctx context.Context, shard int) (err error) {
 			return err
 		}
 		if err := r.load(block); err != nil {
-			return fmt.Errorf("take in a block: %w", err)
+			return fmt.Errorf("load a block: %w", err)
 		}
 		r.progress.add(int64(len(block)), 1/float64(r.info.Rows))
 	}
@@ -141,7 +141,7 @@ func (r *snapshotReader) readShard(ctx context.Context, shard int) (err error) {
 		return r.store.wrap(recordWhat, err)
 	}
 	if got != want {
-		return r.corrupt(from, fmt.Errorf("%d rows, %d bytes, sum %08x where %d, %d, %08x were written",
+		return r.corrupt(from, fmt.Errorf("%d rows, %d bytes, sum %08x instead of %d, %d, %08x",
 			got.Rows, got.Bytes, got.Sum, want.Rows, want.Bytes, want.Sum))
 	}
 	return nil

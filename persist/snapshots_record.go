@@ -73,19 +73,19 @@ func (s *Snapshots) refuseNewer(generations []uint64) error {
 // check returns an error for a record that is inconsistent.
 func (i *Info) check(generation uint64) error {
 	if i.Generation != generation {
-		return fmt.Errorf("it is of snapshot %d, not %d", i.Generation, generation)
+		return fmt.Errorf("it belongs to snapshot %d instead of %d", i.Generation, generation)
 	}
 	var rows, bytes int64
 	var next uint64
 	for n, shard := range i.Shards {
 		if shard.Rows > 0 && shard.First < next {
-			return fmt.Errorf("shard %d begins before the one below", n)
+			return fmt.Errorf("shard %d starts before the previous one", n)
 		}
 		next = max(next, shard.First)
 		rows, bytes = rows+shard.Rows, bytes+shard.Bytes
 	}
 	if rows != i.Rows || bytes != i.Bytes || i.Keys < 0 {
-		return fmt.Errorf("%d rows and %d bytes in shards of %d and %d, %d keys", rows, bytes, i.Rows, i.Bytes, i.Keys)
+		return fmt.Errorf("shards have %d rows and %d bytes, totals are %d and %d, %d keys", rows, bytes, i.Rows, i.Bytes, i.Keys)
 	}
 	return nil
 }

@@ -120,7 +120,7 @@ func (s *store) options(writing bool) *pebble.Options {
 		Logger:                      logger,
 		EventListener: &pebble.EventListener{
 			DataCorruption:  s.noteDamage,
-			BackgroundError: func(err error) { logger.Errorf("in the background: %v", err) },
+			BackgroundError: func(err error) { logger.Errorf("background error: %v", err) },
 		},
 	}
 	o.Experimental.CompactionScheduler = neverCompact{}
@@ -170,11 +170,11 @@ func (s *store) do(work func() error) error {
 	}
 	done := make(chan error, 1)
 	go func() {
-		err := errors.New("it ended half way")
+		err := errors.New("it exited early")
 		defer func() {
 			if p := recover(); p != nil {
 				err = &storeError{fmt.Sprintf("panic: %v", p), []any{p}}
-				s.log.Error("pebble panicked", "err", p, "stack", string(debug.Stack()))
+				s.log.Error("pebble panicked", "error", p, "stack", string(debug.Stack()))
 				s.fail(err)
 			}
 			done <- err
@@ -213,7 +213,7 @@ func (s *store) noteDamage(info pebble.DataCorruptionInfo) {
 	if s.damaged == "" {
 		s.damaged = info.Path
 	}
-	s.log.Error("snapshots are damaged", "file", info.Path, "err", info.Details)
+	s.log.Error("snapshots are damaged", "file", info.Path, "error", info.Details)
 }
 
 // wrap converts an error of Pebble to a *CorruptError, unless the disk or the caller
@@ -291,7 +291,7 @@ func (l storeLogger) Errorf(format string, args ...any) {
 // fails the store and ends the goroutine.
 func (l storeLogger) Fatalf(format string, args ...any) {
 	err := &storeError{fmt.Sprintf(format, args...), args}
-	l.log.Error("pebble gave up", "err", err)
+	l.log.Error("pebble reported a fatal error", "error", err)
 	l.fail(err)
 	runtime.Goexit()
 }

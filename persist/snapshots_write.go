@@ -45,7 +45,7 @@ func (s *Snapshots) Write(ctx context.Context, from BlockSource, meta Meta, prog
 	case err != nil && info.Generation == 0:
 		return Info{}, fmt.Errorf("write a snapshot to %s: %w", s.dir, err)
 	case err != nil: // the snapshot is complete
-		s.log.Warn("the snapshot is written, but its store did not close", "err", err)
+		s.log.Warn("snapshot written, but closing its store failed", "error", err)
 	}
 	return info, nil
 }
@@ -80,7 +80,7 @@ func (s *Snapshots) write(ctx context.Context, store *store, from BlockSource, m
 	}
 	if len(tables) > 0 {
 		if err := store.do(func() error { return store.db.Ingest(ctx, tables) }); err != nil {
-			return Info{}, fmt.Errorf("take the tables into the store: %w", err)
+			return Info{}, fmt.Errorf("ingest the tables: %w", err)
 		}
 	}
 	if err := s.writeRecord(w.info); err != nil {
@@ -88,7 +88,7 @@ func (s *Snapshots) write(ctx context.Context, store *store, from BlockSource, m
 	}
 	// From here on the snapshot is complete, even if older ones cannot be removed.
 	if err := s.removeOlder(ctx, store, older, newest); err != nil {
-		s.log.Warn("the next snapshot is to remove the older ones", "err", err)
+		s.log.Warn("could not remove older snapshots, the next snapshot retries", "error", err)
 	}
 	w.progress.done()
 	return w.info, nil

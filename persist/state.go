@@ -34,7 +34,7 @@ func ReadState(ctx context.Context, fsys vfs.FS, dir string) (s State, err error
 	defer func() { err = errors.Join(err, v.dir.Close()) }()
 	info, drops, err := v.verifyAll()
 	if err != nil {
-		return s, fmt.Errorf("%w in %s: limitsrv check %s says what, limitsrv check --repair %s what can be saved", err, dir, dir, dir)
+		return s, fmt.Errorf("%w in %s (for details: limitsrv check %s; to repair: limitsrv check --repair %s)", err, dir, dir, dir)
 	}
 	if s.Origin, err = readMark(v.dir.FS, dir); err == nil {
 		s.Backup = true

@@ -25,7 +25,7 @@ type logEnd struct {
 
 func writeStopped(fsys vfs.FS, dir string, end logEnd) error {
 	if err := WriteSealed(fsys, dir, stoppedName, stoppedWhat, stoppedFormat, end); err != nil {
-		return fmt.Errorf("write where the log ends: %w", err)
+		return fmt.Errorf("write the end of the log: %w", err)
 	}
 	return nil
 }

@@ -73,7 +73,7 @@ func BackupPath(fsys vfs.FS, dir, name string) (string, error) {
 	}
 	path := fsys.PathJoin(dir, backupsDir, name)
 	if _, err := fsys.Stat(path); err == nil {
-		return "", fmt.Errorf("there is a backup %s already", path)
+		return "", fmt.Errorf("backup %s already exists", path)
 	}
 	return path, nil
 }

@@ -325,7 +325,7 @@ func (w *walk) suffer(rng *rand.Rand, name string, how wound, booted bool, a *au
 		return err
 	case err == nil && kept < w.least:
 		return fmt.Errorf("it opens with %d batches of %d, at least %d are on disk; check says %v\n%s", kept, len(w.history), w.least, checked, &said)
-	case err == nil && kept < len(w.history) && how.isFlip && !w.booted && !(booted && errors.Is(checked, ErrDrops) && strings.Contains(logged.String(), "WARN msg=\"the end of the log is torn")):
+	case err == nil && kept < len(w.history) && how.isFlip && !w.booted && !(booted && errors.Is(checked, ErrDrops) && strings.Contains(logged.String(), "WARN msg=\"torn end of the log")):
 		return fmt.Errorf("it opens with %d batches of %d; check says %v\n%s\nand the log:\n%s", kept, len(w.history), checked, &said, &logged)
 	case err == nil && kept < len(w.history):
 		a.cut++

@@ -87,7 +87,7 @@ func (s *Store) loadSnapshot(ctx context.Context) (Info, error) {
 		s.loading.AllKeys.Store(info.Keys)
 		err = s.snapshots.Load(ctx, info, s.engine, runtime.GOMAXPROCS(0), func(keys, _, _ int64) { s.loading.Keys.Store(keys) })
 		if got := s.engine.Len(); err == nil && got != info.Keys {
-			err = &CorruptError{What: fmt.Sprintf("snapshot %d", info.Generation), File: s.path(snapshotsDir), Reason: fmt.Sprintf("it has %d keys, and not %d", got, info.Keys)}
+			err = &CorruptError{What: fmt.Sprintf("snapshot %d", info.Generation), File: s.path(snapshotsDir), Reason: fmt.Sprintf("it has %d keys instead of %d", got, info.Keys)}
 		}
 		if err == nil {
 			s.engine.SetTime(info.Meta.Now)
@@ -98,7 +98,7 @@ func (s *Store) loadSnapshot(ctx context.Context) (Info, error) {
 		if !errors.As(err, &corrupt) || i == len(all)-1 || all[i+1].LogDir != info.LogDir {
 			break
 		}
-		s.o.Logger.Warn("a snapshot is damaged; the one before it is still there and is used", "error", err)
+		s.o.Logger.Warn("snapshot is damaged; using the previous one", "error", err)
 		s.clearEngine()
 	}
 	if err != nil {
@@ -122,7 +122,7 @@ func withHint(err error, dir string) error {
 }
 
 func addHint(err error, dir string) error {
-	return fmt.Errorf("%w (limitsrv check %s says more, limitsrv check --repair %s what can be saved)", err, dir, dir)
+	return fmt.Errorf("%w (for details: limitsrv check %s; to repair: limitsrv check --repair %s)", err, dir, dir)
 }
 
 // findLog opens the log that continues from a snapshot, or from an empty state. It
@@ -137,19 +137,19 @@ func (s *Store) findLog(info Info) (*Log, error) {
 		want = logName(1)
 	}
 	if !slices.Contains(names, want) && (len(names) > 0 || info.Generation > 0 && !isBackup(s.o.FS, s.o.Dir)) {
-		return nil, addHint(fmt.Errorf("%s is missing, which the snapshot in %s needs", s.path(want), s.o.Dir), s.o.Dir)
+		return nil, addHint(fmt.Errorf("%s is missing, but the snapshot in %s needs it", s.path(want), s.o.Dir), s.o.Dir)
 	}
 	stopped, err := readStopped(s.o.FS, s.o.Dir, want)
 	var corrupt *CorruptError
 	if errors.As(err, &corrupt) {
-		s.o.Logger.Warn("whether the end of the log is missing can't be told; all else is checked", "error", err)
+		s.o.Logger.Warn("cannot check whether the end of the log is missing; everything else is checked", "error", err)
 	} else if err != nil {
 		return nil, err
 	}
 	boot := s.o.boot()
 	same, err := isSameBoot(s.o.FS, s.o.Dir, boot)
 	if errors.As(err, &corrupt) {
-		s.o.Logger.Warn("whether the machine has gone down can't be told; all else is checked", "error", err)
+		s.o.Logger.Warn("cannot determine whether the machine has gone down; everything else is checked", "error", err)
 	} else if err != nil {
 		return nil, err
 	}
@@ -180,7 +180,7 @@ func checkLogStart(log string, first uint64, snapshots string, index uint64) err
 	case first <= index+1:
 		return nil
 	case index == 0:
-		return fmt.Errorf("%s begins with entry %d, but the snapshot with those before is missing in %s", log, first, snapshots)
+		return fmt.Errorf("%s begins with entry %d, but the snapshot with earlier entries is missing in %s", log, first, snapshots)
 	}
 	return fmt.Errorf("%s begins with entry %d, but the snapshot in %s ends at %d", log, first, snapshots, index)
 }

@@ -64,7 +64,7 @@ func (s *Store) discard(log *Log) {
 
 func (s *Store) remove(name string) {
 	if err := s.o.FS.RemoveAll(s.path(name)); err != nil {
-		s.o.Logger.Warn("an old log could not be removed", "path", s.path(name), "error", err)
+		s.o.Logger.Warn("could not remove an old log", "path", s.path(name), "error", err)
 	}
 }
 
@@ -72,7 +72,7 @@ func (s *Store) remove(name string) {
 func (s *Store) removeOtherLogs(name string) {
 	names, err := s.logNames()
 	if err != nil {
-		s.o.Logger.Warn("old logs could not be removed", "error", err)
+		s.o.Logger.Warn("could not remove old logs", "error", err)
 		return
 	}
 	for _, other := range names {

@@ -50,6 +50,6 @@ func (s *Store) checkSync(log *Log) {
 	if s.o.Policy == EverySecond && waits > slowAfter && !s.slowLogged {
 		s.slowLogged = true
 		s.counts.delayed.Add(1)
-		s.o.Logger.Warn("the disk is slow: it takes longer than a second to sync the log", "unsynced_for", waits.Round(time.Millisecond))
+		s.o.Logger.Warn("slow disk: syncing the log takes longer than a second", "unsynced_for", waits.Round(time.Millisecond))
 	}
 }

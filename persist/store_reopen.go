@@ -90,6 +90,6 @@ func (s *Store) clearFailure() {
 	}
 	s.mu.Unlock()
 	if !again {
-		s.o.Logger.Info("the disk can be written again, and all that was decided is on it", "failed_for", time.Since(f.Since).Round(time.Millisecond))
+		s.o.Logger.Info("disk works again, all decisions are on it", "failed_for", time.Since(f.Since).Round(time.Millisecond))
 	}
 }

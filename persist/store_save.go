@@ -135,10 +135,10 @@ func (s *Store) write(ctx context.Context, view *engine.Snapshot, meta Meta) (In
 	v.mu.Unlock()
 	switch {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		s.o.Logger.Info("snapshot given up, as the server ends; the one before holds, and the log goes on")
+		s.o.Logger.Info("snapshot cancelled at shutdown; the previous snapshot and the log are kept")
 		return info, err
 	case err != nil:
-		s.o.Logger.Error("snapshot failed; the one before holds, and the log goes on", "error", err)
+		s.o.Logger.Error("snapshot failed; the previous snapshot and the log are kept", "error", err)
 		return info, err
 	}
 	s.o.Logger.Info("snapshot taken", "keys", info.Keys, "bytes", info.Bytes, "took", took.Round(time.Millisecond), "log_index", meta.LogIndex)
@@ -158,7 +158,7 @@ func (s *Store) writeFrozen(ctx context.Context, view *engine.Snapshot, meta Met
 		return info, err
 	}
 	if err := log.DropBefore(meta.LogIndex + 1); err != nil {
-		s.o.Logger.Warn("what the snapshot replaces of the log could not be removed", "error", err)
+		s.o.Logger.Warn("could not remove log segments replaced by the snapshot", "error", err)
 	}
 	s.saver.setLatest(info, log.Bytes(), s.snapshots)
 	return info, nil

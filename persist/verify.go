@@ -15,7 +15,7 @@ import (
 )
 
 // ErrDamaged reports that a part of a data directory cannot be read.
-var ErrDamaged = errors.New("something is damaged")
+var ErrDamaged = errors.New("data is damaged")
 
 // A verifier verifies a data directory that no server uses.
 type verifier struct {
@@ -63,7 +63,7 @@ func newVerifier(fsys vfs.FS, dir string, report func(line string)) (*verifier, 
 		return nil, fmt.Errorf("list data directory %s: %w", dir, err)
 	}
 	if len(names) == 0 {
-		return nil, fmt.Errorf("%s is empty: a server would make a data directory of it", dir)
+		return nil, fmt.Errorf("%s is empty: a server would create a data directory in it", dir)
 	}
 	if err := v.dir.refuseMember(); err != nil {
 		return nil, err
@@ -79,7 +79,7 @@ func newVerifier(fsys vfs.FS, dir string, report func(line string)) (*verifier, 
 func (v *verifier) boot() {
 	var err error
 	if v.sameBoot, err = isSameBoot(v.dir.FS, v.dir.Path, BootID()); err != nil {
-		v.report(fmt.Sprintf("%s: %v; whether the machine has gone down can't be told", bootName, err))
+		v.report(fmt.Sprintf("%s: %v; cannot determine whether the machine has gone down", bootName, err))
 	}
 }
 
@@ -91,7 +91,7 @@ func (v *verifier) identity() error {
 		v.report(fmt.Sprintf("%s: %v", identityName, err))
 		return err
 	}
-	v.report(fmt.Sprintf("%s: good, made %s", identityName, v.dir.Created.Format(time.RFC3339)))
+	v.report(fmt.Sprintf("%s: good, created %s", identityName, v.dir.Created.Format(time.RFC3339)))
 	return nil
 }
 
@@ -148,7 +148,7 @@ func (v *verifier) log(after Info) (drops bool, err error) {
 func (v *verifier) coversSnapshot(found *logRepair, name string, after Info) error {
 	stopped, err := readStopped(v.dir.FS, v.dir.Path, name)
 	if err != nil {
-		v.report(fmt.Sprintf("%s: %v; whether the end of the log is missing can't be told", stoppedName, err))
+		v.report(fmt.Sprintf("%s: %v; cannot check whether the end of the log is missing", stoppedName, err))
 	}
 	return v.missingEntries(found, name, after, stopped)
 }
@@ -183,7 +183,7 @@ func (v *verifier) logAfter(after Info) (name string, there bool, err error) {
 	case !errors.Is(err, fs.ErrNotExist):
 		return name, false, err
 	case after.Generation > 0 && !isBackup(v.dir.FS, v.dir.Path):
-		return name, false, fmt.Errorf("%s is missing, with all that was decided since snapshot %d", name, after.Generation)
+		return name, false, fmt.Errorf("%s is missing, with all decisions since snapshot %d", name, after.Generation)
 	}
 	return name, false, nil
 }
@@ -207,7 +207,7 @@ type repairer struct {
 	aside string
 }
 
-var errRefused = errors.New("nothing more was changed, as you answered no")
+var errRefused = errors.New("nothing more was changed because you answered no")
 
 func (r *repairer) repair() error {
 	identity := r.identity()
@@ -234,18 +234,18 @@ func (r *repairer) repair() error {
 // unless the log is complete from its first entry.
 func (r *repairer) setSnapshotsAside(good []Info, bad []error) error {
 	if len(good) == 0 && r.logIsWhole() {
-		if !r.ask("No snapshot can be read, but the log has everything from the beginning. Set the snapshots aside? Nothing is lost.") {
+		if !r.ask("No snapshot can be read, but the log is complete. Set the snapshots aside? Nothing is lost.") {
 			return errRefused
 		}
 		return r.setAside(func(name string) bool { return name == snapshotsDir })
 	}
 	if len(good) == 0 {
-		if !r.ask("No snapshot can be read. Set them aside, with the log? All keys are then as new.") {
+		if !r.ask("No snapshot can be read. Set them aside, with the log? All keys are then fully reset.") {
 			return errRefused
 		}
 		return r.setAside(func(name string) bool { return name == snapshotsDir || logNumber(name) > 0 || name == stoppedName })
 	}
-	question := fmt.Sprintf("Go back to snapshot %d of %s, and the log behind it, and drop what is damaged?", good[0].Generation, good[0].Taken.UTC().Format(time.RFC3339))
+	question := fmt.Sprintf("Go back to snapshot %d of %s, and the log after it, and drop the damaged snapshots?", good[0].Generation, good[0].Taken.UTC().Format(time.RFC3339))
 	if !r.ask(question) {
 		return errRefused
 	}
@@ -285,7 +285,7 @@ func (r *repairer) setAside(match func(name string) bool) error {
 // newIdentity replaces a damaged identity. It takes the seed of the snapshot, if there is
 // one; entries of the log do not depend on the seed.
 func (r *repairer) newIdentity(of Info) error {
-	if !r.ask("Write a new identity? Nothing of the state depends on it.") {
+	if !r.ask("Write a new identity? The state does not depend on it.") {
 		return errRefused
 	}
 	seed := of.Seed
@@ -318,15 +318,15 @@ func (r *repairer) repairLog(after Info) error {
 	if err := r.missingEntries(plan, name, after, 0); err != nil {
 		return r.setLogAside(err)
 	}
-	story := plan.describe()
+	loss := plan.describe()
 	stopped, _ := readStopped(r.dir.FS, r.dir.Path, name) // if STOPPED is damaged there is no lower bound
 	if err := r.missingEntries(plan, name, after, stopped); err != nil {
-		story = strings.TrimSpace(fmt.Sprintf("%s\n%v.", story, err))
+		loss = strings.TrimSpace(fmt.Sprintf("%s\n%v.", loss, err))
 	}
-	if story == "" {
+	if loss == "" {
 		return nil
 	}
-	if !r.ask(story + " Go on without what is lost?") {
+	if !r.ask(loss + " Continue without the lost data?") {
 		return errRefused
 	}
 	if plan.last < stopped {
@@ -339,7 +339,7 @@ func (r *repairer) repairLog(after Info) error {
 
 // setLogAside sets aside a log that does not continue from the snapshot.
 func (r *repairer) setLogAside(why error) error {
-	if !r.ask(fmt.Sprintf("%v. Set the log aside? What is left is the state at the snapshot.", why)) {
+	if !r.ask(fmt.Sprintf("%v. Set the log aside? The state of the snapshot remains.", why)) {
 		return errRefused
 	}
 	if err := r.setAside(func(name string) bool { return logNumber(name) > 0 || name == stoppedName }); err != nil {
