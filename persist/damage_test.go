@@ -195,7 +195,7 @@ func TestDamage(t *testing.T) {
 			seed := rand.Uint64()
 			r := rand.New(rand.NewPCG(seed, 0))
 			whole := madeLog(t, tt.policy, last, tt.synced)
-			opened, cut, refused := 0, 0, 0
+			opened, cut, rejected := 0, 0, 0
 			for round := range 250 {
 				c := contents{}
 				for name, b := range whole {
@@ -212,7 +212,7 @@ func TestDamage(t *testing.T) {
 				case (err == nil) != (check == nil):
 					t.Errorf("%s: it opens with %v, and check says %v", what, err, check)
 				case err != nil:
-					refused++
+					rejected++
 				case got < tt.least && !(traceless && name == whole.tailName()):
 					t.Errorf("%s: it opens with %d entries, want at least %d", what, got, tt.least)
 				case got < last:
@@ -224,9 +224,9 @@ func TestDamage(t *testing.T) {
 					checkRepair(t, c.write(t), what)
 				}
 			}
-			t.Logf("%d opened, %d opened and cut, %d rejected and repaired", opened, cut, refused)
-			if refused < 100 || cut < 10 {
-				t.Errorf("seed %d: %d opened, %d cut, %d rejected: want more of each", seed, opened, cut, refused)
+			t.Logf("%d opened, %d opened and cut, %d rejected and repaired", opened, cut, rejected)
+			if rejected < 100 || cut < 10 {
+				t.Errorf("seed %d: %d opened, %d cut, %d rejected: want more of each", seed, opened, cut, rejected)
 			}
 		})
 	}

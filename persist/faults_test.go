@@ -82,9 +82,9 @@ func TestLogFaults(t *testing.T) {
 // returns the last entry that must be on disk.
 func runUntilBroken(t *testing.T, fs vfs.FS, policy Policy) (durable uint64, broken error) {
 	t.Helper()
-	var told atomic.Int32
+	var reported atomic.Int32
 	l, err := OpenLog(fs, "/log", LogOptions{
-		Policy: policy, SegmentBytes: minSegmentBytes, syncEvery: 1 << 40, OnError: func(error) { told.Add(1) },
+		Policy: policy, SegmentBytes: minSegmentBytes, syncEvery: 1 << 40, OnError: func(error) { reported.Add(1) },
 	})
 	if err != nil {
 		return 0, err
@@ -120,7 +120,7 @@ func runUntilBroken(t *testing.T, fs vfs.FS, policy Policy) (durable uint64, bro
 	if closed := l.Close(); err == nil {
 		err = closed
 	}
-	if got := told.Load(); (err != nil) != (got == 1) {
+	if got := reported.Load(); (err != nil) != (got == 1) {
 		t.Errorf("%d calls of OnError, and the log broke with %v", got, err)
 	}
 	return durable, err

@@ -73,8 +73,8 @@ func TestDeniedForMemoryStaysDenied(t *testing.T) {
 				}
 			}
 			want := keysOf(s)
-			if refused := s.Engine().Stats().Refused; refused < 1000 {
-				t.Fatalf("%d keys were denied", refused)
+			if rejected := s.Engine().Stats().Refused; rejected < 1000 {
+				t.Fatalf("%d keys were denied", rejected)
 			}
 			perform(s, &engine.Batch{Ops: []engine.Op{{Kind: engine.Forget, Key: []byte(want[0])}}}) // removes the last denied key as well
 			end(t, s, false)

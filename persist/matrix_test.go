@@ -163,13 +163,13 @@ func (m *damageMatrix) checkDamage(name, how string, do func([]byte) []byte) {
 	o := m.options(dir, &log)
 	checked := Check(nil, dir, say)
 	kept, err := m.countKept(o)
-	told := strings.Contains(log.String(), "level=WARN")
+	reported := strings.Contains(log.String(), "level=WARN")
 	switch {
 	case errors.As(err, new(*wrongState)):
 		t.Errorf("%s, %s: %v", name, how, err)
 	case err == nil && kept == len(m.history):
 		m.right++
-	case err == nil && told && (checked == nil || errors.Is(checked, ErrDrops)):
+	case err == nil && reported && (checked == nil || errors.Is(checked, ErrDrops)):
 		m.dropped++
 	case err == nil && isShortTail(name, how):
 		m.dropped++ // as if the process had been killed earlier
@@ -202,7 +202,7 @@ func isShortTail(name, how string) bool {
 	return strings.HasSuffix(name, ".wal") && (strings.HasPrefix(how, "short") || how == "empty")
 }
 
-func (m *damageMatrix) checkRepair(o Options, name, how string, refused error) {
+func (m *damageMatrix) checkRepair(o Options, name, how string, rejected error) {
 	t := m.t
 	var asked strings.Builder
 	err := Repair(nil, o.Dir, func(string) {}, func(question string) bool { asked.WriteString(question + "\n"); return true })
@@ -213,7 +213,7 @@ func (m *damageMatrix) checkRepair(o Options, name, how string, refused error) {
 		_, err = m.countKept(o)
 	}
 	if err != nil {
-		t.Errorf("%s, %s: it is rejected with %v, and after repair, which asks\n%s%v", name, how, refused, &asked, err)
+		t.Errorf("%s, %s: it is rejected with %v, and after repair, which asks\n%s%v", name, how, rejected, &asked, err)
 		return
 	}
 	m.repaired++

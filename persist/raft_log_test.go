@@ -391,8 +391,8 @@ func TestRaftLogFaults(t *testing.T) {
 	for at := 1; ; at++ {
 		mem := vfs.NewCrashableMem()
 		f := &failAt{at: at, err: syscall.ENOSPC}
-		told, seed := make(chan error, 1), uint64(at)
-		l, err := OpenLog(errorfs.Wrap(mem, f), "/log", LogOptions{Policy: Always, SegmentBytes: minSegmentBytes, OnError: func(err error) { told <- err }})
+		reported, seed := make(chan error, 1), uint64(at)
+		l, err := OpenLog(errorfs.Wrap(mem, f), "/log", LogOptions{Policy: Always, SegmentBytes: minSegmentBytes, OnError: func(err error) { reported <- err }})
 		if err != nil {
 			continue
 		}
@@ -406,7 +406,7 @@ func TestRaftLogFaults(t *testing.T) {
 		}
 		what := fmt.Sprintf("seed %d, failure of change %d, %v of %s", seed, at, f.kind, f.path)
 		if err != nil {
-			if got := <-told; !errors.Is(err, got) {
+			if got := <-reported; !errors.Is(err, got) {
 				t.Errorf("%s: %v fails with %v, but OnError received %v", what, s, err, got)
 			}
 			again, next := s.perform(l.Raft()), l.Raft().StoreLog(raftEntry(random, l.Last()+1, 99))

@@ -99,7 +99,7 @@ func TestSnapshotsProgress(t *testing.T) {
 	watch := func(what string) (Progress, func()) {
 		var calls int
 		var lastKeys, lastBytes int64
-		told := func(done, all, bytes int64) {
+		reported := func(done, all, bytes int64) {
 			calls++
 			if done < lastKeys || bytes < lastBytes || all != state.keys || done > all {
 				t.Errorf("%s: %d of %d keys, %d bytes after %d and %d", what, done, all, bytes, lastKeys, lastBytes)
@@ -109,7 +109,7 @@ func TestSnapshotsProgress(t *testing.T) {
 			}
 			lastKeys, lastBytes = done, bytes
 		}
-		return told, func() {
+		return reported, func() {
 			if calls < 4 || lastKeys != state.keys || lastBytes != state.bytes() {
 				t.Errorf("%s: after %d calls %d keys and %d bytes", what, calls, lastKeys, lastBytes)
 			}

@@ -242,7 +242,7 @@ func pickFile(rng *rand.Rand, files []string, sizes []int64) string {
 
 // outcomes counts the outcomes of damaged directories.
 type outcomes struct {
-	right, cut, refused, repaired, lostByFix int
+	right, cut, rejected, repaired, lostByFix int
 }
 
 // TestStoreDamage damages data directories in many ways, with and without a crash of the
@@ -276,7 +276,7 @@ func TestStoreDamage(t *testing.T) {
 				}
 			}
 			t.Logf("%d files, %d bytes: %d opened right, %d opened without the unsynced end, %d rejected; of these %d repaired, %d with a loss",
-				len(files), total(sizes), a.right, a.cut, a.refused, a.repaired, a.lostByFix)
+				len(files), total(sizes), a.right, a.cut, a.rejected, a.repaired, a.lostByFix)
 		})
 	}
 }
@@ -331,7 +331,7 @@ func (w *damageCase) checkDamage(rng *rand.Rand, name string, how damageKind, bo
 	case err == nil:
 		a.right++
 	default:
-		a.refused++
+		a.rejected++
 		if !errors.Is(checked, ErrDamaged) {
 			return fmt.Errorf("it is rejected: %v; but check finds no damage:\n%s", err, &said)
 		}

@@ -142,7 +142,7 @@ func TestAlwaysRejectsWhenTheDisk(t *testing.T) {
 			}
 			checkCounts(t, s, counts.copy(), true)
 			disk.heal()
-			eventually(t, "mended", func() bool { return s.Status().Failure == nil })
+			eventually(t, "the log is reopened", func() bool { return s.Status().Failure == nil })
 			takeSome(t, s, counts, rng, 100)
 			checkCounts(t, s, counts.copy(), true)
 			end(t, s, false)
@@ -204,7 +204,7 @@ func TestOthersContinueWhenTheDisk(t *testing.T) {
 					t.Error("the status shows no decisions without a log")
 				}
 				disk.heal()
-				eventually(t, "mended", func() bool { return s.Status().Failure == nil })
+				eventually(t, "the log is reopened", func() bool { return s.Status().Failure == nil })
 				takeSome(t, s, counts, rng, 100)
 				end(t, s, false)
 				s = start(t, o)
@@ -242,7 +242,7 @@ func TestHangBlocksNoRead(t *testing.T) {
 				t.Error(err)
 			}
 			disk.heal()
-			eventually(t, "mended", func() bool { return s.Status().Failure == nil })
+			eventually(t, "the log is reopened", func() bool { return s.Status().Failure == nil })
 			end(t, s, true)
 		})
 	}

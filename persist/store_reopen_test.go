@@ -34,7 +34,7 @@ func TestReopenClosesTheOldLog(t *testing.T) {
 				old := s.log.Load()
 				failing(t, s, &disk)
 				disk.heal()
-				eventually(t, "mended", func() bool { return s.Status().Failure == nil })
+				eventually(t, "the log is reopened", func() bool { return s.Status().Failure == nil })
 				eventually(t, "the old log is closed", old.closed.Load)
 			}
 		})
@@ -93,7 +93,7 @@ func TestOldSnapshotOfAnotherLog(t *testing.T) {
 	}
 	failing(t, s, &disk)
 	disk.heal()
-	eventually(t, "mended", func() bool { return s.Status().Failure == nil })
+	eventually(t, "the log is reopened", func() bool { return s.Status().Failure == nil })
 	end(t, s, false)
 	// As left by a crash between writing the new record and removing the old one.
 	if err := vfs.Copy(fs, kept, record); err != nil {

@@ -111,7 +111,7 @@ func TestOneBit(t *testing.T) {
 			_, after, name = writtenTail(t, 4096, tt.first, tt.last)
 			whole = after[name]
 		}
-		last, refused := uint64(len(tt.first)+len(tt.last)), 0
+		last, rejected := uint64(len(tt.first)+len(tt.last)), 0
 		for at := range whole {
 			for bit := range 8 {
 				b := bytes.Clone(whole)
@@ -120,7 +120,7 @@ func TestOneBit(t *testing.T) {
 				l, err := OpenLog(after.write(t), "/log", LogOptions{SameBoot: true})
 				switch {
 				case err != nil && known(err):
-					refused++
+					rejected++
 					continue
 				case err != nil:
 					t.Fatal(err)
@@ -131,8 +131,8 @@ func TestOneBit(t *testing.T) {
 				closeLog(t, l)
 			}
 		}
-		if refused < 8*len(whole)/2 {
-			t.Errorf("%s: %d of %d rejected", tt.name, refused, 8*len(whole))
+		if rejected < 8*len(whole)/2 {
+			t.Errorf("%s: %d of %d rejected", tt.name, rejected, 8*len(whole))
 		}
 	}
 }
