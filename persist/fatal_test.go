@@ -29,7 +29,7 @@ func TestPanicOfTheSourceEndsTheProcess(t *testing.T) {
 	child := exec.Command(os.Args[0], "-test.run=^TestPanicOfTheSourceEndsTheProcess$")
 	child.Env = append(os.Environ(), panicChild+"=1")
 	out, err := child.CombinedOutput()
-	if code := child.ProcessState.ExitCode(); code != 2 || !strings.Contains(string(out), "plantedSource") {
+	if code := child.ProcessState.ExitCode(); code != 2 || !strings.Contains(string(out), "panickingSource") {
 		t.Errorf("exit status %d, %v, output\n%s\nwant 2 and the stack", code, err, out)
 	}
 }

@@ -27,10 +27,12 @@ type logAhead struct {
 	// Guarded by s.mu.
 	gathering *group
 	free      []*group
-	dropped   [][]byte // keys that a replay, having no memory bound, would keep: evicted ones, and ones denied with NoMemory
-	current   *group   // the group that is being written
-	merged    engine.Batch
-	applied   sync.Cond
+	// dropped are keys that a replay, having no memory bound, would keep: evicted ones,
+	// and ones denied with NoMemory.
+	dropped [][]byte
+	current *group // the group that is being written
+	merged  engine.Batch
+	applied sync.Cond
 }
 
 // A group is a list of batches that are logged as one entry.

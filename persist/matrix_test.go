@@ -177,7 +177,7 @@ func (m *damageMatrix) checkDamage(name, how string, do func([]byte) []byte) {
 		t.Errorf("%s, %s: it opens with %d batches of %d, log\n%s\ncheck: %v\n%s", name, how, kept, len(m.history), &log, checked, &said)
 	case !errors.Is(checked, ErrDamaged):
 		t.Errorf("%s, %s: it is rejected with %v, check returns %v\n%s", name, how, err, checked, &said)
-	case !strings.Contains(err.Error(), "check --repair") && !strings.Contains(err.Error(), "give "):
+	case !strings.Contains(err.Error(), "check --repair") && !strings.Contains(err.Error(), "use an"):
 		t.Errorf("%s, %s: it is rejected with %v, which names no remedy", name, how, err)
 	default:
 		m.checkRepair(o, name, how, err)

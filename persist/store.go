@@ -35,7 +35,7 @@ type Options struct {
 	// a second.
 	HangAfter time.Duration
 	// RetryEvery is the pause before the first retry on a failed disk; it doubles with
-	// each failure, up to 32 times. 0 means a second.
+	// each failure, up to a factor of 32. 0 means a second.
 	RetryEvery time.Duration
 
 	// For tests; 0 or nil means the default.
