@@ -18,7 +18,7 @@ func TestUntil(t *testing.T) {
 		{"a quarter before", 7750 * time.Millisecond, time.Second, 250 * time.Millisecond},
 		{"just before", 8*time.Second - 1, time.Second, time.Second + 1},
 		{"a short period", 7010 * time.Millisecond, 20 * time.Millisecond, 10 * time.Millisecond},
-		{"the shortest", 7 * time.Second, 1, 1},
+		{"the shortest period", 7 * time.Second, 1, 1},
 	} {
 		if got := until(time.Unix(0, int64(tt.now)), tt.period); got != tt.want {
 			t.Errorf("%s: %v, want %v", tt.name, got, tt.want)
@@ -26,6 +26,7 @@ func TestUntil(t *testing.T) {
 	}
 }
 
+// TestTogether starts goroutines at different moments and checks that they wake together.
 // TestTogether has goroutines that begin at different moments wait.
 func TestTogether(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {

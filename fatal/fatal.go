@@ -1,5 +1,5 @@
-// Package fatal ends the process where going on would be wrong. It imports nothing
-// but the standard library.
+// Package fatal ends the process when continuing would be wrong. It imports only the
+// standard library.
 package fatal
 
 import (
@@ -7,19 +7,19 @@ import (
 	"runtime/debug"
 )
 
-// OnPanic, deferred around a call, has a panic of that call end the process, with its
-// stack on standard error and exit status 2, whatever would recover it further out. It is for
-// code that holds locks or changes state: after a panic there a supervisor is to start
-// the server again from its disk.
+// OnPanic, deferred around a call, ends the process on a panic of that call, even if an
+// outer function would recover it. It prints the stack to standard error and exits with
+// status 2. It is for code that holds locks or changes state: after a panic there a
+// supervisor must restart the server from its disk.
 //
-// Cost: that of a deferred call, some 2 ns. Locks that the call has let go of in
-// deferred functions are free until the process has ended, as with any panic.
+// Cost: a deferred call, about 2 ns. Locks that the call releases in deferred functions
+// are free until the process has ended, as with any panic.
 func OnPanic() {
 	p := recover()
 	if p == nil {
 		return
 	}
 	text := fmt.Sprintf("%v\n\n%s", p, debug.Stack())
-	go panic(text) // nothing recovers it there
+	go panic(text) // no function can recover it there
 	select {}
 }

@@ -1,11 +1,11 @@
-// Package faultnet is a TCP network between processes of this machine that can be
-// broken while they run: links are cut, in one direction or both, or slowed down.
+// Package faultnet is a TCP network between processes on this machine with fault
+// injection at run time: links are cut, in one or both directions, or delayed.
 //
-// Every node has an address of loopback for itself, such as 127.77.0.1, from which
-// it also dials: that is how the network knows whose a connection is. Where a node
-// wants to be reached it has the network listen, which passes on to where the node
-// itself listens. Addresses of loopback other than 127.0.0.1 are there on Linux,
-// elsewhere only if they were made.
+// Every node has a loopback address of its own, for example 127.77.0.1, and dials from
+// it: the network identifies the source of a connection by that address. A node is
+// reachable at an address on which the network listens and forwards to the address on
+// which the node listens. Loopback addresses other than 127.0.0.1 exist on Linux; other
+// systems have them only if they are configured.
 package faultnet
 
 import (
@@ -15,8 +15,8 @@ import (
 	"time"
 )
 
-// A Network carries what nodes send each other. All of its methods may be called
-// at any time from any goroutine.
+// A Network forwards connections between nodes. Concurrency: any goroutine may call any
+// method.
 type Network struct {
 	links  map[direction]*link // never changed
 	closed chan struct{}
@@ -27,11 +27,11 @@ type Network struct {
 	listeners []net.Listener
 }
 
-// A direction is from one host to another.
+// A direction is a pair of hosts.
 type direction struct{ from, to string }
 
-// New makes a network between hosts, IP addresses of loopback, of which every link
-// is up and adds no delay.
+// New returns a network between hosts, which are loopback IP addresses. All links are up,
+// without delay.
 func New(hosts ...string) *Network {
 	n := &Network{links: map[direction]*link{}, closed: make(chan struct{})}
 	for _, from := range hosts {
@@ -42,10 +42,10 @@ func New(hosts ...string) *Network {
 	return n
 }
 
-// Expose listens at an address of one of the hosts, host:port where port may be 0,
-// and passes connections from them on to target of that host. It gives the
-// address that it listens at. A connection from any other address is closed: it
-// is of a process that does not dial from its own host.
+// Expose listens at an address of one of the hosts, host:port where port may be 0, and
+// forwards connections from hosts to target. It returns the address on which it listens.
+// A connection from any other address is closed, because its process does not dial from
+// its own host.
 func (n *Network) Expose(address, target string) (string, error) {
 	to, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -76,7 +76,7 @@ func (n *Network) Expose(address, target string) (string, error) {
 	return listener.Addr().String(), nil
 }
 
-// serve carries one connection until both of its ends are done with it.
+// serve forwards one connection until both ends have closed it.
 func (n *Network) serve(dialer *net.TCPConn, to, target string) {
 	defer dialer.Close()
 	from, _, _ := net.SplitHostPort(dialer.RemoteAddr().String())
@@ -84,8 +84,8 @@ func (n *Network) serve(dialer *net.TCPConn, to, target string) {
 	if there == nil {
 		return
 	}
-	// What opens a connection goes there and back.
-	if !there.pass(n.closed) || !back.pass(n.closed) {
+	// Opening a connection takes both directions.
+	if !there.waitUp(n.closed) || !back.waitUp(n.closed) {
 		return
 	}
 	conn, err := net.DialTimeout("tcp", target, dialWait)
@@ -105,25 +105,25 @@ func (n *Network) serve(dialer *net.TCPConn, to, target string) {
 		}
 	})
 	var both sync.WaitGroup
-	both.Go(func() { n.carry(dialer, host, there, back) })
-	both.Go(func() { n.carry(host, dialer, back, there) })
+	both.Go(func() { n.forward(dialer, host, there, back) })
+	both.Go(func() { n.forward(host, dialer, back, there) })
 	both.Wait()
 }
 
-// dialWait is how long a node may take until it accepts a connection.
+// dialWait bounds the time until a node accepts a connection.
 const dialWait = 2 * time.Second
 
-// Cut holds back all that from sends to, on connections that either has opened,
-// until Heal: bytes, the end of a connection, and new connections. As on a real
-// network that loses packets nothing is lost of a connection that lives on.
+// Cut holds back all data from one host to another until Heal: bytes, the end of a
+// connection, and new connections, no matter which of them opened the connection. As on a
+// network that loses packets, an established connection loses no data.
 func (n *Network) Cut(from, to string) { n.link(from, to).cut() }
 
-// Delay has all that from sends to from now on arrive later by d, until another
+// Delay delays all data sent from one host to another from now on by d, until the next
 // Delay.
-func (n *Network) Delay(from, to string, d time.Duration) { n.link(from, to).slow(d) }
+func (n *Network) Delay(from, to string, d time.Duration) { n.link(from, to).setDelay(d) }
 
-// link is that of a direction; anything else than two hosts of this network is a
-// mistake of the caller.
+// link returns the link of a direction. It panics if either is not a host of this
+// network.
 func (n *Network) link(from, to string) *link {
 	l := n.links[direction{from, to}]
 	if l == nil {
@@ -132,7 +132,7 @@ func (n *Network) link(from, to string) *link {
 	return l
 }
 
-// Isolate cuts all links between a host and others, in both directions.
+// Isolate cuts all links between a host and all others, in both directions.
 func (n *Network) Isolate(host string) {
 	for d, l := range n.links {
 		if (d.from == host) != (d.to == host) {
@@ -141,14 +141,14 @@ func (n *Network) Isolate(host string) {
 	}
 }
 
-// Heal puts every link up again. Delays stay.
+// Heal restores every link. Delays stay.
 func (n *Network) Heal() {
 	for _, l := range n.links {
 		l.heal()
 	}
 }
 
-// Close ends all connections and waits until nothing of the network runs.
+// Close ends all connections and waits for all goroutines of the network.
 func (n *Network) Close() {
 	n.mu.Lock()
 	n.once.Do(func() { close(n.closed) })

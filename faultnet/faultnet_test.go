@@ -16,20 +16,20 @@ import (
 
 const a, b = "127.77.1.1", "127.77.1.2"
 
-// soon is how long anything may take that is to happen; still is how long it is
-// watched that something does not.
+// soon is the limit for an event on an idle machine; still is the time for which tests
+// check that an event does not happen.
 const (
 	soon  = 10 * time.Second
 	still = 50 * time.Millisecond
 )
 
-// A pair is a connection that a has opened to b by way of a network.
+// A pair is a connection from a to b over a network.
 type pair struct {
 	*Network
 	dialer, host net.Conn
 }
 
-// join makes a network and a pair of it.
+// newPair returns a network and a pair on it.
 func join(t *testing.T) pair {
 	t.Helper()
 	n := New(a, b)
@@ -40,7 +40,7 @@ func join(t *testing.T) pair {
 	return p
 }
 
-// expose lets b listen.
+// expose makes b listen, and the network forward to it.
 func expose(t *testing.T, n *Network) (target net.Listener, address string) {
 	t.Helper()
 	target, err := net.Listen("tcp", b+":0")
@@ -67,7 +67,7 @@ func dial(t *testing.T, host, address string) net.Conn {
 	return conn
 }
 
-// accept takes the next connection.
+// accept accepts the next connection.
 func accept(t *testing.T, l net.Listener) net.Conn {
 	t.Helper()
 	l.(*net.TCPListener).SetDeadline(testwait.Soon(soon))
@@ -87,7 +87,7 @@ func send(t *testing.T, conn net.Conn, text string) {
 	}
 }
 
-// arrives wants a text to come.
+// wantText waits for a text.
 func arrives(t *testing.T, conn net.Conn, want string) {
 	t.Helper()
 	conn.SetReadDeadline(testwait.Soon(soon))
@@ -97,7 +97,7 @@ func arrives(t *testing.T, conn net.Conn, want string) {
 	}
 }
 
-// nothing wants nothing to come, not even an end.
+// wantNothing checks that neither data nor the end of the connection arrives.
 func nothing(t *testing.T, conn net.Conn) {
 	t.Helper()
 	conn.SetReadDeadline(time.Now().Add(still))
@@ -107,7 +107,7 @@ func nothing(t *testing.T, conn net.Conn) {
 	}
 }
 
-// gone wants the end of a connection to come.
+// wantClosed waits for the end of a connection.
 func gone(t *testing.T, conn net.Conn) {
 	t.Helper()
 	conn.SetReadDeadline(testwait.Soon(soon))

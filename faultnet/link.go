@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// A link is one direction between two hosts, for all of their connections.
+// A link is one direction between two hosts, shared by all their connections.
 type link struct {
 	mu    sync.Mutex
 	up    chan struct{} // closed while the link is up
@@ -30,7 +30,7 @@ func (l *link) cut() {
 	}
 }
 
-// heal puts the link up.
+// heal restores the link.
 func (l *link) heal() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -41,8 +41,8 @@ func (l *link) heal() {
 	}
 }
 
-// pass waits while the link is cut. It is false if done was closed meanwhile.
-func (l *link) pass(done <-chan struct{}) bool {
+// waitUp blocks while the link is cut. It returns false if done was closed meanwhile.
+func (l *link) waitUp(done <-chan struct{}) bool {
 	for {
 		l.mu.Lock()
 		up := l.up
@@ -61,80 +61,79 @@ func (l *link) pass(done <-chan struct{}) bool {
 	}
 }
 
-// slow has whatever is sent from now on take so long.
-func (l *link) slow(delay time.Duration) {
+// setDelay sets the delay of data sent from now on.
+func (l *link) setDelay(delay time.Duration) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.delay = delay
 }
 
-// arrival is when what is sent now arrives, if the link is up then.
+// arrival returns the time at which data sent now arrives, if the link is up then.
 func (l *link) arrival() time.Time {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return time.Now().Add(l.delay)
 }
 
-// A parcel is what was read at once.
-type parcel struct {
+// A chunk is the result of one read.
+type chunk struct {
 	bytes   []byte
 	arrives time.Time
 }
 
 const (
-	parcelBytes = 32 << 10
-	// onTheWay is how many parcels a direction of a connection holds; then it is
-	// not read any further, as if the window were full.
-	onTheWay = 32
+	chunkBytes = 32 << 10
+	// maxInFlight is the number of chunks that one direction of a connection holds; then
+	// it stops reading, like a full TCP window.
+	maxInFlight = 32
 )
 
-// carry passes on what src sends, and its end, by way of l until both are over.
-// back is the link of the other direction, on which src learns that dst is gone.
-func (n *Network) carry(src, dst *net.TCPConn, l, back *link) {
+// forward forwards the data of src and its end over l until both are closed. back is the
+// opposite link, over which src learns that dst is closed.
+func (n *Network) forward(src, dst *net.TCPConn, l, back *link) {
 	var (
-		parcels   = make(chan parcel, onTheWay)
+		chunks    = make(chan chunk, maxInFlight)
 		delivered = make(chan struct{})
 	)
 	n.live.Go(func() {
 		defer close(delivered)
-		n.deliver(parcels, src, dst, l, back)
+		n.deliver(chunks, src, dst, l, back)
 	})
 	for {
-		bytes := make([]byte, parcelBytes)
+		bytes := make([]byte, chunkBytes)
 		got, err := src.Read(bytes)
 		if got > 0 {
-			parcels <- parcel{bytes[:got], l.arrival()}
+			chunks <- chunk{bytes[:got], l.arrival()}
 		}
 		if err != nil {
 			break
 		}
 	}
-	close(parcels)
+	close(chunks)
 	<-delivered
 }
 
-// deliver writes what carry has read once it arrives, and then the end. It takes
-// all parcels there are.
-func (n *Network) deliver(parcels <-chan parcel, src, dst *net.TCPConn, l, back *link) {
-	for p := range parcels {
-		if !n.wait(p.arrives) || !l.pass(n.closed) {
+// deliver writes each chunk when it arrives, and then the end. It drains chunks.
+func (n *Network) deliver(chunks <-chan chunk, src, dst *net.TCPConn, l, back *link) {
+	for p := range chunks {
+		if !n.wait(p.arrives) || !l.waitUp(n.closed) {
 			break
 		}
 		if _, err := dst.Write(p.bytes); err != nil {
-			back.pass(n.closed)
-			src.SetLinger(0) // it is told that what it sends arrives nowhere
+			back.waitUp(n.closed)
+			src.SetLinger(0) // reset the connection: src must see that its data is not delivered
 			src.Close()
 			break
 		}
 	}
-	for range parcels { // of an end that is gone
+	for range chunks { // drain after an error
 	}
-	if l.pass(n.closed) {
+	if l.waitUp(n.closed) {
 		dst.CloseWrite()
 	}
 }
 
-// wait waits until a time. It is false if the network was closed meanwhile.
+// wait blocks until a time. It returns false if the network was closed meanwhile.
 func (n *Network) wait(until time.Time) bool {
 	rest := time.Until(until)
 	if rest <= 0 {

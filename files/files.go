@@ -1,6 +1,6 @@
-// Package files reads the files that options name, and that are read again while the
-// server runs: whatever has come to stand in their place, reading neither waits nor
-// takes more memory, or more time of a parser, than it is meant to.
+// Package files reads the files that flags name, some of which are read again while the
+// server runs. A file that was replaced by anything else must not block the reader or
+// make it use more memory, or more time of a parser, than intended.
 //
 // It imports the standard library.
 package files
@@ -16,11 +16,11 @@ import (
 
 var errNotRegular = errors.New("it is not a regular file")
 
-// Read reads a regular file, or one that symbolic links lead to, of at most so many
-// bytes, and tells what kind it is of. A pipe, a device or a directory is an error, at
-// once. Errors name the file.
+// Read reads a regular file of at most the given number of bytes, following symbolic
+// links, and returns its FileInfo. A pipe, device or directory is an error at once.
+// Errors name the file.
 func Read(name string, most int64) ([]byte, fs.FileInfo, error) {
-	file, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // a pipe without a writer would have it wait
+	file, err := os.OpenFile(name, os.O_RDONLY|syscall.O_NONBLOCK, 0) // opening a pipe without a writer would block
 	if err != nil {
 		return nil, nil, err
 	}

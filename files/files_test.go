@@ -28,12 +28,12 @@ func TestRead(t *testing.T) {
 	for _, tt := range []struct{ name, path, want, err string }{
 		{"reads a file", at("file"), "12345", ""},
 		{"follows a link", at("link"), "12345", ""},
-		{"refuses what is too long", at("long"), "", "at most 5 bytes"},
-		{"refuses a pipe that nobody writes to", at("pipe"), "", "not a regular file"},
-		{"refuses a device without an end", "/dev/zero", "", "not a regular file"},
-		{"refuses a directory", dir, "", "not a regular file"},
-		{"refuses a loop", at("loop"), "", "loop"},
-		{"refuses what is not there", at("none"), "", "none"},
+		{"rejects a longer file", at("long"), "", "at most 5 bytes"},
+		{"rejects a pipe without a writer", at("pipe"), "", "not a regular file"},
+		{"rejects an endless device", "/dev/zero", "", "not a regular file"},
+		{"rejects a directory", dir, "", "not a regular file"},
+		{"rejects a loop", at("loop"), "", "loop"},
+		{"rejects a missing file", at("none"), "", "none"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			type result struct {
@@ -54,12 +54,12 @@ func TestRead(t *testing.T) {
 					t.Errorf("Read = %q, %v; want an error with %q that names the file", r.data, r.err, tt.err)
 				}
 			case <-time.After(testwait.Scaled(30 * time.Second)):
-				t.Fatal("Read waits")
+				t.Fatal("Read blocks")
 			}
 		})
 	}
 	_, info, err := Read(at("file"), 5)
 	if err != nil || info.Mode().Perm() != 0o640 {
-		t.Errorf("Read tells of mode %v, %v; want 0640", info, err)
+		t.Errorf("Read returns mode %v, %v; want 0640", info, err)
 	}
 }

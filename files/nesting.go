@@ -1,13 +1,13 @@
 package files
 
-// maxNesting is how many brackets may be open, or lists begin at once: a parser of YAML
-// calls itself for each, and its time grows with their square.
+// maxNesting bounds the open brackets, and the lists that begin at once: a YAML parser
+// recurses for each, and its time grows with their square.
 const maxNesting = 16
 
-// NestedTooDeep is the line of a text that is to be YAML where more than maxNesting
-// brackets are open, those in quotes and comments counted as well, so that it is never
-// too late, or where more than so many dashes have come with nothing but comments
-// between them; 0: nowhere.
+// NestedTooDeep returns the line of a YAML text at which more than maxNesting brackets
+// are open, or more than maxNesting dashes follow each other with only comments between
+// them; 0 if there is no such line. It also counts brackets in quotes and comments, so it
+// never fails to detect nesting.
 func NestedTooDeep(data []byte) (line int) {
 	line = 1
 	open, dashes, comment := 0, 0, false

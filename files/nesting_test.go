@@ -10,14 +10,14 @@ func TestNestedTooDeep(t *testing.T) {
 		name, text string
 		want       int
 	}{
-		{"nothing", "", 0},
-		{"as many brackets as may be", "a: " + strings.Repeat("[", maxNesting), 0},
-		{"one more", "\na: " + strings.Repeat("[", maxNesting+1), 2},
-		{"brackets that are closed", strings.Repeat("[{}]\n", 10*maxNesting), 0},
+		{"an empty text", "", 0},
+		{"the most brackets allowed", "a: " + strings.Repeat("[", maxNesting), 0},
+		{"one bracket more", "\na: " + strings.Repeat("[", maxNesting+1), 2},
+		{"closed brackets", strings.Repeat("[{}]\n", 10*maxNesting), 0},
 		{"dashes in a line", strings.Repeat("- ", maxNesting+1), 1},
 		{"dashes below each other", strings.Repeat("-\r\n", maxNesting+1), 2*maxNesting + 1},
 		{"dashes with comments between", strings.Repeat("- # a-b\n\n", maxNesting+1), 2*maxNesting + 1},
-		{"questions", strings.Repeat("? ", maxNesting+1), 1},
+		{"question marks", strings.Repeat("? ", maxNesting+1), 1},
 		{"a list", strings.Repeat("- a\n", 10*maxNesting), 0},
 		{"dashes in a text", "a: " + strings.Repeat("-", 10*maxNesting), 0},
 	} {

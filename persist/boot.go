@@ -10,7 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// BootID names the run of the operating system; empty where it can't be told.
+// BootID returns the id of this boot of the operating system, or "" if it is unknown.
 func BootID() string {
 	id, err := os.ReadFile("/proc/sys/kernel/random/boot_id")
 	if err != nil {
@@ -19,9 +19,9 @@ func BootID() string {
 	return strings.TrimSpace(string(id))
 }
 
-// BOOT says in which run of the system the log was last opened: before another one
-// the machine may have lost unsynced bytes, and in the same one it has not.
-// A copy on another machine has another run.
+// BOOT holds the boot id of the system at the last opening of the log. If it differs from
+// the current one, the machine may have lost unsynced bytes since; if it is equal, it has
+// not. A copy on another machine has another boot id.
 const (
 	bootName   = "BOOT"
 	bootWhat   = "run of the system"
@@ -32,9 +32,9 @@ type bootMark struct {
 	Boot string `json:"boot"`
 }
 
-// isSameBoot says whether the log of a data directory was last opened in the run of
-// the system that boot names. If nobody knows it was not; the error says that this
-// is so because BOOT is damaged.
+// isSameBoot reports whether the log of a data directory was last opened in this boot;
+// false if that is unknown. An error means that it is unknown because BOOT is damaged or
+// cannot be read.
 func isSameBoot(fsys vfs.FS, dir, boot string) (bool, error) {
 	var mark bootMark
 	err := ReadSealed(fsys, fsys.PathJoin(dir, bootName), bootWhat, bootFormat, &mark)
@@ -44,11 +44,11 @@ func isSameBoot(fsys vfs.FS, dir, boot string) (bool, error) {
 	return err == nil && boot != "" && mark.Boot == boot, err
 }
 
-// writeBoot notes that the log is open in a run of the system. Until then it must
-// have been cut off and synced: what is torn in there another run has left.
+// writeBoot records the boot in which the log is open. Requires: the log was repaired and
+// synced before, because a torn end is later taken for one of this boot.
 func writeBoot(fsys vfs.FS, dir, boot string) error {
 	if err := WriteSealed(fsys, dir, bootName, bootWhat, bootFormat, bootMark{boot}); err != nil {
-		return fmt.Errorf("write in which run of the system the log is open: %w", err)
+		return fmt.Errorf("write the boot id: %w", err)
 	}
 	return nil
 }

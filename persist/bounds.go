@@ -7,9 +7,9 @@ import (
 	"limitsrv/engine"
 )
 
-// paramBounds are what the parameters of each algorithm must keep to, by Alg.
+// paramBounds holds the bounds of each algorithm's parameters, by Alg.
 var paramBounds = [...]struct {
-	limit int64 // the most
+	limit int64 // maximum
 	rate  bool  // Count per Period in lowest terms; otherwise Period is a window or ttl
 }{
 	engine.Token: {limit: engine.MaxLimit, rate: true},
@@ -20,7 +20,7 @@ var paramBounds = [...]struct {
 	engine.Lease: {limit: engine.MaxListed},
 }
 
-// checkParams checks parameters that are not none against the bounds of the engine.
+// checkParams checks parameters that are not zero against the bounds of the engine.
 func checkParams(p *engine.Params) error {
 	if int(p.Alg) >= len(paramBounds) {
 		return fmt.Errorf("unknown algorithm %d", p.Alg)
@@ -49,8 +49,8 @@ func gcd(a, b int64) int64 {
 	return a
 }
 
-// checkOp checks what an op asks for against the bounds of the engine. Its
-// parameters are none or have been checked, and so have the lengths of key and id.
+// checkOp checks an op against the bounds of the engine. Requires: its parameters are
+// zero or checked, and the lengths of key and id are checked.
 func checkOp(op *engine.Op, atomic bool) error {
 	none := op.Params == engine.Params{}
 	lease := !none && op.Params.Alg == engine.Lease
@@ -69,7 +69,7 @@ func checkOp(op *engine.Op, atomic bool) error {
 	}
 	switch {
 	case !ok:
-		return fmt.Errorf("an op of kind %d lacks what it needs", op.Kind)
+		return fmt.Errorf("an op of kind %d lacks a field or has a wrong one", op.Kind)
 	case op.Kind == engine.Expect && !atomic:
 		return errors.New("an Expect in a batch that is not atomic")
 	case op.Kind != engine.Expect && (op.N < 0 || op.N > engine.MaxN):

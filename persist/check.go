@@ -10,12 +10,13 @@ import (
 	"github.com/hashicorp/raft-wal/types"
 )
 
-// CheckLog verifies all of the log in dir and reports what it finds, a line at a
-// time. It writes nothing. It returns the first thing that is wrong, a
-// *CorruptError or *NewerError, or an error of the file system, which is
-// fs.ErrNotExist if there is no log; none if OpenLog, with the same sameBoot, would open
-// it and Read read it to its end. drop is what OpenLog would cut off then, nil for
-// nothing. The log must not be open.
+// CheckLog verifies the whole log in dir and reports its findings line by line. It writes
+// nothing.
+//
+// Returns: in drop, the end that OpenLog with the same sameBoot would cut off, nil for
+// none. The error is nil if OpenLog would open the log and Read would read it to its end;
+// otherwise it is the first damage, a *CorruptError or *NewerError, or an error of the
+// file system, which is fs.ErrNotExist if there is no log. Requires: the log is not open.
 func CheckLog(fs vfs.FS, dir string, sameBoot bool, report func(line string)) (drop *Drop, err error) {
 	r, err := checkLog(fs, dir, sameBoot, report)
 	if err != nil {
@@ -25,9 +26,9 @@ func CheckLog(fs vfs.FS, dir string, sameBoot bool, report func(line string)) (d
 }
 
 // ReadLog yields all entries of the log in dir, in order, until yield returns an error,
-// which it returns. It writes nothing. The entry is valid until yield returns. It ends
-// without an error where the log does, be that damage or not, which is for CheckLog to
-// tell. The log must not be open.
+// which it returns. It writes nothing. An entry is valid until yield returns. ReadLog
+// stops without an error at the first damaged byte; CheckLog reports damage. Requires:
+// the log is not open.
 func ReadLog(fs vfs.FS, dir string, yield func(entry *raft.Log) error) error {
 	state, err := readMeta(fs, dir)
 	if err != nil {
@@ -35,7 +36,7 @@ func ReadLog(fs vfs.FS, dir string, yield func(entry *raft.Log) error) error {
 	}
 	for i, g := range state.Segments {
 		isTail := i == len(state.Segments)-1
-		_, err := walkSegment(fs, dir, g, newCodec(state.codec, nil), func(r *record) error {
+		_, err := readSegment(fs, dir, g, newCodec(state.codec, nil), func(r *record) error {
 			switch {
 			case !isTail && r.index > g.MaxIndex:
 				return errDone
@@ -52,8 +53,8 @@ func ReadLog(fs vfs.FS, dir string, yield func(entry *raft.Log) error) error {
 	return nil
 }
 
-// checkLog is CheckLog and, if nothing is wrong, a repair with nothing to do, which
-// says what the log holds.
+// checkLog is CheckLog. If nothing is damaged it returns a repair with nothing to do,
+// which holds the extent of the log.
 func checkLog(fs vfs.FS, dir string, sameBoot bool, report func(line string)) (*logRepair, error) {
 	state, err := readMeta(fs, dir)
 	if err != nil {
@@ -75,9 +76,8 @@ func checkLog(fs vfs.FS, dir string, sameBoot bool, report func(line string)) (*
 	return r, first
 }
 
-// missingMeta is err, or if it says that META is missing and there are segments
-// with something in them, a *CorruptError. (Empty ones are of a log that was
-// being made.)
+// missingMeta returns err, or a *CorruptError if err reports a missing META and there are
+// segments that are not empty. (Empty segments are of a log that was being created.)
 func missingMeta(fs vfs.FS, dir string, err error) error {
 	if !isMissing(err) {
 		return err
@@ -102,46 +102,46 @@ func missingMeta(fs vfs.FS, dir string, err error) error {
 	return err
 }
 
-// A segmentCheck is what was found in a segment.
+// A segmentCheck is the result of verifying a segment.
 type segmentCheck struct {
-	info   types.SegmentInfo
-	name   string // of the file
+	info   types.SegmentInfo // of the segment file
+	name   string            // of the file
 	end    segmentEnd
-	damage *CorruptError // nil if the log can be opened and read
-	drop   *Drop         // the end that opening it cuts off; nil: none
+	damage *CorruptError // nil if the segment can be opened and read
+	drop   *Drop         // the end that opening the log cuts off; nil: none
 }
 
-// checkSegment verifies segment i. err is of the file system or a *NewerError.
+// checkSegment verifies segment i. err is an error of the file system or a *NewerError.
 func checkSegment(fs vfs.FS, dir string, state *logState, i int, sameBoot bool) (*segmentCheck, error) {
 	f := &segmentCheck{info: state.Segments[i]}
 	f.name = fs.PathJoin(dir, segment.FileName(f.info))
 	c := newCodec(state.codec, nil)
 	var err error
-	f.end, err = walkSegment(fs, dir, f.info, c, justVerify)
+	f.end, err = readSegment(fs, dir, f.info, c, discardEntries)
 	isTail := i == len(state.Segments)-1
 	switch {
 	case errors.As(err, &f.damage): // the file is missing
-		f.end.last, f.end.whole = f.info.BaseIndex-1, f.info.BaseIndex-1
+		f.end.last, f.end.lastWhole = f.info.BaseIndex-1, f.info.BaseIndex-1
 		return f, nil
 	case err != nil:
 		return nil, err
 	case isTail && f.end.last+1 < f.info.MinIndex:
 		f.damage = &CorruptError{File: f.name, Offset: f.end.offset, Reason: fmt.Sprintf("entry %d is missing", f.info.MinIndex), Cut: true}
 	case isTail:
-		f.drop, err = mayDrop(fs, f.name, c, f.end, sameBoot)
+		f.drop, err = planDrop(fs, f.name, c, f.end, sameBoot)
 		if err != nil && !errors.As(err, &f.damage) {
 			return nil, err
 		}
-	case f.end.whole < f.info.MaxIndex:
+	case f.end.lastWhole < f.info.MaxIndex:
 		f.damage = &CorruptError{File: f.name, Offset: f.end.offset, Reason: f.end.lacks(f.info.MaxIndex), Cut: true}
 	}
 	return f, nil
 }
 
-// line is what is said about a segment.
+// line describes the segment for people.
 func (f *segmentCheck) line() string {
-	has := fmt.Sprintf("%s: entries %d to %d, %d bytes", f.name, f.info.MinIndex, f.end.whole, f.end.size)
-	if f.end.whole < f.info.MinIndex {
+	has := fmt.Sprintf("%s: entries %d to %d, %d bytes", f.name, f.info.MinIndex, f.end.lastWhole, f.end.size)
+	if f.end.lastWhole < f.info.MinIndex {
 		has = fmt.Sprintf("%s: no entries, %d bytes", f.name, f.end.size)
 	}
 	switch {
@@ -150,7 +150,7 @@ func (f *segmentCheck) line() string {
 	case f.drop != nil:
 		return fmt.Sprintf("%s. %v. It is cut off when the log is opened", has, f.drop)
 	case f.end.reason != "":
-		return fmt.Sprintf("%s; its index is damaged, which loses nothing", has)
+		return fmt.Sprintf("%s; its index is damaged, no entries are lost", has)
 	}
 	return has
 }

@@ -13,8 +13,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 )
 
-// A crasher runs a log in memory and stops time before each change of the file
-// system, to look at what a power cut or the end of the process would leave there.
+// A crasher runs a log in memory and, before each change of the file system, examines the
+// files that a power failure or the end of the process would leave at that point.
 type crasher struct {
 	t      *testing.T
 	seed   uint64
@@ -22,7 +22,7 @@ type crasher struct {
 	mem    *vfs.MemFS
 	log    atomic.Pointer[Log] // nil until the first is open
 	acked  atomic.Uint64       // index up to which Append has returned
-	mu     sync.Mutex          // for the rest: raft-wal changes segments beside
+	mu     sync.Mutex          // guards the rest: raft-wal replaces segments concurrently
 	random *rand.Rand
 	points int
 }
@@ -35,13 +35,13 @@ func (c *crasher) MaybeError(op errorfs.Op) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.points++
-	var durable, acked uint64 // before the copy, and acked first: they grow meanwhile
+	var durable, acked uint64 // read before the copy, acked first, because they grow meanwhile
 	if l := c.log.Load(); l != nil {
 		acked = c.acked.Load()
 		durable = l.Synced()
 	}
 	if c.policy == Always && durable < acked {
-		c.t.Errorf("seed %d: entry %d was acknowledged, and synced is %d", c.seed, acked, durable)
+		c.t.Errorf("seed %d: entry %d was acknowledged, but Synced is %d", c.seed, acked, durable)
 	}
 	for _, percent := range []int{0, 1 + c.random.IntN(99), 100} {
 		copied := c.mem.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: percent, RNG: c.random})
@@ -57,9 +57,9 @@ func (c *crasher) MaybeError(op errorfs.Op) error {
 // String implements errorfs.Injector.
 func (c *crasher) String() string { return "crasher" }
 
-// reopen opens what a crash left, of the process alone or of the machine, checks that
-// at least the entries up to least are there, goes on with others, and checks again that those and no others are
-// there when it is opened again.
+// reopen opens the files left by a crash of the process or of the machine, checks that at
+// least the entries up to least are there, appends others, and checks after another crash
+// that exactly those entries are there.
 func (c *crasher) reopen(fs *vfs.MemFS, same bool, least uint64, when string) {
 	other := func(index uint64) []byte { return append([]byte("other "), payload(index)...) }
 	o := LogOptions{Policy: c.policy, SegmentBytes: minSegmentBytes, SameBoot: same}
@@ -81,7 +81,7 @@ func (c *crasher) reopen(fs *vfs.MemFS, same bool, least uint64, when string) {
 			c.t.Errorf("%s: append: %v", when, err)
 		}
 	}
-	// The process ends again: perhaps while it changes the segment.
+	// The process ends again, perhaps while it replaces the segment.
 	fs = fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: c.random})
 	if err := l.Close(); err != nil {
 		c.t.Errorf("%s: close: %v", when, err)
@@ -109,7 +109,7 @@ func (c *crasher) reopen(fs *vfs.MemFS, same bool, least uint64, when string) {
 	}
 }
 
-// TestCrash goes through every moment of a log at which it can end.
+// TestCrash crashes a log at every change of the file system.
 func TestCrash(t *testing.T) {
 	for _, policy := range []Policy{Always, EverySecond, Never} {
 		t.Run(policy.String(), func(t *testing.T) {
@@ -119,15 +119,15 @@ func TestCrash(t *testing.T) {
 				points += crashEverywhere(t, policy)
 			}
 			if points < 150 {
-				t.Errorf("%d moments, want at least 150", points)
+				t.Errorf("%d crash points, want at least 150", points)
 			}
-			t.Logf("%d moments, three ways to end each", points)
+			t.Logf("%d crash points with three outcomes each", points)
 		})
 	}
 }
 
-// crashEverywhere runs a log that is appended to, synced, dropped from, closed
-// and opened, and ends it at every moment.
+// crashEverywhere appends to, syncs, drops from, closes and opens a log, and crashes it
+// at every change of the file system.
 func crashEverywhere(t *testing.T, policy Policy) (points int) {
 	seed := rand.Uint64()
 	c := &crasher{t: t, seed: seed, policy: policy, mem: vfs.NewCrashableMem(), random: rand.New(rand.NewPCG(seed, 0))}
@@ -157,9 +157,9 @@ func crashEverywhere(t *testing.T, policy Policy) (points int) {
 	return c.points
 }
 
-// TestCrashBeside takes copies while a log is appended to and synced, at whatever
-// moment that is, with segments that hold more.
-func TestCrashBeside(t *testing.T) {
+// TestCrashDuringAppends copies the files at arbitrary moments while a log with larger segments
+// is appended to and synced.
+func TestCrashDuringAppends(t *testing.T) {
 	for _, policy := range []Policy{Always, EverySecond, Never} {
 		t.Run(policy.String(), func(t *testing.T) {
 			t.Parallel()
@@ -179,7 +179,7 @@ func TestCrashBeside(t *testing.T) {
 				}
 			}()
 			for range 15 {
-				for len(more) < cap(more) { // so that there is something to do beside
+				for len(more) < cap(more) { // keeps the log busy while the files are copied
 					more <- struct{}{}
 				}
 				_ = c.MaybeError(errorfs.Op{Kind: errorfs.OpFileWrite, Path: "anything"})
@@ -191,8 +191,8 @@ func TestCrashBeside(t *testing.T) {
 	}
 }
 
-// TestOpenSyncs ends the process but not the machine, opens the log, and then ends
-// the machine: what was there is on disk as soon as the log is open.
+// TestOpenSyncs kills the process, opens the log, and then crashes the machine: all
+// entries found at the opening must be on disk.
 func TestOpenSyncs(t *testing.T) {
 	mem := vfs.NewCrashableMem()
 	l := openLog(t, mem, "/log", LogOptions{Policy: Never})
@@ -200,15 +200,15 @@ func TestOpenSyncs(t *testing.T) {
 		mustAppend(t, l, payload(l.Last()+1))
 	}
 	if got, err := outcome(t, mem.CrashClone(vfs.CrashCloneCfg{}), "before"); err != nil || got != 0 {
-		t.Errorf("a power cut before anything was synced leaves %d entries, %v; want 0", got, err)
+		t.Errorf("%d entries after a power failure before any sync, %v; want 0", got, err)
 	}
 	again := openLog(t, mem, "/log", LogOptions{Policy: Never})
 	if got, err := outcome(t, mem.CrashClone(vfs.CrashCloneCfg{}), "opened"); err != nil || got != 5 || again.Synced() != 5 {
-		t.Errorf("a power cut after the log was opened leaves %d entries, %v; want 5", got, err)
+		t.Errorf("%d entries after a power failure with the log open, %v; want 5", got, err)
 	}
 	mustAppend(t, again, payload(6))
 	closeLog(t, again)
 	if got, err := outcome(t, mem.CrashClone(vfs.CrashCloneCfg{}), "closed"); err != nil || got != 6 {
-		t.Errorf("a power cut after the log was closed leaves %d entries, %v; want 6", got, err)
+		t.Errorf("%d entries after a power failure with the log closed, %v; want 6", got, err)
 	}
 }

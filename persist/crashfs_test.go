@@ -12,13 +12,12 @@ import (
 
 var errCrashed = errors.New("the power has failed")
 
-// crashFS is a disk whose power fails at some change to it: from then on
-// everything fails, and what the disk holds after the crash is in after. Reads do
-// not count.
+// crashFS is a disk that loses power at a given change: from then on all operations fail,
+// and after holds the contents of the disk after the crash. Reads do not count.
 type crashFS struct {
 	vfs.FS      // a crashable one
 	left    int // changes before the crash
-	percent int // of what is not synced that is on disk after it
+	percent int // of the unsynced data that survives
 	random  *rand.Rand
 
 	mu    sync.Mutex

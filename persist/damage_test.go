@@ -15,7 +15,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 )
 
-// contents are the files of a directory.
+// contents holds the files of a directory.
 type contents map[string][]byte
 
 func readDir(t *testing.T, fs vfs.FS, dir string) contents {
@@ -39,7 +39,7 @@ func readDir(t *testing.T, fs vfs.FS, dir string) contents {
 	return all
 }
 
-// write puts them into a file system of their own.
+// write returns a new file system with the files.
 func (c contents) write(t *testing.T) *vfs.MemFS {
 	t.Helper()
 	fs := vfs.NewMem()
@@ -59,7 +59,7 @@ func (c contents) write(t *testing.T) *vfs.MemFS {
 	return fs
 }
 
-// names are the files in order.
+// names returns the names of the files in order.
 func (c contents) names() (names []string) {
 	for name := range c {
 		names = append(names, name)
@@ -68,14 +68,14 @@ func (c contents) names() (names []string) {
 	return names
 }
 
-// tailName is the last segment.
+// tailName returns the name of the last segment.
 func (c contents) tailName() string {
 	names := c.names()
 	return names[len(names)-2] // before META
 }
 
-// madeLog is what a log of entries 1 to last leaves, of which all up to synced were
-// known to be on disk before the last was written.
+// madeLog returns the files of a log with entries 1 to last. Those up to synced were
+// known to be on disk when the last was written.
 func madeLog(t *testing.T, policy Policy, last, synced uint64) contents {
 	t.Helper()
 	fs := vfs.NewMem()
@@ -102,22 +102,22 @@ const (
 	anotherBoot = false
 )
 
-// checkedLog is the result of CheckLog.
+// checkedLog returns the error of CheckLog.
 func checkedLog(fs vfs.FS, dir string, same bool) error {
 	_, err := CheckLog(fs, dir, same, func(string) {})
 	return err
 }
 
-// outcome opens a log and reads it all. Whatever it finds must be entries of the
-// log in their places.
+// outcome opens a log and reads it. All entries that it finds must be correct and in
+// their places.
 func outcome(t *testing.T, fs vfs.FS, what string) (last uint64, err error) {
 	t.Helper()
 	last, _, err = outcomeAfter(t, fs, what, anotherBoot)
 	return last, err
 }
 
-// outcomeAfter is outcome in the same run of the system or in another one, with what
-// was dropped.
+// outcomeAfter is outcome in the same boot or in another one; it also returns the dropped
+// end.
 func outcomeAfter(t *testing.T, fs vfs.FS, what string, same bool) (last uint64, dropped *Drop, err error) {
 	t.Helper()
 	l, err := OpenLog(fs, "/log", LogOptions{SegmentBytes: minSegmentBytes, SameBoot: same})
@@ -136,7 +136,7 @@ func outcomeAfter(t *testing.T, fs vfs.FS, what string, same bool) (last uint64,
 	return l.Last(), l.Dropped(), err
 }
 
-// known says whether an error is one that tells of damage.
+// known reports whether an error is one that reports damage.
 func known(err error) bool {
 	var corrupt *CorruptError
 	var version *NewerError
@@ -146,12 +146,12 @@ func known(err error) bool {
 // readOnly fails all writes.
 var readOnly = errorfs.InjectorFunc(func(op errorfs.Op) error {
 	if op.Kind.ReadOrWrite() == errorfs.OpIsWrite && op.Kind != errorfs.OpFileClose {
-		return fmt.Errorf("%v of %s where nothing is to be written", op.Kind, op.Path)
+		return fmt.Errorf("unexpected write: %v of %s", op.Kind, op.Path)
 	}
 	return nil
 })
 
-// damage changes one file in one way, and says how. traceless says that what is
+// damage damages one file and returns a description. traceless reports that entries
 // behind the first damage may have left no trace.
 func damage(r *rand.Rand, c contents, name string) (how string, traceless bool) {
 	b := c[name]
@@ -177,14 +177,14 @@ func damage(r *rand.Rand, c contents, name string) (how string, traceless bool) 
 	return fmt.Sprintf("%s cut to %d bytes", name, at), true
 }
 
-// TestDamage damages every file in many ways. A log is refused, or it is right: it
-// lacks entries at the end only, and only what may be missing after a power cut.
+// TestDamage damages every file in many ways. The log must be rejected, or be correct:
+// only entries at the end are missing, and only ones that a power failure may lose.
 func TestDamage(t *testing.T) {
 	const last = 57
 	for _, tt := range []struct {
 		policy Policy
 		synced uint64
-		least  uint64 // that are left where what follows left a trace, or the log is refused
+		least  uint64 // entries kept if later ones left a trace; otherwise the log is rejected
 	}{
 		{Always, 0, last - 1},
 		{EverySecond, 54, 54},
@@ -195,7 +195,7 @@ func TestDamage(t *testing.T) {
 			seed := rand.Uint64()
 			r := rand.New(rand.NewPCG(seed, 0))
 			whole := madeLog(t, tt.policy, last, tt.synced)
-			opened, cut, refused := 0, 0, 0
+			opened, cut, rejected := 0, 0, 0
 			for round := range 250 {
 				c := contents{}
 				for name, b := range whole {
@@ -208,11 +208,11 @@ func TestDamage(t *testing.T) {
 				got, err := outcome(t, c.write(t), what)
 				switch {
 				case err != nil && !known(err):
-					t.Errorf("%s: %v, which is no error of damage", what, err)
+					t.Errorf("%s: error %v does not report damage", what, err)
 				case (err == nil) != (check == nil):
 					t.Errorf("%s: it opens with %v, and check says %v", what, err, check)
 				case err != nil:
-					refused++
+					rejected++
 				case got < tt.least && !(traceless && name == whole.tailName()):
 					t.Errorf("%s: it opens with %d entries, want at least %d", what, got, tt.least)
 				case got < last:
@@ -224,15 +224,15 @@ func TestDamage(t *testing.T) {
 					checkRepair(t, c.write(t), what)
 				}
 			}
-			t.Logf("%d opened, %d opened and cut, %d refused and repaired", opened, cut, refused)
-			if refused < 100 || cut < 10 {
-				t.Errorf("seed %d: %d opened, %d cut, %d refused: this tests less than it is meant to", seed, opened, cut, refused)
+			t.Logf("%d opened, %d opened and cut, %d rejected and repaired", opened, cut, rejected)
+			if rejected < 100 || cut < 10 {
+				t.Errorf("seed %d: %d opened, %d cut, %d rejected: want more of each", seed, opened, cut, rejected)
 			}
 		})
 	}
 }
 
-// checkRepair repairs a damaged log, which then opens and can be appended to.
+// checkRepair repairs a damaged log and checks that it opens and can be appended to.
 func checkRepair(t *testing.T, fs *vfs.MemFS, what string) {
 	t.Helper()
 	before := readDir(t, fs, "/log")
@@ -242,7 +242,7 @@ func checkRepair(t *testing.T, fs *vfs.MemFS, what string) {
 		return
 	}
 	if asked == "" || !known(err) || !reflect.DeepEqual(readDir(t, fs, "/log"), before) {
-		t.Errorf("%s: repair that may not proceed asked %q, returned %v, or changed something", what, asked, err)
+		t.Errorf("%s: repair without consent asked %q, returned %v, or changed a file", what, asked, err)
 	}
 	if err := repairLog(fs, "/log", func(string) bool { return true }); err != nil {
 		t.Errorf("%s: repair: %v", what, err)
@@ -263,7 +263,7 @@ func checkRepair(t *testing.T, fs *vfs.MemFS, what string) {
 	}
 }
 
-// frames are where the entries of a segment file begin, each up to the next.
+// frames returns the offsets of the entries' frames in a segment file.
 func frames(b []byte) (starts []int) {
 	for at := segmentHead; ; at += frameHead {
 		n := bytes.Index(b[at:], b[26:30]) // the magic of entries, in the head
@@ -275,22 +275,22 @@ func frames(b []byte) (starts []int) {
 	}
 }
 
-// TestDamageOfFrames damages whole frames, so that no checksum of one tells.
+// TestDamageOfFrames damages whole frames, so that every frame checksum still matches.
 func TestDamageOfFrames(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		policy Policy
 		change func(b []byte, starts []int)
-		want   uint64 // entries that are left; 0: it is refused
+		want   uint64 // entries that are kept; 0: the log is rejected
 	}{
 		{"two entries swapped", Always, func(b []byte, s []int) {
 			one, next := b[s[1]:s[2]], b[s[2]:s[3]]
 			copy(b[s[1]:], append(bytes.Clone(next), one...))
 		}, 0},
-		{"an entry twice", Always, func(b []byte, s []int) { copy(b[s[2]:s[3]], b[s[1]:s[2]]) }, 0},
-		{"an entry made 0", Always, func(b []byte, s []int) { clear(b[s[1]:s[2]]) }, 0},
-		{"the last entry made 0", Always, func(b []byte, s []int) { clear(b[s[4]:s[5]]) }, 4},
-		{"an entry made 0 that was never synced", Never, func(b []byte, s []int) { clear(b[s[1]:s[2]]) }, 1},
+		{"a repeated entry", Always, func(b []byte, s []int) { copy(b[s[2]:s[3]], b[s[1]:s[2]]) }, 0},
+		{"a zeroed entry", Always, func(b []byte, s []int) { clear(b[s[1]:s[2]]) }, 0},
+		{"the last entry zeroed", Always, func(b []byte, s []int) { clear(b[s[4]:s[5]]) }, 4},
+		{"a zeroed entry that was never synced", Never, func(b []byte, s []int) { clear(b[s[1]:s[2]]) }, 1},
 	} {
 		fs := vfs.NewMem()
 		l := openLog(t, fs, "/log", LogOptions{Policy: tt.policy, First: 1})
@@ -307,7 +307,7 @@ func TestDamageOfFrames(t *testing.T) {
 		l, err := OpenLog(fs, "/log", LogOptions{SegmentBytes: minSegmentBytes})
 		if tt.want == 0 {
 			if !known(err) {
-				t.Errorf("%s: %v, want it to be refused", tt.name, err)
+				t.Errorf("%s: %v, want an error", tt.name, err)
 			}
 			continue
 		}
@@ -315,7 +315,7 @@ func TestDamageOfFrames(t *testing.T) {
 			t.Errorf("%s: %v", tt.name, err)
 			continue
 		}
-		// Nothing of what was cut off may be taken for an entry later.
+		// No part of the removed end may be taken for an entry later.
 		for range 2 {
 			mustAppend(t, l, []byte{9})
 		}
@@ -342,7 +342,7 @@ func TestReadAhead(t *testing.T) {
 		switch {
 		case r.IntN(50) == 0:
 			n = r.IntN(len(content) + 100)
-		case i < 40: // around the end of what was read first
+		case i < 40: // around the end of the first read
 			from, n = i%2*readAheadBytes, i
 			from = max(0, from-20)
 		}
@@ -351,7 +351,7 @@ func TestReadAhead(t *testing.T) {
 		if err != nil || !bytes.Equal(got, want) {
 			t.Fatalf("seed %d: %d bytes at %d: got %d, %v; want %d", seed, n, from, len(got), err, len(want))
 		}
-		if len(got) > 0 && r.IntN(2) == 0 { // what lies next to it
+		if len(got) > 0 && r.IntN(2) == 0 { // read the adjacent bytes
 			from += len(got) - 1
 			n := 1 + r.IntN(20)
 			got, err = a.at(int64(from), n)
@@ -362,14 +362,14 @@ func TestReadAhead(t *testing.T) {
 	}
 }
 
-// repairLog repairs a log if explain, told what will be lost, agrees; otherwise it
-// returns the damage. Of a log that is whole it asks nothing.
+// repairLog repairs a log if explain, called with the loss, agrees; otherwise it returns
+// the damage. It does not ask if the log is intact.
 func repairLog(fs vfs.FS, dir string, explain func(what string) (proceed bool)) error {
 	r, err := planRepair(fs, dir, sameBoot)
 	if err != nil || r.damage == nil {
 		return err
 	}
-	if !explain(r.story()) {
+	if !explain(r.describe()) {
 		return r.damage
 	}
 	return r.perform(fs, dir)

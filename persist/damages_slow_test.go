@@ -2,5 +2,5 @@
 
 package persist
 
-// The race detector makes each one some ten times slower.
+// The race detector makes each one about ten times slower.
 const storeDamagesDefault = 180

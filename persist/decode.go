@@ -9,31 +9,31 @@ import (
 	"limitsrv/engine"
 )
 
-// A Decoder reads entries. Its batch is reused, so it goes with one engine, and
-// with one goroutine at a time.
+// A Decoder reads entries. Its batch is reused, so it must be used with one engine only.
+// Concurrency: one goroutine at a time.
 type Decoder struct {
-	// MaxOps is how many ops a batch may have; 0: any number.
+	// MaxOps bounds the ops of a batch; 0: no bound.
 	MaxOps int
 
 	batch  engine.Batch
-	data   []byte // what is left to read
+	data   []byte // unread bytes
 	recent recentParams
 }
 
 var errShort = errors.New("it ends too early")
 
-// Decode reads the bytes of an Entry and yields its batches in order, each with
-// its stamp, until yield returns an error, which it returns. The batch is the
-// decoder's and its keys and ids are parts of data: they hold until yield
-// returns. yield may Apply the batch.
+// Decode reads the bytes of an Entry and yields its batches in order, each with its
+// stamp, until yield returns an error, which it returns. yield may Apply the batch. The
+// batch belongs to the decoder and its keys and ids are parts of data: all are valid
+// until yield returns.
 //
-// data may be any bytes. Every value that is yielded is within the bounds of the
-// engine; at the first that is not, an error says what is wrong and Decode ends,
-// when the batches before have been yielded. An entry of a version that this
-// program does not know is a *NewerError, before anything of it is yielded.
+// data may be any bytes. All yielded values are within the bounds of the engine; at the
+// first one that is not, Decode returns an error that describes it, after yielding the
+// batches before. If this program does not know the version of the entry, Decode returns
+// a *NewerError and yields nothing.
 //
-// Cost: linear in data, in time, and at most 50 times its length in memory that
-// is kept for the next; no allocation in steady state.
+// Cost: time linear in the length of data; memory of at most 50 times that length, kept
+// for the next entry; no allocation in steady state.
 func (d *Decoder) Decode(data []byte, yield func(stamp engine.Instant, b *engine.Batch) error) error {
 	if len(data) == 0 {
 		return errors.New("decode entry: it is empty")
@@ -59,12 +59,12 @@ func (d *Decoder) Decode(data []byte, yield func(stamp engine.Instant, b *engine
 	return nil
 }
 
-// head reads the head of a batch and moves the stamp on.
+// head reads the head of a batch and advances the stamp.
 func (d *Decoder) head(stamp *engine.Instant) error {
 	d.batch.Reset()
 	first := d.data[0]
 	if first&^headBits != opHead {
-		return fmt.Errorf("no head of a batch but byte %#x", first)
+		return fmt.Errorf("byte %#x is not the head of a batch", first)
 	}
 	d.batch.Atomic, d.batch.Full = first&headAtomic != 0, first&headFull != 0
 	delta, n := binary.Varint(d.data[1:])
@@ -73,7 +73,7 @@ func (d *Decoder) head(stamp *engine.Instant) error {
 	}
 	d.data = d.data[1+n:]
 	if delta > 0 && int64(*stamp) > math.MaxInt64-delta || delta < 0 && int64(*stamp) < -delta || delta == math.MinInt64 {
-		return fmt.Errorf("time %d and %d ns later is out of range", *stamp, delta)
+		return fmt.Errorf("time %d plus %d ns is out of range", *stamp, delta)
 	}
 	*stamp += engine.Instant(delta)
 	return nil
@@ -81,7 +81,7 @@ func (d *Decoder) head(stamp *engine.Instant) error {
 
 // ops reads the ops of a batch.
 func (d *Decoder) ops() error {
-	grouped := 0 // ops still to come of a group
+	grouped := 0 // remaining ops of the current group
 	for len(d.data) > 0 && d.data[0]&kindBits != opHead {
 		if d.MaxOps > 0 && len(d.batch.Ops) == d.MaxOps {
 			return fmt.Errorf("a batch of more than %d ops", d.MaxOps)
@@ -115,14 +115,14 @@ func (d *Decoder) ops() error {
 	return nil
 }
 
-// op reads an op into a zero one.
+// op reads an op. Requires: op is zero.
 func (d *Decoder) op(op *engine.Op) (err error) {
 	first := d.data[0]
 	d.data = d.data[1:]
 	op.Kind = engine.Kind(first & kindBits)
 	var more byte
 	if first&opMore != 0 {
-		if more, err = d.byte(); err != nil {
+		if more, err = d.takeByte(); err != nil {
 			return err
 		}
 		if more == 0 || more&^moreBits != 0 {
@@ -131,7 +131,7 @@ func (d *Decoder) op(op *engine.Op) (err error) {
 	}
 	op.Mode = engine.Mode(more & modeBits)
 	if more&moreGroup != 0 {
-		if op.Group, err = d.byte(); err != nil {
+		if op.Group, err = d.takeByte(); err != nil {
 			return err
 		}
 	}
@@ -147,17 +147,17 @@ func (d *Decoder) op(op *engine.Op) (err error) {
 		op.N = int64(n)
 	}
 	if op.Kind != engine.Flush {
-		if op.Key, err = d.bytes("key", engine.MaxKeyBytes); err != nil {
+		if op.Key, err = d.takeBytes("key", engine.MaxKeyBytes); err != nil {
 			return err
 		}
 	}
 	if more&moreID != 0 {
-		op.ID, err = d.bytes("id", engine.MaxIDBytes)
+		op.ID, err = d.takeBytes("id", engine.MaxIDBytes)
 	}
 	return err
 }
 
-// params reads parameters that are written as code says.
+// params reads parameters encoded according to code.
 func (d *Decoder) params(code byte, p *engine.Params) error {
 	switch r := &d.recent; code {
 	case paramsNone:
@@ -172,7 +172,7 @@ func (d *Decoder) params(code byte, p *engine.Params) error {
 		r.last, r.other = n, r.last
 	}
 	if d.recent.last == (engine.Params{}) {
-		return errors.New("parameters as before, and there are none before")
+		return errors.New("parameters refer to earlier ones, but there are none")
 	}
 	*p = d.recent.last
 	return nil
@@ -194,7 +194,7 @@ func (d *Decoder) newParams(p *engine.Params) error {
 	return checkParams(p)
 }
 
-func (d *Decoder) byte() (byte, error) {
+func (d *Decoder) takeByte() (byte, error) {
 	if len(d.data) == 0 {
 		return 0, errShort
 	}
@@ -215,8 +215,8 @@ func (d *Decoder) uvarint() (uint64, error) {
 	return v, nil
 }
 
-// bytes reads a length of 1 to most and as many bytes.
-func (d *Decoder) bytes(what string, most int) ([]byte, error) {
+// takeBytes reads a length of 1 to most and that many bytes.
+func (d *Decoder) takeBytes(what string, most int) ([]byte, error) {
 	n, err := d.uvarint()
 	switch {
 	case err != nil:

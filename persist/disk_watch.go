@@ -6,27 +6,28 @@ import (
 	"time"
 )
 
-// WatchEvery is the period of a DiskWatch that does not rest.
+// WatchEvery is the period of a DiskWatch that is not idle.
 const WatchEvery = 50 * time.Millisecond
 
-// restAfter is the number of periods without a write after which a DiskWatch rests.
-const restAfter = 20
+// idleAfter is the number of periods without a write after which a DiskWatch stops its
+// timer.
+const idleAfter = 20
 
-// A DiskWatch measures how long writes to one disk have been under way, in time in
-// which this process ran: it counts its own periods, each as two at most. A process that was
-// stopped, or that got no processor, does not take that time for a disk that hangs. All
+// A DiskWatch measures the duration of writes to one disk in time during which this
+// process ran: it counts its own periods, each as two at most. So the time in which the
+// process was stopped, or got no processor, is not mistaken for a disk that hangs. All
 // logs on a disk share one DiskWatch. While nothing is written it sets no timer.
 type DiskWatch struct {
 	ran    atomic.Int64 // nanoseconds
-	writes lull         // stirred when one begins
+	writes activity     // signalled when a write begins
 }
 
-// NewDiskWatch makes a DiskWatch. It measures nothing until Run.
-func NewDiskWatch() *DiskWatch { return &DiskWatch{writes: newLull()} }
+// NewDiskWatch returns a DiskWatch. It measures nothing until Run.
+func NewDiskWatch() *DiskWatch { return &DiskWatch{writes: newActivity()} }
 
-// Run measures until ctx ends. It calls look in each period; look must not wait for the
-// disk, and returns whether something is under way that it has to look at again.
-func (w *DiskWatch) Run(ctx context.Context, look func() (busy bool)) {
+// Run measures until ctx ends and calls check in each period. check must not block on the
+// disk; it returns whether an operation is under way that it must check again.
+func (w *DiskWatch) Run(ctx context.Context, check func() (busy bool)) {
 	ticker := time.NewTicker(WatchEvery)
 	defer ticker.Stop()
 	last := time.Now()
@@ -37,14 +38,14 @@ func (w *DiskWatch) Run(ctx context.Context, look func() (busy bool)) {
 		case <-ticker.C:
 		}
 		now := time.Now()
-		w.pass(now.Sub(last))
+		w.addElapsed(now.Sub(last))
 		last = now
-		used := w.writes.over()
-		if look() || used {
+		used := w.writes.seen()
+		if check() || used {
 			idle = 0
 			continue
 		}
-		if idle++; idle < restAfter {
+		if idle++; idle < idleAfter {
 			continue
 		}
 		ticker.Stop()
@@ -56,32 +57,32 @@ func (w *DiskWatch) Run(ctx context.Context, look func() (busy bool)) {
 	}
 }
 
-// pass counts the time since the last period.
-func (w *DiskWatch) pass(passed time.Duration) { w.ran.Add(int64(min(passed, 2*WatchEvery))) }
+// addElapsed counts the time since the last period.
+func (w *DiskWatch) addElapsed(passed time.Duration) { w.ran.Add(int64(min(passed, 2*WatchEvery))) }
 
-// Stopwatch makes a Stopwatch for writes to the disk.
-func (w *DiskWatch) Stopwatch() *Stopwatch { return &Stopwatch{disk: w} }
+// Stopwatch returns a Stopwatch for writes to the disk.
+func (w *DiskWatch) Stopwatch() *Stopwatch { return &Stopwatch{watch: w} }
 
-// A Stopwatch measures one write at a time. Any goroutine may call Running.
+// A Stopwatch measures one write at a time. Concurrency: any goroutine may call Running.
 type Stopwatch struct {
-	disk  *DiskWatch
-	since atomic.Int64 // of disk.ran, and 1; 0: nothing is under way
+	watch *DiskWatch
+	since atomic.Int64 // watch.ran at the start, plus 1; 0: no write is under way
 }
 
 // Start begins a measurement.
 func (s *Stopwatch) Start() {
-	s.since.Store(s.disk.ran.Load() + 1)
-	s.disk.writes.stir()
+	s.since.Store(s.watch.ran.Load() + 1)
+	s.watch.writes.mark()
 }
 
-// Stop ends it.
+// Stop ends the measurement.
 func (s *Stopwatch) Stop() { s.since.Store(0) }
 
-// Running returns for how long the write has been under way, and whether there is one.
+// Running returns the duration of the write so far, and whether one is under way.
 func (s *Stopwatch) Running() (took time.Duration, running bool) {
 	since := s.since.Load()
 	if since == 0 {
 		return 0, false
 	}
-	return time.Duration(s.disk.ran.Load() + 1 - since), true
+	return time.Duration(s.watch.ran.Load() + 1 - since), true
 }

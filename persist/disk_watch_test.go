@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// TestDiskWatch has writes take their time, while the process runs and while it does not.
+// TestDiskWatch measures writes while the process runs and while it is stopped.
 func TestDiskWatch(t *testing.T) {
 	w := NewDiskWatch()
 	a, b := w.Stopwatch(), w.Stopwatch()
@@ -17,16 +17,16 @@ func TestDiskWatch(t *testing.T) {
 		passed time.Duration
 		a, b   time.Duration
 	}{
-		{"nothing is under way", func() {}, WatchEvery, 0, 0},
+		{"no write", func() {}, WatchEvery, 0, 0},
 		{"a write", a.Start, WatchEvery, WatchEvery, 0},
 		{"another", b.Start, WatchEvery, 2 * WatchEvery, WatchEvery},
-		{"a period that is late", func() {}, 3 * WatchEvery / 2, 7 * WatchEvery / 2, 5 * WatchEvery / 2},
-		{"a process that was stopped", func() {}, time.Hour, 11 * WatchEvery / 2, 9 * WatchEvery / 2},
-		{"the first ends", a.Stop, WatchEvery, 0, 11 * WatchEvery / 2},
-		{"and begins again", a.Start, WatchEvery, WatchEvery, 13 * WatchEvery / 2},
+		{"a late period", func() {}, 3 * WatchEvery / 2, 7 * WatchEvery / 2, 5 * WatchEvery / 2},
+		{"a stopped process", func() {}, time.Hour, 11 * WatchEvery / 2, 9 * WatchEvery / 2},
+		{"the first write ends", a.Stop, WatchEvery, 0, 11 * WatchEvery / 2},
+		{"the first writer starts again", a.Start, WatchEvery, WatchEvery, 13 * WatchEvery / 2},
 	} {
 		step.do()
-		w.pass(step.passed)
+		w.addElapsed(step.passed)
 		for name, got := range map[string]*Stopwatch{"a": a, "b": b} {
 			want := map[string]time.Duration{"a": step.a, "b": step.b}[name]
 			if took, running := got.Running(); took != want || running != (want > 0) {
@@ -36,9 +36,9 @@ func TestDiskWatch(t *testing.T) {
 	}
 }
 
-// TestDiskWatchRests has writes come and go: while there are none it does not look, and it
-// looks at the next one.
-func TestDiskWatchRests(t *testing.T) {
+// TestDiskWatchIdle checks that the disk is not checked while nothing is written, and
+// that the next write is.
+func TestDiskWatchIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		w := NewDiskWatch()
 		write := w.Stopwatch()
@@ -55,7 +55,7 @@ func TestDiskWatchRests(t *testing.T) {
 			time.Sleep(time.Hour)
 			synctest.Wait()
 			if n := looks.Load() - before; n != 0 {
-				t.Fatalf("it looked %d times in an hour without a write", n)
+				t.Fatalf("%d checks in an hour without a write", n)
 			}
 			longest.Store(0)
 			write.Start()
@@ -63,7 +63,7 @@ func TestDiskWatchRests(t *testing.T) {
 			write.Stop()
 			synctest.Wait()
 			if seen := time.Duration(longest.Load()); seen < time.Minute-2*WatchEvery {
-				t.Fatalf("of a write of a minute it saw %v", seen)
+				t.Fatalf("during a write of a minute it measured %v", seen)
 			}
 		}
 	})

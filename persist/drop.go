@@ -11,49 +11,49 @@ import (
 	"limitsrv/engine"
 )
 
-// ErrDrops says that a server would start, but drop the end of its log, which the
-// machine had not on disk when it went down.
-var ErrDrops = errors.New("the end of the log is torn, and a start drops it")
+// ErrDrops reports that a server would start, but drop the end of its log, which was not
+// on disk when the machine went down.
+var ErrDrops = errors.New("the end of the log is torn, and a start would drop it")
 
-// A Drop is the end of a log that is cut off as the log is opened.
+// A Drop is the end of a log that is cut off when the log is opened.
 type Drop struct {
 	File   string
-	Offset int64 // in File, where it begins
+	Offset int64 // of its first byte in File
 	Bytes  int64
-	// Entries are at least so many, with Decisions in those that can still be read.
+	// Entries is a lower bound; Decisions counts those in entries that can still be read.
 	First, Entries, Decisions int64
-	// Unfinished says that it is the write that a process was killed in: nothing of it
-	// was answered.
+	// Unfinished reports that the end is the write during which a process was killed:
+	// none of it was answered.
 	Unfinished bool
 }
 
-// String describes the loss, for people.
+// String describes the loss for people.
 func (d *Drop) String() string {
 	if d.Unfinished {
-		return fmt.Sprintf("%s ends at byte %d with %d bytes of a write that was not finished when the process was killed: nothing of it was answered", d.File, d.Offset, d.Bytes)
+		return fmt.Sprintf("%s ends at byte %d with %d bytes of a write that was unfinished when the process was killed: none of it was answered", d.File, d.Offset, d.Bytes)
 	}
-	return fmt.Sprintf("%s is torn at byte %d, as the machine went down before it was on disk: %d bytes, %d or more entries from %d on, and %d decisions that can be read in them",
+	return fmt.Sprintf("%s is torn at byte %d because the machine went down before it was synced: %d bytes, at least %d entries from %d on, with %d readable decisions",
 		d.File, d.Offset, d.Bytes, d.Entries, d.First, d.Decisions)
 }
 
-// loses says whether something of it may have been answered.
-func (d *Drop) loses() bool { return d != nil && !d.Unfinished }
+// losesAnswered reports whether some of the lost decisions may have been answered.
+func (d *Drop) losesAnswered() bool { return d != nil && !d.Unfinished }
 
-// Warn tells of it.
+// Warn logs the loss.
 func (d *Drop) Warn(log *slog.Logger) {
-	what := "the end of the log is torn and cut off: decisions are lost that were not on disk when the machine went down"
+	what := "torn end of the log cut off: decisions that were not on disk when the machine went down are lost"
 	if d.Unfinished {
-		what = "a write that was not finished when the process was killed is cut off the log: nothing of it was answered"
+		what = "unfinished write cut off the log: the process was killed during it, none of it was answered"
 	}
 	log.Warn(what, "file", d.File, "byte", d.Offset, "bytes", d.Bytes, "first_entry", d.First, "entries", d.Entries, "decisions", d.Decisions)
 }
 
-// mayDrop is what of the tail is to be cut off, nil if it ends well. If its end is not
-// what the end of a process, or unless it is the same boot that of the machine, leaves
-// there it is a *CorruptError: a head that is none; in the same boot, anything but one
-// write that was not finished; in another one, an entry behind the first missing one
-// that was written when that was known to be on disk.
-func mayDrop(fs vfs.FS, name string, c *codec, end segmentEnd, sameBoot bool) (*Drop, error) {
+// planDrop returns the end of the tail segment that must be cut off, nil if it ends well.
+// It returns a *CorruptError if neither a killed process nor, in another boot, a power
+// failure leaves such an end. That is: the head of the file is wrong; in the same boot,
+// the end is anything except one unfinished write; in another boot, a later entry shows
+// that the first missing one had been synced before it was written.
+func planDrop(fs vfs.FS, name string, c *codec, end segmentEnd, sameBoot bool) (*Drop, error) {
 	if end.reason == "" {
 		return nil, nil
 	}
@@ -70,7 +70,7 @@ func mayDrop(fs vfs.FS, name string, c *codec, end segmentEnd, sameBoot bool) (*
 	if err != nil {
 		return nil, err
 	}
-	found, err := lookBehind(newReadAhead(file, end.size), c, end)
+	found, err := findTrailing(newReadAhead(file, end.size), c, end)
 	if err = errors.Join(err, file.Close()); err != nil {
 		return nil, fmt.Errorf("read %s: %w", name, err)
 	}
@@ -79,22 +79,23 @@ func mayDrop(fs vfs.FS, name string, c *codec, end segmentEnd, sameBoot bool) (*
 	case found.synced > end.last:
 		damage.Reason += fmt.Sprintf(", where entry %d was on disk when entry %d was written", end.last+1, found.index)
 	case sameBoot:
-		damage.Reason += fmt.Sprintf(", and the machine has not gone down since: %d bytes, %d or more entries with %d decisions that can be read", d.Bytes, d.Entries, d.Decisions)
+		damage.Reason += fmt.Sprintf(", and the machine has not gone down since: %d bytes, at least %d entries with %d readable decisions", d.Bytes, d.Entries, d.Decisions)
 	default:
 		return d, nil
 	}
 	return nil, damage
 }
 
-// behind is what was found behind the end of what is good.
-type behind struct {
-	last          uint64 // the highest index of a whole entry
-	index, synced uint64 // of the one with the largest synced
+// trailingRecords summarises the whole entries found behind the valid end of a segment.
+type trailingRecords struct {
+	last          uint64 // highest index of a whole entry
+	index, synced uint64 // of the entry with the largest synced
 	decisions     int64
 }
 
-// lookBehind looks for whole entries behind the end, wherever frames may begin.
-func lookBehind(file *readAhead, c *codec, end segmentEnd) (found behind, err error) {
+// findTrailing searches for whole entries behind the end, at every offset where frames
+// may begin.
+func findTrailing(file *readAhead, c *codec, end segmentEnd) (found trailingRecords, err error) {
 	var decoder Decoder
 	at := max(end.offset, segmentHead)
 	for at+recordHeader <= end.size {
@@ -103,7 +104,7 @@ func lookBehind(file *readAhead, c *codec, end segmentEnd) (found behind, err er
 			return found, err
 		}
 		n := 8
-		if claimed, ok := c.claims(b, end.size-at); ok {
+		if claimed, ok := c.recordLength(b, end.size-at); ok {
 			if b, err = file.at(at, claimed); err != nil {
 				return found, err
 			}
@@ -118,7 +119,7 @@ func lookBehind(file *readAhead, c *codec, end segmentEnd) (found behind, err er
 	return found, nil
 }
 
-func (f *behind) add(r *record, decoder *Decoder) {
+func (f *trailingRecords) add(r *record, decoder *Decoder) {
 	f.last = max(f.last, r.index)
 	if r.synced >= f.synced {
 		f.index, f.synced = r.index, r.synced
@@ -126,7 +127,7 @@ func (f *behind) add(r *record, decoder *Decoder) {
 	if r.Type != raft.LogCommand {
 		return
 	}
-	// What is no entry of decisions has none.
+	// Other data has no decisions.
 	_ = decoder.Decode(r.Data, func(_ engine.Instant, b *engine.Batch) error {
 		f.decisions += int64(len(b.Ops))
 		return nil

@@ -6,44 +6,43 @@ import (
 	"limitsrv/engine"
 )
 
-// An Entry is what one entry of a log says, of one node or of a cluster: batches
-// of ops, each with the time that it was applied at. Applied in their order to
-// an engine in the state before the first, they lead to the state after the last.
+// An Entry is the payload of one log entry, on a single node and in a cluster: batches of
+// ops, each with the time at which it was applied. Applying them in order to an engine in
+// the state before the first yields the state after the last.
 //
-// It is built up by the Appends, which rely on the bounds of the ops, and read by
-// a Decoder. It keeps its memory over Reset. One goroutine at a time.
+// The Append methods build it and rely on the bounds of the ops; a Decoder reads it. It
+// keeps its memory over Reset. Concurrency: one goroutine at a time.
 //
 // # Format, version 1
 //
-// A byte with the version; then batches, each a head and at least one op. A head
-// is a byte, opHead with headAtomic and headFull or without, and how much later than the batch
-// before it is, in nanoseconds, as a signed varint; the first counts from 0. An
-// op is, with all numbers as unsigned varints but for the single bytes that Mode,
-// Group, Alg and Calendar are:
+// A byte with the version; then batches, each a head and at least one op. A head is a
+// byte, opHead with or without headAtomic and headFull, and the time since the previous
+// batch in nanoseconds, as a signed varint; the first counts from 0. An op is as follows.
+// Numbers are unsigned varints, except the single bytes of Mode, Group, Alg and Calendar:
 //
 //	a byte: Kind, a params code, opOne, opMore
 //	if opMore:          a byte: Mode, moreGroup, moreID
 //	if moreGroup:       Group
 //	if paramsNew:       Alg, Calendar, Limit, Count, Period
-//	unless opOne:       N; of an Expect all 64 bits, signed as they are
+//	unless opOne:       N; for an Expect all 64 bits of the signed value
 //	unless it is Flush: length of Key, Key
 //	if moreID:          length of ID, ID
 //
-// The parameters are none; or new; or those used last or last but one by ops of
-// this entry, so that neither a pipeline of one limit nor a group of two spells
-// them out again. A Take of one from a 22-byte key under known parameters is 24 bytes.
+// The parameters are none; new; or those of the last or the last but one distinct value
+// in this entry, so neither a pipeline of one limit nor a group of two repeats them. A
+// Take of one from a 22-byte key with known parameters has 24 bytes.
 type Entry struct {
 	data   []byte
 	stamp  engine.Instant // of the last batch
 	recent recentParams
 }
 
-// entryVersion is the version of the format that is written, and the newest read.
+// entryVersion is the version of the format that is written, and the newest that is read.
 const entryVersion = 1
 
 const (
 	kindBits   = 0x0f
-	opHead     = kindBits // in place of a Kind: the head of a batch
+	opHead     = kindBits // head of a batch, in place of a Kind
 	headAtomic = 1 << 4
 	headFull   = 1 << 5
 	headBits   = headAtomic | headFull
@@ -69,11 +68,11 @@ func (e *Entry) Reset() {
 	e.stamp, e.recent = 0, recentParams{}
 }
 
-// Bytes is the entry as it goes into a log, if it is not empty. It is valid until
-// the entry changes.
+// Bytes returns the encoded entry. Requires: it is not empty. Valid until the entry
+// changes.
 func (e *Entry) Bytes() []byte { return e.data }
 
-// Len is the number of Bytes: 0 if there is nothing to log.
+// Len returns the length of Bytes: 0 if there is nothing to log.
 func (e *Entry) Len() int { return len(e.data) }
 
 // Append adds all ops of a batch that is, or was, applied at stamp.
@@ -84,10 +83,9 @@ func (e *Entry) Append(stamp engine.Instant, b *engine.Batch) {
 	}
 }
 
-// AppendChanged adds those ops of a batch, applied at stamp, that changed
-// something, by their decisions, and the groups of which one did as a whole; and in
-// its place a Forget of each key that was evicted. If nothing changed it adds
-// nothing.
+// AppendChanged adds the ops of a batch, applied at stamp, that changed state according
+// to their decisions; a group is added whole if one of its ops did. It adds a Forget for
+// each evicted key at the position of the eviction. If nothing changed it adds nothing.
 func (e *Entry) AppendChanged(stamp engine.Instant, b *engine.Batch) {
 	w := newBatchWriter(e, stamp, b)
 	evicted := b.Evicted
@@ -106,7 +104,7 @@ func (e *Entry) AppendChanged(stamp engine.Instant, b *engine.Batch) {
 	}
 }
 
-// A batchWriter adds ops of one batch, the head before the first.
+// A batchWriter adds ops of one batch, and the head before the first.
 type batchWriter struct {
 	e      *Entry
 	stamp  engine.Instant
@@ -199,11 +197,11 @@ func (e *Entry) op(op *engine.Op) {
 	e.data = data
 }
 
-// recentParams are the last two different parameters of an entry; what was not
-// yet set is zero, which no op names by it.
+// recentParams holds the last two distinct parameters of an entry. An unset one is zero,
+// and no op refers to it.
 type recentParams struct{ last, other engine.Params }
 
-// code is how p is written, and makes it the last.
+// code returns the code of p and makes p the last.
 func (r *recentParams) code(p *engine.Params) byte {
 	switch {
 	case *p == engine.Params{}:

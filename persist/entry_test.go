@@ -13,7 +13,7 @@ import (
 	"limitsrv/engine"
 )
 
-// A step is a batch and when it was applied.
+// A step is a batch and the time at which it was applied.
 type step struct {
 	Stamp  engine.Instant
 	Atomic bool
@@ -98,7 +98,7 @@ func TestEntryRoundTrip(t *testing.T) {
 		if len(data) != tt.bytes {
 			t.Errorf("%s: %d bytes, want %d: %x", tt.name, len(data), tt.bytes, data)
 		}
-		for n := 1; n < len(data); n++ { // nothing is made up where bytes are missing
+		for n := 1; n < len(data); n++ { // no truncated entry may decode
 			got, err := decode(data[:n])
 			if err == nil && len(encode(got)) != n && n > 1 {
 				t.Errorf("%s: the first %d bytes: got %+v and no error", tt.name, n, got)
@@ -107,8 +107,8 @@ func TestEntryRoundTrip(t *testing.T) {
 	}
 }
 
-// TestEntryFlags says what the head of a batch keeps of it, and that a batch by
-// itself is not what the one before it was.
+// TestEntryFlags checks the flags in the head of a batch, and that they do not carry over
+// from the previous batch.
 func TestEntryFlags(t *testing.T) {
 	ops := []engine.Op{{Kind: engine.Flush}}
 	for _, want := range []engine.Batch{
@@ -142,14 +142,14 @@ func TestAppendChanged(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		ops     []engine.Op
-		changed string // an x for each op that did
+		changed string // an x for each op that changed state
 		want    string // the keys logged
 	}{
 		{"nothing", nil, "", ""},
-		{"none of two", []engine.Op{take("a", 0), take("b", 0)}, "..", ""},
-		{"one of three", []engine.Op{take("a", 0), take("b", 0), take("c", 1)}, ".x.", "b"},
-		{"a group by its last", []engine.Op{take("a", 0), take("b", 3), take("c", 0), take("d", 0), take("e", 0)}, "...x.", "bcd"},
-		{"a group that did not", []engine.Op{take("a", 0), take("b", 3), take("c", 0), take("d", 0), take("e", 0)}, "x...x", "ae"},
+		{"no change in two", []engine.Op{take("a", 0), take("b", 0)}, "..", ""},
+		{"one change in three", []engine.Op{take("a", 0), take("b", 0), take("c", 1)}, ".x.", "b"},
+		{"a group with a change in its last op", []engine.Op{take("a", 0), take("b", 3), take("c", 0), take("d", 0), take("e", 0)}, "...x.", "bcd"},
+		{"an unchanged group", []engine.Op{take("a", 0), take("b", 3), take("c", 0), take("d", 0), take("e", 0)}, "x...x", "ae"},
 	} {
 		b := &engine.Batch{Ops: tt.ops, Atomic: true}
 		for _, c := range tt.changed {
@@ -193,8 +193,8 @@ func TestForget(t *testing.T) {
 	}
 }
 
-// TestDecodeRefuses goes through what is out of the bounds of the engine.
-func TestDecodeRefuses(t *testing.T) {
+// TestDecodeRejects checks that values out of the bounds of the engine are rejected.
+func TestDecodeRejects(t *testing.T) {
 	with := func(change func(op *engine.Op)) []step {
 		op := engine.Op{Kind: engine.Take, Params: token, N: 1, Key: []byte("k")}
 		change(&op)
@@ -217,8 +217,8 @@ func TestDecodeRefuses(t *testing.T) {
 		steps []step
 		want  string
 	}{
-		{"a kind that is none", with(func(op *engine.Op) { op.Kind = engine.Watch + 1 }), "unknown kind"},
-		{"an algorithm that is none", params(engine.Params{Alg: engine.Lease + 1, Limit: 1, Period: 1e9}), "unknown algorithm"},
+		{"an unknown kind", with(func(op *engine.Op) { op.Kind = engine.Watch + 1 }), "unknown kind"},
+		{"an unknown algorithm", params(engine.Params{Alg: engine.Lease + 1, Limit: 1, Period: 1e9}), "unknown algorithm"},
 		{"a take without parameters", params(engine.Params{}), "lacks"},
 		{"a take of a lease", params(places), "lacks"},
 		{"a limit of 0", params(engine.Params{Limit: 0, Count: 1, Period: 1}), "out of range"},
@@ -233,8 +233,8 @@ func TestDecodeRefuses(t *testing.T) {
 		{"a window too short", params(engine.Params{Alg: engine.Slide, Limit: 1, Period: engine.MinPeriod - 1}), "out of range"},
 		{"a window too long", params(engine.Params{Alg: engine.Slide, Limit: 1, Period: engine.MaxPeriod + 1}), "out of range"},
 		{"a window with a count", params(engine.Params{Alg: engine.Slide, Limit: 1, Count: 1, Period: 1e9}), "out of range"},
-		{"a calendar for another", params(engine.Params{Alg: engine.Slide, Limit: 1, Calendar: engine.Day}), "out of range"},
-		{"a calendar that is none", params(engine.Params{Alg: engine.Fixed, Limit: 1, Calendar: engine.Year + 1}), "out of range"},
+		{"a calendar for another algorithm", params(engine.Params{Alg: engine.Slide, Limit: 1, Calendar: engine.Day}), "out of range"},
+		{"an unknown calendar", params(engine.Params{Alg: engine.Fixed, Limit: 1, Calendar: engine.Year + 1}), "out of range"},
 		{"a calendar and a period", params(engine.Params{Alg: engine.Fixed, Limit: 1, Calendar: engine.Day, Period: 1e9}), "out of range"},
 		{"n negative", with(func(op *engine.Op) { op.N = -1 }), "n is -1"},
 		{"n too high", with(func(op *engine.Op) { op.N = engine.MaxN + 1 }), "allowed"},
@@ -243,11 +243,11 @@ func TestDecodeRefuses(t *testing.T) {
 		{"a long id", with(func(op *engine.Op) { op.ID = make([]byte, engine.MaxIDBytes+1) }), "id of 1025 bytes"},
 		{"an acquire without id", with(func(op *engine.Op) { op.Kind, op.Params = engine.Acquire, places }), "lacks"},
 		{"an acquire of two", with(func(op *engine.Op) { op.Kind, op.Params, op.N, op.ID = engine.Acquire, places, 2, op.Key }), "lacks"},
-		{"an acquire of permits", with(func(op *engine.Op) { op.Kind, op.ID = engine.Acquire, op.Key }), "lacks"},
+		{"an acquire with a bucket's parameters", with(func(op *engine.Op) { op.Kind, op.ID = engine.Acquire, op.Key }), "lacks"},
 		{"a release without id", with(func(op *engine.Op) { op.Kind, op.Params = engine.Release, engine.Params{} }), "lacks"},
-		{"an expect outside", with(func(op *engine.Op) { op.Kind = engine.Expect }), "not atomic"},
+		{"an expect in a batch that is not atomic", with(func(op *engine.Op) { op.Kind = engine.Expect }), "not atomic"},
 		{"time before the epoch", []step{{-1, false, []engine.Op{{Kind: engine.Flush}}}}, "out of range"},
-		{"a group that is cut short", group(3, 0), "lacks 1 ops"},
+		{"a truncated group", group(3, 0), "lacks 1 ops"},
 		{"a group within a group", group(3, 2, 0), "within"},
 		{"a group of more than allowed", group(65), "a group of 65"},
 		{"a group with a mode", mixed, "not a plain Take"},
@@ -263,19 +263,19 @@ func TestDecodeRefuses(t *testing.T) {
 func TestDecodeBytes(t *testing.T) {
 	for _, tt := range []struct{ name, hex, want string }{
 		{"nothing", "", "empty"},
-		{"another version", "02ffff", "format 2, and this limitsrv knows formats up to 1"},
-		{"an op without a head", "0147", "no head"},
+		{"another version", "02ffff", "format 2, and this limitsrv supports formats up to 1"},
+		{"an op without a head", "0147", "is not the head of a batch"},
 		{"a head alone", "010f02", "without ops"},
 		{"no stamp", "010f", "too early"},
 		{"a stamp without end", "010fffffffffffffffffffffff", "too early"},
-		{"a stamp beyond the end of time", "010ffeffffffffffffffff0107000f020700", "out of range"},
-		{"a head with unknown bits", "014f0207", "no head"},
-		{"more, which is nothing", "010f028700", "unknown flags"},
-		{"more, which is unknown", "010f028710", "unknown flags"},
-		{"parameters as before the first", "010f0250016b", "none before"},
-		{"parameters as before the one before", "010f0260016b", "none before"},
+		{"a stamp that overflows", "010ffeffffffffffffffff0107000f020700", "out of range"},
+		{"a head with unknown bits", "014f0207", "is not the head of a batch"},
+		{"an empty flags byte", "010f028700", "unknown flags"},
+		{"unknown flags", "010f028710", "unknown flags"},
+		{"last parameters without any", "010f0250016b", "there are none"},
+		{"last but one parameters without any", "010f0260016b", "there are none"},
 		{"n of 70 bits", "010f0203ffffffffffffffffffff01016b", "more than 64 bits"},
-		{"a key that ends early", "010f0244026b", "too early"},
+		{"a truncated key", "010f0244026b", "too early"},
 	} {
 		data, err := hex.DecodeString(tt.hex)
 		if err != nil {
@@ -287,7 +287,7 @@ func TestDecodeBytes(t *testing.T) {
 	}
 }
 
-// TestParamBounds holds the table to the engine's: it has all algorithms and no other.
+// TestParamBounds checks that the table has the same algorithms as the engine.
 func TestParamBounds(t *testing.T) {
 	for i, name := range []string{"TOKEN", "LEAKY", "FIXED", "SLIDE", "LOG", "LEASE"} {
 		if alg, ok := engine.AlgByName([]byte(name)); !ok || int(alg) != i {
@@ -296,13 +296,14 @@ func TestParamBounds(t *testing.T) {
 	}
 	defer func() {
 		if recover() == nil {
-			t.Errorf("the engine has an algorithm %d, which paramBounds lacks", len(paramBounds))
+			t.Errorf("paramBounds lacks algorithm %d of the engine", len(paramBounds))
 		}
 	}()
 	_ = engine.Alg(len(paramBounds)).String()
 }
 
-// TestDecodeForgets has an entry refer to parameters of the one decoded before it.
+// TestDecodeForgets decodes an entry that refers to parameters of the entry decoded
+// before.
 func TestDecodeForgets(t *testing.T) {
 	var d Decoder
 	yield := func(engine.Instant, *engine.Batch) error { return nil }
@@ -310,7 +311,7 @@ func TestDecodeForgets(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err := d.Decode([]byte("\x01\x0f\x02\x50\x01k"), yield); err == nil {
-		t.Error("an entry knows the parameters of another")
+		t.Error("an entry was decoded with the parameters of another")
 	}
 }
 
@@ -344,7 +345,7 @@ func TestEntryAllocates(t *testing.T) {
 	}
 }
 
-// pipeline is a batch of Takes of 22-byte keys, all of which changed something.
+// pipeline returns a batch of Takes with 22-byte keys, all of which changed state.
 func pipeline(ops int) *engine.Batch {
 	b := &engine.Batch{}
 	for i := range ops {
@@ -354,8 +355,8 @@ func pipeline(ops int) *engine.Batch {
 	return b
 }
 
-// FuzzDecodeEntry holds that any bytes are refused or mean something that says
-// the same when written again.
+// FuzzDecodeEntry checks that any bytes are rejected, or decode to steps that are equal
+// after encoding and decoding them again.
 func FuzzDecodeEntry(f *testing.F) {
 	for _, tt := range entryCases {
 		f.Add(encode(tt.steps))
@@ -367,12 +368,12 @@ func FuzzDecodeEntry(f *testing.F) {
 		}
 		again, err := decode(encode(first))
 		if len(first) > 0 && (err != nil || !reflect.DeepEqual(again, first)) {
-			t.Errorf("decoded\n%+v\nand written again\n%+v, %v", first, again, err)
+			t.Errorf("decoded\n%+v\nand after encoding again\n%+v, %v", first, again, err)
 		}
 	})
 }
 
-// TestDecodeNoise flips and cuts what is well-formed: no panic, no endless loop.
+// TestDecodeNoise flips and cuts valid entries: no panic, no endless loop.
 func TestDecodeNoise(t *testing.T) {
 	seed := rand.Uint64()
 	r := rand.New(rand.NewPCG(seed, 0))
@@ -386,7 +387,7 @@ func TestDecodeNoise(t *testing.T) {
 			continue
 		}
 		if again, err := decode(encode(steps)); err != nil || !reflect.DeepEqual(again, steps) {
-			t.Fatalf("seed %d: decoded\n%+v\nand written again\n%+v, %v", seed, steps, again, err)
+			t.Fatalf("seed %d: decoded\n%+v\nand after encoding again\n%+v, %v", seed, steps, again, err)
 		}
 	}
 }

@@ -6,15 +6,15 @@ import (
 	"strings"
 )
 
-// A CorruptError says that data on disk is not what was written there: it was
-// damaged, cut short, or is not ours. Nothing of it was used, and nothing changed.
+// A CorruptError reports that data on disk differs from the data written: it was damaged,
+// truncated, or is not from limitsrv. None of it was used, and nothing was changed.
 type CorruptError struct {
-	What   string // that is damaged, such as "snapshot 5"
-	File   string // where, as far as it is known
-	Offset int64  // in File, of the first byte that can not be used; 0 if that is not known
+	What   string // the damaged object, for example "snapshot 5"
+	File   string // empty if unknown
+	Offset int64  // in File, of the first unusable byte; 0 if unknown
 	Reason string
 	Err    error
-	// Cut says that a repair can cut the log off there.
+	// Cut reports that a repair can cut the log off at Offset.
 	Cut bool
 }
 
@@ -41,9 +41,9 @@ func (e *CorruptError) Error() string {
 
 func (e *CorruptError) Unwrap() error { return e.Err }
 
-// A NewerError says that a newer limitsrv wrote what is to be read.
+// A NewerError reports data of a newer limitsrv.
 type NewerError struct {
-	What, File    string // File is empty if it is not known
+	What, File    string // File is empty if unknown
 	Format, Known int
 }
 
@@ -52,14 +52,14 @@ func (e *NewerError) Error() string {
 	if e.File != "" {
 		text += " (" + e.File + ")"
 	}
-	return fmt.Sprintf("%s has format %d, and this limitsrv knows formats up to %d: run the newer one that wrote it", text, e.Format, e.Known)
+	return fmt.Sprintf("%s has format %d, and this limitsrv supports formats up to %d: run the newer version that wrote it", text, e.Format, e.Known)
 }
 
-// oneLine is an error whose text has each thing once, on one line: Pebble says some
-// twice, and on lines of their own what is for itself.
+// oneLine wraps an error and removes line breaks and repeated lines from its text: Pebble
+// repeats itself, and adds lines of internal detail.
 type oneLine struct{ error }
 
-// pebbleDetail is a line that Pebble puts below an error and that says nothing.
+// pebbleDetail is a line without information that Pebble adds to an error.
 const pebbleDetail = "<corruption detail carrier>"
 
 func (e oneLine) Error() string {

@@ -14,8 +14,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 )
 
-// failAt fails the change number at of a file system, and counts the syncs of the
-// same file that follow.
+// failAt fails the change of a file system with number at, and counts later syncs of the
+// same file.
 type failAt struct {
 	at      int
 	err     error
@@ -48,9 +48,8 @@ func (f *failAt) MaybeError(op errorfs.Op) error {
 // String implements errorfs.Injector.
 func (f *failAt) String() string { return fmt.Sprintf("failure of change %d", f.at) }
 
-// TestLogFaults fails every change of the file system in turn, once. The log is
-// then broken for good, syncs nothing again that failed to be, and what was on
-// disk stays there.
+// TestLogFaults fails each change of the file system in turn. The log must then be broken
+// for good, must not repeat a failed sync, and must keep the entries that are on disk.
 func TestLogFaults(t *testing.T) {
 	for _, policy := range []Policy{Always, EverySecond} {
 		for at := 1; ; at++ {
@@ -59,16 +58,16 @@ func TestLogFaults(t *testing.T) {
 			durable, broken := runUntilBroken(t, errorfs.Wrap(mem, f), policy)
 			if f.seen < at {
 				if at < 50 {
-					t.Errorf("%v: there were %d changes only", policy, at)
+					t.Errorf("%v: only %d changes", policy, at)
 				}
 				break
 			}
 			what := fmt.Sprintf("%v: failure of change %d, %v of %s", policy, at, f.kind, f.path)
 			if f.resyncs > 0 {
-				t.Errorf("%s: synced %d times after that", what, f.resyncs)
+				t.Errorf("%s: synced %d times after the failure", what, f.resyncs)
 			}
 			if !errors.Is(broken, syscall.ENOSPC) && f.kind != errorfs.OpRemove && f.kind != errorfs.OpFileClose {
-				t.Errorf("%s: the log was broken by %v", what, broken)
+				t.Errorf("%s: the log broke with %v", what, broken)
 			}
 			copied := mem.CrashClone(vfs.CrashCloneCfg{})
 			got, err := outcome(t, copied, what)
@@ -79,13 +78,13 @@ func TestLogFaults(t *testing.T) {
 	}
 }
 
-// runUntilBroken appends, syncs and drops until the log is broken or there are
-// 40 entries. It returns what must be on disk.
+// runUntilBroken appends, syncs and drops until the log is broken or has 40 entries. It
+// returns the last entry that must be on disk.
 func runUntilBroken(t *testing.T, fs vfs.FS, policy Policy) (durable uint64, broken error) {
 	t.Helper()
-	var told atomic.Int32
+	var reported atomic.Int32
 	l, err := OpenLog(fs, "/log", LogOptions{
-		Policy: policy, SegmentBytes: minSegmentBytes, syncEvery: 1 << 40, OnError: func(error) { told.Add(1) },
+		Policy: policy, SegmentBytes: minSegmentBytes, syncEvery: 1 << 40, OnError: func(error) { reported.Add(1) },
 	})
 	if err != nil {
 		return 0, err
@@ -101,17 +100,17 @@ func runUntilBroken(t *testing.T, fs vfs.FS, policy Policy) (durable uint64, bro
 	}
 	eventually(t, "no change of segment is under way", func() bool { return !l.Busy() })
 	if err == nil {
-		err = l.Err() // of such a change
+		err = l.Err() // of a concurrent change
 	}
 	if err != nil {
 		last := l.Last()
 		for _, again := range []error{l.Err(), l.Sync(), l.DropBefore(99), second(l.Append(nil))} {
 			if again != err {
-				t.Errorf("the log was broken by %v and then says %v", err, again)
+				t.Errorf("the log broke with %v and then returns %v", err, again)
 			}
 		}
 		if l.Last() != last || l.Busy() {
-			t.Errorf("a broken log has %d entries and is busy: %v; want %d, idle", l.Last(), l.Busy(), last)
+			t.Errorf("a broken log has %d entries, busy %v; want %d, idle", l.Last(), l.Busy(), last)
 		}
 		if err := l.Read(l.First(), func(uint64, []byte) error { return nil }); err != nil {
 			t.Errorf("read of a broken log: %v", err)
@@ -121,13 +120,13 @@ func runUntilBroken(t *testing.T, fs vfs.FS, policy Policy) (durable uint64, bro
 	if closed := l.Close(); err == nil {
 		err = closed
 	}
-	if got := told.Load(); (err != nil) != (got == 1) {
-		t.Errorf("OnError was called %d times, and the log was broken by %v", got, err)
+	if got := reported.Load(); (err != nil) != (got == 1) {
+		t.Errorf("%d calls of OnError, and the log broke with %v", got, err)
 	}
 	return durable, err
 }
 
-// tornFS writes half of what is written at an offset and then fails, once it is armed.
+// tornFS, once armed, writes half of the data of a WriteAt and then fails.
 type tornFS struct {
 	vfs.FS
 	armed atomic.Bool
@@ -151,7 +150,7 @@ func (f *tornFile) WriteAt(p []byte, offset int64) (int, error) {
 	return n, errors.Join(err, syscall.ENOSPC)
 }
 
-// TestLogTornWrite has a full disk take half of an entry.
+// TestLogTornWrite runs out of space in the middle of an entry.
 func TestLogTornWrite(t *testing.T) {
 	fs := &tornFS{FS: vfs.NewMem()}
 	l := openLog(t, fs, "/log", LogOptions{})
@@ -164,7 +163,7 @@ func TestLogTornWrite(t *testing.T) {
 	}
 	fs.armed.Store(false)
 	if _, err := l.Append(nil); !errors.Is(err, syscall.ENOSPC) {
-		t.Errorf("append after that: %v, want ENOSPC still", err)
+		t.Errorf("second append: %v, want ENOSPC", err)
 	}
 	checkEntries(t, l, 1, 5)
 	closeLog(t, l)
@@ -173,15 +172,15 @@ func TestLogTornWrite(t *testing.T) {
 	closeLog(t, l)
 }
 
-// TestLogFullAtCreation has a disk that is full when room for a segment is reserved.
+// TestLogFullAtCreation runs out of space when space for a segment is reserved.
 func TestLogFullAtCreation(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		err  error
 		want error
 	}{
-		{"no room", syscall.ENOSPC, syscall.ENOSPC},
-		{"a file system that can not reserve", syscall.EOPNOTSUPP, nil},
+		{"no space", syscall.ENOSPC, syscall.ENOSPC},
+		{"a file system without preallocation", syscall.EOPNOTSUPP, nil},
 	} {
 		fs := errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
 			if op.Kind == errorfs.OpFilePreallocate {
@@ -203,7 +202,7 @@ func TestLogTooLarge(t *testing.T) {
 	l := openLog(t, vfs.NewMem(), "/log", LogOptions{})
 	defer closeLog(t, l)
 	if _, err := l.Append(make([]byte, maxEntryBytes+1)); err == nil || l.Err() != nil || l.Last() != 0 {
-		t.Errorf("got %v, broken by %v, %d entries; want an error, a whole log without entries", err, l.Err(), l.Last())
+		t.Errorf("got %v, broken by %v, %d entries; want an error and a usable log without entries", err, l.Err(), l.Last())
 	}
 	mustAppend(t, l, payload(1))
 	checkEntries(t, l, 1, 1)
@@ -216,7 +215,7 @@ func TestDropBefore(t *testing.T) {
 		dir := fs.PathJoin(root, "log")
 		l := openLog(t, fs, dir, LogOptions{First: 3})
 		segments := func() (bases []uint64) {
-			for _, g := range l.meta.now().Segments {
+			for _, g := range l.meta.current().Segments {
 				bases = append(bases, g.BaseIndex)
 			}
 			return bases
@@ -238,7 +237,7 @@ func TestDropBefore(t *testing.T) {
 			if l.First() > before && l.First() != first {
 				t.Errorf("seed %d: dropped before %d: the first is %d", seed, before, l.First())
 			}
-			// A change of segment beside may have made a later one.
+			// A concurrent change of segment may have created a later one.
 			if l.First() < want || segments()[0] != l.First() {
 				t.Errorf("seed %d: dropped before %d: the first is %d, want %d, segments %d", seed, before, l.First(), want, segments())
 			}
@@ -268,47 +267,47 @@ func TestDropBefore(t *testing.T) {
 	})
 }
 
-// gate holds one kind of change of a file system up while it is shut.
-type gate struct {
-	kind  errorfs.OpKind
-	err   error // what the change that was held up fails with
-	shut  atomic.Bool
-	came  chan struct{}
-	leave chan struct{}
+// An opBlocker blocks the next operation of one kind once it is armed.
+type opBlocker struct {
+	kind    errorfs.OpKind
+	err     error // the error of the blocked operation
+	armed   atomic.Bool
+	blocked chan struct{}
+	release chan struct{}
 }
 
 // MaybeError implements errorfs.Injector.
-func (g *gate) MaybeError(op errorfs.Op) error {
-	if op.Kind == g.kind && g.shut.CompareAndSwap(true, false) {
-		g.came <- struct{}{}
-		<-g.leave
+func (g *opBlocker) MaybeError(op errorfs.Op) error {
+	if op.Kind == g.kind && g.armed.CompareAndSwap(true, false) {
+		g.blocked <- struct{}{}
+		<-g.release
 		return g.err
 	}
 	return nil
 }
 
 // String implements errorfs.Injector.
-func (g *gate) String() string { return "gate" }
+func (g *opBlocker) String() string { return "gate" }
 
-func newGate(kind errorfs.OpKind) *gate {
-	return &gate{kind: kind, came: make(chan struct{}), leave: make(chan struct{})}
+func newOpBlocker(kind errorfs.OpKind) *opBlocker {
+	return &opBlocker{kind: kind, blocked: make(chan struct{}), release: make(chan struct{})}
 }
 
 func TestBusyWhileSyncing(t *testing.T) {
-	g := newGate(errorfs.OpFileSyncData)
+	g := newOpBlocker(errorfs.OpFileSyncData)
 	l := openLog(t, errorfs.Wrap(vfs.NewMem(), g), "/log", LogOptions{syncEvery: 1 << 40})
 	mustAppend(t, l, payload(1))
-	g.shut.Store(true)
+	g.armed.Store(true)
 	synced := make(chan error)
 	go func() { synced <- l.Sync() }()
-	<-g.came
+	<-g.blocked
 	if !l.Busy() {
 		t.Error("idle while a sync hangs, want busy")
 	}
-	mustAppend(t, l, payload(2)) // in memory this does not wait
-	close(g.leave)
+	mustAppend(t, l, payload(2)) // in the page cache, this does not block
+	close(g.release)
 	if err := <-synced; err != nil || l.Synced() != 1 {
-		t.Errorf("synced to %d, %v; want 1, for 2 came later", l.Synced(), err)
+		t.Errorf("synced to %d, %v; want 1, because 2 came later", l.Synced(), err)
 	}
 	if l.Busy() {
 		t.Error("busy after the sync, want idle")
@@ -317,15 +316,15 @@ func TestBusyWhileSyncing(t *testing.T) {
 }
 
 func TestBusyWhileChanging(t *testing.T) {
-	g := newGate(errorfs.OpCreate)
+	g := newOpBlocker(errorfs.OpCreate)
 	l := openLog(t, errorfs.Wrap(vfs.NewMem(), g), "/log", LogOptions{Policy: Never})
-	g.shut.Store(true)
+	g.armed.Store(true)
 	for !l.Busy() {
 		mustAppend(t, l, payload(l.Last()+1))
 	}
-	<-g.came
+	<-g.blocked
 	if !l.Busy() {
-		t.Error("idle while the next segment is being made, want busy")
+		t.Error("idle while the next segment is created, want busy")
 	}
 	appended := make(chan error)
 	go func() {
@@ -337,38 +336,38 @@ func TestBusyWhileChanging(t *testing.T) {
 		t.Errorf("append did not wait for the next segment: %v", err)
 	case <-time.After(time.Millisecond):
 	}
-	close(g.leave)
+	close(g.release)
 	if err := <-appended; err != nil || l.Busy() {
-		t.Errorf("append: %v, and busy is %v; want idle", err, l.Busy())
+		t.Errorf("append: %v, busy %v; want idle", err, l.Busy())
 	}
 	checkEntries(t, l, 1, l.Last())
 	closeLog(t, l)
 }
 
-// TestSyncFailsWhileChanging has a sync fail that a change of segment waits for:
-// META may not say then that the segment is full.
+// TestSyncFailsWhileChanging fails a sync that a change of segment waits for: META must
+// not say then that the segment is full.
 func TestSyncFailsWhileChanging(t *testing.T) {
-	g := newGate(errorfs.OpFileSyncData)
+	g := newOpBlocker(errorfs.OpFileSyncData)
 	g.err = syscall.EIO
 	mem := vfs.NewCrashableMem()
 	l := openLog(t, errorfs.Wrap(mem, g), "/log", LogOptions{syncEvery: 1 << 40})
 	mustAppend(t, l, payload(1))
-	g.shut.Store(true)
+	g.armed.Store(true)
 	synced := make(chan error)
 	go func() { synced <- l.Sync() }()
-	<-g.came
-	for !l.changing.Load() {
+	<-g.blocked
+	for !l.rotating.Load() {
 		mustAppend(t, l, payload(l.Last()+1))
 	}
-	close(g.leave)
+	close(g.release)
 	if err := <-synced; !errors.Is(err, syscall.EIO) {
 		t.Errorf("sync: %v, want EIO", err)
 	}
-	if _, err := l.Append(nil); !errors.Is(err, syscall.EIO) { // waits for the change
+	if _, err := l.Append(nil); !errors.Is(err, syscall.EIO) { // blocks until the change is done
 		t.Errorf("append: %v, want EIO", err)
 	}
 	closeLog(t, l)
 	if got, err := outcome(t, mem.CrashClone(vfs.CrashCloneCfg{}), "after the crash"); err != nil || got != 0 {
-		t.Errorf("after a power cut: %d entries, %v; want none", got, err)
+		t.Errorf("after a power failure: %d entries, %v; want none", got, err)
 	}
 }

@@ -5,9 +5,9 @@ import (
 	"github.com/hashicorp/raft-wal/types"
 )
 
-// filer is the types.SegmentFiler of a log: raft-wal's, with the number of our
-// codec in the head of the files, where raft-wal writes 1 and then refuses to
-// open them; and with an eye on when a segment is changed.
+// filer is the types.SegmentFiler of a log. It is raft-wal's, but writes the number of
+// our codec to the head of files, where raft-wal writes 1 and then cannot open them; and
+// it tracks changes of segment.
 type filer struct {
 	*segment.Filer
 	log *Log
@@ -15,14 +15,14 @@ type filer struct {
 
 // Create implements types.SegmentFiler. It is the last step of a change of segment.
 func (f filer) Create(info types.SegmentInfo) (types.SegmentWriter, error) {
-	defer f.log.changing.Store(false)
+	defer f.log.rotating.Store(false)
 	info.Codec = f.log.codec.ID()
 	w, err := f.Filer.Create(info)
 	if err != nil {
 		f.log.fail(err)
 		return nil, err
 	}
-	return writer{w, f.log}, nil
+	return tailWriter{w, f.log}, nil
 }
 
 // RecoverTail implements types.SegmentFiler.
@@ -32,23 +32,23 @@ func (f filer) RecoverTail(info types.SegmentInfo) (types.SegmentWriter, error) 
 	if err != nil {
 		return nil, err
 	}
-	return writer{w, f.log}, nil
+	return tailWriter{w, f.log}, nil
 }
 
-// writer is the tail segment.
-type writer struct {
+// tailWriter is the writer of the tail segment.
+type tailWriter struct {
 	types.SegmentWriter
 	log *Log
 }
 
 // Append implements types.SegmentWriter.
-func (w writer) Append(entries []types.LogEntry) error {
+func (w tailWriter) Append(entries []types.LogEntry) error {
 	err := w.SegmentWriter.Append(entries)
 	if err != nil {
 		return err
 	}
 	if full, _, err := w.Sealed(); full || err != nil {
-		w.log.changing.Store(true)
+		w.log.rotating.Store(true)
 		return err
 	}
 	return nil

@@ -12,51 +12,51 @@ import (
 	"github.com/hashicorp/raft-wal/types"
 )
 
-// files is the file layer below raft-wal, a types.VFS over any vfs.FS. It is
-// where the fsync policy lives: under Always a file's Sync is an fdatasync, under
-// the others it notes that the file is dirty, for sync.
+// files is the file layer below raft-wal: a types.VFS over any vfs.FS. It implements the
+// fsync policy: under Always a file's Sync is an fdatasync, under others it marks the
+// file dirty for files.sync.
 //
-// A segment file exists, on disk and with its space reserved, before the META
-// that names it: prepare makes it, Create takes it over. So a segment that is
-// named and not there was lost, and a full disk shows here.
+// A segment file exists on disk, with its space reserved, before META names it: prepare
+// creates it, and Create returns it. So a segment that is named and does not exist was
+// lost, and a full disk is detected in prepare.
 type files struct {
 	fs     vfs.FS
 	policy Policy
-	bytes  atomic.Int64 // of all segment files, as far as they are written
-	writes lull         // stirred when there is something to sync
+	bytes  atomic.Int64 // written bytes of all segment files
+	writes activity     // signalled when there is something to sync
 
-	mu       sync.Mutex // for all below
+	mu       sync.Mutex // guards all below
 	dirty    map[*file]struct{}
 	prepared map[string]*file // by path
 
-	reopened *file // the last that OpenWriter opened
+	reopened *file // the last file that OpenWriter opened
 
 	syncMu sync.Mutex // held during a sync, and to close a file
-	failed error      // of the first sync of dirty files that failed; under syncMu
+	failed error      // by the first sync that failed; guarded by syncMu
 }
 
 func newFiles(fs vfs.FS, policy Policy) *files {
-	return &files{fs: fs, policy: policy, writes: newLull(), dirty: map[*file]struct{}{}, prepared: map[string]*file{}}
+	return &files{fs: fs, policy: policy, writes: newActivity(), dirty: map[*file]struct{}{}, prepared: map[string]*file{}}
 }
 
-// file is a segment file that is open for writing, by one goroutine at a time,
-// and for reading, by any.
+// file is a segment file opened for writing. Concurrency: one goroutine writes, any may
+// read.
 type file struct {
 	vfs.File
-	all   *files
-	size  int64
-	dirty atomic.Bool
-	ahead *readAhead // reads ahead while it is set, for one goroutine
+	parent *files
+	size   int64
+	dirty  atomic.Bool
+	ahead  *readAhead // if set, reads go through it; then one goroutine may read
 }
 
-// prepare makes an empty file with room for size bytes, which may be 0, replacing any of
-// that name.
+// prepare creates an empty file and reserves size bytes, which may be 0. It replaces an
+// existing file.
 func (f *files) prepare(path string, size int64) error {
 	made, err := f.fs.Create(path, vfs.WriteCategoryUnspecified)
 	if err != nil {
 		return fmt.Errorf("create log segment: %w", err)
 	}
-	// Only what OpenReadWrite opened may be written at an offset.
+	// vfs allows writes at an offset only on files from OpenReadWrite.
 	if err := made.Close(); err != nil {
 		return fmt.Errorf("create log segment %s: %w", path, err)
 	}
@@ -79,7 +79,7 @@ func (f *files) prepare(path string, size int64) error {
 	return nil
 }
 
-// preallocate reserves room. A file system that can not is used without.
+// preallocate reserves space. A file system without support for it is used as it is.
 func preallocate(f vfs.File, size int64) error {
 	for size > 0 {
 		err := f.Preallocate(0, size)
@@ -94,7 +94,7 @@ func preallocate(f vfs.File, size int64) error {
 	return nil
 }
 
-// Create implements types.VFS with a file that was prepared.
+// Create implements types.VFS: it returns the prepared file.
 func (f *files) Create(dir, name string, _ uint64) (types.WritableFile, error) {
 	path := f.fs.PathJoin(dir, name)
 	f.mu.Lock()
@@ -107,8 +107,8 @@ func (f *files) Create(dir, name string, _ uint64) (types.WritableFile, error) {
 	return made, nil
 }
 
-// OpenWriter implements types.VFS. The file is read ahead until stopReadAhead,
-// which raft-wal, reading 8 bytes at a time, is to be done with it before.
+// OpenWriter implements types.VFS. Reads of the file go through a readAhead until
+// stopReadAhead, because raft-wal recovers a segment with reads of 8 bytes.
 func (f *files) OpenWriter(dir, name string) (types.WritableFile, error) {
 	opened, err := f.openWriter(f.fs.PathJoin(dir, name))
 	if err != nil {
@@ -119,7 +119,7 @@ func (f *files) OpenWriter(dir, name string) (types.WritableFile, error) {
 	return opened, nil
 }
 
-// stopReadAhead ends the reading ahead of the file that OpenWriter opened last.
+// stopReadAhead removes the readAhead of the file that OpenWriter opened last.
 func (f *files) stopReadAhead() {
 	if f.reopened != nil {
 		f.reopened.ahead = nil
@@ -135,7 +135,7 @@ func (f *files) openWriter(path string) (*file, error) {
 	if err != nil {
 		return nil, errors.Join(err, opened.Close())
 	}
-	return &file{File: opened, all: f, size: info.Size()}, nil
+	return &file{File: opened, parent: f, size: info.Size()}, nil
 }
 
 // OpenReader implements types.VFS.
@@ -146,8 +146,8 @@ func (f *files) OpenReader(dir, name string) (types.ReadableFile, error) {
 // ListDir implements types.VFS.
 func (f *files) ListDir(dir string) ([]string, error) { return f.fs.List(dir) }
 
-// Delete implements types.VFS. A file that comes back after a power cut is
-// deleted again when the log is opened, so the directory is not synced.
+// Delete implements types.VFS. The directory is not synced: a file that reappears after a
+// power failure is deleted again when the log is opened.
 func (f *files) Delete(dir, name string) error {
 	path := f.fs.PathJoin(dir, name)
 	info, err := f.fs.Stat(path)
@@ -161,12 +161,12 @@ func (f *files) Delete(dir, name string) error {
 	return nil
 }
 
-// errSync is what has failed where a sync of written data has.
+// errSync marks an error of syncing written data.
 var errSync = errors.New("sync the log")
 
-// sync puts all that was written before the call on disk. After an error nobody
-// knows what of it is there, nor would a second attempt find out, so every later
-// sync returns that error.
+// sync puts all data written before the call on disk. After an error it is unknown which
+// data is there, and a second attempt would not tell, so every later sync returns that
+// error.
 func (f *files) sync() error {
 	f.syncMu.Lock()
 	defer f.syncMu.Unlock()
@@ -195,7 +195,7 @@ func (f *file) WriteAt(p []byte, offset int64) (int, error) {
 	n, err := f.File.WriteAt(p, offset)
 	if grown := offset + int64(n) - f.size; grown > 0 {
 		f.size += grown
-		f.all.bytes.Add(grown)
+		f.parent.bytes.Add(grown)
 	}
 	return n, err
 }
@@ -216,9 +216,9 @@ func (f *file) ReadAt(p []byte, offset int64) (int, error) {
 	return n, nil
 }
 
-// Sync implements types.WritableFile under the policy.
+// Sync implements types.WritableFile according to the policy.
 func (f *file) Sync() error {
-	if f.all.policy == Always {
+	if f.parent.policy == Always {
 		if err := f.SyncData(); err != nil {
 			return fmt.Errorf("%w: %w", errSync, err)
 		}
@@ -227,25 +227,25 @@ func (f *file) Sync() error {
 	if f.dirty.Load() {
 		return nil
 	}
-	f.all.mu.Lock()
+	f.parent.mu.Lock()
 	f.dirty.Store(true)
-	f.all.dirty[f] = struct{}{}
-	f.all.mu.Unlock()
-	f.all.writes.stir()
+	f.parent.dirty[f] = struct{}{}
+	f.parent.mu.Unlock()
+	f.parent.writes.mark()
 	return nil
 }
 
 // Close closes the file when no sync is under way.
 func (f *file) Close() error {
-	f.all.syncMu.Lock()
-	defer f.all.syncMu.Unlock()
-	f.all.mu.Lock()
-	delete(f.all.dirty, f)
-	f.all.mu.Unlock()
+	f.parent.syncMu.Lock()
+	defer f.parent.syncMu.Unlock()
+	f.parent.mu.Lock()
+	delete(f.parent.dirty, f)
+	f.parent.mu.Unlock()
 	return f.File.Close()
 }
 
-// closePrepared closes the files that nobody took over.
+// closePrepared closes prepared files that Create has not returned.
 func (f *files) closePrepared() {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -255,7 +255,7 @@ func (f *files) closePrepared() {
 	}
 }
 
-// syncDir puts on disk which files a directory has.
+// syncDir puts the entries of a directory on disk.
 func syncDir(fs vfs.FS, dir string) error {
 	d, err := fs.OpenDir(dir)
 	if err != nil {

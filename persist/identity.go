@@ -14,27 +14,28 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// The names in a data directory that are known before anything else is read.
+// Names in a data directory that are read before anything else.
 const (
 	lockName     = "LOCK"
 	identityName = "IDENTITY"
 	identityWhat = "data directory"
-	// MemberName is the file by which the directory is that of a node of a cluster.
+	// MemberName is the file that marks the directory of a node of a cluster.
 	MemberName = "MEMBER"
-	// MemberDir is where such a node has its state. It is made after that file.
+	// MemberDir holds the state of such a node. It is created after MemberName.
 	MemberDir = "raft"
-	// identityFormat goes up when an older limitsrv could not make use of a data
-	// directory any more, whatever it is that changes in there.
+	// identityFormat must be raised with any change in the data directory that an older
+	// limitsrv cannot handle.
 	identityFormat = 1
 )
 
-// A Seed keys the hash of keys. Whoever knows it can choose keys that collide.
+// A Seed keys the hash of keys. It must be secret, because it allows choosing keys that
+// collide.
 type Seed [16]byte
 
-// MarshalText writes the seed in hexadecimal.
+// MarshalText returns the seed in hexadecimal.
 func (s Seed) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, s[:]), nil }
 
-// UnmarshalText reads what MarshalText writes.
+// UnmarshalText parses the output of MarshalText.
 func (s *Seed) UnmarshalText(text []byte) error {
 	if len(text) != hex.EncodedLen(len(s)) {
 		return fmt.Errorf("a seed has %d hexadecimal digits, not %d", hex.EncodedLen(len(s)), len(text))
@@ -43,14 +44,14 @@ func (s *Seed) UnmarshalText(text []byte) error {
 	return err
 }
 
-// An Identity is what a data directory is given when it is made, and keeps.
+// An Identity is given to a data directory at its creation and never changes.
 type Identity struct {
 	ID      string    `json:"id"`      // of the node, random, 32 hexadecimal digits
 	Seed    Seed      `json:"seed"`    // of the node's hashes
-	Created time.Time `json:"created"` // by the clock of that day
+	Created time.Time `json:"created"` // by the node's clock
 }
 
-// A Dir is a data directory that this process has for itself.
+// A Dir is a data directory locked by this process.
 type Dir struct {
 	Identity
 	Path string
@@ -58,38 +59,37 @@ type Dir struct {
 	lock io.Closer
 }
 
-// OpenDir takes a data directory for this process until Close. One that is not
-// there or empty is made, with an identity of its own. It refuses one that another
-// process has (*InUseError), that a newer limitsrv wrote (*NewerError), whose identity is
-// damaged (*CorruptError), and one with files in it but no identity.
+// OpenDir locks a data directory for this process until Close. A missing or empty one is
+// created, with a new identity. It returns a *InUseError if another process holds the
+// lock, a *NewerError if a newer limitsrv wrote the directory, a *CorruptError if the
+// identity is damaged, and an error if there are files but no identity.
 //
-// Nobody may open and close the lock file in it meanwhile, or the lock is gone.
+// The lock is lost if this process opens and closes the lock file again.
 func OpenDir(fsys vfs.FS, dir string) (*Dir, error) {
 	d := &Dir{Path: dir, FS: fsys}
 	if err := MakeDir(fsys, dir); err != nil {
-		return nil, fmt.Errorf("make data directory %s: %w", dir, err)
+		return nil, fmt.Errorf("create data directory %s: %w", dir, err)
 	}
-	// Looked at before the lock as well, as the lock leaves a file behind.
-	if err := d.checkOurs(); err != nil {
+	// Checked before locking as well, because locking creates a file.
+	if err := d.checkOwned(); err != nil {
 		return nil, err
 	}
 	if err := d.takeLock(); err != nil {
 		return nil, err
 	}
-	if err := d.identify(); err != nil {
+	if err := d.loadIdentity(); err != nil {
 		return nil, errors.Join(err, d.Close())
 	}
 	return d, nil
 }
 
-// IsStateOfOne says whether a file of that name, in a data directory, is state of
-// a node by itself: a log, or snapshots.
+// IsStateOfOne reports whether a file of that name in a data directory is state of a node
+// outside a cluster: a log, or snapshots.
 func IsStateOfOne(name string) bool {
 	return name == snapshotsDir || strings.HasPrefix(name, logPrefix)
 }
 
-// IsMember says whether a data directory is that of a node of a cluster, or what is left
-// of one.
+// IsMember reports whether a data directory is, or was, of a node of a cluster.
 func IsMember(fsys vfs.FS, dir string) (bool, error) {
 	for _, name := range []string{MemberName, MemberDir} {
 		if _, err := fsys.Stat(fsys.PathJoin(dir, name)); !errors.Is(err, fs.ErrNotExist) {
@@ -99,38 +99,38 @@ func IsMember(fsys vfs.FS, dir string) (bool, error) {
 	return false, nil
 }
 
-// refuseMember refuses the directory of a node of a cluster, whose state is in
-// another log.
+// refuseMember returns an error for the directory of a node of a cluster, which has its
+// state in another log.
 func (d *Dir) refuseMember() error {
 	is, err := IsMember(d.FS, d.Path)
 	if is && err == nil {
-		err = fmt.Errorf("data directory %s is of a node of a cluster: start it with --raft, or give another directory (limitsrv recover %s --to NEW --single makes one)", d.Path, d.Path)
+		err = fmt.Errorf("data directory %s belongs to a node of a cluster: start with --raft, or use another directory (limitsrv recover %s --to NEW --single creates one)", d.Path, d.Path)
 	}
 	return err
 }
 
-// Close leaves the directory to others.
+// Close unlocks the directory.
 func (d *Dir) Close() error { return d.lock.Close() }
 
 func (d *Dir) join(name string) string { return d.FS.PathJoin(d.Path, name) }
 
-// checkOurs refuses a directory of somebody else.
-func (d *Dir) checkOurs() error {
+// checkOwned returns an error for a directory that limitsrv did not create.
+func (d *Dir) checkOwned() error {
 	names, err := d.FS.List(d.Path)
 	if err != nil {
 		return fmt.Errorf("list data directory %s: %w", d.Path, err)
 	}
-	// lost+found is in any directory that is a file system of its own.
+	// lost+found is in the root directory of a file system.
 	early := []string{lockName, identityName + suffixTemporary, "lost+found"}
 	if slices.Contains(names, identityName) {
 		return nil
 	}
 	for _, name := range names {
 		if IsStateOfOne(name) || name == MemberName || name == MemberDir {
-			return &CorruptError{What: identityWhat, File: d.join(identityName), Reason: "it is missing, but there is " + name}
+			return &CorruptError{What: identityWhat, File: d.join(identityName), Reason: "it is missing, but found " + name}
 		}
 		if !slices.Contains(early, name) {
-			return fmt.Errorf("data directory %s has no %s but has %s: it is not of limitsrv, give an empty one",
+			return fmt.Errorf("data directory %s has no %s but contains %s: it was not created by limitsrv, use an empty one",
 				d.Path, identityName, name)
 		}
 	}
@@ -150,13 +150,13 @@ func (d *Dir) takeLock() error {
 	return nil
 }
 
-// identify reads the identity, or makes one for a directory without.
-func (d *Dir) identify() error {
+// loadIdentity reads the identity, or creates one for a directory without.
+func (d *Dir) loadIdentity() error {
 	err := ReadSealed(d.FS, d.join(identityName), identityWhat, identityFormat, &d.Identity)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if err := d.checkOurs(); err != nil {
+	if err := d.checkOwned(); err != nil {
 		return err
 	}
 	d.Identity = newIdentity(newSeed())
@@ -168,7 +168,7 @@ func newSeed() (s Seed) {
 	return s
 }
 
-// newIdentity is that of a directory made now, whose hashes have a seed.
+// newIdentity returns a random identity with the given seed, created now.
 func newIdentity(seed Seed) Identity {
 	var id [16]byte
 	rand.Read(id[:])

@@ -47,7 +47,7 @@ func TestOpenDir(t *testing.T) {
 	}
 }
 
-// put writes a file of a test.
+// put writes a file.
 func put(t *testing.T, fsys vfs.FS, name string, data []byte) {
 	t.Helper()
 	if err := writeSynced(fsys, name, data); err != nil {
@@ -55,7 +55,7 @@ func put(t *testing.T, fsys vfs.FS, name string, data []byte) {
 	}
 }
 
-func TestOpenDirRefuses(t *testing.T) {
+func TestOpenDirRejects(t *testing.T) {
 	newer, err := seal(identityWhat, identityFormat+1, struct{ Unknown int }{1})
 	if err != nil {
 		t.Fatal(err)
@@ -71,18 +71,18 @@ func TestOpenDirRefuses(t *testing.T) {
 	for _, tt := range []struct {
 		name, file string
 		data       []byte
-		want       string // in the error; empty: it is taken
+		want       string // in the error; empty: no error
 		corrupt    bool
 	}{
-		{"a directory of somebody else", "notes.txt", nil, "it is not of limitsrv", false},
-		{"a log without an identity", "log-1", nil, "it is missing, but there is log-1", true},
-		{"one that a crash left while it was made", identityName + suffixTemporary, []byte("half"), "", false},
-		{"one that only a lock was put in", lockName, nil, "", false},
+		{"a foreign directory", "notes.txt", nil, "it was not created by limitsrv", false},
+		{"a log without an identity", "log-1", nil, "it is missing, but found log-1", true},
+		{"a crash during creation", identityName + suffixTemporary, []byte("half"), "", false},
+		{"only a lock file", lockName, nil, "", false},
 		{"the root of a file system", "lost+found", nil, "", false},
-		{"a newer format", identityName, newer, "has format 2, and this limitsrv knows formats up to 1", false},
-		{"another file by its name", identityName, other, "its first line is", true},
+		{"a newer format", identityName, newer, "has format 2, and this limitsrv supports formats up to 1", false},
+		{"another kind of sealed file", identityName, other, "its first line is", true},
 		{"an empty identity", identityName, nil, "checksum", true},
-		{"one with more bytes than there can be", identityName, make([]byte, maxSealed+100), "checksum", true},
+		{"an identity that is too long", identityName, make([]byte, maxSealed+100), "checksum", true},
 		{"a seed that is too short", identityName, shortSeed, "32 hexadecimal digits", true},
 	} {
 		fsys := vfs.NewMem()
@@ -101,7 +101,7 @@ func TestOpenDirRefuses(t *testing.T) {
 		if err == nil {
 			dir.Close()
 		}
-		// A refusal leaves no lock behind.
+		// A rejected directory must be unlocked.
 		if lock, err := fsys.Lock("/data/" + lockName); err != nil {
 			t.Errorf("%s: it is still locked: %v", tt.name, err)
 		} else {
@@ -110,21 +110,21 @@ func TestOpenDirRefuses(t *testing.T) {
 	}
 }
 
-func TestOpenDirLeavesOthersAlone(t *testing.T) {
+func TestOpenDirKeepsForeignFiles(t *testing.T) {
 	fsys := vfs.NewMem()
 	if err := MakeDir(fsys, "/home"); err != nil {
 		t.Fatal(err)
 	}
 	put(t, fsys, "/home/notes.txt", nil)
 	if _, err := OpenDir(fsys, "/home"); err == nil {
-		t.Error("a directory of somebody else was taken")
+		t.Error("a foreign directory was accepted")
 	}
 	if names, err := fsys.List("/home"); len(names) != 1 || err != nil {
-		t.Errorf("it left %q there, %v", names, err)
+		t.Errorf("it changed the directory to %q, %v", names, err)
 	}
 }
 
-// lateFS is a disk on which somebody else makes a file just before the lock.
+// lateFS is a disk on which another process creates a file just before the lock.
 type lateFS struct{ vfs.FS }
 
 func (l lateFS) Lock(name string) (io.Closer, error) {
@@ -134,14 +134,14 @@ func (l lateFS) Lock(name string) (io.Closer, error) {
 	return l.FS.Lock(name)
 }
 
-func TestOpenDirLooksAgain(t *testing.T) {
-	if _, err := OpenDir(lateFS{vfs.NewMem()}, "/data"); err == nil || !strings.Contains(err.Error(), "not of limitsrv") {
+func TestOpenDirChecksAgain(t *testing.T) {
+	if _, err := OpenDir(lateFS{vfs.NewMem()}, "/data"); err == nil || !strings.Contains(err.Error(), "not created by limitsrv") {
 		t.Errorf("OpenDir() = %v", err)
 	}
 }
 
-// Whatever is durable when the power fails, the next start is the first one or
-// one with the same identity.
+// After a power failure at any point the next start is either the first one or has the
+// same identity.
 func TestOpenDirCrash(t *testing.T) {
 	seed := rand.Uint64()
 	random := rand.New(rand.NewPCG(seed, 0))
@@ -196,11 +196,11 @@ func TestSealedDamage(t *testing.T) {
 			bad := bytes.Clone(data)
 			bad[i] ^= 1 << bit
 			if _, err := unseal(bad, identityWhat, 1, &got); err == nil {
-				t.Errorf("bit %d of byte %d is not missed", bit, i)
+				t.Errorf("flipping bit %d of byte %d is not detected", bit, i)
 			}
 		}
 		if _, err := unseal(data[:i], identityWhat, 1, &got); err == nil {
-			t.Errorf("it is read though cut to %d bytes", i)
+			t.Errorf("a file cut to %d bytes is read", i)
 		}
 	}
 }
@@ -220,12 +220,12 @@ func FuzzUnseal(f *testing.F) {
 		data = bytes.Clone(data)
 		data[0] ^= 1
 		if _, err := unseal(data, identityWhat, 1, &got); err == nil {
-			t.Errorf("%q is taken", data)
+			t.Errorf("%q is accepted", data)
 		}
 	})
 }
 
-func TestReadSealedNotThere(t *testing.T) {
+func TestReadSealedMissing(t *testing.T) {
 	if err := ReadSealed(vfs.NewMem(), "/IDENTITY", identityWhat, 1, nil); !errors.Is(err, fs.ErrNotExist) {
 		t.Errorf("ReadSealed() of no file = %v", err)
 	}

@@ -9,9 +9,10 @@ import (
 	"syscall"
 )
 
-// holderOf says whether another process has a lock, and which: 0 if it is in another
-// container. It must not be called by the process that has it, which would lose it.
-func holderOf(lock string) (pid int, held bool) {
+// lockHolder reports whether another process holds a lock, and its id: 0 if it is in
+// another container. It must not be called by the process that holds the lock, which
+// would lose it.
+func lockHolder(lock string) (pid int, held bool) {
 	file, err := os.Open(lock)
 	if err != nil {
 		return 0, false
@@ -24,7 +25,7 @@ func holderOf(lock string) (pid int, held bool) {
 	return max(int(of.Pid), 0), true
 }
 
-// isRunning says whether a process has not ended yet: one that nobody has waited for has.
+// isRunning reports whether a process runs. A zombie does not.
 func isRunning(pid int) bool {
 	if errors.Is(syscall.Kill(pid, 0), syscall.ESRCH) {
 		return false

@@ -2,8 +2,8 @@
 
 package persist
 
-// holderOf can't tell.
-func holderOf(string) (pid int, held bool) { return 0, false }
+// lockHolder is not implemented on this system.
+func lockHolder(string) (pid int, held bool) { return 0, false }
 
-// isRunning can't tell.
+// isRunning is not implemented on this system.
 func isRunning(int) bool { return false }

@@ -14,23 +14,23 @@ import (
 	"github.com/hashicorp/raft-wal/segment"
 )
 
-// LogOptions configure a Log.
+// LogOptions configures a Log.
 type LogOptions struct {
 	Policy Policy
-	// SegmentBytes is the size of a segment file, which is reserved as a whole when
-	// it is made: 4 KB to 1 GB; 0 means 64 MB.
+	// SegmentBytes is the size of a segment file, all of which is reserved when the file
+	// is created: 4 KB to 1 GB; 0 means 64 MB.
 	SegmentBytes int64
-	// First is the index of the first entry of a new log; 0 means 1. A log that is
-	// there already goes on where it ended.
+	// First is the index of the first entry of a new log; 0 means 1. An existing log
+	// continues at its end.
 	First uint64
-	// Least is up to which entry the log is known to be on disk. One that ends before
-	// is damaged.
+	// Least is the index of an entry that is known to be on disk. A log that ends before
+	// it is damaged.
 	Least uint64
-	// SameBoot says that the machine has not gone down since the log was last opened, so
-	// that all that was written is there, but for what the process was writing as it ended.
+	// SameBoot reports that the machine has not gone down since the log was last opened,
+	// so that only the last write of the process may be incomplete.
 	SameBoot bool
-	// OnError, if not nil, is called once with what broke the log, from any
-	// goroutine. It must not block and not call the log.
+	// OnError, if not nil, is called once with the error that broke the log, from any
+	// goroutine. It must not block and must not call the log.
 	OnError func(error)
 
 	syncEvery time.Duration // for tests; 0 means a second
@@ -42,7 +42,7 @@ const (
 	maxSegmentBytes     = 1 << 30
 )
 
-// check fills in what is not given.
+// check validates the options and sets defaults.
 func (o *LogOptions) check() error {
 	if o.SegmentBytes == 0 {
 		o.SegmentBytes = defaultSegmentBytes
@@ -62,16 +62,16 @@ func (o *LogOptions) check() error {
 	return nil
 }
 
-// A Log is a sequence of entries with consecutive indexes, in segment files of
-// one directory. It stands on raft-wal, with its own file layer, META, codec and
-// recovery.
+// A Log is a sequence of entries with consecutive indexes, in segment files of one
+// directory. It is built on raft-wal, with a file layer, META, codec and recovery of its
+// own.
 //
-// After a write, sync or change of segment that failed a Log is broken for good:
-// nobody knows what of it is on disk. What can be read of it stays right.
+// After a write, sync or change of segment that failed, a Log is broken for good, because
+// the state of its files is unknown. Entries that can be read remain correct.
 //
-// All methods may be called by many at once; those that change the log take turns.
-// Raft has other methods to change it; whoever uses these uses neither Append nor
-// DropBefore.
+// Concurrency: all methods may be called by any goroutine; those that change the log are
+// serialised. A log used by raft is changed only through RaftLog: Append and DropBefore
+// must not be used with it.
 type Log struct {
 	fs      vfs.FS
 	dir     string
@@ -80,29 +80,28 @@ type Log struct {
 	meta    *meta
 	codec   *codec
 	wal     *wal.WAL
-	dropped *Drop // nil: nothing was
+	dropped *Drop // nil: no end was cut off
 
-	entry   raft.Log    // what Append stores
-	entries []*raft.Log // it alone
+	entry   raft.Log    // the entry that Append stores
+	entries []*raft.Log // holds entry only
 
 	first, last, synced atomic.Uint64
-	changes             sync.Mutex   // held by who appends, deletes or closes: raft-wal, closed beside, waits for ever
-	back                sync.Mutex   // held while last and synced may go back, and during a Sync
-	reads               sync.RWMutex // held shared by who reads for raft, and by who deletes
-	syncs               atomic.Int32 // under way, and drops
-	changing            atomic.Bool  // from a full segment to the next
+	writeMu             sync.Mutex   // held to append, delete or close: raft-wal closed during another call blocks for ever
+	truncateMu          sync.Mutex   // held while last and synced may decrease, and during a Sync
+	readMu              sync.RWMutex // read-locked by GetLog, locked by DeleteRange
+	syncs               atomic.Int32 // syncs and deletions under way
+	rotating            atomic.Bool  // a full segment is being replaced
 	err                 atomic.Pointer[error]
 
 	closed     atomic.Bool
-	stop, done chan struct{} // of the goroutine that syncs
+	stop, done chan struct{} // of the sync goroutine
 }
 
-// OpenLog opens the log in dir, or makes one. It recovers from a crash: what was
-// being written at the end is cut off, and Dropped says so. But if that end does not
-// look like one that a crash of the process leaves or, unless it is SameBoot, one of the
-// machine under the policy that it was written with, it returns a *CorruptError and
-// changes nothing. The data of older entries is verified as it
-// is read. Data of a later version is a *NewerError.
+// OpenLog opens the log in dir, or creates one. It recovers from a crash: an unfinished
+// write at the end is cut off, and reported by Dropped. If the end does not look like the
+// result of a killed process or, unless SameBoot, of a machine that went down under the
+// policy of that time, OpenLog returns a *CorruptError and changes nothing. Older entries
+// are verified when they are read. Data of a later version is a *NewerError.
 func OpenLog(fs vfs.FS, dir string, o LogOptions) (*Log, error) {
 	if err := o.check(); err != nil {
 		return nil, fmt.Errorf("open log %s: %w", dir, err)
@@ -123,21 +122,21 @@ func OpenLog(fs vfs.FS, dir string, o LogOptions) (*Log, error) {
 func (l *Log) open() error {
 	state, err := readMeta(l.fs, l.dir)
 	if err = missingMeta(l.fs, l.dir, err); isMissing(err) {
-		state, err = l.make()
+		state, err = l.create()
 	}
 	if err != nil {
 		return err
 	}
 	l.codec = newCodec(state.codec, &l.synced)
-	last, state, err := l.recover(state)
+	last, state, err := l.repairTail(state)
 	if err != nil {
 		return err
 	}
-	l.meta = &meta{files: l.files, dir: l.dir, prepare: l.options.SegmentBytes, failed: func(err error) { l.fail(err) }, state: state}
+	l.meta = &meta{files: l.files, dir: l.dir, prepare: l.options.SegmentBytes, onError: func(err error) { l.fail(err) }, state: state}
 	if l.wal, err = l.openWAL(); err != nil {
 		return err
 	}
-	l.files.bytes.Store(0) // raft-wal has deleted what is none of the log
+	l.files.bytes.Store(0) // raft-wal has deleted unlisted segments
 	for _, g := range state.Segments {
 		info, err := l.fs.Stat(l.fs.PathJoin(l.dir, segment.FileName(g)))
 		if err != nil {
@@ -149,12 +148,12 @@ func (l *Log) open() error {
 	l.last.Store(last)
 	l.synced.Store(last)
 	if got, err := l.wal.LastIndex(); err != nil || got != last && last >= l.First() {
-		return errors.Join(fmt.Errorf("raft-wal recovered to entry %d, %d was expected", got, last), err, l.wal.Close())
+		return errors.Join(fmt.Errorf("raft-wal recovered up to entry %d instead of %d", got, last), err, l.wal.Close())
 	}
 	return nil
 }
 
-// openWAL opens raft-wal on files that have been recovered.
+// openWAL opens raft-wal on repaired files.
 func (l *Log) openWAL() (w *wal.WAL, err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -170,15 +169,15 @@ func (l *Log) openWAL() (w *wal.WAL, err error) {
 	)
 }
 
-// Append writes an entry, of at most 32 MB, and returns its index. Under Always
-// it is on disk when Append returns, under the others in the hands of the
-// operating system. While Busy, or beside another change, it may wait. What is too large is refused; after
-// any other error the log is broken, and every later Append returns that error.
+// Append writes an entry of at most 32 MB and returns its index. When it returns, the
+// entry is on disk under Always, and in the page cache under the other policies. It may
+// block while Busy, or during another change. A larger entry is rejected; after any other
+// error the log is broken, and every later Append returns that error.
 //
 // Cost: one write(2), and copies of data.
 func (l *Log) Append(data []byte) (index uint64, err error) {
-	l.changes.Lock()
-	defer l.changes.Unlock()
+	l.writeMu.Lock()
+	defer l.writeMu.Unlock()
 	if err := l.Err(); err != nil {
 		return 0, err
 	}
@@ -195,7 +194,7 @@ func (l *Log) Append(data []byte) (index uint64, err error) {
 	return index, nil
 }
 
-// store writes entries that follow the last, in one write and as one commit.
+// store writes entries that follow the last one, in one write and as one commit.
 func (l *Log) store(entries []*raft.Log) error {
 	if err := l.wal.StoreLogs(entries); err != nil {
 		return l.fail(fmt.Errorf("append to the log: %w", err))
@@ -205,36 +204,36 @@ func (l *Log) store(entries []*raft.Log) error {
 	if l.options.Policy == Always {
 		l.synced.Store(last)
 	}
-	l.files.writes.stir() // a sync since the write has not seen last
+	l.files.writes.mark() // a sync since the write has not covered last
 	return nil
 }
 
-// Dropped is the end that was cut off as the log was opened, nil if none was.
+// Dropped returns the end that was cut off when the log was opened, nil if none was.
 func (l *Log) Dropped() *Drop { return l.dropped }
 
-// Name is that of the directory.
+// Name returns the name of the directory.
 func (l *Log) Name() string { return l.fs.PathBase(l.dir) }
 
-// First is the index of the first entry, or if there is none of the next.
+// First returns the index of the first entry, or of the next one if there are no entries.
 func (l *Log) First() uint64 { return l.first.Load() }
 
-// Last is the index of the last entry; if there is none, one before First.
+// Last returns the index of the last entry, or First-1 if there are no entries.
 func (l *Log) Last() uint64 { return l.last.Load() }
 
-// Synced is the index up to which all is known to be on disk.
+// Synced returns an index such that all entries up to it are on disk.
 func (l *Log) Synced() uint64 { return l.synced.Load() }
 
-// Bytes is the size of the segment files, without what is reserved.
+// Bytes returns the size of the segment files, without reserved space.
 func (l *Log) Bytes() int64 { return l.files.bytes.Load() }
 
-// Segments is how many files there are.
-func (l *Log) Segments() int { return len(l.meta.now().Segments) }
+// Segments returns the number of segment files.
+func (l *Log) Segments() int { return len(l.meta.current().Segments) }
 
-// Busy says that an Append now might wait for the disk: a sync or a change of
-// segment is under way.
-func (l *Log) Busy() bool { return l.syncs.Load() > 0 || l.changing.Load() }
+// Busy reports that an Append may block on the disk now, because of a sync or a change of
+// segment.
+func (l *Log) Busy() bool { return l.syncs.Load() > 0 || l.rotating.Load() }
 
-// Err is what broke the log, nil if it is whole.
+// Err returns the error that broke the log, nil if it is not broken.
 func (l *Log) Err() error {
 	if err := l.err.Load(); err != nil {
 		return *err
@@ -242,24 +241,24 @@ func (l *Log) Err() error {
 	return nil
 }
 
-// fail breaks the log and returns what broke it first.
+// fail breaks the log and returns the first error that did.
 func (l *Log) fail(err error) error {
 	if l.err.CompareAndSwap(nil, &err) && l.options.OnError != nil {
 		l.options.OnError(err)
 	}
-	l.changing.Store(false)
+	l.rotating.Store(false)
 	return l.Err()
 }
 
-// Sync puts all on disk that was appended before the call.
+// Sync puts all entries that were appended before the call on disk.
 func (l *Log) Sync() error {
 	if err := l.Err(); err != nil {
 		return err
 	}
 	l.syncs.Add(1)
 	defer l.syncs.Add(-1)
-	l.back.Lock()
-	defer l.back.Unlock()
+	l.truncateMu.Lock()
+	defer l.truncateMu.Unlock()
 	last := l.Last()
 	if err := l.files.sync(); err != nil {
 		return l.fail(err)
@@ -272,9 +271,8 @@ func (l *Log) Sync() error {
 	}
 }
 
-// syncInBackground syncs in each period in which something was written, and in the one
-// after it. While nothing is written it sets no timer; what is written then is synced within a
-// period of it.
+// syncInBackground syncs in each period with a write and in the period after. It sets no
+// timer while nothing is written; the next write is then synced within a period.
 func (l *Log) syncInBackground() {
 	defer close(l.done)
 	ticker := time.NewTicker(l.options.syncEvery)
@@ -285,7 +283,7 @@ func (l *Log) syncInBackground() {
 			return
 		case <-ticker.C:
 		}
-		wrote := l.files.writes.over()
+		wrote := l.files.writes.seen()
 		if l.Sync() != nil {
 			return
 		}
@@ -300,17 +298,17 @@ func (l *Log) syncInBackground() {
 	}
 }
 
-// DropBefore deletes the segments all of whose entries are before index. First
-// says what is left.
+// DropBefore deletes the segments that hold only entries before index. First returns the
+// first entry left.
 func (l *Log) DropBefore(index uint64) error {
-	l.changes.Lock()
-	defer l.changes.Unlock()
+	l.writeMu.Lock()
+	defer l.writeMu.Unlock()
 	if err := l.Err(); err != nil {
 		return err
 	}
 	first := l.First()
 	keep := first
-	for _, g := range l.meta.now().Segments {
+	for _, g := range l.meta.current().Segments {
 		if g.BaseIndex <= index {
 			keep = max(keep, g.BaseIndex)
 		}
@@ -329,9 +327,9 @@ func (l *Log) DropBefore(index uint64) error {
 
 var errLogClosed = errors.New("the log is closed")
 
-// Close puts all on disk, whatever the policy, and closes the files; of a broken
-// log it only closes them. It waits for a sync that is under way, so it hangs
-// with the disk. Only the first time counts.
+// Close syncs, under any policy, and closes the files; a broken log is only closed. It
+// waits for a sync that is under way, so it hangs if the disk does. Later calls do
+// nothing.
 func (l *Log) Close() error {
 	if l.closed.Swap(true) {
 		return nil
@@ -340,13 +338,13 @@ func (l *Log) Close() error {
 	if err == nil {
 		err = l.Sync()
 	} else {
-		err = nil // it has been told
+		err = nil // it has been reported
 	}
 	l.err.CompareAndSwap(nil, &errLogClosed)
 	close(l.stop)
 	<-l.done
-	l.changes.Lock()
-	defer l.changes.Unlock()
+	l.writeMu.Lock()
+	defer l.writeMu.Unlock()
 	err = errors.Join(err, l.wal.Close())
 	l.files.closePrepared()
 	return err

@@ -11,7 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// openLog opens a log of small segments.
+// openLog opens a log with small segments.
 func openLog(t *testing.T, fs vfs.FS, dir string, o LogOptions) *Log {
 	t.Helper()
 	if o.SegmentBytes == 0 {
@@ -39,7 +39,7 @@ func closeLog(t *testing.T, l *Log) {
 	}
 }
 
-// payload is what the tests log as entry index: 0 to 700 bytes that say which.
+// payload returns the data of entry index: 0 to 700 bytes that depend on the index.
 func payload(index uint64) []byte {
 	b := fmt.Appendf(nil, "%d ", index)
 	for i := uint64(0); i < index*index%700; i++ {
@@ -67,7 +67,7 @@ func checkEntries(t *testing.T, l *Log, first, last uint64) {
 	}
 }
 
-// fileSystems are what the tests run on. root is an empty directory.
+// fileSystems runs a test on memory and on disk. root is an empty directory.
 func fileSystems(t *testing.T, test func(t *testing.T, fs vfs.FS, root string)) {
 	t.Run("fs=mem", func(t *testing.T) { test(t, vfs.NewCrashableMem(), "/") })
 	t.Run("fs=disk", func(t *testing.T) { test(t, vfs.Default, t.TempDir()) })
@@ -88,7 +88,7 @@ func TestLogRoundTrip(t *testing.T) {
 				}
 				checkEntries(t, l, 7, next-1)
 				closeLog(t, l)
-				o.First = 99 // it goes on all the same
+				o.First = 99 // ignored: the log exists
 				l = openLog(t, fs, dir, o)
 				checkEntries(t, l, 7, next-1)
 				if l.Synced() != next-1 {
@@ -148,7 +148,7 @@ func TestLogSynced(t *testing.T) {
 	}
 }
 
-func TestLogSyncsByItself(t *testing.T) {
+func TestLogSyncsInBackground(t *testing.T) {
 	l := openLog(t, vfs.NewMem(), "/log", LogOptions{syncEvery: 1})
 	mustAppend(t, l, nil)
 	for l.Synced() < 1 {
@@ -157,7 +157,7 @@ func TestLogSyncsByItself(t *testing.T) {
 	closeLog(t, l)
 }
 
-// TestLogDeletesOrphans leaves a segment that META does not name, as a crash may.
+// TestLogDeletesOrphans leaves a segment that META does not name, as after a crash.
 func TestLogDeletesOrphans(t *testing.T) {
 	made := madeLog(t, Always, 40, 0)
 	orphan := "00000000000000000001-0000000000000099.wal"
@@ -180,8 +180,8 @@ func TestLogDeletesOrphans(t *testing.T) {
 	}
 }
 
-// TestLogBeside uses a log from many goroutines, as far as it may be.
-func TestLogBeside(t *testing.T) {
+// TestLogConcurrent uses a log from many goroutines.
+func TestLogConcurrent(t *testing.T) {
 	fileSystems(t, func(t *testing.T, fs vfs.FS, root string) {
 		l := openLog(t, fs, fs.PathJoin(root, "log"), LogOptions{syncEvery: 1e6})
 		var all sync.WaitGroup
@@ -198,7 +198,7 @@ func TestLogBeside(t *testing.T) {
 					next++
 					return nil
 				})
-				if err == nil && l.Last() >= l.First()+100 { // nobody reads what is dropped
+				if err == nil && l.Last() >= l.First()+100 { // dropped entries must not be read
 					err = l.DropBefore(l.Last() - 50)
 				}
 				return err
@@ -228,9 +228,9 @@ func TestLogBeside(t *testing.T) {
 	})
 }
 
-// TestLogClosedBeside closes logs that are being appended to, mostly while a segment
-// is changed: either ends.
-func TestLogClosedBeside(t *testing.T) {
+// TestLogClosedDuringAppend closes logs during Appends, mostly while a segment is replaced:
+// both calls must return.
+func TestLogClosedDuringAppend(t *testing.T) {
 	for range 200 {
 		l := openLog(t, vfs.NewMem(), "/log", LogOptions{Policy: Never})
 		began, ended := make(chan struct{}), make(chan error)
@@ -251,8 +251,8 @@ func TestLogClosedBeside(t *testing.T) {
 	}
 }
 
-// TestAppendAllocates holds the garbage of an Append to that of raft-wal, which is
-// 5 allocations, and 7 with the race detector.
+// TestAppendAllocates checks that Append allocates no more than raft-wal: 5 allocations,
+// and 7 with the race detector.
 func TestAppendAllocates(t *testing.T) {
 	l := openLog(t, vfs.NewMem(), "/log", LogOptions{SegmentBytes: maxSegmentBytes})
 	data := make([]byte, 3<<10)
@@ -270,7 +270,7 @@ func TestLogClosed(t *testing.T) {
 	closeLog(t, l)
 	for _, err := range []error{l.Err(), l.Sync(), l.DropBefore(2), second(l.Append(nil))} {
 		if !errors.Is(err, errLogClosed) {
-			t.Errorf("a closed log says %v, want %v", err, errLogClosed)
+			t.Errorf("a closed log returns %v, want %v", err, errLogClosed)
 		}
 	}
 	if called {
@@ -286,7 +286,7 @@ func TestLogOptions(t *testing.T) {
 		o    LogOptions
 		ok   bool
 	}{
-		{"the least segment", LogOptions{SegmentBytes: 4 << 10}, true},
+		{"the smallest segment", LogOptions{SegmentBytes: 4 << 10}, true},
 		{"less", LogOptions{SegmentBytes: 4<<10 - 1}, false},
 		{"the largest segment", LogOptions{SegmentBytes: 1 << 30}, true},
 		{"more", LogOptions{SegmentBytes: 1<<30 + 1}, false},

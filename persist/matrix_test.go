@@ -15,10 +15,10 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// fileWounds are damages of a file, the same each time.
-var fileWounds = []struct {
+// fileDamages are deterministic damages of a file.
+var fileDamages = []struct {
 	name string
-	do   func(data []byte) []byte // nil: there is no file any more
+	do   func(data []byte) []byte // nil: the file is removed
 }{
 	{"missing", nil},
 	{"empty", func([]byte) []byte { return nil }},
@@ -27,13 +27,13 @@ var fileWounds = []struct {
 	{"junk at its head", func(data []byte) []byte { copy(data, junk(100)); return data }},
 	{"junk", func(data []byte) []byte { return junk(len(data)) }},
 	{"junk of 100 bytes", func([]byte) []byte { return junk(100) }},
-	{"a bit in the middle", func(data []byte) []byte { return flipAt(data, len(data)/2) }},
-	{"a bit at its end", func(data []byte) []byte { return flipAt(data, len(data)-1) }},
+	{"a flipped bit in the middle", func(data []byte) []byte { return flipAt(data, len(data)/2) }},
+	{"a flipped bit at its end", func(data []byte) []byte { return flipAt(data, len(data)-1) }},
 	{"longer", func(data []byte) []byte { return append(data, junk(100)...) }},
-	{"longer by zeros", func(data []byte) []byte { return append(data, make([]byte, 100)...) }},
+	{"zeros appended", func(data []byte) []byte { return append(data, make([]byte, 100)...) }},
 }
 
-// junk is n bytes none of which is zero.
+// junk returns n bytes, none of them zero.
 func junk(n int) []byte { return bytes.Repeat([]byte("limitsrv? "), n/10+1)[:n] }
 
 func flipAt(data []byte, at int) []byte {
@@ -43,12 +43,12 @@ func flipAt(data []byte, at int) []byte {
 	return data
 }
 
-// matrixDirs are data directories as processes leave them, with a snapshot, a log of
-// several segments behind it, and a backup.
+// matrixDirs are data directories as processes leave them: a snapshot, a log of several
+// segments after it, and a backup.
 var matrixDirs = []struct {
 	name string
 	end  func(t *testing.T, s *Store, dir string) (left string)
-	boot string // empty: that in which it was made
+	boot string // empty: the boot in which it was created
 }{
 	{"ended", func(t *testing.T, s *Store, dir string) string { end(t, s, false); return dir }, ""},
 	{"killed", killedCopy, ""},
@@ -70,17 +70,17 @@ func copyDir(t *testing.T, to, from string) {
 	}
 }
 
-// TestEachFile damages each file of a directory on the system's own file system in each
-// way. Then it opens with exactly what was decided; or it lacks an end, and says so;
-// or it is refused with what to do, and Repair makes it one that starts, or says what
-// to do.
+// TestEachFile damages each file of a directory on the operating system's file system in
+// each way. Then either it opens with the exact state; or the end of the log is missing,
+// and that is reported; or it is rejected with a remedy, and Repair makes it usable or
+// names a remedy.
 func TestEachFile(t *testing.T) {
 	for i, from := range matrixDirs {
 		t.Run(from.name, func(t *testing.T) {
 			t.Parallel()
-			m := &matrix{t: t, clock: newTestClock(), boot: from.boot, policy: []Policy{Never, EverySecond, Always}[i]}
+			m := &damageMatrix{t: t, clock: newTestClock(), boot: from.boot, policy: []Policy{Never, EverySecond, Always}[i]}
 			made := filepath.Join(t.TempDir(), "made")
-			m.dir = from.end(t, m.make(made), made)
+			m.dir = from.end(t, m.newStore(made), made)
 			var files []string
 			err := filepath.WalkDir(m.dir, func(path string, d fs.DirEntry, err error) error {
 				if err == nil && d.Type().IsRegular() {
@@ -93,23 +93,23 @@ func TestEachFile(t *testing.T) {
 				t.Fatalf("%d files, %v", len(files), err)
 			}
 			for _, name := range files {
-				wounds := fileWounds
+				wounds := fileDamages
 				switch {
-				case strings.HasPrefix(name, backupsDir): // a start does not look at them
+				case strings.HasPrefix(name, backupsDir): // a start ignores them
 					wounds = wounds[:1]
-				case from.boot != "" && !strings.HasPrefix(name, logPrefix): // it is all the same
+				case from.boot != "" && !strings.HasPrefix(name, logPrefix): // the boot makes no difference to them
 					wounds = nil
 				}
 				for _, w := range wounds {
-					m.suffer(name, w.name, w.do)
+					m.checkDamage(name, w.name, w.do)
 				}
 			}
-			t.Logf("%d files: %d opened right, %d without an end and said so, %d were refused and repaired", len(files), m.right, m.dropped, m.repaired)
+			t.Logf("%d files: %d opened right, %d without their end and reported it, %d rejected and repaired", len(files), m.right, m.dropped, m.repaired)
 		})
 	}
 }
 
-type matrix struct {
+type damageMatrix struct {
 	t       *testing.T
 	policy  Policy
 	boot    string
@@ -120,15 +120,15 @@ type matrix struct {
 	right, dropped, repaired int
 }
 
-func (m *matrix) options(dir string, log *strings.Builder) Options {
+func (m *damageMatrix) options(dir string, log *strings.Builder) Options {
 	return Options{
 		Dir: dir, Policy: m.policy, Clock: m.clock, SegmentBytes: 8 << 10,
 		Logger: slog.New(slog.NewTextHandler(log, nil)),
 	}
 }
 
-// make is a Store with something of everything.
-func (m *matrix) make(dir string) *Store {
+// newStore returns a Store with a snapshot, a log and a backup.
+func (m *damageMatrix) newStore(dir string) *Store {
 	var log strings.Builder
 	rng := rand.New(rand.NewPCG(1, 2))
 	s := start(m.t, m.options(dir, &log))
@@ -144,8 +144,8 @@ func (m *matrix) make(dir string) *Store {
 	return s
 }
 
-// suffer damages a file of a copy.
-func (m *matrix) suffer(name, how string, do func([]byte) []byte) {
+// checkDamage damages a file of a copy.
+func (m *damageMatrix) checkDamage(name, how string, do func([]byte) []byte) {
 	t, dir := m.t, m.t.TempDir()
 	defer os.RemoveAll(dir)
 	copyDir(t, dir, m.dir)
@@ -155,38 +155,38 @@ func (m *matrix) suffer(name, how string, do func([]byte) []byte) {
 		}
 	}
 	path := filepath.Join(dir, name)
-	if err := wounded(path, do); err != nil {
+	if err := damageFile(path, do); err != nil {
 		t.Fatal(err)
 	}
 	var said, log strings.Builder
 	say := func(line string) { said.WriteString(line + "\n") }
 	o := m.options(dir, &log)
 	checked := Check(nil, dir, say)
-	kept, err := m.opens(o)
-	told := strings.Contains(log.String(), "level=WARN")
+	kept, err := m.countKept(o)
+	reported := strings.Contains(log.String(), "level=WARN")
 	switch {
 	case errors.As(err, new(*wrongState)):
 		t.Errorf("%s, %s: %v", name, how, err)
 	case err == nil && kept == len(m.history):
 		m.right++
-	case err == nil && told && (checked == nil || errors.Is(checked, ErrDrops)):
+	case err == nil && reported && (checked == nil || errors.Is(checked, ErrDrops)):
 		m.dropped++
 	case err == nil && isShortTail(name, how):
-		m.dropped++ // as if the process had been killed before
+		m.dropped++ // as if the process had been killed earlier
 	case err == nil:
-		t.Errorf("%s, %s: it opens with %d batches of %d, and says\n%s\ncheck: %v\n%s", name, how, kept, len(m.history), &log, checked, &said)
+		t.Errorf("%s, %s: it opens with %d batches of %d, log\n%s\ncheck: %v\n%s", name, how, kept, len(m.history), &log, checked, &said)
 	case !errors.Is(checked, ErrDamaged):
-		t.Errorf("%s, %s: it is refused with %v, and check says %v\n%s", name, how, err, checked, &said)
-	case !strings.Contains(err.Error(), "check --repair") && !strings.Contains(err.Error(), "give "):
-		t.Errorf("%s, %s: it is refused with %v, which does not say what to do", name, how, err)
+		t.Errorf("%s, %s: it is rejected with %v, check returns %v\n%s", name, how, err, checked, &said)
+	case !strings.Contains(err.Error(), "check --repair") && !strings.Contains(err.Error(), "use an"):
+		t.Errorf("%s, %s: it is rejected with %v, which names no remedy", name, how, err)
 	default:
-		m.repair(o, name, how, err)
+		m.checkRepair(o, name, how, err)
 	}
 }
 
-// opens starts a Store and says how many batches of the history it has.
-func (m *matrix) opens(o Options) (kept int, err error) {
-	s, err := opened(o)
+// countKept starts a Store and returns the number of batches of the history that it has.
+func (m *damageMatrix) countKept(o Options) (kept int, err error) {
+	s, err := openRecovered(o)
 	if err != nil {
 		return 0, err
 	}
@@ -196,13 +196,13 @@ func (m *matrix) opens(o Options) (kept int, err error) {
 	return kept, errors.Join(err, s.Close(context.Background(), SaveNever))
 }
 
-// isShortTail says that a file lost an end, or all, of which nothing tells: it is that
-// of a segment that was being written.
+// isShortTail reports whether a file lost its end, or all, without a trace: that is
+// possible for the segment that was written last.
 func isShortTail(name, how string) bool {
 	return strings.HasSuffix(name, ".wal") && (strings.HasPrefix(how, "short") || how == "empty")
 }
 
-func (m *matrix) repair(o Options, name, how string, refused error) {
+func (m *damageMatrix) checkRepair(o Options, name, how string, rejected error) {
 	t := m.t
 	var asked strings.Builder
 	err := Repair(nil, o.Dir, func(string) {}, func(question string) bool { asked.WriteString(question + "\n"); return true })
@@ -210,16 +210,16 @@ func (m *matrix) repair(o Options, name, how string, refused error) {
 		err = Check(nil, o.Dir, func(string) {})
 	}
 	if err == nil {
-		_, err = m.opens(o)
+		_, err = m.countKept(o)
 	}
 	if err != nil {
-		t.Errorf("%s, %s: it is refused with %v, and after repair, which asks\n%s%v", name, how, refused, &asked, err)
+		t.Errorf("%s, %s: it is rejected with %v, and after repair, which asks\n%s%v", name, how, rejected, &asked, err)
 		return
 	}
 	m.repaired++
 }
 
-func wounded(path string, do func([]byte) []byte) error {
+func damageFile(path string, do func([]byte) []byte) error {
 	if do == nil {
 		return os.Remove(path)
 	}

@@ -16,16 +16,16 @@ import (
 	"github.com/hashicorp/raft-wal/types"
 )
 
-// META is the file of a log's directory that names its segments. It is written
-// whole to metaNew, synced, and renamed. Little-endian, 8 bytes each if not said:
+// META is the file of a log's directory that names its segments. It is written whole to
+// metaNew, synced, and renamed. Little-endian, 8 bytes each unless stated:
 //
 //	magic
 //	CRC32C of all that follows, 4 bytes
 //	version, 4 bytes
 //	number of the codec, number of the next segment
 //	for each segment: number, first index in the file, first index in the log, last
-//	index (0 if it is not full), offset of its index, when it was made and filled in
-//	Unix nanoseconds (0 if it is not full), limit of its size
+//	index (0 if it is not full), offset of its index, times of creation and of filling
+//	in Unix nanoseconds (0 if it is not full), limit of its size
 const (
 	metaName    = "META"
 	metaNew     = "META.new"
@@ -33,20 +33,20 @@ const (
 	metaVersion = 1
 	metaHead    = 32
 	metaSegment = 64
-	// maxMetaBytes bounds what is read: 65 536 segments.
+	// maxMetaBytes bounds the file to 65 536 segments.
 	maxMetaBytes = 4 << 20
 )
 
-// logState is what META says.
+// logState is the content of META.
 type logState struct {
 	codec codecID
 	types.PersistentState
 }
 
-// tail is the segment that is written to.
+// tail returns the segment that is written to.
 func (s *logState) tail() *types.SegmentInfo { return &s.Segments[len(s.Segments)-1] }
 
-// newLogState is that of a log whose first entry will be first.
+// newLogState returns the state of an empty log with first as the index of its first entry.
 func newLogState(id codecID, first uint64, segmentBytes int64) *logState {
 	s := &logState{codec: id}
 	s.addTail(first, segmentBytes)
@@ -62,7 +62,7 @@ func (s *logState) addTail(first uint64, segmentBytes int64) {
 	s.NextSegmentID++
 }
 
-// encode is the bytes of META.
+// encode returns the bytes of META.
 func (s *logState) encode() []byte {
 	order := binary.LittleEndian
 	b := append([]byte(metaMagic), 0, 0, 0, 0)
@@ -88,12 +88,12 @@ func unixNano(t time.Time) uint64 {
 	return uint64(t.UnixNano())
 }
 
-// decodeMeta reads the bytes of META. reason says what is wrong with them.
+// decodeMeta decodes the bytes of META. If they are damaged it returns the reason.
 func decodeMeta(b []byte) (s *logState, reason string, err error) {
 	order := binary.LittleEndian
 	switch {
 	case len(b) < metaHead || string(b[:8]) != metaMagic:
-		return nil, "it is no META of a log", nil
+		return nil, "it is not a META file", nil
 	case order.Uint32(b[8:]) != crc32.Checksum(b[12:], castagnoli):
 		return nil, "its checksum does not match", nil
 	case order.Uint32(b[12:]) != metaVersion:
@@ -106,7 +106,7 @@ func decodeMeta(b []byte) (s *logState, reason string, err error) {
 	s.NextSegmentID = order.Uint64(b[24:])
 	b = b[metaHead:]
 	if len(b) == 0 || len(b)%metaSegment != 0 {
-		return nil, "its length is not right", nil
+		return nil, "its length is wrong", nil
 	}
 	for ; len(b) > 0; b = b[metaSegment:] {
 		at := func(i int) uint64 { return order.Uint64(b[8*i:]) }
@@ -122,7 +122,7 @@ func decodeMeta(b []byte) (s *logState, reason string, err error) {
 	return s, s.check(), nil
 }
 
-// check is what raft-wal relies on and META does not keep to.
+// check verifies the invariants that raft-wal relies on.
 func (s *logState) check() (reason string) {
 	if s.codec < wal.FirstExternalCodecID {
 		return "the number of the codec is out of range"
@@ -133,9 +133,9 @@ func (s *logState) check() (reason string) {
 		case g.ID >= s.NextSegmentID || g.BaseIndex == 0 || g.MinIndex < g.BaseIndex || g.SizeLimit == 0:
 			return fmt.Sprintf("segment %d is out of range", i)
 		case isTail != g.SealTime.IsZero() || isTail != (g.MaxIndex == 0) || isTail != (g.IndexStart == 0):
-			return fmt.Sprintf("segment %d of %d is full, or is not", i, len(s.Segments))
+			return fmt.Sprintf("segment %d of %d must be full, or must not be", i, len(s.Segments))
 		case !isTail && g.MaxIndex < g.MinIndex:
-			return fmt.Sprintf("segment %d ends before its begin", i)
+			return fmt.Sprintf("segment %d ends before its start", i)
 		case i > 0 && g.BaseIndex != s.Segments[i-1].MaxIndex+1:
 			return fmt.Sprintf("segment %d does not follow the one before", i)
 		}
@@ -143,7 +143,7 @@ func (s *logState) check() (reason string) {
 	return ""
 }
 
-// readMeta reads META. It wraps fs.ErrNotExist if there is none.
+// readMeta reads META. Its error wraps fs.ErrNotExist if there is no META.
 func readMeta(files vfs.FS, dir string) (*logState, error) {
 	name := files.PathJoin(dir, metaName)
 	file, err := files.Open(name)
@@ -164,7 +164,7 @@ func readMeta(files vfs.FS, dir string) (*logState, error) {
 	return s, nil
 }
 
-// writeMeta replaces META. After an error the old or the new one is there.
+// writeMeta replaces META. After an error either the old or the new one is there.
 func writeMeta(files vfs.FS, dir string, s *logState) error {
 	made := files.PathJoin(dir, metaNew)
 	file, err := files.Create(made, vfs.WriteCategoryUnspecified)
@@ -192,34 +192,34 @@ type meta struct {
 	files   *files
 	dir     string
 	prepare int64       // bytes to reserve for a segment
-	failed  func(error) // is told what CommitState fails with
-	mu      sync.Mutex  // for state
+	onError func(error) // called with the errors of CommitState
+	mu      sync.Mutex  // guards state
 	state   *logState   // as on disk; replaced, never changed
 }
 
-// now is the state on disk. It is not to be changed.
-func (m *meta) now() *logState {
+// current returns the state on disk. It must not be changed.
+func (m *meta) current() *logState {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.state
 }
 
 // Load implements types.MetaStore.
-func (m *meta) Load(string) (types.PersistentState, error) { return m.now().PersistentState, nil }
+func (m *meta) Load(string) (types.PersistentState, error) { return m.current().PersistentState, nil }
 
-// CommitState implements types.MetaStore. It does not look at the codecs: raft-wal
-// says 1 for a new segment, whatever the codec is. Before META says that a segment is full
-// all of it is on disk, and before it names a new one that is there.
+// CommitState implements types.MetaStore. It ignores the codec of a new segment, which
+// raft-wal always sets to 1. Before META lists a segment as full, all of the segment is
+// on disk; before META names a new segment, its file exists.
 func (m *meta) CommitState(p types.PersistentState) error {
 	err := m.commit(p)
 	if err != nil {
-		m.failed(err)
+		m.onError(err)
 	}
 	return err
 }
 
 func (m *meta) commit(p types.PersistentState) error {
-	old := m.now()
+	old := m.current()
 	s := &logState{codec: old.codec, PersistentState: p}
 	if reason := s.check(); reason != "" {
 		return fmt.Errorf("write META of the log: %s", reason)
@@ -241,7 +241,7 @@ func (m *meta) commit(p types.PersistentState) error {
 	return nil
 }
 
-var errNoStableStore = errors.New("a log is no stable store")
+var errNoStableStore = errors.New("a log is not a stable store")
 
 // GetStable implements types.MetaStore.
 func (m *meta) GetStable([]byte) ([]byte, error) { return nil, errNoStableStore }
@@ -252,5 +252,5 @@ func (m *meta) SetStable(_, _ []byte) error { return errNoStableStore }
 // Close implements types.MetaStore.
 func (m *meta) Close() error { return nil }
 
-// isMissing says that there is no such file.
+// isMissing reports a file that does not exist.
 func isMissing(err error) bool { return errors.Is(err, fs.ErrNotExist) }

@@ -2,39 +2,39 @@ package persist
 
 import "fmt"
 
-// A Policy says when what is appended to a log is put on disk.
+// A Policy determines when appended entries are put on disk.
 type Policy uint8
 
 const (
-	// EverySecond syncs in the background once a second: a power cut loses at most
-	// the last second and what takes the disk longer; the end of the process nothing.
+	// EverySecond syncs in the background once a second: a power failure loses at most
+	// the last second and the duration of a sync; the end of the process loses nothing.
 	EverySecond Policy = iota
-	// Always syncs before an Append returns: what is answered is on disk.
+	// Always syncs before Append returns: every answered decision is on disk.
 	Always
-	// Never leaves it to the operating system, but for segments that are full.
+	// Never leaves syncing to the operating system, except for full segments.
 	Never
 )
 
-// policies are the names of the policies, by Policy: those of Redis.
+// policies holds the names of the policies, by Policy: those of Redis.
 var policies = [...]string{EverySecond: "everysec", Always: "always", Never: "no"}
 
-// String is the name of the policy: always, everysec or no.
+// String returns the name of the policy: always, everysec or no.
 func (p Policy) String() string { return policies[p] }
 
-// ParsePolicy finds a policy by its name.
+// ParsePolicy returns the policy of a name.
 func ParsePolicy(name string) (Policy, error) {
 	for i, n := range policies {
 		if n == name {
 			return Policy(i), nil
 		}
 	}
-	return 0, fmt.Errorf("fsync policy %q is none of always, everysec, no", name)
+	return 0, fmt.Errorf("fsync policy %q must be always, everysec or no", name)
 }
 
-// MarshalText writes the name.
+// MarshalText returns the name.
 func (p Policy) MarshalText() ([]byte, error) { return []byte(p.String()), nil }
 
-// UnmarshalText reads a name.
+// UnmarshalText parses a name.
 func (p *Policy) UnmarshalText(text []byte) (err error) {
 	*p, err = ParsePolicy(string(text))
 	return err

@@ -13,9 +13,9 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// A raftCrasher runs a raft log in memory and stops time before each change of the
-// file system, to look at what a power cut or the end of the process would leave
-// there.
+// A raftCrasher runs a raft log in memory and, before each change of the file system,
+// examines the files that a power failure or the end of the process would leave at that
+// point.
 type raftCrasher struct {
 	t      *testing.T
 	policy Policy
@@ -23,9 +23,9 @@ type raftCrasher struct {
 	mem    *vfs.MemFS
 	log    atomic.Pointer[Log] // nil until the first is open
 
-	mu            sync.Mutex // for the rest: raft-wal changes segments beside
+	mu            sync.Mutex // guards the rest: raft-wal replaces segments concurrently
 	random        *rand.Rand
-	before, after *raftTwin // the step that is under way, or the last
+	before, after *raftModel // the step under way, or the last one
 	step          raftStep
 	points        int
 }
@@ -38,14 +38,14 @@ func (c *raftCrasher) MaybeError(op errorfs.Op) error {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.points++
-	durable := uint64(0) // before the copy
+	durable := uint64(0) // read before the copy
 	if l := c.log.Load(); l != nil {
 		durable = l.Synced()
 	}
 	for _, percent := range []int{0, 1 + c.random.IntN(99), 100} {
 		copied := c.mem.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: percent, RNG: c.random})
 		when := fmt.Sprintf("seed %d, %v, %d %% kept, %v, before %v of %s", c.seed, c.policy, percent, c.step, op.Kind, op.Path)
-		whole := percent == 100 || c.policy == Always // nothing that was acknowledged is lost
+		whole := percent == 100 || c.policy == Always // no acknowledged entry is lost
 		if err := c.reopen(copied, percent == 100, durable, whole); err != nil {
 			c.t.Errorf("%s: %v", when, err)
 		}
@@ -56,8 +56,8 @@ func (c *raftCrasher) MaybeError(op errorfs.Op) error {
 // String implements errorfs.Injector.
 func (c *raftCrasher) String() string { return "raft crasher" }
 
-// reopen opens what a crash left, says if that is not what it may be, and goes on
-// with it to the next crash.
+// reopen opens the files left by a crash, returns an error if their contents are not
+// allowed, and uses the log until the next crash.
 func (c *raftCrasher) reopen(fs *vfs.MemFS, same bool, durable uint64, whole bool) error {
 	if err := checkedLog(fs, "/log", same); err != nil && !isMissing(err) {
 		return fmt.Errorf("check: %w", err)
@@ -69,7 +69,7 @@ func (c *raftCrasher) reopen(fs *vfs.MemFS, same bool, durable uint64, whole boo
 	}
 	w, err := readRaft(l.Raft())
 	if err == nil {
-		err = c.mayBe(w, durable, whole)
+		err = c.isAllowed(w, durable, whole)
 	}
 	for i := uint64(0); err == nil && i < 4; i++ {
 		s := drawRaftStep(c.random, w, 1000+i)
@@ -78,7 +78,7 @@ func (c *raftCrasher) reopen(fs *vfs.MemFS, same bool, durable uint64, whole boo
 		}
 		s.apply(w)
 	}
-	// The process ends again: perhaps while it changes the segment.
+	// The process ends again, perhaps while it replaces the segment.
 	fs = fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: c.random})
 	if err = errors.Join(err, l.Close()); err != nil {
 		return err
@@ -97,15 +97,14 @@ func (c *raftCrasher) reopen(fs *vfs.MemFS, same bool, durable uint64, whole boo
 	return nil
 }
 
-// mayBe says what is wrong if got is neither what there was before the step nor
-// after it, nor, unless the log is to be whole, a begin of that with at least what is
-// durable.
-func (c *raftCrasher) mayBe(got *raftTwin, durable uint64, whole bool) error {
+// isAllowed returns an error if got is neither the state before the step nor the state after
+// it, nor, unless whole, a prefix of one of them with at least the durable entries.
+func (c *raftCrasher) isAllowed(got *raftModel, durable uint64, whole bool) error {
 	var errs error
-	for _, want := range []*raftTwin{c.before, c.after} {
+	for _, want := range []*raftModel{c.before, c.after} {
 		err := got.differs(want)
 		if err != nil && !whole {
-			err = got.isBegin(want, durable)
+			err = got.isPrefix(want, durable)
 		}
 		if err == nil {
 			return nil
@@ -115,20 +114,20 @@ func (c *raftCrasher) mayBe(got *raftTwin, durable uint64, whole bool) error {
 	return errs
 }
 
-// isBegin says what keeps got from being the first entries of want, and at least
-// those up to durable.
-func (w *raftTwin) isBegin(want *raftTwin, durable uint64) error {
+// isPrefix returns an error unless got is a prefix of want with at least the entries up to
+// durable.
+func (w *raftModel) isPrefix(want *raftModel, durable uint64) error {
 	least := min(durable, want.last)
 	switch {
 	case want.empty() || w.empty() && least < want.first:
-		return w.begins(want)
+		return w.hasOnly(want)
 	case w.empty() || w.first != want.first || w.last < least || w.last > want.last:
 		return fmt.Errorf("it holds %d to %d, want %d to between %d and %d", w.first, w.last, want.first, least, want.last)
 	}
-	return w.begins(want)
+	return w.hasOnly(want)
 }
 
-// TestRaftCrash goes through every moment of a raft log at which it can end.
+// TestRaftCrash crashes a raft log at every change of the file system.
 func TestRaftCrash(t *testing.T) {
 	for _, policy := range []Policy{Always, EverySecond, Never} {
 		t.Run(policy.String(), func(t *testing.T) {
@@ -138,23 +137,23 @@ func TestRaftCrash(t *testing.T) {
 				points += raftCrashEverywhere(t, policy)
 			}
 			if points < 150 {
-				t.Errorf("%d moments, want at least 150", points)
+				t.Errorf("%d crash points, want at least 150", points)
 			}
-			t.Logf("%d moments, three ways to end each", points)
+			t.Logf("%d crash points with three outcomes each", points)
 		})
 	}
 }
 
-// raftCrashRuns is how many logs TestRaftCrash ends.
+// raftCrashRuns is the number of logs in TestRaftCrash.
 const raftCrashRuns = 3
 
-// raftCrashEverywhere runs a log that is changed as raft does, synced, closed and
-// opened, and ends it at every moment.
+// raftCrashEverywhere changes a log like raft, syncs, closes and opens it, and crashes it
+// at every change of the file system.
 func raftCrashEverywhere(t *testing.T, policy Policy) (points int) {
 	seed := rand.Uint64()
 	c := &raftCrasher{
 		t: t, policy: policy, seed: seed, mem: vfs.NewCrashableMem(), random: rand.New(rand.NewPCG(seed, 0)),
-		before: newRaftTwin(), after: newRaftTwin(),
+		before: newRaftModel(), after: newRaftModel(),
 	}
 	fs, r := errorfs.Wrap(c.mem, c), rand.New(rand.NewPCG(seed, 1))
 	for range 2 {
@@ -183,17 +182,17 @@ func raftCrashEverywhere(t *testing.T, policy Policy) (points int) {
 	return c.points
 }
 
-// TestRaftSynced has an entry replaced that was on disk, behind a torn one: that the
-// one before was synced must not count for the one that came in its place.
+// TestRaftSynced replaces an entry that was on disk, behind a torn one: that the old
+// entry was synced must not count for the new one.
 func TestRaftSynced(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
-		from, to uint64 // are deleted of 1 to 9
+		from, to uint64 // deleted from 1 to 9
 		next     uint64
 	}{
-		{"an end is replaced", 4, 9, 4},
-		{"all is replaced further down", 1, 9, 3},
-		{"all is replaced further up", 1, 9, 30},
+		{"the end is replaced", 4, 9, 4},
+		{"everything is replaced at lower indexes", 1, 9, 3},
+		{"everything is replaced at higher indexes", 1, 9, 30},
 	} {
 		l := openLog(t, vfs.NewMem(), "/log", LogOptions{Policy: Never})
 		r := l.Raft()
@@ -215,7 +214,7 @@ func TestRaftSynced(t *testing.T) {
 		}
 		err := walkAll(l, func(e *record) error {
 			if e.index >= tt.next && e.Term == 2 && e.synced != tt.next-1 {
-				t.Errorf("%s: entry %d says that up to %d was on disk, want %d", tt.name, e.index, e.synced, tt.next-1)
+				t.Errorf("%s: entry %d records synced %d, want %d", tt.name, e.index, e.synced, tt.next-1)
 			}
 			return nil
 		})
@@ -228,8 +227,8 @@ func TestRaftSynced(t *testing.T) {
 
 // walkAll yields the records of all segments.
 func walkAll(l *Log, yield func(*record) error) error {
-	for _, g := range l.meta.now().Segments {
-		if _, err := walkSegment(l.fs, l.dir, g, l.codec, yield); err != nil {
+	for _, g := range l.meta.current().Segments {
+		if _, err := readSegment(l.fs, l.dir, g, l.codec, yield); err != nil {
 			return err
 		}
 	}

@@ -20,25 +20,25 @@ var (
 	_ raft.MonotonicLogStore = (*RaftLog)(nil)
 )
 
-// A raftTwin is what a RaftLog should hold.
-type raftTwin struct {
-	first, last uint64 // first is last+1 if there are none
+// A raftModel is the reference model of a RaftLog.
+type raftModel struct {
+	first, last uint64 // first is last+1 if there are no entries
 	entries     map[uint64]raft.Log
 }
 
-func newRaftTwin() *raftTwin { return &raftTwin{first: 1, entries: map[uint64]raft.Log{}} }
+func newRaftModel() *raftModel { return &raftModel{first: 1, entries: map[uint64]raft.Log{}} }
 
-func (w *raftTwin) empty() bool { return w.first > w.last }
+func (w *raftModel) empty() bool { return w.first > w.last }
 
-func (w *raftTwin) clone() *raftTwin {
-	c := &raftTwin{w.first, w.last, make(map[uint64]raft.Log)}
+func (w *raftModel) clone() *raftModel {
+	c := &raftModel{w.first, w.last, make(map[uint64]raft.Log)}
 	for i, e := range w.entries {
 		c.entries[i] = e
 	}
 	return c
 }
 
-func (w *raftTwin) store(entries []*raft.Log) {
+func (w *raftModel) store(entries []*raft.Log) {
 	if w.empty() {
 		w.first = entries[0].Index
 	}
@@ -48,7 +48,7 @@ func (w *raftTwin) store(entries []*raft.Log) {
 	}
 }
 
-func (w *raftTwin) delete(from, to uint64) {
+func (w *raftModel) delete(from, to uint64) {
 	for i := from; i <= to; i++ {
 		delete(w.entries, i)
 	}
@@ -61,8 +61,8 @@ func (w *raftTwin) delete(from, to uint64) {
 
 // A raftStep is a change of a raft log.
 type raftStep struct {
-	store    []*raft.Log // or, if there is none,
-	from, to uint64      // what to delete
+	store    []*raft.Log // or, if empty,
+	from, to uint64      // the entries to delete
 }
 
 func (s raftStep) String() string {
@@ -72,7 +72,7 @@ func (s raftStep) String() string {
 	return fmt.Sprintf("delete %d to %d", s.from, s.to)
 }
 
-func (s raftStep) apply(w *raftTwin) {
+func (s raftStep) apply(w *raftModel) {
 	if len(s.store) > 0 {
 		w.store(s.store)
 	} else {
@@ -87,9 +87,9 @@ func (s raftStep) perform(r *RaftLog) error {
 	return r.DeleteRange(s.from, s.to)
 }
 
-// drawRaftStep draws what raft may do to a log that holds w. Terms ascend, so that
-// no entry is like one that it replaces.
-func drawRaftStep(r *rand.Rand, w *raftTwin, term uint64) (s raftStep) {
+// drawRaftStep draws a step that raft may apply to a log with state w. Terms ascend, so
+// that no entry equals one that it replaces.
+func drawRaftStep(r *rand.Rand, w *raftModel, term uint64) (s raftStep) {
 	size := w.last + 1 - w.first
 	switch kind := r.IntN(20); {
 	case kind < 2 && size > 1: // a conflict: the end is replaced
@@ -102,7 +102,7 @@ func drawRaftStep(r *rand.Rand, w *raftTwin, term uint64) (s raftStep) {
 		s.from, s.to = w.first, w.last
 	default:
 		next := w.last + 1
-		if w.empty() && r.IntN(3) > 0 { // a gap, or sometimes back
+		if w.empty() && r.IntN(3) > 0 { // a gap, or sometimes an earlier index
 			next = max(1, w.last-min(w.last, 30)+r.Uint64N(100))
 		}
 		for i := range 1 + r.Uint64N(5) {
@@ -123,14 +123,14 @@ func raftEntry(r *rand.Rand, index, term uint64) *raft.Log {
 	return e
 }
 
-// readRaft is what a raft log holds. It says what contradicts itself.
-func readRaft(r *RaftLog) (*raftTwin, error) {
+// readRaft returns the state of a raft log, or an error if it contradicts itself.
+func readRaft(r *RaftLog) (*raftModel, error) {
 	first, err1 := r.FirstIndex()
 	last, err2 := r.LastIndex()
 	if err := errors.Join(err1, err2); err != nil || (first == 0) != (last == 0) || first > last {
 		return nil, fmt.Errorf("it holds %d to %d, %v", first, last, err)
 	}
-	w := &raftTwin{first: first, last: last, entries: map[uint64]raft.Log{}}
+	w := &raftModel{first: first, last: last, entries: map[uint64]raft.Log{}}
 	if first == 0 {
 		w.first, w.last = r.log.First(), r.log.Last()
 	}
@@ -152,16 +152,16 @@ func readRaft(r *RaftLog) (*raftTwin, error) {
 	return w, nil
 }
 
-// differs says where two twins differ.
-func (w *raftTwin) differs(want *raftTwin) error {
+// differs returns the difference between two models.
+func (w *raftModel) differs(want *raftModel) error {
 	if w.empty() != want.empty() || !w.empty() && (w.first != want.first || w.last != want.last) {
 		return fmt.Errorf("it holds %d to %d, want %d to %d", w.first, w.last, want.first, want.last)
 	}
-	return w.begins(want)
+	return w.hasOnly(want)
 }
 
-// begins says what of w is not in want.
-func (w *raftTwin) begins(want *raftTwin) error {
+// hasOnly returns an error for entries of w that are not in want.
+func (w *raftModel) hasOnly(want *raftModel) error {
 	for i, got := range w.entries {
 		e, ok := want.entries[i]
 		if !ok || got.Term != e.Term || got.Index != e.Index || got.Type != e.Type || !got.AppendedAt.Equal(e.AppendedAt) ||
@@ -172,15 +172,15 @@ func (w *raftTwin) begins(want *raftTwin) error {
 	return nil
 }
 
-// TestRaftLog does what raft may do, at random, beside a twin, and opens the log
-// again now and then.
+// TestRaftLog applies random steps of raft to a log and to a model, and reopens the log
+// now and then.
 func TestRaftLog(t *testing.T) {
 	fileSystems(t, func(t *testing.T, fs vfs.FS, root string) {
 		for _, policy := range []Policy{EverySecond, Always, Never} {
 			seed := rand.Uint64()
 			random, dir := rand.New(rand.NewPCG(seed, 0)), fs.PathJoin(root, policy.String())
 			o := LogOptions{Policy: policy, syncEvery: 1e6}
-			l, w := openLog(t, fs, dir, o), newRaftTwin()
+			l, w := openLog(t, fs, dir, o), newRaftModel()
 			for i := range uint64(500) {
 				s := drawRaftStep(random, w, i)
 				if err := s.perform(l.Raft()); err != nil {
@@ -214,8 +214,8 @@ func checkClosed(l *Log) error {
 	return errors.Join(l.Close(), checkedLog(l.fs, l.dir, anotherBoot))
 }
 
-// TestRaftLogRefuses goes through what is no correct use. The log stays whole.
-func TestRaftLogRefuses(t *testing.T) {
+// TestRaftLogRejects checks that incorrect use is rejected and leaves the log usable.
+func TestRaftLogRejects(t *testing.T) {
 	l := openLog(t, vfs.NewMem(), "/log", LogOptions{OnError: func(err error) { t.Errorf("broken by %v", err) }})
 	r := l.Raft()
 	at := func(indexes ...uint64) (entries []*raft.Log) {
@@ -234,28 +234,28 @@ func TestRaftLogRefuses(t *testing.T) {
 		{"index 0", r.StoreLogs(at(0)), false},
 		{"nothing", r.StoreLogs(nil), true},
 		{"a gap within", r.StoreLogs(at(10, 12)), false},
-		{"any begin", r.StoreLogs(at(10, 11, 12)), true},
+		{"any first index", r.StoreLogs(at(10, 11, 12)), true},
 		{"one", r.StoreLog(at(13)[0]), true},
 		{"a gap", r.StoreLogs(at(15)), false},
-		{"one again", r.StoreLogs(at(13)), false},
+		{"a repeated index", r.StoreLogs(at(13)), false},
 		{"too large", r.StoreLogs(large), false},
 		{"a deletion in the middle", r.DeleteRange(11, 12), false},
-		{"a deletion of what is before", r.DeleteRange(1, 9), true},
-		{"a deletion of what is behind", r.DeleteRange(14, 99), true},
-		{"a deletion of nothing", r.DeleteRange(12, 11), true},
+		{"a deletion before the first entry", r.DeleteRange(1, 9), true},
+		{"a deletion after the last entry", r.DeleteRange(14, 99), true},
+		{"an empty deletion", r.DeleteRange(12, 11), true},
 	} {
 		if (tt.err == nil) != tt.ok {
 			t.Errorf("%s: %v", tt.name, tt.err)
 		}
 	}
-	want := newRaftTwin()
+	want := newRaftModel()
 	want.store(at(10, 11, 12, 13))
 	got, err := readRaft(r)
 	if err == nil {
 		err = got.differs(want)
 	}
 	if err != nil || !r.IsMonotonic() {
-		t.Errorf("after what was refused: %v; monotonic: %t", err, r.IsMonotonic())
+		t.Errorf("after rejected calls: %v; monotonic: %t", err, r.IsMonotonic())
 	}
 	var first, second raft.Log
 	if err := errors.Join(r.GetLog(10, &first), r.GetLog(10, &second)); err != nil {
@@ -265,17 +265,17 @@ func TestRaftLogRefuses(t *testing.T) {
 		first.Data[i]++
 	}
 	if err := r.GetLog(10, &first); err != nil || !reflect.DeepEqual(first, second) {
-		t.Errorf("entry 10 is %+v, and was %+v: %v", first, second, err)
+		t.Errorf("entry 10 is %+v, want %+v: %v", first, second, err)
 	}
 	closeLog(t, l)
 	for _, err := range []error{r.StoreLogs(at(14)), r.DeleteRange(10, 10)} {
 		if !errors.Is(err, errLogClosed) {
-			t.Errorf("a closed log says %v, want %v", err, errLogClosed)
+			t.Errorf("a closed log returns %v, want %v", err, errLogClosed)
 		}
 	}
 }
 
-// TestRaftLogDamage flips a byte in each entry in turn: GetLog finds it.
+// TestRaftLogDamage flips a byte in each entry in turn: GetLog must detect it.
 func TestRaftLogDamage(t *testing.T) {
 	mem := vfs.NewMem()
 	l := openLog(t, mem, "/log", LogOptions{SegmentBytes: 64 << 10})
@@ -313,8 +313,8 @@ func TestRaftLogDamage(t *testing.T) {
 	closeLog(t, l)
 }
 
-// TestRaftLogBeside reads, while entries are stored, replaced and compacted.
-func TestRaftLogBeside(t *testing.T) {
+// TestRaftLogConcurrent reads while entries are stored, replaced and compacted.
+func TestRaftLogConcurrent(t *testing.T) {
 	fileSystems(t, func(t *testing.T, fs vfs.FS, root string) {
 		l := openLog(t, fs, fs.PathJoin(root, "log"), LogOptions{syncEvery: 1e6})
 		r := l.Raft()
@@ -385,18 +385,18 @@ func TestRaftLogBeside(t *testing.T) {
 	})
 }
 
-// TestRaftLogFaults fails every change of the file system in turn: the log is
-// broken, says so, and can be read; nothing of what was acknowledged is lost.
+// TestRaftLogFaults fails each change of the file system in turn: the log must be broken,
+// report the error and remain readable; no acknowledged entry is lost.
 func TestRaftLogFaults(t *testing.T) {
 	for at := 1; ; at++ {
 		mem := vfs.NewCrashableMem()
 		f := &failAt{at: at, err: syscall.ENOSPC}
-		told, seed := make(chan error, 1), uint64(at)
-		l, err := OpenLog(errorfs.Wrap(mem, f), "/log", LogOptions{Policy: Always, SegmentBytes: minSegmentBytes, OnError: func(err error) { told <- err }})
+		reported, seed := make(chan error, 1), uint64(at)
+		l, err := OpenLog(errorfs.Wrap(mem, f), "/log", LogOptions{Policy: Always, SegmentBytes: minSegmentBytes, OnError: func(err error) { reported <- err }})
 		if err != nil {
 			continue
 		}
-		random, w := rand.New(rand.NewPCG(seed, 1)), newRaftTwin()
+		random, w := rand.New(rand.NewPCG(seed, 1)), newRaftModel()
 		var s raftStep
 		for i := uint64(0); i < 40 && err == nil; i++ {
 			s = drawRaftStep(random, w, i)
@@ -406,14 +406,14 @@ func TestRaftLogFaults(t *testing.T) {
 		}
 		what := fmt.Sprintf("seed %d, failure of change %d, %v of %s", seed, at, f.kind, f.path)
 		if err != nil {
-			if got := <-told; !errors.Is(err, got) {
-				t.Errorf("%s: %v fails with %v, but OnError was told %v", what, s, err, got)
+			if got := <-reported; !errors.Is(err, got) {
+				t.Errorf("%s: %v fails with %v, but OnError received %v", what, s, err, got)
 			}
 			again, next := s.perform(l.Raft()), l.Raft().StoreLog(raftEntry(random, l.Last()+1, 99))
 			if again != l.Err() || next != l.Err() {
-				t.Errorf("%s: the log was broken by %v and then says %v and %v", what, l.Err(), again, next)
+				t.Errorf("%s: the log broke with %v and then returns %v and %v", what, l.Err(), again, next)
 			}
-			for i := w.first; i <= w.last; i++ { // what is being deleted may be gone
+			for i := w.first; i <= w.last; i++ { // entries being deleted may be gone
 				var e raft.Log
 				if err := l.Raft().GetLog(i, &e); err == nil && e.Term != w.entries[i].Term {
 					t.Errorf("%s: entry %d has term %d, want %d", what, i, e.Term, w.entries[i].Term)
@@ -434,7 +434,7 @@ func TestRaftLogFaults(t *testing.T) {
 		closeLog(t, reopened)
 		if f.seen < at {
 			if at < 100 {
-				t.Errorf("there were %d changes only", at)
+				t.Errorf("only %d changes", at)
 			}
 			return
 		}

@@ -6,20 +6,20 @@ import (
 	"github.com/hashicorp/raft-wal/segment"
 )
 
-// Read yields the entries from index from to the Last at the time of the call, in
-// order, until yield returns an error, which it returns. Each is verified; at the
-// first that is not what was written it returns a *CorruptError. data is valid
-// until yield returns. from is First to Last+1.
+// Read yields the entries from index from to the Last at the time of the call, in order,
+// until yield returns an error, which it returns. Each is verified; at the first damaged
+// one it returns a *CorruptError. data is valid until yield returns. Requires: from is
+// First to Last+1.
 //
-// It may run beside Append, but not beside DropBefore of what it reads. It works
-// on a broken log too. Cost: the files are read once, in order, from the begin of
-// the segment that from lies in.
+// Concurrency: it may run during Append, but not during a DropBefore of entries to be
+// read. It works on a broken log too. Cost: the files are read once, in order, from the
+// start of the segment that holds from.
 func (l *Log) Read(from uint64, yield func(index uint64, data []byte) error) error {
 	first, last := l.First(), l.Last()
 	if from < first || from > last+1 {
 		return fmt.Errorf("read the log from entry %d: it has %d to %d", from, first, last)
 	}
-	segments := l.meta.now().Segments
+	segments := l.meta.current().Segments
 	for i, g := range segments {
 		until := last
 		if i < len(segments)-1 {
@@ -29,7 +29,7 @@ func (l *Log) Read(from uint64, yield func(index uint64, data []byte) error) err
 			continue
 		}
 		read := g.BaseIndex - 1
-		end, err := walkSegment(l.fs, l.dir, g, l.codec, func(r *record) error {
+		end, err := readSegment(l.fs, l.dir, g, l.codec, func(r *record) error {
 			if r.index > until {
 				return errDone
 			}
@@ -49,10 +49,10 @@ func (l *Log) Read(from uint64, yield func(index uint64, data []byte) error) err
 	return nil
 }
 
-// lacks says why a segment ends before the entry until.
+// lacks explains why a segment ends before entry until.
 func (e *segmentEnd) lacks(until uint64) string {
 	if e.reason == "" {
-		return fmt.Sprintf("it ends with entry %d, and not %d", e.last, until)
+		return fmt.Sprintf("it ends with entry %d instead of %d", e.last, until)
 	}
 	return e.reason
 }

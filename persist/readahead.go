@@ -5,11 +5,11 @@ import (
 	"io"
 )
 
-// readAheadBytes is how much a window reads at a time.
+// readAheadBytes is the size of a read of the file.
 const readAheadBytes = 1 << 20
 
-// A readAhead reads a file ahead: small reads from its begin to its end cost one
-// read of the file for each readAheadBytes. One goroutine at a time.
+// A readAhead buffers a file: small reads in ascending order cost one read of the file
+// per readAheadBytes. Concurrency: one goroutine at a time.
 type readAhead struct {
 	file  io.ReaderAt
 	size  int64 // of the file
@@ -19,9 +19,8 @@ type readAhead struct {
 
 func newReadAhead(file io.ReaderAt, size int64) *readAhead { return &readAhead{file: file, size: size} }
 
-// at is n bytes of the file from offset on, or those that there are before its
-// end, valid until the next call. n is no more than what a caller has reason to
-// believe is there: the memory for it stays.
+// at returns n bytes of the file from offset on, fewer at its end, valid until the next
+// call. Requires: n is known to be plausible, because memory for n bytes stays allocated.
 func (w *readAhead) at(offset int64, n int) ([]byte, error) {
 	if offset >= w.size {
 		return nil, nil

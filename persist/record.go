@@ -12,7 +12,7 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// A record is one entry of a log as it lies in a segment file, little-endian:
+// A record is one entry of a log in a segment file, little-endian:
 //
 //	 0 magic, 4 bytes: of this log alone
 //	 4 CRC32C of the codec's number and of all that follows, 4 bytes
@@ -22,8 +22,8 @@ import (
 //	14 flags, 1 byte: recordTerm or 0
 //	15 zero, 1 byte
 //	16 index, 8 bytes
-//	24 synced, 8 bytes: the index up to which the log was known to be on disk when
-//	   this was written
+//	24 synced, 8 bytes: index up to which the log was known to be on disk when the
+//	   record was written
 //	32 if recordTerm: term 8 bytes, time of appending 8 bytes in Unix nanoseconds
 //	   or 0, length of the extensions 4 bytes
 //	.. data
@@ -31,9 +31,9 @@ import (
 //
 // Magic, CRC, length and version keep their places in later versions.
 //
-// The magic and the number of the codec, by which the CRC differs from others,
-// are random and the log's own: so neither a client, which can put any bytes
-// into a key, nor blocks of an older log can pass for an entry of this one.
+// The magic and the number of the codec, which seeds the CRC, are random and unique to
+// the log. So neither a client, which can put any bytes into a key, nor blocks of an
+// older log can pass for an entry of this one.
 type record struct {
 	index  uint64
 	synced uint64
@@ -47,13 +47,13 @@ const (
 	recordTerm       = 1 // flag
 )
 
-// maxEntryBytes bounds the data of an entry: more than any batch makes.
+// maxEntryBytes bounds the data of an entry. No batch reaches it.
 const maxEntryBytes = 32 << 20
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// A codecID is the number of a codec: recordVersion in the lowest 16 bits, and 48
-// random bits of the log. It stands in the head of each segment file.
+// A codecID is the number of a codec: recordVersion in the lowest 16 bits, and 48 random
+// bits of the log. It is in the head of each segment file.
 type codecID uint64
 
 func (id codecID) version() int  { return int(id & 0xffff) }
@@ -62,12 +62,13 @@ func (id codecID) crcSeed() uint32 {
 	return crc32.Checksum(binary.LittleEndian.AppendUint64(nil, uint64(id)), castagnoli)
 }
 
-// newCodecID makes the number of the codec of a new log from random bits.
+// newCodecID returns the codec number of a new log for random bits.
 func newCodecID(random uint64) codecID {
 	return codecID(random<<16 | 1<<16 | recordVersion) // the magic is not 0
 }
 
-// codec is the wal.Codec of one log. Encode has one caller at a time.
+// codec is the wal.Codec of one log. Concurrency: one goroutine at a time may call
+// Encode.
 type codec struct {
 	id     codecID
 	seed   uint32
@@ -90,7 +91,7 @@ func (c *codec) Encode(l *raft.Log, w io.Writer) error {
 	}
 	order, b := binary.LittleEndian, c.buf[:0]
 	b = order.AppendUint32(b, c.id.magic())
-	b = order.AppendUint64(b, 0) // CRC and length, when they are known
+	b = order.AppendUint64(b, 0) // CRC and length are set below
 	b = append(b, recordVersion, byte(l.Type), flags, 0)
 	b = order.AppendUint64(b, l.Index)
 	b = order.AppendUint64(b, c.synced.Load())
@@ -112,7 +113,8 @@ func (c *codec) Encode(l *raft.Log, w io.Writer) error {
 	return err
 }
 
-// Decode implements wal.Codec. Whoever asked for an index compares it.
+// Decode implements wal.Codec. The caller must compare the index with the one it asked
+// for.
 func (c *codec) Decode(b []byte, l *raft.Log) error {
 	var r record
 	if err := c.read(b, &r); err != nil {
@@ -123,16 +125,16 @@ func (c *codec) Decode(b []byte, l *raft.Log) error {
 	return nil
 }
 
-var errNoRecord = errors.New("no entry of this log")
+var errNotRecord = errors.New("not an entry of this log")
 
-// read reads the record that b consists of. Data and Extensions are parts of b.
+// read parses the record in b. Data and Extensions are parts of b.
 func (c *codec) read(b []byte, r *record) error {
-	n, ok := c.claims(b, int64(len(b)))
+	n, ok := c.recordLength(b, int64(len(b)))
 	switch {
 	case !ok:
-		return errNoRecord
+		return errNotRecord
 	case n != len(b):
-		return fmt.Errorf("an entry of %d bytes where there should be one of %d", n, len(b))
+		return fmt.Errorf("an entry of %d bytes instead of %d", n, len(b))
 	case crc32.Update(c.seed, castagnoli, b[8:]) != binary.LittleEndian.Uint32(b[4:]):
 		return errors.New("the checksum of an entry does not match")
 	case b[12] != recordVersion:
@@ -141,9 +143,9 @@ func (c *codec) read(b []byte, r *record) error {
 	return r.parse(b)
 }
 
-// claims is how long the record claims to be that seems to begin with the header
-// b, if that is no more than most.
-func (c *codec) claims(b []byte, most int64) (n int, ok bool) {
+// recordLength returns the length in the record header b. ok is false if b is not the
+// header of a record, or the length is greater than most.
+func (c *codec) recordLength(b []byte, most int64) (n int, ok bool) {
 	if len(b) < recordHeader || binary.LittleEndian.Uint32(b) != c.id.magic() {
 		return 0, false
 	}
@@ -151,7 +153,7 @@ func (c *codec) claims(b []byte, most int64) (n int, ok bool) {
 	return int(claimed), claimed >= recordHeader && claimed <= min(most, maxFrameBytes)
 }
 
-// parse reads a record whose CRC and version are right.
+// parse parses a record with a correct CRC and a known version.
 func (r *record) parse(b []byte) error {
 	order := binary.LittleEndian
 	*r = record{index: order.Uint64(b[16:]), synced: order.Uint64(b[24:])}
@@ -160,7 +162,7 @@ func (r *record) parse(b []byte) error {
 		return nil
 	}
 	if len(r.Data) < recordTermHeader {
-		return errNoRecord
+		return errNotRecord
 	}
 	r.Term = order.Uint64(r.Data)
 	if at := order.Uint64(r.Data[8:]); at != 0 {
@@ -169,7 +171,7 @@ func (r *record) parse(b []byte) error {
 	extensions := uint64(order.Uint32(r.Data[16:]))
 	r.Data = r.Data[recordTermHeader:]
 	if extensions > uint64(len(r.Data)) {
-		return errNoRecord
+		return errNotRecord
 	}
 	end := uint64(len(r.Data)) - extensions
 	r.Data, r.Extensions = r.Data[:end:end], r.Data[end:]

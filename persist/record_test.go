@@ -35,7 +35,7 @@ func TestCodec(t *testing.T) {
 		bytes int
 	}{
 		{"an entry of one node", raft.Log{Index: 7, Data: []byte("data")}, 36},
-		{"nothing in it", raft.Log{Index: 1}, 32},
+		{"an empty entry", raft.Log{Index: 1}, 32},
 		{"an entry of a cluster", raft.Log{Index: 1 << 63, Term: 9, Type: raft.LogConfiguration, Data: []byte("d"), Extensions: []byte("ext"), AppendedAt: at}, 56},
 		{"a term alone", raft.Log{Index: 2, Term: 1, Type: raft.LogNoop}, 52},
 		{"extensions alone", raft.Log{Index: 2, Extensions: []byte("e")}, 53},
@@ -56,7 +56,7 @@ func TestCodec(t *testing.T) {
 		}
 		other := newCodec(newCodecID(12346), nil)
 		if err := other.Decode(b, &got); err == nil {
-			t.Errorf("%s: another log takes it for its own", tt.name)
+			t.Errorf("%s: another log accepts it", tt.name)
 		}
 		for i := range b {
 			for bit := range 8 {
@@ -73,20 +73,20 @@ func TestCodec(t *testing.T) {
 	}
 }
 
-// sameLog compares two entries; no bytes are as good as nil.
+// sameLog compares two entries; empty and nil bytes are equal.
 func sameLog(a, b *raft.Log) bool {
 	return a.Index == b.Index && a.Term == b.Term && a.Type == b.Type && bytes.Equal(a.Data, b.Data) &&
 		bytes.Equal(a.Extensions, b.Extensions) && a.AppendedAt.Equal(b.AppendedAt)
 }
 
-// TestCodecFields fails when an entry of raft has a field more.
+// TestCodecFields fails if raft.Log has a new field.
 func TestCodecFields(t *testing.T) {
 	if n := reflect.TypeFor[raft.Log]().NumField(); n != 6 {
-		t.Errorf("raft.Log has %d fields, the codec knows 6", n)
+		t.Errorf("raft.Log has %d fields, the codec supports 6", n)
 	}
 }
 
-// TestCodecInRaftWAL reads entries by way of raft-wal, as a cluster does.
+// TestCodecInRaftWAL reads entries through raft-wal, like a cluster.
 func TestCodecInRaftWAL(t *testing.T) {
 	fs := vfs.NewMem()
 	l := openLog(t, fs, "/log", LogOptions{Policy: Always})
@@ -105,7 +105,7 @@ func TestCodecInRaftWAL(t *testing.T) {
 			t.Errorf("entry %d: got %+v, %v", i, got, err)
 		}
 	}
-	if err := l.wal.DeleteRange(35, 40); err != nil { // what a new leader contradicts
+	if err := l.wal.DeleteRange(35, 40); err != nil { // entries that contradict those of a new leader
 		t.Fatal(err)
 	}
 	if err := l.wal.StoreLog(&raft.Log{Index: 35, Term: 99}); err != nil {
@@ -120,10 +120,10 @@ func TestCodecInRaftWAL(t *testing.T) {
 	}
 }
 
-// resum puts the right CRC into META.
+// resum sets the CRC of META.
 func resum(b []byte) { binary.LittleEndian.PutUint32(b[8:], crc32.Checksum(b[12:], castagnoli)) }
 
-// TestLaterVersions has a later program have written META, the codec, or an entry.
+// TestLaterVersions writes META, the codec or an entry with a later version.
 func TestLaterVersions(t *testing.T) {
 	made := madeLog(t, Always, 40, 0)
 	for _, tt := range []struct {
@@ -134,7 +134,7 @@ func TestLaterVersions(t *testing.T) {
 		{"META", func(c contents) {
 			c[metaName][12] = 2
 			resum(c[metaName])
-		}, "META has format 2, and this limitsrv knows formats up to 1"},
+		}, "META has format 2, and this limitsrv supports formats up to 1"},
 		{"the codec", func(c contents) {
 			c[metaName][16] = 3
 			resum(c[metaName])
@@ -175,17 +175,17 @@ func TestMetaCheck(t *testing.T) {
 		change func(s *logState)
 		want   string
 	}{
-		{"as it should be", func(*logState) {}, ""},
+		{"valid", func(*logState) {}, ""},
 		{"a tail alone", func(s *logState) { s.Segments = s.Segments[1:] }, ""},
 		{"no segment", func(s *logState) { s.Segments = nil }, "length"},
 		{"a codec of raft-wal", func(s *logState) { s.codec = 1 }, "codec"},
 		{"a gap", func(s *logState) { s.Segments[0].MaxIndex = 19 }, "follow"},
 		{"an overlap", func(s *logState) { s.Segments[0].MaxIndex = 21 }, "follow"},
-		{"a segment whose begin is missing", func(s *logState) { s.Segments[1].MinIndex = 22 }, ""},
-		{"a segment that begins before it begins", func(s *logState) { s.Segments[0].MinIndex = 9 }, "range"},
-		{"a segment that ends before it begins", func(s *logState) { s.Segments[0].MinIndex = 21 }, "before its begin"},
+		{"a segment with deleted first entries", func(s *logState) { s.Segments[1].MinIndex = 22 }, ""},
+		{"a first entry before the segment", func(s *logState) { s.Segments[0].MinIndex = 9 }, "range"},
+		{"a last entry before the first", func(s *logState) { s.Segments[0].MinIndex = 21 }, "before its start"},
 		{"index 0", func(s *logState) { s.Segments = s.Segments[1:]; s.Segments[0].BaseIndex = 0 }, "range"},
-		{"a number yet to come", func(s *logState) { s.NextSegmentID = 5 }, "range"},
+		{"a segment number that is not used yet", func(s *logState) { s.NextSegmentID = 5 }, "range"},
 		{"no size", func(s *logState) { s.Segments[1].SizeLimit = 0 }, "range"},
 		{"a tail that is full", func(s *logState) { s.Segments = s.Segments[:1] }, "full"},
 		{"two tails", func(s *logState) { s.Segments[0].SealTime = time.Time{} }, "full"},
@@ -210,8 +210,8 @@ func TestMetaCheck(t *testing.T) {
 	}
 }
 
-// FuzzLog opens, checks and repairs logs of any META, but for its CRC, and any
-// bytes in the tail: entries that are read are right and in their places.
+// FuzzLog opens, checks and repairs logs with any META of correct CRC and any bytes in
+// the tail: all entries that are read must be correct and in their places.
 func FuzzLog(f *testing.F) {
 	var made contents
 	f.Add([]byte(nil), []byte(nil))
@@ -231,7 +231,7 @@ func FuzzLog(f *testing.F) {
 		fs := c.write(t)
 		_, err := outcome(t, fs, "fuzz")
 		if (check == nil) != (err == nil) {
-			t.Errorf("check says %v, and it opens with %v", check, err)
+			t.Errorf("check returns %v, but opening returns %v", check, err)
 		}
 		fs = c.write(t)
 		if repairLog(fs, "/log", func(string) bool { return true }) != nil {
@@ -243,7 +243,7 @@ func FuzzLog(f *testing.F) {
 	})
 }
 
-// mix changes b by what the fuzzer gives, so that 0 leaves it as it is.
+// mix XORs the fuzzer's bytes into b, so that 0 leaves b unchanged.
 func mix(b, by []byte) {
 	for i := range min(len(b), len(by)) {
 		b[i] ^= by[i]

@@ -12,8 +12,8 @@ import (
 	"github.com/hashicorp/raft-wal/types"
 )
 
-// make makes an empty log.
-func (l *Log) make() (*logState, error) {
+// create creates an empty log.
+func (l *Log) create() (*logState, error) {
 	if err := MakeDir(l.fs, l.dir); err != nil {
 		return nil, err
 	}
@@ -27,12 +27,11 @@ func (l *Log) make() (*logState, error) {
 	return state, writeMeta(l.fs, l.dir, state)
 }
 
-// recover leaves in the tail nothing but whole entries, all on disk, and zeros,
-// so that raft-wal, which takes any frames behind a torn one for its own as soon
-// as it has written up to them, finds none. If the tail is full it is followed by
-// a new one: raft-wal would refuse to append to it. It returns the index of the
-// last entry.
-func (l *Log) recover(state *logState) (last uint64, _ *logState, err error) {
+// repairTail leaves only whole entries, all on disk, and zeros in the tail, because
+// raft-wal would accept any frames behind a torn one once it has written up to them. If
+// the tail is full it adds a new segment, because raft-wal would refuse to append. It
+// returns the index of the last entry.
+func (l *Log) repairTail(state *logState) (last uint64, _ *logState, err error) {
 	for _, g := range state.Segments[:len(state.Segments)-1] {
 		if err := checkHead(l.fs, l.dir, g, l.codec); err != nil {
 			return 0, nil, err
@@ -40,14 +39,14 @@ func (l *Log) recover(state *logState) (last uint64, _ *logState, err error) {
 	}
 	tail := *state.tail()
 	name := l.fs.PathJoin(l.dir, segment.FileName(tail))
-	end, err := walkSegment(l.fs, l.dir, tail, l.codec, justVerify)
+	end, err := readSegment(l.fs, l.dir, tail, l.codec, discardEntries)
 	if err != nil {
 		return 0, nil, err
 	}
 	if end.last+1 < tail.MinIndex {
 		return 0, nil, &CorruptError{File: name, Offset: end.offset, Reason: fmt.Sprintf("entry %d is missing", tail.MinIndex), Cut: true}
 	}
-	if l.dropped, err = mayDrop(l.fs, name, l.codec, end, l.options.SameBoot); err != nil {
+	if l.dropped, err = planDrop(l.fs, name, l.codec, end, l.options.SameBoot); err != nil {
 		return 0, nil, err
 	}
 	if end.last < l.options.Least {
@@ -72,7 +71,7 @@ func (l *Log) recover(state *logState) (last uint64, _ *logState, err error) {
 	return end.last, next, writeMeta(l.fs, l.dir, next)
 }
 
-// checkHead checks that the file of a full segment is there and its own.
+// checkHead checks that the file of a full segment exists and belongs to it.
 func checkHead(fs vfs.FS, dir string, info types.SegmentInfo, c *codec) error {
 	name := fs.PathJoin(dir, segment.FileName(info))
 	file, err := fs.Open(name)
@@ -82,7 +81,7 @@ func checkHead(fs vfs.FS, dir string, info types.SegmentInfo, c *codec) error {
 	if err != nil {
 		return err
 	}
-	w := walker{codec: c, file: newReadAhead(file, segmentHead)}
+	w := segmentReader{codec: c, file: newReadAhead(file, segmentHead)}
 	reason, err := w.head(info)
 	if err = errors.Join(err, file.Close()); err != nil {
 		return fmt.Errorf("read %s: %w", name, err)
@@ -93,7 +92,7 @@ func checkHead(fs vfs.FS, dir string, info types.SegmentInfo, c *codec) error {
 	return nil
 }
 
-// endsEarly says that a log ends too early.
+// endsEarly returns the error for a log that ends before entry least.
 func endsEarly(name string, end segmentEnd, least uint64) *CorruptError {
 	return &CorruptError{
 		File: name, Offset: end.offset, Cut: true,
@@ -101,10 +100,10 @@ func endsEarly(name string, end segmentEnd, least uint64) *CorruptError {
 	}
 }
 
-// zeroBytes is how much cutFile writes at a time.
+// zeroBytes is the size of a write by cutFile.
 const zeroBytes = 1 << 20
 
-// cutFile puts a segment file on disk with nothing but zeros behind its end.
+// cutFile zeroes a segment file behind its valid end and syncs it.
 func cutFile(fs vfs.FS, name string, end segmentEnd) (err error) {
 	file, err := fs.OpenReadWrite(name, vfs.WriteCategoryUnspecified)
 	if err != nil {
@@ -116,7 +115,8 @@ func cutFile(fs vfs.FS, name string, end segmentEnd) (err error) {
 		}
 	}()
 	if end.reason != "" {
-		// From behind: if this is interrupted, what is left of an unfinished write is one.
+		// Backwards: if interrupted, the rest of an unfinished write is still the start
+		// of one.
 		zeros := make([]byte, min(zeroBytes, end.data-end.offset))
 		for to := end.data; to > end.offset; to -= int64(len(zeros)) {
 			zeros = zeros[:min(int64(len(zeros)), to-end.offset)]

@@ -14,20 +14,20 @@ import (
 	"github.com/hashicorp/raft-wal/types"
 )
 
-// A logRepair is how a damaged log becomes one that can be opened: META is made anew
-// if that is damaged, and the log is cut off at the first entry that can not be read.
-// If it is interrupted it can be planned and performed again. The log must not be open.
+// A logRepair is a plan that makes a damaged log usable: it rebuilds META if that is
+// damaged, and cuts the log off at the first unreadable entry. If perform is interrupted,
+// the repair can be planned and performed again. Requires: the log is not open.
 type logRepair struct {
 	state    *logState
 	damage   *CorruptError // nil if there is nothing to repair
-	metaLost *CorruptError // nil if META is good
+	metaLost *CorruptError // nil if META is not damaged
 	cut      *logCut       // nil if the log is not cut off
-	drop     *Drop         // the end that opening it cuts off; nil: none
-	tail     segmentEnd    // of the last segment, unless the log is cut off
-	last     uint64        // the last entry that stays
+	drop     *Drop         // the end that opening the log cuts off; nil: none
+	tail     segmentEnd    // end of the last segment, unless the log is cut off
+	last     uint64        // index of the last entry that is kept
 }
 
-// planRepair looks at all of a log. It changes nothing.
+// planRepair reads the whole log. It changes nothing.
 func planRepair(fs vfs.FS, dir string, sameBoot bool) (*logRepair, error) {
 	state, err := readMeta(fs, dir)
 	if err != nil {
@@ -57,25 +57,25 @@ func planRepair(fs vfs.FS, dir string, sameBoot bool) (*logRepair, error) {
 	return r, nil
 }
 
-// first is the first entry that stays.
+// first returns the index of the first entry that is kept.
 func (r *logRepair) first() uint64 { return r.state.Segments[0].MinIndex }
 
-// story says what is lost.
-func (r *logRepair) story() string {
-	var story []string
+// describe describes the loss for people.
+func (r *logRepair) describe() string {
+	var loss []string
 	if r.metaLost != nil {
-		story = append(story, fmt.Sprintf("%s is damaged: %s. It is made anew from the segments.", r.metaLost.File, r.metaLost.Reason))
+		loss = append(loss, fmt.Sprintf("%s is damaged: %s. It is rebuilt from the segments.", r.metaLost.File, r.metaLost.Reason))
 	}
 	if r.cut != nil {
-		story = append(story, r.cut.story(r.state))
+		loss = append(loss, r.cut.describe(r.state))
 	}
-	if r.drop.loses() {
-		story = append(story, fmt.Sprintf("%v. It is cut off.", r.drop))
+	if r.drop.losesAnswered() {
+		loss = append(loss, fmt.Sprintf("%v. It is cut off.", r.drop))
 	}
-	return strings.Join(story, "\n")
+	return strings.Join(loss, "\n")
 }
 
-// perform repairs.
+// perform executes the plan.
 func (r *logRepair) perform(fs vfs.FS, dir string) error {
 	if r.cut != nil {
 		return r.cut.perform(fs, dir, r.state)
@@ -91,20 +91,20 @@ func (r *logRepair) perform(fs vfs.FS, dir string) error {
 	return nil
 }
 
-// A logCut is where a log is cut off: in segment at, behind what is good of it.
+// A logCut cuts a log off in segment at, behind the valid part of the segment.
 type logCut struct {
 	segmentCheck
 	at int
 }
 
-// first is the first entry that is lost.
+// first returns the index of the first lost entry.
 func (c *logCut) first() uint64 { return max(c.info.MinIndex, c.end.last+1) }
 
-// keeps says whether anything of the damaged segment is kept.
+// keeps reports whether entries of the damaged segment are kept.
 func (c *logCut) keeps() bool { return c.end.last >= c.info.MinIndex }
 
-// story says what is lost.
-func (c *logCut) story(state *logState) string {
+// describe describes the loss for people.
+func (c *logCut) describe(state *logState) string {
 	first, last := c.first(), state.tail().BaseIndex-1
 	lost := fmt.Sprintf("all entries from %d on", first)
 	if last >= first {
@@ -114,7 +114,7 @@ func (c *logCut) story(state *logState) string {
 		c.damage.File, c.damage.Offset, c.damage.Reason, lost, state.Segments[0].MinIndex, first-1)
 }
 
-// perform cuts the log off. Until the last step the log is still damaged.
+// perform cuts the log off. The log stays damaged until the last step.
 func (c *logCut) perform(fs vfs.FS, dir string, state *logState) error {
 	next := &logState{codec: state.codec}
 	next.NextSegmentID = state.NextSegmentID
@@ -137,14 +137,14 @@ func (c *logCut) perform(fs vfs.FS, dir string, state *logState) error {
 	return cutFile(fs, c.name, c.end)
 }
 
-// parseSegmentName reads the name of a segment file.
+// parseSegmentName parses the name of a segment file.
 func parseSegmentName(name string) (base, id uint64, ok bool) {
 	n, err := fmt.Sscanf(name, "%020d-%016x.wal", &base, &id)
 	return base, id, err == nil && n == 2 && name == segment.FileName(types.SegmentInfo{BaseIndex: base, ID: id})
 }
 
-// rebuildMeta makes a state from the segment files: from the first as far as they
-// follow one another.
+// rebuildMeta derives a state from the segment files, from the first one up to the first
+// gap.
 func rebuildMeta(fs vfs.FS, dir string) (*logState, error) {
 	names, err := fs.List(dir)
 	if err != nil {
@@ -166,25 +166,25 @@ func rebuildMeta(fs vfs.FS, dir string) (*logState, error) {
 		}
 	}
 	if state.codec == 0 {
-		return nil, fmt.Errorf("repair the log %s: no segment has a head; delete the directory to begin a new log", dir)
+		return nil, fmt.Errorf("repair the log %s: no segment has a head; delete the directory to start a new log", dir)
 	}
 	if v := state.codec.version(); v != recordVersion {
 		return nil, &NewerError{What: "the codec of the log", Format: v, Known: recordVersion}
 	}
 	slices.SortFunc(found, func(a, b types.SegmentInfo) int {
 		return cmp.Or(cmp.Compare(a.BaseIndex, b.BaseIndex), cmp.Compare(b.ID, a.ID)) // the newer of two first
-	})
+	}) // the newer first
 	return state, state.chain(fs, dir, found)
 }
 
-// chain puts those segments into the state that follow one another.
+// chain adds consecutive segments to the state.
 func (s *logState) chain(fs vfs.FS, dir string, found []types.SegmentInfo) error {
 	next := found[0].BaseIndex
 	for _, g := range found {
 		if g.BaseIndex != next {
 			continue
 		}
-		end, err := walkSegment(fs, dir, g, newCodec(s.codec, nil), justVerify)
+		end, err := readSegment(fs, dir, g, newCodec(s.codec, nil), discardEntries)
 		if err != nil {
 			return err
 		}
@@ -197,7 +197,8 @@ func (s *logState) chain(fs vfs.FS, dir string, found []types.SegmentInfo) error
 		if end.indexStart == 0 {
 			break
 		}
-		// It is full. As the last it is the tail all the same, which OpenLog sees.
+		// It is full. If it is the last one it becomes the tail; OpenLog handles a full
+		// tail.
 		next = end.last + 1
 		s.tail().MaxIndex, s.tail().IndexStart = end.last, end.indexStart
 	}
@@ -208,7 +209,7 @@ func (s *logState) chain(fs vfs.FS, dir string, found []types.SegmentInfo) error
 	return nil
 }
 
-// codecOf is the number of the codec in the head of a segment file, 0 if it has none.
+// codecOf returns the codec number in the head of a segment file, 0 if it has no head.
 func codecOf(fs vfs.FS, name string) (id codecID, err error) {
 	file, err := fs.Open(name)
 	if err != nil {

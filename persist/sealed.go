@@ -14,18 +14,18 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// A sealed file is a small one that is written whole, in three lines: what it is
-// and in which format, its contents in JSON, and a checksum of both lines. The
-// first and the last are the same in every format.
+// A sealed file is small and written whole, in three lines: its kind and format, its
+// contents in JSON, and a checksum of both lines. The first and the last line are the
+// same in every format.
 const (
-	sealedTitle = "limitsrv %s, format " // and a number
+	sealedTitle = "limitsrv %s, format " // followed by a number
 	sealedSum   = "crc32c %08x\n"
 	maxSealed   = 1 << 20 // bytes
-	// suffixTemporary ends the name of a file that is not whole yet.
+	// suffixTemporary ends the name of an incomplete file.
 	suffixTemporary = ".tmp"
 )
 
-// seal makes the contents of a sealed file.
+// seal returns the bytes of a sealed file.
 func seal(what string, format int, contents any) ([]byte, error) {
 	var b bytes.Buffer
 	fmt.Fprintf(&b, sealedTitle+"%d\n", what, format)
@@ -39,8 +39,8 @@ func seal(what string, format int, contents any) ([]byte, error) {
 	return b.Bytes(), nil
 }
 
-// unseal checks a sealed file and reads its contents. Its errors are about one
-// file that was read; the caller names it.
+// unseal verifies a sealed file and decodes its contents. Its errors do not name the
+// file; the caller must.
 func unseal(data []byte, what string, known int, contents any) (format int, err error) {
 	whole := len(data) - len(fmt.Sprintf(sealedSum, 0))
 	if whole < 0 || string(data[whole:]) != fmt.Sprintf(sealedSum, crc32.Checksum(data[:whole], castagnoli)) {
@@ -57,9 +57,8 @@ func unseal(data []byte, what string, known int, contents any) (format int, err 
 	return format, json.Unmarshal(body, contents)
 }
 
-// WriteSealed makes or replaces a sealed file: after a crash there is the old
-// one or the new one, and if it returns nil, the new one. The directory must
-// be there.
+// WriteSealed creates or replaces a sealed file. After a crash the old or the new one is
+// there; if it returned nil, the new one. Requires: the directory exists.
 func WriteSealed(fsys vfs.FS, dir, name, what string, format int, contents any) error {
 	data, err := seal(what, format, contents)
 	if err != nil {
@@ -75,8 +74,8 @@ func WriteSealed(fsys vfs.FS, dir, name, what string, format int, contents any) 
 	return syncDir(fsys, dir)
 }
 
-// ReadSealed reads a sealed file. Its error is a *CorruptError, a *NewerError, or
-// that of a disk that can not be read, which may be fs.ErrNotExist.
+// ReadSealed reads a sealed file. Its error is a *CorruptError, a *NewerError, or an
+// error of the file system, which may be fs.ErrNotExist.
 func ReadSealed(fsys vfs.FS, name, what string, known int, contents any) error {
 	data, err := readSmall(fsys, name, maxSealed)
 	if err != nil {
@@ -92,7 +91,7 @@ func ReadSealed(fsys vfs.FS, name, what string, known int, contents any) error {
 	return nil
 }
 
-// readSmall reads a file, but no more than one byte beyond the limit.
+// readSmall reads a file, up to one byte beyond limit.
 func readSmall(fsys vfs.FS, name string, limit int64) ([]byte, error) {
 	file, err := fsys.Open(name)
 	if err != nil {
@@ -102,8 +101,7 @@ func readSmall(fsys vfs.FS, name string, limit int64) ([]byte, error) {
 	return data, errors.Join(err, file.Close())
 }
 
-// writeSynced writes a file and has it on disk. Its name is on disk only after
-// its directory is synced too.
+// writeSynced writes and syncs a file. The caller must sync the directory as well.
 func writeSynced(fsys vfs.FS, name string, data []byte) error {
 	file, err := fsys.Create(name, vfs.WriteCategoryUnspecified)
 	if err != nil {
@@ -116,7 +114,7 @@ func writeSynced(fsys vfs.FS, name string, data []byte) error {
 	return errors.Join(err, file.Close())
 }
 
-// MakeDir makes a directory and those above it, and has their names on disk.
+// MakeDir creates a directory and its missing parents, and syncs their entries.
 func MakeDir(fsys vfs.FS, dir string) error {
 	var made []string
 	for at := dir; ; at = fsys.PathDir(at) {

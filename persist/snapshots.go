@@ -17,69 +17,70 @@ import (
 	"limitsrv/engine"
 )
 
-// A BlockSource is a point in time of an engine, to be written. Next appends the
-// next block of a shard to dst and returns it with the hash of the first key in
-// it; hashes go up within a shard and from shard to shard. Different shards may
-// be read at once. An engine.Snapshot is one.
+// A BlockSource is the frozen state of an engine. Next appends the next block of a shard
+// to dst and returns it with the hash of its first key; hashes ascend within a shard and
+// from shard to shard. Concurrency: different shards may be read at once. An
+// engine.Snapshot is a BlockSource.
 type BlockSource interface {
 	Shards() int
 	Keys() int64
 	Next(shard int, dst []byte) (block []byte, first uint64, ok bool)
 }
 
-// A BlockSink takes back what a BlockSource gave, each shard's blocks in order
-// and different shards at once. It must not keep the block. An engine is one.
+// A BlockSink loads the blocks of a BlockSource: those of a shard in order, different
+// shards at once. It must not keep the block. An engine.Engine is a BlockSink.
 type BlockSink interface {
 	Load(block []byte) error
 }
 
-// Progress is told from time to time how far it is; done keys are an estimate,
-// bytes are of blocks. It is not called by two at once.
+// Progress is called periodically with an estimate of the keys done, and the bytes of
+// blocks done. Calls do not overlap.
 type Progress func(doneKeys, allKeys, bytes int64)
 
-// Meta is what a snapshot is of.
+// Meta describes the state that a snapshot holds.
 type Meta struct {
-	LogDir   string         `json:"log_dir"`   // the log that goes on where the snapshot ends
-	LogIndex uint64         `json:"log_index"` // of the last entry that the snapshot holds
+	LogDir   string         `json:"log_dir"`   // the log that continues from the snapshot
+	LogIndex uint64         `json:"log_index"` // of the last entry included in the snapshot
 	Now      engine.Instant `json:"now"`       // the engine's time
-	Seed     Seed           `json:"seed"`      // of the hashes that the blocks are ordered by
-	Taken    time.Time      `json:"taken"`     // by the clock, for people
+	Seed     Seed           `json:"seed"`      // of the hashes that order the blocks
+	Taken    time.Time      `json:"taken"`     // by the node's clock, for people
 }
 
-// Info is one complete snapshot.
+// Info describes a complete snapshot.
 type Info struct {
 	Meta
 	Generation uint64 `json:"generation"` // snapshots are numbered from 1
 	Keys       int64  `json:"keys"`
 	Rows       int64  `json:"rows"`  // one row is one block
 	Bytes      int64  `json:"bytes"` // of blocks, before compression
-	// Shards are those of the source; what they hold adds up to the above.
+	// Shards are those of the source; their rows and bytes add up to the totals above.
 	Shards []ShardInfo `json:"shards"`
 }
 
-// ShardInfo is what one shard of a snapshot must turn out to hold.
+// ShardInfo holds the expected contents of one shard of a snapshot.
 type ShardInfo struct {
-	First uint64 `json:"first"` // hash that its first row begins at
+	First uint64 `json:"first"` // hash of its first row
 	Rows  int64  `json:"rows"`
 	Bytes int64  `json:"bytes"`
 	Sum   uint32 `json:"sum"` // chained over the checksums of its rows
 }
 
-// SnapshotOptions configure Snapshots.
+// SnapshotOptions configures Snapshots.
 type SnapshotOptions struct {
-	// Logger is told of what can not be returned as an error; nil means nobody.
+	// Logger receives failures that are not returned as errors; nil discards them.
 	Logger *slog.Logger
 }
 
-// Snapshots are the snapshots of one node, in a directory of their own: rows in
-// a Pebble store, and for each complete generation of rows a record, a sealed
-// file. Rows without a record count for nothing.
+// Snapshots is the directory of snapshots of one node: rows in a Pebble store, and for
+// each complete generation of rows a record, which is a sealed file. Rows without a
+// record are ignored.
 //
-// The store is open only while something is done with it, for reading only if
-// that is all that is wanted: so no goroutine is left behind, whatever goes
-// wrong in it ends with the call that met it, and reading changes no file. All
-// methods may be called by many at once; those that use the store wait for each
-// other.
+// The store is open only during an operation, and read-only if the operation only reads.
+// So no goroutine is left behind, a failure of Pebble ends with the call that met it, and
+// reading changes no file.
+//
+// Concurrency: any goroutine may call any method; those that use the store are
+// serialised.
 type Snapshots struct {
 	fs   vfs.FS
 	dir  string
@@ -87,24 +88,24 @@ type Snapshots struct {
 	lock io.Closer
 	mu   sync.Mutex // held while the store is in use
 
-	hurry atomic.Bool // Write does not rest
+	hurry atomic.Bool // if true, Write does not pause
 }
 
-// Hurry says whether Write works without rests, as where nobody else needs the
-// machine. It holds at once, also for a Write that is under way.
+// Hurry sets whether Write works without pauses, for example when nothing else needs the
+// machine. It also takes effect on a Write that is under way.
 func (s *Snapshots) Hurry(on bool) { s.hurry.Store(on) }
 
-// The names in the directory.
+// Names in the directory.
 const (
 	storeName   = "store"   // the Pebble store
-	stagingName = "staging" // tables that are not in the store yet
+	stagingName = "staging" // tables that are not ingested yet
 )
 
-// OpenSnapshots takes a directory for this process until Close; it is made if it
-// is not there. What is in it is not read yet.
+// OpenSnapshots locks a directory for this process until Close, and creates it if it does
+// not exist. It reads no snapshot.
 func OpenSnapshots(fsys vfs.FS, dir string, o SnapshotOptions) (*Snapshots, error) {
 	if err := MakeDir(fsys, dir); err != nil {
-		return nil, fmt.Errorf("make snapshot directory %s: %w", dir, err)
+		return nil, fmt.Errorf("create snapshot directory %s: %w", dir, err)
 	}
 	lock, err := fsys.Lock(fsys.PathJoin(dir, lockName))
 	if err != nil {
@@ -122,15 +123,15 @@ func newSnapshots(fsys vfs.FS, dir string, o SnapshotOptions) *Snapshots {
 	return &Snapshots{fs: fsys, dir: dir, log: o.Logger}
 }
 
-// Close waits for what is under way and leaves the directory to others.
+// Close waits for operations that are under way and unlocks the directory.
 func (s *Snapshots) Close() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.lock.Close()
 }
 
-// Latest is the newest complete snapshot, if there is one. If its record can not
-// be read that is an error, even if there is an older one: see All.
+// Latest returns the newest complete snapshot, if there is one. It returns an error if
+// the record of the newest cannot be read, even if there is an older snapshot: see All.
 func (s *Snapshots) Latest() (Info, bool, error) {
 	generations, err := s.generations()
 	if err != nil || len(generations) == 0 {
@@ -140,9 +141,9 @@ func (s *Snapshots) Latest() (Info, bool, error) {
 	return info, err == nil, err
 }
 
-// All are the complete snapshots whose records can be read, the newest first,
-// and an error for those that can not. There is more than one only after a crash
-// or a failure between the end of one and the removal of another.
+// All returns the complete snapshots with readable records, the newest first, and an
+// error for unreadable records. There is more than one snapshot only after a crash or
+// failure between completing one and removing its predecessor.
 func (s *Snapshots) All() ([]Info, error) {
 	generations, err := s.generations()
 	if err != nil {
@@ -154,7 +155,7 @@ func (s *Snapshots) All() ([]Info, error) {
 	)
 	for _, generation := range generations {
 		info, err := s.readRecord(generation)
-		if errors.Is(err, fs.ErrNotExist) { // removed meanwhile
+		if errors.Is(err, fs.ErrNotExist) { // removed since
 			continue
 		}
 		if err != nil {
@@ -166,7 +167,7 @@ func (s *Snapshots) All() ([]Info, error) {
 	return all, errors.Join(failures...)
 }
 
-// Drop removes a snapshot, be it damaged or not.
+// Drop removes a snapshot, damaged or not.
 func (s *Snapshots) Drop(ctx context.Context, generation uint64) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -185,12 +186,12 @@ func (s *Snapshots) Drop(ctx context.Context, generation uint64) error {
 	})
 }
 
-// DiskBytes is what all files in the directory hold together.
+// DiskBytes returns the total size of all files in the directory.
 func (s *Snapshots) DiskBytes() (int64, error) { return diskBytes(s.fs, s.dir) }
 
 func diskBytes(fsys vfs.FS, name string) (int64, error) {
 	stat, err := fsys.Stat(name)
-	if errors.Is(err, fs.ErrNotExist) { // removed meanwhile
+	if errors.Is(err, fs.ErrNotExist) { // removed since
 		return 0, nil
 	}
 	if err != nil || !stat.IsDir() {

@@ -15,14 +15,14 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 )
 
-// trickSource is a source that does something at one of its blocks.
-type trickSource struct {
+// hookSource is a source that calls a function at one of its blocks.
+type hookSource struct {
 	*fakeSource
-	at    int // blocks before it
+	at    int // blocks before the call
 	trick func(block []byte, first uint64) uint64
 }
 
-func (s *trickSource) Next(shard int, dst []byte) ([]byte, uint64, bool) {
+func (s *hookSource) Next(shard int, dst []byte) ([]byte, uint64, bool) {
 	block, first, ok := s.fakeSource.Next(shard, dst)
 	if ok {
 		if s.at == 0 {
@@ -34,7 +34,7 @@ func (s *trickSource) Next(shard int, dst []byte) ([]byte, uint64, bool) {
 	return block, first, ok
 }
 
-func TestSnapshotsWriteGivesUp(t *testing.T) {
+func TestSnapshotsWriteCancelled(t *testing.T) {
 	a, b := newState(1, 2000, 0), newState(2, 2000, 0)
 	for _, tt := range []struct {
 		name  string
@@ -47,13 +47,13 @@ func TestSnapshotsWriteGivesUp(t *testing.T) {
 		s := openTest(t, vfs.NewMem(), "/snapshots")
 		mustWrite(t, s, a, 1)
 		ctx, cancel := context.WithCancel(context.Background())
-		source := &trickSource{b.source(), 5, func(_ []byte, first uint64) uint64 { return tt.trick(cancel, first) }}
+		source := &hookSource{b.source(), 5, func(_ []byte, first uint64) uint64 { return tt.trick(cancel, first) }}
 		if _, err := s.Write(ctx, source, metaOf(2), nil); err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: Write() = %v, want %q", tt.name, err, tt.want)
 		}
 		cancel()
 		if source.at != -1 {
-			t.Errorf("%s: it goes on for %d blocks", tt.name, -1-source.at)
+			t.Errorf("%s: %d more blocks were read", tt.name, -1-source.at)
 		}
 		if err := holds(s, a, 1); err != nil {
 			t.Errorf("%s: %v", tt.name, err)
@@ -77,7 +77,7 @@ func TestSnapshotsShardsOutOfOrder(t *testing.T) {
 	}
 }
 
-func TestSnapshotsSinkRefuses(t *testing.T) {
+func TestSnapshotsSinkError(t *testing.T) {
 	s := openTest(t, vfs.NewMem(), "/snapshots")
 	info := mustWrite(t, s, newState(1, 2000, 1), 1)
 	full := errors.New("no memory")
@@ -99,7 +99,7 @@ func TestSnapshotsProgress(t *testing.T) {
 	watch := func(what string) (Progress, func()) {
 		var calls int
 		var lastKeys, lastBytes int64
-		told := func(done, all, bytes int64) {
+		reported := func(done, all, bytes int64) {
 			calls++
 			if done < lastKeys || bytes < lastBytes || all != state.keys || done > all {
 				t.Errorf("%s: %d of %d keys, %d bytes after %d and %d", what, done, all, bytes, lastKeys, lastBytes)
@@ -109,9 +109,9 @@ func TestSnapshotsProgress(t *testing.T) {
 			}
 			lastKeys, lastBytes = done, bytes
 		}
-		return told, func() {
+		return reported, func() {
 			if calls < 4 || lastKeys != state.keys || lastBytes != state.bytes() {
-				t.Errorf("%s: in the end of %d calls %d keys and %d bytes", what, calls, lastKeys, lastBytes)
+				t.Errorf("%s: after %d calls %d keys and %d bytes", what, calls, lastKeys, lastBytes)
 			}
 		}
 	}
@@ -128,7 +128,7 @@ func TestSnapshotsProgress(t *testing.T) {
 	check()
 }
 
-// twoSnapshots are what there is when the older can not be removed.
+// twoSnapshots returns the state after the older snapshot could not be removed.
 func twoSnapshots(t *testing.T, a, b *fakeState) (*Snapshots, vfs.FS) {
 	t.Helper()
 	disk := vfs.NewMem()
@@ -148,7 +148,7 @@ func twoSnapshots(t *testing.T, a, b *fakeState) (*Snapshots, vfs.FS) {
 	return s, disk
 }
 
-func TestSnapshotsOlderIsLeft(t *testing.T) {
+func TestSnapshotsOlderNotRemoved(t *testing.T) {
 	a, b := newState(1, 2000, 1), newState(2, 2000, 1)
 	s, disk := twoSnapshots(t, a, b)
 	name := "/snapshots/" + recordName(2)
@@ -167,17 +167,17 @@ func TestSnapshotsOlderIsLeft(t *testing.T) {
 		t.Fatalf("All() = %d, %v", len(all), err)
 	}
 	sink := &fakeSink{}
-	if err := s.Load(context.Background(), all[0], sink, 2, nil); err != nil || !sink.equals(a.whole()) {
+	if err := s.Load(context.Background(), all[0], sink, 2, nil); err != nil || !sink.equals(a.loaded()) {
 		t.Errorf("Load() of the older = %v", err)
 	}
 	if err := s.Drop(context.Background(), 3); err == nil {
-		t.Error("a snapshot is dropped that is not there")
+		t.Error("a missing snapshot was dropped")
 	}
 	if err := s.Drop(context.Background(), 2); err != nil {
 		t.Fatal(err)
 	}
 	if err := holds(s, a, 1); err != nil {
-		t.Errorf("after the newer is dropped: %v", err)
+		t.Errorf("after dropping the newer: %v", err)
 	}
 	mustWrite(t, s, b, 7)
 	if all, err := s.All(); len(all) != 1 || all[0].LogIndex != 7 || err != nil {
@@ -226,7 +226,7 @@ func TestSnapshotsCheckpoint(t *testing.T) {
 		}
 		mustWrite(t, backup, b, 3)
 		if err := errors.Join(holds(backup, b, 3), holds(s, b, 2)); err != nil {
-			t.Errorf("%s: after both went on: %v", name, err)
+			t.Errorf("%s: after writes to both: %v", name, err)
 		}
 		if _, err := OpenSnapshots(fsys, dir+"/snapshots", SnapshotOptions{}); err == nil || !strings.Contains(err.Error(), dir+"/snapshots") {
 			t.Errorf("%s: OpenSnapshots() of a directory in use = %v", name, err)
@@ -234,7 +234,7 @@ func TestSnapshotsCheckpoint(t *testing.T) {
 	}
 }
 
-// The rows are not what the record says, though Pebble finds nothing wrong.
+// The rows differ from the record, but are valid for Pebble.
 func TestSnapshotsRowsChanged(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
@@ -242,12 +242,12 @@ func TestSnapshotsRowsChanged(t *testing.T) {
 		want   string
 	}{
 		{"a row is missing", func(db *pebble.DB, key, _, _ []byte) error { return db.Delete(key, pebble.NoSync) }, "rows"},
-		{"a row is another", func(db *pebble.DB, key, value, _ []byte) error {
+		{"a row has the value of another", func(db *pebble.DB, key, value, _ []byte) error {
 			value[9] ^= 1
 			return db.Set(key, value, pebble.NoSync)
 		}, "the checksum of a row"},
-		{"a row is where another was", func(db *pebble.DB, _, value, next []byte) error { return db.Set(next, value, pebble.NoSync) }, "the checksum of a row"},
-		{"there is one row more", func(db *pebble.DB, key, value, _ []byte) error {
+		{"a row has the key of another", func(db *pebble.DB, _, value, next []byte) error { return db.Set(next, value, pebble.NoSync) }, "the checksum of a row"},
+		{"an additional row", func(db *pebble.DB, key, value, _ []byte) error {
 			key = append(bytes.Clone(key[:rowKeyBytes-1]), key[rowKeyBytes-1]+1)
 			value = append(make([]byte, rowSumBytes), value[rowSumBytes:]...)
 			value[0], value[1], value[2], value[3] = sumBytes(rowSum(key, value[rowSumBytes:]))
@@ -257,7 +257,7 @@ func TestSnapshotsRowsChanged(t *testing.T) {
 		{"a key is longer", func(db *pebble.DB, key, value, _ []byte) error {
 			return db.Set(append(bytes.Clone(key), 0), value, pebble.NoSync)
 		}, "a key of 17"},
-		{"all are missing", func(db *pebble.DB, _, _, _ []byte) error {
+		{"all rows are missing", func(db *pebble.DB, _, _, _ []byte) error {
 			from, to := generationBounds(1, 1)
 			return db.Excise(context.Background(), pebble.KeyRange{Start: from, End: to})
 		}, "0 rows"},
@@ -292,7 +292,7 @@ func sumBytes(sum uint32) (a, b, c, d byte) {
 	return byte(sum), byte(sum >> 8), byte(sum >> 16), byte(sum >> 24)
 }
 
-// Nothing runs on when nothing is done.
+// No goroutine is left after an operation.
 func TestSnapshotsLeaveNoGoroutine(t *testing.T) {
 	before := runtime.NumGoroutine()
 	s := openTest(t, vfs.NewMem(), "/snapshots")
@@ -310,7 +310,7 @@ func TestSnapshotsLeaveNoGoroutine(t *testing.T) {
 	t.Errorf("%d goroutines, %d before:\n%s", runtime.NumGoroutine(), before, stack[:runtime.Stack(stack, true)])
 }
 
-// Whatever a record says that agrees with itself, the shards' rows do not overlap.
+// For any consistent record, the key ranges of the shards do not overlap.
 func FuzzInfo(f *testing.F) {
 	f.Add([]byte(`{"generation":3,"keys":9,"rows":3,"bytes":30,"shards":[{"first":5,"rows":1,"bytes":10},{},{"first":7,"rows":2,"bytes":20}]}`))
 	f.Fuzz(func(t *testing.T, record []byte) {
@@ -326,7 +326,7 @@ func FuzzInfo(f *testing.F) {
 			}
 			from, to := r.bounds(shard)
 			if bytes.Compare(last, from) > 0 || bytes.Compare(from, to) > 0 {
-				t.Errorf("%s: shard %d is from %x to %x, and the one before to %x", record, shard, from, to, last)
+				t.Errorf("%s: shard %d is from %x to %x, the previous one to %x", record, shard, from, to, last)
 			}
 			last = to
 		}

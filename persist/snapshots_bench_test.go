@@ -8,9 +8,9 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// BenchmarkSnapshots writes and loads snapshots on the disk that temporary files
-// are on. The sink does nothing, the source copies: it is the share of Snapshots
-// alone. That of 10 M keys needs 500 MB of memory and twice that on disk.
+// BenchmarkSnapshots writes and loads snapshots on the disk of temporary files. The sink
+// does nothing and the source copies, so it measures Snapshots alone. 10 M keys need 500
+// MB of memory and twice that on disk.
 func BenchmarkSnapshots(b *testing.B) {
 	for _, keys := range []int{1e6, 10e6} {
 		var state *fakeState

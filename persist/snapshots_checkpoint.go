@@ -9,13 +9,13 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// Checkpoint makes a copy of all snapshots in a directory that must not be there
-// yet; OpenSnapshots and CheckSnapshots take it for one of theirs. Within a file
-// system the tables are linked, and it takes milliseconds. After an error what is
-// there is to be thrown away.
+// Checkpoint copies all snapshots to the directory dest, which OpenSnapshots and
+// CheckSnapshots can open. Within one file system tables are hard links, and it takes
+// milliseconds. After an error the caller must delete dest. Requires: dest does not
+// exist.
 //
-// It copies files rather than having Pebble do it: between two uses of the store
-// none of its files changes, and Pebble would have to open it for writing.
+// It copies files itself, because none of them changes while the store is closed, and
+// Pebble would have to open the store for writing.
 func (s *Snapshots) Checkpoint(dest string) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -49,7 +49,7 @@ func (s *Snapshots) checkpoint(dest string) error {
 	if err := syncDir(s.fs, to); err != nil {
 		return err
 	}
-	// The records come last: what has no record is no snapshot.
+	// The records come last: rows without a record are ignored.
 	for _, generation := range generations {
 		name := recordName(generation)
 		if err := copyFile(s.fs, s.fs.PathJoin(s.dir, name), s.fs.PathJoin(dest, name)); err != nil {
@@ -59,8 +59,8 @@ func (s *Snapshots) checkpoint(dest string) error {
 	return syncDir(s.fs, dest)
 }
 
-// copyFile copies a file and syncs it, or links it if it is a table: those are
-// synced and never change.
+// copyFile copies and syncs a file. A table is linked, because it is synced and never
+// changes.
 func copyFile(fsys vfs.FS, from, to string) error {
 	if strings.HasSuffix(from, ".sst") {
 		return vfs.LinkOrCopy(fsys, from, to)

@@ -10,8 +10,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// diskWith is a disk with the snapshots of some states, each replacing the one
-// before it, as it is when the power fails right after the last.
+// diskWith returns a disk after writing snapshots of some states, each replacing the
+// previous one, and a power failure right after the last.
 func diskWith(t *testing.T, dir string, states ...*fakeState) *vfs.MemFS {
 	t.Helper()
 	disk := vfs.NewCrashableMem()
@@ -22,9 +22,9 @@ func diskWith(t *testing.T, dir string, states ...*fakeState) *vfs.MemFS {
 	return disk.CrashClone(vfs.CrashCloneCfg{})
 }
 
-// afterCrash finds out whether what is there is one of some snapshots, whole, and
-// whether all is as it should be from then on. The index of a state is that of
-// its snapshot's log; nil means no snapshot.
+// afterCrash determines of which state the disk holds a complete snapshot, and checks
+// that the disk can be used from then on. The index of a state is the log index of its
+// snapshot; nil means no snapshot.
 func afterCrash(disk vfs.FS, states ...*fakeState) (which int, err error) {
 	s, err := OpenSnapshots(disk, "/snapshots", SnapshotOptions{})
 	if err != nil {
@@ -47,29 +47,29 @@ func afterCrash(disk vfs.FS, states ...*fakeState) (which int, err error) {
 		}
 	}
 	if which < 0 {
-		return 0, fmt.Errorf("%d snapshots, none that it may be", len(all))
+		return 0, fmt.Errorf("%d snapshots, none of an expected state", len(all))
 	}
 	next := afterCrashState()
 	if _, err := s.Write(context.Background(), next.source(), metaOf(99), nil); err != nil {
-		return 0, fmt.Errorf("the next one: %w", err)
+		return 0, fmt.Errorf("the next Write: %w", err)
 	}
 	if err := holds(s, next, 99); err != nil {
-		return 0, fmt.Errorf("the next one: %w", err)
+		return 0, fmt.Errorf("the next Write: %w", err)
 	}
 	if all, err := s.All(); len(all) != 1 || err != nil {
-		return 0, fmt.Errorf("after the next one there are %d, %w", len(all), err)
+		return 0, fmt.Errorf("after the next Write there are %d snapshots, %w", len(all), err)
 	}
 	if names, err := disk.List("/snapshots"); len(names) != 4 || err != nil {
-		return 0, fmt.Errorf("after the next one there are %q, %w", names, err)
+		return 0, fmt.Errorf("after the next Write there are files %q, %w", names, err)
 	}
 	size, err := s.DiskBytes()
 	if err == nil && size > next.bytes()+12000 {
-		err = fmt.Errorf("after the next one of %d bytes %d are in use", next.bytes(), size)
+		err = fmt.Errorf("after the next Write of %d bytes %d are in use", next.bytes(), size)
 	}
 	return which, err
 }
 
-// The power fails at each change to the disk that a Write makes.
+// Fails the power at each change of the disk during a Write.
 func TestSnapshotsCrash(t *testing.T) {
 	t.Parallel()
 	a, b, c := newState(1, 600, 1), newState(2, 700, 1), newState(3, 800, 1)
@@ -79,7 +79,7 @@ func TestSnapshotsCrash(t *testing.T) {
 		name   string
 		before []*fakeState
 		may    []*fakeState
-		want   []bool // that some crash leaves it
+		want   []bool // expected to be left by some crash
 	}{
 		{"the first", nil, []*fakeState{nil, b}, []bool{true, true}},
 		{"the second", []*fakeState{a}, []*fakeState{a, b}, []bool{true, true}},
@@ -115,7 +115,7 @@ func TestSnapshotsCrash(t *testing.T) {
 	}
 }
 
-// afterCrashState is what afterCrash has written.
+// afterCrashState is the state written by afterCrash.
 func afterCrashState() *fakeState { return newState(99, 600, 1) }
 
 func writeTo(fsys vfs.FS, state *fakeState, index uint64) error {
@@ -127,7 +127,7 @@ func writeTo(fsys vfs.FS, state *fakeState, index uint64) error {
 	return errors.Join(err, s.Close())
 }
 
-// A snapshot that Write has returned is on disk.
+// A snapshot returned by Write is on disk.
 func TestSnapshotsDurable(t *testing.T) {
 	a, b := newState(1, 600, 1), newState(2, 700, 1)
 	which, err := afterCrash(diskWith(t, "/snapshots", a, b), a, b)

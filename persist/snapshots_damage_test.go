@@ -17,7 +17,7 @@ import (
 
 var damages = flag.Int("damages", 5, "how many times each file is damaged in each way")
 
-// The ways that a file is damaged.
+// Damages of a file.
 var waysOfDamage = []struct {
 	name string
 	do   func(random *rand.Rand, data []byte) []byte
@@ -26,10 +26,10 @@ var waysOfDamage = []struct {
 		data[random.IntN(len(data))] ^= 1 << random.IntN(8)
 		return data
 	}},
-	{"it is cut short", func(random *rand.Rand, data []byte) []byte {
+	{"it is truncated", func(random *rand.Rand, data []byte) []byte {
 		return data[:random.IntN(len(data))]
 	}},
-	{"some bytes are others", func(random *rand.Rand, data []byte) []byte {
+	{"some bytes are changed", func(random *rand.Rand, data []byte) []byte {
 		at := random.IntN(len(data))
 		for i := at; i < min(len(data), at+1+random.IntN(64)); i++ {
 			data[i] = byte(random.Uint32())
@@ -40,17 +40,17 @@ var waysOfDamage = []struct {
 		clear(data[random.IntN(len(data)):])
 		return data
 	}},
-	{"it goes on", func(random *rand.Rand, data []byte) []byte {
+	{"bytes are appended", func(random *rand.Rand, data []byte) []byte {
 		return append(data, data[random.IntN(len(data)):]...)
 	}},
 }
 
-// What changes a disk.
+// Operations that change a disk.
 var changeOps = append([]errorfs.OpKind{
 	errorfs.OpReuseForWrite, errorfs.OpRemove, errorfs.OpRemoveAll, errorfs.OpFileWriteAt,
 }, roomOps...)
 
-// filesOf are the names of all files below a directory that are not empty.
+// filesOf returns the names of all files below a directory that are not empty.
 func filesOf(t *testing.T, fsys vfs.FS, dir string) (files []string) {
 	t.Helper()
 	names, err := fsys.List(dir)
@@ -73,8 +73,8 @@ func filesOf(t *testing.T, fsys vfs.FS, dir string) (files []string) {
 	return files
 }
 
-// Whatever is damaged, a Load is right or an error, nothing is lost without a
-// word, and the next Write is right or an error.
+// After any damage a Load is correct or an error, no data is lost silently, and the next
+// Write is correct or an error.
 func TestSnapshotsDamage(t *testing.T) {
 	t.Parallel()
 	a := newState(1, 600, 2)
@@ -111,11 +111,11 @@ func TestSnapshotsDamage(t *testing.T) {
 			}
 		}
 	}
-	t.Logf("of %d variants %d were read, and %d took another snapshot", variants, right, rewritten)
+	t.Logf("of %d variants %d were read, and %d allowed another snapshot", variants, right, rewritten)
 }
 
-// loadDamaged loads the snapshot of a state from a disk on which one file is
-// damaged. An error is what must not be.
+// loadDamaged loads the snapshot of a state from a disk with one damaged file. It returns
+// an error for behaviour that is not allowed.
 func loadDamaged(disk *vfs.MemFS, a *fakeState, name string) (right bool, err error) {
 	s, err := OpenSnapshots(disk, "/snapshots", SnapshotOptions{})
 	if err != nil {
@@ -126,7 +126,7 @@ func loadDamaged(disk *vfs.MemFS, a *fakeState, name string) (right bool, err er
 	s.fs = errorfs.Wrap(disk, changes)
 	info, ok, err := s.Latest()
 	if err == nil && !ok {
-		return false, errors.New("there is no snapshot any more")
+		return false, errors.New("the snapshot is missing")
 	}
 	sink := &fakeSink{}
 	if err == nil {
@@ -137,8 +137,8 @@ func loadDamaged(disk *vfs.MemFS, a *fakeState, name string) (right bool, err er
 	switch {
 	case changes.struck():
 		return false, errors.New("reading changes files")
-	case err == nil && (!sink.equals(a.whole()) || info.Meta != metaOf(1)):
-		return false, errors.New("it is read as another")
+	case err == nil && (!sink.equals(a.loaded()) || info.Meta != metaOf(1)):
+		return false, errors.New("another state was read")
 	case (err == nil) != (bad == nil), len(good) > 1, len(good) == 1 != (bad == nil):
 		return false, fmt.Errorf("Load() = %v, but CheckSnapshots() = %d snapshots, %v", err, len(good), bad)
 	case err != nil && !errors.As(err, &corrupt):

@@ -11,9 +11,9 @@ import (
 	"testing"
 )
 
-// fakeState is what an engine would hold, as blocks by shard.
+// fakeState is the state of a fake engine, as blocks by shard.
 type fakeState struct {
-	bits   int // of a hash that are the number of its shard
+	bits   int // number of hash bits that select the shard
 	keys   int64
 	shards [][]fakeBlock
 }
@@ -23,9 +23,9 @@ type fakeBlock struct {
 	data  []byte
 }
 
-// newState makes a state of that many keys from a seed. Its records are like
-// those of an engine: a key of 22 bytes, of which few are random, and 21 bytes of
-// which some are.
+// newState returns a random state with the given number of keys. Its records are like
+// those of an engine: a key of 22 bytes, few of them random, and 21 bytes, some of them
+// random.
 func newState(seed uint64, keys, bits int) *fakeState {
 	random := rand.New(rand.NewPCG(seed, seed))
 	s := &fakeState{bits: bits, keys: int64(keys), shards: make([][]fakeBlock, 1<<bits)}
@@ -58,7 +58,7 @@ func (s *fakeState) bytes() (sum int64) {
 	return sum
 }
 
-// source reads the state once.
+// source returns a source that reads the state once.
 func (s *fakeState) source() *fakeSource {
 	return &fakeSource{state: s, at: make([]int, len(s.shards))}
 }
@@ -81,8 +81,7 @@ func (f *fakeSource) Next(shard int, dst []byte) ([]byte, uint64, bool) {
 	return append(dst, block.data...), block.first, true
 }
 
-// fakeSink counts what it is given, and keeps a sum that does not depend on the
-// order of blocks.
+// fakeSink counts blocks and keeps a sum that does not depend on their order.
 type fakeSink struct {
 	mu     sync.Mutex
 	blocks int
@@ -100,8 +99,8 @@ func (f *fakeSink) Load(block []byte) error {
 	return f.refuse
 }
 
-// whole is what a sink has got that was given all of a state.
-func (s *fakeState) whole() *fakeSink {
+// loaded returns a sink that has received the whole state.
+func (s *fakeState) loaded() *fakeSink {
 	sink := &fakeSink{}
 	for _, shard := range s.shards {
 		for _, block := range shard {

@@ -13,10 +13,10 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 )
 
-// A fault fails an operation on files, and maybe all behind it.
+// A fault fails an operation on files, and optionally all later ones.
 type fault struct {
-	at   int64 // the number of the first operation that fails
-	lone bool  // the only one
+	at   int64 // number of the first operation that fails
+	lone bool  // fail only that one
 	only []errorfs.OpKind
 	err  error
 	seen atomic.Int64
@@ -35,10 +35,10 @@ func (f *fault) MaybeError(op errorfs.Op) error {
 	return nil
 }
 
-// struck says whether any operation has failed.
+// struck reports whether an operation has failed.
 func (f *fault) struck() bool { return f.seen.Load() > f.at }
 
-// What takes room on a disk that is full.
+// Operations that need space on a disk.
 var roomOps = []errorfs.OpKind{
 	errorfs.OpCreate, errorfs.OpFileWrite, errorfs.OpFilePreallocate, errorfs.OpLink, errorfs.OpRename, errorfs.OpMkdirAll,
 }
@@ -79,7 +79,7 @@ func TestSnapshotsFaults(t *testing.T) {
 			case err == nil && holds(s, b, 1) != nil:
 				t.Fatalf("%s, at %d: Write() = nil, but %v", tt.name, n, holds(s, b, 1))
 			case err != nil && !errors.Is(err, tt.err):
-				t.Errorf("%s, at %d: Write() = %v, which is not %v", tt.name, n, err, tt.err)
+				t.Errorf("%s, at %d: Write() = %v, want %v", tt.name, n, err, tt.err)
 			case err != nil:
 				failures++
 			}
@@ -87,15 +87,15 @@ func TestSnapshotsFaults(t *testing.T) {
 			if random.IntN(3) == 0 {
 				crashed := disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: random.IntN(101), RNG: random})
 				if _, err := afterCrash(crashed, a, b); err != nil {
-					t.Fatalf("seed %d, %s, at %d, and then the power: %v", seed, tt.name, n, err)
+					t.Fatalf("seed %d, %s, at %d, then a power failure: %v", seed, tt.name, n, err)
 				}
 			}
 			if _, err := afterCrash(disk, a, b); err != nil {
 				t.Fatalf("%s, at %d: %v", tt.name, n, err)
 			}
-			// What the next Write has written is on disk, whatever was not synced before.
+			// The next Write must sync all its data, even after failed syncs.
 			if err := holds(openTest(t, disk.CrashClone(vfs.CrashCloneCfg{}), "/snapshots"), afterCrashState(), 99); err != nil {
-				t.Fatalf("%s, at %d, and then the power: %v", tt.name, n, err)
+				t.Fatalf("%s, at %d, then a power failure: %v", tt.name, n, err)
 			}
 		}
 		if failures < 10 {
@@ -105,9 +105,9 @@ func TestSnapshotsFaults(t *testing.T) {
 	}
 }
 
-// Each operation of a Load fails: that is an error, not a damaged snapshot, and
-// the next Load finds all of it.
-func TestSnapshotsFaultsOfReading(t *testing.T) {
+// Each operation of a Load fails: that is an error but not damage, and the next Load
+// succeeds.
+func TestSnapshotsReadFaults(t *testing.T) {
 	a := newState(1, 600, 1)
 	disk := diskWith(t, "/snapshots", a)
 	s := openTest(t, disk, "/snapshots")
@@ -128,7 +128,7 @@ func TestSnapshotsFaultsOfReading(t *testing.T) {
 			break
 		}
 		var corrupt *CorruptError
-		if err == nil && !sink.equals(a.whole()) || errors.As(err, &corrupt) {
+		if err == nil && !sink.equals(a.loaded()) || errors.As(err, &corrupt) {
 			t.Errorf("at %d: Load() = %v", n, err)
 		}
 		if err := holds(s, a, 0); err != nil {

@@ -10,16 +10,16 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-var errAbandoned = errors.New("the store that this is for is closed")
+var errAbandoned = errors.New("the store is closed")
 
-// A trackedFS is what one opening of a store sees of the files. Abandoned, it
-// closes those that are still open and opens and changes none, so that nothing
-// that a failed store left behind can be in the way of the next opening. It has
-// no locks: the directory above is locked.
+// A trackedFS is the file system of one opening of a store. When it is abandoned, it
+// closes all open files and rejects further opens and changes, so that goroutines of a
+// failed store cannot interfere with the next opening. It takes no locks, because the
+// parent directory is locked.
 type trackedFS struct {
 	vfs.FS
 	mu        sync.Mutex
-	files     map[*trackedFile]struct{} // that are open
+	files     map[*trackedFile]struct{} // open files
 	abandoned bool
 }
 
@@ -34,7 +34,7 @@ func (t *trackedFS) abandon() {
 	}
 }
 
-// change does what changes names, unless it is abandoned.
+// change calls do unless the file system is abandoned.
 func (t *trackedFS) change(do func() error) error {
 	t.mu.Lock()
 	abandoned := t.abandoned
@@ -45,7 +45,7 @@ func (t *trackedFS) change(do func() error) error {
 	return do()
 }
 
-// track opens a file and keeps account of it.
+// track opens a file and registers it.
 func (t *trackedFS) track(open func() (vfs.File, error)) (vfs.File, error) {
 	var file vfs.File
 	err := t.change(func() (err error) { file, err = open(); return err })
@@ -65,10 +65,10 @@ func (t *trackedFS) track(open func() (vfs.File, error)) (vfs.File, error) {
 	return tracked, nil
 }
 
-// Create creates a file. A marker of Pebble is one whose name says which other
-// file holds. Pebble makes that one, then the marker, and syncs the directory once,
-// behind both; if the power fails between, the marker may be there and not the
-// file. So the file's name is synced first.
+// Create creates a file. A Pebble marker is a file with a name that contains the name of
+// another file. Pebble creates that file, then the marker, then syncs the directory once;
+// a power failure in between may leave the marker without the file. So Create syncs the
+// directory before it creates a marker.
 func (t *trackedFS) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
 	if strings.HasPrefix(t.PathBase(name), "marker.") {
 		if err := syncDir(t, t.PathDir(name)); err != nil {
@@ -117,7 +117,7 @@ func (t *trackedFS) RemoveAll(name string) error {
 // Lock takes no lock.
 func (t *trackedFS) Lock(string) (io.Closer, error) { return noLock{}, nil }
 
-// Unwrap is the file system below.
+// Unwrap returns the wrapped file system.
 func (t *trackedFS) Unwrap() vfs.FS { return t.FS }
 
 type noLock struct{}
@@ -137,7 +137,7 @@ func (f *trackedFile) closeOnce() error {
 	return f.result
 }
 
-// Close closes the file and forgets it.
+// Close closes and unregisters the file.
 func (f *trackedFile) Close() error {
 	f.fs.mu.Lock()
 	delete(f.fs.files, f)

@@ -2,36 +2,36 @@ package persist
 
 import "sync"
 
-// progressEvery is how many bytes of blocks are between two reports.
+// progressEvery is the number of bytes of blocks between two reports.
 const progressEvery = 4 << 20
 
-// A snapshotProgress adds up how far several are together, and reports it.
+// A snapshotProgress sums the progress of parallel workers and reports it.
 type snapshotProgress struct {
-	tell Progress // nil: there is nobody to tell
-	keys int64
+	report Progress // nil: no reports
+	keys   int64
 
-	mu          sync.Mutex
-	bytes, told int64
-	share       float64 // of the keys that are done, 0 to 1, an estimate
+	mu              sync.Mutex
+	bytes, reported int64
+	share           float64 // estimated fraction of the keys that are done, 0 to 1
 }
 
-// add counts a block, and the share of all keys that are done with it.
+// add counts a block that covers a fraction of all keys.
 func (p *snapshotProgress) add(bytes int64, share float64) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.bytes += bytes
 	p.share += share
-	if p.tell != nil && p.bytes-p.told >= progressEvery {
-		p.told = p.bytes
-		p.tell(int64(min(max(p.share, 0), 1)*float64(p.keys)), p.keys, p.bytes)
+	if p.report != nil && p.bytes-p.reported >= progressEvery {
+		p.reported = p.bytes
+		p.report(int64(min(max(p.share, 0), 1)*float64(p.keys)), p.keys, p.bytes)
 	}
 }
 
-// done reports that all is done.
+// done reports completion.
 func (p *snapshotProgress) done() {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.tell != nil {
-		p.tell(p.keys, p.keys, p.bytes)
+	if p.report != nil {
+		p.report(p.keys, p.keys, p.bytes)
 	}
 }

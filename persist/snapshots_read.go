@@ -12,19 +12,19 @@ import (
 	"limitsrv/fatal"
 )
 
-// Load gives the blocks of a snapshot to a sink, so many shards at once, and
-// checks all that there is to check. It changes no file. progress may be nil.
+// Load passes the blocks of a snapshot to a sink, with the given number of shards at
+// once, and verifies all checksums and totals. It changes no file. progress may be nil.
 //
-// After an error the sink holds some part of the snapshot, to be thrown away. If
-// the snapshot is damaged the error is a *CorruptError; a block that comes to the
-// sink is as it was written.
+// After an error the sink holds a part of the snapshot, and its state must be discarded.
+// If the snapshot is damaged the error is a *CorruptError. Blocks passed to the sink are
+// always intact.
 func (s *Snapshots) Load(ctx context.Context, info Info, to BlockSink, workers int, progress Progress) error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	err := s.withStore(forReading, func(store *store) error {
 		r := snapshotReader{
 			store: store, info: info, to: to,
-			progress: &snapshotProgress{tell: progress, keys: info.Keys},
+			progress: &snapshotProgress{report: progress, keys: info.Keys},
 		}
 		return r.read(ctx, workers)
 	})
@@ -34,14 +34,14 @@ func (s *Snapshots) Load(ctx context.Context, info Info, to BlockSink, workers i
 	return nil
 }
 
-// Check reads a snapshot as Load does, but for the sink.
+// Check verifies a snapshot like Load, without a sink.
 func (s *Snapshots) Check(ctx context.Context, info Info, workers int, progress Progress) error {
 	return s.Load(ctx, info, noSink{}, workers, progress)
 }
 
-// CheckSnapshots checks all snapshots in a directory that nobody else has open,
-// such as a backup. It writes nothing there. It returns those that are good, the
-// newest first, and an error for the others.
+// CheckSnapshots verifies all snapshots in a directory that no process has open, for
+// example a backup. It writes nothing. It returns the intact snapshots, the newest first,
+// and an error for the others.
 func CheckSnapshots(ctx context.Context, fsys vfs.FS, dir string, o SnapshotOptions, workers int) ([]Info, error) {
 	s := newSnapshots(fsys, dir, o)
 	all, err := s.All()
@@ -56,7 +56,7 @@ func CheckSnapshots(ctx context.Context, fsys vfs.FS, dir string, o SnapshotOpti
 	return good, err
 }
 
-// noSink is where blocks go that were only to be checked.
+// noSink discards blocks.
 type noSink struct{}
 
 func (noSink) Load([]byte) error { return nil }
@@ -66,7 +66,7 @@ type snapshotReader struct {
 	store    *store
 	info     Info
 	to       BlockSink
-	tables   []table // that the rows are in
+	tables   []table // that hold the rows
 	progress *snapshotProgress
 }
 
@@ -90,8 +90,9 @@ func (r *snapshotReader) read(ctx context.Context, workers int) error {
 	return err
 }
 
-// bounds are the keys of a shard's rows: from where it begins, or all shards
-// begin, to where the next one does. Shards without rows have none.
+// bounds returns the key range of a shard's rows: from its first row, or the start of the
+// generation for the first shard, to the first row of the next shard. It skips shards
+// without rows.
 func (r *snapshotReader) bounds(shard int) (from, to []byte) {
 	from, to = generationBounds(r.info.Generation, r.info.Generation)
 	for n, other := range r.info.Shards {
@@ -106,7 +107,7 @@ func (r *snapshotReader) bounds(shard int) (from, to []byte) {
 	return from, to
 }
 
-// readShard reads the rows of a shard and holds them against the record.
+// readShard reads the rows of a shard and compares the totals with the record.
 func (r *snapshotReader) readShard(ctx context.Context, shard int) (err error) {
 	want := r.info.Shards[shard]
 	if want.Rows == 0 {
@@ -132,7 +133,7 @@ func (r *snapshotReader) readShard(ctx context.Context, shard int) (err error) {
 			return err
 		}
 		if err := r.load(block); err != nil {
-			return fmt.Errorf("take in a block: %w", err)
+			return fmt.Errorf("load a block: %w", err)
 		}
 		r.progress.add(int64(len(block)), 1/float64(r.info.Rows))
 	}
@@ -140,20 +141,20 @@ func (r *snapshotReader) readShard(ctx context.Context, shard int) (err error) {
 		return r.store.wrap(recordWhat, err)
 	}
 	if got != want {
-		return r.corrupt(from, fmt.Errorf("%d rows, %d bytes, sum %08x where %d, %d, %08x were written",
+		return r.corrupt(from, fmt.Errorf("%d rows, %d bytes, sum %08x instead of %d, %d, %08x",
 			got.Rows, got.Bytes, got.Sum, want.Rows, want.Bytes, want.Sum))
 	}
 	return nil
 }
 
-// load hands a block on. A panic there, unlike one of Pebble, ends the process: the
-// engine may hold locks.
+// load passes a block to the sink. A panic of the sink, unlike one of Pebble, ends the
+// process, because the engine may hold locks.
 func (r *snapshotReader) load(block []byte) error {
 	defer fatal.OnPanic()
 	return r.to.Load(block)
 }
 
-// corrupt says which file the row of a key is in, or should be.
+// corrupt returns an error that names the file with the row of a key.
 func (r *snapshotReader) corrupt(key []byte, err error) error {
 	e := &CorruptError{What: recordWhat, File: r.store.dir, Err: err}
 	for _, table := range r.tables {

@@ -10,18 +10,18 @@ import (
 	"strings"
 )
 
-// A record is the sealed file that makes a generation of rows a snapshot.
+// A record is the sealed file that turns a generation of rows into a snapshot.
 const (
 	recordPrefix = "SNAPSHOT-"
 	recordWhat   = "snapshot"
-	// recordFormat goes up with any change in records, rows, or the format of the
-	// store that an older limitsrv could not read.
+	// recordFormat must be raised with any change in records, rows, or the format of the
+	// store that an older limitsrv cannot read.
 	recordFormat = 1
 )
 
 func recordName(generation uint64) string { return fmt.Sprintf("%s%08d", recordPrefix, generation) }
 
-// generations are those with a record, read or not, the newest first.
+// generations returns the generations with a record, readable or not, the newest first.
 func (s *Snapshots) generations() ([]uint64, error) {
 	names, err := s.fs.List(s.dir)
 	if err != nil {
@@ -41,7 +41,7 @@ func (s *Snapshots) generations() ([]uint64, error) {
 	return all, nil
 }
 
-// readRecord reads and checks the record of a snapshot.
+// readRecord reads and verifies the record of a snapshot.
 func (s *Snapshots) readRecord(generation uint64) (Info, error) {
 	var (
 		info Info
@@ -59,7 +59,7 @@ func (s *Snapshots) readRecord(generation uint64) (Info, error) {
 	return info, nil
 }
 
-// refuseNewer returns an error if a newer limitsrv wrote one of some snapshots.
+// refuseNewer returns an error if a newer limitsrv wrote one of the snapshots.
 func (s *Snapshots) refuseNewer(generations []uint64) error {
 	for _, generation := range generations {
 		var newer *NewerError
@@ -70,28 +70,28 @@ func (s *Snapshots) refuseNewer(generations []uint64) error {
 	return nil
 }
 
-// check finds a record that does not agree with itself.
+// check returns an error for a record that is inconsistent.
 func (i *Info) check(generation uint64) error {
 	if i.Generation != generation {
-		return fmt.Errorf("it is of snapshot %d, not %d", i.Generation, generation)
+		return fmt.Errorf("it belongs to snapshot %d instead of %d", i.Generation, generation)
 	}
 	var rows, bytes int64
 	var next uint64
 	for n, shard := range i.Shards {
 		if shard.Rows > 0 && shard.First < next {
-			return fmt.Errorf("shard %d begins before the one below", n)
+			return fmt.Errorf("shard %d starts before the previous one", n)
 		}
 		next = max(next, shard.First)
 		rows, bytes = rows+shard.Rows, bytes+shard.Bytes
 	}
 	if rows != i.Rows || bytes != i.Bytes || i.Keys < 0 {
-		return fmt.Errorf("%d rows and %d bytes in shards of %d and %d, %d keys", rows, bytes, i.Rows, i.Bytes, i.Keys)
+		return fmt.Errorf("shards have %d rows and %d bytes, totals are %d and %d, %d keys", rows, bytes, i.Rows, i.Bytes, i.Keys)
 	}
 	return nil
 }
 
-// writeRecord makes a generation of rows a snapshot. After an error nobody
-// knows, until the directory is read again, whether it is one.
+// writeRecord turns a generation of rows into a snapshot. After an error the snapshot may
+// or may not exist; reading the directory again shows it.
 func (s *Snapshots) writeRecord(info Info) error {
 	err := WriteSealed(s.fs, s.dir, recordName(info.Generation), recordWhat, recordFormat, info)
 	if err != nil {
@@ -100,7 +100,7 @@ func (s *Snapshots) writeRecord(info Info) error {
 	return nil
 }
 
-// removeRecords takes from generations of rows that they are snapshots.
+// removeRecords removes records, so that their rows are ignored.
 func (s *Snapshots) removeRecords(generations []uint64) error {
 	for _, generation := range generations {
 		err := s.fs.Remove(s.fs.PathJoin(s.dir, recordName(generation)))

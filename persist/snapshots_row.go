@@ -9,9 +9,9 @@ import (
 	"math"
 )
 
-// A row of the store is one block. Its key is the generation and the hash that
-// the block begins at, 8 bytes each, big-endian. Its value is a checksum of both
-// key and block (CRC-32C, 4 bytes, little-endian), and the block.
+// A row of the store holds one block. Its key is the generation and the hash of the first
+// key of the block, 8 bytes each, big-endian. Its value is a checksum of key and block
+// (CRC-32C, 4 bytes, little-endian), and the block.
 const (
 	rowKeyBytes = 16
 	rowSumBytes = 4
@@ -22,8 +22,8 @@ func appendRowKey(dst []byte, generation, first uint64) []byte {
 	return binary.BigEndian.AppendUint64(dst, first)
 }
 
-// generationBounds are the bounds of the rows of some generations: the first of
-// them is in there, to is not.
+// generationBounds returns the key range of the rows of generations first to last: from
+// inclusive, to exclusive.
 func generationBounds(first, last uint64) (from, to []byte) {
 	if last == math.MaxUint64 {
 		return appendRowKey(nil, first, 0), bytes.Repeat([]byte{0xff}, rowKeyBytes+1)
@@ -45,7 +45,7 @@ func (s *ShardInfo) add(first uint64, block []byte, sum uint32) {
 	s.Sum = crc32.Update(s.Sum, castagnoli, binary.LittleEndian.AppendUint32(nil, sum))
 }
 
-// read checks a row that was read, counts it, and returns its block.
+// read verifies a row, counts it, and returns its block.
 func (s *ShardInfo) read(key, value []byte) (block []byte, err error) {
 	if len(key) != rowKeyBytes || len(value) < rowSumBytes {
 		return nil, fmt.Errorf("a row of %d bytes with a key of %d", len(value), len(key))

@@ -24,20 +24,20 @@ const (
 
 	storeMemTable = 64 << 10 // bytes; nothing is ever written to it
 	storeCache    = 8 << 20  // bytes; each row is read once
-	// tableBlock is the size in bytes from which on rows make a block of a table. Where
-	// the checksum of one does not match, Pebble tries which bit has flipped: for this
-	// half a second, for a row of 1 MB half a minute.
+	// tableBlock is the target size in bytes of the blocks in a table. If the checksum of
+	// a block does not match, Pebble searches for a flipped bit: that takes half a second
+	// for this size, and half a minute for a row of 1 MB.
 	tableBlock = 32 << 10
-	// grace is how long those that use a store have to notice that it has failed.
-	grace = 5 * time.Second
+	// failureGrace is the time for users of a failed store to return.
+	failureGrace = 5 * time.Second
 )
 
-// A store is the Pebble store while something is done with it. What is done goes
-// through do, as Pebble may end the process, panic, or stop half way with its
-// locks held where it meets what it can not bear. Then the store has failed: it
-// answers no more, and its files are closed under it.
+// A store is the Pebble store during one operation. All calls of Pebble go through do,
+// because Pebble may end the process, panic, or end a goroutine that holds locks when it
+// meets an error. Then the store has failed: it rejects all calls, and its files are
+// closed.
 //
-// Rows come and go as whole tables only, by Ingest and Excise: Pebble's log and
+// Rows are added and removed only as whole tables, by Ingest and Excise: Pebble's log and
 // memtable are never written to, and nothing is ever compacted.
 type store struct {
 	db  *pebble.DB
@@ -46,13 +46,12 @@ type store struct {
 	log *slog.Logger
 
 	mu      sync.Mutex
-	failure error         // that it has failed of
-	failed  chan struct{} // closed when it has
-	damaged string        // the file that Pebble first found damage in
+	failure error         // the error that made it fail
+	failed  chan struct{} // closed when it has failed
+	damaged string        // the first file in which Pebble found damage
 }
 
-// withStore opens the store, has something done, and closes it. The caller holds
-// s.mu.
+// withStore opens the store, calls do, and closes the store. Requires: s.mu is held.
 func (s *Snapshots) withStore(writing bool, do func(*store) error) error {
 	st := &store{
 		fs:     &trackedFS{FS: s.fs},
@@ -87,9 +86,9 @@ func (s *store) open(writing bool) error {
 	return nil
 }
 
-// removeLogs removes the logs that Pebble makes though it is to write none: it
-// would read them again at the next opening, and flush that on a goroutine of its
-// own, where a failing disk is a panic that nobody can recover from.
+// removeLogs removes the logs that Pebble creates although it writes none. At the next
+// opening it would replay them and flush the result on a goroutine of its own, where an
+// error of the disk is a panic that cannot be recovered.
 func (s *store) removeLogs() error {
 	names, err := s.fs.List(s.dir)
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
@@ -112,7 +111,7 @@ func (s *store) options(writing bool) *pebble.Options {
 		FS:                          s.fs,
 		ReadOnly:                    !writing,
 		ErrorIfNotExists:            !writing,
-		FormatMajorVersion:          pebble.FormatTableFormatV6, // the first whose tables have a checksum on each byte
+		FormatMajorVersion:          pebble.FormatTableFormatV6, // the first with checksums on all bytes of tables
 		DisableWAL:                  true,
 		DisableAutomaticCompactions: true,
 		DisableTableStats:           true,
@@ -121,7 +120,7 @@ func (s *store) options(writing bool) *pebble.Options {
 		Logger:                      logger,
 		EventListener: &pebble.EventListener{
 			DataCorruption:  s.noteDamage,
-			BackgroundError: func(err error) { logger.Errorf("in the background: %v", err) },
+			BackgroundError: func(err error) { logger.Errorf("background error: %v", err) },
 		},
 	}
 	o.Experimental.CompactionScheduler = neverCompact{}
@@ -129,9 +128,9 @@ func (s *store) options(writing bool) *pebble.Options {
 	return o
 }
 
-// tableOptions are those of tables that are to be ingested. Of 43 bytes a key,
-// MinLZ leaves 24 for 90 ns of writing and 26 ns of reading; Snappy 23 for 106 and
-// 32; zstd 17 for 180 and 48; none at all 43 for 55 and 12.
+// tableOptions returns the options for tables to be ingested. The compression was chosen
+// by measurement, per key: MinLZ reduces 43 bytes to 24, in 90 ns to write and 26 ns to
+// read; Snappy to 23, 106 and 32 ns; zstd to 17, 180 and 48 ns; none takes 55 and 12 ns.
 func (s *store) tableOptions() sstable.WriterOptions {
 	return sstable.WriterOptions{
 		TableFormat: s.db.TableFormat(),
@@ -140,8 +139,8 @@ func (s *store) tableOptions() sstable.WriterOptions {
 	}
 }
 
-// close closes the store. One that has failed is abandoned: Pebble can not close
-// it any more, and some 100 KB and three goroutines that wait for ever stay behind.
+// close closes the store. A failed one is abandoned, because Pebble can no longer close
+// it: about 100 KB and three blocked goroutines are leaked.
 func (s *store) close() error {
 	defer s.fs.abandon()
 	if s.hasFailed() {
@@ -162,20 +161,20 @@ func (s *store) hasFailed() bool {
 	}
 }
 
-// do has something done on a goroutine of its own and returns what it returns,
-// or why the store has failed. Then it may still be at work, if it does not end
-// within the grace: the caller leaves alone what it writes to.
+// do calls work on a goroutine of its own and returns its error, or the failure of the
+// store. After a failure work may still be running if it has not returned within
+// failureGrace, so the caller must not touch data that work writes.
 func (s *store) do(work func() error) error {
 	if s.hasFailed() {
 		return s.failure
 	}
 	done := make(chan error, 1)
 	go func() {
-		err := errors.New("it ended half way")
+		err := errors.New("it exited early")
 		defer func() {
 			if p := recover(); p != nil {
 				err = &storeError{fmt.Sprintf("panic: %v", p), []any{p}}
-				s.log.Error("pebble panicked", "err", p, "stack", string(debug.Stack()))
+				s.log.Error("pebble panicked", "error", p, "stack", string(debug.Stack()))
 				s.fail(err)
 			}
 			done <- err
@@ -192,12 +191,12 @@ func (s *store) do(work func() error) error {
 	}
 	select {
 	case <-done:
-	case <-time.After(grace):
+	case <-time.After(failureGrace):
 	}
 	return s.failure
 }
 
-// fail ends the use of the store. The first reason counts.
+// fail marks the store as failed. The first error is kept.
 func (s *store) fail(err error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -207,18 +206,18 @@ func (s *store) fail(err error) {
 	}
 }
 
-// noteDamage is told by Pebble of a block whose checksum does not match.
+// noteDamage is called by Pebble for a block with a wrong checksum.
 func (s *store) noteDamage(info pebble.DataCorruptionInfo) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if s.damaged == "" {
 		s.damaged = info.Path
 	}
-	s.log.Error("snapshots are damaged", "file", info.Path, "err", info.Details)
+	s.log.Error("snapshots are damaged", "file", info.Path, "error", info.Details)
 }
 
-// wrap makes an error of Pebble a *CorruptError, unless it is of the disk or of
-// the caller.
+// wrap converts an error of Pebble to a *CorruptError, unless the disk or the caller
+// caused it.
 func (s *store) wrap(what string, err error) error {
 	var (
 		errno   syscall.Errno
@@ -235,13 +234,13 @@ func (s *store) wrap(what string, err error) error {
 	return &CorruptError{What: what, File: s.damaged, Err: err}
 }
 
-// A table is a file of rows, from a first key to a last.
+// A table is a file of rows with keys from first to last.
 type table struct {
 	name        string
 	first, last []byte
 }
 
-// tables are all tables, by the generation of their rows.
+// tables returns all tables, by the generation of their rows.
 func (s *store) tables() (map[uint64][]table, error) {
 	all := make(map[uint64][]table)
 	levels, err := s.db.SSTables()
@@ -259,8 +258,8 @@ func (s *store) tables() (map[uint64][]table, error) {
 	return all, nil
 }
 
-// removeRows removes the rows of some generations, first to last. What is on disk
-// may still be there when it returns, but not when the store has been closed.
+// removeRows removes the rows of generations first to last. Their files may exist until
+// the store is closed.
 func (s *store) removeRows(ctx context.Context, first, last uint64) error {
 	from, to := generationBounds(first, last)
 	err := s.do(func() error { return s.db.Excise(ctx, pebble.KeyRange{Start: from, End: to}) })
@@ -270,8 +269,8 @@ func (s *store) removeRows(ctx context.Context, first, last uint64) error {
 	return nil
 }
 
-// neverCompact is the scheduler of compactions of a store that has none. That of
-// Pebble has a clock that goes on when an opening fails.
+// neverCompact is the compaction scheduler of a store that never compacts. Pebble's own
+// has a timer that keeps running when an opening fails.
 type neverCompact struct{}
 
 func (neverCompact) Register(int, pebble.DBForCompaction)                        {}
@@ -279,7 +278,7 @@ func (neverCompact) Unregister()                                                
 func (neverCompact) TrySchedule() (granted bool, _ pebble.CompactionGrantHandle) { return false, nil }
 func (neverCompact) UpdateGetAllowedWithoutPermission()                          {}
 
-// storeLogger is what Pebble writes to. It does not end the process.
+// storeLogger is Pebble's logger. It does not end the process.
 type storeLogger struct{ *store }
 
 func (l storeLogger) Infof(string, ...any) {}
@@ -288,16 +287,16 @@ func (l storeLogger) Errorf(format string, args ...any) {
 	l.log.Warn("pebble: " + fmt.Sprintf(format, args...))
 }
 
-// Fatalf must not return, says Pebble: what comes behind it is not made for that.
-// So it ends the goroutine, and the store has failed.
+// Fatalf must not return, because the code of Pebble behind it relies on that. So it
+// fails the store and ends the goroutine.
 func (l storeLogger) Fatalf(format string, args ...any) {
 	err := &storeError{fmt.Sprintf(format, args...), args}
-	l.log.Error("pebble gave up", "err", err)
+	l.log.Error("pebble reported a fatal error", "error", err)
 	l.fail(err)
 	runtime.Goexit()
 }
 
-// A storeError is what Pebble said before it would have ended the process.
+// A storeError is the reason for which Pebble would have ended the process.
 type storeError struct {
 	text  string
 	about []any
@@ -305,7 +304,7 @@ type storeError struct {
 
 func (e *storeError) Error() string { return e.text }
 
-// Unwrap are the errors that it is about.
+// Unwrap returns the errors among the arguments of the message.
 func (e *storeError) Unwrap() (all []error) {
 	for _, one := range e.about {
 		if err, ok := one.(error); ok {

@@ -22,7 +22,7 @@ func TestStoreDo(t *testing.T) {
 		want   string
 		failed bool
 	}{
-		{"work that is done", func(*store) error { return nil }, "", false},
+		{"successful work", func(*store) error { return nil }, "", false},
 		{"an error", func(*store) error { return cause }, "the cause", false},
 		{"a panic", func(*store) error { panic(cause) }, "panic: the cause", true},
 		{"the end of the process", func(s *store) error {
@@ -30,13 +30,13 @@ func TestStoreDo(t *testing.T) {
 			t.Error("Fatalf returned")
 			return nil
 		}, "no way on: the cause", true},
-		{"the end of the process elsewhere", func(s *store) error {
+		{"the end of the process in another goroutine", func(s *store) error {
 			go storeLogger{s}.Fatalf("no way on: %v", cause)
 			<-s.failed
 			return errors.New("too late")
 		}, "no way on: the cause", true},
 	} {
-		for range 20 { // of two goroutines either may be the first
+		for range 20 { // either of two goroutines may be the first
 			checkDo(t, tt.name, tt.work, tt.want, tt.failed, cause)
 		}
 	}
@@ -50,14 +50,14 @@ func checkDo(t *testing.T, name string, work func(*store) error, want string, fa
 	case want == "" && err != nil, want != "" && (err == nil || err.Error() != want):
 		t.Errorf("%s: do() = %v, want %q", name, err, want)
 	case err != nil && !errors.Is(err, cause):
-		t.Errorf("%s: do() = %#v, not of its cause", name, err)
+		t.Errorf("%s: do() = %#v, want it to wrap the cause", name, err)
 	}
 	if again := s.do(func() error { return nil }); (again != nil) != failed {
 		t.Errorf("%s: then do() = %v", name, again)
 	}
 }
 
-// What waits for a goroutine that is gone is left behind after the grace.
+// do returns after failureGrace even if work does not return.
 func TestStoreDoStuck(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s, stuck := bareStore(), make(chan struct{})

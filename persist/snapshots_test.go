@@ -32,7 +32,7 @@ func mustWrite(t *testing.T, s *Snapshots, state *fakeState, index uint64) Info 
 	return info
 }
 
-// holds finds out whether the newest snapshot is that of a state.
+// holds returns an error unless the newest snapshot is that of a state.
 func holds(s *Snapshots, state *fakeState, index uint64) error {
 	info, ok, err := s.Latest()
 	if err != nil || !ok {
@@ -43,7 +43,7 @@ func holds(s *Snapshots, state *fakeState, index uint64) error {
 		return err
 	}
 	switch {
-	case !sink.equals(state.whole()):
+	case !sink.equals(state.loaded()):
 		return errors.New("other blocks")
 	case info.Meta != metaOf(index):
 		return errors.New("other meta")
@@ -60,7 +60,7 @@ func TestSnapshotsRoundTrip(t *testing.T) {
 	}{
 		{"is of many shards", 20000, 4},
 		{"is of one shard", 5000, 0},
-		{"has shards that are empty", 3, 4},
+		{"has empty shards", 3, 4},
 		{"is of a single key", 1, 4},
 		{"is empty", 0, 4},
 	} {

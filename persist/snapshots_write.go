@@ -21,19 +21,18 @@ import (
 	"limitsrv/fatal"
 )
 
-// syncEvery is after how many bytes of a table the disk is asked to begin with
-// them, so that the sync at its end is short and holds up no other for long.
+// syncEvery is the number of bytes of a table after which the disk is asked to start
+// writing them, so that the sync at the end is short and delays other syncs little.
 const syncEvery = 1 << 20
 
-// Write makes a new snapshot of a source, which it reads to its end but does not
-// close, and removes the older ones. It keeps at most half of the processors
-// busy, and these for half of the time, unless it is to Hurry. progress may be nil.
+// Write writes a new snapshot of a source and removes older ones. It reads the source to
+// its end but does not close it. It uses at most half of the processors, for half of the
+// time, unless Hurry is set. progress may be nil.
 //
-// After an error or a crash the older snapshot is there as before. The new one
-// may be there too, but only if it is complete and on disk: so until Write
-// returns nil, or Latest says otherwise, the logs that either goes on with are to
-// be kept. What is left over of one that is not complete is removed by the next
-// Write.
+// After an error or a crash the older snapshot is unchanged. The new one may exist as
+// well, but only if it is complete and on disk. So the logs that continue from either
+// must be kept until Write returns nil or Latest shows which one is the newest. Remains
+// of an incomplete snapshot are removed by the next Write.
 func (s *Snapshots) Write(ctx context.Context, from BlockSource, meta Meta, progress Progress) (Info, error) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -45,8 +44,8 @@ func (s *Snapshots) Write(ctx context.Context, from BlockSource, meta Meta, prog
 	switch {
 	case err != nil && info.Generation == 0:
 		return Info{}, fmt.Errorf("write a snapshot to %s: %w", s.dir, err)
-	case err != nil: // there it is
-		s.log.Warn("the snapshot is written, but its store did not close", "err", err)
+	case err != nil: // the snapshot is complete
+		s.log.Warn("snapshot written, but closing its store failed", "error", err)
 	}
 	return info, nil
 }
@@ -66,14 +65,14 @@ func (s *Snapshots) write(ctx context.Context, store *store, from BlockSource, m
 	w := snapshotWriter{
 		fs: store.fs, staging: s.fs.PathJoin(s.dir, stagingName), store: store, from: from,
 		info:     Info{Meta: meta, Generation: newest + 1, Keys: from.Keys(), Shards: make([]ShardInfo, from.Shards())},
-		progress: &snapshotProgress{tell: progress, keys: from.Keys()},
+		progress: &snapshotProgress{report: progress, keys: from.Keys()},
 		hurry:    &s.hurry,
 	}
 	tables, err := w.writeTables(ctx)
 	if err == nil {
 		err = ctx.Err()
 	}
-	if err != nil && ctx.Err() != nil && !store.hasFailed() { // nobody writes to them any more
+	if err != nil && ctx.Err() != nil && !store.hasFailed() { // no goroutine writes to the files any more
 		return Info{}, errors.Join(err, s.fs.RemoveAll(w.staging))
 	}
 	if err != nil {
@@ -81,22 +80,22 @@ func (s *Snapshots) write(ctx context.Context, store *store, from BlockSource, m
 	}
 	if len(tables) > 0 {
 		if err := store.do(func() error { return store.db.Ingest(ctx, tables) }); err != nil {
-			return Info{}, fmt.Errorf("take the tables into the store: %w", err)
+			return Info{}, fmt.Errorf("ingest the tables: %w", err)
 		}
 	}
 	if err := s.writeRecord(w.info); err != nil {
 		return Info{}, err
 	}
-	// From here on it is a snapshot, whatever becomes of the older ones.
+	// From here on the snapshot is complete, even if older ones cannot be removed.
 	if err := s.removeOlder(ctx, store, older, newest); err != nil {
-		s.log.Warn("the next snapshot is to remove the older ones", "err", err)
+		s.log.Warn("could not remove older snapshots, the next snapshot retries", "error", err)
 	}
 	w.progress.done()
 	return w.info, nil
 }
 
-// removeLeftovers removes what earlier Writes did not bring to an end, and
-// returns the highest number of a generation, complete or not.
+// removeLeftovers removes the remains of incomplete Writes. It returns the highest number
+// of a generation, complete or not.
 func (s *Snapshots) removeLeftovers(ctx context.Context, store *store, complete []uint64) (newest uint64, err error) {
 	tables, err := store.tables()
 	if err != nil {
@@ -124,8 +123,8 @@ func (s *Snapshots) removeLeftovers(ctx context.Context, store *store, complete 
 	return newest, MakeDir(s.fs, s.fs.PathJoin(s.dir, stagingName))
 }
 
-// removeOlder removes the older snapshots: first their records, so that there is
-// never a record without rows.
+// removeOlder removes the older snapshots: records first, so that there is never a record
+// without rows.
 func (s *Snapshots) removeOlder(ctx context.Context, store *store, records []uint64, newest uint64) error {
 	if len(records) == 0 {
 		return nil
@@ -142,18 +141,18 @@ type snapshotWriter struct {
 	staging  string
 	store    *store
 	from     BlockSource
-	info     Info // shards are filled in by writeTable, one each
+	info     Info // each worker of writeTable fills in its shard
 	progress *snapshotProgress
 	hurry    *atomic.Bool
 }
 
-// writeTables writes a table for each shard that is not empty, several at once,
-// and returns their names.
+// writeTables writes a table for each shard with keys, in parallel, and returns their
+// names.
 func (w *snapshotWriter) writeTables(ctx context.Context) ([]string, error) {
 	names := make([]string, w.from.Shards())
 	err := inParallel(ctx, len(names), max(1, runtime.NumCPU()/2), func(ctx context.Context, shard int) error {
 		return w.store.do(func() (err error) {
-			stepBack()
+			lowerThreadPriority()
 			names[shard], err = w.writeTable(ctx, shard)
 			return err
 		})
@@ -170,21 +169,21 @@ func (w *snapshotWriter) writeTables(ctx context.Context) ([]string, error) {
 	return slices.DeleteFunc(names, func(name string) bool { return name == "" }), nil
 }
 
-// next is the next block of a shard. A panic of the source, unlike one of Pebble, ends
-// the process: the engine may hold locks.
+// next returns the next block of a shard. A panic of the source, unlike one of Pebble,
+// ends the process, because the engine may hold locks.
 func (w *snapshotWriter) next(shard int, room []byte) (block []byte, first uint64, ok bool) {
 	defer fatal.OnPanic()
 	return w.from.Next(shard, room)
 }
 
-// writeTable writes the rows of a shard, synced, and returns the name of the
-// file, or none for a shard without rows.
+// writeTable writes and syncs the rows of a shard and returns the name of the file, ""
+// for a shard without rows.
 func (w *snapshotWriter) writeTable(ctx context.Context, shard int) (name string, err error) {
 	var (
 		table    *sstable.Writer
 		key, row []byte
-		share    = w.shares(shard)
-		rests    = NewRests(w.hurry)
+		share    = w.keyShares(shard)
+		throttle = NewThrottle(w.hurry)
 	)
 	defer func() {
 		if table != nil {
@@ -211,30 +210,30 @@ func (w *snapshotWriter) writeTable(ctx context.Context, shard int) (name string
 		if err = table.Set(key, row); err == nil {
 			err = ctx.Err()
 		}
-		rests.Pause()
+		throttle.Pause()
 	}
 	return name, err
 }
 
-// create begins a table.
+// create creates a table.
 func (w *snapshotWriter) create(ctx context.Context, name string) (*sstable.Writer, error) {
 	file, err := w.fs.Create(name, vfs.WriteCategoryUnspecified)
 	if err != nil {
 		return nil, err
 	}
 	file = vfs.NewSyncingFile(file, vfs.SyncingFileOptions{BytesPerSync: syncEvery})
-	writable := givenUp{objstorageprovider.NewFileWritable(file), ctx}
+	writable := cancellableTable{objstorageprovider.NewFileWritable(file), ctx}
 	return sstable.NewWriter(writable, w.store.tableOptions()), nil
 }
 
-// givenUp is a table that is not synced any more when its ctx has ended.
-type givenUp struct {
+// A cancellableTable is not synced if its ctx has ended.
+type cancellableTable struct {
 	objstorage.Writable
 	ctx context.Context
 }
 
 // Finish implements objstorage.Writable.
-func (g givenUp) Finish() error {
+func (g cancellableTable) Finish() error {
 	if err := g.ctx.Err(); err != nil {
 		g.Abort()
 		return err
@@ -242,9 +241,9 @@ func (g givenUp) Finish() error {
 	return g.Writable.Finish()
 }
 
-// shares returns what tells how much of all keys is between a hash of a shard
-// and the one that it was asked for before, going by the hashes alone.
-func (w *snapshotWriter) shares(shard int) func(first uint64) float64 {
+// keyShares returns a function that estimates the fraction of all keys between a hash of
+// the shard and the hash of its previous call, assuming that hashes are uniform.
+func (w *snapshotWriter) keyShares(shard int) func(first uint64) float64 {
 	last := math.Ldexp(float64(shard)/float64(w.from.Shards()), 64)
 	return func(first uint64) float64 {
 		share := math.Ldexp(float64(first)-last, -64)
@@ -253,9 +252,9 @@ func (w *snapshotWriter) shares(shard int) func(first uint64) float64 {
 	}
 }
 
-// inParallel does n things, the first first and so many at once. After an error
-// it begins no more and cancels the others, and returns the error when they have
-// ended.
+// inParallel calls do for 0 to n-1 in order, with at most atOnce calls at a time. After
+// an error it starts no more calls, cancels the others, waits for them, and returns the
+// error.
 func inParallel(ctx context.Context, n, atOnce int, do func(ctx context.Context, i int) error) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)

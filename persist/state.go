@@ -12,29 +12,29 @@ import (
 	"limitsrv/engine"
 )
 
-// A State is all that a backup, or the data directory of a server by itself, holds.
+// A State holds the contents of a backup or of the data directory of a single node.
 type State struct {
 	Origin
-	Backup bool // no server has started on it yet
-	Drops  bool // the end of the log is torn and not in it: see ErrDrops
+	Backup bool // no server has started on it
+	Drops  bool // the torn end of the log is not included: see ErrDrops
 	Seed   Seed // of the engine's hashes
 	Engine *engine.Engine
 }
 
-// ReadState reads a backup or the data directory of a server by itself, which no server
-// uses, and changes nothing in it but for the file LOCK. Of what is damaged it reads
-// nothing, as a start. A nil fsys is the system's.
+// ReadState reads a backup or the data directory of a single node. It changes only the
+// file LOCK. Like a start it rejects damaged data. A nil fsys is the operating system's.
+// Requires: no server uses the directory.
 //
-// Cost: it reads all of the directory twice, once to check it.
+// Cost: it reads the whole directory twice, once to verify it.
 func ReadState(ctx context.Context, fsys vfs.FS, dir string) (s State, err error) {
 	v, err := newVerifier(fsys, dir, func(string) {})
 	if err != nil {
 		return s, err
 	}
 	defer func() { err = errors.Join(err, v.dir.Close()) }()
-	info, drops, err := v.whole()
+	info, drops, err := v.verifyAll()
 	if err != nil {
-		return s, fmt.Errorf("%w in %s: limitsrv check %s says what, limitsrv check --repair %s what can be saved", err, dir, dir, dir)
+		return s, fmt.Errorf("%w in %s (for details: limitsrv check %s; to repair: limitsrv check --repair %s)", err, dir, dir, dir)
 	}
 	if s.Origin, err = readMark(v.dir.FS, dir); err == nil {
 		s.Backup = true
@@ -56,9 +56,10 @@ func ReadState(ctx context.Context, fsys vfs.FS, dir string) (s State, err error
 	return s, err
 }
 
-// whole is the newest snapshot, or zero if there is none, and whether a start drops the
-// end of the log behind it. It returns ErrDamaged where Check does.
-func (v *verifier) whole() (newest Info, drops bool, err error) {
+// verifyAll returns the newest snapshot, zero if there are no snapshots, and whether a
+// start drops the end of the log behind it. It returns ErrDamaged in the same cases as
+// Check.
+func (v *verifier) verifyAll() (newest Info, drops bool, err error) {
 	if v.identity() != nil {
 		return newest, false, ErrDamaged
 	}
@@ -75,7 +76,7 @@ func (v *verifier) whole() (newest Info, drops bool, err error) {
 	return newest, drops, nil
 }
 
-// replay applies the log behind a snapshot, and returns the index of the last entry.
+// replay applies the log behind a snapshot and returns the index of the last entry.
 func (v *verifier) replay(ctx context.Context, after Info, to *engine.Engine) (last uint64, err error) {
 	last = after.LogIndex
 	name, there, err := v.logAfter(after)
@@ -99,7 +100,7 @@ func (v *verifier) replay(ctx context.Context, after Info, to *engine.Engine) (l
 		last = entry.Index
 		return ctx.Err()
 	})
-	if isMissing(err) { // it was being made
+	if isMissing(err) { // the log was being created
 		err = nil
 	}
 	return last, err

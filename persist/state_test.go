@@ -11,7 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// filesBelow are the contents of all files below a directory, but for locks.
+// filesBelow returns the contents of all files below a directory, except locks.
 func filesBelow(t *testing.T, fsys vfs.FS, dir string) map[string]string {
 	t.Helper()
 	all := make(map[string]string)
@@ -41,13 +41,13 @@ func filesBelow(t *testing.T, fsys vfs.FS, dir string) map[string]string {
 	return all
 }
 
-// ReadState reads what a start would, of a directory with a snapshot, a log, both or
-// neither, and of a backup; and changes nothing.
+// ReadState reads the same state as a start, from a directory with a snapshot, a log,
+// both or neither, and from a backup; and changes nothing.
 func TestReadState(t *testing.T) {
 	o := testOptions(t, vfs.NewMem(), EverySecond)
 	rng, counts := rand.New(rand.NewPCG(5, 5)), newCounters()
 	if _, err := ReadState(context.Background(), o.FS, testDir); err == nil {
-		t.Error("a directory that is not there is read")
+		t.Error("a missing directory is read")
 	}
 	for round, save := range []bool{false, true, false} {
 		s := start(t, o)
@@ -94,11 +94,11 @@ func wantState(t *testing.T, fsys vfs.FS, dir string, want State, digest uint64)
 		}
 	}
 	if len(after) != len(before) {
-		t.Errorf("%d files are %d", len(before), len(after))
+		t.Errorf("%d files before, %d after", len(before), len(after))
 	}
 }
 
-// WriteBackup makes a directory that a server starts on, at any index and time, or none.
+// WriteBackup makes a directory that a server starts on, at any index and time.
 func TestWriteBackup(t *testing.T) {
 	o := testOptions(t, vfs.NewMem(), EverySecond)
 	rng, counts := rand.New(rand.NewPCG(6, 6)), newCounters()
@@ -113,10 +113,10 @@ func TestWriteBackup(t *testing.T) {
 	canceled, cancel := context.WithCancel(context.Background())
 	cancel()
 	if err := WriteBackup(canceled, o.FS, path, path+".tmp", view, s.dir.Seed, of); !errors.Is(err, context.Canceled) {
-		t.Errorf("it was to end: %v", err)
+		t.Errorf("a cancelled WriteBackup: %v", err)
 	}
 	if names, _ := o.FS.List("/made"); len(names) > 0 {
-		t.Errorf("a backup that was not finished leaves %q", names)
+		t.Errorf("an unfinished backup leaves %q", names)
 	}
 	view.Close()
 	view = s.engine.Freeze()
@@ -127,12 +127,12 @@ func TestWriteBackup(t *testing.T) {
 	end(t, s, false)
 	state, err := ReadState(context.Background(), o.FS, path)
 	if err != nil || !state.Backup || state.Cluster != of.Cluster || state.Term != of.Term || state.Index != of.Index || state.Now != of.Now || state.Seed != s.dir.Seed {
-		t.Fatalf("it has %+v, %v, want %+v", state, err, of)
+		t.Fatalf("the state is %+v, %v, want %+v", state, err, of)
 	}
 	o.Dir = path
 	s = start(t, o)
 	if now := s.engine.Now(); now < of.Now {
-		t.Errorf("it is %d, want %d or later", now, of.Now)
+		t.Errorf("the time is %d, want %d or later", now, of.Now)
 	}
 	checkCounts(t, s, counts.copy(), true)
 	takeSome(t, s, counts, rng, 10)
@@ -144,12 +144,12 @@ func TestWriteBackup(t *testing.T) {
 	checkCounts(t, s, counts.copy(), true)
 	end(t, s, false)
 	if state, err := ReadState(context.Background(), o.FS, path); err != nil || state.Backup || state.Index <= of.Index {
-		t.Errorf("after a start it has %+v, %v", state, err)
+		t.Errorf("after a start the state is %+v, %v", state, err)
 	}
 }
 
-// Of a log whose end is torn, because the machine went down before it was on disk,
-// ReadState reads the same state as a start, and says so.
+// ReadState of a log with a torn end, after the machine went down, reads the same state
+// as a start and reports the torn end.
 func TestReadStateOfATornLog(t *testing.T) {
 	disk := vfs.NewCrashableMem()
 	o := testOptions(t, disk, Never)
@@ -162,7 +162,7 @@ func TestReadStateOfATornLog(t *testing.T) {
 	kept := s.log.Load().Last()
 	takeSome(t, s, counts, rng, 50)
 	dropped := false
-	for range 50 { // a crash may tear nothing, or leave it all
+	for range 50 { // a crash may tear nothing, or keep everything
 		crashed := disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 50, RNG: rng})
 		if err := crashed.Remove(crashed.PathJoin(testDir, bootName)); err != nil {
 			t.Fatal(err)
@@ -170,7 +170,7 @@ func TestReadStateOfATornLog(t *testing.T) {
 		checked := Check(crashed, testDir, func(string) {})
 		state, err := ReadState(context.Background(), crashed, testDir)
 		if err != nil || state.Drops != errors.Is(checked, ErrDrops) || state.Index < kept {
-			t.Fatalf("it is read up to entry %d, %v, drops: %v; %d were synced, and a check returns %v", state.Index, err, state.Drops, kept, checked)
+			t.Fatalf("read up to entry %d, %v, drops: %v; %d were synced, check returns %v", state.Index, err, state.Drops, kept, checked)
 		}
 		dropped = dropped || state.Drops
 	}

@@ -8,29 +8,29 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// STOPPED says how far the log was on disk when a server last ended in good order.
-// Without it an end of the log that is gone could not be told from one that a
-// crash kept from being written.
+// STOPPED holds the last entry of the log at the last clean shutdown. Without it, missing
+// entries at the end of the log could not be distinguished from entries that a crash kept
+// from being written.
 const (
 	stoppedName   = "STOPPED"
 	stoppedWhat   = "end of the log"
 	stoppedFormat = 1
 )
 
-// A logEnd is what STOPPED says. It stays true as long as there is that log.
+// A logEnd is the content of STOPPED. It remains true while that log exists.
 type logEnd struct {
 	Log  string `json:"log"`
-	Last uint64 `json:"last"` // its last entry
+	Last uint64 `json:"last"` // index of the last entry
 }
 
 func writeStopped(fsys vfs.FS, dir string, end logEnd) error {
 	if err := WriteSealed(fsys, dir, stoppedName, stoppedWhat, stoppedFormat, end); err != nil {
-		return fmt.Errorf("write where the log ends: %w", err)
+		return fmt.Errorf("write the end of the log: %w", err)
 	}
 	return nil
 }
 
-// readStopped is the least that a log must hold: 0 if nothing is known.
+// readStopped returns the index up to which the log must have entries: 0 if unknown.
 func readStopped(fsys vfs.FS, dir, log string) (last uint64, err error) {
 	var end logEnd
 	err = ReadSealed(fsys, fsys.PathJoin(dir, stoppedName), stoppedWhat, stoppedFormat, &end)
@@ -43,8 +43,8 @@ func readStopped(fsys vfs.FS, dir, log string) (last uint64, err error) {
 	return end.Last, nil
 }
 
-// forgetStopped removes what is no longer true.
-func forgetStopped(fsys vfs.FS, dir string) error {
+// removeStopped removes STOPPED when it is no longer true.
+func removeStopped(fsys vfs.FS, dir string) error {
 	err := fsys.Remove(fsys.PathJoin(dir, stoppedName))
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err

@@ -13,37 +13,37 @@ import (
 	"limitsrv/engine"
 )
 
-// Options configure a Store.
+// Options configures a Store.
 type Options struct {
-	// Dir is the data directory. It is made if it is missing.
+	// Dir is the data directory. It is created if it is missing.
 	Dir string
-	// FS is where Dir is; nil is the system's own.
+	// FS is the file system of Dir; nil means the operating system's.
 	FS     vfs.FS
 	Policy Policy
-	// Engine are the options of the engine but for its Seed, which is the directory's.
+	// Engine configures the engine. Its Seed is ignored: the directory has its own.
 	Engine engine.Options
 	Clock  Clock
 	Logger *slog.Logger
-	// SnapshotLogBytes is how long the log may grow before a snapshot is taken, or
-	// half of the last snapshot if that is more; 0 means DefaultSnapshotLogBytes.
+	// SnapshotLogBytes is the size of the log that triggers a snapshot, unless half the
+	// size of the last snapshot is larger; 0 means DefaultSnapshotLogBytes.
 	SnapshotLogBytes int64
-	// SegmentBytes is the size of the log's files, which go as a whole when a snapshot
-	// replaces them; 0 means the log's default, or a quarter of SnapshotLogBytes if
-	// that is less.
+	// SegmentBytes is the size of the log's files, which are deleted whole when a
+	// snapshot replaces them; 0 means the log's default, or a quarter of SnapshotLogBytes
+	// if that is less.
 	SegmentBytes int64
-	// HangAfter is how long a write may take before the disk counts as failed; 0
-	// means a second.
+	// HangAfter is the duration of a write after which the disk counts as failed; 0 means
+	// a second.
 	HangAfter time.Duration
-	// RetryEvery is how long to wait before a failed disk is tried again; it
-	// doubles with each failure, up to 32 times. 0 means a second.
+	// RetryEvery is the pause before the first retry on a failed disk; it doubles with
+	// each failure, up to a factor of 32. 0 means a second.
 	RetryEvery time.Duration
 
-	// For tests; 0 or nil is the usual.
+	// For tests; 0 or nil means the default.
 	boot      func() string
 	quickKeys int64
 }
 
-// DefaultSnapshotLogBytes is how long a log may grow: some seconds of replaying.
+// DefaultSnapshotLogBytes takes some seconds to replay.
 const DefaultSnapshotLogBytes = 128 << 20
 
 func (o *Options) setDefaults() {
@@ -73,81 +73,83 @@ func (o *Options) setDefaults() {
 	}
 }
 
-// A Clock tells the time of decisions. It never goes back. Many may call it.
+// A Clock returns the time for decisions. It never goes back. Concurrency: any goroutine
+// may call Now.
 type Clock interface{ Now() engine.Instant }
 
-// A Store is the engine of one node with a log and snapshots: it decides, and
-// what it has decided outlives the process. It is an Exec. All methods may be
-// called by many at once, but for Recover, which comes before the first Exec, and
-// Close, which comes last.
+// A Store is the engine of one node with a log and snapshots: its decisions survive the
+// process. It implements commands.Exec.
 //
-// Whoever changes the engine's state holds mu and reads the clock under it. So
-// the order in the log is the order of the decisions, and a replay at the log's
-// stamps decides as it was decided.
+// Concurrency: all methods may be called at any time, except Recover, which must return
+// before the first Exec, and Close, which must come last.
+//
+// mu must be held while the state of the engine is changed, and the clock is read under
+// it. So log order is decision order, and a replay at the logged stamps makes the same
+// decisions.
 type Store struct {
 	o         Options
 	dir       *Dir
 	snapshots *Snapshots
 	engine    *engine.Engine
-	order     order
+	writePath writePath
 
-	mu      sync.Mutex
-	flights []engine.Instant // the stamps of what is logged and not yet applied
-	failing bool             // as failure; guarded by mu
-	bound   bound            // of the engine's memory; guarded by mu
+	mu       sync.Mutex
+	inFlight []engine.Instant // stamps of groups that are logged and not yet applied
+	failing  bool             // batches are rejected or not logged because the disk failed; guarded by mu
+	bound    bound            // the engine's memory bound; guarded by mu
 
-	// disk is held by whoever appends to the log or replaces it.
-	disk baton
-	log  atomic.Pointer[Log] // changed by the holder of disk
+	// logMu is held while the log is appended to or replaced.
+	logMu timedMutex
+	log   atomic.Pointer[Log] // changed with logMu held
 
-	failure   atomic.Pointer[Failure]
-	fails     atomic.Pointer[chan struct{}] // closed at the next failure
-	diskWatch *DiskWatch
-	appending *Stopwatch    // of appends to the log
-	slow      bool          // a slow sync has been told; watch alone
-	unsynced  atomic.Int64  // since when the log has what is not on disk, as Unix nanoseconds; 0: it has not
-	calls     chan struct{} // for attend; has room for one
-	saver     saver
-	loading   Loading
-	counts    counters
+	failure      atomic.Pointer[Failure]
+	failedCh     atomic.Pointer[chan struct{}] // closed at the next failure
+	diskWatch    *DiskWatch
+	appending    *Stopwatch    // measures appends to the log
+	slowLogged   bool          // a slow sync has been logged; used by monitorDisk alone
+	unsynced     atomic.Int64  // since when the log has unsynced entries, as Unix nanoseconds; 0: none
+	maintainWake chan struct{} // wakes maintain; capacity 1
+	saver        saver
+	loading      Loading
+	counts       counters
 
 	stopping context.Context
 	stop     context.CancelFunc
-	// saving ends before stopping, with the snapshots that nobody asked for with Close.
-	saving  context.Context
-	giveUps context.CancelFunc
-	wait    sync.WaitGroup
+	// saving is cancelled before stopping: it bounds all snapshots except the one of
+	// Close.
+	saving       context.Context
+	cancelSaving context.CancelFunc
+	wait         sync.WaitGroup
 }
 
-// An order is how decisions and the log follow on each other: the log first
-// (logAhead) or the decisions first (logBehind).
-type order interface {
+// A writePath executes batches and fixes the order of logging and deciding: logAhead logs
+// first, logBehind decides first.
+type writePath interface {
 	exec(batch *engine.Batch, done func(error))
 	commit()
-	// cut, called with disk and mu held, returns when all that is in the log has been
-	// carried out. What it returns is to be called without mu, and puts what had been
-	// carried out by then into the log.
-	cut() (finish func() error)
-	// fail is told, with mu held, that the disk has failed. It returns what is to be
-	// called without mu.
+	// barrier returns when all entries of the log are applied. The caller must call
+	// finish without mu: it appends the decisions made before barrier returned. Requires:
+	// logMu and mu are held.
+	barrier() (finish func() error)
+	// fail is called with mu held when the disk has failed. The caller must call the
+	// returned function without mu.
 	fail(*Failure) func()
 }
 
-// A bound is what Engine.SetBound takes.
+// A bound holds the arguments of Engine.SetBound.
 type bound struct {
 	maxMemory int64
 	evict     bool
 }
 
-// counters are totals since the start.
+// counters holds totals since the start.
 type counters struct {
-	changes  atomic.Int64 // ops that changed something
-	unlogged atomic.Int64 // ops carried out while the disk failed
-	delayed  atomic.Int64 // syncs that took long
+	changes  atomic.Int64 // ops that changed state
+	unlogged atomic.Int64 // ops applied while the disk was failed
+	delayed  atomic.Int64 // slow syncs
 }
 
-// Open takes the directory for this process. Nothing of its state is read before
-// Recover.
+// Open locks the data directory for this process. The state is not read before Recover.
 func Open(o Options) (*Store, error) {
 	o.setDefaults()
 	dir, err := OpenDir(o.FS, o.Dir)
@@ -158,39 +160,40 @@ func Open(o Options) (*Store, error) {
 		return nil, errors.Join(err, dir.Close())
 	}
 	o.Engine.Seed = dir.Seed
-	s := &Store{o: o, dir: dir, engine: engine.New(o.Engine), disk: newBaton(), bound: bound{o.Engine.MaxMemory, o.Engine.Evict}}
+	s := &Store{o: o, dir: dir, engine: engine.New(o.Engine), logMu: newTimedMutex(), bound: bound{o.Engine.MaxMemory, o.Engine.Evict}}
 	s.diskWatch = NewDiskWatch()
 	s.appending = s.diskWatch.Stopwatch()
-	s.calls = make(chan struct{}, 1)
-	s.rearm()
+	s.maintainWake = make(chan struct{}, 1)
+	s.resetFailed()
 	s.stopping, s.stop = context.WithCancel(context.Background())
-	s.saving, s.giveUps = context.WithCancel(s.stopping)
+	s.saving, s.cancelSaving = context.WithCancel(s.stopping)
 	if o.Policy == Always {
-		s.order = newLogAhead(s)
+		s.writePath = newLogAhead(s)
 	} else {
-		s.order = newLogBehind(s)
+		s.writePath = newLogBehind(s)
 	}
 	return s, nil
 }
 
-// Engine is the engine: for reads that are no ops. Nobody but the Store may
-// change its state.
+// Engine returns the engine, for reads that are not ops. Only the Store may change its
+// state.
 func (s *Store) Engine() *engine.Engine { return s.engine }
 
-// Exec decides about a batch. Under Always it calls done when the batch is on
-// disk, from another goroutine, or with an error that has a Code: a *Failure, or that
-// the decision may or may not have been applied. Otherwise it calls done before it returns, and what was decided is to be answered after Commit.
-// Batches that change nothing wait for no disk.
-func (s *Store) Exec(batch *engine.Batch, done func(error)) { s.order.exec(batch, done) }
+// Exec executes a batch and calls done once. Under Always, done is called from another
+// goroutine when the batch is on disk, or with an error that has a Code: a *Failure or
+// ErrUncertain. Under other policies done is called before Exec returns, and the
+// decisions must be answered only after Commit. Read-only batches do not wait for the
+// disk.
+func (s *Store) Exec(batch *engine.Batch, done func(error)) { s.writePath.exec(batch, done) }
 
-// Commit sees to it that whatever its caller has executed is in the log's files,
-// so that it survives the process; under Always it only says that the caller has no
-// more for now. If the disk hangs it waits for about Options.HangAfter; but see
-// logBehind for a disk that hangs while nothing is synced.
-func (s *Store) Commit() { s.order.commit() }
+// Commit returns when all batches that its caller has executed are in the log's files,
+// and so survive the process. Under Always it only starts writing them. If the disk
+// hangs, it blocks for about Options.HangAfter; see logBehind for a disk that hangs when
+// no sync is under way.
+func (s *Store) Commit() { s.writePath.commit() }
 
-// SetBound is Engine.SetBound, but holds from the end of Recover on only: what was
-// decided before the restart is not refused again.
+// SetBound is Engine.SetBound, but takes effect only at the end of Recover, so that a
+// replay does not deny permits granted before the restart.
 func (s *Store) SetBound(maxMemory int64, evict bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -200,31 +203,31 @@ func (s *Store) SetBound(maxMemory int64, evict bool) {
 	}
 }
 
-// sweptAtOnce is how many pages Sweep looks at before it lets others go first.
-const sweptAtOnce = 8
+// sweepBatch is the number of pages that Sweep visits before it releases mu.
+const sweepBatch = 8
 
-// Sweep is Engine.Sweep.
+// Sweep is Engine.Sweep, and holds mu for sweepBatch pages at a time.
 func (s *Store) Sweep(pages int) (forgotten int64) {
-	for ; pages > 0; pages -= sweptAtOnce {
+	for ; pages > 0; pages -= sweepBatch {
 		s.mu.Lock()
-		forgotten += s.engine.Sweep(s.now(), min(pages, sweptAtOnce))
+		forgotten += s.engine.Sweep(s.now(), min(pages, sweepBatch))
 		s.mu.Unlock()
 	}
 	return forgotten
 }
 
-// now is the time for whatever touches the engine: the clock's, but no later than
-// the stamp of what is yet to be applied. mu is held.
+// now returns the time for a use of the engine: the clock's, but not after the stamp of
+// the oldest group that is not yet applied. Requires: mu is held.
 func (s *Store) now() engine.Instant {
 	now := s.o.Clock.Now()
-	if len(s.flights) > 0 {
-		return min(s.flights[0], now)
+	if len(s.inFlight) > 0 {
+		return min(s.inFlight[0], now)
 	}
 	return now
 }
 
-// look carries out a batch that changes nothing.
-func (s *Store) look(batch *engine.Batch, done func(error)) {
+// applyReadOnly applies a batch that changes nothing.
+func (s *Store) applyReadOnly(batch *engine.Batch, done func(error)) {
 	s.mu.Lock()
 	s.engine.Apply(s.now(), batch)
 	s.mu.Unlock()

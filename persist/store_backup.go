@@ -17,15 +17,15 @@ const (
 	backupsDir   = "backups"
 )
 
-// backupName is what a backup may be called.
+// backupName matches valid names of backups.
 var backupName = regexp.MustCompile(`^[a-zA-Z0-9][a-zA-Z0-9_-]{0,63}$`)
 
-// ErrBackupName says what a backup may be called.
+// ErrBackupName describes valid names of backups.
 var ErrBackupName = errors.New("a backup's name is 1 to 64 letters, digits, '_' or '-', and begins with a letter or digit")
 
-// Backup makes a data directory of its own of this moment, backups/name below
-// this one, from which another node can start once it is copied. done is called
-// once, from another goroutine, with its path. Otherwise it is like Save.
+// Backup writes the current state as a new data directory, backups/name below this one,
+// on a copy of which another node can start. done is called once, from another goroutine,
+// with its path. Otherwise it is like Save.
 func (s *Store) Backup(name string, done func(path string, err error)) error {
 	path, err := BackupPath(s.o.FS, s.o.Dir, name)
 	if err != nil {
@@ -39,48 +39,48 @@ func (s *Store) Backup(name string, done func(path string, err error)) error {
 	}, func(_ Info, err error) { done(path, err) })
 }
 
-// copyTo puts the newest snapshot into a directory, under another name until all
-// of it is there.
+// copyTo writes a backup of the newest snapshot to path, under a temporary name until it
+// is complete.
 func (s *Store) copyTo(path string, info Info) error {
 	of := Origin{ID: s.dir.ID, Taken: info.Taken.UTC(), Index: info.LogIndex, Now: info.Now}
 	return writeBackup(s.o.FS, path, path+suffixTemporary, s.dir.Seed, of, s.snapshots.Checkpoint)
 }
 
-// A backup has a mark in it, which says that its log is not missing: there is none
-// yet. The mark is gone once a server has started on it.
+// A backup contains a mark that says that it has no log yet, so the log is not missing.
+// The mark is removed when a server starts on it.
 const (
 	backupMark       = "BACKUP"
 	backupMarkWhat   = "backup"
 	backupMarkFormat = 1
 )
 
-// An Origin is the content of the mark: the state that a backup holds. Where Repair set a
-// log aside only ID and Taken are set.
+// An Origin is the content of the mark: it describes the state of a backup. If Repair set
+// a log aside, only ID and Taken are set.
 type Origin struct {
 	ID      string         `json:"id"`                // of the node
 	Taken   time.Time      `json:"taken"`             // by the node's clock
-	Cluster string         `json:"cluster,omitempty"` // its id; empty: a server by itself
-	Index   uint64         `json:"index,omitempty"`   // of the last entry of the log that the state holds
-	Term    uint64         `json:"term,omitempty"`    // of that entry; 0: not known
-	Now     engine.Instant `json:"now,omitempty"`     // the time of the state
+	Cluster string         `json:"cluster,omitempty"` // its id; empty: a single node
+	Index   uint64         `json:"index,omitempty"`   // of the last log entry included in the state
+	Term    uint64         `json:"term,omitempty"`    // of that entry; 0: unknown
+	Now     engine.Instant `json:"now,omitempty"`     // time of the state
 }
 
-// BackupPath is where a node makes a backup of a name below its data directory. It
-// refuses a name that may not be, and one that there is already.
+// BackupPath returns the path of a backup below the data directory of a node. It returns
+// an error if the name is invalid or the backup exists.
 func BackupPath(fsys vfs.FS, dir, name string) (string, error) {
 	if !backupName.MatchString(name) {
 		return "", ErrBackupName
 	}
 	path := fsys.PathJoin(dir, backupsDir, name)
 	if _, err := fsys.Stat(path); err == nil {
-		return "", fmt.Errorf("there is a backup %s already", path)
+		return "", fmt.Errorf("backup %s already exists", path)
 	}
 	return path, nil
 }
 
-// WriteBackup makes a backup of a point in time of an engine whose hashes have a seed,
-// as a directory at path. It is made at draft, which is deleted first, and moved to path
-// when all of it is on disk. At path there may be an empty directory, and nothing else.
+// WriteBackup writes the frozen state of an engine, with the seed of its hashes, as a
+// backup at path. It is written to draft, which is deleted first, and moved to path when
+// all of it is on disk. Requires: path does not exist or is an empty directory.
 func WriteBackup(ctx context.Context, fsys vfs.FS, path, draft string, from BlockSource, seed Seed, of Origin) error {
 	return writeBackup(fsys, path, draft, seed, of, func(dir string) error {
 		s, err := OpenSnapshots(fsys, dir, SnapshotOptions{})
@@ -92,7 +92,7 @@ func WriteBackup(ctx context.Context, fsys vfs.FS, path, draft string, from Bloc
 	})
 }
 
-// writeBackup is WriteBackup with a function that makes the directory of snapshots.
+// writeBackup is WriteBackup with a function that creates the directory of snapshots.
 func writeBackup(fsys vfs.FS, path, draft string, seed Seed, of Origin, snapshots func(dir string) error) error {
 	if err := fsys.RemoveAll(draft); err != nil {
 		return err
@@ -113,9 +113,9 @@ func writeBackup(fsys vfs.FS, path, draft string, seed Seed, of Origin, snapshot
 	return errors.Join(err, fsys.RemoveAll(draft))
 }
 
-// Publish moves a complete directory from draft to path, where there is nothing or an
-// empty directory: after a crash either all of it is there, or it is still at draft. Its
-// files must be on disk.
+// Publish moves a complete directory from draft to path. After a crash it is at one of
+// them, complete. Requires: its files are synced; path does not exist or is an empty
+// directory.
 func Publish(fsys vfs.FS, draft, path string) error {
 	if err := syncDirs(fsys, draft); err != nil {
 		return err
@@ -126,7 +126,7 @@ func Publish(fsys vfs.FS, draft, path string) error {
 	return syncDir(fsys, fsys.PathDir(path))
 }
 
-// syncDirs syncs a directory and all that are below it.
+// syncDirs syncs a directory and all directories below it.
 func syncDirs(fsys vfs.FS, dir string) error {
 	names, err := fsys.List(dir)
 	if err != nil {
@@ -165,7 +165,7 @@ func isBackup(fsys vfs.FS, dir string) bool {
 	return err == nil
 }
 
-// endBackup says that a backup has a log from now on.
+// endBackup removes the mark, because the directory has a log from now on.
 func endBackup(fsys vfs.FS, dir string) error {
 	if !isBackup(fsys, dir) {
 		return nil

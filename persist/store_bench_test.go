@@ -11,8 +11,8 @@ import (
 	"limitsrv/engine"
 )
 
-// BenchmarkCommit is a batch through a Store on the system's disk, with its Commit,
-// beside the same without a log.
+// BenchmarkCommit executes a batch on a Store on disk, with its Commit, and the same
+// without a log.
 func BenchmarkCommit(b *testing.B) {
 	for _, ops := range []int{1, 16, 64} {
 		batch := &engine.Batch{}
@@ -51,8 +51,8 @@ func BenchmarkCommit(b *testing.B) {
 	}
 }
 
-// BenchmarkGroup is a group of fifty batches of 16 ops, as one and one after the
-// other, over a million keys.
+// BenchmarkGroup applies fifty batches of 16 ops over a million keys, as one group and
+// one by one.
 func BenchmarkGroup(b *testing.B) {
 	for _, together := range []bool{false, true} {
 		b.Run(fmt.Sprintf("together=%v", together), func(b *testing.B) {
@@ -62,7 +62,7 @@ func BenchmarkGroup(b *testing.B) {
 			}
 			defer s.Close(context.Background(), SaveNever)
 			var (
-				l     = s.order.(*logAhead)
+				l     = s.writePath.(*logAhead)
 				group []*engine.Batch
 				rng   = rand.New(rand.NewPCG(1, 1))
 			)

@@ -10,9 +10,9 @@ import (
 	"limitsrv/engine"
 )
 
-// A clock that is behind what was decided before the restart gives nothing back and
-// takes nothing away: time stands still until it has caught up.
-func TestClockThatWentBack(t *testing.T) {
+// If the clock is behind the last decision before the restart, keys neither regain nor
+// lose permits: time stands still until the clock has caught up.
+func TestClockWentBack(t *testing.T) {
 	keys := []engine.Op{
 		{Kind: engine.Take, Key: []byte("token"), N: 5, Params: engine.Params{Alg: engine.Token, Limit: 5, Count: 1, Period: int64(time.Second) / 5}},
 		{Kind: engine.Take, Key: []byte("log"), N: 5, Params: engine.Params{Alg: engine.Log, Limit: 5, Period: int64(time.Second)}},
@@ -33,7 +33,7 @@ func TestClockThatWentBack(t *testing.T) {
 		for _, d := range b.Decisions {
 			allowed += fmt.Sprint(d.Allowed)
 			if d.Allowed == 0 && d.Wait.Millis > 1000 {
-				t.Errorf("it is to wait for %d ms, want at most 1000", d.Wait.Millis)
+				t.Errorf("the wait is %d ms, want at most 1000", d.Wait.Millis)
 			}
 		}
 		return allowed
@@ -61,7 +61,7 @@ func TestClockThatWentBack(t *testing.T) {
 					clock.add(step.by)
 					s := start(t, o)
 					if got := again(s); got != step.want {
-						t.Errorf("%v after the stop %s is allowed, want %s", time.Duration(clock.Now()-1_700_000_000*engine.Instant(time.Second)), got, step.want)
+						t.Errorf("%v after the restart %s is allowed, want %s", time.Duration(clock.Now()-1_700_000_000*engine.Instant(time.Second)), got, step.want)
 					}
 					end(t, s, save)
 				}

@@ -7,38 +7,38 @@ import (
 	"time"
 )
 
-// A Parting says whether the end of a Store takes a snapshot. The log has all that one
-// would have: with it the next start has less to replay.
+// A Parting determines whether Close takes a snapshot. The log already holds the same
+// decisions; a snapshot shortens the replay of the next start.
 type Parting uint8
 
 const (
-	// SaveIfQuick takes one that is small, and gives it up where it takes longer than a
+	// SaveIfQuick takes a small snapshot, and cancels it if it takes longer than a
 	// second.
 	SaveIfQuick Parting = iota
 	// SaveNever takes none.
 	SaveNever
-	// SaveAlways takes one, however long it takes.
+	// SaveAlways takes one, regardless of its duration.
 	SaveAlways
 )
 
 const (
-	// quickSave bounds the snapshot of SaveIfQuick.
+	// quickSave bounds the duration of the snapshot of SaveIfQuick.
 	quickSave = time.Second
-	// quickKeys is how many keys one may have: some 0.15 s of a processor.
+	// quickKeys bounds its number of keys: about 0.15 s of a processor.
 	quickKeys = 1_000_000
 )
 
-// Close ends the Store when nobody calls Exec any more. What was decided is written and
-// synced. A snapshot that is being taken is given up; whether another is taken Parting
-// says, and ctx bounds that.
+// Close writes and syncs all decisions and releases the directory. A snapshot that is
+// being written is cancelled; p determines whether another is taken, and ctx bounds it.
+// Requires: Exec is not called any more.
 func (s *Store) Close(ctx context.Context, p Parting) error {
-	s.giveUps()
+	s.cancelSaving()
 	var err error
-	if s.loading.Done.Load() { // else there is nothing new, and not all of the old
+	if s.loading.Done.Load() { // otherwise there is nothing new, and the old state is incomplete
 		s.Commit()
 		if f := s.failure.Load(); f != nil {
 			err = fmt.Errorf("the last decisions are not on disk: %w", f.Err)
-		} else if s.unsaved() {
+		} else if s.hasUnsaved() {
 			err = s.saveLast(ctx, p)
 		}
 	}
@@ -53,7 +53,7 @@ func (s *Store) Close(ctx context.Context, p Parting) error {
 	return errors.Join(err, s.dir.Close())
 }
 
-// saveLast takes a snapshot, if Parting says so.
+// saveLast takes a snapshot according to p.
 func (s *Store) saveLast(ctx context.Context, p Parting) error {
 	quick := p == SaveIfQuick
 	if p == SaveNever || quick && s.engine.Len() > s.o.quickKeys {
@@ -65,14 +65,14 @@ func (s *Store) saveLast(ctx context.Context, p Parting) error {
 		ctx = bound
 	}
 	s.snapshots.Hurry(true)
-	_, err := s.save(ctx)
+	_, err := s.saveAndWait(ctx)
 	if quick && errors.Is(err, context.DeadlineExceeded) {
 		return nil
 	}
 	return err
 }
 
-// closeLog closes the log and, if all of it is on disk, writes down where it ends.
+// closeLog closes the log and, if all of it is on disk, records its end in STOPPED.
 func (s *Store) closeLog(log *Log) error {
 	end, whole := logEnd{log.Name(), log.Last()}, s.loading.Done.Load() && log.Err() == nil && s.failure.Load() == nil
 	if err := log.Close(); err != nil || !whole {

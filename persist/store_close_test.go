@@ -13,8 +13,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 )
 
-// heldTables holds up who writes the first table of a snapshot: begun is closed when it
-// is, and it goes on when released.
+// heldTables blocks the writer of the first table of a snapshot: it closes begun and
+// waits for release.
 type heldTables struct {
 	once            sync.Once
 	begun, released chan struct{}
@@ -38,9 +38,9 @@ func (h *heldTables) MaybeError(op errorfs.Op) error {
 // String implements errorfs.Injector.
 func (h *heldTables) String() string { return "held tables" }
 
-// TestCloseGivesUp ends a Store while a snapshot is being written: that is not finished,
-// nothing of it stays, no other is taken, and the next start has everything from the log.
-func TestCloseGivesUp(t *testing.T) {
+// TestCloseCancelsSnapshot closes a Store during a snapshot: the snapshot is cancelled and
+// removed, no other is taken, and the next start recovers everything from the log.
+func TestCloseCancelsSnapshot(t *testing.T) {
 	for _, parting := range []Parting{SaveIfQuick, SaveNever} {
 		mem, held := vfs.NewMem(), newHeldTables()
 		o := testOptions(t, errorfs.Wrap(mem, held), EverySecond)
@@ -61,10 +61,10 @@ func TestCloseGivesUp(t *testing.T) {
 			t.Fatal(err)
 		}
 		if err := <-saved; !errors.Is(err, context.Canceled) {
-			t.Errorf("%v: the snapshot that was being written ended with %v", parting, err)
+			t.Errorf("%v: the cancelled snapshot ended with %v", parting, err)
 		}
 		if _, err := mem.Stat(mem.PathJoin(testDir, snapshotsDir, stagingName)); !errors.Is(err, fs.ErrNotExist) {
-			t.Errorf("%v: something is left of it: %v", parting, err)
+			t.Errorf("%v: files of it are left: %v", parting, err)
 		}
 		s = start(t, o)
 		checkCounts(t, s, counts.copy(), true)
@@ -75,7 +75,8 @@ func TestCloseGivesUp(t *testing.T) {
 	}
 }
 
-// TestCloseSaves ends Stores with more keys and fewer than a quick snapshot may have.
+// TestCloseSaves closes Stores with more and with fewer keys than a quick snapshot may
+// have.
 func TestCloseSaves(t *testing.T) {
 	for _, tt := range []struct {
 		parting Parting

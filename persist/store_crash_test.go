@@ -11,13 +11,13 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// crashes is how many crashes TestStoreCrash has under each policy.
+// crashes is the number of crashes in TestStoreCrash under each policy.
 const crashes = 25
 
-// TestStoreCrash kills a Store again and again under load from four goroutines, with
-// snapshots and segment changes going on, and starts another on what it left: all
-// that it wrote (the process was killed), or what it synced and some of the rest
-// (the power was cut).
+// TestStoreCrash kills a Store repeatedly under load from four goroutines, during
+// snapshots and changes of segment, and starts another on its files: on all that it wrote
+// (the process was killed), or on all that it synced and a part of the rest (the power
+// failed).
 func TestStoreCrash(t *testing.T) {
 	for _, policy := range allPolicies {
 		for _, unsynced := range []int{100, 50, 0} {
@@ -35,7 +35,7 @@ func crashing(t *testing.T, policy Policy, unsynced int, rng *rand.Rand) {
 	fs, counts := &clonedFS{MemFS: vfs.NewCrashableMem()}, newCounters()
 	o, boots := testOptions(t, fs, policy), 0
 	o.boot = func() string { return fmt.Sprint("boot ", boots) }
-	safe := map[string]int64{} // what must not be lost
+	safe := map[string]int64{} // must not be lost
 	for range crashes {
 		s := start(t, o)
 		checkCounts(t, s, safe, false)
@@ -71,8 +71,8 @@ func crashing(t *testing.T, policy Policy, unsynced int, rng *rand.Rand) {
 	end(t, s, true)
 }
 
-// A clonedFS can be cloned while files are linked: Pebble v2.1.7 takes a lock that
-// CrashClone waits for twice in a Link.
+// A clonedFS can be cloned while files are linked. Pebble v2.1.7 otherwise deadlocks: its
+// Link takes a lock twice, for which CrashClone waits in between.
 type clonedFS struct {
 	*vfs.MemFS
 	mu sync.Mutex
@@ -90,7 +90,7 @@ func (c *clonedFS) crashed(cfg vfs.CrashCloneCfg) *clonedFS {
 	return &clonedFS{MemFS: c.CrashClone(cfg)}
 }
 
-// load has goroutines take permits until the function that it returns is called.
+// load starts goroutines that take permits until stop is called.
 func load(t *testing.T, s *Store, counts *counterKeys, seed uint64) (stop func()) {
 	var wait sync.WaitGroup
 	done := make(chan struct{})

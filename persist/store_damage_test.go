@@ -24,8 +24,7 @@ import (
 
 var storeDamages = flag.Int("store-damages", storeDamagesDefault, "how many times a data directory is damaged")
 
-// A history is batches that were decided one after another, at times that all of
-// them are given.
+// A history is a list of batches in the order of execution, with their decisions.
 type history []pastBatch
 
 type pastBatch struct {
@@ -36,7 +35,7 @@ type pastBatch struct {
 // seqKey counts the batches.
 const seqKey = "seq"
 
-// perform decides about some more batches and remembers them.
+// perform executes random batches and records them.
 func (h *history) perform(t *testing.T, s *Store, rng *rand.Rand, batches int) {
 	t.Helper()
 	clock := s.o.Clock.(*testClock)
@@ -53,7 +52,7 @@ func (h *history) perform(t *testing.T, s *Store, rng *rand.Rand, batches int) {
 	}
 }
 
-// randomCount takes of a key of some algorithm. Nothing earns anything back soon.
+// randomCount takes permits from a key of some algorithm. No key regains permits soon.
 func randomCount(rng *rand.Rand) engine.Op {
 	params := [...]engine.Params{
 		counterOf, counterOf,
@@ -69,7 +68,7 @@ func randomCount(rng *rand.Rand) engine.Op {
 	return op
 }
 
-// peeks asks for all keys of the history. The first decision is about seqKey.
+// peeks reads all keys of the history. The first decision is about seqKey.
 func (h history) peeks() *engine.Batch {
 	b := &engine.Batch{Ops: []engine.Op{{Kind: engine.Peek, Key: []byte(seqKey)}}}
 	seen := map[string]bool{seqKey: true}
@@ -84,8 +83,8 @@ func (h history) peeks() *engine.Batch {
 	return b
 }
 
-// kept is how many of the batches a Store has. It is an error if its state is any
-// other than that after the first so many.
+// kept returns how many of the batches a Store has. It is an error if its state differs
+// from that after the first such batches.
 func (h history) kept(s *Store) (int, error) {
 	n, got, want := int(used(s, seqKey)), h.peeks(), h.peeks()
 	if n > len(h) {
@@ -94,11 +93,11 @@ func (h history) kept(s *Store) (int, error) {
 	if err := perform(s, got); err != nil {
 		return 0, err
 	}
-	twin := engine.New(engine.Options{})
+	model := engine.New(engine.Options{})
 	for _, past := range h[:n] {
-		twin.Apply(past.now, &engine.Batch{Ops: past.ops})
+		model.Apply(past.now, &engine.Batch{Ops: past.ops})
 	}
-	twin.Apply(s.o.Clock.Now(), want)
+	model.Apply(s.o.Clock.Now(), want)
 	for i := range want.Ops {
 		if got.Decisions[i] != want.Decisions[i] {
 			return 0, fmt.Errorf("after %d batches of %d: %s is %+v, want %+v", n, len(h), want.Ops[i].Key, got.Decisions[i], want.Decisions[i])
@@ -107,37 +106,37 @@ func (h history) kept(s *Store) (int, error) {
 	return n, nil
 }
 
-// A walk is a data directory to be damaged.
-type walk struct {
+// A damageCase is a data directory to be damaged.
+type damageCase struct {
 	disk    *vfs.MemFS
 	o       Options
 	history history
-	// least is how many batches must be there if it opens.
+	// least is the number of batches that must be there if it opens.
 	least int
 	// booted: the machine has gone down.
 	booted bool
 }
 
-// walks are data directories as servers leave them.
-var walks = []struct {
+// damageCases are data directories as servers leave them.
+var damageCases = []struct {
 	name   string
 	policy Policy
-	make   func(t *testing.T, w *walk, rng *rand.Rand)
+	make   func(t *testing.T, w *damageCase, rng *rand.Rand)
 }{
-	{"a log", Always, func(t *testing.T, w *walk, rng *rand.Rand) {
+	{"a log", Always, func(t *testing.T, w *damageCase, rng *rand.Rand) {
 		w.run(t, rng, 150, false)
 	}},
-	{"a log, everysec", EverySecond, func(t *testing.T, w *walk, rng *rand.Rand) {
+	{"a log, everysec", EverySecond, func(t *testing.T, w *damageCase, rng *rand.Rand) {
 		w.run(t, rng, 150, false)
 	}},
-	{"a snapshot", EverySecond, func(t *testing.T, w *walk, rng *rand.Rand) {
+	{"a snapshot", EverySecond, func(t *testing.T, w *damageCase, rng *rand.Rand) {
 		w.run(t, rng, 150, true)
 	}},
-	{"a snapshot and a log", Always, func(t *testing.T, w *walk, rng *rand.Rand) {
+	{"a snapshot and a log", Always, func(t *testing.T, w *damageCase, rng *rand.Rand) {
 		w.run(t, rng, 100, true)
 		w.run(t, rng, 100, false)
 	}},
-	{"a snapshot, a log and a backup", Never, func(t *testing.T, w *walk, rng *rand.Rand) {
+	{"a snapshot, a log and a backup", Never, func(t *testing.T, w *damageCase, rng *rand.Rand) {
 		w.run(t, rng, 100, true)
 		s := start(t, w.o)
 		w.history.perform(t, s, rng, 20)
@@ -151,9 +150,9 @@ var walks = []struct {
 		w.history.perform(t, s, rng, 60)
 		end(t, s, false)
 	}},
-	{"a log of a process that was killed", Never, killed},
-	{"a log of a process that was killed, always", Always, killed},
-	{"a power cut", EverySecond, func(t *testing.T, w *walk, rng *rand.Rand) {
+	{"the log of a killed process", Never, runKilled},
+	{"the log of a killed process, always", Always, runKilled},
+	{"a power failure", EverySecond, func(t *testing.T, w *damageCase, rng *rand.Rand) {
 		w.run(t, rng, 80, true)
 		s := start(t, w.o)
 		w.history.perform(t, s, rng, 60)
@@ -167,40 +166,40 @@ var walks = []struct {
 	}},
 }
 
-// killed has a Store decide, and its process killed.
-func killed(t *testing.T, w *walk, rng *rand.Rand) {
+// runKilled runs a Store and kills its process.
+func runKilled(t *testing.T, w *damageCase, rng *rand.Rand) {
 	s := start(t, w.o)
 	w.history.perform(t, s, rng, 150)
 	w.disk = w.disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: rng})
 	end(t, s, false)
 }
 
-// run starts a Store, has it decide, and closes it.
-func (w *walk) run(t *testing.T, rng *rand.Rand, batches int, save bool) {
+// run starts a Store, executes batches, and closes it.
+func (w *damageCase) run(t *testing.T, rng *rand.Rand, batches int, save bool) {
 	t.Helper()
 	s := start(t, w.o)
 	w.history.perform(t, s, rng, batches)
 	end(t, s, save)
 }
 
-func newWalk(t *testing.T, policy Policy, rng *rand.Rand, make func(*testing.T, *walk, *rand.Rand)) *walk {
-	w := &walk{disk: vfs.NewCrashableMem()}
+func newDamageCase(t *testing.T, policy Policy, rng *rand.Rand, make func(*testing.T, *damageCase, *rand.Rand)) *damageCase {
+	w := &damageCase{disk: vfs.NewCrashableMem()}
 	w.o = testOptions(t, w.disk, policy)
 	w.o.SegmentBytes = 8 << 10
 	made := w.disk
 	make(t, w, rng)
-	if w.disk == made { // it was closed in order: all is on disk
+	if w.disk == made { // it was closed cleanly: everything is on disk
 		w.least = len(w.history)
 		w.disk = made.CrashClone(vfs.CrashCloneCfg{})
 	}
 	return w
 }
 
-// A wound is what happens to one file.
-type wound struct {
+// A damageKind damages one file.
+type damageKind struct {
 	name string
-	do   func(rng *rand.Rand, data []byte) []byte // nil: there is no file any more
-	// isFlip: what is lost was there, so it can be told.
+	do   func(rng *rand.Rand, data []byte) []byte // nil: the file is removed
+	// isFlip: the lost entries existed, so the loss is detectable.
 	isFlip bool
 }
 
@@ -209,22 +208,22 @@ func flipBit(rng *rand.Rand, data []byte) []byte {
 	return data
 }
 
-var wounds = []wound{
+var wounds = []damageKind{
 	{"a bit flips", flipBit, true},
 	{"a bit flips", flipBit, true},
 	{"a bit flips", flipBit, true},
 	{"a bit flips", flipBit, true},
-	{name: "it is cut short", do: func(rng *rand.Rand, data []byte) []byte { return data[:rng.IntN(len(data))] }},
-	{name: "a block is zero", do: func(rng *rand.Rand, data []byte) []byte {
+	{name: "it is truncated", do: func(rng *rand.Rand, data []byte) []byte { return data[:rng.IntN(len(data))] }},
+	{name: "a block is zeroed", do: func(rng *rand.Rand, data []byte) []byte {
 		at := rng.IntN(len(data)) &^ 4095
 		clear(data[at:min(len(data), at+4096)])
 		return data
 	}},
-	{name: "it is gone"},
+	{name: "it is removed"},
 }
 
-// victim chooses a file: as often any as by its size.
-func victim(rng *rand.Rand, files []string, sizes []int64) string {
+// pickFile chooses a file: half of the time by size, otherwise uniformly.
+func pickFile(rng *rand.Rand, files []string, sizes []int64) string {
 	if rng.IntN(2) == 0 {
 		return files[rng.IntN(len(files))]
 	}
@@ -241,23 +240,23 @@ func victim(rng *rand.Rand, files []string, sizes []int64) string {
 	panic("unreachable")
 }
 
-// An autopsy is what became of damaged directories.
-type autopsy struct {
-	right, cut, refused, repaired, lostByFix int
+// outcomes counts the outcomes of damaged directories.
+type outcomes struct {
+	right, cut, rejected, repaired, lostByFix int
 }
 
-// TestStoreDamage damages data directories in many ways, with and without the machine
-// going down before. A Store opens them with exactly what was decided, or refuses and
-// names the file, which Check then finds damaged too and Repair mends. If the machine
-// went down it may lack what was not synced, and Check and the log say so.
+// TestStoreDamage damages data directories in many ways, with and without a crash of the
+// machine before. A Store must open them with the exact state, or reject them and name
+// the file, which Check must then find damaged and Repair must fix. After a crash of the
+// machine unsynced decisions may be missing, and Check and the log must report that.
 func TestStoreDamage(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
-	for i, tt := range walks {
+	for i, tt := range damageCases {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
 			rng := rand.New(rand.NewPCG(seed, uint64(i)))
-			w := newWalk(t, tt.policy, rng, tt.make)
+			w := newDamageCase(t, tt.policy, rng, tt.make)
 			files := filesOf(t, w.disk, testDir)
 			sizes := make([]int64, len(files))
 			for i, name := range files {
@@ -267,17 +266,17 @@ func TestStoreDamage(t *testing.T) {
 				}
 				sizes[i] = stat.Size()
 			}
-			var a autopsy
-			for range (*storeDamages + len(walks) - 1) / len(walks) {
-				name := victim(rng, files, sizes)
+			var a outcomes
+			for range (*storeDamages + len(damageCases) - 1) / len(damageCases) {
+				name := pickFile(rng, files, sizes)
 				wound := wounds[rng.IntN(len(wounds))]
 				booted := w.booted || rng.IntN(2) == 0
-				if err := inTime(func() error { return w.suffer(rng, name, wound, booted, &a) }); err != nil {
+				if err := inTime(func() error { return w.checkDamage(rng, name, wound, booted, &a) }); err != nil {
 					t.Errorf("seed %d: %s: %s, booted %v: %v", seed, name, wound.name, booted, err)
 				}
 			}
-			t.Logf("%d files, %d bytes: %d opened right, %d opened without the unsynced end, %d refused; of these %d repaired, %d with a loss",
-				len(files), total(sizes), a.right, a.cut, a.refused, a.repaired, a.lostByFix)
+			t.Logf("%d files, %d bytes: %d opened right, %d opened without the unsynced end, %d rejected; of these %d repaired, %d with a loss",
+				len(files), total(sizes), a.right, a.cut, a.rejected, a.repaired, a.lostByFix)
 		})
 	}
 }
@@ -289,7 +288,7 @@ func total(sizes []int64) (sum int64) {
 	return sum
 }
 
-// inTime does what must neither panic nor hang.
+// inTime calls a function that must neither panic nor hang.
 func inTime(do func() error) error {
 	done := make(chan error, 1)
 	go func() {
@@ -304,12 +303,12 @@ func inTime(do func() error) error {
 	case err := <-done:
 		return err
 	case <-time.After(testwait.Scaled(time.Minute)):
-		return errors.New("it hangs")
+		return errors.New("timeout")
 	}
 }
 
-// suffer damages a file in a copy of the directory and sees what becomes of it.
-func (w *walk) suffer(rng *rand.Rand, name string, how wound, booted bool, a *autopsy) error {
+// checkDamage damages a file in a copy of the directory and checks the outcome.
+func (w *damageCase) checkDamage(rng *rand.Rand, name string, how damageKind, booted bool, a *outcomes) error {
 	disk, err := w.damaged(rng, name, how, booted)
 	if err != nil {
 		return err
@@ -318,47 +317,47 @@ func (w *walk) suffer(rng *rand.Rand, name string, how wound, booted bool, a *au
 	var said, logged strings.Builder
 	o.FS, o.Logger = disk, slog.New(slog.NewTextHandler(&logged, nil))
 	checked := Check(disk, testDir, func(line string) { fmt.Fprintln(&said, line) })
-	kept, err := opens(o, w.history)
+	kept, err := countKept(o, w.history)
 	var wrong *wrongState
 	switch {
 	case errors.As(err, &wrong):
 		return err
 	case err == nil && kept < w.least:
-		return fmt.Errorf("it opens with %d batches of %d, at least %d are on disk; check says %v\n%s", kept, len(w.history), w.least, checked, &said)
-	case err == nil && kept < len(w.history) && how.isFlip && !w.booted && !(booted && errors.Is(checked, ErrDrops) && strings.Contains(logged.String(), "WARN msg=\"the end of the log is torn")):
-		return fmt.Errorf("it opens with %d batches of %d; check says %v\n%s\nand the log:\n%s", kept, len(w.history), checked, &said, &logged)
+		return fmt.Errorf("it opens with %d batches of %d, at least %d are on disk; check returns %v\n%s", kept, len(w.history), w.least, checked, &said)
+	case err == nil && kept < len(w.history) && how.isFlip && !w.booted && !(booted && errors.Is(checked, ErrDrops) && strings.Contains(logged.String(), "WARN msg=\"torn end of the log")):
+		return fmt.Errorf("it opens with %d batches of %d; check returns %v\n%s\nand the log:\n%s", kept, len(w.history), checked, &said, &logged)
 	case err == nil && kept < len(w.history):
 		a.cut++
 	case err == nil:
 		a.right++
 	default:
-		a.refused++
+		a.rejected++
 		if !errors.Is(checked, ErrDamaged) {
-			return fmt.Errorf("it is refused: %v; but check finds nothing:\n%s", err, &said)
+			return fmt.Errorf("it is rejected: %v; but check finds no damage:\n%s", err, &said)
 		}
 		if !names(err.Error(), name, how.do == nil) || !names(said.String(), name, how.do == nil) {
-			return fmt.Errorf("it is refused, without the name of the file: %v\ncheck: %v\n%s", err, checked, &said)
+			return fmt.Errorf("it is rejected without the name of the file: %v\ncheck: %v\n%s", err, checked, &said)
 		}
-		return w.repair(o, a)
+		return w.checkRepair(o, a)
 	}
 	return nil
 }
 
-// names says whether a text names a file, or the directory of those by which Pebble
-// finds its tables, and of what is gone without a trace.
+// names reports whether a text names a file. For files by which Pebble finds its tables,
+// and for files removed without a trace, the directory suffices.
 func names(text, file string, gone bool) bool {
 	dir, base := path.Split(file)
 	if path.Base(dir) == storeName && !strings.HasSuffix(file, ".sst") {
 		return strings.Contains(text, path.Clean(dir))
 	}
-	if gone && path.Base(dir) == snapshotsDir { // nobody knows of it
+	if gone && path.Base(dir) == snapshotsDir { // the file left no trace
 		return strings.Contains(text, path.Clean(dir))
 	}
 	return strings.Contains(text, strings.TrimSuffix(base, ".sst"))
 }
 
-// damaged is a copy of the directory with one file damaged.
-func (w *walk) damaged(rng *rand.Rand, name string, how wound, booted bool) (*vfs.MemFS, error) {
+// damaged returns a copy of the directory with one damaged file.
+func (w *damageCase) damaged(rng *rand.Rand, name string, how damageKind, booted bool) (*vfs.MemFS, error) {
 	disk := w.disk.CrashClone(vfs.CrashCloneCfg{})
 	if booted {
 		if err := writeBoot(disk, testDir, "another"); err != nil {
@@ -375,7 +374,7 @@ func (w *walk) damaged(rng *rand.Rand, name string, how wound, booted bool) (*vf
 	return disk, writeSynced(disk, name, how.do(rng, bytes.Clone(data)))
 }
 
-// digest is of all files below a directory.
+// digest returns a checksum of all files below a directory.
 func digest(fsys vfs.FS, dir string) (sum uint32, err error) {
 	names, err := fsys.List(dir)
 	if err != nil {
@@ -403,8 +402,8 @@ func digest(fsys vfs.FS, dir string) (sum uint32, err error) {
 	return sum, nil
 }
 
-// repair mends a directory that was refused.
-func (w *walk) repair(o Options, a *autopsy) error {
+// checkRepair repairs a rejected directory.
+func (w *damageCase) checkRepair(o Options, a *outcomes) error {
 	before, err := digest(o.FS, testDir)
 	if err != nil {
 		return err
@@ -412,7 +411,7 @@ func (w *walk) repair(o Options, a *autopsy) error {
 	var asked []string
 	err = Repair(o.FS, testDir, func(string) {}, func(question string) bool { asked = append(asked, question); return false })
 	if after, _ := digest(o.FS, testDir); err == nil || len(asked) != 1 || after != before {
-		return fmt.Errorf("repair that may not: %w, after %q, or it changed something", err, asked)
+		return fmt.Errorf("repair without consent: %w, after %q, or it changed a file", err, asked)
 	}
 	asked = nil
 	err = Repair(o.FS, testDir, func(string) {}, func(question string) bool { asked = append(asked, question); return true })
@@ -422,7 +421,7 @@ func (w *walk) repair(o Options, a *autopsy) error {
 	if err := Check(o.FS, testDir, func(string) {}); err != nil {
 		return fmt.Errorf("check after repair: %w, after %q", err, asked)
 	}
-	kept, err := opens(o, w.history)
+	kept, err := countKept(o, w.history)
 	if err != nil {
 		return fmt.Errorf("after repair: %w, after %q", err, asked)
 	}
@@ -433,13 +432,13 @@ func (w *walk) repair(o Options, a *autopsy) error {
 	return nil
 }
 
-// A wrongState is one that was never there.
+// A wrongState is an error about a state that never existed.
 type wrongState struct{ error }
 
-// opens starts a Store on a directory and says how many batches of a history it
-// has. What it decides then must be there after the next start.
-func opens(o Options, h history) (kept int, err error) {
-	s, err := opened(o)
+// countKept starts a Store on a directory and returns how many batches of a history it has.
+// Its own decisions must be there after the next start.
+func countKept(o Options, h history) (kept int, err error) {
+	s, err := openRecovered(o)
 	if err != nil {
 		return 0, err
 	}
@@ -456,9 +455,9 @@ func opens(o Options, h history) (kept int, err error) {
 	if err := perform(s, &b); err != nil {
 		return 0, errors.Join(&wrongState{err}, s.Close(context.Background(), SaveNever))
 	}
-	_ = s.Close(context.Background(), SaveAlways) // may fail: what can be read need not be such that it can be changed
-	if s, err = opened(o); err != nil {
-		return 0, &wrongState{fmt.Errorf("it opened, but after the next stop it is refused: %w", err)}
+	_ = s.Close(context.Background(), SaveAlways) // may fail: a readable directory need not be writable
+	if s, err = openRecovered(o); err != nil {
+		return 0, &wrongState{fmt.Errorf("it opened, but is rejected after a restart: %w", err)}
 	}
 	if got, err := more.kept(s); err != nil || got != len(more) {
 		return 0, errors.Join(&wrongState{fmt.Errorf("after the next start %d batches of %d: %w", got, len(more), err)}, s.Close(context.Background(), SaveNever))
@@ -466,8 +465,8 @@ func opens(o Options, h history) (kept int, err error) {
 	return kept, s.Close(context.Background(), SaveNever)
 }
 
-// opened is a Store that has recovered.
-func opened(o Options) (*Store, error) {
+// openRecovered returns a Store that has recovered.
+func openRecovered(o Options) (*Store, error) {
 	s, err := Open(o)
 	if err != nil {
 		return nil, err

@@ -11,8 +11,8 @@ import (
 	"limitsrv/engine"
 )
 
-// TestDay has a day of steady traffic in fast motion: users come and go, and the
-// disk holds no more at the end of the day than after its first hours.
+// TestDay simulates a day of steady traffic: users come and go, and disk use at the end
+// of the day is no more than after its first hours.
 func TestDay(t *testing.T) {
 	for _, policy := range []Policy{Always, EverySecond} {
 		t.Run(policy.String(), func(t *testing.T) {
@@ -22,7 +22,7 @@ func TestDay(t *testing.T) {
 			o.SnapshotLogBytes = 512 << 10
 			clock := o.Clock.(*testClock)
 			s := start(t, o)
-			d := day{t: t, s: s, fs: fs, rng: rand.New(rand.NewPCG(11, 11))}
+			d := traffic{t: t, s: s, fs: fs, rng: rand.New(rand.NewPCG(11, 11))}
 			var most [4]int64 // bytes on disk in each quarter of the day
 			for minute := range 24 * 60 {
 				d.minute(minute)
@@ -34,10 +34,10 @@ func TestDay(t *testing.T) {
 			st := s.Status()
 			t.Logf("bytes on disk, at most, by quarter: %d; %d snapshots, %d keys", most, st.Saves, s.Engine().Len())
 			if bound := most[0] + most[0]/4; most[1] > bound || most[2] > bound || most[3] > bound {
-				t.Errorf("bytes on disk, at most, by quarter: %d: they grow", most)
+				t.Errorf("bytes on disk, at most, by quarter: %d: it grows", most)
 			}
 			if st.Saves < 10 {
-				t.Errorf("%d snapshots were taken in a day", st.Saves)
+				t.Errorf("%d snapshots in a day", st.Saves)
 			}
 			if names, err := s.logNames(); err != nil || len(names) != 1 || st.LogSegments > 12 {
 				t.Errorf("logs %v (%v) with %d segments are left", names, err, st.LogSegments)
@@ -50,17 +50,17 @@ func TestDay(t *testing.T) {
 	}
 }
 
-// A day is traffic.
-type day struct {
+// traffic is the load of a day.
+type traffic struct {
 	t   *testing.T
 	s   *Store
 	fs  vfs.FS
 	rng *rand.Rand
 }
 
-// minute is the traffic of one minute: users of the last minutes, each with a few
-// limits. If it outruns the snapshots, which a day of real time would not, it waits.
-func (d *day) minute(n int) {
+// minute is the traffic of one minute: users of the last minutes, each with a few limits.
+// It waits if it is ahead of the snapshots, which cannot happen in real time.
+func (d *traffic) minute(n int) {
 	bucket := engine.Params{Alg: engine.Token, Limit: 100, Count: 1, Period: int64(time.Second)}
 	window := engine.Params{Alg: engine.Slide, Limit: 50, Period: int64(time.Minute)}
 	log := engine.Params{Alg: engine.Log, Limit: 20, Period: int64(time.Minute)}
@@ -81,7 +81,7 @@ func (d *day) minute(n int) {
 	}
 }
 
-// diskUse is the size of all files below a directory. One may go away meanwhile.
+// diskUse returns the size of all files below a directory. Files may vanish meanwhile.
 func diskUse(t *testing.T, fs vfs.FS, dir string) (sum int64) {
 	t.Helper()
 	names, err := fs.List(dir)

@@ -17,17 +17,17 @@ import (
 	"limitsrv/testwait"
 )
 
-// A badDisk fails, or hangs, when it is told to. One that hangs takes what is
-// written until it is asked to sync, as what it takes goes to memory.
+// A badDisk fails, or hangs, on request. A hanging disk accepts writes until a sync,
+// because writes go to the page cache.
 type badDisk struct {
 	mu    sync.Mutex
 	fault error
-	only  map[errorfs.OpKind]bool // nil: whatever writes
+	only  map[errorfs.OpKind]bool // nil: all writes
 	hung  chan struct{}           // nil: does not hang
-	stuck atomic.Bool             // something hangs
+	stuck atomic.Bool             // an operation hangs
 }
 
-// over is a file system on the disk.
+// over returns a file system on the disk.
 func (d *badDisk) over(fs vfs.FS) vfs.FS {
 	return errorfs.Wrap(fs, errorfs.InjectorFunc(d.maybe))
 }
@@ -79,7 +79,7 @@ func (d *badDisk) heal() {
 	d.hung = nil
 }
 
-// patience is how long a test waits on an idle machine for an event.
+// patience is the limit for an event on an idle machine.
 const patience = 30 * time.Second
 
 // eventually waits for an event.
@@ -94,11 +94,11 @@ type diskFault struct {
 	hang bool
 	err  error
 	only []errorfs.OpKind
-	// certain says that what is refused is known not to be on disk.
+	// certain: a rejected decision is known not to be on disk.
 	certain bool
 }
 
-func (f *diskFault) befall(d *badDisk) {
+func (f *diskFault) inject(d *badDisk) {
 	if f.hang {
 		d.hang()
 		return
@@ -110,14 +110,14 @@ var faults = []diskFault{
 	{name: "is full", err: syscall.ENOSPC, certain: true},
 	{name: "fails to write", err: syscall.EIO},
 	{name: "fails to sync", err: syscall.EIO, only: []errorfs.OpKind{errorfs.OpFileSync, errorfs.OpFileSyncData}},
-	{name: "is full when it syncs", err: syscall.ENOSPC, only: []errorfs.OpKind{errorfs.OpFileSync, errorfs.OpFileSyncData}},
-	{name: "makes no files", err: syscall.ENOSPC, only: []errorfs.OpKind{errorfs.OpCreate, errorfs.OpFilePreallocate}, certain: true},
+	{name: "is full during a sync", err: syscall.ENOSPC, only: []errorfs.OpKind{errorfs.OpFileSync, errorfs.OpFileSyncData}},
+	{name: "creates no files", err: syscall.ENOSPC, only: []errorfs.OpKind{errorfs.OpCreate, errorfs.OpFilePreallocate}, certain: true},
 	{name: "hangs", hang: true},
 }
 
-// TestAlwaysRefusesWhenTheDisk: nothing is decided that is not on disk, what is
-// refused is not applied, and when the disk is well again so is the Store.
-func TestAlwaysRefusesWhenTheDisk(t *testing.T) {
+// TestAlwaysRejectsWhenTheDisk checks that every decision is on disk, rejected batches
+// are not applied, and the Store recovers with the disk.
+func TestAlwaysRejectsWhenTheDisk(t *testing.T) {
 	for _, tt := range faults {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
@@ -130,9 +130,9 @@ func TestAlwaysRefusesWhenTheDisk(t *testing.T) {
 			o.HangAfter = 300 * time.Millisecond
 			s := start(t, o)
 			takeSome(t, s, counts, rng, 100)
-			tt.befall(&disk)
+			tt.inject(&disk)
 			var err error
-			eventually(t, "a refusal", func() bool { err = counts.take(s, rng, 50); return err != nil })
+			eventually(t, "a rejected batch", func() bool { err = counts.take(s, rng, 50); return err != nil })
 			wantCode(t, err, tt.certain)
 			for range 5 {
 				wantCode(t, counts.take(s, rng, 50), true)
@@ -142,7 +142,7 @@ func TestAlwaysRefusesWhenTheDisk(t *testing.T) {
 			}
 			checkCounts(t, s, counts.copy(), true)
 			disk.heal()
-			eventually(t, "mended", func() bool { return s.Status().Failure == nil })
+			eventually(t, "the log is reopened", func() bool { return s.Status().Failure == nil })
 			takeSome(t, s, counts, rng, 100)
 			checkCounts(t, s, counts.copy(), true)
 			end(t, s, false)
@@ -162,8 +162,8 @@ func takeSome(t *testing.T, s *Store, counts *counterKeys, rng *rand.Rand, n int
 	}
 }
 
-// wantCode wants the error of a decision that was not made, or if that is not
-// certain, of one that may have been.
+// wantCode checks the error of a rejected batch or, unless certain, of one with an
+// unknown outcome.
 func wantCode(t *testing.T, err error, certain bool) {
 	t.Helper()
 	var coded interface{ Code() string }
@@ -175,13 +175,13 @@ func wantCode(t *testing.T, err error, certain bool) {
 	}
 }
 
-// TestOthersGoOnWhenTheDisk: without fsync=always a failing disk stops nothing,
-// is seen, and when it is well again all that was decided is on it.
-func TestOthersGoOnWhenTheDisk(t *testing.T) {
+// TestOthersContinueWhenTheDisk checks that without fsync=always a failing disk stops no
+// decision, is reported, and that all decisions are on disk when it works again.
+func TestOthersContinueWhenTheDisk(t *testing.T) {
 	for _, policy := range []Policy{EverySecond, Never} {
 		for _, tt := range faults {
 			if policy == Never && (len(tt.only) > 0 || tt.hang) {
-				continue // there is no sync, and no file made soon
+				continue // there is no sync, and no new file soon
 			}
 			t.Run(fmt.Sprintf("%s, under %v", tt.name, policy), func(t *testing.T) {
 				t.Parallel()
@@ -194,8 +194,8 @@ func TestOthersGoOnWhenTheDisk(t *testing.T) {
 				o.HangAfter = 300 * time.Millisecond
 				s := start(t, o)
 				takeSome(t, s, counts, rng, 100)
-				tt.befall(&disk)
-				eventually(t, "the failure is seen", func() bool {
+				tt.inject(&disk)
+				eventually(t, "the failure is detected", func() bool {
 					takeSome(t, s, counts, rng, 1)
 					return s.Status().Failure != nil
 				})
@@ -204,7 +204,7 @@ func TestOthersGoOnWhenTheDisk(t *testing.T) {
 					t.Error("the status shows no decisions without a log")
 				}
 				disk.heal()
-				eventually(t, "mended", func() bool { return s.Status().Failure == nil })
+				eventually(t, "the log is reopened", func() bool { return s.Status().Failure == nil })
 				takeSome(t, s, counts, rng, 100)
 				end(t, s, false)
 				s = start(t, o)
@@ -215,9 +215,9 @@ func TestOthersGoOnWhenTheDisk(t *testing.T) {
 	}
 }
 
-// TestHangBlocksNobody: while the disk hangs, looks and sweeps go on, and a
-// snapshot is refused.
-func TestHangBlocksNobody(t *testing.T) {
+// TestHangBlocksNoRead checks that reads and sweeps continue while the disk hangs, and
+// that a snapshot is rejected.
+func TestHangBlocksNoRead(t *testing.T) {
 	for _, policy := range []Policy{Always, EverySecond} {
 		t.Run(policy.String(), func(t *testing.T) {
 			t.Parallel()
@@ -231,25 +231,25 @@ func TestHangBlocksNobody(t *testing.T) {
 			s := start(t, o)
 			takeSome(t, s, counts, rng, 10)
 			disk.hang()
-			eventually(t, "the failure is seen", func() bool { counts.take(s, rng, 50); return s.Status().Failure != nil })
+			eventually(t, "the failure is detected", func() bool { counts.take(s, rng, 50); return s.Status().Failure != nil })
 			checkCounts(t, s, counts.copy(), policy == Always)
 			s.Sweep(10)
-			if err := s.Save(func(Info, error) { t.Error("a snapshot ended") }); err == nil {
-				t.Error("a snapshot was begun")
+			if err := s.Save(func(Info, error) { t.Error("a snapshot was taken") }); err == nil {
+				t.Error("a snapshot was started")
 			}
 			b := engine.Batch{Ops: []engine.Op{{Kind: engine.Peek, Key: []byte("key:1")}}}
 			if err := perform(s, &b); err != nil {
 				t.Error(err)
 			}
 			disk.heal()
-			eventually(t, "mended", func() bool { return s.Status().Failure == nil })
+			eventually(t, "the log is reopened", func() bool { return s.Status().Failure == nil })
 			end(t, s, true)
 		})
 	}
 }
 
-// TestTimeWaitsForTheDisk: what is logged at a moment is carried out at that moment,
-// whatever was looked at while the disk took its time.
+// TestTimeWaitsForTheDisk checks that a group is applied at its stamp, regardless of
+// reads while it was written.
 func TestTimeWaitsForTheDisk(t *testing.T) {
 	var (
 		disk  badDisk
@@ -274,9 +274,9 @@ func TestTimeWaitsForTheDisk(t *testing.T) {
 	}
 	disk.hang()
 	answer := make(chan error, 1)
-	s.Exec(take(6), func(err error) { answer <- err }) // passes a second later only
+	s.Exec(take(6), func(err error) { answer <- err }) // granted only a second later
 	s.Commit()
-	eventually(t, "it is on its way", func() bool { _, running := s.appending.Running(); return running })
+	eventually(t, "the append is under way", func() bool { _, running := s.appending.Running(); return running })
 	clock.add(3 * time.Second)
 	peek(s)
 	s.Sweep(16)
@@ -289,6 +289,6 @@ func TestTimeWaitsForTheDisk(t *testing.T) {
 	s = start(t, o)
 	defer end(t, s, false)
 	if got := peek(s); got != want {
-		t.Errorf("after a restart the bucket is %+v, before it was %+v", got, want)
+		t.Errorf("after a restart the bucket is %+v, want %+v", got, want)
 	}
 }

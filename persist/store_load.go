@@ -13,26 +13,25 @@ import (
 	"limitsrv/engine"
 )
 
-// Loading is how far recovery is. Its fields may be read at any time.
+// Loading is the progress of recovery. Concurrency: any goroutine may read its fields.
 type Loading struct {
-	Done                  atomic.Bool  // the state is there
-	Begun                 atomic.Int64 // nanoseconds since the Unix epoch; 0: not yet
+	Done                  atomic.Bool  // recovery is complete
+	Begun                 atomic.Int64 // nanoseconds since the Unix epoch; 0: not started
 	Keys, AllKeys         atomic.Int64
 	LogBytes, AllLogBytes atomic.Int64
 	Entries               atomic.Int64
 }
 
-// loadingEvery is how often recovery logs how far it is.
+// loadingEvery is the period of recovery's progress messages.
 const loadingEvery = 2 * time.Second
 
-// Recover reads what is on disk into the engine: the newest snapshot, and the log
-// behind it. After it the Store decides. Its errors say what is wrong with which
-// file and what to do; nothing is changed on disk then. ctx ends it early, with
-// its error.
+// Recover loads the newest snapshot and the log behind it into the engine. The Store must
+// not decide before Recover has returned nil. Errors name the file, the damage and the
+// remedy; the disk is unchanged then. If ctx ends, Recover returns its error.
 func (s *Store) Recover(ctx context.Context) error {
 	began := time.Now()
 	s.loading.Begun.Store(began.UnixNano())
-	stop := s.tellProgress()
+	stop := s.logProgress()
 	err := s.load(ctx)
 	stop()
 	if err != nil {
@@ -45,8 +44,8 @@ func (s *Store) Recover(ctx context.Context) error {
 	s.mu.Unlock()
 	s.o.Logger.Info("state loaded", "keys", s.engine.Len(), "snapshot_keys", s.loading.Keys.Load(),
 		"log_entries", s.loading.Entries.Load(), "log_bytes", s.loading.LogBytes.Load(), "took", time.Since(began).Round(time.Millisecond))
-	s.wait.Go(s.watch)
-	s.wait.Go(s.attend)
+	s.wait.Go(s.monitorDisk)
+	s.wait.Go(s.maintain)
 	return nil
 }
 
@@ -56,7 +55,7 @@ func (s *Store) load(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.engine.SetBound(0, false) // what was decided is decided
+	s.engine.SetBound(0, false) // granted permits stay granted
 	s.engine.SetCounting(false)
 	info, err := s.loadSnapshot(ctx)
 	if err != nil {
@@ -71,14 +70,14 @@ func (s *Store) load(ctx context.Context) error {
 		return err
 	}
 	if info.Generation > 0 {
-		s.saver.is(info, log.Bytes(), s.snapshots)
+		s.saver.setLatest(info, log.Bytes(), s.snapshots)
 	}
-	s.keepLog(log.Name())
+	s.removeOtherLogs(log.Name())
 	return nil
 }
 
-// loadSnapshot loads the newest snapshot that is whole. The zero Info says that
-// there is none.
+// loadSnapshot loads the newest intact snapshot. It returns the zero Info if there is
+// none.
 func (s *Store) loadSnapshot(ctx context.Context) (Info, error) {
 	all, err := s.snapshots.All()
 	if err != nil {
@@ -88,19 +87,19 @@ func (s *Store) loadSnapshot(ctx context.Context) (Info, error) {
 		s.loading.AllKeys.Store(info.Keys)
 		err = s.snapshots.Load(ctx, info, s.engine, runtime.GOMAXPROCS(0), func(keys, _, _ int64) { s.loading.Keys.Store(keys) })
 		if got := s.engine.Len(); err == nil && got != info.Keys {
-			err = &CorruptError{What: fmt.Sprintf("snapshot %d", info.Generation), File: s.path(snapshotsDir), Reason: fmt.Sprintf("it has %d keys, and not %d", got, info.Keys)}
+			err = &CorruptError{What: fmt.Sprintf("snapshot %d", info.Generation), File: s.path(snapshotsDir), Reason: fmt.Sprintf("it has %d keys instead of %d", got, info.Keys)}
 		}
 		if err == nil {
 			s.engine.SetTime(info.Meta.Now)
 			return info, nil
 		}
 		var corrupt *CorruptError
-		// The one before is as good only if the log goes on from it to what there was.
+		// The previous snapshot is equivalent only if the same log continues from it.
 		if !errors.As(err, &corrupt) || i == len(all)-1 || all[i+1].LogDir != info.LogDir {
 			break
 		}
-		s.o.Logger.Warn("a snapshot is damaged; the one before it is still there and is used", "error", err)
-		s.forgetAll()
+		s.o.Logger.Warn("snapshot is damaged; using the previous one", "error", err)
+		s.clearEngine()
 	}
 	if err != nil {
 		return Info{}, addHint(err, s.o.Dir)
@@ -108,8 +107,8 @@ func (s *Store) loadSnapshot(ctx context.Context) (Info, error) {
 	return Info{}, nil
 }
 
-// forgetAll empties the engine.
-func (s *Store) forgetAll() {
+// clearEngine removes all keys from the engine.
+func (s *Store) clearEngine() {
 	s.engine.Apply(0, &engine.Batch{Ops: []engine.Op{{Kind: engine.Flush}}})
 }
 
@@ -123,11 +122,11 @@ func withHint(err error, dir string) error {
 }
 
 func addHint(err error, dir string) error {
-	return fmt.Errorf("%w (limitsrv check %s says more, limitsrv check --repair %s what can be saved)", err, dir, dir)
+	return fmt.Errorf("%w (for details: limitsrv check %s; to repair: limitsrv check --repair %s)", err, dir, dir)
 }
 
-// findLog opens the log that goes on from a snapshot, or from nothing. A new
-// directory, and one restored from a backup, has none yet.
+// findLog opens the log that continues from a snapshot, or from an empty state. It
+// creates the log of a new directory and of one restored from a backup.
 func (s *Store) findLog(info Info) (*Log, error) {
 	names, err := s.logNames()
 	if err != nil {
@@ -138,19 +137,19 @@ func (s *Store) findLog(info Info) (*Log, error) {
 		want = logName(1)
 	}
 	if !slices.Contains(names, want) && (len(names) > 0 || info.Generation > 0 && !isBackup(s.o.FS, s.o.Dir)) {
-		return nil, addHint(fmt.Errorf("%s is missing, which the snapshot in %s needs", s.path(want), s.o.Dir), s.o.Dir)
+		return nil, addHint(fmt.Errorf("%s is missing, but the snapshot in %s needs it", s.path(want), s.o.Dir), s.o.Dir)
 	}
 	stopped, err := readStopped(s.o.FS, s.o.Dir, want)
 	var corrupt *CorruptError
 	if errors.As(err, &corrupt) {
-		s.o.Logger.Warn("whether the end of the log is missing can't be told; all else is checked", "error", err)
+		s.o.Logger.Warn("cannot check whether the end of the log is missing; everything else is checked", "error", err)
 	} else if err != nil {
 		return nil, err
 	}
 	boot := s.o.boot()
 	same, err := isSameBoot(s.o.FS, s.o.Dir, boot)
 	if errors.As(err, &corrupt) {
-		s.o.Logger.Warn("whether the machine has gone down can't be told; all else is checked", "error", err)
+		s.o.Logger.Warn("cannot determine whether the machine has gone down; everything else is checked", "error", err)
 	} else if err != nil {
 		return nil, err
 	}
@@ -158,8 +157,8 @@ func (s *Store) findLog(info Info) (*Log, error) {
 	if err != nil {
 		return nil, withHint(err, s.o.Dir)
 	}
-	// That it goes on for as long as it has to OpenLog has seen.
-	if err := begins(s.path(want), log.First(), s.path(snapshotsDir), info.Meta.LogIndex); err != nil {
+	// OpenLog has checked, by Least, that the log ends late enough.
+	if err := checkLogStart(s.path(want), log.First(), s.path(snapshotsDir), info.Meta.LogIndex); err != nil {
 		return nil, errors.Join(addHint(err, s.o.Dir), log.Close())
 	}
 	if d := log.Dropped(); d != nil {
@@ -174,19 +173,19 @@ func (s *Store) findLog(info Info) (*Log, error) {
 	return log, nil
 }
 
-// begins says whether a log that begins with entry first goes on where the snapshot
-// ends, which for none is 0.
-func begins(log string, first uint64, snapshots string, index uint64) error {
+// checkLogStart returns an error if a log with the given first entry does not continue
+// from the snapshot at index, 0 for no snapshot.
+func checkLogStart(log string, first uint64, snapshots string, index uint64) error {
 	switch {
 	case first <= index+1:
 		return nil
 	case index == 0:
-		return fmt.Errorf("%s begins with entry %d, but the snapshot with those before is missing in %s", log, first, snapshots)
+		return fmt.Errorf("%s begins with entry %d, but the snapshot with earlier entries is missing in %s", log, first, snapshots)
 	}
 	return fmt.Errorf("%s begins with entry %d, but the snapshot in %s ends at %d", log, first, snapshots, index)
 }
 
-// replay carries out the log from an index on.
+// replay applies the entries of the log from an index on.
 func (s *Store) replay(ctx context.Context, log *Log, from uint64) error {
 	s.loading.AllLogBytes.Store(log.Bytes())
 	replay := s.engine.NewReplay(inShards)
@@ -213,7 +212,7 @@ func (s *Store) replay(ctx context.Context, log *Log, from uint64) error {
 	return err
 }
 
-// inShards calls each for all of n shards, on all processors.
+// inShards calls each for shards 0 to n-1, on all processors.
 func inShards(n int, each func(shard int)) {
 	_ = inParallel(context.Background(), n, runtime.NumCPU(), func(_ context.Context, shard int) error {
 		each(shard)
@@ -221,9 +220,8 @@ func inShards(n int, each func(shard int)) {
 	})
 }
 
-// tellProgress logs how far recovery is, until the function that it returns is
-// called.
-func (s *Store) tellProgress() (stop func()) {
+// logProgress logs the progress of recovery periodically until stop is called.
+func (s *Store) logProgress() (stop func()) {
 	done := make(chan struct{})
 	var wait sync.WaitGroup
 	wait.Go(func() {

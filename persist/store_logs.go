@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// The logs of a directory are numbered, each in a directory of its own. There is
-// one, but while a failed one is being replaced.
+// The logs of a data directory are numbered, each in its own directory. There is one,
+// except while a failed log is being replaced.
 const logPrefix = "log-"
 
 func logName(number int) string { return fmt.Sprintf("%s%06d", logPrefix, number) }
 
-// logNumber is the number in a name that logName made, 0 for any other.
+// logNumber returns the number in a name made by logName, 0 for any other name.
 func logNumber(name string) int {
 	digits, ok := strings.CutPrefix(name, logPrefix)
 	n, err := strconv.Atoi(digits)
@@ -22,8 +22,8 @@ func logNumber(name string) int {
 	return n
 }
 
-// openLog opens the log of a name, or makes one, with what the Store's options say
-// about it besides.
+// openLog opens or creates the log of a name, with the Policy and SegmentBytes of the
+// Store.
 func (s *Store) openLog(name string, o LogOptions) (*Log, error) {
 	o.Policy, o.SegmentBytes = s.o.Policy, s.o.SegmentBytes
 	return OpenLog(s.o.FS, s.path(name), o)
@@ -33,7 +33,7 @@ func (s *Store) path(elem ...string) string {
 	return s.o.FS.PathJoin(append([]string{s.o.Dir}, elem...)...)
 }
 
-// logNames are the logs that there are.
+// logNames returns the names of the existing logs.
 func (s *Store) logNames() ([]string, error) {
 	all, err := s.o.FS.List(s.o.Dir)
 	if err != nil {
@@ -48,31 +48,31 @@ func (s *Store) logNames() ([]string, error) {
 	return names, nil
 }
 
-// shut closes a failed log: the room of its files is not free before. It may hang
+// closeFailed closes a failed log, which releases the space of its files. It may hang
 // with the disk.
-func (s *Store) shut(log *Log) {
+func (s *Store) closeFailed(log *Log) {
 	if err := log.Close(); err != nil {
 		s.o.Logger.Debug("closed a failed log", "error", err)
 	}
 }
 
-// discard closes a log and removes it.
+// discard closes and removes a log.
 func (s *Store) discard(log *Log) {
-	s.shut(log)
+	s.closeFailed(log)
 	s.remove(log.Name())
 }
 
 func (s *Store) remove(name string) {
 	if err := s.o.FS.RemoveAll(s.path(name)); err != nil {
-		s.o.Logger.Warn("an old log could not be removed", "path", s.path(name), "error", err)
+		s.o.Logger.Warn("could not remove an old log", "path", s.path(name), "error", err)
 	}
 }
 
-// keepLog removes all logs but one.
-func (s *Store) keepLog(name string) {
+// removeOtherLogs removes all logs except one.
+func (s *Store) removeOtherLogs(name string) {
 	names, err := s.logNames()
 	if err != nil {
-		s.o.Logger.Warn("old logs could not be removed", "error", err)
+		s.o.Logger.Warn("could not remove old logs", "error", err)
 		return
 	}
 	for _, other := range names {

@@ -10,35 +10,35 @@ import (
 	"limitsrv/engine"
 )
 
-// ErrSaving says that a snapshot is being taken already.
+// ErrSaving reports that a snapshot is already being taken.
 var ErrSaving = errors.New("a snapshot is being taken already")
 
-// A saver takes snapshots, one at a time.
+// A saver holds the state of snapshots, of which one is taken at a time.
 type saver struct {
 	busy atomic.Bool
 
 	mu   sync.Mutex
 	last Info // the newest complete snapshot
-	// When that was taken: of counters.changes, and the size of the log and of the
-	// snapshots after it.
+	// The values of counters.changes and of the sizes of log and snapshots when last was
+	// taken.
 	changes, logBytes, diskBytes int64
 	lastErr                      error
-	duration                     time.Duration // of the last that was complete
-	begun                        time.Time     // of the one that is being taken
-	saves                        int64         // since the start
+	duration                     time.Duration // of the last snapshot
+	begun                        time.Time     // start of the snapshot that is being taken
+	saves                        int64         // since the start of the Store
 
-	frozen           int64        // counters.changes at the freeze of the one that is being taken
-	done, all, bytes atomic.Int64 // keys and bytes of the one that is being taken
+	frozen           int64        // counters.changes at the freeze of the snapshot that is being taken
+	done, all, bytes atomic.Int64 // keys and bytes of the snapshot that is being taken
 }
 
-// Save begins a snapshot of this moment. done is called once, from another
-// goroutine, when it is on disk, or has failed. ErrSaving, or a *Failure of the
-// disk, says that none was begun.
+// Save starts a snapshot of the current state. done is called once, from another
+// goroutine, when it is on disk or has failed. ErrSaving, or a *Failure of the disk,
+// means that none was started and done is never called.
 func (s *Store) Save(done func(Info, error)) error {
 	return s.begin(func(Info) error { return nil }, done)
 }
 
-// begin is Save with something to do before the next one may begin.
+// begin is Save with an action that runs before the next snapshot may start.
 func (s *Store) begin(then func(Info) error, done func(Info, error)) error {
 	if f := s.failure.Load(); f != nil {
 		return f
@@ -57,8 +57,8 @@ func (s *Store) begin(then func(Info) error, done func(Info, error)) error {
 	return nil
 }
 
-// save is Save that waits.
-func (s *Store) save(ctx context.Context) (Info, error) {
+// saveAndWait is Save, but blocks until the snapshot is complete.
+func (s *Store) saveAndWait(ctx context.Context) (Info, error) {
 	for !s.saver.busy.CompareAndSwap(false, true) {
 		select {
 		case <-ctx.Done():
@@ -70,7 +70,7 @@ func (s *Store) save(ctx context.Context) (Info, error) {
 	return s.take(ctx)
 }
 
-// take takes a snapshot of this moment. busy is held.
+// take takes a snapshot of the current state. Requires: busy is set by the caller.
 func (s *Store) take(ctx context.Context) (Info, error) {
 	view, meta, err := s.freeze()
 	if err != nil {
@@ -79,21 +79,21 @@ func (s *Store) take(ctx context.Context) (Info, error) {
 	return s.write(ctx, view, meta)
 }
 
-// freeze is a view of this moment and where the log is then.
+// freeze returns the frozen state and its position in the log.
 func (s *Store) freeze() (*engine.Snapshot, Meta, error) {
-	if !s.disk.lockWithin(s.o.HangAfter) {
+	if !s.logMu.lockWithin(s.o.HangAfter) {
 		return nil, Meta{}, s.fail(errHangs)
 	}
-	defer s.disk.unlock()
+	defer s.logMu.unlock()
 	s.mu.Lock()
-	finish := s.order.cut()
+	finish := s.writePath.barrier()
 	if s.failing {
-		f := s.failure.Load() // under mu, as it may be mended at any time
+		f := s.failure.Load() // under mu, because it may be cleared at any time
 		s.mu.Unlock()
 		_ = finish() // has nothing to write
 		return nil, Meta{}, f
 	}
-	view := s.view()
+	view := s.freezeEngine()
 	s.mu.Unlock()
 	if err := finish(); err != nil {
 		view.Close()
@@ -102,8 +102,9 @@ func (s *Store) freeze() (*engine.Snapshot, Meta, error) {
 	return view, s.metaOf(view, s.log.Load()), nil
 }
 
-// view freezes the engine. mu is held, and all that is in the log carried out.
-func (s *Store) view() *engine.Snapshot {
+// freezeEngine freezes the engine. Requires: mu is held, and all entries of the log are
+// applied.
+func (s *Store) freezeEngine() *engine.Snapshot {
 	s.engine.SetTime(s.now())
 	return s.engine.Freeze()
 }
@@ -112,8 +113,8 @@ func (s *Store) metaOf(view *engine.Snapshot, log *Log) Meta {
 	return Meta{LogDir: log.Name(), LogIndex: log.Last(), Now: view.Now(), Seed: s.dir.Seed, Taken: time.Now()}
 }
 
-// write makes a view a snapshot, and drops what of the log it replaces. busy is
-// held.
+// write writes a frozen state as a snapshot and deletes the entries of the log before it.
+// Requires: busy is set by the caller.
 func (s *Store) write(ctx context.Context, view *engine.Snapshot, meta Meta) (Info, error) {
 	v := &s.saver
 	v.mu.Lock()
@@ -122,7 +123,7 @@ func (s *Store) write(ctx context.Context, view *engine.Snapshot, meta Meta) (In
 	v.done.Store(0)
 	v.all.Store(view.Keys())
 	v.bytes.Store(0)
-	info, err := s.writeView(ctx, view, meta)
+	info, err := s.writeFrozen(ctx, view, meta)
 	view.Close()
 	v.mu.Lock()
 	took := time.Since(v.begun)
@@ -134,17 +135,17 @@ func (s *Store) write(ctx context.Context, view *engine.Snapshot, meta Meta) (In
 	v.mu.Unlock()
 	switch {
 	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		s.o.Logger.Info("snapshot given up, as the server ends; the one before holds, and the log goes on")
+		s.o.Logger.Info("snapshot cancelled at shutdown; the previous snapshot and the log are kept")
 		return info, err
 	case err != nil:
-		s.o.Logger.Error("snapshot failed; the one before holds, and the log goes on", "error", err)
+		s.o.Logger.Error("snapshot failed; the previous snapshot and the log are kept", "error", err)
 		return info, err
 	}
 	s.o.Logger.Info("snapshot taken", "keys", info.Keys, "bytes", info.Bytes, "took", took.Round(time.Millisecond), "log_index", meta.LogIndex)
 	return info, nil
 }
 
-func (s *Store) writeView(ctx context.Context, view *engine.Snapshot, meta Meta) (Info, error) {
+func (s *Store) writeFrozen(ctx context.Context, view *engine.Snapshot, meta Meta) (Info, error) {
 	log := s.log.Load()
 	if err := log.Sync(); err != nil {
 		return Info{}, err
@@ -157,14 +158,14 @@ func (s *Store) writeView(ctx context.Context, view *engine.Snapshot, meta Meta)
 		return info, err
 	}
 	if err := log.DropBefore(meta.LogIndex + 1); err != nil {
-		s.o.Logger.Warn("what the snapshot replaces of the log could not be removed", "error", err)
+		s.o.Logger.Warn("could not remove log segments replaced by the snapshot", "error", err)
 	}
-	s.saver.is(info, log.Bytes(), s.snapshots)
+	s.saver.setLatest(info, log.Bytes(), s.snapshots)
 	return info, nil
 }
 
-// is says which snapshot is the newest.
-func (v *saver) is(info Info, logBytes int64, snapshots *Snapshots) {
+// setLatest records the newest snapshot.
+func (v *saver) setLatest(info Info, logBytes int64, snapshots *Snapshots) {
 	diskBytes, err := snapshots.DiskBytes()
 	if err != nil {
 		diskBytes = info.Bytes
@@ -175,15 +176,15 @@ func (v *saver) is(info Info, logBytes int64, snapshots *Snapshots) {
 	v.changes = v.frozen
 }
 
-// latest is the newest complete snapshot, if there is one.
+// latest returns the newest complete snapshot, if there is one.
 func (v *saver) latest() (Info, bool) {
 	v.mu.Lock()
 	defer v.mu.Unlock()
 	return v.last, v.last.Generation > 0
 }
 
-// unsaved says whether the log has anything that the last snapshot has not.
-func (s *Store) unsaved() bool {
+// hasUnsaved reports whether the log has entries that the last snapshot does not include.
+func (s *Store) hasUnsaved() bool {
 	log := s.log.Load()
 	info, ok := s.saver.latest()
 	if !ok {
@@ -192,7 +193,7 @@ func (s *Store) unsaved() bool {
 	return info.Meta.LogDir != log.Name() || info.Meta.LogIndex < log.Last()
 }
 
-// logBound is how long the log may grow before a snapshot is taken.
+// logBound returns the size of the log that triggers a snapshot.
 func (s *Store) logBound() int64 {
 	info, _ := s.saver.latest()
 	return max(s.o.SnapshotLogBytes, info.Bytes/2)

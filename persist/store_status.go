@@ -2,18 +2,18 @@ package persist
 
 import "time"
 
-// A Status is how a Store stands.
+// A Status describes the state of a Store.
 type Status struct {
 	Policy  Policy
 	Loading bool
-	// LoadBegun is when recovery began; the rest says how far it came.
+	// LoadBegun is the start of recovery; the fields after it are its progress.
 	LoadBegun                time.Time
 	LoadedKeys, KeysToLoad   int64
 	ReplayedBytes, LogToRead int64
 
 	// Failure is nil unless the disk has failed.
 	Failure  *Failure
-	Unlogged int64 // ops carried out without a log, since the start
+	Unlogged int64 // ops applied without a log, since the start
 	Delayed  int64 // syncs that took longer than a second
 
 	Saving        bool
@@ -21,23 +21,23 @@ type Status struct {
 	SavedKeys     int64 // of the snapshot that is being taken
 	KeysToSave    int64
 	SavedBytes    int64
-	LastSave      Info // of Generation 0 if there is none
+	LastSave      Info // its Generation is 0 if there are no snapshots
 	LastSaveTook  time.Duration
 	LastSaveErr   error
 	Saves         int64 // since the start
 	SnapshotBytes int64 // on disk, of all snapshots
-	Changes       int64 // ops since the last snapshot that changed something
+	Changes       int64 // ops since the last snapshot that changed state
 	LogBytes      int64
-	LogBaseBytes  int64 // of these, what was there after the last snapshot
+	LogBaseBytes  int64 // size of the log after the last snapshot
 	LogSegments   int
-	// Unsynced are the log's entries that a power cut would take, and UnsyncedFor is
-	// for how long there have been some, to a tenth of a second.
+	// Unsynced is the number of log entries that a power failure would lose, and
+	// UnsyncedFor is the time since it was last 0, to a tenth of a second.
 	Unsynced    int64
 	UnsyncedFor time.Duration
-	Syncing     bool // or the log's file is being changed
+	Syncing     bool // a sync or a change of segment is under way
 }
 
-// Status tells how the Store stands.
+// Status returns the state of the Store.
 func (s *Store) Status() Status {
 	l, v := &s.loading, &s.saver
 	st := Status{
@@ -67,7 +67,7 @@ func (s *Store) Status() Status {
 	v.mu.Unlock()
 	log := s.log.Load()
 	st.LogBytes, st.LogSegments, st.Syncing = log.Bytes(), log.Segments(), log.Busy()
-	synced := log.Synced() // before the last, so as not to be beyond it
+	synced := log.Synced() // read before Last, so as not to be greater
 	st.Unsynced = int64(log.Last() - synced)
 	if since := s.unsynced.Load(); since != 0 && st.Unsynced > 0 {
 		st.UnsyncedFor = time.Since(time.Unix(0, since))

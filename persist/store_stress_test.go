@@ -14,9 +14,9 @@ import (
 	"limitsrv/engine"
 )
 
-// TestStress has all at once: connections that reuse their batches, looks, sweeps,
-// snapshots, backups, a bound that changes, and a disk that fails and heals. What
-// is used of each key at the end is used after a restart.
+// TestStress runs connections that reuse their batches, reads, sweeps, snapshots,
+// backups, a changing memory bound, and a disk that fails and heals. The used permits of
+// each key must be the same after a restart.
 func TestStress(t *testing.T) {
 	for _, policy := range allPolicies {
 		for _, evict := range []bool{false, true} {
@@ -59,7 +59,7 @@ func stress(t *testing.T, policy Policy, evict bool, seed uint64) {
 			for range 1 + rng.IntN(20) {
 				b.Ops = append(b.Ops, engine.Op{Kind: engine.Take, Params: counterOf, N: int64(rng.IntN(3)), Key: fmt.Appendf(nil, "key:%d", rng.IntN(12_000))})
 			}
-			_ = perform(s, &b) // may be refused
+			_ = perform(s, &b) // may be rejected
 		})
 	}
 	pause := func() { time.Sleep(time.Millisecond) }
@@ -78,7 +78,7 @@ func stress(t *testing.T, policy Policy, evict bool, seed uint64) {
 		time.Sleep(time.Duration(rng.IntN(60)) * time.Millisecond)
 		disk.heal()
 	}
-	eventually(t, "mended", func() bool { return s.Status().Failure == nil })
+	eventually(t, "the log is reopened", func() bool { return s.Status().Failure == nil })
 	close(done)
 	wait.Wait()
 	want := map[string]int64{}

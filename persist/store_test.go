@@ -22,7 +22,7 @@ import (
 // testDir is the data directory of tests.
 const testDir = "data"
 
-// A testClock stands still but for add.
+// A testClock moves only by add.
 type testClock struct{ now atomic.Int64 }
 
 func newTestClock() *testClock {
@@ -35,7 +35,7 @@ func (c *testClock) Now() engine.Instant { return engine.Instant(c.now.Load()) }
 
 func (c *testClock) add(d time.Duration) { c.now.Add(int64(d)) }
 
-// storeLog collects what a Store logs, and shows it if the test fails.
+// storeLog collects the log of a Store, and prints it if the test fails.
 func storeLog(t *testing.T) *slog.Logger {
 	var b lockedBuffer
 	t.Cleanup(func() {
@@ -63,7 +63,7 @@ func (l *lockedBuffer) String() string {
 	return l.b.String()
 }
 
-// testOptions are those of a small Store with small files.
+// testOptions returns options for a small Store with small files.
 func testOptions(t *testing.T, fs vfs.FS, policy Policy) Options {
 	return Options{
 		Dir: testDir, FS: fs, Policy: policy, Clock: newTestClock(), Logger: storeLog(t),
@@ -96,7 +96,7 @@ func end(t *testing.T, s *Store, save bool) {
 	}
 }
 
-// perform executes a batch as the server does: Exec, Commit, then the answer.
+// perform executes a batch like the server: Exec, Commit, then the answer.
 func perform(s *Store, batch *engine.Batch) error {
 	answer := make(chan error, 1)
 	s.Exec(batch, func(err error) { answer <- err })
@@ -104,10 +104,10 @@ func perform(s *Store, batch *engine.Batch) error {
 	return <-answer
 }
 
-// counterOf is the parameters of a key that never refills.
+// counterOf holds the parameters of a key that never refills.
 var counterOf = engine.Params{Alg: engine.Fixed, Limit: engine.MaxLimit, Period: engine.MaxPeriod}
 
-// counters are keys that count the permits that were taken.
+// counterKeys counts the permits taken from keys.
 type counterKeys struct {
 	mu    sync.Mutex
 	acked map[string]int64
@@ -125,8 +125,7 @@ func (c *counterKeys) copy() map[string]int64 {
 	return m
 }
 
-// take takes some permits of some keys in one batch, and remembers what was
-// acknowledged.
+// take takes permits from random keys in one batch and records the acknowledged ones.
 func (c *counterKeys) take(s *Store, rng *rand.Rand, keys int) error {
 	var b engine.Batch
 	for range 1 + rng.IntN(8) {
@@ -142,14 +141,14 @@ func (c *counterKeys) take(s *Store, rng *rand.Rand, keys int) error {
 	defer c.mu.Unlock()
 	for i := range b.Ops {
 		if b.Decisions[i].Allowed != 1 {
-			return fmt.Errorf("a counter refused: %+v", b.Decisions[i])
+			return fmt.Errorf("a counter denied: %+v", b.Decisions[i])
 		}
 		c.acked[string(b.Ops[i].Key)] += b.Ops[i].N
 	}
 	return nil
 }
 
-// used is what a Store has counted for a key.
+// used returns the permits that a Store has counted for a key.
 func used(s *Store, key string) int64 {
 	b := engine.Batch{Ops: []engine.Op{{Kind: engine.Peek, Key: []byte(key)}}}
 	if err := perform(s, &b); err != nil {
@@ -161,8 +160,8 @@ func used(s *Store, key string) int64 {
 	return b.Decisions[0].Params.Limit - b.Decisions[0].Remaining
 }
 
-// check fails unless a Store has counted at least what is in acked, and exactly
-// that if exact is set.
+// checkCounts fails unless a Store has counted at least acked, and exactly acked if exact
+// is set.
 func checkCounts(t *testing.T, s *Store, acked map[string]int64, exact bool) {
 	t.Helper()
 	for key, want := range acked {
@@ -195,7 +194,7 @@ func TestRestartKeepsState(t *testing.T) {
 				defer end(t, s, false)
 				checkCounts(t, s, counts.copy(), true)
 				if st := s.Engine().Stats(); st.Allowed != (engine.Stats{}).Allowed || st.Denied != (engine.Stats{}).Denied {
-					t.Errorf("what was decided before the start counts: %+v", st)
+					t.Errorf("the status counts decisions before the start: %+v", st)
 				}
 				if st := s.Status(); save != (st.LastSave.Generation > 0) {
 					t.Errorf("last snapshot %+v, want one: %v", st.LastSave, save)
@@ -205,8 +204,8 @@ func TestRestartKeepsState(t *testing.T) {
 	}
 }
 
-// TestReplayDecidesTheSame has random traffic of all algorithms with restarts in
-// it, and an engine in memory beside it that gets the same at the same times.
+// TestReplayDecidesTheSame executes random traffic of all algorithms with restarts, and
+// the same traffic at the same times on an engine in memory.
 func TestReplayDecidesTheSame(t *testing.T) {
 	for _, policy := range []Policy{Always, EverySecond} {
 		t.Run(policy.String(), func(t *testing.T) {
@@ -214,13 +213,13 @@ func TestReplayDecidesTheSame(t *testing.T) {
 			rng := rand.New(rand.NewPCG(seed, 1))
 			o := testOptions(t, vfs.NewMem(), policy)
 			clock := o.Clock.(*testClock)
-			var twin *engine.Engine
+			var model *engine.Engine
 			s := start(t, o)
 			for step := range 3000 {
-				if twin == nil {
+				if model == nil {
 					o := o.Engine
 					o.Seed = s.dir.Seed
-					twin = engine.New(o)
+					model = engine.New(o)
 				}
 				var b, c engine.Batch
 				b.Ops = randomOps(rng)
@@ -228,10 +227,10 @@ func TestReplayDecidesTheSame(t *testing.T) {
 				if err := perform(s, &b); err != nil {
 					t.Fatal(err)
 				}
-				twin.Apply(clock.Now(), &c)
+				model.Apply(clock.Now(), &c)
 				for i := range b.Ops {
 					if b.Decisions[i] != c.Decisions[i] {
-						t.Fatalf("seed %d step %d: %+v is decided %+v, by the twin %+v", seed, step, b.Ops[i], b.Decisions[i], c.Decisions[i])
+						t.Fatalf("seed %d step %d: the decision of %+v is %+v, want %+v", seed, step, b.Ops[i], b.Decisions[i], c.Decisions[i])
 					}
 				}
 				clock.add(time.Duration(rng.Int64N(int64(300 * time.Millisecond))))
@@ -240,7 +239,7 @@ func TestReplayDecidesTheSame(t *testing.T) {
 					end(t, s, rng.IntN(2) == 0)
 					s = start(t, o)
 				case 1:
-					if _, err := s.save(context.Background()); err != nil {
+					if _, err := s.saveAndWait(context.Background()); err != nil {
 						t.Fatal(err)
 					}
 				case 2:
@@ -252,7 +251,7 @@ func TestReplayDecidesTheSame(t *testing.T) {
 	}
 }
 
-// randomOps is a batch of all kinds over few keys.
+// randomOps returns a batch of all kinds of ops over few keys.
 func randomOps(rng *rand.Rand) []engine.Op {
 	params := [...]engine.Params{
 		{Alg: engine.Token, Limit: 5, Count: 1, Period: int64(time.Second) / 2},
@@ -293,8 +292,8 @@ func randomOps(rng *rand.Rand) []engine.Op {
 	return ops
 }
 
-// TestWatchedTransaction has transactions that depend on what a key was, in crowds
-// and alone: those that hold are applied and survive, the others are not.
+// TestWatchedTransaction executes transactions with Expects, in groups and alone: those
+// that hold are applied and survive, the others are not applied.
 func TestWatchedTransaction(t *testing.T) {
 	for _, policy := range allPolicies {
 		t.Run(policy.String(), func(t *testing.T) {
@@ -329,19 +328,19 @@ func TestWatchedTransaction(t *testing.T) {
 			}
 			wait.Wait()
 			if n := granted.Load(); n == 0 || used(s, string(key)) != n {
-				t.Errorf("%d transactions were granted, and %d are counted", n, used(s, string(key)))
+				t.Errorf("%d transactions were applied, but %d are counted", n, used(s, string(key)))
 			}
 			end(t, s, false)
 			s = start(t, o)
 			defer end(t, s, false)
 			if n := granted.Load(); used(s, string(key)) != n {
-				t.Errorf("%d transactions were granted, and after a restart %d are counted", n, used(s, string(key)))
+				t.Errorf("%d transactions were applied, but %d are counted after a restart", n, used(s, string(key)))
 			}
 		})
 	}
 }
 
-// TestEvictedStaysEvicted fills a Store that evicts, and wants a replay to leave the
+// TestEvictedStaysEvicted fills a Store that evicts, and checks that a replay leaves the
 // same keys.
 func TestEvictedStaysEvicted(t *testing.T) {
 	for _, policy := range allPolicies {
@@ -358,20 +357,20 @@ func TestEvictedStaysEvicted(t *testing.T) {
 			}
 			want := keysOf(s)
 			if len(want) > 15_000 {
-				t.Fatalf("%d keys are left: nothing was evicted", len(want))
+				t.Fatalf("no key of %d was evicted", len(want))
 			}
-			perform(s, &engine.Batch{Ops: []engine.Op{{Kind: engine.Forget, Key: []byte(want[0])}}}) // the last evictions go with it
+			perform(s, &engine.Batch{Ops: []engine.Op{{Kind: engine.Forget, Key: []byte(want[0])}}}) // writes the last evictions as well
 			end(t, s, false)
 			s = start(t, o)
 			defer end(t, s, false)
 			if got := keysOf(s); !slices.Equal(got, want[1:]) {
-				t.Errorf("%d keys after a restart, want the %d of before", len(got), len(want)-1)
+				t.Errorf("%d keys after a restart, want the %d before it", len(got), len(want)-1)
 			}
 		})
 	}
 }
 
-// keysOf are the keys of a Store, in order.
+// keysOf returns the keys of a Store, in order.
 func keysOf(s *Store) (keys []string) {
 	for cursor := uint64(0); ; {
 		cursor = s.Engine().Scan(s.o.Clock.Now(), cursor, 1000, func(key []byte, _ engine.Alg) { keys = append(keys, string(key)) })
@@ -382,8 +381,8 @@ func keysOf(s *Store) (keys []string) {
 	}
 }
 
-// TestLowerBoundDropsNothing: what was granted before a restart stays, although it
-// is more than the bound allows by now.
+// TestLowerBoundDropsNothing checks that keys granted before a restart stay, even if they
+// exceed a bound that is lower now.
 func TestLowerBoundDropsNothing(t *testing.T) {
 	for _, save := range []bool{false, true} {
 		o := testOptions(t, vfs.NewMem(), EverySecond)
@@ -400,15 +399,15 @@ func TestLowerBoundDropsNothing(t *testing.T) {
 		checkCounts(t, s, counts.copy(), true)
 		b := engine.Batch{Ops: []engine.Op{{Kind: engine.Take, Params: counterOf, N: 1, Key: make([]byte, 1000)}}}
 		if err := perform(s, &b); err != nil || b.Decisions[0].Status != engine.NoMemory {
-			t.Errorf("save=%v: a new key beyond the bound is decided %+v, %v", save, b.Decisions[0], err)
+			t.Errorf("save=%v: a new key beyond the bound: decision %+v, %v", save, b.Decisions[0], err)
 		}
 		end(t, s, false)
 	}
 }
 
-// TestRecoverEndedEarly: a Store that was told to stop while it loaded leaves
-// everything as it was.
-func TestRecoverEndedEarly(t *testing.T) {
+// TestRecoverCancelled checks that a Store cancelled while it loads leaves its files
+// unchanged.
+func TestRecoverCancelled(t *testing.T) {
 	o := testOptions(t, vfs.NewMem(), EverySecond)
 	rng, counts := rand.New(rand.NewPCG(6, 6)), newCounters()
 	s := start(t, o)
@@ -431,7 +430,7 @@ func TestRecoverEndedEarly(t *testing.T) {
 	checkCounts(t, s, counts.copy(), true)
 }
 
-// endsAfter is a context that is done after some looks at it.
+// endsAfter is a context that is done after some calls of Err.
 type endsAfter struct {
 	context.Context
 	looks int

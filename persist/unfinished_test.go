@@ -12,8 +12,8 @@ import (
 	"limitsrv/testwait"
 )
 
-// writtenTail is what writes leave in a tail: the file behind the first writes, and
-// behind the last one.
+// writtenTail returns the files after the first writes and after the last one, and the
+// name of the tail.
 func writtenTail(t *testing.T, segmentBytes int64, first, last []*raft.Log) (before, after contents, name string) {
 	t.Helper()
 	fs := vfs.NewMem()
@@ -40,10 +40,9 @@ func raftEntries(first, last uint64, size int) (all []*raft.Log) {
 	return all
 }
 
-// TestUnfinishedWrite cuts the last write short at each byte, as a process that is
-// killed may: the log opens without it, and says so. Under other conditions the same
-// file is one whose end was never on disk. A cut behind which one bit is missing is
-// left to TestOneBit.
+// TestUnfinishedWrite cuts the last write at each byte, like a killed process: the log
+// opens without it and reports it. In another boot the same file has an end that was
+// never on disk. Cuts that remove a single bit are left to TestOneBit.
 func TestUnfinishedWrite(t *testing.T) {
 	testwait.Sequential(t)
 	t.Parallel()
@@ -96,8 +95,8 @@ func onesIn(b []byte) (n int) {
 	return n
 }
 
-// TestOneBit flips each bit of a tail that nobody has synced: in the same run of the
-// system nothing of it is dropped, not even where the last byte becomes zero.
+// TestOneBit flips each bit of an unsynced tail: in the same boot no entry is dropped,
+// even if the last byte becomes zero.
 func TestOneBit(t *testing.T) {
 	testwait.Sequential(t)
 	t.Parallel()
@@ -112,11 +111,11 @@ func TestOneBit(t *testing.T) {
 		var whole []byte
 		var after contents
 		var name string
-		for whole == nil || onesIn(whole[len(whole)-1:]) != 1 { // the checksum is of random bits
+		for whole == nil || onesIn(whole[len(whole)-1:]) != 1 { // the checksum depends on random bits
 			_, after, name = writtenTail(t, 4096, tt.first, tt.last)
 			whole = after[name]
 		}
-		last, refused := uint64(len(tt.first)+len(tt.last)), 0
+		last, rejected := uint64(len(tt.first)+len(tt.last)), 0
 		for at := range whole {
 			for bit := range 8 {
 				b := bytes.Clone(whole)
@@ -125,7 +124,7 @@ func TestOneBit(t *testing.T) {
 				l, err := OpenLog(after.write(t), "/log", LogOptions{SameBoot: true})
 				switch {
 				case err != nil && known(err):
-					refused++
+					rejected++
 					continue
 				case err != nil:
 					t.Fatal(err)
@@ -136,29 +135,29 @@ func TestOneBit(t *testing.T) {
 				closeLog(t, l)
 			}
 		}
-		if refused < 8*len(whole)/2 {
-			t.Errorf("%s: %d of %d refused", tt.name, refused, 8*len(whole))
+		if rejected < 8*len(whole)/2 {
+			t.Errorf("%s: %d of %d rejected", tt.name, rejected, 8*len(whole))
 		}
 	}
 }
 
-// TestJunkHead puts junk in the place of a segment, or of its head: that is damage after
-// a power cut, too.
+// TestJunkHead overwrites a segment, or its head: that is damage, also after a power
+// failure.
 func TestJunkHead(t *testing.T) {
 	t.Parallel()
 	_, after, name := writtenTail(t, 4096, raftEntries(1, 3, 9), raftEntries(4, 4, 5))
 	whole := after[name]
 	for what, b := range map[string][]byte{
-		"100 bytes":         junk(100),
-		"20 bytes":          junk(20),
-		"a head":            append(junk(segmentHead), whole[segmentHead:]...),
-		"a byte of a head":  flipAt(bytes.Clone(whole), 9),
-		"as long as it was": junk(len(whole)),
+		"100 bytes":        junk(100),
+		"20 bytes":         junk(20),
+		"a head":           append(junk(segmentHead), whole[segmentHead:]...),
+		"a byte of a head": flipAt(bytes.Clone(whole), 9),
+		"the same length":  junk(len(whole)),
 	} {
 		for _, same := range []bool{sameBoot, anotherBoot} {
 			after[name] = b
 			if _, err := OpenLog(after.write(t), "/log", LogOptions{SameBoot: same}); !known(err) {
-				t.Errorf("%s of junk, same boot %v: %v, want it to be refused", what, same, err)
+				t.Errorf("%s of junk, same boot %v: %v, want an error", what, same, err)
 			}
 		}
 	}

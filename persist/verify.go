@@ -14,24 +14,24 @@ import (
 	"github.com/hashicorp/raft-wal/segment"
 )
 
-// ErrDamaged says that not all of a data directory can be read.
-var ErrDamaged = errors.New("something is damaged")
+// ErrDamaged reports that a part of a data directory cannot be read.
+var ErrDamaged = errors.New("data is damaged")
 
-// A verifier looks at a data directory that no server uses.
+// A verifier verifies a data directory that no server uses.
 type verifier struct {
 	dir      Dir
-	say      func(line string)
+	report   func(line string)
 	sameBoot bool // the machine has not gone down since the log was open
 }
 
-// Check verifies a data directory that no server uses: its identity, every block
-// of its snapshots, every entry of its log, and that the log goes on where the
-// newest snapshot ends. It changes nothing, and says what it finds. It returns
-// ErrDamaged if a server would not start on all of it, and ErrDrops if one would, but
-// without the end of the log. It refuses the directory of a node of a cluster. A nil
-// fsys is the system's.
-func Check(fsys vfs.FS, dir string, say func(line string)) error {
-	v, err := newVerifier(fsys, dir, say)
+// Check verifies a data directory that no server uses: its identity, every block of its
+// snapshots, every entry of its log, and that the log continues from the newest snapshot.
+// It changes nothing and reports its findings. It returns ErrDamaged if a server would
+// not start on all of it, ErrDrops if a server would start without the end of the log,
+// and an error for the directory of a node of a cluster. A nil fsys is the operating
+// system's.
+func Check(fsys vfs.FS, dir string, report func(line string)) error {
+	v, err := newVerifier(fsys, dir, report)
 	if err != nil {
 		return err
 	}
@@ -53,17 +53,17 @@ func Check(fsys vfs.FS, dir string, say func(line string)) error {
 	return nil
 }
 
-func newVerifier(fsys vfs.FS, dir string, say func(line string)) (*verifier, error) {
+func newVerifier(fsys vfs.FS, dir string, report func(line string)) (*verifier, error) {
 	if fsys == nil {
 		fsys = vfs.Default
 	}
-	v := &verifier{dir: Dir{Path: dir, FS: fsys}, say: say}
+	v := &verifier{dir: Dir{Path: dir, FS: fsys}, report: report}
 	names, err := fsys.List(dir)
 	if err != nil {
 		return nil, fmt.Errorf("list data directory %s: %w", dir, err)
 	}
 	if len(names) == 0 {
-		return nil, fmt.Errorf("%s is empty: a server would make a data directory of it", dir)
+		return nil, fmt.Errorf("%s is empty: a server would create a data directory in it", dir)
 	}
 	if err := v.dir.refuseMember(); err != nil {
 		return nil, err
@@ -75,11 +75,11 @@ func newVerifier(fsys vfs.FS, dir string, say func(line string)) (*verifier, err
 	return v, nil
 }
 
-// boot finds out whether the machine has gone down since the log was open.
+// boot determines whether the machine has gone down since the log was open.
 func (v *verifier) boot() {
 	var err error
 	if v.sameBoot, err = isSameBoot(v.dir.FS, v.dir.Path, BootID()); err != nil {
-		v.say(fmt.Sprintf("%s: %v; whether the machine has gone down can't be told", bootName, err))
+		v.report(fmt.Sprintf("%s: %v; cannot determine whether the machine has gone down", bootName, err))
 	}
 }
 
@@ -88,76 +88,76 @@ func (v *verifier) path(name string) string { return v.dir.join(name) }
 func (v *verifier) identity() error {
 	err := ReadSealed(v.dir.FS, v.path(identityName), identityWhat, identityFormat, &v.dir.Identity)
 	if err != nil {
-		v.say(fmt.Sprintf("%s: %v", identityName, err))
+		v.report(fmt.Sprintf("%s: %v", identityName, err))
 		return err
 	}
-	v.say(fmt.Sprintf("%s: good, made %s", identityName, v.dir.Created.Format(time.RFC3339)))
+	v.report(fmt.Sprintf("%s: good, created %s", identityName, v.dir.Created.Format(time.RFC3339)))
 	return nil
 }
 
-// snapshots are those that are good, the newest first, and what is wrong with the
-// others.
+// snapshots returns the intact snapshots, the newest first, and the errors of the others.
 func (v *verifier) snapshots() (good []Info, bad []error) {
 	fsys, dir := v.dir.FS, v.path(snapshotsDir)
 	if _, err := fsys.Stat(dir); errors.Is(err, fs.ErrNotExist) {
-		v.say("snapshots: none")
+		v.report("snapshots: none")
 		return nil, nil
 	}
 	good, err := CheckSnapshots(context.Background(), fsys, dir, SnapshotOptions{}, runtime.GOMAXPROCS(0))
 	for _, info := range good {
-		v.say(fmt.Sprintf("snapshot %d: good, %d keys, %d bytes, of %s, up to entry %d of %s",
+		v.report(fmt.Sprintf("snapshot %d: good, %d keys, %d bytes, of %s, up to entry %d of %s",
 			info.Generation, info.Keys, info.Bytes, info.Taken.UTC().Format(time.RFC3339), info.LogIndex, info.LogDir))
 	}
 	if err != nil {
-		v.say(fmt.Sprintf("snapshots: %v", err))
+		v.report(fmt.Sprintf("snapshots: %v", err))
 		bad = append(bad, err)
 	} else if len(good) == 0 {
-		v.say("snapshots: none")
+		v.report("snapshots: none")
 	}
 	return good, bad
 }
 
-// log checks the log behind a snapshot, or behind nothing. drops: a start drops its
-// end, of which something may have been answered.
+// log verifies the log behind a snapshot, or behind an empty state. drops: a start drops
+// the end of the log, of which some decisions may have been answered.
 func (v *verifier) log(after Info) (drops bool, err error) {
 	name, there, err := v.logAfter(after)
 	switch {
 	case err != nil:
-		v.say(err.Error())
+		v.report(err.Error())
 		return false, err
 	case !there:
-		v.say("log: none")
+		v.report("log: none")
 		return false, nil
 	}
-	found, err := checkLog(v.dir.FS, v.path(name), v.sameBoot, func(line string) { v.say(name + ": " + line) })
+	found, err := checkLog(v.dir.FS, v.path(name), v.sameBoot, func(line string) { v.report(name + ": " + line) })
 	if errors.Is(err, fs.ErrNotExist) {
-		v.say(name + ": empty")
+		v.report(name + ": empty")
 		return false, nil
 	}
 	if err == nil {
-		err = v.reaches(found, name, after)
+		err = v.coversSnapshot(found, name, after)
 	}
 	if err != nil {
-		v.say(fmt.Sprintf("%s: %v", name, err))
+		v.report(fmt.Sprintf("%s: %v", name, err))
 		return false, err
 	}
-	return found.drop.loses(), nil
+	return found.drop.losesAnswered(), nil
 }
 
-// reaches says whether a log that is whole goes on from a snapshot, and as far as it
-// was on disk once.
-func (v *verifier) reaches(found *logRepair, name string, after Info) error {
+// coversSnapshot returns an error if an intact log does not continue from a snapshot, or
+// ends before the entry in STOPPED.
+func (v *verifier) coversSnapshot(found *logRepair, name string, after Info) error {
 	stopped, err := readStopped(v.dir.FS, v.dir.Path, name)
 	if err != nil {
-		v.say(fmt.Sprintf("%s: %v; whether the end of the log is missing can't be told", stoppedName, err))
+		v.report(fmt.Sprintf("%s: %v; cannot check whether the end of the log is missing", stoppedName, err))
 	}
-	return v.gap(found, name, after, stopped)
+	return v.missingEntries(found, name, after, stopped)
 }
 
-// gap says what of a log is missing, once it is repaired.
-func (v *verifier) gap(r *logRepair, name string, after Info, stopped uint64) error {
+// missingEntries returns an error that describes the entries missing in a log once it is
+// repaired.
+func (v *verifier) missingEntries(r *logRepair, name string, after Info, stopped uint64) error {
 	path, tail := v.path(name), segment.FileName(*r.state.tail())
-	switch err := begins(path, r.first(), v.path(snapshotsDir), after.LogIndex); {
+	switch err := checkLogStart(path, r.first(), v.path(snapshotsDir), after.LogIndex); {
 	case err != nil:
 		return err
 	case r.last < after.LogIndex:
@@ -169,8 +169,8 @@ func (v *verifier) gap(r *logRepair, name string, after Info, stopped uint64) er
 	return nil
 }
 
-// logAfter is the name of the log behind a snapshot, and whether it is there, as
-// it need not be in a backup or where nothing was ever kept.
+// logAfter returns the name of the log that continues from a snapshot, and whether it
+// exists. It does not in a backup and in a directory without state.
 func (v *verifier) logAfter(after Info) (name string, there bool, err error) {
 	name = after.LogDir
 	if after.Generation == 0 {
@@ -183,17 +183,16 @@ func (v *verifier) logAfter(after Info) (name string, there bool, err error) {
 	case !errors.Is(err, fs.ErrNotExist):
 		return name, false, err
 	case after.Generation > 0 && !isBackup(v.dir.FS, v.dir.Path):
-		return name, false, fmt.Errorf("%s is missing, with all that was decided since snapshot %d", name, after.Generation)
+		return name, false, fmt.Errorf("%s is missing, with all decisions since snapshot %d", name, after.Generation)
 	}
 	return name, false, nil
 }
 
-// Repair makes a data directory that no server uses one that a server starts from.
-// Before anything is lost it asks, with a text that says what that is; if the
-// answer is no it stops with an error. What can't be read at all is set aside, in
-// a directory damaged-TIME below dir.
-func Repair(fsys vfs.FS, dir string, say func(line string), ask func(question string) bool) error {
-	v, err := newVerifier(fsys, dir, say)
+// Repair makes a data directory that no server uses usable by a server. Before it drops
+// data it calls ask with a description of the loss; if the answer is no it returns an
+// error. Unreadable data is moved to a directory damaged-TIME below dir.
+func Repair(fsys vfs.FS, dir string, report func(line string), ask func(question string) bool) error {
+	v, err := newVerifier(fsys, dir, report)
 	if err != nil {
 		return err
 	}
@@ -208,13 +207,13 @@ type repairer struct {
 	aside string
 }
 
-var errRefused = errors.New("nothing more was changed, as you answered no")
+var errRefused = errors.New("nothing more was changed because you answered no")
 
 func (r *repairer) repair() error {
 	identity := r.identity()
 	good, bad := r.snapshots()
 	if len(bad) > 0 {
-		if err := r.snapshotsAside(good, bad); err != nil {
+		if err := r.setSnapshotsAside(good, bad); err != nil {
 			return err
 		}
 	}
@@ -230,37 +229,38 @@ func (r *repairer) repair() error {
 	return r.repairLog(newest)
 }
 
-// snapshotsAside drops the records of damaged snapshots if there is a good one,
-// else sets all of them aside, with the logs that go on from them, unless the log
-// has everything from the beginning.
-func (r *repairer) snapshotsAside(good []Info, bad []error) error {
+// setSnapshotsAside drops the records of damaged snapshots if there is an intact one.
+// Otherwise it sets all snapshots aside, together with the logs that continue from them,
+// unless the log is complete from its first entry.
+func (r *repairer) setSnapshotsAside(good []Info, bad []error) error {
 	if len(good) == 0 && r.logIsWhole() {
-		if !r.ask("No snapshot can be read, but the log has everything from the beginning. Set the snapshots aside? Nothing is lost.") {
+		if !r.ask("No snapshot can be read, but the log is complete. Set the snapshots aside? Nothing is lost.") {
 			return errRefused
 		}
 		return r.setAside(func(name string) bool { return name == snapshotsDir })
 	}
 	if len(good) == 0 {
-		if !r.ask("No snapshot can be read. Set them aside, with the log? All keys are then as new.") {
+		if !r.ask("No snapshot can be read. Set them aside, with the log? All keys are then fully reset.") {
 			return errRefused
 		}
 		return r.setAside(func(name string) bool { return name == snapshotsDir || logNumber(name) > 0 || name == stoppedName })
 	}
-	question := fmt.Sprintf("Go back to snapshot %d of %s, and the log behind it, and drop what is damaged?", good[0].Generation, good[0].Taken.UTC().Format(time.RFC3339))
+	question := fmt.Sprintf("Go back to snapshot %d of %s, and the log after it, and drop the damaged snapshots?", good[0].Generation, good[0].Taken.UTC().Format(time.RFC3339))
 	if !r.ask(question) {
 		return errRefused
 	}
 	return dropDamaged(r.dir.FS, r.path(snapshotsDir), good)
 }
 
-// logIsWhole says whether the first log is there, from its first entry on, and good.
+// logIsWhole reports whether the first log exists, from its first entry on, and is
+// intact.
 func (r *repairer) logIsWhole() bool {
 	plan, err := planRepair(r.dir.FS, r.path(logName(1)), r.sameBoot)
 	return err == nil && plan.damage == nil && plan.first() == 1
 }
 
-// setAside moves some files and directories out of the way.
-func (r *repairer) setAside(which func(name string) bool) error {
+// setAside moves files and directories for which match returns true to r.aside.
+func (r *repairer) setAside(match func(name string) bool) error {
 	fsys := r.dir.FS
 	names, err := fsys.List(r.dir.Path)
 	if err != nil {
@@ -270,22 +270,22 @@ func (r *repairer) setAside(which func(name string) bool) error {
 		return err
 	}
 	for _, name := range names {
-		if !which(name) {
+		if !match(name) {
 			continue
 		}
 		to := fsys.PathJoin(r.aside, name)
 		if err := fsys.Rename(r.path(name), to); err != nil {
 			return err
 		}
-		r.say(fmt.Sprintf("%s is now %s", r.path(name), to))
+		r.report(fmt.Sprintf("%s is now %s", r.path(name), to))
 	}
 	return errors.Join(syncDir(fsys, r.aside), syncDir(fsys, r.dir.Path))
 }
 
-// newIdentity replaces a damaged one. Its seed is that of the snapshot, if there is
-// one; what is only in the log does not depend on it.
+// newIdentity replaces a damaged identity. It takes the seed of the snapshot, if there is
+// one; entries of the log do not depend on the seed.
 func (r *repairer) newIdentity(of Info) error {
-	if !r.ask("Write a new identity? Nothing of the state depends on it.") {
+	if !r.ask("Write a new identity? The state does not depend on it.") {
 		return errRefused
 	}
 	seed := of.Seed
@@ -295,11 +295,11 @@ func (r *repairer) newIdentity(of Info) error {
 	return writeIdentity(r.dir.FS, r.dir.Path, newIdentity(seed))
 }
 
-// repairLog cuts the log off where it is damaged, or sets it aside.
+// repairLog cuts the log off at the damage, or sets it aside.
 func (r *repairer) repairLog(after Info) error {
 	name, there, err := r.logAfter(after)
 	if err != nil {
-		return r.withoutLog(err)
+		return r.setLogAside(err)
 	}
 	if !there {
 		return nil
@@ -313,33 +313,33 @@ func (r *repairer) repairLog(after Info) error {
 		return err
 	}
 	if err != nil {
-		return r.withoutLog(err)
+		return r.setLogAside(err)
 	}
-	if err := r.gap(plan, name, after, 0); err != nil {
-		return r.withoutLog(err)
+	if err := r.missingEntries(plan, name, after, 0); err != nil {
+		return r.setLogAside(err)
 	}
-	story := plan.story()
-	stopped, _ := readStopped(r.dir.FS, r.dir.Path, name) // a damaged one asks for nothing
-	if err := r.gap(plan, name, after, stopped); err != nil {
-		story = strings.TrimSpace(fmt.Sprintf("%s\n%v.", story, err))
+	loss := plan.describe()
+	stopped, _ := readStopped(r.dir.FS, r.dir.Path, name) // if STOPPED is damaged there is no lower bound
+	if err := r.missingEntries(plan, name, after, stopped); err != nil {
+		loss = strings.TrimSpace(fmt.Sprintf("%s\n%v.", loss, err))
 	}
-	if story == "" {
+	if loss == "" {
 		return nil
 	}
-	if !r.ask(story + " Go on without what is lost?") {
+	if !r.ask(loss + " Continue without the lost data?") {
 		return errRefused
 	}
 	if plan.last < stopped {
-		if err := forgetStopped(r.dir.FS, r.dir.Path); err != nil {
+		if err := removeStopped(r.dir.FS, r.dir.Path); err != nil {
 			return err
 		}
 	}
 	return plan.perform(r.dir.FS, r.path(name))
 }
 
-// withoutLog sets aside a log that does not go on from the snapshot.
-func (r *repairer) withoutLog(why error) error {
-	if !r.ask(fmt.Sprintf("%v. Set the log aside? What is left is the state at the snapshot.", why)) {
+// setLogAside sets aside a log that does not continue from the snapshot.
+func (r *repairer) setLogAside(why error) error {
+	if !r.ask(fmt.Sprintf("%v. Set the log aside? The state of the snapshot remains.", why)) {
 		return errRefused
 	}
 	if err := r.setAside(func(name string) bool { return logNumber(name) > 0 || name == stoppedName }); err != nil {
@@ -348,7 +348,7 @@ func (r *repairer) withoutLog(why error) error {
 	return markBackup(r.dir.FS, r.dir.Path, r.dir.ID)
 }
 
-// dropDamaged drops all snapshots but those that are good.
+// dropDamaged drops all snapshots except the intact ones.
 func dropDamaged(fsys vfs.FS, dir string, good []Info) error {
 	s, err := OpenSnapshots(fsys, dir, SnapshotOptions{})
 	if err != nil {

@@ -8,11 +8,11 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// TestRepairFromTheLog damages the one snapshot of a directory whose log begins at
-// its first entry: Repair gives everything back.
+// TestRepairFromTheLog damages the only snapshot of a directory with a complete log:
+// Repair must restore everything.
 func TestRepairFromTheLog(t *testing.T) {
 	o := testOptions(t, vfs.NewMem(), EverySecond)
-	o.SegmentBytes = 1 << 20 // one that is never left
+	o.SegmentBytes = 1 << 20 // large enough for one segment
 	rng, counts := rand.New(rand.NewPCG(3, 3)), newCounters()
 	s := start(t, o)
 	takeSome(t, s, counts, rng, 100)
@@ -21,11 +21,11 @@ func TestRepairFromTheLog(t *testing.T) {
 	var found []string
 	say := func(line string) { found = append(found, line) }
 	if err := Check(o.FS, testDir, say); err != ErrDamaged {
-		t.Fatalf("Check returns %v, and says %q", err, found)
+		t.Fatalf("Check returns %v, and reports %q", err, found)
 	}
 	for _, line := range found {
 		if strings.Contains(line, "\n") || strings.Contains(line, pebbleDetail) {
-			t.Errorf("Check says %q, which is not one line", line)
+			t.Errorf("Check reports %q, want one line", line)
 		}
 	}
 	var asked []string
@@ -67,5 +67,5 @@ func damageTable(t *testing.T, fs vfs.FS, dir string) {
 		}
 		return
 	}
-	t.Fatal("there is no table")
+	t.Fatal("no table found")
 }

@@ -121,7 +121,7 @@ func (s *frozenMachine) write(w *sectionWriter) error {
 		return err
 	}
 	w.section(head)
-	rests := persist.NewRests(s.hurry)
+	rests := persist.NewThrottle(s.hurry)
 	var block []byte
 	for shard := range s.view.Shards() {
 		for {

@@ -1,9 +1,9 @@
-// Package testwait makes the patience of tests follow the machine: a limit that a test
-// states for an idle machine grows with the time that a unit of work takes.
+// Package testwait scales the time limits of tests with the load of the machine: a limit
+// stated for an idle machine is multiplied by the measured slowdown of a unit of work.
 //
-// Limits are for giving up on an event that does not come. A test waits for the event
-// itself, and never asserts that something took less than a time, unless that is a
-// promise, in which case its bound is scaled too.
+// Limits serve to give up on an event that does not come. A test must wait for the event
+// itself, and must not assert that an operation took less than a time, unless that is a
+// promise; then its bound must be scaled too.
 package testwait
 
 import (
@@ -13,15 +13,15 @@ import (
 )
 
 const (
-	// unitRounds are the steps of a unit of work, and unitTime is how long it takes on
-	// an idle machine: somewhat more than measured in 2026 on the slowest one at hand.
+	// unitRounds is the number of steps of a unit of work, and unitTime its duration on
+	// an idle machine: somewhat more than measured in 2026 on the slowest one available.
 	unitRounds = 16_000_000
 	unitTime   = 40 * time.Millisecond
-	// maxScale bounds how much more patient a test gets.
+	// maxScale bounds the scale.
 	maxScale = 30
-	// measuredFor is how long a measurement is used.
+	// measuredFor is the time for which a measurement is used.
 	measuredFor = 5 * time.Second
-	// least and most bound the pause between two looks at a condition.
+	// least and most bound the pause between two checks of a condition.
 	least, most = time.Millisecond, 20 * time.Millisecond
 )
 
@@ -31,9 +31,9 @@ var last struct {
 	scale float64
 }
 
-// Scale is how much slower than when idle the machine is, at least 1 and at most
-// maxScale. Cost: a unit of work, unless there was one in the last seconds. Many may
-// call it at once.
+// Scale returns the slowdown of the machine, from 1 (idle) to maxScale. Cost: a unit of
+// work, unless there was a measurement within measuredFor. Concurrency: any goroutine may
+// call it.
 func Scale() float64 {
 	last.Lock()
 	defer last.Unlock()
@@ -44,19 +44,20 @@ func Scale() float64 {
 	return last.scale
 }
 
-// scaleOf is the scale of a machine on which a unit of work takes that long.
+// scaleOf returns the scale of a machine on which a unit of work takes that long.
 func scaleOf(took time.Duration) float64 {
 	return min(max(1, float64(took)/float64(unitTime)), maxScale)
 }
 
-// unitOfWork measures computation and the wait for a processor before it.
+// unitOfWork returns the duration of a fixed computation and of the wait for a processor
+// before it.
 func unitOfWork() time.Duration {
 	begin := time.Now()
 	woken := make(chan struct{})
 	time.AfterFunc(0, func() { close(woken) })
 	<-woken
 	state := uint64(begin.UnixNano()) | 1
-	for range unitRounds { // Marsaglia's xorshift: nothing to be optimised away
+	for range unitRounds { // Marsaglia's xorshift, which the compiler cannot remove
 		state ^= state << 13
 		state ^= state >> 7
 		state ^= state << 17
@@ -67,17 +68,17 @@ func unitOfWork() time.Duration {
 	return time.Since(begin)
 }
 
-// Scaled is a limit for an idle machine as this one needs it.
+// Scaled returns the limit for this machine that corresponds to limit on an idle one.
 func Scaled(limit time.Duration) time.Duration {
 	return time.Duration(float64(limit) * Scale())
 }
 
-// Soon is the deadline of an event that is at most a limit away on an idle machine.
+// Soon returns the deadline of an event that takes at most limit on an idle machine.
 func Soon(limit time.Duration) time.Time { return time.Now().Add(Scaled(limit)) }
 
-// Until waits for an event and ends the test if it does not happen within a limit, which
-// is for an idle machine. The scale is measured again before the test is ended, for a
-// machine may get busy meanwhile. happens is called in the goroutine of the caller.
+// Until waits for an event and fails the test if it does not happen within limit, which
+// is for an idle machine. The scale is measured again before the test fails, because the
+// load may have risen meanwhile. happens is called in the goroutine of the caller.
 func Until(t testing.TB, limit time.Duration, event string, happens func() bool) {
 	t.Helper()
 	begin := time.Now()

@@ -17,12 +17,12 @@ func TestScaleOf(t *testing.T) {
 		{0, 1}, {unitTime / 2, 1}, {unitTime, 1}, {3 * unitTime, 3}, {time.Hour, maxScale},
 	} {
 		if got := scaleOf(tt.took); got != tt.want {
-			t.Errorf("a machine with units of %v has the scale %v, want %v", tt.took, got, tt.want)
+			t.Errorf("scaleOf(%v) = %v, want %v", tt.took, got, tt.want)
 		}
 	}
 }
 
-// measured sets the last measurement, so that the machine of a test is as busy as it says.
+// measured sets the last measurement, so that the machine seems to have the given scale.
 func measured(t *testing.T, scale float64) {
 	last.Lock()
 	defer last.Unlock()
@@ -57,8 +57,8 @@ func (r *recorder) Fatalf(format string, args ...any) {
 	runtime.Goexit()
 }
 
-// waits runs Until in virtual time for an event that happens after some time; it returns
-// how the test failed, and when it ended.
+// waits runs Until in virtual time for an event that happens after some time. It returns
+// the text of the failure, if any, and the time at which Until returned.
 func waits(t *testing.T, limit, after time.Duration) (failed string, ended time.Duration) {
 	synctest.Test(t, func(t *testing.T) {
 		begin := time.Now()
@@ -81,11 +81,11 @@ func TestUntil(t *testing.T) {
 		limit, after time.Duration
 		fails        bool
 	}{
-		{"is there already", 1, time.Second, 0, false},
-		{"comes in time", 1, time.Second, 900 * time.Millisecond, false},
-		{"never comes", 1, time.Second, time.Hour, true},
-		{"comes late, on a busy machine", 4, time.Second, 3900 * time.Millisecond, false},
-		{"never comes, on a busy machine", 4, time.Second, time.Hour, true},
+		{"has happened already", 1, time.Second, 0, false},
+		{"happens in time", 1, time.Second, 900 * time.Millisecond, false},
+		{"never happens", 1, time.Second, time.Hour, true},
+		{"happens late, on a busy machine", 4, time.Second, 3900 * time.Millisecond, false},
+		{"never happens, on a busy machine", 4, time.Second, time.Hour, true},
 	} {
 		measured(t, tt.scale)
 		failed, ended := waits(t, tt.limit, tt.after)
@@ -96,7 +96,7 @@ func TestUntil(t *testing.T) {
 		if tt.fails {
 			want = time.Duration(tt.scale * float64(tt.limit))
 			if !strings.Contains(failed, "the event") {
-				t.Errorf("%s: it says %q, and not which event", tt.name, failed)
+				t.Errorf("%s: the failure is %q, want the name of the event", tt.name, failed)
 			}
 		}
 		if ended < want || ended > want+2*most {

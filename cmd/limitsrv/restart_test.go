@@ -218,7 +218,7 @@ func TestDataDirectoryIsRefused(t *testing.T) {
 	}{
 		{"a server runs on it", []string{"--data", dir, "--lock-wait", "0"}, exitFailure, []string{"in use", dir}},
 		{"a newer server wrote it", []string{"--data", newer}, exitFailure, []string{"format 99", "IDENTITY", "newer"}},
-		{"it is somebody else's", []string{"--data", foreign}, exitFailure, []string{"photo.jpg", "give an empty one"}},
+		{"it is somebody else's", []string{"--data", foreign}, exitFailure, []string{"photo.jpg", "use an empty one"}},
 		{"it is a file", []string{"--data", file}, exitFailure, []string{file}},
 		{"the clock stands still", []string{"--data", t.TempDir(), "--test-clock"}, exitUsage, []string{"--test-clock", "--data"}},
 		{"there is no such policy", []string{"--data", t.TempDir(), "--fsync", "sometimes"}, exitUsage, []string{"--fsync", "sometimes", "everysec"}},

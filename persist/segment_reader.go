@@ -13,21 +13,21 @@ import (
 	"github.com/hashicorp/raft-wal/types"
 )
 
-// This file reads the segment files of raft-wal v0.4.2 by itself: raft-wal reads
-// an entry at a time with two reads of the file, checks no checksum but the
-// last, and takes the first thing that is wrong for the end.
+// This file reads the segment files of raft-wal v0.4.2 without raft-wal, which reads each
+// entry with two reads of the file, verifies only the last checksum, and takes the first
+// damage for the end.
 //
-// A segment file is a head of 32 bytes and frames, little-endian, each of 8 bytes
-// and what follows, padded with zeros to 8:
+// A segment file is a head of 32 bytes and frames, little-endian. A frame has a head of 8
+// bytes and a payload, padded with zeros to a multiple of 8:
 //
 //	entry:  kind 1, 3 zero bytes, length; a record
-//	index:  kind 2, 3 zero bytes, length; where the frames of the entries begin, 4
+//	index:  kind 2, 3 zero bytes, length; the offsets of the frames of the entries, 4
 //	        bytes each: the segment is full
-//	commit: kind 3, 3 zero bytes, CRC32C of all since the commit before
+//	commit: kind 3, 3 zero bytes, CRC32C of all since the previous commit
 //
-// What is behind the last commit was never acknowledged.
+// Bytes behind the last commit were never acknowledged.
 const (
-	segmentMagic = 0x58eb6b0d // and the version, which is 0, in the 4 bytes behind
+	segmentMagic = 0x58eb6b0d // followed by the version, which is 0, in 4 bytes
 	segmentHead  = 32
 	frameHead    = 8
 
@@ -38,43 +38,42 @@ const (
 	maxFrameBytes = 64 << 20 // segment.MaxEntrySize
 )
 
-// A segmentEnd is where what is good of a segment file ends.
+// A segmentEnd describes the end of the valid part of a segment file.
 type segmentEnd struct {
-	last       uint64 // index of the last committed entry; one before the first if there is none
-	whole      uint64 // index of the last whole entry, committed or not
+	last       uint64 // index of the last committed entry; one before the first if there are no entries
+	lastWhole  uint64 // index of the last whole entry, committed or not
 	offset     int64  // behind the last commit
-	indexStart uint64 // of the index, behind its frame's head; 0 if the segment is not full
+	indexStart uint64 // offset of the index's payload; 0 if the segment is not full
 	size       int64  // of the file
-	data       int64  // behind the last byte that is not zero; offset if there is none behind that
-	// reason says why it ends there; empty if nothing follows but zeros. unfinished:
-	// the bytes behind are the begin of one write, and zeros. junk: the head of the file is
-	// neither that of the segment nor missing.
+	data       int64  // behind the last byte that is not zero, at least offset
+	// reason describes the first invalid bytes; empty if only zeros follow. unfinished:
+	// the bytes that follow are the first part of one write, and zeros. junk: the head of
+	// the file is neither correct nor missing.
 	reason           string
 	unfinished, junk bool
 }
 
-// walker reads a segment file from its begin.
-type walker struct {
+// segmentReader reads a segment file from its start.
+type segmentReader struct {
 	codec *codec
 	file  *readAhead
 	next  int64  // offset of the next frame
-	crc   uint32 // of what was read since the last commit
+	crc   uint32 // since the last commit
 	index uint64 // of the next entry
-	full  uint64 // indexStart, as soon as it was read
-	entry record // what is yielded
+	full  uint64 // indexStart, once the index was read
+	entry record // the record passed to yield
 	end   segmentEnd
 }
 
 var errDone = errors.New("done")
 
-// walkSegment yields the entries of a segment, each verified and in its place
-// (but the last few perhaps not committed: no more than end.last are), until
-// yield returns an error, which it returns; errDone ends it without one. The
-// record is valid until yield returns.
+// readSegment yields the verified entries of a segment in order, until yield returns an
+// error, which it returns; errDone stops it without an error. Entries after end.last are
+// not committed. The record is valid until yield returns.
 //
-// err is of the file system, of yield, or a NewerError; whatever is wrong with
-// the bytes is end.reason.
-func walkSegment(files vfs.FS, dir string, info types.SegmentInfo, c *codec, yield func(r *record) error) (end segmentEnd, err error) {
+// err is an error of the file system or of yield, or a *NewerError; damage is described
+// by end.reason.
+func readSegment(files vfs.FS, dir string, info types.SegmentInfo, c *codec, yield func(r *record) error) (end segmentEnd, err error) {
 	name := files.PathJoin(dir, segment.FileName(info))
 	file, err := files.Open(name, vfs.SequentialReadsOption)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -88,13 +87,13 @@ func walkSegment(files vfs.FS, dir string, info types.SegmentInfo, c *codec, yie
 	if err != nil {
 		return end, fmt.Errorf("read the log: %w", err)
 	}
-	w := &walker{codec: c, file: newReadAhead(file, stat.Size()), index: info.BaseIndex}
-	w.end = segmentEnd{last: info.BaseIndex - 1, whole: info.BaseIndex - 1, size: stat.Size()}
+	w := &segmentReader{codec: c, file: newReadAhead(file, stat.Size()), index: info.BaseIndex}
+	w.end = segmentEnd{last: info.BaseIndex - 1, lastWhole: info.BaseIndex - 1, size: stat.Size()}
 	if w.end.reason, err = w.head(info); err == nil && w.end.reason == "" {
 		w.end.reason, err = w.frames(yield)
 	}
 	if err == nil {
-		err = w.rest(info)
+		err = w.trailing(info)
 	}
 	if errors.Is(err, errDone) {
 		err = nil
@@ -105,12 +104,12 @@ func walkSegment(files vfs.FS, dir string, info types.SegmentInfo, c *codec, yie
 	return w.end, err
 }
 
-// justVerify is a yield that has no use for the entries.
-func justVerify(*record) error { return nil }
+// discardEntries is a yield function that ignores the entries.
+func discardEntries(*record) error { return nil }
 
-// head reads the head of the file. A file without one may yet be one to which
-// nothing was committed.
-func (w *walker) head(info types.SegmentInfo) (reason string, err error) {
+// head verifies the head of the file. A file without a head may still be valid, with
+// nothing committed to it.
+func (w *segmentReader) head(info types.SegmentInfo) (reason string, err error) {
 	head, err := w.file.at(0, segmentHead)
 	if err != nil {
 		return "", err
@@ -119,15 +118,15 @@ func (w *walker) head(info types.SegmentInfo) (reason string, err error) {
 		return "it has no head", nil
 	}
 	if !bytes.Equal(head, headOf(info, w.codec)) {
-		return "its head is not that of this segment", nil
+		return "its head does not match this segment", nil
 	}
 	w.crc = crc32.Checksum(head, castagnoli)
 	w.next = segmentHead
 	return "", nil
 }
 
-// frames reads frames to the end of what is good.
-func (w *walker) frames(yield func(r *record) error) (reason string, err error) {
+// frames reads frames to the end of the valid part.
+func (w *segmentReader) frames(yield func(r *record) error) (reason string, err error) {
 	for {
 		head, err := w.file.at(w.next, frameHead)
 		if err != nil {
@@ -137,7 +136,7 @@ func (w *walker) frames(yield func(r *record) error) (reason string, err error) 
 			return w.uncommitted(), nil
 		}
 		if head[1]|head[2]|head[3] != 0 {
-			return "the head of a frame is not one", nil
+			return "the head of a frame is invalid", nil
 		}
 		kind, value := head[0], binary.LittleEndian.Uint32(head[4:])
 		switch kind {
@@ -154,21 +153,21 @@ func (w *walker) frames(yield func(r *record) error) (reason string, err error) 
 	}
 }
 
-// uncommitted is what is wrong with an end without a commit.
-func (w *walker) uncommitted() string {
+// uncommitted returns the reason for an end without a commit.
+func (w *segmentReader) uncommitted() string {
 	if w.next > w.end.offset && w.next > segmentHead {
-		return "its last entry was not written as a whole"
+		return "its last entry is incomplete"
 	}
 	return ""
 }
 
 // commit reads a commit frame.
-func (w *walker) commit(crc uint32) (reason string) {
+func (w *segmentReader) commit(crc uint32) (reason string) {
 	switch {
 	case crc != w.crc:
 		return "the checksum of a commit does not match"
 	case w.index == w.end.last+1 && w.full == 0:
-		return "a commit of nothing"
+		return "a commit without entries"
 	}
 	w.next += frameHead
 	w.end.last, w.end.offset, w.end.indexStart, w.crc = w.index-1, w.next, w.full, 0
@@ -176,10 +175,10 @@ func (w *walker) commit(crc uint32) (reason string) {
 }
 
 // payload reads an entry or index frame of length bytes.
-func (w *walker) payload(kind byte, length uint32, yield func(r *record) error) (reason string, err error) {
+func (w *segmentReader) payload(kind byte, length uint32, yield func(r *record) error) (reason string, err error) {
 	padded := (int64(length) + 7) &^ 7
 	if length > maxFrameBytes || w.next+frameHead+padded > w.file.size {
-		return fmt.Sprintf("a frame of %d bytes, which are not there", length), nil
+		return fmt.Sprintf("a frame of %d bytes does not fit", length), nil
 	}
 	if w.full != 0 {
 		return "a frame behind the index", nil
@@ -204,14 +203,14 @@ func (w *walker) payload(kind byte, length uint32, yield func(r *record) error) 
 		return err.Error(), nil
 	}
 	if r.index != w.index {
-		return fmt.Sprintf("entry %d where %d should be", r.index, w.index), nil
+		return fmt.Sprintf("entry %d instead of %d", r.index, w.index), nil
 	}
 	if err := yield(r); err != nil {
 		return "", err
 	}
 	w.crc = crc
 	w.next += int64(len(b))
-	w.end.whole = w.index
+	w.end.lastWhole = w.index
 	w.index++
 	return "", nil
 }

@@ -12,19 +12,19 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 )
 
-// failing has a store notice that its disk fails.
+// failing makes a store notice that its disk fails.
 func failing(t *testing.T, s *Store, disk *badDisk, only ...errorfs.OpKind) {
 	t.Helper()
 	disk.fail(syscall.EIO, only...)
-	eventually(t, "the failure is seen", func() bool {
+	eventually(t, "the failure is detected", func() bool {
 		_ = perform(s, taking(counterOf, "a"))
 		return s.Status().Failure != nil
 	})
 }
 
-// TestMendClosesTheOldLog: the files of a log that has failed take up room for as
-// long as they are open, though they are removed.
-func TestMendClosesTheOldLog(t *testing.T) {
+// TestReopenClosesTheOldLog: the files of a failed log occupy space until they are
+// closed, even if they are removed.
+func TestReopenClosesTheOldLog(t *testing.T) {
 	for _, policy := range allPolicies {
 		t.Run(policy.String(), func(t *testing.T) {
 			var disk badDisk
@@ -34,14 +34,14 @@ func TestMendClosesTheOldLog(t *testing.T) {
 				old := s.log.Load()
 				failing(t, s, &disk)
 				disk.heal()
-				eventually(t, "mended", func() bool { return s.Status().Failure == nil })
+				eventually(t, "the log is reopened", func() bool { return s.Status().Failure == nil })
 				eventually(t, "the old log is closed", old.closed.Load)
 			}
 		})
 	}
 }
 
-// TestBrokenLogClosesTwice: one that mending has given up is closed again at the end.
+// TestBrokenLogClosesTwice: a log that reopening gave up is closed again at the end.
 func TestBrokenLogClosesTwice(t *testing.T) {
 	var disk badDisk
 	l := openLog(t, disk.over(vfs.NewMem()), "log", LogOptions{Policy: EverySecond})
@@ -54,8 +54,8 @@ func TestBrokenLogClosesTwice(t *testing.T) {
 	closeLog(t, l)
 }
 
-// TestFullAtSync: what was refused may be there after a restart only if the refusal
-// has said so.
+// TestFullAtSync: the op of a rejected batch may exist after a restart only if its error
+// said so.
 func TestFullAtSync(t *testing.T) {
 	var disk badDisk
 	o := testOptions(t, disk.over(vfs.NewMem()), Always)
@@ -64,18 +64,18 @@ func TestFullAtSync(t *testing.T) {
 	disk.fail(syscall.ENOSPC, errorfs.OpFileSyncData)
 	err := perform(s, taking(counterOf, "a"))
 	disk.fail(syscall.ENOSPC)
-	_ = s.Close(context.Background(), SaveNever) // says that it has failed
+	_ = s.Close(context.Background(), SaveNever) // returns the failure
 	disk.heal()
 	s = start(t, o)
 	defer end(t, s, false)
 	if n := used(s, "a"); n > 0 && !errors.Is(err, ErrUncertain) {
-		t.Errorf("%d are used after a restart, but the answer was: %v", n, err)
+		t.Errorf("%d permits are used after a restart, but the answer was: %v", n, err)
 	}
 }
 
-// TestOldSnapshotOfAnotherLog: where the newest snapshot is damaged the one before is
-// no substitute if it goes on in a log that had failed, as nothing of what came
-// after it is in there.
+// TestOldSnapshotOfAnotherLog: if the newest snapshot is damaged, the previous one must
+// not be used if it belongs to a log that failed, because that log lacks all later
+// decisions.
 func TestOldSnapshotOfAnotherLog(t *testing.T) {
 	var (
 		fs     = vfs.NewMem()
@@ -85,7 +85,7 @@ func TestOldSnapshotOfAnotherLog(t *testing.T) {
 		kept   = fs.PathJoin(testDir, "kept")
 	)
 	s := start(t, o)
-	if _, err := s.save(context.Background()); err != nil { // of nothing, so that its record is all of it
+	if _, err := s.saveAndWait(context.Background()); err != nil { // of an empty state, so that the snapshot is its record alone
 		t.Fatal(err)
 	}
 	if err := vfs.Copy(fs, record, kept); err != nil {
@@ -93,9 +93,9 @@ func TestOldSnapshotOfAnotherLog(t *testing.T) {
 	}
 	failing(t, s, &disk)
 	disk.heal()
-	eventually(t, "mended", func() bool { return s.Status().Failure == nil })
+	eventually(t, "the log is reopened", func() bool { return s.Status().Failure == nil })
 	end(t, s, false)
-	// As a crash between the new record and the end of the old one leaves it.
+	// As left by a crash between writing the new record and removing the old one.
 	if err := vfs.Copy(fs, kept, record); err != nil {
 		t.Fatal(err)
 	}

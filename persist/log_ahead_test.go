@@ -11,7 +11,7 @@ import (
 	"limitsrv/engine"
 )
 
-// together executes batches as one group, and returns their errors.
+// together executes batches as one group and returns their errors.
 func together(s *Store, batches ...*engine.Batch) []error {
 	answers := make([]chan error, len(batches))
 	for i, b := range batches {
@@ -26,7 +26,7 @@ func together(s *Store, batches ...*engine.Batch) []error {
 	return errs
 }
 
-// taking is a batch that takes one permit of each key.
+// taking returns a batch that takes one permit from each key.
 func taking(p engine.Params, keys ...string) *engine.Batch {
 	b := &engine.Batch{}
 	for _, key := range keys {
@@ -35,8 +35,8 @@ func taking(p engine.Params, keys ...string) *engine.Batch {
 	return b
 }
 
-// TestBatchesAreReused has a connection's batch carried out in company first, then
-// alone, and with more ops than before.
+// TestBatchesAreReused applies a connection's batch merged with another first, then alone
+// and with more ops than before.
 func TestBatchesAreReused(t *testing.T) {
 	s := start(t, testOptions(t, vfs.NewMem(), Always))
 	defer end(t, s, false)
@@ -49,19 +49,19 @@ func TestBatchesAreReused(t *testing.T) {
 			}
 		}
 		if got := counterOf.Limit - a.Decisions[0].Remaining; got != want || len(a.Decisions) != len(a.Ops) {
-			t.Errorf("%d of key a are used, want %d; %d decisions", got, want, len(a.Decisions))
+			t.Errorf("%d permits of key a are used, want %d; %d decisions", got, want, len(a.Decisions))
 		}
 	}
 	check(1, together(s, a, b)...)
-	check(3, perform(s, a)) // 1 more, and the other batch's
+	check(3, perform(s, a)) // 1 more, and that of the other batch
 	a.Ops = append(a.Ops, taking(counterOf, "c", "d", "e", "f", "g").Ops...)
 	check(4, together(s, a, b)...)
 	check(6, perform(s, a))
 }
 
-// TestRefusedForMemoryStaysRefused: keys that found no memory are not there after a
-// restart either, where the bound is not looked at.
-func TestRefusedForMemoryStaysRefused(t *testing.T) {
+// TestDeniedForMemoryStaysDenied checks that keys denied for memory do not exist after a
+// restart either, although replay runs without the memory bound.
+func TestDeniedForMemoryStaysDenied(t *testing.T) {
 	for _, policy := range allPolicies {
 		t.Run(policy.String(), func(t *testing.T) {
 			o := testOptions(t, vfs.NewMem(), policy)
@@ -73,38 +73,38 @@ func TestRefusedForMemoryStaysRefused(t *testing.T) {
 				}
 			}
 			want := keysOf(s)
-			if refused := s.Engine().Stats().Refused; refused < 1000 {
-				t.Fatalf("%d were refused", refused)
+			if rejected := s.Engine().Stats().Refused; rejected < 1000 {
+				t.Fatalf("%d keys were denied", rejected)
 			}
-			perform(s, &engine.Batch{Ops: []engine.Op{{Kind: engine.Forget, Key: []byte(want[0])}}}) // the last refusal goes with it
+			perform(s, &engine.Batch{Ops: []engine.Op{{Kind: engine.Forget, Key: []byte(want[0])}}}) // removes the last denied key as well
 			end(t, s, false)
 			s = start(t, o)
 			defer end(t, s, false)
 			if got := keysOf(s); !slices.Equal(got, want[1:]) {
-				t.Errorf("%d keys after a restart, want the %d of before", len(got), len(want)-1)
+				t.Errorf("%d keys after a restart, want the %d before it", len(got), len(want)-1)
 			}
 		})
 	}
 }
 
-// TestEvictedWhileOnItsWay has a key evicted while a batch that takes of it is in
-// the log and not yet carried out: the key that comes back survives a restart.
-func TestEvictedWhileOnItsWay(t *testing.T) {
+// TestEvictedInFlight evicts a key while a batch that takes from it is logged and not yet
+// applied: the re-created key must survive a restart.
+func TestEvictedInFlight(t *testing.T) {
 	o := testOptions(t, vfs.NewMem(), Always)
 	o.Engine = engine.Options{Shards: 1, MaxMemory: 100 << 10, Evict: true}
 	s := start(t, o)
-	l := s.order.(*logAhead)
-	// depart writes a group of one batch, without handing it on.
-	depart := func(b *engine.Batch) *flight {
+	l := s.writePath.(*logAhead)
+	// depart writes a group of one batch without passing it on.
+	writeGroup := func(b *engine.Batch) *group {
 		s.Exec(b, func(error) {})
-		s.disk.lock()
-		defer s.disk.unlock()
-		f := l.depart()
+		s.logMu.lock()
+		defer s.logMu.unlock()
+		g := l.nextGroup()
 		if err := s.append(l.entry.Bytes()); err != nil {
 			t.Error(err)
 		}
-		f.state.Store(arrived)
-		return f
+		g.state.Store(groupWritten)
+		return g
 	}
 	var keys []string
 	for i := range 4500 {
@@ -115,19 +115,19 @@ func TestEvictedWhileOnItsWay(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	first := depart(taking(counterOf, keys[3500:]...))
-	back := depart(taking(counterOf, keys[2000:2300]...))
-	l.flights <- first
-	eventually(t, "the first group is carried out", func() bool {
+	first := writeGroup(taking(counterOf, keys[3500:]...))
+	back := writeGroup(taking(counterOf, keys[2000:2300]...))
+	l.written <- first
+	eventually(t, "the first group is applied", func() bool {
 		s.mu.Lock()
 		defer s.mu.Unlock()
-		return len(s.flights) == 1
+		return len(s.inFlight) == 1
 	})
-	third := make(chan *flight)
-	go func() { third <- depart(taking(counterOf, "another")) }()
-	time.Sleep(20 * time.Millisecond) // for it to depart too early, if it does
-	l.flights <- back
-	l.flights <- <-third
+	third := make(chan *group)
+	go func() { third <- writeGroup(taking(counterOf, "another")) }()
+	time.Sleep(20 * time.Millisecond) // time for it to depart too early
+	l.written <- back
+	l.written <- <-third
 	if err := perform(s, &engine.Batch{Ops: []engine.Op{{Kind: engine.Forget, Key: []byte("none")}}}); err != nil {
 		t.Fatal(err)
 	}

@@ -9,12 +9,12 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 )
 
-// TestLogRests writes to a log now and then: each write is synced within a second, and
-// while there are none the log does not sync, which it would find out about here.
-func TestLogRests(t *testing.T) {
+// TestLogIdle writes to a log occasionally: each write is synced within a second, and
+// the log does not sync while nothing is written. A sync would fail and break the log.
+func TestLogIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		l := openLog(t, vfs.NewMem(), "/log", LogOptions{Policy: EverySecond})
-		t.Cleanup(func() { _ = l.Close() }) // it is broken by then
+		t.Cleanup(func() { _ = l.Close() }) // it is broken at that point
 		for i := range uint64(10) {
 			mustAppend(t, l, nil)
 			time.Sleep(time.Second)
@@ -30,33 +30,33 @@ func TestLogRests(t *testing.T) {
 		l.files.syncMu.Unlock()
 		time.Sleep(time.Hour)
 		if synctest.Wait(); l.Err() != nil {
-			t.Errorf("a sync of a log that is not written: %v", l.Err())
+			t.Errorf("an idle log was synced: %v", l.Err())
 		}
 		mustAppend(t, l, nil)
 		time.Sleep(time.Second)
 		if synctest.Wait(); !errors.Is(l.Err(), broken) {
-			t.Errorf("a second after a write: %v, want that the sync has failed", l.Err())
+			t.Errorf("a second after a write: %v, want the error of the sync", l.Err())
 		}
 	})
 }
 
-// TestAttendRests has a Store without work: attend does not look, until fail or the watch
-// over the log calls for it.
-func TestAttendRests(t *testing.T) {
+// TestMaintainIdle checks that maintain does nothing without work until fail or
+// monitorDisk wakes it.
+func TestMaintainIdle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := start(t, testOptions(t, vfs.NewMem(), EverySecond))
 		time.Sleep(time.Hour)
 		synctest.Wait()
-		s.failure.Store(&Failure{Err: errHangs}) // nobody is told
+		s.failure.Store(&Failure{Err: errHangs}) // maintain is not woken
 		time.Sleep(time.Hour)
 		if synctest.Wait(); s.failure.Load() == nil {
-			t.Error("attend has looked at a Store that nobody called it for")
+			t.Error("maintain worked without being woken")
 		}
 		s.failure.Store(nil)
 		s.fail(errHangs)
 		time.Sleep(time.Hour)
 		if synctest.Wait(); s.failure.Load() != nil {
-			t.Error("a disk that failed was not mended")
+			t.Error("the failed log was not reopened")
 		}
 		end(t, s, false)
 	})

@@ -8,15 +8,14 @@ import (
 	"github.com/hashicorp/raft-wal/types"
 )
 
-// A process that is killed leaves the begin of the one write that it was in, and
-// zeros behind it: the system's memory holds a write as far as the call has come,
-// and all earlier ones whole. raft-wal writes a batch with one call: the head of the
-// file if it is the first, the entries, the index if the segment is full with them,
-// and a commit.
+// A killed process leaves the first part of its last write, with zeros behind it: the
+// page cache holds a write up to the point that the call has reached, and all earlier
+// writes whole. raft-wal writes a batch with one call: the head of the file in the first
+// batch, the entries, the index if the segment is full then, and a commit.
 
-// rest looks at what follows the end of what is good: nothing but zeros, one write
-// that was not finished, or something else.
-func (w *walker) rest(info types.SegmentInfo) (err error) {
+// trailing classifies the bytes behind the valid part: only zeros, one unfinished write,
+// or other bytes.
+func (w *segmentReader) trailing(info types.SegmentInfo) (err error) {
 	if w.end.data, err = w.dataEnd(); err != nil {
 		return err
 	}
@@ -25,15 +24,15 @@ func (w *walker) rest(info types.SegmentInfo) (err error) {
 		return nil
 	}
 	if w.end.reason == "" {
-		w.end.reason = "something follows its last entry"
+		w.end.reason = "unexpected data after its last entry"
 	}
 	w.end.unfinished, err = w.isUnfinished(info)
 	return err
 }
 
-// dataEnd is behind the last byte that is not zero, but not before the end of what
-// is good.
-func (w *walker) dataEnd() (int64, error) {
+// dataEnd returns the offset behind the last byte that is not zero, at least the end of
+// the valid part.
+func (w *segmentReader) dataEnd() (int64, error) {
 	for to := w.end.size; to > w.end.offset; {
 		from := max(w.end.offset, to-readAheadBytes)
 		b, err := w.file.at(from, int(to-from))
@@ -48,41 +47,41 @@ func (w *walker) dataEnd() (int64, error) {
 	return w.end.offset, nil
 }
 
-// isUnfinished says whether the bytes from the first frame on that is not good, to
-// the last that is not zero, are those with which a frame begins that may stand there.
-func (w *walker) isUnfinished(info types.SegmentInfo) (bool, error) {
+// isUnfinished reports whether the bytes from the first invalid frame to the last
+// non-zero byte are the start of a frame that is allowed there.
+func (w *segmentReader) isUnfinished(info types.SegmentInfo) (bool, error) {
 	left := w.end.data - w.next
 	b, err := w.file.at(w.next, int(min(max(left, 0), frameHead+recordHeader)))
 	if err != nil {
 		return false, err
 	}
 	torn := tornFrame{b, left}
-	order, some := binary.LittleEndian, w.next > max(w.end.offset, segmentHead) // there are entries before it, with no commit
+	order, uncommitted := binary.LittleEndian, w.next > max(w.end.offset, segmentHead) // there are uncommitted entries before it
 	if left <= 0 {
-		return some || w.end.offset == 0, nil
+		return uncommitted || w.end.offset == 0, nil
 	}
 	if w.next == 0 {
 		w.end.junk = !torn.begins(headOf(info, w.codec), segmentHead) && !isZero(b[:min(len(b), segmentHead)])
 		return left < segmentHead && !w.end.junk && b[0] != 0, nil
 	}
 	commit := order.AppendUint32([]byte{frameCommit, 0, 0, 0}, w.crc)
-	if some && left <= frameHead && differByOneBit(b[:left], commit) {
+	if uncommitted && left <= frameHead && differByOneBit(b[:left], commit) {
 		return false, nil
 	}
-	if some && torn.begins(commit, frameHead) {
+	if uncommitted && torn.begins(commit, frameHead) {
 		return true, nil
 	}
 	if w.full != 0 {
 		return false, nil
 	}
 	indexBytes := uint32(4 * (w.index - info.BaseIndex))
-	if index := order.AppendUint32([]byte{frameIndex, 0, 0, 0}, indexBytes); some && torn.begins(index, frameHead+(int64(indexBytes)+7)&^7) {
+	if index := order.AppendUint32([]byte{frameIndex, 0, 0, 0}, indexBytes); uncommitted && torn.begins(index, frameHead+(int64(indexBytes)+7)&^7) {
 		return true, nil
 	}
 	return torn.beginsEntry(w.codec, w.index, w.end.size-w.next), nil
 }
 
-// headOf is the head of a segment file.
+// headOf returns the head of a segment file.
 func headOf(info types.SegmentInfo, c *codec) (head []byte) {
 	for _, v := range [...]uint64{segmentMagic, info.BaseIndex, info.ID, uint64(c.id)} {
 		head = binary.LittleEndian.AppendUint64(head, v)
@@ -90,9 +89,9 @@ func headOf(info types.SegmentInfo, c *codec) (head []byte) {
 	return head
 }
 
-// differByOneBit says whether the begin of a commit, with zeros behind it, is the commit
-// but for one bit. That is damage: frames begin at multiples of 8, and where a process
-// is killed a write ends at a page.
+// differByOneBit reports whether begin, padded with zeros, differs from commit in one
+// bit. That is damage, not an unfinished write: frames begin at multiples of 8, and the
+// write of a killed process ends at a page boundary.
 func differByOneBit(begin, commit []byte) bool {
 	var filled [frameHead]byte
 	copy(filled[:], begin)
@@ -101,26 +100,26 @@ func differByOneBit(begin, commit []byte) bool {
 
 func isZero(b []byte) bool { return len(bytes.Trim(b, "\x00")) == 0 }
 
-// A tornFrame is the first bytes of what may be the begin of a frame, left bytes long
-// in all, of which the last is not zero.
+// A tornFrame holds the first bytes of a possible start of a frame. left is the length of
+// the start, and its last byte is not zero.
 type tornFrame struct {
 	b    []byte
 	left int64
 }
 
-// begins says whether it is the begin of a frame of size bytes that begins with want.
+// begins reports whether it is the start of a frame of size bytes that begins with want.
 func (t tornFrame) begins(want []byte, size int64) bool {
 	return t.left < size && t.has(0, want)
 }
 
-// has says whether it has want at an offset, as far as it goes.
+// has reports whether it contains want at an offset, up to its own end.
 func (t tornFrame) has(at int64, want []byte) bool {
 	n := min(t.left-at, int64(len(want)))
 	return n <= 0 || bytes.Equal(t.b[at:at+n], want[:n])
 }
 
-// beginsEntry says whether it is the begin of an entry's frame, before the end of the
-// file, which is so far away.
+// beginsEntry reports whether it is the start of the frame of an entry. end is the
+// distance to the end of the file.
 func (t tornFrame) beginsEntry(c *codec, index uint64, end int64) bool {
 	if !t.has(0, []byte{frameEntry, 0, 0, 0}) {
 		return false

@@ -1,0 +1,56 @@
+package persist
+
+import "time"
+
+// maintainEvery is the minimum time between two automatic snapshots and between two
+// attempts to reopen a failed log.
+const maintainEvery = 100 * time.Millisecond
+
+// maxRetryDoublings bounds the doublings of the time between two attempts.
+const maxRetryDoublings = 5
+
+// maintain takes snapshots when the log has grown and reopens a failed log, until the
+// Store is closed. It sets no timer otherwise: checkDisk, which runs while the log is
+// written, and fail wake it.
+func (s *Store) maintain() {
+	var pause <-chan time.Time // nil: no pause
+	for tries := 0; ; {
+		select {
+		case <-s.saving.Done():
+			return
+		case <-s.maintainWake:
+			if pause != nil {
+				continue // the end of the pause wakes it
+			}
+		case <-pause:
+		}
+		pause = nil
+		var err error
+		switch {
+		case s.failure.Load() != nil:
+			err = s.reopenLog()
+		case s.logOutgrown():
+			_, err = s.saveAndWait(s.saving)
+		default:
+			continue
+		}
+		if err == nil {
+			tries = 0
+			pause = time.After(maintainEvery)
+			continue
+		}
+		pause = time.After(max(maintainEvery, s.o.RetryEvery<<tries))
+		tries = min(tries+1, maxRetryDoublings)
+	}
+}
+
+// wakeMaintain wakes maintain. It does not block.
+func (s *Store) wakeMaintain() {
+	select {
+	case s.maintainWake <- struct{}{}:
+	default: // it is about to run
+	}
+}
+
+// logOutgrown reports whether the log is long enough to be replaced by a snapshot.
+func (s *Store) logOutgrown() bool { return s.log.Load().Bytes() > s.logBound() }

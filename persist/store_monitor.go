@@ -1,0 +1,55 @@
+package persist
+
+import "time"
+
+// slowAfter is the age of unsynced entries after which a slow disk is logged: a second
+// until the next sync, and one for the sync.
+const slowAfter = 2 * time.Second
+
+// append appends to the log. Requires: logMu is held.
+func (s *Store) append(data []byte) error {
+	s.appending.Start()
+	_, err := s.log.Load().Append(data)
+	s.appending.Stop()
+	return err
+}
+
+// monitorDisk detects a disk that hangs, or fails while no caller waits for it, until the
+// Store is closed. It never blocks on the disk.
+func (s *Store) monitorDisk() { s.diskWatch.Run(s.stopping, s.checkDisk) }
+
+// checkDisk fails the Store if the disk hangs or has failed. It returns whether the disk
+// must be checked again.
+func (s *Store) checkDisk() (busy bool) {
+	log := s.log.Load()
+	took, appending := s.appending.Running()
+	switch {
+	case took > s.o.HangAfter:
+		s.fail(errHangs)
+	case s.failure.Load() == nil && log.Err() != nil:
+		s.fail(log.Err())
+	}
+	if s.logOutgrown() {
+		s.wakeMaintain()
+	}
+	s.checkSync(log)
+	return appending || s.o.Policy == EverySecond && s.unsynced.Load() != 0
+}
+
+// checkSync tracks since when the log has unsynced entries, and under EverySecond logs a
+// warning if that is too long.
+func (s *Store) checkSync(log *Log) {
+	if log.Synced() >= log.Last() {
+		s.unsynced.Store(0)
+		s.slowLogged = false
+		return
+	}
+	now := time.Now()
+	s.unsynced.CompareAndSwap(0, now.UnixNano())
+	waits := now.Sub(time.Unix(0, s.unsynced.Load()))
+	if s.o.Policy == EverySecond && waits > slowAfter && !s.slowLogged {
+		s.slowLogged = true
+		s.counts.delayed.Add(1)
+		s.o.Logger.Warn("slow disk: syncing the log takes longer than a second", "unsynced_for", waits.Round(time.Millisecond))
+	}
+}
