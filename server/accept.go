@@ -7,7 +7,7 @@ import (
 )
 
 // What a client is told that comes when there is no room: Redis' text.
-const noRoom = "-ERR max number of clients reached\r\n"
+const maxClientsReply = "-ERR max number of clients reached\r\n"
 
 // How long accept waits after an error, most of all for want of file descriptors:
 // twice as long each time.
@@ -48,7 +48,7 @@ func (s *Server) accept(ln net.Listener, admit func(net.Conn) error) {
 // of this machine, not of the client.
 func (s *Server) admit(nc net.Conn) error {
 	s.connections.Add(1)
-	if !s.room(nc) {
+	if !s.admitClient(nc) {
 		return nil
 	}
 	err := s.plain.carry(nc)
@@ -70,14 +70,14 @@ func (s *Server) admitTLS(nc net.Conn) error {
 }
 
 // room counts nc as a client, or else tells it that there is no room and closes it.
-func (s *Server) room(nc net.Conn) bool {
+func (s *Server) admitClient(nc net.Conn) bool {
 	if s.clients.Add(1) <= s.maxClients.Load() {
 		return true
 	}
 	s.clients.Add(-1)
 	s.rejected.Add(1)
 	_ = nc.SetWriteDeadline(time.Now().Add(time.Second)) // the buffer of a new socket has room
-	_, _ = nc.Write([]byte(noRoom))
+	_, _ = nc.Write([]byte(maxClientsReply))
 	nc.Close()
 	return false
 }

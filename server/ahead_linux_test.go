@@ -54,7 +54,7 @@ func TestSentWholeBeforeReading(t *testing.T) {
 			if _, err := in.ReadByte(); err != io.EOF {
 				t.Errorf("behind the replies: %v, want the end", err)
 			}
-			until(t, "nothing waits", func() bool { return r.waiting.Load() == 0 })
+			until(t, "nothing waits", func() bool { return r.unsent.Load() == 0 })
 		})
 	}
 }
@@ -66,12 +66,12 @@ func TestAheadIsBounded(t *testing.T) {
 	r, book := startLedger(t, Config{Loops: 1, WriteTimeout: time.Minute})
 	nc := r.dial()
 	sendBig(t, nc, commands, bytes)
-	until(t, "the bound is reached", func() bool { return r.waiting.Load() >= aheadBytes })
+	until(t, "the bound is reached", func() bool { return r.unsent.Load() >= maxUnsentBytes })
 	other := r.dial()
 	send(t, other, array("OP", "x"))
 	expect(t, other, bulk("x"))
-	if n, answered := r.waiting.Load(), book.echo.answered.Load(); n > aheadBytes+2*bytes || answered >= 2*commands {
-		t.Errorf("%d bytes wait after %d of %d commands, want at most %d", n, answered, 2*commands, aheadBytes)
+	if n, answered := r.unsent.Load(), book.echo.answered.Load(); n > maxUnsentBytes+2*bytes || answered >= 2*commands {
+		t.Errorf("%d bytes wait after %d of %d commands, want at most %d", n, answered, 2*commands, maxUnsentBytes)
 	}
 	in := bufio.NewReader(nc)
 	for i := range 2 * commands {
@@ -79,7 +79,7 @@ func TestAheadIsBounded(t *testing.T) {
 			t.Fatalf("reply %d: %v", i, err)
 		}
 	}
-	until(t, "nothing waits", func() bool { return r.waiting.Load() == 0 })
+	until(t, "nothing waits", func() bool { return r.unsent.Load() == 0 })
 }
 
 // A client that never reads is closed, however much it may have waiting.
@@ -88,7 +88,7 @@ func TestAheadIsNotForEver(t *testing.T) {
 	nc := r.dial()
 	sendBig(t, nc, 1000, 20_000)
 	until(t, "it is closed", func() bool { return r.Stats().Clients == 0 })
-	if n := r.waiting.Load(); n != 0 {
+	if n := r.unsent.Load(); n != 0 {
 		t.Errorf("%d bytes wait for nobody", n)
 	}
 }

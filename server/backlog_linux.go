@@ -50,7 +50,7 @@ func (b *backlog) write(fd int) (written int, errno syscall.Errno) {
 		default:
 			return written, errno
 		}
-		b.took(n)
+		b.consume(n)
 		written += n
 	}
 	*b = backlog{}
@@ -58,7 +58,7 @@ func (b *backlog) write(fd int) (written int, errno syscall.Errno) {
 }
 
 // took says that so many bytes of the first chunk are written.
-func (b *backlog) took(n int) {
+func (b *backlog) consume(n int) {
 	b.bytes -= n
 	if b.head += n; b.head == len(b.chunks[0]) {
 		b.chunks[0] = nil

@@ -16,13 +16,13 @@ func (r *reader) borrow(w *workspace) {
 
 // keep lets the reader keep what borrow lent, for others to use until repay: the
 // arguments, and the bytes that they are of.
-func (r *reader) keep(w *workspace) {
-	if r.lent && r.keptBuf == nil {
-		r.keptBuf = w.in.keep(r.buf)
+func (r *reader) retain(w *workspace) {
+	if r.lent && r.retainedBuf == nil {
+		r.retainedBuf = w.in.retain(r.buf)
 		r.buf = slices.Clip(r.buf)
 	}
-	if r.keptArgs == nil {
-		r.keptArgs = w.args.keep(r.args)
+	if r.retainedArgs == nil {
+		r.retainedArgs = w.args.retain(r.args)
 		r.args = slices.Clip(r.args)
 	}
 }
@@ -32,16 +32,16 @@ func (r *reader) keep(w *workspace) {
 //
 // Cost: a byte is moved at most twice on its way through the tail, as a command
 // that is longer stays in a buffer of the reader's own.
-func (r *reader) repay(w *workspace) {
+func (r *reader) release(w *workspace) {
 	switch {
-	case r.keptArgs != nil:
-		w.args.release(r.keptArgs)
+	case r.retainedArgs != nil:
+		w.args.release(r.retainedArgs)
 	case r.args != nil:
-		w.args.moved(r.args)
+		w.args.outgrown(r.args)
 	}
-	r.args, r.keptArgs = nil, nil
+	r.args, r.retainedArgs = nil, nil
 	if r.lent {
-		r.toFront()
+		r.moveToFront()
 		rest := r.buf
 		r.buf, r.lent = nil, false
 		if len(rest) > tailBytes {
@@ -53,11 +53,11 @@ func (r *reader) repay(w *workspace) {
 			r.tail = append(r.tail, rest...)
 		}
 	}
-	if r.keptBuf != nil {
-		w.in.release(r.keptBuf)
-		r.keptBuf = nil
+	if r.retainedBuf != nil {
+		w.in.release(r.retainedBuf)
+		r.retainedBuf = nil
 	}
-	r.settle(0)
+	r.compact(0)
 }
 
 // ownSpace returns room for bytes to come, at least one, that the reader need not be
@@ -68,7 +68,7 @@ func (r *reader) ownSpace() []byte {
 		return r.space()
 	}
 	if len(r.tail) == cap(r.tail) {
-		r.tail = append(make([]byte, 0, max(waitBytes, 2*cap(r.tail))), r.tail...)
+		r.tail = append(make([]byte, 0, max(firstTailBytes, 2*cap(r.tail))), r.tail...)
 	}
 	return r.tail[len(r.tail):cap(r.tail)]
 }
@@ -94,7 +94,7 @@ func (r *reader) space() []byte {
 func (r *reader) filled(n int) { r.buf = r.buf[:len(r.buf)+n] }
 
 // release says that the arguments returned by next are done with.
-func (r *reader) release() {
+func (r *reader) discardArgs() {
 	clear(r.args)
 	r.args = r.args[:0]
 }
@@ -102,8 +102,8 @@ func (r *reader) release() {
 // settle moves a command that is not complete to the front of the buffer, which
 // is dropped if it is empty and larger than keep bytes. Requires that release was
 // called since next.
-func (r *reader) settle(keep int) {
-	r.toFront()
+func (r *reader) compact(keep int) {
+	r.moveToFront()
 	if len(r.buf) == 0 && cap(r.buf) > keep {
 		r.buf = nil
 	}
@@ -114,7 +114,7 @@ func (r *reader) settle(keep int) {
 
 // toFront moves the command being read to the front of the buffer. It is at the
 // front when it has been moved once, so no byte is moved a second time.
-func (r *reader) toFront() {
+func (r *reader) moveToFront() {
 	if r.missing == 0 {
 		r.start = r.pos
 	}

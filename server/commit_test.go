@@ -233,7 +233,7 @@ func TestStrangersComeLater(t *testing.T) {
 		expect(t, nc, bulk("x"))
 	}
 	book.echo.password.Store(true)
-	strangers := make([]net.Conn, 10*strangersAtOnce)
+	strangers := make([]net.Conn, 10*maxUnauthPerWakeUp)
 	for i := range strangers {
 		strangers[i] = r.dial()
 		send(t, strangers[i], array("OP", "x"))

@@ -12,13 +12,13 @@ const (
 )
 
 // A turn is what a connection waits for.
-type turn int
+type nextStep int
 
 const (
-	wantInput turn = iota // all complete commands are answered
-	wantWrite             // there are more, once the output is written
-	wantWake              // a batch is away
-	wantClose             // nothing more, once the output is written
+	wantInput nextStep = iota // all complete commands are answered
+	wantWrite                 // there are more, once the output is written
+	wantWake                  // a batch is away
+	wantClose                 // nothing more, once the output is written
 )
 
 // A conn is a connection but for its socket: bytes in, commands to the session,
@@ -47,7 +47,7 @@ type conn struct {
 
 // advance feeds the complete commands of the buffer to the session, as far as one
 // batch of most ops goes, and executes them. It allocates nothing.
-func (c *conn) advance(most int) turn {
+func (c *conn) advance(most int) nextStep {
 	s := c.session
 	if c.held != nil {
 		if !s.Do(c.held) {
@@ -70,7 +70,7 @@ func (c *conn) advance(most int) turn {
 	if !s.Flush() {
 		return wantWake
 	}
-	c.in.release()
+	c.in.discardArgs()
 	switch {
 	case s.Closing():
 		return wantClose
@@ -94,23 +94,23 @@ func (c *conn) borrow(w *workspace) {
 
 // keep lets the connection keep what a batch that is away points into. Replies
 // that are there already wait for it in memory of their own.
-func (c *conn) keep(w *workspace) {
-	c.in.keep(w)
+func (c *conn) retain(w *workspace) {
+	c.in.retain(w)
 	out := c.session.Output()
 	*out = append([]byte(nil), *out...)
 }
 
 // repay releases the buffers that borrow lent, except the output.
-func (c *conn) repay(w *workspace) {
-	c.in.repay(w)
-	c.measure()
+func (c *conn) release(w *workspace) {
+	c.in.release(w)
+	c.recordSizes()
 }
 
 // unread says that bytes have come that are not executed yet.
-func (c *conn) unread() bool { return c.held != nil || c.in.pos < len(c.in.buf) }
+func (c *conn) hasInput() bool { return c.held != nil || c.in.pos < len(c.in.buf) }
 
 // overdue says why the connection is to be closed now, or nothing.
-func (c *conn) overdue(s *Server) string {
+func (c *conn) closeReason(s *Server) string {
 	now, blocked, idle := s.clock.Load(), c.blocked.Load(), s.idleTimeout.Load()
 	switch {
 	case blocked != 0 && now-blocked > s.writeTimeout.Load():

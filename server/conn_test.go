@@ -10,7 +10,7 @@ import (
 
 // drive gives in to a connection in segments of n bytes, as a transport does, and
 // returns all output. A batch that is away comes back at once.
-func drive(c *conn, w *workspace, in string, n int) (out string, last turn) {
+func drive(c *conn, w *workspace, in string, n int) (out string, last nextStep) {
 	for len(in) > 0 && last != wantClose {
 		c.borrow(w)
 		size := copy(c.in.space(), in[:min(n, len(in))])
@@ -30,7 +30,7 @@ func drive(c *conn, w *workspace, in string, n int) (out string, last turn) {
 				break
 			}
 		}
-		c.repay(w)
+		c.release(w)
 	}
 	return out, last
 }
@@ -41,7 +41,7 @@ func TestConn(t *testing.T) {
 	bigReply := bulk(string(make([]byte, 200000)))
 	for _, tt := range []struct {
 		name, in, want string
-		last           turn
+		last           nextStep
 	}{
 		{"a command", array("OP", "a"), bulk("a"), wantInput},
 		{"a pipeline longer than a batch", ops, strings.Repeat(bulk("x"), 5000), wantInput},
@@ -52,7 +52,7 @@ func TestConn(t *testing.T) {
 		{"nothing after QUIT", array("OP", "a") + array("QUIT", "b") + array("OP", "c"), bulk("a") + bulk("b"), wantClose},
 		{"an error after the replies of what came before", array("SLOW", "a") + array("OP", "b") + "*x\r\n", bulk("a") + bulk("b") + "-ERR " + badArgCount + "\r\n", wantClose},
 		{"the limits before AUTH", array("AUTH", "x") + array("OP", strings.Repeat("y", 20000)), bulk("x") + bulk(strings.Repeat("y", 20000)), wantInput},
-		{"the limits without AUTH", array("OP", strings.Repeat("y", 20000)), "-ERR " + strangerArgument + "\r\n", wantClose},
+		{"the limits without AUTH", array("OP", strings.Repeat("y", 20000)), "-ERR " + unauthArgLength + "\r\n", wantClose},
 	} {
 		for _, n := range []int{1 << 20, 1, 7, 1000} {
 			log := new(echoLog)
@@ -77,7 +77,7 @@ func TestConnAllocatesNothing(t *testing.T) {
 		for c.advance(batchOps) != wantInput {
 		}
 		*c.session.Output() = nil
-		c.repay(w)
+		c.release(w)
 	}
 	if got := testing.AllocsPerRun(100, func() { turnOver(in); turnOver(rest) }); got != 0 {
 		t.Errorf("%v allocations per 101 commands, want 0", got)

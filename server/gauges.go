@@ -20,21 +20,21 @@ type gauges struct {
 }
 
 // note stores n unless it is there.
-func note(gauge *atomic.Int32, n int) {
+func storeIfChanged(gauge *atomic.Int32, n int) {
 	if gauge.Load() != int32(n) {
 		gauge.Store(int32(n))
 	}
 }
 
 // measure notes the reader's buffer size when the connection rests.
-func (c *conn) measure() {
+func (c *conn) recordSizes() {
 	held := len(c.in.buf) + len(c.in.tail)
-	note(&c.gauges.query, held)
-	note(&c.gauges.queryRoom, cap(c.in.buf)+cap(c.in.tail)-held)
+	storeIfChanged(&c.gauges.query, held)
+	storeIfChanged(&c.gauges.queryRoom, cap(c.in.buf)+cap(c.in.tail)-held)
 }
 
 // ready notes the bytes of output that are about to be written.
-func (g *gauges) ready(bytes int) {
+func (g *gauges) recordOutput(bytes int) {
 	if bytes > int(g.replyPeak.Load()) {
 		g.replyPeak.Store(int32(bytes))
 	}

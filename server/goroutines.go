@@ -10,7 +10,7 @@ import (
 )
 
 // lanes is how many counters the goroutines share, so that they seldom meet.
-const lanes = 8
+const counterShards = 8
 
 // What a connection of a goroutine keeps for good, besides ownBytes of input, or
 // tailBytes over TLS.
@@ -20,7 +20,7 @@ const (
 )
 
 // secureBytes are what a connection over TLS is lent for input: a record's worth.
-const secureBytes = 16 << 10
+const tlsInputBytes = 16 << 10
 
 // longPast is a deadline at which read returns.
 var longPast = time.Unix(0, 1)
@@ -28,13 +28,13 @@ var longPast = time.Unix(0, 1)
 // goroutines is the transport with a goroutine for each connection. It works on
 // any system and over any net.Conn.
 type goroutines struct {
-	s        *Server
-	traffic  []traffic
-	spare    sync.Pool // of *workspace
-	draining atomic.Bool
-	stopped  chan struct{} // closed by stop
-	stopOnce sync.Once
-	finished chan struct{} // closed when draining and the last connection is gone
+	s          *Server
+	traffic    []traffic
+	workspaces sync.Pool // of *workspace
+	draining   atomic.Bool
+	stopped    chan struct{} // closed by stop
+	stopOnce   sync.Once
+	finished   chan struct{} // closed when draining and the last connection is gone
 
 	mu    sync.Mutex
 	conns map[*goConn]struct{}
@@ -55,19 +55,19 @@ type goConn struct {
 
 func newGoroutines(s *Server) *goroutines {
 	return &goroutines{
-		s: s, traffic: s.newTraffic(lanes), stopped: make(chan struct{}), finished: make(chan struct{}),
-		spare: sync.Pool{New: func() any { return newInputWorkspace(secureBytes, ownArgs) }}, conns: map[*goConn]struct{}{},
+		s: s, traffic: s.newTraffic(counterShards), stopped: make(chan struct{}), finished: make(chan struct{}),
+		workspaces: sync.Pool{New: func() any { return newInputWorkspace(tlsInputBytes, ownArgs) }}, conns: map[*goConn]struct{}{},
 	}
 }
 
 func (g *goroutines) carry(nc net.Conn) error {
 	s := &socket{Conn: nc}
-	g.begin(s, s)
+	g.start(s, s)
 	return nil
 }
 
 // begin carries nc, which is a socket or TLS over it.
-func (g *goroutines) begin(nc net.Conn, s *socket) {
+func (g *goroutines) start(nc net.Conn, s *socket) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.next++
@@ -82,7 +82,7 @@ func (g *goroutines) begin(nc net.Conn, s *socket) {
 			_ = s.SetReadDeadline(longPast)
 		}
 	}
-	err := g.s.initConn(&c.conn, nc, &g.traffic[g.next%lanes], wake, func() { s.Close() })
+	err := g.s.initConn(&c.conn, nc, &g.traffic[g.next%counterShards], wake, func() { s.Close() })
 	if err != nil {
 		s.Close()
 		g.s.clients.Add(-1)
@@ -94,19 +94,19 @@ func (g *goroutines) begin(nc net.Conn, s *socket) {
 
 // run is the life of a connection.
 func (g *goroutines) run(c *goConn) {
-	defer g.end(c)
-	defer g.s.rescue()
+	defer g.remove(c)
+	defer g.s.recoverPanic()
 	for {
 		next := c.advance(batchOps)
 		g.s.commit()
 		if next == wantWake {
-			if !g.await(c) {
+			if !g.awaitBatch(c) {
 				return
 			}
 			continue
 		}
 		if next == wantInput {
-			g.rest(c)
+			g.releaseBuffers(c)
 		}
 		if err := g.write(c); err != nil || next == wantClose {
 			return
@@ -118,22 +118,22 @@ func (g *goroutines) run(c *goConn) {
 }
 
 // rest gives back, or up, what a connection needs only while it has work.
-func (g *goroutines) rest(c *goConn) {
-	defer c.measure()
+func (g *goroutines) releaseBuffers(c *goConn) {
+	defer c.recordSizes()
 	if c.work != nil {
-		c.in.repay(c.work)
-		g.spare.Put(c.work)
+		c.in.release(c.work)
+		g.workspaces.Put(c.work)
 		c.work = nil
 		return
 	}
-	c.in.settle(ownBytes)
+	c.in.compact(ownBytes)
 	if cap(c.in.args) > ownArgs {
 		c.in.args = nil
 	}
 }
 
 // await waits until the batch that is away has come back. False: the server stops.
-func (g *goroutines) await(c *goConn) bool {
+func (g *goroutines) awaitBatch(c *goConn) bool {
 	for {
 		select {
 		case <-c.woken:
@@ -147,7 +147,7 @@ func (g *goroutines) await(c *goConn) bool {
 }
 
 // end closes the connection and forgets it.
-func (g *goroutines) end(c *goConn) {
+func (g *goroutines) remove(c *goConn) {
 	c.nc.Close()
 	g.s.closeSession(&c.conn)
 	g.mu.Lock()
@@ -167,7 +167,7 @@ func (g *goroutines) write(c *goConn) error {
 	if len(*out) > c.limits.OutputBytes {
 		return errors.New("too much output")
 	}
-	c.gauges.ready(len(*out))
+	c.gauges.recordOutput(len(*out))
 	c.gauges.writing.Store(int32(len(*out)))
 	c.blocked.Store(g.s.clock.Load())
 	n, err := c.nc.Write(*out)
@@ -178,7 +178,7 @@ func (g *goroutines) write(c *goConn) error {
 	if cap(*out) > ownOutput {
 		*out = nil
 	}
-	note(&c.gauges.reply, cap(*out))
+	storeIfChanged(&c.gauges.reply, cap(*out))
 	return err
 }
 
@@ -204,8 +204,8 @@ func (g *goroutines) read(c *goConn) error {
 			return err
 		}
 		_ = c.socket.SetReadDeadline(time.Time{}) // draining is set before the deadline that tells of it
-		if g.draining.Load() && c.socket.until.IsZero() {
-			c.socket.look()
+		if g.draining.Load() && c.socket.drainUntil.IsZero() {
+			c.socket.startDrain()
 		}
 	}
 }
@@ -225,12 +225,12 @@ func (g *goroutines) receive(c *goConn) (int, error) {
 		return 0, err
 	}
 	if c.work == nil {
-		c.work = g.spare.Get().(*workspace)
+		c.work = g.workspaces.Get().(*workspace)
 		c.in.borrow(c.work)
 	}
 	if n == len(room) {
-		c.socket.dry = true
-		defer func() { c.socket.dry = false }()
+		c.socket.bufferedOnly = true
+		defer func() { c.socket.bufferedOnly = false }()
 		more, _ := c.nc.Read(c.in.space())
 		c.in.filled(more)
 		n += more
@@ -242,7 +242,7 @@ func (g *goroutines) sweep() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for c := range g.conns {
-		if why := c.overdue(g.s); why != "" {
+		if why := c.closeReason(g.s); why != "" {
 			g.s.log.Info("connection closed", "client", c.client, "why", why)
 			c.socket.Close()
 		}

@@ -4,20 +4,20 @@ import "time"
 
 // yield puts a connection off that has more to execute.
 func (l *loop) yield(c *loopConn) {
-	l.giveBack(c)
+	l.releaseBuffers(c)
 	l.enqueue(c)
 }
 
 // awaitTurn puts a heavy connection off that is ready.
-func (l *loop) awaitTurn(c *loopConn) {
-	c.ready = c.ready || !c.yields
+func (l *loop) deferHeavy(c *loopConn) {
+	c.readable = c.readable || !c.queued
 	l.enqueue(c)
 }
 
 func (l *loop) enqueue(c *loopConn) {
-	if !c.yields {
-		c.yields = true
-		l.more = append(l.more, c)
+	if !c.queued {
+		c.queued = true
+		l.runQueue = append(l.runQueue, c)
 	}
 }
 
@@ -28,7 +28,7 @@ func (l *loop) enqueue(c *loopConn) {
 const (
 	heavyBytes = 32 << 10
 	heavyFor   = 10 * time.Second
-	turnTime   = 500 * time.Microsecond
+	timeSlice  = 500 * time.Microsecond
 )
 
 func (l *loop) isHeavy(c *loopConn) bool {
@@ -37,42 +37,42 @@ func (l *loop) isHeavy(c *loopConn) bool {
 
 // takeTurns serves the connections that were put off, in order, until turnTime is over,
 // and at least one. All others have their replies before. A server that drains serves all.
-func (l *loop) takeTurns() {
-	if len(l.more) == 0 {
+func (l *loop) serveQueued() {
+	if len(l.runQueue) == 0 {
 		return
 	}
 	l.flush()
-	turns := l.more
-	l.more = l.turns[:0]
+	turns := l.runQueue
+	l.runQueue = l.spareQueue[:0]
 	began, served := time.Now(), 0
-	for served < len(turns) && (served == 0 || l.draining || time.Since(began) < turnTime) {
-		l.takeTurn(turns[served])
+	for served < len(turns) && (served == 0 || l.draining || time.Since(began) < timeSlice) {
+		l.serveNext(turns[served])
 		served++
 	}
 	rest := copy(turns, turns[served:])
 	clear(turns[rest:])
-	again := l.more
-	l.more = append(turns[:rest], again...)
+	again := l.runQueue
+	l.runQueue = append(turns[:rest], again...)
 	clear(again)
-	l.turns = again[:0]
+	l.spareQueue = again[:0]
 }
 
 // takeTurn serves one of them.
-func (l *loop) takeTurn(c *loopConn) {
-	ready := c.ready
-	c.yields, c.ready = false, false
+func (l *loop) serveNext(c *loopConn) {
+	ready := c.readable
+	c.queued, c.readable = false, false
 	switch {
-	case c.closed || c.away:
+	case c.closed || c.inFlight:
 	case ready:
 		l.serve(c)
-	case l.goesOn(c):
-		l.goOn(c)
+	case l.mayExecute(c):
+		l.continueBatch(c)
 	}
 }
 
 // goOn goes on with one that has more to execute.
-func (l *loop) goOn(c *loopConn) {
-	defer l.rescue(c)
+func (l *loop) continueBatch(c *loopConn) {
+	defer l.recoverPanic(c)
 	if l.advance(c) && l.draining {
 		l.serve(c)
 	}

@@ -7,9 +7,9 @@ package server
 // The rules are those of Redis' sdssplitargs: "..." knows \n \r \t \b \a \xHH,
 // any other escaped byte is itself; '...' knows \' only; a quote may open inside
 // of a word. It skips more kinds of blanks between words than end a word.
-func splitWords(line []byte, words []span, max int) (found []span, ok bool) {
+func splitWords(line []byte, words []span, maxWords int) (found []span, ok bool) {
 	words = words[:0]
-	for i := 0; len(words) <= max; {
+	for i := 0; len(words) <= maxWords; {
 		for i < len(line) && isSpace(line[i]) {
 			i++
 		}

@@ -28,8 +28,8 @@ var DefaultLimits = Limits{
 
 // Before login Redis takes no more than this, and so do we (redis/redis#9588).
 const (
-	strangerArgs     = 10
-	strangerArgBytes = 16 << 10
+	maxUnauthArgs     = 10
+	maxUnauthArgBytes = 16 << 10
 )
 
 // limitNames are what Limits are called in an error, with how to reach each.
@@ -45,7 +45,7 @@ var limitNames = [...]struct {
 }
 
 // complete is l with its defaults filled in. Each limit is to fit 31 bits.
-func (l Limits) complete() (Limits, error) {
+func (l Limits) withDefaults() (Limits, error) {
 	defaults := DefaultLimits
 	for _, n := range limitNames {
 		f := n.field(&l)

@@ -49,7 +49,7 @@ func listenTCP(addr string, keepAlive time.Duration) (net.Listener, error) {
 	lc := net.ListenConfig{KeepAlive: keepAlive}
 	ln, err := lc.Listen(context.Background(), "tcp", addr)
 	if err != nil {
-		return nil, fmt.Errorf("listen on %s: %w", addr, bare(err))
+		return nil, fmt.Errorf("listen on %s: %w", addr, errnoOf(err))
 	}
 	return ln, nil
 }
@@ -73,7 +73,7 @@ func listenUnix(path string, perm fs.FileMode) (net.Listener, error) {
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("listen on unix socket %s: %w", path, bare(err))
+		return nil, fmt.Errorf("listen on unix socket %s: %w", path, errnoOf(err))
 	}
 	return ln, nil
 }
@@ -85,7 +85,7 @@ func removeStale(path string) error {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
-		return bare(err)
+		return errnoOf(err)
 	case info.Mode()&fs.ModeSocket == 0:
 		return errors.New("there is a file of this name that is no socket")
 	}
@@ -97,12 +97,12 @@ func removeStale(path string) error {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return os.Remove(path)
 	}
-	return bare(err)
+	return errnoOf(err)
 }
 
 // bare is the error of the system under those of package net, which repeat the
 // address.
-func bare(err error) error {
+func errnoOf(err error) error {
 	if errno := syscall.Errno(0); errors.As(err, &errno) {
 		return errno
 	}

@@ -28,7 +28,7 @@ func (p *poller) open() error {
 		_ = syscall.Close(p.fd)
 		return os.NewSyscallError("pipe2", err)
 	}
-	if err := p.add(p.bell(), syscall.EPOLLIN); err != nil {
+	if err := p.add(p.wakeFD(), syscall.EPOLLIN); err != nil {
 		p.close()
 		return err
 	}
@@ -49,7 +49,7 @@ func (p *poller) add(fd int, events uint32) error {
 
 // change watches a descriptor, which is watched, for other events. It can not fail
 // on one that is.
-func (p *poller) change(fd int, events uint32) {
+func (p *poller) modify(fd int, events uint32) {
 	e := syscall.EpollEvent{Events: events, Fd: int32(fd)}
 	_ = syscall.EpollCtl(p.fd, syscall.EPOLL_CTL_MOD, fd, &e)
 }
@@ -81,11 +81,11 @@ func (p *poller) wake() {
 }
 
 // bell is the descriptor that wake makes ready, until hush.
-func (p *poller) bell() int { return p.pipe[0] }
+func (p *poller) wakeFD() int { return p.pipe[0] }
 
-func (p *poller) hush() {
+func (p *poller) drainWake() {
 	var b [16]byte
-	_, _ = syscall.Read(p.bell(), b[:])
+	_, _ = syscall.Read(p.wakeFD(), b[:])
 }
 
 // readNow reads from a nonblocking descriptor without telling the scheduler.

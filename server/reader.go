@@ -8,29 +8,29 @@ import (
 // What the client is told about bytes that are no command: Redis 7.0's texts
 // (networking.c), and our own for what Redis has no text for.
 const (
-	badArgCount      = "Protocol error: invalid multibulk length"
-	badArgLength     = "Protocol error: invalid bulk length"
-	badArgMark       = "Protocol error: expected '$', got '?'"
-	badQuotes        = "Protocol error: unbalanced quotes in request"
-	longArgCount     = "Protocol error: too big mbulk count string"
-	longArgLength    = "Protocol error: too big bulk count string"
-	longInline       = "Protocol error: too big inline request"
-	longQuery        = "Protocol error: too big query"
-	strangerArgCount = "Protocol error: unauthenticated multibulk length"
-	strangerArgument = "Protocol error: unauthenticated bulk length"
-	unwantedTLS      = "Protocol error: TLS handshake on a port without TLS"
+	badArgCount     = "Protocol error: invalid multibulk length"
+	badArgLength    = "Protocol error: invalid bulk length"
+	badArgMark      = "Protocol error: expected '$', got '?'"
+	badQuotes       = "Protocol error: unbalanced quotes in request"
+	longArgCount    = "Protocol error: too big mbulk count string"
+	longArgLength   = "Protocol error: too big bulk count string"
+	longInline      = "Protocol error: too big inline request"
+	longQuery       = "Protocol error: too big query"
+	unauthArgCount  = "Protocol error: unauthenticated multibulk length"
+	unauthArgLength = "Protocol error: unauthenticated bulk length"
+	unwantedTLS     = "Protocol error: TLS handshake on a port without TLS"
 )
 
 // helloMark is what a TLS handshake begins with: its kind of record, and the major
 // version of all TLS there is.
-const helloMark = "\x16\x03"
+const tlsRecordPrefix = "\x16\x03"
 
 // Sizes of the memory that a reader has to itself.
 const (
-	waitBytes = 128     // the first tail of a reader that waits for bytes without being lent a buffer
-	tailBytes = 512     // kept for good: the first bytes of a command cut off by a read
-	ownBytes  = 4 << 10 // the first buffer of a reader that is lent none, kept for good
-	keptSpans = 64      // kept for good
+	firstTailBytes = 128     // the first tail of a reader that waits for bytes without being lent a buffer
+	tailBytes      = 512     // kept for good: the first bytes of a command cut off by a read
+	ownBytes       = 4 << 10 // the first buffer of a reader that is lent none, kept for good
+	keptSpans      = 64      // kept for good
 )
 
 // A span is where an argument stands, counted from the first byte of its command.
@@ -61,16 +61,16 @@ type reader struct {
 	lent bool   // buf belongs to a workspace
 	tail []byte // what was left of a lent buffer, at most tailBytes
 	// What was lent and is kept, nil if nothing is.
-	keptBuf  *chunk[byte]
-	keptArgs *chunk[[]byte]
+	retainedBuf  *chunk[byte]
+	retainedArgs *chunk[[]byte]
 }
 
 // next returns the next command of the buffer, or nil if none is complete, or
 // what is wrong with the bytes. A problem stays.
-func (r *reader) next(lim *Limits, stranger bool) (args [][]byte, problem string) {
+func (r *reader) next(lim *Limits, unauthenticated bool) (args [][]byte, problem string) {
 	for r.problem == "" && r.pos < len(r.buf) {
 		if r.missing > 0 {
-			return r.array(lim, stranger)
+			return r.array(lim, unauthenticated)
 		}
 		r.start = r.pos
 		if r.buf[r.pos] != '*' {
@@ -89,8 +89,8 @@ func (r *reader) next(lim *Limits, stranger bool) (args [][]byte, problem string
 		switch {
 		case !ok || count > lim.Args:
 			return r.fail(badArgCount)
-		case stranger && count > strangerArgs:
-			return r.fail(strangerArgCount)
+		case unauthenticated && count > maxUnauthArgs:
+			return r.fail(unauthArgCount)
 		case count > 0: // else nothing was asked for
 			r.missing, r.length = count, -1
 		}
@@ -99,9 +99,9 @@ func (r *reader) next(lim *Limits, stranger bool) (args [][]byte, problem string
 }
 
 // array goes on with an array of bulk strings whose count is known.
-func (r *reader) array(lim *Limits, stranger bool) ([][]byte, string) {
+func (r *reader) array(lim *Limits, unauthenticated bool) ([][]byte, string) {
 	for r.missing > 0 {
-		if r.length < 0 && !r.argLength(lim, stranger) {
+		if r.length < 0 && !r.argLength(lim, unauthenticated) {
 			return nil, r.problem
 		}
 		end := r.pos + r.length
@@ -118,7 +118,7 @@ func (r *reader) array(lim *Limits, stranger bool) ([][]byte, string) {
 
 // argLength reads the length of the argument at pos. False: its line is not
 // complete, or wrong.
-func (r *reader) argLength(lim *Limits, stranger bool) bool {
+func (r *reader) argLength(lim *Limits, unauthenticated bool) bool {
 	if r.pos == len(r.buf) {
 		return false
 	}
@@ -133,8 +133,8 @@ func (r *reader) argLength(lim *Limits, stranger bool) bool {
 	case !ok || n < 0 || n > lim.ArgBytes:
 		r.fail(badArgLength)
 		return false
-	case stranger && n > strangerArgBytes:
-		r.fail(strangerArgument)
+	case unauthenticated && n > maxUnauthArgBytes:
+		r.fail(unauthArgLength)
 		return false
 	case r.pos-r.start+n+2 > lim.QueryBytes:
 		r.fail(longQuery)
@@ -189,7 +189,7 @@ func shortNumber(s []byte) (n, size int) {
 // inline returns the words of the line at pos and steps behind it; none if the
 // line is empty, wrong, or not complete (pos has not moved then).
 func (r *reader) inline(lim *Limits) [][]byte {
-	if bytes.HasPrefix(r.buf[r.pos:], []byte(helloMark)) {
+	if bytes.HasPrefix(r.buf[r.pos:], []byte(tlsRecordPrefix)) {
 		r.fail(unwantedTLS)
 		return nil
 	}

@@ -23,14 +23,14 @@ type memory struct {
 func memories() []memory {
 	w := newWorkspace()
 	return []memory{
-		{"lent", func(r *reader) { r.borrow(w) }, func(r *reader) { r.repay(w) }},
-		{"own", func(*reader) {}, func(r *reader) { r.settle(ownBytes) }},
+		{"lent", func(r *reader) { r.borrow(w) }, func(r *reader) { r.release(w) }},
+		{"own", func(*reader) {}, func(r *reader) { r.compact(ownBytes) }},
 	}
 }
 
 // feed gives in to r in segments of the sizes that cut returns, at most what
 // there is room for, and returns all commands, copied.
-func feed(r *reader, m memory, in []byte, cut func() int, lim *Limits, stranger bool) (commands [][]string, problem string) {
+func feed(r *reader, m memory, in []byte, cut func() int, lim *Limits, unauthenticated bool) (commands [][]string, problem string) {
 	for len(in) > 0 {
 		m.before(r)
 		n := copy(r.space(), in[:min(len(in), cut())])
@@ -39,7 +39,7 @@ func feed(r *reader, m memory, in []byte, cut func() int, lim *Limits, stranger 
 		var batch [][][]byte
 		for {
 			var args [][]byte
-			if args, problem = r.next(lim, stranger); args == nil {
+			if args, problem = r.next(lim, unauthenticated); args == nil {
 				break
 			}
 			batch = append(batch, args)
@@ -47,7 +47,7 @@ func feed(r *reader, m memory, in []byte, cut func() int, lim *Limits, stranger 
 		for _, args := range batch { // all of a batch are valid until release
 			commands = append(commands, texts(args))
 		}
-		r.release()
+		r.discardArgs()
 		m.after(r)
 	}
 	return commands, problem
@@ -132,9 +132,9 @@ func TestReaderBeforeLogin(t *testing.T) {
 		problem  string
 	}{
 		{"ten arguments", array(ten...), [][]string{ten}, ""},
-		{"eleven arguments", "*11\r\n", nil, strangerArgCount},
+		{"eleven arguments", "*11\r\n", nil, unauthArgCount},
 		{"an argument of 16 KB", "*1\r\n$16384\r\n", nil, ""},
-		{"an argument of a byte more", "*1\r\n$16385\r\n", nil, strangerArgument},
+		{"an argument of a byte more", "*1\r\n$16385\r\n", nil, unauthArgLength},
 		{"an inline command of eleven words", "a b c d e f g h i j k\n", [][]string{words("a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k")}, ""},
 		{"what is never allowed", "*16385\r\n", nil, badArgCount},
 	} {
@@ -143,7 +143,7 @@ func TestReaderBeforeLogin(t *testing.T) {
 }
 
 // check reads in whole, byte by byte and in random segments, and asks the twin.
-func check(t *testing.T, name, in string, lim *Limits, stranger bool, want [][]string, problem string) {
+func check(t *testing.T, name, in string, lim *Limits, unauthenticated bool, want [][]string, problem string) {
 	t.Helper()
 	same := func(how string, got [][]string, gotProblem string) {
 		t.Helper()
@@ -151,14 +151,14 @@ func check(t *testing.T, name, in string, lim *Limits, stranger bool, want [][]s
 			t.Errorf("%s, %s: read %.100q\n got %.200q, %q\nwant %.200q, %q", name, how, in, got, gotProblem, want, problem)
 		}
 	}
-	got, gotProblem := twin(in, lim, stranger)
+	got, gotProblem := twin(in, lim, unauthenticated)
 	same("twin", got, gotProblem)
 	for _, m := range memories() {
 		for _, c := range []struct {
 			name string
 			cut  func() int
 		}{{"whole", whole}, {"byte by byte", single}, {"in pieces", pieces(1, 11)}, {"in large pieces", pieces(2, 9000)}} {
-			got, gotProblem := feed(new(reader), m, []byte(in), c.cut, lim, stranger)
+			got, gotProblem := feed(new(reader), m, []byte(in), c.cut, lim, unauthenticated)
 			same(m.name+", "+c.name, got, gotProblem)
 		}
 	}
@@ -214,11 +214,11 @@ func TestReaderLikeTwin(t *testing.T) {
 	}
 }
 
-func compare(t *testing.T, in string, cut func() int, stranger bool) {
+func compare(t *testing.T, in string, cut func() int, unauthenticated bool) {
 	t.Helper()
-	want, problem := twin(in, &smallLimits, stranger)
+	want, problem := twin(in, &smallLimits, unauthenticated)
 	for _, m := range memories() {
-		got, gotProblem := feed(new(reader), m, []byte(in), cut, &smallLimits, stranger)
+		got, gotProblem := feed(new(reader), m, []byte(in), cut, &smallLimits, unauthenticated)
 		if !slices.EqualFunc(got, want, slices.Equal) || gotProblem != problem {
 			t.Errorf("%s: read %q\n got %q, %q\nwant %q, %q", m.name, in, got, gotProblem, want, problem)
 		}
@@ -231,8 +231,8 @@ func FuzzReader(f *testing.F) {
 	}
 	f.Add([]byte("*1\r\n$9223372036854775807\r\n"), uint64(0), false)
 	f.Add([]byte("*4000000000000000000\r\n"), uint64(0), true)
-	f.Fuzz(func(t *testing.T, in []byte, seed uint64, stranger bool) {
-		compare(t, string(in), pieces(seed, 1+int(seed%50)), stranger)
+	f.Fuzz(func(t *testing.T, in []byte, seed uint64, unauthenticated bool) {
+		compare(t, string(in), pieces(seed, 1+int(seed%50)), unauthenticated)
 	})
 }
 
@@ -302,9 +302,9 @@ func TestReaderAllocatesNothing(t *testing.T) {
 				in = in[n:]
 				for args, _ := r.next(&DefaultLimits, false); args != nil; args, _ = r.next(&DefaultLimits, false) {
 				}
-				r.release()
+				r.discardArgs()
 				if len(in) > 0 {
-					r.settle(ownBytes)
+					r.compact(ownBytes)
 				}
 			}
 			m.after(r)
@@ -328,7 +328,7 @@ func BenchmarkReader(b *testing.B) {
 		for args, _ := r.next(&DefaultLimits, false); args != nil; args, _ = r.next(&DefaultLimits, false) {
 			n++
 		}
-		r.release()
-		r.repay(w)
+		r.discardArgs()
+		r.release(w)
 	}
 }

@@ -18,32 +18,32 @@ const (
 	handshakeTime = 10 * time.Second // for all of it
 	maxHandshakes = 512              // at once
 	// crowdTime is what each has of handshakeTime in any case when others wait.
-	crowdTime = 500 * time.Millisecond
+	minHandshakeTime = 500 * time.Millisecond
 )
 
 // Why a handshake fails, where crypto/tls does not know or says it less clearly.
 const (
-	inTheClear  = "the client does not speak TLS"
-	tooSlow     = "the client was too slow"
-	tooSlowHere = "the client was slow, and others waited"
+	notTLS    = "the client does not speak TLS"
+	tooSlow   = "the client was too slow"
+	displaced = "the client was slow, and others waited"
 )
 
 // What a client in the clear is told.
-const wantTLS = "-ERR this port is for TLS\r\n"
+const plainOnTLSReply = "-ERR this port is for TLS\r\n"
 
 // secure is the transport of connections over TLS. Their handshakes are done in
 // goroutines of their own, whose grown stacks end with them; then there is a goroutine
 // for each connection. It is no client, and takes no place of one, before that.
 type secure struct {
 	*goroutines
-	failed     atomic.Int64
-	complaints complaints
-	running    sync.WaitGroup // handshakes
-	turns      turns          // of those that work and don't wait for the client
+	failed   atomic.Int64
+	failures sampledLog
+	running  sync.WaitGroup // handshakes
+	cpu      cpuTokens      // of those that work and don't wait for the client
 
-	mu    sync.Mutex
-	open  []*handshake  // the oldest first
-	place chan struct{} // has room for one: there may be a place again
+	mu         sync.Mutex
+	handshakes []*handshake  // the oldest first
+	slotFree   chan struct{} // has room for one: there may be a place again
 }
 
 // A handshake is a connection that is no client yet.
@@ -54,8 +54,8 @@ type handshake struct {
 
 func newSecure(s *Server) *secure {
 	return &secure{
-		goroutines: newGoroutines(s), complaints: complaints{text: "TLS handshakes have failed"}, place: make(chan struct{}, 1),
-		turns: newTurns(max(1, runtime.GOMAXPROCS(0)/2)),
+		goroutines: newGoroutines(s), failures: sampledLog{text: "TLS handshakes have failed"}, slotFree: make(chan struct{}, 1),
+		cpu: newCPUTokens(max(1, runtime.GOMAXPROCS(0)/2)),
 	}
 }
 
@@ -66,13 +66,13 @@ func newSecure(s *Server) *secure {
 func (t *secure) carry(nc net.Conn) error {
 	h := &handshake{&socket{Conn: nc}, time.Now()}
 	for {
-		wait := t.enter(h)
+		wait := t.reserve(h)
 		if wait <= 0 {
-			t.running.Go(func() { t.shake(h) })
+			t.running.Go(func() { t.runHandshake(h) })
 			return nil
 		}
 		select {
-		case <-t.place:
+		case <-t.slotFree:
 		case <-time.After(wait):
 		case <-t.s.closing:
 			return nc.Close()
@@ -81,55 +81,55 @@ func (t *secure) carry(nc net.Conn) error {
 }
 
 // enter takes a place, or says how long to wait until the oldest may be cut off.
-func (t *secure) enter(h *handshake) (wait time.Duration) {
+func (t *secure) reserve(h *handshake) (wait time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if len(t.open) == maxHandshakes {
-		oldest := t.open[0]
-		if wait := crowdTime - time.Since(oldest.began); wait > 0 {
+	if len(t.handshakes) == maxHandshakes {
+		oldest := t.handshakes[0]
+		if wait := minHandshakeTime - time.Since(oldest.began); wait > 0 {
 			return wait
 		}
 		oldest.socket.Close()
-		t.open = slices.Delete(t.open, 0, 1)
+		t.handshakes = slices.Delete(t.handshakes, 0, 1)
 	}
 	h.began = time.Now()
-	t.open = append(t.open, h)
+	t.handshakes = append(t.handshakes, h)
 	return 0
 }
 
 // leave gives the place back. False: h was cut off.
-func (t *secure) leave(h *handshake) bool {
+func (t *secure) finish(h *handshake) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	i := slices.Index(t.open, h)
+	i := slices.Index(t.handshakes, h)
 	if i < 0 {
 		return false
 	}
-	t.open = slices.Delete(t.open, i, i+1)
+	t.handshakes = slices.Delete(t.handshakes, i, i+1)
 	select {
-	case t.place <- struct{}{}:
+	case t.slotFree <- struct{}{}:
 	default:
 	}
 	return true
 }
 
 // shake is the handshake, and what becomes of the connection.
-func (t *secure) shake(h *handshake) {
-	defer t.s.rescue()
+func (t *secure) runHandshake(h *handshake) {
+	defer t.s.recoverPanic()
 	_ = h.socket.SetDeadline(h.began.Add(handshakeTime))
-	c := &turned{Conn: h.socket, turns: t.turns}
+	c := &throttledConn{Conn: h.socket, tokens: t.cpu}
 	nc := tls.Server(c, t.s.cfg.TLS())
 	err := func() error {
-		defer c.retire()
+		defer c.detach()
 		return nc.Handshake()
 	}()
-	if stayed := t.leave(h); err != nil || !stayed {
+	if stayed := t.finish(h); err != nil || !stayed {
 		t.fail(h, err, stayed)
 		return
 	}
 	_ = h.socket.SetDeadline(time.Time{})
-	if t.s.room(nc) {
-		t.begin(nc, h.socket)
+	if t.s.admitClient(nc) {
+		t.start(nc, h.socket)
 	}
 }
 
@@ -148,32 +148,32 @@ func (t *secure) fail(h *handshake, err error, stayed bool) {
 	why := ""
 	switch {
 	case !stayed:
-		why = tooSlowHere
+		why = displaced
 	case errors.Is(err, io.EOF):
 		return
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		why = tooSlow
 	case errors.As(err, &noTLS) && noTLS.Conn != nil:
-		why = inTheClear
-		_, _ = h.socket.Write([]byte(wantTLS))
+		why = notTLS
+		_, _ = h.socket.Write([]byte(plainOnTLSReply))
 	default:
 		why = err.Error()
 	}
-	t.complaints.note(h.socket.RemoteAddr().String(), why)
+	t.failures.add(h.socket.RemoteAddr().String(), why)
 }
 
 func (t *secure) sweep() {
 	t.goroutines.sweep()
-	t.complaints.report(t.s.log)
+	t.failures.flush(t.s.log)
 }
 
 // drain cuts off those that are no clients yet.
 func (t *secure) drain() {
 	t.mu.Lock()
-	for _, h := range t.open {
+	for _, h := range t.handshakes {
 		h.socket.Close()
 	}
-	t.open = nil
+	t.handshakes = nil
 	t.mu.Unlock()
 	t.running.Wait()
 	t.goroutines.drain()

@@ -31,7 +31,7 @@ func (r *rig) raw() net.Conn {
 func (r *rig) underWay() int {
 	r.secure.mu.Lock()
 	defer r.secure.mu.Unlock()
-	return len(r.secure.open)
+	return len(r.secure.handshakes)
 }
 
 // More silent strangers than there are places are no clients and keep nobody out for
@@ -57,7 +57,7 @@ func TestSilentStrangers(t *testing.T) {
 		nc.Close()
 	}
 	until(t, "all places are free", func() bool { return r.underWay() == 0 })
-	until(t, "it is logged", func() bool { return strings.Contains(r.log.String(), tooSlowHere) })
+	until(t, "it is logged", func() bool { return strings.Contains(r.log.String(), displaced) })
 }
 
 // What is no TLS is told so, if it is anything, and counted.
@@ -72,8 +72,8 @@ func TestGarbageForTLS(t *testing.T) {
 	noise[0] = 0x80 // else it is a record in one of 64 cases
 	hello := "\x16\x03\x01"
 	for i, tt := range []struct{ name, in, logged string }{
-		{"a command", array("PING"), inTheClear},
-		{"noise", string(noise), inTheClear},
+		{"a command", array("PING"), notTLS},
+		{"noise", string(noise), notTLS},
 		{"a record that is too long", hello + "\xff\xff" + string(noise), "oversized"},
 		{"a record of noise", hello + "\x10\x00" + string(noise), "tls: "},
 		{"an empty record", hello + "\x00\x00" + strings.Repeat("\x00", 100), "tls: "},
@@ -81,8 +81,8 @@ func TestGarbageForTLS(t *testing.T) {
 		nc := r.raw()
 		send(t, nc, tt.in)
 		reply, _ := io.ReadAll(nc)
-		if tt.name == "a command" && string(reply) != wantTLS {
-			t.Errorf("%s (seed %d): answered %q, want %q", tt.name, seed, reply, wantTLS)
+		if tt.name == "a command" && string(reply) != plainOnTLSReply {
+			t.Errorf("%s (seed %d): answered %q, want %q", tt.name, seed, reply, plainOnTLSReply)
 		}
 		until(t, tt.name+" is counted", func() bool { return r.Stats().FailedHandshakes == int64(i+1) })
 		until(t, tt.name+" is logged", func() bool { return strings.Contains(r.log.String(), tt.logged) })
@@ -113,22 +113,22 @@ func TestTLSOnThePlainPort(t *testing.T) {
 func TestComplaintsAreLoggedOnceInAWhile(t *testing.T) {
 	var log lockedBuffer
 	logger := slog.New(slog.NewTextHandler(&log, nil))
-	c := complaints{text: "they did"}
-	c.report(logger)
+	c := sampledLog{text: "they did"}
+	c.flush(logger)
 	for range 3 {
 		for range 100 {
-			c.note("someone", "reason")
+			c.add("someone", "reason")
 		}
-		c.report(logger)
+		c.flush(logger)
 	}
 	if got := log.String(); strings.Count(got, "they did") != 1 || !strings.Contains(got, "times=100 client=someone why=reason") {
 		t.Errorf("logged %q, want the first hundred", got)
 	}
 	pass := func() {
 		for _, about := range c.sites {
-			about.logged = about.logged.Add(-complainEvery)
+			about.logged = about.logged.Add(-logEvery)
 		}
-		c.report(logger)
+		c.flush(logger)
 	}
 	pass()
 	if got := log.String(); !strings.Contains(got, "times=200") {
@@ -136,10 +136,10 @@ func TestComplaintsAreLoggedOnceInAWhile(t *testing.T) {
 	}
 	before := strings.Count(log.String(), "they did")
 	for i := range 10 * maxSites {
-		c.note(fmt.Sprintf("10.0.0.%d:1", i), "reason")
-		c.note(fmt.Sprintf("10.0.0.%d:2", i), "reason")
+		c.add(fmt.Sprintf("10.0.0.%d:1", i), "reason")
+		c.add(fmt.Sprintf("10.0.0.%d:2", i), "reason")
 	}
-	c.report(logger)
+	c.flush(logger)
 	if got := strings.Count(log.String(), "they did") - before; got != maxSites {
 		t.Errorf("logged %d lines about many sites, want %d: one for each of %d, and one for the rest", got, maxSites, maxSites-1)
 	}
@@ -198,7 +198,7 @@ func TestIdleTLSHoldsLittle(t *testing.T) {
 		}
 		answered += strings.Count(string(*c.session.Output()), "$")
 		*c.session.Output() = nil
-		g.rest(c)
+		g.releaseBuffers(c)
 		if received > len(in) {
 			t.Fatalf("%d bytes were received of %d", received, len(in))
 		}
@@ -213,7 +213,7 @@ func TestIdleTLSHoldsLittle(t *testing.T) {
 func TestTLSCommandsOfAllSizes(t *testing.T) {
 	r := start(t, Config{Loops: overTLS})
 	nc := r.dial()
-	for size := range 2 * waitBytes {
+	for size := range 2 * firstTailBytes {
 		word := strings.Repeat("x", size)
 		send(t, nc, array("OP", word))
 		expect(t, nc, bulk(word))
@@ -281,8 +281,8 @@ func (s *script) Read(p []byte) (int, error) {
 // is over.
 func TestSocketOfADrain(t *testing.T) {
 	s := &socket{Conn: &script{parts: []string{"ab", "cd", "e", "not looked for"}}}
-	s.look()
-	s.until = time.Now().Add(-time.Second)
+	s.startDrain()
+	s.drainUntil = time.Now().Add(-time.Second)
 	room := make([]byte, 2)
 	for _, want := range []string{"ab", "cd", "e"} {
 		if n, err := s.Read(room); err != nil || string(room[:n]) != want {

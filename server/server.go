@@ -85,19 +85,19 @@ type transport interface {
 // A Server listens and carries connections. Its methods may be called from any
 // goroutine.
 type Server struct {
-	cfg       Config
-	log       *slog.Logger
-	listeners []net.Listener // but for that of TLS
-	listenTLS net.Listener   // nil: none
-	plain     transport
-	secure    *secure     // nil: none
-	traffic   [][]traffic // of each transport one for each loop, or some for all goroutines
-	strays    complaints  // about those that come over TLS where there is none
-	pages     complaints  // about HTTP
+	cfg         Config
+	log         *slog.Logger
+	listeners   []net.Listener // but for that of TLS
+	listenTLS   net.Listener   // nil: none
+	plain       transport
+	secure      *secure     // nil: none
+	traffic     [][]traffic // of each transport one for each loop, or some for all goroutines
+	plainTLSLog sampledLog  // about those that come over TLS where there is none
+	httpLog     sampledLog  // about HTTP
 
 	clients, connections, rejected atomic.Int64
 	rejectedHTTP                   atomic.Int64
-	waiting                        atomic.Int64 // bytes of output that clients have not taken
+	unsent                         atomic.Int64 // bytes of output that clients have not taken
 
 	// What may be changed while the server runs.
 	maxClients                atomic.Int64
@@ -114,7 +114,7 @@ type Server struct {
 // New binds the addresses; nobody is served until Serve. An address in use is an
 // error that names it. A Server that New returned must be Shutdown.
 func New(cfg Config) (*Server, error) {
-	limits, err := cfg.Limits.complete()
+	limits, err := cfg.Limits.withDefaults()
 	if err != nil {
 		return nil, err
 	}
@@ -125,9 +125,9 @@ func New(cfg Config) (*Server, error) {
 		return nil, errors.New("to listen for TLS takes a certificate")
 	}
 	cfg.Limits = limits
-	cfg.complete()
+	cfg.setDefaults()
 	s := &Server{
-		cfg: cfg, log: cfg.Logger, strays: complaints{text: "TLS handshakes on the plain port"}, pages: complaints{text: "HTTP on a port for Redis clients"},
+		cfg: cfg, log: cfg.Logger, plainTLSLog: sampledLog{text: "TLS handshakes on the plain port"}, httpLog: sampledLog{text: "HTTP on a port for Redis clients"},
 		began: time.Now(), closing: make(chan struct{}), closed: make(chan struct{}),
 	}
 	s.clock.Store(1) // 0 means never
@@ -150,7 +150,7 @@ func New(cfg Config) (*Server, error) {
 }
 
 // complete fills in the defaults, but for the limits.
-func (c *Config) complete() {
+func (c *Config) setDefaults() {
 	setDefault(&c.MaxClients, defaultMaxClients)
 	setDefault(&c.WriteTimeout, defaultWriteTimeout)
 	setDefault(&c.TCPKeepAlive, defaultKeepAlive)
@@ -279,8 +279,8 @@ func (s *Server) tick() {
 			for _, t := range s.transports() {
 				t.sweep()
 			}
-			s.strays.report(s.log)
-			s.pages.report(s.log)
+			s.plainTLSLog.flush(s.log)
+			s.httpLog.flush(s.log)
 			timer.Reset(beat.Wait(s.sweepInterval()))
 		case <-s.closed:
 			return
@@ -342,14 +342,14 @@ func (s *Server) commit() {
 
 // closeSession forgets the session of a connection that is closed.
 func (s *Server) closeSession(c *conn) {
-	defer s.rescue()
+	defer s.recoverPanic()
 	s.clients.Add(-1)
 	switch c.in.problem {
 	case unwantedTLS:
-		s.strays.note(c.client, "TLS is on a port of its own, if at all")
+		s.plainTLSLog.add(c.client, "TLS is on a port of its own, if at all")
 	case unwantedHTTP:
 		s.rejectedHTTP.Add(1)
-		s.pages.note(c.client, "a web page, a probe or a proxy sent it; nothing of it was executed")
+		s.httpLog.add(c.client, "a web page, a probe or a proxy sent it; nothing of it was executed")
 	}
 	c.session.Close()
 }
@@ -366,7 +366,7 @@ func clientAddr(addr, local net.Addr) string {
 // rescue is deferred around all calls of a session, so that a panic there ends one
 // connection and not the server. A session has a panic of a batch or of the
 // engine end the process instead, see commands.Handler.
-func (s *Server) rescue() {
+func (s *Server) recoverPanic() {
 	if p := recover(); p != nil {
 		s.logPanic(p)
 	}

@@ -17,28 +17,28 @@ const (
 // any: it is where a drain sees whether all is read that this machine has received.
 type socket struct {
 	net.Conn
-	until time.Time // until when a drain looks for bytes; zero: none has been noticed
-	full  bool      // the last read found no room left over
-	dry   bool      // Read is to give nothing, at once: TLS is asked for what it has
+	drainUntil   time.Time // until when a drain looks for bytes; zero: none has been noticed
+	full         bool      // the last read found no room left over
+	bufferedOnly bool      // Read is to give nothing, at once: TLS is asked for what it has
 }
 
 // look has Read take only what is here, and then give the end: for drainWindow, and
 // until it finds room left over.
-func (s *socket) look() {
-	s.until = time.Now().Add(drainWindow)
+func (s *socket) startDrain() {
+	s.drainUntil = time.Now().Add(drainWindow)
 	s.full = true // look at least once
 }
 
 func (s *socket) Read(p []byte) (int, error) {
-	if s.dry {
+	if s.bufferedOnly {
 		return 0, os.ErrDeadlineExceeded
 	}
-	if !s.until.IsZero() {
+	if !s.drainUntil.IsZero() {
 		now := time.Now()
-		if !s.full && now.After(s.until) {
+		if !s.full && now.After(s.drainUntil) {
 			return 0, io.EOF
 		}
-		_ = s.SetReadDeadline(later(s.until, now.Add(drainRead)))
+		_ = s.SetReadDeadline(later(s.drainUntil, now.Add(drainRead)))
 	}
 	n, err := s.Conn.Read(p)
 	s.full = n == len(p)

@@ -23,7 +23,7 @@ func TestSweepWakes(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			s := new(Server)
 			s.SetIdleTimeout(tt.idle)
-			s.waiting.Store(tt.waiting)
+			s.unsent.Store(tt.waiting)
 			l, err := newLoop(s, new(traffic)) // it does not run, so its mail stays
 			if err != nil {
 				t.Fatal(err)
@@ -31,8 +31,8 @@ func TestSweepWakes(t *testing.T) {
 			defer l.poll.close()
 			l.load.Store(tt.conns)
 			(&loops{s: s, all: []*loop{l}}).sweep()
-			if len(l.inbox) != tt.want {
-				t.Errorf("%d letters came, want %d", len(l.inbox), tt.want)
+			if len(l.tasks) != tt.want {
+				t.Errorf("%d letters came, want %d", len(l.tasks), tt.want)
 			}
 		})
 	}

@@ -20,7 +20,7 @@ type kept struct {
 func TestLenderKeeps(t *testing.T) {
 	seed := rand.Uint64()
 	random := rand.New(rand.NewPCG(seed, 0))
-	l := lender[byte]{size: 1 << 10, most: 8 << 10}
+	l := chunkPool[byte]{size: 1 << 10, maxSize: 8 << 10}
 	var all []kept
 	for step := range 20_000 {
 		mem := l.lend()
@@ -35,9 +35,9 @@ func TestLenderKeeps(t *testing.T) {
 			mem = append(mem, byte(step))
 		}
 		if random.IntN(2) == 0 {
-			l.moved(mem)
+			l.outgrown(mem)
 		} else {
-			all = append(all, kept{mem, bytes.Clone(mem), l.keep(mem)})
+			all = append(all, kept{mem, bytes.Clone(mem), l.retain(mem)})
 		}
 		for len(all) > 0 && random.IntN(len(all)+10) >= 10 {
 			i := random.IntN(len(all))
@@ -49,8 +49,8 @@ func TestLenderKeeps(t *testing.T) {
 			all = all[:len(all)-1]
 		}
 	}
-	if l.size != l.most || len(l.spare) > maxSpare {
-		t.Errorf("seed %d: chunks of %d, %d to spare, want %d for those who wanted more, and at most %d", seed, l.size, len(l.spare), l.most, maxSpare)
+	if l.size != l.maxSize || len(l.freeChunks) > maxFreeChunks {
+		t.Errorf("seed %d: chunks of %d, %d to spare, want %d for those who wanted more, and at most %d", seed, l.size, len(l.freeChunks), l.maxSize, maxFreeChunks)
 	}
 }
 
@@ -66,7 +66,7 @@ func TestArena(t *testing.T) {
 					break
 				}
 				text := bytes.Repeat([]byte{byte(i + round)}, size)
-				taken, want = append(taken, a.take(append(a.lend(), text...))), append(want, text)
+				taken, want = append(taken, a.claim(append(a.lend(), text...))), append(want, text)
 			}
 			if len(taken) == 0 {
 				t.Fatalf("%d bytes: an empty arena is full", size)
@@ -79,7 +79,7 @@ func TestArena(t *testing.T) {
 					t.Fatal("who appends to what was taken writes over that of the next")
 				}
 			}
-			a.empty()
+			a.reset()
 		}
 		if cap(a.buf) > keptOutput {
 			t.Errorf("%d bytes: the arena has %d, want at most %d", size, cap(a.buf), keptOutput)
@@ -87,9 +87,9 @@ func TestArena(t *testing.T) {
 		if size < keptOutput/2 && testing.AllocsPerRun(10, func() {
 			for !a.full() {
 				out := a.lend()
-				a.take(out[:size])
+				a.claim(out[:size])
 			}
-			a.empty()
+			a.reset()
 		}) != 0 {
 			t.Errorf("%d bytes: the arena allocates", size)
 		}
@@ -128,7 +128,7 @@ func TestAwayAllocatesNothing(t *testing.T) {
 			if c.advance(batchOps) != wantWake {
 				t.Fatal("the batch is not away")
 			}
-			c.keep(w)
+			c.retain(w)
 		}
 		for _, c := range conns {
 			c.borrow(w)
@@ -136,17 +136,17 @@ func TestAwayAllocatesNothing(t *testing.T) {
 			if c.advance(batchOps) != wantInput {
 				t.Fatal("there is more to do")
 			}
-			c.repay(w)
+			c.release(w)
 			out := c.session.Output()
-			w.out.take(*out)
+			w.out.claim(*out)
 			*out = nil
-			w.out.empty()
+			w.out.reset()
 		}
 	}
 	if got := testing.AllocsPerRun(20, round); got != 0 {
 		t.Errorf("%v allocations for %d batches, want 0", got, len(conns))
 	}
-	if got := cap(w.in.chunk.all) + len(w.in.spare)*w.in.size; got > 1<<20 {
+	if got := cap(w.in.chunk.all) + len(w.in.freeChunks)*w.in.size; got > 1<<20 {
 		t.Errorf("%d bytes for input, want at most 1 MB", got)
 	}
 }

@@ -18,21 +18,21 @@ import (
 
 // Bounds of those who are logged in by a cookie.
 const (
-	loginLasts = 12 * time.Hour
-	maxLogins  = 1000
+	loginLifetime = 12 * time.Hour
+	maxLogins     = 1000
 	// loginTimeout is how long a login may wait for those before it.
 	loginTimeout = 15 * time.Second
 	// maxLoggingIn is how many may be in a login at once, which may wait.
-	maxLoggingIn = 112
+	maxPendingLogins = 112
 	// maxLoggingInEach are those of one site. Wrong passwords wait for their turns, so it
 	// is as many as leave some of the site's connections for others.
-	maxLoggingInEach = maxConnectionsEach - 8
+	maxPendingLoginsPerSite = maxConnectionsPerSite - 8
 	// anyone is who asks where nobody has to log in.
-	anyone = "default"
+	defaultUser = "default"
 )
 
 // A who is somebody who asks.
-type who struct {
+type identity struct {
 	account commands.Account
 	from    string // HOST:PORT
 }
@@ -43,12 +43,12 @@ type logins struct {
 	cookie string // its name
 	secure bool   // by TLS only
 	mu     sync.Mutex
-	all    map[[sha256.Size]byte]login
+	byHash map[[sha256.Size]byte]login
 }
 
 type login struct {
 	account commands.Account
-	ends    time.Time
+	expires time.Time
 }
 
 // newLogins is for a listener at an address: browsers tell hosts apart, and not ports.
@@ -60,41 +60,41 @@ func newLogins(at net.Addr, secure bool) *logins {
 	if secure {
 		name = "__Host-" + name
 	}
-	return &logins{cookie: name, secure: secure, all: make(map[[sha256.Size]byte]login)}
+	return &logins{cookie: name, secure: secure, byHash: make(map[[sha256.Size]byte]login)}
 }
 
 // begin logs an account in and gives the cookie to answer with. Where there are too
 // many, the one that would have ended soonest ends.
-func (l *logins) begin(a commands.Account, now time.Time) *http.Cookie {
+func (l *logins) create(a commands.Account, now time.Time) *http.Cookie {
 	var secret [32]byte
 	rand.Read(secret[:])
 	value := base64.RawURLEncoding.EncodeToString(secret[:])
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.forget(now)
-	l.all[sha256.Sum256([]byte(value))] = login{a, now.Add(loginLasts)}
-	return l.baked(value, int(loginLasts/time.Second))
+	l.evict(now)
+	l.byHash[sha256.Sum256([]byte(value))] = login{a, now.Add(loginLifetime)}
+	return l.newCookie(value, int(loginLifetime/time.Second))
 }
 
 // forget drops what has ended, and the oldest where there is no room. mu is held.
-func (l *logins) forget(now time.Time) {
+func (l *logins) evict(now time.Time) {
 	var oldest [sha256.Size]byte
 	var ends time.Time
-	for id, one := range l.all {
+	for id, one := range l.byHash {
 		switch {
-		case !one.ends.After(now):
-			delete(l.all, id)
-		case ends.IsZero() || one.ends.Before(ends):
-			oldest, ends = id, one.ends
+		case !one.expires.After(now):
+			delete(l.byHash, id)
+		case ends.IsZero() || one.expires.Before(ends):
+			oldest, ends = id, one.expires
 		}
 	}
-	if len(l.all) >= maxLogins {
-		delete(l.all, oldest)
+	if len(l.byHash) >= maxLogins {
+		delete(l.byHash, oldest)
 	}
 }
 
 // baked is the cookie with a value; an age of less than 0 takes it away.
-func (l *logins) baked(value string, age int) *http.Cookie {
+func (l *logins) newCookie(value string, age int) *http.Cookie {
 	return &http.Cookie{
 		Name: l.cookie, Value: value, Path: "/", MaxAge: age,
 		HttpOnly: true, Secure: l.secure, SameSite: http.SameSiteStrictMode,
@@ -102,7 +102,7 @@ func (l *logins) baked(value string, age int) *http.Cookie {
 }
 
 // find is who the cookie of a request was given to.
-func (l *logins) find(r *http.Request, now time.Time) (commands.Account, bool) {
+func (l *logins) lookup(r *http.Request, now time.Time) (commands.Account, bool) {
 	cookie, err := r.Cookie(l.cookie)
 	if err != nil {
 		return commands.Account{}, false
@@ -110,22 +110,22 @@ func (l *logins) find(r *http.Request, now time.Time) (commands.Account, bool) {
 	id := sha256.Sum256([]byte(cookie.Value))
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	one, ok := l.all[id]
-	if ok && (!one.ends.After(now) || !holds(one.account)) {
-		delete(l.all, id)
+	one, ok := l.byHash[id]
+	if ok && (!one.expires.After(now) || !userExists(one.account)) {
+		delete(l.byHash, id)
 		ok = false
 	}
 	return one.account, ok
 }
 
 // end logs out who a request comes from, and gives the cookie that takes theirs away.
-func (l *logins) end(r *http.Request) *http.Cookie {
+func (l *logins) remove(r *http.Request) *http.Cookie {
 	if cookie, err := r.Cookie(l.cookie); err == nil {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		delete(l.all, sha256.Sum256([]byte(cookie.Value)))
+		delete(l.byHash, sha256.Sum256([]byte(cookie.Value)))
 	}
-	return l.baked("", -1)
+	return l.newCookie("", -1)
 }
 
 var (
@@ -135,62 +135,62 @@ var (
 
 // who finds out who asks: by cookie, by HTTP Basic, or anyone where nobody has to
 // log in. Its error is for the client.
-func (s *Server) who(r *http.Request) (who, error) {
-	if a, ok := s.logins.find(r, time.Now()); ok {
-		return who{a, r.RemoteAddr}, nil
+func (s *Server) identify(r *http.Request) (identity, error) {
+	if a, ok := s.logins.lookup(r, time.Now()); ok {
+		return identity{a, r.RemoteAddr}, nil
 	}
 	if name, password, ok := r.BasicAuth(); ok {
 		return s.logIn(r, name, password)
 	}
 	if s.cfg.Handler.LoginNeeded() {
-		return who{}, errNoLogin
+		return identity{}, errNoLogin
 	}
-	return s.logIn(r, anyone, "")
+	return s.logIn(r, defaultUser, "")
 }
 
 // logIn is a login as that of clients, slowed and counted as theirs.
-func (s *Server) logIn(r *http.Request, name, password string) (who, error) {
+func (s *Server) logIn(r *http.Request, name, password string) (identity, error) {
 	if a, ok := s.cfg.Handler.Known(r.RemoteAddr, name, []byte(password)); ok {
-		return who{a, r.RemoteAddr}, nil
+		return identity{a, r.RemoteAddr}, nil
 	}
 	site := commands.SiteOf(r.RemoteAddr)
-	if !s.loggingIn.enter(site) {
-		return who{}, errBusy
+	if !s.pendingLogins.acquire(site) {
+		return identity{}, errBusy
 	}
-	defer s.loggingIn.leave(site)
+	defer s.pendingLogins.release(site)
 	ctx, cancel := context.WithTimeout(r.Context(), loginTimeout)
 	defer cancel()
 	a, err := s.cfg.Handler.Login(ctx, r.RemoteAddr, name, []byte(password))
-	return who{a, r.RemoteAddr}, err
+	return identity{a, r.RemoteAddr}, err
 }
 
 // allowed answers who is in a group.
-func (s *Server) allowed(group string, answer func(http.ResponseWriter, *http.Request, who)) http.Handler {
+func (s *Server) requireGroup(group string, answer func(http.ResponseWriter, *http.Request, identity)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		asks, err := s.who(r)
+		id, err := s.identify(r)
 		switch {
 		case err != nil:
-			s.refuse(w, r, err)
-		case !asks.account.May(group):
-			fail(w, http.StatusForbidden, "user "+strconv.Quote(asks.account.Name())+" is not in the group "+group)
+			s.replyLoginError(w, r, err)
+		case !id.account.May(group):
+			replyError(w, http.StatusForbidden, "user "+strconv.Quote(id.account.Name())+" is not in the group "+group)
 		default:
-			answer(w, r, asks)
+			answer(w, r, id)
 		}
 	})
 }
 
 // holds says whether the user of an account is still there.
-func holds(a commands.Account) bool { return a.May("decide") || a.May(peek) || a.May(admin) }
+func userExists(a commands.Account) bool { return a.May("decide") || a.May(peek) || a.May(admin) }
 
 // refuse says why somebody is not answered. A browser asks for a password by itself
 // where it is told how to log in, which is not for calls of the page.
-func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
+func (s *Server) replyLoginError(w http.ResponseWriter, r *http.Request, err error) {
 	if errors.Is(err, errBusy) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
-		fail(w, http.StatusServiceUnavailable, errBusy.Error())
+		replyError(w, http.StatusServiceUnavailable, errBusy.Error())
 		return
 	}
 	if !strings.HasPrefix(r.URL.Path, "/api/") {
 		w.Header().Set("WWW-Authenticate", `Basic realm="limitsrv", charset="UTF-8"`)
 	}
-	fail(w, http.StatusUnauthorized, textOf(err))
+	replyError(w, http.StatusUnauthorized, clientText(err))
 }

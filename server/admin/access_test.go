@@ -98,36 +98,36 @@ func TestLoginsEnd(t *testing.T) {
 		r.AddCookie(c)
 		return r
 	}
-	first := l.begin(f.as(), now)
+	first := l.create(f.as(), now)
 	if !first.Secure || !strings.HasPrefix(first.Name, "__Host-limitsrv-") {
 		t.Errorf("the cookie of TLS is %v", first)
 	}
-	if _, ok := l.find(with(first), now.Add(loginLasts-1)); !ok {
+	if _, ok := l.lookup(with(first), now.Add(loginLifetime-1)); !ok {
 		t.Error("a login ended before its time")
 	}
-	if _, ok := l.find(with(first), now.Add(loginLasts)); ok {
+	if _, ok := l.lookup(with(first), now.Add(loginLifetime)); ok {
 		t.Error("a login did not end")
 	}
-	if _, ok := l.find(with(l.begin(commands.Account{}, now)), now); ok {
+	if _, ok := l.lookup(with(l.create(commands.Account{}, now)), now); ok {
 		t.Error("a user who is gone is still logged in")
 	}
-	first = l.begin(f.as(), now)
-	second := l.begin(f.as(), now.Add(1))
+	first = l.create(f.as(), now)
+	second := l.create(f.as(), now.Add(1))
 	for i := range maxLogins - 1 {
-		l.begin(f.as(), now.Add(time.Duration(2+i)))
+		l.create(f.as(), now.Add(time.Duration(2+i)))
 	}
-	if len(l.all) != maxLogins {
-		t.Errorf("%d are logged in, want %d", len(l.all), maxLogins)
+	if len(l.byHash) != maxLogins {
+		t.Errorf("%d are logged in, want %d", len(l.byHash), maxLogins)
 	}
-	if _, ok := l.find(with(first), now); ok {
+	if _, ok := l.lookup(with(first), now); ok {
 		t.Error("the oldest login is still there")
 	}
-	if _, ok := l.find(with(second), now); !ok {
+	if _, ok := l.lookup(with(second), now); !ok {
 		t.Error("the second login is gone")
 	}
-	l.begin(f.as(), now.Add(loginLasts*2))
-	if len(l.all) != 1 {
-		t.Errorf("%d are logged in when all but one have ended", len(l.all))
+	l.create(f.as(), now.Add(loginLifetime*2))
+	if len(l.byHash) != 1 {
+		t.Errorf("%d are logged in when all but one have ended", len(l.byHash))
 	}
 }
 
@@ -216,7 +216,7 @@ func TestBounds(t *testing.T) {
 	}
 	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
 	var open []net.Conn
-	for range maxConnectionsEach + 1 {
+	for range maxConnectionsPerSite + 1 {
 		conn, err := net.Dial("tcp", f.Addr().String())
 		if err != nil {
 			t.Fatal(err)
@@ -239,9 +239,9 @@ func TestBounds(t *testing.T) {
 // that has as many as it may or as any other, or of the one that has most. Those being
 // answered stay, if others don't.
 func TestRoomOfConnections(t *testing.T) {
-	b := newBounded(nil, 4, 3, nil)
-	var all []*counted
-	busy := func(i int) { all[i].begin() }
+	b := newBoundedListener(nil, 4, 3, nil)
+	var all []*boundedConn
+	busy := func(i int) { all[i].markBusy() }
 	for i, tt := range []struct {
 		site string
 		cut  int // which one is displaced; -1: none
@@ -250,14 +250,14 @@ func TestRoomOfConnections(t *testing.T) {
 		{"a", -1, nil}, {"b", -1, nil}, {"a", -1, nil}, {"a", -1, nil}, // all there may be
 		{"a", 0, func() { busy(2) }},                   // a may not have more
 		{"c", 3, nil},                                  // a has most, and 2 is being answered
-		{"c", 4, func() { all[2].end() }},              // a has most still
+		{"c", 4, func() { all[2].markIdle() }},         // a has most still
 		{"d", 5, func() { busy(1); busy(2); busy(7) }}, // c has most
 		{"c", 6, func() { busy(8) }},                   // all have one: its own
 		{"d", 7, nil},                                  // likewise, though it is being answered
 	} {
-		c := &counted{of: b, site: tt.site}
+		c := &boundedConn{listener: b, site: tt.site}
 		all = append(all, c)
-		displaced := b.enter(c)
+		displaced := b.add(c)
 		if at := slices.Index(all, displaced); displaced != nil && at != tt.cut || displaced == nil && tt.cut >= 0 {
 			t.Errorf("connection %d, of %s: takes the room of %d, want of %d", i, tt.site, at, tt.cut)
 		}
@@ -267,11 +267,11 @@ func TestRoomOfConnections(t *testing.T) {
 	}
 	for range 2 {
 		for _, c := range all {
-			b.leave(c)
+			b.remove(c)
 		}
 	}
-	if len(b.open) != 0 || len(b.each) != 0 {
-		t.Errorf("%d are left, of %v", len(b.open), b.each)
+	if len(b.conns) != 0 || len(b.perSite) != 0 {
+		t.Errorf("%d are left, of %v", len(b.conns), b.perSite)
 	}
 }
 
@@ -301,43 +301,43 @@ func TestProbesGetThrough(t *testing.T) {
 }
 
 func TestPlacesBySite(t *testing.T) {
-	b := newPlaces(3, 2)
+	b := newSiteLimiter(3, 2)
 	for i, tt := range []struct {
 		host string
 		want bool
 	}{{"a", true}, {"a", true}, {"a", false}, {"b", true}, {"c", false}} {
-		if got := b.enter(tt.host); got != tt.want {
+		if got := b.acquire(tt.host); got != tt.want {
 			t.Errorf("connection %d, of %s: taken is %v", i, tt.host, got)
 		}
 	}
-	b.leave("a")
-	if !b.enter("c") || b.enter("a") {
+	b.release("a")
+	if !b.acquire("c") || b.acquire("a") {
 		t.Error("the room of one who left is not that of another")
 	}
 	for _, host := range []string{"a", "b", "c"} {
-		b.leave(host)
+		b.release(host)
 	}
-	if b.open != 0 || len(b.each) != 0 {
-		t.Errorf("%d are left, of %v", b.open, b.each)
+	if b.total != 0 || len(b.perSite) != 0 {
+		t.Errorf("%d are left, of %v", b.total, b.perSite)
 	}
 }
 
 // Who waits for a login keeps few from logging in, and nobody from a probe.
 func TestLoginsAtOnceAreBounded(t *testing.T) {
 	f := serve(t, "secret", nil)
-	for i := range maxLoggingIn {
-		f.loggingIn.enter(strconv.Itoa(i))
+	for i := range maxPendingLogins {
+		f.pendingLogins.acquire(strconv.Itoa(i))
 	}
 	f.wants("/api/login", `{"user":"default","password":"secret"}`, 503, `{"error":"too many log in at once, try again"}`)
 	f.wants("/livez", "", 200, "ok")
-	f.loggingIn.leave("0")
+	f.pendingLogins.release("0")
 	if answer, text := f.ask("/api/login", `{"user":"default","password":"secret"}`); answer.StatusCode != 204 {
 		t.Errorf("it is answered %d %s", answer.StatusCode, text)
 	}
-	if n := f.loggingIn.open; n != maxLoggingIn-1 {
-		t.Errorf("%d log in, want %d", n, maxLoggingIn-1)
+	if n := f.pendingLogins.total; n != maxPendingLogins-1 {
+		t.Errorf("%d log in, want %d", n, maxPendingLogins-1)
 	}
-	f.loggingIn.enter("0")
+	f.pendingLogins.acquire("0")
 	if answer, text := f.ask("/metrics", "", basic("default", "secret")); answer.StatusCode != 200 {
 		t.Errorf("who has logged in before is answered %d %s while others wait", answer.StatusCode, text)
 	}
@@ -347,7 +347,7 @@ func TestLoginsAtOnceAreBounded(t *testing.T) {
 func TestLoginsOfOneSite(t *testing.T) {
 	f := serve(t, "secret", nil)
 	for range 50 {
-		f.loggingIn.enter("127.0.0.1")
+		f.pendingLogins.acquire("127.0.0.1")
 	}
 	if answer, text := f.ask("/api/login", `{"user":"default","password":"secret"}`); answer.StatusCode != 204 {
 		t.Errorf("it is answered %d %s", answer.StatusCode, text)

@@ -18,13 +18,13 @@ import (
 const (
 	maxConnections = 128
 	// maxConnectionsEach are those of one site.
-	maxConnectionsEach = 64
-	maxHeaderBytes     = 16 << 10
-	maxBodyBytes       = 8 << 10
-	headerTimeout      = 5 * time.Second
-	readTimeout        = 10 * time.Second
-	writeTimeout       = time.Minute // a profile may take that long
-	idleTimeout        = time.Minute
+	maxConnectionsPerSite = 64
+	maxHeaderBytes        = 16 << 10
+	maxBodyBytes          = 8 << 10
+	headerTimeout         = 5 * time.Second
+	readTimeout           = 10 * time.Second
+	writeTimeout          = time.Minute // a profile may take that long
+	idleTimeout           = time.Minute
 )
 
 // Config says where to listen and what to tell. Listen and Handler must be set.
@@ -54,10 +54,10 @@ type Server struct {
 	http     *http.Server
 	logins   *logins
 	// loggingIn are for those who are in a login that may wait.
-	loggingIn *places
-	searching chan struct{} // has an element for each search that runs
-	history   *history
-	metrics   http.Handler
+	pendingLogins *siteLimiter
+	searching     chan struct{} // has an element for each search that runs
+	history       *history
+	metrics       http.Handler
 }
 
 // New binds the address; nobody is served until Serve. A Server that New returned
@@ -74,10 +74,10 @@ func New(cfg Config) (*Server, error) {
 		return nil, fmt.Errorf("admin listener: %w", err)
 	}
 	s := &Server{
-		cfg: cfg, log: cfg.Logger, listener: newBounded(listener, maxConnections, maxConnectionsEach, cfg.TLS),
-		loggingIn: newPlaces(maxLoggingIn, maxLoggingInEach),
-		searching: make(chan struct{}, maxSearches),
-		history:   newHistory(sampler(cfg)),
+		cfg: cfg, log: cfg.Logger, listener: newBoundedListener(listener, maxConnections, maxConnectionsPerSite, cfg.TLS),
+		pendingLogins: newSiteLimiter(maxPendingLogins, maxPendingLoginsPerSite),
+		searching:     make(chan struct{}, maxSearches),
+		history:       newHistory(newSampler(cfg)),
 	}
 	s.logins = newLogins(listener.Addr(), cfg.TLS != nil)
 	s.metrics = newMetrics(cfg)

@@ -141,7 +141,7 @@ func (f *fixture) does(lines ...string) {
 // as is an account that may everything.
 func (f *fixture) as() commands.Account {
 	f.t.Helper()
-	a, err := f.handler.Login(context.Background(), "127.0.0.1", anyone, []byte("secret"))
+	a, err := f.handler.Login(context.Background(), "127.0.0.1", defaultUser, []byte("secret"))
 	if err != nil {
 		f.t.Fatal(err)
 	}

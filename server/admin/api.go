@@ -23,38 +23,38 @@ func (s *Server) session(w http.ResponseWriter, r *http.Request) {
 		Version     string `json:"version"`
 	}
 	is.LoginNeeded, is.Version = s.cfg.Handler.LoginNeeded(), s.cfg.Handler.Version()
-	if asks, err := s.who(r); err == nil {
-		is.May = may{asks.account.May(peek), asks.account.May(admin)}
+	if id, err := s.identify(r); err == nil {
+		is.May = may{id.account.May(peek), id.account.May(admin)}
 		if is.LoginNeeded {
-			is.User = asks.account.Name()
+			is.User = id.account.Name()
 		}
 	}
-	answer(w, is)
+	reply(w, is)
 }
 
 // login answers POST /api/login with a cookie.
 func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 	var given struct{ User, Password string }
-	if !asked(w, r, &given) {
+	if !decodeBody(w, r, &given) {
 		return
 	}
-	asks, err := s.logIn(r, given.User, given.Password)
+	id, err := s.logIn(r, given.User, given.Password)
 	if err != nil {
-		s.refuse(w, r, err)
+		s.replyLoginError(w, r, err)
 		return
 	}
-	http.SetCookie(w, s.logins.begin(asks.account, time.Now()))
+	http.SetCookie(w, s.logins.create(id.account, time.Now()))
 	w.WriteHeader(http.StatusNoContent)
 }
 
 // logout answers POST /api/logout, whoever asks.
 func (s *Server) logout(w http.ResponseWriter, r *http.Request) {
-	http.SetCookie(w, s.logins.end(r))
+	http.SetCookie(w, s.logins.remove(r))
 	w.WriteHeader(http.StatusNoContent)
 }
 
 // A state is how the server stands.
-type state struct {
+type serverState struct {
 	Time        int64               `json:"time_ms"`
 	Version     string              `json:"version"`
 	Uptime      int64               `json:"uptime_s"`
@@ -102,28 +102,28 @@ type member struct {
 }
 
 // now answers GET /api/now.
-func (s *Server) now(w http.ResponseWriter, _ *http.Request, _ who) {
+func (s *Server) now(w http.ResponseWriter, _ *http.Request, _ identity) {
 	h, stats := s.cfg.Handler, s.cfg.Handler.Engine().Stats()
 	why := notReady(h)
-	is := state{
+	is := serverState{
 		Time: time.Now().UnixMilli(), Version: h.Version(), Uptime: int64(time.Since(h.Started()).Seconds()),
 		Ready: why == "", NotReady: why,
 		Decisions: make(map[string]outcomes, len(stats.Allowed)), Shadow: stats.ShadowDenied,
-		Keys: stats.Keys, Memory: stats.MemoryBytes, MaxMemory: number(h, "max-memory"), OnFull: h.Setting("on-full"),
-		Connections: s.cfg.Traffic().Clients, MaxClients: number(h, "max-clients"),
-		Evicted: stats.Evicted, Refused: stats.Refused, Port: portOf(h.Setting("listen")), Storage: storageOf(h),
+		Keys: stats.Keys, Memory: stats.MemoryBytes, MaxMemory: intSetting(h, "max-memory"), OnFull: h.Setting("on-full"),
+		Connections: s.cfg.Traffic().Clients, MaxClients: intSetting(h, "max-clients"),
+		Evicted: stats.Evicted, Refused: stats.Refused, Port: portOf(h.Setting("listen")), Storage: newStorage(h),
 	}
 	for alg := range stats.Allowed {
 		is.Decisions[engine.Alg(alg).String()] = outcomes{stats.Allowed[alg], stats.Denied[alg]}
 	}
 	if nodes := h.Nodes(); len(nodes) > 0 {
-		is.Cluster = clusterOf(h.Replication(), nodes)
+		is.Cluster = newCluster(h.Replication(), nodes)
 	}
-	answer(w, is)
+	reply(w, is)
 }
 
 // number is a setting that is a whole number; 0 where there is none.
-func number(h *commands.Handler, setting string) int64 {
+func intSetting(h *commands.Handler, setting string) int64 {
 	n, _ := strconv.ParseInt(h.Setting(setting), 10, 64)
 	return n
 }
@@ -138,7 +138,7 @@ func portOf(address string) string {
 }
 
 // clusterOf is the cluster of nodes of which the first is this one.
-func clusterOf(r commands.Replication, nodes []commands.Node) *cluster {
+func newCluster(r commands.Replication, nodes []commands.Node) *cluster {
 	c := &cluster{r.Role, r.Term, r.HasQuorum, make([]member, len(nodes))}
 	for i, n := range nodes {
 		m := &c.Members[i]

@@ -19,7 +19,7 @@ func TestSessionTellsWhoAsks(t *testing.T) {
 func TestNow(t *testing.T) {
 	f := serve(t, "", nil)
 	f.does("RL.TOKEN a 1 1", "RL.TOKEN a 1 1", "RL.TOKEN a 1 1 SHADOW", "RL.FIXED b 10 day")
-	is := reads[state](f, "/api/now")
+	is := reads[serverState](f, "/api/now")
 	switch {
 	case is.Decisions["TOKEN"] != outcomes{1, 2} || is.Decisions["FIXED"] != outcomes{1, 0} || len(is.Decisions) != 6:
 		t.Errorf("decisions are %v", is.Decisions)
@@ -31,7 +31,7 @@ func TestNow(t *testing.T) {
 		t.Errorf("time is %d", is.Time)
 	}
 	f.handler.SetLoading(true)
-	if is = reads[state](f, "/api/now"); is.Ready || is.NotReady != "the state is being loaded" {
+	if is = reads[serverState](f, "/api/now"); is.Ready || is.NotReady != "the state is being loaded" {
 		t.Errorf("while loading ready is %v, %q", is.Ready, is.NotReady)
 	}
 }
@@ -62,10 +62,10 @@ func TestKeyIsTold(t *testing.T) {
 		"log":   `"algorithm":"LOG","limit":10,"rate":null,"window_ns":60000000000,"calendar":null,"remaining":9,"wait_ms":0,"reset_ms":60000`,
 		"lease": `"algorithm":"LEASE","limit":3,"rate":null,"window_ns":30000000000,"calendar":null,"remaining":2,"wait_ms":0,"reset_ms":30000`,
 	} {
-		id := raw([]byte(name))
+		id := encodeKey([]byte(name))
 		f.wants("/api/key?raw="+id, "", 200, `{"found":true,"key":"`+name+`","raw":"`+id+`",`+want+`}`)
 	}
-	f.wants("/api/key?raw="+raw([]byte("nobody")), "", 200, `{"found":false}`)
+	f.wants("/api/key?raw="+encodeKey([]byte("nobody")), "", 200, `{"found":false}`)
 	f.wants("/api/key", "", 400, `{"error":"key must be 1 to 1024 bytes long, got ''"}`)
 	f.wants("/api/key?raw=***", "", 400, `{"error":"raw must be the bytes of a key in the URL-safe alphabet of base64"}`)
 	f.handler.SetLoading(true)
@@ -79,8 +79,8 @@ func TestKeyThatIsNoText(t *testing.T) {
 	defer s.Close()
 	s.Do([][]byte{[]byte("RL.FIXED"), []byte(key), []byte("10"), []byte("day")})
 	s.Flush()
-	is := reads[standing](f, "/api/key?raw="+raw([]byte(key))+"==")
-	if want := "\\xff<b>\u202e\x00"; is.Key != want || is.Raw != raw([]byte(key)) {
+	is := reads[keyState](f, "/api/key?raw="+encodeKey([]byte(key))+"==")
+	if want := "\\xff<b>\u202e\x00"; is.Key != want || is.Raw != encodeKey([]byte(key)) {
 		t.Errorf("key is %q, want %q", is.Key, want)
 	}
 }

@@ -10,14 +10,14 @@ import (
 
 func TestBetween(t *testing.T) {
 	f := serve(t, "", nil)
-	read := sampler(f.cfg)
+	read := newSampler(f.cfg)
 	begin := time.UnixMilli(1_000_000)
 	old := read()
 	old.at = begin
 	f.does("RL.TOKEN a 1 1", "RL.TOKEN a 1 1", "RL.TOKEN a 1 1", "RL.FIXED b 1 day")
 	new := read()
 	new.at = begin.Add(500 * time.Millisecond)
-	s := between(old, new)
+	s := difference(old, new)
 	if s.allowed != 4 || s.denied != 4 || s.keys != 2 || s.memory <= 0 || s.connections != 3 || !s.at.Equal(new.at) {
 		t.Errorf("the sample is %+v", s)
 	}
@@ -26,11 +26,11 @@ func TestBetween(t *testing.T) {
 	}
 	old = new
 	new.at = new.at.Add(time.Second)
-	if s = between(old, new); s.allowed != 0 || s.p50 != -1 || s.p99 != -1 {
+	if s = difference(old, new); s.allowed != 0 || s.p50 != -1 || s.p99 != -1 {
 		t.Errorf("of a second without decisions it is %+v", s)
 	}
 	old.allowed, new.allowed, new.at = 100, 0, new.at.Add(time.Second)
-	if s = between(old, new); s.allowed != 0 {
+	if s = difference(old, new); s.allowed != 0 {
 		t.Errorf("where the counters began anew, %d were allowed", s.allowed)
 	}
 }

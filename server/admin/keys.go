@@ -17,25 +17,25 @@ var (
 )
 
 // top answers GET /api/top.
-func (s *Server) top(w http.ResponseWriter, r *http.Request, asks who) {
+func (s *Server) top(w http.ResponseWriter, r *http.Request, id identity) {
 	query := r.URL.Query()
 	kind, ok := topKinds[query.Get("by")]
 	if !ok {
-		fail(w, http.StatusBadRequest, "by must be denied or hot, got "+strconv.Quote(query.Get("by")))
+		replyError(w, http.StatusBadRequest, "by must be denied or hot, got "+strconv.Quote(query.Get("by")))
 		return
 	}
 	window, ok := topWindows[query.Get("window")]
 	if !ok {
-		fail(w, http.StatusBadRequest, "window must be minute or hour, got "+strconv.Quote(query.Get("window")))
+		replyError(w, http.StatusBadRequest, "window must be minute or hour, got "+strconv.Quote(query.Get("window")))
 		return
 	}
 	count, err := strconv.Atoi(query.Get("count"))
 	if err != nil || count < 1 || count > commands.MaxTop {
-		fail(w, http.StatusBadRequest, fmt.Sprintf("count must be 1 to %d, got ", commands.MaxTop)+strconv.Quote(query.Get("count")))
+		replyError(w, http.StatusBadRequest, fmt.Sprintf("count must be 1 to %d, got ", commands.MaxTop)+strconv.Quote(query.Get("count")))
 		return
 	}
-	if err := s.maySeeAll(asks); err != nil {
-		s.failed(w, err)
+	if err := s.mayListKeys(id); err != nil {
+		s.replyCommandError(w, err)
 		return
 	}
 	type row struct {
@@ -47,19 +47,19 @@ func (s *Server) top(w http.ResponseWriter, r *http.Request, asks who) {
 	found := s.cfg.Handler.Engine().Top(s.cfg.Handler.Now(), kind, window, count)
 	rows := make([]row, len(found.Rows))
 	for i, one := range found.Rows {
-		rows[i] = row{shown(one.Key, 0), raw(one.Key), one.Count, one.Error}
+		rows[i] = row{printable(one.Key, 0), encodeKey(one.Key), one.Count, one.Error}
 	}
-	answer(w, struct {
+	reply(w, struct {
 		Window int64 `json:"window_s"`
 		Keys   []row `json:"keys"`
 	}{int64(found.To-found.From) / int64(time.Second), rows})
 }
 
 // maySeeAll is why somebody may not be shown keys without naming them; nil: they may.
-func (s *Server) maySeeAll(asks who) error { return s.cfg.Handler.May(asks.account, "RL.TOP") }
+func (s *Server) mayListKeys(id identity) error { return s.cfg.Handler.May(id.account, "RL.TOP") }
 
 // A standing is how a key stands.
-type standing struct {
+type keyState struct {
 	Key       string  `json:"key"`
 	Raw       string  `json:"raw"`
 	Algorithm string  `json:"algorithm"`
@@ -78,31 +78,31 @@ type rate struct {
 }
 
 // key answers GET /api/key.
-func (s *Server) key(w http.ResponseWriter, r *http.Request, asks who) {
-	key, err := rawKey(r.URL.Query().Get("raw"))
+func (s *Server) key(w http.ResponseWriter, r *http.Request, id identity) {
+	key, err := decodeKey(r.URL.Query().Get("raw"))
 	if err != nil {
-		s.failed(w, err)
+		s.replyCommandError(w, err)
 		return
 	}
-	d, err := s.decide(r, asks, "RL.PEEK", key)
+	d, err := s.decide(r, id, "RL.PEEK", key)
 	if err != nil {
-		s.failed(w, err)
+		s.replyCommandError(w, err)
 		return
 	}
 	var is struct {
 		Found bool `json:"found"` // alone where there is no such key, or it is as good as new
-		*standing
+		*keyState
 	}
 	if is.Found = d.Status != engine.Missing; is.Found {
-		is.standing = standingOf(key, d)
+		is.keyState = keyStateOf(key, d)
 	}
-	answer(w, is)
+	reply(w, is)
 }
 
-func standingOf(key []byte, d engine.Decision) *standing {
+func keyStateOf(key []byte, d engine.Decision) *keyState {
 	p := &d.Params
-	is := &standing{
-		Key: shown(key, 0), Raw: raw(key), Algorithm: p.Alg.String(), Limit: p.Limit,
+	is := &keyState{
+		Key: printable(key, 0), Raw: encodeKey(key), Algorithm: p.Alg.String(), Limit: p.Limit,
 		Remaining: d.Remaining, Wait: d.Wait.CeilMillis(), Reset: d.Reset.CeilMillis(),
 	}
 	switch name, ok := commands.CalendarName(p.Calendar); {
@@ -117,29 +117,29 @@ func standingOf(key []byte, d engine.Decision) *standing {
 }
 
 // reset answers POST /api/reset.
-func (s *Server) reset(w http.ResponseWriter, r *http.Request, asks who) {
+func (s *Server) reset(w http.ResponseWriter, r *http.Request, id identity) {
 	var given struct{ Raw string }
-	if !asked(w, r, &given) {
+	if !decodeBody(w, r, &given) {
 		return
 	}
-	key, err := rawKey(given.Raw)
+	key, err := decodeKey(given.Raw)
 	if err != nil {
-		s.failed(w, err)
+		s.replyCommandError(w, err)
 		return
 	}
-	d, err := s.decide(r, asks, "RL.RESET", key)
+	d, err := s.decide(r, id, "RL.RESET", key)
 	if err != nil {
-		s.failed(w, err)
+		s.replyCommandError(w, err)
 		return
 	}
-	s.log.Info("a key was reset on the admin listener", "user", asks.account.Name(), "from", asks.from)
-	answer(w, map[string]int64{"forgotten": d.Allowed})
+	s.log.Info("a key was reset on the admin listener", "user", id.account.Name(), "from", id.from)
+	reply(w, map[string]int64{"forgotten": d.Allowed})
 }
 
 // decide carries out a command about one key, as who asks.
-func (s *Server) decide(r *http.Request, asks who, name string, key []byte) (engine.Decision, error) {
+func (s *Server) decide(r *http.Request, id identity, name string, key []byte) (engine.Decision, error) {
 	ds, err := s.cfg.Handler.Decide(r.Context(), commands.Call{
-		Account: asks.account, From: asks.from, Args: [][]byte{[]byte(name), key}, Commit: s.cfg.Commit,
+		Account: id.account, From: id.from, Args: [][]byte{[]byte(name), key}, Commit: s.cfg.Commit,
 	})
 	if err != nil {
 		return engine.Decision{}, err

@@ -158,7 +158,7 @@ func TestShown(t *testing.T) {
 		{"no character is cut", "abé", 3, "ab"},
 		{"no escape is cut", "a\xff", 4, "a"},
 	} {
-		if got := shown([]byte(tt.key), tt.most); got != tt.want {
+		if got := printable([]byte(tt.key), tt.most); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
 	}
@@ -217,7 +217,7 @@ func TestMetricsAreDocumented(t *testing.T) {
 		}
 		fmt.Fprintf(table, "| `%s_%s` | %s | %s | %s |\n", namespace, f.name, kind, strings.Join(f.labels, ", "), f.help)
 	}
-	fmt.Fprintf(table, "| `%s` | histogram | | %s |\n", waitsName, waitsHelp)
+	fmt.Fprintf(table, "| `%s` | histogram | | %s |\n", durationName, durationHelp)
 	want := before + begin + table.String() + end + after
 	if want == doc {
 		return

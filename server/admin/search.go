@@ -23,38 +23,38 @@ const (
 
 // search answers GET /api/keys: keys that start with a prefix, in no order. It needs
 // the rights of SCAN. Cost: a page of keys is locked at a time.
-func (s *Server) search(w http.ResponseWriter, r *http.Request, asks who) {
-	if err := s.cfg.Handler.May(asks.account, "SCAN", "0"); err != nil {
-		s.failed(w, err)
+func (s *Server) search(w http.ResponseWriter, r *http.Request, id identity) {
+	if err := s.cfg.Handler.May(id.account, "SCAN", "0"); err != nil {
+		s.replyCommandError(w, err)
 		return
 	}
 	query := r.URL.Query()
-	prefix, err := rawKey(query.Get("prefix"))
+	prefix, err := decodeKey(query.Get("prefix"))
 	if err == nil && len(prefix) > engine.MaxKeyBytes {
 		err = &commands.Error{Code: "ERR", Text: fmt.Sprintf("prefix must be at most %d bytes long, got %d", engine.MaxKeyBytes, len(prefix))}
 	}
 	if err != nil {
-		s.failed(w, err)
+		s.replyCommandError(w, err)
 		return
 	}
 	cursor, err := strconv.ParseUint(query.Get("cursor"), 10, 48)
 	if err != nil {
-		fail(w, http.StatusBadRequest, "cursor must be 0 or that of the last answer, got "+strconv.Quote(query.Get("cursor")))
+		replyError(w, http.StatusBadRequest, "cursor must be 0 or that of the last answer, got "+strconv.Quote(query.Get("cursor")))
 		return
 	}
 	count, err := strconv.Atoi(query.Get("count"))
 	if err != nil || count < 1 || count > maxFound {
-		fail(w, http.StatusBadRequest, fmt.Sprintf("count must be 1 to %d, got ", maxFound)+strconv.Quote(query.Get("count")))
+		replyError(w, http.StatusBadRequest, fmt.Sprintf("count must be 1 to %d, got ", maxFound)+strconv.Quote(query.Get("count")))
 		return
 	}
 	select {
 	case s.searching <- struct{}{}:
 		defer func() { <-s.searching }()
 	case <-r.Context().Done():
-		fail(w, http.StatusServiceUnavailable, "other searches are running, try again")
+		replyError(w, http.StatusServiceUnavailable, "other searches are running, try again")
 		return
 	}
-	answer(w, find(s.cfg.Handler, prefix, cursor, count))
+	reply(w, find(s.cfg.Handler, prefix, cursor, count))
 }
 
 // found is the answer to a search. Cursor is where the next one continues, "0" at the
@@ -81,7 +81,7 @@ func find(h *commands.Handler, prefix []byte, cursor uint64, count int) found {
 		cursor = h.Engine().Scan(now, cursor, 1, func(key []byte, alg engine.Alg) {
 			all.Searched++
 			if bytes.HasPrefix(key, prefix) {
-				all.Keys = append(all.Keys, foundKey{shown(key, 0), raw(key), alg.String()})
+				all.Keys = append(all.Keys, foundKey{printable(key, 0), encodeKey(key), alg.String()})
 			}
 		})
 		all.Searched = max(all.Searched, before+1) // a page of expired keys is work too

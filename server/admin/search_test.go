@@ -14,7 +14,7 @@ import (
 )
 
 func keysOf(prefix, cursor string, count int) string {
-	return fmt.Sprintf("/api/keys?prefix=%s&cursor=%s&count=%d", raw([]byte(prefix)), cursor, count)
+	return fmt.Sprintf("/api/keys?prefix=%s&cursor=%s&count=%d", encodeKey([]byte(prefix)), cursor, count)
 }
 
 // TestSearchFindsAll walks over all keys with a prefix, each of which comes once, and
@@ -36,7 +36,7 @@ func TestSearchFindsAll(t *testing.T) {
 			t.Fatalf("an answer has %d keys, want at most %d", len(is.Keys), most)
 		}
 		for _, key := range is.Keys {
-			if key.Algorithm != "FIXED" || key.Raw != raw([]byte(key.Key)) {
+			if key.Algorithm != "FIXED" || key.Raw != encodeKey([]byte(key.Key)) {
 				t.Fatalf("a key is %+v", key)
 			}
 			got = append(got, key.Key)
@@ -82,7 +82,7 @@ func TestSearchesTakeTurns(t *testing.T) {
 	answered := make(chan *httptest.ResponseRecorder)
 	go func() {
 		w := httptest.NewRecorder()
-		f.search(w, httptest.NewRequestWithContext(ctx, "GET", keysOf("", "0", 1), nil), who{account: f.as()})
+		f.search(w, httptest.NewRequestWithContext(ctx, "GET", keysOf("", "0", 1), nil), identity{account: f.as()})
 		answered <- w
 	}()
 	select {
@@ -112,7 +112,7 @@ func TestSearchRefuses(t *testing.T) {
 // TestNowOfAStore wants disk, snapshot and their failures to be reported.
 func TestNowOfAStore(t *testing.T) {
 	f := serve(t, "", nil)
-	if is := reads[state](f, "/api/now"); is.Storage != nil {
+	if is := reads[serverState](f, "/api/now"); is.Storage != nil {
 		t.Errorf("a server that keeps nothing has the storage %+v", is.Storage)
 	}
 	f.store.standing = commands.Standing{
@@ -127,7 +127,7 @@ func TestNowOfAStore(t *testing.T) {
 		t.Errorf("it ends with %s, want %s", text[max(0, len(text)-len(want)):], want)
 	}
 	f.cluster.ofThree()
-	if is := reads[state](f, "/api/now"); is.Storage.Unsynced != nil {
+	if is := reads[serverState](f, "/api/now"); is.Storage.Unsynced != nil {
 		t.Errorf("a member has %d unsynced decisions, want none to be known", *is.Storage.Unsynced)
 	}
 }

@@ -23,7 +23,7 @@ type snapshot struct {
 }
 
 // storageOf is nil where nothing is kept.
-func storageOf(h *commands.Handler) *storage {
+func newStorage(h *commands.Handler) *storage {
 	is := h.Standing()
 	if is.Fsync == "" {
 		return nil

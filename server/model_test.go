@@ -9,12 +9,12 @@ import (
 // twin reads all commands of in the slow and obvious way: from the start, by
 // copying, with everything there. It returns the commands before the first
 // problem, and the problem.
-func twin(in string, lim *Limits, stranger bool) (commands [][]string, problem string) {
+func twin(in string, lim *Limits, unauthenticated bool) (commands [][]string, problem string) {
 	for in != "" {
 		var command []string
 		var rest string
 		if in[0] == '*' {
-			command, rest, problem = twinArray(in, lim, stranger)
+			command, rest, problem = twinArray(in, lim, unauthenticated)
 		} else {
 			command, rest, problem = twinInline(in, lim)
 		}
@@ -30,15 +30,15 @@ func twin(in string, lim *Limits, stranger bool) (commands [][]string, problem s
 }
 
 // twinArray returns in itself as the rest if the command is not complete.
-func twinArray(in string, lim *Limits, stranger bool) (command []string, rest, problem string) {
+func twinArray(in string, lim *Limits, unauthenticated bool) (command []string, rest, problem string) {
 	count, rest, problem := twinNumber(in, lim, longArgCount, badArgCount)
 	switch {
 	case problem != "" || rest == in:
 		return nil, in, problem
 	case count > lim.Args:
 		return nil, in, badArgCount
-	case stranger && count > 10:
-		return nil, in, strangerArgCount
+	case unauthenticated && count > 10:
+		return nil, in, unauthArgCount
 	}
 	for range max(0, count) {
 		if rest == "" {
@@ -54,8 +54,8 @@ func twinArray(in string, lim *Limits, stranger bool) (command []string, rest, p
 			return nil, in, problem
 		case n < 0 || n > lim.ArgBytes:
 			return nil, in, badArgLength
-		case stranger && n > 16384:
-			return nil, in, strangerArgument
+		case unauthenticated && n > 16384:
+			return nil, in, unauthArgLength
 		case len(in)-len(after)+n+2 > lim.QueryBytes:
 			return nil, in, longQuery
 		case len(after) < n+2:

@@ -15,36 +15,36 @@ import (
 
 // places are so many at once, and so many for one site, so that no single one keeps
 // others out. Many may use them at once.
-type places struct {
-	most, mostEach int
+type siteLimiter struct {
+	maxTotal, maxPerSite int
 
-	mu   sync.Mutex
-	open int
-	each map[string]int // by site
+	mu      sync.Mutex
+	total   int
+	perSite map[string]int // by site
 }
 
-func newPlaces(most, mostEach int) *places {
-	return &places{most: most, mostEach: mostEach, each: map[string]int{}}
+func newSiteLimiter(maxTotal, maxPerSite int) *siteLimiter {
+	return &siteLimiter{maxTotal: maxTotal, maxPerSite: maxPerSite, perSite: map[string]int{}}
 }
 
 // enter takes a place, if there is one.
-func (p *places) enter(site string) bool {
+func (p *siteLimiter) acquire(site string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.open >= p.most || p.each[site] >= p.mostEach {
+	if p.total >= p.maxTotal || p.perSite[site] >= p.maxPerSite {
 		return false
 	}
-	p.open++
-	p.each[site]++
+	p.total++
+	p.perSite[site]++
 	return true
 }
 
-func (p *places) leave(site string) {
+func (p *siteLimiter) release(site string) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	p.open--
-	if p.each[site]--; p.each[site] == 0 {
-		delete(p.each, site)
+	p.total--
+	if p.perSite[site]--; p.perSite[site] == 0 {
+		delete(p.perSite, site)
 	}
 }
 
@@ -53,33 +53,33 @@ func (p *places) leave(site string) {
 // request comes at once, is answered however many connections its site has open and leaves
 // unused. Unless config is nil, connections are over TLS as it says when they come; net/http
 // sees to their handshakes.
-type bounded struct {
+type boundedListener struct {
 	net.Listener
-	most, mostEach int
-	config         func() *tls.Config
+	maxTotal, maxPerSite int
+	tlsConfig            func() *tls.Config
 
-	mu   sync.Mutex
-	open []*counted     // by when they came or were last answered, the earliest first
-	each map[string]int // by site
+	mu      sync.Mutex
+	conns   []*boundedConn // by when they came or were last answered, the earliest first
+	perSite map[string]int // by site
 }
 
-func newBounded(l net.Listener, most, mostEach int, config func() *tls.Config) *bounded {
-	return &bounded{Listener: l, most: most, mostEach: mostEach, config: config, each: map[string]int{}}
+func newBoundedListener(l net.Listener, maxTotal, maxPerSite int, tlsConfig func() *tls.Config) *boundedListener {
+	return &boundedListener{Listener: l, maxTotal: maxTotal, maxPerSite: maxPerSite, tlsConfig: tlsConfig, perSite: map[string]int{}}
 }
 
 // Accept waits for a connection and closes the one whose room it takes.
-func (b *bounded) Accept() (net.Conn, error) {
+func (b *boundedListener) Accept() (net.Conn, error) {
 	conn, err := b.Listener.Accept()
 	if err != nil {
 		return nil, err
 	}
-	c := &counted{Conn: conn, of: b, site: commands.SiteOf(conn.RemoteAddr().String())}
-	if displaced := b.enter(c); displaced != nil {
+	c := &boundedConn{Conn: conn, listener: b, site: commands.SiteOf(conn.RemoteAddr().String())}
+	if displaced := b.add(c); displaced != nil {
 		displaced.Close()
 		runtime.Gosched() // those that have just come are to be read from before they can be displaced
 	}
-	if b.config != nil {
-		return tls.Server(c, b.config()), nil
+	if b.tlsConfig != nil {
+		return tls.Server(c, b.tlsConfig()), nil
 	}
 	return c, nil
 }
@@ -87,37 +87,37 @@ func (b *bounded) Accept() (net.Conn, error) {
 // enter takes room for a connection. Where there is none it is that of another, which is
 // to be closed: of the same site if that has as many as it may or as any other has, and else of
 // the site that has most.
-func (b *bounded) enter(c *counted) (displaced *counted) {
+func (b *boundedListener) add(c *boundedConn) (displaced *boundedConn) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	crowded := c.site
-	full := b.each[c.site] >= b.mostEach
-	if !full && len(b.open) >= b.most {
+	full := b.perSite[c.site] >= b.maxPerSite
+	if !full && len(b.conns) >= b.maxTotal {
 		full = true
-		for _, other := range b.open {
-			if b.each[other.site] > b.each[crowded] {
+		for _, other := range b.conns {
+			if b.perSite[other.site] > b.perSite[crowded] {
 				crowded = other.site
 			}
 		}
 	}
 	if full {
 		i := b.leastUsed(crowded)
-		displaced = b.open[i]
-		b.drop(i)
+		displaced = b.conns[i]
+		b.removeAt(i)
 	}
-	b.open = append(b.open, c)
-	b.each[c.site]++
+	b.conns = append(b.conns, c)
+	b.perSite[c.site]++
 	return displaced
 }
 
 // leastUsed is the connection of a site that has waited longest for a whole request, or
 // for the next one; if all are being answered, the first of these. The site has one. mu is held.
-func (b *bounded) leastUsed(site string) int {
+func (b *boundedListener) leastUsed(site string) int {
 	first := -1
-	for i, c := range b.open {
+	for i, c := range b.conns {
 		switch {
 		case c.site != site:
-		case !c.answered:
+		case !c.busy:
 			return i
 		case first < 0:
 			first = i
@@ -126,52 +126,52 @@ func (b *bounded) leastUsed(site string) int {
 	return first
 }
 
-func (b *bounded) leave(c *counted) {
+func (b *boundedListener) remove(c *boundedConn) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
-	if i := slices.Index(b.open, c); i >= 0 {
-		b.drop(i)
+	if i := slices.Index(b.conns, c); i >= 0 {
+		b.removeAt(i)
 	}
 }
 
 // drop forgets a connection. mu is held.
-func (b *bounded) drop(i int) {
-	site := b.open[i].site
-	b.open = slices.Delete(b.open, i, i+1)
-	if b.each[site]--; b.each[site] == 0 {
-		delete(b.each, site)
+func (b *boundedListener) removeAt(i int) {
+	site := b.conns[i].site
+	b.conns = slices.Delete(b.conns, i, i+1)
+	if b.perSite[site]--; b.perSite[site] == 0 {
+		delete(b.perSite, site)
 	}
 }
 
 // A counted connection is one of a bounded listener.
-type counted struct {
+type boundedConn struct {
 	net.Conn
-	of   *bounded
-	site string
+	listener *boundedListener
+	site     string
 	// answered says that a whole request of it is being answered. of.mu guards it.
-	answered bool
+	busy bool
 }
 
 // begin says that a whole request has come.
-func (c *counted) begin() {
-	c.of.mu.Lock()
-	defer c.of.mu.Unlock()
-	c.answered = true
+func (c *boundedConn) markBusy() {
+	c.listener.mu.Lock()
+	defer c.listener.mu.Unlock()
+	c.busy = true
 }
 
 // end says that it is answered.
-func (c *counted) end() {
-	c.of.mu.Lock()
-	defer c.of.mu.Unlock()
-	c.answered = false
-	if i := slices.Index(c.of.open, c); i >= 0 {
-		c.of.open = append(slices.Delete(c.of.open, i, i+1), c)
+func (c *boundedConn) markIdle() {
+	c.listener.mu.Lock()
+	defer c.listener.mu.Unlock()
+	c.busy = false
+	if i := slices.Index(c.listener.conns, c); i >= 0 {
+		c.listener.conns = append(slices.Delete(c.listener.conns, i, i+1), c)
 	}
 }
 
 // Close may be called more than once.
-func (c *counted) Close() error {
-	c.of.leave(c)
+func (c *boundedConn) Close() error {
+	c.listener.remove(c)
 	return c.Conn.Close()
 }
 
@@ -188,14 +188,14 @@ func withConnection(ctx context.Context, conn net.Conn) context.Context {
 
 // noted tells the connection of a request when the request is there whole, and when it
 // is answered.
-func noted(next http.Handler) http.Handler {
+func trackRequests(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if c, ok := r.Context().Value(connectionKey{}).(*counted); ok {
-			defer c.end()
+		if c, ok := r.Context().Value(connectionKey{}).(*boundedConn); ok {
+			defer c.markIdle()
 			if r.Body == http.NoBody {
-				c.begin()
+				c.markBusy()
 			} else {
-				r.Body = &notedBody{r.Body, c}
+				r.Body = &trackedBody{r.Body, c}
 			}
 		}
 		next.ServeHTTP(w, r)
@@ -203,15 +203,15 @@ func noted(next http.Handler) http.Handler {
 }
 
 // A notedBody tells its connection when it has come to its end.
-type notedBody struct {
+type trackedBody struct {
 	io.ReadCloser
-	c *counted
+	c *boundedConn
 }
 
-func (b *notedBody) Read(p []byte) (int, error) {
+func (b *trackedBody) Read(p []byte) (int, error) {
 	n, err := b.ReadCloser.Read(p)
 	if err == io.EOF {
-		b.c.begin()
+		b.c.markBusy()
 	}
 	return n, err
 }

@@ -9,11 +9,11 @@ import (
 // Who waits for the other side has no turn, who works has, and who is done needs none.
 func TestTurns(t *testing.T) {
 	const atOnce = 1
-	turns := newTurns(atOnce)
-	open := func() (*turned, net.Conn) {
+	turns := newCPUTokens(atOnce)
+	open := func() (*throttledConn, net.Conn) {
 		here, there := net.Pipe()
 		t.Cleanup(func() { here.Close(); there.Close() })
-		return &turned{Conn: here, turns: turns}, there
+		return &throttledConn{Conn: here, tokens: turns}, there
 	}
 	first, _ := open()
 	second, client := open()
@@ -27,8 +27,8 @@ func TestTurns(t *testing.T) {
 	if _, err := io.ReadFull(second, make([]byte, 1)); err != nil {
 		t.Fatal(err)
 	}
-	if !second.has || len(turns) != atOnce {
-		t.Errorf("who has read has a turn: %v, and %d are taken; want true, %d", second.has, len(turns), atOnce)
+	if !second.held || len(turns) != atOnce {
+		t.Errorf("who has read has a turn: %v, and %d are taken; want true, %d", second.held, len(turns), atOnce)
 	}
 	third, other := open()
 	worked := make(chan struct{})
@@ -44,13 +44,13 @@ func TestTurns(t *testing.T) {
 		t.Error("two work at once")
 	default:
 	}
-	second.retire()
+	second.detach()
 	<-worked
 	go client.Write([]byte("b"))
-	if _, err := io.ReadFull(second, make([]byte, 1)); err != nil || second.has {
-		t.Errorf("who is done waits for a turn: %v, %v", second.has, err)
+	if _, err := io.ReadFull(second, make([]byte, 1)); err != nil || second.held {
+		t.Errorf("who is done waits for a turn: %v, %v", second.held, err)
 	}
-	third.retire()
+	third.detach()
 	if len(turns) != 0 {
 		t.Errorf("%d turns are taken at the end", len(turns))
 	}
@@ -59,7 +59,7 @@ func TestTurns(t *testing.T) {
 // Handshakes give their turns back, whatever becomes of them.
 func TestHandshakesGiveTurnsBack(t *testing.T) {
 	r := start(t, Config{Loops: overTLS})
-	for range 2 * cap(r.secure.turns) {
+	for range 2 * cap(r.secure.cpu) {
 		nc := r.dial()
 		send(t, nc, array("OP", "a"))
 		expect(t, nc, bulk("a"))
@@ -68,5 +68,5 @@ func TestHandshakesGiveTurnsBack(t *testing.T) {
 		_, _ = io.ReadAll(bad)
 		r.raw().Close()
 	}
-	until(t, "no turn is taken", func() bool { return r.underWay() == 0 && len(r.secure.turns) == 0 })
+	until(t, "no turn is taken", func() bool { return r.underWay() == 0 && len(r.secure.cpu) == 0 })
 }
