@@ -2,14 +2,14 @@ package server
 
 import "net"
 
-// turns are leave to work, for so few at once that others have the processors when
-// they need them. Who waits is served in order.
+// cpuTokens is a semaphore that bounds the number of handshakes that compute at once, so
+// that clients find a free processor. Waiters are served in order.
 type cpuTokens chan struct{}
 
 func newCPUTokens(n int) cpuTokens { return make(cpuTokens, n) }
 
-// A turned connection has a turn whenever it is not waiting for the other side: what
-// is done with it between reading and writing is work. One goroutine uses it.
+// A throttledConn holds a CPU token except while blocked in Read or Write. Concurrency:
+// one goroutine.
 type throttledConn struct {
 	net.Conn
 	tokens cpuTokens
@@ -28,7 +28,7 @@ func (c *throttledConn) Write(p []byte) (int, error) {
 	return c.Conn.Write(p)
 }
 
-// work waits for a turn.
+// acquire blocks until a token is free.
 func (c *throttledConn) acquire() {
 	if c.tokens != nil {
 		c.tokens <- struct{}{}
@@ -36,7 +36,7 @@ func (c *throttledConn) acquire() {
 	}
 }
 
-// yield gives the turn up, if it has one.
+// release returns the token, if the connection holds one.
 func (c *throttledConn) release() {
 	if c.held {
 		c.held = false
@@ -44,7 +44,7 @@ func (c *throttledConn) release() {
 	}
 }
 
-// retire has it be as any connection from now on.
+// detach ends the throttling: from now on the connection needs no token.
 func (c *throttledConn) detach() {
 	c.release()
 	c.tokens = nil

@@ -9,24 +9,26 @@ import (
 	"time"
 )
 
-// lanes is how many counters the goroutines share, so that they seldom meet.
+// counterShards is the number of traffic counters that the goroutines share, to keep
+// contention low.
 const counterShards = 8
 
-// What a connection of a goroutine keeps for good, besides ownBytes of input, or
+// Sizes of the memory that a connection keeps for good, besides ownBytes of input, or
 // tailBytes over TLS.
 const (
 	ownArgs   = 512
 	ownOutput = 16 << 10
 )
 
-// secureBytes are what a connection over TLS is lent for input: a record's worth.
+// tlsInputBytes is the size of the input buffer lent to a connection over TLS: one
+// record.
 const tlsInputBytes = 16 << 10
 
-// longPast is a deadline at which read returns.
+// longPast is a deadline that makes Read return at once.
 var longPast = time.Unix(0, 1)
 
-// goroutines is the transport with a goroutine for each connection. It works on
-// any system and over any net.Conn.
+// goroutines is the transport with a goroutine for each connection. It works on any
+// system and over any net.Conn.
 type goroutines struct {
 	s          *Server
 	traffic    []traffic
@@ -34,22 +36,22 @@ type goroutines struct {
 	draining   atomic.Bool
 	stopped    chan struct{} // closed by stop
 	stopOnce   sync.Once
-	finished   chan struct{} // closed when draining and the last connection is gone
+	finished   chan struct{} // closed once draining and without connections
 
 	mu    sync.Mutex
 	conns map[*goConn]struct{}
-	next  int // lane of the next connection
+	next  int // counter shard of the next connection
 }
 
-// A goConn is a connection of a goroutine.
+// A goConn is a connection with a goroutine of its own.
 type goConn struct {
 	conn
 	nc     net.Conn // the socket, or TLS over it
 	socket *socket
-	work   *workspace    // what it was lent, nil if nothing is; over TLS only
-	woken  chan struct{} // has room for one
-	// reading says that the goroutine is about to wait for bytes: whoever wakes it up
-	// has to end that.
+	work   *workspace    // lent workspace, or nil; over TLS only
+	woken  chan struct{} // capacity 1
+	// reading is set while the goroutine waits for bytes, or is about to. A wake-up must
+	// then interrupt the read.
 	reading atomic.Bool
 }
 
@@ -66,7 +68,7 @@ func (g *goroutines) carry(nc net.Conn) error {
 	return nil
 }
 
-// begin carries nc, which is a socket or TLS over it.
+// start begins to serve nc, which is a socket or TLS over it.
 func (g *goroutines) start(nc net.Conn, s *socket) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -78,7 +80,7 @@ func (g *goroutines) start(nc net.Conn, s *socket) {
 		case c.woken <- struct{}{}:
 		default:
 		}
-		if c.reading.Load() && !g.draining.Load() { // else it looks before long
+		if c.reading.Load() && !g.draining.Load() { // while draining, the reader returns within drainRead
 			_ = s.SetReadDeadline(longPast)
 		}
 	}
@@ -92,7 +94,7 @@ func (g *goroutines) start(nc net.Conn, s *socket) {
 	go g.run(c)
 }
 
-// run is the life of a connection.
+// run serves a connection until it ends.
 func (g *goroutines) run(c *goConn) {
 	defer g.remove(c)
 	defer g.s.recoverPanic()
@@ -117,7 +119,8 @@ func (g *goroutines) run(c *goConn) {
 	}
 }
 
-// rest gives back, or up, what a connection needs only while it has work.
+// releaseBuffers returns or drops the memory that a connection needs only while it has
+// work.
 func (g *goroutines) releaseBuffers(c *goConn) {
 	defer c.recordSizes()
 	if c.work != nil {
@@ -132,7 +135,8 @@ func (g *goroutines) releaseBuffers(c *goConn) {
 	}
 }
 
-// await waits until the batch that is away has come back. False: the server stops.
+// awaitBatch blocks until the batch in flight has come back. It returns false if the
+// server stops.
 func (g *goroutines) awaitBatch(c *goConn) bool {
 	for {
 		select {
@@ -146,7 +150,7 @@ func (g *goroutines) awaitBatch(c *goConn) bool {
 	}
 }
 
-// end closes the connection and forgets it.
+// remove closes the connection and drops it from the transport.
 func (g *goroutines) remove(c *goConn) {
 	c.nc.Close()
 	g.s.closeSession(&c.conn)
@@ -165,7 +169,7 @@ func (g *goroutines) write(c *goConn) error {
 		return nil
 	}
 	if len(*out) > c.limits.OutputBytes {
-		return errors.New("too much output")
+		return errors.New("output limit exceeded")
 	}
 	c.gauges.recordOutput(len(*out))
 	c.gauges.writing.Store(int32(len(*out)))
@@ -182,14 +186,14 @@ func (g *goroutines) write(c *goConn) error {
 	return err
 }
 
-// read waits for bytes, or until it is woken up. When drain has interrupted it, it
-// takes those that are here.
+// read blocks until bytes arrive or the connection is woken. Interrupted by drain, it
+// takes the bytes already received.
 func (g *goroutines) read(c *goConn) error {
 	c.reading.Store(true)
 	defer c.reading.Store(false)
 	for {
 		select {
-		case <-c.woken: // before reading was true, perhaps
+		case <-c.woken: // it may have been sent before reading was set
 			c.session.Resume()
 			return nil
 		default:
@@ -203,15 +207,16 @@ func (g *goroutines) read(c *goConn) error {
 		if !errors.Is(err, os.ErrDeadlineExceeded) {
 			return err
 		}
-		_ = c.socket.SetReadDeadline(time.Time{}) // draining is set before the deadline that tells of it
+		_ = c.socket.SetReadDeadline(time.Time{}) // drain sets draining before the deadline that ends Read
 		if g.draining.Load() && c.socket.drainUntil.IsZero() {
 			c.socket.startDrain()
 		}
 	}
 }
 
-// receive reads once. Over TLS a connection waits with the few bytes of its own, and is
-// lent more when there are more: TLS has them already, so that this does not wait.
+// receive reads once. A connection over TLS waits with the small buffer of its own and
+// borrows more if it is full. TLS then has the rest already, so the second read does not
+// block.
 func (g *goroutines) receive(c *goConn) (int, error) {
 	if c.nc == c.socket {
 		n, err := c.nc.Read(c.in.space())

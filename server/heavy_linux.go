@@ -2,15 +2,15 @@ package server
 
 import "time"
 
-// yield puts a connection off that has more to execute.
+// yield releases the buffers of a connection that has more to execute, and queues it.
 func (l *loop) yield(c *loopConn) {
 	l.releaseBuffers(c)
 	l.enqueue(c)
 }
 
-// awaitTurn puts a heavy connection off that is ready.
+// deferHeavy queues a heavy connection that is readable or writable.
 func (l *loop) deferHeavy(c *loopConn) {
-	c.readable = c.readable || !c.queued
+	c.reported = c.reported || !c.queued
 	l.enqueue(c)
 }
 
@@ -21,10 +21,10 @@ func (l *loop) enqueue(c *loopConn) {
 	}
 }
 
-// A connection is heavy for heavyFor after a batch that put out heavyBytes or left some
-// of its pipeline over: a hundred of those at each wake-up would keep all others
-// waiting. For each wake-up the heavy ones together have turnTime, and the rest of the
-// batch that is then under way.
+// A connection is heavy for heavyFor after a batch that put out heavyBytes or left part
+// of its pipeline unexecuted, because a hundred of those at each wake-up would delay all
+// others. At each wake-up the heavy connections together have timeSlice, plus the rest of
+// the batch that is then under way.
 const (
 	heavyBytes = 32 << 10
 	heavyFor   = 10 * time.Second
@@ -35,8 +35,8 @@ func (l *loop) isHeavy(c *loopConn) bool {
 	return c.heavyUntil != 0 && l.s.clock.Load() < c.heavyUntil
 }
 
-// takeTurns serves the connections that were put off, in order, until turnTime is over,
-// and at least one. All others have their replies before. A server that drains serves all.
+// serveQueued serves the queued connections in order until timeSlice is over, and at
+// least one. All others have their replies before. While draining it serves all.
 func (l *loop) serveQueued() {
 	if len(l.runQueue) == 0 {
 		return
@@ -57,10 +57,10 @@ func (l *loop) serveQueued() {
 	l.spareQueue = again[:0]
 }
 
-// takeTurn serves one of them.
+// serveNext serves one queued connection.
 func (l *loop) serveNext(c *loopConn) {
-	ready := c.readable
-	c.queued, c.readable = false, false
+	ready := c.reported
+	c.queued, c.reported = false, false
 	switch {
 	case c.closed || c.inFlight:
 	case ready:
@@ -70,7 +70,7 @@ func (l *loop) serveNext(c *loopConn) {
 	}
 }
 
-// goOn goes on with one that has more to execute.
+// continueBatch executes the next batch of a connection that has more to execute.
 func (l *loop) continueBatch(c *loopConn) {
 	defer l.recoverPanic(c)
 	if l.advance(c) && l.draining {

@@ -57,7 +57,7 @@ func TestConfigThatIsWrong(t *testing.T) {
 		{Config{Listen: "127.0.0.1:99999"}, "127.0.0.1:99999"},
 		{Config{TLSListen: "127.0.0.1:0"}, "takes a certificate"},
 		{Config{TLSListen: "127.0.0.1:99999", TLS: ownTLS(t)}, "127.0.0.1:99999"},
-		{Config{UnixSocket: "listen.go"}, "no socket"},
+		{Config{UnixSocket: "listen.go"}, "not a socket"},
 		{Config{UnixSocket: "no/such/dir/s"}, "no/such/dir/s"},
 	} {
 		if _, err := New(tt.cfg); err == nil || !strings.Contains(err.Error(), tt.want) {

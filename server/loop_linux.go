@@ -8,26 +8,26 @@ import (
 	"time"
 )
 
-// A loop carries connections on one thread: it waits until some are ready, reads
-// and executes one after the other, commits, and writes the replies of all. Its own
-// goroutine alone touches its connections; others send it mail.
+// A loop serves connections on one thread: it waits until some are ready, reads and
+// executes one after the other, commits, and writes the replies of all. Only its own
+// goroutine uses its connections; other goroutines submit tasks.
 type loop struct {
 	s             *Server
 	traffic       *traffic
 	poll          poller
 	conns         []*loopConn // by descriptor
 	work          *workspace
-	pendingWrites []*loopConn // whose output waits for the end of the wake-up
-	runQueue      []*loopConn // that wait for a turn, the first in line first
-	spareQueue    []*loopConn // the same as of the last takeTurns
-	unauthQueue   []*loopConn // of strangers that are ready
-	lightWakeUps  int         // wake-ups for which it is known that a client asks for little
-	uncommitted   bool        // something was, since the last commit
+	pendingWrites []*loopConn // connections whose output is written at the end of the wake-up
+	runQueue      []*loopConn // connections to be served later, in order
+	spareQueue    []*loopConn // memory for the next runQueue
+	unauthQueue   []*loopConn // unauthenticated connections that are ready
+	lightWakeUps  int         // wake-ups left for which the loop assumes a light client, see lightWindow
+	uncommitted   bool        // something was executed since the last commit
 	draining      bool
 	stopped       bool
-	running       []task // being read
+	running       []task // tasks being run
 
-	load  atomic.Int64 // connections, with those that are on their way
+	load  atomic.Int64 // connections, including those being added
 	mu    sync.Mutex
 	tasks []task
 	ended bool
@@ -37,26 +37,27 @@ type loop struct {
 type loopConn struct {
 	conn
 	fd            int
-	events        uint32 // that the poller watches
-	writePending  bool   // is in loop.due
-	queued        bool   // is in loop.more
-	readable      bool   // and is so because the poller reported it, not because of a batch that left some over
-	inFlight      bool   // a batch is; the poller does not watch it
-	closePending  bool   // while away
+	events        uint32 // registered with the poller
+	writePending  bool   // is in loop.pendingWrites
+	queued        bool   // is in loop.runQueue
+	reported      bool   // queued because the poller reported it; otherwise because commands were left over
+	inFlight      bool   // a batch is in flight; the poller does not watch the connection
+	closePending  bool   // to be closed when the batch comes back
 	inputEnded    bool   // the client sends nothing more
 	closed        bool
-	fullRead      bool // its last read left no room over
-	authenticated bool // it has been logged in, if it must, and has sent a whole command
-	executedAhead bool // it has executed while output waited
-	// heavyUntil is until when, by Server.clock, it has to wait for its turn; 0: never.
+	fullRead      bool // the last read filled its buffer
+	authenticated bool // authenticated, if required, and has sent a complete command
+	executedAhead bool // has executed while output waited
+	// heavyUntil is the time, by Server.clock, until which it is heavy; 0: it is not.
 	heavyUntil    int64
 	backlog       backlog
-	countedUnsent int // bytes of the queue, as the server knows
-	// overdueBytes are those of them that were there at conn.blocked.
+	countedUnsent int // bytes of the backlog that Server.unsent includes
+	// deadlineBytes are the bytes of the backlog that must be written within the write
+	// timeout, counted from conn.blocked.
 	deadlineBytes int
 }
 
-// A mail is what others ask of a loop, about a connection or all.
+// A task is a call to run on the loop's goroutine, about a connection or about all.
 type task struct {
 	c   *loopConn
 	run func(*loop, *loopConn)
@@ -67,7 +68,7 @@ func newLoop(s *Server, traffic *traffic) (*loop, error) {
 	return l, l.poll.open()
 }
 
-// post may be called from any goroutine, also when the loop has ended.
+// submit queues a task. Concurrency: any goroutine, also after the loop has ended.
 func (l *loop) submit(m task) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -77,8 +78,7 @@ func (l *loop) submit(m task) {
 	}
 }
 
-// run is the life of the loop: until it is stopped, or drains and has no
-// connection left.
+// run serves until the loop is stopped, or drains and has no connection left.
 func (l *loop) run() {
 	runtime.LockOSThread()
 	for !l.stopped && !(l.draining && l.load.Load() == 0) {
@@ -101,14 +101,14 @@ func (l *loop) run() {
 	l.poll.close()
 }
 
-// strangersAtOnce is how many unauthenticated connections are served at a wake-up: a
-// tenth of a millisecond, about, and turnTime at most.
+// maxUnauthPerWakeUp bounds the unauthenticated connections served at a wake-up: about a
+// tenth of a millisecond of work, and at most timeSlice.
 const maxUnauthPerWakeUp = 8
 
-// serveReady serves the connections that are ready, and reports whether there is mail.
-// Heavy ones wait for their turn. New ones, of which there may be any number at once, are
-// served when all others have their replies, and then only a few: the poller reports the
-// rest again.
+// serveReady serves the connections that are ready, and reports whether tasks wait. Heavy
+// connections are queued. Unauthenticated ones, whose number is unbounded, are served
+// after all others have their replies, a few at a time; the poller reports the rest
+// again.
 func (l *loop) serveReady(ready []syscall.EpollEvent) (mail bool) {
 	for _, e := range ready {
 		fd := int(e.Fd)
@@ -147,8 +147,8 @@ func (l *loop) serveReady(ready []syscall.EpollEvent) (mail bool) {
 	return mail
 }
 
-// readMail does what is asked. No connection joins at another time, so that an
-// event is never for the wrong one.
+// runTasks runs the submitted tasks. Connections are added here only, so an event never
+// belongs to a new connection that reuses a descriptor.
 func (l *loop) runTasks() {
 	l.poll.drainWake()
 	l.mu.Lock()
@@ -160,7 +160,7 @@ func (l *loop) runTasks() {
 	clear(l.running)
 }
 
-// add begins to carry a connection.
+// add begins to serve a connection.
 func (l *loop) add(c *loopConn) {
 	if c.closed {
 		return
@@ -175,19 +175,18 @@ func (l *loop) add(c *loopConn) {
 	l.serve(c)
 }
 
-// watch has the poller tell when the connection can be read, or written.
+// register adds the connection to the poller, with the events of interest.
 func (l *loop) register(c *loopConn) bool {
 	c.events = l.interest(c)
 	if err := l.poll.add(c.fd, c.events); err != nil {
-		l.s.log.Error("connection closed", "client", c.client, "why", "cannot be watched", "err", err)
+		l.s.log.Error("connection closed", "client", c.client, "why", "epoll registration failed", "error", err)
 		l.drop(c)
 		return false
 	}
 	return true
 }
 
-// wakeUp goes on with a connection whose batch has come back, or to which others
-// have sent something.
+// resume continues a connection whose batch has come back, or that has received messages.
 func (l *loop) resume(c *loopConn) {
 	if c.writePending {
 		l.flush()
@@ -230,8 +229,8 @@ func (l *loop) resume(c *loopConn) {
 	}
 }
 
-// kill closes a connection. While a batch is away its bytes belong to others, so
-// it then waits for that.
+// kill closes a connection. A connection with a batch in flight is closed when the batch
+// comes back, because the batch still uses its buffers.
 func (l *loop) kill(c *loopConn) {
 	if c.writePending {
 		l.flush()

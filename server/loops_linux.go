@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// loops is the transport of a few event loops.
+// loops is the transport with a few event loops.
 type loops struct {
 	s        *Server
 	all      []*loop
@@ -35,9 +35,9 @@ func newLoops(s *Server, n int) (*loops, error) {
 	return t, nil
 }
 
-// carry gives the connection to the loop with the fewest. The loop reads and
-// writes a descriptor of its own, as that of nc is known to the runtime's poller,
-// which would wake up for it as well.
+// carry passes the connection to the loop with the fewest. The loop uses a duplicate of
+// the descriptor, because nc's own is registered with the runtime's poller, which would
+// wake up for it as well.
 func (t *loops) carry(nc net.Conn) error {
 	defer nc.Close()
 	fd, err := duplicate(nc)
@@ -63,7 +63,7 @@ func (t *loops) carry(nc net.Conn) error {
 	return nil
 }
 
-// duplicate returns another descriptor of the same, nonblocking, socket.
+// duplicate returns a duplicate of the socket's descriptor, which is nonblocking.
 func duplicate(nc net.Conn) (fd int, err error) {
 	sc, ok := nc.(syscall.Conn)
 	if !ok {
@@ -91,8 +91,9 @@ func (t *loops) submitAll(run func(*loop, *loopConn)) {
 	}
 }
 
-// sweep wakes up no loop on which nothing can be overdue: after each wake-up of a loop
-// the runtime looks some fifty times whether it has gone back to waiting.
+// sweep wakes up only loops on which a connection can be overdue, because after each
+// wake-up of a loop the runtime checks some fifty times whether it has gone back to
+// waiting.
 func (t *loops) sweep() {
 	if t.s.unsent.Load() == 0 && t.s.idleTimeout.Load() == 0 {
 		return

@@ -11,16 +11,16 @@ import (
 )
 
 const (
-	// complainEvery is how often complaints of one kind about one site are logged at most.
+	// logEvery is the shortest time between two lines of one sampledLog about one site.
 	logEvery = time.Second
-	// maxSites is how many sites are told apart meanwhile; the rest is otherSites.
+	// maxSites is the number of sites counted separately; all others share otherSites.
 	maxSites   = 8
 	otherSites = "others"
 )
 
-// complaints are about unauthenticated clients, which may cause as many as they like:
-// in complainEvery the log gets one line for each of maxSites sites, and one for the
-// rest, with the number of complaints and the last of them. Many may use it at once.
+// A sampledLog logs events that unauthenticated clients can cause at any rate. In
+// logEvery it writes one line for each of maxSites sites and one for all others, with the
+// number of events and the last of them. Concurrency: any goroutine may use it.
 type sampledLog struct {
 	text string
 
@@ -28,14 +28,14 @@ type sampledLog struct {
 	sites map[string]*siteLog // by commands.SiteOf
 }
 
-// A complaint is about one site.
+// A siteLog counts the events of one site.
 type siteLog struct {
 	n           int // since the last line
 	client, why string
 	logged      time.Time
 }
 
-// note adds one.
+// add counts an event.
 func (c *sampledLog) add(client, why string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -55,8 +55,8 @@ func (c *sampledLog) add(client, why string) {
 	about.client, about.why = client, why
 }
 
-// report logs the complaints since the last line about each site, unless that was
-// logged a moment ago, and forgets the sites without any.
+// flush writes a line for each site with events since its last line, unless that is less
+// than logEvery ago, and drops the sites without events.
 func (c *sampledLog) flush(log *slog.Logger) {
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -13,40 +13,40 @@ import (
 	"time"
 )
 
-// What strangers get of this machine before they have shown that they speak TLS.
+// Bounds of connections that have not completed a TLS handshake.
 const (
-	handshakeTime = 10 * time.Second // for all of it
+	handshakeTime = 10 * time.Second // for the whole handshake
 	maxHandshakes = 512              // at once
-	// crowdTime is what each has of handshakeTime in any case when others wait.
+	// minHandshakeTime is the share of handshakeTime that each gets even if others wait.
 	minHandshakeTime = 500 * time.Millisecond
 )
 
-// Why a handshake fails, where crypto/tls does not know or says it less clearly.
+// Reasons for a failed handshake, if crypto/tls has none or a less clear one.
 const (
 	notTLS    = "the client does not speak TLS"
 	tooSlow   = "the client was too slow"
 	displaced = "the client was slow, and others waited"
 )
 
-// What a client in the clear is told.
+// plainOnTLSReply is the reply to a client that does not speak TLS.
 const plainOnTLSReply = "-ERR this port is for TLS\r\n"
 
-// secure is the transport of connections over TLS. Their handshakes are done in
-// goroutines of their own, whose grown stacks end with them; then there is a goroutine
-// for each connection. It is no client, and takes no place of one, before that.
+// secure is the transport of connections over TLS. Handshakes run in goroutines of their
+// own, whose grown stacks end with them; afterwards each connection has a goroutine. A
+// connection counts as a client only after its handshake.
 type secure struct {
 	*goroutines
 	failed   atomic.Int64
 	failures sampledLog
 	running  sync.WaitGroup // handshakes
-	cpu      cpuTokens      // of those that work and don't wait for the client
+	cpu      cpuTokens      // for handshakes that compute rather than wait for the client
 
 	mu         sync.Mutex
 	handshakes []*handshake  // the oldest first
-	slotFree   chan struct{} // has room for one: there may be a place again
+	slotFree   chan struct{} // capacity 1; a slot may be free again
 }
 
-// A handshake is a connection that is no client yet.
+// A handshake is a connection that has not completed its TLS handshake.
 type handshake struct {
 	socket *socket
 	began  time.Time
@@ -54,15 +54,15 @@ type handshake struct {
 
 func newSecure(s *Server) *secure {
 	return &secure{
-		goroutines: newGoroutines(s), failures: sampledLog{text: "TLS handshakes have failed"}, slotFree: make(chan struct{}, 1),
+		goroutines: newGoroutines(s), failures: sampledLog{text: "TLS handshakes failed"}, slotFree: make(chan struct{}, 1),
 		cpu: newCPUTokens(max(1, runtime.GOMAXPROCS(0)/2)),
 	}
 }
 
-// carry begins the handshake once there is a place for it. When all are taken it
-// waits, and newcomers with it in the queue of the system, for one to end, or cuts off
-// the oldest after crowdTime: silent clients then hold up others for a moment only, and
-// a crowd of honest ones is served in its turn.
+// carry starts the handshake once a slot is free. While all are taken it blocks, with
+// further connections in the system's queue, until one ends or the oldest has had
+// minHandshakeTime and is cut off. So silent clients delay others only briefly, and many
+// honest ones are served in order.
 func (t *secure) carry(nc net.Conn) error {
 	h := &handshake{&socket{Conn: nc}, time.Now()}
 	for {
@@ -80,7 +80,7 @@ func (t *secure) carry(nc net.Conn) error {
 	}
 }
 
-// enter takes a place, or says how long to wait until the oldest may be cut off.
+// reserve takes a slot, or returns the time until the oldest handshake may be cut off.
 func (t *secure) reserve(h *handshake) (wait time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -97,7 +97,7 @@ func (t *secure) reserve(h *handshake) (wait time.Duration) {
 	return 0
 }
 
-// leave gives the place back. False: h was cut off.
+// finish returns the slot. It returns false if h was cut off.
 func (t *secure) finish(h *handshake) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -113,7 +113,7 @@ func (t *secure) finish(h *handshake) bool {
 	return true
 }
 
-// shake is the handshake, and what becomes of the connection.
+// runHandshake does the handshake and then starts, or closes, the connection.
 func (t *secure) runHandshake(h *handshake) {
 	defer t.s.recoverPanic()
 	_ = h.socket.SetDeadline(h.began.Add(handshakeTime))
@@ -133,9 +133,8 @@ func (t *secure) runHandshake(h *handshake) {
 	}
 }
 
-// fail counts a handshake that failed, tells why and closes the connection. Who has
-// hung up before it said anything, as what looks whether a port is open does, is not
-// worth a word.
+// fail counts a failed handshake, logs the reason and closes the connection. A client
+// that hung up before it sent anything, as a port probe does, is not logged.
 func (t *secure) fail(h *handshake, err error, stayed bool) {
 	defer h.socket.Close()
 	t.failed.Add(1)
@@ -167,7 +166,7 @@ func (t *secure) sweep() {
 	t.failures.flush(t.s.log)
 }
 
-// drain cuts off those that are no clients yet.
+// drain cuts off the handshakes under way and then drains the connections.
 func (t *secure) drain() {
 	t.mu.Lock()
 	for _, h := range t.handshakes {

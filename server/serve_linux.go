@@ -2,15 +2,15 @@ package server
 
 import "syscall"
 
-// What is at most read of a connection, in reads, when the server drains: more
-// than a receive buffer holds.
+// maxDrainReads bounds the reads from a connection while the server drains: more than a
+// receive buffer holds.
 const maxDrainReads = 1024
 
-// serve does what a connection that is ready wants: it writes what waits, or else
-// reads once and executes. When the server drains it goes on until a read finds
-// room left over, and closes.
+// serve handles a ready connection: it writes the backlog if there is one, and otherwise
+// reads once and executes. While draining it continues until a read leaves room in the
+// buffer, and closes.
 func (l *loop) serve(c *loopConn) {
-	if c.queued { // it has enough to do
+	if c.queued { // runQueue serves it
 		return
 	}
 	defer l.recoverPanic(c)
@@ -33,18 +33,17 @@ func (l *loop) serve(c *loopConn) {
 	l.close(c)
 }
 
-// open says that the connection is neither closed nor waits for its client to take
-// replies.
+// writable reports whether the connection is open and has no backlog.
 func (l *loop) writable(c *loopConn) bool { return !c.closed && c.blocked.Load() == 0 }
 
-// aheadBytes is how much output of all connections may wait for clients until they
-// are not read from any more. A client that sends a long pipeline whole and reads the
-// replies then would otherwise wait for ever, as the server does for it.
+// maxUnsentBytes bounds the output of all connections beyond which clients with a backlog
+// are not read from. Without such reads a client that sends a long pipeline before it
+// reads a reply would wait for ever, and the server for it.
 const maxUnsentBytes = 64 << 20
 
-// goesOn says that the connection may execute: it is open, or what waits for clients is
-// not too much. Nothing more is read from strangers, when the server drains, and when
-// the client or the session has said its last word.
+// mayExecute reports whether the connection may read and execute: it is writable, or the
+// unsent output of all clients is below its bound. With a backlog it may not while
+// draining, before authentication, and after the client or the session has ended.
 func (l *loop) mayExecute(c *loopConn) bool {
 	switch {
 	case c.closed || l.writable(c):
@@ -55,7 +54,7 @@ func (l *loop) mayExecute(c *loopConn) bool {
 	return l.s.unsent.Load() < maxUnsentBytes
 }
 
-// wanted are the events that the connection waits for.
+// interest returns the events that the connection waits for.
 func (l *loop) interest(c *loopConn) uint32 {
 	switch {
 	case c.blocked.Load() == 0:
@@ -66,7 +65,7 @@ func (l *loop) interest(c *loopConn) uint32 {
 	return syscall.EPOLLOUT
 }
 
-// attend has the poller tell of those.
+// updateInterest re-registers the connection's epoll events if they changed.
 func (l *loop) updateInterest(c *loopConn) {
 	if want := l.interest(c); want != c.events && !c.inFlight && !c.closed {
 		c.events = want
@@ -74,7 +73,7 @@ func (l *loop) updateInterest(c *loopConn) {
 	}
 }
 
-// borrow lends the connection what it needs while it has work.
+// borrow lends the connection the buffers that it needs while it has work.
 func (l *loop) borrow(c *loopConn) {
 	if l.work.out.full() {
 		l.flush()
@@ -82,8 +81,8 @@ func (l *loop) borrow(c *loopConn) {
 	c.borrow(l.work)
 }
 
-// read takes what has come in, as much as there is room for, and says whether it
-// left none. A negative n says that the connection is closed.
+// read reads once and reports whether the input filled the buffer. A negative n means
+// that the connection is closed.
 func (l *loop) read(c *loopConn) (n int, full bool) {
 	l.borrow(c)
 	room := c.in.space()
@@ -111,11 +110,11 @@ func (l *loop) read(c *loopConn) (n int, full bool) {
 	return -1, false
 }
 
-// advance executes a batch of what is in the buffer. If that is all of it, the
-// replies are written at the end of the wake-up; otherwise, and for a connection that
-// ends, at once, and others have their turn before the next batch. When the server
-// drains it executes all batches. It returns true when all is executed, false when the
-// connection has to wait or is closed.
+// advance executes a batch of the commands in the buffer. If that is all of them, the
+// replies are written at the end of the wake-up. Otherwise, and for a connection that
+// ends, they are written at once, and others are served before the next batch. While
+// draining it executes all batches. It returns true when all is executed, and false when
+// the connection has to wait or is closed.
 func (l *loop) advance(c *loopConn) bool {
 	for {
 		l.borrow(c)
@@ -155,12 +154,12 @@ func (l *loop) advance(c *loopConn) bool {
 	}
 }
 
-// modestFor is after how many wake-ups without one it is forgotten that there was a
-// client who asked for little.
+// lightWindow is the number of wake-ups for which the loop remembers a light client: one
+// whose last two reads left room in the buffer.
 const lightWindow = 64
 
-// batch is how many ops of a connection are executed at once: fewer of one that has sent
-// more than a read takes where there are others that do not.
+// batchSize returns the number of ops that the connection executes at once: fewer if it
+// fills its buffer and others do not.
 func (l *loop) batchSize(c *loopConn) int {
 	if c.fullRead && l.lightWakeUps > 0 {
 		return shortOps
@@ -168,8 +167,8 @@ func (l *loop) batchSize(c *loopConn) int {
 	return batchOps
 }
 
-// giveBack gives back what was lent to a connection that has to wait, unless it needs
-// what it keeps. Requires that none of what was read is being executed.
+// releaseBuffers returns the buffers of a connection that has to wait, unless it retains
+// a command. Requires: none of the input is being executed.
 func (l *loop) releaseBuffers(c *loopConn) {
 	if c.held == nil {
 		c.in.discardArgs()
@@ -177,14 +176,13 @@ func (l *loop) releaseBuffers(c *loopConn) {
 	}
 }
 
-// rest gives back what was lent to a connection that has nothing to do, but for
-// its output, which is due.
+// releaseIdle returns the buffers of a connection without work and queues its output.
 func (l *loop) releaseIdle(c *loopConn) {
 	c.release(l.work)
 	l.queueWrite(c)
 }
 
-// owe has the output, if there is any, written by the next flush.
+// queueWrite queues the output, if there is any, for the next flush.
 func (l *loop) queueWrite(c *loopConn) {
 	out := c.session.Output()
 	switch {
@@ -202,8 +200,8 @@ func (l *loop) queueWrite(c *loopConn) {
 	}
 }
 
-// flush commits what was executed and writes the output that is due. Between
-// batches of a connection only, or when it is done.
+// flush commits the executed batches and writes the queued output. Requires: no
+// connection is in the middle of a batch.
 func (l *loop) flush() {
 	if l.uncommitted {
 		l.uncommitted = false
@@ -220,8 +218,8 @@ func (l *loop) flush() {
 	l.work.out.reset()
 }
 
-// write writes the output, behind what waits. If the socket takes no more for now, the
-// rest waits.
+// write writes the output, after the backlog. The part that the socket does not take
+// becomes backlog.
 func (l *loop) write(c *loopConn) {
 	out := c.session.Output()
 	rest := *out
@@ -232,7 +230,7 @@ func (l *loop) write(c *loopConn) {
 		most += maxUnsentBytes
 	}
 	if bytes := c.backlog.bytes + len(rest); bytes > most {
-		l.s.log.Info("connection closed", "client", c.client, "why", "more output than allowed", "bytes", bytes)
+		l.s.log.Info("connection closed", "client", c.client, "why", "output limit exceeded", "bytes", bytes)
 		l.close(c)
 		return
 	}
@@ -260,7 +258,7 @@ func (l *loop) write(c *loopConn) {
 	}
 }
 
-// writeQueue writes what waits.
+// writeBacklog writes the backlog.
 func (l *loop) writeBacklog(c *loopConn) {
 	written, errno := c.backlog.write(c.fd)
 	c.traffic.out.Add(int64(written))
@@ -277,7 +275,8 @@ func (l *loop) writeBacklog(c *loopConn) {
 	}
 }
 
-// block has what waits do so until the client has taken some more than it just did.
+// block marks c as blocked, and restarts its write timeout if the backlog that was there
+// at the last restart has been written.
 func (l *loop) block(c *loopConn, taken int) {
 	c.deadlineBytes -= taken
 	if c.deadlineBytes <= 0 {
@@ -288,7 +287,7 @@ func (l *loop) block(c *loopConn, taken int) {
 	l.updateInterest(c)
 }
 
-// waits tells the server how much output of the connection waits.
+// countUnsent updates Server.unsent and the gauges to the size of the backlog.
 func (l *loop) countUnsent(c *loopConn) {
 	l.s.unsent.Add(int64(c.backlog.bytes - c.countedUnsent))
 	c.countedUnsent = c.backlog.bytes
@@ -296,8 +295,8 @@ func (l *loop) countUnsent(c *loopConn) {
 	c.gauges.chunkBytes.Store(int64(c.backlog.bytes))
 }
 
-// rescue is deferred around all that calls a session. What was lent to the
-// connection is lost with it.
+// recoverPanic is deferred around all calls of a session. The buffers lent to the
+// connection are given up.
 func (l *loop) recoverPanic(c *loopConn) {
 	if p := recover(); p != nil {
 		l.s.logPanic(p)
@@ -307,7 +306,7 @@ func (l *loop) recoverPanic(c *loopConn) {
 	}
 }
 
-// close takes back what was lent and drops the connection. No batch may be away.
+// close returns the buffers and drops the connection. Requires: no batch is in flight.
 func (l *loop) close(c *loopConn) {
 	*c.session.Output() = nil
 	c.in.discardArgs()
@@ -315,8 +314,8 @@ func (l *loop) close(c *loopConn) {
 	l.drop(c)
 }
 
-// drop closes the socket, which the poller then forgets, and the session. Only
-// the first time counts.
+// drop closes the socket, which unregisters it from the poller, and the session. Further
+// calls have no effect.
 func (l *loop) drop(c *loopConn) {
 	if c.closed {
 		return

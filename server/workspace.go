@@ -2,23 +2,23 @@ package server
 
 import "unsafe"
 
-// A workspace is memory that a connection needs only while it has work: an event
-// loop lends its own to one connection after the other, so that an idle one holds
-// next to nothing.
+// A workspace is memory that a connection needs only while it has work. An event loop
+// lends its own to one connection after the other, so that an idle connection holds next
+// to nothing.
 type workspace struct {
 	in   chunkPool[byte]
 	args chunkPool[[]byte]
 	out  arena
 }
 
-// What a workspace has at first, and at most of that which grows with need.
+// Sizes of a workspace: at first, and at most for the parts that grow.
 const (
 	lentBytes  = 64 << 10
 	lentArgs   = 4 << 10
 	lentOutput = 64 << 10
 	keptArgs   = 32 << 10
 	keptOutput = 1 << 20
-	// maxSpare is how many chunks a lender keeps that nobody uses.
+	// maxFreeChunks bounds the unused chunks that a pool keeps.
 	maxFreeChunks = 8
 )
 
@@ -28,27 +28,27 @@ func newWorkspace() *workspace {
 	return w
 }
 
-// newInputWorkspace has memory for input alone.
+// newInputWorkspace creates a workspace without an arena.
 func newInputWorkspace(inBytes, args int) *workspace {
 	return &workspace{in: chunkPool[byte]{size: inBytes, maxSize: inBytes}, args: chunkPool[[]byte]{size: args, maxSize: keptArgs}}
 }
 
-// A lender lends the free end of a chunk of memory to one borrower after the
-// other, who pays it back before the next. One whose batch is away keeps what it
-// has used, and others get what is behind that.
+// A chunkPool lends the free end of a chunk of memory to one borrower at a time. A
+// borrower whose batch is in flight retains its part, and the next one gets the rest of
+// the chunk.
 type chunkPool[T any] struct {
-	size, maxSize int // of a chunk: now, and when borrowers need more
+	size, maxSize int // of a chunk: now, and at most when borrowers need more
 	chunk         *chunk[T]
 	freeChunks    []*chunk[T]
 }
 
-// A chunk is memory of a lender. It is used again when no borrower keeps any of it.
+// A chunk is memory of a pool. It is reused when no borrower retains part of it.
 type chunk[T any] struct {
-	all, free []T // both of length 0; free is what no borrower keeps
-	retained  int // how many do
+	all, free []T // both of length 0; free is the part that no borrower retains
+	retained  int // number of borrowers that retain a part
 }
 
-// lend returns a slice of no length with a quarter of a chunk of room or more.
+// lend returns an empty slice whose capacity is at least a quarter of a chunk.
 func (l *chunkPool[T]) lend() []T {
 	switch {
 	case l.chunk == nil:
@@ -61,7 +61,7 @@ func (l *chunkPool[T]) lend() []T {
 	return l.chunk.free
 }
 
-// another is a chunk that nobody uses.
+// newChunk returns an unused chunk.
 func (l *chunkPool[T]) newChunk() *chunk[T] {
 	if n := len(l.freeChunks); n > 0 {
 		c := l.freeChunks[n-1]
@@ -72,8 +72,8 @@ func (l *chunkPool[T]) newChunk() *chunk[T] {
 	return &chunk[T]{all: all, free: all}
 }
 
-// moved says that the borrower has outgrown what it was lent, which then nobody
-// gets any more, and sees to it that the next one gets as much as it has.
+// outgrown reports whether the borrower has reallocated its memory. The pool then drops
+// the chunk, and makes the next one large enough for such a borrower.
 func (l *chunkPool[T]) outgrown(mem []T) bool {
 	if unsafe.SliceData(mem) == unsafe.SliceData(l.chunk.free) {
 		return false
@@ -85,8 +85,8 @@ func (l *chunkPool[T]) outgrown(mem []T) bool {
 	return true
 }
 
-// keep lets the borrower keep mem until it releases the chunk. If it has outgrown
-// what it was lent, it keeps all of that too.
+// retain reserves mem for the borrower until it releases the chunk. If the borrower has
+// outgrown the loan, the whole chunk is reserved.
 func (l *chunkPool[T]) retain(mem []T) *chunk[T] {
 	c, used := l.chunk, len(mem)
 	if l.outgrown(mem) {
@@ -97,7 +97,7 @@ func (l *chunkPool[T]) retain(mem []T) *chunk[T] {
 	return c
 }
 
-// release says that a borrower is done with what it kept of a chunk.
+// release ends a borrower's use of its part of a chunk.
 func (l *chunkPool[T]) release(c *chunk[T]) {
 	c.retained--
 	if c.retained == 0 && c != l.chunk && cap(c.all) == l.size && len(l.freeChunks) < maxFreeChunks {
@@ -106,27 +106,27 @@ func (l *chunkPool[T]) release(c *chunk[T]) {
 	}
 }
 
-// forget gives up what is lent, to a borrower who will not pay it back.
+// discard drops the lent chunk, because its borrower will not return it.
 func (l *chunkPool[T]) discard() { l.chunk = nil }
 
-// An arena is where the replies of a wake-up are put, those of one connection
-// behind those of the other, until they are written.
+// An arena holds the replies of a wake-up, one connection after the other, until they are
+// written.
 type arena struct {
-	buf     []byte // len is what is taken
-	largest int    // the most that one connection wanted
+	buf     []byte // len is the part in use
+	largest int    // largest output of one connection
 }
 
-// room is how much the next connection is to find at least.
+// minRoom returns the least room that the next connection must find.
 func (a *arena) minRoom() int { return min(max(2*a.largest, lentOutput/4), keptOutput/2) }
 
-// full says that the arena is to be emptied before it lends.
+// full reports whether the arena must be reset before it can lend.
 func (a *arena) full() bool { return cap(a.buf)-len(a.buf) < a.minRoom() }
 
-// lend returns all room there is, to one connection at a time.
+// lend returns all free room, to one connection at a time.
 func (a *arena) lend() []byte { return a.buf[len(a.buf):] }
 
-// take keeps out, which was lent, until empty. Where it has outgrown the arena,
-// the next one to be lent is larger.
+// claim reserves out, which was lent, until reset. If out has outgrown the arena, the
+// next arena is larger.
 func (a *arena) claim(out []byte) []byte {
 	a.largest = max(a.largest, len(out))
 	if n := len(a.buf); n < cap(a.buf) && unsafe.SliceData(out) == unsafe.SliceData(a.buf[n:n+1]) {
@@ -135,7 +135,7 @@ func (a *arena) claim(out []byte) []byte {
 	return out[:len(out):len(out)]
 }
 
-// empty forgets all that was taken: it is written, or elsewhere.
+// reset frees all claimed memory. Requires: it has been written or copied.
 func (a *arena) reset() {
 	a.buf = a.buf[:0]
 	if want := min(4*a.minRoom(), keptOutput); want > cap(a.buf) {
