@@ -86,7 +86,7 @@ func (s *Source) reload() error {
 		s.log.Info("the certificates for "+s.use+" have changed", "certificate", s.files.Cert, "expires", expiry(s.config))
 	case err != nil && err.Error() != s.failure:
 		s.failure = err.Error()
-		s.log.Error("the certificates for "+s.use+" can't be used, and those from before are", "error", err)
+		s.log.Error("the certificates for "+s.use+" can't be used; keeping the previous ones", "error", err)
 	}
 	if err == nil {
 		s.failure = ""

@@ -42,17 +42,17 @@ func (l *loop) serveQueued() {
 		return
 	}
 	l.flush()
-	turns := l.runQueue
+	queue := l.runQueue
 	l.runQueue = l.spareQueue[:0]
 	began, served := time.Now(), 0
-	for served < len(turns) && (served == 0 || l.draining || time.Since(began) < timeSlice) {
-		l.serveNext(turns[served])
+	for served < len(queue) && (served == 0 || l.draining || time.Since(began) < timeSlice) {
+		l.serveNext(queue[served])
 		served++
 	}
-	rest := copy(turns, turns[served:])
-	clear(turns[rest:])
+	left := copy(queue, queue[served:])
+	clear(queue[left:])
 	again := l.runQueue
-	l.runQueue = append(turns[:rest], again...)
+	l.runQueue = append(queue[:left], again...)
 	clear(again)
 	l.spareQueue = again[:0]
 }

@@ -29,13 +29,13 @@ func splitWords(line []byte, words []span, maxWords int) (found []span, ok bool)
 // position at which the line continues. The unquoted word is never longer than the quoted
 // one.
 func splitWord(line []byte, i int) (w span, next int, ok bool) {
-	to := i
+	out := i
 	w.from = int32(i)
 	for i < len(line) && !endsWord(line[i]) {
 		quote := line[i]
 		if quote != '"' && quote != '\'' {
-			line[to] = quote
-			to++
+			line[out] = quote
+			out++
 			i++
 			continue
 		}
@@ -45,16 +45,16 @@ func splitWord(line []byte, i int) (w span, next int, ok bool) {
 			}
 			if line[i] == quote {
 				i++
-				w.to = int32(to)
+				w.to = int32(out)
 				return w, i, i == len(line) || isSpace(line[i])
 			}
 			var c byte
 			c, i = unescape(line, i, quote)
-			line[to] = c
-			to++
+			line[out] = c
+			out++
 		}
 	}
-	w.to = int32(to)
+	w.to = int32(out)
 	return w, i, true
 }
 

@@ -109,7 +109,7 @@ func TestAcceptBacksOff(t *testing.T) {
 	if n := ln.asked(); n < 3 || n > 10 {
 		t.Errorf("asked %d times in 200ms, want it to wait 5, 10, 20, ... ms", n)
 	}
-	if n := strings.Count(r.log.String(), "cannot accept"); n != 1 {
+	if n := strings.Count(r.log.String(), "accept failed"); n != 1 {
 		t.Errorf("logged %d times, want once", n)
 	}
 }

@@ -83,9 +83,9 @@ func (l *loop) run() {
 	runtime.LockOSThread()
 	for !l.stopped && !(l.draining && l.load.Load() == 0) {
 		l.lightWakeUps--
-		mail := l.serveReady(l.poll.wait(len(l.runQueue) == 0))
+		hasTasks := l.serveReady(l.poll.wait(len(l.runQueue) == 0))
 		l.serveQueued()
-		if mail {
+		if hasTasks {
 			l.runTasks()
 		}
 		l.flush()
@@ -109,11 +109,11 @@ const maxUnauthPerWakeUp = 8
 // connections are queued. Unauthenticated ones, whose number is unbounded, are served
 // after all others have their replies, a few at a time; the poller reports the rest
 // again.
-func (l *loop) serveReady(ready []syscall.EpollEvent) (mail bool) {
+func (l *loop) serveReady(ready []syscall.EpollEvent) (hasTasks bool) {
 	for _, e := range ready {
 		fd := int(e.Fd)
 		if fd == l.poll.wakeFD() {
-			mail = true
+			hasTasks = true
 			continue
 		}
 		switch c := l.conns[fd]; {
@@ -129,7 +129,7 @@ func (l *loop) serveReady(ready []syscall.EpollEvent) (mail bool) {
 		}
 	}
 	if len(l.unauthQueue) == 0 {
-		return mail
+		return hasTasks
 	}
 	l.flush()
 	began := time.Now()
@@ -144,7 +144,7 @@ func (l *loop) serveReady(ready []syscall.EpollEvent) (mail bool) {
 	}
 	clear(l.unauthQueue)
 	l.unauthQueue = l.unauthQueue[:0]
-	return mail
+	return hasTasks
 }
 
 // runTasks runs the submitted tasks. Connections are added here only, so an event never

@@ -43,16 +43,16 @@ func (c *sampledLog) add(client, why string) {
 	if c.sites[site] == nil && len(c.sites) >= maxSites {
 		site = otherSites
 	}
-	about := c.sites[site]
-	if about == nil {
+	entry := c.sites[site]
+	if entry == nil {
 		if c.sites == nil {
 			c.sites = make(map[string]*siteLog)
 		}
-		about = new(siteLog)
-		c.sites[site] = about
+		entry = new(siteLog)
+		c.sites[site] = entry
 	}
-	about.n++
-	about.client, about.why = client, why
+	entry.n++
+	entry.client, entry.why = client, why
 }
 
 // flush writes a line for each site with events since its last line, unless that is less
@@ -62,14 +62,14 @@ func (c *sampledLog) flush(log *slog.Logger) {
 	defer c.mu.Unlock()
 	now := time.Now()
 	for _, site := range slices.Sorted(maps.Keys(c.sites)) {
-		about := c.sites[site]
+		entry := c.sites[site]
 		switch {
-		case now.Sub(about.logged) < logEvery:
-		case about.n == 0:
+		case now.Sub(entry.logged) < logEvery:
+		case entry.n == 0:
 			delete(c.sites, site)
 		default:
-			log.Warn(c.text, "times", about.n, "client", about.client, "why", about.why)
-			about.n, about.logged = 0, now
+			log.Warn(c.text, "times", entry.n, "client", entry.client, "why", entry.why)
+			entry.n, entry.logged = 0, now
 		}
 	}
 }
