@@ -16,32 +16,32 @@ import (
 	"limitsrv/commands"
 )
 
-// Bounds of those who are logged in by a cookie.
+// Bounds of cookie logins.
 const (
 	loginLifetime = 12 * time.Hour
 	maxLogins     = 1000
-	// loginTimeout is how long a login may wait for those before it.
+	// loginTimeout bounds the time that a login waits for those before it.
 	loginTimeout = 15 * time.Second
-	// maxLoggingIn is how many may be in a login at once, which may wait.
+	// maxPendingLogins bounds the logins under way at once, each of which may wait.
 	maxPendingLogins = 112
-	// maxLoggingInEach are those of one site. Wrong passwords wait for their turns, so it
-	// is as many as leave some of the site's connections for others.
+	// maxPendingLoginsPerSite is the same for one site. Logins with wrong passwords wait,
+	// so the bound leaves some of the site's connections free.
 	maxPendingLoginsPerSite = maxConnectionsPerSite - 8
-	// anyone is who asks where nobody has to log in.
+	// defaultUser is the user of all requests if no login is required.
 	defaultUser = "default"
 )
 
-// A who is somebody who asks.
+// An identity is the user and the address that a request comes from.
 type identity struct {
 	account commands.Account
 	from    string // HOST:PORT
 }
 
-// logins are those who are logged in by a cookie, by the hash of its value. Many may
-// use it at once.
+// logins are the users logged in by a cookie, by the hash of its value. Concurrency: any
+// goroutine may use them.
 type logins struct {
-	cookie string // its name
-	secure bool   // by TLS only
+	cookie string // name of the cookie
+	secure bool   // TLS only
 	mu     sync.Mutex
 	byHash map[[sha256.Size]byte]login
 }
@@ -51,7 +51,8 @@ type login struct {
 	expires time.Time
 }
 
-// newLogins is for a listener at an address: browsers tell hosts apart, and not ports.
+// newLogins names the cookie after the port of at, because browsers separate cookies by
+// host and not by port.
 func newLogins(at net.Addr, secure bool) *logins {
 	name := "limitsrv"
 	if _, port, err := net.SplitHostPort(at.String()); err == nil {
@@ -63,8 +64,8 @@ func newLogins(at net.Addr, secure bool) *logins {
 	return &logins{cookie: name, secure: secure, byHash: make(map[[sha256.Size]byte]login)}
 }
 
-// begin logs an account in and gives the cookie to answer with. Where there are too
-// many, the one that would have ended soonest ends.
+// create logs an account in and returns the cookie for the reply. Beyond maxLogins the
+// login that expires first is removed.
 func (l *logins) create(a commands.Account, now time.Time) *http.Cookie {
 	var secret [32]byte
 	rand.Read(secret[:])
@@ -76,7 +77,8 @@ func (l *logins) create(a commands.Account, now time.Time) *http.Cookie {
 	return l.newCookie(value, int(loginLifetime/time.Second))
 }
 
-// forget drops what has ended, and the oldest where there is no room. mu is held.
+// evict removes the expired logins, and the oldest beyond maxLogins. Requires: mu is
+// held.
 func (l *logins) evict(now time.Time) {
 	var oldest [sha256.Size]byte
 	var ends time.Time
@@ -93,7 +95,7 @@ func (l *logins) evict(now time.Time) {
 	}
 }
 
-// baked is the cookie with a value; an age of less than 0 takes it away.
+// newCookie returns the cookie with a value; an age below 0 deletes it in the browser.
 func (l *logins) newCookie(value string, age int) *http.Cookie {
 	return &http.Cookie{
 		Name: l.cookie, Value: value, Path: "/", MaxAge: age,
@@ -101,7 +103,7 @@ func (l *logins) newCookie(value string, age int) *http.Cookie {
 	}
 }
 
-// find is who the cookie of a request was given to.
+// lookup returns the account of a request's cookie.
 func (l *logins) lookup(r *http.Request, now time.Time) (commands.Account, bool) {
 	cookie, err := r.Cookie(l.cookie)
 	if err != nil {
@@ -118,7 +120,7 @@ func (l *logins) lookup(r *http.Request, now time.Time) (commands.Account, bool)
 	return one.account, ok
 }
 
-// end logs out who a request comes from, and gives the cookie that takes theirs away.
+// remove ends the login of a request's cookie, and returns the cookie that deletes it.
 func (l *logins) remove(r *http.Request) *http.Cookie {
 	if cookie, err := r.Cookie(l.cookie); err == nil {
 		l.mu.Lock()
@@ -130,11 +132,11 @@ func (l *logins) remove(r *http.Request) *http.Cookie {
 
 var (
 	errNoLogin = errors.New("log in first")
-	errBusy    = errors.New("too many log in at once, try again")
+	errBusy    = errors.New("too many logins at once, try again")
 )
 
-// who finds out who asks: by cookie, by HTTP Basic, or anyone where nobody has to
-// log in. Its error is for the client.
+// identify returns the identity of a request: by cookie, by HTTP Basic, or defaultUser if
+// no login is required. Its error may be shown to the client.
 func (s *Server) identify(r *http.Request) (identity, error) {
 	if a, ok := s.logins.lookup(r, time.Now()); ok {
 		return identity{a, r.RemoteAddr}, nil
@@ -148,7 +150,7 @@ func (s *Server) identify(r *http.Request) (identity, error) {
 	return s.logIn(r, defaultUser, "")
 }
 
-// logIn is a login as that of clients, slowed and counted as theirs.
+// logIn authenticates as client connections do, with the same delays and counts.
 func (s *Server) logIn(r *http.Request, name, password string) (identity, error) {
 	if a, ok := s.cfg.Handler.Known(r.RemoteAddr, name, []byte(password)); ok {
 		return identity{a, r.RemoteAddr}, nil
@@ -164,7 +166,8 @@ func (s *Server) logIn(r *http.Request, name, password string) (identity, error)
 	return identity{a, r.RemoteAddr}, err
 }
 
-// allowed answers who is in a group.
+// requireGroup passes requests of users in a group to the handler, and replies with an
+// error to others.
 func (s *Server) requireGroup(group string, answer func(http.ResponseWriter, *http.Request, identity)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		id, err := s.identify(r)
@@ -179,11 +182,11 @@ func (s *Server) requireGroup(group string, answer func(http.ResponseWriter, *ht
 	})
 }
 
-// holds says whether the user of an account is still there.
+// userExists reports whether the account's user still exists.
 func userExists(a commands.Account) bool { return a.May("decide") || a.May(peek) || a.May(admin) }
 
-// refuse says why somebody is not answered. A browser asks for a password by itself
-// where it is told how to log in, which is not for calls of the page.
+// replyLoginError replies with the reason for a failed login. WWW-Authenticate makes a
+// browser ask for a password, so calls of the page do not get it.
 func (s *Server) replyLoginError(w http.ResponseWriter, r *http.Request, err error) {
 	if errors.Is(err, errBusy) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
 		replyError(w, http.StatusServiceUnavailable, errBusy.Error())

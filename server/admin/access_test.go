@@ -136,7 +136,7 @@ func TestPagesOfOthersAreRefused(t *testing.T) {
 	f.does("RL.FIXED a 10 day")
 	for _, host := range []string{"evil.example", "evil.example:80", "localhost.evil.example", "127.0.0.1.evil.example:9379"} {
 		for _, path := range append(append([]string{"/api/session"}, readPaths...), adminPaths...) {
-			f.wants(path, "", 403, `{"error":"as nobody has to log in, call this server by its address or as localhost"}`, header("Host", host))
+			f.wants(path, "", 403, `{"error":"no login is required here, so the host must be an address or localhost"}`, header("Host", host))
 		}
 	}
 	for _, host := range []string{"localhost", "LOCALHOST:9379", "127.0.0.1", "[::1]:9379", "[::1]", "10.1.2.3:9379"} {
@@ -328,7 +328,7 @@ func TestLoginsAtOnceAreBounded(t *testing.T) {
 	for i := range maxPendingLogins {
 		f.pendingLogins.acquire(strconv.Itoa(i))
 	}
-	f.wants("/api/login", `{"user":"default","password":"secret"}`, 503, `{"error":"too many log in at once, try again"}`)
+	f.wants("/api/login", `{"user":"default","password":"secret"}`, 503, `{"error":"too many logins at once, try again"}`)
 	f.wants("/livez", "", 200, "ok")
 	f.pendingLogins.release("0")
 	if answer, text := f.ask("/api/login", `{"user":"default","password":"secret"}`); answer.StatusCode != 204 {

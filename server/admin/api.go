@@ -10,7 +10,8 @@ import (
 	"limitsrv/engine"
 )
 
-// session answers GET /api/session: who the page is for. It needs no login.
+// session serves GET /api/session: the user of the page and their rights. No login is
+// required.
 func (s *Server) session(w http.ResponseWriter, r *http.Request) {
 	type may struct {
 		Peek  bool `json:"peek"`
@@ -32,7 +33,7 @@ func (s *Server) session(w http.ResponseWriter, r *http.Request) {
 	reply(w, is)
 }
 
-// login answers POST /api/login with a cookie.
+// login serves POST /api/login: it sets a cookie.
 func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 	var given struct{ User, Password string }
 	if !decodeBody(w, r, &given) {
@@ -47,13 +48,13 @@ func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// logout answers POST /api/logout, whoever asks.
+// logout serves POST /api/logout for any client.
 func (s *Server) logout(w http.ResponseWriter, r *http.Request) {
 	http.SetCookie(w, s.logins.remove(r))
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// A state is how the server stands.
+// A serverState is the reply to GET /api/now.
 type serverState struct {
 	Time        int64               `json:"time_ms"`
 	Version     string              `json:"version"`
@@ -70,7 +71,7 @@ type serverState struct {
 	MaxClients  int64               `json:"max_clients"`
 	Evicted     int64               `json:"evicted"`
 	Refused     int64               `json:"refused_for_memory"`
-	Port        string              `json:"port"`    // of clients; empty: unknown
+	Port        string              `json:"port"`    // for clients; empty: unknown
 	Storage     *storage            `json:"storage"` // null: the state is in memory only
 	Cluster     *cluster            `json:"cluster"`
 }
@@ -87,7 +88,7 @@ type cluster struct {
 	Members   []member      `json:"members"`
 }
 
-// A member's lag is in entries, and its last contact in milliseconds; -1: unknown.
+// A member is a node of the cluster. Lag is in entries; -1: unknown, as for LastContact.
 type member struct {
 	ID          string `json:"id"`
 	Client      string `json:"client"`
@@ -101,7 +102,7 @@ type member struct {
 	Version     string `json:"version"`
 }
 
-// now answers GET /api/now.
+// now serves GET /api/now.
 func (s *Server) now(w http.ResponseWriter, _ *http.Request, _ identity) {
 	h, stats := s.cfg.Handler, s.cfg.Handler.Engine().Stats()
 	why := notReady(h)
@@ -122,13 +123,13 @@ func (s *Server) now(w http.ResponseWriter, _ *http.Request, _ identity) {
 	reply(w, is)
 }
 
-// number is a setting that is a whole number; 0 where there is none.
+// intSetting returns the value of an integer setting, or 0 if there is none.
 func intSetting(h *commands.Handler, setting string) int64 {
 	n, _ := strconv.ParseInt(h.Setting(setting), 10, 64)
 	return n
 }
 
-// portOf is the port of HOST:PORT; empty: there is none.
+// portOf returns the port of HOST:PORT, or "" if there is none.
 func portOf(address string) string {
 	_, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -137,7 +138,7 @@ func portOf(address string) string {
 	return port
 }
 
-// clusterOf is the cluster of nodes of which the first is this one.
+// newCluster describes the cluster of nodes; nodes[0] is this node.
 func newCluster(r commands.Replication, nodes []commands.Node) *cluster {
 	c := &cluster{r.Role, r.Term, r.HasQuorum, make([]member, len(nodes))}
 	for i, n := range nodes {

@@ -96,9 +96,9 @@ func TestReset(t *testing.T) {
 		t.Errorf("it committed %d times, want after each of 3", committed)
 	}
 	f.wants("/api/reset", `{"raw":""}`, 400, `{"error":"key must be 1 to 1024 bytes long, got ''"}`)
-	f.wants("/api/reset", `{"key":"a"}`, 400, `{"error":"the body is not the JSON object that is wanted"}`)
+	f.wants("/api/reset", `{"key":"a"}`, 400, `{"error":"the body is not the expected JSON object"}`)
 	f.wants("/api/reset", `{"raw":"YQ"}`, 415, `{"error":"the body must be application/json"}`, header("Content-Type", "text/plain"))
-	f.wants("/api/reset", `{"raw":"`+strings.Repeat("a", maxBodyBytes)+`"}`, 413, `{"error":"the body may have 8192 bytes"}`)
+	f.wants("/api/reset", `{"raw":"`+strings.Repeat("a", maxBodyBytes)+`"}`, 413, `{"error":"the body must be at most 8192 bytes"}`)
 }
 
 func TestTop(t *testing.T) {
@@ -114,5 +114,5 @@ func TestTopRefusesWhatIsNotThere(t *testing.T) {
 	f.wants("/api/top?by=hot&window=day&count=1", "", 400, `{"error":"window must be minute or hour, got \"day\""}`)
 	f.wants("/api/top?by=hot&window=hour&count=101", "", 400, `{"error":"count must be 1 to 100, got \"101\""}`)
 	f.wants("/api/top?by=hot&window=hour", "", 400, `{"error":"count must be 1 to 100, got \"\""}`)
-	f.wants("/api/nothing", "", 404, `{"error":"there is no such call"}`)
+	f.wants("/api/nothing", "", 404, `{"error":"no such API call"}`)
 }

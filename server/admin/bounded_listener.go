@@ -13,8 +13,8 @@ import (
 	"limitsrv/commands"
 )
 
-// places are so many at once, and so many for one site, so that no single one keeps
-// others out. Many may use them at once.
+// A siteLimiter is a semaphore with a bound for all and a bound per site, so that no
+// single site uses it up. Concurrency: any goroutine may use it.
 type siteLimiter struct {
 	maxTotal, maxPerSite int
 
@@ -27,7 +27,7 @@ func newSiteLimiter(maxTotal, maxPerSite int) *siteLimiter {
 	return &siteLimiter{maxTotal: maxTotal, maxPerSite: maxPerSite, perSite: map[string]int{}}
 }
 
-// enter takes a place, if there is one.
+// acquire takes a slot and returns true, if one is free.
 func (p *siteLimiter) acquire(site string) bool {
 	p.mu.Lock()
 	defer p.mu.Unlock()
@@ -48,18 +48,18 @@ func (p *siteLimiter) release(site string) {
 	}
 }
 
-// A bounded listener has at most so many connections at once, and so many of one site.
-// Beyond that a new one takes the room of another, see enter, so that a probe, whose
-// request comes at once, is answered however many connections its site has open and leaves
-// unused. Unless config is nil, connections are over TLS as it says when they come; net/http
-// sees to their handshakes.
+// A boundedListener bounds the connections at once, in total and per site. Beyond a bound
+// a new connection displaces another, see add. So a probe, whose request follows at once,
+// is answered however many connections its site leaves unused. Unless tlsConfig is nil,
+// connections use TLS with the configuration that it returns for each; net/http does the
+// handshakes.
 type boundedListener struct {
 	net.Listener
 	maxTotal, maxPerSite int
 	tlsConfig            func() *tls.Config
 
 	mu      sync.Mutex
-	conns   []*boundedConn // by when they came or were last answered, the earliest first
+	conns   []*boundedConn // by time of arrival or of the last reply, the earliest first
 	perSite map[string]int // by site
 }
 
@@ -67,7 +67,7 @@ func newBoundedListener(l net.Listener, maxTotal, maxPerSite int, tlsConfig func
 	return &boundedListener{Listener: l, maxTotal: maxTotal, maxPerSite: maxPerSite, tlsConfig: tlsConfig, perSite: map[string]int{}}
 }
 
-// Accept waits for a connection and closes the one whose room it takes.
+// Accept waits for a connection and closes the one that it displaces.
 func (b *boundedListener) Accept() (net.Conn, error) {
 	conn, err := b.Listener.Accept()
 	if err != nil {
@@ -76,7 +76,7 @@ func (b *boundedListener) Accept() (net.Conn, error) {
 	c := &boundedConn{Conn: conn, listener: b, site: commands.SiteOf(conn.RemoteAddr().String())}
 	if displaced := b.add(c); displaced != nil {
 		displaced.Close()
-		runtime.Gosched() // those that have just come are to be read from before they can be displaced
+		runtime.Gosched() // new connections must be read from before they can be displaced
 	}
 	if b.tlsConfig != nil {
 		return tls.Server(c, b.tlsConfig()), nil
@@ -84,9 +84,9 @@ func (b *boundedListener) Accept() (net.Conn, error) {
 	return c, nil
 }
 
-// enter takes room for a connection. Where there is none it is that of another, which is
-// to be closed: of the same site if that has as many as it may or as any other has, and else of
-// the site that has most.
+// add adds a connection. Beyond a bound it returns the connection to close: one of the
+// same site if that has reached its bound or has as many as any other site, and otherwise
+// one of the site that has most.
 func (b *boundedListener) add(c *boundedConn) (displaced *boundedConn) {
 	b.mu.Lock()
 	defer b.mu.Unlock()
@@ -110,8 +110,9 @@ func (b *boundedListener) add(c *boundedConn) (displaced *boundedConn) {
 	return displaced
 }
 
-// leastUsed is the connection of a site that has waited longest for a whole request, or
-// for the next one; if all are being answered, the first of these. The site has one. mu is held.
+// leastUsed returns the index of the site's connection that has waited longest for a
+// complete request, or for the next one; if all are busy, of the first of them. Requires:
+// the site has a connection, and mu is held.
 func (b *boundedListener) leastUsed(site string) int {
 	first := -1
 	for i, c := range b.conns {
@@ -134,7 +135,7 @@ func (b *boundedListener) remove(c *boundedConn) {
 	}
 }
 
-// drop forgets a connection. mu is held.
+// removeAt removes a connection. Requires: mu is held.
 func (b *boundedListener) removeAt(i int) {
 	site := b.conns[i].site
 	b.conns = slices.Delete(b.conns, i, i+1)
@@ -143,23 +144,23 @@ func (b *boundedListener) removeAt(i int) {
 	}
 }
 
-// A counted connection is one of a bounded listener.
+// A boundedConn is a connection of a boundedListener.
 type boundedConn struct {
 	net.Conn
 	listener *boundedListener
 	site     string
-	// answered says that a whole request of it is being answered. of.mu guards it.
+	// busy is set while a complete request is being answered. listener.mu guards it.
 	busy bool
 }
 
-// begin says that a whole request has come.
+// markBusy records that a complete request has arrived.
 func (c *boundedConn) markBusy() {
 	c.listener.mu.Lock()
 	defer c.listener.mu.Unlock()
 	c.busy = true
 }
 
-// end says that it is answered.
+// markIdle records that the request is answered.
 func (c *boundedConn) markIdle() {
 	c.listener.mu.Lock()
 	defer c.listener.mu.Unlock()
@@ -175,10 +176,10 @@ func (c *boundedConn) Close() error {
 	return c.Conn.Close()
 }
 
-// connectionKey is the key of a request's counted connection in its context.
+// connectionKey is the context key of a request's boundedConn.
 type connectionKey struct{}
 
-// withConnection is the ConnContext of a server on a bounded listener.
+// withConnection is the ConnContext of an http.Server on a boundedListener.
 func withConnection(ctx context.Context, conn net.Conn) context.Context {
 	if secured, ok := conn.(*tls.Conn); ok {
 		conn = secured.NetConn()
@@ -186,8 +187,8 @@ func withConnection(ctx context.Context, conn net.Conn) context.Context {
 	return context.WithValue(ctx, connectionKey{}, conn)
 }
 
-// noted tells the connection of a request when the request is there whole, and when it
-// is answered.
+// trackRequests marks the connection of a request as busy when the request is complete,
+// and as idle when it is answered.
 func trackRequests(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		if c, ok := r.Context().Value(connectionKey{}).(*boundedConn); ok {
@@ -202,7 +203,7 @@ func trackRequests(next http.Handler) http.Handler {
 	})
 }
 
-// A notedBody tells its connection when it has come to its end.
+// A trackedBody marks its connection as busy at the end of the body.
 type trackedBody struct {
 	io.ReadCloser
 	c *boundedConn

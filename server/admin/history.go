@@ -11,25 +11,25 @@ import (
 	"limitsrv/commands"
 )
 
-// The history is so long, with a sample of each second.
+// The history has a sample of each second of the last hour.
 const (
 	sampleEvery = time.Second
 	maxSamples  = 3600
 )
 
-// A sample is what happened in about a second, and how it stood at its end.
+// A sample holds the events of about a second, and the state at its end.
 type sample struct {
 	at              time.Time
 	allowed, denied int64 // per second, as are the next three
 	shadow          int64 // of those denied, answered as allowed
 	evicted         int64 // live keys dropped to make room
 	rejected        int64 // decisions rejected because memory was full
-	p50, p99        int64 // microseconds; -1: nothing was decided
+	p50, p99        int64 // microseconds; -1: no decisions
 	keys, memory    int64
 	connections     int64
 }
 
-// A reading is counters as they stand.
+// A reading holds the counters at one time.
 type reading struct {
 	at              time.Time
 	allowed, denied int64
@@ -41,7 +41,7 @@ type reading struct {
 	connections     int64
 }
 
-// sampler reads what the history is made of.
+// newSampler returns the function that reads the counters of the history.
 func newSampler(cfg Config) func() reading {
 	return func() reading {
 		stats := cfg.Handler.Engine().Stats()
@@ -57,12 +57,12 @@ func newSampler(cfg Config) func() reading {
 	}
 }
 
-// between is the sample of what happened between two readings. Where a state was
-// replaced its counters begin anew, and nothing is known to have been decided.
+// difference returns the sample between two readings. Counters that restarted, because
+// the state was replaced, count as no events.
 func difference(prev, cur reading) sample {
 	seconds := cur.at.Sub(prev.at).Seconds()
 	rate := func(from, to int64) int64 { return int64(float64(max(0, to-from))/seconds + 0.5) }
-	rateUp := func(from, to int64) int64 { return int64(math.Ceil(float64(max(0, to-from)) / seconds)) } // one is not lost
+	rateUp := func(from, to int64) int64 { return int64(math.Ceil(float64(max(0, to-from)) / seconds)) } // rounds up, so that one event is shown
 	s := sample{
 		at: cur.at, allowed: rate(prev.allowed, cur.allowed), denied: rate(prev.denied, cur.denied), p50: -1, p99: -1,
 		shadow: rate(prev.shadow, cur.shadow), evicted: rateUp(prev.evicted, cur.evicted), rejected: rateUp(prev.rejected, cur.rejected),
@@ -74,21 +74,22 @@ func difference(prev, cur reading) sample {
 	return s
 }
 
-// inMicros rounds up.
+// ceilMicros rounds up.
 func ceilMicros(d time.Duration) int64 { return int64((d + time.Microsecond - 1) / time.Microsecond) }
 
-// A history keeps the last samples. Many may use it at once.
+// A history keeps the last samples. Concurrency: any goroutine may use it.
 type history struct {
 	read func() reading
 
 	mu   sync.Mutex
-	ring []sample // the oldest is at next once it is full
+	ring []sample // once full, the oldest is at next
 	next int
 }
 
 func newHistory(read func() reading) *history { return &history{read: read} }
 
-// start samples until the function that it returns is called, which waits for the end.
+// start records samples until the returned function is called, which blocks until
+// sampling has ended.
 func (h *history) start() (stop func()) {
 	var (
 		wait sync.WaitGroup
@@ -129,7 +130,7 @@ func (h *history) add(s sample) {
 	h.next = (h.next + 1) % maxSamples
 }
 
-// since are the samples of after a time, oldest first.
+// since returns the samples after a time, oldest first.
 func (h *history) since(millis int64) (all []sample) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -142,7 +143,8 @@ func (h *history) since(millis int64) (all []sample) {
 	return all
 }
 
-// columns is samples as the page wants them. It has no null where there are none.
+// columns is the reply to GET /api/history. Its slices are never nil, so that none
+// becomes null.
 type columns struct {
 	Time        []int64          `json:"time_ms"`
 	Allowed     []int64          `json:"allowed"`
@@ -157,7 +159,7 @@ type columns struct {
 	Connections []int64          `json:"connections"`
 }
 
-// A micro is microseconds; less than 0: null.
+// nullableMicros is in microseconds; below 0: null.
 type nullableMicros int64
 
 // MarshalJSON writes a number or null.
@@ -168,7 +170,7 @@ func (m nullableMicros) MarshalJSON() ([]byte, error) {
 	return strconv.AppendInt(nil, int64(m), 10), nil
 }
 
-// past answers GET /api/history.
+// getHistory serves GET /api/history.
 func (s *Server) getHistory(w http.ResponseWriter, r *http.Request, _ identity) {
 	since := int64(-1)
 	if text := r.URL.Query().Get("since"); text != "" {

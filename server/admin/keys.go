@@ -10,13 +10,13 @@ import (
 	"limitsrv/engine"
 )
 
-// The words for what RL.TOP tells.
+// Parameters of GET /api/top, as in RL.TOP.
 var (
 	topKinds   = map[string]engine.TopKind{"denied": engine.TopDenied, "hot": engine.TopHot}
 	topWindows = map[string]engine.TopWindow{"minute": engine.TopMinute, "hour": engine.TopHour}
 )
 
-// top answers GET /api/top.
+// top serves GET /api/top.
 func (s *Server) top(w http.ResponseWriter, r *http.Request, id identity) {
 	query := r.URL.Query()
 	kind, ok := topKinds[query.Get("by")]
@@ -55,17 +55,17 @@ func (s *Server) top(w http.ResponseWriter, r *http.Request, id identity) {
 	}{int64(found.To-found.From) / int64(time.Second), rows})
 }
 
-// maySeeAll is why somebody may not be shown keys without naming them; nil: they may.
+// mayListKeys returns an error unless the user may list keys without naming them.
 func (s *Server) mayListKeys(id identity) error { return s.cfg.Handler.May(id.account, "RL.TOP") }
 
-// A standing is how a key stands.
+// A keyState is the limit and the state of a key.
 type keyState struct {
 	Key       string  `json:"key"`
 	Raw       string  `json:"raw"`
 	Algorithm string  `json:"algorithm"`
 	Limit     int64   `json:"limit"`
 	Rate      *rate   `json:"rate"`
-	Window    *int64  `json:"window_ns"` // of LEASE: how long a holder may be silent
+	Window    *int64  `json:"window_ns"` // of LEASE: time after which a silent holder's lease ends
 	Calendar  *string `json:"calendar"`
 	Remaining int64   `json:"remaining"`
 	Wait      int64   `json:"wait_ms"` // -1: never
@@ -77,7 +77,7 @@ type rate struct {
 	Period int64 `json:"period_ns"`
 }
 
-// key answers GET /api/key.
+// key serves GET /api/key.
 func (s *Server) key(w http.ResponseWriter, r *http.Request, id identity) {
 	key, err := decodeKey(r.URL.Query().Get("raw"))
 	if err != nil {
@@ -90,7 +90,7 @@ func (s *Server) key(w http.ResponseWriter, r *http.Request, id identity) {
 		return
 	}
 	var is struct {
-		Found bool `json:"found"` // alone where there is no such key, or it is as good as new
+		Found bool `json:"found"` // the only field if the key has no record or is fully reset
 		*keyState
 	}
 	if is.Found = d.Status != engine.Missing; is.Found {
@@ -116,7 +116,7 @@ func keyStateOf(key []byte, d engine.Decision) *keyState {
 	return is
 }
 
-// reset answers POST /api/reset.
+// reset serves POST /api/reset.
 func (s *Server) reset(w http.ResponseWriter, r *http.Request, id identity) {
 	var given struct{ Raw string }
 	if !decodeBody(w, r, &given) {
@@ -132,11 +132,11 @@ func (s *Server) reset(w http.ResponseWriter, r *http.Request, id identity) {
 		s.replyCommandError(w, err)
 		return
 	}
-	s.log.Info("a key was reset on the admin listener", "user", id.account.Name(), "from", id.from)
+	s.log.Info("key reset by an admin request", "user", id.account.Name(), "from", id.from)
 	reply(w, map[string]int64{"forgotten": d.Allowed})
 }
 
-// decide carries out a command about one key, as who asks.
+// decide executes a command about one key with the rights of the user.
 func (s *Server) decide(r *http.Request, id identity, name string, key []byte) (engine.Decision, error) {
 	ds, err := s.cfg.Handler.Decide(r.Context(), commands.Call{
 		Account: id.account, From: id.from, Args: [][]byte{[]byte(name), key}, Commit: s.cfg.Commit,

@@ -13,10 +13,10 @@ import (
 	"limitsrv/server"
 )
 
-// maxScrapes is how many may be answered at once.
+// maxScrapes bounds the scrapes served at once.
 const maxScrapes = 4
 
-// A view is the server as one scrape sees it.
+// A view holds the values of one scrape.
 type view struct {
 	stats        engine.Stats
 	shards       []engine.ShardStat
@@ -32,7 +32,7 @@ type view struct {
 	setting      func(name string) int64
 	version      string
 	expires      map[string]func() time.Time
-	keys         bool // names of keys are told
+	keys         bool // include names of keys
 	top          func(engine.TopKind) []engine.TopRow
 }
 
@@ -53,13 +53,13 @@ func newView(cfg Config) *view {
 	}
 }
 
-// The parts of a view that are told in some setups only.
+// Conditions of families that only some configurations have.
 func hasStore(v *view) bool    { return v.store.Fsync != "" }
 func isClustered(v *view) bool { return v.replication.Role != "" }
 func showsKeys(v *view) bool   { return v.keys }
 
-// storesAlone is for what a node of a cluster does not know of its log: its disk is
-// told by raft_sync_p99_seconds, and it ends where it can't write.
+// hasLocalStore excludes nodes of a cluster, which do not have these values of their log:
+// raft_sync_p99_seconds covers their disk, and they exit if they can't write.
 func hasLocalStore(v *view) bool { return hasStore(v) && !isClustered(v) }
 
 // A family is one metric, with or without labels.
@@ -77,17 +77,17 @@ const (
 	gauge   = prometheus.GaugeValue
 )
 
-// one is the tell of a family without labels.
+// float emits a single value without labels.
 func float(of func(*view) float64) func(*view, func(float64, ...string)) {
 	return func(v *view, value func(float64, ...string)) { value(of(v)) }
 }
 
-// whole is one for whole numbers.
+// integer is float for integers.
 func integer[N int | int64 | uint64](of func(*view) N) func(*view, func(float64, ...string)) {
 	return float(func(v *view) float64 { return float64(of(v)) })
 }
 
-// truth is one for what is so or not: 1 or 0.
+// boolean is float for 1 or 0.
 func boolean(of func(*view) bool) func(*view, func(float64, ...string)) {
 	return float(func(v *view) float64 {
 		if of(v) {
@@ -97,20 +97,20 @@ func boolean(of func(*view) bool) func(*view, func(float64, ...string)) {
 	})
 }
 
-// namespace is what the names of all our metrics begin with.
+// namespace is the prefix of all our metrics.
 const namespace = "limitsrv"
 
-// The one histogram.
+// The only histogram.
 const (
 	durationName = namespace + "_decision_duration_seconds"
-	durationHelp = "How long operations on keys took from being handed on to being decided, each as long as the batch that it came in. The sum is exact to a sixteenth."
+	durationHelp = "Time from the submission of an operation on a key to its decision; all operations of a batch count with the batch's time. The sum is exact to a sixteenth."
 )
 
-// A collector reads all families of a server at each scrape.
+// A collector reads all families at each scrape.
 type collector struct {
 	cfg      Config
 	families []family
-	descs    []*prometheus.Desc // the families, in their order
+	descs    []*prometheus.Desc // of the families, in their order
 	duration *prometheus.Desc
 }
 
@@ -123,7 +123,7 @@ func newCollector(cfg Config) *collector {
 	return c
 }
 
-// Describe is a prometheus.Collector's.
+// Describe implements prometheus.Collector.
 func (c *collector) Describe(to chan<- *prometheus.Desc) {
 	for _, d := range c.descs {
 		to <- d
@@ -131,7 +131,7 @@ func (c *collector) Describe(to chan<- *prometheus.Desc) {
 	to <- c.duration
 }
 
-// Collect is a prometheus.Collector's.
+// Collect implements prometheus.Collector.
 func (c *collector) Collect(to chan<- prometheus.Metric) {
 	v := newView(c.cfg)
 	for i, f := range c.families {
@@ -150,7 +150,7 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 	to <- prometheus.MustNewConstHistogram(c.duration, uint64(waits.Total()), waits.Sum().Seconds(), within)
 }
 
-// steps are the buckets of a histogram of durations.
+// durationBuckets are the buckets of the histogram.
 var durationBuckets = []time.Duration{
 	50 * time.Microsecond, 100 * time.Microsecond, 250 * time.Microsecond, 500 * time.Microsecond,
 	time.Millisecond, 2500 * time.Microsecond, 5 * time.Millisecond, 10 * time.Millisecond, 25 * time.Millisecond,
@@ -158,14 +158,15 @@ var durationBuckets = []time.Duration{
 	time.Second, 2500 * time.Millisecond, 5 * time.Second, 10 * time.Second,
 }
 
-// newMetrics answers scrapes.
+// newMetrics returns the handler of scrapes.
 func newMetrics(cfg Config) http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(newCollector(cfg), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{MaxRequestsInFlight: maxScrapes})
 }
 
-// scrape answers GET /metrics. Who may not see all keys may not see their names here.
+// scrape serves GET /metrics. If it includes names of keys, it requires the right to list
+// keys.
 func (s *Server) scrape(w http.ResponseWriter, r *http.Request, id identity) {
 	if s.cfg.KeyMetrics {
 		if err := s.mayListKeys(id); err != nil {

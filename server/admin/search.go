@@ -10,19 +10,19 @@ import (
 	"limitsrv/engine"
 )
 
-// Bounds of one search for keys by prefix.
+// Bounds of a search for keys by prefix.
 const (
-	// maxFound is the greatest count that a search returns at once.
+	// maxFound is the greatest count of keys in a reply.
 	maxFound = 100
-	// maxSearched is after how many keys a search returns, found or not: some
-	// milliseconds of work. The caller continues at the cursor.
+	// maxSearched is the number of keys after which a search returns, found or not: some
+	// milliseconds of work. The client continues at the cursor.
 	maxSearched = 50_000
-	// maxSearches is how many searches run at once; others wait for their turn.
+	// maxSearches is the number of searches that run at once; others wait.
 	maxSearches = 1
 )
 
-// search answers GET /api/keys: keys that start with a prefix, in no order. It needs
-// the rights of SCAN. Cost: a page of keys is locked at a time.
+// search serves GET /api/keys: keys that start with a prefix, in no order. It requires
+// the rights of SCAN. Cost: one page of keys is locked at a time.
 func (s *Server) search(w http.ResponseWriter, r *http.Request, id identity) {
 	if err := s.cfg.Handler.May(id.account, "SCAN", "0"); err != nil {
 		s.replyCommandError(w, err)
@@ -57,8 +57,8 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request, id identity) {
 	reply(w, find(s.cfg.Handler, prefix, cursor, count))
 }
 
-// found is the answer to a search. Cursor is where the next one continues, "0" at the
-// end of the keys; it is text because it counts up to 2^48.
+// found is the reply to a search. Cursor is the start of the next one, "0" at the end of
+// the keys; it is text because it counts up to 2^48.
 type found struct {
 	Keys     []foundKey `json:"keys"`
 	Searched int        `json:"searched"`
@@ -71,8 +71,8 @@ type foundKey struct {
 	Algorithm string `json:"algorithm"`
 }
 
-// find looks for keys from a cursor on until it has count of them, a page of keys more
-// at most, or has looked at maxSearched.
+// find searches from a cursor on until it has count keys, or up to a page of keys more,
+// or has examined maxSearched.
 func find(h *commands.Handler, prefix []byte, cursor uint64, count int) found {
 	all := found{Keys: []foundKey{}}
 	now := h.Now()

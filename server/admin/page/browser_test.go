@@ -353,7 +353,7 @@ func TestWords(t *testing.T) {
 		{"limit({ algorithm: 'SLIDE', limit: 100, window_ns: 60e9 })", "about 100 tokens in any 1 minute"},
 		{"limit({ algorithm: 'LEASE', limit: 2, window_ns: 30e9 })", "2 at a time, each for at most 30 seconds"},
 	} {
-		if got := browser.Value[string](tab, `import("/words.js").then((words) => words.`+tt.call+")"); got != tt.want {
+		if got := browser.Value[string](tab, `import("/format.js").then((format) => format.`+tt.call+")"); got != tt.want {
 			t.Errorf("%s = %q, want %q", tt.call, got, tt.want)
 		}
 	}

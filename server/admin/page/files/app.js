@@ -8,7 +8,7 @@ import { History } from "./history.js";
 import { Lookup } from "./lookup.js";
 import { memoryKind, problems, recentMillis, showStorage } from "./status.js";
 import { showAlgorithms, showCluster, showEmpty, topCount, TopKeys } from "./tables.js";
-import * as words from "./words.js";
+import * as format from "./format.js";
 
 const roundMillis = 1000;
 const slowestRoundMillis = 8000;
@@ -66,7 +66,7 @@ function take(now, samples) {
   else history.add(samples);
   state = now;
   say(byID("version"), now.version);
-  say(byID("uptime"), `up ${words.span(now.uptime_s)}`);
+  say(byID("uptime"), `up ${format.span(now.uptime_s)}`);
   const recent = { evicted: history.sum("evicted", recentMillis), rejected: history.sum("refused_for_memory", recentMillis) };
   showProblems(now, recent);
   draw();
@@ -80,13 +80,13 @@ function take(now, samples) {
 
 /** The bounds beside the titles of the charts, and the rates that have no line. */
 function showNotes(now) {
-  const rate = (column, text) => (history[column].at(-1) > 0 ? `${words.compact(history[column].at(-1))} ${text}` : "");
+  const rate = (column, text) => (history[column].at(-1) > 0 ? `${format.compact(history[column].at(-1))} ${text}` : "");
   charts.note("Memory", now.max_memory_bytes > 0
-    ? `of ${words.bytes(now.max_memory_bytes)} (${words.percent(now.memory_bytes, now.max_memory_bytes)}), when full: ${now.on_full}`
+    ? `of ${format.bytes(now.max_memory_bytes)} (${format.percent(now.memory_bytes, now.max_memory_bytes)}), when full: ${now.on_full}`
     : "no bound", memoryKind(now));
   const losses = [rate("evicted", "evicted per second"), rate("refused_for_memory", "rejected for memory per second")].filter(Boolean);
   charts.note("Keys", losses.join(", "), "warn");
-  charts.note("Connections", `of ${words.count(now.max_clients)}`);
+  charts.note("Connections", `of ${format.count(now.max_clients)}`);
   charts.note("Decisions per second", rate("shadow_denied", "denied in shadow"));
 }
 
@@ -153,7 +153,7 @@ function missed(error) {
     return;
   }
   failures++;
-  const since = heardAt > 0 ? ` The figures are of ${words.clock(heardAt)}.` : "";
+  const since = heardAt > 0 ? ` The figures are of ${format.clock(heardAt)}.` : "";
   if (!(error instanceof api.Refusal)) console.error(error);
   const why = error instanceof api.Refusal ? error.message : "This page has a fault.";
   say(byID("lost-text"), `${why}${since} Trying again every few seconds.`);

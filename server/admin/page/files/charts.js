@@ -2,7 +2,7 @@
 // that follows the pointer, or the arrow keys, on all charts at once.
 
 import { element, say } from "./dom.js";
-import * as words from "./words.js";
+import * as format from "./format.js";
 
 const uPlot = window.uPlot;
 const sync = "time";
@@ -17,32 +17,32 @@ const boundShownFrom = 0.25;
  */
 const charts = [
   {
-    title: "Decisions per second", wide: true, least: 10, value: words.count, axis: words.compact,
+    title: "Decisions per second", wide: true, least: 10, value: format.count, axis: format.compact,
     lines: [
       { name: "allowed", column: "allowed", color: "--allowed", area: "plain" },
       { name: "denied", column: "denied", color: "--denied", area: "hatched", part: ["denied", "allowed"] },
     ],
   },
   {
-    title: "Latency", log: true, value: words.micros, axis: words.micros,
+    title: "Latency", log: true, value: format.micros, axis: format.micros,
     lines: [
       { name: "p99", column: "p99_us", color: "--allowed" },
       { name: "p50", column: "p50_us", color: "--second", dash: [5, 4] },
     ],
   },
   {
-    title: "Keys", least: 10, value: words.count, axis: words.compact,
+    title: "Keys", least: 10, value: format.count, axis: format.compact,
     lines: [{ name: "held", column: "keys", color: "--allowed", area: "plain" }],
   },
   {
-    title: "Memory", least: 1 << 20, value: words.bytes, axis: words.bytes, powersOfTwo: true,
+    title: "Memory", least: 1 << 20, value: format.bytes, axis: format.bytes, powersOfTwo: true,
     lines: [
       { name: "used", column: "memory_bytes", color: "--allowed", area: "plain" },
       { name: "bound", column: "bound", color: "--text", dash: [2, 4], constant: true },
     ],
   },
   {
-    title: "Connections", least: 10, value: words.count, axis: words.compact,
+    title: "Connections", least: 10, value: format.count, axis: format.compact,
     lines: [{ name: "open", column: "connections", color: "--allowed", area: "plain" }],
   },
 ];
@@ -129,14 +129,14 @@ class Chart {
     const times = this.#plot.data[0];
     const pointed = this.#plot.cursor.idx ?? null;
     const at = pointed === null ? times.length - 1 : Math.min(pointed, times.length - 1);
-    say(this.#time, pointed === null || at < 0 ? "" : words.clock(times[at]));
+    say(this.#time, pointed === null || at < 0 ? "" : format.clock(times[at]));
     this.#spec.lines.forEach((line, i) => {
       if (line.constant) return;
       const value = this.#plot.data[i + 1][at] ?? null;
       let text = value === null ? "–" : this.#spec.value(value);
       if (line.part && value !== null) {
         const sum = line.part.reduce((all, column) => all + this.#plot.data[this.#lineOf(column)][at], 0);
-        text += ` · ${words.percent(value, sum)}`;
+        text += ` · ${format.percent(value, sum)}`;
       }
       say(this.#values.get(line), text);
     });
@@ -172,7 +172,7 @@ class Chart {
     }
     plot.setCursor({ left: plot.valToPos(plot.data[0][at], "x"), top: 1 }, true, true);
     const numbers = [...this.#values].map(([line, value]) => `${line.name} ${value.textContent}`);
-    this.#tell(`${words.clock(plot.data[0][at])}: ${numbers.join(", ")}`, at, plot.data[0].length - 1);
+    this.#tell(`${format.clock(plot.data[0][at])}: ${numbers.join(", ")}`, at, plot.data[0].length - 1);
   }
 
   #tell(text, at, most) {
@@ -193,7 +193,7 @@ class Chart {
       },
       axes: [
         { ...axisStyle(), size: 24, gap: 4, space: 70, grid: { show: false },
-          values: (_, splits) => splits.map((t) => words.clock(t).slice(0, 5)), incrs: [60_000, 120_000, 300_000, 600_000, 1_200_000, 1_800_000] },
+          values: (_, splits) => splits.map((t) => format.clock(t).slice(0, 5)), incrs: [60_000, 120_000, 300_000, 600_000, 1_200_000, 1_800_000] },
         { ...axisStyle(), size: 58, gap: 6, space: 34,
           ...(powersOfTwo ? { incrs: Array.from({ length: 50 }, (_, i) => 2 ** i) } : {}),
           ...(log ? { filter: decades, grid: { ...axisStyle().grid, filter: decades } } : {}),

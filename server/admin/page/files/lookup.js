@@ -8,7 +8,7 @@ import * as api from "./api.js";
 import { byID, element, say } from "./dom.js";
 import { parse, rawOf, shown } from "./keys.js";
 import { Search } from "./search.js";
-import * as words from "./words.js";
+import * as format from "./format.js";
 
 /** How often times count down: as often as their last digit changes, or calmly. */
 const stepMillis = 100;
@@ -124,8 +124,8 @@ export class Lookup {
       say(limit, "fully reset, or never used");
       say(use, "");
     } else {
-      say(limit, `${sentence(words.algorithm(key.algorithm))}: ${words.limit(key)}`);
-      say(use, `${words.count(key.remaining)} of ${words.count(key.limit)} remaining`);
+      say(limit, `${sentence(format.algorithm(key.algorithm))}: ${format.limit(key)}`);
+      say(use, `${format.count(key.remaining)} of ${format.count(key.limit)} remaining`);
       say(next, key.algorithm === "LEASE" ? "Next lease" : "Next token");
       bar.style.setProperty("--part", `${Math.min(100, (100 * key.remaining) / key.limit)}%`);
     }
@@ -169,10 +169,10 @@ export class Lookup {
     const since = performance.now() - this.#answeredAt;
     const waits = wait_ms < 0 ? Infinity : Math.max(0, wait_ms - since);
     const rests = Math.max(0, reset_ms - since);
-    if (remaining > 0) say(wait, algorithm === "LEAKY" && waits > 0 ? `now, held for ${words.left(waits)}` : "now");
-    else say(wait, waits === Infinity ? "never" : waits > 0 ? `in ${words.left(waits)}` : "in a moment");
+    if (remaining > 0) say(wait, algorithm === "LEAKY" && waits > 0 ? `now, held for ${format.left(waits)}` : "now");
+    else say(wait, waits === Infinity ? "never" : waits > 0 ? `in ${format.left(waits)}` : "in a moment");
     wait.className = remaining > 0 ? "good" : "error";
-    say(reset, rests > 0 ? `in ${words.left(rests)}` : "in a moment");
+    say(reset, rests > 0 ? `in ${format.left(rests)}` : "in a moment");
     const isOver = rests === 0 || remaining === 0 && waits === 0;
     if (isOver && this.#asking === 0 && !document.hidden && performance.now() - this.#askedAt >= leastAskMillis) this.refresh();
   }

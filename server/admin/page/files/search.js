@@ -4,7 +4,7 @@
 import * as api from "./api.js";
 import { byID, element, say } from "./dom.js";
 import { shown } from "./keys.js";
-import * as words from "./words.js";
+import * as format from "./format.js";
 
 /** How many keys a list grows by, and how many answers without one end a step. */
 const listed = 20;
@@ -54,7 +54,7 @@ export class Search {
     this.#more.hidden = true;
     try {
       for (let asked = 0; asked < patientAnswers; asked++) {
-        say(this.#said, `Searching… ${words.count(this.#looked)} of about ${words.count(this.#all())} keys`);
+        say(this.#said, `Searching… ${format.count(this.#looked)} of about ${format.count(this.#all())} keys`);
         const { keys, searched, cursor } = await api.keys(this.#prefix, this.#cursor, listed);
         if (turn !== this.#turn) return;
         this.#list.append(...keys.map(rowOf));
@@ -75,8 +75,8 @@ export class Search {
     const name = this.#prefix === "" ? "" : ` ${found === 1 ? "starts" : "start"} with “${shown(this.#prefix)}”`;
     const done = this.#cursor === "0";
     this.#more.hidden = done;
-    if (!done) say(this.#said, `${words.count(found)} ${found === 1 ? "key" : "keys"}${name} so far, ${words.count(this.#looked)} keys searched.`);
-    else if (found > 0) say(this.#said, `${words.count(found)} ${found === 1 ? "key" : "keys"}${name}.`);
+    if (!done) say(this.#said, `${format.count(found)} ${found === 1 ? "key" : "keys"}${name} so far, ${format.count(this.#looked)} keys searched.`);
+    else if (found > 0) say(this.#said, `${format.count(found)} ${found === 1 ? "key" : "keys"}${name}.`);
     else if (this.#prefix === "") say(this.#said, "There are no keys.");
     else say(this.#said, `No key starts with “${shown(this.#prefix)}”. Fully reset keys are not stored.`);
   }
@@ -86,5 +86,5 @@ function rowOf({ raw, algorithm }) {
   const name = shown(raw);
   const button = element("button", { type: "button", class: "key", title: name.length > 40 ? name : null }, element("bdi", {}, name));
   button.dataset.raw = raw;
-  return element("li", {}, button, element("span", { class: "faint" }, words.algorithm(algorithm)));
+  return element("li", {}, button, element("span", { class: "faint" }, format.algorithm(algorithm)));
 }

@@ -2,7 +2,7 @@
 // eviction.
 
 import { element, say } from "./dom.js";
-import * as words from "./words.js";
+import * as format from "./format.js";
 
 /** Over how long evictions and rejections count as recent. */
 export const recentMillis = 60_000;
@@ -51,7 +51,7 @@ function other(now) {
 }
 
 function memory(now, recent) {
-  const bound = words.bytes(now.max_memory_bytes);
+  const bound = format.bytes(now.max_memory_bytes);
   if (recent.rejected > 0) {
     return { kind: "warn", title: "Memory full", text: `Memory is full (${bound}): ${times(recent.rejected, "decision")} in the last minute got OOM instead of an answer. Raise --max-memory, or set --on-full evict.` };
   }
@@ -68,7 +68,7 @@ function snapshot({ storage }) {
   return { kind: "warn", title: "Snapshot failed", text: `The last snapshot failed, and the log grows until one succeeds: ${storage.snapshot.failed}` };
 }
 
-const times = (n, noun) => `${words.count(n)} ${noun}${n === 1 ? "" : "s"}`;
+const times = (n, noun) => `${format.count(n)} ${noun}${n === 1 ? "" : "s"}`;
 
 /** Shows disk, snapshot and eviction. */
 export function showStorage(where, now, recent) {
@@ -89,7 +89,7 @@ export function showStorage(where, now, recent) {
 
 function diskWords(storage) {
   if (storage === null) return ["memory only", "A restart forgets all keys. --data DIR keeps them."];
-  const log = `Log: ${words.bytes(storage.log_bytes)} in ${times(storage.log_segments, "file")}, --fsync ${storage.fsync}.`;
+  const log = `Log: ${format.bytes(storage.log_bytes)} in ${times(storage.log_segments, "file")}, --fsync ${storage.fsync}.`;
   if (storage.failed) return ["failing", log, "error"];
   if (storage.unsynced === null) return ["kept, and replicated", log];
   if (storage.unsynced > 0) return [`${times(storage.unsynced, "decision")} not synced`, `${log} A power loss would lose them.`];
@@ -97,18 +97,18 @@ function diskWords(storage) {
 }
 
 function snapshotWords({ time_ms: time, bytes, took_ms: took, failed, writing }, now) {
-  const age = words.span(Math.max(0, now - time) / 1000);
-  const writtenIn = took > 0 ? `, written in ${words.left(took)}` : "";
-  const newest = time > 0 ? `Newest: ${words.bytes(bytes)}, ${age} old.` : "There is none: a start reads the log alone.";
+  const age = format.span(Math.max(0, now - time) / 1000);
+  const writtenIn = took > 0 ? `, written in ${format.left(took)}` : "";
+  const newest = time > 0 ? `Newest: ${format.bytes(bytes)}, ${age} old.` : "There is none: a start reads the log alone.";
   if (writing) return ["being written", newest];
   if (failed) return ["failed", newest, "warn"];
-  return time > 0 ? [`${age} ago`, `${words.bytes(bytes)}${writtenIn}.`] : ["none yet", newest];
+  return time > 0 ? [`${age} ago`, `${format.bytes(bytes)}${writtenIn}.`] : ["none yet", newest];
 }
 
 function evictionWords(now, recent) {
   const bound = now.max_memory_bytes > 0 ? `When memory is full: ${now.on_full}.` : "Memory has no bound.";
   const since = `${bound} Since start: ${times(now.evicted, "key")} evicted, ${times(now.refused_for_memory, "decision")} rejected for memory.`;
-  if (recent.rejected > 0) return [`${words.count(recent.rejected)} rejected in the last minute`, since, "warn"];
-  if (recent.evicted > 0) return [`${words.count(recent.evicted)} evicted in the last minute`, since, "warn"];
+  if (recent.rejected > 0) return [`${format.count(recent.rejected)} rejected in the last minute`, since, "warn"];
+  if (recent.evicted > 0) return [`${format.count(recent.evicted)} evicted in the last minute`, since, "warn"];
   return ["none in the last minute", since];
 }

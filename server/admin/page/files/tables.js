@@ -3,7 +3,7 @@
 import { element, say } from "./dom.js";
 import { shown } from "./keys.js";
 import { votes } from "./status.js";
-import * as words from "./words.js";
+import * as format from "./format.js";
 
 /** How many keys a table has. */
 export const topCount = 10;
@@ -86,8 +86,8 @@ function rowOf({ raw, count, error }, most) {
   button.append(element("bdi", {}, name === "" ? "(empty)" : name));
   const row = element("tr", {},
     element("th", { scope: "row" }, button),
-    element("td", { class: "number" }, words.count(count)),
-    element("td", { class: "number faint" }, error === 0 ? "exact" : `−${words.count(error)}`));
+    element("td", { class: "number" }, format.count(count)),
+    element("td", { class: "number faint" }, error === 0 ? "exact" : `−${format.count(error)}`));
   row.style.setProperty("--part", `${(100 * count) / most}%`);
   return row;
 }
@@ -108,9 +108,9 @@ export function showAlgorithms(where, decisions, shadow) {
     return;
   }
   where.replaceChildren(table(["Algorithm", "Allowed", "Denied", "Share denied"], rows.map(([name, { allowed, denied }]) => [
-    [element("code", {}, name), " ", element("span", { class: "faint" }, words.algorithm(name))],
-    [words.count(allowed)], [words.count(denied)], [words.percent(denied, allowed + denied)],
-  ]), "narrow"), ...(shadow > 0 ? [element("p", { class: "hint" }, `${words.count(shadow)} of those denied were answered as allowed: SHADOW.`)] : []));
+    [element("code", {}, name), " ", element("span", { class: "faint" }, format.algorithm(name))],
+    [format.count(allowed)], [format.count(denied)], [format.percent(denied, allowed + denied)],
+  ]), "narrow"), ...(shadow > 0 ? [element("p", { class: "hint" }, `${format.count(shadow)} of those denied were answered as allowed: SHADOW.`)] : []));
 }
 
 /** The members of a cluster, with a sentence on its state. */
@@ -122,7 +122,7 @@ export function showCluster(state, where, cluster) {
     cluster.has_quorum ? "Makes decisions:" : online < needed ? "No majority:" : "No leader:",
     `${members} of ${cluster.members.length} members online,`,
     !cluster.has_quorum ? "no decisions are made" : leads ? `${leads.client || shortID(leads.id)} leads` : "the leader is not known here",
-    `${cluster.has_quorum ? "in" : "since"} term ${words.count(cluster.term)}; this one is ${cluster.role === "leader" ? "the" : "a"} ${cluster.role}.`,
+    `${cluster.has_quorum ? "in" : "since"} term ${format.count(cluster.term)}; this one is ${cluster.role === "leader" ? "the" : "a"} ${cluster.role}.`,
   ].join(" ");
   say(state, sentence);
   state.className = cluster.has_quorum ? "" : "error";
@@ -132,8 +132,8 @@ export function showCluster(state, where, cluster) {
     [element("code", {}, m.client || "?")],
     [leading(m) ? "leader" : m.voter ? "follower" : "no vote yet"],
     [m.online ? element("span", { class: "good" }, "● online") : element("span", { class: "error" }, "○ offline")],
-    [leading(m) ? "–" : m.lag < 0 ? "unknown" : `${m.lag > 0 && !m.self ? "at most " : ""}${words.count(m.lag)} ${m.lag === 1 ? "entry" : "entries"}`],
-    [m.self ? "–" : m.last_contact_ms < 0 ? "never" : `${words.left(m.last_contact_ms)} ago`],
+    [leading(m) ? "–" : m.lag < 0 ? "unknown" : `${m.lag > 0 && !m.self ? "at most " : ""}${format.count(m.lag)} ${m.lag === 1 ? "entry" : "entries"}`],
+    [m.self ? "–" : m.last_contact_ms < 0 ? "never" : `${format.left(m.last_contact_ms)} ago`],
     [m.version || "?"],
   ]);
   where.replaceChildren(table(["Member", "For clients", "Role", "State", "Behind by", "Last contact", "Version"], rows, "cards"));
