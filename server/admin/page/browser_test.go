@@ -65,7 +65,7 @@ func TestPageCatchesUp(t *testing.T) {
 	tab.Forgive("ERR_EMPTY_RESPONSE", "Failed to load resource")
 	tab.UntilText("#denied", "203.0.113.7")
 	f.set(func() { f.away = true })
-	tab.UntilText("#lost", "The server does not answer. The figures are of ")
+	tab.UntilText("#lost", "The server does not answer. Last update at ")
 	tab.UntilText("#ready", "Connection lost")
 	f.set(func() { f.away, f.asked = false, nil })
 	tab.Until("document.getElementById('lost').hidden")
@@ -130,7 +130,7 @@ func TestPageTellsTroubles(t *testing.T) {
 	}
 	f.set(func() { f.may = object{"peek": false, "admin": false} })
 	tab.Fill("#login-password", "secret"+kb.Enter)
-	tab.UntilText("#trouble", "alice may not look here")
+	tab.UntilText("#trouble", "alice may not view this page")
 }
 
 // TestPageByKeyboard goes through the page without a mouse.
@@ -221,7 +221,7 @@ func TestPageFollowsRights(t *testing.T) {
 
 	f.set(func() { f.may = object{"peek": false, "admin": false} })
 	tab.Until(`(delete document.hidden, document.dispatchEvent(new Event("visibilitychange")), true)`)
-	tab.UntilText("#trouble", "alice may not look here")
+	tab.UntilText("#trouble", "alice may not view this page")
 	if tab.Sees("#dashboard") {
 		t.Error("the figures are still there")
 	}
@@ -238,7 +238,7 @@ func TestPageRowsAreHeld(t *testing.T) {
 	tab.Until("(document.querySelector('#denied button').focus(), true)")
 	f.set(func() { f.top = []object{row("another", 5, 0)} })
 	tab.UntilText("#hot", "another")
-	if text := tab.Text("#denied"); !strings.Contains(text, "ip:203.0.113.7") || !strings.Contains(text, "held while you choose") {
+	if text := tab.Text("#denied"); !strings.Contains(text, "ip:203.0.113.7") || !strings.Contains(text, "paused while you choose") {
 		t.Errorf("the rows moved away from under the focus: %s", text)
 	}
 	tab.Until("(document.activeElement.blur(), true)")

@@ -42,7 +42,7 @@ func TestPageTellsProblems(t *testing.T) {
 			"the log grows until one succeeds: no space left on device"},
 		{"rejections", object{"on_full": "refuse"}, object{"refused_for_memory": 2}, nil, "warn", "! Memory full", "#trouble", "decisions in the last minute got OOM instead of an answer"},
 		{"the same at the chart", nil, object{"refused_for_memory": 2}, nil, "warn", "! Memory full", "#charts .note.warn:not(:empty)", "2 rejected for memory per second"},
-		{"evictions", nil, object{"evicted": 3}, nil, "warn", "! Memory full", "#trouble", "keys with counted use evicted in the last minute"},
+		{"evictions", nil, object{"evicted": 3}, nil, "warn", "! Memory full", "#trouble", "keys with used tokens evicted in the last minute"},
 		{"the same beside the disk", nil, object{"evicted": 3}, nil, "warn", "! Memory full", "#storage", "evicted in the last minute"},
 		{"memory at its bound", full, nil, nil, "warn", "! Memory full", "#trouble", "Memory is full (256 MB): the next new key evicts others."},
 		{"memory near its bound", object{"memory_bytes": 240 << 20}, nil, nil, "good", "✓ Ready", "#charts .note.warn:not(:empty)", "of 256 MB (94 %)"},

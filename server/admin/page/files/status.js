@@ -1,22 +1,22 @@
-// The state of the server in words: problems, worst first, and disk, snapshot and
+// The state of the server as text: problems, worst first, and disk, snapshot and
 // eviction.
 
-import { element, say } from "./dom.js";
+import { element, setText } from "./dom.js";
 import * as format from "./format.js";
 
-/** Over how long evictions and rejections count as recent. */
+/** The time over which evictions and rejections count as recent. */
 export const recentMillis = 60_000;
-/** From this share of its bound on, memory is said to be at it. */
+/** The shares of its bound from which memory counts as full, or nearly full. */
 const fullShare = 0.99;
 const nearlyFullShare = 0.9;
 
-/** Whether memory is at its bound, or nearly so. */
+/** "warn" if memory is nearly full, otherwise "". */
 export const memoryKind = ({ memory_bytes: used, max_memory_bytes: bound }) =>
   bound > 0 && used >= nearlyFullShare * bound ? "warn" : "";
 
 /**
- * The problems of a server, worst first, each with a kind, "bad" or "warn", a title of
- * a few words, and a text. recent has the evictions and rejections of recentMillis.
+ * The problems of a server, worst first, each with a kind, "bad" or "warn", a title of a
+ * few words, and a text. recent has the evictions and rejections of recentMillis.
  */
 export function problems(now, recent) {
   const all = [quorum(now), disk(now), other(now), memory(now, recent), snapshot(now)].filter(Boolean);
@@ -44,7 +44,7 @@ function disk({ storage }) {
   return { kind: "bad", title: "Disk failure", text: `The log can't be written: ${storage.failed}` };
 }
 
-/** Reasons for not being ready that the others do not tell. */
+/** Other reasons for not being ready. */
 function other(now) {
   if (now.ready || quorum(now) || disk(now)) return null;
   return { kind: "warn", title: "Not ready", text: `Not ready: ${now.not_ready}` };
@@ -56,7 +56,7 @@ function memory(now, recent) {
     return { kind: "warn", title: "Memory full", text: `Memory is full (${bound}): ${times(recent.rejected, "decision")} in the last minute got OOM instead of an answer. Raise --max-memory, or set --on-full evict.` };
   }
   if (recent.evicted > 0) {
-    return { kind: "warn", title: "Memory full", text: `Memory is full (${bound}): ${times(recent.evicted, "key")} with counted use evicted in the last minute, so their limits start anew. Raise --max-memory.` };
+    return { kind: "warn", title: "Memory full", text: `Memory is full (${bound}): ${times(recent.evicted, "key")} with used tokens evicted in the last minute, so their limits restart. Raise --max-memory.` };
   }
   if (now.max_memory_bytes === 0 || now.memory_bytes < fullShare * now.max_memory_bytes) return null;
   const next = now.on_full === "evict" ? "the next new key evicts others" : "decisions on new keys get OOM";
@@ -73,21 +73,21 @@ const times = (n, noun) => `${format.count(n)} ${noun}${n === 1 ? "" : "s"}`;
 /** Shows disk, snapshot and eviction. */
 export function showStorage(where, now, recent) {
   const { storage } = now;
-  const rows = [["Disk", ...diskWords(storage)]];
-  if (storage !== null) rows.push(["Snapshot", ...snapshotWords(storage.snapshot, now.time_ms)]);
-  rows.push(["Eviction", ...evictionWords(now, recent)]);
+  const rows = [["Disk", ...diskText(storage)]];
+  if (storage !== null) rows.push(["Snapshot", ...snapshotText(storage.snapshot, now.time_ms)]);
+  rows.push(["Eviction", ...evictionText(now, recent)]);
   while (where.children.length < rows.length) where.append(element("div", {}, element("dt"), element("dd"), element("dd", { class: "faint" })));
   while (where.children.length > rows.length) where.lastChild.remove();
   rows.forEach(([name, first, second, kind], i) => {
     const [term, main, more] = where.children[i].children;
-    say(term, name);
-    say(main, first);
-    say(more, second);
+    setText(term, name);
+    setText(main, first);
+    setText(more, second);
     main.className = kind ?? "";
   });
 }
 
-function diskWords(storage) {
+function diskText(storage) {
   if (storage === null) return ["memory only", "A restart forgets all keys. --data DIR keeps them."];
   const log = `Log: ${format.bytes(storage.log_bytes)} in ${times(storage.log_segments, "file")}, --fsync ${storage.fsync}.`;
   if (storage.failed) return ["failing", log, "error"];
@@ -96,7 +96,7 @@ function diskWords(storage) {
   return ["all decisions synced", log];
 }
 
-function snapshotWords({ time_ms: time, bytes, took_ms: took, failed, writing }, now) {
+function snapshotText({ time_ms: time, bytes, took_ms: took, failed, writing }, now) {
   const age = format.span(Math.max(0, now - time) / 1000);
   const writtenIn = took > 0 ? `, written in ${format.left(took)}` : "";
   const newest = time > 0 ? `Newest: ${format.bytes(bytes)}, ${age} old.` : "There is none: a start reads the log alone.";
@@ -105,7 +105,7 @@ function snapshotWords({ time_ms: time, bytes, took_ms: took, failed, writing },
   return time > 0 ? [`${age} ago`, `${format.bytes(bytes)}${writtenIn}.`] : ["none yet", newest];
 }
 
-function evictionWords(now, recent) {
+function evictionText(now, recent) {
   const bound = now.max_memory_bytes > 0 ? `When memory is full: ${now.on_full}.` : "Memory has no bound.";
   const since = `${bound} Since start: ${times(now.evicted, "key")} evicted, ${times(now.refused_for_memory, "decision")} rejected for memory.`;
   if (recent.rejected > 0) return [`${format.count(recent.rejected)} rejected in the last minute`, since, "warn"];
