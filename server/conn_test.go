@@ -8,8 +8,8 @@ import (
 	"limitsrv/commands"
 )
 
-// drive gives in to a connection in segments of n bytes, as a transport does, and
-// returns all output. A batch that is away comes back at once.
+// drive passes in to a connection in segments of n bytes, as a transport does, and
+// returns all output. A batch in flight comes back at once.
 func drive(c *conn, w *workspace, in string, n int) (out string, last nextStep) {
 	for len(in) > 0 && last != wantClose {
 		c.borrow(w)
@@ -47,10 +47,10 @@ func TestConn(t *testing.T) {
 		{"a pipeline longer than a batch", ops, strings.Repeat(bulk("x"), 5000), wantInput},
 		{"output longer than a batch", big + big + big + array("OP", "b"), bigReply + bigReply + bigReply + bulk("b"), wantInput},
 		{"half a command", array("OP", "a") + "*2\r\n$2\r\nOP\r\n$5\r\nab", bulk("a"), wantInput},
-		{"a batch away", array("OP", "a") + array("SLOW", "b") + array("OP", "c"), bulk("a") + bulk("b") + bulk("c"), wantInput},
-		{"a command held while a batch is away", array("SLOW", "a") + array("NOW", "b") + array("OP", "c"), bulk("a") + bulk("b") + bulk("c"), wantInput},
+		{"a batch in flight", array("OP", "a") + array("SLOW", "b") + array("OP", "c"), bulk("a") + bulk("b") + bulk("c"), wantInput},
+		{"a command held while a batch is in flight", array("SLOW", "a") + array("NOW", "b") + array("OP", "c"), bulk("a") + bulk("b") + bulk("c"), wantInput},
 		{"nothing after QUIT", array("OP", "a") + array("QUIT", "b") + array("OP", "c"), bulk("a") + bulk("b"), wantClose},
-		{"an error after the replies of what came before", array("SLOW", "a") + array("OP", "b") + "*x\r\n", bulk("a") + bulk("b") + "-ERR " + badArgCount + "\r\n", wantClose},
+		{"an error after the replies to earlier commands", array("SLOW", "a") + array("OP", "b") + "*x\r\n", bulk("a") + bulk("b") + "-ERR " + badArgCount + "\r\n", wantClose},
 		{"the limits before AUTH", array("AUTH", "x") + array("OP", strings.Repeat("y", 20000)), bulk("x") + bulk(strings.Repeat("y", 20000)), wantInput},
 		{"the limits without AUTH", array("OP", strings.Repeat("y", 20000)), "-ERR " + unauthArgLength + "\r\n", wantClose},
 	} {
@@ -84,7 +84,7 @@ func TestConnAllocatesNothing(t *testing.T) {
 	}
 }
 
-// A connection that has nothing to do holds its struct, and at most the tail.
+// A connection without work holds its struct, and at most the tail.
 func TestIdleConnHoldsLittle(t *testing.T) {
 	w := newWorkspace()
 	c := &conn{session: new(echoLog).session(commands.Client{}), limits: &DefaultLimits}
@@ -97,7 +97,7 @@ func TestIdleConnHoldsLittle(t *testing.T) {
 	args := w.args.chunk.all
 	for _, a := range args[:cap(args)] {
 		if a != nil {
-			t.Fatalf("what is lent still points to %q, want it to keep no buffer alive", a)
+			t.Fatalf("lent memory still points to %q, want it to keep no buffer alive", a)
 		}
 	}
 }

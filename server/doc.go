@@ -39,8 +39,8 @@
 //     until Resume has been called and no batch is in flight.
 //   - Client.Wake must be called for each time that Do or Flush returned false, and for
 //     messages from other clients. It may be called before Do or Flush returns, and more
-//     often than necessary. It wakes an idle connection like one whose batch has come
-//     back: Resume is called and its output is written. No goroutine is needed for that.
+//     often than necessary. It wakes an idle connection like a connection with a batch
+//     that has come back: Resume is called and its output is written. No goroutine is needed for that.
 //   - Messages to a client that does not read count as its output: beyond
 //     Limits.OutputBytes it is closed. A client that listens is never idle.
 //   - Shutdown answers all complete commands that this machine has received, then

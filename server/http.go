@@ -3,7 +3,7 @@ package server
 import "bytes"
 
 // unwantedHTTP is the protocol error for HTTP. A web page can make a browser send a
-// request whose body is inline commands, so nothing after the first sign of HTTP is
+// request with a body of inline commands, so nothing after the first sign of HTTP is
 // executed.
 const unwantedHTTP = "Protocol error: this port speaks the Redis protocol, not HTTP"
 

@@ -17,7 +17,7 @@ type loop struct {
 	poll          poller
 	conns         []*loopConn // by descriptor
 	work          *workspace
-	pendingWrites []*loopConn // connections whose output is written at the end of the wake-up
+	pendingWrites []*loopConn // connections with output to write at the end of the wake-up
 	runQueue      []*loopConn // connections to be served later, in order
 	spareQueue    []*loopConn // memory for the next runQueue
 	unauthQueue   []*loopConn // unauthenticated connections that are ready
@@ -106,7 +106,7 @@ func (l *loop) run() {
 const maxUnauthPerWakeUp = 8
 
 // serveReady serves the connections that are ready, and reports whether tasks wait. Heavy
-// connections are queued. Unauthenticated ones, whose number is unbounded, are served
+// connections are queued. Unauthenticated ones, of which there may be any number, are served
 // after all others have their replies, a few at a time; the poller reports the rest
 // again.
 func (l *loop) serveReady(ready []syscall.EpollEvent) (hasTasks bool) {
@@ -186,7 +186,7 @@ func (l *loop) register(c *loopConn) bool {
 	return true
 }
 
-// resume continues a connection whose batch has come back, or that has received messages.
+// resume continues a connection after its batch has come back, or a message has arrived.
 func (l *loop) resume(c *loopConn) {
 	if c.writePending {
 		l.flush()

@@ -98,7 +98,7 @@ func (r *reader) next(lim *Limits, unauthenticated bool) (args [][]byte, problem
 	return nil, r.problem
 }
 
-// array continues an array of bulk strings whose count is known.
+// array continues an array of bulk strings with a known count.
 func (r *reader) array(lim *Limits, unauthenticated bool) ([][]byte, string) {
 	for r.missing > 0 {
 		if r.length < 0 && !r.argLength(lim, unauthenticated) {

@@ -32,7 +32,7 @@ const (
 const plainOnTLSReply = "-ERR this port is for TLS\r\n"
 
 // secure is the transport of connections over TLS. Handshakes run in goroutines of their
-// own, whose grown stacks end with them; afterwards each connection has a goroutine. A
+// own, and their grown stacks end with them; afterwards each connection has a goroutine. A
 // connection counts as a client only after its handshake.
 type secure struct {
 	*goroutines

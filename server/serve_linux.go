@@ -155,7 +155,7 @@ func (l *loop) advance(c *loopConn) bool {
 }
 
 // lightWindow is the number of wake-ups for which the loop remembers a light client: one
-// whose last two reads left room in the buffer.
+// with two successive reads that left room in the buffer.
 const lightWindow = 64
 
 // batchSize returns the number of ops that the connection executes at once: fewer if it

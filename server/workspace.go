@@ -34,7 +34,7 @@ func newInputWorkspace(inBytes, args int) *workspace {
 }
 
 // A chunkPool lends the free end of a chunk of memory to one borrower at a time. A
-// borrower whose batch is in flight retains its part, and the next one gets the rest of
+// borrower with a batch in flight retains its part, and the next one gets the rest of
 // the chunk.
 type chunkPool[T any] struct {
 	size, maxSize int // of a chunk: now, and at most when borrowers need more
@@ -48,7 +48,7 @@ type chunk[T any] struct {
 	retained  int // number of borrowers that retain a part
 }
 
-// lend returns an empty slice whose capacity is at least a quarter of a chunk.
+// lend returns an empty slice with a capacity of at least a quarter of a chunk.
 func (l *chunkPool[T]) lend() []T {
 	switch {
 	case l.chunk == nil:
