@@ -17,20 +17,20 @@ func (s *Server) session(w http.ResponseWriter, r *http.Request) {
 		Peek  bool `json:"peek"`
 		Admin bool `json:"admin"`
 	}
-	var is struct {
+	var out struct {
 		LoginNeeded bool   `json:"login_needed"`
 		User        string `json:"user"`
 		May         may    `json:"may"`
 		Version     string `json:"version"`
 	}
-	is.LoginNeeded, is.Version = s.cfg.Handler.LoginNeeded(), s.cfg.Handler.Version()
+	out.LoginNeeded, out.Version = s.cfg.Handler.LoginNeeded(), s.cfg.Handler.Version()
 	if id, err := s.identify(r); err == nil {
-		is.May = may{id.account.May(peek), id.account.May(admin)}
-		if is.LoginNeeded {
-			is.User = id.account.Name()
+		out.May = may{id.account.May(peek), id.account.May(admin)}
+		if out.LoginNeeded {
+			out.User = id.account.Name()
 		}
 	}
-	reply(w, is)
+	reply(w, out)
 }
 
 // login serves POST /api/login: it sets a cookie.
@@ -106,7 +106,7 @@ type member struct {
 func (s *Server) now(w http.ResponseWriter, _ *http.Request, _ identity) {
 	h, stats := s.cfg.Handler, s.cfg.Handler.Engine().Stats()
 	why := notReady(h)
-	is := serverState{
+	state := serverState{
 		Time: time.Now().UnixMilli(), Version: h.Version(), Uptime: int64(time.Since(h.Started()).Seconds()),
 		Ready: why == "", NotReady: why,
 		Decisions: make(map[string]outcomes, len(stats.Allowed)), Shadow: stats.ShadowDenied,
@@ -115,12 +115,12 @@ func (s *Server) now(w http.ResponseWriter, _ *http.Request, _ identity) {
 		Evicted: stats.Evicted, Refused: stats.Refused, Port: portOf(h.Setting("listen")), Storage: newStorage(h),
 	}
 	for alg := range stats.Allowed {
-		is.Decisions[engine.Alg(alg).String()] = outcomes{stats.Allowed[alg], stats.Denied[alg]}
+		state.Decisions[engine.Alg(alg).String()] = outcomes{stats.Allowed[alg], stats.Denied[alg]}
 	}
 	if nodes := h.Nodes(); len(nodes) > 0 {
-		is.Cluster = newCluster(h.Replication(), nodes)
+		state.Cluster = newCluster(h.Replication(), nodes)
 	}
-	reply(w, is)
+	reply(w, state)
 }
 
 // intSetting returns the value of an integer setting, or 0 if there is none.

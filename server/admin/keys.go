@@ -89,31 +89,31 @@ func (s *Server) key(w http.ResponseWriter, r *http.Request, id identity) {
 		s.replyCommandError(w, err)
 		return
 	}
-	var is struct {
+	var out struct {
 		Found bool `json:"found"` // the only field if the key has no record or is fully reset
 		*keyState
 	}
-	if is.Found = d.Status != engine.Missing; is.Found {
-		is.keyState = keyStateOf(key, d)
+	if out.Found = d.Status != engine.Missing; out.Found {
+		out.keyState = keyStateOf(key, d)
 	}
-	reply(w, is)
+	reply(w, out)
 }
 
 func keyStateOf(key []byte, d engine.Decision) *keyState {
 	p := &d.Params
-	is := &keyState{
+	state := &keyState{
 		Key: printable(key, 0), Raw: encodeKey(key), Algorithm: p.Alg.String(), Limit: p.Limit,
 		Remaining: d.Remaining, Wait: d.Wait.CeilMillis(), Reset: d.Reset.CeilMillis(),
 	}
 	switch name, ok := commands.CalendarName(p.Calendar); {
 	case ok:
-		is.Calendar = &name
+		state.Calendar = &name
 	case p.Count > 0:
-		is.Rate = &rate{p.Count, p.Period}
+		state.Rate = &rate{p.Count, p.Period}
 	default:
-		is.Window = &p.Period
+		state.Window = &p.Period
 	}
-	return is
+	return state
 }
 
 // reset serves POST /api/reset.

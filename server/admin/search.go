@@ -39,7 +39,7 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request, id identity) {
 	}
 	cursor, err := strconv.ParseUint(query.Get("cursor"), 10, 48)
 	if err != nil {
-		replyError(w, http.StatusBadRequest, "cursor must be 0 or that of the last answer, got "+strconv.Quote(query.Get("cursor")))
+		replyError(w, http.StatusBadRequest, "cursor must be 0 or the cursor of the last reply, got "+strconv.Quote(query.Get("cursor")))
 		return
 	}
 	count, err := strconv.Atoi(query.Get("count"))

@@ -24,25 +24,25 @@ type snapshot struct {
 
 // newStorage returns nil if the state is in memory only.
 func newStorage(h *commands.Handler) *storage {
-	is := h.Standing()
-	if is.Fsync == "" {
+	status := h.Standing()
+	if status.Fsync == "" {
 		return nil
 	}
 	s := &storage{
-		Fsync: is.Fsync, LogBytes: is.Log.Bytes, Segments: is.Log.Segments,
-		Snapshot: snapshot{Bytes: is.Saved.Bytes, Took: is.Saved.Took.Milliseconds(), Writing: !is.Saving.Since.IsZero()},
+		Fsync: status.Fsync, LogBytes: status.Log.Bytes, Segments: status.Log.Segments,
+		Snapshot: snapshot{Bytes: status.Saved.Bytes, Took: status.Saved.Took.Milliseconds(), Writing: !status.Saving.Since.IsZero()},
 	}
-	if !is.Saved.At.IsZero() {
-		s.Snapshot.Time = is.Saved.At.UnixMilli()
+	if !status.Saved.At.IsZero() {
+		s.Snapshot.Time = status.Saved.At.UnixMilli()
 	}
-	if is.Saved.Err != nil {
-		s.Snapshot.Failed = oneLine(is.Saved.Err.Error())
+	if status.Saved.Err != nil {
+		s.Snapshot.Failed = oneLine(status.Saved.Err.Error())
 	}
-	if is.Failed != nil {
-		s.Failed = oneLine(is.Failed.Error())
+	if status.Failed != nil {
+		s.Failed = oneLine(status.Failed.Error())
 	}
 	if h.Replication().Role == "" {
-		s.Unsynced = &is.Log.Unsynced
+		s.Unsynced = &status.Log.Unsynced
 	}
 	return s
 }
