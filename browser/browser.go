@@ -201,7 +201,7 @@ func (tab *Tab) Until(expression string) {
 	}
 }
 
-// Text returns the text of an element, or "" if there is none.
+// Text returns the text of an element, or "" if it is missing.
 func (tab *Tab) Text(selector string) string {
 	tab.t.Helper()
 	return Value[string](tab, fmt.Sprintf("document.querySelector(%s)?.innerText ?? ''", strconv.Quote(selector)))

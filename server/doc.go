@@ -40,7 +40,8 @@
 //   - Client.Wake must be called for each time that Do or Flush returned false, and for
 //     messages from other clients. It may be called before Do or Flush returns, and more
 //     often than necessary. It wakes an idle connection like a connection with a batch
-//     that has come back: Resume is called and its output is written. No goroutine is needed for that.
+//     that has come back: Resume is called and its output is written. That needs no
+//     goroutine.
 //   - Messages to a client that does not read count as its output: beyond
 //     Limits.OutputBytes it is closed. A client that listens is never idle.
 //   - Shutdown answers all complete commands that this machine has received, then

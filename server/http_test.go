@@ -22,7 +22,7 @@ var httpRequests = []struct{ name, line string }{
 	{"a header", "Host: x\r\n"},
 	{"a header without a blank", "hOST:127.0.0.1:6379\r\n"},
 	{"a page", "GET / HTTP/1.1\r\n"},
-	{"a page whose address has quotes", "GET /?'a'\"b HTTP/1.1\r\n"},
+	{"a page with quotes in its address", "GET /?'a'\"b HTTP/1.1\r\n"},
 	{"a page of HTTP/0.9", "GET /FLUSHALL\r\n"},
 	{"a page by a proxy", "GET http://x/ HTTP/1.1\r\n"},
 	{"PUT", "PUT /a HTTP/1.1\r\n"}, {"DELETE", "DELETE /a HTTP/1.1\r\n"}, {"HEAD", "HEAD / HTTP/1.1\r\n"},

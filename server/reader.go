@@ -65,7 +65,7 @@ type reader struct {
 	retainedArgs *chunk[[]byte]
 }
 
-// next returns the next complete command of the buffer, or nil if there is none, or a
+// next returns the next complete command of the buffer, nil if none is complete, or a
 // protocol error. After an error it returns that error for good.
 func (r *reader) next(lim *Limits, unauthenticated bool) (args [][]byte, problem string) {
 	for r.problem == "" && r.pos < len(r.buf) {

@@ -123,13 +123,13 @@ func (s *Server) now(w http.ResponseWriter, _ *http.Request, _ identity) {
 	reply(w, state)
 }
 
-// intSetting returns the value of an integer setting, or 0 if there is none.
+// intSetting returns the value of an integer setting, or 0 if it is not set.
 func intSetting(h *commands.Handler, setting string) int64 {
 	n, _ := strconv.ParseInt(h.Setting(setting), 10, 64)
 	return n
 }
 
-// portOf returns the port of HOST:PORT, or "" if there is none.
+// portOf returns the port of HOST:PORT, or "" if the address has no port.
 func portOf(address string) string {
 	_, port, err := net.SplitHostPort(address)
 	if err != nil {

@@ -49,10 +49,10 @@ func (p *siteLimiter) release(site string) {
 }
 
 // A boundedListener bounds the connections at once, in total and per site. Beyond a bound
-// a new connection displaces another, see add. So a probe, whose request follows at once,
-// is answered however many connections its site leaves unused. Unless tlsConfig is nil,
-// connections use TLS with the configuration that it returns for each; net/http does the
-// handshakes.
+// a new connection displaces another, see add. So a probe is answered however many
+// connections its site leaves unused, because its request follows at once. Unless
+// tlsConfig is nil, connections use TLS with the configuration that it returns for each;
+// net/http does the handshakes.
 type boundedListener struct {
 	net.Listener
 	maxTotal, maxPerSite int

@@ -1,6 +1,6 @@
 // Package admin serves operators and their tools over HTTP: metrics, probes, profiles,
 // and the dashboard with its API. It makes no decisions: a change of a key is executed
-// as a command, with the rights of the user who sent the request.
+// as a command, with the rights of the requesting user.
 //
 // # Access
 //
@@ -8,7 +8,7 @@
 // Basic, or by the cookie that POST /api/login sets. /metrics and read-only calls require
 // the group peek; a reset and profiles require admin. If no login is required, the
 // listener is on loopback only, unless that is configured otherwise, and serves only
-// requests whose Host is an address or localhost, so that no web page can make a browser
+// requests with an address or localhost as Host, so that no web page can make a browser
 // send requests under another name. POSTs from pages of other origins are always
 // rejected.
 //
