@@ -214,9 +214,9 @@ func (g *goroutines) read(c *goConn) error {
 	}
 }
 
-// receive reads once. A connection over TLS waits with the small buffer of its own and
-// borrows more if it is full. TLS then has the rest already, so the second read does not
-// block.
+// receive reads once. A connection over TLS waits with a small buffer of its own. If that
+// is full it reads again into a borrowed buffer, limited to bytes that TLS has already,
+// so the second read does not block.
 func (g *goroutines) receive(c *goConn) (int, error) {
 	if c.nc == c.socket {
 		n, err := c.nc.Read(c.in.space())

@@ -69,10 +69,10 @@ func newLoop(s *Server, traffic *traffic) (*loop, error) {
 }
 
 // submit queues a task. Concurrency: any goroutine, also after the loop has ended.
-func (l *loop) submit(m task) {
+func (l *loop) submit(t task) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.tasks = append(l.tasks, m)
+	l.tasks = append(l.tasks, t)
 	if len(l.tasks) == 1 && !l.ended {
 		l.poll.wake()
 	}
@@ -106,9 +106,9 @@ func (l *loop) run() {
 const maxUnauthPerWakeUp = 8
 
 // serveReady serves the connections that are ready, and reports whether tasks wait. Heavy
-// connections are queued. Unauthenticated ones, of which there may be any number, are served
-// after all others have their replies, a few at a time; the poller reports the rest
-// again.
+// connections are queued. Unauthenticated ones, of which there may be any number, are
+// served after all others have their replies, a few at a time; the poller reports the
+// rest again.
 func (l *loop) serveReady(ready []syscall.EpollEvent) (hasTasks bool) {
 	for _, e := range ready {
 		fd := int(e.Fd)
@@ -154,8 +154,8 @@ func (l *loop) runTasks() {
 	l.mu.Lock()
 	l.running, l.tasks = l.tasks, l.running[:0]
 	l.mu.Unlock()
-	for _, m := range l.running {
-		m.run(l, m.c)
+	for _, t := range l.running {
+		t.run(l, t.c)
 	}
 	clear(l.running)
 }
