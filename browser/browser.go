@@ -51,7 +51,7 @@ func Open(t testing.TB) *Tab {
 	t.Helper()
 	path, err := exec.LookPath(program)
 	if err != nil {
-		t.Fatalf("there is no %s, which Debian has in a package of that name: %v", program, err)
+		t.Fatalf("%s not found (Debian package of the same name): %v", program, err)
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(path), chromedp.UserDataDir(t.TempDir()), chromedp.DisableGPU, chromedp.NoFirstRun,
@@ -75,7 +75,7 @@ func Open(t testing.TB) *Tab {
 	}
 	t.Cleanup(func() {
 		for _, complaint := range tab.Complaints() {
-			t.Errorf("the browser complains: %s", complaint)
+			t.Errorf("browser error: %s", complaint)
 		}
 	})
 	return tab
@@ -151,10 +151,10 @@ func (tab *Tab) Requests() []string {
 // StaysAt fails the test if an address outside of origin was requested.
 func (tab *Tab) StaysAt(origin string) {
 	tab.t.Helper()
-	for _, asked := range tab.Requests() {
-		at, err := url.Parse(asked)
+	for _, requested := range tab.Requests() {
+		at, err := url.Parse(requested)
 		if err != nil || at.Scheme != "data" && at.Scheme+"://"+at.Host != origin {
-			tab.t.Errorf("%s was asked for, which is not at %s", asked, origin)
+			tab.t.Errorf("%s was requested, which is outside of %s", requested, origin)
 		}
 	}
 }

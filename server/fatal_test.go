@@ -34,7 +34,7 @@ func (e *panickingExec) Exec(*engine.Batch, func(error)) {
 	e.apply()
 }
 
-func (e *panickingExec) apply() { panic("planted") }
+func (e *panickingExec) apply() { panic("test panic") }
 
 // childSurvived is the exit code of a child that did not panic.
 const childSurvived = 77
@@ -94,8 +94,8 @@ func TestPanicChild(t *testing.T) {
 // every transport.
 func TestPanicOfTheEngineEndsTheProcess(t *testing.T) {
 	for _, tt := range []struct{ where, stack string }{
-		{"Exec", "(*plantedExec).apply"}, {"WATCH", "(*plantedExec).apply"}, {"later", "(*plantedExec).apply"},
-		{"Commit", "(*plantedExec).apply"}, {"engine", "(*Engine).Len"},
+		{"Exec", "(*panickingExec).apply"}, {"WATCH", "(*panickingExec).apply"}, {"later", "(*panickingExec).apply"},
+		{"Commit", "(*panickingExec).apply"}, {"engine", "(*Engine).Len"},
 	} {
 		for _, tr := range transports {
 			t.Run(tt.where+"/"+tr.name, func(t *testing.T) {
