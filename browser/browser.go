@@ -39,10 +39,10 @@ type Tab struct {
 	t   testing.TB
 	ctx context.Context
 
-	mu        sync.Mutex
-	forgiven  []string
+	mu         sync.Mutex
+	forgiven   []string
 	complaints []string
-	requests  []string
+	requests   []string
 }
 
 // Open starts a browser, which is stopped at the end of the test. An error that the
