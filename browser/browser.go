@@ -1,8 +1,8 @@
-// Package browser opens pages in a Chromium, for tests: it presses, types and looks as
-// a person does, and hears all that the browser complains of.
+// Package browser drives pages in Chromium for tests: it presses keys, clicks and reads
+// as a user does, and collects all errors that the browser reports.
 //
-// Each tab has a browser of its own, with a profile of its own, which ends with the
-// test, however that ends.
+// Each tab has a browser process and a profile of its own, both removed when the test
+// ends, also if it fails.
 package browser
 
 import (
@@ -28,30 +28,30 @@ import (
 
 const (
 	program = "chromium"
-	// patience is for anything to happen in a page, on a machine that has much to do.
-	patience = 30 * time.Second
+	// actionTimeout bounds one action in a page, on a busy machine.
+	actionTimeout = 30 * time.Second
 	// lifetime bounds a whole test.
 	lifetime = 4 * time.Minute
 )
 
-// A Tab is a page in a browser. All of its methods end the test if they fail.
+// A Tab is a page in a browser. Its methods end the test if they fail.
 type Tab struct {
 	t   testing.TB
 	ctx context.Context
 
-	mu        sync.Mutex
-	forgiven  []string
-	complains []string
-	requests  []string
+	mu         sync.Mutex
+	forgiven   []string
+	complaints []string
+	requests   []string
 }
 
-// Open starts a browser. When the test ends, so does it, and what it has complained
-// of, without having been forgiven, fails the test.
+// Open starts a browser, which is stopped at the end of the test. An error that the
+// browser reported and the test did not Forgive fails the test.
 func Open(t testing.TB) *Tab {
 	t.Helper()
 	path, err := exec.LookPath(program)
 	if err != nil {
-		t.Fatalf("there is no %s, which Debian has in a package of that name: %v", program, err)
+		t.Fatalf("%s not found (Debian package of the same name): %v", program, err)
 	}
 	options := append(chromedp.DefaultExecAllocatorOptions[:],
 		chromedp.ExecPath(path), chromedp.UserDataDir(t.TempDir()), chromedp.DisableGPU, chromedp.NoFirstRun,
@@ -70,19 +70,19 @@ func Open(t testing.TB) *Tab {
 	ctx, stop = chromedp.NewContext(ctx)
 	t.Cleanup(stop)
 	tab := &Tab{t: t, ctx: ctx}
-	if err := chromedp.Listen(ctx, tab.hear); err != nil {
+	if err := chromedp.Listen(ctx, tab.onEvent); err != nil {
 		t.Fatalf("start %s: %v", path, err)
 	}
 	t.Cleanup(func() {
 		for _, complaint := range tab.Complaints() {
-			t.Errorf("the browser complains: %s", complaint)
+			t.Errorf("browser error: %s", complaint)
 		}
 	})
 	return tab
 }
 
-// hear notes what the browser tells.
-func (tab *Tab) hear(event any) {
+// onEvent records the errors and requests that the browser reports.
+func (tab *Tab) onEvent(event any) {
 	switch e := event.(type) {
 	case *runtime.EventConsoleAPICalled:
 		if e.Type == "error" || e.Type == "warning" || e.Type == "assert" {
@@ -122,39 +122,39 @@ func (tab *Tab) complain(format string, args ...any) {
 			return
 		}
 	}
-	tab.complains = append(tab.complains, complaint)
+	tab.complaints = append(tab.complaints, complaint)
 }
 
-// Forgive has complaints that contain one of some texts not count from now on.
+// Forgive ignores reports that contain one of the texts, from now on.
 func (tab *Tab) Forgive(texts ...string) {
 	tab.mu.Lock()
 	defer tab.mu.Unlock()
 	tab.forgiven = append(tab.forgiven, texts...)
 }
 
-// Complaints are those since the last call.
+// Complaints returns the reports since the last call.
 func (tab *Tab) Complaints() []string {
 	tab.mu.Lock()
 	defer tab.mu.Unlock()
-	all := tab.complains
-	tab.complains = nil
+	all := tab.complaints
+	tab.complaints = nil
 	return all
 }
 
-// Requests are the addresses that were asked for so far.
+// Requests returns the addresses requested so far.
 func (tab *Tab) Requests() []string {
 	tab.mu.Lock()
 	defer tab.mu.Unlock()
 	return append([]string(nil), tab.requests...)
 }
 
-// StaysAt wants that nothing was asked for anywhere but at an origin.
+// StaysAt fails the test if an address outside of origin was requested.
 func (tab *Tab) StaysAt(origin string) {
 	tab.t.Helper()
-	for _, asked := range tab.Requests() {
-		at, err := url.Parse(asked)
+	for _, requested := range tab.Requests() {
+		at, err := url.Parse(requested)
 		if err != nil || at.Scheme != "data" && at.Scheme+"://"+at.Host != origin {
-			tab.t.Errorf("%s was asked for, which is not at %s", asked, origin)
+			tab.t.Errorf("%s was requested, which is outside of %s", requested, origin)
 		}
 	}
 }
@@ -162,7 +162,7 @@ func (tab *Tab) StaysAt(origin string) {
 // Do runs actions one after the other.
 func (tab *Tab) Do(actions ...chromedp.Action[chromedp.Void]) {
 	tab.t.Helper()
-	ctx, stop := context.WithTimeout(tab.ctx, testwait.Scaled(patience))
+	ctx, stop := context.WithTimeout(tab.ctx, testwait.Scaled(actionTimeout))
 	defer stop()
 	if err := chromedp.Do(ctx, actions...); err != nil {
 		tab.t.Fatal(err)
@@ -175,10 +175,10 @@ func (tab *Tab) Visit(address string) {
 	tab.Do(chromedp.Navigate(address))
 }
 
-// Value is that of an expression in a page's script; a promise is waited for.
+// Value returns the value of an expression in the page's script. A promise is awaited.
 func Value[T any](tab *Tab, expression string) T {
 	tab.t.Helper()
-	ctx, stop := context.WithTimeout(tab.ctx, testwait.Scaled(patience))
+	ctx, stop := context.WithTimeout(tab.ctx, testwait.Scaled(actionTimeout))
 	defer stop()
 	value, err := chromedp.Run(ctx, chromedp.Evaluate[T](expression, chromedp.EvalAwaitPromise))
 	if err != nil {
@@ -187,33 +187,33 @@ func Value[T any](tab *Tab, expression string) T {
 	return value
 }
 
-// Until waits until an expression is true.
+// Until blocks until an expression is true.
 func (tab *Tab) Until(expression string) {
 	tab.t.Helper()
-	for deadline := testwait.Soon(patience); ; time.Sleep(30 * time.Millisecond) {
+	for deadline := testwait.Soon(actionTimeout); ; time.Sleep(30 * time.Millisecond) {
 		if Value[bool](tab, "Boolean("+expression+")") {
 			return
 		}
 		if time.Now().After(deadline) {
 			complaints := tab.Complaints()
-			tab.t.Fatalf("not within %v: %s\n%.3000s\n%q", patience, expression, tab.Text("body"), complaints[:min(len(complaints), 10)])
+			tab.t.Fatalf("not within %v: %s\n%.3000s\n%q", actionTimeout, expression, tab.Text("body"), complaints[:min(len(complaints), 10)])
 		}
 	}
 }
 
-// Text is what an element shows, empty where there is none.
+// Text returns the text of an element, or "" if it is missing.
 func (tab *Tab) Text(selector string) string {
 	tab.t.Helper()
 	return Value[string](tab, fmt.Sprintf("document.querySelector(%s)?.innerText ?? ''", strconv.Quote(selector)))
 }
 
-// UntilText waits until an element shows a text among others.
+// UntilText blocks until the text of an element contains text.
 func (tab *Tab) UntilText(selector, text string) {
 	tab.t.Helper()
 	tab.Until(fmt.Sprintf("document.querySelector(%s)?.innerText.includes(%s)", strconv.Quote(selector), strconv.Quote(text)))
 }
 
-// Sees says whether an element is there and not hidden.
+// Sees reports whether an element exists and is not hidden.
 func (tab *Tab) Sees(selector string) bool {
 	tab.t.Helper()
 	return Value[bool](tab, fmt.Sprintf("document.querySelector(%s)?.checkVisibility() ?? false", strconv.Quote(selector)))
@@ -225,13 +225,13 @@ func (tab *Tab) Click(selector string) {
 	tab.Do(chromedp.Click(chromedp.CSS(selector), chromedp.NodeVisible))
 }
 
-// Type presses keys, as in package kb of chromedp, or types text, where the focus is.
+// Type presses keys, as in package kb of chromedp, or types text, in the focused element.
 func (tab *Tab) Type(text string) {
 	tab.t.Helper()
 	tab.Do(chromedp.KeyEvent(text))
 }
 
-// Fill puts text into an input instead of what is there.
+// Fill replaces the text of an input.
 func (tab *Tab) Fill(selector, text string) {
 	tab.t.Helper()
 	tab.Do(chromedp.WaitVisible(chromedp.CSS(selector)))
@@ -239,14 +239,14 @@ func (tab *Tab) Fill(selector, text string) {
 	tab.Type(text)
 }
 
-// Focused is the id, or else the label, name or text, of the element that has the focus.
+// Focused returns the id, or else the label, name or text, of the focused element.
 func (tab *Tab) Focused() string {
 	tab.t.Helper()
 	return Value[string](tab, "document.activeElement.id || document.activeElement.getAttribute('aria-label') || document.activeElement.name || document.activeElement.innerText || document.activeElement.tagName")
 }
 
-// Screen sets the size of what is seen, in pixels of style sheets, and what the user
-// prefers: "light" or "dark".
+// Screen sets the size of the viewport, in CSS pixels, and the preferred color scheme:
+// "light" or "dark".
 func (tab *Tab) Screen(width, height int64, scheme string) {
 	tab.t.Helper()
 	tab.Do(chromedp.EmulateViewport(width, height))
@@ -261,7 +261,7 @@ func (tab *Tab) Screen(width, height int64, scheme string) {
 // Shot writes a picture of the whole page into a file, as PNG.
 func (tab *Tab) Shot(file string) {
 	tab.t.Helper()
-	ctx, stop := context.WithTimeout(tab.ctx, testwait.Scaled(patience))
+	ctx, stop := context.WithTimeout(tab.ctx, testwait.Scaled(actionTimeout))
 	defer stop()
 	picture, err := chromedp.Run(ctx, chromedp.FullScreenshot(100))
 	if err == nil {

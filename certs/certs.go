@@ -1,5 +1,5 @@
-// Package certs reads the certificates that connections over TLS are made with from
-// files, and reads them again when the files change.
+// Package certs loads TLS certificates from files, and loads them again when the files
+// change.
 package certs
 
 import (
@@ -14,33 +14,33 @@ import (
 	"limitsrv/files"
 )
 
-// Files are PEM files.
+// Files are names of PEM files.
 type Files struct {
 	Cert, Key string // of this side
-	// CA is what signs the certificates of the other side, which then must show one.
-	// Empty: it is not asked for any.
+	// CA holds the certificate authorities for the other side, which then must present a
+	// certificate. Empty: no certificate is requested.
 	CA string
 }
 
-// ReadEvery is how often a Source reads its files again, while it is asked.
+// ReadEvery is the shortest time between two reads of the files on calls of Config.
 const ReadEvery = time.Second
 
-// A Source has the configuration that files ask for. While they can't be used, what
-// they said before holds. Any goroutine may use it.
+// A Source holds the TLS configuration built from files. While the files are invalid it
+// keeps the previous one. Concurrency: any goroutine may use it.
 type Source struct {
 	use   string
 	files Files
 	log   *slog.Logger
 
 	mu      sync.Mutex
-	read    time.Time // when the files were read last
-	failure string    // why they could not be used then, which was logged
-	pems    [3][]byte // of certificate, key and CA in use
+	read    time.Time // time of the last read of the files
+	failure string    // error of that read, already logged
+	pems    [3][]byte // certificate, key and CA in use
 	config  *tls.Config
 }
 
-// Open reads the files. use is what the certificates are for, in errors and in the
-// log: links, clients. An error names the file.
+// Open reads the files. use is the purpose of the certificates in errors and in the log:
+// links, clients. An error names the file.
 func Open(use string, files Files, log *slog.Logger) (*Source, error) {
 	s := &Source{use: use, files: files, log: log, read: time.Now()}
 	if _, err := s.load(); err != nil {
@@ -49,21 +49,21 @@ func Open(use string, files Files, log *slog.Logger) (*Source, error) {
 	return s, nil
 }
 
-// Config is the configuration as of now for who accepts: TLS 1.2 or later, and a
-// certificate of the other side if there is a CA. It is the same until the files
-// change, which are read again before it is given, but only once in ReadEvery; and
-// sessions can be resumed for as long. It must not be changed, but cloned.
+// Config returns the current configuration for accepting connections: TLS 1.2 or later,
+// with a client certificate required if there is a CA. It reads the files again if the
+// last read is ReadEvery ago. The result stays the same until the files change, so
+// sessions can be resumed. The caller must not modify it, but may clone it.
 func (s *Source) Config() *tls.Config {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	if time.Since(s.read) >= ReadEvery {
-		_ = s.reload() // which has logged it
+		_ = s.reload() // the error is logged there
 	}
 	return s.config
 }
 
-// Reload reads the files at once. Its error, which is logged as well, also if it was
-// before, is why they can't be used.
+// Reload reads the files at once. It returns and logs the error if they are invalid, even
+// if the same error was logged before.
 func (s *Source) Reload() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -71,13 +71,13 @@ func (s *Source) Reload() error {
 	return s.reload()
 }
 
-// Expires is when the certificate of this side does that Config gives.
+// Expires returns the expiry of this side's certificate in Config.
 func (s *Source) Expires() time.Time { return expiry(s.Config()) }
 
-// expiry is when the certificate of this side does.
+// expiry returns the expiry of this side's certificate.
 func expiry(c *tls.Config) time.Time { return c.Certificates[0].Leaf.NotAfter }
 
-// reload loads the files and logs what comes of it, once.
+// reload loads the files, and logs a change, or a new error.
 func (s *Source) reload() error {
 	s.read = time.Now()
 	changed, err := s.load()
@@ -86,7 +86,7 @@ func (s *Source) reload() error {
 		s.log.Info("the certificates for "+s.use+" have changed", "certificate", s.files.Cert, "expires", expiry(s.config))
 	case err != nil && err.Error() != s.failure:
 		s.failure = err.Error()
-		s.log.Error("the certificates for "+s.use+" can't be used, and those from before are", "error", err)
+		s.log.Error("the certificates for "+s.use+" can't be used; keeping the previous ones", "error", err)
 	}
 	if err == nil {
 		s.failure = ""
@@ -94,7 +94,7 @@ func (s *Source) reload() error {
 	return err
 }
 
-// maxPEMBytes bounds a file; that of all CAs a system trusts has a fifth of it.
+// maxPEMBytes bounds a file; all CAs that a system trusts take a fifth of it.
 const maxPEMBytes = 1 << 20
 
 func readPEM(name string) ([]byte, error) {
@@ -102,7 +102,7 @@ func readPEM(name string) ([]byte, error) {
 	return pem, err
 }
 
-// load reads the files and says whether they are other than before.
+// load reads the files and reports whether they have changed.
 func (s *Source) load() (changed bool, err error) {
 	var pems [len(s.pems)][]byte
 	for i, name := range [...]string{s.files.Cert, s.files.Key, s.files.CA} {
@@ -124,7 +124,7 @@ func (s *Source) load() (changed bool, err error) {
 	config := &tls.Config{
 		MinVersion:   tls.VersionTLS12,
 		Certificates: []tls.Certificate{pair},
-		// Small records are for browsers that show half a page; replies want few writes.
+		// Small records help browsers to show part of a page; replies need few writes.
 		DynamicRecordSizingDisabled: true,
 	}
 	if s.files.CA != "" {

@@ -20,7 +20,7 @@ import (
 	"time"
 )
 
-// write makes files with a new certificate, which is its own CA.
+// write writes files with a new certificate, which is its own CA.
 func write(t *testing.T, files Files) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -47,7 +47,7 @@ func write(t *testing.T, files Files) {
 	}
 }
 
-// written are such files.
+// written returns such files.
 func written(t *testing.T) Files {
 	dir := t.TempDir()
 	files := Files{Cert: filepath.Join(dir, "cert.pem"), Key: filepath.Join(dir, "key.pem"), CA: filepath.Join(dir, "ca.pem")}
@@ -73,7 +73,7 @@ func TestOpen(t *testing.T) {
 	}
 }
 
-func TestFilesThatCannotBeUsed(t *testing.T) {
+func TestInvalidFiles(t *testing.T) {
 	other := written(t)
 	key, err := os.ReadFile(other.Key)
 	if err != nil {
@@ -87,7 +87,7 @@ func TestFilesThatCannotBeUsed(t *testing.T) {
 		{"no key", func(f Files) (string, error) { return f.Key, os.Remove(f.Key) }},
 		{"no CA", func(f Files) (string, error) { return f.CA, os.Remove(f.CA) }},
 		{"a key of another certificate", func(f Files) (string, error) { return f.Key, os.WriteFile(f.Key, key, 0o600) }},
-		{"a pipe in the place of a certificate", func(f Files) (string, error) {
+		{"a pipe in place of a certificate", func(f Files) (string, error) {
 			return f.Cert, errors.Join(os.Remove(f.Cert), syscall.Mkfifo(f.Cert, 0o600))
 		}},
 		{"an empty CA", func(f Files) (string, error) { return f.CA, os.WriteFile(f.CA, nil, 0o600) }},
@@ -110,10 +110,10 @@ func TestFilesThatCannotBeUsed(t *testing.T) {
 			}
 		}
 		if s.Config() != before {
-			t.Errorf("%s: what was before is not in use", tt.name)
+			t.Errorf("%s: the previous configuration is not in use", tt.name)
 		}
 		if n := strings.Count(log.String(), "can't be used"); n != times {
-			t.Errorf("%s: logged %d times, want each time that somebody asks\n%s", tt.name, n, &log)
+			t.Errorf("%s: logged %d times, want once per Reload\n%s", tt.name, n, &log)
 		}
 		if _, err := Open("tests", files, slog.Default()); err == nil {
 			t.Errorf("%s: it opens", tt.name)
@@ -157,11 +157,11 @@ func TestReload(t *testing.T) {
 		for range 3 {
 			time.Sleep(ReadEvery)
 			if s.Config() != third {
-				t.Error("what was before is not in use")
+				t.Error("the previous configuration is not in use")
 			}
 		}
 		if n := strings.Count(log.String(), "can't be used"); n != 1 {
-			t.Errorf("what is found by looking is logged %d times, want once\n%s", n, &log)
+			t.Errorf("errors found by Config are logged %d times, want once\n%s", n, &log)
 		}
 		if want := third.Certificates[0].Leaf.NotAfter; !s.Expires().Equal(want) {
 			t.Errorf("Expires() = %v, want %v", s.Expires(), want)

@@ -6,18 +6,18 @@ import (
 	"time"
 )
 
-// What a client is told that comes when there is no room: Redis' text.
-const noRoom = "-ERR max number of clients reached\r\n"
+// maxClientsReply is the reply to a connection beyond MaxClients, in Redis' text.
+const maxClientsReply = "-ERR max number of clients reached\r\n"
 
-// How long accept waits after an error, most of all for want of file descriptors:
-// twice as long each time.
+// Bounds of the pause after a failed accept, most often because file descriptors ran out.
+// It doubles with each failure.
 const (
 	minBackOff = 5 * time.Millisecond
 	maxBackOff = time.Second
 )
 
-// accept hands the connections of ln to admit until Shutdown. An error is logged once
-// until a connection has succeeded again.
+// accept passes the connections of ln to admit until Shutdown. An error is logged once
+// until a connection has been accepted again.
 func (s *Server) accept(ln net.Listener, admit func(net.Conn) error) {
 	backOff := time.Duration(0)
 	for {
@@ -33,7 +33,7 @@ func (s *Server) accept(ln net.Listener, admit func(net.Conn) error) {
 			return
 		}
 		if backOff == 0 {
-			s.log.Error("cannot accept connections for now", "addr", ln.Addr().String(), "err", err)
+			s.log.Error("accept failed, retrying", "addr", ln.Addr().String(), "error", err)
 		}
 		backOff = min(max(2*backOff, minBackOff), maxBackOff)
 		select {
@@ -44,11 +44,11 @@ func (s *Server) accept(ln net.Listener, admit func(net.Conn) error) {
 	}
 }
 
-// admit has the event loops, or goroutines, carry nc if there is room. An error is one
-// of this machine, not of the client.
+// admit passes nc to the plain transport if the server is below MaxClients. An error is a
+// fault of this machine, not of the client.
 func (s *Server) admit(nc net.Conn) error {
 	s.connections.Add(1)
-	if !s.room(nc) {
+	if !s.admitClient(nc) {
 		return nil
 	}
 	err := s.plain.carry(nc)
@@ -58,8 +58,9 @@ func (s *Server) admit(nc net.Conn) error {
 	return err
 }
 
-// admitTLS does so with what is to be TLS. It takes room when the handshake is done; who
-// comes when there is none is told nothing, as that would take one.
+// admitTLS passes nc to the TLS transport, which counts it as a client after the
+// handshake. A connection beyond MaxClients is closed without a reply, because a reply
+// would need a handshake.
 func (s *Server) admitTLS(nc net.Conn) error {
 	s.connections.Add(1)
 	if s.clients.Load() >= s.maxClients.Load() {
@@ -69,15 +70,16 @@ func (s *Server) admitTLS(nc net.Conn) error {
 	return s.secure.carry(nc)
 }
 
-// room counts nc as a client, or else tells it that there is no room and closes it.
-func (s *Server) room(nc net.Conn) bool {
+// admitClient counts nc as a client. Beyond MaxClients it sends maxClientsReply, closes
+// nc and returns false.
+func (s *Server) admitClient(nc net.Conn) bool {
 	if s.clients.Add(1) <= s.maxClients.Load() {
 		return true
 	}
 	s.clients.Add(-1)
 	s.rejected.Add(1)
-	_ = nc.SetWriteDeadline(time.Now().Add(time.Second)) // the buffer of a new socket has room
-	_, _ = nc.Write([]byte(noRoom))
+	_ = nc.SetWriteDeadline(time.Now().Add(time.Second)) // the send buffer of a new socket is empty, so this does not block
+	_, _ = nc.Write([]byte(maxClientsReply))
 	nc.Close()
 	return false
 }

@@ -2,23 +2,23 @@ package server
 
 import "syscall"
 
-// What waits for a client is kept in chunks of these sizes: as large as what came
-// first, within the two.
+// Bounds of the size of a backlog chunk. The first chunk is as large as the output that
+// begins the backlog, within these bounds.
 const (
 	minBacklogChunk = 1 << 10
 	maxBacklogChunk = 64 << 10
 )
 
-// A backlog is output that waits for a client, in the order in which it is to be
-// written. Its zero value is empty. It takes no more than two chunks beyond its bytes,
-// which are copied once.
+// A backlog is the output that a client has not taken yet, in the order of writing. Its
+// zero value is empty. It takes at most two chunks more than its bytes, which are copied
+// once.
 type backlog struct {
 	chunks [][]byte
 	head   int // bytes of the first chunk that are written
-	bytes  int // that wait
+	bytes  int // bytes not written yet
 }
 
-// add puts out at the end.
+// add appends out.
 func (b *backlog) add(out []byte) {
 	b.bytes += len(out)
 	for len(out) > 0 {
@@ -38,8 +38,8 @@ func (b *backlog) add(out []byte) {
 	}
 }
 
-// write gives the descriptor as much as it takes, and says how much that was. An
-// errno of 0 says that nothing waits any more.
+// write writes until the backlog is empty or the socket returns an error, and returns the
+// number of bytes written. An errno of 0 means that the backlog is empty.
 func (b *backlog) write(fd int) (written int, errno syscall.Errno) {
 	for len(b.chunks) > 0 {
 		n, errno := writeNow(fd, b.chunks[0][b.head:])
@@ -50,15 +50,15 @@ func (b *backlog) write(fd int) (written int, errno syscall.Errno) {
 		default:
 			return written, errno
 		}
-		b.took(n)
+		b.consume(n)
 		written += n
 	}
 	*b = backlog{}
 	return written, 0
 }
 
-// took says that so many bytes of the first chunk are written.
-func (b *backlog) took(n int) {
+// consume marks n bytes of the first chunk as written.
+func (b *backlog) consume(n int) {
 	b.bytes -= n
 	if b.head += n; b.head == len(b.chunks[0]) {
 		b.chunks[0] = nil

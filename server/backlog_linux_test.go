@@ -7,8 +7,8 @@ import (
 	"testing"
 )
 
-// TestBacklog puts in and takes out at random, and holds what comes out against what
-// went in.
+// TestBacklog adds and reads random amounts, and compares the bytes read with the bytes
+// added.
 func TestBacklog(t *testing.T) {
 	pair, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_NONBLOCK, 0)
 	if err != nil {

@@ -2,7 +2,7 @@ package server
 
 import "slices"
 
-// borrow lends the reader a buffer, unless it has one, and room for arguments.
+// borrow lends the reader an input buffer, unless it has one, and room for arguments.
 func (r *reader) borrow(w *workspace) {
 	if r.buf == nil {
 		r.buf = append(w.in.lend(), r.tail...)
@@ -14,34 +14,34 @@ func (r *reader) borrow(w *workspace) {
 	}
 }
 
-// keep lets the reader keep what borrow lent, for others to use until repay: the
-// arguments, and the bytes that they are of.
-func (r *reader) keep(w *workspace) {
-	if r.lent && r.keptBuf == nil {
-		r.keptBuf = w.in.keep(r.buf)
+// retain keeps the borrowed arguments, and the bytes that they point into, until release.
+// The rest of the borrowed memory is free for other connections.
+func (r *reader) retain(w *workspace) {
+	if r.lent && r.retainedBuf == nil {
+		r.retainedBuf = w.in.retain(r.buf)
 		r.buf = slices.Clip(r.buf)
 	}
-	if r.keptArgs == nil {
-		r.keptArgs = w.args.keep(r.args)
+	if r.retainedArgs == nil {
+		r.retainedArgs = w.args.retain(r.args)
 		r.args = slices.Clip(r.args)
 	}
 }
 
-// repay gives back what borrow lent. Bytes of a command that is not complete move
-// to memory of the reader's own. Requires that release was called since next.
+// release returns the memory that borrow lent. The bytes of an incomplete command move to
+// memory of the reader's own. Requires: discardArgs was called since next.
 //
-// Cost: a byte is moved at most twice on its way through the tail, as a command
-// that is longer stays in a buffer of the reader's own.
-func (r *reader) repay(w *workspace) {
+// Cost: a byte is moved at most twice on its way through the tail, because a longer
+// command stays in a buffer of the reader's own.
+func (r *reader) release(w *workspace) {
 	switch {
-	case r.keptArgs != nil:
-		w.args.release(r.keptArgs)
+	case r.retainedArgs != nil:
+		w.args.release(r.retainedArgs)
 	case r.args != nil:
-		w.args.moved(r.args)
+		w.args.outgrown(r.args)
 	}
-	r.args, r.keptArgs = nil, nil
+	r.args, r.retainedArgs = nil, nil
 	if r.lent {
-		r.toFront()
+		r.moveToFront()
 		rest := r.buf
 		r.buf, r.lent = nil, false
 		if len(rest) > tailBytes {
@@ -53,22 +53,21 @@ func (r *reader) repay(w *workspace) {
 			r.tail = append(r.tail, rest...)
 		}
 	}
-	if r.keptBuf != nil {
-		w.in.release(r.keptBuf)
-		r.keptBuf = nil
+	if r.retainedBuf != nil {
+		w.in.release(r.retainedBuf)
+		r.retainedBuf = nil
 	}
-	r.settle(0)
+	r.compact(0)
 }
 
-// ownSpace returns room for bytes to come, at least one, that the reader need not be
-// lent: the few of its tail, or those of a command that is longer. ownFilled says how
-// many came.
+// ownSpace returns room for at least one byte in memory of the reader's own: its tail, or
+// the buffer of a longer command. ownFilled reports the number of bytes put there.
 func (r *reader) ownSpace() []byte {
 	if r.buf != nil {
 		return r.space()
 	}
 	if len(r.tail) == cap(r.tail) {
-		r.tail = append(make([]byte, 0, max(waitBytes, 2*cap(r.tail))), r.tail...)
+		r.tail = append(make([]byte, 0, max(firstTailBytes, 2*cap(r.tail))), r.tail...)
 	}
 	return r.tail[len(r.tail):cap(r.tail)]
 }
@@ -81,8 +80,7 @@ func (r *reader) ownFilled(n int) {
 	r.tail = r.tail[:len(r.tail)+n]
 }
 
-// space returns room for bytes to come, at least one. Requires that release was
-// called since next.
+// space returns room for at least one byte. Requires: discardArgs was called since next.
 func (r *reader) space() []byte {
 	if len(r.buf) == cap(r.buf) {
 		r.buf = append(make([]byte, 0, max(ownBytes, 2*cap(r.buf))), r.buf...)
@@ -90,20 +88,19 @@ func (r *reader) space() []byte {
 	return r.buf[len(r.buf):cap(r.buf)]
 }
 
-// filled says how many bytes were put into what space returned.
+// filled reports the number of bytes put into the result of space.
 func (r *reader) filled(n int) { r.buf = r.buf[:len(r.buf)+n] }
 
-// release says that the arguments returned by next are done with.
-func (r *reader) release() {
+// discardArgs drops the arguments that next returned.
+func (r *reader) discardArgs() {
 	clear(r.args)
 	r.args = r.args[:0]
 }
 
-// settle moves a command that is not complete to the front of the buffer, which
-// is dropped if it is empty and larger than keep bytes. Requires that release was
-// called since next.
-func (r *reader) settle(keep int) {
-	r.toFront()
+// compact moves an incomplete command to the front of the buffer, and drops the buffer if
+// it is empty and larger than keep bytes. Requires: discardArgs was called since next.
+func (r *reader) compact(keep int) {
+	r.moveToFront()
 	if len(r.buf) == 0 && cap(r.buf) > keep {
 		r.buf = nil
 	}
@@ -112,9 +109,9 @@ func (r *reader) settle(keep int) {
 	}
 }
 
-// toFront moves the command being read to the front of the buffer. It is at the
-// front when it has been moved once, so no byte is moved a second time.
-func (r *reader) toFront() {
+// moveToFront moves the command being read to the front of the buffer. No byte is moved
+// twice, because the command is at the front after the first move.
+func (r *reader) moveToFront() {
 	if r.missing == 0 {
 		r.start = r.pos
 	}

@@ -14,14 +14,14 @@ import (
 	"time"
 )
 
-// A ledger commits what sessions have executed.
-type ledger struct {
+// A commitCounter is a Config.Commit that records the number of committed commands.
+type commitCounter struct {
 	echo      *echoLog
 	commits   atomic.Int64
 	committed atomic.Int64
 }
 
-func (l *ledger) commit() {
+func (l *commitCounter) commit() {
 	l.commits.Add(1)
 	for {
 		was, now := l.committed.Load(), l.echo.answered.Load()
@@ -31,12 +31,12 @@ func (l *ledger) commit() {
 	}
 }
 
-// startLedger serves with a ledger.
-func startLedger(t *testing.T, cfg Config) (*rig, *ledger) {
-	book := &ledger{echo: new(echoLog)}
-	book.echo.gate = make(chan struct{})
-	cfg.Commit = book.commit
-	return startWith(t, cfg, book.echo), book
+// startWithCommits starts a server with a commitCounter.
+func startWithCommits(t *testing.T, cfg Config) (*rig, *commitCounter) {
+	counter := &commitCounter{echo: new(echoLog)}
+	counter.echo.barrier = make(chan struct{})
+	cfg.Commit = counter.commit
+	return startWith(t, cfg, counter.echo), counter
 }
 
 // readBulk reads one reply of echo.
@@ -54,11 +54,11 @@ func readBulk(r *bufio.Reader) (string, error) {
 	return string(b[:n]), err
 }
 
-// No reply is written before what it says is committed: in pipelines short and
-// long, when batches go away, and when a connection ends.
+// A reply is written only after its command is committed: in pipelines short and long,
+// with batches in flight, and when a connection ends.
 func TestCommitBeforeReplies(t *testing.T) {
-	over(t, func(t *testing.T, loops int) {
-		r, book := startLedger(t, Config{Loops: loops})
+	forEachTransport(t, func(t *testing.T, loops int) {
+		r, counter := startWithCommits(t, Config{Loops: loops})
 		seed := rand.Uint64()
 		var clients sync.WaitGroup
 		for i := range 8 {
@@ -88,8 +88,8 @@ func TestCommitBeforeReplies(t *testing.T) {
 							t.Errorf("seed %d: %v", seed, err)
 							return
 						}
-						if answered, err := strconv.Atoi(reply); err == nil && book.committed.Load() < int64(answered) {
-							t.Errorf("seed %d: reply %d is here when %d are committed", seed, answered, book.committed.Load())
+						if answered, err := strconv.Atoi(reply); err == nil && counter.committed.Load() < int64(answered) {
+							t.Errorf("seed %d: received reply %d with %d commands committed", seed, answered, counter.committed.Load())
 							return
 						}
 					}
@@ -99,18 +99,18 @@ func TestCommitBeforeReplies(t *testing.T) {
 		clients.Wait()
 		nc := r.dial()
 		send(t, nc, array("COUNT")+array("QUIT", "x"))
-		if reply, err := readBulk(bufio.NewReader(nc)); err != nil || strconv.FormatInt(book.committed.Load()-1, 10) != reply {
-			t.Errorf("before the end: %s, %v, and %d are committed", reply, err, book.committed.Load())
+		if reply, err := readBulk(bufio.NewReader(nc)); err != nil || strconv.FormatInt(counter.committed.Load()-1, 10) != reply {
+			t.Errorf("before the end: %s, %v, and %d are committed", reply, err, counter.committed.Load())
 		}
 	})
 }
 
-// What all connections that are ready ask for is committed once. A unix socket has
-// what was sent when Write returns.
-func TestOneCommitForAWakeUp(t *testing.T) {
+// The commands of all ready connections are committed at once. On a unix socket the bytes
+// have arrived when Write returns.
+func TestOneCommitPerWakeUp(t *testing.T) {
 	for _, name := range []string{"OP", "SLOW"} {
 		t.Run(name, func(t *testing.T) {
-			r, book := startLedger(t, Config{Loops: 1, UnixSocket: filepath.Join(t.TempDir(), "s")})
+			r, counter := startWithCommits(t, Config{Loops: 1, UnixSocket: filepath.Join(t.TempDir(), "s")})
 			first := r.dial()
 			all := make([]net.Conn, 20)
 			for i := range all {
@@ -118,48 +118,47 @@ func TestOneCommitForAWakeUp(t *testing.T) {
 				send(t, all[i], array("OP", "x"))
 				expect(t, all[i], bulk("x"))
 			}
-			before := book.commits.Load()
-			send(t, first, array("GATE", "x"))
-			<-book.echo.gate
+			before := counter.commits.Load()
+			send(t, first, array("BARRIER", "x"))
+			<-counter.echo.barrier
 			for _, nc := range all {
 				send(t, nc, array(name, "y"))
 			}
-			book.echo.gate <- struct{}{}
+			counter.echo.barrier <- struct{}{}
 			expect(t, first, bulk("x"))
-			if name == "SLOW" { // those that went away are committed too, before any is back
-				until(t, "a commit for what is away", func() bool { return book.commits.Load() >= before+2 })
+			if name == "SLOW" { // batches in flight are committed too, before any is back
+				until(t, "a commit for the batches in flight", func() bool { return counter.commits.Load() >= before+2 })
 			}
 			for _, nc := range all {
 				expect(t, nc, bulk("y"))
 			}
-			if got := book.commits.Load() - before; name == "OP" && got != 2 {
-				t.Errorf("%d commits, want 2: for the gate and for all others", got)
+			if got := counter.commits.Load() - before; name == "OP" && got != 2 {
+				t.Errorf("%d commits, want 2: for the barrier and for all others", got)
 			}
 		})
 	}
 }
 
-// A client with many batches in one read does not keep others waiting for more than
-// one of them.
-func TestLongReadsTakeTurns(t *testing.T) {
+// A client with many batches in one read delays others by one of them at most.
+func TestLongPipelinesAreInterleaved(t *testing.T) {
 	const commands = 8 * batchOps
-	r, book := startLedger(t, Config{Loops: 1, UnixSocket: filepath.Join(t.TempDir(), "s")})
-	first, greedy, modest := r.dial(), r.dial(), r.dial()
-	for _, nc := range []net.Conn{greedy, modest} {
+	r, counter := startWithCommits(t, Config{Loops: 1, UnixSocket: filepath.Join(t.TempDir(), "s")})
+	first, heavy, light := r.dial(), r.dial(), r.dial()
+	for _, nc := range []net.Conn{heavy, light} {
 		send(t, nc, array("OP", "x"))
 		expect(t, nc, bulk("x"))
 	}
-	send(t, first, array("GATE", "x"))
-	<-book.echo.gate
-	send(t, greedy, strings.Repeat("COUNT\r\n", commands))
-	send(t, modest, "COUNT\r\n")
-	book.echo.gate <- struct{}{}
+	send(t, first, array("BARRIER", "x"))
+	<-counter.echo.barrier
+	send(t, heavy, strings.Repeat("COUNT\r\n", commands))
+	send(t, light, "COUNT\r\n")
+	counter.echo.barrier <- struct{}{}
 	before := 3
-	reply, err := readBulk(bufio.NewReader(modest))
+	reply, err := readBulk(bufio.NewReader(light))
 	if n, _ := strconv.Atoi(reply); err != nil || n > before+batchOps+1 {
 		t.Errorf("the only command of a client was the %q. to be answered, %v; want it within one batch of %d of another's %d", reply, err, batchOps, commands)
 	}
-	in := bufio.NewReader(greedy)
+	in := bufio.NewReader(heavy)
 	for i := range commands {
 		if _, err := readBulk(in); err != nil {
 			t.Fatalf("reply %d: %v", i, err)
@@ -167,11 +166,11 @@ func TestLongReadsTakeTurns(t *testing.T) {
 	}
 }
 
-// A client that does not read while batches go away and come back gets all in
-// order when it does.
-func TestSlowReaderOfBatchesAway(t *testing.T) {
-	over(t, func(t *testing.T, loops int) {
-		r, _ := startLedger(t, Config{Loops: loops, WriteTimeout: time.Minute})
+// A client that does not read while its batches are in flight gets all replies in order
+// when it reads.
+func TestSlowReaderOfBatchesInFlight(t *testing.T) {
+	forEachTransport(t, func(t *testing.T, loops int) {
+		r, _ := startWithCommits(t, Config{Loops: loops, WriteTimeout: time.Minute})
 		nc := r.dial()
 		long := strings.Repeat("x", 50_000)
 		var in, want strings.Builder
@@ -192,28 +191,28 @@ func TestSlowReaderOfBatchesAway(t *testing.T) {
 	})
 }
 
-// A client with more than one read of commands leaves others, who ask for little, the
-// turn after a short batch.
-func TestShortTurns(t *testing.T) {
-	r, book := startLedger(t, Config{Loops: 1, UnixSocket: filepath.Join(t.TempDir(), "s")})
-	first, greedy, modest := r.dial(), r.dial(), r.dial()
-	for _, nc := range []net.Conn{greedy, modest} {
+// Beside light clients, a client with more than one read of commands executes short
+// batches.
+func TestShortBatchesBesideLightClients(t *testing.T) {
+	r, counter := startWithCommits(t, Config{Loops: 1, UnixSocket: filepath.Join(t.TempDir(), "s")})
+	first, heavy, light := r.dial(), r.dial(), r.dial()
+	for _, nc := range []net.Conn{heavy, light} {
 		send(t, nc, array("OP", "x"))
 		expect(t, nc, bulk("x"))
 	}
 	commands := strings.Repeat("COUNT\r\n", 2*lentBytes/len("COUNT\r\n"))
-	for turn := range 2 { // whichever the poller tells of first, the next time it is the other
-		send(t, first, array("GATE", "x"))
-		<-book.echo.gate
-		before := int(book.echo.answered.Load())
-		send(t, greedy, commands)
-		send(t, modest, "COUNT\r\n")
-		book.echo.gate <- struct{}{}
-		reply, err := readBulk(bufio.NewReader(modest))
+	for turn := range 2 { // twice, because the poller reports either first, and then the other
+		send(t, first, array("BARRIER", "x"))
+		<-counter.echo.barrier
+		before := int(counter.echo.answered.Load())
+		send(t, heavy, commands)
+		send(t, light, "COUNT\r\n")
+		counter.echo.barrier <- struct{}{}
+		reply, err := readBulk(bufio.NewReader(light))
 		if n, _ := strconv.Atoi(reply); err != nil || n > before+1+shortOps+1 {
 			t.Errorf("turn %d: the only command of a client was the %q. to be answered after %d, %v; want it within %d of another's", turn, reply, before, err, shortOps)
 		}
-		in := bufio.NewReader(greedy)
+		in := bufio.NewReader(heavy)
 		for range strings.Count(commands, "\n") {
 			if _, err := readBulk(in); err != nil {
 				t.Fatal(err)
@@ -223,41 +222,41 @@ func TestShortTurns(t *testing.T) {
 	}
 }
 
-// Strangers, however many come at once, keep a client that is known waiting for a few
-// of them only.
-func TestStrangersComeLater(t *testing.T) {
-	r, book := startLedger(t, Config{Loops: 1, UnixSocket: filepath.Join(t.TempDir(), "s")})
-	first, known := r.dial(), r.dial()
-	for _, nc := range []net.Conn{first, known} {
+// Any number of unauthenticated clients delays an authenticated one by a few of them at
+// most.
+func TestUnauthenticatedClientsAreServedLater(t *testing.T) {
+	r, counter := startWithCommits(t, Config{Loops: 1, UnixSocket: filepath.Join(t.TempDir(), "s")})
+	first, client := r.dial(), r.dial()
+	for _, nc := range []net.Conn{first, client} {
 		send(t, nc, array("OP", "x"))
 		expect(t, nc, bulk("x"))
 	}
-	book.echo.password.Store(true)
-	strangers := make([]net.Conn, 10*strangersAtOnce)
-	for i := range strangers {
-		strangers[i] = r.dial()
-		send(t, strangers[i], array("OP", "x"))
-		expect(t, strangers[i], bulk("x"))
+	counter.echo.password.Store(true)
+	unauthenticated := make([]net.Conn, 10*maxUnauthPerWakeUp)
+	for i := range unauthenticated {
+		unauthenticated[i] = r.dial()
+		send(t, unauthenticated[i], array("OP", "x"))
+		expect(t, unauthenticated[i], bulk("x"))
 	}
-	answered := int(book.echo.answered.Load())
-	for range 2 { // none of the two depends on the order in which the poller tells
-		send(t, first, array("GATE", "x"))
-		<-book.echo.gate
-		for _, nc := range strangers {
+	answered := int(counter.echo.answered.Load())
+	for range 2 { // twice, because the poller reports in either order
+		send(t, first, array("BARRIER", "x"))
+		<-counter.echo.barrier
+		for _, nc := range unauthenticated {
 			send(t, nc, "COUNT\r\n")
 		}
-		send(t, known, "COUNT\r\n")
-		book.echo.gate <- struct{}{}
-		reply, err := readBulk(bufio.NewReader(known))
+		send(t, client, "COUNT\r\n")
+		counter.echo.barrier <- struct{}{}
+		reply, err := readBulk(bufio.NewReader(client))
 		if n, _ := strconv.Atoi(reply); err != nil || n > answered+2 {
-			t.Errorf("the command of a known client was the %q. to be answered, %v; want it before those of strangers, that is %d", reply, err, answered+2)
+			t.Errorf("the command of the authenticated client was the %q. to be answered, %v; want it before those of unauthenticated clients, within %d", reply, err, answered+2)
 		}
-		for _, nc := range strangers {
+		for _, nc := range unauthenticated {
 			if _, err := readBulk(bufio.NewReader(nc)); err != nil {
 				t.Fatal(err)
 			}
 		}
 		expect(t, first, bulk("x"))
-		answered += len(strangers) + 2
+		answered += len(unauthenticated) + 2
 	}
 }

@@ -2,52 +2,52 @@ package server
 
 import "sync/atomic"
 
-// A batch of a pipeline ends here, so that one connection can neither make others
-// wait for long nor pile up replies.
+// Bounds of a batch, so that one connection neither delays the others nor accumulates
+// replies.
 const (
 	batchOps         = 1024
 	batchOutputBytes = 256 << 10
-	// shortOps is instead of batchOps where others ask for little.
+	// shortOps replaces batchOps for connections that send bulk while others do not.
 	shortOps = 256
 )
 
-// A turn is what a connection waits for.
-type turn int
+// A nextStep is the event that a connection waits for.
+type nextStep int
 
 const (
-	wantInput turn = iota // all complete commands are answered
-	wantWrite             // there are more, once the output is written
-	wantWake              // a batch is away
-	wantClose             // nothing more, once the output is written
+	wantInput nextStep = iota // all complete commands are answered
+	wantWrite                 // more commands follow once the output is written
+	wantWake                  // a batch is in flight
+	wantClose                 // close once the output is written
 )
 
-// A conn is a connection but for its socket: bytes in, commands to the session,
-// bytes out. Both transports drive it alike:
+// A conn is a connection without its socket: bytes in, commands to the session, bytes
+// out. Each transport drives it in the same way:
 //
-//	fill in.space, say in.filled
+//	fill in.space, report the bytes to in.filled
 //	advance until wantInput, writing the session's output before each next step;
-//	at wantWake wait until the session is woken and Resume is true, then go on
+//	at wantWake wait until the session is woken and Resume returns true, then go on
 //	if it is woken while it waits for input or output: Resume it, and go on
-//	settle or repay the reader
+//	compact or release the reader
 //
-// One goroutine at a time uses it, but for the atomics.
+// Concurrency: one goroutine at a time; the atomics may be read by any.
 type conn struct {
 	session Session
 	in      reader
 	limits  *Limits
-	client  string   // its address
-	held    [][]byte // a command that the session has not taken yet
+	client  string   // the client's address
+	held    [][]byte // a command that the session has not accepted yet
 	traffic *traffic
 
 	gauges gauges
 
-	active  atomic.Int64 // when bytes last came in, by the server's coarse clock
-	blocked atomic.Int64 // since when output waits to be written; 0: none does
+	active  atomic.Int64 // time of the last input, by the server's coarse clock
+	blocked atomic.Int64 // time since which output waits to be written; 0: none waits
 }
 
-// advance feeds the complete commands of the buffer to the session, as far as one
-// batch of most ops goes, and executes them. It allocates nothing.
-func (c *conn) advance(most int) turn {
+// advance passes the complete commands of the buffer to the session, until a batch has
+// most ops, and executes them. It allocates nothing.
+func (c *conn) advance(most int) nextStep {
 	s := c.session
 	if c.held != nil {
 		if !s.Do(c.held) {
@@ -70,7 +70,7 @@ func (c *conn) advance(most int) turn {
 	if !s.Flush() {
 		return wantWake
 	}
-	c.in.release()
+	c.in.discardArgs()
 	switch {
 	case s.Closing():
 		return wantClose
@@ -83,7 +83,7 @@ func (c *conn) advance(most int) turn {
 	return wantInput
 }
 
-// borrow lends the connection what it needs while it has work. Requires that the
+// borrow lends the connection the buffers that it needs while it has work. Requires: the
 // arena of w is not full.
 func (c *conn) borrow(w *workspace) {
 	c.in.borrow(w)
@@ -92,25 +92,25 @@ func (c *conn) borrow(w *workspace) {
 	}
 }
 
-// keep lets the connection keep what a batch that is away points into. Replies
-// that are there already wait for it in memory of their own.
-func (c *conn) keep(w *workspace) {
-	c.in.keep(w)
+// retain keeps the buffers that a batch in flight points into. Replies that are already
+// there move to memory of their own.
+func (c *conn) retain(w *workspace) {
+	c.in.retain(w)
 	out := c.session.Output()
 	*out = append([]byte(nil), *out...)
 }
 
-// repay releases the buffers that borrow lent, except the output.
-func (c *conn) repay(w *workspace) {
-	c.in.repay(w)
-	c.measure()
+// release returns the buffers that borrow lent, except the output.
+func (c *conn) release(w *workspace) {
+	c.in.release(w)
+	c.recordSizes()
 }
 
-// unread says that bytes have come that are not executed yet.
-func (c *conn) unread() bool { return c.held != nil || c.in.pos < len(c.in.buf) }
+// hasInput reports whether received bytes have not been executed yet.
+func (c *conn) hasInput() bool { return c.held != nil || c.in.pos < len(c.in.buf) }
 
-// overdue says why the connection is to be closed now, or nothing.
-func (c *conn) overdue(s *Server) string {
+// closeReason returns the reason to close the connection now, or "".
+func (c *conn) closeReason(s *Server) string {
 	now, blocked, idle := s.clock.Load(), c.blocked.Load(), s.idleTimeout.Load()
 	switch {
 	case blocked != 0 && now-blocked > s.writeTimeout.Load():

@@ -8,9 +8,9 @@ import (
 	"limitsrv/commands"
 )
 
-// drive gives in to a connection in segments of n bytes, as a transport does, and
-// returns all output. A batch that is away comes back at once.
-func drive(c *conn, w *workspace, in string, n int) (out string, last turn) {
+// drive passes in to a connection in segments of n bytes, as a transport does, and
+// returns all output. A batch in flight comes back at once.
+func drive(c *conn, w *workspace, in string, n int) (out string, last nextStep) {
 	for len(in) > 0 && last != wantClose {
 		c.borrow(w)
 		size := copy(c.in.space(), in[:min(n, len(in))])
@@ -30,7 +30,7 @@ func drive(c *conn, w *workspace, in string, n int) (out string, last turn) {
 				break
 			}
 		}
-		c.repay(w)
+		c.release(w)
 	}
 	return out, last
 }
@@ -41,18 +41,18 @@ func TestConn(t *testing.T) {
 	bigReply := bulk(string(make([]byte, 200000)))
 	for _, tt := range []struct {
 		name, in, want string
-		last           turn
+		last           nextStep
 	}{
 		{"a command", array("OP", "a"), bulk("a"), wantInput},
 		{"a pipeline longer than a batch", ops, strings.Repeat(bulk("x"), 5000), wantInput},
 		{"output longer than a batch", big + big + big + array("OP", "b"), bigReply + bigReply + bigReply + bulk("b"), wantInput},
 		{"half a command", array("OP", "a") + "*2\r\n$2\r\nOP\r\n$5\r\nab", bulk("a"), wantInput},
-		{"a batch away", array("OP", "a") + array("SLOW", "b") + array("OP", "c"), bulk("a") + bulk("b") + bulk("c"), wantInput},
-		{"a command held while a batch is away", array("SLOW", "a") + array("NOW", "b") + array("OP", "c"), bulk("a") + bulk("b") + bulk("c"), wantInput},
+		{"a batch in flight", array("OP", "a") + array("SLOW", "b") + array("OP", "c"), bulk("a") + bulk("b") + bulk("c"), wantInput},
+		{"a command held while a batch is in flight", array("SLOW", "a") + array("NOW", "b") + array("OP", "c"), bulk("a") + bulk("b") + bulk("c"), wantInput},
 		{"nothing after QUIT", array("OP", "a") + array("QUIT", "b") + array("OP", "c"), bulk("a") + bulk("b"), wantClose},
-		{"an error after the replies of what came before", array("SLOW", "a") + array("OP", "b") + "*x\r\n", bulk("a") + bulk("b") + "-ERR " + badArgCount + "\r\n", wantClose},
+		{"an error after the replies to earlier commands", array("SLOW", "a") + array("OP", "b") + "*x\r\n", bulk("a") + bulk("b") + "-ERR " + badArgCount + "\r\n", wantClose},
 		{"the limits before AUTH", array("AUTH", "x") + array("OP", strings.Repeat("y", 20000)), bulk("x") + bulk(strings.Repeat("y", 20000)), wantInput},
-		{"the limits without AUTH", array("OP", strings.Repeat("y", 20000)), "-ERR " + strangerArgument + "\r\n", wantClose},
+		{"the limits without AUTH", array("OP", strings.Repeat("y", 20000)), "-ERR " + unauthArgLength + "\r\n", wantClose},
 	} {
 		for _, n := range []int{1 << 20, 1, 7, 1000} {
 			log := new(echoLog)
@@ -77,14 +77,14 @@ func TestConnAllocatesNothing(t *testing.T) {
 		for c.advance(batchOps) != wantInput {
 		}
 		*c.session.Output() = nil
-		c.repay(w)
+		c.release(w)
 	}
 	if got := testing.AllocsPerRun(100, func() { turnOver(in); turnOver(rest) }); got != 0 {
 		t.Errorf("%v allocations per 101 commands, want 0", got)
 	}
 }
 
-// A connection that has nothing to do holds its struct, and at most the tail.
+// A connection without work holds its struct, and at most the tail.
 func TestIdleConnHoldsLittle(t *testing.T) {
 	w := newWorkspace()
 	c := &conn{session: new(echoLog).session(commands.Client{}), limits: &DefaultLimits}
@@ -97,7 +97,7 @@ func TestIdleConnHoldsLittle(t *testing.T) {
 	args := w.args.chunk.all
 	for _, a := range args[:cap(args)] {
 		if a != nil {
-			t.Fatalf("what is lent still points to %q, want it to keep no buffer alive", a)
+			t.Fatalf("lent memory still points to %q, want it to keep no buffer alive", a)
 		}
 	}
 }

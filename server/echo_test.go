@@ -9,49 +9,49 @@ import (
 	"limitsrv/commands"
 )
 
-// echo is a session that answers a command with its last argument, once the batch
-// is executed, from the bytes that Do was given. Some commands do more:
+// echo is a session that answers each command with its last argument when the batch is
+// executed, from the bytes that Do was given. Some commands do more:
 //
-//	AUTH       lifts the limits for strangers
-//	NOW x      answers at once, after what is gathered
-//	SLOW x     sends the batch away for a moment
+//	AUTH       lifts the limits of unauthenticated clients
+//	NOW x      answers at once, after the queued commands
+//	SLOW x     puts the batch in flight for a millisecond
 //	LISTEN x   answers; from then on the client is never idle
-//	TELL x     answers, and has all that listen say x
+//	PUBLISH x  answers, and sends x to all clients that listen
 //	BIG n      answers n bytes at once
-//	COUNT      answers how many were answered by all, itself included
-//	NAP x      takes two milliseconds of who runs it, and answers
-//	GATE       waits until echoLog.gate lets it, and blocks who runs it
+//	COUNT      answers the number of commands answered in total, itself included
+//	SLEEP x    blocks the caller for two milliseconds, and answers
+//	BARRIER    blocks the caller until echoLog.barrier releases it
 //	PANIC      panics
 //	QUIT       answers and closes
 type echo struct {
-	out      []byte
-	client   commands.Client
-	gathered [][][]byte
-	stranger bool
-	away     bool
-	back     atomic.Bool
-	slow     bool
-	listens  atomic.Bool
+	out             []byte
+	client          commands.Client
+	queued          [][][]byte
+	unauthenticated bool
+	inFlight        bool
+	back            atomic.Bool
+	slow            bool
+	listens         atomic.Bool
 
-	mu      sync.Mutex
-	told    []byte
-	closing bool
-	log     *echoLog
+	mu        sync.Mutex
+	published []byte
+	closing   bool
+	log       *echoLog
 }
 
-// An echoLog is what the sessions of a test have in common.
+// An echoLog is the state that the sessions of a test share.
 type echoLog struct {
-	password atomic.Bool // AUTH is needed
+	password atomic.Bool // AUTH is required
 	answered atomic.Int64
 	closed   atomic.Int64
-	gate     chan struct{}
+	barrier  chan struct{}
 
 	mu   sync.Mutex
 	live map[*echo]bool
 }
 
 func (l *echoLog) session(c commands.Client) Session {
-	e := &echo{client: c, stranger: l.password.Load(), log: l}
+	e := &echo{client: c, unauthenticated: l.password.Load(), log: l}
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.live == nil {
@@ -62,25 +62,25 @@ func (l *echoLog) session(c commands.Client) Session {
 }
 
 func (e *echo) Do(args [][]byte) bool {
-	if e.away {
+	if e.inFlight {
 		return false
 	}
 	switch string(args[0]) {
 	case "AUTH":
-		e.stranger = false
+		e.unauthenticated = false
 	case "PANIC":
 		panic("asked for")
-	case "NAP":
+	case "SLEEP":
 		time.Sleep(2 * time.Millisecond)
-	case "GATE":
-		e.log.gate <- struct{}{}
-		<-e.log.gate
+	case "BARRIER":
+		e.log.barrier <- struct{}{}
+		<-e.log.barrier
 	case "SLOW":
 		e.slow = true
 	case "LISTEN":
 		e.listens.Store(true)
-	case "TELL":
-		e.log.tell(args[1])
+	case "PUBLISH":
+		e.log.publish(args[1])
 	case "NOW", "BIG", "QUIT":
 		if !e.Flush() {
 			return false
@@ -89,16 +89,16 @@ func (e *echo) Do(args [][]byte) bool {
 		e.closing = string(args[0]) == "QUIT"
 		return true
 	}
-	e.gathered = append(e.gathered, args)
+	e.queued = append(e.queued, args)
 	return true
 }
 
 func (e *echo) Flush() bool {
-	if e.away {
+	if e.inFlight {
 		return false
 	}
 	if e.slow {
-		e.away = true
+		e.inFlight = true
 		go func() {
 			time.Sleep(time.Millisecond)
 			e.back.Store(true)
@@ -111,30 +111,30 @@ func (e *echo) Flush() bool {
 }
 
 func (e *echo) Resume() bool {
-	if e.away {
+	if e.inFlight {
 		if !e.back.Swap(false) {
 			return false
 		}
-		e.away, e.slow = false, false
+		e.inFlight, e.slow = false, false
 		e.execute()
 	}
 	e.mu.Lock()
 	defer e.mu.Unlock()
-	e.out = append(e.out, e.told...)
-	e.told = nil
+	e.out = append(e.out, e.published...)
+	e.published = nil
 	return true
 }
 
 func (e *echo) Listening() bool { return e.listens.Load() }
 
-// tell has all sessions that listen put out what.
-func (l *echoLog) tell(what []byte) {
+// publish sends a message to all sessions that listen.
+func (l *echoLog) publish(message []byte) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for e := range l.live {
 		if e.listens.Load() {
 			e.mu.Lock()
-			e.told = append(e.told, what...)
+			e.published = append(e.published, message...)
 			e.mu.Unlock()
 			e.client.Wake()
 		}
@@ -142,10 +142,10 @@ func (l *echoLog) tell(what []byte) {
 }
 
 func (e *echo) execute() {
-	for _, args := range e.gathered {
+	for _, args := range e.queued {
 		e.reply(args)
 	}
-	e.gathered = e.gathered[:0]
+	e.queued = e.queued[:0]
 }
 
 func (e *echo) reply(args [][]byte) {
@@ -170,8 +170,8 @@ func (e *echo) ProtocolError(text string) {
 	e.closing = true
 }
 
-func (e *echo) Pending() int        { return len(e.gathered) }
-func (e *echo) Authenticated() bool { return !e.stranger }
+func (e *echo) Pending() int        { return len(e.queued) }
+func (e *echo) Authenticated() bool { return !e.unauthenticated }
 func (e *echo) Closing() bool       { return e.closing }
 func (e *echo) Output() *[]byte     { return &e.out }
 
@@ -181,12 +181,12 @@ func (e *echo) Close() {
 	if !e.log.live[e] {
 		panic("closed twice")
 	}
-	if e.away {
-		panic("closed while a batch is away")
+	if e.inFlight {
+		panic("closed while a batch is in flight")
 	}
 	delete(e.log.live, e)
 	e.log.closed.Add(1)
 }
 
-// bulk is a reply of echo.
+// bulk returns a reply of echo.
 func bulk(s string) string { return "$" + strconv.Itoa(len(s)) + "\r\n" + s + "\r\n" }

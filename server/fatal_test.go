@@ -15,17 +15,17 @@ import (
 	"limitsrv/engine"
 )
 
-// childOf is the variable that makes the test binary a server with a planted panic:
-// where the panic is, and Config.Loops.
-const childOf = "LIMITSRV_TEST_PANIC"
+// childEnv is the variable that makes the test binary a server that panics. Its value is
+// the place of the panic, and Config.Loops.
+const childEnv = "LIMITSRV_TEST_PANIC"
 
-// A plantedExec panics with its lock held, as an engine might, at any batch.
-type plantedExec struct {
+// A panickingExec panics at any batch with its lock held, as an engine might.
+type panickingExec struct {
 	mu   sync.Mutex
-	slow bool // the panic comes in another goroutine
+	slow bool // panic in another goroutine
 }
 
-func (e *plantedExec) Exec(*engine.Batch, func(error)) {
+func (e *panickingExec) Exec(*engine.Batch, func(error)) {
 	e.mu.Lock()
 	if e.slow {
 		go e.apply()
@@ -34,14 +34,14 @@ func (e *plantedExec) Exec(*engine.Batch, func(error)) {
 	e.apply()
 }
 
-func (e *plantedExec) apply() { panic("planted") }
+func (e *panickingExec) apply() { panic("test panic") }
 
-// endOfChild is how a child says that it lives on.
-const endOfChild = 77
+// childSurvived is the exit code of a child that did not panic.
+const childSurvived = 77
 
 // TestPanicChild is the child, and passes in any other process.
 func TestPanicChild(t *testing.T) {
-	where, number, ok := strings.Cut(os.Getenv(childOf), " ")
+	where, number, ok := strings.Cut(os.Getenv(childEnv), " ")
 	if !ok {
 		return
 	}
@@ -55,19 +55,19 @@ func TestPanicChild(t *testing.T) {
 	command := array("RL.TOKEN", "a", "1", "1")
 	switch where {
 	case "Exec":
-		config.Exec = &plantedExec{}
+		config.Exec = &panickingExec{}
 	case "WATCH":
-		config.Exec = &plantedExec{}
+		config.Exec = &panickingExec{}
 		command = array("WATCH", "a")
 	case "later":
-		config.Exec = &plantedExec{slow: true}
+		config.Exec = &panickingExec{slow: true}
 	case "Commit":
-		listen.Commit = func() { (&plantedExec{}).apply() }
+		listen.Commit = func() { (&panickingExec{}).apply() }
 	case "engine":
 		config.Engine = func() *engine.Engine { return nil }
 		command = array("DBSIZE")
 	}
-	listen = listening(t, listen)
+	listen = withListener(t, listen)
 	h := commands.NewHandler(config)
 	listen.NewSession = func(c commands.Client) Session { return h.NewSession(c) }
 	listen.Logger = slog.New(slog.DiscardHandler)
@@ -85,23 +85,23 @@ func TestPanicChild(t *testing.T) {
 		t.Fatal(err)
 	}
 	send(t, nc, command)
-	_ = nc.SetDeadline(time.Now().Add(patience))
-	_, _ = nc.Read(make([]byte, 1)) // until the process ends, or the connection does
-	os.Exit(endOfChild)
+	_ = nc.SetDeadline(time.Now().Add(testTimeout))
+	_, _ = nc.Read(make([]byte, 1)) // until the process or the connection ends
+	os.Exit(childSurvived)
 }
 
-// A panic from the moment at which a batch is handed to the Exec on, or in a read of
-// the engine, ends the process with its stack, on every transport.
+// A panic in the Exec, or in a read of the engine, ends the process with its stack, on
+// every transport.
 func TestPanicOfTheEngineEndsTheProcess(t *testing.T) {
 	for _, tt := range []struct{ where, stack string }{
-		{"Exec", "(*plantedExec).apply"}, {"WATCH", "(*plantedExec).apply"}, {"later", "(*plantedExec).apply"},
-		{"Commit", "(*plantedExec).apply"}, {"engine", "(*Engine).Len"},
+		{"Exec", "(*panickingExec).apply"}, {"WATCH", "(*panickingExec).apply"}, {"later", "(*panickingExec).apply"},
+		{"Commit", "(*panickingExec).apply"}, {"engine", "(*Engine).Len"},
 	} {
 		for _, tr := range transports {
 			t.Run(tt.where+"/"+tr.name, func(t *testing.T) {
 				t.Parallel()
 				child := exec.Command(os.Args[0], "-test.run=^TestPanicChild$")
-				child.Env = append(os.Environ(), childOf+"="+tt.where+" "+strconv.Itoa(tr.loops))
+				child.Env = append(os.Environ(), childEnv+"="+tt.where+" "+strconv.Itoa(tr.loops))
 				out, err := child.CombinedOutput()
 				code := child.ProcessState.ExitCode()
 				if code != 2 || !strings.Contains(string(out), "panic: ") || !strings.Contains(string(out), tt.stack) {

@@ -8,39 +8,40 @@ import (
 	"limitsrv/commands"
 )
 
-// gauges are a connection's buffer sizes, for CLIENT LIST: written by the goroutine that
-// uses the connection when they change, which they do not in steady state, and read by any.
+// gauges are the buffer sizes of a connection, for CLIENT LIST. The goroutine that uses
+// the connection writes them when they change, which they do not in steady state; any
+// goroutine may read them.
 type gauges struct {
 	fd               int          // set before the session is made; -1: unknown
-	query, queryRoom atomic.Int32 // bytes of the reader
-	reply, writing   atomic.Int32 // bytes of a buffer for output that is kept
+	query, queryRoom atomic.Int32 // bytes used and free in the reader
+	reply, writing   atomic.Int32 // bytes of the retained output buffer, and of the output being written
 	replyPeak        atomic.Int32
-	chunks           atomic.Int32 // of a backlog
+	chunks           atomic.Int32 // of the backlog
 	chunkBytes       atomic.Int64
 }
 
-// note stores n unless it is there.
-func note(gauge *atomic.Int32, n int) {
+// storeIfChanged stores n unless the gauge already has that value.
+func storeIfChanged(gauge *atomic.Int32, n int) {
 	if gauge.Load() != int32(n) {
 		gauge.Store(int32(n))
 	}
 }
 
-// measure notes the reader's buffer size when the connection rests.
-func (c *conn) measure() {
+// recordSizes records the size of the reader's buffers, when the connection has no work.
+func (c *conn) recordSizes() {
 	held := len(c.in.buf) + len(c.in.tail)
-	note(&c.gauges.query, held)
-	note(&c.gauges.queryRoom, cap(c.in.buf)+cap(c.in.tail)-held)
+	storeIfChanged(&c.gauges.query, held)
+	storeIfChanged(&c.gauges.queryRoom, cap(c.in.buf)+cap(c.in.tail)-held)
 }
 
-// ready notes the bytes of output that are about to be written.
-func (g *gauges) ready(bytes int) {
+// recordOutput records the number of bytes about to be written.
+func (g *gauges) recordOutput(bytes int) {
 	if bytes > int(g.replyPeak.Load()) {
 		g.replyPeak.Store(int32(bytes))
 	}
 }
 
-// buffers tells of them.
+// buffers returns the gauges as CLIENT LIST needs them.
 func (c *conn) buffers() commands.Buffers {
 	g := &c.gauges
 	return commands.Buffers{
@@ -49,7 +50,7 @@ func (c *conn) buffers() commands.Buffers {
 	}
 }
 
-// descriptor is that of a socket, -1 if it has none.
+// descriptor returns the descriptor of a socket, or -1 if it has none.
 func descriptor(nc net.Conn) int {
 	fd := -1
 	if sc, ok := nc.(syscall.Conn); ok {

@@ -9,65 +9,67 @@ import (
 	"time"
 )
 
-// lanes is how many counters the goroutines share, so that they seldom meet.
-const lanes = 8
+// counterShards is the number of traffic counters that the goroutines share, to keep
+// contention low.
+const counterShards = 8
 
-// What a connection of a goroutine keeps for good, besides ownBytes of input, or
+// Sizes of the memory that a connection keeps for good, besides ownBytes of input, or
 // tailBytes over TLS.
 const (
 	ownArgs   = 512
 	ownOutput = 16 << 10
 )
 
-// secureBytes are what a connection over TLS is lent for input: a record's worth.
-const secureBytes = 16 << 10
+// tlsInputBytes is the size of the input buffer lent to a connection over TLS: one
+// record.
+const tlsInputBytes = 16 << 10
 
-// longPast is a deadline at which read returns.
+// longPast is a deadline that makes Read return at once.
 var longPast = time.Unix(0, 1)
 
-// goroutines is the transport with a goroutine for each connection. It works on
-// any system and over any net.Conn.
+// goroutines is the transport with a goroutine for each connection. It works on any
+// system and over any net.Conn.
 type goroutines struct {
-	s        *Server
-	traffic  []traffic
-	spare    sync.Pool // of *workspace
-	draining atomic.Bool
-	stopped  chan struct{} // closed by stop
-	stopOnce sync.Once
-	finished chan struct{} // closed when draining and the last connection is gone
+	s          *Server
+	traffic    []traffic
+	workspaces sync.Pool // of *workspace
+	draining   atomic.Bool
+	stopped    chan struct{} // closed by stop
+	stopOnce   sync.Once
+	finished   chan struct{} // closed once draining and without connections
 
 	mu    sync.Mutex
 	conns map[*goConn]struct{}
-	next  int // lane of the next connection
+	next  int // counter shard of the next connection
 }
 
-// A goConn is a connection of a goroutine.
+// A goConn is a connection with a goroutine of its own.
 type goConn struct {
 	conn
 	nc     net.Conn // the socket, or TLS over it
 	socket *socket
-	work   *workspace    // what it was lent, nil if nothing is; over TLS only
-	woken  chan struct{} // has room for one
-	// reading says that the goroutine is about to wait for bytes: whoever wakes it up
-	// has to end that.
+	work   *workspace    // lent workspace, or nil; over TLS only
+	woken  chan struct{} // capacity 1
+	// reading is set while the goroutine waits for bytes, or is about to. A wake-up must
+	// then interrupt the read.
 	reading atomic.Bool
 }
 
 func newGoroutines(s *Server) *goroutines {
 	return &goroutines{
-		s: s, traffic: s.newTraffic(lanes), stopped: make(chan struct{}), finished: make(chan struct{}),
-		spare: sync.Pool{New: func() any { return newInputWorkspace(secureBytes, ownArgs) }}, conns: map[*goConn]struct{}{},
+		s: s, traffic: s.newTraffic(counterShards), stopped: make(chan struct{}), finished: make(chan struct{}),
+		workspaces: sync.Pool{New: func() any { return newInputWorkspace(tlsInputBytes, ownArgs) }}, conns: map[*goConn]struct{}{},
 	}
 }
 
 func (g *goroutines) carry(nc net.Conn) error {
 	s := &socket{Conn: nc}
-	g.begin(s, s)
+	g.start(s, s)
 	return nil
 }
 
-// begin carries nc, which is a socket or TLS over it.
-func (g *goroutines) begin(nc net.Conn, s *socket) {
+// start begins to serve nc, which is a socket or TLS over it.
+func (g *goroutines) start(nc net.Conn, s *socket) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.next++
@@ -78,11 +80,11 @@ func (g *goroutines) begin(nc net.Conn, s *socket) {
 		case c.woken <- struct{}{}:
 		default:
 		}
-		if c.reading.Load() && !g.draining.Load() { // else it looks before long
+		if c.reading.Load() && !g.draining.Load() { // while draining, the reader returns within drainRead
 			_ = s.SetReadDeadline(longPast)
 		}
 	}
-	err := g.s.initConn(&c.conn, nc, &g.traffic[g.next%lanes], wake, func() { s.Close() })
+	err := g.s.initConn(&c.conn, nc, &g.traffic[g.next%counterShards], wake, func() { s.Close() })
 	if err != nil {
 		s.Close()
 		g.s.clients.Add(-1)
@@ -92,21 +94,21 @@ func (g *goroutines) begin(nc net.Conn, s *socket) {
 	go g.run(c)
 }
 
-// run is the life of a connection.
+// run serves a connection until it ends.
 func (g *goroutines) run(c *goConn) {
-	defer g.end(c)
-	defer g.s.rescue()
+	defer g.remove(c)
+	defer g.s.recoverPanic()
 	for {
 		next := c.advance(batchOps)
 		g.s.commit()
 		if next == wantWake {
-			if !g.await(c) {
+			if !g.awaitBatch(c) {
 				return
 			}
 			continue
 		}
 		if next == wantInput {
-			g.rest(c)
+			g.releaseBuffers(c)
 		}
 		if err := g.write(c); err != nil || next == wantClose {
 			return
@@ -117,23 +119,25 @@ func (g *goroutines) run(c *goConn) {
 	}
 }
 
-// rest gives back, or up, what a connection needs only while it has work.
-func (g *goroutines) rest(c *goConn) {
-	defer c.measure()
+// releaseBuffers returns or drops the memory that a connection needs only while it has
+// work.
+func (g *goroutines) releaseBuffers(c *goConn) {
+	defer c.recordSizes()
 	if c.work != nil {
-		c.in.repay(c.work)
-		g.spare.Put(c.work)
+		c.in.release(c.work)
+		g.workspaces.Put(c.work)
 		c.work = nil
 		return
 	}
-	c.in.settle(ownBytes)
+	c.in.compact(ownBytes)
 	if cap(c.in.args) > ownArgs {
 		c.in.args = nil
 	}
 }
 
-// await waits until the batch that is away has come back. False: the server stops.
-func (g *goroutines) await(c *goConn) bool {
+// awaitBatch blocks until the batch in flight has come back. It returns false if the
+// server stops.
+func (g *goroutines) awaitBatch(c *goConn) bool {
 	for {
 		select {
 		case <-c.woken:
@@ -146,8 +150,8 @@ func (g *goroutines) await(c *goConn) bool {
 	}
 }
 
-// end closes the connection and forgets it.
-func (g *goroutines) end(c *goConn) {
+// remove closes the connection and drops it from the transport.
+func (g *goroutines) remove(c *goConn) {
 	c.nc.Close()
 	g.s.closeSession(&c.conn)
 	g.mu.Lock()
@@ -165,9 +169,9 @@ func (g *goroutines) write(c *goConn) error {
 		return nil
 	}
 	if len(*out) > c.limits.OutputBytes {
-		return errors.New("too much output")
+		return errors.New("output limit exceeded")
 	}
-	c.gauges.ready(len(*out))
+	c.gauges.recordOutput(len(*out))
 	c.gauges.writing.Store(int32(len(*out)))
 	c.blocked.Store(g.s.clock.Load())
 	n, err := c.nc.Write(*out)
@@ -178,18 +182,18 @@ func (g *goroutines) write(c *goConn) error {
 	if cap(*out) > ownOutput {
 		*out = nil
 	}
-	note(&c.gauges.reply, cap(*out))
+	storeIfChanged(&c.gauges.reply, cap(*out))
 	return err
 }
 
-// read waits for bytes, or until it is woken up. When drain has interrupted it, it
-// takes those that are here.
+// read blocks until bytes arrive or the connection is woken. Interrupted by drain, it
+// takes the bytes already received.
 func (g *goroutines) read(c *goConn) error {
 	c.reading.Store(true)
 	defer c.reading.Store(false)
 	for {
 		select {
-		case <-c.woken: // before reading was true, perhaps
+		case <-c.woken: // it may have been sent before reading was set
 			c.session.Resume()
 			return nil
 		default:
@@ -203,15 +207,16 @@ func (g *goroutines) read(c *goConn) error {
 		if !errors.Is(err, os.ErrDeadlineExceeded) {
 			return err
 		}
-		_ = c.socket.SetReadDeadline(time.Time{}) // draining is set before the deadline that tells of it
-		if g.draining.Load() && c.socket.until.IsZero() {
-			c.socket.look()
+		_ = c.socket.SetReadDeadline(time.Time{}) // drain sets draining before the deadline that ends Read
+		if g.draining.Load() && c.socket.drainUntil.IsZero() {
+			c.socket.startDrain()
 		}
 	}
 }
 
-// receive reads once. Over TLS a connection waits with the few bytes of its own, and is
-// lent more when there are more: TLS has them already, so that this does not wait.
+// receive reads once. A connection over TLS waits with a small buffer of its own. If that
+// is full it reads again into a borrowed buffer, limited to bytes that TLS has already,
+// so the second read does not block.
 func (g *goroutines) receive(c *goConn) (int, error) {
 	if c.nc == c.socket {
 		n, err := c.nc.Read(c.in.space())
@@ -225,12 +230,12 @@ func (g *goroutines) receive(c *goConn) (int, error) {
 		return 0, err
 	}
 	if c.work == nil {
-		c.work = g.spare.Get().(*workspace)
+		c.work = g.workspaces.Get().(*workspace)
 		c.in.borrow(c.work)
 	}
 	if n == len(room) {
-		c.socket.dry = true
-		defer func() { c.socket.dry = false }()
+		c.socket.bufferedOnly = true
+		defer func() { c.socket.bufferedOnly = false }()
 		more, _ := c.nc.Read(c.in.space())
 		c.in.filled(more)
 		n += more
@@ -242,7 +247,7 @@ func (g *goroutines) sweep() {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	for c := range g.conns {
-		if why := c.overdue(g.s); why != "" {
+		if why := c.closeReason(g.s); why != "" {
 			g.s.log.Info("connection closed", "client", c.client, "why", why)
 			c.socket.Close()
 		}

@@ -2,77 +2,77 @@ package server
 
 import "time"
 
-// yield puts a connection off that has more to execute.
+// yield releases the buffers of a connection that has more to execute, and queues it.
 func (l *loop) yield(c *loopConn) {
-	l.giveBack(c)
+	l.releaseBuffers(c)
 	l.enqueue(c)
 }
 
-// awaitTurn puts a heavy connection off that is ready.
-func (l *loop) awaitTurn(c *loopConn) {
-	c.ready = c.ready || !c.yields
+// deferHeavy queues a heavy connection that is readable or writable.
+func (l *loop) deferHeavy(c *loopConn) {
+	c.reported = c.reported || !c.queued
 	l.enqueue(c)
 }
 
 func (l *loop) enqueue(c *loopConn) {
-	if !c.yields {
-		c.yields = true
-		l.more = append(l.more, c)
+	if !c.queued {
+		c.queued = true
+		l.runQueue = append(l.runQueue, c)
 	}
 }
 
-// A connection is heavy for heavyFor after a batch that put out heavyBytes or left some
-// of its pipeline over: a hundred of those at each wake-up would keep all others
-// waiting. For each wake-up the heavy ones together have turnTime, and the rest of the
-// batch that is then under way.
+// A connection is heavy for heavyFor after a batch that put out heavyBytes or left part
+// of its pipeline unexecuted, because a hundred of those at each wake-up would delay all
+// others. At each wake-up the heavy connections together have timeSlice, plus the rest of
+// the batch that is then under way.
 const (
 	heavyBytes = 32 << 10
 	heavyFor   = 10 * time.Second
-	turnTime   = 500 * time.Microsecond
+	timeSlice  = 500 * time.Microsecond
 )
 
 func (l *loop) isHeavy(c *loopConn) bool {
 	return c.heavyUntil != 0 && l.s.clock.Load() < c.heavyUntil
 }
 
-// takeTurns serves the connections that were put off, in order, until turnTime is over,
-// and at least one. All others have their replies before. A server that drains serves all.
-func (l *loop) takeTurns() {
-	if len(l.more) == 0 {
+// serveQueued serves the queued connections in order until timeSlice is over, and at
+// least one. All others have their replies before. While draining it serves all.
+func (l *loop) serveQueued() {
+	if len(l.runQueue) == 0 {
 		return
 	}
 	l.flush()
-	turns := l.more
-	l.more = l.turns[:0]
+	queue := l.runQueue
+	l.runQueue = l.spareQueue[:0]
 	began, served := time.Now(), 0
-	for served < len(turns) && (served == 0 || l.draining || time.Since(began) < turnTime) {
-		l.takeTurn(turns[served])
+	for served < len(queue) && (served == 0 || l.draining || time.Since(began) < timeSlice) {
+		l.serveNext(queue[served])
 		served++
 	}
-	rest := copy(turns, turns[served:])
-	clear(turns[rest:])
-	again := l.more
-	l.more = append(turns[:rest], again...)
+	left := copy(queue, queue[served:])
+	clear(queue[left:])
+	again := l.runQueue
+	l.runQueue = append(queue[:left], again...)
 	clear(again)
-	l.turns = again[:0]
+	l.spareQueue = again[:0]
 }
 
-// takeTurn serves one of them.
-func (l *loop) takeTurn(c *loopConn) {
-	ready := c.ready
-	c.yields, c.ready = false, false
+// serveNext serves one queued connection.
+func (l *loop) serveNext(c *loopConn) {
+	ready := c.reported
+	c.queued, c.reported = false, false
 	switch {
-	case c.closed || c.away:
+	case c.closed || c.inFlight:
 	case ready:
 		l.serve(c)
-	case l.goesOn(c):
-		l.goOn(c)
+	case l.mayExecute(c):
+		l.continueBatch(c)
 	}
 }
 
-// goOn goes on with one that has more to execute.
-func (l *loop) goOn(c *loopConn) {
-	defer l.rescue(c)
+// continueBatch executes the next batch of a connection that has more to execute.
+func (l *loop) continueBatch(c *loopConn) {
+	defer l.recoverPanic(c)
 	if l.advance(c) && l.draining {
 		l.serve(c)
 	}

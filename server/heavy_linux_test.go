@@ -11,19 +11,19 @@ import (
 	"testing"
 )
 
-// Clients whose every batch takes long keep others waiting for one batch or two, and
-// not for one of each of them, whether they ask for one thing at a time or send a long
-// pipeline. Batches are counted, not time.
+// Clients with slow batches delay another client by one or two batches, not by one of
+// each client, whether they send single commands or long pipelines. The test counts
+// batches, not time.
 func TestHeavyClientsShareAWakeUp(t *testing.T) {
 	const heavy, rounds = 60, 15
-	work := array("NAP", "x") + array("BIG", strconv.Itoa(batchOutputBytes))
+	work := array("SLEEP", "x") + array("BIG", strconv.Itoa(batchOutputBytes))
 	for _, depth := range []int{1, 100} {
 		t.Run(fmt.Sprint("pipeline of ", depth), func(t *testing.T) {
 			r := start(t, Config{Loops: 1})
 			for range heavy {
-				go hog(r.dial(), strings.Repeat(work, depth), depth)
+				go sendRepeatedly(r.dial(), strings.Repeat(work, depth), depth)
 			}
-			until(t, "all are at it", func() bool { return r.echo.answered.Load() > 2*2*heavy })
+			until(t, "all clients are busy", func() bool { return r.echo.answered.Load() > 2*2*heavy })
 			witness := r.dial()
 			send(t, witness, array("OP", "x"))
 			expect(t, witness, bulk("x"))
@@ -47,9 +47,9 @@ func TestHeavyClientsShareAWakeUp(t *testing.T) {
 	}
 }
 
-// hog sends depth commands of work again and again and reads all replies, until the
-// connection ends.
-func hog(nc net.Conn, work string, depth int) {
+// sendRepeatedly sends depth commands of work again and again and reads all replies,
+// until the connection ends.
+func sendRepeatedly(nc net.Conn, work string, depth int) {
 	in := bufio.NewReader(nc)
 	for {
 		if _, err := io.WriteString(nc, work); err != nil {
@@ -63,11 +63,11 @@ func hog(nc net.Conn, work string, depth int) {
 	}
 }
 
-// All that is put off has its turn, in order.
-func TestHeavyClientsAllHaveTurns(t *testing.T) {
+// All queued connections are served, in order.
+func TestHeavyClientsAreAllServed(t *testing.T) {
 	r := start(t, Config{Loops: 1})
 	const heavy = 40
-	work := array("NAP", "x") + array("BIG", strconv.Itoa(batchOutputBytes))
+	work := array("SLEEP", "x") + array("BIG", strconv.Itoa(batchOutputBytes))
 	done := make(chan error, heavy)
 	for range heavy {
 		nc := r.dial()

@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// hostile are bytes that have killed, pinned or filled servers like this one.
+// hostile returns inputs that have crashed, hung or exhausted similar servers.
 func hostile() []struct{ name, in string } {
 	noise := make([]byte, 1<<20)
 	rnd := rand.New(rand.NewPCG(1, 1))
@@ -40,21 +40,21 @@ func hostile() []struct{ name, in string } {
 	}
 }
 
-// maxMemory is by how much the memory of the test process may grow, clients and
-// their payloads included.
+// maxMemory bounds the growth of the test process, including the clients and their
+// inputs.
 const maxMemory = 200 << 20
 
-// resident is about what the process holds. The runtime gives memory back slowly,
-// so that a peak of a moment ago still shows.
+// resident returns the approximate memory of the process. The runtime returns memory to
+// the system slowly, so a recent peak is included.
 func resident() uint64 {
 	var m runtime.MemStats
 	runtime.ReadMemStats(&m)
 	return m.Sys - m.HeapReleased
 }
 
-// No bytes stop the server, before login or after, also when dripped.
+// No bytes stop the server, before login or after, in segments of any size.
 func TestHostileBytes(t *testing.T) {
-	over(t, func(t *testing.T, loops int) {
+	forEachTransport(t, func(t *testing.T, loops int) {
 		debug.FreeOSMemory()
 		before := resident()
 		r := start(t, Config{Loops: loops})
@@ -87,7 +87,7 @@ func TestHostileBytes(t *testing.T) {
 	})
 }
 
-// attack sends in until the server has enough, and reads all answers.
+// attack sends in until the server closes the connection, and reads all answers.
 func attack(nc net.Conn, in string, size int) {
 	go func() {
 		trickle(nc, in, size)
@@ -99,7 +99,7 @@ func attack(nc net.Conn, in string, size int) {
 
 // A hundred thousand segments of a byte on one connection take linear time.
 func TestSlowDrip(t *testing.T) {
-	over(t, func(t *testing.T, loops int) {
+	forEachTransport(t, func(t *testing.T, loops int) {
 		r := start(t, Config{Loops: loops})
 		nc := r.dial()
 		many := make([]string, 7100)

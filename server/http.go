@@ -2,20 +2,20 @@ package server
 
 import "bytes"
 
-// unwantedHTTP is the protocol error for HTTP. A web page can have a browser send
-// a request here whose body is inline commands, so nothing behind the first sign
-// of HTTP is executed.
+// unwantedHTTP is the protocol error for HTTP. A web page can make a browser send a
+// request with a body of inline commands, so nothing after the first sign of HTTP is
+// executed.
 const unwantedHTTP = "Protocol error: this port speaks the Redis protocol, not HTTP"
 
-// httpMethods are the methods of RFC 9110 and 5789, except POST, which isHTTP
-// refuses in any line.
+// httpMethods are the methods of RFC 9110 and 5789, except POST, which isHTTP rejects in
+// any line.
 var httpMethods = [...]string{"GET", "PUT", "HEAD", "PATCH", "TRACE", "DELETE", "OPTIONS", "CONNECT"}
 
-// isHTTP reports whether an inline command is a line of HTTP: its first word is
-// POST or begins with Host:, as in Redis (securityWarningCommand); or it has three words or more and
-// the last begins with HTTP/, whatever the method, because fetch sends any token as
-// one; or it is a method followed by a path or a URL. Letter case does not matter. The
-// line is as received, before quotes are undone.
+// isHTTP reports whether an inline command is a line of HTTP: its first word is POST or
+// begins with Host:, as in Redis (securityWarningCommand); or it has three words or more
+// and the last begins with HTTP/, with any method, because fetch sends any token as one;
+// or it is a method followed by a path or a URL. Letter case does not matter. The line is
+// as received, before quotes are undone.
 func isHTTP(line []byte) bool {
 	first, rest := cutWord(line)
 	if isHTTPWord(first) || hasPrefixFold(first, "Host:") {
@@ -29,7 +29,7 @@ func isHTTP(line []byte) bool {
 	return isHTTPMethod(first) && (bytes.HasPrefix(target, []byte("/")) || bytes.Contains(target, []byte("://")))
 }
 
-// isHTTPWord reports whether a command of this name is refused in any form: POST and
+// isHTTPWord reports whether a command of this name is rejected in any form: POST and
 // Host:.
 func isHTTPWord(name []byte) bool {
 	switch len(name) {
@@ -50,7 +50,7 @@ func isHTTPMethod(word []byte) bool {
 	return false
 }
 
-// cutWord returns the first word of line and the bytes behind it.
+// cutWord returns the first word of line and the bytes after it.
 func cutWord(line []byte) (word, rest []byte) {
 	line = bytes.TrimLeftFunc(line, isSpaceRune)
 	if end := bytes.IndexFunc(line, isSpaceRune); end >= 0 {

@@ -8,8 +8,8 @@ import (
 	"testing"
 )
 
-// orders are commands that a page would have executed: in any form.
-var orders = "COUNT orders\r\n" + array("COUNT", "orders") + "COUNT orders\n"
+// trailingCommands are commands that a page would like to have executed, in all forms.
+var trailingCommands = "COUNT orders\r\n" + array("COUNT", "orders") + "COUNT orders\n"
 
 // httpRequests are the first lines that a browser, a probe or a proxy sends.
 var httpRequests = []struct{ name, line string }{
@@ -22,7 +22,7 @@ var httpRequests = []struct{ name, line string }{
 	{"a header", "Host: x\r\n"},
 	{"a header without a blank", "hOST:127.0.0.1:6379\r\n"},
 	{"a page", "GET / HTTP/1.1\r\n"},
-	{"a page whose address has quotes", "GET /?'a'\"b HTTP/1.1\r\n"},
+	{"a page with quotes in its address", "GET /?'a'\"b HTTP/1.1\r\n"},
 	{"a page of HTTP/0.9", "GET /FLUSHALL\r\n"},
 	{"a page by a proxy", "GET http://x/ HTTP/1.1\r\n"},
 	{"PUT", "PUT /a HTTP/1.1\r\n"}, {"DELETE", "DELETE /a HTTP/1.1\r\n"}, {"HEAD", "HEAD / HTTP/1.1\r\n"},
@@ -38,10 +38,10 @@ var httpRequests = []struct{ name, line string }{
 	{"no carriage returns", "GET / HTTP/1.1\nHost: x\n\n"},
 }
 
-// Nothing that follows a line of HTTP is executed, however the bytes are cut; the
-// commands before it are answered.
+// Nothing after a line of HTTP is executed, however the bytes are segmented; the commands
+// before it are answered.
 func TestHTTPExecutesNothing(t *testing.T) {
-	over(t, func(t *testing.T, loops int) {
+	forEachTransport(t, func(t *testing.T, loops int) {
 		r := start(t, Config{Loops: loops})
 		want := "-ERR " + unwantedHTTP + "\r\n"
 		sent := 0
@@ -49,11 +49,12 @@ func TestHTTPExecutesNothing(t *testing.T) {
 			for _, before := range []string{"", array("OP", "a"), "OP a\r\n", array("SLOW", "a")} {
 				for _, cut := range []int{1 << 20, 7, 1} {
 					nc := r.dial()
-					go trickleAll(nc, before+tt.line+orders, cut)
+					go trickleAll(nc, before+tt.line+trailingCommands, cut)
 					got, _ := io.ReadAll(nc)
 					nc.Close()
 					sent++
-					// The end comes as a reset where bytes were left unread: then replies may be lost.
+					// If bytes were left unread, the connection ends with a reset, and
+					// replies may be lost.
 					if full := replyTo(before) + want; !strings.HasPrefix(full, string(got)) || cut == 1<<20 && string(got) != full {
 						t.Errorf("%s after %q in segments of %d: answered %q, want %q", tt.name, before, cut, got, full)
 					}
@@ -76,13 +77,13 @@ func TestHTTPExecutesNothing(t *testing.T) {
 	})
 }
 
-// trickleAll writes in, at most size bytes at a time, and then the end.
+// trickleAll writes in, at most size bytes at a time, and then closes its side.
 func trickleAll(nc net.Conn, in string, size int) {
 	trickle(nc, in, size)
 	halfClose(nc)
 }
 
-// replyTo is the reply to one command of echo.
+// replyTo returns the reply to one command of echo.
 func replyTo(command string) string {
 	if command == "" {
 		return ""
@@ -90,14 +91,14 @@ func replyTo(command string) string {
 	return bulk("a")
 }
 
-// Methods that begin as arrays do are no way around it.
+// HTTP methods that begin like arrays are detected too.
 func TestHTTPMethodsOfOtherShapes(t *testing.T) {
-	over(t, func(t *testing.T, loops int) {
+	forEachTransport(t, func(t *testing.T, loops int) {
 		r := start(t, Config{Loops: loops})
 		for _, method := range []string{"*1", "*0", "*-1", "$4", "*", "'OP", "`", "!", "&", "|"} {
 			for _, cut := range []int{1 << 20, 1} {
 				nc := r.dial()
-				go trickleAll(nc, method+" /x HTTP/1.1\r\nHost: x\r\n\r\n"+orders, cut)
+				go trickleAll(nc, method+" /x HTTP/1.1\r\nHost: x\r\n\r\n"+trailingCommands, cut)
 				_, _ = io.ReadAll(nc)
 				nc.Close()
 			}
@@ -108,13 +109,13 @@ func TestHTTPMethodsOfOtherShapes(t *testing.T) {
 	})
 }
 
-// A TLS handshake on the plain port executes nothing, wherever its bytes are cut.
+// A TLS handshake on the plain port executes nothing, wherever its bytes are split.
 func TestTLSHelloExecutesNothing(t *testing.T) {
 	for _, loops := range []int{1, -1} {
 		r := start(t, Config{Loops: loops})
 		for cut := 1; cut < 8; cut++ {
 			nc := r.dial()
-			in := "\x16\x03\x01\x02\x00\x01\x00\r\n" + orders
+			in := "\x16\x03\x01\x02\x00\x01\x00\r\n" + trailingCommands
 			go func(nc net.Conn) {
 				_, _ = io.WriteString(nc, in[:cut])
 				trickleAll(nc, in[cut:], len(in))
@@ -128,7 +129,7 @@ func TestTLSHelloExecutesNothing(t *testing.T) {
 	}
 }
 
-// Words that look like HTTP are arguments where they are not a line of it.
+// Words that look like HTTP are arguments if they are not a line of it.
 func TestNotHTTP(t *testing.T) {
 	r := start(t, Config{Loops: 1})
 	nc := r.dial()
@@ -146,7 +147,7 @@ func TestNotHTTP(t *testing.T) {
 	}
 }
 
-// readUntil reads until the last of it is end.
+// readUntil reads until the input ends in end.
 func readUntil(t *testing.T, nc net.Conn, end string) string {
 	t.Helper()
 	var got []byte

@@ -1,15 +1,15 @@
 package server
 
-// splitWords finds the words of an inline command, at most max+1, and appends
-// where each stands in the line to words. Quotes and escapes are undone in place.
-// Not ok: a quote is not closed, or something other than a blank follows it.
+// splitWords finds the words of an inline command, at most maxWords+1, and appends the
+// span of each within the line to words. Quotes and escapes are undone in place. It
+// returns false if a quote is not closed or is followed by something other than a blank.
 //
-// The rules are those of Redis' sdssplitargs: "..." knows \n \r \t \b \a \xHH,
-// any other escaped byte is itself; '...' knows \' only; a quote may open inside
-// of a word. It skips more kinds of blanks between words than end a word.
-func splitWords(line []byte, words []span, max int) (found []span, ok bool) {
+// The rules are those of Redis' sdssplitargs: "..." accepts \n \r \t \b \a \xHH, and any
+// other escaped byte is itself; '...' accepts \' only; a quote may open inside a word.
+// More kinds of blanks are skipped between words than end a word.
+func splitWords(line []byte, words []span, maxWords int) (found []span, ok bool) {
 	words = words[:0]
-	for i := 0; len(words) <= max; {
+	for i := 0; len(words) <= maxWords; {
 		for i < len(line) && isSpace(line[i]) {
 			i++
 		}
@@ -25,16 +25,17 @@ func splitWords(line []byte, words []span, max int) (found []span, ok bool) {
 	return words, true
 }
 
-// splitWord undoes the word that begins at i and returns where it stands now and
-// where the line goes on. What is undone is never longer than what was there.
+// splitWord unquotes the word that begins at i. It returns the word's span and the
+// position at which the line continues. The unquoted word is never longer than the quoted
+// one.
 func splitWord(line []byte, i int) (w span, next int, ok bool) {
-	to := i
+	out := i
 	w.from = int32(i)
 	for i < len(line) && !endsWord(line[i]) {
 		quote := line[i]
 		if quote != '"' && quote != '\'' {
-			line[to] = quote
-			to++
+			line[out] = quote
+			out++
 			i++
 			continue
 		}
@@ -44,21 +45,21 @@ func splitWord(line []byte, i int) (w span, next int, ok bool) {
 			}
 			if line[i] == quote {
 				i++
-				w.to = int32(to)
+				w.to = int32(out)
 				return w, i, i == len(line) || isSpace(line[i])
 			}
 			var c byte
 			c, i = unescape(line, i, quote)
-			line[to] = c
-			to++
+			line[out] = c
+			out++
 		}
 	}
-	w.to = int32(to)
+	w.to = int32(out)
 	return w, i, true
 }
 
-// unescape returns the byte that stands at i inside of quotes, and the last place
-// that it takes up.
+// unescape returns the byte at i inside quotes, and the last position of its escape
+// sequence.
 func unescape(line []byte, i int, quote byte) (c byte, last int) {
 	if line[i] != '\\' || i+1 == len(line) {
 		return line[i], i
@@ -92,14 +93,14 @@ func unescape(line []byte, i int, quote byte) (c byte, last int) {
 // isSpace is C's isspace.
 func isSpace(c byte) bool { return c == ' ' || c >= '\t' && c <= '\r' }
 
-// endsWord says whether c ends a word that is not quoted.
+// endsWord reports whether c ends an unquoted word.
 func endsWord(c byte) bool { return c == ' ' || c == '\t' || c == '\r' || c == '\n' }
 
 func isHex(c byte) bool {
 	return c >= '0' && c <= '9' || c|0x20 >= 'a' && c|0x20 <= 'f'
 }
 
-// hexValue is the value of a digit that isHex.
+// hexValue returns the value of a hexadecimal digit. Requires: isHex(c).
 func hexValue(c byte) byte {
 	if c <= '9' {
 		return c - '0'

@@ -5,19 +5,19 @@ import (
 	"math"
 )
 
-// Limits bound what one connection may ask for and hold. A zero field takes its
-// default. Exceeding one gets a protocol error, where there is somebody to tell,
-// and ends the connection.
+// Limits bound the input and output of one connection. A zero field takes its default. A
+// connection that exceeds one gets a protocol error, if it can still be written to, and
+// is closed.
 type Limits struct {
 	Args        int // arguments of a command, its name included
 	ArgBytes    int // bytes of an argument
-	QueryBytes  int // bytes of a command as it is on the wire
+	QueryBytes  int // bytes of a command on the wire
 	InlineBytes int // bytes of an inline command or of a length, without the line end
-	OutputBytes int // bytes of replies that wait to be written
+	OutputBytes int // bytes of replies not written yet
 }
 
-// DefaultLimits leave room for RL.ALL of 64 limits (321 arguments) and for a DEL
-// of some thousand keys. InlineBytes is Redis' own.
+// DefaultLimits leave room for RL.ALL of 64 limits (321 arguments) and for a DEL of some
+// thousand keys. InlineBytes is Redis' own.
 var DefaultLimits = Limits{
 	Args:        16 << 10,
 	ArgBytes:    64 << 10,
@@ -26,13 +26,13 @@ var DefaultLimits = Limits{
 	OutputBytes: 64 << 20,
 }
 
-// Before login Redis takes no more than this, and so do we (redis/redis#9588).
+// Limits before authentication, as in Redis (redis/redis#9588).
 const (
-	strangerArgs     = 10
-	strangerArgBytes = 16 << 10
+	maxUnauthArgs     = 10
+	maxUnauthArgBytes = 16 << 10
 )
 
-// limitNames are what Limits are called in an error, with how to reach each.
+// limitNames are the names of the Limits in errors, with an accessor for each.
 var limitNames = [...]struct {
 	name  string
 	field func(*Limits) *int
@@ -44,8 +44,8 @@ var limitNames = [...]struct {
 	{"bytes of output", func(l *Limits) *int { return &l.OutputBytes }},
 }
 
-// complete is l with its defaults filled in. Each limit is to fit 31 bits.
-func (l Limits) complete() (Limits, error) {
+// withDefaults returns l with defaults for zero fields. Each limit must fit 31 bits.
+func (l Limits) withDefaults() (Limits, error) {
 	defaults := DefaultLimits
 	for _, n := range limitNames {
 		f := n.field(&l)

@@ -11,10 +11,10 @@ import (
 	"time"
 )
 
-// RequireProtection refuses an address that other machines can reach, unless it is
-// protected: who connects there must show who they are, or the operator says that it is
-// meant. It asks the resolver if the host is a name. The error names the option that the
-// address is of, and ends in the remedy.
+// RequireProtection returns an error if other machines can reach the address, unless it
+// is protected: clients must authenticate there, or the operator has allowed open access.
+// If the host is a name it asks the resolver. The error names the option of the address
+// and ends in the remedy.
 func RequireProtection(option, listen string, protected bool, remedy string) error {
 	if listen == "" || protected {
 		return nil
@@ -29,8 +29,8 @@ func RequireProtection(option, listen string, protected bool, remedy string) err
 	return fmt.Errorf("%s %q can be reached from other machines: %s", option, listen, remedy)
 }
 
-// isLoopback says whether all addresses of host are this machine's own only. No
-// host is every address.
+// isLoopback reports whether all addresses of host are loopback addresses. An empty host
+// stands for every address.
 func isLoopback(host string) bool {
 	addrs, err := net.LookupIP(host)
 	if host == "" || err != nil {
@@ -49,21 +49,21 @@ func listenTCP(addr string, keepAlive time.Duration) (net.Listener, error) {
 	lc := net.ListenConfig{KeepAlive: keepAlive}
 	ln, err := lc.Listen(context.Background(), "tcp", addr)
 	if err != nil {
-		return nil, fmt.Errorf("listen on %s: %w", addr, bare(err))
+		return nil, fmt.Errorf("listen on %s: %w", addr, errnoOf(err))
 	}
 	return ln, nil
 }
 
-// listenUnix binds the path and gives the socket the permissions, before anybody
-// can connect where the system allows. The file of a server that is gone is
-// replaced; that of a live one is an error.
+// listenUnix binds the path and sets the permissions of the socket, if the system allows
+// before a client can connect. A socket file without a listener is replaced; one in use
+// is an error.
 func listenUnix(path string, perm fs.FileMode) (net.Listener, error) {
 	if err := removeStale(path); err != nil {
 		return nil, fmt.Errorf("listen on unix socket %s: %w", path, err)
 	}
 	lc := net.ListenConfig{Control: func(_, _ string, c syscall.RawConn) error {
-		// Linux gives the file the mode that the socket has when it is bound. Where
-		// this fails, Chmod below still does it, a moment later.
+		// Linux gives the file the mode that the socket has when it is bound. If this
+		// fails, Chmod below sets the mode a moment later.
 		return c.Control(func(fd uintptr) { _ = syscall.Fchmod(int(fd), uint32(perm)) })
 	}}
 	ln, err := lc.Listen(context.Background(), "unix", path)
@@ -73,21 +73,21 @@ func listenUnix(path string, perm fs.FileMode) (net.Listener, error) {
 		}
 	}
 	if err != nil {
-		return nil, fmt.Errorf("listen on unix socket %s: %w", path, bare(err))
+		return nil, fmt.Errorf("listen on unix socket %s: %w", path, errnoOf(err))
 	}
 	return ln, nil
 }
 
-// removeStale removes the socket file at path if nobody listens there any more.
+// removeStale removes the socket file at path if no server listens there.
 func removeStale(path string) error {
 	info, err := os.Lstat(path)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return nil
 	case err != nil:
-		return bare(err)
+		return errnoOf(err)
 	case info.Mode()&fs.ModeSocket == 0:
-		return errors.New("there is a file of this name that is no socket")
+		return errors.New("a file of this name exists and is not a socket")
 	}
 	nc, err := net.DialTimeout("unix", path, time.Second)
 	switch {
@@ -97,12 +97,12 @@ func removeStale(path string) error {
 	case errors.Is(err, syscall.ECONNREFUSED):
 		return os.Remove(path)
 	}
-	return bare(err)
+	return errnoOf(err)
 }
 
-// bare is the error of the system under those of package net, which repeat the
+// errnoOf returns the system's error inside an error of package net, which repeats the
 // address.
-func bare(err error) error {
+func errnoOf(err error) error {
 	if errno := syscall.Errno(0); errors.As(err, &errno) {
 		return errno
 	}

@@ -47,7 +47,7 @@ func TestPortInUse(t *testing.T) {
 	}
 }
 
-func TestConfigThatIsWrong(t *testing.T) {
+func TestInvalidConfig(t *testing.T) {
 	for _, tt := range []struct {
 		cfg  Config
 		want string
@@ -55,9 +55,9 @@ func TestConfigThatIsWrong(t *testing.T) {
 		{Config{}, "nothing to listen on"},
 		{Config{Listen: "127.0.0.1:0", Limits: Limits{Args: -1}}, "limit of arguments per command: must be 1 to 2147483647, is -1"},
 		{Config{Listen: "127.0.0.1:99999"}, "127.0.0.1:99999"},
-		{Config{TLSListen: "127.0.0.1:0"}, "takes a certificate"},
-		{Config{TLSListen: "127.0.0.1:99999", TLS: ownTLS(t)}, "127.0.0.1:99999"},
-		{Config{UnixSocket: "listen.go"}, "no socket"},
+		{Config{TLSListen: "127.0.0.1:0"}, "requires a certificate"},
+		{Config{TLSListen: "127.0.0.1:99999", TLS: fixedTLS(t)}, "127.0.0.1:99999"},
+		{Config{UnixSocket: "listen.go"}, "not a socket"},
 		{Config{UnixSocket: "no/such/dir/s"}, "no/such/dir/s"},
 	} {
 		if _, err := New(tt.cfg); err == nil || !strings.Contains(err.Error(), tt.want) {
@@ -67,7 +67,7 @@ func TestConfigThatIsWrong(t *testing.T) {
 }
 
 func TestUnixSocket(t *testing.T) {
-	over(t, func(t *testing.T, loops int) {
+	forEachTransport(t, func(t *testing.T, loops int) {
 		path := filepath.Join(t.TempDir(), "s")
 		stale, err := net.Listen("unix", path)
 		if err != nil {
@@ -99,29 +99,28 @@ func TestUnixSocket(t *testing.T) {
 	})
 }
 
-// A listener that fails for want of descriptors is asked again, but not at once,
-// and the log is not filled.
+// If accept fails for lack of descriptors it is retried with a pause, and logged once.
 func TestAcceptBacksOff(t *testing.T) {
 	r := start(t, Config{})
-	ln := &failing{Listener: r.listeners[0]}
+	ln := &failingListener{Listener: r.listeners[0]}
 	r.accepts.Go(func() { r.accept(ln, r.admit) })
 	time.Sleep(200 * time.Millisecond)
-	if n := ln.asked(); n < 3 || n > 10 {
+	if n := ln.calls(); n < 3 || n > 10 {
 		t.Errorf("asked %d times in 200ms, want it to wait 5, 10, 20, ... ms", n)
 	}
-	if n := strings.Count(r.log.String(), "cannot accept"); n != 1 {
+	if n := strings.Count(r.log.String(), "accept failed"); n != 1 {
 		t.Errorf("logged %d times, want once", n)
 	}
 }
 
-type failing struct {
+type failingListener struct {
 	net.Listener
 	n atomic.Int64
 }
 
-func (f *failing) asked() int64 { return f.n.Load() }
+func (f *failingListener) calls() int64 { return f.n.Load() }
 
-func (f *failing) Accept() (net.Conn, error) {
+func (f *failingListener) Accept() (net.Conn, error) {
 	f.n.Add(1)
 	return nil, syscall.EMFILE
 }

@@ -8,58 +8,59 @@ import (
 	"time"
 )
 
-// A loop carries connections on one thread: it waits until some are ready, reads
-// and executes one after the other, commits, and writes the replies of all. Its own
-// goroutine alone touches its connections; others send it mail.
+// A loop serves connections on one thread: it waits until some are ready, reads and
+// executes one after the other, commits, and writes the replies of all. Only its own
+// goroutine uses its connections; other goroutines submit tasks.
 type loop struct {
-	s        *Server
-	traffic  *traffic
-	poll     poller
-	conns    []*loopConn // by descriptor
-	work     *workspace
-	due      []*loopConn // whose output waits for the end of the wake-up
-	more     []*loopConn // that wait for a turn, the first in line first
-	turns    []*loopConn // the same as of the last takeTurns
-	lobby    []*loopConn // of strangers that are ready
-	modest   int         // wake-ups for which it is known that a client asks for little
-	executed bool        // something was, since the last commit
-	draining bool
-	stopped  bool
-	taken    []mail // being read
+	s             *Server
+	traffic       *traffic
+	poll          poller
+	conns         []*loopConn // by descriptor
+	work          *workspace
+	pendingWrites []*loopConn // connections with output to write at the end of the wake-up
+	runQueue      []*loopConn // connections to be served later, in order
+	spareQueue    []*loopConn // memory for the next runQueue
+	unauthQueue   []*loopConn // unauthenticated connections that are ready
+	lightWakeUps  int         // wake-ups left for which the loop assumes a light client, see lightWindow
+	uncommitted   bool        // something was executed since the last commit
+	draining      bool
+	stopped       bool
+	running       []task // tasks being run
 
-	load  atomic.Int64 // connections, with those that are on their way
+	load  atomic.Int64 // connections, including those being added
 	mu    sync.Mutex
-	inbox []mail
+	tasks []task
 	ended bool
 }
 
 // A loopConn is a connection of a loop.
 type loopConn struct {
 	conn
-	fd     int
-	events uint32 // that the poller watches
-	due    bool   // is in loop.due
-	yields bool   // is in loop.more
-	ready  bool   // and is so because the poller reported it, not because of a batch that left some over
-	away   bool   // a batch is; the poller does not watch it
-	killed bool   // while away
-	ended  bool   // the client sends nothing more
-	closed bool
-	greedy bool // its last read left no room over
-	known  bool // it has been logged in, if it must, and has sent a whole command
-	ahead  bool // it has executed while output waited
-	// heavyUntil is until when, by Server.clock, it has to wait for its turn; 0: never.
-	heavyUntil int64
-	queue      backlog
-	waits      int // bytes of the queue, as the server knows
-	// overdueBytes are those of them that were there at conn.blocked.
-	overdueBytes int
+	fd            int
+	events        uint32 // registered with the poller
+	writePending  bool   // is in loop.pendingWrites
+	queued        bool   // is in loop.runQueue
+	reported      bool   // queued because the poller reported it; otherwise because commands were left over
+	inFlight      bool   // a batch is in flight; the poller does not watch the connection
+	closePending  bool   // to be closed when the batch comes back
+	inputEnded    bool   // the client sends nothing more
+	closed        bool
+	fullRead      bool // the last read filled its buffer
+	authenticated bool // authenticated, if required, and has sent a complete command
+	executedAhead bool // has executed while output waited
+	// heavyUntil is the time, by Server.clock, until which it is heavy; 0: it is not.
+	heavyUntil    int64
+	backlog       backlog
+	countedUnsent int // bytes of the backlog that Server.unsent includes
+	// deadlineBytes are the bytes of the backlog that must be written within the write
+	// timeout, counted from conn.blocked.
+	deadlineBytes int
 }
 
-// A mail is what others ask of a loop, about a connection or all.
-type mail struct {
-	c    *loopConn
-	what func(*loop, *loopConn)
+// A task is a call to run on the loop's goroutine, about a connection or about all.
+type task struct {
+	c   *loopConn
+	run func(*loop, *loopConn)
 }
 
 func newLoop(s *Server, traffic *traffic) (*loop, error) {
@@ -67,26 +68,25 @@ func newLoop(s *Server, traffic *traffic) (*loop, error) {
 	return l, l.poll.open()
 }
 
-// post may be called from any goroutine, also when the loop has ended.
-func (l *loop) post(m mail) {
+// submit queues a task. Concurrency: any goroutine, also after the loop has ended.
+func (l *loop) submit(t task) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.inbox = append(l.inbox, m)
-	if len(l.inbox) == 1 && !l.ended {
+	l.tasks = append(l.tasks, t)
+	if len(l.tasks) == 1 && !l.ended {
 		l.poll.wake()
 	}
 }
 
-// run is the life of the loop: until it is stopped, or drains and has no
-// connection left.
+// run serves until the loop is stopped, or drains and has no connection left.
 func (l *loop) run() {
 	runtime.LockOSThread()
 	for !l.stopped && !(l.draining && l.load.Load() == 0) {
-		l.modest--
-		mail := l.serveReady(l.poll.wait(len(l.more) == 0))
-		l.takeTurns()
-		if mail {
-			l.readMail()
+		l.lightWakeUps--
+		hasTasks := l.serveReady(l.poll.wait(len(l.runQueue) == 0))
+		l.serveQueued()
+		if hasTasks {
+			l.runTasks()
 		}
 		l.flush()
 	}
@@ -101,66 +101,66 @@ func (l *loop) run() {
 	l.poll.close()
 }
 
-// strangersAtOnce is how many unauthenticated connections are served at a wake-up: a
-// tenth of a millisecond, about, and turnTime at most.
-const strangersAtOnce = 8
+// maxUnauthPerWakeUp bounds the unauthenticated connections served at a wake-up: about a
+// tenth of a millisecond of work, and at most timeSlice.
+const maxUnauthPerWakeUp = 8
 
-// serveReady serves the connections that are ready, and reports whether there is mail.
-// Heavy ones wait for their turn. New ones, of which there may be any number at once, are
-// served when all others have their replies, and then only a few: the poller reports the
+// serveReady serves the connections that are ready, and reports whether tasks wait. Heavy
+// connections are queued. Unauthenticated ones, of which there may be any number, are
+// served after all others have their replies, a few at a time; the poller reports the
 // rest again.
-func (l *loop) serveReady(ready []syscall.EpollEvent) (mail bool) {
+func (l *loop) serveReady(ready []syscall.EpollEvent) (hasTasks bool) {
 	for _, e := range ready {
 		fd := int(e.Fd)
-		if fd == l.poll.bell() {
-			mail = true
+		if fd == l.poll.wakeFD() {
+			hasTasks = true
 			continue
 		}
 		switch c := l.conns[fd]; {
 		case c == nil:
 		case l.draining:
 			l.serve(c)
-		case c.known && l.isHeavy(c):
-			l.awaitTurn(c)
-		case c.known:
+		case c.authenticated && l.isHeavy(c):
+			l.deferHeavy(c)
+		case c.authenticated:
 			l.serve(c)
-		case len(l.lobby) < strangersAtOnce:
-			l.lobby = append(l.lobby, c)
+		case len(l.unauthQueue) < maxUnauthPerWakeUp:
+			l.unauthQueue = append(l.unauthQueue, c)
 		}
 	}
-	if len(l.lobby) == 0 {
-		return mail
+	if len(l.unauthQueue) == 0 {
+		return hasTasks
 	}
 	l.flush()
 	began := time.Now()
-	for i, c := range l.lobby {
-		if i > 0 && time.Since(began) >= turnTime {
+	for i, c := range l.unauthQueue {
+		if i > 0 && time.Since(began) >= timeSlice {
 			break
 		}
 		if !c.closed {
 			l.serve(c)
 		}
-		c.known = !c.closed && c.session.Authenticated() && !c.unread()
+		c.authenticated = !c.closed && c.session.Authenticated() && !c.hasInput()
 	}
-	clear(l.lobby)
-	l.lobby = l.lobby[:0]
-	return mail
+	clear(l.unauthQueue)
+	l.unauthQueue = l.unauthQueue[:0]
+	return hasTasks
 }
 
-// readMail does what is asked. No connection joins at another time, so that an
-// event is never for the wrong one.
-func (l *loop) readMail() {
-	l.poll.hush()
+// runTasks runs the submitted tasks. Connections are added here only, so an event never
+// belongs to a new connection that reuses a descriptor.
+func (l *loop) runTasks() {
+	l.poll.drainWake()
 	l.mu.Lock()
-	l.taken, l.inbox = l.inbox, l.taken[:0]
+	l.running, l.tasks = l.tasks, l.running[:0]
 	l.mu.Unlock()
-	for _, m := range l.taken {
-		m.what(l, m.c)
+	for _, t := range l.running {
+		t.run(l, t.c)
 	}
-	clear(l.taken)
+	clear(l.running)
 }
 
-// add begins to carry a connection.
+// add begins to serve a connection.
 func (l *loop) add(c *loopConn) {
 	if c.closed {
 		return
@@ -169,77 +169,76 @@ func (l *loop) add(c *loopConn) {
 		l.conns = append(l.conns, make([]*loopConn, c.fd+1-len(l.conns))...)
 	}
 	l.conns[c.fd] = c
-	if !l.watch(c) || !l.draining {
+	if !l.register(c) || !l.draining {
 		return
 	}
 	l.serve(c)
 }
 
-// watch has the poller tell when the connection can be read, or written.
-func (l *loop) watch(c *loopConn) bool {
-	c.events = l.wanted(c)
+// register adds the connection to the poller, with the events of interest.
+func (l *loop) register(c *loopConn) bool {
+	c.events = l.interest(c)
 	if err := l.poll.add(c.fd, c.events); err != nil {
-		l.s.log.Error("connection closed", "client", c.client, "why", "cannot be watched", "err", err)
+		l.s.log.Error("connection closed", "client", c.client, "why", "epoll registration failed", "error", err)
 		l.drop(c)
 		return false
 	}
 	return true
 }
 
-// wakeUp goes on with a connection whose batch has come back, or to which others
-// have sent something.
-func (l *loop) wakeUp(c *loopConn) {
-	if c.due {
+// resume continues a connection after its batch has come back, or a message has arrived.
+func (l *loop) resume(c *loopConn) {
+	if c.writePending {
 		l.flush()
 	}
 	if c.closed {
 		return
 	}
-	defer l.rescue(c)
+	defer l.recoverPanic(c)
 	blocked := c.blocked.Load() != 0
 	l.borrow(c)
 	if !c.session.Resume() {
-		c.keep(l.work)
+		c.retain(l.work)
 		return
 	}
-	if c.killed {
+	if c.closePending {
 		l.close(c)
 		return
 	}
-	if c.away && !l.watch(c) {
+	if c.inFlight && !l.register(c) {
 		return
 	}
-	back := c.away
-	more := back && c.unread()
-	c.away, l.executed = false, true
+	back := c.inFlight
+	more := back && c.hasInput()
+	c.inFlight, l.uncommitted = false, true
 	if blocked || more {
-		l.owe(c)
+		l.queueWrite(c)
 		l.flush()
 	}
 	switch {
-	case l.open(c) && more && l.isHeavy(c) && !l.draining:
+	case l.writable(c) && more && l.isHeavy(c) && !l.draining:
 		l.yield(c)
-	case l.open(c):
+	case l.writable(c):
 		if l.advance(c) && l.draining {
 			l.serve(c)
 		}
-	case back && l.goesOn(c):
+	case back && l.mayExecute(c):
 		l.yield(c)
 	case !back:
-		l.giveBack(c)
+		l.releaseBuffers(c)
 	}
 }
 
-// kill closes a connection. While a batch is away its bytes belong to others, so
-// it then waits for that.
+// kill closes a connection. A connection with a batch in flight is closed when the batch
+// comes back, because the batch still uses its buffers.
 func (l *loop) kill(c *loopConn) {
-	if c.due {
+	if c.writePending {
 		l.flush()
 	}
 	switch {
 	case c.closed:
-	case c.away:
-		c.killed = true
+	case c.inFlight:
+		c.closePending = true
 	default:
 		l.close(c)
 	}
@@ -248,10 +247,10 @@ func (l *loop) kill(c *loopConn) {
 func (l *loop) sweep(*loopConn) {
 	l.flush()
 	for _, c := range l.conns {
-		if c == nil || c.away {
+		if c == nil || c.inFlight {
 			continue
 		}
-		if why := c.overdue(l.s); why != "" {
+		if why := c.closeReason(l.s); why != "" {
 			l.s.log.Info("connection closed", "client", c.client, "why", why)
 			l.close(c)
 		}
@@ -262,7 +261,7 @@ func (l *loop) drain(*loopConn) {
 	l.flush()
 	l.draining = true
 	for _, c := range l.conns {
-		if c != nil && !c.away {
+		if c != nil && !c.inFlight {
 			l.serve(c)
 		}
 	}

@@ -8,7 +8,7 @@ import (
 	"syscall"
 )
 
-// loops is the transport of a few event loops.
+// loops is the transport with a few event loops.
 type loops struct {
 	s        *Server
 	all      []*loop
@@ -22,7 +22,7 @@ func newLoops(s *Server, n int) (*loops, error) {
 	for i := range n {
 		l, err := newLoop(s, &counters[i])
 		if err != nil {
-			t.post((*loop).stop)
+			t.submitAll((*loop).stop)
 			return nil, fmt.Errorf("event loop %d of %d: %w", i+1, n, err)
 		}
 		t.all = append(t.all, l)
@@ -35,9 +35,9 @@ func newLoops(s *Server, n int) (*loops, error) {
 	return t, nil
 }
 
-// carry gives the connection to the loop with the fewest. The loop reads and
-// writes a descriptor of its own, as that of nc is known to the runtime's poller,
-// which would wake up for it as well.
+// carry passes the connection to the loop with the fewest. The loop uses a duplicate of
+// the descriptor, because nc's own is registered with the runtime's poller, which would
+// wake up for it as well.
 func (t *loops) carry(nc net.Conn) error {
 	defer nc.Close()
 	fd, err := duplicate(nc)
@@ -52,18 +52,18 @@ func (t *loops) carry(nc net.Conn) error {
 	}
 	c := &loopConn{fd: fd}
 	c.gauges.fd = fd
-	err = t.s.initConn(&c.conn, nc, l.traffic, func() { l.post(mail{c, (*loop).wakeUp}) }, func() { l.post(mail{c, (*loop).kill}) })
+	err = t.s.initConn(&c.conn, nc, l.traffic, func() { l.submit(task{c, (*loop).resume}) }, func() { l.submit(task{c, (*loop).kill}) })
 	if err != nil {
 		_ = syscall.Close(fd)
 		t.s.clients.Add(-1)
 		return nil
 	}
 	l.load.Add(1)
-	l.post(mail{c, (*loop).add})
+	l.submit(task{c, (*loop).add})
 	return nil
 }
 
-// duplicate returns another descriptor of the same, nonblocking, socket.
+// duplicate returns a duplicate of the socket's descriptor, which is nonblocking.
 func duplicate(nc net.Conn) (fd int, err error) {
 	sc, ok := nc.(syscall.Conn)
 	if !ok {
@@ -85,33 +85,34 @@ func duplicate(nc net.Conn) (fd int, err error) {
 	return fd, err
 }
 
-func (t *loops) post(what func(*loop, *loopConn)) {
+func (t *loops) submitAll(run func(*loop, *loopConn)) {
 	for _, l := range t.all {
-		l.post(mail{nil, what})
+		l.submit(task{nil, run})
 	}
 }
 
-// sweep wakes up no loop on which nothing can be overdue: after each wake-up of a loop
-// the runtime looks some fifty times whether it has gone back to waiting.
+// sweep wakes up only loops on which a connection can be overdue, because after each
+// wake-up of a loop the runtime checks some fifty times whether it has gone back to
+// waiting.
 func (t *loops) sweep() {
-	if t.s.waiting.Load() == 0 && t.s.idleTimeout.Load() == 0 {
+	if t.s.unsent.Load() == 0 && t.s.idleTimeout.Load() == 0 {
 		return
 	}
 	for _, l := range t.all {
 		if l.load.Load() > 0 {
-			l.post(mail{nil, (*loop).sweep})
+			l.submit(task{nil, (*loop).sweep})
 		}
 	}
 }
 
-func (t *loops) drain() { t.post((*loop).drain) }
+func (t *loops) drain() { t.submitAll((*loop).drain) }
 
 func (t *loops) stop() int {
 	left := 0
 	for _, l := range t.all {
 		left += int(l.load.Load())
 	}
-	t.post((*loop).stop)
+	t.submitAll((*loop).stop)
 	return left
 }
 

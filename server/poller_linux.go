@@ -6,12 +6,12 @@ import (
 	"unsafe"
 )
 
-// maxEvents is how many ready descriptors are taken at a wake-up.
+// maxEvents is the number of ready descriptors taken at a wake-up.
 const maxEvents = 256
 
-// A poller is an epoll instance, level-triggered, and a pipe that wakes it up.
-// Level-triggered one read a request suffices, where edge-triggered a second one
-// would have to find nothing.
+// A poller is a level-triggered epoll instance with a pipe to wake it up.
+// Level-triggered, one read per request is enough; edge-triggered, a second read would
+// have to find nothing.
 type poller struct {
 	fd     int
 	pipe   [2]int
@@ -28,7 +28,7 @@ func (p *poller) open() error {
 		_ = syscall.Close(p.fd)
 		return os.NewSyscallError("pipe2", err)
 	}
-	if err := p.add(p.bell(), syscall.EPOLLIN); err != nil {
+	if err := p.add(p.wakeFD(), syscall.EPOLLIN); err != nil {
 		p.close()
 		return err
 	}
@@ -41,28 +41,27 @@ func (p *poller) close() {
 	}
 }
 
-// add watches a descriptor for some events.
+// add registers a descriptor for events.
 func (p *poller) add(fd int, events uint32) error {
 	e := syscall.EpollEvent{Events: events, Fd: int32(fd)}
 	return os.NewSyscallError("epoll_ctl", syscall.EpollCtl(p.fd, syscall.EPOLL_CTL_ADD, fd, &e))
 }
 
-// change watches a descriptor, which is watched, for other events. It can not fail
-// on one that is.
-func (p *poller) change(fd int, events uint32) {
+// modify changes the events of a registered descriptor. This cannot fail.
+func (p *poller) modify(fd int, events uint32) {
 	e := syscall.EpollEvent{Events: events, Fd: int32(fd)}
 	_ = syscall.EpollCtl(p.fd, syscall.EPOLL_CTL_MOD, fd, &e)
 }
 
-// remove watches a descriptor no more, not even for its end, which epoll would
-// otherwise report again and again.
+// remove unregisters a descriptor completely, because epoll would otherwise report its
+// hang-up again and again.
 func (p *poller) remove(fd int) {
 	_ = syscall.EpollCtl(p.fd, syscall.EPOLL_CTL_DEL, fd, nil)
 }
 
-// wait returns what is ready; if it may block, at least one event unless a signal
-// came. It asks first without telling the scheduler, which is cheap, and goes the way of a
-// blocking system call only if there is nothing to do.
+// wait returns the ready events. If block is set it returns at least one, unless a signal
+// came. It polls first without notifying the scheduler, which is cheap, and makes a
+// blocking system call only if nothing is ready.
 func (p *poller) wait(block bool) []syscall.EpollEvent {
 	n, _, errno := syscall.RawSyscall6(syscall.SYS_EPOLL_PWAIT, uintptr(p.fd), uintptr(unsafe.Pointer(&p.events)), maxEvents, 0, 0, 0)
 	if errno == 0 && n == 0 && block {
@@ -75,21 +74,21 @@ func (p *poller) wait(block bool) []syscall.EpollEvent {
 	return p.events[:n]
 }
 
-// wake makes wait return an event of the bell. Any goroutine may call it.
+// wake makes wait return an event of wakeFD. Concurrency: any goroutine.
 func (p *poller) wake() {
-	_, _ = syscall.Write(p.pipe[1], []byte{0}) // if the pipe is full, wait returns anyhow
+	_, _ = syscall.Write(p.pipe[1], []byte{0}) // if the pipe is full, wait returns anyway
 }
 
-// bell is the descriptor that wake makes ready, until hush.
-func (p *poller) bell() int { return p.pipe[0] }
+// wakeFD is the descriptor that wake makes readable, until drainWake.
+func (p *poller) wakeFD() int { return p.pipe[0] }
 
-func (p *poller) hush() {
+func (p *poller) drainWake() {
 	var b [16]byte
-	_, _ = syscall.Read(p.bell(), b[:])
+	_, _ = syscall.Read(p.wakeFD(), b[:])
 }
 
-// readNow reads from a nonblocking descriptor without telling the scheduler.
-// Requires that p is not empty. No bytes and no error is the end.
+// readNow reads from a nonblocking descriptor without notifying the scheduler. Requires:
+// p is not empty. Zero bytes without an error mean the end of the input.
 func readNow(fd int, p []byte) (int, syscall.Errno) {
 	n, _, errno := syscall.RawSyscall(syscall.SYS_READ, uintptr(fd), uintptr(unsafe.Pointer(&p[0])), uintptr(len(p)))
 	if errno != 0 {
@@ -98,8 +97,8 @@ func readNow(fd int, p []byte) (int, syscall.Errno) {
 	return int(n), 0
 }
 
-// writeNow writes to a nonblocking descriptor without telling the scheduler.
-// Requires that p is not empty.
+// writeNow writes to a nonblocking descriptor without notifying the scheduler. Requires:
+// p is not empty.
 func writeNow(fd int, p []byte) (int, syscall.Errno) {
 	n, _, errno := syscall.RawSyscall(syscall.SYS_WRITE, uintptr(fd), uintptr(unsafe.Pointer(&p[0])), uintptr(len(p)))
 	if errno != 0 {

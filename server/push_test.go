@@ -11,7 +11,7 @@ import (
 	"limitsrv/testwait"
 )
 
-// listen makes a connection listen.
+// listen opens a connection that listens.
 func (r *rig) listen() net.Conn {
 	nc := r.dial()
 	send(r.t, nc, array("LISTEN", "x"))
@@ -19,16 +19,16 @@ func (r *rig) listen() net.Conn {
 	return nc
 }
 
-// What others send wakes an idle connection up, in whatever it is waiting.
+// A message wakes up an idle connection, in any state of waiting.
 func TestPush(t *testing.T) {
-	over(t, func(t *testing.T, loops int) {
+	forEachTransport(t, func(t *testing.T, loops int) {
 		r := start(t, Config{Loops: loops})
 		idle, halfway, listening := r.listen(), r.listen(), r.listen()
-		send(t, halfway, "*2\r\n$2\r\nOP\r\n$3\r\nab") // a command is not complete
+		send(t, halfway, "*2\r\n$2\r\nOP\r\n$3\r\nab") // an incomplete command
 		other := r.dial()
 		for i := range 200 {
 			word := strconv.Itoa(i) + ";"
-			send(t, other, array("TELL", word))
+			send(t, other, array("PUBLISH", word))
 			expect(t, other, bulk(word))
 			expect(t, idle, word)
 			expect(t, halfway, word)
@@ -41,17 +41,17 @@ func TestPush(t *testing.T) {
 	})
 }
 
-// Many tell at once, while the listener asks and has batches away: nothing is
-// lost, in order for each that tells, and between replies.
+// Several clients publish while the listener sends commands and has batches in flight: no
+// message is lost, and each is between replies.
 func TestPushUnderLoad(t *testing.T) {
-	over(t, func(t *testing.T, loops int) {
+	forEachTransport(t, func(t *testing.T, loops int) {
 		r := start(t, Config{Loops: loops})
 		listener := r.listen()
 		const tellers, words, asked = 4, 300, 300
 		for i := range tellers {
 			nc := r.dial()
 			name := string(rune('a' + i))
-			go func() { _, _ = io.WriteString(nc, strings.Repeat(array("TELL", name), words)) }()
+			go func() { _, _ = io.WriteString(nc, strings.Repeat(array("PUBLISH", name), words)) }()
 			go func() { _, _ = io.Copy(io.Discard, nc) }()
 		}
 		go func() {
@@ -64,7 +64,7 @@ func TestPushUnderLoad(t *testing.T) {
 		}
 		text := string(got)
 		for i := range tellers {
-			// each name is one letter that no reply has
+			// each name is a letter that no reply contains
 			if n := strings.Count(strings.NewReplacer(bulk("op"), "", bulk("slow"), "").Replace(text), string(rune('a'+i))); n != words {
 				t.Errorf("%d words of %c, want %d", n, 'a'+i, words)
 			}
@@ -72,40 +72,40 @@ func TestPushUnderLoad(t *testing.T) {
 	})
 }
 
-// A listener that does not read is closed for its output; others don't wait for it.
+// A listener that does not read is closed because of its output; others are not delayed.
 func TestPushToClientThatNeverReads(t *testing.T) {
-	over(t, func(t *testing.T, loops int) {
+	forEachTransport(t, func(t *testing.T, loops int) {
 		r := start(t, Config{Loops: loops, Limits: Limits{OutputBytes: 1 << 20}, WriteTimeout: time.Second})
 		deaf, good := r.listen(), r.listen()
-		if err := tcpOf(deaf).SetReadBuffer(4096); err != nil {
+		if err := tcpConn(deaf).SetReadBuffer(4096); err != nil {
 			t.Fatal(err)
 		}
 		other := r.dial()
 		word := strings.Repeat("w", 50_000)
 		for range 400 {
-			send(t, other, array("TELL", word))
+			send(t, other, array("PUBLISH", word))
 			expect(t, other, bulk(word))
 			expect(t, good, word)
 		}
-		until(t, "the deaf one is closed", func() bool { return r.echo.closed.Load() == 1 })
+		until(t, "the client that does not read is closed", func() bool { return r.echo.closed.Load() == 1 })
 	})
 }
 
 func TestListenerIsNeverIdle(t *testing.T) {
-	over(t, func(t *testing.T, loops int) {
+	forEachTransport(t, func(t *testing.T, loops int) {
 		idle := testwait.Scaled(100 * time.Millisecond)
 		r := start(t, Config{Loops: loops, IdleTimeout: idle})
 		listener, silent := r.listen(), r.dial()
 		expectEnd(t, silent, "")
 		time.Sleep(2 * idle)
-		send(t, r.dial(), array("TELL", "you"))
+		send(t, r.dial(), array("PUBLISH", "you"))
 		expect(t, listener, "you")
 	})
 }
 
-// A drain closes those that listen, too.
+// A drain closes listeners, too.
 func TestDrainClosesListeners(t *testing.T) {
-	over(t, func(t *testing.T, loops int) {
+	forEachTransport(t, func(t *testing.T, loops int) {
 		r := start(t, Config{Loops: loops})
 		listener := r.listen()
 		go func() {

@@ -5,72 +5,72 @@ import (
 	"strings"
 )
 
-// What the client is told about bytes that are no command: Redis 7.0's texts
-// (networking.c), and our own for what Redis has no text for.
+// Replies to bytes that are not a command: Redis 7.0's texts (networking.c), and our own
+// if Redis has none.
 const (
-	badArgCount      = "Protocol error: invalid multibulk length"
-	badArgLength     = "Protocol error: invalid bulk length"
-	badArgMark       = "Protocol error: expected '$', got '?'"
-	badQuotes        = "Protocol error: unbalanced quotes in request"
-	longArgCount     = "Protocol error: too big mbulk count string"
-	longArgLength    = "Protocol error: too big bulk count string"
-	longInline       = "Protocol error: too big inline request"
-	longQuery        = "Protocol error: too big query"
-	strangerArgCount = "Protocol error: unauthenticated multibulk length"
-	strangerArgument = "Protocol error: unauthenticated bulk length"
-	unwantedTLS      = "Protocol error: TLS handshake on a port without TLS"
+	badArgCount     = "Protocol error: invalid multibulk length"
+	badArgLength    = "Protocol error: invalid bulk length"
+	badArgMark      = "Protocol error: expected '$', got '?'"
+	badQuotes       = "Protocol error: unbalanced quotes in request"
+	longArgCount    = "Protocol error: too big mbulk count string"
+	longArgLength   = "Protocol error: too big bulk count string"
+	longInline      = "Protocol error: too big inline request"
+	longQuery       = "Protocol error: too big query"
+	unauthArgCount  = "Protocol error: unauthenticated multibulk length"
+	unauthArgLength = "Protocol error: unauthenticated bulk length"
+	unwantedTLS     = "Protocol error: TLS handshake on a port without TLS"
 )
 
-// helloMark is what a TLS handshake begins with: its kind of record, and the major
-// version of all TLS there is.
-const helloMark = "\x16\x03"
+// tlsRecordPrefix begins every TLS handshake: the record type, and the major version that
+// all TLS versions share.
+const tlsRecordPrefix = "\x16\x03"
 
-// Sizes of the memory that a reader has to itself.
+// Sizes of the memory that belongs to the reader itself.
 const (
-	waitBytes = 128     // the first tail of a reader that waits for bytes without being lent a buffer
-	tailBytes = 512     // kept for good: the first bytes of a command cut off by a read
-	ownBytes  = 4 << 10 // the first buffer of a reader that is lent none, kept for good
-	keptSpans = 64      // kept for good
+	firstTailBytes = 128     // the first tail of a reader that waits without a borrowed buffer
+	tailBytes      = 512     // kept for good: the first bytes of a command cut off by a read
+	ownBytes       = 4 << 10 // the first buffer of a reader that borrows none, kept for good
+	keptSpans      = 64      // kept for good
 )
 
-// A span is where an argument stands, counted from the first byte of its command.
+// A span is the range of an argument, relative to the first byte of its command.
 type span struct{ from, to int32 }
 
-// A reader finds the commands in the bytes received: RESP2 arrays of bulk strings
-// and inline commands, as Redis 7.0 reads them. The arguments are slices of its
-// buffer; nothing is copied.
+// A reader finds the commands in the bytes received: RESP2 arrays of bulk strings and
+// inline commands, as Redis 7.0 reads them. The arguments are slices of its buffer;
+// nothing is copied.
 //
-// It never looks twice at a byte that it has understood or searched, whatever the
-// segments, and never recurses. It allocates nothing for a length that is only
-// claimed: the buffer at most doubles when it is full of bytes received.
+// It never parses or searches a byte twice, however the input is segmented, and never
+// recurses. It allocates nothing for a length that is only claimed: the buffer at most
+// doubles when it is full of received bytes.
 //
-// The use is: fill what space returns, say so with filled, call next until it has
-// no more, and when the commands are executed call release and then settle. What
-// next returned is valid until release.
+// Usage: fill the result of space, report the bytes to filled, call next until it returns
+// no command, and after the commands are executed call discardArgs and then compact. The
+// results of next are valid until discardArgs.
 type reader struct {
 	buf     []byte
-	start   int      // where the command being read begins
-	pos     int      // all before it is understood
-	scan    int      // no line end is between pos and here, if here is behind pos
-	missing int      // arguments of the command that are still to come
-	length  int      // of the argument being read; -1: not read yet
+	start   int      // start of the command being read
+	pos     int      // all bytes before it are parsed
+	scan    int      // if behind pos: no line end is between pos and here
+	missing int      // arguments of the command still to come
+	length  int      // length of the argument being read; -1: not read yet
 	spans   []span   // arguments of the command so far
-	args    [][]byte // arguments of all commands since the last release
-	problem string   // why no command will be found any more
+	args    [][]byte // arguments of all commands since the last discardArgs
+	problem string   // protocol error after which no command is found
 
 	lent bool   // buf belongs to a workspace
-	tail []byte // what was left of a lent buffer, at most tailBytes
-	// What was lent and is kept, nil if nothing is.
-	keptBuf  *chunk[byte]
-	keptArgs *chunk[[]byte]
+	tail []byte // the rest of a lent buffer, at most tailBytes
+	// Retained chunks, or nil.
+	retainedBuf  *chunk[byte]
+	retainedArgs *chunk[[]byte]
 }
 
-// next returns the next command of the buffer, or nil if none is complete, or
-// what is wrong with the bytes. A problem stays.
-func (r *reader) next(lim *Limits, stranger bool) (args [][]byte, problem string) {
+// next returns the next complete command of the buffer, nil if none is complete, or a
+// protocol error. After an error it returns that error for good.
+func (r *reader) next(lim *Limits, unauthenticated bool) (args [][]byte, problem string) {
 	for r.problem == "" && r.pos < len(r.buf) {
 		if r.missing > 0 {
-			return r.array(lim, stranger)
+			return r.array(lim, unauthenticated)
 		}
 		r.start = r.pos
 		if r.buf[r.pos] != '*' {
@@ -82,26 +82,26 @@ func (r *reader) next(lim *Limits, stranger bool) (args [][]byte, problem string
 			}
 			continue
 		}
-		count, ok, there := r.number(lim, longArgCount)
-		if !there {
+		count, ok, complete := r.number(lim, longArgCount)
+		if !complete {
 			break
 		}
 		switch {
 		case !ok || count > lim.Args:
 			return r.fail(badArgCount)
-		case stranger && count > strangerArgs:
-			return r.fail(strangerArgCount)
-		case count > 0: // else nothing was asked for
+		case unauthenticated && count > maxUnauthArgs:
+			return r.fail(unauthArgCount)
+		case count > 0: // an empty array asks for nothing
 			r.missing, r.length = count, -1
 		}
 	}
 	return nil, r.problem
 }
 
-// array goes on with an array of bulk strings whose count is known.
-func (r *reader) array(lim *Limits, stranger bool) ([][]byte, string) {
+// array continues an array of bulk strings with a known count.
+func (r *reader) array(lim *Limits, unauthenticated bool) ([][]byte, string) {
 	for r.missing > 0 {
-		if r.length < 0 && !r.argLength(lim, stranger) {
+		if r.length < 0 && !r.argLength(lim, unauthenticated) {
 			return nil, r.problem
 		}
 		end := r.pos + r.length
@@ -109,16 +109,16 @@ func (r *reader) array(lim *Limits, stranger bool) ([][]byte, string) {
 			return nil, ""
 		}
 		r.spans = append(r.spans, span{int32(r.pos - r.start), int32(end - r.start)})
-		r.pos = end + 2 // like Redis, whatever stands in place of the line end
+		r.pos = end + 2 // like Redis, ignores the bytes in place of the line end
 		r.missing--
 		r.length = -1
 	}
 	return r.take(), r.problem
 }
 
-// argLength reads the length of the argument at pos. False: its line is not
-// complete, or wrong.
-func (r *reader) argLength(lim *Limits, stranger bool) bool {
+// argLength reads the length of the argument at pos. It returns false if the line is
+// incomplete or invalid.
+func (r *reader) argLength(lim *Limits, unauthenticated bool) bool {
 	if r.pos == len(r.buf) {
 		return false
 	}
@@ -126,15 +126,15 @@ func (r *reader) argLength(lim *Limits, stranger bool) bool {
 		r.fail(gotMark(c))
 		return false
 	}
-	n, ok, there := r.number(lim, longArgLength)
+	n, ok, complete := r.number(lim, longArgLength)
 	switch {
-	case !there:
+	case !complete:
 		return false
 	case !ok || n < 0 || n > lim.ArgBytes:
 		r.fail(badArgLength)
 		return false
-	case stranger && n > strangerArgBytes:
-		r.fail(strangerArgument)
+	case unauthenticated && n > maxUnauthArgBytes:
+		r.fail(unauthArgLength)
 		return false
 	case r.pos-r.start+n+2 > lim.QueryBytes:
 		r.fail(longQuery)
@@ -144,11 +144,10 @@ func (r *reader) argLength(lim *Limits, stranger bool) bool {
 	return true
 }
 
-// number reads the line at pos, a mark and a number, and steps behind it and the
-// byte after its carriage return, which Redis does not look at. Not there: the
-// line is not complete; if it is too long, the reader has failed with the text
-// given.
-func (r *reader) number(lim *Limits, tooLong string) (n int, ok, there bool) {
+// number reads the line at pos, a mark and a number, and advances past it and the byte
+// after its carriage return, which Redis does not check. It returns complete == false if
+// the line is incomplete; if it is also too long, the reader has failed with tooLong.
+func (r *reader) number(lim *Limits, tooLong string) (n int, ok, complete bool) {
 	if n, size := shortNumber(r.buf[r.pos+1:]); size > 0 {
 		r.pos += 1 + size
 		return n, true, true
@@ -170,8 +169,9 @@ func (r *reader) number(lim *Limits, tooLong string) (n int, ok, there bool) {
 	return n, ok, true
 }
 
-// shortNumber reads the usual line, of one or two digits, and says how long it is
-// with its end; 0 if it is another. It saves half the time of a usual command.
+// shortNumber reads a number of one or two digits, the usual case, and returns the size
+// of the line after the mark; 0 for any other line. It saves half the time of a usual
+// command.
 func shortNumber(s []byte) (n, size int) {
 	if len(s) < 4 {
 		return 0, 0
@@ -186,10 +186,10 @@ func shortNumber(s []byte) (n, size int) {
 	return 0, 0
 }
 
-// inline returns the words of the line at pos and steps behind it; none if the
-// line is empty, wrong, or not complete (pos has not moved then).
+// inline returns the words of the line at pos and advances past it. It returns none if
+// the line is empty, invalid, or incomplete; pos moves except in the last case.
 func (r *reader) inline(lim *Limits) [][]byte {
-	if bytes.HasPrefix(r.buf[r.pos:], []byte(helloMark)) {
+	if bytes.HasPrefix(r.buf[r.pos:], []byte(tlsRecordPrefix)) {
 		r.fail(unwantedTLS)
 		return nil
 	}
@@ -227,8 +227,8 @@ func (r *reader) inline(lim *Limits) [][]byte {
 	return nil
 }
 
-// take returns the arguments noted, because the command is complete. It fails, and
-// returns none, if its name is a word of HTTP.
+// take returns the arguments of the command just completed. It fails, and returns none,
+// if the name is a word of HTTP.
 func (r *reader) take() [][]byte {
 	first := len(r.args)
 	command := r.buf[r.start:r.pos]
@@ -251,8 +251,8 @@ func (r *reader) fail(problem string) ([][]byte, string) {
 	return nil, problem
 }
 
-// gotMark says which byte stands where a '$' should. A line end would end the
-// error reply: Redis shows a blank.
+// gotMark names the byte in place of a '$'. A line end is shown as a blank, as Redis
+// does, because it would end the error reply.
 func gotMark(c byte) string {
 	if c == '\r' || c == '\n' {
 		c = ' '
@@ -263,8 +263,8 @@ func gotMark(c byte) string {
 // maxDigits keeps parseNumber far from overflow; limits have 31 bits.
 const maxDigits = 18
 
-// parseNumber reads an integer as Redis does (string2ll): a sign only if it is
-// minus, no leading zero, no blank. What is too long to be a length is not ok.
+// parseNumber reads an integer as Redis does (string2ll): no sign but a minus, no leading
+// zero, no blank. A number with more than maxDigits digits is not ok.
 func parseNumber(s []byte) (n int, ok bool) {
 	if len(s) == 1 {
 		n = int(s[0] - '0')

@@ -12,25 +12,25 @@ import (
 	"limitsrv/testwait"
 )
 
-// A memory is how a transport gives a reader its memory back.
-type memory struct {
+// A bufferMode is one of the ways in which a transport manages a reader's memory.
+type bufferMode struct {
 	name   string
 	before func(*reader)
 	after  func(*reader)
 }
 
-// memories are the ways of the event loop and of the goroutines.
-func memories() []memory {
+// bufferModes are the modes of the event loop and of the goroutines.
+func bufferModes() []bufferMode {
 	w := newWorkspace()
-	return []memory{
-		{"lent", func(r *reader) { r.borrow(w) }, func(r *reader) { r.repay(w) }},
-		{"own", func(*reader) {}, func(r *reader) { r.settle(ownBytes) }},
+	return []bufferMode{
+		{"lent", func(r *reader) { r.borrow(w) }, func(r *reader) { r.release(w) }},
+		{"own", func(*reader) {}, func(r *reader) { r.compact(ownBytes) }},
 	}
 }
 
-// feed gives in to r in segments of the sizes that cut returns, at most what
-// there is room for, and returns all commands, copied.
-func feed(r *reader, m memory, in []byte, cut func() int, lim *Limits, stranger bool) (commands [][]string, problem string) {
+// feed passes in to r in segments of the sizes that cut returns, limited by the room, and
+// returns copies of all commands.
+func feed(r *reader, m bufferMode, in []byte, cut func() int, lim *Limits, unauthenticated bool) (commands [][]string, problem string) {
 	for len(in) > 0 {
 		m.before(r)
 		n := copy(r.space(), in[:min(len(in), cut())])
@@ -39,15 +39,15 @@ func feed(r *reader, m memory, in []byte, cut func() int, lim *Limits, stranger 
 		var batch [][][]byte
 		for {
 			var args [][]byte
-			if args, problem = r.next(lim, stranger); args == nil {
+			if args, problem = r.next(lim, unauthenticated); args == nil {
 				break
 			}
 			batch = append(batch, args)
 		}
-		for _, args := range batch { // all of a batch are valid until release
+		for _, args := range batch { // all commands of a batch are valid until discardArgs
 			commands = append(commands, texts(args))
 		}
-		r.release()
+		r.discardArgs()
 		m.after(r)
 	}
 	return commands, problem
@@ -61,11 +61,11 @@ func texts(args [][]byte) []string {
 	return s
 }
 
-func whole() int  { return 1 << 30 }
-func single() int { return 1 }
+func wholeInput() int  { return 1 << 30 }
+func singleBytes() int { return 1 }
 
-// pieces cuts into segments of 1 to n bytes.
-func pieces(seed uint64, n int) func() int {
+// randomSizes returns segment sizes of 1 to n bytes.
+func randomSizes(seed uint64, n int) func() int {
 	rnd := rand.New(rand.NewPCG(seed, 0))
 	return func() int { return 1 + rnd.IntN(n) }
 }
@@ -132,18 +132,18 @@ func TestReaderBeforeLogin(t *testing.T) {
 		problem  string
 	}{
 		{"ten arguments", array(ten...), [][]string{ten}, ""},
-		{"eleven arguments", "*11\r\n", nil, strangerArgCount},
+		{"eleven arguments", "*11\r\n", nil, unauthArgCount},
 		{"an argument of 16 KB", "*1\r\n$16384\r\n", nil, ""},
-		{"an argument of a byte more", "*1\r\n$16385\r\n", nil, strangerArgument},
+		{"an argument of a byte more", "*1\r\n$16385\r\n", nil, unauthArgLength},
 		{"an inline command of eleven words", "a b c d e f g h i j k\n", [][]string{words("a", "b", "c", "d", "e", "f", "g", "h", "i", "j", "k")}, ""},
-		{"what is never allowed", "*16385\r\n", nil, badArgCount},
+		{"a count beyond every limit", "*16385\r\n", nil, badArgCount},
 	} {
 		check(t, tt.name, tt.in, &DefaultLimits, true, tt.want, tt.problem)
 	}
 }
 
-// check reads in whole, byte by byte and in random segments, and asks the twin.
-func check(t *testing.T, name, in string, lim *Limits, stranger bool, want [][]string, problem string) {
+// check reads in whole, byte by byte and in random segments, and with the model.
+func check(t *testing.T, name, in string, lim *Limits, unauthenticated bool, want [][]string, problem string) {
 	t.Helper()
 	same := func(how string, got [][]string, gotProblem string) {
 		t.Helper()
@@ -151,20 +151,20 @@ func check(t *testing.T, name, in string, lim *Limits, stranger bool, want [][]s
 			t.Errorf("%s, %s: read %.100q\n got %.200q, %q\nwant %.200q, %q", name, how, in, got, gotProblem, want, problem)
 		}
 	}
-	got, gotProblem := twin(in, lim, stranger)
+	got, gotProblem := model(in, lim, unauthenticated)
 	same("twin", got, gotProblem)
-	for _, m := range memories() {
+	for _, m := range bufferModes() {
 		for _, c := range []struct {
 			name string
 			cut  func() int
-		}{{"whole", whole}, {"byte by byte", single}, {"in pieces", pieces(1, 11)}, {"in large pieces", pieces(2, 9000)}} {
-			got, gotProblem := feed(new(reader), m, []byte(in), c.cut, lim, stranger)
+		}{{"whole", wholeInput}, {"byte by byte", singleBytes}, {"in pieces", randomSizes(1, 11)}, {"in large pieces", randomSizes(2, 9000)}} {
+			got, gotProblem := feed(new(reader), m, []byte(in), c.cut, lim, unauthenticated)
 			same(m.name+", "+c.name, got, gotProblem)
 		}
 	}
 }
 
-// array is a command as clients send it.
+// array returns a command as clients send it.
 func array(args ...string) string {
 	var b strings.Builder
 	fmt.Fprintf(&b, "*%d\r\n", len(args))
@@ -177,7 +177,7 @@ func array(args ...string) string {
 // smallLimits are reached by short inputs.
 var smallLimits = Limits{Args: 12, ArgBytes: 40, QueryBytes: 150, InlineBytes: 30, OutputBytes: 1 << 10}
 
-// randomStream is commands, mostly well-formed, of all kinds.
+// randomStream returns commands of all kinds, mostly well-formed.
 func randomStream(rnd *rand.Rand) string {
 	odd := words("*", "$", "\r\n", "\n", "\r", " ", `"`, `'`, `\`, `\x41`, "*-1\r\n", "*0\r\n", "*3\r\n", "$-1\r\n", "$5\r\n", "1", "9", "\x00", "\xff")
 	var b strings.Builder
@@ -203,22 +203,22 @@ func randomStream(rnd *rand.Rand) string {
 	return b.String()
 }
 
-func TestReaderLikeTwin(t *testing.T) {
+func TestReaderMatchesModel(t *testing.T) {
 	for seed := range uint64(20000) {
 		rnd := rand.New(rand.NewPCG(seed, 1))
 		in := randomStream(rnd)
-		compare(t, in, pieces(seed, 1+rnd.IntN(40)), seed%2 == 0)
+		compare(t, in, randomSizes(seed, 1+rnd.IntN(40)), seed%2 == 0)
 		if t.Failed() {
 			t.Fatalf("seed %d", seed)
 		}
 	}
 }
 
-func compare(t *testing.T, in string, cut func() int, stranger bool) {
+func compare(t *testing.T, in string, cut func() int, unauthenticated bool) {
 	t.Helper()
-	want, problem := twin(in, &smallLimits, stranger)
-	for _, m := range memories() {
-		got, gotProblem := feed(new(reader), m, []byte(in), cut, &smallLimits, stranger)
+	want, problem := model(in, &smallLimits, unauthenticated)
+	for _, m := range bufferModes() {
+		got, gotProblem := feed(new(reader), m, []byte(in), cut, &smallLimits, unauthenticated)
 		if !slices.EqualFunc(got, want, slices.Equal) || gotProblem != problem {
 			t.Errorf("%s: read %q\n got %q, %q\nwant %q, %q", m.name, in, got, gotProblem, want, problem)
 		}
@@ -231,13 +231,13 @@ func FuzzReader(f *testing.F) {
 	}
 	f.Add([]byte("*1\r\n$9223372036854775807\r\n"), uint64(0), false)
 	f.Add([]byte("*4000000000000000000\r\n"), uint64(0), true)
-	f.Fuzz(func(t *testing.T, in []byte, seed uint64, stranger bool) {
-		compare(t, string(in), pieces(seed, 1+int(seed%50)), stranger)
+	f.Fuzz(func(t *testing.T, in []byte, seed uint64, unauthenticated bool) {
+		compare(t, string(in), randomSizes(seed, 1+int(seed%50)), unauthenticated)
 	})
 }
 
-// A slow drip must cost no more than its bytes. Reading from the start again on
-// each byte would take minutes here.
+// Single bytes cost linear time. Parsing from the start at each byte would take minutes
+// here.
 func TestReaderSlowDrip(t *testing.T) {
 	many := make([]string, 14000)
 	for i := range many {
@@ -255,10 +255,10 @@ func TestReaderSlowDrip(t *testing.T) {
 	} {
 		lim := DefaultLimits
 		lim.InlineBytes = 256 << 10
-		want, problem := twin(tt.in, &lim, false)
-		for _, m := range memories() {
+		want, problem := model(tt.in, &lim, false)
+		for _, m := range bufferModes() {
 			began := time.Now()
-			got, gotProblem := feed(new(reader), m, []byte(tt.in), single, &lim, false)
+			got, gotProblem := feed(new(reader), m, []byte(tt.in), singleBytes, &lim, false)
 			if took := time.Since(began); took > testwait.Scaled(time.Second) {
 				t.Errorf("%s, %s: %d single bytes took %v, want at most 1s", tt.name, m.name, len(tt.in), took)
 			}
@@ -269,19 +269,19 @@ func TestReaderSlowDrip(t *testing.T) {
 	}
 }
 
-// A length that is only claimed allocates nothing, and memory of a large command
-// is given back.
+// A length that is only claimed allocates nothing, and the memory of a large command is
+// released.
 func TestReaderMemory(t *testing.T) {
 	large := array(strings.Repeat("x", 60000), strings.Repeat("y", 60000))
-	for _, m := range memories() {
+	for _, m := range bufferModes() {
 		r := new(reader)
-		feed(r, m, []byte("*16384\r\n$65536\r\n"), single, &DefaultLimits, false)
+		feed(r, m, []byte("*16384\r\n$65536\r\n"), singleBytes, &DefaultLimits, false)
 		if got := cap(r.buf) + 8*cap(r.spans) + 24*cap(r.args); got > ownBytes+1<<10 {
 			t.Errorf("%s: claimed lengths hold %d bytes, want at most %d", m.name, got, ownBytes+1<<10)
 		}
 		r = new(reader)
 		for i, in := range []string{large[:100000], large[100000:]} {
-			feed(r, m, []byte(in), pieces(3, 5000), &DefaultLimits, false)
+			feed(r, m, []byte(in), randomSizes(3, 5000), &DefaultLimits, false)
 			if got, want := cap(r.buf), [...]int{4 * len(large), ownBytes}[i]; got > want {
 				t.Errorf("%s: after part %d the buffer has %d bytes, want at most %d", m.name, i, got, want)
 			}
@@ -292,7 +292,7 @@ func TestReaderMemory(t *testing.T) {
 func TestReaderAllocatesNothing(t *testing.T) {
 	in := []byte(strings.Repeat(array("RL.TOKEN", "user:1234567890", "100", "10/1s"), 100) + "PING \"a b\"\r\n*2\r\n$4\r\nEC")
 	rest := []byte("HO\r\n$1\r\nx\r\n")
-	for _, m := range memories() {
+	for _, m := range bufferModes() {
 		r := new(reader)
 		read := func(in []byte) {
 			m.before(r)
@@ -302,9 +302,9 @@ func TestReaderAllocatesNothing(t *testing.T) {
 				in = in[n:]
 				for args, _ := r.next(&DefaultLimits, false); args != nil; args, _ = r.next(&DefaultLimits, false) {
 				}
-				r.release()
+				r.discardArgs()
 				if len(in) > 0 {
-					r.settle(ownBytes)
+					r.compact(ownBytes)
 				}
 			}
 			m.after(r)
@@ -328,7 +328,7 @@ func BenchmarkReader(b *testing.B) {
 		for args, _ := r.next(&DefaultLimits, false); args != nil; args, _ = r.next(&DefaultLimits, false) {
 			n++
 		}
-		r.release()
-		r.repay(w)
+		r.discardArgs()
+		r.release(w)
 	}
 }

@@ -13,40 +13,40 @@ import (
 	"time"
 )
 
-// What strangers get of this machine before they have shown that they speak TLS.
+// Bounds of connections that have not completed a TLS handshake.
 const (
-	handshakeTime = 10 * time.Second // for all of it
+	handshakeTime = 10 * time.Second // for the whole handshake
 	maxHandshakes = 512              // at once
-	// crowdTime is what each has of handshakeTime in any case when others wait.
-	crowdTime = 500 * time.Millisecond
+	// minHandshakeTime is the share of handshakeTime that each gets even if others wait.
+	minHandshakeTime = 500 * time.Millisecond
 )
 
-// Why a handshake fails, where crypto/tls does not know or says it less clearly.
+// Reasons for a failed handshake, if crypto/tls has none or a less clear one.
 const (
-	inTheClear  = "the client does not speak TLS"
-	tooSlow     = "the client was too slow"
-	tooSlowHere = "the client was slow, and others waited"
+	notTLS    = "the client does not speak TLS"
+	tooSlow   = "the client was too slow"
+	displaced = "the client was slow, and others waited"
 )
 
-// What a client in the clear is told.
-const wantTLS = "-ERR this port is for TLS\r\n"
+// plainOnTLSReply is the reply to a client that does not speak TLS.
+const plainOnTLSReply = "-ERR this port is for TLS\r\n"
 
-// secure is the transport of connections over TLS. Their handshakes are done in
-// goroutines of their own, whose grown stacks end with them; then there is a goroutine
-// for each connection. It is no client, and takes no place of one, before that.
+// secure is the transport of connections over TLS. Handshakes run in goroutines of their
+// own, and their grown stacks end with them; afterwards each connection has a goroutine. A
+// connection counts as a client only after its handshake.
 type secure struct {
 	*goroutines
-	failed     atomic.Int64
-	complaints complaints
-	running    sync.WaitGroup // handshakes
-	turns      turns          // of those that work and don't wait for the client
+	failed   atomic.Int64
+	failures sampledLog
+	running  sync.WaitGroup // handshakes
+	cpu      cpuTokens      // for handshakes that compute rather than wait for the client
 
-	mu    sync.Mutex
-	open  []*handshake  // the oldest first
-	place chan struct{} // has room for one: there may be a place again
+	mu         sync.Mutex
+	handshakes []*handshake  // the oldest first
+	slotFree   chan struct{} // capacity 1; a slot may be free again
 }
 
-// A handshake is a connection that is no client yet.
+// A handshake is a connection that has not completed its TLS handshake.
 type handshake struct {
 	socket *socket
 	began  time.Time
@@ -54,25 +54,25 @@ type handshake struct {
 
 func newSecure(s *Server) *secure {
 	return &secure{
-		goroutines: newGoroutines(s), complaints: complaints{text: "TLS handshakes have failed"}, place: make(chan struct{}, 1),
-		turns: newTurns(max(1, runtime.GOMAXPROCS(0)/2)),
+		goroutines: newGoroutines(s), failures: sampledLog{text: "TLS handshakes failed"}, slotFree: make(chan struct{}, 1),
+		cpu: newCPUTokens(max(1, runtime.GOMAXPROCS(0)/2)),
 	}
 }
 
-// carry begins the handshake once there is a place for it. When all are taken it
-// waits, and newcomers with it in the queue of the system, for one to end, or cuts off
-// the oldest after crowdTime: silent clients then hold up others for a moment only, and
-// a crowd of honest ones is served in its turn.
+// carry starts the handshake once a slot is free. While all are taken it blocks, with
+// further connections in the system's queue, until one ends or the oldest has had
+// minHandshakeTime and is cut off. So silent clients delay others only briefly, and many
+// honest ones are served in order.
 func (t *secure) carry(nc net.Conn) error {
 	h := &handshake{&socket{Conn: nc}, time.Now()}
 	for {
-		wait := t.enter(h)
+		wait := t.reserve(h)
 		if wait <= 0 {
-			t.running.Go(func() { t.shake(h) })
+			t.running.Go(func() { t.runHandshake(h) })
 			return nil
 		}
 		select {
-		case <-t.place:
+		case <-t.slotFree:
 		case <-time.After(wait):
 		case <-t.s.closing:
 			return nc.Close()
@@ -80,62 +80,61 @@ func (t *secure) carry(nc net.Conn) error {
 	}
 }
 
-// enter takes a place, or says how long to wait until the oldest may be cut off.
-func (t *secure) enter(h *handshake) (wait time.Duration) {
+// reserve takes a slot, or returns the time until the oldest handshake may be cut off.
+func (t *secure) reserve(h *handshake) (wait time.Duration) {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	if len(t.open) == maxHandshakes {
-		oldest := t.open[0]
-		if wait := crowdTime - time.Since(oldest.began); wait > 0 {
+	if len(t.handshakes) == maxHandshakes {
+		oldest := t.handshakes[0]
+		if wait := minHandshakeTime - time.Since(oldest.began); wait > 0 {
 			return wait
 		}
 		oldest.socket.Close()
-		t.open = slices.Delete(t.open, 0, 1)
+		t.handshakes = slices.Delete(t.handshakes, 0, 1)
 	}
 	h.began = time.Now()
-	t.open = append(t.open, h)
+	t.handshakes = append(t.handshakes, h)
 	return 0
 }
 
-// leave gives the place back. False: h was cut off.
-func (t *secure) leave(h *handshake) bool {
+// finish returns the slot. It returns false if h was cut off.
+func (t *secure) finish(h *handshake) bool {
 	t.mu.Lock()
 	defer t.mu.Unlock()
-	i := slices.Index(t.open, h)
+	i := slices.Index(t.handshakes, h)
 	if i < 0 {
 		return false
 	}
-	t.open = slices.Delete(t.open, i, i+1)
+	t.handshakes = slices.Delete(t.handshakes, i, i+1)
 	select {
-	case t.place <- struct{}{}:
+	case t.slotFree <- struct{}{}:
 	default:
 	}
 	return true
 }
 
-// shake is the handshake, and what becomes of the connection.
-func (t *secure) shake(h *handshake) {
-	defer t.s.rescue()
+// runHandshake does the handshake and then starts, or closes, the connection.
+func (t *secure) runHandshake(h *handshake) {
+	defer t.s.recoverPanic()
 	_ = h.socket.SetDeadline(h.began.Add(handshakeTime))
-	c := &turned{Conn: h.socket, turns: t.turns}
+	c := &throttledConn{Conn: h.socket, tokens: t.cpu}
 	nc := tls.Server(c, t.s.cfg.TLS())
 	err := func() error {
-		defer c.retire()
+		defer c.detach()
 		return nc.Handshake()
 	}()
-	if stayed := t.leave(h); err != nil || !stayed {
+	if stayed := t.finish(h); err != nil || !stayed {
 		t.fail(h, err, stayed)
 		return
 	}
 	_ = h.socket.SetDeadline(time.Time{})
-	if t.s.room(nc) {
-		t.begin(nc, h.socket)
+	if t.s.admitClient(nc) {
+		t.start(nc, h.socket)
 	}
 }
 
-// fail counts a handshake that failed, tells why and closes the connection. Who has
-// hung up before it said anything, as what looks whether a port is open does, is not
-// worth a word.
+// fail counts a failed handshake, logs the reason and closes the connection. A client
+// that hung up before it sent anything, as a port probe does, is not logged.
 func (t *secure) fail(h *handshake, err error, stayed bool) {
 	defer h.socket.Close()
 	t.failed.Add(1)
@@ -148,32 +147,32 @@ func (t *secure) fail(h *handshake, err error, stayed bool) {
 	why := ""
 	switch {
 	case !stayed:
-		why = tooSlowHere
+		why = displaced
 	case errors.Is(err, io.EOF):
 		return
 	case errors.Is(err, os.ErrDeadlineExceeded):
 		why = tooSlow
 	case errors.As(err, &noTLS) && noTLS.Conn != nil:
-		why = inTheClear
-		_, _ = h.socket.Write([]byte(wantTLS))
+		why = notTLS
+		_, _ = h.socket.Write([]byte(plainOnTLSReply))
 	default:
 		why = err.Error()
 	}
-	t.complaints.note(h.socket.RemoteAddr().String(), why)
+	t.failures.add(h.socket.RemoteAddr().String(), why)
 }
 
 func (t *secure) sweep() {
 	t.goroutines.sweep()
-	t.complaints.report(t.s.log)
+	t.failures.flush(t.s.log)
 }
 
-// drain cuts off those that are no clients yet.
+// drain cuts off the handshakes under way and then drains the connections.
 func (t *secure) drain() {
 	t.mu.Lock()
-	for _, h := range t.open {
+	for _, h := range t.handshakes {
 		h.socket.Close()
 	}
-	t.open = nil
+	t.handshakes = nil
 	t.mu.Unlock()
 	t.running.Wait()
 	t.goroutines.drain()

@@ -15,53 +15,53 @@ import (
 	"limitsrv/testwait"
 )
 
-// raw connects without TLS to where TLS is wanted.
-func (r *rig) raw() net.Conn {
+// dialPlain connects without TLS to the TLS port.
+func (r *rig) dialPlain() net.Conn {
 	r.t.Helper()
 	nc, err := net.Dial("tcp", r.TLSAddr().String())
 	if err != nil {
 		r.t.Fatal(err)
 	}
 	r.t.Cleanup(func() { nc.Close() })
-	_ = nc.SetDeadline(testwait.Soon(patience))
+	_ = nc.SetDeadline(testwait.Soon(testTimeout))
 	return nc
 }
 
-// underWay is how many handshakes are.
-func (r *rig) underWay() int {
+// pendingHandshakes returns the number of handshakes under way.
+func (r *rig) pendingHandshakes() int {
 	r.secure.mu.Lock()
 	defer r.secure.mu.Unlock()
-	return len(r.secure.open)
+	return len(r.secure.handshakes)
 }
 
-// More silent strangers than there are places are no clients and keep nobody out for
-// long; their places come back.
-func TestSilentStrangers(t *testing.T) {
+// Clients that stay silent in the handshake do not count as clients and delay others only
+// briefly, even if there are more than slots; their slots become free.
+func TestSilentClientsBeforeHandshake(t *testing.T) {
 	r := start(t, Config{Loops: overTLS, MaxClients: 2})
 	var silent []net.Conn
 	for range maxHandshakes + 50 {
-		silent = append(silent, r.raw())
+		silent = append(silent, r.dialPlain())
 	}
 	nc := r.dial()
 	send(t, nc, array("OP", "a"))
 	expect(t, nc, bulk("a"))
-	if n := r.underWay(); n > maxHandshakes {
+	if n := r.pendingHandshakes(); n > maxHandshakes {
 		t.Errorf("%d handshakes are under way, want at most %d", n, maxHandshakes)
 	}
 	if st := r.Stats(); st.Clients != 1 || st.Rejected != 0 {
 		t.Errorf("Stats() = %+v, want one client and none rejected", st)
 	}
-	until(t, "those who had to leave are counted", func() bool { return r.Stats().FailedHandshakes >= 50 })
+	until(t, "displaced handshakes are counted", func() bool { return r.Stats().FailedHandshakes >= 50 })
 	expectEnd(t, silent[0], "")
 	for _, nc := range silent {
 		nc.Close()
 	}
-	until(t, "all places are free", func() bool { return r.underWay() == 0 })
-	until(t, "it is logged", func() bool { return strings.Contains(r.log.String(), tooSlowHere) })
+	until(t, "all slots are free", func() bool { return r.pendingHandshakes() == 0 })
+	until(t, "it is logged", func() bool { return strings.Contains(r.log.String(), displaced) })
 }
 
-// What is no TLS is told so, if it is anything, and counted.
-func TestGarbageForTLS(t *testing.T) {
+// Input that is not TLS fails the handshake and is counted; a plain command gets a reply.
+func TestGarbageOnTLSPort(t *testing.T) {
 	r := start(t, Config{Loops: overTLS})
 	noise := make([]byte, 4096)
 	seed := rand.Uint64()
@@ -69,30 +69,29 @@ func TestGarbageForTLS(t *testing.T) {
 	for i := range noise {
 		noise[i] = byte(random.Uint32())
 	}
-	noise[0] = 0x80 // else it is a record in one of 64 cases
+	noise[0] = 0x80 // otherwise it is a TLS record in one of 64 cases
 	hello := "\x16\x03\x01"
 	for i, tt := range []struct{ name, in, logged string }{
-		{"a command", array("PING"), inTheClear},
-		{"noise", string(noise), inTheClear},
+		{"a command", array("PING"), notTLS},
+		{"noise", string(noise), notTLS},
 		{"a record that is too long", hello + "\xff\xff" + string(noise), "oversized"},
 		{"a record of noise", hello + "\x10\x00" + string(noise), "tls: "},
 		{"an empty record", hello + "\x00\x00" + strings.Repeat("\x00", 100), "tls: "},
 	} {
-		nc := r.raw()
+		nc := r.dialPlain()
 		send(t, nc, tt.in)
 		reply, _ := io.ReadAll(nc)
-		if tt.name == "a command" && string(reply) != wantTLS {
-			t.Errorf("%s (seed %d): answered %q, want %q", tt.name, seed, reply, wantTLS)
+		if tt.name == "a command" && string(reply) != plainOnTLSReply {
+			t.Errorf("%s (seed %d): answered %q, want %q", tt.name, seed, reply, plainOnTLSReply)
 		}
 		until(t, tt.name+" is counted", func() bool { return r.Stats().FailedHandshakes == int64(i+1) })
 		until(t, tt.name+" is logged", func() bool { return strings.Contains(r.log.String(), tt.logged) })
 	}
-	r.raw().Close()
-	until(t, "who hangs up is counted", func() bool { return r.Stats().FailedHandshakes == 6 })
+	r.dialPlain().Close()
+	until(t, "a closed connection is counted", func() bool { return r.Stats().FailedHandshakes == 6 })
 }
 
-// A client that speaks TLS where there is none is ended at once, and the log says what
-// it was.
+// A TLS client on the plain port is closed at once, and logged.
 func TestTLSOnThePlainPort(t *testing.T) {
 	for _, loops := range []int{1, -1} {
 		r := start(t, Config{Loops: loops})
@@ -110,37 +109,37 @@ func TestTLSOnThePlainPort(t *testing.T) {
 	}
 }
 
-func TestComplaintsAreLoggedOnceInAWhile(t *testing.T) {
+func TestSampledLog(t *testing.T) {
 	var log lockedBuffer
 	logger := slog.New(slog.NewTextHandler(&log, nil))
-	c := complaints{text: "they did"}
-	c.report(logger)
+	c := sampledLog{text: "it happened"}
+	c.flush(logger)
 	for range 3 {
 		for range 100 {
-			c.note("someone", "reason")
+			c.add("someone", "reason")
 		}
-		c.report(logger)
+		c.flush(logger)
 	}
-	if got := log.String(); strings.Count(got, "they did") != 1 || !strings.Contains(got, "times=100 client=someone why=reason") {
+	if got := log.String(); strings.Count(got, "it happened") != 1 || !strings.Contains(got, "times=100 client=someone why=reason") {
 		t.Errorf("logged %q, want the first hundred", got)
 	}
 	pass := func() {
 		for _, about := range c.sites {
-			about.logged = about.logged.Add(-complainEvery)
+			about.logged = about.logged.Add(-logEvery)
 		}
-		c.report(logger)
+		c.flush(logger)
 	}
 	pass()
 	if got := log.String(); !strings.Contains(got, "times=200") {
-		t.Errorf("logged %q, want the others later", got)
+		t.Errorf("logged %q, want the other events later", got)
 	}
-	before := strings.Count(log.String(), "they did")
+	before := strings.Count(log.String(), "it happened")
 	for i := range 10 * maxSites {
-		c.note(fmt.Sprintf("10.0.0.%d:1", i), "reason")
-		c.note(fmt.Sprintf("10.0.0.%d:2", i), "reason")
+		c.add(fmt.Sprintf("10.0.0.%d:1", i), "reason")
+		c.add(fmt.Sprintf("10.0.0.%d:2", i), "reason")
 	}
-	c.report(logger)
-	if got := strings.Count(log.String(), "they did") - before; got != maxSites {
+	c.flush(logger)
+	if got := strings.Count(log.String(), "it happened") - before; got != maxSites {
 		t.Errorf("logged %d lines about many sites, want %d: one for each of %d, and one for the rest", got, maxSites, maxSites-1)
 	}
 	pass()
@@ -150,8 +149,8 @@ func TestComplaintsAreLoggedOnceInAWhile(t *testing.T) {
 	}
 }
 
-// Of ours nothing is allocated over TLS; crypto/tls allocates 24 bytes for each read of
-// a socket, here by the client and by the server.
+// Our code allocates nothing over TLS; crypto/tls allocates 24 bytes for each read of a
+// socket, here in the client and in the server.
 func TestTLSAllocatesNothingPerCommand(t *testing.T) {
 	r := start(t, Config{Loops: overTLS})
 	nc := r.dial()
@@ -178,13 +177,13 @@ func TestTLSAllocatesNothingPerCommand(t *testing.T) {
 	}
 }
 
-// A connection over TLS that waits holds next to nothing of ours, whatever it did.
+// An idle connection over TLS holds little memory of ours, after any input.
 func TestIdleTLSHoldsLittle(t *testing.T) {
 	server, client := net.Pipe()
 	defer client.Close()
 	g := newGoroutines(new(Server))
 	c := &goConn{conn: conn{session: new(echoLog).session(commands.Client{}), limits: &DefaultLimits}, socket: &socket{Conn: server}}
-	c.nc = struct{ net.Conn }{c.socket} // is not the socket itself, as TLS is not
+	c.nc = struct{ net.Conn }{c.socket} // differs from the socket, as TLS does
 	large := array("OP", strings.Repeat("x", 1000))
 	in := strings.Repeat(large, 200) + "*2\r\n$2\r\nOP\r\n" + "$1\r\nx\r\n"
 	go trickle(client, in, 3000)
@@ -198,7 +197,7 @@ func TestIdleTLSHoldsLittle(t *testing.T) {
 		}
 		answered += strings.Count(string(*c.session.Output()), "$")
 		*c.session.Output() = nil
-		g.rest(c)
+		g.releaseBuffers(c)
 		if received > len(in) {
 			t.Fatalf("%d bytes were received of %d", received, len(in))
 		}
@@ -209,61 +208,62 @@ func TestIdleTLSHoldsLittle(t *testing.T) {
 	}
 }
 
-// A command is answered however well it fits the bytes that a connection waits with.
+// Commands of all sizes around the first buffer of a connection are answered.
 func TestTLSCommandsOfAllSizes(t *testing.T) {
 	r := start(t, Config{Loops: overTLS})
 	nc := r.dial()
-	for size := range 2 * waitBytes {
+	for size := range 2 * firstTailBytes {
 		word := strings.Repeat("x", size)
 		send(t, nc, array("OP", word))
 		expect(t, nc, bulk(word))
 	}
 }
 
-// An audit keeps what kinds of TLS records were read, which show below TLS 1.3.
-type audit struct {
+// A recordTypes records the types of the TLS records read, which are visible below TLS
+// 1.3.
+type recordTypes struct {
 	net.Conn
-	kinds []byte
-	ahead int // bytes until the next record
+	types  []byte
+	unread int // bytes until the next record
 }
 
-func (a *audit) Read(p []byte) (int, error) {
+func (a *recordTypes) Read(p []byte) (int, error) {
 	head := make([]byte, 5)
-	if a.ahead == 0 {
+	if a.unread == 0 {
 		if _, err := io.ReadFull(a.Conn, head); err != nil {
 			return 0, err
 		}
-		a.kinds = append(a.kinds, head[0])
-		a.ahead = int(head[3])<<8 | int(head[4])
+		a.types = append(a.types, head[0])
+		a.unread = int(head[3])<<8 | int(head[4])
 		return copy(p, head), nil
 	}
-	n, err := a.Conn.Read(p[:min(a.ahead, len(p))])
-	a.ahead -= n
+	n, err := a.Conn.Read(p[:min(a.unread, len(p))])
+	a.unread -= n
 	return n, err
 }
 
-// A connection over TLS ends with the alert that says so, without which the other side
-// can't tell whether it was cut off.
-func TestTLSEndsInGoodOrder(t *testing.T) {
+// A connection over TLS ends with close_notify, so that the client can tell it from a
+// truncation.
+func TestTLSSendsCloseNotify(t *testing.T) {
 	for name, end := range map[string]func(*rig, net.Conn){
 		"QUIT":  func(r *rig, nc net.Conn) { send(t, nc, array("QUIT", "a")) },
 		"drain": func(r *rig, nc net.Conn) { send(t, nc, array("OP", "a")); go r.Shutdown(t.Context()) },
 	} {
 		r := start(t, Config{Loops: overTLS})
-		heard := &audit{Conn: r.raw()}
-		nc := tls.Client(heard, &tls.Config{InsecureSkipVerify: true, MaxVersion: tls.VersionTLS12})
+		recorder := &recordTypes{Conn: r.dialPlain()}
+		nc := tls.Client(recorder, &tls.Config{InsecureSkipVerify: true, MaxVersion: tls.VersionTLS12})
 		send(t, nc, array("OP", "b"))
 		expect(t, nc, bulk("b"))
 		end(r, nc)
 		expectEnd(t, nc, bulk("a"))
 		const alert = 21
-		if last := heard.kinds[len(heard.kinds)-1]; last != alert {
+		if last := recorder.types[len(recorder.types)-1]; last != alert {
 			t.Errorf("%s: the last record is of kind %d, want an alert", name, last)
 		}
 	}
 }
 
-// A script is what a connection reads, part by part.
+// A script is the input of a connection, part by part.
 type script struct {
 	net.Conn
 	parts []string
@@ -277,12 +277,12 @@ func (s *script) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// What a drain reads ends with the first read that finds room left over, once its time
-// is over.
-func TestSocketOfADrain(t *testing.T) {
+// After its time is over, a drain ends with the first read that leaves room in its
+// buffer.
+func TestDrainSocket(t *testing.T) {
 	s := &socket{Conn: &script{parts: []string{"ab", "cd", "e", "not looked for"}}}
-	s.look()
-	s.until = time.Now().Add(-time.Second)
+	s.startDrain()
+	s.drainUntil = time.Now().Add(-time.Second)
 	room := make([]byte, 2)
 	for _, want := range []string{"ab", "cd", "e"} {
 		if n, err := s.Read(room); err != nil || string(room[:n]) != want {

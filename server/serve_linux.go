@@ -2,26 +2,26 @@ package server
 
 import "syscall"
 
-// What is at most read of a connection, in reads, when the server drains: more
-// than a receive buffer holds.
-const drainReads = 1024
+// maxDrainReads bounds the reads from a connection while the server drains: more than a
+// receive buffer holds.
+const maxDrainReads = 1024
 
-// serve does what a connection that is ready wants: it writes what waits, or else
-// reads once and executes. When the server drains it goes on until a read finds
-// room left over, and closes.
+// serve handles a ready connection: it writes the backlog if there is one, and otherwise
+// reads once and executes. While draining it continues until a read leaves room in the
+// buffer, and closes.
 func (l *loop) serve(c *loopConn) {
-	if c.yields { // it has enough to do
+	if c.queued { // runQueue serves it
 		return
 	}
-	defer l.rescue(c)
+	defer l.recoverPanic(c)
 	if c.blocked.Load() != 0 {
-		l.owe(c)
+		l.queueWrite(c)
 		l.flush()
-		if !l.goesOn(c) || l.open(c) && !l.advance(c) {
+		if !l.mayExecute(c) || l.writable(c) && !l.advance(c) {
 			return
 		}
 	}
-	for range drainReads {
+	for range maxDrainReads {
 		n, full := l.read(c)
 		if n < 0 || n > 0 && !l.advance(c) || !l.draining {
 			return
@@ -33,48 +33,47 @@ func (l *loop) serve(c *loopConn) {
 	l.close(c)
 }
 
-// open says that the connection is neither closed nor waits for its client to take
-// replies.
-func (l *loop) open(c *loopConn) bool { return !c.closed && c.blocked.Load() == 0 }
+// writable reports whether the connection is open and has no backlog.
+func (l *loop) writable(c *loopConn) bool { return !c.closed && c.blocked.Load() == 0 }
 
-// aheadBytes is how much output of all connections may wait for clients until they
-// are not read from any more. A client that sends a long pipeline whole and reads the
-// replies then would otherwise wait for ever, as the server does for it.
-const aheadBytes = 64 << 20
+// maxUnsentBytes bounds the output of all connections beyond which clients with a backlog
+// are not read from. Without such reads a client that sends a long pipeline before it
+// reads a reply would wait for ever, and the server for it.
+const maxUnsentBytes = 64 << 20
 
-// goesOn says that the connection may execute: it is open, or what waits for clients is
-// not too much. Nothing more is read from strangers, when the server drains, and when
-// the client or the session has said its last word.
-func (l *loop) goesOn(c *loopConn) bool {
+// mayExecute reports whether the connection may read and execute: it is writable, or the
+// unsent output of all clients is below its bound. With a backlog it may not while
+// draining, before authentication, and after the client or the session has ended.
+func (l *loop) mayExecute(c *loopConn) bool {
 	switch {
-	case c.closed || l.open(c):
+	case c.closed || l.writable(c):
 		return !c.closed
-	case l.draining || c.ended || c.session.Closing() || !c.session.Authenticated():
+	case l.draining || c.inputEnded || c.session.Closing() || !c.session.Authenticated():
 		return false
 	}
-	return l.s.waiting.Load() < aheadBytes
+	return l.s.unsent.Load() < maxUnsentBytes
 }
 
-// wanted are the events that the connection waits for.
-func (l *loop) wanted(c *loopConn) uint32 {
+// interest returns the events that the connection waits for.
+func (l *loop) interest(c *loopConn) uint32 {
 	switch {
 	case c.blocked.Load() == 0:
 		return syscall.EPOLLIN
-	case l.goesOn(c):
+	case l.mayExecute(c):
 		return syscall.EPOLLIN | syscall.EPOLLOUT
 	}
 	return syscall.EPOLLOUT
 }
 
-// attend has the poller tell of those.
-func (l *loop) attend(c *loopConn) {
-	if want := l.wanted(c); want != c.events && !c.away && !c.closed {
+// updateInterest re-registers the connection's epoll events if they changed.
+func (l *loop) updateInterest(c *loopConn) {
+	if want := l.interest(c); want != c.events && !c.inFlight && !c.closed {
 		c.events = want
-		l.poll.change(c.fd, want)
+		l.poll.modify(c.fd, want)
 	}
 }
 
-// borrow lends the connection what it needs while it has work.
+// borrow lends the connection the buffers that it needs while it has work.
 func (l *loop) borrow(c *loopConn) {
 	if l.work.out.full() {
 		l.flush()
@@ -82,8 +81,8 @@ func (l *loop) borrow(c *loopConn) {
 	c.borrow(l.work)
 }
 
-// read takes what has come in, as much as there is room for, and says whether it
-// left none. A negative n says that the connection is closed.
+// read reads once and reports whether the input filled the buffer. A negative n means
+// that the connection is closed.
 func (l *loop) read(c *loopConn) (n int, full bool) {
 	l.borrow(c)
 	room := c.in.space()
@@ -94,54 +93,54 @@ func (l *loop) read(c *loopConn) (n int, full bool) {
 		c.traffic.in.Add(int64(n))
 		c.active.Store(l.s.clock.Load())
 		full = n == len(room)
-		if !full && !c.greedy {
-			l.modest = modestFor
+		if !full && !c.fullRead {
+			l.lightWakeUps = lightWindow
 		}
-		c.greedy = full
+		c.fullRead = full
 		return n, full
 	case errno == syscall.EAGAIN || errno == syscall.EINTR:
-		l.rest(c)
+		l.releaseIdle(c)
 		return 0, false
 	case errno == 0 && c.blocked.Load() != 0: // it may still take its replies
-		c.ended = true
-		l.rest(c)
+		c.inputEnded = true
+		l.releaseIdle(c)
 		return 0, false
 	}
 	l.close(c)
 	return -1, false
 }
 
-// advance executes a batch of what is in the buffer. If that is all of it, the
-// replies are written at the end of the wake-up; otherwise, and for a connection that
-// ends, at once, and others have their turn before the next batch. When the server
-// drains it executes all batches. It returns true when all is executed, false when the
-// connection has to wait or is closed.
+// advance executes a batch of the commands in the buffer. If that is all of them, the
+// replies are written at the end of the wake-up. Otherwise, and for a connection that
+// ends, they are written at once, and others are served before the next batch. While
+// draining it executes all batches. It returns true when all is executed, and false when
+// the connection has to wait or is closed.
 func (l *loop) advance(c *loopConn) bool {
 	for {
 		l.borrow(c)
-		c.ahead = c.ahead || c.blocked.Load() != 0
+		c.executedAhead = c.executedAhead || c.blocked.Load() != 0
 		before := len(*c.session.Output())
-		next := c.conn.advance(l.batch(c))
-		l.executed = true
+		next := c.conn.advance(l.batchSize(c))
+		l.uncommitted = true
 		if next == wantWrite || len(*c.session.Output())-before >= heavyBytes {
 			c.heavyUntil = l.s.clock.Load() + int64(heavyFor)
 		}
 		switch next {
 		case wantWake:
-			c.away = true
+			c.inFlight = true
 			l.poll.remove(c.fd)
-			c.keep(l.work)
+			c.retain(l.work)
 			return false
 		case wantInput:
-			l.rest(c)
+			l.releaseIdle(c)
 			if l.draining {
 				l.flush()
 			}
-			return l.open(c)
+			return l.writable(c)
 		}
-		l.owe(c)
+		l.queueWrite(c)
 		l.flush()
-		if !l.goesOn(c) {
+		if !l.mayExecute(c) {
 			return false
 		}
 		if next == wantClose {
@@ -155,90 +154,89 @@ func (l *loop) advance(c *loopConn) bool {
 	}
 }
 
-// modestFor is after how many wake-ups without one it is forgotten that there was a
-// client who asked for little.
-const modestFor = 64
+// lightWindow is the number of wake-ups for which the loop remembers a light client: one
+// with two successive reads that left room in the buffer.
+const lightWindow = 64
 
-// batch is how many ops of a connection are executed at once: fewer of one that has sent
-// more than a read takes where there are others that do not.
-func (l *loop) batch(c *loopConn) int {
-	if c.greedy && l.modest > 0 {
+// batchSize returns the number of ops that the connection executes at once: fewer if it
+// fills its buffer and others do not.
+func (l *loop) batchSize(c *loopConn) int {
+	if c.fullRead && l.lightWakeUps > 0 {
 		return shortOps
 	}
 	return batchOps
 }
 
-// giveBack gives back what was lent to a connection that has to wait, unless it needs
-// what it keeps. Requires that none of what was read is being executed.
-func (l *loop) giveBack(c *loopConn) {
+// releaseBuffers returns the buffers of a connection that has to wait, unless it retains
+// a command. Requires: none of the input is being executed.
+func (l *loop) releaseBuffers(c *loopConn) {
 	if c.held == nil {
-		c.in.release()
-		c.repay(l.work)
+		c.in.discardArgs()
+		c.release(l.work)
 	}
 }
 
-// rest gives back what was lent to a connection that has nothing to do, but for
-// its output, which is due.
-func (l *loop) rest(c *loopConn) {
-	c.repay(l.work)
-	l.owe(c)
+// releaseIdle returns the buffers of a connection without work and queues its output.
+func (l *loop) releaseIdle(c *loopConn) {
+	c.release(l.work)
+	l.queueWrite(c)
 }
 
-// owe has the output, if there is any, written by the next flush.
-func (l *loop) owe(c *loopConn) {
+// queueWrite queues the output, if there is any, for the next flush.
+func (l *loop) queueWrite(c *loopConn) {
 	out := c.session.Output()
 	switch {
 	case len(*out) > 0:
-		*out = l.work.out.take(*out)
+		*out = l.work.out.claim(*out)
 	case c.blocked.Load() == 0:
 		*out = nil
 		return
 	default:
 		*out = nil
 	}
-	if !c.due {
-		c.due = true
-		l.due = append(l.due, c)
+	if !c.writePending {
+		c.writePending = true
+		l.pendingWrites = append(l.pendingWrites, c)
 	}
 }
 
-// flush commits what was executed and writes the output that is due. Between
-// batches of a connection only, or when it is done.
+// flush commits the executed batches and writes the queued output. Requires: no
+// connection is in the middle of a batch.
 func (l *loop) flush() {
-	if l.executed {
-		l.executed = false
+	if l.uncommitted {
+		l.uncommitted = false
 		l.s.commit()
 	}
-	for _, c := range l.due {
-		c.due = false
+	for _, c := range l.pendingWrites {
+		c.writePending = false
 		if !c.closed {
 			l.write(c)
 		}
 	}
-	clear(l.due)
-	l.due = l.due[:0]
-	l.work.out.empty()
+	clear(l.pendingWrites)
+	l.pendingWrites = l.pendingWrites[:0]
+	l.work.out.reset()
 }
 
-// write writes the output, behind what waits. If the socket takes no more for now, the
-// rest waits.
+// write writes the output, after the backlog. The part that the socket does not take
+// becomes backlog.
 func (l *loop) write(c *loopConn) {
 	out := c.session.Output()
 	rest := *out
 	*out = nil
-	c.gauges.ready(len(rest))
+	c.gauges.recordOutput(len(rest))
 	most := c.limits.OutputBytes
-	if c.ahead {
-		most += aheadBytes
+	if c.executedAhead {
+		most += maxUnsentBytes
 	}
-	if bytes := c.queue.bytes + len(rest); bytes > most {
-		l.s.log.Info("connection closed", "client", c.client, "why", "more output than allowed", "bytes", bytes)
+	if bytes := c.backlog.bytes + len(rest); bytes > most {
+		l.s.log.Info("connection closed", "client", c.client, "why", "output limit exceeded", "bytes", bytes)
 		l.close(c)
 		return
 	}
-	if c.queue.bytes > 0 {
-		c.queue.add(rest)
-		l.writeQueue(c)
+	if c.backlog.bytes > 0 {
+		c.backlog.add(rest)
+		l.writeBacklog(c)
 		return
 	}
 	for len(rest) > 0 {
@@ -249,8 +247,8 @@ func (l *loop) write(c *loopConn) {
 			c.traffic.out.Add(int64(n))
 		case syscall.EINTR:
 		case syscall.EAGAIN:
-			c.queue.add(rest)
-			l.giveBack(c)
+			c.backlog.add(rest)
+			l.releaseBuffers(c)
 			l.block(c, 0)
 			return
 		default:
@@ -260,16 +258,16 @@ func (l *loop) write(c *loopConn) {
 	}
 }
 
-// writeQueue writes what waits.
-func (l *loop) writeQueue(c *loopConn) {
-	written, errno := c.queue.write(c.fd)
+// writeBacklog writes the backlog.
+func (l *loop) writeBacklog(c *loopConn) {
+	written, errno := c.backlog.write(c.fd)
 	c.traffic.out.Add(int64(written))
 	switch errno {
 	case 0:
 		c.blocked.Store(0)
-		c.ahead, c.overdueBytes = false, 0
-		l.waits(c)
-		l.attend(c)
+		c.executedAhead, c.deadlineBytes = false, 0
+		l.countUnsent(c)
+		l.updateInterest(c)
 	case syscall.EAGAIN:
 		l.block(c, written)
 	default:
@@ -277,46 +275,47 @@ func (l *loop) writeQueue(c *loopConn) {
 	}
 }
 
-// block has what waits do so until the client has taken some more than it just did.
+// block marks c as blocked, and restarts its write timeout if the backlog that was there
+// at the last restart has been written.
 func (l *loop) block(c *loopConn, taken int) {
-	c.overdueBytes -= taken
-	if c.overdueBytes <= 0 {
-		c.overdueBytes = c.queue.bytes
+	c.deadlineBytes -= taken
+	if c.deadlineBytes <= 0 {
+		c.deadlineBytes = c.backlog.bytes
 		c.blocked.Store(l.s.clock.Load())
 	}
-	l.waits(c)
-	l.attend(c)
+	l.countUnsent(c)
+	l.updateInterest(c)
 }
 
-// waits tells the server how much output of the connection waits.
-func (l *loop) waits(c *loopConn) {
-	l.s.waiting.Add(int64(c.queue.bytes - c.waits))
-	c.waits = c.queue.bytes
-	note(&c.gauges.chunks, len(c.queue.chunks))
-	c.gauges.chunkBytes.Store(int64(c.queue.bytes))
+// countUnsent updates Server.unsent and the gauges to the size of the backlog.
+func (l *loop) countUnsent(c *loopConn) {
+	l.s.unsent.Add(int64(c.backlog.bytes - c.countedUnsent))
+	c.countedUnsent = c.backlog.bytes
+	storeIfChanged(&c.gauges.chunks, len(c.backlog.chunks))
+	c.gauges.chunkBytes.Store(int64(c.backlog.bytes))
 }
 
-// rescue is deferred around all that calls a session. What was lent to the
-// connection is lost with it.
-func (l *loop) rescue(c *loopConn) {
+// recoverPanic is deferred around all calls of a session. The buffers lent to the
+// connection are given up.
+func (l *loop) recoverPanic(c *loopConn) {
 	if p := recover(); p != nil {
 		l.s.logPanic(p)
-		l.work.in.forget()
-		l.work.args.forget()
+		l.work.in.discard()
+		l.work.args.discard()
 		l.drop(c)
 	}
 }
 
-// close takes back what was lent and drops the connection. No batch may be away.
+// close returns the buffers and drops the connection. Requires: no batch is in flight.
 func (l *loop) close(c *loopConn) {
 	*c.session.Output() = nil
-	c.in.release()
-	c.repay(l.work)
+	c.in.discardArgs()
+	c.release(l.work)
 	l.drop(c)
 }
 
-// drop closes the socket, which the poller then forgets, and the session. Only
-// the first time counts.
+// drop closes the socket, which unregisters it from the poller, and the session. Further
+// calls have no effect.
 func (l *loop) drop(c *loopConn) {
 	if c.closed {
 		return
@@ -327,7 +326,7 @@ func (l *loop) drop(c *loopConn) {
 		l.conns[c.fd] = nil
 	}
 	l.load.Add(-1)
-	c.queue = backlog{}
-	l.waits(c)
+	c.backlog = backlog{}
+	l.countUnsent(c)
 	l.s.closeSession(&c.conn)
 }

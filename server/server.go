@@ -19,34 +19,35 @@ import (
 	"limitsrv/fatal"
 )
 
-// Config says where to listen and what a connection may do. A zero field takes
-// the default named, but for NewSession, which there must be, and one of Listen,
-// TLSListen and UnixSocket.
+// Config holds the addresses to listen on and the bounds of connections. A zero field
+// takes the default named beside it. Required are NewSession and one of Listen, TLSListen
+// and UnixSocket.
 type Config struct {
 	Listen         string      // HOST:PORT; empty: none
 	TLSListen      string      // HOST:PORT for TLS; empty: none
 	UnixSocket     string      // path; empty: none
 	UnixSocketPerm fs.FileMode // 0700
-	// TLS, which TLSListen needs, is called for each connection there, by many
-	// goroutines at once. Sessions can be resumed for as long as it returns the same.
+	// TLS, required with TLSListen, is called for each connection there. Sessions can be
+	// resumed as long as it returns the same configuration. Concurrency: called by many
+	// goroutines.
 	TLS func() *tls.Config
 
 	MaxClients   int           // 10000
 	Limits       Limits        // DefaultLimits
 	WriteTimeout time.Duration // 30 s, for all replies of a batch
-	IdleTimeout  time.Duration // 0: a silent client may stay
+	IdleTimeout  time.Duration // 0: idle clients are not closed
 	TCPKeepAlive time.Duration // 300 s; negative: none
 
-	// Loops is the number of event loops: 0 for half the CPUs, since fewer loops
-	// find more requests at each wake-up; negative for a goroutine for each
-	// connection, as on systems other than Linux.
+	// Loops is the number of event loops: 0 for half the CPUs, because fewer loops find
+	// more requests at each wake-up; negative for a goroutine per connection, as on
+	// systems other than Linux.
 	Loops int
 
 	NewSession func(commands.Client) Session
-	// Commit, unless nil, is called after something was executed, perhaps for many
-	// connections, and before any reply to it is written: what an Exec has put off until
-	// then it may do once for all of them. It is also called after a batch has gone
-	// away. Several loops and goroutines may call it at once.
+	// Commit, unless nil, is called after batches were executed, perhaps of many
+	// connections, and before any reply to them is written, so that an Exec can do
+	// deferred work once for all of them. It is also called after a batch has gone in
+	// flight. Concurrency: called by several loops and goroutines.
 	Commit func()
 	Logger *slog.Logger // slog.Default()
 }
@@ -58,63 +59,63 @@ const (
 	defaultSocketPerm   = 0o700
 )
 
-// The sweep that finds idle and blocked connections comes this often: a quarter of
-// the shortest timeout, within these bounds.
+// Bounds of the interval at which the sweep finds idle and blocked connections: a quarter
+// of the shortest timeout.
 const (
 	minSweep = 10 * time.Millisecond
 	maxSweep = time.Second
 )
 
-// A transport carries connections between their sockets and their sessions. There
-// are three: event loops, a goroutine for each connection, and that over TLS. Its
-// methods may be called from any goroutine.
+// A transport carries bytes between sockets and sessions. There are three: event loops, a
+// goroutine per connection, and the same over TLS. Concurrency: any goroutine may call
+// its methods.
 type transport interface {
-	// carry takes over an accepted connection, whatever it returns.
+	// carry takes over an accepted connection, also if it returns an error.
 	carry(net.Conn) error
-	// sweep closes what is overdue.
+	// sweep closes the overdue connections.
 	sweep()
-	// drain answers what was received, then closes each connection. Nothing is
-	// carried any more after it.
+	// drain answers the commands received, then closes each connection. Requires: no
+	// carry after it.
 	drain()
-	// stop closes all that is left and says how many these were.
+	// stop closes the remaining connections and returns their number.
 	stop() int
-	// done is closed when drain or stop have come to their end.
+	// done is closed when drain or stop has completed.
 	done() <-chan struct{}
 }
 
-// A Server listens and carries connections. Its methods may be called from any
-// goroutine.
+// A Server listens and serves connections. Concurrency: any goroutine may call its
+// methods.
 type Server struct {
-	cfg       Config
-	log       *slog.Logger
-	listeners []net.Listener // but for that of TLS
-	listenTLS net.Listener   // nil: none
-	plain     transport
-	secure    *secure     // nil: none
-	traffic   [][]traffic // of each transport one for each loop, or some for all goroutines
-	strays    complaints  // about those that come over TLS where there is none
-	pages     complaints  // about HTTP
+	cfg         Config
+	log         *slog.Logger
+	listeners   []net.Listener // except listenTLS
+	listenTLS   net.Listener   // nil: none
+	plain       transport
+	secure      *secure     // nil: none
+	traffic     [][]traffic // for each transport: one per loop, or some for all goroutines
+	plainTLSLog sampledLog  // TLS handshakes on a plain port
+	httpLog     sampledLog  // HTTP requests
 
 	clients, connections, rejected atomic.Int64
 	rejectedHTTP                   atomic.Int64
-	waiting                        atomic.Int64 // bytes of output that clients have not taken
+	unsent                         atomic.Int64 // bytes of output in the backlogs of all clients
 
-	// What may be changed while the server runs.
+	// Settings that may change while the server runs.
 	maxClients                atomic.Int64
 	idleTimeout, writeTimeout atomic.Int64 // nanoseconds
 
 	clock    atomic.Int64 // nanoseconds since began, as of the last sweep
 	began    time.Time
 	closing  chan struct{} // closed by the first Shutdown
-	closed   chan struct{} // closed when the last connection is
+	closed   chan struct{} // closed after the last connection
 	shutdown sync.Once
 	accepts  sync.WaitGroup
 }
 
-// New binds the addresses; nobody is served until Serve. An address in use is an
-// error that names it. A Server that New returned must be Shutdown.
+// New binds the addresses; connections are served from Serve on. An address in use is an
+// error that names it. The caller must Shutdown the returned Server.
 func New(cfg Config) (*Server, error) {
-	limits, err := cfg.Limits.complete()
+	limits, err := cfg.Limits.withDefaults()
 	if err != nil {
 		return nil, err
 	}
@@ -122,12 +123,12 @@ func New(cfg Config) (*Server, error) {
 		return nil, errors.New("nothing to listen on: give an address or the path of a unix socket")
 	}
 	if cfg.TLSListen != "" && cfg.TLS == nil {
-		return nil, errors.New("to listen for TLS takes a certificate")
+		return nil, errors.New("listening for TLS requires a certificate")
 	}
 	cfg.Limits = limits
-	cfg.complete()
+	cfg.setDefaults()
 	s := &Server{
-		cfg: cfg, log: cfg.Logger, strays: complaints{text: "TLS handshakes on the plain port"}, pages: complaints{text: "HTTP on a port for Redis clients"},
+		cfg: cfg, log: cfg.Logger, plainTLSLog: sampledLog{text: "TLS handshakes on the plain port"}, httpLog: sampledLog{text: "HTTP on a port for Redis clients"},
 		began: time.Now(), closing: make(chan struct{}), closed: make(chan struct{}),
 	}
 	s.clock.Store(1) // 0 means never
@@ -149,8 +150,8 @@ func New(cfg Config) (*Server, error) {
 	return s, nil
 }
 
-// complete fills in the defaults, but for the limits.
-func (c *Config) complete() {
+// setDefaults fills in the defaults, except for the limits.
+func (c *Config) setDefaults() {
 	setDefault(&c.MaxClients, defaultMaxClients)
 	setDefault(&c.WriteTimeout, defaultWriteTimeout)
 	setDefault(&c.TCPKeepAlive, defaultKeepAlive)
@@ -199,7 +200,7 @@ func (s *Server) closeListeners() {
 	}
 }
 
-// Addr is the first address that the server listens on without TLS; nil: none.
+// Addr returns the first address without TLS; nil: none.
 func (s *Server) Addr() net.Addr {
 	if len(s.listeners) == 0 {
 		return nil
@@ -207,7 +208,7 @@ func (s *Server) Addr() net.Addr {
 	return s.listeners[0].Addr()
 }
 
-// TLSAddr is the address that the server listens on for TLS; nil: none.
+// TLSAddr returns the address for TLS; nil: none.
 func (s *Server) TLSAddr() net.Addr {
 	if s.listenTLS == nil {
 		return nil
@@ -215,7 +216,7 @@ func (s *Server) TLSAddr() net.Addr {
 	return s.listenTLS.Addr()
 }
 
-// Serve accepts connections until Shutdown has ended. It is called once at most.
+// Serve accepts connections until Shutdown has ended. It must be called at most once.
 func (s *Server) Serve() {
 	for _, ln := range s.listeners {
 		s.accepts.Go(func() { s.accept(ln, s.admit) })
@@ -226,7 +227,7 @@ func (s *Server) Serve() {
 	<-s.closed
 }
 
-// transports are those that there are.
+// transports returns the transports in use.
 func (s *Server) transports() []transport {
 	if s.secure == nil {
 		return []transport{s.plain}
@@ -234,9 +235,9 @@ func (s *Server) transports() []transport {
 	return []transport{s.plain, s.secure}
 }
 
-// Shutdown stops accepting, answers everything received, writes it out and closes.
-// It returns when that is done, or with an error that says how many connections it
-// had to cut off because ctx ended.
+// Shutdown stops accepting, answers all commands received, writes the replies and closes.
+// It returns when that is done, or, if ctx ends first, with an error that says how many
+// connections were cut off.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.shutdown.Do(func() {
 		close(s.closing)
@@ -265,10 +266,10 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	if cut == 0 {
 		return nil
 	}
-	return fmt.Errorf("drain: %d connections closed before all was answered: %w", cut, context.Cause(ctx))
+	return fmt.Errorf("drain: %d connections closed before all commands were answered: %w", cut, context.Cause(ctx))
 }
 
-// tick moves the coarse clock on and has the transport sweep, until the end.
+// tick advances the coarse clock and sweeps the transports until the server is closed.
 func (s *Server) tick() {
 	timer := time.NewTimer(beat.Wait(s.sweepInterval()))
 	defer timer.Stop()
@@ -279,8 +280,8 @@ func (s *Server) tick() {
 			for _, t := range s.transports() {
 				t.sweep()
 			}
-			s.strays.report(s.log)
-			s.pages.report(s.log)
+			s.plainTLSLog.flush(s.log)
+			s.httpLog.flush(s.log)
 			timer.Reset(beat.Wait(s.sweepInterval()))
 		case <-s.closed:
 			return
@@ -296,18 +297,17 @@ func (s *Server) sweepInterval() time.Duration {
 	return min(max(time.Duration(shortest)/4, minSweep), maxSweep)
 }
 
-// SetMaxClients is for connections to come; those that there are stay.
+// SetMaxClients applies to new connections; existing ones stay.
 func (s *Server) SetMaxClients(n int) { s.maxClients.Store(int64(n)) }
 
-// SetIdleTimeout holds from the next sweep on, 1.25 s later at most; 0: a silent
-// client may stay.
+// SetIdleTimeout applies from the next sweep on, at most 1.25 s later; 0: idle clients
+// are not closed.
 func (s *Server) SetIdleTimeout(d time.Duration) { s.idleTimeout.Store(int64(d)) }
 
-// SetWriteTimeout holds from the next sweep on, 1.25 s later at most. It is to be
-// more than 0.
+// SetWriteTimeout applies from the next sweep on, at most 1.25 s later. Requires: d > 0.
 func (s *Server) SetWriteTimeout(d time.Duration) { s.writeTimeout.Store(int64(d)) }
 
-// initConn makes the session of a connection. It fails if that panics.
+// initConn creates the session of a connection. It returns an error if that panics.
 func (s *Server) initConn(c *conn, nc net.Conn, traffic *traffic, wake, kill func()) (err error) {
 	defer func() {
 		if p := recover(); p != nil {
@@ -340,22 +340,22 @@ func (s *Server) commit() {
 	}
 }
 
-// closeSession forgets the session of a connection that is closed.
+// closeSession closes the session of a closed connection and counts the connection's end.
 func (s *Server) closeSession(c *conn) {
-	defer s.rescue()
+	defer s.recoverPanic()
 	s.clients.Add(-1)
 	switch c.in.problem {
 	case unwantedTLS:
-		s.strays.note(c.client, "TLS is on a port of its own, if at all")
+		s.plainTLSLog.add(c.client, "TLS is served on its own port, if enabled")
 	case unwantedHTTP:
 		s.rejectedHTTP.Add(1)
-		s.pages.note(c.client, "a web page, a probe or a proxy sent it; nothing of it was executed")
+		s.httpLog.add(c.client, "sent by a web page, a probe or a proxy; nothing was executed")
 	}
 	c.session.Close()
 }
 
-// clientAddr is addr as CLIENT LIST shows it. Both ends of a unix socket are shown
-// by its path, as the client's has no name.
+// clientAddr returns addr as CLIENT LIST shows it. Both ends of a unix socket are shown
+// by its path, because the client's end has no name.
 func clientAddr(addr, local net.Addr) string {
 	if local.Network() == "unix" {
 		return local.String() + ":0"
@@ -363,16 +363,16 @@ func clientAddr(addr, local net.Addr) string {
 	return addr.String()
 }
 
-// rescue is deferred around all calls of a session, so that a panic there ends one
-// connection and not the server. A session has a panic of a batch or of the
-// engine end the process instead, see commands.Handler.
-func (s *Server) rescue() {
+// recoverPanic is deferred around all calls of a session, so that a panic there ends one
+// connection and not the server. Panics of a batch or of the engine end the process
+// before they get here, see commands.Handler.
+func (s *Server) recoverPanic() {
 	if p := recover(); p != nil {
 		s.logPanic(p)
 	}
 }
 
-// logPanic is called by what has recovered, while the stack is still there.
+// logPanic logs a recovered panic. Requires: the stack of the panic is still there.
 func (s *Server) logPanic(p any) {
-	s.log.Error("a session panicked, its connection is closed", "panic", p, "stack", string(debug.Stack()))
+	s.log.Error("session panicked, connection closed", "panic", p, "stack", string(debug.Stack()))
 }

@@ -16,21 +16,20 @@ import (
 	"limitsrv/testwait"
 )
 
-// patience is how long a test waits on an idle machine for an event.
-const patience = 30 * time.Second
+// testTimeout is the time that a test waits for an event on an idle machine.
+const testTimeout = 30 * time.Second
 
-// transports are the values of Config.Loops that every test over sockets runs with.
+// transports are the values of Config.Loops with which every test over sockets runs.
 var transports = []struct {
 	name  string
 	loops int
 }{{"one loop", 1}, {"three loops", 3}, {"goroutines", -1}, {"TLS", overTLS}}
 
-// overTLS as Config.Loops makes it TLS that is listened for, unless there is a place to
-// listen already.
+// overTLS as Config.Loops selects TLS, unless the configuration has an address already.
 const overTLS = -2
 
-// over runs a test with each transport.
-func over(t *testing.T, test func(t *testing.T, loops int)) {
+// forEachTransport runs a test with each transport.
+func forEachTransport(t *testing.T, test func(t *testing.T, loops int)) {
 	for _, tr := range transports {
 		t.Run(tr.name, func(t *testing.T) { test(t, tr.loops) })
 	}
@@ -44,17 +43,17 @@ type rig struct {
 	log  *lockedBuffer
 }
 
-// start serves with cfg on a free port, until the test ends.
+// start starts a server with cfg on a free port, until the test ends.
 func start(t *testing.T, cfg Config) *rig {
 	t.Helper()
 	return startWith(t, cfg, new(echoLog))
 }
 
-// startWith does so with sessions of echo.
+// startWith is start with the sessions of echo.
 func startWith(t *testing.T, cfg Config, echo *echoLog) *rig {
 	t.Helper()
 	r := &rig{t: t, echo: echo, log: new(lockedBuffer)}
-	cfg = listening(t, cfg)
+	cfg = withListener(t, cfg)
 	cfg.NewSession = r.echo.session
 	cfg.Logger = slog.New(slog.NewTextHandler(r.log, nil))
 	var err error
@@ -67,7 +66,7 @@ func startWith(t *testing.T, cfg Config, echo *echoLog) *rig {
 		close(served)
 	}()
 	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), testwait.Scaled(patience))
+		ctx, cancel := context.WithTimeout(context.Background(), testwait.Scaled(testTimeout))
 		defer cancel()
 		if err := r.Shutdown(ctx); err != nil {
 			t.Errorf("Shutdown: %v", err)
@@ -80,20 +79,20 @@ func startWith(t *testing.T, cfg Config, echo *echoLog) *rig {
 	return r
 }
 
-// listening gives cfg a place to listen, if it has none.
-func listening(t *testing.T, cfg Config) Config {
+// withListener adds an address to listen on to cfg, if it has none.
+func withListener(t *testing.T, cfg Config) Config {
 	t.Helper()
 	switch {
 	case cfg.Listen != "" || cfg.UnixSocket != "" || cfg.TLSListen != "":
 	case cfg.Loops == overTLS:
-		cfg.TLSListen, cfg.Loops, cfg.TLS = "127.0.0.1:0", 1, ownTLS(t)
+		cfg.TLSListen, cfg.Loops, cfg.TLS = "127.0.0.1:0", 1, fixedTLS(t)
 	default:
 		cfg.Listen = "127.0.0.1:0"
 	}
 	return cfg
 }
 
-// dial connects, over TLS if that is all that is listened for.
+// dial connects, over TLS if the server has no other listener.
 func (r *rig) dial() net.Conn {
 	r.t.Helper()
 	dial := net.Dial
@@ -105,11 +104,11 @@ func (r *rig) dial() net.Conn {
 		r.t.Fatalf("dial: %v", err)
 	}
 	r.t.Cleanup(func() { nc.Close() })
-	_ = nc.SetDeadline(testwait.Soon(patience))
+	_ = nc.SetDeadline(testwait.Soon(testTimeout))
 	return nc
 }
 
-// address is where dial connects to.
+// address returns the address for dial.
 func (r *rig) address() net.Addr {
 	if r.Addr() == nil {
 		return r.TLSAddr()
@@ -117,11 +116,11 @@ func (r *rig) address() net.Addr {
 	return r.Addr()
 }
 
-// send writes in without waiting for answers. A step of a test may take as long as
-// patience says, whatever the steps before have taken; expect does the same.
+// send writes in without waiting for answers. Each send and each expect may take up to
+// testTimeout.
 func send(t *testing.T, nc net.Conn, in string) {
 	t.Helper()
-	_ = nc.SetDeadline(testwait.Soon(patience))
+	_ = nc.SetDeadline(testwait.Soon(testTimeout))
 	if _, err := nc.Write([]byte(in)); err != nil {
 		t.Fatalf("write: %v", err)
 	}
@@ -138,11 +137,11 @@ func trickle(nc net.Conn, in string, size int) {
 	}
 }
 
-// expect reads just want.
+// expect reads exactly want.
 func expect(t *testing.T, nc net.Conn, want string) {
 	t.Helper()
 	got := make([]byte, len(want))
-	_ = nc.SetDeadline(testwait.Soon(patience))
+	_ = nc.SetDeadline(testwait.Soon(testTimeout))
 	n, err := io.ReadFull(nc, got)
 	if err != nil || string(got) != want {
 		t.Fatalf("read %d bytes %.100q, %v\nwant %d bytes %.100q", n, got[:n], err, len(want), want)
@@ -161,7 +160,7 @@ func expectEnd(t *testing.T, nc net.Conn, want string) {
 // until waits for an event.
 func until(t *testing.T, event string, happens func() bool) {
 	t.Helper()
-	testwait.Until(t, patience, event, happens)
+	testwait.Until(t, testTimeout, event, happens)
 }
 
 type lockedBuffer struct {
@@ -186,8 +185,8 @@ func openFiles() int {
 	return len(files)
 }
 
-// ownGoroutines are the stacks of those that run code of this package, but for the
-// test's own.
+// ownGoroutines returns the stacks of goroutines that run code of this package, except
+// the test's own.
 func ownGoroutines() (own []string) {
 	stacks := make([]byte, 4<<20)
 	all := strings.Split(string(stacks[:runtime.Stack(stacks, true)]), "\n\n")
@@ -199,13 +198,13 @@ func ownGoroutines() (own []string) {
 	return own
 }
 
-// TestMain fails if the tests have left goroutines or descriptors behind.
+// TestMain fails if the tests leave goroutines or descriptors behind.
 func TestMain(m *testing.M) {
 	const runtimeFiles = 5 // of the runtime's poller and of fuzzing
 	files := openFiles()
 	code := m.Run()
 	left := func() bool { return len(ownGoroutines()) > 0 || openFiles() > files+runtimeFiles }
-	for deadline := testwait.Soon(patience); left() && time.Now().Before(deadline); {
+	for deadline := testwait.Soon(testTimeout); left() && time.Now().Before(deadline); {
 		time.Sleep(10 * time.Millisecond)
 	}
 	if left() {
@@ -231,17 +230,17 @@ func TestExchange(t *testing.T) {
 		{"a command byte by byte", array("OP", "abcdefgh"), 1, bulk("abcdefgh"), false},
 		{"large commands", strings.Repeat(array("OP", large), 20), 1 << 20, strings.Repeat(bulk(large), 20), false},
 		{"large replies", strings.Repeat(array("BIG", "3000000"), 5), 1 << 20, strings.Repeat(bulk(string(make([]byte, 3000000))), 5), false},
-		{"batches that are away", strings.Repeat(array("OP", "a")+array("SLOW", "b")+array("NOW", "c"), 20), 1 << 20, strings.Repeat(bulk("a")+bulk("b")+bulk("c"), 20), false},
+		{"batches in flight", strings.Repeat(array("OP", "a")+array("SLOW", "b")+array("NOW", "c"), 20), 1 << 20, strings.Repeat(bulk("a")+bulk("b")+bulk("c"), 20), false},
 		{"nothing after QUIT", array("QUIT", "a") + array("OP", "b"), 1 << 20, bulk("a"), true},
 		{"a protocol error after replies", array("SLOW", "a") + "*1\r\n$9223372036854775807\r\n", 1 << 20, bulk("a") + "-ERR " + badArgLength + "\r\n", true},
 		{"a protocol error", "*4000000000000000000\r\n", 1, "-ERR " + badArgCount + "\r\n", true},
 		{"a connection closed halfway", "*2\r\n$2\r\n", 1, "", false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			over(t, func(t *testing.T, loops int) {
+			forEachTransport(t, func(t *testing.T, loops int) {
 				r := start(t, Config{Loops: loops})
 				nc := r.dial()
-				go trickle(nc, tt.in, tt.size) // a large pipeline fits no buffer: it is read meanwhile
+				go trickle(nc, tt.in, tt.size) // a large pipeline exceeds all buffers, so it must be read meanwhile
 				if tt.end {
 					expectEnd(t, nc, tt.want)
 					return

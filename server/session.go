@@ -1,32 +1,35 @@
 package server
 
-// A Session is what a connection needs of the commands: bytes in, bytes out. One
-// goroutine at a time uses it. *commands.Session is one; its doc comments hold
-// here too.
+// A Session executes the commands of a connection: bytes in, bytes out. *commands.Session
+// is one; its doc comments apply here too. Concurrency: one goroutine at a time, except
+// Listening.
 type Session interface {
-	// Do takes a command. False: it was not taken, since a batch is away.
+	// Do accepts a command. It returns false, without accepting it, while a batch is in
+	// flight.
 	Do(args [][]byte) bool
-	// Flush executes what was taken. False: the batch is away. The arguments of all
-	// that Do took stay untouched until Flush has answered true.
+	// Flush executes the accepted commands. It returns false if the batch is in flight.
+	// The arguments of all commands since the last Flush that returned true must stay
+	// unchanged.
 	Flush() bool
-	// Resume appends the replies of a batch that was away and has come back, and what
-	// others have sent. False: the batch is still away, and nothing was done.
+	// Resume appends the replies of a batch that has come back, and messages from others.
+	// It returns false, with no effect, while the batch is in flight.
 	Resume() bool
-	// Listening says that the client waits for what others send and is not idle though
-	// it sends nothing. Any goroutine may ask.
+	// Listening reports whether the client waits for messages, and so is not idle
+	// although it sends nothing. Concurrency: any goroutine.
 	Listening() bool
-	// Pending is how many ops were taken and not executed.
+	// Pending returns the number of ops accepted and not executed.
 	Pending() int
-	// ProtocolError appends the error and closes. The text has no code word; it
-	// begins with "Protocol error: ".
+	// ProtocolError appends the error and closes. The text has no code word; it begins
+	// with "Protocol error: ".
 	ProtocolError(text string)
-	// Authenticated says whether the limits for strangers are off.
+	// Authenticated reports whether the limits of unauthenticated clients no longer
+	// apply.
 	Authenticated() bool
-	// Closing says that the connection ends once the output is written.
+	// Closing reports whether the connection ends once the output is written.
 	Closing() bool
-	// Output is where the replies are gathered. The server lends it memory when it
+	// Output is the buffer that collects the replies. The server lends it memory when it
 	// is nil, writes it out, and takes the memory back.
 	Output() *[]byte
-	// Close forgets the session. It is called once, at the end.
+	// Close releases the session. It is called once, at the end.
 	Close()
 }

@@ -7,38 +7,39 @@ import (
 	"time"
 )
 
-// How long a drain waits for bytes that are already here but not yet found.
+// Times for which a drain waits for bytes that this machine has received and the
+// connection has not.
 const (
 	drainWindow = 10 * time.Millisecond
 	drainRead   = 5 * time.Millisecond
 )
 
-// A socket is what a connection of a goroutine is carried by, below TLS if there is
-// any: it is where a drain sees whether all is read that this machine has received.
+// A socket is the connection below TLS, or of a plain client. At this level a drain sees
+// whether all bytes that this machine has received are read.
 type socket struct {
 	net.Conn
-	until time.Time // until when a drain looks for bytes; zero: none has been noticed
-	full  bool      // the last read found no room left over
-	dry   bool      // Read is to give nothing, at once: TLS is asked for what it has
+	drainUntil   time.Time // end of the drain's reads; zero: not draining
+	full         bool      // the last read filled its buffer
+	bufferedOnly bool      // Read fails at once, so that TLS returns only bytes that it has buffered
 }
 
-// look has Read take only what is here, and then give the end: for drainWindow, and
-// until it finds room left over.
-func (s *socket) look() {
-	s.until = time.Now().Add(drainWindow)
-	s.full = true // look at least once
+// startDrain limits Read to bytes already received: it returns io.EOF after drainWindow,
+// once a read has left room in its buffer.
+func (s *socket) startDrain() {
+	s.drainUntil = time.Now().Add(drainWindow)
+	s.full = true // read at least once
 }
 
 func (s *socket) Read(p []byte) (int, error) {
-	if s.dry {
+	if s.bufferedOnly {
 		return 0, os.ErrDeadlineExceeded
 	}
-	if !s.until.IsZero() {
+	if !s.drainUntil.IsZero() {
 		now := time.Now()
-		if !s.full && now.After(s.until) {
+		if !s.full && now.After(s.drainUntil) {
 			return 0, io.EOF
 		}
-		_ = s.SetReadDeadline(later(s.until, now.Add(drainRead)))
+		_ = s.SetReadDeadline(later(s.drainUntil, now.Add(drainRead)))
 	}
 	n, err := s.Conn.Read(p)
 	s.full = n == len(p)

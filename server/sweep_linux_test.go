@@ -5,14 +5,14 @@ import (
 	"time"
 )
 
-// A sweep wakes up a loop on which something may be overdue, and no other.
+// A sweep wakes up only a loop on which a connection may be overdue.
 func TestSweepWakes(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		conns   int64
-		idle    time.Duration // after which a client is closed
+		idle    time.Duration // timeout
 		waiting int64         // bytes of output
-		want    int           // letters to the loop
+		want    int           // tasks of the loop
 	}{
 		{"no client", 0, 0, 0, 0},
 		{"no client, which might be silent", 0, time.Minute, 0, 0},
@@ -23,16 +23,16 @@ func TestSweepWakes(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			s := new(Server)
 			s.SetIdleTimeout(tt.idle)
-			s.waiting.Store(tt.waiting)
-			l, err := newLoop(s, new(traffic)) // it does not run, so its mail stays
+			s.unsent.Store(tt.waiting)
+			l, err := newLoop(s, new(traffic)) // it does not run, so its tasks stay
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer l.poll.close()
 			l.load.Store(tt.conns)
 			(&loops{s: s, all: []*loop{l}}).sweep()
-			if len(l.inbox) != tt.want {
-				t.Errorf("%d letters came, want %d", len(l.inbox), tt.want)
+			if len(l.tasks) != tt.want {
+				t.Errorf("%d tasks were submitted, want %d", len(l.tasks), tt.want)
 			}
 		})
 	}

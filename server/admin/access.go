@@ -16,42 +16,43 @@ import (
 	"limitsrv/commands"
 )
 
-// Bounds of those who are logged in by a cookie.
+// Bounds of cookie logins.
 const (
-	loginLasts = 12 * time.Hour
-	maxLogins  = 1000
-	// loginTimeout is how long a login may wait for those before it.
+	loginLifetime = 12 * time.Hour
+	maxLogins     = 1000
+	// loginTimeout bounds the time that a login waits for those before it.
 	loginTimeout = 15 * time.Second
-	// maxLoggingIn is how many may be in a login at once, which may wait.
-	maxLoggingIn = 112
-	// maxLoggingInEach are those of one site. Wrong passwords wait for their turns, so it
-	// is as many as leave some of the site's connections for others.
-	maxLoggingInEach = maxConnectionsEach - 8
-	// anyone is who asks where nobody has to log in.
-	anyone = "default"
+	// maxPendingLogins bounds the logins under way at once, each of which may wait.
+	maxPendingLogins = 112
+	// maxPendingLoginsPerSite is the same for one site. Logins with wrong passwords wait,
+	// so the bound leaves some of the site's connections free.
+	maxPendingLoginsPerSite = maxConnectionsPerSite - 8
+	// defaultUser is the user of all requests if no login is required.
+	defaultUser = "default"
 )
 
-// A who is somebody who asks.
-type who struct {
+// An identity is the user and the address that a request comes from.
+type identity struct {
 	account commands.Account
 	from    string // HOST:PORT
 }
 
-// logins are those who are logged in by a cookie, by the hash of its value. Many may
-// use it at once.
+// logins are the users logged in by a cookie, by the hash of its value. Concurrency: any
+// goroutine may use them.
 type logins struct {
-	cookie string // its name
-	secure bool   // by TLS only
+	cookie string // name of the cookie
+	secure bool   // TLS only
 	mu     sync.Mutex
-	all    map[[sha256.Size]byte]login
+	byHash map[[sha256.Size]byte]login
 }
 
 type login struct {
 	account commands.Account
-	ends    time.Time
+	expires time.Time
 }
 
-// newLogins is for a listener at an address: browsers tell hosts apart, and not ports.
+// newLogins names the cookie after the port of at, because browsers separate cookies by
+// host and not by port.
 func newLogins(at net.Addr, secure bool) *logins {
 	name := "limitsrv"
 	if _, port, err := net.SplitHostPort(at.String()); err == nil {
@@ -60,49 +61,50 @@ func newLogins(at net.Addr, secure bool) *logins {
 	if secure {
 		name = "__Host-" + name
 	}
-	return &logins{cookie: name, secure: secure, all: make(map[[sha256.Size]byte]login)}
+	return &logins{cookie: name, secure: secure, byHash: make(map[[sha256.Size]byte]login)}
 }
 
-// begin logs an account in and gives the cookie to answer with. Where there are too
-// many, the one that would have ended soonest ends.
-func (l *logins) begin(a commands.Account, now time.Time) *http.Cookie {
+// create logs an account in and returns the cookie for the reply. Beyond maxLogins the
+// login that expires first is removed.
+func (l *logins) create(a commands.Account, now time.Time) *http.Cookie {
 	var secret [32]byte
 	rand.Read(secret[:])
 	value := base64.RawURLEncoding.EncodeToString(secret[:])
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.forget(now)
-	l.all[sha256.Sum256([]byte(value))] = login{a, now.Add(loginLasts)}
-	return l.baked(value, int(loginLasts/time.Second))
+	l.evict(now)
+	l.byHash[sha256.Sum256([]byte(value))] = login{a, now.Add(loginLifetime)}
+	return l.newCookie(value, int(loginLifetime/time.Second))
 }
 
-// forget drops what has ended, and the oldest where there is no room. mu is held.
-func (l *logins) forget(now time.Time) {
+// evict removes the expired logins, and the oldest beyond maxLogins. Requires: mu is
+// held.
+func (l *logins) evict(now time.Time) {
 	var oldest [sha256.Size]byte
 	var ends time.Time
-	for id, one := range l.all {
+	for id, one := range l.byHash {
 		switch {
-		case !one.ends.After(now):
-			delete(l.all, id)
-		case ends.IsZero() || one.ends.Before(ends):
-			oldest, ends = id, one.ends
+		case !one.expires.After(now):
+			delete(l.byHash, id)
+		case ends.IsZero() || one.expires.Before(ends):
+			oldest, ends = id, one.expires
 		}
 	}
-	if len(l.all) >= maxLogins {
-		delete(l.all, oldest)
+	if len(l.byHash) >= maxLogins {
+		delete(l.byHash, oldest)
 	}
 }
 
-// baked is the cookie with a value; an age of less than 0 takes it away.
-func (l *logins) baked(value string, age int) *http.Cookie {
+// newCookie returns the cookie with a value; an age below 0 deletes it in the browser.
+func (l *logins) newCookie(value string, age int) *http.Cookie {
 	return &http.Cookie{
 		Name: l.cookie, Value: value, Path: "/", MaxAge: age,
 		HttpOnly: true, Secure: l.secure, SameSite: http.SameSiteStrictMode,
 	}
 }
 
-// find is who the cookie of a request was given to.
-func (l *logins) find(r *http.Request, now time.Time) (commands.Account, bool) {
+// lookup returns the account of a request's cookie.
+func (l *logins) lookup(r *http.Request, now time.Time) (commands.Account, bool) {
 	cookie, err := r.Cookie(l.cookie)
 	if err != nil {
 		return commands.Account{}, false
@@ -110,87 +112,88 @@ func (l *logins) find(r *http.Request, now time.Time) (commands.Account, bool) {
 	id := sha256.Sum256([]byte(cookie.Value))
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	one, ok := l.all[id]
-	if ok && (!one.ends.After(now) || !holds(one.account)) {
-		delete(l.all, id)
+	one, ok := l.byHash[id]
+	if ok && (!one.expires.After(now) || !userExists(one.account)) {
+		delete(l.byHash, id)
 		ok = false
 	}
 	return one.account, ok
 }
 
-// end logs out who a request comes from, and gives the cookie that takes theirs away.
-func (l *logins) end(r *http.Request) *http.Cookie {
+// remove ends the login of a request's cookie, and returns the cookie that deletes it.
+func (l *logins) remove(r *http.Request) *http.Cookie {
 	if cookie, err := r.Cookie(l.cookie); err == nil {
 		l.mu.Lock()
 		defer l.mu.Unlock()
-		delete(l.all, sha256.Sum256([]byte(cookie.Value)))
+		delete(l.byHash, sha256.Sum256([]byte(cookie.Value)))
 	}
-	return l.baked("", -1)
+	return l.newCookie("", -1)
 }
 
 var (
 	errNoLogin = errors.New("log in first")
-	errBusy    = errors.New("too many log in at once, try again")
+	errBusy    = errors.New("too many logins at once, try again")
 )
 
-// who finds out who asks: by cookie, by HTTP Basic, or anyone where nobody has to
-// log in. Its error is for the client.
-func (s *Server) who(r *http.Request) (who, error) {
-	if a, ok := s.logins.find(r, time.Now()); ok {
-		return who{a, r.RemoteAddr}, nil
+// identify returns the identity of a request: by cookie, by HTTP Basic, or defaultUser if
+// no login is required. Its error may be shown to the client.
+func (s *Server) identify(r *http.Request) (identity, error) {
+	if a, ok := s.logins.lookup(r, time.Now()); ok {
+		return identity{a, r.RemoteAddr}, nil
 	}
 	if name, password, ok := r.BasicAuth(); ok {
 		return s.logIn(r, name, password)
 	}
 	if s.cfg.Handler.LoginNeeded() {
-		return who{}, errNoLogin
+		return identity{}, errNoLogin
 	}
-	return s.logIn(r, anyone, "")
+	return s.logIn(r, defaultUser, "")
 }
 
-// logIn is a login as that of clients, slowed and counted as theirs.
-func (s *Server) logIn(r *http.Request, name, password string) (who, error) {
+// logIn authenticates as client connections do, with the same delays and counts.
+func (s *Server) logIn(r *http.Request, name, password string) (identity, error) {
 	if a, ok := s.cfg.Handler.Known(r.RemoteAddr, name, []byte(password)); ok {
-		return who{a, r.RemoteAddr}, nil
+		return identity{a, r.RemoteAddr}, nil
 	}
 	site := commands.SiteOf(r.RemoteAddr)
-	if !s.loggingIn.enter(site) {
-		return who{}, errBusy
+	if !s.pendingLogins.acquire(site) {
+		return identity{}, errBusy
 	}
-	defer s.loggingIn.leave(site)
+	defer s.pendingLogins.release(site)
 	ctx, cancel := context.WithTimeout(r.Context(), loginTimeout)
 	defer cancel()
 	a, err := s.cfg.Handler.Login(ctx, r.RemoteAddr, name, []byte(password))
-	return who{a, r.RemoteAddr}, err
+	return identity{a, r.RemoteAddr}, err
 }
 
-// allowed answers who is in a group.
-func (s *Server) allowed(group string, answer func(http.ResponseWriter, *http.Request, who)) http.Handler {
+// requireGroup passes requests of users in a group to the handler, and replies with an
+// error to others.
+func (s *Server) requireGroup(group string, answer func(http.ResponseWriter, *http.Request, identity)) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		asks, err := s.who(r)
+		id, err := s.identify(r)
 		switch {
 		case err != nil:
-			s.refuse(w, r, err)
-		case !asks.account.May(group):
-			fail(w, http.StatusForbidden, "user "+strconv.Quote(asks.account.Name())+" is not in the group "+group)
+			s.replyLoginError(w, r, err)
+		case !id.account.May(group):
+			replyError(w, http.StatusForbidden, "user "+strconv.Quote(id.account.Name())+" is not in the group "+group)
 		default:
-			answer(w, r, asks)
+			answer(w, r, id)
 		}
 	})
 }
 
-// holds says whether the user of an account is still there.
-func holds(a commands.Account) bool { return a.May("decide") || a.May(peek) || a.May(admin) }
+// userExists reports whether the account's user still exists.
+func userExists(a commands.Account) bool { return a.May("decide") || a.May(peek) || a.May(admin) }
 
-// refuse says why somebody is not answered. A browser asks for a password by itself
-// where it is told how to log in, which is not for calls of the page.
-func (s *Server) refuse(w http.ResponseWriter, r *http.Request, err error) {
+// replyLoginError replies with the reason for a failed login. WWW-Authenticate makes a
+// browser ask for a password, so calls of the page do not get it.
+func (s *Server) replyLoginError(w http.ResponseWriter, r *http.Request, err error) {
 	if errors.Is(err, errBusy) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, context.Canceled) {
-		fail(w, http.StatusServiceUnavailable, errBusy.Error())
+		replyError(w, http.StatusServiceUnavailable, errBusy.Error())
 		return
 	}
 	if !strings.HasPrefix(r.URL.Path, "/api/") {
 		w.Header().Set("WWW-Authenticate", `Basic realm="limitsrv", charset="UTF-8"`)
 	}
-	fail(w, http.StatusUnauthorized, textOf(err))
+	replyError(w, http.StatusUnauthorized, clientText(err))
 }

@@ -22,7 +22,7 @@ import (
 	"limitsrv/commands"
 )
 
-// What only reads, and what does more.
+// Paths that require the group peek, and paths that require admin.
 var (
 	readPaths  = []string{"/metrics", "/api/now", "/api/history", "/api/key?raw=YQ"}
 	adminPaths = []string{"/debug/pprof/", "/debug/pprof/goroutine", "/debug/pprof/profile?seconds=1"}
@@ -30,67 +30,69 @@ var (
 
 func withPprof(c *Config) { c.Pprof = true }
 
-func TestLoginIsNeeded(t *testing.T) {
+func TestLoginRequired(t *testing.T) {
 	f := serve(t, "secret", withPprof)
-	f.does("RL.FIXED a 10 day")
-	refused := map[string]call{
-		"nobody":               func(*http.Request) {},
-		"a cookie of nobody":   cookie(&http.Cookie{Name: f.logins.cookie, Value: "x"}),
-		"a header that is off": header("Authorization", "Bearer secret"),
-		"a wrong password":     basic("default", "Secret"),
-		"no password":          basic("default", ""),
-		"somebody else":        basic("root", "secret"),
+	f.execute("RL.FIXED a 10 day")
+	refused := map[string]requestOption{
+		"no login":              func(*http.Request) {},
+		"an unknown cookie":     cookie(&http.Cookie{Name: f.logins.cookie, Value: "x"}),
+		"an unsupported header": header("Authorization", "Bearer secret"),
+		"a wrong password":      basic("default", "Secret"),
+		"no password":           basic("default", ""),
+		"another user":          basic("root", "secret"),
 	}
 	for i, path := range append(readPaths, adminPaths...) {
-		if i == 1 { // those who try passwords are slowed
-			maps.DeleteFunc(refused, func(name string, _ call) bool { return strings.Contains(name, "password") || name == "somebody else" })
+		if i == 1 { // attempts with wrong passwords are delayed
+			maps.DeleteFunc(refused, func(name string, _ requestOption) bool {
+				return strings.Contains(name, "password") || name == "another user"
+			})
 		}
 		tool := !strings.HasPrefix(path, "/api/")
 		for name, as := range refused {
-			answer, text := f.ask(path, "", as)
+			answer, text := f.request(path, "", as)
 			asked := answer.Header.Get("WWW-Authenticate") != ""
 			if answer.StatusCode != 401 || asked != tool || !strings.HasPrefix(text, `{"error":"`) || strings.Contains(text, "secret") {
-				t.Errorf("%s as %s is answered %d %s, asks for a password: %v; want 401, %v", path, name, answer.StatusCode, text, asked, tool)
+				t.Errorf("%s with %s: status %d %s, WWW-Authenticate: %v; want 401, %v", path, name, answer.StatusCode, text, asked, tool)
 			}
 		}
-		if answer, text := f.ask(path, "", basic("default", "secret")); answer.StatusCode != 200 {
-			t.Errorf("%s is answered %d %s, want 200", path, answer.StatusCode, text)
+		if answer, text := f.request(path, "", basic("default", "secret")); answer.StatusCode != 200 {
+			t.Errorf("%s returns %d %s, want 200", path, answer.StatusCode, text)
 		}
 	}
-	f.wants("/api/reset", `{"raw":"YQ"}`, 401, `{"error":"log in first"}`)
+	f.expect("/api/reset", `{"raw":"YQ"}`, 401, `{"error":"log in first"}`)
 	if strings.Contains(f.log.String(), "ecret") {
-		t.Errorf("the log has a password in it\n%s", f.log)
+		t.Errorf("the log contains a password\n%s", f.log)
 	}
 }
 
 func TestCookie(t *testing.T) {
 	f := serve(t, "secret", nil)
-	f.does("RL.FIXED a 10 day")
-	f.wants("/api/login", `{"user":"default","password":"no"}`, 401, `{"error":"invalid username-password pair or user is disabled."}`)
-	answer, _ := f.ask("/api/login", `{"user":"default","password":"secret"}`)
+	f.execute("RL.FIXED a 10 day")
+	f.expect("/api/login", `{"user":"default","password":"no"}`, 401, `{"error":"invalid username-password pair or user is disabled."}`)
+	answer, _ := f.request("/api/login", `{"user":"default","password":"secret"}`)
 	cookies := answer.Cookies()
 	if answer.StatusCode != 204 || len(cookies) != 1 {
-		t.Fatalf("a login is answered %d with cookies %v", answer.StatusCode, cookies)
+		t.Fatalf("a login returns %d with cookies %v", answer.StatusCode, cookies)
 	}
 	c := cookies[0]
 	if !c.HttpOnly || c.SameSite != http.SameSiteStrictMode || c.Secure || c.Path != "/" || c.Domain != "" || c.MaxAge != 12*3600 || len(c.Value) != 43 {
 		t.Errorf("the cookie is %v", c)
 	}
-	f.wants("/api/session", "", 200, `{"login_needed":true,"user":"default","may":{"peek":true,"admin":true},"version":"1.2.3"}`, cookie(c))
-	f.wants("/api/reset", `{"raw":"YQ"}`, 200, `{"forgotten":1}`, cookie(c))
-	other, _ := f.ask("/api/login", `{"user":"default","password":"secret"}`)
+	f.expect("/api/session", "", 200, `{"login_needed":true,"user":"default","may":{"peek":true,"admin":true},"version":"1.2.3"}`, cookie(c))
+	f.expect("/api/reset", `{"raw":"YQ"}`, 200, `{"forgotten":1}`, cookie(c))
+	other, _ := f.request("/api/login", `{"user":"default","password":"secret"}`)
 	if other.Cookies()[0].Value == c.Value {
-		t.Error("two logins have one cookie")
+		t.Error("two logins have the same cookie")
 	}
-	answer, _ = f.ask("/api/logout", `{}`, cookie(c))
+	answer, _ = f.request("/api/logout", `{}`, cookie(c))
 	if gone := answer.Cookies(); answer.StatusCode != 204 || len(gone) != 1 || gone[0].Value != "" || gone[0].MaxAge != -1 {
-		t.Errorf("a logout is answered %d with %v", answer.StatusCode, gone)
+		t.Errorf("a logout returns %d with %v", answer.StatusCode, gone)
 	}
-	f.wants("/api/reset", `{"raw":"YQ"}`, 401, `{"error":"log in first"}`, cookie(c))
-	f.wants("/api/reset", `{"raw":"YQ"}`, 200, `{"forgotten":0}`, cookie(other.Cookies()[0]))
+	f.expect("/api/reset", `{"raw":"YQ"}`, 401, `{"error":"log in first"}`, cookie(c))
+	f.expect("/api/reset", `{"raw":"YQ"}`, 200, `{"forgotten":0}`, cookie(other.Cookies()[0]))
 }
 
-func TestLoginsEnd(t *testing.T) {
+func TestLoginsExpire(t *testing.T) {
 	f := serve(t, "secret", nil)
 	l, now := newLogins(f.Addr(), true), time.Now()
 	with := func(c *http.Cookie) *http.Request {
@@ -98,69 +100,69 @@ func TestLoginsEnd(t *testing.T) {
 		r.AddCookie(c)
 		return r
 	}
-	first := l.begin(f.as(), now)
+	first := l.create(f.account(), now)
 	if !first.Secure || !strings.HasPrefix(first.Name, "__Host-limitsrv-") {
 		t.Errorf("the cookie of TLS is %v", first)
 	}
-	if _, ok := l.find(with(first), now.Add(loginLasts-1)); !ok {
-		t.Error("a login ended before its time")
+	if _, ok := l.lookup(with(first), now.Add(loginLifetime-1)); !ok {
+		t.Error("a login expired too early")
 	}
-	if _, ok := l.find(with(first), now.Add(loginLasts)); ok {
-		t.Error("a login did not end")
+	if _, ok := l.lookup(with(first), now.Add(loginLifetime)); ok {
+		t.Error("a login did not expire")
 	}
-	if _, ok := l.find(with(l.begin(commands.Account{}, now)), now); ok {
-		t.Error("a user who is gone is still logged in")
+	if _, ok := l.lookup(with(l.create(commands.Account{}, now)), now); ok {
+		t.Error("a removed user is still logged in")
 	}
-	first = l.begin(f.as(), now)
-	second := l.begin(f.as(), now.Add(1))
+	first = l.create(f.account(), now)
+	second := l.create(f.account(), now.Add(1))
 	for i := range maxLogins - 1 {
-		l.begin(f.as(), now.Add(time.Duration(2+i)))
+		l.create(f.account(), now.Add(time.Duration(2+i)))
 	}
-	if len(l.all) != maxLogins {
-		t.Errorf("%d are logged in, want %d", len(l.all), maxLogins)
+	if len(l.byHash) != maxLogins {
+		t.Errorf("%d logins, want %d", len(l.byHash), maxLogins)
 	}
-	if _, ok := l.find(with(first), now); ok {
+	if _, ok := l.lookup(with(first), now); ok {
 		t.Error("the oldest login is still there")
 	}
-	if _, ok := l.find(with(second), now); !ok {
+	if _, ok := l.lookup(with(second), now); !ok {
 		t.Error("the second login is gone")
 	}
-	l.begin(f.as(), now.Add(loginLasts*2))
-	if len(l.all) != 1 {
-		t.Errorf("%d are logged in when all but one have ended", len(l.all))
+	l.create(f.account(), now.Add(loginLifetime*2))
+	if len(l.byHash) != 1 {
+		t.Errorf("%d logins after all but one have expired", len(l.byHash))
 	}
 }
 
-func TestPagesOfOthersAreRefused(t *testing.T) {
+func TestOtherOriginsAreRejected(t *testing.T) {
 	f := serve(t, "", withPprof)
-	f.does("RL.FIXED a 10 day")
+	f.execute("RL.FIXED a 10 day")
 	for _, host := range []string{"evil.example", "evil.example:80", "localhost.evil.example", "127.0.0.1.evil.example:9379"} {
 		for _, path := range append(append([]string{"/api/session"}, readPaths...), adminPaths...) {
-			f.wants(path, "", 403, `{"error":"as nobody has to log in, call this server by its address or as localhost"}`, header("Host", host))
+			f.expect(path, "", 403, `{"error":"no login is required here, so the host must be an address or localhost"}`, header("Host", host))
 		}
 	}
 	for _, host := range []string{"localhost", "LOCALHOST:9379", "127.0.0.1", "[::1]:9379", "[::1]", "10.1.2.3:9379"} {
-		if answer, text := f.ask("/api/now", "", header("Host", host)); answer.StatusCode != 200 {
-			t.Errorf("as %s it answers %d %s, want 200", host, answer.StatusCode, text)
+		if answer, text := f.request("/api/now", "", header("Host", host)); answer.StatusCode != 200 {
+			t.Errorf("with host %s: status %d %s, want 200", host, answer.StatusCode, text)
 		}
 	}
 	const other = `{"error":"the request comes from a page of another origin"}`
-	f.wants("/api/reset", `{"raw":"YQ"}`, 403, other, header("Origin", "http://evil.example"))
-	f.wants("/api/reset", `{"raw":"YQ"}`, 403, other, header("Sec-Fetch-Site", "cross-site"))
-	f.wants("/api/reset", `{"raw":"YQ"}`, 403, other, header("Sec-Fetch-Site", "same-site"))
-	f.wants("/api/login", `{"user":"default","password":""}`, 403, other, header("Origin", "http://evil.example"))
-	f.wants("/api/reset", `{"raw":"YQ"}`, 200, `{"forgotten":1}`, header("Origin", "http://"+f.Addr().String()))
-	f.wants("/api/reset", `{"raw":"YQ"}`, 200, `{"forgotten":0}`, header("Sec-Fetch-Site", "same-origin"))
+	f.expect("/api/reset", `{"raw":"YQ"}`, 403, other, header("Origin", "http://evil.example"))
+	f.expect("/api/reset", `{"raw":"YQ"}`, 403, other, header("Sec-Fetch-Site", "cross-site"))
+	f.expect("/api/reset", `{"raw":"YQ"}`, 403, other, header("Sec-Fetch-Site", "same-site"))
+	f.expect("/api/login", `{"user":"default","password":""}`, 403, other, header("Origin", "http://evil.example"))
+	f.expect("/api/reset", `{"raw":"YQ"}`, 200, `{"forgotten":1}`, header("Origin", "http://"+f.Addr().String()))
+	f.expect("/api/reset", `{"raw":"YQ"}`, 200, `{"forgotten":0}`, header("Sec-Fetch-Site", "same-origin"))
 	protected := serve(t, "secret", nil)
-	if answer, _ := protected.ask("/api/now", "", header("Host", "limits.example"), basic("default", "secret")); answer.StatusCode != 200 {
-		t.Errorf("with a login it answers %d to its own name, want 200", answer.StatusCode)
+	if answer, _ := protected.request("/api/now", "", header("Host", "limits.example"), basic("default", "secret")); answer.StatusCode != 200 {
+		t.Errorf("with a login and its own name as host: status %d, want 200", answer.StatusCode)
 	}
 }
 
-func TestHeadersTrustNobody(t *testing.T) {
+func TestSecurityHeaders(t *testing.T) {
 	f := serve(t, "", nil)
 	for _, path := range []string{"/", "/api/now", "/api/nothing", "/metrics", "/livez"} {
-		answer, _ := f.ask(path, "")
+		answer, _ := f.request(path, "")
 		for name, want := range map[string]string{
 			"Content-Security-Policy": "default-src 'none'", "X-Content-Type-Options": "nosniff", "Referrer-Policy": "no-referrer", "X-Frame-Options": "DENY",
 		} {
@@ -169,7 +171,7 @@ func TestHeadersTrustNobody(t *testing.T) {
 			}
 		}
 		if strings.Contains(answer.Header.Get("Content-Security-Policy"), "unsafe") {
-			t.Errorf("%s lets pages have what is unsafe", path)
+			t.Errorf("the policy of %s allows unsafe resources", path)
 		}
 		if got := answer.Header.Get("Cache-Control"); path != "/" && got != "no-store" {
 			t.Errorf("%s: Cache-Control is %q", path, got)
@@ -180,13 +182,13 @@ func TestHeadersTrustNobody(t *testing.T) {
 func TestProfilesAreOff(t *testing.T) {
 	f := serve(t, "", nil)
 	for _, path := range adminPaths {
-		if answer, _ := f.ask(path, ""); answer.StatusCode != 404 {
-			t.Errorf("%s is answered %d, want 404", path, answer.StatusCode)
+		if answer, _ := f.request(path, ""); answer.StatusCode != 404 {
+			t.Errorf("%s returns %d, want 404", path, answer.StatusCode)
 		}
 	}
 	on := serve(t, "", withPprof)
-	if answer, text := on.ask("/debug/pprof/cmdline", ""); answer.StatusCode != 404 {
-		t.Errorf("the command line is told: %d %s", answer.StatusCode, text)
+	if answer, text := on.request("/debug/pprof/cmdline", ""); answer.StatusCode != 404 {
+		t.Errorf("the command line is served: %d %s", answer.StatusCode, text)
 	}
 }
 
@@ -194,11 +196,11 @@ func TestPanicEndsOneRequest(t *testing.T) {
 	f := serve(t, "", func(c *Config) {
 		c.Page = http.HandlerFunc(func(http.ResponseWriter, *http.Request) { panic("broken") })
 	})
-	f.wants("/", "", 500, `{"error":"internal error"}`)
+	f.expect("/", "", 500, `{"error":"internal error"}`)
 	if log := f.log.String(); !strings.Contains(log, "panic=broken") || !strings.Contains(log, "access_test.go") {
-		t.Errorf("the log does not tell where: %s", log)
+		t.Errorf("the log lacks the panic or its stack: %s", log)
 	}
-	f.wants("/livez", "", 200, "ok")
+	f.expect("/livez", "", 200, "ok")
 }
 
 func TestBounds(t *testing.T) {
@@ -208,15 +210,15 @@ func TestBounds(t *testing.T) {
 		t.Fatal(err)
 	}
 	long.Header.Set("X-Long", strings.Repeat("x", 2*maxHeaderBytes))
-	if answer, err := http.DefaultTransport.RoundTrip(long); err == nil { // else it was cut off while it came
+	if answer, err := http.DefaultTransport.RoundTrip(long); err == nil { // otherwise the connection was cut off while sending
 		answer.Body.Close()
 		if answer.StatusCode != http.StatusRequestHeaderFieldsTooLarge {
-			t.Errorf("long headers are answered %d, want 431", answer.StatusCode)
+			t.Errorf("long headers return %d, want 431", answer.StatusCode)
 		}
 	}
 	http.DefaultTransport.(*http.Transport).CloseIdleConnections()
 	var open []net.Conn
-	for range maxConnectionsEach + 1 {
+	for range maxConnectionsPerSite + 1 {
 		conn, err := net.Dial("tcp", f.Addr().String())
 		if err != nil {
 			t.Fatal(err)
@@ -224,42 +226,42 @@ func TestBounds(t *testing.T) {
 		defer conn.Close()
 		open = append(open, conn)
 	}
-	f.wants("/livez", "", 200, "ok")
+	f.expect("/livez", "", 200, "ok")
 	_ = open[0].SetReadDeadline(time.Now().Add(10 * time.Second))
 	if n, err := open[0].Read(make([]byte, 1)); n != 0 || err == nil || os.IsTimeout(err) {
 		t.Errorf("the oldest of too many reads %d bytes, %v, want the end", n, err)
 	}
 	io.WriteString(open[2], "GET /livez HTTP/1.0\r\n\r\n")
 	if answer, err := io.ReadAll(open[2]); !strings.HasSuffix(string(answer), "ok\n") {
-		t.Errorf("one that has room yet is answered %q, %v", answer, err)
+		t.Errorf("a connection within the bound reads %q, %v", answer, err)
 	}
 }
 
-// Where there is no room, a connection that comes gets that of another: of its own site, if
-// that has as many as it may or as any other, or of the one that has most. Those being
-// answered stay, if others don't.
-func TestRoomOfConnections(t *testing.T) {
-	b := newBounded(nil, 4, 3, nil)
-	var all []*counted
-	busy := func(i int) { all[i].begin() }
+// Beyond a bound a new connection displaces one of its own site, if that has reached its
+// bound or has as many as any other, or else one of the site that has most. Busy
+// connections stay if others are idle.
+func TestConnectionsAreDisplaced(t *testing.T) {
+	b := newBoundedListener(nil, 4, 3, nil)
+	var all []*boundedConn
+	busy := func(i int) { all[i].markBusy() }
 	for i, tt := range []struct {
 		site string
-		cut  int // which one is displaced; -1: none
+		cut  int // index of the displaced connection; -1: none
 		then func()
 	}{
-		{"a", -1, nil}, {"b", -1, nil}, {"a", -1, nil}, {"a", -1, nil}, // all there may be
-		{"a", 0, func() { busy(2) }},                   // a may not have more
-		{"c", 3, nil},                                  // a has most, and 2 is being answered
-		{"c", 4, func() { all[2].end() }},              // a has most still
+		{"a", -1, nil}, {"b", -1, nil}, {"a", -1, nil}, {"a", -1, nil}, // the bound of all
+		{"a", 0, func() { busy(2) }},                   // the bound of site a
+		{"c", 3, nil},                                  // a has most, and 2 is busy
+		{"c", 4, func() { all[2].markIdle() }},         // a still has most
 		{"d", 5, func() { busy(1); busy(2); busy(7) }}, // c has most
 		{"c", 6, func() { busy(8) }},                   // all have one: its own
-		{"d", 7, nil},                                  // likewise, though it is being answered
+		{"d", 7, nil},                                  // likewise, though it is busy
 	} {
-		c := &counted{of: b, site: tt.site}
+		c := &boundedConn{listener: b, site: tt.site}
 		all = append(all, c)
-		displaced := b.enter(c)
+		displaced := b.add(c)
 		if at := slices.Index(all, displaced); displaced != nil && at != tt.cut || displaced == nil && tt.cut >= 0 {
-			t.Errorf("connection %d, of %s: takes the room of %d, want of %d", i, tt.site, at, tt.cut)
+			t.Errorf("connection %d, of %s: displaces %d, want %d", i, tt.site, at, tt.cut)
 		}
 		if tt.then != nil {
 			tt.then()
@@ -267,22 +269,22 @@ func TestRoomOfConnections(t *testing.T) {
 	}
 	for range 2 {
 		for _, c := range all {
-			b.leave(c)
+			b.remove(c)
 		}
 	}
-	if len(b.open) != 0 || len(b.each) != 0 {
-		t.Errorf("%d are left, of %v", len(b.open), b.each)
+	if len(b.conns) != 0 || len(b.perSite) != 0 {
+		t.Errorf("%d left, by site %v", len(b.conns), b.perSite)
 	}
 }
 
-// Connections of its own address that never send a whole request, or have sent one, keep
-// no probe out.
-func TestProbesGetThrough(t *testing.T) {
+// Probes are answered, however many connections of their own address never send a
+// complete request, or are kept open after one.
+func TestProbesBesideManyConnections(t *testing.T) {
 	for _, tt := range []struct{ name, sent string }{
-		{"connections that say nothing", ""},
-		{"headers that do not end", "GET /livez HTTP/1.1\r\nHost: x\r\nX-Slow: "},
-		{"bodies that do not end", "POST /api/login HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"},
-		{"connections that are kept", "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n"},
+		{"silent connections", ""},
+		{"incomplete headers", "GET /livez HTTP/1.1\r\nHost: x\r\nX-Slow: "},
+		{"incomplete bodies", "POST /api/login HTTP/1.1\r\nHost: 127.0.0.1\r\nContent-Type: application/json\r\nContent-Length: 100\r\n\r\n{"},
+		{"kept-alive connections", "GET /livez HTTP/1.1\r\nHost: x\r\n\r\n"},
 	} {
 		f := serve(t, "secret", nil)
 		for range 400 {
@@ -294,63 +296,64 @@ func TestProbesGetThrough(t *testing.T) {
 			io.WriteString(conn, tt.sent)
 		}
 		for range 20 {
-			f.wants("/livez", "", 200, "ok")
-			f.wants("/readyz", "", 200, "ready")
+			f.expect("/livez", "", 200, "ok")
+			f.expect("/readyz", "", 200, "ready")
 		}
 	}
 }
 
-func TestPlacesBySite(t *testing.T) {
-	b := newPlaces(3, 2)
+func TestSiteLimiter(t *testing.T) {
+	b := newSiteLimiter(3, 2)
 	for i, tt := range []struct {
 		host string
 		want bool
 	}{{"a", true}, {"a", true}, {"a", false}, {"b", true}, {"c", false}} {
-		if got := b.enter(tt.host); got != tt.want {
-			t.Errorf("connection %d, of %s: taken is %v", i, tt.host, got)
+		if got := b.acquire(tt.host); got != tt.want {
+			t.Errorf("connection %d, of %s: acquire returns %v", i, tt.host, got)
 		}
 	}
-	b.leave("a")
-	if !b.enter("c") || b.enter("a") {
-		t.Error("the room of one who left is not that of another")
+	b.release("a")
+	if !b.acquire("c") || b.acquire("a") {
+		t.Error("a released slot is not available to another site, or is to its own")
 	}
 	for _, host := range []string{"a", "b", "c"} {
-		b.leave(host)
+		b.release(host)
 	}
-	if b.open != 0 || len(b.each) != 0 {
-		t.Errorf("%d are left, of %v", b.open, b.each)
+	if b.total != 0 || len(b.perSite) != 0 {
+		t.Errorf("%d left, by site %v", b.total, b.perSite)
 	}
 }
 
-// Who waits for a login keeps few from logging in, and nobody from a probe.
+// Pending logins beyond the bound are rejected; probes and authenticated requests are
+// not.
 func TestLoginsAtOnceAreBounded(t *testing.T) {
 	f := serve(t, "secret", nil)
-	for i := range maxLoggingIn {
-		f.loggingIn.enter(strconv.Itoa(i))
+	for i := range maxPendingLogins {
+		f.pendingLogins.acquire(strconv.Itoa(i))
 	}
-	f.wants("/api/login", `{"user":"default","password":"secret"}`, 503, `{"error":"too many log in at once, try again"}`)
-	f.wants("/livez", "", 200, "ok")
-	f.loggingIn.leave("0")
-	if answer, text := f.ask("/api/login", `{"user":"default","password":"secret"}`); answer.StatusCode != 204 {
-		t.Errorf("it is answered %d %s", answer.StatusCode, text)
+	f.expect("/api/login", `{"user":"default","password":"secret"}`, 503, `{"error":"too many logins at once, try again"}`)
+	f.expect("/livez", "", 200, "ok")
+	f.pendingLogins.release("0")
+	if answer, text := f.request("/api/login", `{"user":"default","password":"secret"}`); answer.StatusCode != 204 {
+		t.Errorf("status %d %s", answer.StatusCode, text)
 	}
-	if n := f.loggingIn.open; n != maxLoggingIn-1 {
-		t.Errorf("%d log in, want %d", n, maxLoggingIn-1)
+	if n := f.pendingLogins.total; n != maxPendingLogins-1 {
+		t.Errorf("%d logins are pending, want %d", n, maxPendingLogins-1)
 	}
-	f.loggingIn.enter("0")
-	if answer, text := f.ask("/metrics", "", basic("default", "secret")); answer.StatusCode != 200 {
-		t.Errorf("who has logged in before is answered %d %s while others wait", answer.StatusCode, text)
+	f.pendingLogins.acquire("0")
+	if answer, text := f.request("/metrics", "", basic("default", "secret")); answer.StatusCode != 200 {
+		t.Errorf("an authenticated request returns %d %s while others wait", answer.StatusCode, text)
 	}
 }
 
-// Fifty of a site who wait for their guesses to be answered keep no other of it out.
+// Fifty pending logins of a site leave room for others of it.
 func TestLoginsOfOneSite(t *testing.T) {
 	f := serve(t, "secret", nil)
 	for range 50 {
-		f.loggingIn.enter("127.0.0.1")
+		f.pendingLogins.acquire("127.0.0.1")
 	}
-	if answer, text := f.ask("/api/login", `{"user":"default","password":"secret"}`); answer.StatusCode != 204 {
-		t.Errorf("it is answered %d %s", answer.StatusCode, text)
+	if answer, text := f.request("/api/login", `{"user":"default","password":"secret"}`); answer.StatusCode != 204 {
+		t.Errorf("status %d %s", answer.StatusCode, text)
 	}
 }
 
@@ -383,19 +386,19 @@ func TestTLS(t *testing.T) {
 	}
 	defer answer.Body.Close()
 	if answer.StatusCode != 204 || !answer.Cookies()[0].Secure || answer.TLS.Version < tls.VersionTLS12 {
-		t.Errorf("a login is answered %d with %v", answer.StatusCode, answer.Cookies())
+		t.Errorf("a login returns %d with %v", answer.StatusCode, answer.Cookies())
 	}
 	named, err := http.NewRequest(http.MethodGet, "https://"+serve(t, "", withTLS).Addr().String()+"/api/now", nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	named.Host = "limits.example" // which a browser would hold against the certificate
+	named.Host = "limits.example" // a browser would check it against the certificate
 	if answer, err = transport.RoundTrip(named); err != nil {
 		t.Fatal(err)
 	}
 	answer.Body.Close()
 	if answer.StatusCode != 200 {
-		t.Errorf("by its name it answers %d, want 200", answer.StatusCode)
+		t.Errorf("with its name as host: status %d, want 200", answer.StatusCode)
 	}
 	plain, err := http.Get("http://" + f.Addr().String() + "/livez")
 	if err != nil {
@@ -403,12 +406,12 @@ func TestTLS(t *testing.T) {
 	}
 	defer plain.Body.Close()
 	if plain.StatusCode != 400 {
-		t.Errorf("without TLS it answers %d, want 400", plain.StatusCode)
+		t.Errorf("without TLS: status %d, want 400", plain.StatusCode)
 	}
 }
 
-// A request without a path is refused as any other, and not logged as a fault of ours.
-func TestRequestsWithoutAPath(t *testing.T) {
+// A request without a path is rejected without a panic.
+func TestRequestsWithoutPath(t *testing.T) {
 	f := serve(t, "secret", nil)
 	for _, request := range []string{"GET http://127.0.0.1 HTTP/1.1", "CONNECT a:80 HTTP/1.1", "OPTIONS * HTTP/1.1"} {
 		conn, err := net.Dial("tcp", f.Addr().String())
@@ -418,7 +421,7 @@ func TestRequestsWithoutAPath(t *testing.T) {
 		fmt.Fprintf(conn, "%s\r\nHost: 127.0.0.1\r\nConnection: close\r\n\r\n", request)
 		answer, err := io.ReadAll(conn)
 		if err != nil || len(answer) == 0 || strings.Contains(string(answer), " 500 ") {
-			t.Errorf("%s is answered %q, %v", request, answer, err)
+			t.Errorf("%s returns %q, %v", request, answer, err)
 		}
 		conn.Close()
 	}

@@ -14,54 +14,55 @@ import (
 	"limitsrv/server"
 )
 
-// Bounds of what one client may ask for and take.
+// Bounds of the connections and requests of clients.
 const (
 	maxConnections = 128
-	// maxConnectionsEach are those of one site.
-	maxConnectionsEach = 64
-	maxHeaderBytes     = 16 << 10
-	maxBodyBytes       = 8 << 10
-	headerTimeout      = 5 * time.Second
-	readTimeout        = 10 * time.Second
-	writeTimeout       = time.Minute // a profile may take that long
-	idleTimeout        = time.Minute
+	// maxConnectionsPerSite bounds the connections of one site.
+	maxConnectionsPerSite = 64
+	maxHeaderBytes        = 16 << 10
+	maxBodyBytes          = 8 << 10
+	headerTimeout         = 5 * time.Second
+	readTimeout           = 10 * time.Second
+	writeTimeout          = time.Minute // a profile may take that long
+	idleTimeout           = time.Minute
 )
 
-// Config says where to listen and what to tell. Listen and Handler must be set.
+// Config holds the address and the sources of the replies. Required are Listen and
+// Handler.
 type Config struct {
 	Listen string // HOST:PORT
-	// TLS is asked for each connection for what then holds; nil: connections are plain.
+	// TLS returns the configuration for a new connection; nil: no TLS.
 	TLS     func() *tls.Config
 	Handler *commands.Handler
-	// Traffic tells what the server of the clients has carried; nil: nothing.
+	// Traffic returns the counts of the client server; nil: none.
 	Traffic func() server.Stats
-	// Commit is called between executing and answering; nil: nothing.
+	// Commit is called between executing and replying; nil: none.
 	Commit func()
-	Page   http.Handler // answers GET / and what the page is made of; nil: there is none
+	Page   http.Handler // serves GET / and the page's files; nil: no page
 	Pprof  bool         // serve profiles
-	// KeyMetrics has /metrics tell names of keys.
+	// KeyMetrics includes names of keys in /metrics.
 	KeyMetrics bool
-	// Expires are when certificates in use expire, by what they are for.
+	// Expires return the expiry of the certificates in use, by purpose.
 	Expires map[string]func() time.Time
 	Logger  *slog.Logger // slog.Default()
 }
 
-// A Server is the listener. Its methods may be called by many at once.
+// A Server is the admin listener. Concurrency: any goroutine may call its methods.
 type Server struct {
 	cfg      Config
 	log      *slog.Logger
 	listener net.Listener
 	http     *http.Server
 	logins   *logins
-	// loggingIn are for those who are in a login that may wait.
-	loggingIn *places
-	searching chan struct{} // has an element for each search that runs
-	history   *history
-	metrics   http.Handler
+	// pendingLogins limits the logins under way.
+	pendingLogins *siteLimiter
+	searching     chan struct{} // semaphore of the searches
+	history       *history
+	metrics       http.Handler
 }
 
-// New binds the address; nobody is served until Serve. A Server that New returned
-// must be Shutdown.
+// New binds the address; requests are served from Serve on. The caller must Shutdown the
+// returned Server.
 func New(cfg Config) (*Server, error) {
 	if cfg.Logger == nil {
 		cfg.Logger = slog.Default()
@@ -74,10 +75,10 @@ func New(cfg Config) (*Server, error) {
 		return nil, fmt.Errorf("admin listener: %w", err)
 	}
 	s := &Server{
-		cfg: cfg, log: cfg.Logger, listener: newBounded(listener, maxConnections, maxConnectionsEach, cfg.TLS),
-		loggingIn: newPlaces(maxLoggingIn, maxLoggingInEach),
-		searching: make(chan struct{}, maxSearches),
-		history:   newHistory(sampler(cfg)),
+		cfg: cfg, log: cfg.Logger, listener: newBoundedListener(listener, maxConnections, maxConnectionsPerSite, cfg.TLS),
+		pendingLogins: newSiteLimiter(maxPendingLogins, maxPendingLoginsPerSite),
+		searching:     make(chan struct{}, maxSearches),
+		history:       newHistory(newSampler(cfg)),
 	}
 	s.logins = newLogins(listener.Addr(), cfg.TLS != nil)
 	s.metrics = newMetrics(cfg)
@@ -90,29 +91,29 @@ func New(cfg Config) (*Server, error) {
 		IdleTimeout:       idleTimeout,
 		MaxHeaderBytes:    maxHeaderBytes,
 		Protocols:         new(http.Protocols),
-		ErrorLog:          slog.NewLogLogger(cfg.Logger.Handler(), slog.LevelDebug), // handshakes of strangers
+		ErrorLog:          slog.NewLogLogger(cfg.Logger.Handler(), slog.LevelDebug), // handshake errors of unauthenticated clients
 	}
 	s.http.Protocols.SetHTTP1(true)
 	return s, nil
 }
 
-// Addr is the address that it listens on.
+// Addr returns the address that the server listens on.
 func (s *Server) Addr() net.Addr { return s.listener.Addr() }
 
-// Serve answers until Shutdown, and keeps the history meanwhile. It is called once
-// at most.
+// Serve serves requests and records the history until Shutdown. It must be called at most
+// once.
 func (s *Server) Serve() {
 	stop := s.history.start()
 	defer stop()
 	if err := s.http.Serve(s.listener); !errors.Is(err, http.ErrServerClosed) {
-		s.log.Error("the admin listener has ended", "error", err)
+		s.log.Error("admin listener failed", "error", err)
 	}
 }
 
-// Shutdown stops accepting and waits for the answers under way. Those that are not
-// there when ctx ends are cut off.
+// Shutdown stops accepting and waits for the requests under way. When ctx ends the rest
+// are cut off.
 func (s *Server) Shutdown(ctx context.Context) error {
-	defer s.listener.Close() // of a server that never served
+	defer s.listener.Close() // if Serve was never called
 	if err := s.http.Shutdown(ctx); err != nil {
 		return errors.Join(fmt.Errorf("admin listener: %w", err), s.http.Close())
 	}

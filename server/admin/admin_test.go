@@ -18,40 +18,40 @@ import (
 	"limitsrv/server"
 )
 
-// testStart is when the clock of the tests stands.
+// testStart is the time of the tests' clock.
 const testStart = engine.Instant(1_700_000_000_000_000_000)
 
-// A fixture is a server to ask, with what it stands on.
+// A fixture is a server under test with its fakes.
 type fixture struct {
 	t *testing.T
 	*Server
-	handler *commands.Handler
-	clock   *commands.TestClock
-	store   *fakeStore
-	cluster *fakeCluster
-	log     *logged
-	wrong   int // commands of does that are answered with an error
+	handler    *commands.Handler
+	clock      *commands.TestClock
+	store      *fakeStore
+	cluster    *fakeCluster
+	log        *lockedLog
+	wantErrors int // number of commands of execute that fail
 }
 
-// logged is a log to look into.
-type logged struct {
+// lockedLog is a log that tests can read.
+type lockedLog struct {
 	mu   sync.Mutex
 	text bytes.Buffer
 }
 
-func (l *logged) Write(p []byte) (int, error) {
+func (l *lockedLog) Write(p []byte) (int, error) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.text.Write(p)
 }
 
-func (l *logged) String() string {
+func (l *lockedLog) String() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.text.String()
 }
 
-// fakeStore stands as it is told to.
+// fakeStore has a settable status.
 type fakeStore struct {
 	commands.NoStore
 	standing commands.Standing
@@ -59,7 +59,7 @@ type fakeStore struct {
 
 func (f *fakeStore) Standing() commands.Standing { return f.standing }
 
-// fakeCluster is a node by itself unless it is told of others.
+// fakeCluster is a single node, or a cluster after ofThree.
 type fakeCluster struct {
 	commands.NoCluster
 	r     commands.Replication
@@ -80,10 +80,11 @@ func (f *fakeCluster) ofThree() {
 	}
 }
 
-// serve starts a server on loopback, changed as change says, which ends with the test.
+// serve starts a server on loopback with a configuration modified by change, until the
+// test ends.
 func serve(t *testing.T, password string, change func(*Config)) *fixture {
 	t.Helper()
-	f := &fixture{t: t, clock: commands.NewTestClock(testStart), store: &fakeStore{}, cluster: &fakeCluster{}, log: &logged{}}
+	f := &fixture{t: t, clock: commands.NewTestClock(testStart), store: &fakeStore{}, cluster: &fakeCluster{}, log: &lockedLog{}}
 	e := engine.New(engine.Options{})
 	f.handler = commands.NewHandler(commands.Config{
 		Exec: &commands.Local{Engine: e, Clock: f.clock}, Engine: func() *engine.Engine { return e }, Clock: f.clock,
@@ -120,10 +121,10 @@ func serve(t *testing.T, password string, change func(*Config)) *fixture {
 	return f
 }
 
-// does has a client send commands.
-func (f *fixture) does(lines ...string) {
+// execute executes commands of a client.
+func (f *fixture) execute(lines ...string) {
 	f.t.Helper()
-	s := f.handler.NewSessionAs(commands.Client{Wake: func() {}, Close: func() {}}, f.as())
+	s := f.handler.NewSessionAs(commands.Client{Wake: func() {}, Close: func() {}}, f.account())
 	defer s.Close()
 	for _, line := range lines {
 		var args [][]byte
@@ -133,29 +134,29 @@ func (f *fixture) does(lines ...string) {
 		s.Do(args)
 	}
 	s.Flush()
-	if wrong := bytes.Count(s.Out, []byte("-ERR")); wrong > 0 && wrong != f.wrong {
-		f.t.Fatalf("%q were answered %q", lines, s.Out)
+	if wrong := bytes.Count(s.Out, []byte("-ERR")); wrong > 0 && wrong != f.wantErrors {
+		f.t.Fatalf("%q returned %q", lines, s.Out)
 	}
 }
 
-// as is an account that may everything.
-func (f *fixture) as() commands.Account {
+// account returns an account with all rights.
+func (f *fixture) account() commands.Account {
 	f.t.Helper()
-	a, err := f.handler.Login(context.Background(), "127.0.0.1", anyone, []byte("secret"))
+	a, err := f.handler.Login(context.Background(), "127.0.0.1", defaultUser, []byte("secret"))
 	if err != nil {
 		f.t.Fatal(err)
 	}
 	return a
 }
 
-// A call is a request and how it is changed before it is sent.
-type call func(*http.Request)
+// A requestOption modifies a request before it is sent.
+type requestOption func(*http.Request)
 
-func basic(user, password string) call {
+func basic(user, password string) requestOption {
 	return func(r *http.Request) { r.SetBasicAuth(user, password) }
 }
 
-func header(name, value string) call {
+func header(name, value string) requestOption {
 	return func(r *http.Request) {
 		if name == "Host" {
 			r.Host = value
@@ -164,10 +165,10 @@ func header(name, value string) call {
 	}
 }
 
-func cookie(c *http.Cookie) call { return func(r *http.Request) { r.AddCookie(c) } }
+func cookie(c *http.Cookie) requestOption { return func(r *http.Request) { r.AddCookie(c) } }
 
-// ask sends a request, a POST where there is a body, and reads the answer.
-func (f *fixture) ask(path, body string, changes ...call) (*http.Response, string) {
+// request sends a request, a POST if there is a body, and reads the reply.
+func (f *fixture) request(path, body string, changes ...requestOption) (*http.Response, string) {
 	f.t.Helper()
 	method := http.MethodGet
 	if body != "" {
@@ -195,48 +196,48 @@ func (f *fixture) ask(path, body string, changes ...call) (*http.Response, strin
 	return answer, strings.TrimSpace(string(text))
 }
 
-// wants asks and compares.
-func (f *fixture) wants(path, body string, status int, want string, changes ...call) {
+// expect sends a request and compares the reply.
+func (f *fixture) expect(path, body string, status int, want string, changes ...requestOption) {
 	f.t.Helper()
-	answer, got := f.ask(path, body, changes...)
+	answer, got := f.request(path, body, changes...)
 	if answer.StatusCode != status || got != want {
-		f.t.Errorf("%s %s is answered %d %s, want %d %s", path, body, answer.StatusCode, got, status, want)
+		f.t.Errorf("%s %s returns %d %s, want %d %s", path, body, answer.StatusCode, got, status, want)
 	}
 }
 
-// reads asks for JSON.
-func reads[T any](f *fixture, path string, changes ...call) (is T) {
+// getJSON requests and decodes JSON.
+func getJSON[T any](f *fixture, path string, changes ...requestOption) (is T) {
 	f.t.Helper()
-	answer, text := f.ask(path, "", changes...)
+	answer, text := f.request(path, "", changes...)
 	if answer.StatusCode != http.StatusOK {
-		f.t.Fatalf("%s is answered %d %s", path, answer.StatusCode, text)
+		f.t.Fatalf("%s returns %d %s", path, answer.StatusCode, text)
 	}
 	if err := json.Unmarshal([]byte(text), &is); err != nil {
-		f.t.Fatalf("%s is answered %s: %v", path, text, err)
+		f.t.Fatalf("%s returns %s: %v", path, text, err)
 	}
 	return is
 }
 
 func TestHealth(t *testing.T) {
 	f := serve(t, "secret", nil)
-	f.wants("/livez", "", 200, "ok")
-	f.wants("/readyz", "", 200, "ready")
-	f.wants("/readyz", "", 200, "ready", header("Host", "probe.example"))
-	f.wants("/readyz?verbose", "", 200, "ready\nloaded: ok\nserving: ok\nquorum: ok\nlog: ok")
+	f.expect("/livez", "", 200, "ok")
+	f.expect("/readyz", "", 200, "ready")
+	f.expect("/readyz", "", 200, "ready", header("Host", "probe.example"))
+	f.expect("/readyz?verbose", "", 200, "ready\nloaded: ok\nserving: ok\nquorum: ok\nlog: ok")
 	f.handler.SetLoading(true)
-	f.wants("/readyz", "", 503, "not ready: the state is being loaded")
+	f.expect("/readyz", "", 503, "not ready: the state is being loaded")
 	f.store.standing.Failed = errors.New("disk\nfull")
-	f.wants("/readyz", "", 503, "not ready: the state is being loaded; decisions can't be written to disk: disk full")
+	f.expect("/readyz", "", 503, "not ready: the state is being loaded; decisions can't be written to disk: disk full")
 	f.handler.SetLoading(false)
 	f.store.standing.Failed = nil
 	f.cluster.ofThree()
-	f.wants("/readyz", "", 200, "ready")
+	f.expect("/readyz", "", 200, "ready")
 	f.cluster.r.HasQuorum = false
-	f.wants("/readyz", "", 503, "not ready: the cluster has no leader that decides")
+	f.expect("/readyz", "", 503, "not ready: the cluster has no leader that decides")
 	f.cluster.r.Trouble = "no majority of the cluster can be reached"
-	f.wants("/readyz?verbose", "", 503, "not ready: no majority of the cluster can be reached\nloaded: ok\nserving: ok\nquorum: no majority of the cluster can be reached\nlog: ok")
+	f.expect("/readyz?verbose", "", 503, "not ready: no majority of the cluster can be reached\nloaded: ok\nserving: ok\nquorum: no majority of the cluster can be reached\nlog: ok")
 	f.cluster.r.HasQuorum = true
 	f.handler.Drain()
-	f.wants("/readyz", "", 503, "not ready: the server is shutting down")
-	f.wants("/livez", "", 200, "ok")
+	f.expect("/readyz", "", 503, "not ready: the server is shutting down")
+	f.expect("/livez", "", 200, "ok")
 }

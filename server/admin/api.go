@@ -10,51 +10,52 @@ import (
 	"limitsrv/engine"
 )
 
-// session answers GET /api/session: who the page is for. It needs no login.
+// session serves GET /api/session: the user of the page and their rights. No login is
+// required.
 func (s *Server) session(w http.ResponseWriter, r *http.Request) {
 	type may struct {
 		Peek  bool `json:"peek"`
 		Admin bool `json:"admin"`
 	}
-	var is struct {
+	var out struct {
 		LoginNeeded bool   `json:"login_needed"`
 		User        string `json:"user"`
 		May         may    `json:"may"`
 		Version     string `json:"version"`
 	}
-	is.LoginNeeded, is.Version = s.cfg.Handler.LoginNeeded(), s.cfg.Handler.Version()
-	if asks, err := s.who(r); err == nil {
-		is.May = may{asks.account.May(peek), asks.account.May(admin)}
-		if is.LoginNeeded {
-			is.User = asks.account.Name()
+	out.LoginNeeded, out.Version = s.cfg.Handler.LoginNeeded(), s.cfg.Handler.Version()
+	if id, err := s.identify(r); err == nil {
+		out.May = may{id.account.May(peek), id.account.May(admin)}
+		if out.LoginNeeded {
+			out.User = id.account.Name()
 		}
 	}
-	answer(w, is)
+	reply(w, out)
 }
 
-// login answers POST /api/login with a cookie.
+// login serves POST /api/login: it sets a cookie.
 func (s *Server) login(w http.ResponseWriter, r *http.Request) {
 	var given struct{ User, Password string }
-	if !asked(w, r, &given) {
+	if !decodeBody(w, r, &given) {
 		return
 	}
-	asks, err := s.logIn(r, given.User, given.Password)
+	id, err := s.logIn(r, given.User, given.Password)
 	if err != nil {
-		s.refuse(w, r, err)
+		s.replyLoginError(w, r, err)
 		return
 	}
-	http.SetCookie(w, s.logins.begin(asks.account, time.Now()))
+	http.SetCookie(w, s.logins.create(id.account, time.Now()))
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// logout answers POST /api/logout, whoever asks.
+// logout serves POST /api/logout for any client.
 func (s *Server) logout(w http.ResponseWriter, r *http.Request) {
-	http.SetCookie(w, s.logins.end(r))
+	http.SetCookie(w, s.logins.remove(r))
 	w.WriteHeader(http.StatusNoContent)
 }
 
-// A state is how the server stands.
-type state struct {
+// A serverState is the reply to GET /api/now.
+type serverState struct {
 	Time        int64               `json:"time_ms"`
 	Version     string              `json:"version"`
 	Uptime      int64               `json:"uptime_s"`
@@ -70,7 +71,7 @@ type state struct {
 	MaxClients  int64               `json:"max_clients"`
 	Evicted     int64               `json:"evicted"`
 	Refused     int64               `json:"refused_for_memory"`
-	Port        string              `json:"port"`    // of clients; empty: unknown
+	Port        string              `json:"port"`    // for clients; empty: unknown
 	Storage     *storage            `json:"storage"` // null: the state is in memory only
 	Cluster     *cluster            `json:"cluster"`
 }
@@ -87,7 +88,7 @@ type cluster struct {
 	Members   []member      `json:"members"`
 }
 
-// A member's lag is in entries, and its last contact in milliseconds; -1: unknown.
+// A member is a node of the cluster. Lag is in entries; -1: unknown, as for LastContact.
 type member struct {
 	ID          string `json:"id"`
 	Client      string `json:"client"`
@@ -101,34 +102,34 @@ type member struct {
 	Version     string `json:"version"`
 }
 
-// now answers GET /api/now.
-func (s *Server) now(w http.ResponseWriter, _ *http.Request, _ who) {
+// now serves GET /api/now.
+func (s *Server) now(w http.ResponseWriter, _ *http.Request, _ identity) {
 	h, stats := s.cfg.Handler, s.cfg.Handler.Engine().Stats()
 	why := notReady(h)
-	is := state{
+	state := serverState{
 		Time: time.Now().UnixMilli(), Version: h.Version(), Uptime: int64(time.Since(h.Started()).Seconds()),
 		Ready: why == "", NotReady: why,
 		Decisions: make(map[string]outcomes, len(stats.Allowed)), Shadow: stats.ShadowDenied,
-		Keys: stats.Keys, Memory: stats.MemoryBytes, MaxMemory: number(h, "max-memory"), OnFull: h.Setting("on-full"),
-		Connections: s.cfg.Traffic().Clients, MaxClients: number(h, "max-clients"),
-		Evicted: stats.Evicted, Refused: stats.Refused, Port: portOf(h.Setting("listen")), Storage: storageOf(h),
+		Keys: stats.Keys, Memory: stats.MemoryBytes, MaxMemory: intSetting(h, "max-memory"), OnFull: h.Setting("on-full"),
+		Connections: s.cfg.Traffic().Clients, MaxClients: intSetting(h, "max-clients"),
+		Evicted: stats.Evicted, Refused: stats.Refused, Port: portOf(h.Setting("listen")), Storage: newStorage(h),
 	}
 	for alg := range stats.Allowed {
-		is.Decisions[engine.Alg(alg).String()] = outcomes{stats.Allowed[alg], stats.Denied[alg]}
+		state.Decisions[engine.Alg(alg).String()] = outcomes{stats.Allowed[alg], stats.Denied[alg]}
 	}
 	if nodes := h.Nodes(); len(nodes) > 0 {
-		is.Cluster = clusterOf(h.Replication(), nodes)
+		state.Cluster = newCluster(h.Replication(), nodes)
 	}
-	answer(w, is)
+	reply(w, state)
 }
 
-// number is a setting that is a whole number; 0 where there is none.
-func number(h *commands.Handler, setting string) int64 {
+// intSetting returns the value of an integer setting, or 0 if it is not set.
+func intSetting(h *commands.Handler, setting string) int64 {
 	n, _ := strconv.ParseInt(h.Setting(setting), 10, 64)
 	return n
 }
 
-// portOf is the port of HOST:PORT; empty: there is none.
+// portOf returns the port of HOST:PORT, or "" if the address has no port.
 func portOf(address string) string {
 	_, port, err := net.SplitHostPort(address)
 	if err != nil {
@@ -137,8 +138,8 @@ func portOf(address string) string {
 	return port
 }
 
-// clusterOf is the cluster of nodes of which the first is this one.
-func clusterOf(r commands.Replication, nodes []commands.Node) *cluster {
+// newCluster describes the cluster of nodes; nodes[0] is this node.
+func newCluster(r commands.Replication, nodes []commands.Node) *cluster {
 	c := &cluster{r.Role, r.Term, r.HasQuorum, make([]member, len(nodes))}
 	for i, n := range nodes {
 		m := &c.Members[i]

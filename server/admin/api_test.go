@@ -8,18 +8,18 @@ import (
 	"limitsrv/commands"
 )
 
-func TestSessionTellsWhoAsks(t *testing.T) {
+func TestSession(t *testing.T) {
 	open := serve(t, "", nil)
-	open.wants("/api/session", "", 200, `{"login_needed":false,"user":"","may":{"peek":true,"admin":true},"version":"1.2.3"}`)
+	open.expect("/api/session", "", 200, `{"login_needed":false,"user":"","may":{"peek":true,"admin":true},"version":"1.2.3"}`)
 	f := serve(t, "secret", nil)
-	f.wants("/api/session", "", 200, `{"login_needed":true,"user":"","may":{"peek":false,"admin":false},"version":"1.2.3"}`)
-	f.wants("/api/session", "", 200, `{"login_needed":true,"user":"default","may":{"peek":true,"admin":true},"version":"1.2.3"}`, basic("default", "secret"))
+	f.expect("/api/session", "", 200, `{"login_needed":true,"user":"","may":{"peek":false,"admin":false},"version":"1.2.3"}`)
+	f.expect("/api/session", "", 200, `{"login_needed":true,"user":"default","may":{"peek":true,"admin":true},"version":"1.2.3"}`, basic("default", "secret"))
 }
 
 func TestNow(t *testing.T) {
 	f := serve(t, "", nil)
-	f.does("RL.TOKEN a 1 1", "RL.TOKEN a 1 1", "RL.TOKEN a 1 1 SHADOW", "RL.FIXED b 10 day")
-	is := reads[state](f, "/api/now")
+	f.execute("RL.TOKEN a 1 1", "RL.TOKEN a 1 1", "RL.TOKEN a 1 1 SHADOW", "RL.FIXED b 10 day")
+	is := getJSON[serverState](f, "/api/now")
 	switch {
 	case is.Decisions["TOKEN"] != outcomes{1, 2} || is.Decisions["FIXED"] != outcomes{1, 0} || len(is.Decisions) != 6:
 		t.Errorf("decisions are %v", is.Decisions)
@@ -31,15 +31,15 @@ func TestNow(t *testing.T) {
 		t.Errorf("time is %d", is.Time)
 	}
 	f.handler.SetLoading(true)
-	if is = reads[state](f, "/api/now"); is.Ready || is.NotReady != "the state is being loaded" {
+	if is = getJSON[serverState](f, "/api/now"); is.Ready || is.NotReady != "the state is being loaded" {
 		t.Errorf("while loading ready is %v, %q", is.Ready, is.NotReady)
 	}
 }
 
-func TestNowOfACluster(t *testing.T) {
+func TestNowInCluster(t *testing.T) {
 	f := serve(t, "", nil)
 	f.cluster.ofThree()
-	_, text := f.ask("/api/now", "")
+	_, text := f.request("/api/now", "")
 	want := `"cluster":{"role":"leader","term":7,"has_quorum":true,"members":[` +
 		`{"id":"a","client":"10.0.0.1:7001","raft":"10.0.0.1:8001","leader":true,"voter":true,"online":true,"self":true,"lag":0,"last_contact_ms":0,"version":"1"},` +
 		`{"id":"b","client":"10.0.0.2:7002","raft":"10.0.0.2:8002","leader":false,"voter":true,"online":true,"self":false,"lag":10,"last_contact_ms":1500,"version":"1"},` +
@@ -49,9 +49,9 @@ func TestNowOfACluster(t *testing.T) {
 	}
 }
 
-func TestKeyIsTold(t *testing.T) {
+func TestKey(t *testing.T) {
 	f := serve(t, "", nil)
-	f.does("RL.TOKEN token 10 100/1m 4", "RL.LEAKY leaky 1 0.5", "RL.FIXED fixed 10 60s", "RL.FIXED day 10 day", "RL.SLIDE slide 10 60s",
+	f.execute("RL.TOKEN token 10 100/1m 4", "RL.LEAKY leaky 1 0.5", "RL.FIXED fixed 10 60s", "RL.FIXED day 10 day", "RL.SLIDE slide 10 60s",
 		"RL.LOG log 10 60s", "RL.ACQUIRE lease 3 30s me")
 	for name, want := range map[string]string{
 		"token": `"algorithm":"TOKEN","limit":10,"rate":{"count":1,"period_ns":600000000},"window_ns":null,"calendar":null,"remaining":6,"wait_ms":0,"reset_ms":2400`,
@@ -62,25 +62,25 @@ func TestKeyIsTold(t *testing.T) {
 		"log":   `"algorithm":"LOG","limit":10,"rate":null,"window_ns":60000000000,"calendar":null,"remaining":9,"wait_ms":0,"reset_ms":60000`,
 		"lease": `"algorithm":"LEASE","limit":3,"rate":null,"window_ns":30000000000,"calendar":null,"remaining":2,"wait_ms":0,"reset_ms":30000`,
 	} {
-		id := raw([]byte(name))
-		f.wants("/api/key?raw="+id, "", 200, `{"found":true,"key":"`+name+`","raw":"`+id+`",`+want+`}`)
+		id := encodeKey([]byte(name))
+		f.expect("/api/key?raw="+id, "", 200, `{"found":true,"key":"`+name+`","raw":"`+id+`",`+want+`}`)
 	}
-	f.wants("/api/key?raw="+raw([]byte("nobody")), "", 200, `{"found":false}`)
-	f.wants("/api/key", "", 400, `{"error":"key must be 1 to 1024 bytes long, got ''"}`)
-	f.wants("/api/key?raw=***", "", 400, `{"error":"raw must be the bytes of a key in the URL-safe alphabet of base64"}`)
+	f.expect("/api/key?raw="+encodeKey([]byte("nobody")), "", 200, `{"found":false}`)
+	f.expect("/api/key", "", 400, `{"error":"key must be 1 to 1024 bytes long, got ''"}`)
+	f.expect("/api/key?raw=***", "", 400, `{"error":"raw must be the bytes of a key in the URL-safe alphabet of base64"}`)
 	f.handler.SetLoading(true)
-	f.wants("/api/key?raw=YQ", "", 503, `{"error":"limitsrv is loading the dataset in memory"}`)
+	f.expect("/api/key?raw=YQ", "", 503, `{"error":"limitsrv is loading the dataset in memory"}`)
 }
 
-func TestKeyThatIsNoText(t *testing.T) {
+func TestKeyOfInvalidUTF8(t *testing.T) {
 	f := serve(t, "", nil)
 	key := "\xff<b>\u202e\x00"
-	s := f.handler.NewSessionAs(commands.Client{Wake: func() {}}, f.as())
+	s := f.handler.NewSessionAs(commands.Client{Wake: func() {}}, f.account())
 	defer s.Close()
 	s.Do([][]byte{[]byte("RL.FIXED"), []byte(key), []byte("10"), []byte("day")})
 	s.Flush()
-	is := reads[standing](f, "/api/key?raw="+raw([]byte(key))+"==")
-	if want := "\\xff<b>\u202e\x00"; is.Key != want || is.Raw != raw([]byte(key)) {
+	is := getJSON[keyState](f, "/api/key?raw="+encodeKey([]byte(key))+"==")
+	if want := "\\xff<b>\u202e\x00"; is.Key != want || is.Raw != encodeKey([]byte(key)) {
 		t.Errorf("key is %q, want %q", is.Key, want)
 	}
 }
@@ -88,31 +88,31 @@ func TestKeyThatIsNoText(t *testing.T) {
 func TestReset(t *testing.T) {
 	committed := 0
 	f := serve(t, "", func(c *Config) { c.Commit = func() { committed++ } })
-	f.does("RL.FIXED a 10 day", "RL.FIXED b 10 day")
-	f.wants("/api/reset", `{"raw":"YQ"}`, 200, `{"forgotten":1}`)
-	f.wants("/api/reset", `{"raw":"YQ"}`, 200, `{"forgotten":0}`)
-	f.wants("/api/key?raw=Yg", "", 200, `{"found":true,"key":"b","raw":"Yg","algorithm":"FIXED","limit":10,"rate":null,"window_ns":null,"calendar":"day","remaining":9,"wait_ms":0,"reset_ms":6400000}`)
+	f.execute("RL.FIXED a 10 day", "RL.FIXED b 10 day")
+	f.expect("/api/reset", `{"raw":"YQ"}`, 200, `{"forgotten":1}`)
+	f.expect("/api/reset", `{"raw":"YQ"}`, 200, `{"forgotten":0}`)
+	f.expect("/api/key?raw=Yg", "", 200, `{"found":true,"key":"b","raw":"Yg","algorithm":"FIXED","limit":10,"rate":null,"window_ns":null,"calendar":"day","remaining":9,"wait_ms":0,"reset_ms":6400000}`)
 	if committed != 3 {
 		t.Errorf("it committed %d times, want after each of 3", committed)
 	}
-	f.wants("/api/reset", `{"raw":""}`, 400, `{"error":"key must be 1 to 1024 bytes long, got ''"}`)
-	f.wants("/api/reset", `{"key":"a"}`, 400, `{"error":"the body is not the JSON object that is wanted"}`)
-	f.wants("/api/reset", `{"raw":"YQ"}`, 415, `{"error":"the body must be application/json"}`, header("Content-Type", "text/plain"))
-	f.wants("/api/reset", `{"raw":"`+strings.Repeat("a", maxBodyBytes)+`"}`, 413, `{"error":"the body may have 8192 bytes"}`)
+	f.expect("/api/reset", `{"raw":""}`, 400, `{"error":"key must be 1 to 1024 bytes long, got ''"}`)
+	f.expect("/api/reset", `{"key":"a"}`, 400, `{"error":"the body is not the expected JSON object"}`)
+	f.expect("/api/reset", `{"raw":"YQ"}`, 415, `{"error":"the body must be application/json"}`, header("Content-Type", "text/plain"))
+	f.expect("/api/reset", `{"raw":"`+strings.Repeat("a", maxBodyBytes)+`"}`, 413, `{"error":"the body must be at most 8192 bytes"}`)
 }
 
 func TestTop(t *testing.T) {
 	f := serve(t, "", nil)
-	f.does("RL.TOKEN a 1 1", "RL.TOKEN a 1 1", "RL.TOKEN a 1 1", "RL.FIXED b 1 day", "RL.FIXED b 1 day", "RL.FIXED c 1 day")
-	f.wants("/api/top?by=denied&window=minute&count=5", "", 200, `{"window_s":60,"keys":[{"key":"a","raw":"YQ","count":2,"error":0},{"key":"b","raw":"Yg","count":1,"error":0}]}`)
-	f.wants("/api/top?by=hot&window=hour&count=1", "", 200, `{"window_s":3800,"keys":[{"key":"a","raw":"YQ","count":3,"error":0}]}`)
+	f.execute("RL.TOKEN a 1 1", "RL.TOKEN a 1 1", "RL.TOKEN a 1 1", "RL.FIXED b 1 day", "RL.FIXED b 1 day", "RL.FIXED c 1 day")
+	f.expect("/api/top?by=denied&window=minute&count=5", "", 200, `{"window_s":60,"keys":[{"key":"a","raw":"YQ","count":2,"error":0},{"key":"b","raw":"Yg","count":1,"error":0}]}`)
+	f.expect("/api/top?by=hot&window=hour&count=1", "", 200, `{"window_s":3800,"keys":[{"key":"a","raw":"YQ","count":3,"error":0}]}`)
 }
 
-func TestTopRefusesWhatIsNotThere(t *testing.T) {
+func TestTopRejectsInvalidParameters(t *testing.T) {
 	f := serve(t, "", nil)
-	f.wants("/api/top?by=cold&window=minute&count=1", "", 400, `{"error":"by must be denied or hot, got \"cold\""}`)
-	f.wants("/api/top?by=hot&window=day&count=1", "", 400, `{"error":"window must be minute or hour, got \"day\""}`)
-	f.wants("/api/top?by=hot&window=hour&count=101", "", 400, `{"error":"count must be 1 to 100, got \"101\""}`)
-	f.wants("/api/top?by=hot&window=hour", "", 400, `{"error":"count must be 1 to 100, got \"\""}`)
-	f.wants("/api/nothing", "", 404, `{"error":"there is no such call"}`)
+	f.expect("/api/top?by=cold&window=minute&count=1", "", 400, `{"error":"by must be denied or hot, got \"cold\""}`)
+	f.expect("/api/top?by=hot&window=day&count=1", "", 400, `{"error":"window must be minute or hour, got \"day\""}`)
+	f.expect("/api/top?by=hot&window=hour&count=101", "", 400, `{"error":"count must be 1 to 100, got \"101\""}`)
+	f.expect("/api/top?by=hot&window=hour", "", 400, `{"error":"count must be 1 to 100, got \"\""}`)
+	f.expect("/api/nothing", "", 404, `{"error":"no such API call"}`)
 }

@@ -12,7 +12,7 @@ import (
 	"testing"
 )
 
-// What Prometheus and Grafana are to be given.
+// The files for Prometheus and Grafana.
 const (
 	alertRules = "../../deploy/alerts.yaml"
 	alertTests = "../../deploy/alerts_test.yaml"
@@ -24,7 +24,7 @@ var (
 	typeLine   = regexp.MustCompile(`(?m)^# TYPE (\S+) (\S+)$`)
 )
 
-func text(t *testing.T, file string) string {
+func readText(t *testing.T, file string) string {
 	t.Helper()
 	read, err := os.ReadFile(file)
 	if err != nil {
@@ -33,9 +33,9 @@ func text(t *testing.T, file string) string {
 	return string(read)
 }
 
-// scraped are the names of all series, those of histograms too.
-func scraped(t *testing.T) (names []string) {
-	for _, found := range typeLine.FindAllStringSubmatch(metricsOfAll(t), -1) {
+// metricNames returns the names of all series, including those of histograms.
+func metricNames(t *testing.T) (names []string) {
+	for _, found := range typeLine.FindAllStringSubmatch(allMetrics(t), -1) {
 		names = append(names, found[1])
 		if found[2] == "histogram" {
 			names = append(names, found[1]+"_bucket", found[1]+"_sum", found[1]+"_count")
@@ -44,29 +44,29 @@ func scraped(t *testing.T) (names []string) {
 	return names
 }
 
-func TestRulesAndDashboardNameWhatIsThere(t *testing.T) {
-	names := scraped(t)
+func TestRulesAndDashboardUseExistingMetrics(t *testing.T) {
+	names := metricNames(t)
 	used := map[string]bool{}
 	for _, file := range []string{alertRules, alertTests, dashboard} {
-		for _, name := range metricName.FindAllString(text(t, file), -1) {
+		for _, name := range metricName.FindAllString(readText(t, file), -1) {
 			if used[name] {
 				continue
 			}
 			used[name] = true
 			if !slices.Contains(names, name) {
-				t.Errorf("%s has %s, and /metrics has not", file, name)
+				t.Errorf("%s uses %s, which /metrics lacks", file, name)
 			}
 		}
 	}
 	if len(used) < 40 {
-		t.Errorf("only %d names were found", len(used))
+		t.Errorf("found only %d names", len(used))
 	}
 }
 
-// Every alert is tested to come.
+// Each alert has a test in which it fires.
 func TestAlertsAreTested(t *testing.T) {
-	tests := text(t, alertTests)
-	for _, found := range regexp.MustCompile(`alert: (\w+)`).FindAllStringSubmatch(text(t, alertRules), -1) {
+	tests := readText(t, alertTests)
+	for _, found := range regexp.MustCompile(`alert: (\w+)`).FindAllStringSubmatch(readText(t, alertRules), -1) {
 		if !strings.Contains(tests, `alertname="`+found[1]+`"`) {
 			t.Errorf("%s has no test of %s", alertTests, found[1])
 		}
@@ -74,8 +74,8 @@ func TestAlertsAreTested(t *testing.T) {
 	promtool(t, "test", "rules", alertTests)
 }
 
-// What the dashboard asks for, Prometheus understands.
-func TestDashboardIsUnderstood(t *testing.T) {
+// The queries of the dashboard are valid for Prometheus.
+func TestDashboardQueriesAreValid(t *testing.T) {
 	var board struct {
 		Panels []struct {
 			ID      int
@@ -84,7 +84,7 @@ func TestDashboardIsUnderstood(t *testing.T) {
 			Targets []struct{ Expr string }
 		}
 	}
-	if err := json.Unmarshal([]byte(text(t, dashboard)), &board); err != nil {
+	if err := json.Unmarshal([]byte(readText(t, dashboard)), &board); err != nil {
 		t.Fatal(err)
 	}
 	fill := strings.NewReplacer("$__rate_interval", "1m", "$job", "limitsrv", "$instance", "127.0.0.1:9379")
@@ -93,7 +93,7 @@ func TestDashboardIsUnderstood(t *testing.T) {
 	asked, ids := 0, map[int]bool{}
 	for _, panel := range board.Panels {
 		if ids[panel.ID] || panel.GridPos.X+panel.GridPos.W > 24 {
-			t.Errorf("panel %d %q stands where another does, or beyond the edge", panel.ID, panel.Title)
+			t.Errorf("panel %d %q has the ID of another, or is beyond the edge", panel.ID, panel.Title)
 		}
 		ids[panel.ID] = true
 		for _, target := range panel.Targets {
@@ -102,7 +102,7 @@ func TestDashboardIsUnderstood(t *testing.T) {
 		}
 	}
 	if asked < 40 {
-		t.Errorf("the panels ask for %d things only", asked)
+		t.Errorf("the panels have only %d queries", asked)
 	}
 	file := filepath.Join(t.TempDir(), "rules.yaml")
 	if err := os.WriteFile(file, []byte(rules.String()), 0o600); err != nil {
@@ -111,7 +111,7 @@ func TestDashboardIsUnderstood(t *testing.T) {
 	promtool(t, "check", "rules", file)
 }
 
-// promtool comes with Prometheus.
+// promtool runs promtool, which is part of Prometheus.
 func promtool(t *testing.T, args ...string) {
 	t.Helper()
 	if out, err := exec.Command("promtool", args...).CombinedOutput(); err != nil {

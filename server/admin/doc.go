@@ -1,23 +1,24 @@
-// Package admin serves people and their tools over HTTP: metrics, probes, profiles,
-// and the page that shows what is happening, with its API. It decides nothing; what
-// changes a key goes through a session of commands, with the rights of who asks.
+// Package admin serves operators and their tools over HTTP: metrics, probes, profiles,
+// and the dashboard with its API. It makes no decisions: a change of a key is executed
+// as a command, with the rights of the requesting user.
 //
-// # Who may ask
+// # Access
 //
-// Where clients have to log in, everything does but /livez and /readyz: by HTTP
-// Basic, or by the cookie that POST /api/login gives. /metrics and what only reads
-// need the group peek, a reset and profiles need admin. Where nobody has to log in
-// the listener is on loopback only, unless that is asked for, and answers only to names of loopback and to
-// addresses, so that no web page can have a browser ask it by another name. POSTs from
-// pages of other origins are refused in any case.
+// If clients must authenticate, so must all requests except /livez and /readyz: by HTTP
+// Basic, or by the cookie that POST /api/login sets. /metrics and read-only calls require
+// the group peek; a reset and profiles require admin. If no login is required, the
+// listener is on loopback only, unless that is configured otherwise, and serves only
+// requests with an address or localhost as Host, so that no web page can make a browser
+// send requests under another name. POSTs from pages of other origins are always
+// rejected.
 //
 // # Promises
 //
-//   - Connections, headers, bodies, times and sessions are bounded. What is beyond a
-//     bound is refused, and takes nothing from clients of the server.
-//   - A scrape enters each shard for some loads, at a cost that does not depend on the
-//     number of keys, and adds nothing to the cost of decisions.
-//   - No answer, and nothing that is logged, has a password or a cookie in it. Profiles
-//     don't tell the command line.
+//   - Connections, headers, bodies, times and sessions are bounded. Requests beyond a
+//     bound are rejected, and take no resources from clients of the server.
+//   - A scrape does a few loads in each shard. Its cost does not depend on the number of
+//     keys, and it adds nothing to the cost of decisions.
+//   - No reply and no log line contains a password or a cookie. Profiles omit the command
+//     line.
 //   - A panic ends one request and is logged with its stack.
 package admin

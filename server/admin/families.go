@@ -11,34 +11,34 @@ import (
 	"limitsrv/engine"
 )
 
-// Keys that metrics tell, and how many bytes of each.
+// Number of keys in the metrics, and bytes of each.
 const (
 	metricKeys     = 10
 	metricKeyBytes = 128
 )
 
-// families are all metrics but for histograms and those of the process.
+// families returns all metrics except the histogram and the metrics of the process.
 func families() []family {
 	return slices.Concat(serverFamilies, keyFamilies, storeFamilies, raftFamilies)
 }
 
 var serverFamilies = []family{
-	{"build_info", "What is running: always 1.", gauge, []string{"version", "goversion"}, nil, func(v *view, value func(float64, ...string)) {
+	{"build_info", "Version of the server and of Go; always 1.", gauge, []string{"version", "goversion"}, nil, func(v *view, value func(float64, ...string)) {
 		value(1, v.version, runtime.Version())
 	}},
-	{"ready", "1 if /readyz says so, else 0.", gauge, nil, nil, truth(func(v *view) bool { return v.ready })},
-	{"connections", "Connections of clients now.", gauge, nil, nil, whole(func(v *view) int64 { return v.traffic.Clients })},
-	{"max_connections", "How many there may be at once.", gauge, nil, nil, whole(func(v *view) int64 { return v.setting("max-clients") })},
-	{"connections_total", "Connections of clients accepted, those rejected among them.", counter, nil, nil, whole(func(v *view) int64 { return v.traffic.Connections })},
-	{"rejected_connections_total", "Connections closed for want of room.", counter, nil, nil, whole(func(v *view) int64 { return v.traffic.Rejected })},
-	{"rejected_http_connections_total", "Connections closed because they spoke HTTP on a port for Redis clients, as web pages and probes do; nothing that followed was executed.", counter, nil, nil, whole(func(v *view) int64 { return v.traffic.RejectedHTTP })},
-	{"received_bytes_total", "Bytes read from clients.", counter, nil, nil, whole(func(v *view) int64 { return v.traffic.InputBytes })},
-	{"sent_bytes_total", "Bytes written to clients.", counter, nil, nil, whole(func(v *view) int64 { return v.traffic.OutputBytes })},
-	{"commands_total", "Calls carried out, by command.", counter, []string{"command"}, nil, byCommand(func(c commands.CommandCount) int64 { return c.Calls })},
-	{"command_failures_total", "Calls carried out and answered with an error, by command.", counter, []string{"command"}, nil, byCommand(func(c commands.CommandCount) int64 { return c.Failed })},
-	{"command_rejections_total", "Calls not carried out, for their number of words, want of login or rights, or loading, by command.", counter, []string{"command"}, nil, byCommand(func(c commands.CommandCount) int64 { return c.Rejected })},
-	{"failed_logins_total", "Attempts to log in that were refused, here and by clients.", counter, nil, nil, whole(func(v *view) int64 { return v.failed })},
-	{"certificate_expires_timestamp_seconds", "When the certificate in use for clients, or for links between nodes, expires, since 1970.", gauge, []string{"use"}, nil, func(v *view, value func(float64, ...string)) {
+	{"ready", "1 if /readyz reports ready, else 0.", gauge, nil, nil, boolean(func(v *view) bool { return v.ready })},
+	{"connections", "Client connections open now.", gauge, nil, nil, integer(func(v *view) int64 { return v.traffic.Clients })},
+	{"max_connections", "Bound of the client connections open at once.", gauge, nil, nil, integer(func(v *view) int64 { return v.setting("max-clients") })},
+	{"connections_total", "Client connections accepted, including those rejected.", counter, nil, nil, integer(func(v *view) int64 { return v.traffic.Connections })},
+	{"rejected_connections_total", "Connections closed because the bound of client connections was reached.", counter, nil, nil, integer(func(v *view) int64 { return v.traffic.Rejected })},
+	{"rejected_http_connections_total", "Connections closed because they spoke HTTP on a port for Redis clients, as web pages and probes do; nothing that followed was executed.", counter, nil, nil, integer(func(v *view) int64 { return v.traffic.RejectedHTTP })},
+	{"received_bytes_total", "Bytes read from clients.", counter, nil, nil, integer(func(v *view) int64 { return v.traffic.InputBytes })},
+	{"sent_bytes_total", "Bytes written to clients.", counter, nil, nil, integer(func(v *view) int64 { return v.traffic.OutputBytes })},
+	{"commands_total", "Calls executed, by command.", counter, []string{"command"}, nil, byCommand(func(c commands.CommandCount) int64 { return c.Calls })},
+	{"command_failures_total", "Calls executed and answered with an error, by command.", counter, []string{"command"}, nil, byCommand(func(c commands.CommandCount) int64 { return c.Failed })},
+	{"command_rejections_total", "Calls not executed because of a wrong number of arguments, a missing login or right, or loading, by command.", counter, []string{"command"}, nil, byCommand(func(c commands.CommandCount) int64 { return c.Rejected })},
+	{"failed_logins_total", "Failed logins, of clients and on the admin listener.", counter, nil, nil, integer(func(v *view) int64 { return v.failedLogins })},
+	{"certificate_expires_timestamp_seconds", "Expiry of the certificate in use for clients, or for links between nodes, since 1970.", gauge, []string{"use"}, nil, func(v *view, value func(float64, ...string)) {
 		for use, at := range v.expires {
 			value(unix(at()), use)
 		}
@@ -50,7 +50,7 @@ var serverFamilies = []family{
 	}},
 }
 
-// byCommand is a value for each command that was called.
+// byCommand emits a value for each command that was called.
 func byCommand(of func(commands.CommandCount) int64) func(*view, func(float64, ...string)) {
 	return func(v *view, value func(float64, ...string)) {
 		for _, c := range v.commands {
@@ -60,20 +60,20 @@ func byCommand(of func(commands.CommandCount) int64) func(*view, func(float64, .
 }
 
 var keyFamilies = []family{
-	{"decisions_total", "Decisions by algorithm and outcome, allowed or denied. In a cluster those of all its nodes, as far as this one has them: take one node's, not their sum.", counter, []string{"algorithm", "outcome"}, nil, tellDecisions},
-	{"shadow_denied_total", "Of those denied, how many were answered as allowed for SHADOW.", counter, nil, nil, whole(func(v *view) int64 { return v.stats.ShadowDenied })},
-	{"keys", "Keys by shard, including those as good as new and not yet forgotten.", gauge, []string{"shard"}, nil, byShard(func(s engine.ShardStat) int64 { return s.Keys })},
-	{"memory_bytes", "Memory of the keys by shard.", gauge, []string{"shard"}, nil, byShard(func(s engine.ShardStat) int64 { return s.MemoryBytes })},
-	{"max_memory_bytes", "Bound of the memory of all keys; 0 is none.", gauge, nil, nil, whole(func(v *view) int64 { return v.setting("max-memory") })},
-	{"image_bytes", "Memory that a snapshot being written holds besides.", gauge, nil, nil, whole(func(v *view) int64 { return v.stats.ImageBytes })},
-	{"swept_keys_total", "Keys forgotten for being as good as new.", counter, nil, nil, whole(func(v *view) int64 { return v.stats.Forgotten })},
-	{"evicted_keys_total", "Live keys dropped for want of memory.", counter, nil, nil, whole(func(v *view) int64 { return v.stats.Evicted })},
-	{"refused_for_memory_total", "Decisions refused with OOM.", counter, nil, nil, whole(func(v *view) int64 { return v.stats.Refused })},
-	{"top_denied", "How often the keys refused most were refused in the last minute, at most.", gauge, []string{"rank", "key"}, tellsKeys, tellTop(engine.TopDenied)},
-	{"top_hot", "How often the keys asked most were asked in the last minute, at most.", gauge, []string{"rank", "key"}, tellsKeys, tellTop(engine.TopHot)},
+	{"decisions_total", "Decisions by algorithm and outcome, allowed or denied. In a cluster each node counts the decisions of all nodes that it has applied: use one node's value, not the sum.", counter, []string{"algorithm", "outcome"}, nil, emitDecisions},
+	{"shadow_denied_total", "Denied decisions that were answered as allowed because of SHADOW.", counter, nil, nil, integer(func(v *view) int64 { return v.stats.ShadowDenied })},
+	{"keys", "Keys by shard, including fully reset keys not yet removed.", gauge, []string{"shard"}, nil, byShard(func(s engine.ShardStat) int64 { return s.Keys })},
+	{"memory_bytes", "Memory of the keys, by shard.", gauge, []string{"shard"}, nil, byShard(func(s engine.ShardStat) int64 { return s.MemoryBytes })},
+	{"max_memory_bytes", "Bound of the memory of all keys; 0: no bound.", gauge, nil, nil, integer(func(v *view) int64 { return v.setting("max-memory") })},
+	{"image_bytes", "Additional memory held by a snapshot being written.", gauge, nil, nil, integer(func(v *view) int64 { return v.stats.ImageBytes })},
+	{"swept_keys_total", "Keys removed because they were fully reset.", counter, nil, nil, integer(func(v *view) int64 { return v.stats.Forgotten })},
+	{"evicted_keys_total", "Live keys evicted because memory was full.", counter, nil, nil, integer(func(v *view) int64 { return v.stats.Evicted })},
+	{"refused_for_memory_total", "Decisions rejected with OOM because memory was full.", counter, nil, nil, integer(func(v *view) int64 { return v.stats.Refused })},
+	{"top_denied", "Denials of the keys denied most in the last minute: an upper bound.", gauge, []string{"rank", "key"}, showsKeys, emitTop(engine.TopDenied)},
+	{"top_hot", "Requests of the keys requested most in the last minute: an upper bound.", gauge, []string{"rank", "key"}, showsKeys, emitTop(engine.TopHot)},
 }
 
-func tellDecisions(v *view, value func(float64, ...string)) {
+func emitDecisions(v *view, value func(float64, ...string)) {
 	for alg := range v.stats.Allowed {
 		name := strings.ToLower(engine.Alg(alg).String())
 		value(float64(v.stats.Allowed[alg]), name, "allowed")
@@ -89,32 +89,32 @@ func byShard(of func(engine.ShardStat) int64) func(*view, func(float64, ...strin
 	}
 }
 
-func tellTop(kind engine.TopKind) func(*view, func(float64, ...string)) {
+func emitTop(kind engine.TopKind) func(*view, func(float64, ...string)) {
 	return func(v *view, value func(float64, ...string)) {
 		for i, row := range v.top(kind) {
-			value(float64(row.Count), strconv.Itoa(i+1), shown(row.Key, metricKeyBytes))
+			value(float64(row.Count), strconv.Itoa(i+1), printable(row.Key, metricKeyBytes))
 		}
 	}
 }
 
 var storeFamilies = []family{
-	{"loading", "1 while the state is being loaded, else 0.", gauge, nil, nil, truth(func(v *view) bool { return v.loading })},
-	{"loading_read_keys", "Keys of the snapshot that were read at the start.", gauge, nil, storesAlone, whole(func(v *view) int64 { return v.standing.Loading.Keys })},
-	{"loading_keys", "Keys that there were to read.", gauge, nil, storesAlone, whole(func(v *view) int64 { return v.standing.Loading.AllKeys })},
-	{"loading_read_bytes", "Bytes of the log that were read at the start.", gauge, nil, storesAlone, whole(func(v *view) int64 { return v.standing.Loading.LogBytes })},
-	{"loading_bytes", "Bytes of the log that there were to read.", gauge, nil, storesAlone, whole(func(v *view) int64 { return v.standing.Loading.AllLogBytes })},
-	{"log_failing", "1 while decisions can't be written to disk as promised, else 0.", gauge, nil, storesAlone, truth(func(v *view) bool { return v.standing.Failed != nil })},
-	{"log_bytes", "Bytes of the log on disk.", gauge, nil, stores, whole(func(v *view) int64 { return v.standing.Log.Bytes })},
-	{"log_segments", "Files of the log.", gauge, nil, stores, whole(func(v *view) int { return v.standing.Log.Segments })},
-	{"log_unsynced_decisions", "Decisions that a power cut would take.", gauge, nil, storesAlone, whole(func(v *view) int64 { return v.standing.Log.Unsynced })},
-	{"log_lag_seconds", "How long ago the oldest of these was made.", gauge, nil, storesAlone, one(func(v *view) float64 { return v.standing.Log.Lag.Seconds() })},
-	{"log_delayed_syncs_total", "Syncs of the log that took more than a second.", counter, nil, storesAlone, whole(func(v *view) int64 { return v.standing.Log.Delayed })},
-	{"snapshot_timestamp_seconds", "When the newest snapshot was made, since 1970; 0 if there is none.", gauge, nil, stores, one(func(v *view) float64 { return unix(v.standing.Saved.At) })},
-	{"snapshot_duration_seconds", "How long the last attempt at one took.", gauge, nil, stores, one(func(v *view) float64 { return v.standing.Saved.Took.Seconds() })},
-	{"snapshot_bytes", "Size of the newest snapshot.", gauge, nil, stores, whole(func(v *view) int64 { return v.standing.Saved.Bytes })},
-	{"snapshot_failing", "1 if the last attempt failed, else 0.", gauge, nil, stores, truth(func(v *view) bool { return v.standing.Saved.Err != nil })},
-	{"snapshot_in_progress", "1 while a snapshot is being written, else 0.", gauge, nil, stores, truth(func(v *view) bool { return !v.standing.Saving.Since.IsZero() })},
-	{"snapshots_total", "Snapshots that succeeded.", counter, nil, stores, whole(func(v *view) int64 { return v.standing.Saved.Count })},
+	{"loading", "1 while the state is being loaded, else 0.", gauge, nil, nil, boolean(func(v *view) bool { return v.loading })},
+	{"loading_read_keys", "Keys of the snapshot read so far at the start.", gauge, nil, hasLocalStore, integer(func(v *view) int64 { return v.store.Loading.Keys })},
+	{"loading_keys", "Keys of the snapshot in total.", gauge, nil, hasLocalStore, integer(func(v *view) int64 { return v.store.Loading.AllKeys })},
+	{"loading_read_bytes", "Bytes of the log read so far at the start.", gauge, nil, hasLocalStore, integer(func(v *view) int64 { return v.store.Loading.LogBytes })},
+	{"loading_bytes", "Bytes of the log to read in total.", gauge, nil, hasLocalStore, integer(func(v *view) int64 { return v.store.Loading.AllLogBytes })},
+	{"log_failing", "1 while decisions can't be written to disk as --fsync requires, else 0.", gauge, nil, hasLocalStore, boolean(func(v *view) bool { return v.store.Failed != nil })},
+	{"log_bytes", "Bytes of the log on disk.", gauge, nil, hasStore, integer(func(v *view) int64 { return v.store.Log.Bytes })},
+	{"log_segments", "Number of log files.", gauge, nil, hasStore, integer(func(v *view) int { return v.store.Log.Segments })},
+	{"log_unsynced_decisions", "Decisions that a power loss would lose.", gauge, nil, hasLocalStore, integer(func(v *view) int64 { return v.store.Log.Unsynced })},
+	{"log_lag_seconds", "Age of the oldest decision not synced.", gauge, nil, hasLocalStore, float(func(v *view) float64 { return v.store.Log.Lag.Seconds() })},
+	{"log_delayed_syncs_total", "Syncs of the log that took more than a second.", counter, nil, hasLocalStore, integer(func(v *view) int64 { return v.store.Log.Delayed })},
+	{"snapshot_timestamp_seconds", "Time of the newest snapshot, since 1970; 0 if there is none.", gauge, nil, hasStore, float(func(v *view) float64 { return unix(v.store.Saved.At) })},
+	{"snapshot_duration_seconds", "Duration of the last attempt at a snapshot.", gauge, nil, hasStore, float(func(v *view) float64 { return v.store.Saved.Took.Seconds() })},
+	{"snapshot_bytes", "Size of the newest snapshot.", gauge, nil, hasStore, integer(func(v *view) int64 { return v.store.Saved.Bytes })},
+	{"snapshot_failing", "1 if the last attempt at a snapshot failed, else 0.", gauge, nil, hasStore, boolean(func(v *view) bool { return v.store.Saved.Err != nil })},
+	{"snapshot_in_progress", "1 while a snapshot is being written, else 0.", gauge, nil, hasStore, boolean(func(v *view) bool { return !v.store.Saving.Since.IsZero() })},
+	{"snapshots_total", "Snapshots that succeeded.", counter, nil, hasStore, integer(func(v *view) int64 { return v.store.Saved.Count })},
 }
 
 func unix(t time.Time) float64 {

@@ -6,11 +6,11 @@ import (
 	"limitsrv/commands"
 )
 
-// raftRoles are all that a node may have.
+// raftRoles are all roles of a node.
 var raftRoles = []commands.Role{commands.RoleLeader, commands.RoleFollower, commands.RoleCandidate, commands.RoleNonVoter}
 
 var raftFamilies = []family{
-	{"raft_role", "1 for the role that this node has in its cluster, 0 for others.", gauge, []string{"role"}, replicates, func(v *view, value func(float64, ...string)) {
+	{"raft_role", "1 for this node's role in the cluster, 0 for the other roles.", gauge, []string{"role"}, isClustered, func(v *view, value func(float64, ...string)) {
 		for _, role := range raftRoles {
 			is := 0.0
 			if v.replication.Role == role {
@@ -19,18 +19,18 @@ var raftFamilies = []family{
 			value(is, string(role))
 		}
 	}},
-	{"raft_has_quorum", "1 if decisions can be made, else 0.", gauge, nil, replicates, truth(func(v *view) bool { return v.replication.HasQuorum })},
-	{"raft_term", "Number of the latest election.", gauge, nil, replicates, whole(func(v *view) uint64 { return v.replication.Term })},
-	{"raft_first_index", "First entry of the log.", gauge, nil, replicates, whole(func(v *view) uint64 { return v.replication.FirstIndex })},
-	{"raft_last_index", "Last entry of the log.", gauge, nil, replicates, whole(func(v *view) uint64 { return v.replication.LastIndex })},
-	{"raft_commit_index", "Last entry that is decided for good.", gauge, nil, replicates, whole(func(v *view) uint64 { return v.replication.CommitIndex })},
-	{"raft_applied_index", "Last entry that is part of the state.", gauge, nil, replicates, whole(func(v *view) uint64 { return v.replication.AppliedIndex })},
-	{"raft_last_contact_seconds", "How long ago the leader was heard of, 0 on the leader; none where it never was.", gauge, nil, replicates, func(v *view, value func(float64, ...string)) {
+	{"raft_has_quorum", "1 if decisions can be made, else 0.", gauge, nil, isClustered, boolean(func(v *view) bool { return v.replication.HasQuorum })},
+	{"raft_term", "Current term of the cluster.", gauge, nil, isClustered, integer(func(v *view) uint64 { return v.replication.Term })},
+	{"raft_first_index", "First entry of the log.", gauge, nil, isClustered, integer(func(v *view) uint64 { return v.replication.FirstIndex })},
+	{"raft_last_index", "Last entry of the log.", gauge, nil, isClustered, integer(func(v *view) uint64 { return v.replication.LastIndex })},
+	{"raft_commit_index", "Last entry that is committed.", gauge, nil, isClustered, integer(func(v *view) uint64 { return v.replication.CommitIndex })},
+	{"raft_applied_index", "Last entry that is applied to the state.", gauge, nil, isClustered, integer(func(v *view) uint64 { return v.replication.AppliedIndex })},
+	{"raft_last_contact_seconds", "Time since the last contact with the leader, 0 on the leader; no value before the first contact.", gauge, nil, isClustered, func(v *view, value func(float64, ...string)) {
 		if v.replication.LastContact >= 0 {
 			value(v.replication.LastContact.Seconds())
 		}
 	}},
-	{"raft_member_online", "1 for members heard of lately, else 0. Only the leader knows of all.", gauge, []string{"member"}, replicates, func(v *view, value func(float64, ...string)) {
+	{"raft_member_online", "1 for members with recent contact, else 0. Only the leader has contact with all.", gauge, []string{"member"}, isClustered, func(v *view, value func(float64, ...string)) {
 		for _, n := range v.nodes {
 			is := 0.0
 			if n.Online {
@@ -39,29 +39,29 @@ var raftFamilies = []family{
 			value(is, n.Raft)
 		}
 	}},
-	{"raft_member_lag_entries", "Entries that members are behind, counting those since they were last heard of, which may be a second ago; none where that is not known.", gauge, []string{"member"}, replicates, func(v *view, value func(float64, ...string)) {
+	{"raft_member_lag_entries", "Entries that a member is behind, including those since the last contact, which may be a second ago; no value if unknown.", gauge, []string{"member"}, isClustered, func(v *view, value func(float64, ...string)) {
 		for _, n := range v.nodes {
 			if behind := v.replication.Behind(n); behind >= 0 {
 				value(float64(behind), n.Raft)
 			}
 		}
 	}},
-	{"raft_entries_total", "Entries of the log that this node carried out.", counter, nil, replicates, whole(func(v *view) int64 { return v.replication.Totals.Entries })},
-	{"raft_entry_bytes_total", "Bytes of these.", counter, nil, replicates, whole(func(v *view) int64 { return v.replication.Totals.EntryBytes })},
-	{"raft_forwarded_total", "Batches left to the leader.", counter, nil, replicates, whole(func(v *view) int64 { return v.replication.Totals.Forwarded })},
-	{"raft_uncertain_total", "Requests answered that they may or may not have been carried out.", counter, nil, replicates, whole(func(v *view) int64 { return v.replication.Totals.Uncertain })},
-	{"raft_no_quorum_refused_total", "Batches refused for want of a majority.", counter, nil, replicates, whole(func(v *view) int64 { return v.replication.Totals.Refused })},
-	{"raft_no_quorum_answered_total", "Decisions answered as --no-quorum says instead.", counter, nil, replicates, whole(func(v *view) int64 { return v.replication.Totals.NoQuorum })},
-	{"raft_local_decisions_total", "Those of these that were decided by what this node knew.", counter, nil, replicates, whole(func(v *view) int64 { return v.replication.Totals.Local })},
-	{"raft_elections_total", "Elections that this node won.", counter, nil, replicates, whole(func(v *view) int64 { return v.replication.Totals.Elections })},
-	{"raft_leader_changes_total", "How often this node learnt of another leader.", counter, nil, replicates, whole(func(v *view) int64 { return v.replication.Totals.LeaderChanges })},
-	{"raft_restarts_total", "How often this node began anew within its process.", counter, nil, replicates, whole(func(v *view) int64 { return v.replication.Totals.Restarts })},
-	{"raft_refused_links_total", "Links of other nodes, or of strangers, that were refused or closed for changed bytes; the log tells the addresses.", counter, nil, replicates, whole(func(v *view) int64 { return v.replication.Totals.RefusedLinks })},
-	{"raft_links_open", "1 while any node that reaches this one is let in without a secret or a certificate, else 0.", gauge, nil, replicates, truth(func(v *view) bool { return strings.HasSuffix(v.replication.Links, "open") })},
-	{"raft_snapshots_installed_total", "Snapshots that the leader sent.", counter, nil, replicates, whole(func(v *view) int64 { return v.replication.Snapshot.Installed })},
-	{"raft_snapshot_index", "Last entry in the newest snapshot.", gauge, nil, replicates, whole(func(v *view) uint64 { return v.replication.Snapshot.Index })},
-	{"raft_sync_p99_seconds", "What one sync of the log of a hundred takes or exceeds; 0 if unknown.", gauge, nil, replicates, one(func(v *view) float64 { return v.replication.FsyncP99.Seconds() })},
-	{"raft_clock_offset_seconds", "How far the cluster's time is ahead of this machine's.", gauge, nil, replicates, one(func(v *view) float64 { return v.replication.Clock.Offset.Seconds() })},
-	{"raft_clock_clamps_total", "Looks, one a second, at which the cluster's time was more than a second from the nodes' clocks.", counter, nil, replicates, whole(func(v *view) int64 { return v.replication.Clock.Clamps })},
-	{"raft_clock_clamped_seconds", "How far the nodes' clocks are ahead of the cluster's time, if by more than a second.", gauge, nil, replicates, one(func(v *view) float64 { return v.replication.Clock.Clamped.Seconds() })},
+	{"raft_entries_total", "Entries of the log that this node applied.", counter, nil, isClustered, integer(func(v *view) int64 { return v.replication.Totals.Entries })},
+	{"raft_entry_bytes_total", "Bytes of the entries that this node applied.", counter, nil, isClustered, integer(func(v *view) int64 { return v.replication.Totals.EntryBytes })},
+	{"raft_forwarded_total", "Batches forwarded to the leader.", counter, nil, isClustered, integer(func(v *view) int64 { return v.replication.Totals.Forwarded })},
+	{"raft_uncertain_total", "Requests answered with UNCERTAIN: they may or may not have been applied.", counter, nil, isClustered, integer(func(v *view) int64 { return v.replication.Totals.Uncertain })},
+	{"raft_no_quorum_refused_total", "Batches rejected because there was no majority.", counter, nil, isClustered, integer(func(v *view) int64 { return v.replication.Totals.Refused })},
+	{"raft_no_quorum_answered_total", "Decisions answered by the rule of --no-quorum because there was no majority.", counter, nil, isClustered, integer(func(v *view) int64 { return v.replication.Totals.NoQuorum })},
+	{"raft_local_decisions_total", "Decisions by the rule of --no-quorum that used this node's own state.", counter, nil, isClustered, integer(func(v *view) int64 { return v.replication.Totals.Local })},
+	{"raft_elections_total", "Elections that this node won.", counter, nil, isClustered, integer(func(v *view) int64 { return v.replication.Totals.Elections })},
+	{"raft_leader_changes_total", "Changes of the leader seen by this node.", counter, nil, isClustered, integer(func(v *view) int64 { return v.replication.Totals.LeaderChanges })},
+	{"raft_restarts_total", "Restarts of this node's raft instance within its process.", counter, nil, isClustered, integer(func(v *view) int64 { return v.replication.Totals.Restarts })},
+	{"raft_refused_links_total", "Links from nodes or unauthenticated clients that were rejected, or closed because of altered bytes; the log has the addresses.", counter, nil, isClustered, integer(func(v *view) int64 { return v.replication.Totals.RefusedLinks })},
+	{"raft_links_open", "1 while links are accepted without a secret or a certificate, else 0.", gauge, nil, isClustered, boolean(func(v *view) bool { return strings.HasSuffix(v.replication.Links, "open") })},
+	{"raft_snapshots_installed_total", "Snapshots installed from the leader.", counter, nil, isClustered, integer(func(v *view) int64 { return v.replication.Snapshot.Installed })},
+	{"raft_snapshot_index", "Last entry in the newest snapshot.", gauge, nil, isClustered, integer(func(v *view) uint64 { return v.replication.Snapshot.Index })},
+	{"raft_sync_p99_seconds", "99th percentile of the duration of a log sync; 0 if unknown.", gauge, nil, isClustered, float(func(v *view) float64 { return v.replication.FsyncP99.Seconds() })},
+	{"raft_clock_offset_seconds", "Cluster time minus this machine's time.", gauge, nil, isClustered, float(func(v *view) float64 { return v.replication.Clock.Offset.Seconds() })},
+	{"raft_clock_clamps_total", "Checks, one a second, at which cluster time differed from the nodes' clocks by more than a second.", counter, nil, isClustered, integer(func(v *view) int64 { return v.replication.Clock.Clamps })},
+	{"raft_clock_clamped_seconds", "The nodes' clocks minus cluster time, if more than a second; else 0.", gauge, nil, isClustered, float(func(v *view) float64 { return v.replication.Clock.Clamped.Seconds() })},
 }

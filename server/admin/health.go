@@ -8,14 +8,14 @@ import (
 	"limitsrv/commands"
 )
 
-// A check is a part of being ready. why is empty where it passes, else it says in
-// plain words what is wrong.
+// A check is a condition of being ready. why returns "" if it passes, and otherwise the
+// reason as a phrase.
 type check struct {
 	name string
 	why  func(*commands.Handler) string
 }
 
-// checks are all that a server must pass to be sent requests.
+// checks are all conditions under which a server may be sent requests.
 var checks = []check{
 	{"loaded", func(h *commands.Handler) string {
 		if !h.IsLoading() {
@@ -47,7 +47,7 @@ var checks = []check{
 	}},
 }
 
-// notReady is why a server is not ready; empty: it is.
+// notReady returns the reasons why the server is not ready, or "".
 func notReady(h *commands.Handler) string {
 	var all []string
 	for _, c := range checks {
@@ -60,13 +60,13 @@ func notReady(h *commands.Handler) string {
 
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// live answers /livez: the state can be looked at. Where it can't, no answer comes.
+// live serves /livez. It blocks if the engine can't be locked.
 func (s *Server) live(w http.ResponseWriter, _ *http.Request) {
 	s.cfg.Handler.Engine().Len()
 	plain(w, http.StatusOK, "ok")
 }
 
-// ready answers /readyz. With ?verbose it lists the checks.
+// ready serves /readyz. With ?verbose it lists the checks.
 func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
 	status, text := http.StatusOK, "ready"
 	if why := notReady(s.cfg.Handler); why != "" {

@@ -11,25 +11,25 @@ import (
 	"limitsrv/commands"
 )
 
-// The history is so long, with a sample of each second.
+// The history has a sample of each second of the last hour.
 const (
 	sampleEvery = time.Second
 	maxSamples  = 3600
 )
 
-// A sample is what happened in about a second, and how it stood at its end.
+// A sample holds the events of about a second, and the state at its end.
 type sample struct {
 	at              time.Time
 	allowed, denied int64 // per second, as are the next three
 	shadow          int64 // of those denied, answered as allowed
 	evicted         int64 // live keys dropped to make room
 	rejected        int64 // decisions rejected because memory was full
-	p50, p99        int64 // microseconds; -1: nothing was decided
+	p50, p99        int64 // microseconds; -1: no decisions
 	keys, memory    int64
 	connections     int64
 }
 
-// A reading is counters as they stand.
+// A reading holds the counters at one time.
 type reading struct {
 	at              time.Time
 	allowed, denied int64
@@ -41,8 +41,8 @@ type reading struct {
 	connections     int64
 }
 
-// sampler reads what the history is made of.
-func sampler(cfg Config) func() reading {
+// newSampler returns the function that reads the counters of the history.
+func newSampler(cfg Config) func() reading {
 	return func() reading {
 		stats := cfg.Handler.Engine().Stats()
 		r := reading{
@@ -57,38 +57,39 @@ func sampler(cfg Config) func() reading {
 	}
 }
 
-// between is the sample of what happened between two readings. Where a state was
-// replaced its counters begin anew, and nothing is known to have been decided.
-func between(old, new reading) sample {
-	seconds := new.at.Sub(old.at).Seconds()
+// difference returns the sample between two readings. Counters that restarted, because
+// the state was replaced, count as no events.
+func difference(prev, cur reading) sample {
+	seconds := cur.at.Sub(prev.at).Seconds()
 	rate := func(from, to int64) int64 { return int64(float64(max(0, to-from))/seconds + 0.5) }
-	rateUp := func(from, to int64) int64 { return int64(math.Ceil(float64(max(0, to-from)) / seconds)) } // one is not lost
+	rateUp := func(from, to int64) int64 { return int64(math.Ceil(float64(max(0, to-from)) / seconds)) } // rounds up, so that one event is shown
 	s := sample{
-		at: new.at, allowed: rate(old.allowed, new.allowed), denied: rate(old.denied, new.denied), p50: -1, p99: -1,
-		shadow: rate(old.shadow, new.shadow), evicted: rateUp(old.evicted, new.evicted), rejected: rateUp(old.rejected, new.rejected),
-		keys: new.keys, memory: new.memory, connections: new.connections,
+		at: cur.at, allowed: rate(prev.allowed, cur.allowed), denied: rate(prev.denied, cur.denied), p50: -1, p99: -1,
+		shadow: rate(prev.shadow, cur.shadow), evicted: rateUp(prev.evicted, cur.evicted), rejected: rateUp(prev.rejected, cur.rejected),
+		keys: cur.keys, memory: cur.memory, connections: cur.connections,
 	}
-	if waits := new.waits.Since(old.waits); waits.Total() > 0 {
-		s.p50, s.p99 = inMicros(waits.Percentile(500)), inMicros(waits.Percentile(990))
+	if waits := cur.waits.Since(prev.waits); waits.Total() > 0 {
+		s.p50, s.p99 = ceilMicros(waits.Percentile(500)), ceilMicros(waits.Percentile(990))
 	}
 	return s
 }
 
-// inMicros rounds up.
-func inMicros(d time.Duration) int64 { return int64((d + time.Microsecond - 1) / time.Microsecond) }
+// ceilMicros rounds up.
+func ceilMicros(d time.Duration) int64 { return int64((d + time.Microsecond - 1) / time.Microsecond) }
 
-// A history keeps the last samples. Many may use it at once.
+// A history keeps the last samples. Concurrency: any goroutine may use it.
 type history struct {
 	read func() reading
 
 	mu   sync.Mutex
-	ring []sample // the oldest is at next once it is full
+	ring []sample // once full, the oldest is at next
 	next int
 }
 
 func newHistory(read func() reading) *history { return &history{read: read} }
 
-// start samples until the function that it returns is called, which waits for the end.
+// start records samples until the returned function is called, which blocks until
+// sampling has ended.
 func (h *history) start() (stop func()) {
 	var (
 		wait sync.WaitGroup
@@ -107,7 +108,7 @@ func (h *history) start() (stop func()) {
 			timer.Reset(beat.Wait(sampleEvery))
 			now := h.read()
 			if now.at.After(last.at) {
-				h.add(between(last, now))
+				h.add(difference(last, now))
 				last = now
 			}
 		}
@@ -129,7 +130,7 @@ func (h *history) add(s sample) {
 	h.next = (h.next + 1) % maxSamples
 }
 
-// since are the samples of after a time, oldest first.
+// since returns the samples after a time, oldest first.
 func (h *history) since(millis int64) (all []sample) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -142,39 +143,40 @@ func (h *history) since(millis int64) (all []sample) {
 	return all
 }
 
-// columns is samples as the page wants them. It has no null where there are none.
+// columns is the reply to GET /api/history. Its slices are never nil, so that none
+// becomes null.
 type columns struct {
-	Time        []int64 `json:"time_ms"`
-	Allowed     []int64 `json:"allowed"`
-	Denied      []int64 `json:"denied"`
-	Shadow      []int64 `json:"shadow_denied"`
-	Evicted     []int64 `json:"evicted"`
-	Rejected    []int64 `json:"refused_for_memory"`
-	P50         []micro `json:"p50_us"`
-	P99         []micro `json:"p99_us"`
-	Keys        []int64 `json:"keys"`
-	Memory      []int64 `json:"memory_bytes"`
-	Connections []int64 `json:"connections"`
+	Time        []int64          `json:"time_ms"`
+	Allowed     []int64          `json:"allowed"`
+	Denied      []int64          `json:"denied"`
+	Shadow      []int64          `json:"shadow_denied"`
+	Evicted     []int64          `json:"evicted"`
+	Rejected    []int64          `json:"refused_for_memory"`
+	P50         []nullableMicros `json:"p50_us"`
+	P99         []nullableMicros `json:"p99_us"`
+	Keys        []int64          `json:"keys"`
+	Memory      []int64          `json:"memory_bytes"`
+	Connections []int64          `json:"connections"`
 }
 
-// A micro is microseconds; less than 0: null.
-type micro int64
+// nullableMicros is in microseconds; below 0: null.
+type nullableMicros int64
 
 // MarshalJSON writes a number or null.
-func (m micro) MarshalJSON() ([]byte, error) {
+func (m nullableMicros) MarshalJSON() ([]byte, error) {
 	if m < 0 {
 		return []byte("null"), nil
 	}
 	return strconv.AppendInt(nil, int64(m), 10), nil
 }
 
-// past answers GET /api/history.
-func (s *Server) past(w http.ResponseWriter, r *http.Request, _ who) {
+// getHistory serves GET /api/history.
+func (s *Server) getHistory(w http.ResponseWriter, r *http.Request, _ identity) {
 	since := int64(-1)
 	if text := r.URL.Query().Get("since"); text != "" {
 		var err error
 		if since, err = strconv.ParseInt(text, 10, 64); err != nil {
-			fail(w, http.StatusBadRequest, "since must be milliseconds since 1970, got "+strconv.Quote(text))
+			replyError(w, http.StatusBadRequest, "since must be milliseconds since 1970, got "+strconv.Quote(text))
 			return
 		}
 	}
@@ -182,13 +184,13 @@ func (s *Server) past(w http.ResponseWriter, r *http.Request, _ who) {
 	n := len(samples)
 	c := columns{
 		make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n),
-		make([]micro, n), make([]micro, n), make([]int64, n), make([]int64, n), make([]int64, n),
+		make([]nullableMicros, n), make([]nullableMicros, n), make([]int64, n), make([]int64, n), make([]int64, n),
 	}
 	for i, one := range samples {
 		c.Time[i], c.Allowed[i], c.Denied[i] = one.at.UnixMilli(), one.allowed, one.denied
 		c.Shadow[i], c.Evicted[i], c.Rejected[i] = one.shadow, one.evicted, one.rejected
-		c.P50[i], c.P99[i] = micro(one.p50), micro(one.p99)
+		c.P50[i], c.P99[i] = nullableMicros(one.p50), nullableMicros(one.p99)
 		c.Keys[i], c.Memory[i], c.Connections[i] = one.keys, one.memory, one.connections
 	}
-	answer(w, c)
+	reply(w, c)
 }

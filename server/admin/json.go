@@ -13,29 +13,30 @@ import (
 	"limitsrv/commands"
 )
 
-// answer writes a value as JSON.
-func answer(w http.ResponseWriter, value any) { write(w, http.StatusOK, value) }
+// reply writes a value as JSON.
+func reply(w http.ResponseWriter, value any) { writeJSON(w, http.StatusOK, value) }
 
-// fail writes an error in the words of one who asked for something.
-func fail(w http.ResponseWriter, status int, text string) {
-	write(w, status, map[string]string{"error": text})
+// replyError writes an error as JSON.
+func replyError(w http.ResponseWriter, status int, text string) {
+	writeJSON(w, status, map[string]string{"error": text})
 }
 
-func write(w http.ResponseWriter, status int, value any) {
+func writeJSON(w http.ResponseWriter, status int, value any) {
 	body, err := json.Marshal(value)
 	if err != nil {
-		panic(fmt.Sprintf("admin: %T is no JSON: %v", value, err))
+		panic(fmt.Sprintf("admin: encode %T as JSON: %v", value, err))
 	}
 	w.Header().Set("Content-Type", "application/json")
 	w.WriteHeader(status)
 	w.Write(append(body, '\n'))
 }
 
-// asked reads the JSON object of a POST. It writes the error itself if it is none.
-func asked(w http.ResponseWriter, r *http.Request, into any) bool {
+// decodeBody reads the JSON object of a POST. If it is invalid it writes the error and
+// returns false.
+func decodeBody(w http.ResponseWriter, r *http.Request, into any) bool {
 	kind, _, err := mime.ParseMediaType(r.Header.Get("Content-Type"))
 	if err != nil || kind != "application/json" {
-		fail(w, http.StatusUnsupportedMediaType, "the body must be application/json")
+		replyError(w, http.StatusUnsupportedMediaType, "the body must be application/json")
 		return false
 	}
 	decoder := json.NewDecoder(r.Body)
@@ -43,54 +44,55 @@ func asked(w http.ResponseWriter, r *http.Request, into any) bool {
 	if err := decoder.Decode(into); err != nil {
 		tooLong := new(http.MaxBytesError)
 		if errors.As(err, &tooLong) {
-			fail(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("the body may have %d bytes", tooLong.Limit))
+			replyError(w, http.StatusRequestEntityTooLarge, fmt.Sprintf("the body must be at most %d bytes", tooLong.Limit))
 			return false
 		}
-		fail(w, http.StatusBadRequest, "the body is not the JSON object that is wanted") // err may quote a password
+		replyError(w, http.StatusBadRequest, "the body is not the expected JSON object") // err may quote a password
 		return false
 	}
 	return true
 }
 
-// statuses are those of the error codes that have one of their own.
-var statuses = map[string]int{
+// statusByCode has the HTTP status of error codes; others are 503.
+var statusByCode = map[string]int{
 	"NOPERM": http.StatusForbidden, "NOAUTH": http.StatusUnauthorized, "WRONGPASS": http.StatusUnauthorized, "WRONGTYPE": http.StatusConflict,
 	"LOADING": http.StatusServiceUnavailable, "CLUSTERDOWN": http.StatusServiceUnavailable, "OOM": http.StatusServiceUnavailable,
 	"ERR": http.StatusBadRequest,
 }
 
-// failed writes the error of a command.
-func (s *Server) failed(w http.ResponseWriter, err error) {
-	var told *commands.Error
-	if !errors.As(err, &told) {
-		s.log.Error("a request of the admin listener failed", "error", err)
-		fail(w, http.StatusServiceUnavailable, textOf(err))
+// replyCommandError writes the error of a command.
+func (s *Server) replyCommandError(w http.ResponseWriter, err error) {
+	var clientErr *commands.Error
+	if !errors.As(err, &clientErr) {
+		s.log.Error("admin request failed", "error", err)
+		replyError(w, http.StatusServiceUnavailable, clientText(err))
 		return
 	}
-	status, ok := statuses[told.Code]
+	status, ok := statusByCode[clientErr.Code]
 	if !ok {
 		status = http.StatusServiceUnavailable
 	}
-	fail(w, status, textOf(err))
+	replyError(w, status, clientText(err))
 }
 
-// textOf is what somebody may know of an error: all of one that is meant for clients.
-func textOf(err error) string {
-	var told *commands.Error
+// clientText returns the text of an error if it is meant for clients, and otherwise a
+// general one.
+func clientText(err error) string {
+	var clientErr *commands.Error
 	switch {
-	case errors.As(err, &told):
-		return told.Text
+	case errors.As(err, &clientErr):
+		return clientErr.Text
 	case errors.Is(err, errNoLogin):
 		return err.Error()
 	}
-	return "the server could not answer, its log says why"
+	return "the server could not answer, see its log"
 }
 
-// raw is the bytes of a key as text that goes into an address.
-func raw(key []byte) string { return base64.RawURLEncoding.EncodeToString(key) }
+// encodeKey encodes the bytes of a key for an address.
+func encodeKey(key []byte) string { return base64.RawURLEncoding.EncodeToString(key) }
 
-// rawKey reads raw.
-func rawKey(text string) ([]byte, error) {
+// decodeKey is the inverse of encodeKey.
+func decodeKey(text string) ([]byte, error) {
 	key, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(text, "="))
 	if err != nil {
 		return nil, &commands.Error{Code: "ERR", Text: "raw must be the bytes of a key in the URL-safe alphabet of base64"}
@@ -98,9 +100,9 @@ func rawKey(text string) ([]byte, error) {
 	return key, nil
 }
 
-// shown is a key as valid UTF-8, with \xNN for bytes that are not, cut behind the
-// character that reaches most bytes; 0: it is not cut.
-func shown(key []byte, most int) string {
+// printable returns a key as valid UTF-8, with \xNN for other bytes, cut at a character
+// to at most most bytes; 0: not cut.
+func printable(key []byte, most int) string {
 	var text strings.Builder
 	for len(key) > 0 {
 		r, n := utf8.DecodeRune(key)

@@ -10,32 +10,32 @@ import (
 	"limitsrv/engine"
 )
 
-// The words for what RL.TOP tells.
+// Parameters of GET /api/top, as in RL.TOP.
 var (
 	topKinds   = map[string]engine.TopKind{"denied": engine.TopDenied, "hot": engine.TopHot}
 	topWindows = map[string]engine.TopWindow{"minute": engine.TopMinute, "hour": engine.TopHour}
 )
 
-// top answers GET /api/top.
-func (s *Server) top(w http.ResponseWriter, r *http.Request, asks who) {
+// top serves GET /api/top.
+func (s *Server) top(w http.ResponseWriter, r *http.Request, id identity) {
 	query := r.URL.Query()
 	kind, ok := topKinds[query.Get("by")]
 	if !ok {
-		fail(w, http.StatusBadRequest, "by must be denied or hot, got "+strconv.Quote(query.Get("by")))
+		replyError(w, http.StatusBadRequest, "by must be denied or hot, got "+strconv.Quote(query.Get("by")))
 		return
 	}
 	window, ok := topWindows[query.Get("window")]
 	if !ok {
-		fail(w, http.StatusBadRequest, "window must be minute or hour, got "+strconv.Quote(query.Get("window")))
+		replyError(w, http.StatusBadRequest, "window must be minute or hour, got "+strconv.Quote(query.Get("window")))
 		return
 	}
 	count, err := strconv.Atoi(query.Get("count"))
 	if err != nil || count < 1 || count > commands.MaxTop {
-		fail(w, http.StatusBadRequest, fmt.Sprintf("count must be 1 to %d, got ", commands.MaxTop)+strconv.Quote(query.Get("count")))
+		replyError(w, http.StatusBadRequest, fmt.Sprintf("count must be 1 to %d, got ", commands.MaxTop)+strconv.Quote(query.Get("count")))
 		return
 	}
-	if err := s.maySeeAll(asks); err != nil {
-		s.failed(w, err)
+	if err := s.mayListKeys(id); err != nil {
+		s.replyCommandError(w, err)
 		return
 	}
 	type row struct {
@@ -47,25 +47,25 @@ func (s *Server) top(w http.ResponseWriter, r *http.Request, asks who) {
 	found := s.cfg.Handler.Engine().Top(s.cfg.Handler.Now(), kind, window, count)
 	rows := make([]row, len(found.Rows))
 	for i, one := range found.Rows {
-		rows[i] = row{shown(one.Key, 0), raw(one.Key), one.Count, one.Error}
+		rows[i] = row{printable(one.Key, 0), encodeKey(one.Key), one.Count, one.Error}
 	}
-	answer(w, struct {
+	reply(w, struct {
 		Window int64 `json:"window_s"`
 		Keys   []row `json:"keys"`
 	}{int64(found.To-found.From) / int64(time.Second), rows})
 }
 
-// maySeeAll is why somebody may not be shown keys without naming them; nil: they may.
-func (s *Server) maySeeAll(asks who) error { return s.cfg.Handler.May(asks.account, "RL.TOP") }
+// mayListKeys returns an error unless the user may list keys without naming them.
+func (s *Server) mayListKeys(id identity) error { return s.cfg.Handler.May(id.account, "RL.TOP") }
 
-// A standing is how a key stands.
-type standing struct {
+// A keyState is the limit and the state of a key.
+type keyState struct {
 	Key       string  `json:"key"`
 	Raw       string  `json:"raw"`
 	Algorithm string  `json:"algorithm"`
 	Limit     int64   `json:"limit"`
 	Rate      *rate   `json:"rate"`
-	Window    *int64  `json:"window_ns"` // of LEASE: how long a holder may be silent
+	Window    *int64  `json:"window_ns"` // of LEASE: time after which a silent holder's lease ends
 	Calendar  *string `json:"calendar"`
 	Remaining int64   `json:"remaining"`
 	Wait      int64   `json:"wait_ms"` // -1: never
@@ -77,69 +77,69 @@ type rate struct {
 	Period int64 `json:"period_ns"`
 }
 
-// key answers GET /api/key.
-func (s *Server) key(w http.ResponseWriter, r *http.Request, asks who) {
-	key, err := rawKey(r.URL.Query().Get("raw"))
+// key serves GET /api/key.
+func (s *Server) key(w http.ResponseWriter, r *http.Request, id identity) {
+	key, err := decodeKey(r.URL.Query().Get("raw"))
 	if err != nil {
-		s.failed(w, err)
+		s.replyCommandError(w, err)
 		return
 	}
-	d, err := s.decide(r, asks, "RL.PEEK", key)
+	d, err := s.decide(r, id, "RL.PEEK", key)
 	if err != nil {
-		s.failed(w, err)
+		s.replyCommandError(w, err)
 		return
 	}
-	var is struct {
-		Found bool `json:"found"` // alone where there is no such key, or it is as good as new
-		*standing
+	var out struct {
+		Found bool `json:"found"` // the only field if the key has no record or is fully reset
+		*keyState
 	}
-	if is.Found = d.Status != engine.Missing; is.Found {
-		is.standing = standingOf(key, d)
+	if out.Found = d.Status != engine.Missing; out.Found {
+		out.keyState = keyStateOf(key, d)
 	}
-	answer(w, is)
+	reply(w, out)
 }
 
-func standingOf(key []byte, d engine.Decision) *standing {
+func keyStateOf(key []byte, d engine.Decision) *keyState {
 	p := &d.Params
-	is := &standing{
-		Key: shown(key, 0), Raw: raw(key), Algorithm: p.Alg.String(), Limit: p.Limit,
+	state := &keyState{
+		Key: printable(key, 0), Raw: encodeKey(key), Algorithm: p.Alg.String(), Limit: p.Limit,
 		Remaining: d.Remaining, Wait: d.Wait.CeilMillis(), Reset: d.Reset.CeilMillis(),
 	}
 	switch name, ok := commands.CalendarName(p.Calendar); {
 	case ok:
-		is.Calendar = &name
+		state.Calendar = &name
 	case p.Count > 0:
-		is.Rate = &rate{p.Count, p.Period}
+		state.Rate = &rate{p.Count, p.Period}
 	default:
-		is.Window = &p.Period
+		state.Window = &p.Period
 	}
-	return is
+	return state
 }
 
-// reset answers POST /api/reset.
-func (s *Server) reset(w http.ResponseWriter, r *http.Request, asks who) {
+// reset serves POST /api/reset.
+func (s *Server) reset(w http.ResponseWriter, r *http.Request, id identity) {
 	var given struct{ Raw string }
-	if !asked(w, r, &given) {
+	if !decodeBody(w, r, &given) {
 		return
 	}
-	key, err := rawKey(given.Raw)
+	key, err := decodeKey(given.Raw)
 	if err != nil {
-		s.failed(w, err)
+		s.replyCommandError(w, err)
 		return
 	}
-	d, err := s.decide(r, asks, "RL.RESET", key)
+	d, err := s.decide(r, id, "RL.RESET", key)
 	if err != nil {
-		s.failed(w, err)
+		s.replyCommandError(w, err)
 		return
 	}
-	s.log.Info("a key was reset on the admin listener", "user", asks.account.Name(), "from", asks.from)
-	answer(w, map[string]int64{"forgotten": d.Allowed})
+	s.log.Info("key reset by an admin request", "user", id.account.Name(), "from", id.from)
+	reply(w, map[string]int64{"forgotten": d.Allowed})
 }
 
-// decide carries out a command about one key, as who asks.
-func (s *Server) decide(r *http.Request, asks who, name string, key []byte) (engine.Decision, error) {
+// decide executes a command about one key with the rights of the user.
+func (s *Server) decide(r *http.Request, id identity, name string, key []byte) (engine.Decision, error) {
 	ds, err := s.cfg.Handler.Decide(r.Context(), commands.Call{
-		Account: asks.account, From: asks.from, Args: [][]byte{[]byte(name), key}, Commit: s.cfg.Commit,
+		Account: id.account, From: id.from, Args: [][]byte{[]byte(name), key}, Commit: s.cfg.Commit,
 	})
 	if err != nil {
 		return engine.Decision{}, err

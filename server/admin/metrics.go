@@ -13,27 +13,27 @@ import (
 	"limitsrv/server"
 )
 
-// maxScrapes is how many may be answered at once.
+// maxScrapes bounds the scrapes served at once.
 const maxScrapes = 4
 
-// A view is the server as one scrape sees it.
+// A view holds the values of one scrape.
 type view struct {
-	stats       engine.Stats
-	shards      []engine.ShardStat
-	traffic     server.Stats
-	commands    []commands.CommandCount
-	errors      map[string]int64
-	failed      int64 // logins
-	standing    commands.Standing
-	loading     bool
-	ready       bool
-	replication commands.Replication
-	nodes       []commands.Node
-	setting     func(name string) int64
-	version     string
-	expires     map[string]func() time.Time
-	keys        bool // names of keys are told
-	top         func(engine.TopKind) []engine.TopRow
+	stats        engine.Stats
+	shards       []engine.ShardStat
+	traffic      server.Stats
+	commands     []commands.CommandCount
+	errors       map[string]int64
+	failedLogins int64 // logins
+	store        commands.Standing
+	loading      bool
+	ready        bool
+	replication  commands.Replication
+	nodes        []commands.Node
+	setting      func(name string) int64
+	version      string
+	expires      map[string]func() time.Time
+	keys         bool // include names of keys
+	top          func(engine.TopKind) []engine.TopRow
 }
 
 // newView reads everything once.
@@ -42,10 +42,10 @@ func newView(cfg Config) *view {
 	e := h.Engine()
 	return &view{
 		stats: e.Stats(), shards: e.ShardStats(), traffic: cfg.Traffic(),
-		commands: h.CommandCounts(), errors: h.ErrorCounts(), failed: h.FailedLogins(),
-		standing: h.Standing(), loading: h.IsLoading(), ready: notReady(h) == "",
+		commands: h.CommandCounts(), errors: h.ErrorCounts(), failedLogins: h.FailedLogins(),
+		store: h.Standing(), loading: h.IsLoading(), ready: notReady(h) == "",
 		replication: h.Replication(), nodes: h.Nodes(),
-		setting: func(name string) int64 { return number(h, name) }, version: h.Version(), expires: cfg.Expires,
+		setting: func(name string) int64 { return intSetting(h, name) }, version: h.Version(), expires: cfg.Expires,
 		keys: cfg.KeyMetrics,
 		top: func(kind engine.TopKind) []engine.TopRow {
 			return e.Top(h.Now(), kind, engine.TopMinute, metricKeys).Rows
@@ -53,14 +53,14 @@ func newView(cfg Config) *view {
 	}
 }
 
-// The parts of a view that are told in some setups only.
-func stores(v *view) bool     { return v.standing.Fsync != "" }
-func replicates(v *view) bool { return v.replication.Role != "" }
-func tellsKeys(v *view) bool  { return v.keys }
+// Conditions of families that only some configurations have.
+func hasStore(v *view) bool    { return v.store.Fsync != "" }
+func isClustered(v *view) bool { return v.replication.Role != "" }
+func showsKeys(v *view) bool   { return v.keys }
 
-// storesAlone is for what a node of a cluster does not know of its log: its disk is
-// told by raft_sync_p99_seconds, and it ends where it can't write.
-func storesAlone(v *view) bool { return stores(v) && !replicates(v) }
+// hasLocalStore excludes nodes of a cluster, which do not have these values of their log:
+// raft_sync_p99_seconds covers their disk, and they exit if they can't write.
+func hasLocalStore(v *view) bool { return hasStore(v) && !isClustered(v) }
 
 // A family is one metric, with or without labels.
 type family struct {
@@ -68,7 +68,7 @@ type family struct {
 	kind       prometheus.ValueType
 	labels     []string
 	when       func(*view) bool // nil: always
-	tell       func(v *view, value func(value float64, labels ...string))
+	emit       func(v *view, value func(value float64, labels ...string))
 }
 
 // The kinds of families.
@@ -77,19 +77,19 @@ const (
 	gauge   = prometheus.GaugeValue
 )
 
-// one is the tell of a family without labels.
-func one(of func(*view) float64) func(*view, func(float64, ...string)) {
+// float emits a single value without labels.
+func float(of func(*view) float64) func(*view, func(float64, ...string)) {
 	return func(v *view, value func(float64, ...string)) { value(of(v)) }
 }
 
-// whole is one for whole numbers.
-func whole[N int | int64 | uint64](of func(*view) N) func(*view, func(float64, ...string)) {
-	return one(func(v *view) float64 { return float64(of(v)) })
+// integer is float for integers.
+func integer[N int | int64 | uint64](of func(*view) N) func(*view, func(float64, ...string)) {
+	return float(func(v *view) float64 { return float64(of(v)) })
 }
 
-// truth is one for what is so or not: 1 or 0.
-func truth(of func(*view) bool) func(*view, func(float64, ...string)) {
-	return one(func(v *view) float64 {
+// boolean is float for 1 or 0.
+func boolean(of func(*view) bool) func(*view, func(float64, ...string)) {
+	return float(func(v *view) float64 {
 		if of(v) {
 			return 1
 		}
@@ -97,79 +97,80 @@ func truth(of func(*view) bool) func(*view, func(float64, ...string)) {
 	})
 }
 
-// namespace is what the names of all our metrics begin with.
+// namespace is the prefix of all our metrics.
 const namespace = "limitsrv"
 
-// The one histogram.
+// The only histogram.
 const (
-	waitsName = namespace + "_decision_duration_seconds"
-	waitsHelp = "How long operations on keys took from being handed on to being decided, each as long as the batch that it came in. The sum is exact to a sixteenth."
+	durationName = namespace + "_decision_duration_seconds"
+	durationHelp = "Time from the submission of an operation on a key to its decision; all operations of a batch count with the batch's time. The sum is exact to a sixteenth."
 )
 
-// A collector reads all families of a server at each scrape.
+// A collector reads all families at each scrape.
 type collector struct {
 	cfg      Config
 	families []family
-	about    []*prometheus.Desc // the families, in their order
-	waits    *prometheus.Desc
+	descs    []*prometheus.Desc // of the families, in their order
+	duration *prometheus.Desc
 }
 
 func newCollector(cfg Config) *collector {
 	c := &collector{cfg: cfg, families: families()}
 	for _, f := range c.families {
-		c.about = append(c.about, prometheus.NewDesc(namespace+"_"+f.name, f.help, f.labels, nil))
+		c.descs = append(c.descs, prometheus.NewDesc(namespace+"_"+f.name, f.help, f.labels, nil))
 	}
-	c.waits = prometheus.NewDesc(waitsName, waitsHelp, nil, nil)
+	c.duration = prometheus.NewDesc(durationName, durationHelp, nil, nil)
 	return c
 }
 
-// Describe is a prometheus.Collector's.
+// Describe implements prometheus.Collector.
 func (c *collector) Describe(to chan<- *prometheus.Desc) {
-	for _, d := range c.about {
+	for _, d := range c.descs {
 		to <- d
 	}
-	to <- c.waits
+	to <- c.duration
 }
 
-// Collect is a prometheus.Collector's.
+// Collect implements prometheus.Collector.
 func (c *collector) Collect(to chan<- prometheus.Metric) {
 	v := newView(c.cfg)
 	for i, f := range c.families {
 		if f.when != nil && !f.when(v) {
 			continue
 		}
-		f.tell(v, func(value float64, labels ...string) {
-			to <- prometheus.MustNewConstMetric(c.about[i], f.kind, value, labels...)
+		f.emit(v, func(value float64, labels ...string) {
+			to <- prometheus.MustNewConstMetric(c.descs[i], f.kind, value, labels...)
 		})
 	}
 	waits := c.cfg.Handler.Waits()
-	within := make(map[float64]uint64, len(steps))
-	for _, d := range steps {
+	within := make(map[float64]uint64, len(durationBuckets))
+	for _, d := range durationBuckets {
 		within[d.Seconds()] = uint64(waits.Within(d))
 	}
-	to <- prometheus.MustNewConstHistogram(c.waits, uint64(waits.Total()), waits.Sum().Seconds(), within)
+	to <- prometheus.MustNewConstHistogram(c.duration, uint64(waits.Total()), waits.Sum().Seconds(), within)
 }
 
-// steps are the buckets of a histogram of durations.
-var steps = []time.Duration{
+// durationBuckets are the buckets of the histogram.
+var durationBuckets = []time.Duration{
 	50 * time.Microsecond, 100 * time.Microsecond, 250 * time.Microsecond, 500 * time.Microsecond,
 	time.Millisecond, 2500 * time.Microsecond, 5 * time.Millisecond, 10 * time.Millisecond, 25 * time.Millisecond,
 	50 * time.Millisecond, 100 * time.Millisecond, 250 * time.Millisecond, 500 * time.Millisecond,
 	time.Second, 2500 * time.Millisecond, 5 * time.Second, 10 * time.Second,
 }
 
-// newMetrics answers scrapes.
+// newMetrics returns the handler of scrapes.
 func newMetrics(cfg Config) http.Handler {
 	registry := prometheus.NewRegistry()
 	registry.MustRegister(newCollector(cfg), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{MaxRequestsInFlight: maxScrapes})
 }
 
-// scrape answers GET /metrics. Who may not see all keys may not see their names here.
-func (s *Server) scrape(w http.ResponseWriter, r *http.Request, asks who) {
+// scrape serves GET /metrics. If it includes names of keys, it requires the right to list
+// keys.
+func (s *Server) scrape(w http.ResponseWriter, r *http.Request, id identity) {
 	if s.cfg.KeyMetrics {
-		if err := s.maySeeAll(asks); err != nil {
-			s.failed(w, err)
+		if err := s.mayListKeys(id); err != nil {
+			s.replyCommandError(w, err)
 			return
 		}
 	}

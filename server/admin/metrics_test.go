@@ -19,8 +19,8 @@ import (
 	"limitsrv/server"
 )
 
-// full has everything that metrics tell of a server by itself.
-func full(t *testing.T) *fixture {
+// fullServer starts a server that has all metrics of a single server.
+func fullServer(t *testing.T) *fixture {
 	f := serve(t, "", func(c *Config) {
 		c.KeyMetrics = true
 		c.Expires = map[string]func() time.Time{"clients": func() time.Time { return time.UnixMilli(2500) }}
@@ -32,27 +32,28 @@ func full(t *testing.T) *fixture {
 		Saving:  commands.SavingStanding{Since: time.Now()},
 		Log:     commands.LogStanding{Bytes: 7, Segments: 8, Unsynced: 9, Lag: 1500 * time.Millisecond, Delayed: 10},
 	}
-	f.wrong = 2
-	f.does("RL.TOKEN a 1 1", "RL.TOKEN a 1 1", "RL.TOKEN a 1 1 SHADOW", "RL.FIXED b\xff 10 day", "RL.TOKEN a", "GET x")
+	f.wantErrors = 2
+	f.execute("RL.TOKEN a 1 1", "RL.TOKEN a 1 1", "RL.TOKEN a 1 1 SHADOW", "RL.FIXED b\xff 10 day", "RL.TOKEN a", "GET x")
 	return f
 }
 
-// metricsOfAll are those of full, and then those of a node of a cluster like it.
-func metricsOfAll(t *testing.T) string {
-	f := full(t)
-	_, alone := f.ask("/metrics", "")
+// allMetrics returns the metrics of fullServer, and then those of a similar node of a
+// cluster.
+func allMetrics(t *testing.T) string {
+	f := fullServer(t)
+	_, alone := f.request("/metrics", "")
 	f.cluster.ofThree()
-	_, member := f.ask("/metrics", "")
+	_, member := f.request("/metrics", "")
 	for _, not := range []string{"limitsrv_log_failing", "limitsrv_log_unsynced", "limitsrv_log_lag", "limitsrv_log_delayed", "limitsrv_loading_"} {
 		if strings.Contains(member, not) {
-			t.Errorf("a node of a cluster, which does not know it, tells %s", not)
+			t.Errorf("a node of a cluster has %s", not)
 		}
 	}
 	return alone + member
 }
 
 func TestMetricsAreWellFormed(t *testing.T) {
-	f := full(t)
+	f := fullServer(t)
 	f.cluster.ofThree()
 	registry := prometheus.NewPedanticRegistry()
 	registry.MustRegister(newCollector(f.cfg))
@@ -65,11 +66,11 @@ func TestMetricsAreWellFormed(t *testing.T) {
 	}
 }
 
-func TestMetricsAreAllThere(t *testing.T) {
-	text := metricsOfAll(t)
+func TestAllMetrics(t *testing.T) {
+	text := allMetrics(t)
 	for _, family := range families() {
 		if !strings.Contains(text, "\n# TYPE limitsrv_"+family.name+" ") {
-			t.Errorf("there is no limitsrv_%s", family.name)
+			t.Errorf("missing limitsrv_%s", family.name)
 		}
 	}
 	for _, want := range []string{
@@ -108,21 +109,21 @@ func TestMetricsAreAllThere(t *testing.T) {
 		`go_goroutines`, `process_resident_memory_bytes`,
 	} {
 		if !strings.Contains(text, "\n"+want) {
-			t.Errorf("there is no %s", want)
+			t.Errorf("missing %s", want)
 		}
 	}
 	if strings.Contains(text, `lag_entries{member="10.0.0.3:8003"}`) {
-		t.Error("the lag of a member nobody has heard of is told")
+		t.Error("there is a lag of a member without contact")
 	}
 	if t.Failed() {
 		t.Log(text)
 	}
 }
 
-func TestShardsAddUp(t *testing.T) {
+func TestShardTotals(t *testing.T) {
 	f := serve(t, "", nil)
 	for i := range 1000 {
-		f.does(fmt.Sprintf("RL.FIXED key:%d 10 day", i))
+		f.execute(fmt.Sprintf("RL.FIXED key:%d 10 day", i))
 	}
 	v := newView(f.cfg)
 	var keys, memory int64
@@ -134,31 +135,31 @@ func TestShardsAddUp(t *testing.T) {
 	}
 }
 
-func TestMetricsOfOthersAreLeftOut(t *testing.T) {
+func TestMetricsOfSingleServerInMemory(t *testing.T) {
 	f := serve(t, "", nil)
-	f.does("RL.TOKEN a 1 1")
-	_, text := f.ask("/metrics", "")
+	f.execute("RL.TOKEN a 1 1")
+	_, text := f.request("/metrics", "")
 	for _, not := range []string{"limitsrv_raft_", "limitsrv_log_", "limitsrv_snapshot", "limitsrv_top_", `key="a"`} {
 		if strings.Contains(text, not) {
-			t.Errorf("a server in memory by itself tells %s", not)
+			t.Errorf("a single server in memory has %s", not)
 		}
 	}
 }
 
-func TestShown(t *testing.T) {
+func TestPrintable(t *testing.T) {
 	for _, tt := range []struct {
 		name, key string
 		most      int
 		want      string
 	}{
-		{"text stays", "user:42 é", 0, "user:42 é"},
-		{"other bytes are written out", "a\xff\xc3\x00", 0, `a\xff\xc3` + "\x00"},
-		{"the sign for what is no character may stand", "\uFFFD", 0, "\uFFFD"},
-		{"it is cut", "abcdef", 3, "abc"},
-		{"no character is cut", "abé", 3, "ab"},
-		{"no escape is cut", "a\xff", 4, "a"},
+		{"text is unchanged", "user:42 é", 0, "user:42 é"},
+		{"other bytes are escaped", "a\xff\xc3\x00", 0, `a\xff\xc3` + "\x00"},
+		{"the replacement character is unchanged", "\uFFFD", 0, "\uFFFD"},
+		{"long text is cut", "abcdef", 3, "abc"},
+		{"a character is not split", "abé", 3, "ab"},
+		{"an escape is not split", "a\xff", 4, "a"},
 	} {
-		if got := shown([]byte(tt.key), tt.most); got != tt.want {
+		if got := printable([]byte(tt.key), tt.most); got != tt.want {
 			t.Errorf("%s: %q, want %q", tt.name, got, tt.want)
 		}
 	}
@@ -195,18 +196,18 @@ func benchmarkScrape(b *testing.B, keys int) {
 	}
 }
 
-// metricsDoc tells of all metrics.
+// metricsDoc documents all metrics.
 const metricsDoc = "../../docs/metrics.md"
 
-var rewrite = flag.Bool("rewrite", false, "write docs/metrics.md anew")
+var rewrite = flag.Bool("rewrite", false, "rewrite the table in docs/metrics.md")
 
 func TestMetricsAreDocumented(t *testing.T) {
 	begin, end := "<!-- metrics -->\n", "<!-- end of metrics -->\n"
-	doc := text(t, metricsDoc)
+	doc := readText(t, metricsDoc)
 	before, rest, ok := strings.Cut(doc, begin)
 	_, after, ended := strings.Cut(rest, end)
 	if !ok || !ended {
-		t.Fatalf("%s has no place for the metrics", metricsDoc)
+		t.Fatalf("%s lacks the markers of the table", metricsDoc)
 	}
 	table := &strings.Builder{}
 	table.WriteString("| Name | Kind | Labels | Meaning |\n|---|---|---|---|\n")
@@ -217,13 +218,13 @@ func TestMetricsAreDocumented(t *testing.T) {
 		}
 		fmt.Fprintf(table, "| `%s_%s` | %s | %s | %s |\n", namespace, f.name, kind, strings.Join(f.labels, ", "), f.help)
 	}
-	fmt.Fprintf(table, "| `%s` | histogram | | %s |\n", waitsName, waitsHelp)
+	fmt.Fprintf(table, "| `%s` | histogram | | %s |\n", durationName, durationHelp)
 	want := before + begin + table.String() + end + after
 	if want == doc {
 		return
 	}
 	if !*rewrite {
-		t.Fatal("docs/metrics.md does not tell what the metrics are: go test ./server/admin -run Documented -rewrite")
+		t.Fatal("docs/metrics.md is not current: run go test ./server/admin -run Documented -rewrite")
 	}
 	if err := os.WriteFile(metricsDoc, []byte(want), 0o644); err != nil {
 		t.Fatal(err)

@@ -8,64 +8,66 @@ import (
 	"strings"
 )
 
-// The groups of commands that who asks must have.
+// Groups of commands that a request may require.
 const (
 	peek  = "peek"
 	admin = "admin"
 )
 
-// handler answers all requests.
+// handler returns the handler of all requests.
 func (s *Server) handler() http.Handler {
 	mux := http.NewServeMux()
 	mux.HandleFunc("GET /livez", s.live)
 	mux.HandleFunc("GET /readyz", s.ready)
-	mux.Handle("GET /metrics", s.allowed(peek, s.scrape))
+	mux.Handle("GET /metrics", s.requireGroup(peek, s.scrape))
 	mux.HandleFunc("GET /api/session", s.session)
 	mux.HandleFunc("POST /api/login", s.login)
 	mux.HandleFunc("POST /api/logout", s.logout)
-	mux.Handle("GET /api/now", s.allowed(peek, s.now))
-	mux.Handle("GET /api/history", s.allowed(peek, s.past))
-	mux.Handle("GET /api/top", s.allowed(peek, s.top))
-	mux.Handle("GET /api/keys", s.allowed(peek, s.search))
-	mux.Handle("GET /api/key", s.allowed(peek, s.key))
-	mux.Handle("POST /api/reset", s.allowed(admin, s.reset))
-	mux.HandleFunc("GET /api/", func(w http.ResponseWriter, r *http.Request) { fail(w, http.StatusNotFound, "there is no such call") })
+	mux.Handle("GET /api/now", s.requireGroup(peek, s.now))
+	mux.Handle("GET /api/history", s.requireGroup(peek, s.getHistory))
+	mux.Handle("GET /api/top", s.requireGroup(peek, s.top))
+	mux.Handle("GET /api/keys", s.requireGroup(peek, s.search))
+	mux.Handle("GET /api/key", s.requireGroup(peek, s.key))
+	mux.Handle("POST /api/reset", s.requireGroup(admin, s.reset))
+	mux.HandleFunc("GET /api/", func(w http.ResponseWriter, r *http.Request) {
+		replyError(w, http.StatusNotFound, "no such API call")
+	})
 	if s.cfg.Pprof {
-		s.profiles(mux)
+		s.handleProfiles(mux)
 	}
 	if s.cfg.Page != nil {
 		mux.Handle("GET /", s.cfg.Page)
 	}
 	origin := http.NewCrossOriginProtection()
 	origin.SetDenyHandler(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
-		fail(w, http.StatusForbidden, "the request comes from a page of another origin")
+		replyError(w, http.StatusForbidden, "the request comes from a page of another origin")
 	}))
-	return noted(s.rescued(secured(s.named(origin.Handler(mux)))))
+	return trackRequests(s.recoverPanics(withSecurityHeaders(s.requireOwnHost(origin.Handler(mux)))))
 }
 
-// profiles are those of net/http/pprof, but for the command line, which may have the
-// password in it.
-func (s *Server) profiles(mux *http.ServeMux) {
-	mux.Handle("GET /debug/pprof/", s.allowed(admin, func(w http.ResponseWriter, r *http.Request, _ who) { pprof.Index(w, r) }))
-	mux.Handle("GET /debug/pprof/profile", s.allowed(admin, func(w http.ResponseWriter, r *http.Request, _ who) { pprof.Profile(w, r) }))
-	mux.Handle("GET /debug/pprof/trace", s.allowed(admin, func(w http.ResponseWriter, r *http.Request, _ who) { pprof.Trace(w, r) }))
+// handleProfiles adds the profiles of net/http/pprof, except the command line, which may
+// contain the password.
+func (s *Server) handleProfiles(mux *http.ServeMux) {
+	mux.Handle("GET /debug/pprof/", s.requireGroup(admin, func(w http.ResponseWriter, r *http.Request, _ identity) { pprof.Index(w, r) }))
+	mux.Handle("GET /debug/pprof/profile", s.requireGroup(admin, func(w http.ResponseWriter, r *http.Request, _ identity) { pprof.Profile(w, r) }))
+	mux.Handle("GET /debug/pprof/trace", s.requireGroup(admin, func(w http.ResponseWriter, r *http.Request, _ identity) { pprof.Trace(w, r) }))
 }
 
-// contentSecurity lets a page have what comes from here, and nothing else.
-const contentSecurity = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
+// contentSecurityPolicy allows resources of this server only.
+const contentSecurityPolicy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; " +
 	"base-uri 'none'; form-action 'self'; frame-ancestors 'none'"
 
-// secured bounds the body and tells browsers to trust nobody.
-func secured(next http.Handler) http.Handler {
+// withSecurityHeaders bounds the body and sets the security headers of replies.
+func withSecurityHeaders(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		h := w.Header()
-		h.Set("Content-Security-Policy", contentSecurity)
+		h.Set("Content-Security-Policy", contentSecurityPolicy)
 		h.Set("X-Content-Type-Options", "nosniff")
 		h.Set("X-Frame-Options", "DENY")
 		h.Set("Referrer-Policy", "no-referrer")
 		h.Set("Cross-Origin-Opener-Policy", "same-origin")
 		h.Set("Cross-Origin-Resource-Policy", "same-origin")
-		if r.URL.Path != "/" && !strings.Contains(r.URL.Path, ".") { // it is empty in some requests
+		if r.URL.Path != "/" && !strings.Contains(r.URL.Path, ".") { // the path is empty in some requests
 			h.Set("Cache-Control", "no-store")
 		}
 		r.Body = http.MaxBytesReader(w, r.Body, maxBodyBytes)
@@ -73,23 +75,23 @@ func secured(next http.Handler) http.Handler {
 	})
 }
 
-// named refuses, where nobody has to log in, to be called by a name that is not of
-// loopback: a web page could have its own name lead here, and so ask as if it came
-// from here. Over TLS it can't, as a certificate is for names. Probes tell nothing
-// that is worth it.
-func (s *Server) named(next http.Handler) http.Handler {
+// requireOwnHost rejects, if no login is required, a Host that is neither an address nor
+// localhost: a web page could resolve a name of its own to this server and send requests
+// from the user's machine (DNS rebinding). TLS prevents that, because a certificate is
+// for names. Probes are exempt because their replies hold nothing secret.
+func (s *Server) requireOwnHost(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if s.cfg.TLS == nil && !s.cfg.Handler.LoginNeeded() && !isOwnName(r.Host) && r.URL.Path != "/livez" && r.URL.Path != "/readyz" {
-			fail(w, http.StatusForbidden, "as nobody has to log in, call this server by its address or as localhost")
+		if s.cfg.TLS == nil && !s.cfg.Handler.LoginNeeded() && !isOwnHost(r.Host) && r.URL.Path != "/livez" && r.URL.Path != "/readyz" {
+			replyError(w, http.StatusForbidden, "no login is required here, so the host must be an address or localhost")
 			return
 		}
 		next.ServeHTTP(w, r)
 	})
 }
 
-// isOwnName says whether a Host header is an address, or a name of loopback, with a
-// port or without.
-func isOwnName(host string) bool {
+// isOwnHost reports whether a Host header is an address or localhost, with a port or
+// without.
+func isOwnHost(host string) bool {
 	if name, _, err := net.SplitHostPort(host); err == nil {
 		host = name
 	}
@@ -97,13 +99,13 @@ func isOwnName(host string) bool {
 	return strings.EqualFold(host, "localhost") || net.ParseIP(host) != nil
 }
 
-// rescued has a panic end one request.
-func (s *Server) rescued(next http.Handler) http.Handler {
+// recoverPanics makes a panic end one request only.
+func (s *Server) recoverPanics(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		defer func() {
 			if p := recover(); p != nil {
-				s.log.Error("a request of the admin listener panicked", "path", r.URL.Path, "panic", p, "stack", string(debug.Stack()))
-				fail(w, http.StatusInternalServerError, "internal error")
+				s.log.Error("admin request panicked", "path", r.URL.Path, "panic", p, "stack", string(debug.Stack()))
+				replyError(w, http.StatusInternalServerError, "internal error")
 			}
 		}()
 		next.ServeHTTP(w, r)

@@ -10,55 +10,55 @@ import (
 	"limitsrv/engine"
 )
 
-// Bounds of one search for keys by prefix.
+// Bounds of a search for keys by prefix.
 const (
-	// maxFound is the greatest count that a search returns at once.
+	// maxFound is the greatest count of keys in a reply.
 	maxFound = 100
-	// maxSearched is after how many keys a search returns, found or not: some
-	// milliseconds of work. The caller continues at the cursor.
+	// maxSearched is the number of keys after which a search returns, found or not: some
+	// milliseconds of work. The client continues at the cursor.
 	maxSearched = 50_000
-	// maxSearches is how many searches run at once; others wait for their turn.
+	// maxSearches is the number of searches that run at once; others wait.
 	maxSearches = 1
 )
 
-// search answers GET /api/keys: keys that start with a prefix, in no order. It needs
-// the rights of SCAN. Cost: a page of keys is locked at a time.
-func (s *Server) search(w http.ResponseWriter, r *http.Request, asks who) {
-	if err := s.cfg.Handler.May(asks.account, "SCAN", "0"); err != nil {
-		s.failed(w, err)
+// search serves GET /api/keys: keys that start with a prefix, in no order. It requires
+// the rights of SCAN. Cost: one page of keys is locked at a time.
+func (s *Server) search(w http.ResponseWriter, r *http.Request, id identity) {
+	if err := s.cfg.Handler.May(id.account, "SCAN", "0"); err != nil {
+		s.replyCommandError(w, err)
 		return
 	}
 	query := r.URL.Query()
-	prefix, err := rawKey(query.Get("prefix"))
+	prefix, err := decodeKey(query.Get("prefix"))
 	if err == nil && len(prefix) > engine.MaxKeyBytes {
 		err = &commands.Error{Code: "ERR", Text: fmt.Sprintf("prefix must be at most %d bytes long, got %d", engine.MaxKeyBytes, len(prefix))}
 	}
 	if err != nil {
-		s.failed(w, err)
+		s.replyCommandError(w, err)
 		return
 	}
 	cursor, err := strconv.ParseUint(query.Get("cursor"), 10, 48)
 	if err != nil {
-		fail(w, http.StatusBadRequest, "cursor must be 0 or that of the last answer, got "+strconv.Quote(query.Get("cursor")))
+		replyError(w, http.StatusBadRequest, "cursor must be 0 or the cursor of the last reply, got "+strconv.Quote(query.Get("cursor")))
 		return
 	}
 	count, err := strconv.Atoi(query.Get("count"))
 	if err != nil || count < 1 || count > maxFound {
-		fail(w, http.StatusBadRequest, fmt.Sprintf("count must be 1 to %d, got ", maxFound)+strconv.Quote(query.Get("count")))
+		replyError(w, http.StatusBadRequest, fmt.Sprintf("count must be 1 to %d, got ", maxFound)+strconv.Quote(query.Get("count")))
 		return
 	}
 	select {
 	case s.searching <- struct{}{}:
 		defer func() { <-s.searching }()
 	case <-r.Context().Done():
-		fail(w, http.StatusServiceUnavailable, "other searches are running, try again")
+		replyError(w, http.StatusServiceUnavailable, "other searches are running, try again")
 		return
 	}
-	answer(w, find(s.cfg.Handler, prefix, cursor, count))
+	reply(w, find(s.cfg.Handler, prefix, cursor, count))
 }
 
-// found is the answer to a search. Cursor is where the next one continues, "0" at the
-// end of the keys; it is text because it counts up to 2^48.
+// found is the reply to a search. Cursor is the start of the next one, "0" at the end of
+// the keys; it is text because it counts up to 2^48.
 type found struct {
 	Keys     []foundKey `json:"keys"`
 	Searched int        `json:"searched"`
@@ -71,8 +71,8 @@ type foundKey struct {
 	Algorithm string `json:"algorithm"`
 }
 
-// find looks for keys from a cursor on until it has count of them, a page of keys more
-// at most, or has looked at maxSearched.
+// find searches from a cursor on until it has count keys, or up to a page of keys more,
+// or has examined maxSearched.
 func find(h *commands.Handler, prefix []byte, cursor uint64, count int) found {
 	all := found{Keys: []foundKey{}}
 	now := h.Now()
@@ -81,7 +81,7 @@ func find(h *commands.Handler, prefix []byte, cursor uint64, count int) found {
 		cursor = h.Engine().Scan(now, cursor, 1, func(key []byte, alg engine.Alg) {
 			all.Searched++
 			if bytes.HasPrefix(key, prefix) {
-				all.Keys = append(all.Keys, foundKey{shown(key, 0), raw(key), alg.String()})
+				all.Keys = append(all.Keys, foundKey{printable(key, 0), encodeKey(key), alg.String()})
 			}
 		})
 		all.Searched = max(all.Searched, before+1) // a page of expired keys is work too

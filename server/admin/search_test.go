@@ -14,11 +14,10 @@ import (
 )
 
 func keysOf(prefix, cursor string, count int) string {
-	return fmt.Sprintf("/api/keys?prefix=%s&cursor=%s&count=%d", raw([]byte(prefix)), cursor, count)
+	return fmt.Sprintf("/api/keys?prefix=%s&cursor=%s&count=%d", encodeKey([]byte(prefix)), cursor, count)
 }
 
-// TestSearchFindsAll walks over all keys with a prefix, each of which comes once, and
-// wants answers to be bounded.
+// TestSearchFindsAll finds each key with a prefix once, in replies of bounded size.
 func TestSearchFindsAll(t *testing.T) {
 	f := serve(t, "", nil)
 	const keys = 5_000
@@ -27,16 +26,16 @@ func TestSearchFindsAll(t *testing.T) {
 		lines = append(lines, fmt.Sprintf("RL.FIXED user:%d 10 day", i), fmt.Sprintf("RL.TOKEN other:%d 10 0.001", i))
 		want = append(want, fmt.Sprintf("user:%d", i))
 	}
-	f.does(append(lines, "RL.FIXED user 10 day")...)
+	f.execute(append(lines, "RL.FIXED user 10 day")...)
 	var got []string
 	searched := 0
 	for cursor := "0"; ; {
-		is := reads[found](f, keysOf("user:", cursor, 20))
+		is := getJSON[found](f, keysOf("user:", cursor, 20))
 		if most := 20 + 200; len(is.Keys) > most { // a page of keys has some 60
-			t.Fatalf("an answer has %d keys, want at most %d", len(is.Keys), most)
+			t.Fatalf("a reply has %d keys, want at most %d", len(is.Keys), most)
 		}
 		for _, key := range is.Keys {
-			if key.Algorithm != "FIXED" || key.Raw != raw([]byte(key.Key)) {
+			if key.Algorithm != "FIXED" || key.Raw != encodeKey([]byte(key.Key)) {
 				t.Fatalf("a key is %+v", key)
 			}
 			got = append(got, key.Key)
@@ -56,33 +55,32 @@ func TestSearchFindsAll(t *testing.T) {
 	}
 }
 
-// TestSearchIsBounded looks for a key that is not there among more keys than one
-// answer looks at.
+// TestSearchIsBounded searches for a missing key among more keys than one reply covers.
 func TestSearchIsBounded(t *testing.T) {
 	f := serve(t, "", nil)
 	var lines []string
 	for i := range maxSearched + maxSearched/2 {
 		lines = append(lines, fmt.Sprintf("RL.FIXED user:%d 10 day", i))
 	}
-	f.does(lines...)
-	first := reads[found](f, keysOf("none", "0", 1))
+	f.execute(lines...)
+	first := getJSON[found](f, keysOf("none", "0", 1))
 	if first.Searched < maxSearched || first.Searched > maxSearched+1000 || first.Cursor == "0" {
-		t.Fatalf("the first answer is of %d keys, and continues at %s, want %d", first.Searched, first.Cursor, maxSearched)
+		t.Fatalf("the first reply covers %d keys and continues at %s, want %d", first.Searched, first.Cursor, maxSearched)
 	}
-	if second := reads[found](f, keysOf("none", first.Cursor, 1)); second.Cursor != "0" || len(first.Keys)+len(second.Keys) > 0 {
-		t.Errorf("the second answer is %+v", second)
+	if second := getJSON[found](f, keysOf("none", first.Cursor, 1)); second.Cursor != "0" || len(first.Keys)+len(second.Keys) > 0 {
+		t.Errorf("the second reply is %+v", second)
 	}
 }
 
-// TestSearchesTakeTurns holds the turn, so that a search waits until its client leaves.
-func TestSearchesTakeTurns(t *testing.T) {
+// TestSearchesWait holds the only slot, so that a search waits until its client leaves.
+func TestSearchesWait(t *testing.T) {
 	f := serve(t, "", nil)
 	f.searching <- struct{}{}
 	ctx, stop := context.WithCancel(context.Background())
 	answered := make(chan *httptest.ResponseRecorder)
 	go func() {
 		w := httptest.NewRecorder()
-		f.search(w, httptest.NewRequestWithContext(ctx, "GET", keysOf("", "0", 1), nil), who{account: f.as()})
+		f.search(w, httptest.NewRequestWithContext(ctx, "GET", keysOf("", "0", 1), nil), identity{account: f.account()})
 		answered <- w
 	}()
 	select {
@@ -91,29 +89,29 @@ func TestSearchesTakeTurns(t *testing.T) {
 	case <-time.After(20 * time.Millisecond):
 		stop()
 		if w := <-answered; w.Code != http.StatusServiceUnavailable {
-			t.Errorf("a search that was given up: %d %s", w.Code, w.Body)
+			t.Errorf("a cancelled search: %d %s", w.Code, w.Body)
 		}
 	}
 	stop()
 	<-f.searching
-	f.wants(keysOf("", "0", 1), "", 200, `{"keys":[],"searched":16,"cursor":"0"}`)
+	f.expect(keysOf("", "0", 1), "", 200, `{"keys":[],"searched":16,"cursor":"0"}`)
 }
 
-func TestSearchRefuses(t *testing.T) {
+func TestSearchRejectsInvalidParameters(t *testing.T) {
 	f := serve(t, "", nil)
-	f.wants("/api/keys?prefix=***&cursor=0&count=1", "", 400, `{"error":"raw must be the bytes of a key in the URL-safe alphabet of base64"}`)
-	f.wants(keysOf(strings.Repeat("x", 1025), "0", 1), "", 400, `{"error":"prefix must be at most 1024 bytes long, got 1025"}`)
-	f.wants(keysOf("", "x", 1), "", 400, `{"error":"cursor must be 0 or that of the last answer, got \"x\""}`)
-	f.wants(keysOf("", "281474976710656", 1), "", 400, `{"error":"cursor must be 0 or that of the last answer, got \"281474976710656\""}`)
-	f.wants(keysOf("", "0", 101), "", 400, `{"error":"count must be 1 to 100, got \"101\""}`)
-	f.wants(keysOf("", "0", 0), "", 400, `{"error":"count must be 1 to 100, got \"0\""}`)
+	f.expect("/api/keys?prefix=***&cursor=0&count=1", "", 400, `{"error":"raw must be the bytes of a key in the URL-safe alphabet of base64"}`)
+	f.expect(keysOf(strings.Repeat("x", 1025), "0", 1), "", 400, `{"error":"prefix must be at most 1024 bytes long, got 1025"}`)
+	f.expect(keysOf("", "x", 1), "", 400, `{"error":"cursor must be 0 or the cursor of the last reply, got \"x\""}`)
+	f.expect(keysOf("", "281474976710656", 1), "", 400, `{"error":"cursor must be 0 or the cursor of the last reply, got \"281474976710656\""}`)
+	f.expect(keysOf("", "0", 101), "", 400, `{"error":"count must be 1 to 100, got \"101\""}`)
+	f.expect(keysOf("", "0", 0), "", 400, `{"error":"count must be 1 to 100, got \"0\""}`)
 }
 
-// TestNowOfAStore wants disk, snapshot and their failures to be reported.
-func TestNowOfAStore(t *testing.T) {
+// TestNowWithStorage checks the reports of disk, snapshot and their failures.
+func TestNowWithStorage(t *testing.T) {
 	f := serve(t, "", nil)
-	if is := reads[state](f, "/api/now"); is.Storage != nil {
-		t.Errorf("a server that keeps nothing has the storage %+v", is.Storage)
+	if is := getJSON[serverState](f, "/api/now"); is.Storage != nil {
+		t.Errorf("a server in memory has the storage %+v", is.Storage)
 	}
 	f.store.standing = commands.Standing{
 		Fsync: "everysec", Failed: fmt.Errorf("no space\nleft"),
@@ -123,11 +121,11 @@ func TestNowOfAStore(t *testing.T) {
 	f.store.standing.Saving.Since = time.UnixMilli(10)
 	const want = `"storage":{"fsync":"everysec","failed":"no space left","log_bytes":5,"log_segments":2,"unsynced":7,` +
 		`"snapshot":{"time_ms":9,"bytes":8,"took_ms":1000,"failed":"no room","writing":true}},"cluster":null}`
-	if _, text := f.ask("/api/now", ""); !strings.HasSuffix(text, want) {
+	if _, text := f.request("/api/now", ""); !strings.HasSuffix(text, want) {
 		t.Errorf("it ends with %s, want %s", text[max(0, len(text)-len(want)):], want)
 	}
 	f.cluster.ofThree()
-	if is := reads[state](f, "/api/now"); is.Storage.Unsynced != nil {
-		t.Errorf("a member has %d unsynced decisions, want none to be known", *is.Storage.Unsynced)
+	if is := getJSON[serverState](f, "/api/now"); is.Storage.Unsynced != nil {
+		t.Errorf("a member reports %d unsynced decisions, want null", *is.Storage.Unsynced)
 	}
 }

@@ -5,44 +5,44 @@ import "limitsrv/commands"
 // storage is the state of the log and of the snapshots on disk.
 type storage struct {
 	Fsync    string `json:"fsync"`
-	Failed   string `json:"failed"` // why the log can't be written; empty: it can
+	Failed   string `json:"failed"` // error of the log; empty: none
 	LogBytes int64  `json:"log_bytes"`
 	Segments int    `json:"log_segments"`
-	// Unsynced are decisions that a power loss would take, null where that is not
-	// measured, in a cluster.
+	// Unsynced are decisions that a power loss would lose; null in a cluster, where that
+	// is not measured.
 	Unsynced *int64   `json:"unsynced"`
 	Snapshot snapshot `json:"snapshot"`
 }
 
 type snapshot struct {
-	Time    int64  `json:"time_ms"` // 0: there is none
+	Time    int64  `json:"time_ms"` // 0: no snapshot
 	Bytes   int64  `json:"bytes"`
 	Took    int64  `json:"took_ms"`
-	Failed  string `json:"failed"` // why the last attempt failed; empty: it did not
+	Failed  string `json:"failed"` // error of the last attempt; empty: none
 	Writing bool   `json:"writing"`
 }
 
-// storageOf is nil where nothing is kept.
-func storageOf(h *commands.Handler) *storage {
-	is := h.Standing()
-	if is.Fsync == "" {
+// newStorage returns nil if the state is in memory only.
+func newStorage(h *commands.Handler) *storage {
+	status := h.Standing()
+	if status.Fsync == "" {
 		return nil
 	}
 	s := &storage{
-		Fsync: is.Fsync, LogBytes: is.Log.Bytes, Segments: is.Log.Segments,
-		Snapshot: snapshot{Bytes: is.Saved.Bytes, Took: is.Saved.Took.Milliseconds(), Writing: !is.Saving.Since.IsZero()},
+		Fsync: status.Fsync, LogBytes: status.Log.Bytes, Segments: status.Log.Segments,
+		Snapshot: snapshot{Bytes: status.Saved.Bytes, Took: status.Saved.Took.Milliseconds(), Writing: !status.Saving.Since.IsZero()},
 	}
-	if !is.Saved.At.IsZero() {
-		s.Snapshot.Time = is.Saved.At.UnixMilli()
+	if !status.Saved.At.IsZero() {
+		s.Snapshot.Time = status.Saved.At.UnixMilli()
 	}
-	if is.Saved.Err != nil {
-		s.Snapshot.Failed = oneLine(is.Saved.Err.Error())
+	if status.Saved.Err != nil {
+		s.Snapshot.Failed = oneLine(status.Saved.Err.Error())
 	}
-	if is.Failed != nil {
-		s.Failed = oneLine(is.Failed.Error())
+	if status.Failed != nil {
+		s.Failed = oneLine(status.Failed.Error())
 	}
 	if h.Replication().Role == "" {
-		s.Unsynced = &is.Log.Unsynced
+		s.Unsynced = &status.Log.Unsynced
 	}
 	return s
 }

@@ -15,8 +15,8 @@ import (
 	"limitsrv/browser"
 )
 
-// opens opens the page of a fake, as on a screen of a desk.
-func (f *fake) opens(t *testing.T) *browser.Tab {
+// openPage opens the page of a fake at the size of a desktop screen.
+func (f *fake) openPage(t *testing.T) *browser.Tab {
 	t.Helper()
 	tab := browser.Open(t)
 	tab.Screen(1280, 900, "light")
@@ -25,20 +25,20 @@ func (f *fake) opens(t *testing.T) *browser.Tab {
 }
 
 func TestPageShowsAll(t *testing.T) {
-	f := begins(t)
-	f.cluster = three()
-	tab := f.opens(t)
-	for _, tt := range []struct{ where, what string }{
+	f := newFake(t)
+	f.cluster = threeMembers()
+	tab := f.openPage(t)
+	for _, tt := range []struct{ where, want string }{
 		{"#ready", "Ready"}, {"#uptime", "up 1 h 2 min"}, {"#version", "1.0.0"},
 		{"#denied", "ip:203.0.113.7"}, {"#denied", "48,211"}, {"#denied", "−12"}, {"#hot", "tenant:42"},
 		{"#algorithms", "12 of those denied were answered as allowed"}, {"#charts", "of 256 MB (83 %), when full: evict"}, {"#charts", "of 10,000"},
 		{"#algorithms", "8,123,456"}, {"#algorithms", "1.5 %"}, {"#algorithms", "< 0.1 %"},
 		{"#cluster-state", "2 of 3 members online, 10.0.3.1:6379 leads in term 7; this one is a follower"}, {"#members", "at most 48,211 entries"}, {"#members", "b2b2b2b2"}, {"#members", "1 min 14 s ago"},
 	} {
-		tab.UntilText(tt.where, tt.what)
+		tab.UntilText(tt.where, tt.want)
 	}
 	if strings.Contains(tab.Text("#algorithms"), "LEASE") {
-		t.Error("an algorithm that decided nothing is shown")
+		t.Error("an algorithm without decisions is shown")
 	}
 	for _, width := range []int64{1280, 1024} {
 		tab.Screen(width, 900, "light")
@@ -47,73 +47,73 @@ func TestPageShowsAll(t *testing.T) {
 			.filter((cell) => { const range = document.createRange(); range.selectNodeContents(cell); return range.getBoundingClientRect().height > 30; })
 			.map((cell) => cell.textContent)`)
 		if len(broken) > 0 {
-			t.Errorf("at a width of %d words of members are broken: %q", width, broken)
+			t.Errorf("at a width of %d texts of members are wrapped: %q", width, broken)
 		}
 	}
 	if tab.Sees("#who") || tab.Sees("#login") {
-		t.Error("there is something of logins, though none is needed")
+		t.Error("login elements are shown although no login is required")
 	}
 	f.set(func() { f.cluster = nil })
 	tab.Until("document.getElementById('cluster').hidden")
 	tab.StaysAt(f.URL)
 }
 
-// TestPageCatchesUp takes the server away, and hides the page.
-func TestPageCatchesUp(t *testing.T) {
-	f := begins(t)
-	tab := f.opens(t)
+// TestPageReconnects stops the server, and hides the page.
+func TestPageReconnects(t *testing.T) {
+	f := newFake(t)
+	tab := f.openPage(t)
 	tab.Forgive("ERR_EMPTY_RESPONSE", "Failed to load resource")
 	tab.UntilText("#denied", "203.0.113.7")
-	f.set(func() { f.away = true })
-	tab.UntilText("#lost", "The server does not answer. The figures are of ")
+	f.set(func() { f.offline = true })
+	tab.UntilText("#lost", "The server does not answer. Last update at ")
 	tab.UntilText("#ready", "Connection lost")
-	f.set(func() { f.away, f.asked = false, nil })
+	f.set(func() { f.offline, f.historyRequests = false, nil })
 	tab.Until("document.getElementById('lost').hidden")
 	tab.UntilText("#ready", "✓ Ready")
 
 	tab.Until(`(Object.defineProperty(document, "hidden", { value: true, configurable: true }), true)`)
-	asked := f.rests(t)
+	asked := f.waitUntilIdle(t)
 	tab.Until(`(delete document.hidden, document.dispatchEvent(new Event("visibilitychange")), true)`)
 	for begin := time.Now(); ; time.Sleep(20 * time.Millisecond) {
 		var now int
-		f.set(func() { now = len(f.asked) })
+		f.set(func() { now = len(f.historyRequests) })
 		if now > asked {
 			break
 		}
 		if time.Since(begin) > 20*time.Second {
-			t.Fatal("it does not go on when it is seen again")
+			t.Fatal("no requests after the page became visible again")
 		}
 	}
 	f.set(func() {
-		for _, since := range f.asked {
+		for _, since := range f.historyRequests {
 			if since == "0" {
-				t.Errorf("the whole history was asked for again: %q", f.asked)
+				t.Errorf("the whole history was requested again: %q", f.historyRequests)
 			}
 		}
 	})
 }
 
-// rests waits until nothing has been asked of the history for as long as three rounds
-// take, and gives how often it was.
-func (f *fake) rests(t *testing.T) (asked int) {
+// waitUntilIdle blocks until the history has not been requested for the time of three
+// polls, and returns the number of requests.
+func (f *fake) waitUntilIdle(t *testing.T) (asked int) {
 	t.Helper()
 	for begin, last := time.Now(), time.Now(); time.Since(last) < 3*time.Second; time.Sleep(50 * time.Millisecond) {
 		f.set(func() {
-			if len(f.asked) != asked {
-				asked, last = len(f.asked), time.Now()
+			if len(f.historyRequests) != asked {
+				asked, last = len(f.historyRequests), time.Now()
 			}
 		})
 		if time.Since(begin) > 20*time.Second {
-			t.Fatal("a page that nobody sees goes on asking")
+			t.Fatal("a hidden page continues to poll")
 		}
 	}
 	return asked
 }
 
-func TestPageTellsTroubles(t *testing.T) {
-	f := begins(t)
+func TestPageShowsErrors(t *testing.T) {
+	f := newFake(t)
 	f.notReady, f.topError = "the state is being loaded", "the state is being loaded, ask later"
-	tab := f.opens(t)
+	tab := f.openPage(t)
 	tab.Forgive("503", "401")
 	tab.UntilText("#trouble", "Not ready: the state is being loaded")
 	tab.UntilText("#ready", "Not ready")
@@ -126,18 +126,18 @@ func TestPageTellsTroubles(t *testing.T) {
 	f.set(func() { f.login = "secret" })
 	tab.UntilText("#login", "Your login has ended.")
 	if tab.Sees("#dashboard") {
-		t.Error("the figures are still there")
+		t.Error("the figures are still shown")
 	}
 	f.set(func() { f.may = object{"peek": false, "admin": false} })
 	tab.Fill("#login-password", "secret"+kb.Enter)
-	tab.UntilText("#trouble", "alice may not look here")
+	tab.UntilText("#trouble", "alice may not view this page")
 }
 
-// TestPageByKeyboard goes through the page without a mouse.
+// TestPageByKeyboard uses the page without a mouse.
 func TestPageByKeyboard(t *testing.T) {
-	f := begins(t)
+	f := newFake(t)
 	f.login = "secret"
-	tab := f.opens(t)
+	tab := f.openPage(t)
 	tab.Until("document.activeElement.id === 'login-user'")
 	tab.Type("alice" + kb.Tab + "secret" + kb.Enter)
 	tab.UntilText("#denied", "ip:203.0.113.7")
@@ -148,18 +148,18 @@ func TestPageByKeyboard(t *testing.T) {
 		at = tab.Focused()
 		order = append(order, at)
 		if !browser.Value[bool](tab, "[document.activeElement, document.activeElement.nextElementSibling].some((e) => e && getComputedStyle(e).outlineStyle === 'solid')") {
-			t.Errorf("%s has the focus, and does not show it", at)
+			t.Errorf("%s has the focus without an outline", at)
 		}
 		if at == "Latency, over time" {
 			tab.Type(kb.ArrowLeft + kb.ArrowLeft)
 			told := browser.Value[string](tab, "document.activeElement.getAttribute('aria-valuetext')")
 			if !strings.Contains(told, ": p99 ") {
-				t.Errorf("two seconds ago is told as %q", told)
+				t.Errorf("two seconds ago is announced as %q", told)
 			}
 			shown := browser.Value[[]string](tab, "[...document.querySelectorAll('.at')].map((e) => e.textContent)")
 			for _, time := range shown {
 				if time == "" || !strings.HasPrefix(told, time) {
-					t.Errorf("the charts point at %q while one tells of %q", shown, told)
+					t.Errorf("the charts show %q while one announces %q", shown, told)
 				}
 			}
 			tab.Type(kb.Escape)
@@ -170,7 +170,7 @@ func TestPageByKeyboard(t *testing.T) {
 	want := regexpOf("span", "Decisions per second, over time", "Latency, over time", "Keys, over time", "Memory, over time",
 		"Connections, over time", "window", "ip:203.0.113.7", "user:8812:login", "lookup-key", "lookup-submit", "search-submit")
 	if !want.MatchString(got) {
-		t.Errorf("Tab goes to\n%s", got)
+		t.Errorf("the tab order is\n%s", got)
 	}
 
 	tab.Until("(document.getElementById('lookup-key').focus(), true)")
@@ -186,33 +186,33 @@ func TestPageByKeyboard(t *testing.T) {
 	tab.Type(kb.Tab + kb.Enter)
 	tab.UntilText("#lookup-said", "Reset: user:42")
 	f.set(func() {
-		if len(f.resets) != 1 || f.resets[0] != raw("user:42") {
-			t.Errorf("reset were %q, want user:42 once", f.resets)
+		if len(f.resets) != 1 || f.resets[0] != encodeKey("user:42") {
+			t.Errorf("resets of %q, want user:42 once", f.resets)
 		}
 	})
 	tab.UntilText("#found-limit", "fully reset")
 }
 
-// TestPageFollowsRights takes rights away while the page is open, and gives them back.
+// TestPageFollowsRights revokes rights while the page is open, and restores them.
 func TestPageFollowsRights(t *testing.T) {
-	f := begins(t)
+	f := newFake(t)
 	f.login, f.loggedIn = "secret", true
-	tab := f.opens(t)
+	tab := f.openPage(t)
 	tab.Forgive("403")
 	tab.UntilText("#denied", "203.0.113.7")
 	tab.Fill("#lookup-key", "user:42"+kb.Enter)
 	tab.UntilText("#found-limit", "10 tokens")
 	if !tab.Sees("#reset-open") {
-		t.Error("there is nothing to reset a key with")
+		t.Error("the reset button is missing")
 	}
 	f.set(func() { f.may = object{"peek": true, "admin": false} })
 	tab.Until("document.getElementById('reset-open') === null")
 	f.set(func() { f.may = object{"peek": true, "admin": true} })
 	tab.Until("document.getElementById('reset-open') !== null")
 
-	// a refusal is believed at once, also where no round goes on.
+	// a rejected request updates the rights at once, also without polls.
 	tab.Until(`(Object.defineProperty(document, "hidden", { value: true, configurable: true }), true)`)
-	f.rests(t)
+	f.waitUntilIdle(t)
 	f.set(func() { f.may = object{"peek": true, "admin": false} })
 	tab.Click("#reset-open")
 	tab.Click("#reset .danger")
@@ -221,45 +221,45 @@ func TestPageFollowsRights(t *testing.T) {
 
 	f.set(func() { f.may = object{"peek": false, "admin": false} })
 	tab.Until(`(delete document.hidden, document.dispatchEvent(new Event("visibilitychange")), true)`)
-	tab.UntilText("#trouble", "alice may not look here")
+	tab.UntilText("#trouble", "alice may not view this page")
 	if tab.Sees("#dashboard") {
-		t.Error("the figures are still there")
+		t.Error("the figures are still shown")
 	}
 	tab.Until(`(document.dispatchEvent(new Event("visibilitychange")), true)`)
 	f.set(func() { f.may = object{"peek": true, "admin": false} })
 	tab.Until("!document.getElementById('dashboard').hidden && document.getElementById('trouble').hidden")
 }
 
-// TestPageRowsAreHeld wants rows to stay while one has the focus.
-func TestPageRowsAreHeld(t *testing.T) {
-	f := begins(t)
-	tab := f.opens(t)
+// TestPageKeepsRowsWhileFocused checks that rows stay while one has the focus.
+func TestPageKeepsRowsWhileFocused(t *testing.T) {
+	f := newFake(t)
+	tab := f.openPage(t)
 	tab.UntilText("#denied", "ip:203.0.113.7")
 	tab.Until("(document.querySelector('#denied button').focus(), true)")
 	f.set(func() { f.top = []object{row("another", 5, 0)} })
 	tab.UntilText("#hot", "another")
-	if text := tab.Text("#denied"); !strings.Contains(text, "ip:203.0.113.7") || !strings.Contains(text, "held while you choose") {
-		t.Errorf("the rows moved away from under the focus: %s", text)
+	if text := tab.Text("#denied"); !strings.Contains(text, "ip:203.0.113.7") || !strings.Contains(text, "paused while you choose") {
+		t.Errorf("the rows changed while focused: %s", text)
 	}
 	tab.Until("(document.activeElement.blur(), true)")
 	tab.UntilText("#denied", "another")
 }
 
-// hostile are keys that would do harm where they were not taken as text.
+// hostile are keys that would do harm if they were not treated as text.
 var hostile = []string{
 	`<img src=x onerror="document.title='owned'">`, "<script>document.title='owned'</script>", "admin\u202egnp.exe", "a\x00b\nc\x1b[31m",
 	"\xff\xfe", "&lt;b&gt;", `back\slash \x41`, "  ends  ", "zero\u200bwidth", strings.Repeat("long", 250), "\u0645\u0631\u062d\u0628\u0627", "{{7*7}}${7*7}",
 }
 
 func TestPageHostileKeys(t *testing.T) {
-	f := begins(t)
+	f := newFake(t)
 	f.top = nil
 	for i, key := range hostile {
 		f.top = append(f.top, row(key, 1000-i, 0))
-		f.keys[raw(key)] = object{"key": key, "raw": raw(key), "algorithm": "LOG", "limit": 5, "rate": nil, "window_ns": 60_000_000_000, "calendar": nil, "remaining": 0, "wait_ms": 5000, "reset_ms": 60000}
+		f.keys[encodeKey(key)] = object{"key": key, "raw": encodeKey(key), "algorithm": "LOG", "limit": 5, "rate": nil, "window_ns": 60_000_000_000, "calendar": nil, "remaining": 0, "wait_ms": 5000, "reset_ms": 60000}
 	}
-	f.keys[raw("weird")] = object{"key": "x", "raw": raw("weird"), "algorithm": "<b>NEW</b>", "limit": 5, "remaining": 0, "wait_ms": -1, "reset_ms": 1}
-	tab := f.opens(t)
+	f.keys[encodeKey("weird")] = object{"key": "x", "raw": encodeKey("weird"), "algorithm": "<b>NEW</b>", "limit": 5, "remaining": 0, "wait_ms": -1, "reset_ms": 1}
+	tab := f.openPage(t)
 	tab.UntilText("#denied", "<img src=x")
 	for i, want := range []string{
 		hostile[0], hostile[1], `admin\u{202e}gnp.exe`, `a\u{0}b\u{a}c\u{1b}[31m`, `\xff\xfe`, "&lt;b&gt;", `back\\slash \\x41`, `\u{20}\u{20}ends\u{20}\u{20}`, `zero\u{200b}width`,
@@ -273,16 +273,16 @@ func TestPageHostileKeys(t *testing.T) {
 		tab.UntilText("#found-limit", "Sliding log: never more than 5 tokens in any 1 minute")
 		tab.UntilText("#found-wait", "in ")
 		if typed := browser.Value[string](tab, "document.getElementById('lookup-key').value"); typed != want {
-			t.Errorf("%q is put into the field as %s", hostile[i], typed)
+			t.Errorf("the input shows %q as %s", hostile[i], typed)
 		}
-		tab.Click("#lookup-submit") // as typed, it is the same bytes
+		tab.Click("#lookup-submit") // the typed text has the same bytes
 		tab.Until("document.activeElement.id === 'found-key'")
 		tab.UntilText("#found-limit", "Sliding log")
 	}
 	tab.Fill("#lookup-key", "weird"+kb.Enter)
 	tab.UntilText("#found-wait", "never")
 	if n := browser.Value[int](tab, "document.querySelectorAll('main img, main script, main b').length"); n != 0 {
-		t.Errorf("%d elements were made of keys", n)
+		t.Errorf("%d elements were created from keys", n)
 	}
 	if title := browser.Value[string](tab, "document.title"); strings.Contains(title, "owned") {
 		t.Error("a key has run a script")
@@ -290,14 +290,14 @@ func TestPageHostileKeys(t *testing.T) {
 	for _, width := range []int64{320, 360, 660, 661, 1100, 1101, 1920} {
 		tab.Screen(width, 700, "dark")
 		if over := browser.Value[int](tab, "document.documentElement.scrollWidth - innerWidth"); over > 0 {
-			t.Errorf("at a width of %d the page is %d wider", width, over)
+			t.Errorf("at a width of %d the page overflows by %d", width, over)
 		}
 	}
 	tab.StaysAt(f.URL)
 }
 
-// TestKeysComeBack wants of any bytes that what is shown of them is read as them.
-func TestKeysComeBack(t *testing.T) {
+// TestKeysRoundTrip checks that the displayed text of any bytes parses to the same bytes.
+func TestKeysRoundTrip(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	random := rand.New(rand.NewPCG(seed, 0))
 	pieces := append([]string{`\`, `\x`, `\x4`, `\u{`, `\u{41}`, `\u{ffffffff}`, "{", "}", " ", "é", "\U0001f600", "\ud7ff", "\xed\xa0\x80", "\xf4\x90\x80\x80", "\xc0\x80", "\xe2\x80", "\ufeff", "\u00a0", "\u2028"}, hostile...)
@@ -315,24 +315,24 @@ func TestKeysComeBack(t *testing.T) {
 	}
 	raws := make([]string, len(keys))
 	for i, key := range keys {
-		raws[i] = raw(key)
+		raws[i] = encodeKey(key)
 	}
 	given, err := json.Marshal(raws)
 	if err != nil {
 		t.Fatal(err)
 	}
-	wrong := browser.Value[[]string](begins(t).opens(t), fmt.Sprintf(`import("/keys.js").then(({ show, bytesOf, rawOf, parse }) =>
+	wrong := browser.Value[[]string](newFake(t).openPage(t), fmt.Sprintf(`import("/keys.js").then(({ show, bytesOf, rawOf, parse }) =>
 		%s.filter((raw) => {
 			const text = show(bytesOf(raw));
 			return rawOf(parse(text)) !== raw || /[\p{C}\p{Zl}\p{Zp}]/u.test(text) || text !== text.trim();
 		}))`, given))
 	if len(wrong) > 0 {
-		t.Errorf("seed %d: %d of %d keys do not come back, the first is %q", seed, len(wrong), len(keys), wrong[0])
+		t.Errorf("seed %d: %d of %d keys change in a round trip, the first is %q", seed, len(wrong), len(keys), wrong[0])
 	}
 }
 
-func TestWords(t *testing.T) {
-	tab := begins(t).opens(t)
+func TestFormat(t *testing.T) {
+	tab := newFake(t).openPage(t)
 	for _, tt := range []struct{ call, want string }{
 		{"rate({ count: 5, period_ns: 1e9 })", "5 per second"},
 		{"rate({ count: 1, period_ns: 2e9 })", "30 per minute"},
@@ -353,21 +353,21 @@ func TestWords(t *testing.T) {
 		{"limit({ algorithm: 'SLIDE', limit: 100, window_ns: 60e9 })", "about 100 tokens in any 1 minute"},
 		{"limit({ algorithm: 'LEASE', limit: 2, window_ns: 30e9 })", "2 at a time, each for at most 30 seconds"},
 	} {
-		if got := browser.Value[string](tab, `import("/words.js").then((words) => words.`+tt.call+")"); got != tt.want {
+		if got := browser.Value[string](tab, `import("/format.js").then((format) => format.`+tt.call+")"); got != tt.want {
 			t.Errorf("%s = %q, want %q", tt.call, got, tt.want)
 		}
 	}
 }
 
-// TestPageDrawsWhatStandsAlone wants points for values that no line shows, and for
-// those alone.
-func TestPageDrawsWhatStandsAlone(t *testing.T) {
-	f := begins(t)
-	f.times = func(ms int64) bool { // a gap, a sample, a gap; else there is one each second
+// TestPageDrawsIsolatedPoints checks that points are drawn for values without neighbors
+// only.
+func TestPageDrawsIsolatedPoints(t *testing.T) {
+	f := newFake(t)
+	f.hasSample = func(ms int64) bool { // a gap, a sample, a gap; otherwise one each second
 		ago := f.begin.Add(10*time.Minute).UnixMilli() - ms
 		return ago < 60_000 || ago > 120_000 || ago/1000 == 90
 	}
-	tab := f.opens(t)
+	tab := f.openPage(t)
 	tab.UntilText("#denied", "203.0.113.7")
 	tab.Until(`import("/charts.js").then(({ isolated }) =>
 		String(isolated({ data: [[], [1, 2, null, 3, null, 4, 5, null, 6]] }, 1)) === "3,8")`)
@@ -377,7 +377,7 @@ func TestPageDrawsWhatStandsAlone(t *testing.T) {
 	}
 }
 
-// regexpOf matches lines of which some are these, in this order.
+// regexpOf matches text that contains these lines in this order.
 func regexpOf(lines ...string) *regexp.Regexp {
 	for i, line := range lines {
 		lines[i] = regexp.QuoteMeta(line)
@@ -385,12 +385,12 @@ func regexpOf(lines ...string) *regexp.Regexp {
 	return regexp.MustCompile(`(?s)` + strings.Join(lines, `\n(?:.*\n)??`))
 }
 
-// TestPageFollowsScheme wants the charts to have the colors of the scheme, also where
-// nothing new comes.
+// TestPageFollowsScheme checks that the charts change with the color scheme, also without
+// new data.
 func TestPageFollowsScheme(t *testing.T) {
-	f := begins(t)
-	tab := f.opens(t)
-	tab.Forgive("getImageData") // which is ours, below
+	f := newFake(t)
+	tab := f.openPage(t)
+	tab.Forgive("getImageData") // called by this test
 	tab.UntilText("#denied", "203.0.113.7")
 	tab.Until(`(Object.defineProperty(document, "hidden", { value: true }), true)`)
 	for _, scheme := range []string{"light", "dark", "light"} {

@@ -14,45 +14,45 @@ import (
 	"time"
 )
 
-// policy is what the page has to do with.
+// policy is the content security policy that the page must work with.
 const policy = "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:; form-action 'self'"
 
 type object = map[string]any
 
-// A fake answers as the API does, with figures that move by themselves.
+// A fake implements the API with figures that change over time.
 type fake struct {
 	*httptest.Server
 
-	mu       sync.Mutex
-	login    string // the password; empty: none is needed
-	loggedIn bool
-	may      object
-	away     bool // connections are cut
-	notReady string
-	cluster  any
-	top      []object
-	topError string
-	keys     map[string]object // by raw
-	resets   []string
-	asked    []string // since of each question for the history
-	begin    time.Time
-	times    func(ms int64) bool // whether there is a sample; nil: at all
-	now      object              // fields of now that replace those of tellNow
-	samples  object              // columns of each sample that replace those of sampleAt
-	hold     chan struct{}       // unless nil, answers about a key wait until it is closed
-	held     []string            // all keys, for searches, each answer of which looks at two
+	mu              sync.Mutex
+	login           string // the password; empty: no login required
+	loggedIn        bool
+	may             object
+	offline         bool // connections are closed
+	notReady        string
+	cluster         any
+	top             []object
+	topError        string
+	keys            map[string]object // by encodeKey
+	resets          []string
+	historyRequests []string // parameter since of each history request
+	begin           time.Time
+	hasSample       func(ms int64) bool // whether there is a sample; nil: always
+	now             object              // fields that replace those of replyNow
+	samples         object              // columns that replace those of sampleAt
+	keyBarrier      chan struct{}       // unless nil, replies about a key wait until it is closed
+	allKeys         []string            // all keys, for searches; a reply covers two
 }
 
-// begins starts one.
-func begins(t *testing.T) *fake {
+// newFake starts a fake.
+func newFake(t *testing.T) *fake {
 	f := &fake{
 		may: object{"peek": true, "admin": true}, begin: time.Now().Add(-10 * time.Minute),
 		top: []object{
 			row("ip:203.0.113.7", 48211, 0), row("user:8812:login", 9120, 12), row("api:acme-corp:export", 3302, 12), row("tenant:42", 981, 40),
 			row("ip:2001:db8::8a2e:370:7334", 377, 40), row("user:17", 64, 40),
 		},
-		keys: map[string]object{raw("user:42"): {
-			"key": "user:42", "raw": raw("user:42"), "algorithm": "TOKEN", "limit": 10, "rate": object{"count": 5, "period_ns": 1_000_000_000},
+		keys: map[string]object{encodeKey("user:42"): {
+			"key": "user:42", "raw": encodeKey("user:42"), "algorithm": "TOKEN", "limit": 10, "rate": object{"count": 5, "period_ns": 1_000_000_000},
 			"window_ns": nil, "calendar": nil, "remaining": 3, "wait_ms": 0, "reset_ms": 1400,
 		}},
 	}
@@ -66,12 +66,12 @@ func begins(t *testing.T) *fake {
 		if f.login != "" && !f.loggedIn {
 			may = object{"peek": false, "admin": false}
 		}
-		answer(w, 200, object{"login_needed": f.login != "", "user": user, "may": may, "version": "1.0.0"})
+		replyJSON(w, 200, object{"login_needed": f.login != "", "user": user, "may": may, "version": "1.0.0"})
 	})
 	mux.HandleFunc("POST /api/login", func(w http.ResponseWriter, r *http.Request) {
 		var given struct{ User, Password string }
 		if json.NewDecoder(r.Body).Decode(&given) != nil || given.Password != f.login {
-			answer(w, 401, object{"error": "invalid username-password pair or user is disabled."})
+			replyJSON(w, 401, object{"error": "invalid username-password pair or user is disabled."})
 			return
 		}
 		f.loggedIn = true
@@ -81,18 +81,18 @@ func begins(t *testing.T) *fake {
 		f.loggedIn = false
 		w.WriteHeader(204)
 	})
-	mux.HandleFunc("GET /api/now", f.needsLogin(f.tellNow))
-	mux.HandleFunc("GET /api/history", f.needsLogin(f.tellHistory))
-	mux.HandleFunc("GET /api/top", f.needsLogin(func(w http.ResponseWriter, r *http.Request) {
+	mux.HandleFunc("GET /api/now", f.requireLogin(f.replyNow))
+	mux.HandleFunc("GET /api/history", f.requireLogin(f.replyHistory))
+	mux.HandleFunc("GET /api/top", f.requireLogin(func(w http.ResponseWriter, r *http.Request) {
 		if f.topError != "" {
-			answer(w, 503, object{"error": f.topError})
+			replyJSON(w, 503, object{"error": f.topError})
 			return
 		}
-		answer(w, 200, object{"window_s": 60, "keys": f.top})
+		replyJSON(w, 200, object{"window_s": 60, "keys": f.top})
 	}))
-	mux.HandleFunc("GET /api/keys", f.needsLogin(f.tellKeys))
-	mux.HandleFunc("GET /api/key", f.needsLogin(func(w http.ResponseWriter, r *http.Request) {
-		if hold := f.hold; hold != nil {
+	mux.HandleFunc("GET /api/keys", f.requireLogin(f.replyKeys))
+	mux.HandleFunc("GET /api/key", f.requireLogin(func(w http.ResponseWriter, r *http.Request) {
+		if hold := f.keyBarrier; hold != nil {
 			f.mu.Unlock()
 			<-hold
 			f.mu.Lock()
@@ -102,23 +102,23 @@ func begins(t *testing.T) *fake {
 			is = maps.Clone(key)
 			is["found"] = true
 		}
-		answer(w, 200, is)
+		replyJSON(w, 200, is)
 	}))
-	mux.HandleFunc("POST /api/reset", f.needsLogin(func(w http.ResponseWriter, r *http.Request) {
+	mux.HandleFunc("POST /api/reset", f.requireLogin(func(w http.ResponseWriter, r *http.Request) {
 		var given struct{ Raw string }
 		json.NewDecoder(r.Body).Decode(&given)
 		if f.may["admin"] == false {
-			answer(w, 403, object{"error": "user \"alice\" is not in the group admin"})
+			replyJSON(w, 403, object{"error": "user \"alice\" is not in the group admin"})
 			return
 		}
 		f.resets = append(f.resets, given.Raw)
 		delete(f.keys, given.Raw)
-		answer(w, 200, object{"forgotten": 1})
+		replyJSON(w, 200, object{"forgotten": 1})
 	}))
 	f.Server = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		f.mu.Lock()
 		defer f.mu.Unlock()
-		if f.away {
+		if f.offline {
 			panic(http.ErrAbortHandler)
 		}
 		w.Header().Set("Content-Security-Policy", policy)
@@ -128,28 +128,28 @@ func begins(t *testing.T) *fake {
 	return f
 }
 
-// set changes a fake that serves.
+// set changes a running fake.
 func (f *fake) set(change func()) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	change()
 }
 
-func (f *fake) needsLogin(answers http.HandlerFunc) http.HandlerFunc {
+func (f *fake) requireLogin(answers http.HandlerFunc) http.HandlerFunc {
 	return func(w http.ResponseWriter, r *http.Request) {
 		if f.login != "" && !f.loggedIn {
-			answer(w, 401, object{"error": "log in first"})
+			replyJSON(w, 401, object{"error": "log in first"})
 			return
 		}
 		if f.may["peek"] == false {
-			answer(w, 403, object{"error": "user \"alice\" is not in the group peek"})
+			replyJSON(w, 403, object{"error": "user \"alice\" is not in the group peek"})
 			return
 		}
 		answers(w, r)
 	}
 }
 
-func (f *fake) tellNow(w http.ResponseWriter, _ *http.Request) {
+func (f *fake) replyNow(w http.ResponseWriter, _ *http.Request) {
 	is := object{
 		"time_ms": time.Now().UnixMilli(), "version": "1.0.0", "uptime_s": 3725, "ready": f.notReady == "", "not_ready": f.notReady,
 		"decisions": object{
@@ -163,18 +163,18 @@ func (f *fake) tellNow(w http.ResponseWriter, _ *http.Request) {
 	for name, value := range f.now {
 		is[name] = value
 	}
-	answer(w, 200, is)
+	replyJSON(w, 200, is)
 }
 
-func (f *fake) tellHistory(w http.ResponseWriter, r *http.Request) {
-	f.asked = append(f.asked, r.FormValue("since"))
+func (f *fake) replyHistory(w http.ResponseWriter, r *http.Request) {
+	f.historyRequests = append(f.historyRequests, r.FormValue("since"))
 	since, _ := strconv.ParseInt(r.FormValue("since"), 10, 64)
 	columns := map[string][]any{}
 	for name := range sampleAt(0) {
 		columns[name] = []any{}
 	}
 	for at := f.begin.UnixMilli(); at <= time.Now().UnixMilli(); at += 1000 {
-		if at <= since || f.times != nil && !f.times(at) {
+		if at <= since || f.hasSample != nil && !f.hasSample(at) {
 			continue
 		}
 		sample := sampleAt(at)
@@ -183,24 +183,24 @@ func (f *fake) tellHistory(w http.ResponseWriter, r *http.Request) {
 			columns[name] = append(columns[name], value)
 		}
 	}
-	answer(w, 200, columns)
+	replyJSON(w, 200, columns)
 }
 
-// tellKeys answers a search, of which each call looks at two keys.
-func (f *fake) tellKeys(w http.ResponseWriter, r *http.Request) {
+// replyKeys answers a search; each reply covers two keys.
+func (f *fake) replyKeys(w http.ResponseWriter, r *http.Request) {
 	prefix, _ := base64.RawURLEncoding.DecodeString(r.FormValue("prefix"))
 	from, _ := strconv.Atoi(r.FormValue("cursor"))
-	to := min(from+2, len(f.held))
+	to := min(from+2, len(f.allKeys))
 	found := []object{}
-	for _, key := range f.held[from:to] {
+	for _, key := range f.allKeys[from:to] {
 		if strings.HasPrefix(key, string(prefix)) {
-			found = append(found, object{"key": key, "raw": raw(key), "algorithm": "TOKEN"})
+			found = append(found, object{"key": key, "raw": encodeKey(key), "algorithm": "TOKEN"})
 		}
 	}
-	answer(w, 200, object{"keys": found, "searched": to - from, "cursor": strconv.Itoa(to % len(f.held))})
+	replyJSON(w, 200, object{"keys": found, "searched": to - from, "cursor": strconv.Itoa(to % len(f.allKeys))})
 }
 
-// storageWith is the state of a log that is synced each second, with some fields changed.
+// storageWith returns the state of a log synced each second, with some fields replaced.
 func storageWith(fields, ofSnapshot object) object {
 	snapshot := object{"time_ms": time.Now().Add(-3 * time.Minute).UnixMilli(), "bytes": 81 << 20, "took_ms": 1200, "failed": "", "writing": false}
 	maps.Copy(snapshot, ofSnapshot)
@@ -209,8 +209,8 @@ func storageWith(fields, ofSnapshot object) object {
 	return all
 }
 
-// sampleAt makes up a sample: a calm day, with a wave of refusals, and seconds in
-// which nothing is decided.
+// sampleAt invents a sample: steady load with waves of denials, and seconds without
+// decisions.
 func sampleAt(ms int64) map[string]any {
 	s := float64(ms/1000%3600) / 60
 	noise := math.Mod(math.Abs(math.Sin(float64(ms/1000)*12.9898)*43758.5453), 1)
@@ -228,20 +228,20 @@ func sampleAt(ms int64) map[string]any {
 }
 
 func row(key string, count, most int) object {
-	return object{"key": key, "raw": raw(key), "count": count, "error": most}
+	return object{"key": key, "raw": encodeKey(key), "count": count, "error": most}
 }
 
-func raw(key string) string { return base64.RawURLEncoding.EncodeToString([]byte(key)) }
+func encodeKey(key string) string { return base64.RawURLEncoding.EncodeToString([]byte(key)) }
 
-func answer(w http.ResponseWriter, status int, value any) {
+func replyJSON(w http.ResponseWriter, status int, value any) {
 	w.Header().Set("Content-Type", "application/json")
 	w.Header().Set("Cache-Control", "no-store")
 	w.WriteHeader(status)
 	json.NewEncoder(w).Encode(value)
 }
 
-// three is a cluster.
-func three() object {
+// threeMembers returns a cluster.
+func threeMembers() object {
 	member := func(host, id string, leader, online, self bool, lag, contact int) object {
 		return object{
 			"id": strings.Repeat(id, 20), "client": "10.0.3." + host + ":6379", "raft": "10.0.3." + host + ":7379", "leader": leader, "voter": true,

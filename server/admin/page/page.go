@@ -1,23 +1,23 @@
-// Package page is the page that shows what a server does: one document with its
-// script, style and charting library, embedded, with nothing from elsewhere.
+// Package page serves the dashboard: one document with its script, style and charting
+// library, embedded, without external resources.
 //
-// It is static. All that it shows the script asks of the JSON API beside it, at
-// api/ relative to the page, so that the page needs no login, and may be served
-// below a prefix. It runs under
+// It is static. The script gets all figures from the JSON API, at api/ relative to the
+// page, so the page itself needs no login and may be served below a prefix. It runs under
 //
 //	default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self'; img-src 'self' data:
 //
 // # Shape of the script
 //
-// There is no build step: what is in files is what browsers get. app.js is the
-// whole: who is logged in, and one round of questions a second while the page is
-// seen. api.js asks; history.js keeps the samples of an hour, charts.js draws them;
-// tables.js is the tables and lookup.js one key. Below them, without a page:
-// keys.js shows and reads keys, words.js numbers and limits, dom.js makes elements.
+// There is no build step: browsers get the files as they are. app.js is the entry point:
+// it handles the login, and polls once a second while the page is visible. api.js sends
+// the requests; history.js keeps the samples of an hour, charts.js draws them; tables.js
+// has the tables and lookup.js the state of one key. Below them, without a page: keys.js
+// encodes and decodes keys, format.js formats numbers and limits, dom.js creates
+// elements.
 //
-// Keys are whatever strangers send. They become text nodes only, with what is
-// invisible, or reorders the text beside it, written as an escape; and a key is
-// asked for by its bytes, never by what is shown.
+// Keys are arbitrary bytes from clients. They become text nodes only, with an escape for
+// each character that is invisible or reorders the text beside it. A request names a key
+// by its bytes, never by its displayed text.
 package page
 
 import (
@@ -35,8 +35,8 @@ import (
 //go:embed files/*.html files/*.css files/*.js files/*.svg files/uplot/*.js files/uplot/*.css files/uplot/LICENSE
 var files embed.FS
 
-// types are the content types of the files, by the ends of their names: those of
-// the operating system may be wrong, and a browser takes no script of a wrong one.
+// types are the content types by file extension. Those of the operating system may be
+// wrong, and a browser rejects a script of a wrong type.
 var types = map[string]string{
 	".html": "text/html; charset=utf-8",
 	".css":  "text/css; charset=utf-8",
@@ -51,8 +51,8 @@ type asset struct {
 	contentType, etag string
 }
 
-// Handler serves the page at / and its files beside it, for GET and HEAD. Browsers
-// keep them and ask each time whether they have changed.
+// Handler serves the page at / and its files beside it, for GET and HEAD. Browsers cache
+// them and revalidate each time.
 func Handler() http.Handler {
 	assets := load()
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
@@ -63,7 +63,7 @@ func Handler() http.Handler {
 		}
 		if r.Method != http.MethodGet && r.Method != http.MethodHead {
 			w.Header().Set("Allow", "GET, HEAD")
-			http.Error(w, r.Method+" is not for files, GET and HEAD are", http.StatusMethodNotAllowed)
+			http.Error(w, r.Method+" is not allowed, use GET or HEAD", http.StatusMethodNotAllowed)
 			return
 		}
 		header := w.Header()
@@ -74,7 +74,7 @@ func Handler() http.Handler {
 	})
 }
 
-// load reads the files by the paths that they are asked for at.
+// load reads the files, by URL path.
 func load() map[string]asset {
 	assets := map[string]asset{}
 	err := fs.WalkDir(files, "files", func(name string, entry fs.DirEntry, err error) error {

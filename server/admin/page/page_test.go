@@ -33,12 +33,12 @@ func TestHandler(t *testing.T) {
 		{"a script", "GET", "/app.js", 200, "text/javascript; charset=utf-8"},
 		{"a style", "GET", "/style.css", 200, "text/css; charset=utf-8"},
 		{"the icon", "GET", "/icon.svg", 200, "image/svg+xml"},
-		{"what is not ours", "GET", "/uplot/uPlot.iife.min.js", 200, "text/javascript; charset=utf-8"},
+		{"a vendored script", "GET", "/uplot/uPlot.iife.min.js", 200, "text/javascript; charset=utf-8"},
 		{"its licence", "GET", "/uplot/LICENSE", 200, "text/plain; charset=utf-8"},
 		{"a directory", "GET", "/uplot/", 404, "text/plain; charset=utf-8"},
-		{"a way out", "GET", "/../page.go", 404, "text/plain; charset=utf-8"},
-		{"the page by its file", "GET", "/index.html", 404, "text/plain; charset=utf-8"},
-		{"a change", "POST", "/", 405, "text/plain; charset=utf-8"},
+		{"a path outside", "GET", "/../page.go", 404, "text/plain; charset=utf-8"},
+		{"the page by its file name", "GET", "/index.html", 404, "text/plain; charset=utf-8"},
+		{"another method", "POST", "/", 405, "text/plain; charset=utf-8"},
 	} {
 		got := ask(tt.method, tt.at, "")
 		if got.StatusCode != tt.status || got.Header.Get("Content-Type") != tt.contentType {
@@ -48,7 +48,7 @@ func TestHandler(t *testing.T) {
 			continue
 		}
 		if got.Header.Get("Cache-Control") != "no-cache" {
-			t.Errorf("%s: Cache-Control %q, want to be asked each time", tt.name, got.Header.Get("Cache-Control"))
+			t.Errorf("%s: Cache-Control %q, want no-cache", tt.name, got.Header.Get("Cache-Control"))
 		}
 		if again := ask(tt.method, tt.at, got.Header.Get("ETag")); again.StatusCode != 304 {
 			t.Errorf("%s, unchanged: %d, want 304", tt.name, again.StatusCode)
@@ -61,14 +61,14 @@ func TestHandler(t *testing.T) {
 	}
 }
 
-// forbidden is what our own files do without: what a policy refuses, and whatever
-// makes markup or script of text.
+// forbidden matches constructs that our files must not use: those that the policy blocks,
+// and those that turn text into markup or script.
 var forbidden = regexp.MustCompile(`(?i)innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\(|new Function|DOMParser|\son[a-z]+=|\sstyle=|javascript:|<script>|https?://|cssText`)
 
-// namespace is that of pictures, and nobody asks for it.
+// namespace is the SVG namespace, which is never fetched.
 const namespace = "http://www.w3.org/2000/svg"
 
-func TestFilesAreTame(t *testing.T) {
+func TestFilesAreSafe(t *testing.T) {
 	seen := 0
 	for at, file := range load() {
 		if strings.HasPrefix(at, "/uplot/") {
@@ -77,19 +77,20 @@ func TestFilesAreTame(t *testing.T) {
 		seen++
 		text := strings.ReplaceAll(string(file.content), namespace, "")
 		if found := forbidden.FindString(text); found != "" {
-			t.Errorf("%s has %q", at, found)
+			t.Errorf("%s contains %q", at, found)
 		}
 		if lines := strings.Count(text, "\n"); lines > 400 {
-			t.Errorf("%s has %d lines, at most 400 are wanted", at, lines)
+			t.Errorf("%s has %d lines, want at most 400", at, lines)
 		}
 	}
 	if seen < 10 {
-		t.Errorf("%d files were looked at, want all", seen)
+		t.Errorf("%d files checked, want all", seen)
 	}
 }
 
-// TestVendoredIsUnchanged holds what is not ours to the sums in its README.
-func TestVendoredIsUnchanged(t *testing.T) {
+// TestVendoredFilesAreUnchanged compares the vendored files with the checksums in their
+// README.
+func TestVendoredFilesAreUnchanged(t *testing.T) {
 	const dir = "files/uplot"
 	readme, err := os.ReadFile(path.Join(dir, "README.md"))
 	if err != nil {
@@ -109,18 +110,18 @@ func TestVendoredIsUnchanged(t *testing.T) {
 		}
 		sum := sha256.Sum256(content)
 		if line := hex.EncodeToString(sum[:]) + "  " + entry.Name(); !strings.Contains(string(readme), line) {
-			t.Errorf("%s is not as its README says: want the line %q", entry.Name(), line)
+			t.Errorf("%s differs from its README: want the line %q", entry.Name(), line)
 		}
 	}
 }
 
-// leastContrast is that of WCAG 2, level AA, for text; leastContrastOfShapes for what is no text.
+// Minimum contrasts of WCAG 2, level AA, for text and for other shapes.
 const (
-	leastContrast         = 4.5
-	leastContrastOfShapes = 3
+	minTextContrast  = 4.5
+	minShapeContrast = 3
 )
 
-// TestContrast holds the colors to what people with weak eyes can read, in light and in dark.
+// TestContrast checks the contrast of the colors, in light and in dark mode.
 func TestContrast(t *testing.T) {
 	style, err := files.ReadFile("files/style.css")
 	if err != nil {
@@ -137,22 +138,22 @@ func TestContrast(t *testing.T) {
 			{"text", "page"}, {"text", "panel"}, {"text", "bar"}, {"text", "bar-hot"}, {"muted", "page"}, {"muted", "panel"}, {"muted", "bar"}, {"muted", "bar-hot"},
 			{"panel", "text"}, {"panel", "allowed"}, {"good", "panel"}, {"bad", "panel"}, {"good", "good-back"}, {"bad", "bad-back"}, {"warn", "warn-back"}, {"warn", "panel"},
 		} {
-			if got := contrast(t, colors[pair[0]], colors[pair[1]]); got < leastContrast {
-				t.Errorf("scheme %d: %s on %s has a contrast of %.2f, want %v", schemes, pair[0], pair[1], got, leastContrast)
+			if got := contrast(t, colors[pair[0]], colors[pair[1]]); got < minTextContrast {
+				t.Errorf("scheme %d: %s on %s has a contrast of %.2f, want %v", schemes, pair[0], pair[1], got, minTextContrast)
 			}
 		}
 		for _, shape := range []string{"allowed", "denied", "second", "focus"} {
-			if got := contrast(t, colors[shape], colors["panel"]); got < leastContrastOfShapes {
-				t.Errorf("scheme %d: %s has a contrast of %.2f, want %d", schemes, shape, got, leastContrastOfShapes)
+			if got := contrast(t, colors[shape], colors["panel"]); got < minShapeContrast {
+				t.Errorf("scheme %d: %s has a contrast of %.2f, want %d", schemes, shape, got, minShapeContrast)
 			}
 		}
 	}
 	if schemes != 2 {
-		t.Errorf("%d schemes were looked at, want light and dark", schemes)
+		t.Errorf("%d schemes checked, want light and dark", schemes)
 	}
 }
 
-// contrast is the contrast ratio of WCAG 2.
+// contrast returns the contrast ratio of WCAG 2.
 func contrast(t *testing.T, one, other string) float64 {
 	t.Helper()
 	luminance := func(color string) float64 {
@@ -162,7 +163,7 @@ func contrast(t *testing.T, one, other string) float64 {
 		}
 		var linear [3]float64
 		for i, c := range rgb {
-			linear[i] = math.Pow((float64(c)/255+.055)/1.055, 2.4) // for the few darkest, a little off
+			linear[i] = math.Pow((float64(c)/255+.055)/1.055, 2.4) // slightly inexact for the darkest colors
 		}
 		return .2126*linear[0] + .7152*linear[1] + .0722*linear[2]
 	}

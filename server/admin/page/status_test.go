@@ -10,10 +10,10 @@ import (
 	"limitsrv/browser"
 )
 
-// TestPageTellsProblems wants each problem in its color, with a title and words.
-func TestPageTellsProblems(t *testing.T) {
+// TestPageShowsProblems checks the color, title and text of each problem.
+func TestPageShowsProblems(t *testing.T) {
 	lonely := func(online ...bool) object {
-		cluster := three()
+		cluster := threeMembers()
 		cluster["has_quorum"], cluster["role"] = false, "candidate"
 		for i, member := range cluster["members"].([]object) {
 			member["online"] = online[i]
@@ -21,8 +21,8 @@ func TestPageTellsProblems(t *testing.T) {
 		return cluster
 	}
 	full := object{"memory_bytes": 256 << 20}
-	f := begins(t)
-	tab := f.opens(t)
+	f := newFake(t)
+	tab := f.openPage(t)
 	tab.UntilText("#ready", "✓ Ready")
 	for _, tt := range []struct {
 		name         string
@@ -35,15 +35,15 @@ func TestPageTellsProblems(t *testing.T) {
 			"No majority: This member reaches 1 of 3 voters, itself included, and 2 are needed."},
 		{"an election", object{"ready": false, "not_ready": "x"}, nil, lonely(true, true, false), "bad", "✕ No leader", "#trouble",
 			"No leader: 2 of 3 voters are online, enough to elect one."},
-		{"a disk that fails", object{"ready": false, "not_ready": "x", "storage": storageWith(object{"failed": "no space left on device"}, nil)}, nil, nil, "bad",
+		{"a disk failure", object{"ready": false, "not_ready": "x", "storage": storageWith(object{"failed": "no space left on device"}, nil)}, nil, nil, "bad",
 			"✕ Disk failure", "#storage", "failing"},
 		{"a start", object{"ready": false, "not_ready": "the state is being loaded"}, nil, nil, "warn", "! Not ready", "#trouble", "Not ready: the state is being loaded"},
-		{"a snapshot that failed", object{"storage": storageWith(nil, object{"failed": "no space left on device"})}, nil, nil, "warn", "! Snapshot failed", "#trouble",
+		{"a failed snapshot", object{"storage": storageWith(nil, object{"failed": "no space left on device"})}, nil, nil, "warn", "! Snapshot failed", "#trouble",
 			"the log grows until one succeeds: no space left on device"},
 		{"rejections", object{"on_full": "refuse"}, object{"refused_for_memory": 2}, nil, "warn", "! Memory full", "#trouble", "decisions in the last minute got OOM instead of an answer"},
-		{"the same at the chart", nil, object{"refused_for_memory": 2}, nil, "warn", "! Memory full", "#charts .note.warn:not(:empty)", "2 rejected for memory per second"},
-		{"evictions", nil, object{"evicted": 3}, nil, "warn", "! Memory full", "#trouble", "keys with counted use evicted in the last minute"},
-		{"the same beside the disk", nil, object{"evicted": 3}, nil, "warn", "! Memory full", "#storage", "evicted in the last minute"},
+		{"rejections at the chart", nil, object{"refused_for_memory": 2}, nil, "warn", "! Memory full", "#charts .note.warn:not(:empty)", "2 rejected for memory per second"},
+		{"evictions", nil, object{"evicted": 3}, nil, "warn", "! Memory full", "#trouble", "keys with used tokens evicted in the last minute"},
+		{"evictions beside the disk", nil, object{"evicted": 3}, nil, "warn", "! Memory full", "#storage", "evicted in the last minute"},
 		{"memory at its bound", full, nil, nil, "warn", "! Memory full", "#trouble", "Memory is full (256 MB): the next new key evicts others."},
 		{"memory near its bound", object{"memory_bytes": 240 << 20}, nil, nil, "good", "✓ Ready", "#charts .note.warn:not(:empty)", "of 256 MB (94 %)"},
 	} {
@@ -66,12 +66,12 @@ func TestPageTellsProblems(t *testing.T) {
 	}
 }
 
-// TestPageKeepsTotalsApart wants no total since the start among rates, and all of them
-// where they are said to be totals.
-func TestPageKeepsTotalsApart(t *testing.T) {
-	f := begins(t)
+// TestPageSeparatesTotalsFromRates checks that totals since the start are shown as totals
+// only.
+func TestPageSeparatesTotalsFromRates(t *testing.T) {
+	f := newFake(t)
 	f.now = object{"evicted": 77_701, "refused_for_memory": 77_702, "shadow_denied": 77_703}
-	tab := f.opens(t)
+	tab := f.openPage(t)
 	tab.UntilText("#storage", "Since start: 77,701 keys evicted, 77,702 decisions rejected for memory.")
 	tab.UntilText("#algorithms", "77,703 of those denied")
 	if charts := tab.Text("#charts"); strings.Contains(charts, "77,7") || strings.Contains(charts, "77.7K") {
@@ -82,8 +82,8 @@ func TestPageKeepsTotalsApart(t *testing.T) {
 }
 
 func TestPageShowsStorage(t *testing.T) {
-	f := begins(t)
-	tab := f.opens(t)
+	f := newFake(t)
+	tab := f.openPage(t)
 	for _, want := range []string{"214 decisions not synced", "Log: 12 MB in 3 files, --fsync everysec.", "3 min", "81 MB, written in 1.2 s.", "When memory is full: evict."} {
 		tab.UntilText("#storage", want)
 	}
@@ -96,15 +96,15 @@ func TestPageShowsStorage(t *testing.T) {
 	f.set(func() { f.now = object{"storage": nil} })
 	tab.UntilText("#storage", "A restart forgets all keys. --data DIR keeps them.")
 	if text := tab.Text("#storage"); strings.Contains(text, "Snapshot\n") {
-		t.Errorf("a server that keeps nothing has a snapshot: %s", text)
+		t.Errorf("a server in memory has a snapshot: %s", text)
 	}
 }
 
-func TestPageOfAnEmptyServer(t *testing.T) {
-	f := begins(t)
+func TestPageOfEmptyServer(t *testing.T) {
+	f := newFake(t)
 	f.now = object{"keys": 0, "decisions": object{"TOKEN": object{"allowed": 0, "denied": 0}}, "port": "6380"}
 	f.top = []object{}
-	tab := f.opens(t)
+	tab := f.openPage(t)
 	tab.UntilText("#empty", "redis-cli -p 6380 RL.TOKEN user:42 10 5")
 	if *shots != "" {
 		tab.Shot(*shots + "/empty.png")
@@ -113,13 +113,13 @@ func TestPageOfAnEmptyServer(t *testing.T) {
 	tab.Until("document.getElementById('empty').hidden")
 }
 
-// TestPageNeverContradictsItself looks, with each change of one key's panel, for a
-// token that is to be had now where none remains, and the other way round.
-func TestPageNeverContradictsItself(t *testing.T) {
-	f := begins(t)
-	key := f.keys[raw("user:42")]
-	key["remaining"], key["wait_ms"], key["reset_ms"] = 0, 700, 1500 // which each answer says, so that times run out again and again
-	tab := f.opens(t)
+// TestPageIsConsistent checks at each change of a key's panel that a token is shown as
+// available exactly if tokens remain.
+func TestPageIsConsistent(t *testing.T) {
+	f := newFake(t)
+	key := f.keys[encodeKey("user:42")]
+	key["remaining"], key["wait_ms"], key["reset_ms"] = 0, 700, 1500 // the same in each reply, so that the times run out repeatedly
+	tab := f.openPage(t)
 	tab.Until(`(globalThis.contradictions = [], globalThis.moments = 0, new MutationObserver(() => {
 		const [use, wait] = ["found-use", "found-wait"].map((id) => document.getElementById(id)?.textContent ?? "");
 		if (use.startsWith("0 of") === wait.startsWith("now")) globalThis.contradictions.push(use + " but " + wait);
@@ -127,37 +127,37 @@ func TestPageNeverContradictsItself(t *testing.T) {
 	}).observe(document.getElementById("lookup-result"), { childList: true, subtree: true, characterData: true }), true)`)
 	tab.Fill("#lookup-key", "user:42"+kb.Enter)
 	tab.UntilText("#found-use", "0 of 10 remaining")
-	f.set(func() { f.hold = make(chan struct{}) }) // the answer that is due when the time is over
+	f.set(func() { f.keyBarrier = make(chan struct{}) }) // the reply that is due when the time is over
 	tab.Until("globalThis.moments > 0")
 	f.set(func() {
 		key["remaining"], key["wait_ms"] = 1, 0
-		close(f.hold)
-		f.hold = nil
+		close(f.keyBarrier)
+		f.keyBarrier = nil
 	})
 	tab.UntilText("#found-use", "1 of 10 remaining")
 	tab.UntilText("#found-wait", "now")
-	f.set(func() { delete(f.keys, raw("user:42")) })
+	f.set(func() { delete(f.keys, encodeKey("user:42")) })
 	tab.UntilText("#found-limit", "fully reset, or never used")
 	if all := browser.Value[[]string](tab, "globalThis.contradictions"); len(all) > 0 {
-		t.Errorf("the page said %q", all)
+		t.Errorf("the page showed %q", all)
 	}
 }
 
-// TestPageSearches finds keys by prefix, over several answers, and goes on.
+// TestPageSearches finds keys by prefix, over several replies, and continues.
 func TestPageSearches(t *testing.T) {
-	f := begins(t)
+	f := newFake(t)
 	for i := range 45 {
-		f.held = append(f.held, fmt.Sprintf("user:%d", i), fmt.Sprintf("other:%d", i))
+		f.allKeys = append(f.allKeys, fmt.Sprintf("user:%d", i), fmt.Sprintf("other:%d", i))
 	}
-	f.held = append(f.held, `odd\key`)
-	tab := f.opens(t)
+	f.allKeys = append(f.allKeys, `odd\key`)
+	tab := f.openPage(t)
 	tab.Fill("#lookup-key", "nobody"+kb.Enter)
 	tab.UntilText("#lookup-said", "No record of this key: it was never used, or it is fully reset")
 	tab.Fill("#lookup-key", "user:")
 	tab.Click("#search-submit")
 	tab.UntilText("#search-said", "20 keys start with “user:” so far, 40 keys searched.")
 	if tab.Text("#lookup-said") != "" {
-		t.Error("the page still tells of the key before")
+		t.Error("the page still shows the previous key")
 	}
 	if *shots != "" {
 		tab.Shot(*shots + "/search.png")
@@ -170,7 +170,7 @@ func TestPageSearches(t *testing.T) {
 	tab.Click("#search-more")
 	tab.UntilText("#search-said", "45 keys start with “user:”.")
 	tab.Until("document.getElementById('search-more').hidden")
-	f.set(func() { f.keys[raw("user:3")] = f.keys[raw("user:42")] })
+	f.set(func() { f.keys[encodeKey("user:3")] = f.keys[encodeKey("user:42")] })
 	tab.Click("#search-list li:nth-child(4) button")
 	tab.UntilText("#found-key", "user:3")
 	tab.UntilText("#found-use", "3 of 10 remaining")

@@ -1,24 +1,24 @@
-// What the page asks of its server. Paths are relative to the page.
+// Requests to the API. Paths are relative to the page.
 
-/** How long an answer may take; a login is slowed down where passwords were wrong. */
-const patienceMillis = 6000;
-const loginPatienceMillis = 60000;
+/** Timeouts of replies; a login takes longer after wrong passwords. */
+const timeoutMillis = 6000;
+const loginTimeoutMillis = 60000;
 
-/** An answer that says no. status is that of HTTP, 0 where there was no answer. */
-export class Refusal extends Error {
+/** A request without a useful reply. status is the HTTP status, 0 if there was no reply. */
+export class RequestError extends Error {
   constructor(status, message) {
     super(message && message[0].toUpperCase() + message.slice(1));
     this.status = status;
   }
 }
 
-async function ask(method, path, { body, patience = patienceMillis } = {}) {
+async function ask(method, path, { body, timeout = timeoutMillis } = {}) {
   const request = {
     method,
     credentials: "same-origin",
     cache: "no-store",
     redirect: "error",
-    signal: AbortSignal.timeout(patience),
+    signal: AbortSignal.timeout(timeout),
   };
   if (body !== undefined) {
     request.headers = { "Content-Type": "application/json" };
@@ -29,43 +29,47 @@ async function ask(method, path, { body, patience = patienceMillis } = {}) {
     response = await fetch(`api/${path}`, request);
     text = await response.text();
   } catch {
-    throw new Refusal(0, "The server does not answer.");
+    throw new RequestError(0, "The server does not answer.");
   }
   let answer = {};
   try {
     if (text !== "") answer = JSON.parse(text);
   } catch {
-    throw new Refusal(response.ok ? 0 : response.status, "The answer is not that of limitsrv.");
+    throw new RequestError(response.ok ? 0 : response.status, "The reply is not from limitsrv.");
   }
-  if (!response.ok) throw new Refusal(response.status, answer.error || `The server answers ${response.status}.`);
+  if (!response.ok) throw new RequestError(response.status, answer.error || `The server answers ${response.status}.`);
   return answer;
 }
 
-/** Who is logged in, what they may do, and whether a login is needed. */
+/** The logged-in user, their rights, and whether a login is required. */
 export const session = () => ask("GET", "session");
 
 export const login = (user, password) =>
-  ask("POST", "login", { body: { user, password }, patience: loginPatienceMillis });
+  ask("POST", "login", { body: { user, password }, timeout: loginTimeoutMillis });
 
 export const logout = () => ask("POST", "logout", { body: {} });
 
-/** Counters and states as they are now. */
+/** The current counters and states. */
 export const now = () => ask("GET", "now");
 
-/** The samples after a time in milliseconds since 1970, at most those of an hour. */
+/** The samples after a time in milliseconds since 1970, of at most an hour. */
 export const history = (since) => ask("GET", `history?since=${since}`);
 
 /** The keys that were denied most (by "denied") or requested most ("hot"). */
 export const top = (by, window, count) => ask("GET", `top?by=${by}&window=${window}&count=${count}`);
 
 /**
- * Keys that start with a prefix, of base64url: count of them or a few more, or those
- * among the next some ten thousand. cursor is "0" for a start, and at the end of the keys.
+ * Keys that start with a prefix, in base64url: count of them or a few more, or those
+ * among the next ten thousands of keys. cursor is "0" at the start, and at the end of the
+ * keys.
  */
 export const keys = (prefix, cursor, count) => ask("GET", `keys?prefix=${prefix}&cursor=${cursor}&count=${count}`);
 
-/** The state of a key; found is false, and alone, if it is fully reset. raw is base64url. */
+/**
+ * The state of a key; found is false, and the only field, if it is fully reset. raw is
+ * base64url.
+ */
 export const key = (raw) => ask("GET", `key?raw=${raw}`);
 
-/** Forgets a key, for users with admin. */
+/** Resets a key. Requires the group admin. */
 export const reset = (raw) => ask("POST", "reset", { body: { raw } });

@@ -1,38 +1,41 @@
-// The page as a whole: who is logged in, and a round of questions each second while
-// somebody sees the page.
+// The entry point of the page: it handles the login, and polls the server each second
+// while the page is visible.
 
 import * as api from "./api.js";
 import { Charts } from "./charts.js";
-import { byID, chosen, say } from "./dom.js";
+import { byID, checkedValue, setText } from "./dom.js";
 import { History } from "./history.js";
 import { Lookup } from "./lookup.js";
 import { memoryKind, problems, recentMillis, showStorage } from "./status.js";
 import { showAlgorithms, showCluster, showEmpty, topCount, TopKeys } from "./tables.js";
-import * as words from "./words.js";
+import * as format from "./format.js";
 
-const roundMillis = 1000;
-const slowestRoundMillis = 8000;
-/** The tables of keys are asked for each so many rounds, and what the user may do. */
-const topRounds = 2;
-const rightsRounds = 10;
-/** So much earlier than our last sample, the server's clock was set back, or it is another. */
-const backMillis = 3000;
+const pollMillis = 1000;
+const slowestPollMillis = 8000;
+/** The tables of keys, and the rights of the user, are requested at every so many polls. */
+const topEvery = 2;
+const rightsEvery = 10;
+/**
+ * If the server's time is earlier than the last sample by this much, its clock was set
+ * back, or it is another server.
+ */
+const clockStepMillis = 3000;
 
 const history = new History();
-const lookup = new Lookup(() => loggedOut("Your login has ended."), () => askRights().catch(missed), () => state?.keys ?? 0);
+const lookup = new Lookup(() => loggedOut("Your login has ended."), () => fetchRights().catch(pollFailed), () => state?.keys ?? 0);
 const denied = new TopKeys(byID("denied"), "denied", (raw) => lookup.find(raw));
 const hot = new TopKeys(byID("hot"), "requested", (raw) => lookup.find(raw));
-let charts = null; // made when they are first seen, for their size is that of the page
-let state = null; // the last answer of api.now
+let charts = null; // created when first visible, because it takes the size of the page
+let state = null; // the last reply of api.now
 let timer = 0;
-let running = false; // a round is under way
-let active = false; // somebody is logged in who may look
-let rounds = 0;
+let running = false; // a poll is under way
+let active = false; // a user with the right to look is logged in
+let polls = 0;
 let failures = 0;
-let heardAt = 0; // Date.now of the last round that went well
+let updatedAt = 0; // Date.now of the last successful poll
 
-/** One round: asks for all that is shown, shows it, and sets the time of the next. */
-async function round() {
+/** Requests and shows all figures, and schedules the next poll. */
+async function poll() {
   if (!active || running || document.hidden) return;
   clearTimeout(timer);
   running = true;
@@ -40,33 +43,33 @@ async function round() {
   try {
     const [now, samples] = await Promise.all([api.now(), api.history(history.last)]);
     if (!active) return;
-    take(now, samples);
-    if (rounds % topRounds === 0) await showTop();
-    if (++rounds % rightsRounds === 0) await askRights();
+    showReplies(now, samples);
+    if (polls % topEvery === 0) await showTop();
+    if (++polls % rightsEvery === 0) await fetchRights();
     await lookup.refresh();
-    heard();
+    pollSucceeded();
   } catch (error) {
-    missed(error);
+    pollFailed(error);
   } finally {
     running = false;
-    const pause = Math.min(roundMillis * 2 ** Math.min(failures, 3), slowestRoundMillis);
-    if (active) timer = setTimeout(round, Math.max(0, pause - (performance.now() - begin)));
+    const pause = Math.min(pollMillis * 2 ** Math.min(failures, 3), slowestPollMillis);
+    if (active) timer = setTimeout(poll, Math.max(0, pause - (performance.now() - begin)));
   }
 }
 
-/** Asks for the rights of the user, which change with the file of users. */
-async function askRights() {
+/** Requests the rights of the user, which change with the users file. */
+async function fetchRights() {
   const { may } = await api.session();
-  if (active) lookup.allow(may.admin);
+  if (active) lookup.setMayReset(may.admin);
 }
 
-/** Shows the answers of a round. */
-function take(now, samples) {
-  if (now.time_ms < history.last - backMillis) history.clear();
+/** Shows the replies of a poll. */
+function showReplies(now, samples) {
+  if (now.time_ms < history.last - clockStepMillis) history.clear();
   else history.add(samples);
   state = now;
-  say(byID("version"), now.version);
-  say(byID("uptime"), `up ${words.span(now.uptime_s)}`);
+  setText(byID("version"), now.version);
+  setText(byID("uptime"), `up ${format.span(now.uptime_s)}`);
   const recent = { evicted: history.sum("evicted", recentMillis), rejected: history.sum("refused_for_memory", recentMillis) };
   showProblems(now, recent);
   draw();
@@ -78,21 +81,21 @@ function take(now, samples) {
   if (now.cluster !== null) showCluster(byID("cluster-state"), byID("members"), now.cluster);
 }
 
-/** The bounds beside the titles of the charts, and the rates that have no line. */
+/** Shows the bounds beside the titles of the charts, and the rates that have no line. */
 function showNotes(now) {
-  const rate = (column, text) => (history[column].at(-1) > 0 ? `${words.compact(history[column].at(-1))} ${text}` : "");
+  const rate = (column, text) => (history[column].at(-1) > 0 ? `${format.compact(history[column].at(-1))} ${text}` : "");
   charts.note("Memory", now.max_memory_bytes > 0
-    ? `of ${words.bytes(now.max_memory_bytes)} (${words.percent(now.memory_bytes, now.max_memory_bytes)}), when full: ${now.on_full}`
+    ? `of ${format.bytes(now.max_memory_bytes)} (${format.percent(now.memory_bytes, now.max_memory_bytes)}), when full: ${now.on_full}`
     : "no bound", memoryKind(now));
   const losses = [rate("evicted", "evicted per second"), rate("refused_for_memory", "rejected for memory per second")].filter(Boolean);
   charts.note("Keys", losses.join(", "), "warn");
-  charts.note("Connections", `of ${words.count(now.max_clients)}`);
+  charts.note("Connections", `of ${format.count(now.max_clients)}`);
   charts.note("Decisions per second", rate("shadow_denied", "denied in shadow"));
 }
 
 function draw() {
   charts ??= new Charts(byID("charts"));
-  const spanMillis = 1000 * Number(chosen(byID("span")));
+  const spanMillis = 1000 * Number(checkedValue(byID("span")));
   charts.show(history.since(spanMillis), spanMillis, state?.max_memory_bytes ?? 0);
 }
 
@@ -101,31 +104,31 @@ function showProblems(now, recent) {
   const worst = all[0];
   if (worst === undefined) pill("good", "✓ Ready");
   else pill(worst.kind, `${worst.kind === "bad" ? "✕" : "!"} ${worst.title}`);
-  trouble(worst?.kind ?? "", all.map(({ text }) => text).join("\n"));
+  showBanner(worst?.kind ?? "", all.map(({ text }) => text).join("\n"));
 }
 
 /** Shows problems, one a line; none if text is empty. */
-function trouble(kind, text) {
+function showBanner(kind, text) {
   const where = byID("trouble");
-  say(where, text);
+  setText(where, text);
   where.className = `banner ${kind}`;
   where.hidden = text === "";
 }
 
 function pill(kind, text) {
   const where = byID("ready");
-  say(where, text);
+  setText(where, text);
   where.className = `pill ${kind}`;
   where.hidden = false;
   document.title = `${kind === "good" ? "" : `${text} · `}limitsrv ${location.host}`;
 }
 
 async function showTop() {
-  const over = chosen(byID("window"));
+  const over = checkedValue(byID("window"));
   await Promise.all([["denied", denied], ["hot", hot]].map(async ([by, table]) => {
     try {
       const { keys } = await api.top(by, over, topCount);
-      if (over === chosen(byID("window"))) table.show(keys);
+      if (over === checkedValue(byID("window"))) table.show(keys);
     } catch (error) {
       if (error.status === 0 || error.status === 401) throw error;
       table.fail(error.message);
@@ -133,15 +136,15 @@ async function showTop() {
   }));
 }
 
-function heard() {
+function pollSucceeded() {
   failures = 0;
-  heardAt = Date.now();
+  updatedAt = Date.now();
   byID("lost").hidden = true;
   document.body.classList.remove("stale");
 }
 
-/** Shows that a round failed, and why. */
-function missed(error) {
+/** Shows that a poll failed, and why. */
+function pollFailed(error) {
   if (!active) return;
   if (error.status === 401) {
     loggedOut("Your login has ended.");
@@ -153,10 +156,10 @@ function missed(error) {
     return;
   }
   failures++;
-  const since = heardAt > 0 ? ` The figures are of ${words.clock(heardAt)}.` : "";
-  if (!(error instanceof api.Refusal)) console.error(error);
-  const why = error instanceof api.Refusal ? error.message : "This page has a fault.";
-  say(byID("lost-text"), `${why}${since} Trying again every few seconds.`);
+  const since = updatedAt > 0 ? ` Last update at ${format.clock(updatedAt)}.` : "";
+  if (!(error instanceof api.RequestError)) console.error(error);
+  const why = error instanceof api.RequestError ? error.message : "Internal error of this page.";
+  setText(byID("lost-text"), `${why}${since} Trying again every few seconds.`);
   byID("lost").hidden = false;
   pill("bad", error.status === 0 ? "✕ Connection lost" : "✕ No figures");
   document.body.classList.add("stale");
@@ -171,32 +174,32 @@ function loggedOut(why) {
   hot.clear();
   for (const id of ["dashboard", "who", "ready", "lost", "trouble"]) byID(id).hidden = true;
   byID("login").hidden = false;
-  say(byID("login-why"), why);
+  setText(byID("login-why"), why);
   byID("login-why").hidden = why === "";
   byID("login-password").value = "";
   byID("login-user").focus();
 }
 
-/** Shows as much as the user may see. */
+/** Shows the parts of the page that the user may see. */
 function loggedIn(session) {
   byID("login").hidden = true;
   byID("who").hidden = !session.login_needed;
-  say(byID("user"), session.user);
-  say(byID("version"), session.version);
+  setText(byID("user"), session.user);
+  setText(byID("version"), session.version);
   if (!session.may.peek) {
     byID("dashboard").hidden = byID("ready").hidden = true;
-    trouble("warn", `${session.user} may not look here: that needs the group peek.`);
-    timer = setTimeout(start, slowestRoundMillis);
+    showBanner("warn", `${session.user} may not view this page: it requires the group peek.`);
+    timer = setTimeout(start, slowestPollMillis);
     return;
   }
-  lookup.allow(session.may.admin);
+  lookup.setMayReset(session.may.admin);
   byID("dashboard").hidden = false;
   active = true;
-  rounds = 0;
-  round();
+  polls = 0;
+  poll();
 }
 
-/** Asks who is logged in, until there is an answer. */
+/** Requests the session, until there is a reply. */
 async function start() {
   try {
     const session = await api.session();
@@ -205,9 +208,9 @@ async function start() {
     if (session.login_needed && !session.user) loggedOut("");
     else loggedIn(session);
   } catch (error) {
-    say(byID("lost-text"), `${error.message} Trying again every few seconds.`);
+    setText(byID("lost-text"), `${error.message} Trying again every few seconds.`);
     byID("lost").hidden = false;
-    timer = setTimeout(start, roundMillis * 2 ** Math.min(failures++, 3));
+    timer = setTimeout(start, pollMillis * 2 ** Math.min(failures++, 3));
   }
 }
 
@@ -216,19 +219,19 @@ async function logIn(event) {
   const button = byID("login-submit");
   if (button.disabled) return;
   button.disabled = true;
-  say(button, "Logging in…");
-  say(byID("login-error"), "");
+  setText(button, "Logging in…");
+  setText(byID("login-error"), "");
   try {
     await api.login(byID("login-user").value, byID("login-password").value);
     byID("login-password").value = "";
     loggedIn(await api.session());
   } catch (error) {
-    say(byID("login-error"), error.message);
+    setText(byID("login-error"), error.message);
     byID("login-password").select();
     byID("login-password").focus();
   }
   button.disabled = false;
-  say(button, "Log in");
+  setText(button, "Log in");
 }
 
 async function logOut() {
@@ -236,23 +239,23 @@ async function logOut() {
     await api.logout();
     loggedOut("You are logged out.");
   } catch (error) {
-    missed(error);
+    pollFailed(error);
   }
 }
 
-say(byID("host"), location.host);
+setText(byID("host"), location.host);
 byID("login").addEventListener("submit", logIn);
 byID("logout").addEventListener("click", logOut);
 byID("retry").addEventListener("click", () => {
   clearTimeout(timer);
-  if (active) round();
+  if (active) poll();
   else start();
 });
 byID("span").addEventListener("change", draw);
 byID("window").addEventListener("change", () => {
   denied.clear();
   hot.clear();
-  showTop().catch(missed);
+  showTop().catch(pollFailed);
 });
-document.addEventListener("visibilitychange", round);
+document.addEventListener("visibilitychange", poll);
 start();

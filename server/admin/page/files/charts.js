@@ -1,48 +1,48 @@
-// The charts: lines over time, drawn by uPlot, each with a legend of numbers in text
-// that follows the pointer, or the arrow keys, on all charts at once.
+// The charts: lines over time, drawn by uPlot, each with a legend of numbers that follows
+// the pointer, or the arrow keys, on all charts at once.
 
-import { element, say } from "./dom.js";
-import * as words from "./words.js";
+import { element, setText } from "./dom.js";
+import * as format from "./format.js";
 
 const uPlot = window.uPlot;
 const sync = "time";
 const axisFont = "11px system-ui, sans-serif";
 
-/** A bound is drawn where what it bounds has come so near to it. */
+/** The bound of memory is drawn from this share of it on. */
 const boundShownFrom = 0.25;
 
 /**
- * What each chart shows. A line has a column of the history, a color (a variable of
- * the style), and what tells it from others without color: a hatched area, dashes.
+ * The specification of each chart. A line has a column of the history, a color (a CSS
+ * variable), and a mark that does not depend on color: a hatched area, dashes.
  */
 const charts = [
   {
-    title: "Decisions per second", wide: true, least: 10, value: words.count, axis: words.compact,
+    title: "Decisions per second", wide: true, least: 10, value: format.count, axis: format.compact,
     lines: [
       { name: "allowed", column: "allowed", color: "--allowed", area: "plain" },
       { name: "denied", column: "denied", color: "--denied", area: "hatched", part: ["denied", "allowed"] },
     ],
   },
   {
-    title: "Latency", log: true, value: words.micros, axis: words.micros,
+    title: "Latency", log: true, value: format.micros, axis: format.micros,
     lines: [
       { name: "p99", column: "p99_us", color: "--allowed" },
       { name: "p50", column: "p50_us", color: "--second", dash: [5, 4] },
     ],
   },
   {
-    title: "Keys", least: 10, value: words.count, axis: words.compact,
+    title: "Keys", least: 10, value: format.count, axis: format.compact,
     lines: [{ name: "held", column: "keys", color: "--allowed", area: "plain" }],
   },
   {
-    title: "Memory", least: 1 << 20, value: words.bytes, axis: words.bytes, powersOfTwo: true,
+    title: "Memory", least: 1 << 20, value: format.bytes, axis: format.bytes, powersOfTwo: true,
     lines: [
       { name: "used", column: "memory_bytes", color: "--allowed", area: "plain" },
       { name: "bound", column: "bound", color: "--text", dash: [2, 4], constant: true },
     ],
   },
   {
-    title: "Connections", least: 10, value: words.count, axis: words.compact,
+    title: "Connections", least: 10, value: format.count, axis: format.compact,
     lines: [{ name: "open", column: "connections", color: "--allowed", area: "plain" }],
   },
 ];
@@ -58,7 +58,10 @@ export class Charts {
     });
   }
 
-  /** Draws samples over a span that ends with the last; bound is of memory, 0 for none. */
+  /**
+   * Draws samples over a span that ends with the last; bound is the bound of memory, 0
+   * for none.
+   */
   show(samples, spanMillis, bound) {
     const most = samples.memory_bytes.reduce((a, b) => Math.max(a, b ?? 0), 0);
     const shown = bound > 0 && most >= bound * boundShownFrom ? bound : null;
@@ -69,7 +72,7 @@ export class Charts {
   /** Shows a text beside the title of a chart; its kind is "warn" or empty. */
   note(title, text, kind = "") {
     const { noted } = this.#charts.find((chart) => chart.title === title);
-    say(noted, text);
+    setText(noted, text);
     noted.className = `note ${kind}`;
   }
 }
@@ -78,7 +81,7 @@ class Chart {
   #spec;
   #plot;
   #area;
-  #values = new Map(); // of the legend, by line
+  #values = new Map(); // legend values, by line
   #time;
   #spanMillis = 0;
 
@@ -124,21 +127,21 @@ class Chart {
     if (width > 0 && (width !== this.#plot.width || height !== this.#plot.height)) this.#plot.setSize({ width, height });
   }
 
-  /** Puts the numbers of the pointed time, or of now, into the legend. */
+  /** Updates the legend to the selected sample, or to the last. */
   #legend() {
     const times = this.#plot.data[0];
     const pointed = this.#plot.cursor.idx ?? null;
     const at = pointed === null ? times.length - 1 : Math.min(pointed, times.length - 1);
-    say(this.#time, pointed === null || at < 0 ? "" : words.clock(times[at]));
+    setText(this.#time, pointed === null || at < 0 ? "" : format.clock(times[at]));
     this.#spec.lines.forEach((line, i) => {
       if (line.constant) return;
       const value = this.#plot.data[i + 1][at] ?? null;
       let text = value === null ? "–" : this.#spec.value(value);
       if (line.part && value !== null) {
         const sum = line.part.reduce((all, column) => all + this.#plot.data[this.#lineOf(column)][at], 0);
-        text += ` · ${words.percent(value, sum)}`;
+        text += ` · ${format.percent(value, sum)}`;
       }
-      say(this.#values.get(line), text);
+      setText(this.#values.get(line), text);
     });
   }
 
@@ -146,7 +149,7 @@ class Chart {
     return 1 + this.#spec.lines.findIndex((line) => line.column === column);
   }
 
-  /** Left and right, Home and End go through the samples, Escape back to now. */
+  /** The arrow keys, Home and End select a sample, Escape none. */
   #onKey(event) {
     const times = this.#plot.data[0];
     const last = times.length - 1;
@@ -162,20 +165,20 @@ class Chart {
     this.#point(to === null ? null : Math.min(Math.max(to, first), last));
   }
 
-  /** Points at a sample, or at none, on this chart and, by what they share, on the others. */
+  /** Selects a sample, or none, on all charts through the shared cursor. */
   #point(at) {
     const plot = this.#plot;
     if (at === null) {
       plot.setCursor({ left: -10, top: -10 }, true, true);
-      this.#tell("now", 0, 0);
+      this.#announce("now", 0, 0);
       return;
     }
     plot.setCursor({ left: plot.valToPos(plot.data[0][at], "x"), top: 1 }, true, true);
     const numbers = [...this.#values].map(([line, value]) => `${line.name} ${value.textContent}`);
-    this.#tell(`${words.clock(plot.data[0][at])}: ${numbers.join(", ")}`, at, plot.data[0].length - 1);
+    this.#announce(`${format.clock(plot.data[0][at])}: ${numbers.join(", ")}`, at, plot.data[0].length - 1);
   }
 
-  #tell(text, at, most) {
+  #announce(text, at, most) {
     this.#area.setAttribute("aria-valuemax", most);
     this.#area.setAttribute("aria-valuenow", at);
     this.#area.setAttribute("aria-valuetext", text);
@@ -193,7 +196,7 @@ class Chart {
       },
       axes: [
         { ...axisStyle(), size: 24, gap: 4, space: 70, grid: { show: false },
-          values: (_, splits) => splits.map((t) => words.clock(t).slice(0, 5)), incrs: [60_000, 120_000, 300_000, 600_000, 1_200_000, 1_800_000] },
+          values: (_, splits) => splits.map((t) => format.clock(t).slice(0, 5)), incrs: [60_000, 120_000, 300_000, 600_000, 1_200_000, 1_800_000] },
         { ...axisStyle(), size: 58, gap: 6, space: 34,
           ...(powersOfTwo ? { incrs: Array.from({ length: 50 }, (_, i) => 2 ** i) } : {}),
           ...(log ? { filter: decades, grid: { ...axisStyle().grid, filter: decades } } : {}),
@@ -219,7 +222,7 @@ function axisStyle() {
   };
 }
 
-/** Whole decades around what is there. */
+/** Whole decades around the values. */
 function rangeOfLog(_, min, max) {
   if (min === null) return [10, 10_000];
   const low = 10 ** Math.floor(Math.log10(min));
@@ -228,13 +231,13 @@ function rangeOfLog(_, min, max) {
 
 const decades = (_, splits) => splits.map((v) => (Number.isInteger(Math.round(1e6 * Math.log10(v)) / 1e6) ? v : null));
 
-/** The points that are drawn: of values that stand alone, for no line would show them. */
+/** The points to draw: values without neighbors, which no line would show. */
 export function isolated(plot, series) {
   const values = plot.data[series];
   return [...values.keys()].filter((i) => values[i] !== null && (values[i - 1] ?? null) === null && (values[i + 1] ?? null) === null);
 }
 
-/** The filling of the area below a line: thin color, or hatches of it. */
+/** The fill of the area below a line: a pale color, or hatches. */
 function fillOf(plot, line) {
   const color = colorOf(line.color);
   if (line.area === "plain") return `color-mix(in srgb, ${color} 14%, transparent)`;

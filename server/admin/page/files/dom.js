@@ -1,6 +1,6 @@
-// Elements, made and found. Text becomes text nodes: no markup is ever parsed.
+// Creates and finds elements. Text becomes text nodes: no markup is ever parsed.
 
-/** The element of an id, which must be there. */
+/** The element with an id, which must exist. */
 export function byID(id) {
   const found = document.getElementById(id);
   if (found === null) throw new Error(`no element has the id ${id}`);
@@ -8,8 +8,8 @@ export function byID(id) {
 }
 
 /**
- * A new element with attributes, of which those that are null or false are left out,
- * and children: nodes, or strings, which become text.
+ * A new element with attributes, except those that are null or false, and children:
+ * nodes, or strings, which become text.
  */
 export function element(name, attributes = {}, ...children) {
   const made = document.createElement(name);
@@ -20,12 +20,15 @@ export function element(name, attributes = {}, ...children) {
   return made;
 }
 
-/** Sets the text of an element, if it is another: what is the same is not said again. */
-export function say(where, text) {
+/**
+ * Sets the text of an element if it has changed, so that screen readers announce changes
+ * only.
+ */
+export function setText(where, text) {
   if (where.textContent !== text) where.textContent = text;
 }
 
-/** The value of the checked one of a group of radio buttons. */
-export function chosen(group) {
+/** The value of the checked radio button of a group. */
+export function checkedValue(group) {
   return group.querySelector("input:checked").value;
 }

@@ -1,6 +1,6 @@
-// The samples of the last hour, one a second, as the API gives them: columns of the
-// same length, where null is what is not known. A second without a sample, as when
-// the server was away, is a row of nulls, so that lines have gaps there.
+// The samples of the last hour, one a second, in the API's form: columns of the same
+// length, in which null is unknown. A gap in the samples, for example while the server
+// was down, becomes a row of nulls, so that lines have gaps there.
 
 const keptMillis = 3600_000;
 const gapMillis = 2500;
@@ -22,7 +22,7 @@ export class History {
     return this.time_ms.at(-1) ?? 0;
   }
 
-  /** Takes samples that are later than the last; what is not, is left out. */
+  /** Adds the samples that are later than the last. */
   add(samples) {
     samples.time_ms.forEach((time, i) => {
       if (time <= this.last) return;
@@ -51,7 +51,7 @@ export class History {
     for (const name of columns) this[name].push(valueOf(name));
   }
 
-  /** The first index whose time is not before another. */
+  /** The index of the first sample that is not before a time. */
   #indexOf(time) {
     let low = 0;
     let high = this.time_ms.length;

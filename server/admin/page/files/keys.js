@@ -1,28 +1,28 @@
-// Keys: their bytes, as the API has them in base64url, and as they are shown.
+// Keys: their bytes, in base64url as in the API, and their displayed text.
 //
-// What is shown is text that can be typed again. A backslash is doubled. Bytes that
-// are no UTF-8 are \xHH; characters that are invisible, or change how others are
-// shown (controls, formats such as the overrides of direction, separators of lines,
-// unassigned and private ones), are \u{...}; so are spaces at an end.
+// The displayed text can be typed again. A backslash is doubled. Bytes that are not UTF-8
+// are \xHH; characters that are invisible, or change the display of others (controls,
+// formats such as direction overrides, line separators, unassigned and private ones), are
+// \u{...}; so are spaces at either end.
 
 const hidden = /[\p{C}\p{Zl}\p{Zp}\u00ad\u034f\u115f\u1160\u17b4\u17b5\u3164\uffa0\u{1d159}\p{Default_Ignorable_Code_Point}]|(?! )\p{Zs}|^ +| +$/gu;
 const escapes = /\\(?:x([0-9a-f]{2})|u\{([0-9a-f]{1,6})\}|(\\))/giy;
 const lastCharacter = 0x10ffff;
 
-/** Bytes of base64url. */
+/** Decodes base64url. */
 export function bytesOf(raw) {
   const text = atob(raw.replaceAll("-", "+").replaceAll("_", "/"));
   return Uint8Array.from(text, (c) => c.charCodeAt(0));
 }
 
-/** Bytes as base64url without padding. */
+/** Encodes bytes as base64url without padding. */
 export function rawOf(bytes) {
   let text = "";
   for (const b of bytes) text += String.fromCharCode(b);
   return btoa(text).replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
 }
 
-/** Bytes as text that shows all of them, and that parse understands. */
+/** Encodes bytes as displayed text, the inverse of parse. */
 export function show(bytes) {
   let all = "";
   for (let at = 0; at < bytes.length; ) {
@@ -36,10 +36,13 @@ export function show(bytes) {
     Array.from(found, (c) => `\\u{${c.codePointAt(0).toString(16)}}`).join(""));
 }
 
-/** The key of base64url as text. */
+/** The displayed text of a key in base64url. */
 export const shown = (raw) => show(bytesOf(raw));
 
-/** The bytes of what show made, or somebody typed: a backslash before anything else is one. */
+/**
+ * Decodes displayed or typed text to bytes: a backslash that begins no escape is a
+ * backslash.
+ */
 export function parse(text) {
   const all = [];
   const encoder = new TextEncoder();
@@ -60,7 +63,7 @@ export function parse(text) {
   return Uint8Array.from(all);
 }
 
-/** How many bytes from at on are one valid character of UTF-8, 0 if none is. */
+/** The length of the valid UTF-8 character at an index, 0 if there is none. */
 function validLength(bytes, at) {
   const first = bytes[at];
   const length = first < 0x80 ? 1 : first < 0xc2 ? 0 : first < 0xe0 ? 2 : first < 0xf0 ? 3 : first < 0xf5 ? 4 : 0;

@@ -1,37 +1,40 @@
-// One key: typed, chosen or searched for, shown with its times counting down, and
-// reset by users who may.
+// The state of one key, typed, chosen or found, with times that count down, and its reset
+// for users who have the right.
 //
-// Its remaining tokens and its times come from one answer. A time that has counted down
-// to zero is not shown as reached: the key is asked for again, and shown by the answer.
+// The remaining tokens and the times come from one reply. When a time has counted down to
+// zero, the key is requested again and its new state is shown.
 
 import * as api from "./api.js";
-import { byID, element, say } from "./dom.js";
+import { byID, element, setText } from "./dom.js";
 import { parse, rawOf, shown } from "./keys.js";
 import { Search } from "./search.js";
-import * as words from "./words.js";
+import * as format from "./format.js";
 
-/** How often times count down: as often as their last digit changes, or calmly. */
+/** Intervals of the countdown: the last digit's, or slower for reduced motion. */
 const stepMillis = 100;
-const calmStepMillis = 1000;
-/** The least time between questions about a key, beside the rounds of the page. */
-const leastAskMillis = 500;
+const slowStepMillis = 1000;
+/** The shortest time between two requests about a key, besides the polls of the page. */
+const minRefreshMillis = 500;
 const unknownKey = "No record of this key: it was never used, or it is fully reset and has its whole limit. "
   + "Keys are compared byte by byte, so upper and lower case differ. Search prefix lists the keys that start with this text.";
 
 export class Lookup {
-  #raw = null; // of the key that is shown
-  #key = null; // as the API has it, null if it is fully reset
-  #answeredAt = 0; // performance.now of the answer
-  #askedAt = 0; // performance.now of the last question
-  #asking = 0; // questions without an answer yet
+  #raw = null; // of the displayed key
+  #key = null; // the API's reply, null if the key is fully reset
+  #repliedAt = 0; // performance.now of the reply
+  #requestedAt = 0; // performance.now of the last request
+  #pending = 0; // requests without a reply yet
   #mayReset = false;
-  #said = byID("lookup-said");
+  #message = byID("lookup-said");
   #result = byID("lookup-result");
   #input = byID("lookup-key");
   #dialog = byID("reset");
   #view = null;
 
-  /** onLoggedOut is called if a login is needed, onForbidden if a right is missing; keys gives the number of keys. */
+  /**
+   * onLoggedOut is called if a login is required, onForbidden if a right is missing; keys
+   * returns the number of keys.
+   */
   constructor(onLoggedOut, onForbidden, keys) {
     this.search = new Search((raw) => this.find(raw), onLoggedOut, keys);
     this.onLoggedOut = onLoggedOut;
@@ -41,18 +44,18 @@ export class Lookup {
       this.find(rawOf(parse(this.#input.value)));
     });
     byID("search-submit").addEventListener("click", () => {
-      this.#forget();
+      this.#clearKey();
       this.search.begin(rawOf(parse(this.#input.value)));
     });
     this.#dialog.addEventListener("submit", (event) => {
       if (event.submitter?.value === "reset") this.#reset();
     });
-    const calm = matchMedia("(prefers-reduced-motion: reduce)").matches;
-    setInterval(() => this.#count(), calm ? calmStepMillis : stepMillis);
+    const slow = matchMedia("(prefers-reduced-motion: reduce)").matches;
+    setInterval(() => this.#countDown(), slow ? slowStepMillis : stepMillis);
   }
 
-  /** Says whether the user may reset keys. */
-  allow(mayReset) {
+  /** Sets whether the user may reset keys. */
+  setMayReset(mayReset) {
     if (mayReset === this.#mayReset) return;
     this.#mayReset = mayReset;
     if (!mayReset && this.#dialog.open) this.#dialog.close();
@@ -61,39 +64,39 @@ export class Lookup {
     this.#show();
   }
 
-  /** Forgets the key, the keys that were found, and the text of the input. */
+  /** Clears the key, the search results and the input. */
   clear() {
-    this.#forget();
+    this.#clearKey();
     this.search.clear();
     this.#input.value = "";
   }
 
-  #forget() {
+  #clearKey() {
     this.#raw = this.#key = this.#view = null;
     this.#result.hidden = true;
-    say(this.#said, "");
+    setText(this.#message, "");
     if (this.#dialog.open) this.#dialog.close();
   }
 
-  /** Looks a key up that somebody chose, and moves the focus there. */
+  /** Looks up a key and moves the focus to it. */
   async find(raw) {
     this.#raw = raw;
     this.#view = null;
     const name = (this.#input.value = shown(raw));
-    say(this.#said, "");
+    setText(this.#message, "");
     if (!(await this.refresh())) return;
-    if (this.#key === null) say(this.#said, unknownKey);
-    if (this.#input.value !== name) return; // somebody types the next
+    if (this.#key === null) setText(this.#message, unknownKey);
+    if (this.#input.value !== name) return; // the user is typing the next key
     this.#view?.title.focus({ preventScroll: true });
     byID("lookup").scrollIntoView({ block: "nearest" });
   }
 
-  /** Asks for the state of the key that is shown; returns whether there was an answer about it. */
+  /** Requests the state of the displayed key; resolves to true if that succeeded. */
   async refresh() {
     const raw = this.#raw;
     if (raw === null) return false;
-    this.#askedAt = performance.now();
-    this.#asking++;
+    this.#requestedAt = performance.now();
+    this.#pending++;
     let key;
     try {
       key = await api.key(raw);
@@ -103,14 +106,14 @@ export class Lookup {
         this.onLoggedOut();
         return false;
       }
-      say(this.#said, error.message);
+      setText(this.#message, error.message);
       return false;
     } finally {
-      this.#asking--;
+      this.#pending--;
     }
     if (raw !== this.#raw) return false;
     this.#key = key.found ? key : null;
-    this.#answeredAt = performance.now();
+    this.#repliedAt = performance.now();
     this.#show();
     return true;
   }
@@ -119,20 +122,20 @@ export class Lookup {
     this.#view ??= this.#build();
     const { title, limit, use, meter, bar, next, resetButton } = this.#view;
     const key = this.#key;
-    say(title, shown(this.#raw));
+    setText(title, shown(this.#raw));
     if (key === null) {
-      say(limit, "fully reset, or never used");
-      say(use, "");
+      setText(limit, "fully reset, or never used");
+      setText(use, "");
     } else {
-      say(limit, `${sentence(words.algorithm(key.algorithm))}: ${words.limit(key)}`);
-      say(use, `${words.count(key.remaining)} of ${words.count(key.limit)} remaining`);
-      say(next, key.algorithm === "LEASE" ? "Next lease" : "Next token");
+      setText(limit, `${capitalized(format.algorithm(key.algorithm))}: ${format.limit(key)}`);
+      setText(use, `${format.count(key.remaining)} of ${format.count(key.limit)} remaining`);
+      setText(next, key.algorithm === "LEASE" ? "Next lease" : "Next token");
       bar.style.setProperty("--part", `${Math.min(100, (100 * key.remaining) / key.limit)}%`);
     }
     meter.hidden = key === null;
     if (resetButton) resetButton.disabled = key === null;
     this.#result.hidden = false;
-    this.#count();
+    this.#countDown();
   }
 
   #build() {
@@ -152,33 +155,33 @@ export class Lookup {
     const all = [element("h4", {}, view.title), view.limit, element("p", { class: "use" }, view.use), view.meter, view.times];
     if (this.#mayReset) {
       view.resetButton = element("button", { type: "button", id: "reset-open", class: "danger", "aria-haspopup": "dialog" }, "Reset…");
-      view.resetButton.addEventListener("click", () => this.#ask());
+      view.resetButton.addEventListener("click", () => this.#confirmReset());
       all.push(view.resetButton);
     }
     this.#result.replaceChildren(...all);
     return view;
   }
 
-  /** Counts the times of the last answer down. */
-  #count() {
+  /** Updates the countdowns. */
+  #countDown() {
     if (this.#view === null) return;
     const { wait, reset, times } = this.#view;
     times.hidden = this.#key === null;
     if (this.#key === null) return;
     const { algorithm, remaining, wait_ms, reset_ms } = this.#key;
-    const since = performance.now() - this.#answeredAt;
-    const waits = wait_ms < 0 ? Infinity : Math.max(0, wait_ms - since);
-    const rests = Math.max(0, reset_ms - since);
-    if (remaining > 0) say(wait, algorithm === "LEAKY" && waits > 0 ? `now, held for ${words.left(waits)}` : "now");
-    else say(wait, waits === Infinity ? "never" : waits > 0 ? `in ${words.left(waits)}` : "in a moment");
+    const since = performance.now() - this.#repliedAt;
+    const untilNext = wait_ms < 0 ? Infinity : Math.max(0, wait_ms - since);
+    const untilReset = Math.max(0, reset_ms - since);
+    if (remaining > 0) setText(wait, algorithm === "LEAKY" && untilNext > 0 ? `now, held for ${format.left(untilNext)}` : "now");
+    else setText(wait, untilNext === Infinity ? "never" : untilNext > 0 ? `in ${format.left(untilNext)}` : "in a moment");
     wait.className = remaining > 0 ? "good" : "error";
-    say(reset, rests > 0 ? `in ${words.left(rests)}` : "in a moment");
-    const isOver = rests === 0 || remaining === 0 && waits === 0;
-    if (isOver && this.#asking === 0 && !document.hidden && performance.now() - this.#askedAt >= leastAskMillis) this.refresh();
+    setText(reset, untilReset > 0 ? `in ${format.left(untilReset)}` : "in a moment");
+    const isOver = untilReset === 0 || remaining === 0 && untilNext === 0;
+    if (isOver && this.#pending === 0 && !document.hidden && performance.now() - this.#requestedAt >= minRefreshMillis) this.refresh();
   }
 
-  #ask() {
-    say(byID("reset-key"), shown(this.#raw));
+  #confirmReset() {
+    setText(byID("reset-key"), shown(this.#raw));
     this.#dialog.showModal();
   }
 
@@ -187,10 +190,10 @@ export class Lookup {
     const name = shown(raw);
     try {
       const { forgotten } = await api.reset(raw);
-      say(this.#said, forgotten > 0 ? `Reset: ${name}` : `There was nothing to reset: ${name}`);
+      setText(this.#message, forgotten > 0 ? `Reset: ${name}` : `Nothing to reset: ${name}`);
     } catch (error) {
       if (error.status === 401) this.onLoggedOut();
-      else say(this.#said, `Not reset: ${error.message}`);
+      else setText(this.#message, `Not reset: ${error.message}`);
       if (error.status === 403) this.onForbidden();
       return;
     }
@@ -199,4 +202,4 @@ export class Lookup {
   }
 }
 
-const sentence = (text) => text[0].toUpperCase() + text.slice(1);
+const capitalized = (text) => text[0].toUpperCase() + text.slice(1);

@@ -1,28 +1,28 @@
-// The search for keys by prefix: in steps of the API, until a list is full, all keys
-// were looked at, or another search begins.
+// The search for keys by prefix, in requests to the API, until a page of results is full,
+// all keys were searched, or another search begins.
 
 import * as api from "./api.js";
-import { byID, element, say } from "./dom.js";
+import { byID, element, setText } from "./dom.js";
 import { shown } from "./keys.js";
-import * as words from "./words.js";
+import * as format from "./format.js";
 
-/** How many keys a list grows by, and how many answers without one end a step. */
-const listed = 20;
-const patientAnswers = 200;
+/** The number of keys per page of results, and the bound of requests for one. */
+const pageSize = 20;
+const maxRequests = 200;
 
 export class Search {
-  #said = byID("search-said");
+  #message = byID("search-said");
   #list = byID("search-list");
   #more = byID("search-more");
   #prefix = "";
   #cursor = "0";
-  #looked = 0;
-  #turn = 0; // of the search that may show something
-  #all = () => 0;
+  #searched = 0;
+  #search = 0; // identifies the current search
+  #keyCount = () => 0;
 
-  /** A key that is chosen is given to onChoice by its raw name; all gives the number of keys. */
+  /** onChoice is called with the raw name of a chosen key; all returns the number of keys. */
   constructor(onChoice, onLoggedOut, all) {
-    this.#all = all;
+    this.#keyCount = all;
     this.onLoggedOut = onLoggedOut;
     this.#list.addEventListener("click", (event) => {
       const button = event.target.closest("button");
@@ -38,35 +38,35 @@ export class Search {
     return this.#step();
   }
 
-  /** Forgets the keys that were found, and ends a search that runs. */
+  /** Clears the results, and cancels a running search. */
   clear() {
-    this.#turn++;
+    this.#search++;
     this.#cursor = "0";
-    this.#looked = 0;
+    this.#searched = 0;
     this.#list.replaceChildren();
     this.#more.hidden = true;
-    say(this.#said, "");
+    setText(this.#message, "");
   }
 
   async #step() {
-    const turn = ++this.#turn;
+    const search = ++this.#search;
     const before = this.#list.children.length;
     this.#more.hidden = true;
     try {
-      for (let asked = 0; asked < patientAnswers; asked++) {
-        say(this.#said, `Searching… ${words.count(this.#looked)} of about ${words.count(this.#all())} keys`);
-        const { keys, searched, cursor } = await api.keys(this.#prefix, this.#cursor, listed);
-        if (turn !== this.#turn) return;
+      for (let requests = 0; requests < maxRequests; requests++) {
+        setText(this.#message, `Searching… ${format.count(this.#searched)} of about ${format.count(this.#keyCount())} keys`);
+        const { keys, searched, cursor } = await api.keys(this.#prefix, this.#cursor, pageSize);
+        if (search !== this.#search) return;
         this.#list.append(...keys.map(rowOf));
-        this.#looked += searched;
+        this.#searched += searched;
         this.#cursor = cursor;
-        if (cursor === "0" || this.#list.children.length >= before + listed) break;
+        if (cursor === "0" || this.#list.children.length >= before + pageSize) break;
       }
       this.#end();
     } catch (error) {
-      if (turn !== this.#turn) return;
+      if (search !== this.#search) return;
       if (error.status === 401) this.onLoggedOut();
-      else say(this.#said, `Not searched: ${error.message}`);
+      else setText(this.#message, `Not searched: ${error.message}`);
     }
   }
 
@@ -75,10 +75,10 @@ export class Search {
     const name = this.#prefix === "" ? "" : ` ${found === 1 ? "starts" : "start"} with “${shown(this.#prefix)}”`;
     const done = this.#cursor === "0";
     this.#more.hidden = done;
-    if (!done) say(this.#said, `${words.count(found)} ${found === 1 ? "key" : "keys"}${name} so far, ${words.count(this.#looked)} keys searched.`);
-    else if (found > 0) say(this.#said, `${words.count(found)} ${found === 1 ? "key" : "keys"}${name}.`);
-    else if (this.#prefix === "") say(this.#said, "There are no keys.");
-    else say(this.#said, `No key starts with “${shown(this.#prefix)}”. Fully reset keys are not stored.`);
+    if (!done) setText(this.#message, `${format.count(found)} ${found === 1 ? "key" : "keys"}${name} so far, ${format.count(this.#searched)} keys searched.`);
+    else if (found > 0) setText(this.#message, `${format.count(found)} ${found === 1 ? "key" : "keys"}${name}.`);
+    else if (this.#prefix === "") setText(this.#message, "There are no keys.");
+    else setText(this.#message, `No key starts with “${shown(this.#prefix)}”. Fully reset keys are not stored.`);
   }
 }
 
@@ -86,5 +86,5 @@ function rowOf({ raw, algorithm }) {
   const name = shown(raw);
   const button = element("button", { type: "button", class: "key", title: name.length > 40 ? name : null }, element("bdi", {}, name));
   button.dataset.raw = raw;
-  return element("li", {}, button, element("span", { class: "faint" }, words.algorithm(algorithm)));
+  return element("li", {}, button, element("span", { class: "faint" }, format.algorithm(algorithm)));
 }

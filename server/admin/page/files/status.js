@@ -1,22 +1,22 @@
-// The state of the server in words: problems, worst first, and disk, snapshot and
+// The state of the server as text: problems, worst first, and disk, snapshot and
 // eviction.
 
-import { element, say } from "./dom.js";
-import * as words from "./words.js";
+import { element, setText } from "./dom.js";
+import * as format from "./format.js";
 
-/** Over how long evictions and rejections count as recent. */
+/** The time over which evictions and rejections count as recent. */
 export const recentMillis = 60_000;
-/** From this share of its bound on, memory is said to be at it. */
+/** The shares of its bound from which memory counts as full, or nearly full. */
 const fullShare = 0.99;
 const nearlyFullShare = 0.9;
 
-/** Whether memory is at its bound, or nearly so. */
+/** "warn" if memory is nearly full, otherwise "". */
 export const memoryKind = ({ memory_bytes: used, max_memory_bytes: bound }) =>
   bound > 0 && used >= nearlyFullShare * bound ? "warn" : "";
 
 /**
- * The problems of a server, worst first, each with a kind, "bad" or "warn", a title of
- * a few words, and a text. recent has the evictions and rejections of recentMillis.
+ * The problems of a server, worst first, each with a kind, "bad" or "warn", a title of a
+ * few words, and a text. recent has the evictions and rejections of recentMillis.
  */
 export function problems(now, recent) {
   const all = [quorum(now), disk(now), other(now), memory(now, recent), snapshot(now)].filter(Boolean);
@@ -44,19 +44,19 @@ function disk({ storage }) {
   return { kind: "bad", title: "Disk failure", text: `The log can't be written: ${storage.failed}` };
 }
 
-/** Reasons for not being ready that the others do not tell. */
+/** Other reasons for not being ready. */
 function other(now) {
   if (now.ready || quorum(now) || disk(now)) return null;
   return { kind: "warn", title: "Not ready", text: `Not ready: ${now.not_ready}` };
 }
 
 function memory(now, recent) {
-  const bound = words.bytes(now.max_memory_bytes);
+  const bound = format.bytes(now.max_memory_bytes);
   if (recent.rejected > 0) {
     return { kind: "warn", title: "Memory full", text: `Memory is full (${bound}): ${times(recent.rejected, "decision")} in the last minute got OOM instead of an answer. Raise --max-memory, or set --on-full evict.` };
   }
   if (recent.evicted > 0) {
-    return { kind: "warn", title: "Memory full", text: `Memory is full (${bound}): ${times(recent.evicted, "key")} with counted use evicted in the last minute, so their limits start anew. Raise --max-memory.` };
+    return { kind: "warn", title: "Memory full", text: `Memory is full (${bound}): ${times(recent.evicted, "key")} with used tokens evicted in the last minute, so their limits restart. Raise --max-memory.` };
   }
   if (now.max_memory_bytes === 0 || now.memory_bytes < fullShare * now.max_memory_bytes) return null;
   const next = now.on_full === "evict" ? "the next new key evicts others" : "decisions on new keys get OOM";
@@ -68,47 +68,47 @@ function snapshot({ storage }) {
   return { kind: "warn", title: "Snapshot failed", text: `The last snapshot failed, and the log grows until one succeeds: ${storage.snapshot.failed}` };
 }
 
-const times = (n, noun) => `${words.count(n)} ${noun}${n === 1 ? "" : "s"}`;
+const times = (n, noun) => `${format.count(n)} ${noun}${n === 1 ? "" : "s"}`;
 
 /** Shows disk, snapshot and eviction. */
 export function showStorage(where, now, recent) {
   const { storage } = now;
-  const rows = [["Disk", ...diskWords(storage)]];
-  if (storage !== null) rows.push(["Snapshot", ...snapshotWords(storage.snapshot, now.time_ms)]);
-  rows.push(["Eviction", ...evictionWords(now, recent)]);
+  const rows = [["Disk", ...diskText(storage)]];
+  if (storage !== null) rows.push(["Snapshot", ...snapshotText(storage.snapshot, now.time_ms)]);
+  rows.push(["Eviction", ...evictionText(now, recent)]);
   while (where.children.length < rows.length) where.append(element("div", {}, element("dt"), element("dd"), element("dd", { class: "faint" })));
   while (where.children.length > rows.length) where.lastChild.remove();
   rows.forEach(([name, first, second, kind], i) => {
     const [term, main, more] = where.children[i].children;
-    say(term, name);
-    say(main, first);
-    say(more, second);
+    setText(term, name);
+    setText(main, first);
+    setText(more, second);
     main.className = kind ?? "";
   });
 }
 
-function diskWords(storage) {
+function diskText(storage) {
   if (storage === null) return ["memory only", "A restart forgets all keys. --data DIR keeps them."];
-  const log = `Log: ${words.bytes(storage.log_bytes)} in ${times(storage.log_segments, "file")}, --fsync ${storage.fsync}.`;
+  const log = `Log: ${format.bytes(storage.log_bytes)} in ${times(storage.log_segments, "file")}, --fsync ${storage.fsync}.`;
   if (storage.failed) return ["failing", log, "error"];
   if (storage.unsynced === null) return ["kept, and replicated", log];
   if (storage.unsynced > 0) return [`${times(storage.unsynced, "decision")} not synced`, `${log} A power loss would lose them.`];
   return ["all decisions synced", log];
 }
 
-function snapshotWords({ time_ms: time, bytes, took_ms: took, failed, writing }, now) {
-  const age = words.span(Math.max(0, now - time) / 1000);
-  const writtenIn = took > 0 ? `, written in ${words.left(took)}` : "";
-  const newest = time > 0 ? `Newest: ${words.bytes(bytes)}, ${age} old.` : "There is none: a start reads the log alone.";
+function snapshotText({ time_ms: time, bytes, took_ms: took, failed, writing }, now) {
+  const age = format.span(Math.max(0, now - time) / 1000);
+  const writtenIn = took > 0 ? `, written in ${format.left(took)}` : "";
+  const newest = time > 0 ? `Newest: ${format.bytes(bytes)}, ${age} old.` : "There is none: a start reads the log alone.";
   if (writing) return ["being written", newest];
   if (failed) return ["failed", newest, "warn"];
-  return time > 0 ? [`${age} ago`, `${words.bytes(bytes)}${writtenIn}.`] : ["none yet", newest];
+  return time > 0 ? [`${age} ago`, `${format.bytes(bytes)}${writtenIn}.`] : ["none yet", newest];
 }
 
-function evictionWords(now, recent) {
+function evictionText(now, recent) {
   const bound = now.max_memory_bytes > 0 ? `When memory is full: ${now.on_full}.` : "Memory has no bound.";
   const since = `${bound} Since start: ${times(now.evicted, "key")} evicted, ${times(now.refused_for_memory, "decision")} rejected for memory.`;
-  if (recent.rejected > 0) return [`${words.count(recent.rejected)} rejected in the last minute`, since, "warn"];
-  if (recent.evicted > 0) return [`${words.count(recent.evicted)} evicted in the last minute`, since, "warn"];
+  if (recent.rejected > 0) return [`${format.count(recent.rejected)} rejected in the last minute`, since, "warn"];
+  if (recent.evicted > 0) return [`${format.count(recent.evicted)} evicted in the last minute`, since, "warn"];
   return ["none in the last minute", since];
 }

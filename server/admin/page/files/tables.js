@@ -1,17 +1,17 @@
 // The tables: keys that are denied or requested most, decisions by algorithm, members.
 
-import { element, say } from "./dom.js";
+import { element, setText } from "./dom.js";
 import { shown } from "./keys.js";
 import { votes } from "./status.js";
-import * as words from "./words.js";
+import * as format from "./format.js";
 
-/** How many keys a table has. */
+/** The number of keys in a table. */
 export const topCount = 10;
 
 /**
- * The keys with the highest counts, in an element. A key that is chosen is given to
- * onChoice by its raw name. While it is pointed at, or has the focus, the rows stay
- * as they are, so that none moves away from under a finger.
+ * The keys with the highest counts, in an element. onChoice is called with the raw name
+ * of a chosen key. The rows are not updated while the table has the pointer or the focus,
+ * so that none moves while the user chooses.
  */
 export class TopKeys {
   #body;
@@ -24,7 +24,7 @@ export class TopKeys {
   constructor(where, what, onChoice) {
     this.#body = element("tbody");
     this.#empty = element("p", { class: "empty", hidden: true }, `No key was ${what} in this time.`);
-    this.#held = element("span", { class: "note", hidden: true }, "held while you choose");
+    this.#held = element("span", { class: "note", hidden: true }, "paused while you choose");
     this.#failed = element("p", { class: "error", hidden: true });
     where.querySelector("h3").append(" ", this.#held);
     const table = element("table", { class: "keys" },
@@ -43,21 +43,21 @@ export class TopKeys {
     this.#body.addEventListener("focusout", () => queueMicrotask(() => this.#hold()));
   }
 
-  /** Shows rows of the API, as soon as nobody is choosing. */
+  /** Shows rows of the API, once the user is not choosing. */
   show(keys) {
     this.#next = keys;
     this.#failed.hidden = true;
     this.#hold();
   }
 
-  /** Says why there are no rows, until there are. */
+  /** Shows an error until there are rows. */
   fail(message) {
-    say(this.#failed, message);
+    setText(this.#failed, message);
     this.#failed.hidden = false;
     this.#empty.hidden = true;
   }
 
-  /** Forgets the rows: they are of another time. */
+  /** Clears the rows, because they are of another time window. */
   clear() {
     this.#next = null;
     this.#body.replaceChildren();
@@ -86,19 +86,19 @@ function rowOf({ raw, count, error }, most) {
   button.append(element("bdi", {}, name === "" ? "(empty)" : name));
   const row = element("tr", {},
     element("th", { scope: "row" }, button),
-    element("td", { class: "number" }, words.count(count)),
-    element("td", { class: "number faint" }, error === 0 ? "exact" : `−${words.count(error)}`));
+    element("td", { class: "number" }, format.count(count)),
+    element("td", { class: "number faint" }, error === 0 ? "exact" : `−${format.count(error)}`));
   row.style.setProperty("--part", `${(100 * count) / most}%`);
   return row;
 }
 
-/** Shows the first steps while nothing was decided and no key is held. */
+/** Shows the first steps while there are no decisions and no keys. */
 export function showEmpty(where, { keys, decisions, port }) {
   where.hidden = keys > 0 || Object.values(decisions).some(({ allowed, denied }) => allowed + denied > 0);
-  say(where.querySelector("code"), `redis-cli${port ? ` -p ${port}` : ""} RL.TOKEN user:42 10 5`);
+  setText(where.querySelector("code"), `redis-cli${port ? ` -p ${port}` : ""} RL.TOKEN user:42 10 5`);
 }
 
-/** The decisions by algorithm since the start, and how many of the denials were in shadow. */
+/** Shows the decisions by algorithm since the start, and the number of denials in shadow. */
 export function showAlgorithms(where, decisions, shadow) {
   const rows = Object.entries(decisions)
     .filter(([, { allowed, denied }]) => allowed + denied > 0)
@@ -108,12 +108,12 @@ export function showAlgorithms(where, decisions, shadow) {
     return;
   }
   where.replaceChildren(table(["Algorithm", "Allowed", "Denied", "Share denied"], rows.map(([name, { allowed, denied }]) => [
-    [element("code", {}, name), " ", element("span", { class: "faint" }, words.algorithm(name))],
-    [words.count(allowed)], [words.count(denied)], [words.percent(denied, allowed + denied)],
-  ]), "narrow"), ...(shadow > 0 ? [element("p", { class: "hint" }, `${words.count(shadow)} of those denied were answered as allowed: SHADOW.`)] : []));
+    [element("code", {}, name), " ", element("span", { class: "faint" }, format.algorithm(name))],
+    [format.count(allowed)], [format.count(denied)], [format.percent(denied, allowed + denied)],
+  ]), "narrow"), ...(shadow > 0 ? [element("p", { class: "hint" }, `${format.count(shadow)} of those denied were answered as allowed because of SHADOW.`)] : []));
 }
 
-/** The members of a cluster, with a sentence on its state. */
+/** Shows the members of a cluster, with a sentence on its state. */
 export function showCluster(state, where, cluster) {
   const members = cluster.members.filter((m) => m.online).length;
   const { online, needed } = votes(cluster);
@@ -121,10 +121,10 @@ export function showCluster(state, where, cluster) {
   const sentence = [
     cluster.has_quorum ? "Makes decisions:" : online < needed ? "No majority:" : "No leader:",
     `${members} of ${cluster.members.length} members online,`,
-    !cluster.has_quorum ? "no decisions are made" : leads ? `${leads.client || shortID(leads.id)} leads` : "the leader is not known here",
-    `${cluster.has_quorum ? "in" : "since"} term ${words.count(cluster.term)}; this one is ${cluster.role === "leader" ? "the" : "a"} ${cluster.role}.`,
+    !cluster.has_quorum ? "no decisions are made" : leads ? `${leads.client || shortID(leads.id)} leads` : "this member knows no leader",
+    `${cluster.has_quorum ? "in" : "since"} term ${format.count(cluster.term)}; this one is ${cluster.role === "leader" ? "the" : "a"} ${cluster.role}.`,
   ].join(" ");
-  say(state, sentence);
+  setText(state, sentence);
   state.className = cluster.has_quorum ? "" : "error";
   const leading = (m) => m.leader && cluster.has_quorum;
   const rows = cluster.members.map((m) => [
@@ -132,17 +132,20 @@ export function showCluster(state, where, cluster) {
     [element("code", {}, m.client || "?")],
     [leading(m) ? "leader" : m.voter ? "follower" : "no vote yet"],
     [m.online ? element("span", { class: "good" }, "● online") : element("span", { class: "error" }, "○ offline")],
-    [leading(m) ? "–" : m.lag < 0 ? "unknown" : `${m.lag > 0 && !m.self ? "at most " : ""}${words.count(m.lag)} ${m.lag === 1 ? "entry" : "entries"}`],
-    [m.self ? "–" : m.last_contact_ms < 0 ? "never" : `${words.left(m.last_contact_ms)} ago`],
+    [leading(m) ? "–" : m.lag < 0 ? "unknown" : `${m.lag > 0 && !m.self ? "at most " : ""}${format.count(m.lag)} ${m.lag === 1 ? "entry" : "entries"}`],
+    [m.self ? "–" : m.last_contact_ms < 0 ? "never" : `${format.left(m.last_contact_ms)} ago`],
     [m.version || "?"],
   ]);
   where.replaceChildren(table(["Member", "For clients", "Role", "State", "Behind by", "Last contact", "Version"], rows, "cards"));
 }
 
-/** What tells a member from others at a glance, of the forty digits that commands want. */
+/** The first eight of the forty digits of a member's ID. */
 const shortID = (id) => id.slice(0, 8);
 
-/** A table whose rows are cells of nodes and strings; on a phone each is a card if kind is cards. */
+/**
+ * A table of cells, each of nodes and strings; with kind "cards" each row is a card on a
+ * phone.
+ */
 function table(heads, rows, kind) {
   return element("table", { class: kind, role: "table" },
     element("thead", {}, element("tr", { role: "row" }, ...heads.map((head) => element("th", { scope: "col", role: "columnheader" }, head)))),

@@ -6,17 +6,16 @@ import (
 	"strings"
 )
 
-// twin reads all commands of in the slow and obvious way: from the start, by
-// copying, with everything there. It returns the commands before the first
-// problem, and the problem.
-func twin(in string, lim *Limits, stranger bool) (commands [][]string, problem string) {
+// model is the reference model of the reader: it parses all of in from the start, with
+// copies. It returns the commands before the first problem, and the problem.
+func model(in string, lim *Limits, unauthenticated bool) (commands [][]string, problem string) {
 	for in != "" {
 		var command []string
 		var rest string
 		if in[0] == '*' {
-			command, rest, problem = twinArray(in, lim, stranger)
+			command, rest, problem = modelArray(in, lim, unauthenticated)
 		} else {
-			command, rest, problem = twinInline(in, lim)
+			command, rest, problem = modelInline(in, lim)
 		}
 		if problem != "" || rest == in {
 			return commands, problem
@@ -29,16 +28,16 @@ func twin(in string, lim *Limits, stranger bool) (commands [][]string, problem s
 	return commands, ""
 }
 
-// twinArray returns in itself as the rest if the command is not complete.
-func twinArray(in string, lim *Limits, stranger bool) (command []string, rest, problem string) {
-	count, rest, problem := twinNumber(in, lim, longArgCount, badArgCount)
+// modelArray returns in itself as the rest if the command is incomplete.
+func modelArray(in string, lim *Limits, unauthenticated bool) (command []string, rest, problem string) {
+	count, rest, problem := modelNumber(in, lim, longArgCount, badArgCount)
 	switch {
 	case problem != "" || rest == in:
 		return nil, in, problem
 	case count > lim.Args:
 		return nil, in, badArgCount
-	case stranger && count > 10:
-		return nil, in, strangerArgCount
+	case unauthenticated && count > 10:
+		return nil, in, unauthArgCount
 	}
 	for range max(0, count) {
 		if rest == "" {
@@ -48,14 +47,14 @@ func twinArray(in string, lim *Limits, stranger bool) (command []string, rest, p
 			got := strings.NewReplacer("\r", " ", "\n", " ").Replace(rest[:1])
 			return nil, in, "Protocol error: expected '$', got '" + got + "'"
 		}
-		n, after, problem := twinNumber(rest, lim, longArgLength, badArgLength)
+		n, after, problem := modelNumber(rest, lim, longArgLength, badArgLength)
 		switch {
 		case problem != "" || after == rest:
 			return nil, in, problem
 		case n < 0 || n > lim.ArgBytes:
 			return nil, in, badArgLength
-		case stranger && n > 16384:
-			return nil, in, strangerArgument
+		case unauthenticated && n > 16384:
+			return nil, in, unauthArgLength
 		case len(in)-len(after)+n+2 > lim.QueryBytes:
 			return nil, in, longQuery
 		case len(after) < n+2:
@@ -67,9 +66,9 @@ func twinArray(in string, lim *Limits, stranger bool) (command []string, rest, p
 	return command, rest, ""
 }
 
-// twinNumber reads the number behind the first byte of in. The rest is in itself
-// if the line is not complete.
-func twinNumber(in string, lim *Limits, tooLong, bad string) (n int, rest, problem string) {
+// modelNumber reads the number after the first byte of in. The rest is in itself if the
+// line is incomplete.
+func modelNumber(in string, lim *Limits, tooLong, bad string) (n int, rest, problem string) {
 	line, _, found := strings.Cut(in, "\r")
 	switch {
 	case len(line) > lim.InlineBytes:
@@ -84,7 +83,7 @@ func twinNumber(in string, lim *Limits, tooLong, bad string) (n int, rest, probl
 	return n, in[len(line)+2:], ""
 }
 
-func twinInline(in string, lim *Limits) (command []string, rest, problem string) {
+func modelInline(in string, lim *Limits) (command []string, rest, problem string) {
 	if len(in) > 1 && in[0] == 22 && in[1] == 3 {
 		return nil, in, unwantedTLS
 	}
@@ -101,7 +100,7 @@ func twinInline(in string, lim *Limits) (command []string, rest, problem string)
 		if line == "" {
 			return command, rest, ""
 		}
-		word, after, ok := twinWord(line)
+		word, after, ok := modelWord(line)
 		if !ok {
 			return nil, in, badQuotes
 		}
@@ -114,22 +113,22 @@ func twinInline(in string, lim *Limits) (command []string, rest, problem string)
 }
 
 var (
-	twinPlain  = regexp.MustCompile(`^[^ \t\r\n"']*`)
-	twinQuoted = regexp.MustCompile(`(?s)^"((?:\\.|[^"\\])*)"`)
-	twinEscape = regexp.MustCompile(`(?s)\\x[0-9a-fA-F]{2}|\\.`)
-	twinBlank  = regexp.MustCompile(`^([ \t\n\v\f\r]|$)`)
+	modelPlain  = regexp.MustCompile(`^[^ \t\r\n"']*`)
+	modelQuoted = regexp.MustCompile(`(?s)^"((?:\\.|[^"\\])*)"`)
+	modelEscape = regexp.MustCompile(`(?s)\\x[0-9a-fA-F]{2}|\\.`)
+	modelBlank  = regexp.MustCompile(`^([ \t\n\v\f\r]|$)`)
 )
 
-func twinWord(line string) (word, rest string, ok bool) {
-	word = twinPlain.FindString(line)
+func modelWord(line string) (word, rest string, ok bool) {
+	word = modelPlain.FindString(line)
 	rest = line[len(word):]
 	switch {
 	case strings.HasPrefix(rest, `"`):
-		m := twinQuoted.FindStringSubmatch(rest)
+		m := modelQuoted.FindStringSubmatch(rest)
 		if m == nil {
 			return "", "", false
 		}
-		word += twinEscape.ReplaceAllStringFunc(m[1], twinUnescape)
+		word += modelEscape.ReplaceAllStringFunc(m[1], modelUnescape)
 		rest = rest[len(m[0]):]
 	case strings.HasPrefix(rest, `'`):
 		end := strings.Index(strings.ReplaceAll(rest[1:], `\'`, `__`), `'`)
@@ -141,10 +140,10 @@ func twinWord(line string) (word, rest string, ok bool) {
 	default:
 		return word, rest, true
 	}
-	return word, rest, twinBlank.MatchString(rest)
+	return word, rest, modelBlank.MatchString(rest)
 }
 
-func twinUnescape(s string) string {
+func modelUnescape(s string) string {
 	if len(s) == 4 && s[1] == 'x' {
 		n, _ := strconv.ParseUint(s[2:], 16, 8)
 		return string([]byte{byte(n)})

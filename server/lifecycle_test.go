@@ -17,7 +17,7 @@ import (
 )
 
 func TestClientThatNeverReads(t *testing.T) {
-	over(t, func(t *testing.T, loops int) {
+	forEachTransport(t, func(t *testing.T, loops int) {
 		r := start(t, Config{Loops: loops, WriteTimeout: 200 * time.Millisecond})
 		nc, other := r.dial(), r.dial()
 		go func() { _, _ = io.Copy(nc, endless(array("BIG", "100000"))) }()
@@ -49,9 +49,9 @@ func (r *repeater) Read(p []byte) (int, error) {
 	return n, nil
 }
 
-// A client that is slow, but reads, gets everything.
+// A slow client that reads gets all replies.
 func TestSlowClient(t *testing.T) {
-	over(t, func(t *testing.T, loops int) {
+	forEachTransport(t, func(t *testing.T, loops int) {
 		r := start(t, Config{Loops: loops})
 		nc := r.dial()
 		go func() { _, _ = nc.Write([]byte(strings.Repeat(array("BIG", "900000"), 20) + array("OP", "a"))) }()
@@ -61,7 +61,7 @@ func TestSlowClient(t *testing.T) {
 }
 
 func TestOutputBound(t *testing.T) {
-	over(t, func(t *testing.T, loops int) {
+	forEachTransport(t, func(t *testing.T, loops int) {
 		r := start(t, Config{Loops: loops, Limits: Limits{OutputBytes: 1 << 20}})
 		nc := r.dial()
 		send(t, nc, array("BIG", "1000000"))
@@ -72,7 +72,7 @@ func TestOutputBound(t *testing.T) {
 }
 
 func TestIdleClose(t *testing.T) {
-	over(t, func(t *testing.T, loops int) {
+	forEachTransport(t, func(t *testing.T, loops int) {
 		r := start(t, Config{Loops: loops, IdleTimeout: 500 * time.Millisecond})
 		busy, idle := r.dial(), r.dial()
 		began := time.Now()
@@ -89,7 +89,7 @@ func TestIdleClose(t *testing.T) {
 }
 
 func TestMaxClients(t *testing.T) {
-	over(t, func(t *testing.T, loops int) {
+	forEachTransport(t, func(t *testing.T, loops int) {
 		r := start(t, Config{Loops: loops, MaxClients: 2})
 		first, second := r.dial(), r.dial()
 		for _, nc := range []net.Conn{first, second} {
@@ -98,14 +98,14 @@ func TestMaxClients(t *testing.T) {
 		}
 		if r.Addr() != nil {
 			expectEnd(t, r.dial(), "-ERR max number of clients reached\r\n")
-		} else if _, err := dialTLS("tcp", r.TLSAddr().String()); err == nil { // it is not worth a handshake
+		} else if _, err := dialTLS("tcp", r.TLSAddr().String()); err == nil { // closed without a handshake
 			t.Error("a third client has connected")
 		}
 		if got := r.Stats(); got.Clients != 2 || got.Connections != 3 || got.Rejected != 1 {
 			t.Errorf("Stats() = %+v, want 2 clients, 3 connections, 1 rejected", got)
 		}
 		first.Close()
-		until(t, "there is room again", func() bool { return r.Stats().Clients == 1 })
+		until(t, "a client slot is free", func() bool { return r.Stats().Clients == 1 })
 		nc := r.dial()
 		send(t, nc, array("OP", "b"))
 		expect(t, nc, bulk("b"))
@@ -113,7 +113,7 @@ func TestMaxClients(t *testing.T) {
 }
 
 func TestPanicClosesOneConnection(t *testing.T) {
-	over(t, func(t *testing.T, loops int) {
+	forEachTransport(t, func(t *testing.T, loops int) {
 		r := start(t, Config{Loops: loops})
 		nc, other := r.dial(), r.dial()
 		send(t, nc, array("OP", "a")+array("PANIC"))
@@ -128,10 +128,10 @@ func TestPanicClosesOneConnection(t *testing.T) {
 }
 
 func TestPanicInNewSession(t *testing.T) {
-	over(t, func(t *testing.T, loops int) {
+	forEachTransport(t, func(t *testing.T, loops int) {
 		panics := true
 		echo := new(echoLog)
-		s, err := New(listening(t, Config{Loops: loops, Logger: start(t, Config{}).cfg.Logger, NewSession: func(c commands.Client) Session {
+		s, err := New(withListener(t, Config{Loops: loops, Logger: start(t, Config{}).cfg.Logger, NewSession: func(c commands.Client) Session {
 			if panics {
 				panics = false
 				panic("no session")
@@ -149,13 +149,13 @@ func TestPanicInNewSession(t *testing.T) {
 		send(t, nc, array("OP", "a"))
 		expect(t, nc, bulk("a"))
 		nc.Close()
-		until(t, "nobody is counted", func() bool { return s.Stats().Clients == 0 })
+		until(t, "no client is counted", func() bool { return s.Stats().Clients == 0 })
 	})
 }
 
 // CLIENT KILL comes from another connection, at any time.
 func TestKill(t *testing.T) {
-	over(t, func(t *testing.T, loops int) {
+	forEachTransport(t, func(t *testing.T, loops int) {
 		r := start(t, Config{Loops: loops})
 		for range 50 {
 			nc := r.dial()
@@ -173,13 +173,13 @@ func TestKill(t *testing.T) {
 		}
 		until(t, "all are closed", func() bool { return r.Stats().Clients == 0 })
 		if got := r.log.String(); strings.Contains(got, "panic") {
-			t.Errorf("logged %q, want no session closed twice or while its batch is away", got)
+			t.Errorf("logged %q, want no session closed twice or with a batch in flight", got)
 		}
 	})
 }
 
 func TestHalfClose(t *testing.T) {
-	over(t, func(t *testing.T, loops int) {
+	forEachTransport(t, func(t *testing.T, loops int) {
 		r := start(t, Config{Loops: loops})
 		nc := r.dial()
 		send(t, nc, array("SLOW", "a")+array("OP", "b")+"*1\r\n")
@@ -189,7 +189,7 @@ func TestHalfClose(t *testing.T) {
 }
 
 func TestManyConnections(t *testing.T) {
-	over(t, func(t *testing.T, loops int) {
+	forEachTransport(t, func(t *testing.T, loops int) {
 		r := start(t, Config{Loops: loops})
 		conns := make([]net.Conn, 1000)
 		for i := range conns {
@@ -206,10 +206,9 @@ func TestManyConnections(t *testing.T) {
 	})
 }
 
-// What a connection has sent when the server drains is answered, though it was
-// not read yet.
-func TestDrainAnswersWhatWasReceived(t *testing.T) {
-	over(t, func(t *testing.T, loops int) {
+// A drain answers all commands that this machine has received, also those not read yet.
+func TestDrainAnswersReceivedCommands(t *testing.T) {
+	forEachTransport(t, func(t *testing.T, loops int) {
 		r := start(t, Config{Loops: loops})
 		var conns []net.Conn
 		for range 20 {
@@ -233,9 +232,9 @@ func TestDrainAnswersWhatWasReceived(t *testing.T) {
 	})
 }
 
-// Under load, nothing that was decided goes unanswered.
+// Under load, every executed command is answered.
 func TestDrainUnderLoad(t *testing.T) {
-	over(t, func(t *testing.T, loops int) {
+	forEachTransport(t, func(t *testing.T, loops int) {
 		r := start(t, Config{Loops: loops})
 		const depth = 8
 		request := strings.Repeat(array("OP", "a"), depth)
@@ -258,7 +257,7 @@ func TestDrainUnderLoad(t *testing.T) {
 			})
 		}
 		time.Sleep(50 * time.Millisecond)
-		ctx, cancel := context.WithTimeout(context.Background(), testwait.Scaled(patience))
+		ctx, cancel := context.WithTimeout(context.Background(), testwait.Scaled(testTimeout))
 		defer cancel()
 		if err := r.Shutdown(ctx); err != nil {
 			t.Errorf("Shutdown: %v", err)
@@ -270,8 +269,8 @@ func TestDrainUnderLoad(t *testing.T) {
 	})
 }
 
-func TestDrainThatMustEnd(t *testing.T) {
-	over(t, func(t *testing.T, loops int) {
+func TestDrainTimeout(t *testing.T) {
+	forEachTransport(t, func(t *testing.T, loops int) {
 		r := start(t, Config{Loops: loops})
 		nc := r.dial()
 		send(t, nc, array("BIG", "40000000"))

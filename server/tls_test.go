@@ -12,7 +12,7 @@ import (
 	"time"
 )
 
-// newTLS makes a certificate that nobody has signed and the configuration with it.
+// newTLS returns a configuration with a new self-signed certificate.
 func newTLS(t testing.TB) *tls.Config {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -27,22 +27,22 @@ func newTLS(t testing.TB) *tls.Config {
 	return &tls.Config{Certificates: []tls.Certificate{{Certificate: [][]byte{der}, PrivateKey: key}}}
 }
 
-// ownTLS is a Config.TLS that always gives the same.
-func ownTLS(t testing.TB) func() *tls.Config {
+// fixedTLS returns a Config.TLS that always returns the same configuration.
+func fixedTLS(t testing.TB) func() *tls.Config {
 	config := newTLS(t)
 	return func() *tls.Config { return config }
 }
 
-// dialTLS trusts whoever is there.
+// dialTLS accepts any certificate.
 func dialTLS(network, address string) (net.Conn, error) {
 	return tls.Dial(network, address, &tls.Config{InsecureSkipVerify: true})
 }
 
-// halfClose ends what nc sends.
+// halfClose closes the sending side of nc.
 func halfClose(nc net.Conn) { _ = nc.(interface{ CloseWrite() error }).CloseWrite() }
 
-// tcpOf is what carries nc.
-func tcpOf(nc net.Conn) *net.TCPConn {
+// tcpConn returns the TCP connection below nc.
+func tcpConn(nc net.Conn) *net.TCPConn {
 	if secured, ok := nc.(*tls.Conn); ok {
 		nc = secured.NetConn()
 	}

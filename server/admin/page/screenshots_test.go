@@ -8,15 +8,15 @@ import (
 	"limitsrv/browser"
 )
 
-var shots = flag.String("shots", "", "a directory into which TestShots writes pictures of the page")
+var shots = flag.String("shots", "", "the directory in which TestScreenshots writes pictures of the page")
 
-// TestShots takes pictures for people to look at, where -shots says so.
-func TestShots(t *testing.T) {
+// TestScreenshots writes pictures of the page for inspection, if -shots is set.
+func TestScreenshots(t *testing.T) {
 	if *shots == "" {
 		return
 	}
-	f := begins(t)
-	f.cluster = three()
+	f := newFake(t)
+	f.cluster = threeMembers()
 	tab := browser.Open(t)
 	tab.Forgive("ERR_", "503", "401")
 	shot := func(name string, width, height int64, scheme string) {
@@ -42,10 +42,10 @@ func TestShots(t *testing.T) {
 	tab.Click("#reset button")
 	f.set(func() { f.notReady = "no majority of the members answers"; f.topError = "the state is being loaded" })
 	tab.UntilText("#trouble", "majority")
-	f.set(func() { f.away = true })
+	f.set(func() { f.offline = true })
 	tab.UntilText("#lost", "does not answer")
 	shot("lost", 1440, 900, "dark")
-	f.set(func() { f.away, f.notReady, f.topError, f.login = false, "", "", "secret" })
+	f.set(func() { f.offline, f.notReady, f.topError, f.login = false, "", "", "secret" })
 	tab.Click("#retry")
 	tab.UntilText("#login", "Your login has ended")
 	tab.Fill("#login-password", "wrong")

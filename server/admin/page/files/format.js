@@ -1,4 +1,4 @@
-// Numbers, times and limits in words.
+// Formats numbers, times and limits.
 
 const second = 1e9;
 const units = [
@@ -15,10 +15,10 @@ const fine = new Intl.NumberFormat("en", { maximumSignificantDigits: 3 });
 /** A count in full: 12,345. */
 export const count = (n) => whole.format(n);
 
-/** A count in little room: 12.3K. */
+/** A short count: 12.3K. */
 export const compact = (n) => (Math.abs(n) < 1000 ? fine.format(n) : short.format(n));
 
-/** Bytes as the options have them: 1 MB is 1024 KB. */
+/** Bytes in the units of the options: 1 MB is 1024 KB. */
 export function bytes(n) {
   let size = n;
   for (const unit of ["B", "KB", "MB", "GB"]) {
@@ -28,7 +28,7 @@ export function bytes(n) {
   return `${fine.format(size)} TB`;
 }
 
-/** A part of a whole in percent; a part that is not nothing is not shown as nothing. */
+/** A part of a whole in percent; a positive part is never shown as 0 %. */
 export function percent(part, all) {
   if (all === 0 || part === 0) return "0 %";
   const share = (100 * part) / all;
@@ -44,13 +44,13 @@ export function micros(n) {
   return `${fine.format(n / 1e6)} s`;
 }
 
-/** Milliseconds that count down, in two units at most: 0.3 s, 12.4 s, 3 min 20 s, 2 d 4 h. */
+/** Milliseconds of a countdown, in at most two units: 0.3 s, 12.4 s, 3 min 20 s, 2 d 4 h. */
 export function left(millis) {
   if (millis < 60_000) return `${(Math.ceil(millis / 100) / 10).toFixed(1)} s`;
   return span(Math.ceil(millis / 1000));
 }
 
-/** Seconds in two units at most: 45 s, 3 min 20 s, 2 d 4 h. */
+/** Seconds in at most two units: 45 s, 3 min 20 s, 2 d 4 h. */
 export function span(seconds) {
   const parts = [];
   let rest = Math.floor(seconds);
@@ -63,7 +63,7 @@ export function span(seconds) {
   return parts.slice(0, 2).join(" ") || "0 s";
 }
 
-/** A length of nanoseconds, exact: 1 minute, 90 seconds, 1.5 ms. */
+/** Nanoseconds, exact: 1 minute, 90 seconds, 1.5 ms. */
 export function length(nanos) {
   for (const [name, size] of units.toReversed()) {
     if (nanos % size === 0) return `${count(nanos / size)} ${name}${nanos === size ? "" : "s"}`;
@@ -72,7 +72,7 @@ export function length(nanos) {
   return `${nanos / 1e6} ms`;
 }
 
-/** A rate by the shortest unit in which it is a whole number: 5 per second, 100 per minute. */
+/** A rate in the shortest unit in which it is an integer: 5 per second, 100 per minute. */
 export function rate({ count: n, period_ns: period }) {
   for (const [name, size] of units) {
     const each = (n * size) / period;
@@ -83,7 +83,10 @@ export function rate({ count: n, period_ns: period }) {
 
 const tokens = (n) => `${count(n)} ${n === 1 ? "token" : "tokens"}`;
 
-/** The algorithms by their names: plain words for each, and a key's limit in words. */
+/**
+ * The algorithms by name, each with a description and a function that describes a key's
+ * limit.
+ */
 const algorithms = {
   TOKEN: ["token bucket", (k) => `${tokens(k.limit)}, refilled at ${rate(k.rate)}`],
   LEAKY: ["leaky bucket", (k) => `a queue of ${count(k.limit)}, drained at ${rate(k.rate)}`],
@@ -93,11 +96,11 @@ const algorithms = {
   LEASE: ["concurrency", (k) => `${count(k.limit)} at a time, each for at most ${length(k.window_ns)}`],
 };
 
-/** An algorithm in plain words. */
+/** The description of an algorithm. */
 export const algorithm = (name) => algorithms[name]?.[0] ?? name.toLowerCase();
 
-/** The parameters of a key, as the API gives them, in words. */
+/** The description of a key's parameters, as the API returns them. */
 export const limit = (key) => algorithms[key.algorithm]?.[1](key) ?? tokens(key.limit);
 
-/** A time of day, local: 18:03:09. */
+/** A local time of day: 18:03:09. */
 export const clock = (millis) => new Date(millis).toTimeString().slice(0, 8);
