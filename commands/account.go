@@ -44,18 +44,18 @@ type account struct {
 
 // rights are what a user may do. They do not change.
 type rights struct {
-	gone   bool
-	all    bool // may everything with every key
-	groups users.Groups
-	every  bool // one of keys is *
-	keys   [][]byte
+	revoked bool
+	all     bool // may everything with every key
+	groups  users.Groups
+	anyKey  bool // one of keys is *
+	keys    [][]byte
 }
 
 const everyGroup = users.Decide | users.Peek | users.Admin
 
 var (
-	allRights = &rights{all: true, groups: everyGroup, every: true, keys: [][]byte{[]byte("*")}}
-	noRights  = &rights{gone: true}
+	allRights = &rights{all: true, groups: everyGroup, anyKey: true, keys: [][]byte{[]byte("*")}}
+	noRights  = &rights{revoked: true}
 )
 
 func newAccount(name string, u *users.User, r *rights) *account {
@@ -72,32 +72,32 @@ func rightsOf(u *users.User) *rights {
 	}
 	for _, pattern := range u.Keys {
 		r.keys = append(r.keys, []byte(pattern))
-		r.every = r.every || pattern == "*"
+		r.anyKey = r.anyKey || pattern == "*"
 	}
-	r.all = r.groups == everyGroup && r.every
+	r.all = r.groups == everyGroup && r.anyKey
 	return r
 }
 
-func (a *account) gone() bool { return a.rights.Load().gone }
+func (a *account) revoked() bool { return a.rights.Load().revoked }
 
-// remember notes that a password was right.
-func (a *account) remember(password mac) {
+// rememberPassword notes that a password was right.
+func (a *account) rememberPassword(password mac) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.user != nil && len(a.verified) < a.user.Hashes() && !a.knows(password) {
+	if a.user != nil && len(a.verified) < a.user.Hashes() && !a.isRememberedLocked(password) {
 		a.verified = append(a.verified, password)
 	}
 }
 
-// remembers says whether a password was right before.
-func (a *account) remembers(password mac) bool {
+// isRemembered says whether a password was right before.
+func (a *account) isRemembered(password mac) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.knows(password)
+	return a.isRememberedLocked(password)
 }
 
 // knows is remembers for who holds mu.
-func (a *account) knows(password mac) (known bool) {
+func (a *account) isRememberedLocked(password mac) (known bool) {
 	for _, v := range a.verified {
 		known = hmac.Equal(v[:], password[:]) || known
 	}
@@ -120,10 +120,10 @@ func (r *rights) deny(c *spec, line [][]byte) (denial, []byte) {
 	if r.all || c.Flags&NoAuth != 0 {
 		return granted, nil
 	}
-	if r.gone || c.needs != 0 && c.needs&r.groups == 0 {
+	if r.revoked || c.needs != 0 && c.needs&r.groups == 0 {
 		return deniedCommand, nil
 	}
-	if r.every {
+	if r.anyKey {
 		return granted, nil
 	}
 	if c.Flags&AllKeys != 0 {

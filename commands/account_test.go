@@ -78,7 +78,7 @@ func TestRightsSeeEveryKey(t *testing.T) {
 		}
 		seeded[c.name] = true
 	}
-	for _, c := range r.everything() {
+	for _, c := range r.allSpecs() {
 		if c.Op != nil && c.Flags&AllKeys == 0 && !seeded[c.name] {
 			t.Errorf("there is no seed of %s", c.name)
 		}
@@ -115,7 +115,7 @@ func TestRightsSeeEveryKey(t *testing.T) {
 // Every command with keys or that writes is for some group; what is for everyone is
 // looked at in testdata/users.txt.
 func TestEveryWriteNeedsAGroup(t *testing.T) {
-	for _, c := range newRegistry(table).everything() {
+	for _, c := range newRegistry(table).allSpecs() {
 		switch {
 		case c.needs == 0 && c.Flags&(Write|ReadOnly|Admin|AllKeys|Forgets|Reaches) != 0:
 			t.Errorf("%s is for everyone", c.name)
@@ -179,7 +179,7 @@ func TestLoginOfWhoIsGone(t *testing.T) {
 	h.logins.spawn = func(f func()) { found = f }
 	s.Do(words("AUTH shop pw"))
 	found()
-	h.roster.Load().accounts["shop"].rights.Store(noRights)
+	h.accounts.Load().byName["shop"].rights.Store(noRights)
 	s.Resume()
 	s.Do(words("PING"))
 	s.Flush()
@@ -250,7 +250,7 @@ func TestSecretsStaySecret(t *testing.T) {
 		for _, user := range []string{"", "shop", "boss"} {
 			s := h.NewSession(Client{Addr: fmt.Sprintf("10.1.%d.1:1", i), Wake: func() {}})
 			if user != "" {
-				_ = s.become(h.roster.Load().accounts[user])
+				_ = s.switchAccount(h.accounts.Load().byName[user])
 			}
 			for one := range strings.SplitSeq(l, "\n") {
 				ask(s, one)
@@ -276,7 +276,7 @@ func TestSecretsStaySecret(t *testing.T) {
 	if err := h.ReloadUsers(); err == nil || strings.Contains(err.Error(), secret) {
 		t.Errorf("a wrong file is told as %v", err)
 	}
-	h.logins.fails.tell("10.1.1.1")
+	h.logins.fails.logRepeated("10.1.1.1")
 	if text := log.String(); strings.Contains(text, secret) || !strings.Contains(text, "a login failed") || strings.Contains(text, "argon2id$") {
 		t.Errorf("the log says %s", text)
 	}

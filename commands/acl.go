@@ -26,7 +26,7 @@ var acl = Command{
 		aclSub("LOAD", "", "Reads the file of users again. A mistake in it is told, and changes nothing.", Admin|NoMulti, runACLLoad),
 		aclSub("SAVE", "", "Refused: users are in a file.", Admin, refuseUsers),
 		aclSub("SETUSER", "username [rule ...]", "Refused: users are in a file.", Admin|Secret, refuseUsers),
-		aclSub("USERS", "", "Lists the users.", Admin, func(s *Session, _ [][]byte) { s.w.bulks(s.h.roster.Load().names()) }),
+		aclSub("USERS", "", "Lists the users.", Admin, func(s *Session, _ [][]byte) { s.w.bulks(s.h.accounts.Load().names()) }),
 		aclSub("WHOAMI", "", "Answers the user of the connection.", 0, func(s *Session, _ [][]byte) { s.w.BulkString(s.account.name) }),
 	},
 }
@@ -49,18 +49,18 @@ func refuseUsers(s *Session, _ [][]byte) {
 }
 
 func runACLLoad(s *Session, _ [][]byte) {
-	s.await(func(done func(error)) error {
-		s.h.logins.spawn(func() { done(opened(s.h.ReloadUsers())) })
+	s.deferReply(func(done func(error)) error {
+		s.h.logins.spawn(func() { done(exposeError(s.h.ReloadUsers())) })
 		return nil
 	}, (*Reply).OK)
 }
 
 // flags say how a user is let in, without giving it away.
-func (r *roster) flags(name string, enabled bool) []string {
+func (r *accounts) flags(name string, enabled bool) []string {
 	switch {
 	case !enabled:
 		return []string{"off"}
-	case r.unasked(name) != nil:
+	case r.passwordless(name) != nil:
 		return []string{"on", "nopass"}
 	}
 	return []string{"on"}
@@ -90,7 +90,7 @@ func (r *rights) patterns() string {
 }
 
 func runACLList(s *Session, _ [][]byte) {
-	r := s.h.roster.Load()
+	r := s.h.accounts.Load()
 	var all []string
 	for _, name := range r.names() {
 		given, enabled, _ := r.describe(name)
@@ -100,7 +100,7 @@ func runACLList(s *Session, _ [][]byte) {
 }
 
 func runACLGetUser(s *Session, args [][]byte) {
-	r := s.h.roster.Load()
+	r := s.h.accounts.Load()
 	name := string(args[2])
 	given, enabled, ok := r.describe(name)
 	if !ok {
@@ -126,7 +126,7 @@ func runACLGetUser(s *Session, args [][]byte) {
 
 // runACLDryRun answers in Redis' words.
 func runACLDryRun(s *Session, args [][]byte) {
-	given, _, ok := s.h.roster.Load().describe(string(args[2]))
+	given, _, ok := s.h.accounts.Load().describe(string(args[2]))
 	if !ok {
 		s.w.Error(&Error{"ERR", "User '" + cString(args[2]) + "' not found"})
 		return
@@ -153,7 +153,7 @@ func runACLDryRun(s *Session, args [][]byte) {
 
 func runACLCat(s *Session, args [][]byte) {
 	members := map[string][]string{}
-	for _, c := range s.h.registry.everything() {
+	for _, c := range s.h.registry.allSpecs() {
 		for _, cat := range c.categories() {
 			members[cat] = append(members[cat], c.name)
 		}

@@ -60,8 +60,8 @@ func runShutdown(s *Session, args [][]byte) {
 		}
 	}
 	switch {
-	case save && !s.h.kept():
-		s.w.Error(errNothingKept)
+	case save && !s.h.hasStore():
+		s.w.Error(errNoStore)
 	case s.h.config.Shutdown == nil:
 		s.w.Error(errMayNotStop)
 	default:
@@ -73,7 +73,7 @@ func runShutdown(s *Session, args [][]byte) {
 // parting parses the options of SHUTDOWN.
 func (s *Session) parting(save, noSave bool) Parting {
 	switch {
-	case !s.h.kept(), noSave, s.h.loading():
+	case !s.h.hasStore(), noSave, s.h.loading():
 		return SaveNever
 	case save:
 		return SaveAlways

@@ -41,22 +41,22 @@ func (s *Session) login(name, password []byte, answer func(*Reply)) {
 	}
 	var (
 		a      *account
-		giveUp func()
+		cancel func()
 	)
-	s.await(func(done func(error)) error {
-		giveUp = s.h.logins.login(s.client.Addr, string(name), password, func(found *account, err error) {
+	s.deferReply(func(done func(error)) error {
+		cancel = s.h.logins.login(s.client.Addr, string(name), password, func(found *account, err error) {
 			a = found
 			done(err)
 		})
 		return nil
 	}, func(w *Reply) {
-		if err := s.become(a); err != nil {
+		if err := s.switchAccount(a); err != nil {
 			w.Error(err)
 			return
 		}
 		answer(w)
 	})
-	s.later.giveUp = giveUp
+	s.later.cancel = cancel
 }
 
 // runHello changes nothing unless all of it is right.

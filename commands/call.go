@@ -57,7 +57,7 @@ func (h *Handler) Decide(ctx context.Context, c Call) ([]engine.Decision, error)
 	if anyIs(ds, engine.Down) {
 		return nil, errDown
 	}
-	if told := known(err); told != nil {
+	if told := clientError(err); told != nil {
 		return nil, told
 	}
 	return ds, err

@@ -57,7 +57,7 @@ func TestDecideAsWhoIsLimited(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := newTestHandlerWith(Config{Users: table, Log: slog.New(slog.DiscardHandler)})
-	as := func(name string) Account { return Account{h.roster.Load().accounts[name]} }
+	as := func(name string) Account { return Account{h.accounts.Load().byName[name]} }
 	for _, tt := range []struct{ user, line, want string }{
 		{"looks", "RL.PEEK api:1", "status"},
 		{"looks", "RL.PEEK k", "NOPERM"},

@@ -60,7 +60,7 @@ func (c *SystemClock) Now() engine.Instant {
 		l := c.line.Load()
 		mono := c.mono()
 		if mono < l.end {
-			return l.tell(mono)
+			return l.timeAt(mono)
 		}
 		next := l.next(c.wall(), mono)
 		if c.line.CompareAndSwap(l, next) {
@@ -74,7 +74,7 @@ func (c *SystemClock) Now() engine.Instant {
 func (c *SystemClock) NotBefore(floor engine.Instant) {
 	for {
 		l := c.line.Load()
-		behind := floor - l.tell(c.mono())
+		behind := floor - l.timeAt(c.mono())
 		if behind <= 0 {
 			return
 		}
@@ -86,15 +86,15 @@ func (c *SystemClock) NotBefore(floor engine.Instant) {
 	}
 }
 
-// tell is the time on the line, and past its end at normal speed.
-func (l *line) tell(mono int64) engine.Instant {
+// timeAt is the time on the line, and past its end at normal speed.
+func (l *line) timeAt(mono int64) engine.Instant {
 	since := mono - l.start
 	return l.at + engine.Instant(since+l.slew*min(since, segment)/segment)
 }
 
 // next is the line that follows at mono.
 func (l *line) next(wall engine.Instant, mono int64) *line {
-	at := l.tell(mono)
+	at := l.timeAt(mono)
 	return &line{
 		start: mono,
 		end:   mono + segment,

@@ -87,7 +87,7 @@ const (
 )
 
 // NoCluster is a server by itself.
-type NoCluster struct{ alone }
+type NoCluster struct{ singleNode }
 
 // Enabled is false.
 func (NoCluster) Enabled() bool { return false }
@@ -99,7 +99,7 @@ func (NoCluster) Nodes(string) []Node { return nil }
 // clusters work with a server by itself. Nothing is ever in another slot's place,
 // so a command may name keys of several.
 type Emulated struct {
-	alone
+	singleNode
 	id string
 }
 
@@ -120,23 +120,23 @@ func (e Emulated) Nodes(local string) []Node {
 	return []Node{n}
 }
 
-// alone is what any Cluster without other nodes does.
-type alone struct{}
+// singleNode is what any Cluster without other nodes does.
+type singleNode struct{}
 
 // Moved is nowhere.
-func (alone) Moved() string { return "" }
+func (singleNode) Moved() string { return "" }
 
 // Replication is none.
-func (alone) Replication() Replication { return Replication{} }
+func (singleNode) Replication() Replication { return Replication{} }
 
 // Digest is none.
-func (alone) Digest() (index, digest uint64) { return 0, 0 }
+func (singleNode) Digest() (index, digest uint64) { return 0, 0 }
 
 // Change is refused.
-func (alone) Change(Change, func(error)) error { return errAlone }
+func (singleNode) Change(Change, func(error)) error { return errSingleNode }
 
 // Wait has nobody to wait for.
-func (alone) Wait(_ context.Context, _ int, _ time.Duration, done func(int)) { done(0) }
+func (singleNode) Wait(_ context.Context, _ int, _ time.Duration, done func(int)) { done(0) }
 
 // randomID is 40 hexadecimal digits.
 func randomID() string {

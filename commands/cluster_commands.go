@@ -25,12 +25,12 @@ var cluster = Command{
 	Sub: []Command{
 		clusterSub("COUNTKEYSINSLOT", "slot", "Answers how many keys a slot has; looks at all keys.", AllKeys, runCountKeysInSlot),
 		clusterSub("DIGEST", "", "Answers the index of the last entry and a hash of the state behind it, for tests: the same on all nodes that have come as far. Looks at all keys.", Admin, runDigest),
-		clusterSub("FAILOVER", "[FORCE|TAKEOVER|node-id]", "Hands the lead over to a node: to the one that is asked, or from there to any other.", changing, runFailover),
-		clusterSub("FORGET", "node-id", "Takes a node out of the cluster; it may be named by its address among nodes.", changing, runForget),
+		clusterSub("FAILOVER", "[FORCE|TAKEOVER|node-id]", "Hands the lead over to a node: to the one that is asked, or from there to any other.", membershipFlags, runFailover),
+		clusterSub("FORGET", "node-id", "Takes a node out of the cluster; it may be named by its address among nodes.", membershipFlags, runForget),
 		clusterSub("GETKEYSINSLOT", "slot count", "Answers keys of a slot; looks at all keys.", AllKeys, runGetKeysInSlot),
 		clusterSub("INFO", "", "Tells how the cluster is.", 0, runClusterInfo),
 		clusterSub("KEYSLOT", "key-name", "Answers the slot of a key.", 0, func(s *Session, _ []Node, args [][]byte) { s.w.Int(int64(keySlot(args[2]))) }),
-		clusterSub("LEAVE", "", "Takes this node out of the cluster.", changing, runLeave),
+		clusterSub("LEAVE", "", "Takes this node out of the cluster.", membershipFlags, runLeave),
 		clusterSub("LINKS", "", "Describes the links to other nodes.", 0, runClusterLinks),
 		clusterSub("MEET", "ip port [cluster-bus-port]", "Refused: a node joins when it is started.", Admin, func(s *Session, _ []Node, _ [][]byte) { s.w.Error(errMeet) }),
 		clusterSub("MYID", "", "Answers the id of this node.", 0, func(s *Session, nodes []Node, _ [][]byte) { s.w.BulkString(nodes[0].ID) }),
@@ -98,9 +98,9 @@ func replicasOf(nodes []Node) []Node {
 	return slices.DeleteFunc(slices.Clone(nodes), func(n Node) bool { return n.Leader })
 }
 
-// addressed are those that clients can be sent to: a node of a cluster that has just
+// withClientAddress are those that clients can be sent to: a node of a cluster that has just
 // become one has not told its address for clients yet.
-func addressed(nodes []Node) []Node {
+func withClientAddress(nodes []Node) []Node {
 	return slices.DeleteFunc(slices.Clone(nodes), func(n Node) bool { return n.Raft != "" && n.Port == 0 })
 }
 
@@ -190,7 +190,7 @@ func runClusterNodes(s *Session, nodes []Node, _ [][]byte) {
 // another node, while none of those that are told of no slots at all asks again soon.
 func runClusterSlots(s *Session, nodes []Node, _ [][]byte) {
 	w := &s.w
-	nodes = addressed(nodes)
+	nodes = withClientAddress(nodes)
 	leader, ok := leaderOf(nodes)
 	if !ok {
 		w.Error(errDown)
@@ -214,7 +214,7 @@ func runClusterSlots(s *Session, nodes []Node, _ [][]byte) {
 // runClusterShards answers one shard, which has no slots where no leader is known.
 func runClusterShards(s *Session, nodes []Node, _ [][]byte) {
 	w := &s.w
-	nodes = addressed(nodes)
+	nodes = withClientAddress(nodes)
 	w.Array(1)
 	w.Map(2)
 	w.BulkString("slots")
@@ -292,7 +292,7 @@ func unknownNode(name []byte) *Error { return &Error{"ERR", "Unknown node " + cS
 func runDigest(s *Session, _ []Node, _ [][]byte) {
 	c := s.h.config.Cluster
 	if c.Replication().Role == "" {
-		s.w.Error(errAlone)
+		s.w.Error(errSingleNode)
 		return
 	}
 	index, digest := c.Digest()

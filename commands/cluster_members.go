@@ -3,20 +3,20 @@ package commands
 import "slices"
 
 var (
-	errAlone      = &Error{"ERR", "the cluster is this one node, and stays so"}
+	errSingleNode = &Error{"ERR", "the cluster is this one node, and stays so"}
 	errMeet       = &Error{"ERR", "a node joins when it is started, with --join and the --raft address of a member, and not by CLUSTER MEET"}
 	errForgetSelf = &Error{"ERR", "I tried hard but I can't forget myself... CLUSTER LEAVE takes this node out"}
 	errLeads      = &Error{"ERR", "the node leads already"}
 	errTakeover   = &Error{"ERR", "TAKEOVER is not possible: who leads needs the votes of a majority"}
 )
 
-// changing are the flags of what changes the cluster, and is answered at the end of that.
-const changing = Admin | NoMulti
+// membershipFlags are the flags of what changes the cluster, and is answered at the end of that.
+const membershipFlags = Admin | NoMulti
 
 // change answers when the cluster has changed.
 func (s *Session) change(c Change) {
-	s.await(func(done func(error)) error {
-		return opened(s.h.config.Cluster.Change(c, func(err error) { done(opened(err)) }))
+	s.deferReply(func(done func(error)) error {
+		return exposeError(s.h.config.Cluster.Change(c, func(err error) { done(exposeError(err)) }))
 	}, (*Reply).OK)
 }
 

@@ -64,7 +64,7 @@ func (downExec) Exec(b *engine.Batch, done func(error)) {
 // Every command that is decided says so without a majority.
 func TestDownForAll(t *testing.T) {
 	seen := 0
-	for _, c := range newRegistry(table).everything() {
+	for _, c := range newRegistry(table).allSpecs() {
 		if c.Op == nil {
 			continue
 		}

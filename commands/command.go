@@ -219,7 +219,7 @@ func runList(s *Session, args [][]byte) {
 		return
 	}
 	var names []string
-	for _, c := range s.h.registry.everything() {
+	for _, c := range s.h.registry.allSpecs() {
 		if keep(c) {
 			names = append(names, c.name)
 		}

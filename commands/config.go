@@ -64,7 +64,7 @@ func (a alias) of(all []Option) Option {
 }
 
 // own are the settings of what this package keeps.
-func (h *Handler) own() []Option {
+func (h *Handler) ownOptions() []Option {
 	w := h.slow
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -82,7 +82,7 @@ func (h *Handler) own() []Option {
 	}
 	const longest = int64(time.Hour)
 	appendOnly := "no"
-	if h.kept() {
+	if h.hasStore() {
 		appendOnly = "yes"
 	}
 	return []Option{
@@ -120,7 +120,7 @@ func runConfigRewrite(s *Session, _ [][]byte) {
 		s.w.Error(&Error{"ERR", "The server is running without a config file"})
 		return
 	}
-	s.await(func(done func(error)) error {
+	s.deferReply(func(done func(error)) error {
 		rewrite(done)
 		return nil
 	}, (*Reply).OK)
@@ -142,7 +142,7 @@ func secret(c Command) Command {
 
 // settings are all that CONFIG GET tells, in order of their names.
 func (h *Handler) settings() []Option {
-	all := append(slices.Clone(h.options()), h.own()...)
+	all := append(slices.Clone(h.options()), h.ownOptions()...)
 	for _, a := range aliases {
 		if _, ok := option(all, a.name); !ok {
 			all = append(all, a.of(all))

@@ -67,7 +67,7 @@ var reset = Command{
 		s.quiet = speak
 		s.stale = false
 		s.w.proto3 = false
-		s.setAccount(s.h.roster.Load().initial)
+		s.setAccount(s.h.accounts.Load().initial)
 		s.restrict()
 		s.show(func(c *shown) { c.name, c.db, c.proto3 = "", 0, false })
 		s.w.Simple("RESET")

@@ -17,7 +17,7 @@
 // An Exec may answer at once, as Local does, or later and from another
 // goroutine. Until then the session takes nothing.
 //
-// # What comes unasked
+// # What comes passwordless
 //
 // Other sessions send a session messages, and what MONITOR shows, into its inbox,
 // which is bounded; the first wakes the transport, and Resume puts all out between

@@ -12,8 +12,8 @@ import (
 // overflows, crashes, lets through too much, or names a wait at whose end the
 // request is refused again.
 
-// takeFrom is a Take of n from a bucket of limit permits, one earned per interval ns.
-func takeFrom(key []byte, limit, interval, n int64) engine.Op {
+// bucketOp is a Take of n from a bucket of limit permits, one earned per interval ns.
+func bucketOp(key []byte, limit, interval, n int64) engine.Op {
 	return engine.Op{
 		Kind: engine.Take, Key: key, N: n,
 		Params: engine.Params{Alg: engine.Token, Limit: limit, Count: 1, Period: interval},

@@ -49,7 +49,7 @@ func opCell(name string) func(*engine.Batch, [][]byte) error {
 			return err
 		}
 		n := max(-engine.MaxN, min(numbers[3], engine.MaxN))
-		op := takeFrom(args[1], numbers[0]+1, interval, max(n, 0))
+		op := bucketOp(args[1], numbers[0]+1, interval, max(n, 0))
 		if n < 0 {
 			b.Ops = append(b.Ops, engine.Op{Kind: engine.Refund, Params: op.Params, Key: args[1], N: -n})
 		}
@@ -104,13 +104,13 @@ func unquoted(arg []byte) string {
 func replyCell(w *Reply, _ []engine.Op, ds []engine.Decision) {
 	ds = ds[len(ds)-1:]
 	if !replyFailed(w, ds) {
-		limited(w, &ds[0], cellSeconds(ds[0].Reset))
+		replyLimited(w, &ds[0], cellSeconds(ds[0].Reset))
 	}
 }
 
-// limited writes the reply that redis-cell and GCRA share: limited, limit,
+// replyLimited writes the reply that redis-cell and GCRA share: limited, limit,
 // remaining, retry or -1, reset.
-func limited(w *Reply, d *engine.Decision, reset int64) {
+func replyLimited(w *Reply, d *engine.Decision, reset int64) {
 	retry := int64(-1)
 	if d.Allowed == 0 {
 		retry = retrySeconds(d.Wait)

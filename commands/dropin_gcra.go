@@ -36,7 +36,7 @@ func opGCRA(b *engine.Batch, args [][]byte) error {
 	if !ok || maxBurst < 0 {
 		return errNotPositive
 	}
-	perPeriod, err := oneUp(args[3])
+	perPeriod, err := positiveInteger(args[3])
 	if err != nil {
 		return err
 	}
@@ -62,7 +62,7 @@ func opGCRA(b *engine.Batch, args [][]byte) error {
 	case micros > engine.MaxPeriod/1e3:
 		return badArgument("period", "at most 10 years for each of tokens_per_period", args[4])
 	}
-	b.Ops = append(b.Ops, takeFrom(args[1], maxBurst, micros*1e3, min(n, engine.MaxN)))
+	b.Ops = append(b.Ops, bucketOp(args[1], maxBurst, micros*1e3, min(n, engine.MaxN)))
 	return nil
 }
 
@@ -76,11 +76,11 @@ func gcraTokens(args [][]byte) (int64, error) {
 	case len(args) == 1:
 		return 0, errNoTokens
 	}
-	return oneUp(args[1])
+	return positiveInteger(args[1])
 }
 
-// oneUp reads an integer of 1 or more.
-func oneUp(arg []byte) (int64, error) {
+// positiveInteger reads an integer of 1 or more.
+func positiveInteger(arg []byte) (int64, error) {
 	n, ok := redisInteger(arg)
 	if !ok {
 		return 0, errNotInt
@@ -122,6 +122,6 @@ func seconds(arg []byte) (float64, error) {
 
 func replyGCRA(w *Reply, _ []engine.Op, ds []engine.Decision) {
 	if !replyFailed(w, ds) {
-		limited(w, &ds[0], retrySeconds(ds[0].Reset))
+		replyLimited(w, &ds[0], retrySeconds(ds[0].Reset))
 	}
 }

@@ -47,7 +47,7 @@ func opThrottle(b *engine.Batch, args [][]byte) error {
 	if interval == 0 || interval > engine.MaxPeriod {
 		return &Error{"ERR", errThrottleParams.Text + ", period / count must be 1 nanosecond to 10 years"}
 	}
-	b.Ops = append(b.Ops, takeFrom(args[1], maxBurst, interval, min(quantity, engine.MaxN)))
+	b.Ops = append(b.Ops, bucketOp(args[1], maxBurst, interval, min(quantity, engine.MaxN)))
 	return nil
 }
 

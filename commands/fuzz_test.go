@@ -12,7 +12,7 @@ import (
 // splitLine's, in pipelines that end where a line begins with "!". It wants no
 // panic and exactly one well-formed reply for each.
 func FuzzSession(f *testing.F) {
-	for _, c := range newRegistry(table).everything() {
+	for _, c := range newRegistry(table).allSpecs() {
 		name := strings.ReplaceAll(c.name, "|", " ")
 		f.Add([]byte(name))
 		f.Add([]byte(name + " a b"))

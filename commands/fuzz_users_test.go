@@ -21,7 +21,7 @@ func FuzzLimitedUser(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	for _, c := range newRegistry(all).everything() {
+	for _, c := range newRegistry(all).allSpecs() {
 		name := strings.ReplaceAll(c.name, "|", " ")
 		for _, args := range []string{"", " " + hidden, " a " + hidden, " TOKEN a 1 1 1 TOKEN " + hidden + " 1 1 1", " " + hidden + " 1 1 1", " * 1 10", " a 1 10"} {
 			f.Add([]byte(name + args))

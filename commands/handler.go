@@ -78,7 +78,7 @@ type Handler struct {
 	spare spare
 
 	reloading sync.Mutex
-	roster    atomic.Pointer[roster]
+	accounts  atomic.Pointer[accounts]
 
 	mu       sync.Mutex
 	sessions map[int64]*Session
@@ -122,8 +122,8 @@ func NewHandler(c Config) *Handler {
 		slow:     newSlowWatch(),
 		sessions: make(map[int64]*Session),
 	}
-	h.roster.Store(newRoster(c.Password, c.Users))
-	h.logins = newLogins(h.roster.Load, newFailures(c.Log))
+	h.accounts.Store(newAccounts(c.Password, c.Users))
+	h.logins = newLogins(h.accounts.Load, newFailures(c.Log))
 	h.attend(guarded, c.Users != nil)
 	return h
 }
@@ -131,7 +131,7 @@ func NewHandler(c Config) *Handler {
 // NewSession makes the session of a connection; whoever calls it calls Close at
 // its end.
 func (h *Handler) NewSession(c Client) *Session {
-	s := &Session{h: h, client: c, account: h.roster.Load().initial}
+	s := &Session{h: h, client: c, account: h.accounts.Load().initial}
 	s.done = s.arrived
 	s.restrict()
 	h.mu.Lock()

@@ -152,7 +152,7 @@ func (h *Handler) infoStats(l *lines) {
 	}
 	l.add("total_connections_received", h.stats.connections.Load())
 	l.add("total_commands_processed", total.calls)
-	l.add("instantaneous_ops_per_sec", h.stats.rate.look(time.Now(), total.calls))
+	l.add("instantaneous_ops_per_sec", h.stats.rate.sample(time.Now(), total.calls))
 	h.infoNetwork(l)
 	l.add("expired_keys", limits.Forgotten)
 	l.add("evicted_keys", limits.Evicted)
@@ -175,7 +175,7 @@ func infoCPU(_ *Handler, l *lines) {
 }
 
 func (h *Handler) infoCommands(l *lines) {
-	for _, c := range h.registry.everything() {
+	for _, c := range h.registry.allSpecs() {
 		if t := h.stats.command(c.id); t.calls+t.rejected > 0 {
 			l.add("cmdstat_"+c.name, t)
 		}
@@ -183,7 +183,7 @@ func (h *Handler) infoCommands(l *lines) {
 }
 
 func (h *Handler) infoLatency(l *lines) {
-	for _, c := range h.registry.everything() {
+	for _, c := range h.registry.allSpecs() {
 		d := h.stats.latency(c.id)
 		if d.total() == 0 {
 			continue

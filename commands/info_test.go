@@ -101,7 +101,7 @@ func TestOpsRate(t *testing.T) {
 		{"keeps it for a moment", time.Second + 50*time.Millisecond, 1200, 1000},
 		{"counts over what has passed", 3 * time.Second, 2100, 500},
 	} {
-		if got := r.look(start.Add(tt.after), tt.total); got != tt.want {
+		if got := r.sample(start.Add(tt.after), tt.total); got != tt.want {
 			t.Errorf("%s: look(+%v, %d) = %d, want %d", tt.name, tt.after, tt.total, got, tt.want)
 		}
 	}

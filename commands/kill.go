@@ -23,7 +23,7 @@ func runKill(s *Session, args [][]byte) {
 		return
 	}
 	f, err := parseFilter(args[2:])
-	if err == nil && f.user != "" && s.h.roster.Load().accounts[f.user] == nil && f.user != defaultUser {
+	if err == nil && f.user != "" && s.h.accounts.Load().byName[f.user] == nil && f.user != defaultUser {
 		err = &Error{"ERR", "No such user '" + cString([]byte(f.user)) + "'"}
 	}
 	if err != nil {

@@ -6,13 +6,13 @@ type later struct {
 	spec   *spec
 	args   [][]byte
 	answer func(*Reply)
-	giveUp func() // has others end before their time; nil: they go on to the end
+	cancel func() // has others end before their time; nil: they go on to the end
 }
 
-// await is how a run command answers later. ask has others begin and call done
+// deferReply is how a run command answers later. ask has others begin and call done
 // once, from any goroutine, at its end; its error is the reply if they do not. answer
 // writes the reply when done was told no error. Requires NoMulti.
-func (s *Session) await(ask func(done func(error)) error, answer func(*Reply)) {
+func (s *Session) deferReply(ask func(done func(error)) error, answer func(*Reply)) {
 	s.state.Store(executing)
 	if err := ask(s.done); err != nil {
 		s.state.Store(idle)
@@ -24,14 +24,14 @@ func (s *Session) await(ask func(done func(error)) error, answer func(*Reply)) {
 
 // abandon says that the session does not wait any more.
 func (s *Session) abandon() {
-	if s.later != nil && s.later.giveUp != nil {
-		s.later.giveUp()
+	if s.later != nil && s.later.cancel != nil {
+		s.later.cancel()
 	}
 	s.later = nil
 }
 
-// settle answers the run command that awaited.
-func (s *Session) settle() {
+// finishDeferred answers the run command that awaited.
+func (s *Session) finishDeferred() {
 	l := s.later
 	s.abandon()
 	s.begin()

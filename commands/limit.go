@@ -73,7 +73,7 @@ var rlRefund = Command{
 		"nil where there is no such key, for then it is full already.",
 	Complexity: "O(1), for RL.LOG O(entries given back)", Since: "0.1.0", Group: limiterGroup,
 	Flags: Write | Fast, Keys: oneKey,
-	Op: settle(engine.Refund), Reply: replyDecision,
+	Op: adjustOp(engine.Refund), Reply: replyDecision,
 }
 
 var rlCharge = Command{
@@ -82,7 +82,7 @@ var rlCharge = Command{
 		"is then 0 and wait_ms says when the debt is repaid. A debt of more than one limit is refused whole. nil where there is no such key.",
 	Complexity: "O(1)", Since: "0.1.0", Group: limiterGroup,
 	Flags: Write | DenyOOM | Fast, Keys: oneKey,
-	Op: settle(engine.Charge), Reply: replyDecision,
+	Op: adjustOp(engine.Charge), Reply: replyDecision,
 }
 
 var rlReset = Command{
@@ -191,8 +191,8 @@ func opPeek(b *engine.Batch, args [][]byte) error {
 	return nil
 }
 
-// settle is the Op of RL.REFUND and RL.CHARGE. Of 0 permits they only look.
-func settle(kind engine.Kind) func(*engine.Batch, [][]byte) error {
+// adjustOp is the Op of RL.REFUND and RL.CHARGE. Of 0 permits they only look.
+func adjustOp(kind engine.Kind) func(*engine.Batch, [][]byte) error {
 	return func(b *engine.Batch, args [][]byte) error {
 		if err := parseKey(args[1]); err != nil {
 			return err

@@ -41,29 +41,29 @@ func (a audience) remove(name string, s *Session) {
 func (h *hub) publish(from *Session, channel, message []byte) (receivers int64) {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
-	give := func(to map[*Session]struct{}, p push) {
+	deliver := func(to map[*Session]struct{}, p push) {
 		for s := range to {
 			receivers++
 			if s == from && !s.tx.running { // EXEC's replies are one
-				from.w.append(p)
+				from.w.appendPush(p)
 				continue
 			}
 			s.send(p)
 		}
 	}
 	if to := h.channels[string(channel)]; len(to) > 0 {
-		give(to, newPush([]byte("message"), channel, message))
+		deliver(to, newPush([]byte("message"), channel, message))
 	}
 	for pattern, to := range h.patterns {
 		if globMatch([]byte(pattern), channel, sameCase) {
-			give(to, newPush([]byte("pmessage"), []byte(pattern), channel, message))
+			deliver(to, newPush([]byte("pmessage"), []byte(pattern), channel, message))
 		}
 	}
 	return receivers
 }
 
-// append writes a push of one's own.
-func (w *Reply) append(p push) {
+// appendPush writes a push of one's own.
+func (w *Reply) appendPush(p push) {
 	if w.proto3 {
 		w.buf = append(w.buf, p.three...)
 		return
@@ -86,9 +86,9 @@ const (
 
 // A kind of subscription: to channels, or to patterns.
 type kind struct {
-	on, off string // the words of the answers
-	of      func(*subscriptions) *map[string]struct{}
-	among   func(*hub) audience
+	on, off    string // the words of the answers
+	of         func(*subscriptions) *map[string]struct{}
+	audienceOf func(*hub) audience
 }
 
 var (
@@ -125,10 +125,10 @@ func (s *Session) subscribe(k kind, names [][]byte) {
 	defer hub.mu.Unlock()
 	for _, name := range names {
 		(*mine)[string(name)] = struct{}{}
-		k.among(hub).add(string(name), s)
+		k.audienceOf(hub).add(string(name), s)
 		s.answerSubscription(k.on, name)
 	}
-	s.listened()
+	s.updateListening()
 }
 
 // unsubscribe no longer listens to names, or to all if none are given, and
@@ -150,11 +150,11 @@ func (s *Session) unsubscribe(k kind, names [][]byte) {
 	for _, name := range names {
 		if _, had := mine[string(name)]; had {
 			delete(mine, string(name))
-			k.among(hub).remove(string(name), s)
+			k.audienceOf(hub).remove(string(name), s)
 		}
 		s.answerSubscription(k.off, name)
 	}
-	s.listened()
+	s.updateListening()
 }
 
 // answerSubscription is one answer; name is nil where there was none.
@@ -169,8 +169,8 @@ func (s *Session) answerSubscription(what string, name []byte) {
 	s.w.Int(int64(s.listens.count()))
 }
 
-// listened notes what has become of the subscriptions and of MONITOR.
-func (s *Session) listened() {
+// updateListening notes what has become of the subscriptions and of MONITOR.
+func (s *Session) updateListening() {
 	s.listening.Store(s.listens.count() > 0 || s.monitoring)
 	s.show(func(c *shown) {
 		c.channels, c.patterns, c.monitor = len(s.listens.channels), len(s.listens.patterns), s.monitoring
@@ -195,9 +195,9 @@ func (s *Session) deafen() {
 	s.listens = subscriptions{}
 	if s.monitoring {
 		s.monitoring = false
-		s.h.dismiss(s)
+		s.h.removeMonitor(s)
 	}
-	s.listened()
+	s.updateListening()
 }
 
 // Listening says that the session waits for what others send, so that it is not

@@ -23,8 +23,8 @@ const (
 	maxHashQueue = 512
 	// maxPending attempts are not checked yet: each keeps its name and password.
 	maxPending = 4096
-	// maxFamiliar are how many passwords are known to be right from an address.
-	maxFamiliar = 16_384
+	// maxVerified are how many passwords are known to be right from an address.
+	maxVerified = 16_384
 	// maxWrong are how many are known to be wrong.
 	maxWrong = 4096
 	// refusalDelay is how long an attempt waits that is refused unchecked, or whose
@@ -57,28 +57,28 @@ type mac [sha256.Size]byte
 //   - No more than maxHashWorkers hashes are worked out at once, and never on the
 //     goroutine that asks.
 type logins struct {
-	roster func() *roster
-	key    [sha256.Size]byte
-	pace   *pace
-	fails  *failures
-	hashed func(*users.User, []byte) bool // (*users.User).Check, but in tests
-	spawn  func(func())                   // go, but in tests
-	after  func(time.Duration, func())    // time.AfterFunc, but in tests
+	accounts  func() *accounts
+	key       [sha256.Size]byte
+	limiter   *loginLimiter
+	fails     *failures
+	checkHash func(*users.User, []byte) bool // (*users.User).Check, but in tests
+	spawn     func(func())                   // go, but in tests
+	after     func(time.Duration, func())    // time.AfterFunc, but in tests
 
-	mu       sync.Mutex
-	ended    bool
-	familiar map[mac]*account      // by address, name and password
-	wrong    map[mac]*roster       // by name and password: as of which roster
-	pending  map[mac]*attempt      // not checked yet, by address, name and password
-	checking map[mac]*attempt      // under way to a check, by name and password
-	lines    map[string]*loginLine // by address
-	queue    []*attempt            // that wait for a worker
-	working  int
-	waits    map[*delayed]struct{}
+	mu        sync.Mutex
+	ended     bool
+	verified  map[mac]*account      // by address, name and password
+	wrong     map[mac]*accounts     // by name and password: as of which accounts
+	pending   map[mac]*attempt      // not checked yet, by address, name and password
+	checking  map[mac]*attempt      // under way to a check, by name and password
+	lines     map[string]*loginLine // by address
+	queue     []*attempt            // that wait for a worker
+	working   int
+	scheduled map[*scheduledCall]struct{}
 }
 
-// A delayed is what comes later, or when the server ends.
-type delayed struct{ then func() }
+// A scheduledCall is what comes later, or when the server ends.
+type scheduledCall struct{ then func() }
 
 // An attempt is a name and a password from an address, for all who sent them from
 // there.
@@ -88,26 +88,26 @@ type attempt struct {
 	// here is of all three, anywhere of name and password, and pair of host and name.
 	here, anywhere, pair mac
 
-	waiters []*waiter
-	twins   []*attempt // with the same name and password, which its check is for as well
-	early   bool       // it is checked before its turn
-	marked  bool       // it has marked its pair
-	queued  bool       // it is in the line of its address
-	err     error      // the answer that it gets in its turn; nil: it is not checked yet
+	waiters    []*waiter
+	duplicates []*attempt // with the same name and password, which its check is for as well
+	early      bool       // it is checked before its turn
+	marked     bool       // it has marked its pair
+	queued     bool       // it is in the line of its address
+	err        error      // the answer that it gets in its turn; nil: it is not checked yet
 }
 
 // A waiter is one who waits for an attempt.
 type waiter struct{ done func(*account, error) }
 
-func newLogins(current func() *roster, fails *failures) *logins {
+func newLogins(current func() *accounts, fails *failures) *logins {
 	l := &logins{
-		roster: current, fails: fails, pace: newPace(),
-		familiar: map[mac]*account{}, wrong: map[mac]*roster{}, pending: map[mac]*attempt{}, checking: map[mac]*attempt{},
-		lines:  map[string]*loginLine{},
-		hashed: (*users.User).Check,
-		spawn:  func(f func()) { go f() },
-		after:  func(d time.Duration, f func()) { time.AfterFunc(d, f) },
-		waits:  map[*delayed]struct{}{},
+		accounts: current, fails: fails, limiter: newLoginLimiter(),
+		verified: map[mac]*account{}, wrong: map[mac]*accounts{}, pending: map[mac]*attempt{}, checking: map[mac]*attempt{},
+		lines:     map[string]*loginLine{},
+		checkHash: (*users.User).Check,
+		spawn:     func(f func()) { go f() },
+		after:     func(d time.Duration, f func()) { time.AfterFunc(d, f) },
+		scheduled: map[*scheduledCall]struct{}{},
 	}
 	_, _ = rand.Read(l.key[:]) // it never fails
 	return l
@@ -115,11 +115,11 @@ func newLogins(current func() *roster, fails *failures) *logins {
 
 // login calls done once with the account, or with why there is none, perhaps before
 // it returns. It keeps nothing of password. from is HOST:PORT, HOST or the path of a
-// unix socket. A caller that does not wait any more calls giveUp; done may not be called
+// unix socket. A caller that does not wait any more calls cancel; done may not be called
 // then.
-func (l *logins) login(from, name string, password []byte, done func(*account, error)) (giveUp func()) {
+func (l *logins) login(from, name string, password []byte, done func(*account, error)) (cancel func()) {
 	host := SiteOf(from)
-	if a := l.known(host, name, password); a != nil {
+	if a := l.accountWithoutCheck(host, name, password); a != nil {
 		done(a, nil)
 		return func() {}
 	}
@@ -127,30 +127,30 @@ func (l *logins) login(from, name string, password []byte, done func(*account, e
 	at, admitted, err := l.attempt(host, name, password, w)
 	switch {
 	case err == errWrongPass:
-		l.fails.note(host, l.roster().nameOf(name))
-		l.later(refusalDelay, func() { done(nil, err) })
+		l.fails.record(host, l.accounts().nameOf(name))
+		l.schedule(refusalDelay, func() { done(nil, err) })
 		return func() {}
 	case err != nil:
-		l.fails.note(host, "")
-		l.later(refusalDelay, func() { done(nil, err) })
+		l.fails.record(host, "")
+		l.schedule(refusalDelay, func() { done(nil, err) })
 		return func() {}
 	case admitted:
 		l.start(at)
 	default:
-		l.turns(host)
+		l.serveDue(host)
 	}
-	return func() { l.giveUp(at, w) }
+	return func() { l.cancel(at, w) }
 }
 
 // known is the account that an attempt is let in to at once; nil: it takes a check.
-func (l *logins) known(host, name string, password []byte) *account {
+func (l *logins) accountWithoutCheck(host, name string, password []byte) *account {
 	here := l.mac(host, name, password)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if a := l.familiar[here]; a != nil && !a.gone() {
+	if a := l.verified[here]; a != nil && !a.revoked() {
 		return a
 	}
-	return l.roster().unasked(name)
+	return l.accounts().passwordless(name)
 }
 
 // mac is of a host, unless it is empty, a name and a password.
@@ -173,7 +173,7 @@ func (l *logins) attempt(host, name string, password []byte, w *waiter) (at *att
 	case at != nil:
 		at.waiters = append(at.waiters, w)
 		return at, at.queued && l.admit(at), nil
-	case l.wrong[anywhere] == l.roster():
+	case l.wrong[anywhere] == l.accounts():
 		return nil, false, errWrongPass
 	case len(l.pending) >= maxPending:
 		return nil, false, errTooManyLogins
@@ -187,8 +187,8 @@ func (l *logins) attempt(host, name string, password []byte, w *waiter) (at *att
 	return at, admitted, nil
 }
 
-// giveUp removes a waiter that has hung up. An attempt that nobody waits for is not checked.
-func (l *logins) giveUp(at *attempt, w *waiter) {
+// cancel removes a waiter that has hung up. An attempt that nobody waits for is not checked.
+func (l *logins) cancel(at *attempt, w *waiter) {
 	l.mu.Lock()
 	i := slices.Index(at.waiters, w)
 	if i < 0 { // it has been answered
@@ -196,7 +196,7 @@ func (l *logins) giveUp(at *attempt, w *waiter) {
 		return
 	}
 	at.waiters = slices.Delete(at.waiters, i, i+1)
-	l.pace.left(at.host)
+	l.limiter.recordAbandoned(at.host)
 	unchecked := at.err == nil
 	if len(at.waiters) == 0 && at.queued {
 		l.remove(at)
@@ -204,7 +204,7 @@ func (l *logins) giveUp(at *attempt, w *waiter) {
 	}
 	l.mu.Unlock()
 	if unchecked {
-		l.fails.note(at.host, "")
+		l.fails.record(at.host, "")
 	}
 }
 
@@ -216,21 +216,21 @@ func (l *logins) drop(at *attempt) {
 	clear(at.password)
 }
 
-// settle tells an attempt and its twins the result of a check by a roster: the account,
+// settle tells an attempt and its duplicates the result of a check by accounts: the account,
 // or err if that is nil or gone.
-func (l *logins) settle(at *attempt, r *roster, a *account, err error) {
-	if a != nil && a.gone() {
+func (l *logins) complete(at *attempt, r *accounts, a *account, err error) {
+	if a != nil && a.revoked() {
 		a, err = nil, errWrongPass
 	}
 	if a != nil {
 		err = nil
-		a.remember(at.anywhere)
+		a.rememberPassword(at.anywhere)
 	}
 	l.mu.Lock()
 	delete(l.checking, at.anywhere) // no twin joins any more
-	all := append(at.twins, at)
+	all := append(at.duplicates, at)
 	if err == errWrongPass {
-		makeRoom(l.wrong, maxWrong)
+		evictOne(l.wrong, maxWrong)
 		l.wrong[at.anywhere] = r
 	}
 	l.mu.Unlock()
@@ -244,10 +244,10 @@ func (l *logins) finish(at *attempt, a *account, err error) {
 	l.mu.Lock()
 	l.drop(at)
 	if a != nil {
-		l.meet(at.here, a)
-		l.pace.giveBack(at.host)
+		l.rememberClient(at.here, a)
+		l.limiter.refund(at.host)
 		if at.marked {
-			l.pace.unmark(at.pair)
+			l.limiter.unmark(at.pair)
 		}
 	}
 	waiters := len(at.waiters)
@@ -258,13 +258,13 @@ func (l *logins) finish(at *attempt, a *account, err error) {
 	l.mu.Unlock()
 	if err != nil && err != errEnding {
 		for range waiters {
-			l.fails.note(at.host, l.roster().nameOf(at.name))
+			l.fails.record(at.host, l.accounts().nameOf(at.name))
 		}
 	}
 	if !held {
 		l.answer(at, a, err)
 	}
-	l.turns(at.host)
+	l.serveDue(at.host)
 }
 
 // answer tells all who wait for an attempt.
@@ -278,15 +278,15 @@ func (l *logins) answer(at *attempt, a *account, err error) {
 	}
 }
 
-// meet notes that a password is right from an address. mu is held.
-func (l *logins) meet(here mac, a *account) {
-	makeRoom(l.familiar, maxFamiliar)
-	l.familiar[here] = a
+// rememberClient notes that a password is right from an address. mu is held.
+func (l *logins) rememberClient(here mac, a *account) {
+	evictOne(l.verified, maxVerified)
+	l.verified[here] = a
 }
 
-// makeRoom drops any one entry of a map that has most: its password is checked again
+// evictOne drops any one entry of a map that has most: its password is checked again
 // then.
-func makeRoom[V any](m map[mac]V, most int) {
+func evictOne[V any](m map[mac]V, most int) {
 	if len(m) < most {
 		return
 	}
@@ -301,23 +301,23 @@ func (l *logins) forget() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	clear(l.wrong)
-	maps.DeleteFunc(l.familiar, func(_ mac, a *account) bool { return a.gone() })
+	maps.DeleteFunc(l.verified, func(_ mac, a *account) bool { return a.revoked() })
 }
 
 // later calls then after a time, or when the server ends.
-func (l *logins) later(d time.Duration, then func()) {
-	w := &delayed{then}
+func (l *logins) schedule(d time.Duration, then func()) {
+	w := &scheduledCall{then}
 	l.mu.Lock()
 	ended := l.ended
-	l.waits[w] = struct{}{}
+	l.scheduled[w] = struct{}{}
 	l.mu.Unlock()
 	if ended {
 		d = 0
 	}
 	l.after(d, func() {
 		l.mu.Lock()
-		_, waits := l.waits[w]
-		delete(l.waits, w)
+		_, waits := l.scheduled[w]
+		delete(l.scheduled, w)
 		l.mu.Unlock()
 		if waits {
 			then()
@@ -329,28 +329,28 @@ func (l *logins) later(d time.Duration, then func()) {
 func (l *logins) end() {
 	l.mu.Lock()
 	l.ended = true
-	waits, queue := l.waits, l.queue
-	l.waits, l.queue = map[*delayed]struct{}{}, nil
+	waits, queue := l.scheduled, l.queue
+	l.scheduled, l.queue = map[*scheduledCall]struct{}{}, nil
 	hosts := slices.Collect(maps.Keys(l.lines))
 	l.mu.Unlock()
 	for w := range waits {
 		w.then()
 	}
 	for _, host := range hosts {
-		l.turns(host)
+		l.serveDue(host)
 	}
 	for _, at := range queue {
-		l.settle(at, l.roster(), nil, errEnding)
+		l.complete(at, l.accounts(), nil, errEnding)
 	}
 }
 
 // LoginNeeded says whether a connection has to log in.
-func (h *Handler) LoginNeeded() bool { return h.roster.Load().initial == nil }
+func (h *Handler) LoginNeeded() bool { return h.accounts.Load().initial == nil }
 
 // Known is Login for who is let in at once: who needs no password, or has logged in
 // with it from the same address before. Not ok: it takes Login, which may wait.
 func (h *Handler) Known(from, name string, password []byte) (a Account, ok bool) {
-	found := h.logins.known(SiteOf(from), name, password)
+	found := h.logins.accountWithoutCheck(SiteOf(from), name, password)
 	return Account{found}, found != nil
 }
 
@@ -363,12 +363,12 @@ func (h *Handler) Login(ctx context.Context, from, name string, password []byte)
 		err error
 	}
 	answer := make(chan result, 1)
-	giveUp := h.logins.login(from, name, password, func(a *account, err error) { answer <- result{a, err} })
+	cancel := h.logins.login(from, name, password, func(a *account, err error) { answer <- result{a, err} })
 	select {
 	case r := <-answer:
 		return Account{r.a}, r.err
 	case <-ctx.Done():
-		giveUp()
+		cancel()
 		return Account{}, ctx.Err()
 	}
 }

@@ -11,7 +11,7 @@ import (
 func (l *logins) start(at *attempt) {
 	l.mu.Lock()
 	if twin := l.checking[at.anywhere]; twin != nil {
-		twin.twins = append(twin.twins, at)
+		twin.duplicates = append(twin.duplicates, at)
 		l.mu.Unlock()
 		return
 	}
@@ -22,34 +22,34 @@ func (l *logins) start(at *attempt) {
 
 // check checks an attempt at once where that needs no hash, and else queues it.
 func (l *logins) check(at *attempt) {
-	r := l.roster()
-	a := r.accounts[at.name]
+	r := l.accounts()
+	a := r.byName[at.name]
 	switch {
-	case a != nil && a.remembers(at.anywhere):
-		l.settle(at, r, a, nil)
+	case a != nil && a.isRemembered(at.anywhere):
+		l.complete(at, r, a, nil)
 	case at.name == defaultUser && r.password != nil:
 		given := sha256.Sum256(at.password)
 		if subtle.ConstantTimeCompare(given[:], r.password[:]) == 0 {
 			a = nil
 		}
-		l.settle(at, r, a, errWrongPass)
+		l.complete(at, r, a, errWrongPass)
 	case r.users == nil:
-		l.settle(at, r, nil, errWrongPass)
+		l.complete(at, r, nil, errWrongPass)
 	default:
 		l.enqueue(at, r)
 	}
 }
 
-func (l *logins) enqueue(at *attempt, r *roster) {
+func (l *logins) enqueue(at *attempt, r *accounts) {
 	l.mu.Lock()
 	switch {
 	case l.ended:
 		l.mu.Unlock()
-		l.settle(at, r, nil, errEnding)
+		l.complete(at, r, nil, errEnding)
 		return
 	case len(l.queue) >= maxHashQueue:
 		l.mu.Unlock()
-		l.later(refusalDelay, func() { l.settle(at, r, nil, errTooManyLogins) })
+		l.schedule(refusalDelay, func() { l.complete(at, r, nil, errTooManyLogins) })
 		return
 	}
 	l.queue = append(l.queue, at)
@@ -83,18 +83,18 @@ func (l *logins) work() {
 // verify checks a password by the hashes of its user, or where the name is nobody's
 // by those of another user, always the same one for a name.
 func (l *logins) verify(at *attempt) {
-	r := l.roster()
-	a := r.accounts[at.name]
+	r := l.accounts()
+	a := r.byName[at.name]
 	if a != nil && a.user == nil { // the default user, since when it was queued
 		l.check(at)
 		return
 	}
-	u := r.decoy(l.mac("", at.name, nil))
+	u := r.dummyUser(l.mac("", at.name, nil))
 	if a != nil {
 		u = a.user
 	}
-	if right := l.hashed(u, at.password); !right {
+	if right := l.checkHash(u, at.password); !right {
 		a = nil
 	}
-	l.settle(at, r, a, errWrongPass)
+	l.complete(at, r, a, errWrongPass)
 }

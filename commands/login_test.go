@@ -37,7 +37,7 @@ func newGate(t *testing.T, password, file string) *gate {
 	g.logins = g.h.logins
 	g.spawn = func(f func()) { g.work = append(g.work, f) }
 	g.after = func(d time.Duration, f func()) { g.waits, g.then = append(g.waits, d), append(g.then, f) }
-	g.pace.now = func() engine.Instant { return g.now }
+	g.limiter.now = func() engine.Instant { return g.now }
 	return g
 }
 
@@ -232,8 +232,8 @@ func TestWrongPasswordsAreKnown(t *testing.T) {
 		t.Error("it is not checked again")
 	}
 	for i := range 2 * maxWrong {
-		makeRoom(g.wrong, maxWrong)
-		g.wrong[mac{byte(i), byte(i >> 8)}] = g.roster()
+		evictOne(g.wrong, maxWrong)
+		g.wrong[mac{byte(i), byte(i >> 8)}] = g.accounts()
 	}
 	if len(g.wrong) != maxWrong {
 		t.Errorf("%d passwords are known to be wrong, want %d", len(g.wrong), maxWrong)
@@ -247,9 +247,9 @@ func TestGivingUpALogin(t *testing.T) {
 	for i := range 20 {
 		leave = append(leave, g.login("10.0.0.1:1", "shop", fmt.Append(nil, "wrong", i), func(*account, error) { t.Error("it is answered") }))
 	}
-	for _, giveUp := range leave {
-		giveUp()
-		giveUp()
+	for _, cancel := range leave {
+		cancel()
+		cancel()
 	}
 	if len(g.lines) > 0 || len(g.pending) != guessesAtOnce {
 		t.Errorf("%d lines and %d pending, want those that are being checked", len(g.lines), len(g.pending))
@@ -306,8 +306,8 @@ func TestPasswordIsSlowedToo(t *testing.T) {
 func TestNobodyCostsTheSame(t *testing.T) {
 	g := newGate(t, "", twoUsers)
 	var checked []string
-	check := g.hashed
-	g.hashed = func(u *users.User, password []byte) bool {
+	check := g.checkHash
+	g.checkHash = func(u *users.User, password []byte) bool {
 		checked = append(checked, u.Name)
 		return check(u, password)
 	}
@@ -320,13 +320,13 @@ func TestNobodyCostsTheSame(t *testing.T) {
 	if len(checked) != 1 {
 		t.Errorf("hashes of %v were worked out, want those of one user", checked)
 	}
-	r := g.roster()
+	r := g.accounts()
 	seen := map[string]bool{}
 	for i := range 64 {
 		name := fmt.Sprint("nobody", i)
-		u := r.decoy(g.mac("", name, nil))
-		if u != r.decoy(g.mac("", name, nil)) {
-			t.Errorf("the decoy of %s changes", name)
+		u := r.dummyUser(g.mac("", name, nil))
+		if u != r.dummyUser(g.mac("", name, nil)) {
+			t.Errorf("the dummyUser of %s changes", name)
 		}
 		seen[u.Name] = true
 	}
@@ -351,8 +351,8 @@ func TestEndAnswersLogins(t *testing.T) {
 	g.wake()
 	g.hash()
 	g.wants(t, "after the end", g.try("10.0.0.2:1", "shop", "x"), errEnding.Error())
-	if len(g.pending)+len(g.queue)+len(g.logins.waits) > 0 {
-		t.Errorf("%d pending, %d queued, %d wait", len(g.pending), len(g.queue), len(g.logins.waits))
+	if len(g.pending)+len(g.queue)+len(g.logins.scheduled) > 0 {
+		t.Errorf("%d pending, %d queued, %d wait", len(g.pending), len(g.queue), len(g.logins.scheduled))
 	}
 	if len(g.lines)+len(g.checking) > 0 {
 		t.Errorf("%d lines, %d being checked", len(g.lines), len(g.checking))
@@ -375,13 +375,13 @@ func TestAttemptsAreBounded(t *testing.T) {
 	g.wants(t, "the same password from another address", g.try("10.1.0.2:1", "shop", "pw"), "shop")
 	g.wake()
 	g.wants(t, "the last", last, errTooManyLogins.Error())
-	for i := range 2 * maxFamiliar {
-		g.meet(mac{byte(i), byte(i >> 8), byte(i >> 16)}, g.roster().accounts["shop"])
+	for i := range 2 * maxVerified {
+		g.rememberClient(mac{byte(i), byte(i >> 8), byte(i >> 16)}, g.accounts().byName["shop"])
 	}
-	if len(g.familiar) != maxFamiliar {
-		t.Errorf("%d familiar, want %d", len(g.familiar), maxFamiliar)
+	if len(g.verified) != maxVerified {
+		t.Errorf("%d verified, want %d", len(g.verified), maxVerified)
 	}
-	if n := strings.Count(g.log.String(), "\n"); n > maxFailing+1 {
+	if n := strings.Count(g.log.String(), "\n"); n > maxFailureHosts+1 {
 		t.Errorf("%d lines in the log", n)
 	}
 }

@@ -38,14 +38,14 @@ var monitor = Command{
 		s.monitoring = true
 		hub.monitors[s] = struct{}{}
 		s.h.attend(monitored, true)
-		s.listened()
-		s.closing = s.mustGo() // asked afterwards, so that ReloadUsers misses no monitor
+		s.updateListening()
+		s.closing = s.mustDisconnect() // asked afterwards, so that ReloadUsers misses no monitor
 		s.w.OK()
 	},
 }
 
-// dismiss ends a session's MONITOR. The hub is locked.
-func (h *Handler) dismiss(s *Session) {
+// removeMonitor ends a session's MONITOR. The hub is locked.
+func (h *Handler) removeMonitor(s *Session) {
 	delete(h.hub.monitors, s)
 	h.attend(monitored, len(h.hub.monitors) > 0)
 }

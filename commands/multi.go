@@ -177,7 +177,7 @@ func runExec(s *Session, _ [][]byte) {
 	for _, q := range tx.queue {
 		args := all[:q.args:q.args]
 		all = all[q.args:]
-		if err := s.stillMay(q.spec, args); err != nil {
+		if err := s.recheck(q.spec, args); err != nil {
 			s.add(item{spec: q.spec, err: err, args: args})
 			continue
 		}
@@ -190,8 +190,8 @@ func runExec(s *Session, _ [][]byte) {
 	}
 }
 
-// stillMay says why a command that was queued is refused by now.
-func (s *Session) stillMay(c *spec, args [][]byte) error {
+// recheck says why a command that was queued is refused by now.
+func (s *Session) recheck(c *spec, args [][]byte) error {
 	if s.account == nil || s.h.attention.Load()&guarded == 0 {
 		return nil
 	}
@@ -228,14 +228,14 @@ func runWatch(s *Session, args [][]byte) {
 	for _, k := range keys {
 		batch.Ops = append(batch.Ops, engine.Op{Kind: engine.Watch, Key: slices.Clone(k)})
 	}
-	s.await(func(done func(error)) error {
+	s.deferReply(func(done func(error)) error {
 		s.h.exec(batch, done)
 		return nil
-	}, func(w *Reply) { s.watched(w, batch) })
+	}, func(w *Reply) { s.storeWatched(w, batch) })
 }
 
-// watched keeps what the Watches of a batch told.
-func (s *Session) watched(w *Reply, batch *engine.Batch) {
+// storeWatched keeps what the Watches of a batch told.
+func (s *Session) storeWatched(w *Reply, batch *engine.Batch) {
 	if anyIs(batch.Decisions, engine.Down) {
 		w.Error(errDown)
 		return

@@ -15,8 +15,8 @@ type Network struct {
 
 // network returns the transport's counts since CONFIG RESETSTAT.
 func (h *Handler) network() Network {
-	n := h.carried()
-	if from := h.stats.carriedBefore.Load(); from != nil {
+	n := h.networkTotals()
+	if from := h.stats.networkBase.Load(); from != nil {
 		n.Rejected -= from.Rejected
 		n.RejectedHTTP -= from.RejectedHTTP
 		n.InputBytes -= from.InputBytes
@@ -25,8 +25,8 @@ func (h *Handler) network() Network {
 	return n
 }
 
-// carried returns its counts since the start, or zeros if none was configured.
-func (h *Handler) carried() Network {
+// networkTotals returns its counts since the start, or zeros if none was configured.
+func (h *Handler) networkTotals() Network {
 	if h.config.Network == nil {
 		return Network{}
 	}
@@ -35,17 +35,17 @@ func (h *Handler) carried() Network {
 
 // resetStats is CONFIG RESETSTAT.
 func (h *Handler) resetStats() {
-	carried := h.carried()
+	carried := h.networkTotals()
 	h.stats.reset()
-	h.stats.carriedBefore.Store(&carried)
+	h.stats.networkBase.Store(&carried)
 }
 
 func (h *Handler) infoNetwork(l *lines) {
 	n, now := h.network(), time.Now()
 	l.add("total_net_input_bytes", n.InputBytes)
 	l.add("total_net_output_bytes", n.OutputBytes)
-	l.add("instantaneous_input_kbps", kilobytes(h.stats.inputRate.look(now, n.InputBytes)))
-	l.add("instantaneous_output_kbps", kilobytes(h.stats.outputRate.look(now, n.OutputBytes)))
+	l.add("instantaneous_input_kbps", kilobytes(h.stats.inputRate.sample(now, n.InputBytes)))
+	l.add("instantaneous_output_kbps", kilobytes(h.stats.outputRate.sample(now, n.OutputBytes)))
 	l.add("rejected_connections", n.Rejected)
 	l.add("rejected_http_connections", n.RejectedHTTP)
 }

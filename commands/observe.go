@@ -20,7 +20,7 @@ type CommandCount struct {
 
 // CommandCounts are those of all commands that were called.
 func (h *Handler) CommandCounts() (all []CommandCount) {
-	for _, c := range h.registry.everything() {
+	for _, c := range h.registry.allSpecs() {
 		if t := h.stats.command(c.id); t.calls+t.rejected > 0 {
 			all = append(all, CommandCount{c.name, t.calls, t.failed, t.rejected})
 		}

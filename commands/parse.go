@@ -102,15 +102,15 @@ func scanDecimal(arg []byte) (d decimal, rest []byte, ok bool) {
 	point := i
 	for i++; i < len(arg) && isDigit(arg[i]); i++ {
 		if arg[i] != '0' {
-			d.take(arg[i], i-point)
+			d.addDecimal(arg[i], i-point)
 		}
 	}
 	return d, arg[i:], i > point+1
 }
 
-// take adds the decimal at place, 1 for the first, which is not 0, and the
+// addDecimal adds the decimal at place, 1 for the first, which is not 0, and the
 // zeros that were passed over before it.
-func (d *decimal) take(digit byte, place int) {
+func (d *decimal) addDecimal(digit byte, place int) {
 	if d.cut || place > 18 {
 		d.cut = true
 		return

@@ -13,7 +13,7 @@ import (
 )
 
 // await asks Redis until its answer contains a text.
-func (p *pair) await(line, text string) {
+func (p *pair) deferReply(line, text string) {
 	p.t.Helper()
 	for deadline := testwait.Soon(3 * redisPatience); ; time.Sleep(20 * time.Millisecond) {
 		_, reply := p.ask("PING", line)
@@ -87,14 +87,14 @@ func TestReplicasLikeRedis(t *testing.T) {
 	_, id := m.ask("PING", "CLUSTER MYID")
 	host, port, _ := net.SplitHostPort(master.address)
 	r.ask("PING", fmt.Sprintf("CLUSTER MEET %s %s", host, port))
-	r.await("CLUSTER NODES", "0-16383")
+	r.deferReply("CLUSTER NODES", "0-16383")
 	r.ask("PING", "CLUSTER REPLICATE "+strings.Trim(id[0], `"`))
-	r.await("INFO replication", "master_link_status:up")
-	r.await("CLUSTER INFO", "cluster_state:ok")
-	m.await("INFO replication", "state=online")
-	m.await("CLUSTER INFO", "cluster_state:ok")
-	m.await("SET foo v", "OK") // only a replica that has something is among the slots
-	m.await("CLUSTER SLOTS", strings.TrimPrefix(replica.address, "127.0.0.1:"))
+	r.deferReply("INFO replication", "master_link_status:up")
+	r.deferReply("CLUSTER INFO", "cluster_state:ok")
+	m.deferReply("INFO replication", "state=online")
+	m.deferReply("CLUSTER INFO", "cluster_state:ok")
+	m.deferReply("SET foo v", "OK") // only a replica that has something is among the slots
+	m.deferReply("CLUSTER SLOTS", strings.TrimPrefix(replica.address, "127.0.0.1:"))
 	for _, p := range []*pair{m, r} {
 		for line, see := range map[string]func(string) []string{
 			"ROLE":             func(s string) []string { return []string{shape(s)} },

@@ -6,7 +6,7 @@ import "limitsrv/engine"
 // pause nothing, and makes room for the next batch.
 func (s *Session) render() {
 	if s.later != nil {
-		s.settle()
+		s.finishDeferred()
 	}
 	if s.g != nil {
 		s.begin()
@@ -26,7 +26,7 @@ func (s *Session) render() {
 // renderItems answers the commands of a pipeline.
 func (s *Session) renderItems() {
 	done := 0
-	calls := runLength{counts: s.stats, each: s.share()}
+	calls := runLength{counts: s.stats, each: s.chargeBatchTime()}
 	for i := range s.g.items {
 		it := &s.g.items[i]
 		from := len(s.w.buf)
@@ -43,12 +43,12 @@ func (s *Session) renderItems() {
 	}
 }
 
-// share is how many nanoseconds each of the commands gathered took, on average.
+// chargeBatchTime is how many nanoseconds each of the commands gathered took, on average.
 // Those that took long are noted.
-func (s *Session) share() int64 {
+func (s *Session) chargeBatchTime() int64 {
 	took := s.touch()
 	s.began += took
-	s.waited(took)
+	s.countWaits(took)
 	each := took / int64(len(s.g.items))
 	if each >= s.h.slow.least.Load() {
 		for i := range s.g.items {
@@ -84,7 +84,7 @@ func (s *Session) answer(it *item, first int, calls *runLength) {
 		}
 		it.spec.Reply(&s.w, s.g.batch.Ops[first:first+it.ops], ds)
 		if it.spec.Flags&ReadOnly != 0 {
-			calls.hitsOf(it.spec, ds)
+			calls.countHits(it.spec, ds)
 		}
 	}
 	calls.add(it.spec, s.w.failed != failed)
@@ -131,8 +131,8 @@ func (r *runLength) flush() {
 	r.calls, r.failed = 0, 0
 }
 
-// hitsOf counts the keys that a reading command found and those that it did not.
-func (r *runLength) hitsOf(c *spec, ds []engine.Decision) {
+// countHits counts the keys that a reading command found and those that it did not.
+func (r *runLength) countHits(c *spec, ds []engine.Decision) {
 	var misses int64
 	for i := range ds {
 		if ds[i].Status == engine.Missing {
@@ -150,7 +150,7 @@ func (s *Session) renderExec() {
 	ds := s.g.batch.Decisions
 	took := s.touch()
 	s.began = 0
-	s.waited(took)
+	s.countWaits(took)
 	switch {
 	case s.err != nil:
 		s.w.Error(s.err)
@@ -216,7 +216,7 @@ func (s *Session) start() {
 
 // waited counts that each op gathered was answered after so many nanoseconds: all
 // of a batch wait for the whole of it.
-func (s *Session) waited(nanos int64) {
+func (s *Session) countWaits(nanos int64) {
 	if n := len(s.g.batch.Ops); n > 0 {
 		s.h.stats.waits[s.id%stripes].counts[bucketOf(nanos)].Add(int64(n))
 	}

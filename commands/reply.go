@@ -31,8 +31,8 @@ type coded interface {
 	Code() string
 }
 
-// known is what err, wrapped or not, tells clients, nil if that is nothing.
-func known(err error) *Error {
+// clientError is what err, wrapped or not, tells clients, nil if that is nothing.
+func clientError(err error) *Error {
 	if e, plain := err.(*Error); plain { // as nearly all are; errors.As allocates
 		return e
 	}
@@ -47,9 +47,9 @@ func known(err error) *Error {
 	return nil
 }
 
-// opened is err where the client may know all about it; nil: nil.
-func opened(err error) error {
-	if err == nil || known(err) != nil {
+// exposeError is err where the client may know all about it; nil: nil.
+func exposeError(err error) error {
+	if err == nil || clientError(err) != nil {
 		return err
 	}
 	return &Error{"ERR", err.Error()}
@@ -158,7 +158,7 @@ func (w *Reply) Verbatim(s string) {
 // Error writes an *Error or a coded one, wrapped or not, as -CODE text, on one
 // line. Any other error is ours: it is logged and answered as internal.
 func (w *Reply) Error(err error) {
-	e := known(err)
+	e := clientError(err)
 	if e == nil {
 		slog.Error("command failed", "err", err)
 		e = errInternal

@@ -70,13 +70,13 @@ func runWait(s *Session, args [][]byte) {
 		timeout = maxWait
 	}
 	var have int
-	ctx, giveUp := context.WithCancel(s.h.serving)
-	s.await(func(done func(error)) error {
+	ctx, cancel := context.WithCancel(s.h.serving)
+	s.deferReply(func(done func(error)) error {
 		s.h.config.Cluster.Wait(ctx, int(replicas), timeout, func(n int) {
 			have = n
 			done(nil)
 		})
 		return nil
 	}, func(w *Reply) { w.Int(int64(have)) })
-	s.later.giveUp = giveUp
+	s.later.cancel = cancel
 }

@@ -12,8 +12,8 @@ var save = Command{
 }
 
 func runSave(s *Session) {
-	s.await(func(done func(error)) error {
-		return opened(s.h.config.Store.Save(func(err error) { done(opened(err)) }))
+	s.deferReply(func(done func(error)) error {
+		return exposeError(s.h.config.Store.Save(func(err error) { done(exposeError(err)) }))
 	}, (*Reply).OK)
 }
 
@@ -26,7 +26,7 @@ var bgSave = Command{
 			return
 		}
 		if err := s.h.config.Store.Save(func(error) {}); err != nil {
-			s.w.Error(opened(err))
+			s.w.Error(exposeError(err))
 			return
 		}
 		s.w.Simple("Background saving started")
@@ -60,10 +60,10 @@ func runBackup(s *Session, args [][]byte) {
 		return
 	}
 	var path string
-	s.await(func(done func(error)) error {
-		return opened(s.h.config.Store.Backup(string(name), func(at string, err error) {
+	s.deferReply(func(done func(error)) error {
+		return exposeError(s.h.config.Store.Backup(string(name), func(at string, err error) {
 			path = at
-			done(opened(err))
+			done(exposeError(err))
 		}))
 	}, func(w *Reply) { w.BulkString(path) })
 }

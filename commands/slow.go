@@ -51,12 +51,12 @@ type latencySample struct{ at, millis int64 }
 
 func newSlowWatch() *slowWatch {
 	w := &slowWatch{slower: defaultSlower.Microseconds(), most: defaultSlowLog, events: map[string]*latencyEvent{}}
-	w.aim()
+	w.updateThreshold()
 	return w
 }
 
-// aim works least out. mu is held, or nobody else knows of w.
-func (w *slowWatch) aim() {
+// updateThreshold works least out. mu is held, or nobody else knows of w.
+func (w *slowWatch) updateThreshold() {
 	least := int64(math.MaxInt64)
 	if w.slower >= 0 {
 		least = w.slower * 1000
@@ -72,12 +72,12 @@ func (w *slowWatch) set(change func(*slowWatch)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	change(w)
-	w.cut()
-	w.aim()
+	w.trim()
+	w.updateThreshold()
 }
 
-// cut drops the oldest entries beyond most.
-func (w *slowWatch) cut() {
+// trim drops the oldest entries beyond most.
+func (w *slowWatch) trim() {
 	if surplus := len(w.entries) - w.most; surplus > 0 {
 		w.entries = append(w.entries[:0], w.entries[surplus:]...)
 	}
@@ -100,7 +100,7 @@ func (s *Session) note(c *spec, args [][]byte, nanos int64) {
 	}
 	w.entries = append(w.entries, slowEntry{w.nextID, now, nanos / 1000, excerpts(redacted(c, args)), s.client.Addr, name})
 	w.nextID++
-	w.cut()
+	w.trim()
 }
 
 func (w *slowWatch) event(c *spec, sample latencySample) {

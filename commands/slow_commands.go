@@ -99,7 +99,7 @@ func runLatencyDoctor(s *Session, _ [][]byte) {
 }
 
 func runLatencyHistogram(s *Session, args [][]byte) {
-	asked := s.h.registry.everything()
+	asked := s.h.registry.allSpecs()
 	if len(args) > 2 {
 		asked = nil
 		for _, name := range args[2:] {

@@ -63,8 +63,8 @@ func (r *registry) add(c *Command, container string) *spec {
 	return s
 }
 
-// everything are all specs, each followed by its subs.
-func (r *registry) everything() []*spec {
+// allSpecs are all specs, each followed by its subs.
+func (r *registry) allSpecs() []*spec {
 	all := make([]*spec, 0, r.total)
 	for _, c := range r.all {
 		all = append(append(all, c), c.subs...)

@@ -21,8 +21,8 @@ type stats struct {
 	rate        throughput // of commands
 	inputRate   throughput // of bytes
 	outputRate  throughput
-	// carriedBefore is the Network at the last CONFIG RESETSTAT; nil: there was none.
-	carriedBefore atomic.Pointer[Network]
+	// networkBase is the Network at the last CONFIG RESETSTAT; nil: there was none.
+	networkBase atomic.Pointer[Network]
 }
 
 // commandCounts count the calls of one command.
@@ -153,7 +153,7 @@ type throughput struct {
 
 const rateInterval = 100 * time.Millisecond
 
-func (r *throughput) look(now time.Time, total int64) int64 {
+func (r *throughput) sample(now time.Time, total int64) int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.at.IsZero() {

@@ -84,18 +84,18 @@ type LogStanding struct {
 }
 
 // kept says whether there is a store.
-func (h *Handler) kept() bool { return h.config.Store.Standing().Fsync != "" }
+func (h *Handler) hasStore() bool { return h.config.Store.Standing().Fsync != "" }
 
 // NoStore keeps the state in memory only.
 type NoStore struct{}
 
-var errNothingKept = &Error{"ERR", "nothing is saved: the server keeps its state in memory"}
+var errNoStore = &Error{"ERR", "nothing is saved: the server keeps its state in memory"}
 
 // Save is refused.
-func (NoStore) Save(func(error)) error { return errNothingKept }
+func (NoStore) Save(func(error)) error { return errNoStore }
 
 // Backup is refused.
-func (NoStore) Backup(string, func(string, error)) error { return errNothingKept }
+func (NoStore) Backup(string, func(string, error)) error { return errNoStore }
 
 // Standing is that of no store.
 func (NoStore) Standing() Standing { return Standing{} }

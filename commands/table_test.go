@@ -6,7 +6,7 @@ import (
 )
 
 func TestTableIsComplete(t *testing.T) {
-	for _, c := range newRegistry(table).everything() {
+	for _, c := range newRegistry(table).allSpecs() {
 		forms := 0
 		for _, has := range []bool{c.Op != nil, c.Run != nil && c.Sub == nil, c.Sub != nil} {
 			if has {

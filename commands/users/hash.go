@@ -142,9 +142,9 @@ func parseBcrypt(text string) (hash, error) {
 	return hash{text: text}, nil
 }
 
-// is says whether the hash is that of a password. It takes the time and the memory
+// matches says whether the hash is that of a password. It takes the time and the memory
 // that the hash was made with.
-func (h hash) is(password []byte) bool {
+func (h hash) matches(password []byte) bool {
 	if h.argon == nil {
 		return bcrypt.CompareHashAndPassword([]byte(h.text), password) == nil
 	}

@@ -42,7 +42,7 @@ type User struct {
 // It takes as long as all hashes of the user together, be it right or wrong, unless
 // it is right.
 func (u *User) Check(password []byte) bool {
-	return slices.ContainsFunc(u.hashes, func(h hash) bool { return h.is(password) })
+	return slices.ContainsFunc(u.hashes, func(h hash) bool { return h.matches(password) })
 }
 
 // SameSecret says whether the passwords of both are by the same hashes.

@@ -99,7 +99,7 @@ func (s *siege) run(t *testing.T) {
 			t.Errorf("guess %d was checked after %v, want %d or fewer by then", got, time.Since(began), most)
 		}
 	}
-	h.logins.hashed = func(_ *users.User, password []byte) bool {
+	h.logins.checkHash = func(_ *users.User, password []byte) bool {
 		time.Sleep(siegeHash)
 		right := strings.HasPrefix(string(password), "right")
 		if !right {
@@ -136,7 +136,7 @@ func (s *siege) run(t *testing.T) {
 		if s.password != "" {
 			password = s.password
 			h.logins.mu.Lock()
-			clear(h.logins.familiar) // as if it was never used
+			clear(h.logins.verified) // as if it was never used
 			h.logins.mu.Unlock()
 		}
 		sent := time.Now()

@@ -7,11 +7,11 @@ import (
 	"limitsrv/commands/users"
 )
 
-// A roster is all accounts as of a time. It does not change, but for the rights of
+// accounts is all accounts as of a time. It does not change, but for the rights of
 // its accounts.
-type roster struct {
-	accounts map[string]*account
-	users    *users.Table // nil: there is no file
+type accounts struct {
+	byName map[string]*account
+	users  *users.Table // nil: there is no file
 	// open says that the default user needs no password, and else password, unless it
 	// is nil, is of which.
 	open     bool
@@ -20,23 +20,23 @@ type roster struct {
 	initial *account
 }
 
-// newRoster is that of a start. A password is for the default user, whom the file then
+// newAccounts is that of a start. A password is for the default user, whom the file then
 // does not have.
-func newRoster(password string, t *users.Table) *roster {
-	r := &roster{accounts: map[string]*account{}, users: t}
+func newAccounts(password string, t *users.Table) *accounts {
+	r := &accounts{byName: map[string]*account{}, users: t}
 	switch {
 	case password != "":
 		sum := sha256.Sum256([]byte(password))
 		r.password = &sum
-		r.accounts[defaultUser] = newAccount(defaultUser, nil, allRights)
+		r.byName[defaultUser] = newAccount(defaultUser, nil, allRights)
 	case t == nil:
 		r.open = true
 		r.initial = newAccount(defaultUser, nil, allRights)
-		r.accounts[defaultUser] = r.initial
+		r.byName[defaultUser] = r.initial
 	}
 	if t != nil {
 		for _, u := range t.Users {
-			r.accounts[u.Name] = accountOf(u)
+			r.byName[u.Name] = accountOf(u)
 		}
 	}
 	return r
@@ -49,34 +49,34 @@ func accountOf(u *users.User) *account {
 	return newAccount(u.Name, u, rightsOf(u))
 }
 
-// next is the roster of another file. Who may stay has the new rights from now on, and
+// next is the accounts of another file. Who may stay has the new rights from now on, and
 // all others are gone.
-func (r *roster) next(t *users.Table) *roster {
+func (r *accounts) next(t *users.Table) *accounts {
 	n := *r
-	n.users, n.accounts = t, map[string]*account{}
-	for name, a := range r.accounts {
+	n.users, n.byName = t, map[string]*account{}
+	for name, a := range r.byName {
 		if a.user == nil {
-			n.accounts[name] = a
+			n.byName[name] = a
 			continue
 		}
 		u := t.Find(name)
-		if u == nil || !u.Enabled || a.gone() || !a.user.SameSecret(u) {
+		if u == nil || !u.Enabled || a.revoked() || !a.user.SameSecret(u) {
 			a.rights.Store(noRights)
 			continue
 		}
 		a.rights.Store(rightsOf(u))
-		n.accounts[name] = a
+		n.byName[name] = a
 	}
 	for _, u := range t.Users {
-		if n.accounts[u.Name] == nil {
-			n.accounts[u.Name] = accountOf(u)
+		if n.byName[u.Name] == nil {
+			n.byName[u.Name] = accountOf(u)
 		}
 	}
 	return &n
 }
 
-// unasked is the account of a name that needs no password; nil: it does.
-func (r *roster) unasked(name string) *account {
+// passwordless is the account of a name that needs no password; nil: it does.
+func (r *accounts) passwordless(name string) *account {
 	if r.open && name == defaultUser {
 		return r.initial
 	}
@@ -84,23 +84,23 @@ func (r *roster) unasked(name string) *account {
 }
 
 // nameOf is name if it is that of a user, and else empty.
-func (r *roster) nameOf(name string) string {
-	if r.accounts[name] == nil {
+func (r *accounts) nameOf(name string) string {
+	if r.byName[name] == nil {
 		return ""
 	}
 	return name
 }
 
-// decoy is a user of the file, by m always the same one.
-func (r *roster) decoy(m mac) *users.User {
+// dummyUser is a user of the file, by m always the same one.
+func (r *accounts) dummyUser(m mac) *users.User {
 	n := int(m[0])<<16 | int(m[1])<<8 | int(m[2])
 	return r.users.Users[n%len(r.users.Users)]
 }
 
 // names are those of all users, in order.
-func (r *roster) names() []string {
-	all := make([]string, 0, len(r.accounts))
-	for name := range r.accounts {
+func (r *accounts) names() []string {
+	all := make([]string, 0, len(r.byName))
+	for name := range r.byName {
 		all = append(all, name)
 	}
 	slices.Sort(all)
@@ -108,8 +108,8 @@ func (r *roster) names() []string {
 }
 
 // describe is what a user is given, whether or not the user may log in.
-func (r *roster) describe(name string) (given *rights, enabled, ok bool) {
-	a := r.accounts[name]
+func (r *accounts) describe(name string) (given *rights, enabled, ok bool) {
+	a := r.byName[name]
 	switch {
 	case a == nil:
 		return nil, false, false
@@ -134,11 +134,11 @@ func (h *Handler) ReloadUsers() error {
 		h.config.Log.Error("the users can't be loaded, and those from before remain", "error", err)
 		return err
 	}
-	h.roster.Store(h.roster.Load().next(t))
+	h.accounts.Store(h.accounts.Load().next(t))
 	h.logins.forget()
 	closed := 0
 	for _, s := range h.all() {
-		if s.mustGo() {
+		if s.mustDisconnect() {
 			s.client.Close()
 			closed++
 		}
@@ -147,9 +147,9 @@ func (h *Handler) ReloadUsers() error {
 	return nil
 }
 
-// mustGo says whether the session is that of a user who is gone, or shows what its
+// mustDisconnect says whether the session is that of a user who is gone, or shows what its
 // user may not see any more. Any goroutine may ask.
-func (s *Session) mustGo() bool {
+func (s *Session) mustDisconnect() bool {
 	s.mu.Lock()
 	a, monitors := s.account, s.shown.monitor
 	s.mu.Unlock()
@@ -157,14 +157,14 @@ func (s *Session) mustGo() bool {
 		return false
 	}
 	r := a.rights.Load()
-	return r.gone || monitors && !r.all
+	return r.revoked || monitors && !r.all
 }
 
-// become makes the session that of an account. It is refused if that is gone.
-func (s *Session) become(a *account) error {
+// switchAccount makes the session that of an account. It is refused if that is gone.
+func (s *Session) switchAccount(a *account) error {
 	before := s.account
 	s.setAccount(a)
-	if a != nil && a.gone() { // asked afterwards, so that ReloadUsers misses no session
+	if a != nil && a.revoked() { // asked afterwards, so that ReloadUsers misses no session
 		s.setAccount(before)
 		return errWrongPass
 	}
@@ -193,7 +193,7 @@ func (s *Session) user() string {
 func (h *Handler) NewSessionAs(c Client, a Account) *Session {
 	s := h.NewSession(c)
 	if a.account != nil {
-		_ = s.become(a.account)
+		_ = s.switchAccount(a.account)
 	}
 	return s
 }

@@ -30,13 +30,13 @@ const (
 	// at most, and so long for each.
 	maxLeft    = 128
 	leftPeriod = time.Second / 4
-	// paceMemory bounds the memory of addresses, and of names, in bytes each.
-	paceMemory = 1 << 20
+	// limiterMemory bounds the memory of addresses, and of names, in bytes each.
+	limiterMemory = 1 << 20
 )
 
 // A pace slows attempts by a token bucket for each address, as anybody would who has
 // a rate limiter. Many may use it at once.
-type pace struct {
+type loginLimiter struct {
 	addresses, pairs *engine.Engine
 	now              func() engine.Instant // never goes back
 }
@@ -47,12 +47,12 @@ var (
 	leftParams  = engine.Params{Alg: engine.Token, Limit: maxLeft, Count: 1, Period: int64(leftPeriod)}
 )
 
-func newPace() *pace {
+func newLoginLimiter() *loginLimiter {
 	began := time.Now()
 	small := func() *engine.Engine {
-		return engine.New(engine.Options{Shards: 1, Seed: [16]byte([]byte(randomID()[:16])), MaxMemory: paceMemory, Evict: true})
+		return engine.New(engine.Options{Shards: 1, Seed: [16]byte([]byte(randomID()[:16])), MaxMemory: limiterMemory, Evict: true})
 	}
-	return &pace{
+	return &loginLimiter{
 		addresses: small(), pairs: small(),
 		now: func() engine.Instant { return engine.Instant(time.Since(began)) },
 	}
@@ -60,51 +60,51 @@ func newPace() *pace {
 
 // take takes a permit of an address if it has as many as least, and else says how long
 // it takes until then.
-func (p *pace) take(host string, least int64) (wait time.Duration, ok bool) {
+func (l *loginLimiter) take(host string, least int64) (wait time.Duration, ok bool) {
 	key := addressKey('p', host)
-	d := p.ask(p.addresses, engine.Op{Kind: engine.Take, Params: loginParams, N: least, Key: key})
+	d := l.apply(l.addresses, engine.Op{Kind: engine.Take, Params: loginParams, N: least, Key: key})
 	if d.Status == engine.OK && d.Allowed == 0 {
 		return time.Duration(d.Wait.CeilMillis()) * time.Millisecond, false
 	}
-	p.ask(p.addresses, engine.Op{Kind: engine.Refund, N: least - 1, Key: key})
+	l.apply(l.addresses, engine.Op{Kind: engine.Refund, N: least - 1, Key: key})
 	return 0, true
 }
 
 // takes is take without the wait.
-func (p *pace) takes(host string, least int64) bool {
-	_, ok := p.take(host, least)
+func (l *loginLimiter) tryTake(host string, least int64) bool {
+	_, ok := l.take(host, least)
 	return ok
 }
 
-// giveBack gives a permit back.
-func (p *pace) giveBack(host string) {
-	p.ask(p.addresses, engine.Op{Kind: engine.Refund, N: 1, Key: addressKey('p', host)})
+// refund gives a permit back.
+func (l *loginLimiter) refund(host string) {
+	l.apply(l.addresses, engine.Op{Kind: engine.Refund, N: 1, Key: addressKey('p', host)})
 }
 
-// left notes that somebody of an address gave up waiting.
-func (p *pace) left(host string) {
-	p.ask(p.addresses, engine.Op{Kind: engine.Take, Params: leftParams, N: 1, Key: addressKey('l', host)})
+// recordAbandoned notes that somebody of an address gave up waiting.
+func (l *loginLimiter) recordAbandoned(host string) {
+	l.apply(l.addresses, engine.Op{Kind: engine.Take, Params: leftParams, N: 1, Key: addressKey('l', host)})
 }
 
-// returned takes a newcomer of an address for one of those who left it shortly before,
+// takeReturned takes a newcomer of an address for one of those who left it shortly before,
 // if there is one more of these.
-func (p *pace) returned(host string) bool {
-	return p.ask(p.addresses, engine.Op{Kind: engine.Refund, N: 1, Key: addressKey('l', host)}).Status == engine.OK
+func (l *loginLimiter) takeReturned(host string) bool {
+	return l.apply(l.addresses, engine.Op{Kind: engine.Refund, N: 1, Key: addressKey('l', host)}).Status == engine.OK
 }
 
 // mark notes that a pair is guessed at.
-func (p *pace) mark(pair mac) {
-	p.ask(p.pairs, engine.Op{Kind: engine.Take, Params: markParams, N: 1, Key: pair[:]})
+func (l *loginLimiter) mark(pair mac) {
+	l.apply(l.pairs, engine.Op{Kind: engine.Take, Params: markParams, N: 1, Key: pair[:]})
 }
 
 // unmark takes that back.
-func (p *pace) unmark(pair mac) {
-	p.ask(p.pairs, engine.Op{Kind: engine.Forget, Key: pair[:]})
+func (l *loginLimiter) unmark(pair mac) {
+	l.apply(l.pairs, engine.Op{Kind: engine.Forget, Key: pair[:]})
 }
 
 // unmarked says whether a pair was not guessed at of late.
-func (p *pace) unmarked(pair mac) bool {
-	return p.ask(p.pairs, engine.Op{Kind: engine.Peek, Key: pair[:]}).Status == engine.Missing
+func (l *loginLimiter) unmarked(pair mac) bool {
+	return l.apply(l.pairs, engine.Op{Kind: engine.Peek, Key: pair[:]}).Status == engine.Missing
 }
 
 // addressKey is the key of one of an address's buckets.
@@ -112,8 +112,8 @@ func addressKey(kind byte, host string) []byte {
 	return append([]byte{kind}, host[:min(len(host), engine.MaxKeyBytes-1)]...)
 }
 
-func (p *pace) ask(e *engine.Engine, op engine.Op) engine.Decision {
+func (l *loginLimiter) apply(e *engine.Engine, op engine.Op) engine.Decision {
 	b := engine.Batch{Ops: []engine.Op{op}}
-	e.Apply(p.now(), &b)
+	e.Apply(l.now(), &b)
 	return b.Decisions[0]
 }
