@@ -7,21 +7,21 @@ import (
 	"limitsrv/commands/users"
 )
 
-// accounts is all accounts as of a time. It does not change, but for the rights of
-// its accounts.
+// accounts are all accounts of one version of the users file. Immutable, except for the
+// rights of the accounts.
 type accounts struct {
 	byName map[string]*account
-	users  *users.Table // nil: there is no file
-	// open says that the default user needs no password, and else password, unless it
-	// is nil, is of which.
+	users  *users.Table // nil: no users file
+	// open: the default user needs no password. Otherwise password is the SHA-256 of its
+	// password, or nil if it has none.
 	open     bool
 	password *[sha256.Size]byte
-	// initial is who a connection is before it logs in; nil: nobody.
+	// initial is the account of a connection before login; nil: none.
 	initial *account
 }
 
-// newAccounts is that of a start. A password is for the default user, whom the file then
-// does not have.
+// newAccounts returns the accounts at the start. password is the default user's; if it is
+// not empty, the file must not contain that user.
 func newAccounts(password string, t *users.Table) *accounts {
 	r := &accounts{byName: map[string]*account{}, users: t}
 	switch {
@@ -49,8 +49,8 @@ func accountOf(u *users.User) *account {
 	return newAccount(u.Name, u, rightsOf(u))
 }
 
-// next is the accounts of another file. Who may stay has the new rights from now on, and
-// all others are gone.
+// next returns the accounts for a new users file. Accounts that may stay have their new
+// rights from now on; all others are revoked.
 func (r *accounts) next(t *users.Table) *accounts {
 	n := *r
 	n.users, n.byName = t, map[string]*account{}
@@ -75,7 +75,7 @@ func (r *accounts) next(t *users.Table) *accounts {
 	return &n
 }
 
-// passwordless is the account of a name that needs no password; nil: it does.
+// passwordless returns the account of a name that needs no password; nil: it needs one.
 func (r *accounts) passwordless(name string) *account {
 	if r.open && name == defaultUser {
 		return r.initial
@@ -83,7 +83,7 @@ func (r *accounts) passwordless(name string) *account {
 	return nil
 }
 
-// nameOf is name if it is that of a user, and else empty.
+// nameOf returns name if there is such a user, otherwise the empty string.
 func (r *accounts) nameOf(name string) string {
 	if r.byName[name] == nil {
 		return ""
@@ -91,13 +91,13 @@ func (r *accounts) nameOf(name string) string {
 	return name
 }
 
-// dummyUser is a user of the file, by m always the same one.
+// dummyUser returns a user of the file, always the same one for m.
 func (r *accounts) dummyUser(m mac) *users.User {
 	n := int(m[0])<<16 | int(m[1])<<8 | int(m[2])
 	return r.users.Users[n%len(r.users.Users)]
 }
 
-// names are those of all users, in order.
+// names returns the names of all users, sorted.
 func (r *accounts) names() []string {
 	all := make([]string, 0, len(r.byName))
 	for name := range r.byName {
@@ -107,7 +107,7 @@ func (r *accounts) names() []string {
 	return all
 }
 
-// describe is what a user is given, whether or not the user may log in.
+// describe returns the rights given to a user, whether or not the user is enabled.
 func (r *accounts) describe(name string) (given *rights, enabled, ok bool) {
 	a := r.byName[name]
 	switch {
@@ -120,9 +120,10 @@ func (r *accounts) describe(name string) (given *rights, enabled, ok bool) {
 	return rightsOf(u), u.Enabled, true
 }
 
-// ReloadUsers reads the file of users again. Who is gone from it, or disabled, or has
-// another hash, is disconnected; all others have their new rights at once. A file that
-// is wrong changes nothing; its error is logged as well. Many may call it at once.
+// ReloadUsers reads the users file again. Users that were removed, disabled or given
+// another hash are disconnected; all others have their new rights at once. An invalid
+// file changes nothing; its error is logged as well as returned. Any number of goroutines
+// may call it.
 func (h *Handler) ReloadUsers() error {
 	if h.config.Users == nil {
 		return errNoUsersFile
@@ -147,8 +148,8 @@ func (h *Handler) ReloadUsers() error {
 	return nil
 }
 
-// mustDisconnect says whether the session is that of a user who is gone, or shows what its
-// user may not see any more. Any goroutine may ask.
+// mustDisconnect reports whether the session's account is revoked, or the session has a
+// MONITOR that its user may not have any more. Any goroutine may call it.
 func (s *Session) mustDisconnect() bool {
 	s.mu.Lock()
 	a, monitors := s.account, s.shown.monitor
@@ -160,11 +161,11 @@ func (s *Session) mustDisconnect() bool {
 	return r.revoked || monitors && !r.all
 }
 
-// switchAccount makes the session that of an account. It is refused if that is gone.
+// switchAccount makes a the account of the session, or returns an error if it is revoked.
 func (s *Session) switchAccount(a *account) error {
 	before := s.account
 	s.setAccount(a)
-	if a != nil && a.revoked() { // asked afterwards, so that ReloadUsers misses no session
+	if a != nil && a.revoked() { // checked after the switch, so that ReloadUsers misses no session
 		s.setAccount(before)
 		return errWrongPass
 	}
@@ -178,7 +179,7 @@ func (s *Session) setAccount(a *account) {
 	s.account = a
 }
 
-// user is the name of who uses the session. Any goroutine may ask.
+// user returns the name of the session's user. Any goroutine may call it.
 func (s *Session) user() string {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -188,8 +189,8 @@ func (s *Session) user() string {
 	return s.account.name
 }
 
-// NewSessionAs makes a session that is logged in from the start. If the account is gone
-// it is like one of NewSession.
+// NewSessionAs makes a session that is logged in from the start. If the account is
+// revoked the session is like one of NewSession.
 func (h *Handler) NewSessionAs(c Client, a Account) *Session {
 	s := h.NewSession(c)
 	if a.account != nil {

@@ -31,7 +31,7 @@ var acl = Command{
 	},
 }
 
-// aclSub is a line of ACL's subcommands.
+// aclSub makes a subcommand of ACL.
 func aclSub(name, args, summary string, flags Flags, run func(*Session, [][]byte)) Command {
 	return Command{
 		Name: name, Args: args, Summary: summary, Complexity: "O(N), N being the commands", Since: "6.0.0", Group: "server",
@@ -39,7 +39,7 @@ func aclSub(name, args, summary string, flags Flags, run func(*Session, [][]byte
 	}
 }
 
-// refuseUsers says where users are.
+// refuseUsers answers where the users are configured.
 func refuseUsers(s *Session, _ [][]byte) {
 	if s.h.config.Users == nil {
 		s.w.Error(errNoUsersFile)
@@ -55,7 +55,7 @@ func runACLLoad(s *Session, _ [][]byte) {
 	}, (*Reply).OK)
 }
 
-// flags say how a user is let in, without giving it away.
+// flags returns the ACL flags of a user.
 func (r *accounts) flags(name string, enabled bool) []string {
 	switch {
 	case !enabled:
@@ -66,7 +66,7 @@ func (r *accounts) flags(name string, enabled bool) []string {
 	return []string{"on"}
 }
 
-// rules are the commands that a user may send, in the form of Redis.
+// rules returns the permitted commands in Redis' form.
 func (r *rights) rules() string {
 	if r.groups == everyGroup {
 		return "+@all"
@@ -80,7 +80,7 @@ func (r *rights) rules() string {
 	return text
 }
 
-// patterns are those of the keys that a user may use, in the form of Redis.
+// patterns returns the key patterns in Redis' form.
 func (r *rights) patterns() string {
 	var all []string
 	for _, pattern := range r.keys {
@@ -124,7 +124,7 @@ func runACLGetUser(s *Session, args [][]byte) {
 	w.Array(0)
 }
 
-// runACLDryRun answers in Redis' words.
+// runACLDryRun answers with Redis' texts.
 func runACLDryRun(s *Session, args [][]byte) {
 	given, _, ok := s.h.accounts.Load().describe(string(args[2]))
 	if !ok {

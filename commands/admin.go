@@ -26,22 +26,22 @@ var shutdown = Command{
 	Run: runShutdown,
 }
 
-// A Parting says whether a server that ends takes a snapshot before.
+// A Parting tells a server that shuts down whether to take a snapshot first.
 type Parting uint8
 
 const (
-	SaveIfQuick Parting = iota // if that takes no time to speak of
+	SaveIfQuick Parting = iota // if the snapshot takes about a second at most
 	SaveNever
 	SaveAlways
 )
 
-// String is yes, no or quick.
+// String returns yes, no or quick.
 func (p Parting) String() string { return partings[p] }
 
 var partings = [...]string{SaveIfQuick: "quick", SaveNever: "no", SaveAlways: "yes"}
 
-// runShutdown answers nothing if it succeeds: the connection closes. What is only
-// loaded in part is not saved.
+// runShutdown writes no reply if it succeeds: the connection closes. No snapshot is taken
+// while the state is loading.
 func runShutdown(s *Session, args [][]byte) {
 	var save, noSave bool
 	for _, a := range args[1:] {
@@ -70,7 +70,7 @@ func runShutdown(s *Session, args [][]byte) {
 	}
 }
 
-// parting parses the options of SHUTDOWN.
+// parting returns the Parting for the options of SHUTDOWN.
 func (s *Session) parting(save, noSave bool) Parting {
 	switch {
 	case !s.h.hasStore(), noSave, s.h.loading():

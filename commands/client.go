@@ -18,7 +18,7 @@ var (
 	errLibAttr  = &Error{"ERR", "Unrecognized option: CLIENT SETINFO takes LIB-NAME or LIB-VER"}
 )
 
-// maxClientNameBytes bounds what CLIENT SETNAME and SETINFO keep.
+// maxClientNameBytes bounds the values of CLIENT SETNAME and SETINFO.
 const maxClientNameBytes = 256
 
 var client = Command{
@@ -49,7 +49,7 @@ var client = Command{
 	},
 }
 
-// clientSub is a line of CLIENT's subcommands.
+// clientSub makes a subcommand of CLIENT.
 func clientSub(name, args, summary string, flags Flags, run func(*Session, [][]byte)) Command {
 	return Command{
 		Name: name, Args: args, Summary: summary, Complexity: "O(1)", Since: "7.2.0", Group: "connection",
@@ -57,7 +57,7 @@ func clientSub(name, args, summary string, flags Flags, run func(*Session, [][]b
 	}
 }
 
-// checkName refuses names that would break the lines of CLIENT LIST.
+// checkName rejects names that would break the lines of CLIENT LIST.
 func checkName(name []byte) error {
 	if len(name) > maxClientNameBytes {
 		return errName
@@ -128,7 +128,7 @@ func runClientReply(s *Session, args [][]byte) {
 	}
 }
 
-// runTracking accepts what clients send who never go on to cache anything.
+// runTracking accepts the options of clients that enable tracking but never cache.
 func runTracking(s *Session, args [][]byte) {
 	off := isWord(args[2], "OFF")
 	if !off && !isWord(args[2], "ON") {
@@ -167,7 +167,7 @@ func runUnblock(s *Session, args [][]byte) {
 	s.w.Int(0)
 }
 
-// all are the sessions in order of their number.
+// all returns the sessions in order of their ids.
 func (h *Handler) all() []*Session {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -210,7 +210,7 @@ func runClientList(s *Session, args [][]byte) {
 		if !want(c) {
 			continue
 		}
-		words := int64(0) // of others nothing is carried out, or their query buffers have it
+		words := int64(0) // 0 for other sessions: they run no command, or their query buffer holds it
 		if c == s {
 			words = wordBytes(args)
 		}
@@ -219,8 +219,8 @@ func runClientList(s *Session, args [][]byte) {
 	s.w.Verbatim(list.String())
 }
 
-// ofType says which connections are of a type: those that listen to channels are
-// of one, and all others normal.
+// ofType returns the filter for a client type: pubsub for sessions with subscriptions,
+// normal for all others.
 func ofType(kind []byte) (func(*Session) bool, error) {
 	switch {
 	case isWord(kind, "NORMAL"):
@@ -233,7 +233,7 @@ func ofType(kind []byte) (func(*Session) bool, error) {
 	return nil, &Error{"ERR", "Unknown client type '" + cString(kind) + "'"}
 }
 
-// subscribed says whether the session listens to channels. Any goroutine may ask.
+// subscribed reports whether the session has subscriptions. Any goroutine may call it.
 func (s *Session) subscribed() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

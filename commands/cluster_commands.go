@@ -42,8 +42,7 @@ var cluster = Command{
 	},
 }
 
-// clusterSub is a line of CLUSTER's subcommands, which are all refused where there
-// is no cluster.
+// clusterSub makes a subcommand of CLUSTER, which is rejected without a cluster.
 func clusterSub(name, args, summary string, flags Flags, run func(*Session, []Node, [][]byte)) Command {
 	return Command{
 		Name: name, Args: args, Summary: summary, Complexity: "O(1)", Since: "3.0.0", Group: "cluster", Flags: flags | Stale,
@@ -65,8 +64,8 @@ var (
 	readWrite = inCluster("READWRITE", "Takes READONLY back.", Loading|Stale, func(s *Session) { s.stale = false })
 )
 
-// inCluster is a command that cluster clients send, and that is refused where there
-// is no cluster.
+// inCluster makes a command that cluster clients send and that is rejected without a
+// cluster.
 func inCluster(name, summary string, flags Flags, run func(*Session)) Command {
 	return Command{
 		Name: name, Summary: summary, Complexity: "O(1)", Since: "3.0.0", Group: "cluster", Flags: Fast | flags,
@@ -81,10 +80,10 @@ func inCluster(name, summary string, flags Flags, run func(*Session)) Command {
 	}
 }
 
-// nodes are those of the cluster as the client sees them.
+// nodes returns the nodes of the cluster as the client sees them.
 func (s *Session) nodes() []Node { return s.h.config.Cluster.Nodes(s.client.LocalAddr) }
 
-// leaderOf finds the one that leads; ok is false where none is known.
+// leaderOf returns the leader; ok is false if none is known.
 func leaderOf(nodes []Node) (leader Node, ok bool) {
 	i := slices.IndexFunc(nodes, func(n Node) bool { return n.Leader })
 	if i < 0 {
@@ -93,13 +92,13 @@ func leaderOf(nodes []Node) (leader Node, ok bool) {
 	return nodes[i], true
 }
 
-// replicasOf are those that follow.
+// replicasOf returns the nodes other than the leader.
 func replicasOf(nodes []Node) []Node {
 	return slices.DeleteFunc(slices.Clone(nodes), func(n Node) bool { return n.Leader })
 }
 
-// withClientAddress are those that clients can be sent to: a node of a cluster that has just
-// become one has not told its address for clients yet.
+// withClientAddress returns the nodes with a known address for clients: a node of a
+// cluster that has just formed may not have published its own yet.
 func withClientAddress(nodes []Node) []Node {
 	return slices.DeleteFunc(slices.Clone(nodes), func(n Node) bool { return n.Raft != "" && n.Port == 0 })
 }
@@ -137,10 +136,10 @@ func runClusterInfo(s *Session, nodes []Node, _ [][]byte) {
 	s.w.Verbatim(text.String())
 }
 
-// clusterBus is how far Redis' port between nodes is from that for clients.
+// clusterBus is the offset of Redis' port between nodes from the port for clients.
 const clusterBus = 10_000
 
-// busPort is the port between nodes.
+// busPort returns the port for other nodes.
 func (n Node) busPort() string {
 	if _, port, err := net.SplitHostPort(n.Raft); err == nil {
 		return port
@@ -148,7 +147,7 @@ func (n Node) busPort() string {
 	return strconv.Itoa(n.Port + clusterBus)
 }
 
-// nodeLines describe nodes as CLUSTER NODES does, the first one as the node itself.
+// nodeLines returns a CLUSTER NODES line for each node; the first is this node.
 //
 // Source: Redis documentation, "CLUSTER NODES", serialization format.
 func (s *Session) nodeLines(nodes []Node) []string {
@@ -185,9 +184,9 @@ func runClusterNodes(s *Session, nodes []Node, _ [][]byte) {
 	s.w.Verbatim(strings.Join(s.nodeLines(nodes), "\n") + "\n")
 }
 
-// runClusterSlots answers one range, of the leader and its replicas that answer.
-// Where no leader is known it refuses: a client goes on with what it knew or asks
-// another node, while none of those that are told of no slots at all asks again soon.
+// runClusterSlots answers one range with the leader and its online replicas. If no leader
+// is known it returns an error: then a client keeps its slot map or asks another node,
+// while after an empty reply no known client asks again soon.
 func runClusterSlots(s *Session, nodes []Node, _ [][]byte) {
 	w := &s.w
 	nodes = withClientAddress(nodes)
@@ -211,7 +210,7 @@ func runClusterSlots(s *Session, nodes []Node, _ [][]byte) {
 	}
 }
 
-// runClusterShards answers one shard, which has no slots where no leader is known.
+// runClusterShards answers one shard, without slots if no leader is known.
 func runClusterShards(s *Session, nodes []Node, _ [][]byte) {
 	w := &s.w
 	nodes = withClientAddress(nodes)
@@ -248,8 +247,8 @@ func runClusterShards(s *Session, nodes []Node, _ [][]byte) {
 	}
 }
 
-// runClusterLinks answers the one link to each node that answers. When it was made
-// is not known, and it has no buffer of its own.
+// runClusterLinks answers one link to each online node. Its creation time is not known,
+// and it has no buffer of its own.
 func runClusterLinks(s *Session, nodes []Node, _ [][]byte) {
 	linked := slices.DeleteFunc(slices.Clone(nodes[1:]), func(n Node) bool { return !n.Online })
 	w := &s.w
@@ -341,8 +340,8 @@ func runGetKeysInSlot(s *Session, _ []Node, args [][]byte) {
 	found.reply(&s.w)
 }
 
-// eachInSlot calls visit for the keys of a slot until it answers false, and for
-// some after that.
+// eachInSlot calls visit for the keys of a slot until it returns false, and for some keys
+// after that.
 func (s *Session) eachInSlot(slot int, visit func(key []byte) bool) {
 	var (
 		now    = s.h.now()

@@ -10,17 +10,18 @@ var (
 	errTakeover   = &Error{"ERR", "TAKEOVER is not possible: who leads needs the votes of a majority"}
 )
 
-// membershipFlags are the flags of what changes the cluster, and is answered at the end of that.
+// membershipFlags are the flags of commands that change the members or the leader, and
+// reply when the change has ended.
 const membershipFlags = Admin | NoMulti
 
-// change answers when the cluster has changed.
+// change begins a Change and replies at its end.
 func (s *Session) change(c Change) {
 	s.deferReply(func(done func(error)) error {
 		return exposeError(s.h.config.Cluster.Change(c, func(err error) { done(exposeError(err)) }))
 	}, (*Reply).OK)
 }
 
-// changeNode is a change about a node, named by its id or by where others reach it.
+// changeNode begins a Change of a node, named by its id or by its Raft address.
 func (s *Session) changeNode(kind ChangeKind, nodes []Node, name []byte) {
 	i := slices.IndexFunc(nodes, func(n Node) bool { return n.ID == string(name) || n.Raft != "" && n.Raft == string(name) })
 	switch {
@@ -41,8 +42,8 @@ func runLeave(s *Session, nodes []Node, _ [][]byte) {
 	s.change(Change{Kind: Leave, ID: nodes[0].ID, Raft: nodes[0].Raft})
 }
 
-// runFailover without a node, or with FORCE, has a replica that is asked lead, as in
-// Redis, and the leader choose.
+// runFailover without a node, or with FORCE, transfers leadership to this node if it is a
+// replica, as in Redis, and to any other node if it is the leader.
 func runFailover(s *Session, nodes []Node, args [][]byte) {
 	switch {
 	case len(args) == 3 && isWord(args[2], "TAKEOVER"):

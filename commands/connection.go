@@ -5,11 +5,12 @@ import (
 	"strconv"
 )
 
-// redisVersion is the version of Redis that clients are told, since they choose
-// by it what they send.
+// redisVersion is the version of Redis that is reported to clients, because they choose
+// their commands by it.
 const redisVersion = "7.2.4"
 
-// databases is how many numbers SELECT accepts; all of them are the same one.
+// databases is the number of database numbers that SELECT accepts; all are the same
+// database.
 const databases = 16
 
 var (
@@ -24,8 +25,8 @@ var ping = Command{
 	Run: runPing,
 }
 
-// runPing answers in the form of a message where the client would take all else for
-// one: in RESP2 while it listens.
+// runPing answers in the form of a message to a RESP2 client with subscriptions, because
+// it would take any other form for a message.
 func runPing(s *Session, args [][]byte) {
 	var message []byte
 	if len(args) > 1 {

@@ -6,7 +6,7 @@ import (
 	"limitsrv/engine"
 )
 
-// CL.THROTTLE of redis-cell 0.5.0, and RL.THROTTLE, the same asked for in Valkey.
+// CL.THROTTLE of redis-cell 0.5.0, and RL.THROTTLE, its name in Valkey.
 
 const (
 	cellArgs    = "key max_burst count period [quantity]"
@@ -29,8 +29,8 @@ var rlThrottle = Command{
 	Op: opCell("rl.throttle"), Reply: replyCell,
 }
 
-// opCell appends one Take, the last of its ops always. Before it stands a
-// Refund where quantity is below 0; the Take is of 0 permits then.
+// opCell appends one Take, always as the last of its ops. If quantity is below 0, a
+// Refund precedes it and the Take is of 0 tokens.
 func opCell(name string) func(*engine.Batch, [][]byte) error {
 	return func(b *engine.Batch, args [][]byte) error {
 		if len(args) != 5 && len(args) != 6 {
@@ -58,7 +58,7 @@ func opCell(name string) func(*engine.Batch, [][]byte) error {
 	}
 }
 
-// cellInterval checks the key and the parameters, and computes the interval.
+// cellInterval checks the key and the parameters, and returns the emission interval.
 func cellInterval(args [][]byte, maxBurst, count, period int64) (int64, error) {
 	if err := parseKey(args[1]); err != nil {
 		return 0, cellError(err.(*Error).Text)
@@ -85,7 +85,7 @@ func cellInterval(args [][]byte, maxBurst, count, period int64) (int64, error) {
 
 var errZeroRate = cellError("Zero rates are not supported")
 
-// cellError is an error as redis-cell writes them, without a code of Redis.
+// cellError is an error in redis-cell's form, which has no code word of Redis.
 func cellError(text string) *Error { return &Error{"Cell", "error: Store error: " + text} }
 
 func cellBound(name string, least, most int64, given []byte) error {
@@ -108,8 +108,8 @@ func replyCell(w *Reply, _ []engine.Op, ds []engine.Decision) {
 	}
 }
 
-// replyLimited writes the reply that redis-cell and GCRA share: limited, limit,
-// remaining, retry or -1, reset.
+// replyLimited writes the reply of redis-cell and GCRA: limited, limit, remaining, retry
+// or -1, reset.
 func replyLimited(w *Reply, d *engine.Decision, reset int64) {
 	retry := int64(-1)
 	if d.Allowed == 0 {
@@ -123,8 +123,8 @@ func replyLimited(w *Reply, d *engine.Decision, reset int64) {
 	w.Int(reset)
 }
 
-// cellSeconds rounds a span up to seconds as redis-cell does: what is beyond
-// whole milliseconds does not count.
+// cellSeconds rounds a span up to seconds as redis-cell does: fractions of a millisecond
+// do not count.
 func cellSeconds(s engine.Span) int64 {
 	return retrySeconds(engine.Span{Millis: s.Millis})
 }

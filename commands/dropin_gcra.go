@@ -7,7 +7,7 @@ import (
 	"limitsrv/engine"
 )
 
-// GCRA as it was in the milestones of Redis 8.8.
+// GCRA of the milestone releases of Redis 8.8.
 
 var gcra = Command{
 	Name: "GCRA", Args: "key max_burst tokens_per_period period [TOKENS count]",
@@ -66,7 +66,7 @@ func opGCRA(b *engine.Batch, args [][]byte) error {
 	return nil
 }
 
-// gcraTokens reads what may follow the period: TOKENS and a count.
+// gcraTokens parses the arguments after the period: TOKENS and a count.
 func gcraTokens(args [][]byte) (int64, error) {
 	switch {
 	case len(args) == 0:
@@ -79,7 +79,7 @@ func gcraTokens(args [][]byte) (int64, error) {
 	return positiveInteger(args[1])
 }
 
-// positiveInteger reads an integer of 1 or more.
+// positiveInteger parses an integer of 1 or more.
 func positiveInteger(arg []byte) (int64, error) {
 	n, ok := redisInteger(arg)
 	if !ok {
@@ -91,7 +91,7 @@ func positiveInteger(arg []byte) (int64, error) {
 	return n, nil
 }
 
-// redisInteger reads an int64 as Redis does: without plus or leading zeros.
+// redisInteger parses an int64 as Redis does: without plus sign or leading zeros.
 func redisInteger(arg []byte) (int64, bool) {
 	if len(arg) > 0 && arg[0] == '-' {
 		if string(arg) == "-9223372036854775808" {
@@ -103,7 +103,7 @@ func redisInteger(arg []byte) (int64, bool) {
 	return wholeNumber(arg)
 }
 
-// seconds reads the period, which may have a fraction and an exponent.
+// seconds parses the period, which may have a fraction and an exponent.
 func seconds(arg []byte) (float64, error) {
 	for _, c := range arg {
 		if c == '_' || c|0x20 == 'x' {

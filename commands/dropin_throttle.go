@@ -8,7 +8,7 @@ import (
 	"limitsrv/engine"
 )
 
-// THROTTLE of throttlecrab-server 0.4.40. Its max_burst is the whole capacity.
+// THROTTLE of throttlecrab-server 0.4.40. Its max_burst is the full capacity.
 
 var throttle = Command{
 	Name: "THROTTLE", Args: "key max_burst count period [quantity]",
@@ -71,10 +71,10 @@ func replyThrottle(w *Reply, ops []engine.Op, ds []engine.Decision) {
 	w.Int(retry)
 }
 
-// throttleReset is reset_s as throttlecrab computes it: the time until the
-// bucket is full, and the intervals of all but two of its permits beyond that,
-// cut to seconds; but never sooner than the bucket is full. A sum beyond the 292
-// years that the original can count is left at the latter.
+// throttleReset computes reset_s as throttlecrab does: the time until the bucket is full,
+// plus the intervals of all but two of its tokens, truncated to seconds; but never less
+// than the time until the bucket is full. A sum beyond 292 years, the original's range,
+// is replaced by the latter.
 func throttleReset(p *engine.Params, reset engine.Span) int64 {
 	full := retrySeconds(reset)
 	if p.Limit <= 2 {

@@ -9,31 +9,32 @@ import (
 )
 
 const (
-	// failureLogInterval is how often failed logins of an address are logged at most.
+	// failureLogInterval is the least time between two log lines about one address.
 	failureLogInterval = time.Minute
-	// maxFailureHosts is how many addresses are told apart in the log within that.
+	// maxFailureHosts bounds the addresses that are logged separately.
 	maxFailureHosts = 256
-	// otherAddresses is what the rest is logged as.
+	// otherAddresses stands for all further addresses.
 	otherAddresses = "others"
 )
 
-// failures count and log logins that failed. Many may use them at once.
+// failures count and log failed logins. Concurrency: any number of goroutines may use
+// them.
 type failures struct {
 	log   *slog.Logger
-	after func(time.Duration, func()) // time.AfterFunc, but in tests
+	after func(time.Duration, func()) // time.AfterFunc, except in tests
 	total atomic.Int64
 
 	mu      sync.Mutex
-	repeats map[string]int64 // by address: how many since the last line about it
+	repeats map[string]int64 // failures since the last log line, by address
 }
 
 func newFailures(log *slog.Logger) *failures {
 	return &failures{log: log, repeats: map[string]int64{}, after: func(d time.Duration, f func()) { time.AfterFunc(d, f) }}
 }
 
-// record logs the first failed login of an address, and counts those that follow
-// within failureLogInterval for a line at its end, which is a warning if they are many. user is empty unless there is such a
-// user: what people type instead of a name may be a password.
+// record logs the first failed login of an address, and counts further ones within
+// failureLogInterval for a line at its end, which is a warning if they are many. user
+// must be empty unless there is such a user: people type passwords into the name field.
 func (f *failures) record(host, user string) {
 	f.total.Add(1)
 	f.mu.Lock()
@@ -50,7 +51,7 @@ func (f *failures) record(host, user string) {
 	f.after(failureLogInterval, func() { f.logRepeated(host) })
 }
 
-// logRepeated logs what has come together.
+// logRepeated logs the failures of an address that were counted since its last line.
 func (f *failures) logRepeated(host string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()

@@ -19,7 +19,7 @@ var info = Command{
 	Run: func(s *Session, args [][]byte) { s.w.Verbatim(s.h.info(args[1:])) },
 }
 
-// A section of INFO writes its lines. extra ones are left out unless asked for.
+// A section of INFO writes its lines. An extra one is left out unless it is named.
 type section struct {
 	name  string
 	extra bool
@@ -43,7 +43,7 @@ var sections = []section{
 	{"Keyspace", false, (*Handler).infoKeyspace},
 }
 
-// info is the text of the sections asked for; none asks for the usual ones.
+// info returns the text of the named sections; with no name, of the default ones.
 func (h *Handler) info(asked [][]byte) string {
 	var text lines
 	for _, sec := range sections {
@@ -74,7 +74,7 @@ func wanted(sec section, asked [][]byte) bool {
 	return false
 }
 
-// lines are name:value, each ended as INFO's are.
+// lines are name:value lines with INFO's line ends.
 type lines struct{ strings.Builder }
 
 func (l *lines) add(name string, value any) { fmt.Fprintf(l, "%s:%v\r\n", name, value) }
@@ -95,7 +95,7 @@ func (h *Handler) infoServer(l *lines) {
 	l.add("uptime_in_days", up/(24*3600))
 }
 
-// port is that of the option listen, 0 if there is none.
+// port returns the port of the option listen, or 0.
 func (h *Handler) port() string {
 	listen := h.listen()
 	if i := strings.LastIndexByte(listen, ':'); i >= 0 {
@@ -128,7 +128,7 @@ func (h *Handler) infoMemory(l *lines) {
 	l.add("mem_allocator", "go")
 }
 
-// human is a size as Redis writes it for people.
+// human returns a size in the form of Redis' human-readable fields.
 func human(bytes int64) string {
 	size, unit := float64(bytes), "B"
 	for _, next := range []string{"K", "M", "G", "T"} {
@@ -204,8 +204,8 @@ func (h *Handler) infoCluster(l *lines) {
 	l.add("cluster_enabled", oneIf(h.config.Cluster.Enabled()))
 }
 
-// infoLimits is our own section: decisions by algorithm. What became of keys
-// stands in Stats under Redis' names.
+// infoLimits writes our own section: decisions by algorithm. Expired and evicted keys are
+// in Stats under Redis' names.
 func (h *Handler) infoLimits(l *lines) {
 	s := h.Engine().Stats()
 	l.add("limits_keys", s.Keys)
@@ -225,7 +225,7 @@ func (h *Handler) infoKeyspace(l *lines) {
 	}
 }
 
-// setting is one that CONFIG GET tells.
+// setting returns a value of CONFIG GET; empty if there is no such setting.
 func (h *Handler) setting(name string) string {
 	value, _ := option(h.settings(), name)
 	return value

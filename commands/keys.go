@@ -6,7 +6,7 @@ import (
 	"limitsrv/engine"
 )
 
-// eachKey makes the Op of a command that asks the same of each of its keys.
+// eachKey makes the Op of a command with one op of the same kind for each key.
 func eachKey(kind engine.Kind) func(*engine.Batch, [][]byte) error {
 	return func(b *engine.Batch, args [][]byte) error {
 		for _, key := range args[1:] {
@@ -21,7 +21,7 @@ func eachKey(kind engine.Kind) func(*engine.Batch, [][]byte) error {
 	}
 }
 
-// replyCount answers how many ops were allowed.
+// replyCount answers the number of allowed ops.
 func replyCount(w *Reply, _ []engine.Op, ds []engine.Decision) {
 	var n int64
 	for i := range ds {
@@ -30,7 +30,7 @@ func replyCount(w *Reply, _ []engine.Op, ds []engine.Decision) {
 	w.Int(n)
 }
 
-// replyFound answers how many keys there are.
+// replyFound answers the number of existing keys.
 func replyFound(w *Reply, _ []engine.Op, ds []engine.Decision) {
 	var n int64
 	for i := range ds {
@@ -83,7 +83,7 @@ var typeOf = Command{
 	},
 }
 
-// typeName is what TYPE and SCAN call an algorithm.
+// typeName returns the name of an algorithm in TYPE and SCAN.
 func typeName(a engine.Alg) string { return strings.ToLower(a.String()) }
 
 var ttl = Command{
@@ -106,7 +106,7 @@ var pttl = Command{
 	Reply: func(w *Reply, _ []engine.Op, ds []engine.Decision) { w.Int(untilReset(ds[0])) },
 }
 
-// untilReset is in milliseconds; -2 where there is no key.
+// untilReset is in milliseconds; -2 if there is no such key.
 func untilReset(d engine.Decision) int64 {
 	if d.Status != engine.OK {
 		return -2

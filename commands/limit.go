@@ -7,8 +7,8 @@ import (
 	"limitsrv/engine"
 )
 
-// The decisions about permits and what goes with them. All answer the five
-// integers of decision, but for RL.PEEK and RL.RESET.
+// The limiter commands. All answer the five integers of decision, except RL.PEEK and
+// RL.RESET.
 
 const limiterGroup = "limiter"
 
@@ -93,7 +93,7 @@ var rlReset = Command{
 	Op: eachKey(engine.Forget), Reply: replyCount,
 }
 
-// take is the Op of the decision commands: key, two parameters, n, options.
+// take makes the Op of the decision commands: key, two parameters, n, options.
 func take(alg engine.Alg) func(*engine.Batch, [][]byte) error {
 	return func(b *engine.Batch, args [][]byte) error {
 		op, err := parseTake(alg, args[1], args[2], args[3])
@@ -117,7 +117,7 @@ func take(alg engine.Alg) func(*engine.Batch, [][]byte) error {
 	}
 }
 
-// parseTake reads the key and the two parameters of a decision about one permit.
+// parseTake parses the key and the two parameters of a decision about one token.
 func parseTake(alg engine.Alg, key, first, second []byte) (op engine.Op, err error) {
 	if err := parseKey(key); err != nil {
 		return op, err
@@ -146,12 +146,12 @@ func parseTake(alg engine.Alg, key, first, second []byte) (op engine.Op, err err
 	return op, err
 }
 
-// isOption says whether arg stands where n may stand, but is meant as an option.
+// isOption reports whether arg, in the place of n, is an option.
 func isOption(arg []byte) bool {
 	return len(arg) > 0 && arg[0]|0x20 >= 'a' && arg[0]|0x20 <= 'z'
 }
 
-// parseOptions reads options, each of which must be in allowed and stand once.
+// parseOptions parses options; each must be in allowed and occur once.
 func parseOptions(args [][]byte, allowed engine.Mode) (mode engine.Mode, err error) {
 	for _, arg := range args {
 		var option engine.Mode
@@ -169,7 +169,7 @@ func parseOptions(args [][]byte, allowed engine.Mode) (mode engine.Mode, err err
 	return mode, nil
 }
 
-// badOption says which options there are.
+// badOption is the error for an option that is not allowed; it lists those that are.
 func badOption(allowed engine.Mode, given []byte) error {
 	text, words := "syntax error, only SHADOW may follow id, once", []string{"SHADOW"}
 	if allowed&engine.Partial != 0 {
@@ -177,7 +177,7 @@ func badOption(allowed engine.Mode, given []byte) error {
 		words = append(words, "PARTIAL")
 	}
 	text += ", got " + excerpt(given)
-	if slices.ContainsFunc(words, func(w string) bool { return isWord(given, w) }) { // it is there twice
+	if slices.ContainsFunc(words, func(w string) bool { return isWord(given, w) }) { // a repeated option
 		return &Error{"ERR", text}
 	}
 	return &Error{"ERR", text + didYouMean(given, words...)}
@@ -191,7 +191,7 @@ func opPeek(b *engine.Batch, args [][]byte) error {
 	return nil
 }
 
-// adjustOp is the Op of RL.REFUND and RL.CHARGE. Of 0 permits they only look.
+// adjustOp makes the Op of RL.REFUND and RL.CHARGE. With n of 0 they change nothing.
 func adjustOp(kind engine.Kind) func(*engine.Batch, [][]byte) error {
 	return func(b *engine.Batch, args [][]byte) error {
 		if err := parseKey(args[1]); err != nil {
@@ -210,8 +210,8 @@ var errDown = &Error{"CLUSTERDOWN", "the cluster has no leader that decides this
 
 var errNoMemory = &Error{"OOM", "command not allowed when used memory > 'max-memory' and it needs more"}
 
-// replyFailed answers ops one of which could not be carried out, and says
-// whether that was so. A key that is not there is nil.
+// replyFailed answers ops of which one failed, and reports whether one did. A missing key
+// is answered nil.
 func replyFailed(w *Reply, ds []engine.Decision) bool {
 	for i := range ds {
 		switch ds[i].Status {
@@ -231,7 +231,7 @@ func replyFailed(w *Reply, ds []engine.Decision) bool {
 	return false
 }
 
-// wrongType is the error for ops one of which is on a key of another algorithm.
+// wrongType is the error for ops of which one is on a key of another algorithm.
 func wrongType(ds []engine.Decision) error {
 	text := "Operation against a key holding the wrong kind of value"
 	for i := range ds {
@@ -239,7 +239,7 @@ func wrongType(ds []engine.Decision) error {
 		switch {
 		case *p == engine.Params{}:
 			continue
-		case free == 0: // no key at all, but another limit of the same RL.ALL
+		case free == 0: // no such key, but an earlier limit of the same RL.ALL uses it
 			text += fmt.Sprintf(": %v has it in an earlier limit", p.Alg)
 		default:
 			text += fmt.Sprintf(": %v holds it, and it is free in %d ms", p.Alg, free)

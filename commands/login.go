@@ -16,19 +16,20 @@ import (
 
 // Bounds of logins.
 const (
-	// maxHashWorkers check passwords by their hashes at once, but never as many as half
-	// the processors, if that is one or more. With each go up to 256 MB.
+	// maxHashWorkers bounds the goroutines that hash passwords, as does half the number
+	// of processors minus one, if that is at least one. Each may use up to 256 MB.
 	maxHashWorkers = 2
-	// maxHashQueue attempts wait for a worker.
+	// maxHashQueue bounds the attempts that wait for a worker.
 	maxHashQueue = 512
-	// maxPending attempts are not checked yet: each keeps its name and password.
+	// maxPending bounds the attempts that are not checked yet; each keeps its name and
+	// password.
 	maxPending = 4096
-	// maxVerified are how many passwords are known to be right from an address.
+	// maxVerified bounds the cached (address, name, password) digests of right passwords.
 	maxVerified = 16_384
-	// maxWrong are how many are known to be wrong.
+	// maxWrong bounds the cached digests of wrong passwords.
 	maxWrong = 4096
-	// refusalDelay is how long an attempt waits that is refused unchecked, or whose
-	// password is known to be wrong.
+	// refusalDelay delays the reply to an attempt that is rejected without a check, or
+	// with a password that is cached as wrong.
 	refusalDelay = time.Second
 )
 
@@ -37,66 +38,72 @@ var (
 	errEnding        = &Error{"ERR", "the server is shutting down"}
 )
 
-// A mac is a digest of an attempt under a key that nobody else knows, so that
-// comparing it tells nothing about a password.
+// A mac is a keyed digest of an attempt. The key is secret and random, so that the time
+// of a comparison reveals nothing about a password.
 type mac [sha256.Size]byte
 
-// logins check names and passwords, where hashes are slow. What they promise:
+// logins check names and passwords against slow hashes. Promises:
 //
-//   - A name and a password that were right before from the same address are let in at
-//     once, whatever others do.
-//   - Any other attempt takes a permit of its address, which a right password gives
-//     back. Some permits are kept for attempts that have just come, and some of these
-//     for names that nobody failed with from there, so that a right password is let in
-//     at once while others wait in line: see loginLine.
-//   - A wrong password is answered in its turn also where it was checked before that.
-//   - A password that is known to be wrong takes no permit.
-//   - Attempts with the same name and password are checked once, so that many clients
-//     that come back at once cost one hash.
-//   - A name that is nobody's is checked like one that is somebody's.
-//   - No more than maxHashWorkers hashes are worked out at once, and never on the
-//     goroutine that asks.
+//   - A name and a password that were verified before from the same address are accepted
+//     at
+//
+// once, under any load from other clients.
+//   - Any other attempt takes a token of its address, which a right password returns.
+//     Some
+//
+// tokens are reserved for new attempts, and some of these for names without a failed
+// attempt from the address, so that a right password is accepted at once while other
+// attempts wait: see loginLine.
+//   - A wrong password is answered in its turn, even if it was checked before its turn.
+//   - A password cached as wrong takes no token.
+//   - Concurrent attempts with the same name and password are checked once, so that many
+//
+// clients that reconnect at once cost one hash.
+//   - An unknown name is checked against a hash, like a known one.
+//   - At most maxHashWorkers hashes are computed at once, never on the caller's
+//     goroutine.
 type logins struct {
 	accounts  func() *accounts
 	key       [sha256.Size]byte
 	limiter   *loginLimiter
 	fails     *failures
-	checkHash func(*users.User, []byte) bool // (*users.User).Check, but in tests
-	spawn     func(func())                   // go, but in tests
-	after     func(time.Duration, func())    // time.AfterFunc, but in tests
+	checkHash func(*users.User, []byte) bool // (*users.User).Check, except in tests
+	spawn     func(func())                   // go statement, except in tests
+	after     func(time.Duration, func())    // time.AfterFunc, except in tests
 
 	mu        sync.Mutex
 	ended     bool
 	verified  map[mac]*account      // by address, name and password
-	wrong     map[mac]*accounts     // by name and password: as of which accounts
-	pending   map[mac]*attempt      // not checked yet, by address, name and password
-	checking  map[mac]*attempt      // under way to a check, by name and password
+	wrong     map[mac]*accounts     // by name and password: the accounts that it was checked against
+	pending   map[mac]*attempt      // not checked yet; by address, name and password
+	checking  map[mac]*attempt      // being checked; by name and password
 	lines     map[string]*loginLine // by address
-	queue     []*attempt            // that wait for a worker
+	queue     []*attempt            // waiting for a worker
 	working   int
 	scheduled map[*scheduledCall]struct{}
 }
 
-// A scheduledCall is what comes later, or when the server ends.
+// A scheduledCall runs after a delay, or when the server shuts down.
 type scheduledCall struct{ then func() }
 
-// An attempt is a name and a password from an address, for all who sent them from
-// there.
+// An attempt is one combination of address, name and password, for all waiters that sent
+// it.
 type attempt struct {
 	host, name string
 	password   []byte
-	// here is of all three, anywhere of name and password, and pair of host and name.
+	// here digests host, name and password; anywhere name and password; pair host and
+	// name.
 	here, anywhere, pair mac
 
 	waiters    []*waiter
-	duplicates []*attempt // with the same name and password, which its check is for as well
-	early      bool       // it is checked before its turn
+	duplicates []*attempt // attempts with the same name and password that share its check
+	early      bool       // checked before its turn
 	marked     bool       // it has marked its pair
 	queued     bool       // it is in the line of its address
-	err        error      // the answer that it gets in its turn; nil: it is not checked yet
+	err        error      // result of an early check, to be sent in its turn; nil: not checked yet
 }
 
-// A waiter is one who waits for an attempt.
+// A waiter is one pending login.
 type waiter struct{ done func(*account, error) }
 
 func newLogins(current func() *accounts, fails *failures) *logins {
@@ -113,10 +120,9 @@ func newLogins(current func() *accounts, fails *failures) *logins {
 	return l
 }
 
-// login calls done once with the account, or with why there is none, perhaps before
-// it returns. It keeps nothing of password. from is HOST:PORT, HOST or the path of a
-// unix socket. A caller that does not wait any more calls cancel; done may not be called
-// then.
+// login calls done once with the account, or with an error, perhaps before it returns. It
+// does not retain password. from is HOST:PORT, HOST or the path of a unix socket. cancel
+// withdraws the login; done may then never be called.
 func (l *logins) login(from, name string, password []byte, done func(*account, error)) (cancel func()) {
 	host := SiteOf(from)
 	if a := l.accountWithoutCheck(host, name, password); a != nil {
@@ -142,7 +148,8 @@ func (l *logins) login(from, name string, password []byte, done func(*account, e
 	return func() { l.cancel(at, w) }
 }
 
-// known is the account that an attempt is let in to at once; nil: it takes a check.
+// accountWithoutCheck returns the account if name and password were verified before from
+// host, or if the account needs no password; nil: a check is needed.
 func (l *logins) accountWithoutCheck(host, name string, password []byte) *account {
 	here := l.mac(host, name, password)
 	l.mu.Lock()
@@ -153,7 +160,7 @@ func (l *logins) accountWithoutCheck(host, name string, password []byte) *accoun
 	return l.accounts().passwordless(name)
 }
 
-// mac is of a host, unless it is empty, a name and a password.
+// mac digests a host, which may be empty, a name and a password.
 func (l *logins) mac(host, name string, password []byte) (sum mac) {
 	h := hmac.New(sha256.New, l.key[:])
 	fmt.Fprintf(h, "%d:%s%d:%s", len(host), host, len(name), name)
@@ -162,8 +169,8 @@ func (l *logins) mac(host, name string, password []byte) (sum mac) {
 	return sum
 }
 
-// attempt is the one that somebody now waits for, and whether it is to be checked now.
-// Its error is for an attempt that is not made.
+// attempt adds w to the attempt with this host, name and password, creating it if needed.
+// admitted reports that it must be checked now. An error means that no attempt was made.
 func (l *logins) attempt(host, name string, password []byte, w *waiter) (at *attempt, admitted bool, err error) {
 	here, anywhere, pair := l.mac(host, name, password), l.mac("", name, password), l.pair(host, name)
 	l.mu.Lock()
@@ -187,11 +194,12 @@ func (l *logins) attempt(host, name string, password []byte, w *waiter) (at *att
 	return at, admitted, nil
 }
 
-// cancel removes a waiter that has hung up. An attempt that nobody waits for is not checked.
+// cancel removes a waiter that no longer waits. An attempt without waiters is not
+// checked.
 func (l *logins) cancel(at *attempt, w *waiter) {
 	l.mu.Lock()
 	i := slices.Index(at.waiters, w)
-	if i < 0 { // it has been answered
+	if i < 0 { // already answered
 		l.mu.Unlock()
 		return
 	}
@@ -208,7 +216,7 @@ func (l *logins) cancel(at *attempt, w *waiter) {
 	}
 }
 
-// drop forgets the password of an attempt, and that it is pending. mu is held.
+// drop removes an attempt from pending and clears its password. Requires: l.mu is held.
 func (l *logins) drop(at *attempt) {
 	if l.pending[at.here] == at {
 		delete(l.pending, at.here)
@@ -216,8 +224,8 @@ func (l *logins) drop(at *attempt) {
 	clear(at.password)
 }
 
-// settle tells an attempt and its duplicates the result of a check by accounts: the account,
-// or err if that is nil or gone.
+// complete reports the result of a check against the accounts r to an attempt and its
+// duplicates: the account a, or err if a is nil or revoked.
 func (l *logins) complete(at *attempt, r *accounts, a *account, err error) {
 	if a != nil && a.revoked() {
 		a, err = nil, errWrongPass
@@ -227,7 +235,7 @@ func (l *logins) complete(at *attempt, r *accounts, a *account, err error) {
 		a.rememberPassword(at.anywhere)
 	}
 	l.mu.Lock()
-	delete(l.checking, at.anywhere) // no twin joins any more
+	delete(l.checking, at.anywhere) // no duplicate can be added from here on
 	all := append(at.duplicates, at)
 	if err == errWrongPass {
 		evictOne(l.wrong, maxWrong)
@@ -239,7 +247,7 @@ func (l *logins) complete(at *attempt, r *accounts, a *account, err error) {
 	}
 }
 
-// finish answers an attempt, unless its password is wrong and its turn is yet to come.
+// finish answers an attempt, except if its password is wrong and its turn has not come.
 func (l *logins) finish(at *attempt, a *account, err error) {
 	l.mu.Lock()
 	l.drop(at)
@@ -267,7 +275,7 @@ func (l *logins) finish(at *attempt, a *account, err error) {
 	l.serveDue(at.host)
 }
 
-// answer tells all who wait for an attempt.
+// answer calls all waiters of an attempt.
 func (l *logins) answer(at *attempt, a *account, err error) {
 	l.mu.Lock()
 	waiters := at.waiters
@@ -278,14 +286,14 @@ func (l *logins) answer(at *attempt, a *account, err error) {
 	}
 }
 
-// rememberClient notes that a password is right from an address. mu is held.
+// rememberClient caches a password as right for an address. Requires: l.mu is held.
 func (l *logins) rememberClient(here mac, a *account) {
 	evictOne(l.verified, maxVerified)
 	l.verified[here] = a
 }
 
-// evictOne drops any one entry of a map that has most: its password is checked again
-// then.
+// evictOne deletes an arbitrary entry of a map that has reached most; the password of
+// that entry is checked again on its next use.
 func evictOne[V any](m map[mac]V, most int) {
 	if len(m) < most {
 		return
@@ -296,7 +304,7 @@ func evictOne[V any](m map[mac]V, most int) {
 	}
 }
 
-// forget forgets accounts that are gone, and passwords that were wrong before.
+// forget deletes cached passwords of revoked accounts, and all that were wrong.
 func (l *logins) forget() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -304,7 +312,7 @@ func (l *logins) forget() {
 	maps.DeleteFunc(l.verified, func(_ mac, a *account) bool { return a.revoked() })
 }
 
-// later calls then after a time, or when the server ends.
+// schedule calls then after d, or when the server shuts down.
 func (l *logins) schedule(d time.Duration, then func()) {
 	w := &scheduledCall{then}
 	l.mu.Lock()
@@ -325,7 +333,7 @@ func (l *logins) schedule(d time.Duration, then func()) {
 	})
 }
 
-// end answers all who wait, and from now on lets in only who needs no hash.
+// end answers all waiters. From now on only logins that need no hash are accepted.
 func (l *logins) end() {
 	l.mu.Lock()
 	l.ended = true
@@ -344,19 +352,20 @@ func (l *logins) end() {
 	}
 }
 
-// LoginNeeded says whether a connection has to log in.
+// LoginNeeded reports whether a connection must log in.
 func (h *Handler) LoginNeeded() bool { return h.accounts.Load().initial == nil }
 
-// Known is Login for who is let in at once: who needs no password, or has logged in
-// with it from the same address before. Not ok: it takes Login, which may wait.
+// Known returns the account for a login that needs no check: the user has no password, or
+// the same password was verified before from the same address. If ok is false, call
+// Login, which may block.
 func (h *Handler) Known(from, name string, password []byte) (a Account, ok bool) {
 	found := h.logins.accountWithoutCheck(SiteOf(from), name, password)
 	return Account{found}, found != nil
 }
 
-// Login is AUTH for what is no session: from is the address that the attempt comes
-// from, as HOST:PORT or HOST, and by it attempts are slowed. It waits, at most until
-// ctx ends. Its error is an *Error for the client, or that of ctx.
+// Login is AUTH for callers without a session. from is the address of the attempt,
+// HOST:PORT or HOST; attempts are limited by it. Login blocks, at most until ctx ends.
+// Its error is an *Error for the client, or ctx.Err().
 func (h *Handler) Login(ctx context.Context, from, name string, password []byte) (Account, error) {
 	type result struct {
 		a   *account

@@ -6,12 +6,12 @@ import (
 	"runtime"
 )
 
-// start checks an attempt, unless its name and password are being checked for another
-// one.
+// start checks an attempt, or adds it to a check of the same name and password in
+// progress.
 func (l *logins) start(at *attempt) {
 	l.mu.Lock()
-	if twin := l.checking[at.anywhere]; twin != nil {
-		twin.duplicates = append(twin.duplicates, at)
+	if first := l.checking[at.anywhere]; first != nil {
+		first.duplicates = append(first.duplicates, at)
 		l.mu.Unlock()
 		return
 	}
@@ -20,7 +20,7 @@ func (l *logins) start(at *attempt) {
 	l.check(at)
 }
 
-// check checks an attempt at once where that needs no hash, and else queues it.
+// check completes an attempt at once if that needs no hash, otherwise queues it.
 func (l *logins) check(at *attempt) {
 	r := l.accounts()
 	a := r.byName[at.name]
@@ -63,7 +63,7 @@ func (l *logins) enqueue(at *attempt, r *accounts) {
 	}
 }
 
-// work checks queued attempts until there are none.
+// work checks queued attempts until the queue is empty.
 func (l *logins) work() {
 	for {
 		l.mu.Lock()
@@ -80,12 +80,13 @@ func (l *logins) work() {
 	}
 }
 
-// verify checks a password by the hashes of its user, or where the name is nobody's
-// by those of another user, always the same one for a name.
+// verify checks a password against the hashes of its user. For an unknown name it checks
+// against those of a dummy user, always the same one for a name, so that the time does
+// not reveal that the name is unknown.
 func (l *logins) verify(at *attempt) {
 	r := l.accounts()
 	a := r.byName[at.name]
-	if a != nil && a.user == nil { // the default user, since when it was queued
+	if a != nil && a.user == nil { // the default user, which has no hash; accounts changed since it was queued
 		l.check(at)
 		return
 	}

@@ -6,16 +6,16 @@ import (
 	"limitsrv/engine"
 )
 
-// Permits of an address: so many at once, and one a second after that. Each is for one
-// password that is checked, or for telling that one was wrong which was checked early.
+// Token bucket of an address: capacity and refill interval. A token pays for one checked
+// password, or for the delayed answer to one that was checked early and was wrong.
 const (
 	loginBurst  = 10
 	loginPeriod = time.Second
 )
 
-// These permits or more must be there for one to be taken: in line; for an attempt that has
-// just come, with a name that was guessed at from the address; and with any other name,
-// by somebody who may have come back, and by a newcomer.
+// Least number of tokens that must be there for one to be taken: by an attempt in line; by
+// a new attempt with a name guessed at before from the address; and, with any other name,
+// by a client that may have returned, and by a new one.
 const (
 	turnLeast     int64 = 7
 	guessedLeast  int64 = 5
@@ -24,18 +24,18 @@ const (
 )
 
 const (
-	// markLasts is how long a name is one that was guessed at.
+	// markLasts is the time for which a name counts as guessed at.
 	markLasts = 10 * time.Minute
-	// maxLeft and leftPeriod are of those who gave up waiting, and may be back: so many
-	// at most, and so long for each.
+	// maxLeft bounds the recorded cancelled attempts of an address, because these clients
+	// may return, and leftPeriod is the interval in which one record expires.
 	maxLeft    = 128
 	leftPeriod = time.Second / 4
-	// limiterMemory bounds the memory of addresses, and of names, in bytes each.
+	// limiterMemory bounds the memory for addresses, and for pairs, in bytes each.
 	limiterMemory = 1 << 20
 )
 
-// A pace slows attempts by a token bucket for each address, as anybody would who has
-// a rate limiter. Many may use it at once.
+// A loginLimiter limits attempts with a token bucket for each address. Concurrency: any
+// number of goroutines may use it.
 type loginLimiter struct {
 	addresses, pairs *engine.Engine
 	now              func() engine.Instant // never goes back
@@ -58,8 +58,8 @@ func newLoginLimiter() *loginLimiter {
 	}
 }
 
-// take takes a permit of an address if it has as many as least, and else says how long
-// it takes until then.
+// take takes a token of an address if it has at least `least`, otherwise returns the time
+// until it has.
 func (l *loginLimiter) take(host string, least int64) (wait time.Duration, ok bool) {
 	key := addressKey('p', host)
 	d := l.apply(l.addresses, engine.Op{Kind: engine.Take, Params: loginParams, N: least, Key: key})
@@ -70,44 +70,44 @@ func (l *loginLimiter) take(host string, least int64) (wait time.Duration, ok bo
 	return 0, true
 }
 
-// takes is take without the wait.
+// tryTake is take without the wait.
 func (l *loginLimiter) tryTake(host string, least int64) bool {
 	_, ok := l.take(host, least)
 	return ok
 }
 
-// refund gives a permit back.
+// refund returns a token.
 func (l *loginLimiter) refund(host string) {
 	l.apply(l.addresses, engine.Op{Kind: engine.Refund, N: 1, Key: addressKey('p', host)})
 }
 
-// recordAbandoned notes that somebody of an address gave up waiting.
+// recordAbandoned records that a client of an address cancelled its login.
 func (l *loginLimiter) recordAbandoned(host string) {
 	l.apply(l.addresses, engine.Op{Kind: engine.Take, Params: leftParams, N: 1, Key: addressKey('l', host)})
 }
 
-// takeReturned takes a newcomer of an address for one of those who left it shortly before,
-// if there is one more of these.
+// takeReturned counts a new client of an address as one that cancelled shortly before, if
+// one is recorded. Returns: whether it did.
 func (l *loginLimiter) takeReturned(host string) bool {
 	return l.apply(l.addresses, engine.Op{Kind: engine.Refund, N: 1, Key: addressKey('l', host)}).Status == engine.OK
 }
 
-// mark notes that a pair is guessed at.
+// mark records a guess at a pair.
 func (l *loginLimiter) mark(pair mac) {
 	l.apply(l.pairs, engine.Op{Kind: engine.Take, Params: markParams, N: 1, Key: pair[:]})
 }
 
-// unmark takes that back.
+// unmark undoes mark.
 func (l *loginLimiter) unmark(pair mac) {
 	l.apply(l.pairs, engine.Op{Kind: engine.Forget, Key: pair[:]})
 }
 
-// unmarked says whether a pair was not guessed at of late.
+// unmarked reports whether a pair was not guessed at recently.
 func (l *loginLimiter) unmarked(pair mac) bool {
 	return l.apply(l.pairs, engine.Op{Kind: engine.Peek, Key: pair[:]}).Status == engine.Missing
 }
 
-// addressKey is the key of one of an address's buckets.
+// addressKey returns the key of one of an address's buckets.
 func addressKey(kind byte, host string) []byte {
 	return append([]byte{kind}, host[:min(len(host), engine.MaxKeyBytes-1)]...)
 }

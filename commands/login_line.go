@@ -2,31 +2,31 @@ package commands
 
 import "slices"
 
-// maxLine attempts of an address wait at once, each of which is a connection that waits.
+// maxLine bounds the waiting attempts of an address; each holds a connection.
 const maxLine = 256
 
-// A loginLine is the attempts of an address that wait for their turns, of which there is
-// one a second: to be checked, or to hear that they were wrong. Names take turns, so
-// that a name that many guess at holds up no other. A turn comes only while the permits
-// that are kept for those who have just come are all there; so somebody who guesses,
-// and waits for the answer, guesses again no sooner than these are filled up.
+// A loginLine is the queue of one address. It serves one attempt a second: to be checked,
+// or to receive the result of an early check. Names take turns, so that one name under
+// attack delays no other. A turn needs all the tokens reserved for new attempts to be
+// there; therefore a client that guesses, and waits for each answer, guesses at the rate
+// at which these are refilled.
 type loginLine struct {
 	queues []*nameQueue // none is empty; the first has the next turn
 	size   int
-	timed  bool // somebody will call turns
+	timed  bool // a call of serveDue is scheduled
 }
 
-// A nameQueue is those of a line with one pair of address and name.
+// A nameQueue holds the attempts of a line with one pair of address and name.
 type nameQueue struct {
 	pair mac
 	all  []*attempt
 }
 
-// unknownNameBuckets are how many names that are nobody's are told apart.
+// unknownNameBuckets is the number of pairs that all unknown names of an address share.
 const unknownNameBuckets = 16
 
-// pair is of a host and a name. Names that are nobody's share some, for there is no end
-// of them.
+// pair digests a host and a name. Unknown names share pairs, because their number is
+// unbounded.
 func (l *logins) pair(host, name string) mac {
 	if l.accounts().nameOf(name) == "" {
 		name = "\x00" + string(rune(l.mac("", name, nil)[0]%unknownNameBuckets))
@@ -34,8 +34,8 @@ func (l *logins) pair(host, name string) mac {
 	return l.mac(host, name, nil)
 }
 
-// admit lets an attempt that has just been sent be checked, if its address has a
-// permit for it. mu is held.
+// admit reports whether a new attempt may be checked now because its address has a token
+// for it. Requires: l.mu is held.
 func (l *logins) admit(at *attempt) bool {
 	if l.lines[at.host] == nil && l.limiter.tryTake(at.host, turnLeast) {
 		l.mark(at)
@@ -60,8 +60,8 @@ func (l *logins) admit(at *attempt) bool {
 	return true
 }
 
-// mark notes that a pair is being guessed at, unless the attempt proves right. mu is
-// held.
+// mark records a guess at a pair; it is undone if the password is right. Requires: l.mu
+// is held.
 func (l *logins) mark(at *attempt) {
 	if l.limiter.unmarked(at.pair) {
 		l.limiter.mark(at.pair)
@@ -69,7 +69,8 @@ func (l *logins) mark(at *attempt) {
 	}
 }
 
-// push puts an attempt at the end of its nameQueue, if there is room in its line. mu is held.
+// push appends an attempt to its name's queue, if its line has room. Requires: l.mu is
+// held.
 func (l *logins) push(at *attempt) bool {
 	n := l.lines[at.host]
 	if n == nil {
@@ -90,7 +91,7 @@ func (l *logins) push(at *attempt) bool {
 	return true
 }
 
-// remove takes an attempt out of its line, if it is there. mu is held.
+// remove takes an attempt out of its line if it is in there. Requires: l.mu is held.
 func (l *logins) remove(at *attempt) {
 	if !at.queued {
 		return
@@ -108,7 +109,7 @@ func (l *logins) remove(at *attempt) {
 	}
 }
 
-// next takes the attempt out of a line whose turn it is. mu is held.
+// next removes and returns the attempt with the next turn. Requires: l.mu is held.
 func (l *logins) next(n *loginLine) *attempt {
 	x := n.queues[0]
 	n.queues = append(slices.Delete(n.queues, 0, 1), x)
@@ -117,8 +118,8 @@ func (l *logins) next(n *loginLine) *attempt {
 	return at
 }
 
-// turns gives those of an address's line their turns who have one now, and comes back
-// when the next one is due. At the end of the server all have.
+// serveDue serves the attempts of an address that have their turn now, and schedules
+// itself for the next turn. At shutdown all are served.
 func (l *logins) serveDue(host string) {
 	l.mu.Lock()
 	n := l.lines[host]
@@ -153,7 +154,7 @@ func (l *logins) serveDue(host string) {
 	}
 }
 
-// lineTimer is turns for a line that waited for it, if it is still there.
+// lineTimer is a scheduled serveDue; it does nothing if the line has been removed.
 func (l *logins) lineTimer(host string, n *loginLine) {
 	l.mu.Lock()
 	n.timed = false

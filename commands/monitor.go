@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// What some want of every command at times. Handler.attention has them as bits,
-// so that a command looks once where nobody does.
+// Hooks that apply to every command while they are set. Handler.attention holds them as
+// bits, so that a command checks all of them with one load.
 const (
 	monitored int32 = 1 << iota
 	paused
 	loading
-	guarded // some users may not do everything
+	guarded // there is a users file: rights must be checked
 )
 
 // attend sets or clears a bit of attention.
@@ -39,18 +39,18 @@ var monitor = Command{
 		hub.monitors[s] = struct{}{}
 		s.h.attend(monitored, true)
 		s.updateListening()
-		s.closing = s.mustDisconnect() // asked afterwards, so that ReloadUsers misses no monitor
+		s.closing = s.mustDisconnect() // checked after the registration, so that ReloadUsers misses no monitor
 		s.w.OK()
 	},
 }
 
-// removeMonitor ends a session's MONITOR. The hub is locked.
+// removeMonitor ends a session's MONITOR. Requires: hub.mu is held.
 func (h *Handler) removeMonitor(s *Session) {
 	delete(h.hub.monitors, s)
 	h.attend(monitored, len(h.hub.monitors) > 0)
 }
 
-// exhibit shows a command to the monitors, if there are any.
+// exhibit sends a command to the monitors, if there are any.
 func (s *Session) exhibit(c *spec, args [][]byte) {
 	if s.h.attention.Load()&monitored == 0 || c.Flags&Admin != 0 {
 		return
@@ -67,7 +67,7 @@ func (s *Session) exhibit(c *spec, args [][]byte) {
 	}
 }
 
-// monitorLine is a command in the form of Redis' MONITOR.
+// monitorLine returns a command in the form of Redis' MONITOR.
 func (s *Session) monitorLine(c *spec, args [][]byte) []byte {
 	micros := int64(s.h.now()) / 1000
 	from := s.client.Addr
@@ -82,8 +82,8 @@ func (s *Session) monitorLine(c *spec, args [][]byte) []byte {
 	return append(line, '\r', '\n')
 }
 
-// redacted is a command line without what may be secret: of HELLO what follows AUTH,
-// and of others all arguments.
+// redacted returns a command line without its secrets: for HELLO without the words after
+// AUTH, for other commands with the flag Secret without any argument.
 func redacted(c *spec, args [][]byte) [][]byte {
 	if c.Flags&Secret == 0 {
 		return args
@@ -104,7 +104,7 @@ func redacted(c *spec, args [][]byte) [][]byte {
 	return hidden
 }
 
-// appendQuoted appends b in quotes, as Redis shows any bytes.
+// appendQuoted appends b in quotes, with Redis' escapes.
 func appendQuoted(line, b []byte) []byte {
 	line = append(line, '"')
 	for _, c := range b {

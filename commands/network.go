@@ -5,10 +5,10 @@ import (
 	"time"
 )
 
-// Network counts connections and bytes of clients, since the start of the server.
+// Network counts connections and bytes of clients since the start of the server.
 type Network struct {
-	Rejected     int64 // connections closed because all places were taken
-	RejectedHTTP int64 // connections closed because they spoke HTTP
+	Rejected     int64 // closed because --max-clients was reached
+	RejectedHTTP int64 // closed because the client sent HTTP
 	InputBytes   int64
 	OutputBytes  int64
 }
@@ -25,7 +25,7 @@ func (h *Handler) network() Network {
 	return n
 }
 
-// networkTotals returns its counts since the start, or zeros if none was configured.
+// networkTotals returns the counts since the start, or zeros if none was configured.
 func (h *Handler) networkTotals() Network {
 	if h.config.Network == nil {
 		return Network{}
@@ -50,5 +50,5 @@ func (h *Handler) infoNetwork(l *lines) {
 	l.add("rejected_http_connections", n.RejectedHTTP)
 }
 
-// kilobytes writes a number of bytes as Redis writes kilobytes a second.
+// kilobytes writes bytes in the form of Redis' kilobytes per second.
 func kilobytes(bytes int64) string { return fmt.Sprintf("%.2f", float64(bytes)/1024) }

@@ -23,8 +23,7 @@ var object = Command{
 	},
 }
 
-// objectSub is a line of OBJECT's subcommands, which all answer nil where there
-// is no key.
+// objectSub makes a subcommand of OBJECT; all answer nil for a missing key.
 func objectSub(name, summary string, found func(*Reply, engine.Alg)) Command {
 	return Command{
 		Name: name, Args: "key", Summary: summary, Complexity: "O(1)", Since: "2.2.3", Group: "generic",

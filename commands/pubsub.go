@@ -22,7 +22,7 @@ var (
 		func(s *Session, args [][]byte) { s.unsubscribe(toPatterns, args[1:]) })
 )
 
-// listenCommand is one of those that answer once for each argument.
+// listenCommand makes a command that answers once for each argument.
 func listenCommand(name, args, summary string, run func(*Session, [][]byte)) Command {
 	return Command{
 		Name: name, Args: args, Summary: summary, Complexity: "O(N), N being the names", Since: "2.0.0", Group: "pubsub",
@@ -62,7 +62,7 @@ var pubSub = Command{
 	},
 }
 
-// pubSubSub is a line of PUBSUB's subcommands.
+// pubSubSub makes a subcommand of PUBSUB.
 func pubSubSub(name, args, summary string, flags Flags, run func(*Session, [][]byte)) Command {
 	return Command{
 		Name: name, Args: args, Summary: summary, Complexity: "O(N), N being the channels", Since: "2.8.0", Group: "pubsub",
@@ -96,7 +96,7 @@ func runNumSub(s *Session, args [][]byte) {
 	}
 }
 
-// hubSizes are what INFO tells.
+// hubSizes are the values of INFO.
 type hubSizes struct{ channels, patterns, clients int }
 
 func (h *hub) sizes() hubSizes {

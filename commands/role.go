@@ -39,7 +39,7 @@ func runRole(s *Session, _ [][]byte) {
 	}
 }
 
-// maxWait bounds WAIT, so that a connection is not away for ever.
+// maxWait bounds WAIT, so that a connection is not blocked for ever.
 const maxWait = time.Minute
 
 var wait = Command{
@@ -49,7 +49,7 @@ var wait = Command{
 	Run: runWait,
 }
 
-// runWait counts and does not wait in a transaction.
+// runWait does not wait in a transaction; it answers the current number.
 func runWait(s *Session, args [][]byte) {
 	replicas, err := strconv.ParseInt(string(args[1]), 10, 32)
 	if err != nil {

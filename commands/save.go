@@ -2,7 +2,7 @@ package commands
 
 import "fmt"
 
-// maxBackupName is how long the name of a backup may be.
+// maxBackupName bounds the length of a backup's name.
 const maxBackupName = 64
 
 var save = Command{
@@ -68,8 +68,8 @@ func runBackup(s *Session, args [][]byte) {
 	}, func(w *Reply) { w.BulkString(path) })
 }
 
-// backupName says whether a backup may have the name: it is a directory's, and no
-// way out of the one above it.
+// backupName reports whether a backup may have the name. The name becomes a directory, so
+// it must not lead out of the parent directory.
 func backupName(name []byte) bool {
 	for _, c := range name {
 		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' && c != '_' {

@@ -9,14 +9,15 @@ import (
 )
 
 const (
-	// defaultScan and maxScan are SCAN's COUNT: keys looked at by one call.
+	// defaultScan and maxScan are the default and the maximum of SCAN's COUNT: keys
+	// visited by one call.
 	defaultScan = 10
 	maxScan     = 10_000
-	// maxScanWork is after how much of holding keys against a pattern SCAN answers,
-	// whatever its COUNT: bytes of the one times bytes of the other, some 0.1 s of them.
+	// maxScanWork bounds the pattern matching of one SCAN, for any COUNT, in pattern
+	// bytes times key bytes: about 0.1 s.
 	maxScanWork = 1 << 24
-	// maxPatternBytes is how long the pattern of SCAN and KEYS may be, which is what the
-	// longest key takes.
+	// maxPatternBytes bounds the pattern of SCAN and KEYS to the length of the longest
+	// key.
 	maxPatternBytes = engine.MaxKeyBytes
 	// maxKeys bounds the reply of KEYS.
 	maxKeys = 100_000
@@ -71,7 +72,7 @@ var scan = Command{
 	},
 }
 
-// scanOptions say how many keys to look at and which of them to tell.
+// scanOptions are the number of keys to visit and the filters of the reply.
 type scanOptions struct {
 	match []byte // nil: any
 	kind  []byte // nil: any
@@ -82,8 +83,8 @@ func (o *scanOptions) wants(key []byte, alg engine.Alg) bool {
 	return (o.match == nil || globMatch(o.match, key, sameCase)) && (o.kind == nil || isWord(o.kind, alg.String()))
 }
 
-// parseScan reads pairs of an option and its value. A COUNT beyond maxScan is cut
-// to that: it is a hint.
+// parseScan parses pairs of an option and its value. A COUNT above maxScan is clamped: it
+// is a hint.
 func parseScan(args [][]byte) (scanOptions, error) {
 	o := scanOptions{count: defaultScan}
 	if len(args)%2 != 0 {
@@ -144,7 +145,7 @@ var keys = Command{
 	},
 }
 
-// randomPages is how many pages RANDOMKEY looks at for a live key.
+// randomPages bounds the pages that RANDOMKEY visits to find a live key.
 const randomPages = 1000
 
 var randomKey = Command{
@@ -165,7 +166,7 @@ var randomKey = Command{
 	},
 }
 
-// A keyList is copies of keys, one behind the other.
+// A keyList holds copies of keys in one buffer.
 type keyList struct {
 	bytes []byte
 	ends  []int

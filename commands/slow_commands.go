@@ -26,7 +26,7 @@ var slowLog = Command{
 	},
 }
 
-// slowLogSub is a line of SLOWLOG's subcommands.
+// slowLogSub makes a subcommand of SLOWLOG.
 func slowLogSub(name, args, summary string, run func(*Session, [][]byte)) Command {
 	return Command{
 		Name: name, Args: args, Summary: summary, Complexity: "O(N), N being the entries", Since: "2.2.12", Group: "server",
@@ -74,7 +74,7 @@ var latency = Command{
 	},
 }
 
-// latencySub is a line of LATENCY's subcommands.
+// latencySub makes a subcommand of LATENCY.
 func latencySub(name, args, summary string, run func(*Session, [][]byte)) Command {
 	return Command{
 		Name: name, Args: args, Summary: summary, Complexity: "O(N), N being what is answered", Since: "2.8.13", Group: "server",

@@ -5,7 +5,7 @@ import (
 )
 
 const (
-	// defaultTop and MaxTop are how many keys are told, if nothing is said, and at most.
+	// defaultTop and MaxTop are the default and the maximum of the count.
 	defaultTop = 10
 	MaxTop     = 100
 )
@@ -34,7 +34,7 @@ var rlTop = Command{
 	},
 }
 
-// parseTop reads what may follow RL.TOP, each of which may be left out.
+// parseTop parses the arguments of RL.TOP; each may be left out.
 func parseTop(args [][]byte) (what engine.TopKind, window engine.TopWindow, count int, err error) {
 	count = defaultTop
 	if len(args) > 0 && (isWord(args[0], "DENIED") || isWord(args[0], "HOT")) {

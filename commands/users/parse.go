@@ -17,21 +17,22 @@ import (
 const (
 	maxUsers        = 4096
 	maxNameBytes    = 128
-	maxKeys         = 256 // patterns of a user
+	maxKeys         = 256 // patterns per user
 	maxPatternBytes = 1024
-	maxHashes       = 4 // of a user
+	maxHashes       = 4 // per user
 )
 
 const fields = "name, hash or hashes, groups, keys and enabled"
 
-// A source is a file that is being read.
+// A source is a file that is being parsed.
 type source struct {
 	path     string
 	reserved []string
 	named    map[string]*User
 }
 
-// Parse reads what a file of that path says, of at most a megabyte.
+// Parse parses data, at most a megabyte, which was read from path. reserved are names
+// that must not be in it.
 func Parse(path string, data []byte, reserved ...string) (*Table, error) {
 	s := &source{path: path, reserved: reserved, named: map[string]*User{}}
 	if line := files.NestedTooDeep(data); line > 0 {
@@ -70,7 +71,7 @@ func (s *source) errorAt(line int, format string, args ...any) error {
 	return fmt.Errorf("%s:%d: %s", s.path, line, fmt.Sprintf(format, args...))
 }
 
-// lineOf is where a node begins.
+// lineOf returns the line at which a node begins.
 func lineOf(n ast.Node) int {
 	if n == nil || n.GetToken() == nil || n.GetToken().Position == nil {
 		return 1
@@ -78,7 +79,7 @@ func lineOf(n ast.Node) int {
 	return n.GetToken().Position.Line
 }
 
-// text is what a node of text says, empty if it is none.
+// text returns the value of a text node, empty for any other node.
 func text(n ast.Node) string {
 	switch n := n.(type) {
 	case *ast.StringNode:
@@ -91,7 +92,7 @@ func text(n ast.Node) string {
 	return ""
 }
 
-// mapping are the fields of a node that must be a mapping, each of another name.
+// mapping returns the fields of a node that must be a mapping without duplicate names.
 func (s *source) mapping(n ast.Node) ([]*ast.MappingValueNode, error) {
 	var values []*ast.MappingValueNode
 	switch n := n.(type) {
@@ -116,7 +117,7 @@ func (s *source) mapping(n ast.Node) ([]*ast.MappingValueNode, error) {
 	return values, nil
 }
 
-// list are the elements of a node that must be a list of 1 to most.
+// list returns the elements of a node that must be a list of 1 to most elements.
 func (s *source) list(what string, n ast.Node, most int) ([]ast.Node, error) {
 	l, ok := n.(*ast.SequenceNode)
 	switch {
@@ -128,7 +129,7 @@ func (s *source) list(what string, n ast.Node, most int) ([]ast.Node, error) {
 	return l.Values, nil
 }
 
-// texts are the elements of a list of texts, each of 1 to mostBytes.
+// texts returns the elements of a list of texts, each of 1 to mostBytes.
 func (s *source) texts(what string, n ast.Node, most, mostBytes int) (all []string, lines []int, err error) {
 	nodes, err := s.list(what, n, most)
 	for _, e := range nodes {
@@ -157,7 +158,7 @@ func (s *source) users(n ast.Node) (*Table, error) {
 	return t, nil
 }
 
-// user reads one user, with all that one must have.
+// user parses one user and checks that all required fields are there.
 func (s *source) user(n ast.Node) (*User, error) {
 	values, err := s.mapping(n)
 	if err != nil {
@@ -192,7 +193,7 @@ func (s *source) user(n ast.Node) (*User, error) {
 	return u, nil
 }
 
-// field reads one field of a user.
+// field parses one field of a user.
 func (s *source) field(u *User, name string, line int, value ast.Node) (err error) {
 	switch name {
 	case "name":
@@ -219,7 +220,7 @@ func (s *source) field(u *User, name string, line int, value ast.Node) (err erro
 	return s.errorAt(line, "there is no such field; a user has %s", fields)
 }
 
-// checkName holds a name to what can stand in a line of CLIENT LIST and of a log.
+// checkName rejects names that would break a line of CLIENT LIST or of a log.
 func (s *source) checkName(name string, line int) error {
 	if len(name) < 1 || len(name) > maxNameBytes || strings.ContainsFunc(name, func(c rune) bool { return c < '!' || c > '~' }) {
 		return s.errorAt(line, "name must be text of 1 to %d letters, digits and signs of ASCII, without spaces; a number, true or false needs quotes", maxNameBytes)
