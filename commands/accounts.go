@@ -132,7 +132,7 @@ func (h *Handler) ReloadUsers() error {
 	defer h.reloading.Unlock()
 	t, err := h.config.LoadUsers()
 	if err != nil {
-		h.config.Log.Error("the users can't be loaded, and those from before remain", "error", err)
+		h.config.Log.Error("users file not loaded; the previous users stay in effect", "error", err)
 		return err
 	}
 	h.accounts.Store(h.accounts.Load().next(t))
@@ -144,7 +144,7 @@ func (h *Handler) ReloadUsers() error {
 			closed++
 		}
 	}
-	h.config.Log.Info("the users are loaded", "users", len(t.Users), "connections_closed", closed)
+	h.config.Log.Info("users loaded", "users", len(t.Users), "connections_closed", closed)
 	return nil
 }
 

@@ -10,24 +10,24 @@ import (
 )
 
 var (
-	errInFile      = &Error{"ERR", "users are in the file of --users, and change there: see ACL LOAD"}
-	errNoUsersFile = &Error{"ERR", "This server was started without --users: there is only the default user, whose password is an option"}
+	errInFile      = &Error{"ERR", "users are configured in the --users file: edit it, then use ACL LOAD"}
+	errNoUsersFile = &Error{"ERR", "the server was started without --users: the default user is the only one, and its password is an option"}
 )
 
 var acl = Command{
-	Name: "ACL", Summary: "Container for commands about users.",
+	Name: "ACL", Summary: "Commands about users.",
 	Complexity: "Depends on the subcommand", Since: "6.0.0", Group: "server",
 	Sub: []Command{
-		aclSub("CAT", "[category]", "Lists the categories of commands, or the commands of one. decide, peek and admin are the groups that users are in.", 0, runACLCat),
-		aclSub("DELUSER", "username [username ...]", "Refused: users are in a file.", Admin|Secret, refuseUsers),
-		aclSub("DRYRUN", "username command [arg ...]", "Answers whether a user may send a command line, or why not.", Admin|Secret, runACLDryRun),
-		aclSub("GETUSER", "username", "Describes a user, or answers nil.", Admin, runACLGetUser),
-		aclSub("LIST", "", "Lists the users with their rules, without their passwords.", Admin, runACLList),
-		aclSub("LOAD", "", "Reads the file of users again. A mistake in it is told, and changes nothing.", Admin|NoMulti, runACLLoad),
-		aclSub("SAVE", "", "Refused: users are in a file.", Admin, refuseUsers),
-		aclSub("SETUSER", "username [rule ...]", "Refused: users are in a file.", Admin|Secret, refuseUsers),
+		aclSub("CAT", "[category]", "Lists the categories of commands, or the commands of one category. decide, peek and admin are the groups of users.", 0, runACLCat),
+		aclSub("DELUSER", "username [username ...]", "Rejected: users are configured in a file.", Admin|Secret, refuseUsers),
+		aclSub("DRYRUN", "username command [arg ...]", "Checks whether a user may send a command line.", Admin|Secret, runACLDryRun),
+		aclSub("GETUSER", "username", "Describes a user; nil if there is no such user.", Admin, runACLGetUser),
+		aclSub("LIST", "", "Lists the users and their rules, without passwords.", Admin, runACLList),
+		aclSub("LOAD", "", "Reloads the users file. An invalid file is an error and changes nothing.", Admin|NoMulti, runACLLoad),
+		aclSub("SAVE", "", "Rejected: users are configured in a file.", Admin, refuseUsers),
+		aclSub("SETUSER", "username [rule ...]", "Rejected: users are configured in a file.", Admin|Secret, refuseUsers),
 		aclSub("USERS", "", "Lists the users.", Admin, func(s *Session, _ [][]byte) { s.w.bulks(s.h.accounts.Load().names()) }),
-		aclSub("WHOAMI", "", "Answers the user of the connection.", 0, func(s *Session, _ [][]byte) { s.w.BulkString(s.account.name) }),
+		aclSub("WHOAMI", "", "Returns the user of the connection.", 0, func(s *Session, _ [][]byte) { s.w.BulkString(s.account.name) }),
 	},
 }
 

@@ -12,7 +12,7 @@ var (
 )
 
 var timeOf = Command{
-	Name: "TIME", Summary: "Answers the time by which limits are decided: seconds since 1970 and microseconds.",
+	Name: "TIME", Summary: "Returns the time of decisions: seconds since 1970 and microseconds.",
 	Complexity: "O(1)", Since: "2.6.0", Group: "server", Flags: Loading | Stale | Fast,
 	Run: func(s *Session, _ [][]byte) {
 		micros := int64(s.h.now()) / int64(time.Microsecond)
@@ -21,7 +21,7 @@ var timeOf = Command{
 }
 
 var shutdown = Command{
-	Name: "SHUTDOWN", Args: "[NOSAVE|SAVE] [NOW] [FORCE] [ABORT]", Summary: "Ends the server. With SAVE it takes a snapshot first, however long that takes, with NOSAVE none, and else one that takes a second at most; nothing is lost without.",
+	Name: "SHUTDOWN", Args: "[NOSAVE|SAVE] [NOW] [FORCE] [ABORT]", Summary: "Stops the server. SAVE takes a snapshot first, NOSAVE takes none; the default is a snapshot that takes at most a second. No decision is lost without a snapshot.",
 	Complexity: "O(1)", Since: "1.0.0", Group: "server", Flags: Admin | NoScript | Loading | Stale | NoMulti,
 	Run: runShutdown,
 }
@@ -82,7 +82,7 @@ func (s *Session) parting(save, noSave bool) Parting {
 }
 
 var debug = Command{
-	Name: "DEBUG", Summary: "Container for commands for tests.",
+	Name: "DEBUG", Summary: "Commands for tests.",
 	Complexity: "Depends on the subcommand", Since: "1.0.0", Group: "server", Flags: Admin | NoScript | Loading | Stale,
 	Sub: []Command{
 		{

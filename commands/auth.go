@@ -27,7 +27,7 @@ var auth = Command{
 }
 
 var hello = Command{
-	Name: "HELLO", Args: "[protover [AUTH username password] [SETNAME clientname]]", Summary: "Greets the server and chooses the protocol.",
+	Name: "HELLO", Args: "[protover [AUTH username password] [SETNAME clientname]]", Summary: "Switches the protocol and optionally logs in.",
 	Complexity: "O(1)", Since: "6.0.0", Group: "connection", Flags: NoScript | Loading | Stale | Fast | NoAuth | Secret,
 	Run: runHello,
 }

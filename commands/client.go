@@ -22,30 +22,30 @@ var (
 const maxClientNameBytes = 256
 
 var client = Command{
-	Name: "CLIENT", Summary: "Container for commands about connections.",
+	Name: "CLIENT", Summary: "Commands about connections.",
 	Complexity: "Depends on the subcommand", Since: "2.4.0", Group: "connection",
 	Sub: []Command{
-		clientSub("CACHING", "YES|NO", "Refused: there is no client side caching.", 0, func(s *Session, _ [][]byte) { s.w.Error(errCaching) }),
-		clientSub("GETNAME", "", "Answers the name of the connection.", 0, runGetName),
-		clientSub("GETREDIR", "", "Answers -1: invalidations are not redirected.", 0, func(s *Session, _ [][]byte) { s.w.Int(-1) }),
-		clientSub("ID", "", "Answers the number of the connection.", 0, func(s *Session, _ [][]byte) { s.w.Int(s.id) }),
-		clientSub("INFO", "", "Tells about the connection.", 0, func(s *Session, args [][]byte) { s.w.Verbatim(s.line(time.Now(), wordBytes(args))) }),
+		clientSub("CACHING", "YES|NO", "Rejected: client side caching is not supported.", 0, func(s *Session, _ [][]byte) { s.w.Error(errCaching) }),
+		clientSub("GETNAME", "", "Returns the name of the connection.", 0, runGetName),
+		clientSub("GETREDIR", "", "Returns -1: invalidations are not redirected.", 0, func(s *Session, _ [][]byte) { s.w.Int(-1) }),
+		clientSub("ID", "", "Returns the id of the connection.", 0, func(s *Session, _ [][]byte) { s.w.Int(s.id) }),
+		clientSub("INFO", "", "Describes the connection.", 0, func(s *Session, args [][]byte) { s.w.Verbatim(s.line(time.Now(), wordBytes(args))) }),
 		clientSub("KILL", "<ip:port | <ID client-id | ADDR ip:port | LADDR ip:port | TYPE type | USER username | SKIPME YES|NO ...>>",
 			"Closes connections.", Admin, runKill),
-		clientSub("LIST", "[TYPE NORMAL|MASTER|REPLICA|PUBSUB] [ID client-id [client-id ...]]", "Tells about all connections.", Admin, runClientList),
+		clientSub("LIST", "[TYPE NORMAL|MASTER|REPLICA|PUBSUB] [ID client-id [client-id ...]]", "Describes all connections.", Admin, runClientList),
 		clientSub("NO-EVICT", "ON|OFF", "Accepted: connections are not evicted.", Admin, runOnOff),
 		clientSub("NO-TOUCH", "ON|OFF", "Accepted: reading does not touch keys.", 0, runOnOff),
-		clientSub("PAUSE", "timeout [WRITE|ALL]", "Holds commands back for so many milliseconds: those that write, or all.", Admin, runPause),
-		clientSub("REPLY", "ON|OFF|SKIP", "Chooses whether commands are answered.", NoMulti, runClientReply),
-		clientSub("SETINFO", "<LIB-NAME libname | LIB-VER libver>", "Tells the client library.", 0, runSetInfo),
-		clientSub("SETNAME", "connection-name", "Names the connection.", 0, runSetName),
-		clientSub("TRACKING", "ON|OFF [option ...]", "Accepts ON OPTIN, which tracks nothing, and OFF.", 0, runTracking),
-		clientSub("TRACKINGINFO", "", "Answers that nothing is tracked.", 0, runTrackingInfo),
+		clientSub("PAUSE", "timeout [WRITE|ALL]", "Suspends commands for timeout milliseconds: only those that write, or all.", Admin, runPause),
+		clientSub("REPLY", "ON|OFF|SKIP", "Switches replies to commands on or off.", NoMulti, runClientReply),
+		clientSub("SETINFO", "<LIB-NAME libname | LIB-VER libver>", "Sets the name or version of the client library.", 0, runSetInfo),
+		clientSub("SETNAME", "connection-name", "Sets the name of the connection.", 0, runSetName),
+		clientSub("TRACKING", "ON|OFF [option ...]", "Accepts OFF, and ON OPTIN, which tracks nothing.", 0, runTracking),
+		clientSub("TRACKINGINFO", "", "Returns the tracking state, which is always off.", 0, runTrackingInfo),
 		clientSub("UNPAUSE", "", "Ends CLIENT PAUSE.", Admin|Unpaused, func(s *Session, _ [][]byte) {
 			s.h.unpause()
 			s.w.OK()
 		}),
-		clientSub("UNBLOCK", "client-id [TIMEOUT|ERROR]", "Answers 0: no command blocks.", Admin, runUnblock),
+		clientSub("UNBLOCK", "client-id [TIMEOUT|ERROR]", "Returns 0: no command blocks.", Admin, runUnblock),
 	},
 }
 

@@ -9,24 +9,24 @@ import (
 	"limitsrv/engine"
 )
 
-// hands are the readings of a pair of clocks that a test sets.
-type hands struct {
+// fakeClocks are the readings of a pair of clocks that a test sets.
+type fakeClocks struct {
 	wall engine.Instant
 	mono int64
 }
 
-func (h *hands) readWall() engine.Instant { return h.wall }
-func (h *hands) readMono() int64          { return h.mono }
+func (h *fakeClocks) readWall() engine.Instant { return h.wall }
+func (h *fakeClocks) readMono() int64          { return h.mono }
 
-// pass lets time pass, on the wall clock by step more.
-func (h *hands) pass(d, step time.Duration) {
+// pass advances both clocks by d, and the wall clock by step in addition.
+func (h *fakeClocks) pass(d, step time.Duration) {
 	h.mono += int64(d)
 	h.wall += engine.Instant(d + step)
 }
 
 func TestSystemClock(t *testing.T) {
 	const hour = time.Hour
-	h := &hands{wall: 1e18, mono: 7}
+	h := &fakeClocks{wall: 1e18, mono: 7}
 	c := newSystemClock(0, h.readWall, h.readMono)
 	if got := c.Now(); got != 1e18 {
 		t.Fatalf("Now() = %d at the start, want the wall clock's 1e18", got)
@@ -35,9 +35,9 @@ func TestSystemClock(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		pass    time.Duration // on the monotonic clock
-		step    time.Duration // of the wall clock beyond that
+		step    time.Duration // additional, of the wall clock
 		want    time.Duration // gained
-		settled time.Duration // wall clock less ours, after it
+		settled time.Duration // wall clock minus ours, afterwards
 	}{
 		{"goes at normal speed", 10 * time.Second, 0, 10 * time.Second, 0},
 		{"is not stepped back", time.Second, -hour, time.Second, -hour},
@@ -77,7 +77,7 @@ func TestSystemClockFloor(t *testing.T) {
 		{"starts at the floor where the wall clock is behind", 4e18, 5e18, 5e18},
 		{"starts at 0 where the wall clock is before 1970", -1, 0, 0},
 	} {
-		h := &hands{wall: tt.wall}
+		h := &fakeClocks{wall: tt.wall}
 		if got := newSystemClock(tt.floor, h.readWall, h.readMono).Now(); got != tt.want {
 			t.Errorf("%s: Now() = %d, want %d", tt.name, got, tt.want)
 		}
@@ -85,12 +85,12 @@ func TestSystemClockFloor(t *testing.T) {
 }
 
 func TestSystemClockNotBefore(t *testing.T) {
-	h := &hands{wall: 1e18}
+	h := &fakeClocks{wall: 1e18}
 	c := newSystemClock(0, h.readWall, h.readMono)
 	last := c.Now()
 	for _, tt := range []struct {
 		name  string
-		floor time.Duration // from now on our clock
+		floor time.Duration // relative to our clock
 		pass  time.Duration
 		want  time.Duration // gained
 		ahead time.Duration // of the wall clock, after it
@@ -118,12 +118,12 @@ func TestSystemClockNotBefore(t *testing.T) {
 	}
 }
 
-// TestSystemClockSpeed steps the wall clock at random: time never goes back, and
-// never faster or slower than by a thousandth.
+// TestSystemClockSpeed steps the wall clock at random: time never goes back, and its
+// speed is never off by more than a thousandth.
 func TestSystemClockSpeed(t *testing.T) {
 	seed := rand.Uint64()
 	r := rand.New(rand.NewPCG(seed, 0))
-	h := &hands{wall: 1e18}
+	h := &fakeClocks{wall: 1e18}
 	c := newSystemClock(0, h.readWall, h.readMono)
 	last := c.Now()
 	for i := range 100_000 {
@@ -142,10 +142,10 @@ func TestSystemClockSpeed(t *testing.T) {
 	}
 }
 
-func TestSystemClockTogether(t *testing.T) {
+func TestSystemClockConcurrent(t *testing.T) {
 	var (
 		mu sync.Mutex
-		h  = &hands{wall: 1e18}
+		h  = &fakeClocks{wall: 1e18}
 	)
 	c := newSystemClock(0, func() engine.Instant {
 		mu.Lock()
@@ -188,9 +188,10 @@ func TestSystemClockTogether(t *testing.T) {
 	group.Wait()
 }
 
-// TestSystemClockOvertaken lets another caller go ahead while one reads.
-func TestSystemClockOvertaken(t *testing.T) {
-	h := &hands{wall: 1e18}
+// TestSystemClockRace lets another caller advance the line between two readings of one
+// caller.
+func TestSystemClockRace(t *testing.T) {
+	h := &fakeClocks{wall: 1e18}
 	between := func() {}
 	c := newSystemClock(0, h.readWall, func() int64 {
 		between()

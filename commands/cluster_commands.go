@@ -20,25 +20,25 @@ var (
 )
 
 var cluster = Command{
-	Name: "CLUSTER", Summary: "Container for commands about the cluster; refused where there is none.",
+	Name: "CLUSTER", Summary: "Commands about the cluster; rejected without a cluster.",
 	Complexity: "Depends on the subcommand", Since: "3.0.0", Group: "cluster",
 	Sub: []Command{
-		clusterSub("COUNTKEYSINSLOT", "slot", "Answers how many keys a slot has; looks at all keys.", AllKeys, runCountKeysInSlot),
-		clusterSub("DIGEST", "", "Answers the index of the last entry and a hash of the state behind it, for tests: the same on all nodes that have come as far. Looks at all keys.", Admin, runDigest),
-		clusterSub("FAILOVER", "[FORCE|TAKEOVER|node-id]", "Hands the lead over to a node: to the one that is asked, or from there to any other.", membershipFlags, runFailover),
-		clusterSub("FORGET", "node-id", "Takes a node out of the cluster; it may be named by its address among nodes.", membershipFlags, runForget),
-		clusterSub("GETKEYSINSLOT", "slot count", "Answers keys of a slot; looks at all keys.", AllKeys, runGetKeysInSlot),
-		clusterSub("INFO", "", "Tells how the cluster is.", 0, runClusterInfo),
-		clusterSub("KEYSLOT", "key-name", "Answers the slot of a key.", 0, func(s *Session, _ []Node, args [][]byte) { s.w.Int(int64(keySlot(args[2]))) }),
-		clusterSub("LEAVE", "", "Takes this node out of the cluster.", membershipFlags, runLeave),
+		clusterSub("COUNTKEYSINSLOT", "slot", "Counts the keys of a slot; visits all keys.", AllKeys, runCountKeysInSlot),
+		clusterSub("DIGEST", "", "Returns the index of the last applied entry and a hash of the state, for tests: equal on all nodes with the same index. Visits all keys.", Admin, runDigest),
+		clusterSub("FAILOVER", "[FORCE|TAKEOVER|node-id]", "Transfers leadership to the given node; without one, to this node if it is a replica, or from this node to any other.", membershipFlags, runFailover),
+		clusterSub("FORGET", "node-id", "Removes a node, given by its id or its --raft address, from the cluster.", membershipFlags, runForget),
+		clusterSub("GETKEYSINSLOT", "slot count", "Lists keys of a slot; visits all keys.", AllKeys, runGetKeysInSlot),
+		clusterSub("INFO", "", "Describes the state of the cluster.", 0, runClusterInfo),
+		clusterSub("KEYSLOT", "key-name", "Returns the slot of a key.", 0, func(s *Session, _ []Node, args [][]byte) { s.w.Int(int64(keySlot(args[2]))) }),
+		clusterSub("LEAVE", "", "Removes this node from the cluster.", membershipFlags, runLeave),
 		clusterSub("LINKS", "", "Describes the links to other nodes.", 0, runClusterLinks),
-		clusterSub("MEET", "ip port [cluster-bus-port]", "Refused: a node joins when it is started.", Admin, func(s *Session, _ []Node, _ [][]byte) { s.w.Error(errMeet) }),
-		clusterSub("MYID", "", "Answers the id of this node.", 0, func(s *Session, nodes []Node, _ [][]byte) { s.w.BulkString(nodes[0].ID) }),
-		clusterSub("NODES", "", "Describes the nodes, a line for each.", 0, runClusterNodes),
+		clusterSub("MEET", "ip port [cluster-bus-port]", "Rejected: a node joins when it is started.", Admin, func(s *Session, _ []Node, _ [][]byte) { s.w.Error(errMeet) }),
+		clusterSub("MYID", "", "Returns the id of this node.", 0, func(s *Session, nodes []Node, _ [][]byte) { s.w.BulkString(nodes[0].ID) }),
+		clusterSub("NODES", "", "Describes the nodes, one line each.", 0, runClusterNodes),
 		clusterSub("REPLICAS", "node-id", "Describes the replicas of the leader.", Admin, runClusterReplicas),
 		clusterSub("SHARDS", "", "Describes the nodes and their slots.", 0, runClusterShards),
 		clusterSub("SLAVES", "node-id", "Describes the replicas of the leader.", Admin, runClusterReplicas),
-		clusterSub("SLOTS", "", "Describes which node has which slots.", 0, runClusterSlots),
+		clusterSub("SLOTS", "", "Describes the slots of each node.", 0, runClusterSlots),
 	},
 }
 
@@ -58,10 +58,10 @@ func clusterSub(name, args, summary string, flags Flags, run func(*Session, []No
 }
 
 var (
-	asking   = inCluster("ASKING", "Accepted in a cluster: no slot is ever on its way.", 0, func(*Session) {})
-	readOnly = inCluster("READONLY", "Accepts answers of a replica that may be behind, to commands that only look.", Loading|Stale,
+	asking   = inCluster("ASKING", "Accepted in a cluster: slots do not migrate.", 0, func(*Session) {})
+	readOnly = inCluster("READONLY", "Lets a replica, which may lag, answer read-only commands of this connection.", Loading|Stale,
 		func(s *Session) { s.stale = true })
-	readWrite = inCluster("READWRITE", "Takes READONLY back.", Loading|Stale, func(s *Session) { s.stale = false })
+	readWrite = inCluster("READWRITE", "Undoes READONLY.", Loading|Stale, func(s *Session) { s.stale = false })
 )
 
 // inCluster makes a command that cluster clients send and that is rejected without a

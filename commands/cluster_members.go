@@ -3,11 +3,11 @@ package commands
 import "slices"
 
 var (
-	errSingleNode = &Error{"ERR", "the cluster is this one node, and stays so"}
-	errMeet       = &Error{"ERR", "a node joins when it is started, with --join and the --raft address of a member, and not by CLUSTER MEET"}
-	errForgetSelf = &Error{"ERR", "I tried hard but I can't forget myself... CLUSTER LEAVE takes this node out"}
-	errLeads      = &Error{"ERR", "the node leads already"}
-	errTakeover   = &Error{"ERR", "TAKEOVER is not possible: who leads needs the votes of a majority"}
+	errSingleNode = &Error{"ERR", "the server is not a member of a cluster"}
+	errMeet       = &Error{"ERR", "CLUSTER MEET is not supported: start the node with --join and the --raft address of a member"}
+	errForgetSelf = &Error{"ERR", "I tried hard but I can't forget myself... use CLUSTER LEAVE to remove this node"}
+	errLeads      = &Error{"ERR", "the node is the leader already"}
+	errTakeover   = &Error{"ERR", "TAKEOVER is not supported: a leader needs the votes of a majority"}
 )
 
 // membershipFlags are the flags of commands that change the members or the leader, and

@@ -16,12 +16,12 @@ var command = Command{
 	Run: func(s *Session, _ [][]byte) { s.describeAll() },
 	Sub: []Command{
 		{
-			Name: "COUNT", Summary: "Answers how many commands there are.",
+			Name: "COUNT", Summary: "Returns the number of commands.",
 			Complexity: "O(1)", Since: "2.8.13", Group: "server", Flags: Loading | Stale,
 			Run: func(s *Session, _ [][]byte) { s.w.Int(int64(len(s.h.registry.all))) },
 		},
 		{
-			Name: "INFO", Args: "[command-name ...]", Summary: "Describes some commands, or all.",
+			Name: "INFO", Args: "[command-name ...]", Summary: "Describes the given commands, or all.",
 			Complexity: "O(N), N being the commands", Since: "2.8.13", Group: "server", Flags: Loading | Stale,
 			Run: func(s *Session, args [][]byte) {
 				if len(args) == 2 {
@@ -39,7 +39,7 @@ var command = Command{
 			},
 		},
 		{
-			Name: "DOCS", Args: "[command-name ...]", Summary: "Explains some commands, or all.",
+			Name: "DOCS", Args: "[command-name ...]", Summary: "Documents the given commands, or all.",
 			Complexity: "O(N), N being the commands", Since: "7.0.0", Group: "server", Flags: Loading | Stale,
 			Run: runDocs,
 		},
@@ -49,12 +49,12 @@ var command = Command{
 			Run: runList,
 		},
 		{
-			Name: "GETKEYS", Args: "command [arg ...]", Summary: "Answers which words of a command line are keys.",
+			Name: "GETKEYS", Args: "command [arg ...]", Summary: "Lists the keys of a command line.",
 			Complexity: "O(N), N being the words", Since: "2.8.13", Group: "server", Flags: Loading | Stale,
 			Run: func(s *Session, args [][]byte) { s.getKeys(args[2:], (*Reply).Bulk) },
 		},
 		{
-			Name: "GETKEYSANDFLAGS", Args: "command [arg ...]", Summary: "Answers which words of a command line are keys, and what happens to them.",
+			Name: "GETKEYSANDFLAGS", Args: "command [arg ...]", Summary: "Lists the keys of a command line with their access flags.",
 			Complexity: "O(N), N being the words", Since: "7.0.0", Group: "server", Flags: Loading | Stale,
 			Run: func(s *Session, args [][]byte) {
 				c, _ := s.h.registry.lookup(args[2:], nil)

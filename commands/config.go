@@ -94,22 +94,22 @@ func (h *Handler) ownOptions() []Option {
 }
 
 var config = Command{
-	Name: "CONFIG", Summary: "Container for commands about settings.",
+	Name: "CONFIG", Summary: "Commands about settings.",
 	Complexity: "Depends on the subcommand", Since: "2.0.0", Group: "server",
 	Sub: []Command{
-		configSub("GET", "parameter [parameter ...]", "Answers the settings that match a pattern.", runConfigGet),
-		configSub("RESETSTAT", "", "Sets the counters of INFO to zero, but for those of the limits.", func(s *Session, _ [][]byte) {
+		configSub("GET", "parameter [parameter ...]", "Returns the settings that match a pattern.", runConfigGet),
+		configSub("RESETSTAT", "", "Resets the counters of INFO, except those of the limits.", func(s *Session, _ [][]byte) {
 			s.h.resetStats()
 			s.w.OK()
 		}),
 		configRewrite,
-		secret(configSub("SET", "<parameter value ...>", "Changes those settings that may be changed while the server runs: all that are told, or none.", runConfigSet)),
+		secret(configSub("SET", "<parameter value ...>", "Changes settings while the server runs: all the given ones, or none.", runConfigSet)),
 	},
 }
 
 // configRewrite is CONFIG REWRITE.
 var configRewrite = Command{
-	Name: "REWRITE", Summary: "Writes what was set since the start into the file of options, whose comments stay.",
+	Name: "REWRITE", Summary: "Writes the settings changed since the start into the configuration file and keeps its comments.",
 	Complexity: "O(N), N being the settings", Since: "2.8.0", Group: "server",
 	Flags: Admin | NoScript | Loading | Stale | NoMulti, Run: runConfigRewrite,
 }
@@ -221,6 +221,6 @@ func runConfigSet(s *Session, args [][]byte) {
 	for _, change := range changes {
 		change()
 	}
-	s.h.config.Log.Info("options changed", "options", strings.Join(applied, " "), "user", s.user(), "from", s.client.Addr)
+	s.h.config.Log.Info("settings changed", "options", strings.Join(applied, " "), "user", s.user(), "from", s.client.Addr)
 	s.w.OK()
 }

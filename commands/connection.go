@@ -20,7 +20,7 @@ var (
 )
 
 var ping = Command{
-	Name: "PING", Args: "[message]", Summary: "Answers PONG, or the message.",
+	Name: "PING", Args: "[message]", Summary: "Returns PONG, or the message.",
 	Complexity: "O(1)", Since: "1.0.0", Group: "connection", Flags: Fast | Listener,
 	Run: runPing,
 }
@@ -45,7 +45,7 @@ func runPing(s *Session, args [][]byte) {
 }
 
 var echo = Command{
-	Name: "ECHO", Args: "message", Summary: "Answers the message.",
+	Name: "ECHO", Args: "message", Summary: "Returns the message.",
 	Complexity: "O(1)", Since: "1.0.0", Group: "connection", Flags: Fast | Loading | Stale,
 	Run: func(s *Session, args [][]byte) { s.w.Bulk(args[1]) },
 }
@@ -60,7 +60,7 @@ var quit = Command{
 }
 
 var reset = Command{
-	Name: "RESET", Summary: "Makes the connection as good as new: RESP2, no transaction, not logged in.",
+	Name: "RESET", Summary: "Resets the connection: RESP2, no transaction, not logged in.",
 	Complexity: "O(1)", Since: "6.2.0", Group: "connection", Flags: NoScript | Loading | Stale | Fast | NoAuth | Immediate | Listener,
 	Run: func(s *Session, _ [][]byte) {
 		s.deafen()
@@ -76,7 +76,7 @@ var reset = Command{
 }
 
 var selectDB = Command{
-	Name: "SELECT", Args: "index", Summary: fmt.Sprintf("Accepts a database number from 0 to %d; all of them are the same one. In a cluster only 0.", databases-1),
+	Name: "SELECT", Args: "index", Summary: fmt.Sprintf("Accepts a database number from 0 to %d; all are the same database. In a cluster only 0.", databases-1),
 	Complexity: "O(1)", Since: "1.0.0", Group: "connection", Flags: Loading | Stale | Fast,
 	Run: func(s *Session, args [][]byte) {
 		n, err := strconv.Atoi(string(args[1]))

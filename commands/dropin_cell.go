@@ -10,20 +10,20 @@ import (
 
 const (
 	cellArgs    = "key max_burst count period [quantity]"
-	cellSummary = "Takes quantity permits from a bucket of max_burst + 1 that earns count per period seconds back. " +
-		"Answers [limited, max_burst + 1, remaining, retry_s or -1, reset_s]. " +
-		"A quantity of 0 only looks, one below 0 gives permits back."
+	cellSummary = "Takes quantity tokens from a bucket of max_burst + 1 that refills at count per period seconds. " +
+		"Returns [limited, max_burst + 1, remaining, retry_s or -1, reset_s]. " +
+		"A quantity of 0 takes none, one below 0 returns tokens."
 )
 
 var clThrottle = Command{
-	Name: "CL.THROTTLE", Args: cellArgs, Summary: cellSummary + " As redis-cell has it.",
+	Name: "CL.THROTTLE", Args: cellArgs, Summary: cellSummary + " Compatible with redis-cell.",
 	Complexity: "O(1)", Since: "0.1.0", Group: limiterGroup,
 	Flags: Write | DenyOOM | Fast | OwnArity, Keys: oneKey,
 	Op: opCell("cl.throttle"), Reply: replyCell,
 }
 
 var rlThrottle = Command{
-	Name: "RL.THROTTLE", Args: cellArgs, Summary: cellSummary + " The same as CL.THROTTLE.",
+	Name: "RL.THROTTLE", Args: cellArgs, Summary: cellSummary + " Same as CL.THROTTLE.",
 	Complexity: "O(1)", Since: "0.1.0", Group: limiterGroup,
 	Flags: Write | DenyOOM | Fast | OwnArity, Keys: oneKey,
 	Op: opCell("rl.throttle"), Reply: replyCell,

@@ -11,8 +11,8 @@ import (
 
 var gcra = Command{
 	Name: "GCRA", Args: "key max_burst tokens_per_period period [TOKENS count]",
-	Summary: "Takes count permits from a bucket of max_burst + 1 that earns tokens_per_period per period seconds back. " +
-		"Answers [limited, max_burst + 1, remaining, retry_s or -1, reset_s]. As the milestones of Redis 8.8 have it.",
+	Summary: "Takes count tokens from a bucket of max_burst + 1 that refills at tokens_per_period per period seconds. " +
+		"Returns [limited, max_burst + 1, remaining, retry_s or -1, reset_s]. Compatible with the milestone releases of Redis 8.8.",
 	Complexity: "O(1)", Since: "0.1.0", Group: limiterGroup,
 	Flags: Write | DenyOOM | Fast, Keys: oneKey,
 	Op: opGCRA, Reply: replyGCRA,

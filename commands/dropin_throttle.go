@@ -12,8 +12,8 @@ import (
 
 var throttle = Command{
 	Name: "THROTTLE", Args: "key max_burst count period [quantity]",
-	Summary: "Takes quantity permits from a bucket of max_burst that earns count per period seconds back; a quantity of 0 only looks. " +
-		"Answers [allowed, max_burst, remaining, reset_s, retry_s], retry_s being -1 for more than max_burst. As throttlecrab has it.",
+	Summary: "Takes quantity tokens from a bucket of max_burst that refills at count per period seconds; a quantity of 0 takes none. " +
+		"Returns [allowed, max_burst, remaining, reset_s, retry_s]; retry_s is -1 for a quantity above max_burst. Compatible with throttlecrab.",
 	Complexity: "O(1)", Since: "0.1.0", Group: limiterGroup,
 	Flags: Write | DenyOOM | Fast, Keys: oneKey,
 	Op: opThrottle, Reply: replyThrottle,

@@ -47,7 +47,7 @@ func (f *failures) record(host, user string) {
 		return
 	}
 	f.repeats[host] = 0
-	f.log.Info("a login failed", "from", host, "user", user)
+	f.log.Info("login failed", "from", host, "user", user)
 	f.after(failureLogInterval, func() { f.logRepeated(host) })
 }
 
@@ -61,7 +61,7 @@ func (f *failures) logRepeated(host string) {
 		if n >= loginBurst {
 			level = slog.LevelWarn
 		}
-		f.log.Log(context.Background(), level, "more logins failed", "from", host, "count", n, "within", failureLogInterval)
+		f.log.Log(context.Background(), level, "repeated login failures", "from", host, "count", n, "within", failureLogInterval)
 		f.after(failureLogInterval, func() { f.logRepeated(host) })
 		return
 	}

@@ -11,9 +11,9 @@ const limitArgs = 5
 
 var rlAll = Command{
 	Name: "RL.ALL", Args: "alg key p1 p2 n [alg key p1 p2 n ...]",
-	Summary: "Takes all of up to 64 limits, or none of them, atomically: alg is TOKEN, LEAKY, FIXED, SLIDE or LOG, and " +
-		"p1 p2 n are those of its command. Answers [allowed, index of the binding limit, [five integers], ...]: the binding " +
-		"one is the refusing one with the longest wait, else the one with the least remaining.",
+	Summary: "Takes tokens from all of up to 64 limits, or from none, atomically: alg is TOKEN, LEAKY, FIXED, SLIDE or LOG, and " +
+		"p1 p2 n are the arguments of its command. Returns [allowed, index of the binding limit, [five integers], ...]. The binding " +
+		"limit is the denying one with the longest wait, or, if all allow, the one with the least remaining.",
 	Complexity: "O(limits), and that of each", Since: "0.1.0", Group: limiterGroup,
 	Flags: Write | DenyOOM, Keys: Keys{First: 2, Last: -1, Step: limitArgs},
 	Op: opAll, Reply: replyAll,

@@ -14,7 +14,7 @@ import (
 )
 
 var info = Command{
-	Name: "INFO", Args: "[section ...]", Summary: "Tells about the server, in sections.",
+	Name: "INFO", Args: "[section ...]", Summary: "Describes the server, in sections.",
 	Complexity: "O(1)", Since: "1.0.0", Group: "server", Flags: Loading | Stale,
 	Run: func(s *Session, args [][]byte) { s.w.Verbatim(s.h.info(args[1:])) },
 }

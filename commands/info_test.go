@@ -8,7 +8,7 @@ import (
 	"limitsrv/engine"
 )
 
-// fields are the lines of INFO by their names.
+// fields returns the lines of INFO by name.
 func fields(text string) map[string]string {
 	all := make(map[string]string)
 	for _, line := range strings.Split(text, "\r\n") {
@@ -107,7 +107,7 @@ func TestOpsRate(t *testing.T) {
 	}
 }
 
-// TestTiming times what takes 2 ms: each command of a batch has its share.
+// TestTiming times a batch of 2 ms: each command has its share.
 func TestTiming(t *testing.T) {
 	h := NewHandler(Config{Exec: slowExec(2 * time.Millisecond), Clock: NewTestClock(testStart), Version: "0"})
 	s := h.NewSession(Client{})
@@ -121,7 +121,7 @@ func TestTiming(t *testing.T) {
 	}
 }
 
-// A slowExec takes that long and allows all.
+// A slowExec takes that long and allows every op.
 type slowExec time.Duration
 
 func (e slowExec) Exec(b *engine.Batch, done func(error)) {
@@ -137,8 +137,8 @@ func TestHuman(t *testing.T) {
 	}
 }
 
-// A restored snapshot comes as another engine: what is told is about that one.
-func TestReadsGoToTheEngineOfNow(t *testing.T) {
+// Installing a snapshot replaces the engine: reads use the new one.
+func TestReadsUseCurrentEngine(t *testing.T) {
 	h := newTestHandler("")
 	s := h.NewSession(Client{})
 	ask(s, "RL.TOKEN before 10 1")

@@ -34,7 +34,7 @@ const (
 )
 
 var (
-	errTooManyLogins = &Error{"ERR", "too many logins that failed, from your address or all: try again in some seconds"}
+	errTooManyLogins = &Error{"ERR", "too many failed logins, from your address or in total: try again in a few seconds"}
 	errEnding        = &Error{"ERR", "the server is shutting down"}
 )
 

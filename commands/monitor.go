@@ -25,7 +25,7 @@ func (h *Handler) attend(bit int32, on bool) {
 }
 
 var monitor = Command{
-	Name: "MONITOR", Summary: "Shows every command of all clients from now on, but for those of administration.",
+	Name: "MONITOR", Summary: "Streams every command of all clients, except administrative ones.",
 	Complexity: "O(1)", Since: "1.0.0", Group: "server", Flags: Admin | NoScript | Loading | Stale | NoMulti | AllKeys,
 	Run: func(s *Session, _ [][]byte) {
 		if s.monitoring {

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// newMovedSession is one of a node that others lead, at an address of IPv6.
+// newMovedSession returns a session of a follower of a leader with an IPv6 address.
 func newMovedSession(f *fakeExec) (*Session, *fakeCluster) {
 	c := newFakeCluster(RoleFollower)
 	c.enabled, c.moved = true, "[fd00::1]:7002"
@@ -53,7 +53,7 @@ func deleteEmpty(words []string) (rest []string) {
 	return rest
 }
 
-// A node that leads no more while a transaction is queued sends EXEC away.
+// A node that loses leadership while a transaction is queued redirects EXEC.
 func TestExecMoved(t *testing.T) {
 	f := &fakeExec{}
 	s, c := newMovedSession(f)
@@ -68,8 +68,8 @@ func TestExecMoved(t *testing.T) {
 	}
 }
 
-// One that is spoilt is refused as ever.
-func TestSpoiltExecIsNotMoved(t *testing.T) {
+// A dirty transaction is rejected without a redirection.
+func TestDirtyExecIsNotMoved(t *testing.T) {
 	s, c := newMovedSession(&fakeExec{})
 	c.moved = ""
 	ask(s, "MULTI", "DEL foo", "DEL")
@@ -79,8 +79,9 @@ func TestSpoiltExecIsNotMoved(t *testing.T) {
 	}
 }
 
-// A transaction of looks stays under READONLY, though its node leads no more.
-func TestExecOfLooksStays(t *testing.T) {
+// A read-only transaction is executed under READONLY although the node is not the leader
+// any more.
+func TestReadOnlyExecStays(t *testing.T) {
 	s, c := newMovedSession(&fakeExec{})
 	c.moved = ""
 	ask(s, "READONLY", "MULTI", "EXISTS k")
@@ -90,7 +91,7 @@ func TestExecOfLooksStays(t *testing.T) {
 	}
 }
 
-// READONLY concerns the batches after it, and no other session's.
+// READONLY affects later batches of its own session only.
 func TestStaleBatches(t *testing.T) {
 	f := &fakeExec{}
 	h := newTestHandlerWith(Config{Cluster: newFakeCluster(RoleFollower)})

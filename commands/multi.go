@@ -78,13 +78,13 @@ var multi = Command{
 }
 
 var exec = Command{
-	Name: "EXEC", Summary: "Carries out the commands of a transaction as one.",
+	Name: "EXEC", Summary: "Executes the commands of a transaction atomically.",
 	Complexity: "Depends on the commands of the transaction", Since: "1.2.0", Group: "transactions", Flags: NoScript | Loading | Stale | Immediate,
 	Run: runExec,
 }
 
 var discard = Command{
-	Name: "DISCARD", Summary: "Drops a transaction.",
+	Name: "DISCARD", Summary: "Discards a transaction.",
 	Complexity: "O(N), N being the commands queued", Since: "2.0.0", Group: "transactions", Flags: NoScript | Loading | Stale | Fast | Immediate,
 	Run: func(s *Session, _ [][]byte) {
 		if !s.tx.open {
@@ -97,14 +97,14 @@ var discard = Command{
 }
 
 var watch = Command{
-	Name: "WATCH", Args: "key [key ...]", Summary: "Lets the next transaction happen only if the keys stay as they are.",
+	Name: "WATCH", Args: "key [key ...]", Summary: "Makes the next transaction fail if one of the keys changes before it.",
 	Complexity: "O(1) for each key", Since: "2.2.0", Group: "transactions", Flags: NoScript | Loading | Stale | Fast | Immediate,
 	Keys: Keys{First: 1, Last: -1, Step: 1},
 	Run:  runWatch,
 }
 
 var unwatch = Command{
-	Name: "UNWATCH", Summary: "Forgets the watched keys.",
+	Name: "UNWATCH", Summary: "Clears the watched keys.",
 	Complexity: "O(1)", Since: "2.2.0", Group: "transactions", Flags: NoScript | Loading | Stale | Fast,
 	Run: func(s *Session, _ [][]byte) {
 		s.tx.watched = nil

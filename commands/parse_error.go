@@ -9,9 +9,9 @@ import (
 
 // Allowed values in error texts.
 const (
-	durations = "1us to 10 years, exact to the nanosecond, such as 60 (seconds), 0.25, 500ms, 1m or 7d"
-	rates     = "permits per second, such as 10 or 0.5, or a whole count/duration, such as 100/60, 100/minute or 5000/d, " +
-		"from one in 10 years to 1000000000 a second"
+	durations = "1us to 10 years in whole nanoseconds, such as 60 (seconds), 0.25, 500ms, 1m or 7d"
+	rates     = "tokens per second, such as 10 or 0.5, or a whole count/duration, such as 100/60, 100/minute or 5000/d, " +
+		"from 1 in 10 years to 1000000000 per second"
 )
 
 // maxExcerpt is the number of bytes of an argument that an error repeats.
@@ -38,7 +38,7 @@ func badWhole(name string, least, most int64, given []byte) error {
 func badNumber(name, must string, given []byte) error {
 	if e := bytes.IndexAny(given, "eE"); e > 0 && e+1 < len(given) && isDigit(given[e-1]) &&
 		(isDigit(given[e+1]) || given[e+1] == '-' || given[e+1] == '+') {
-		must = "written out, without an exponent, such as 0.00001 in place of 1e-05"
+		must = "written without an exponent, such as 0.00001 instead of 1e-05"
 	}
 	return badArgument(name, must, given)
 }

@@ -1,9 +1,9 @@
 package commands
 
-// redisScript is sent to a real Redis and to us; a block is a connection. The
-// servers have the keys k, l and m, which are gone in less than 1000 seconds. "~"
-// before a line lets contents differ, "?" also the number of elements: only the
-// type of the reply has to be the same.
+// redisScript is sent to a real Redis and to limitsrv; a block is a connection. The
+// servers have the keys k, l and m, which expire in less than 1000 seconds. "~" before a
+// line lets contents differ, "?" also the number of elements: only the type of the reply
+// has to be the same.
 const redisScript = `
 # connection
 PING
@@ -376,8 +376,7 @@ RESET
 PING
 `
 
-// different are the lines of redisScript that we answer otherwise than Redis, and
-// why.
+// different are the lines of redisScript with another reply than Redis', and the reason.
 var different = map[string]string{
 	"ACL LOAD":                         "users are in a file of another form",
 	"ACL SAVE":                         "users are in a file of another form",

@@ -7,7 +7,7 @@ import (
 )
 
 var role = Command{
-	Name: "ROLE", Summary: "Answers whether this is a master, with its replicas, or a replica, with its master.",
+	Name: "ROLE", Summary: "Returns the role: master with its replicas, or slave with its master.",
 	Complexity: "O(1)", Since: "2.8.12", Group: "server", Flags: NoScript | Loading | Stale | Fast,
 	Run: runRole,
 }
@@ -44,7 +44,7 @@ const maxWait = time.Minute
 
 var wait = Command{
 	Name: "WAIT", Args: "numreplicas timeout",
-	Summary:    "Answers how many other nodes have all that was answered so far: when they are enough, or after timeout milliseconds; 0 and more than a minute mean a minute.",
+	Summary:    "Waits until numreplicas other nodes have every decision answered so far, or for timeout milliseconds, and returns their number. A timeout of 0 or more than a minute is a minute.",
 	Complexity: "O(1)", Since: "3.0.0", Group: "generic", Flags: NoScript,
 	Run: runWait,
 }

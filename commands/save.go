@@ -6,7 +6,7 @@ import "fmt"
 const maxBackupName = 64
 
 var save = Command{
-	Name: "SAVE", Summary: "Makes a snapshot and answers when it is on disk; others go on meanwhile.",
+	Name: "SAVE", Summary: "Takes a snapshot and replies when it is on disk; other clients are served meanwhile.",
 	Complexity: "O(N), N being the keys", Since: "1.0.0", Group: "server", Flags: Admin | NoScript | NoMulti,
 	Run: func(s *Session, args [][]byte) { runSave(s) },
 }
@@ -18,8 +18,8 @@ func runSave(s *Session) {
 }
 
 var bgSave = Command{
-	Name: "BGSAVE", Args: "[SCHEDULE]", Summary: "Begins a snapshot; INFO persistence tells how it goes.",
-	Complexity: "O(1), and O(N) beside it, N being the keys", Since: "1.0.0", Group: "server", Flags: Admin | NoScript,
+	Name: "BGSAVE", Args: "[SCHEDULE]", Summary: "Begins a snapshot; INFO persistence shows its progress.",
+	Complexity: "O(1), and O(N) in the background, N being the keys", Since: "1.0.0", Group: "server", Flags: Admin | NoScript,
 	Run: func(s *Session, args [][]byte) {
 		if len(args) == 2 && !isWord(args[1], "SCHEDULE") {
 			s.w.Error(errSyntax)
@@ -34,7 +34,7 @@ var bgSave = Command{
 }
 
 var lastSave = Command{
-	Name: "LASTSAVE", Summary: "Answers when the newest snapshot was made, or the server started if there is none, in seconds since 1970.",
+	Name: "LASTSAVE", Summary: "Returns the time of the newest snapshot, or of the server's start if there is no snapshot, in seconds since 1970.",
 	Complexity: "O(1)", Since: "1.0.0", Group: "server", Flags: Loading | Stale | Fast,
 	Run: func(s *Session, _ [][]byte) { s.w.Int(s.h.lastSave(s.h.config.Store.Standing())) },
 }
@@ -48,7 +48,7 @@ func (h *Handler) lastSave(st Standing) int64 {
 }
 
 var rlBackup = Command{
-	Name: "RL.BACKUP", Args: "backup-name", Summary: "Makes a snapshot in a directory of its own below the data directory, and answers its path.",
+	Name: "RL.BACKUP", Args: "backup-name", Summary: "Takes a snapshot into a directory of its own below the data directory, and returns its path.",
 	Complexity: "O(N), N being the keys", Since: "0.1.0", Group: "server", Flags: Admin | NoScript | NoMulti,
 	Run: runBackup,
 }

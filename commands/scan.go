@@ -30,14 +30,14 @@ var (
 )
 
 var dbSize = Command{
-	Name: "DBSIZE", Summary: "Answers how many keys are kept.",
+	Name: "DBSIZE", Summary: "Returns the number of keys.",
 	Complexity: "O(1)", Since: "1.0.0", Group: "server", Flags: ReadOnly | Fast,
 	Run: func(s *Session, _ [][]byte) { s.w.Int(s.h.Engine().Len()) },
 }
 
 var scan = Command{
-	Name: "SCAN", Args: "cursor [MATCH pattern] [COUNT count] [TYPE type]", Summary: "Walks over the keys in steps; TYPE is an algorithm.",
-	Complexity: "O(1) for each key looked at", Since: "2.8.0", Group: "generic", Flags: ReadOnly | AllKeys,
+	Name: "SCAN", Args: "cursor [MATCH pattern] [COUNT count] [TYPE type]", Summary: "Iterates over the keys in steps; TYPE is an algorithm.",
+	Complexity: "O(1) for each key visited", Since: "2.8.0", Group: "generic", Flags: ReadOnly | AllKeys,
 	Run: func(s *Session, args [][]byte) {
 		from, err := strconv.ParseUint(string(args[1]), 10, 64)
 		if err != nil {
@@ -115,7 +115,7 @@ func parseScan(args [][]byte) (scanOptions, error) {
 }
 
 var keys = Command{
-	Name: "KEYS", Args: "pattern", Summary: fmt.Sprintf("Answers all keys that match a pattern, if they are at most %d.", maxKeys),
+	Name: "KEYS", Args: "pattern", Summary: fmt.Sprintf("Returns all keys that match a pattern, if they are at most %d.", maxKeys),
 	Complexity: "O(N), N being the keys", Since: "1.0.0", Group: "generic", Flags: ReadOnly | AllKeys,
 	Run: func(s *Session, args [][]byte) {
 		if len(args[1]) > maxPatternBytes {
@@ -149,7 +149,7 @@ var keys = Command{
 const randomPages = 1000
 
 var randomKey = Command{
-	Name: "RANDOMKEY", Summary: "Answers some key, or nil if there is none.",
+	Name: "RANDOMKEY", Summary: "Returns a random key, or nil if there is no key.",
 	Complexity: "O(1)", Since: "1.0.0", Group: "generic", Flags: ReadOnly | AllKeys,
 	Run: func(s *Session, _ [][]byte) {
 		var found keyList

@@ -90,7 +90,7 @@ func (h *Handler) hasStore() bool { return h.config.Store.Standing().Fsync != ""
 // NoStore is the Store of a server that keeps its state in memory.
 type NoStore struct{}
 
-var errNoStore = &Error{"ERR", "nothing is saved: the server keeps its state in memory"}
+var errNoStore = &Error{"ERR", "persistence is off: the server keeps its state in memory"}
 
 // Save is rejected.
 func (NoStore) Save(func(error)) error { return errNoStore }

@@ -9,14 +9,13 @@ import (
 	"time"
 )
 
-// A fakeStore begins what it is asked for, one thing at a time, and ends it when
-// told.
+// A fakeStore begins one operation at a time and completes it when end is called.
 type fakeStore struct {
 	standing Standing
-	begun    string // what is under way
+	begun    string // operation in progress
 	done     func(error)
-	shut     string // what SHUTDOWN asked for
-	refused  error  // to begin anything
+	shut     string // arguments of the shutdown
+	refused  error  // returned instead of beginning an operation
 }
 
 func (f *fakeStore) begin(what string, done func(error)) error {
@@ -46,16 +45,16 @@ func (f *fakeStore) Standing() Standing {
 
 func (f *fakeStore) shutDown(p Parting) { f.shut += fmt.Sprintf("save=%v ", p) }
 
-// end ends what is under way.
+// end completes the operation in progress.
 func (f *fakeStore) end(err error) {
 	done := f.done
 	f.begun, f.done = "", nil
 	done(err)
 }
 
-// A session whose SAVE is under way is away like one whose batch is: it takes
-// nothing, is woken up once, and answers in order. Store may end it at any moment.
-func TestAnswersLater(t *testing.T) {
+// A session with a SAVE in progress behaves as with a batch in flight: it accepts no
+// command, is woken once, and answers in order. The store may complete at any moment.
+func TestDeferredReplies(t *testing.T) {
 	disk := errors.New("disk on fire")
 	for _, tt := range []struct {
 		name, line string
@@ -101,7 +100,7 @@ func TestAnswersLater(t *testing.T) {
 	}
 }
 
-// A promptStore is done before it returns.
+// A promptStore calls done before it returns.
 type promptStore struct {
 	NoStore
 	err error
@@ -117,14 +116,14 @@ func (p *promptStore) Backup(name string, done func(string, error)) error {
 	return nil
 }
 
-// code is an error that has that code.
+// code is an error with that code.
 type code string
 
 func (c code) Error() string { return "it says so" }
 func (c code) Code() string  { return string(c) }
 
-// What CLIENT REPLY asked for holds for what comes later, and it is counted.
-func TestLaterIsCounted(t *testing.T) {
+// CLIENT REPLY applies to a deferred reply, and the reply is counted.
+func TestDeferredReplyIsCounted(t *testing.T) {
 	store := &fakeStore{}
 	s := newTestHandlerWith(Config{Store: store}).NewSession(Client{Wake: func() {}})
 	ask(s, "CONFIG SET slowlog-log-slower-than 0", "SLOWLOG RESET")
@@ -145,7 +144,7 @@ func TestLaterIsCounted(t *testing.T) {
 	}
 }
 
-// A client that goes while it waits is not woken up.
+// A client that closes while it waits is not woken.
 func TestCloseWhileSaving(t *testing.T) {
 	store := &fakeStore{}
 	s := newTestHandlerWith(Config{Store: store}).NewSession(Client{Wake: func() { t.Error("Wake after Close") }})
@@ -227,7 +226,7 @@ func TestInfoPersistence(t *testing.T) {
 	}
 }
 
-// Every field of Redis' INFO persistence is told, but for what has no meaning here.
+// Every field of Redis' INFO persistence is there, except those without a meaning here.
 func TestInfoPersistenceLikeRedis(t *testing.T) {
 	meaningless := map[string]string{"current_cow_": "nothing is forked", "current_fork_perc": "nothing is forked", "rdb_last_cow_size": "nothing is forked",
 		"aof_last_cow_size": "nothing is forked", "module_fork_": "there are no modules"}
@@ -264,7 +263,8 @@ func TestInfoPersistenceLikeRedis(t *testing.T) {
 	}
 }
 
-// While loading, what needs keys is refused, and so is a transaction that does.
+// While loading, commands that need keys are rejected, as are transactions with such
+// commands.
 func TestLoading(t *testing.T) {
 	f := &fakeExec{}
 	s := newTestSession(f, "", nil)
@@ -297,8 +297,9 @@ func TestLoading(t *testing.T) {
 	}
 }
 
-// Why nothing was begun is for whoever asked, who is an administrator.
-func TestRefusalsAreTold(t *testing.T) {
+// The error of a rejected operation is reported to the client, because it is an
+// administrator.
+func TestStoreErrorsAreReported(t *testing.T) {
 	refused := errors.New("not now")
 	c := newFakeCluster(RoleLeader)
 	c.refused = refused

@@ -36,7 +36,7 @@ type source struct {
 func Parse(path string, data []byte, reserved ...string) (*Table, error) {
 	s := &source{path: path, reserved: reserved, named: map[string]*User{}}
 	if line := files.NestedTooDeep(data); line > 0 {
-		return nil, s.errorAt(line, "too many lists in each other")
+		return nil, s.errorAt(line, "lists are nested too deeply")
 	}
 	file, err := parser.ParseBytes(data, 0)
 	if err != nil {
@@ -45,10 +45,10 @@ func Parse(path string, data []byte, reserved ...string) (*Table, error) {
 		if errors.As(err, &at) && at.GetToken() != nil && at.GetToken().Position != nil {
 			line = at.GetToken().Position.Line
 		}
-		return nil, s.errorAt(line, "this is not YAML as it is wanted here; a pattern that begins with * needs quotes")
+		return nil, s.errorAt(line, "invalid YAML; a pattern that begins with * needs quotes")
 	}
 	if len(file.Docs) != 1 || file.Docs[0].Body == nil {
-		return nil, s.errorAt(1, "one document with users is wanted")
+		return nil, s.errorAt(1, "the file must be one YAML document with users")
 	}
 	body := file.Docs[0].Body
 	values, err := s.mapping(body)
@@ -56,7 +56,7 @@ func Parse(path string, data []byte, reserved ...string) (*Table, error) {
 		return nil, err
 	}
 	if len(values) != 1 || text(values[0].Key) != "users" {
-		return nil, s.errorAt(lineOf(body), "users, a list, must be the one field")
+		return nil, s.errorAt(lineOf(body), "the only field must be users, a list")
 	}
 	t, err := s.users(values[0].Value)
 	if err != nil {
@@ -101,7 +101,7 @@ func (s *source) mapping(n ast.Node) ([]*ast.MappingValueNode, error) {
 	case *ast.MappingValueNode:
 		values = []*ast.MappingValueNode{n}
 	default:
-		return nil, s.errorAt(lineOf(n), "fields are wanted here, as name: value")
+		return nil, s.errorAt(lineOf(n), "expected fields of the form name: value")
 	}
 	seen := map[string]bool{}
 	for _, v := range values {
@@ -110,7 +110,7 @@ func (s *source) mapping(n ast.Node) ([]*ast.MappingValueNode, error) {
 		case name == "":
 			return nil, s.errorAt(lineOf(v.Key), "the name of a field must be plain text")
 		case seen[name]:
-			return nil, s.errorAt(lineOf(v.Key), "a field is there twice")
+			return nil, s.errorAt(lineOf(v.Key), "duplicate field")
 		}
 		seen[name] = true
 	}
@@ -187,7 +187,7 @@ func (s *source) user(n ast.Node) (*User, error) {
 		}
 	}
 	if other := s.named[u.Name]; other != nil {
-		return nil, s.errorAt(u.line, "a user of this name is at line %d already", other.line)
+		return nil, s.errorAt(u.line, "duplicate user name, first used at line %d", other.line)
 	}
 	s.named[u.Name] = u
 	return u, nil
@@ -217,7 +217,7 @@ func (s *source) field(u *User, name string, line int, value ast.Node) (err erro
 		u.Enabled = b.Value
 		return nil
 	}
-	return s.errorAt(line, "there is no such field; a user has %s", fields)
+	return s.errorAt(line, "unknown field; a user has %s", fields)
 }
 
 // checkName rejects names that would break a line of CLIENT LIST or of a log.
@@ -227,7 +227,7 @@ func (s *source) checkName(name string, line int) error {
 	}
 	for _, r := range s.reserved {
 		if name == r {
-			return s.errorAt(line, "the user %s has the password of the server's options and can not be in the file as well", r)
+			return s.errorAt(line, "the user %s has its password in the server's options and must not be in the file", r)
 		}
 	}
 	return nil
@@ -257,9 +257,9 @@ func (s *source) groups(u *User, value ast.Node) error {
 		g := GroupOf(name)
 		switch {
 		case g == 0:
-			return s.errorAt(lines[i], "there is no such group; groups are %s", strings.Join(GroupNames[:], ", "))
+			return s.errorAt(lines[i], "unknown group; groups are %s", strings.Join(GroupNames[:], ", "))
 		case u.Groups&g != 0:
-			return s.errorAt(lines[i], "a group is there twice")
+			return s.errorAt(lines[i], "duplicate group")
 		}
 		u.Groups |= g
 	}
