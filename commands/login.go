@@ -93,7 +93,7 @@ type attempt struct {
 	password   []byte
 	// here digests host, name and password; anywhere name and password; pair host and
 	// name.
-	here, anywhere, pair mac
+	clientKey, credentialKey, pair mac
 
 	waiters    []*waiter
 	duplicates []*attempt // attempts with the same name and password that share its check
@@ -151,10 +151,10 @@ func (l *logins) login(from, name string, password []byte, done func(*account, e
 // accountWithoutCheck returns the account if name and password were verified before from
 // host, or if the account needs no password; nil: a check is needed.
 func (l *logins) accountWithoutCheck(host, name string, password []byte) *account {
-	here := l.mac(host, name, password)
+	clientKey := l.mac(host, name, password)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if a := l.verified[here]; a != nil && !a.revoked() {
+	if a := l.verified[clientKey]; a != nil && !a.revoked() {
 		return a
 	}
 	return l.accounts().passwordless(name)
@@ -172,25 +172,25 @@ func (l *logins) mac(host, name string, password []byte) (sum mac) {
 // attempt adds w to the attempt with this host, name and password, creating it if needed.
 // admitted reports that it must be checked now. An error means that no attempt was made.
 func (l *logins) attempt(host, name string, password []byte, w *waiter) (at *attempt, admitted bool, err error) {
-	here, anywhere, pair := l.mac(host, name, password), l.mac("", name, password), l.pair(host, name)
+	clientKey, credentialKey, pair := l.mac(host, name, password), l.mac("", name, password), l.pair(host, name)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	at = l.pending[here]
+	at = l.pending[clientKey]
 	switch {
 	case at != nil:
 		at.waiters = append(at.waiters, w)
 		return at, at.queued && l.admit(at), nil
-	case l.wrong[anywhere] == l.accounts():
+	case l.wrong[credentialKey] == l.accounts():
 		return nil, false, errWrongPass
 	case len(l.pending) >= maxPending:
 		return nil, false, errTooManyLogins
 	}
-	at = &attempt{host: host, name: name, here: here, anywhere: anywhere, pair: pair, waiters: []*waiter{w}}
+	at = &attempt{host: host, name: name, clientKey: clientKey, credentialKey: credentialKey, pair: pair, waiters: []*waiter{w}}
 	if admitted = l.admit(at); !admitted && !l.push(at) {
 		return nil, false, errTooManyLogins
 	}
 	at.password = append(at.password, password...)
-	l.pending[here] = at
+	l.pending[clientKey] = at
 	return at, admitted, nil
 }
 
@@ -218,8 +218,8 @@ func (l *logins) cancel(at *attempt, w *waiter) {
 
 // drop removes an attempt from pending and clears its password. Requires: l.mu is held.
 func (l *logins) drop(at *attempt) {
-	if l.pending[at.here] == at {
-		delete(l.pending, at.here)
+	if l.pending[at.clientKey] == at {
+		delete(l.pending, at.clientKey)
 	}
 	clear(at.password)
 }
@@ -232,14 +232,14 @@ func (l *logins) complete(at *attempt, r *accounts, a *account, err error) {
 	}
 	if a != nil {
 		err = nil
-		a.rememberPassword(at.anywhere)
+		a.rememberPassword(at.credentialKey)
 	}
 	l.mu.Lock()
-	delete(l.checking, at.anywhere) // no duplicate can be added from here on
+	delete(l.checking, at.credentialKey) // no duplicate can be added from here on
 	all := append(at.duplicates, at)
 	if err == errWrongPass {
 		evictOne(l.wrong, maxWrong)
-		l.wrong[at.anywhere] = r
+		l.wrong[at.credentialKey] = r
 	}
 	l.mu.Unlock()
 	for _, each := range all {
@@ -252,7 +252,7 @@ func (l *logins) finish(at *attempt, a *account, err error) {
 	l.mu.Lock()
 	l.drop(at)
 	if a != nil {
-		l.rememberClient(at.here, a)
+		l.rememberClient(at.clientKey, a)
 		l.limiter.refund(at.host)
 		if at.marked {
 			l.limiter.unmark(at.pair)
@@ -287,9 +287,9 @@ func (l *logins) answer(at *attempt, a *account, err error) {
 }
 
 // rememberClient caches a password as right for an address. Requires: l.mu is held.
-func (l *logins) rememberClient(here mac, a *account) {
+func (l *logins) rememberClient(clientKey mac, a *account) {
 	evictOne(l.verified, maxVerified)
-	l.verified[here] = a
+	l.verified[clientKey] = a
 }
 
 // evictOne deletes an arbitrary entry of a map that has reached most; the password of

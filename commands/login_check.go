@@ -10,12 +10,12 @@ import (
 // progress.
 func (l *logins) start(at *attempt) {
 	l.mu.Lock()
-	if first := l.checking[at.anywhere]; first != nil {
+	if first := l.checking[at.credentialKey]; first != nil {
 		first.duplicates = append(first.duplicates, at)
 		l.mu.Unlock()
 		return
 	}
-	l.checking[at.anywhere] = at
+	l.checking[at.credentialKey] = at
 	l.mu.Unlock()
 	l.check(at)
 }
@@ -25,7 +25,7 @@ func (l *logins) check(at *attempt) {
 	r := l.accounts()
 	a := r.byName[at.name]
 	switch {
-	case a != nil && a.isRemembered(at.anywhere):
+	case a != nil && a.isRemembered(at.credentialKey):
 		l.complete(at, r, a, nil)
 	case at.name == defaultUser && r.password != nil:
 		given := sha256.Sum256(at.password)
