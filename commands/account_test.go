@@ -105,7 +105,7 @@ func TestRightsSeeEveryKey(t *testing.T) {
 			}
 			others := &rights{groups: everyGroup, keys: [][]byte{[]byte("[^" + string(b.Ops[i].Key) + "]")}}
 			if why, _ := others.deny(c, line); why != deniedKey {
-				t.Fatalf("%q is allowed to who may use all keys but %q", line, b.Ops[i].Key)
+				t.Fatalf("%q is allowed to a user without the key %q", line, b.Ops[i].Key)
 			}
 		}
 	})
@@ -137,12 +137,12 @@ func TestReloadClosesSessions(t *testing.T) {
 	}{
 		{"nothing changes", shop + boss, ""},
 		{"the order changes", boss + shop, ""},
-		{"a user is gone", boss, "shop"},
+		{"a user is removed", boss, "shop"},
 		{"a user is disabled", shop + "    enabled: false\n" + boss, "shop"},
-		{"a hash is another", strings.Replace(shop, "#pw", "#new", 1) + boss, "shop"},
-		{"rights are others", strings.Replace(shop, "decide", "peek", 1) + boss, ""},
-		{"who monitors may not any more", shop + strings.Replace(boss, "admin", "decide", 1), "monitor"},
-		{"who monitors may not see all keys any more", shop + strings.Replace(boss, "*", "a*", 1), "monitor"},
+		{"another hash", strings.Replace(shop, "#pw", "#new", 1) + boss, "shop"},
+		{"other rights", strings.Replace(shop, "decide", "peek", 1) + boss, ""},
+		{"a monitor loses the group", shop + strings.Replace(boss, "admin", "decide", 1), "monitor"},
+		{"a monitor loses the pattern *", shop + strings.Replace(boss, "*", "a*", 1), "monitor"},
 	} {
 		file := "users:\n" + shop + boss
 		h, err := newTestHandlerOf("", func() string { return withHashes(t, file) })
@@ -196,7 +196,7 @@ func TestMonitorWithoutRights(t *testing.T) {
 	}{
 		{"the user may do everything", allRights, false},
 		{"some keys only", &rights{groups: everyGroup, keys: [][]byte{[]byte("a")}}, true},
-		{"the user is gone", noRights, true},
+		{"the user is revoked", noRights, true},
 	} {
 		s := newTestHandler("").NewSession(Client{})
 		s.account = newAccount("boss", nil, tt.now) // allowed a moment ago
@@ -273,7 +273,7 @@ func TestSecretsStaySecret(t *testing.T) {
 	}
 	file += "  - " + secret
 	if err := h.ReloadUsers(); err == nil || strings.Contains(err.Error(), secret) {
-		t.Errorf("a wrong file is told as %v", err)
+		t.Errorf("the error of an invalid file is %v", err)
 	}
 	h.logins.fails.logRepeated("10.1.1.1")
 	if text := log.String(); strings.Contains(text, secret) || !strings.Contains(text, "login failed") || strings.Contains(text, "argon2id$") {

@@ -42,19 +42,19 @@ func TestSystemClock(t *testing.T) {
 		{"goes at normal speed", 10 * time.Second, 0, 10 * time.Second, 0},
 		{"is not stepped back", time.Second, -hour, time.Second, -hour},
 		{"slows down by a thousandth", time.Second, 0, 999 * time.Millisecond, -hour + time.Millisecond},
-		{"goes on so", time.Second, 0, 999 * time.Millisecond, -hour + 2*time.Millisecond},
-		{"is not stepped forward where the wall clock returns", time.Second, hour, 999 * time.Millisecond, 3 * time.Millisecond},
+		{"continues", time.Second, 0, 999 * time.Millisecond, -hour + 2*time.Millisecond},
+		{"is not stepped forward if the wall clock returns", time.Second, hour, 999 * time.Millisecond, 3 * time.Millisecond},
 		{"catches up by a thousandth", time.Second, 0, 1001 * time.Millisecond, 2 * time.Millisecond},
 		{"catches up half way in half a second", 500 * time.Millisecond, 0, 500*time.Millisecond + 500*time.Microsecond, 1500 * time.Microsecond},
 		{"finishes that", 500 * time.Millisecond, 0, 500*time.Millisecond + 500*time.Microsecond, time.Millisecond},
 		{"catches up the rest", time.Second, 0, 1001 * time.Millisecond, 0},
 		{"is right", time.Second, 0, time.Second, 0},
 		{"is not stepped forward by a mistake", time.Second, hour, time.Second, hour},
-		{"nor when it is mended", time.Second, -hour, 1001 * time.Millisecond, -time.Millisecond},
+		{"nor when it is corrected", time.Second, -hour, 1001 * time.Millisecond, -time.Millisecond},
 		{"heals", time.Second, 0, 999 * time.Millisecond, 0},
 		{"does not count sleep, in which only the wall clock goes", 0, 8 * hour, 0, 8 * hour},
-		{"goes on at normal speed after sleep", time.Second, 0, time.Second, 8 * hour},
-		{"gains but a thousandth of a second over a long pause", 24 * hour, 0, 24*hour + time.Millisecond, 8*hour - time.Millisecond},
+		{"continues at normal speed after sleep", time.Second, 0, time.Second, 8 * hour},
+		{"gains only a thousandth of a second over a long pause", 24 * hour, 0, 24*hour + time.Millisecond, 8*hour - time.Millisecond},
 	} {
 		h.pass(tt.pass, tt.step)
 		now := c.Now()
@@ -74,8 +74,8 @@ func TestSystemClockFloor(t *testing.T) {
 		wall, floor, want engine.Instant
 	}{
 		{"starts at the wall clock", 5e18, 4e18, 5e18},
-		{"starts at the floor where the wall clock is behind", 4e18, 5e18, 5e18},
-		{"starts at 0 where the wall clock is before 1970", -1, 0, 0},
+		{"starts at the floor if the wall clock is behind", 4e18, 5e18, 5e18},
+		{"starts at 0 if the wall clock is before 1970", -1, 0, 0},
 	} {
 		h := &fakeClocks{wall: tt.wall}
 		if got := newSystemClock(tt.floor, h.readWall, h.readMono).Now(); got != tt.want {
@@ -95,14 +95,14 @@ func TestSystemClockNotBefore(t *testing.T) {
 		want  time.Duration // gained
 		ahead time.Duration // of the wall clock, after it
 	}{
-		{"stays where it is later", -time.Hour, 0, 0, 0},
-		{"stays where it is there", 0, 0, 0, 0},
+		{"stays if it is later", -time.Hour, 0, 0, 0},
+		{"stays if it is equal", 0, 0, 0, 0},
 		{"moves to the floor", time.Hour, 0, time.Hour, time.Hour},
-		{"goes on at normal speed", -1, 500 * time.Millisecond, 500 * time.Millisecond, time.Hour},
+		{"continues at normal speed", -1, 500 * time.Millisecond, 500 * time.Millisecond, time.Hour},
 		{"moves in the middle of a second", 3 * time.Millisecond, 0, 3 * time.Millisecond, time.Hour + 3*time.Millisecond},
-		{"goes on to the end of the second", 0, 500 * time.Millisecond, 500 * time.Millisecond, time.Hour + 3*time.Millisecond},
-		{"then heals by a thousandth", 0, time.Second, 999 * time.Millisecond, time.Hour + 2*time.Millisecond},
-		{"moves while it heals", time.Millisecond, 500 * time.Millisecond, 500*time.Millisecond + 500*time.Microsecond, time.Hour + 2500*time.Microsecond},
+		{"continues to the end of the second", 0, 500 * time.Millisecond, 500 * time.Millisecond, time.Hour + 3*time.Millisecond},
+		{"then slews by a thousandth", 0, time.Second, 999 * time.Millisecond, time.Hour + 2*time.Millisecond},
+		{"moves while it slews", time.Millisecond, 500 * time.Millisecond, 500*time.Millisecond + 500*time.Microsecond, time.Hour + 2500*time.Microsecond},
 		{"moves after a long pause", 0, 10 * time.Second, 10*time.Second - 500*time.Microsecond, time.Hour + 2*time.Millisecond},
 	} {
 		c.NotBefore(last + engine.Instant(tt.floor))
@@ -179,7 +179,7 @@ func TestSystemClockConcurrent(t *testing.T) {
 				latest.at = max(latest.at, now)
 				latest.Unlock()
 				if now < before {
-					t.Errorf("Now() = %d after %d was told", now, before)
+					t.Errorf("Now() = %d after %d was returned", now, before)
 					return
 				}
 			}
@@ -206,10 +206,10 @@ func TestSystemClockRace(t *testing.T) {
 		told = c.Now()
 	}
 	if got := c.Now(); got < told {
-		t.Errorf("Now() = %d after %d was told", got, told)
+		t.Errorf("Now() = %d after %d was returned", got, told)
 	}
 	if got := c.Now(); got < told {
-		t.Errorf("then Now() = %d after %d was told", got, told)
+		t.Errorf("then Now() = %d after %d was returned", got, told)
 	}
 }
 

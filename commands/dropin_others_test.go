@@ -119,7 +119,7 @@ func TestThrottle(t *testing.T) {
 			{at/2 - 1, "THROTTLE k 2 120 60", "0,2,0,1,1"},
 			{at / 2, "THROTTLE k 2 120 60", "1,2,0,1,0"},
 		},
-		"a fraction of a permit": {
+		"a fraction of a token": {
 			{0, "THROTTLE k 3 7 60 3", "1,3,0,34,0"},
 			{8 * at, "THROTTLE k 3 7 60", "0,3,0,26,1"},
 			{9 * at, "THROTTLE k 3 7 60", "1,3,0,33,0"},
@@ -134,10 +134,10 @@ func TestThrottle(t *testing.T) {
 			{0, "THROTTLE k 5 1 1 6", "0,5,5,3,-1"},
 			{0, "THROTTLE k 5 1 1 4611686018427387903", "0,5,5,3,-1"},
 		},
-		"a look":                  {{0, "THROTTLE k 10 1 1 0", "1,10,10,8,0"}, {0, "EXISTS k", ":0"}},
-		"one permit":              {{0, "THROTTLE k 1 1 60", "1,1,0,60,0"}, {0, "THROTTLE k 1 1 60", "0,1,0,60,60"}},
-		"beyond what crab counts": {{0, "THROTTLE k 1000000000000 1 315360000 1000000000000", "1,1000000000000,0,9223372036854776,0"}},
-		"another kind of key":     {{0, "RL.LOG k 1 1", "1,1,0,0,1000"}, {0, "THROTTLE k 1 1 1", "-WRONGTYPE Operation against a key holding the wrong kind of value: it is in use by LOG, and expires in 1000 ms"}},
+		"a quantity of 0":                  {{0, "THROTTLE k 10 1 1 0", "1,10,10,8,0"}, {0, "EXISTS k", ":0"}},
+		"one token":                        {{0, "THROTTLE k 1 1 60", "1,1,0,60,0"}, {0, "THROTTLE k 1 1 60", "0,1,0,60,60"}},
+		"beyond the range of the original": {{0, "THROTTLE k 1000000000000 1 315360000 1000000000000", "1,1000000000000,0,9223372036854776,0"}},
+		"another kind of key":              {{0, "RL.LOG k 1 1", "1,1,0,0,1000"}, {0, "THROTTLE k 1 1 1", "-WRONGTYPE Operation against a key holding the wrong kind of value: it is in use by LOG, and expires in 1000 ms"}},
 	} {
 		t.Run(name, func(t *testing.T) { walk(t, steps) })
 	}

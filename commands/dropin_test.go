@@ -107,14 +107,14 @@ func TestCell(t *testing.T) {
 			{0, "CL.THROTTLE user123 0 1 2 1", "1,1,0,2,2"},
 			{2 * at, "CL.THROTTLE user123 0 1 2 1", "0,1,0,-1,2"},
 		},
-		"never":                   {{0, "CL.THROTTLE big 4 1 10 6", "1,5,5,-1,0"}},
-		"a look at a missing key": {{0, "CL.THROTTLE new 15 30 60 0", "0,16,16,-1,0"}, {0, "EXISTS new", ":0"}},
-		"gives back": {
+		"never":                            {{0, "CL.THROTTLE big 4 1 10 6", "1,5,5,-1,0"}},
+		"a quantity of 0 on a missing key": {{0, "CL.THROTTLE new 15 30 60 0", "0,16,16,-1,0"}, {0, "EXISTS new", ":0"}},
+		"returns tokens": {
 			{0, "CL.THROTTLE q 4 1 10 3", "0,5,2,-1,30"},
 			{0, "CL.THROTTLE q 4 1 10 -2", "0,5,4,-1,10"},
 			{0, "CL.THROTTLE q 4 1 10 1", "0,5,3,-1,20"},
 		},
-		"gives back no more than was taken": {
+		"returns no more than was taken": {
 			{0, "CL.THROTTLE q 4 1 10 3", "0,5,2,-1,30"},
 			{0, "CL.THROTTLE q 4 1 10 -9223372036854775808", "0,5,5,-1,0"},
 			{0, "EXISTS q", ":0"},

@@ -63,7 +63,7 @@ func TestPushesAreBounded(t *testing.T) {
 	}
 	l.Session.Close()
 	if h.attention.Load() != 0 {
-		t.Error("commands are still shown when the last monitor is gone")
+		t.Error("commands are still shown after the last monitor has ended")
 	}
 	ask(other, "PING")
 }
@@ -96,7 +96,7 @@ func TestSubscriptionsAreBounded(t *testing.T) {
 		t.Errorf("many names: %.100s", got)
 	}
 	if s.Listening() {
-		t.Error("Listening() = true after refusals")
+		t.Error("Listening() = true after rejections")
 	}
 }
 
@@ -126,8 +126,8 @@ func TestPauseHoldsBackAndReleases(t *testing.T) {
 		name, pause, line, want string
 		held                    bool
 	}{
-		{"what writes", "CLIENT PAUSE 50 WRITE", "RL.TOKEN k 10 1", "*5|:1|:10|:9|:0|:1000|", true},
-		{"not what reads", "CLIENT PAUSE 100000 WRITE", "RL.PEEK k", "*-1|", false},
+		{"commands that write", "CLIENT PAUSE 50 WRITE", "RL.TOKEN k 10 1", "*5|:1|:10|:9|:0|:1000|", true},
+		{"not commands that read", "CLIENT PAUSE 100000 WRITE", "RL.PEEK k", "*-1|", false},
 		{"all", "CLIENT PAUSE 50", "PING", "+PONG|", true},
 		{"all, until UNPAUSE", "CLIENT PAUSE 50 ALL", "PING", "+PONG|", true},
 		{"but not its end", "CLIENT PAUSE 100000", "CLIENT UNPAUSE", "+OK|", false},

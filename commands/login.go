@@ -91,8 +91,8 @@ type scheduledCall struct{ then func() }
 type attempt struct {
 	host, name string
 	password   []byte
-	// here digests host, name and password; anywhere name and password; pair host and
-	// name.
+	// clientKey digests host, name and password; credentialKey name and password; pair
+	// host and name.
 	clientKey, credentialKey, pair mac
 
 	waiters    []*waiter

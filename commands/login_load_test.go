@@ -38,11 +38,11 @@ var loginLoads = []loginLoad{
 	{"many users", "", newcomer, manyGuessed, time.Hour},
 	{"unknown names", "", newcomer, func(_, i int) string { return fmt.Sprint("nobody", i) }, time.Hour},
 	{"the next to log in", "", newcomer, func(next, _ int) string { return newcomer(next) }, time.Hour},
-	{"the very user", "", theOne, oneGuessed, time.Hour},
+	{"the same user", "", theOne, oneGuessed, time.Hour},
 	{"the password of all", "secret", byDefault, func(int, int) string { return defaultUser }, time.Hour},
 	{"one other user, without any patience", "", newcomer, oneGuessed, 100 * time.Millisecond},
 	{"many users, with little patience", "", newcomer, manyGuessed, 5 * time.Second},
-	{"the very user, with little patience", "", theOne, oneGuessed, 5 * time.Second},
+	{"the same user, with little patience", "", theOne, oneGuessed, 5 * time.Second},
 }
 
 func newcomer(i int) string       { return fmt.Sprint("new", i) }

@@ -102,7 +102,7 @@ func TestLoginIsRemembered(t *testing.T) {
 	}
 	g.hash()
 	g.wants(t, "after it", first, "shop")
-	g.wants(t, "who joined", again, "shop")
+	g.wants(t, "the waiter that joined", again, "shop")
 	for i := range 3 * loginBurst {
 		g.try("10.0.0.1:2", "shop", fmt.Sprint("wrong", i))
 	}
@@ -294,7 +294,7 @@ func TestPasswordIsSlowedToo(t *testing.T) {
 		}
 		g.wants(t, fmt.Sprint("wrong ", i), g.try("10.0.0.1:1", "default", fmt.Sprint("wrong", i)), want)
 	}
-	g.wants(t, "right from there, with no permit left", g.try("10.0.0.1:1", "default", "secret"), "nothing")
+	g.wants(t, "a right password without a token", g.try("10.0.0.1:1", "default", "secret"), "nothing")
 	g.now += engine.Instant(loginPeriod)
 	g.wants(t, "right from there a second later", g.try("10.0.0.1:1", "default", "secret"), "default")
 	if len(g.work) > 0 {
@@ -318,7 +318,7 @@ func TestUnknownNameCostsTheSame(t *testing.T) {
 	g.hash()
 	g.wants(t, "nobody", nobody, errWrongPass.Error())
 	if len(checked) != 1 {
-		t.Errorf("hashes of %v were worked out, want those of one user", checked)
+		t.Errorf("hashes of %v were computed, want those of one user", checked)
 	}
 	r := g.accounts()
 	seen := map[string]bool{}
@@ -331,7 +331,7 @@ func TestUnknownNameCostsTheSame(t *testing.T) {
 		seen[u.Name] = true
 	}
 	if len(seen) != 2 {
-		t.Errorf("decoys are %v", seen)
+		t.Errorf("dummy users are %v", seen)
 	}
 }
 

@@ -20,16 +20,16 @@ func TestMoved(t *testing.T) {
 		name, want, batches string
 		lines               []string
 	}{
-		{"sends what has keys to the leader", strings.Repeat(moved, 5), "",
+		{"redirects commands with keys", strings.Repeat(moved, 5), "",
 			[]string{"DEL foo k", "RL.TOKEN foo 10 1", "RL.ALL TOKEN foo 1 1 1 TOKEN k 1 1 1", "EXISTS foo", "MEMORY USAGE foo"}},
-		{"carries out the rest", "+PONG|+OK|+OK|", "", []string{"PING", "FLUSHALL", "UNWATCH"}},
-		{"refuses bad lines itself", "-ERR wrong number of arguments for 'del' command; usage: DEL key [key ...]|-Cell error: Store error: Usage: cl.throttle <key> <max_burst> <count per period> <period> [<quantity>]|", "", []string{"DEL", "CL.THROTTLE"}},
-		{"looks under READONLY", "+OK|:1|+OK|" + moved, "k?", []string{"READONLY", "EXISTS k", "READWRITE", "EXISTS foo"}},
+		{"executes the rest", "+PONG|+OK|+OK|", "", []string{"PING", "FLUSHALL", "UNWATCH"}},
+		{"rejects invalid lines itself", "-ERR wrong number of arguments for 'del' command; usage: DEL key [key ...]|-Cell error: Store error: Usage: cl.throttle <key> <max_burst> <count per period> <period> [<quantity>]|", "", []string{"DEL", "CL.THROTTLE"}},
+		{"executes reads under READONLY", "+OK|:1|+OK|" + moved, "k?", []string{"READONLY", "EXISTS k", "READWRITE", "EXISTS foo"}},
 		{"does not decide under READONLY", "+OK|" + moved + "+OK|", "", []string{"READONLY", "DEL foo", "READWRITE"}},
 		{"watches under READONLY only", moved + "+OK|+OK|+OK|+OK|", "k?", []string{"WATCH foo", "READONLY", "WATCH k", "UNWATCH", "READWRITE"}},
-		{"spoils a transaction", "+OK|" + moved + "+QUEUED|-EXECABORT Transaction discarded because of previous errors.|", "",
+		{"makes a transaction dirty", "+OK|" + moved + "+QUEUED|-EXECABORT Transaction discarded because of previous errors.|", "",
 			[]string{"MULTI", "DEL foo", "PING", "EXEC"}},
-		{"lets looks into a transaction under READONLY", "+OK|+OK|+QUEUED|*1|:1|+OK|", "k!?", []string{"READONLY", "MULTI", "EXISTS k", "EXEC", "READWRITE"}},
+		{"queues reads under READONLY", "+OK|+OK|+QUEUED|*1|:1|+OK|", "k!?", []string{"READONLY", "MULTI", "EXISTS k", "EXEC", "READWRITE"}},
 		{"forgets READONLY with RESET", "+OK|+RESET|" + moved, "", []string{"READONLY", "RESET", "EXISTS foo"}},
 	} {
 		f := &fakeExec{}

@@ -118,7 +118,7 @@ func TestWatchInFlight(t *testing.T) {
 		t.Fatal("Do(WATCH) = false, want it taken")
 	}
 	if s.Do(words("MULTI")) || s.Flush() || s.Resume() {
-		t.Error("the session goes on while WATCH is away")
+		t.Error("the session continues while WATCH is in flight")
 	}
 	if got := string(s.Out); got != ":1\r\n" {
 		t.Errorf("replies before WATCH is back: %q", got)
@@ -153,7 +153,7 @@ func TestWatchFails(t *testing.T) {
 		err              error
 	}{
 		{"with the batch", "k", "-UNCERTAIN who knows|", &Error{"UNCERTAIN", "who knows"}},
-		{"with an error that is ours", "k", "-ERR internal error|", errors.New("secret")},
+		{"with an internal error", "k", "-ERR internal error|", errors.New("secret")},
 		{"without a majority", "k down", "-CLUSTERDOWN the cluster has no leader with a quorum|", nil},
 	} {
 		f.err = tt.err

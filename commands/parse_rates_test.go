@@ -54,6 +54,6 @@ func TestLongRun(t *testing.T) {
 	}
 	reply := five(ask(s, fmt.Sprintf("RL.TOKEN k %d 278954392.620290 0", int64(capacity))))
 	if remaining := strings.Split(reply, ",")[2]; remaining != "836863177860" {
-		t.Errorf("earned %s permits in 3000 s at 278954392.620290 a second, want 836863177860", remaining)
+		t.Errorf("earned %s tokens in 3000 s at 278954392.620290 a second, want 836863177860", remaining)
 	}
 }

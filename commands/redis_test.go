@@ -214,7 +214,7 @@ func TestLikeRedis(t *testing.T) {
 	}
 	for line := range different {
 		if !used[line] {
-			t.Errorf("%q is said to differ, but is not in the script", line)
+			t.Errorf("%q is in different, but not in the script", line)
 		}
 	}
 }
@@ -266,7 +266,7 @@ func (p *pair) compare(protocol, line string) {
 	if why, ok := different[line]; ok {
 		p.used[line] = true
 		if strings.Join(got, " ") == strings.Join(want, " ") {
-			p.t.Errorf("%s: %s: both answer %s, though it is said to differ: %s", protocol, line, got, why)
+			p.t.Errorf("%s: %s: both answer %s, although it is in different: %s", protocol, line, got, why)
 		}
 		return
 	}
@@ -432,7 +432,7 @@ func TestLoadingLikeRedis(t *testing.T) {
 		}
 	}
 	if _, info := p.ask("TIME", "INFO persistence"); !strings.Contains(info[0], "loading:1") || refused < 10 {
-		t.Errorf("%d refused, and Redis says %.100s: want 10 or more while it loads", refused, info[0])
+		t.Errorf("%d rejected, and Redis says %.100s: want 10 or more while it loads", refused, info[0])
 	}
 }
 

@@ -109,7 +109,7 @@ func TestPipelineIsOneBatch(t *testing.T) {
 			":1|-ERR wrong number of arguments for 'del' command; usage: DEL key [key ...]|:1|-ERR key must be 1 to 1024 bytes long, got ''|" +
 				"-ERR unknown command 'NOPE', with args beginning with: 'x' |:1500|", "a b k"},
 		{"executes nothing for errors alone", []string{"DEL", "DEL"}, strings.Repeat("-ERR wrong number of arguments for 'del' command; usage: DEL key [key ...]|", 2), ""},
-		{"answers what came before QUIT and nothing after", []string{"DEL a", "QUIT", "DEL b"}, ":1|+OK|", "a"},
+		{"answers commands before QUIT and none after", []string{"DEL a", "QUIT", "DEL b"}, ":1|+OK|", "a"},
 	} {
 		f.batches = nil
 		if got := ask(s, tt.lines...); got != tt.want {

@@ -96,8 +96,8 @@ func (r *registry) lookup(args [][]byte, guess *spec) (*spec, error) {
 	return s, nil
 }
 
-// find looks a name up, in any case. With sub it finds a subcommand, which name can also
-// give as container|sub. No allocation.
+// find looks a name up, in any case. A subcommand is given as sub, or within name as
+// container|sub. No allocation.
 func (r *registry) find(name, sub []byte) *spec {
 	if len(name)+1+len(sub) > maxNameBytes {
 		return nil

@@ -62,9 +62,9 @@ func TestDeferredReplies(t *testing.T) {
 		want       string
 	}{
 		{"answers when it is saved", "SAVE", nil, ":0|+OK|+PONG|"},
-		{"says why it is not", "SAVE", disk, ":0|-ERR disk on fire|+PONG|"},
-		{"says so with a code of its own", "SAVE", fmt.Errorf("save: %w", code("MISCONF")), ":0|-MISCONF it says so|+PONG|"},
-		{"says why there is no backup", "RL.BACKUP a-1", disk, ":0|-ERR disk on fire|+PONG|"},
+		{"reports why it is not", "SAVE", disk, ":0|-ERR disk on fire|+PONG|"},
+		{"reports an error with a code", "SAVE", fmt.Errorf("save: %w", code("MISCONF")), ":0|-MISCONF it says so|+PONG|"},
+		{"reports why there is no backup", "RL.BACKUP a-1", disk, ":0|-ERR disk on fire|+PONG|"},
 		{"answers the path", "RL.BACKUP a-1", nil, ":0|$17|/data/backups/a-1|+PONG|"},
 	} {
 		for _, at := range []string{"once", "later", "elsewhere"} {
@@ -80,7 +80,7 @@ func TestDeferredReplies(t *testing.T) {
 			}
 			if at != "once" {
 				if s.Do(words("PING")) || s.Flush() || s.Resume() {
-					t.Errorf("%s, %s: the session goes on while it is away", tt.name, at)
+					t.Errorf("%s, %s: the session continues while the reply is deferred", tt.name, at)
 				}
 				end := func() { store.(*fakeStore).end(tt.err) }
 				if at == "elsewhere" {
@@ -187,7 +187,7 @@ func TestInfoPersistence(t *testing.T) {
 		want     string
 	}{
 		{"has no store", nil, false, "loading:0 rdb_bgsave_in_progress:0 rdb_last_bgsave_status:ok rdb_last_bgsave_time_sec:-1 rdb_current_bgsave_time_sec:-1 aof_enabled:0 persist_mode:memory"},
-		{"stands well", &Standing{
+		{"healthy", &Standing{
 			Fsync: "always", Saved: SavedStanding{At: ago(time.Minute), Keys: 7, Bytes: 700, Changes: 3, Took: 1500 * time.Millisecond, Count: 2},
 			Log: LogStanding{Bytes: 1000, BaseBytes: 400, Segments: 2, Unsynced: 5, Lag: 250 * time.Millisecond, Delayed: 1},
 		}, false, "rdb_changes_since_last_save:3 rdb_last_bgsave_time_sec:1 rdb_saves:2 aof_enabled:1 aof_last_write_status:ok aof_current_size:1000 aof_base_size:400 " +
@@ -242,7 +242,7 @@ func TestInfoPersistenceLikeRedis(t *testing.T) {
 	}
 	ours, theirs := unquote(got[0]), unquote(want[0])
 	if len(theirs) < 20 {
-		t.Fatalf("Redis tells only %v", theirs)
+		t.Fatalf("Redis has only %v", theirs)
 	}
 	for name := range theirs {
 		_, told := ours[name]
@@ -253,7 +253,7 @@ func TestInfoPersistenceLikeRedis(t *testing.T) {
 			}
 		}
 		if told == (why != "") {
-			t.Errorf("%s: told %v (%s)", name, told, why)
+			t.Errorf("%s: present %v (%s)", name, told, why)
 		}
 	}
 	for name := range ours {
@@ -276,13 +276,13 @@ func TestLoading(t *testing.T) {
 		lines []string
 		want  string
 	}{
-		{"refuses EXEC of what was queued before", []string{"EXEC", "EXEC"},
+		{"rejects EXEC of commands queued before", []string{"EXEC", "EXEC"},
 			"-EXECABORT Transaction discarded because of: LOADING limitsrv is loading the dataset in memory|-ERR EXEC without MULTI|"},
-		{"refuses what needs keys, and PING as Redis does", []string{"DEL a", "DBSIZE", "PING", "SAVE"}, strings.Repeat(refused, 4)},
-		{"answers what does not", []string{"ECHO a", "SELECT 0"}, "$1|a|+OK|"},
-		{"aborts a transaction of what is refused", []string{"MULTI", "DEL a", "EXEC"}, "+OK|" + refused + "-EXECABORT Transaction discarded because of previous errors.|"},
-		{"lets one of others be", []string{"MULTI", "ECHO a", "EXEC"}, "+OK|+QUEUED|*1|$1|a|"},
-		{"first says what is wrong", []string{"DEL", "NOPE"}, "-ERR wrong number of arguments for 'del' command; usage: DEL key [key ...]|-ERR unknown command 'NOPE', with args beginning with: |"},
+		{"rejects commands that need keys, and PING as Redis does", []string{"DEL a", "DBSIZE", "PING", "SAVE"}, strings.Repeat(refused, 4)},
+		{"answers other commands", []string{"ECHO a", "SELECT 0"}, "$1|a|+OK|"},
+		{"aborts a transaction with a rejected command", []string{"MULTI", "DEL a", "EXEC"}, "+OK|" + refused + "-EXECABORT Transaction discarded because of previous errors.|"},
+		{"allows a transaction of other commands", []string{"MULTI", "ECHO a", "EXEC"}, "+OK|+QUEUED|*1|$1|a|"},
+		{"reports an invalid argument first", []string{"DEL", "NOPE"}, "-ERR wrong number of arguments for 'del' command; usage: DEL key [key ...]|-ERR unknown command 'NOPE', with args beginning with: |"},
 	} {
 		if got := ask(s, tt.lines...); got != tt.want {
 			t.Errorf("it %s\n got %s\nwant %s", tt.name, got, tt.want)

@@ -74,7 +74,7 @@ func TestErrors(t *testing.T) {
 		{"a name twice", user + strings.TrimPrefix(user, "users:\n"), "f:6: duplicate user name, first used at line 2"},
 		{"a reserved name", strings.Replace(user, "name: a", "name: default", 1), "f:2: the user default has its password"},
 		{"no hash", strings.Replace(user, "    hash: "+bcryptOfSecret+"\n", "", 1), "f:2: a user must have a hash"},
-		{"a hash that is none", strings.Replace(user, bcryptOfSecret, "hunter2", 1), "f:3: a hash must be"},
+		{"an invalid hash", strings.Replace(user, bcryptOfSecret, "hunter2", 1), "f:3: a hash must be"},
 		{"a hash that is no text", strings.Replace(user, bcryptOfSecret, "5", 1), "f:3: a hash must be"},
 		{"hash and hashes", user + "    hashes: [hunter2]\n", "f:6: hash and hashes exclude"},
 		{"too many hashes", strings.Replace(user, "hash: "+bcryptOfSecret, "hashes: [a, b, c, d, e]", 1), "f:3: hashes must have 1 to 4"},
@@ -125,7 +125,7 @@ func TestParseHash(t *testing.T) {
 		{"more behind", "$argon2id$v=19$m=64,t=1,p=1$" + salt + "$" + sum + "$", errForm},
 		{"bcrypt", bcryptOfSecret, nil},
 		{"bcrypt of PHP", strings.Replace(bcryptOfSecret, "$2a", "$2y", 1), nil},
-		{"dear bcrypt", strings.Replace(bcryptOfSecret, "$04", "$15", 1), errBcrypt},
+		{"expensive bcrypt", strings.Replace(bcryptOfSecret, "$04", "$15", 1), errBcrypt},
 		{"cheap bcrypt", strings.Replace(bcryptOfSecret, "$04", "$03", 1), errBcrypt},
 		{"short bcrypt", bcryptOfSecret[:59], errForm},
 		{"bcrypt with another sign", bcryptOfSecret[:59] + "!", errForm},
@@ -236,7 +236,7 @@ func TestWatch(t *testing.T) {
 		do   func()
 		want string
 	}{
-		{"a turned link", func() { turn("v2") }, goodFile + "# v2"},
+		{"a replaced link", func() { turn("v2") }, goodFile + "# v2"},
 		{"a rename", func() {
 			write(t, filepath.Join(dir, "next"), goodFile)
 			if err := os.Rename(filepath.Join(dir, "next"), filepath.Join(dir, "v2", "users.yaml")); err != nil {
