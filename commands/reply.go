@@ -24,8 +24,8 @@ var (
 	errLoading  = &Error{"LOADING", "limitsrv is loading the dataset in memory"}
 )
 
-// A coded error comes from a package that does not import this one, for example that of
-// an Exec or a Store. Its Code is used as the Code, its text as the Text.
+// A coded error comes from a package that does not import this one, for example from an
+// Exec or a Store. Its Code is used as the Code, its text as the Text.
 type coded interface {
 	error
 	Code() string
