@@ -45,20 +45,15 @@ type mac [sha256.Size]byte
 // logins check names and passwords against slow hashes. Promises:
 //
 //   - A name and a password that were verified before from the same address are accepted
-//     at
-//
-// once, under any load from other clients.
+//     at once, under any load from other clients.
 //   - Any other attempt takes a token of its address, which a right password returns.
-//     Some
-//
-// tokens are reserved for new attempts, and some of these for names without a failed
-// attempt from the address, so that a right password is accepted at once while other
-// attempts wait: see loginLine.
+//     Some tokens are reserved for new attempts, and some of these for names without a
+//     failed attempt from the address, so that a right password is accepted at once while
+//     other attempts wait: see loginLine.
 //   - A wrong password is answered in its turn, even if it was checked before its turn.
 //   - A password cached as wrong takes no token.
 //   - Concurrent attempts with the same name and password are checked once, so that many
-//
-// clients that reconnect at once cost one hash.
+//     clients that reconnect at once cost one hash.
 //   - An unknown name is checked against a hash, like a known one.
 //   - At most maxHashWorkers hashes are computed at once, never on the caller's
 //     goroutine.

@@ -87,7 +87,7 @@ func (l *loginLimiter) recordAbandoned(host string) {
 }
 
 // takeReturned counts a new client of an address as one that cancelled shortly before, if
-// one is recorded. Returns: whether it did.
+// one is recorded, and reports whether it did.
 func (l *loginLimiter) takeReturned(host string) bool {
 	return l.apply(l.addresses, engine.Op{Kind: engine.Refund, N: 1, Key: addressKey('l', host)}).Status == engine.OK
 }
