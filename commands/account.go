@@ -8,15 +8,17 @@ import (
 	"limitsrv/commands/users"
 )
 
-// defaultUser is who a connection is that has not said who it is.
+// defaultUser is the user of a connection that has not logged in.
 const defaultUser = "default"
 
-// An Account is a user who has logged in, or who does not need to. Its methods may
-// be called by many at once; what they tell holds until the users change. The zero
-// Account is nobody, and may nothing.
+// An Account is a user that has logged in, or that needs no login. The zero Account is no
+// user and has no permissions.
+//
+// Concurrency: any number of goroutines may call its methods; an answer holds until the
+// users change.
 type Account struct{ *account }
 
-// Name is the user's.
+// Name returns the user's name.
 func (a Account) Name() string {
 	if a.account == nil {
 		return ""
@@ -24,38 +26,38 @@ func (a Account) Name() string {
 	return a.name
 }
 
-// May says whether the user is in a group now: decide, peek or admin. Who is in
-// admin is in the others too. A user who is gone, or whose password is another by
-// now, is in none.
+// May reports whether a user is currently in a group: decide, peek or admin. A user in
+// admin is in the others too. A user that was removed, or has another password now, is in
+// none.
 func (a Account) May(group string) bool {
 	return a.account != nil && a.rights.Load().groups&users.GroupOf(group) != 0
 }
 
-// An account is a user with the rights that the file gives as of now. One that is
-// disabled, or gone from the file, or there with another hash, is gone for good.
+// An account is a user with its current rights from the users file. Its rights are
+// revoked for good if the user is disabled, removed from the file or given another hash.
 type account struct {
 	name   string
-	user   *users.User // nil: one without a hash, the default user
+	user   *users.User // nil: the default user, which has no hash
 	rights atomic.Pointer[rights]
 
 	mu       sync.Mutex
-	verified []mac // of passwords that were right, by name and password; at most one for each hash
+	verified []mac // of name and verified password; at most one for each hash
 }
 
-// rights are what a user may do. They do not change.
+// rights are the permissions of a user. Immutable.
 type rights struct {
-	gone   bool
-	all    bool // may everything with every key
-	groups users.Groups
-	every  bool // one of keys is *
-	keys   [][]byte
+	revoked bool
+	all     bool // every command on every key
+	groups  users.Groups
+	anyKey  bool // one of keys is *
+	keys    [][]byte
 }
 
 const everyGroup = users.Decide | users.Peek | users.Admin
 
 var (
-	allRights = &rights{all: true, groups: everyGroup, every: true, keys: [][]byte{[]byte("*")}}
-	noRights  = &rights{gone: true}
+	allRights = &rights{all: true, groups: everyGroup, anyKey: true, keys: [][]byte{[]byte("*")}}
+	noRights  = &rights{revoked: true}
 )
 
 func newAccount(name string, u *users.User, r *rights) *account {
@@ -64,7 +66,7 @@ func newAccount(name string, u *users.User, r *rights) *account {
 	return a
 }
 
-// rightsOf are those that the file gives a user.
+// rightsOf returns the rights that the file gives a user.
 func rightsOf(u *users.User) *rights {
 	r := &rights{groups: u.Groups}
 	if u.Groups&users.Admin != 0 {
@@ -72,32 +74,32 @@ func rightsOf(u *users.User) *rights {
 	}
 	for _, pattern := range u.Keys {
 		r.keys = append(r.keys, []byte(pattern))
-		r.every = r.every || pattern == "*"
+		r.anyKey = r.anyKey || pattern == "*"
 	}
-	r.all = r.groups == everyGroup && r.every
+	r.all = r.groups == everyGroup && r.anyKey
 	return r
 }
 
-func (a *account) gone() bool { return a.rights.Load().gone }
+func (a *account) revoked() bool { return a.rights.Load().revoked }
 
-// remember notes that a password was right.
-func (a *account) remember(password mac) {
+// rememberPassword caches the digest of a verified password.
+func (a *account) rememberPassword(password mac) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.user != nil && len(a.verified) < a.user.Hashes() && !a.knows(password) {
+	if a.user != nil && len(a.verified) < a.user.Hashes() && !a.isRememberedLocked(password) {
 		a.verified = append(a.verified, password)
 	}
 }
 
-// remembers says whether a password was right before.
-func (a *account) remembers(password mac) bool {
+// isRemembered reports whether a password was verified before.
+func (a *account) isRemembered(password mac) bool {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	return a.knows(password)
+	return a.isRememberedLocked(password)
 }
 
-// knows is remembers for who holds mu.
-func (a *account) knows(password mac) (known bool) {
+// isRememberedLocked is isRemembered. Requires: a.mu is held.
+func (a *account) isRememberedLocked(password mac) (known bool) {
 	for _, v := range a.verified {
 		known = hmac.Equal(v[:], password[:]) || known
 	}
@@ -106,7 +108,7 @@ func (a *account) knows(password mac) (known bool) {
 
 var errNoKey = &Error{"NOPERM", "this user has no permissions to access one of the keys used as arguments"}
 
-// A denial is why a command is refused to a user.
+// A denial is the reason for denying a command to a user.
 type denial int
 
 const (
@@ -115,15 +117,16 @@ const (
 	deniedKey
 )
 
-// deny says why a command is refused, and for a key which. No allocation.
+// deny returns the reason for denying a command, and the key if the reason is a key. No
+// allocation.
 func (r *rights) deny(c *spec, line [][]byte) (denial, []byte) {
 	if r.all || c.Flags&NoAuth != 0 {
 		return granted, nil
 	}
-	if r.gone || c.needs != 0 && c.needs&r.groups == 0 {
+	if r.revoked || c.needs != 0 && c.needs&r.groups == 0 {
 		return deniedCommand, nil
 	}
-	if r.every {
+	if r.anyKey {
 		return granted, nil
 	}
 	if c.Flags&AllKeys != 0 {
@@ -152,10 +155,10 @@ func (r *rights) mayUse(key []byte) bool {
 // everyone is the category of the commands that any user may send.
 const everyone = "everyone"
 
-// needsOf are the groups one of which a user must be in to send a command; 0: none.
-// What neither reads nor writes keys nor administers is what clients send by
-// themselves, such as INFO, ROLE and CLUSTER SLOTS, and some of them do not go on if
-// it is refused.
+// needsOf returns the groups of which a user must have one to send a command; 0: none is
+// required. That holds for commands that neither read nor write keys nor administer, such
+// as INFO, ROLE and CLUSTER SLOTS: client libraries send them on their own, and some do
+// not continue after an error.
 func needsOf(c *Command) users.Groups {
 	switch {
 	case c.Flags&(Admin|Forgets|Reaches) != 0:
@@ -168,7 +171,7 @@ func needsOf(c *Command) users.Groups {
 	return 0
 }
 
-// group is the category of a command by who may send it.
+// group returns the category of a command by the group that it requires.
 func (c *spec) group() string {
 	for i, name := range users.GroupNames {
 		if c.needs == 1<<i {

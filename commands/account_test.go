@@ -24,7 +24,7 @@ const limitedUsers = `users:
     keys: ["*"]
 `
 
-// loggedIn is a session of a user whose password is pw.
+// loggedIn returns a session of a user with password pw.
 func loggedIn(t testing.TB, h *Handler, name string, c Client) *Session {
 	t.Helper()
 	a, err := h.Login(t.Context(), "10.0.0.1:1", name, []byte("pw"))
@@ -34,7 +34,7 @@ func loggedIn(t testing.TB, h *Handler, name string, c Client) *Session {
 	return h.NewSessionAs(c, a)
 }
 
-// What a limited user asks is looked at without an allocation.
+// Checking the rights of a limited user does not allocate.
 func TestNoAllocationForALimitedUser(t *testing.T) {
 	h, err := newTestHandlerOf("", func() string { return withHashes(t, limitedUsers) })
 	if err != nil {
@@ -58,7 +58,7 @@ func TestNoAllocationForALimitedUser(t *testing.T) {
 	}
 }
 
-// seeds are lines that are accepted, of every command that is decided.
+// seeds are accepted lines, one or more of every op command.
 var seeds = []string{
 	"RL.TOKEN a 10 1", "RL.LEAKY a 10 1 2 PARTIAL", "RL.FIXED a 10 day 1", "RL.SLIDE a 10 60 1 SHADOW", "RL.LOG a 10 60", "RL.ACQUIRE a 10 60 id",
 	"RL.RELEASE a id", "RL.ALL TOKEN a 1 1 1 LOG b 1 60 1 TOKEN c 1 1 1", "RL.PEEK a", "RL.REFUND a 1", "RL.CHARGE a 1", "RL.RESET a b c", "CL.THROTTLE a 1 1 60 1",
@@ -66,8 +66,7 @@ var seeds = []string{
 	"OBJECT ENCODING a", "OBJECT FREQ a", "OBJECT IDLETIME a", "OBJECT REFCOUNT a",
 }
 
-// Every key that a command may touch is one that rights are held against: no line
-// smuggles another one past them.
+// Rights are checked for every key that a command may use: no line uses another key.
 func TestRightsSeeEveryKey(t *testing.T) {
 	r := newRegistry(table)
 	seeded := map[string]bool{}
@@ -78,7 +77,7 @@ func TestRightsSeeEveryKey(t *testing.T) {
 		}
 		seeded[c.name] = true
 	}
-	for _, c := range r.everything() {
+	for _, c := range r.allSpecs() {
 		if c.Op != nil && c.Flags&AllKeys == 0 && !seeded[c.name] {
 			t.Errorf("there is no seed of %s", c.name)
 		}
@@ -106,16 +105,16 @@ func TestRightsSeeEveryKey(t *testing.T) {
 			}
 			others := &rights{groups: everyGroup, keys: [][]byte{[]byte("[^" + string(b.Ops[i].Key) + "]")}}
 			if why, _ := others.deny(c, line); why != deniedKey {
-				t.Fatalf("%q is allowed to who may use all keys but %q", line, b.Ops[i].Key)
+				t.Fatalf("%q is allowed to a user without the key %q", line, b.Ops[i].Key)
 			}
 		}
 	})
 }
 
-// Every command with keys or that writes is for some group; what is for everyone is
-// looked at in testdata/users.txt.
+// Every command that has keys or writes requires a group; testdata/users.txt tests the
+// commands for everyone.
 func TestEveryWriteNeedsAGroup(t *testing.T) {
-	for _, c := range newRegistry(table).everything() {
+	for _, c := range newRegistry(table).allSpecs() {
 		switch {
 		case c.needs == 0 && c.Flags&(Write|ReadOnly|Admin|AllKeys|Forgets|Reaches) != 0:
 			t.Errorf("%s is for everyone", c.name)
@@ -125,8 +124,8 @@ func TestEveryWriteNeedsAGroup(t *testing.T) {
 	}
 }
 
-// A reload closes the connections of who is gone or has another password, and of who
-// shows what is not for the user any more; all others stay.
+// A reload closes the sessions of users that were removed or have another password, and
+// monitors without the rights for it; all others stay.
 func TestReloadClosesSessions(t *testing.T) {
 	const (
 		shop = "  - name: shop\n    hash: \"#pw\"\n    groups: [decide]\n    keys: [\"*\"]\n"
@@ -134,16 +133,16 @@ func TestReloadClosesSessions(t *testing.T) {
 	)
 	for _, tt := range []struct {
 		name, after string
-		want        string // who is closed
+		want        string // users of the closed sessions
 	}{
 		{"nothing changes", shop + boss, ""},
 		{"the order changes", boss + shop, ""},
-		{"a user is gone", boss, "shop"},
+		{"a user is removed", boss, "shop"},
 		{"a user is disabled", shop + "    enabled: false\n" + boss, "shop"},
-		{"a hash is another", strings.Replace(shop, "#pw", "#new", 1) + boss, "shop"},
-		{"rights are others", strings.Replace(shop, "decide", "peek", 1) + boss, ""},
-		{"who monitors may not any more", shop + strings.Replace(boss, "admin", "decide", 1), "monitor"},
-		{"who monitors may not see all keys any more", shop + strings.Replace(boss, "*", "a*", 1), "monitor"},
+		{"another hash", strings.Replace(shop, "#pw", "#new", 1) + boss, "shop"},
+		{"other rights", strings.Replace(shop, "decide", "peek", 1) + boss, ""},
+		{"a monitor loses the group", shop + strings.Replace(boss, "admin", "decide", 1), "monitor"},
+		{"a monitor loses the pattern *", shop + strings.Replace(boss, "*", "a*", 1), "monitor"},
 	} {
 		file := "users:\n" + shop + boss
 		h, err := newTestHandlerOf("", func() string { return withHashes(t, file) })
@@ -168,8 +167,8 @@ func TestReloadClosesSessions(t *testing.T) {
 	}
 }
 
-// A session that logs in while its user goes is not left behind.
-func TestLoginOfWhoIsGone(t *testing.T) {
+// A session that logs in while its user is revoked is not logged in.
+func TestLoginOfRevokedUser(t *testing.T) {
 	h, err := newTestHandlerOf("", func() string { return withHashes(t, limitedUsers) })
 	if err != nil {
 		t.Fatal(err)
@@ -179,7 +178,7 @@ func TestLoginOfWhoIsGone(t *testing.T) {
 	h.logins.spawn = func(f func()) { found = f }
 	s.Do(words("AUTH shop pw"))
 	found()
-	h.roster.Load().accounts["shop"].rights.Store(noRights)
+	h.accounts.Load().byName["shop"].rights.Store(noRights)
 	s.Resume()
 	s.Do(words("PING"))
 	s.Flush()
@@ -188,8 +187,8 @@ func TestLoginOfWhoIsGone(t *testing.T) {
 	}
 }
 
-// A MONITOR that begins while its user loses rights does not go on.
-func TestMonitorOfWhoMayNotAnyMore(t *testing.T) {
+// A MONITOR that begins while its user loses rights is closed.
+func TestMonitorWithoutRights(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		now  *rights
@@ -197,10 +196,10 @@ func TestMonitorOfWhoMayNotAnyMore(t *testing.T) {
 	}{
 		{"the user may do everything", allRights, false},
 		{"some keys only", &rights{groups: everyGroup, keys: [][]byte{[]byte("a")}}, true},
-		{"the user is gone", noRights, true},
+		{"the user is revoked", noRights, true},
 	} {
 		s := newTestHandler("").NewSession(Client{})
-		s.account = newAccount("boss", nil, tt.now) // who was allowed a moment ago
+		s.account = newAccount("boss", nil, tt.now) // allowed a moment ago
 		c, err := s.h.registry.lookup(words("MONITOR"), nil)
 		if err != nil {
 			t.Fatal(err)
@@ -212,8 +211,8 @@ func TestMonitorOfWhoMayNotAnyMore(t *testing.T) {
 	}
 }
 
-// No place shows a secret: neither what MONITOR, SLOWLOG, INFO, CONFIG GET, CLIENT LIST
-// and ACL tell, nor the log, nor a reply to anybody else.
+// A secret appears in no output: not in MONITOR, SLOWLOG, INFO, CONFIG GET, CLIENT LIST
+// and ACL, not in the log, and not in a reply to another client.
 func TestSecretsStaySecret(t *testing.T) {
 	const secret = "hunter2hunter2"
 	var log bytes.Buffer
@@ -250,7 +249,7 @@ func TestSecretsStaySecret(t *testing.T) {
 		for _, user := range []string{"", "shop", "boss"} {
 			s := h.NewSession(Client{Addr: fmt.Sprintf("10.1.%d.1:1", i), Wake: func() {}})
 			if user != "" {
-				_ = s.become(h.roster.Load().accounts[user])
+				_ = s.switchAccount(h.accounts.Load().byName[user])
 			}
 			for one := range strings.SplitSeq(l, "\n") {
 				ask(s, one)
@@ -274,15 +273,15 @@ func TestSecretsStaySecret(t *testing.T) {
 	}
 	file += "  - " + secret
 	if err := h.ReloadUsers(); err == nil || strings.Contains(err.Error(), secret) {
-		t.Errorf("a wrong file is told as %v", err)
+		t.Errorf("the error of an invalid file is %v", err)
 	}
-	h.logins.fails.tell("10.1.1.1")
-	if text := log.String(); strings.Contains(text, secret) || !strings.Contains(text, "a login failed") || strings.Contains(text, "argon2id$") {
+	h.logins.fails.logRepeated("10.1.1.1")
+	if text := log.String(); strings.Contains(text, secret) || !strings.Contains(text, "login failed") || strings.Contains(text, "argon2id$") {
 		t.Errorf("the log says %s", text)
 	}
 }
 
-// around is the place of a word in a text.
+// around returns the neighbourhood of a word in a text.
 func around(text, word string) string {
 	i := strings.Index(text, word)
 	if i < 0 {

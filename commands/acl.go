@@ -10,28 +10,28 @@ import (
 )
 
 var (
-	errInFile      = &Error{"ERR", "users are in the file of --users, and change there: see ACL LOAD"}
-	errNoUsersFile = &Error{"ERR", "This server was started without --users: there is only the default user, whose password is an option"}
+	errInFile      = &Error{"ERR", "users are configured in the --users file: edit it, then use ACL LOAD"}
+	errNoUsersFile = &Error{"ERR", "the server was started without --users: the default user is the only one, and its password is an option"}
 )
 
 var acl = Command{
-	Name: "ACL", Summary: "Container for commands about users.",
+	Name: "ACL", Summary: "Commands about users.",
 	Complexity: "Depends on the subcommand", Since: "6.0.0", Group: "server",
 	Sub: []Command{
-		aclSub("CAT", "[category]", "Lists the categories of commands, or the commands of one. decide, peek and admin are the groups that users are in.", 0, runACLCat),
-		aclSub("DELUSER", "username [username ...]", "Refused: users are in a file.", Admin|Secret, refuseUsers),
-		aclSub("DRYRUN", "username command [arg ...]", "Answers whether a user may send a command line, or why not.", Admin|Secret, runACLDryRun),
-		aclSub("GETUSER", "username", "Describes a user, or answers nil.", Admin, runACLGetUser),
-		aclSub("LIST", "", "Lists the users with their rules, without their passwords.", Admin, runACLList),
-		aclSub("LOAD", "", "Reads the file of users again. A mistake in it is told, and changes nothing.", Admin|NoMulti, runACLLoad),
-		aclSub("SAVE", "", "Refused: users are in a file.", Admin, refuseUsers),
-		aclSub("SETUSER", "username [rule ...]", "Refused: users are in a file.", Admin|Secret, refuseUsers),
-		aclSub("USERS", "", "Lists the users.", Admin, func(s *Session, _ [][]byte) { s.w.bulks(s.h.roster.Load().names()) }),
-		aclSub("WHOAMI", "", "Answers the user of the connection.", 0, func(s *Session, _ [][]byte) { s.w.BulkString(s.account.name) }),
+		aclSub("CAT", "[category]", "Lists the categories of commands, or the commands of one category. decide, peek and admin are the groups of users.", 0, runACLCat),
+		aclSub("DELUSER", "username [username ...]", "Rejected: users are configured in a file.", Admin|Secret, refuseUsers),
+		aclSub("DRYRUN", "username command [arg ...]", "Checks whether a user may send a command line.", Admin|Secret, runACLDryRun),
+		aclSub("GETUSER", "username", "Describes a user; nil if there is no such user.", Admin, runACLGetUser),
+		aclSub("LIST", "", "Lists the users and their rules, without passwords.", Admin, runACLList),
+		aclSub("LOAD", "", "Reloads the users file. An invalid file is an error and changes nothing.", Admin|NoMulti, runACLLoad),
+		aclSub("SAVE", "", "Rejected: users are configured in a file.", Admin, refuseUsers),
+		aclSub("SETUSER", "username [rule ...]", "Rejected: users are configured in a file.", Admin|Secret, refuseUsers),
+		aclSub("USERS", "", "Lists the users.", Admin, func(s *Session, _ [][]byte) { s.w.bulks(s.h.accounts.Load().names()) }),
+		aclSub("WHOAMI", "", "Returns the user of the connection.", 0, func(s *Session, _ [][]byte) { s.w.BulkString(s.account.name) }),
 	},
 }
 
-// aclSub is a line of ACL's subcommands.
+// aclSub makes a subcommand of ACL.
 func aclSub(name, args, summary string, flags Flags, run func(*Session, [][]byte)) Command {
 	return Command{
 		Name: name, Args: args, Summary: summary, Complexity: "O(N), N being the commands", Since: "6.0.0", Group: "server",
@@ -39,7 +39,7 @@ func aclSub(name, args, summary string, flags Flags, run func(*Session, [][]byte
 	}
 }
 
-// refuseUsers says where users are.
+// refuseUsers answers where the users are configured.
 func refuseUsers(s *Session, _ [][]byte) {
 	if s.h.config.Users == nil {
 		s.w.Error(errNoUsersFile)
@@ -49,24 +49,24 @@ func refuseUsers(s *Session, _ [][]byte) {
 }
 
 func runACLLoad(s *Session, _ [][]byte) {
-	s.await(func(done func(error)) error {
-		s.h.logins.spawn(func() { done(opened(s.h.ReloadUsers())) })
+	s.deferReply(func(done func(error)) error {
+		s.h.logins.spawn(func() { done(exposeError(s.h.ReloadUsers())) })
 		return nil
 	}, (*Reply).OK)
 }
 
-// flags say how a user is let in, without giving it away.
-func (r *roster) flags(name string, enabled bool) []string {
+// flags returns the ACL flags of a user.
+func (r *accounts) flags(name string, enabled bool) []string {
 	switch {
 	case !enabled:
 		return []string{"off"}
-	case r.unasked(name) != nil:
+	case r.passwordless(name) != nil:
 		return []string{"on", "nopass"}
 	}
 	return []string{"on"}
 }
 
-// rules are the commands that a user may send, in the form of Redis.
+// rules returns the permitted commands in Redis' form.
 func (r *rights) rules() string {
 	if r.groups == everyGroup {
 		return "+@all"
@@ -80,7 +80,7 @@ func (r *rights) rules() string {
 	return text
 }
 
-// patterns are those of the keys that a user may use, in the form of Redis.
+// patterns returns the key patterns in Redis' form.
 func (r *rights) patterns() string {
 	var all []string
 	for _, pattern := range r.keys {
@@ -90,7 +90,7 @@ func (r *rights) patterns() string {
 }
 
 func runACLList(s *Session, _ [][]byte) {
-	r := s.h.roster.Load()
+	r := s.h.accounts.Load()
 	var all []string
 	for _, name := range r.names() {
 		given, enabled, _ := r.describe(name)
@@ -100,7 +100,7 @@ func runACLList(s *Session, _ [][]byte) {
 }
 
 func runACLGetUser(s *Session, args [][]byte) {
-	r := s.h.roster.Load()
+	r := s.h.accounts.Load()
 	name := string(args[2])
 	given, enabled, ok := r.describe(name)
 	if !ok {
@@ -124,9 +124,9 @@ func runACLGetUser(s *Session, args [][]byte) {
 	w.Array(0)
 }
 
-// runACLDryRun answers in Redis' words.
+// runACLDryRun answers with Redis' texts.
 func runACLDryRun(s *Session, args [][]byte) {
-	given, _, ok := s.h.roster.Load().describe(string(args[2]))
+	given, _, ok := s.h.accounts.Load().describe(string(args[2]))
 	if !ok {
 		s.w.Error(&Error{"ERR", "User '" + cString(args[2]) + "' not found"})
 		return
@@ -153,7 +153,7 @@ func runACLDryRun(s *Session, args [][]byte) {
 
 func runACLCat(s *Session, args [][]byte) {
 	members := map[string][]string{}
-	for _, c := range s.h.registry.everything() {
+	for _, c := range s.h.registry.allSpecs() {
 		for _, cat := range c.categories() {
 			members[cat] = append(members[cat], c.name)
 		}

@@ -12,7 +12,7 @@ var (
 )
 
 var timeOf = Command{
-	Name: "TIME", Summary: "Answers the time by which limits are decided: seconds since 1970 and microseconds.",
+	Name: "TIME", Summary: "Returns the time of decisions: seconds since 1970 and microseconds.",
 	Complexity: "O(1)", Since: "2.6.0", Group: "server", Flags: Loading | Stale | Fast,
 	Run: func(s *Session, _ [][]byte) {
 		micros := int64(s.h.now()) / int64(time.Microsecond)
@@ -21,27 +21,27 @@ var timeOf = Command{
 }
 
 var shutdown = Command{
-	Name: "SHUTDOWN", Args: "[NOSAVE|SAVE] [NOW] [FORCE] [ABORT]", Summary: "Ends the server. With SAVE it takes a snapshot first, however long that takes, with NOSAVE none, and else one that takes a second at most; nothing is lost without.",
+	Name: "SHUTDOWN", Args: "[NOSAVE|SAVE] [NOW] [FORCE] [ABORT]", Summary: "Stops the server. SAVE takes a snapshot first, NOSAVE takes none; the default is a snapshot that takes at most a second. No decision is lost without a snapshot.",
 	Complexity: "O(1)", Since: "1.0.0", Group: "server", Flags: Admin | NoScript | Loading | Stale | NoMulti,
 	Run: runShutdown,
 }
 
-// A Parting says whether a server that ends takes a snapshot before.
+// A Parting tells a server that shuts down whether to take a snapshot first.
 type Parting uint8
 
 const (
-	SaveIfQuick Parting = iota // if that takes no time to speak of
+	SaveIfQuick Parting = iota // if the snapshot takes about a second at most
 	SaveNever
 	SaveAlways
 )
 
-// String is yes, no or quick.
+// String returns yes, no or quick.
 func (p Parting) String() string { return partings[p] }
 
 var partings = [...]string{SaveIfQuick: "quick", SaveNever: "no", SaveAlways: "yes"}
 
-// runShutdown answers nothing if it succeeds: the connection closes. What is only
-// loaded in part is not saved.
+// runShutdown writes no reply if it succeeds: the connection closes. No snapshot is taken
+// while the state is loading.
 func runShutdown(s *Session, args [][]byte) {
 	var save, noSave bool
 	for _, a := range args[1:] {
@@ -60,8 +60,8 @@ func runShutdown(s *Session, args [][]byte) {
 		}
 	}
 	switch {
-	case save && !s.h.kept():
-		s.w.Error(errNothingKept)
+	case save && !s.h.hasStore():
+		s.w.Error(errNoStore)
 	case s.h.config.Shutdown == nil:
 		s.w.Error(errMayNotStop)
 	default:
@@ -70,10 +70,10 @@ func runShutdown(s *Session, args [][]byte) {
 	}
 }
 
-// parting parses the options of SHUTDOWN.
+// parting returns the Parting for the options of SHUTDOWN.
 func (s *Session) parting(save, noSave bool) Parting {
 	switch {
-	case !s.h.kept(), noSave, s.h.loading():
+	case !s.h.hasStore(), noSave, s.h.loading():
 		return SaveNever
 	case save:
 		return SaveAlways
@@ -82,7 +82,7 @@ func (s *Session) parting(save, noSave bool) Parting {
 }
 
 var debug = Command{
-	Name: "DEBUG", Summary: "Container for commands for tests.",
+	Name: "DEBUG", Summary: "Commands for tests.",
 	Complexity: "Depends on the subcommand", Since: "1.0.0", Group: "server", Flags: Admin | NoScript | Loading | Stale,
 	Sub: []Command{
 		{

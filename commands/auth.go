@@ -27,13 +27,14 @@ var auth = Command{
 }
 
 var hello = Command{
-	Name: "HELLO", Args: "[protover [AUTH username password] [SETNAME clientname]]", Summary: "Greets the server and chooses the protocol.",
+	Name: "HELLO", Args: "[protover [AUTH username password] [SETNAME clientname]]", Summary: "Switches the protocol and optionally logs in.",
 	Complexity: "O(1)", Since: "6.0.0", Group: "connection", Flags: NoScript | Loading | Stale | Fast | NoAuth | Secret,
 	Run: runHello,
 }
 
-// login logs the session in and has answer write the reply, perhaps later. An error
-// is answered instead, and changes nothing. A transaction can not wait for it.
+// login logs the session in; answer writes the reply, perhaps later. On an error the
+// error is the reply and nothing changes. It is rejected in a transaction, which can not
+// wait for it.
 func (s *Session) login(name, password []byte, answer func(*Reply)) {
 	if s.tx.running {
 		s.w.Error(errNoMulti)
@@ -41,25 +42,25 @@ func (s *Session) login(name, password []byte, answer func(*Reply)) {
 	}
 	var (
 		a      *account
-		giveUp func()
+		cancel func()
 	)
-	s.await(func(done func(error)) error {
-		giveUp = s.h.logins.login(s.client.Addr, string(name), password, func(found *account, err error) {
+	s.deferReply(func(done func(error)) error {
+		cancel = s.h.logins.login(s.client.Addr, string(name), password, func(found *account, err error) {
 			a = found
 			done(err)
 		})
 		return nil
 	}, func(w *Reply) {
-		if err := s.become(a); err != nil {
+		if err := s.switchAccount(a); err != nil {
 			w.Error(err)
 			return
 		}
 		answer(w)
 	})
-	s.later.giveUp = giveUp
+	s.later.cancel = cancel
 }
 
-// runHello changes nothing unless all of it is right.
+// runHello changes nothing if any part of the command is invalid.
 func runHello(s *Session, args [][]byte) {
 	var (
 		proto3         = s.w.proto3
@@ -119,10 +120,10 @@ func runHello(s *Session, args [][]byte) {
 	}
 }
 
-// helloRoles are HELLO's words for roles.
+// helloRoles maps roles to the words of HELLO.
 var helloRoles = map[string]string{"master": "master", "slave": "replica"}
 
-// greet writes HELLO's reply.
+// greet writes the reply of HELLO.
 func (s *Session) greet() {
 	w := &s.w
 	w.Map(7)
@@ -146,7 +147,7 @@ func (s *Session) greet() {
 	w.Array(0)
 }
 
-// show changes what CLIENT LIST tells.
+// show changes the fields of CLIENT LIST.
 func (s *Session) show(change func(*shown)) {
 	s.mu.Lock()
 	defer s.mu.Unlock()

@@ -11,13 +11,13 @@ import (
 	"limitsrv/engine"
 )
 
-// A sample is a right line of an op command, and what kind of argument each
-// word behind the name is. The kind is its name in errors, but for those below.
+// A sample is a valid line of an op command, with the kind of argument of each word after
+// the name. The kind is the argument's name in errors, except for those below.
 type sample struct {
 	line, kinds string
 }
 
-// samples has a line for each op command of the table, with all its options.
+// samples has a line with all options for each op command of the table.
 var samples = []sample{
 	{"RL.TOKEN token 10 1/m 2 PARTIAL", "key capacity rate n option"},
 	{"RL.LEAKY leaky 10 1/m 2 SHADOW", "key capacity rate n option"},
@@ -46,8 +46,9 @@ var samples = []sample{
 	{"FLUSHDB SYNC", "option"},
 }
 
-// unnamed are the kinds whose errors don't say their name: those of Redis and of
-// other systems, byte for byte, and what must stand in the text in its place.
+// unnamed are the kinds with errors that do not contain the kind's name, because they are
+// those of Redis and of other systems byte for byte, with the text that they must contain
+// instead.
 var unnamed = map[string]string{
 	"option": "syntax error", "number": "n must be", "integer": "", "quantity": "", "float": "",
 	"cursor": "", "index": "", "numreplicas": "", "timeout": "", "ip:port": "", "backup-name": "name must be",
@@ -63,14 +64,13 @@ var (
 	badAmount  = []string{"", "-1", hugeNumber, megabyte, "abc", binary}
 )
 
-// badWords are arguments that no argument of the kind may be. Kinds that are not
-// here may be anything.
+// badWords are invalid arguments of each kind. Other kinds accept any argument.
 var badWords = map[string][]string{
 	"key": badName, "id": badName,
 	"capacity": badAmount, "rate": badAmount, "limit": badAmount, "window": badAmount, "ttl": badAmount, "alg": badAmount,
 	"number": badAmount, "integer": badAmount, "float": badAmount, "option": badAmount,
 	"quantity":    {"", hugeNumber, megabyte, "abc", binary, "-" + hugeNumber},
-	"n":           {"", "-1", hugeNumber, megabyte, "0x10", binary}, // a word there would be an option
+	"n":           {"", "-1", hugeNumber, megabyte, "0x10", binary}, // a word would be parsed as an option
 	"cursor":      notWhole,
 	"index":       notWhole,
 	"numreplicas": {"", "x", "1.5"},
@@ -80,8 +80,8 @@ var badWords = map[string][]string{
 	"backup-name": {"", "Daily", "a.b", "../a", "a/b", "a b", strings.Repeat("a", maxBackupName+1), binary},
 }
 
-// rightLine is a right line of a command, and what kind each word behind its name
-// is: of samples, or else one of no more words than it needs.
+// rightLine returns a valid line of a command, and the kind of each word after its name:
+// from samples, or else a line of minimum length.
 func rightLine(c *spec) (args [][]byte, kinds []string) {
 	for _, sm := range samples {
 		if name, _, _ := strings.Cut(sm.line, " "); name == c.Name && !c.isSub {
@@ -97,10 +97,10 @@ func rightLine(c *spec) (args [][]byte, kinds []string) {
 	return bytesOf(sampleLine(c)), kinds
 }
 
-// TestBadInput walks all commands of the table and all their arguments: whatever is
-// missing, surplus or wrong gets an error that names it, and changes nothing.
+// TestBadInput walks all commands of the table and all their arguments: an argument that
+// is missing, surplus or wrong causes an error that names it, and changes nothing.
 func TestBadInput(t *testing.T) {
-	for _, c := range newRegistry(table).everything() {
+	for _, c := range newRegistry(table).allSpecs() {
 		args, kinds := rightLine(c)
 		if silencing(args) || c.Sub != nil {
 			continue
@@ -126,10 +126,10 @@ func TestBadInput(t *testing.T) {
 	}
 }
 
-// TestBadOptional gives the arguments that may be left out wrong values.
+// TestBadOptional passes wrong values of optional arguments.
 func TestBadOptional(t *testing.T) {
 	for _, tt := range []struct {
-		line string // ? stands for the argument
+		line string // ? is replaced by the argument
 		bad  []string
 	}{
 		{"SCAN 0 COUNT ?", append([]string{"0"}, notWhole...)},
@@ -159,7 +159,7 @@ func TestBadOptional(t *testing.T) {
 	}
 }
 
-// textOf is what an error about an argument of the kind must say.
+// textOf returns the text that an error about an argument of the kind must contain.
 func textOf(kind string) string {
 	if text, ok := unnamed[kind]; ok {
 		return text
@@ -199,7 +199,7 @@ func newBadInput(t *testing.T) *badInput {
 	return &badInput{t, s, s.h.state()}
 }
 
-// state is what a server keeps: each key with its Fingerprint.
+// state returns the state of a server: each key with its Fingerprint.
 func (h *Handler) state() string {
 	found := make(map[string]int64)
 	now := h.now()
@@ -214,7 +214,7 @@ func (h *Handler) state() string {
 	return text
 }
 
-// surplus sends one word more than the command takes.
+// surplus sends one word more than the command accepts.
 func (b *badInput) surplus(c *spec, args [][]byte) {
 	b.Helper()
 	if c.Name == "RL.ALL" {
@@ -231,8 +231,8 @@ func (b *badInput) surplus(c *spec, args [][]byte) {
 	b.refuse(line, codeOf(c), arityText(c))
 }
 
-// refuse sends a line; it must get an error of the code, if one is told, and the
-// text, on one line of bounded length, and change nothing.
+// refuse sends a line and expects an error with the code, if one is given, and the text,
+// on one line of bounded length, and no change of state.
 func (b *badInput) refuse(line [][]byte, code, text string) {
 	b.Helper()
 	shown := excerptOf(line)
@@ -259,8 +259,8 @@ func excerptOf(line [][]byte) string {
 	return strings.Join(shown, " ")
 }
 
-// FuzzArguments gives any bytes to the op commands: they must append ops that the
-// engine can rely on, or an *Error and nothing.
+// FuzzArguments passes any bytes to the op commands: they must append ops within the
+// bounds that the engine requires, or return an *Error and append nothing.
 func FuzzArguments(f *testing.F) {
 	for i, sm := range samples {
 		f.Add(uint8(i), bytes.ReplaceAll([]byte(sm.line), []byte(" "), []byte{0}))
@@ -293,7 +293,7 @@ func FuzzArguments(f *testing.F) {
 	})
 }
 
-// wrongOp says which bound of package engine an op breaks.
+// wrongOp returns the bound of package engine that an op violates.
 func wrongOp(op *engine.Op) string {
 	p := &op.Params
 	most := int64(engine.MaxLimit)

@@ -7,23 +7,24 @@ import (
 	"limitsrv/engine"
 )
 
-// A Call is a command of somebody who has no connection, but comes by way of a
-// listener that speaks another protocol.
+// A Call is a command that does not come from a connection, but from a listener of
+// another protocol.
 type Call struct {
 	Account Account
-	From    string // the address as CLIENT LIST shows it
+	From    string // address in the form of CLIENT LIST
 	Args    [][]byte
-	// Commit is called between executing and answering, as the server does for
-	// connections; nil: nothing.
+	// Commit is called between execution and answer, as the server does for connections;
+	// nil: not called.
 	Commit func()
 }
 
-// Decide carries out a command that becomes ops on keys, such as RL.PEEK, and gives
-// the decisions instead of a reply. What the account may not do, or the state can't
-// be asked for now, is the error that a client would get, an *Error but for what
-// befell the batch. Clients of a cluster are sent to the node that leads; here that
-// one is asked for them. When ctx ends before the answer, the command may have been
-// carried out or not.
+// Decide executes an op command such as RL.PEEK and returns its decisions instead of a
+// reply.
+//
+// Returns: the *Error that a client would get if the account has no permission, the state
+// is loading or the arguments are wrong; otherwise the error of the batch. In a cluster
+// the batch is forwarded to the leader, where a client would be redirected. If ctx ends
+// first, the command may or may not have been executed.
 func (h *Handler) Decide(ctx context.Context, c Call) ([]engine.Decision, error) {
 	s := h.NewSessionAs(Client{Addr: c.From, Since: time.Now(), Close: func() {}, Wake: func() {}}, c.Account)
 	defer s.Close()
@@ -49,7 +50,7 @@ func (h *Handler) Decide(ctx context.Context, c Call) ([]engine.Decision, error)
 	}
 	select {
 	case err = <-decided:
-	case <-ctx.Done(): // the batch is still another's: it is not used again
+	case <-ctx.Done(): // the Exec still owns the batch, so it is not reused
 		return nil, context.Cause(ctx)
 	}
 	ds := append([]engine.Decision(nil), s.g.batch.Decisions...)
@@ -57,14 +58,14 @@ func (h *Handler) Decide(ctx context.Context, c Call) ([]engine.Decision, error)
 	if anyIs(ds, engine.Down) {
 		return nil, errDown
 	}
-	if told := known(err); told != nil {
-		return nil, told
+	if e := clientError(err); e != nil {
+		return nil, e
 	}
 	return ds, err
 }
 
-// May is the error that a client of that account would get for a command line, as far
-// as it is about the command and who sends it; nil: none.
+// May returns the error that a client of that account would get for a command line
+// because of the command's name, arity or permissions; nil: none.
 func (h *Handler) May(a Account, args ...string) error {
 	words := make([][]byte, len(args))
 	for i, arg := range args {
@@ -74,7 +75,8 @@ func (h *Handler) May(a Account, args ...string) error {
 	return err
 }
 
-// permitted is the command of a line, if the user of the session may send it.
+// permitted returns the command of a line, or an error if the session's user may not send
+// it.
 func (s *Session) permitted(args [][]byte) (c *spec, err error) {
 	c, err = s.h.registry.lookup(args, nil)
 	if err == nil {

@@ -11,8 +11,8 @@ import (
 	"limitsrv/engine"
 )
 
-// calls decides as a user, and says how it went in a few words.
-func calls(h *Handler, a Account, line string) string {
+// decide calls Decide as a user and summarises the result.
+func decide(h *Handler, a Account, line string) string {
 	ds, err := h.Decide(context.Background(), Call{Account: a, From: "10.0.0.1:1", Args: words(line)})
 	if err != nil {
 		return err.Error()
@@ -38,12 +38,12 @@ func TestDecideIsACommand(t *testing.T) {
 		{"NOTHING", "ERR unknown command"},
 		{"INFO", "ERR the command does not work on keys"},
 	} {
-		if got := calls(h, a, tt.line); !strings.HasPrefix(got, tt.want) {
+		if got := decide(h, a, tt.line); !strings.HasPrefix(got, tt.want) {
 			t.Errorf("%s: %s, want %s", tt.line, got, tt.want)
 		}
 	}
 	h.SetLoading(true)
-	if got := calls(h, a, "RL.PEEK k"); !strings.HasPrefix(got, "LOADING") {
+	if got := decide(h, a, "RL.PEEK k"); !strings.HasPrefix(got, "LOADING") {
 		t.Errorf("while loading: %s", got)
 	}
 	if len(h.sessions) != 0 {
@@ -51,13 +51,13 @@ func TestDecideIsACommand(t *testing.T) {
 	}
 }
 
-func TestDecideAsWhoIsLimited(t *testing.T) {
+func TestDecideAsLimitedUser(t *testing.T) {
 	table, err := users.Parse("f", []byte(withHashes(t, "users:\n- {name: looks, hash: '#pw', groups: [peek], keys: ['api:*']}\n- {name: root, hash: '#pw', groups: [admin], keys: ['*']}\n")))
 	if err != nil {
 		t.Fatal(err)
 	}
 	h := newTestHandlerWith(Config{Users: table, Log: slog.New(slog.DiscardHandler)})
-	as := func(name string) Account { return Account{h.roster.Load().accounts[name]} }
+	as := func(name string) Account { return Account{h.accounts.Load().byName[name]} }
 	for _, tt := range []struct{ user, line, want string }{
 		{"looks", "RL.PEEK api:1", "status"},
 		{"looks", "RL.PEEK k", "NOPERM"},
@@ -65,7 +65,7 @@ func TestDecideAsWhoIsLimited(t *testing.T) {
 		{"root", "RL.RESET k", "TOKEN"},
 		{"nobody", "RL.PEEK api:1", "NOAUTH"},
 	} {
-		if got := calls(h, as(tt.user), tt.line); !strings.HasPrefix(got, tt.want) {
+		if got := decide(h, as(tt.user), tt.line); !strings.HasPrefix(got, tt.want) {
 			t.Errorf("%s as %s: %s, want %s", tt.line, tt.user, got, tt.want)
 		}
 		err := h.May(as(tt.user), strings.Fields(tt.line)...)
@@ -74,7 +74,7 @@ func TestDecideAsWhoIsLimited(t *testing.T) {
 		}
 	}
 	if err := h.May(as("looks"), "SCAN", "0"); err == nil {
-		t.Error("who may see some keys may see all")
+		t.Error("a user with some keys may use a command on all keys")
 	}
 }
 
@@ -100,13 +100,13 @@ func TestDecideWaitsForCommit(t *testing.T) {
 	exec.err = errors.New("disk on fire")
 	call.Args = words("RL.PEEK k")
 	if _, err := h.Decide(context.Background(), call); err == nil || err.Error() != "disk on fire" {
-		t.Errorf("what befell the batch is %v", err)
+		t.Errorf("the error of the batch is %v", err)
 	}
 	over, cancel := context.WithCancelCause(context.Background())
 	cancel(errors.New("gone"))
 	call.Commit = nil
 	if _, err := h.Decide(over, call); err == nil || err.Error() != "gone" {
-		t.Errorf("when nobody waits any more: %v", err)
+		t.Errorf("after the context has ended: %v", err)
 	}
 	close(exec.held)
 }

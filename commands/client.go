@@ -18,38 +18,38 @@ var (
 	errLibAttr  = &Error{"ERR", "Unrecognized option: CLIENT SETINFO takes LIB-NAME or LIB-VER"}
 )
 
-// maxClientNameBytes bounds what CLIENT SETNAME and SETINFO keep.
+// maxClientNameBytes bounds the values of CLIENT SETNAME and SETINFO.
 const maxClientNameBytes = 256
 
 var client = Command{
-	Name: "CLIENT", Summary: "Container for commands about connections.",
+	Name: "CLIENT", Summary: "Commands about connections.",
 	Complexity: "Depends on the subcommand", Since: "2.4.0", Group: "connection",
 	Sub: []Command{
-		clientSub("CACHING", "YES|NO", "Refused: there is no client side caching.", 0, func(s *Session, _ [][]byte) { s.w.Error(errCaching) }),
-		clientSub("GETNAME", "", "Answers the name of the connection.", 0, runGetName),
-		clientSub("GETREDIR", "", "Answers -1: invalidations are not redirected.", 0, func(s *Session, _ [][]byte) { s.w.Int(-1) }),
-		clientSub("ID", "", "Answers the number of the connection.", 0, func(s *Session, _ [][]byte) { s.w.Int(s.id) }),
-		clientSub("INFO", "", "Tells about the connection.", 0, func(s *Session, args [][]byte) { s.w.Verbatim(s.line(time.Now(), wordBytes(args))) }),
+		clientSub("CACHING", "YES|NO", "Rejected: client side caching is not supported.", 0, func(s *Session, _ [][]byte) { s.w.Error(errCaching) }),
+		clientSub("GETNAME", "", "Returns the name of the connection.", 0, runGetName),
+		clientSub("GETREDIR", "", "Returns -1: invalidations are not redirected.", 0, func(s *Session, _ [][]byte) { s.w.Int(-1) }),
+		clientSub("ID", "", "Returns the id of the connection.", 0, func(s *Session, _ [][]byte) { s.w.Int(s.id) }),
+		clientSub("INFO", "", "Describes the connection.", 0, func(s *Session, args [][]byte) { s.w.Verbatim(s.line(time.Now(), wordBytes(args))) }),
 		clientSub("KILL", "<ip:port | <ID client-id | ADDR ip:port | LADDR ip:port | TYPE type | USER username | SKIPME YES|NO ...>>",
 			"Closes connections.", Admin, runKill),
-		clientSub("LIST", "[TYPE NORMAL|MASTER|REPLICA|PUBSUB] [ID client-id [client-id ...]]", "Tells about all connections.", Admin, runClientList),
+		clientSub("LIST", "[TYPE NORMAL|MASTER|REPLICA|PUBSUB] [ID client-id [client-id ...]]", "Describes all connections.", Admin, runClientList),
 		clientSub("NO-EVICT", "ON|OFF", "Accepted: connections are not evicted.", Admin, runOnOff),
 		clientSub("NO-TOUCH", "ON|OFF", "Accepted: reading does not touch keys.", 0, runOnOff),
-		clientSub("PAUSE", "timeout [WRITE|ALL]", "Holds commands back for so many milliseconds: those that write, or all.", Admin, runPause),
-		clientSub("REPLY", "ON|OFF|SKIP", "Chooses whether commands are answered.", NoMulti, runClientReply),
-		clientSub("SETINFO", "<LIB-NAME libname | LIB-VER libver>", "Tells the client library.", 0, runSetInfo),
-		clientSub("SETNAME", "connection-name", "Names the connection.", 0, runSetName),
-		clientSub("TRACKING", "ON|OFF [option ...]", "Accepts ON OPTIN, which tracks nothing, and OFF.", 0, runTracking),
-		clientSub("TRACKINGINFO", "", "Answers that nothing is tracked.", 0, runTrackingInfo),
+		clientSub("PAUSE", "timeout [WRITE|ALL]", "Suspends commands for timeout milliseconds: only those that write, or all.", Admin, runPause),
+		clientSub("REPLY", "ON|OFF|SKIP", "Switches replies to commands on or off.", NoMulti, runClientReply),
+		clientSub("SETINFO", "<LIB-NAME libname | LIB-VER libver>", "Sets the name or version of the client library.", 0, runSetInfo),
+		clientSub("SETNAME", "connection-name", "Sets the name of the connection.", 0, runSetName),
+		clientSub("TRACKING", "ON|OFF [option ...]", "Accepts OFF, and ON OPTIN, which tracks nothing.", 0, runTracking),
+		clientSub("TRACKINGINFO", "", "Returns the tracking state, which is always off.", 0, runTrackingInfo),
 		clientSub("UNPAUSE", "", "Ends CLIENT PAUSE.", Admin|Unpaused, func(s *Session, _ [][]byte) {
 			s.h.unpause()
 			s.w.OK()
 		}),
-		clientSub("UNBLOCK", "client-id [TIMEOUT|ERROR]", "Answers 0: no command blocks.", Admin, runUnblock),
+		clientSub("UNBLOCK", "client-id [TIMEOUT|ERROR]", "Returns 0: no command blocks.", Admin, runUnblock),
 	},
 }
 
-// clientSub is a line of CLIENT's subcommands.
+// clientSub makes a subcommand of CLIENT.
 func clientSub(name, args, summary string, flags Flags, run func(*Session, [][]byte)) Command {
 	return Command{
 		Name: name, Args: args, Summary: summary, Complexity: "O(1)", Since: "7.2.0", Group: "connection",
@@ -57,7 +57,7 @@ func clientSub(name, args, summary string, flags Flags, run func(*Session, [][]b
 	}
 }
 
-// checkName refuses names that would break the lines of CLIENT LIST.
+// checkName rejects names that would break the lines of CLIENT LIST.
 func checkName(name []byte) error {
 	if len(name) > maxClientNameBytes {
 		return errName
@@ -128,7 +128,7 @@ func runClientReply(s *Session, args [][]byte) {
 	}
 }
 
-// runTracking accepts what clients send who never go on to cache anything.
+// runTracking accepts the options of clients that enable tracking but never cache.
 func runTracking(s *Session, args [][]byte) {
 	off := isWord(args[2], "OFF")
 	if !off && !isWord(args[2], "ON") {
@@ -167,7 +167,7 @@ func runUnblock(s *Session, args [][]byte) {
 	s.w.Int(0)
 }
 
-// all are the sessions in order of their number.
+// all returns the sessions in order of their ids.
 func (h *Handler) all() []*Session {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -210,7 +210,7 @@ func runClientList(s *Session, args [][]byte) {
 		if !want(c) {
 			continue
 		}
-		words := int64(0) // of others nothing is carried out, or their query buffers have it
+		words := int64(0) // 0 for other sessions: they run no command, or their query buffer holds it
 		if c == s {
 			words = wordBytes(args)
 		}
@@ -219,8 +219,8 @@ func runClientList(s *Session, args [][]byte) {
 	s.w.Verbatim(list.String())
 }
 
-// ofType says which connections are of a type: those that listen to channels are
-// of one, and all others normal.
+// ofType returns the filter for a client type: pubsub for sessions with subscriptions,
+// normal for all others.
 func ofType(kind []byte) (func(*Session) bool, error) {
 	switch {
 	case isWord(kind, "NORMAL"):
@@ -233,7 +233,7 @@ func ofType(kind []byte) (func(*Session) bool, error) {
 	return nil, &Error{"ERR", "Unknown client type '" + cString(kind) + "'"}
 }
 
-// subscribed says whether the session listens to channels. Any goroutine may ask.
+// subscribed reports whether the session has subscriptions. Any goroutine may call it.
 func (s *Session) subscribed() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()

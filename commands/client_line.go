@@ -6,14 +6,15 @@ import (
 	"time"
 )
 
-// sessionBytes are about those of an idle connection and its session that hold nothing
-// else, as measured by package server.
+// sessionBytes is the approximate memory of an idle connection and its session without
+// buffers, as measured by package server.
 const sessionBytes = 600
 
-// line tells about a session as CLIENT LIST does, with the fields of Redis 7.2 in its
-// order. words are the bytes of the command that it carries out. Any goroutine may ask.
+// line returns the CLIENT LIST line of a session, with the fields of Redis 7.2 in their
+// order. words is the size in bytes of the command that the session runs. Any goroutine
+// may call it.
 //
-// rbp is the peak since the connection began, where Redis has that of the last seconds.
+// rbp is the peak since the connection began; Redis reports the peak of the last seconds.
 func (s *Session) line(now time.Time, words int64) string {
 	user := s.user()
 	s.mu.Lock()
@@ -48,7 +49,7 @@ func (s *Session) line(now time.Time, words int64) string {
 	return l.String()
 }
 
-// flags are Redis' letters.
+// flags returns Redis' flag letters.
 func (c *shown) flags(multi bool) string {
 	flags := ""
 	switch {

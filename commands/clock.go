@@ -8,27 +8,27 @@ import (
 )
 
 const (
-	// segment is how long the SystemClock goes at one speed.
+	// segment is the time for which SystemClock keeps one speed.
 	segment = int64(time.Second)
-	// maxSlew is how far it moves towards the wall clock in a segment.
+	// maxSlew bounds its correction towards the wall clock in a segment.
 	maxSlew = segment / engine.MaxSlew
 )
 
-// A SystemClock starts at the wall clock and then follows the monotonic clock,
-// so that a wall clock that is stepped neither pays permits out twice nor locks
-// anybody out: time goes on at normal speed. It drifts towards the wall clock by
-// at most one part in a thousand, so that small errors heal, and never goes back.
+// A SystemClock starts at the wall clock and then follows the monotonic clock. A step of
+// the wall clock therefore neither grants tokens twice nor locks clients out: time
+// continues at normal speed. To correct small errors it slews towards the wall clock by
+// at most one part in a thousand. It never goes back.
 //
-// Where the monotonic clock stands still while the machine sleeps, as on Linux,
-// sleeping is a wall clock stepped forward: that time does not count.
+// If the monotonic clock stops while the machine sleeps, as on Linux, a sleep is
+// equivalent to a forward step of the wall clock: that time does not count.
 type SystemClock struct {
 	wall func() engine.Instant
 	mono func() int64 // never goes back
 	line atomic.Pointer[line]
 }
 
-// A line tells the time from start to end of the monotonic clock: at start it is
-// at, and it gains slew until the end.
+// A line maps monotonic time to clock time from start to end: at at start, gaining slew
+// until end.
 type line struct {
 	start, end int64
 	at         engine.Instant
@@ -36,7 +36,7 @@ type line struct {
 }
 
 // NewSystemClock makes a clock that starts no earlier than floor, the latest time
-// that anybody was told before.
+// returned in an earlier run.
 func NewSystemClock(floor engine.Instant) *SystemClock {
 	origin := time.Now()
 	return newSystemClock(floor,
@@ -44,7 +44,7 @@ func NewSystemClock(floor engine.Instant) *SystemClock {
 		func() int64 { return int64(time.Since(origin)) })
 }
 
-// newSystemClock takes the readings of both clocks; mono never goes back.
+// newSystemClock takes the readings of both clocks. Requires: mono never goes back.
 func newSystemClock(floor engine.Instant, wall func() engine.Instant, mono func() int64) *SystemClock {
 	c := &SystemClock{wall: wall, mono: mono}
 	start := mono()
@@ -52,15 +52,17 @@ func newSystemClock(floor engine.Instant, wall func() engine.Instant, mono func(
 	return c
 }
 
-// Now is the time. Many may call at once; what one was told before another
-// called is not later than what that one is told. It costs one reading of the
-// monotonic clock and, once a second, one of the wall clock and a small allocation.
+// Now returns the time.
+//
+// Concurrency: any number of goroutines may call it; a call that starts after another
+// returned gets no earlier time. Cost: one reading of the monotonic clock and, once a
+// second, one of the wall clock and a small allocation.
 func (c *SystemClock) Now() engine.Instant {
 	for {
 		l := c.line.Load()
 		mono := c.mono()
 		if mono < l.end {
-			return l.tell(mono)
+			return l.timeAt(mono)
 		}
 		next := l.next(c.wall(), mono)
 		if c.line.CompareAndSwap(l, next) {
@@ -69,16 +71,16 @@ func (c *SystemClock) Now() engine.Instant {
 	}
 }
 
-// NotBefore has the time be floor or later from now on: where it is earlier it
-// moves there, and goes on at normal speed. Many may call at once.
+// NotBefore moves the clock to floor if it is behind, and continues at normal speed. Any
+// number of goroutines may call it.
 func (c *SystemClock) NotBefore(floor engine.Instant) {
 	for {
 		l := c.line.Load()
-		behind := floor - l.tell(c.mono())
+		behind := floor - l.timeAt(c.mono())
 		if behind <= 0 {
 			return
 		}
-		higher := *l // of the same speed, so that nobody is told less than before
+		higher := *l // same speed, so that no reading goes back
 		higher.at += behind
 		if c.line.CompareAndSwap(l, &higher) {
 			return
@@ -86,15 +88,15 @@ func (c *SystemClock) NotBefore(floor engine.Instant) {
 	}
 }
 
-// tell is the time on the line, and past its end at normal speed.
-func (l *line) tell(mono int64) engine.Instant {
+// timeAt returns the time at mono; past the end the clock runs at normal speed.
+func (l *line) timeAt(mono int64) engine.Instant {
 	since := mono - l.start
 	return l.at + engine.Instant(since+l.slew*min(since, segment)/segment)
 }
 
-// next is the line that follows at mono.
+// next returns the line that follows at mono.
 func (l *line) next(wall engine.Instant, mono int64) *line {
-	at := l.tell(mono)
+	at := l.timeAt(mono)
 	return &line{
 		start: mono,
 		end:   mono + segment,
@@ -103,8 +105,7 @@ func (l *line) next(wall engine.Instant, mono int64) *line {
 	}
 }
 
-// A TestClock stands still and moves only by Advance. Many may call its methods
-// at once.
+// A TestClock moves only by Advance. Any number of goroutines may call its methods.
 type TestClock struct{ now atomic.Int64 }
 
 // NewTestClock makes a clock that stands at now.
@@ -114,17 +115,17 @@ func NewTestClock(now engine.Instant) *TestClock {
 	return c
 }
 
-// Now is the time.
+// Now returns the time.
 func (c *TestClock) Now() engine.Instant { return engine.Instant(c.now.Load()) }
 
-// lastInstant is where a TestClock ends, at the beginning of the year 2200, so
-// that sums of a time and ten years stay far from overflow.
+// lastInstant is the end of a TestClock, the beginning of the year 2200, so that sums of
+// a time and ten years stay far from overflow.
 const lastInstant = engine.Instant(7_258_118_400 * int64(time.Second))
 
 var errClockEnds = &Error{"ERR", "the test clock ends with the year 2199"}
 
-// Advance moves the clock forward by d, which is not negative. It returns an
-// *Error, and moves nothing, where that is beyond the year 2199.
+// Advance moves the clock forward by d. Requires: d >= 0. It returns an *Error and moves
+// nothing if the result is beyond the year 2199.
 func (c *TestClock) Advance(d time.Duration) error {
 	for {
 		now := c.now.Load()

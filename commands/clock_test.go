@@ -9,24 +9,24 @@ import (
 	"limitsrv/engine"
 )
 
-// hands are the readings of a pair of clocks that a test sets.
-type hands struct {
+// fakeClocks are the readings of a pair of clocks that a test sets.
+type fakeClocks struct {
 	wall engine.Instant
 	mono int64
 }
 
-func (h *hands) readWall() engine.Instant { return h.wall }
-func (h *hands) readMono() int64          { return h.mono }
+func (h *fakeClocks) readWall() engine.Instant { return h.wall }
+func (h *fakeClocks) readMono() int64          { return h.mono }
 
-// pass lets time pass, on the wall clock by step more.
-func (h *hands) pass(d, step time.Duration) {
+// pass advances both clocks by d, and the wall clock by step in addition.
+func (h *fakeClocks) pass(d, step time.Duration) {
 	h.mono += int64(d)
 	h.wall += engine.Instant(d + step)
 }
 
 func TestSystemClock(t *testing.T) {
 	const hour = time.Hour
-	h := &hands{wall: 1e18, mono: 7}
+	h := &fakeClocks{wall: 1e18, mono: 7}
 	c := newSystemClock(0, h.readWall, h.readMono)
 	if got := c.Now(); got != 1e18 {
 		t.Fatalf("Now() = %d at the start, want the wall clock's 1e18", got)
@@ -35,26 +35,26 @@ func TestSystemClock(t *testing.T) {
 	for _, tt := range []struct {
 		name    string
 		pass    time.Duration // on the monotonic clock
-		step    time.Duration // of the wall clock beyond that
+		step    time.Duration // additional, of the wall clock
 		want    time.Duration // gained
-		settled time.Duration // wall clock less ours, after it
+		settled time.Duration // wall clock minus ours, afterwards
 	}{
 		{"goes at normal speed", 10 * time.Second, 0, 10 * time.Second, 0},
 		{"is not stepped back", time.Second, -hour, time.Second, -hour},
 		{"slows down by a thousandth", time.Second, 0, 999 * time.Millisecond, -hour + time.Millisecond},
-		{"goes on so", time.Second, 0, 999 * time.Millisecond, -hour + 2*time.Millisecond},
-		{"is not stepped forward where the wall clock returns", time.Second, hour, 999 * time.Millisecond, 3 * time.Millisecond},
+		{"continues", time.Second, 0, 999 * time.Millisecond, -hour + 2*time.Millisecond},
+		{"is not stepped forward if the wall clock returns", time.Second, hour, 999 * time.Millisecond, 3 * time.Millisecond},
 		{"catches up by a thousandth", time.Second, 0, 1001 * time.Millisecond, 2 * time.Millisecond},
 		{"catches up half way in half a second", 500 * time.Millisecond, 0, 500*time.Millisecond + 500*time.Microsecond, 1500 * time.Microsecond},
 		{"finishes that", 500 * time.Millisecond, 0, 500*time.Millisecond + 500*time.Microsecond, time.Millisecond},
 		{"catches up the rest", time.Second, 0, 1001 * time.Millisecond, 0},
 		{"is right", time.Second, 0, time.Second, 0},
 		{"is not stepped forward by a mistake", time.Second, hour, time.Second, hour},
-		{"nor when it is mended", time.Second, -hour, 1001 * time.Millisecond, -time.Millisecond},
+		{"nor when it is corrected", time.Second, -hour, 1001 * time.Millisecond, -time.Millisecond},
 		{"heals", time.Second, 0, 999 * time.Millisecond, 0},
 		{"does not count sleep, in which only the wall clock goes", 0, 8 * hour, 0, 8 * hour},
-		{"goes on at normal speed after sleep", time.Second, 0, time.Second, 8 * hour},
-		{"gains but a thousandth of a second over a long pause", 24 * hour, 0, 24*hour + time.Millisecond, 8*hour - time.Millisecond},
+		{"continues at normal speed after sleep", time.Second, 0, time.Second, 8 * hour},
+		{"gains only a thousandth of a second over a long pause", 24 * hour, 0, 24*hour + time.Millisecond, 8*hour - time.Millisecond},
 	} {
 		h.pass(tt.pass, tt.step)
 		now := c.Now()
@@ -74,10 +74,10 @@ func TestSystemClockFloor(t *testing.T) {
 		wall, floor, want engine.Instant
 	}{
 		{"starts at the wall clock", 5e18, 4e18, 5e18},
-		{"starts at the floor where the wall clock is behind", 4e18, 5e18, 5e18},
-		{"starts at 0 where the wall clock is before 1970", -1, 0, 0},
+		{"starts at the floor if the wall clock is behind", 4e18, 5e18, 5e18},
+		{"starts at 0 if the wall clock is before 1970", -1, 0, 0},
 	} {
-		h := &hands{wall: tt.wall}
+		h := &fakeClocks{wall: tt.wall}
 		if got := newSystemClock(tt.floor, h.readWall, h.readMono).Now(); got != tt.want {
 			t.Errorf("%s: Now() = %d, want %d", tt.name, got, tt.want)
 		}
@@ -85,24 +85,24 @@ func TestSystemClockFloor(t *testing.T) {
 }
 
 func TestSystemClockNotBefore(t *testing.T) {
-	h := &hands{wall: 1e18}
+	h := &fakeClocks{wall: 1e18}
 	c := newSystemClock(0, h.readWall, h.readMono)
 	last := c.Now()
 	for _, tt := range []struct {
 		name  string
-		floor time.Duration // from now on our clock
+		floor time.Duration // relative to our clock
 		pass  time.Duration
 		want  time.Duration // gained
 		ahead time.Duration // of the wall clock, after it
 	}{
-		{"stays where it is later", -time.Hour, 0, 0, 0},
-		{"stays where it is there", 0, 0, 0, 0},
+		{"stays if it is later", -time.Hour, 0, 0, 0},
+		{"stays if it is equal", 0, 0, 0, 0},
 		{"moves to the floor", time.Hour, 0, time.Hour, time.Hour},
-		{"goes on at normal speed", -1, 500 * time.Millisecond, 500 * time.Millisecond, time.Hour},
+		{"continues at normal speed", -1, 500 * time.Millisecond, 500 * time.Millisecond, time.Hour},
 		{"moves in the middle of a second", 3 * time.Millisecond, 0, 3 * time.Millisecond, time.Hour + 3*time.Millisecond},
-		{"goes on to the end of the second", 0, 500 * time.Millisecond, 500 * time.Millisecond, time.Hour + 3*time.Millisecond},
-		{"then heals by a thousandth", 0, time.Second, 999 * time.Millisecond, time.Hour + 2*time.Millisecond},
-		{"moves while it heals", time.Millisecond, 500 * time.Millisecond, 500*time.Millisecond + 500*time.Microsecond, time.Hour + 2500*time.Microsecond},
+		{"continues to the end of the second", 0, 500 * time.Millisecond, 500 * time.Millisecond, time.Hour + 3*time.Millisecond},
+		{"then slews by a thousandth", 0, time.Second, 999 * time.Millisecond, time.Hour + 2*time.Millisecond},
+		{"moves while it slews", time.Millisecond, 500 * time.Millisecond, 500*time.Millisecond + 500*time.Microsecond, time.Hour + 2500*time.Microsecond},
 		{"moves after a long pause", 0, 10 * time.Second, 10*time.Second - 500*time.Microsecond, time.Hour + 2*time.Millisecond},
 	} {
 		c.NotBefore(last + engine.Instant(tt.floor))
@@ -118,12 +118,12 @@ func TestSystemClockNotBefore(t *testing.T) {
 	}
 }
 
-// TestSystemClockSpeed steps the wall clock at random: time never goes back, and
-// never faster or slower than by a thousandth.
+// TestSystemClockSpeed steps the wall clock at random: time never goes back, and its
+// speed is never off by more than a thousandth.
 func TestSystemClockSpeed(t *testing.T) {
 	seed := rand.Uint64()
 	r := rand.New(rand.NewPCG(seed, 0))
-	h := &hands{wall: 1e18}
+	h := &fakeClocks{wall: 1e18}
 	c := newSystemClock(0, h.readWall, h.readMono)
 	last := c.Now()
 	for i := range 100_000 {
@@ -142,10 +142,10 @@ func TestSystemClockSpeed(t *testing.T) {
 	}
 }
 
-func TestSystemClockTogether(t *testing.T) {
+func TestSystemClockConcurrent(t *testing.T) {
 	var (
 		mu sync.Mutex
-		h  = &hands{wall: 1e18}
+		h  = &fakeClocks{wall: 1e18}
 	)
 	c := newSystemClock(0, func() engine.Instant {
 		mu.Lock()
@@ -179,7 +179,7 @@ func TestSystemClockTogether(t *testing.T) {
 				latest.at = max(latest.at, now)
 				latest.Unlock()
 				if now < before {
-					t.Errorf("Now() = %d after %d was told", now, before)
+					t.Errorf("Now() = %d after %d was returned", now, before)
 					return
 				}
 			}
@@ -188,9 +188,10 @@ func TestSystemClockTogether(t *testing.T) {
 	group.Wait()
 }
 
-// TestSystemClockOvertaken lets another caller go ahead while one reads.
-func TestSystemClockOvertaken(t *testing.T) {
-	h := &hands{wall: 1e18}
+// TestSystemClockRace lets another caller advance the line between two readings of one
+// caller.
+func TestSystemClockRace(t *testing.T) {
+	h := &fakeClocks{wall: 1e18}
 	between := func() {}
 	c := newSystemClock(0, h.readWall, func() int64 {
 		between()
@@ -205,10 +206,10 @@ func TestSystemClockOvertaken(t *testing.T) {
 		told = c.Now()
 	}
 	if got := c.Now(); got < told {
-		t.Errorf("Now() = %d after %d was told", got, told)
+		t.Errorf("Now() = %d after %d was returned", got, told)
 	}
 	if got := c.Now(); got < told {
-		t.Errorf("then Now() = %d after %d was told", got, told)
+		t.Errorf("then Now() = %d after %d was returned", got, told)
 	}
 }
 

@@ -9,60 +9,63 @@ import (
 	"time"
 )
 
-// slots is how many slots the keys of a cluster fall into.
+// slots is the number of hash slots of a Redis cluster.
 const slots = 16384
 
-// A Cluster tells which nodes there are, and changes them. Many may call at once,
-// and no method waits for a disk or another node.
+// A Cluster reports the nodes of the cluster, and changes them.
+//
+// Concurrency: any number of goroutines may call its methods. No method blocks on a disk
+// or on another node.
 type Cluster interface {
-	// Enabled says whether clients are to take the server for a Redis cluster, which
-	// it need not be to have other nodes.
+	// Enabled reports whether clients must treat the server as a Redis cluster. It may be
+	// false although there are other nodes.
 	Enabled() bool
-	// Nodes are all nodes, the one that is asked first, whether it is a member yet or
-	// not; none means that there is no cluster, nor Replication. local is the address that the asking client connected to, HOST:PORT.
+	// Nodes returns all nodes, this one first, whether or not it is a member yet; none:
+	// there is no cluster, and no Replication. local is the address that the client
+	// connected to, HOST:PORT.
 	Nodes(local string) []Node
-	// Moved is the address, HOST:PORT, to which clients are to send commands with
-	// keys; empty: they are carried out here. It is called for each such command, and
-	// costs no more than some loads and locks that are held for moments.
+	// Moved returns the address, HOST:PORT, to which clients must send commands with
+	// keys; empty: this node executes them. It is called for each such command. Cost: a
+	// few loads and short locks.
 	Moved() string
-	// Replication is how this node stands with the others; zero: it has none.
+	// Replication returns this node's replication state; zero: no replication.
 	Replication() Replication
-	// Digest is a hash of this node's state and the index of the last entry that is in
-	// it: the same on all nodes at the same index, as long as nothing is decided. Both
-	// are 0 where Replication is zero. Its cost is linear in the keys.
+	// Digest returns a hash of this node's state and the index of the last applied entry:
+	// the same on all nodes at the same index if nothing is decided meanwhile. Both are 0
+	// if Replication is zero. Cost: linear in the keys.
 	Digest() (index, digest uint64)
-	// Change begins a change of the members, or of who leads, and calls done once at
-	// its end, from any goroutine. An error says that it was not begun, and done is not
-	// called. Errors are told to the client as those of a Store are.
+	// Change begins a change of the members or of the leader. It calls done once at the
+	// end, from any goroutine. If Change returns an error, the change was not begun and
+	// done is not called. Errors are reported to the client as those of a Store are.
 	Change(c Change, done func(error)) error
-	// Wait calls done once, from any goroutine and perhaps before Wait returns, with
-	// how many other nodes have all that was answered before the call: as soon as these
-	// are at least replicas, or else after timeout or when ctx ends. With 0 replicas that is
-	// before Wait returns, with what is known by then.
+	// Wait calls done once, from any goroutine and perhaps before Wait returns, with the
+	// number of other nodes that have every decision answered before the call: as soon as
+	// they are at least replicas, or after timeout, or when ctx ends. If replicas is 0,
+	// done is called before Wait returns, with the number known.
 	Wait(ctx context.Context, replicas int, timeout time.Duration, done func(n int))
 }
 
 // A Node is one server of a cluster.
 type Node struct {
 	ID   string // 40 hexadecimal digits
-	Host string // for clients; empty: the one that the client connected to
+	Host string // for clients; empty: the host that the client connected to
 	Port int
-	// Leader says that it has all slots, as far as is known; at most one has. The
-	// others are its replicas.
+	// Leader reports that the node has all slots, as far as this node knows; at most one
+	// does. The others are its replicas.
 	Leader bool
 	Voter  bool   // counts for a majority
-	Online bool   // answered lately
-	Raft   string // where other nodes reach it, HOST:PORT; empty: they don't
-	// Version is that of its program, Index how far its log is known to reach, and
-	// LastContact how long ago it was heard of, 0 for the node itself; less than 0:
-	// never. Only a leader knows all of them.
+	Online bool   // answered recently
+	Raft   string // address for other nodes, HOST:PORT; empty: none
+	// Version is the version of its program, Index the highest index known to be in its
+	// log, LastContact the time since the last message from it: 0 for this node, negative
+	// if never. Only a leader knows all of them.
 	Version     string
 	Index       uint64
 	LastContact time.Duration
 }
 
-// Behind is how many entries a node is behind, counting those since it was last heard
-// of, which may be a second ago; -1: unknown.
+// Behind returns the number of entries that a node lacks, including those since its last
+// message, which may be a second old; -1: unknown.
 func (r Replication) Behind(n Node) int64 {
 	if n.Index == 0 {
 		return -1
@@ -70,46 +73,46 @@ func (r Replication) Behind(n Node) int64 {
 	return max(0, int64(r.LastIndex)-int64(n.Index))
 }
 
-// A Change of a cluster. The node that it is about has its ID, and its Raft address
-// where it is known; of a Transfer both are empty for any node that can lead.
+// A Change of a cluster. ID names the node, and Raft its Raft address if it is known;
+// both are empty in a Transfer to any node that can lead.
 type Change struct {
 	Kind     ChangeKind
 	ID, Raft string
 }
 
-// A ChangeKind says what a Change does.
+// A ChangeKind is the kind of a Change.
 type ChangeKind uint8
 
 const (
-	Forget   ChangeKind = iota // the node is a member no more
-	Leave                      // this node is a member no more
-	Transfer                   // the node leads
+	Forget   ChangeKind = iota // removes the node from the members
+	Leave                      // removes this node from the members
+	Transfer                   // transfers leadership to the node
 )
 
-// NoCluster is a server by itself.
-type NoCluster struct{ alone }
+// NoCluster is the Cluster of a stand-alone server.
+type NoCluster struct{ singleNode }
 
-// Enabled is false.
+// Enabled returns false.
 func (NoCluster) Enabled() bool { return false }
 
-// Nodes are none.
+// Nodes returns none.
 func (NoCluster) Nodes(string) []Node { return nil }
 
-// An Emulated cluster is one node that has all slots: it makes clients of
-// clusters work with a server by itself. Nothing is ever in another slot's place,
-// so a command may name keys of several.
+// Emulated is a cluster of one node that has all slots: it makes cluster clients work
+// with a stand-alone server. No key is ever on another node, so a command may name keys
+// of several slots.
 type Emulated struct {
-	alone
+	singleNode
 	id string
 }
 
-// NewEmulated makes one, with an id of its own.
+// NewEmulated makes an Emulated with an id of its own.
 func NewEmulated() Emulated { return Emulated{id: randomID()} }
 
-// Enabled is true.
+// Enabled returns true.
 func (Emulated) Enabled() bool { return true }
 
-// Nodes is the node, at the address that the client connected to.
+// Nodes returns the node at the address that the client connected to.
 func (e Emulated) Nodes(local string) []Node {
 	n := Node{ID: e.id, Leader: true, Voter: true, Online: true}
 	if host, port, err := net.SplitHostPort(local); err == nil {
@@ -120,33 +123,33 @@ func (e Emulated) Nodes(local string) []Node {
 	return []Node{n}
 }
 
-// alone is what any Cluster without other nodes does.
-type alone struct{}
+// singleNode has the methods of a Cluster without other nodes.
+type singleNode struct{}
 
-// Moved is nowhere.
-func (alone) Moved() string { return "" }
+// Moved returns no address.
+func (singleNode) Moved() string { return "" }
 
-// Replication is none.
-func (alone) Replication() Replication { return Replication{} }
+// Replication returns none.
+func (singleNode) Replication() Replication { return Replication{} }
 
-// Digest is none.
-func (alone) Digest() (index, digest uint64) { return 0, 0 }
+// Digest returns none.
+func (singleNode) Digest() (index, digest uint64) { return 0, 0 }
 
-// Change is refused.
-func (alone) Change(Change, func(error)) error { return errAlone }
+// Change is rejected.
+func (singleNode) Change(Change, func(error)) error { return errSingleNode }
 
-// Wait has nobody to wait for.
-func (alone) Wait(_ context.Context, _ int, _ time.Duration, done func(int)) { done(0) }
+// Wait calls done at once: there are no other nodes.
+func (singleNode) Wait(_ context.Context, _ int, _ time.Duration, done func(int)) { done(0) }
 
-// randomID is 40 hexadecimal digits.
+// randomID returns 40 hexadecimal digits.
 func randomID() string {
 	var id [20]byte
 	rand.Read(id[:])
 	return hex.EncodeToString(id[:])
 }
 
-// keySlot is the slot of a key: CRC16 of it, or of what stands between its first
-// brace and the next closing one, if anything does.
+// keySlot returns the slot of a key: the CRC16 of the key, or of the bytes between its
+// first opening brace and the next closing one if there are any.
 //
 // Source: Redis cluster specification, "Hash tags".
 func keySlot(key []byte) int {
@@ -167,7 +170,7 @@ func keySlot(key []byte) int {
 	return int(crc16(key) % slots)
 }
 
-// crc16 is the CRC of the XMODEM protocol: polynomial 0x1021, from 0.
+// crc16 is the CRC of the XMODEM protocol: polynomial 0x1021, initial value 0.
 func crc16(b []byte) (crc uint16) {
 	for _, c := range b {
 		crc ^= uint16(c) << 8
@@ -179,7 +182,7 @@ func crc16(b []byte) (crc uint16) {
 	return crc
 }
 
-// mode is what HELLO and INFO call the server.
+// mode returns the server's mode in HELLO and INFO.
 func (h *Handler) mode() string {
 	if h.config.Cluster.Enabled() {
 		return "cluster"
@@ -187,7 +190,8 @@ func (h *Handler) mode() string {
 	return "standalone"
 }
 
-// role is what Redis calls the node: one that knows of no leader is a replica.
+// role returns Redis' word for the node's role: a node without a known leader is a
+// replica.
 func (h *Handler) role() string {
 	if r := h.config.Cluster.Replication(); r.Role != "" && r.Role != RoleLeader {
 		return "slave"

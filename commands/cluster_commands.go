@@ -20,30 +20,29 @@ var (
 )
 
 var cluster = Command{
-	Name: "CLUSTER", Summary: "Container for commands about the cluster; refused where there is none.",
+	Name: "CLUSTER", Summary: "Commands about the cluster; rejected without a cluster.",
 	Complexity: "Depends on the subcommand", Since: "3.0.0", Group: "cluster",
 	Sub: []Command{
-		clusterSub("COUNTKEYSINSLOT", "slot", "Answers how many keys a slot has; looks at all keys.", AllKeys, runCountKeysInSlot),
-		clusterSub("DIGEST", "", "Answers the index of the last entry and a hash of the state behind it, for tests: the same on all nodes that have come as far. Looks at all keys.", Admin, runDigest),
-		clusterSub("FAILOVER", "[FORCE|TAKEOVER|node-id]", "Hands the lead over to a node: to the one that is asked, or from there to any other.", changing, runFailover),
-		clusterSub("FORGET", "node-id", "Takes a node out of the cluster; it may be named by its address among nodes.", changing, runForget),
-		clusterSub("GETKEYSINSLOT", "slot count", "Answers keys of a slot; looks at all keys.", AllKeys, runGetKeysInSlot),
-		clusterSub("INFO", "", "Tells how the cluster is.", 0, runClusterInfo),
-		clusterSub("KEYSLOT", "key-name", "Answers the slot of a key.", 0, func(s *Session, _ []Node, args [][]byte) { s.w.Int(int64(keySlot(args[2]))) }),
-		clusterSub("LEAVE", "", "Takes this node out of the cluster.", changing, runLeave),
+		clusterSub("COUNTKEYSINSLOT", "slot", "Counts the keys of a slot; visits all keys.", AllKeys, runCountKeysInSlot),
+		clusterSub("DIGEST", "", "Returns the index of the last applied entry and a hash of the state, for tests: equal on all nodes with the same index. Visits all keys.", Admin, runDigest),
+		clusterSub("FAILOVER", "[FORCE|TAKEOVER|node-id]", "Transfers leadership to the given node; without one, to this node if it is a replica, or from this node to any other.", membershipFlags, runFailover),
+		clusterSub("FORGET", "node-id", "Removes a node, given by its id or its --raft address, from the cluster.", membershipFlags, runForget),
+		clusterSub("GETKEYSINSLOT", "slot count", "Lists keys of a slot; visits all keys.", AllKeys, runGetKeysInSlot),
+		clusterSub("INFO", "", "Describes the state of the cluster.", 0, runClusterInfo),
+		clusterSub("KEYSLOT", "key-name", "Returns the slot of a key.", 0, func(s *Session, _ []Node, args [][]byte) { s.w.Int(int64(keySlot(args[2]))) }),
+		clusterSub("LEAVE", "", "Removes this node from the cluster.", membershipFlags, runLeave),
 		clusterSub("LINKS", "", "Describes the links to other nodes.", 0, runClusterLinks),
-		clusterSub("MEET", "ip port [cluster-bus-port]", "Refused: a node joins when it is started.", Admin, func(s *Session, _ []Node, _ [][]byte) { s.w.Error(errMeet) }),
-		clusterSub("MYID", "", "Answers the id of this node.", 0, func(s *Session, nodes []Node, _ [][]byte) { s.w.BulkString(nodes[0].ID) }),
-		clusterSub("NODES", "", "Describes the nodes, a line for each.", 0, runClusterNodes),
+		clusterSub("MEET", "ip port [cluster-bus-port]", "Rejected: a node joins when it is started.", Admin, func(s *Session, _ []Node, _ [][]byte) { s.w.Error(errMeet) }),
+		clusterSub("MYID", "", "Returns the id of this node.", 0, func(s *Session, nodes []Node, _ [][]byte) { s.w.BulkString(nodes[0].ID) }),
+		clusterSub("NODES", "", "Describes the nodes, one line each.", 0, runClusterNodes),
 		clusterSub("REPLICAS", "node-id", "Describes the replicas of the leader.", Admin, runClusterReplicas),
 		clusterSub("SHARDS", "", "Describes the nodes and their slots.", 0, runClusterShards),
 		clusterSub("SLAVES", "node-id", "Describes the replicas of the leader.", Admin, runClusterReplicas),
-		clusterSub("SLOTS", "", "Describes which node has which slots.", 0, runClusterSlots),
+		clusterSub("SLOTS", "", "Describes the slots of each node.", 0, runClusterSlots),
 	},
 }
 
-// clusterSub is a line of CLUSTER's subcommands, which are all refused where there
-// is no cluster.
+// clusterSub makes a subcommand of CLUSTER, which is rejected without a cluster.
 func clusterSub(name, args, summary string, flags Flags, run func(*Session, []Node, [][]byte)) Command {
 	return Command{
 		Name: name, Args: args, Summary: summary, Complexity: "O(1)", Since: "3.0.0", Group: "cluster", Flags: flags | Stale,
@@ -59,14 +58,14 @@ func clusterSub(name, args, summary string, flags Flags, run func(*Session, []No
 }
 
 var (
-	asking   = inCluster("ASKING", "Accepted in a cluster: no slot is ever on its way.", 0, func(*Session) {})
-	readOnly = inCluster("READONLY", "Accepts answers of a replica that may be behind, to commands that only look.", Loading|Stale,
+	asking   = inCluster("ASKING", "Accepted in a cluster: slots do not migrate.", 0, func(*Session) {})
+	readOnly = inCluster("READONLY", "Lets a replica, which may lag, answer read-only commands of this connection.", Loading|Stale,
 		func(s *Session) { s.stale = true })
-	readWrite = inCluster("READWRITE", "Takes READONLY back.", Loading|Stale, func(s *Session) { s.stale = false })
+	readWrite = inCluster("READWRITE", "Undoes READONLY.", Loading|Stale, func(s *Session) { s.stale = false })
 )
 
-// inCluster is a command that cluster clients send, and that is refused where there
-// is no cluster.
+// inCluster makes a command that cluster clients send and that is rejected without a
+// cluster.
 func inCluster(name, summary string, flags Flags, run func(*Session)) Command {
 	return Command{
 		Name: name, Summary: summary, Complexity: "O(1)", Since: "3.0.0", Group: "cluster", Flags: Fast | flags,
@@ -81,10 +80,10 @@ func inCluster(name, summary string, flags Flags, run func(*Session)) Command {
 	}
 }
 
-// nodes are those of the cluster as the client sees them.
+// nodes returns the nodes of the cluster as the client sees them.
 func (s *Session) nodes() []Node { return s.h.config.Cluster.Nodes(s.client.LocalAddr) }
 
-// leaderOf finds the one that leads; ok is false where none is known.
+// leaderOf returns the leader; ok is false if none is known.
 func leaderOf(nodes []Node) (leader Node, ok bool) {
 	i := slices.IndexFunc(nodes, func(n Node) bool { return n.Leader })
 	if i < 0 {
@@ -93,14 +92,14 @@ func leaderOf(nodes []Node) (leader Node, ok bool) {
 	return nodes[i], true
 }
 
-// replicasOf are those that follow.
+// replicasOf returns the nodes other than the leader.
 func replicasOf(nodes []Node) []Node {
 	return slices.DeleteFunc(slices.Clone(nodes), func(n Node) bool { return n.Leader })
 }
 
-// addressed are those that clients can be sent to: a node of a cluster that has just
-// become one has not told its address for clients yet.
-func addressed(nodes []Node) []Node {
+// withClientAddress returns the nodes with a known address for clients: a node of a
+// cluster that has just formed may not have published its own yet.
+func withClientAddress(nodes []Node) []Node {
 	return slices.DeleteFunc(slices.Clone(nodes), func(n Node) bool { return n.Raft != "" && n.Port == 0 })
 }
 
@@ -137,10 +136,10 @@ func runClusterInfo(s *Session, nodes []Node, _ [][]byte) {
 	s.w.Verbatim(text.String())
 }
 
-// clusterBus is how far Redis' port between nodes is from that for clients.
+// clusterBus is the offset of Redis' port between nodes from the port for clients.
 const clusterBus = 10_000
 
-// busPort is the port between nodes.
+// busPort returns the port for other nodes.
 func (n Node) busPort() string {
 	if _, port, err := net.SplitHostPort(n.Raft); err == nil {
 		return port
@@ -148,7 +147,7 @@ func (n Node) busPort() string {
 	return strconv.Itoa(n.Port + clusterBus)
 }
 
-// nodeLines describe nodes as CLUSTER NODES does, the first one as the node itself.
+// nodeLines returns a CLUSTER NODES line for each node; the first is this node.
 //
 // Source: Redis documentation, "CLUSTER NODES", serialization format.
 func (s *Session) nodeLines(nodes []Node) []string {
@@ -185,12 +184,12 @@ func runClusterNodes(s *Session, nodes []Node, _ [][]byte) {
 	s.w.Verbatim(strings.Join(s.nodeLines(nodes), "\n") + "\n")
 }
 
-// runClusterSlots answers one range, of the leader and its replicas that answer.
-// Where no leader is known it refuses: a client goes on with what it knew or asks
-// another node, while none of those that are told of no slots at all asks again soon.
+// runClusterSlots answers one range with the leader and its online replicas. If no leader
+// is known it returns an error: then a client keeps its slot map or asks another node,
+// while after an empty reply no known client asks again soon.
 func runClusterSlots(s *Session, nodes []Node, _ [][]byte) {
 	w := &s.w
-	nodes = addressed(nodes)
+	nodes = withClientAddress(nodes)
 	leader, ok := leaderOf(nodes)
 	if !ok {
 		w.Error(errDown)
@@ -211,10 +210,10 @@ func runClusterSlots(s *Session, nodes []Node, _ [][]byte) {
 	}
 }
 
-// runClusterShards answers one shard, which has no slots where no leader is known.
+// runClusterShards answers one shard, without slots if no leader is known.
 func runClusterShards(s *Session, nodes []Node, _ [][]byte) {
 	w := &s.w
-	nodes = addressed(nodes)
+	nodes = withClientAddress(nodes)
 	w.Array(1)
 	w.Map(2)
 	w.BulkString("slots")
@@ -248,8 +247,8 @@ func runClusterShards(s *Session, nodes []Node, _ [][]byte) {
 	}
 }
 
-// runClusterLinks answers the one link to each node that answers. When it was made
-// is not known, and it has no buffer of its own.
+// runClusterLinks answers one link to each online node. Its creation time is not known,
+// and it has no buffer of its own.
 func runClusterLinks(s *Session, nodes []Node, _ [][]byte) {
 	linked := slices.DeleteFunc(slices.Clone(nodes[1:]), func(n Node) bool { return !n.Online })
 	w := &s.w
@@ -292,7 +291,7 @@ func unknownNode(name []byte) *Error { return &Error{"ERR", "Unknown node " + cS
 func runDigest(s *Session, _ []Node, _ [][]byte) {
 	c := s.h.config.Cluster
 	if c.Replication().Role == "" {
-		s.w.Error(errAlone)
+		s.w.Error(errSingleNode)
 		return
 	}
 	index, digest := c.Digest()
@@ -341,8 +340,8 @@ func runGetKeysInSlot(s *Session, _ []Node, args [][]byte) {
 	found.reply(&s.w)
 }
 
-// eachInSlot calls visit for the keys of a slot until it answers false, and for
-// some after that.
+// eachInSlot calls visit for the keys of a slot until it returns false, and for some keys
+// after that.
 func (s *Session) eachInSlot(slot int, visit func(key []byte) bool) {
 	var (
 		now    = s.h.now()

@@ -7,25 +7,25 @@ import (
 	"time"
 )
 
-// fakeNodeID is an id of forty times the same digit.
+// fakeNodeID is an id of forty equal digits.
 func fakeNodeID(digit string) string { return strings.Repeat(digit, 40) }
 
-// A fakeCluster has three nodes, a, b and c, of which a is asked; c is no voter and
-// does not answer. Changes and waits end when told.
+// A fakeCluster has three nodes, a, b and c, and is seen from a; c is no voter and
+// offline. Changes and waits end when the test ends them.
 type fakeCluster struct {
 	enabled bool
 	pair    bool // without c
-	mute    int  // so many of them, from the first on, have told no address for clients
+	mute    int  // number of nodes, from the first on, without an address for clients
 	moved   string
 	r       Replication
-	leads   string // the digit of the leader's id; empty: nobody is known to
+	leads   string // digit of the leader's id; empty: no leader is known
 
 	changes []Change
-	refused error // to begin a change
+	refused error // by Change
 	ended   func(error)
 	waits   []wantedReplicas
 	counted func(int)
-	givenUp chan func(int) // the done of a WAIT whose context has ended
+	givenUp chan func(int) // done of a WAIT with an ended context
 }
 
 type wantedReplicas struct {
@@ -33,7 +33,7 @@ type wantedReplicas struct {
 	timeout  time.Duration
 }
 
-// newFakeCluster is one as a sees it that has the role.
+// newFakeCluster returns a cluster in which a has the role.
 func newFakeCluster(role Role) *fakeCluster {
 	c := &fakeCluster{givenUp: make(chan func(int), 9), r: Replication{
 		Role: role, ClusterID: fakeNodeID("9"), HasQuorum: true,
@@ -58,7 +58,7 @@ func (c *fakeCluster) Enabled() bool            { return c.enabled }
 func (c *fakeCluster) Moved() string            { return c.moved }
 func (c *fakeCluster) Replication() Replication { return c.r }
 
-// Digest is small enough to show that all of its digits are told.
+// Digest is small, to show that leading zeros are printed.
 func (c *fakeCluster) Digest() (index, digest uint64) { return c.r.AppliedIndex, 0xabc }
 
 func (c *fakeCluster) Nodes(string) []Node {
@@ -99,7 +99,7 @@ func (c *fakeCluster) Wait(ctx context.Context, replicas int, timeout time.Durat
 	context.AfterFunc(ctx, func() { c.givenUp <- done })
 }
 
-// end has the change that is under way succeed, or fail with that text.
+// end completes the pending change, with an error if failure is not empty.
 func (c *fakeCluster) end(failure string) {
 	var err error
 	if failure != "" {

@@ -3,24 +3,25 @@ package commands
 import "slices"
 
 var (
-	errAlone      = &Error{"ERR", "the cluster is this one node, and stays so"}
-	errMeet       = &Error{"ERR", "a node joins when it is started, with --join and the --raft address of a member, and not by CLUSTER MEET"}
-	errForgetSelf = &Error{"ERR", "I tried hard but I can't forget myself... CLUSTER LEAVE takes this node out"}
-	errLeads      = &Error{"ERR", "the node leads already"}
-	errTakeover   = &Error{"ERR", "TAKEOVER is not possible: who leads needs the votes of a majority"}
+	errSingleNode = &Error{"ERR", "the server is not a member of a cluster"}
+	errMeet       = &Error{"ERR", "CLUSTER MEET is not supported: start the node with --join and the --raft address of a member"}
+	errForgetSelf = &Error{"ERR", "I tried hard but I can't forget myself... use CLUSTER LEAVE to remove this node"}
+	errLeads      = &Error{"ERR", "the node is the leader already"}
+	errTakeover   = &Error{"ERR", "TAKEOVER is not supported: a leader needs the votes of a majority"}
 )
 
-// changing are the flags of what changes the cluster, and is answered at the end of that.
-const changing = Admin | NoMulti
+// membershipFlags are the flags of commands that change the members or the leader, and
+// reply when the change has ended.
+const membershipFlags = Admin | NoMulti
 
-// change answers when the cluster has changed.
+// change begins a Change and replies at its end.
 func (s *Session) change(c Change) {
-	s.await(func(done func(error)) error {
-		return opened(s.h.config.Cluster.Change(c, func(err error) { done(opened(err)) }))
+	s.deferReply(func(done func(error)) error {
+		return exposeError(s.h.config.Cluster.Change(c, func(err error) { done(exposeError(err)) }))
 	}, (*Reply).OK)
 }
 
-// changeNode is a change about a node, named by its id or by where others reach it.
+// changeNode begins a Change of a node, named by its id or by its Raft address.
 func (s *Session) changeNode(kind ChangeKind, nodes []Node, name []byte) {
 	i := slices.IndexFunc(nodes, func(n Node) bool { return n.ID == string(name) || n.Raft != "" && n.Raft == string(name) })
 	switch {
@@ -41,8 +42,8 @@ func runLeave(s *Session, nodes []Node, _ [][]byte) {
 	s.change(Change{Kind: Leave, ID: nodes[0].ID, Raft: nodes[0].Raft})
 }
 
-// runFailover without a node, or with FORCE, has a replica that is asked lead, as in
-// Redis, and the leader choose.
+// runFailover without a node, or with FORCE, transfers leadership to this node if it is a
+// replica, as in Redis, and to any other node if it is the leader.
 func runFailover(s *Session, nodes []Node, args [][]byte) {
 	switch {
 	case len(args) == 3 && isWord(args[2], "TAKEOVER"):

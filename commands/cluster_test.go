@@ -26,9 +26,10 @@ func TestEmulatedAddress(t *testing.T) {
 	}
 }
 
-const clusterDown = "-CLUSTERDOWN the cluster has no leader that decides this|"
+const clusterDown = "-CLUSTERDOWN the cluster has no leader with a quorum|"
 
-// What could not be decided is refused by itself; a transaction as a whole.
+// A command that could not be decided is answered CLUSTERDOWN alone; a transaction as a
+// whole.
 func TestDownIsPerCommand(t *testing.T) {
 	h := newTestHandler("")
 	h.config.Exec = &fakeExec{}
@@ -51,7 +52,7 @@ func TestDownIsPerCommand(t *testing.T) {
 	}
 }
 
-// downExec has no majority for anything.
+// downExec has no quorum for any op.
 type downExec struct{}
 
 func (downExec) Exec(b *engine.Batch, done func(error)) {
@@ -61,10 +62,10 @@ func (downExec) Exec(b *engine.Batch, done func(error)) {
 	done(nil)
 }
 
-// Every command that is decided says so without a majority.
+// Every op command is answered CLUSTERDOWN without a quorum.
 func TestDownForAll(t *testing.T) {
 	seen := 0
-	for _, c := range newRegistry(table).everything() {
+	for _, c := range newRegistry(table).allSpecs() {
 		if c.Op == nil {
 			continue
 		}
@@ -76,16 +77,16 @@ func TestDownForAll(t *testing.T) {
 		seen++
 	}
 	if seen < 20 {
-		t.Errorf("only %d commands were asked", seen)
+		t.Errorf("only %d commands were sent", seen)
 	}
 }
 
-// Nobody is sent to a node whose address is not known yet.
-func TestClusterOfUnknownAddresses(t *testing.T) {
+// No client is sent to a node without a known address.
+func TestClusterUnknownAddresses(t *testing.T) {
 	for _, tt := range []struct {
 		role        Role
 		mute        int
-		slots, none string // in what SLOTS answers, and not
+		slots, none string // in the reply of SLOTS, and not in it
 	}{
 		{RoleFollower, 1, "10.0.0.2", "$0|"},
 		{RoleLeader, 1, "-CLUSTERDOWN", "10.0.0"},

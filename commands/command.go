@@ -16,12 +16,12 @@ var command = Command{
 	Run: func(s *Session, _ [][]byte) { s.describeAll() },
 	Sub: []Command{
 		{
-			Name: "COUNT", Summary: "Answers how many commands there are.",
+			Name: "COUNT", Summary: "Returns the number of commands.",
 			Complexity: "O(1)", Since: "2.8.13", Group: "server", Flags: Loading | Stale,
 			Run: func(s *Session, _ [][]byte) { s.w.Int(int64(len(s.h.registry.all))) },
 		},
 		{
-			Name: "INFO", Args: "[command-name ...]", Summary: "Describes some commands, or all.",
+			Name: "INFO", Args: "[command-name ...]", Summary: "Describes the given commands, or all.",
 			Complexity: "O(N), N being the commands", Since: "2.8.13", Group: "server", Flags: Loading | Stale,
 			Run: func(s *Session, args [][]byte) {
 				if len(args) == 2 {
@@ -39,7 +39,7 @@ var command = Command{
 			},
 		},
 		{
-			Name: "DOCS", Args: "[command-name ...]", Summary: "Explains some commands, or all.",
+			Name: "DOCS", Args: "[command-name ...]", Summary: "Documents the given commands, or all.",
 			Complexity: "O(N), N being the commands", Since: "7.0.0", Group: "server", Flags: Loading | Stale,
 			Run: runDocs,
 		},
@@ -49,12 +49,12 @@ var command = Command{
 			Run: runList,
 		},
 		{
-			Name: "GETKEYS", Args: "command [arg ...]", Summary: "Answers which words of a command line are keys.",
+			Name: "GETKEYS", Args: "command [arg ...]", Summary: "Lists the keys of a command line.",
 			Complexity: "O(N), N being the words", Since: "2.8.13", Group: "server", Flags: Loading | Stale,
 			Run: func(s *Session, args [][]byte) { s.getKeys(args[2:], (*Reply).Bulk) },
 		},
 		{
-			Name: "GETKEYSANDFLAGS", Args: "command [arg ...]", Summary: "Answers which words of a command line are keys, and what happens to them.",
+			Name: "GETKEYSANDFLAGS", Args: "command [arg ...]", Summary: "Lists the keys of a command line with their access flags.",
 			Complexity: "O(N), N being the words", Since: "7.0.0", Group: "server", Flags: Loading | Stale,
 			Run: func(s *Session, args [][]byte) {
 				c, _ := s.h.registry.lookup(args[2:], nil)
@@ -102,7 +102,7 @@ func (s *Session) describe(c *spec) {
 	}
 }
 
-// describeKeys writes the key specifications, at most one.
+// describeKeys writes the key specifications; there is at most one.
 func (s *Session) describeKeys(c *spec) {
 	w := &s.w
 	if c.Keys == (Keys{}) {
@@ -119,7 +119,7 @@ func (s *Session) describeKeys(c *spec) {
 	w.Int(int64(c.Keys.First))
 	w.BulkString("find_keys")
 	last := c.Keys.Last
-	if last > 0 { // counted from the first key
+	if last > 0 { // relative to the first key
 		last -= c.Keys.First
 	}
 	s.keySpec("range", 3)
@@ -131,7 +131,7 @@ func (s *Session) describeKeys(c *spec) {
 	w.Int(0)
 }
 
-// keyFlags says what a command does with its keys.
+// keyFlags writes the access flags of a command's keys.
 func (w *Reply) keyFlags(c *spec) {
 	flags := []string{"RO", "access"}
 	if c.Flags&Write != 0 {
@@ -143,7 +143,7 @@ func (w *Reply) keyFlags(c *spec) {
 	}
 }
 
-// keySpec begins a map of type and spec, whose spec has so many fields.
+// keySpec begins a map of type and spec; the spec has that number of fields.
 func (s *Session) keySpec(kind string, fields int) {
 	s.w.Map(2)
 	s.w.BulkString("type")
@@ -152,7 +152,7 @@ func (s *Session) keySpec(kind string, fields int) {
 	s.w.Map(fields)
 }
 
-// flagWords are the flags as COMMAND INFO tells them.
+// flagWords returns the flags in the words of COMMAND INFO.
 func (c *spec) flagWords() []string {
 	var words []string
 	for i, name := range flagNames {
@@ -163,7 +163,7 @@ func (c *spec) flagWords() []string {
 	return words
 }
 
-// categories are those of access control, which follow from flags and group.
+// categories returns the ACL categories of a command, derived from its flags and group.
 func (c *spec) categories() []string {
 	var cats []string
 	for _, has := range []struct {
@@ -189,7 +189,8 @@ func (c *spec) categories() []string {
 	return cats
 }
 
-// redisGroups are the groups of Redis' own commands. Each of ours is a category too.
+// redisGroups are the groups of Redis' own commands. A group not listed here is a
+// category too.
 var redisGroups = map[string]bool{
 	"generic": true, "connection": true, "transactions": true, "server": true, "cluster": true, "scripting": true, "pubsub": true,
 }
@@ -219,7 +220,7 @@ func runList(s *Session, args [][]byte) {
 		return
 	}
 	var names []string
-	for _, c := range s.h.registry.everything() {
+	for _, c := range s.h.registry.allSpecs() {
 		if keep(c) {
 			names = append(names, c.name)
 		}
@@ -227,7 +228,7 @@ func runList(s *Session, args [][]byte) {
 	s.w.bulks(names)
 }
 
-// bulks writes an array of strings.
+// bulks writes an array of bulk strings.
 func (w *Reply) bulks(all []string) {
 	w.Array(len(all))
 	for _, b := range all {
@@ -235,7 +236,7 @@ func (w *Reply) bulks(all []string) {
 	}
 }
 
-// getKeys answers with each key of a line, as write does, or why it has none.
+// getKeys writes each key of a line with write, or an error if the line has none.
 func (s *Session) getKeys(line [][]byte, write func(*Reply, []byte)) {
 	c, err := s.h.registry.lookup(line, nil)
 	switch {
@@ -256,7 +257,7 @@ func (s *Session) getKeys(line [][]byte, write func(*Reply, []byte)) {
 	}
 }
 
-// keysOf are the keys of a line whose arity is right.
+// keysOf returns the keys of a line. Requires: the arity of the line is right.
 func (c *spec) keysOf(line [][]byte) (keys [][]byte) {
 	for i, last := c.Keys.First, c.lastKey(line); i <= last; i += c.Keys.Step {
 		keys = append(keys, line[i])
@@ -264,7 +265,7 @@ func (c *spec) keysOf(line [][]byte) (keys [][]byte) {
 	return keys
 }
 
-// lastKey is an index that no key of the line is behind, and that the line has.
+// lastKey returns an upper bound on the index of the line's last key, within the line.
 func (c *spec) lastKey(line [][]byte) int {
 	last := c.Keys.Last
 	if last < 0 {

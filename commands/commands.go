@@ -1,7 +1,7 @@
 package commands
 
-// table is every command there is, in the order in which help and the README
-// show them. A new one is a file and a line here.
+// table lists every command, in the order of help and the README. To add one, add a file
+// and a line here.
 var table = []*Command{
 	// limiters
 	&rlToken, &rlLeaky, &rlFixed, &rlSlide, &rlLog,

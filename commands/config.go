@@ -11,11 +11,11 @@ import (
 	"time"
 )
 
-// An alias is Redis' name of a setting that clients ask for: of an option of ours
-// by another name, or else of what is as it is.
+// An alias is Redis' name of a setting that clients ask for: another name of one of our
+// options, or a constant value.
 type alias struct {
 	name, option, value string
-	words               map[string]string // Redis' words for the option's, if they are words
+	words               map[string]string // Redis' word for each word of the option; nil: no translation
 }
 
 var aliases = []alias{
@@ -33,10 +33,10 @@ var aliases = []alias{
 	{name: "timeout", option: "idle-timeout", value: "0"},
 }
 
-// logLevels are Redis' words for levels. Its verbose has no like here.
+// logLevels maps levels to Redis' words. There is no level for Redis' verbose.
 var logLevels = map[string]string{"DEBUG": "debug", "INFO": "notice", "WARN": "warning"}
 
-// of is the setting by Redis' name, where all are those by their own.
+// of returns the setting under Redis' name; all are the options under their own names.
 func (a alias) of(all []Option) Option {
 	i := slices.IndexFunc(all, func(o Option) bool { return o.Name == a.option })
 	if i < 0 {
@@ -63,8 +63,8 @@ func (a alias) of(all []Option) Option {
 	return o
 }
 
-// own are the settings of what this package keeps.
-func (h *Handler) own() []Option {
+// ownOptions returns the settings that this package keeps.
+func (h *Handler) ownOptions() []Option {
 	w := h.slow
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -82,7 +82,7 @@ func (h *Handler) own() []Option {
 	}
 	const longest = int64(time.Hour)
 	appendOnly := "no"
-	if h.kept() {
+	if h.hasStore() {
 		appendOnly = "yes"
 	}
 	return []Option{
@@ -94,22 +94,22 @@ func (h *Handler) own() []Option {
 }
 
 var config = Command{
-	Name: "CONFIG", Summary: "Container for commands about settings.",
+	Name: "CONFIG", Summary: "Commands about settings.",
 	Complexity: "Depends on the subcommand", Since: "2.0.0", Group: "server",
 	Sub: []Command{
-		configSub("GET", "parameter [parameter ...]", "Answers the settings that match a pattern.", runConfigGet),
-		configSub("RESETSTAT", "", "Sets the counters of INFO to zero, but for those of the limits.", func(s *Session, _ [][]byte) {
+		configSub("GET", "parameter [parameter ...]", "Returns the settings that match a pattern.", runConfigGet),
+		configSub("RESETSTAT", "", "Resets the counters of INFO, except those of the limits.", func(s *Session, _ [][]byte) {
 			s.h.resetStats()
 			s.w.OK()
 		}),
 		configRewrite,
-		secret(configSub("SET", "<parameter value ...>", "Changes those settings that may be changed while the server runs: all that are told, or none.", runConfigSet)),
+		secret(configSub("SET", "<parameter value ...>", "Changes settings while the server runs: all the given ones, or none.", runConfigSet)),
 	},
 }
 
 // configRewrite is CONFIG REWRITE.
 var configRewrite = Command{
-	Name: "REWRITE", Summary: "Writes what was set since the start into the file of options, whose comments stay.",
+	Name: "REWRITE", Summary: "Writes the settings changed since the start into the configuration file and keeps its comments.",
 	Complexity: "O(N), N being the settings", Since: "2.8.0", Group: "server",
 	Flags: Admin | NoScript | Loading | Stale | NoMulti, Run: runConfigRewrite,
 }
@@ -120,13 +120,13 @@ func runConfigRewrite(s *Session, _ [][]byte) {
 		s.w.Error(&Error{"ERR", "The server is running without a config file"})
 		return
 	}
-	s.await(func(done func(error)) error {
+	s.deferReply(func(done func(error)) error {
 		rewrite(done)
 		return nil
 	}, (*Reply).OK)
 }
 
-// configSub is a line of CONFIG's subcommands.
+// configSub makes a subcommand of CONFIG.
 func configSub(name, args, summary string, run func(*Session, [][]byte)) Command {
 	return Command{
 		Name: name, Args: args, Summary: summary, Complexity: "O(N), N being the settings", Since: "2.0.0", Group: "server",
@@ -134,15 +134,15 @@ func configSub(name, args, summary string, run func(*Session, [][]byte)) Command
 	}
 }
 
-// secret is c with arguments that may be secrets.
+// secret returns c with the flag Secret.
 func secret(c Command) Command {
 	c.Flags |= Secret
 	return c
 }
 
-// settings are all that CONFIG GET tells, in order of their names.
+// settings returns all settings of CONFIG GET in order of their names.
 func (h *Handler) settings() []Option {
-	all := append(slices.Clone(h.options()), h.own()...)
+	all := append(slices.Clone(h.options()), h.ownOptions()...)
 	for _, a := range aliases {
 		if _, ok := option(all, a.name); !ok {
 			all = append(all, a.of(all))
@@ -152,7 +152,7 @@ func (h *Handler) settings() []Option {
 	return all
 }
 
-// option finds an option's value.
+// option returns the value of an option.
 func option(all []Option, name string) (string, bool) {
 	for _, o := range all {
 		if o.Name == name {
@@ -178,7 +178,7 @@ func runConfigGet(s *Session, args [][]byte) {
 	}
 }
 
-// runConfigSet changes all that it is told, or nothing.
+// runConfigSet changes all the given settings, or none.
 func runConfigSet(s *Session, args [][]byte) {
 	args = args[2:]
 	if len(args)%2 != 0 {
@@ -189,7 +189,7 @@ func runConfigSet(s *Session, args [][]byte) {
 		settings = s.h.settings()
 		seen     = map[string]bool{}
 		changes  []func()
-		told     []string
+		applied  []string
 	)
 	for ; len(args) > 0; args = args[2:] {
 		name := strings.ToLower(cString(args[0]))
@@ -216,11 +216,11 @@ func runConfigSet(s *Session, args [][]byte) {
 		}
 		seen[name] = true
 		changes = append(changes, change)
-		told = append(told, name+"="+string(args[1]))
+		applied = append(applied, name+"="+string(args[1]))
 	}
 	for _, change := range changes {
 		change()
 	}
-	s.h.config.Log.Info("options changed", "options", strings.Join(told, " "), "user", s.user(), "from", s.client.Addr)
+	s.h.config.Log.Info("settings changed", "options", strings.Join(applied, " "), "user", s.user(), "from", s.client.Addr)
 	s.w.OK()
 }

@@ -5,11 +5,12 @@ import (
 	"strconv"
 )
 
-// redisVersion is the version of Redis that clients are told, since they choose
-// by it what they send.
+// redisVersion is the version of Redis that is reported to clients, because they choose
+// their commands by it.
 const redisVersion = "7.2.4"
 
-// databases is how many numbers SELECT accepts; all of them are the same one.
+// databases is the number of database numbers that SELECT accepts; all are the same
+// database.
 const databases = 16
 
 var (
@@ -19,13 +20,13 @@ var (
 )
 
 var ping = Command{
-	Name: "PING", Args: "[message]", Summary: "Answers PONG, or the message.",
+	Name: "PING", Args: "[message]", Summary: "Returns PONG, or the message.",
 	Complexity: "O(1)", Since: "1.0.0", Group: "connection", Flags: Fast | Listener,
 	Run: runPing,
 }
 
-// runPing answers in the form of a message where the client would take all else for
-// one: in RESP2 while it listens.
+// runPing answers in the form of a message to a RESP2 client with subscriptions, because
+// it would take any other form for a message.
 func runPing(s *Session, args [][]byte) {
 	var message []byte
 	if len(args) > 1 {
@@ -44,7 +45,7 @@ func runPing(s *Session, args [][]byte) {
 }
 
 var echo = Command{
-	Name: "ECHO", Args: "message", Summary: "Answers the message.",
+	Name: "ECHO", Args: "message", Summary: "Returns the message.",
 	Complexity: "O(1)", Since: "1.0.0", Group: "connection", Flags: Fast | Loading | Stale,
 	Run: func(s *Session, args [][]byte) { s.w.Bulk(args[1]) },
 }
@@ -59,7 +60,7 @@ var quit = Command{
 }
 
 var reset = Command{
-	Name: "RESET", Summary: "Makes the connection as good as new: RESP2, no transaction, not logged in.",
+	Name: "RESET", Summary: "Resets the connection: RESP2, no transaction, not logged in.",
 	Complexity: "O(1)", Since: "6.2.0", Group: "connection", Flags: NoScript | Loading | Stale | Fast | NoAuth | Immediate | Listener,
 	Run: func(s *Session, _ [][]byte) {
 		s.deafen()
@@ -67,7 +68,7 @@ var reset = Command{
 		s.quiet = speak
 		s.stale = false
 		s.w.proto3 = false
-		s.setAccount(s.h.roster.Load().initial)
+		s.setAccount(s.h.accounts.Load().initial)
 		s.restrict()
 		s.show(func(c *shown) { c.name, c.db, c.proto3 = "", 0, false })
 		s.w.Simple("RESET")
@@ -75,7 +76,7 @@ var reset = Command{
 }
 
 var selectDB = Command{
-	Name: "SELECT", Args: "index", Summary: fmt.Sprintf("Accepts a database number from 0 to %d; all of them are the same one. In a cluster only 0.", databases-1),
+	Name: "SELECT", Args: "index", Summary: fmt.Sprintf("Accepts a database number from 0 to %d; all are the same database. In a cluster only 0.", databases-1),
 	Complexity: "O(1)", Since: "1.0.0", Group: "connection", Flags: Loading | Stale | Fast,
 	Run: func(s *Session, args [][]byte) {
 		n, err := strconv.Atoi(string(args[1]))

@@ -2,5 +2,5 @@
 
 package commands
 
-// cpuSeconds are not known here.
+// cpuSeconds is not supported on this system.
 func cpuSeconds() (sys, user float64) { return 0, 0 }

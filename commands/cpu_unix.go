@@ -4,7 +4,7 @@ package commands
 
 import "syscall"
 
-// cpuSeconds are those that the process has used in the kernel and outside.
+// cpuSeconds returns the CPU time of the process in the kernel and in user mode.
 func cpuSeconds() (sys, user float64) {
 	var u syscall.Rusage
 	if syscall.Getrusage(syscall.RUSAGE_SELF, &u) != nil {

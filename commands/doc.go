@@ -1,80 +1,87 @@
-// Package commands turns command lines into ops and decisions into replies. It
-// owns the one command table, argument parsing, RESP2 and RESP3 replies, the
-// error codes, and the state of a connection: login, protocol, transaction.
+// Package commands turns command lines into ops and decisions into replies. It owns the
+// command table, argument parsing, RESP2 and RESP3 replies, the error codes, and the
+// state of a connection: login, protocol, transaction.
 //
-// It knows no socket: a Session is bytes in, bytes out. It imports engine, its own
-// package users and redcon's reply writers.
+// It does no socket I/O: a Session takes parsed commands and appends bytes to a buffer.
+// It imports engine, its own package users and redcon's reply writers.
 //
-// # The way of a command
+// # Command flow
 //
-// Session.Do looks the name up in the table, checks the number of words by the
-// command's usage, and lets the command append its ops to the session's batch.
-// Session.Flush hands the batch to an Exec and has each command write its reply
-// from the decisions on its ops. A pipeline is so one batch: one reading of the
-// clock, one entry of each shard, one write. A command that needs more than
-// decisions is a run command; what was gathered is flushed before it runs.
+// Session.Do looks the name up in the table, checks the number of words against the
+// command's usage, and appends the command's ops to the session's batch. Session.Flush
+// passes the batch to an Exec, then each command writes its reply from the decisions on
+// its ops. A pipeline is therefore one batch: one clock reading, one lock of each shard,
+// one write. A command that needs more than decisions is a run command; the batch is
+// flushed before it runs.
 //
-// An Exec may answer at once, as Local does, or later and from another
-// goroutine. Until then the session takes nothing.
+// An Exec may complete before it returns, as Local does, or later from another
+// goroutine. Until then the session accepts no command.
 //
-// # What comes unasked
+// # Pushed messages
 //
-// Other sessions send a session messages, and what MONITOR shows, into its inbox,
-// which is bounded; the first wakes the transport, and Resume puts all out between
-// replies. A session whose SAVE or other run command is under way elsewhere, or that CLIENT PAUSE holds back, is
-// away as if a batch of it were. So there is one way to wake a connection, and no
-// goroutine for it. Commands look at one word, Handler.attention, which is 0 unless
-// somebody monitors or pauses, or the state is being loaded.
+// Messages of other sessions and MONITOR lines go into the session's bounded inbox. The
+// first one wakes the transport, and Resume writes the inbox between replies. A session
+// that waits for SAVE or another deferred command, or that CLIENT PAUSE holds back, is in
+// the state away, as if a batch were in flight. There is therefore one way to wake a
+// connection, and no goroutine per connection for it. Commands load one word,
+// Handler.attention, which is 0 unless a session monitors, a pause is on, the state is
+// loading, or a users file is in use.
 //
 // # Users
 //
-// A session has an account, which is a user as the file of users has it by now; nil is
-// who has not logged in. Commands look at rights only where there is such a file, by the
-// bit guarded of Handler.attention. Which group a command needs follows from its
-// flags, see needsOf: what only reads needs peek, what gives and takes permits
-// decide, and what forgets keys or administers admin; the rest, which clients send by
-// themselves, is for everyone who has logged in. Rights are held against the words
-// that Keys names, and a test shows that a command touches no other key. A new file changes
-// the rights of accounts in place, and closes the sessions of those that are gone.
+// A session has an account: a user with the current rights from the users file. It is
+// nil before login. Commands check rights only if there is a users file (bit guarded of
+// Handler.attention). The group that a command requires follows from its flags, see
+// needsOf: commands that only read require peek, commands that take or return tokens
+// require decide, commands that delete keys or administer require admin. The rest, which
+// client libraries send on their own, requires a login only. Key patterns are checked
+// against the words that Keys names, and a test shows that a command uses no other key. A
+// reload changes the rights of accounts in place, and closes the sessions of removed
+// users.
 //
-// A login may cost a hash, and so comes later, as SAVE does: logins says what
-// slows it and what does not.
+// A login may require a slow password hash and is therefore deferred, as SAVE is; logins
+// documents its limits.
 //
 // # Clusters
 //
-// A Cluster tells which node leads and how the others stand, for CLUSTER, ROLE, INFO
-// and WAIT, and changes that. Which node decides is the Exec's affair: a session does
-// not know it, so that WATCH too is a batch. Two things are up to the session. A
-// command with keys is answered MOVED, and not carried out, where the Cluster says so. And
-// READONLY marks batches as Stale: what only looks in them may be answered by a node
-// that is behind, WATCH as well, since what a client then reads there must not be older
-// than what it watches. What was not decided for want of a majority has the status
-// Down, and is answered CLUSTERDOWN by itself; a transaction is, as a whole.
+// A Cluster reports the leader and the state of the nodes, for CLUSTER, ROLE, INFO and
+// WAIT, and changes the membership. The Exec chooses the node that decides; the session
+// is not aware of it, and therefore WATCH is a batch too. The session does two things:
+//
+//   - It answers MOVED to a command with keys if Cluster.Moved names another node, and
+//     does not execute it.
+//   - After READONLY it marks batches as Stale. A replica may answer read-only commands
+//     of such a batch, including WATCH, so that later reads are at least as new as the
+//     watched value.
+//
+// A command that was not decided because there is no quorum has the status Down, and is
+// answered CLUSTERDOWN; a transaction is answered CLUSTERDOWN as a whole.
 //
 // # Time
 //
-// Each batch and each run command is timed: a batch costs one reading of the clock
-// at its begin and one at its end, and a run command that follows at once on
-// another one only. The commands of a batch have equal shares of its time.
+// Each batch and each run command is timed. Cost: two clock readings for a batch, one for
+// a run command that directly follows another one. The time of a batch is divided evenly
+// among its commands.
 //
 // # Promises
 //
-//   - One reply for each command, in order, well-formed, whatever the bytes; but
-//     for CLIENT REPLY OFF and SKIP, SHUTDOWN, and what follows QUIT, and for
-//     (UN)SUBSCRIBE, which answers for each name.
-//   - What is refused changes nothing. An error names what was wrong, what is
-//     allowed and what was given; its code word keeps its meaning for ever.
-//   - No allocation for a command that is decided, once a session is warm.
-//   - A secret that a client sends is in no reply to others, log, slow log or MONITOR.
-//   - While the state is loaded, what needs it is refused with LOADING.
-//   - EXEC carries the ops of a transaction out as one atomic batch. Its run
-//     commands are carried out after that, in their place among the replies: so
-//     DBSIZE in a transaction counts what the whole transaction has left.
-//   - Queues, inboxes, subscriptions, the slow log, replies of KEYS, steps of SCAN and names of clients are bounded.
+//   - One reply for each command, in order, well-formed for any input. Exceptions: CLIENT
+//     REPLY OFF and SKIP, SHUTDOWN, commands after QUIT, and (UN)SUBSCRIBE, which sends
+//     one reply for each name.
+//   - A denied or rejected command changes nothing. An error names the argument, the
+//     allowed values and the value given; its code word keeps its meaning for ever.
+//   - No allocation for an op command after the first batches of a session.
+//   - A secret sent by a client appears in no reply to others, log, slow log or MONITOR.
+//   - While the state is loading, commands that need it are rejected with LOADING.
+//   - EXEC applies the ops of a transaction as one atomic batch. Its run commands run
+//     after the batch, in their place among the replies: DBSIZE in a transaction returns
+//     the number of keys after the whole transaction.
+//   - Queues, inboxes, subscriptions, the slow log, replies of KEYS, steps of SCAN and
+//     client names are bounded.
 //
 // # To add a command
 //
-// Write a Command beside its like, list it in table, and write a script
-// testdata/NAME.txt. Arity, COMMAND, COMMAND DOCS, redis-cli's hints, help, the
-// README and the tests of bad input follow from the table.
+// Write a Command next to similar ones, list it in table, and write a script
+// testdata/NAME.txt. Arity, COMMAND, COMMAND DOCS, redis-cli's hints, help, the README
+// and the tests of bad input follow from the table.
 package commands

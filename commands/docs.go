@@ -1,7 +1,7 @@
 package commands
 
-// runDocs answers COMMAND DOCS. What redis-cli reads of it must be complete, or
-// it ends: names as bulk strings, flags as statuses.
+// runDocs answers COMMAND DOCS. redis-cli exits if a field that it reads is missing or of
+// another type: names must be bulk strings, flags statuses.
 func runDocs(s *Session, args [][]byte) {
 	var asked []*spec
 	if len(args) == 2 {
@@ -48,7 +48,7 @@ func (s *Session) explain(c *spec) {
 	}
 }
 
-// pair writes a key and its value, both strings.
+// pair writes a key and its value, both bulk strings.
 func (w *Reply) pair(key, value string) {
 	w.BulkString(key)
 	w.BulkString(value)
@@ -105,7 +105,7 @@ func (w *Reply) argumentFlags(a arg) {
 	}
 }
 
-// docTypes are the types of words by their name; others are strings.
+// docTypes are the types of words by name; all others are strings.
 var docTypes = map[string]string{
 	"key": "key", "pattern": "pattern",
 	"n": "integer", "capacity": "integer", "limit": "integer", "count": "integer", "cursor": "integer", "index": "integer",
@@ -113,7 +113,7 @@ var docTypes = map[string]string{
 	"protover": "integer", "client-id": "integer", "numreplicas": "integer", "timeout": "integer",
 }
 
-// docType is the type in the words of COMMAND DOCS.
+// docType returns the type in the words of COMMAND DOCS.
 func (a arg) docType() string {
 	switch a.kind {
 	case pureToken:

@@ -6,35 +6,34 @@ import (
 	"limitsrv/engine"
 )
 
-// The limiter commands of other systems are token buckets here. Each earns one
-// permit per emission interval, which is computed as the original computes it.
-// Replies and errors are those of the original, but where the original
-// overflows, crashes, lets through too much, or names a wait at whose end the
-// request is refused again.
+// The limiter commands of other systems are token buckets here. A bucket earns one token
+// per emission interval, computed as in the original. Replies and errors are the
+// original's, except where the original overflows, crashes, allows too much, or returns a
+// wait after which the request is denied again.
 
-// takeFrom is a Take of n from a bucket of limit permits, one earned per interval ns.
-func takeFrom(key []byte, limit, interval, n int64) engine.Op {
+// bucketOp is a Take of n from a bucket of limit tokens that earns one per interval ns.
+func bucketOp(key []byte, limit, interval, n int64) engine.Op {
 	return engine.Op{
 		Kind: engine.Take, Key: key, N: n,
 		Params: engine.Params{Alg: engine.Token, Limit: limit, Count: 1, Period: interval},
 	}
 }
 
-// emissionInterval is period seconds / count in nanoseconds, cut, computed in
-// floating point as redis-cell and throttlecrab do; beyond MaxPeriod it is more
-// than MaxPeriod. Both must be above 0.
+// emissionInterval is period seconds / count in nanoseconds, truncated, computed in
+// floating point as redis-cell and throttlecrab do; a result above MaxPeriod stays above
+// it. Requires: both arguments are above 0.
 func emissionInterval(period, count int64) int64 {
 	return int64(min(float64(period)*1e9/float64(count), 2*engine.MaxPeriod))
 }
 
-// signedInteger reads an int64 as Rust does: with either sign and leading zeros.
+// signedInteger parses an int64 as Rust does: with either sign and leading zeros.
 func signedInteger(arg []byte) (int64, bool) {
 	n, err := strconv.ParseInt(string(arg), 10, 64)
 	return n, err == nil
 }
 
-// retrySeconds is how many whole seconds to wait, rounded up, so that waiting
-// them is enough; -1 for Never.
+// retrySeconds returns a wait in seconds, rounded up so that it is long enough; -1 for
+// Never.
 func retrySeconds(wait engine.Span) int64 {
 	if wait == engine.Never {
 		return -1

@@ -6,31 +6,31 @@ import (
 	"limitsrv/engine"
 )
 
-// CL.THROTTLE of redis-cell 0.5.0, and RL.THROTTLE, the same asked for in Valkey.
+// CL.THROTTLE of redis-cell 0.5.0, and RL.THROTTLE, its name in Valkey.
 
 const (
 	cellArgs    = "key max_burst count period [quantity]"
-	cellSummary = "Takes quantity permits from a bucket of max_burst + 1 that earns count per period seconds back. " +
-		"Answers [limited, max_burst + 1, remaining, retry_s or -1, reset_s]. " +
-		"A quantity of 0 only looks, one below 0 gives permits back."
+	cellSummary = "Takes quantity tokens from a bucket of max_burst + 1 that refills at count per period seconds. " +
+		"Returns [limited, max_burst + 1, remaining, retry_s or -1, reset_s]. " +
+		"A quantity of 0 takes none, one below 0 returns tokens."
 )
 
 var clThrottle = Command{
-	Name: "CL.THROTTLE", Args: cellArgs, Summary: cellSummary + " As redis-cell has it.",
+	Name: "CL.THROTTLE", Args: cellArgs, Summary: cellSummary + " Compatible with redis-cell.",
 	Complexity: "O(1)", Since: "0.1.0", Group: limiterGroup,
 	Flags: Write | DenyOOM | Fast | OwnArity, Keys: oneKey,
 	Op: opCell("cl.throttle"), Reply: replyCell,
 }
 
 var rlThrottle = Command{
-	Name: "RL.THROTTLE", Args: cellArgs, Summary: cellSummary + " The same as CL.THROTTLE.",
+	Name: "RL.THROTTLE", Args: cellArgs, Summary: cellSummary + " Same as CL.THROTTLE.",
 	Complexity: "O(1)", Since: "0.1.0", Group: limiterGroup,
 	Flags: Write | DenyOOM | Fast | OwnArity, Keys: oneKey,
 	Op: opCell("rl.throttle"), Reply: replyCell,
 }
 
-// opCell appends one Take, the last of its ops always. Before it stands a
-// Refund where quantity is below 0; the Take is of 0 permits then.
+// opCell appends one Take, always as the last of its ops. If quantity is below 0, a
+// Refund precedes it and the Take is of 0 tokens.
 func opCell(name string) func(*engine.Batch, [][]byte) error {
 	return func(b *engine.Batch, args [][]byte) error {
 		if len(args) != 5 && len(args) != 6 {
@@ -49,7 +49,7 @@ func opCell(name string) func(*engine.Batch, [][]byte) error {
 			return err
 		}
 		n := max(-engine.MaxN, min(numbers[3], engine.MaxN))
-		op := takeFrom(args[1], numbers[0]+1, interval, max(n, 0))
+		op := bucketOp(args[1], numbers[0]+1, interval, max(n, 0))
 		if n < 0 {
 			b.Ops = append(b.Ops, engine.Op{Kind: engine.Refund, Params: op.Params, Key: args[1], N: -n})
 		}
@@ -58,7 +58,7 @@ func opCell(name string) func(*engine.Batch, [][]byte) error {
 	}
 }
 
-// cellInterval checks the key and the parameters, and computes the interval.
+// cellInterval checks the key and the parameters, and returns the emission interval.
 func cellInterval(args [][]byte, maxBurst, count, period int64) (int64, error) {
 	if err := parseKey(args[1]); err != nil {
 		return 0, cellError(err.(*Error).Text)
@@ -85,7 +85,7 @@ func cellInterval(args [][]byte, maxBurst, count, period int64) (int64, error) {
 
 var errZeroRate = cellError("Zero rates are not supported")
 
-// cellError is an error as redis-cell writes them, without a code of Redis.
+// cellError is an error in redis-cell's form, which has no code word of Redis.
 func cellError(text string) *Error { return &Error{"Cell", "error: Store error: " + text} }
 
 func cellBound(name string, least, most int64, given []byte) error {
@@ -104,13 +104,13 @@ func unquoted(arg []byte) string {
 func replyCell(w *Reply, _ []engine.Op, ds []engine.Decision) {
 	ds = ds[len(ds)-1:]
 	if !replyFailed(w, ds) {
-		limited(w, &ds[0], cellSeconds(ds[0].Reset))
+		replyLimited(w, &ds[0], cellSeconds(ds[0].Reset))
 	}
 }
 
-// limited writes the reply that redis-cell and GCRA share: limited, limit,
-// remaining, retry or -1, reset.
-func limited(w *Reply, d *engine.Decision, reset int64) {
+// replyLimited writes the reply of redis-cell and GCRA: limited, limit, remaining, retry
+// or -1, reset.
+func replyLimited(w *Reply, d *engine.Decision, reset int64) {
 	retry := int64(-1)
 	if d.Allowed == 0 {
 		retry = retrySeconds(d.Wait)
@@ -123,8 +123,8 @@ func limited(w *Reply, d *engine.Decision, reset int64) {
 	w.Int(reset)
 }
 
-// cellSeconds rounds a span up to seconds as redis-cell does: what is beyond
-// whole milliseconds does not count.
+// cellSeconds rounds a span up to seconds as redis-cell does: fractions of a millisecond
+// do not count.
 func cellSeconds(s engine.Span) int64 {
 	return retrySeconds(engine.Span{Millis: s.Millis})
 }

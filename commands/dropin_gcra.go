@@ -7,12 +7,12 @@ import (
 	"limitsrv/engine"
 )
 
-// GCRA as it was in the milestones of Redis 8.8.
+// GCRA of the milestone releases of Redis 8.8.
 
 var gcra = Command{
 	Name: "GCRA", Args: "key max_burst tokens_per_period period [TOKENS count]",
-	Summary: "Takes count permits from a bucket of max_burst + 1 that earns tokens_per_period per period seconds back. " +
-		"Answers [limited, max_burst + 1, remaining, retry_s or -1, reset_s]. As the milestones of Redis 8.8 have it.",
+	Summary: "Takes count tokens from a bucket of max_burst + 1 that refills at tokens_per_period per period seconds. " +
+		"Returns [limited, max_burst + 1, remaining, retry_s or -1, reset_s]. Compatible with the milestone releases of Redis 8.8.",
 	Complexity: "O(1)", Since: "0.1.0", Group: limiterGroup,
 	Flags: Write | DenyOOM | Fast, Keys: oneKey,
 	Op: opGCRA, Reply: replyGCRA,
@@ -36,7 +36,7 @@ func opGCRA(b *engine.Batch, args [][]byte) error {
 	if !ok || maxBurst < 0 {
 		return errNotPositive
 	}
-	perPeriod, err := oneUp(args[3])
+	perPeriod, err := positiveInteger(args[3])
 	if err != nil {
 		return err
 	}
@@ -62,11 +62,11 @@ func opGCRA(b *engine.Batch, args [][]byte) error {
 	case micros > engine.MaxPeriod/1e3:
 		return badArgument("period", "at most 10 years for each of tokens_per_period", args[4])
 	}
-	b.Ops = append(b.Ops, takeFrom(args[1], maxBurst, micros*1e3, min(n, engine.MaxN)))
+	b.Ops = append(b.Ops, bucketOp(args[1], maxBurst, micros*1e3, min(n, engine.MaxN)))
 	return nil
 }
 
-// gcraTokens reads what may follow the period: TOKENS and a count.
+// gcraTokens parses the arguments after the period: TOKENS and a count.
 func gcraTokens(args [][]byte) (int64, error) {
 	switch {
 	case len(args) == 0:
@@ -76,11 +76,11 @@ func gcraTokens(args [][]byte) (int64, error) {
 	case len(args) == 1:
 		return 0, errNoTokens
 	}
-	return oneUp(args[1])
+	return positiveInteger(args[1])
 }
 
-// oneUp reads an integer of 1 or more.
-func oneUp(arg []byte) (int64, error) {
+// positiveInteger parses an integer of 1 or more.
+func positiveInteger(arg []byte) (int64, error) {
 	n, ok := redisInteger(arg)
 	if !ok {
 		return 0, errNotInt
@@ -91,7 +91,7 @@ func oneUp(arg []byte) (int64, error) {
 	return n, nil
 }
 
-// redisInteger reads an int64 as Redis does: without plus or leading zeros.
+// redisInteger parses an int64 as Redis does: without plus sign or leading zeros.
 func redisInteger(arg []byte) (int64, bool) {
 	if len(arg) > 0 && arg[0] == '-' {
 		if string(arg) == "-9223372036854775808" {
@@ -103,7 +103,7 @@ func redisInteger(arg []byte) (int64, bool) {
 	return wholeNumber(arg)
 }
 
-// seconds reads the period, which may have a fraction and an exponent.
+// seconds parses the period, which may have a fraction and an exponent.
 func seconds(arg []byte) (float64, error) {
 	for _, c := range arg {
 		if c == '_' || c|0x20 == 'x' {
@@ -122,6 +122,6 @@ func seconds(arg []byte) (float64, error) {
 
 func replyGCRA(w *Reply, _ []engine.Op, ds []engine.Decision) {
 	if !replyFailed(w, ds) {
-		limited(w, &ds[0], retrySeconds(ds[0].Reset))
+		replyLimited(w, &ds[0], retrySeconds(ds[0].Reset))
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"time"
 )
 
-// After the tests of gcra.c, whose figures follow from its arithmetic.
+// From the tests of gcra.c; the figures follow from its arithmetic.
 func TestGCRA(t *testing.T) {
 	const at = time.Second
 	for name, steps := range map[string][]step{
@@ -34,7 +34,7 @@ func TestGCRA(t *testing.T) {
 		"below a millisecond":      {{0, "GCRA k 1 10000 1", "0,2,1,-1,1"}, {0, "EXISTS k", ":1"}},
 		"rounds to microseconds":   {{0, "GCRA k 0 6 1", "0,1,0,-1,1"}, {0, "PTTL k", ":167"}, {166666999, "PTTL k", ":1"}, {166667000, "PTTL k", ":-2"}},
 		"at least a microsecond":   {{0, "GCRA k 999 9223372036854775807 1 TOKENS 1000", "0,1000,0,-1,1"}, {0, "PTTL k", ":1"}},
-		"another kind of key":      {{0, "RL.LOG k 1 1", "1,1,0,0,1000"}, {0, "GCRA k 1 1 1", "-WRONGTYPE Operation against a key holding the wrong kind of value: LOG holds it, and it is free in 1000 ms"}},
+		"another kind of key":      {{0, "RL.LOG k 1 1", "1,1,0,0,1000"}, {0, "GCRA k 1 1 1", "-WRONGTYPE Operation against a key holding the wrong kind of value: it is in use by LOG, and expires in 1000 ms"}},
 		"a key is a token bucket":  {{0, "GCRA k 1 1 1", "0,2,1,-1,1"}, {0, "RL.TOKEN k 2 1", "1,2,0,0,2000"}},
 		"a period of almost never": {{0, "GCRA k 0 1 315360000", "0,1,0,-1,315360000"}},
 	} {
@@ -87,7 +87,7 @@ func TestGCRAErrors(t *testing.T) {
 	}
 }
 
-// After throttlecrab's tests, whose seconds are cut; a wait is rounded up here.
+// From throttlecrab's tests, which truncate seconds; here a wait is rounded up.
 func TestThrottle(t *testing.T) {
 	const at = time.Second
 	for name, steps := range map[string][]step{
@@ -119,7 +119,7 @@ func TestThrottle(t *testing.T) {
 			{at/2 - 1, "THROTTLE k 2 120 60", "0,2,0,1,1"},
 			{at / 2, "THROTTLE k 2 120 60", "1,2,0,1,0"},
 		},
-		"a fraction of a permit": {
+		"a fraction of a token": {
 			{0, "THROTTLE k 3 7 60 3", "1,3,0,34,0"},
 			{8 * at, "THROTTLE k 3 7 60", "0,3,0,26,1"},
 			{9 * at, "THROTTLE k 3 7 60", "1,3,0,33,0"},
@@ -130,14 +130,14 @@ func TestThrottle(t *testing.T) {
 			{8900 * time.Millisecond, "THROTTLE k 10 1 1 10", "1,10,0,18,0"},
 			{8900 * time.Millisecond, "THROTTLE k 10 1 1", "0,10,0,18,1"},
 		},
-		"a permit more than max_burst never passes": { // crab: retry 1
+		"a token more than max_burst is never allowed": { // crab: retry 1
 			{0, "THROTTLE k 5 1 1 6", "0,5,5,3,-1"},
 			{0, "THROTTLE k 5 1 1 4611686018427387903", "0,5,5,3,-1"},
 		},
-		"a look":                  {{0, "THROTTLE k 10 1 1 0", "1,10,10,8,0"}, {0, "EXISTS k", ":0"}},
-		"one permit":              {{0, "THROTTLE k 1 1 60", "1,1,0,60,0"}, {0, "THROTTLE k 1 1 60", "0,1,0,60,60"}},
-		"beyond what crab counts": {{0, "THROTTLE k 1000000000000 1 315360000 1000000000000", "1,1000000000000,0,9223372036854776,0"}},
-		"another kind of key":     {{0, "RL.LOG k 1 1", "1,1,0,0,1000"}, {0, "THROTTLE k 1 1 1", "-WRONGTYPE Operation against a key holding the wrong kind of value: LOG holds it, and it is free in 1000 ms"}},
+		"a quantity of 0":                  {{0, "THROTTLE k 10 1 1 0", "1,10,10,8,0"}, {0, "EXISTS k", ":0"}},
+		"one token":                        {{0, "THROTTLE k 1 1 60", "1,1,0,60,0"}, {0, "THROTTLE k 1 1 60", "0,1,0,60,60"}},
+		"beyond the range of the original": {{0, "THROTTLE k 1000000000000 1 315360000 1000000000000", "1,1000000000000,0,9223372036854776,0"}},
+		"another kind of key":              {{0, "RL.LOG k 1 1", "1,1,0,0,1000"}, {0, "THROTTLE k 1 1 1", "-WRONGTYPE Operation against a key holding the wrong kind of value: it is in use by LOG, and expires in 1000 ms"}},
 	} {
 		t.Run(name, func(t *testing.T) { walk(t, steps) })
 	}

@@ -8,8 +8,8 @@ import (
 	"limitsrv/engine"
 )
 
-// A step is a command line, sent at a time since the beginning, and its reply:
-// the integers of an array of five, or the error.
+// A step is a command line, sent at a time since the start, and its reply: the integers
+// of an array of five, or the error.
 type step struct {
 	at         time.Duration
 	line, want string
@@ -32,7 +32,7 @@ func walk(t *testing.T, steps []step) {
 	}
 }
 
-// refused sends a line to a new server; it must get the error and make no key.
+// refused sends a line to a new server and expects the error and no key.
 func refused(t *testing.T, line, want string) {
 	t.Helper()
 	h := newTestHandler("")
@@ -41,8 +41,8 @@ func refused(t *testing.T, line, want string) {
 	}
 }
 
-// five writes an array of five integers as 0,16,15,-1,2. Any other reply, ends
-// of lines apart, stays as it is.
+// five formats an array of five integers as 0,16,15,-1,2. Any other reply is unchanged
+// except for line ends.
 func five(reply string) string {
 	numbers, ok := strings.CutPrefix(reply, "*5|:")
 	if !ok {
@@ -90,7 +90,7 @@ func TestCellTable(t *testing.T) {
 	})
 }
 
-// What redis-cell 0.5.0 answered when it was run, and where we differ.
+// Replies recorded from redis-cell 0.5.0, and our differences.
 func TestCell(t *testing.T) {
 	const at = time.Second
 	for name, steps := range map[string][]step{
@@ -107,14 +107,14 @@ func TestCell(t *testing.T) {
 			{0, "CL.THROTTLE user123 0 1 2 1", "1,1,0,2,2"},
 			{2 * at, "CL.THROTTLE user123 0 1 2 1", "0,1,0,-1,2"},
 		},
-		"never":                   {{0, "CL.THROTTLE big 4 1 10 6", "1,5,5,-1,0"}},
-		"a look at a missing key": {{0, "CL.THROTTLE new 15 30 60 0", "0,16,16,-1,0"}, {0, "EXISTS new", ":0"}},
-		"gives back": {
+		"never":                            {{0, "CL.THROTTLE big 4 1 10 6", "1,5,5,-1,0"}},
+		"a quantity of 0 on a missing key": {{0, "CL.THROTTLE new 15 30 60 0", "0,16,16,-1,0"}, {0, "EXISTS new", ":0"}},
+		"returns tokens": {
 			{0, "CL.THROTTLE q 4 1 10 3", "0,5,2,-1,30"},
 			{0, "CL.THROTTLE q 4 1 10 -2", "0,5,4,-1,10"},
 			{0, "CL.THROTTLE q 4 1 10 1", "0,5,3,-1,20"},
 		},
-		"gives back no more than was taken": {
+		"returns no more than was taken": {
 			{0, "CL.THROTTLE q 4 1 10 3", "0,5,2,-1,30"},
 			{0, "CL.THROTTLE q 4 1 10 -9223372036854775808", "0,5,5,-1,0"},
 			{0, "EXISTS q", ":0"},
@@ -151,7 +151,7 @@ func TestCell(t *testing.T) {
 	}
 }
 
-// What redis-cell accepted and then computed wrong is refused.
+// Arguments that redis-cell accepts and then computes wrong results for are rejected.
 func TestCellErrors(t *testing.T) {
 	const cell = "-Cell error: Store error: "
 	for _, tt := range []struct{ line, want string }{
@@ -182,7 +182,7 @@ func TestCellErrors(t *testing.T) {
 		}
 	}
 	walk(t, []step{{0, "CL.THROTTLE k 0 1 315360000", "0,1,0,-1,315360000"}, {0, "RL.LOG l 1 1", "1,1,0,0,1000"},
-		{0, "CL.THROTTLE l 1 1 1", "-WRONGTYPE Operation against a key holding the wrong kind of value: LOG holds it, and it is free in 1000 ms"}})
+		{0, "CL.THROTTLE l 1 1 1", "-WRONGTYPE Operation against a key holding the wrong kind of value: it is in use by LOG, and expires in 1000 ms"}})
 }
 
 func TestCellUsage(t *testing.T) {

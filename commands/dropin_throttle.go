@@ -8,12 +8,12 @@ import (
 	"limitsrv/engine"
 )
 
-// THROTTLE of throttlecrab-server 0.4.40. Its max_burst is the whole capacity.
+// THROTTLE of throttlecrab-server 0.4.40. Its max_burst is the full capacity.
 
 var throttle = Command{
 	Name: "THROTTLE", Args: "key max_burst count period [quantity]",
-	Summary: "Takes quantity permits from a bucket of max_burst that earns count per period seconds back; a quantity of 0 only looks. " +
-		"Answers [allowed, max_burst, remaining, reset_s, retry_s], retry_s being -1 for more than max_burst. As throttlecrab has it.",
+	Summary: "Takes quantity tokens from a bucket of max_burst that refills at count per period seconds; a quantity of 0 takes none. " +
+		"Returns [allowed, max_burst, remaining, reset_s, retry_s]; retry_s is -1 for a quantity above max_burst. Compatible with throttlecrab.",
 	Complexity: "O(1)", Since: "0.1.0", Group: limiterGroup,
 	Flags: Write | DenyOOM | Fast, Keys: oneKey,
 	Op: opThrottle, Reply: replyThrottle,
@@ -47,7 +47,7 @@ func opThrottle(b *engine.Batch, args [][]byte) error {
 	if interval == 0 || interval > engine.MaxPeriod {
 		return &Error{"ERR", errThrottleParams.Text + ", period / count must be 1 nanosecond to 10 years"}
 	}
-	b.Ops = append(b.Ops, takeFrom(args[1], maxBurst, interval, min(quantity, engine.MaxN)))
+	b.Ops = append(b.Ops, bucketOp(args[1], maxBurst, interval, min(quantity, engine.MaxN)))
 	return nil
 }
 
@@ -71,10 +71,10 @@ func replyThrottle(w *Reply, ops []engine.Op, ds []engine.Decision) {
 	w.Int(retry)
 }
 
-// throttleReset is reset_s as throttlecrab computes it: the time until the
-// bucket is full, and the intervals of all but two of its permits beyond that,
-// cut to seconds; but never sooner than the bucket is full. A sum beyond the 292
-// years that the original can count is left at the latter.
+// throttleReset computes reset_s as throttlecrab does: the time until the bucket is full,
+// plus the intervals of all but two of its tokens, truncated to seconds; but never less
+// than the time until the bucket is full. A sum beyond 292 years, the original's range,
+// is replaced by the latter.
 func throttleReset(p *engine.Params, reset engine.Span) int64 {
 	full := retrySeconds(reset)
 	if p.Limit <= 2 {

@@ -9,60 +9,61 @@ import (
 )
 
 const (
-	// failureSpan is how often failed logins of an address are logged at most.
-	failureSpan = time.Minute
-	// maxFailing is how many addresses are told apart in the log within that.
-	maxFailing = 256
-	// otherAddresses is what the rest is logged as.
+	// failureLogInterval is the least time between two log lines about one address.
+	failureLogInterval = time.Minute
+	// maxFailureHosts bounds the addresses that are logged separately.
+	maxFailureHosts = 256
+	// otherAddresses stands for all further addresses.
 	otherAddresses = "others"
 )
 
-// failures count and log logins that failed. Many may use them at once.
+// failures count and log failed logins. Concurrency: any number of goroutines may use
+// them.
 type failures struct {
 	log   *slog.Logger
-	after func(time.Duration, func()) // time.AfterFunc, but in tests
+	after func(time.Duration, func()) // time.AfterFunc, except in tests
 	total atomic.Int64
 
-	mu    sync.Mutex
-	since map[string]int64 // by address: how many since the last line about it
+	mu      sync.Mutex
+	repeats map[string]int64 // failures since the last log line, by address
 }
 
 func newFailures(log *slog.Logger) *failures {
-	return &failures{log: log, since: map[string]int64{}, after: func(d time.Duration, f func()) { time.AfterFunc(d, f) }}
+	return &failures{log: log, repeats: map[string]int64{}, after: func(d time.Duration, f func()) { time.AfterFunc(d, f) }}
 }
 
-// note logs the first failed login of an address, and counts those that follow
-// within failureSpan for a line at its end, which is a warning if they are many. user is empty unless there is such a
-// user: what people type instead of a name may be a password.
-func (f *failures) note(host, user string) {
+// record logs the first failed login of an address, and counts further ones within
+// failureLogInterval for a line at its end, which is a warning if they are many. user
+// must be empty unless there is such a user: people type passwords into the name field.
+func (f *failures) record(host, user string) {
 	f.total.Add(1)
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if _, there := f.since[host]; !there && len(f.since) >= maxFailing {
+	if _, there := f.repeats[host]; !there && len(f.repeats) >= maxFailureHosts {
 		host = otherAddresses
 	}
-	if _, there := f.since[host]; there {
-		f.since[host]++
+	if _, there := f.repeats[host]; there {
+		f.repeats[host]++
 		return
 	}
-	f.since[host] = 0
-	f.log.Info("a login failed", "from", host, "user", user)
-	f.after(failureSpan, func() { f.tell(host) })
+	f.repeats[host] = 0
+	f.log.Info("login failed", "from", host, "user", user)
+	f.after(failureLogInterval, func() { f.logRepeated(host) })
 }
 
-// tell logs what has come together.
-func (f *failures) tell(host string) {
+// logRepeated logs the failures of an address that were counted since its last line.
+func (f *failures) logRepeated(host string) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if n := f.since[host]; n > 0 {
-		f.since[host] = 0
+	if n := f.repeats[host]; n > 0 {
+		f.repeats[host] = 0
 		level := slog.LevelInfo
 		if n >= loginBurst {
 			level = slog.LevelWarn
 		}
-		f.log.Log(context.Background(), level, "more logins failed", "from", host, "count", n, "within", failureSpan)
-		f.after(failureSpan, func() { f.tell(host) })
+		f.log.Log(context.Background(), level, "repeated login failures", "from", host, "count", n, "within", failureLogInterval)
+		f.after(failureLogInterval, func() { f.logRepeated(host) })
 		return
 	}
-	delete(f.since, host)
+	delete(f.repeats, host)
 }

@@ -15,11 +15,11 @@ type plantedExec struct{}
 
 func (plantedExec) Exec(*engine.Batch, func(error)) { panic("planted") }
 
-// decideChild is the variable that makes the test binary the child below.
+// decideChild is the environment variable that makes the test binary the child below.
 const decideChild = "LIMITSRV_TEST_DECIDE"
 
-// A panic in a batch ends the process where a listener of another protocol, such as
-// net/http, recovers those of its handlers.
+// A panic in a batch ends the process even in a listener of another protocol, such as
+// net/http, which recovers panics of its handlers.
 func TestPanicOfDecideEndsTheProcess(t *testing.T) {
 	if os.Getenv(decideChild) != "" {
 		defer func() { _ = recover(); os.Exit(77) }()

@@ -8,11 +8,11 @@ import (
 	"limitsrv/engine"
 )
 
-// FuzzSession sends command lines, one a line of the input with words as in
-// splitLine's, in pipelines that end where a line begins with "!". It wants no
-// panic and exactly one well-formed reply for each.
+// FuzzSession sends the lines of the input as commands, with words as in splitLine, in
+// pipelines that end where a line begins with "!". It expects no panic and exactly one
+// well-formed reply for each.
 func FuzzSession(f *testing.F) {
-	for _, c := range newRegistry(table).everything() {
+	for _, c := range newRegistry(table).allSpecs() {
 		name := strings.ReplaceAll(c.name, "|", " ")
 		f.Add([]byte(name))
 		f.Add([]byte(name + " a b"))
@@ -31,37 +31,36 @@ func FuzzSession(f *testing.F) {
 	}
 	f.Fuzz(func(t *testing.T, input []byte) {
 		checkSession(t, newTestHandler(""), input, func() {})
-		h, later := newTestHandler(""), &laterExec{}
+		h, later := newTestHandler(""), &delayedExec{}
 		later.inner, h.config.Exec = h.config.Exec, later
-		checkSession(t, h, input, later.come)
+		checkSession(t, h, input, later.complete)
 	})
 }
 
-// A laterExec carries a batch out when it is told to come.
-type laterExec struct {
+// A delayedExec executes a batch when complete is called.
+type delayedExec struct {
 	inner   Exec
 	waiting func()
 }
 
-func (e *laterExec) Exec(b *engine.Batch, done func(error)) {
+func (e *delayedExec) Exec(b *engine.Batch, done func(error)) {
 	e.waiting = func() { e.inner.Exec(b, done) }
 }
 
-func (e *laterExec) come() {
+func (e *delayedExec) complete() {
 	if answer := e.waiting; answer != nil {
 		e.waiting = nil
 		answer()
 	}
 }
 
-// checkSession sends input's lines to a session. come brings a batch back that is
-// away.
-func checkSession(t *testing.T, h *Handler, input []byte, come func()) {
+// checkSession sends input's lines to a session. complete completes the batch in flight.
+func checkSession(t *testing.T, h *Handler, input []byte, complete func()) {
 	s := h.NewSession(Client{Close: func() {}, Wake: func() {}})
 	defer s.Close()
 	flush := func() {
 		if !s.Flush() {
-			come()
+			complete()
 			s.Resume()
 		}
 	}
@@ -79,7 +78,7 @@ func checkSession(t *testing.T, h *Handler, input []byte, come func()) {
 			break
 		}
 		if !s.Do(args) {
-			come()
+			complete()
 			s.Resume()
 			if s.Closing() {
 				break
@@ -103,7 +102,8 @@ func checkSession(t *testing.T, h *Handler, input []byte, come func()) {
 	}
 }
 
-// silencing are the commands that are meant not to be answered once and at once.
+// silencing reports whether a command does not have exactly one immediate reply by
+// design.
 func silencing(args [][]byte) bool {
 	for _, name := range []string{"SHUTDOWN", "MONITOR", "SUBSCRIBE", "UNSUBSCRIBE", "PSUBSCRIBE", "PUNSUBSCRIBE"} {
 		if isWord(args[0], name) {

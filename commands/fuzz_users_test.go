@@ -12,8 +12,8 @@ import (
 // hidden is the name of a key that the user of FuzzLimitedUser may not use.
 const hidden = "hidden-key"
 
-// FuzzLimitedUser sends any lines as a user who is in the groups decide and peek and may
-// use the keys that begin with a. No other key is touched, and none is shown.
+// FuzzLimitedUser sends any lines as a user in the groups decide and peek with the keys
+// that begin with a. No other key is used, and none is shown.
 func FuzzLimitedUser(f *testing.F) {
 	all := table
 	table, err := users.Parse("f", []byte(strings.ReplaceAll("users:\n  - {name: u, hash: \"HASH\", groups: [decide, peek], keys: [\"a*\"]}\n"+
@@ -21,7 +21,7 @@ func FuzzLimitedUser(f *testing.F) {
 	if err != nil {
 		f.Fatal(err)
 	}
-	for _, c := range newRegistry(all).everything() {
+	for _, c := range newRegistry(all).allSpecs() {
 		name := strings.ReplaceAll(c.name, "|", " ")
 		for _, args := range []string{"", " " + hidden, " a " + hidden, " TOKEN a 1 1 1 TOKEN " + hidden + " 1 1 1", " " + hidden + " 1 1 1", " * 1 10", " a 1 10"} {
 			f.Add([]byte(name + args))
@@ -43,7 +43,7 @@ func FuzzLimitedUser(f *testing.F) {
 			u.Do(args)
 			u.Flush()
 			u.Resume()
-			// Errors and messages may say again what was sent.
+			// Errors and messages may repeat the client's bytes.
 			if !bytes.Contains(input, []byte("hidden")) && bytes.Contains(u.Out, []byte(hidden)) {
 				t.Fatalf("%q shows a hidden key: %q", line, u.Out)
 			}

@@ -6,17 +6,17 @@ import (
 	"limitsrv/engine"
 )
 
-// A gathering is commands and the ops that they became, until they are answered.
-// A session has one only meanwhile, so that one that rests holds no memory for
-// the deepest pipeline that it ever had.
+// A gathering is a pending batch: commands and their ops, until they are answered. A
+// session holds one only meanwhile, so that an idle session keeps no memory for its
+// deepest pipeline.
 type gathering struct {
 	batch engine.Batch
-	items []item // the commands, which the batch's ops belong to in order
+	items []item // the commands; the batch's ops belong to them in order
 }
 
-// An item is a gathered command: to be answered by its Reply over the ops that
-// are its own, or with err. One without spec was refused with err, or was queued
-// if there is no err.
+// An item is a gathered command. It is answered by its Reply with the decisions on its
+// ops, or with err. An item without spec is a rejected command if err is set, else a
+// queued one.
 type item struct {
 	spec *spec
 	err  error
@@ -24,15 +24,13 @@ type item struct {
 	args [][]byte
 }
 
-// maxKept is how many items and ops a gathering may have room for to be used
-// again.
+// maxKept is the largest capacity, in items and in ops, with which a gathering is reused.
 const maxKept = 4096
 
-// maxSpare is how many gatherings are kept for sessions to come: more than there
-// are threads that carry sessions.
+// maxSpare bounds the pool: more than there are threads that serve sessions.
 const maxSpare = 64
 
-// spare are the gatherings that no session has. Many may use it at once.
+// spare is a pool of unused gatherings. Concurrency: any goroutine may use it.
 type spare struct {
 	mu   sync.Mutex
 	list []*gathering
@@ -58,7 +56,7 @@ func (p *spare) put(g *gathering) {
 	}
 }
 
-// gathered is the session's gathering, an empty one if it has none.
+// gathered returns the session's gathering, taking an empty one from the pool if needed.
 func (s *Session) gathered() *gathering {
 	if s.g == nil {
 		s.g = s.h.spare.take()
@@ -67,13 +65,13 @@ func (s *Session) gathered() *gathering {
 	return s.g
 }
 
-// add puts a command into the session's gathering.
+// add appends a command to the session's gathering.
 func (s *Session) add(it item) {
 	g := s.gathered()
 	g.items = append(g.items, it)
 }
 
-// giveBack takes the session's gathering away, for others to use.
+// giveBack returns the session's gathering to the pool.
 func (s *Session) giveBack() {
 	g := s.g
 	s.g = nil

@@ -1,6 +1,6 @@
 package commands
 
-// A fold says whether capitals match small letters.
+// A fold selects whether upper and lower case match.
 type fold bool
 
 const (
@@ -8,12 +8,11 @@ const (
 	anyCase  fold = true
 )
 
-// globMatch says whether s matches a pattern of Redis' kind: * ? [a-z] [^a] and \
-// before a sign that stands for itself. Its cost is at most len(pattern) times
-// len(s), whatever the pattern.
+// globMatch reports whether s matches a pattern of Redis' kind: * ? [a-z] [^a] and \
+// before a literal byte. Cost: at most len(pattern) times len(s), for any pattern.
 func globMatch(pattern, s []byte, f fold) bool {
 	p, i := 0, 0
-	star, tried := -1, 0 // where to go on after the last *, and with how much of s
+	star, tried := -1, 0 // where to resume after the last *, in pattern and in s
 	for i < len(s) {
 		if p < len(pattern) && pattern[p] == '*' {
 			star, tried = p+1, i
@@ -39,8 +38,8 @@ func globMatch(pattern, s []byte, f fold) bool {
 	return p == len(pattern)
 }
 
-// matchOne matches c with the first element of a pattern that is not empty and
-// does not begin with *; width is the length of that element.
+// matchOne matches c with the first element of a pattern; width is the length of that
+// element. Requires: the pattern is not empty and does not begin with *.
 func matchOne(pattern []byte, c byte, f fold) (ok bool, width int) {
 	switch {
 	case pattern[0] == '?':
@@ -53,7 +52,7 @@ func matchOne(pattern []byte, c byte, f fold) (ok bool, width int) {
 	return f.equal(pattern[0], c), 1
 }
 
-// matchClass matches [...]; one that is never closed ends with the pattern.
+// matchClass matches [...]; an unclosed class ends with the pattern.
 func matchClass(pattern []byte, c byte, f fold) (ok bool, width int) {
 	i := 1
 	not := i < len(pattern) && pattern[i] == '^'

@@ -15,14 +15,15 @@ import (
 	"limitsrv/engine"
 )
 
-// testStart is when the test clock of a script starts: on Sunday, 9 September
-// 2001 at 01:46:40 UTC.
+// testStart is the start time of a script's test clock: Sunday, 9 September 2001 at
+// 01:46:40 UTC.
 const testStart engine.Instant = 1e18
 
-// newTestHandler is a server in memory with a test clock and a fixed seed.
+// newTestHandler returns a server in memory with a test clock and a fixed seed.
 func newTestHandler(password string) *Handler { return newTestHandlerWith(Config{Password: password}) }
 
-// newTestHandlerWith is one with the Password, Cluster, Store, Shutdown and Options of c.
+// newTestHandlerWith does the same with the Password, Cluster, Store, Shutdown and
+// Options of c.
 func newTestHandlerWith(c Config) *Handler {
 	clock := NewTestClock(testStart)
 	eng := engine.New(engine.Options{Shards: 4, Seed: [16]byte{1}, MaxMemory: 64 << 20})
@@ -49,16 +50,16 @@ func newTestHandlerWith(c Config) *Handler {
 	return h
 }
 
-// testCluster is an emulated one whose id is the same in each run.
+// testCluster is an emulated cluster with the same id in each run.
 var testCluster = Emulated{id: strings.Repeat("0123456789", 4)}
 
 // A script is a server and its connections by name.
 type script struct {
 	h        *Handler
 	sessions map[string]*Session
-	store    *fakeStore   // nil unless begun with one
-	cluster  *fakeCluster // nil unless begun with one
-	file     string       // what the file of users says
+	store    *fakeStore   // nil unless started with one
+	cluster  *fakeCluster // nil unless started with one
+	file     string       // contents of the users file
 }
 
 // TestScripts runs testdata/*.txt. Each file has a fresh server.
@@ -66,25 +67,25 @@ type script struct {
 //	send [connection]      sends each line as a command and shows the replies;
 //	                       words may be quoted as in Go
 //	pipeline [connection]  sends all lines at once
-//	receive [connection]   shows what others have sent it
+//	receive [connection]   shows the pushed messages
 //	advance                moves the clock: advance 1.5s
-//	resp3 [connection]     greets with HELLO 3
-//	server password=x      begins anew with a password
-//	users [password=x]     begins anew with the users of a file, whose hashes are of
-//	                       the word that stands in their place after #
-//	users again            gives the file other contents; ACL LOAD reads it
-//	cluster                begins anew with an emulated cluster
+//	resp3 [connection]     sends HELLO 3
+//	server password=x      restarts with a password
+//	users [password=x]     restarts with the users of a file; #word in the place of a
+//	                       hash becomes a hash of the word
+//	users again            changes the contents of the file; ACL LOAD reads it
+//	cluster                restarts with an emulated cluster
 //	replicated role=x [enabled] [moved=ADDR]
-//	                       begins anew as one of the three nodes of a fake cluster
-//	changed [error]        has the change of the cluster that is under way succeed, or
-//	                       fail, and shows what it was
-//	waited n               has WAIT answer, and shows what it was asked for
-//	store                  begins anew with a store that saves when told
-//	saved [error]          has what the store is working on succeed, or fail, and
-//	                       shows what that was
+//	                       restarts as one of the three nodes of a fake cluster
+//	changed [error]        completes the pending change of the cluster, with an error if
+//	                       one is given, and shows it
+//	waited n               completes the pending WAIT with n, and shows its arguments
+//	store                  restarts with a store that saves on command
+//	saved [error]          completes the store's pending operation, with an error if one
+//	                       is given, and shows it
 //	loading on|off         begins or ends loading
 //
-// A connection is there from its first use; without a name it is "a".
+// A connection exists from its first use; without a name it is "a".
 func TestScripts(t *testing.T) {
 	files, err := filepath.Glob("testdata/*.txt")
 	if err != nil || len(files) == 0 {
@@ -160,7 +161,7 @@ func (s *script) do(t *testing.T, d *datadriven.TestData) string {
 	return ""
 }
 
-// users begins anew with users, or changes their file.
+// users restarts with users, or changes their file.
 func (s *script) users(t *testing.T, d *datadriven.TestData) string {
 	text := withHashes(t, d.Input)
 	if d.HasArg("again") {
@@ -177,7 +178,7 @@ func (s *script) users(t *testing.T, d *datadriven.TestData) string {
 	return "ok\n"
 }
 
-// replicated begins anew with a fake cluster.
+// replicated restarts with a fake cluster.
 func (s *script) replicated(t *testing.T, d *datadriven.TestData) {
 	var role string
 	d.ScanArgs(t, "role", &role)
@@ -187,7 +188,7 @@ func (s *script) replicated(t *testing.T, d *datadriven.TestData) {
 	*s = script{h: newTestHandlerWith(Config{Cluster: c}), sessions: map[string]*Session{}, cluster: c}
 }
 
-// saved ends the snapshot that is under way.
+// saved completes the pending snapshot.
 func (s *script) saved(d *datadriven.TestData) string {
 	var err error
 	if len(d.CmdArgs) > 0 {

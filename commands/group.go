@@ -6,14 +6,14 @@ import (
 	"limitsrv/engine"
 )
 
-// limitArgs is how many arguments each limit of RL.ALL takes.
+// limitArgs is the number of arguments for each limit of RL.ALL.
 const limitArgs = 5
 
 var rlAll = Command{
 	Name: "RL.ALL", Args: "alg key p1 p2 n [alg key p1 p2 n ...]",
-	Summary: "Takes all of up to 64 limits, or none of them, atomically: alg is TOKEN, LEAKY, FIXED, SLIDE or LOG, and " +
-		"p1 p2 n are those of its command. Answers [allowed, index of the binding limit, [five integers], ...]: the binding " +
-		"one is the refusing one with the longest wait, else the one with the least remaining.",
+	Summary: "Takes tokens from all of up to 64 limits, or from none, atomically: alg is TOKEN, LEAKY, FIXED, SLIDE or LOG, and " +
+		"p1 p2 n are the arguments of its command. Returns [allowed, index of the binding limit, [five integers], ...]. The binding " +
+		"limit is the denying one with the longest wait, or, if all allow, the one with the least remaining.",
 	Complexity: "O(limits), and that of each", Since: "0.1.0", Group: limiterGroup,
 	Flags: Write | DenyOOM, Keys: Keys{First: 2, Last: -1, Step: limitArgs},
 	Op: opAll, Reply: replyAll,
@@ -41,7 +41,7 @@ func opAll(b *engine.Batch, args [][]byte) error {
 	return nil
 }
 
-// parseGrouped reads one limit: alg key p1 p2 n.
+// parseGrouped parses one limit: alg key p1 p2 n.
 func parseGrouped(limit [][]byte) (engine.Op, error) {
 	alg, ok := engine.AlgByName(limit[0])
 	if !ok || alg == engine.Lease {
@@ -56,8 +56,7 @@ func parseGrouped(limit [][]byte) (engine.Op, error) {
 	return op, err
 }
 
-// inLimit says, behind an error, which limit of a group it is about. People count them
-// from 1.
+// inLimit is the suffix of an error about one limit of a group, counted from 1.
 func inLimit(index int) string { return fmt.Sprintf(", in limit %d", index+1) }
 
 func replyAll(w *Reply, _ []engine.Op, ds []engine.Decision) {
@@ -73,9 +72,9 @@ func replyAll(w *Reply, _ []engine.Op, ds []engine.Decision) {
 	}
 }
 
-// binding is the index of the limit that decided about a group: of those that
-// refuse the one with the longest wait, if none does the one with the least
-// remaining; the first of equals. allowed is 1 if none refuses.
+// binding returns the index of the limit that decides a group: of the denying limits the
+// one with the longest wait, if none denies the one with the least remaining; the first
+// of equal ones. allowed is 1 if no limit denies.
 func binding(ds []engine.Decision) (index int, allowed int64) {
 	allowed = 1
 	for i := range ds {
@@ -92,7 +91,7 @@ func binding(ds []engine.Decision) (index int, allowed int64) {
 	return index, allowed
 }
 
-// longer says whether a is the longer wait; Never is the longest.
+// longer reports whether a is the longer wait; Never is the longest.
 func longer(a, b engine.Span) bool {
 	if a == engine.Never || b == engine.Never {
 		return b != engine.Never

@@ -11,93 +11,97 @@ import (
 	"limitsrv/engine"
 )
 
-// A Clock tells the time of a batch. Many may call at once; it never goes back.
+// A Clock returns the time of a batch. It never goes back. Any number of goroutines may
+// call it.
 type Clock interface{ Now() engine.Instant }
 
-// Config is what a Handler needs to know.
+// Config holds the dependencies and options of a Handler.
 type Config struct {
 	Exec Exec
-	// Engine is where reads that are no ops look: DBSIZE, SCAN, INFO. It is asked each
-	// time, as a cluster that is sent a whole state goes on with another engine.
+	// Engine returns the engine for reads outside of batches: DBSIZE, SCAN, INFO. It is
+	// called each time, because a cluster node that installs a snapshot continues with
+	// another engine.
 	Engine    func() *engine.Engine
 	Clock     Clock
-	TestClock *TestClock // nil unless --test-clock: lets DEBUG ADVANCE-TIME move it
+	TestClock *TestClock // nil unless --test-clock: DEBUG ADVANCE-TIME moves it
 	Cluster   Cluster    // nil: NoCluster
 	Store     Store      // nil: NoStore
-	Password  string     // of the default user; empty: it needs none, unless there are users
+	Password  string     // of the default user; empty: it needs none if there is no users file
 	Version   string
-	// Users, unless nil, are those of a file, and LoadUsers reads that again; both go
-	// together. The default user is not among them if there is a Password.
+	// Users, unless nil, are the users of a file, and LoadUsers reads the file again;
+	// both are set or neither. The default user is not among them if there is a Password.
 	Users     *users.Table
 	LoadUsers func() (*users.Table, error)
 	Log       *slog.Logger // nil: slog.Default()
-	// Options are those of the server, for CONFIG GET and INFO. Sizes are in bytes
-	// and durations in seconds, as plain numbers; the password is not among them.
-	// Called at any time from any session; nil means none.
+	// Options returns the server's options, for CONFIG GET and INFO. Sizes are plain
+	// numbers of bytes, durations of seconds; the password is not among them. Called at
+	// any time from any session; nil: there are none.
 	Options func() []Option
-	// Rewrite writes what was set since the start into the file of options, for CONFIG
-	// REWRITE. It does not wait for that: done is called once, from any goroutine. nil:
+	// Rewrite writes the settings changed since the start into the configuration file,
+	// for CONFIG REWRITE. It must not block: it calls done once, from any goroutine. nil:
 	// there is no file.
 	Rewrite func(done func(error))
-	// Network counts for INFO. Called at any time from any session; nil: nothing is counted.
+	// Network returns the network counters for INFO. Called at any time from any session;
+	// nil: nothing is counted.
 	Network func() Network
-	// Shutdown is asked for by SHUTDOWN: the server drains, makes a snapshot if Parting
-	// says so, and ends. It must not wait for that. nil means that SHUTDOWN is refused.
+	// Shutdown begins the shutdown that SHUTDOWN asks for: the server drains, takes a
+	// snapshot according to Parting, and exits. It must not block. nil: SHUTDOWN is
+	// rejected.
 	Shutdown func(Parting)
 }
 
-// An Option is one option of the server by its name and value as text.
+// An Option is one option of the server: its name and its value as text.
 type Option struct {
 	Name, Value string
-	// Set, unless nil, reads a new value for CONFIG SET and returns what makes it hold
-	// from then on, which can not fail. Its error says what the value may be; nothing
-	// has changed then. nil: the option is as it was when the server started.
+	// Set, unless nil, parses a new value for CONFIG SET and returns a function that
+	// applies it, which can not fail. Its error names the allowed values; nothing has
+	// changed then. nil: the option can not change while the server runs.
 	Set func(value string) (apply func(), err error)
 }
 
-// A Handler is what all sessions of a server share. Its methods may be called by
-// many at once.
+// A Handler is the state that all sessions of a server share. Any number of goroutines
+// may call its methods.
 type Handler struct {
 	config   Config
 	registry *registry
 	start    time.Time
-	runID    string // 40 hexadecimal digits, another one at each start
+	runID    string // 40 hexadecimal digits, new at each start
 	logins   *logins
 	denied   denials
 	stats    *stats
 	hub      *hub
 	slow     *slowWatch
 	pause    pause
-	// attention is what some want of every command: 0 mostly.
+	// attention holds the hooks that apply to every command, as bits; it is mostly 0.
 	attention atomic.Int32
 
-	// serving ends with Drain, by drain.
+	// serving is cancelled by Drain, through drain.
 	serving context.Context
 	drain   context.CancelFunc
 
 	spare spare
 
 	reloading sync.Mutex
-	roster    atomic.Pointer[roster]
+	accounts  atomic.Pointer[accounts]
 
 	mu       sync.Mutex
 	sessions map[int64]*Session
 	lastID   int64
 }
 
-// denials count what was refused to users.
+// denials count the commands denied to users.
 type denials struct{ commands, keys atomic.Int64 }
 
-// Denied counts, since the start, logins that failed or were refused unchecked, and
-// commands refused for want of a group or for a key.
+// Denied counts, since the start, failed logins including those denied without a check,
+// commands denied because a group is missing, and commands denied because of a key.
 type Denied struct{ Logins, Commands, Keys int64 }
 
-// Denied costs three loads.
+// Denied costs three atomic loads.
 func (h *Handler) Denied() Denied {
 	return Denied{h.logins.fails.total.Load(), h.denied.commands.Load(), h.denied.keys.Load()}
 }
 
-// NewHandler makes a Handler. Config.Exec, Engine and Clock must be set.
+// NewHandler makes a Handler. Requires: Config.Exec, Engine and Clock are set.
 func NewHandler(c Config) *Handler {
 	r := newRegistry(table)
 	if c.Cluster == nil {
@@ -122,16 +126,15 @@ func NewHandler(c Config) *Handler {
 		slow:     newSlowWatch(),
 		sessions: make(map[int64]*Session),
 	}
-	h.roster.Store(newRoster(c.Password, c.Users))
-	h.logins = newLogins(h.roster.Load, newFailures(c.Log))
+	h.accounts.Store(newAccounts(c.Password, c.Users))
+	h.logins = newLogins(h.accounts.Load, newFailures(c.Log))
 	h.attend(guarded, c.Users != nil)
 	return h
 }
 
-// NewSession makes the session of a connection; whoever calls it calls Close at
-// its end.
+// NewSession makes the session of a connection. The caller must call Close at its end.
 func (h *Handler) NewSession(c Client) *Session {
-	s := &Session{h: h, client: c, account: h.roster.Load().initial}
+	s := &Session{h: h, client: c, account: h.accounts.Load().initial}
 	s.done = s.arrived
 	s.restrict()
 	h.mu.Lock()
@@ -145,21 +148,22 @@ func (h *Handler) NewSession(c Client) *Session {
 	return s
 }
 
-// Drain ends what clients wait for: CLIENT PAUSE, logins, and WAIT from now on. Any goroutine
-// may call it; the server does so before it waits for what is under way.
+// Drain releases waiting clients: CLIENT PAUSE ends, logins are answered, and WAIT
+// returns at once from now on. Any goroutine may call it; the server does so before it
+// waits for commands in flight.
 func (h *Handler) Drain() {
 	h.drain()
 	h.unpause()
 	h.logins.end()
 }
 
-// SetLoading says whether the state is being loaded. While it is, commands that
-// need it are refused. Any goroutine may call it.
+// SetLoading sets whether the state is loading. While it is, commands that need the state
+// are rejected. Any goroutine may call it.
 func (h *Handler) SetLoading(on bool) { h.attend(loading, on) }
 
 func (h *Handler) loading() bool { return h.attention.Load()&loading != 0 }
 
-// options are the server's own, none if it told none.
+// options returns the server's options, or none.
 func (h *Handler) options() []Option {
 	if h.config.Options == nil {
 		return nil
@@ -167,8 +171,8 @@ func (h *Handler) options() []Option {
 	return h.config.Options()
 }
 
-// sinceStart is in nanoseconds, of the monotonic clock.
+// sinceStart returns nanoseconds of the monotonic clock.
 func (h *Handler) sinceStart() int64 { return int64(time.Since(h.start)) }
 
-// now is the time for reads that are no ops.
+// now returns the time for reads outside of batches.
 func (h *Handler) now() engine.Instant { return h.config.Clock.Now() }

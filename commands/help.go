@@ -2,12 +2,13 @@ package commands
 
 import "bytes"
 
-// isWord says whether an argument is the word, in any case. word is in capitals.
+// isWord reports whether an argument is the word, in any case. Requires: word is in upper
+// case.
 func isWord(arg []byte, word string) bool {
 	return len(arg) == len(word) && bytes.EqualFold(arg, []byte(word))
 }
 
-// Table is every command, in the order in which people are shown them.
+// Table returns every command, in the order of help and the README.
 func Table() []Command {
 	all := make([]Command, len(table))
 	for i, c := range table {
@@ -16,7 +17,7 @@ func Table() []Command {
 	return all
 }
 
-// Usage is the name and what may follow it.
+// Usage returns the name and the arguments.
 func (c *Command) Usage() string {
 	if c.Args == "" {
 		return c.Name
@@ -24,7 +25,7 @@ func (c *Command) Usage() string {
 	return c.Name + " " + c.Args
 }
 
-// helpSub is the HELP that every container has.
+// helpSub is the HELP of every container command.
 var helpSub = Command{
 	Name: "HELP", Summary: "Lists the subcommands.",
 	Complexity: "O(1)", Since: "5.0.0", Group: "server", Flags: Loading | Stale,
@@ -37,7 +38,7 @@ var helpSub = Command{
 	},
 }
 
-// help is a container's list of subcommands in the form of Redis.
+// help returns a container's list of subcommands in Redis' form.
 func (c *spec) help() []string {
 	lines := []string{c.Name + " <subcommand> [<arg> [value] [opt] ...]. Subcommands are:"}
 	for _, sub := range c.subs {

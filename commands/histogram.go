@@ -5,31 +5,32 @@ import (
 	"sync/atomic"
 )
 
-// A histogram counts durations in nanoseconds. Eight buckets for each power of
-// two: what it tells is at most an eighth too high. Many may call at once.
+// A histogram counts durations in nanoseconds, with eight buckets for each power of two:
+// a value read from it is at most an eighth too high. Any number of goroutines may use
+// it.
 type histogram struct {
 	counts [histogramBuckets]atomic.Int64
 }
 
 const (
 	bucketBits       = 3
-	histogramBuckets = 38 << bucketBits // up to 2^40 ns, 18 minutes, which longer ones count as
+	histogramBuckets = 38 << bucketBits // up to 2^40 ns, 18 minutes; longer durations count as that
 )
 
-// bucketOf is the bucket of a duration.
+// bucketOf returns the bucket of a duration.
 func bucketOf(nanos int64) int {
 	n := uint64(max(nanos, 0))
 	shift := max(0, bits.Len64(n)-bucketBits-1)
 	return min(shift<<bucketBits+int(n>>shift), histogramBuckets-1)
 }
 
-// bucketEnd is the longest duration of a bucket.
+// bucketEnd returns the longest duration of a bucket.
 func bucketEnd(bucket int) int64 {
 	shift := max(0, bucket>>bucketBits-1)
 	return int64(bucket-shift<<bucketBits+1)<<shift - 1
 }
 
-// total is how many durations there were.
+// total returns the number of durations.
 func (h *histogram) total() (n int64) {
 	for i := range h.counts {
 		n += h.counts[i].Load()
@@ -37,7 +38,7 @@ func (h *histogram) total() (n int64) {
 	return n
 }
 
-// distribution is what histograms of several stripes have together.
+// distribution is the sum of the histograms of several stripes.
 type distribution [histogramBuckets]int64
 
 func (d *distribution) add(h *histogram) {
@@ -53,7 +54,7 @@ func (d *distribution) total() (n int64) {
 	return n
 }
 
-// percentile is the duration, in nanoseconds, that so many of a thousand do not
+// percentile returns the duration, in nanoseconds, that perMille of a thousand do not
 // exceed.
 func (d *distribution) percentile(perMille int64) int64 {
 	need := (d.total()*perMille + 999) / 1000
@@ -65,11 +66,11 @@ func (d *distribution) percentile(perMille int64) int64 {
 	return 0
 }
 
-// A latencyStep says how many durations were at most so many microseconds.
+// A latencyStep is the number of durations of at most micros microseconds.
 type latencyStep struct{ micros, count int64 }
 
-// steps are those of LATENCY HISTOGRAM: powers of two, as far as they differ, up
-// to the one that has all.
+// steps returns the rows of LATENCY HISTOGRAM: cumulative counts at powers of two,
+// without rows equal to the one before, up to the first row that contains all.
 func (d *distribution) steps() (all []latencyStep) {
 	var sum, last int64
 	limit := int64(1)

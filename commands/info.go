@@ -14,12 +14,12 @@ import (
 )
 
 var info = Command{
-	Name: "INFO", Args: "[section ...]", Summary: "Tells about the server, in sections.",
+	Name: "INFO", Args: "[section ...]", Summary: "Describes the server, in sections.",
 	Complexity: "O(1)", Since: "1.0.0", Group: "server", Flags: Loading | Stale,
 	Run: func(s *Session, args [][]byte) { s.w.Verbatim(s.h.info(args[1:])) },
 }
 
-// A section of INFO writes its lines. extra ones are left out unless asked for.
+// A section of INFO writes its lines. An extra one is left out unless it is named.
 type section struct {
 	name  string
 	extra bool
@@ -43,7 +43,7 @@ var sections = []section{
 	{"Keyspace", false, (*Handler).infoKeyspace},
 }
 
-// info is the text of the sections asked for; none asks for the usual ones.
+// info returns the text of the named sections; with no name, of the default ones.
 func (h *Handler) info(asked [][]byte) string {
 	var text lines
 	for _, sec := range sections {
@@ -74,7 +74,7 @@ func wanted(sec section, asked [][]byte) bool {
 	return false
 }
 
-// lines are name:value, each ended as INFO's are.
+// lines are name:value lines with INFO's line ends.
 type lines struct{ strings.Builder }
 
 func (l *lines) add(name string, value any) { fmt.Fprintf(l, "%s:%v\r\n", name, value) }
@@ -95,7 +95,7 @@ func (h *Handler) infoServer(l *lines) {
 	l.add("uptime_in_days", up/(24*3600))
 }
 
-// port is that of the option listen, 0 if there is none.
+// port returns the port of the option listen, or 0.
 func (h *Handler) port() string {
 	listen := h.listen()
 	if i := strings.LastIndexByte(listen, ':'); i >= 0 {
@@ -128,7 +128,7 @@ func (h *Handler) infoMemory(l *lines) {
 	l.add("mem_allocator", "go")
 }
 
-// human is a size as Redis writes it for people.
+// human returns a size in the form of Redis' human-readable fields.
 func human(bytes int64) string {
 	size, unit := float64(bytes), "B"
 	for _, next := range []string{"K", "M", "G", "T"} {
@@ -152,7 +152,7 @@ func (h *Handler) infoStats(l *lines) {
 	}
 	l.add("total_connections_received", h.stats.connections.Load())
 	l.add("total_commands_processed", total.calls)
-	l.add("instantaneous_ops_per_sec", h.stats.rate.look(time.Now(), total.calls))
+	l.add("instantaneous_ops_per_sec", h.stats.rate.sample(time.Now(), total.calls))
 	h.infoNetwork(l)
 	l.add("expired_keys", limits.Forgotten)
 	l.add("evicted_keys", limits.Evicted)
@@ -175,7 +175,7 @@ func infoCPU(_ *Handler, l *lines) {
 }
 
 func (h *Handler) infoCommands(l *lines) {
-	for _, c := range h.registry.everything() {
+	for _, c := range h.registry.allSpecs() {
 		if t := h.stats.command(c.id); t.calls+t.rejected > 0 {
 			l.add("cmdstat_"+c.name, t)
 		}
@@ -183,7 +183,7 @@ func (h *Handler) infoCommands(l *lines) {
 }
 
 func (h *Handler) infoLatency(l *lines) {
-	for _, c := range h.registry.everything() {
+	for _, c := range h.registry.allSpecs() {
 		d := h.stats.latency(c.id)
 		if d.total() == 0 {
 			continue
@@ -204,8 +204,8 @@ func (h *Handler) infoCluster(l *lines) {
 	l.add("cluster_enabled", oneIf(h.config.Cluster.Enabled()))
 }
 
-// infoLimits is our own section: decisions by algorithm. What became of keys
-// stands in Stats under Redis' names.
+// infoLimits writes our own section: decisions by algorithm. Expired and evicted keys are
+// in Stats under Redis' names.
 func (h *Handler) infoLimits(l *lines) {
 	s := h.Engine().Stats()
 	l.add("limits_keys", s.Keys)
@@ -225,7 +225,7 @@ func (h *Handler) infoKeyspace(l *lines) {
 	}
 }
 
-// setting is one that CONFIG GET tells.
+// setting returns a value of CONFIG GET; empty if there is no such setting.
 func (h *Handler) setting(name string) string {
 	value, _ := option(h.settings(), name)
 	return value

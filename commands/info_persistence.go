@@ -6,8 +6,9 @@ import (
 	"time"
 )
 
-// infoPersistence tells about the store by Redis' names: its RDB file is the
-// snapshot and its AOF is the log, which is cut, not rewritten. Our own lines follow.
+// infoPersistence writes the store's status under Redis' names: the RDB file is the
+// snapshot, the AOF is the log, which is truncated instead of rewritten. Our own lines
+// follow.
 func (h *Handler) infoPersistence(l *lines) {
 	st := h.config.Store.Standing()
 	l.add("loading", oneIf(h.loading()))
@@ -48,8 +49,8 @@ func (h *Handler) infoPersistence(l *lines) {
 	infoStore(l, st)
 }
 
-// infoLoading tells how far loading has got, in bytes as Redis does: the share of
-// the snapshot's bytes is that of its keys.
+// infoLoading writes the progress of loading, in bytes as Redis does: the loaded share of
+// the snapshot's bytes is taken as the loaded share of its keys.
 func infoLoading(l *lines, st Standing) {
 	all := st.Saved.Bytes + st.Loading.AllLogBytes
 	done := st.Loading.LogBytes
@@ -57,7 +58,7 @@ func infoLoading(l *lines, st Standing) {
 		done += int64(float64(st.Saved.Bytes) * float64(st.Loading.Keys) / float64(st.Loading.AllKeys))
 	}
 	share := float64(done) / float64(max(all, 1))
-	eta := int64(1) // as Redis, while nothing is known
+	eta := int64(1) // Redis' value before the first progress
 	if done > 0 {
 		eta = int64(time.Since(st.Loading.Since).Seconds() * (1/share - 1))
 	}
@@ -68,7 +69,7 @@ func infoLoading(l *lines, st Standing) {
 	l.add("loading_eta_seconds", eta)
 }
 
-// infoStore is our own part.
+// infoStore writes our own lines.
 func infoStore(l *lines, st Standing) {
 	l.add("persist_mode", st.Fsync)
 	l.add("persist_snapshot_age_seconds", secondsSince(st.Saved.At))
@@ -99,7 +100,7 @@ func okUnless(err error) string {
 	return "ok"
 }
 
-// text is an error on one line, or nothing.
+// text returns an error on one line, or nothing.
 func text(err error) string {
 	if err == nil {
 		return ""
@@ -107,7 +108,7 @@ func text(err error) string {
 	return strings.Join(strings.Fields(err.Error()), " ")
 }
 
-// secondsSince is -1 where there is no such time.
+// secondsSince returns -1 for a zero time.
 func secondsSince(t time.Time) int64 {
 	if t.IsZero() {
 		return -1
@@ -115,7 +116,7 @@ func secondsSince(t time.Time) int64 {
 	return max(0, int64(time.Since(t).Seconds()))
 }
 
-// wholeSeconds is -1 for no duration.
+// wholeSeconds returns -1 for a zero duration.
 func wholeSeconds(d time.Duration) int64 {
 	if d == 0 {
 		return -1

@@ -9,15 +9,15 @@ import (
 	"time"
 )
 
-// noReplID is Redis' second replication id where there is none.
+// noReplID is the value of Redis' second replication id if it is unset.
 var noReplID = strings.Repeat("0", 40)
 
-// onlineReplicas are the nodes that Redis would call connected.
+// onlineReplicas returns the nodes that Redis would call connected.
 func onlineReplicas(nodes []Node) []Node {
 	return slices.DeleteFunc(replicasOf(nodes), func(n Node) bool { return !n.Online })
 }
 
-// infoReplication tells about the cluster by Redis' names: offsets, and the backlog,
+// infoReplication writes the cluster's status under Redis' names; offsets and the backlog
 // are in entries of the log.
 func (h *Handler) infoReplication(l *lines) {
 	var (
@@ -53,7 +53,7 @@ func (h *Handler) infoReplication(l *lines) {
 	l.add("repl_backlog_histlen", kept)
 }
 
-// infoMaster are the lines that only a replica has.
+// infoMaster writes the lines that only a replica has.
 func infoMaster(l *lines, r Replication, nodes []Node) {
 	leader, _ := leaderOf(nodes)
 	l.add("master_host", leader.Host)
@@ -76,7 +76,7 @@ func infoMaster(l *lines, r Replication, nodes []Node) {
 	l.add("replica_announced", 1)
 }
 
-// inSeconds is whole ones; -1 for never.
+// inSeconds returns whole seconds; -1 for a negative duration, which means never.
 func inSeconds(d time.Duration) int64 {
 	if d < 0 {
 		return -1
@@ -84,7 +84,7 @@ func inSeconds(d time.Duration) int64 {
 	return int64(d / time.Second)
 }
 
-// inMillis is whole ones; -1 for never.
+// inMillis returns whole milliseconds; -1 for a negative duration, which means never.
 func inMillis(d time.Duration) int64 {
 	if d < 0 {
 		return -1
@@ -92,7 +92,7 @@ func inMillis(d time.Duration) int64 {
 	return d.Milliseconds()
 }
 
-// infoRaft is our own section: how the cluster works, and the other nodes.
+// infoRaft writes our own section: the state of the cluster, and the other nodes.
 func (h *Handler) infoRaft(l *lines) {
 	r := h.config.Cluster.Replication()
 	l.add("raft_enabled", oneIf(r.Role != ""))
@@ -159,5 +159,5 @@ func infoRaftTotals(l *lines, r Replication) {
 	l.add("raft_snapshots_installed", s.Installed)
 }
 
-// address is where clients reach the node.
+// address returns the node's address for clients.
 func (n Node) address() string { return net.JoinHostPort(n.Host, strconv.Itoa(n.Port)) }

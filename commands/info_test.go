@@ -8,7 +8,7 @@ import (
 	"limitsrv/engine"
 )
 
-// fields are the lines of INFO by their names.
+// fields returns the lines of INFO by name.
 func fields(text string) map[string]string {
 	all := make(map[string]string)
 	for _, line := range strings.Split(text, "\r\n") {
@@ -96,18 +96,18 @@ func TestOpsRate(t *testing.T) {
 		total int64
 		want  int64
 	}{
-		{"knows nothing at first", 0, 100, 0},
-		{"counts since the last look", time.Second, 1100, 1000},
+		{"is 0 at first", 0, 100, 0},
+		{"counts since the last sample", time.Second, 1100, 1000},
 		{"keeps it for a moment", time.Second + 50*time.Millisecond, 1200, 1000},
-		{"counts over what has passed", 3 * time.Second, 2100, 500},
+		{"counts over the time passed", 3 * time.Second, 2100, 500},
 	} {
-		if got := r.look(start.Add(tt.after), tt.total); got != tt.want {
-			t.Errorf("%s: look(+%v, %d) = %d, want %d", tt.name, tt.after, tt.total, got, tt.want)
+		if got := r.sample(start.Add(tt.after), tt.total); got != tt.want {
+			t.Errorf("%s: sample(+%v, %d) = %d, want %d", tt.name, tt.after, tt.total, got, tt.want)
 		}
 	}
 }
 
-// TestTiming times what takes 2 ms: each command of a batch has its share.
+// TestTiming times a batch of 2 ms: each command has its share.
 func TestTiming(t *testing.T) {
 	h := NewHandler(Config{Exec: slowExec(2 * time.Millisecond), Clock: NewTestClock(testStart), Version: "0"})
 	s := h.NewSession(Client{})
@@ -121,7 +121,7 @@ func TestTiming(t *testing.T) {
 	}
 }
 
-// A slowExec takes that long and allows all.
+// A slowExec takes that long and allows every op.
 type slowExec time.Duration
 
 func (e slowExec) Exec(b *engine.Batch, done func(error)) {
@@ -137,8 +137,8 @@ func TestHuman(t *testing.T) {
 	}
 }
 
-// A restored snapshot comes as another engine: what is told is about that one.
-func TestReadsGoToTheEngineOfNow(t *testing.T) {
+// Installing a snapshot replaces the engine: reads use the new one.
+func TestReadsUseCurrentEngine(t *testing.T) {
 	h := newTestHandler("")
 	s := h.NewSession(Client{})
 	ask(s, "RL.TOKEN before 10 1")

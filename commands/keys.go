@@ -6,7 +6,7 @@ import (
 	"limitsrv/engine"
 )
 
-// eachKey makes the Op of a command that asks the same of each of its keys.
+// eachKey makes the Op of a command with one op of the same kind for each key.
 func eachKey(kind engine.Kind) func(*engine.Batch, [][]byte) error {
 	return func(b *engine.Batch, args [][]byte) error {
 		for _, key := range args[1:] {
@@ -21,7 +21,7 @@ func eachKey(kind engine.Kind) func(*engine.Batch, [][]byte) error {
 	}
 }
 
-// replyCount answers how many ops were allowed.
+// replyCount answers the number of allowed ops.
 func replyCount(w *Reply, _ []engine.Op, ds []engine.Decision) {
 	var n int64
 	for i := range ds {
@@ -30,7 +30,7 @@ func replyCount(w *Reply, _ []engine.Op, ds []engine.Decision) {
 	w.Int(n)
 }
 
-// replyFound answers how many keys there are.
+// replyFound answers the number of existing keys.
 func replyFound(w *Reply, _ []engine.Op, ds []engine.Decision) {
 	var n int64
 	for i := range ds {
@@ -47,31 +47,31 @@ var (
 )
 
 var del = Command{
-	Name: "DEL", Args: "key [key ...]", Summary: "Forgets keys; answers how many there were.",
+	Name: "DEL", Args: "key [key ...]", Summary: "Deletes keys and returns the number that existed.",
 	Complexity: "O(1) for each key", Since: "1.0.0", Group: "generic", Flags: Write | Forgets, Keys: manyKeys,
 	Op: eachKey(engine.Forget), Reply: replyCount,
 }
 
 var unlink = Command{
-	Name: "UNLINK", Args: "key [key ...]", Summary: "Forgets keys, as DEL does.",
+	Name: "UNLINK", Args: "key [key ...]", Summary: "Deletes keys, as DEL does.",
 	Complexity: "O(1) for each key", Since: "4.0.0", Group: "generic", Flags: Write | Fast | Forgets, Keys: manyKeys,
 	Op: eachKey(engine.Forget), Reply: replyCount,
 }
 
 var exists = Command{
-	Name: "EXISTS", Args: "key [key ...]", Summary: "Answers how many of the keys there are.",
+	Name: "EXISTS", Args: "key [key ...]", Summary: "Returns the number of keys that exist.",
 	Complexity: "O(1) for each key", Since: "1.0.0", Group: "generic", Flags: ReadOnly | Fast, Keys: manyKeys,
 	Op: eachKey(engine.Peek), Reply: replyFound,
 }
 
 var touch = Command{
-	Name: "TOUCH", Args: "key [key ...]", Summary: "Answers how many of the keys there are, and changes nothing.",
+	Name: "TOUCH", Args: "key [key ...]", Summary: "Returns the number of keys that exist; changes nothing.",
 	Complexity: "O(1) for each key", Since: "3.2.1", Group: "generic", Flags: ReadOnly | Fast, Keys: manyKeys,
 	Op: eachKey(engine.Peek), Reply: replyFound,
 }
 
 var typeOf = Command{
-	Name: "TYPE", Args: "key", Summary: "Answers the algorithm of a key in lower case, or none.",
+	Name: "TYPE", Args: "key", Summary: "Returns the algorithm of a key in lower case, or none.",
 	Complexity: "O(1)", Since: "1.0.0", Group: "generic", Flags: ReadOnly | Fast, Keys: oneKey,
 	Op: eachKey(engine.Peek),
 	Reply: func(w *Reply, _ []engine.Op, ds []engine.Decision) {
@@ -83,11 +83,11 @@ var typeOf = Command{
 	},
 }
 
-// typeName is what TYPE and SCAN call an algorithm.
+// typeName returns the name of an algorithm in TYPE and SCAN.
 func typeName(a engine.Alg) string { return strings.ToLower(a.String()) }
 
 var ttl = Command{
-	Name: "TTL", Args: "key", Summary: "Answers the seconds, rounded up, until a key is as good as new and forgotten; -2 if there is none.",
+	Name: "TTL", Args: "key", Summary: "Returns the seconds, rounded up, until a key is fully reset and deleted; -2 if there is no such key.",
 	Complexity: "O(1)", Since: "1.0.0", Group: "generic", Flags: ReadOnly | Fast, Keys: oneKey,
 	Op: eachKey(engine.Peek),
 	Reply: func(w *Reply, _ []engine.Op, ds []engine.Decision) {
@@ -100,13 +100,13 @@ var ttl = Command{
 }
 
 var pttl = Command{
-	Name: "PTTL", Args: "key", Summary: "Answers the milliseconds, rounded up, until a key is as good as new and forgotten; -2 if there is none.",
+	Name: "PTTL", Args: "key", Summary: "Returns the milliseconds, rounded up, until a key is fully reset and deleted; -2 if there is no such key.",
 	Complexity: "O(1)", Since: "2.6.0", Group: "generic", Flags: ReadOnly | Fast, Keys: oneKey,
 	Op:    eachKey(engine.Peek),
 	Reply: func(w *Reply, _ []engine.Op, ds []engine.Decision) { w.Int(untilReset(ds[0])) },
 }
 
-// untilReset is in milliseconds; -2 where there is no key.
+// untilReset is in milliseconds; -2 if there is no such key.
 func untilReset(d engine.Decision) int64 {
 	if d.Status != engine.OK {
 		return -2
@@ -115,13 +115,13 @@ func untilReset(d engine.Decision) int64 {
 }
 
 var flushAll = Command{
-	Name: "FLUSHALL", Args: "[ASYNC|SYNC]", Summary: "Forgets every key.",
+	Name: "FLUSHALL", Args: "[ASYNC|SYNC]", Summary: "Deletes every key.",
 	Complexity: "O(N), N being the keys", Since: "1.0.0", Group: "server", Flags: Write | Forgets | AllKeys,
 	Op: parseFlush, Reply: replyOK,
 }
 
 var flushDB = Command{
-	Name: "FLUSHDB", Args: "[ASYNC|SYNC]", Summary: "Forgets every key, as FLUSHALL does.",
+	Name: "FLUSHDB", Args: "[ASYNC|SYNC]", Summary: "Deletes every key, as FLUSHALL does.",
 	Complexity: "O(N), N being the keys", Since: "1.0.0", Group: "server", Flags: Write | Forgets | AllKeys,
 	Op: parseFlush, Reply: replyOK,
 }

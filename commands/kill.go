@@ -4,7 +4,7 @@ import (
 	"strconv"
 )
 
-// A filter says which connections CLIENT KILL means.
+// A filter selects connections for CLIENT KILL.
 type filter struct {
 	id          int64 // 0: any
 	addr, laddr string
@@ -14,7 +14,7 @@ type filter struct {
 }
 
 func runKill(s *Session, args [][]byte) {
-	if len(args) == 3 { // the old form, which kills one, oneself too
+	if len(args) == 3 { // the old form, which closes one connection, including the caller's
 		if s.h.kill(s, filter{addr: string(args[2])}) == 0 {
 			s.w.Error(errNoClient)
 			return
@@ -23,7 +23,7 @@ func runKill(s *Session, args [][]byte) {
 		return
 	}
 	f, err := parseFilter(args[2:])
-	if err == nil && f.user != "" && s.h.roster.Load().accounts[f.user] == nil && f.user != defaultUser {
+	if err == nil && f.user != "" && s.h.accounts.Load().byName[f.user] == nil && f.user != defaultUser {
 		err = &Error{"ERR", "No such user '" + cString([]byte(f.user)) + "'"}
 	}
 	if err != nil {
@@ -67,8 +67,8 @@ func parseFilter(args [][]byte) (filter, error) {
 	return f, nil
 }
 
-// kill closes the connections that f means and answers how many. The one of by,
-// who asks, is closed after the reply.
+// kill closes the connections that f selects and returns their number. The connection of
+// by, the caller, is closed after the reply.
 func (h *Handler) kill(by *Session, f filter) (killed int64) {
 	for _, s := range h.all() {
 		if f.ofType != nil && !f.ofType(s) || f.id != 0 && s.id != f.id || f.addr != "" && s.client.Addr != f.addr ||

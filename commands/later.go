@@ -1,37 +1,38 @@
 package commands
 
-// A later is the reply of a run command that others are working on. The session
-// is away meanwhile, as it is while they work on a batch.
+// A later is the pending reply of a run command that continues in another goroutine. The
+// session is in the state away meanwhile, as it is while a batch is in flight.
 type later struct {
 	spec   *spec
 	args   [][]byte
-	answer func(*Reply)
-	giveUp func() // has others end before their time; nil: they go on to the end
+	write  func(*Reply)
+	cancel func() // cancels the work; nil: it runs to its end
 }
 
-// await is how a run command answers later. ask has others begin and call done
-// once, from any goroutine, at its end; its error is the reply if they do not. answer
-// writes the reply when done was told no error. Requires NoMulti.
-func (s *Session) await(ask func(done func(error)) error, answer func(*Reply)) {
+// deferReply lets a run command reply after its Run has returned. start begins the work.
+// It must call done exactly once, from any goroutine. If start returns an error, that is
+// the reply and done is never called. write writes the reply if done was called with nil.
+// Requires: the flag NoMulti, or that no transaction is running.
+func (s *Session) deferReply(start func(done func(error)) error, write func(*Reply)) {
 	s.state.Store(executing)
-	if err := ask(s.done); err != nil {
+	if err := start(s.done); err != nil {
 		s.state.Store(idle)
 		s.w.Error(err)
 		return
 	}
-	s.later = &later{answer: answer}
+	s.later = &later{write: write}
 }
 
-// abandon says that the session does not wait any more.
+// abandon cancels the pending reply.
 func (s *Session) abandon() {
-	if s.later != nil && s.later.giveUp != nil {
-		s.later.giveUp()
+	if s.later != nil && s.later.cancel != nil {
+		s.later.cancel()
 	}
 	s.later = nil
 }
 
-// settle answers the run command that awaited.
-func (s *Session) settle() {
+// finishDeferred writes the pending reply of a run command.
+func (s *Session) finishDeferred() {
 	l := s.later
 	s.abandon()
 	s.begin()
@@ -39,7 +40,7 @@ func (s *Session) settle() {
 	if s.err != nil {
 		s.w.Error(s.err)
 	} else {
-		l.answer(&s.w)
+		l.write(&s.w)
 	}
 	s.finish(l.spec, l.args, from, failed)
 	s.end()

@@ -4,8 +4,8 @@ import "limitsrv/engine"
 
 var rlAcquire = Command{
 	Name: "RL.ACQUIRE", Args: "key limit ttl id [SHADOW]",
-	Summary: "Takes one of limit places for the holder id, or renews the place that it has: for limiting what is under way at " +
-		"once. A place that is not released is free again after ttl. Refused: wait_ms is until the next place is. limit is at most 1000000.",
+	Summary: "Acquires one of limit leases for the holder id, or renews the holder's lease: limits " +
+		"concurrency. A lease that is not released expires after ttl. If denied, wait_ms is the time until the next lease expires. limit is at most 1000000.",
 	Complexity: "O(holders)", Since: "0.1.0", Group: limiterGroup,
 	Flags: Write | DenyOOM | Fast, Keys: oneKey,
 	Op: opAcquire, Reply: replyDecision,
@@ -13,7 +13,7 @@ var rlAcquire = Command{
 
 var rlRelease = Command{
 	Name: "RL.RELEASE", Args: "key id",
-	Summary:    "Gives the place of the holder id back: 1, or 0 where it holds none.",
+	Summary:    "Releases the lease of the holder id. Returns 1, or 0 if it holds none.",
 	Complexity: "O(holders)", Since: "0.1.0", Group: limiterGroup,
 	Flags: Write | Fast, Keys: oneKey,
 	Op: opRelease, Reply: replyRelease,

@@ -7,15 +7,15 @@ import (
 	"limitsrv/engine"
 )
 
-// The decisions about permits and what goes with them. All answer the five
-// integers of decision, but for RL.PEEK and RL.RESET.
+// The limiter commands. All answer the five integers of decision, except RL.PEEK and
+// RL.RESET.
 
 const limiterGroup = "limiter"
 
 var rlToken = Command{
 	Name: "RL.TOKEN", Args: "key capacity rate [n] [PARTIAL] [SHADOW]",
-	Summary: "Takes n permits from a token bucket, which starts full at capacity and refills continuously at rate: " +
-		"bursts up to capacity, and rate in the long run. The choice for most limits.",
+	Summary: "Takes n tokens from a token bucket, which starts full at capacity and refills continuously at rate: " +
+		"bursts up to capacity, rate in the long run. The choice for most limits.",
 	Complexity: "O(1)", Since: "0.1.0", Group: limiterGroup,
 	Flags: Write | DenyOOM | Fast, Keys: oneKey,
 	Op: take(engine.Token), Reply: replyDecision,
@@ -23,8 +23,8 @@ var rlToken = Command{
 
 var rlLeaky = Command{
 	Name: "RL.LEAKY", Args: "key capacity rate [n] [PARTIAL] [SHADOW]",
-	Summary: "Puts n requests into a queue of depth capacity that drains at rate, and says how long to hold them " +
-		"(wait_ms) so that they leave at an even pace. A full queue refuses.",
+	Summary: "Puts n requests into a queue of depth capacity that drains at rate, and returns how long to delay them " +
+		"(wait_ms) so that they leave at an even rate. A full queue denies.",
 	Complexity: "O(1)", Since: "0.1.0", Group: limiterGroup,
 	Flags: Write | DenyOOM | Fast, Keys: oneKey,
 	Op: take(engine.Leaky), Reply: replyDecision,
@@ -32,8 +32,8 @@ var rlLeaky = Command{
 
 var rlFixed = Command{
 	Name: "RL.FIXED", Args: "key limit window [n] [PARTIAL] [SHADOW]",
-	Summary: "Counts n permits against limit in windows aligned to the Unix epoch in UTC; window may also be day, week " +
-		"(from Monday), month or year. Easy to explain, and made for quotas, but lets through twice the limit around " +
+	Summary: "Counts n tokens against limit in windows aligned to the Unix epoch in UTC; window may also be day, week " +
+		"(from Monday), month or year. Easy to explain and made for quotas, but allows up to twice the limit around " +
 		"the boundary of two windows.",
 	Complexity: "O(1)", Since: "0.1.0", Group: limiterGroup,
 	Flags: Write | DenyOOM | Fast, Keys: oneKey,
@@ -42,8 +42,8 @@ var rlFixed = Command{
 
 var rlSlide = Command{
 	Name: "RL.SLIDE", Args: "key limit window [n] [PARTIAL] [SHADOW]",
-	Summary: "Counts n permits against limit in the current window and the part of the one before that a window ending " +
-		"now would still cover. No burst at the boundary, at the cost of two counters; it takes the past for even.",
+	Summary: "Counts n tokens against limit in the current window plus the part of the previous one that a window ending " +
+		"now covers. No burst at the boundary, two counters; assumes that the requests of the previous window were evenly spread.",
 	Complexity: "O(1)", Since: "0.1.0", Group: limiterGroup,
 	Flags: Write | DenyOOM | Fast, Keys: oneKey,
 	Op: take(engine.Slide), Reply: replyDecision,
@@ -51,8 +51,8 @@ var rlSlide = Command{
 
 var rlLog = Command{
 	Name: "RL.LOG", Args: "key limit window [n] [PARTIAL] [SHADOW]",
-	Summary: "Takes n permits if no window of that length, wherever it starts, would see more than limit. Exact, and " +
-		"paid for with an entry for each request that is let through. limit is at most 1000000 here.",
+	Summary: "Takes n tokens if no window of that length, at any start, would contain more than limit. Exact; " +
+		"stores one entry for each allowed request. limit is at most 1000000.",
 	Complexity: "O(min(limit, admitted))", Since: "0.1.0", Group: limiterGroup,
 	Flags: Write | DenyOOM | Fast, Keys: oneKey,
 	Op: take(engine.Log), Reply: replyDecision,
@@ -60,8 +60,8 @@ var rlLog = Command{
 
 var rlPeek = Command{
 	Name: "RL.PEEK", Args: "key",
-	Summary: "Tells how a key stands, under the parameters that it was last used with, and changes nothing: " +
-		"[algorithm, limit, remaining, wait_ms for one permit, reset_ms], or nil for a key that is not there or as good as new.",
+	Summary: "Returns the state of a key under the parameters of its last use, and changes nothing: " +
+		"[algorithm, limit, remaining, wait_ms for one token, reset_ms], or nil for a key that does not exist or is fully reset.",
 	Complexity: "O(1)", Since: "0.1.0", Group: limiterGroup,
 	Flags: ReadOnly | Fast, Keys: oneKey,
 	Op: opPeek, Reply: replyPeek,
@@ -69,31 +69,31 @@ var rlPeek = Command{
 
 var rlRefund = Command{
 	Name: "RL.REFUND", Args: "key n",
-	Summary: "Gives n permits back, never above full: for work that was not done after all. " +
-		"nil where there is no such key, for then it is full already.",
-	Complexity: "O(1), for RL.LOG O(entries given back)", Since: "0.1.0", Group: limiterGroup,
+	Summary: "Returns n tokens, up to the limit: for work that was not done. " +
+		"nil if there is no such key, because it is full already.",
+	Complexity: "O(1), for RL.LOG O(entries returned)", Since: "0.1.0", Group: limiterGroup,
 	Flags: Write | Fast, Keys: oneKey,
-	Op: settle(engine.Refund), Reply: replyDecision,
+	Op: adjustOp(engine.Refund), Reply: replyDecision,
 }
 
 var rlCharge = Command{
 	Name: "RL.CHARGE", Args: "key n",
-	Summary: "Takes n permits without asking, even into debt, for settling the real cost of work afterwards. remaining " +
-		"is then 0 and wait_ms says when the debt is repaid. A debt of more than one limit is refused whole. nil where there is no such key.",
+	Summary: "Takes n tokens unconditionally, even into debt: for the actual cost of work after it is done. remaining " +
+		"is then 0 and wait_ms is the time until the debt is repaid. A charge that would exceed a debt of one limit is denied as a whole. nil if there is no such key.",
 	Complexity: "O(1)", Since: "0.1.0", Group: limiterGroup,
 	Flags: Write | DenyOOM | Fast, Keys: oneKey,
-	Op: settle(engine.Charge), Reply: replyDecision,
+	Op: adjustOp(engine.Charge), Reply: replyDecision,
 }
 
 var rlReset = Command{
 	Name: "RL.RESET", Args: "key [key ...]",
-	Summary:    "Forgets keys, so that they are as good as new, and answers how many there were. The same as DEL.",
+	Summary:    "Resets keys and returns the number that existed. Same as DEL.",
 	Complexity: "O(keys)", Since: "0.1.0", Group: limiterGroup,
 	Flags: Write | Forgets, Keys: manyKeys,
 	Op: eachKey(engine.Forget), Reply: replyCount,
 }
 
-// take is the Op of the decision commands: key, two parameters, n, options.
+// take makes the Op of the decision commands: key, two parameters, n, options.
 func take(alg engine.Alg) func(*engine.Batch, [][]byte) error {
 	return func(b *engine.Batch, args [][]byte) error {
 		op, err := parseTake(alg, args[1], args[2], args[3])
@@ -117,7 +117,7 @@ func take(alg engine.Alg) func(*engine.Batch, [][]byte) error {
 	}
 }
 
-// parseTake reads the key and the two parameters of a decision about one permit.
+// parseTake parses the key and the two parameters of a decision about one token.
 func parseTake(alg engine.Alg, key, first, second []byte) (op engine.Op, err error) {
 	if err := parseKey(key); err != nil {
 		return op, err
@@ -146,12 +146,12 @@ func parseTake(alg engine.Alg, key, first, second []byte) (op engine.Op, err err
 	return op, err
 }
 
-// isOption says whether arg stands where n may stand, but is meant as an option.
+// isOption reports whether arg, in the place of n, is an option.
 func isOption(arg []byte) bool {
 	return len(arg) > 0 && arg[0]|0x20 >= 'a' && arg[0]|0x20 <= 'z'
 }
 
-// parseOptions reads options, each of which must be in allowed and stand once.
+// parseOptions parses options; each must be in allowed and occur once.
 func parseOptions(args [][]byte, allowed engine.Mode) (mode engine.Mode, err error) {
 	for _, arg := range args {
 		var option engine.Mode
@@ -169,15 +169,15 @@ func parseOptions(args [][]byte, allowed engine.Mode) (mode engine.Mode, err err
 	return mode, nil
 }
 
-// badOption says which options there are.
+// badOption is the error for an option that is not allowed; it lists those that are.
 func badOption(allowed engine.Mode, given []byte) error {
-	text, words := "syntax error, only SHADOW may follow id, once", []string{"SHADOW"}
+	text, words := "syntax error, after id only SHADOW is allowed, once", []string{"SHADOW"}
 	if allowed&engine.Partial != 0 {
-		text = "syntax error, only n and then PARTIAL and SHADOW, each once and in any order, may follow the parameters"
+		text = "syntax error, after the parameters only n, then PARTIAL and SHADOW, each once in any order, are allowed"
 		words = append(words, "PARTIAL")
 	}
 	text += ", got " + excerpt(given)
-	if slices.ContainsFunc(words, func(w string) bool { return isWord(given, w) }) { // it is there twice
+	if slices.ContainsFunc(words, func(w string) bool { return isWord(given, w) }) { // a repeated option
 		return &Error{"ERR", text}
 	}
 	return &Error{"ERR", text + didYouMean(given, words...)}
@@ -191,8 +191,8 @@ func opPeek(b *engine.Batch, args [][]byte) error {
 	return nil
 }
 
-// settle is the Op of RL.REFUND and RL.CHARGE. Of 0 permits they only look.
-func settle(kind engine.Kind) func(*engine.Batch, [][]byte) error {
+// adjustOp makes the Op of RL.REFUND and RL.CHARGE. With n of 0 they change nothing.
+func adjustOp(kind engine.Kind) func(*engine.Batch, [][]byte) error {
 	return func(b *engine.Batch, args [][]byte) error {
 		if err := parseKey(args[1]); err != nil {
 			return err
@@ -206,12 +206,12 @@ func settle(kind engine.Kind) func(*engine.Batch, [][]byte) error {
 	}
 }
 
-var errDown = &Error{"CLUSTERDOWN", "the cluster has no leader that decides this"}
+var errDown = &Error{"CLUSTERDOWN", "the cluster has no leader with a quorum"}
 
 var errNoMemory = &Error{"OOM", "command not allowed when used memory > 'max-memory' and it needs more"}
 
-// replyFailed answers ops one of which could not be carried out, and says
-// whether that was so. A key that is not there is nil.
+// replyFailed answers ops of which one failed, and reports whether one did. A missing key
+// is answered nil.
 func replyFailed(w *Reply, ds []engine.Decision) bool {
 	for i := range ds {
 		switch ds[i].Status {
@@ -224,14 +224,14 @@ func replyFailed(w *Reply, ds []engine.Decision) bool {
 		case engine.NoMemory:
 			w.Error(errNoMemory)
 		default:
-			w.Error(fmt.Errorf("decision of status %d", ds[i].Status))
+			w.Error(fmt.Errorf("unexpected decision status %d", ds[i].Status))
 		}
 		return true
 	}
 	return false
 }
 
-// wrongType is the error for ops one of which is on a key of another algorithm.
+// wrongType is the error for ops of which one is on a key of another algorithm.
 func wrongType(ds []engine.Decision) error {
 	text := "Operation against a key holding the wrong kind of value"
 	for i := range ds {
@@ -239,10 +239,10 @@ func wrongType(ds []engine.Decision) error {
 		switch {
 		case *p == engine.Params{}:
 			continue
-		case free == 0: // no key at all, but another limit of the same RL.ALL
-			text += fmt.Sprintf(": %v has it in an earlier limit", p.Alg)
+		case free == 0: // no such key, but an earlier limit of the same RL.ALL uses it
+			text += fmt.Sprintf(": an earlier limit uses it with %v", p.Alg)
 		default:
-			text += fmt.Sprintf(": %v holds it, and it is free in %d ms", p.Alg, free)
+			text += fmt.Sprintf(": it is in use by %v, and expires in %d ms", p.Alg, free)
 		}
 		if len(ds) > 1 {
 			text += inLimit(i)

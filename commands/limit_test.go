@@ -13,7 +13,7 @@ var limiters = []*Command{
 	&rlReset, &clThrottle, &rlThrottle, &throttle, &gcra,
 }
 
-// opOf is the Op of the command that a line starts with.
+// opOf returns the Op of a line's command.
 func opOf(t testing.TB, line string) func(*engine.Batch, [][]byte) error {
 	t.Helper()
 	name, _, _ := strings.Cut(line, " ")

@@ -6,8 +6,7 @@ import (
 	"sync"
 )
 
-// A hub knows which sessions listen to what. Nothing of it is touched by commands
-// that decide.
+// A hub holds the subscriptions and monitors of all sessions. Op commands do not use it.
 type hub struct {
 	mu       sync.RWMutex
 	channels audience
@@ -15,7 +14,7 @@ type hub struct {
 	monitors map[*Session]struct{}
 }
 
-// An audience is the sessions that subscribed to a name: a channel or a pattern.
+// An audience is the set of sessions subscribed to each name: a channel or a pattern.
 type audience map[string]map[*Session]struct{}
 
 func newHub() *hub {
@@ -36,34 +35,34 @@ func (a audience) remove(name string, s *Session) {
 	}
 }
 
-// publish sends a message to all that listen to its channel and answers how many
-// times it did. The one that sends it gets its own before the answer.
+// publish sends a message to all subscribers of its channel and returns the number of
+// deliveries. The publishing session receives its own copy before its reply.
 func (h *hub) publish(from *Session, channel, message []byte) (receivers int64) {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
-	give := func(to map[*Session]struct{}, p push) {
+	deliver := func(to map[*Session]struct{}, p push) {
 		for s := range to {
 			receivers++
-			if s == from && !s.tx.running { // EXEC's replies are one
-				from.w.append(p)
+			if s == from && !s.tx.running { // the replies of EXEC must stay one array
+				from.w.appendPush(p)
 				continue
 			}
 			s.send(p)
 		}
 	}
 	if to := h.channels[string(channel)]; len(to) > 0 {
-		give(to, newPush([]byte("message"), channel, message))
+		deliver(to, newPush([]byte("message"), channel, message))
 	}
 	for pattern, to := range h.patterns {
 		if globMatch([]byte(pattern), channel, sameCase) {
-			give(to, newPush([]byte("pmessage"), []byte(pattern), channel, message))
+			deliver(to, newPush([]byte("pmessage"), []byte(pattern), channel, message))
 		}
 	}
 	return receivers
 }
 
-// append writes a push of one's own.
-func (w *Reply) append(p push) {
+// appendPush writes a push into the session's own replies.
+func (w *Reply) appendPush(p push) {
 	if w.proto3 {
 		w.buf = append(w.buf, p.three...)
 		return
@@ -71,24 +70,24 @@ func (w *Reply) append(p push) {
 	w.buf = append(w.buf, p.two...)
 }
 
-// subscriptions are what a session listens to.
+// subscriptions are the channels and patterns of a session.
 type subscriptions struct{ channels, patterns map[string]struct{} }
 
 func (l *subscriptions) count() int { return len(l.channels) + len(l.patterns) }
 
-// maxSubscriptions is how many channels and patterns a session may listen to, and
-// maxChannelBytes how long their names may be: PUBLISH holds its channel against all
-// patterns, at a cost of up to the product of the two lengths for each.
+// maxSubscriptions bounds the channels and patterns of a session, and maxChannelBytes the
+// length of their names: PUBLISH matches its channel against all patterns, and each match
+// costs up to the product of the two lengths.
 const (
 	maxSubscriptions = 256
 	maxChannelBytes  = 256
 )
 
-// A kind of subscription: to channels, or to patterns.
+// A kind of subscription: to channels or to patterns.
 type kind struct {
-	on, off string // the words of the answers
-	of      func(*subscriptions) *map[string]struct{}
-	among   func(*hub) audience
+	on, off    string // words of the replies
+	of         func(*subscriptions) *map[string]struct{}
+	audienceOf func(*hub) audience
 }
 
 var (
@@ -104,7 +103,7 @@ var (
 	}
 )
 
-// subscribe listens to names, all or none, and answers for each.
+// subscribe subscribes to all names or to none, and answers for each.
 func (s *Session) subscribe(k kind, names [][]byte) {
 	for _, name := range names {
 		if len(name) > maxChannelBytes {
@@ -125,14 +124,14 @@ func (s *Session) subscribe(k kind, names [][]byte) {
 	defer hub.mu.Unlock()
 	for _, name := range names {
 		(*mine)[string(name)] = struct{}{}
-		k.among(hub).add(string(name), s)
+		k.audienceOf(hub).add(string(name), s)
 		s.answerSubscription(k.on, name)
 	}
-	s.listened()
+	s.updateListening()
 }
 
-// unsubscribe no longer listens to names, or to all if none are given, and
-// answers for each, or once.
+// unsubscribe removes subscriptions, all of the kind if no name is given. It answers for
+// each, or once if there was none.
 func (s *Session) unsubscribe(k kind, names [][]byte) {
 	mine := *k.of(&s.listens)
 	if len(names) == 0 {
@@ -150,17 +149,17 @@ func (s *Session) unsubscribe(k kind, names [][]byte) {
 	for _, name := range names {
 		if _, had := mine[string(name)]; had {
 			delete(mine, string(name))
-			k.among(hub).remove(string(name), s)
+			k.audienceOf(hub).remove(string(name), s)
 		}
 		s.answerSubscription(k.off, name)
 	}
-	s.listened()
+	s.updateListening()
 }
 
-// answerSubscription is one answer; name is nil where there was none.
-func (s *Session) answerSubscription(what string, name []byte) {
+// answerSubscription writes one answer; name is nil if there was no subscription.
+func (s *Session) answerSubscription(verb string, name []byte) {
 	s.w.Push(3)
-	s.w.BulkString(what)
+	s.w.BulkString(verb)
 	if name == nil {
 		s.w.Null()
 	} else {
@@ -169,8 +168,9 @@ func (s *Session) answerSubscription(what string, name []byte) {
 	s.w.Int(int64(s.listens.count()))
 }
 
-// listened notes what has become of the subscriptions and of MONITOR.
-func (s *Session) listened() {
+// updateListening publishes the session's subscriptions and MONITOR to CLIENT LIST, and
+// recomputes the restrictions.
+func (s *Session) updateListening() {
 	s.listening.Store(s.listens.count() > 0 || s.monitoring)
 	s.show(func(c *shown) {
 		c.channels, c.patterns, c.monitor = len(s.listens.channels), len(s.listens.patterns), s.monitoring
@@ -178,7 +178,7 @@ func (s *Session) listened() {
 	s.restrict()
 }
 
-// deafen ends all that the session listens to.
+// deafen ends all subscriptions and MONITOR.
 func (s *Session) deafen() {
 	if !s.listening.Load() {
 		return
@@ -195,11 +195,11 @@ func (s *Session) deafen() {
 	s.listens = subscriptions{}
 	if s.monitoring {
 		s.monitoring = false
-		s.h.dismiss(s)
+		s.h.removeMonitor(s)
 	}
-	s.listened()
+	s.updateListening()
 }
 
-// Listening says that the session waits for what others send, so that it is not
-// idle though its client sends nothing. Any goroutine may ask.
+// Listening reports that the session waits for pushed messages, so that it is not idle
+// although its client sends nothing. Any goroutine may call it.
 func (s *Session) Listening() bool { return s.listening.Load() }

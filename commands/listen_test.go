@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// A listener is a session with what its transport is asked.
+// A listener is a session with the calls of its transport.
 type listener struct {
 	*Session
 	woken, closed int
@@ -21,8 +21,8 @@ func newListener(h *Handler, outputBytes int) *listener {
 	return l
 }
 
-// heard takes what others have sent.
-func (l *listener) heard() string {
+// received returns and removes the pushed messages.
+func (l *listener) received() string {
 	l.Resume()
 	return ask(l.Session)
 }
@@ -37,17 +37,17 @@ func TestPushesWakeOnce(t *testing.T) {
 			t.Errorf("woken %d times for two pushes, want once", l.woken)
 		}
 		const each = "*3|$7|message|$1|a|$1|"
-		if got, want := l.heard(), each+"x|"+each+"y|"; got != want {
-			t.Errorf("heard %s, want %s", got, want)
+		if got, want := l.received(), each+"x|"+each+"y|"; got != want {
+			t.Errorf("received %s, want %s", got, want)
 		}
 		l.woken = 0
 	}
-	if got := l.heard(); got != "" || l.woken != 0 {
-		t.Errorf("heard %s, woken %d times, want nothing more", got, l.woken)
+	if got := l.received(); got != "" || l.woken != 0 {
+		t.Errorf("received %s, woken %d times, want nothing more", got, l.woken)
 	}
 }
 
-// A client that does not read is closed, and nobody waits for it.
+// A client that does not read is closed, and no other session waits for it.
 func TestPushesAreBounded(t *testing.T) {
 	h := newTestHandler("")
 	l, other := newListener(h, 10_000), h.NewSession(Client{Addr: "127.0.0.1:2"})
@@ -58,12 +58,12 @@ func TestPushesAreBounded(t *testing.T) {
 	if l.closed != 1 || l.woken != 1 {
 		t.Errorf("closed %d times, woken %d times, want once each", l.closed, l.woken)
 	}
-	if n := len(l.heard()); n == 0 || n > 10_000 {
+	if n := len(l.received()); n == 0 || n > 10_000 {
 		t.Errorf("%d bytes were kept, want at most 10000", n)
 	}
 	l.Session.Close()
 	if h.attention.Load() != 0 {
-		t.Error("commands are still shown when the last monitor is gone")
+		t.Error("commands are still shown after the last monitor has ended")
 	}
 	ask(other, "PING")
 }
@@ -96,12 +96,12 @@ func TestSubscriptionsAreBounded(t *testing.T) {
 		t.Errorf("many names: %.100s", got)
 	}
 	if s.Listening() {
-		t.Error("Listening() = true after refusals")
+		t.Error("Listening() = true after rejections")
 	}
 }
 
-// Pushes come from everywhere while a session works.
-func TestPushesTogether(t *testing.T) {
+// Pushes arrive from other goroutines while a session works.
+func TestPushesConcurrent(t *testing.T) {
 	h := newTestHandler("")
 	var group sync.WaitGroup
 	for range 6 {
@@ -126,8 +126,8 @@ func TestPauseHoldsBackAndReleases(t *testing.T) {
 		name, pause, line, want string
 		held                    bool
 	}{
-		{"what writes", "CLIENT PAUSE 50 WRITE", "RL.TOKEN k 10 1", "*5|:1|:10|:9|:0|:1000|", true},
-		{"not what reads", "CLIENT PAUSE 100000 WRITE", "RL.PEEK k", "*-1|", false},
+		{"commands that write", "CLIENT PAUSE 50 WRITE", "RL.TOKEN k 10 1", "*5|:1|:10|:9|:0|:1000|", true},
+		{"not commands that read", "CLIENT PAUSE 100000 WRITE", "RL.PEEK k", "*-1|", false},
 		{"all", "CLIENT PAUSE 50", "PING", "+PONG|", true},
 		{"all, until UNPAUSE", "CLIENT PAUSE 50 ALL", "PING", "+PONG|", true},
 		{"but not its end", "CLIENT PAUSE 100000", "CLIENT UNPAUSE", "+OK|", false},
@@ -161,8 +161,8 @@ func TestPauseHoldsBackAndReleases(t *testing.T) {
 	}
 }
 
-// A transaction that writes is held back at EXEC, and what came before a command
-// that is held back is carried out.
+// A transaction that writes is held back at EXEC, and the commands before a held one are
+// executed.
 func TestPauseOfTransactionAndPipeline(t *testing.T) {
 	h := newTestHandler("")
 	woken := make(chan struct{}, 1)

@@ -2,8 +2,8 @@ package commands
 
 import "limitsrv/engine"
 
-// Local is the Exec of one node that keeps its state in memory: it carries a
-// batch out at once, on the caller's goroutine, at one reading of its clock.
+// Local is the Exec of a single node that keeps its state in memory. It applies a batch
+// on the caller's goroutine at one clock reading.
 type Local struct {
 	Engine *engine.Engine
 	Clock  Clock

@@ -16,110 +16,111 @@ import (
 
 // Bounds of logins.
 const (
-	// maxHashWorkers check passwords by their hashes at once, but never as many as half
-	// the processors, if that is one or more. With each go up to 256 MB.
+	// maxHashWorkers bounds the goroutines that hash passwords, as does half the number
+	// of processors minus one, if that is at least one. Each may use up to 256 MB.
 	maxHashWorkers = 2
-	// maxHashQueue attempts wait for a worker.
+	// maxHashQueue bounds the attempts that wait for a worker.
 	maxHashQueue = 512
-	// maxPending attempts are not checked yet: each keeps its name and password.
+	// maxPending bounds the attempts that are not checked yet; each keeps its name and
+	// password.
 	maxPending = 4096
-	// maxFamiliar are how many passwords are known to be right from an address.
-	maxFamiliar = 16_384
-	// maxWrong are how many are known to be wrong.
+	// maxVerified bounds the cached (address, name, password) digests of right passwords.
+	maxVerified = 16_384
+	// maxWrong bounds the cached digests of wrong passwords.
 	maxWrong = 4096
-	// refusalDelay is how long an attempt waits that is refused unchecked, or whose
-	// password is known to be wrong.
+	// refusalDelay delays the reply to an attempt that is rejected without a check, or
+	// with a password that is cached as wrong.
 	refusalDelay = time.Second
 )
 
 var (
-	errTooManyLogins = &Error{"ERR", "too many logins that failed, from your address or all: try again in some seconds"}
+	errTooManyLogins = &Error{"ERR", "too many failed logins, from your address or in total: try again in a few seconds"}
 	errEnding        = &Error{"ERR", "the server is shutting down"}
 )
 
-// A mac is a digest of an attempt under a key that nobody else knows, so that
-// comparing it tells nothing about a password.
+// A mac is a keyed digest of an attempt. The key is secret and random, so that the time
+// of a comparison reveals nothing about a password.
 type mac [sha256.Size]byte
 
-// logins check names and passwords, where hashes are slow. What they promise:
+// logins check names and passwords against slow hashes. Promises:
 //
-//   - A name and a password that were right before from the same address are let in at
-//     once, whatever others do.
-//   - Any other attempt takes a permit of its address, which a right password gives
-//     back. Some permits are kept for attempts that have just come, and some of these
-//     for names that nobody failed with from there, so that a right password is let in
-//     at once while others wait in line: see loginLine.
-//   - A wrong password is answered in its turn also where it was checked before that.
-//   - A password that is known to be wrong takes no permit.
-//   - Attempts with the same name and password are checked once, so that many clients
-//     that come back at once cost one hash.
-//   - A name that is nobody's is checked like one that is somebody's.
-//   - No more than maxHashWorkers hashes are worked out at once, and never on the
-//     goroutine that asks.
+//   - A name and a password that were verified before from the same address are accepted
+//     at once, under any load from other clients.
+//   - Any other attempt takes a token of its address, which a right password returns.
+//     Some tokens are reserved for new attempts, and some of these for names without a
+//     failed attempt from the address, so that a right password is accepted at once while
+//     other attempts wait: see loginLine.
+//   - A wrong password is answered in its turn, even if it was checked before its turn.
+//   - A password cached as wrong takes no token.
+//   - Concurrent attempts with the same name and password are checked once, so that many
+//     clients that reconnect at once cost one hash.
+//   - An unknown name is checked against a hash, like a known one.
+//   - At most maxHashWorkers hashes are computed at once, never on the caller's
+//     goroutine.
 type logins struct {
-	roster func() *roster
-	key    [sha256.Size]byte
-	pace   *pace
-	fails  *failures
-	hashed func(*users.User, []byte) bool // (*users.User).Check, but in tests
-	spawn  func(func())                   // go, but in tests
-	after  func(time.Duration, func())    // time.AfterFunc, but in tests
+	accounts  func() *accounts
+	key       [sha256.Size]byte
+	limiter   *loginLimiter
+	fails     *failures
+	checkHash func(*users.User, []byte) bool // (*users.User).Check, except in tests
+	spawn     func(func())                   // go statement, except in tests
+	after     func(time.Duration, func())    // time.AfterFunc, except in tests
 
-	mu       sync.Mutex
-	ended    bool
-	familiar map[mac]*account      // by address, name and password
-	wrong    map[mac]*roster       // by name and password: as of which roster
-	pending  map[mac]*attempt      // not checked yet, by address, name and password
-	checking map[mac]*attempt      // under way to a check, by name and password
-	lines    map[string]*loginLine // by address
-	queue    []*attempt            // that wait for a worker
-	working  int
-	waits    map[*delayed]struct{}
+	mu        sync.Mutex
+	ended     bool
+	verified  map[mac]*account      // by address, name and password
+	wrong     map[mac]*accounts     // by name and password: the accounts that it was checked against
+	pending   map[mac]*attempt      // not checked yet; by address, name and password
+	checking  map[mac]*attempt      // being checked; by name and password
+	lines     map[string]*loginLine // by address
+	queue     []*attempt            // waiting for a worker
+	working   int
+	scheduled map[*scheduledCall]struct{}
 }
 
-// A delayed is what comes later, or when the server ends.
-type delayed struct{ then func() }
+// A scheduledCall runs after a delay, or when the server shuts down.
+type scheduledCall struct{ then func() }
 
-// An attempt is a name and a password from an address, for all who sent them from
-// there.
+// An attempt is one combination of address, name and password, for all waiters that sent
+// it.
 type attempt struct {
 	host, name string
 	password   []byte
-	// here is of all three, anywhere of name and password, and pair of host and name.
-	here, anywhere, pair mac
+	// clientKey digests host, name and password; credentialKey name and password; pair
+	// host and name.
+	clientKey, credentialKey, pair mac
 
-	waiters []*waiter
-	twins   []*attempt // with the same name and password, which its check is for as well
-	early   bool       // it is checked before its turn
-	marked  bool       // it has marked its pair
-	queued  bool       // it is in the line of its address
-	err     error      // the answer that it gets in its turn; nil: it is not checked yet
+	waiters    []*waiter
+	duplicates []*attempt // attempts with the same name and password that share its check
+	early      bool       // checked before its turn
+	marked     bool       // it has marked its pair
+	queued     bool       // it is in the line of its address
+	err        error      // result of an early check, to be sent in its turn; nil: not checked yet
 }
 
-// A waiter is one who waits for an attempt.
+// A waiter is one pending login.
 type waiter struct{ done func(*account, error) }
 
-func newLogins(current func() *roster, fails *failures) *logins {
+func newLogins(current func() *accounts, fails *failures) *logins {
 	l := &logins{
-		roster: current, fails: fails, pace: newPace(),
-		familiar: map[mac]*account{}, wrong: map[mac]*roster{}, pending: map[mac]*attempt{}, checking: map[mac]*attempt{},
-		lines:  map[string]*loginLine{},
-		hashed: (*users.User).Check,
-		spawn:  func(f func()) { go f() },
-		after:  func(d time.Duration, f func()) { time.AfterFunc(d, f) },
-		waits:  map[*delayed]struct{}{},
+		accounts: current, fails: fails, limiter: newLoginLimiter(),
+		verified: map[mac]*account{}, wrong: map[mac]*accounts{}, pending: map[mac]*attempt{}, checking: map[mac]*attempt{},
+		lines:     map[string]*loginLine{},
+		checkHash: (*users.User).Check,
+		spawn:     func(f func()) { go f() },
+		after:     func(d time.Duration, f func()) { time.AfterFunc(d, f) },
+		scheduled: map[*scheduledCall]struct{}{},
 	}
 	_, _ = rand.Read(l.key[:]) // it never fails
 	return l
 }
 
-// login calls done once with the account, or with why there is none, perhaps before
-// it returns. It keeps nothing of password. from is HOST:PORT, HOST or the path of a
-// unix socket. A caller that does not wait any more calls giveUp; done may not be called
-// then.
-func (l *logins) login(from, name string, password []byte, done func(*account, error)) (giveUp func()) {
+// login calls done once with the account, or with an error, perhaps before it returns. It
+// does not retain password. from is HOST:PORT, HOST or the path of a unix socket. cancel
+// withdraws the login; done may then never be called.
+func (l *logins) login(from, name string, password []byte, done func(*account, error)) (cancel func()) {
 	host := SiteOf(from)
-	if a := l.known(host, name, password); a != nil {
+	if a := l.accountWithoutCheck(host, name, password); a != nil {
 		done(a, nil)
 		return func() {}
 	}
@@ -127,33 +128,34 @@ func (l *logins) login(from, name string, password []byte, done func(*account, e
 	at, admitted, err := l.attempt(host, name, password, w)
 	switch {
 	case err == errWrongPass:
-		l.fails.note(host, l.roster().nameOf(name))
-		l.later(refusalDelay, func() { done(nil, err) })
+		l.fails.record(host, l.accounts().nameOf(name))
+		l.schedule(refusalDelay, func() { done(nil, err) })
 		return func() {}
 	case err != nil:
-		l.fails.note(host, "")
-		l.later(refusalDelay, func() { done(nil, err) })
+		l.fails.record(host, "")
+		l.schedule(refusalDelay, func() { done(nil, err) })
 		return func() {}
 	case admitted:
 		l.start(at)
 	default:
-		l.turns(host)
+		l.serveDue(host)
 	}
-	return func() { l.giveUp(at, w) }
+	return func() { l.cancel(at, w) }
 }
 
-// known is the account that an attempt is let in to at once; nil: it takes a check.
-func (l *logins) known(host, name string, password []byte) *account {
-	here := l.mac(host, name, password)
+// accountWithoutCheck returns the account if name and password were verified before from
+// host, or if the account needs no password; nil: a check is needed.
+func (l *logins) accountWithoutCheck(host, name string, password []byte) *account {
+	clientKey := l.mac(host, name, password)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	if a := l.familiar[here]; a != nil && !a.gone() {
+	if a := l.verified[clientKey]; a != nil && !a.revoked() {
 		return a
 	}
-	return l.roster().unasked(name)
+	return l.accounts().passwordless(name)
 }
 
-// mac is of a host, unless it is empty, a name and a password.
+// mac digests a host, which may be empty, a name and a password.
 func (l *logins) mac(host, name string, password []byte) (sum mac) {
 	h := hmac.New(sha256.New, l.key[:])
 	fmt.Fprintf(h, "%d:%s%d:%s", len(host), host, len(name), name)
@@ -162,41 +164,42 @@ func (l *logins) mac(host, name string, password []byte) (sum mac) {
 	return sum
 }
 
-// attempt is the one that somebody now waits for, and whether it is to be checked now.
-// Its error is for an attempt that is not made.
+// attempt adds w to the attempt with this host, name and password, creating it if needed.
+// admitted reports that it must be checked now. An error means that no attempt was made.
 func (l *logins) attempt(host, name string, password []byte, w *waiter) (at *attempt, admitted bool, err error) {
-	here, anywhere, pair := l.mac(host, name, password), l.mac("", name, password), l.pair(host, name)
+	clientKey, credentialKey, pair := l.mac(host, name, password), l.mac("", name, password), l.pair(host, name)
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	at = l.pending[here]
+	at = l.pending[clientKey]
 	switch {
 	case at != nil:
 		at.waiters = append(at.waiters, w)
 		return at, at.queued && l.admit(at), nil
-	case l.wrong[anywhere] == l.roster():
+	case l.wrong[credentialKey] == l.accounts():
 		return nil, false, errWrongPass
 	case len(l.pending) >= maxPending:
 		return nil, false, errTooManyLogins
 	}
-	at = &attempt{host: host, name: name, here: here, anywhere: anywhere, pair: pair, waiters: []*waiter{w}}
+	at = &attempt{host: host, name: name, clientKey: clientKey, credentialKey: credentialKey, pair: pair, waiters: []*waiter{w}}
 	if admitted = l.admit(at); !admitted && !l.push(at) {
 		return nil, false, errTooManyLogins
 	}
 	at.password = append(at.password, password...)
-	l.pending[here] = at
+	l.pending[clientKey] = at
 	return at, admitted, nil
 }
 
-// giveUp removes a waiter that has hung up. An attempt that nobody waits for is not checked.
-func (l *logins) giveUp(at *attempt, w *waiter) {
+// cancel removes a waiter that no longer waits. An attempt without waiters is not
+// checked.
+func (l *logins) cancel(at *attempt, w *waiter) {
 	l.mu.Lock()
 	i := slices.Index(at.waiters, w)
-	if i < 0 { // it has been answered
+	if i < 0 { // already answered
 		l.mu.Unlock()
 		return
 	}
 	at.waiters = slices.Delete(at.waiters, i, i+1)
-	l.pace.left(at.host)
+	l.limiter.recordAbandoned(at.host)
 	unchecked := at.err == nil
 	if len(at.waiters) == 0 && at.queued {
 		l.remove(at)
@@ -204,34 +207,34 @@ func (l *logins) giveUp(at *attempt, w *waiter) {
 	}
 	l.mu.Unlock()
 	if unchecked {
-		l.fails.note(at.host, "")
+		l.fails.record(at.host, "")
 	}
 }
 
-// drop forgets the password of an attempt, and that it is pending. mu is held.
+// drop removes an attempt from pending and clears its password. Requires: l.mu is held.
 func (l *logins) drop(at *attempt) {
-	if l.pending[at.here] == at {
-		delete(l.pending, at.here)
+	if l.pending[at.clientKey] == at {
+		delete(l.pending, at.clientKey)
 	}
 	clear(at.password)
 }
 
-// settle tells an attempt and its twins the result of a check by a roster: the account,
-// or err if that is nil or gone.
-func (l *logins) settle(at *attempt, r *roster, a *account, err error) {
-	if a != nil && a.gone() {
+// complete reports the result of a check against the accounts r to an attempt and its
+// duplicates: the account a, or err if a is nil or revoked.
+func (l *logins) complete(at *attempt, r *accounts, a *account, err error) {
+	if a != nil && a.revoked() {
 		a, err = nil, errWrongPass
 	}
 	if a != nil {
 		err = nil
-		a.remember(at.anywhere)
+		a.rememberPassword(at.credentialKey)
 	}
 	l.mu.Lock()
-	delete(l.checking, at.anywhere) // no twin joins any more
-	all := append(at.twins, at)
+	delete(l.checking, at.credentialKey) // no duplicate can be added from here on
+	all := append(at.duplicates, at)
 	if err == errWrongPass {
-		makeRoom(l.wrong, maxWrong)
-		l.wrong[at.anywhere] = r
+		evictOne(l.wrong, maxWrong)
+		l.wrong[at.credentialKey] = r
 	}
 	l.mu.Unlock()
 	for _, each := range all {
@@ -239,15 +242,15 @@ func (l *logins) settle(at *attempt, r *roster, a *account, err error) {
 	}
 }
 
-// finish answers an attempt, unless its password is wrong and its turn is yet to come.
+// finish answers an attempt, except if its password is wrong and its turn has not come.
 func (l *logins) finish(at *attempt, a *account, err error) {
 	l.mu.Lock()
 	l.drop(at)
 	if a != nil {
-		l.meet(at.here, a)
-		l.pace.giveBack(at.host)
+		l.rememberClient(at.clientKey, a)
+		l.limiter.refund(at.host)
 		if at.marked {
-			l.pace.unmark(at.pair)
+			l.limiter.unmark(at.pair)
 		}
 	}
 	waiters := len(at.waiters)
@@ -258,16 +261,16 @@ func (l *logins) finish(at *attempt, a *account, err error) {
 	l.mu.Unlock()
 	if err != nil && err != errEnding {
 		for range waiters {
-			l.fails.note(at.host, l.roster().nameOf(at.name))
+			l.fails.record(at.host, l.accounts().nameOf(at.name))
 		}
 	}
 	if !held {
 		l.answer(at, a, err)
 	}
-	l.turns(at.host)
+	l.serveDue(at.host)
 }
 
-// answer tells all who wait for an attempt.
+// answer calls all waiters of an attempt.
 func (l *logins) answer(at *attempt, a *account, err error) {
 	l.mu.Lock()
 	waiters := at.waiters
@@ -278,15 +281,15 @@ func (l *logins) answer(at *attempt, a *account, err error) {
 	}
 }
 
-// meet notes that a password is right from an address. mu is held.
-func (l *logins) meet(here mac, a *account) {
-	makeRoom(l.familiar, maxFamiliar)
-	l.familiar[here] = a
+// rememberClient caches a password as right for an address. Requires: l.mu is held.
+func (l *logins) rememberClient(clientKey mac, a *account) {
+	evictOne(l.verified, maxVerified)
+	l.verified[clientKey] = a
 }
 
-// makeRoom drops any one entry of a map that has most: its password is checked again
-// then.
-func makeRoom[V any](m map[mac]V, most int) {
+// evictOne deletes an arbitrary entry of a map that has reached most; the password of
+// that entry is checked again on its next use.
+func evictOne[V any](m map[mac]V, most int) {
 	if len(m) < most {
 		return
 	}
@@ -296,28 +299,28 @@ func makeRoom[V any](m map[mac]V, most int) {
 	}
 }
 
-// forget forgets accounts that are gone, and passwords that were wrong before.
+// forget deletes cached passwords of revoked accounts, and all that were wrong.
 func (l *logins) forget() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	clear(l.wrong)
-	maps.DeleteFunc(l.familiar, func(_ mac, a *account) bool { return a.gone() })
+	maps.DeleteFunc(l.verified, func(_ mac, a *account) bool { return a.revoked() })
 }
 
-// later calls then after a time, or when the server ends.
-func (l *logins) later(d time.Duration, then func()) {
-	w := &delayed{then}
+// schedule calls then after d, or when the server shuts down.
+func (l *logins) schedule(d time.Duration, then func()) {
+	w := &scheduledCall{then}
 	l.mu.Lock()
 	ended := l.ended
-	l.waits[w] = struct{}{}
+	l.scheduled[w] = struct{}{}
 	l.mu.Unlock()
 	if ended {
 		d = 0
 	}
 	l.after(d, func() {
 		l.mu.Lock()
-		_, waits := l.waits[w]
-		delete(l.waits, w)
+		_, waits := l.scheduled[w]
+		delete(l.scheduled, w)
 		l.mu.Unlock()
 		if waits {
 			then()
@@ -325,50 +328,51 @@ func (l *logins) later(d time.Duration, then func()) {
 	})
 }
 
-// end answers all who wait, and from now on lets in only who needs no hash.
+// end answers all waiters. From now on only logins that need no hash are accepted.
 func (l *logins) end() {
 	l.mu.Lock()
 	l.ended = true
-	waits, queue := l.waits, l.queue
-	l.waits, l.queue = map[*delayed]struct{}{}, nil
+	waits, queue := l.scheduled, l.queue
+	l.scheduled, l.queue = map[*scheduledCall]struct{}{}, nil
 	hosts := slices.Collect(maps.Keys(l.lines))
 	l.mu.Unlock()
 	for w := range waits {
 		w.then()
 	}
 	for _, host := range hosts {
-		l.turns(host)
+		l.serveDue(host)
 	}
 	for _, at := range queue {
-		l.settle(at, l.roster(), nil, errEnding)
+		l.complete(at, l.accounts(), nil, errEnding)
 	}
 }
 
-// LoginNeeded says whether a connection has to log in.
-func (h *Handler) LoginNeeded() bool { return h.roster.Load().initial == nil }
+// LoginNeeded reports whether a connection must log in.
+func (h *Handler) LoginNeeded() bool { return h.accounts.Load().initial == nil }
 
-// Known is Login for who is let in at once: who needs no password, or has logged in
-// with it from the same address before. Not ok: it takes Login, which may wait.
+// Known returns the account for a login that needs no check: the user has no password, or
+// the same password was verified before from the same address. If ok is false, call
+// Login, which may block.
 func (h *Handler) Known(from, name string, password []byte) (a Account, ok bool) {
-	found := h.logins.known(SiteOf(from), name, password)
+	found := h.logins.accountWithoutCheck(SiteOf(from), name, password)
 	return Account{found}, found != nil
 }
 
-// Login is AUTH for what is no session: from is the address that the attempt comes
-// from, as HOST:PORT or HOST, and by it attempts are slowed. It waits, at most until
-// ctx ends. Its error is an *Error for the client, or that of ctx.
+// Login is AUTH for callers without a session. from is the address of the attempt,
+// HOST:PORT or HOST; attempts are limited by it. Login blocks, at most until ctx ends.
+// Its error is an *Error for the client, or ctx.Err().
 func (h *Handler) Login(ctx context.Context, from, name string, password []byte) (Account, error) {
 	type result struct {
 		a   *account
 		err error
 	}
 	answer := make(chan result, 1)
-	giveUp := h.logins.login(from, name, password, func(a *account, err error) { answer <- result{a, err} })
+	cancel := h.logins.login(from, name, password, func(a *account, err error) { answer <- result{a, err} })
 	select {
 	case r := <-answer:
 		return Account{r.a}, r.err
 	case <-ctx.Done():
-		giveUp()
+		cancel()
 		return Account{}, ctx.Err()
 	}
 }

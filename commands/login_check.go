@@ -6,50 +6,50 @@ import (
 	"runtime"
 )
 
-// start checks an attempt, unless its name and password are being checked for another
-// one.
+// start checks an attempt, or adds it to a check of the same name and password in
+// progress.
 func (l *logins) start(at *attempt) {
 	l.mu.Lock()
-	if twin := l.checking[at.anywhere]; twin != nil {
-		twin.twins = append(twin.twins, at)
+	if first := l.checking[at.credentialKey]; first != nil {
+		first.duplicates = append(first.duplicates, at)
 		l.mu.Unlock()
 		return
 	}
-	l.checking[at.anywhere] = at
+	l.checking[at.credentialKey] = at
 	l.mu.Unlock()
 	l.check(at)
 }
 
-// check checks an attempt at once where that needs no hash, and else queues it.
+// check completes an attempt at once if that needs no hash, otherwise queues it.
 func (l *logins) check(at *attempt) {
-	r := l.roster()
-	a := r.accounts[at.name]
+	r := l.accounts()
+	a := r.byName[at.name]
 	switch {
-	case a != nil && a.remembers(at.anywhere):
-		l.settle(at, r, a, nil)
+	case a != nil && a.isRemembered(at.credentialKey):
+		l.complete(at, r, a, nil)
 	case at.name == defaultUser && r.password != nil:
 		given := sha256.Sum256(at.password)
 		if subtle.ConstantTimeCompare(given[:], r.password[:]) == 0 {
 			a = nil
 		}
-		l.settle(at, r, a, errWrongPass)
+		l.complete(at, r, a, errWrongPass)
 	case r.users == nil:
-		l.settle(at, r, nil, errWrongPass)
+		l.complete(at, r, nil, errWrongPass)
 	default:
 		l.enqueue(at, r)
 	}
 }
 
-func (l *logins) enqueue(at *attempt, r *roster) {
+func (l *logins) enqueue(at *attempt, r *accounts) {
 	l.mu.Lock()
 	switch {
 	case l.ended:
 		l.mu.Unlock()
-		l.settle(at, r, nil, errEnding)
+		l.complete(at, r, nil, errEnding)
 		return
 	case len(l.queue) >= maxHashQueue:
 		l.mu.Unlock()
-		l.later(refusalDelay, func() { l.settle(at, r, nil, errTooManyLogins) })
+		l.schedule(refusalDelay, func() { l.complete(at, r, nil, errTooManyLogins) })
 		return
 	}
 	l.queue = append(l.queue, at)
@@ -63,7 +63,7 @@ func (l *logins) enqueue(at *attempt, r *roster) {
 	}
 }
 
-// work checks queued attempts until there are none.
+// work checks queued attempts until the queue is empty.
 func (l *logins) work() {
 	for {
 		l.mu.Lock()
@@ -80,21 +80,22 @@ func (l *logins) work() {
 	}
 }
 
-// verify checks a password by the hashes of its user, or where the name is nobody's
-// by those of another user, always the same one for a name.
+// verify checks a password against the hashes of its user. For an unknown name it checks
+// against those of a dummy user, always the same one for a name, so that the time does
+// not reveal that the name is unknown.
 func (l *logins) verify(at *attempt) {
-	r := l.roster()
-	a := r.accounts[at.name]
-	if a != nil && a.user == nil { // the default user, since when it was queued
+	r := l.accounts()
+	a := r.byName[at.name]
+	if a != nil && a.user == nil { // the default user, which has no hash; accounts changed since it was queued
 		l.check(at)
 		return
 	}
-	u := r.decoy(l.mac("", at.name, nil))
+	u := r.dummyUser(l.mac("", at.name, nil))
 	if a != nil {
 		u = a.user
 	}
-	if right := l.hashed(u, at.password); !right {
+	if right := l.checkHash(u, at.password); !right {
 		a = nil
 	}
-	l.settle(at, r, a, errWrongPass)
+	l.complete(at, r, a, errWrongPass)
 }

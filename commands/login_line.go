@@ -2,46 +2,46 @@ package commands
 
 import "slices"
 
-// maxLine attempts of an address wait at once, each of which is a connection that waits.
+// maxLine bounds the waiting attempts of an address; each holds a connection.
 const maxLine = 256
 
-// A loginLine is the attempts of an address that wait for their turns, of which there is
-// one a second: to be checked, or to hear that they were wrong. Names take turns, so
-// that a name that many guess at holds up no other. A turn comes only while the permits
-// that are kept for those who have just come are all there; so somebody who guesses,
-// and waits for the answer, guesses again no sooner than these are filled up.
+// A loginLine is the queue of one address. It serves one attempt a second: to be checked,
+// or to receive the result of an early check. Names take turns, so that one name under
+// attack delays no other. A turn needs all the tokens reserved for new attempts to be
+// there; therefore a client that guesses, and waits for each answer, guesses at the rate
+// at which these are refilled.
 type loginLine struct {
-	lanes []*lane // none is empty; the first has the next turn
-	size  int
-	timed bool // somebody will call turns
+	queues []*nameQueue // none is empty; the first has the next turn
+	size   int
+	timed  bool // a call of serveDue is scheduled
 }
 
-// A lane is those of a line with one pair of address and name.
-type lane struct {
+// A nameQueue holds the attempts of a line with one pair of address and name.
+type nameQueue struct {
 	pair mac
 	all  []*attempt
 }
 
-// strangers are how many names that are nobody's are told apart.
-const strangers = 16
+// unknownNameBuckets is the number of pairs that all unknown names of an address share.
+const unknownNameBuckets = 16
 
-// pair is of a host and a name. Names that are nobody's share some, for there is no end
-// of them.
+// pair digests a host and a name. Unknown names share pairs, because their number is
+// unbounded.
 func (l *logins) pair(host, name string) mac {
-	if l.roster().nameOf(name) == "" {
-		name = "\x00" + string(rune(l.mac("", name, nil)[0]%strangers))
+	if l.accounts().nameOf(name) == "" {
+		name = "\x00" + string(rune(l.mac("", name, nil)[0]%unknownNameBuckets))
 	}
 	return l.mac(host, name, nil)
 }
 
-// admit lets an attempt that has just been sent be checked, if its address has a
-// permit for it. mu is held.
+// admit reports whether a new attempt may be checked now because its address has a token
+// for it. Requires: l.mu is held.
 func (l *logins) admit(at *attempt) bool {
-	if l.lines[at.host] == nil && l.pace.takes(at.host, turnLeast) {
+	if l.lines[at.host] == nil && l.limiter.tryTake(at.host, turnLeast) {
 		l.mark(at)
 		return true
 	}
-	unmarked, returned := l.pace.unmarked(at.pair), l.pace.returned(at.host)
+	unmarked, returned := l.limiter.unmarked(at.pair), l.limiter.takeReturned(at.host)
 	least := newcomerLeast
 	switch {
 	case !unmarked && returned:
@@ -51,7 +51,7 @@ func (l *logins) admit(at *attempt) bool {
 	case returned:
 		least = returnedLeast
 	}
-	if !l.pace.takes(at.host, least) {
+	if !l.limiter.tryTake(at.host, least) {
 		return false
 	}
 	at.early = true
@@ -60,16 +60,17 @@ func (l *logins) admit(at *attempt) bool {
 	return true
 }
 
-// mark notes that a pair is being guessed at, unless the attempt proves right. mu is
-// held.
+// mark records a guess at a pair; it is undone if the password is right. Requires: l.mu
+// is held.
 func (l *logins) mark(at *attempt) {
-	if l.pace.unmarked(at.pair) {
-		l.pace.mark(at.pair)
+	if l.limiter.unmarked(at.pair) {
+		l.limiter.mark(at.pair)
 		at.marked = true
 	}
 }
 
-// push puts an attempt at the end of its lane, if there is room in its line. mu is held.
+// push appends an attempt to its name's queue, if its line has room. Requires: l.mu is
+// held.
 func (l *logins) push(at *attempt) bool {
 	n := l.lines[at.host]
 	if n == nil {
@@ -79,57 +80,57 @@ func (l *logins) push(at *attempt) bool {
 	if n.size >= maxLine {
 		return false
 	}
-	i := slices.IndexFunc(n.lanes, func(x *lane) bool { return x.pair == at.pair })
+	i := slices.IndexFunc(n.queues, func(x *nameQueue) bool { return x.pair == at.pair })
 	if i < 0 {
-		i = len(n.lanes)
-		n.lanes = append(n.lanes, &lane{pair: at.pair})
+		i = len(n.queues)
+		n.queues = append(n.queues, &nameQueue{pair: at.pair})
 	}
-	n.lanes[i].all = append(n.lanes[i].all, at)
+	n.queues[i].all = append(n.queues[i].all, at)
 	n.size++
 	at.queued = true
 	return true
 }
 
-// remove takes an attempt out of its line, if it is there. mu is held.
+// remove takes an attempt out of its line if it is in there. Requires: l.mu is held.
 func (l *logins) remove(at *attempt) {
 	if !at.queued {
 		return
 	}
 	at.queued = false
 	n := l.lines[at.host]
-	i := slices.IndexFunc(n.lanes, func(x *lane) bool { return x.pair == at.pair })
-	x := n.lanes[i]
+	i := slices.IndexFunc(n.queues, func(x *nameQueue) bool { return x.pair == at.pair })
+	x := n.queues[i]
 	x.all = slices.DeleteFunc(x.all, func(one *attempt) bool { return one == at })
 	if len(x.all) == 0 {
-		n.lanes = slices.Delete(n.lanes, i, i+1)
+		n.queues = slices.Delete(n.queues, i, i+1)
 	}
 	if n.size--; n.size == 0 {
 		delete(l.lines, at.host)
 	}
 }
 
-// next takes the attempt out of a line whose turn it is. mu is held.
+// next removes and returns the attempt with the next turn. Requires: l.mu is held.
 func (l *logins) next(n *loginLine) *attempt {
-	x := n.lanes[0]
-	n.lanes = append(slices.Delete(n.lanes, 0, 1), x)
+	x := n.queues[0]
+	n.queues = append(slices.Delete(n.queues, 0, 1), x)
 	at := x.all[0]
 	l.remove(at)
 	return at
 }
 
-// turns gives those of an address's line their turns who have one now, and comes back
-// when the next one is due. At the end of the server all have.
-func (l *logins) turns(host string) {
+// serveDue serves the attempts of an address that have their turn now, and schedules
+// itself for the next turn. At shutdown all are served.
+func (l *logins) serveDue(host string) {
 	l.mu.Lock()
 	n := l.lines[host]
 	var due []*attempt
 	for n != nil && n.size > 0 {
-		if wait, ok := l.pace.take(host, turnLeast); !ok && !l.ended {
+		if wait, ok := l.limiter.take(host, turnLeast); !ok && !l.ended {
 			if n.timed {
 				break
 			}
 			n.timed = true
-			defer l.later(wait, func() { l.timeUp(host, n) })
+			defer l.schedule(wait, func() { l.lineTimer(host, n) })
 			break
 		}
 		at := l.next(n)
@@ -153,13 +154,13 @@ func (l *logins) turns(host string) {
 	}
 }
 
-// timeUp is turns for a line that waited for it, if it is still there.
-func (l *logins) timeUp(host string, n *loginLine) {
+// lineTimer is a scheduled serveDue; it does nothing if the line has been removed.
+func (l *logins) lineTimer(host string, n *loginLine) {
 	l.mu.Lock()
 	n.timed = false
 	current := l.lines[host] == n
 	l.mu.Unlock()
 	if current {
-		l.turns(host)
+		l.serveDue(host)
 	}
 }

@@ -15,8 +15,8 @@ import (
 	"limitsrv/engine"
 )
 
-// A gate is a logins whose workers and clock move when told.
-type gate struct {
+// A loginHarness is a logins with workers and a clock that the test steps.
+type loginHarness struct {
 	*logins
 	h     *Handler
 	now   engine.Instant
@@ -26,23 +26,23 @@ type gate struct {
 	log   *bytes.Buffer
 }
 
-func newGate(t *testing.T, password, file string) *gate {
+func newLoginHarness(t *testing.T, password, file string) *loginHarness {
 	t.Helper()
 	table, err := users.Parse("f", []byte(withHashes(t, file)))
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := &gate{now: testStart, log: &bytes.Buffer{}}
+	g := &loginHarness{now: testStart, log: &bytes.Buffer{}}
 	g.h = newTestHandlerWith(Config{Password: password, Users: table, Log: slog.New(slog.NewTextHandler(g.log, nil))})
 	g.logins = g.h.logins
 	g.spawn = func(f func()) { g.work = append(g.work, f) }
 	g.after = func(d time.Duration, f func()) { g.waits, g.then = append(g.waits, d), append(g.then, f) }
-	g.pace.now = func() engine.Instant { return g.now }
+	g.limiter.now = func() engine.Instant { return g.now }
 	return g
 }
 
-// try logs in and says what comes of it: a name, an error, or nothing as yet.
-func (g *gate) try(from, name, password string) func() string {
+// try logs in; the returned function tells the result: a name, an error, or pending.
+func (g *loginHarness) try(from, name, password string) func() string {
 	answer := "nothing"
 	g.login(from, name, []byte(password), func(a *account, err error) {
 		if answer != "nothing" {
@@ -56,7 +56,7 @@ func (g *gate) try(from, name, password string) func() string {
 	return func() string { return answer }
 }
 
-func (g *gate) hash() {
+func (g *loginHarness) hash() {
 	work := g.work
 	g.work = nil
 	for _, f := range work {
@@ -64,7 +64,7 @@ func (g *gate) hash() {
 	}
 }
 
-func (g *gate) wake() {
+func (g *loginHarness) wake() {
 	then := g.then
 	g.then, g.waits = nil, nil
 	for _, f := range then {
@@ -72,7 +72,7 @@ func (g *gate) wake() {
 	}
 }
 
-func (g *gate) wants(t *testing.T, what string, got func() string, want string) {
+func (g *loginHarness) wants(t *testing.T, what string, got func() string, want string) {
 	t.Helper()
 	if got() != want {
 		t.Errorf("%s: %s, want %s", what, got(), want)
@@ -90,10 +90,10 @@ const twoUsers = `users:
     keys: ["*"]
 `
 
-// A right password is hashed once, and from then on known: from its address whatever
-// others do, and from others without a hash.
+// A right password is hashed once and then cached: for its address it is accepted under
+// any load from other clients, for other addresses without a hash.
 func TestLoginIsRemembered(t *testing.T) {
-	g := newGate(t, "", twoUsers)
+	g := newLoginHarness(t, "", twoUsers)
 	first := g.try("10.0.0.1:1", "shop", "pw")
 	g.wants(t, "before the hash", first, "nothing")
 	again := g.try("10.0.0.2:1", "shop", "pw")
@@ -102,12 +102,12 @@ func TestLoginIsRemembered(t *testing.T) {
 	}
 	g.hash()
 	g.wants(t, "after it", first, "shop")
-	g.wants(t, "who joined", again, "shop")
+	g.wants(t, "the waiter that joined", again, "shop")
 	for i := range 3 * loginBurst {
 		g.try("10.0.0.1:2", "shop", fmt.Sprint("wrong", i))
 	}
 	if got := len(g.queue); got != guessesAtOnce {
-		t.Errorf("%d attempts of an address are checked after a right one, want %d, as that takes no permit", got, guessesAtOnce)
+		t.Errorf("%d attempts of an address are checked after a right one, want %d, because that takes no token", got, guessesAtOnce)
 	}
 	g.wants(t, "from its address in a flood", g.try("10.0.0.1:3", "shop", "pw"), "shop")
 	g.wants(t, "from another address", g.try("10.0.0.3:3", "shop", "pw"), "shop")
@@ -117,15 +117,15 @@ func TestLoginIsRemembered(t *testing.T) {
 	g.wants(t, "after its hash", second, "shop")
 }
 
-// How many guesses with one name are checked, and how many answered, before a second
-// has passed.
+// Number of guesses with one name that are checked, and that are answered, within the first
+// second.
 const (
 	guessesAtOnce = int(loginBurst - guessedLeast + 1)
 	answersAtOnce = int(loginBurst - turnLeast + 1)
 )
 
-// pass lets time pass in seconds, with all that is due in each.
-func (g *gate) pass(seconds int) {
+// pass advances the clock in steps of a second and runs all that is due in each.
+func (g *loginHarness) pass(seconds int) {
 	for range seconds {
 		g.now += engine.Instant(time.Second)
 		g.wake()
@@ -133,7 +133,7 @@ func (g *gate) pass(seconds int) {
 	}
 }
 
-// count says how many attempts have an answer.
+// count returns the number of attempts with an answer.
 func count(all []func() string, answer error) (n int) {
 	for _, a := range all {
 		if a() == answer.Error() {
@@ -143,10 +143,10 @@ func count(all []func() string, answer error) (n int) {
 	return n
 }
 
-// Attempts of an address that fail have turns, and beyond a line of these are refused
-// unchecked; those of others are not.
+// Failing attempts of an address take turns; attempts beyond its line are rejected
+// without a check; attempts of other addresses are not affected.
 func TestLoginsAreSlowed(t *testing.T) {
-	g := newGate(t, "", twoUsers)
+	g := newLoginHarness(t, "", twoUsers)
 	var all []func() string
 	for i := range guessesAtOnce + maxLine + 5 {
 		all = append(all, g.try("10.0.0.1:1", "shop", fmt.Sprint("wrong", i)))
@@ -162,7 +162,7 @@ func TestLoginsAreSlowed(t *testing.T) {
 	}
 	g.wake()
 	if got := count(all, errTooManyLogins); got != 5 {
-		t.Errorf("%d attempts are refused unchecked, want 5", got)
+		t.Errorf("%d attempts are rejected without a check, want 5", got)
 	}
 	g.pass(int(turnLeast - guessedLeast + 1))
 	before := count(all, errWrongPass)
@@ -177,7 +177,7 @@ func TestLoginsAreSlowed(t *testing.T) {
 	if n := g.fails.total.Load(); n != int64(len(all)) {
 		t.Errorf("%d failures counted, want %d", n, len(all))
 	}
-	if text := g.log.String(); strings.Count(text, "a login failed") != 1 || !strings.Contains(text, "from=10.0.0.1") || strings.Contains(text, "wrong") {
+	if text := g.log.String(); strings.Count(text, "login failed") != 1 || !strings.Contains(text, "from=10.0.0.1") || strings.Contains(text, "wrong") {
 		t.Errorf("the log says\n%s", text)
 	}
 	if len(g.lines)+len(g.pending)+len(g.checking) > 0 {
@@ -185,10 +185,11 @@ func TestLoginsAreSlowed(t *testing.T) {
 	}
 }
 
-// A wrong password that was checked before its turn is answered in its turn, and then
-// only such, so that who waits for an answer leaves permits for others.
+// A wrong password that was checked before its turn is answered in its turn, and only
+// such an answer is delayed, so that a client that waits for its answer leaves tokens for
+// others.
 func TestGuessesAreAnsweredInTurn(t *testing.T) {
-	g := newGate(t, "", twoUsers)
+	g := newLoginHarness(t, "", twoUsers)
 	var all []func() string
 	for i := range guessesAtOnce {
 		all = append(all, g.try("10.0.0.1:1", "shop", fmt.Sprint("wrong", i)))
@@ -206,10 +207,9 @@ func TestGuessesAreAnsweredInTurn(t *testing.T) {
 	}
 }
 
-// A password that is known to be wrong is neither hashed nor takes a permit, until the
-// users change.
-func TestWrongPasswordsAreKnown(t *testing.T) {
-	g := newGate(t, "", twoUsers)
+// A password cached as wrong is not hashed and takes no token, until the users change.
+func TestWrongPasswordsAreCached(t *testing.T) {
+	g := newLoginHarness(t, "", twoUsers)
 	first := g.try("10.0.0.1:1", "shop", "wrong")
 	g.hash()
 	g.wants(t, "at first", first, errWrongPass.Error())
@@ -232,24 +232,24 @@ func TestWrongPasswordsAreKnown(t *testing.T) {
 		t.Error("it is not checked again")
 	}
 	for i := range 2 * maxWrong {
-		makeRoom(g.wrong, maxWrong)
-		g.wrong[mac{byte(i), byte(i >> 8)}] = g.roster()
+		evictOne(g.wrong, maxWrong)
+		g.wrong[mac{byte(i), byte(i >> 8)}] = g.accounts()
 	}
 	if len(g.wrong) != maxWrong {
 		t.Errorf("%d passwords are known to be wrong, want %d", len(g.wrong), maxWrong)
 	}
 }
 
-// An abandoned attempt is not checked, and a client that left and comes back is no newcomer.
-func TestGivingUpALogin(t *testing.T) {
-	g := newGate(t, "", twoUsers)
+// A cancelled attempt is not checked, and its client is not a new one when it returns.
+func TestCancelLogin(t *testing.T) {
+	g := newLoginHarness(t, "", twoUsers)
 	var leave []func()
 	for i := range 20 {
 		leave = append(leave, g.login("10.0.0.1:1", "shop", fmt.Append(nil, "wrong", i), func(*account, error) { t.Error("it is answered") }))
 	}
-	for _, giveUp := range leave {
-		giveUp()
-		giveUp()
+	for _, cancel := range leave {
+		cancel()
+		cancel()
 	}
 	if len(g.lines) > 0 || len(g.pending) != guessesAtOnce {
 		t.Errorf("%d lines and %d pending, want those that are being checked", len(g.lines), len(g.pending))
@@ -258,19 +258,19 @@ func TestGivingUpALogin(t *testing.T) {
 	if n := g.fails.total.Load(); n != 20 || len(g.pending) > 0 {
 		t.Errorf("%d failures counted, want 20; %d pending", n, len(g.pending))
 	}
-	g.now += engine.Instant(loginPeriod) // a permit for a newcomer
+	g.now += engine.Instant(loginPeriod) // a token for a new client
 	g.try("10.0.0.1:1", "shop", "wrong again")
 	if len(g.queue) > 0 {
-		t.Error("who left and comes back is checked at once")
+		t.Error("a client that cancelled and returned is checked at once")
 	}
 	g.now += engine.Instant(maxLeft * leftPeriod)
 	g.wake()
 	g.hash()
 }
 
-// Names take turns, however many guess at one.
+// Names take turns, for any number of guesses at one name.
 func TestNamesTakeTurns(t *testing.T) {
-	g := newGate(t, "", twoUsers)
+	g := newLoginHarness(t, "", twoUsers)
 	for i := range guessesAtOnce + 50 {
 		g.try("10.0.0.1:1", "shop", fmt.Sprint("wrong", i))
 	}
@@ -283,9 +283,9 @@ func TestNamesTakeTurns(t *testing.T) {
 	g.wants(t, "a right password behind five wrong ones of its name", right, "eye")
 }
 
-// The password of the default user needs no hash, but permits like all others.
+// The password of the default user needs no hash, but tokens like all others.
 func TestPasswordIsSlowedToo(t *testing.T) {
-	g := newGate(t, "secret", twoUsers)
+	g := newLoginHarness(t, "secret", twoUsers)
 	for i := range 3 * loginBurst {
 		g.wants(t, "right", g.try("10.0.0.9:1", "default", "secret"), "default")
 		want := errWrongPass.Error()
@@ -294,7 +294,7 @@ func TestPasswordIsSlowedToo(t *testing.T) {
 		}
 		g.wants(t, fmt.Sprint("wrong ", i), g.try("10.0.0.1:1", "default", fmt.Sprint("wrong", i)), want)
 	}
-	g.wants(t, "right from there, with no permit left", g.try("10.0.0.1:1", "default", "secret"), "nothing")
+	g.wants(t, "a right password without a token", g.try("10.0.0.1:1", "default", "secret"), "nothing")
 	g.now += engine.Instant(loginPeriod)
 	g.wants(t, "right from there a second later", g.try("10.0.0.1:1", "default", "secret"), "default")
 	if len(g.work) > 0 {
@@ -302,12 +302,12 @@ func TestPasswordIsSlowedToo(t *testing.T) {
 	}
 }
 
-// A name that is nobody's is hashed as one that is somebody's, always by the same user.
-func TestNobodyCostsTheSame(t *testing.T) {
-	g := newGate(t, "", twoUsers)
+// An unknown name is hashed as a known one is, always against the same user.
+func TestUnknownNameCostsTheSame(t *testing.T) {
+	g := newLoginHarness(t, "", twoUsers)
 	var checked []string
-	check := g.hashed
-	g.hashed = func(u *users.User, password []byte) bool {
+	check := g.checkHash
+	g.checkHash = func(u *users.User, password []byte) bool {
 		checked = append(checked, u.Name)
 		return check(u, password)
 	}
@@ -318,26 +318,26 @@ func TestNobodyCostsTheSame(t *testing.T) {
 	g.hash()
 	g.wants(t, "nobody", nobody, errWrongPass.Error())
 	if len(checked) != 1 {
-		t.Errorf("hashes of %v were worked out, want those of one user", checked)
+		t.Errorf("hashes of %v were computed, want those of one user", checked)
 	}
-	r := g.roster()
+	r := g.accounts()
 	seen := map[string]bool{}
 	for i := range 64 {
 		name := fmt.Sprint("nobody", i)
-		u := r.decoy(g.mac("", name, nil))
-		if u != r.decoy(g.mac("", name, nil)) {
-			t.Errorf("the decoy of %s changes", name)
+		u := r.dummyUser(g.mac("", name, nil))
+		if u != r.dummyUser(g.mac("", name, nil)) {
+			t.Errorf("the dummyUser of %s changes", name)
 		}
 		seen[u.Name] = true
 	}
 	if len(seen) != 2 {
-		t.Errorf("decoys are %v", seen)
+		t.Errorf("dummy users are %v", seen)
 	}
 }
 
-// The end of the server answers all who wait.
+// A shutdown answers all waiting logins.
 func TestEndAnswersLogins(t *testing.T) {
-	g := newGate(t, "", twoUsers)
+	g := newLoginHarness(t, "", twoUsers)
 	var all []func() string
 	for i := range 3 * loginBurst {
 		all = append(all, g.try("10.0.0.1:1", "shop", fmt.Sprint("wrong", i)))
@@ -351,17 +351,17 @@ func TestEndAnswersLogins(t *testing.T) {
 	g.wake()
 	g.hash()
 	g.wants(t, "after the end", g.try("10.0.0.2:1", "shop", "x"), errEnding.Error())
-	if len(g.pending)+len(g.queue)+len(g.logins.waits) > 0 {
-		t.Errorf("%d pending, %d queued, %d wait", len(g.pending), len(g.queue), len(g.logins.waits))
+	if len(g.pending)+len(g.queue)+len(g.logins.scheduled) > 0 {
+		t.Errorf("%d pending, %d queued, %d wait", len(g.pending), len(g.queue), len(g.logins.scheduled))
 	}
 	if len(g.lines)+len(g.checking) > 0 {
 		t.Errorf("%d lines, %d being checked", len(g.lines), len(g.checking))
 	}
 }
 
-// However many attempts wait to be hashed, what needs no hash goes on.
+// Logins that need no hash are answered for any number of attempts that wait for one.
 func TestAttemptsAreBounded(t *testing.T) {
-	g := newGate(t, "", twoUsers)
+	g := newLoginHarness(t, "", twoUsers)
 	right := g.try("10.1.0.1:1", "shop", "pw")
 	g.hash()
 	g.wants(t, "at first", right, "shop")
@@ -370,18 +370,18 @@ func TestAttemptsAreBounded(t *testing.T) {
 		last = g.try(fmt.Sprintf("10.0.%d.%d:1", i/256, i%256), "shop", fmt.Sprint("wrong", i))
 	}
 	if len(g.queue) != maxHashQueue || len(g.waits) != maxHashQueue || g.waits[0] != refusalDelay {
-		t.Errorf("%d queued and %d refused, want %d", len(g.queue), len(g.waits), maxHashQueue)
+		t.Errorf("%d queued and %d rejected, want %d", len(g.queue), len(g.waits), maxHashQueue)
 	}
 	g.wants(t, "the same password from another address", g.try("10.1.0.2:1", "shop", "pw"), "shop")
 	g.wake()
 	g.wants(t, "the last", last, errTooManyLogins.Error())
-	for i := range 2 * maxFamiliar {
-		g.meet(mac{byte(i), byte(i >> 8), byte(i >> 16)}, g.roster().accounts["shop"])
+	for i := range 2 * maxVerified {
+		g.rememberClient(mac{byte(i), byte(i >> 8), byte(i >> 16)}, g.accounts().byName["shop"])
 	}
-	if len(g.familiar) != maxFamiliar {
-		t.Errorf("%d familiar, want %d", len(g.familiar), maxFamiliar)
+	if len(g.verified) != maxVerified {
+		t.Errorf("%d verified, want %d", len(g.verified), maxVerified)
 	}
-	if n := strings.Count(g.log.String(), "\n"); n > maxFailing+1 {
+	if n := strings.Count(g.log.String(), "\n"); n > maxFailureHosts+1 {
 		t.Errorf("%d lines in the log", n)
 	}
 }
@@ -398,9 +398,9 @@ func TestHostOf(t *testing.T) {
 	}
 }
 
-// Login is for others than sessions; it ends with its context.
+// Login serves callers without a session; it ends with its context.
 func TestLogin(t *testing.T) {
-	g := newGate(t, "", twoUsers)
+	g := newLoginHarness(t, "", twoUsers)
 	g.spawn = func(f func()) { f() }
 	a, err := g.h.Login(t.Context(), "10.0.0.1:1", "eye", []byte("see"))
 	if err != nil || a.Name() != "eye" || !a.May("peek") || a.May("decide") || a.May("admin") || a.May("nonsense") {
@@ -410,7 +410,7 @@ func TestLogin(t *testing.T) {
 		t.Errorf("Login with a wrong password says %v", err)
 	}
 	if nobody := (Account{}); nobody.Name() != "" || nobody.May("peek") {
-		t.Error("nobody may something")
+		t.Error("the zero Account has a permission")
 	}
 	s := g.h.NewSessionAs(Client{}, a)
 	defer s.Close()
@@ -426,9 +426,9 @@ func TestLogin(t *testing.T) {
 	}
 }
 
-// Attempts from ever more addresses keep only so many passwords.
+// Attempts from ever more addresses keep a bounded number of passwords.
 func TestPendingLoginsAreBounded(t *testing.T) {
-	g := newGate(t, "", twoUsers)
+	g := newLoginHarness(t, "", twoUsers)
 	for i := range maxPending + 10 {
 		g.try(fmt.Sprintf("10.%d.%d.1:1", i/256, i%256), "shop", fmt.Sprint(i))
 	}
@@ -444,7 +444,7 @@ func TestPendingLoginsAreBounded(t *testing.T) {
 	g.wants(t, "a login after that", after, "shop")
 }
 
-// Logins, decisions and reloads at once, with workers as they are.
+// Concurrent logins, decisions and reloads, with the real workers.
 func TestLoginsRace(t *testing.T) {
 	file := withHashes(t, twoUsers)
 	h, err := newTestHandlerOf("", func() string { return file })

@@ -5,18 +5,17 @@ import (
 	"strings"
 )
 
-// missing are the commands of Redis that are not here, in capitals, by the advice for
-// their senders.
+// missing are the commands of Redis that are not supported, in upper case, with advice.
 var missing = []struct{ advice, names string }{
-	{"a limiter in Lua is one command here, RL.TOKEN for most", `
+	{"one command replaces a Lua limiter, RL.TOKEN for most", `
 		EVAL EVALSHA EVAL_RO EVALSHA_RO FCALL FCALL_RO FUNCTION SCRIPT`},
-	{"RL.FIXED counts in a window that ends by itself", `
+	{"RL.FIXED counts in a window that expires", `
 		INCR INCRBY INCRBYFLOAT INCREX DECR DECRBY EXPIRE EXPIREAT PEXPIRE PEXPIREAT SETEX PSETEX SETNX HINCRBY HINCRBYFLOAT PERSIST`},
 	{"RL.LOG keeps a sliding window log", `
 		ZADD ZCARD ZCOUNT ZDIFF ZDIFFSTORE ZINCRBY ZINTER ZINTERCARD ZINTERSTORE ZLEXCOUNT ZMPOP ZMSCORE ZPOPMAX ZPOPMIN
 		ZRANDMEMBER ZRANGE ZRANGEBYLEX ZRANGEBYSCORE ZRANGESTORE ZRANK ZREM ZREMRANGEBYLEX ZREMRANGEBYRANK ZREMRANGEBYSCORE
 		ZREVRANGE ZREVRANGEBYLEX ZREVRANGEBYSCORE ZREVRANK ZSCAN ZSCORE ZUNION ZUNIONSTORE BZMPOP BZPOPMAX BZPOPMIN`},
-	{"limitsrv keeps limits, and no values", `
+	{"limitsrv stores limits, not values", `
 		APPEND BGREWRITEAOF BITCOUNT BITFIELD BITFIELD_RO BITOP BITPOS BLMOVE BLMPOP BLPOP BRPOP BRPOPLPUSH COPY DELEX DIGEST DUMP
 		EXPIRETIME FAILOVER GEOADD GEODIST GEOHASH GEOPOS GEORADIUS GEORADIUSBYMEMBER GEORADIUSBYMEMBER_RO GEORADIUS_RO GEOSEARCH
 		GEOSEARCHSTORE GET GETBIT GETDEL GETEX GETRANGE GETSET HDEL HEXISTS HEXPIRE HEXPIREAT HEXPIRETIME HGET HGETALL HGETDEL
@@ -29,8 +28,8 @@ var missing = []struct{ advice, names string }{
 		XPENDING XRANGE XREAD XREADGROUP XREVRANGE XSETID XTRIM`},
 }
 
-// advice stands behind Redis' text for a command that is not here: where it went, if it
-// is one of Redis, or which one may be meant.
+// advice is the suffix of the error for an unknown command: the replacement of a command
+// of Redis, or the command with the nearest name.
 func (r *registry) advice(name []byte) string {
 	upper := strings.ToUpper(cString(name))
 	for _, m := range missing {
@@ -47,7 +46,7 @@ func (r *registry) advice(name []byte) string {
 	return didYouMean(name, names...)
 }
 
-// unknownCommand is Redis' text, with the arguments up to 128 bytes of them, and advice.
+// unknownCommand is Redis' text, with at most 128 bytes of the arguments, and advice.
 func (r *registry) unknownCommand(args [][]byte) *Error {
 	var shown strings.Builder
 	for _, a := range args[1:] {
@@ -59,8 +58,7 @@ func (r *registry) unknownCommand(args [][]byte) *Error {
 	return &Error{"ERR", fmt.Sprintf("unknown command '%.128s', with args beginning with: %s", cString(args[0]), shown.String()) + r.advice(args[0])}
 }
 
-// wrongArity is Redis' text for a command line with too few or too many words, and how
-// the command is used.
+// wrongArity is Redis' text for a wrong number of words, and the command's usage.
 func (s *spec) wrongArity() *Error {
 	container, _, _ := strings.Cut(s.name, "|")
 	usage := s.Usage()
@@ -73,8 +71,7 @@ func (s *spec) wrongArity() *Error {
 	return &Error{"ERR", "wrong number of arguments for '" + s.name + "' command; usage: " + usage}
 }
 
-// unknownSub is Redis' text for a subcommand that a container has not, and which one
-// may be meant.
+// unknownSub is Redis' text for an unknown subcommand, and the nearest one.
 func (s *spec) unknownSub(name []byte) *Error {
 	names := make([]string, 0, len(s.subs))
 	for _, sub := range s.subs {

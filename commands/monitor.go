@@ -6,13 +6,13 @@ import (
 	"strings"
 )
 
-// What some want of every command at times. Handler.attention has them as bits,
-// so that a command looks once where nobody does.
+// Hooks that apply to every command while they are set. Handler.attention holds them as
+// bits, so that a command checks all of them with one load.
 const (
 	monitored int32 = 1 << iota
 	paused
 	loading
-	guarded // some users may not do everything
+	guarded // there is a users file: rights must be checked
 )
 
 // attend sets or clears a bit of attention.
@@ -25,7 +25,7 @@ func (h *Handler) attend(bit int32, on bool) {
 }
 
 var monitor = Command{
-	Name: "MONITOR", Summary: "Shows every command of all clients from now on, but for those of administration.",
+	Name: "MONITOR", Summary: "Streams every command of all clients, except administrative ones.",
 	Complexity: "O(1)", Since: "1.0.0", Group: "server", Flags: Admin | NoScript | Loading | Stale | NoMulti | AllKeys,
 	Run: func(s *Session, _ [][]byte) {
 		if s.monitoring {
@@ -38,19 +38,19 @@ var monitor = Command{
 		s.monitoring = true
 		hub.monitors[s] = struct{}{}
 		s.h.attend(monitored, true)
-		s.listened()
-		s.closing = s.mustGo() // asked afterwards, so that ReloadUsers misses no monitor
+		s.updateListening()
+		s.closing = s.mustDisconnect() // checked after the registration, so that ReloadUsers misses no monitor
 		s.w.OK()
 	},
 }
 
-// dismiss ends a session's MONITOR. The hub is locked.
-func (h *Handler) dismiss(s *Session) {
+// removeMonitor ends a session's MONITOR. Requires: hub.mu is held.
+func (h *Handler) removeMonitor(s *Session) {
 	delete(h.hub.monitors, s)
 	h.attend(monitored, len(h.hub.monitors) > 0)
 }
 
-// exhibit shows a command to the monitors, if there are any.
+// exhibit sends a command to the monitors, if there are any.
 func (s *Session) exhibit(c *spec, args [][]byte) {
 	if s.h.attention.Load()&monitored == 0 || c.Flags&Admin != 0 {
 		return
@@ -67,7 +67,7 @@ func (s *Session) exhibit(c *spec, args [][]byte) {
 	}
 }
 
-// monitorLine is a command in the form of Redis' MONITOR.
+// monitorLine returns a command in the form of Redis' MONITOR.
 func (s *Session) monitorLine(c *spec, args [][]byte) []byte {
 	micros := int64(s.h.now()) / 1000
 	from := s.client.Addr
@@ -82,8 +82,8 @@ func (s *Session) monitorLine(c *spec, args [][]byte) []byte {
 	return append(line, '\r', '\n')
 }
 
-// redacted is a command line without what may be secret: of HELLO what follows AUTH,
-// and of others all arguments.
+// redacted returns a command line without its secrets: for HELLO without the words after
+// AUTH, for other commands with the flag Secret without any argument.
 func redacted(c *spec, args [][]byte) [][]byte {
 	if c.Flags&Secret == 0 {
 		return args
@@ -104,7 +104,7 @@ func redacted(c *spec, args [][]byte) [][]byte {
 	return hidden
 }
 
-// appendQuoted appends b in quotes, as Redis shows any bytes.
+// appendQuoted appends b in quotes, with Redis' escapes.
 func appendQuoted(line, b []byte) []byte {
 	line = append(line, '"')
 	for _, c := range b {

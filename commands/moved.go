@@ -5,9 +5,9 @@ import (
 	"net"
 )
 
-// elsewhere is the error that sends a client with a command to the node that
-// carries it out; nil: this one does. What only looks stays here under READONLY.
-// EXEC goes by the commands of its transaction, which it drops if they have to go.
+// elsewhere returns the MOVED error for a command that another node must execute; nil:
+// this node executes it. Under READONLY this node executes read-only commands. EXEC is
+// redirected according to the commands of its transaction, which is then discarded.
 func (s *Session) elsewhere(c *spec, args [][]byte) error {
 	ofExec := c.Command == &exec && s.tx.keyed && !s.tx.dirty
 	if !ofExec && !s.isForLeader(c, args) {
@@ -17,7 +17,7 @@ func (s *Session) elsewhere(c *spec, args [][]byte) error {
 	if address == "" {
 		return nil
 	}
-	if host, port, err := net.SplitHostPort(address); err == nil { // Redis puts no brackets
+	if host, port, err := net.SplitHostPort(address); err == nil { // as Redis, without brackets
 		address = host + ":" + port
 	}
 	slot := s.tx.slot
@@ -29,8 +29,8 @@ func (s *Session) elsewhere(c *spec, args [][]byte) error {
 	return &Error{"MOVED", fmt.Sprintf("%d %s", slot, address)}
 }
 
-// isForLeader says whether a command has keys and is to be carried out by the node
-// that has their slots, and not by one of its replicas.
+// isForLeader reports whether a command has keys and must be executed by the leader, not
+// by a replica.
 func (s *Session) isForLeader(c *spec, args [][]byte) bool {
 	return c.Keys.First > 0 && len(args) > c.Keys.First && (!s.stale || c.Flags&Write != 0)
 }

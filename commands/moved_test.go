@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// newMovedSession is one of a node that others lead, at an address of IPv6.
+// newMovedSession returns a session of a follower of a leader with an IPv6 address.
 func newMovedSession(f *fakeExec) (*Session, *fakeCluster) {
 	c := newFakeCluster(RoleFollower)
 	c.enabled, c.moved = true, "[fd00::1]:7002"
@@ -20,16 +20,16 @@ func TestMoved(t *testing.T) {
 		name, want, batches string
 		lines               []string
 	}{
-		{"sends what has keys to the leader", strings.Repeat(moved, 5), "",
+		{"redirects commands with keys", strings.Repeat(moved, 5), "",
 			[]string{"DEL foo k", "RL.TOKEN foo 10 1", "RL.ALL TOKEN foo 1 1 1 TOKEN k 1 1 1", "EXISTS foo", "MEMORY USAGE foo"}},
-		{"carries out the rest", "+PONG|+OK|+OK|", "", []string{"PING", "FLUSHALL", "UNWATCH"}},
-		{"refuses bad lines itself", "-ERR wrong number of arguments for 'del' command; usage: DEL key [key ...]|-Cell error: Store error: Usage: cl.throttle <key> <max_burst> <count per period> <period> [<quantity>]|", "", []string{"DEL", "CL.THROTTLE"}},
-		{"looks under READONLY", "+OK|:1|+OK|" + moved, "k?", []string{"READONLY", "EXISTS k", "READWRITE", "EXISTS foo"}},
+		{"executes the rest", "+PONG|+OK|+OK|", "", []string{"PING", "FLUSHALL", "UNWATCH"}},
+		{"rejects invalid lines itself", "-ERR wrong number of arguments for 'del' command; usage: DEL key [key ...]|-Cell error: Store error: Usage: cl.throttle <key> <max_burst> <count per period> <period> [<quantity>]|", "", []string{"DEL", "CL.THROTTLE"}},
+		{"executes reads under READONLY", "+OK|:1|+OK|" + moved, "k?", []string{"READONLY", "EXISTS k", "READWRITE", "EXISTS foo"}},
 		{"does not decide under READONLY", "+OK|" + moved + "+OK|", "", []string{"READONLY", "DEL foo", "READWRITE"}},
 		{"watches under READONLY only", moved + "+OK|+OK|+OK|+OK|", "k?", []string{"WATCH foo", "READONLY", "WATCH k", "UNWATCH", "READWRITE"}},
-		{"spoils a transaction", "+OK|" + moved + "+QUEUED|-EXECABORT Transaction discarded because of previous errors.|", "",
+		{"makes a transaction dirty", "+OK|" + moved + "+QUEUED|-EXECABORT Transaction discarded because of previous errors.|", "",
 			[]string{"MULTI", "DEL foo", "PING", "EXEC"}},
-		{"lets looks into a transaction under READONLY", "+OK|+OK|+QUEUED|*1|:1|+OK|", "k!?", []string{"READONLY", "MULTI", "EXISTS k", "EXEC", "READWRITE"}},
+		{"queues reads under READONLY", "+OK|+OK|+QUEUED|*1|:1|+OK|", "k!?", []string{"READONLY", "MULTI", "EXISTS k", "EXEC", "READWRITE"}},
 		{"forgets READONLY with RESET", "+OK|+RESET|" + moved, "", []string{"READONLY", "RESET", "EXISTS foo"}},
 	} {
 		f := &fakeExec{}
@@ -53,7 +53,7 @@ func deleteEmpty(words []string) (rest []string) {
 	return rest
 }
 
-// A node that leads no more while a transaction is queued sends EXEC away.
+// A node that loses leadership while a transaction is queued redirects EXEC.
 func TestExecMoved(t *testing.T) {
 	f := &fakeExec{}
 	s, c := newMovedSession(f)
@@ -68,8 +68,8 @@ func TestExecMoved(t *testing.T) {
 	}
 }
 
-// One that is spoilt is refused as ever.
-func TestSpoiltExecIsNotMoved(t *testing.T) {
+// A dirty transaction is rejected without a redirection.
+func TestDirtyExecIsNotMoved(t *testing.T) {
 	s, c := newMovedSession(&fakeExec{})
 	c.moved = ""
 	ask(s, "MULTI", "DEL foo", "DEL")
@@ -79,8 +79,9 @@ func TestSpoiltExecIsNotMoved(t *testing.T) {
 	}
 }
 
-// A transaction of looks stays under READONLY, though its node leads no more.
-func TestExecOfLooksStays(t *testing.T) {
+// A read-only transaction is executed under READONLY although the node is not the leader
+// any more.
+func TestReadOnlyExecStays(t *testing.T) {
 	s, c := newMovedSession(&fakeExec{})
 	c.moved = ""
 	ask(s, "READONLY", "MULTI", "EXISTS k")
@@ -90,7 +91,7 @@ func TestExecOfLooksStays(t *testing.T) {
 	}
 }
 
-// READONLY concerns the batches after it, and no other session's.
+// READONLY affects later batches of its own session only.
 func TestStaleBatches(t *testing.T) {
 	f := &fakeExec{}
 	h := newTestHandlerWith(Config{Cluster: newFakeCluster(RoleFollower)})

@@ -11,41 +11,41 @@ import (
 // Bounds of a transaction.
 const (
 	maxQueued      = 16_384   // commands
-	maxQueuedBytes = 16 << 20 // their arguments, with what EXEC needs besides
+	maxQueuedBytes = 16 << 20 // arguments, with EXEC's own memory
 	maxWatched     = 1024     // keys
 
-	// queuedCost and argCost are what EXEC needs for a command and for each of its
-	// arguments, which may be an op, in bytes.
+	// queuedCost and argCost are EXEC's memory in bytes for a command and for each of its
+	// arguments, which may become an op.
 	queuedCost = 64
 	argCost    = 128
 )
 
-// A transaction is what MULTI and WATCH keep. Its zero value is none.
+// A transaction is the state of MULTI and WATCH. Its zero value is no transaction.
 type transaction struct {
 	open    bool
-	dirty   bool // a command was refused: EXEC will discard
-	running bool // EXEC has put the queue into the session's batch
-	expects int  // ops at the head of that batch that are there for WATCH
+	dirty   bool // a command was rejected: EXEC will discard
+	running bool // EXEC has moved the queue into the session's batch
+	expects int  // number of Expect ops, for WATCH, at the head of that batch
 
-	// keyed says that a queued command is for the node that has the slot of its key:
-	// slot, of the first such command.
+	// keyed is set if a queued command must run on the node that owns the slot of its
+	// key: slot, of the first such command.
 	keyed bool
 	slot  int
 
 	watched []watched
 	queue   []queued
-	bytes   []byte  // the arguments of all queued commands
-	ends    []int32 // where each of these ends in bytes
+	bytes   []byte  // arguments of all queued commands
+	ends    []int32 // end of each argument in bytes
 	cost    int
 }
 
-// A watched key with the Fingerprint that it had.
+// A watched key with its Fingerprint at WATCH.
 type watched struct {
 	key         []byte
 	fingerprint int64
 }
 
-// A queued command has args arguments, those that follow the ones before it.
+// A queued command has args arguments, which follow those of the previous one.
 type queued struct {
 	spec *spec
 	args int
@@ -78,13 +78,13 @@ var multi = Command{
 }
 
 var exec = Command{
-	Name: "EXEC", Summary: "Carries out the commands of a transaction as one.",
+	Name: "EXEC", Summary: "Executes the commands of a transaction atomically.",
 	Complexity: "Depends on the commands of the transaction", Since: "1.2.0", Group: "transactions", Flags: NoScript | Loading | Stale | Immediate,
 	Run: runExec,
 }
 
 var discard = Command{
-	Name: "DISCARD", Summary: "Drops a transaction.",
+	Name: "DISCARD", Summary: "Discards a transaction.",
 	Complexity: "O(N), N being the commands queued", Since: "2.0.0", Group: "transactions", Flags: NoScript | Loading | Stale | Fast | Immediate,
 	Run: func(s *Session, _ [][]byte) {
 		if !s.tx.open {
@@ -97,14 +97,14 @@ var discard = Command{
 }
 
 var watch = Command{
-	Name: "WATCH", Args: "key [key ...]", Summary: "Lets the next transaction happen only if the keys stay as they are.",
+	Name: "WATCH", Args: "key [key ...]", Summary: "Makes the next transaction fail if one of the keys changes before it.",
 	Complexity: "O(1) for each key", Since: "2.2.0", Group: "transactions", Flags: NoScript | Loading | Stale | Fast | Immediate,
 	Keys: Keys{First: 1, Last: -1, Step: 1},
 	Run:  runWatch,
 }
 
 var unwatch = Command{
-	Name: "UNWATCH", Summary: "Forgets the watched keys.",
+	Name: "UNWATCH", Summary: "Clears the watched keys.",
 	Complexity: "O(1)", Since: "2.2.0", Group: "transactions", Flags: NoScript | Loading | Stale | Fast,
 	Run: func(s *Session, _ [][]byte) {
 		s.tx.watched = nil
@@ -112,7 +112,7 @@ var unwatch = Command{
 	},
 }
 
-// queue keeps a copy of a command for EXEC.
+// queue stores a copy of a command for EXEC.
 func (s *Session) queue(c *spec, args [][]byte) {
 	tx := &s.tx
 	cost := tx.cost + queuedCost
@@ -141,14 +141,15 @@ func (s *Session) queue(c *spec, args [][]byte) {
 	s.add(item{}) // +QUEUED
 }
 
-// endTransaction forgets the transaction, and the watched keys with it.
+// endTransaction discards the transaction and the watched keys.
 func (s *Session) endTransaction() {
 	s.tx = transaction{}
 	s.queued.Store(0)
 	s.queuedBytes.Store(0)
 }
 
-// runExec puts the queue into the batch, which is empty, or refuses.
+// runExec moves the queue into the batch, or answers an error. Requires: the batch is
+// empty.
 func runExec(s *Session, _ [][]byte) {
 	switch {
 	case !s.tx.open:
@@ -177,7 +178,7 @@ func runExec(s *Session, _ [][]byte) {
 	for _, q := range tx.queue {
 		args := all[:q.args:q.args]
 		all = all[q.args:]
-		if err := s.stillMay(q.spec, args); err != nil {
+		if err := s.recheck(q.spec, args); err != nil {
 			s.add(item{spec: q.spec, err: err, args: args})
 			continue
 		}
@@ -190,8 +191,8 @@ func runExec(s *Session, _ [][]byte) {
 	}
 }
 
-// stillMay says why a command that was queued is refused by now.
-func (s *Session) stillMay(c *spec, args [][]byte) error {
+// recheck returns an error if a queued command is not permitted any more.
+func (s *Session) recheck(c *spec, args [][]byte) error {
 	if s.account == nil || s.h.attention.Load()&guarded == 0 {
 		return nil
 	}
@@ -224,18 +225,18 @@ func runWatch(s *Session, args [][]byte) {
 			return
 		}
 	}
-	batch := &engine.Batch{Stale: s.stale} // so that what follows is not older than it
+	batch := &engine.Batch{Stale: s.stale} // stale too, so that later reads are not older than the watched state
 	for _, k := range keys {
 		batch.Ops = append(batch.Ops, engine.Op{Kind: engine.Watch, Key: slices.Clone(k)})
 	}
-	s.await(func(done func(error)) error {
+	s.deferReply(func(done func(error)) error {
 		s.h.exec(batch, done)
 		return nil
-	}, func(w *Reply) { s.watched(w, batch) })
+	}, func(w *Reply) { s.storeWatched(w, batch) })
 }
 
-// watched keeps what the Watches of a batch told.
-func (s *Session) watched(w *Reply, batch *engine.Batch) {
+// storeWatched stores the fingerprints that the Watch ops of a batch returned.
+func (s *Session) storeWatched(w *Reply, batch *engine.Batch) {
 	if anyIs(batch.Decisions, engine.Down) {
 		w.Error(errDown)
 		return

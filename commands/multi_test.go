@@ -74,7 +74,7 @@ func TestExecIsOneAtomicBatch(t *testing.T) {
 	if got, want := ask(s, "ECHO x", "DEL c d", "EXEC", "DEL after"), "+QUEUED|+QUEUED|*3|:1|$1|x|:2|:1|"; got != want {
 		t.Errorf("got %s, want %s", got, want)
 	}
-	g := s.gathered() // may be the one that was used
+	g := s.gathered() // may be a reused one
 	for _, it := range g.items[:cap(g.items)] {
 		if it.args != nil {
 			t.Error("arguments of a transaction that is over are held on to")
@@ -97,8 +97,8 @@ func TestExecAborted(t *testing.T) {
 	}
 }
 
-// The Exec may take its time over WATCH: what follows waits.
-func TestWatchAway(t *testing.T) {
+// The Exec may answer WATCH later: the next commands wait.
+func TestWatchInFlight(t *testing.T) {
 	f := &fakeExec{held: make(chan struct{})}
 	woken := make(chan struct{}, 1)
 	s := newTestSession(f, "", func() { woken <- struct{}{} })
@@ -118,7 +118,7 @@ func TestWatchAway(t *testing.T) {
 		t.Fatal("Do(WATCH) = false, want it taken")
 	}
 	if s.Do(words("MULTI")) || s.Flush() || s.Resume() {
-		t.Error("the session goes on while WATCH is away")
+		t.Error("the session continues while WATCH is in flight")
 	}
 	if got := string(s.Out); got != ":1\r\n" {
 		t.Errorf("replies before WATCH is back: %q", got)
@@ -153,8 +153,8 @@ func TestWatchFails(t *testing.T) {
 		err              error
 	}{
 		{"with the batch", "k", "-UNCERTAIN who knows|", &Error{"UNCERTAIN", "who knows"}},
-		{"with an error that is ours", "k", "-ERR internal error|", errors.New("secret")},
-		{"without a majority", "k down", "-CLUSTERDOWN the cluster has no leader that decides this|", nil},
+		{"with an internal error", "k", "-ERR internal error|", errors.New("secret")},
+		{"without a majority", "k down", "-CLUSTERDOWN the cluster has no leader with a quorum|", nil},
 	} {
 		f.err = tt.err
 		if got := ask(s, "WATCH "+tt.keys); got != tt.want {

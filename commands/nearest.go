@@ -2,11 +2,11 @@ package commands
 
 import "strings"
 
-// maxTypo is how many letters a mistyped word may be away from the one that was meant.
+// maxTypo is the largest edit distance between a mistyped word and a suggestion.
 const maxTypo = 3
 
-// Nearest is the choice that a mistyped word was most probably meant to be, in any
-// case; empty: none is near.
+// Nearest returns the choice that a mistyped word most probably means, in any case;
+// empty: none is near enough.
 func Nearest(word string, choices []string) string {
 	if len(word) > maxNameBytes {
 		return ""
@@ -21,7 +21,7 @@ func Nearest(word string, choices []string) string {
 	return nearest
 }
 
-// didYouMean asks, behind an error about a word, about the choice nearest to it.
+// didYouMean is the suffix of an error about a word that suggests the nearest choice.
 func didYouMean(word []byte, choices ...string) string {
 	if nearest := Nearest(string(word[:min(len(word), maxNameBytes+1)]), choices); nearest != "" {
 		return "; did you mean " + nearest + "?"
@@ -29,9 +29,8 @@ func didYouMean(word []byte, choices ...string) string {
 	return ""
 }
 
-// editDistance is how many bytes are to be put in, taken out or changed to make one
-// text of the other. Source: Wagner and Fischer, The string-to-string correction
-// problem, 1974.
+// editDistance returns the number of bytes to insert, delete or replace to turn a into b.
+// Source: Wagner and Fischer, The string-to-string correction problem, 1974.
 func editDistance(a, b string) int {
 	row := make([]int, len(b)+1)
 	for j := range row {

@@ -17,7 +17,7 @@ func TestNearest(t *testing.T) {
 	}
 }
 
-// Errors name the word that was meant, or its replacement, behind Redis' own text.
+// Errors suggest the nearest name, or a replacement, after Redis' own text.
 func TestAdvice(t *testing.T) {
 	h := newTestHandler("")
 	for _, tt := range []struct{ line, want string }{
@@ -28,12 +28,12 @@ func TestAdvice(t *testing.T) {
 		{"CLIENT SETNAM x", "-ERR unknown subcommand 'SETNAM'. Try CLIENT HELP.; did you mean SETNAME?"},
 		{"RL.TOKN k 1 1", "-ERR unknown command 'RL.TOKN', with args beginning with: 'k' '1' '1' ; did you mean RL.TOKEN?"},
 		{"NOSUCH", "-ERR unknown command 'NOSUCH', with args beginning with: "},
-		{"EVAL x 0", `-ERR unknown command 'EVAL', with args beginning with: 'x' '0' ; a limiter in Lua is one command here, RL.TOKEN for most: see "Moving here" in its README`},
-		{"incr k", `-ERR unknown command 'incr', with args beginning with: 'k' ; RL.FIXED counts in a window that ends by itself: see "Moving here" in its README`},
-		{"GET k", `-ERR unknown command 'GET', with args beginning with: 'k' ; limitsrv keeps limits, and no values: see "Moving here" in its README`},
-		{"RL.TOKEN k 1 1 1 PARTAIL", "-ERR syntax error, only n and then PARTIAL and SHADOW, each once and in any order, may follow the parameters, got 'PARTAIL'; did you mean PARTIAL?"},
-		{"RL.TOKEN k 1 1 1 SHADOW SHADOW", "-ERR syntax error, only n and then PARTIAL and SHADOW, each once and in any order, may follow the parameters, got 'SHADOW'"},
-		{"RL.ACQUIRE k 1 1 a SHADW", "-ERR syntax error, only SHADOW may follow id, once, got 'SHADW'; did you mean SHADOW?"},
+		{"EVAL x 0", `-ERR unknown command 'EVAL', with args beginning with: 'x' '0' ; one command replaces a Lua limiter, RL.TOKEN for most: see "Moving here" in its README`},
+		{"incr k", `-ERR unknown command 'incr', with args beginning with: 'k' ; RL.FIXED counts in a window that expires: see "Moving here" in its README`},
+		{"GET k", `-ERR unknown command 'GET', with args beginning with: 'k' ; limitsrv stores limits, not values: see "Moving here" in its README`},
+		{"RL.TOKEN k 1 1 1 PARTAIL", "-ERR syntax error, after the parameters only n, then PARTIAL and SHADOW, each once in any order, are allowed, got 'PARTAIL'; did you mean PARTIAL?"},
+		{"RL.TOKEN k 1 1 1 SHADOW SHADOW", "-ERR syntax error, after the parameters only n, then PARTIAL and SHADOW, each once in any order, are allowed, got 'SHADOW'"},
+		{"RL.ACQUIRE k 1 1 a SHADW", "-ERR syntax error, after id only SHADOW is allowed, once, got 'SHADW'; did you mean SHADOW?"},
 		{"RL.ALL TOKEN a 1 1 1 TOKN b 1 1 1", "-ERR alg must be TOKEN, LEAKY, FIXED, SLIDE or LOG, got 'TOKN'; did you mean TOKEN?, in limit 2"},
 	} {
 		if got := ask(h.NewSession(Client{}), tt.line); got != tt.want+"|" {
@@ -42,7 +42,7 @@ func TestAdvice(t *testing.T) {
 	}
 }
 
-// A command of Redis is here, or else said to be missing.
+// Every command of Redis is either supported or listed in missing.
 func TestMissing(t *testing.T) {
 	p := startRedis(t).pair(newTestHandler(""))
 	r := p.ours.h.registry
@@ -50,14 +50,14 @@ func TestMissing(t *testing.T) {
 	for _, m := range missing {
 		for name := range strings.FieldsSeq(m.names) {
 			if known[strings.ToLower(name)] = true; r.find([]byte(name), nil) != nil {
-				t.Errorf("%s is here", name)
+				t.Errorf("%s is supported", name)
 			}
 		}
 	}
 	_, names := p.ask("PING", "COMMAND LIST")
 	for name := range strings.FieldsSeq(strings.Trim(names[0], "[]")) {
 		if name = strings.Trim(name, `"`); r.find([]byte(name), nil) == nil && !known[name] && !strings.ContainsAny(name, ".|-") {
-			t.Errorf("Redis has %s, which is neither here nor missing", name)
+			t.Errorf("Redis has %s, which is neither supported nor in missing", name)
 		}
 	}
 }

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// INFO tells the counts of the transport, and CONFIG RESETSTAT has them begin anew.
+// INFO shows the counts of the transport, and CONFIG RESETSTAT resets them.
 func TestInfoNetwork(t *testing.T) {
 	h := newTestHandler("")
 	carried := Network{Rejected: 3, RejectedHTTP: 2, InputBytes: 1000, OutputBytes: 5000}

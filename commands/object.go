@@ -13,18 +13,17 @@ var (
 )
 
 var object = Command{
-	Name: "OBJECT", Summary: "Container for commands about what a key holds.",
+	Name: "OBJECT", Summary: "Commands about the contents of a key.",
 	Complexity: "Depends on the subcommand", Since: "2.2.3", Group: "generic",
 	Sub: []Command{
-		objectSub("ENCODING", "Answers the algorithm of a key in lower case, as TYPE does.", func(w *Reply, alg engine.Alg) { w.BulkString(typeName(alg)) }),
-		objectSub("FREQ", "Refused: frequency is not tracked.", func(w *Reply, _ engine.Alg) { w.Error(errFreq) }),
-		objectSub("IDLETIME", "Refused: idle time is not tracked.", func(w *Reply, _ engine.Alg) { w.Error(errIdle) }),
-		objectSub("REFCOUNT", "Answers 1 for a key that there is.", func(w *Reply, _ engine.Alg) { w.Int(1) }),
+		objectSub("ENCODING", "Returns the algorithm of a key in lower case, as TYPE does.", func(w *Reply, alg engine.Alg) { w.BulkString(typeName(alg)) }),
+		objectSub("FREQ", "Rejected: frequency is not tracked.", func(w *Reply, _ engine.Alg) { w.Error(errFreq) }),
+		objectSub("IDLETIME", "Rejected: idle time is not tracked.", func(w *Reply, _ engine.Alg) { w.Error(errIdle) }),
+		objectSub("REFCOUNT", "Returns 1 for a key that exists.", func(w *Reply, _ engine.Alg) { w.Int(1) }),
 	},
 }
 
-// objectSub is a line of OBJECT's subcommands, which all answer nil where there
-// is no key.
+// objectSub makes a subcommand of OBJECT; all answer nil for a missing key.
 func objectSub(name, summary string, found func(*Reply, engine.Alg)) Command {
 	return Command{
 		Name: name, Args: "key", Summary: summary, Complexity: "O(1)", Since: "2.2.3", Group: "generic",
@@ -43,24 +42,24 @@ func objectSub(name, summary string, found func(*Reply, engine.Alg)) Command {
 var peekEach = eachKey(engine.Peek)
 
 var memory = Command{
-	Name: "MEMORY", Summary: "Container for commands about memory.",
+	Name: "MEMORY", Summary: "Commands about memory.",
 	Complexity: "Depends on the subcommand", Since: "4.0.0", Group: "server",
 	Sub: []Command{
 		{
-			Name: "DOCTOR", Summary: "Tells how memory is used, in words.",
+			Name: "DOCTOR", Summary: "Describes the use of memory in words.",
 			Complexity: "O(1)", Since: "4.0.0", Group: "server",
 			Run: func(s *Session, _ [][]byte) {
 				k := s.h.Engine().Stats()
-				s.w.Verbatim(fmt.Sprintf("%d keys take %d bytes; the process has %d bytes from the system.\n", k.Keys, k.MemoryBytes, readMemory().resident))
+				s.w.Verbatim(fmt.Sprintf("%d keys take %d bytes; the process has obtained %d bytes from the system.\n", k.Keys, k.MemoryBytes, readMemory().resident))
 			},
 		},
 		{
-			Name: "STATS", Summary: "Tells how memory is used, in numbers.",
+			Name: "STATS", Summary: "Describes the use of memory in numbers.",
 			Complexity: "O(1)", Since: "4.0.0", Group: "server",
 			Run: runMemoryStats,
 		},
 		{
-			Name: "USAGE", Args: "key [SAMPLES count]", Summary: "Answers the bytes that a key takes, or nil if there is none.",
+			Name: "USAGE", Args: "key [SAMPLES count]", Summary: "Returns the memory of a key in bytes; nil if there is no such key.",
 			Complexity: "O(1)", Since: "4.0.0", Group: "server", Flags: ReadOnly, Keys: Keys{First: 2, Last: 2, Step: 1},
 			Run: runMemoryUsage,
 		},

@@ -6,21 +6,21 @@ import (
 	"limitsrv/engine"
 )
 
-// What metrics and other watchers are told, as INFO tells it to clients. None of it
-// costs more than some loads and locks that are held for moments.
+// Values of INFO for the metrics and the admin page. Cost of each: a few loads and short
+// locks.
 
-// A CommandCount is what became of the calls of one command since the start, or
-// since CONFIG RESETSTAT.
+// A CommandCount holds the calls of one command since the start, or since CONFIG
+// RESETSTAT.
 type CommandCount struct {
 	Name     string
-	Calls    int64 // carried out, be it with an error
-	Failed   int64 // of these, answered with an error
-	Rejected int64 // not carried out: arity, login, loading
+	Calls    int64 // executed, with or without an error
+	Failed   int64 // of Calls: answered with an error
+	Rejected int64 // not executed: arity, login, loading
 }
 
-// CommandCounts are those of all commands that were called.
+// CommandCounts returns the counts of all commands that were called.
 func (h *Handler) CommandCounts() (all []CommandCount) {
-	for _, c := range h.registry.everything() {
+	for _, c := range h.registry.allSpecs() {
 		if t := h.stats.command(c.id); t.calls+t.rejected > 0 {
 			all = append(all, CommandCount{c.name, t.calls, t.failed, t.rejected})
 		}
@@ -28,12 +28,12 @@ func (h *Handler) CommandCounts() (all []CommandCount) {
 	return all
 }
 
-// ErrorCounts are the error replies by their code words since the start, or since
-// CONFIG RESETSTAT.
+// ErrorCounts returns the error replies by code word since the start, or since CONFIG
+// RESETSTAT.
 func (h *Handler) ErrorCounts() map[string]int64 { return h.stats.codes.get() }
 
-// Waits are how long ops on keys took to be answered, since the start: from when
-// their batch was handed on to when its answers were there.
+// Waits returns the latencies of ops since the start, each from the hand-over of its
+// batch to the Exec until its decisions are there.
 func (h *Handler) Waits() Waits {
 	var w Waits
 	for i := range h.stats.waits {
@@ -42,10 +42,10 @@ func (h *Handler) Waits() Waits {
 	return w
 }
 
-// Waits are durations that were counted, each told at most an eighth too high.
+// Waits is a histogram of durations; a value read from it is at most an eighth too high.
 type Waits struct{ counts distribution }
 
-// Since are those that were counted after earlier was.
+// Since returns the durations counted after earlier was read.
 func (w Waits) Since(earlier Waits) Waits {
 	for i := range w.counts {
 		w.counts[i] -= earlier.counts[i]
@@ -53,10 +53,10 @@ func (w Waits) Since(earlier Waits) Waits {
 	return w
 }
 
-// Total is how many there are.
+// Total returns the number of durations.
 func (w *Waits) Total() int64 { return w.counts.total() }
 
-// Sum is about how long all took together, at most a sixteenth off.
+// Sum returns the approximate sum of all durations, at most a sixteenth off.
 func (w *Waits) Sum() time.Duration {
 	sum := 0.0
 	for i, n := range w.counts {
@@ -69,7 +69,7 @@ func (w *Waits) Sum() time.Duration {
 	return time.Duration(sum)
 }
 
-// Within is how many took at most so long.
+// Within returns the number of durations of at most d.
 func (w *Waits) Within(d time.Duration) (n int64) {
 	for i := 0; i < len(w.counts) && bucketEnd(i) <= int64(d); i++ {
 		n += w.counts[i]
@@ -77,21 +77,23 @@ func (w *Waits) Within(d time.Duration) (n int64) {
 	return n
 }
 
-// Percentile is what so many of a thousand did not exceed; 0 where there are none.
+// Percentile returns the duration that perMille of a thousand do not exceed; 0 if there
+// are none.
 func (w *Waits) Percentile(perMille int64) time.Duration {
 	return time.Duration(w.counts.percentile(perMille))
 }
 
-// Now is the time of decisions.
+// Now returns the time of decisions.
 func (h *Handler) Now() engine.Instant { return h.now() }
 
-// Standing is that of the Store.
+// Standing returns the status of the Store.
 func (h *Handler) Standing() Standing { return h.config.Store.Standing() }
 
-// Replication is that of the Cluster.
+// Replication returns the replication state of the Cluster.
 func (h *Handler) Replication() Replication { return h.config.Cluster.Replication() }
 
-// Nodes are those of the Cluster, this one first; none where it has no other nodes.
+// Nodes returns the nodes of the Cluster, this one first; none if there are no other
+// nodes.
 func (h *Handler) Nodes() []Node {
 	if h.Replication().Role == "" {
 		return nil
@@ -99,26 +101,27 @@ func (h *Handler) Nodes() []Node {
 	return h.config.Cluster.Nodes(h.listen())
 }
 
-// listen is the option of that name.
+// listen returns the option listen.
 func (h *Handler) listen() string {
 	address, _ := option(h.options(), "listen")
 	return address
 }
 
-// Started is when the Handler was made.
+// Started returns the time at which the Handler was made.
 func (h *Handler) Started() time.Time { return h.start }
 
-// Version is that of the server.
+// Version returns the version of the server.
 func (h *Handler) Version() string { return h.config.Version }
 
-// Setting is what CONFIG GET tells of an option; empty: there is none of this name.
+// Setting returns a value of CONFIG GET; empty if there is no such setting.
 func (h *Handler) Setting(name string) string { return h.setting(name) }
 
-// IsLoading says that the state is being loaded.
+// IsLoading reports that the state is loading.
 func (h *Handler) IsLoading() bool { return h.loading() }
 
-// IsDraining says that Drain was called: the server is about to end.
+// IsDraining reports that Drain was called: the server shuts down.
 func (h *Handler) IsDraining() bool { return h.serving.Err() != nil }
 
-// FailedLogins are the attempts to log in that were refused since the start.
+// FailedLogins returns the number of failed logins since the start, including those
+// rejected without a check.
 func (h *Handler) FailedLogins() int64 { return h.logins.fails.total.Load() }

@@ -8,17 +8,15 @@ import (
 	"limitsrv/engine"
 )
 
-// This file turns the bytes of an argument into a value of the engine, or into
-// an error that names the argument, what it may be, and what was given. It
-// allocates for errors only.
+// This file parses an argument into a value of the engine, or into an error that names the
+// argument, the allowed values and the value given. It allocates for errors only.
 //
-// A whole number is written as Redis writes one: 0, or digits of which the
-// first is not 0; no plus, no space, no "-0". A decimal number may go on with a
-// point and at least one digit. Exponents are refused. Of a decimal number 18
-// digits count, and those behind the 18th decimal do not: a duration that has
-// more is refused as not exact, a rate is cut down.
+// A whole number has Redis' form: 0, or digits that do not begin with 0; no plus, no space,
+// no "-0". A decimal number may add a point and at least one digit. Exponents are rejected.
+// At most 18 digits of a decimal number are significant, and at most 18 decimals: a
+// duration with more is rejected because it is not exact, a rate is rounded down.
 
-// parseKey checks the bounds of a key.
+// parseKey checks the size of a key.
 func parseKey(key []byte) error {
 	if len(key) == 0 || len(key) > engine.MaxKeyBytes {
 		return badSize("key", engine.MaxKeyBytes, key)
@@ -26,7 +24,7 @@ func parseKey(key []byte) error {
 	return nil
 }
 
-// parseID checks the bounds of the id of a holder.
+// parseID checks the size of a holder's id.
 func parseID(id []byte) error {
 	if len(id) == 0 || len(id) > engine.MaxIDBytes {
 		return badSize("id", engine.MaxIDBytes, id)
@@ -34,7 +32,7 @@ func parseID(id []byte) error {
 	return nil
 }
 
-// parseLimit reads the argument name as a limit or capacity, 1 to most.
+// parseLimit parses the argument name as a limit or capacity, 1 to most.
 func parseLimit(name string, arg []byte, most int64) (int64, error) {
 	limit, ok := wholeNumber(arg)
 	if !ok || limit < 1 || limit > most {
@@ -43,7 +41,7 @@ func parseLimit(name string, arg []byte, most int64) (int64, error) {
 	return limit, nil
 }
 
-// parseN reads a number of permits, 0 or more, and cuts it to engine.MaxN.
+// parseN parses a number of tokens, 0 or more, and clamps it to engine.MaxN.
 func parseN(arg []byte) (int64, error) {
 	n, ok := wholeNumber(arg)
 	if !ok {
@@ -52,7 +50,7 @@ func parseN(arg []byte) (int64, error) {
 	return min(n, engine.MaxN), nil
 }
 
-// wholeNumber reads 0 to MaxInt64.
+// wholeNumber parses 0 to MaxInt64.
 func wholeNumber(arg []byte) (int64, bool) {
 	if len(arg) == 0 || len(arg) > 19 || (arg[0] == '0' && len(arg) > 1) {
 		return 0, false
@@ -68,11 +66,11 @@ func wholeNumber(arg []byte) (int64, bool) {
 	return int64(n), n <= math.MaxInt64
 }
 
-// A decimal is digits / 10^decimals, and more if cut: then digits that were not
-// all 0 followed, and did not count.
+// A decimal is digits / 10^decimals; if cut, further digits that are not all 0 were
+// dropped.
 type decimal struct {
 	digits   uint64 // below 10^18
-	decimals int    // 0 to 18; the last of them is not 0
+	decimals int    // 0 to 18; the last one is not 0
 	cut      bool
 }
 
@@ -82,9 +80,8 @@ var pow10 = [...]uint64{
 	1e10, 1e11, 1e12, 1e13, 1e14, 1e15, 1e16, 1e17, 1e18,
 }
 
-// scanDecimal reads the decimal number that arg starts with and returns what
-// follows it. It fails where there is none, or if more than 18 digits stand
-// before the point.
+// scanDecimal parses the decimal number at the start of arg and returns the rest. ok is
+// false without a number, or if more than 18 digits precede the point.
 func scanDecimal(arg []byte) (d decimal, rest []byte, ok bool) {
 	i := 0
 	for ; i < len(arg) && isDigit(arg[i]); i++ {
@@ -102,15 +99,15 @@ func scanDecimal(arg []byte) (d decimal, rest []byte, ok bool) {
 	point := i
 	for i++; i < len(arg) && isDigit(arg[i]); i++ {
 		if arg[i] != '0' {
-			d.take(arg[i], i-point)
+			d.addDecimal(arg[i], i-point)
 		}
 	}
 	return d, arg[i:], i > point+1
 }
 
-// take adds the decimal at place, 1 for the first, which is not 0, and the
-// zeros that were passed over before it.
-func (d *decimal) take(digit byte, place int) {
+// addDecimal appends a decimal that is not 0 at place, 1 for the first, and the zeros
+// skipped before it.
+func (d *decimal) addDecimal(digit byte, place int) {
 	if d.cut || place > 18 {
 		d.cut = true
 		return
@@ -125,7 +122,7 @@ func (d *decimal) take(digit byte, place int) {
 
 func isDigit(c byte) bool { return c-'0' <= 9 }
 
-// unit is the length of a unit of time in nanoseconds, 0 if it is none.
+// unit returns the length of a unit of time in nanoseconds, 0 if the name is unknown.
 func unit(name []byte) uint64 {
 	switch string(name) {
 	case "us", "usec", "microsecond", "microseconds":
@@ -146,7 +143,7 @@ func unit(name []byte) uint64 {
 	return 0
 }
 
-// parseDuration reads the argument name, a window or ttl, in nanoseconds.
+// parseDuration parses the argument name, a window or ttl, into nanoseconds.
 func parseDuration(name string, arg []byte) (int64, error) {
 	nanos, ok := duration(arg)
 	if !ok {
@@ -155,9 +152,8 @@ func parseDuration(name string, arg []byte) (int64, error) {
 	return nanos, nil
 }
 
-// duration reads a length of time in nanoseconds: a number of seconds, or of
-// the unit behind it. It must be whole nanoseconds and within the bounds of the
-// engine.
+// duration parses a length of time into nanoseconds: a number of seconds, or of the unit
+// that follows it. It must be whole nanoseconds and within the engine's bounds.
 func duration(arg []byte) (nanos int64, ok bool) {
 	d, rest, ok := scanDecimal(arg)
 	if !ok || d.cut {
@@ -179,7 +175,7 @@ func duration(arg []byte) (nanos int64, ok bool) {
 	return int64(whole), beyond == 0 && whole >= engine.MinPeriod && whole <= engine.MaxPeriod
 }
 
-// parseWindow reads the window of FIXED: a duration, or a span of the calendar.
+// parseWindow parses the window of FIXED: a duration or a calendar period.
 func parseWindow(arg []byte) (engine.Calendar, int64, error) {
 	for _, span := range calendars {
 		if isWord(arg, span.name) {
@@ -193,7 +189,7 @@ func parseWindow(arg []byte) (engine.Calendar, int64, error) {
 	return engine.NoCalendar, nanos, nil
 }
 
-// CalendarName is the word for a span of the calendar; not ok: it is none.
+// CalendarName returns the word for a calendar period; ok is false for any other value.
 func CalendarName(c engine.Calendar) (name string, ok bool) {
 	for _, span := range calendars {
 		if span.calendar == c {
@@ -213,14 +209,13 @@ var calendars = [...]struct {
 	{"YEAR", engine.Year},
 }
 
-// parseRate reads a rate as count permits per period nanoseconds, in lowest
-// terms.
+// parseRate parses a rate into count tokens per period nanoseconds, in lowest terms.
 //
-// A rate written count/duration is held exactly; count is whole, even if it has
-// decimals that are 0. A decimal number of permits per second is held exactly with up
-// to rateDecimals. One with more, as the 33.333333333333336 that a client computed, is
-// cut down as perSecond says, by less than one part in 10^9, and never gives more than
-// was asked.
+// A rate written as count/duration is held exactly; count is whole, although it may have
+// decimals of 0. A decimal number of tokens per second is held exactly up to
+// rateDecimals. With more decimals, as in a client's 33.333333333333336, it is rounded
+// down as perSecond documents, by less than one part in 10^9; it never grants more than
+// the rate.
 func parseRate(arg []byte) (count, period int64, err error) {
 	d, rest, ok := scanDecimal(arg)
 	switch {
@@ -239,7 +234,7 @@ func parseRate(arg []byte) (count, period int64, err error) {
 	return count, period, nil
 }
 
-// perDuration is count permits per duration; a unit alone is one of it.
+// perDuration returns count tokens per duration; a unit without a number is one of it.
 func perDuration(count int64, arg []byte) (int64, int64, bool) {
 	period := int64(unit(arg))
 	if period == 0 {
@@ -255,11 +250,12 @@ func perDuration(count int64, arg []byte) (int64, int64, bool) {
 	return count, period, true
 }
 
-// rateDecimals is how many decimals of a rate per second are held exactly.
+// rateDecimals is the number of decimals of a rate per second that are held exactly.
 const rateDecimals = 9
 
-// perSecond is d permits per second. One with more than rateDecimals is cut down to
-// the greater of two rates: that of rateDecimals, and that of wholePerPeriod.
+// perSecond returns d tokens per second. A rate with more than rateDecimals is rounded
+// down to the greater of two rates: the one truncated to rateDecimals, and that from
+// wholePerPeriod.
 func perSecond(d decimal) (int64, int64, bool) {
 	whole := d.digits / pow10[d.decimals]
 	if whole > 1e9 || (whole == 1e9 && (d.cut || whole*pow10[d.decimals] != d.digits)) {
@@ -283,16 +279,17 @@ func perSecond(d decimal) (int64, int64, bool) {
 	return count, period, count > 0 && period/count <= engine.MaxPeriod
 }
 
-// faster says whether count per period is more than otherCount per otherPeriod.
+// faster reports whether count per period exceeds otherCount per otherPeriod.
 func faster(count, period, otherCount, otherPeriod int64) bool {
 	high, low := bits.Mul64(uint64(count), uint64(otherPeriod))
 	otherHigh, otherLow := bits.Mul64(uint64(otherCount), uint64(period))
 	return high > otherHigh || high == otherHigh && low > otherLow
 }
 
-// wholePerPeriod is d permits per second, cut down to whole permits, the next number
-// above d, in the time, at least one second, in which these are earned, rounded up to
-// a nanosecond. For less than one a second it is one permit.
+// wholePerPeriod returns d tokens per second, rounded down to a whole number of tokens
+// per period. The tokens are `above`, the next whole number above d; the period is the
+// time, at least one second, in which d earns them, rounded up to a nanosecond. A rate
+// below one a second is one token per period.
 func wholePerPeriod(d decimal, above uint64) (int64, int64, bool) {
 	high, low := bits.Mul64(above*1e9, pow10[d.decimals])
 	if high >= d.digits {
@@ -309,7 +306,7 @@ func wholePerPeriod(d decimal, above uint64) (int64, int64, bool) {
 	return count, nanos, true
 }
 
-// lowestTerms divides two numbers above 0 by what they have in common.
+// lowestTerms divides two numbers above 0 by their greatest common divisor.
 func lowestTerms(a, b int64) (int64, int64) {
 	if q := b / a; q*a == b {
 		return 1, q

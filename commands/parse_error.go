@@ -7,22 +7,23 @@ import (
 	"unicode/utf8"
 )
 
-// What an argument may be, as errors say it.
+// Allowed values in error texts.
 const (
-	durations = "1us to 10 years, exact to the nanosecond, such as 60 (seconds), 0.25, 500ms, 1m or 7d"
-	rates     = "permits per second, such as 10 or 0.5, or a whole count/duration, such as 100/60, 100/minute or 5000/d, " +
-		"from one in 10 years to 1000000000 a second"
+	durations = "1us to 10 years in whole nanoseconds, such as 60 (seconds), 0.25, 500ms, 1m or 7d"
+	rates     = "tokens per second, such as 10 or 0.5, or a whole count/duration, such as 100/60, 100/minute or 5000/d, " +
+		"from 1 in 10 years to 1000000000 per second"
 )
 
-// maxExcerpt is how many bytes of an argument an error repeats.
+// maxExcerpt is the number of bytes of an argument that an error repeats.
 const maxExcerpt = 32
 
-// badArgument says what the argument name must be, and what it was.
+// badArgument is an error with the argument's name, its allowed values and the value
+// given.
 func badArgument(name, must string, given []byte) *Error {
 	return &Error{"ERR", name + " must be " + must + ", got " + excerpt(given)}
 }
 
-// badSize is badArgument for bytes that are none or too many.
+// badSize is badArgument for an empty or too long argument.
 func badSize(name string, most int, given []byte) error {
 	return badArgument(name, fmt.Sprintf("1 to %d bytes long", most), given)
 }
@@ -32,18 +33,18 @@ func badWhole(name string, least, most int64, given []byte) error {
 	return badArgument(name, fmt.Sprintf("a whole number from %d to %d", least, most), given)
 }
 
-// badNumber is badArgument for a number that may have a fraction. Clients write
-// a small float with an exponent; those are told what to write in its place.
+// badNumber is badArgument for a number that may have a fraction. Clients format a small
+// float with an exponent; the error then shows the accepted form.
 func badNumber(name, must string, given []byte) error {
 	if e := bytes.IndexAny(given, "eE"); e > 0 && e+1 < len(given) && isDigit(given[e-1]) &&
 		(isDigit(given[e+1]) || given[e+1] == '-' || given[e+1] == '+') {
-		must = "written out, without an exponent, such as 0.00001 in place of 1e-05"
+		must = "written without an exponent, such as 0.00001 instead of 1e-05"
 	}
 	return badArgument(name, must, given)
 }
 
-// excerpt quotes an argument for an error: what is not printable is escaped,
-// and of more than maxExcerpt bytes the rest is left out and the size told.
+// excerpt quotes an argument for an error: unprintable bytes are escaped, and beyond
+// maxExcerpt bytes the rest is replaced by the size.
 func excerpt(arg []byte) string {
 	text := []byte{'\''}
 	for i := 0; i < len(arg); {

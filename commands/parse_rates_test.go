@@ -11,8 +11,9 @@ import (
 	"pgregory.net/rapid"
 )
 
-// TestRatesOfNineDecimals reads rates of up to nine decimals over the whole range, from one
-// in ten years to a billion a second: each is held exactly, or refused if it is outside.
+// TestRatesOfNineDecimals parses rates of up to nine decimals over the whole range, from
+// one in ten years to a billion a second: each is held exactly, or rejected if it is out
+// of range.
 func TestRatesOfNineDecimals(t *testing.T) {
 	slowest := new(big.Rat).SetFrac64(1e9, engine.MaxPeriod)
 	rapid.Check(t, func(t *rapid.T) {
@@ -41,7 +42,8 @@ func TestRatesOfNineDecimals(t *testing.T) {
 	})
 }
 
-// TestLongRun takes all that a rate of many digits earns in 3 000 s: no permit is missing.
+// TestLongRun takes all tokens that a rate of many digits earns in 3 000 s: none is
+// missing.
 func TestLongRun(t *testing.T) {
 	h := newTestHandler("")
 	s := h.NewSession(Client{})
@@ -52,6 +54,6 @@ func TestLongRun(t *testing.T) {
 	}
 	reply := five(ask(s, fmt.Sprintf("RL.TOKEN k %d 278954392.620290 0", int64(capacity))))
 	if remaining := strings.Split(reply, ",")[2]; remaining != "836863177860" {
-		t.Errorf("earned %s permits in 3000 s at 278954392.620290 a second, want 836863177860", remaining)
+		t.Errorf("earned %s tokens in 3000 s at 278954392.620290 a second, want 836863177860", remaining)
 	}
 }

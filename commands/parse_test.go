@@ -18,7 +18,8 @@ const (
 	day  = 24 * hour
 )
 
-// wantError checks that err is an *Error of the code whose text holds all of parts.
+// wantError checks that err is an *Error of the code with a text that contains all of
+// parts.
 func wantError(t *testing.T, what string, err error, code string, parts ...string) {
 	t.Helper()
 	var e *Error
@@ -215,7 +216,7 @@ func TestParseWindow(t *testing.T) {
 		{"0.5", engine.NoCalendar, sec / 2, true},
 		{"days", 0, 0, false},
 		{"d", 0, 0, false},
-		{"wee\u212a", 0, 0, false}, // the sign of kelvin folds to k
+		{"wee\u212a", 0, 0, false}, // the kelvin sign folds to k
 		{"$AY", 0, 0, false},
 		{"", 0, 0, false},
 		{"3651d", 0, 0, false},
@@ -274,7 +275,7 @@ func TestParseRate(t *testing.T) {
 		{"999999999.999999999", 999_999_999_999_999_999, 1e18},
 		{"278954392.6202901234", 278_954_392_620_290_123, 1e18},
 
-		// Cut down.
+		// Rounded down.
 		{"33.333333333333336", 1, 30 * ms},
 		{"1.6666666666666667", 1, 600 * ms},
 		{"0.016666666666666666", 1, 60*sec + 1},
@@ -353,11 +354,11 @@ func TestErrorTexts(t *testing.T) {
 		{errorOf(nil, parseID(make([]byte, 1025))),
 			`ERR id must be 1 to 1024 bytes long, got '` + strings.Repeat(`\x00`, 32) + `...' (1025 bytes)`},
 		{badRate.Error(),
-			"ERR rate must be permits per second, such as 10 or 0.5, or a whole count/duration, such as 100/60, 100/minute or 5000/d, from one in 10 years to 1000000000 a second, got 'fast'"},
-		{expRate.Error(), "ERR rate must be written out, without an exponent, such as 0.00001 in place of 1e-05, got '1e-05'"},
+			"ERR rate must be tokens per second, such as 10 or 0.5, or a whole count/duration, such as 100/60, 100/minute or 5000/d, from 1 in 10 years to 1000000000 per second, got 'fast'"},
+		{expRate.Error(), "ERR rate must be written without an exponent, such as 0.00001 instead of 1e-05, got '1e-05'"},
 		{badWindow.Error(),
-			"ERR window must be day, week, month, year, or a duration of 1us to 10 years, exact to the nanosecond, such as 60 (seconds), 0.25, 500ms, 1m or 7d, got 'fortnight'"},
-		{errorOf(parseDuration("ttl", []byte("1E9"))), "ERR ttl must be written out, without an exponent, such as 0.00001 in place of 1e-05, got '1E9'"},
+			"ERR window must be day, week, month, year, or a duration of 1us to 10 years in whole nanoseconds, such as 60 (seconds), 0.25, 500ms, 1m or 7d, got 'fortnight'"},
+		{errorOf(parseDuration("ttl", []byte("1E9"))), "ERR ttl must be written without an exponent, such as 0.00001 instead of 1e-05, got '1E9'"},
 	} {
 		if tt.got != tt.want {
 			t.Errorf("\n got %s\nwant %s", tt.got, tt.want)

@@ -12,17 +12,17 @@ var (
 	errPauseMode = &Error{"ERR", "CLIENT PAUSE mode must be WRITE or ALL"}
 )
 
-// A pause holds commands back until a time. A session that it holds has sent a
-// batch of nothing away, which comes back when the pause ends.
+// A pause holds commands back until a time. A session that it holds is in the state away,
+// as if an empty batch were in flight; the batch completes when the pause ends.
 type pause struct {
 	mu     sync.Mutex
 	until  time.Time
-	all    bool // not only what writes
+	all    bool // also commands that do not write
 	timer  *time.Timer
 	parked []func(error)
 }
 
-// maxTimeout is the longest timeout in milliseconds: some hundred days.
+// maxTimeout is the longest timeout in milliseconds: more than a hundred days.
 const maxTimeout = 1e10
 
 func runPause(s *Session, args [][]byte) {
@@ -39,7 +39,7 @@ func runPause(s *Session, args [][]byte) {
 	}
 }
 
-// parseTimeout reads milliseconds, 0 or more.
+// parseTimeout parses milliseconds, 0 or more.
 func parseTimeout(arg []byte) (int64, error) {
 	millis, err := strconv.ParseInt(string(arg), 10, 64)
 	switch {
@@ -51,8 +51,8 @@ func parseTimeout(arg []byte) (int64, error) {
 	return millis, nil
 }
 
-// pauseFor begins a pause, or adds to the one that there is: what is longer and
-// what holds more back counts.
+// pauseFor begins a pause or extends the current one: the later end and the wider scope
+// count.
 func (h *Handler) pauseFor(d time.Duration, all bool) {
 	p := &h.pause
 	p.mu.Lock()
@@ -70,7 +70,8 @@ func (h *Handler) pauseFor(d time.Duration, all bool) {
 	h.attend(paused, true)
 }
 
-// endPause is for the timer, which may be late: a pause that is longer by now goes on.
+// endPause is called by the timer. The timer may be late, so a pause that was extended
+// continues.
 func (h *Handler) endPause() {
 	if h.pause.over() {
 		h.unpause()
@@ -83,7 +84,7 @@ func (p *pause) over() bool {
 	return !time.Now().Before(p.until)
 }
 
-// unpause ends CLIENT PAUSE, if there is one. Any goroutine may call it.
+// unpause ends CLIENT PAUSE if there is one. Any goroutine may call it.
 func (h *Handler) unpause() {
 	p := &h.pause
 	p.mu.Lock()
@@ -99,7 +100,8 @@ func (h *Handler) unpause() {
 	}
 }
 
-// holdBack says that a command has to wait. The session is then away.
+// holdBack reports whether a command must wait for the end of the pause; then the session
+// is in the state away.
 func (s *Session) holdBack(c *spec) bool {
 	if c.Flags&Unpaused != 0 {
 		return false
@@ -119,7 +121,7 @@ func (s *Session) holdBack(c *spec) bool {
 	return true
 }
 
-// writes says whether a command may change a key. EXEC does if what is queued may.
+// writes reports whether a command may change a key; EXEC does if a queued command may.
 func (s *Session) writes(c *spec) bool {
 	if c.Command != &exec {
 		return c.Flags&Write != 0 && !s.tx.open

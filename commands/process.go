@@ -5,10 +5,10 @@ import "runtime/metrics"
 // memoryUse is in bytes.
 type memoryUse struct {
 	used     int64 // objects on the heap
-	resident int64 // got from the system and not given back
+	resident int64 // obtained from the system and not returned
 }
 
-// readMemory asks the runtime; it does not stop the world.
+// readMemory reads the runtime's metrics; it does not stop the world.
 func readMemory() memoryUse {
 	samples := []metrics.Sample{
 		{Name: "/memory/classes/heap/objects:bytes"},

@@ -12,17 +12,17 @@ var (
 )
 
 var (
-	subscribe = listenCommand("SUBSCRIBE", "channel [channel ...]", "Listens to channels; answers for each.",
+	subscribe = listenCommand("SUBSCRIBE", "channel [channel ...]", "Subscribes to channels; one reply for each.",
 		func(s *Session, args [][]byte) { s.subscribe(toChannels, args[1:]) })
-	unsubscribe = listenCommand("UNSUBSCRIBE", "[channel ...]", "Listens to channels no more, or to none.",
+	unsubscribe = listenCommand("UNSUBSCRIBE", "[channel ...]", "Unsubscribes from the given channels, or from all.",
 		func(s *Session, args [][]byte) { s.unsubscribe(toChannels, args[1:]) })
-	pSubscribe = listenCommand("PSUBSCRIBE", "pattern [pattern ...]", "Listens to the channels that match patterns; answers for each.",
+	pSubscribe = listenCommand("PSUBSCRIBE", "pattern [pattern ...]", "Subscribes to the channels that match patterns; one reply for each.",
 		func(s *Session, args [][]byte) { s.subscribe(toPatterns, args[1:]) })
-	pUnsubscribe = listenCommand("PUNSUBSCRIBE", "[pattern ...]", "Listens to patterns no more, or to none.",
+	pUnsubscribe = listenCommand("PUNSUBSCRIBE", "[pattern ...]", "Unsubscribes from the given patterns, or from all.",
 		func(s *Session, args [][]byte) { s.unsubscribe(toPatterns, args[1:]) })
 )
 
-// listenCommand is one of those that answer once for each argument.
+// listenCommand makes a command that answers once for each argument.
 func listenCommand(name, args, summary string, run func(*Session, [][]byte)) Command {
 	return Command{
 		Name: name, Args: args, Summary: summary, Complexity: "O(N), N being the names", Since: "2.0.0", Group: "pubsub",
@@ -31,8 +31,8 @@ func listenCommand(name, args, summary string, run func(*Session, [][]byte)) Com
 }
 
 var publish = Command{
-	Name: "PUBLISH", Args: "channel message", Summary: "Sends a message to all who listen; answers how many got it.",
-	Complexity: "O(N+M), N being who listens and M the patterns", Since: "2.0.0", Group: "pubsub", Flags: PubSub | Loading | Stale | Fast | Reaches,
+	Name: "PUBLISH", Args: "channel message", Summary: "Sends a message to all subscribers and returns the number of deliveries.",
+	Complexity: "O(N+M), N being the subscribers and M the patterns", Since: "2.0.0", Group: "pubsub", Flags: PubSub | Loading | Stale | Fast | Reaches,
 	Run: func(s *Session, args [][]byte) {
 		if len(args[1]) > maxChannelBytes {
 			s.w.Error(errChannel)
@@ -43,16 +43,16 @@ var publish = Command{
 }
 
 var pubSub = Command{
-	Name: "PUBSUB", Summary: "Container for commands about channels.",
+	Name: "PUBSUB", Summary: "Commands about channels.",
 	Complexity: "Depends on the subcommand", Since: "2.8.0", Group: "pubsub",
 	Sub: []Command{
-		pubSubSub("CHANNELS", "[pattern]", "Lists the channels that somebody listens to.", Reaches, runChannels),
-		pubSubSub("NUMPAT", "", "Answers how many patterns somebody listens to.", 0, func(s *Session, _ [][]byte) {
+		pubSubSub("CHANNELS", "[pattern]", "Lists the channels with subscribers.", Reaches, runChannels),
+		pubSubSub("NUMPAT", "", "Returns the number of patterns with subscribers.", 0, func(s *Session, _ [][]byte) {
 			s.w.Int(int64(s.h.hub.sizes().patterns))
 		}),
-		pubSubSub("NUMSUB", "[channel ...]", "Answers how many listen to each channel.", 0, runNumSub),
-		pubSubSub("SHARDCHANNELS", "[pattern]", "Answers none: there are no channels of shards.", 0, func(s *Session, _ [][]byte) { s.w.Array(0) }),
-		pubSubSub("SHARDNUMSUB", "[shardchannel ...]", "Answers 0 for each: there are no channels of shards.", 0, func(s *Session, args [][]byte) {
+		pubSubSub("NUMSUB", "[channel ...]", "Returns the number of subscribers of each channel.", 0, runNumSub),
+		pubSubSub("SHARDCHANNELS", "[pattern]", "Returns none: there are no shard channels.", 0, func(s *Session, _ [][]byte) { s.w.Array(0) }),
+		pubSubSub("SHARDNUMSUB", "[shardchannel ...]", "Returns 0 for each: there are no shard channels.", 0, func(s *Session, args [][]byte) {
 			s.w.Array(2 * (len(args) - 2))
 			for _, name := range args[2:] {
 				s.w.Bulk(name)
@@ -62,7 +62,7 @@ var pubSub = Command{
 	},
 }
 
-// pubSubSub is a line of PUBSUB's subcommands.
+// pubSubSub makes a subcommand of PUBSUB.
 func pubSubSub(name, args, summary string, flags Flags, run func(*Session, [][]byte)) Command {
 	return Command{
 		Name: name, Args: args, Summary: summary, Complexity: "O(N), N being the channels", Since: "2.8.0", Group: "pubsub",
@@ -96,7 +96,7 @@ func runNumSub(s *Session, args [][]byte) {
 	}
 }
 
-// hubSizes are what INFO tells.
+// hubSizes are the values of INFO.
 type hubSizes struct{ channels, patterns, clients int }
 
 func (h *hub) sizes() hubSizes {

@@ -2,11 +2,11 @@ package commands
 
 import "github.com/tidwall/redcon"
 
-// A push is a reply that nobody asked for, in the form of each protocol. One
-// goroutine makes it, and gives it to many sessions.
+// A push is an out-of-band message in the form of each protocol. It is made once and sent
+// to many sessions.
 type push struct{ two, three []byte }
 
-// newPush makes a push of strings: an array in RESP2.
+// newPush makes a push of strings; RESP2: an array.
 func newPush(words ...[]byte) push {
 	var w Reply
 	w.Push(len(words))
@@ -18,15 +18,15 @@ func newPush(words ...[]byte) push {
 	return push{two: w.buf, three: append(three, w.buf[head:]...)}
 }
 
-// An inbox is what others sent to a session and it has not yet put out.
+// An inbox holds the pushes for a session that it has not written yet.
 type inbox struct {
 	bytes  []byte
 	rung   bool // Wake was called since bytes was taken
-	closed bool // takes no more
+	closed bool // accepts no more pushes
 }
 
-// send gives a session a push; any goroutine may call it. It never waits: where
-// more would wait than the client may leave unread, the connection is closed.
+// send adds a push to the session's inbox; any goroutine may call it. It never blocks: if
+// the client leaves more than OutputBytes unread, the connection is closed.
 func (s *Session) send(p push) {
 	s.mu.Lock()
 	bytes := p.two
@@ -53,7 +53,7 @@ func (s *Session) send(p push) {
 	}
 }
 
-// receive puts out what others sent.
+// receive moves the inbox to Out.
 func (s *Session) receive() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -64,7 +64,8 @@ func (s *Session) receive() {
 	}
 }
 
-// keptInbox is how many bytes of an inbox are kept for the next push.
+// keptInbox is the largest capacity, in bytes, of an inbox that is kept for the next
+// push.
 const keptInbox = 4 << 10
 
 // Push writes the head of a push of n replies; RESP2: of an array.

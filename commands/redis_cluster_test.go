@@ -12,8 +12,8 @@ import (
 	"limitsrv/testwait"
 )
 
-// await asks Redis until its answer contains a text.
-func (p *pair) await(line, text string) {
+// waitFor repeats line until Redis' answer contains text.
+func (p *pair) waitFor(line, text string) {
 	p.t.Helper()
 	for deadline := testwait.Soon(3 * redisPatience); ; time.Sleep(20 * time.Millisecond) {
 		_, reply := p.ask("PING", line)
@@ -26,8 +26,8 @@ func (p *pair) await(line, text string) {
 	}
 }
 
-// infoNames are the names of the fields of INFO, in their order, with their values
-// where these are words.
+// infoNames returns the names of the fields of INFO, in order, with their values if these
+// are words.
 func infoNames(reply string) []string {
 	var names []string
 	for _, line := range strings.Split(strings.Trim(reply, `"`), `\r\n`) {
@@ -48,12 +48,12 @@ func infoNames(reply string) []string {
 var (
 	anyDigits  = regexp.MustCompile(`\b\d+\b`)
 	anyAddress = regexp.MustCompile(`ip=[^,]*,`)
-	// messagesOfKind are counted by Redis for each kind of message that there was.
+	// Redis counts messagesOfKind for each kind of message that occurred.
 	messagesOfKind = regexp.MustCompile(`^cluster_stats_messages_\w+_(sent|received)$`)
 	anyID          = regexp.MustCompile(`[0-9a-f]{40}`)
 )
 
-// nodeShape is a line of CLUSTER NODES without ids, addresses and times.
+// nodeShape returns the lines of CLUSTER NODES without ids, addresses and times.
 func nodeShape(reply string) []string {
 	reply = anyID.ReplaceAllString(reply, "id")
 	var shapes []string
@@ -69,12 +69,12 @@ func nodeShape(reply string) []string {
 		}
 		shapes = append(shapes, strings.Join(words, " "))
 	}
-	slices.Sort(shapes) // Redis has no order
+	slices.Sort(shapes) // Redis' order varies
 	return shapes
 }
 
-// TestReplicasLikeRedis compares a leader and a follower with a Redis cluster of a
-// master and a replica.
+// TestReplicasLikeRedis compares a leader and a follower with a Redis cluster of a master
+// and a replica.
 func TestReplicasLikeRedis(t *testing.T) {
 	hasty := []string{"--cluster-enabled", "yes", "--repl-diskless-sync-delay", "0", "--cluster-node-timeout", "1000"}
 	master, replica := startRedis(t, hasty...), startRedis(t, hasty...)
@@ -87,14 +87,14 @@ func TestReplicasLikeRedis(t *testing.T) {
 	_, id := m.ask("PING", "CLUSTER MYID")
 	host, port, _ := net.SplitHostPort(master.address)
 	r.ask("PING", fmt.Sprintf("CLUSTER MEET %s %s", host, port))
-	r.await("CLUSTER NODES", "0-16383")
+	r.waitFor("CLUSTER NODES", "0-16383")
 	r.ask("PING", "CLUSTER REPLICATE "+strings.Trim(id[0], `"`))
-	r.await("INFO replication", "master_link_status:up")
-	r.await("CLUSTER INFO", "cluster_state:ok")
-	m.await("INFO replication", "state=online")
-	m.await("CLUSTER INFO", "cluster_state:ok")
-	m.await("SET foo v", "OK") // only a replica that has something is among the slots
-	m.await("CLUSTER SLOTS", strings.TrimPrefix(replica.address, "127.0.0.1:"))
+	r.waitFor("INFO replication", "master_link_status:up")
+	r.waitFor("CLUSTER INFO", "cluster_state:ok")
+	m.waitFor("INFO replication", "state=online")
+	m.waitFor("CLUSTER INFO", "cluster_state:ok")
+	m.waitFor("SET foo v", "OK") // CLUSTER SLOTS lists a replica only after it has received data
+	m.waitFor("CLUSTER SLOTS", strings.TrimPrefix(replica.address, "127.0.0.1:"))
 	for _, p := range []*pair{m, r} {
 		for line, see := range map[string]func(string) []string{
 			"ROLE":             func(s string) []string { return []string{shape(s)} },

@@ -1,9 +1,9 @@
 package commands
 
-// redisScript is sent to a real Redis and to us; a block is a connection. The
-// servers have the keys k, l and m, which are gone in less than 1000 seconds. "~"
-// before a line lets contents differ, "?" also the number of elements: only the
-// type of the reply has to be the same.
+// redisScript is sent to a real Redis and to limitsrv; a block is a connection. The
+// servers have the keys k, l and m, which expire in less than 1000 seconds. "~" before a
+// line lets contents differ, "?" also the number of elements: only the type of the reply
+// has to be the same.
 const redisScript = `
 # connection
 PING
@@ -376,27 +376,26 @@ RESET
 PING
 `
 
-// different are the lines of redisScript that we answer otherwise than Redis, and
-// why.
+// different are the lines of redisScript with another reply than Redis', and the reason.
 var different = map[string]string{
 	"ACL LOAD":                         "users are in a file of another form",
 	"ACL SAVE":                         "users are in a file of another form",
 	"AUTH default x y":                 "too many arguments are the same error for every command",
 	"FLUSHALL x y":                     "too many arguments are the same error for every command",
-	"CLIENT SETINFO LIB-NAME x":        "as Redis 7.2 has it",
-	"CLIENT SETINFO LIB-VER 1":         "as Redis 7.2 has it",
-	"CLIENT SETINFO FOO x":             "as Redis 7.2 has it, and says what is allowed",
-	"CLIENT NO-TOUCH on":               "as Redis 7.2 has it",
+	"CLIENT SETINFO LIB-NAME x":        "as in Redis 7.2",
+	"CLIENT SETINFO LIB-VER 1":         "as in Redis 7.2",
+	"CLIENT SETINFO FOO x":             "as in Redis 7.2, with the allowed options",
+	"CLIENT NO-TOUCH on":               "as in Redis 7.2",
 	"CLIENT CACHING YES":               "nothing is cached: limits change with every decision",
 	"OBJECT IDLETIME k":                "idle time is not kept, and no number would be true",
-	"SUBSCRIBE inside":                 "a transaction's answer is one, and a subscription's are several",
-	"COMMAND GETKEYS PING":             "as Redis 7.2 has it: a command needs no arguments",
-	"COMMAND GETKEYS NOPE":             "as Redis 7.2 has it: a command needs no arguments",
-	"COMMAND GETKEYS DEL":              "as Redis 7.2 has it: a command needs no arguments",
-	"COMMAND GETKEYSANDFLAGS EXISTS a": "flags of keys say no more than whether the command writes",
-	"COMMAND GETKEYSANDFLAGS DEL a":    "flags of keys say no more than whether the command writes",
-	"SAVE":                             "there is nothing to save to",
-	"BGSAVE":                           "there is nothing to save to",
+	"SUBSCRIBE inside":                 "a transaction has one reply, and a subscription several",
+	"COMMAND GETKEYS PING":             "as in Redis 7.2: a command needs no arguments",
+	"COMMAND GETKEYS NOPE":             "as in Redis 7.2: a command needs no arguments",
+	"COMMAND GETKEYS DEL":              "as in Redis 7.2: a command needs no arguments",
+	"COMMAND GETKEYSANDFLAGS EXISTS a": "key flags only tell whether the command writes",
+	"COMMAND GETKEYSANDFLAGS DEL a":    "key flags only tell whether the command writes",
+	"SAVE":                             "there is no store",
+	"BGSAVE":                           "there is no store",
 }
 
 // clusterScript is sent to a Redis cluster of one node, and to an emulated one.

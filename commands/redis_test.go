@@ -19,13 +19,13 @@ import (
 	"limitsrv/testwait"
 )
 
-// A realRedis is Debian's redis-server, on a free port, for the time of a test.
+// A realRedis is Debian's redis-server, on a free port, for the duration of a test.
 type realRedis struct {
 	t       *testing.T
 	address string
 }
 
-// redisPatience is how long Redis may take to start, and for a reply.
+// redisPatience bounds the start of Redis, and the wait for a reply.
 const redisPatience = 10 * time.Second
 
 func startRedis(t *testing.T, args ...string) *realRedis {
@@ -68,12 +68,12 @@ func startRedis(t *testing.T, args ...string) *realRedis {
 	}
 }
 
-// A pair is a connection to either server, sent the same.
+// A pair is a connection to each server, with the same commands sent to both.
 type pair struct {
 	t    *testing.T
 	ours *Session
 	nc   net.Conn
-	rest []byte          // received from Redis and not yet read
+	rest []byte          // received from Redis and not yet parsed
 	used map[string]bool // lines of different that were sent
 }
 
@@ -89,7 +89,7 @@ func (r *realRedis) pair(h *Handler) *pair {
 	return &pair{t: r.t, ours: s, nc: nc}
 }
 
-// ask sends a line to both. As many replies as we give are read of Redis.
+// ask sends a line to both, and reads as many replies from Redis as limitsrv sent.
 func (p *pair) ask(ours, redis string) (got, want []string) {
 	p.t.Helper()
 	args, err := splitLine(ours)
@@ -139,7 +139,7 @@ func (p *pair) read(line string) string {
 	}
 }
 
-// silent wants that Redis has nothing more to say.
+// silent expects no further reply from Redis.
 func (p *pair) silent(after string) {
 	p.t.Helper()
 	_ = p.nc.SetReadDeadline(time.Now().Add(5 * time.Millisecond))
@@ -164,7 +164,7 @@ func shape(reply string) string {
 	return anyMember.ReplaceAllString(anyNumber.ReplaceAllString(reply, "0"), "+")
 }
 
-// kindOf is a reply without even its elements.
+// kindOf is a reply without its elements.
 func kindOf(reply string) string {
 	switch {
 	case strings.HasPrefix(reply, "-"):
@@ -175,7 +175,7 @@ func kindOf(reply string) string {
 	return reply[:1]
 }
 
-// redisOptions are those that redisScript changes.
+// redisOptions are the settings that redisScript changes.
 func redisOptions() []Option {
 	accept := func(value string) (func(), error) {
 		if _, err := strconv.Atoi(value); err != nil {
@@ -189,9 +189,9 @@ func redisOptions() []Option {
 // protocols are greetings.
 var protocols = []string{"HELLO 2", "HELLO 3"}
 
-// TestLikeRedis sends redisScript to a real Redis and to us, in RESP2 and RESP3.
-// Each reply is to be of the same type, and the same where the script does not say
-// otherwise; errors are always to be the same, but that ours may go on behind a
+// TestLikeRedis sends redisScript to a real Redis and to limitsrv, in RESP2 and RESP3.
+// Each reply must have the same type, and the same contents unless the script says
+// otherwise. Errors must always be equal, except that ours may continue after a
 // semicolon. Exceptions are in different.
 func TestLikeRedis(t *testing.T) {
 	r := startRedis(t)
@@ -214,12 +214,12 @@ func TestLikeRedis(t *testing.T) {
 	}
 	for line := range different {
 		if !used[line] {
-			t.Errorf("%q is said to differ, but is not in the script", line)
+			t.Errorf("%q is in different, but not in the script", line)
 		}
 	}
 }
 
-// TestClusterLikeRedis does so with clusters of one node.
+// TestClusterLikeRedis does the same with clusters of one node.
 func TestClusterLikeRedis(t *testing.T) {
 	r := startRedis(t, "--cluster-enabled", "yes")
 	h := newTestHandlerWith(Config{Cluster: testCluster, Options: func() []Option { return []Option{{Name: "cluster-mode", Value: "emulated"}} }})
@@ -252,8 +252,8 @@ func (p *pair) follow(protocol, block string) {
 	p.silent(block)
 }
 
-// compare sends a line to both. A first word "~" lets contents differ, and "?" lets
-// the elements differ too.
+// compare sends a line to both. A first word "~" lets contents differ, and "?" lets the
+// elements differ too.
 func (p *pair) compare(protocol, line string) {
 	p.t.Helper()
 	see := func(reply string) string { return reply }
@@ -266,7 +266,7 @@ func (p *pair) compare(protocol, line string) {
 	if why, ok := different[line]; ok {
 		p.used[line] = true
 		if strings.Join(got, " ") == strings.Join(want, " ") {
-			p.t.Errorf("%s: %s: both answer %s, though it is said to differ: %s", protocol, line, got, why)
+			p.t.Errorf("%s: %s: both answer %s, although it is in different: %s", protocol, line, got, why)
 		}
 		return
 	}
@@ -277,29 +277,30 @@ func (p *pair) compare(protocol, line string) {
 	}
 }
 
-// goesOn says whether an error goes on behind the text of another one.
+// goesOn reports whether got is other with a continuation.
 func goesOn(got, other string) bool {
 	return strings.HasPrefix(other, "-") && strings.HasPrefix(got, other+"; ")
 }
 
-// describedAs is what clients read of COMMAND INFO: arity, flags, and where keys
-// stand.
+// describedAs is the part of COMMAND INFO that clients use: arity, flags, and key
+// positions.
 var describedAs = regexp.MustCompile(`^\[\["[^"]+" (-?\d+) \[([^]]*)\] (\d+ -?\d+ \d+) `)
 
-// notOurFlags are flags of Redis that would mean nothing here, and ours that say
-// why MULTI refuses a command.
+// notOurFlags are flags of Redis without a meaning here, and our flag for commands that
+// MULTI rejects.
 var notOurFlags = map[string]bool{"+allow_busy": true, "+skip_slowlog": true, "+skip_monitor": true, "+movablekeys": true, "+no_multi": true, "+blocking": true, "+sentinel": true,
 	"+no_async_loading": true}
 
-// otherwiseDescribed are the commands that are not described as Redis does, and why.
+// otherwiseDescribed are the commands with another description than Redis', and the
+// reason.
 var otherwiseDescribed = map[string]string{
 	"quit":                    "too many arguments are the same error for every command",
 	"command|getkeys":         "as Redis 7.2 has it: a command needs no arguments",
 	"command|getkeysandflags": "as Redis 7.2 has it: a command needs no arguments",
 }
 
-// TestDescribedLikeRedis wants arity, flags and keys of every command that Redis has
-// too to be the same.
+// TestDescribedLikeRedis compares arity, flags and keys of every command that Redis has
+// too.
 func TestDescribedLikeRedis(t *testing.T) {
 	p := startRedis(t).pair(newTestHandler(""))
 	described := func(reply string) string {
@@ -312,7 +313,7 @@ func TestDescribedLikeRedis(t *testing.T) {
 		flags = slices.DeleteFunc(flags, func(f string) bool { return notOurFlags[f] })
 		return m[1] + " " + strings.Join(flags, " ") + " " + m[3]
 	}
-	for _, c := range p.ours.h.registry.everything() {
+	for _, c := range p.ours.h.registry.allSpecs() {
 		got, want := p.ask("COMMAND INFO "+c.name, "COMMAND INFO "+c.name)
 		ours, theirs := described(got[0]), described(want[0])
 		why, differs := otherwiseDescribed[c.name]
@@ -322,8 +323,8 @@ func TestDescribedLikeRedis(t *testing.T) {
 	}
 }
 
-// TestScriptHasAllCommands wants every command, and subcommand, that Redis has too
-// to be in redisScript.
+// TestScriptHasAllCommands requires every command and subcommand that Redis has too to be
+// in redisScript.
 func TestScriptHasAllCommands(t *testing.T) {
 	r := startRedis(t)
 	p := r.pair(newTestHandler(""))
@@ -337,7 +338,7 @@ func TestScriptHasAllCommands(t *testing.T) {
 			asked[c.name] = true
 		}
 	}
-	for _, c := range p.ours.h.registry.everything() {
+	for _, c := range p.ours.h.registry.allSpecs() {
 		if c.Sub != nil || strings.HasSuffix(c.name, "|help") {
 			continue
 		}
@@ -406,8 +407,8 @@ HELLO 3
 RESET
 PING`
 
-// TestLoadingLikeRedis wants a Redis that loads, a millisecond for each key, to
-// refuse the same commands as we do, with the same code.
+// TestLoadingLikeRedis requires a Redis that loads, at a millisecond per key, to reject
+// the same commands with the same code.
 func TestLoadingLikeRedis(t *testing.T) {
 	dir := t.TempDir()
 	h := newTestHandler("")
@@ -431,11 +432,11 @@ func TestLoadingLikeRedis(t *testing.T) {
 		}
 	}
 	if _, info := p.ask("TIME", "INFO persistence"); !strings.Contains(info[0], "loading:1") || refused < 10 {
-		t.Errorf("%d refused, and Redis says %.100s: want 10 or more while it loads", refused, info[0])
+		t.Errorf("%d rejected, and Redis says %.100s: want 10 or more while it loads", refused, info[0])
 	}
 }
 
-// fill gives Redis keys, which it saves.
+// fill writes keys to Redis, which it saves.
 func (p *pair) fill() {
 	p.t.Helper()
 	for _, line := range []string{"DEBUG POPULATE 100000 k 10", "SAVE"} {

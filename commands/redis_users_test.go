@@ -100,8 +100,8 @@ ACL CAT nope
 ACL LOAD
 `
 
-// TestUsersLikeRedis sends redisUsersScript to a real Redis and to us. All replies are
-// to be the same, but for the hashes in ACL GETUSER.
+// TestUsersLikeRedis sends redisUsersScript to a real Redis and to limitsrv. All replies
+// must be equal, except for the hashes in ACL GETUSER.
 func TestUsersLikeRedis(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "users.acl")
 	if err := os.WriteFile(file, []byte(redisUsers), 0o600); err != nil {
@@ -133,7 +133,7 @@ func TestUsersLikeRedis(t *testing.T) {
 	}
 }
 
-// TestExecLooksAgainLikeRedis takes rights away between a command and its EXEC.
+// TestExecLooksAgainLikeRedis revokes rights between a command and its EXEC.
 func TestExecLooksAgainLikeRedis(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "users.acl")
 	if err := os.WriteFile(file, []byte(redisUsers), 0o600); err != nil {

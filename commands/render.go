@@ -2,11 +2,11 @@ package commands
 
 import "limitsrv/engine"
 
-// render answers all that was gathered, or the run command that awaited, or after a
-// pause nothing, and makes room for the next batch.
+// render writes the replies of the completed batch and of a deferred run command, if
+// there are any, and makes the session ready for the next batch.
 func (s *Session) render() {
 	if s.later != nil {
-		s.settle()
+		s.finishDeferred()
 	}
 	if s.g != nil {
 		s.begin()
@@ -26,7 +26,7 @@ func (s *Session) render() {
 // renderItems answers the commands of a pipeline.
 func (s *Session) renderItems() {
 	done := 0
-	calls := runLength{counts: s.stats, each: s.share()}
+	calls := runLength{counts: s.stats, each: s.chargeBatchTime()}
 	for i := range s.g.items {
 		it := &s.g.items[i]
 		from := len(s.w.buf)
@@ -43,12 +43,12 @@ func (s *Session) renderItems() {
 	}
 }
 
-// share is how many nanoseconds each of the commands gathered took, on average.
-// Those that took long are noted.
-func (s *Session) share() int64 {
+// chargeBatchTime returns each gathered command's share of the batch's time, in
+// nanoseconds, and logs the commands as slow if the share is long.
+func (s *Session) chargeBatchTime() int64 {
 	took := s.touch()
 	s.began += took
-	s.waited(took)
+	s.countWaits(took)
 	each := took / int64(len(s.g.items))
 	if each >= s.h.slow.least.Load() {
 		for i := range s.g.items {
@@ -60,7 +60,7 @@ func (s *Session) share() int64 {
 	return each
 }
 
-// answer writes the one reply of an item whose ops begin at first.
+// answer writes the one reply of an item with ops from index first on.
 func (s *Session) answer(it *item, first int, calls *runLength) {
 	if it.spec == nil {
 		if it.err == nil {
@@ -84,13 +84,13 @@ func (s *Session) answer(it *item, first int, calls *runLength) {
 		}
 		it.spec.Reply(&s.w, s.g.batch.Ops[first:first+it.ops], ds)
 		if it.spec.Flags&ReadOnly != 0 {
-			calls.hitsOf(it.spec, ds)
+			calls.countHits(it.spec, ds)
 		}
 	}
 	calls.add(it.spec, s.w.failed != failed)
 }
 
-// anyIs says whether one of the decisions is of that status.
+// anyIs reports whether one of the decisions has the status.
 func anyIs(ds []engine.Decision, status engine.Status) bool {
 	for i := range ds {
 		if ds[i].Status == status {
@@ -100,14 +100,14 @@ func anyIs(ds []engine.Decision, status engine.Status) bool {
 	return false
 }
 
-// A runLength adds to the counters once for consecutive calls of one command, of
-// which pipelines mostly consist.
+// A runLength updates the counters once for consecutive calls of one command, because
+// pipelines mostly consist of such.
 type runLength struct {
 	counts []commandCounts
 	last   *spec
 	calls  int64
 	failed int64
-	each   int64 // nanoseconds that each call took
+	each   int64 // nanoseconds of each call
 }
 
 func (r *runLength) add(c *spec, failed bool) {
@@ -131,8 +131,8 @@ func (r *runLength) flush() {
 	r.calls, r.failed = 0, 0
 }
 
-// hitsOf counts the keys that a reading command found and those that it did not.
-func (r *runLength) hitsOf(c *spec, ds []engine.Decision) {
+// countHits counts the keys that a reading command found and those that are missing.
+func (r *runLength) countHits(c *spec, ds []engine.Decision) {
 	var misses int64
 	for i := range ds {
 		if ds[i].Status == engine.Missing {
@@ -143,14 +143,14 @@ func (r *runLength) hitsOf(c *spec, ds []engine.Decision) {
 	r.counts[c.id].hits.Add(int64(len(ds)) - misses)
 }
 
-// renderExec answers a transaction. Its run commands are carried out here, after
-// its ops and in their place among the replies.
+// renderExec answers a transaction. Its run commands run here, after its ops and in their
+// place among the replies.
 func (s *Session) renderExec() {
 	from := len(s.w.buf)
 	ds := s.g.batch.Decisions
 	took := s.touch()
 	s.began = 0
-	s.waited(took)
+	s.countWaits(took)
 	switch {
 	case s.err != nil:
 		s.w.Error(s.err)
@@ -176,7 +176,7 @@ func (s *Session) renderExec() {
 		}
 		calls.flush()
 	}
-	s.stats[s.last.Load().id].took(1, took) // EXEC's own, which ran last
+	s.stats[s.last.Load().id].took(1, took) // for EXEC, the last command
 	if took >= s.h.slow.least.Load() {
 		s.note(s.last.Load(), [][]byte{[]byte(exec.Name)}, took)
 	}
@@ -184,17 +184,18 @@ func (s *Session) renderExec() {
 	s.hush(from)
 }
 
-// quiet is what CLIENT REPLY asked for.
+// quiet is the state of CLIENT REPLY.
 type quiet uint8
 
 const (
 	speak    quiet = iota
-	silent         // no replies
-	skipping       // no reply to this command, nor to the next one
+	silent         // CLIENT REPLY OFF: no replies
+	skipping       // CLIENT REPLY SKIP runs: no reply to it, nor to the next command
 	skipNext       // no reply to the next command
 )
 
-// hush takes the reply of a command that began at from back if none is wanted.
+// hush truncates the reply of a command at its begin, from, if CLIENT REPLY suppresses
+// it.
 func (s *Session) hush(from int) {
 	switch s.quiet {
 	case silent:
@@ -207,23 +208,22 @@ func (s *Session) hush(from int) {
 	}
 }
 
-// start notes when what comes began, unless it follows at once on what was timed.
+// start sets began, except if the batch or command directly follows a timed one.
 func (s *Session) start() {
 	if s.began == 0 {
 		s.began = s.h.sinceStart()
 	}
 }
 
-// waited counts that each op gathered was answered after so many nanoseconds: all
-// of a batch wait for the whole of it.
-func (s *Session) waited(nanos int64) {
+// countWaits records a latency for each op of the batch: every op waits for the whole
+// batch.
+func (s *Session) countWaits(nanos int64) {
 	if n := len(s.g.batch.Ops); n > 0 {
 		s.h.stats.waits[s.id%stripes].counts[bucketOf(nanos)].Add(int64(n))
 	}
 }
 
-// touch notes that the session was active just now, and answers the nanoseconds
-// since began, 0 if that was not noted.
+// touch sets active to now and returns the nanoseconds since began, 0 if that is not set.
 func (s *Session) touch() (took int64) {
 	now := s.h.sinceStart()
 	s.active.Store(now)

@@ -9,8 +9,8 @@ import (
 	"github.com/tidwall/redcon"
 )
 
-// Reply appends RESP2 or RESP3 to a buffer. Its zero value writes RESP2. A head
-// (Array, Map, Set) must be followed by as many replies as it announced.
+// A Reply appends RESP2 or RESP3 to a buffer. Its zero value writes RESP2. A head (Array,
+// Map, Set) must be followed by the number of replies that it announced.
 type Reply struct {
 	buf    []byte
 	proto3 bool
@@ -24,16 +24,17 @@ var (
 	errLoading  = &Error{"LOADING", "limitsrv is loading the dataset in memory"}
 )
 
-// A coded error comes from a package that knows no Error, such as that of an Exec
-// or a Store. Its Code is an error's Code, and it is the text.
+// A coded error comes from a package that does not import this one, for example from an
+// Exec or a Store. Its Code is used as the Code, its text as the Text.
 type coded interface {
 	error
 	Code() string
 }
 
-// known is what err, wrapped or not, tells clients, nil if that is nothing.
-func known(err error) *Error {
-	if e, plain := err.(*Error); plain { // as nearly all are; errors.As allocates
+// clientError returns the part of err, wrapped or not, that clients may see; nil:
+// nothing.
+func clientError(err error) *Error {
+	if e, plain := err.(*Error); plain { // the common case; errors.As allocates
 		return e
 	}
 	var e *Error
@@ -47,21 +48,21 @@ func known(err error) *Error {
 	return nil
 }
 
-// opened is err where the client may know all about it; nil: nil.
-func opened(err error) error {
-	if err == nil || known(err) != nil {
+// exposeError returns err in a form that shows its text to the client; nil for nil.
+func exposeError(err error) error {
+	if err == nil || clientError(err) != nil {
 		return err
 	}
 	return &Error{"ERR", err.Error()}
 }
 
-// Int writes a whole number.
+// Int writes an integer.
 func (w *Reply) Int(n int64) { w.buf = redcon.AppendInt(w.buf, n) }
 
-// Bulk writes a string of any bytes.
+// Bulk writes a bulk string.
 func (w *Reply) Bulk(b []byte) { w.buf = redcon.AppendBulk(w.buf, b) }
 
-// BulkString writes a string of any bytes.
+// BulkString writes a bulk string.
 func (w *Reply) BulkString(s string) { w.buf = redcon.AppendBulkString(w.buf, s) }
 
 // Simple writes a status like +OK; line ends in it become spaces.
@@ -100,7 +101,7 @@ func (w *Reply) Null() {
 	w.buf = redcon.AppendNull(w.buf)
 }
 
-// NullArray writes the null where an array is expected; RESP2: *-1.
+// NullArray writes the null in place of an array; RESP2: *-1.
 func (w *Reply) NullArray() {
 	if w.proto3 {
 		w.null3()
@@ -109,7 +110,7 @@ func (w *Reply) NullArray() {
 	w.Array(-1)
 }
 
-// Bool writes a truth value; RESP2: 1 or 0.
+// Bool writes a boolean; RESP2: 1 or 0.
 func (w *Reply) Bool(v bool) {
 	switch {
 	case w.proto3 && v:
@@ -155,12 +156,12 @@ func (w *Reply) Verbatim(s string) {
 	w.buf = append(w.buf, '\r', '\n')
 }
 
-// Error writes an *Error or a coded one, wrapped or not, as -CODE text, on one
-// line. Any other error is ours: it is logged and answered as internal.
+// Error writes an *Error or a coded error, wrapped or not, as -CODE text on one line. Any
+// other error is internal: it is logged and answered "internal error".
 func (w *Reply) Error(err error) {
-	e := known(err)
+	e := clientError(err)
 	if e == nil {
-		slog.Error("command failed", "err", err)
+		slog.Error("command failed", "error", err)
 		e = errInternal
 	}
 	w.failed++

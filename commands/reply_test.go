@@ -46,7 +46,7 @@ func TestReply(t *testing.T) {
 	}
 }
 
-// Who floods a server that is full with new keys is not to make garbage of each refusal.
+// Rejecting new keys at the memory limit must not create garbage.
 func TestErrorAllocatesNothing(t *testing.T) {
 	w := Reply{buf: make([]byte, 0, 1<<10), codes: new(codeCounts)}
 	w.Error(errNoMemory)

@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// readReply reads one well-formed reply off b and shows it for people: statuses
-// and errors with their sign, strings quoted, arrays in [ ], maps in { }, sets in
-// ~[ ], pushes in >[ ], nulls as nil; (nil array) is RESP2's *-1 and _ RESP3's null.
+// readReply parses one well-formed reply and formats it for people: statuses and errors
+// with their sign, strings quoted, arrays in [ ], maps in { }, sets in ~[ ], pushes in >[
+// ], nulls as nil; (nil array) is RESP2's *-1 and _ RESP3's null.
 func readReply(b []byte) (shown string, rest []byte, err error) {
 	end := bytes.Index(b, []byte("\r\n"))
 	if end < 1 {
@@ -78,7 +78,7 @@ func readString(kind byte, n int, b []byte) (string, []byte, error) {
 	return strconv.Quote(text), b[n+2:], nil
 }
 
-// readMany reads n elements of so many replies each.
+// readMany reads n elements of `each` replies each.
 func readMany(open, shut string, n, each int, b []byte) (string, []byte, error) {
 	var all []string
 	for range n {

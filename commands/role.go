@@ -7,7 +7,7 @@ import (
 )
 
 var role = Command{
-	Name: "ROLE", Summary: "Answers whether this is a master, with its replicas, or a replica, with its master.",
+	Name: "ROLE", Summary: "Returns the role: master with its replicas, or slave with its master.",
 	Complexity: "O(1)", Since: "2.8.12", Group: "server", Flags: NoScript | Loading | Stale | Fast,
 	Run: runRole,
 }
@@ -39,17 +39,17 @@ func runRole(s *Session, _ [][]byte) {
 	}
 }
 
-// maxWait bounds WAIT, so that a connection is not away for ever.
+// maxWait bounds WAIT, so that a connection is not blocked for ever.
 const maxWait = time.Minute
 
 var wait = Command{
 	Name: "WAIT", Args: "numreplicas timeout",
-	Summary:    "Answers how many other nodes have all that was answered so far: when they are enough, or after timeout milliseconds; 0 and more than a minute mean a minute.",
+	Summary:    "Waits until numreplicas other nodes have every decision answered so far, or for timeout milliseconds, and returns their number. A timeout of 0 or more than a minute is a minute.",
 	Complexity: "O(1)", Since: "3.0.0", Group: "generic", Flags: NoScript,
 	Run: runWait,
 }
 
-// runWait counts and does not wait in a transaction.
+// runWait does not wait in a transaction; it answers the current number.
 func runWait(s *Session, args [][]byte) {
 	replicas, err := strconv.ParseInt(string(args[1]), 10, 32)
 	if err != nil {
@@ -70,13 +70,13 @@ func runWait(s *Session, args [][]byte) {
 		timeout = maxWait
 	}
 	var have int
-	ctx, giveUp := context.WithCancel(s.h.serving)
-	s.await(func(done func(error)) error {
+	ctx, cancel := context.WithCancel(s.h.serving)
+	s.deferReply(func(done func(error)) error {
 		s.h.config.Cluster.Wait(ctx, int(replicas), timeout, func(n int) {
 			have = n
 			done(nil)
 		})
 		return nil
 	}, func(w *Reply) { w.Int(int64(have)) })
-	s.later.giveUp = giveUp
+	s.later.cancel = cancel
 }

@@ -2,31 +2,31 @@ package commands
 
 import "fmt"
 
-// maxBackupName is how long the name of a backup may be.
+// maxBackupName bounds the length of a backup's name.
 const maxBackupName = 64
 
 var save = Command{
-	Name: "SAVE", Summary: "Makes a snapshot and answers when it is on disk; others go on meanwhile.",
+	Name: "SAVE", Summary: "Takes a snapshot and replies when it is on disk; other clients are served meanwhile.",
 	Complexity: "O(N), N being the keys", Since: "1.0.0", Group: "server", Flags: Admin | NoScript | NoMulti,
 	Run: func(s *Session, args [][]byte) { runSave(s) },
 }
 
 func runSave(s *Session) {
-	s.await(func(done func(error)) error {
-		return opened(s.h.config.Store.Save(func(err error) { done(opened(err)) }))
+	s.deferReply(func(done func(error)) error {
+		return exposeError(s.h.config.Store.Save(func(err error) { done(exposeError(err)) }))
 	}, (*Reply).OK)
 }
 
 var bgSave = Command{
-	Name: "BGSAVE", Args: "[SCHEDULE]", Summary: "Begins a snapshot; INFO persistence tells how it goes.",
-	Complexity: "O(1), and O(N) beside it, N being the keys", Since: "1.0.0", Group: "server", Flags: Admin | NoScript,
+	Name: "BGSAVE", Args: "[SCHEDULE]", Summary: "Begins a snapshot; INFO persistence shows its progress.",
+	Complexity: "O(1), and O(N) in the background, N being the keys", Since: "1.0.0", Group: "server", Flags: Admin | NoScript,
 	Run: func(s *Session, args [][]byte) {
 		if len(args) == 2 && !isWord(args[1], "SCHEDULE") {
 			s.w.Error(errSyntax)
 			return
 		}
 		if err := s.h.config.Store.Save(func(error) {}); err != nil {
-			s.w.Error(opened(err))
+			s.w.Error(exposeError(err))
 			return
 		}
 		s.w.Simple("Background saving started")
@@ -34,7 +34,7 @@ var bgSave = Command{
 }
 
 var lastSave = Command{
-	Name: "LASTSAVE", Summary: "Answers when the newest snapshot was made, or the server started if there is none, in seconds since 1970.",
+	Name: "LASTSAVE", Summary: "Returns the time of the newest snapshot, or of the server's start if there is no snapshot, in seconds since 1970.",
 	Complexity: "O(1)", Since: "1.0.0", Group: "server", Flags: Loading | Stale | Fast,
 	Run: func(s *Session, _ [][]byte) { s.w.Int(s.h.lastSave(s.h.config.Store.Standing())) },
 }
@@ -48,7 +48,7 @@ func (h *Handler) lastSave(st Standing) int64 {
 }
 
 var rlBackup = Command{
-	Name: "RL.BACKUP", Args: "backup-name", Summary: "Makes a snapshot in a directory of its own below the data directory, and answers its path.",
+	Name: "RL.BACKUP", Args: "backup-name", Summary: "Takes a snapshot into a directory of its own below the data directory, and returns its path.",
 	Complexity: "O(N), N being the keys", Since: "0.1.0", Group: "server", Flags: Admin | NoScript | NoMulti,
 	Run: runBackup,
 }
@@ -60,16 +60,16 @@ func runBackup(s *Session, args [][]byte) {
 		return
 	}
 	var path string
-	s.await(func(done func(error)) error {
-		return opened(s.h.config.Store.Backup(string(name), func(at string, err error) {
+	s.deferReply(func(done func(error)) error {
+		return exposeError(s.h.config.Store.Backup(string(name), func(at string, err error) {
 			path = at
-			done(opened(err))
+			done(exposeError(err))
 		}))
 	}, func(w *Reply) { w.BulkString(path) })
 }
 
-// backupName says whether a backup may have the name: it is a directory's, and no
-// way out of the one above it.
+// backupName reports whether a backup may have the name. The name becomes a directory, so
+// it must not lead out of the parent directory.
 func backupName(name []byte) bool {
 	for _, c := range name {
 		if (c < 'a' || c > 'z') && (c < '0' || c > '9') && c != '-' && c != '_' {

@@ -9,14 +9,15 @@ import (
 )
 
 const (
-	// defaultScan and maxScan are SCAN's COUNT: keys looked at by one call.
+	// defaultScan and maxScan are the default and the maximum of SCAN's COUNT: keys
+	// visited by one call.
 	defaultScan = 10
 	maxScan     = 10_000
-	// maxScanWork is after how much of holding keys against a pattern SCAN answers,
-	// whatever its COUNT: bytes of the one times bytes of the other, some 0.1 s of them.
+	// maxScanWork bounds the pattern matching of one SCAN, for any COUNT, in pattern
+	// bytes times key bytes: about 0.1 s.
 	maxScanWork = 1 << 24
-	// maxPatternBytes is how long the pattern of SCAN and KEYS may be, which is what the
-	// longest key takes.
+	// maxPatternBytes bounds the pattern of SCAN and KEYS to the length of the longest
+	// key.
 	maxPatternBytes = engine.MaxKeyBytes
 	// maxKeys bounds the reply of KEYS.
 	maxKeys = 100_000
@@ -29,14 +30,14 @@ var (
 )
 
 var dbSize = Command{
-	Name: "DBSIZE", Summary: "Answers how many keys are kept.",
+	Name: "DBSIZE", Summary: "Returns the number of keys.",
 	Complexity: "O(1)", Since: "1.0.0", Group: "server", Flags: ReadOnly | Fast,
 	Run: func(s *Session, _ [][]byte) { s.w.Int(s.h.Engine().Len()) },
 }
 
 var scan = Command{
-	Name: "SCAN", Args: "cursor [MATCH pattern] [COUNT count] [TYPE type]", Summary: "Walks over the keys in steps; TYPE is an algorithm.",
-	Complexity: "O(1) for each key looked at", Since: "2.8.0", Group: "generic", Flags: ReadOnly | AllKeys,
+	Name: "SCAN", Args: "cursor [MATCH pattern] [COUNT count] [TYPE type]", Summary: "Iterates over the keys in steps; TYPE is an algorithm.",
+	Complexity: "O(1) for each key visited", Since: "2.8.0", Group: "generic", Flags: ReadOnly | AllKeys,
 	Run: func(s *Session, args [][]byte) {
 		from, err := strconv.ParseUint(string(args[1]), 10, 64)
 		if err != nil {
@@ -71,7 +72,7 @@ var scan = Command{
 	},
 }
 
-// scanOptions say how many keys to look at and which of them to tell.
+// scanOptions are the number of keys to visit and the filters of the reply.
 type scanOptions struct {
 	match []byte // nil: any
 	kind  []byte // nil: any
@@ -82,8 +83,8 @@ func (o *scanOptions) wants(key []byte, alg engine.Alg) bool {
 	return (o.match == nil || globMatch(o.match, key, sameCase)) && (o.kind == nil || isWord(o.kind, alg.String()))
 }
 
-// parseScan reads pairs of an option and its value. A COUNT beyond maxScan is cut
-// to that: it is a hint.
+// parseScan parses pairs of an option and its value. A COUNT above maxScan is clamped: it
+// is a hint.
 func parseScan(args [][]byte) (scanOptions, error) {
 	o := scanOptions{count: defaultScan}
 	if len(args)%2 != 0 {
@@ -114,7 +115,7 @@ func parseScan(args [][]byte) (scanOptions, error) {
 }
 
 var keys = Command{
-	Name: "KEYS", Args: "pattern", Summary: fmt.Sprintf("Answers all keys that match a pattern, if they are at most %d.", maxKeys),
+	Name: "KEYS", Args: "pattern", Summary: fmt.Sprintf("Returns all keys that match a pattern, if they are at most %d.", maxKeys),
 	Complexity: "O(N), N being the keys", Since: "1.0.0", Group: "generic", Flags: ReadOnly | AllKeys,
 	Run: func(s *Session, args [][]byte) {
 		if len(args[1]) > maxPatternBytes {
@@ -144,11 +145,11 @@ var keys = Command{
 	},
 }
 
-// randomPages is how many pages RANDOMKEY looks at for a live key.
+// randomPages bounds the pages that RANDOMKEY visits to find a live key.
 const randomPages = 1000
 
 var randomKey = Command{
-	Name: "RANDOMKEY", Summary: "Answers some key, or nil if there is none.",
+	Name: "RANDOMKEY", Summary: "Returns a random key, or nil if there is no key.",
 	Complexity: "O(1)", Since: "1.0.0", Group: "generic", Flags: ReadOnly | AllKeys,
 	Run: func(s *Session, _ [][]byte) {
 		var found keyList
@@ -165,7 +166,7 @@ var randomKey = Command{
 	},
 }
 
-// A keyList is copies of keys, one behind the other.
+// A keyList holds copies of keys in one buffer.
 type keyList struct {
 	bytes []byte
 	ends  []int

@@ -45,8 +45,7 @@ func TestScanIsBounded(t *testing.T) {
 	}
 }
 
-// Long patterns against long keys have SCAN answer sooner, and it finds every key all
-// the same.
+// Long patterns and long keys make SCAN return earlier, and it still finds every key.
 func TestPatternsAreBounded(t *testing.T) {
 	s := newTestHandler("").NewSession(Client{})
 	const keys = 1000

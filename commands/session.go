@@ -7,38 +7,42 @@ import (
 	"time"
 )
 
-// A Client is what the transport tells about a connection.
+// A Client is the transport's description of a connection.
 type Client struct {
-	Addr, LocalAddr string // as CLIENT LIST shows them; a unix socket is PATH:0
+	Addr, LocalAddr string // in the form of CLIENT LIST; a unix socket is PATH:0
 	Since           time.Time
-	Close           func() // asks the transport to close the connection; any goroutine may call it (CLIENT KILL)
-	// Wake tells the transport, from any goroutine, to call Resume: a batch that was
-	// away has come back, or others have sent something.
+	Close           func() // asks the transport to close the connection (CLIENT KILL); any goroutine may call it
+	// Wake asks the transport, from any goroutine, to call Resume: a batch in flight has
+	// completed, or other sessions have sent messages.
 	Wake func()
-	// OutputBytes bounds what others may send and the client leaves unread; 0: no bound.
+	// OutputBytes bounds the pushed bytes that the client has not read; 0: unbounded.
 	OutputBytes int
-	// Buffers returns the transport's buffers. Any goroutine may call it; nil: they are unknown.
+	// Buffers returns the sizes of the transport's buffers. Any goroutine may call it;
+	// nil: unknown.
 	Buffers func() Buffers
 }
 
-// Buffers are the sizes of a connection's buffers in the transport. All are bytes, except FD and Chunks.
-// A connection that is being served at the moment shows its earlier sizes.
+// Buffers are the sizes of a connection's buffers in the transport, in bytes except FD
+// and Chunks. A connection that is being served reports its previous sizes.
 type Buffers struct {
-	FD         int   // descriptor of its socket; -1: unknown
-	Query      int64 // received and not executed
-	QueryRoom  int64 // free behind these
-	Reply      int64 // room for replies that the connection has to itself
-	ReplyPeak  int64 // most replies that were ready to be written at once, ever
-	Writing    int64 // replies that wait in that room
-	Chunks     int64 // of replies that wait elsewhere
-	ChunkBytes int64 // in these
+	FD         int   // file descriptor of its socket; -1: unknown
+	Query      int64 // received and not yet executed
+	QueryRoom  int64 // free capacity behind Query
+	Reply      int64 // capacity of the connection's own reply buffer
+	ReplyPeak  int64 // maximum size of pending replies since the connection began
+	Writing    int64 // pending replies in the reply buffer
+	Chunks     int64 // number of further chunks of pending replies
+	ChunkBytes int64 // bytes in these chunks
 }
 
-// A Session is one connection: commands in, bytes out. One goroutine at a time
-// may use it. Ops of consecutive commands are gathered into one batch, which
-// Flush sends off; a run command flushes first, so that order holds.
+// A Session is the state of one connection: commands in, reply bytes out. Ops of
+// consecutive commands are gathered into one batch, which Flush executes; a run command
+// flushes first, so that order holds.
+//
+// Concurrency: one goroutine at a time may use a Session, except for methods that say
+// otherwise.
 type Session struct {
-	// Out is replies not yet written: the transport takes them and cuts Out.
+	// Out holds replies that are not yet written. The transport writes and truncates it.
 	Out []byte
 
 	h      *Handler
@@ -46,56 +50,57 @@ type Session struct {
 	id     int64
 	stats  []commandCounts
 
-	w  Reply      // has Out from begin to end
-	g  *gathering // nil while nothing is gathered
+	w  Reply      // owns Out between begin and end
+	g  *gathering // nil if no command is gathered
 	tx transaction
-	// later is what a run command has others work on, nil if none does.
+	// later is the pending reply of a run command; nil: none is pending.
 	later *later
-	// recent is the command of the line before, nil if there is none.
+	// recent is the previous command; nil: none yet.
 	recent *spec
 	quiet  quiet
 
-	// account is who uses it; nil: nobody has logged in. Its own goroutine sets it, and
-	// with mu.
+	// account is the user of the session, nil before login. Only the session's own
+	// goroutine sets it, holding mu.
 	account *account
 	closing bool
-	// stale is READONLY: what only looks may be answered by a replica.
+	// stale is set by READONLY: a replica may answer read-only commands.
 	stale bool
-	// restricted says that mayRun refuses some commands.
+	// restricted is set if mayRun rejects some commands.
 	restricted bool
 	monitoring bool
 	listens    subscriptions
 	listening  atomic.Bool
-	// fatal, once set, is said after the replies of what came before, and closes.
+	// fatal, once set, is written after the pending replies, and closes the session.
 	fatal error
 
 	state atomic.Int32
-	err   error // what done was called with
+	err   error // argument of the last call of done
 	done  func(error)
 
 	mu    sync.Mutex
 	shown shown
 	inbox inbox
-	// active is when the session last answered a batch or ran a command, in
-	// nanoseconds since the handler's start. Any goroutine may read it.
+	// active is the time of the last answered batch or run command, in nanoseconds since
+	// the handler's start. Any goroutine may read it.
 	active atomic.Int64
-	last   atomic.Pointer[spec] // the command that did so last
-	// queued is 1 more than the commands of the open transaction, 0 if there is none, and
-	// queuedBytes the memory that these hold. Any goroutine may read them.
+	last   atomic.Pointer[spec] // the command at that time
+	// queued is 1 plus the number of queued commands of the open transaction, or 0 if
+	// none is open; queuedBytes is the memory of these commands. Any goroutine may read
+	// them.
 	queued, queuedBytes atomic.Int64
-	// began is when what is under way did, in nanoseconds since the handler's start;
-	// 0: nothing is.
+	// began is the start of the current batch or run command, in nanoseconds since the
+	// handler's start; 0: none is timed.
 	began int64
 }
 
-// shown is what CLIENT LIST tells about a session, beside what the transport
-// knows. Session.mu guards it, and the inbox, since any session may ask.
+// shown is the part of CLIENT LIST that the transport does not know. Guarded by
+// Session.mu, as is the inbox, because any session may read it.
 type shown struct {
 	name            string
 	libName, libVer string
 	db              int
 	proto3          bool
-	// what it listens to: how many channels and patterns, and whether all commands.
+	// number of subscribed channels and patterns, and whether MONITOR is on.
 	channels, patterns int
 	monitor            bool
 }
@@ -104,17 +109,19 @@ type shown struct {
 const (
 	idle int32 = iota
 	executing
-	away    // Flush or Do returned false; done will Wake
-	arrived // done was called
-	closed  // the transport is gone; nobody is to be woken
+	away    // a batch is in flight: Flush or Do returned false, and done will call Wake
+	arrived // done was called; the replies are not written yet
+	closed  // Close was called; done must not call Wake
 )
 
-// Do takes a command (args[0] is its name; the slices stay untouched until Flush
-// says that they are done with). Decisions are gathered, so that a pipeline is
-// one batch: their replies are in Out after Flush only.
+// Do accepts a command; args[0] is its name. Ops of op commands are gathered, so that a
+// pipeline is one batch; their replies are in Out after Flush only.
 //
-// False says that it was not taken since a batch is away: keep it, wait for
-// Wake, call Resume, then call Do again.
+// Requires: the bytes of args stay unchanged until Flush returns true or, after false,
+// until Resume returns true.
+//
+// Returns: false if the command was not accepted because a batch is in flight. The caller
+// must keep it, wait for Wake, call Resume, then call Do again.
 func (s *Session) Do(args [][]byte) bool {
 	if s.state.Load() != idle {
 		return false
@@ -156,7 +163,8 @@ func (s *Session) Do(args [][]byte) bool {
 	return true
 }
 
-// reject answers a command that is not carried out; it spoils a transaction.
+// reject adds an error reply for a command that is not executed; an open transaction
+// becomes dirty.
 func (s *Session) reject(c *spec, err error) {
 	if c != nil {
 		s.stats[c.id].rejected.Add(1)
@@ -165,13 +173,14 @@ func (s *Session) reject(c *spec, err error) {
 	s.add(item{err: err})
 }
 
-// restrict works out whether some commands are refused for now.
+// restrict recomputes restricted. It must be called after any change of account,
+// subscriptions or protocol.
 func (s *Session) restrict() {
 	s.restricted = s.account == nil || s.listens.count() > 0 && !s.w.proto3
 }
 
-// mayRun says why a command is refused for now: before login, or where a RESP2
-// client listens and could not tell a reply from a message.
+// mayRun returns an error if c is not allowed in the current state: before login, or in
+// RESP2 with subscriptions, because the client could not tell a reply from a message.
 func (s *Session) mayRun(c *spec) error {
 	switch {
 	case s.account == nil && c.Flags&NoAuth == 0:
@@ -182,8 +191,8 @@ func (s *Session) mayRun(c *spec) error {
 	return nil
 }
 
-// mayAs says why a command is refused to the user of the session. It allocates only
-// for who is refused.
+// mayAs returns an error if the session's user has no permission for c. It allocates only
+// for an error.
 func (s *Session) mayAs(c *spec, args [][]byte) error {
 	if s.account == nil {
 		return nil
@@ -204,8 +213,8 @@ func (s *Session) mayAs(c *spec, args [][]byte) error {
 	return nil
 }
 
-// mayRunLoading says why a command is refused while the state is loaded. An EXEC
-// of such commands drops the transaction.
+// mayRunLoading returns an error if c must not run while the state is loading. An EXEC
+// with such a command discards the transaction.
 func (s *Session) mayRunLoading(c *spec) error {
 	switch {
 	case c.Flags&Loading == 0:
@@ -217,7 +226,7 @@ func (s *Session) mayRunLoading(c *spec) error {
 	return nil
 }
 
-// gather appends a command's ops to the batch.
+// gather appends the ops of a command to the batch.
 func (s *Session) gather(c *spec, args [][]byte) {
 	s.exhibit(c, args)
 	batch := &s.gathered().batch
@@ -226,7 +235,7 @@ func (s *Session) gather(c *spec, args [][]byte) {
 	s.add(item{spec: c, err: err, ops: len(batch.Ops) - before, args: args})
 }
 
-// run carries out a run command; nothing is gathered.
+// run executes a run command. Requires: no command is gathered.
 func (s *Session) run(c *spec, args [][]byte) {
 	s.last.Store(c)
 	s.start()
@@ -235,7 +244,7 @@ func (s *Session) run(c *spec, args [][]byte) {
 	c.Run(s, args)
 	s.exhibit(c, args)
 	switch {
-	case s.tx.running: // EXEC has gathered its batch; the reply comes with that
+	case s.tx.running: // EXEC has filled the batch; its reply follows with the decisions
 		s.countFailure(c, failed)
 		s.end()
 		s.Flush()
@@ -251,12 +260,12 @@ func (s *Session) run(c *spec, args [][]byte) {
 	}
 }
 
-// finish counts and times a run command whose reply begins at from, before which
-// so many had failed.
+// finish counts and times a run command. from is the offset of its reply; failed is the
+// number of error replies before it.
 func (s *Session) finish(c *spec, args [][]byte, from int, failed int64) {
 	s.countFailure(c, failed)
 	took := s.touch()
-	s.began += took // where the next one begins, if it follows at once
+	s.began += took // start of the next run command if it follows directly
 	s.stats[c.id].took(1, took)
 	if took >= s.h.slow.least.Load() {
 		s.note(c, args, took)
@@ -264,25 +273,26 @@ func (s *Session) finish(c *spec, args [][]byte, from int, failed int64) {
 	s.hush(from)
 }
 
-// begin lets s.w write to Out, until end. Between the two nobody looks at Out.
+// begin moves Out to s.w; end moves it back. Between the two, Out must not be used.
 func (s *Session) begin() { s.w.buf = s.Out }
 
 func (s *Session) end() { s.Out, s.w.buf = s.w.buf, nil }
 
-// countFailure counts c as failed if it is by now more than before that have.
+// countFailure counts c as failed if error replies were written since before was read.
 func (s *Session) countFailure(c *spec, before int64) {
 	if s.w.failed != before {
 		s.stats[c.id].failed.Add(1)
 	}
 }
 
-// Flush executes what was gathered. False says that the batch is away: the
-// argument bytes must stay until Wake, also if the session is closed meanwhile;
-// then Resume.
+// Flush executes the gathered commands and appends their replies to Out.
+//
+// Returns: false if the batch is in flight. The argument bytes must then stay unchanged
+// until Wake, even if the session is closed meanwhile; then call Resume.
 func (s *Session) Flush() bool {
 	done := s.flush()
 	if done {
-		s.began = 0 // what comes next need not follow at once
+		s.began = 0 // the next command may follow at any time
 	}
 	return done
 }
@@ -305,7 +315,7 @@ func (s *Session) flush() bool {
 	return true
 }
 
-// arrived is the done of the session's batches.
+// arrived is the done callback of the session's batches.
 func (s *Session) arrived(err error) {
 	s.err = err
 	if s.state.Swap(arrived) == away {
@@ -313,8 +323,8 @@ func (s *Session) arrived(err error) {
 	}
 }
 
-// Resume appends the replies of a batch that has come back, and what others have
-// sent. It does nothing, and answers false, while a batch is away.
+// Resume appends the replies of a completed batch, and pushed messages. Returns: false,
+// with nothing done, while a batch is in flight.
 func (s *Session) Resume() bool {
 	switch s.state.Load() {
 	case executing, away:
@@ -326,8 +336,8 @@ func (s *Session) Resume() bool {
 	return true
 }
 
-// Pending is how much Flush has to do: the number of commands gathered, or that
-// of their ops if it is greater.
+// Pending is the amount of work for the next Flush: the number of gathered commands or of
+// their ops, whichever is greater.
 func (s *Session) Pending() int {
 	switch {
 	case s.g == nil:
@@ -338,9 +348,9 @@ func (s *Session) Pending() int {
 	return max(len(s.g.items), len(s.g.batch.Ops))
 }
 
-// ProtocolError appends Redis' error for bytes that are no command, after the
-// replies of what came before, and closes. text is without the code word; it
-// begins with "Protocol error: ".
+// ProtocolError appends Redis' error for bytes that are not a command, after the pending
+// replies, and closes the session. text has no code word; it begins with "Protocol error:
+// ".
 func (s *Session) ProtocolError(text string) {
 	s.fatal = &Error{"ERR", text}
 	if s.Flush() {
@@ -358,17 +368,17 @@ func (s *Session) sayFatal() {
 	s.closing = true
 }
 
-// Output is where the replies are gathered: Out.
+// Output returns the reply buffer, Out.
 func (s *Session) Output() *[]byte { return &s.Out }
 
-// Authenticated says whether the full limits of size apply.
+// Authenticated reports whether the full size limits apply.
 func (s *Session) Authenticated() bool { return s.account != nil }
 
-// Closing says that the connection is to be closed once Out is written.
+// Closing reports that the connection must be closed once Out is written.
 func (s *Session) Closing() bool { return s.closing }
 
-// Close forgets the session; the transport calls it once, at the end. A batch
-// that is away comes back without a Wake.
+// Close ends the session; the transport calls it once. A batch in flight completes
+// without calling Wake.
 func (s *Session) Close() {
 	s.state.Swap(closed)
 	s.abandon()

@@ -12,13 +12,13 @@ import (
 	"limitsrv/engine"
 )
 
-// fakeExec answers every op: a Forget is allowed, a Peek finds keys that begin
-// with "k" and rest in 1500 ms, an Expect holds unless its key is "changed", a Watch
-// tells 7, and for the key "down" no majority is there. It keeps what it was asked.
+// fakeExec answers every op: a Forget is allowed, a Peek finds keys that begin with "k"
+// with a reset of 1500 ms, an Expect holds unless its key is "changed", a Watch returns
+// 7, and the key "down" has no quorum. It records the ops.
 type fakeExec struct {
-	batches []string      // the keys of each batch; atomic ones end in "!", stale ones in "?"
-	err     error         // told to done instead
-	held    chan struct{} // unless nil, done is called from another goroutine once something comes
+	batches []string      // keys of each batch; atomic ones end in "!", stale ones in "?"
+	err     error         // passed to done instead
+	held    chan struct{} // unless nil, done is called from another goroutine after a receive from it
 }
 
 func (f *fakeExec) Exec(b *engine.Batch, done func(error)) {
@@ -72,7 +72,7 @@ func newTestSession(e Exec, password string, wake func()) *Session {
 	return h.NewSession(Client{Addr: "127.0.0.1:9", LocalAddr: "127.0.0.1:6379", Wake: wake})
 }
 
-// words makes the arguments of a command line; "" stands for an empty one.
+// words splits a command line into arguments; "" is an empty one.
 func words(line string) [][]byte {
 	var args [][]byte
 	for _, w := range strings.Fields(line) {
@@ -81,7 +81,7 @@ func words(line string) [][]byte {
 	return args
 }
 
-// ask sends lines as one pipeline and takes the replies.
+// ask sends lines as one pipeline and returns the replies.
 func ask(s *Session, lines ...string) string {
 	for _, l := range lines {
 		if !s.Do(words(l)) {
@@ -109,7 +109,7 @@ func TestPipelineIsOneBatch(t *testing.T) {
 			":1|-ERR wrong number of arguments for 'del' command; usage: DEL key [key ...]|:1|-ERR key must be 1 to 1024 bytes long, got ''|" +
 				"-ERR unknown command 'NOPE', with args beginning with: 'x' |:1500|", "a b k"},
 		{"executes nothing for errors alone", []string{"DEL", "DEL"}, strings.Repeat("-ERR wrong number of arguments for 'del' command; usage: DEL key [key ...]|", 2), ""},
-		{"answers what came before QUIT and nothing after", []string{"DEL a", "QUIT", "DEL b"}, ":1|+OK|", "a"},
+		{"answers commands before QUIT and none after", []string{"DEL a", "QUIT", "DEL b"}, ":1|+OK|", "a"},
 	} {
 		f.batches = nil
 		if got := ask(s, tt.lines...); got != tt.want {
@@ -218,8 +218,8 @@ func TestBatchFails(t *testing.T) {
 	}
 }
 
-// A session at rest has no room for commands, and none is kept for a pipeline that
-// was out of the common.
+// An idle session holds no memory for commands, and the pool keeps none of an
+// exceptionally deep pipeline.
 func TestMemoryIsGivenBack(t *testing.T) {
 	s := newTestSession(allow{}, "", nil)
 	for _, n := range []int{1, maxKept + 1} {
@@ -233,7 +233,7 @@ func TestMemoryIsGivenBack(t *testing.T) {
 	}
 }
 
-// allow is the Exec that answers all with 1 and does nothing else.
+// allow is an Exec that answers every op with 1.
 type allow struct{}
 
 func (allow) Exec(b *engine.Batch, done func(error)) {
@@ -267,7 +267,7 @@ func TestNoAllocationPerCommand(t *testing.T) {
 	}
 }
 
-// BenchmarkSession is bytes in to bytes out, the engine included, without socket
+// BenchmarkSession measures bytes in to bytes out, including the engine, without socket
 // and reader.
 func BenchmarkSession(b *testing.B) {
 	for _, line := range []string{"RL.TOKEN user:1 1000000 1000000", "RL.SLIDE user:1 1000000 1m", "PING"} {
@@ -288,7 +288,8 @@ func BenchmarkSession(b *testing.B) {
 	}
 }
 
-// TestSessionsTogether lets sessions ask for what they tell about each other.
+// TestSessionsTogether lets concurrent sessions read the data that they publish about
+// each other.
 func TestSessionsTogether(t *testing.T) {
 	h := newTestHandler("")
 	var group sync.WaitGroup

@@ -5,8 +5,9 @@ import (
 	"strings"
 )
 
-// SiteOf is the part of an address, as HOST:PORT or HOST, by which strangers are told
-// apart: the host, or of IPv6 the 64 bits that a site has to itself.
+// SiteOf returns the part of an address, HOST:PORT or HOST, by which unauthenticated
+// clients are distinguished: the host, for IPv6 its /64 prefix, which one site has to
+// itself.
 func SiteOf(from string) string {
 	if at, err := netip.ParseAddrPort(from); err == nil {
 		from = at.Addr().String()

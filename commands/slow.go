@@ -8,7 +8,7 @@ import (
 	"time"
 )
 
-// Bounds of the slow log, and of its entries, which are Redis'.
+// Bounds of the slow log and of its entries, equal to Redis'.
 const (
 	defaultSlower  = 10 * time.Millisecond
 	defaultSlowLog = 128
@@ -19,29 +19,29 @@ const (
 	latencySamples = 160 // of each event
 )
 
-// A slowWatch keeps what was slow: the commands of SLOWLOG and the events of
-// LATENCY. Many may call at once.
+// A slowWatch holds the commands of SLOWLOG and the events of LATENCY. Any number of
+// goroutines may use it.
 type slowWatch struct {
-	least atomic.Int64 // what takes fewer nanoseconds is of no interest
+	least atomic.Int64 // threshold in nanoseconds below which nothing is recorded
 
 	mu      sync.Mutex
-	slower  int64 // microseconds from which on commands are logged; negative: none
-	monitor int64 // milliseconds from which on events are kept; 0: none
-	most    int   // entries kept
+	slower  int64 // threshold of the slow log in microseconds; negative: off
+	monitor int64 // threshold of latency events in milliseconds; 0: off
+	most    int   // maximum number of entries
 	nextID  int64
 	entries []slowEntry // oldest first
 	events  map[string]*latencyEvent
 }
 
-// A slowEntry is a command of the slow log.
+// A slowEntry is an entry of the slow log.
 type slowEntry struct {
 	id         int64
-	at, micros int64 // seconds since 1970, and how long it took
+	at, micros int64 // time in seconds since 1970, and duration
 	args       []string
 	addr, name string
 }
 
-// A latencyEvent is what LATENCY tells about commands of a kind.
+// A latencyEvent holds the samples of LATENCY for one kind of command.
 type latencyEvent struct {
 	samples []latencySample // oldest first; at most one a second
 	max     int64           // milliseconds
@@ -51,12 +51,12 @@ type latencySample struct{ at, millis int64 }
 
 func newSlowWatch() *slowWatch {
 	w := &slowWatch{slower: defaultSlower.Microseconds(), most: defaultSlowLog, events: map[string]*latencyEvent{}}
-	w.aim()
+	w.updateThreshold()
 	return w
 }
 
-// aim works least out. mu is held, or nobody else knows of w.
-func (w *slowWatch) aim() {
+// updateThreshold recomputes least. Requires: mu is held, or w is not shared yet.
+func (w *slowWatch) updateThreshold() {
 	least := int64(math.MaxInt64)
 	if w.slower >= 0 {
 		least = w.slower * 1000
@@ -67,23 +67,23 @@ func (w *slowWatch) aim() {
 	w.least.Store(least)
 }
 
-// set changes what is kept.
+// set changes the bounds or the entries.
 func (w *slowWatch) set(change func(*slowWatch)) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	change(w)
-	w.cut()
-	w.aim()
+	w.trim()
+	w.updateThreshold()
 }
 
-// cut drops the oldest entries beyond most.
-func (w *slowWatch) cut() {
+// trim drops the oldest entries beyond most.
+func (w *slowWatch) trim() {
 	if surplus := len(w.entries) - w.most; surplus > 0 {
 		w.entries = append(w.entries[:0], w.entries[surplus:]...)
 	}
 }
 
-// note keeps a command that took nanos, if that is long enough.
+// note records a command that took nanos, if that reaches a threshold.
 func (s *Session) note(c *spec, args [][]byte, nanos int64) {
 	w := s.h.slow
 	s.mu.Lock()
@@ -100,7 +100,7 @@ func (s *Session) note(c *spec, args [][]byte, nanos int64) {
 	}
 	w.entries = append(w.entries, slowEntry{w.nextID, now, nanos / 1000, excerpts(redacted(c, args)), s.client.Addr, name})
 	w.nextID++
-	w.cut()
+	w.trim()
 }
 
 func (w *slowWatch) event(c *spec, sample latencySample) {
@@ -124,7 +124,7 @@ func (w *slowWatch) event(c *spec, sample latencySample) {
 	e.samples = append(e.samples, sample)
 }
 
-// excerpts are arguments as the slow log keeps them.
+// excerpts returns arguments in the form of the slow log.
 func excerpts(args [][]byte) (kept []string) {
 	for i, a := range args {
 		if i == slowArgs-1 && len(args) > slowArgs {

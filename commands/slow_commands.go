@@ -10,23 +10,23 @@ import (
 var errSlowCount = &Error{"ERR", "count should be greater than or equal to -1"}
 
 var slowLog = Command{
-	Name: "SLOWLOG", Summary: "Container for commands about the log of slow commands.",
+	Name: "SLOWLOG", Summary: "Commands about the log of slow commands.",
 	Complexity: "Depends on the subcommand", Since: "2.2.12", Group: "server",
 	Sub: []Command{
-		slowLogSub("GET", "[count]", "Answers the newest entries: 10, or so many, or with -1 all.", runSlowLogGet),
-		slowLogSub("LEN", "", "Answers how many entries there are.", func(s *Session, _ [][]byte) {
+		slowLogSub("GET", "[count]", "Returns the newest entries: 10, or count, or all with -1.", runSlowLogGet),
+		slowLogSub("LEN", "", "Returns the number of entries.", func(s *Session, _ [][]byte) {
 			s.h.slow.mu.Lock()
 			defer s.h.slow.mu.Unlock()
 			s.w.Int(int64(len(s.h.slow.entries)))
 		}),
-		slowLogSub("RESET", "", "Forgets all entries.", func(s *Session, _ [][]byte) {
+		slowLogSub("RESET", "", "Deletes all entries.", func(s *Session, _ [][]byte) {
 			s.h.slow.set(func(w *slowWatch) { w.entries = nil })
 			s.w.OK()
 		}),
 	},
 }
 
-// slowLogSub is a line of SLOWLOG's subcommands.
+// slowLogSub makes a subcommand of SLOWLOG.
 func slowLogSub(name, args, summary string, run func(*Session, [][]byte)) Command {
 	return Command{
 		Name: name, Args: args, Summary: summary, Complexity: "O(N), N being the entries", Since: "2.2.12", Group: "server",
@@ -63,21 +63,21 @@ func runSlowLogGet(s *Session, args [][]byte) {
 }
 
 var latency = Command{
-	Name: "LATENCY", Summary: "Container for commands about how long commands take.",
+	Name: "LATENCY", Summary: "Commands about the latency of commands.",
 	Complexity: "Depends on the subcommand", Since: "2.8.13", Group: "server",
 	Sub: []Command{
-		latencySub("DOCTOR", "", "Tells about latency, in words.", runLatencyDoctor),
-		latencySub("HISTOGRAM", "[command ...]", "Answers how long calls took: cumulative counts by powers of two.", runLatencyHistogram),
-		latencySub("HISTORY", "event", "Answers the samples of an event: when, and milliseconds.", runLatencyHistory),
-		latencySub("LATEST", "", "Answers the events: when the last was, its milliseconds, and the most.", runLatencyLatest),
-		latencySub("RESET", "[event ...]", "Forgets events, or all; answers how many.", runLatencyReset),
+		latencySub("DOCTOR", "", "Describes latency in words.", runLatencyDoctor),
+		latencySub("HISTOGRAM", "[command ...]", "Returns the durations of calls as cumulative counts by powers of two.", runLatencyHistogram),
+		latencySub("HISTORY", "event", "Returns the samples of an event: time and milliseconds.", runLatencyHistory),
+		latencySub("LATEST", "", "Returns the events: time and milliseconds of the latest sample, and the maximum.", runLatencyLatest),
+		latencySub("RESET", "[event ...]", "Deletes the given events, or all, and returns their number.", runLatencyReset),
 	},
 }
 
-// latencySub is a line of LATENCY's subcommands.
+// latencySub makes a subcommand of LATENCY.
 func latencySub(name, args, summary string, run func(*Session, [][]byte)) Command {
 	return Command{
-		Name: name, Args: args, Summary: summary, Complexity: "O(N), N being what is answered", Since: "2.8.13", Group: "server",
+		Name: name, Args: args, Summary: summary, Complexity: "O(N), N being the size of the reply", Since: "2.8.13", Group: "server",
 		Flags: Admin | NoScript | Loading | Stale, Run: run,
 	}
 }
@@ -87,19 +87,19 @@ func runLatencyDoctor(s *Session, _ [][]byte) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	if w.monitor == 0 {
-		s.w.Verbatim("Events are not kept: CONFIG SET latency-monitor-threshold <milliseconds> keeps them. LATENCY HISTOGRAM and SLOWLOG are.\n")
+		s.w.Verbatim("Event recording is off: use CONFIG SET latency-monitor-threshold <milliseconds>. LATENCY HISTOGRAM and SLOWLOG are on.\n")
 		return
 	}
-	text := fmt.Sprintf("%d kinds of events took %d ms or longer.\n", len(w.events), w.monitor)
+	text := fmt.Sprintf("%d kinds of events took at least %d ms.\n", len(w.events), w.monitor)
 	for _, name := range slices.Sorted(maps.Keys(w.events)) {
 		e := w.events[name]
-		text += fmt.Sprintf("%s: in %d seconds of late, at most %d ms.\n", name, len(e.samples), e.max)
+		text += fmt.Sprintf("%s: in %d recent seconds, at most %d ms.\n", name, len(e.samples), e.max)
 	}
 	s.w.Verbatim(text)
 }
 
 func runLatencyHistogram(s *Session, args [][]byte) {
-	asked := s.h.registry.everything()
+	asked := s.h.registry.allSpecs()
 	if len(args) > 2 {
 		asked = nil
 		for _, name := range args[2:] {

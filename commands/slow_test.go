@@ -30,7 +30,7 @@ func TestHistogramBuckets(t *testing.T) {
 	}
 }
 
-// Percentiles are those of a sorted list, or up to an eighth more.
+// Percentiles equal those of a sorted list, or exceed them by at most an eighth.
 func TestPercentiles(t *testing.T) {
 	seed := rand.Uint64()
 	r := rand.New(rand.NewPCG(seed, 1))
@@ -65,7 +65,7 @@ func TestHistogramSteps(t *testing.T) {
 	}
 }
 
-// slowSession is one whose ops take 20 ms.
+// slowSession is a session with ops that take 20 ms.
 func slowSession() *Session {
 	h := NewHandler(Config{Exec: slowExec(20 * time.Millisecond), Clock: NewTestClock(testStart), Version: "0"})
 	return h.NewSession(Client{Addr: "127.0.0.1:9"})
@@ -112,7 +112,7 @@ func TestLatencyEvents(t *testing.T) {
 	s := slowSession()
 	ask(s, "DEL a")
 	if got := ask(s, "LATENCY LATEST"); got != "*0|" {
-		t.Errorf("LATENCY LATEST %s before it was asked for, want none", got)
+		t.Errorf("LATENCY LATEST %s before the threshold is set, want none", got)
 	}
 	ask(s, "CONFIG SET latency-monitor-threshold 10")
 	ask(s, "DEL a")
@@ -124,7 +124,7 @@ func TestLatencyEvents(t *testing.T) {
 		"LATENCY LATEST":               `^\*2\|\*4\|\$7\|command\|` + sample + millis + `\*4\|\$12\|fast-command\|` + sample + millis + `$`,
 		"LATENCY HISTORY command":      `^\*1\|\*2\|` + sample + `$`,
 		"LATENCY HISTORY nope":         `^\*0\|$`,
-		"LATENCY DOCTOR":               `2 kinds of events took 10 ms or longer`,
+		"LATENCY DOCTOR":               `2 kinds of events took at least 10 ms`,
 		"LATENCY HISTOGRAM del":        `^\*2\|\$3\|del\|\*4\|\$5\|calls\|:2\|\$14\|histogram_usec\|\*[24]\|:\d+\|:\d\|`,
 		"LATENCY HISTOGRAM client foo": `^\*0\|$`,
 	} {
@@ -144,7 +144,7 @@ func TestLatencyEvents(t *testing.T) {
 	}
 }
 
-// BenchmarkSystemClock is the reading that each batch costs.
+// BenchmarkSystemClock measures the clock reading of each batch.
 func BenchmarkSystemClock(b *testing.B) {
 	c := NewSystemClock(0)
 	for b.Loop() {

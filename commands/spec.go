@@ -6,27 +6,27 @@ import (
 	"limitsrv/commands/users"
 )
 
-// A spec is a Command and what follows from it, worked out once.
+// A spec is a Command with the values derived from it.
 type spec struct {
 	*Command
-	name string // in lower case; of a Sub with its container's: client|setname
+	name string // in lower case; of a Sub with its container's name: client|setname
 	id   int    // index of its counters
 	args []arg
-	// min and max bound the number of words, the name counted.
+	// min and max bound the number of words, including the name.
 	min, max int
 	isSub    bool
 	needs    users.Groups // see needsOf
 	subs     []*spec
 }
 
-// a registry finds the specs of a table. It is read-only once made.
+// A registry finds the specs of a table. It is read-only once made.
 type registry struct {
-	all    []*spec // of the table's lines, in its order
+	all    []*spec // one for each line of the table, in its order
 	byName map[string]*spec
-	total  int // specs, subs counted in
+	total  int // number of specs including subs
 }
 
-// maxNameBytes is the length of the longest name that find looks for.
+// maxNameBytes is the length of the longest name that find looks up.
 const maxNameBytes = 64
 
 func newRegistry(table []*Command) *registry {
@@ -63,8 +63,8 @@ func (r *registry) add(c *Command, container string) *spec {
 	return s
 }
 
-// everything are all specs, each followed by its subs.
-func (r *registry) everything() []*spec {
+// allSpecs returns all specs, each followed by its subs.
+func (r *registry) allSpecs() []*spec {
 	all := make([]*spec, 0, r.total)
 	for _, c := range r.all {
 		all = append(append(all, c), c.subs...)
@@ -72,10 +72,9 @@ func (r *registry) everything() []*spec {
 	return all
 }
 
-// lookup finds the command of a line and checks the number of its words. It
-// returns the spec also beside the arity error. guess, unless nil, is tried
-// first: lines mostly are of the command of the line before, and comparing costs
-// a tenth of finding.
+// lookup finds the command of a line and checks the number of its words. With an arity
+// error it returns the spec too. guess, unless nil, is tried first: most lines repeat the
+// command of the line before, and the comparison costs a tenth of find.
 func (r *registry) lookup(args [][]byte, guess *spec) (*spec, error) {
 	s := guess
 	if s == nil || s.isSub || !s.isNamed(args[0]) {
@@ -97,8 +96,8 @@ func (r *registry) lookup(args [][]byte, guess *spec) (*spec, error) {
 	return s, nil
 }
 
-// find looks a name up, in any case, and with sub a subcommand, which may also be
-// named as container|sub. No allocation.
+// find looks a name up, in any case. A subcommand is given as sub, or within name as
+// container|sub. No allocation.
 func (r *registry) find(name, sub []byte) *spec {
 	if len(name)+1+len(sub) > maxNameBytes {
 		return nil
@@ -113,7 +112,7 @@ func (r *registry) find(name, sub []byte) *spec {
 	return r.byName[string(full[:n])]
 }
 
-// isNamed says whether name is the name, in any case.
+// isNamed reports whether name is the spec's name, in any case.
 func (s *spec) isNamed(name []byte) bool {
 	if len(name) != len(s.name) {
 		return false
@@ -140,8 +139,8 @@ func copyLower(dst, src []byte) int {
 	return len(src)
 }
 
-// cString is b up to a zero byte, and up to 128 bytes, which is where Redis cuts
-// what it quotes.
+// cString returns b up to a zero byte, and at most 128 bytes, as Redis truncates quoted
+// arguments.
 func cString(b []byte) string {
 	for i, c := range b[:min(len(b), 128)] {
 		if c == 0 {
@@ -151,8 +150,7 @@ func cString(b []byte) string {
 	return string(b[:min(len(b), 128)])
 }
 
-// arity is what COMMAND tells: the number of words, or less than zero for at
-// least so many.
+// arity returns the arity of COMMAND: the number of words, or negative for a minimum.
 func (s *spec) arity() int {
 	if s.min == s.max {
 		return s.min

@@ -8,34 +8,34 @@ import (
 	"time"
 )
 
-// stripes spread the counters over cache lines, so that sessions on several
-// cores seldom meet on one.
+// stripes is the number of copies of the counters, on separate cache lines, so that
+// sessions on several cores seldom share one.
 const stripes = 8
 
-// stats count what sessions do, for INFO.
+// stats are the counters of INFO.
 type stats struct {
 	stripes     [stripes][]commandCounts // by spec.id
-	waits       [stripes]histogram       // how long each op took to be answered; never reset
+	waits       [stripes]histogram       // latency of each op; never reset
 	codes       codeCounts
 	connections atomic.Int64
 	rate        throughput // of commands
 	inputRate   throughput // of bytes
 	outputRate  throughput
-	// carriedBefore is the Network at the last CONFIG RESETSTAT; nil: there was none.
-	carriedBefore atomic.Pointer[Network]
+	// networkBase is the Network at the last CONFIG RESETSTAT; nil: there was none.
+	networkBase atomic.Pointer[Network]
 }
 
-// commandCounts count the calls of one command.
+// commandCounts are the counters of one command.
 type commandCounts struct {
-	rejected atomic.Int64 // not carried out: arity, login
-	failed   atomic.Int64 // carried out and answered with an error
+	rejected atomic.Int64 // not executed: arity, login
+	failed   atomic.Int64 // executed and answered with an error
 	hits     atomic.Int64 // keys that a reading op found
 	misses   atomic.Int64
-	nanos    atomic.Int64              // that the calls took; of a batch each has its share
+	nanos    atomic.Int64              // total time of the calls; each call of a batch has an equal share
 	latency  atomic.Pointer[histogram] // of all calls; nil before the first
 }
 
-// took counts calls that took so long each.
+// took counts calls that took `each` nanoseconds each.
 func (c *commandCounts) took(calls, each int64) {
 	c.nanos.Add(calls * each)
 	h := c.latency.Load()
@@ -74,7 +74,7 @@ func (s *stats) command(id int) (t commandTotals) {
 	return t
 }
 
-// latency is how long the calls of a command took.
+// latency returns the distribution of a command's call times.
 func (s *stats) latency(id int) *distribution {
 	d := &distribution{}
 	for i := range s.stripes {
@@ -115,7 +115,7 @@ func (s *stats) reset() {
 	s.outputRate.reset()
 }
 
-// codeCounts count error replies by their code word. Many may call at once.
+// codeCounts counts error replies by code word. Any number of goroutines may use it.
 type codeCounts struct {
 	mu     sync.Mutex
 	counts map[string]int64
@@ -142,8 +142,8 @@ func (c *codeCounts) reset() {
 	clear(c.counts)
 }
 
-// A throughput is the rate of a counter between two looks at it, which are at
-// least rateInterval apart; a look before that gets the rate of the last one.
+// A throughput is the rate of a counter between two samples, which are at least
+// rateInterval apart; an earlier sample returns the last rate.
 type throughput struct {
 	mu    sync.Mutex
 	at    time.Time
@@ -153,7 +153,7 @@ type throughput struct {
 
 const rateInterval = 100 * time.Millisecond
 
-func (r *throughput) look(now time.Time, total int64) int64 {
+func (r *throughput) sample(now time.Time, total int64) int64 {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.at.IsZero() {
@@ -173,7 +173,7 @@ func (r *throughput) reset() {
 	r.at, r.total, r.rate = time.Time{}, 0, 0
 }
 
-// String is the value of a line of INFO commandstats.
+// String returns the value of a line of INFO commandstats.
 func (t commandTotals) String() string {
 	micros := float64(t.nanos) / 1000
 	return fmt.Sprintf("calls=%d,usec=%.0f,usec_per_call=%.2f,rejected_calls=%d,failed_calls=%d",

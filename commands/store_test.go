@@ -9,14 +9,13 @@ import (
 	"time"
 )
 
-// A fakeStore begins what it is asked for, one thing at a time, and ends it when
-// told.
+// A fakeStore begins one operation at a time and completes it when end is called.
 type fakeStore struct {
 	standing Standing
-	begun    string // what is under way
+	begun    string // operation in progress
 	done     func(error)
-	shut     string // what SHUTDOWN asked for
-	refused  error  // to begin anything
+	shut     string // arguments of the shutdown
+	refused  error  // returned instead of beginning an operation
 }
 
 func (f *fakeStore) begin(what string, done func(error)) error {
@@ -46,16 +45,16 @@ func (f *fakeStore) Standing() Standing {
 
 func (f *fakeStore) shutDown(p Parting) { f.shut += fmt.Sprintf("save=%v ", p) }
 
-// end ends what is under way.
+// end completes the operation in progress.
 func (f *fakeStore) end(err error) {
 	done := f.done
 	f.begun, f.done = "", nil
 	done(err)
 }
 
-// A session whose SAVE is under way is away like one whose batch is: it takes
-// nothing, is woken up once, and answers in order. Store may end it at any moment.
-func TestAnswersLater(t *testing.T) {
+// A session with a SAVE in progress behaves as with a batch in flight: it accepts no
+// command, is woken once, and answers in order. The store may complete at any moment.
+func TestDeferredReplies(t *testing.T) {
 	disk := errors.New("disk on fire")
 	for _, tt := range []struct {
 		name, line string
@@ -63,9 +62,9 @@ func TestAnswersLater(t *testing.T) {
 		want       string
 	}{
 		{"answers when it is saved", "SAVE", nil, ":0|+OK|+PONG|"},
-		{"says why it is not", "SAVE", disk, ":0|-ERR disk on fire|+PONG|"},
-		{"says so with a code of its own", "SAVE", fmt.Errorf("save: %w", code("MISCONF")), ":0|-MISCONF it says so|+PONG|"},
-		{"says why there is no backup", "RL.BACKUP a-1", disk, ":0|-ERR disk on fire|+PONG|"},
+		{"reports why it is not", "SAVE", disk, ":0|-ERR disk on fire|+PONG|"},
+		{"reports an error with a code", "SAVE", fmt.Errorf("save: %w", code("MISCONF")), ":0|-MISCONF it says so|+PONG|"},
+		{"reports why there is no backup", "RL.BACKUP a-1", disk, ":0|-ERR disk on fire|+PONG|"},
 		{"answers the path", "RL.BACKUP a-1", nil, ":0|$17|/data/backups/a-1|+PONG|"},
 	} {
 		for _, at := range []string{"once", "later", "elsewhere"} {
@@ -81,7 +80,7 @@ func TestAnswersLater(t *testing.T) {
 			}
 			if at != "once" {
 				if s.Do(words("PING")) || s.Flush() || s.Resume() {
-					t.Errorf("%s, %s: the session goes on while it is away", tt.name, at)
+					t.Errorf("%s, %s: the session continues while the reply is deferred", tt.name, at)
 				}
 				end := func() { store.(*fakeStore).end(tt.err) }
 				if at == "elsewhere" {
@@ -101,7 +100,7 @@ func TestAnswersLater(t *testing.T) {
 	}
 }
 
-// A promptStore is done before it returns.
+// A promptStore calls done before it returns.
 type promptStore struct {
 	NoStore
 	err error
@@ -117,14 +116,14 @@ func (p *promptStore) Backup(name string, done func(string, error)) error {
 	return nil
 }
 
-// code is an error that has that code.
+// code is an error with that code.
 type code string
 
 func (c code) Error() string { return "it says so" }
 func (c code) Code() string  { return string(c) }
 
-// What CLIENT REPLY asked for holds for what comes later, and it is counted.
-func TestLaterIsCounted(t *testing.T) {
+// CLIENT REPLY applies to a deferred reply, and the reply is counted.
+func TestDeferredReplyIsCounted(t *testing.T) {
 	store := &fakeStore{}
 	s := newTestHandlerWith(Config{Store: store}).NewSession(Client{Wake: func() {}})
 	ask(s, "CONFIG SET slowlog-log-slower-than 0", "SLOWLOG RESET")
@@ -145,7 +144,7 @@ func TestLaterIsCounted(t *testing.T) {
 	}
 }
 
-// A client that goes while it waits is not woken up.
+// A client that closes while it waits is not woken.
 func TestCloseWhileSaving(t *testing.T) {
 	store := &fakeStore{}
 	s := newTestHandlerWith(Config{Store: store}).NewSession(Client{Wake: func() { t.Error("Wake after Close") }})
@@ -188,7 +187,7 @@ func TestInfoPersistence(t *testing.T) {
 		want     string
 	}{
 		{"has no store", nil, false, "loading:0 rdb_bgsave_in_progress:0 rdb_last_bgsave_status:ok rdb_last_bgsave_time_sec:-1 rdb_current_bgsave_time_sec:-1 aof_enabled:0 persist_mode:memory"},
-		{"stands well", &Standing{
+		{"healthy", &Standing{
 			Fsync: "always", Saved: SavedStanding{At: ago(time.Minute), Keys: 7, Bytes: 700, Changes: 3, Took: 1500 * time.Millisecond, Count: 2},
 			Log: LogStanding{Bytes: 1000, BaseBytes: 400, Segments: 2, Unsynced: 5, Lag: 250 * time.Millisecond, Delayed: 1},
 		}, false, "rdb_changes_since_last_save:3 rdb_last_bgsave_time_sec:1 rdb_saves:2 aof_enabled:1 aof_last_write_status:ok aof_current_size:1000 aof_base_size:400 " +
@@ -227,7 +226,7 @@ func TestInfoPersistence(t *testing.T) {
 	}
 }
 
-// Every field of Redis' INFO persistence is told, but for what has no meaning here.
+// Every field of Redis' INFO persistence is there, except those without a meaning here.
 func TestInfoPersistenceLikeRedis(t *testing.T) {
 	meaningless := map[string]string{"current_cow_": "nothing is forked", "current_fork_perc": "nothing is forked", "rdb_last_cow_size": "nothing is forked",
 		"aof_last_cow_size": "nothing is forked", "module_fork_": "there are no modules"}
@@ -243,7 +242,7 @@ func TestInfoPersistenceLikeRedis(t *testing.T) {
 	}
 	ours, theirs := unquote(got[0]), unquote(want[0])
 	if len(theirs) < 20 {
-		t.Fatalf("Redis tells only %v", theirs)
+		t.Fatalf("Redis has only %v", theirs)
 	}
 	for name := range theirs {
 		_, told := ours[name]
@@ -254,7 +253,7 @@ func TestInfoPersistenceLikeRedis(t *testing.T) {
 			}
 		}
 		if told == (why != "") {
-			t.Errorf("%s: told %v (%s)", name, told, why)
+			t.Errorf("%s: present %v (%s)", name, told, why)
 		}
 	}
 	for name := range ours {
@@ -264,7 +263,8 @@ func TestInfoPersistenceLikeRedis(t *testing.T) {
 	}
 }
 
-// While loading, what needs keys is refused, and so is a transaction that does.
+// While loading, commands that need keys are rejected, as are transactions with such
+// commands.
 func TestLoading(t *testing.T) {
 	f := &fakeExec{}
 	s := newTestSession(f, "", nil)
@@ -276,13 +276,13 @@ func TestLoading(t *testing.T) {
 		lines []string
 		want  string
 	}{
-		{"refuses EXEC of what was queued before", []string{"EXEC", "EXEC"},
+		{"rejects EXEC of commands queued before", []string{"EXEC", "EXEC"},
 			"-EXECABORT Transaction discarded because of: LOADING limitsrv is loading the dataset in memory|-ERR EXEC without MULTI|"},
-		{"refuses what needs keys, and PING as Redis does", []string{"DEL a", "DBSIZE", "PING", "SAVE"}, strings.Repeat(refused, 4)},
-		{"answers what does not", []string{"ECHO a", "SELECT 0"}, "$1|a|+OK|"},
-		{"aborts a transaction of what is refused", []string{"MULTI", "DEL a", "EXEC"}, "+OK|" + refused + "-EXECABORT Transaction discarded because of previous errors.|"},
-		{"lets one of others be", []string{"MULTI", "ECHO a", "EXEC"}, "+OK|+QUEUED|*1|$1|a|"},
-		{"first says what is wrong", []string{"DEL", "NOPE"}, "-ERR wrong number of arguments for 'del' command; usage: DEL key [key ...]|-ERR unknown command 'NOPE', with args beginning with: |"},
+		{"rejects commands that need keys, and PING as Redis does", []string{"DEL a", "DBSIZE", "PING", "SAVE"}, strings.Repeat(refused, 4)},
+		{"answers other commands", []string{"ECHO a", "SELECT 0"}, "$1|a|+OK|"},
+		{"aborts a transaction with a rejected command", []string{"MULTI", "DEL a", "EXEC"}, "+OK|" + refused + "-EXECABORT Transaction discarded because of previous errors.|"},
+		{"allows a transaction of other commands", []string{"MULTI", "ECHO a", "EXEC"}, "+OK|+QUEUED|*1|$1|a|"},
+		{"reports an invalid argument first", []string{"DEL", "NOPE"}, "-ERR wrong number of arguments for 'del' command; usage: DEL key [key ...]|-ERR unknown command 'NOPE', with args beginning with: |"},
 	} {
 		if got := ask(s, tt.lines...); got != tt.want {
 			t.Errorf("it %s\n got %s\nwant %s", tt.name, got, tt.want)
@@ -297,8 +297,9 @@ func TestLoading(t *testing.T) {
 	}
 }
 
-// Why nothing was begun is for whoever asked, who is an administrator.
-func TestRefusalsAreTold(t *testing.T) {
+// The error of a rejected operation is reported to the client, because it is an
+// administrator.
+func TestStoreErrorsAreReported(t *testing.T) {
 	refused := errors.New("not now")
 	c := newFakeCluster(RoleLeader)
 	c.refused = refused

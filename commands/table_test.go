@@ -6,7 +6,7 @@ import (
 )
 
 func TestTableIsComplete(t *testing.T) {
-	for _, c := range newRegistry(table).everything() {
+	for _, c := range newRegistry(table).allSpecs() {
 		forms := 0
 		for _, has := range []bool{c.Op != nil, c.Run != nil && c.Sub == nil, c.Sub != nil} {
 			if has {
@@ -31,14 +31,14 @@ func TestTableIsComplete(t *testing.T) {
 	}
 }
 
-// goodWords are words that are right for the arguments of that name.
+// goodWords are valid words for the arguments of that name.
 var goodWords = map[string]string{
 	"key": "k", "cursor": "0", "index": "0", "numreplicas": "0", "timeout": "0", "duration": "1", "client-id": "1",
 	"ip:port": "1.2.3.4:5", "command": "PING",
 	"backup-name": "daily-1",
 }
 
-// sampleLine is a shortest right line of a command.
+// sampleLine returns a shortest valid line of a command.
 func sampleLine(c *spec) []string {
 	line := strings.Split(c.name, "|")
 	var add func([]arg)
@@ -71,7 +71,7 @@ func sampleOf(name string) string {
 	return "word"
 }
 
-// keyAt is where the first argument that is a key stands, 0 if none is.
+// keyAt returns the index of the first argument that is a key; 0: no key.
 func (c *spec) keyAt() int {
 	at := strings.Count(c.name, "|") + 1
 	flat := flatten(c.args)

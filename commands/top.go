@@ -5,16 +5,16 @@ import (
 )
 
 const (
-	// defaultTop and MaxTop are how many keys are told, if nothing is said, and at most.
+	// defaultTop and MaxTop are the default and the maximum of the count.
 	defaultTop = 10
 	MaxTop     = 100
 )
 
 var rlTop = Command{
 	Name: "RL.TOP", Args: "[DENIED|HOT] [count] [MINUTE|HOUR]",
-	Summary: "Tells which keys were refused most (DENIED), or asked most (HOT), in the last 60 to 70 seconds or, with HOUR, 60 to 65 minutes: " +
-		"[key, count, error] for each of 10 keys or as many as said, up to 100. A key was counted between count - error and count times. " +
-		"A cluster's node tells what it has carried out of the log.",
+	Summary: "Returns the keys with the most denied requests (DENIED), or with the most requests (HOT), in the last 60 to 70 seconds or, with HOUR, 60 to 65 minutes: " +
+		"[key, count, error] for each of count keys, 10 by default, at most 100. The true number is between count - error and count. " +
+		"In a cluster, each node reports the decisions it has applied.",
 	Complexity: "O(1)", Since: "0.1.0", Group: limiterGroup,
 	Flags: ReadOnly | Stale | AllKeys,
 	Run: func(s *Session, args [][]byte) {
@@ -34,7 +34,7 @@ var rlTop = Command{
 	},
 }
 
-// parseTop reads what may follow RL.TOP, each of which may be left out.
+// parseTop parses the arguments of RL.TOP; each may be left out.
 func parseTop(args [][]byte) (what engine.TopKind, window engine.TopWindow, count int, err error) {
 	count = defaultTop
 	if len(args) > 0 && (isWord(args[0], "DENIED") || isWord(args[0], "HOT")) {
@@ -57,16 +57,16 @@ func parseTop(args [][]byte) (what engine.TopKind, window engine.TopWindow, coun
 		args = args[1:]
 	}
 	if len(args) > 0 {
-		return what, window, 0, &Error{"ERR", "syntax error, DENIED or HOT, then count, then MINUTE or HOUR may follow, got " + excerpt(args[0])}
+		return what, window, 0, &Error{"ERR", "syntax error, the arguments are DENIED or HOT, then count, then MINUTE or HOUR, each optional, got " + excerpt(args[0])}
 	}
 	return what, window, count, nil
 }
 
 var rlStats = Command{
 	Name: "RL.STATS",
-	Summary: "Tells what was decided since the start, as a map: under decisions how many requests each algorithm has allowed and denied, " +
-		"if it has decided any, with those that SHADOW let through among the denied; shadow_denied, how many these were; " +
-		"refused_for_memory; and evicted, live keys dropped for want of memory. A cluster's node tells what it has carried out of the log.",
+	Summary: "Returns the decisions since the start as a map: decisions has the number of allowed and denied requests for each algorithm " +
+		"with at least one, where requests allowed only by SHADOW count as denied; shadow_denied is the number of these; " +
+		"refused_for_memory counts requests rejected for lack of memory; evicted counts live keys evicted for lack of memory. In a cluster, each node reports the decisions it has applied.",
 	Complexity: "O(1)", Since: "0.1.0", Group: limiterGroup,
 	Flags: ReadOnly | Stale,
 	Run: func(s *Session, _ [][]byte) {

@@ -8,12 +8,12 @@ import (
 // unlimited is the max of a command that takes any number of arguments.
 const unlimited = 1 << 30
 
-// An arg is one argument of a command, as COMMAND DOCS describes it: a word, a
-// token without a word, a choice (oneof) or a sequence (block) of args.
+// An arg is one argument of a command, in the terms of COMMAND DOCS: a word, a token
+// without a word, a choice (oneof) or a sequence (block) of args.
 type arg struct {
 	kind     argKind
 	name     string // of a word or token, in lower case
-	token    string // of a token, or the token that stands before the rest
+	token    string // of a token, or the token that precedes the rest
 	optional bool
 	multiple bool
 	args     []arg // of a choice or sequence
@@ -28,8 +28,8 @@ const (
 	block
 )
 
-// parseUsage reads the Args of a Command. It panics where brackets don't match:
-// usages are literals.
+// parseUsage parses the Args of a Command. It panics if brackets don't match: usages are
+// literals.
 func parseUsage(usage string) []arg {
 	for _, sign := range []string{"[", "]", "<", ">"} {
 		usage = strings.ReplaceAll(usage, sign, " "+sign+" ")
@@ -41,8 +41,8 @@ func parseUsage(usage string) []arg {
 
 type usageParser struct{ words []string }
 
-// group reads up to the word that closes it, which it takes off. repeats says
-// that it ended in "...".
+// group parses up to and including the closing word. repeats reports that it ended in
+// "...".
 func (p *usageParser) group(closing string) (args []arg, repeats bool) {
 	var choices [][]arg
 	for {
@@ -106,8 +106,8 @@ func wordArg(w string) arg {
 	return arg{kind: word, name: w}
 }
 
-// joinTokens makes one arg of a token and what follows it: all that follows if
-// the sequence starts with it, else the next one.
+// joinTokens merges a token with the args that follow it: with all of them if the
+// sequence begins with the token, otherwise with the next one.
 func joinTokens(args []arg) []arg {
 	if len(args) > 2 && args[0].kind == pureToken && !args[1].optional {
 		rest := sequence(joinTokens(args[1:]))
@@ -127,7 +127,7 @@ func joinTokens(args []arg) []arg {
 	return joined
 }
 
-// appendOptional appends what stood in [ ]. "x [x ...]" becomes one x that repeats.
+// appendOptional appends the contents of [ ]. "x [x ...]" becomes one x that repeats.
 func appendOptional(args, inner []arg, again bool) []arg {
 	if n := len(inner); again && n <= len(args) && slices.EqualFunc(args[len(args)-n:], inner, equalArgs) {
 		a := one(inner)
@@ -154,7 +154,7 @@ func equalArgs(a, b arg) bool {
 		a.multiple == b.multiple && slices.EqualFunc(a.args, b.args, equalArgs)
 }
 
-// counts tells the fewest and the most words that args take; most is at most unlimited.
+// counts returns the minimum and maximum number of words; most is at most unlimited.
 func counts(args []arg) (least, most int) {
 	for _, a := range args {
 		l, m := a.counts()

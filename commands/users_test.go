@@ -12,7 +12,7 @@ import (
 	"limitsrv/commands/users"
 )
 
-// quickHash is a hash that costs nearly nothing.
+// quickHash returns a hash of minimal cost.
 func quickHash(password string) string {
 	salt := []byte("saltsalt")
 	sum := argon2.IDKey([]byte(password), salt, 1, 8, 1, 16)
@@ -22,13 +22,13 @@ func quickHash(password string) string {
 
 var hashOf = regexp.MustCompile(`#\w+`)
 
-// withHashes is a file of users with quick hashes of the words after #.
+// withHashes returns a users file with quick hashes of the words after #.
 func withHashes(t *testing.T, text string) string {
 	t.Helper()
 	return hashOf.ReplaceAllStringFunc(text, func(word string) string { return quickHash(word[1:]) })
 }
 
-// newTestHandlerOf is a test server with the users of a file.
+// newTestHandlerOf returns a test server with the users of a file.
 func newTestHandlerOf(password string, file func() string) (*Handler, error) {
 	var reserved []string
 	if password != "" {

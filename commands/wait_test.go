@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// Nobody goes on waiting for a client that is gone, nor for a server that ends.
-func TestWaitIsGivenUp(t *testing.T) {
+// WAIT ends when its client disconnects and when the server shuts down.
+func TestWaitIsCancelled(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		end  func(*Session)
@@ -31,9 +31,9 @@ func TestWaitIsGivenUp(t *testing.T) {
 	}
 }
 
-// What is answered is given up as well, so that nothing stays behind of it; and who
-// waits once the server drains is told what is known.
-func TestWaitLeavesNothing(t *testing.T) {
+// An answered WAIT is cancelled as well, so that no resource remains; a WAIT after Drain
+// returns the number known.
+func TestWaitReleasesEverything(t *testing.T) {
 	c := newFakeCluster(RoleLeader)
 	s := newTestHandlerWith(Config{Cluster: c}).NewSession(Client{Wake: func() {}})
 	s.Do(words("WAIT 2 0"))

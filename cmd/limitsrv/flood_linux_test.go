@@ -114,7 +114,7 @@ func loginFlood(t *testing.T, threads string) {
 		t.Errorf("%d guesses were checked, at most %d have permits", wrong.Load(), most)
 	}
 	stop()
-	if log := r.logged(); strings.Count(log, "a login failed") > floodAddresses || strings.Contains(log, "guess") {
+	if log := r.logged(); strings.Count(log, "login failed") > floodAddresses || strings.Contains(log, "guess") {
 		t.Errorf("the log says\n%s", log)
 	}
 }

@@ -91,7 +91,7 @@ func TestConfigSetDrain(t *testing.T) {
 	r := serve(t, "--drain", "1h")
 	asks(t, dial(t, "tcp", r.address), "CONFIG SET drain 0.2\r\n", "+OK\r\n")
 	until(t, "the log tells who changed what", func() bool {
-		return strings.Contains(r.logged(), `msg="options changed" options="drain=0.2" user=default from=127.0.0.1:`)
+		return strings.Contains(r.logged(), `msg="settings changed" options="drain=0.2" user=default from=127.0.0.1:`)
 	})
 	stuck(t, r)
 	r.Process.Signal(syscall.SIGTERM)

@@ -75,7 +75,7 @@ func (n *node) logStart() {
 		"addr", addressText(n.server.Addr()), "tls_addr", addressText(n.server.TLSAddr()), "unixsocket", n.Unixsocket, "max_clients", n.MaxClients,
 		"max_memory", n.MaxMemory.String(), "on_full", n.OnFull, "test_clock", n.TestClock)
 	if n.users != nil {
-		n.log.Info("the users are loaded", "users", len(n.users.Users), "file", n.Users)
+		n.log.Info("users loaded", "users", len(n.users.Users), "file", n.Users)
 	}
 	for use, source := range n.sources() {
 		n.log.Info("certificate", "for", use, "expires", source.Expires())

@@ -1,6 +1,5 @@
-// Package users owns the file of users and the hashes of their passwords: what it may
-// say, how a mistake in it is told, and whether a password is right. It knows no
-// command and no connection.
+// Package users owns the users file and password hashes: the file's format, its error
+// messages, and password checks. It has no dependency on commands or connections.
 //
 // The file is YAML:
 //
@@ -10,16 +9,16 @@
 //	    groups: [decide]
 //	    keys: ["api:*"]
 //
-// hashes may stand for hash and lists several, so that a password can be changed
-// while clients still send the one before. enabled: false shuts a user out. groups are decide, peek and
-// admin; who is in admin is in the others too. keys are patterns of Redis' kind; there
-// is no default for them, as one that nobody wrote would surprise somebody.
+// hashes may replace hash and lists several, so that a password can be changed while
+// clients still send the previous one. enabled: false disables a user. groups are decide,
+// peek and admin; a user in admin is in the others too. keys are patterns of Redis' kind;
+// they have no default, because a default that is not in the file would be a surprise.
 //
 // # Promises
 //
-//   - A mistake is told as FILE:LINE: what is wrong and what is allowed, and never with
-//     anything that the file says: it may be a secret.
-//   - A file costs at most a megabyte to read, and a password of it at most 256 MB and
-//     some seconds to check, whatever the file says.
-//   - A password that is wrong costs the same as the right one.
+//   - An error has the form FILE:LINE: problem and allowed values. It never contains text
+//     of the file, because that may be a secret.
+//   - A file costs at most a megabyte to read, and one password check at most 256 MB and a
+//     few seconds, for any parameters in the file.
+//   - Checking a wrong password costs the same as checking the right one.
 package users

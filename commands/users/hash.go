@@ -13,8 +13,8 @@ import (
 	"golang.org/x/crypto/bcrypt"
 )
 
-// Bounds of a hash: what one check may cost, so that a file can not take the server
-// down. memory is in KB, and work is memory times passes.
+// Bounds of a hash. They limit the cost of one check, so that a file can not take the
+// server down. memory is in KB; work is memory times passes.
 const (
 	maxMemory  = 256 << 10
 	maxPasses  = 16
@@ -30,7 +30,7 @@ const (
 	maxHashBytes    = 256
 )
 
-// What Hash takes. Source: OWASP Password Storage Cheat Sheet, argon2id.
+// Parameters of Hash. Source: OWASP Password Storage Cheat Sheet, argon2id.
 const (
 	hashMemory  = 19 << 10
 	hashPasses  = 2
@@ -39,7 +39,7 @@ const (
 	hashSum     = 32
 )
 
-// MaxPasswordBytes is how long a password may be that Hash takes.
+// MaxPasswordBytes is the length of the longest password that Hash accepts.
 const MaxPasswordBytes = 1024
 
 var (
@@ -49,21 +49,22 @@ var (
 	errBcrypt = fmt.Errorf("a bcrypt hash must have a cost of %d to %d", bcrypt.MinCost, maxBcryptCost)
 )
 
-// A hash is one of a password. text is what the file says; argon is nil for bcrypt.
+// A hash is the hash of a password. text is its form in the file; argon is nil for
+// bcrypt.
 type hash struct {
 	text  string
 	argon *argon
 }
 
-// An argon is an argon2id hash and what it was made with.
+// An argon is an argon2id hash with its parameters.
 type argon struct {
 	memory, passes uint32
 	threads        uint8
 	salt, sum      []byte
 }
 
-// Hash makes an argon2id hash of a password, in the form of a file. It takes some
-// 30 ms and 19 MB.
+// Hash returns an argon2id hash of a password in the form of the file. Cost: about 30 ms
+// and 19 MB.
 func Hash(password []byte) (string, error) {
 	if len(password) == 0 || len(password) > MaxPasswordBytes {
 		return "", fmt.Errorf("a password must be 1 to %d bytes long, got %d", MaxPasswordBytes, len(password))
@@ -78,7 +79,7 @@ func Hash(password []byte) (string, error) {
 		b64.EncodeToString(salt), b64.EncodeToString(sum)), nil
 }
 
-// parseHash reads a hash. Its error does not tell text.
+// parseHash parses a hash. Its error does not contain text.
 func parseHash(text string) (hash, error) {
 	if len(text) > maxHashBytes {
 		return hash{}, errForm
@@ -124,7 +125,7 @@ func parseArgon(params, salt, sum string) (*argon, error) {
 	return &argon{uint32(memory), uint32(passes), uint8(threads), saltBytes, sumBytes}, nil
 }
 
-// bcryptDigits are those of bcrypt's own base 64.
+// bcryptDigits are the digits of bcrypt's base 64.
 const bcryptDigits = "./ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789"
 
 func parseBcrypt(text string) (hash, error) {
@@ -142,9 +143,9 @@ func parseBcrypt(text string) (hash, error) {
 	return hash{text: text}, nil
 }
 
-// is says whether the hash is that of a password. It takes the time and the memory
-// that the hash was made with.
-func (h hash) is(password []byte) bool {
+// matches reports whether the hash is the password's. Cost: the time and the memory of
+// the hash's parameters.
+func (h hash) matches(password []byte) bool {
 	if h.argon == nil {
 		return bcrypt.CompareHashAndPassword([]byte(h.text), password) == nil
 	}

@@ -17,25 +17,26 @@ import (
 const (
 	maxUsers        = 4096
 	maxNameBytes    = 128
-	maxKeys         = 256 // patterns of a user
+	maxKeys         = 256 // patterns per user
 	maxPatternBytes = 1024
-	maxHashes       = 4 // of a user
+	maxHashes       = 4 // per user
 )
 
 const fields = "name, hash or hashes, groups, keys and enabled"
 
-// A source is a file that is being read.
+// A source is a file that is being parsed.
 type source struct {
 	path     string
 	reserved []string
 	named    map[string]*User
 }
 
-// Parse reads what a file of that path says, of at most a megabyte.
+// Parse parses data, at most a megabyte, which was read from path. reserved are names
+// that must not be in it.
 func Parse(path string, data []byte, reserved ...string) (*Table, error) {
 	s := &source{path: path, reserved: reserved, named: map[string]*User{}}
 	if line := files.NestedTooDeep(data); line > 0 {
-		return nil, s.mistake(line, "too many lists in each other")
+		return nil, s.errorAt(line, "lists are nested too deeply")
 	}
 	file, err := parser.ParseBytes(data, 0)
 	if err != nil {
@@ -44,10 +45,10 @@ func Parse(path string, data []byte, reserved ...string) (*Table, error) {
 		if errors.As(err, &at) && at.GetToken() != nil && at.GetToken().Position != nil {
 			line = at.GetToken().Position.Line
 		}
-		return nil, s.mistake(line, "this is not YAML as it is wanted here; a pattern that begins with * needs quotes")
+		return nil, s.errorAt(line, "invalid YAML; a pattern that begins with * needs quotes")
 	}
 	if len(file.Docs) != 1 || file.Docs[0].Body == nil {
-		return nil, s.mistake(1, "one document with users is wanted")
+		return nil, s.errorAt(1, "the file must be one YAML document with users")
 	}
 	body := file.Docs[0].Body
 	values, err := s.mapping(body)
@@ -55,7 +56,7 @@ func Parse(path string, data []byte, reserved ...string) (*Table, error) {
 		return nil, err
 	}
 	if len(values) != 1 || text(values[0].Key) != "users" {
-		return nil, s.mistake(lineOf(body), "users, a list, must be the one field")
+		return nil, s.errorAt(lineOf(body), "the only field must be users, a list")
 	}
 	t, err := s.users(values[0].Value)
 	if err != nil {
@@ -65,12 +66,12 @@ func Parse(path string, data []byte, reserved ...string) (*Table, error) {
 	return t, nil
 }
 
-// mistake is an error at a line.
-func (s *source) mistake(line int, format string, args ...any) error {
+// errorAt is an error at a line.
+func (s *source) errorAt(line int, format string, args ...any) error {
 	return fmt.Errorf("%s:%d: %s", s.path, line, fmt.Sprintf(format, args...))
 }
 
-// lineOf is where a node begins.
+// lineOf returns the line at which a node begins.
 func lineOf(n ast.Node) int {
 	if n == nil || n.GetToken() == nil || n.GetToken().Position == nil {
 		return 1
@@ -78,7 +79,7 @@ func lineOf(n ast.Node) int {
 	return n.GetToken().Position.Line
 }
 
-// text is what a node of text says, empty if it is none.
+// text returns the value of a text node, empty for any other node.
 func text(n ast.Node) string {
 	switch n := n.(type) {
 	case *ast.StringNode:
@@ -91,7 +92,7 @@ func text(n ast.Node) string {
 	return ""
 }
 
-// mapping are the fields of a node that must be a mapping, each of another name.
+// mapping returns the fields of a node that must be a mapping without duplicate names.
 func (s *source) mapping(n ast.Node) ([]*ast.MappingValueNode, error) {
 	var values []*ast.MappingValueNode
 	switch n := n.(type) {
@@ -100,41 +101,41 @@ func (s *source) mapping(n ast.Node) ([]*ast.MappingValueNode, error) {
 	case *ast.MappingValueNode:
 		values = []*ast.MappingValueNode{n}
 	default:
-		return nil, s.mistake(lineOf(n), "fields are wanted here, as name: value")
+		return nil, s.errorAt(lineOf(n), "expected fields of the form name: value")
 	}
 	seen := map[string]bool{}
 	for _, v := range values {
 		name := text(v.Key)
 		switch {
 		case name == "":
-			return nil, s.mistake(lineOf(v.Key), "the name of a field must be plain text")
+			return nil, s.errorAt(lineOf(v.Key), "the name of a field must be plain text")
 		case seen[name]:
-			return nil, s.mistake(lineOf(v.Key), "a field is there twice")
+			return nil, s.errorAt(lineOf(v.Key), "duplicate field")
 		}
 		seen[name] = true
 	}
 	return values, nil
 }
 
-// list are the elements of a node that must be a list of 1 to most.
+// list returns the elements of a node that must be a list of 1 to most elements.
 func (s *source) list(what string, n ast.Node, most int) ([]ast.Node, error) {
 	l, ok := n.(*ast.SequenceNode)
 	switch {
 	case !ok:
-		return nil, s.mistake(lineOf(n), "%s must be a list", what)
+		return nil, s.errorAt(lineOf(n), "%s must be a list", what)
 	case len(l.Values) < 1 || len(l.Values) > most:
-		return nil, s.mistake(lineOf(n), "%s must have 1 to %d elements, got %d", what, most, len(l.Values))
+		return nil, s.errorAt(lineOf(n), "%s must have 1 to %d elements, got %d", what, most, len(l.Values))
 	}
 	return l.Values, nil
 }
 
-// texts are the elements of a list of texts, each of 1 to mostBytes.
+// texts returns the elements of a list of texts, each of 1 to mostBytes.
 func (s *source) texts(what string, n ast.Node, most, mostBytes int) (all []string, lines []int, err error) {
 	nodes, err := s.list(what, n, most)
 	for _, e := range nodes {
 		t := text(e)
 		if len(t) < 1 || len(t) > mostBytes {
-			return nil, nil, s.mistake(lineOf(e), "an element of %s must be text of 1 to %d bytes; a number, true or false needs quotes", what, mostBytes)
+			return nil, nil, s.errorAt(lineOf(e), "an element of %s must be text of 1 to %d bytes; a number, true or false needs quotes", what, mostBytes)
 		}
 		all, lines = append(all, t), append(lines, lineOf(e))
 	}
@@ -157,7 +158,7 @@ func (s *source) users(n ast.Node) (*Table, error) {
 	return t, nil
 }
 
-// user reads one user, with all that one must have.
+// user parses one user and checks that all required fields are there.
 func (s *source) user(n ast.Node) (*User, error) {
 	values, err := s.mapping(n)
 	if err != nil {
@@ -182,17 +183,17 @@ func (s *source) user(n ast.Node) (*User, error) {
 		{len(u.Keys) == 0, `keys: patterns, such as "api:*", or "*" for all`},
 	} {
 		if missing.is {
-			return nil, s.mistake(u.line, "a user must have %s", missing.what)
+			return nil, s.errorAt(u.line, "a user must have %s", missing.what)
 		}
 	}
 	if other := s.named[u.Name]; other != nil {
-		return nil, s.mistake(u.line, "a user of this name is at line %d already", other.line)
+		return nil, s.errorAt(u.line, "duplicate user name, first used at line %d", other.line)
 	}
 	s.named[u.Name] = u
 	return u, nil
 }
 
-// field reads one field of a user.
+// field parses one field of a user.
 func (s *source) field(u *User, name string, line int, value ast.Node) (err error) {
 	switch name {
 	case "name":
@@ -200,7 +201,7 @@ func (s *source) field(u *User, name string, line int, value ast.Node) (err erro
 		return s.checkName(u.Name, line)
 	case "hash", "hashes":
 		if len(u.hashes) > 0 {
-			return s.mistake(line, "hash and hashes exclude each other")
+			return s.errorAt(line, "hash and hashes exclude each other")
 		}
 		return s.hashes(u, name, line, value)
 	case "groups":
@@ -211,22 +212,22 @@ func (s *source) field(u *User, name string, line int, value ast.Node) (err erro
 	case "enabled":
 		b, ok := value.(*ast.BoolNode)
 		if !ok {
-			return s.mistake(line, "enabled must be true or false")
+			return s.errorAt(line, "enabled must be true or false")
 		}
 		u.Enabled = b.Value
 		return nil
 	}
-	return s.mistake(line, "there is no such field; a user has %s", fields)
+	return s.errorAt(line, "unknown field; a user has %s", fields)
 }
 
-// checkName holds a name to what can stand in a line of CLIENT LIST and of a log.
+// checkName rejects names that would break a line of CLIENT LIST or of a log.
 func (s *source) checkName(name string, line int) error {
 	if len(name) < 1 || len(name) > maxNameBytes || strings.ContainsFunc(name, func(c rune) bool { return c < '!' || c > '~' }) {
-		return s.mistake(line, "name must be text of 1 to %d letters, digits and signs of ASCII, without spaces; a number, true or false needs quotes", maxNameBytes)
+		return s.errorAt(line, "name must be text of 1 to %d letters, digits and signs of ASCII, without spaces; a number, true or false needs quotes", maxNameBytes)
 	}
 	for _, r := range s.reserved {
 		if name == r {
-			return s.mistake(line, "the user %s has the password of the server's options and can not be in the file as well", r)
+			return s.errorAt(line, "the user %s has its password in the server's options and must not be in the file", r)
 		}
 	}
 	return nil
@@ -243,7 +244,7 @@ func (s *source) hashes(u *User, name string, line int, value ast.Node) error {
 	for i, t := range all {
 		h, err := parseHash(t)
 		if err != nil {
-			return s.mistake(lines[i], "%v", err)
+			return s.errorAt(lines[i], "%v", err)
 		}
 		u.hashes = append(u.hashes, h)
 	}
@@ -256,9 +257,9 @@ func (s *source) groups(u *User, value ast.Node) error {
 		g := GroupOf(name)
 		switch {
 		case g == 0:
-			return s.mistake(lines[i], "there is no such group; groups are %s", strings.Join(GroupNames[:], ", "))
+			return s.errorAt(lines[i], "unknown group; groups are %s", strings.Join(GroupNames[:], ", "))
 		case u.Groups&g != 0:
-			return s.mistake(lines[i], "a group is there twice")
+			return s.errorAt(lines[i], "duplicate group")
 		}
 		u.Groups |= g
 	}

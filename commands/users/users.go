@@ -8,19 +8,19 @@ import (
 	"limitsrv/files"
 )
 
-// Groups are what a user is in, as bits.
+// Groups are the groups of a user, as bits.
 type Groups uint8
 
 const (
-	Decide Groups = 1 << iota // may take and give permits
-	Peek                      // may look at keys
+	Decide Groups = 1 << iota // may take and return tokens
+	Peek                      // may read keys
 	Admin                     // may do everything
 )
 
 // GroupNames are the names of groups, by bit.
 var GroupNames = [...]string{"decide", "peek", "admin"}
 
-// GroupOf is the group of a name; 0: there is none of that name.
+// GroupOf returns the group of a name; 0: no such group.
 func GroupOf(name string) Groups {
 	if i := slices.Index(GroupNames[:], name); i >= 0 {
 		return 1 << i
@@ -28,47 +28,47 @@ func GroupOf(name string) Groups {
 	return 0
 }
 
-// A User is one of the file. It does not change.
+// A User is one user of the file. Immutable.
 type User struct {
 	Name    string
 	Groups  Groups
-	Keys    []string // patterns, one at least
+	Keys    []string // patterns, at least one
 	Enabled bool
-	hashes  []hash // one at least
+	hashes  []hash // at least one
 	line    int
 }
 
-// Check says whether a password is the user's, whether or not the user is enabled.
-// It takes as long as all hashes of the user together, be it right or wrong, unless
-// it is right.
+// Check reports whether a password is the user's, whether or not the user is enabled.
+// Cost: a wrong password is checked against all hashes of the user, a right one up to its
+// hash.
 func (u *User) Check(password []byte) bool {
-	return slices.ContainsFunc(u.hashes, func(h hash) bool { return h.is(password) })
+	return slices.ContainsFunc(u.hashes, func(h hash) bool { return h.matches(password) })
 }
 
-// SameSecret says whether the passwords of both are by the same hashes.
+// SameSecret reports whether both users have the same hashes.
 func (u *User) SameSecret(other *User) bool {
 	return slices.EqualFunc(u.hashes, other.hashes, sameHash)
 }
 
 func sameHash(a, b hash) bool { return a.text == b.text }
 
-// Hashes is how many passwords the user may have.
+// Hashes returns the number of passwords that the user may have.
 func (u *User) Hashes() int { return len(u.hashes) }
 
-// A Table is the users of a file, one at least. It does not change.
+// A Table holds the users of a file, at least one. Immutable.
 type Table struct {
 	Users  []*User // in the order of the file
 	named  map[string]*User
 	digest [sha256.Size]byte
 }
 
-// Find is the user of a name; nil: there is none.
+// Find returns the user of a name; nil: no such user.
 func (t *Table) Find(name string) *User { return t.named[name] }
 
-// maxFileBytes bounds a file.
+// maxFileBytes bounds the size of a file.
 const maxFileBytes = 1 << 20
 
-// Load reads a file. reserved are names that may not stand in it.
+// Load reads a file. reserved are names that must not be in it.
 func Load(path string, reserved ...string) (*Table, error) {
 	data, _, err := files.Read(path, maxFileBytes)
 	if err != nil {

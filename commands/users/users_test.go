@@ -51,43 +51,43 @@ func TestParse(t *testing.T) {
 	}
 }
 
-// Each mistake is told with its line, and never with what the file says.
-func TestMistakes(t *testing.T) {
+// Each error has its line, and contains nothing of the file.
+func TestErrors(t *testing.T) {
 	const user = "users:\n  - name: a\n    hash: " + bcryptOfSecret + "\n    groups: [peek]\n    keys: [a]\n"
 	for _, tt := range []struct{ name, file, want string }{
-		{"nothing", "", "f:1: one document"},
+		{"nothing", "", "f:1: the file must be one YAML document"},
 		{"no users", "users: []", "f:1: users must have 1 to 4096 elements, got 0"},
 		{"users that are no list", "users: 5", "f:1: users must be a list"},
-		{"another field", "user: []", "f:1: users, a list, must be the one field"},
-		{"a second field", user + "more: 1\n", "f:1: users, a list"},
-		{"two documents", user + "---\n" + user, "f:1: one document"},
-		{"no YAML", "users:\n  - name: [a\n", "f:2: this is not YAML"},
+		{"another field", "user: []", "f:1: the only field must be users, a list"},
+		{"a second field", user + "more: 1\n", "f:1: the only field"},
+		{"two documents", user + "---\n" + user, "f:1: the file must be one YAML document"},
+		{"no YAML", "users:\n  - name: [a\n", "f:2: invalid YAML"},
 		{"an anchor", "users: &x\n  - name: a\n", "f:1: users must be a list"},
-		{"a star without quotes", "users:\n  - name: a\n    keys: [*]\n", "f:3: this is not YAML"},
-		{"an unknown field", user + "    hunter2: true\n", "f:6: there is no such field"},
+		{"a star without quotes", "users:\n  - name: a\n    keys: [*]\n", "f:3: invalid YAML"},
+		{"an unknown field", user + "    hunter2: true\n", "f:6: unknown field"},
 		{"a field twice", user + "    enabled: true\n    enabled: true\n", "f:"},
-		{"a user who is none", "users:\n  - 5\n", "f:2: fields are wanted"},
+		{"a user that is no mapping", "users:\n  - 5\n", "f:2: expected fields"},
 		{"no name", strings.Replace(user, "name: a", "enabled: true", 1), "f:2: a user must have a name"},
 		{"an empty name", strings.Replace(user, "name: a", `name: ""`, 1), "f:2: name must be"},
 		{"a name with a space", strings.Replace(user, "name: a", `name: a b`, 1), "f:2: name must be"},
 		{"a name that is a number", strings.Replace(user, "name: a", `name: 5`, 1), "f:2: name must be"},
-		{"a name twice", user + strings.TrimPrefix(user, "users:\n"), "f:6: a user of this name is at line 2"},
-		{"a reserved name", strings.Replace(user, "name: a", "name: default", 1), "f:2: the user default has the password"},
+		{"a name twice", user + strings.TrimPrefix(user, "users:\n"), "f:6: duplicate user name, first used at line 2"},
+		{"a reserved name", strings.Replace(user, "name: a", "name: default", 1), "f:2: the user default has its password"},
 		{"no hash", strings.Replace(user, "    hash: "+bcryptOfSecret+"\n", "", 1), "f:2: a user must have a hash"},
-		{"a hash that is none", strings.Replace(user, bcryptOfSecret, "hunter2", 1), "f:3: a hash must be"},
+		{"an invalid hash", strings.Replace(user, bcryptOfSecret, "hunter2", 1), "f:3: a hash must be"},
 		{"a hash that is no text", strings.Replace(user, bcryptOfSecret, "5", 1), "f:3: a hash must be"},
 		{"hash and hashes", user + "    hashes: [hunter2]\n", "f:6: hash and hashes exclude"},
 		{"too many hashes", strings.Replace(user, "hash: "+bcryptOfSecret, "hashes: [a, b, c, d, e]", 1), "f:3: hashes must have 1 to 4"},
 		{"no groups", strings.Replace(user, "    groups: [peek]\n", "", 1), "f:2: a user must have groups"},
-		{"an unknown group", strings.Replace(user, "[peek]", "[peek,\n      hunter2]", 1), "f:5: there is no such group"},
-		{"a group twice", strings.Replace(user, "[peek]", "[peek, peek]", 1), "f:4: a group is there twice"},
+		{"an unknown group", strings.Replace(user, "[peek]", "[peek,\n      hunter2]", 1), "f:5: unknown group"},
+		{"a group twice", strings.Replace(user, "[peek]", "[peek, peek]", 1), "f:4: duplicate group"},
 		{"no keys", strings.Replace(user, "    keys: [a]\n", "", 1), "f:2: a user must have keys"},
 		{"an empty key", strings.Replace(user, "[a]", `[a, ""]`, 1), "f:5: an element of keys"},
 		{"enabled that is text", user + "    enabled: hunter2\n", "f:6: enabled must be true or false"},
-		{"many brackets", "users: " + strings.Repeat("[", 500_000), "f:1: too many lists"},
-		{"many dashes", "users:\n" + strings.Repeat("- ", 100_000), "f:2: too many lists"},
-		{"many dashes below each other", "users:\n" + strings.Repeat("-\n", 500_000), "f:18: too many lists"},
-		{"many dashes between comments", "users:\n" + strings.Repeat("- # and so on\n", 70_000), "f:18: too many lists"},
+		{"many brackets", "users: " + strings.Repeat("[", 500_000), "f:1: lists are nested"},
+		{"many dashes", "users:\n" + strings.Repeat("- ", 100_000), "f:2: lists are nested"},
+		{"many dashes below each other", "users:\n" + strings.Repeat("-\n", 500_000), "f:18: lists are nested"},
+		{"many dashes between comments", "users:\n" + strings.Repeat("- # and so on\n", 70_000), "f:18: lists are nested"},
 		{"many dashes in a text", "users:\n  - name: ------------------ -\n    hunter2: 1\n", "f:2: name must be"},
 	} {
 		_, err := Parse("f", []byte(tt.file), "default")
@@ -95,7 +95,7 @@ func TestMistakes(t *testing.T) {
 		case err == nil || !strings.HasPrefix(err.Error(), tt.want):
 			t.Errorf("%s: %v, want %q", tt.name, err, tt.want)
 		case strings.Contains(err.Error(), "hunter2") || strings.Contains(err.Error(), bcryptOfSecret):
-			t.Errorf("%s: %v tells what the file says", tt.name, err)
+			t.Errorf("%s: %v repeats text of the file", tt.name, err)
 		}
 	}
 }
@@ -125,7 +125,7 @@ func TestParseHash(t *testing.T) {
 		{"more behind", "$argon2id$v=19$m=64,t=1,p=1$" + salt + "$" + sum + "$", errForm},
 		{"bcrypt", bcryptOfSecret, nil},
 		{"bcrypt of PHP", strings.Replace(bcryptOfSecret, "$2a", "$2y", 1), nil},
-		{"dear bcrypt", strings.Replace(bcryptOfSecret, "$04", "$15", 1), errBcrypt},
+		{"expensive bcrypt", strings.Replace(bcryptOfSecret, "$04", "$15", 1), errBcrypt},
 		{"cheap bcrypt", strings.Replace(bcryptOfSecret, "$04", "$03", 1), errBcrypt},
 		{"short bcrypt", bcryptOfSecret[:59], errForm},
 		{"bcrypt with another sign", bcryptOfSecret[:59] + "!", errForm},
@@ -194,8 +194,8 @@ func write(t *testing.T, path, text string) {
 	}
 }
 
-// A file that is written in place, renamed over the one before, behind a symbolic link
-// that is turned, or gone, is seen; one that is only touched is not.
+// Watch reports a file that is written in place, renamed over, replaced behind a symbolic
+// link, or removed; not one that is only touched.
 func TestWatch(t *testing.T) {
 	dir := t.TempDir()
 	path := filepath.Join(dir, "users.yaml")
@@ -205,7 +205,7 @@ func TestWatch(t *testing.T) {
 		}
 		write(t, filepath.Join(dir, version, "users.yaml"), goodFile+"# "+version)
 	}
-	turn := func(version string) { // as Kubernetes does
+	turn := func(version string) { // as Kubernetes mounts do
 		t.Helper()
 		if err := os.Symlink(version, filepath.Join(dir, "new")); err != nil {
 			t.Fatal(err)
@@ -236,7 +236,7 @@ func TestWatch(t *testing.T) {
 		do   func()
 		want string
 	}{
-		{"a turned link", func() { turn("v2") }, goodFile + "# v2"},
+		{"a replaced link", func() { turn("v2") }, goodFile + "# v2"},
 		{"a rename", func() {
 			write(t, filepath.Join(dir, "next"), goodFile)
 			if err := os.Rename(filepath.Join(dir, "next"), filepath.Join(dir, "v2", "users.yaml")); err != nil {

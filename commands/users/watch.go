@@ -9,11 +9,11 @@ import (
 	"limitsrv/files"
 )
 
-// Watch calls changed whenever what the file at path says has become other than what
-// it said when t was loaded, or when changed was last called, until ctx ends. It reads the file at each
-// interval, so that it sees a file that was written in place, one that was renamed over
-// it and one that a symbolic link now leads to. A file that can not be read is one
-// that says something else, so that its error is found once.
+// Watch calls changed whenever the contents of the file at path differ from those with
+// which t was loaded, or from those at the last call of changed, until ctx ends. It reads
+// the file at each interval, so that it notices a file that was written in place, renamed
+// over, or replaced through a symbolic link. A read error counts as different contents,
+// so that it is reported once.
 func Watch(ctx context.Context, path string, t *Table, interval time.Duration, changed func()) {
 	last := t.digest
 	timer := time.NewTimer(beat.Wait(interval))
@@ -32,7 +32,7 @@ func Watch(ctx context.Context, path string, t *Table, interval time.Duration, c
 	}
 }
 
-// digest is of what a file says, or of why it can not be read.
+// digest hashes the contents of a file, or the error of reading it.
 func digest(path string) [sha256.Size]byte {
 	data, _, err := files.Read(path, maxFileBytes)
 	if err != nil {

@@ -15,54 +15,54 @@ import (
 	"limitsrv/commands/users"
 )
 
-// A siege is a number of guessers of one address, and a client of the same address
-// who logs in now and then with a right password that was never used before.
-type siege struct {
+// A loginLoad is a number of clients of one address that guess passwords, and a client of
+// the same address that logs in now and then with a right password not used before.
+type loginLoad struct {
 	name     string
 	password string                   // of the default user; empty: there are users
-	victim   func(i int) string       // the name of login i
-	guessed  func(next, i int) string // the name of guess i, while login next is the next
-	patience time.Duration            // after which a guesser comes back by another connection
+	victim   func(i int) string       // name of login i
+	guessed  func(next, i int) string // name of guess i, while login next is the next one
+	patience time.Duration            // after which a guessing client cancels and reconnects
 }
 
 const (
-	guessers    = 50
-	siegeLogins = 200
-	siegeGap    = 170 * time.Millisecond
-	siegeHash   = 30 * time.Millisecond
-	siegeUsers  = 100 // who are guessed at, beside those who log in
+	guessers   = 50
+	loadLogins = 200
+	loadGap    = 170 * time.Millisecond
+	loadHash   = 30 * time.Millisecond
+	loadUsers  = 100 // targets of guesses, in addition to the users that log in
 )
 
-var sieges = []siege{
+var loginLoads = []loginLoad{
 	{"one other user", "", newcomer, oneGuessed, time.Hour},
 	{"many users", "", newcomer, manyGuessed, time.Hour},
-	{"names that are nobody's", "", newcomer, func(_, i int) string { return fmt.Sprint("nobody", i) }, time.Hour},
+	{"unknown names", "", newcomer, func(_, i int) string { return fmt.Sprint("nobody", i) }, time.Hour},
 	{"the next to log in", "", newcomer, func(next, _ int) string { return newcomer(next) }, time.Hour},
-	{"the very user", "", theOne, oneGuessed, time.Hour},
+	{"the same user", "", theOne, oneGuessed, time.Hour},
 	{"the password of all", "secret", byDefault, func(int, int) string { return defaultUser }, time.Hour},
 	{"one other user, without any patience", "", newcomer, oneGuessed, 100 * time.Millisecond},
 	{"many users, with little patience", "", newcomer, manyGuessed, 5 * time.Second},
-	{"the very user, with little patience", "", theOne, oneGuessed, 5 * time.Second},
+	{"the same user, with little patience", "", theOne, oneGuessed, 5 * time.Second},
 }
 
 func newcomer(i int) string       { return fmt.Sprint("new", i) }
 func theOne(int) string           { return "one" }
 func byDefault(int) string        { return defaultUser }
 func oneGuessed(int, int) string  { return theOne(0) }
-func manyGuessed(_, i int) string { return fmt.Sprint("other", i*7%siegeUsers) }
+func manyGuessed(_, i int) string { return fmt.Sprint("other", i*7%loadUsers) }
 
-// A right password gets in while others of its address guess, and no more guesses are
-// checked than a permit a second and a burst of them.
-func TestRightLoginsUnderSiege(t *testing.T) {
-	for _, s := range sieges {
+// A right password is accepted while other clients of its address guess, and no more
+// guesses are checked than a burst of tokens and one token a second.
+func TestRightLoginsUnderLoad(t *testing.T) {
+	for _, s := range loginLoads {
 		t.Run(s.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { s.run(t) })
 		})
 	}
 }
 
-// besieged is a server with the users of a siege, whose clock is that of the test.
-func besieged(t *testing.T, password string) *Handler {
+// newLoadedHandler returns a server with the users of a loginLoad and the test's clock.
+func newLoadedHandler(t *testing.T, password string) *Handler {
 	t.Helper()
 	file := &strings.Builder{}
 	file.WriteString("users:\n")
@@ -70,10 +70,10 @@ func besieged(t *testing.T, password string) *Handler {
 		fmt.Fprintf(file, "  - {name: %s, hash: \"#x\", groups: [decide], keys: [\"*\"]}\n", name)
 	}
 	user(theOne(0))
-	for i := range siegeUsers {
+	for i := range loadUsers {
 		user(fmt.Sprint("other", i))
 	}
-	for i := range siegeLogins {
+	for i := range loadLogins {
 		user(newcomer(i))
 	}
 	text := withHashes(t, file.String())
@@ -86,10 +86,10 @@ func besieged(t *testing.T, password string) *Handler {
 	return h
 }
 
-func (s *siege) run(t *testing.T) {
-	h := besieged(t, s.password)
+func (s *loginLoad) run(t *testing.T) {
+	h := newLoadedHandler(t, s.password)
 	var (
-		checked, told atomic.Int64 // guesses, by hashes and by answers
+		checked, told atomic.Int64 // guesses: hashed, and answered
 		next          atomic.Int64
 		began         = time.Now()
 		ctx, cancel   = context.WithCancel(t.Context())
@@ -99,8 +99,8 @@ func (s *siege) run(t *testing.T) {
 			t.Errorf("guess %d was checked after %v, want %d or fewer by then", got, time.Since(began), most)
 		}
 	}
-	h.logins.hashed = func(_ *users.User, password []byte) bool {
-		time.Sleep(siegeHash)
+	h.logins.checkHash = func(_ *users.User, password []byte) bool {
+		time.Sleep(loadHash)
 		right := strings.HasPrefix(string(password), "right")
 		if !right {
 			guess(&checked)
@@ -108,7 +108,7 @@ func (s *siege) run(t *testing.T) {
 		return right
 	}
 	var all sync.WaitGroup
-	defer time.Sleep(time.Minute) // hashes under way end
+	defer time.Sleep(time.Minute) // lets the pending hashes end
 	defer all.Wait()
 	defer cancel()
 	for g := range guessers {
@@ -127,16 +127,16 @@ func (s *siege) run(t *testing.T) {
 			}
 		})
 	}
-	time.Sleep(1100 * time.Millisecond) // the burst is over
+	time.Sleep(1100 * time.Millisecond) // the burst of tokens is used up
 	var took []time.Duration
-	for i := range siegeLogins {
+	for i := range loadLogins {
 		next.Store(int64(i))
-		time.Sleep(siegeGap)
+		time.Sleep(loadGap)
 		password := fmt.Sprint("right", i)
 		if s.password != "" {
 			password = s.password
 			h.logins.mu.Lock()
-			clear(h.logins.familiar) // as if it was never used
+			clear(h.logins.verified) // as if never used
 			h.logins.mu.Unlock()
 		}
 		sent := time.Now()
@@ -149,7 +149,7 @@ func (s *siege) run(t *testing.T) {
 	}
 	slices.Sort(took)
 	p99 := took[len(took)*99/100-1]
-	t.Logf("right logins take %v at the median, %v at p99, %v at most; %d guesses checked and %d told in %v", took[len(took)/2], p99, took[len(took)-1], checked.Load(), told.Load(), time.Since(began))
+	t.Logf("right logins take %v at the median, %v at p99, %v at most; %d guesses checked and %d answered in %v", took[len(took)/2], p99, took[len(took)-1], checked.Load(), told.Load(), time.Since(began))
 	if p99 > 250*time.Millisecond {
 		t.Errorf("right logins take %v at p99, want 250ms or less", p99)
 	}

@@ -14,12 +14,12 @@ import (
 	"pgregory.net/rapid"
 )
 
-// The twin of the parsers: regular expressions and rational numbers.
+// The reference model of the parsers: regular expressions and rational numbers.
 var (
-	twinWhole    = regexp.MustCompile(`^(0|[1-9][0-9]*)$`)
-	twinDecimal  = regexp.MustCompile(`^(0|[1-9][0-9]{0,17})(?:\.([0-9]+))?$`)
-	twinDuration = regexp.MustCompile(`^([0-9.]+)([a-z]+)?$`)
-	twinUnits    = map[string]int64{
+	wholePattern    = regexp.MustCompile(`^(0|[1-9][0-9]*)$`)
+	decimalPattern  = regexp.MustCompile(`^(0|[1-9][0-9]{0,17})(?:\.([0-9]+))?$`)
+	durationPattern = regexp.MustCompile(`^([0-9.]+)([a-z]+)?$`)
+	modelUnits      = map[string]int64{
 		"us": 1e3, "ms": 1e6, "s": 1e9, "": 1e9, "m": 60e9, "h": 3600e9, "d": 24 * 3600e9, "w": 7 * 24 * 3600e9,
 		"usec": 1e3, "microsecond": 1e3, "microseconds": 1e3, "msec": 1e6, "millisecond": 1e6, "milliseconds": 1e6,
 		"sec": 1e9, "secs": 1e9, "second": 1e9, "seconds": 1e9, "min": 60e9, "mins": 60e9, "minute": 60e9, "minutes": 60e9,
@@ -28,10 +28,10 @@ var (
 	}
 )
 
-// twinNumber reads a decimal number: its value, its value by the first 18
-// digits, and how many decimals these have.
-func twinNumber(arg string) (exact, cut *big.Rat, decimals int, ok bool) {
-	m := twinDecimal.FindStringSubmatch(arg)
+// modelNumber parses a decimal number: its value, the value of its first 18 digits, and
+// their number of decimals.
+func modelNumber(arg string) (exact, cut *big.Rat, decimals int, ok bool) {
+	m := decimalPattern.FindStringSubmatch(arg)
 	if m == nil {
 		return nil, nil, 0, false
 	}
@@ -46,13 +46,13 @@ func twinNumber(arg string) (exact, cut *big.Rat, decimals int, ok bool) {
 	return exact, cut, len(kept), true
 }
 
-func twinOfDuration(arg string) (int64, bool) {
-	m := twinDuration.FindStringSubmatch(arg)
+func modelDuration(arg string) (int64, bool) {
+	m := durationPattern.FindStringSubmatch(arg)
 	if m == nil {
 		return 0, false
 	}
-	exact, cut, _, ok := twinNumber(m[1])
-	unit, known := twinUnits[m[2]]
+	exact, cut, _, ok := modelNumber(m[1])
+	unit, known := modelUnits[m[2]]
 	if !ok || !known || exact.Cmp(cut) != 0 {
 		return 0, false
 	}
@@ -64,15 +64,15 @@ func twinOfDuration(arg string) (int64, bool) {
 	return nanos, nanos >= engine.MinPeriod && nanos <= engine.MaxPeriod
 }
 
-// twinOfRate is the rate held for arg, and the one asked for, in permits per ns.
-func twinOfRate(arg string) (held, asked *big.Rat, ok bool) {
+// modelRate returns the rate held for arg, and the exact one, in tokens per ns.
+func modelRate(arg string) (held, asked *big.Rat, ok bool) {
 	if number, per, found := strings.Cut(arg, "/"); found {
-		exact, _, _, ok := twinNumber(number)
+		exact, _, _, ok := modelNumber(number)
 		ok = ok && exact.IsInt() && exact.Num().IsInt64()
-		period, isUnit := twinUnits[per]
+		period, isUnit := modelUnits[per]
 		if !isUnit || per == "" {
 			var valid bool
-			period, valid = twinOfDuration(per)
+			period, valid = modelDuration(per)
 			ok = ok && valid
 		}
 		if !ok || exact.Sign() == 0 || exact.Num().Int64() > min(engine.MaxLimit, period) {
@@ -82,7 +82,7 @@ func twinOfRate(arg string) (held, asked *big.Rat, ok bool) {
 		rate := big.NewRat(count, period)
 		return rate, rate, true
 	}
-	exact, cut, decimals, ok := twinNumber(arg)
+	exact, cut, decimals, ok := modelNumber(arg)
 	second := big.NewRat(1e9, 1)
 	if !ok || cut.Sign() == 0 || exact.Cmp(second) > 0 {
 		return nil, nil, false
@@ -92,7 +92,7 @@ func twinOfRate(arg string) (held, asked *big.Rat, ok bool) {
 	nine.SetInt(new(big.Int).Quo(nine.Num(), nine.Denom()))
 	held = nine.Quo(nine, new(big.Rat).Mul(second, second))
 	if decimals > 9 || exact.Cmp(cut) != 0 {
-		if other := twinOfWholes(cut, second); other.Cmp(held) > 0 {
+		if other := modelWholePerPeriod(cut, second); other.Cmp(held) > 0 {
 			held = other
 		}
 	}
@@ -100,9 +100,9 @@ func twinOfRate(arg string) (held, asked *big.Rat, ok bool) {
 	return held, asked, held.Cmp(slowest) > 0
 }
 
-// twinOfWholes is the rate of the next whole number above rate, a second's permits, in
-// whole nanoseconds.
-func twinOfWholes(cut, second *big.Rat) *big.Rat {
+// modelWholePerPeriod returns the rate of the next whole number above rate, a second's
+// tokens, in whole nanoseconds.
+func modelWholePerPeriod(cut, second *big.Rat) *big.Rat {
 	count := new(big.Int).Quo(cut.Num(), cut.Denom())
 	count.Add(count, big.NewInt(1))
 	period := new(big.Rat).SetInt(count)
@@ -112,19 +112,19 @@ func twinOfWholes(cut, second *big.Rat) *big.Rat {
 	return new(big.Rat).SetFrac(count, nanos)
 }
 
-func twinOfWhole(arg string) (int64, bool) {
-	if !twinWhole.MatchString(arg) {
+func modelWhole(arg string) (int64, bool) {
+	if !wholePattern.MatchString(arg) {
 		return 0, false
 	}
 	n, err := strconv.ParseInt(arg, 10, 64)
 	return n, err == nil
 }
 
-// checkRate compares parseRate with its twin, and holds it to its promises:
-// lowest terms, never more than asked, and less by at most one part in 10^9.
+// checkRate compares parseRate with the model, and checks its promises: lowest terms,
+// never more than the given rate, and less by at most one part in 10^9.
 func checkRate(t interface{ Errorf(string, ...any) }, arg string) {
 	count, period, err := parseRate([]byte(arg))
-	held, asked, ok := twinOfRate(arg)
+	held, asked, ok := modelRate(arg)
 	if (err == nil) != ok {
 		t.Errorf("parseRate(%q) = %v, but valid is %v", arg, err, ok)
 		return
@@ -142,7 +142,7 @@ func checkRate(t interface{ Errorf(string, ...any) }, arg string) {
 	}
 }
 
-// FuzzParse holds the parsers to their twin on any bytes.
+// FuzzParse compares the parsers with the model on any bytes.
 func FuzzParse(f *testing.F) {
 	for _, seed := range []string{
 		"", "0", "1", "-0", "007", "9223372036854775807", "9223372036854775808", "0.25", "1.5h", "500ms", "100/60", "100/1m",
@@ -154,11 +154,11 @@ func FuzzParse(f *testing.F) {
 	f.Fuzz(func(t *testing.T, arg []byte) {
 		text := string(arg)
 		checkRate(t, text)
-		want, ok := twinOfWhole(text)
+		want, ok := modelWhole(text)
 		if n, valid := wholeNumber(arg); valid != ok || ok && n != want {
 			t.Errorf("wholeNumber(%q) = %d, %v, want %d, %v", arg, n, valid, want, ok)
 		}
-		want, ok = twinOfDuration(text)
+		want, ok = modelDuration(text)
 		if nanos, err := parseDuration("ttl", arg); (err == nil) != ok || ok && nanos != want {
 			t.Errorf("parseDuration(%q) = %d, %v, want %d, %v", arg, nanos, err, want, ok)
 		}
