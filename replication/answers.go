@@ -17,7 +17,7 @@ import (
 // with lengths as unsigned varints.
 const (
 	answerDecisions = iota
-	answerNotTaken
+	answerNotAccepted
 	answerUncertain
 	answerError
 )
@@ -59,8 +59,8 @@ func appendBatchAnswer(data []byte, seq uint64, b *engine.Batch, failed error) [
 	switch {
 	case failed == nil:
 		data = appendDecisions(append(data, answerDecisions), b)
-	case errors.Is(failed, errNotTaken):
-		data = append(data, answerNotTaken)
+	case errors.Is(failed, errNotAccepted):
+		data = append(data, answerNotAccepted)
 	case code == errUncertainCode:
 		data = append(data, answerUncertain)
 	default:
@@ -146,8 +146,8 @@ func readBatchAnswer(data []byte, b *engine.Batch) (failed, err error) {
 	case r.err != nil:
 	case status == answerDecisions:
 		r.decisions(b)
-	case status == answerNotTaken:
-		failed = errNotTaken
+	case status == answerNotAccepted:
+		failed = errNotAccepted
 	case status == answerUncertain:
 		failed = errUncertain
 	case status == answerError:

@@ -103,7 +103,7 @@ func TestAnswersOfErrors(t *testing.T) {
 		code   string
 		text   string
 	}{
-		{"not taken", fmt.Errorf("not the leader: %w", errNotTaken), errNotTaken, "", errNotTaken.Error()},
+		{"not taken", fmt.Errorf("not the leader: %w", errNotAccepted), errNotAccepted, "", errNotAccepted.Error()},
 		{"uncertain", fmt.Errorf("stepped down: %w", persist.ErrUncertain), errUncertain, "UNCERTAIN", "the decision may or may not have been applied"},
 		{"coded", fmt.Errorf("wrapped: %w", &codedError{"MISCONF", "disk"}), nil, "MISCONF", "disk"},
 		{"another", errors.New("what it says"), nil, "", "what it says"},
@@ -152,7 +152,7 @@ func FuzzAnswers(f *testing.F) {
 		}
 	}
 	f.Add(appendBatchAnswer(nil, 1, nil, &codedError{"MISCONF", "disk"})[frameHead:])
-	f.Add(appendBatchAnswer(nil, 1, nil, errNotTaken)[frameHead:])
+	f.Add(appendBatchAnswer(nil, 1, nil, errNotAccepted)[frameHead:])
 	f.Fuzz(func(t *testing.T, data []byte) {
 		_, rest, err := answerNumber(data)
 		if err != nil {

@@ -23,11 +23,11 @@ func (n *Node) Backup(name string, done func(path string, err error)) error {
 	if err != nil {
 		return err
 	}
-	s := n.seat.Load()
+	s := n.stack.Load()
 	switch {
 	case s == nil:
 		return errLoading
-	case s.machine.index.Load() == 0:
+	case s.fsm.index.Load() == 0:
 		return errNoState
 	}
 	if !s.saving.CompareAndSwap(false, true) {
@@ -42,12 +42,12 @@ func (n *Node) Backup(name string, done func(path string, err error)) error {
 }
 
 // backup makes a backup; saving is set.
-func (n *Node) backup(s *seat, path string) error {
+func (n *Node) backup(s *raftStack, path string) error {
 	began := time.Now()
-	view, of := s.machine.freeze()
+	view, of := s.fsm.freeze()
 	defer view.Close()
 	of.ID, of.Taken = n.identity().Node, began.UTC()
-	if err := persist.WriteBackup(n.stopping, n.dir.FS, path, path+unfinished, view, s.machine.seed, of); err != nil {
+	if err := persist.WriteBackup(n.stopping, n.dir.FS, path, path+unfinished, view, s.fsm.seed, of); err != nil {
 		err = fmt.Errorf("back up to %s: %w", path, err)
 		if n.stopping.Err() != nil {
 			n.log.Info("backup given up, as the server ends", "path", path)
@@ -62,7 +62,7 @@ func (n *Node) backup(s *seat, path string) error {
 
 // freeze freezes the state between two entries, and says which. Requires that no other
 // snapshot of the machine is open. It costs no more than each shard entered once.
-func (f *machine) freeze() (*engine.Snapshot, persist.Origin) {
+func (f *fsm) freeze() (*engine.Snapshot, persist.Origin) {
 	f.applying.Lock()
 	defer f.applying.Unlock()
 	return f.engine.Load().Freeze(), persist.Origin{

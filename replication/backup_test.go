@@ -26,13 +26,13 @@ func (d *digests) applied(index uint64, stamp engine.Instant, _ *engine.Batch) {
 	if n == nil {
 		return
 	}
-	s := n.seat.Load()
+	s := n.stack.Load()
 	if s == nil {
 		return
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.of[index] = s.machine.engine.Load().Digest(stamp)
+	d.of[index] = s.fsm.engine.Load().Digest(stamp)
 }
 
 // backUp makes a backup and reads it.
@@ -137,11 +137,11 @@ func TestBackupRefuses(t *testing.T) {
 			t.Errorf("a backup %q is begun: %v", name, err)
 		}
 	}
-	n.seat.Load().saving.Store(true)
+	n.stack.Load().saving.Store(true)
 	if err := n.Backup("b", never); !errors.Is(err, persist.ErrSaving) {
 		t.Errorf("a backup beside a snapshot is begun: %v", err)
 	}
-	n.seat.Load().saving.Store(false)
+	n.stack.Load().saving.Store(false)
 	alone := c.options(t.TempDir(), freeAddresses(t, 1)[0])
 	alone.Join = []string{freeAddresses(t, 1)[0]}
 	if err := c.open(alone).Backup("b", never); err == nil {

@@ -18,7 +18,7 @@ import (
 // secret or mutual TLS must keep strangers away.
 const (
 	callHello    = "hello"    // who are you, and whom do you know?
-	callFound    = "found"    // be a founding member
+	callBootstrap    = "found"    // be a founding member
 	callJoin     = "join"     // make me a member; the leader does
 	callStatus   = "status"   // how far are you?
 	callAnnounce = "announce" // what I tell about myself; the leader logs it
@@ -37,7 +37,7 @@ type helloReply struct {
 	Servers []server `json:"servers"`
 }
 
-type foundRequest struct {
+type bootstrapRequest struct {
 	Cluster clusterID    `json:"cluster"`
 	Seed    persist.Seed `json:"seed"`
 	Node    string       `json:"node"` // whom it is for
@@ -67,26 +67,26 @@ type peerStatus struct {
 	Silent   bool   `json:"silent,omitempty"`
 	LastTerm uint64 `json:"last_term,omitempty"`
 	// Peers are what the leader has heard of the others.
-	Peers []peerWord `json:"peers,omitempty"`
+	Peers []peerSummary `json:"peers,omitempty"`
 }
 
 // A peerWord is what one node tells of another.
-type peerWord struct {
+type peerSummary struct {
 	Node      string        `json:"node"`
 	LastIndex uint64        `json:"last"`
 	Seen      time.Duration `json:"seen"` // ago
 }
 
 // errElsewhere is how a node that does not lead answers what only the leader does.
-var errElsewhere = &codedError{"CLUSTERDOWN", "this node does not lead the cluster"}
+var errNotLeader = &codedError{"CLUSTERDOWN", "this node does not lead the cluster"}
 
 // answerCall is how this node answers others.
 func (n *Node) answerCall(ctx context.Context, from greeting, name string, body json.RawMessage) (any, error) {
 	switch name {
 	case callHello:
 		return n.hello(), nil
-	case callFound:
-		return answer(body, func(r foundRequest) (any, error) { return struct{}{}, n.beFounded(r) })
+	case callBootstrap:
+		return answer(body, func(r bootstrapRequest) (any, error) { return struct{}{}, n.acceptBootstrap(r) })
 	case callJoin:
 		return answer(body, func(r joinRequest) (any, error) {
 			if r.Member.Raft != from.raft {
@@ -101,7 +101,7 @@ func (n *Node) answerCall(ctx context.Context, from greeting, name string, body 
 			if m.Node != from.Node {
 				return nil, fmt.Errorf("node %s tells about node %s", from.Node, m.Node)
 			}
-			return struct{}{}, n.announced(ctx, m)
+			return struct{}{}, n.logMember(ctx, m)
 		})
 	case callChange:
 		return answer(body, func(c Change) (any, error) { return struct{}{}, n.change(ctx, c) })
@@ -121,13 +121,13 @@ func answer[R any](body json.RawMessage, by func(R) (any, error)) (any, error) {
 func (n *Node) self() server { return server{Node: n.identity().Node, Raft: n.o.Raft} }
 
 func (n *Node) hello() helloReply {
-	office := n.office()
+	lead := n.leadership()
 	r := helloReply{
-		server: n.self(), Cluster: n.identity().Cluster, Member: office.seat != nil,
-		Peers: slices.Sorted(slices.Values(n.o.Peers)), Leader: office.leader,
+		server: n.self(), Cluster: n.identity().Cluster, Member: lead.stack != nil,
+		Peers: slices.Sorted(slices.Values(n.o.Peers)), Leader: lead.leader,
 	}
-	if office.leading {
-		r.Servers = serversOf(office.seat.raft)
+	if lead.leading {
+		r.Servers = serversOf(lead.stack.raft)
 	}
 	return r
 }
@@ -141,37 +141,37 @@ func serversOf(r *raft.Raft) (all []server) {
 }
 
 func (n *Node) peerStatus() peerStatus {
-	office := n.office()
-	p := peerStatus{Node: n.identity().Node, Wall: n.wall(), Leader: office.leader.Node}
-	if s := office.seat; s != nil {
-		p.Term, p.LastIndex, p.AppliedIndex = office.term, s.raft.LastIndex(), s.raft.AppliedIndex()
-		p.Silent, p.LastTerm = n.isSilent(s), s.lastTerm()
+	lead := n.leadership()
+	p := peerStatus{Node: n.identity().Node, Wall: n.wall(), Leader: lead.leader.Node}
+	if s := lead.stack; s != nil {
+		p.Term, p.LastIndex, p.AppliedIndex = lead.term, s.raft.LastIndex(), s.raft.AppliedIndex()
+		p.Silent, p.LastTerm = n.wantsNewLeader(s), s.lastTerm()
 		var at time.Duration
-		if p.Stored, at = s.logs.lastStored(); p.Stored > 0 {
+		if p.Stored, at = s.entries.lastStored(); p.Stored > 0 {
 			p.Idle = n.mono() - at
 		}
 	}
-	if office.leading {
+	if lead.leading {
 		now := n.mono()
-		for _, news := range n.known.news() {
-			p.Peers = append(p.Peers, peerWord{news.Node, news.LastIndex, now - news.At})
+		for _, news := range n.peers.all() {
+			p.Peers = append(p.Peers, peerSummary{news.Node, news.LastIndex, now - news.At})
 		}
 	}
 	return p
 }
 
 // leaderSeat is this node's seat if it leads.
-func (n *Node) leaderSeat() (*seat, error) {
-	office := n.office()
-	if !office.leading {
-		return nil, errElsewhere
+func (n *Node) leaderStack() (*raftStack, error) {
+	lead := n.leadership()
+	if !lead.leading {
+		return nil, errNotLeader
 	}
-	return office.seat, nil
+	return lead.stack, nil
 }
 
 // announced logs what a member tells about itself, its address among it.
-func (n *Node) announced(ctx context.Context, m Member) error {
-	s, err := n.leaderSeat()
+func (n *Node) logMember(ctx context.Context, m Member) error {
+	s, err := n.leaderStack()
 	if err != nil {
 		return err
 	}

@@ -30,7 +30,7 @@ type leaderClock struct {
 }
 
 // clockFar is from where on it is told how far the clock is from those that it follows.
-const clockFar = time.Second
+const clockWarnDistance = time.Second
 
 func newLeaderClock(mono func() time.Duration) *leaderClock {
 	return &leaderClock{mono: mono}
@@ -48,7 +48,7 @@ func (c *leaderClock) step(target engine.Instant) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	mono := c.mono()
-	c.at, c.since, c.slew = c.tell(mono), mono, 0
+	c.at, c.since, c.slew = c.timeAt(mono), mono, 0
 	by := max(target-c.at, 0)
 	c.at += by
 	return time.Duration(by)
@@ -58,28 +58,28 @@ func (c *leaderClock) step(target engine.Instant) time.Duration {
 func (c *leaderClock) now() engine.Instant {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.tell(c.mono())
+	return c.timeAt(c.mono())
 }
 
 // tell is the time at a reading of the monotonic clock. mu is held.
-func (c *leaderClock) tell(mono time.Duration) engine.Instant {
+func (c *leaderClock) timeAt(mono time.Duration) engine.Instant {
 	elapsed := mono - c.since
 	most := elapsed / engine.MaxSlew
 	return c.at + engine.Instant(elapsed+min(max(c.slew, -most), most))
 }
 
 // steer has the clock follow target from here on, and returns how far off it is.
-func (c *leaderClock) steer(target engine.Instant) (off time.Duration) {
+func (c *leaderClock) follow(target engine.Instant) (off time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	mono := c.mono()
-	c.at, c.since = c.tell(mono), mono
+	c.at, c.since = c.timeAt(mono), mono
 	c.slew = time.Duration(target - c.at)
 	return c.slew
 }
 
 // coast has the clock go at normal speed from here on.
-func (c *leaderClock) coast() { c.steer(c.now()) }
+func (c *leaderClock) freeRun() { c.follow(c.now()) }
 
 // clockOffset is how far the lower median of the clocks of all voters is from the first of
 // some of them, given as differences to that one, its own 0 included. The clocks that are

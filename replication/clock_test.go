@@ -29,7 +29,7 @@ func TestLeaderClock(t *testing.T) {
 			mono := time.Minute
 			c := newLeaderClock(func() time.Duration { return mono })
 			c.start(start)
-			if got := c.steer(start + engine.Instant(tt.off)); got != tt.off {
+			if got := c.follow(start + engine.Instant(tt.off)); got != tt.off {
 				t.Errorf("steer by %v: %v off", tt.off, got)
 			}
 			mono += tt.after
@@ -45,9 +45,9 @@ func TestLeaderClockSteps(t *testing.T) {
 	mono := time.Minute
 	c := newLeaderClock(func() time.Duration { return mono })
 	c.start(1000)
-	c.steer(1000 + engine.Instant(time.Hour))
+	c.follow(1000 + engine.Instant(time.Hour))
 	mono += time.Second
-	c.coast()
+	c.freeRun()
 	mono += time.Second
 	at := engine.Instant(1000 + 2001*time.Millisecond)
 	for _, step := range []struct{ to, by time.Duration }{{-time.Hour, 0}, {0, 0}, {3 * time.Second, 3 * time.Second}} {
@@ -72,7 +72,7 @@ func TestLeaderClockNeverGoesBack(t *testing.T) {
 		if i%3 == 0 {
 			c.step(target)
 		}
-		c.steer(target)
+		c.follow(target)
 		now := c.now()
 		if now < last {
 			t.Fatalf("step %d: %d after %d", i, now, last)
@@ -110,7 +110,7 @@ func TestClockOffset(t *testing.T) {
 // last one for the machine, as far as it stored it itself.
 func TestLastStored(t *testing.T) {
 	mono := time.Duration(0)
-	l := newLogs(raft.NewInmemStore(), func() time.Duration { return mono }, persist.NewDiskWatch())
+	l := newCachedLog(raft.NewInmemStore(), func() time.Duration { return mono }, persist.NewDiskWatch())
 	store := func(kind raft.LogType) func(uint64) error {
 		return func(index uint64) error { return l.StoreLog(&raft.Log{Index: index, Type: kind, Data: []byte("x")}) }
 	}

@@ -35,7 +35,7 @@ func TestCloseWhileASeatIsTaken(t *testing.T) {
 	})
 	node = c.leader()
 	var restart sync.WaitGroup
-	restart.Go(func() { node.restart("of a test") })
+	restart.Go(func() { node.restartRaft("of a test") })
 	<-sitting
 	closed := make(chan error, 1)
 	go func() { closed <- node.Close(context.Background()) }()
@@ -48,7 +48,7 @@ func TestCloseWhileASeatIsTaken(t *testing.T) {
 		t.Fatal("Close has not ended within 30 s")
 	}
 	restart.Wait()
-	if node.seat.Load() != nil {
+	if node.stack.Load() != nil {
 		t.Error("a closed node has a seat")
 	}
 }
@@ -79,7 +79,7 @@ func TestStopEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
 	defer cancel()
 	leader.StepDown(ctx)
-	if !isLeader(leader.seat.Load().raft) {
+	if !isLeader(leader.stack.Load().raft) {
 		t.Error("leadership was transferred, and the disk hangs")
 	}
 	if err := leader.Close(ctx); !errors.Is(err, context.DeadlineExceeded) {
@@ -125,9 +125,9 @@ func TestCloseGivesUpASnapshot(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-begun
-	machine := n.seat.Load().machine
+	fsm := n.stack.Load().fsm
 	go func() {
-		for !machine.ending.Load() {
+		for !fsm.stopping.Load() {
 			time.Sleep(time.Millisecond)
 		}
 		close(released)

@@ -132,7 +132,7 @@ func (c *testCluster) leader() *Node {
 	var leader *Node
 	eventually(c.t, "a leader", func() bool {
 		for _, n := range c.nodes {
-			if n != nil && n.office().leading {
+			if n != nil && n.leadership().leading {
 				leader = n
 				return true
 			}
@@ -233,7 +233,7 @@ func TestOverloadIsNoLossOfQuorum(t *testing.T) {
 	select {
 	case err := <-answered:
 		t.Fatalf("answered while the link is full: %+v, %v", d, err)
-	case <-time.After(3 * follower.holdFor):
+	case <-time.After(3 * follower.maxHold):
 	}
 	load(-maxForwardOps)
 	if err := <-answered; err != nil || d.Remaining != 8 || follower.counts.allowed.Load() != 0 {

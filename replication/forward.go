@@ -64,21 +64,21 @@ func newForwarder(l *links) *forwarder {
 func (f *forwarder) send(address, node string, requests []request) (taken int) {
 	link := f.link(forwardTarget{address, node})
 	if link == nil {
-		refuse(requests)
+		refuseAll(requests)
 		return len(requests)
 	}
 	taken, full := link.add(requests)
 	if full {
 		return taken
 	}
-	refuse(requests[taken:])
+	refuseAll(requests[taken:])
 	return len(requests)
 }
 
 // refuse answers that requests were not taken.
-func refuse(requests []request) {
+func refuseAll(requests []request) {
 	for _, r := range requests {
-		r.done(errNotTaken)
+		r.done(errNotAccepted)
 	}
 }
 
@@ -131,7 +131,7 @@ func (f *forwarder) retireIf(stale func(*forwardLink) bool, deposed bool) {
 }
 
 // forget is told that a link has ended.
-func (f *forwarder) forget(k *forwardLink) {
+func (f *forwarder) linkEnded(k *forwardLink) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.all, k)

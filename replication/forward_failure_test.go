@@ -125,20 +125,20 @@ func (b *bubble) wantClosed(when string, leader *heldLeader) {
 
 func TestForwardToNobody(t *testing.T) {
 	inBubble(t, func(b *bubble) {
-		b.want("nobody is there", b.send("one:1", "1", 1), errNotTaken, 0)
-		b.want("at once after that", b.send("one:1", "1", 1), errNotTaken, 0)
+		b.want("nobody is there", b.send("one:1", "1", 1), errNotAccepted, 0)
+		b.want("at once after that", b.send("one:1", "1", 1), errNotAccepted, 0)
 		if b.dials != 1 {
 			t.Errorf("%d dials, want 1", b.dials)
 		}
 		b.leader("three:3", "3")
 		b.wantPending("another one at once", b.send("three:3", "3", 1))
 		time.Sleep(redialAfter)
-		b.want("nobody is there still", b.send("one:1", "1", 1), errNotTaken, redialAfter)
+		b.want("nobody is there still", b.send("one:1", "1", 1), errNotAccepted, redialAfter)
 		if b.dials != 3 {
 			t.Errorf("%d dials, want 3", b.dials)
 		}
 		b.leader("one:1", "1")
-		b.want("another node is there", b.send("one:1", "4", 1), errNotTaken, redialAfter)
+		b.want("another node is there", b.send("one:1", "4", 1), errNotAccepted, redialAfter)
 		b.wantPending("now it is there", b.send("one:1", "1", 1))
 	})
 }
@@ -151,8 +151,8 @@ func TestForwardToSilence(t *testing.T) {
 		second := b.send("one:1", "1", 1)
 		b.wantPending("as it is dialed", first)
 		time.Sleep(answerTimeout)
-		b.want("the first", first, errNotTaken, answerTimeout)
-		b.want("the second", second, errNotTaken, answerTimeout)
+		b.want("the first", first, errNotAccepted, answerTimeout)
+		b.want("the second", second, errNotAccepted, answerTimeout)
 	})
 }
 
@@ -229,8 +229,8 @@ func TestForwardBacklog(t *testing.T) {
 		}
 		time.Sleep(answerTimeout)
 		b.want("what was written", written, errUncertain, greeted+answerTimeout)
-		b.want("what was to be next", unwritten, errNotTaken, greeted+answerTimeout)
-		b.want("what has waited", waiting, errNotTaken, greeted+answerTimeout)
+		b.want("what was to be next", unwritten, errNotAccepted, greeted+answerTimeout)
+		b.want("what has waited", waiting, errNotAccepted, greeted+answerTimeout)
 	})
 }
 
@@ -245,8 +245,8 @@ func TestForwardLeaderChange(t *testing.T) {
 		(<-next.dones)(nil)
 		b.want("of the new leader", second, nil, 0)
 		b.wantPending("of the old leader", first)
-		(<-old.dones)(errNotTaken)
-		b.want("of the old leader", first, errNotTaken, 0)
+		(<-old.dones)(errNotAccepted)
+		b.want("of the old leader", first, errNotAccepted, 0)
 		b.wantClosed("when it has answered all", old)
 
 		b.network.listen("four:4") // takes no connection
@@ -254,7 +254,7 @@ func TestForwardLeaderChange(t *testing.T) {
 		b.wantPending("as it is dialed", third)
 		b.wantClosed("when it owes no answer", next)
 		fourth := b.send("three:3", "3", 1)
-		b.want("when who is dialed is no leader any more", third, errNotTaken, 0)
+		b.want("when who is dialed is no leader any more", third, errNotAccepted, 0)
 		synctest.Wait()
 		(<-next.dones)(nil)
 		b.want("of a leader once more", fourth, nil, 0)
@@ -299,7 +299,7 @@ func TestForwardEnds(t *testing.T) {
 			synctest.Wait()
 			tt.end(b, leader)
 			b.want(tt.name, first, errUncertain, 0)
-			b.want(tt.name+", later", b.send("one:1", "1", 1), errNotTaken, 0)
+			b.want(tt.name+", later", b.send("one:1", "1", 1), errNotAccepted, 0)
 			(<-leader.dones)(nil)
 		})
 	}
@@ -336,7 +336,7 @@ func TestForwardCommits(t *testing.T) {
 		execs, commits := 0, 0
 		serveLinks(b.t, identity{clusterA, testNode("1")}, linkOptions{
 			listener: b.network.listen("one:1"), dial: b.network.dial,
-			exec:   func(_ *engine.Batch, done func(error)) { execs++; done(errNotTaken) },
+			exec:   func(_ *engine.Batch, done func(error)) { execs++; done(errNotAccepted) },
 			commit: func() { commits++ },
 		})
 		conn, err := b.links.dial(b.t.Context(), linkForward, "one:1", "")
@@ -415,13 +415,13 @@ func TestForwardBreaks(t *testing.T) {
 		}
 		err := all[0]
 		counts[err]++
-		want := map[error][]int{nil: {1}, errNotTaken: {0}, errUncertain: {0, 1}}[err]
+		want := map[error][]int{nil: {1}, errNotAccepted: {0}, errUncertain: {0, 1}}[err]
 		if !slices.Contains(want, n) {
 			t.Errorf("request %d was taken %d times and is answered with %v", i, n, err)
 		}
 	}
 	t.Log(counts)
-	if counts[nil] == 0 || counts[errNotTaken] == 0 || counts[errUncertain] == 0 {
+	if counts[nil] == 0 || counts[errNotAccepted] == 0 || counts[errUncertain] == 0 {
 		t.Errorf("outcomes %v, want some of each", counts)
 	}
 }

@@ -26,7 +26,7 @@ type forwardLink struct {
 	deposed  bool     // retired because another node leads
 	conn     net.Conn // nil: not made yet
 	waiting  []request
-	flights  flights
+	inFlight  inFlightRequests
 	ops      int       // of all requests that it owes answers to
 	deadline time.Time // of conn, for the next answer; zero: none is owed
 }
@@ -64,7 +64,7 @@ func (k *forwardLink) add(requests []request) (taken int, full bool) {
 	}
 	k.mu.Unlock()
 	if taken > 0 {
-		rouse(k.wake)
+		signal(k.wake)
 	}
 	return taken, full
 }
@@ -78,14 +78,14 @@ func (k *forwardLink) run() {
 		err = k.serve(conn)
 	}
 	k.stop()
-	k.f.forget(k)
+	k.f.linkEnded(k)
 	k.f.links.o.log.Debug("a link to the leader has ended", "address", k.to.address, "node", k.to.node, "error", err)
 
 	k.mu.Lock()
-	waiting, flights := k.waiting, k.flights
+	waiting, flights := k.waiting, k.inFlight
 	k.waiting = nil
 	k.mu.Unlock()
-	refuse(waiting)
+	refuseAll(waiting)
 	flights.each(func(r request) { r.done(errUncertain) })
 }
 
@@ -122,7 +122,7 @@ func (k *forwardLink) stop() {
 	if conn != nil {
 		conn.Close()
 	}
-	rouse(k.wake)
+	signal(k.wake)
 }
 
 // retire ends the link when the requests written to it have been answered. deposed says
@@ -137,10 +137,10 @@ func (k *forwardLink) retire(deposed bool) {
 	}
 	idle := k.ops == 0
 	if !idle && deposed && k.conn != nil {
-		k.expect(time.Now())
+		k.setDeadline(time.Now())
 	}
 	k.mu.Unlock()
-	refuse(waiting)
+	refuseAll(waiting)
 	if idle {
 		k.stop()
 	}
@@ -148,34 +148,34 @@ func (k *forwardLink) retire(deposed bool) {
 
 // launch says that the writer is about to write requests, and returns the number of the
 // first; false: they are not to be written.
-func (k *forwardLink) launch(requests []request) (seq uint64, ok bool) {
+func (k *forwardLink) assignNumbers(requests []request) (seq uint64, ok bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.over {
 		return 0, false
 	}
-	seq = k.flights.next
+	seq = k.inFlight.next
 	for _, r := range requests {
-		k.flights.add(r)
+		k.inFlight.add(r)
 	}
 	if k.deadline.IsZero() {
-		k.expect(time.Now())
+		k.setDeadline(time.Now())
 	}
 	return seq, true
 }
 
 // expect sets by when the next answer has to come. mu is held.
-func (k *forwardLink) expect(now time.Time) {
-	k.deadline = now.Add(k.patience())
+func (k *forwardLink) setDeadline(now time.Time) {
+	k.deadline = now.Add(k.answerTimeout())
 	k.conn.SetReadDeadline(k.deadline)
 }
 
 // patience is how long the answers may take. mu is held.
-func (k *forwardLink) patience() time.Duration {
+func (k *forwardLink) answerTimeout() time.Duration {
 	if k.deposed {
 		return k.f.links.o.timeout / deposedShare
 	}
-	return k.f.links.o.patience
+	return k.f.links.o.answerTimeout
 }
 
 // receive reads answers until that fails, as it does when the link is over.
@@ -190,7 +190,7 @@ func (k *forwardLink) receive(conn net.Conn) error {
 			return err
 		}
 		if !frames.ready() {
-			k.progressed()
+			k.extendDeadline()
 		}
 	}
 }
@@ -202,7 +202,7 @@ func (k *forwardLink) answer(frame []byte) error {
 		return err
 	}
 	k.mu.Lock()
-	r, ok := k.flights.take(seq)
+	r, ok := k.inFlight.take(seq)
 	k.mu.Unlock()
 	if !ok {
 		return fmt.Errorf("an answer to request %d, which is not in flight", seq)
@@ -211,12 +211,12 @@ func (k *forwardLink) answer(frame []byte) error {
 	if err != nil {
 		failed = errUncertain
 	}
-	k.settle(r, failed)
+	k.complete(r, failed)
 	return err
 }
 
 // settle answers a request. If it was the last of a retired link that is over.
-func (k *forwardLink) settle(r request, failed error) {
+func (k *forwardLink) complete(r request, failed error) {
 	k.mu.Lock()
 	k.ops -= len(r.batch.Ops)
 	last := k.retired && k.ops == 0
@@ -228,33 +228,33 @@ func (k *forwardLink) settle(r request, failed error) {
 }
 
 // progressed is called when answers have come, and sees to the deadline of the next.
-func (k *forwardLink) progressed() {
+func (k *forwardLink) extendDeadline() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	now := time.Now()
 	switch {
-	case k.flights.len() == 0:
+	case k.inFlight.len() == 0:
 		k.deadline = time.Time{}
 		k.conn.SetReadDeadline(k.deadline)
-	case k.deadline.Sub(now) < k.patience()*3/4:
-		k.expect(now)
+	case k.deadline.Sub(now) < k.answerTimeout()*3/4:
+		k.setDeadline(now)
 	}
 }
 
 // flights are requests by the numbers they were given, which count up.
-type flights struct {
+type inFlightRequests struct {
 	ring        []request // of a length that is a power of two; request n is at n modulo that
 	first, next uint64    // all in flight are from first to next-1
 }
 
 // len is 0 if none is in flight.
-func (q *flights) len() int { return int(q.next - q.first) }
+func (q *inFlightRequests) len() int { return int(q.next - q.first) }
 
-func (q *flights) at(seq uint64) *request { return &q.ring[seq&uint64(len(q.ring)-1)] }
+func (q *inFlightRequests) at(seq uint64) *request { return &q.ring[seq&uint64(len(q.ring)-1)] }
 
-func (q *flights) add(r request) {
+func (q *inFlightRequests) add(r request) {
 	if q.len() == len(q.ring) {
-		grown := flights{ring: make([]request, max(64, 2*len(q.ring))), first: q.first, next: q.next}
+		grown := inFlightRequests{ring: make([]request, max(64, 2*len(q.ring))), first: q.first, next: q.next}
 		for seq := q.first; seq != q.next; seq++ {
 			*grown.at(seq) = *q.at(seq)
 		}
@@ -265,7 +265,7 @@ func (q *flights) add(r request) {
 }
 
 // take removes request seq, if it is in flight.
-func (q *flights) take(seq uint64) (request, bool) {
+func (q *inFlightRequests) take(seq uint64) (request, bool) {
 	if seq-q.first >= uint64(q.len()) {
 		return request{}, false
 	}
@@ -278,7 +278,7 @@ func (q *flights) take(seq uint64) (request, bool) {
 	return r, r.batch != nil
 }
 
-func (q *flights) each(yield func(request)) {
+func (q *inFlightRequests) each(yield func(request)) {
 	for seq := q.first; seq != q.next; seq++ {
 		if r := *q.at(seq); r.batch != nil {
 			yield(r)

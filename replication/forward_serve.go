@@ -31,7 +31,7 @@ type forwardServer struct {
 	links   *links
 	conn    net.Conn
 	decoder persist.Decoder
-	room    chan struct{} // less is held
+	roomFreed    chan struct{} // less is held
 	wake    chan struct{} // there is something to write, or the link is over
 
 	mu   sync.Mutex
@@ -55,7 +55,7 @@ type forwardedBatch struct {
 // serveForwarded carries out what comes over a link, until that breaks, what comes makes no
 // sense, or links close.
 func (l *links) serveForwarded(conn net.Conn) {
-	s := &forwardServer{links: l, conn: conn, room: make(chan struct{}, 1), wake: make(chan struct{}, 1)}
+	s := &forwardServer{links: l, conn: conn, roomFreed: make(chan struct{}, 1), wake: make(chan struct{}, 1)}
 	s.decoder.MaxOps = maxForwardOps
 	written := make(chan struct{})
 	go func() {
@@ -72,12 +72,12 @@ func (s *forwardServer) stop() {
 	s.over = true
 	s.mu.Unlock()
 	s.conn.Close()
-	rouse(s.wake)
-	rouse(s.room)
+	signal(s.wake)
+	signal(s.roomFreed)
 }
 
 // rouse wakes who waits for c, or will.
-func rouse(c chan struct{}) {
+func signal(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
 	default:
@@ -92,7 +92,7 @@ func (s *forwardServer) read() error {
 		if err != nil {
 			return err
 		}
-		err = s.carryOut(frame)
+		err = s.execFrame(frame)
 		if err != nil || !frames.ready() || s.isFull() {
 			s.links.o.commit()
 		}
@@ -109,7 +109,7 @@ func (s *forwardServer) read() error {
 }
 
 // carryOut executes the batches of a frame.
-func (s *forwardServer) carryOut(frame []byte) error {
+func (s *forwardServer) execFrame(frame []byte) error {
 	if len(frame) < forwardHead {
 		return fmt.Errorf("a frame of %d bytes", len(frame))
 	}
@@ -118,7 +118,7 @@ func (s *forwardServer) carryOut(frame []byte) error {
 		if stamp != 0 {
 			return errors.New("a batch with a time")
 		}
-		own := s.adopt(b, seq)
+		own := s.copyBatch(b, seq)
 		seq++
 		s.links.o.exec(&own.batch, own.done)
 		return nil
@@ -126,7 +126,7 @@ func (s *forwardServer) carryOut(frame []byte) error {
 }
 
 // adopt is a copy of a batch, held until it is answered.
-func (s *forwardServer) adopt(b *engine.Batch, seq uint64) *forwardedBatch {
+func (s *forwardServer) copyBatch(b *engine.Batch, seq uint64) *forwardedBatch {
 	size := 0
 	for i := range b.Ops {
 		size += len(b.Ops[i].Key) + len(b.Ops[i].ID)
@@ -179,7 +179,7 @@ func (own *forwardedBatch) answer(failed error) {
 		s.free = append(s.free, own)
 	}
 	s.mu.Unlock()
-	rouse(s.wake)
+	signal(s.wake)
 }
 
 // write writes all answers that there are whenever there are some.
@@ -209,7 +209,7 @@ func (s *forwardServer) write() {
 		s.mu.Lock()
 		s.held -= owed
 		s.mu.Unlock()
-		rouse(s.room)
+		signal(s.roomFreed)
 	}
 }
 
@@ -228,6 +228,6 @@ func (s *forwardServer) waitForRoom() bool {
 		if over || !full {
 			return !over
 		}
-		<-s.room
+		<-s.roomFreed
 	}
 }

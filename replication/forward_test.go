@@ -182,7 +182,7 @@ func TestForwardErrors(t *testing.T) {
 	})
 	send, _ := followerOf(t, listening, linkOptions{})
 	for _, tt := range []struct{ give, want error }{
-		{fmt.Errorf("no leader: %w", errNotTaken), errNotTaken},
+		{fmt.Errorf("no leader: %w", errNotAccepted), errNotAccepted},
 		{errUncertain, errUncertain},
 		{&codedError{"OOM", "too much"}, &codedError{"OOM", "too much"}},
 	} {

@@ -36,7 +36,7 @@ func (w *forwardWriter) run() {
 			n, ok = w.write(left)
 			left = left[n:]
 		}
-		refuse(left)
+		refuseAll(left)
 		clear(requests)
 		if w.spare = requests[:0]; cap(w.spare) > maxKeptRequests {
 			w.spare = nil
@@ -73,13 +73,13 @@ func (w *forwardWriter) write(requests []request) (n int, ok bool) {
 			break
 		}
 		if unfit {
-			w.link.settle(requests[0], unfitness(len(b.Ops), size))
+			w.link.complete(requests[0], tooLargeError(len(b.Ops), size))
 			return 1, true
 		}
 		w.entry.Append(0, b)
 		n++
 	}
-	seq, ok := w.link.launch(requests[:n])
+	seq, ok := w.link.assignNumbers(requests[:n])
 	if !ok {
 		return 0, false
 	}
@@ -94,7 +94,7 @@ func (w *forwardWriter) write(requests []request) (n int, ok bool) {
 }
 
 // unfitness answers a request that no frame holds; nil if it asks for nothing.
-func unfitness(ops, size int) error {
+func tooLargeError(ops, size int) error {
 	if ops == 0 {
 		return nil
 	}

@@ -14,7 +14,7 @@ import (
 
 const (
 	memberName   = persist.MemberName
-	memberWhat   = "member of a cluster"
+	memberKind   = "member of a cluster"
 	memberFormat = 1
 )
 
@@ -62,7 +62,7 @@ func newClusterID() (id clusterID) {
 // InCluster says whether a data directory is that of a node that is in a cluster already.
 func InCluster(dir string) (bool, error) {
 	var m membership
-	err := persist.ReadSealed(vfs.Default, vfs.Default.PathJoin(dir, memberName), memberWhat, memberFormat, &m)
+	err := persist.ReadSealed(vfs.Default, vfs.Default.PathJoin(dir, memberName), memberKind, memberFormat, &m)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
@@ -72,12 +72,12 @@ func InCluster(dir string) (bool, error) {
 // readMembership reads that of a data directory; one without gets a new one.
 func readMembership(d *persist.Dir) (m membership, err error) {
 	name := d.FS.PathJoin(d.Path, memberName)
-	err = persist.ReadSealed(d.FS, name, memberWhat, memberFormat, &m)
+	err = persist.ReadSealed(d.FS, name, memberKind, memberFormat, &m)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return m, err
 	}
 	if is, err := persist.IsMember(d.FS, d.Path); is || err != nil { // its file is not there
-		return m, errors.Join(&persist.CorruptError{What: memberWhat, File: name, Reason: "it is missing, and " + raftDir + " has the state of a node"}, err)
+		return m, errors.Join(&persist.CorruptError{What: memberKind, File: name, Reason: "it is missing, and " + raftDir + " has the state of a node"}, err)
 	}
 	if err := refuseSingle(d); err != nil {
 		return m, err
@@ -87,7 +87,7 @@ func readMembership(d *persist.Dir) (m membership, err error) {
 }
 
 func (m membership) write(d *persist.Dir) error {
-	if err := persist.WriteSealed(d.FS, d.Path, memberName, memberWhat, memberFormat, m); err != nil {
+	if err := persist.WriteSealed(d.FS, d.Path, memberName, memberKind, memberFormat, m); err != nil {
 		return fmt.Errorf("write %s: %w", memberName, err)
 	}
 	return nil
@@ -108,7 +108,7 @@ func refuseSingle(d *persist.Dir) error {
 }
 
 // least is the entry that the log reaches at least; 0: nobody knows.
-func (m *membership) least() uint64 {
+func (m *membership) minLastIndex() uint64 {
 	if !m.Clean {
 		return 0
 	}
@@ -127,12 +127,12 @@ func (m *membership) lostTail(boot string) bool {
 
 // opens notes that the log is opened, to be synced from now on or not. One that was
 // left with an end that is not synced is no synced one before it was closed whole.
-func (m *membership) opens(boot string, synced bool) {
+func (m *membership) setOpened(boot string, synced bool) {
 	m.Boot, m.Synced, m.Clean = boot, synced && (m.Synced || m.Clean), false
 }
 
 // removeOthers deletes the logs and snapshots of nodes that this one was before.
-func removeOthers(fsys vfs.FS, raftDir, node string) error {
+func removeOldNodes(fsys vfs.FS, raftDir, node string) error {
 	names, err := fsys.List(raftDir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

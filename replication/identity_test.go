@@ -28,7 +28,7 @@ func TestLostTail(t *testing.T) {
 		if lost := m.lostTail(tt.boot); lost != tt.lost {
 			t.Errorf("%s: its end may be lost: %v, want %v", tt.name, lost, tt.lost)
 		}
-		m.opens(tt.boot, tt.synced)
+		m.setOpened(tt.boot, tt.synced)
 		m.Clean = tt.clean
 	}
 }

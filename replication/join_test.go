@@ -38,8 +38,8 @@ func TestJoinFromAfar(t *testing.T) {
 	o := c.options(filepath.Join(t.TempDir(), "n"), freeAddresses(t, 1)[0])
 	o.Join, o.Network = c.peers, far
 	joined := c.open(o)
-	eventually(t, "a node from afar is a member", func() bool { return joined.seat.Load() != nil })
-	if all := serversOf(leader.seat.Load().raft); len(all) != 3 {
+	eventually(t, "a node from afar is a member", func() bool { return joined.stack.Load() != nil })
+	if all := serversOf(leader.stack.Load().raft); len(all) != 3 {
 		t.Errorf("the members are %v, want 3", all)
 	}
 }

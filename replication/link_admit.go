@@ -62,7 +62,7 @@ func (l *links) greeted(conn *linkConn, over net.Conn) (net.Conn, greeting, erro
 	secrets := l.o.secrets.current()
 	link, used := over, secret{}
 	switch {
-	case kind == messageHello && !slices.ContainsFunc(secrets, func(s secret) bool { return !s.none() }):
+	case kind == messageHello && !slices.ContainsFunc(secrets, func(s secret) bool { return !s.isNone() }):
 		return over, greeting{}, &refusal{reasonSecret, "the other node has a cluster secret, and this one has none"}
 	case kind == messageHello:
 		sealed, s, err := l.sealAccepted(over, body, secrets)
@@ -78,7 +78,7 @@ func (l *links) greeted(conn *linkConn, over net.Conn) (net.Conn, greeting, erro
 	case !slices.Contains(secrets, secret{}):
 		return over, greeting{}, &refusal{reasonNoSecret, "this node wants a proof of its cluster secret, and the other one gives none"}
 	}
-	l.madeWith(conn, used)
+	l.recordSecret(conn, used)
 	g, err := parseGreeting(body)
 	if err != nil {
 		return link, g, err
@@ -158,8 +158,8 @@ func (l *links) exchange(ctx context.Context, conn *linkConn, address string, da
 		return nil, err
 	}
 	s := l.o.secrets.current()[0]
-	l.madeWith(conn, s)
-	if s.none() {
+	l.recordSecret(conn, s)
+	if s.isNone() {
 		_, err = link.Write(data)
 	} else {
 		link, err = l.sealDialed(link, s, data)

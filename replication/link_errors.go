@@ -9,7 +9,7 @@ import (
 var (
 	// errNotTaken says that a batch was certainly not carried out, and may be tried
 	// elsewhere.
-	errNotTaken = errors.New("the leader has not taken the request")
+	errNotAccepted = errors.New("the leader has not taken the request")
 	// errUncertain says that a batch may or may not have been carried out.
 	errUncertain = persist.ErrUncertain
 )

@@ -173,7 +173,7 @@ func (g *greeting) check(own identity) *refusal {
 	case g.expected != "" && g.expected != own.Node:
 		return &refusal{reasonNode, fmt.Sprintf("this is node %s, not %s", own.Node, g.expected)}
 	case !either && g.Cluster != own.Cluster:
-		return &refusal{reasonStranger, fmt.Sprintf("a stranger: of cluster %v, and this node is of %v", g.Cluster, own.Cluster)}
+		return &refusal{reasonOtherCluster, fmt.Sprintf("a stranger: of cluster %v, and this node is of %v", g.Cluster, own.Cluster)}
 	case either && g.kind != linkCall:
 		return &refusal{reasonNotYet, notYet}
 	}

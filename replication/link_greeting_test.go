@@ -242,13 +242,13 @@ func TestGreetingCrowdOfOneHost(t *testing.T) {
 	for _, host := range []string{"10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.2", "10.0.0.3", "10.0.0.3"} {
 		conns = append(conns, &linkConn{Conn: addressed{address: pipeAddr(host + ":1")}})
 	}
-	if i := crowding(conns); i != 2 {
+	if i := oldestOfBusiest(conns); i != 2 {
 		t.Errorf("connection %d goes, want the first of the host with three", i)
 	}
-	if i := crowding(conns[:4]); i != 1 {
+	if i := oldestOfBusiest(conns[:4]); i != 1 {
 		t.Errorf("connection %d goes, want the first of the host with two", i)
 	}
-	if i := crowding(conns[:3]); i != 0 {
+	if i := oldestOfBusiest(conns[:3]); i != 0 {
 		t.Errorf("connection %d goes, want the oldest", i)
 	}
 }
@@ -264,19 +264,19 @@ func (a addressed) RemoteAddr() net.Addr { return a.address }
 func TestRefusalsAreBounded(t *testing.T) {
 	var r refusals
 	now := time.Unix(0, 0)
-	if !r.isNews("a", reasonNode, now) || r.isNews("a", reasonNode, now.Add(refusalEvery-1)) {
+	if !r.shouldLog("a", reasonNode, now) || r.shouldLog("a", reasonNode, now.Add(refusalEvery-1)) {
 		t.Error("a refusal is news once in a while, and not again")
 	}
-	if !r.isNews("a", reasonTLS, now) || !r.isNews("b", reasonNode, now) || !r.isNews("a", reasonNode, now.Add(refusalEvery)) {
+	if !r.shouldLog("a", reasonTLS, now) || !r.shouldLog("b", reasonNode, now) || !r.shouldLog("a", reasonNode, now.Add(refusalEvery)) {
 		t.Error("another reason, another host and a minute later are news")
 	}
 	for i := range 2 * maxRefusals {
-		r.isNews(fmt.Sprint(i), reasonNode, now.Add(refusalEvery))
+		r.shouldLog(fmt.Sprint(i), reasonNode, now.Add(refusalEvery))
 	}
 	if len(r.last) > maxRefusals {
 		t.Errorf("%d are remembered, want at most %d", len(r.last), maxRefusals)
 	}
-	if !r.isNews("c", reasonNode, now.Add(3*refusalEvery)) {
+	if !r.shouldLog("c", reasonNode, now.Add(3*refusalEvery)) {
 		t.Error("there is no room for new ones when the old are forgotten")
 	}
 }

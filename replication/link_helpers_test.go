@@ -67,7 +67,7 @@ func serveLinks(t testing.TB, own identity, o linkOptions) *links {
 	if o.timeout == 0 {
 		o.timeout = 30 * time.Second
 	}
-	o.patience = o.timeout
+	o.answerTimeout = o.timeout
 	if o.lost == nil {
 		o.lost = func(string) {}
 	}

@@ -23,7 +23,7 @@ const (
 	reasonTLS
 	reasonVersion
 	reasonNode
-	reasonStranger
+	reasonOtherCluster
 	reasonBusy
 	reasonSecret
 	reasonNoSecret
@@ -51,7 +51,7 @@ type refusalKey struct {
 
 // isNews says whether a refusal is to be logged: once in a while, and not at all while
 // those of too many others are remembered.
-func (r *refusals) isNews(host string, reason refusalReason, now time.Time) bool {
+func (r *refusals) shouldLog(host string, reason refusalReason, now time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	key := refusalKey{host, reason}
@@ -83,7 +83,7 @@ func (l *links) refused(conn net.Conn, why *refusal) {
 		return
 	}
 	l.refusedLinks.Add(1)
-	if l.refusals.isNews(remoteHost(conn), why.reason, time.Now()) {
+	if l.refusals.shouldLog(remoteHost(conn), why.reason, time.Now()) {
 		l.o.log.Warn("refused a link of another node", "address", conn.RemoteAddr().String(), "reason", why.text)
 	}
 }
@@ -107,6 +107,6 @@ func (l *links) broken(conn net.Conn, err error) {
 }
 
 // tampered logs a link that is closed because a record of it does not open.
-func (l *links) tampered(conn net.Conn) {
+func (l *links) logTampered(conn net.Conn) {
 	l.refused(conn, &refusal{reasonTampered, errTampered.Error()})
 }

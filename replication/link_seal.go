@@ -17,18 +17,18 @@ import (
 // The end of the connection is not authenticated: frames say themselves where they end.
 type sealedConn struct {
 	net.Conn
-	broken func() // is called once, when a record does not open
+	onTampered func() // is called once, when a record does not open
 
 	writing sync.Mutex
 	seal    sealer
 	out     []byte // to be written before the next record; memory for records after that
-	failed  error  // of a write, after which the other side can open nothing
+	writeErr  error  // of a write, after which the other side can open nothing
 
 	open    sealer
 	in      *bufio.Reader
 	skip    int    // bytes of in that the last record takes
 	left    []byte // of its plaintext, in the memory of in
-	spoiled error
+	readErr error
 }
 
 const (
@@ -52,7 +52,7 @@ type sealer struct {
 }
 
 // step goes on to the next record. A link would take millennia to wrap the number.
-func (s *sealer) step() {
+func (s *sealer) advance() {
 	n := s.nonce[len(s.nonce)-8:]
 	binary.BigEndian.PutUint64(n, binary.BigEndian.Uint64(n)+1)
 }
@@ -60,7 +60,7 @@ func (s *sealer) step() {
 // newSealedConn writes first before anything else, together with it.
 func newSealedConn(conn net.Conn, keys sessionKeys, first []byte, broken func()) *sealedConn {
 	return &sealedConn{
-		Conn: conn, broken: broken, out: first,
+		Conn: conn, onTampered: broken, out: first,
 		seal: sealer{aead: keys.send}, open: sealer{aead: keys.receive},
 		in: bufio.NewReaderSize(conn, recordsRead),
 	}
@@ -71,21 +71,21 @@ func (c *sealedConn) Write(data []byte) (n int, err error) {
 	c.writing.Lock()
 	defer c.writing.Unlock()
 	for n < len(data) {
-		if c.failed != nil {
-			return n, c.failed
+		if c.writeErr != nil {
+			return n, c.writeErr
 		}
 		taken := n
 		for taken < len(data) && len(c.out) < recordsAtOnce {
 			part := data[taken:min(taken+maxRecord, len(data))]
 			c.out = binary.BigEndian.AppendUint16(c.out, uint16(len(part)+recordTag))
 			c.out = c.seal.aead.Seal(c.out, c.seal.nonce[:], part, c.out[len(c.out)-recordHead:])
-			c.seal.step()
+			c.seal.advance()
 			taken += len(part)
 		}
-		_, c.failed = c.Conn.Write(c.out)
+		_, c.writeErr = c.Conn.Write(c.out)
 		c.out = c.out[:0]
-		if c.failed != nil {
-			return n, c.failed
+		if c.writeErr != nil {
+			return n, c.writeErr
 		}
 		n = taken
 	}
@@ -121,34 +121,34 @@ func (c *sealedConn) ready() bool {
 
 // next opens the next record. Nothing is lost of one whose end has not come in time.
 func (c *sealedConn) next() error {
-	if c.spoiled != nil {
-		return c.spoiled
+	if c.readErr != nil {
+		return c.readErr
 	}
 	c.in.Discard(c.skip) // which is there
 	c.skip = 0
 	head, err := c.in.Peek(recordHead)
 	if err != nil {
-		return c.cut(err)
+		return c.endError(err)
 	}
 	n := int(binary.BigEndian.Uint16(head))
 	if n <= recordTag || n > maxRecord+recordTag {
-		return c.spoil()
+		return c.breakOff()
 	}
 	record, err := c.in.Peek(recordHead + n)
 	if err != nil {
-		return c.cut(err)
+		return c.endError(err)
 	}
 	c.left, err = c.open.aead.Open(record[recordHead:recordHead], c.open.nonce[:], record[recordHead:], record[:recordHead])
 	if err != nil {
-		return c.spoil()
+		return c.breakOff()
 	}
-	c.open.step()
+	c.open.advance()
 	c.skip = recordHead + n
 	return nil
 }
 
 // cut is the error of a connection that ends, within a record or behind one.
-func (c *sealedConn) cut(err error) error {
+func (c *sealedConn) endError(err error) error {
 	if errors.Is(err, io.EOF) && c.in.Buffered() > 0 {
 		return io.ErrUnexpectedEOF
 	}
@@ -156,9 +156,9 @@ func (c *sealedConn) cut(err error) error {
 }
 
 // spoil ends a connection on which a record does not open.
-func (c *sealedConn) spoil() error {
-	c.left, c.spoiled = nil, errTampered
-	c.broken()
+func (c *sealedConn) breakOff() error {
+	c.left, c.readErr = nil, errTampered
+	c.onTampered()
 	c.Conn.Close()
 	return errTampered
 }

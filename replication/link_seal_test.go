@@ -32,7 +32,7 @@ func testKeys(t testing.TB) (dialing, accepting sessionKeys) {
 	if accepting, err = s.keys(two.private, one.body[nonceBytes:], both); err != nil {
 		t.Fatal(err)
 	}
-	return dialing, accepting.turned()
+	return dialing, accepting.swapped()
 }
 
 // bytesConn is a connection that reads from and writes to memory.

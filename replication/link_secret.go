@@ -58,7 +58,7 @@ func newShare() (share, error) {
 type sessionKeys struct{ send, receive cipher.AEAD }
 
 // turned are those of the other side.
-func (k sessionKeys) turned() sessionKeys { return sessionKeys{k.receive, k.send} }
+func (k sessionKeys) swapped() sessionKeys { return sessionKeys{k.receive, k.send} }
 
 // A transcript is both shares, first that of the side that dials.
 type transcript []byte
@@ -117,7 +117,7 @@ func (l *links) sealDialed(conn net.Conn, s secret, greeting []byte) (*sealedCon
 	if err != nil {
 		return nil, err
 	}
-	sealed := newSealedConn(conn, keys, appendMessage(nil, messageProof, s.proof(labelDialing, t)), func() { l.tampered(conn) })
+	sealed := newSealedConn(conn, keys, appendMessage(nil, messageProof, s.proof(labelDialing, t)), func() { l.logTampered(conn) })
 	if _, err := sealed.Write(greeting); err != nil {
 		return nil, err
 	}
@@ -146,7 +146,7 @@ func (l *links) sealAccepted(conn net.Conn, hello []byte, secrets []secret) (*se
 	}
 	t := transcript(slices.Concat(hello, own.body))
 	i := slices.IndexFunc(secrets, func(s secret) bool {
-		return !s.none() && hmac.Equal(proof, s.proof(labelDialing, t))
+		return !s.isNone() && hmac.Equal(proof, s.proof(labelDialing, t))
 	})
 	if i < 0 {
 		return nil, secret{}, &refusal{reasonSecret, "the cluster secret of the other node is none of this one's"}
@@ -157,5 +157,5 @@ func (l *links) sealAccepted(conn net.Conn, hello []byte, secrets []secret) (*se
 		return nil, secret{}, &refusal{reasonGarbled, "a key of the other node is not valid"}
 	}
 	first := appendMessage(nil, messageProof, s.proof(labelAccepting, t))
-	return newSealedConn(conn, keys.turned(), first, func() { l.tampered(conn) }), s, nil
+	return newSealedConn(conn, keys.swapped(), first, func() { l.logTampered(conn) }), s, nil
 }

@@ -336,19 +336,19 @@ func TestSecretRotation(t *testing.T) {
 		for _, step := range [][]string{{"none", "a"}, {"a", "none"}, {"a"}, {"a", "b"}, {"b", "a"}, {"b"}} {
 			for i := range nodes { // one after the other
 				writeSecrets(t, files[i], step...)
-				time.Sleep(secretsEvery)
+				time.Sleep(secretsReloadInterval)
 				both(fmt.Sprintf("node %d has %v", i+1, step))
 				for _, n := range nodes {
-					n.endStale(time.Now())
+					n.closeStale(time.Now())
 				}
 			}
 		}
 		if n := strings.Count(log.String(), "cluster secrets have changed"); n != 12 {
 			t.Errorf("changes are logged %d times, want 12:\n%s", n, &log)
 		}
-		time.Sleep(lingering)
+		time.Sleep(secretGrace)
 		for _, n := range nodes {
-			n.endStale(time.Now())
+			n.closeStale(time.Now())
 		}
 		if _, err := standing.Read(make([]byte, 1)); err == nil {
 			t.Error("a link that was made without a secret stands")
@@ -356,7 +356,7 @@ func TestSecretRotation(t *testing.T) {
 		writeSecrets(t, files[0], "none")
 		secrets[0].unprotected = false
 		for range 3 {
-			time.Sleep(secretsEvery)
+			time.Sleep(secretsReloadInterval)
 			both("with a file that can't be used")
 		}
 		if n := strings.Count(log.String(), "can't be read"); n != 1 {

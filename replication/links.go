@@ -40,7 +40,7 @@ type linkOptions struct {
 	timeout time.Duration
 	// patience is how long the leader may owe the answers to what was forwarded, while
 	// it is the leader: longer than its disk may take.
-	patience time.Duration
+	answerTimeout time.Duration
 }
 
 // Bounds of what others may hold of this node.
@@ -54,7 +54,7 @@ const (
 	maxAcceptPause = time.Second
 	// lingering is how long a link may go on when the secret that it was made with is not
 	// accepted any more.
-	lingering = 5 * time.Second
+	secretGrace = 5 * time.Second
 )
 
 // links are the connections with other nodes: one port for those of raft, for requests
@@ -94,7 +94,7 @@ func newLinks(o linkOptions) (*links, error) {
 
 // serve accepts connections until close.
 func (l *links) serve() {
-	if !l.begin() {
+	if !l.beginGoroutine() {
 		return
 	}
 	defer l.wait.Done()
@@ -137,7 +137,7 @@ func (l *links) close() error {
 }
 
 // begin counts a goroutine that close waits for, unless links are closed.
-func (l *links) begin() bool {
+func (l *links) beginGoroutine() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
@@ -165,7 +165,7 @@ func (l *links) accept(raw net.Conn) {
 	l.accepted++
 	var oldest *linkConn
 	if len(l.greeting) == maxGreeting {
-		i := crowding(l.greeting)
+		i := oldestOfBusiest(l.greeting)
 		oldest = l.greeting[i]
 		l.greeting = slices.Delete(l.greeting, i, i+1)
 	}
@@ -177,12 +177,12 @@ func (l *links) accept(raw net.Conn) {
 	}
 	go func() {
 		defer l.wait.Done()
-		l.welcome(conn)
+		l.serveLink(conn)
 	}()
 }
 
 // crowding is the oldest connection of the host that has the most of them.
-func crowding(conns []*linkConn) (oldest int) {
+func oldestOfBusiest(conns []*linkConn) (oldest int) {
 	first, count := make(map[string]int), make(map[string]int)
 	for i, c := range conns {
 		host := remoteHost(c)
@@ -200,7 +200,7 @@ func crowding(conns []*linkConn) (oldest int) {
 }
 
 // welcome greets the node that has connected and serves the link until it ends.
-func (l *links) welcome(conn *linkConn) {
+func (l *links) serveLink(conn *linkConn) {
 	secured, from, err := l.admit(conn)
 	l.mu.Lock()
 	if i := slices.Index(l.greeting, conn); i >= 0 {
@@ -268,21 +268,21 @@ type linkConn struct {
 	accepted bool
 	// made says that the link was greeted with a secret, and stale since when that is not
 	// accepted any more; zero: it is. The mutex of links guards them.
-	made   bool
+	greeted   bool
 	secret secret
 	stale  time.Time
 }
 
 // madeWith notes the secret that a link is made with.
-func (l *links) madeWith(conn *linkConn, s secret) {
+func (l *links) recordSecret(conn *linkConn, s secret) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	conn.made, conn.secret = true, s
+	conn.greeted, conn.secret = true, s
 }
 
 // endStale closes links some time after the secret that they were made with has ceased to
 // be accepted. It is to be called every so often.
-func (l *links) endStale(now time.Time) {
+func (l *links) closeStale(now time.Time) {
 	if l.o.secrets == nil {
 		return
 	}
@@ -291,12 +291,12 @@ func (l *links) endStale(now time.Time) {
 	l.mu.Lock()
 	for conn := range l.open {
 		switch {
-		case !conn.made:
+		case !conn.greeted:
 		case slices.Contains(secrets, conn.secret):
 			conn.stale = time.Time{}
 		case conn.stale.IsZero():
 			conn.stale = now
-		case now.Sub(conn.stale) >= lingering:
+		case now.Sub(conn.stale) >= secretGrace:
 			over = append(over, conn)
 		}
 	}

@@ -51,7 +51,7 @@ func (n *Node) Change(c Change, done func(error)) {
 func (n *Node) changeAnywhere(ctx context.Context, c Change) error {
 	for {
 		err := n.changeAtLeader(ctx, c)
-		if !errors.Is(err, errNotTaken) {
+		if !errors.Is(err, errNotAccepted) {
 			return err
 		}
 		select {
@@ -63,24 +63,24 @@ func (n *Node) changeAnywhere(ctx context.Context, c Change) error {
 }
 
 func (n *Node) changeAtLeader(ctx context.Context, c Change) error {
-	office := n.office()
+	lead := n.leadership()
 	switch {
-	case office.leading && c.Kind == Forget && n.isSelf(c.Node):
-		if len(serversOf(office.seat.raft)) == 1 {
+	case lead.leading && c.Kind == Forget && n.isSelf(c.Node):
+		if len(serversOf(lead.stack.raft)) == 1 {
 			return errors.New("the last member can't leave: end it instead")
 		}
-		if err := n.transfer(ctx, office.seat, ""); err != nil {
+		if err := n.transfer(ctx, lead.stack, ""); err != nil {
 			return err
 		}
-		return errNotTaken
-	case office.leading:
+		return errNotAccepted
+	case lead.leading:
 		return n.change(ctx, c)
-	case office.leader.Raft == "" || office.elected:
-		return errNotTaken
+	case lead.leader.Raft == "" || lead.elected:
+		return errNotAccepted
 	}
-	err := n.links.call(ctx, office.leader.Raft, callChange, c, nil)
-	if coded := (*codedError)(nil); errors.As(err, &coded) && *coded == *errElsewhere {
-		return errNotTaken
+	err := n.links.call(ctx, lead.leader.Raft, callChange, c, nil)
+	if coded := (*codedError)(nil); errors.As(err, &coded) && *coded == *errNotLeader {
+		return errNotAccepted
 	}
 	return err
 }
@@ -89,7 +89,7 @@ func (n *Node) isSelf(node string) bool { return node == n.identity().Node || no
 
 // change makes a change, on the leader.
 func (n *Node) change(ctx context.Context, c Change) error {
-	s, err := n.leaderSeat()
+	s, err := n.leaderStack()
 	if err != nil {
 		return err
 	}
@@ -113,7 +113,7 @@ func find(r *raft.Raft, node string) (raft.Server, error) {
 }
 
 // remove takes a member out of the cluster.
-func (n *Node) remove(ctx context.Context, s *seat, node, why string) error {
+func (n *Node) remove(ctx context.Context, s *raftStack, node, why string) error {
 	server, err := find(s.raft, node)
 	if err != nil {
 		return err
@@ -122,8 +122,8 @@ func (n *Node) remove(ctx context.Context, s *seat, node, why string) error {
 		return fmt.Errorf("remove node %s: %w", node, err)
 	}
 	n.log.Warn("a node was removed from the cluster", "node", string(server.ID), "raft", string(server.Address), "why", why)
-	n.learn(s.raft)
-	n.known.forget()
+	n.refreshServers(s.raft)
+	n.peers.prune()
 	return s.proposeControl(ctx, controlEntry{Gone: string(server.ID)})
 }
 
@@ -139,7 +139,7 @@ func remaining(ctx context.Context) time.Duration {
 // admit makes a node a member, without a vote until it has caught up. Only the leader does.
 // A node that was at its address is gone, as the new one is there.
 func (n *Node) admit(ctx context.Context, m Member) (joinReply, error) {
-	s, err := n.leaderSeat()
+	s, err := n.leaderStack()
 	if err != nil {
 		return joinReply{}, err
 	}
@@ -156,7 +156,7 @@ func (n *Node) admit(ctx context.Context, m Member) (joinReply, error) {
 	if err := s.raft.AddNonvoter(raft.ServerID(m.Node), raft.ServerAddress(m.Raft), 0, remaining(ctx)).Error(); err != nil {
 		return joinReply{}, fmt.Errorf("add node %s: %w", m.Node, err)
 	}
-	n.learn(s.raft)
+	n.refreshServers(s.raft)
 	n.log.Info("a node joins the cluster", "node", m.Node, "raft", m.Raft)
 	if err := s.proposeControl(ctx, controlEntry{Member: &m}); err != nil {
 		return joinReply{}, err
@@ -166,8 +166,8 @@ func (n *Node) admit(ctx context.Context, m Member) (joinReply, error) {
 }
 
 // admissible refuses a node that could not carry the log out.
-func (s *seat) admissible(m Member) error {
-	if level := s.machine.level(); m.Level < level {
+func (s *raftStack) admissible(m Member) error {
+	if level := s.fsm.level(); m.Level < level {
 		return fmt.Errorf("the cluster uses features up to level %d, and limitsrv %s knows them up to %d: run a newer one", level, m.Version, m.Level)
 	}
 	return checkAddress("--raft", m.Raft)
@@ -176,7 +176,7 @@ func (s *seat) admissible(m Member) error {
 // transfer has another node lead: a given one, or the one with the most entries. A
 // transfer that failed leaves raft v1.7.3 refusing all (issue 696), so raft begins anew
 // then. It returns when ctx ends, also while raft waits for its disk.
-func (n *Node) transfer(ctx context.Context, s *seat, node string) error {
+func (n *Node) transfer(ctx context.Context, s *raftStack, node string) error {
 	if !n.hasSuccessor(s, node) {
 		return errors.New("there is no other voter that could lead")
 	}
@@ -196,8 +196,8 @@ func (n *Node) transfer(ctx context.Context, s *seat, node string) error {
 		n.log.Info("this node has handed the lead over")
 		return nil
 	}
-	if !n.leaving.Load() && isLeader(s.raft) {
-		n.wait.Go(func() { n.restart("a transfer of leadership failed") })
+	if !n.steppingDown.Load() && isLeader(s.raft) {
+		n.wait.Go(func() { n.restartRaft("a transfer of leadership failed") })
 	}
 	return fmt.Errorf("transfer of leadership: %w", err)
 }
@@ -217,7 +217,7 @@ func await(ctx context.Context, f raft.Future) error {
 }
 
 // hasSuccessor says whether there is another voter.
-func (n *Node) hasSuccessor(s *seat, node string) bool {
+func (n *Node) hasSuccessor(s *raftStack, node string) bool {
 	return slices.ContainsFunc(s.raft.GetConfiguration().Configuration().Servers, func(x raft.Server) bool {
 		return x.Suffrage == raft.Voter && string(x.ID) != n.identity().Node && (node == "" || string(x.ID) == node || string(x.Address) == node)
 	})

@@ -86,7 +86,7 @@ func TestMemberThatWasWipedIsANewOne(t *testing.T) {
 	c.voters(3)
 	c.takeAll(again, " again")
 	c.agree()
-	if _, told := c.leader().seat.Load().machine.members()[old]; told {
+	if _, told := c.leader().stack.Load().fsm.members()[old]; told {
 		t.Error("the log still tells about the node that it was")
 	}
 }
@@ -203,7 +203,7 @@ func TestDeadMemberIsRemoved(t *testing.T) {
 	eventually(t, "it has been silent for longer than that", func() bool {
 		for _, m := range c.leader().Status().Members {
 			if m.Node == second.identity().Node {
-				return m.Seen > deadAfter+3*attendEvery
+				return m.Seen > deadAfter+3*maintainInterval
 			}
 		}
 		t.Fatal("a node was removed with only two that are well")
@@ -229,9 +229,9 @@ func TestLevelRisesWhenAllKnowIt(t *testing.T) {
 			older, o.level = o.Raft, 1
 		}
 	})
-	eventually(t, "all have told about themselves", func() bool { return len(c.leader().seat.Load().machine.members()) == 3 })
+	eventually(t, "all have told about themselves", func() bool { return len(c.leader().stack.Load().fsm.members()) == 3 })
 	leader := c.leader()
-	leader.raiseLevel(t.Context(), leader.seat.Load())
+	leader.raiseLevel(t.Context(), leader.stack.Load())
 	if level := leader.Status().Level; level != 1 {
 		t.Fatalf("the log has level %d, which a member does not know", level)
 	}
@@ -252,7 +252,7 @@ func TestLevelKeepsOlderOnesOut(t *testing.T) {
 	o.Join = []string{c.nodes[0].o.Raft}
 	o.level = 1
 	older := c.open(o)
-	if err := older.tryToEnter(); err == nil || !strings.Contains(err.Error(), "features up to level 2") {
+	if err := older.tryJoinOrBootstrap(); err == nil || !strings.Contains(err.Error(), "features up to level 2") {
 		t.Errorf("a node that knows less is told: %v", err)
 	}
 	n := c.nodes[0]

@@ -24,32 +24,32 @@ type Node struct {
 	fatal   func(error)
 	wall    func() engine.Instant
 	mono    func() time.Duration // for waits; that of stamps is Options.Monotonic
-	holdFor time.Duration
+	maxHold time.Duration
 
 	links     *links
 	forwarder *forwarder
-	group     *group
+	batcher     *batcher
 	clock     *leaderClock
 	local     localEngine // for NoQuorumLocal
 	maxMemory atomic.Int64
 	evict     atomic.Bool
 	counts    nodeCounts
-	told      *repeats
-	known     known
+	logOnce      *logLimiter
+	peers     peerTable
 	waiters   waiters
 	disk      *persist.DiskWatch
-	openTold  time.Time // when it was last said that links need no secret; attend alone
-	silence   silence
+	openLoggedAt  time.Time // when it was last said that links need no secret; attend alone
+	silence   leaderSilence
 
-	seat atomic.Pointer[seat] // nil: this node is no member yet
-	led  atomic.Uint64        // the term in which this node decides; 0: it does not
+	stack atomic.Pointer[raftStack] // nil: this node is no member yet
+	leadingTerm  atomic.Uint64        // the term in which this node decides; 0: it does not
 	// unreached says that no leader is known, and less than a majority has answered.
-	unreached atomic.Bool
-	leaving   atomic.Bool // it hands its office over, or has
+	noMajority atomic.Bool
+	steppingDown   atomic.Bool // it hands its office over, or has
 
-	entering sync.Mutex // held by whoever takes or leaves the seat
+	raftMu sync.Mutex // held by whoever takes or leaves the seat
 
-	writing    sync.Mutex // held by whoever changes the membership, until it is on disk
+	membershipMu    sync.Mutex // held by whoever changes the membership, until it is on disk
 	mu         sync.Mutex
 	membership membership
 
@@ -81,14 +81,14 @@ func Open(o Options) (*Node, error) {
 		return nil, withHint(err, o.Dir)
 	}
 	n := &Node{
-		o: o, log: o.Logger, dir: dir, wall: o.Wall, mono: sinceNow(), holdFor: holdElections * o.ElectionTimeout / 2,
-		fatal: onceWith(o.Fatal), told: newRepeats(), clock: newLeaderClock(o.Monotonic), disk: persist.NewDiskWatch(), silence: newSilence(),
+		o: o, log: o.Logger, dir: dir, wall: o.Wall, mono: monotonicClock(), maxHold: holdHalfTimeouts * o.ElectionTimeout / 2,
+		fatal: firstCallOnly(o.Fatal), logOnce: newLogLimiter(), clock: newLeaderClock(o.Monotonic), disk: persist.NewDiskWatch(), silence: newLeaderSilence(),
 	}
 	n.maxMemory.Store(o.MaxMemory)
 	n.evict.Store(o.Evict)
 	n.stopping, n.stop = context.WithCancel(context.Background())
-	n.group = newGroup(n)
-	if err := n.begin(); err != nil {
+	n.batcher = newBatcher(n)
+	if err := n.startServices(); err != nil {
 		n.stop()
 		return nil, errors.Join(err, dir.Close())
 	}
@@ -97,16 +97,16 @@ func Open(o Options) (*Node, error) {
 
 // holdElections is how long what clients ask waits for a leader, in half election
 // timeouts: an election takes up to two, and what comes before and after it some.
-const holdElections = 5
+const holdHalfTimeouts = 5
 
 // onceWith is f for the first call only.
-func onceWith(f func(error)) func(error) {
+func firstCallOnly(f func(error)) func(error) {
 	var once sync.Once
 	return func(err error) { once.Do(func() { f(err) }) }
 }
 
 // begin reads who this node is, listens, and starts what goes on in the background.
-func (n *Node) begin() (err error) {
+func (n *Node) startServices() (err error) {
 	if n.membership, err = readMembership(n.dir); err != nil {
 		return withHint(err, n.o.Dir)
 	}
@@ -117,7 +117,7 @@ func (n *Node) begin() (err error) {
 	n.links, err = newLinks(linkOptions{
 		listener: listener, dial: n.o.Network.Dial, address: n.o.Raft, tls: n.o.TLS, secrets: n.o.Secrets, identity: n.identity,
 		call: n.answerCall, exec: n.execForOthers, commit: n.Commit, lost: n.linkLost, log: n.log,
-		timeout: n.callTimeout(), patience: max(n.rpcTimeout(), leaderHang+n.callTimeout()),
+		timeout: n.callTimeout(), answerTimeout: max(n.rpcTimeout(), leaderHang+n.callTimeout()),
 	})
 	if err != nil {
 		return errors.Join(err, listener.Close())
@@ -127,10 +127,10 @@ func (n *Node) begin() (err error) {
 		return errors.Join(err, n.links.close())
 	}
 	n.wait.Go(n.links.serve)
-	n.wait.Go(func() { n.group.run(n.stopping) })
-	n.wait.Go(n.group.answerAll)
-	n.wait.Go(n.enter)
-	n.wait.Go(n.attend)
+	n.wait.Go(func() { n.batcher.run(n.stopping) })
+	n.wait.Go(n.batcher.answerAll)
+	n.wait.Go(n.joinOrBootstrap)
+	n.wait.Go(n.maintain)
 	n.wait.Go(n.watchDisk)
 	n.wait.Go(n.watchLeader)
 	return nil
@@ -150,7 +150,7 @@ func (n *Node) resume() error {
 		return fmt.Errorf("data directory %s is of the node that others reach at %s, and --raft is %s: give that address, or an empty directory and --join",
 			n.o.Dir, m.Raft, n.o.Raft)
 	}
-	return n.sit()
+	return n.startRaft()
 }
 
 // callTimeout is for dials, greetings and calls between nodes.
@@ -174,8 +174,8 @@ func (n *Node) member() membership {
 
 // setMember writes who this node is from now on.
 func (n *Node) setMember(change func(*membership)) error {
-	n.writing.Lock()
-	defer n.writing.Unlock()
+	n.membershipMu.Lock()
+	defer n.membershipMu.Unlock()
 	m := n.member()
 	m.Founding = slices.Clone(m.Founding)
 	change(&m)
@@ -192,44 +192,44 @@ func (n *Node) setMember(change func(*membership)) error {
 // decisions in place or an error that has a Code: UNCERTAIN if the batch may or may
 // not have been carried out, any other if it was not. It does not block.
 func (n *Node) Exec(batch *engine.Batch, done func(error)) {
-	if batch.Looks() && n.look(batch) {
+	if batch.Looks() && n.answerLook(batch) {
 		done(nil)
 		return
 	}
-	n.group.add(waiting{request: request{batch, done}})
+	n.batcher.add(waitingRequest{request: request{batch, done}})
 }
 
 // execForOthers is Exec for what another node forwards.
 func (n *Node) execForOthers(batch *engine.Batch, done func(error)) {
-	if batch.Looks() && n.office().leading && n.look(batch) {
+	if batch.Looks() && n.leadership().leading && n.answerLook(batch) {
 		done(nil)
 		return
 	}
-	n.group.add(waiting{request: request{batch, done}, foreign: true})
+	n.batcher.add(waitingRequest{request: request{batch, done}, remote: true})
 }
 
 // Commit says that its caller has no more to execute for now.
-func (n *Node) Commit() { n.group.kick() }
+func (n *Node) Commit() { n.batcher.kick() }
 
 // look answers a batch that only looks from what this node has applied, if it
 // leads, or the batch may be answered from what is behind.
-func (n *Node) look(batch *engine.Batch) bool {
-	office := n.office()
-	if office.seat == nil || !office.leading && !batch.Stale {
+func (n *Node) answerLook(batch *engine.Batch) bool {
+	lead := n.leadership()
+	if lead.stack == nil || !lead.leading && !batch.Stale {
 		return false
 	}
-	machine := office.seat.machine
-	now := machine.now()
-	if office.leading {
+	fsm := lead.stack.fsm
+	now := fsm.now()
+	if lead.leading {
 		now = n.clock.now()
 	}
-	expectOfTerm(batch, office.term)
-	machine.engine.Load().Look(now, batch)
-	expectOfTerm(batch, office.term) // twice is not at all
+	convertExpects(batch, lead.term)
+	fsm.engine.Load().Look(now, batch)
+	convertExpects(batch, lead.term) // twice is not at all
 	for i := range batch.Ops {
 		if batch.Ops[i].Kind == engine.Watch {
 			d := &batch.Decisions[i]
-			d.Remaining = ofTerm(d.Remaining, office.term)
+			d.Remaining = termFingerprint(d.Remaining, lead.term)
 		}
 	}
 	return true
@@ -238,20 +238,20 @@ func (n *Node) look(batch *engine.Batch) bool {
 // Engine is the engine as of now: for looks that are no ops. It is another one
 // after a snapshot came from the leader.
 func (n *Node) Engine() *engine.Engine {
-	if s := n.seat.Load(); s != nil {
-		return s.machine.engine.Load()
+	if s := n.stack.Load(); s != nil {
+		return s.fsm.engine.Load()
 	}
 	return n.local.empty()
 }
 
 // Now is the time of the cluster, as far as this node knows.
 func (n *Node) Now() engine.Instant {
-	s := n.seat.Load()
+	s := n.stack.Load()
 	switch {
-	case n.led.Load() != 0:
+	case n.leadingTerm.Load() != 0:
 		return n.clock.now()
-	case s != nil && s.machine.stamp.Load() > 0:
-		return s.machine.now()
+	case s != nil && s.fsm.stamp.Load() > 0:
+		return s.fsm.now()
 	}
 	return n.wall()
 }
@@ -265,17 +265,17 @@ func (n *Node) SetBound(maxMemory int64, evict bool) {
 // Sweep forgets keys of some pages that are as good as new, as Engine.Sweep does.
 // They are so at the last stamp, which is no later than that of any entry to come.
 func (n *Node) Sweep(pages int) (forgotten int64) {
-	s := n.seat.Load()
+	s := n.stack.Load()
 	if s == nil {
 		return 0
 	}
-	stamp := engine.Instant(s.machine.stamp.Load())
-	return s.machine.engine.Load().Sweep(stamp, pages)
+	stamp := engine.Instant(s.fsm.stamp.Load())
+	return s.fsm.engine.Load().Sweep(stamp, pages)
 }
 
 // An office is what a node is in its cluster at a moment.
-type office struct {
-	seat    *seat // nil: no member
+type leadership struct {
+	stack    *raftStack // nil: no member
 	term    uint64
 	elected bool   // it leads, but has not yet carried out what was before
 	leading bool   // it leads and decides
@@ -283,14 +283,14 @@ type office struct {
 }
 
 // office is that of now.
-func (n *Node) office() (o office) {
-	if o.seat = n.seat.Load(); o.seat == nil {
+func (n *Node) leadership() (o leadership) {
+	if o.stack = n.stack.Load(); o.stack == nil {
 		return o
 	}
-	raft := o.seat.raft
+	raft := o.stack.raft
 	o.term = raft.CurrentTerm()
 	o.elected = isLeader(raft)
-	o.leading = o.elected && n.led.Load() == o.term
+	o.leading = o.elected && n.leadingTerm.Load() == o.term
 	address, id := raft.LeaderWithID()
 	if o.leader = (server{Node: string(id), Raft: string(address)}); !o.elected && o.leader.Raft == n.o.Raft {
 		o.leader = server{} // raft changes its state and its leader one after the other
@@ -301,8 +301,8 @@ func (n *Node) office() (o office) {
 // StepDown transfers leadership if this node leads, so that another one decides before
 // this one ends. It comes before Close, and is for good. It returns when ctx ends.
 func (n *Node) StepDown(ctx context.Context) {
-	n.leaving.Store(true)
-	if s := n.seat.Load(); s != nil && isLeader(s.raft) {
+	n.steppingDown.Store(true)
+	if s := n.stack.Load(); s != nil && isLeader(s.raft) {
 		if err := n.transfer(ctx, s, ""); err != nil {
 			n.log.Warn("leadership transfer failed; the other nodes elect a leader when this node has ended", "error", err)
 		}
@@ -313,7 +313,7 @@ func (n *Node) StepDown(ctx context.Context) {
 // e.g. because the disk hangs, it returns an error and the process is to end: goroutines
 // are left behind, the directory is still locked, and a start reads it as after a crash.
 func (n *Node) Close(ctx context.Context) error {
-	if !n.leaving.Load() {
+	if !n.steppingDown.Load() {
 		n.StepDown(ctx)
 	}
 	n.stop()
@@ -330,11 +330,11 @@ func (n *Node) Close(ctx context.Context) error {
 // close is Close once the node is stopping. It may hang with the disk.
 func (n *Node) close() error {
 	n.forwarder.close()
-	n.entering.Lock() // who takes a seat at this moment has it then, and nobody does later
-	err := n.leave()
-	n.entering.Unlock()
+	n.raftMu.Lock() // who takes a seat at this moment has it then, and nobody does later
+	err := n.stopRaft()
+	n.raftMu.Unlock()
 	err = errors.Join(err, n.links.close())
-	close(n.group.answers) // the machine has ended with the seat
+	close(n.batcher.applied) // the machine has ended with the seat
 	n.wait.Wait()
 	return errors.Join(err, n.dir.Close())
 }

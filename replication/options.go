@@ -147,7 +147,7 @@ func (o *Options) setDefaults() {
 		o.stores = func(dir string) (raft.StableStore, raft.SnapshotStore, error) { return openStores(dir, logger) }
 	}
 	if o.Monotonic == nil {
-		o.Monotonic = sinceNow()
+		o.Monotonic = monotonicClock()
 	}
 	if o.leastTrailing == 0 {
 		o.leastTrailing = minTrailing
@@ -167,7 +167,7 @@ func (o *Options) setDefaults() {
 }
 
 // sinceNow is the system's monotonic clock, from now on.
-func sinceNow() func() time.Duration {
+func monotonicClock() func() time.Duration {
 	begun := time.Now()
 	return func() time.Duration { return time.Since(begun) }
 }

@@ -53,7 +53,7 @@ func IsMember(dir string) (bool, error) { return persist.IsMember(vfs.Default, d
 // member or of a server by itself, or a backup. Of a member's it changes what a start
 // would: a write that a crash cut short is cut off the log. It takes as long as a start.
 func Inspect(o Options) (Remnant, error) {
-	r, err := readRemains(o)
+	r, err := readState(o)
 	return r.Remnant, err
 }
 
@@ -76,7 +76,7 @@ func Recover(o Options, to string) (Remnant, error) {
 	if names, err := o.fs.List(to); err == nil && len(names) > 0 {
 		return Remnant{}, fmt.Errorf("%s is not empty: give a directory that is not there yet", to)
 	}
-	r, err := readRemains(o)
+	r, err := readState(o)
 	if err != nil {
 		return r.Remnant, err
 	}
@@ -90,7 +90,7 @@ func Recover(o Options, to string) (Remnant, error) {
 const draftSuffix = ".unfinished"
 
 // remains are a Remnant with its state.
-type remains struct {
+type remnantState struct {
 	Remnant
 	engine *engine.Engine
 	seed   persist.Seed
@@ -99,7 +99,7 @@ type remains struct {
 }
 
 // readRemains reads all that is in o.Dir.
-func readRemains(o Options) (r remains, err error) {
+func readState(o Options) (r remnantState, err error) {
 	o.setDefaults()
 	is, err := persist.IsMember(o.fs, o.Dir)
 	switch {
@@ -112,7 +112,7 @@ func readRemains(o Options) (r remains, err error) {
 	if err != nil {
 		return r, err
 	}
-	r = remains{engine: state.Engine, seed: state.Seed, level: 1}
+	r = remnantState{engine: state.Engine, seed: state.Seed, level: 1}
 	r.Remnant = Remnant{
 		Kind: OfSingle, Cluster: state.Cluster, Node: state.ID, Term: state.Term, LastIndex: state.Index,
 		Stamp: state.Now, Keys: state.Engine.Len(), LostTail: state.Drops,
@@ -125,11 +125,11 @@ func readRemains(o Options) (r remains, err error) {
 
 // offlineNode is a node that takes part in nothing, to open a seat with.
 func offlineNode(o Options, dir *persist.Dir) *Node {
-	return &Node{o: o, log: o.Logger, dir: dir, mono: sinceNow(), fatal: func(error) {}, disk: persist.NewDiskWatch()}
+	return &Node{o: o, log: o.Logger, dir: dir, mono: monotonicClock(), fatal: func(error) {}, disk: persist.NewDiskWatch()}
 }
 
 // readMember is readRemains for the data directory of a member.
-func readMember(o Options) (r remains, err error) {
+func readMember(o Options) (r remnantState, err error) {
 	defer func() { err = withHint(err, o.Dir) }()
 	dir, err := persist.OpenDir(o.fs, o.Dir)
 	if err != nil {
@@ -144,7 +144,7 @@ func readMember(o Options) (r remains, err error) {
 	if m.Cluster.zero() {
 		return r, fmt.Errorf("data directory %s is of no cluster yet", o.Dir)
 	}
-	s, err := n.openSeat(&m)
+	s, err := n.openStack(&m)
 	if err != nil {
 		return r, err
 	}
@@ -160,19 +160,19 @@ func readMember(o Options) (r remains, err error) {
 	if err != nil {
 		return r, fmt.Errorf("read the votes: %w", err)
 	}
-	return remains{Remnant: found, engine: s.machine.engine.Load(), seed: m.Seed, level: s.machine.level(), voted: voted}, nil
+	return remnantState{Remnant: found, engine: s.fsm.engine.Load(), seed: m.Seed, level: s.fsm.level(), voted: voted}, nil
 }
 
 // readAll has the machine carry out all that the node has: the newest snapshot and
 // the log behind it, committed or not.
-func (n *Node) readAll(s *seat) (Remnant, error) {
+func (n *Node) readAll(s *raftStack) (Remnant, error) {
 	m := n.member()
 	r := Remnant{Cluster: m.Cluster.String(), Node: m.Node, LostTail: m.lostTail(n.o.boot())}
 	meta, err := s.restoreNewest()
 	if err != nil {
 		return r, err
 	}
-	last, err := s.logs.LastIndex()
+	last, err := s.entries.LastIndex()
 	if err != nil {
 		return r, err
 	}
@@ -180,12 +180,12 @@ func (n *Node) readAll(s *seat) (Remnant, error) {
 	r.LastIndex, r.Term = meta.Index, meta.Term
 	for i := meta.Index + 1; i <= last; i++ {
 		var entry raft.Log
-		if err := s.logs.GetLog(i, &entry); err != nil {
+		if err := s.entries.GetLog(i, &entry); err != nil {
 			return r, fmt.Errorf("read entry %d of the log: %w", i, err)
 		}
 		switch entry.Type {
 		case raft.LogCommand:
-			if err := s.machine.carryOut(&entry); err != nil {
+			if err := s.fsm.applyLog(&entry); err != nil {
 				return r, err
 			}
 		case raft.LogConfiguration:
@@ -196,13 +196,13 @@ func (n *Node) readAll(s *seat) (Remnant, error) {
 	for _, x := range servers.Servers {
 		r.Servers = append(r.Servers, string(x.Address))
 	}
-	r.Stamp = engine.Instant(s.machine.stamp.Load())
-	r.Keys = s.machine.engine.Load().Len()
+	r.Stamp = engine.Instant(s.fsm.stamp.Load())
+	r.Keys = s.fsm.engine.Load().Len()
 	return r, nil
 }
 
 // restoreNewest restores the newest snapshot and says which it is; zero: there is none.
-func (s *seat) restoreNewest() (raft.SnapshotMeta, error) {
+func (s *raftStack) restoreNewest() (raft.SnapshotMeta, error) {
 	all, err := s.snapshots.List()
 	if err != nil || len(all) == 0 {
 		return raft.SnapshotMeta{}, err
@@ -211,11 +211,11 @@ func (s *seat) restoreNewest() (raft.SnapshotMeta, error) {
 	if err != nil {
 		return raft.SnapshotMeta{}, &persist.CorruptError{What: "snapshot " + all[0].ID, Err: err}
 	}
-	return *meta, s.machine.Restore(from)
+	return *meta, s.fsm.Restore(from)
 }
 
 // writeSingle makes the data directory of a server by itself.
-func (r *remains) writeSingle(fsys vfs.FS, to string) error {
+func (r *remnantState) writeSingle(fsys vfs.FS, to string) error {
 	view := r.engine.Freeze()
 	defer view.Close()
 	of := persist.Origin{ID: r.Node, Taken: time.Now().UTC(), Cluster: r.Cluster, Index: r.LastIndex, Term: r.Term, Now: r.Stamp}
@@ -223,7 +223,7 @@ func (r *remains) writeSingle(fsys vfs.FS, to string) error {
 }
 
 // writeMember makes the data directory of the only member of a new cluster.
-func (r *remains) writeMember(o Options, to string) (err error) {
+func (r *remnantState) writeMember(o Options, to string) (err error) {
 	draft := to + draftSuffix
 	if err := o.fs.RemoveAll(draft); err != nil {
 		return err
@@ -239,7 +239,7 @@ func (r *remains) writeMember(o Options, to string) (err error) {
 	}()
 	m := membership{Node: newNodeID(), Cluster: newClusterID(), Seed: r.seed, Clean: true, Raft: o.Raft}
 	n := offlineNode(o, dir)
-	if err := n.writeSeat(&m, r); err != nil {
+	if err := n.writeStack(&m, r); err != nil {
 		return err
 	}
 	if err := m.write(dir); err != nil {
@@ -250,24 +250,24 @@ func (r *remains) writeMember(o Options, to string) (err error) {
 
 // machineOf is a machine with the state, of a cluster without members yet. Raft has no
 // entries and terms before 1.
-func (r *remains) machineOf(m *membership, mono func() time.Duration) *machine {
-	f := newMachine(m, mono)
+func (r *remnantState) newFSM(m *membership, mono func() time.Duration) *fsm {
+	f := newFSM(m, mono)
 	f.engine.Store(r.engine)
 	f.stamp.Store(int64(r.Stamp))
 	f.index.Store(max(r.LastIndex, 1))
 	f.term = max(r.Term, 1)
-	f.crew.Level = r.level
+	f.state.Level = r.level
 	return f
 }
 
 // writeSeat writes the files of a node that has no log, only a snapshot.
-func (n *Node) writeSeat(m *membership, r *remains) (err error) {
-	to, err := n.openSeat(m)
+func (n *Node) writeStack(m *membership, r *remnantState) (err error) {
+	to, err := n.openStack(m)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, to.close()) }()
-	from := r.machineOf(m, n.o.Monotonic)
+	from := r.newFSM(m, n.o.Monotonic)
 	if err := to.stable.SetUint64(keyCurrentTerm, max(r.voted, from.term)); err != nil {
 		return err
 	}

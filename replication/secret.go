@@ -19,7 +19,7 @@ import (
 type secret struct{ key [sha256.Size]byte }
 
 // none says that it is no secret.
-func (s secret) none() bool { return s == secret{} }
+func (s secret) isNone() bool { return s == secret{} }
 
 const (
 	// NoSecret is the line of a file of secrets that stands for no secret.
@@ -31,7 +31,7 @@ const (
 	maxSecrets      = 8
 	maxSecretsBytes = 16 << 10
 	// secretsEvery is how often the file is read again, while it is asked for.
-	secretsEvery = time.Second
+	secretsReloadInterval = time.Second
 )
 
 // Secrets are those of a cluster as a node has them: the first is for the links that it
@@ -82,7 +82,7 @@ func (s *Secrets) current() []secret {
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if time.Since(s.read) >= secretsEvery {
+	if time.Since(s.read) >= secretsReloadInterval {
 		_ = s.reload() // which has logged it
 	}
 	return s.list
@@ -186,7 +186,7 @@ func (n *Node) linkProtection() string {
 		return LinksBoth
 	case !open:
 		return LinksSecret
-	case slices.ContainsFunc(secrets, func(s secret) bool { return !s.none() }):
+	case slices.ContainsFunc(secrets, func(s secret) bool { return !s.isNone() }):
 		return LinksSecretOrOpen
 	}
 	return LinksOpen

@@ -59,7 +59,7 @@ func TestSimJoinFails(t *testing.T) {
 // has carried out: the leader hears that it is taken, and the follower stays as it is.
 func TestSimOldSnapshot(t *testing.T) {
 	simCase(t, func(t *testing.T, c *simCluster) {
-		leader := c.leader().running().node.seat.Load()
+		leader := c.leader().running().node.stack.Load()
 		if err := leader.raft.Snapshot().Error(); err != nil {
 			t.Fatal(err)
 		}
@@ -70,8 +70,8 @@ func TestSimOldSnapshot(t *testing.T) {
 			t.Fatalf("the leader has %d snapshots, %v", len(all), err)
 		}
 		c.withFollower(func(n *simNode) {
-			follower := n.running().node.seat.Load()
-			first, _ := follower.logs.FirstIndex()
+			follower := n.running().node.stack.Load()
+			first, _ := follower.entries.FirstIndex()
 			index := follower.raft.AppliedIndex()
 			for _, last := range []uint64{all[0].Index, index} {
 				meta, from, err := leader.snapshots.Open(all[0].ID)
@@ -82,7 +82,7 @@ func TestSimOldSnapshot(t *testing.T) {
 				if !r.Success || r.Term != leader.raft.CurrentTerm() || err != nil {
 					t.Errorf("of entry %d: success %v in term %d, %v", last, r.Success, r.Term, err)
 				}
-				after, _ := follower.logs.FirstIndex()
+				after, _ := follower.entries.FirstIndex()
 				kept, err := follower.snapshots.List()
 				if after != first || follower.raft.AppliedIndex() < index || len(kept) > 0 || err != nil {
 					t.Errorf("of entry %d: the follower's log began at %d and does at %d, it had carried out %d and has %d, and keeps %d snapshots, %v",
@@ -97,8 +97,8 @@ func TestSimOldSnapshot(t *testing.T) {
 }
 
 // sendSnapshot sends a snapshot up to an entry as the leader would.
-func sendSnapshot(leader, follower *seat, last uint64, meta *raft.SnapshotMeta, data io.Reader) (r raft.InstallSnapshotResponse, err error) {
-	t := newSteadyTransport(leader.transport, "", func(string) string { return "" })
+func sendSnapshot(leader, follower *raftStack, last uint64, meta *raft.SnapshotMeta, data io.Reader) (r raft.InstallSnapshotResponse, err error) {
+	t := newPatchedTransport(leader.transport, "", func(string) string { return "" })
 	self, id := leader.raft.LeaderWithID()
 	err = t.InstallSnapshot("", follower.transport.LocalAddr(), &raft.InstallSnapshotRequest{
 		RPCHeader:       raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax, ID: []byte(id), Addr: []byte(self)},
@@ -140,7 +140,7 @@ func TestSimDead(t *testing.T) {
 	plan := simCasePlan
 	plan.dead = 20 * time.Second
 	simCaseOf(t, plan, func(t *testing.T, c *simCluster) {
-		members := func() int { return len(serversOf(c.leader().running().node.seat.Load().raft)) }
+		members := func() int { return len(serversOf(c.leader().running().node.stack.Load().raft)) }
 		c.withFollower(c.crash)
 		time.Sleep(3 * plan.dead)
 		if got := members(); got != simFounders {

@@ -98,13 +98,13 @@ type simProcess struct {
 
 // leaderless is for how long the node has known nobody who leads.
 func (p *simProcess) leaderless() time.Duration {
-	g := p.node.group
+	g := p.node.batcher
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.leaderless == 0 {
+	if g.leaderlessSince == 0 {
 		return 0
 	}
-	return p.node.mono() - g.leaderless
+	return p.node.mono() - g.leaderlessSince
 }
 
 func newSimCluster(plan simPlan) *simCluster {
@@ -231,7 +231,7 @@ func (n *simNode) start() {
 		return
 	}
 	n.process = p
-	if s := p.node.seat.Load(); s != nil && p.node.identity().Node == n.had.node && s.raft.LastIndex() < n.had.index {
+	if s := p.node.stack.Load(); s != nil && p.node.identity().Node == n.had.node && s.raft.LastIndex() < n.had.index {
 		c.fault("%s had carried out entry %d, and its log ends at %d", n.name, n.had.index, s.raft.LastIndex())
 	}
 }
@@ -284,7 +284,7 @@ func (p *simProcess) crash(percent int) {
 // has is what it has carried out.
 func (p *simProcess) has() (had simHad) {
 	had.node = p.node.identity().Node
-	if s := p.node.seat.Load(); s != nil {
+	if s := p.node.stack.Load(); s != nil {
 		had.index = s.raft.AppliedIndex()
 	}
 	return had
@@ -295,7 +295,7 @@ const simEndsWithin = time.Minute
 
 // end closes the Node of a process, and returns when nothing of it is left.
 func (p *simProcess) end() error {
-	if !p.node.leaving.Load() {
+	if !p.node.steppingDown.Load() {
 		brief, cancel := context.WithTimeout(context.Background(), time.Second)
 		p.node.StepDown(brief)
 		cancel()

@@ -246,10 +246,10 @@ func (c *simCluster) unsettled() string {
 		return "there is no leader"
 	}
 	at := leader.running().office()
-	if at.seat == nil {
+	if at.stack == nil {
 		return "the leader has ended"
 	}
-	for _, s := range at.seat.raft.GetConfiguration().Configuration().Servers {
+	for _, s := range at.stack.raft.GetConfiguration().Configuration().Servers {
 		n := c.at(string(s.Address))
 		switch {
 		case n.isRemoved():
@@ -259,7 +259,7 @@ func (c *simCluster) unsettled() string {
 			return n.name + " has no vote"
 		}
 	}
-	last := at.seat.raft.LastIndex()
+	last := at.stack.raft.LastIndex()
 	for _, n := range c.all() {
 		p := n.running()
 		switch {
@@ -272,12 +272,12 @@ func (c *simCluster) unsettled() string {
 		}
 		o := p.office()
 		switch {
-		case o.seat == nil:
+		case o.stack == nil:
 			return n.name + " is no member"
 		case o.leader != at.leader:
 			return fmt.Sprintf("%s has leader %q, %s is", n.name, o.leader.Raft, leader.name)
-		case o.seat.raft.AppliedIndex() != last:
-			return fmt.Sprintf("%s has carried out entry %d, %s leads and has %d", n.name, o.seat.raft.AppliedIndex(), leader.name, last)
+		case o.stack.raft.AppliedIndex() != last:
+			return fmt.Sprintf("%s has carried out entry %d, %s leads and has %d", n.name, o.stack.raft.AppliedIndex(), leader.name, last)
 		}
 	}
 	return ""
@@ -292,11 +292,11 @@ func (c *simCluster) at(address string) *simNode {
 func (p *simProcess) leads() bool { return p.office().leading }
 
 // office is that of the node, or none when the process has ended.
-func (p *simProcess) office() (o office) {
+func (p *simProcess) office() (o leadership) {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	if !p.ended {
-		o = p.node.office()
+		o = p.node.leadership()
 	}
 	return o
 }

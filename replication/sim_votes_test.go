@@ -13,7 +13,7 @@ func TestVotes(t *testing.T) {
 		for _, fails := range []bool{false, true} {
 			disk := newSimDisk()
 			stable, _, _ := disk.open("/raft")
-			v := &votes{StableStore: stable}
+			v := &voteStore{StableStore: stable}
 			vote := func(term uint64, candidate string, writes int) {
 				for i, write := range []func() error{
 					func() error { return v.SetUint64(keyVoteTerm, term) },
@@ -33,7 +33,7 @@ func TestVotes(t *testing.T) {
 			}
 			vote(2, "b", writes)
 			stable, _, _ = disk.crashed(0, rand.New(rand.NewPCG(1, 1))).open("/raft")
-			v = &votes{StableStore: stable}
+			v = &voteStore{StableStore: stable}
 			term, err := v.GetUint64(keyVoteTerm)
 			candidate, err2 := v.Get(keyVoteCand)
 			old := term == 1 && string(candidate) == "a"

@@ -74,7 +74,7 @@ func (h *simHistory) watchedSummary() string {
 // checkAlone looks at what a node answered without a majority, that has known nobody
 // who leads for some time.
 func (c *simCluster) checkAlone(call *simCall, b *engine.Batch, leaderless time.Duration) {
-	hold := holdElections * c.plan.election / 2
+	hold := holdHalfTimeouts * c.plan.election / 2
 	if waited := time.Since(c.history.start) - call.asked; waited < hold && leaderless < hold {
 		c.fault("call %d was answered without a majority after %v, %v after the last leader, and may wait for one for %v",
 			call.number, waited, leaderless, hold)
@@ -83,7 +83,7 @@ func (c *simCluster) checkAlone(call *simCall, b *engine.Batch, leaderless time.
 		op, d := &b.Ops[i], &b.Decisions[i]
 		wrong := false
 		switch {
-		case !asksPermits(*op):
+		case !takesTokens(*op):
 			wrong = d.Status != engine.Down
 		case c.plan.noQuorum == NoQuorumAllow:
 			wrong = d.Allowed == 0

@@ -29,7 +29,7 @@ type snapshotHead struct {
 	Term    uint64         `json:"term,omitempty"` // of that entry; 0: not known
 	Stamp   engine.Instant `json:"stamp"`
 	Keys    int64          `json:"keys"`
-	crew
+	clusterState
 }
 
 const (
@@ -46,33 +46,33 @@ var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
 // A frozenMachine is a machine as it was at an entry, to be written out while it
 // goes on.
-type frozenMachine struct {
+type fsmSnapshot struct {
 	head  snapshotHead
 	view  *engine.Snapshot
 	hurry *atomic.Bool
 	// ending gives it up.
-	ending *atomic.Bool
+	stopping *atomic.Bool
 	saved  func(bytes int64)
 }
 
 // errEnding is why a snapshot is not finished. The log has all that it would.
-var errEnding = errors.New("the node ends")
+var errStopping = errors.New("the node ends")
 
 // Snapshot freezes the machine. It costs no more than each shard entered once.
-func (f *machine) Snapshot() (raft.FSMSnapshot, error) {
+func (f *fsm) Snapshot() (raft.FSMSnapshot, error) {
 	f.applying.Lock()
 	defer f.applying.Unlock()
 	view := f.engine.Load().Freeze()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	before := f.counts.snapshotBytes.Load()
-	return &frozenMachine{
+	return &fsmSnapshot{
 		head: snapshotHead{
 			Format: snapshotFormat, Cluster: f.cluster, Seed: f.seed, Index: f.index.Load(), Term: f.term,
-			Stamp: engine.Instant(f.stamp.Load()), Keys: view.Keys(), crew: f.crew.clone(),
+			Stamp: engine.Instant(f.stamp.Load()), Keys: view.Keys(), clusterState: f.state.clone(),
 		},
 		view:  view,
-		hurry: new(atomic.Bool), ending: &f.ending,
+		hurry: new(atomic.Bool), stopping: &f.stopping,
 		saved: func(bytes int64) {
 			f.counts.snapshotBytes.Add(-before)
 			f.snapshotSize.Store(bytes)
@@ -80,7 +80,7 @@ func (f *machine) Snapshot() (raft.FSMSnapshot, error) {
 	}, nil
 }
 
-func (c *crew) clone() (copied crew) {
+func (c *clusterState) clone() (copied clusterState) {
 	text, err := json.Marshal(c)
 	if err == nil {
 		err = json.Unmarshal(text, &copied)
@@ -92,18 +92,18 @@ func (c *crew) clone() (copied crew) {
 }
 
 // Release ends the freeze.
-func (s *frozenMachine) Release() { s.view.Close() }
+func (s *fsmSnapshot) Release() { s.view.Close() }
 
 // Persist writes the snapshot into sink, with rests that decisions have the
 // processor in.
-func (s *frozenMachine) Persist(sink raft.SnapshotSink) error {
-	if watched, ok := sink.(*sinkWatched); ok {
+func (s *fsmSnapshot) Persist(sink raft.SnapshotSink) error {
+	if watched, ok := sink.(*timedSink); ok {
 		watched.own = true
 	}
 	w := &sectionWriter{w: bufio.NewWriterSize(sink, 256<<10)}
 	err := s.write(w)
-	if err == nil && s.ending.Load() { // finishing it may take long
-		err = errEnding
+	if err == nil && s.stopping.Load() { // finishing it may take long
+		err = errStopping
 	}
 	if err != nil {
 		return errors.Join(fmt.Errorf("write snapshot %s: %w", sink.ID(), err), sink.Cancel())
@@ -115,7 +115,7 @@ func (s *frozenMachine) Persist(sink raft.SnapshotSink) error {
 	return nil
 }
 
-func (s *frozenMachine) write(w *sectionWriter) error {
+func (s *fsmSnapshot) write(w *sectionWriter) error {
 	head, err := json.Marshal(s.head)
 	if err != nil {
 		return err
@@ -125,8 +125,8 @@ func (s *frozenMachine) write(w *sectionWriter) error {
 	var block []byte
 	for shard := range s.view.Shards() {
 		for {
-			if s.ending.Load() {
-				return errEnding
+			if s.stopping.Load() {
+				return errStopping
 			}
 			var ok bool
 			if block, _, ok = s.view.Next(shard, block[:0]); !ok {
@@ -173,7 +173,7 @@ func (w *sectionWriter) put(length uint32, data []byte) {
 
 // Restore replaces the machine's state by that of a snapshot. It reads all of it
 // aside first: if anything is wrong with it, the state stays as it was.
-func (f *machine) Restore(from io.ReadCloser) error {
+func (f *fsm) Restore(from io.ReadCloser) error {
 	defer from.Close()
 	head, e, err := f.read(bufio.NewReaderSize(from, 256<<10))
 	if err != nil {
@@ -182,19 +182,19 @@ func (f *machine) Restore(from io.ReadCloser) error {
 	f.applying.Lock()
 	defer f.applying.Unlock()
 	f.mu.Lock()
-	f.crew = head.crew
+	f.state = head.clusterState
 	f.mu.Unlock()
 	f.engine.Store(e)
 	f.term = head.Term
 	f.stamp.Store(int64(head.Stamp))
-	f.told.Store(int64(f.mono()))
+	f.stampedAt.Store(int64(f.mono()))
 	f.index.Store(head.Index)
 	f.counts.snapshotBytes.Store(0)
 	f.counts.installed.Add(1)
 	return nil
 }
 
-func (f *machine) read(from *bufio.Reader) (head snapshotHead, e *engine.Engine, err error) {
+func (f *fsm) read(from *bufio.Reader) (head snapshotHead, e *engine.Engine, err error) {
 	r := sectionReader{r: from}
 	text, err := r.next()
 	if err != nil {
@@ -211,7 +211,7 @@ func (f *machine) read(from *bufio.Reader) (head snapshotHead, e *engine.Engine,
 	case head.Seed != f.seed:
 		return head, nil, errors.New("its seed is another one than this node's")
 	}
-	if err := checkLevel(head.Level, f.known); err != nil {
+	if err := checkLevel(head.Level, f.maxLevel); err != nil {
 		return head, nil, err
 	}
 	if head.Members == nil {
@@ -252,7 +252,7 @@ type sectionReader struct {
 func (r *sectionReader) next() ([]byte, error) {
 	var head [sectionHead]byte
 	if _, err := io.ReadFull(r.r, head[:]); err != nil {
-		return nil, errCut(err)
+		return nil, truncatedError(err)
 	}
 	length, crc := binary.LittleEndian.Uint32(head[:]), binary.LittleEndian.Uint32(head[4:])
 	switch {
@@ -265,7 +265,7 @@ func (r *sectionReader) next() ([]byte, error) {
 	for left := int64(length); left > 0; {
 		n, err := io.CopyN(&r.data, r.r, min(left, sectionAtOnce))
 		if err != nil {
-			return nil, errCut(err)
+			return nil, truncatedError(err)
 		}
 		left -= n
 	}
@@ -276,7 +276,7 @@ func (r *sectionReader) next() ([]byte, error) {
 }
 
 // errCut is an error of reading, the end of all being that it was cut off.
-func errCut(err error) error {
+func truncatedError(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return errors.New("it is cut off")
 	}

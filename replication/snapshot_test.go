@@ -23,8 +23,8 @@ import (
 // testMember is who the machines of these tests are.
 var testMember = membership{Node: strings.Repeat("ab", 20), Cluster: clusterID{1, 2, 3}, Seed: persist.Seed{4, 5, 6}}
 
-func newTestMachine() *machine {
-	return newMachine(&testMember, func() time.Duration { return 0 })
+func newTestMachine() *fsm {
+	return newFSM(&testMember, func() time.Duration { return 0 })
 }
 
 // A sink is a snapshot in memory. It fails to take what goes beyond most, if that is
@@ -49,7 +49,7 @@ func (s *sink) Close() error  { s.closed = true; return nil }
 func (s *sink) Cancel() error { s.canceled = true; return nil }
 
 // snapshotOf is a snapshot of a machine.
-func snapshotOf(t testing.TB, f *machine) []byte {
+func snapshotOf(t testing.TB, f *fsm) []byte {
 	t.Helper()
 	view, err := f.Snapshot()
 	if err != nil {
@@ -63,7 +63,7 @@ func snapshotOf(t testing.TB, f *machine) []byte {
 	return s.Bytes()
 }
 
-func restore(f *machine, data []byte) error { return f.Restore(io.NopCloser(bytes.NewReader(data))) }
+func restore(f *fsm, data []byte) error { return f.Restore(io.NopCloser(bytes.NewReader(data))) }
 
 // A story makes entries that use every algorithm, the same for the same seed.
 type story struct {
@@ -125,7 +125,7 @@ type condition struct {
 	Level   int
 }
 
-func conditionOf(f *machine) condition {
+func conditionOf(f *fsm) condition {
 	e := f.engine.Load()
 	return condition{Digest: e.Digest(e.Now()), Keys: e.Len(), Index: f.index.Load(), Stamp: f.stamp.Load(), Members: f.members(), Level: f.level()}
 }

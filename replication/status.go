@@ -81,7 +81,7 @@ type SnapshotStatus struct {
 
 // Status costs a few locks.
 func (n *Node) Status() Status {
-	office, id := n.office(), n.identity()
+	lead, id := n.leadership(), n.identity()
 	st := Status{
 		Role: NoMember, Cluster: id.Cluster.String(), Node: id.Node, Ack: n.o.Ack,
 		Uncertain: n.counts.uncertain.Load(), Forwarded: n.counts.forwarded.Load(), Refused: n.counts.refused.Load(),
@@ -90,36 +90,36 @@ func (n *Node) Status() Status {
 		Links: n.linkProtection(), RefusedLinks: n.links.refusedLinks.Load(),
 		ClockClamped: time.Duration(n.counts.clamped.Load()), ClockOffset: time.Duration(n.counts.offset.Load()),
 	}
-	if why := n.leaderless(); why != nil {
+	if why := n.leaderError(); why != nil {
 		st.Trouble = why.text
 	}
-	s := office.seat
+	s := lead.stack
 	if s == nil {
 		return st
 	}
-	st.Leader, st.Term = office.leader.Node, office.term
+	st.Leader, st.Term = lead.leader.Node, lead.term
 	st.LastIndex, st.CommitIndex, st.AppliedIndex = s.raft.LastIndex(), s.raft.CommitIndex(), s.raft.AppliedIndex()
-	st.FirstIndex, _ = s.logs.FirstIndex()
-	st.Installed = s.machine.counts.installed.Load()
+	st.FirstIndex, _ = s.entries.FirstIndex()
+	st.Installed = s.fsm.counts.installed.Load()
 	st.LastContact = -1
 	if at := s.raft.LastContact(); !at.IsZero() {
 		st.LastContact = time.Since(at)
 	}
-	if office.elected {
+	if lead.elected {
 		st.LastContact = 0
 	}
-	st.HasQuorum = office.leading || !office.elected && st.Leader != ""
-	st.Level = s.machine.level()
-	c := &s.machine.counts
+	st.HasQuorum = lead.leading || !lead.elected && st.Leader != ""
+	st.Level = s.fsm.level()
+	c := &s.fsm.counts
 	st.Entries, st.EntryBytes, st.Ops = c.entries.Load(), c.bytes.Load(), c.ops.Load()
-	st.FsyncP99, st.LogBytes, st.LogSegments = s.logs.took.p99(), s.log.Bytes(), s.log.Segments()
+	st.FsyncP99, st.LogBytes, st.LogSegments = s.entries.storeTimes.p99(), s.log.Bytes(), s.log.Segments()
 	st.Saving = s.saving.Load()
 	s.snapshotStatus(&st.Snapshot)
-	n.membersStatus(s, office, &st)
+	n.membersStatus(s, lead, &st)
 	return st
 }
 
-func (s *seat) snapshotStatus(st *SnapshotStatus) {
+func (s *raftStack) snapshotStatus(st *SnapshotStatus) {
 	s.saveMu.Lock()
 	defer s.saveMu.Unlock()
 	st.At, st.Took, st.Err, st.Count = s.lastSave.At, s.lastSave.Took, s.lastSave.Err, s.lastSave.Count
@@ -127,8 +127,8 @@ func (s *seat) snapshotStatus(st *SnapshotStatus) {
 }
 
 // membersStatus fills in the members, this node's role among them.
-func (n *Node) membersStatus(s *seat, office office, st *Status) {
-	tell, news, now := s.machine.members(), n.known.news(), n.mono()
+func (n *Node) membersStatus(s *raftStack, lead leadership, st *Status) {
+	tell, news, now := s.fsm.members(), n.peers.all(), n.mono()
 	for _, server := range s.raft.GetConfiguration().Configuration().Servers {
 		m := MemberStatus{
 			Member: tell[string(server.ID)], Voter: server.Suffrage == raft.Voter,
@@ -141,21 +141,21 @@ func (n *Node) membersStatus(s *seat, office office, st *Status) {
 			m.Online, m.Index, m.Seen = true, st.LastIndex, 0
 		case heard:
 			m.Index, m.Seen = p.LastIndex, now-p.At
-			m.Online = m.Seen < onlineFor(office.elected)
+			m.Online = m.Seen < onlineFor(lead.elected)
 		case m.Leader:
 			m.Online, m.Index, m.Seen = true, st.LastIndex, st.LastContact
 		}
 		st.Members = append(st.Members, m)
 	}
-	st.Role = n.role(office, st.Members)
+	st.Role = n.role(lead, st.Members)
 }
 
-func (n *Node) role(office office, members []MemberStatus) Role {
+func (n *Node) role(lead leadership, members []MemberStatus) Role {
 	self := slices.IndexFunc(members, func(m MemberStatus) bool { return m.Self })
 	switch {
-	case office.elected:
+	case lead.elected:
 		return Leader
-	case office.leader.Node == "":
+	case lead.leader.Node == "":
 		return Candidate
 	case self >= 0 && !members[self].Voter:
 		return NonVoter
@@ -166,23 +166,23 @@ func (n *Node) role(office office, members []MemberStatus) Role {
 // Digest is a hash of the state of this node at an entry: that of all nodes is the
 // same at the same entry, if none decides while it is taken.
 func (n *Node) Digest() (index uint64, digest uint64) {
-	s := n.seat.Load()
+	s := n.stack.Load()
 	if s == nil {
 		return 0, 0
 	}
-	index = s.machine.index.Load()
-	e := s.machine.engine.Load()
+	index = s.fsm.index.Load()
+	e := s.fsm.engine.Load()
 	return index, e.Digest(e.Now())
 }
 
 // Moved is the address for clients of the node that leads, empty if it is this one
 // or nobody knows.
 func (n *Node) Moved() string {
-	office := n.office()
-	if office.seat == nil || office.elected || office.leader.Node == "" {
+	lead := n.leadership()
+	if lead.stack == nil || lead.elected || lead.leader.Node == "" {
 		return ""
 	}
-	office.seat.machine.mu.Lock()
-	defer office.seat.machine.mu.Unlock()
-	return office.seat.machine.crew.Members[office.leader.Node].Client
+	lead.stack.fsm.mu.Lock()
+	defer lead.stack.fsm.mu.Unlock()
+	return lead.stack.fsm.state.Members[lead.leader.Node].Client
 }

@@ -8,7 +8,7 @@ import (
 )
 
 // waitEvery is how often the others are asked while anybody waits for them.
-const waitEvery = 20 * time.Millisecond
+const waitPollInterval = 20 * time.Millisecond
 
 // waiters are those that wait until others have an entry. The others are asked for all
 // of them at once: however many there are, the links see no more of it.
@@ -30,19 +30,19 @@ type waiter struct {
 // timeout is over or ctx ends. It calls done before it returns with 0 replicas, with
 // what it heard of the others last, and on a node that does not lead, with 0.
 func (n *Node) Wait(ctx context.Context, replicas int, timeout time.Duration, done func(replicas int)) {
-	s, err := n.leaderSeat()
+	s, err := n.leaderStack()
 	if err != nil {
 		done(0)
 		return
 	}
 	index := s.raft.LastIndex()
 	if replicas <= 0 {
-		done(n.known.reached(index))
+		done(n.peers.countReached(index))
 		return
 	}
 	w := &waiter{index, replicas, make(chan struct{})}
 	if n.waiters.add(w) {
-		n.wait.Go(n.askForWaiters)
+		n.wait.Go(n.pollForWaiters)
 	}
 	n.wait.Go(func() {
 		ctx, cancel := context.WithTimeout(ctx, timeout)
@@ -53,7 +53,7 @@ func (n *Node) Wait(ctx context.Context, replicas int, timeout time.Duration, do
 		case <-n.stopping.Done():
 		}
 		n.waiters.drop(w)
-		done(n.known.reached(index))
+		done(n.peers.countReached(index))
 	})
 }
 
@@ -77,7 +77,7 @@ func (w *waiters) drop(x *waiter) {
 
 // tell tells whoever has waited long enough, the last entries of the others being
 // known, and says whether anybody still waits; if not, nobody asks any more.
-func (w *waiters) tell(last []uint64) bool {
+func (w *waiters) release(last []uint64) bool {
 	slices.Sort(last)
 	slices.Reverse(last)
 	w.mu.Lock()
@@ -93,16 +93,16 @@ func (w *waiters) tell(last []uint64) bool {
 }
 
 // askForWaiters is the goroutine that asks the others while anybody waits.
-func (n *Node) askForWaiters() {
-	ticker := time.NewTicker(waitEvery)
+func (n *Node) pollForWaiters() {
+	ticker := time.NewTicker(waitPollInterval)
 	defer ticker.Stop()
 	for {
-		if s := n.seat.Load(); s != nil {
+		if s := n.stack.Load(); s != nil {
 			ctx, cancel := context.WithTimeout(n.stopping, n.callTimeout())
-			n.poll(ctx, s, n.wall, false)
+			n.pollMembers(ctx, s, n.wall, false)
 			cancel()
 		}
-		if !n.waiters.tell(n.known.lasts()) {
+		if !n.waiters.release(n.peers.lastIndexes()) {
 			return
 		}
 		<-ticker.C

@@ -70,11 +70,11 @@ func TestManyWait(t *testing.T) {
 	var told sync.WaitGroup
 	told.Add(many)
 	for range many {
-		leader.Wait(context.Background(), 3, rounds*waitEvery, func(int) { told.Done() })
+		leader.Wait(context.Background(), 3, rounds*waitPollInterval, func(int) { told.Done() })
 	}
 	told.Wait()
 	if links := made.Load() - before; links > many {
-		t.Errorf("%d that waited for %v made %d links", many, rounds*waitEvery, links)
+		t.Errorf("%d that waited for %v made %d links", many, rounds*waitPollInterval, links)
 	}
 	eventually(t, "nobody asks any more", func() bool {
 		leader.waiters.mu.Lock()

@@ -1,0 +1,198 @@
+package replication
+
+import (
+	"context"
+	"math"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"limitsrv/engine"
+)
+
+const (
+	// stragglers is how long a new leader waits for more clocks than those of a majority.
+	stragglerWait = 10 * time.Millisecond
+	// wordEvery is how often it asks while a majority has not answered.
+	clockPollInterval = 20 * time.Millisecond
+)
+
+// words are the answers of voters about the time, this node's own among them.
+type clockAnswers struct {
+	differences []time.Duration // of their clocks to wall
+	uncertainty      time.Duration   // how far the worst of these may be off
+	voters      int             // how many there are
+	// stored is when, by mono, the first of those that were running at the last decision had
+	// stored it: it was made before that. witnessed says whether any was.
+	stored    time.Duration
+	witnessed bool
+}
+
+// agreed says whether a majority has answered.
+func (w *clockAnswers) hasMajority() bool { return len(w.differences) > w.voters/2 }
+
+// makeGood sets the leader's clock before its first decision. It asks the voters until a
+// majority has answered, but no longer than callTimeout; without a majority the clock goes
+// on from the last stamp. It returns how far the clock has stepped.
+//
+// Where no voter that answers was running at the last decision, as when all of them were
+// restarted, nothing but their clocks says how long ago that was: the step is to these, as
+// at the start of a single server.
+func (n *Node) catchUpClock(s *raftStack) time.Duration {
+	last := engine.Instant(s.fsm.stamp.Load())
+	n.clock.start(last)
+	ctx, cancel := context.WithTimeout(n.stopping, n.callTimeout())
+	defer cancel()
+	wall := n.monotonicWall()
+	w := n.pollMembers(ctx, s, wall, true)
+	for !w.hasMajority() && ctx.Err() == nil {
+		select {
+		case <-ctx.Done():
+		case <-time.After(clockPollInterval):
+			w = n.pollMembers(ctx, s, wall, true)
+		}
+	}
+	target := engine.Instant(math.MinInt64)
+	switch {
+	case w.hasMajority():
+		target = wall() + engine.Instant(clockOffset(w.differences, w.voters)-w.uncertainty)
+	case last == 0: // nothing was ever decided
+		target = wall()
+	default:
+		n.log.Warn("no majority of the nodes has told its clock: the time without a leader is not made good", "clocks", len(w.differences), "voters", w.voters)
+	}
+	switch {
+	case last == 0:
+	case w.witnessed:
+		target = min(target, last+engine.Instant(n.mono()-w.stored))
+	case w.hasMajority():
+		n.log.Info(textTimeByClocks, "last_decision", time.Unix(0, int64(last)))
+	}
+	stepped := n.clock.step(target)
+	n.followClocks(wall(), w)
+	return stepped
+}
+
+// textTimeByClocks is also how tests know of it.
+const textTimeByClocks = "no node was running at the last decision: the cluster's time goes on from the clocks of a majority"
+
+// keepTime asks all other members how they are, and has the leader's clock follow theirs.
+func (n *Node) syncClock(ctx context.Context, s *raftStack) {
+	wall := n.monotonicWall()
+	w := n.pollMembers(ctx, s, wall, false)
+	n.followClocks(wall(), w)
+}
+
+// steadyWall is this node's clock as if nobody sets it from here on.
+func (n *Node) monotonicWall() func() engine.Instant {
+	read, began := n.wall(), n.o.Monotonic()
+	return func() engine.Instant { return read + engine.Instant(n.o.Monotonic()-began) }
+}
+
+// poll asks all other members how they are, and how far their clocks are from wall.
+// hasty: only until a majority, this node included, and those that are as fast have answered.
+func (n *Node) pollMembers(ctx context.Context, s *raftStack, wall func() engine.Instant, hasty bool) clockAnswers {
+	servers := s.raft.GetConfiguration().Configuration().Servers
+	self := n.identity().Node
+	answers := make(chan *clockAnswer, len(servers))
+	w := clockAnswers{differences: []time.Duration{0}}
+	last := s.fsm.index.Load()
+	index, at := s.entries.lastStored()
+	w.noteStored(index, at, last)
+	asked := 0
+	for _, server := range servers {
+		voter := server.Suffrage == raft.Voter
+		if voter {
+			w.voters++
+		}
+		if string(server.ID) == self {
+			continue
+		}
+		asked++
+		n.wait.Go(func() {
+			answer := n.pollMember(ctx, wall, server)
+			if !voter {
+				answer = nil
+			}
+			answers <- answer
+		})
+	}
+	var enough <-chan time.Time
+	for ; asked > 0; asked-- {
+		if hasty && enough == nil && w.hasMajority() {
+			enough = time.After(stragglerWait)
+		}
+		select {
+		case answer := <-answers:
+			w.add(answer, last)
+		case <-enough:
+			return w
+		}
+	}
+	return w
+}
+
+// A word is the answer of one voter.
+type clockAnswer struct {
+	difference, uncertainty time.Duration
+	index              uint64        // of the last entry that it has stored since its start; 0: none
+	stored             time.Duration // by mono: when it had, or later
+}
+
+// add takes a voter's answer, nil if it gave none. last is the index of the last decision.
+func (w *clockAnswers) add(answer *clockAnswer, last uint64) {
+	if answer == nil {
+		return
+	}
+	w.differences = append(w.differences, answer.difference)
+	w.uncertainty = max(w.uncertainty, answer.uncertainty)
+	w.noteStored(answer.index, answer.stored, last)
+}
+
+// witness takes note that a voter had stored an entry at a time by mono.
+func (w *clockAnswers) noteStored(index uint64, stored time.Duration, last uint64) {
+	if index > 0 && index >= last && (!w.witnessed || stored < w.stored) {
+		w.stored, w.witnessed = stored, true
+	}
+}
+
+// pollOne asks a member how it is, and how far its clock is from wall: half
+// of the time that the call took after it was asked. A difference that is no more
+// than that half is taken for none, so that clocks that agree do not move the time.
+func (n *Node) pollMember(ctx context.Context, wall func() engine.Instant, server raft.Server) *clockAnswer {
+	began, read := n.o.Monotonic(), wall()
+	var p peerStatus
+	if err := n.links.call(ctx, string(server.Address), callStatus, struct{}{}, &p); err != nil || p.Node != string(server.ID) {
+		return nil
+	}
+	half := (n.o.Monotonic() - began) / 2
+	w := clockAnswer{difference: time.Duration(p.Wall-read) - half, uncertainty: half, index: p.Stored, stored: n.mono() - p.Idle}
+	if w.difference.Abs() <= half {
+		w.difference = 0
+	}
+	n.peers.record(peerReport{peerStatus: p, At: n.mono()})
+	return &w
+}
+
+// steer has the leader's clock follow the voters' words, relative to wall.
+func (n *Node) followClocks(wall engine.Instant, w clockAnswers) {
+	if !w.hasMajority() {
+		n.clock.freeRun()
+		return
+	}
+	offset := clockOffset(w.differences, w.voters)
+	n.counts.offset.Store(int64(-offset))
+	off := n.clock.follow(wall + engine.Instant(offset))
+	if off.Abs() <= clockWarnDistance {
+		off = 0
+	}
+	n.counts.clamped.Store(int64(off))
+	if off == 0 {
+		return
+	}
+	n.counts.clamps.Add(1)
+	if n.logOnce.first("clock") {
+		n.log.Warn("the cluster's time is far from the nodes' clocks, and follows them by a thousandth at most",
+			"off", off, "clocks", len(w.differences), "voters", w.voters)
+	}
+}

@@ -1,0 +1,317 @@
+package replication
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+const (
+	maintainInterval = time.Second
+	// caughtUp is how many entries a node may lack to be given a vote, and steadyFor how
+	// long it must have been so.
+	caughtUp  = 1000
+	caughtUpFor = 2 * time.Second
+	// leastVoters is how many voters must be well and stay when a dead one is removed
+	// without being asked for.
+	leastVoters = 3
+	// stuckLooks is how often, once in attendEvery, a member may see that it has nothing
+	// new of what its leader has: more than the 10 s for which raft v1.7.3 sends nothing to a
+	// node that was away. Looks are counted as the time passes while a machine is halted.
+	stuckChecks = 30
+	// stuckRefusals is how often a leader may send a snapshot of what a member has, which
+	// has nothing new meanwhile.
+	stuckRefusals = 3
+	// openAgain is how often it is said again that links without a secret are accepted.
+	openWarnInterval = 10 * time.Minute
+	// minTrailing and maxTrailing bound how many entries stay behind a snapshot.
+	minTrailing, maxTrailing = 1024, 1 << 20
+)
+
+// attend is the goroutine that looks after the node, and as a leader after the
+// cluster.
+func (n *Node) maintain() {
+	ticker := time.NewTicker(maintainInterval)
+	defer ticker.Stop()
+	steady := make(map[string]time.Duration) // since when, by mono, a member has been caught up
+	last := n.mono()
+	var backoff pollBackoff
+	for {
+		select {
+		case <-n.stopping.Done():
+			return
+		case <-ticker.C:
+		}
+		now := n.mono()
+		n.peers.excusePause(now - last)
+		last = now
+		n.maintainLinks()
+		s := n.stack.Load()
+		if s == nil {
+			continue
+		}
+		n.refreshServers(s.raft)
+		n.snapshotIfLong(s)
+		n.expireLocal(s)
+		if installed := s.fsm.counts.installed.Load(); installed != s.restored {
+			s.restored = installed
+			n.wait.Go(s.refreshSnapshots)
+		}
+		lead := n.leadership()
+		if lead.leading || lead.leader.Raft != "" {
+			n.noMajority.Store(false)
+		}
+		if lead.leading {
+			n.maintainCluster(s, steady, &backoff)
+			continue
+		}
+		clear(steady)
+		n.maintainMember(s, &backoff)
+	}
+}
+
+// attendLinks has links follow the secrets, and warns while strangers are let in beside
+// nodes that have one.
+func (n *Node) maintainLinks() {
+	n.links.closeStale(time.Now())
+	n.forwarder.renew()
+	if n.o.Secrets == nil || n.links.certificates != nil || !slices.Contains(n.o.Secrets.current(), secret{}) {
+		n.openLoggedAt = time.Time{}
+		return
+	}
+	if now := time.Now(); n.openLoggedAt.IsZero() || now.Sub(n.openLoggedAt) >= openWarnInterval {
+		n.openLoggedAt = now
+		n.log.Warn("links without a cluster secret are accepted, so any node that reaches this one is let in; take the line out of the file when all nodes have a secret",
+			"line", NoSecret)
+	}
+}
+
+// attendCluster is what the leader does for the others.
+func (n *Node) maintainCluster(s *raftStack, steady map[string]time.Duration, backoff *pollBackoff) {
+	ctx, cancel := context.WithTimeout(n.stopping, n.callTimeout())
+	defer cancel()
+	if backoff.due(s.raft.CurrentTerm(), s.raft.LastIndex()) {
+		n.syncClock(ctx, s)
+	}
+	backoff.record(n.allCaughtUp(s))
+	n.announce(ctx, s)
+	n.promote(ctx, s, steady)
+	n.removeDead(ctx, s)
+	n.raiseLevel(ctx, s)
+}
+
+// announce has the log know what this node tells about itself.
+func (n *Node) announce(ctx context.Context, s *raftStack) {
+	m := n.memberOf(n.identity().Node)
+	if s.fsm.members()[m.Node] == m {
+		return
+	}
+	lead := n.leadership()
+	var err error
+	switch {
+	case lead.leading:
+		err = n.logMember(ctx, m)
+	case lead.leader.Raft != "":
+		err = n.links.call(ctx, lead.leader.Raft, callAnnounce, m, nil)
+	}
+	if err != nil && n.logOnce.first("announce") {
+		n.log.Info("the leader does not take what this node tells about itself", "error", err)
+	}
+}
+
+// promote gives a vote to members that have caught up, one at a time.
+func (n *Node) promote(ctx context.Context, s *raftStack, steady map[string]time.Duration) {
+	now, last, news := n.mono(), s.raft.LastIndex(), n.peers.all()
+	for _, server := range s.raft.GetConfiguration().Configuration().Servers {
+		id := string(server.ID)
+		p, heard := news[id]
+		if server.Suffrage == raft.Voter || !heard || now-p.At > 2*maintainInterval || p.LastIndex+caughtUp < last {
+			delete(steady, id)
+			continue
+		}
+		if _, ok := steady[id]; !ok {
+			steady[id] = now
+		}
+		if now-steady[id] < caughtUpFor {
+			continue
+		}
+		if err := s.raft.AddVoter(server.ID, server.Address, 0, remaining(ctx)).Error(); err != nil {
+			n.log.Warn("a member that has caught up can't be given a vote", "node", id, "raft", string(server.Address), "error", err)
+			return
+		}
+		n.log.Info("a member that has caught up has a vote from now on", "node", id, "raft", string(server.Address))
+		return
+	}
+}
+
+// removeDead removes a member that has been silent for too long, one at a time, if
+// enough voters are well that the cluster stays safe without it.
+func (n *Node) removeDead(ctx context.Context, s *raftStack) {
+	if n.o.DeadAfter <= 0 {
+		return
+	}
+	now, self := n.mono(), n.identity().Node
+	var dead raft.Server
+	var silent time.Duration
+	well := 0
+	for _, server := range s.raft.GetConfiguration().Configuration().Servers {
+		since := n.peers.silentFor(string(server.ID), now)
+		switch {
+		case string(server.ID) == self || since < 3*maintainInterval:
+			if server.Suffrage == raft.Voter {
+				well++
+			}
+		case since > n.o.DeadAfter && since > silent:
+			dead, silent = server, since
+		}
+	}
+	if silent == 0 || dead.Suffrage == raft.Voter && well < leastVoters {
+		return
+	}
+	why := fmt.Sprintf("it has been silent for %v", silent.Round(time.Second))
+	if err := n.remove(ctx, s, string(dead.ID), why); err != nil && n.logOnce.first("dead") {
+		n.log.Warn("a dead node can't be removed", "node", string(dead.ID), "error", err)
+	}
+}
+
+// raiseLevel lets the log use what all members know.
+func (n *Node) raiseLevel(ctx context.Context, s *raftStack) {
+	level, members := n.o.level, s.fsm.members()
+	for _, server := range s.raft.GetConfiguration().Configuration().Servers {
+		level = min(level, members[string(server.ID)].Level)
+	}
+	if level <= s.fsm.level() {
+		return
+	}
+	if err := s.proposeControl(ctx, controlEntry{Level: level}); err == nil {
+		n.log.Info("all members know newer features, which the log may use from now on", "level", level)
+	}
+}
+
+// attendSelf is what a follower does: it tells about itself, notices that it was
+// removed, and that raft is stuck.
+//
+// Source of the latter: hashicorp/raft, issue 697: after a snapshot from the leader
+// raft v1.7.3 may refuse every entry until it is started again.
+func (n *Node) maintainMember(s *raftStack, backoff *pollBackoff) {
+	ctx, cancel := context.WithTimeout(n.stopping, n.callTimeout())
+	defer cancel()
+	n.announce(ctx, s)
+	leader := n.leadership().leader
+	if leader.Raft == "" {
+		backoff.record(false)
+		n.checkRemoved(s)
+		return
+	}
+	if !backoff.due(s.raft.CurrentTerm(), s.raft.LastIndex()) {
+		return
+	}
+	backoff.record(false)
+	var p peerStatus
+	if err := n.links.call(ctx, leader.Raft, callStatus, struct{}{}, &p); err != nil || p.Leader != leader.Node {
+		return
+	}
+	n.mergeLeaderView(p)
+	backoff.record(p.LastIndex == s.raft.LastIndex() && summariesReach(p.Peers, p.LastIndex))
+	if _, storing := s.entries.storing.Running(); storing {
+		return // the disk is what takes its time; watchDisk looks at that
+	}
+	if last := s.raft.LastIndex(); s.isStuck(last, p.LastIndex) {
+		n.restartRaft(fmt.Sprintf("entry %d has been the last for %v, and the leader is at %d", last, stuckChecks*maintainInterval, p.LastIndex))
+	}
+}
+
+// looksStuck is called once in attendEvery with the last entries of the node and of its
+// leader, and says whether nothing has come for too long: neither an entry nor any of a snapshot.
+//
+// It does so sooner where the leader sends again and again a snapshot of what the node
+// has: raft then refuses the entries behind it, for what it takes for its last one.
+func (s *raftStack) isStuck(last, leaders uint64) bool {
+	got, refused := received{last, s.snapshots.writes.Load()}, s.snapshots.refused.Load()
+	switch {
+	case got != s.lastReceived:
+		s.lastReceived, s.unchangedChecks, s.refusedBefore = got, 0, refused
+		return false
+	case refused-s.refusedBefore >= stuckRefusals:
+		s.refusedBefore = refused
+		return true
+	case last >= leaders:
+		s.unchangedChecks = 0
+		return false
+	}
+	s.unchangedChecks++
+	if s.unchangedChecks < stuckChecks {
+		return false
+	}
+	s.unchangedChecks = 0
+	return true
+}
+
+// takeWord takes the leader's word about the others.
+func (n *Node) mergeLeaderView(leader peerStatus) {
+	now, self := n.mono(), n.identity().Node
+	n.peers.record(peerReport{peerStatus: leader, At: now})
+	for _, w := range leader.Peers {
+		if w.Node != self {
+			n.peers.record(peerReport{peerStatus: peerStatus{Node: w.Node, LastIndex: w.LastIndex}, At: now - w.Seen})
+		}
+	}
+}
+
+// askAbout asks the others why there is no leader here: if theirs does not know this
+// node, it was removed.
+func (n *Node) checkRemoved(s *raftStack) {
+	servers := n.findMembers(s)
+	if self := n.identity().Node; len(servers) > 0 && !slices.ContainsFunc(servers, func(x server) bool { return x.Node == self }) {
+		n.fatal(fmt.Errorf("this node, %s, was removed from the cluster; to be a member again it needs an empty data directory and --join", self))
+	}
+}
+
+// askLeader asks all nodes that this one knows of for the leader of its cluster, and
+// returns the members by its word; none: there is no leader. It notes whether a majority
+// has answered.
+func (n *Node) findMembers(s *raftStack) []server {
+	self := n.self()
+	asked, answered := []string{self.Raft}, []string{self.Node}
+	next := n.configuredPeers()
+	for _, x := range serversOf(s.raft) {
+		next = append(next, x.Raft)
+	}
+	for len(next) > 0 {
+		address := next[0]
+		next = next[1:]
+		var h helloReply
+		if slices.Contains(asked, address) || n.ask(address, callHello, struct{}{}, &h) != nil {
+			continue
+		}
+		asked = append(asked, address)
+		switch {
+		case h.Cluster != n.identity().Cluster:
+			continue
+		case len(h.Servers) > 0:
+			return h.Servers
+		case h.Leader.Raft != "":
+			next = append(next, h.Leader.Raft)
+		}
+		answered = append(answered, h.Node)
+	}
+	n.noMajority.Store(!isMajority(s.raft, answered))
+	return nil
+}
+
+// isMajority says whether nodes are a majority of those that vote.
+func isMajority(r *raft.Raft, nodes []string) bool {
+	voters, among := 0, 0
+	for _, x := range r.GetConfiguration().Configuration().Servers {
+		if x.Suffrage == raft.Voter {
+			voters++
+			if slices.Contains(nodes, string(x.ID)) {
+				among++
+			}
+		}
+	}
+	return among > voters/2
+}

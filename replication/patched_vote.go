@@ -1,0 +1,32 @@
+package replication
+
+import (
+	"context"
+	"errors"
+	"net"
+
+	"github.com/hashicorp/raft"
+)
+
+// RequestVote asks a node for its vote. See voting.
+func (t *patchedTransport) RequestVote(id raft.ServerID, target raft.ServerAddress, request *raft.RequestVoteRequest, response *raft.RequestVoteResponse) error {
+	return askForVote(func() error { return t.NetworkTransport.RequestVote(id, target, request, response) })
+}
+
+// RequestPreVote asks a node whether it would vote for this one. See voting.
+func (t *patchedTransport) RequestPreVote(id raft.ServerID, target raft.ServerAddress, request *raft.RequestPreVoteRequest, response *raft.RequestPreVoteResponse) error {
+	return askForVote(func() error { return t.NetworkTransport.RequestPreVote(id, target, request, response) })
+}
+
+// voting asks again where a link has ended, which may have rested since the other node was
+// last started, until it was a new one. A node answers the same question twice alike.
+func askForVote(ask func() error) error {
+	var err error
+	for range maxPool + 1 {
+		var timeout net.Error
+		if err = ask(); err == nil || errors.Is(err, context.DeadlineExceeded) || errors.As(err, &timeout) && timeout.Timeout() {
+			return err
+		}
+	}
+	return err
+}

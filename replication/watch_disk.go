@@ -1,0 +1,56 @@
+package replication
+
+import (
+	"fmt"
+	"time"
+
+	"limitsrv/persist"
+)
+
+const (
+	// leaderHang is how long the disk of the leader may take for one write. Raft v1.7.3
+	// goes on with heartbeats meanwhile, so that nobody else is elected (issue 503).
+	leaderHang = time.Second
+	// followerHang is how long that of another node may: the cluster goes on without it.
+	followerHang = 30 * time.Second
+)
+
+// watchDisk is the goroutine that ends a node whose disk hangs. Time in which the process
+// did not run does not count.
+func (n *Node) watchDisk() {
+	n.disk.Run(n.stopping, func() bool {
+		s := n.stack.Load()
+		if s == nil {
+			return false
+		}
+		busy, err := s.checkWrites(isLeader(s.raft))
+		if err != nil {
+			n.fatal(err)
+		}
+		return busy
+	})
+}
+
+// hanging returns whether a write is under way, and an error if one has taken too long.
+func (s *raftStack) checkWrites(leads bool) (busy bool, err error) {
+	most := followerHang
+	if leads {
+		most = leaderHang
+	}
+	for _, w := range []struct {
+		what  string
+		watch *persist.Stopwatch
+		most  time.Duration
+	}{
+		{"the log", s.entries.storing, most},
+		{"the term and the vote", s.voting, most},
+		{"a snapshot", s.snapshots.writing, followerHang},
+	} {
+		took, running := w.watch.Running()
+		busy = busy || running
+		if took > w.most {
+			return true, fmt.Errorf("the disk has not answered a write of %s for %v", w.what, took.Round(time.Millisecond))
+		}
+	}
+	return busy, nil
+}
