@@ -6,17 +6,17 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// taken is which entry each other node took last from this one. The zero value has none.
-// Many may call its methods at once.
+// ackedEntries holds the last entry that each follower acknowledged. The zero value is
+// empty. Concurrency: any goroutine.
 type ackedEntries struct {
-	mu   sync.Mutex
+	mu      sync.Mutex
 	entries map[raft.ServerID]ackedEntry
 }
 
-// A takenEntry is an entry that a node took from the leader of a term.
+// An ackedEntry is an entry that a follower accepted from the leader of leaderTerm.
 type ackedEntry struct{ leaderTerm, index, term uint64 }
 
-// took takes note of the entries of a request, all of which a node has taken.
+// record notes that a node has accepted all entries of a request.
 func (t *ackedEntries) record(id raft.ServerID, request *raft.AppendEntriesRequest) {
 	n := len(request.Entries)
 	if n == 0 {
@@ -31,9 +31,9 @@ func (t *ackedEntries) record(id raft.ServerID, request *raft.AppendEntriesReque
 	t.entries[id] = ackedEntry{request.Term, end.Index, end.Term}
 }
 
-// telling is a heartbeat that tells a node what is committed, as far as it took that from
-// the leader of the same term. Beyond that its log may have others, of which raft v1.7.3
-// would take the commit for theirs.
+// withCommit returns the heartbeat with the commit index added, up to the last entry that
+// the node accepted from the leader of the same term. Beyond that its log may have other
+// entries, which raft v1.7.3 would take for committed.
 func (t *ackedEntries) withCommit(id raft.ServerID, heartbeat *raft.AppendEntriesRequest, committed uint64) *raft.AppendEntriesRequest {
 	t.mu.Lock()
 	end, ok := t.entries[id]

@@ -11,47 +11,47 @@ import (
 	"limitsrv/engine"
 )
 
-// A group gathers what is to be decided while an entry is on its way, and sends it
-// on: into the log if this node leads the cluster, else to the node that does. One
-// entry is in flight at a time, so that all that gathers meanwhile goes together; the
-// machine may be at the one before.
+// A batcher collects requests while an entry is in flight, and then sends them on: into
+// the log if this node leads the cluster, else to the leader. One entry is in flight at a
+// time, so that all requests that arrive meanwhile share the next; the FSM may still be
+// applying the previous one.
 //
-//	exec -> waiting -> [leader: entry -> raft -> machine] -> answers -> done
+//	Exec -> waiting -> [leader: proposal -> raft -> fsm] -> applied -> done
 //	                   [follower: forwarder] -> done
-//	                   [nobody leads: held, then --no-quorum] -> done
+//	                   [no leader: held, then --no-quorum] -> done
 //
-// What is refused, certainly not carried out, waits again, at most holdFor in all, and
-// no longer than that after the last leader was lost:
-// a change of leader is no error for clients then.
+// Requests that were certainly not applied are retried, for at most maxHold in all, and no
+// longer than maxHold after the last leader was lost: clients see no error when the leader
+// changes.
 type batcher struct {
-	n       *Node
-	builder builder // run alone
-	lastProposal    *proposal // the last that the machine has begun with; run alone
-	kicked  chan struct{}
-	applied chan *proposal
+	n            *Node
+	builder      builder   // run goroutine only
+	lastProposal *proposal // the last proposal that the FSM began to apply; run goroutine only
+	kicked       chan struct{}
+	applied      chan *proposal
 
-	mu      sync.Mutex
-	waiting []waitingRequest
-	spare   []waitingRequest
-	retryScheduled   bool // a retry is due
-	// leaderless is since when, by mono, nobody is known to lead; 0: somebody is.
+	mu             sync.Mutex
+	waiting        []waitingRequest
+	spare          []waitingRequest
+	retryScheduled bool // a retry timer is running
+	// leaderlessSince is the time, by mono, since which no leader is known; 0: one is.
 	leaderlessSince time.Duration
-	closed     bool
-	answered     []*proposal // answered, to be recycled
+	closed          bool
+	answered        []*proposal // to be recycled
 }
 
-// A waiting request came from a client of this node, or from another node, which
-// will look for the leader by itself.
+// A waitingRequest came from a client of this node, or from another node, which retries by
+// itself.
 type waitingRequest struct {
 	request
 	remote bool
-	since   time.Duration // by mono: when it was first found that nobody decides it; 0: it was not
+	since  time.Duration // by mono: the first failed attempt; 0: none failed yet
 }
 
 const (
-	// retryAfter is when what was refused is tried again, unless something happens before.
+	// retryAfter is the delay before a retry, unless a kick comes earlier.
 	retryAfter = 5 * time.Millisecond
-	// maxAnswers is how many flights may wait to be answered.
+	// maxUnanswered bounds the proposals that were applied and not answered yet.
 	maxUnanswered = 4
 )
 
@@ -59,7 +59,7 @@ func newBatcher(n *Node) *batcher {
 	return &batcher{n: n, kicked: make(chan struct{}, 1), applied: make(chan *proposal, maxUnanswered)}
 }
 
-// add has a batch decided after the next kick.
+// add queues a request for the next kick. After close it is refused.
 func (g *batcher) add(w waitingRequest) {
 	g.mu.Lock()
 	if !g.closed {
@@ -78,7 +78,7 @@ func (g *batcher) kick() {
 	}
 }
 
-// run sends on what waits, until the node stops.
+// run sends waiting requests on until ctx ends.
 func (g *batcher) run(ctx context.Context) {
 	for {
 		select {
@@ -92,8 +92,8 @@ func (g *batcher) run(ctx context.Context) {
 	}
 }
 
-// answerAll answers flights, so that neither the machine nor the next flight waits
-// for that.
+// answerAll answers applied proposals, so that neither the FSM nor the next proposal waits
+// for the callbacks.
 func (g *batcher) answerAll() {
 	for f := range g.applied {
 		f.answer()
@@ -103,7 +103,7 @@ func (g *batcher) answerAll() {
 	}
 }
 
-// close refuses what waits, and all that comes.
+// close refuses the waiting requests and all later ones.
 func (g *batcher) close() {
 	g.mu.Lock()
 	g.closed = true
@@ -115,7 +115,7 @@ func (g *batcher) close() {
 	}
 }
 
-// step sends something on, and says whether it is worth going on.
+// step sends waiting requests on, and reports whether to call it again at once.
 func (g *batcher) step() bool {
 	lead := g.n.leadership()
 	g.noteLeader(lead.elected || lead.leader.Raft != "")
@@ -137,7 +137,7 @@ func (g *batcher) step() bool {
 	return false
 }
 
-// noteLeader takes note of whether anybody leads.
+// noteLeader records whether a leader is known.
 func (g *batcher) noteLeader(known bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -149,7 +149,7 @@ func (g *batcher) noteLeader(known bool) {
 	}
 }
 
-// take takes what waits, and makes room for more.
+// takeWaiting returns the waiting requests and recycles answered proposals.
 func (g *batcher) takeWaiting() []waitingRequest {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -163,8 +163,8 @@ func (g *batcher) takeWaiting() []waitingRequest {
 	return all
 }
 
-// putBack has requests wait in front of what has come meanwhile; the memory of all
-// of which they are the end is used again.
+// requeue puts rest in front of the requests that arrived meanwhile. rest must be the tail
+// of all; if it is empty, the memory of all is reused.
 func (g *batcher) requeue(rest, all []waitingRequest) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
@@ -176,7 +176,8 @@ func (g *batcher) requeue(rest, all []waitingRequest) {
 	g.waiting = append(append(make([]waitingRequest, 0, len(rest)+len(g.waiting)), rest...), g.waiting...)
 }
 
-// decide puts requests into the log as one entry, and waits for what becomes of it.
+// propose puts requests into the log as one entry, and waits until the FSM begins to apply
+// it or it failed.
 func (g *batcher) propose(lead leadership, all []waitingRequest) bool {
 	f := g.build(lead, all)
 	if f == nil { // the first was answered without the log
@@ -200,14 +201,14 @@ func (g *batcher) propose(lead leadership, all []waitingRequest) bool {
 	return true
 }
 
-// build makes the next flight of what waits, nil if the first request expected of a
-// key what is not so any more, and has been told.
+// build makes the next proposal from the waiting requests. It returns nil if the first
+// request has an Expect that does not hold; that request was answered.
 func (g *batcher) build(lead leadership, all []waitingRequest) *proposal {
 	var (
-		n       = g.n
-		fsm = lead.stack.fsm
-		stamp   = n.clock.now()
-		e       = fsm.engine.Load()
+		n     = g.n
+		fsm   = lead.stack.fsm
+		stamp = n.clock.now()
+		e     = fsm.engine.Load()
 	)
 	bound, evict := n.maxMemory.Load(), n.evict.Load()
 	excess := e.MemoryBytes() - bound
@@ -234,17 +235,17 @@ func (g *batcher) build(lead leadership, all []waitingRequest) *proposal {
 	return g.builder.build(stamp, all[:until], full, victims)
 }
 
-// evictAhead is how much more is dropped than must be, so that not every entry has
-// to drop some.
+// evictAhead is the number of bytes evicted beyond the excess, so that not every entry has
+// to evict.
 const evictAhead = 64 << 10
 
-// expects says whether a batch depends on what its keys were. Only an Atomic one may.
+// hasExpect reports whether a batch has Expects. Only an Atomic one may.
 func hasExpect(b *engine.Batch) bool {
 	return b.Atomic && len(b.Ops) > 0 && b.Ops[0].Kind == engine.Expect
 }
 
-// holds says whether what a batch expects is so. All that is in the log has been
-// carried out.
+// expectationsHold reports whether all Expects of a batch hold. Requires: all logged
+// entries are applied.
 func expectationsHold(e *engine.Engine, now engine.Instant, term uint64, b *engine.Batch) bool {
 	for i := range b.Ops {
 		op := &b.Ops[i]
@@ -255,12 +256,13 @@ func expectationsHold(e *engine.Engine, now engine.Instant, term uint64, b *engi
 	return true
 }
 
-// ofTerm is a fingerprint as clients have it. Those of LOG and LEASE keys differ from
-// node to node, so what was seen under one leader does not hold under the next.
+// termFingerprint converts a fingerprint of the engine to the one shown to clients, and
+// back. Fingerprints of LOG and LEASE keys differ between nodes, so one that was read
+// under one leader must not match under the next.
 func termFingerprint(print int64, term uint64) int64 { return print ^ int64(term*0x9e3779b97f4a7c15) }
 
-// expectOfTerm makes fingerprints of an engine of those that a batch expects as
-// clients have them, and the other way round.
+// convertExpects converts the fingerprints in a batch's Expects between the clients' form
+// and the engine's.
 func convertExpects(b *engine.Batch, term uint64) {
 	for i := range b.Ops {
 		if op := &b.Ops[i]; op.Kind == engine.Expect {
@@ -269,7 +271,7 @@ func convertExpects(b *engine.Batch, term uint64) {
 	}
 }
 
-// abort are the decisions of a batch whose Expects do not hold.
+// abortedDecisions returns the decisions of a batch whose Expects do not hold.
 func abortedDecisions(b *engine.Batch) []engine.Decision {
 	ds := b.Decisions[:0]
 	for range b.Ops {
@@ -278,15 +280,15 @@ func abortedDecisions(b *engine.Batch) []engine.Decision {
 	return ds
 }
 
-// notApplied says whether raft's error means that an entry is in no log.
+// certainlyNotApplied reports whether raft's error means that the entry is in no log.
 func certainlyNotApplied(err error) bool {
 	return errors.Is(err, raft.ErrNotLeader) || errors.Is(err, raft.ErrLeadershipTransferInProgress) ||
 		errors.Is(err, raft.ErrEnqueueTimeout) || errors.Is(err, errNotAccepted)
 }
 
-// forward sends requests to the node that leads. Those of others are refused: they
-// will find it by themselves. What is too much for now waits again: there is a leader, so
-// that is no time without one.
+// forward sends requests to the leader. Requests forwarded to us are refused; their node
+// retries. Requests beyond the forwarder's bound are requeued without counting against
+// maxHold, because a leader exists.
 func (g *batcher) forward(leader server, all []waitingRequest) {
 	own := make([]request, 0, len(all))
 	mine := all[:0]
@@ -308,7 +310,8 @@ func (g *batcher) forward(leader server, all []waitingRequest) {
 	g.requeue(nil, all)
 }
 
-// forwarded is told what the leader answered, or that it did not.
+// forwarded is called with the leader's answer to a forwarded request, or with the error
+// of the link.
 func (g *batcher) forwarded(w waitingRequest, err error) {
 	switch {
 	case errors.Is(err, errNotAccepted):
@@ -322,14 +325,14 @@ func (g *batcher) forwarded(w waitingRequest, err error) {
 	w.done(err)
 }
 
-// hold has requests wait for a leader, but for those that have waited long enough.
+// hold requeues requests until there is a leader, and answers those that waited too long.
 func (g *batcher) hold(all []waitingRequest) {
 	own := append([]waitingRequest(nil), all...)
 	g.requeue(nil, all)
 	g.retry(own)
 }
 
-// retry has requests that nobody decided wait again, or answers them.
+// retry requeues requests that were not applied, or answers those that waited too long.
 func (g *batcher) retry(all []waitingRequest) {
 	now := g.n.mono()
 	var over []waitingRequest

@@ -8,12 +8,12 @@ import (
 	"time"
 )
 
-// enterEvery is how often a node without a seat asks others.
+// joinRetryInterval is the interval at which a node that is not a member asks others.
 const joinRetryInterval = 300 * time.Millisecond
 
-// enter is the goroutine of a node that has no seat yet: it founds a cluster with
-// its peers, or joins the one that they, or others, are of. A node whose state may
-// lack its end does so under a new id.
+// joinOrBootstrap is the goroutine of a node that is not a member yet: it bootstraps a
+// cluster with its peers, or joins their cluster or the one of Options.Join. A node that
+// may have lost the end of its log joins under a new id.
 func (n *Node) joinOrBootstrap() {
 	for n.stack.Load() == nil {
 		why := n.tryJoinOrBootstrap()
@@ -32,7 +32,8 @@ func (n *Node) joinOrBootstrap() {
 	}
 }
 
-// tryToEnter returns why this node has no seat yet.
+// tryJoinOrBootstrap makes one attempt. It returns the reason for which this node is still
+// not a member.
 func (n *Node) tryJoinOrBootstrap() error {
 	n.raftMu.Lock()
 	defer n.raftMu.Unlock()
@@ -73,7 +74,7 @@ func (n *Node) tryJoinOrBootstrap() error {
 	return n.bootstrap(hellos)
 }
 
-// others are the addresses that this node was told of.
+// configuredPeers returns the addresses in the options, except this node's own.
 func (n *Node) configuredPeers() (all []string) {
 	for _, address := range slices.Concat(n.o.Join, n.o.Peers) {
 		if address != n.o.Raft && !slices.Contains(all, address) {
@@ -83,15 +84,15 @@ func (n *Node) configuredPeers() (all []string) {
 	return all
 }
 
-// ask is a call with the usual timeout.
+// ask makes a call bounded by callTimeout.
 func (n *Node) ask(address, name string, request, reply any) error {
 	ctx, cancel := context.WithTimeout(n.stopping, n.callTimeout())
 	defer cancel()
 	return n.links.call(ctx, address, name, request, reply)
 }
 
-// found begins to found a cluster with the nodes that have answered, all of which
-// have no state.
+// bootstrap starts the bootstrap of a cluster with the nodes that have answered. None of
+// them may be in a cluster.
 func (n *Node) bootstrap(hellos []helloReply) error {
 	peers := slices.Sorted(slices.Values(n.o.Peers))
 	founding := []server{n.self()}
@@ -113,8 +114,8 @@ func (n *Node) bootstrap(hellos []helloReply) error {
 	return n.completeBootstrap(&m)
 }
 
-// finishFounding has all founding nodes know it, and takes the seat. A node that
-// fails in between goes on here when it starts again.
+// completeBootstrap tells all founding nodes to bootstrap, and starts raft. After a crash
+// in between, the node continues here at its next start.
 func (n *Node) completeBootstrap(m *membership) error {
 	for _, f := range m.Founding {
 		if f.Node == m.Node {
@@ -131,7 +132,7 @@ func (n *Node) completeBootstrap(m *membership) error {
 	return n.setMember(func(m *membership) { m.Founding = nil })
 }
 
-// beFounded takes a seat in a cluster that another node founds.
+// acceptBootstrap makes this node a member of the cluster that another node bootstraps.
 func (n *Node) acceptBootstrap(r bootstrapRequest) error {
 	n.raftMu.Lock()
 	defer n.raftMu.Unlock()
@@ -152,8 +153,8 @@ func (n *Node) acceptBootstrap(r bootstrapRequest) error {
 	return n.startRaft()
 }
 
-// join has the leader of a cluster, of which somebody has said hello, make this node
-// a member. What the node had as another one goes when that is so.
+// join asks the leader of the cluster in h to make this node a member. The data that the
+// node kept under an earlier id is deleted once it is a member.
 func (n *Node) join(h helloReply) error {
 	leader := h.Leader.Raft
 	if leader == "" {
@@ -175,7 +176,7 @@ func (n *Node) join(h helloReply) error {
 	return nil
 }
 
-// beMember takes the seat of a member that the leader has admitted.
+// becomeMember starts raft as a member that the leader has admitted.
 func (n *Node) becomeMember(node string, reply *joinReply) error {
 	err := n.setMember(func(m *membership) {
 		*m = membership{Node: node, Cluster: reply.Cluster, Seed: reply.Seed, Clean: true}
@@ -186,13 +187,14 @@ func (n *Node) becomeMember(node string, reply *joinReply) error {
 	return n.startRaft()
 }
 
-// A seatError is why a node can't be what the cluster has made it: its own disk. To
-// ask again would have the cluster admit and remove it again and again.
+// A memberStartError says that a node the cluster admitted can not start because of its
+// own disk. It is fatal: a retry would make the cluster admit and remove the node again
+// and again.
 type memberStartError struct{ error }
 
 func (e *memberStartError) Unwrap() error { return e.error }
 
-// memberOf is what this node tells about itself, under an id.
+// memberOf returns this node's Member data under the given id.
 func (n *Node) memberOf(node string) Member {
 	return Member{Node: node, Raft: n.o.Raft, Client: n.o.Client, Version: n.o.Version, Level: n.o.level}
 }

@@ -13,40 +13,40 @@ import (
 	"limitsrv/persist"
 )
 
-// logs is the log of a node as raft uses it: what was stored last stays in memory
-// for the followers and the machine, up to so many bytes, and how long each store
-// takes is watched. Raft's own cache counts entries, of which one may be small or
-// a transaction of 16 MB.
+// A cachedLog is raft's LogStore of a node: the latest entries stay in memory, up to
+// maxRecentBytes, for followers and the FSM, and stores are timed. Raft's own cache counts
+// entries, and one entry may be small or a transaction of 16 MB.
 type cachedLog struct {
 	raft.LogStore
 	mono func() time.Duration
-	// end, unless nil, is what stands in place of an entry that is not in the log.
+	// snapshotEntry, unless nil, returns the entry that represents one that is not in the
+	// log.
 	snapshotEntry func(index uint64) *raft.Log
 
-	storing *persist.Stopwatch // stores of the log
-	storeTimes    latencyHistogram
+	storing    *persist.Stopwatch // stores of the log
+	storeTimes latencyHistogram
 
 	mu     sync.RWMutex
 	recent map[uint64]*raft.Log
 	oldest uint64 // of recent
 	next   uint64 // the index after the last of recent
 
-	// stored is the last entry for the machine that was stored since the start, 0 if none,
-	// and storedAt a time, by mono, when it was not yet.
+	// stored is the last entry of decisions that was stored since the start, 0 if none,
+	// and storedAt a time, by mono, just before it was stored.
 	stored   uint64
 	storedAt time.Duration
 	bytes    int
 }
 
-// maxRecentBytes is how much of the log stays in memory.
+// maxRecentBytes bounds the entries kept in memory.
 const maxRecentBytes = 16 << 20
 
 func newCachedLog(store raft.LogStore, mono func() time.Duration, disk *persist.DiskWatch) *cachedLog {
 	return &cachedLog{LogStore: store, mono: mono, storing: disk.Stopwatch(), recent: make(map[uint64]*raft.Log)}
 }
 
-// IsMonotonic says that indexes follow on each other: before a snapshot replaces the
-// log, raft has to empty it.
+// IsMonotonic reports that indexes are consecutive: raft must empty the log before a
+// snapshot replaces it.
 func (l *cachedLog) IsMonotonic() bool { return true }
 
 func (l *cachedLog) GetLog(index uint64, to *raft.Log) error {
@@ -89,15 +89,16 @@ func (l *cachedLog) StoreLogs(entries []*raft.Log) error {
 	return nil
 }
 
-// lastStored is the last entry for the machine that was stored since the start, 0 if none
-// was, and a time shortly before that, by mono.
+// lastStored returns the last entry of decisions that was stored since the start, 0 if
+// none, and a time shortly before that, by mono.
 func (l *cachedLog) lastStored() (index uint64, at time.Duration) {
 	l.mu.RLock()
 	defer l.mu.RUnlock()
 	return l.stored, l.storedAt
 }
 
-// keep puts an entry into memory, and drops the oldest for it. mu is held.
+// addRecent caches an entry and drops the oldest ones beyond maxRecentBytes. Requires: mu
+// is held.
 func (l *cachedLog) addRecent(e *raft.Log) {
 	if e.Index != l.next {
 		l.clearRecent()
@@ -113,10 +114,10 @@ func (l *cachedLog) addRecent(e *raft.Log) {
 	}
 }
 
-// entryCost is what an entry takes in memory.
+// entryCost returns an entry's size in memory.
 func entryCost(e *raft.Log) int { return len(e.Data) + 128 }
 
-// drop empties the memory. mu is held.
+// clearRecent empties the cache. Requires: mu is held.
 func (l *cachedLog) clearRecent() {
 	clear(l.recent)
 	l.oldest, l.next, l.bytes = 0, 0, 0
@@ -132,14 +133,14 @@ func (l *cachedLog) DeleteRange(from, to uint64) error {
 	return l.LogStore.DeleteRange(from, to)
 }
 
-// votesWatched is a StableStore whose writes are timed. Raft
-// v1.7.3 panics where one fails. So failed is told, which is to end the process, and
-// raft's goroutine, all that it does being void from then on, ends.
+// timedVotes is a StableStore that times its writes. Raft v1.7.3 panics if a write fails.
+// Instead timedVotes calls failed, which must end the process, and ends raft's goroutine,
+// because nothing that it does is valid from then on.
 type timedVotes struct {
 	*voteStore
 	writing *persist.Stopwatch
 	failed  func(error)
-	started atomic.Bool // raft runs; before, it writes what it has just read, in somebody else's goroutine
+	started atomic.Bool // raft runs; before, NewRaft writes back the values it read, on its caller's goroutine
 }
 
 func (v *timedVotes) timed(write func() error) error {

@@ -11,49 +11,53 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// Raft v1.7.3 finds a leader silent after one to three of its heartbeat timeouts, and after
-// an election that fails, which one of two followers that have not both lost the leader is
-// bound to, it rests for one to two more. To be quick with that a timeout must be short,
-// and then a machine that gets no processor for a moment loses its leader. So followers
-// agree here that there is none, and then one of them has raft elect at once; raft's own
-// timeouts are longer. How far that is safe is raft's matter alone.
+// Raft v1.7.3 detects a silent leader after one to three heartbeat timeouts. After a
+// failed election, which is certain for one of two followers if the other still hears the
+// leader, it waits for one to two more. Fast failover would need a short timeout, and then
+// a machine that gets no processor for a moment would lose its leader. So followers agree
+// here that there is no leader, and then one of them starts an election at once; raft's
+// own timeouts are longer. Safety depends on raft alone.
 const (
-	// silentShare is how long a leader may be silent, in election timeouts: one in which it
-	// is stopped, and at most 0.34 since its last heartbeat.
+	// silentShare is the leader silence after which a follower wants an election, in
+	// election timeouts: one in which the leader is stopped, and at most 0.34 since its
+	// last heartbeat.
 	silentShare = 1.4
-	// leaseShare is how long a leader that hears of no majority leads, in election timeouts:
-	// less than silentShare, so that it answers no looks when another one decides.
+	// leaseShare is the time for which a leader without a majority keeps leading, in
+	// election timeouts: less than silentShare, so that it answers no reads once another
+	// node decides.
 	leaseShare = 1.3
-	// raftShare is raft's own timeout, in election timeouts. Heartbeats come after a tenth to a
-	// fifth of that. It is longer than an election that followers agree on takes at the worst,
-	// about 1.65, because two nodes that stand at once split the votes.
+	// raftShare is raft's own timeout, in election timeouts. Heartbeats follow after a
+	// tenth to a fifth of it. It exceeds the worst case of an agreed election, about 1.65,
+	// because two simultaneous candidates split the votes.
 	raftShare = 1.7
-	// leaderlessShare is how long a node that knows no leader waits for the word of one.
+	// leaderlessShare is the time for which a node without a leader waits to hear from
+	// one.
 	leaderlessShare = 0.5
-	// lateShare is by how much this process may run late; if it is later, it waits
-	// for excuseShare, in which it reads the messages that came meanwhile.
+	// lateShare is the delay of this process's timers that is accepted; after a longer one
+	// it waits for excuseShare, to read the messages that arrived meanwhile.
 	lateShare, excuseShare = 0.1, 0.3
-	// goneShare is how long there must be no word of a leader whose process has ended.
+	// endedShare is the silence required of a leader whose process has ended.
 	endedShare = 0.1
-	// againShare is how often the others are asked while there is no leader.
+	// retryShare is the interval of attempts while there is no leader.
 	retryShare = 0.05
-	// deferTries is how often a node leaves the election to one that has more of the log.
+	// deferTries is the number of attempts at which a node leaves the election to one with
+	// more of the log.
 	deferTries = 3
 )
 
-// shareOf is a part of the election timeout.
+// shareOf returns a fraction of the election timeout.
 func (n *Node) shareOf(share float64) time.Duration {
 	return time.Duration(share * float64(n.o.ElectionTimeout))
 }
 
-// silence is a node's record of its leader's silence. Many may use it at once.
+// A leaderSilence is a node's record of its leader's silence. Concurrency: any goroutine.
 type leaderSilence struct {
-	linksLost    chan string  // ids of nodes whose link for raft has ended
-	excused atomic.Int64 // by mono: when this process last ran late
-	ended    atomic.Pointer[endedLeader]
+	linksLost chan string  // ids of nodes with a raft link that ended
+	excused   atomic.Int64 // by mono: when this process last ran late
+	ended     atomic.Pointer[endedLeader]
 }
 
-// A goneLeader is a leader whose process was found to have ended.
+// An endedLeader is a leader that was found to have ended its process.
 type endedLeader struct {
 	node string
 	at   time.Time
@@ -61,7 +65,7 @@ type endedLeader struct {
 
 func newLeaderSilence() leaderSilence { return leaderSilence{linksLost: make(chan string, 1)} }
 
-// linkLost is told that a node has ended a link for raft. It does not block.
+// linkLost is called when a node ended a raft link. It does not block.
 func (n *Node) linkLost(node string) {
 	select {
 	case n.silence.linksLost <- node:
@@ -69,14 +73,14 @@ func (n *Node) linkLost(node string) {
 	}
 }
 
-// isSilent says whether this node would have another leader.
+// wantsNewLeader reports whether this node agrees to an election.
 func (n *Node) wantsNewLeader(s *raftStack) bool {
 	wait, _ := n.untilSilent(s)
 	return wait <= 0
 }
 
-// silentIn is how long it takes until this node would have another leader, if it hears of
-// none meanwhile. known says whether it knows one.
+// untilSilent returns the time until this node agrees to an election if it hears from no
+// leader meanwhile, and whether it knows a leader.
 func (n *Node) untilSilent(s *raftStack) (wait time.Duration, known bool) {
 	if isLeader(s.raft) {
 		return n.shareOf(silentShare), true
@@ -99,8 +103,8 @@ func (n *Node) untilSilent(s *raftStack) (wait time.Duration, known bool) {
 	return wait, address != ""
 }
 
-// watchLeader is the goroutine that has this node stand for election when the leader is
-// silent for too long, or its process has ended.
+// watchLeader is the goroutine that campaigns when the leader is silent for too long or
+// its process has ended.
 func (n *Node) watchLeader() {
 	timer := time.NewTimer(0)
 	defer timer.Stop()
@@ -122,7 +126,8 @@ func (n *Node) watchLeader() {
 	}
 }
 
-// watchNext looks at the leader, and returns when to look again.
+// checkLeader campaigns if the leader is silent, and returns the time until the next
+// check.
 func (n *Node) checkLeader(tries *int) time.Duration {
 	s := n.stack.Load()
 	if s == nil {
@@ -138,9 +143,9 @@ func (n *Node) checkLeader(tries *int) time.Duration {
 	return n.shareOf(retryShare)
 }
 
-// checkGone looks whether the process of the leader has ended, a link of which has. A node
-// that does not answer may be cut off, and is not taken for one whose process has ended.
-// It takes no longer than until the leader is silent for too long.
+// checkEnded checks, after a raft link of the leader ended, whether the leader's process
+// has. A node that does not answer may be partitioned, and does not count as ended. The
+// check ends when the leader would be silent for too long.
 func (n *Node) checkEnded(node string) {
 	s := n.stack.Load()
 	if s == nil {
@@ -161,24 +166,24 @@ func (n *Node) checkEnded(node string) {
 	}
 }
 
-// standing is a voter's word on an election.
+// A candidacy is a voter's answer about an election.
 type candidacy struct {
 	silent bool
-	hears  bool // it answered that it is content with its leader
+	hears  bool // it answered that it has a leader
 	node   string
 	term   uint64 // of its last entry
 	last   uint64
 }
 
-// better says whether a is to be elected rather than b.
+// betterThan reports whether a should be elected rather than b.
 func (a *candidacy) betterThan(b *candidacy) bool {
 	return cmp.Or(cmp.Compare(a.term, b.term), cmp.Compare(a.last, b.last), cmp.Compare(b.node, a.node)) > 0
 }
 
-// stand has raft elect this node if a majority of the voters, this one among them, would
-// have another leader. defers: only if no other of them is better; it says whether one is.
-// Once a voter is content with its leader, the rest of them, the silent leader among them,
-// have againShare left to answer.
+// campaign starts an election of this node if a majority of the voters, including this
+// one, wants a new leader. If defers is set, it starts none and returns true if one of
+// those voters is the better candidate. After the first voter that has a leader, the
+// remaining ones, including the silent leader, have retryShare to answer.
 func (n *Node) campaign(s *raftStack, defers bool) (deferred bool) {
 	ctx, cancel := context.WithTimeout(n.stopping, n.shareOf(excuseShare))
 	defer cancel()
@@ -235,7 +240,7 @@ func (n *Node) campaign(s *raftStack, defers bool) (deferred bool) {
 	return false
 }
 
-// askStanding asks a voter about an election.
+// askCandidacy asks a voter about an election.
 func (n *Node) askCandidacy(ctx context.Context, server raft.Server) candidacy {
 	var p peerStatus
 	err := n.links.call(ctx, string(server.Address), callStatus, struct{}{}, &p)
@@ -243,8 +248,8 @@ func (n *Node) askCandidacy(ctx context.Context, server raft.Server) candidacy {
 	return candidacy{silent: answered && p.Silent, hears: answered && !p.Silent, node: p.Node, term: p.LastTerm, last: p.LastIndex}
 }
 
-// electSelf has raft elect this node without asking first whether others would: it tells
-// it so as a leader does that hands over.
+// forceElection makes raft start an election without a pre-vote: it sends itself the
+// request of a leader that transfers leadership.
 func (n *Node) forceElection(s *raftStack) {
 	id, address := raft.ServerID(n.identity().Node), raft.ServerAddress(n.o.Raft)
 	request := raft.TimeoutNowRequest{RPCHeader: raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax, ID: []byte(id), Addr: []byte(address)}}
@@ -253,7 +258,7 @@ func (n *Node) forceElection(s *raftStack) {
 	}
 }
 
-// lastTerm is the term of the last entry, 0 if it is not known.
+// lastTerm returns the term of the last entry, 0 if it is unknown.
 func (s *raftStack) lastTerm() uint64 {
 	var entry raft.Log
 	if err := s.entries.GetLog(s.raft.LastIndex(), &entry); err == nil {

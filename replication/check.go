@@ -18,22 +18,22 @@ import (
 	"limitsrv/persist"
 )
 
-// A checker looks at the data directory of a node of a cluster.
+// A checker verifies the data directory of a node of a cluster.
 type checker struct {
 	dir     *persist.Dir
 	member  membership
-	path    string // of what the node has
-	report     func(line string)
-	boot    string // this run of the system
+	path    string // of the node's raft files
+	report  func(line string)
+	boot    string // id of the current boot of the system
 	damaged bool
-	drops   bool // a start drops the end of the log
+	drops   bool // a start would drop the end of the log
 }
 
-// Check verifies the data directory of a node of a cluster that no process uses: who
-// the node is, all of its snapshots, its votes, that each entry of its log can be read
-// and carried out, and that the log goes on where the newest snapshot ends. It changes
-// nothing, and says what it finds. It returns persist.ErrDamaged if a node would not
-// start on all of it, and persist.ErrDrops if one would, but without the end of its log.
+// Check verifies the data directory of a node of a cluster: the membership, all snapshots,
+// the votes, that each log entry can be read and applied, and that the log continues from
+// the newest snapshot. Requires: no process uses it. It changes nothing, and reports its
+// findings line by line. It returns persist.ErrDamaged if a node would not start on all of
+// the data, and persist.ErrDrops if one would start without the end of the log.
 func Check(dir string, say func(line string)) (err error) {
 	o := Options{Dir: dir}
 	o.setDefaults()
@@ -73,7 +73,7 @@ func Check(dir string, say func(line string)) (err error) {
 	return nil
 }
 
-// bad says what is wrong with something.
+// damage reports that an item is damaged.
 func (c *checker) damage(what string, err error) {
 	c.damaged = true
 	c.report(fmt.Sprintf("%s: %v", what, err))
@@ -88,7 +88,8 @@ func (c *checker) votes() {
 	c.report(fmt.Sprintf("%s: good, term %d", votesName, term))
 }
 
-// readVotes reads the term and the vote of a node. Bolt trusts what is in its file.
+// readVotes reads the term and the vote of a node. Bolt trusts the contents of its file,
+// and may panic or fault on damage.
 func readVotes(path string) (term uint64, err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -105,13 +106,13 @@ func readVotes(path string) (term uint64, err error) {
 	if _, err = v.Get(keyVoteCand); err == nil || errors.Is(err, raftboltdb.ErrKeyNotFound) {
 		term, err = v.GetUint64(keyCurrentTerm)
 	}
-	if errors.Is(err, raftboltdb.ErrKeyNotFound) { // it has not voted yet
+	if errors.Is(err, raftboltdb.ErrKeyNotFound) { // no vote was cast yet
 		return 0, nil
 	}
 	return term, err
 }
 
-// snapshots checks all that there are, and returns where the newest good one ends.
+// snapshots checks all snapshots, and returns the last index of the newest good one.
 func (c *checker) snapshots() (newest uint64) {
 	store, err := raft.NewFileSnapshotStoreWithLogger(c.path, retained+1, hclog.NewNullLogger())
 	if err != nil {
@@ -138,8 +139,8 @@ func (c *checker) snapshots() (newest uint64) {
 	return newest
 }
 
-// unlisted says which snapshots are there that the store does not see, for it can't
-// read what they are.
+// unlisted reports snapshots that the store does not list because it can not read their
+// metadata.
 func (c *checker) unlisted(known map[string]bool) {
 	names, err := os.ReadDir(filepath.Join(c.path, snapshotsName))
 	if err != nil {
@@ -155,14 +156,13 @@ func (c *checker) unlisted(known map[string]bool) {
 	}
 }
 
-// What raft's FileSnapshotStore calls its directory, and how those that are not
-// finished end.
+// The directory name of raft's FileSnapshotStore, and the suffix of unfinished snapshots.
 const (
 	snapshotsName = "snapshots"
 	unfinished    = ".tmp"
 )
 
-// snapshot restores a snapshot and returns how many keys it has.
+// snapshot restores a snapshot and returns its number of keys.
 func (c *checker) snapshot(store raft.SnapshotStore, id string) (keys int64, err error) {
 	_, from, err := store.Open(id)
 	if err != nil {
@@ -175,7 +175,7 @@ func (c *checker) snapshot(store raft.SnapshotStore, id string) (keys int64, err
 	return f.engine.Load().Len(), nil
 }
 
-// log checks the log behind a snapshot that ends with an entry.
+// log checks the log behind a snapshot with the given last index.
 func (c *checker) log(snapshot uint64) {
 	path := filepath.Join(c.path, logName)
 	drop, err := persist.CheckLog(c.dir.FS, path, c.member.sameBoot(c.boot), func(line string) { c.report("log: " + line) })

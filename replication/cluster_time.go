@@ -11,33 +11,35 @@ import (
 )
 
 const (
-	// stragglers is how long a new leader waits for more clocks than those of a majority.
+	// stragglerWait is the time for which a new leader waits for more clocks than a
+	// majority.
 	stragglerWait = 10 * time.Millisecond
-	// wordEvery is how often it asks while a majority has not answered.
+	// clockPollInterval is the interval of polls until a majority has answered.
 	clockPollInterval = 20 * time.Millisecond
 )
 
-// words are the answers of voters about the time, this node's own among them.
+// clockAnswers are the voters' answers about the time, including this node's own.
 type clockAnswers struct {
 	differences []time.Duration // of their clocks to wall
-	uncertainty      time.Duration   // how far the worst of these may be off
-	voters      int             // how many there are
-	// stored is when, by mono, the first of those that were running at the last decision had
-	// stored it: it was made before that. witnessed says whether any was.
+	uncertainty time.Duration   // the largest uncertainty of an answer
+	voters      int             // number of voters
+	// stored is the earliest time, by mono, at which a node that has been running since
+	// the last decision had stored it: the decision was made before that. witnessed: such
+	// a node answered.
 	stored    time.Duration
 	witnessed bool
 }
 
-// agreed says whether a majority has answered.
+// hasMajority reports whether a majority has answered.
 func (w *clockAnswers) hasMajority() bool { return len(w.differences) > w.voters/2 }
 
-// makeGood sets the leader's clock before its first decision. It asks the voters until a
-// majority has answered, but no longer than callTimeout; without a majority the clock goes
-// on from the last stamp. It returns how far the clock has stepped.
+// catchUpClock sets the leader's clock before its first decision, and returns the size of
+// the step. It polls the voters until a majority has answered, at most for callTimeout;
+// without a majority the clock continues from the last stamp.
 //
-// Where no voter that answers was running at the last decision, as when all of them were
-// restarted, nothing but their clocks says how long ago that was: the step is to these, as
-// at the start of a single server.
+// If no voter that answers has been running since the last decision, for example because
+// all were restarted, only the clocks tell how long ago that was: the clock steps to them,
+// as at the start of a single server.
 func (n *Node) catchUpClock(s *raftStack) time.Duration {
 	last := engine.Instant(s.fsm.stamp.Load())
 	n.clock.start(last)
@@ -56,7 +58,7 @@ func (n *Node) catchUpClock(s *raftStack) time.Duration {
 	switch {
 	case w.hasMajority():
 		target = wall() + engine.Instant(clockOffset(w.differences, w.voters)-w.uncertainty)
-	case last == 0: // nothing was ever decided
+	case last == 0: // no decision was ever made
 		target = wall()
 	default:
 		n.log.Warn("no majority of the nodes has told its clock: the time without a leader is not made good", "clocks", len(w.differences), "voters", w.voters)
@@ -73,24 +75,24 @@ func (n *Node) catchUpClock(s *raftStack) time.Duration {
 	return stepped
 }
 
-// textTimeByClocks is also how tests know of it.
+// textTimeByClocks is also matched by tests.
 const textTimeByClocks = "no node was running at the last decision: the cluster's time goes on from the clocks of a majority"
 
-// keepTime asks all other members how they are, and has the leader's clock follow theirs.
+// syncClock polls all other members, and adjusts the leader's clock to theirs.
 func (n *Node) syncClock(ctx context.Context, s *raftStack) {
 	wall := n.monotonicWall()
 	w := n.pollMembers(ctx, s, wall, false)
 	n.followClocks(wall(), w)
 }
 
-// steadyWall is this node's clock as if nobody sets it from here on.
+// monotonicWall returns this node's wall clock, unaffected by later changes of it.
 func (n *Node) monotonicWall() func() engine.Instant {
 	read, began := n.wall(), n.o.Monotonic()
 	return func() engine.Instant { return read + engine.Instant(n.o.Monotonic()-began) }
 }
 
-// poll asks all other members how they are, and how far their clocks are from wall.
-// hasty: only until a majority, this node included, and those that are as fast have answered.
+// pollMembers asks all other members for their status and compares their clocks with wall.
+// hasty: it returns stragglerWait after a majority, including this node, has answered.
 func (n *Node) pollMembers(ctx context.Context, s *raftStack, wall func() engine.Instant, hasty bool) clockAnswers {
 	servers := s.raft.GetConfiguration().Configuration().Servers
 	self := n.identity().Node
@@ -132,14 +134,14 @@ func (n *Node) pollMembers(ctx context.Context, s *raftStack, wall func() engine
 	return w
 }
 
-// A word is the answer of one voter.
+// A clockAnswer is the answer of one voter.
 type clockAnswer struct {
 	difference, uncertainty time.Duration
-	index              uint64        // of the last entry that it has stored since its start; 0: none
-	stored             time.Duration // by mono: when it had, or later
+	index                   uint64        // of the last entry that it stored since its start; 0: none
+	stored                  time.Duration // by mono: when it was stored, or later
 }
 
-// add takes a voter's answer, nil if it gave none. last is the index of the last decision.
+// add adds a voter's answer, nil if it gave none. last is the index of the last decision.
 func (w *clockAnswers) add(answer *clockAnswer, last uint64) {
 	if answer == nil {
 		return
@@ -149,16 +151,16 @@ func (w *clockAnswers) add(answer *clockAnswer, last uint64) {
 	w.noteStored(answer.index, answer.stored, last)
 }
 
-// witness takes note that a voter had stored an entry at a time by mono.
+// noteStored records that a voter had stored an entry at a time by mono.
 func (w *clockAnswers) noteStored(index uint64, stored time.Duration, last uint64) {
 	if index > 0 && index >= last && (!w.witnessed || stored < w.stored) {
 		w.stored, w.witnessed = stored, true
 	}
 }
 
-// pollOne asks a member how it is, and how far its clock is from wall: half
-// of the time that the call took after it was asked. A difference that is no more
-// than that half is taken for none, so that clocks that agree do not move the time.
+// pollMember asks a member for its status and the difference of its clock to wall, read at
+// the middle of the call. A difference of at most half the call's duration counts as none,
+// so that clocks that agree do not move the time.
 func (n *Node) pollMember(ctx context.Context, wall func() engine.Instant, server raft.Server) *clockAnswer {
 	began, read := n.o.Monotonic(), wall()
 	var p peerStatus
@@ -174,7 +176,7 @@ func (n *Node) pollMember(ctx context.Context, wall func() engine.Instant, serve
 	return &w
 }
 
-// steer has the leader's clock follow the voters' words, relative to wall.
+// followClocks adjusts the leader's clock to the voters' answers, relative to wall.
 func (n *Node) followClocks(wall engine.Instant, w clockAnswers) {
 	if !w.hasMajority() {
 		n.clock.freeRun()

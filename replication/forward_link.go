@@ -26,7 +26,7 @@ type forwardLink struct {
 	deposed  bool     // retired because another node leads
 	conn     net.Conn // nil: not made yet
 	waiting  []request
-	inFlight  inFlightRequests
+	inFlight inFlightRequests
 	ops      int       // of all requests that it owes answers to
 	deadline time.Time // of conn, for the next answer; zero: none is owed
 }

@@ -28,11 +28,11 @@ const (
 
 // A forwardServer carries out what one other node forwards.
 type forwardServer struct {
-	links   *links
-	conn    net.Conn
-	decoder persist.Decoder
-	roomFreed    chan struct{} // less is held
-	wake    chan struct{} // there is something to write, or the link is over
+	links     *links
+	conn      net.Conn
+	decoder   persist.Decoder
+	roomFreed chan struct{} // less is held
+	wake      chan struct{} // there is something to write, or the link is over
 
 	mu   sync.Mutex
 	over bool

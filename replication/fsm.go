@@ -13,65 +13,64 @@ import (
 	"limitsrv/persist"
 )
 
-// A machine is the state that all nodes have in common: the engine, and who the
-// members are. It is raft's FSM: what is committed comes to Apply, in the order of
-// the log, from one goroutine.
+// An fsm is the replicated state: the engine and the published data of the members. It
+// implements raft.FSM: raft calls Apply with the committed entries in log order, from one
+// goroutine.
 //
-// The engine's bound is not set, as what a bound drops depends on the memory of a
-// node. The leader says in the log what is dropped and that no key may be added.
-// Nobody else may have the engine see a time that no entry has: a look uses
-// Engine.Look, and a sweep the last stamp.
+// The engine's memory bound is not set, because evictions at a bound depend on the memory
+// of one node. Instead the leader logs the evicted keys and a flag that forbids new keys.
+// Only entries may advance the engine's time: reads use Engine.Look, and sweeps the last
+// stamp.
 type fsm struct {
-	cluster clusterID
-	seed    persist.Seed
-	shards  int
-	mono    func() time.Duration // Options.Monotonic
-	maxLevel   int                  // the newest feature of the log that it knows
+	cluster  clusterID
+	seed     persist.Seed
+	shards   int
+	mono     func() time.Duration // Options.Monotonic
+	maxLevel int                  // the newest feature level of the log that it can apply
 
-	applying sync.Mutex // held while an entry is applied, and to freeze what is between two
-	term     uint64     // of the last entry; 0: not known. Guarded by applying
+	applying sync.Mutex // held while an entry is applied, and to freeze the state between two
+	term     uint64     // of the last entry; 0: unknown. Guarded by applying
 
-	engine atomic.Pointer[engine.Engine]
-	stamp  atomic.Int64 // of the last entry: no later one is applied before it
-	stampedAt   atomic.Int64 // when that was, by mono
-	index  atomic.Uint64
+	engine    atomic.Pointer[engine.Engine]
+	stamp     atomic.Int64 // of the last entry; no earlier stamp is applied after it
+	stampedAt atomic.Int64 // when stamp was applied, by mono
+	index     atomic.Uint64
 
-	// flight is the entry of this node that is on its way, and landed is told when it
-	// has been carried out.
+	// proposal is this node's entry in flight. onApplied is called after it was applied.
 	proposal  atomic.Pointer[proposal]
-	onApplied  func(*proposal)
-	applied func(index uint64, stamp engine.Instant, b *engine.Batch) // for tests; nil: none
+	onApplied func(*proposal)
+	applied   func(index uint64, stamp engine.Instant, b *engine.Batch) // for tests; nil: none
 
 	counts       fsmCounts
-	snapshotSize atomic.Int64 // of the last that was written, in bytes
-	stopping       atomic.Bool  // a snapshot that is being written is given up
+	snapshotSize atomic.Int64 // of the last snapshot written, in bytes
+	stopping     atomic.Bool  // snapshots being written are abandoned
 	decoder      persist.Decoder
 
-	mu   sync.Mutex
+	mu    sync.Mutex
 	state clusterState
 }
 
-// A crew is what the log says about the members.
+// A clusterState is the part of the state that describes the members.
 type clusterState struct {
 	Members map[string]Member `json:"members"`
-	// Level is up to which features the log may use: all members know them.
+	// Level is the highest feature level that the log may use: all members support it.
 	Level int `json:"level"`
 }
 
-// A Member is what a node tells about itself.
+// A Member is the data that a node publishes about itself.
 type Member struct {
 	Node    string `json:"node"`
 	Raft    string `json:"raft"`
 	Client  string `json:"client"` // the address for clients
 	Version string `json:"version"`
-	Level   int    `json:"level"` // the newest feature that it knows
+	Level   int    `json:"level"` // the newest feature level it supports
 }
 
-// machineCounts are totals since the start.
+// fsmCounts are totals since the start.
 type fsmCounts struct {
 	entries, bytes, ops atomic.Int64
-	installed           atomic.Int64 // snapshots restored since the start, that of the start included
-	snapshotBytes       atomic.Int64 // of the log since the last snapshot
+	installed           atomic.Int64 // snapshots restored, including the one at the start
+	snapshotBytes       atomic.Int64 // log bytes applied since the last snapshot
 }
 
 func newFSM(m *membership, mono func() time.Duration) *fsm {
@@ -84,12 +83,12 @@ func (f *fsm) emptyEngine() *engine.Engine {
 	return engine.New(engine.Options{Seed: f.seed, Shards: f.shards})
 }
 
-// controlMark begins an entry that is about the cluster; an entry of decisions
+// controlMark is the first byte of an entry about the cluster; an entry of decisions
 // begins with the version of its format.
 const controlMark = 0xc1
 
-// Apply carries out an entry. What it can't read, a newer node wrote, or the log is
-// damaged: to go on would be to disagree with others, so it panics.
+// Apply applies an entry. It panics if it can not read the entry, because a newer node
+// wrote it or the log is damaged: continuing would make this node diverge.
 func (f *fsm) Apply(l *raft.Log) any {
 	if err := f.applyLog(l); err != nil {
 		panic(err)
@@ -97,7 +96,7 @@ func (f *fsm) Apply(l *raft.Log) any {
 	return nil
 }
 
-// carryOut applies an entry of decisions, or about the cluster.
+// applyLog applies an entry and completes this node's proposal, if the entry is one.
 func (f *fsm) applyLog(l *raft.Log) error {
 	answered, err := f.applyEntry(l)
 	if err != nil {
@@ -105,13 +104,13 @@ func (f *fsm) applyLog(l *raft.Log) error {
 	}
 	if answered != nil {
 		close(answered.applied)
-		f.onApplied(answered) // last: an answered client finds the entry counted
+		f.onApplied(answered) // last, so that an answered client finds the entry counted
 	}
 	return nil
 }
 
-// applyEntry applies an entry and counts it. It returns this node's flight if the entry
-// is of that.
+// applyEntry applies an entry and counts it. It returns this node's proposal if the entry
+// is that proposal, else nil.
 func (f *fsm) applyEntry(l *raft.Log) (answered *proposal, err error) {
 	f.applying.Lock()
 	defer f.applying.Unlock()
@@ -141,7 +140,7 @@ func (f *fsm) applyEntry(l *raft.Log) (answered *proposal, err error) {
 	return answered, nil
 }
 
-// apply carries out a batch at its stamp, or at that of the last if it is later.
+// applyBatch applies a batch at its stamp, or at the last stamp if that is later.
 func (f *fsm) applyBatch(index uint64, stamp engine.Instant, b *engine.Batch) {
 	stamp = max(stamp, engine.Instant(f.stamp.Load()))
 	f.engine.Load().Apply(stamp, b)
@@ -153,26 +152,27 @@ func (f *fsm) applyBatch(index uint64, stamp engine.Instant, b *engine.Batch) {
 	}
 }
 
-// now is the time by this node, for looks: the last stamp and what has passed since.
+// now returns this node's estimate of the time, for reads: the last stamp plus the time
+// since.
 func (f *fsm) now() engine.Instant {
 	passed := int64(f.mono()) - f.stampedAt.Load()
 	return engine.Instant(f.stamp.Load() + max(passed, 0))
 }
 
-// A controlEntry is about the cluster. One of its fields is set.
+// A controlEntry changes the cluster's state. Exactly one of its fields is set.
 type controlEntry struct {
-	Member *Member `json:"member,omitempty"` // a node tells about itself
-	Gone   string  `json:"gone,omitempty"`   // a node that is no member any more
-	Level  int     `json:"level,omitempty"`  // features up to this may be used from here on
+	Member *Member `json:"member,omitempty"` // data published by a node
+	Gone   string  `json:"gone,omitempty"`   // the id of a node that was removed
+	Level  int     `json:"level,omitempty"`  // features up to this level may be used from here on
 }
 
-// knownLevel is the newest feature of the log that this program knows: a node
-// whose program knows less must not take part once the log has a higher one.
+// knownLevel is the newest feature level of the log that this program supports. A node
+// that supports less must not take part once the log uses a higher one.
 //
 //	1: the first
 const knownLevel = 1
 
-// decodable says what is wrong with an entry, without carrying it out.
+// decodable returns an error if an entry can not be decoded. It does not apply it.
 func decodable(d *persist.Decoder, l *raft.Log) (err error) {
 	switch {
 	case l.Type != raft.LogCommand:
@@ -209,7 +209,7 @@ func (f *fsm) applyControl(data []byte) error {
 	return checkLevel(f.state.Level, f.maxLevel)
 }
 
-// checkLevel refuses what a newer program decides by than one that knows that level.
+// checkLevel returns a NewerError if the log uses a level above known.
 func checkLevel(level, known int) error {
 	if level > known {
 		return &persist.NewerError{What: "the cluster's log", Format: level, Known: known}
@@ -217,7 +217,7 @@ func checkLevel(level, known int) error {
 	return nil
 }
 
-// members are a copy.
+// members returns a copy of the published data by node id.
 func (f *fsm) members() map[string]Member {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -230,7 +230,8 @@ func (f *fsm) level() int {
 	return f.state.Level
 }
 
-// is says whether data is the flight's entry itself, and not one that reads the same.
+// owns reports whether data is the memory of this proposal's entry. Equal bytes elsewhere
+// do not count.
 func (f *proposal) owns(data []byte) bool {
 	return len(data) > 0 && len(data) == len(f.data) && &data[0] == &f.data[0]
 }

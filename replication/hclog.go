@@ -12,16 +12,16 @@ import (
 	"github.com/hashicorp/go-hclog"
 )
 
-// raftLog is raft's log within that of the server. Raft tells as information what
-// an operator can do nothing about, so its levels are one lower here, but for
-// warnings that repeat, which are told once in quietFor.
+// A raftLog passes raft's log messages to the server's. Operators can not act on raft's
+// information messages, so each level is lowered by one, and the same warning is logged at
+// most once per logInterval.
 type raftLog struct {
-	to   *slog.Logger
-	name string
+	to      *slog.Logger
+	name    string
 	logOnce *logLimiter
 }
 
-// quietFor is how long the same warning is not told again.
+// logInterval is the time for which the same message is not logged again.
 const logInterval = 30 * time.Second
 
 func newRaftLog(to *slog.Logger) *raftLog { return &raftLog{to: to, logOnce: newLogLimiter()} }

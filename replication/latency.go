@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// durations counts how long something took, in powers of two of a microsecond. Many
-// may use it at once.
+// A latencyHistogram counts durations by powers of two of a microsecond. Concurrency: any
+// goroutine.
 type latencyHistogram struct {
 	buckets [32]atomic.Int64
 }
@@ -16,8 +16,8 @@ func (d *latencyHistogram) add(took time.Duration) {
 	d.buckets[min(bits.Len64(uint64(max(took, 0)/time.Microsecond)), len(d.buckets)-1)].Add(1)
 }
 
-// p99 is a duration that at most one in a hundred exceeded since the start, within
-// a factor of two; 0 if there was none.
+// p99 returns a duration that at most one in a hundred exceeded since the start, within a
+// factor of two; 0 if there was none.
 func (d *latencyHistogram) p99() time.Duration {
 	var counts [len(d.buckets)]int64
 	all := int64(0)

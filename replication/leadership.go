@@ -6,7 +6,7 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// lead is the goroutine that follows whether this node is elected.
+// watchLeadership is the goroutine that follows the elections of this node.
 func (n *Node) watchLeadership(s *raftStack) {
 	for {
 		select {
@@ -23,7 +23,8 @@ func (n *Node) watchLeadership(s *raftStack) {
 	}
 }
 
-// tellLeader logs that another node leads, once in a term. lead tells of this node itself.
+// logLeader logs that another node leads, once per term. becomeLeader logs it for this
+// node.
 func (n *Node) logLeader(s *raftStack, o raft.LeaderObservation) {
 	term := s.raft.CurrentTerm()
 	if o.LeaderID == "" || string(o.LeaderAddr) == n.o.Raft || s.loggedTerm.Swap(term) == term {
@@ -32,8 +33,8 @@ func (n *Node) logLeader(s *raftStack, o raft.LeaderObservation) {
 	n.log.Info("another node leads the cluster", "node", string(o.LeaderID), "raft", string(o.LeaderAddr), "term", term)
 }
 
-// takeOffice has this node decide, when it has carried out all that was committed
-// before, and knows the time.
+// becomeLeader makes this node decide, after it has applied all committed entries and set
+// the leader's clock.
 func (n *Node) becomeLeader(s *raftStack) {
 	term := s.raft.CurrentTerm()
 	for {
@@ -48,7 +49,7 @@ func (n *Node) becomeLeader(s *raftStack) {
 	}
 	stepped := n.catchUpClock(s)
 	if s.raft.CurrentTerm() != term || !isLeader(s.raft) {
-		return // notify has more to say
+		return // another notification follows
 	}
 	n.leadingTerm.Store(term)
 	n.log.Info("this node leads the cluster", "term", term, "index", s.raft.LastIndex(),

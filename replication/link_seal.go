@@ -19,10 +19,10 @@ type sealedConn struct {
 	net.Conn
 	onTampered func() // is called once, when a record does not open
 
-	writing sync.Mutex
-	seal    sealer
-	out     []byte // to be written before the next record; memory for records after that
-	writeErr  error  // of a write, after which the other side can open nothing
+	writing  sync.Mutex
+	seal     sealer
+	out      []byte // to be written before the next record; memory for records after that
+	writeErr error  // of a write, after which the other side can open nothing
 
 	open    sealer
 	in      *bufio.Reader

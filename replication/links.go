@@ -268,9 +268,9 @@ type linkConn struct {
 	accepted bool
 	// made says that the link was greeted with a secret, and stale since when that is not
 	// accepted any more; zero: it is. The mutex of links guards them.
-	greeted   bool
-	secret secret
-	stale  time.Time
+	greeted bool
+	secret  secret
+	stale   time.Time
 }
 
 // madeWith notes the secret that a link is made with.

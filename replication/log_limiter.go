@@ -5,19 +5,19 @@ import (
 	"time"
 )
 
-// repeats remembers what was told lately. Many may use it at once.
+// A logLimiter limits how often the same event is logged. Concurrency: any goroutine.
 type logLimiter struct {
 	mu   sync.Mutex
 	last map[string]time.Time
 }
 
-// maxRepeats is how much is remembered; then all is forgotten.
+// maxLoggedKeys bounds the remembered keys; beyond it all are dropped.
 const maxLoggedKeys = 1024
 
 func newLogLimiter() *logLimiter { return &logLimiter{last: make(map[string]time.Time)} }
 
-// first says whether what has not been told in the last quietFor, and notes that it
-// is told now.
+// first reports whether key was not logged within the last logInterval, and notes that it
+// is logged now.
 func (r *logLimiter) first(what string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -11,32 +11,33 @@ import (
 
 const (
 	maintainInterval = time.Second
-	// caughtUp is how many entries a node may lack to be given a vote, and steadyFor how
-	// long it must have been so.
-	caughtUp  = 1000
+	// A node gets a vote once it has lacked at most caughtUp entries for caughtUpFor.
+	caughtUp    = 1000
 	caughtUpFor = 2 * time.Second
-	// leastVoters is how many voters must be well and stay when a dead one is removed
-	// without being asked for.
+	// leastVoters is the number of healthy voters that must remain when a dead voter is
+	// removed automatically.
 	leastVoters = 3
-	// stuckLooks is how often, once in attendEvery, a member may see that it has nothing
-	// new of what its leader has: more than the 10 s for which raft v1.7.3 sends nothing to a
-	// node that was away. Looks are counted as the time passes while a machine is halted.
+	// stuckChecks is the number of checks, one per maintainInterval, without progress
+	// behind the leader after which a member is stuck: longer than the 10 s for which raft
+	// v1.7.3 sends nothing to a node that was unreachable. Checks are counted, because
+	// time passes while a machine is halted.
 	stuckChecks = 30
-	// stuckRefusals is how often a leader may send a snapshot of what a member has, which
-	// has nothing new meanwhile.
+	// stuckRefusals is the number of snapshots with nothing new after which a member
+	// without other progress is stuck.
 	stuckRefusals = 3
-	// openAgain is how often it is said again that links without a secret are accepted.
+	// openWarnInterval is the interval of the warning that links without a secret are
+	// accepted.
 	openWarnInterval = 10 * time.Minute
-	// minTrailing and maxTrailing bound how many entries stay behind a snapshot.
+	// minTrailing and maxTrailing bound the number of entries kept behind a snapshot.
 	minTrailing, maxTrailing = 1024, 1 << 20
 )
 
-// attend is the goroutine that looks after the node, and as a leader after the
-// cluster.
+// maintain is the goroutine for periodic work: of each node for itself, and of the leader
+// for the cluster.
 func (n *Node) maintain() {
 	ticker := time.NewTicker(maintainInterval)
 	defer ticker.Stop()
-	steady := make(map[string]time.Duration) // since when, by mono, a member has been caught up
+	steady := make(map[string]time.Duration) // by node id: since when, by mono, a member has been caught up
 	last := n.mono()
 	var backoff pollBackoff
 	for {
@@ -73,8 +74,8 @@ func (n *Node) maintain() {
 	}
 }
 
-// attendLinks has links follow the secrets, and warns while strangers are let in beside
-// nodes that have one.
+// maintainLinks closes links made with former secrets, and warns while links without a
+// secret are accepted beside links with one.
 func (n *Node) maintainLinks() {
 	n.links.closeStale(time.Now())
 	n.forwarder.renew()
@@ -89,7 +90,7 @@ func (n *Node) maintainLinks() {
 	}
 }
 
-// attendCluster is what the leader does for the others.
+// maintainCluster does the leader's periodic work.
 func (n *Node) maintainCluster(s *raftStack, steady map[string]time.Duration, backoff *pollBackoff) {
 	ctx, cancel := context.WithTimeout(n.stopping, n.callTimeout())
 	defer cancel()
@@ -103,7 +104,7 @@ func (n *Node) maintainCluster(s *raftStack, steady map[string]time.Duration, ba
 	n.raiseLevel(ctx, s)
 }
 
-// announce has the log know what this node tells about itself.
+// announce publishes this node's Member data, if the log has other data.
 func (n *Node) announce(ctx context.Context, s *raftStack) {
 	m := n.memberOf(n.identity().Node)
 	if s.fsm.members()[m.Node] == m {
@@ -147,8 +148,8 @@ func (n *Node) promote(ctx context.Context, s *raftStack, steady map[string]time
 	}
 }
 
-// removeDead removes a member that has been silent for too long, one at a time, if
-// enough voters are well that the cluster stays safe without it.
+// removeDead removes the member that has been silent longest, if for longer than DeadAfter
+// and enough healthy voters remain for the cluster to stay safe without it.
 func (n *Node) removeDead(ctx context.Context, s *raftStack) {
 	if n.o.DeadAfter <= 0 {
 		return
@@ -177,7 +178,7 @@ func (n *Node) removeDead(ctx context.Context, s *raftStack) {
 	}
 }
 
-// raiseLevel lets the log use what all members know.
+// raiseLevel lets the log use the features that all members support.
 func (n *Node) raiseLevel(ctx context.Context, s *raftStack) {
 	level, members := n.o.level, s.fsm.members()
 	for _, server := range s.raft.GetConfiguration().Configuration().Servers {
@@ -191,11 +192,11 @@ func (n *Node) raiseLevel(ctx context.Context, s *raftStack) {
 	}
 }
 
-// attendSelf is what a follower does: it tells about itself, notices that it was
-// removed, and that raft is stuck.
+// maintainMember does a follower's periodic work: it publishes its Member data, detects
+// that it was removed, and restarts a stuck raft.
 //
-// Source of the latter: hashicorp/raft, issue 697: after a snapshot from the leader
-// raft v1.7.3 may refuse every entry until it is started again.
+// Source of the latter: hashicorp/raft, issue 697: after a snapshot from the leader raft
+// v1.7.3 may reject every entry until it is restarted.
 func (n *Node) maintainMember(s *raftStack, backoff *pollBackoff) {
 	ctx, cancel := context.WithTimeout(n.stopping, n.callTimeout())
 	defer cancel()
@@ -217,18 +218,20 @@ func (n *Node) maintainMember(s *raftStack, backoff *pollBackoff) {
 	n.mergeLeaderView(p)
 	backoff.record(p.LastIndex == s.raft.LastIndex() && summariesReach(p.Peers, p.LastIndex))
 	if _, storing := s.entries.storing.Running(); storing {
-		return // the disk is what takes its time; watchDisk looks at that
+		return // the disk is slow; watchDisk handles that
 	}
 	if last := s.raft.LastIndex(); s.isStuck(last, p.LastIndex) {
 		n.restartRaft(fmt.Sprintf("entry %d has been the last for %v, and the leader is at %d", last, stuckChecks*maintainInterval, p.LastIndex))
 	}
 }
 
-// looksStuck is called once in attendEvery with the last entries of the node and of its
-// leader, and says whether nothing has come for too long: neither an entry nor any of a snapshot.
+// isStuck is called once per maintainInterval with the last entries of the node and of its
+// leader. It reports whether nothing was received for too long: neither an entry nor a
+// part of a snapshot.
 //
-// It does so sooner where the leader sends again and again a snapshot of what the node
-// has: raft then refuses the entries behind it, for what it takes for its last one.
+// It reports so earlier if the leader repeatedly sends a snapshot of entries that the node
+// has: raft then rejects the entries that follow the snapshot, because of its record of
+// the last entry.
 func (s *raftStack) isStuck(last, leaders uint64) bool {
 	got, refused := received{last, s.snapshots.writes.Load()}, s.snapshots.refused.Load()
 	switch {
@@ -250,7 +253,7 @@ func (s *raftStack) isStuck(last, leaders uint64) bool {
 	return true
 }
 
-// takeWord takes the leader's word about the others.
+// mergeLeaderView records the leader's status and its summaries of the other members.
 func (n *Node) mergeLeaderView(leader peerStatus) {
 	now, self := n.mono(), n.identity().Node
 	n.peers.record(peerReport{peerStatus: leader, At: now})
@@ -261,8 +264,8 @@ func (n *Node) mergeLeaderView(leader peerStatus) {
 	}
 }
 
-// askAbout asks the others why there is no leader here: if theirs does not know this
-// node, it was removed.
+// checkRemoved asks the other nodes for their leader. If the leader's configuration lacks
+// this node, it was removed, which is fatal.
 func (n *Node) checkRemoved(s *raftStack) {
 	servers := n.findMembers(s)
 	if self := n.identity().Node; len(servers) > 0 && !slices.ContainsFunc(servers, func(x server) bool { return x.Node == self }) {
@@ -270,9 +273,8 @@ func (n *Node) checkRemoved(s *raftStack) {
 	}
 }
 
-// askLeader asks all nodes that this one knows of for the leader of its cluster, and
-// returns the members by its word; none: there is no leader. It notes whether a majority
-// has answered.
+// findMembers asks all known nodes for the leader of this cluster, and returns the
+// leader's list of members; none: no leader was found. It also updates noMajority.
 func (n *Node) findMembers(s *raftStack) []server {
 	self := n.self()
 	asked, answered := []string{self.Raft}, []string{self.Node}
@@ -302,7 +304,7 @@ func (n *Node) findMembers(s *raftStack) []server {
 	return nil
 }
 
-// isMajority says whether nodes are a majority of those that vote.
+// isMajority reports whether nodes include a majority of the voters.
 func isMajority(r *raft.Raft, nodes []string) bool {
 	voters, among := 0, 0
 	for _, x := range r.GetConfiguration().Configuration().Servers {

@@ -8,7 +8,7 @@ import (
 	"limitsrv/engine"
 )
 
-// withoutQuorum answers a batch that nobody can decide as Options.NoQuorum says.
+// withoutQuorum answers a batch that no leader can decide, according to Options.NoQuorum.
 func (n *Node) withoutQuorum(r request) {
 	var decide func(op *engine.Op, d *engine.Decision)
 	policy := n.o.NoQuorum
@@ -39,8 +39,8 @@ func (n *Node) withoutQuorum(r request) {
 	r.done(nil)
 }
 
-// down is why nobody decides. That no majority can be reached is said only where this node
-// has asked all others since it lost the leader.
+// noQuorumError returns the reason for which requests are not decided. It is errNoQuorum
+// only if this node has asked all others since it lost the leader.
 func (n *Node) noQuorumError() *codedError {
 	if why := n.leaderError(); why != nil {
 		return why
@@ -48,7 +48,7 @@ func (n *Node) noQuorumError() *codedError {
 	return errSilent
 }
 
-// leaderless is why no leader is known, nil if one is.
+// leaderError returns the reason for which no leader is known, or nil.
 func (n *Node) leaderError() *codedError {
 	lead := n.leadership()
 	switch {
@@ -62,12 +62,12 @@ func (n *Node) leaderError() *codedError {
 	return errNoLeader
 }
 
-// asksPermits says whether an op asks for something that a limit gives.
+// takesTokens reports whether an op requests tokens or leases.
 func takesTokens(op engine.Op) bool {
 	return (op.Kind == engine.Take || op.Kind == engine.Acquire) && op.N > 0
 }
 
-// allowed answers as a new key would, under which n permits have been taken.
+// allowed decides as a new key would after n tokens were taken.
 func allowed(op *engine.Op, d *engine.Decision) {
 	*d = engine.Decision{Params: op.Params, Allowed: 1, Remaining: max(op.Params.Limit-op.N, 0)}
 	if op.Mode&engine.Partial != 0 {
@@ -75,26 +75,25 @@ func allowed(op *engine.Op, d *engine.Decision) {
 	}
 }
 
-// denied answers as a key that has nothing left and whose state nobody knows: to
-// be asked again in a second.
+// denied decides as a key without tokens and with unknown state: retry in a second.
 func denied(op *engine.Op, d *engine.Decision) {
 	*d = engine.Decision{Params: op.Params, Wait: engine.Span{Millis: deniedRetryMillis}, Reset: engine.Span{Millis: deniedRetryMillis}}
 }
 
-// retryDenied is in milliseconds.
+// deniedRetryMillis is in milliseconds.
 const deniedRetryMillis = 1000
 
-// A localEngine decides while there is no quorum, by what the node knew of a key
-// when it was first asked for it. It is dropped when there is a leader again.
+// A localEngine decides while there is no quorum, from the state that the node had of a
+// key when it was first requested. It is dropped some time after there is a leader again.
 type localEngine struct {
 	mu     sync.Mutex
 	engine *engine.Engine
-	from   *engine.Engine // what keys are taken over from
+	from   *engine.Engine // the source of imported keys
 	last   engine.Instant
 	block  []byte
 }
 
-// empty is an engine without keys.
+// empty returns an engine without keys.
 func (l *localEngine) empty() *engine.Engine {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -104,7 +103,7 @@ func (l *localEngine) empty() *engine.Engine {
 	return l.engine
 }
 
-// decideLocally decides what asks for permits against this node's own last state.
+// decideLocally decides the ops that take tokens against this node's last state.
 func (n *Node) decideLocally(r request) {
 	s := n.stack.Load()
 	if s == nil {
@@ -118,8 +117,8 @@ func (n *Node) decideLocally(r request) {
 	r.done(nil)
 }
 
-// decide decides what asks for permits. Its keys have the memory that the bound leaves
-// beside those of the node, at least a sixteenth of it.
+// decide decides the ops that take tokens. Its keys may use the memory that the node's
+// keys leave below the bound, at least a sixteenth of the bound.
 func (l *localEngine) decide(m *fsm, b *engine.Batch, maxMemory int64, evict bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -151,7 +150,7 @@ func (l *localEngine) decide(m *fsm, b *engine.Batch, maxMemory int64, evict boo
 	}
 }
 
-// adopt takes a key over as the node knows it, unless it is there. mu is held.
+// importKey copies a key from the node's engine, unless it exists. Requires: mu is held.
 func (l *localEngine) importKey(now engine.Instant, key []byte) {
 	if l.engine.KeyBytes(now, key) > 0 {
 		return
@@ -161,26 +160,26 @@ func (l *localEngine) importKey(now engine.Instant, key []byte) {
 		return
 	}
 	l.block = block
-	// What is there as a rested key is as good as new, and is replaced.
+	// An expired record of the key is replaced.
 	drop := engine.Batch{Ops: []engine.Op{{Kind: engine.Forget, Key: key}}}
 	l.engine.Apply(now, &drop)
 	if err := l.engine.Load(block); err != nil {
-		panic(err) // a block of an engine of the same seed, of a key that is not there
+		panic(err) // the block is of an engine with the same seed, and the key does not exist
 	}
 }
 
-// drop forgets what was decided locally.
+// drop discards the local decisions.
 func (l *localEngine) drop() {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	l.engine, l.from = nil, nil
 }
 
-// localKept is how long after the last local decision they are forgotten, once
-// there is a leader.
+// localRetention is the time after the last local decision at which they are discarded,
+// once there is a leader.
 const localRetention = 10 * time.Second
 
-// dropLocal forgets local decisions when there has been a leader for long enough.
+// expireLocal discards local decisions if there has been a leader for long enough.
 func (n *Node) expireLocal(s *raftStack) {
 	l := &n.local
 	l.mu.Lock()

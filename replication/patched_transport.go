@@ -12,52 +12,53 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// steadyTransport is raft's way to other nodes, and keeps from it what raft v1.7.3
-// does wrong:
+// A patchedTransport is raft's transport, with workarounds for defects of raft v1.7.3:
 //
-//   - It handles heartbeats beside its main goroutine, and may then take part in two
-//     terms at once. Here they are requests as any other.
-//   - It takes every snapshot from the leader of its term, also one that the network
-//     has held up and that lacks what has been acknowledged since: it drops its log for
-//     that, and then panics for want of it, or has lost it. Here sinkWatched refuses to
-//     store such a snapshot, which leaves raft as it was. To the leader that is as good
-//     as taken: it goes on with what follows, of which the other tells what it has.
-//   - What it still has for a node that was removed it sends to that node's address,
-//     where by now there may be one with another id. Here it is not sent.
-//   - After each failure to send entries to a node it rests for longer, up to 10 s. A
-//     node that is back takes no part for as long as it was away, and when another one
-//     fails meanwhile there is no majority. Here entries wait for an answer to a
-//     heartbeat instead, which is tried at least every half election timeout.
-//   - It bounds how many entries it sends at once, and not their bytes: 64 transactions
-//     of 16 MB take their receiver gigabytes, never arrive in time, and are all sent again.
-//     Here what is beyond maxAppendBytes goes with the next.
-//   - It asks each node for its vote once, over a link that may have ended long ago. Two of
-//     three nodes then split their votes, and rest. Here such a link is replaced.
-//   - It tells commits beside heartbeats, several times as often, also where nothing is
-//     decided. Here a heartbeat tells them, up to the last entry that the other node took.
+//   - Raft handles heartbeats outside its main goroutine, and may then take part in two
+//     terms at once. Here they are handled like any other request.
+//   - Raft accepts every snapshot from the leader of its term, including one that the
+//     network delayed and that lacks entries acknowledged since: it then drops its log,
+//     and either panics because entries are missing or has lost them. Here timedSink
+//     rejects such a snapshot, which leaves raft's state unchanged. The leader is told
+//     that the snapshot was installed, and continues with the next entries, for which the
+//     follower reports its own last index.
+//   - Requests to a removed node are sent to its address, where another node may listen
+//     already. Here they are not sent.
+//   - After each failed request to a node raft backs off, up to 10 s. A node that recovers
+//     is left out for as long as it was unreachable, and if another one fails meanwhile
+//     there is no majority. Here entries wait for an answer to a heartbeat instead, which
+//     is sent at least every half election timeout.
+//   - Raft bounds the number of entries per request, but not their bytes: 64 transactions
+//     of 16 MB take gigabytes at the receiver, never arrive in time, and are all sent
+//     again. Here entries beyond maxAppendBytes go into the next request.
+//   - Raft asks each node for its vote once, over a link that may have ended long ago. Two
+//     of three nodes then split their votes, and back off. Here such a link is replaced.
+//   - Raft sends commits in separate requests, several times as often as heartbeats, also
+//     while nothing is decided. Here heartbeats carry the commit index, up to the last
+//     entry that the follower acknowledged.
 //
 // Source of the first: hashicorp/raft, issue 695.
 type patchedTransport struct {
 	*raft.NetworkTransport
-	address  raft.ServerAddress          // at which others reach this node
-	nodeAt   func(address string) string // the id there, empty if that is not known
-	raft     atomic.Pointer[raft.Raft]   // nil: not made yet
-	answered func(node string)           // called with each node that answers a heartbeat
+	address     raft.ServerAddress          // at which other nodes reach this one
+	nodeAt      func(address string) string // the node's id, "" if unknown
+	raft        atomic.Pointer[raft.Raft]   // nil: not started yet
+	answered    func(node string)           // called with each node that answers a heartbeat
 	unreachable unreachablePeers
-	acked    ackedEntries
+	acked       ackedEntries
 }
 
 func newPatchedTransport(t *raft.NetworkTransport, address string, nodeAt func(string) string) *patchedTransport {
 	return &patchedTransport{NetworkTransport: t, address: raft.ServerAddress(address), nodeAt: nodeAt, answered: func(string) {}}
 }
 
-// LocalAddr is the address at which others reach this node.
+// LocalAddr returns the address at which other nodes reach this one.
 func (t *patchedTransport) LocalAddr() raft.ServerAddress { return t.address }
 
-// SetHeartbeatHandler does nothing.
+// SetHeartbeatHandler does nothing, so that heartbeats take the common path.
 func (t *patchedTransport) SetHeartbeatHandler(func(raft.RPC)) {}
 
-// errOldSnapshot is the answer to a snapshot of what a node has carried out already.
+// errOldSnapshot is the answer to a snapshot of entries that a node has already applied.
 var errOldSnapshot = errors.New("the snapshot has nothing new")
 
 func (t *patchedTransport) check(id raft.ServerID, target raft.ServerAddress) error {
@@ -84,9 +85,9 @@ func (t *patchedTransport) AppendEntries(id raft.ServerID, target raft.ServerAdd
 	}
 	t.unreachable.waitReachable(id, func() bool { return t.leads(id, target, request.Term) })
 	if slices.ContainsFunc(request.Entries, func(e *raft.Log) bool { return e.Type == snapshotEnd }) {
-		return raft.ErrLogNotFound // read while this node led no more
+		return raft.ErrLogNotFound // it was read after this node lost leadership
 	}
-	request.Entries = upTo(request.Entries, maxAppendBytes) // from which raft sees what was sent
+	request.Entries = upTo(request.Entries, maxAppendBytes) // raft derives the next index from it
 	err := t.append(id, target, request, response)
 	t.unreachable.recordSend(id, err)
 	if err == nil && response.Success {
@@ -95,10 +96,11 @@ func (t *patchedTransport) AppendEntries(id raft.ServerID, target raft.ServerAdd
 	return err
 }
 
-// seatWait is how long a node may take to its seat once the leader has admitted it.
+// memberStartWait bounds the time for which a node that the leader admitted may start
+// raft.
 const memberStartWait = 3 * time.Second
 
-// append waits for a node that is about to take its seat.
+// append sends a request, and retries while the other node is about to start raft.
 func (t *patchedTransport) append(id raft.ServerID, target raft.ServerAddress, request *raft.AppendEntriesRequest, response *raft.AppendEntriesResponse) error {
 	for began := time.Now(); ; time.Sleep(memberStartWait / 100) {
 		err := t.NetworkTransport.AppendEntries(id, target, request, response)
@@ -108,7 +110,7 @@ func (t *patchedTransport) append(id raft.ServerID, target raft.ServerAddress, r
 	}
 }
 
-// upTo are the first of entries, at least one, with about so many bytes at most.
+// upTo returns the first entries, at least one, with at most about most bytes.
 func upTo(entries []*raft.Log, most int) []*raft.Log {
 	for i, e := range entries {
 		if most -= entryCost(e); most < 0 && i > 0 {

@@ -8,18 +8,19 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// RequestVote asks a node for its vote. See voting.
+// RequestVote asks a node for its vote. See askForVote.
 func (t *patchedTransport) RequestVote(id raft.ServerID, target raft.ServerAddress, request *raft.RequestVoteRequest, response *raft.RequestVoteResponse) error {
 	return askForVote(func() error { return t.NetworkTransport.RequestVote(id, target, request, response) })
 }
 
-// RequestPreVote asks a node whether it would vote for this one. See voting.
+// RequestPreVote asks a node whether it would vote for this one. See askForVote.
 func (t *patchedTransport) RequestPreVote(id raft.ServerID, target raft.ServerAddress, request *raft.RequestPreVoteRequest, response *raft.RequestPreVoteResponse) error {
 	return askForVote(func() error { return t.NetworkTransport.RequestPreVote(id, target, request, response) })
 }
 
-// voting asks again where a link has ended, which may have rested since the other node was
-// last started, until it was a new one. A node answers the same question twice alike.
+// askForVote repeats a request over another link if a link failed, until a new one was
+// used: pooled links may be older than the other node's last start. A node gives the same
+// answer to the same request. Timeouts are not retried.
 func askForVote(ask func() error) error {
 	var err error
 	for range maxPool + 1 {

@@ -8,24 +8,24 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// known is what a node knows about the others. Many may use it at once.
+// A peerTable holds the last reports of the other nodes. Concurrency: any goroutine.
 type peerTable struct {
-	mu    sync.Mutex
-	nodes map[string]string        // ids by address, of the latest configuration
-	since map[string]time.Duration // by id: by mono, when it was first in one, as this node has seen
+	mu      sync.Mutex
+	nodes   map[string]string        // ids by address, of the latest configuration
+	since   map[string]time.Duration // by id: when this node first saw it in a configuration, by mono
 	reports map[string]peerReport
 }
 
-// peerNews is the last that was heard from a node.
+// A peerReport is the last status received from, or about, a node.
 type peerReport struct {
 	peerStatus
 	At time.Duration // by mono
 }
 
-// learn takes over raft's latest configuration.
+// refreshServers updates the table from raft's latest configuration.
 func (n *Node) refreshServers(r *raft.Raft) { n.peers.setServers(serversOf(r), n.mono()) }
 
-// learn takes over who the members are, at a reading of the monotonic clock.
+// setServers replaces the members. now is a reading of the monotonic clock.
 func (k *peerTable) setServers(servers []server, now time.Duration) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -40,7 +40,8 @@ func (k *peerTable) setServers(servers []server, now time.Duration) {
 	k.since = since
 }
 
-// silence is for how long nothing has been heard of a member, or since it is one.
+// silentFor returns the time since the last report about a member, or since it is a
+// member.
 func (k *peerTable) silentFor(node string, now time.Duration) time.Duration {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -53,8 +54,9 @@ func (k *peerTable) silentFor(node string, now time.Duration) time.Duration {
 	return 0
 }
 
-// excuse is called once in attendEvery with the time since the last call. Of more than twice
-// that, this process did not run for most: no member was silent meanwhile.
+// excusePause is called once per maintainInterval with the time since the last call. If
+// that is more than twice the interval, this process was paused for most of it, so the
+// excess does not count as silence of any member.
 func (k *peerTable) excusePause(passed time.Duration) {
 	missed := passed - 2*maintainInterval
 	if missed <= 0 {
@@ -71,14 +73,14 @@ func (k *peerTable) excusePause(passed time.Duration) {
 	}
 }
 
-// nodeAt is the id of the node at an address, empty if it is not known.
+// nodeAt returns the id of the node at an address, or "" if it is unknown.
 func (k *peerTable) nodeAt(address string) string {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	return k.nodes[address]
 }
 
-// hear keeps news of a node.
+// record stores a report.
 func (k *peerTable) record(news peerReport) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -88,7 +90,7 @@ func (k *peerTable) record(news peerReport) {
 	k.reports[news.Node] = news
 }
 
-// answered notes that a node has answered at a time by mono, of which news were heard before.
+// recordAnswer notes that a node answered at a time by mono, if there is a report of it.
 func (k *peerTable) recordAnswer(node string, at time.Duration) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -98,7 +100,7 @@ func (k *peerTable) recordAnswer(node string, at time.Duration) {
 	}
 }
 
-// forget drops what is known of nodes that are none of the configuration.
+// prune drops the reports of nodes that are not in the configuration.
 func (k *peerTable) prune() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -109,7 +111,7 @@ func (k *peerTable) prune() {
 	maps.DeleteFunc(k.reports, func(id string, _ peerReport) bool { return !ids[id] })
 }
 
-// lasts are the last entries of the others, as far as was heard.
+// lastIndexes returns the reported last entries of the other nodes.
 func (k *peerTable) lastIndexes() (all []uint64) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -119,7 +121,7 @@ func (k *peerTable) lastIndexes() (all []uint64) {
 	return all
 }
 
-// reached is how many others are known to have an entry.
+// countReached returns how many other nodes have reported an entry as stored.
 func (k *peerTable) countReached(index uint64) (have int) {
 	for _, last := range k.lastIndexes() {
 		if last >= index {
@@ -129,7 +131,7 @@ func (k *peerTable) countReached(index uint64) (have int) {
 	return have
 }
 
-// news are a copy of what was heard.
+// all returns a copy of the reports by node id.
 func (k *peerTable) all() map[string]peerReport {
 	k.mu.Lock()
 	defer k.mu.Unlock()

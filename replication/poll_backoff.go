@@ -6,19 +6,20 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// calmLooks is how many seconds pass until a node asks others how they are when all is
-// calm: a call wakes both of them some ten times.
+// maxIdleTicks is the number of maintainIntervals between status calls of an idle cluster:
+// a call wakes both nodes some ten times.
 const maxIdleTicks = 5
 
-// calmness is when a node last asked others how they are, and whether that found all well.
-// While it did, and nothing has come into the log since, it need not ask again each time.
+// A pollBackoff reduces status calls: while the last one found all members caught up, and
+// the log has not grown since, the next is due only after maxIdleTicks.
 type pollBackoff struct {
 	term, last uint64
 	passed     int
 	idle       bool
 }
 
-// asks is called once in attendEvery with where the log is, and says whether to ask.
+// due is called once per maintainInterval with the position of the log, and reports
+// whether to make the call.
 func (c *pollBackoff) due(term, last uint64) bool {
 	c.passed++
 	if c.idle && c.term == term && c.last == last && c.passed < maxIdleTicks {
@@ -28,11 +29,11 @@ func (c *pollBackoff) due(term, last uint64) bool {
 	return true
 }
 
-// found notes whether all is well.
+// record stores the result of the call.
 func (c *pollBackoff) record(well bool) { c.idle = well }
 
-// allWell says whether all members are voters, have all of the leader's log, and were
-// heard of lately.
+// allCaughtUp reports whether all members are voters, have all of the leader's log, and
+// were heard from recently.
 func (n *Node) allCaughtUp(s *raftStack) bool {
 	self, last, news, now := n.identity().Node, s.raft.LastIndex(), n.peers.all(), n.mono()
 	for _, server := range s.raft.GetConfiguration().Configuration().Servers {
@@ -44,7 +45,8 @@ func (n *Node) allCaughtUp(s *raftStack) bool {
 	return true
 }
 
-// allHave says whether the leader has heard of all others lately, and that they have an entry.
+// summariesReach reports whether the leader heard from all others recently and they have
+// an entry.
 func summariesReach(words []peerSummary, last uint64) bool {
 	for _, w := range words {
 		if w.LastIndex < last || w.Seen > maintainInterval {
@@ -54,8 +56,8 @@ func summariesReach(words []peerSummary, last uint64) bool {
 	return true
 }
 
-// onlineFor is how long after the last word of a member it counts as online. A leader hears
-// of it with each heartbeat, others with the leader's word.
+// onlineFor returns the time after a member's last report for which it counts as online. A
+// leader gets a report with each heartbeat, other nodes get the leader's summaries.
 func onlineFor(leading bool) time.Duration {
 	if leading {
 		return 3 * maintainInterval

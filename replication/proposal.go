@@ -8,51 +8,52 @@ import (
 	"limitsrv/persist"
 )
 
-// A flight is a group of batches on its way through the log as one entry. What
-// comes first, the machine that carries it out or the news that it may be lost,
-// changes its state from flying, and answers it.
+// A proposal is a group of batches that goes through the log as one entry. Exactly one of
+// fsm.Apply and Node.propose moves state from proposalPending; that side answers the
+// requests.
 type proposal struct {
 	data     []byte
 	stamp    engine.Instant
 	parts    []part
 	requests []waitingRequest
 	state    atomic.Int32
-	applying    chan struct{} // closed when the machine begins to carry it out
-	applied   chan struct{} // closed when it has
+	applying chan struct{} // closed when the FSM begins to apply it
+	applied  chan struct{} // closed when the FSM has applied it
 }
 
 func newProposal(stamp engine.Instant) *proposal {
 	return &proposal{stamp: stamp, applying: make(chan struct{}), applied: make(chan struct{})}
 }
 
-// The states of a flight.
+// The states of a proposal.
 const (
 	proposalPending int32 = iota
 	proposalClaimed
 	proposalAbandoned
 )
 
-// A part is a batch of the entry: several joined, for the engine is faster with more
-// ops for each shard, or one that must stay by itself.
+// A part is one batch of the entry: several requests joined, because the engine is faster
+// with more ops per shard, or a request that must stay separate.
 type part struct {
 	batch *engine.Batch
-	// requests is how many of the flight's are joined in it; 0: one that is batch
-	// itself, or the original of it, of which the Expects were left out; -1: none.
+	// requests is the number of the proposal's requests that are joined in it; 0: one
+	// request, whose batch is batch itself, or was copied to batch without its Expects;
+	// -1: none.
 	requests int
 }
 
-// A builder makes flights of what waits. One goroutine uses it.
+// A builder makes proposals from waiting requests. Concurrency: one goroutine.
 type builder struct {
 	entry persist.Entry
-	spare []*engine.Batch // joined ones of flights that have been answered
+	spare []*engine.Batch // joined batches of answered proposals
 }
 
-// maxEntryBytes is how long an entry gets before another is begun. One batch may be
+// maxEntryBytes is the length of an entry at which another is begun. A single batch may be
 // longer.
 const maxEntryBytes = 64 << 10
 
-// build makes a flight of requests from the first on, as many as fit, of which none
-// has an Expect. full says that no key may be added, and victims are to be dropped first.
+// build makes a proposal from as many of the first requests as fit. Requires: none has an
+// Expect. full: no key may be added. victims are keys to evict first.
 func (b *builder) build(stamp engine.Instant, requests []waitingRequest, full bool, victims [][]byte) *proposal {
 	f := newProposal(stamp)
 	b.entry.Reset()
@@ -73,7 +74,7 @@ func (b *builder) build(stamp engine.Instant, requests []waitingRequest, full bo
 	return f
 }
 
-// buildExpecting makes a flight of one request whose Expects hold.
+// buildExpecting makes a proposal from the first request, whose Expects hold.
 func (b *builder) buildExpecting(stamp engine.Instant, requests []waitingRequest, full bool) *proposal {
 	f := newProposal(stamp)
 	f.requests = requests[:1]
@@ -89,7 +90,7 @@ func (b *builder) buildExpecting(stamp engine.Instant, requests []waitingRequest
 	return f
 }
 
-// dropVictims puts a batch in front that drops keys.
+// dropVictims prepends a batch that forgets the evicted keys.
 func (b *builder) dropVictims(f *proposal, victims [][]byte) {
 	if len(victims) == 0 {
 		return
@@ -102,10 +103,10 @@ func (b *builder) dropVictims(f *proposal, victims [][]byte) {
 	f.parts = append(f.parts, part{batch: batch, requests: -1})
 }
 
-// joinedOps is how many ops are joined into one batch.
+// joinedOps is the number of ops at which a joined batch is complete.
 const joinedOps = 2048
 
-// joinable is how many requests, from the first on, may be carried out as one.
+// joinable returns how many of the first requests may be joined into one batch.
 func (b *builder) joinable(requests []waitingRequest) (n int) {
 	for ops := 0; n < len(requests) && !requests[n].batch.Atomic && ops < joinedOps; n++ {
 		ops += len(requests[n].batch.Ops)
@@ -124,7 +125,7 @@ func (b *builder) join(requests []waitingRequest) *engine.Batch {
 	return all
 }
 
-// answer tells all requests of a flight that was carried out.
+// answer answers all requests of a proposal that was applied.
 func (f *proposal) answer() {
 	requests := f.requests
 	for _, p := range f.parts {
@@ -145,7 +146,7 @@ func (f *proposal) answer() {
 	}
 }
 
-// split gives the decisions of a joined batch to those that it was made of.
+// split copies the decisions of a joined batch to the batches of its requests.
 func split(all *engine.Batch, requests []waitingRequest) {
 	rest := all.Decisions
 	for _, r := range requests {
@@ -155,7 +156,7 @@ func split(all *engine.Batch, requests []waitingRequest) {
 	}
 }
 
-// answerExpecting gives the decisions of a batch without Expects to the original.
+// answerExpecting copies the decisions of a batch without Expects to the original.
 func answerExpecting(original, batch *engine.Batch) {
 	original.Decisions = original.Decisions[:0]
 	rest := batch.Decisions
@@ -168,19 +169,18 @@ func answerExpecting(original, batch *engine.Batch) {
 	}
 }
 
-// refuse tells all requests of a flight an error.
+// fail answers all requests of a proposal with an error.
 func (f *proposal) fail(err error) {
 	for _, r := range f.requests {
 		r.done(err)
 	}
 }
 
-// recycle takes the joined batches of a flight back, whose requests have been
-// answered.
+// recycle reclaims the joined batches of a proposal whose requests were answered.
 func (b *builder) recycle(f *proposal) {
 	for _, p := range f.parts {
 		if p.requests > 0 && len(b.spare) < maxSpareBatches {
-			clear(p.batch.Ops) // they point to what belongs to others
+			clear(p.batch.Ops) // they reference keys of other batches
 			p.batch.Reset()
 			b.spare = append(b.spare, p.batch)
 		}

@@ -15,34 +15,35 @@ import (
 	"limitsrv/persist"
 )
 
-// A seat is what a member has: raft, and what it stands on.
+// A raftStack is raft of one member with its FSM, log, vote store, snapshots and
+// transport.
 type raftStack struct {
-	raft      *raft.Raft
-	begun     time.Time // when raft was started
-	fsm   *fsm
-	log       *persist.Log
-	entries      *cachedLog
-	stable    *voteStore
-	snapshots *timedSnapshots
-	voting    *persist.Stopwatch // writes of the term and the vote
-	transport *raft.NetworkTransport
-	notify    chan bool     // true: this node was elected; false: it leads no more
-	stopped      chan struct{} // closed when the seat is left
-	observer  *raft.Observer
-	loggedTerm      atomic.Uint64 // the last term of which a leader was logged
+	raft       *raft.Raft
+	begun      time.Time // when raft was started
+	fsm        *fsm
+	log        *persist.Log
+	entries    *cachedLog
+	stable     *voteStore
+	snapshots  *timedSnapshots
+	voting     *persist.Stopwatch // writes of the term and the vote
+	transport  *raft.NetworkTransport
+	notify     chan bool     // true: this node was elected; false: it leads no more
+	stopped    chan struct{} // closed when the stack is stopped
+	observer   *raft.Observer
+	loggedTerm atomic.Uint64 // the last term whose leader was logged
 
 	saving   atomic.Bool
 	saveMu   sync.Mutex
 	lastSave savedSnapshot
-	newest   raft.SnapshotMeta // on disk
-	restored int64             // machine.counts.installed when newest was looked at; attend alone
+	newest   raft.SnapshotMeta // newest snapshot on disk
+	restored int64             // fsm.counts.installed when newest was read; maintain goroutine only
 
-	lastReceived received // when looksStuck last looked; attend alone
-	unchangedChecks   int      // of looksStuck since lastGot was another; attend alone
-	refusedBefore int64    // snapshots.refused when lastGot was another; attend alone
+	lastReceived    received // at the last call of isStuck; maintain goroutine only
+	unchangedChecks int      // calls of isStuck since lastReceived changed; maintain goroutine only
+	refusedBefore   int64    // snapshots.refused when lastReceived changed; maintain goroutine only
 }
 
-// received is what a node has got: up to which entry, and how many writes of snapshots.
+// received is the progress of a node: its last entry, and the count of snapshot writes.
 type received struct {
 	last   uint64
 	writes int64
@@ -53,17 +54,17 @@ const (
 	logName   = "log"
 	votesName = "votes.db"
 	retained  = 2  // snapshots
-	maxPool   = 3  // connections to each other node that rest
+	maxPool   = 3  // idle connections to each other node
 	maxAppend = 16 // entries read at once for a follower, each of which may be a transaction of 16 MB
-	// maxAppendBytes is how much of them is sent at once, if it is more than one.
+	// maxAppendBytes bounds the bytes sent at once, if they are more than one entry.
 	maxAppendBytes = 1 << 20
-	segmentShare   = 4 // of SnapshotLogBytes, how long a segment of the log is
-	// transferScale is how much of a snapshot is to arrive within one timeout.
+	segmentShare   = 4 // part of SnapshotLogBytes that one segment of the log has
+	// transferScale is the number of snapshot bytes that must arrive within one timeout.
 	transferScale = 1 << 20
 )
 
-// sit takes the node's seat, unless the node stops: it deletes what it had as another
-// node, opens its log, snapshots and votes, and starts raft.
+// startRaft starts this node as the stored member, unless the node stops: it deletes data
+// kept under other ids, opens log, snapshots and votes, and starts raft.
 func (n *Node) startRaft() error {
 	if n.stopping.Err() != nil {
 		return errStopped
@@ -94,7 +95,7 @@ func (n *Node) startRaft() error {
 	return nil
 }
 
-// openSeat opens what raft stands on.
+// openStack opens the log, the snapshots and the votes, and makes the FSM.
 func (n *Node) openStack(m *membership) (s *raftStack, err error) {
 	dir := n.dir.FS.PathJoin(n.dir.Path, raftDir, m.Node)
 	if err := persist.MakeDir(n.dir.FS, dir); err != nil {
@@ -142,7 +143,7 @@ func openStores(dir string, logger hclog.Logger) (raft.StableStore, raft.Snapsho
 	return stable, snapshots, nil
 }
 
-// start starts raft, founding the cluster if that is still to be done.
+// newRaft starts raft, after bootstrapping the cluster if that is still to be done.
 func (n *Node) newRaft(s *raftStack, m *membership) (err error) {
 	config := n.raftConfig(m.Node)
 	config.NotifyCh = s.notify
@@ -153,7 +154,7 @@ func (n *Node) newRaft(s *raftStack, m *membership) (err error) {
 	s.transport.TimeoutScale = transferScale
 	if len(m.Founding) > 0 {
 		err = raft.BootstrapCluster(config, s.entries, s.stable, s.snapshots, s.transport, configurationOf(m.Founding))
-		if err != nil && !errors.Is(err, raft.ErrCantBootstrap) { // that has been done
+		if err != nil && !errors.Is(err, raft.ErrCantBootstrap) { // it was done before
 			return errors.Join(err, s.transport.Close())
 		}
 	}
@@ -181,13 +182,13 @@ func (n *Node) newRaft(s *raftStack, m *membership) (err error) {
 		return false
 	})
 	s.raft.RegisterObserver(s.observer)
-	address, id := s.raft.LeaderWithID() // which may have been known before
+	address, id := s.raft.LeaderWithID() // which raft may have known before the observer was registered
 	n.logLeader(s, raft.LeaderObservation{LeaderAddr: address, LeaderID: id})
 	n.refreshServers(s.raft)
 	return nil
 }
 
-// rpcTimeout is how long a node waits for another one's answer.
+// rpcTimeout bounds the wait for another node's answer to a raft request.
 func (n *Node) rpcTimeout() time.Duration { return max(2*n.o.ElectionTimeout, time.Second) }
 
 func (n *Node) raftConfig(node string) *raft.Config {
@@ -198,14 +199,14 @@ func (n *Node) raftConfig(node string) *raft.Config {
 	c.CommitTimeout = n.o.commitTimeout
 	c.MaxAppendEntries = maxAppend
 	c.NoLegacyTelemetry = true
-	c.SnapshotInterval = 24 * time.Hour // attend asks for snapshots, by bytes
+	c.SnapshotInterval = 24 * time.Hour // maintain requests snapshots, by bytes
 	c.SnapshotThreshold = 1 << 62
 	c.TrailingLogs = minTrailing
 	c.Logger = newRaftLog(n.log)
 	return c
 }
 
-// configurationOf is that of founding nodes.
+// configurationOf returns raft's configuration of the founding nodes.
 func configurationOf(founding []server) (c raft.Configuration) {
 	for _, f := range founding {
 		c.Servers = append(c.Servers, raft.Server{ID: raft.ServerID(f.Node), Address: raft.ServerAddress(f.Raft)})
@@ -213,10 +214,10 @@ func configurationOf(founding []server) (c raft.Configuration) {
 	return c
 }
 
-// isLeader says whether raft leads.
+// isLeader reports whether r is the leader.
 func isLeader(r *raft.Raft) bool { return r.State() == raft.Leader }
 
-// leave ends raft, and what it stands on, in good order.
+// stopRaft shuts raft down and closes its files.
 func (n *Node) stopRaft() error {
 	s := n.stack.Swap(nil)
 	if s == nil {
@@ -237,7 +238,7 @@ func (n *Node) stopRaft() error {
 // close closes the files.
 func (s *raftStack) close() error { return errors.Join(s.log.Close(), s.stable.Close()) }
 
-// restart begins anew with what is on disk, for a raft that is stuck.
+// restartRaft stops a raft that is stuck and starts it again from disk.
 func (n *Node) restartRaft(why string) {
 	n.raftMu.Lock()
 	defer n.raftMu.Unlock()
@@ -259,9 +260,9 @@ func (n *Node) restartRaft(why string) {
 	}
 }
 
-// propose puts a flight into the log and waits until the machine has begun to carry it
-// out, or it is known that it may not. The error is raft's. The next flight may be on
-// its way while the machine is still at this one.
+// propose puts a proposal into the log and waits until the FSM begins to apply it, or it
+// may never be applied. It returns raft's error. The next proposal may follow while the
+// FSM still applies this one.
 func (n *Node) propose(f *proposal) error {
 	s := n.stack.Load()
 	if s == nil {
@@ -282,12 +283,12 @@ func (n *Node) propose(f *proposal) error {
 		n.log.Error("a decision is lost sight of", "error", err, "index", future.Index())
 	}
 	if f.state.Load() == proposalClaimed {
-		return nil // the machine has it
+		return nil // the FSM applies it
 	}
 	return err
 }
 
-// landed is told what the machine has carried out.
+// proposalApplied is called by the FSM after it applied this node's proposal.
 func (n *Node) proposalApplied(f *proposal) { n.batcher.applied <- f }
 
 // proposeControl puts an entry about the cluster into the log.

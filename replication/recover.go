@@ -13,59 +13,60 @@ import (
 	"limitsrv/persist"
 )
 
-// A Remnant describes a node's data on disk, or a backup. Of two nodes of one cluster
-// that with the higher Term is further, and in one Term that with the higher LastIndex.
+// A Remnant describes a node's data on disk, or a backup. Of two nodes of one cluster the
+// one with the higher Term is further ahead, and within one Term the one with the higher
+// LastIndex.
 type Remnant struct {
 	Kind          RemnantKind
-	Cluster, Node string         // ids; Cluster is empty for a server by itself
-	Servers       []string       // addresses of the members, as a member knows them
-	Term          uint64         // of the last entry; 0: not known
+	Cluster, Node string         // ids; Cluster is empty for a single server
+	Servers       []string       // addresses of the members, as stored by a member
+	Term          uint64         // of the last entry; 0: unknown
 	LastIndex     uint64         // of the last entry; 0: it has none
-	Stamp         engine.Instant // the time of the state; 0: nothing was ever decided
+	Stamp         engine.Instant // the time of the state; 0: no decision was ever made
 	Taken         time.Time      // of a backup
 	Keys          int64
-	// LostTail says that the system went down with a log that was not synced: of a
-	// member's the end may be missing, of a server's by itself it is torn and dropped.
+	// LostTail: the system crashed with an unsynced log. The end of a member's log may be
+	// missing; the end of a single server's log is torn and dropped.
 	LostTail bool
 }
 
-// RemnantKind is the kind of a directory.
+// A RemnantKind is the kind of a directory.
 type RemnantKind uint8
 
 const (
 	// OfMember is the data directory of a node of a cluster.
 	OfMember RemnantKind = iota
-	// OfSingle is the data directory of a server by itself.
+	// OfSingle is the data directory of a single server.
 	OfSingle
-	// OfBackup is a backup, of either, on which no server has started.
+	// OfBackup is a backup of either, on which no server has started.
 	OfBackup
 )
 
-// Age is how long before now the last decision was.
+// Age returns the time from the last decision until now.
 func (r Remnant) Age(now time.Time) time.Duration {
 	return now.Sub(time.Unix(0, int64(r.Stamp)))
 }
 
-// IsMember says whether a data directory is that of a node of a cluster.
+// IsMember reports whether dir is the data directory of a node of a cluster.
 func IsMember(dir string) (bool, error) { return persist.IsMember(vfs.Default, dir) }
 
-// Inspect reads all that is in o.Dir, which no process uses: the data directory of a
-// member or of a server by itself, or a backup. Of a member's it changes what a start
-// would: a write that a crash cut short is cut off the log. It takes as long as a start.
+// Inspect reads all data in o.Dir: the data directory of a member or of a single server,
+// or a backup. Requires: no process uses it. It changes a member's directory as a start
+// would: a write that a crash interrupted is cut off the log. Cost: as much as a start.
 func Inspect(o Options) (Remnant, error) {
 	r, err := readState(o)
 	return r.Remnant, err
 }
 
-// Recover makes another data directory, to, with the state that is in o.Dir: of the only
-// member of a new cluster at the address o.Raft, or, if that is empty, of a server by
-// itself. Of o.Dir see Inspect. The counts and the time are those of o.Dir; what the
-// other members had acknowledged and a member's directory does not have is lost. Ids are
-// new, so that nothing of an old cluster reaches the new one.
+// Recover creates another data directory, to, with the state in o.Dir: for the only member
+// of a new cluster at the address o.Raft, or, if that is empty, for a single server. See
+// Inspect for o.Dir. Counts and time are kept; entries that other members acknowledged and
+// that are not in a member's directory are lost. Ids are new, so that no message of an old
+// cluster reaches the new one.
 //
-// The directory is made under another name, to with the suffix draftSuffix, which is
-// deleted first, and renamed when it is complete. If Recover is interrupted, or fails,
-// there is no to.
+// The directory is created under another name, to with the suffix draftSuffix, which is
+// deleted first, and renamed when it is complete. If Recover is interrupted or fails, to
+// does not exist.
 func Recover(o Options, to string) (Remnant, error) {
 	o.setDefaults()
 	if o.Raft != "" {
@@ -86,19 +87,19 @@ func Recover(o Options, to string) (Remnant, error) {
 	return r.Remnant, r.writeMember(o, to)
 }
 
-// draftSuffix ends the name of a directory that Recover has not completed.
+// draftSuffix is the suffix of a directory that Recover has not completed.
 const draftSuffix = ".unfinished"
 
-// remains are a Remnant with its state.
+// A remnantState is a Remnant with its state.
 type remnantState struct {
 	Remnant
 	engine *engine.Engine
 	seed   persist.Seed
-	level  int    // of the features that the cluster's log used
-	voted  uint64 // the term in which a member took part last
+	level  int    // feature level of the cluster's log
+	voted  uint64 // the last term in which a member voted or followed
 }
 
-// readRemains reads all that is in o.Dir.
+// readState reads all data in o.Dir.
 func readState(o Options) (r remnantState, err error) {
 	o.setDefaults()
 	is, err := persist.IsMember(o.fs, o.Dir)
@@ -123,12 +124,12 @@ func readState(o Options) (r remnantState, err error) {
 	return r, nil
 }
 
-// offlineNode is a node that takes part in nothing, to open a seat with.
+// offlineNode returns a node that takes part in nothing, for opening its files.
 func offlineNode(o Options, dir *persist.Dir) *Node {
 	return &Node{o: o, log: o.Logger, dir: dir, mono: monotonicClock(), fatal: func(error) {}, disk: persist.NewDiskWatch()}
 }
 
-// readMember is readRemains for the data directory of a member.
+// readMember is readState for the data directory of a member.
 func readMember(o Options) (r remnantState, err error) {
 	defer func() { err = withHint(err, o.Dir) }()
 	dir, err := persist.OpenDir(o.fs, o.Dir)
@@ -163,8 +164,8 @@ func readMember(o Options) (r remnantState, err error) {
 	return remnantState{Remnant: found, engine: s.fsm.engine.Load(), seed: m.Seed, level: s.fsm.level(), voted: voted}, nil
 }
 
-// readAll has the machine carry out all that the node has: the newest snapshot and
-// the log behind it, committed or not.
+// readAll applies all data of the node to its FSM: the newest snapshot and the log behind
+// it, committed or not.
 func (n *Node) readAll(s *raftStack) (Remnant, error) {
 	m := n.member()
 	r := Remnant{Cluster: m.Cluster.String(), Node: m.Node, LostTail: m.lostTail(n.o.boot())}
@@ -201,7 +202,8 @@ func (n *Node) readAll(s *raftStack) (Remnant, error) {
 	return r, nil
 }
 
-// restoreNewest restores the newest snapshot and says which it is; zero: there is none.
+// restoreNewest restores the newest snapshot and returns its metadata; zero: there is
+// none.
 func (s *raftStack) restoreNewest() (raft.SnapshotMeta, error) {
 	all, err := s.snapshots.List()
 	if err != nil || len(all) == 0 {
@@ -214,7 +216,7 @@ func (s *raftStack) restoreNewest() (raft.SnapshotMeta, error) {
 	return *meta, s.fsm.Restore(from)
 }
 
-// writeSingle makes the data directory of a server by itself.
+// writeSingle creates the data directory of a single server.
 func (r *remnantState) writeSingle(fsys vfs.FS, to string) error {
 	view := r.engine.Freeze()
 	defer view.Close()
@@ -222,7 +224,7 @@ func (r *remnantState) writeSingle(fsys vfs.FS, to string) error {
 	return persist.WriteBackup(context.Background(), fsys, to, to+draftSuffix, view, r.seed, of)
 }
 
-// writeMember makes the data directory of the only member of a new cluster.
+// writeMember creates the data directory of the only member of a new cluster.
 func (r *remnantState) writeMember(o Options, to string) (err error) {
 	draft := to + draftSuffix
 	if err := o.fs.RemoveAll(draft); err != nil {
@@ -248,8 +250,8 @@ func (r *remnantState) writeMember(o Options, to string) (err error) {
 	return persist.Publish(o.fs, draft, to)
 }
 
-// machineOf is a machine with the state, of a cluster without members yet. Raft has no
-// entries and terms before 1.
+// newFSM returns an FSM with the state, for a cluster without members yet. Index and term
+// are at least 1, the least that raft accepts.
 func (r *remnantState) newFSM(m *membership, mono func() time.Duration) *fsm {
 	f := newFSM(m, mono)
 	f.engine.Store(r.engine)
@@ -260,7 +262,7 @@ func (r *remnantState) newFSM(m *membership, mono func() time.Duration) *fsm {
 	return f
 }
 
-// writeSeat writes the files of a node that has no log, only a snapshot.
+// writeStack writes the files of a node that has no log, only a snapshot.
 func (n *Node) writeStack(m *membership, r *remnantState) (err error) {
 	to, err := n.openStack(m)
 	if err != nil {
@@ -284,7 +286,7 @@ func (n *Node) writeStack(m *membership, r *remnantState) (err error) {
 	return view.Persist(sink)
 }
 
-// offline is a Transport that reaches nobody: to encode addresses with.
+// offline is a Transport that only encodes addresses.
 type offline struct {
 	raft.Transport
 	address raft.ServerAddress

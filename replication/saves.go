@@ -9,8 +9,8 @@ import (
 	"limitsrv/persist"
 )
 
-// Save takes a snapshot of this node's state, so that its log can be cut. done is
-// called once, from another goroutine. It is persist.ErrSaving if one is under way.
+// Save takes a snapshot of this node's state, so that its log can be truncated. done is
+// called once, from another goroutine. It returns persist.ErrSaving if one is under way.
 func (n *Node) Save(done func(error)) error {
 	s := n.stack.Load()
 	if s == nil {
@@ -27,7 +27,7 @@ func (n *Node) Save(done func(error)) error {
 	return nil
 }
 
-// save takes a snapshot; saving is set.
+// save takes a snapshot. Requires: saving is set.
 func (n *Node) save(s *raftStack) error {
 	began := time.Now()
 	n.setTrailing(s)
@@ -51,7 +51,7 @@ func (n *Node) save(s *raftStack) error {
 	return nil
 }
 
-// refreshSnapshots looks which snapshot is the newest. It reads the disk.
+// refreshSnapshots updates newest from the disk.
 func (s *raftStack) refreshSnapshots() {
 	all, err := s.snapshots.List()
 	if err != nil || len(all) == 0 {
@@ -63,9 +63,9 @@ func (s *raftStack) refreshSnapshots() {
 	s.newest = *all[0]
 }
 
-// setTrailing has as many entries stay behind the next snapshot as there are in
-// half of the log that makes one due: a node that was away for so long needs no
-// snapshot to catch up.
+// setTrailing sets the number of entries kept behind the next snapshot to the number in
+// half of the log that makes one due: a node that lacks no more needs no snapshot to catch
+// up.
 func (n *Node) setTrailing(s *raftStack) {
 	entries := max(s.fsm.counts.entries.Load(), 1)
 	size := max(s.fsm.counts.bytes.Load()/entries, 1)
@@ -76,7 +76,7 @@ func (n *Node) setTrailing(s *raftStack) {
 	}
 }
 
-// snapshotIfLong begins a snapshot when the log has grown long.
+// snapshotIfLong begins a snapshot if the log has grown enough.
 func (n *Node) snapshotIfLong(s *raftStack) {
 	if s.fsm.counts.snapshotBytes.Load() < max(n.o.SnapshotLogBytes, s.fsm.snapshotSize.Load()/2) {
 		return

@@ -18,15 +18,15 @@ import (
 )
 
 // A snapshot is a stream of sections, each its length, 4 bytes, the CRC32C of its
-// contents, 4 bytes, and these; numbers are little-endian. The first is a
-// snapshotHead in JSON, the last has the length 0 and the CRC of the one before, and
-// all between are blocks of Engine.Freeze. It ends there.
+// contents, 4 bytes, and the contents; numbers are little-endian. The first is a
+// snapshotHead in JSON, the last has the length 0 and the CRC of the one before, and all
+// between are blocks of Engine.Freeze. Nothing follows.
 type snapshotHead struct {
 	Format  int            `json:"format"`
 	Cluster clusterID      `json:"cluster"`
 	Seed    persist.Seed   `json:"seed"`
 	Index   uint64         `json:"index"`
-	Term    uint64         `json:"term,omitempty"` // of that entry; 0: not known
+	Term    uint64         `json:"term,omitempty"` // of that entry; 0: unknown
 	Stamp   engine.Instant `json:"stamp"`
 	Keys    int64          `json:"keys"`
 	clusterState
@@ -35,30 +35,29 @@ type snapshotHead struct {
 const (
 	snapshotFormat = 1
 	sectionHead    = 8
-	// maxSection bounds a block: a key of LOG with a million entries is the longest.
+	// maxSection bounds a block: a LOG key with a million entries is the longest.
 	maxSection = 64 << 20
-	// sectionAtOnce is how much is read at once of a section, whose length is not yet
-	// known to be right.
+	// sectionAtOnce bounds the bytes of a section read at once, because its length is not
+	// verified yet.
 	sectionAtOnce = 1 << 20
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// A frozenMachine is a machine as it was at an entry, to be written out while it
-// goes on.
+// An fsmSnapshot is an FSM frozen at an entry, to be written while the FSM continues.
 type fsmSnapshot struct {
 	head  snapshotHead
 	view  *engine.Snapshot
 	hurry *atomic.Bool
-	// ending gives it up.
+	// stopping makes Persist return errStopping.
 	stopping *atomic.Bool
-	saved  func(bytes int64)
+	saved    func(bytes int64)
 }
 
-// errEnding is why a snapshot is not finished. The log has all that it would.
+// errStopping: a snapshot is abandoned because the node stops. The log has its entries.
 var errStopping = errors.New("the node ends")
 
-// Snapshot freezes the machine. It costs no more than each shard entered once.
+// Snapshot freezes the FSM. Cost: no more than entering each shard once.
 func (f *fsm) Snapshot() (raft.FSMSnapshot, error) {
 	f.applying.Lock()
 	defer f.applying.Unlock()
@@ -86,7 +85,7 @@ func (c *clusterState) clone() (copied clusterState) {
 		err = json.Unmarshal(text, &copied)
 	}
 	if err != nil {
-		panic(err) // of maps and strings
+		panic(err) // maps and strings can always be encoded
 	}
 	return copied
 }
@@ -94,8 +93,8 @@ func (c *clusterState) clone() (copied clusterState) {
 // Release ends the freeze.
 func (s *fsmSnapshot) Release() { s.view.Close() }
 
-// Persist writes the snapshot into sink, with rests that decisions have the
-// processor in.
+// Persist writes the snapshot into sink, with pauses that leave the processor to
+// decisions.
 func (s *fsmSnapshot) Persist(sink raft.SnapshotSink) error {
 	if watched, ok := sink.(*timedSink); ok {
 		watched.own = true
@@ -139,7 +138,7 @@ func (s *fsmSnapshot) write(w *sectionWriter) error {
 	return w.end()
 }
 
-// A sectionWriter writes sections until one fails.
+// A sectionWriter writes sections until a write fails.
 type sectionWriter struct {
 	w     *bufio.Writer
 	crc   uint32
@@ -152,7 +151,7 @@ func (w *sectionWriter) section(data []byte) {
 	w.put(uint32(len(data)), data)
 }
 
-// end marks the end and reports the first error.
+// end writes the end mark and returns the first error.
 func (w *sectionWriter) end() error {
 	w.put(0, nil)
 	return errors.Join(w.err, w.w.Flush())
@@ -171,8 +170,8 @@ func (w *sectionWriter) put(length uint32, data []byte) {
 	w.bytes += sectionHead + int64(len(data))
 }
 
-// Restore replaces the machine's state by that of a snapshot. It reads all of it
-// aside first: if anything is wrong with it, the state stays as it was.
+// Restore replaces the FSM's state with a snapshot's. It reads the whole snapshot first:
+// on any error the state is unchanged.
 func (f *fsm) Restore(from io.ReadCloser) error {
 	defer from.Close()
 	head, e, err := f.read(bufio.NewReaderSize(from, 256<<10))
@@ -247,8 +246,7 @@ type sectionReader struct {
 	crc  uint32
 }
 
-// next is the next section, valid until the one after it; io.EOF is the end as it
-// was written.
+// next returns the next section, valid until the next call, and io.EOF at the end mark.
 func (r *sectionReader) next() ([]byte, error) {
 	var head [sectionHead]byte
 	if _, err := io.ReadFull(r.r, head[:]); err != nil {
@@ -275,7 +273,7 @@ func (r *sectionReader) next() ([]byte, error) {
 	return r.data.Bytes(), nil
 }
 
-// errCut is an error of reading, the end of all being that it was cut off.
+// truncatedError converts an EOF to an error that says that the stream is truncated.
 func truncatedError(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
 		return errors.New("it is cut off")

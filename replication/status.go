@@ -7,50 +7,49 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// A Role is what a node is in its cluster.
+// A Role is a node's role in its cluster.
 type Role string
 
 const (
 	Leader    Role = "leader"
 	Follower  Role = "follower"
-	Candidate Role = "candidate" // or follower of nobody
+	Candidate Role = "candidate" // also a follower without a leader
 	NonVoter  Role = "non-voter"
 	NoMember  Role = "none"
 )
 
-// A Status is how a node and its cluster stand. Counts are since the start of the
-// process.
+// A Status describes a node and its cluster. Counts are since the start of the process.
 type Status struct {
 	Role            Role
 	Cluster, Node   string
-	Leader          string // id; empty: none is known
+	Leader          string // id; empty: unknown
 	Term            uint64
 	LastIndex       uint64
 	CommitIndex     uint64
 	AppliedIndex    uint64
-	LastContact     time.Duration // with the leader; of the leader 0; -1: never
+	LastContact     time.Duration // with the leader; 0 on the leader; -1: never
 	HasQuorum       bool
-	Trouble         string         // why nothing is decided; empty: it is
+	Trouble         string         // the reason for which requests are not decided; empty: they are
 	Members         []MemberStatus // of raft's latest configuration
 	Level           int
 	Ack             Ack
-	Entries         int64 // carried out
+	Entries         int64 // applied
 	EntryBytes      int64
-	Ops             int64 // of these entries
-	Uncertain       int64 // batches answered so
+	Ops             int64 // in these entries
+	Uncertain       int64 // batches answered UNCERTAIN
 	Forwarded       int64 // batches
-	Refused         int64 // batches, for want of a quorum
+	Refused         int64 // batches refused because there was no quorum
 	Allowed, Denied int64 // ops answered by --no-quorum allow and deny
 	Locally         int64
-	Elected         int64 // this node
-	LeaderChanges   int64 // that this node has seen
-	Installed       int64 // snapshots that the leader sent
+	Elected         int64 // elections won by this node
+	LeaderChanges   int64 // seen by this node
+	Installed       int64 // snapshots received from the leader
 	FirstIndex      uint64
 	Restarts        int64
-	Links           string // how nodes know each other: LinksOpen and such
+	Links           string // authentication of links: LinksOpen etc.
 	RefusedLinks    int64
 	ClockClamps     int64
-	ClockClamped    time.Duration // how far the nodes' clocks were ahead of the cluster's time at the last look, if by more than clockFar
+	ClockClamped    time.Duration // distance of the nodes' clocks ahead of the cluster's time at the last measurement, if beyond clockWarnDistance
 	ClockOffset     time.Duration // of this node's clock to the cluster's, if it leads
 	FsyncP99        time.Duration // of a store of the log
 	LogBytes        int64
@@ -59,18 +58,18 @@ type Status struct {
 	Saving          bool
 }
 
-// A MemberStatus is how a member stands as the node that is asked knows it.
+// A MemberStatus describes a member as seen by the queried node.
 type MemberStatus struct {
 	Member
 	Voter  bool
 	Self   bool
 	Leader bool
-	Online bool // it was heard of lately, by the leader
+	Online bool // the leader heard from it recently
 	Index  uint64
-	Seen   time.Duration // since it was heard of; -1: never
+	Seen   time.Duration // time since it was heard from; -1: never
 }
 
-// SnapshotStatus is about the newest snapshot on disk and the last attempt.
+// A SnapshotStatus describes the newest snapshot on disk and the last attempt.
 type SnapshotStatus struct {
 	Index, Bytes int64
 	At           time.Time
@@ -79,7 +78,7 @@ type SnapshotStatus struct {
 	Count        int64
 }
 
-// Status costs a few locks.
+// Status returns the current status. Cost: a few locks.
 func (n *Node) Status() Status {
 	lead, id := n.leadership(), n.identity()
 	st := Status{
@@ -126,7 +125,7 @@ func (s *raftStack) snapshotStatus(st *SnapshotStatus) {
 	st.Index, st.Bytes = int64(s.newest.Index), s.newest.Size
 }
 
-// membersStatus fills in the members, this node's role among them.
+// membersStatus fills in the members and this node's role.
 func (n *Node) membersStatus(s *raftStack, lead leadership, st *Status) {
 	tell, news, now := s.fsm.members(), n.peers.all(), n.mono()
 	for _, server := range s.raft.GetConfiguration().Configuration().Servers {
@@ -163,8 +162,8 @@ func (n *Node) role(lead leadership, members []MemberStatus) Role {
 	return Follower
 }
 
-// Digest is a hash of the state of this node at an entry: that of all nodes is the
-// same at the same entry, if none decides while it is taken.
+// Digest returns a hash of this node's state and the entry it belongs to. At the same
+// entry all nodes have the same digest, if no entry is applied during the calls.
 func (n *Node) Digest() (index uint64, digest uint64) {
 	s := n.stack.Load()
 	if s == nil {
@@ -175,8 +174,8 @@ func (n *Node) Digest() (index uint64, digest uint64) {
 	return index, e.Digest(e.Now())
 }
 
-// Moved is the address for clients of the node that leads, empty if it is this one
-// or nobody knows.
+// Moved returns the leader's address for clients, or "" if this node leads or the leader
+// is unknown.
 func (n *Node) Moved() string {
 	lead := n.leadership()
 	if lead.stack == nil || lead.elected || lead.leader.Node == "" {

@@ -9,16 +9,16 @@ import (
 	"limitsrv/persist"
 )
 
-// snapshotsWatched is a SnapshotStore whose writes are timed, and that takes none
-// from the leader that has nothing new. One snapshot is written at a time, but for one
-// that the leader sends while the node takes its own: then the younger write is.
+// timedSnapshots is a SnapshotStore that times its writes and rejects snapshots from the
+// leader that contain nothing new. One snapshot is written at a time, except that the
+// leader may send one while the node takes its own: then the later write is timed.
 type timedSnapshots struct {
 	raft.SnapshotStore
 	writing *persist.Stopwatch
-	writes  atomic.Int64              // that were taken so far
+	writes  atomic.Int64              // done so far
 	refused atomic.Int64              // snapshots with nothing new so far
-	newest  atomic.Pointer[raft.Log]  // index and term of what the newest ends with; nil: there is none
-	raft    atomic.Pointer[raft.Raft] // nil until it runs: nothing is taken from a leader before
+	newest  atomic.Pointer[raft.Log]  // index and term of the newest snapshot's last entry; nil: there is none
+	raft    atomic.Pointer[raft.Raft] // nil until it runs: snapshots from a leader are rejected before
 }
 
 func (s *timedSnapshots) timed(write func() error) error {
@@ -35,8 +35,8 @@ func (s *timedSnapshots) Create(version raft.SnapshotVersion, index, term uint64
 	return &timedSink{SnapshotSink: sink, store: s, index: index, term: term}, err
 }
 
-// news is nil if raft lacks something of a snapshot up to index. Raft's main
-// goroutine asks, so that what raft has handed to the machine does not change meanwhile.
+// checkNew returns nil if raft lacks an entry of a snapshot up to index. It runs on raft's
+// main goroutine, so that raft hands no entries to the FSM meanwhile.
 func (s *timedSnapshots) checkNew(index uint64) error {
 	r := s.raft.Load()
 	switch {
@@ -49,13 +49,13 @@ func (s *timedSnapshots) checkNew(index uint64) error {
 	return nil
 }
 
-// sinkWatched is where a snapshot is written to.
+// A timedSink is the sink of one snapshot.
 type timedSink struct {
 	raft.SnapshotSink
 	store *timedSnapshots
 	index uint64
 	term  uint64
-	own   bool // it is the node's own, and not from the leader
+	own   bool // the node's own snapshot, not the leader's
 	begun bool
 }
 
@@ -82,21 +82,21 @@ func (s *timedSink) Close() error {
 	return err
 }
 
-// endsWith takes note of a snapshot that is complete.
+// setNewest records a complete snapshot.
 func (s *timedSnapshots) setNewest(index, term uint64) {
 	if last := s.newest.Load(); last == nil || last.Index < index {
 		s.newest.Store(&raft.Log{Index: index, Term: term, Type: snapshotEnd})
 	}
 }
 
-// snapshotEnd is the type of what stands in a log for the entry that the newest
-// snapshot ends with. No node is sent one.
+// snapshotEnd is the type of the log entry that represents the last entry of the newest
+// snapshot. It is never sent to a node.
 const snapshotEnd raft.LogType = 0xff
 
-// end is what a follower's log has in place of an entry that only its newest snapshot
-// has; nil: nothing. When a snapshot came from the leader, and behind it what another
-// leader does not know of, raft v1.7.3 looks in vain for the term of the entry before
-// that, refuses all, and is sent the same snapshot again for ever.
+// lastEntry synthesizes the log entry at the newest snapshot's last index for a follower;
+// nil: none. If entries of a former leader follow a snapshot from the leader, raft v1.7.3
+// looks up the term of the entry before them, does not find it, rejects all requests, and
+// is sent the same snapshot forever.
 //
 // Source: hashicorp/raft, issue 697.
 func (s *timedSnapshots) lastEntry(index uint64) *raft.Log {

@@ -7,14 +7,14 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// absences are who did not take what the leader sent, until they answer a heartbeat.
-// The zero value has none. Many may call its methods at once.
+// unreachablePeers are the nodes that did not accept the leader's last request and have
+// not answered a heartbeat since. The zero value is empty. Concurrency: any goroutine.
 type unreachablePeers struct {
-	mu   sync.Mutex
+	mu       sync.Mutex
 	answered map[raft.ServerID]chan struct{} // closed when that node answers
 }
 
-// sent takes note of whether a node took what is not a heartbeat.
+// recordSend notes the result of a request that is not a heartbeat.
 func (a *unreachablePeers) recordSend(id raft.ServerID, err error) {
 	if err == nil {
 		a.markReachable(id)
@@ -30,7 +30,7 @@ func (a *unreachablePeers) recordSend(id raft.ServerID, err error) {
 	}
 }
 
-// found takes note of a node that answers.
+// markReachable notes that a node answers.
 func (a *unreachablePeers) markReachable(id raft.ServerID) {
 	a.mu.Lock()
 	defer a.mu.Unlock()
@@ -40,10 +40,10 @@ func (a *unreachablePeers) markReachable(id raft.ServerID) {
 	}
 }
 
-// awaitAgain is how often it is asked whether somebody is still to be waited for.
+// reachablePoll is the interval at which waitReachable calls wanted.
 const reachablePoll = 50 * time.Millisecond
 
-// await waits until a node that is absent answers, or is not wanted any more.
+// waitReachable blocks until an unreachable node answers, or wanted returns false.
 func (a *unreachablePeers) waitReachable(id raft.ServerID, wanted func() bool) {
 	a.mu.Lock()
 	back := a.answered[id]
@@ -62,12 +62,13 @@ func (a *unreachablePeers) waitReachable(id raft.ServerID, wanted func() bool) {
 	}
 }
 
-// isHeartbeat says whether a request only tells who leads: raft v1.7.3 knows them by the same.
+// isHeartbeat reports whether a request is a heartbeat, by the same test as raft v1.7.3.
 func isHeartbeat(r *raft.AppendEntriesRequest) bool {
 	return r.PrevLogEntry == 0 && r.PrevLogTerm == 0 && len(r.Entries) == 0 && r.LeaderCommitIndex == 0
 }
 
-// leads says whether this node leads another one, at an address, in a term.
+// leads reports whether this node is the leader of term and the node id is a member at
+// target.
 func (t *patchedTransport) leads(id raft.ServerID, target raft.ServerAddress, term uint64) bool {
 	r := t.raft.Load()
 	switch {

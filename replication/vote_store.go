@@ -11,8 +11,8 @@ import (
 	"go.etcd.io/bbolt"
 )
 
-// The keys of raft v1.7.3 for the term and the vote of a node, and ours for both of
-// the vote in one.
+// The keys of raft v1.7.3 for a node's term and vote, and our key for both parts of the
+// vote.
 var (
 	keyCurrentTerm = []byte("CurrentTerm")
 	keyVoteTerm    = []byte("LastVoteTerm")
@@ -20,15 +20,15 @@ var (
 	keyVote        = []byte("Vote")
 )
 
-// votes is a StableStore that has the term and the candidate of the last vote in
-// one record. Raft writes them one after the other, and between them a crash would
-// leave the vote of an earlier term with the new one: for whom this node voted in
-// that term it would vote again without looking at the log.
+// A voteStore is a StableStore that keeps the term and the candidate of the last vote in
+// one record. Raft writes them one after the other, and a crash in between would leave the
+// candidate of an earlier vote with the new term: the node would then vote for that
+// candidate again without comparing logs.
 //
 // Source: hashicorp/raft, issue 661.
 type voteStore struct {
 	raft.StableStore
-	term []byte // of a vote whose candidate is still to come
+	term []byte // of a vote; its candidate is not set yet
 }
 
 func (v *voteStore) SetUint64(key []byte, n uint64) error {
@@ -78,8 +78,8 @@ func (v *voteStore) Close() error {
 	return nil
 }
 
-// openBolt opens the file of a StableStore. Its writes are always synced; the list
-// of its free pages is found again at a start and not written.
+// openBolt opens the file of a StableStore. Writes are always synced; the list of free
+// pages is rebuilt at each start and not written.
 func openBolt(path string) (raft.StableStore, error) {
 	return raftboltdb.New(raftboltdb.Options{
 		Path:        path,

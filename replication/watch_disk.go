@@ -8,15 +8,15 @@ import (
 )
 
 const (
-	// leaderHang is how long the disk of the leader may take for one write. Raft v1.7.3
-	// goes on with heartbeats meanwhile, so that nobody else is elected (issue 503).
+	// leaderHang is the longest time that the leader's disk may take for one write. Raft
+	// v1.7.3 continues heartbeats meanwhile, so that no other node is elected (issue 503).
 	leaderHang = time.Second
-	// followerHang is how long that of another node may: the cluster goes on without it.
+	// followerHang is that limit for other nodes: the cluster continues without them.
 	followerHang = 30 * time.Second
 )
 
-// watchDisk is the goroutine that ends a node whose disk hangs. Time in which the process
-// did not run does not count.
+// watchDisk is the goroutine that ends a node with a hanging disk. Time in which the
+// process did not run does not count.
 func (n *Node) watchDisk() {
 	n.disk.Run(n.stopping, func() bool {
 		s := n.stack.Load()
@@ -31,7 +31,8 @@ func (n *Node) watchDisk() {
 	})
 }
 
-// hanging returns whether a write is under way, and an error if one has taken too long.
+// checkWrites returns whether a write is under way, and an error if one has taken too
+// long.
 func (s *raftStack) checkWrites(leads bool) (busy bool, err error) {
 	most := followerHang
 	if leads {
