@@ -271,7 +271,7 @@ func convertExpects(b *engine.Batch, term uint64) {
 	}
 }
 
-// abortedDecisions returns the decisions of a batch whose Expects do not hold.
+// abortedDecisions returns the decisions of a batch with an Expect that does not hold.
 func abortedDecisions(b *engine.Batch) []engine.Decision {
 	ds := b.Decisions[:0]
 	for range b.Ops {

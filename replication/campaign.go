@@ -36,7 +36,7 @@ const (
 	// lateShare is the delay of this process's timers that is accepted; after a longer one
 	// it waits for excuseShare, to read the messages that arrived meanwhile.
 	lateShare, excuseShare = 0.1, 0.3
-	// endedShare is the silence required of a leader whose process has ended.
+	// endedShare is the silence required of a leader after its process has ended.
 	endedShare = 0.1
 	// retryShare is the interval of attempts while there is no leader.
 	retryShare = 0.05

@@ -74,9 +74,9 @@ func Check(dir string, say func(line string)) (err error) {
 }
 
 // damage reports that an item is damaged.
-func (c *checker) damage(what string, err error) {
+func (c *checker) damage(item string, err error) {
 	c.damaged = true
-	c.report(fmt.Sprintf("%s: %v", what, err))
+	c.report(fmt.Sprintf("%s: %v", item, err))
 }
 
 func (c *checker) votes() {

@@ -15,17 +15,18 @@ import (
 
 // Links with a secret begin with a mutual challenge:
 //
-//	dialing:    hello (nonce, ephemeral key of X25519)
-//	accepting:  challenge (nonce, ephemeral key)
-//	dialing:    proof, and sealed with the session's keys its greeting
-//	accepting:  proof, and sealed its answer
+// 	dialing:    hello (nonce, ephemeral key of X25519)
+// 	accepting:  challenge (nonce, ephemeral key)
+// 	dialing:    proof, and sealed with the session's keys its greeting
+// 	accepting:  proof, and sealed its answer
 //
 // A proof is HMAC-SHA256 by the secret over a label of the side, the version, and both
-// nonces and keys; so nobody can answer with the other side's, or with one of another
-// link. The session's keys come by HKDF of the secret, the result of the key exchange and
-// the same nonces and keys: without the secret nobody has them, and with the secret alone
-// nobody who has only listened. Ids, addresses and the cluster are in the greeting and
-// the answer, so neither side tells them before the other one has proved the secret.
+// nonces and keys; so neither the other side's proof nor one of another link can be
+// reused. The session's keys are derived by HKDF from the secret, the result of the key
+// exchange and the same nonces and keys: without the secret they can not be computed, and
+// an eavesdropper with the secret can not compute them either. Ids, addresses and the
+// cluster are in the greeting and the answer, so neither side reveals them before the
+// other one has proved the secret.
 
 const (
 	nonceBytes = 32
@@ -54,16 +55,16 @@ func newShare() (share, error) {
 	return share{append(body, private.PublicKey().Bytes()...), private}, nil
 }
 
-// sessionKeys are those of a link on one of its sides.
+// sessionKeys are one side's keys of a link.
 type sessionKeys struct{ send, receive cipher.AEAD }
 
-// turned are those of the other side.
+// swapped returns the other side's keys.
 func (k sessionKeys) swapped() sessionKeys { return sessionKeys{k.receive, k.send} }
 
-// A transcript is both shares, first that of the side that dials.
+// A transcript is both shares, the dialing side's first.
 type transcript []byte
 
-// proof shows that a side has a secret.
+// proof proves that a side has the secret.
 func (s secret) proof(label string, t transcript) []byte {
 	mac := hmac.New(sha256.New, s.key[:])
 	mac.Write([]byte(label))
@@ -71,13 +72,13 @@ func (s secret) proof(label string, t transcript) []byte {
 	return mac.Sum(nil)
 }
 
-// keys are those of the side that dials.
+// keys returns the keys of the dialing side.
 func (s secret) keys(own *ecdh.PrivateKey, other []byte, t transcript) (k sessionKeys, err error) {
 	public, err := ecdh.X25519().NewPublicKey(other)
 	if err != nil {
 		return k, err
 	}
-	shared, err := own.ECDH(public) // which refuses keys that would make it known
+	shared, err := own.ECDH(public) // ECDH rejects public keys with a known result
 	if err != nil {
 		return k, err
 	}
@@ -98,8 +99,8 @@ func (s secret) keys(own *ecdh.PrivateKey, other []byte, t transcript) (k sessio
 	return k, nil
 }
 
-// sealDialed proves a secret to the node that was dialed, and wants its proof. greeting is
-// a message that goes with the own proof.
+// sealDialed proves a secret to the dialed node, and requires its proof. greeting is a
+// message sent together with this side's proof.
 func (l *links) sealDialed(conn net.Conn, s secret, greeting []byte) (*sealedConn, error) {
 	own, err := newShare()
 	if err != nil {
@@ -131,7 +132,7 @@ func (l *links) sealDialed(conn net.Conn, s secret, greeting []byte) (*sealedCon
 	return sealed, nil
 }
 
-// sealAccepted challenges the node that has said hello to prove one of the secrets.
+// sealAccepted challenges the node that sent hello to prove one of the secrets.
 func (l *links) sealAccepted(conn net.Conn, hello []byte, secrets []secret) (*sealedConn, secret, error) {
 	own, err := newShare()
 	if err != nil {

@@ -18,16 +18,16 @@ func newLogLimiter() *logLimiter { return &logLimiter{last: make(map[string]time
 
 // first reports whether key was not logged within the last logInterval, and notes that it
 // is logged now.
-func (r *logLimiter) first(what string) bool {
+func (r *logLimiter) first(key string) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	now := time.Now()
-	if at, ok := r.last[what]; ok && now.Sub(at) < logInterval {
+	if at, ok := r.last[key]; ok && now.Sub(at) < logInterval {
 		return false
 	}
 	if len(r.last) >= maxLoggedKeys {
 		clear(r.last)
 	}
-	r.last[what] = now
+	r.last[key] = now
 	return true
 }

@@ -37,7 +37,7 @@ const (
 func (n *Node) maintain() {
 	ticker := time.NewTicker(maintainInterval)
 	defer ticker.Stop()
-	steady := make(map[string]time.Duration) // by node id: since when, by mono, a member has been caught up
+	caughtUpSince := make(map[string]time.Duration) // by node id: since when, by mono, a member has been caught up
 	last := n.mono()
 	var backoff pollBackoff
 	for {
@@ -66,10 +66,10 @@ func (n *Node) maintain() {
 			n.noMajority.Store(false)
 		}
 		if lead.leading {
-			n.maintainCluster(s, steady, &backoff)
+			n.maintainCluster(s, caughtUpSince, &backoff)
 			continue
 		}
-		clear(steady)
+		clear(caughtUpSince)
 		n.maintainMember(s, &backoff)
 	}
 }
@@ -91,7 +91,7 @@ func (n *Node) maintainLinks() {
 }
 
 // maintainCluster does the leader's periodic work.
-func (n *Node) maintainCluster(s *raftStack, steady map[string]time.Duration, backoff *pollBackoff) {
+func (n *Node) maintainCluster(s *raftStack, caughtUpSince map[string]time.Duration, backoff *pollBackoff) {
 	ctx, cancel := context.WithTimeout(n.stopping, n.callTimeout())
 	defer cancel()
 	if backoff.due(s.raft.CurrentTerm(), s.raft.LastIndex()) {
@@ -99,7 +99,7 @@ func (n *Node) maintainCluster(s *raftStack, steady map[string]time.Duration, ba
 	}
 	backoff.record(n.allCaughtUp(s))
 	n.announce(ctx, s)
-	n.promote(ctx, s, steady)
+	n.promote(ctx, s, caughtUpSince)
 	n.removeDead(ctx, s)
 	n.raiseLevel(ctx, s)
 }
@@ -124,19 +124,19 @@ func (n *Node) announce(ctx context.Context, s *raftStack) {
 }
 
 // promote gives a vote to members that have caught up, one at a time.
-func (n *Node) promote(ctx context.Context, s *raftStack, steady map[string]time.Duration) {
-	now, last, news := n.mono(), s.raft.LastIndex(), n.peers.all()
+func (n *Node) promote(ctx context.Context, s *raftStack, caughtUpSince map[string]time.Duration) {
+	now, last, reports := n.mono(), s.raft.LastIndex(), n.peers.all()
 	for _, server := range s.raft.GetConfiguration().Configuration().Servers {
 		id := string(server.ID)
-		p, heard := news[id]
-		if server.Suffrage == raft.Voter || !heard || now-p.At > 2*maintainInterval || p.LastIndex+caughtUp < last {
-			delete(steady, id)
+		p, known := reports[id]
+		if server.Suffrage == raft.Voter || !known || now-p.At > 2*maintainInterval || p.LastIndex+caughtUp < last {
+			delete(caughtUpSince, id)
 			continue
 		}
-		if _, ok := steady[id]; !ok {
-			steady[id] = now
+		if _, ok := caughtUpSince[id]; !ok {
+			caughtUpSince[id] = now
 		}
-		if now-steady[id] < caughtUpFor {
+		if now-caughtUpSince[id] < caughtUpFor {
 			continue
 		}
 		if err := s.raft.AddVoter(server.ID, server.Address, 0, remaining(ctx)).Error(); err != nil {

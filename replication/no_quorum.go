@@ -45,7 +45,7 @@ func (n *Node) noQuorumError() *codedError {
 	if why := n.leaderError(); why != nil {
 		return why
 	}
-	return errSilent
+	return errLeaderSilent
 }
 
 // leaderError returns the reason for which no leader is known, or nil.

@@ -83,7 +83,7 @@ func (t *patchedTransport) AppendEntries(id raft.ServerID, target raft.ServerAdd
 		}
 		return err
 	}
-	t.unreachable.waitReachable(id, func() bool { return t.leads(id, target, request.Term) })
+	t.unreachable.waitReachable(id, func() bool { return t.leadsMember(id, target, request.Term) })
 	if slices.ContainsFunc(request.Entries, func(e *raft.Log) bool { return e.Type == snapshotEnd }) {
 		return raft.ErrLogNotFound // it was read after this node lost leadership
 	}
@@ -104,7 +104,7 @@ const memberStartWait = 3 * time.Second
 func (t *patchedTransport) append(id raft.ServerID, target raft.ServerAddress, request *raft.AppendEntriesRequest, response *raft.AppendEntriesResponse) error {
 	for began := time.Now(); ; time.Sleep(memberStartWait / 100) {
 		err := t.NetworkTransport.AppendEntries(id, target, request, response)
-		if err == nil || !strings.Contains(err.Error(), notYet) || time.Since(began) > memberStartWait || !t.leads(id, target, request.Term) {
+		if err == nil || !strings.Contains(err.Error(), notYet) || time.Since(began) > memberStartWait || !t.leadsMember(id, target, request.Term) {
 			return err
 		}
 	}
@@ -124,7 +124,7 @@ func (t *patchedTransport) InstallSnapshot(id raft.ServerID, target raft.ServerA
 	if err := t.check(id, target); err != nil {
 		return err
 	}
-	t.unreachable.waitReachable(id, func() bool { return t.leads(id, target, request.Term) })
+	t.unreachable.waitReachable(id, func() bool { return t.leadsMember(id, target, request.Term) })
 	err := t.NetworkTransport.InstallSnapshot(id, target, request, response, data)
 	if err != nil && err.Error() == errOldSnapshot.Error() { // an error arrives as its text
 		response.Success, err = true, nil

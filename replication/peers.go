@@ -81,13 +81,13 @@ func (k *peerTable) nodeAt(address string) string {
 }
 
 // record stores a report.
-func (k *peerTable) record(news peerReport) {
+func (k *peerTable) record(report peerReport) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.reports == nil {
 		k.reports = make(map[string]peerReport)
 	}
-	k.reports[news.Node] = news
+	k.reports[report.Node] = report
 }
 
 // recordAnswer notes that a node answered at a time by mono, if there is a report of it.

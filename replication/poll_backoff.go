@@ -35,9 +35,9 @@ func (c *pollBackoff) record(well bool) { c.idle = well }
 // allCaughtUp reports whether all members are voters, have all of the leader's log, and
 // were heard from recently.
 func (n *Node) allCaughtUp(s *raftStack) bool {
-	self, last, news, now := n.identity().Node, s.raft.LastIndex(), n.peers.all(), n.mono()
+	self, last, reports, now := n.identity().Node, s.raft.LastIndex(), n.peers.all(), n.mono()
 	for _, server := range s.raft.GetConfiguration().Configuration().Servers {
-		p := news[string(server.ID)]
+		p := reports[string(server.ID)]
 		if string(server.ID) != self && (server.Suffrage != raft.Voter || p.LastIndex < last || now-p.At > maintainInterval) {
 			return false
 		}

@@ -37,7 +37,7 @@ const (
 type part struct {
 	batch *engine.Batch
 	// requests is the number of the proposal's requests that are joined in it; 0: one
-	// request, whose batch is batch itself, or was copied to batch without its Expects;
+	// request: batch is its batch, or a copy of that without its Expects;
 	// -1: none.
 	requests int
 }
@@ -74,7 +74,7 @@ func (b *builder) build(stamp engine.Instant, requests []waitingRequest, full bo
 	return f
 }
 
-// buildExpecting makes a proposal from the first request, whose Expects hold.
+// buildExpecting makes a proposal from the first request. Requires: its Expects hold.
 func (b *builder) buildExpecting(stamp engine.Instant, requests []waitingRequest, full bool) *proposal {
 	f := newProposal(stamp)
 	f.requests = requests[:1]
@@ -176,7 +176,7 @@ func (f *proposal) fail(err error) {
 	}
 }
 
-// recycle reclaims the joined batches of a proposal whose requests were answered.
+// recycle reclaims the joined batches of a proposal after its requests were answered.
 func (b *builder) recycle(f *proposal) {
 	for _, p := range f.parts {
 		if p.requests > 0 && len(b.spare) < maxSpareBatches {

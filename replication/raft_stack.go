@@ -30,7 +30,7 @@ type raftStack struct {
 	notify     chan bool     // true: this node was elected; false: it leads no more
 	stopped    chan struct{} // closed when the stack is stopped
 	observer   *raft.Observer
-	loggedTerm atomic.Uint64 // the last term whose leader was logged
+	loggedTerm atomic.Uint64 // the last term with a logged leader
 
 	saving   atomic.Bool
 	saveMu   sync.Mutex

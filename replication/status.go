@@ -127,18 +127,18 @@ func (s *raftStack) snapshotStatus(st *SnapshotStatus) {
 
 // membersStatus fills in the members and this node's role.
 func (n *Node) membersStatus(s *raftStack, lead leadership, st *Status) {
-	tell, news, now := s.fsm.members(), n.peers.all(), n.mono()
+	tell, reports, now := s.fsm.members(), n.peers.all(), n.mono()
 	for _, server := range s.raft.GetConfiguration().Configuration().Servers {
 		m := MemberStatus{
 			Member: tell[string(server.ID)], Voter: server.Suffrage == raft.Voter,
 			Self: string(server.ID) == st.Node, Leader: string(server.ID) == st.Leader, Seen: -1,
 		}
 		m.Node, m.Raft = string(server.ID), string(server.Address)
-		p, heard := news[m.Node]
+		p, known := reports[m.Node]
 		switch {
 		case m.Self:
 			m.Online, m.Index, m.Seen = true, st.LastIndex, 0
-		case heard:
+		case known:
 			m.Index, m.Seen = p.LastIndex, now-p.At
 			m.Online = m.Seen < onlineFor(lead.elected)
 		case m.Leader:

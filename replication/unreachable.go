@@ -69,7 +69,7 @@ func isHeartbeat(r *raft.AppendEntriesRequest) bool {
 
 // leads reports whether this node is the leader of term and the node id is a member at
 // target.
-func (t *patchedTransport) leads(id raft.ServerID, target raft.ServerAddress, term uint64) bool {
+func (t *patchedTransport) leadsMember(id raft.ServerID, target raft.ServerAddress, term uint64) bool {
 	r := t.raft.Load()
 	switch {
 	case t.IsShutdown():

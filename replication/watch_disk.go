@@ -39,7 +39,7 @@ func (s *raftStack) checkWrites(leads bool) (busy bool, err error) {
 		most = leaderHang
 	}
 	for _, w := range []struct {
-		what  string
+		name  string
 		watch *persist.Stopwatch
 		most  time.Duration
 	}{
@@ -50,7 +50,7 @@ func (s *raftStack) checkWrites(leads bool) (busy bool, err error) {
 		took, running := w.watch.Running()
 		busy = busy || running
 		if took > w.most {
-			return true, fmt.Errorf("the disk has not answered a write of %s for %v", w.what, took.Round(time.Millisecond))
+			return true, fmt.Errorf("the disk has not answered a write of %s for %v", w.name, took.Round(time.Millisecond))
 		}
 	}
 	return busy, nil
