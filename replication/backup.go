@@ -50,7 +50,7 @@ func (n *Node) backup(s *raftStack, path string) error {
 	if err := persist.WriteBackup(n.stopping, n.dir.FS, path, path+unfinished, view, s.fsm.seed, of); err != nil {
 		err = fmt.Errorf("back up to %s: %w", path, err)
 		if n.stopping.Err() != nil {
-			n.log.Info("backup given up, as the server ends", "path", path)
+			n.log.Info("backup canceled because the server is stopping", "path", path)
 			return err
 		}
 		n.log.Error("backup failed", "error", err)

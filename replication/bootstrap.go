@@ -22,7 +22,7 @@ func (n *Node) joinOrBootstrap() {
 			return
 		}
 		if why != nil && n.logOnce.first(why.Error()) {
-			n.log.Info("not a member of a cluster yet", "why", why)
+			n.log.Info("not a member of a cluster yet", "reason", why)
 		}
 		select {
 		case <-n.stopping.Done():
@@ -63,13 +63,13 @@ func (n *Node) tryJoinOrBootstrap() error {
 	}
 	switch {
 	case !m.Cluster.zero():
-		return errors.Join(errors.New("the state of this node may lack its end, and no other node has a leader: start the others, or see limitsrv recover --help"), failed)
+		return errors.Join(errors.New("this node's log may lack its last entries, and no other node has a leader: start the others, or see limitsrv recover --help"), failed)
 	case len(n.o.Peers) == 0:
-		return errors.Join(errors.New("no node of --join is of a cluster"), failed)
+		return errors.Join(errors.New("no node of --join is in a cluster"), failed)
 	case failed != nil:
 		return failed
 	case slices.Min(n.o.Peers) != n.o.Raft:
-		return fmt.Errorf("waiting for %s, the first of --peers, to found the cluster", slices.Min(n.o.Peers))
+		return fmt.Errorf("waiting for %s, the first of --peers, to bootstrap the cluster", slices.Min(n.o.Peers))
 	}
 	return n.bootstrap(hellos)
 }
@@ -99,7 +99,7 @@ func (n *Node) bootstrap(hellos []helloReply) error {
 	for _, h := range hellos {
 		switch {
 		case !h.Cluster.zero():
-			return fmt.Errorf("node %s at %s is of cluster %v already, of which no node has a leader", h.Node, h.Raft, h.Cluster)
+			return fmt.Errorf("node %s at %s is already in cluster %v, and none of its nodes has a leader", h.Node, h.Raft, h.Cluster)
 		case !slices.Equal(h.Peers, peers):
 			return fmt.Errorf("%s was started with --peers %v, and this node with %v: they must be the same", h.Raft, h.Peers, peers)
 		}
@@ -122,13 +122,13 @@ func (n *Node) completeBootstrap(m *membership) error {
 			continue
 		}
 		if err := n.ask(f.Raft, callBootstrap, bootstrapRequest{m.Cluster, m.Seed, f.Node}, nil); err != nil {
-			return fmt.Errorf("found the cluster with %s: %w", f.Raft, err)
+			return fmt.Errorf("bootstrap the cluster with %s: %w", f.Raft, err)
 		}
 	}
 	if err := n.startRaft(); err != nil {
 		return err
 	}
-	n.log.Info("founded a cluster", "cluster", m.Cluster.String(), "nodes", len(m.Founding))
+	n.log.Info("bootstrapped a cluster", "cluster", m.Cluster.String(), "nodes", len(m.Founding))
 	return n.setMember(func(m *membership) { m.Founding = nil })
 }
 
@@ -145,7 +145,7 @@ func (n *Node) acceptBootstrap(r bootstrapRequest) error {
 	case m.Cluster == r.Cluster:
 		return nil
 	case !m.Cluster.zero():
-		return fmt.Errorf("this node is of cluster %v", m.Cluster)
+		return fmt.Errorf("this node is in cluster %v", m.Cluster)
 	}
 	if err := n.setMember(func(m *membership) { m.Cluster, m.Seed = r.Cluster, r.Seed }); err != nil {
 		return err

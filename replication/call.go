@@ -132,7 +132,7 @@ func readCall(conn net.Conn, v any) error {
 		return err
 	}
 	if err := json.Unmarshal(data, v); err != nil {
-		return &refusal{reasonGarbled, "a call that is no JSON: " + err.Error()}
+		return &refusal{reasonGarbled, "a call with invalid JSON: " + err.Error()}
 	}
 	return nil
 }

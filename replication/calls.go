@@ -89,7 +89,7 @@ func (n *Node) answerCall(ctx context.Context, from greeting, name string, body 
 	case callJoin:
 		return answer(body, func(r joinRequest) (any, error) {
 			if r.Member.Raft != from.raft {
-				return nil, fmt.Errorf("the node at %s asks for a seat for the one at %s", from.raft, r.Member.Raft)
+				return nil, fmt.Errorf("the node at %s asks to join as the node at %s", from.raft, r.Member.Raft)
 			}
 			return n.admit(ctx, r.Member)
 		})
@@ -98,14 +98,14 @@ func (n *Node) answerCall(ctx context.Context, from greeting, name string, body 
 	case callAnnounce:
 		return answer(body, func(m Member) (any, error) {
 			if m.Node != from.Node {
-				return nil, fmt.Errorf("node %s tells about node %s", from.Node, m.Node)
+				return nil, fmt.Errorf("node %s sent the member data of node %s", from.Node, m.Node)
 			}
 			return struct{}{}, n.logMember(ctx, m)
 		})
 	case callChange:
 		return answer(body, func(c Change) (any, error) { return struct{}{}, n.change(ctx, c) })
 	}
-	return nil, fmt.Errorf("node %s asks for %q, which this limitsrv does not know", from.Node, name)
+	return nil, fmt.Errorf("node %s calls %q, which this version of limitsrv does not support", from.Node, name)
 }
 
 // answer decodes a request and calls by with it.
@@ -176,7 +176,7 @@ func (n *Node) logMember(ctx context.Context, m Member) error {
 		return err
 	}
 	if !slices.Contains(serversOf(s.raft), server{Node: m.Node, Raft: m.Raft}) {
-		return fmt.Errorf("node %s at %s is no member of the cluster", m.Node, m.Raft)
+		return fmt.Errorf("node %s at %s is not a member of the cluster", m.Node, m.Raft)
 	}
 	return s.proposeControl(ctx, controlEntry{Member: &m})
 }

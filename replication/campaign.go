@@ -235,7 +235,7 @@ func (n *Node) campaign(s *raftStack, defers bool) (deferred bool) {
 	if !votes || agreed <= voters/2 || !n.wantsNewLeader(s) {
 		return false
 	}
-	n.log.Info("the leader is silent: this node stands for election", "agreed", agreed, "voters", voters)
+	n.log.Info("the leader is silent; starting an election", "agreed", agreed, "voters", voters)
 	n.forceElection(s)
 	return false
 }
@@ -254,7 +254,7 @@ func (n *Node) forceElection(s *raftStack) {
 	id, address := raft.ServerID(n.identity().Node), raft.ServerAddress(n.o.Raft)
 	request := raft.TimeoutNowRequest{RPCHeader: raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax, ID: []byte(id), Addr: []byte(address)}}
 	if err := s.transport.TimeoutNow(id, address, &request, new(raft.TimeoutNowResponse)); err != nil && n.logOnce.first("elect") {
-		n.log.Warn("an election can't be begun at once, and comes later", "error", err)
+		n.log.Warn("can't start an election now; raft starts one later", "error", err)
 	}
 }
 

@@ -148,7 +148,7 @@ func (c *checker) unlisted(known map[string]bool) {
 	}
 	for _, name := range names {
 		if !known[name.Name()] && !strings.HasSuffix(name.Name(), unfinished) {
-			c.damage("snapshot "+name.Name(), errors.New("it can't be read what it is of"))
+			c.damage("snapshot "+name.Name(), errors.New("its metadata can't be read"))
 		}
 	}
 	if err == nil && len(names) == 0 {
@@ -201,12 +201,12 @@ func (c *checker) log(snapshot uint64) {
 	case err != nil:
 		c.damage("log", err)
 	case first > snapshot+1:
-		c.damage("log", fmt.Errorf("it begins with entry %d, and no good snapshot goes beyond entry %d: what is between is missing", first, snapshot))
+		c.damage("log", fmt.Errorf("it begins with entry %d, and no good snapshot goes beyond entry %d: the entries between are missing", first, snapshot))
 	case first > 0 && last < snapshot:
 		c.damage("log", fmt.Errorf("it ends with entry %d, and a snapshot goes to entry %d", last, snapshot))
 	case max(last, snapshot) < c.member.minLastIndex():
-		c.damage("log", fmt.Errorf("it ends with entry %d, and went to entry %d when the node was ended", last, c.member.Last))
+		c.damage("log", fmt.Errorf("it ends with entry %d, and ended with entry %d when the node was stopped", last, c.member.Last))
 	default:
-		c.report(fmt.Sprintf("log: good, each entry up to %d can be carried out", max(last, snapshot)))
+		c.report(fmt.Sprintf("log: good, each entry up to %d can be applied", max(last, snapshot)))
 	}
 }

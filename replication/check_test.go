@@ -91,7 +91,7 @@ func TestCheck(t *testing.T) {
 	}{
 		"who it is":             {"MEMBER", flip(40), "MEMBER: "},
 		"a snapshot":            {"raft/*/snapshots/*/state.bin", flip(60), "snapshot "},
-		"what a snapshot is of": {"raft/*/snapshots/*/meta.json", flip(0), "it can't be read what it is of"},
+		"snapshot metadata":     {"raft/*/snapshots/*/meta.json", flip(0), "its metadata can't be read"},
 		"an entry":              {"raft/*/log/*.wal", flip(200), "log: "},
 		"no votes":              {"raft/*/votes.db", remove, "votes.db: "},
 		"garbled votes": {"raft/*/votes.db", func(t *testing.T, path string) {
@@ -148,7 +148,7 @@ func TestCheckOfNoClusterYet(t *testing.T) {
 	}
 }
 
-// What was in the log when the node was ended must be there when it starts.
+// What was in the log when the node was stopped must be there when it starts.
 func TestLogThatLostItsEnd(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, 1, nil)
@@ -165,7 +165,7 @@ func TestLogThatLostItsEnd(t *testing.T) {
 	if err := os.WriteFile(path, data, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if said, damaged := checked(t, n.o.Dir); !damaged || !strings.Contains(said, "when the node was ended") {
+	if said, damaged := checked(t, n.o.Dir); !damaged || !strings.Contains(said, "when the node was stopped") {
 		t.Errorf("damaged %v:\n%s", damaged, said)
 	}
 	refused(t, n.o, "was on disk")
@@ -195,7 +195,7 @@ func TestCheckReadsEachEntry(t *testing.T) {
 	if said, damaged := checked(t, n.o.Dir); !damaged || !strings.Contains(said, fmt.Sprintf("entry %d: ", last+1)) {
 		t.Errorf("damaged %v:\n%s", damaged, said)
 	}
-	if _, err := Inspect(n.o); err == nil || !strings.Contains(err.Error(), "can't be carried out") {
+	if _, err := Inspect(n.o); err == nil || !strings.Contains(err.Error(), "can't be applied") {
 		t.Errorf("a node with such an entry is inspected: %v", err)
 	}
 }

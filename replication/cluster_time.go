@@ -61,7 +61,7 @@ func (n *Node) catchUpClock(s *raftStack) time.Duration {
 	case last == 0: // no decision was ever made
 		target = wall()
 	default:
-		n.log.Warn("no majority of the nodes has told its clock: the time without a leader is not made good", "clocks", len(w.differences), "voters", w.voters)
+		n.log.Warn("no majority of the nodes has reported its clock: the time without a leader is not caught up", "clocks", len(w.differences), "voters", w.voters)
 	}
 	switch {
 	case last == 0:
@@ -76,7 +76,7 @@ func (n *Node) catchUpClock(s *raftStack) time.Duration {
 }
 
 // textTimeByClocks is also matched by tests.
-const textTimeByClocks = "no node was running at the last decision: the cluster's time goes on from the clocks of a majority"
+const textTimeByClocks = "no node has been running since the last decision: the cluster's time continues from the clocks of a majority"
 
 // syncClock polls all other members, and adjusts the leader's clock to theirs.
 func (n *Node) syncClock(ctx context.Context, s *raftStack) {
@@ -194,7 +194,7 @@ func (n *Node) followClocks(wall engine.Instant, w clockAnswers) {
 	}
 	n.counts.clamps.Add(1)
 	if n.logOnce.first("clock") {
-		n.log.Warn("the cluster's time is far from the nodes' clocks, and follows them by a thousandth at most",
+		n.log.Warn("the cluster's time is far from the nodes' clocks; it follows them by at most one part in a thousand",
 			"off", off, "clocks", len(w.differences), "voters", w.voters)
 	}
 }

@@ -11,11 +11,11 @@ import (
 // Errors returned to clients when no leader decides.
 var (
 	errNoQuorum     = &codedError{"CLUSTERDOWN", "no majority of the cluster can be reached"}
-	errNoLeader     = &codedError{"CLUSTERDOWN", "the cluster has no leader at the moment"}
+	errNoLeader     = &codedError{"CLUSTERDOWN", "the cluster has no leader"}
 	errLeaderSilent = &codedError{"CLUSTERDOWN", "the leader of the cluster does not answer"}
 	errNoMember     = &codedError{"CLUSTERDOWN", "this node is not a member of a cluster yet"}
 	errStopped      = &codedError{"CLUSTERDOWN", "this node is shutting down"}
-	errLoading      = &codedError{"LOADING", "this node is no member of a cluster yet"}
+	errLoading      = &codedError{"LOADING", "this node is not a member of a cluster yet"}
 )
 
 // strictJSON decodes one JSON value into to. Unknown fields and trailing bytes are errors.

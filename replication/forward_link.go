@@ -79,7 +79,7 @@ func (k *forwardLink) run() {
 	}
 	k.stop()
 	k.forwarder.linkEnded(k)
-	k.forwarder.links.o.log.Debug("a link to the leader has ended", "address", k.to.address, "node", k.to.node, "error", err)
+	k.forwarder.links.o.log.Debug("link to the leader ended", "address", k.to.address, "node", k.to.node, "error", err)
 
 	k.mu.Lock()
 	waiting, flights := k.waiting, k.inFlight

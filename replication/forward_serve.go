@@ -98,7 +98,7 @@ func (s *forwardServer) read() error {
 			s.links.o.commit()
 		}
 		if err != nil {
-			return &refusal{reasonGarbled, "what was forwarded makes no sense: " + err.Error()}
+			return &refusal{reasonGarbled, "a forwarded frame is invalid: " + err.Error()}
 		}
 		if len(frame) > maxKeptFrame {
 			s.decoder = persist.Decoder{MaxOps: maxForwardOps}

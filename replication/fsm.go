@@ -100,7 +100,7 @@ func (f *fsm) Apply(l *raft.Log) any {
 func (f *fsm) applyLog(l *raft.Log) error {
 	answered, err := f.applyEntry(l)
 	if err != nil {
-		return fmt.Errorf("entry %d of the cluster's log can't be carried out: %w", l.Index, err)
+		return fmt.Errorf("entry %d of the cluster's log can't be applied: %w", l.Index, err)
 	}
 	if answered != nil {
 		close(answered.applied)

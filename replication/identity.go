@@ -80,7 +80,7 @@ func readMembership(d *persist.Dir) (m membership, err error) {
 		return m, err
 	}
 	if is, err := persist.IsMember(d.FS, d.Path); is || err != nil { // the membership file is missing
-		return m, errors.Join(&persist.CorruptError{What: memberKind, File: name, Reason: "it is missing, and " + raftDir + " has the state of a node"}, err)
+		return m, errors.Join(&persist.CorruptError{What: memberKind, File: name, Reason: "it is missing, and " + raftDir + " has a node's state"}, err)
 	}
 	if err := refuseSingle(d); err != nil {
 		return m, err

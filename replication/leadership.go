@@ -43,7 +43,7 @@ func (n *Node) becomeLeader(s *raftStack) {
 			break
 		}
 		if !errors.Is(err, raft.ErrEnqueueTimeout) {
-			n.log.Info("elected, and no leader any more", "term", term, "error", err)
+			n.log.Info("leadership lost before the first decision", "term", term, "error", err)
 			return
 		}
 	}

@@ -74,9 +74,9 @@ func (l *links) greeted(conn *linkConn, over net.Conn) (net.Conn, greeting, erro
 			return link, greeting{}, err
 		}
 	case kind != messageGreeting:
-		return over, greeting{}, &refusal{reasonGarbled, fmt.Sprintf("a message of kind %d begins no link", kind)}
+		return over, greeting{}, &refusal{reasonGarbled, fmt.Sprintf("a link can't begin with a message of kind %d", kind)}
 	case !slices.Contains(secrets, secret{}):
-		return over, greeting{}, &refusal{reasonNoSecret, "this node wants a proof of its cluster secret, and the other one gives none"}
+		return over, greeting{}, &refusal{reasonNoSecret, "this node requires proof of its cluster secret, and the other one sent none"}
 	}
 	l.recordSecret(conn, used)
 	g, err := parseGreeting(body)
@@ -116,7 +116,7 @@ func (l *links) handshakeFailed(conn *linkConn, err error) {
 	switch {
 	case errors.Is(err, io.EOF) || l.closing.Err() != nil: // one of the two nodes has closed the connection
 	case errors.As(err, &noTLS):
-		r := &refusal{reasonTLS, "links of this node are over TLS, and the other one's are without"}
+		r := &refusal{reasonTLS, "this node's links use TLS, and the other one's do not"}
 		l.decline(conn, r)
 	default:
 		l.refused(conn, &refusal{reasonTLS, err.Error()})
@@ -187,7 +187,7 @@ func (l *links) dialTLS(ctx context.Context, conn *linkConn, address string) (ne
 	if err := client.HandshakeContext(ctx); err != nil {
 		var noTLS tls.RecordHeaderError
 		if errors.As(err, &noTLS) {
-			return nil, errors.New("its links are without TLS, and those of this node are over TLS")
+			return nil, errors.New("its links do not use TLS, and this node's do")
 		}
 		return nil, err
 	}

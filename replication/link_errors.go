@@ -8,7 +8,7 @@ import (
 
 var (
 	// errNotAccepted: a batch was certainly not applied, and may be retried elsewhere.
-	errNotAccepted = errors.New("the leader has not taken the request")
+	errNotAccepted = errors.New("the leader did not accept the request")
 	// errUncertain: a batch may or may not have been applied.
 	errUncertain = persist.ErrUncertain
 )

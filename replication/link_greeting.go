@@ -80,9 +80,9 @@ func readMessage(r io.Reader) (messageKind, []byte, error) {
 	magic, version, kind, n := string(head[:len(messageMagic)]), rest[0], int(rest[1]), int(binary.BigEndian.Uint16(rest[2:]))
 	switch {
 	case head[0] == tlsHandshake:
-		return 0, nil, &refusal{reasonTLS, "links of this node are without TLS, and the other one's are over TLS"}
+		return 0, nil, &refusal{reasonTLS, "this node's links do not use TLS, and the other one's do"}
 	case magic != messageMagic:
-		return 0, nil, &refusal{reasonGarbled, fmt.Sprintf("this is a port for links between nodes, and %q begins none", magic)}
+		return 0, nil, &refusal{reasonGarbled, fmt.Sprintf("this is a port for links between nodes, and %q does not begin one", magic)}
 	case version != messageVersion:
 		return 0, nil, &refusal{reasonVersion, fmt.Sprintf("links of version %d, this node has version %d", version, messageVersion)}
 	case kind == 0 || kind >= len(messageSizes):
@@ -136,7 +136,7 @@ func parseGreeting(body []byte) (greeting, error) {
 	case g.kind < linkRaft || g.kind > linkCall:
 		return g, &refusal{reasonGarbled, fmt.Sprintf("there is no link of kind %d", g.kind)}
 	case g.Node == "":
-		return g, &refusal{reasonGarbled, "the node that greets does not say which one it is"}
+		return g, &refusal{reasonGarbled, "the greeting has no node id"}
 	}
 	if err := checkAddress("the address in a greeting", g.raft); err != nil {
 		return g, &refusal{reasonGarbled, err.Error()}
@@ -174,7 +174,7 @@ func (g *greeting) check(own identity) *refusal {
 	case g.expected != "" && g.expected != own.Node:
 		return &refusal{reasonNode, fmt.Sprintf("this is node %s, not %s", own.Node, g.expected)}
 	case !either && g.Cluster != own.Cluster:
-		return &refusal{reasonOtherCluster, fmt.Sprintf("a stranger: of cluster %v, and this node is of %v", g.Cluster, own.Cluster)}
+		return &refusal{reasonOtherCluster, fmt.Sprintf("the other node is in cluster %v, and this node is in %v", g.Cluster, own.Cluster)}
 	case either && g.kind != linkCall:
 		return &refusal{reasonNotYet, notYet}
 	}

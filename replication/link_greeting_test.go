@@ -77,9 +77,9 @@ func TestGreetingRefused(t *testing.T) {
 		want     string
 	}{
 		{"a wiped node", identity{clusterA, testNode("2")}, linkRaft, testNode("3"), "this is node " + testNode("1")},
-		{"a stranger", identity{clusterB, testNode("2")}, linkForward, "", `refused: "a stranger`},
-		{"a calling stranger", identity{clusterB, testNode("2")}, linkCall, "", `refused: "a stranger`},
-		{"one without an id", identity{clusterA, ""}, linkCall, "", "does not say"},
+		{"a stranger", identity{clusterB, testNode("2")}, linkForward, "", `refused: "the other node is in cluster`},
+		{"a calling stranger", identity{clusterB, testNode("2")}, linkCall, "", `refused: "the other node is in cluster`},
+		{"one without an id", identity{clusterA, ""}, linkCall, "", "no node id"},
 		{"itself", identity{clusterA, testNode("1")}, linkCall, "", "both sides are node"},
 		{"one with half an id", identity{clusterA, "1234"}, linkCall, "", "not 4"},
 	} {
@@ -89,7 +89,7 @@ func TestGreetingRefused(t *testing.T) {
 			t.Errorf("%s: dial is %v, %v, want an error with %q and the address", tt.name, conn, err, tt.want)
 		}
 	}
-	if n := strings.Count(log.String(), "stranger"); n != 1 {
+	if n := strings.Count(log.String(), "the other node is in cluster"); n != 1 {
 		t.Errorf("a stranger is logged %d times, want once:\n%s", n, &log)
 	}
 }
@@ -98,7 +98,7 @@ func TestGreetingRefused(t *testing.T) {
 func TestGreetingGarbled(t *testing.T) {
 	listening := tcpLinks(t, identity{clusterA, testNode("1")}, linkOptions{})
 	for _, tt := range []struct{ name, sent, want string }{
-		{"another protocol", "GET / HTTP/1.1\r\n\r\n", "begins none"},
+		{"another protocol", "GET / HTTP/1.1\r\n\r\n", "does not begin one"},
 		{"a newer version", messageMagic + "\x09\x01\x00\x01x", "version 9"},
 		{"nothing in it", messageMagic + "\x02\x01\x00\x00", "0 bytes"},
 		{"too much in it", messageMagic + "\x02\x01\xff\x00", "65280 bytes"},
@@ -106,9 +106,9 @@ func TestGreetingGarbled(t *testing.T) {
 		{"an unknown message", messageMagic + "\x02\x07\x00\x39" + strings.Repeat("x", 57), "no message of kind 7"},
 		{"an unknown link", messageMagic + "\x02\x01\x00\x39\x07" + strings.Repeat("x", 56), "no link of kind 7"},
 		{"a node without an address", messageMagic + "\x02\x01\x00\x39\x01" + strings.Repeat("x", 56), "HOST:PORT"},
-		{"an answer first", messageMagic + "\x02\x02\x00\x24" + strings.Repeat("x", 36), "kind 2 begins no link"},
+		{"an answer first", messageMagic + "\x02\x02\x00\x24" + strings.Repeat("x", 36), "can't begin with a message of kind 2"},
 		{"a challenge of a node without a secret", messageMagic + "\x02\x04\x00\x40" + strings.Repeat("x", 64), "this one has none"},
-		{"TLS", "\x16\x03\x01" + strings.Repeat("x", 300), "without TLS"},
+		{"TLS", "\x16\x03\x01" + strings.Repeat("x", 300), "do not use TLS"},
 	} {
 		conn, err := net.Dial("tcp", listening.address())
 		if err != nil {
@@ -133,8 +133,8 @@ func TestGreetingTLSMismatch(t *testing.T) {
 		listening, dialing *certs.Files
 		want               string
 	}{
-		{"in the clear to TLS", ca.issue(t, "node"), nil, `refused: "links of this node are over TLS`},
-		{"TLS to the clear", nil, ca.issue(t, "node"), "its links are without TLS"},
+		{"in the clear to TLS", ca.issue(t, "node"), nil, `refused: "this node's links use TLS`},
+		{"TLS to the clear", nil, ca.issue(t, "node"), "its links do not use TLS"},
 	} {
 		listening := tcpLinks(t, identity{clusterA, testNode("1")}, linkOptions{tls: tt.listening})
 		dialing := tcpLinks(t, identity{clusterA, testNode("2")}, linkOptions{tls: tt.dialing})

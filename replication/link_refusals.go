@@ -80,7 +80,7 @@ func (r *refusals) shouldLog(host string, reason refusalReason, now time.Time) b
 // raft is not counted, because the leader may connect before it has.
 func (l *links) refused(conn net.Conn, why *refusal) {
 	if why.reason == reasonNotYet {
-		l.o.log.Debug("a link comes too early", "address", conn.RemoteAddr().String(), "reason", why.text)
+		l.o.log.Debug("a node connected too early", "address", conn.RemoteAddr().String(), "reason", why.text)
 		return
 	}
 	l.refusedLinks.Add(1)

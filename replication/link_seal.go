@@ -43,7 +43,7 @@ const (
 )
 
 // errTampered is the error of a record that fails to open.
-var errTampered = errors.New("a record of the link is not as the other node has sent it: it was changed, repeated or moved on its way")
+var errTampered = errors.New("a record of the link failed authentication: it was changed, repeated or moved in transit")
 
 // A sealer is one direction: its key, and the nonce of the next record.
 type sealer struct {

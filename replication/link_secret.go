@@ -127,7 +127,7 @@ func (l *links) sealDialed(conn net.Conn, s secret, greeting []byte) (*sealedCon
 		return nil, err
 	}
 	if !hmac.Equal(proof, s.proof(labelAccepting, t)) {
-		return nil, errors.New("it has not proved the secret of this cluster")
+		return nil, errors.New("it did not prove the secret of this cluster")
 	}
 	return sealed, nil
 }
@@ -150,7 +150,7 @@ func (l *links) sealAccepted(conn net.Conn, hello []byte, secrets []secret) (*se
 		return !s.isNone() && hmac.Equal(proof, s.proof(labelDialing, t))
 	})
 	if i < 0 {
-		return nil, secret{}, &refusal{reasonSecret, "the cluster secret of the other node is none of this one's"}
+		return nil, secret{}, &refusal{reasonSecret, "the cluster secret of the other node is not among this one's"}
 	}
 	s := secrets[i]
 	keys, err := s.keys(own.private, hello[nonceBytes:], t)

@@ -84,14 +84,14 @@ func TestSecretLinks(t *testing.T) {
 		{"the same secret", []string{"a"}, []string{"a"}, nil, "", ""},
 		{"the second of them", []string{"b", "a"}, []string{"a"}, nil, "", ""},
 		{"one more", []string{"a"}, []string{"a", "b"}, nil, "", ""},
-		{"not yet on the other node", []string{"a"}, []string{"b", "a"}, nil, "is none of this one's", "is none of this one's"},
-		{"another secret", []string{"a"}, []string{"b"}, nil, "is none of this one's", "is none of this one's"},
-		{"none to a secret", []string{"a"}, nil, nil, "wants a proof", "gives none"},
+		{"not yet on the other node", []string{"a"}, []string{"b", "a"}, nil, "is not among this one's", "is not among this one's"},
+		{"another secret", []string{"a"}, []string{"b"}, nil, "is not among this one's", "is not among this one's"},
+		{"none to a secret", []string{"a"}, nil, nil, "requires proof", "sent none"},
 		{"none to a secret that is not needed yet", []string{"a", "none"}, nil, nil, "", ""},
 		{"a secret that is not needed yet to none", nil, []string{"none", "a"}, nil, "", ""},
 		{"a secret to none", nil, []string{"a", "none"}, nil, "this one has none", "this one has none"},
 		{"the same secret over TLS", []string{"a"}, []string{"a"}, ca.issue(t, "node"), "", ""},
-		{"another secret over TLS", []string{"a"}, []string{"b"}, ca.issue(t, "node"), "is none of this one's", "is none of this one's"},
+		{"another secret over TLS", []string{"a"}, []string{"b"}, ca.issue(t, "node"), "is not among this one's", "is not among this one's"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var log records
@@ -210,7 +210,7 @@ func TestSecretTellsNothing(t *testing.T) {
 		told <- tap.read.Bytes()
 	}()
 	dialing := serveLinks(t, identity{clusterA, testNode("1")}, linkOptions{secrets: a, listener: network.listen("127.0.0.1:1"), dial: network.dial})
-	if _, err := dialing.dial(t.Context(), linkCall, "two:2", ""); err == nil || !strings.Contains(err.Error(), "has not proved") {
+	if _, err := dialing.dial(t.Context(), linkCall, "two:2", ""); err == nil || !strings.Contains(err.Error(), "did not prove") {
 		t.Errorf("dial of an impostor is %v", err)
 	}
 	tellsNothing(t, "an impostor", <-told)
@@ -235,10 +235,10 @@ func TestSecretReplay(t *testing.T) {
 	if _, err := readExpected(again, messageChallenge); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := readExpected(again, messageProof); err == nil || !strings.Contains(err.Error(), "none of this one's") {
+	if _, err := readExpected(again, messageProof); err == nil || !strings.Contains(err.Error(), "not among this one's") {
 		t.Errorf("a replay is answered %v", err)
 	}
-	log.await(t, "none of this one's")
+	log.await(t, "not among this one's")
 }
 
 // TestSecretReflection answers a node with its own bytes, and with its own answers.
@@ -256,7 +256,7 @@ func TestSecretReflection(t *testing.T) {
 			proof, _ := readExpected(conn, messageProof)
 			conn.Write(appendMessage(nil, messageProof, proof))
 			io.Copy(conn, conn)
-		}, "has not proved the secret"},
+		}, "did not prove the secret"},
 		{"an answer without a proof", func(conn net.Conn) {
 			readExpected(conn, messageHello)
 			answer, _ := appendAnswer(nil, identity{clusterA, testNode("2")})

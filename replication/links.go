@@ -157,7 +157,7 @@ func (l *links) accept(raw net.Conn) {
 	}
 	if l.accepted >= maxAccepted {
 		l.mu.Unlock()
-		l.refused(raw, &refusal{reasonBusy, fmt.Sprintf("this node has %d links already, which is all it takes", maxAccepted)})
+		l.refused(raw, &refusal{reasonBusy, fmt.Sprintf("this node already has %d links, the maximum", maxAccepted)})
 		raw.Close()
 		return
 	}

@@ -85,7 +85,7 @@ func (n *Node) maintainLinks() {
 	}
 	if now := time.Now(); n.openLoggedAt.IsZero() || now.Sub(n.openLoggedAt) >= openWarnInterval {
 		n.openLoggedAt = now
-		n.log.Warn("links without a cluster secret are accepted, so any node that reaches this one is let in; take the line out of the file when all nodes have a secret",
+		n.log.Warn("links without a cluster secret are accepted, so any node that reaches this one is accepted; remove the line from the file when all nodes have a secret",
 			"line", NoSecret)
 	}
 }
@@ -119,7 +119,7 @@ func (n *Node) announce(ctx context.Context, s *raftStack) {
 		err = n.links.call(ctx, lead.leader.Raft, callAnnounce, m, nil)
 	}
 	if err != nil && n.logOnce.first("announce") {
-		n.log.Info("the leader does not take what this node tells about itself", "error", err)
+		n.log.Info("the leader rejected this node's member data", "error", err)
 	}
 }
 
@@ -140,10 +140,10 @@ func (n *Node) promote(ctx context.Context, s *raftStack, caughtUpSince map[stri
 			continue
 		}
 		if err := s.raft.AddVoter(server.ID, server.Address, 0, remaining(ctx)).Error(); err != nil {
-			n.log.Warn("a member that has caught up can't be given a vote", "node", id, "raft", string(server.Address), "error", err)
+			n.log.Warn("can't give a vote to a member that has caught up", "node", id, "raft", string(server.Address), "error", err)
 			return
 		}
-		n.log.Info("a member that has caught up has a vote from now on", "node", id, "raft", string(server.Address))
+		n.log.Info("a member has caught up and has a vote now", "node", id, "raft", string(server.Address))
 		return
 	}
 }
@@ -174,7 +174,7 @@ func (n *Node) removeDead(ctx context.Context, s *raftStack) {
 	}
 	why := fmt.Sprintf("it has been silent for %v", silent.Round(time.Second))
 	if err := n.remove(ctx, s, string(dead.ID), why); err != nil && n.logOnce.first("dead") {
-		n.log.Warn("a dead node can't be removed", "node", string(dead.ID), "error", err)
+		n.log.Warn("can't remove a dead node", "node", string(dead.ID), "error", err)
 	}
 }
 
@@ -188,7 +188,7 @@ func (n *Node) raiseLevel(ctx context.Context, s *raftStack) {
 		return
 	}
 	if err := s.proposeControl(ctx, controlEntry{Level: level}); err == nil {
-		n.log.Info("all members know newer features, which the log may use from now on", "level", level)
+		n.log.Info("all members support newer features; the log may use them from now on", "level", level)
 	}
 }
 

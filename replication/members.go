@@ -67,7 +67,7 @@ func (n *Node) changeAtLeader(ctx context.Context, c Change) error {
 	switch {
 	case lead.leading && c.Kind == Forget && n.isSelf(c.Node):
 		if len(serversOf(lead.stack.raft)) == 1 {
-			return errors.New("the last member can't leave: end it instead")
+			return errors.New("the last member can't leave: stop it instead")
 		}
 		if err := n.transfer(ctx, lead.stack, ""); err != nil {
 			return err
@@ -97,7 +97,7 @@ func (n *Node) change(ctx context.Context, c Change) error {
 	case Transfer:
 		return n.transfer(ctx, s, c.Node)
 	case Forget:
-		return n.remove(ctx, s, c.Node, "it was asked for")
+		return n.remove(ctx, s, c.Node, "it was requested")
 	}
 	return fmt.Errorf("there is no change %q of the members", c.Kind)
 }
@@ -121,7 +121,7 @@ func (n *Node) remove(ctx context.Context, s *raftStack, node, why string) error
 	if err := s.raft.RemoveServer(server.ID, 0, remaining(ctx)).Error(); err != nil {
 		return fmt.Errorf("remove node %s: %w", node, err)
 	}
-	n.log.Warn("a node was removed from the cluster", "node", string(server.ID), "raft", string(server.Address), "why", why)
+	n.log.Warn("a node was removed from the cluster", "node", string(server.ID), "raft", string(server.Address), "reason", why)
 	n.refreshServers(s.raft)
 	n.peers.prune()
 	return s.proposeControl(ctx, controlEntry{Gone: string(server.ID)})
@@ -169,7 +169,7 @@ func (n *Node) admit(ctx context.Context, m Member) (joinReply, error) {
 // admissible returns an error for a node that could not apply the log.
 func (s *raftStack) admissible(m Member) error {
 	if level := s.fsm.level(); m.Level < level {
-		return fmt.Errorf("the cluster uses features up to level %d, and limitsrv %s knows them up to %d: run a newer one", level, m.Version, m.Level)
+		return fmt.Errorf("the cluster uses features up to level %d, and limitsrv %s supports them up to %d: run a newer one", level, m.Version, m.Level)
 	}
 	return checkAddress("--raft", m.Raft)
 }
@@ -194,13 +194,13 @@ func (n *Node) transfer(ctx context.Context, s *raftStack, node string) error {
 	}
 	err := await(ctx, future())
 	if err == nil {
-		n.log.Info("this node has handed the lead over")
+		n.log.Info("leadership transferred")
 		return nil
 	}
 	if !n.steppingDown.Load() && isLeader(s.raft) {
-		n.wait.Go(func() { n.restartRaft("a transfer of leadership failed") })
+		n.wait.Go(func() { n.restartRaft("a leadership transfer failed") })
 	}
-	return fmt.Errorf("transfer of leadership: %w", err)
+	return fmt.Errorf("leadership transfer: %w", err)
 }
 
 // await returns the error of a future, or the cause of ctx if that ends first. Its

@@ -144,11 +144,11 @@ func (n *Node) resume() error {
 	case m.Cluster.zero() || len(m.Founding) > 0:
 		return nil
 	case m.lostTail(n.o.boot()):
-		n.log.Warn("the system went down with a log that was not on disk: this node joins the cluster anew when it finds a leader",
+		n.log.Warn("the system crashed with an unsynced log; this node joins the cluster again under a new id when it finds a leader",
 			"cluster", m.Cluster.String(), "node", m.Node)
 		return nil
 	case m.Raft != "" && m.Raft != n.o.Raft:
-		return fmt.Errorf("data directory %s is of the node that others reach at %s, and --raft is %s: give that address, or an empty directory and --join",
+		return fmt.Errorf("data directory %s belongs to the node at %s, and --raft is %s: give that address, or an empty directory and --join",
 			n.o.Dir, m.Raft, n.o.Raft)
 	}
 	return n.startRaft()
@@ -307,7 +307,7 @@ func (n *Node) StepDown(ctx context.Context) {
 	n.steppingDown.Store(true)
 	if s := n.stack.Load(); s != nil && isLeader(s.raft) {
 		if err := n.transfer(ctx, s, ""); err != nil {
-			n.log.Warn("leadership transfer failed; the other nodes elect a leader when this node has ended", "error", err)
+			n.log.Warn("leadership transfer failed; the other nodes elect a leader when this node has stopped", "error", err)
 		}
 	}
 }

@@ -63,7 +63,7 @@ var errOldSnapshot = errors.New("the snapshot has nothing new")
 
 func (t *patchedTransport) check(id raft.ServerID, target raft.ServerAddress) error {
 	if node := t.nodeAt(string(target)); node != "" && node != string(id) {
-		return fmt.Errorf("at %s is node %s now, not %s", target, node, id)
+		return fmt.Errorf("node %s is now at %s, not node %s", target, node, id)
 	}
 	return nil
 }

@@ -71,7 +71,7 @@ func (n *Node) startRaft() error {
 	}
 	m := n.member()
 	if err := removeOldNodes(n.dir.FS, n.dir.FS.PathJoin(n.dir.Path, raftDir), m.Node); err != nil {
-		return fmt.Errorf("delete what this node had before: %w", err)
+		return fmt.Errorf("delete the data of former node ids: %w", err)
 	}
 	s, err := n.openStack(&m)
 	if err != nil {
@@ -163,7 +163,7 @@ func (n *Node) newRaft(s *raftStack, m *membership) (err error) {
 	stable := &timedVotes{voteStore: s.stable, writing: s.voting, failed: n.fatal}
 	s.raft, err = raft.NewRaft(config, s.fsm, s.entries, stable, s.snapshots, patched)
 	if err != nil {
-		err = &persist.CorruptError{What: "what raft reads as it starts", File: n.o.Dir, Err: err}
+		err = &persist.CorruptError{What: "raft's state", File: n.o.Dir, Err: err}
 		return errors.Join(withHint(err, n.o.Dir), s.transport.Close())
 	}
 	s.begun = time.Now()
@@ -245,18 +245,18 @@ func (n *Node) restartRaft(why string) {
 	if n.stopping.Err() != nil {
 		return
 	}
-	n.log.Warn("raft is started again on what is on disk", "why", why)
+	n.log.Warn("restarting raft from disk", "reason", why)
 	n.counts.restarts.Add(1)
 	hangs := time.AfterFunc(followerHang, func() {
-		n.fatal(fmt.Errorf("raft is stuck (%s) and has not been started again within %v", why, followerHang))
+		n.fatal(fmt.Errorf("raft is stuck (%s) and was not restarted within %v", why, followerHang))
 	})
 	defer hangs.Stop()
 	if err := n.stopRaft(); err != nil {
-		n.fatal(fmt.Errorf("raft is stuck (%s) and can't be ended: %w", why, err))
+		n.fatal(fmt.Errorf("raft is stuck (%s) and can't be stopped: %w", why, err))
 		return
 	}
 	if err := n.startRaft(); err != nil {
-		n.fatal(fmt.Errorf("raft was stuck (%s) and can't be started again: %w", why, err))
+		n.fatal(fmt.Errorf("raft was stuck (%s) and can't be restarted: %w", why, err))
 	}
 }
 
@@ -279,8 +279,8 @@ func (n *Node) propose(f *proposal) error {
 	case err = <-outcome:
 	}
 	if f.state.CompareAndSwap(proposalPending, proposalAbandoned) && err == nil {
-		err = errors.New("committed by raft and not carried out here")
-		n.log.Error("a decision is lost sight of", "error", err, "index", future.Index())
+		err = errors.New("committed by raft and not applied here")
+		n.log.Error("outcome of a decision unknown", "error", err, "index", future.Index())
 	}
 	if f.state.Load() == proposalClaimed {
 		return nil // the FSM applies it

@@ -75,7 +75,7 @@ func Recover(o Options, to string) (Remnant, error) {
 		}
 	}
 	if names, err := o.fs.List(to); err == nil && len(names) > 0 {
-		return Remnant{}, fmt.Errorf("%s is not empty: give a directory that is not there yet", to)
+		return Remnant{}, fmt.Errorf("%s is not empty: give a directory that does not exist yet", to)
 	}
 	r, err := readState(o)
 	if err != nil {
@@ -143,7 +143,7 @@ func readMember(o Options) (r remnantState, err error) {
 	}
 	m := n.member()
 	if m.Cluster.zero() {
-		return r, fmt.Errorf("data directory %s is of no cluster yet", o.Dir)
+		return r, fmt.Errorf("data directory %s is not in a cluster yet", o.Dir)
 	}
 	s, err := n.openStack(&m)
 	if err != nil {
@@ -155,7 +155,7 @@ func readMember(o Options) (r remnantState, err error) {
 		return r, err
 	}
 	if found.LastIndex == 0 {
-		return r, fmt.Errorf("node %s has nothing: not one entry of its cluster reached it", found.Node)
+		return r, fmt.Errorf("node %s has no state: no entry of its cluster reached it", found.Node)
 	}
 	voted, err := s.stable.GetUint64(keyCurrentTerm)
 	if err != nil {

@@ -262,7 +262,7 @@ func TestRecoverRefuses(t *testing.T) {
 	alone := c.options(t.TempDir(), freeAddresses(t, 1)[0])
 	alone.Peers = []string{alone.Raft, n.o.Raft}
 	c.close(c.open(alone))
-	if _, err := Recover(alone, filepath.Join(t.TempDir(), "to")); err == nil || !strings.Contains(err.Error(), "no cluster yet") {
+	if _, err := Recover(alone, filepath.Join(t.TempDir(), "to")); err == nil || !strings.Contains(err.Error(), "not in a cluster yet") {
 		t.Errorf("a node of no cluster yet is recovered: %v", err)
 	}
 }

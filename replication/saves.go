@@ -40,11 +40,11 @@ func (n *Node) save(s *raftStack) error {
 	s.lastSave = savedSnapshot{At: time.Now(), Took: time.Since(began), Err: err, Count: s.lastSave.Count + 1}
 	s.saveMu.Unlock()
 	if err != nil && s.fsm.stopping.Load() {
-		n.log.Info("snapshot given up, as the node ends; the one before holds, and the log goes on")
+		n.log.Info("snapshot canceled because the node is stopping; the previous snapshot and the log remain")
 		return err
 	}
 	if err != nil {
-		n.log.Error("snapshot failed; the one before holds, and the log goes on", "error", err)
+		n.log.Error("snapshot failed; the previous snapshot and the log remain", "error", err)
 		return err
 	}
 	n.log.Info("snapshot taken", "index", s.raft.AppliedIndex(), "keys", s.fsm.engine.Load().Len(), "took", time.Since(began).Round(time.Millisecond))
@@ -72,7 +72,7 @@ func (n *Node) setTrailing(s *raftStack) {
 	config := s.raft.ReloadableConfig()
 	config.TrailingLogs = uint64(min(max(n.o.SnapshotLogBytes/2/size, n.o.leastTrailing), maxTrailing))
 	if err := s.raft.ReloadConfig(config); err != nil {
-		n.log.Error("how much log stays behind a snapshot can't be changed", "error", err)
+		n.log.Error("can't set the number of log entries kept behind a snapshot", "error", err)
 	}
 }
 

@@ -98,7 +98,7 @@ func (s *Secrets) reload() error {
 		s.log.Info("the cluster secrets have changed", "file", s.file, "secrets", len(s.list), "none_accepted", slices.Contains(s.list, secret{}))
 	case err != nil && err.Error() != s.failure:
 		s.failure = err.Error()
-		s.log.Error("the cluster secrets can't be read, and those from before hold", "error", err)
+		s.log.Error("the cluster secrets can't be read, and the previous ones stay in use", "error", err)
 	}
 	if err == nil {
 		s.failure = ""
@@ -143,7 +143,7 @@ func parseSecrets(text string, unprotected bool) (list []secret, err error) {
 				return nil, fmt.Errorf("line %d: %w", number, err)
 			}
 		} else if !unprotected {
-			return nil, fmt.Errorf("line %d: %s lets any node in that reaches this one: give --unprotected if that is meant", number, NoSecret)
+			return nil, fmt.Errorf("line %d: %s accepts any node that reaches this one: give --unprotected if that is intended", number, NoSecret)
 		}
 		if len(list) == maxSecrets {
 			return nil, fmt.Errorf("line %d: it may have at most %d secrets", number, maxSecrets)

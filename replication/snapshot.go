@@ -55,7 +55,7 @@ type fsmSnapshot struct {
 }
 
 // errStopping: a snapshot is abandoned because the node stops. The log has its entries.
-var errStopping = errors.New("the node ends")
+var errStopping = errors.New("the node is stopping")
 
 // Snapshot freezes the FSM. Cost: no more than entering each shard once.
 func (f *fsm) Snapshot() (raft.FSMSnapshot, error) {
@@ -208,7 +208,7 @@ func (f *fsm) read(from *bufio.Reader) (head snapshotHead, e *engine.Engine, err
 	case head.Cluster != f.cluster:
 		return head, nil, fmt.Errorf("it is of cluster %v, this is one of %v", head.Cluster, f.cluster)
 	case head.Seed != f.seed:
-		return head, nil, errors.New("its seed is another one than this node's")
+		return head, nil, errors.New("its seed differs from this node's")
 	}
 	if err := checkLevel(head.Level, f.maxLevel); err != nil {
 		return head, nil, err
@@ -230,10 +230,10 @@ func (f *fsm) read(from *bufio.Reader) (head snapshotHead, e *engine.Engine, err
 		}
 	}
 	if _, err := from.ReadByte(); !errors.Is(err, io.EOF) {
-		return head, nil, errors.Join(errors.New("something follows its end"), err)
+		return head, nil, errors.Join(errors.New("bytes follow its end"), err)
 	}
 	if got := e.Len(); got != head.Keys {
-		return head, nil, fmt.Errorf("it has %d keys and says %d", got, head.Keys)
+		return head, nil, fmt.Errorf("it has %d keys, and its head says %d", got, head.Keys)
 	}
 	e.SetTime(head.Stamp)
 	return head, e, nil
@@ -276,7 +276,7 @@ func (r *sectionReader) next() ([]byte, error) {
 // truncatedError converts an EOF to an error that says that the stream is truncated.
 func truncatedError(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return errors.New("it is cut off")
+		return errors.New("it is truncated")
 	}
 	return err
 }

@@ -251,16 +251,16 @@ func TestRestoreIsAllOrNothing(t *testing.T) {
 		}
 	}
 	for cut := range data {
-		refuses("the first "+strconv.Itoa(cut)+" bytes", data[:cut], "cut off")
+		refuses("the first "+strconv.Itoa(cut)+" bytes", data[:cut], "truncated")
 	}
 	for at := range data {
 		flipped := bytes.Clone(data)
 		flipped[at] ^= 1 << (at % 8)
 		refuses("a bit of byte "+strconv.Itoa(at), flipped, "")
 	}
-	refuses("a byte more", append(bytes.Clone(data), 0), "follows")
+	refuses("a byte more", append(bytes.Clone(data), 0), "bytes follow")
 	refuses("a block twice", framed(t, append(slices.Clone(sections), sections[1])...), "")
-	refuses("a block less", framed(t, sections[:len(sections)-1]...), "keys and says")
+	refuses("a block less", framed(t, sections[:len(sections)-1]...), "its head says")
 	head := func(change func(*snapshotHead)) []byte {
 		var h snapshotHead
 		if err := json.Unmarshal(sections[0], &h); err != nil {
@@ -277,7 +277,7 @@ func TestRestoreIsAllOrNothing(t *testing.T) {
 	refuses("another seed", head(func(h *snapshotHead) { h.Seed[0]++ }), "seed")
 	refuses("a newer format", head(func(h *snapshotHead) { h.Format++ }), "newer")
 	refuses("a newer level", head(func(h *snapshotHead) { h.Level = knownLevel + 1 }), "newer")
-	refuses("more keys", head(func(h *snapshotHead) { h.Keys++ }), "keys and says")
+	refuses("more keys", head(func(h *snapshotHead) { h.Keys++ }), "its head says")
 	if err := restore(f, head(func(*snapshotHead) {})); err != nil {
 		t.Errorf("with its own head: %v", err)
 	}

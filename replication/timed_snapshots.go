@@ -41,7 +41,7 @@ func (s *timedSnapshots) checkNew(index uint64) error {
 	r := s.raft.Load()
 	switch {
 	case r == nil:
-		return errors.New("raft is being started")
+		return errors.New("raft is starting")
 	case index <= r.AppliedIndex():
 		s.refused.Add(1)
 		return errOldSnapshot

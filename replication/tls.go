@@ -16,7 +16,7 @@ type certificates struct{ *certs.Source }
 
 func newCertificates(files certs.Files, log *slog.Logger) (*certificates, error) {
 	if files.CA == "" {
-		return nil, errors.New("TLS for links: no CA is given, and a node must know who the others are")
+		return nil, errors.New("TLS for links: no CA is given, and nodes must authenticate each other")
 	}
 	source, err := certs.Open("links", files, log)
 	return &certificates{source}, err
