@@ -7,7 +7,7 @@ import (
 )
 
 // TestTelling has a heartbeat tell a node what is committed, as far as it took that.
-func TestTelling(t *testing.T) {
+func TestHeartbeatWithCommit(t *testing.T) {
 	var all ackedEntries
 	all.record("empty", &raft.AppendEntriesRequest{Term: 7})
 	all.record("has", &raft.AppendEntriesRequest{Term: 7, Entries: []*raft.Log{{Index: 8, Term: 5}, {Index: 9, Term: 6}}})

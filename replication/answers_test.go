@@ -24,7 +24,7 @@ var testParams = []engine.Params{
 	{Alg: engine.Lease, Limit: engine.MaxListed, Period: engine.MaxPeriod},
 }
 
-// randomBatch is a batch with decisions of any kind.
+// randomBatch returns a batch with decisions of any kind.
 func randomBatch(r *rand.Rand) *engine.Batch {
 	var b engine.Batch
 	number := func() int64 {

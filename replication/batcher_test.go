@@ -15,7 +15,7 @@ import (
 	"limitsrv/engine"
 )
 
-// exec has ops decided by a node, once.
+// exec submits a batch to a node once and waits for the answer.
 func exec(n *Node, b *engine.Batch) error {
 	answer := make(chan error, 1)
 	n.Exec(b, func(err error) { answer <- err })
@@ -23,17 +23,17 @@ func exec(n *Node, b *engine.Batch) error {
 	return <-answer
 }
 
-// fixed is an op that takes permits of a key of 10.
+// fixed returns an op that takes tokens of a key with a limit of 10.
 func fixed(key string, permits int64) engine.Op {
 	return engine.Op{Kind: engine.Take, N: permits, Key: []byte(key), Params: everyAlgorithm["fixed"]}
 }
 
-// alone has a node of two be the one that is left, and waits until it has no leader.
-func alone(t *testing.T, change func(*Options)) (c *testCluster, left, gone *Node) {
+// alone returns a node that remains of two, and waits until it has no leader.
+func partitioned(t *testing.T, change func(*Options)) (c *testCluster, left, gone *Node) {
 	t.Helper()
 	c = startCluster(t, 2, change)
 	c.decide(c.leader(), fixed("k", 4))
-	c.agree()
+	c.waitForAgreement()
 	left, gone = c.nodes[0], c.nodes[1]
 	c.close(gone)
 	eventually(t, "it has no leader", func() bool { return !left.Status().HasQuorum })
@@ -46,7 +46,7 @@ func TestNoQuorum(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		policy NoQuorum
-		want   []engine.Decision // of two Takes of 4, where 6 of 10 were left; nil: refused
+		want   []engine.Decision // of two Takes of 4, with 6 of 10 left; nil: refused
 	}{
 		{"error", NoQuorumError, nil},
 		{"allow", NoQuorumAllow, []engine.Decision{{Params: params, Allowed: 1, Remaining: 6}, {Params: params, Allowed: 1, Remaining: 6}}},
@@ -55,7 +55,7 @@ func TestNoQuorum(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			t.Parallel()
-			c, n, gone := alone(t, func(o *Options) { o.NoQuorum = tt.policy })
+			c, n, gone := partitioned(t, func(o *Options) { o.NoQuorum = tt.policy })
 			for i := range max(len(tt.want), 1) {
 				b := engine.Batch{Ops: []engine.Op{fixed("k", 4), {Kind: engine.Forget, Key: []byte("k")}}}
 				err := exec(n, &b)
@@ -99,12 +99,13 @@ func TestNoQuorum(t *testing.T) {
 			if d := c.decide(n, fixed("k", 6)); d[0].Allowed != 1 || d[0].Remaining != 0 {
 				t.Errorf("when they decide again: %+v, want all that was left", d[0])
 			}
-			c.agree()
+			c.waitForAgreement()
 		})
 	}
 }
 
-// Any node tells of a key what an Expect at any other node goes by, until another one leads.
+// The fingerprint read at any node matches an Expect at any other, until the leader
+// changes.
 func TestExpectAcrossNodes(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, 3, func(o *Options) { o.ElectionTimeout = noElection() })
@@ -149,10 +150,10 @@ func TestExpectAcrossNodes(t *testing.T) {
 	if d := c.decide(c.nodes[2], fixed("k", 0)); d[0].Remaining != 5 {
 		t.Errorf("%d are left, want 10-1-3-1", d[0].Remaining)
 	}
-	c.agree()
+	c.waitForAgreement()
 }
 
-// fill has keys made until something happens, or there are far too many.
+// fill adds keys until a condition holds, or there are far too many.
 func (c *testCluster) fill(until func(ds []engine.Decision) bool) (made int) {
 	c.t.Helper()
 	const atOnce = 500
@@ -181,7 +182,7 @@ func TestFullRefusesOnAllNodesAlike(t *testing.T) {
 			t.Errorf("a new key is answered %+v, and one that is there %+v", d[0], d[1])
 		}
 	}
-	c.agree()
+	c.waitForAgreement()
 	for _, n := range c.nodes {
 		if bytes := n.Engine().MemoryBytes(); bytes > testBound*5/4 {
 			t.Errorf("%s has %d bytes in %d keys, %d are allowed", n.o.Raft, bytes, made, testBound)
@@ -206,7 +207,7 @@ func TestFullEvictsOnAllNodesAlike(t *testing.T) {
 		batches++
 		return batches == 50
 	})
-	c.agree()
+	c.waitForAgreement()
 	for _, n := range c.nodes {
 		e := n.Engine()
 		if bytes := e.MemoryBytes(); bytes > testBound*5/4 || bytes < testBound/2 || e.Len() >= int64(made) {
@@ -215,10 +216,10 @@ func TestFullEvictsOnAllNodesAlike(t *testing.T) {
 	}
 }
 
-// A node whose raft is stuck begins anew with what it has, leading or not.
+// A node with a stuck raft restarts it, as a leader or not.
 func TestRestart(t *testing.T) {
 	t.Parallel()
-	c := startCluster(t, 3, func(o *Options) { o.ElectionTimeout = noElection() }) // besides those of the test
+	c := startCluster(t, 3, func(o *Options) { o.ElectionTimeout = noElection() }) // beside the test's own restarts
 	for range 2 {
 		leader := c.leader()
 		for _, n := range []*Node{c.other(leader), leader} {
@@ -230,11 +231,11 @@ func TestRestart(t *testing.T) {
 			c.takeAll(n, n.o.Raft)
 		}
 	}
-	c.agree()
+	c.waitForAgreement()
 }
 
-// A gate is a Network that can be shut: then all its connections break.
-type gate struct {
+// A switchedNetwork is a Network that can be shut: then all its connections break.
+type switchedNetwork struct {
 	Network
 	mu   sync.Mutex
 	shut bool
@@ -243,7 +244,7 @@ type gate struct {
 
 var errShut = errors.New("the test has shut the network")
 
-func (g *gate) Dial(ctx context.Context, address string) (net.Conn, error) {
+func (g *switchedNetwork) Dial(ctx context.Context, address string) (net.Conn, error) {
 	if g.isShut() {
 		return nil, errShut
 	}
@@ -251,28 +252,28 @@ func (g *gate) Dial(ctx context.Context, address string) (net.Conn, error) {
 	return g.keep(conn, err)
 }
 
-func (g *gate) Listen(address string) (net.Listener, error) {
+func (g *switchedNetwork) Listen(address string) (net.Listener, error) {
 	l, err := g.Network.Listen(address)
-	return gatedListener{l, g}, err
+	return switchedListener{l, g}, err
 }
 
-type gatedListener struct {
+type switchedListener struct {
 	net.Listener
-	gate *gate
+	gate *switchedNetwork
 }
 
-func (l gatedListener) Accept() (net.Conn, error) {
+func (l switchedListener) Accept() (net.Conn, error) {
 	conn, err := l.Listener.Accept()
 	return l.gate.keep(conn, err)
 }
 
-func (g *gate) isShut() bool {
+func (g *switchedNetwork) isShut() bool {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.shut
 }
 
-func (g *gate) keep(conn net.Conn, err error) (net.Conn, error) {
+func (g *switchedNetwork) keep(conn net.Conn, err error) (net.Conn, error) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	if err == nil {
@@ -284,7 +285,7 @@ func (g *gate) keep(conn net.Conn, err error) (net.Conn, error) {
 	return conn, err
 }
 
-func (g *gate) set(shut bool) {
+func (g *switchedNetwork) set(shut bool) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	g.shut = shut
@@ -295,13 +296,13 @@ func (g *gate) set(shut bool) {
 	}
 }
 
-// A leader that is cut off answers what was in its log UNCERTAIN, and what was not
-// CLUSTERDOWN: the latter was not carried out.
+// A partitioned leader answers requests in its log UNCERTAIN, and others CLUSTERDOWN: the
+// latter were not applied.
 func TestOutcomes(t *testing.T) {
 	t.Parallel()
-	gates := map[string]*gate{}
+	gates := map[string]*switchedNetwork{}
 	c := startCluster(t, 3, func(o *Options) {
-		gates[o.Raft] = &gate{Network: systemNetwork(o.Raft)}
+		gates[o.Raft] = &switchedNetwork{Network: systemNetwork(o.Raft)}
 		o.Network = gates[o.Raft]
 	})
 	const limit = 1_000_000
@@ -341,11 +342,11 @@ func TestOutcomes(t *testing.T) {
 	if !seen {
 		t.Error("nothing was uncertain")
 	}
-	c.usedUp("k", limit, applied, unknown)
+	c.checkRemaining("k", limit, applied, unknown)
 }
 
-// usedUp holds what is left of a key against what was told to those who took.
-func (c *testCluster) usedUp(key string, limit, applied, unknown int64) {
+// usedUp compares the remaining tokens of a key with the answers given to clients.
+func (c *testCluster) checkRemaining(key string, limit, applied, unknown int64) {
 	c.t.Helper()
 	var d engine.Decision
 	eventually(c.t, "a look", func() (ok bool) {
@@ -356,11 +357,11 @@ func (c *testCluster) usedUp(key string, limit, applied, unknown int64) {
 	if used := limit - d.Remaining; used < applied || used > applied+unknown {
 		c.t.Errorf("%d are used, %d were granted and %d may have been", used, applied, unknown)
 	}
-	c.agree()
+	c.waitForAgreement()
 }
 
-// While others take the lead, what is asked at any node is decided once.
-func TestTakesGoOnWhileTheLeaderChanges(t *testing.T) {
+// While the leader changes, each request at any node is decided once.
+func TestTakesDuringLeaderChanges(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, 3, nil)
 	c.leader()
@@ -395,15 +396,15 @@ func TestTakesGoOnWhileTheLeaderChanges(t *testing.T) {
 	stop.Store(true)
 	wait.Wait()
 	t.Logf("%d granted, %d uncertain", applied.Load(), unknown.Load())
-	c.usedUp("k", limit, applied.Load(), unknown.Load())
+	c.checkRemaining("k", limit, applied.Load(), unknown.Load())
 }
 
-// What raft did not take into its log is tried again, and nothing else.
-func TestProposalThatWasNotTaken(t *testing.T) {
+// Only requests that raft did not put into its log are retried.
+func TestRejectedProposalIsRetried(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, 2, nil)
 	c.decide(c.leader(), fixed("k", 1))
-	c.agree()
+	c.waitForAgreement()
 	follower := c.other(c.leader())
 	batch := &engine.Batch{Ops: []engine.Op{fixed("k", 1)}}
 	f := new(builder).build(follower.Now(), []waitingRequest{{request: request{batch, func(error) {}}}}, false, nil)
@@ -426,7 +427,7 @@ func TestProposalThatWasNotTaken(t *testing.T) {
 	}
 }
 
-// isDown says whether an error is that nobody decides.
+// isDown reports whether an error is the one without a quorum.
 func isDown(err error) bool {
 	var coded *codedError
 	return errors.As(err, &coded) && coded.code == errNoQuorum.code

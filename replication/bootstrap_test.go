@@ -11,7 +11,7 @@ import (
 	"limitsrv/persist"
 )
 
-// refused opens a node that is to be refused.
+// refused opens a node and requires an error.
 func refused(t *testing.T, o Options, want string) {
 	t.Helper()
 	n, err := Open(o)
@@ -23,9 +23,9 @@ func refused(t *testing.T, o Options, want string) {
 	}
 }
 
-// A node that acknowledged what may not be on disk is another one when the system went
-// down without its having been closed; one that was closed is itself.
-func TestLostTailMakesANewNode(t *testing.T) {
+// A node that may lack acknowledged entries gets a new id when the system went down before
+// it was closed; a closed one keeps its id.
+func TestLostTailChangesNodeID(t *testing.T) {
 	t.Parallel()
 	var boots atomic.Int64
 	boot := func() string { return string(rune('a' + boots.Load())) }
@@ -47,7 +47,7 @@ func TestLostTailMakesANewNode(t *testing.T) {
 			was := n.member()
 			c.close(n)
 			if !tt.clean {
-				// As it was before it was closed.
+				// Its membership as of before it was closed.
 				if err := was.write(&persist.Dir{Path: n.o.Dir, FS: n.o.fs}); err != nil {
 					t.Fatal(err)
 				}
@@ -63,7 +63,7 @@ func TestLostTailMakesANewNode(t *testing.T) {
 			}
 			c.voters(3)
 			c.takeAll(again, " again")
-			c.agree()
+			c.waitForAgreement()
 			if tt.isNew && c.has(was.Node) {
 				t.Error("the node that it was is a member")
 			}
@@ -71,7 +71,7 @@ func TestLostTailMakesANewNode(t *testing.T) {
 	}
 }
 
-func TestFoundingNeedsTheSamePeers(t *testing.T) {
+func TestBootstrapRequiresEqualPeers(t *testing.T) {
 	t.Parallel()
 	c := &testCluster{t: t, logs: new(lockedBuffer)}
 	addresses := freeAddresses(t, 3)
@@ -91,8 +91,8 @@ func TestFoundingNeedsTheSamePeers(t *testing.T) {
 	}
 }
 
-// A founder that had told nobody, or not all, when it was killed goes on.
-func TestFoundingGoesOn(t *testing.T) {
+// A founder that was killed before it told all others continues the bootstrap.
+func TestBootstrapContinuesAfterCrash(t *testing.T) {
 	t.Parallel()
 	for _, told := range []int{0, 1, 2} {
 		c := startCluster(t, 3, func(o *Options) { o.Dir += " before" })
@@ -135,17 +135,17 @@ func TestFoundingGoesOn(t *testing.T) {
 				t.Errorf("with %d told, %s is of another cluster", told, n.o.Raft)
 			}
 		}
-		c.agree()
+		c.waitForAgreement()
 		if left := c.nodes[0].member().Founding; len(left) > 0 {
 			t.Errorf("with %d told, it goes on to found with %v", told, left)
 		}
 	}
 }
 
-func TestStateOfOneIsNoneOfACluster(t *testing.T) {
+func TestSingleServerStateIsRefused(t *testing.T) {
 	t.Parallel()
 	c := &testCluster{t: t, logs: new(lockedBuffer)}
-	single := persist.Options{Dir: t.TempDir(), Engine: engine.Options{}, Clock: stillClock{}}
+	single := persist.Options{Dir: t.TempDir(), Engine: engine.Options{}, Clock: fixedClock{}}
 	store, err := persist.Open(single)
 	if err != nil {
 		t.Fatal(err)
@@ -173,9 +173,9 @@ func TestStateOfOneIsNoneOfACluster(t *testing.T) {
 	}
 }
 
-type stillClock struct{}
+type fixedClock struct{}
 
-func (stillClock) Now() engine.Instant { return 1 }
+func (fixedClock) Now() engine.Instant { return 1 }
 
 func TestOptionsAreChecked(t *testing.T) {
 	c := &testCluster{t: t, logs: new(lockedBuffer)}

@@ -104,7 +104,7 @@ func TestRecentLogsStayInMemory(t *testing.T) {
 	}
 }
 
-func TestHangingStoreIsSeen(t *testing.T) {
+func TestHangingStoreIsDetected(t *testing.T) {
 	now := time.Second
 	below := &countingLogs{InmemStore: raft.NewInmemStore(), storing: make(chan chan struct{})}
 	l := newCachedLog(below, func() time.Duration { return now }, persist.NewDiskWatch())

@@ -75,8 +75,8 @@ func TestCall(t *testing.T) {
 	}
 }
 
-// TestCallGivenUp has the one who answers learn that nobody waits for it any more.
-func TestCallGivenUp(t *testing.T) {
+// The context of a call ends when the caller hangs up.
+func TestCallCanceled(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		giveUp func(cancel context.CancelFunc, calling, answering *links)
@@ -120,7 +120,7 @@ func TestCallGivenUp(t *testing.T) {
 	}
 }
 
-// FuzzCall has a node read any bytes as a call.
+// FuzzCall reads any bytes as a call.
 func FuzzCall(f *testing.F) {
 	frame, _ := callFrame(callRequest{"a", json.RawMessage(`{"b":1}`)})
 	f.Add(frame)

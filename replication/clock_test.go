@@ -15,8 +15,8 @@ func TestLeaderClock(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		off   time.Duration // of the target
-		after time.Duration // how much later the clock is read
-		want  time.Duration // how much it has moved then
+		after time.Duration // delay before the clock is read
+		want  time.Duration // distance moved since
 	}{
 		{"it goes at normal speed", 0, time.Second, time.Second},
 		{"behind, it gains a thousandth", 100 * time.Millisecond, time.Second, 1001 * time.Millisecond},
@@ -40,7 +40,7 @@ func TestLeaderClock(t *testing.T) {
 	}
 }
 
-// TestLeaderClockSteps has a clock that gains coast, and step to what is before and after it.
+// A clock that gains runs free, and steps to targets before and after it.
 func TestLeaderClockSteps(t *testing.T) {
 	mono := time.Minute
 	c := newLeaderClock(func() time.Duration { return mono })
@@ -106,8 +106,8 @@ func TestClockOffset(t *testing.T) {
 	}
 }
 
-// TestLastStored has a log store entries and delete them: it tells since when it has the
-// last one for the machine, as far as it stored it itself.
+// lastStored returns the last entry of decisions in the log, if this node stored it
+// itself, across stores and deletions.
 func TestLastStored(t *testing.T) {
 	mono := time.Duration(0)
 	l := newCachedLog(raft.NewInmemStore(), func() time.Duration { return mono }, persist.NewDiskWatch())

@@ -5,8 +5,8 @@ import (
 	"testing"
 )
 
-// TestForwardedIsCounted has a follower told what became of what it forwarded.
-func TestForwardedIsCounted(t *testing.T) {
+// A follower counts the results of its forwarded batches.
+func TestForwardedCounts(t *testing.T) {
 	var n Node
 	g := newBatcher(&n)
 	other := errors.New("another")

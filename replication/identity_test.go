@@ -8,9 +8,9 @@ func TestLostTail(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		boot   string
-		lost   bool // what it finds
-		synced bool // how it goes on
-		clean  bool // how it ends
+		lost   bool // expected at the start
+		synced bool // policy of this run
+		clean  bool // end of this run
 	}{
 		{"a new member", "1", false, false, false},
 		{"killed", "1", false, false, true},

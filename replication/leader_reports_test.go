@@ -19,7 +19,7 @@ func (c *testCluster) linesOf(address, text string) (all []string) {
 }
 
 // TestFollowersTellWhoLeads reads the logs of a cluster whose leader leaves.
-func TestFollowersTellWhoLeads(t *testing.T) {
+func TestFollowersLogLeader(t *testing.T) {
 	c := startCluster(t, 3, nil)
 	for range 2 {
 		leader := c.leader()
@@ -48,7 +48,7 @@ func TestFollowersTellWhoLeads(t *testing.T) {
 }
 
 // TestJoinWarnsOfNothing has nodes found a cluster, and another one join it.
-func TestJoinWarnsOfNothing(t *testing.T) {
+func TestJoinLogsNoWarning(t *testing.T) {
 	c := startCluster(t, 3, nil)
 	leader := c.leader()
 	o := c.options(filepath.Join(t.TempDir(), "n"), freeAddresses(t, 1)[0])
@@ -71,7 +71,7 @@ func TestJoinWarnsOfNothing(t *testing.T) {
 }
 
 // TestDownSaysWhy asks nodes that nobody decides for.
-func TestDownSaysWhy(t *testing.T) {
+func TestNoQuorumErrors(t *testing.T) {
 	c := &testCluster{t: t, logs: new(lockedBuffer)}
 	addresses := freeAddresses(t, 2)
 	o := c.options(filepath.Join(t.TempDir(), "n"), addresses[0])

@@ -208,7 +208,7 @@ func TestGreetingFull(t *testing.T) {
 }
 
 // TestGreetingCrowd has the oldest of those who say nothing make room.
-func TestGreetingCrowd(t *testing.T) {
+func TestGreetingManyConnections(t *testing.T) {
 	listening := tcpLinks(t, identity{clusterA, testNode("1")}, linkOptions{})
 	silent := make([]net.Conn, 3*maxGreeting)
 	for i := range silent {
@@ -237,7 +237,7 @@ func TestGreetingCrowd(t *testing.T) {
 
 // TestGreetingCrowdOfOneHost has a host that opens connections all the time take places from
 // itself alone.
-func TestGreetingCrowdOfOneHost(t *testing.T) {
+func TestGreetingBoundPerHost(t *testing.T) {
 	var conns []*linkConn
 	for _, host := range []string{"10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.2", "10.0.0.3", "10.0.0.3"} {
 		conns = append(conns, &linkConn{Conn: addressed{address: pipeAddr(host + ":1")}})

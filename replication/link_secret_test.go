@@ -158,7 +158,7 @@ func tapped(t *testing.T, o linkOptions, to *links) (tap *wiretap, link net.Conn
 }
 
 // tellsNothing wants bytes to have no id.
-func tellsNothing(t *testing.T, who string, wire []byte) {
+func revealsNothing(t *testing.T, who string, wire []byte) {
 	t.Helper()
 	answer, _ := appendAnswer(nil, identity{clusterA, testNode("1")})
 	answer = answer[messageHead:]
@@ -170,7 +170,7 @@ func tellsNothing(t *testing.T, who string, wire []byte) {
 }
 
 // TestSecretTellsNothing reads all that goes over the wire.
-func TestSecretTellsNothing(t *testing.T) {
+func TestSecretRevealsNothing(t *testing.T) {
 	a, b := testSecrets(t, "a"), testSecrets(t, "b")
 	listening := tcpLinks(t, identity{clusterA, testNode("1")}, linkOptions{secrets: a, call: echo})
 	tap, link, err := tapped(t, linkOptions{secrets: a}, listening)
@@ -179,7 +179,7 @@ func TestSecretTellsNothing(t *testing.T) {
 	}
 	io.WriteString(link, "a key of somebody")
 	tap.mu.Lock()
-	tellsNothing(t, "a node that listens to members", append(tap.read.Bytes(), tap.sent.Bytes()...))
+	revealsNothing(t, "a node that listens to members", append(tap.read.Bytes(), tap.sent.Bytes()...))
 	if bytes.Contains(tap.sent.Bytes(), []byte("somebody")) {
 		t.Error("a link is not encrypted")
 	}
@@ -189,7 +189,7 @@ func TestSecretTellsNothing(t *testing.T) {
 		if err == nil {
 			t.Errorf("%s is let in", name)
 		}
-		tellsNothing(t, "a stranger with "+name, tap.read.Bytes())
+		revealsNothing(t, "a stranger with "+name, tap.read.Bytes())
 	}
 	// A stranger that is dialed, and asks for a proof.
 	network := newPipeNet()
@@ -213,7 +213,7 @@ func TestSecretTellsNothing(t *testing.T) {
 	if _, err := dialing.dial(t.Context(), linkCall, "two:2", ""); err == nil || !strings.Contains(err.Error(), "did not prove") {
 		t.Errorf("dial of an impostor is %v", err)
 	}
-	tellsNothing(t, "an impostor", <-told)
+	revealsNothing(t, "an impostor", <-told)
 }
 
 // TestSecretReplay sends the bytes of a link that was made once more.

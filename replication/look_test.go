@@ -35,7 +35,7 @@ func TestExpect(t *testing.T) {
 		for _, expecting := range nodes {
 			for i := range 8 {
 				watchesStale, expectsStale, changes := i&1 > 0, i&2 > 0, i&4 > 0
-				c.agree()
+				c.waitForAgreement()
 				seen := execOn(t, watching, &engine.Batch{Stale: watchesStale, Ops: []engine.Op{{Kind: engine.Watch, Key: key}}})[0].Remaining
 				then := change
 				if !changes {
@@ -52,7 +52,7 @@ func TestExpect(t *testing.T) {
 					}
 					if !changes && want {
 						execOn(t, watching, &engine.Batch{Ops: []engine.Op{change}})
-						c.agree()
+						c.waitForAgreement()
 					}
 				}
 			}

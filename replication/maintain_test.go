@@ -4,14 +4,14 @@ import (
 	"testing"
 )
 
-// TestLooksStuck has a node look at what it gets from its leader.
-func TestLooksStuck(t *testing.T) {
+// isStuck follows the progress of a node and of its leader.
+func TestIsStuck(t *testing.T) {
 	s := &raftStack{snapshots: new(timedSnapshots)}
 	for _, tt := range []struct {
 		name          string
 		last, leaders uint64
-		written       int64 // of a snapshot, for each look
-		refused       int64 // snapshots, for each look
+		written       int64 // bytes of a snapshot, at each check
+		refused       int64 // snapshots, at each check
 		looks         int
 		stuck         bool
 	}{

@@ -38,7 +38,7 @@ func junk(n int) []byte { return bytes.Repeat([]byte("limitsrv? "), n/10+1)[:n] 
 // it had; or it is refused with what to do, and Check finds damage.
 func TestEachFile(t *testing.T) {
 	t.Parallel()
-	_, n := startEnded(t)
+	_, n := stoppedNode(t)
 	whole, err := Inspect(n.o)
 	if err != nil {
 		t.Fatal(err)

@@ -62,7 +62,7 @@ func TestMemberJoins(t *testing.T) {
 	eventually(t, "it is a member", func() bool { return c.has(joined.identity().Node) })
 	c.voters(3)
 	c.takeAll(joined, " again")
-	c.agree()
+	c.waitForAgreement()
 	if st := joined.Status(); st.Role != Follower || st.Cluster != c.leader().Status().Cluster {
 		t.Errorf("it is %+v", st)
 	}
@@ -85,7 +85,7 @@ func TestMemberThatWasWipedIsANewOne(t *testing.T) {
 	eventually(t, "it is another member", func() bool { return c.has(again.identity().Node) && !c.has(old) })
 	c.voters(3)
 	c.takeAll(again, " again")
-	c.agree()
+	c.waitForAgreement()
 	if _, told := c.leader().stack.Load().fsm.members()[old]; told {
 		t.Error("the log still tells about the node that it was")
 	}

@@ -14,7 +14,7 @@ import (
 
 // TestSteadyTransport sends requests from a transport to another, whose node has
 // carried out entry 10 and has no room for those before.
-func TestSteadyTransport(t *testing.T) {
+func TestPatchedTransport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newSimNet(1, time.Millisecond)
 		defer n.close()

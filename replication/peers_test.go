@@ -5,9 +5,8 @@ import (
 	"time"
 )
 
-// TestSilence tells for how long members have been silent, one of which has joined a
-// cluster that is a day old.
-func TestSilence(t *testing.T) {
+// The silence of members, one of which joined a cluster that is a day old.
+func TestSilentFor(t *testing.T) {
 	var k peerTable
 	old, other, young := server{"old", "h:1"}, server{"other", "h:2"}, server{"young", "h:3"}
 	k.setServers([]server{old, other}, time.Hour)
@@ -18,7 +17,7 @@ func TestSilence(t *testing.T) {
 		node string
 		want time.Duration
 	}{
-		{"old", 26 * time.Hour}, // never heard of
+		{"old", 26 * time.Hour}, // never reported
 		{"other", 25 * time.Hour},
 		{"young", 2 * time.Hour},
 		{"none", 0},
@@ -29,8 +28,8 @@ func TestSilence(t *testing.T) {
 	}
 }
 
-// TestSilenceExcused has the process stop for a day: no member was silent for that time.
-func TestSilenceExcused(t *testing.T) {
+// The process stops for a day: no member was silent for that time.
+func TestPauseIsExcused(t *testing.T) {
 	var k peerTable
 	k.setServers([]server{{"heard", "h:1"}, {"never", "h:2"}}, time.Hour)
 	k.record(peerReport{peerStatus: peerStatus{Node: "heard"}, At: time.Hour})

@@ -5,19 +5,19 @@ import (
 	"time"
 )
 
-// TestCalmness has a node that found all well ask again when calmLooks seconds have passed,
-// when the log has changed, and each time where not all was well.
-func TestCalmness(t *testing.T) {
+// After an idle result the next call is due after maxIdleTicks or when the log has
+// changed; after any other result it is due at once.
+func TestPollBackoff(t *testing.T) {
 	var c pollBackoff
 	for i, step := range []struct {
 		term, last uint64
 		well, asks bool
 	}{
-		{1, 5, false, true}, {1, 5, false, true}, {1, 5, true, true}, // the first, and until all is well
+		{1, 5, false, true}, {1, 5, false, true}, {1, 5, true, true}, // the first, and until the cluster is idle
 		{1, 5, true, false}, {1, 5, true, false}, {1, 5, true, false}, {1, 5, true, false}, {1, 5, true, true},
 		{1, 6, true, true}, {1, 6, true, false}, // an entry
 		{2, 6, true, true}, {2, 6, false, false}, // a term
-		{2, 6, true, true}, // not all was well
+		{2, 6, true, true}, // not idle
 	} {
 		if got := c.due(step.term, step.last); got != step.asks {
 			t.Errorf("in second %d it asks: %v, want %v", i, got, step.asks)
@@ -26,9 +26,9 @@ func TestCalmness(t *testing.T) {
 	}
 }
 
-// TestSimCalm has a cluster with nothing to do: its nodes seldom ask each other how they
-// are, still count as online, and one that has failed soon does not.
-func TestSimCalm(t *testing.T) {
+// Nodes of an idle cluster rarely call each other, still count as online, and a failed one
+// soon does not.
+func TestSimIdlePolling(t *testing.T) {
 	simCase(t, func(t *testing.T, c *simCluster) {
 		c.setClients(false, true)
 		time.Sleep(10 * time.Second)

@@ -79,10 +79,10 @@ func TestRecover(t *testing.T) {
 	c := startCluster(t, 3, nil)
 	leader := c.leader()
 	c.takeAll(leader, "")
-	c.agree()
+	c.waitForAgreement()
 	c.save(c.nodes[0])
 	c.takeAll(leader, " again")
-	c.agree()
+	c.waitForAgreement()
 	_, digest := c.nodes[0].Digest()
 	all := slices.Clone(c.nodes)
 	was := c.nodes[0].identity()
@@ -124,7 +124,7 @@ func TestRecover(t *testing.T) {
 	c.nodes = append(c.nodes, c.open(j))
 	c.voters(2)
 	c.takeAll(c.nodes[1], " at last")
-	c.agree()
+	c.waitForAgreement()
 }
 
 // voters waits until the leader knows so many voters, and no other members.
@@ -147,7 +147,7 @@ func (c *testCluster) voters(count int) {
 // it can be run again.
 func TestRecoverInterrupted(t *testing.T) {
 	t.Parallel()
-	c, n := startEnded(t)
+	c, n := stoppedNode(t)
 	before, err := Inspect(c.options(n.o.Dir, n.o.Raft))
 	if err != nil {
 		t.Fatal(err)

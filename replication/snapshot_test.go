@@ -23,7 +23,7 @@ import (
 // testMember is who the machines of these tests are.
 var testMember = membership{Node: strings.Repeat("ab", 20), Cluster: clusterID{1, 2, 3}, Seed: persist.Seed{4, 5, 6}}
 
-func newTestMachine() *fsm {
+func newTestFSM() *fsm {
 	return newFSM(&testMember, func() time.Duration { return 0 })
 }
 
@@ -66,18 +66,18 @@ func snapshotOf(t testing.TB, f *fsm) []byte {
 func restore(f *fsm, data []byte) error { return f.Restore(io.NopCloser(bytes.NewReader(data))) }
 
 // A story makes entries that use every algorithm, the same for the same seed.
-type story struct {
+type logGenerator struct {
 	r     *rand.Rand
 	stamp engine.Instant
 	index uint64
 }
 
-func newStory(seed uint64) *story {
-	return &story{r: rand.New(rand.NewPCG(seed, 1)), stamp: 1e18}
+func newLogGenerator(seed uint64) *logGenerator {
+	return &logGenerator{r: rand.New(rand.NewPCG(seed, 1)), stamp: 1e18}
 }
 
 // next is an entry of a few ops.
-func (s *story) next() *raft.Log {
+func (s *logGenerator) next() *raft.Log {
 	var b engine.Batch
 	names := []string{"token", "leaky", "fixed", "slide", "log", "lease"}
 	for range 1 + s.r.IntN(8) {
@@ -105,7 +105,7 @@ func (s *story) next() *raft.Log {
 }
 
 // told is a control entry of a story.
-func (s *story) told(t testing.TB, c controlEntry) *raft.Log {
+func (s *logGenerator) control(t testing.TB, c controlEntry) *raft.Log {
 	t.Helper()
 	data, err := encodeControl(c)
 	if err != nil {
@@ -116,7 +116,7 @@ func (s *story) told(t testing.TB, c controlEntry) *raft.Log {
 }
 
 // A condition is all that two machines must have in common.
-type condition struct {
+type fsmState struct {
 	Digest  uint64
 	Keys    int64
 	Index   uint64
@@ -125,22 +125,22 @@ type condition struct {
 	Level   int
 }
 
-func conditionOf(f *fsm) condition {
+func stateOf(f *fsm) fsmState {
 	e := f.engine.Load()
-	return condition{Digest: e.Digest(e.Now()), Keys: e.Len(), Index: f.index.Load(), Stamp: f.stamp.Load(), Members: f.members(), Level: f.level()}
+	return fsmState{Digest: e.Digest(e.Now()), Keys: e.Len(), Index: f.index.Load(), Stamp: f.stamp.Load(), Members: f.members(), Level: f.level()}
 }
 
 func TestSnapshotRoundTrip(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
-	s, f := newStory(seed), newTestMachine()
-	f.Apply(s.told(t, controlEntry{Member: &Member{Node: "a", Raft: "b:1", Client: "c:2", Version: "v", Level: 1}}))
-	f.Apply(s.told(t, controlEntry{Member: &Member{Node: "gone"}}))
-	f.Apply(s.told(t, controlEntry{Gone: "gone"}))
+	s, f := newLogGenerator(seed), newTestFSM()
+	f.Apply(s.control(t, controlEntry{Member: &Member{Node: "a", Raft: "b:1", Client: "c:2", Version: "v", Level: 1}}))
+	f.Apply(s.control(t, controlEntry{Member: &Member{Node: "gone"}}))
+	f.Apply(s.control(t, controlEntry{Gone: "gone"}))
 	for range 2000 {
 		f.Apply(s.next())
 	}
-	want := conditionOf(f)
+	want := stateOf(f)
 	if want.Keys < 100 || len(want.Members) != 1 {
 		t.Fatalf("the story makes no state to speak of: %+v", want)
 	}
@@ -158,12 +158,12 @@ func TestSnapshotRoundTrip(t *testing.T) {
 		t.Fatal(err)
 	}
 	view.Release()
-	other := newTestMachine()
-	other.Apply(newStory(seed + 1).next()) // which a snapshot replaces
+	other := newTestFSM()
+	other.Apply(newLogGenerator(seed + 1).next()) // which a snapshot replaces
 	if err := restore(other, written.Bytes()); err != nil {
 		t.Fatal(err)
 	}
-	if got := conditionOf(other); !reflect.DeepEqual(got, want) {
+	if got := stateOf(other); !reflect.DeepEqual(got, want) {
 		t.Fatalf("restored\n got %+v\nwant %+v", got, want)
 	}
 	if f.snapshotSize.Load() != int64(written.Len()) || f.counts.snapshotBytes.Load() == 0 {
@@ -172,13 +172,13 @@ func TestSnapshotRoundTrip(t *testing.T) {
 	for _, l := range later {
 		other.Apply(l)
 	}
-	if got, want := conditionOf(other), conditionOf(f); !reflect.DeepEqual(got, want) {
+	if got, want := stateOf(other), stateOf(f); !reflect.DeepEqual(got, want) {
 		t.Errorf("and gone on\n got %+v\nwant %+v", got, want)
 	}
 }
 
-func TestSnapshotThatFails(t *testing.T) {
-	s, f := newStory(1), newTestMachine()
+func TestSnapshotFailure(t *testing.T) {
+	s, f := newLogGenerator(1), newTestFSM()
 	for range 100 {
 		f.Apply(s.next())
 	}
@@ -227,8 +227,8 @@ func sectionsOf(t testing.TB, data []byte) (all [][]byte) {
 }
 
 // A snapshot that is not whole, or not for this node, leaves the state as it was.
-func TestRestoreIsAllOrNothing(t *testing.T) {
-	s, from := newStory(1), newTestMachine()
+func TestRestoreIsAtomic(t *testing.T) {
+	s, from := newLogGenerator(1), newTestFSM()
 	for range 20 {
 		from.Apply(s.next())
 	}
@@ -237,16 +237,16 @@ func TestRestoreIsAllOrNothing(t *testing.T) {
 	if !bytes.Equal(framed(t, sections...), data) || len(sections) < 2 {
 		t.Fatalf("the test does not frame %d sections as a snapshot does", len(sections))
 	}
-	f := newTestMachine()
-	f.Apply(newStory(2).next())
-	want := conditionOf(f)
+	f := newTestFSM()
+	f.Apply(newLogGenerator(2).next())
+	want := stateOf(f)
 	refuses := func(what string, data []byte, says string) {
 		t.Helper()
 		err := restore(f, data)
 		if err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v, want %q", what, err, says)
 		}
-		if got := conditionOf(f); !reflect.DeepEqual(got, want) {
+		if got := stateOf(f); !reflect.DeepEqual(got, want) {
 			t.Fatalf("%s has changed the state\n got %+v\nwant %+v", what, got, want)
 		}
 	}
@@ -281,7 +281,7 @@ func TestRestoreIsAllOrNothing(t *testing.T) {
 	if err := restore(f, head(func(*snapshotHead) {})); err != nil {
 		t.Errorf("with its own head: %v", err)
 	}
-	if got, want := conditionOf(f), conditionOf(from); !reflect.DeepEqual(got, want) {
+	if got, want := stateOf(f), stateOf(from); !reflect.DeepEqual(got, want) {
 		t.Errorf("restored\n got %+v\nwant %+v", got, want)
 	}
 }
@@ -289,7 +289,7 @@ func TestRestoreIsAllOrNothing(t *testing.T) {
 // FuzzRestore reads any bytes as a snapshot, and any as a head and a block of one whose
 // checksums are right.
 func FuzzRestore(f *testing.F) {
-	s, from := newStory(1), newTestMachine()
+	s, from := newLogGenerator(1), newTestFSM()
 	for range 60 {
 		from.Apply(s.next())
 	}
@@ -304,18 +304,18 @@ func FuzzRestore(f *testing.F) {
 		if len(data) == 0 && len(head) > 0 && len(block) > 0 {
 			data = framed(t, head, block)
 		}
-		m := newTestMachine()
-		m.Apply(newStory(2).next())
-		before := conditionOf(m)
+		m := newTestFSM()
+		m.Apply(newLogGenerator(2).next())
+		before := stateOf(m)
 		if err := restore(m, data); err != nil {
-			if got := conditionOf(m); !reflect.DeepEqual(got, before) {
+			if got := stateOf(m); !reflect.DeepEqual(got, before) {
 				t.Fatalf("what fails with %v changes the state\n got %+v\nwant %+v", err, got, before)
 			}
 			return
 		}
-		again := newTestMachine()
-		if err := restore(again, snapshotOf(t, m)); err != nil || !reflect.DeepEqual(conditionOf(again), conditionOf(m)) {
-			t.Fatalf("written and read again: %v\n got %+v\nwant %+v", err, conditionOf(again), conditionOf(m))
+		again := newTestFSM()
+		if err := restore(again, snapshotOf(t, m)); err != nil || !reflect.DeepEqual(stateOf(again), stateOf(m)) {
+			t.Fatalf("written and read again: %v\n got %+v\nwant %+v", err, stateOf(again), stateOf(m))
 		}
 	})
 }

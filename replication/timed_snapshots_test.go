@@ -9,7 +9,7 @@ import (
 
 // TestLogEndsInASnapshot has a follower's log asked for the entry that only its newest
 // snapshot has, and for others.
-func TestLogEndsInASnapshot(t *testing.T) {
+func TestLogEndsInSnapshot(t *testing.T) {
 	c := startCluster(t, 2, nil)
 	leader := c.leader()
 	follower := c.other(leader)
@@ -39,7 +39,7 @@ func TestLogEndsInASnapshot(t *testing.T) {
 }
 
 // TestEndIsNotSent has a node that leads no more send what stands for an entry.
-func TestEndIsNotSent(t *testing.T) {
+func TestSnapshotEntryIsNotSent(t *testing.T) {
 	s := newPatchedTransport(nil, "a:1", func(string) string { return "" })
 	request := &raft.AppendEntriesRequest{PrevLogEntry: 1, Entries: []*raft.Log{{Index: 2}, {Index: 3, Type: snapshotEnd}}}
 	if err := s.AppendEntries("b", "b:1", request, nil); !errors.Is(err, raft.ErrLogNotFound) {

@@ -10,7 +10,7 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// A countedStream counts dials, and tells of each.
+// A countedStream counts dials, and signals each.
 type countedStream struct {
 	raft.StreamLayer
 	dials chan struct{}
@@ -21,14 +21,14 @@ func (s countedStream) Dial(address raft.ServerAddress, timeout time.Duration) (
 	return s.StreamLayer.Dial(address, timeout)
 }
 
-// nobodyAt knows of no node at any address.
+// nobodyAt knows no node at any address.
 func nobodyAt(string) string { return "" }
 
-// TestTransportAwaitsHeartbeat has entries for a node that does not answer sent again
-// when it answers a heartbeat, and neither before that nor after a rest.
-func TestTransportAwaitsHeartbeat(t *testing.T) {
+// Entries for a node that does not answer are sent again after it answers a heartbeat,
+// neither before that nor after a backoff.
+func TestTransportWaitsForHeartbeat(t *testing.T) {
 	const to = "b"
-	expected := testNode("3") // not who is at the address
+	expected := testNode("3") // not the node at the address
 	var nodes [2]*links
 	var transports [2]*raft.NetworkTransport
 	dials := make(chan struct{}, 100)
@@ -59,7 +59,7 @@ func TestTransportAwaitsHeartbeat(t *testing.T) {
 			t.Fatal("another node answered a heartbeat")
 		}
 	}
-	time.Sleep(3 * reachablePoll) // no event tells that nothing happens
+	time.Sleep(3 * reachablePoll) // no event signals that nothing happens
 	if n := len(dials); n != 4 {
 		t.Fatalf("%d dials, want one for entries and one for each of 3 heartbeats", n)
 	}
@@ -73,7 +73,7 @@ func TestTransportAwaitsHeartbeat(t *testing.T) {
 	}
 }
 
-// TestTransportGivesUp has entries for a node that does not answer end with who sends them.
+// Entries for a node that does not answer fail when the sender loses leadership.
 func TestTransportGivesUp(t *testing.T) {
 	node := tcpLinks(t, identity{clusterA, testNode("1")}, linkOptions{})
 	transport := raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
@@ -109,9 +109,8 @@ func (n countedNetwork) Dial(ctx context.Context, address string) (net.Conn, err
 	return n.Network.Dial(ctx, address)
 }
 
-// TestRemovedAreNotAwaited has a node removed that does not answer: nobody goes on
-// asking for it.
-func TestRemovedAreNotAwaited(t *testing.T) {
+// A removed node that does not answer is not contacted again.
+func TestRemovedNodeIsNotContacted(t *testing.T) {
 	var dials atomic.Int64
 	c := startCluster(t, 3, func(o *Options) {
 		o.Network = countedNetwork{systemNetwork(o.Raft), o.Peers[2], &dials}

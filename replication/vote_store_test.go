@@ -20,7 +20,7 @@ func openVotes(t *testing.T, path string) *voteStore {
 
 // Raft writes the term of a vote, and then for whom it is: a crash in between leaves
 // the vote before as it was.
-func TestVoteIsWrittenAtOnce(t *testing.T) {
+func TestVoteIsOneWrite(t *testing.T) {
 	path := filepath.Join(t.TempDir(), votesName)
 	v := openVotes(t, path)
 	vote := func(term uint64, candidate string) {
@@ -76,7 +76,7 @@ func TestVoteIsWrittenAtOnce(t *testing.T) {
 }
 
 // The transport of a node handles no heartbeats beside raft's main goroutine.
-func TestHeartbeatsComeToTheMainGoroutine(t *testing.T) {
+func TestHeartbeatsUseMainGoroutine(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, 1, nil)
 	handler := func(transport *raft.NetworkTransport) reflect.Value {

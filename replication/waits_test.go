@@ -61,7 +61,7 @@ func (c countingNetwork) Dial(ctx context.Context, address string) (net.Conn, er
 }
 
 // TestManyWait has many wait for more nodes than there are.
-func TestManyWait(t *testing.T) {
+func TestWaitersShareCalls(t *testing.T) {
 	var made atomic.Int64
 	c := startCluster(t, 3, func(o *Options) { o.Network = countingNetwork{made: &made} })
 	leader := c.leader()
