@@ -6,7 +6,7 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// TestTelling has a heartbeat tell a node what is committed, as far as it took that.
+// A heartbeat carries the commit index, up to the node's last accepted entry.
 func TestHeartbeatWithCommit(t *testing.T) {
 	var all ackedEntries
 	all.record("empty", &raft.AppendEntriesRequest{Term: 7})

@@ -14,7 +14,7 @@ import (
 	"limitsrv/persist"
 )
 
-// digests records the digest of a node's engine after each entry.
+// digestLog records the digest of a node's engine after each entry.
 type digestLog struct {
 	node atomic.Pointer[Node]
 	mu   sync.Mutex
@@ -35,7 +35,7 @@ func (d *digestLog) applied(index uint64, stamp engine.Instant, _ *engine.Batch)
 	d.of[index] = s.fsm.engine.Load().Digest(stamp)
 }
 
-// backUp makes a backup and reads it.
+// backup makes a backup and reads it.
 func (c *testCluster) backup(n *Node, name string) persist.State {
 	c.t.Helper()
 	type result struct {

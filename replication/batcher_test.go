@@ -28,7 +28,7 @@ func fixed(key string, permits int64) engine.Op {
 	return engine.Op{Kind: engine.Take, N: permits, Key: []byte(key), Params: everyAlgorithm["fixed"]}
 }
 
-// alone returns a node that remains of two, and waits until it has no leader.
+// partitioned returns a node that remains of two, and waits until it has no leader.
 func partitioned(t *testing.T, change func(*Options)) (c *testCluster, left, gone *Node) {
 	t.Helper()
 	c = startCluster(t, 2, change)
@@ -345,7 +345,7 @@ func TestOutcomes(t *testing.T) {
 	c.checkRemaining("k", limit, applied, unknown)
 }
 
-// usedUp compares the remaining tokens of a key with the answers given to clients.
+// checkRemaining compares the remaining tokens of a key with the answers given to clients.
 func (c *testCluster) checkRemaining(key string, limit, applied, unknown int64) {
 	c.t.Helper()
 	var d engine.Decision

@@ -10,9 +10,8 @@ import (
 	"limitsrv/persist"
 )
 
-// TestVotesWatched has the disk fail: the error is told, and once raft runs its
-// goroutine ends.
-func TestVotesWatched(t *testing.T) {
+// The disk fails: failed is called, and once raft runs its goroutine ends.
+func TestTimedVotes(t *testing.T) {
 	for _, started := range []bool{false, true} {
 		disk := newSimDisk()
 		stable, _, _ := disk.open("/raft")
@@ -33,9 +32,9 @@ func TestVotesWatched(t *testing.T) {
 	}
 }
 
-// TestHanging has the disk take its time, under a write of each kind, in a process that
-// runs, and in one that is stopped for as long.
-func TestHanging(t *testing.T) {
+// The disk is slow under a write of each kind, in a process that runs, and in one that is
+// stopped for as long.
+func TestHangingDisk(t *testing.T) {
 	for _, leads := range []bool{false, true} {
 		for which, most := range []time.Duration{
 			map[bool]time.Duration{false: followerHang, true: leaderHang}[leads],
@@ -51,7 +50,7 @@ func TestHanging(t *testing.T) {
 					defer cancel()
 					var hangs time.Duration
 					looks, slept := 0, false
-					time.AfterFunc(time.Minute, write.Start) // it rests by then
+					time.AfterFunc(time.Minute, write.Start) // it is idle at that time
 					disk.Run(ctx, func() bool {
 						busy, err := s.checkWrites(leads)
 						switch looks++; {

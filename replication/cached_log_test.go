@@ -11,12 +11,12 @@ import (
 	"limitsrv/persist"
 )
 
-// countingLogs counts what is read of it, and fails or waits to store when told to.
+// countingLogs counts reads, and makes stores fail or block.
 type countingLogs struct {
 	*raft.InmemStore
 	reads   int
 	err     error
-	storing chan chan struct{} // nil: do not wait
+	storing chan chan struct{} // nil: do not block
 }
 
 func (c *countingLogs) GetLog(index uint64, to *raft.Log) error {
@@ -36,7 +36,7 @@ func (c *countingLogs) StoreLogs(entries []*raft.Log) error {
 	return c.InmemStore.StoreLogs(entries)
 }
 
-// entriesOf are entries from one index to another of so many bytes.
+// entriesOf returns entries of the given size, from one index to another.
 func entriesOf(from, to uint64, size int) (all []*raft.Log) {
 	for i := from; i <= to; i++ {
 		all = append(all, &raft.Log{Index: i, Data: slices.Repeat([]byte{byte(i)}, size)})
@@ -89,7 +89,7 @@ func TestRecentLogsStayInMemory(t *testing.T) {
 	}
 	read(50, 50, 10, 0)
 	read(36, 36, 10, 1)
-	if err := l.StoreLogs(entriesOf(51, 51, 2*maxRecentBytes)); err != nil { // one that is more than all may be
+	if err := l.StoreLogs(entriesOf(51, 51, 2*maxRecentBytes)); err != nil { // one larger than the whole cache
 		t.Fatal(err)
 	}
 	read(51, 51, 2*maxRecentBytes, 0)

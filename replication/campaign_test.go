@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// TestSimFailover has leaders fail with the default timeouts: the next decision comes
-// within two seconds, and soon where a process has ended.
+// Leaders fail under the default timeouts: the next decision is made within two seconds,
+// and sooner after a process has ended.
 func TestSimFailover(t *testing.T) {
 	for _, tt := range []struct {
 		name string
@@ -40,7 +40,7 @@ func TestSimFailover(t *testing.T) {
 						t.Errorf("it took %v until the next decision, at most %v are allowed", took, tt.most)
 						return
 					}
-					c.settle(tt.name)
+					c.converge(tt.name)
 					c.setClients(true, false)
 				}
 			})
@@ -48,9 +48,9 @@ func TestSimFailover(t *testing.T) {
 	}
 }
 
-// TestSimFailoverApart has two followers lose the leader one after the other: the first,
-// that the other leaves the election to, is not held up by its first try, which failed.
-func TestSimFailoverApart(t *testing.T) {
+// Two followers lose the leader one after the other: the preferred candidate is not
+// delayed by its first, failed attempt.
+func TestSimFailoverStaggered(t *testing.T) {
 	const most = 1650 * time.Millisecond
 	simCase(t, func(t *testing.T, c *simCluster) {
 		for apart := time.Duration(0); apart < 300*time.Millisecond; apart += 10 * time.Millisecond {
@@ -65,7 +65,7 @@ func TestSimFailoverApart(t *testing.T) {
 			time.Sleep(apart)
 			from := time.Now()
 			c.cutOff(leader)
-			for !first.running().office().leading && !second.running().office().leading {
+			for !first.running().leadership().leading && !second.running().leadership().leading {
 				if time.Sleep(time.Millisecond); time.Since(from) > 10*time.Second {
 					t.Fatal("nobody leads")
 				}
@@ -73,13 +73,13 @@ func TestSimFailoverApart(t *testing.T) {
 			if took := time.Since(from); took > most {
 				t.Errorf("%v apart: it took %v until the next leader, at most %v are allowed", apart, took, most)
 			}
-			c.settle("a leader that is cut off")
+			c.converge("a leader that is cut off")
 		}
 	})
 }
 
-// followersOf are the two others of three nodes, the one first that wins an election where
-// both have the same log.
+// followersOf returns the other two of three nodes; first wins an election if both have
+// the same log.
 func (c *simCluster) followersOf(leader *simNode) (first, second *simNode) {
 	standing := func(n *simNode) *candidacy { return &candidacy{node: n.running().node.identity().Node} }
 	for _, n := range c.all() {
@@ -97,12 +97,12 @@ func (c *simCluster) followersOf(leader *simNode) (first, second *simNode) {
 	return first, second
 }
 
-// TestSimStarved has the leader neither hear nor be heard for a second, as where it gets no
-// processor, or all of its links break: it goes on to lead.
-func TestSimStarved(t *testing.T) {
+// The leader is isolated for a second, as without a processor, or all of its links break:
+// it keeps leading.
+func TestSimStarvedLeader(t *testing.T) {
 	simCase(t, func(t *testing.T, c *simCluster) {
 		leader := c.leader()
-		term := leader.running().office().term
+		term := leader.running().leadership().term
 		for i := range 60 {
 			time.Sleep(c.between(0, 3*time.Second))
 			if i%2 == 0 {
@@ -115,7 +115,7 @@ func TestSimStarved(t *testing.T) {
 			}
 			c.net.heal(simNames(c.all()))
 			time.Sleep(time.Second)
-			if o := leader.running().office(); !o.leading || o.term != term {
+			if o := leader.running().leadership(); !o.leading || o.term != term {
 				t.Fatalf("after %d times it leads: %v, in term %d, and had in term %d", i+1, o.leading, o.term, term)
 			}
 		}

@@ -14,7 +14,7 @@ import (
 	"limitsrv/persist"
 )
 
-// checked returns the output of Check for a directory, and whether it is damaged.
+// checkOutput returns the output of Check for a directory, and whether it is damaged.
 func checkOutput(t *testing.T, dir string) (said string, damaged bool) {
 	t.Helper()
 	var lines []string
@@ -35,7 +35,7 @@ func filesOf(t *testing.T, dir, pattern string) []string {
 	return found
 }
 
-// startEnded returns a stopped cluster of one node with a snapshot and a log behind it.
+// stoppedNode returns a stopped cluster of one node with a snapshot and a log behind it.
 func stoppedNode(t *testing.T) (c *testCluster, ended *Node) {
 	c = startCluster(t, 1, nil)
 	n := c.leader()

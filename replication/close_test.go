@@ -90,7 +90,7 @@ func TestStopHonorsContext(t *testing.T) {
 	leader.wait.Wait()
 }
 
-// A heldStore blocks writers of a snapshot: begun is closed when one writes, and it
+// A blockingStore blocks writers of a snapshot: begun is closed when one writes, and it
 // continues after released.
 type blockingStore struct {
 	raft.SnapshotStore

@@ -169,7 +169,7 @@ func TestClusterDecides(t *testing.T) {
 	c.waitForAgreement()
 }
 
-// agree waits until all nodes have the same state.
+// waitForAgreement waits until all nodes have the same state.
 func (c *testCluster) waitForAgreement() {
 	c.t.Helper()
 	eventually(c.t, "all nodes have the same state", func() bool {

@@ -48,7 +48,7 @@ func inBubble(t *testing.T, test func(*bubble)) {
 	})
 }
 
-// A heldLeader answers when the test calls one of dones.
+// A manualLeader answers when the test calls one of dones.
 type manualLeader struct {
 	*links
 	dones chan func(error)

@@ -9,9 +9,8 @@ import (
 	"limitsrv/persist"
 )
 
-// TestMachineStamps has entries whose stamps go back: what they do is done at the
-// latest before.
-func TestMachineStamps(t *testing.T) {
+// Entries with decreasing stamps are applied at the latest earlier stamp.
+func TestFSMStamps(t *testing.T) {
 	f := newFSM(new(membership), monotonicClock())
 	var got []engine.Instant
 	f.applied = func(_ uint64, stamp engine.Instant, _ *engine.Batch) { got = append(got, stamp) }

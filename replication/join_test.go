@@ -9,7 +9,7 @@ import (
 	"time"
 )
 
-// A farNetwork delays messages as between distant nodes.
+// A slowNetwork delays messages as between distant nodes.
 type slowNetwork struct {
 	tcp
 	delay time.Duration

@@ -8,7 +8,7 @@ import (
 	"testing"
 )
 
-// linesOf are the lines of the log of the node at an address that have a text.
+// linesOf returns the lines with a text in the log of the node at an address.
 func (c *testCluster) linesOf(address, text string) (all []string) {
 	for line := range strings.Lines(c.logs.String()) {
 		if strings.Contains(line, "at="+address+" ") && strings.Contains(line, text) {
@@ -18,7 +18,7 @@ func (c *testCluster) linesOf(address, text string) (all []string) {
 	return all
 }
 
-// TestFollowersTellWhoLeads reads the logs of a cluster whose leader leaves.
+// Followers log each new leader once when the leader leaves.
 func TestFollowersLogLeader(t *testing.T) {
 	c := startCluster(t, 3, nil)
 	for range 2 {
@@ -47,7 +47,7 @@ func TestFollowersLogLeader(t *testing.T) {
 	}
 }
 
-// TestJoinWarnsOfNothing has nodes found a cluster, and another one join it.
+// A bootstrap and a join log no warnings.
 func TestJoinLogsNoWarning(t *testing.T) {
 	c := startCluster(t, 3, nil)
 	leader := c.leader()
@@ -70,7 +70,7 @@ func TestJoinLogsNoWarning(t *testing.T) {
 	}
 }
 
-// TestDownSaysWhy asks nodes that nobody decides for.
+// Nodes without a leader answer with the reason.
 func TestNoQuorumErrors(t *testing.T) {
 	c := &testCluster{t: t, logs: new(lockedBuffer)}
 	addresses := freeAddresses(t, 2)
@@ -104,7 +104,7 @@ func TestNoQuorumErrors(t *testing.T) {
 	})
 }
 
-// TestMajority counts those that vote.
+// isMajority counts voters only.
 func TestMajority(t *testing.T) {
 	c := startCluster(t, 3, nil)
 	leader := c.leader()

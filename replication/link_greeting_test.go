@@ -22,23 +22,23 @@ func TestGreetingCheck(t *testing.T) {
 		from     clusterID
 		expected string
 		own      clusterID
-		want     string // in the refusal; empty: there is none
+		want     string // in the refusal; empty: no error
 	}{
 		{"raft in one cluster", linkRaft, clusterA, own.Node, clusterA, ""},
 		{"raft that expects nobody", linkRaft, clusterA, "", clusterA, ""},
 		{"raft to a node that was wiped", linkRaft, clusterA, testNode("2"), clusterA, "not " + testNode("2")},
-		{"raft of another cluster", linkRaft, clusterB, "", clusterA, "stranger"},
+		{"raft of another cluster", linkRaft, clusterB, "", clusterA, "in cluster"},
 		{"raft of no cluster", linkRaft, clusterID{}, "", clusterA, "not of a cluster"},
 		{"raft to no cluster", linkRaft, clusterA, "", clusterID{}, "not of a cluster"},
 		{"raft of no cluster to none", linkRaft, clusterID{}, "", clusterID{}, "not of a cluster"},
 		{"forwarding in one cluster", linkForward, clusterA, own.Node, clusterA, ""},
 		{"forwarding to a node that was wiped", linkForward, clusterA, testNode("2"), clusterA, "not " + testNode("2")},
-		{"forwarding of another cluster", linkForward, clusterB, "", clusterA, "stranger"},
+		{"forwarding of another cluster", linkForward, clusterB, "", clusterA, "in cluster"},
 		{"a call in one cluster", linkCall, clusterA, "", clusterA, ""},
 		{"a call of who is to join", linkCall, clusterID{}, "", clusterA, ""},
 		{"a call to who is to join", linkCall, clusterA, "", clusterID{}, ""},
 		{"a call between founders", linkCall, clusterID{}, "", clusterID{}, ""},
-		{"a call of another cluster", linkCall, clusterB, "", clusterA, "stranger"},
+		{"a call of another cluster", linkCall, clusterB, "", clusterA, "in cluster"},
 	} {
 		sent := greeting{tt.kind, identity{tt.from, testNode("3")}, tt.expected, "10.0.0.3:7379"}
 		data, err := sent.append(nil)
@@ -56,7 +56,7 @@ func TestGreetingCheck(t *testing.T) {
 	}
 }
 
-// readGreeting reads a greeting whole.
+// readGreeting reads a complete greeting.
 func readGreeting(r io.Reader) (greeting, error) {
 	body, err := readExpected(r, messageGreeting)
 	if err != nil {
@@ -65,7 +65,7 @@ func readGreeting(r io.Reader) (greeting, error) {
 	return parseGreeting(body)
 }
 
-// TestGreetingRefused reads what who dials is told, with and without words for it.
+// The dialing side gets the reason of a refusal.
 func TestGreetingRefused(t *testing.T) {
 	var log records
 	listening := tcpLinks(t, identity{clusterA, testNode("1")}, linkOptions{log: log.logger()})
@@ -94,7 +94,7 @@ func TestGreetingRefused(t *testing.T) {
 	}
 }
 
-// TestGreetingGarbled sends what is no greeting.
+// Bytes that are no greeting are refused.
 func TestGreetingGarbled(t *testing.T) {
 	listening := tcpLinks(t, identity{clusterA, testNode("1")}, linkOptions{})
 	for _, tt := range []struct{ name, sent, want string }{
@@ -125,7 +125,7 @@ func TestGreetingGarbled(t *testing.T) {
 	}
 }
 
-// TestGreetingTLSMismatch reads who is told what when one side speaks TLS.
+// Both sides report that only one uses TLS.
 func TestGreetingTLSMismatch(t *testing.T) {
 	ca := newTestCA(t)
 	for _, tt := range []struct {
@@ -145,7 +145,7 @@ func TestGreetingTLSMismatch(t *testing.T) {
 	}
 }
 
-// TestGreetingSilence has the deadline hit who says nothing, and who is not answered.
+// The deadline closes a connection without a greeting or without an answer.
 func TestGreetingSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		network := newPipeNet()
@@ -171,7 +171,7 @@ func TestGreetingSilence(t *testing.T) {
 	})
 }
 
-// TestGreetingImpostor dials a node that agrees to be another.
+// A dialed node answers as a node other than the expected one.
 func TestGreetingImpostor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		network := newPipeNet()
@@ -189,7 +189,7 @@ func TestGreetingImpostor(t *testing.T) {
 	})
 }
 
-// TestGreetingFull has a node take no more links than it may.
+// A node accepts at most maxAccepted links.
 func TestGreetingFull(t *testing.T) {
 	listening := tcpLinks(t, identity{clusterA, testNode("1")}, linkOptions{})
 	dialing := tcpLinks(t, identity{clusterA, testNode("2")}, linkOptions{})
@@ -207,7 +207,7 @@ func TestGreetingFull(t *testing.T) {
 	}
 }
 
-// TestGreetingCrowd has the oldest of those who say nothing make room.
+// Beyond maxGreeting the oldest connection without a greeting is closed.
 func TestGreetingManyConnections(t *testing.T) {
 	listening := tcpLinks(t, identity{clusterA, testNode("1")}, linkOptions{})
 	silent := make([]net.Conn, 3*maxGreeting)
@@ -235,8 +235,7 @@ func TestGreetingManyConnections(t *testing.T) {
 	}
 }
 
-// TestGreetingCrowdOfOneHost has a host that opens connections all the time take places from
-// itself alone.
+// A host that keeps opening connections displaces only its own.
 func TestGreetingBoundPerHost(t *testing.T) {
 	var conns []*linkConn
 	for _, host := range []string{"10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.2", "10.0.0.3", "10.0.0.3"} {
@@ -312,8 +311,9 @@ func FuzzGreeting(f *testing.F) {
 	})
 }
 
-// greetedWith has a node with secrets, or without, accept a connection that sends some
-// bytes. Nothing stays of it, and a node with a secret tells nothing about itself.
+// greetedWith has a node, with or without secrets, accept a connection that sends some
+// bytes. Nothing of it must remain, and a node with a secret must reveal nothing about
+// itself.
 func greetedWith(t *testing.T, data []byte, secrets *Secrets) {
 	own := identity{clusterA, testNode("1")}
 	network := newPipeNet()

@@ -12,7 +12,7 @@ import (
 	"limitsrv/certs"
 )
 
-// TestRaftStream has two transports of raft talk over links, and closes them.
+// Two raft transports communicate over links, and close them.
 func TestRaftStream(t *testing.T) {
 	ca := newTestCA(t)
 	for _, tt := range []struct {
@@ -51,8 +51,8 @@ func TestRaftStream(t *testing.T) {
 	}
 }
 
-// TestRaftStreamLifetime has links for raft end when nobody takes them, and others
-// not when its stream does.
+// Raft links end when the transport does not accept them; the links of a closed stream
+// stay open.
 func TestRaftStreamLifetime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		network := newPipeNet()

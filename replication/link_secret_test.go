@@ -19,7 +19,7 @@ import (
 	"limitsrv/certs"
 )
 
-// testSecrets is a file of secrets, by digits, or NoSecret.
+// testSecrets returns a file of secrets, by digits, or NoSecret.
 func testSecrets(t testing.TB, digits ...string) *Secrets {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "secrets")
@@ -51,15 +51,15 @@ func TestSecretFile(t *testing.T) {
 		name, text  string
 		unprotected bool
 		secrets     int
-		want        string // in the error; empty: there is none
+		want        string // in the error; empty: no error
 	}{
 		{"reads one", a, false, 1, ""},
 		{"reads several, with comments and empty lines", "# of 2026\r\n" + a + "\r\n\n  " + b + "  \n", false, 2, ""},
 		{"reads none where that is meant", a + "\nnone\n", true, 2, ""},
-		{"refuses none elsewhere", a + "\nnone\n", false, 0, "line 2: none lets any node in"},
+		{"refuses none elsewhere", a + "\nnone\n", false, 0, "line 2: none accepts any node"},
 		{"refuses a short one", a + "\nhunter2\n", false, 0, "line 2: a cluster secret has at least 16 bytes, not 7"},
 		{"refuses an empty file", "\n#" + a, false, 0, "it has no secret"},
-		{"refuses a crowd", strings.Repeat(a+"\n", maxSecrets+1), false, 0, "line 9: it may have at most 8"},
+		{"refuses too many", strings.Repeat(a+"\n", maxSecrets+1), false, 0, "line 9: it may have at most 8"},
 	} {
 		list, err := parseSecrets(tt.text, tt.unprotected)
 		if err == nil != (tt.want == "") || err != nil && (!strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "hunter")) {
@@ -71,14 +71,14 @@ func TestSecretFile(t *testing.T) {
 	}
 }
 
-// TestSecretLinks dials with secrets, and without.
+// Nodes dial with and without secrets.
 func TestSecretLinks(t *testing.T) {
 	ca := newTestCA(t)
 	for _, tt := range []struct {
 		name               string
 		listening, dialing []string
 		tls                *certs.Files // of both
-		want               string       // in the error of the side that dials; empty: there is none
+		want               string       // in the dialing side's error; empty: no error
 		logged             string
 	}{
 		{"the same secret", []string{"a"}, []string{"a"}, nil, "", ""},
@@ -122,7 +122,7 @@ func TestSecretLinks(t *testing.T) {
 	}
 }
 
-// A wiretap is a connection of which all bytes are kept.
+// A wiretap is a connection that records all bytes.
 type wiretap struct {
 	net.Conn
 	mu         sync.Mutex
@@ -144,7 +144,7 @@ func (w *wiretap) Write(data []byte) (int, error) {
 	return w.Conn.Write(data)
 }
 
-// tapped dials a node at some links, and keeps the bytes.
+// tapped dials the node of the given links through a wiretap.
 func tapped(t *testing.T, o linkOptions, to *links) (tap *wiretap, link net.Conn, err error) {
 	t.Helper()
 	o.dial = func(ctx context.Context, address string) (net.Conn, error) {
@@ -157,7 +157,7 @@ func tapped(t *testing.T, o linkOptions, to *links) (tap *wiretap, link net.Conn
 	return tap, link, err
 }
 
-// tellsNothing wants bytes to have no id.
+// revealsNothing requires that bytes contain no id.
 func revealsNothing(t *testing.T, who string, wire []byte) {
 	t.Helper()
 	answer, _ := appendAnswer(nil, identity{clusterA, testNode("1")})
@@ -169,7 +169,7 @@ func revealsNothing(t *testing.T, who string, wire []byte) {
 	}
 }
 
-// TestSecretTellsNothing reads all that goes over the wire.
+// The bytes of links with a secret contain no ids.
 func TestSecretRevealsNothing(t *testing.T) {
 	a, b := testSecrets(t, "a"), testSecrets(t, "b")
 	listening := tcpLinks(t, identity{clusterA, testNode("1")}, linkOptions{secrets: a, call: echo})
@@ -191,7 +191,7 @@ func TestSecretRevealsNothing(t *testing.T) {
 		}
 		revealsNothing(t, "a stranger with "+name, tap.read.Bytes())
 	}
-	// A stranger that is dialed, and asks for a proof.
+	// An unauthenticated node that is dialed, and asks for a proof.
 	network := newPipeNet()
 	impostor := network.listen("two:2")
 	told := make(chan []byte)
@@ -216,7 +216,7 @@ func TestSecretRevealsNothing(t *testing.T) {
 	revealsNothing(t, "an impostor", <-told)
 }
 
-// TestSecretReplay sends the bytes of a link that was made once more.
+// The bytes of an earlier link are replayed.
 func TestSecretReplay(t *testing.T) {
 	var log records
 	secrets := testSecrets(t, "a")
@@ -241,7 +241,7 @@ func TestSecretReplay(t *testing.T) {
 	log.await(t, "not among this one's")
 }
 
-// TestSecretReflection answers a node with its own bytes, and with its own answers.
+// A node gets its own bytes, and its own answers, back.
 func TestSecretReflection(t *testing.T) {
 	secrets := testSecrets(t, "a")
 	node := tcpLinks(t, identity{clusterA, testNode("1")}, linkOptions{secrets: secrets})
@@ -301,7 +301,7 @@ func echo(_ context.Context, _ greeting, _ string, body json.RawMessage) (any, e
 	return body, nil
 }
 
-// TestSecretRotation goes from no secret to one, and on to another, under links that stand.
+// A cluster goes from no secret to one, and on to another, without losing links.
 func TestSecretRotation(t *testing.T) {
 	files := [2]string{testSecrets(t, NoSecret).file, testSecrets(t, NoSecret).file}
 	synctest.Test(t, func(t *testing.T) {

@@ -7,7 +7,7 @@ import (
 	"limitsrv/engine"
 )
 
-// execOn has a batch of ops decided by a node.
+// execOn has a node decide a batch of ops.
 func execOn(t *testing.T, n *Node, b *engine.Batch) []engine.Decision {
 	t.Helper()
 	answer := make(chan error, 1)
@@ -19,9 +19,8 @@ func execOn(t *testing.T, n *Node, b *engine.Batch) []engine.Decision {
 	return b.Decisions
 }
 
-// What was seen of a key holds until it changes, whoever is asked for it and
-// however: by a batch that may change something or only looks, from a state that
-// may be behind or not.
+// A watched fingerprint holds until the key changes, at each node and for each kind of
+// batch: one that may change keys, a read-only one, and a stale read.
 func TestExpect(t *testing.T) {
 	c := startCluster(t, 3, func(o *Options) { o.ElectionTimeout = noElection() }) // another leader is another term
 	leader := c.leader()
@@ -60,8 +59,8 @@ func TestExpect(t *testing.T) {
 	}
 }
 
-// A cluster that has decided nothing yet goes by its nodes' clocks.
-func TestNowOfANewCluster(t *testing.T) {
+// A cluster without decisions uses its nodes' clocks.
+func TestNowOfNewCluster(t *testing.T) {
 	c := startCluster(t, 3, nil)
 	c.leader()
 	for _, n := range c.nodes {
@@ -72,8 +71,8 @@ func TestNowOfANewCluster(t *testing.T) {
 	}
 }
 
-// Who has an answer finds it in what the node tells about itself.
-func TestAnsweredIsTold(t *testing.T) {
+// An answered decision is visible in the node's status.
+func TestStatusShowsAnswered(t *testing.T) {
 	c := startCluster(t, 1, nil)
 	n := c.leader()
 	for range 2000 {

@@ -11,7 +11,7 @@ import (
 	"limitsrv/testwait"
 )
 
-// join opens a node that joins, and has it be one of c's.
+// join opens a node that joins, and adds it to c.
 func (c *testCluster) join(change func(*Options)) *Node {
 	c.t.Helper()
 	o := c.options(c.t.TempDir(), freeAddresses(c.t, 1)[0])
@@ -31,20 +31,20 @@ func (c *testCluster) changed(n *Node, change Change) error {
 	return <-done
 }
 
-// has says whether the leader has a member of that id.
+// has reports whether the leader has a member with that id.
 func (c *testCluster) has(node string) bool {
 	return slices.ContainsFunc(c.leader().Status().Members, func(m MemberStatus) bool { return m.Node == node })
 }
 
-// expectFatal makes the end of a node by itself what is to happen.
+// expectFatal makes a call of Fatal the expected outcome.
 func expectFatal(o *Options) <-chan error {
 	failed := make(chan error, 1)
 	o.Fatal = func(err error) { failed <- err }
 	return failed
 }
 
-// comes waits for what comes through a channel.
-func comes[T any](t testing.TB, what string, from <-chan T) (got T) {
+// receive waits for a value from a channel.
+func receive[T any](t testing.TB, what string, from <-chan T) (got T) {
 	t.Helper()
 	select {
 	case got = <-from:
@@ -111,7 +111,7 @@ func TestMemberIsForgotten(t *testing.T) {
 	if err := c.changed(leader, Change{Forget, alive.identity().Node}); err != nil {
 		t.Fatalf("to forget a living node: %v", err)
 	}
-	if err := comes(t, "the node that was removed ends", failed[alive.o.Raft]); !strings.Contains(err.Error(), "was removed from the cluster") {
+	if err := receive(t, "the node that was removed ends", failed[alive.o.Raft]); !strings.Contains(err.Error(), "was removed from the cluster") {
 		t.Errorf("it ends with: %v", err)
 	}
 	c.close(alive)
@@ -136,7 +136,7 @@ func TestMemberLeaves(t *testing.T) {
 		if err := c.changed(gone, Change{Kind: Leave}); err != nil {
 			t.Fatalf("to leave, leading %v: %v", leading, err)
 		}
-		comes(t, "the node that left ends", failed[gone.o.Raft])
+		receive(t, "the node that left ends", failed[gone.o.Raft])
 		c.close(gone)
 		if c.has(gone.identity().Node) {
 			t.Errorf("the node that left is a member, leading %v", leading)
@@ -158,7 +158,7 @@ func TestLeadershipIsTransferred(t *testing.T) {
 	} {
 		leader := c.leader()
 		to := c.other(leader)
-		asked := to // whoever is asked tells the leader
+		asked := to // any other node redirects to the leader
 		if err := c.changed(asked, Change{Transfer, name(to)}); err != nil {
 			t.Fatalf("to transfer to %q: %v", name(to), err)
 		}
@@ -188,7 +188,7 @@ func TestStrangerIsRefused(t *testing.T) {
 	}
 }
 
-// A dead node is removed if three that vote are well without it, and not otherwise.
+// A dead node is removed only if three healthy voters remain.
 func TestDeadMemberIsRemoved(t *testing.T) {
 	t.Parallel()
 	const deadAfter = 3500 * time.Millisecond
@@ -211,7 +211,7 @@ func TestDeadMemberIsRemoved(t *testing.T) {
 	})
 }
 
-// online is how many members are.
+// online returns the number of online members.
 func (c *testCluster) online() (online int) {
 	for _, m := range c.leader().Status().Members {
 		if m.Online {

@@ -8,7 +8,7 @@ import (
 	"limitsrv/engine"
 )
 
-// TestLocalDecisionsAreBounded has a node without a quorum asked for ever more keys.
+// A node without a quorum gets requests for more and more keys.
 func TestLocalDecisionsAreBounded(t *testing.T) {
 	const bound = 512 << 10
 	for _, evict := range []bool{false, true} {

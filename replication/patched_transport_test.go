@@ -12,8 +12,8 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// TestSteadyTransport sends requests from a transport to another, whose node has
-// carried out entry 10 and has no room for those before.
+// Requests go from one transport to another on a node that has applied entry 10 and has no
+// room for earlier ones.
 func TestPatchedTransport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newSimNet(1, time.Millisecond)
@@ -77,7 +77,7 @@ func TestPatchedTransport(t *testing.T) {
 			return r.Success, err
 		}
 		vote := func() (bool, error) {
-			n.reset("a", "b") // all links rest, and are broken
+			n.reset("a", "b") // all links are idle, and break
 			var r raft.RequestVoteResponse
 			err := ends[0].RequestVote("b1", "b:1", &raft.RequestVoteRequest{Term: 2}, &r)
 			return r.Granted, err
@@ -126,8 +126,7 @@ func TestPatchedTransport(t *testing.T) {
 	})
 }
 
-// TestAppendsAreBounded has a node catch up on entries that are too many bytes for one
-// request.
+// A node catches up on entries with too many bytes for one request.
 func TestAppendsAreBounded(t *testing.T) {
 	for _, tt := range []struct {
 		name  string

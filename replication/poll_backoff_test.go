@@ -63,6 +63,6 @@ func TestSimIdlePolling(t *testing.T) {
 				}
 			}
 		})
-		c.settle("a calm")
+		c.converge("a calm")
 	})
 }

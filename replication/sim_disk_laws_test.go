@@ -34,7 +34,7 @@ func (d *simDisk) write(name, text string, sync bool) error {
 	return err
 }
 
-// raft is the stores of one directory.
+// raft returns the stores of one directory.
 func (d *simDisk) raft() simStores {
 	d.open("/raft")
 	return d.stores["/raft"]
@@ -62,7 +62,7 @@ func (d *simDisk) text(t *testing.T, name string) string {
 	return string(text)
 }
 
-// saveSnapshot writes a snapshot of an index, whole or not.
+// saveSnapshot writes a snapshot of an index, complete or not.
 func (d *simDisk) saveSnapshot(index uint64, whole bool) error {
 	sink, err := d.raft().snapshots.Create(1, index, 1, raft.Configuration{}, 1, nil)
 	if err != nil {

@@ -15,9 +15,9 @@ import (
 	"time"
 )
 
-const testDelay = 10 * time.Millisecond // a simNet of testing takes it, and up to half more
+const testDelay = 10 * time.Millisecond // the delay of the tested simNet, and up to half more
 
-// simTest runs a test in a bubble with a network of hosts a and b, of which b listens.
+// simTest runs a test in a bubble with a network of hosts a and b; b listens.
 func simTest(t *testing.T, test func(t *testing.T, n *simNet, a, b *simHost, l net.Listener)) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newSimNet(1, testDelay)
@@ -31,7 +31,7 @@ func simTest(t *testing.T, test func(t *testing.T, n *simNet, a, b *simHost, l n
 	})
 }
 
-// pair is the two ends of a connection from a host to what listens.
+// pair returns the two ends of a connection from a host to a listener.
 func pair(t *testing.T, from *simHost, l net.Listener) (near, far net.Conn) {
 	t.Helper()
 	near, err := from.Dial(context.Background(), l.Addr().String())
@@ -45,7 +45,7 @@ func pair(t *testing.T, from *simHost, l net.Listener) (near, far net.Conn) {
 	return near, far
 }
 
-// arrives reads n bytes and returns how long that took and its error.
+// arrives reads n bytes and returns the time it took and its error.
 func arrives(c net.Conn, n int) (time.Duration, error) {
 	start := time.Now()
 	_, err := io.ReadFull(c, make([]byte, n))
@@ -76,8 +76,8 @@ func TestSimNetDelay(t *testing.T) {
 	})
 }
 
-// TestSimNetOrder sends random pieces through cuts: all bytes arrive in order, and
-// writers wait for readers.
+// Random pieces pass through cuts: all bytes arrive in order, and writers wait for
+// readers.
 func TestSimNetOrder(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
@@ -202,7 +202,7 @@ func TestSimNetEnds(t *testing.T) {
 	}
 }
 
-// orDeadline is an error, or that of a deadline for nil.
+// orDeadline returns err, or a deadline error instead of nil.
 func orDeadline(err error) error {
 	if err == nil {
 		return os.ErrDeadlineExceeded

@@ -6,10 +6,10 @@ import (
 	"testing"
 )
 
-// TestVotes has the machine crash before, between and after the writes of a vote, and
-// the disk fail at each: afterwards the vote is the old one or the new one, whole.
+// The machine crashes before, between and after the writes of a vote, and the disk fails
+// at each: afterwards the vote is completely the old or the new one.
 func TestVotes(t *testing.T) {
-	for writes := range 3 { // how many succeed
+	for writes := range 3 { // number of successful writes
 		for _, fails := range []bool{false, true} {
 			disk := newSimDisk()
 			stable, _, _ := disk.open("/raft")

@@ -20,15 +20,14 @@ import (
 	"limitsrv/persist"
 )
 
-// testMember is who the machines of these tests are.
+// testMember is the membership of the FSMs of these tests.
 var testMember = membership{Node: strings.Repeat("ab", 20), Cluster: clusterID{1, 2, 3}, Seed: persist.Seed{4, 5, 6}}
 
 func newTestFSM() *fsm {
 	return newFSM(&testMember, func() time.Duration { return 0 })
 }
 
-// A sink is a snapshot in memory. It fails to take what goes beyond most, if that is
-// not 0.
+// A sink is a snapshot in memory. It fails beyond most bytes, if that is not 0.
 type sink struct {
 	bytes.Buffer
 	most             int
@@ -48,7 +47,7 @@ func (s *sink) ID() string    { return "test" }
 func (s *sink) Close() error  { s.closed = true; return nil }
 func (s *sink) Cancel() error { s.canceled = true; return nil }
 
-// snapshotOf is a snapshot of a machine.
+// snapshotOf returns a snapshot of an FSM.
 func snapshotOf(t testing.TB, f *fsm) []byte {
 	t.Helper()
 	view, err := f.Snapshot()
@@ -65,7 +64,7 @@ func snapshotOf(t testing.TB, f *fsm) []byte {
 
 func restore(f *fsm, data []byte) error { return f.Restore(io.NopCloser(bytes.NewReader(data))) }
 
-// A story makes entries that use every algorithm, the same for the same seed.
+// A logGenerator makes entries that use every algorithm, the same for the same seed.
 type logGenerator struct {
 	r     *rand.Rand
 	stamp engine.Instant
@@ -76,7 +75,7 @@ func newLogGenerator(seed uint64) *logGenerator {
 	return &logGenerator{r: rand.New(rand.NewPCG(seed, 1)), stamp: 1e18}
 }
 
-// next is an entry of a few ops.
+// next returns an entry of a few ops.
 func (s *logGenerator) next() *raft.Log {
 	var b engine.Batch
 	names := []string{"token", "leaky", "fixed", "slide", "log", "lease"}
@@ -104,7 +103,7 @@ func (s *logGenerator) next() *raft.Log {
 	return &raft.Log{Index: s.index, Data: bytes.Clone(e.Bytes())}
 }
 
-// told is a control entry of a story.
+// control returns a control entry.
 func (s *logGenerator) control(t testing.TB, c controlEntry) *raft.Log {
 	t.Helper()
 	data, err := encodeControl(c)
@@ -115,7 +114,7 @@ func (s *logGenerator) control(t testing.TB, c controlEntry) *raft.Log {
 	return &raft.Log{Index: s.index, Data: data}
 }
 
-// A condition is all that two machines must have in common.
+// An fsmState is the state that two FSMs must have in common.
 type fsmState struct {
 	Digest  uint64
 	Keys    int64
@@ -150,7 +149,7 @@ func TestSnapshotRoundTrip(t *testing.T) {
 	}
 	var written sink
 	later := []*raft.Log{}
-	for range 500 { // the machine goes on while it is written
+	for range 500 { // the FSM continues while it is written
 		later = append(later, s.next())
 		f.Apply(later[len(later)-1])
 	}
@@ -159,7 +158,7 @@ func TestSnapshotRoundTrip(t *testing.T) {
 	}
 	view.Release()
 	other := newTestFSM()
-	other.Apply(newLogGenerator(seed + 1).next()) // which a snapshot replaces
+	other.Apply(newLogGenerator(seed + 1).next()) // a snapshot replaces it
 	if err := restore(other, written.Bytes()); err != nil {
 		t.Fatal(err)
 	}
@@ -196,7 +195,7 @@ func TestSnapshotFailure(t *testing.T) {
 	}
 }
 
-// framed are sections as a snapshot has them, the first of which is the head.
+// framed frames sections as in a snapshot; the first is the head.
 func framed(t testing.TB, sections ...[]byte) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -210,7 +209,7 @@ func framed(t testing.TB, sections ...[]byte) []byte {
 	return b.Bytes()
 }
 
-// sectionsOf are those of a snapshot.
+// sectionsOf splits a snapshot into sections.
 func sectionsOf(t testing.TB, data []byte) (all [][]byte) {
 	t.Helper()
 	r := sectionReader{r: bufio.NewReader(bytes.NewReader(data))}
@@ -226,7 +225,7 @@ func sectionsOf(t testing.TB, data []byte) (all [][]byte) {
 	}
 }
 
-// A snapshot that is not whole, or not for this node, leaves the state as it was.
+// A snapshot that is incomplete, or not for this node, leaves the state unchanged.
 func TestRestoreIsAtomic(t *testing.T) {
 	s, from := newLogGenerator(1), newTestFSM()
 	for range 20 {
@@ -286,8 +285,8 @@ func TestRestoreIsAtomic(t *testing.T) {
 	}
 }
 
-// FuzzRestore reads any bytes as a snapshot, and any as a head and a block of one whose
-// checksums are right.
+// FuzzRestore reads any bytes as a snapshot, and as a head and a block of one with right
+// checksums.
 func FuzzRestore(f *testing.F) {
 	s, from := newLogGenerator(1), newTestFSM()
 	for range 60 {

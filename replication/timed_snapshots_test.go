@@ -7,8 +7,8 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// TestLogEndsInASnapshot has a follower's log asked for the entry that only its newest
-// snapshot has, and for others.
+// A follower's log returns an entry for the last index of its newest snapshot, and none
+// for others.
 func TestLogEndsInSnapshot(t *testing.T) {
 	c := startCluster(t, 2, nil)
 	leader := c.leader()
@@ -38,7 +38,7 @@ func TestLogEndsInSnapshot(t *testing.T) {
 	}
 }
 
-// TestEndIsNotSent has a node that leads no more send what stands for an entry.
+// A node that lost leadership does not send the entry that represents a snapshot's end.
 func TestSnapshotEntryIsNotSent(t *testing.T) {
 	s := newPatchedTransport(nil, "a:1", func(string) string { return "" })
 	request := &raft.AppendEntriesRequest{PrevLogEntry: 1, Entries: []*raft.Log{{Index: 2}, {Index: 3, Type: snapshotEnd}}}

@@ -18,8 +18,8 @@ func openVotes(t *testing.T, path string) *voteStore {
 	return &voteStore{StableStore: stable}
 }
 
-// Raft writes the term of a vote, and then for whom it is: a crash in between leaves
-// the vote before as it was.
+// Raft writes the term of a vote, and then its candidate: after a crash in between the
+// previous vote is intact.
 func TestVoteIsOneWrite(t *testing.T) {
 	path := filepath.Join(t.TempDir(), votesName)
 	v := openVotes(t, path)
@@ -44,7 +44,7 @@ func TestVoteIsOneWrite(t *testing.T) {
 			t.Errorf("the vote is for %q, %v, want %q", got, err, candidate)
 		}
 	}
-	if _, err := v.GetUint64(keyVoteTerm); err == nil || err.Error() != "not found" { // as raft wants it
+	if _, err := v.GetUint64(keyVoteTerm); err == nil || err.Error() != "not found" { // as raft requires
 		t.Errorf("there is a vote before the first: %v", err)
 	}
 	if err := v.Set(keyVoteCand, []byte("a")); err == nil {
@@ -75,7 +75,7 @@ func TestVoteIsOneWrite(t *testing.T) {
 	}
 }
 
-// The transport of a node handles no heartbeats beside raft's main goroutine.
+// A node's transport handles no heartbeats outside raft's main goroutine.
 func TestHeartbeatsUseMainGoroutine(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, 1, nil)

@@ -60,7 +60,7 @@ func (c countingNetwork) Dial(ctx context.Context, address string) (net.Conn, er
 	return c.tcp.Dial(ctx, address)
 }
 
-// TestManyWait has many wait for more nodes than there are.
+// Many Waits wait for more nodes than there are.
 func TestWaitersShareCalls(t *testing.T) {
 	var made atomic.Int64
 	c := startCluster(t, 3, func(o *Options) { o.Network = countingNetwork{made: &made} })
