@@ -19,9 +19,9 @@ func TestHeartbeatWithCommit(t *testing.T) {
 		want      raft.AppendEntriesRequest
 	}{
 		{"a node that took nothing", "empty", 7, 5, raft.AppendEntriesRequest{}},
-		{"what it took", "has", 7, 8, raft.AppendEntriesRequest{PrevLogEntry: 9, PrevLogTerm: 6, LeaderCommitIndex: 8}},
+		{"its last accepted entry", "has", 7, 8, raft.AppendEntriesRequest{PrevLogEntry: 9, PrevLogTerm: 6, LeaderCommitIndex: 8}},
 		{"more than it took", "has", 7, 12, raft.AppendEntriesRequest{PrevLogEntry: 9, PrevLogTerm: 6, LeaderCommitIndex: 9}},
-		{"what it took in an earlier term", "has", 8, 8, raft.AppendEntriesRequest{}},
+		{"an entry accepted in an earlier term", "has", 8, 8, raft.AppendEntriesRequest{}},
 	} {
 		heartbeat := raft.AppendEntriesRequest{Term: tt.term}
 		got := all.withCommit(tt.id, &heartbeat, tt.committed)

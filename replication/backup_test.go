@@ -134,12 +134,12 @@ func TestBackupRefuses(t *testing.T) {
 	never := func(string, error) { t.Error("a backup that was refused is done") }
 	for _, name := range []string{"", "../b", "a/b", "."} {
 		if err := n.Backup(name, never); !errors.Is(err, persist.ErrBackupName) {
-			t.Errorf("a backup %q is begun: %v", name, err)
+			t.Errorf("a backup %q was started: %v", name, err)
 		}
 	}
 	n.stack.Load().saving.Store(true)
 	if err := n.Backup("b", never); !errors.Is(err, persist.ErrSaving) {
-		t.Errorf("a backup beside a snapshot is begun: %v", err)
+		t.Errorf("a backup beside a snapshot was started: %v", err)
 	}
 	n.stack.Load().saving.Store(false)
 	alone := c.options(t.TempDir(), freeAddresses(t, 1)[0])

@@ -87,7 +87,7 @@ func TestNoQuorum(t *testing.T) {
 			}
 			stale := engine.Batch{Stale: true, Ops: []engine.Op{{Kind: engine.Peek, Key: []byte("k")}}}
 			if err := exec(n, &stale); err != nil || stale.Decisions[0].Remaining != 6 {
-				t.Errorf("a look at what is behind is answered %+v, %v", stale.Decisions, err)
+				t.Errorf("a stale read is answered %+v, %v", stale.Decisions, err)
 			}
 			st := n.Status()
 			if answered := st.Allowed + st.Denied + st.Locally; (answered > 0) != (tt.want != nil) || st.Refused == 0 {
@@ -126,13 +126,13 @@ func TestExpectAcrossNodes(t *testing.T) {
 		print := watch(n)
 		next := c.nodes[(i+1)%3]
 		if print == 0 || watch(next) != print {
-			t.Fatalf("two nodes tell of a key %d and %d", print, watch(next))
+			t.Fatalf("two nodes return fingerprints %d and %d of a key", print, watch(next))
 		}
 		if got := expect(next, print); got != engine.OK {
-			t.Fatalf("what is as expected is answered %v", got)
+			t.Fatalf("a batch with a true Expect is answered %v", got)
 		}
 		if got := expect(next, print); got != engine.Aborted {
-			t.Fatalf("what has changed is answered %v", got)
+			t.Fatalf("a batch with a changed key is answered %v", got)
 		}
 	}
 	before := watch(c.nodes[0])
@@ -142,10 +142,10 @@ func TestExpectAcrossNodes(t *testing.T) {
 	}
 	eventually(t, "another one leads", func() bool { return c.leader() != leader })
 	if got := expect(c.nodes[0], before); got != engine.Aborted {
-		t.Errorf("what was seen under another leader is answered %v", got)
+		t.Errorf("a fingerprint read under another leader is answered %v", got)
 	}
 	if got := expect(c.nodes[0], watch(c.nodes[1])); got != engine.OK {
-		t.Errorf("what is seen under this one is answered %v", got)
+		t.Errorf("a fingerprint read under this leader is answered %v", got)
 	}
 	if d := c.decide(c.nodes[2], fixed("k", 0)); d[0].Remaining != 5 {
 		t.Errorf("%d are left, want 10-1-3-1", d[0].Remaining)
@@ -226,7 +226,7 @@ func TestRestart(t *testing.T) {
 			before := n.stack.Load()
 			n.restartRaft("a test wants it")
 			if n.stack.Load() == before || n.Status().Restarts == 0 {
-				t.Fatal("it has the seat that it had")
+				t.Fatal("raft was not restarted")
 			}
 			c.takeAll(n, n.o.Raft)
 		}
@@ -336,7 +336,7 @@ func TestOutcomes(t *testing.T) {
 			return err == nil
 		})
 		if got := leader.Status().Uncertain; seen && got == 0 {
-			t.Error("what is uncertain is not counted")
+			t.Error("uncertain batches are not counted")
 		}
 	}
 	if !seen {
@@ -391,7 +391,7 @@ func TestTakesDuringLeaderChanges(t *testing.T) {
 		if err := c.changed(c.leader(), Change{Kind: Transfer}); err == nil {
 			changes.Add(1)
 		}
-		eventually(t, "they go on", func() bool { return applied.Load() > before+10 })
+		eventually(t, "clients continue", func() bool { return applied.Load() > before+10 })
 	}
 	stop.Store(true)
 	wait.Wait()
@@ -409,10 +409,10 @@ func TestRejectedProposalIsRetried(t *testing.T) {
 	batch := &engine.Batch{Ops: []engine.Op{fixed("k", 1)}}
 	f := new(builder).build(follower.Now(), []waitingRequest{{request: request{batch, func(error) {}}}}, false, nil)
 	if err := follower.propose(f); !errors.Is(err, raft.ErrNotLeader) || !certainlyNotApplied(err) {
-		t.Errorf("a follower that proposes is told %v", err)
+		t.Errorf("a follower's proposal returns %v", err)
 	}
 	if f.state.Load() != proposalAbandoned {
-		t.Error("the machine may still answer what is tried again")
+		t.Error("the FSM may still answer the retried proposal")
 	}
 	if d := c.decide(follower, fixed("k", 0)); d[0].Remaining != 9 {
 		t.Errorf("%d are left, want 9", d[0].Remaining)

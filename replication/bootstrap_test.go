@@ -83,10 +83,10 @@ func TestBootstrapRequiresEqualPeers(t *testing.T) {
 	third := c.options(t.TempDir(), addresses[2])
 	third.Peers = addresses
 	c.nodes = append(c.nodes, c.open(third))
-	eventually(t, "it is told", func() bool { return strings.Contains(c.logs.String(), "they must be the same") })
+	eventually(t, "the mismatch is logged", func() bool { return strings.Contains(c.logs.String(), "they must be the same") })
 	for _, n := range c.nodes {
 		if id := n.identity(); !id.Cluster.zero() {
-			t.Errorf("%s founded %v", n.o.Raft, id.Cluster)
+			t.Errorf("%s bootstrapped %v", n.o.Raft, id.Cluster)
 		}
 	}
 }
@@ -132,12 +132,12 @@ func TestBootstrapContinuesAfterCrash(t *testing.T) {
 		for _, n := range c.nodes {
 			c.takeAll(n, n.o.Raft)
 			if n.identity().Cluster != m.Cluster {
-				t.Errorf("with %d told, %s is of another cluster", told, n.o.Raft)
+				t.Errorf("with %d nodes told, %s is in another cluster", told, n.o.Raft)
 			}
 		}
 		c.waitForAgreement()
 		if left := c.nodes[0].member().Founding; len(left) > 0 {
-			t.Errorf("with %d told, it goes on to found with %v", told, left)
+			t.Errorf("with %d nodes told, the bootstrap continues with %v", told, left)
 		}
 	}
 }

@@ -27,7 +27,7 @@ func TestTimedVotes(t *testing.T) {
 		}()
 		<-ended
 		if _, running := v.writing.Running(); !errors.Is(failed, context.DeadlineExceeded) || returned == started || running {
-			t.Errorf("started %v: told %v, went on: %v, under way: %v", started, failed, returned, running)
+			t.Errorf("started %v: failed(%v), returned: %v, under way: %v", started, failed, returned, running)
 		}
 	}
 }

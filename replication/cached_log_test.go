@@ -100,7 +100,7 @@ func TestRecentLogsStayInMemory(t *testing.T) {
 	}
 	var entry raft.Log
 	if err := l.GetLog(52, &entry); !errors.Is(err, raft.ErrLogNotFound) {
-		t.Errorf("what was not stored is read: %v", err)
+		t.Errorf("an entry that was not stored is read: %v", err)
 	}
 }
 
@@ -109,7 +109,7 @@ func TestHangingStoreIsDetected(t *testing.T) {
 	below := &countingLogs{InmemStore: raft.NewInmemStore(), storing: make(chan chan struct{})}
 	l := newCachedLog(below, func() time.Duration { return now }, persist.NewDiskWatch())
 	if _, running := l.storing.Running(); running {
-		t.Error("a log that nobody uses stores something")
+		t.Error("an idle log has a store under way")
 	}
 	done := make(chan error)
 	go func() { done <- l.StoreLogs(entriesOf(1, 1, 1)) }()
@@ -137,11 +137,11 @@ func TestDurations(t *testing.T) {
 		least time.Duration
 		most  time.Duration
 	}{
-		{"is 0 of none", nil, 0, 0},
+		{"is 0 without values", nil, 0, 0},
 		{"is that of all alike", []time.Duration{time.Millisecond, time.Millisecond}, time.Millisecond, 2 * time.Millisecond},
 		{"is the longer of two", []time.Duration{time.Microsecond, time.Second}, time.Second, 2 * time.Second},
 		{"has a most", []time.Duration{1 << 62}, 1, 1 << 62},
-		{"takes a clock that went back for none", []time.Duration{-time.Second}, 0, time.Microsecond},
+		{"counts a negative duration as 0", []time.Duration{-time.Second}, 0, time.Microsecond},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var d latencyHistogram

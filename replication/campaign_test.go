@@ -14,9 +14,9 @@ func TestSimFailover(t *testing.T) {
 		most time.Duration
 	}{
 		{"its process is killed", func(_ *simCluster, n *simNode) { n.running().crash(100) }, 600 * time.Millisecond},
-		{"its machine is off", func(_ *simCluster, n *simNode) { n.running().crash(50) }, 2 * time.Second},
+		{"its machine crashes", func(_ *simCluster, n *simNode) { n.running().crash(50) }, 2 * time.Second},
 		{"it is cut off", func(c *simCluster, n *simNode) { c.cutOff(n) }, 2 * time.Second},
-		{"it is not heard", func(c *simCluster, n *simNode) { c.cutOneWay(n, true) }, 2 * time.Second},
+		{"its messages are lost", func(c *simCluster, n *simNode) { c.cutOneWay(n, true) }, 2 * time.Second},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			plan := simCasePlan
@@ -67,7 +67,7 @@ func TestSimFailoverStaggered(t *testing.T) {
 			c.cutOff(leader)
 			for !first.running().leadership().leading && !second.running().leadership().leading {
 				if time.Sleep(time.Millisecond); time.Since(from) > 10*time.Second {
-					t.Fatal("nobody leads")
+					t.Fatal("there is no leader")
 				}
 			}
 			if took := time.Since(from); took > most {

@@ -89,7 +89,7 @@ func TestCheck(t *testing.T) {
 		damage  func(t *testing.T, path string)
 		says    string
 	}{
-		"who it is":         {"MEMBER", flip(40), "MEMBER: "},
+		"the membership":    {"MEMBER", flip(40), "MEMBER: "},
 		"a snapshot":        {"raft/*/snapshots/*/state.bin", flip(60), "snapshot "},
 		"snapshot metadata": {"raft/*/snapshots/*/meta.json", flip(0), "its metadata can't be read"},
 		"an entry":          {"raft/*/log/*.wal", flip(200), "log: "},

@@ -126,7 +126,7 @@ func TestLastStored(t *testing.T) {
 		{"a command", command, 2, 2, 2 * time.Second},
 		{"another", command, 3, 3, 3 * time.Second},
 		{"a no-op behind", noop, 4, 3, 3 * time.Second},
-		{"what is before is deleted", func(i uint64) error { return l.DeleteRange(1, i) }, 2, 3, 3 * time.Second},
+		{"earlier entries are deleted", func(i uint64) error { return l.DeleteRange(1, i) }, 2, 3, 3 * time.Second},
 		{"it is deleted", func(i uint64) error { return l.DeleteRange(i, 4) }, 3, 0, 0},
 		{"another in its place", command, 3, 3, 7 * time.Second},
 	} {

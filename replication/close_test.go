@@ -49,7 +49,7 @@ func TestCloseDuringRestart(t *testing.T) {
 	}
 	restart.Wait()
 	if node.stack.Load() != nil {
-		t.Error("a closed node has a seat")
+		t.Error("a closed node has a raft stack")
 	}
 }
 

@@ -88,7 +88,7 @@ func (c *testCluster) options(dir, address string) Options {
 	return Options{
 		Dir: dir, Raft: address, Ack: AckMemory, Client: "client-of-" + address, Version: "test",
 		Logger: slog.New(slog.NewTextHandler(c.logs, &slog.HandlerOptions{Level: slog.LevelDebug})).With("at", address),
-		Fatal:  func(err error) { c.t.Errorf("%s can't go on: %v", address, err) },
+		Fatal:  func(err error) { c.t.Errorf("fatal error of %s: %v", address, err) },
 	}
 }
 

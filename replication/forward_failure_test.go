@@ -125,7 +125,7 @@ func (b *bubble) wantClosed(when string, leader *manualLeader) {
 
 func TestForwardToAbsentLeader(t *testing.T) {
 	inBubble(t, func(b *bubble) {
-		b.want("nobody is there", b.send("one:1", "1", 1), errNotAccepted, 0)
+		b.want("no listener", b.send("one:1", "1", 1), errNotAccepted, 0)
 		b.want("at once after that", b.send("one:1", "1", 1), errNotAccepted, 0)
 		if b.dials != 1 {
 			t.Errorf("%d dials, want 1", b.dials)
@@ -133,7 +133,7 @@ func TestForwardToAbsentLeader(t *testing.T) {
 		b.leader("three:3", "3")
 		b.wantPending("another one at once", b.send("three:3", "3", 1))
 		time.Sleep(redialAfter)
-		b.want("nobody is there still", b.send("one:1", "1", 1), errNotAccepted, redialAfter)
+		b.want("still no listener", b.send("one:1", "1", 1), errNotAccepted, redialAfter)
 		if b.dials != 3 {
 			t.Errorf("%d dials, want 3", b.dials)
 		}
@@ -222,15 +222,15 @@ func TestForwardBacklog(t *testing.T) {
 		start := time.Now()
 		more := []request{{takes("k", 1), func(error) { t.Error("more than fits was answered") }}}
 		if taken := b.f.send("one:1", testNode("1"), more); taken != 0 {
-			t.Errorf("more than fits: %d requests taken", taken)
+			t.Errorf("more than fits: %d requests accepted", taken)
 		}
 		if waited := time.Since(start); waited > 0 {
 			t.Errorf("send has blocked for %v", waited)
 		}
 		time.Sleep(answerTimeout)
-		b.want("what was written", written, errUncertain, greeted+answerTimeout)
-		b.want("what was to be next", unwritten, errNotAccepted, greeted+answerTimeout)
-		b.want("what has waited", waiting, errNotAccepted, greeted+answerTimeout)
+		b.want("the written request", written, errUncertain, greeted+answerTimeout)
+		b.want("the next request", unwritten, errNotAccepted, greeted+answerTimeout)
+		b.want("the waiting request", waiting, errNotAccepted, greeted+answerTimeout)
 	})
 }
 
@@ -252,9 +252,9 @@ func TestForwardLeaderChange(t *testing.T) {
 		b.network.listen("four:4") // accepts no connection
 		third := b.send("four:4", "4", 1)
 		b.wantPending("as it is dialed", third)
-		b.wantClosed("when it owes no answer", next)
+		b.wantClosed("when all is answered", next)
 		fourth := b.send("three:3", "3", 1)
-		b.want("when who is dialed is no leader any more", third, errNotAccepted, 0)
+		b.want("when the dialed node is no longer leader", third, errNotAccepted, 0)
 		synctest.Wait()
 		(<-next.dones)(nil)
 		b.want("of a leader once more", fourth, nil, 0)
@@ -417,7 +417,7 @@ func TestForwardBrokenLinks(t *testing.T) {
 		counts[err]++
 		want := map[error][]int{nil: {1}, errNotAccepted: {0}, errUncertain: {0, 1}}[err]
 		if !slices.Contains(want, n) {
-			t.Errorf("request %d was taken %d times and is answered with %v", i, n, err)
+			t.Errorf("request %d was executed %d times and is answered with %v", i, n, err)
 		}
 	}
 	t.Log(counts)

@@ -21,7 +21,7 @@ func TestForwardedCounts(t *testing.T) {
 		var got []error
 		g.forwarded(waitingRequest{request: request{done: func(err error) { got = append(got, err) }}}, tt.err)
 		if len(got) != 1 || got[0] != tt.err || n.counts.forwarded.Load() != tt.forwarded || n.counts.uncertain.Load() != tt.uncertain {
-			t.Errorf("%v: told %v, %d forwarded and %d uncertain; want %d and %d",
+			t.Errorf("%v: answered %v, %d forwarded and %d uncertain; want %d and %d",
 				tt.err, got, n.counts.forwarded.Load(), n.counts.uncertain.Load(), tt.forwarded, tt.uncertain)
 		}
 	}

@@ -20,6 +20,6 @@ func TestFSMStamps(t *testing.T) {
 		f.Apply(&raft.Log{Index: uint64(i + 1), Data: entry.Bytes()})
 	}
 	if want := []engine.Instant{10, 10, 11}; len(got) != 3 || got[0] != want[0] || got[1] != want[1] || got[2] != want[2] {
-		t.Errorf("entries were carried out at %v, want %v", got, want)
+		t.Errorf("entries were applied at %v, want %v", got, want)
 	}
 }

@@ -30,7 +30,7 @@ func TestFollowersLogLeader(t *testing.T) {
 			}
 			const line = `msg="another node leads the cluster"`
 			ending := fmt.Sprintf("node=%s raft=%s term=%d", leader.identity().Node, leader.o.Raft, term)
-			eventually(t, n.o.Raft+" tells that "+leader.o.Raft+" leads", func() bool {
+			eventually(t, n.o.Raft+" logs that "+leader.o.Raft+" leads", func() bool {
 				told := 0
 				for _, l := range c.linesOf(n.o.Raft, line) {
 					if strings.Contains(l, ending) {
@@ -38,7 +38,7 @@ func TestFollowersLogLeader(t *testing.T) {
 					}
 				}
 				if told > 1 {
-					t.Fatalf("it is told %d times", told)
+					t.Fatalf("it is logged %d times", told)
 				}
 				return told == 1
 			})
@@ -119,6 +119,6 @@ func TestMajority(t *testing.T) {
 		}
 	}
 	if isMajority(s.raft, []string{testNode("1"), testNode("2"), testNode("3")}) {
-		t.Error("strangers are a majority")
+		t.Error("nodes without a vote are a majority")
 	}
 }

@@ -25,7 +25,7 @@ func TestGreetingCheck(t *testing.T) {
 		want     string // in the refusal; empty: no error
 	}{
 		{"raft in one cluster", linkRaft, clusterA, own.Node, clusterA, ""},
-		{"raft that expects nobody", linkRaft, clusterA, "", clusterA, ""},
+		{"raft without an expected node", linkRaft, clusterA, "", clusterA, ""},
 		{"raft to a node that was wiped", linkRaft, clusterA, testNode("2"), clusterA, "not " + testNode("2")},
 		{"raft of another cluster", linkRaft, clusterB, "", clusterA, "in cluster"},
 		{"raft of no cluster", linkRaft, clusterID{}, "", clusterA, "not of a cluster"},
@@ -35,8 +35,8 @@ func TestGreetingCheck(t *testing.T) {
 		{"forwarding to a node that was wiped", linkForward, clusterA, testNode("2"), clusterA, "not " + testNode("2")},
 		{"forwarding of another cluster", linkForward, clusterB, "", clusterA, "in cluster"},
 		{"a call in one cluster", linkCall, clusterA, "", clusterA, ""},
-		{"a call of who is to join", linkCall, clusterID{}, "", clusterA, ""},
-		{"a call to who is to join", linkCall, clusterA, "", clusterID{}, ""},
+		{"a call from a node about to join", linkCall, clusterID{}, "", clusterA, ""},
+		{"a call to a node about to join", linkCall, clusterA, "", clusterID{}, ""},
 		{"a call between founders", linkCall, clusterID{}, "", clusterID{}, ""},
 		{"a call of another cluster", linkCall, clusterB, "", clusterA, "in cluster"},
 	} {
@@ -77,8 +77,8 @@ func TestGreetingRefused(t *testing.T) {
 		want     string
 	}{
 		{"a wiped node", identity{clusterA, testNode("2")}, linkRaft, testNode("3"), "this is node " + testNode("1")},
-		{"a stranger", identity{clusterB, testNode("2")}, linkForward, "", `refused: "the other node is in cluster`},
-		{"a calling stranger", identity{clusterB, testNode("2")}, linkCall, "", `refused: "the other node is in cluster`},
+		{"another cluster's node", identity{clusterB, testNode("2")}, linkForward, "", `refused: "the other node is in cluster`},
+		{"a call from another cluster", identity{clusterB, testNode("2")}, linkCall, "", `refused: "the other node is in cluster`},
 		{"one without an id", identity{clusterA, ""}, linkCall, "", "no node id"},
 		{"itself", identity{clusterA, testNode("1")}, linkCall, "", "both sides are node"},
 		{"one with half an id", identity{clusterA, "1234"}, linkCall, "", "not 4"},
@@ -90,7 +90,7 @@ func TestGreetingRefused(t *testing.T) {
 		}
 	}
 	if n := strings.Count(log.String(), "the other node is in cluster"); n != 1 {
-		t.Errorf("a stranger is logged %d times, want once:\n%s", n, &log)
+		t.Errorf("the refusal is logged %d times, want once:\n%s", n, &log)
 	}
 }
 
@@ -158,7 +158,7 @@ func TestGreetingSilence(t *testing.T) {
 		}
 		io.WriteString(conn, messageMagic)
 		if _, err := conn.Read(make([]byte, 1)); err == nil || time.Since(start) != timeout {
-			t.Errorf("who says nothing reads %v after %v, want an error after %v", err, time.Since(start), timeout)
+			t.Errorf("a silent connection reads %v after %v, want an error after %v", err, time.Since(start), timeout)
 		}
 
 		silent := network.listen("two:2")
@@ -166,7 +166,7 @@ func TestGreetingSilence(t *testing.T) {
 		dialing := serveLinks(t, identity{clusterA, testNode("2")}, linkOptions{listener: network.listen("three:3"), dial: network.dial, timeout: timeout})
 		start = time.Now()
 		if _, err = dialing.dial(t.Context(), linkRaft, "two:2", ""); err == nil || time.Since(start) != timeout {
-			t.Errorf("dial of who says nothing is %v after %v, want an error after %v", err, time.Since(start), timeout)
+			t.Errorf("dial of a silent node is %v after %v, want an error after %v", err, time.Since(start), timeout)
 		}
 	})
 }
@@ -221,7 +221,7 @@ func TestGreetingManyConnections(t *testing.T) {
 	}
 	dialing := tcpLinks(t, identity{clusterA, testNode("2")}, linkOptions{})
 	if _, err := dialing.dial(t.Context(), linkCall, listening.address(), ""); err != nil {
-		t.Error("in a crowd", err)
+		t.Error("with many connections", err)
 	}
 	for i, conn := range silent[:2*maxGreeting] {
 		if _, err := conn.Read(make([]byte, 1)); err == nil {
@@ -276,7 +276,7 @@ func TestRefusalsAreBounded(t *testing.T) {
 		t.Errorf("%d are remembered, want at most %d", len(r.last), maxRefusals)
 	}
 	if !r.shouldLog("c", reasonNode, now.Add(3*refusalEvery)) {
-		t.Error("there is no room for new ones when the old are forgotten")
+		t.Error("no new refusals are logged after the old have expired")
 	}
 }
 
@@ -332,7 +332,7 @@ func greetedWith(t *testing.T, data []byte, secrets *Secrets) {
 	conn.Close()
 	answer, _ := appendAnswer(nil, own)
 	if all := <-told; secrets != nil && bytes.Contains(all, answer[messageHead:]) {
-		t.Errorf("a stranger is told %q", all)
+		t.Errorf("an unauthenticated node receives %q", all)
 	}
 	synctest.Wait()
 	l.mu.Lock()

@@ -129,7 +129,7 @@ func (n *pipeNet) dial(ctx context.Context, address string) (net.Conn, error) {
 	l := n.listeners[address]
 	n.mu.Unlock()
 	if l == nil {
-		return nil, errors.New("nobody listens at " + address)
+		return nil, errors.New("no listener at " + address)
 	}
 	here, there := net.Pipe()
 	select {

@@ -45,7 +45,7 @@ func TestRaftStream(t *testing.T) {
 			transports[0].CloseStreams()
 			expected = testNode("3")
 			if err := transports[0].AppendEntries("b", to, &raft.AppendEntriesRequest{Term: 7}, &answer); err == nil {
-				t.Error("a node is taken for another that was at its address")
+				t.Error("a node is accepted as another that was at its address")
 			}
 		})
 	}
@@ -70,7 +70,7 @@ func TestRaftStreamLifetime(t *testing.T) {
 
 		start := time.Now()
 		if _, err := dial().Read(make([]byte, 1)); err != io.EOF || time.Since(start) != timeout {
-			t.Errorf("a link that is not taken: %v after %v, want EOF after %v", err, time.Since(start), timeout)
+			t.Errorf("a link that is not accepted: %v after %v, want EOF after %v", err, time.Since(start), timeout)
 		}
 		for range 2 { // a stream, and the one after it
 			accepting := listening.raft(nil)

@@ -74,7 +74,7 @@ func TestSealTampered(t *testing.T) {
 		{"a record is repeated", func(r, _ [][]byte) [][]byte { return slices.Insert(r, before, r[before-1]) }},
 		{"two records change places", func(r, _ [][]byte) [][]byte { r[before], r[before+1] = r[before+1], r[before]; return r }},
 		{"a record of the other direction comes", func(r, o [][]byte) [][]byte { return slices.Insert(r, before, o[before]) }},
-		{"bytes of nobody come", func(r, _ [][]byte) [][]byte {
+		{"foreign bytes arrive", func(r, _ [][]byte) [][]byte {
 			return slices.Insert(r, before, append([]byte{0, 20}, make([]byte, 20)...))
 		}},
 		{"an empty record comes", func(r, _ [][]byte) [][]byte { return slices.Insert(r, before, []byte{0, 0}) }},
@@ -98,7 +98,7 @@ func TestSealTampered(t *testing.T) {
 				t.Errorf("read %q, %v, want aaabbb and %v", got, err, errTampered)
 			}
 			if _, err := reading.Read(make([]byte, 1)); !errors.Is(err, errTampered) || told != 1 || !arriving.closed {
-				t.Errorf("then %v, told %d times, closed: %v", err, told, arriving.closed)
+				t.Errorf("then %v, reported %d times, closed: %v", err, told, arriving.closed)
 			}
 		})
 	}

@@ -55,7 +55,7 @@ func TestSecretFile(t *testing.T) {
 	}{
 		{"reads one", a, false, 1, ""},
 		{"reads several, with comments and empty lines", "# of 2026\r\n" + a + "\r\n\n  " + b + "  \n", false, 2, ""},
-		{"reads none where that is meant", a + "\nnone\n", true, 2, ""},
+		{"accepts none if unprotected", a + "\nnone\n", true, 2, ""},
 		{"refuses none elsewhere", a + "\nnone\n", false, 0, "line 2: none accepts any node"},
 		{"refuses a short one", a + "\nhunter2\n", false, 0, "line 2: a cluster secret has at least 16 bytes, not 7"},
 		{"refuses an empty file", "\n#" + a, false, 0, "it has no secret"},
@@ -164,7 +164,7 @@ func revealsNothing(t *testing.T, who string, wire []byte) {
 	answer = answer[messageHead:]
 	for _, private := range [][]byte{answer[:len(clusterID{})], answer[len(clusterID{}):], bytes.Repeat([]byte{0x22}, nodeBytes), []byte("127.0.0.1")} {
 		if bytes.Contains(wire, private) {
-			t.Errorf("%s is told %x: %x", who, private, wire)
+			t.Errorf("%s receives %x: %x", who, private, wire)
 		}
 	}
 }
@@ -177,19 +177,19 @@ func TestSecretRevealsNothing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	io.WriteString(link, "a key of somebody")
+	io.WriteString(link, "a key of a client")
 	tap.mu.Lock()
 	revealsNothing(t, "a node that listens to members", append(tap.read.Bytes(), tap.sent.Bytes()...))
-	if bytes.Contains(tap.sent.Bytes(), []byte("somebody")) {
+	if bytes.Contains(tap.sent.Bytes(), []byte("a client")) {
 		t.Error("a link is not encrypted")
 	}
 	tap.mu.Unlock()
 	for name, secrets := range map[string]*Secrets{"another secret": b, "none": nil} {
 		tap, _, err := tapped(t, linkOptions{secrets: secrets}, listening)
 		if err == nil {
-			t.Errorf("%s is let in", name)
+			t.Errorf("%s is accepted", name)
 		}
-		revealsNothing(t, "a stranger with "+name, tap.read.Bytes())
+		revealsNothing(t, "an unauthenticated node with "+name, tap.read.Bytes())
 	}
 	// An unauthenticated node that is dialed, and asks for a proof.
 	network := newPipeNet()
@@ -351,7 +351,7 @@ func TestSecretRotation(t *testing.T) {
 			n.closeStale(time.Now())
 		}
 		if _, err := standing.Read(make([]byte, 1)); err == nil {
-			t.Error("a link that was made without a secret stands")
+			t.Error("a link made without a secret is still open")
 		}
 		writeSecrets(t, files[0], "none")
 		secrets[0].unprotected = false

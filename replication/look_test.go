@@ -64,7 +64,7 @@ func TestNowOfNewCluster(t *testing.T) {
 	c := startCluster(t, 3, nil)
 	c.leader()
 	for _, n := range c.nodes {
-		eventually(t, "a node has its seat", func() bool { return n.stack.Load() != nil })
+		eventually(t, "a node has started raft", func() bool { return n.stack.Load() != nil })
 		if off := time.Until(time.Unix(0, int64(n.Now()))); off.Abs() > time.Minute {
 			t.Errorf("the time is off by %v", off)
 		}

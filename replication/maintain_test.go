@@ -21,7 +21,7 @@ func TestIsStuck(t *testing.T) {
 		{"the last has come", 9, 9, 0, 0, 1, false},
 		{"a snapshot comes", 9, 1000, 1, 0, 3 * stuckChecks, false},
 		{"no more comes", 9, 1000, 0, 0, stuckChecks, true},
-		{"it begins anew", 9, 1000, 0, 0, stuckChecks - 1, false},
+		{"the count restarts", 9, 1000, 0, 0, stuckChecks - 1, false},
 		{"entries come", 10, 1000, 0, 0, 1, false},
 		{"an old snapshot comes twice", 10, 1000, 0, 1, stuckRefusals - 1, false},
 		{"and again", 10, 1000, 0, 1, 1, true},

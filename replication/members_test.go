@@ -87,7 +87,7 @@ func TestMemberThatWasWipedIsANewOne(t *testing.T) {
 	c.takeAll(again, " again")
 	c.waitForAgreement()
 	if _, told := c.leader().stack.Load().fsm.members()[old]; told {
-		t.Error("the log still tells about the node that it was")
+		t.Error("the log still has the former node's data")
 	}
 }
 
@@ -99,13 +99,13 @@ func TestMemberIsForgotten(t *testing.T) {
 	dead := c.other(leader)
 	c.close(dead)
 	if err := c.changed(c.other(leader), Change{Forget, "nobody"}); err == nil || !strings.Contains(err.Error(), "unknown node nobody") {
-		t.Errorf("to forget nobody: %v", err)
+		t.Errorf("to forget an unknown node: %v", err)
 	}
 	if err := c.changed(c.other(leader), Change{Forget, dead.o.Raft}); err != nil {
 		t.Fatalf("to forget a dead node by its address: %v", err)
 	}
 	if c.has(dead.identity().Node) {
-		t.Error("the dead node is a member still")
+		t.Error("the dead node is still a member")
 	}
 	alive := c.other(leader)
 	if err := c.changed(leader, Change{Forget, alive.identity().Node}); err != nil {
@@ -168,7 +168,7 @@ func TestLeadershipIsTransferred(t *testing.T) {
 		})
 	}
 	if err := c.changed(c.leader(), Change{Transfer, "nobody"}); err == nil {
-		t.Error("nobody leads")
+		t.Error("leadership was transferred to an unknown node")
 	}
 	c.takeAll(c.nodes[0], "")
 }
@@ -194,7 +194,7 @@ func TestDeadMemberIsRemoved(t *testing.T) {
 	const deadAfter = 3500 * time.Millisecond
 	c := startCluster(t, 4, func(o *Options) { o.DeadAfter = deadAfter })
 	c.takeAll(c.leader(), "")
-	eventually(t, "all are well", func() bool { return c.online() == 4 })
+	eventually(t, "all are online", func() bool { return c.online() == 4 })
 	dead := c.other(c.leader())
 	c.close(dead)
 	eventually(t, "the dead node is removed", func() bool { return !c.has(dead.identity().Node) })
@@ -206,7 +206,7 @@ func TestDeadMemberIsRemoved(t *testing.T) {
 				return m.Seen > deadAfter+3*maintainInterval
 			}
 		}
-		t.Fatal("a node was removed with only two that are well")
+		t.Fatal("a node was removed with only two healthy voters")
 		return false
 	})
 }
@@ -229,11 +229,11 @@ func TestLevelRisesWhenAllKnowIt(t *testing.T) {
 			older, o.level = o.Raft, 1
 		}
 	})
-	eventually(t, "all have told about themselves", func() bool { return len(c.leader().stack.Load().fsm.members()) == 3 })
+	eventually(t, "all have published their data", func() bool { return len(c.leader().stack.Load().fsm.members()) == 3 })
 	leader := c.leader()
 	leader.raiseLevel(t.Context(), leader.stack.Load())
 	if level := leader.Status().Level; level != 1 {
-		t.Fatalf("the log has level %d, which a member does not know", level)
+		t.Fatalf("the log has level %d, which a member does not support", level)
 	}
 	upgraded := c.nodes[0]
 	c.close(upgraded)
@@ -253,14 +253,14 @@ func TestLevelKeepsOlderOnesOut(t *testing.T) {
 	o.level = 1
 	older := c.open(o)
 	if err := older.tryJoinOrBootstrap(); err == nil || !strings.Contains(err.Error(), "features up to level 2") {
-		t.Errorf("a node that knows less is told: %v", err)
+		t.Errorf("a node of a lower level is answered: %v", err)
 	}
 	n := c.nodes[0]
 	c.save(n)
 	c.close(n)
 	n.o.level = 1
 	if reopened, err := Open(n.o); err == nil {
-		t.Error("a node that knows less starts on such a snapshot")
+		t.Error("a node of a lower level starts on such a snapshot")
 		reopened.Close(context.Background())
 	}
 }

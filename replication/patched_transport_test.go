@@ -96,11 +96,11 @@ func TestPatchedTransport(t *testing.T) {
 			refused bool
 		}{
 			{"a heartbeat", "", func() (bool, error) { return entries("b1") }, true, false},
-			{"to who is there", "b1", func() (bool, error) { return entries("b1") }, true, false},
-			{"to who was there", "b2", func() (bool, error) { return entries("b1") }, false, true},
+			{"to the node at the address", "b1", func() (bool, error) { return entries("b1") }, true, false},
+			{"to the former node at the address", "b2", func() (bool, error) { return entries("b1") }, false, true},
 			{"a snapshot", "b1", func() (bool, error) { return state("b1", 11) }, true, false},
-			{"a snapshot to who was there", "b2", func() (bool, error) { return state("b1", 11) }, false, true},
-			{"a snapshot of what the node has", "b1", func() (bool, error) { return state("b1", 10) }, true, false},
+			{"a snapshot to the former node", "b2", func() (bool, error) { return state("b1", 11) }, false, true},
+			{"a snapshot with nothing new", "b1", func() (bool, error) { return state("b1", 10) }, true, false},
 			{"a snapshot that can't be stored", "b1", func() (bool, error) { return state("b1", 9) }, true, true},
 			{"a heartbeat after that", "b1", func() (bool, error) { return entries("b1") }, true, false},
 			{"a vote where links have broken", "b1", vote, true, false},

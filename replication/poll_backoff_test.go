@@ -20,7 +20,7 @@ func TestPollBackoff(t *testing.T) {
 		{2, 6, true, true}, // not idle
 	} {
 		if got := c.due(step.term, step.last); got != step.asks {
-			t.Errorf("in second %d it asks: %v, want %v", i, got, step.asks)
+			t.Errorf("in second %d a call is due: %v, want %v", i, got, step.asks)
 		}
 		c.record(step.well)
 	}
@@ -44,7 +44,7 @@ func TestSimIdlePolling(t *testing.T) {
 			for _, n := range c.all() {
 				for _, m := range n.running().node.Status().Members {
 					if !m.Online {
-						t.Fatalf("%s takes %s for offline, last seen %v ago", n.name, m.Node, m.Seen)
+						t.Fatalf("%s reports %s as offline, last seen %v ago", n.name, m.Node, m.Seen)
 					}
 				}
 			}

@@ -117,7 +117,7 @@ func TestRecover(t *testing.T) {
 	}
 	stranger := c.open(all[1].o)
 	if err := stranger.ask(o.Raft, callHello, struct{}{}, nil); err == nil || !strings.Contains(err.Error(), "cluster") {
-		t.Errorf("a node of the old cluster is told %v", err)
+		t.Errorf("a node of the old cluster gets %v", err)
 	}
 	j := c.options(t.TempDir(), freeAddresses(t, 1)[0])
 	j.Join = []string{o.Raft}
@@ -249,7 +249,7 @@ func TestRecoverRejects(t *testing.T) {
 	unused := c.options(filepath.Join(t.TempDir(), "not there"), n.o.Raft)
 	for what, o := range map[string]Options{
 		"a directory in use":      n.o,
-		"one that is not there":   unused,
+		"a missing directory":     unused,
 		"an address without host": c.options(n.o.Dir, ":7000"),
 	} {
 		if _, err := Recover(o, filepath.Join(t.TempDir(), "to")); err == nil {

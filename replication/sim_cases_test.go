@@ -32,7 +32,7 @@ func simCaseOf(t *testing.T, plan simPlan, do func(t *testing.T, c *simCluster))
 			t.Error(fault)
 		}
 		if t.Failed() {
-			t.Logf("the nodes said last:\n%s", said)
+			t.Logf("last log lines of the nodes:\n%s", said)
 		}
 	})
 }
@@ -85,7 +85,7 @@ func TestSimOldSnapshot(t *testing.T) {
 				after, _ := follower.entries.FirstIndex()
 				kept, err := follower.snapshots.List()
 				if after != first || follower.raft.AppliedIndex() < index || len(kept) > 0 || err != nil {
-					t.Errorf("of entry %d: the follower's log began at %d and does at %d, it had carried out %d and has %d, and keeps %d snapshots, %v",
+					t.Errorf("of entry %d: the follower's first entry was %d and is %d, its last applied entry was %d and is %d, and it keeps %d snapshots, %v",
 						last, first, after, index, follower.raft.AppliedIndex(), len(kept), err)
 				}
 			}
@@ -143,7 +143,7 @@ func TestSimRemovesDead(t *testing.T) {
 		c.withFollower(c.crash)
 		time.Sleep(3 * plan.dead)
 		if got := members(); got != simFounders {
-			t.Errorf("%d members, want %d: of three none is removed", got, simFounders)
+			t.Errorf("%d members, want %d: one of three was removed", got, simFounders)
 		}
 		c.converge("a silent member")
 		c.join()

@@ -89,20 +89,20 @@ func TestSimHistory(t *testing.T) {
 		play func(p *simPlay)
 		want string // in a fault; empty: no error
 	}{
-		{"all is well", func(p *simPlay) {
+		{"no fault", func(p *simPlay) {
 			for range 5 {
 				p.call(simCounterTake("k", 1), simBucketTake("b", 2))
 			}
 			p.call(engine.Op{Kind: engine.Peek, Key: []byte("k")})
 		}, ""},
-		{"the unknown was carried out", func(p *simPlay) {
+		{"the unknown was applied", func(p *simPlay) {
 			c := p.asked(simCounterTake("k", 3))
 			p.told(c, simUnknown, nil)
 			p.apply(1, simStamp(), c.ops, 0, 1)
 			p.index = 1
 			p.call(simCounterTake("k", 1))
 		}, ""},
-		{"the unknown was not carried out", func(p *simPlay) {
+		{"the unknown was not applied", func(p *simPlay) {
 			p.told(p.asked(simCounterTake("k", 3)), simUnknown, nil)
 			p.call(simCounterTake("k", 1))
 		}, ""},
@@ -141,7 +141,7 @@ func TestSimHistory(t *testing.T) {
 		{"a key that is dropped where there is room", func(p *simPlay) {
 			p.call(simCounterTake("k", 3))
 			p.apply(2, simStamp(), []engine.Op{{Kind: engine.Forget, Key: []byte("k")}}, 0, 1)
-		}, "nobody asked for"},
+		}, "no call requested"},
 
 		{"answered and lost", func(p *simPlay) { p.told(p.asked(simCounterTake("k", 1)), simAnswered, yes) }, "is not in the log"},
 		{"another answer", func(p *simPlay) {
@@ -149,14 +149,14 @@ func TestSimHistory(t *testing.T) {
 			p.apply(1, simStamp(), c.ops, 0)
 			p.told(c, simAnswered, yes)
 		}, "was answered\n"},
-		{"carried out twice", func(p *simPlay) {
+		{"applied twice", func(p *simPlay) {
 			c := p.call(simCounterTake("k", 1))
 			p.apply(2, simStamp(), c.ops, 0, 1)
 		}, "in entry 1, and again in 2"},
 		{"one decides otherwise", func(p *simPlay) {
 			p.nodes[1].engine.Apply(simStamp(), &engine.Batch{Ops: []engine.Op{simCounterTake("k", 1)}})
 			p.call(simCounterTake("k", 1))
-		}, "b carried out another batch 0 of entry 1"},
+		}, "b applied another batch 0 of entry 1"},
 		{"both decide otherwise", func(p *simPlay) {
 			for i := range p.nodes {
 				p.nodes[i].engine.Apply(simStamp(), &engine.Batch{Ops: []engine.Op{simCounterTake("k", 1)}})
@@ -168,7 +168,7 @@ func TestSimHistory(t *testing.T) {
 			p.told(c, simUnknown, nil)
 			p.apply(1, simStamp(), c.ops[:1], 0)
 			p.apply(1, simStamp(), c.ops[1:], 1)
-		}, "b carried out another batch 0 of entry 1"},
+		}, "b applied another batch 0 of entry 1"},
 		{"an entry that is longer", func(p *simPlay) {
 			c := p.asked(simCounterTake("k", 1), simCounterTake("k", 1))
 			p.told(c, simUnknown, nil)
@@ -177,7 +177,7 @@ func TestSimHistory(t *testing.T) {
 			p.call(simCounterTake("j", 1))
 			p.nodes[1].replay = simReplay{history: p.simHistory, node: "b"}
 			p.apply(1, simStamp(), c.ops[1:], 1)
-		}, "carried out another batch 0 of entry 1"},
+		}, "applied another batch 0 of entry 1"},
 		{"an entry that is shorter", func(p *simPlay) {
 			c := p.asked(simCounterTake("k", 1), simCounterTake("k", 1))
 			p.told(c, simUnknown, nil)
@@ -186,8 +186,8 @@ func TestSimHistory(t *testing.T) {
 			p.apply(1, stamp, c.ops[1:], 0)
 			p.index = 1
 			p.call(simCounterTake("k", 1))
-		}, "b carried out 1 batches of entry 1, others 2"},
-		{"an entry carried out twice by one", func(p *simPlay) {
+		}, "b applied 1 batches of entry 1, others 2"},
+		{"an entry applied twice by one", func(p *simPlay) {
 			c := p.call(simCounterTake("k", 1))
 			p.apply(1, simStamp(), c.ops, 1)
 		}, "in entry 1, and again in 1"},
@@ -198,17 +198,17 @@ func TestSimHistory(t *testing.T) {
 			p.told(c, simUnknown, nil)
 			p.nodes[1].replay = simReplay{history: p.simHistory, node: "b"}
 			p.apply(3, simStamp(), c.ops, 1)
-		}, "of entry 3, which nobody else did"},
+		}, "of entry 3, which no other node did"},
 		{"time goes back", func(p *simPlay) {
 			p.call(simCounterTake("k", 1))
 			c := p.asked(simCounterTake("k", 1))
 			p.told(c, simUnknown, nil)
 			p.apply(2, simStamp()-engine.Instant(time.Second), c.ops, 0, 1)
-		}, "what was before it at"},
-		{"an op of nobody", func(p *simPlay) { p.apply(1, simStamp(), []engine.Op{simCounterTake("k", 1)}, 0, 1) }, "nobody asked for"},
+		}, "the entry before it at"},
+		{"an op without a call", func(p *simPlay) { p.apply(1, simStamp(), []engine.Op{simCounterTake("k", 1)}, 0, 1) }, "no call requested"},
 		{"one by one and not at once", func(p *simPlay) {
 			p.call(simCounterTake("k", 1), simCounterTake("j", 1), simCounterTake("i", 1))
-		}, "was to be carried out at once"},
+		}, "was to be applied at once"},
 		{"ops in another order", func(p *simPlay) {
 			c := p.asked(simCounterTake("k", 1), simCounterTake("j", 1))
 			p.told(c, simUnknown, nil)

@@ -37,7 +37,7 @@ func (h *simHistory) checkCall(c *simCall) {
 			h.fault("call %d to %s of %v was never answered", c.number, c.node, c.asked)
 			return
 		case (c.outcome == simRefused || c.outcome == simNoQuorum) && a != nil:
-			h.fault("call %d to %s was %s, at %v, and carried out in entry %d", c.number, c.node, c.outcome, c.told, a.index)
+			h.fault("call %d to %s was %s, at %v, and applied in entry %d", c.number, c.node, c.outcome, c.told, a.index)
 		case c.outcome == simAnswered && a != nil && c.ops[i].Kind == engine.Watch:
 		case c.outcome == simAnswered && a == nil && !looks(&c.ops[i]) && c.decisions[i].Status != engine.Aborted:
 			h.fault("call %d to %s was answered at %v, and is not in the log: %s %+v",
@@ -45,7 +45,7 @@ func (h *simHistory) checkCall(c *simCall) {
 		case c.outcome == simAnswered && a != nil && a.decision != c.decisions[i]:
 			h.fault("call %d to %s was answered\n%+v, decided in entry %d was\n%+v", c.number, c.node, c.decisions[i], a.index, a.decision)
 		case a != nil && i > 0 && c.applied[i-1] != nil && a.position < c.applied[i-1].position:
-			h.fault("the ops of call %d were carried out in another order", c.number)
+			h.fault("the ops of call %d were applied in another order", c.number)
 		}
 	}
 }
@@ -76,7 +76,7 @@ func (h *simHistory) checkOrder() {
 		}
 		for _, a := range c.applied {
 			if a != nil && a.position < newest.position {
-				h.fault("call %d, asked for at %v, was carried out in entry %d, before one of entry %d that had been answered",
+				h.fault("call %d, made at %v, was applied in entry %d, before one of entry %d that had been answered",
 					c.number, c.asked, a.index, newest.index)
 			}
 		}

@@ -232,7 +232,7 @@ func (n *simNode) start() {
 	}
 	n.process = p
 	if s := p.node.stack.Load(); s != nil && p.node.identity().Node == n.had.node && s.raft.LastIndex() < n.had.index {
-		c.fault("%s had carried out entry %d, and its log ends at %d", n.name, n.had.index, s.raft.LastIndex())
+		c.fault("%s had applied entry %d, and its log ends at %d", n.name, n.had.index, s.raft.LastIndex())
 	}
 }
 
@@ -249,7 +249,7 @@ func (p *simProcess) fatal(err error) {
 	expected := n.broken || n.removed
 	n.mu.Unlock()
 	if !expected {
-		n.cluster.fault("%s can't go on: %v", n.name, err)
+		n.cluster.fault("fatal error of %s: %v", n.name, err)
 	}
 	n.cluster.wait.Go(func() { p.crash(100) })
 }

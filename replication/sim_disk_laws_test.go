@@ -125,7 +125,7 @@ func TestSimDiskCrash(t *testing.T) {
 			t.Errorf("the stable store has %q, %v, and %d, %v", value, err, number, err2)
 		}
 		if _, err := after.raft().stable.Get([]byte("missing")); err == nil || err.Error() != "not found" {
-			t.Errorf("of a missing key it says %v", err)
+			t.Errorf("the error for a missing key is %v", err)
 		}
 		if got := fmt.Sprint(after.snapshotIndexes(t)); got != "[9 7]" {
 			t.Errorf("there are snapshots at %v, want [9 7]", got)

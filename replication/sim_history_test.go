@@ -143,7 +143,7 @@ func (r *simReplay) applied(index uint64, stamp engine.Instant, b *engine.Batch)
 	defer h.mu.Unlock()
 	if index != r.index {
 		if e := h.entries[r.index]; e != nil && r.parts != len(e.parts) {
-			h.fault("%s carried out %d batches of entry %d, others %d", r.node, r.parts, r.index, len(e.parts))
+			h.fault("%s applied %d batches of entry %d, others %d", r.node, r.parts, r.index, len(e.parts))
 		}
 		r.index, r.parts = index, 0
 	}
@@ -152,10 +152,10 @@ func (r *simReplay) applied(index uint64, stamp engine.Instant, b *engine.Batch)
 	switch {
 	case e != nil && r.parts < len(e.parts):
 		if sum != e.parts[r.parts] {
-			h.fault("%s carried out another batch %d of entry %d, at %d: %v", r.node, r.parts, index, stamp, simOps(b.Ops))
+			h.fault("%s applied another batch %d of entry %d, at %d: %v", r.node, r.parts, index, stamp, simOps(b.Ops))
 		}
 	case index < h.last:
-		h.fault("%s carried out batch %d of entry %d, which nobody else did: %v", r.node, r.parts, index, simOps(b.Ops))
+		h.fault("%s applied batch %d of entry %d, which no other node did: %v", r.node, r.parts, index, simOps(b.Ops))
 	default:
 		if e == nil {
 			e = &simEntry{}
@@ -199,7 +199,7 @@ func comparable(b *engine.Batch, i int) engine.Decision {
 // apply applies a new batch of the log, and finds its call.
 func (h *simHistory) apply(node string, index uint64, stamp engine.Instant, b *engine.Batch) {
 	if stamp < h.stamp {
-		h.fault("entry %d of %s is at %d, what was before it at %d", index, node, stamp, h.stamp)
+		h.fault("entry %d of %s is at %d, the entry before it at %d", index, node, stamp, h.stamp)
 	}
 	h.stamp = stamp
 	h.batch.Reset()
@@ -215,16 +215,16 @@ func (h *simHistory) apply(node string, index uint64, stamp engine.Instant, b *e
 			continue
 		}
 		if len(op.ID) != 8 {
-			h.fault("entry %d has an op that nobody asked for: %s", index, simOps(b.Ops[i:i+1]))
+			h.fault("entry %d has an op that no call requested: %s", index, simOps(b.Ops[i:i+1]))
 			continue
 		}
 		tag := int(binary.BigEndian.Uint64(op.ID))
 		c, which := h.calls[tag/simOpsMost], tag%simOpsMost
 		if c.atomic && (!b.Atomic || len(b.Ops) != c.toDo()) {
-			h.fault("call %d was to be carried out at once, and was part of %s", c.number, simOps(b.Ops))
+			h.fault("call %d was to be applied at once, and was part of %s", c.number, simOps(b.Ops))
 		}
 		if had := c.applied[which]; had != nil {
-			h.fault("call %d was carried out in entry %d, and again in %d", c.number, had.index, index)
+			h.fault("call %d was applied in entry %d, and again in %d", c.number, had.index, index)
 			continue
 		}
 		c.applied[which] = &simApplied{

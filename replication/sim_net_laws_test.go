@@ -141,7 +141,7 @@ func TestSimNetCut(t *testing.T) {
 		time.AfterFunc(time.Minute, func() { n.setCut("a", "b", false) })
 		far.SetReadDeadline(time.Time{})
 		if took, err := arrives(far, 2); err != nil || took < time.Minute+testDelay || took > time.Minute+2*testDelay {
-			t.Errorf("bytes over a mended link: %v after %v, want a minute and %v", err, took, testDelay)
+			t.Errorf("bytes over a repaired link: %v after %v, want a minute and %v", err, took, testDelay)
 		}
 		near.Close()
 		far.Close()
@@ -156,12 +156,12 @@ func TestSimNetEnds(t *testing.T) {
 	}{
 		{"Close", func(_ *simNet, near net.Conn, _ *simHost) { near.Close() }, io.EOF, syscall.EPIPE, syscall.ECONNREFUSED},
 		{"Close behind a cut", func(n *simNet, near net.Conn, _ *simHost) { n.setCut("a", "b", true); near.Close() }, nil, nil, nil},
-		{"a mended cut before Close", func(n *simNet, near net.Conn, _ *simHost) {
+		{"a repaired cut before Close", func(n *simNet, near net.Conn, _ *simHost) {
 			n.setCut("a", "b", true)
 			near.Close()
 			n.setCut("a", "b", false)
 		}, io.EOF, syscall.EPIPE, syscall.ECONNREFUSED},
-		{"Close while the peer can't be heard", func(n *simNet, near net.Conn, _ *simHost) {
+		{"Close while the peer is cut off", func(n *simNet, near net.Conn, _ *simHost) {
 			n.setCut("b", "a", true)
 			near.Close()
 			n.setCut("b", "a", false)
@@ -227,7 +227,7 @@ func TestSimNetListener(t *testing.T) {
 		}
 		n.setListening("b:1", false)
 		if err := dial(); !errors.Is(err, syscall.ECONNREFUSED) {
-			t.Errorf("Dial where nobody listens: %v", err)
+			t.Errorf("Dial without a listener: %v", err)
 		}
 		n.setListening("b:1", true)
 		waiting, err := a.Dial(context.Background(), "b:1")

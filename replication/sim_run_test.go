@@ -55,7 +55,7 @@ func simulate(t *testing.T, seed uint64, length time.Duration) {
 			t.Error(fault)
 		}
 		if len(faults) > 0 {
-			t.Logf("the nodes said last:\n%s", said)
+			t.Logf("last log lines of the nodes:\n%s", said)
 		}
 	})
 	speed := length.Seconds() / time.Since(began).Seconds()
@@ -80,7 +80,7 @@ func planOf(seed uint64, length time.Duration) simPlan {
 }
 
 func (p *simPlan) String() string {
-	return fmt.Sprintf("%v, elections after %v, commits told after %v, ack %v, fsync %v, snapshots after %d bytes, without a quorum %v",
+	return fmt.Sprintf("%v, elections after %v, commits sent after %v, ack %v, fsync %v, snapshots after %d bytes, without a quorum %v",
 		p.length, p.election, p.commit, p.ack, p.fsync, p.logBytes, p.noQuorum)
 }
 
@@ -274,11 +274,11 @@ func (c *simCluster) whyNotConverged() string {
 		o := p.leadership()
 		switch {
 		case o.stack == nil:
-			return n.name + " is no member"
+			return n.name + " is not a member"
 		case o.leader != at.leader:
 			return fmt.Sprintf("%s has leader %q, %s is", n.name, o.leader.Raft, leader.name)
 		case o.stack.raft.AppliedIndex() != last:
-			return fmt.Sprintf("%s has carried out entry %d, %s leads and has %d", n.name, o.stack.raft.AppliedIndex(), leader.name, last)
+			return fmt.Sprintf("%s has applied entry %d, %s leads and has %d", n.name, o.stack.raft.AppliedIndex(), leader.name, last)
 		}
 	}
 	return ""

@@ -50,7 +50,7 @@ func (h *simHistory) checkWatched() {
 		for _, c := range byKey[key] {
 			for i, a := range c.applied {
 				if a != nil && string(c.ops[i].Key) == key && c.asked > w.saw.told && a.position < then.position && a.decision.Allowed > 0 && a.op.N > 0 {
-					h.fault("call %d was to be carried out only if %s was as call %d had seen it, and call %d came between",
+					h.fault("call %d required that %s was as read by call %d, and call %d came between",
 						w.then.number, key, w.saw.number, c.number)
 				}
 			}

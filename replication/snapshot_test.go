@@ -172,7 +172,7 @@ func TestSnapshotRoundTrip(t *testing.T) {
 		other.Apply(l)
 	}
 	if got, want := stateOf(other), stateOf(f); !reflect.DeepEqual(got, want) {
-		t.Errorf("and gone on\n got %+v\nwant %+v", got, want)
+		t.Errorf("after more entries\n got %+v\nwant %+v", got, want)
 	}
 }
 
@@ -259,7 +259,7 @@ func TestRestoreIsAtomic(t *testing.T) {
 	}
 	refuses("a byte more", append(bytes.Clone(data), 0), "bytes follow")
 	refuses("a block twice", framed(t, append(slices.Clone(sections), sections[1])...), "")
-	refuses("a block less", framed(t, sections[:len(sections)-1]...), "its head says")
+	refuses("a missing block", framed(t, sections[:len(sections)-1]...), "its head says")
 	head := func(change func(*snapshotHead)) []byte {
 		var h snapshotHead
 		if err := json.Unmarshal(sections[0], &h); err != nil {
@@ -308,7 +308,7 @@ func FuzzRestore(f *testing.F) {
 		before := stateOf(m)
 		if err := restore(m, data); err != nil {
 			if got := stateOf(m); !reflect.DeepEqual(got, before) {
-				t.Fatalf("what fails with %v changes the state\n got %+v\nwant %+v", err, got, before)
+				t.Fatalf("a restore that fails with %v changes the state\n got %+v\nwant %+v", err, got, before)
 			}
 			return
 		}

@@ -22,9 +22,9 @@ func TestLogEndsInSnapshot(t *testing.T) {
 			index uint64
 			want  bool
 		}{
-			{"what the snapshot ends with", 1 << 40, n == follower},
-			{"what an older one ended with", 1 << 39, false},
-			{"what is nowhere", 1<<40 + 1, false},
+			{"the last entry of the snapshot", 1 << 40, n == follower},
+			{"the last entry of an older one", 1 << 39, false},
+			{"a missing entry", 1<<40 + 1, false},
 		} {
 			var got raft.Log
 			err := s.entries.GetLog(tt.index, &got)

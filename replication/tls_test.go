@@ -109,7 +109,7 @@ func TestTLS(t *testing.T) {
 		{"one CA", ca.issue(t, "a"), ca.issue(t, "b"), "", ""},
 		{"a certificate for another address", elsewhere, ca.issue(t, "b"), "127.0.0.9, not 127.0.0.1", "bad certificate"},
 		{"a node of another CA", ca.issue(t, "a"), other.issue(t, "b"), "unknown authority", "bad certificate"},
-		{"who dials is of another CA", trusting, ca.issue(t, "b"), "unknown certificate authority", "unknown authority"},
+		{"the dialing node has another CA", trusting, ca.issue(t, "b"), "unknown certificate authority", "unknown authority"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var log records

@@ -85,13 +85,13 @@ func TestTransportGivesUp(t *testing.T) {
 			&raft.AppendEntriesRequest{Term: 1, PrevLogEntry: 1}, new(raft.AppendEntriesResponse))
 	}
 	if send() == nil {
-		t.Fatal("nobody took entries")
+		t.Fatal("no node accepted entries")
 	}
 	sent := make(chan error, 1)
 	go func() { sent <- send() }()
 	transport.Close()
 	if err := <-sent; err == nil {
-		t.Error("nobody took entries after the end")
+		t.Error("no node accepted entries after the end")
 	}
 }
 

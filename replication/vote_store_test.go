@@ -48,7 +48,7 @@ func TestVoteIsOneWrite(t *testing.T) {
 		t.Errorf("there is a vote before the first: %v", err)
 	}
 	if err := v.Set(keyVoteCand, []byte("a")); err == nil {
-		t.Error("a vote without a term is taken")
+		t.Error("a vote without a term is accepted")
 	}
 	vote(7, "first")
 	vote(8, "second")
@@ -58,7 +58,7 @@ func TestVoteIsOneWrite(t *testing.T) {
 	}
 	reopened(8, "second")
 	if err := v.Set(keyVoteCand, []byte("a")); err == nil {
-		t.Error("a vote without a term is taken after a crash")
+		t.Error("a vote without a term is accepted after a crash")
 	}
 	if err := errors.Join(v.SetUint64(keyCurrentTerm, 12), v.Set([]byte("other"), []byte("x"))); err != nil {
 		t.Fatal(err)
