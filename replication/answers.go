@@ -8,8 +8,8 @@ import (
 	"limitsrv/engine"
 )
 
-// The answer to a batch that was forwarded is a frame: the number of the batch, as an
-// unsigned varint, a byte that is one of the below, and
+// The answer to a forwarded batch is a frame: the number of the batch, as an unsigned
+// varint, a byte that is one of the constants below, and
 //
 //	answerDecisions: the decisions, as many as the batch has ops
 //	answerError:     length and bytes of the code of an error, and of its text
@@ -17,7 +17,7 @@ import (
 // with lengths as unsigned varints.
 const (
 	answerDecisions = iota
-	answerNotTaken
+	answerNotAccepted
 	answerUncertain
 	answerError
 )
@@ -26,16 +26,16 @@ const (
 //
 //	if decisionParams is paramsNew: Alg, Calendar, and as unsigned varints Limit, Count, Period
 //	Allowed and Remaining, as signed varints
-//	unless decisionPassed: Wait
-//	unless decisionRested: Reset
+//	unless decisionNoWait: Wait
+//	unless decisionNoReset: Reset
 //
 // and a span is Millis, as a signed varint, and Nanos, as an unsigned one.
 const (
 	decisionStatus  = 7
 	decisionChanged = 1 << 3
 	decisionParams  = 3 << 4
-	decisionPassed  = 1 << 6 // Wait is zero
-	decisionRested  = 1 << 7 // Reset is zero
+	decisionNoWait  = 1 << 6 // Wait is zero
+	decisionNoReset = 1 << 7 // Reset is zero
 
 	paramsNone  = 0 << 4
 	paramsOfOp  = 1 << 4
@@ -43,11 +43,11 @@ const (
 	paramsNew   = 3 << 4
 )
 
-// maxNanos is the most of Span.Nanos.
+// maxNanos is the maximum of Span.Nanos.
 const maxNanos = 999_999
 
-// appendBatchAnswer adds the frame that answers batch number seq, which failed with an
-// error or, if that is nil, has its decisions.
+// appendBatchAnswer appends the frame that answers batch number seq: with the error failed
+// or, if that is nil, with the decisions.
 func appendBatchAnswer(data []byte, seq uint64, b *engine.Batch, failed error) []byte {
 	start := len(data)
 	data = append(data, make([]byte, frameHead)...)
@@ -59,8 +59,8 @@ func appendBatchAnswer(data []byte, seq uint64, b *engine.Batch, failed error) [
 	switch {
 	case failed == nil:
 		data = appendDecisions(append(data, answerDecisions), b)
-	case errors.Is(failed, errNotTaken):
-		data = append(data, answerNotTaken)
+	case errors.Is(failed, errNotAccepted):
+		data = append(data, answerNotAccepted)
 	case code == errUncertainCode:
 		data = append(data, answerUncertain)
 	default:
@@ -90,10 +90,10 @@ func appendDecisions(data []byte, b *engine.Batch) []byte {
 			first |= decisionChanged
 		}
 		if d.Wait == (engine.Span{}) {
-			first |= decisionPassed
+			first |= decisionNoWait
 		}
 		if d.Reset == (engine.Span{}) {
-			first |= decisionRested
+			first |= decisionNoReset
 		}
 		switch d.Params {
 		case engine.Params{}:
@@ -114,10 +114,10 @@ func appendDecisions(data []byte, b *engine.Batch) []byte {
 		}
 		data = binary.AppendVarint(data, d.Allowed)
 		data = binary.AppendVarint(data, d.Remaining)
-		if first&decisionPassed == 0 {
+		if first&decisionNoWait == 0 {
 			data = appendSpan(data, d.Wait)
 		}
-		if first&decisionRested == 0 {
+		if first&decisionNoReset == 0 {
 			data = appendSpan(data, d.Reset)
 		}
 	}
@@ -129,16 +129,16 @@ func appendSpan(data []byte, s engine.Span) []byte {
 	return binary.AppendUvarint(data, uint64(s.Nanos))
 }
 
-// answerNumber reads the number of the batch that an answer is for, and returns what is
-// left of it.
+// answerNumber reads the number of the answered batch, and returns the remaining bytes.
 func answerNumber(frame []byte) (seq uint64, rest []byte, err error) {
 	r := answerReader{data: frame}
 	seq = r.uvarint()
 	return seq, r.data, r.err
 }
 
-// readBatchAnswer reads an answer, but for its number, for a batch: its decisions, or the
-// error that befell it. err says what is wrong with the bytes, which may be any.
+// readBatchAnswer reads an answer without its number: it fills in the batch's decisions,
+// or returns the leader's error as failed. err reports invalid bytes; data may be any
+// bytes.
 func readBatchAnswer(data []byte, b *engine.Batch) (failed, err error) {
 	r := answerReader{data: data}
 	b.Decisions = b.Decisions[:0]
@@ -146,8 +146,8 @@ func readBatchAnswer(data []byte, b *engine.Batch) (failed, err error) {
 	case r.err != nil:
 	case status == answerDecisions:
 		r.decisions(b)
-	case status == answerNotTaken:
-		failed = errNotTaken
+	case status == answerNotAccepted:
+		failed = errNotAccepted
 	case status == answerUncertain:
 		failed = errUncertain
 	case status == answerError:
@@ -162,7 +162,7 @@ func readBatchAnswer(data []byte, b *engine.Batch) (failed, err error) {
 	return failed, r.err
 }
 
-// An answerReader reads what is left of data. After an error, which it keeps, all is zero.
+// An answerReader reads from data. It keeps the first error; after it all values are zero.
 type answerReader struct {
 	data []byte
 	last engine.Params
@@ -192,10 +192,10 @@ func (r *answerReader) decisions(b *engine.Batch) {
 			d.Params = r.last
 		}
 		d.Allowed, d.Remaining = r.varint(), r.varint()
-		if first&decisionPassed == 0 {
+		if first&decisionNoWait == 0 {
 			d.Wait = r.span()
 		}
-		if first&decisionRested == 0 {
+		if first&decisionNoReset == 0 {
 			d.Reset = r.span()
 		}
 		if r.err != nil {

@@ -24,7 +24,7 @@ var testParams = []engine.Params{
 	{Alg: engine.Lease, Limit: engine.MaxListed, Period: engine.MaxPeriod},
 }
 
-// randomBatch is a batch with decisions of any kind.
+// randomBatch returns a batch with decisions of any kind.
 func randomBatch(r *rand.Rand) *engine.Batch {
 	var b engine.Batch
 	number := func() int64 {
@@ -103,10 +103,10 @@ func TestAnswersOfErrors(t *testing.T) {
 		code   string
 		text   string
 	}{
-		{"not taken", fmt.Errorf("not the leader: %w", errNotTaken), errNotTaken, "", errNotTaken.Error()},
+		{"not accepted", fmt.Errorf("not the leader: %w", errNotAccepted), errNotAccepted, "", errNotAccepted.Error()},
 		{"uncertain", fmt.Errorf("stepped down: %w", persist.ErrUncertain), errUncertain, "UNCERTAIN", "the decision may or may not have been applied"},
 		{"coded", fmt.Errorf("wrapped: %w", &codedError{"MISCONF", "disk"}), nil, "MISCONF", "disk"},
-		{"another", errors.New("what it says"), nil, "", "what it says"},
+		{"another", errors.New("a text"), nil, "", "a text"},
 		{"long", errors.New(strings.Repeat("x", 2*maxText)), nil, "", strings.Repeat("x", maxText)},
 	} {
 		b := engine.Batch{Ops: make([]engine.Op, 3), Decisions: make([]engine.Decision, 1)}
@@ -128,7 +128,7 @@ func TestAnswersOfErrors(t *testing.T) {
 func TestAnswersOutOfRange(t *testing.T) {
 	for _, tt := range []struct{ name, answer, want string }{
 		{"as good as it gets", "\x00\xc4\x02\x02", ""},
-		{"a status that is none", "\x00\xc5\x02\x02", "status 5"},
+		{"an invalid status", "\x00\xc5\x02\x02", "status 5"},
 		{"parameters of no algorithm", "\x00\xf0\x09\x00\x01\x01\x01\x02\x02", "no algorithm 9"},
 		{"a wait before now", "\x00\x80\x02\x02\x03\x00", "span of -2 ms"},
 		{"a million nanoseconds", "\x00\x80\x02\x02\x02\xc0\x84\x3d", "1000000 ns"},
@@ -152,7 +152,7 @@ func FuzzAnswers(f *testing.F) {
 		}
 	}
 	f.Add(appendBatchAnswer(nil, 1, nil, &codedError{"MISCONF", "disk"})[frameHead:])
-	f.Add(appendBatchAnswer(nil, 1, nil, errNotTaken)[frameHead:])
+	f.Add(appendBatchAnswer(nil, 1, nil, errNotAccepted)[frameHead:])
 	f.Fuzz(func(t *testing.T, data []byte) {
 		_, rest, err := answerNumber(data)
 		if err != nil {

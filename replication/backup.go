@@ -8,26 +8,26 @@ import (
 	"limitsrv/persist"
 )
 
-// errNoState is the answer to a backup before the node has anything of its cluster.
+// errNoState is the answer to a backup before the node has any entry of its cluster.
 var errNoState = &codedError{"LOADING", "nothing of the cluster's state has reached this node yet"}
 
-// Backup makes a backup of this node's state between two entries of the log, below its
-// data directory: see persist.WriteBackup. done is called once, from another goroutine,
-// with its path. An error says that none was begun: persist.ErrSaving while a snapshot or
-// another backup is under way. Decisions go on meanwhile.
+// Backup writes a backup of this node's state between two log entries, below its data
+// directory: see persist.WriteBackup. done is called once, from another goroutine, with
+// its path. An error means that none was started: persist.ErrSaving while a snapshot or
+// another backup is under way. Decisions continue meanwhile.
 //
-// A follower may lack what the leader has answered in the last moment. The backup has
-// the index of its last entry.
+// A follower may lack the leader's latest answered entries. The backup records the index
+// of its last entry.
 func (n *Node) Backup(name string, done func(path string, err error)) error {
 	path, err := persist.BackupPath(n.dir.FS, n.dir.Path, name)
 	if err != nil {
 		return err
 	}
-	s := n.seat.Load()
+	s := n.stack.Load()
 	switch {
 	case s == nil:
 		return errLoading
-	case s.machine.index.Load() == 0:
+	case s.fsm.index.Load() == 0:
 		return errNoState
 	}
 	if !s.saving.CompareAndSwap(false, true) {
@@ -41,16 +41,16 @@ func (n *Node) Backup(name string, done func(path string, err error)) error {
 	return nil
 }
 
-// backup makes a backup; saving is set.
-func (n *Node) backup(s *seat, path string) error {
+// backup writes a backup. Requires: saving is set.
+func (n *Node) backup(s *raftStack, path string) error {
 	began := time.Now()
-	view, of := s.machine.freeze()
+	view, of := s.fsm.freeze()
 	defer view.Close()
 	of.ID, of.Taken = n.identity().Node, began.UTC()
-	if err := persist.WriteBackup(n.stopping, n.dir.FS, path, path+unfinished, view, s.machine.seed, of); err != nil {
+	if err := persist.WriteBackup(n.stopping, n.dir.FS, path, path+unfinished, view, s.fsm.seed, of); err != nil {
 		err = fmt.Errorf("back up to %s: %w", path, err)
 		if n.stopping.Err() != nil {
-			n.log.Info("backup given up, as the server ends", "path", path)
+			n.log.Info("backup canceled because the server is stopping", "path", path)
 			return err
 		}
 		n.log.Error("backup failed", "error", err)
@@ -60,9 +60,9 @@ func (n *Node) backup(s *seat, path string) error {
 	return nil
 }
 
-// freeze freezes the state between two entries, and says which. Requires that no other
-// snapshot of the machine is open. It costs no more than each shard entered once.
-func (f *machine) freeze() (*engine.Snapshot, persist.Origin) {
+// freeze freezes the state between two entries, and returns its origin. Requires: no other
+// snapshot of the FSM is open. Cost: no more than entering each shard once.
+func (f *fsm) freeze() (*engine.Snapshot, persist.Origin) {
 	f.applying.Lock()
 	defer f.applying.Unlock()
 	return f.engine.Load().Freeze(), persist.Origin{

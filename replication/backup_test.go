@@ -14,29 +14,29 @@ import (
 	"limitsrv/persist"
 )
 
-// digests are those of a node's engine behind each of its entries.
-type digests struct {
+// digestLog records the digest of a node's engine after each entry.
+type digestLog struct {
 	node atomic.Pointer[Node]
 	mu   sync.Mutex
 	of   map[uint64]uint64
 }
 
-func (d *digests) applied(index uint64, stamp engine.Instant, _ *engine.Batch) {
+func (d *digestLog) applied(index uint64, stamp engine.Instant, _ *engine.Batch) {
 	n := d.node.Load()
 	if n == nil {
 		return
 	}
-	s := n.seat.Load()
+	s := n.stack.Load()
 	if s == nil {
 		return
 	}
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.of[index] = s.machine.engine.Load().Digest(stamp)
+	d.of[index] = s.fsm.engine.Load().Digest(stamp)
 }
 
-// backUp makes a backup and reads it.
-func (c *testCluster) backUp(n *Node, name string) persist.State {
+// backup makes a backup and reads it.
+func (c *testCluster) backup(n *Node, name string) persist.State {
 	c.t.Helper()
 	type result struct {
 		path string
@@ -61,13 +61,13 @@ func (c *testCluster) backUp(n *Node, name string) persist.State {
 	return state
 }
 
-// A backup that a node makes while clients decide, and snapshots are taken, has the
-// state behind the entry that it names, and nothing of a later one.
-func TestBackupIsOfOneEntry(t *testing.T) {
+// A backup made during decisions and snapshots has the state after the entry that it
+// names, and nothing of a later one.
+func TestBackupHasOneEntrysState(t *testing.T) {
 	t.Parallel()
-	var seen []*digests
+	var seen []*digestLog
 	c := startCluster(t, 3, func(o *Options) {
-		d := &digests{of: make(map[uint64]uint64)}
+		d := &digestLog{of: make(map[uint64]uint64)}
 		seen = append(seen, d)
 		o.applied = d.applied
 	})
@@ -103,7 +103,7 @@ func TestBackupIsOfOneEntry(t *testing.T) {
 	var last uint64
 	for round := range 5 {
 		for i, n := range c.nodes {
-			state := c.backUp(n, fmt.Sprint("b", round))
+			state := c.backup(n, fmt.Sprint("b", round))
 			seen[i].mu.Lock()
 			want, ok := seen[i].of[state.Index]
 			seen[i].mu.Unlock()
@@ -123,7 +123,7 @@ func TestBackupIsOfOneEntry(t *testing.T) {
 	}
 	close(stop)
 	busy.Wait()
-	c.agree()
+	c.waitForAgreement()
 }
 
 func TestBackupRefuses(t *testing.T) {
@@ -134,14 +134,14 @@ func TestBackupRefuses(t *testing.T) {
 	never := func(string, error) { t.Error("a backup that was refused is done") }
 	for _, name := range []string{"", "../b", "a/b", "."} {
 		if err := n.Backup(name, never); !errors.Is(err, persist.ErrBackupName) {
-			t.Errorf("a backup %q is begun: %v", name, err)
+			t.Errorf("a backup %q was started: %v", name, err)
 		}
 	}
-	n.seat.Load().saving.Store(true)
+	n.stack.Load().saving.Store(true)
 	if err := n.Backup("b", never); !errors.Is(err, persist.ErrSaving) {
-		t.Errorf("a backup beside a snapshot is begun: %v", err)
+		t.Errorf("a backup beside a snapshot was started: %v", err)
 	}
-	n.seat.Load().saving.Store(false)
+	n.stack.Load().saving.Store(false)
 	alone := c.options(t.TempDir(), freeAddresses(t, 1)[0])
 	alone.Join = []string{freeAddresses(t, 1)[0]}
 	if err := c.open(alone).Backup("b", never); err == nil {
@@ -149,9 +149,9 @@ func TestBackupRefuses(t *testing.T) {
 	}
 }
 
-// The time of a directory that Recover made is not before that of the one it was made of,
-// whatever the clock of the machine says.
-func TestRecoverKeepsTheTime(t *testing.T) {
+// The time of a directory made by Recover is not before the time of its source, at any
+// reading of the machine's clock.
+func TestRecoverKeepsTime(t *testing.T) {
 	t.Parallel()
 	ahead := engine.Instant(time.Now().Add(24 * time.Hour).UnixNano())
 	began := time.Now()
@@ -163,7 +163,7 @@ func TestRecoverKeepsTheTime(t *testing.T) {
 	index, digest := n.Digest()
 	dir, address := n.o.Dir, n.o.Raft
 	c.close(n)
-	for i := range 4 { // in turns a server by itself, and a member
+	for i := range 4 { // alternately a single server and a member
 		to := filepath.Join(t.TempDir(), "to")
 		o := c.options(dir, address)
 		if i%2 == 0 {

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// maxCallBytes bounds a call and the reply to one.
+// maxCallBytes bounds a call and its reply.
 const maxCallBytes = 1 << 20
 
 // A callRequest and its callReply are frames with JSON.
@@ -25,11 +25,10 @@ type callReply struct {
 	Reply json.RawMessage `json:"reply,omitempty"`
 }
 
-// call asks the node at an address and waits for its reply, which it stores where
-// reply points; nil: nowhere. It dials for each call. An error of the other node has its text, and its
-// Code if it has one. If any other error is returned the call may or may not have been
-// carried out. Until the other node has greeted, the timeout of the links bounds it;
-// then ctx alone.
+// call calls the node at an address and stores its reply where reply points; nil: nowhere.
+// It dials for each call. An error of the other node has its text, and its Code if it has
+// one. After any other error the call may or may not have been executed. The timeout of
+// the links bounds the greeting; after it only ctx bounds the call.
 func (l *links) call(ctx context.Context, address, name string, request, reply any) error {
 	body, err := json.Marshal(request)
 	if err != nil {
@@ -66,7 +65,7 @@ func (l *links) call(ctx context.Context, address, name string, request, reply a
 	return nil
 }
 
-// answerCall answers the one call that comes over a link.
+// answerCall answers the single call of a link.
 func (l *links) answerCall(conn net.Conn, from greeting) {
 	var request callRequest
 	conn.SetReadDeadline(time.Now().Add(l.o.timeout))
@@ -77,7 +76,7 @@ func (l *links) answerCall(conn net.Conn, from greeting) {
 	conn.SetReadDeadline(time.Time{})
 	ctx, cancel := context.WithCancel(l.closing)
 	ended := make(chan struct{})
-	go func() { // the caller says no more: that it can be read means that it is gone
+	go func() { // the caller sends nothing more, so a Read returns only when it hung up
 		defer close(ended)
 		defer cancel()
 		conn.Read(make([]byte, 1))
@@ -94,7 +93,7 @@ func (l *links) answerCall(conn net.Conn, from greeting) {
 	<-ended
 }
 
-// replyFrame is the frame of a reply or of the error in its place.
+// replyFrame returns the frame of a reply, or of an error instead.
 func replyFrame(reply any, failed error) ([]byte, error) {
 	var answer callReply
 	if failed == nil {
@@ -113,7 +112,7 @@ func replyFrame(reply any, failed error) ([]byte, error) {
 	return frame, nil
 }
 
-// callFrame is a frame with v in JSON.
+// callFrame returns a frame with v in JSON.
 func callFrame(v any) ([]byte, error) {
 	data, err := json.Marshal(v)
 	if err != nil {
@@ -125,7 +124,7 @@ func callFrame(v any) ([]byte, error) {
 	return append(binary.BigEndian.AppendUint32(nil, uint32(len(data))), data...), nil
 }
 
-// readCall reads a frame with v in JSON. What is none is a *refusal.
+// readCall reads a frame with v in JSON. Invalid bytes are a *refusal.
 func readCall(conn net.Conn, v any) error {
 	frames := frameReader{r: bufio.NewReader(conn), most: maxCallBytes}
 	data, err := frames.next()
@@ -133,7 +132,7 @@ func readCall(conn net.Conn, v any) error {
 		return err
 	}
 	if err := json.Unmarshal(data, v); err != nil {
-		return &refusal{reasonGarbled, "a call that is no JSON: " + err.Error()}
+		return &refusal{reasonGarbled, "a call with invalid JSON: " + err.Error()}
 	}
 	return nil
 }

@@ -43,7 +43,7 @@ func TestCall(t *testing.T) {
 		t.Errorf("echo is %+v, %v", reply, err)
 	}
 	if err := call("echo", "a", nil); err != nil {
-		t.Error("a reply that nobody wants", err)
+		t.Error("a reply without a destination", err)
 	}
 	var coded interface{ Code() string }
 	if err := call("coded", 1, nil); !errors.As(err, &coded) || coded.Code() != "NOLEADER" || err.Error() != "there is no leader" {
@@ -75,8 +75,8 @@ func TestCall(t *testing.T) {
 	}
 }
 
-// TestCallGivenUp has the one who answers learn that nobody waits for it any more.
-func TestCallGivenUp(t *testing.T) {
+// The context of a call ends when the caller hangs up.
+func TestCallCanceled(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		giveUp func(cancel context.CancelFunc, calling, answering *links)
@@ -105,7 +105,7 @@ func TestCallGivenUp(t *testing.T) {
 				go func() { ended <- calling.call(ctx, "one:1", "wait", nil, nil) }()
 				time.Sleep(time.Hour) // it has been written, and a call may take long
 				if told || len(ended) > 0 {
-					t.Fatal("it ends before it is given up")
+					t.Fatal("the call ends before it is canceled")
 				}
 				tt.giveUp(cancel, calling, answering)
 				synctest.Wait()
@@ -113,14 +113,14 @@ func TestCallGivenUp(t *testing.T) {
 					t.Errorf("it is %v, want %v", err, tt.want)
 				}
 				if !told {
-					t.Error("who answers is not told")
+					t.Error("the callee's context does not end")
 				}
 			})
 		})
 	}
 }
 
-// FuzzCall has a node read any bytes as a call.
+// FuzzCall reads any bytes as a call.
 func FuzzCall(f *testing.F) {
 	frame, _ := callFrame(callRequest{"a", json.RawMessage(`{"b":1}`)})
 	f.Add(frame)

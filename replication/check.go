@@ -18,29 +18,29 @@ import (
 	"limitsrv/persist"
 )
 
-// A checker looks at the data directory of a node of a cluster.
+// A checker verifies the data directory of a node of a cluster.
 type checker struct {
 	dir     *persist.Dir
 	member  membership
-	path    string // of what the node has
-	say     func(line string)
-	boot    string // this run of the system
+	path    string // of the node's raft files
+	report  func(line string)
+	boot    string // id of the current boot of the system
 	damaged bool
-	drops   bool // a start drops the end of the log
+	drops   bool // a start would drop the end of the log
 }
 
-// Check verifies the data directory of a node of a cluster that no process uses: who
-// the node is, all of its snapshots, its votes, that each entry of its log can be read
-// and carried out, and that the log goes on where the newest snapshot ends. It changes
-// nothing, and says what it finds. It returns persist.ErrDamaged if a node would not
-// start on all of it, and persist.ErrDrops if one would, but without the end of its log.
+// Check verifies the data directory of a node of a cluster: the membership, all snapshots,
+// the votes, that each log entry can be read and applied, and that the log continues from
+// the newest snapshot. Requires: no process uses it. It changes nothing, and reports its
+// findings line by line. It returns persist.ErrDamaged if a node would not start on all of
+// the data, and persist.ErrDrops if one would start without the end of the log.
 func Check(dir string, say func(line string)) (err error) {
 	o := Options{Dir: dir}
 	o.setDefaults()
-	c := &checker{say: say, boot: o.boot()}
+	c := &checker{report: say, boot: o.boot()}
 	c.dir, err = persist.OpenDir(o.fs, dir)
 	if errors.As(err, new(*persist.CorruptError)) {
-		c.bad(dir, err)
+		c.damage(dir, err)
 		return persist.ErrDamaged
 	}
 	if err != nil {
@@ -48,7 +48,7 @@ func Check(dir string, say func(line string)) (err error) {
 	}
 	defer func() { err = errors.Join(err, c.dir.Close()) }()
 	if c.member, err = readMembership(c.dir); err != nil {
-		c.bad(memberName, err)
+		c.damage(memberName, err)
 		return persist.ErrDamaged
 	}
 	m := &c.member
@@ -73,22 +73,23 @@ func Check(dir string, say func(line string)) (err error) {
 	return nil
 }
 
-// bad says what is wrong with something.
-func (c *checker) bad(what string, err error) {
+// damage reports that an item is damaged.
+func (c *checker) damage(item string, err error) {
 	c.damaged = true
-	c.say(fmt.Sprintf("%s: %v", what, err))
+	c.report(fmt.Sprintf("%s: %v", item, err))
 }
 
 func (c *checker) votes() {
 	term, err := readVotes(filepath.Join(c.path, votesName))
 	if err != nil {
-		c.bad(votesName, err)
+		c.damage(votesName, err)
 		return
 	}
-	c.say(fmt.Sprintf("%s: good, term %d", votesName, term))
+	c.report(fmt.Sprintf("%s: good, term %d", votesName, term))
 }
 
-// readVotes reads the term and the vote of a node. Bolt trusts what is in its file.
+// readVotes reads the term and the vote of a node. Bolt trusts the contents of its file,
+// and may panic or fault on damage.
 func readVotes(path string) (term uint64, err error) {
 	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
 	defer func() {
@@ -101,26 +102,26 @@ func readVotes(path string) (term uint64, err error) {
 		return 0, err
 	}
 	defer store.Close()
-	v := votes{StableStore: store}
+	v := voteStore{StableStore: store}
 	if _, err = v.Get(keyVoteCand); err == nil || errors.Is(err, raftboltdb.ErrKeyNotFound) {
 		term, err = v.GetUint64(keyCurrentTerm)
 	}
-	if errors.Is(err, raftboltdb.ErrKeyNotFound) { // it has not voted yet
+	if errors.Is(err, raftboltdb.ErrKeyNotFound) { // no vote was cast yet
 		return 0, nil
 	}
 	return term, err
 }
 
-// snapshots checks all that there are, and returns where the newest good one ends.
+// snapshots checks all snapshots, and returns the last index of the newest good one.
 func (c *checker) snapshots() (newest uint64) {
 	store, err := raft.NewFileSnapshotStoreWithLogger(c.path, retained+1, hclog.NewNullLogger())
 	if err != nil {
-		c.bad("snapshots", err)
+		c.damage("snapshots", err)
 		return 0
 	}
 	all, err := store.List()
 	if err != nil {
-		c.bad("snapshots", err)
+		c.damage("snapshots", err)
 		return 0
 	}
 	known := make(map[string]bool)
@@ -128,64 +129,63 @@ func (c *checker) snapshots() (newest uint64) {
 		known[meta.ID] = true
 		keys, err := c.snapshot(store, meta.ID)
 		if err != nil {
-			c.bad("snapshot "+meta.ID, err)
+			c.damage("snapshot "+meta.ID, err)
 			continue
 		}
 		newest = max(newest, meta.Index)
-		c.say(fmt.Sprintf("snapshot %s: good, %d keys, %d bytes, up to entry %d", meta.ID, keys, meta.Size, meta.Index))
+		c.report(fmt.Sprintf("snapshot %s: good, %d keys, %d bytes, up to entry %d", meta.ID, keys, meta.Size, meta.Index))
 	}
 	c.unlisted(known)
 	return newest
 }
 
-// unlisted says which snapshots are there that the store does not see, for it can't
-// read what they are.
+// unlisted reports snapshots that the store does not list because it can not read their
+// metadata.
 func (c *checker) unlisted(known map[string]bool) {
 	names, err := os.ReadDir(filepath.Join(c.path, snapshotsName))
 	if err != nil {
-		c.bad("snapshots", err)
+		c.damage("snapshots", err)
 	}
 	for _, name := range names {
 		if !known[name.Name()] && !strings.HasSuffix(name.Name(), unfinished) {
-			c.bad("snapshot "+name.Name(), errors.New("it can't be read what it is of"))
+			c.damage("snapshot "+name.Name(), errors.New("its metadata can't be read"))
 		}
 	}
 	if err == nil && len(names) == 0 {
-		c.say("snapshots: none")
+		c.report("snapshots: none")
 	}
 }
 
-// What raft's FileSnapshotStore calls its directory, and how those that are not
-// finished end.
+// The directory name of raft's FileSnapshotStore, and the suffix of unfinished snapshots.
 const (
 	snapshotsName = "snapshots"
 	unfinished    = ".tmp"
 )
 
-// snapshot restores a snapshot and returns how many keys it has.
+// snapshot restores a snapshot and returns its number of keys.
 func (c *checker) snapshot(store raft.SnapshotStore, id string) (keys int64, err error) {
 	_, from, err := store.Open(id)
 	if err != nil {
 		return 0, err
 	}
-	f := newMachine(&c.member, func() time.Duration { return 0 })
+	f := newFSM(&c.member, func() time.Duration { return 0 })
 	if err := f.Restore(from); err != nil {
 		return 0, err
 	}
 	return f.engine.Load().Len(), nil
 }
 
-// log checks the log behind a snapshot that ends with an entry.
+// log checks the log behind a snapshot with the given last index.
 func (c *checker) log(snapshot uint64) {
 	path := filepath.Join(c.path, logName)
-	drop, err := persist.CheckLog(c.dir.FS, path, c.member.sameBoot(c.boot), func(line string) { c.say("log: " + line) })
+	drop, err := persist.CheckLog(c.dir.FS, path, c.member.sameBoot(c.boot), func(line string) { c.report("log: " + line) })
 	c.drops = drop != nil && !drop.Unfinished
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
-		c.say("log: none")
+		c.report("log: none")
 		return
 	case err != nil:
-		c.bad("log", err)
+		c.damage("log", err)
 		return
 	}
 	first, last := uint64(0), uint64(0)
@@ -199,14 +199,14 @@ func (c *checker) log(snapshot uint64) {
 	})
 	switch {
 	case err != nil:
-		c.bad("log", err)
+		c.damage("log", err)
 	case first > snapshot+1:
-		c.bad("log", fmt.Errorf("it begins with entry %d, and no good snapshot goes beyond entry %d: what is between is missing", first, snapshot))
+		c.damage("log", fmt.Errorf("it begins with entry %d, and no good snapshot goes beyond entry %d: the entries between are missing", first, snapshot))
 	case first > 0 && last < snapshot:
-		c.bad("log", fmt.Errorf("it ends with entry %d, and a snapshot goes to entry %d", last, snapshot))
-	case max(last, snapshot) < c.member.least():
-		c.bad("log", fmt.Errorf("it ends with entry %d, and went to entry %d when the node was ended", last, c.member.Last))
+		c.damage("log", fmt.Errorf("it ends with entry %d, and a snapshot goes to entry %d", last, snapshot))
+	case max(last, snapshot) < c.member.minLastIndex():
+		c.damage("log", fmt.Errorf("it ends with entry %d, and ended with entry %d when the node was stopped", last, c.member.Last))
 	default:
-		c.say(fmt.Sprintf("log: good, each entry up to %d can be carried out", max(last, snapshot)))
+		c.report(fmt.Sprintf("log: good, each entry up to %d can be applied", max(last, snapshot)))
 	}
 }

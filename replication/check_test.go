@@ -14,8 +14,8 @@ import (
 	"limitsrv/persist"
 )
 
-// checked is what Check says about a directory, and whether it is damaged.
-func checked(t *testing.T, dir string) (said string, damaged bool) {
+// checkOutput returns the output of Check for a directory, and whether it is damaged.
+func checkOutput(t *testing.T, dir string) (said string, damaged bool) {
 	t.Helper()
 	var lines []string
 	err := Check(dir, func(line string) { lines = append(lines, line) })
@@ -25,7 +25,7 @@ func checked(t *testing.T, dir string) (said string, damaged bool) {
 	return strings.Join(lines, "\n"), err != nil
 }
 
-// filesOf are the files below a directory that match a pattern.
+// filesOf returns the files below a directory that match a pattern.
 func filesOf(t *testing.T, dir, pattern string) []string {
 	t.Helper()
 	found, err := filepath.Glob(filepath.Join(dir, pattern))
@@ -35,8 +35,8 @@ func filesOf(t *testing.T, dir, pattern string) []string {
 	return found
 }
 
-// startEnded is a cluster of one node that has ended, with a snapshot and a log behind it.
-func startEnded(t *testing.T) (c *testCluster, ended *Node) {
+// stoppedNode returns a stopped cluster of one node with a snapshot and a log behind it.
+func stoppedNode(t *testing.T) (c *testCluster, ended *Node) {
 	c = startCluster(t, 1, nil)
 	n := c.leader()
 	c.takeAll(n, "")
@@ -48,10 +48,10 @@ func startEnded(t *testing.T) (c *testCluster, ended *Node) {
 
 func TestCheck(t *testing.T) {
 	t.Parallel()
-	_, n := startEnded(t)
+	_, n := stoppedNode(t)
 	dir := n.o.Dir
-	for range 2 { // it changes nothing
-		said, damaged := checked(t, dir)
+	for range 2 { // Check changes nothing
+		said, damaged := checkOutput(t, dir)
 		for _, want := range []string{"MEMBER: good, node " + n.identity().Node, "votes.db: good, term ", ": good, 6 keys, ", "log: good, each entry up to"} {
 			if damaged || !strings.Contains(said, want) {
 				t.Fatalf("no %q in:\n%s", want, said)
@@ -63,7 +63,7 @@ func TestCheck(t *testing.T) {
 	}
 
 	was := n.member()
-	was.Clean = false // so that nobody knows how long the log was
+	was.Clean = false // so that the length of the log is unknown
 	if err := was.write(&persist.Dir{Path: dir, FS: n.o.fs}); err != nil {
 		t.Fatal(err)
 	}
@@ -89,11 +89,11 @@ func TestCheck(t *testing.T) {
 		damage  func(t *testing.T, path string)
 		says    string
 	}{
-		"who it is":             {"MEMBER", flip(40), "MEMBER: "},
-		"a snapshot":            {"raft/*/snapshots/*/state.bin", flip(60), "snapshot "},
-		"what a snapshot is of": {"raft/*/snapshots/*/meta.json", flip(0), "it can't be read what it is of"},
-		"an entry":              {"raft/*/log/*.wal", flip(200), "log: "},
-		"no votes":              {"raft/*/votes.db", remove, "votes.db: "},
+		"the membership":    {"MEMBER", flip(40), "MEMBER: "},
+		"a snapshot":        {"raft/*/snapshots/*/state.bin", flip(60), "snapshot "},
+		"snapshot metadata": {"raft/*/snapshots/*/meta.json", flip(0), "its metadata can't be read"},
+		"an entry":          {"raft/*/log/*.wal", flip(200), "log: "},
+		"no votes":          {"raft/*/votes.db", remove, "votes.db: "},
 		"garbled votes": {"raft/*/votes.db", func(t *testing.T, path string) {
 			if err := os.WriteFile(path, make([]byte, 32<<10), 0o600); err != nil {
 				t.Fatal(err)
@@ -108,15 +108,15 @@ func TestCheck(t *testing.T) {
 			for _, path := range filesOf(t, copied, tt.pattern) {
 				tt.damage(t, path)
 			}
-			if said, damaged := checked(t, copied); !damaged || !strings.Contains(said, tt.says) {
+			if said, damaged := checkOutput(t, copied); !damaged || !strings.Contains(said, tt.says) {
 				t.Errorf("damaged %v:\n%s", damaged, said)
 			}
 		})
 	}
 }
 
-// A log whose begin is gone goes on from no snapshot.
-func TestCheckFindsAGap(t *testing.T) {
+// A log with a missing begin continues from no snapshot.
+func TestCheckFindsGap(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, 1, func(o *Options) { o.leastTrailing, o.SnapshotLogBytes = 1, 1<<14 })
 	n := c.leader()
@@ -130,12 +130,12 @@ func TestCheckFindsAGap(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if said, damaged := checked(t, n.o.Dir); !damaged || !strings.Contains(said, "no good snapshot goes beyond entry 0") {
+	if said, damaged := checkOutput(t, n.o.Dir); !damaged || !strings.Contains(said, "no good snapshot goes beyond entry 0") {
 		t.Errorf("damaged %v:\n%s", damaged, said)
 	}
 }
 
-func TestCheckOfNoClusterYet(t *testing.T) {
+func TestCheckBeforeBootstrap(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, 1, func(o *Options) { o.Peers = append(o.Peers, "127.0.0.1:1") })
 	n := c.nodes[0]
@@ -143,13 +143,13 @@ func TestCheckOfNoClusterYet(t *testing.T) {
 		t.Error("a directory in use is checked")
 	}
 	c.close(n)
-	if said, damaged := checked(t, n.o.Dir); damaged || !strings.Contains(said, "of no cluster yet") {
+	if said, damaged := checkOutput(t, n.o.Dir); damaged || !strings.Contains(said, "of no cluster yet") {
 		t.Errorf("damaged %v:\n%s", damaged, said)
 	}
 }
 
-// What was in the log when the node was ended must be there when it starts.
-func TestLogThatLostItsEnd(t *testing.T) {
+// All entries in the log when the node was stopped must exist when it starts.
+func TestCheckFindsLostEnd(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, 1, nil)
 	n := c.leader()
@@ -161,17 +161,17 @@ func TestLogThatLostItsEnd(t *testing.T) {
 		t.Fatal(err)
 	}
 	end := len(bytes.TrimRight(data, "\x00"))
-	clear(data[end-20 : end]) // as if it had never come to the disk
+	clear(data[end-20 : end]) // as if it never reached the disk
 	if err := os.WriteFile(path, data, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if said, damaged := checked(t, n.o.Dir); !damaged || !strings.Contains(said, "when the node was ended") {
+	if said, damaged := checkOutput(t, n.o.Dir); !damaged || !strings.Contains(said, "when the node was stopped") {
 		t.Errorf("damaged %v:\n%s", damaged, said)
 	}
 	refused(t, n.o, "was on disk")
 }
 
-// An entry that is whole, and that this program can't carry out.
+// Check finds an entry that is complete but can not be applied by this program.
 func TestCheckReadsEachEntry(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, 1, nil)
@@ -192,10 +192,10 @@ func TestCheckReadsEachEntry(t *testing.T) {
 	if err := log.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if said, damaged := checked(t, n.o.Dir); !damaged || !strings.Contains(said, fmt.Sprintf("entry %d: ", last+1)) {
+	if said, damaged := checkOutput(t, n.o.Dir); !damaged || !strings.Contains(said, fmt.Sprintf("entry %d: ", last+1)) {
 		t.Errorf("damaged %v:\n%s", damaged, said)
 	}
-	if _, err := Inspect(n.o); err == nil || !strings.Contains(err.Error(), "can't be carried out") {
+	if _, err := Inspect(n.o); err == nil || !strings.Contains(err.Error(), "can't be applied") {
 		t.Errorf("a node with such an entry is inspected: %v", err)
 	}
 }

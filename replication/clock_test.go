@@ -15,8 +15,8 @@ func TestLeaderClock(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
 		off   time.Duration // of the target
-		after time.Duration // how much later the clock is read
-		want  time.Duration // how much it has moved then
+		after time.Duration // delay before the clock is read
+		want  time.Duration // distance moved since
 	}{
 		{"it goes at normal speed", 0, time.Second, time.Second},
 		{"behind, it gains a thousandth", 100 * time.Millisecond, time.Second, 1001 * time.Millisecond},
@@ -29,7 +29,7 @@ func TestLeaderClock(t *testing.T) {
 			mono := time.Minute
 			c := newLeaderClock(func() time.Duration { return mono })
 			c.start(start)
-			if got := c.steer(start + engine.Instant(tt.off)); got != tt.off {
+			if got := c.follow(start + engine.Instant(tt.off)); got != tt.off {
 				t.Errorf("steer by %v: %v off", tt.off, got)
 			}
 			mono += tt.after
@@ -40,14 +40,14 @@ func TestLeaderClock(t *testing.T) {
 	}
 }
 
-// TestLeaderClockSteps has a clock that gains coast, and step to what is before and after it.
+// A clock that gains runs free, and steps to targets before and after it.
 func TestLeaderClockSteps(t *testing.T) {
 	mono := time.Minute
 	c := newLeaderClock(func() time.Duration { return mono })
 	c.start(1000)
-	c.steer(1000 + engine.Instant(time.Hour))
+	c.follow(1000 + engine.Instant(time.Hour))
 	mono += time.Second
-	c.coast()
+	c.freeRun()
 	mono += time.Second
 	at := engine.Instant(1000 + 2001*time.Millisecond)
 	for _, step := range []struct{ to, by time.Duration }{{-time.Hour, 0}, {0, 0}, {3 * time.Second, 3 * time.Second}} {
@@ -72,7 +72,7 @@ func TestLeaderClockNeverGoesBack(t *testing.T) {
 		if i%3 == 0 {
 			c.step(target)
 		}
-		c.steer(target)
+		c.follow(target)
 		now := c.now()
 		if now < last {
 			t.Fatalf("step %d: %d after %d", i, now, last)
@@ -106,11 +106,11 @@ func TestClockOffset(t *testing.T) {
 	}
 }
 
-// TestLastStored has a log store entries and delete them: it tells since when it has the
-// last one for the machine, as far as it stored it itself.
+// lastStored returns the last entry of decisions in the log, if this node stored it
+// itself, across stores and deletions.
 func TestLastStored(t *testing.T) {
 	mono := time.Duration(0)
-	l := newLogs(raft.NewInmemStore(), func() time.Duration { return mono }, persist.NewDiskWatch())
+	l := newCachedLog(raft.NewInmemStore(), func() time.Duration { return mono }, persist.NewDiskWatch())
 	store := func(kind raft.LogType) func(uint64) error {
 		return func(index uint64) error { return l.StoreLog(&raft.Log{Index: index, Type: kind, Data: []byte("x")}) }
 	}
@@ -126,7 +126,7 @@ func TestLastStored(t *testing.T) {
 		{"a command", command, 2, 2, 2 * time.Second},
 		{"another", command, 3, 3, 3 * time.Second},
 		{"a no-op behind", noop, 4, 3, 3 * time.Second},
-		{"what is before is deleted", func(i uint64) error { return l.DeleteRange(1, i) }, 2, 3, 3 * time.Second},
+		{"earlier entries are deleted", func(i uint64) error { return l.DeleteRange(1, i) }, 2, 3, 3 * time.Second},
 		{"it is deleted", func(i uint64) error { return l.DeleteRange(i, 4) }, 3, 0, 0},
 		{"another in its place", command, 3, 3, 7 * time.Second},
 	} {

@@ -17,8 +17,8 @@ import (
 	"limitsrv/testwait"
 )
 
-// TestCloseWhileASeatIsTaken ends a node while raft is being started again.
-func TestCloseWhileASeatIsTaken(t *testing.T) {
+// A node is closed while raft is restarted.
+func TestCloseDuringRestart(t *testing.T) {
 	var (
 		node    *Node
 		seats   int
@@ -35,7 +35,7 @@ func TestCloseWhileASeatIsTaken(t *testing.T) {
 	})
 	node = c.leader()
 	var restart sync.WaitGroup
-	restart.Go(func() { node.restart("of a test") })
+	restart.Go(func() { node.restartRaft("of a test") })
 	<-sitting
 	closed := make(chan error, 1)
 	go func() { closed <- node.Close(context.Background()) }()
@@ -48,14 +48,14 @@ func TestCloseWhileASeatIsTaken(t *testing.T) {
 		t.Fatal("Close has not ended within 30 s")
 	}
 	restart.Wait()
-	if node.seat.Load() != nil {
-		t.Error("a closed node has a seat")
+	if node.stack.Load() != nil {
+		t.Error("a closed node has a raft stack")
 	}
 }
 
-// TestStopEndsWithItsContext stops a leader whose disk hangs: neither StepDown nor Close
-// waits for it any longer than their contexts say.
-func TestStopEndsWithItsContext(t *testing.T) {
+// A leader with a hanging disk is stopped: neither StepDown nor Close blocks longer than
+// its context.
+func TestStopHonorsContext(t *testing.T) {
 	var hangs atomic.Bool
 	hung, released := make(chan struct{}, 1), make(chan struct{})
 	c := startCluster(t, 2, func(o *Options) {
@@ -79,7 +79,7 @@ func TestStopEndsWithItsContext(t *testing.T) {
 	ctx, cancel := context.WithTimeout(context.Background(), 10*time.Millisecond)
 	defer cancel()
 	leader.StepDown(ctx)
-	if !isLeader(leader.seat.Load().raft) {
+	if !isLeader(leader.stack.Load().raft) {
 		t.Error("leadership was transferred, and the disk hangs")
 	}
 	if err := leader.Close(ctx); !errors.Is(err, context.DeadlineExceeded) {
@@ -90,22 +90,22 @@ func TestStopEndsWithItsContext(t *testing.T) {
 	leader.wait.Wait()
 }
 
-// A heldStore holds up who writes a snapshot: begun is closed when it is, and it goes on
-// when released.
-type heldStore struct {
+// A blockingStore blocks writers of a snapshot: begun is closed when one writes, and it
+// continues after released.
+type blockingStore struct {
 	raft.SnapshotStore
 	begun, released chan struct{}
 }
 
-func (h heldStore) Create(v raft.SnapshotVersion, index, term uint64, c raft.Configuration, ci uint64, t raft.Transport) (raft.SnapshotSink, error) {
+func (h blockingStore) Create(v raft.SnapshotVersion, index, term uint64, c raft.Configuration, ci uint64, t raft.Transport) (raft.SnapshotSink, error) {
 	close(h.begun)
 	<-h.released
 	return h.SnapshotStore.Create(v, index, term, c, ci, t)
 }
 
-// TestCloseGivesUpASnapshot ends a node while it writes a snapshot: that is not finished,
-// nothing of it stays, and the next start has everything from the log.
-func TestCloseGivesUpASnapshot(t *testing.T) {
+// A node is closed while it writes a snapshot: the snapshot is removed, and the next start
+// reads everything from the log.
+func TestCloseCancelsSnapshot(t *testing.T) {
 	t.Parallel()
 	begun, released := make(chan struct{}), make(chan struct{})
 	hold := true
@@ -113,7 +113,7 @@ func TestCloseGivesUpASnapshot(t *testing.T) {
 		o.stores = func(dir string) (raft.StableStore, raft.SnapshotStore, error) {
 			stable, snapshots, err := openStores(dir, newRaftLog(slog.New(slog.DiscardHandler)))
 			if hold {
-				snapshots = heldStore{snapshots, begun, released}
+				snapshots = blockingStore{snapshots, begun, released}
 			}
 			return stable, snapshots, err
 		}
@@ -125,9 +125,9 @@ func TestCloseGivesUpASnapshot(t *testing.T) {
 		t.Fatal(err)
 	}
 	<-begun
-	machine := n.seat.Load().machine
+	fsm := n.stack.Load().fsm
 	go func() {
-		for !machine.ending.Load() {
+		for !fsm.stopping.Load() {
 			time.Sleep(time.Millisecond)
 		}
 		close(released)

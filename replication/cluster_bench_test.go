@@ -10,9 +10,9 @@ import (
 	"limitsrv/engine"
 )
 
-// BenchmarkCluster decides on three nodes of this process, from some connections that
-// each ask for a batch at a time, of keys of a million, at the leader or at another node.
-// The figure is that of one decision.
+// BenchmarkCluster decides on three nodes of this process: connections submit one batch at
+// a time, for keys out of a million, to the leader or another node. It reports the time
+// per decision.
 func BenchmarkCluster(b *testing.B) {
 	for _, at := range []string{"leader", "follower"} {
 		for _, load := range []struct{ connections, batch int }{{16, 32}, {50, 1}} {
@@ -48,7 +48,7 @@ func BenchmarkCluster(b *testing.B) {
 	}
 }
 
-// other is a node that is not the given one.
+// other returns a node that is not the given one.
 func (c *testCluster) other(than *Node) *Node {
 	for _, n := range c.nodes {
 		if n != than {
@@ -58,7 +58,7 @@ func (c *testCluster) other(than *Node) *Node {
 	return nil
 }
 
-// fill makes a batch of takes.
+// fill adds takes to a batch.
 func fill(b *engine.Batch, ops int, rng *rand.Rand) {
 	b.Reset()
 	for range ops {

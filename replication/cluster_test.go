@@ -18,7 +18,7 @@ import (
 	"limitsrv/testwait"
 )
 
-// A testCluster is nodes of one process, on files and ports of their own.
+// A testCluster is a cluster of nodes in this process, with their own files and ports.
 type testCluster struct {
 	t     testing.TB
 	peers []string
@@ -43,7 +43,7 @@ func (l *lockedBuffer) String() string {
 	return l.b.String()
 }
 
-// nextPort counts the ports that tests have tried, below those that systems give to
+// nextPort counts the ports that tests have tried, below those that systems assign to
 // connections.
 var nextPort = func() *atomic.Int32 {
 	var n atomic.Int32
@@ -51,7 +51,7 @@ var nextPort = func() *atomic.Int32 {
 	return &n
 }()
 
-// freeAddresses are addresses that nobody listens at.
+// freeAddresses returns addresses without a listener.
 func freeAddresses(t testing.TB, n int) (all []string) {
 	for len(all) < n {
 		address := fmt.Sprintf("127.0.0.1:%d", 20000+nextPort.Add(1)%12000)
@@ -88,7 +88,7 @@ func (c *testCluster) options(dir, address string) Options {
 	return Options{
 		Dir: dir, Raft: address, Ack: AckMemory, Client: "client-of-" + address, Version: "test",
 		Logger: slog.New(slog.NewTextHandler(c.logs, &slog.HandlerOptions{Level: slog.LevelDebug})).With("at", address),
-		Fatal:  func(err error) { c.t.Errorf("%s can't go on: %v", address, err) },
+		Fatal:  func(err error) { c.t.Errorf("fatal error of %s: %v", address, err) },
 	}
 }
 
@@ -105,7 +105,7 @@ func (c *testCluster) open(o Options) *Node {
 	return n
 }
 
-// close ends a node in good order.
+// close closes a node cleanly.
 func (c *testCluster) close(n *Node) {
 	c.t.Helper()
 	if err := n.Close(context.Background()); err != nil {
@@ -114,11 +114,11 @@ func (c *testCluster) close(n *Node) {
 	c.nodes = slices.DeleteFunc(c.nodes, func(x *Node) bool { return x == n })
 }
 
-// patience is how long a test waits on an idle machine for an event.
+// patience bounds the wait for an event on an idle machine.
 const patience = 30 * time.Second
 
-// noElection is an election timeout for tests in which no leader is lost: a node that
-// does not run for a while on a busy machine is not taken for one that has failed.
+// noElection returns an election timeout for tests in which no leader is lost: a node that
+// does not run for a while on a busy machine does not count as failed.
 func noElection() time.Duration { return testwait.Scaled(2 * time.Second) }
 
 // eventually waits for an event of a cluster.
@@ -132,7 +132,7 @@ func (c *testCluster) leader() *Node {
 	var leader *Node
 	eventually(c.t, "a leader", func() bool {
 		for _, n := range c.nodes {
-			if n != nil && n.office().leading {
+			if n != nil && n.leadership().leading {
 				leader = n
 				return true
 			}
@@ -166,11 +166,11 @@ func TestClusterDecides(t *testing.T) {
 			t.Fatalf("take %d: %+v, %v, want %d left", i, d, err, want)
 		}
 	}
-	c.agree()
+	c.waitForAgreement()
 }
 
-// agree waits until all nodes have the same state.
-func (c *testCluster) agree() {
+// waitForAgreement waits until all nodes have the same state.
+func (c *testCluster) waitForAgreement() {
 	c.t.Helper()
 	eventually(c.t, "all nodes have the same state", func() bool {
 		var first [2]uint64
@@ -187,7 +187,7 @@ func (c *testCluster) agree() {
 	})
 }
 
-func TestClusterSurvivesItsLeader(t *testing.T) {
+func TestClusterSurvivesLeaderLoss(t *testing.T) {
 	c := startCluster(t, 3, nil)
 	old := c.leader()
 	if d, err := take(old, "k", 10, 3); err != nil || d.Allowed != 1 {
@@ -202,12 +202,12 @@ func TestClusterSurvivesItsLeader(t *testing.T) {
 	if d, err := take(c.nodes[0], "k", 10, 2); err != nil || d.Allowed != 0 || d.Remaining != 1 {
 		t.Fatalf("take beyond the limit: %+v, %v", d, err)
 	}
-	c.agree()
+	c.waitForAgreement()
 }
 
-// TestOverloadIsNoLossOfQuorum has a follower whose link to the leader is full: what is
-// asked of it waits, and is not answered as if there was no leader.
-func TestOverloadIsNoLossOfQuorum(t *testing.T) {
+// Requests to a follower with a full link to the leader wait, and are not answered as
+// without a leader.
+func TestOverloadKeepsQuorum(t *testing.T) {
 	c := startCluster(t, 3, func(o *Options) { o.NoQuorum = NoQuorumAllow })
 	leader := c.leader()
 	follower := c.nodes[slices.IndexFunc(c.nodes, func(n *Node) bool { return n != leader })]
@@ -233,7 +233,7 @@ func TestOverloadIsNoLossOfQuorum(t *testing.T) {
 	select {
 	case err := <-answered:
 		t.Fatalf("answered while the link is full: %+v, %v", d, err)
-	case <-time.After(3 * follower.holdFor):
+	case <-time.After(3 * follower.maxHold):
 	}
 	load(-maxForwardOps)
 	if err := <-answered; err != nil || d.Remaining != 8 || follower.counts.allowed.Load() != 0 {

@@ -23,8 +23,8 @@ func withHint(err error, dir string) error {
 	return fmt.Errorf("%w (limitsrv check %s says more; %s)", err, dir, Anew)
 }
 
-// votesLost says with a *CorruptError that the votes of a node are missing that has a log,
-// which begins after them: with none, it could vote twice in a term.
+// votesLost returns a *CorruptError if a node has a log but no votes. The log begins after
+// the votes; without them the node could vote twice in a term.
 func votesLost(dir string) error {
 	votes := filepath.Join(dir, votesName)
 	info, err := os.Stat(votes)
@@ -40,7 +40,7 @@ func votesLost(dir string) error {
 	return &persist.CorruptError{What: "the votes", File: votes, Reason: "they are missing, but there is a log"}
 }
 
-// openingVotes is an error of opening the votes.
+// openingVotes wraps an error of opening the votes.
 func openingVotes(dir string, err error) error {
 	if errors.Is(err, bolt.ErrInvalid) || errors.Is(err, bolt.ErrChecksum) || errors.Is(err, bolt.ErrVersionMismatch) {
 		return &persist.CorruptError{What: "the votes", File: filepath.Join(dir, votesName), Err: err}

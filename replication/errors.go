@@ -8,17 +8,17 @@ import (
 	"io"
 )
 
-// Answers to clients that nobody decides for.
+// Errors returned to clients when no leader decides.
 var (
-	errNoQuorum = &codedError{"CLUSTERDOWN", "no majority of the cluster can be reached"}
-	errNoLeader = &codedError{"CLUSTERDOWN", "the cluster has no leader at the moment"}
-	errSilent   = &codedError{"CLUSTERDOWN", "the leader of the cluster does not answer"}
-	errNoMember = &codedError{"CLUSTERDOWN", "this node is not a member of a cluster yet"}
-	errStopped  = &codedError{"CLUSTERDOWN", "this node is shutting down"}
-	errLoading  = &codedError{"LOADING", "this node is no member of a cluster yet"}
+	errNoQuorum     = &codedError{"CLUSTERDOWN", "no majority of the cluster can be reached"}
+	errNoLeader     = &codedError{"CLUSTERDOWN", "the cluster has no leader"}
+	errLeaderSilent = &codedError{"CLUSTERDOWN", "the leader of the cluster does not answer"}
+	errNoMember     = &codedError{"CLUSTERDOWN", "this node is not a member of a cluster yet"}
+	errStopped      = &codedError{"CLUSTERDOWN", "this node is shutting down"}
+	errLoading      = &codedError{"LOADING", "this node is not a member of a cluster yet"}
 )
 
-// strictJSON reads JSON that has nothing but what to has.
+// strictJSON decodes one JSON value into to. Unknown fields and trailing bytes are errors.
 func strictJSON(data []byte, to any) error {
 	d := json.NewDecoder(bytes.NewReader(data))
 	d.DisallowUnknownFields()

@@ -7,8 +7,8 @@ import (
 	"limitsrv/engine"
 )
 
-// A request is a batch, and what to do when it is answered. Until
-// then the batch is not its owner's.
+// A request is a batch and its callback. The batch must not be touched until done is
+// called.
 type request struct {
 	batch *engine.Batch
 	done  func(error)
@@ -16,18 +16,18 @@ type request struct {
 
 // Bounds of forwarding.
 const (
-	// maxForwardOps is how many ops wait for one leader, written or not, and how many a
-	// batch may have that is forwarded.
+	// maxForwardOps bounds the ops that wait for one leader, written or not, and the ops
+	// of a forwarded batch.
 	maxForwardOps = 1 << 18
 	// maxForwardBytes bounds a frame.
 	maxForwardBytes = 32 << 20
-	// redialAfter is how long after a link was lost, or could not be made, nothing is
-	// forwarded.
+	// redialAfter is the time after a failed dial or a lost link during which nothing is
+	// forwarded to that node.
 	redialAfter = 50 * time.Millisecond
 )
 
-// A forwarder hands requests to the leader, over one link, which is made when the first
-// request comes. Many may call its methods at once.
+// A forwarder sends requests to the leader over one link, which is dialed at the first
+// request. Concurrency: any goroutine.
 type forwarder struct {
 	links *links
 	wait  sync.WaitGroup
@@ -35,8 +35,8 @@ type forwarder struct {
 	mu      sync.Mutex
 	closed  bool
 	current *forwardLink              // nil: none
-	all     map[*forwardLink]struct{} // current and those of leaders before
-	lost    forwardTarget             // to where the last link was lost, and when
+	all     map[*forwardLink]struct{} // current and links to earlier leaders
+	lost    forwardTarget             // the target of the last link that was lost, and the time
 	lostAt  time.Time
 }
 
@@ -47,43 +47,42 @@ func newForwarder(l *links) *forwarder {
 	return &forwarder{links: l, all: make(map[*forwardLink]struct{})}
 }
 
-// send hands requests to the leader, the node at address, in their order, and says how
-// many it has dealt with: not those beyond maxForwardOps, which have to wait until there
-// is room. It does not block. The done of each of the first taken is called once, from any
-// goroutine, this one included:
+// send sends requests to the leader, the node at address, in order, and returns the number
+// accepted: fewer than all beyond maxForwardOps, where the rest must wait for room. It
+// does not block. The done of each accepted request is called once, from any goroutine,
+// this one included:
 //
 //   - with nil, and the Decisions of the batch in place;
-//   - with errNotTaken: it was certainly not carried out;
+//   - with errNotAccepted: it was certainly not applied;
 //   - with errUncertain: the link was lost, or the leader has answered nothing for the
 //     timeout of the links;
-//   - or with an error of the leader, which has the text of its own and the same Code,
-//     if any.
+//   - or with the leader's error, with the same text and the same Code, if any.
 //
-// What is sent while a link is made waits for it. requests are the caller's again when
+// Requests sent while a link is dialed wait for it. The caller may reuse requests when
 // send returns.
 func (f *forwarder) send(address, node string, requests []request) (taken int) {
 	link := f.link(forwardTarget{address, node})
 	if link == nil {
-		refuse(requests)
+		refuseAll(requests)
 		return len(requests)
 	}
 	taken, full := link.add(requests)
 	if full {
 		return taken
 	}
-	refuse(requests[taken:])
+	refuseAll(requests[taken:])
 	return len(requests)
 }
 
-// refuse answers that requests were not taken.
-func refuse(requests []request) {
+// refuseAll answers requests with errNotAccepted.
+func refuseAll(requests []request) {
 	for _, r := range requests {
-		r.done(errNotTaken)
+		r.done(errNotAccepted)
 	}
 }
 
-// link is the link to a leader, made if there is none; nil if it is too early for
-// another try.
+// link returns the link to a leader and dials one if there is none; nil before redialAfter
+// has passed.
 func (f *forwarder) link(to forwardTarget) *forwardLink {
 	f.mu.Lock()
 	if k := f.current; k != nil && k.to == to {
@@ -106,7 +105,7 @@ func (f *forwarder) link(to forwardTarget) *forwardLink {
 	return k
 }
 
-// renew retires the link if it was made with another secret than those that are made now.
+// renew retires the link if it was made with a secret that is not the current one.
 func (f *forwarder) renew() {
 	first := f.links.o.secrets.current()[0]
 	f.retireIf(func(k *forwardLink) bool { return k.secret != first }, false)
@@ -117,7 +116,7 @@ func (f *forwarder) leaderIs(node string) {
 	f.retireIf(func(k *forwardLink) bool { return k.to.node != node }, true)
 }
 
-// retireIf retires the link that is in use, if there is one that is stale.
+// retireIf retires the current link if it is stale. deposed: because another node leads.
 func (f *forwarder) retireIf(stale func(*forwardLink) bool, deposed bool) {
 	f.mu.Lock()
 	before := f.current
@@ -130,8 +129,8 @@ func (f *forwarder) retireIf(stale func(*forwardLink) bool, deposed bool) {
 	before.retire(deposed)
 }
 
-// forget is told that a link has ended.
-func (f *forwarder) forget(k *forwardLink) {
+// linkEnded is called by a link when it has ended.
+func (f *forwarder) linkEnded(k *forwardLink) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	delete(f.all, k)

@@ -18,7 +18,8 @@ func answerAtOnce(b *engine.Batch, done func(error)) {
 	done(nil)
 }
 
-// TestForwardAllocations counts those of both sides for a frame of a hundred ops.
+// TestForwardAllocations counts the allocations of both sides for a frame of a hundred
+// ops.
 func TestForwardAllocations(t *testing.T) {
 	listening := tcpLinks(t, identity{clusterA, testNode("1")}, linkOptions{exec: answerAtOnce})
 	send, _ := followerOf(t, listening, linkOptions{})
@@ -35,8 +36,8 @@ func TestForwardAllocations(t *testing.T) {
 	}
 }
 
-// BenchmarkForward has clients forward batches over one link, each one at a time, to a
-// leader that answers at once. ops/s counts ops.
+// BenchmarkForward forwards batches of several clients over one link, each one at a time,
+// to a leader that answers at once. ops/s counts ops.
 func BenchmarkForward(b *testing.B) {
 	for _, tt := range []struct{ clients, ops int }{{1, 1}, {64, 1}, {512, 1}, {64, 100}} {
 		b.Run(fmt.Sprintf("clients=%d/ops=%d", tt.clients, tt.ops), func(b *testing.B) {

@@ -18,7 +18,7 @@ import (
 	"limitsrv/engine"
 )
 
-// answerTimeout is that of links in bubbles.
+// answerTimeout is the timeout of links in bubbles.
 const answerTimeout = 4 * time.Second
 
 // A bubble is a follower and leaders at addresses, in a bubble of synctest.
@@ -48,14 +48,14 @@ func inBubble(t *testing.T, test func(*bubble)) {
 	})
 }
 
-// A heldLeader answers when it is told to.
-type heldLeader struct {
+// A manualLeader answers when the test calls one of dones.
+type manualLeader struct {
 	*links
 	dones chan func(error)
 }
 
-func (b *bubble) leader(address, digit string) *heldLeader {
-	d := &heldLeader{dones: make(chan func(error), 10000)}
+func (b *bubble) leader(address, digit string) *manualLeader {
+	d := &manualLeader{dones: make(chan func(error), 10000)}
 	d.links = serveLinks(b.t, identity{clusterA, testNode(digit)}, linkOptions{
 		listener: b.network.listen(address), dial: b.network.dial, timeout: answerTimeout,
 		exec: func(batch *engine.Batch, done func(error)) {
@@ -68,14 +68,14 @@ func (b *bubble) leader(address, digit string) *heldLeader {
 	return d
 }
 
-// An outcome is how and when a request was answered.
+// An outcome is the answer to a request, and its time.
 type outcome struct {
 	err   error
 	after time.Duration
 	times int
 }
 
-// A pending is a request whose outcome comes, or has come.
+// A pending is a request with its outcome so far.
 type pending struct {
 	mu sync.Mutex
 	outcome
@@ -99,7 +99,7 @@ func (b *bubble) send(address, digit string, n int) *pending {
 	return p
 }
 
-// want checks the outcome of a request as of now.
+// want checks the current outcome of a request.
 func (b *bubble) want(what string, p *pending, err error, after time.Duration) {
 	b.t.Helper()
 	if got, want := p.now(), (outcome{err, after, 1}); got != want {
@@ -114,7 +114,7 @@ func (b *bubble) wantPending(what string, p *pending) {
 	}
 }
 
-func (b *bubble) wantClosed(when string, leader *heldLeader) {
+func (b *bubble) wantClosed(when string, leader *manualLeader) {
 	b.t.Helper()
 	leader.mu.Lock()
 	defer leader.mu.Unlock()
@@ -123,36 +123,36 @@ func (b *bubble) wantClosed(when string, leader *heldLeader) {
 	}
 }
 
-func TestForwardToNobody(t *testing.T) {
+func TestForwardToAbsentLeader(t *testing.T) {
 	inBubble(t, func(b *bubble) {
-		b.want("nobody is there", b.send("one:1", "1", 1), errNotTaken, 0)
-		b.want("at once after that", b.send("one:1", "1", 1), errNotTaken, 0)
+		b.want("no listener", b.send("one:1", "1", 1), errNotAccepted, 0)
+		b.want("at once after that", b.send("one:1", "1", 1), errNotAccepted, 0)
 		if b.dials != 1 {
 			t.Errorf("%d dials, want 1", b.dials)
 		}
 		b.leader("three:3", "3")
 		b.wantPending("another one at once", b.send("three:3", "3", 1))
 		time.Sleep(redialAfter)
-		b.want("nobody is there still", b.send("one:1", "1", 1), errNotTaken, redialAfter)
+		b.want("still no listener", b.send("one:1", "1", 1), errNotAccepted, redialAfter)
 		if b.dials != 3 {
 			t.Errorf("%d dials, want 3", b.dials)
 		}
 		b.leader("one:1", "1")
-		b.want("another node is there", b.send("one:1", "4", 1), errNotTaken, redialAfter)
+		b.want("another node is there", b.send("one:1", "4", 1), errNotAccepted, redialAfter)
 		b.wantPending("now it is there", b.send("one:1", "1", 1))
 	})
 }
 
-func TestForwardToSilence(t *testing.T) {
+func TestForwardToSilentLeader(t *testing.T) {
 	inBubble(t, func(b *bubble) {
-		b.network.listen("one:1") // takes no connection
+		b.network.listen("one:1") // accepts no connection
 		first := b.send("one:1", "1", 1)
 		time.Sleep(answerTimeout / 2)
 		second := b.send("one:1", "1", 1)
 		b.wantPending("as it is dialed", first)
 		time.Sleep(answerTimeout)
-		b.want("the first", first, errNotTaken, answerTimeout)
-		b.want("the second", second, errNotTaken, answerTimeout)
+		b.want("the first", first, errNotAccepted, answerTimeout)
+		b.want("the second", second, errNotAccepted, answerTimeout)
 	})
 }
 
@@ -184,7 +184,7 @@ func TestForwardUnanswered(t *testing.T) {
 	})
 }
 
-// TestForwardSlow has a leader answer late, but often enough.
+// The leader answers late, but within the timeout.
 func TestForwardSlow(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		leader := b.leader("one:1", "1")
@@ -201,8 +201,8 @@ func TestForwardSlow(t *testing.T) {
 	})
 }
 
-// TestForwardBacklog has a leader that reads nothing: what is too much is refused at once,
-// what was not written later, and what was is uncertain.
+// The leader reads nothing: requests beyond the bound are refused at once, unwritten ones
+// later, and written ones are uncertain.
 func TestForwardBacklog(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		listener := b.network.listen("one:1")
@@ -222,19 +222,19 @@ func TestForwardBacklog(t *testing.T) {
 		start := time.Now()
 		more := []request{{takes("k", 1), func(error) { t.Error("more than fits was answered") }}}
 		if taken := b.f.send("one:1", testNode("1"), more); taken != 0 {
-			t.Errorf("more than fits: %d requests taken", taken)
+			t.Errorf("more than fits: %d requests accepted", taken)
 		}
 		if waited := time.Since(start); waited > 0 {
 			t.Errorf("send has blocked for %v", waited)
 		}
 		time.Sleep(answerTimeout)
-		b.want("what was written", written, errUncertain, greeted+answerTimeout)
-		b.want("what was to be next", unwritten, errNotTaken, greeted+answerTimeout)
-		b.want("what has waited", waiting, errNotTaken, greeted+answerTimeout)
+		b.want("the written request", written, errUncertain, greeted+answerTimeout)
+		b.want("the next request", unwritten, errNotAccepted, greeted+answerTimeout)
+		b.want("the waiting request", waiting, errNotAccepted, greeted+answerTimeout)
 	})
 }
 
-// TestForwardLeaderChange has the old leader answer what it has been sent.
+// An old leader answers the requests it was sent.
 func TestForwardLeaderChange(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		old, next := b.leader("one:1", "1"), b.leader("three:3", "3")
@@ -245,24 +245,24 @@ func TestForwardLeaderChange(t *testing.T) {
 		(<-next.dones)(nil)
 		b.want("of the new leader", second, nil, 0)
 		b.wantPending("of the old leader", first)
-		(<-old.dones)(errNotTaken)
-		b.want("of the old leader", first, errNotTaken, 0)
+		(<-old.dones)(errNotAccepted)
+		b.want("of the old leader", first, errNotAccepted, 0)
 		b.wantClosed("when it has answered all", old)
 
-		b.network.listen("four:4") // takes no connection
+		b.network.listen("four:4") // accepts no connection
 		third := b.send("four:4", "4", 1)
 		b.wantPending("as it is dialed", third)
-		b.wantClosed("when it owes no answer", next)
+		b.wantClosed("when all is answered", next)
 		fourth := b.send("three:3", "3", 1)
-		b.want("when who is dialed is no leader any more", third, errNotTaken, 0)
+		b.want("when the dialed node is no longer leader", third, errNotAccepted, 0)
 		synctest.Wait()
 		(<-next.dones)(nil)
 		b.want("of a leader once more", fourth, nil, 0)
 	})
 }
 
-// TestForwardRenewal has a leader answer as late as any may when a link with another
-// secret replaces the one that it was asked over.
+// A link with another secret replaces one with unanswered requests: the leader may still
+// answer those as late as any.
 func TestForwardRenewal(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		leader := b.leader("one:1", "1")
@@ -283,15 +283,15 @@ func TestForwardRenewal(t *testing.T) {
 	})
 }
 
-// TestForwardEnds has all that is in flight answered when either side closes.
-func TestForwardEnds(t *testing.T) {
+// All requests in flight are answered when either side closes.
+func TestForwardClose(t *testing.T) {
 	for _, tt := range []struct {
 		name string
-		end  func(*bubble, *heldLeader)
+		end  func(*bubble, *manualLeader)
 	}{
-		{"the forwarder closes", func(b *bubble, _ *heldLeader) { b.f.close() }},
-		{"its links close", func(b *bubble, _ *heldLeader) { b.links.close() }},
-		{"the leader's links close", func(_ *bubble, leader *heldLeader) { leader.close() }},
+		{"the forwarder closes", func(b *bubble, _ *manualLeader) { b.f.close() }},
+		{"its links close", func(b *bubble, _ *manualLeader) { b.links.close() }},
+		{"the leader's links close", func(_ *bubble, leader *manualLeader) { leader.close() }},
 	} {
 		inBubble(t, func(b *bubble) {
 			leader := b.leader("one:1", "1")
@@ -299,14 +299,14 @@ func TestForwardEnds(t *testing.T) {
 			synctest.Wait()
 			tt.end(b, leader)
 			b.want(tt.name, first, errUncertain, 0)
-			b.want(tt.name+", later", b.send("one:1", "1", 1), errNotTaken, 0)
+			b.want(tt.name+", later", b.send("one:1", "1", 1), errNotAccepted, 0)
 			(<-leader.dones)(nil)
 		})
 	}
 }
 
-// TestForwardHolds has a leader read no more than it may hold.
-func TestForwardHolds(t *testing.T) {
+// A leader reads no more than it may hold.
+func TestForwardBoundsMemory(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		leader := b.leader("one:1", "1")
 		const (
@@ -330,13 +330,13 @@ func TestForwardHolds(t *testing.T) {
 	})
 }
 
-// TestForwardCommits has a leader commit once for all that it reads at once.
+// A leader commits once for all batches read at once.
 func TestForwardCommits(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		execs, commits := 0, 0
 		serveLinks(b.t, identity{clusterA, testNode("1")}, linkOptions{
 			listener: b.network.listen("one:1"), dial: b.network.dial,
-			exec:   func(_ *engine.Batch, done func(error)) { execs++; done(errNotTaken) },
+			exec:   func(_ *engine.Batch, done func(error)) { execs++; done(errNotAccepted) },
 			commit: func() { commits++ },
 		})
 		conn, err := b.links.dial(b.t.Context(), linkForward, "one:1", "")
@@ -359,9 +359,9 @@ func TestForwardCommits(t *testing.T) {
 	})
 }
 
-// TestForwardBreaks breaks links at any byte: what is answered as not taken never was,
-// what is answered was once, and all is answered once.
-func TestForwardBreaks(t *testing.T) {
+// Links break at any byte: requests answered as not accepted were not executed, decided
+// ones were executed once, and all are answered once.
+func TestForwardBrokenLinks(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 0))
@@ -395,7 +395,7 @@ func TestForwardBreaks(t *testing.T) {
 			outcomes[i] = append(outcomes[i], err)
 			answered.Done()
 		}}})
-		if i%100 == 0 { // let them be answered, and links be made again
+		if i%100 == 0 { // let them be answered, and links be dialed again
 			answered.Wait()
 			f.mu.Lock()
 			f.lost = forwardTarget{}
@@ -415,13 +415,13 @@ func TestForwardBreaks(t *testing.T) {
 		}
 		err := all[0]
 		counts[err]++
-		want := map[error][]int{nil: {1}, errNotTaken: {0}, errUncertain: {0, 1}}[err]
+		want := map[error][]int{nil: {1}, errNotAccepted: {0}, errUncertain: {0, 1}}[err]
 		if !slices.Contains(want, n) {
-			t.Errorf("request %d was taken %d times and is answered with %v", i, n, err)
+			t.Errorf("request %d was executed %d times and is answered with %v", i, n, err)
 		}
 	}
 	t.Log(counts)
-	if counts[nil] == 0 || counts[errNotTaken] == 0 || counts[errUncertain] == 0 {
+	if counts[nil] == 0 || counts[errNotAccepted] == 0 || counts[errUncertain] == 0 {
 		t.Errorf("outcomes %v, want some of each", counts)
 	}
 }

@@ -9,49 +9,49 @@ import (
 	"time"
 )
 
-// A forwardLink is a link to one leader, and the requests that it owes answers to:
-// those that wait to be written, those that the writer has taken, and those in flight.
+// A forwardLink is a link to one leader and its unanswered requests: waiting, being
+// written, or in flight.
 type forwardLink struct {
-	f    *forwarder
-	to   forwardTarget
-	ctx  context.Context // of the dial
-	end  context.CancelFunc
-	wake chan struct{} // there is something to write, or the link is over
-	// secret is the one of links that are made as the link begins.
+	forwarder *forwarder
+	to        forwardTarget
+	ctx       context.Context // of the dial
+	end       context.CancelFunc
+	wake      chan struct{} // there is something to write, or the link is over
+	// secret is the current secret when the link is created.
 	secret secret
 
 	mu       sync.Mutex
-	over     bool     // takes nothing any more, and breaks or is broken
-	retired  bool     // takes nothing any more, and is over when it owes nothing
+	closing  bool     // accepts no requests, and is closed or closing
+	retired  bool     // accepts no requests, and is over when all are answered
 	deposed  bool     // retired because another node leads
-	conn     net.Conn // nil: not made yet
+	conn     net.Conn // nil: not connected yet
 	waiting  []request
-	flights  flights
-	ops      int       // of all requests that it owes answers to
-	deadline time.Time // of conn, for the next answer; zero: none is owed
+	inFlight inFlightRequests
+	ops      int       // of all unanswered requests
+	deadline time.Time // of conn, for the next answer; zero: none is expected
 }
 
-// Sizes of buffers, which are also what is read or written at once.
+// Sizes of buffers, and of single reads and writes.
 const (
 	forwardBuffer = 256 << 10
 	// maxAnswerBytes bounds an answer: one of maxForwardOps decisions takes less.
 	maxAnswerBytes = 32 << 20
 )
 
-// deposedShare is the part of the timeout of links that an earlier leader has for its
-// answers: those that it gives are under way.
+// deposedShare divides the timeout of links for the answers of an earlier leader: if it
+// gives any, they are already on their way.
 const deposedShare = 4
 
 func newForwardLink(f *forwarder, to forwardTarget) *forwardLink {
 	ctx, end := context.WithCancel(context.Background())
-	return &forwardLink{f: f, to: to, ctx: ctx, end: end, wake: make(chan struct{}, 1), secret: f.links.o.secrets.current()[0]}
+	return &forwardLink{forwarder: f, to: to, ctx: ctx, end: end, wake: make(chan struct{}, 1), secret: f.links.o.secrets.current()[0]}
 }
 
-// add takes requests while there is room, and says how many it has taken, and whether
-// there was too little room for more.
+// add accepts requests while there is room, and returns the number accepted and whether
+// room was lacking for more.
 func (k *forwardLink) add(requests []request) (taken int, full bool) {
 	k.mu.Lock()
-	if !k.over && !k.retired {
+	if !k.closing && !k.retired {
 		for _, r := range requests {
 			n := len(r.batch.Ops)
 			if full = k.ops > 0 && k.ops+n > maxForwardOps; full {
@@ -64,37 +64,37 @@ func (k *forwardLink) add(requests []request) (taken int, full bool) {
 	}
 	k.mu.Unlock()
 	if taken > 0 {
-		rouse(k.wake)
+		signal(k.wake)
 	}
 	return taken, full
 }
 
-// run makes the link and serves it until it is over.
+// run dials the link and serves it until it is over.
 func (k *forwardLink) run() {
-	defer k.f.wait.Done()
+	defer k.forwarder.wait.Done()
 	defer k.end()
-	conn, err := k.f.links.dial(k.ctx, linkForward, k.to.address, k.to.node)
+	conn, err := k.forwarder.links.dial(k.ctx, linkForward, k.to.address, k.to.node)
 	if err == nil {
 		err = k.serve(conn)
 	}
 	k.stop()
-	k.f.forget(k)
-	k.f.links.o.log.Debug("a link to the leader has ended", "address", k.to.address, "node", k.to.node, "error", err)
+	k.forwarder.linkEnded(k)
+	k.forwarder.links.o.log.Debug("link to the leader ended", "address", k.to.address, "node", k.to.node, "error", err)
 
 	k.mu.Lock()
-	waiting, flights := k.waiting, k.flights
+	waiting, flights := k.waiting, k.inFlight
 	k.waiting = nil
 	k.mu.Unlock()
-	refuse(waiting)
+	refuseAll(waiting)
 	flights.each(func(r request) { r.done(errUncertain) })
 }
 
-// serve writes and reads until one of both fails.
+// serve writes requests and reads answers until either fails.
 func (k *forwardLink) serve(conn net.Conn) error {
 	defer conn.Close()
 	k.mu.Lock()
 	k.conn = conn
-	over := k.over
+	over := k.closing
 	k.mu.Unlock()
 	if over {
 		return net.ErrClosed
@@ -112,21 +112,21 @@ func (k *forwardLink) serve(conn net.Conn) error {
 	return err
 }
 
-// stop ends the link. What was not written is refused, and what was is uncertain.
+// stop ends the link. Unwritten requests are refused, and written ones are uncertain.
 func (k *forwardLink) stop() {
 	k.mu.Lock()
-	k.over = true
+	k.closing = true
 	conn := k.conn
 	k.mu.Unlock()
 	k.end()
 	if conn != nil {
 		conn.Close()
 	}
-	rouse(k.wake)
+	signal(k.wake)
 }
 
-// retire ends the link when the requests written to it have been answered. deposed says
-// that its node has been replaced as the leader: then their answers must come soon.
+// retire ends the link once all written requests are answered. deposed: another node
+// leads, so that the answers must come soon.
 func (k *forwardLink) retire(deposed bool) {
 	k.mu.Lock()
 	k.retired, k.deposed = true, deposed
@@ -137,48 +137,48 @@ func (k *forwardLink) retire(deposed bool) {
 	}
 	idle := k.ops == 0
 	if !idle && deposed && k.conn != nil {
-		k.expect(time.Now())
+		k.setDeadline(time.Now())
 	}
 	k.mu.Unlock()
-	refuse(waiting)
+	refuseAll(waiting)
 	if idle {
 		k.stop()
 	}
 }
 
-// launch says that the writer is about to write requests, and returns the number of the
-// first; false: they are not to be written.
-func (k *forwardLink) launch(requests []request) (seq uint64, ok bool) {
+// assignNumbers registers requests as in flight, before they are written, and returns the
+// number of the first; false: the link is over and they must not be written.
+func (k *forwardLink) assignNumbers(requests []request) (seq uint64, ok bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.over {
+	if k.closing {
 		return 0, false
 	}
-	seq = k.flights.next
+	seq = k.inFlight.next
 	for _, r := range requests {
-		k.flights.add(r)
+		k.inFlight.add(r)
 	}
 	if k.deadline.IsZero() {
-		k.expect(time.Now())
+		k.setDeadline(time.Now())
 	}
 	return seq, true
 }
 
-// expect sets by when the next answer has to come. mu is held.
-func (k *forwardLink) expect(now time.Time) {
-	k.deadline = now.Add(k.patience())
+// setDeadline sets the deadline of the next answer. Requires: mu is held.
+func (k *forwardLink) setDeadline(now time.Time) {
+	k.deadline = now.Add(k.answerTimeout())
 	k.conn.SetReadDeadline(k.deadline)
 }
 
-// patience is how long the answers may take. mu is held.
-func (k *forwardLink) patience() time.Duration {
+// answerTimeout returns the time for the next answer. Requires: mu is held.
+func (k *forwardLink) answerTimeout() time.Duration {
 	if k.deposed {
-		return k.f.links.o.timeout / deposedShare
+		return k.forwarder.links.o.timeout / deposedShare
 	}
-	return k.f.links.o.patience
+	return k.forwarder.links.o.answerTimeout
 }
 
-// receive reads answers until that fails, as it does when the link is over.
+// receive reads answers until reading fails, as it does when the link is over.
 func (k *forwardLink) receive(conn net.Conn) error {
 	frames := frameReader{r: bufio.NewReaderSize(conn, forwardBuffer), most: maxAnswerBytes}
 	for {
@@ -190,19 +190,19 @@ func (k *forwardLink) receive(conn net.Conn) error {
 			return err
 		}
 		if !frames.ready() {
-			k.progressed()
+			k.extendDeadline()
 		}
 	}
 }
 
-// answer passes on the answer to a request.
+// answer completes the request that a frame answers.
 func (k *forwardLink) answer(frame []byte) error {
 	seq, rest, err := answerNumber(frame)
 	if err != nil {
 		return err
 	}
 	k.mu.Lock()
-	r, ok := k.flights.take(seq)
+	r, ok := k.inFlight.take(seq)
 	k.mu.Unlock()
 	if !ok {
 		return fmt.Errorf("an answer to request %d, which is not in flight", seq)
@@ -211,12 +211,12 @@ func (k *forwardLink) answer(frame []byte) error {
 	if err != nil {
 		failed = errUncertain
 	}
-	k.settle(r, failed)
+	k.complete(r, failed)
 	return err
 }
 
-// settle answers a request. If it was the last of a retired link that is over.
-func (k *forwardLink) settle(r request, failed error) {
+// complete answers a request, and ends a retired link after its last one.
+func (k *forwardLink) complete(r request, failed error) {
 	k.mu.Lock()
 	k.ops -= len(r.batch.Ops)
 	last := k.retired && k.ops == 0
@@ -227,34 +227,34 @@ func (k *forwardLink) settle(r request, failed error) {
 	}
 }
 
-// progressed is called when answers have come, and sees to the deadline of the next.
-func (k *forwardLink) progressed() {
+// extendDeadline moves the deadline after answers have arrived.
+func (k *forwardLink) extendDeadline() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	now := time.Now()
 	switch {
-	case k.flights.len() == 0:
+	case k.inFlight.len() == 0:
 		k.deadline = time.Time{}
 		k.conn.SetReadDeadline(k.deadline)
-	case k.deadline.Sub(now) < k.patience()*3/4:
-		k.expect(now)
+	case k.deadline.Sub(now) < k.answerTimeout()*3/4:
+		k.setDeadline(now)
 	}
 }
 
-// flights are requests by the numbers they were given, which count up.
-type flights struct {
-	ring        []request // of a length that is a power of two; request n is at n modulo that
+// inFlightRequests is a queue of requests by their consecutive numbers.
+type inFlightRequests struct {
+	ring        []request // its length is a power of two; request n is at n modulo that
 	first, next uint64    // all in flight are from first to next-1
 }
 
-// len is 0 if none is in flight.
-func (q *flights) len() int { return int(q.next - q.first) }
+// len returns the span of numbers in flight; 0: none.
+func (q *inFlightRequests) len() int { return int(q.next - q.first) }
 
-func (q *flights) at(seq uint64) *request { return &q.ring[seq&uint64(len(q.ring)-1)] }
+func (q *inFlightRequests) at(seq uint64) *request { return &q.ring[seq&uint64(len(q.ring)-1)] }
 
-func (q *flights) add(r request) {
+func (q *inFlightRequests) add(r request) {
 	if q.len() == len(q.ring) {
-		grown := flights{ring: make([]request, max(64, 2*len(q.ring))), first: q.first, next: q.next}
+		grown := inFlightRequests{ring: make([]request, max(64, 2*len(q.ring))), first: q.first, next: q.next}
 		for seq := q.first; seq != q.next; seq++ {
 			*grown.at(seq) = *q.at(seq)
 		}
@@ -265,7 +265,7 @@ func (q *flights) add(r request) {
 }
 
 // take removes request seq, if it is in flight.
-func (q *flights) take(seq uint64) (request, bool) {
+func (q *inFlightRequests) take(seq uint64) (request, bool) {
 	if seq-q.first >= uint64(q.len()) {
 		return request{}, false
 	}
@@ -278,7 +278,7 @@ func (q *flights) take(seq uint64) (request, bool) {
 	return r, r.batch != nil
 }
 
-func (q *flights) each(yield func(request)) {
+func (q *inFlightRequests) each(yield func(request)) {
 	for seq := q.first; seq != q.next; seq++ {
 		if r := *q.at(seq); r.batch != nil {
 			yield(r)

@@ -13,49 +13,50 @@ import (
 	"limitsrv/persist"
 )
 
-// Bounds of one link on the side of the leader.
+// Bounds of one link on the leader's side.
 const (
-	// maxHeldBytes is how much may have been read and not yet be answered on the wire
-	// before nothing more is read; a frame beyond it may be.
+	// maxHeldBytes bounds the bytes read and not yet answered on the wire, beyond which
+	// reading pauses; one frame may exceed it.
 	maxHeldBytes = 16 << 20
-	// heldPerOp is what an op counts there besides its key and id: its decision too.
+	// heldPerOp is the memory counted per op besides key and id: it includes the decision.
 	heldPerOp = 200
-	// What is kept for requests to come: how many forwardedBatches, and of what size.
+	// Bounds of the pool: the number of forwardedBatches, and the ops and key bytes of
+	// each.
 	maxKeptBatches = 256
 	maxKeptOps     = 1024
 	maxKeptKeys    = 64 << 10
 )
 
-// A forwardServer carries out what one other node forwards.
+// A forwardServer executes the batches forwarded by one other node.
 type forwardServer struct {
-	links   *links
-	conn    net.Conn
-	decoder persist.Decoder
-	room    chan struct{} // less is held
-	wake    chan struct{} // there is something to write, or the link is over
+	links     *links
+	conn      net.Conn
+	decoder   persist.Decoder
+	roomFreed chan struct{} // held has decreased
+	wake      chan struct{} // there is something to write, or the link is over
 
 	mu   sync.Mutex
 	over bool
 	held int    // bytes read and not answered on the wire
 	out  []byte // answers to write
-	owed int    // of held, what is in out
+	owed int    // part of held that out answers
 	free []*forwardedBatch
 }
 
-// A forwardedBatch is a batch with memory of its own.
+// A forwardedBatch is a batch with its own memory.
 type forwardedBatch struct {
 	server *forwardServer
 	batch  engine.Batch
 	bytes  []byte // of keys and ids
 	seq    uint64
 	held   int
-	done   func(error) // answer, made once
+	done   func(error) // answer, created once
 }
 
-// serveForwarded carries out what comes over a link, until that breaks, what comes makes no
-// sense, or links close.
+// serveForwarded executes the batches of a link until it breaks, a frame is invalid, or
+// the links close.
 func (l *links) serveForwarded(conn net.Conn) {
-	s := &forwardServer{links: l, conn: conn, room: make(chan struct{}, 1), wake: make(chan struct{}, 1)}
+	s := &forwardServer{links: l, conn: conn, roomFreed: make(chan struct{}, 1), wake: make(chan struct{}, 1)}
 	s.decoder.MaxOps = maxForwardOps
 	written := make(chan struct{})
 	go func() {
@@ -72,19 +73,19 @@ func (s *forwardServer) stop() {
 	s.over = true
 	s.mu.Unlock()
 	s.conn.Close()
-	rouse(s.wake)
-	rouse(s.room)
+	signal(s.wake)
+	signal(s.roomFreed)
 }
 
-// rouse wakes who waits for c, or will.
-func rouse(c chan struct{}) {
+// signal wakes the receiver of c, or lets its next receive pass.
+func signal(c chan struct{}) {
 	select {
 	case c <- struct{}{}:
 	default:
 	}
 }
 
-// read reads and carries out frames until one is wrong or the link is over.
+// read reads and executes frames until one is invalid or the link is over.
 func (s *forwardServer) read() error {
 	frames := frameReader{r: bufio.NewReaderSize(s.conn, forwardBuffer), most: forwardHead + maxForwardBytes}
 	for {
@@ -92,12 +93,12 @@ func (s *forwardServer) read() error {
 		if err != nil {
 			return err
 		}
-		err = s.carryOut(frame)
+		err = s.execFrame(frame)
 		if err != nil || !frames.ready() || s.isFull() {
 			s.links.o.commit()
 		}
 		if err != nil {
-			return &refusal{reasonGarbled, "what was forwarded makes no sense: " + err.Error()}
+			return &refusal{reasonGarbled, "a forwarded frame is invalid: " + err.Error()}
 		}
 		if len(frame) > maxKeptFrame {
 			s.decoder = persist.Decoder{MaxOps: maxForwardOps}
@@ -108,8 +109,8 @@ func (s *forwardServer) read() error {
 	}
 }
 
-// carryOut executes the batches of a frame.
-func (s *forwardServer) carryOut(frame []byte) error {
+// execFrame executes the batches of a frame.
+func (s *forwardServer) execFrame(frame []byte) error {
 	if len(frame) < forwardHead {
 		return fmt.Errorf("a frame of %d bytes", len(frame))
 	}
@@ -118,15 +119,15 @@ func (s *forwardServer) carryOut(frame []byte) error {
 		if stamp != 0 {
 			return errors.New("a batch with a time")
 		}
-		own := s.adopt(b, seq)
+		own := s.copyBatch(b, seq)
 		seq++
 		s.links.o.exec(&own.batch, own.done)
 		return nil
 	})
 }
 
-// adopt is a copy of a batch, held until it is answered.
-func (s *forwardServer) adopt(b *engine.Batch, seq uint64) *forwardedBatch {
+// copyBatch copies a batch. Its memory is held until it is answered.
+func (s *forwardServer) copyBatch(b *engine.Batch, seq uint64) *forwardedBatch {
 	size := 0
 	for i := range b.Ops {
 		size += len(b.Ops[i].Key) + len(b.Ops[i].ID)
@@ -167,7 +168,7 @@ func (s *forwardServer) adopt(b *engine.Batch, seq uint64) *forwardedBatch {
 	return own
 }
 
-// answer queues the answer to a batch, whose memory goes to the next.
+// answer queues the answer to a batch, and pools its memory.
 func (own *forwardedBatch) answer(failed error) {
 	s := own.server
 	s.mu.Lock()
@@ -179,12 +180,12 @@ func (own *forwardedBatch) answer(failed error) {
 		s.free = append(s.free, own)
 	}
 	s.mu.Unlock()
-	rouse(s.wake)
+	signal(s.wake)
 }
 
-// write writes all answers that there are whenever there are some.
+// write writes queued answers whenever there are some.
 func (s *forwardServer) write() {
-	var out []byte // the memory of the answers before
+	var out []byte // the memory of earlier answers
 	for range s.wake {
 		s.mu.Lock()
 		if s.over {
@@ -209,7 +210,7 @@ func (s *forwardServer) write() {
 		s.mu.Lock()
 		s.held -= owed
 		s.mu.Unlock()
-		rouse(s.room)
+		signal(s.roomFreed)
 	}
 }
 
@@ -219,7 +220,7 @@ func (s *forwardServer) isFull() bool {
 	return s.held > maxHeldBytes
 }
 
-// waitForRoom returns when little enough is held to read on; false: the link is over.
+// waitForRoom blocks until held is at most maxHeldBytes; false: the link is over.
 func (s *forwardServer) waitForRoom() bool {
 	for {
 		s.mu.Lock()
@@ -228,6 +229,6 @@ func (s *forwardServer) waitForRoom() bool {
 		if over || !full {
 			return !over
 		}
-		<-s.room
+		<-s.roomFreed
 	}
 }

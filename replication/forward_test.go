@@ -22,7 +22,7 @@ import (
 
 var tokens = engine.Params{Alg: engine.Token, Limit: 1000, Count: 1, Period: 1e9}
 
-// takes is a batch of n takes of one, each of a key of its own.
+// takes returns a batch of n takes of one token, each of a different key.
 func takes(prefix string, n int) *engine.Batch {
 	b := &engine.Batch{Ops: make([]engine.Op, n)}
 	for i := range b.Ops {
@@ -31,7 +31,7 @@ func takes(prefix string, n int) *engine.Batch {
 	return b
 }
 
-// followerOf makes a forwarder to the node at some links.
+// followerOf returns a forwarder to the node of the given links.
 func followerOf(t testing.TB, leader *links, o linkOptions) (send func([]request), f *forwarder) {
 	t.Helper()
 	l := tcpLinks(t, identity{clusterA, testNode("2")}, o)
@@ -48,7 +48,7 @@ func forwarded(send func([]request), b *engine.Batch) error {
 	return <-answered
 }
 
-// TestForward has many forward what another engine decides alike.
+// Forwarded batches of many clients get the decisions of a local engine.
 func TestForward(t *testing.T) {
 	ca := newTestCA(t)
 	for _, tt := range []struct {
@@ -88,7 +88,7 @@ func TestForward(t *testing.T) {
 	}
 }
 
-// mixedBatch is a batch of ops of most kinds about keys of one client, twice.
+// mixedBatch returns two equal batches of ops of most kinds for one client's keys.
 func mixedBatch(r *rand.Rand, client int) (one, two *engine.Batch) {
 	one = new(engine.Batch)
 	for range 1 + r.IntN(50) {
@@ -112,8 +112,8 @@ func mixedBatch(r *rand.Rand, client int) (one, two *engine.Batch) {
 	return one, &engine.Batch{Ops: one.Ops, Atomic: one.Atomic}
 }
 
-// TestForwardKeeps has the leader see all of a batch, in order, until it has answered.
-func TestForwardKeeps(t *testing.T) {
+// The leader sees the whole batch, in order, until it has answered.
+func TestForwardOrder(t *testing.T) {
 	var (
 		mu    sync.Mutex
 		seen  []*engine.Batch
@@ -174,7 +174,7 @@ func TestForwardKeeps(t *testing.T) {
 	}
 }
 
-// TestForwardErrors has the leader refuse.
+// The leader's errors reach the follower.
 func TestForwardErrors(t *testing.T) {
 	var failed error
 	listening := tcpLinks(t, identity{clusterA, testNode("1")}, linkOptions{
@@ -182,7 +182,7 @@ func TestForwardErrors(t *testing.T) {
 	})
 	send, _ := followerOf(t, listening, linkOptions{})
 	for _, tt := range []struct{ give, want error }{
-		{fmt.Errorf("no leader: %w", errNotTaken), errNotTaken},
+		{fmt.Errorf("no leader: %w", errNotAccepted), errNotAccepted},
 		{errUncertain, errUncertain},
 		{&codedError{"OOM", "too much"}, &codedError{"OOM", "too much"}},
 	} {
@@ -202,7 +202,7 @@ func TestForwardErrors(t *testing.T) {
 	}
 }
 
-// TestForwardLarge forwards requests that are longer than any buffer.
+// Requests longer than any buffer are forwarded.
 func TestForwardLarge(t *testing.T) {
 	leader := newTestLeader()
 	listening := tcpLinks(t, identity{clusterA, testNode("1")}, linkOptions{exec: leader.exec})
@@ -218,7 +218,7 @@ func TestForwardLarge(t *testing.T) {
 	}
 }
 
-// TestForwardGarbled has the leader end a link over which no sense comes.
+// A leader closes a link with invalid frames.
 func TestForwardGarbled(t *testing.T) {
 	for _, tt := range []struct{ name, frame, want string }{
 		{"no entry", "12345678", "it is empty"},
@@ -245,7 +245,7 @@ func TestForwardGarbled(t *testing.T) {
 	}
 }
 
-// TestForwardBadAnswers has the leader answer what makes no sense.
+// A follower closes a link with invalid answers.
 func TestForwardBadAnswers(t *testing.T) {
 	for _, tt := range []struct {
 		name, answer string
@@ -271,11 +271,11 @@ func TestForwardBadAnswers(t *testing.T) {
 	}
 }
 
-// answering is a connection that answers what is written after the greeting.
+// answering is a connection that answers the bytes written after the greeting.
 type answering struct {
 	net.Conn
 	writes, greeted int
-	asked           chan struct{} // closed when that is written
+	asked           chan struct{} // closed when they are written
 	answer          []byte
 }
 
@@ -301,7 +301,7 @@ func (c *answering) Read(data []byte) (int, error) {
 	return c.Conn.Read(data)
 }
 
-// FuzzForward has a leader read any bytes as a frame, and another as is.
+// FuzzForward has a leader read any bytes, with and without a frame around them.
 func FuzzForward(f *testing.F) {
 	var entry persist.Entry
 	entry.Append(0, takes("k", 3))

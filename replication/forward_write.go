@@ -9,24 +9,24 @@ import (
 	"limitsrv/persist"
 )
 
-// A frame of requests is the number of the first batch, in 8 bytes, the others have
-// the next; and then a persist.Entry with all of the batches, stamped 0.
+// A frame of requests is the number of the first batch, in 8 bytes, and a persist.Entry
+// with all batches, stamped 0. Further batches have consecutive numbers.
 const forwardHead = 8
 
 // A forwardWriter writes the requests of a link.
 type forwardWriter struct {
 	link  *forwardLink
 	conn  net.Conn
-	spare []request // memory for those that come next
+	spare []request // memory for later requests
 	entry persist.Entry
 	frame []byte
 }
 
-// maxKeptRequests is how much memory for requests is kept for the next.
+// maxKeptRequests bounds the memory for requests that is reused.
 const maxKeptRequests = 4096
 
-// run writes what there is whenever there is something, until the link is over. What it
-// has taken and not written it refuses.
+// run writes waiting requests until the link is over. Requests that it took and did not
+// write are refused.
 func (w *forwardWriter) run() {
 	for range w.link.wake {
 		requests, ok := w.take()
@@ -36,7 +36,7 @@ func (w *forwardWriter) run() {
 			n, ok = w.write(left)
 			left = left[n:]
 		}
-		refuse(left)
+		refuseAll(left)
 		clear(requests)
 		if w.spare = requests[:0]; cap(w.spare) > maxKeptRequests {
 			w.spare = nil
@@ -47,12 +47,12 @@ func (w *forwardWriter) run() {
 	}
 }
 
-// take is all that waits; false: the link is over.
+// take returns all waiting requests; false: the link is over.
 func (w *forwardWriter) take() ([]request, bool) {
 	k := w.link
 	k.mu.Lock()
 	defer k.mu.Unlock()
-	if k.over {
+	if k.closing {
 		return nil, false
 	}
 	requests := k.waiting
@@ -60,8 +60,8 @@ func (w *forwardWriter) take() ([]request, bool) {
 	return requests, true
 }
 
-// write writes one frame, of at most about forwardBuffer bytes or one request, and says
-// how many requests are dealt with; false: the link is over.
+// write writes one frame, of about forwardBuffer bytes or one request, and returns the
+// number of requests handled; false: the link is over.
 func (w *forwardWriter) write(requests []request) (n int, ok bool) {
 	w.entry.Reset()
 	size := 0
@@ -73,13 +73,13 @@ func (w *forwardWriter) write(requests []request) (n int, ok bool) {
 			break
 		}
 		if unfit {
-			w.link.settle(requests[0], unfitness(len(b.Ops), size))
+			w.link.complete(requests[0], tooLargeError(len(b.Ops), size))
 			return 1, true
 		}
 		w.entry.Append(0, b)
 		n++
 	}
-	seq, ok := w.link.launch(requests[:n])
+	seq, ok := w.link.assignNumbers(requests[:n])
 	if !ok {
 		return 0, false
 	}
@@ -93,8 +93,8 @@ func (w *forwardWriter) write(requests []request) (n int, ok bool) {
 	return n, err == nil
 }
 
-// unfitness answers a request that no frame holds; nil if it asks for nothing.
-func unfitness(ops, size int) error {
+// tooLargeError is the answer to a request that fits no frame; nil for one without ops.
+func tooLargeError(ops, size int) error {
 	if ops == 0 {
 		return nil
 	}
@@ -102,11 +102,11 @@ func unfitness(ops, size int) error {
 		ops, size, maxForwardOps, maxForwardBytes)}
 }
 
-// sizeBound is what a batch takes in an entry at most.
+// sizeBound returns an upper bound on the size of a batch in an entry.
 func sizeBound(b *engine.Batch) int {
 	const (
-		head = 3                        // with the version
-		most = 3 + 2 + 3*9 + 10 + 2 + 2 // of an op, without the bytes of key and id
+		head = 3                        // including the version
+		most = 3 + 2 + 3*9 + 10 + 2 + 2 // per op, without the bytes of key and id
 	)
 	size := head
 	for i := range b.Ops {

@@ -5,10 +5,10 @@ import (
 	"testing"
 )
 
-// TestForwardedIsCounted has a follower told what became of what it forwarded.
-func TestForwardedIsCounted(t *testing.T) {
+// A follower counts the results of its forwarded batches.
+func TestForwardedCounts(t *testing.T) {
 	var n Node
-	g := newGroup(&n)
+	g := newBatcher(&n)
 	other := errors.New("another")
 	for _, tt := range []struct {
 		err                  error
@@ -19,9 +19,9 @@ func TestForwardedIsCounted(t *testing.T) {
 		{other, 1, 1},
 	} {
 		var got []error
-		g.forwarded(waiting{request: request{done: func(err error) { got = append(got, err) }}}, tt.err)
+		g.forwarded(waitingRequest{request: request{done: func(err error) { got = append(got, err) }}}, tt.err)
 		if len(got) != 1 || got[0] != tt.err || n.counts.forwarded.Load() != tt.forwarded || n.counts.uncertain.Load() != tt.uncertain {
-			t.Errorf("%v: told %v, %d forwarded and %d uncertain; want %d and %d",
+			t.Errorf("%v: answered %v, %d forwarded and %d uncertain; want %d and %d",
 				tt.err, got, n.counts.forwarded.Load(), n.counts.uncertain.Load(), tt.forwarded, tt.uncertain)
 		}
 	}

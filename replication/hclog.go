@@ -12,19 +12,19 @@ import (
 	"github.com/hashicorp/go-hclog"
 )
 
-// raftLog is raft's log within that of the server. Raft tells as information what
-// an operator can do nothing about, so its levels are one lower here, but for
-// warnings that repeat, which are told once in quietFor.
+// A raftLog passes raft's log messages to the server's. Operators can not act on raft's
+// information messages, so each level is lowered by one, and the same warning is logged at
+// most once per logInterval.
 type raftLog struct {
-	to   *slog.Logger
-	name string
-	told *repeats
+	to      *slog.Logger
+	name    string
+	logOnce *logLimiter
 }
 
-// quietFor is how long the same warning is not told again.
-const quietFor = 30 * time.Second
+// logInterval is the time for which the same message is not logged again.
+const logInterval = 30 * time.Second
 
-func newRaftLog(to *slog.Logger) *raftLog { return &raftLog{to: to, told: newRepeats()} }
+func newRaftLog(to *slog.Logger) *raftLog { return &raftLog{to: to, logOnce: newLogLimiter()} }
 
 func (l *raftLog) Log(level hclog.Level, msg string, args ...any) {
 	at := slog.LevelDebug
@@ -38,7 +38,7 @@ func (l *raftLog) Log(level hclog.Level, msg string, args ...any) {
 	case hclog.Trace, hclog.Debug:
 		return
 	}
-	if !l.to.Enabled(context.Background(), at) || at > slog.LevelDebug && !l.told.first(msg) {
+	if !l.to.Enabled(context.Background(), at) || at > slog.LevelDebug && !l.logOnce.first(msg) {
 		return
 	}
 	for i, a := range args {
@@ -64,13 +64,13 @@ func (l *raftLog) IsError() bool { return true }
 func (l *raftLog) ImpliedArgs() []any { return nil }
 
 func (l *raftLog) With(args ...any) hclog.Logger {
-	return &raftLog{to: l.to.With(slices.Clone(args)...), name: l.name, told: l.told}
+	return &raftLog{to: l.to.With(slices.Clone(args)...), name: l.name, logOnce: l.logOnce}
 }
 
 func (l *raftLog) Name() string { return l.name }
 
 func (l *raftLog) Named(name string) hclog.Logger {
-	return &raftLog{to: l.to, name: name, told: l.told}
+	return &raftLog{to: l.to, name: name, logOnce: l.logOnce}
 }
 
 func (l *raftLog) ResetNamed(name string) hclog.Logger { return l.Named(name) }

@@ -14,40 +14,41 @@ import (
 
 const (
 	memberName   = persist.MemberName
-	memberWhat   = "member of a cluster"
+	memberKind   = "member of a cluster"
 	memberFormat = 1
 )
 
-// A membership is what a node keeps about who it is. Its file is there before the
-// node takes part in anything.
+// A membership is the persistent identity of a node. Its file exists before the node takes
+// part in anything.
 type membership struct {
-	// Node is the node's id, 40 random hexadecimal digits. One whose state was lost
-	// takes another id, since the old one may have voted and acknowledged.
+	// Node is the node's id, 40 random hexadecimal digits. A node that lost its state
+	// takes a new id, because the old one may have voted and acknowledged entries.
 	Node string `json:"node"`
-	// Cluster is zero until the node was founded or has joined; Seed keys the hashes
+	// Cluster is zero until the node was bootstrapped or has joined; Seed keys the hashes
 	// of all nodes from then on.
 	Cluster clusterID    `json:"cluster"`
 	Seed    persist.Seed `json:"seed"`
-	// Founding are the founding nodes, on the one that founds the cluster.
+	// Founding are the founding nodes, on the node that bootstraps the cluster.
 	Founding []server `json:"founding,omitempty"`
-	// Synced says that the log is synced before it is acknowledged. Where it is not,
-	// Clean says that it was closed whole, with Last as its last entry, and Boot in which
-	// run of the system it was opened: after another boot its end may be lost.
+	// Synced: the log is synced before it is acknowledged. Otherwise Clean says that it
+	// was closed completely, with Last as its last entry, and Boot is the boot id under
+	// which it was opened: after another boot its end may be lost.
 	Synced bool   `json:"synced"`
 	Clean  bool   `json:"clean"`
 	Last   uint64 `json:"last,omitempty"`
 	Boot   string `json:"boot"`
-	// Raft is where the others of the cluster reach the node; empty: it was in none yet.
+	// Raft is the address at which other nodes reach the node; empty: it was in no cluster
+	// yet.
 	Raft string `json:"raft,omitempty"`
 }
 
-// A server is a node by its id and the address at which others reach it.
+// A server is a node's id and the address at which other nodes reach it.
 type server struct {
 	Node string `json:"node"`
 	Raft string `json:"raft"`
 }
 
-// newNodeID is 40 random hexadecimal digits, as Redis names nodes.
+// newNodeID returns 40 random hexadecimal digits, the format of node ids in Redis.
 func newNodeID() string {
 	var id [20]byte
 	rand.Read(id[:])
@@ -59,25 +60,27 @@ func newClusterID() (id clusterID) {
 	return id
 }
 
-// InCluster says whether a data directory is that of a node that is in a cluster already.
+// InCluster reports whether dir is the data directory of a node that is already in a
+// cluster.
 func InCluster(dir string) (bool, error) {
 	var m membership
-	err := persist.ReadSealed(vfs.Default, vfs.Default.PathJoin(dir, memberName), memberWhat, memberFormat, &m)
+	err := persist.ReadSealed(vfs.Default, vfs.Default.PathJoin(dir, memberName), memberKind, memberFormat, &m)
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
 	return !m.Cluster.zero(), err
 }
 
-// readMembership reads that of a data directory; one without gets a new one.
+// readMembership reads the membership of a data directory, and writes a new one if there
+// is none.
 func readMembership(d *persist.Dir) (m membership, err error) {
 	name := d.FS.PathJoin(d.Path, memberName)
-	err = persist.ReadSealed(d.FS, name, memberWhat, memberFormat, &m)
+	err = persist.ReadSealed(d.FS, name, memberKind, memberFormat, &m)
 	if !errors.Is(err, fs.ErrNotExist) {
 		return m, err
 	}
-	if is, err := persist.IsMember(d.FS, d.Path); is || err != nil { // its file is not there
-		return m, errors.Join(&persist.CorruptError{What: memberWhat, File: name, Reason: "it is missing, and " + raftDir + " has the state of a node"}, err)
+	if is, err := persist.IsMember(d.FS, d.Path); is || err != nil { // the membership file is missing
+		return m, errors.Join(&persist.CorruptError{What: memberKind, File: name, Reason: "it is missing, and " + raftDir + " has a node's state"}, err)
 	}
 	if err := refuseSingle(d); err != nil {
 		return m, err
@@ -87,13 +90,14 @@ func readMembership(d *persist.Dir) (m membership, err error) {
 }
 
 func (m membership) write(d *persist.Dir) error {
-	if err := persist.WriteSealed(d.FS, d.Path, memberName, memberWhat, memberFormat, m); err != nil {
+	if err := persist.WriteSealed(d.FS, d.Path, memberName, memberKind, memberFormat, m); err != nil {
 		return fmt.Errorf("write %s: %w", memberName, err)
 	}
 	return nil
 }
 
-// refuseSingle refuses the directory of a node by itself: its log is another one.
+// refuseSingle returns an error for the directory of a single server, because its log has
+// another format.
 func refuseSingle(d *persist.Dir) error {
 	names, err := d.FS.List(d.Path)
 	if err != nil {
@@ -107,32 +111,31 @@ func refuseSingle(d *persist.Dir) error {
 	return nil
 }
 
-// least is the entry that the log reaches at least; 0: nobody knows.
-func (m *membership) least() uint64 {
+// minLastIndex returns an entry that the log reaches at least; 0: unknown.
+func (m *membership) minLastIndex() uint64 {
 	if !m.Clean {
 		return 0
 	}
 	return m.Last
 }
 
-// sameBoot says whether the log was last opened in the run of the system that boot
-// names.
+// sameBoot reports whether the log was last opened under the given boot id.
 func (m *membership) sameBoot(boot string) bool { return boot != "" && m.Boot == boot }
 
-// lostTail says whether what was acknowledged may be missing: the system went down
-// with a log that was not synced, or may have, where its runs can't be told apart.
+// lostTail reports whether acknowledged entries may be missing: the system crashed with an
+// unsynced log, or may have, if boots can not be distinguished.
 func (m *membership) lostTail(boot string) bool {
 	return !m.Cluster.zero() && !m.Synced && !m.Clean && !m.sameBoot(boot)
 }
 
-// opens notes that the log is opened, to be synced from now on or not. One that was
-// left with an end that is not synced is no synced one before it was closed whole.
-func (m *membership) opens(boot string, synced bool) {
+// setOpened records that the log is opened, and whether it is synced from now on. A log
+// left with an unsynced end counts as unsynced until it was closed completely.
+func (m *membership) setOpened(boot string, synced bool) {
 	m.Boot, m.Synced, m.Clean = boot, synced && (m.Synced || m.Clean), false
 }
 
-// removeOthers deletes the logs and snapshots of nodes that this one was before.
-func removeOthers(fsys vfs.FS, raftDir, node string) error {
+// removeOldNodes deletes the logs and snapshots that this node kept under earlier ids.
+func removeOldNodes(fsys vfs.FS, raftDir, node string) error {
 	names, err := fsys.List(raftDir)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil

@@ -8,27 +8,27 @@ func TestLostTail(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
 		boot   string
-		lost   bool // what it finds
-		synced bool // how it goes on
-		clean  bool // how it ends
+		lost   bool // expected at the start
+		synced bool // policy of this run
+		clean  bool // end of this run
 	}{
 		{"a new member", "1", false, false, false},
 		{"killed", "1", false, false, true},
-		{"ended, and the machine too", "2", false, false, false},
-		{"the machine went down", "3", true, false, false},
+		{"stopped, and the machine too", "2", false, false, false},
+		{"the machine crashed", "3", true, false, false},
 		{"killed, and synced from now on", "3", false, true, false},
-		{"the machine went down with what was not synced before", "4", true, true, true},
+		{"the machine crashed with an unsynced log of an earlier run", "4", true, true, true},
 		{"ended", "4", false, true, false},
-		{"the machine went down, and all was synced", "5", false, true, false},
+		{"the machine crashed with a synced log", "5", false, true, false},
 		{"not synced from now on", "5", false, false, false},
-		{"nobody knows whether the machine went down", "", true, false, true},
+		{"the boot id is unknown", "", true, false, true},
 		{"nor here, but it had ended", "", false, false, false},
 		{"nor here", "", true, false, false},
 	} {
 		if lost := m.lostTail(tt.boot); lost != tt.lost {
 			t.Errorf("%s: its end may be lost: %v, want %v", tt.name, lost, tt.lost)
 		}
-		m.opens(tt.boot, tt.synced)
+		m.setOpened(tt.boot, tt.synced)
 		m.Clean = tt.clean
 	}
 }

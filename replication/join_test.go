@@ -9,43 +9,43 @@ import (
 	"time"
 )
 
-// farNetwork is one whose nodes are far from each other.
-type farNetwork struct {
+// A slowNetwork delays messages as between distant nodes.
+type slowNetwork struct {
 	tcp
 	delay time.Duration
 }
 
-func (f farNetwork) Dial(ctx context.Context, address string) (net.Conn, error) {
+func (f slowNetwork) Dial(ctx context.Context, address string) (net.Conn, error) {
 	conn, err := f.tcp.Dial(ctx, address)
-	return farConn{conn, f.delay}, err
+	return slowConn{conn, f.delay}, err
 }
 
-type farConn struct {
+type slowConn struct {
 	net.Conn
 	delay time.Duration
 }
 
-func (c farConn) Write(data []byte) (int, error) {
+func (c slowConn) Write(data []byte) (int, error) {
 	time.Sleep(c.delay)
 	return c.Conn.Write(data)
 }
 
-// TestJoinFromAfar has a node join a cluster whose changes take longer than a call.
-func TestJoinFromAfar(t *testing.T) {
-	far := farNetwork{delay: minCallTimeout / 2}
+// A node joins a cluster in which changes take longer than a call.
+func TestJoinWithLatency(t *testing.T) {
+	far := slowNetwork{delay: minCallTimeout / 2}
 	c := startCluster(t, 2, func(o *Options) { o.Network = far })
 	leader := c.leader()
 	o := c.options(filepath.Join(t.TempDir(), "n"), freeAddresses(t, 1)[0])
 	o.Join, o.Network = c.peers, far
 	joined := c.open(o)
-	eventually(t, "a node from afar is a member", func() bool { return joined.seat.Load() != nil })
-	if all := serversOf(leader.seat.Load().raft); len(all) != 3 {
+	eventually(t, "a node from afar is a member", func() bool { return joined.stack.Load() != nil })
+	if all := serversOf(leader.stack.Load().raft); len(all) != 3 {
 		t.Errorf("the members are %v, want 3", all)
 	}
 }
 
-// TestOtherAddress starts the node of a directory, or of a copy of one, at an address
-// where the others do not reach it: with two of one id there could be two leaders.
+// The directory of a node, or a copy of it, is started at an address where the others do
+// not reach it: two nodes with one id could elect two leaders.
 func TestOtherAddress(t *testing.T) {
 	c := startCluster(t, 1, nil)
 	o := c.leader().o

@@ -11,8 +11,8 @@ import (
 	"time"
 )
 
-// admit takes the greeting of an accepted connection and answers it. If it fails the
-// other side was told, and the connection is to be closed.
+// admit reads the greeting of an accepted connection and answers it. If it fails, the
+// other side was told, and the caller must close the connection.
 func (l *links) admit(conn *linkConn) (net.Conn, greeting, error) {
 	conn.SetDeadline(time.Now().Add(l.o.timeout))
 	over, err := l.acceptTLS(conn)
@@ -39,7 +39,7 @@ func (l *links) admit(conn *linkConn) (net.Conn, greeting, error) {
 	return link, g, link.SetDeadline(time.Time{})
 }
 
-// acceptTLS is the connection over TLS, if links are.
+// acceptTLS returns the connection over TLS, if links use it.
 func (l *links) acceptTLS(conn *linkConn) (net.Conn, error) {
 	if l.certificates == nil {
 		return conn, nil
@@ -52,8 +52,8 @@ func (l *links) acceptTLS(conn *linkConn) (net.Conn, error) {
 	return securedConn{server, conn}, nil
 }
 
-// greeted reads the greeting of a connection, behind a challenge if that begins it, and
-// checks it. The connection that it returns is the one to answer on.
+// greeted reads and checks the greeting of a connection, after a challenge if the other
+// node begins with a hello. It returns the connection on which to answer.
 func (l *links) greeted(conn *linkConn, over net.Conn) (net.Conn, greeting, error) {
 	kind, body, err := readMessage(over)
 	if err != nil {
@@ -62,7 +62,7 @@ func (l *links) greeted(conn *linkConn, over net.Conn) (net.Conn, greeting, erro
 	secrets := l.o.secrets.current()
 	link, used := over, secret{}
 	switch {
-	case kind == messageHello && !slices.ContainsFunc(secrets, func(s secret) bool { return !s.none() }):
+	case kind == messageHello && !slices.ContainsFunc(secrets, func(s secret) bool { return !s.isNone() }):
 		return over, greeting{}, &refusal{reasonSecret, "the other node has a cluster secret, and this one has none"}
 	case kind == messageHello:
 		sealed, s, err := l.sealAccepted(over, body, secrets)
@@ -74,11 +74,11 @@ func (l *links) greeted(conn *linkConn, over net.Conn) (net.Conn, greeting, erro
 			return link, greeting{}, err
 		}
 	case kind != messageGreeting:
-		return over, greeting{}, &refusal{reasonGarbled, fmt.Sprintf("a message of kind %d begins no link", kind)}
+		return over, greeting{}, &refusal{reasonGarbled, fmt.Sprintf("a link can't begin with a message of kind %d", kind)}
 	case !slices.Contains(secrets, secret{}):
-		return over, greeting{}, &refusal{reasonNoSecret, "this node wants a proof of its cluster secret, and the other one gives none"}
+		return over, greeting{}, &refusal{reasonNoSecret, "this node requires proof of its cluster secret, and the other one sent none"}
 	}
-	l.madeWith(conn, used)
+	l.recordSecret(conn, used)
 	g, err := parseGreeting(body)
 	if err != nil {
 		return link, g, err
@@ -92,8 +92,8 @@ func (l *links) greeted(conn *linkConn, over net.Conn) (net.Conn, greeting, erro
 	return link, g, nil
 }
 
-// checkName refuses a node whose certificate is not for the host of its own address: it
-// could stand in for any other.
+// checkName refuses a node with a certificate that is not for the host of its own address,
+// because it could impersonate any other node.
 func checkName(conn net.Conn, raft string) *refusal {
 	secured, ok := conn.(securedConn)
 	if !ok {
@@ -109,22 +109,22 @@ func checkName(conn net.Conn, raft string) *refusal {
 	return nil
 }
 
-// handshakeFailed tells of a failed TLS handshake. A node that came without TLS is
-// answered without it; TLS answers others itself.
+// handshakeFailed logs a failed TLS handshake. A node that connected without TLS gets the
+// answer without TLS; TLS answers others itself.
 func (l *links) handshakeFailed(conn *linkConn, err error) {
 	var noTLS tls.RecordHeaderError
 	switch {
-	case errors.Is(err, io.EOF) || l.closing.Err() != nil: // it has hung up, or this node does
+	case errors.Is(err, io.EOF) || l.closing.Err() != nil: // one of the two nodes has closed the connection
 	case errors.As(err, &noTLS):
-		r := &refusal{reasonTLS, "links of this node are over TLS, and the other one's are without"}
+		r := &refusal{reasonTLS, "this node's links use TLS, and the other one's do not"}
 		l.decline(conn, r)
 	default:
 		l.refused(conn, &refusal{reasonTLS, err.Error()})
 	}
 }
 
-// decline logs and answers a refusal and waits, within the deadline of the connection, for
-// the other side to close it: closing it with bytes unread would drop the answer.
+// decline logs and sends a refusal and waits, within the deadline of the connection, until
+// the other side closes it: closing with unread bytes would discard the refusal.
 func (l *links) decline(conn net.Conn, r *refusal) {
 	l.refused(conn, r)
 	words := r.text[:min(len(r.text), maxWords)]
@@ -133,8 +133,8 @@ func (l *links) decline(conn net.Conn, r *refusal) {
 	}
 }
 
-// greet sends the greeting of a link that this node dials, and reads the answer. The
-// connection is to be closed if it fails.
+// greet sends the greeting of a dialed link and reads the answer. If it fails, the caller
+// must close the connection.
 func (l *links) greet(ctx context.Context, conn *linkConn, address string, g greeting) (net.Conn, error) {
 	data, err := g.append(nil)
 	if err != nil {
@@ -158,8 +158,8 @@ func (l *links) exchange(ctx context.Context, conn *linkConn, address string, da
 		return nil, err
 	}
 	s := l.o.secrets.current()[0]
-	l.madeWith(conn, s)
-	if s.none() {
+	l.recordSecret(conn, s)
+	if s.isNone() {
 		_, err = link.Write(data)
 	} else {
 		link, err = l.sealDialed(link, s, data)
@@ -174,7 +174,7 @@ func (l *links) exchange(ctx context.Context, conn *linkConn, address string, da
 	return link, err
 }
 
-// dialTLS is the connection over TLS, if links are.
+// dialTLS returns the connection over TLS, if links use it.
 func (l *links) dialTLS(ctx context.Context, conn *linkConn, address string) (net.Conn, error) {
 	if l.certificates == nil {
 		return conn, nil
@@ -187,7 +187,7 @@ func (l *links) dialTLS(ctx context.Context, conn *linkConn, address string) (ne
 	if err := client.HandshakeContext(ctx); err != nil {
 		var noTLS tls.RecordHeaderError
 		if errors.As(err, &noTLS) {
-			return nil, errors.New("its links are without TLS, and those of this node are over TLS")
+			return nil, errors.New("its links do not use TLS, and this node's do")
 		}
 		return nil, err
 	}

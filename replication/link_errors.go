@@ -7,23 +7,22 @@ import (
 )
 
 var (
-	// errNotTaken says that a batch was certainly not carried out, and may be tried
-	// elsewhere.
-	errNotTaken = errors.New("the leader has not taken the request")
-	// errUncertain says that a batch may or may not have been carried out.
+	// errNotAccepted: a batch was certainly not applied, and may be retried elsewhere.
+	errNotAccepted = errors.New("the leader did not accept the request")
+	// errUncertain: a batch may or may not have been applied.
 	errUncertain = persist.ErrUncertain
 )
 
-// A codedError is an error of another node that clients may know.
+// A codedError is an error of a node that may be shown to clients.
 type codedError struct{ code, text string }
 
 func (e *codedError) Error() string { return e.text }
 
-// Code is the code word that the text follows in an answer to a client.
+// Code returns the code word that precedes the text in an answer to a client.
 func (e *codedError) Code() string { return e.code }
 
-// errorParts are the code, empty if there is none, and the text that an error goes to
-// another node as.
+// errorParts returns the code, "" if there is none, and the text under which an error is
+// sent to another node.
 func errorParts(err error) (code, text string) {
 	var coded interface {
 		error
@@ -35,7 +34,7 @@ func errorParts(err error) (code, text string) {
 	return "", err.Error()
 }
 
-// errorOf is the error of another node by its parts.
+// errorOf returns the error of another node from its parts.
 func errorOf(code, text string) error {
 	switch code {
 	case "":

@@ -7,25 +7,25 @@ import (
 	"io"
 )
 
-// A frameReader reads frames: the length of the rest in 4 bytes, then that.
+// A frameReader reads frames: the length of the rest in 4 bytes, then the rest.
 //
-// Frames that fit the buffer of r are read in place; a longer one takes memory as its
-// bytes come, and no more than a few times as much as has come.
+// Frames that fit the buffer of r are read in place; a longer one allocates memory as its
+// bytes arrive, at most a few times the bytes received.
 type frameReader struct {
 	r    *bufio.Reader
-	most int // bytes that a frame may have
-	skip int // bytes of r that the last frame takes
+	most int // maximum bytes of a frame
+	skip int // bytes of r used by the last frame
 	long []byte
 }
 
-// frameHead is the length of a frame's length.
+// frameHead is the size of a frame's length field.
 const frameHead = 4
 
-// maxKeptFrame is how much memory for long frames is kept for the next.
+// maxKeptFrame bounds the memory for long frames that is reused.
 const maxKeptFrame = 1 << 20
 
-// next is the next frame, without its length. It is valid until the call after. One
-// that is too long is a *refusal; all else is an error of the reader.
+// next returns the next frame, without its length. It is valid until the next call. A
+// frame that is too long is a *refusal; all other errors are the reader's.
 func (f *frameReader) next() ([]byte, error) {
 	if err := f.drop(); err != nil {
 		return nil, err
@@ -50,7 +50,7 @@ func (f *frameReader) next() ([]byte, error) {
 	return f.readLong(n)
 }
 
-// drop leaves the last frame behind.
+// drop discards the last frame.
 func (f *frameReader) drop() error {
 	_, err := f.r.Discard(f.skip)
 	f.skip = 0
@@ -76,8 +76,8 @@ func (f *frameReader) readLong(n int) ([]byte, error) {
 	return data, nil
 }
 
-// ready says whether the next frame can be read without waiting. A frame that is
-// longer than the buffer never is.
+// ready reports whether the next frame can be read without blocking. It is false for a
+// frame that is longer than the buffer.
 func (f *frameReader) ready() bool {
 	buffered := f.r.Buffered() - f.skip
 	if buffered < frameHead {

@@ -6,7 +6,7 @@ import (
 	"io"
 )
 
-// A linkKind says what a link is for.
+// A linkKind is the purpose of a link.
 type linkKind uint8
 
 const (
@@ -18,25 +18,25 @@ const (
 // A greeting describes the link and the node that dials it.
 type greeting struct {
 	kind     linkKind
-	identity        // of the node that dials
-	expected string // the id of the node that is dialed; empty if it is not known
-	raft     string // the address at which others reach the node that dials
+	identity        // of the dialing node
+	expected string // the id of the dialed node; empty: unknown
+	raft     string // the address at which other nodes reach the dialing node
 }
 
-// A messageKind says which part of a greeting a message is.
+// A messageKind is the kind of a message in the greeting of a link.
 type messageKind uint8
 
 const (
 	messageGreeting  messageKind = iota + 1 // kind of the link, cluster, node, expected node, address
 	messageAnswer                           // cluster, node
-	messageRefusal                          // words
+	messageRefusal                          // a text
 	messageHello                            // a share; see sealDialed
 	messageChallenge                        // a share
 	messageProof                            // an HMAC
 )
 
 // A message is messageMagic, a byte with the version, a byte with its kind, two bytes with
-// the length of the rest, and that.
+// the length of the rest, and the rest.
 const (
 	messageMagic   = "LIMITSRV"
 	messageVersion = 2
@@ -49,7 +49,7 @@ const (
 	maxRaftBytes  = 262 // a host name of 255 bytes in brackets, a colon and a port
 )
 
-// messageSizes bound the rest of messages by their kind.
+// messageSizes bounds the rest of a message by its kind.
 var messageSizes = [...]struct{ least, most int }{
 	messageGreeting:  {greetingBytes, greetingBytes + maxRaftBytes},
 	messageAnswer:    {answerBytes, answerBytes},
@@ -59,7 +59,7 @@ var messageSizes = [...]struct{ least, most int }{
 	messageProof:     {proofBytes, proofBytes},
 }
 
-// tlsHandshake is how a TLS client begins.
+// tlsHandshake is the first byte of a TLS client.
 const tlsHandshake = 0x16
 
 func appendMessage(data []byte, kind messageKind, body []byte) []byte {
@@ -69,8 +69,8 @@ func appendMessage(data []byte, kind messageKind, body []byte) []byte {
 	return append(data, body...)
 }
 
-// readMessage reads a message, and nothing behind it. Bytes that are none of this version
-// are a *refusal; all else is an error of the reader.
+// readMessage reads one message and no byte after it. Bytes that are no message of this
+// version are a *refusal; all other errors are the reader's.
 func readMessage(r io.Reader) (messageKind, []byte, error) {
 	var head [messageHead]byte
 	if _, err := io.ReadFull(r, head[:]); err != nil {
@@ -80,9 +80,9 @@ func readMessage(r io.Reader) (messageKind, []byte, error) {
 	magic, version, kind, n := string(head[:len(messageMagic)]), rest[0], int(rest[1]), int(binary.BigEndian.Uint16(rest[2:]))
 	switch {
 	case head[0] == tlsHandshake:
-		return 0, nil, &refusal{reasonTLS, "links of this node are without TLS, and the other one's are over TLS"}
+		return 0, nil, &refusal{reasonTLS, "this node's links do not use TLS, and the other one's do"}
 	case magic != messageMagic:
-		return 0, nil, &refusal{reasonGarbled, fmt.Sprintf("this is a port for links between nodes, and %q begins none", magic)}
+		return 0, nil, &refusal{reasonGarbled, fmt.Sprintf("this is a port for links between nodes, and %q does not begin one", magic)}
 	case version != messageVersion:
 		return 0, nil, &refusal{reasonVersion, fmt.Sprintf("links of version %d, this node has version %d", version, messageVersion)}
 	case kind == 0 || kind >= len(messageSizes):
@@ -97,7 +97,7 @@ func readMessage(r io.Reader) (messageKind, []byte, error) {
 	return messageKind(kind), body, err
 }
 
-// readExpected reads the rest of a message of a kind. A refusal in its place is an error.
+// readExpected reads the rest of a message of a kind. A refusal instead of it is an error.
 func readExpected(r io.Reader, want messageKind) ([]byte, error) {
 	kind, body, err := readMessage(r)
 	switch {
@@ -126,7 +126,7 @@ func (g *greeting) append(data []byte) ([]byte, error) {
 	return appendMessage(data, messageGreeting, append(body, g.raft...)), nil
 }
 
-// parseGreeting reads the rest of a greeting. Its error is a *refusal.
+// parseGreeting parses the rest of a greeting. Its error is a *refusal.
 func parseGreeting(body []byte) (greeting, error) {
 	g := greeting{kind: linkKind(body[0])}
 	body = body[1:]
@@ -136,7 +136,7 @@ func parseGreeting(body []byte) (greeting, error) {
 	case g.kind < linkRaft || g.kind > linkCall:
 		return g, &refusal{reasonGarbled, fmt.Sprintf("there is no link of kind %d", g.kind)}
 	case g.Node == "":
-		return g, &refusal{reasonGarbled, "the node that greets does not say which one it is"}
+		return g, &refusal{reasonGarbled, "the greeting has no node id"}
 	}
 	if err := checkAddress("the address in a greeting", g.raft); err != nil {
 		return g, &refusal{reasonGarbled, err.Error()}
@@ -144,13 +144,13 @@ func parseGreeting(body []byte) (greeting, error) {
 	return g, nil
 }
 
-// appendAnswer adds the answer of the node that was dialed and agrees.
+// appendAnswer appends the answer of a dialed node that accepts the link.
 func appendAnswer(data []byte, own identity) ([]byte, error) {
 	body, err := appendNode(append([]byte(nil), own.Cluster[:]...), own.Node)
 	return appendMessage(data, messageAnswer, body), err
 }
 
-// readAnswer reads which node was dialed; a refusal is an error.
+// readAnswer reads the identity of the dialed node; a refusal is an error.
 func readAnswer(r io.Reader) (own identity, err error) {
 	body, err := readExpected(r, messageAnswer)
 	if err != nil {
@@ -160,10 +160,11 @@ func readAnswer(r io.Reader) (own identity, err error) {
 	return own, nil
 }
 
-// notYet is the refusal of a node that was admitted, or founded, and has not heard of it yet.
+// notYet is the refusal of a node that was admitted or bootstrapped and has not been told
+// yet.
 const notYet = "one of the two nodes is not of a cluster yet"
 
-// check says why a node does not take a link, nil if it does.
+// check returns the reason for which a node refuses a link, or nil.
 func (g *greeting) check(own identity) *refusal {
 	none := clusterID{}
 	either := g.Cluster == none || own.Cluster == none
@@ -173,7 +174,7 @@ func (g *greeting) check(own identity) *refusal {
 	case g.expected != "" && g.expected != own.Node:
 		return &refusal{reasonNode, fmt.Sprintf("this is node %s, not %s", own.Node, g.expected)}
 	case !either && g.Cluster != own.Cluster:
-		return &refusal{reasonStranger, fmt.Sprintf("a stranger: of cluster %v, and this node is of %v", g.Cluster, own.Cluster)}
+		return &refusal{reasonOtherCluster, fmt.Sprintf("the other node is in cluster %v, and this node is in %v", g.Cluster, own.Cluster)}
 	case either && g.kind != linkCall:
 		return &refusal{reasonNotYet, notYet}
 	}

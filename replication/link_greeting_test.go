@@ -22,23 +22,23 @@ func TestGreetingCheck(t *testing.T) {
 		from     clusterID
 		expected string
 		own      clusterID
-		want     string // in the refusal; empty: there is none
+		want     string // in the refusal; empty: no error
 	}{
 		{"raft in one cluster", linkRaft, clusterA, own.Node, clusterA, ""},
-		{"raft that expects nobody", linkRaft, clusterA, "", clusterA, ""},
+		{"raft without an expected node", linkRaft, clusterA, "", clusterA, ""},
 		{"raft to a node that was wiped", linkRaft, clusterA, testNode("2"), clusterA, "not " + testNode("2")},
-		{"raft of another cluster", linkRaft, clusterB, "", clusterA, "stranger"},
+		{"raft of another cluster", linkRaft, clusterB, "", clusterA, "in cluster"},
 		{"raft of no cluster", linkRaft, clusterID{}, "", clusterA, "not of a cluster"},
 		{"raft to no cluster", linkRaft, clusterA, "", clusterID{}, "not of a cluster"},
 		{"raft of no cluster to none", linkRaft, clusterID{}, "", clusterID{}, "not of a cluster"},
 		{"forwarding in one cluster", linkForward, clusterA, own.Node, clusterA, ""},
 		{"forwarding to a node that was wiped", linkForward, clusterA, testNode("2"), clusterA, "not " + testNode("2")},
-		{"forwarding of another cluster", linkForward, clusterB, "", clusterA, "stranger"},
+		{"forwarding of another cluster", linkForward, clusterB, "", clusterA, "in cluster"},
 		{"a call in one cluster", linkCall, clusterA, "", clusterA, ""},
-		{"a call of who is to join", linkCall, clusterID{}, "", clusterA, ""},
-		{"a call to who is to join", linkCall, clusterA, "", clusterID{}, ""},
+		{"a call from a node about to join", linkCall, clusterID{}, "", clusterA, ""},
+		{"a call to a node about to join", linkCall, clusterA, "", clusterID{}, ""},
 		{"a call between founders", linkCall, clusterID{}, "", clusterID{}, ""},
-		{"a call of another cluster", linkCall, clusterB, "", clusterA, "stranger"},
+		{"a call of another cluster", linkCall, clusterB, "", clusterA, "in cluster"},
 	} {
 		sent := greeting{tt.kind, identity{tt.from, testNode("3")}, tt.expected, "10.0.0.3:7379"}
 		data, err := sent.append(nil)
@@ -56,7 +56,7 @@ func TestGreetingCheck(t *testing.T) {
 	}
 }
 
-// readGreeting reads a greeting whole.
+// readGreeting reads a complete greeting.
 func readGreeting(r io.Reader) (greeting, error) {
 	body, err := readExpected(r, messageGreeting)
 	if err != nil {
@@ -65,7 +65,7 @@ func readGreeting(r io.Reader) (greeting, error) {
 	return parseGreeting(body)
 }
 
-// TestGreetingRefused reads what who dials is told, with and without words for it.
+// The dialing side gets the reason of a refusal.
 func TestGreetingRefused(t *testing.T) {
 	var log records
 	listening := tcpLinks(t, identity{clusterA, testNode("1")}, linkOptions{log: log.logger()})
@@ -77,9 +77,9 @@ func TestGreetingRefused(t *testing.T) {
 		want     string
 	}{
 		{"a wiped node", identity{clusterA, testNode("2")}, linkRaft, testNode("3"), "this is node " + testNode("1")},
-		{"a stranger", identity{clusterB, testNode("2")}, linkForward, "", `refused: "a stranger`},
-		{"a calling stranger", identity{clusterB, testNode("2")}, linkCall, "", `refused: "a stranger`},
-		{"one without an id", identity{clusterA, ""}, linkCall, "", "does not say"},
+		{"another cluster's node", identity{clusterB, testNode("2")}, linkForward, "", `refused: "the other node is in cluster`},
+		{"a call from another cluster", identity{clusterB, testNode("2")}, linkCall, "", `refused: "the other node is in cluster`},
+		{"one without an id", identity{clusterA, ""}, linkCall, "", "no node id"},
 		{"itself", identity{clusterA, testNode("1")}, linkCall, "", "both sides are node"},
 		{"one with half an id", identity{clusterA, "1234"}, linkCall, "", "not 4"},
 	} {
@@ -89,16 +89,16 @@ func TestGreetingRefused(t *testing.T) {
 			t.Errorf("%s: dial is %v, %v, want an error with %q and the address", tt.name, conn, err, tt.want)
 		}
 	}
-	if n := strings.Count(log.String(), "stranger"); n != 1 {
-		t.Errorf("a stranger is logged %d times, want once:\n%s", n, &log)
+	if n := strings.Count(log.String(), "the other node is in cluster"); n != 1 {
+		t.Errorf("the refusal is logged %d times, want once:\n%s", n, &log)
 	}
 }
 
-// TestGreetingGarbled sends what is no greeting.
+// Bytes that are no greeting are refused.
 func TestGreetingGarbled(t *testing.T) {
 	listening := tcpLinks(t, identity{clusterA, testNode("1")}, linkOptions{})
 	for _, tt := range []struct{ name, sent, want string }{
-		{"another protocol", "GET / HTTP/1.1\r\n\r\n", "begins none"},
+		{"another protocol", "GET / HTTP/1.1\r\n\r\n", "does not begin one"},
 		{"a newer version", messageMagic + "\x09\x01\x00\x01x", "version 9"},
 		{"nothing in it", messageMagic + "\x02\x01\x00\x00", "0 bytes"},
 		{"too much in it", messageMagic + "\x02\x01\xff\x00", "65280 bytes"},
@@ -106,9 +106,9 @@ func TestGreetingGarbled(t *testing.T) {
 		{"an unknown message", messageMagic + "\x02\x07\x00\x39" + strings.Repeat("x", 57), "no message of kind 7"},
 		{"an unknown link", messageMagic + "\x02\x01\x00\x39\x07" + strings.Repeat("x", 56), "no link of kind 7"},
 		{"a node without an address", messageMagic + "\x02\x01\x00\x39\x01" + strings.Repeat("x", 56), "HOST:PORT"},
-		{"an answer first", messageMagic + "\x02\x02\x00\x24" + strings.Repeat("x", 36), "kind 2 begins no link"},
+		{"an answer first", messageMagic + "\x02\x02\x00\x24" + strings.Repeat("x", 36), "can't begin with a message of kind 2"},
 		{"a challenge of a node without a secret", messageMagic + "\x02\x04\x00\x40" + strings.Repeat("x", 64), "this one has none"},
-		{"TLS", "\x16\x03\x01" + strings.Repeat("x", 300), "without TLS"},
+		{"TLS", "\x16\x03\x01" + strings.Repeat("x", 300), "do not use TLS"},
 	} {
 		conn, err := net.Dial("tcp", listening.address())
 		if err != nil {
@@ -125,7 +125,7 @@ func TestGreetingGarbled(t *testing.T) {
 	}
 }
 
-// TestGreetingTLSMismatch reads who is told what when one side speaks TLS.
+// Both sides report that only one uses TLS.
 func TestGreetingTLSMismatch(t *testing.T) {
 	ca := newTestCA(t)
 	for _, tt := range []struct {
@@ -133,8 +133,8 @@ func TestGreetingTLSMismatch(t *testing.T) {
 		listening, dialing *certs.Files
 		want               string
 	}{
-		{"in the clear to TLS", ca.issue(t, "node"), nil, `refused: "links of this node are over TLS`},
-		{"TLS to the clear", nil, ca.issue(t, "node"), "its links are without TLS"},
+		{"in the clear to TLS", ca.issue(t, "node"), nil, `refused: "this node's links use TLS`},
+		{"TLS to the clear", nil, ca.issue(t, "node"), "its links do not use TLS"},
 	} {
 		listening := tcpLinks(t, identity{clusterA, testNode("1")}, linkOptions{tls: tt.listening})
 		dialing := tcpLinks(t, identity{clusterA, testNode("2")}, linkOptions{tls: tt.dialing})
@@ -145,7 +145,7 @@ func TestGreetingTLSMismatch(t *testing.T) {
 	}
 }
 
-// TestGreetingSilence has the deadline hit who says nothing, and who is not answered.
+// The deadline closes a connection without a greeting or without an answer.
 func TestGreetingSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		network := newPipeNet()
@@ -158,7 +158,7 @@ func TestGreetingSilence(t *testing.T) {
 		}
 		io.WriteString(conn, messageMagic)
 		if _, err := conn.Read(make([]byte, 1)); err == nil || time.Since(start) != timeout {
-			t.Errorf("who says nothing reads %v after %v, want an error after %v", err, time.Since(start), timeout)
+			t.Errorf("a silent connection reads %v after %v, want an error after %v", err, time.Since(start), timeout)
 		}
 
 		silent := network.listen("two:2")
@@ -166,12 +166,12 @@ func TestGreetingSilence(t *testing.T) {
 		dialing := serveLinks(t, identity{clusterA, testNode("2")}, linkOptions{listener: network.listen("three:3"), dial: network.dial, timeout: timeout})
 		start = time.Now()
 		if _, err = dialing.dial(t.Context(), linkRaft, "two:2", ""); err == nil || time.Since(start) != timeout {
-			t.Errorf("dial of who says nothing is %v after %v, want an error after %v", err, time.Since(start), timeout)
+			t.Errorf("dial of a silent node is %v after %v, want an error after %v", err, time.Since(start), timeout)
 		}
 	})
 }
 
-// TestGreetingImpostor dials a node that agrees to be another.
+// A dialed node answers as a node other than the expected one.
 func TestGreetingImpostor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		network := newPipeNet()
@@ -189,7 +189,7 @@ func TestGreetingImpostor(t *testing.T) {
 	})
 }
 
-// TestGreetingFull has a node take no more links than it may.
+// A node accepts at most maxAccepted links.
 func TestGreetingFull(t *testing.T) {
 	listening := tcpLinks(t, identity{clusterA, testNode("1")}, linkOptions{})
 	dialing := tcpLinks(t, identity{clusterA, testNode("2")}, linkOptions{})
@@ -207,8 +207,8 @@ func TestGreetingFull(t *testing.T) {
 	}
 }
 
-// TestGreetingCrowd has the oldest of those who say nothing make room.
-func TestGreetingCrowd(t *testing.T) {
+// Beyond maxGreeting the oldest connection without a greeting is closed.
+func TestGreetingManyConnections(t *testing.T) {
 	listening := tcpLinks(t, identity{clusterA, testNode("1")}, linkOptions{})
 	silent := make([]net.Conn, 3*maxGreeting)
 	for i := range silent {
@@ -221,7 +221,7 @@ func TestGreetingCrowd(t *testing.T) {
 	}
 	dialing := tcpLinks(t, identity{clusterA, testNode("2")}, linkOptions{})
 	if _, err := dialing.dial(t.Context(), linkCall, listening.address(), ""); err != nil {
-		t.Error("in a crowd", err)
+		t.Error("with many connections", err)
 	}
 	for i, conn := range silent[:2*maxGreeting] {
 		if _, err := conn.Read(make([]byte, 1)); err == nil {
@@ -235,20 +235,19 @@ func TestGreetingCrowd(t *testing.T) {
 	}
 }
 
-// TestGreetingCrowdOfOneHost has a host that opens connections all the time take places from
-// itself alone.
-func TestGreetingCrowdOfOneHost(t *testing.T) {
+// A host that keeps opening connections displaces only its own.
+func TestGreetingBoundPerHost(t *testing.T) {
 	var conns []*linkConn
 	for _, host := range []string{"10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.2", "10.0.0.3", "10.0.0.3"} {
 		conns = append(conns, &linkConn{Conn: addressed{address: pipeAddr(host + ":1")}})
 	}
-	if i := crowding(conns); i != 2 {
+	if i := oldestOfBusiest(conns); i != 2 {
 		t.Errorf("connection %d goes, want the first of the host with three", i)
 	}
-	if i := crowding(conns[:4]); i != 1 {
+	if i := oldestOfBusiest(conns[:4]); i != 1 {
 		t.Errorf("connection %d goes, want the first of the host with two", i)
 	}
-	if i := crowding(conns[:3]); i != 0 {
+	if i := oldestOfBusiest(conns[:3]); i != 0 {
 		t.Errorf("connection %d goes, want the oldest", i)
 	}
 }
@@ -264,20 +263,20 @@ func (a addressed) RemoteAddr() net.Addr { return a.address }
 func TestRefusalsAreBounded(t *testing.T) {
 	var r refusals
 	now := time.Unix(0, 0)
-	if !r.isNews("a", reasonNode, now) || r.isNews("a", reasonNode, now.Add(refusalEvery-1)) {
+	if !r.shouldLog("a", reasonNode, now) || r.shouldLog("a", reasonNode, now.Add(refusalEvery-1)) {
 		t.Error("a refusal is news once in a while, and not again")
 	}
-	if !r.isNews("a", reasonTLS, now) || !r.isNews("b", reasonNode, now) || !r.isNews("a", reasonNode, now.Add(refusalEvery)) {
+	if !r.shouldLog("a", reasonTLS, now) || !r.shouldLog("b", reasonNode, now) || !r.shouldLog("a", reasonNode, now.Add(refusalEvery)) {
 		t.Error("another reason, another host and a minute later are news")
 	}
 	for i := range 2 * maxRefusals {
-		r.isNews(fmt.Sprint(i), reasonNode, now.Add(refusalEvery))
+		r.shouldLog(fmt.Sprint(i), reasonNode, now.Add(refusalEvery))
 	}
 	if len(r.last) > maxRefusals {
 		t.Errorf("%d are remembered, want at most %d", len(r.last), maxRefusals)
 	}
-	if !r.isNews("c", reasonNode, now.Add(3*refusalEvery)) {
-		t.Error("there is no room for new ones when the old are forgotten")
+	if !r.shouldLog("c", reasonNode, now.Add(3*refusalEvery)) {
+		t.Error("no new refusals are logged after the old have expired")
 	}
 }
 
@@ -312,8 +311,9 @@ func FuzzGreeting(f *testing.F) {
 	})
 }
 
-// greetedWith has a node with secrets, or without, accept a connection that sends some
-// bytes. Nothing stays of it, and a node with a secret tells nothing about itself.
+// greetedWith has a node, with or without secrets, accept a connection that sends some
+// bytes. Nothing of it must remain, and a node with a secret must reveal nothing about
+// itself.
 func greetedWith(t *testing.T, data []byte, secrets *Secrets) {
 	own := identity{clusterA, testNode("1")}
 	network := newPipeNet()
@@ -332,7 +332,7 @@ func greetedWith(t *testing.T, data []byte, secrets *Secrets) {
 	conn.Close()
 	answer, _ := appendAnswer(nil, own)
 	if all := <-told; secrets != nil && bytes.Contains(all, answer[messageHead:]) {
-		t.Errorf("a stranger is told %q", all)
+		t.Errorf("an unauthenticated node receives %q", all)
 	}
 	synctest.Wait()
 	l.mu.Lock()

@@ -15,7 +15,7 @@ import (
 	"limitsrv/testwait"
 )
 
-// testNode is the id of a node, by a digit.
+// testNode returns a node id made of a digit.
 func testNode(digit string) string { return strings.Repeat(digit, 40) }
 
 var (
@@ -23,8 +23,8 @@ var (
 	clusterB = clusterID{2}
 )
 
-// tcpLinks are links on a port of the machine, unless o says otherwise, that are served
-// until the test ends.
+// tcpLinks returns links that are served until the test ends, on a local port unless o
+// says otherwise.
 func tcpLinks(t testing.TB, own identity, o linkOptions) *links {
 	t.Helper()
 	if o.listener == nil {
@@ -67,7 +67,7 @@ func serveLinks(t testing.TB, own identity, o linkOptions) *links {
 	if o.timeout == 0 {
 		o.timeout = 30 * time.Second
 	}
-	o.patience = o.timeout
+	o.answerTimeout = o.timeout
 	if o.lost == nil {
 		o.lost = func(string) {}
 	}
@@ -89,7 +89,7 @@ func serveLinks(t testing.TB, own identity, o linkOptions) *links {
 
 func (l *links) address() string { return l.o.listener.Addr().String() }
 
-// A testLeader decides at once, at one time.
+// A testLeader decides at once, at a fixed time.
 type testLeader struct {
 	mu     sync.Mutex
 	engine *engine.Engine
@@ -129,7 +129,7 @@ func (n *pipeNet) dial(ctx context.Context, address string) (net.Conn, error) {
 	l := n.listeners[address]
 	n.mu.Unlock()
 	if l == nil {
-		return nil, errors.New("nobody listens at " + address)
+		return nil, errors.New("no listener at " + address)
 	}
 	here, there := net.Pipe()
 	select {
@@ -170,7 +170,7 @@ type pipeAddr string
 func (pipeAddr) Network() string  { return "pipe" }
 func (a pipeAddr) String() string { return string(a) }
 
-// A records is a log that is looked at.
+// A records is a log that tests read.
 type records struct {
 	mu      sync.Mutex
 	text    strings.Builder
@@ -193,7 +193,7 @@ func (r *records) String() string {
 	return r.text.String()
 }
 
-// await returns when text has been logged.
+// await blocks until text has been logged.
 func (r *records) await(t testing.TB, text string) {
 	t.Helper()
 	late := time.After(testwait.Scaled(30 * time.Second))

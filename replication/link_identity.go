@@ -5,18 +5,18 @@ import (
 	"fmt"
 )
 
-// A clusterID names a cluster. It is random; zero: of no cluster yet.
+// A clusterID identifies a cluster. It is random; zero: in no cluster yet.
 type clusterID [16]byte
 
-// zero says that it names none.
+// zero reports whether it identifies no cluster.
 func (id clusterID) zero() bool { return id == clusterID{} }
 
 func (id clusterID) String() string { return hex.EncodeToString(id[:]) }
 
-// MarshalText writes the id in hexadecimal.
+// MarshalText returns the id in hexadecimal.
 func (id clusterID) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, id[:]), nil }
 
-// UnmarshalText reads what MarshalText writes.
+// UnmarshalText parses the output of MarshalText.
 func (id *clusterID) UnmarshalText(text []byte) error {
 	if len(text) != hex.EncodedLen(len(id)) {
 		return fmt.Errorf("the id of a cluster has %d hexadecimal digits, not %d", hex.EncodedLen(len(id)), len(text))
@@ -25,16 +25,16 @@ func (id *clusterID) UnmarshalText(text []byte) error {
 	return err
 }
 
-// An identity says who a node is.
+// An identity is a node's cluster and id.
 type identity struct {
 	Cluster clusterID
 	Node    string // 40 hexadecimal digits
 }
 
-// nodeBytes is the length of the id of a node in bytes.
+// nodeBytes is the length of a node id in bytes.
 const nodeBytes = 20
 
-// appendNode adds the id of a node; none is all zeros.
+// appendNode appends a node id; an empty one is all zeros.
 func appendNode(data []byte, node string) ([]byte, error) {
 	var id [nodeBytes]byte
 	if node == "" {
@@ -49,7 +49,7 @@ func appendNode(data []byte, node string) ([]byte, error) {
 	return append(data, id[:]...), nil
 }
 
-// nodeOf reads what appendNode writes.
+// nodeOf parses the output of appendNode.
 func nodeOf(data []byte) string {
 	if id := [nodeBytes]byte(data); id != [nodeBytes]byte{} {
 		return hex.EncodeToString(id[:])

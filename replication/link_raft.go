@@ -9,14 +9,14 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// raft is what a transport of raft runs on. nodeAt is the id of the node that is
-// expected at an address, empty if that is not known. There may be one open at a time;
-// closing it leaves the links open.
+// raft returns the stream layer for raft's transport. nodeAt returns the id of the node
+// expected at an address, "" if unknown. At most one may be open at a time; closing it
+// leaves the links open.
 func (l *links) raft(nodeAt func(address string) string) raft.StreamLayer {
 	return &raftStream{links: l, nodeAt: nodeAt, closed: make(chan struct{})}
 }
 
-// A raftConn is a link that another node made for raft, which closes it when it ends.
+// A raftConn is an accepted raft link. raft closes it when it ends.
 type raftConn struct {
 	net.Conn
 	ended func()
@@ -34,7 +34,7 @@ type raftStream struct {
 	closed chan struct{}
 }
 
-// Accept returns a link that another node made for raft.
+// Accept returns a raft link that another node dialed.
 func (s *raftStream) Accept() (net.Conn, error) {
 	select {
 	case conn := <-s.links.raftConns:
@@ -50,7 +50,7 @@ func (s *raftStream) Close() error {
 	return nil
 }
 
-// Addr is where links are accepted, which may not be an address that others can dial.
+// Addr returns the listen address, which may not be one that other nodes can dial.
 func (s *raftStream) Addr() net.Addr { return s.links.o.listener.Addr() }
 
 func (s *raftStream) Dial(address raft.ServerAddress, timeout time.Duration) (net.Conn, error) {
@@ -62,7 +62,7 @@ func (s *raftStream) Dial(address raft.ServerAddress, timeout time.Duration) (ne
 	return s.links.dial(ctx, linkRaft, string(address), s.nodeAt(string(address)))
 }
 
-// loop makes a link of raft to this node itself.
+// loop makes a raft link from this node to itself.
 func (l *links) loop() (net.Conn, error) {
 	here, there := net.Pipe()
 	l.mu.Lock()
@@ -75,7 +75,7 @@ func (l *links) loop() (net.Conn, error) {
 	return l.track(here, false), nil
 }
 
-// offer hands a link to raft, and closes it if raft does not take it in time.
+// offer hands a link to raft, and closes it if raft does not accept it within the timeout.
 func (l *links) offer(conn net.Conn) {
 	timer := time.NewTimer(l.o.timeout)
 	defer timer.Stop()

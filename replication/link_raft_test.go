@@ -12,7 +12,7 @@ import (
 	"limitsrv/certs"
 )
 
-// TestRaftStream has two transports of raft talk over links, and closes them.
+// Two raft transports communicate over links, and close them.
 func TestRaftStream(t *testing.T) {
 	ca := newTestCA(t)
 	for _, tt := range []struct {
@@ -45,14 +45,14 @@ func TestRaftStream(t *testing.T) {
 			transports[0].CloseStreams()
 			expected = testNode("3")
 			if err := transports[0].AppendEntries("b", to, &raft.AppendEntriesRequest{Term: 7}, &answer); err == nil {
-				t.Error("a node is taken for another that was at its address")
+				t.Error("a node is accepted as another that was at its address")
 			}
 		})
 	}
 }
 
-// TestRaftStreamLifetime has links for raft end when nobody takes them, and others
-// not when its stream does.
+// Raft links end when the transport does not accept them; the links of a closed stream
+// stay open.
 func TestRaftStreamLifetime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		network := newPipeNet()
@@ -70,7 +70,7 @@ func TestRaftStreamLifetime(t *testing.T) {
 
 		start := time.Now()
 		if _, err := dial().Read(make([]byte, 1)); err != io.EOF || time.Since(start) != timeout {
-			t.Errorf("a link that is not taken: %v after %v, want EOF after %v", err, time.Since(start), timeout)
+			t.Errorf("a link that is not accepted: %v after %v, want EOF after %v", err, time.Since(start), timeout)
 		}
 		for range 2 { // a stream, and the one after it
 			accepting := listening.raft(nil)

@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// A refusal says why a node does not take a link.
+// A refusal is the error of a node that refuses a link.
 type refusal struct {
 	reason refusalReason
 	text   string
@@ -15,7 +15,7 @@ type refusal struct {
 
 func (r *refusal) Error() string { return r.text }
 
-// A refusalReason is one that is told apart in the log.
+// A refusalReason groups refusals for the log.
 type refusalReason uint8
 
 const (
@@ -23,7 +23,7 @@ const (
 	reasonTLS
 	reasonVersion
 	reasonNode
-	reasonStranger
+	reasonOtherCluster
 	reasonBusy
 	reasonSecret
 	reasonNoSecret
@@ -32,13 +32,14 @@ const (
 )
 
 const (
-	// refusalEvery is how often a refusal of a host for one reason is logged.
+	// refusalEvery is the interval at which a refusal of one host for one reason is
+	// logged.
 	refusalEvery = time.Minute
-	// maxRefusals is how many of them are remembered.
+	// maxRefusals bounds the remembered refusals.
 	maxRefusals = 1024
 )
 
-// refusals remember what was logged lately.
+// refusals remembers the refusals that were logged recently.
 type refusals struct {
 	mu   sync.Mutex
 	last map[refusalKey]time.Time
@@ -49,9 +50,9 @@ type refusalKey struct {
 	reason refusalReason
 }
 
-// isNews says whether a refusal is to be logged: once in a while, and not at all while
-// those of too many others are remembered.
-func (r *refusals) isNews(host string, reason refusalReason, now time.Time) bool {
+// shouldLog reports whether to log a refusal: once per refusalEvery, and not at all while
+// maxRefusals others are remembered.
+func (r *refusals) shouldLog(host string, reason refusalReason, now time.Time) bool {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	key := refusalKey{host, reason}
@@ -75,20 +76,20 @@ func (r *refusals) isNews(host string, reason refusalReason, now time.Time) bool
 	return true
 }
 
-// refused counts and logs that a link was not taken, or was closed. A node that is about to
-// take its seat is no news: the leader is there first.
+// refused counts and logs a link that was refused or closed. A node that is about to start
+// raft is not counted, because the leader may connect before it has.
 func (l *links) refused(conn net.Conn, why *refusal) {
 	if why.reason == reasonNotYet {
-		l.o.log.Debug("a link comes too early", "address", conn.RemoteAddr().String(), "reason", why.text)
+		l.o.log.Debug("a node connected too early", "address", conn.RemoteAddr().String(), "reason", why.text)
 		return
 	}
 	l.refusedLinks.Add(1)
-	if l.refusals.isNews(remoteHost(conn), why.reason, time.Now()) {
+	if l.refusals.shouldLog(remoteHost(conn), why.reason, time.Now()) {
 		l.o.log.Warn("refused a link of another node", "address", conn.RemoteAddr().String(), "reason", why.text)
 	}
 }
 
-// remoteHost is the host of the other side.
+// remoteHost returns the host of the other side.
 func remoteHost(conn net.Conn) string {
 	address := conn.RemoteAddr().String()
 	if host, _, err := net.SplitHostPort(address); err == nil {
@@ -97,8 +98,8 @@ func remoteHost(conn net.Conn) string {
 	return address
 }
 
-// broken logs a link that ended with an error, if that is a *refusal: that it broke is
-// no news.
+// broken logs a link that ended with an error, if that is a *refusal; other failures of
+// links are normal.
 func (l *links) broken(conn net.Conn, err error) {
 	var r *refusal
 	if errors.As(err, &r) {
@@ -106,7 +107,7 @@ func (l *links) broken(conn net.Conn, err error) {
 	}
 }
 
-// tampered logs a link that is closed because a record of it does not open.
-func (l *links) tampered(conn net.Conn) {
+// logTampered logs a link that is closed because a record failed authentication.
+func (l *links) logTampered(conn net.Conn) {
 	l.refused(conn, &refusal{reasonTampered, errTampered.Error()})
 }

@@ -14,7 +14,7 @@ import (
 	"time"
 )
 
-// testKeys are those of both sides of a link.
+// testKeys returns the keys of both sides of a link.
 func testKeys(t testing.TB) (dialing, accepting sessionKeys) {
 	t.Helper()
 	one, err := newShare()
@@ -32,7 +32,7 @@ func testKeys(t testing.TB) (dialing, accepting sessionKeys) {
 	if accepting, err = s.keys(two.private, one.body[nonceBytes:], both); err != nil {
 		t.Fatal(err)
 	}
-	return dialing, accepting.turned()
+	return dialing, accepting.swapped()
 }
 
 // bytesConn is a connection that reads from and writes to memory.
@@ -46,7 +46,7 @@ func (c *bytesConn) Read(data []byte) (int, error)  { return c.in.Read(data) }
 func (c *bytesConn) Write(data []byte) (int, error) { return c.out.Write(data) }
 func (c *bytesConn) Close() error                   { c.closed = true; return nil }
 
-// recordsOf are the bytes of a sealed connection by their records.
+// recordsOf splits the bytes of a sealed connection into records.
 func recordsOf(wire []byte) (all [][]byte) {
 	for len(wire) > 0 {
 		n := recordHead + int(binary.BigEndian.Uint16(wire))
@@ -55,8 +55,7 @@ func recordsOf(wire []byte) (all [][]byte) {
 	return all
 }
 
-// TestSealTampered changes records on their way: all before the change is read, and
-// nothing behind it.
+// Records are changed in transit: all bytes before the change are read, and none after it.
 func TestSealTampered(t *testing.T) {
 	const before = 2
 	flipped := func(r []byte, at int) []byte {
@@ -75,7 +74,7 @@ func TestSealTampered(t *testing.T) {
 		{"a record is repeated", func(r, _ [][]byte) [][]byte { return slices.Insert(r, before, r[before-1]) }},
 		{"two records change places", func(r, _ [][]byte) [][]byte { r[before], r[before+1] = r[before+1], r[before]; return r }},
 		{"a record of the other direction comes", func(r, o [][]byte) [][]byte { return slices.Insert(r, before, o[before]) }},
-		{"bytes of nobody come", func(r, _ [][]byte) [][]byte {
+		{"foreign bytes arrive", func(r, _ [][]byte) [][]byte {
 			return slices.Insert(r, before, append([]byte{0, 20}, make([]byte, 20)...))
 		}},
 		{"an empty record comes", func(r, _ [][]byte) [][]byte { return slices.Insert(r, before, []byte{0, 0}) }},
@@ -99,13 +98,13 @@ func TestSealTampered(t *testing.T) {
 				t.Errorf("read %q, %v, want aaabbb and %v", got, err, errTampered)
 			}
 			if _, err := reading.Read(make([]byte, 1)); !errors.Is(err, errTampered) || told != 1 || !arriving.closed {
-				t.Errorf("then %v, told %d times, closed: %v", err, told, arriving.closed)
+				t.Errorf("then %v, reported %d times, closed: %v", err, told, arriving.closed)
 			}
 		})
 	}
 }
 
-// TestSealCut ends a connection within a record.
+// A connection ends within a record.
 func TestSealCut(t *testing.T) {
 	ours, theirs := testKeys(t)
 	var wire, arriving bytesConn
@@ -116,8 +115,8 @@ func TestSealCut(t *testing.T) {
 	}
 }
 
-// TestSealCarries writes and reads in pieces of any length, both ways at once, with
-// deadlines that pass within a record.
+// Pieces of any length are written and read in both directions at once, with deadlines
+// that pass within a record.
 func TestSealCarries(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
@@ -177,7 +176,7 @@ func TestSealCarries(t *testing.T) {
 	}
 }
 
-// TestSealAllocates nothing for each record.
+// Records cause no allocations.
 func TestSealAllocates(t *testing.T) {
 	ours, theirs := testKeys(t)
 	var wire bytesConn
@@ -199,7 +198,7 @@ func TestSealAllocates(t *testing.T) {
 	}
 }
 
-// FuzzSeal has a side read any bytes as records.
+// FuzzSeal reads any bytes as records.
 func FuzzSeal(f *testing.F) {
 	ours, theirs := testKeys(f)
 	var wire bytesConn

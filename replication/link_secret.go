@@ -15,17 +15,18 @@ import (
 
 // Links with a secret begin with a mutual challenge:
 //
-//	dialing:    hello (nonce, ephemeral key of X25519)
-//	accepting:  challenge (nonce, ephemeral key)
-//	dialing:    proof, and sealed with the session's keys its greeting
-//	accepting:  proof, and sealed its answer
+// 	dialing:    hello (nonce, ephemeral key of X25519)
+// 	accepting:  challenge (nonce, ephemeral key)
+// 	dialing:    proof, and sealed with the session's keys its greeting
+// 	accepting:  proof, and sealed its answer
 //
 // A proof is HMAC-SHA256 by the secret over a label of the side, the version, and both
-// nonces and keys; so nobody can answer with the other side's, or with one of another
-// link. The session's keys come by HKDF of the secret, the result of the key exchange and
-// the same nonces and keys: without the secret nobody has them, and with the secret alone
-// nobody who has only listened. Ids, addresses and the cluster are in the greeting and
-// the answer, so neither side tells them before the other one has proved the secret.
+// nonces and keys; so neither the other side's proof nor one of another link can be
+// reused. The session's keys are derived by HKDF from the secret, the result of the key
+// exchange and the same nonces and keys: without the secret they can not be computed, and
+// an eavesdropper with the secret can not compute them either. Ids, addresses and the
+// cluster are in the greeting and the answer, so neither side reveals them before the
+// other one has proved the secret.
 
 const (
 	nonceBytes = 32
@@ -54,16 +55,16 @@ func newShare() (share, error) {
 	return share{append(body, private.PublicKey().Bytes()...), private}, nil
 }
 
-// sessionKeys are those of a link on one of its sides.
+// sessionKeys are one side's keys of a link.
 type sessionKeys struct{ send, receive cipher.AEAD }
 
-// turned are those of the other side.
-func (k sessionKeys) turned() sessionKeys { return sessionKeys{k.receive, k.send} }
+// swapped returns the other side's keys.
+func (k sessionKeys) swapped() sessionKeys { return sessionKeys{k.receive, k.send} }
 
-// A transcript is both shares, first that of the side that dials.
+// A transcript is both shares, the dialing side's first.
 type transcript []byte
 
-// proof shows that a side has a secret.
+// proof proves that a side has the secret.
 func (s secret) proof(label string, t transcript) []byte {
 	mac := hmac.New(sha256.New, s.key[:])
 	mac.Write([]byte(label))
@@ -71,13 +72,13 @@ func (s secret) proof(label string, t transcript) []byte {
 	return mac.Sum(nil)
 }
 
-// keys are those of the side that dials.
+// keys returns the keys of the dialing side.
 func (s secret) keys(own *ecdh.PrivateKey, other []byte, t transcript) (k sessionKeys, err error) {
 	public, err := ecdh.X25519().NewPublicKey(other)
 	if err != nil {
 		return k, err
 	}
-	shared, err := own.ECDH(public) // which refuses keys that would make it known
+	shared, err := own.ECDH(public) // ECDH rejects public keys with a known result
 	if err != nil {
 		return k, err
 	}
@@ -98,8 +99,8 @@ func (s secret) keys(own *ecdh.PrivateKey, other []byte, t transcript) (k sessio
 	return k, nil
 }
 
-// sealDialed proves a secret to the node that was dialed, and wants its proof. greeting is
-// a message that goes with the own proof.
+// sealDialed proves a secret to the dialed node, and requires its proof. greeting is a
+// message sent together with this side's proof.
 func (l *links) sealDialed(conn net.Conn, s secret, greeting []byte) (*sealedConn, error) {
 	own, err := newShare()
 	if err != nil {
@@ -117,7 +118,7 @@ func (l *links) sealDialed(conn net.Conn, s secret, greeting []byte) (*sealedCon
 	if err != nil {
 		return nil, err
 	}
-	sealed := newSealedConn(conn, keys, appendMessage(nil, messageProof, s.proof(labelDialing, t)), func() { l.tampered(conn) })
+	sealed := newSealedConn(conn, keys, appendMessage(nil, messageProof, s.proof(labelDialing, t)), func() { l.logTampered(conn) })
 	if _, err := sealed.Write(greeting); err != nil {
 		return nil, err
 	}
@@ -126,12 +127,12 @@ func (l *links) sealDialed(conn net.Conn, s secret, greeting []byte) (*sealedCon
 		return nil, err
 	}
 	if !hmac.Equal(proof, s.proof(labelAccepting, t)) {
-		return nil, errors.New("it has not proved the secret of this cluster")
+		return nil, errors.New("it did not prove the secret of this cluster")
 	}
 	return sealed, nil
 }
 
-// sealAccepted challenges the node that has said hello to prove one of the secrets.
+// sealAccepted challenges the node that sent hello to prove one of the secrets.
 func (l *links) sealAccepted(conn net.Conn, hello []byte, secrets []secret) (*sealedConn, secret, error) {
 	own, err := newShare()
 	if err != nil {
@@ -146,10 +147,10 @@ func (l *links) sealAccepted(conn net.Conn, hello []byte, secrets []secret) (*se
 	}
 	t := transcript(slices.Concat(hello, own.body))
 	i := slices.IndexFunc(secrets, func(s secret) bool {
-		return !s.none() && hmac.Equal(proof, s.proof(labelDialing, t))
+		return !s.isNone() && hmac.Equal(proof, s.proof(labelDialing, t))
 	})
 	if i < 0 {
-		return nil, secret{}, &refusal{reasonSecret, "the cluster secret of the other node is none of this one's"}
+		return nil, secret{}, &refusal{reasonSecret, "the cluster secret of the other node is not among this one's"}
 	}
 	s := secrets[i]
 	keys, err := s.keys(own.private, hello[nonceBytes:], t)
@@ -157,5 +158,5 @@ func (l *links) sealAccepted(conn net.Conn, hello []byte, secrets []secret) (*se
 		return nil, secret{}, &refusal{reasonGarbled, "a key of the other node is not valid"}
 	}
 	first := appendMessage(nil, messageProof, s.proof(labelAccepting, t))
-	return newSealedConn(conn, keys.turned(), first, func() { l.tampered(conn) }), s, nil
+	return newSealedConn(conn, keys.swapped(), first, func() { l.logTampered(conn) }), s, nil
 }

@@ -19,7 +19,7 @@ import (
 	"limitsrv/certs"
 )
 
-// testSecrets is a file of secrets, by digits, or NoSecret.
+// testSecrets returns a file of secrets, by digits, or NoSecret.
 func testSecrets(t testing.TB, digits ...string) *Secrets {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "secrets")
@@ -51,15 +51,15 @@ func TestSecretFile(t *testing.T) {
 		name, text  string
 		unprotected bool
 		secrets     int
-		want        string // in the error; empty: there is none
+		want        string // in the error; empty: no error
 	}{
 		{"reads one", a, false, 1, ""},
 		{"reads several, with comments and empty lines", "# of 2026\r\n" + a + "\r\n\n  " + b + "  \n", false, 2, ""},
-		{"reads none where that is meant", a + "\nnone\n", true, 2, ""},
-		{"refuses none elsewhere", a + "\nnone\n", false, 0, "line 2: none lets any node in"},
+		{"accepts none if unprotected", a + "\nnone\n", true, 2, ""},
+		{"refuses none elsewhere", a + "\nnone\n", false, 0, "line 2: none accepts any node"},
 		{"refuses a short one", a + "\nhunter2\n", false, 0, "line 2: a cluster secret has at least 16 bytes, not 7"},
 		{"refuses an empty file", "\n#" + a, false, 0, "it has no secret"},
-		{"refuses a crowd", strings.Repeat(a+"\n", maxSecrets+1), false, 0, "line 9: it may have at most 8"},
+		{"refuses too many", strings.Repeat(a+"\n", maxSecrets+1), false, 0, "line 9: it may have at most 8"},
 	} {
 		list, err := parseSecrets(tt.text, tt.unprotected)
 		if err == nil != (tt.want == "") || err != nil && (!strings.Contains(err.Error(), tt.want) || strings.Contains(err.Error(), "hunter")) {
@@ -71,27 +71,27 @@ func TestSecretFile(t *testing.T) {
 	}
 }
 
-// TestSecretLinks dials with secrets, and without.
+// Nodes dial with and without secrets.
 func TestSecretLinks(t *testing.T) {
 	ca := newTestCA(t)
 	for _, tt := range []struct {
 		name               string
 		listening, dialing []string
 		tls                *certs.Files // of both
-		want               string       // in the error of the side that dials; empty: there is none
+		want               string       // in the dialing side's error; empty: no error
 		logged             string
 	}{
 		{"the same secret", []string{"a"}, []string{"a"}, nil, "", ""},
 		{"the second of them", []string{"b", "a"}, []string{"a"}, nil, "", ""},
 		{"one more", []string{"a"}, []string{"a", "b"}, nil, "", ""},
-		{"not yet on the other node", []string{"a"}, []string{"b", "a"}, nil, "is none of this one's", "is none of this one's"},
-		{"another secret", []string{"a"}, []string{"b"}, nil, "is none of this one's", "is none of this one's"},
-		{"none to a secret", []string{"a"}, nil, nil, "wants a proof", "gives none"},
+		{"not yet on the other node", []string{"a"}, []string{"b", "a"}, nil, "is not among this one's", "is not among this one's"},
+		{"another secret", []string{"a"}, []string{"b"}, nil, "is not among this one's", "is not among this one's"},
+		{"none to a secret", []string{"a"}, nil, nil, "requires proof", "sent none"},
 		{"none to a secret that is not needed yet", []string{"a", "none"}, nil, nil, "", ""},
 		{"a secret that is not needed yet to none", nil, []string{"none", "a"}, nil, "", ""},
 		{"a secret to none", nil, []string{"a", "none"}, nil, "this one has none", "this one has none"},
 		{"the same secret over TLS", []string{"a"}, []string{"a"}, ca.issue(t, "node"), "", ""},
-		{"another secret over TLS", []string{"a"}, []string{"b"}, ca.issue(t, "node"), "is none of this one's", "is none of this one's"},
+		{"another secret over TLS", []string{"a"}, []string{"b"}, ca.issue(t, "node"), "is not among this one's", "is not among this one's"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var log records
@@ -122,7 +122,7 @@ func TestSecretLinks(t *testing.T) {
 	}
 }
 
-// A wiretap is a connection of which all bytes are kept.
+// A wiretap is a connection that records all bytes.
 type wiretap struct {
 	net.Conn
 	mu         sync.Mutex
@@ -144,7 +144,7 @@ func (w *wiretap) Write(data []byte) (int, error) {
 	return w.Conn.Write(data)
 }
 
-// tapped dials a node at some links, and keeps the bytes.
+// tapped dials the node of the given links through a wiretap.
 func tapped(t *testing.T, o linkOptions, to *links) (tap *wiretap, link net.Conn, err error) {
 	t.Helper()
 	o.dial = func(ctx context.Context, address string) (net.Conn, error) {
@@ -157,41 +157,41 @@ func tapped(t *testing.T, o linkOptions, to *links) (tap *wiretap, link net.Conn
 	return tap, link, err
 }
 
-// tellsNothing wants bytes to have no id.
-func tellsNothing(t *testing.T, who string, wire []byte) {
+// revealsNothing requires that bytes contain no id.
+func revealsNothing(t *testing.T, who string, wire []byte) {
 	t.Helper()
 	answer, _ := appendAnswer(nil, identity{clusterA, testNode("1")})
 	answer = answer[messageHead:]
 	for _, private := range [][]byte{answer[:len(clusterID{})], answer[len(clusterID{}):], bytes.Repeat([]byte{0x22}, nodeBytes), []byte("127.0.0.1")} {
 		if bytes.Contains(wire, private) {
-			t.Errorf("%s is told %x: %x", who, private, wire)
+			t.Errorf("%s receives %x: %x", who, private, wire)
 		}
 	}
 }
 
-// TestSecretTellsNothing reads all that goes over the wire.
-func TestSecretTellsNothing(t *testing.T) {
+// The bytes of links with a secret contain no ids.
+func TestSecretRevealsNothing(t *testing.T) {
 	a, b := testSecrets(t, "a"), testSecrets(t, "b")
 	listening := tcpLinks(t, identity{clusterA, testNode("1")}, linkOptions{secrets: a, call: echo})
 	tap, link, err := tapped(t, linkOptions{secrets: a}, listening)
 	if err != nil {
 		t.Fatal(err)
 	}
-	io.WriteString(link, "a key of somebody")
+	io.WriteString(link, "a key of a client")
 	tap.mu.Lock()
-	tellsNothing(t, "a node that listens to members", append(tap.read.Bytes(), tap.sent.Bytes()...))
-	if bytes.Contains(tap.sent.Bytes(), []byte("somebody")) {
+	revealsNothing(t, "a node that listens to members", append(tap.read.Bytes(), tap.sent.Bytes()...))
+	if bytes.Contains(tap.sent.Bytes(), []byte("a client")) {
 		t.Error("a link is not encrypted")
 	}
 	tap.mu.Unlock()
 	for name, secrets := range map[string]*Secrets{"another secret": b, "none": nil} {
 		tap, _, err := tapped(t, linkOptions{secrets: secrets}, listening)
 		if err == nil {
-			t.Errorf("%s is let in", name)
+			t.Errorf("%s is accepted", name)
 		}
-		tellsNothing(t, "a stranger with "+name, tap.read.Bytes())
+		revealsNothing(t, "an unauthenticated node with "+name, tap.read.Bytes())
 	}
-	// A stranger that is dialed, and asks for a proof.
+	// An unauthenticated node that is dialed, and asks for a proof.
 	network := newPipeNet()
 	impostor := network.listen("two:2")
 	told := make(chan []byte)
@@ -210,13 +210,13 @@ func TestSecretTellsNothing(t *testing.T) {
 		told <- tap.read.Bytes()
 	}()
 	dialing := serveLinks(t, identity{clusterA, testNode("1")}, linkOptions{secrets: a, listener: network.listen("127.0.0.1:1"), dial: network.dial})
-	if _, err := dialing.dial(t.Context(), linkCall, "two:2", ""); err == nil || !strings.Contains(err.Error(), "has not proved") {
+	if _, err := dialing.dial(t.Context(), linkCall, "two:2", ""); err == nil || !strings.Contains(err.Error(), "did not prove") {
 		t.Errorf("dial of an impostor is %v", err)
 	}
-	tellsNothing(t, "an impostor", <-told)
+	revealsNothing(t, "an impostor", <-told)
 }
 
-// TestSecretReplay sends the bytes of a link that was made once more.
+// The bytes of an earlier link are replayed.
 func TestSecretReplay(t *testing.T) {
 	var log records
 	secrets := testSecrets(t, "a")
@@ -235,13 +235,13 @@ func TestSecretReplay(t *testing.T) {
 	if _, err := readExpected(again, messageChallenge); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := readExpected(again, messageProof); err == nil || !strings.Contains(err.Error(), "none of this one's") {
+	if _, err := readExpected(again, messageProof); err == nil || !strings.Contains(err.Error(), "not among this one's") {
 		t.Errorf("a replay is answered %v", err)
 	}
-	log.await(t, "none of this one's")
+	log.await(t, "not among this one's")
 }
 
-// TestSecretReflection answers a node with its own bytes, and with its own answers.
+// A node gets its own bytes, and its own answers, back.
 func TestSecretReflection(t *testing.T) {
 	secrets := testSecrets(t, "a")
 	node := tcpLinks(t, identity{clusterA, testNode("1")}, linkOptions{secrets: secrets})
@@ -256,7 +256,7 @@ func TestSecretReflection(t *testing.T) {
 			proof, _ := readExpected(conn, messageProof)
 			conn.Write(appendMessage(nil, messageProof, proof))
 			io.Copy(conn, conn)
-		}, "has not proved the secret"},
+		}, "did not prove the secret"},
 		{"an answer without a proof", func(conn net.Conn) {
 			readExpected(conn, messageHello)
 			answer, _ := appendAnswer(nil, identity{clusterA, testNode("2")})
@@ -301,7 +301,7 @@ func echo(_ context.Context, _ greeting, _ string, body json.RawMessage) (any, e
 	return body, nil
 }
 
-// TestSecretRotation goes from no secret to one, and on to another, under links that stand.
+// A cluster goes from no secret to one, and on to another, without losing links.
 func TestSecretRotation(t *testing.T) {
 	files := [2]string{testSecrets(t, NoSecret).file, testSecrets(t, NoSecret).file}
 	synctest.Test(t, func(t *testing.T) {
@@ -336,27 +336,27 @@ func TestSecretRotation(t *testing.T) {
 		for _, step := range [][]string{{"none", "a"}, {"a", "none"}, {"a"}, {"a", "b"}, {"b", "a"}, {"b"}} {
 			for i := range nodes { // one after the other
 				writeSecrets(t, files[i], step...)
-				time.Sleep(secretsEvery)
+				time.Sleep(secretsReloadInterval)
 				both(fmt.Sprintf("node %d has %v", i+1, step))
 				for _, n := range nodes {
-					n.endStale(time.Now())
+					n.closeStale(time.Now())
 				}
 			}
 		}
 		if n := strings.Count(log.String(), "cluster secrets have changed"); n != 12 {
 			t.Errorf("changes are logged %d times, want 12:\n%s", n, &log)
 		}
-		time.Sleep(lingering)
+		time.Sleep(secretGrace)
 		for _, n := range nodes {
-			n.endStale(time.Now())
+			n.closeStale(time.Now())
 		}
 		if _, err := standing.Read(make([]byte, 1)); err == nil {
-			t.Error("a link that was made without a secret stands")
+			t.Error("a link made without a secret is still open")
 		}
 		writeSecrets(t, files[0], "none")
 		secrets[0].unprotected = false
 		for range 3 {
-			time.Sleep(secretsEvery)
+			time.Sleep(secretsReloadInterval)
 			both("with a file that can't be used")
 		}
 		if n := strings.Count(log.String(), "can't be read"); n != 1 {

@@ -17,55 +17,55 @@ import (
 	"limitsrv/engine"
 )
 
-// linkOptions configure links. All functions may be called by many at once.
+// linkOptions configure links. Concurrency: all functions may be called by any goroutine.
 type linkOptions struct {
 	listener net.Listener
 	dial     func(ctx context.Context, address string) (net.Conn, error)
-	address  string       // at which others reach this node
+	address  string       // at which other nodes reach this one
 	tls      *certs.Files // nil: without TLS
 	secrets  *Secrets     // nil: none
-	// identity is that of this node as of now.
+	// identity returns this node's current identity.
 	identity func() identity
-	// call answers a call. Its context ends when the caller has hung up.
+	// call answers a call. Its context ends when the caller hangs up.
 	call func(ctx context.Context, from greeting, name string, body json.RawMessage) (any, error)
-	// exec carries out what another node forwards. It must not block for long. done is
-	// to be called once, from any goroutine; the batch is not to be touched after it.
+	// exec executes a batch forwarded by another node. It must not block for long. It must
+	// call done once, from any goroutine, and not touch the batch after that.
 	exec func(batch *engine.Batch, done func(error))
-	// commit follows the execs of what was read at once.
+	// commit follows the execs of all batches read at once.
 	commit func()
-	// lost is told that a link for raft, made by another node, has ended. It must not block.
+	// lost is called when another node's raft link has ended. It must not block.
 	lost func(node string)
 	log  *slog.Logger
-	// timeout bounds a greeting, a dial, and how long a peer may take to read an answer.
+	// timeout bounds a greeting, a dial, and a peer's reading of an answer.
 	timeout time.Duration
-	// patience is how long the leader may owe the answers to what was forwarded, while
-	// it is the leader: longer than its disk may take.
-	patience time.Duration
+	// answerTimeout bounds the current leader's answers to forwarded requests: longer than
+	// its disk may take.
+	answerTimeout time.Duration
 }
 
-// Bounds of what others may hold of this node.
+// Bounds of this node's resources used by other nodes.
 const (
-	// maxGreeting is how many connections may not have greeted yet; one more, and the
-	// oldest goes of the host that has the most of them.
+	// maxGreeting bounds the connections that have not greeted yet; beyond it the oldest
+	// connection of the host with the most is closed.
 	maxGreeting = 64
-	// maxAccepted is how many accepted connections there may be in all.
+	// maxAccepted bounds all accepted connections.
 	maxAccepted = 512
-	// maxAcceptPause is how long accepting pauses at most when it fails.
+	// maxAcceptPause bounds the pause after Accept fails.
 	maxAcceptPause = time.Second
-	// lingering is how long a link may go on when the secret that it was made with is not
-	// accepted any more.
-	lingering = 5 * time.Second
+	// secretGrace is the time for which a link may continue when its secret is no longer
+	// accepted.
+	secretGrace = 5 * time.Second
 )
 
-// links are the connections with other nodes: one port for those of raft, for requests
-// forwarded to the leader, and for calls. Each begins with a greeting that tells which
-// of them it is, and between which nodes.
+// links are the connections with other nodes: one port for raft, for requests forwarded to
+// the leader, and for calls. Each connection begins with a greeting that names its kind
+// and both nodes.
 type links struct {
 	o            linkOptions
 	certificates *certificates // nil: without TLS
 	refusals     refusals
 	refusedLinks atomic.Int64
-	raftConns    chan net.Conn // accepted, for the transport of raft
+	raftConns    chan net.Conn // accepted, for raft's transport
 
 	closing context.Context
 	cancel  context.CancelFunc
@@ -78,7 +78,7 @@ type links struct {
 	greeting []*linkConn // accepted and yet to greet, the oldest first
 }
 
-// newLinks fails if the files for TLS can't be read. The caller closes the links.
+// newLinks fails if the TLS files can not be read. The caller must close the links.
 func newLinks(o linkOptions) (*links, error) {
 	l := &links{o: o, raftConns: make(chan net.Conn), open: make(map[*linkConn]struct{})}
 	if o.tls != nil {
@@ -94,7 +94,7 @@ func newLinks(o linkOptions) (*links, error) {
 
 // serve accepts connections until close.
 func (l *links) serve() {
-	if !l.begin() {
+	if !l.beginGoroutine() {
 		return
 	}
 	defer l.wait.Done()
@@ -119,8 +119,8 @@ func (l *links) serve() {
 	}
 }
 
-// close ends all links and returns when all that ran for them has ended. Answers of
-// execs may come later still.
+// close ends all links and returns when all their goroutines have ended. Answers of execs
+// may still come later.
 func (l *links) close() error {
 	l.mu.Lock()
 	l.closed = true
@@ -136,8 +136,8 @@ func (l *links) close() error {
 	return err
 }
 
-// begin counts a goroutine that close waits for, unless links are closed.
-func (l *links) begin() bool {
+// beginGoroutine counts a goroutine that close waits for, unless links are closed.
+func (l *links) beginGoroutine() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
@@ -157,7 +157,7 @@ func (l *links) accept(raw net.Conn) {
 	}
 	if l.accepted >= maxAccepted {
 		l.mu.Unlock()
-		l.refused(raw, &refusal{reasonBusy, fmt.Sprintf("this node has %d links already, which is all it takes", maxAccepted)})
+		l.refused(raw, &refusal{reasonBusy, fmt.Sprintf("this node already has %d links, the maximum", maxAccepted)})
 		raw.Close()
 		return
 	}
@@ -165,7 +165,7 @@ func (l *links) accept(raw net.Conn) {
 	l.accepted++
 	var oldest *linkConn
 	if len(l.greeting) == maxGreeting {
-		i := crowding(l.greeting)
+		i := oldestOfBusiest(l.greeting)
 		oldest = l.greeting[i]
 		l.greeting = slices.Delete(l.greeting, i, i+1)
 	}
@@ -177,12 +177,12 @@ func (l *links) accept(raw net.Conn) {
 	}
 	go func() {
 		defer l.wait.Done()
-		l.welcome(conn)
+		l.serveLink(conn)
 	}()
 }
 
-// crowding is the oldest connection of the host that has the most of them.
-func crowding(conns []*linkConn) (oldest int) {
+// oldestOfBusiest returns the index of the oldest connection of the host with the most.
+func oldestOfBusiest(conns []*linkConn) (oldest int) {
 	first, count := make(map[string]int), make(map[string]int)
 	for i, c := range conns {
 		host := remoteHost(c)
@@ -199,8 +199,8 @@ func crowding(conns []*linkConn) (oldest int) {
 	return oldest
 }
 
-// welcome greets the node that has connected and serves the link until it ends.
-func (l *links) welcome(conn *linkConn) {
+// serveLink admits the node that has connected and serves the link until it ends.
+func (l *links) serveLink(conn *linkConn) {
 	secured, from, err := l.admit(conn)
 	l.mu.Lock()
 	if i := slices.Index(l.greeting, conn); i >= 0 {
@@ -223,10 +223,10 @@ func (l *links) welcome(conn *linkConn) {
 	l.serveForwarded(secured)
 }
 
-// track makes a connection one that close ends. mu is held, and links are open.
+// track registers a connection for close. Requires: mu is held, and links are open.
 func (l *links) track(raw net.Conn, accepted bool) *linkConn {
 	if tcp, ok := raw.(*net.TCPConn); ok {
-		// If these fail the connection has, and the next use of it says so.
+		// If these fail, the connection has failed, and its next use reports that.
 		tcp.SetNoDelay(true)
 		tcp.SetKeepAliveConfig(net.KeepAliveConfig{Enable: true, Idle: 5 * time.Second, Interval: 5 * time.Second, Count: 3})
 	}
@@ -235,8 +235,8 @@ func (l *links) track(raw net.Conn, accepted bool) *linkConn {
 	return conn
 }
 
-// dial makes a link to the node at an address, over which both have greeted.
-// expected is its id, or empty if any will do.
+// dial makes a link to the node at an address and exchanges greetings. expected is its id,
+// or empty if any is accepted.
 func (l *links) dial(ctx context.Context, kind linkKind, address, expected string) (net.Conn, error) {
 	ctx, cancel := context.WithTimeout(ctx, l.o.timeout)
 	defer cancel()
@@ -261,28 +261,28 @@ func (l *links) dial(ctx context.Context, kind linkKind, address, expected strin
 	return secured, nil
 }
 
-// A linkConn is a connection that links know of until it is closed.
+// A linkConn is a connection that links track until it is closed.
 type linkConn struct {
 	net.Conn
 	links    *links
 	accepted bool
-	// made says that the link was greeted with a secret, and stale since when that is not
-	// accepted any more; zero: it is. The mutex of links guards them.
-	made   bool
-	secret secret
-	stale  time.Time
+	// greeted: secret is set. stale is the time since which that secret is not accepted;
+	// zero: it is. The mutex of links guards them.
+	greeted bool
+	secret  secret
+	stale   time.Time
 }
 
-// madeWith notes the secret that a link is made with.
-func (l *links) madeWith(conn *linkConn, s secret) {
+// recordSecret records the secret with which a link is made.
+func (l *links) recordSecret(conn *linkConn, s secret) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	conn.made, conn.secret = true, s
+	conn.greeted, conn.secret = true, s
 }
 
-// endStale closes links some time after the secret that they were made with has ceased to
-// be accepted. It is to be called every so often.
-func (l *links) endStale(now time.Time) {
+// closeStale closes links when their secret has not been accepted for secretGrace. It must
+// be called periodically.
+func (l *links) closeStale(now time.Time) {
 	if l.o.secrets == nil {
 		return
 	}
@@ -291,12 +291,12 @@ func (l *links) endStale(now time.Time) {
 	l.mu.Lock()
 	for conn := range l.open {
 		switch {
-		case !conn.made:
+		case !conn.greeted:
 		case slices.Contains(secrets, conn.secret):
 			conn.stale = time.Time{}
 		case conn.stale.IsZero():
 			conn.stale = now
-		case now.Sub(conn.stale) >= lingering:
+		case now.Sub(conn.stale) >= secretGrace:
 			over = append(over, conn)
 		}
 	}
@@ -322,8 +322,8 @@ func (c *linkConn) Close() error {
 	return c.Conn.Close()
 }
 
-// A securedConn is TLS over a link. Closing it says no good-bye, which would wait for
-// a peer that does not read: all that goes over links says itself where it ends.
+// A securedConn is TLS over a link. Close sends no close_notify, which would block on a
+// peer that does not read: all messages on links carry their own lengths.
 type securedConn struct {
 	*tls.Conn
 	under *linkConn

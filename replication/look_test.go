@@ -7,7 +7,7 @@ import (
 	"limitsrv/engine"
 )
 
-// execOn has a batch of ops decided by a node.
+// execOn has a node decide a batch of ops.
 func execOn(t *testing.T, n *Node, b *engine.Batch) []engine.Decision {
 	t.Helper()
 	answer := make(chan error, 1)
@@ -19,9 +19,8 @@ func execOn(t *testing.T, n *Node, b *engine.Batch) []engine.Decision {
 	return b.Decisions
 }
 
-// What was seen of a key holds until it changes, whoever is asked for it and
-// however: by a batch that may change something or only looks, from a state that
-// may be behind or not.
+// A watched fingerprint holds until the key changes, at each node and for each kind of
+// batch: one that may change keys, a read-only one, and a stale read.
 func TestExpect(t *testing.T) {
 	c := startCluster(t, 3, func(o *Options) { o.ElectionTimeout = noElection() }) // another leader is another term
 	leader := c.leader()
@@ -35,7 +34,7 @@ func TestExpect(t *testing.T) {
 		for _, expecting := range nodes {
 			for i := range 8 {
 				watchesStale, expectsStale, changes := i&1 > 0, i&2 > 0, i&4 > 0
-				c.agree()
+				c.waitForAgreement()
 				seen := execOn(t, watching, &engine.Batch{Stale: watchesStale, Ops: []engine.Op{{Kind: engine.Watch, Key: key}}})[0].Remaining
 				then := change
 				if !changes {
@@ -52,7 +51,7 @@ func TestExpect(t *testing.T) {
 					}
 					if !changes && want {
 						execOn(t, watching, &engine.Batch{Ops: []engine.Op{change}})
-						c.agree()
+						c.waitForAgreement()
 					}
 				}
 			}
@@ -60,20 +59,20 @@ func TestExpect(t *testing.T) {
 	}
 }
 
-// A cluster that has decided nothing yet goes by its nodes' clocks.
-func TestNowOfANewCluster(t *testing.T) {
+// A cluster without decisions uses its nodes' clocks.
+func TestNowOfNewCluster(t *testing.T) {
 	c := startCluster(t, 3, nil)
 	c.leader()
 	for _, n := range c.nodes {
-		eventually(t, "a node has its seat", func() bool { return n.seat.Load() != nil })
+		eventually(t, "a node has started raft", func() bool { return n.stack.Load() != nil })
 		if off := time.Until(time.Unix(0, int64(n.Now()))); off.Abs() > time.Minute {
 			t.Errorf("the time is off by %v", off)
 		}
 	}
 }
 
-// Who has an answer finds it in what the node tells about itself.
-func TestAnsweredIsTold(t *testing.T) {
+// An answered decision is visible in the node's status.
+func TestStatusShowsAnswered(t *testing.T) {
 	c := startCluster(t, 1, nil)
 	n := c.leader()
 	for range 2000 {

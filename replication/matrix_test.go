@@ -12,8 +12,8 @@ import (
 	"limitsrv/persist"
 )
 
-// fileWounds are damages of a file; nil: it is gone.
-var fileWounds = []struct {
+// fileDamages are kinds of damage to a file; nil: it is removed.
+var fileDamages = []struct {
 	name string
 	do   func(data []byte) []byte
 }{
@@ -34,11 +34,11 @@ var fileWounds = []struct {
 
 func junk(n int) []byte { return bytes.Repeat([]byte("limitsrv? "), n/10+1)[:n] }
 
-// TestEachFile damages each file of a node that was ended in each way. Then it has all that
-// it had; or it is refused with what to do, and Check finds damage.
+// Each file of a stopped node is damaged in each way. The node then has its complete
+// state, or is refused with a remedy, and Check reports damage.
 func TestEachFile(t *testing.T) {
 	t.Parallel()
-	_, n := startEnded(t)
+	_, n := stoppedNode(t)
 	whole, err := Inspect(n.o)
 	if err != nil {
 		t.Fatal(err)
@@ -50,7 +50,7 @@ func TestEachFile(t *testing.T) {
 		}
 		name, err := filepath.Rel(n.o.Dir, path)
 		files++
-		for _, w := range fileWounds {
+		for _, w := range fileDamages {
 			o := n.o
 			o.Dir = t.TempDir()
 			if err := errors.Join(os.CopyFS(o.Dir, os.DirFS(n.o.Dir)), wounded(filepath.Join(o.Dir, name), w.do)); err != nil {

@@ -10,15 +10,15 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// A Change is one of the members of a cluster.
+// A Change changes the members of a cluster, or its leader.
 type Change struct {
 	Kind ChangeKind `json:"kind"`
-	// Node is whom it is about: an id, or the address of its Raft. Of a Transfer it may
-	// be empty: whoever is furthest.
+	// Node is the id or the Raft address of the node to remove or to lead. A Transfer may
+	// leave it empty: raft selects the node with the most entries.
 	Node string `json:"node"`
 }
 
-// ChangeKind says what is to change.
+// A ChangeKind is a kind of Change.
 type ChangeKind string
 
 const (
@@ -26,15 +26,15 @@ const (
 	Forget ChangeKind = "forget"
 	// Leave removes the node that is asked.
 	Leave ChangeKind = "leave"
-	// Transfer has another node lead.
+	// Transfer transfers leadership.
 	Transfer ChangeKind = "transfer"
 )
 
 // changeTimeout bounds a change of the members.
 const changeTimeout = 5 * time.Second
 
-// Change has the leader change the members. done is called once, from another
-// goroutine, with nil when it is so.
+// Change submits a change to the leader. done is called once, from another goroutine, with
+// nil when the change is made.
 func (n *Node) Change(c Change, done func(error)) {
 	if c.Kind == Leave {
 		c = Change{Forget, n.identity().Node}
@@ -46,12 +46,12 @@ func (n *Node) Change(c Change, done func(error)) {
 	})
 }
 
-// changeAnywhere has the change made by whoever leads. A leader that is to go hands
-// its office over first.
+// changeAnywhere makes the change on the current leader and retries while there is none. A
+// leader that is to be removed transfers leadership first.
 func (n *Node) changeAnywhere(ctx context.Context, c Change) error {
 	for {
 		err := n.changeAtLeader(ctx, c)
-		if !errors.Is(err, errNotTaken) {
+		if !errors.Is(err, errNotAccepted) {
 			return err
 		}
 		select {
@@ -63,33 +63,33 @@ func (n *Node) changeAnywhere(ctx context.Context, c Change) error {
 }
 
 func (n *Node) changeAtLeader(ctx context.Context, c Change) error {
-	office := n.office()
+	lead := n.leadership()
 	switch {
-	case office.leading && c.Kind == Forget && n.isSelf(c.Node):
-		if len(serversOf(office.seat.raft)) == 1 {
-			return errors.New("the last member can't leave: end it instead")
+	case lead.leading && c.Kind == Forget && n.isSelf(c.Node):
+		if len(serversOf(lead.stack.raft)) == 1 {
+			return errors.New("the last member can't leave: stop it instead")
 		}
-		if err := n.transfer(ctx, office.seat, ""); err != nil {
+		if err := n.transfer(ctx, lead.stack, ""); err != nil {
 			return err
 		}
-		return errNotTaken
-	case office.leading:
+		return errNotAccepted
+	case lead.leading:
 		return n.change(ctx, c)
-	case office.leader.Raft == "" || office.elected:
-		return errNotTaken
+	case lead.leader.Raft == "" || lead.elected:
+		return errNotAccepted
 	}
-	err := n.links.call(ctx, office.leader.Raft, callChange, c, nil)
-	if coded := (*codedError)(nil); errors.As(err, &coded) && *coded == *errElsewhere {
-		return errNotTaken
+	err := n.links.call(ctx, lead.leader.Raft, callChange, c, nil)
+	if coded := (*codedError)(nil); errors.As(err, &coded) && *coded == *errNotLeader {
+		return errNotAccepted
 	}
 	return err
 }
 
 func (n *Node) isSelf(node string) bool { return node == n.identity().Node || node == n.o.Raft }
 
-// change makes a change, on the leader.
+// change makes a change. Requires: this node leads.
 func (n *Node) change(ctx context.Context, c Change) error {
-	s, err := n.leaderSeat()
+	s, err := n.leaderStack()
 	if err != nil {
 		return err
 	}
@@ -97,12 +97,12 @@ func (n *Node) change(ctx context.Context, c Change) error {
 	case Transfer:
 		return n.transfer(ctx, s, c.Node)
 	case Forget:
-		return n.remove(ctx, s, c.Node, "it was asked for")
+		return n.remove(ctx, s, c.Node, "it was requested")
 	}
 	return fmt.Errorf("there is no change %q of the members", c.Kind)
 }
 
-// find is the member of an id, or of an address.
+// find returns the member with an id or an address.
 func find(r *raft.Raft, node string) (raft.Server, error) {
 	for _, s := range r.GetConfiguration().Configuration().Servers {
 		if string(s.ID) == node || string(s.Address) == node {
@@ -112,8 +112,8 @@ func find(r *raft.Raft, node string) (raft.Server, error) {
 	return raft.Server{}, fmt.Errorf("unknown node %s", node)
 }
 
-// remove takes a member out of the cluster.
-func (n *Node) remove(ctx context.Context, s *seat, node, why string) error {
+// remove removes a member from the cluster.
+func (n *Node) remove(ctx context.Context, s *raftStack, node, why string) error {
 	server, err := find(s.raft, node)
 	if err != nil {
 		return err
@@ -121,13 +121,14 @@ func (n *Node) remove(ctx context.Context, s *seat, node, why string) error {
 	if err := s.raft.RemoveServer(server.ID, 0, remaining(ctx)).Error(); err != nil {
 		return fmt.Errorf("remove node %s: %w", node, err)
 	}
-	n.log.Warn("a node was removed from the cluster", "node", string(server.ID), "raft", string(server.Address), "why", why)
-	n.learn(s.raft)
-	n.known.forget()
+	n.log.Warn("a node was removed from the cluster", "node", string(server.ID), "raft", string(server.Address), "reason", why)
+	n.refreshServers(s.raft)
+	n.peers.prune()
 	return s.proposeControl(ctx, controlEntry{Gone: string(server.ID)})
 }
 
-// remaining is what is left of a context's time; 0, as raft wants it, for no end.
+// remaining returns the time until the context's deadline; 0, raft's value for no timeout,
+// if there is none.
 func remaining(ctx context.Context) time.Duration {
 	deadline, ok := ctx.Deadline()
 	if !ok {
@@ -136,10 +137,10 @@ func remaining(ctx context.Context) time.Duration {
 	return max(time.Until(deadline), time.Millisecond)
 }
 
-// admit makes a node a member, without a vote until it has caught up. Only the leader does.
-// A node that was at its address is gone, as the new one is there.
+// admit makes a node a member, without a vote until it has caught up. Requires: this node
+// leads. Another node at the same address is removed, because the new one replaced it.
 func (n *Node) admit(ctx context.Context, m Member) (joinReply, error) {
-	s, err := n.leaderSeat()
+	s, err := n.leaderStack()
 	if err != nil {
 		return joinReply{}, err
 	}
@@ -156,7 +157,7 @@ func (n *Node) admit(ctx context.Context, m Member) (joinReply, error) {
 	if err := s.raft.AddNonvoter(raft.ServerID(m.Node), raft.ServerAddress(m.Raft), 0, remaining(ctx)).Error(); err != nil {
 		return joinReply{}, fmt.Errorf("add node %s: %w", m.Node, err)
 	}
-	n.learn(s.raft)
+	n.refreshServers(s.raft)
 	n.log.Info("a node joins the cluster", "node", m.Node, "raft", m.Raft)
 	if err := s.proposeControl(ctx, controlEntry{Member: &m}); err != nil {
 		return joinReply{}, err
@@ -165,18 +166,18 @@ func (n *Node) admit(ctx context.Context, m Member) (joinReply, error) {
 	return joinReply{Cluster: own.Cluster, Seed: own.Seed}, nil
 }
 
-// admissible refuses a node that could not carry the log out.
-func (s *seat) admissible(m Member) error {
-	if level := s.machine.level(); m.Level < level {
-		return fmt.Errorf("the cluster uses features up to level %d, and limitsrv %s knows them up to %d: run a newer one", level, m.Version, m.Level)
+// admissible returns an error for a node that could not apply the log.
+func (s *raftStack) admissible(m Member) error {
+	if level := s.fsm.level(); m.Level < level {
+		return fmt.Errorf("the cluster uses features up to level %d, and limitsrv %s supports them up to %d: run a newer one", level, m.Version, m.Level)
 	}
 	return checkAddress("--raft", m.Raft)
 }
 
-// transfer has another node lead: a given one, or the one with the most entries. A
-// transfer that failed leaves raft v1.7.3 refusing all (issue 696), so raft begins anew
-// then. It returns when ctx ends, also while raft waits for its disk.
-func (n *Node) transfer(ctx context.Context, s *seat, node string) error {
+// transfer transfers leadership to a node, or, if node is "", to the one with the most
+// entries. After a failed transfer raft v1.7.3 rejects all requests (issue 696), so raft
+// is restarted then. transfer returns when ctx ends, also while raft waits for its disk.
+func (n *Node) transfer(ctx context.Context, s *raftStack, node string) error {
 	if !n.hasSuccessor(s, node) {
 		return errors.New("there is no other voter that could lead")
 	}
@@ -193,18 +194,18 @@ func (n *Node) transfer(ctx context.Context, s *seat, node string) error {
 	}
 	err := await(ctx, future())
 	if err == nil {
-		n.log.Info("this node has handed the lead over")
+		n.log.Info("leadership transferred")
 		return nil
 	}
-	if !n.leaving.Load() && isLeader(s.raft) {
-		n.wait.Go(func() { n.restart("a transfer of leadership failed") })
+	if !n.steppingDown.Load() && isLeader(s.raft) {
+		n.wait.Go(func() { n.restartRaft("a leadership transfer failed") })
 	}
-	return fmt.Errorf("transfer of leadership: %w", err)
+	return fmt.Errorf("leadership transfer: %w", err)
 }
 
-// await returns the error of a future, or of ctx if that ends before. The goroutine that
-// it starts then stays until raft answers, which raft v1.7.3 never does for a transfer that
-// it was asked for just before its Shutdown: so nobody waits for it.
+// await returns the error of a future, or the cause of ctx if that ends first. Its
+// goroutine then stays until raft answers, which raft v1.7.3 never does for a transfer
+// requested just before Shutdown; so Close does not wait for this goroutine.
 func await(ctx context.Context, f raft.Future) error {
 	done := make(chan error, 1)
 	go func() { done <- f.Error() }()
@@ -216,8 +217,8 @@ func await(ctx context.Context, f raft.Future) error {
 	}
 }
 
-// hasSuccessor says whether there is another voter.
-func (n *Node) hasSuccessor(s *seat, node string) bool {
+// hasSuccessor reports whether another voter exists, and is node if that is given.
+func (n *Node) hasSuccessor(s *raftStack, node string) bool {
 	return slices.ContainsFunc(s.raft.GetConfiguration().Configuration().Servers, func(x raft.Server) bool {
 		return x.Suffrage == raft.Voter && string(x.ID) != n.identity().Node && (node == "" || string(x.ID) == node || string(x.Address) == node)
 	})

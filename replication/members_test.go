@@ -11,7 +11,7 @@ import (
 	"limitsrv/testwait"
 )
 
-// join opens a node that joins, and has it be one of c's.
+// join opens a node that joins, and adds it to c.
 func (c *testCluster) join(change func(*Options)) *Node {
 	c.t.Helper()
 	o := c.options(c.t.TempDir(), freeAddresses(c.t, 1)[0])
@@ -31,20 +31,20 @@ func (c *testCluster) changed(n *Node, change Change) error {
 	return <-done
 }
 
-// has says whether the leader has a member of that id.
+// has reports whether the leader has a member with that id.
 func (c *testCluster) has(node string) bool {
 	return slices.ContainsFunc(c.leader().Status().Members, func(m MemberStatus) bool { return m.Node == node })
 }
 
-// expectFatal makes the end of a node by itself what is to happen.
+// expectFatal makes a call of Fatal the expected outcome.
 func expectFatal(o *Options) <-chan error {
 	failed := make(chan error, 1)
 	o.Fatal = func(err error) { failed <- err }
 	return failed
 }
 
-// comes waits for what comes through a channel.
-func comes[T any](t testing.TB, what string, from <-chan T) (got T) {
+// receive waits for a value from a channel.
+func receive[T any](t testing.TB, what string, from <-chan T) (got T) {
 	t.Helper()
 	select {
 	case got = <-from:
@@ -62,7 +62,7 @@ func TestMemberJoins(t *testing.T) {
 	eventually(t, "it is a member", func() bool { return c.has(joined.identity().Node) })
 	c.voters(3)
 	c.takeAll(joined, " again")
-	c.agree()
+	c.waitForAgreement()
 	if st := joined.Status(); st.Role != Follower || st.Cluster != c.leader().Status().Cluster {
 		t.Errorf("it is %+v", st)
 	}
@@ -85,9 +85,9 @@ func TestMemberThatWasWipedIsANewOne(t *testing.T) {
 	eventually(t, "it is another member", func() bool { return c.has(again.identity().Node) && !c.has(old) })
 	c.voters(3)
 	c.takeAll(again, " again")
-	c.agree()
-	if _, told := c.leader().seat.Load().machine.members()[old]; told {
-		t.Error("the log still tells about the node that it was")
+	c.waitForAgreement()
+	if _, told := c.leader().stack.Load().fsm.members()[old]; told {
+		t.Error("the log still has the former node's data")
 	}
 }
 
@@ -99,19 +99,19 @@ func TestMemberIsForgotten(t *testing.T) {
 	dead := c.other(leader)
 	c.close(dead)
 	if err := c.changed(c.other(leader), Change{Forget, "nobody"}); err == nil || !strings.Contains(err.Error(), "unknown node nobody") {
-		t.Errorf("to forget nobody: %v", err)
+		t.Errorf("to forget an unknown node: %v", err)
 	}
 	if err := c.changed(c.other(leader), Change{Forget, dead.o.Raft}); err != nil {
 		t.Fatalf("to forget a dead node by its address: %v", err)
 	}
 	if c.has(dead.identity().Node) {
-		t.Error("the dead node is a member still")
+		t.Error("the dead node is still a member")
 	}
 	alive := c.other(leader)
 	if err := c.changed(leader, Change{Forget, alive.identity().Node}); err != nil {
 		t.Fatalf("to forget a living node: %v", err)
 	}
-	if err := comes(t, "the node that was removed ends", failed[alive.o.Raft]); !strings.Contains(err.Error(), "was removed from the cluster") {
+	if err := receive(t, "the node that was removed ends", failed[alive.o.Raft]); !strings.Contains(err.Error(), "was removed from the cluster") {
 		t.Errorf("it ends with: %v", err)
 	}
 	c.close(alive)
@@ -136,7 +136,7 @@ func TestMemberLeaves(t *testing.T) {
 		if err := c.changed(gone, Change{Kind: Leave}); err != nil {
 			t.Fatalf("to leave, leading %v: %v", leading, err)
 		}
-		comes(t, "the node that left ends", failed[gone.o.Raft])
+		receive(t, "the node that left ends", failed[gone.o.Raft])
 		c.close(gone)
 		if c.has(gone.identity().Node) {
 			t.Errorf("the node that left is a member, leading %v", leading)
@@ -158,7 +158,7 @@ func TestLeadershipIsTransferred(t *testing.T) {
 	} {
 		leader := c.leader()
 		to := c.other(leader)
-		asked := to // whoever is asked tells the leader
+		asked := to // any other node redirects to the leader
 		if err := c.changed(asked, Change{Transfer, name(to)}); err != nil {
 			t.Fatalf("to transfer to %q: %v", name(to), err)
 		}
@@ -168,7 +168,7 @@ func TestLeadershipIsTransferred(t *testing.T) {
 		})
 	}
 	if err := c.changed(c.leader(), Change{Transfer, "nobody"}); err == nil {
-		t.Error("nobody leads")
+		t.Error("leadership was transferred to an unknown node")
 	}
 	c.takeAll(c.nodes[0], "")
 }
@@ -188,13 +188,13 @@ func TestStrangerIsRefused(t *testing.T) {
 	}
 }
 
-// A dead node is removed if three that vote are well without it, and not otherwise.
+// A dead node is removed only if three healthy voters remain.
 func TestDeadMemberIsRemoved(t *testing.T) {
 	t.Parallel()
 	const deadAfter = 3500 * time.Millisecond
 	c := startCluster(t, 4, func(o *Options) { o.DeadAfter = deadAfter })
 	c.takeAll(c.leader(), "")
-	eventually(t, "all are well", func() bool { return c.online() == 4 })
+	eventually(t, "all are online", func() bool { return c.online() == 4 })
 	dead := c.other(c.leader())
 	c.close(dead)
 	eventually(t, "the dead node is removed", func() bool { return !c.has(dead.identity().Node) })
@@ -203,15 +203,15 @@ func TestDeadMemberIsRemoved(t *testing.T) {
 	eventually(t, "it has been silent for longer than that", func() bool {
 		for _, m := range c.leader().Status().Members {
 			if m.Node == second.identity().Node {
-				return m.Seen > deadAfter+3*attendEvery
+				return m.Seen > deadAfter+3*maintainInterval
 			}
 		}
-		t.Fatal("a node was removed with only two that are well")
+		t.Fatal("a node was removed with only two healthy voters")
 		return false
 	})
 }
 
-// online is how many members are.
+// online returns the number of online members.
 func (c *testCluster) online() (online int) {
 	for _, m := range c.leader().Status().Members {
 		if m.Online {
@@ -229,11 +229,11 @@ func TestLevelRisesWhenAllKnowIt(t *testing.T) {
 			older, o.level = o.Raft, 1
 		}
 	})
-	eventually(t, "all have told about themselves", func() bool { return len(c.leader().seat.Load().machine.members()) == 3 })
+	eventually(t, "all have published their data", func() bool { return len(c.leader().stack.Load().fsm.members()) == 3 })
 	leader := c.leader()
-	leader.raiseLevel(t.Context(), leader.seat.Load())
+	leader.raiseLevel(t.Context(), leader.stack.Load())
 	if level := leader.Status().Level; level != 1 {
-		t.Fatalf("the log has level %d, which a member does not know", level)
+		t.Fatalf("the log has level %d, which a member does not support", level)
 	}
 	upgraded := c.nodes[0]
 	c.close(upgraded)
@@ -252,15 +252,15 @@ func TestLevelKeepsOlderOnesOut(t *testing.T) {
 	o.Join = []string{c.nodes[0].o.Raft}
 	o.level = 1
 	older := c.open(o)
-	if err := older.tryToEnter(); err == nil || !strings.Contains(err.Error(), "features up to level 2") {
-		t.Errorf("a node that knows less is told: %v", err)
+	if err := older.tryJoinOrBootstrap(); err == nil || !strings.Contains(err.Error(), "features up to level 2") {
+		t.Errorf("a node of a lower level is answered: %v", err)
 	}
 	n := c.nodes[0]
 	c.save(n)
 	c.close(n)
 	n.o.level = 1
 	if reopened, err := Open(n.o); err == nil {
-		t.Error("a node that knows less starts on such a snapshot")
+		t.Error("a node of a lower level starts on such a snapshot")
 		reopened.Close(context.Background())
 	}
 }

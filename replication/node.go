@@ -15,43 +15,43 @@ import (
 	"limitsrv/persist"
 )
 
-// A Node is one of several that decide as one. It is an Exec. All methods may be
-// called by many at once, but for Close, which comes last.
+// A Node is one member of a cluster. It implements Exec. Concurrency: all methods may be
+// called from many goroutines, except Close, which must be the last call.
 type Node struct {
 	o       Options
 	log     *slog.Logger
 	dir     *persist.Dir
 	fatal   func(error)
 	wall    func() engine.Instant
-	mono    func() time.Duration // for waits; that of stamps is Options.Monotonic
-	holdFor time.Duration
+	mono    func() time.Duration // for timeouts; stamps use Options.Monotonic
+	maxHold time.Duration
 
-	links     *links
-	forwarder *forwarder
-	group     *group
-	clock     *leaderClock
-	local     localEngine // for NoQuorumLocal
-	maxMemory atomic.Int64
-	evict     atomic.Bool
-	counts    nodeCounts
-	told      *repeats
-	known     known
-	waiters   waiters
-	disk      *persist.DiskWatch
-	openTold  time.Time // when it was last said that links need no secret; attend alone
-	silence   silence
+	links        *links
+	forwarder    *forwarder
+	batcher      *batcher
+	clock        *leaderClock
+	local        localEngine // for NoQuorumLocal
+	maxMemory    atomic.Int64
+	evict        atomic.Bool
+	counts       nodeCounts
+	logOnce      *logLimiter
+	peers        peerTable
+	waiters      waiters
+	disk         *persist.DiskWatch
+	openLoggedAt time.Time // last warning about links without a secret; maintain goroutine only
+	silence      leaderSilence
 
-	seat atomic.Pointer[seat] // nil: this node is no member yet
-	led  atomic.Uint64        // the term in which this node decides; 0: it does not
-	// unreached says that no leader is known, and less than a majority has answered.
-	unreached atomic.Bool
-	leaving   atomic.Bool // it hands its office over, or has
+	stack       atomic.Pointer[raftStack] // nil: this node is not a member yet
+	leadingTerm atomic.Uint64             // the term in which this node decides; 0: it does not
+	// noMajority: no leader is known, and fewer than a majority of the voters answered.
+	noMajority   atomic.Bool
+	steppingDown atomic.Bool // leadership is being transferred, or was, because the node stops
 
-	entering sync.Mutex // held by whoever takes or leaves the seat
+	raftMu sync.Mutex // held while raft is started or stopped
 
-	writing    sync.Mutex // held by whoever changes the membership, until it is on disk
-	mu         sync.Mutex
-	membership membership
+	membershipMu sync.Mutex // held while the membership is changed, until it is on disk
+	mu           sync.Mutex
+	membership   membership
 
 	stopping context.Context
 	stop     context.CancelFunc
@@ -63,15 +63,15 @@ type nodeCounts struct {
 	uncertain, forwarded     atomic.Int64
 	allowed, denied, locally atomic.Int64 // ops answered without a quorum, by policy
 	refused                  atomic.Int64 // batches answered CLUSTERDOWN
-	elected, leaders         atomic.Int64 // times that this node was elected, and changes of leader that it has seen
-	clamps                   atomic.Int64 // looks at which the clock was beyond clockFar
-	clamped, offset          atomic.Int64 // how far off it was at the last of them, and this node's clock; nanoseconds
-	restarts                 atomic.Int64 // of raft, for being stuck
+	elected, leaders         atomic.Int64 // elections won by this node, and changes of leader observed
+	clamps                   atomic.Int64 // clock measurements beyond clockWarnDistance
+	clamped, offset          atomic.Int64 // distance at the last such measurement, and offset of this node's clock; nanoseconds
+	restarts                 atomic.Int64 // of raft, because it was stuck
 }
 
-// Open takes the data directory and the address, and begins: it goes on as the
-// member that it was, or founds a cluster, or joins one, in the background. Until
-// then, and whenever there is no leader, Exec answers as Options.NoQuorum says.
+// Open locks the data directory, listens, and starts the node: it resumes its membership,
+// or bootstraps or joins a cluster in the background. Until then, and whenever there is no
+// leader, Exec answers according to Options.NoQuorum.
 func Open(o Options) (*Node, error) {
 	if err := o.check(); err != nil {
 		return nil, err
@@ -81,32 +81,33 @@ func Open(o Options) (*Node, error) {
 		return nil, withHint(err, o.Dir)
 	}
 	n := &Node{
-		o: o, log: o.Logger, dir: dir, wall: o.Wall, mono: sinceNow(), holdFor: holdElections * o.ElectionTimeout / 2,
-		fatal: onceWith(o.Fatal), told: newRepeats(), clock: newLeaderClock(o.Monotonic), disk: persist.NewDiskWatch(), silence: newSilence(),
+		o: o, log: o.Logger, dir: dir, wall: o.Wall, mono: monotonicClock(), maxHold: holdHalfTimeouts * o.ElectionTimeout / 2,
+		fatal: firstCallOnly(o.Fatal), logOnce: newLogLimiter(), clock: newLeaderClock(o.Monotonic), disk: persist.NewDiskWatch(), silence: newLeaderSilence(),
 	}
 	n.maxMemory.Store(o.MaxMemory)
 	n.evict.Store(o.Evict)
 	n.stopping, n.stop = context.WithCancel(context.Background())
-	n.group = newGroup(n)
-	if err := n.begin(); err != nil {
+	n.batcher = newBatcher(n)
+	if err := n.startServices(); err != nil {
 		n.stop()
 		return nil, errors.Join(err, dir.Close())
 	}
 	return n, nil
 }
 
-// holdElections is how long what clients ask waits for a leader, in half election
-// timeouts: an election takes up to two, and what comes before and after it some.
-const holdElections = 5
+// holdHalfTimeouts is the time for which requests wait for a leader, in half election
+// timeouts: an election takes up to two timeouts, plus the time to detect the loss and to
+// become leader.
+const holdHalfTimeouts = 5
 
-// onceWith is f for the first call only.
-func onceWith(f func(error)) func(error) {
+// firstCallOnly returns f wrapped to run on the first call only.
+func firstCallOnly(f func(error)) func(error) {
 	var once sync.Once
 	return func(err error) { once.Do(func() { f(err) }) }
 }
 
-// begin reads who this node is, listens, and starts what goes on in the background.
-func (n *Node) begin() (err error) {
+// startServices reads the membership, listens, and starts the background goroutines.
+func (n *Node) startServices() (err error) {
 	if n.membership, err = readMembership(n.dir); err != nil {
 		return withHint(err, n.o.Dir)
 	}
@@ -117,7 +118,7 @@ func (n *Node) begin() (err error) {
 	n.links, err = newLinks(linkOptions{
 		listener: listener, dial: n.o.Network.Dial, address: n.o.Raft, tls: n.o.TLS, secrets: n.o.Secrets, identity: n.identity,
 		call: n.answerCall, exec: n.execForOthers, commit: n.Commit, lost: n.linkLost, log: n.log,
-		timeout: n.callTimeout(), patience: max(n.rpcTimeout(), leaderHang+n.callTimeout()),
+		timeout: n.callTimeout(), answerTimeout: max(n.rpcTimeout(), leaderHang+n.callTimeout()),
 	})
 	if err != nil {
 		return errors.Join(err, listener.Close())
@@ -127,55 +128,55 @@ func (n *Node) begin() (err error) {
 		return errors.Join(err, n.links.close())
 	}
 	n.wait.Go(n.links.serve)
-	n.wait.Go(func() { n.group.run(n.stopping) })
-	n.wait.Go(n.group.answerAll)
-	n.wait.Go(n.enter)
-	n.wait.Go(n.attend)
+	n.wait.Go(func() { n.batcher.run(n.stopping) })
+	n.wait.Go(n.batcher.answerAll)
+	n.wait.Go(n.joinOrBootstrap)
+	n.wait.Go(n.maintain)
 	n.wait.Go(n.watchDisk)
 	n.wait.Go(n.watchLeader)
 	return nil
 }
 
-// resume goes on as the member that this node was, if its state is whole.
+// resume starts raft as the stored member, if the state is complete.
 func (n *Node) resume() error {
 	m := &n.membership
 	switch {
 	case m.Cluster.zero() || len(m.Founding) > 0:
 		return nil
 	case m.lostTail(n.o.boot()):
-		n.log.Warn("the system went down with a log that was not on disk: this node joins the cluster anew when it finds a leader",
+		n.log.Warn("the system crashed with an unsynced log; this node joins the cluster again under a new id when it finds a leader",
 			"cluster", m.Cluster.String(), "node", m.Node)
 		return nil
 	case m.Raft != "" && m.Raft != n.o.Raft:
-		return fmt.Errorf("data directory %s is of the node that others reach at %s, and --raft is %s: give that address, or an empty directory and --join",
+		return fmt.Errorf("data directory %s belongs to the node at %s, and --raft is %s: give that address, or an empty directory and --join",
 			n.o.Dir, m.Raft, n.o.Raft)
 	}
-	return n.sit()
+	return n.startRaft()
 }
 
-// callTimeout is for dials, greetings and calls between nodes.
+// callTimeout bounds dials, greetings and calls between nodes.
 func (n *Node) callTimeout() time.Duration { return max(n.o.ElectionTimeout, minCallTimeout) }
 
 const minCallTimeout = 200 * time.Millisecond
 
-// identity is who this node is as of now.
+// identity returns the current cluster and node ids.
 func (n *Node) identity() identity {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return identity{Cluster: n.membership.Cluster, Node: n.membership.Node}
 }
 
-// member is a copy of the membership.
+// member returns a copy of the membership.
 func (n *Node) member() membership {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	return n.membership
 }
 
-// setMember writes who this node is from now on.
+// setMember changes the membership and writes it to disk.
 func (n *Node) setMember(change func(*membership)) error {
-	n.writing.Lock()
-	defer n.writing.Unlock()
+	n.membershipMu.Lock()
+	defer n.membershipMu.Unlock()
 	m := n.member()
 	m.Founding = slices.Clone(m.Founding)
 	change(&m)
@@ -188,132 +189,135 @@ func (n *Node) setMember(change func(*membership)) error {
 	return nil
 }
 
-// Exec has a batch decided. done is called once, from any goroutine, with the
-// decisions in place or an error that has a Code: UNCERTAIN if the batch may or may
-// not have been carried out, any other if it was not. It does not block.
+// Exec submits a batch. done is called once, from any goroutine, with the decisions in
+// place or an error that has a Code: UNCERTAIN if the batch may or may not have been
+// applied, any other if it was not. Exec does not block.
 func (n *Node) Exec(batch *engine.Batch, done func(error)) {
-	if batch.Looks() && n.look(batch) {
+	if batch.Looks() && n.answerLook(batch) {
 		done(nil)
 		return
 	}
-	n.group.add(waiting{request: request{batch, done}})
+	n.batcher.add(waitingRequest{request: request{batch, done}})
 }
 
-// execForOthers is Exec for what another node forwards.
+// execForOthers is Exec for batches forwarded by another node.
 func (n *Node) execForOthers(batch *engine.Batch, done func(error)) {
-	if batch.Looks() && n.office().leading && n.look(batch) {
+	if batch.Looks() && n.leadership().leading && n.answerLook(batch) {
 		done(nil)
 		return
 	}
-	n.group.add(waiting{request: request{batch, done}, foreign: true})
+	n.batcher.add(waitingRequest{request: request{batch, done}, remote: true})
 }
 
-// Commit says that its caller has no more to execute for now.
-func (n *Node) Commit() { n.group.kick() }
+// Commit tells the node that its caller has no more batches to submit for now.
+func (n *Node) Commit() { n.batcher.kick() }
 
-// look answers a batch that only looks from what this node has applied, if it
-// leads, or the batch may be answered from what is behind.
-func (n *Node) look(batch *engine.Batch) bool {
-	office := n.office()
-	if office.seat == nil || !office.leading && !batch.Stale {
+// answerLook answers a read-only batch from the state applied here, if this node leads or
+// the batch accepts stale reads. It returns false otherwise.
+func (n *Node) answerLook(batch *engine.Batch) bool {
+	lead := n.leadership()
+	if lead.stack == nil || !lead.leading && !batch.Stale {
 		return false
 	}
-	machine := office.seat.machine
-	now := machine.now()
-	if office.leading {
+	fsm := lead.stack.fsm
+	now := fsm.now()
+	if lead.leading {
 		now = n.clock.now()
 	}
-	expectOfTerm(batch, office.term)
-	machine.engine.Load().Look(now, batch)
-	expectOfTerm(batch, office.term) // twice is not at all
+	convertExpects(batch, lead.term)
+	fsm.engine.Load().Look(now, batch)
+	convertExpects(batch, lead.term) // XOR with the same value restores the ops
 	for i := range batch.Ops {
 		if batch.Ops[i].Kind == engine.Watch {
 			d := &batch.Decisions[i]
-			d.Remaining = ofTerm(d.Remaining, office.term)
+			d.Remaining = termFingerprint(d.Remaining, lead.term)
 		}
 	}
 	return true
 }
 
-// Engine is the engine as of now: for looks that are no ops. It is another one
-// after a snapshot came from the leader.
+// Engine returns the current engine, for reads that are not ops. A snapshot from the
+// leader replaces the engine.
 func (n *Node) Engine() *engine.Engine {
-	if s := n.seat.Load(); s != nil {
-		return s.machine.engine.Load()
+	if s := n.stack.Load(); s != nil {
+		return s.fsm.engine.Load()
 	}
 	return n.local.empty()
 }
 
-// Now is the time of the cluster, as far as this node knows.
+// Now returns this node's estimate of the cluster's time.
 func (n *Node) Now() engine.Instant {
-	s := n.seat.Load()
+	s := n.stack.Load()
 	switch {
-	case n.led.Load() != 0:
+	case n.leadingTerm.Load() != 0:
 		return n.clock.now()
-	case s != nil && s.machine.stamp.Load() > 0:
-		return s.machine.now()
+	case s != nil && s.fsm.stamp.Load() > 0:
+		return s.fsm.now()
 	}
 	return n.wall()
 }
 
-// SetBound bounds the memory of keys from now on, where this node leads; 0 is no bound.
+// SetBound sets the memory bound for keys that applies while this node leads; 0 is no
+// bound.
 func (n *Node) SetBound(maxMemory int64, evict bool) {
 	n.maxMemory.Store(maxMemory)
 	n.evict.Store(evict)
 }
 
-// Sweep forgets keys of some pages that are as good as new, as Engine.Sweep does.
-// They are so at the last stamp, which is no later than that of any entry to come.
+// Sweep purges expired keys of some pages; see Engine.Sweep. Keys are judged at the last
+// stamp, which no later entry precedes.
 func (n *Node) Sweep(pages int) (forgotten int64) {
-	s := n.seat.Load()
+	s := n.stack.Load()
 	if s == nil {
 		return 0
 	}
-	stamp := engine.Instant(s.machine.stamp.Load())
-	return s.machine.engine.Load().Sweep(stamp, pages)
+	stamp := engine.Instant(s.fsm.stamp.Load())
+	return s.fsm.engine.Load().Sweep(stamp, pages)
 }
 
-// An office is what a node is in its cluster at a moment.
-type office struct {
-	seat    *seat // nil: no member
+// A leadership is a snapshot of a node's role in its cluster.
+type leadership struct {
+	stack   *raftStack // nil: not a member
 	term    uint64
-	elected bool   // it leads, but has not yet carried out what was before
-	leading bool   // it leads and decides
-	leader  server // empty: it knows none
+	elected bool   // raft elected this node, but it may not have applied all earlier entries yet
+	leading bool   // this node leads and decides
+	leader  server // empty: unknown
 }
 
-// office is that of now.
-func (n *Node) office() (o office) {
-	if o.seat = n.seat.Load(); o.seat == nil {
+// leadership returns the current role.
+func (n *Node) leadership() (o leadership) {
+	if o.stack = n.stack.Load(); o.stack == nil {
 		return o
 	}
-	raft := o.seat.raft
+	raft := o.stack.raft
 	o.term = raft.CurrentTerm()
 	o.elected = isLeader(raft)
-	o.leading = o.elected && n.led.Load() == o.term
+	o.leading = o.elected && n.leadingTerm.Load() == o.term
 	address, id := raft.LeaderWithID()
 	if o.leader = (server{Node: string(id), Raft: string(address)}); !o.elected && o.leader.Raft == n.o.Raft {
-		o.leader = server{} // raft changes its state and its leader one after the other
+		o.leader = server{} // raft updates its state and its leader one after the other
 	}
 	return o
 }
 
-// StepDown transfers leadership if this node leads, so that another one decides before
-// this one ends. It comes before Close, and is for good. It returns when ctx ends.
+// StepDown transfers leadership if this node leads, so that another node decides before
+// this one stops. It must precede Close, and is final. It returns when ctx ends at the
+// latest.
 func (n *Node) StepDown(ctx context.Context) {
-	n.leaving.Store(true)
-	if s := n.seat.Load(); s != nil && isLeader(s.raft) {
+	n.steppingDown.Store(true)
+	if s := n.stack.Load(); s != nil && isLeader(s.raft) {
 		if err := n.transfer(ctx, s, ""); err != nil {
-			n.log.Warn("leadership transfer failed; the other nodes elect a leader when this node has ended", "error", err)
+			n.log.Warn("leadership transfer failed; the other nodes elect a leader when this node has stopped", "error", err)
 		}
 	}
 }
 
-// Close ends the node in good order. Nobody calls Exec any more. When ctx ends first,
-// e.g. because the disk hangs, it returns an error and the process is to end: goroutines
-// are left behind, the directory is still locked, and a start reads it as after a crash.
+// Close stops the node cleanly. Requires: no more calls of Exec. If ctx ends first, for
+// example because the disk hangs, Close returns an error and the process must exit:
+// goroutines are left behind, the directory is still locked, and the next start recovers
+// as after a crash.
 func (n *Node) Close(ctx context.Context) error {
-	if !n.leaving.Load() {
+	if !n.steppingDown.Load() {
 		n.StepDown(ctx)
 	}
 	n.stop()
@@ -327,19 +331,19 @@ func (n *Node) Close(ctx context.Context) error {
 	}
 }
 
-// close is Close once the node is stopping. It may hang with the disk.
+// close does the work of Close after stop. It may hang with the disk.
 func (n *Node) close() error {
 	n.forwarder.close()
-	n.entering.Lock() // who takes a seat at this moment has it then, and nobody does later
-	err := n.leave()
-	n.entering.Unlock()
+	n.raftMu.Lock() // a start of raft under way completes first, and none follows
+	err := n.stopRaft()
+	n.raftMu.Unlock()
 	err = errors.Join(err, n.links.close())
-	close(n.group.answers) // the machine has ended with the seat
+	close(n.batcher.applied) // the FSM has ended with raft
 	n.wait.Wait()
 	return errors.Join(err, n.dir.Close())
 }
 
-// tcp is the Network of the system.
+// tcp is the Network of the operating system.
 type tcp struct{ from *net.TCPAddr }
 
 func (tcp) Listen(address string) (net.Listener, error) { return net.Listen("tcp", address) }
@@ -352,8 +356,8 @@ func (t tcp) Dial(ctx context.Context, address string) (net.Conn, error) {
 	return d.DialContext(ctx, "tcp", address)
 }
 
-// systemNetwork dials from the host that a node listens at, so that others can tell
-// who it is by that.
+// systemNetwork dials from the host address at which the node listens, so that other nodes
+// can identify it by that address.
 func systemNetwork(bind string) Network {
 	host, _, err := net.SplitHostPort(bind)
 	if ip := net.ParseIP(host); err == nil && ip != nil && !ip.IsUnspecified() {

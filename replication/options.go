@@ -19,56 +19,59 @@ import (
 
 // Options configure a Node.
 type Options struct {
-	// Dir is the data directory. It is made if it is missing.
+	// Dir is the data directory. It is created if it is missing.
 	Dir string
-	// Raft is the address, HOST:PORT, at which other nodes reach this one. Bind is
-	// where it listens; empty: at Raft.
+	// Raft is the address, HOST:PORT, at which other nodes reach this one. Bind is the
+	// listen address; empty: the same as Raft.
 	Raft, Bind string
-	// Peers are the addresses of the founding nodes, Raft among them, the same on
-	// each. A node that has a state, or finds that the others have one, does not
-	// found anything.
+	// Peers are the addresses of the founding nodes, including Raft; the list must be the
+	// same on each. A node that has a state, or finds that the others have one, does not
+	// bootstrap.
 	Peers []string
-	// Join are addresses of nodes of a cluster that this one is to become a member of.
+	// Join are addresses of members of the cluster that this node joins.
 	Join []string
-	// Client is the address at which clients reach this node, as others tell them.
+	// Client is the address at which clients reach this node, as published to the others.
 	Client string
-	// Version is that of the program, for people.
+	// Version is the program's version, for display.
 	Version string
 
-	// Ack says when a decision is answered.
+	// Ack is the durability required before a decision is answered.
 	Ack Ack
-	// Fsync is when the log is synced under AckMemory. Under AckDisk it always is.
+	// Fsync is the sync policy of the log under AckMemory. Under AckDisk it is always
+	// synced.
 	Fsync persist.Policy
-	// NoQuorum is what is answered while no majority can be reached.
+	// NoQuorum is the policy for requests while no majority can be reached.
 	NoQuorum NoQuorum
-	// MaxMemory bounds the memory of keys in bytes; 0: no bound. Evict says that keys
-	// are dropped there, and not refused. The leader's hold.
+	// MaxMemory bounds the memory of keys in bytes; 0: no bound. Evict: keys are evicted
+	// at the bound; otherwise new keys are refused. The leader's values apply.
 	MaxMemory int64
 	Evict     bool
-	// ElectionTimeout is how long a leader may be stopped and go on to lead, and how long an
-	// operation waits for a leader; 0 means a second. See silentShare for its silence.
+	// ElectionTimeout is the longest pause after which a leader keeps leading, and the
+	// time for which an operation waits for a leader; 0 means a second. See silentShare
+	// for the silence that followers accept.
 	ElectionTimeout time.Duration
-	// SnapshotLogBytes is how long the log may grow before a snapshot is taken; 0
-	// means persist.DefaultSnapshotLogBytes.
+	// SnapshotLogBytes is the growth of the log after which a snapshot is taken; 0 means
+	// persist.DefaultSnapshotLogBytes.
 	SnapshotLogBytes int64
-	// DeadAfter is how long a member may be silent before the leader removes it, if
-	// that is safe; 0: never.
+	// DeadAfter is the silence after which the leader removes a member, if that is safe;
+	// 0: never.
 	DeadAfter time.Duration
-	// TLS are the files for links between nodes, all three of them; nil: links are
+	// TLS are the files for links between nodes; all three are required. nil: links are
 	// without TLS.
 	TLS *certs.Files
-	// Secrets are those of the cluster; nil: any node that reaches this one is let in,
-	// unless TLS keeps it out.
+	// Secrets are the cluster secrets; nil: any node that reaches this one is accepted,
+	// unless TLS prevents it.
 	Secrets *Secrets
 
 	Logger *slog.Logger
-	// Fatal is called once, from any goroutine, when the node can not go on: its disk
-	// has failed or hangs, or it was removed from the cluster. The process is to end; Close may hang then.
+	// Fatal is called once, from any goroutine, when the node can not continue: its disk
+	// failed or hangs, or it was removed from the cluster. The process must exit; Close
+	// may hang then.
 	Fatal func(error)
 
-	// Wall is the clock of the machine, Monotonic one that nobody sets, and Network how
-	// others are reached; nil means the system's. The time of the cluster is made of the
-	// two clocks, and nothing else is: elections and all waits are in the system's time.
+	// Wall is the wall clock, Monotonic a clock that is never set, and Network the
+	// connection to other nodes; nil means the system's. The cluster's time is derived
+	// from these two clocks only; elections and all timeouts use the system's time.
 	Wall      func() engine.Instant
 	Monotonic func() time.Duration
 	Network   Network
@@ -77,23 +80,23 @@ type Options struct {
 	fs     vfs.FS
 	stores func(dir string) (raft.StableStore, raft.SnapshotStore, error)
 	boot   func() string
-	level  int // the newest feature of the log that the node knows
-	// leastTrailing is how many entries stay behind a snapshot at least; 0: minTrailing.
+	level  int // the newest feature level of the log known to the node
+	// leastTrailing is the least number of entries kept behind a snapshot; 0: minTrailing.
 	leastTrailing int64
-	// commitTimeout is after how long raft tells a follower of a commit when no entry follows,
-	// at most twice that, if no heartbeat has; 0: ElectionTimeout.
+	// commitTimeout is the delay after which raft sends a commit to a follower if no entry
+	// follows, at most twice that, unless a heartbeat carried it; 0: ElectionTimeout.
 	commitTimeout time.Duration
 	applied       func(index uint64, stamp engine.Instant, b *engine.Batch)
-	// undecided is told of each batch that is answered, and not refused, though there is
-	// no majority, before its done is.
+	// undecided is called with each batch that is answered, and not refused, without a
+	// majority, before its done is called.
 	undecided func(b *engine.Batch)
 }
 
-// defaultElectionTimeout is such that a machine that gets no processor for a second keeps its
-// leader, and that the next decision comes within two.
+// defaultElectionTimeout lets a machine that gets no processor for a second keep its
+// leader, and bounds the time until the next decision to two seconds.
 const defaultElectionTimeout = time.Second
 
-// check fills in what is not given.
+// check validates the options and fills in defaults.
 func (o *Options) check() error {
 	if err := checkAddress("--raft", o.Raft); err != nil {
 		return err
@@ -147,7 +150,7 @@ func (o *Options) setDefaults() {
 		o.stores = func(dir string) (raft.StableStore, raft.SnapshotStore, error) { return openStores(dir, logger) }
 	}
 	if o.Monotonic == nil {
-		o.Monotonic = sinceNow()
+		o.Monotonic = monotonicClock()
 	}
 	if o.leastTrailing == 0 {
 		o.leastTrailing = minTrailing
@@ -166,13 +169,13 @@ func (o *Options) setDefaults() {
 	}
 }
 
-// sinceNow is the system's monotonic clock, from now on.
-func sinceNow() func() time.Duration {
+// monotonicClock returns a clock that reports the time since this call, monotonically.
+func monotonicClock() func() time.Duration {
 	begun := time.Now()
 	return func() time.Duration { return time.Since(begun) }
 }
 
-// policy is when the log is synced.
+// policy returns the sync policy of the log.
 func (o *Options) policy() persist.Policy {
 	if o.Ack == AckDisk {
 		return persist.Always
@@ -180,8 +183,8 @@ func (o *Options) policy() persist.Policy {
 	return o.Fsync
 }
 
-// checkAddress holds an address of a node to HOST:PORT: others reach it there, so
-// the host must say which.
+// checkAddress checks that a node's address is HOST:PORT with a host that other nodes can
+// dial.
 func checkAddress(option, address string) error {
 	host, port, err := net.SplitHostPort(address)
 	if number, atoi := strconv.ParseUint(port, 10, 16); err != nil || atoi != nil || number == 0 || host == "" {
@@ -193,33 +196,33 @@ func checkAddress(option, address string) error {
 	return nil
 }
 
-// A Network carries connections.
+// A Network makes connections.
 type Network interface {
 	Listen(address string) (net.Listener, error)
 	Dial(ctx context.Context, address string) (net.Conn, error)
 }
 
-// Ack says when a decision is answered.
+// Ack is the durability required before a decision is answered.
 type Ack uint8
 
 const (
-	// AckDisk: when a majority has it on disk.
+	// AckDisk: a majority has it on disk.
 	AckDisk Ack = iota
-	// AckMemory: when a majority has it in the hands of the operating system.
+	// AckMemory: a majority has passed it to the operating system.
 	AckMemory
 )
 
-// NoQuorum is what a node does that reaches no majority.
+// NoQuorum is the policy of a node that reaches no majority.
 type NoQuorum uint8
 
 const (
-	// NoQuorumError refuses all with CLUSTERDOWN.
+	// NoQuorumError refuses all requests with CLUSTERDOWN.
 	NoQuorumError NoQuorum = iota
-	// NoQuorumAllow allows what asks for permits, and refuses the rest.
+	// NoQuorumAllow allows requests for tokens, and refuses the rest.
 	NoQuorumAllow
-	// NoQuorumDeny denies what asks for permits, and refuses the rest.
+	// NoQuorumDeny denies requests for tokens, and refuses the rest.
 	NoQuorumDeny
-	// NoQuorumLocal decides about what asks for permits by what this node knew last
-	// and has decided so since, and refuses the rest.
+	// NoQuorumLocal decides requests for tokens from this node's last state and its own
+	// decisions since, and refuses the rest.
 	NoQuorumLocal
 )

@@ -13,59 +13,60 @@ import (
 	"limitsrv/persist"
 )
 
-// A Remnant describes a node's data on disk, or a backup. Of two nodes of one cluster
-// that with the higher Term is further, and in one Term that with the higher LastIndex.
+// A Remnant describes a node's data on disk, or a backup. Of two nodes of one cluster the
+// one with the higher Term is further ahead, and within one Term the one with the higher
+// LastIndex.
 type Remnant struct {
 	Kind          RemnantKind
-	Cluster, Node string         // ids; Cluster is empty for a server by itself
-	Servers       []string       // addresses of the members, as a member knows them
-	Term          uint64         // of the last entry; 0: not known
+	Cluster, Node string         // ids; Cluster is empty for a single server
+	Servers       []string       // addresses of the members, as stored by a member
+	Term          uint64         // of the last entry; 0: unknown
 	LastIndex     uint64         // of the last entry; 0: it has none
-	Stamp         engine.Instant // the time of the state; 0: nothing was ever decided
+	Stamp         engine.Instant // the time of the state; 0: no decision was ever made
 	Taken         time.Time      // of a backup
 	Keys          int64
-	// LostTail says that the system went down with a log that was not synced: of a
-	// member's the end may be missing, of a server's by itself it is torn and dropped.
+	// LostTail: the system crashed with an unsynced log. The end of a member's log may be
+	// missing; the end of a single server's log is torn and dropped.
 	LostTail bool
 }
 
-// RemnantKind is the kind of a directory.
+// A RemnantKind is the kind of a directory.
 type RemnantKind uint8
 
 const (
 	// OfMember is the data directory of a node of a cluster.
 	OfMember RemnantKind = iota
-	// OfSingle is the data directory of a server by itself.
+	// OfSingle is the data directory of a single server.
 	OfSingle
-	// OfBackup is a backup, of either, on which no server has started.
+	// OfBackup is a backup of either, on which no server has started.
 	OfBackup
 )
 
-// Age is how long before now the last decision was.
+// Age returns the time from the last decision until now.
 func (r Remnant) Age(now time.Time) time.Duration {
 	return now.Sub(time.Unix(0, int64(r.Stamp)))
 }
 
-// IsMember says whether a data directory is that of a node of a cluster.
+// IsMember reports whether dir is the data directory of a node of a cluster.
 func IsMember(dir string) (bool, error) { return persist.IsMember(vfs.Default, dir) }
 
-// Inspect reads all that is in o.Dir, which no process uses: the data directory of a
-// member or of a server by itself, or a backup. Of a member's it changes what a start
-// would: a write that a crash cut short is cut off the log. It takes as long as a start.
+// Inspect reads all data in o.Dir: the data directory of a member or of a single server,
+// or a backup. Requires: no process uses it. It changes a member's directory as a start
+// would: a write that a crash interrupted is cut off the log. Cost: as much as a start.
 func Inspect(o Options) (Remnant, error) {
-	r, err := readRemains(o)
+	r, err := readState(o)
 	return r.Remnant, err
 }
 
-// Recover makes another data directory, to, with the state that is in o.Dir: of the only
-// member of a new cluster at the address o.Raft, or, if that is empty, of a server by
-// itself. Of o.Dir see Inspect. The counts and the time are those of o.Dir; what the
-// other members had acknowledged and a member's directory does not have is lost. Ids are
-// new, so that nothing of an old cluster reaches the new one.
+// Recover creates another data directory, to, with the state in o.Dir: for the only member
+// of a new cluster at the address o.Raft, or, if that is empty, for a single server. See
+// Inspect for o.Dir. Counts and time are kept; entries that other members acknowledged and
+// that are not in a member's directory are lost. Ids are new, so that no message of an old
+// cluster reaches the new one.
 //
-// The directory is made under another name, to with the suffix draftSuffix, which is
-// deleted first, and renamed when it is complete. If Recover is interrupted, or fails,
-// there is no to.
+// The directory is created under another name, to with the suffix draftSuffix, which is
+// deleted first, and renamed when it is complete. If Recover is interrupted or fails, to
+// does not exist.
 func Recover(o Options, to string) (Remnant, error) {
 	o.setDefaults()
 	if o.Raft != "" {
@@ -74,9 +75,9 @@ func Recover(o Options, to string) (Remnant, error) {
 		}
 	}
 	if names, err := o.fs.List(to); err == nil && len(names) > 0 {
-		return Remnant{}, fmt.Errorf("%s is not empty: give a directory that is not there yet", to)
+		return Remnant{}, fmt.Errorf("%s is not empty: give a directory that does not exist yet", to)
 	}
-	r, err := readRemains(o)
+	r, err := readState(o)
 	if err != nil {
 		return r.Remnant, err
 	}
@@ -86,20 +87,20 @@ func Recover(o Options, to string) (Remnant, error) {
 	return r.Remnant, r.writeMember(o, to)
 }
 
-// draftSuffix ends the name of a directory that Recover has not completed.
+// draftSuffix is the suffix of a directory that Recover has not completed.
 const draftSuffix = ".unfinished"
 
-// remains are a Remnant with its state.
-type remains struct {
+// A remnantState is a Remnant with its state.
+type remnantState struct {
 	Remnant
 	engine *engine.Engine
 	seed   persist.Seed
-	level  int    // of the features that the cluster's log used
-	voted  uint64 // the term in which a member took part last
+	level  int    // feature level of the cluster's log
+	voted  uint64 // the last term in which a member voted or followed
 }
 
-// readRemains reads all that is in o.Dir.
-func readRemains(o Options) (r remains, err error) {
+// readState reads all data in o.Dir.
+func readState(o Options) (r remnantState, err error) {
 	o.setDefaults()
 	is, err := persist.IsMember(o.fs, o.Dir)
 	switch {
@@ -112,7 +113,7 @@ func readRemains(o Options) (r remains, err error) {
 	if err != nil {
 		return r, err
 	}
-	r = remains{engine: state.Engine, seed: state.Seed, level: 1}
+	r = remnantState{engine: state.Engine, seed: state.Seed, level: 1}
 	r.Remnant = Remnant{
 		Kind: OfSingle, Cluster: state.Cluster, Node: state.ID, Term: state.Term, LastIndex: state.Index,
 		Stamp: state.Now, Keys: state.Engine.Len(), LostTail: state.Drops,
@@ -123,13 +124,13 @@ func readRemains(o Options) (r remains, err error) {
 	return r, nil
 }
 
-// offlineNode is a node that takes part in nothing, to open a seat with.
+// offlineNode returns a node that takes part in nothing, for opening its files.
 func offlineNode(o Options, dir *persist.Dir) *Node {
-	return &Node{o: o, log: o.Logger, dir: dir, mono: sinceNow(), fatal: func(error) {}, disk: persist.NewDiskWatch()}
+	return &Node{o: o, log: o.Logger, dir: dir, mono: monotonicClock(), fatal: func(error) {}, disk: persist.NewDiskWatch()}
 }
 
-// readMember is readRemains for the data directory of a member.
-func readMember(o Options) (r remains, err error) {
+// readMember is readState for the data directory of a member.
+func readMember(o Options) (r remnantState, err error) {
 	defer func() { err = withHint(err, o.Dir) }()
 	dir, err := persist.OpenDir(o.fs, o.Dir)
 	if err != nil {
@@ -142,9 +143,9 @@ func readMember(o Options) (r remains, err error) {
 	}
 	m := n.member()
 	if m.Cluster.zero() {
-		return r, fmt.Errorf("data directory %s is of no cluster yet", o.Dir)
+		return r, fmt.Errorf("data directory %s is not in a cluster yet", o.Dir)
 	}
-	s, err := n.openSeat(&m)
+	s, err := n.openStack(&m)
 	if err != nil {
 		return r, err
 	}
@@ -154,25 +155,25 @@ func readMember(o Options) (r remains, err error) {
 		return r, err
 	}
 	if found.LastIndex == 0 {
-		return r, fmt.Errorf("node %s has nothing: not one entry of its cluster reached it", found.Node)
+		return r, fmt.Errorf("node %s has no state: no entry of its cluster reached it", found.Node)
 	}
 	voted, err := s.stable.GetUint64(keyCurrentTerm)
 	if err != nil {
 		return r, fmt.Errorf("read the votes: %w", err)
 	}
-	return remains{Remnant: found, engine: s.machine.engine.Load(), seed: m.Seed, level: s.machine.level(), voted: voted}, nil
+	return remnantState{Remnant: found, engine: s.fsm.engine.Load(), seed: m.Seed, level: s.fsm.level(), voted: voted}, nil
 }
 
-// readAll has the machine carry out all that the node has: the newest snapshot and
-// the log behind it, committed or not.
-func (n *Node) readAll(s *seat) (Remnant, error) {
+// readAll applies all data of the node to its FSM: the newest snapshot and the log behind
+// it, committed or not.
+func (n *Node) readAll(s *raftStack) (Remnant, error) {
 	m := n.member()
 	r := Remnant{Cluster: m.Cluster.String(), Node: m.Node, LostTail: m.lostTail(n.o.boot())}
 	meta, err := s.restoreNewest()
 	if err != nil {
 		return r, err
 	}
-	last, err := s.logs.LastIndex()
+	last, err := s.entries.LastIndex()
 	if err != nil {
 		return r, err
 	}
@@ -180,12 +181,12 @@ func (n *Node) readAll(s *seat) (Remnant, error) {
 	r.LastIndex, r.Term = meta.Index, meta.Term
 	for i := meta.Index + 1; i <= last; i++ {
 		var entry raft.Log
-		if err := s.logs.GetLog(i, &entry); err != nil {
+		if err := s.entries.GetLog(i, &entry); err != nil {
 			return r, fmt.Errorf("read entry %d of the log: %w", i, err)
 		}
 		switch entry.Type {
 		case raft.LogCommand:
-			if err := s.machine.carryOut(&entry); err != nil {
+			if err := s.fsm.applyLog(&entry); err != nil {
 				return r, err
 			}
 		case raft.LogConfiguration:
@@ -196,13 +197,14 @@ func (n *Node) readAll(s *seat) (Remnant, error) {
 	for _, x := range servers.Servers {
 		r.Servers = append(r.Servers, string(x.Address))
 	}
-	r.Stamp = engine.Instant(s.machine.stamp.Load())
-	r.Keys = s.machine.engine.Load().Len()
+	r.Stamp = engine.Instant(s.fsm.stamp.Load())
+	r.Keys = s.fsm.engine.Load().Len()
 	return r, nil
 }
 
-// restoreNewest restores the newest snapshot and says which it is; zero: there is none.
-func (s *seat) restoreNewest() (raft.SnapshotMeta, error) {
+// restoreNewest restores the newest snapshot and returns its metadata; zero: there is
+// none.
+func (s *raftStack) restoreNewest() (raft.SnapshotMeta, error) {
 	all, err := s.snapshots.List()
 	if err != nil || len(all) == 0 {
 		return raft.SnapshotMeta{}, err
@@ -211,19 +213,19 @@ func (s *seat) restoreNewest() (raft.SnapshotMeta, error) {
 	if err != nil {
 		return raft.SnapshotMeta{}, &persist.CorruptError{What: "snapshot " + all[0].ID, Err: err}
 	}
-	return *meta, s.machine.Restore(from)
+	return *meta, s.fsm.Restore(from)
 }
 
-// writeSingle makes the data directory of a server by itself.
-func (r *remains) writeSingle(fsys vfs.FS, to string) error {
+// writeSingle creates the data directory of a single server.
+func (r *remnantState) writeSingle(fsys vfs.FS, to string) error {
 	view := r.engine.Freeze()
 	defer view.Close()
 	of := persist.Origin{ID: r.Node, Taken: time.Now().UTC(), Cluster: r.Cluster, Index: r.LastIndex, Term: r.Term, Now: r.Stamp}
 	return persist.WriteBackup(context.Background(), fsys, to, to+draftSuffix, view, r.seed, of)
 }
 
-// writeMember makes the data directory of the only member of a new cluster.
-func (r *remains) writeMember(o Options, to string) (err error) {
+// writeMember creates the data directory of the only member of a new cluster.
+func (r *remnantState) writeMember(o Options, to string) (err error) {
 	draft := to + draftSuffix
 	if err := o.fs.RemoveAll(draft); err != nil {
 		return err
@@ -239,7 +241,7 @@ func (r *remains) writeMember(o Options, to string) (err error) {
 	}()
 	m := membership{Node: newNodeID(), Cluster: newClusterID(), Seed: r.seed, Clean: true, Raft: o.Raft}
 	n := offlineNode(o, dir)
-	if err := n.writeSeat(&m, r); err != nil {
+	if err := n.writeStack(&m, r); err != nil {
 		return err
 	}
 	if err := m.write(dir); err != nil {
@@ -248,26 +250,26 @@ func (r *remains) writeMember(o Options, to string) (err error) {
 	return persist.Publish(o.fs, draft, to)
 }
 
-// machineOf is a machine with the state, of a cluster without members yet. Raft has no
-// entries and terms before 1.
-func (r *remains) machineOf(m *membership, mono func() time.Duration) *machine {
-	f := newMachine(m, mono)
+// newFSM returns an FSM with the state, for a cluster without members yet. Index and term
+// are at least 1, the least that raft accepts.
+func (r *remnantState) newFSM(m *membership, mono func() time.Duration) *fsm {
+	f := newFSM(m, mono)
 	f.engine.Store(r.engine)
 	f.stamp.Store(int64(r.Stamp))
 	f.index.Store(max(r.LastIndex, 1))
 	f.term = max(r.Term, 1)
-	f.crew.Level = r.level
+	f.state.Level = r.level
 	return f
 }
 
-// writeSeat writes the files of a node that has no log, only a snapshot.
-func (n *Node) writeSeat(m *membership, r *remains) (err error) {
-	to, err := n.openSeat(m)
+// writeStack writes the files of a node that has no log, only a snapshot.
+func (n *Node) writeStack(m *membership, r *remnantState) (err error) {
+	to, err := n.openStack(m)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, to.close()) }()
-	from := r.machineOf(m, n.o.Monotonic)
+	from := r.newFSM(m, n.o.Monotonic)
 	if err := to.stable.SetUint64(keyCurrentTerm, max(r.voted, from.term)); err != nil {
 		return err
 	}
@@ -284,7 +286,7 @@ func (n *Node) writeSeat(m *membership, r *remains) (err error) {
 	return view.Persist(sink)
 }
 
-// offline is a Transport that reaches nobody: to encode addresses with.
+// offline is a Transport that only encodes addresses.
 type offline struct {
 	raft.Transport
 	address raft.ServerAddress

@@ -18,7 +18,7 @@ import (
 	"limitsrv/engine"
 )
 
-// takeAll takes one permit of a key of each algorithm.
+// takeAll takes one token of a key of each algorithm.
 func (c *testCluster) takeAll(n *Node, suffix string) {
 	c.t.Helper()
 	for name, p := range everyAlgorithm {
@@ -35,7 +35,7 @@ var everyAlgorithm = map[string]engine.Params{
 	"lease": {Alg: engine.Lease, Limit: 10, Period: engine.MaxPeriod},
 }
 
-// kindOf is how something is taken under parameters.
+// kindOf returns the op kind that takes under the given parameters.
 func kindOf(p engine.Params) engine.Kind {
 	if p.Alg == engine.Lease {
 		return engine.Acquire
@@ -43,7 +43,7 @@ func kindOf(p engine.Params) engine.Kind {
 	return engine.Take
 }
 
-// decide has ops decided, trying again where a node says that they were not.
+// decide has a node decide ops, and retries while it answers that they were not applied.
 func (c *testCluster) decide(n *Node, ops ...engine.Op) []engine.Decision {
 	c.t.Helper()
 	var b *engine.Batch
@@ -79,10 +79,10 @@ func TestRecover(t *testing.T) {
 	c := startCluster(t, 3, nil)
 	leader := c.leader()
 	c.takeAll(leader, "")
-	c.agree()
+	c.waitForAgreement()
 	c.save(c.nodes[0])
 	c.takeAll(leader, " again")
-	c.agree()
+	c.waitForAgreement()
 	_, digest := c.nodes[0].Digest()
 	all := slices.Clone(c.nodes)
 	was := c.nodes[0].identity()
@@ -117,17 +117,17 @@ func TestRecover(t *testing.T) {
 	}
 	stranger := c.open(all[1].o)
 	if err := stranger.ask(o.Raft, callHello, struct{}{}, nil); err == nil || !strings.Contains(err.Error(), "cluster") {
-		t.Errorf("a node of the old cluster is told %v", err)
+		t.Errorf("a node of the old cluster gets %v", err)
 	}
 	j := c.options(t.TempDir(), freeAddresses(t, 1)[0])
 	j.Join = []string{o.Raft}
 	c.nodes = append(c.nodes, c.open(j))
 	c.voters(2)
 	c.takeAll(c.nodes[1], " at last")
-	c.agree()
+	c.waitForAgreement()
 }
 
-// voters waits until the leader knows so many voters, and no other members.
+// voters waits until the leader has that many voters, and no other members.
 func (c *testCluster) voters(count int) {
 	c.t.Helper()
 	eventually(c.t, "the voters", func() bool {
@@ -143,11 +143,11 @@ func (c *testCluster) voters(count int) {
 	})
 }
 
-// Recover that could not finish has made no directory, and the old one is as it was; and
-// it can be run again.
+// An interrupted Recover makes no directory, leaves the source unchanged, and can be
+// repeated.
 func TestRecoverInterrupted(t *testing.T) {
 	t.Parallel()
-	c, n := startEnded(t)
+	c, n := stoppedNode(t)
 	before, err := Inspect(c.options(n.o.Dir, n.o.Raft))
 	if err != nil {
 		t.Fatal(err)
@@ -157,7 +157,7 @@ func TestRecoverInterrupted(t *testing.T) {
 	}
 }
 
-// interrupt has each write of a Recover fail, and all after it.
+// interrupt fails each write of a Recover, and all later ones.
 func (c *testCluster) interrupt(dir, address string, before Remnant, kind RemnantKind) {
 	t := c.t
 	t.Helper()
@@ -209,7 +209,7 @@ func (c *testCluster) interrupt(dir, address string, before Remnant, kind Remnan
 	}
 }
 
-// breakingSnapshots fails to make a snapshot, or to finish it, when fault says so.
+// breakingSnapshots fails to create a snapshot, or to finish it, if fault is set so.
 type breakingSnapshots struct {
 	raft.SnapshotStore
 	fault func() error
@@ -242,14 +242,14 @@ func (b breakingSink) Close() error {
 	return b.SnapshotSink.Close()
 }
 
-func TestRecoverRefuses(t *testing.T) {
+func TestRecoverRejects(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, 1, nil)
 	n := c.leader()
 	unused := c.options(filepath.Join(t.TempDir(), "not there"), n.o.Raft)
 	for what, o := range map[string]Options{
 		"a directory in use":      n.o,
-		"one that is not there":   unused,
+		"a missing directory":     unused,
 		"an address without host": c.options(n.o.Dir, ":7000"),
 	} {
 		if _, err := Recover(o, filepath.Join(t.TempDir(), "to")); err == nil {
@@ -262,7 +262,7 @@ func TestRecoverRefuses(t *testing.T) {
 	alone := c.options(t.TempDir(), freeAddresses(t, 1)[0])
 	alone.Peers = []string{alone.Raft, n.o.Raft}
 	c.close(c.open(alone))
-	if _, err := Recover(alone, filepath.Join(t.TempDir(), "to")); err == nil || !strings.Contains(err.Error(), "no cluster yet") {
+	if _, err := Recover(alone, filepath.Join(t.TempDir(), "to")); err == nil || !strings.Contains(err.Error(), "not in a cluster yet") {
 		t.Errorf("a node of no cluster yet is recovered: %v", err)
 	}
 }

@@ -9,10 +9,10 @@ import (
 	"limitsrv/persist"
 )
 
-// Save takes a snapshot of this node's state, so that its log can be cut. done is
-// called once, from another goroutine. It is persist.ErrSaving if one is under way.
+// Save takes a snapshot of this node's state, so that its log can be truncated. done is
+// called once, from another goroutine. It returns persist.ErrSaving if one is under way.
 func (n *Node) Save(done func(error)) error {
-	s := n.seat.Load()
+	s := n.stack.Load()
 	if s == nil {
 		return errLoading
 	}
@@ -27,8 +27,8 @@ func (n *Node) Save(done func(error)) error {
 	return nil
 }
 
-// save takes a snapshot; saving is set.
-func (n *Node) save(s *seat) error {
+// save takes a snapshot. Requires: saving is set.
+func (n *Node) save(s *raftStack) error {
 	began := time.Now()
 	n.setTrailing(s)
 	err := s.raft.Snapshot().Error()
@@ -39,46 +39,46 @@ func (n *Node) save(s *seat) error {
 	s.saveMu.Lock()
 	s.lastSave = savedSnapshot{At: time.Now(), Took: time.Since(began), Err: err, Count: s.lastSave.Count + 1}
 	s.saveMu.Unlock()
-	if err != nil && s.machine.ending.Load() {
-		n.log.Info("snapshot given up, as the node ends; the one before holds, and the log goes on")
+	if err != nil && s.fsm.stopping.Load() {
+		n.log.Info("snapshot canceled because the node is stopping; the previous snapshot and the log remain")
 		return err
 	}
 	if err != nil {
-		n.log.Error("snapshot failed; the one before holds, and the log goes on", "error", err)
+		n.log.Error("snapshot failed; the previous snapshot and the log remain", "error", err)
 		return err
 	}
-	n.log.Info("snapshot taken", "index", s.raft.AppliedIndex(), "keys", s.machine.engine.Load().Len(), "took", time.Since(began).Round(time.Millisecond))
+	n.log.Info("snapshot taken", "index", s.raft.AppliedIndex(), "keys", s.fsm.engine.Load().Len(), "took", time.Since(began).Round(time.Millisecond))
 	return nil
 }
 
-// refreshSnapshots looks which snapshot is the newest. It reads the disk.
-func (s *seat) refreshSnapshots() {
+// refreshSnapshots updates newest from the disk.
+func (s *raftStack) refreshSnapshots() {
 	all, err := s.snapshots.List()
 	if err != nil || len(all) == 0 {
 		return
 	}
-	s.snapshots.endsWith(all[0].Index, all[0].Term)
+	s.snapshots.setNewest(all[0].Index, all[0].Term)
 	s.saveMu.Lock()
 	defer s.saveMu.Unlock()
 	s.newest = *all[0]
 }
 
-// setTrailing has as many entries stay behind the next snapshot as there are in
-// half of the log that makes one due: a node that was away for so long needs no
-// snapshot to catch up.
-func (n *Node) setTrailing(s *seat) {
-	entries := max(s.machine.counts.entries.Load(), 1)
-	size := max(s.machine.counts.bytes.Load()/entries, 1)
+// setTrailing sets the number of entries kept behind the next snapshot to the number in
+// half of the log that makes one due: a node that lacks no more needs no snapshot to catch
+// up.
+func (n *Node) setTrailing(s *raftStack) {
+	entries := max(s.fsm.counts.entries.Load(), 1)
+	size := max(s.fsm.counts.bytes.Load()/entries, 1)
 	config := s.raft.ReloadableConfig()
 	config.TrailingLogs = uint64(min(max(n.o.SnapshotLogBytes/2/size, n.o.leastTrailing), maxTrailing))
 	if err := s.raft.ReloadConfig(config); err != nil {
-		n.log.Error("how much log stays behind a snapshot can't be changed", "error", err)
+		n.log.Error("can't set the number of log entries kept behind a snapshot", "error", err)
 	}
 }
 
-// snapshotIfLong begins a snapshot when the log has grown long.
-func (n *Node) snapshotIfLong(s *seat) {
-	if s.machine.counts.snapshotBytes.Load() < max(n.o.SnapshotLogBytes, s.machine.snapshotSize.Load()/2) {
+// snapshotIfLong begins a snapshot if the log has grown enough.
+func (n *Node) snapshotIfLong(s *raftStack) {
+	if s.fsm.counts.snapshotBytes.Load() < max(n.o.SnapshotLogBytes, s.fsm.snapshotSize.Load()/2) {
 		return
 	}
 	n.Save(func(error) {})

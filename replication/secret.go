@@ -14,29 +14,29 @@ import (
 	"limitsrv/files"
 )
 
-// A secret is one that the nodes of a cluster share. Its zero value is no secret: a link
-// made with it is in the clear, and open to any other node.
+// A secret is shared by the nodes of a cluster. Its zero value is no secret: a link made
+// with it is unencrypted, and open to any other node.
 type secret struct{ key [sha256.Size]byte }
 
-// none says that it is no secret.
-func (s secret) none() bool { return s == secret{} }
+// isNone reports whether it is no secret.
+func (s secret) isNone() bool { return s == secret{} }
 
 const (
 	// NoSecret is the line of a file of secrets that stands for no secret.
 	NoSecret = "none"
-	// minSecretBytes is the least length of a secret: a recorded greeting lets its
-	// reader try guesses.
+	// minSecretBytes is the minimal length of a secret, because a recorded greeting allows
+	// guesses.
 	minSecretBytes = 16
-	// maxSecrets is how many a file may have.
+	// maxSecrets bounds the secrets of a file.
 	maxSecrets      = 8
 	maxSecretsBytes = 16 << 10
-	// secretsEvery is how often the file is read again, while it is asked for.
-	secretsEvery = time.Second
+	// secretsReloadInterval is the interval at which the file is read again when secrets
+	// are used.
+	secretsReloadInterval = time.Second
 )
 
-// Secrets are those of a cluster as a node has them: the first is for the links that it
-// makes, and all are good for those that it accepts. Any goroutine may use them. nil is
-// no secret.
+// Secrets are a node's cluster secrets: the first is for the links that it dials, and all
+// are accepted. Concurrency: any goroutine. nil is no secret.
 type Secrets struct {
 	file        string // empty: they never change
 	unprotected bool
@@ -44,20 +44,19 @@ type Secrets struct {
 
 	mu      sync.Mutex
 	list    []secret
-	read    time.Time // when the file was read last
-	failure string    // why it could not be used then, which was logged
-	exposed bool      // it was logged that anybody on the machine may read it
+	read    time.Time // when the file was last read
+	failure string    // the last error of reading, which was logged
+	exposed bool      // a warning was logged that any user of the machine may read the file
 }
 
-// OneSecret is a secret that never changes.
+// OneSecret returns a secret that never changes.
 func OneSecret(text string) (*Secrets, error) {
 	s, err := parseSecret(text)
 	return &Secrets{list: []secret{s}}, err
 }
 
-// OpenSecrets reads a file of secrets, one in each line; empty lines and those that begin
-// with # do not count. It is read again when it changes. unprotected says that it may have
-// the line NoSecret.
+// OpenSecrets reads a file of secrets, one per line; empty lines and lines that begin with
+// # are ignored. It is read again when it changes. unprotected permits the line NoSecret.
 func OpenSecrets(file string, unprotected bool, log *slog.Logger) (*Secrets, error) {
 	s := &Secrets{file: file, unprotected: unprotected, log: log}
 	if _, err := s.load(); err != nil {
@@ -66,8 +65,8 @@ func OpenSecrets(file string, unprotected bool, log *slog.Logger) (*Secrets, err
 	return s, nil
 }
 
-// Reload reads the file at once. Its error, which is logged as well, is why the file can't
-// be used; the secrets from before hold then.
+// Reload reads the file at once. On an error, which is logged as well, the previous
+// secrets stay in force.
 func (s *Secrets) Reload() error {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -75,20 +74,20 @@ func (s *Secrets) Reload() error {
 	return s.reload()
 }
 
-// current are the secrets as of now, at least one, which must not be changed.
+// current returns the current secrets, at least one. The caller must not change them.
 func (s *Secrets) current() []secret {
 	if s == nil {
 		return []secret{{}}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	if time.Since(s.read) >= secretsEvery {
-		_ = s.reload() // which has logged it
+	if time.Since(s.read) >= secretsReloadInterval {
+		_ = s.reload() // it logs its error
 	}
 	return s.list
 }
 
-// reload loads the file and logs the outcome once. mu is held.
+// reload loads the file and logs the outcome once. Requires: mu is held.
 func (s *Secrets) reload() error {
 	if s.file == "" {
 		return nil
@@ -99,7 +98,7 @@ func (s *Secrets) reload() error {
 		s.log.Info("the cluster secrets have changed", "file", s.file, "secrets", len(s.list), "none_accepted", slices.Contains(s.list, secret{}))
 	case err != nil && err.Error() != s.failure:
 		s.failure = err.Error()
-		s.log.Error("the cluster secrets can't be read, and those from before hold", "error", err)
+		s.log.Error("the cluster secrets can't be read, and the previous ones stay in use", "error", err)
 	}
 	if err == nil {
 		s.failure = ""
@@ -107,7 +106,7 @@ func (s *Secrets) reload() error {
 	return err
 }
 
-// load reads the file and says whether it has other secrets than before. mu is held.
+// load reads the file and reports whether the secrets have changed. Requires: mu is held.
 func (s *Secrets) load() (changed bool, err error) {
 	s.read = time.Now()
 	text, info, err := files.Read(s.file, maxSecretsBytes)
@@ -128,7 +127,8 @@ func (s *Secrets) load() (changed bool, err error) {
 	return changed, nil
 }
 
-// parseSecrets reads the text of a file of secrets. No error has any of it.
+// parseSecrets parses the text of a file of secrets. Its errors contain no part of the
+// text.
 func parseSecrets(text string, unprotected bool) (list []secret, err error) {
 	number := 0
 	for line := range strings.Lines(text) {
@@ -143,7 +143,7 @@ func parseSecrets(text string, unprotected bool) (list []secret, err error) {
 				return nil, fmt.Errorf("line %d: %w", number, err)
 			}
 		} else if !unprotected {
-			return nil, fmt.Errorf("line %d: %s lets any node in that reaches this one: give --unprotected if that is meant", number, NoSecret)
+			return nil, fmt.Errorf("line %d: %s accepts any node that reaches this one: give --unprotected if that is intended", number, NoSecret)
 		}
 		if len(list) == maxSecrets {
 			return nil, fmt.Errorf("line %d: it may have at most %d secrets", number, maxSecrets)
@@ -156,7 +156,7 @@ func parseSecrets(text string, unprotected bool) (list []secret, err error) {
 	return list, nil
 }
 
-// parseSecret makes the key of a secret.
+// parseSecret derives the key of a secret.
 func parseSecret(text string) (s secret, err error) {
 	if len(text) < minSecretBytes {
 		return s, fmt.Errorf("a cluster secret has at least %d bytes, not %d; make one with: openssl rand -hex 32", minSecretBytes, len(text))
@@ -166,16 +166,16 @@ func parseSecret(text string) (s secret, err error) {
 	return s, err
 }
 
-// The ways in which nodes know each other, as Status.Links tells them.
+// The authentication of links, as in Status.Links.
 const (
-	LinksOpen         = "open" // they don't: any node that reaches this one is let in
+	LinksOpen         = "open" // none: any node that reaches this one is accepted
 	LinksSecret       = "secret"
-	LinksSecretOrOpen = "secret-or-open" // on the way to or from a secret
+	LinksSecretOrOpen = "secret-or-open" // during the introduction or removal of a secret
 	LinksTLS          = "tls"
 	LinksBoth         = "tls-and-secret"
 )
 
-// linkProtection is one of these ways, as of now.
+// linkProtection returns the current authentication of links.
 func (n *Node) linkProtection() string {
 	secrets := n.o.Secrets.current()
 	open := slices.Contains(secrets, secret{})
@@ -186,7 +186,7 @@ func (n *Node) linkProtection() string {
 		return LinksBoth
 	case !open:
 		return LinksSecret
-	case slices.ContainsFunc(secrets, func(s secret) bool { return !s.none() }):
+	case slices.ContainsFunc(secrets, func(s secret) bool { return !s.isNone() }):
 		return LinksSecretOrOpen
 	}
 	return LinksOpen

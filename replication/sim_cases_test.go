@@ -13,12 +13,12 @@ import (
 	"limitsrv/engine"
 )
 
-// simCasePlan is that of simCase.
+// simCasePlan is the plan of simCase.
 var simCasePlan = simPlan{
 	seed: 1, election: defaultElectionTimeout, logBytes: 64 << 10, quietGap: time.Second, busyGap: time.Second,
 }
 
-// simCase runs a cluster of three through one case, without other troubles.
+// simCase runs one case on a cluster of three, without other troubles.
 func simCase(t *testing.T, do func(t *testing.T, c *simCluster)) { simCaseOf(t, simCasePlan, do) }
 
 func simCaseOf(t *testing.T, plan simPlan, do func(t *testing.T, c *simCluster)) {
@@ -32,13 +32,13 @@ func simCaseOf(t *testing.T, plan simPlan, do func(t *testing.T, c *simCluster))
 			t.Error(fault)
 		}
 		if t.Failed() {
-			t.Logf("the nodes said last:\n%s", said)
+			t.Logf("last log lines of the nodes:\n%s", said)
 		}
 	})
 }
 
-// TestSimJoinFails has a node join whose disk fails at some write: it ends, does not
-// ask again and again, and is a member when it has been started again.
+// A joining node has a disk that fails at some write: it ends, does not ask again and
+// again, and is a member after a restart.
 func TestSimJoinFails(t *testing.T) {
 	for writes := 0; writes < 40; writes += 3 {
 		simCase(t, func(t *testing.T, c *simCluster) {
@@ -50,28 +50,28 @@ func TestSimJoinFails(t *testing.T) {
 			if joins := c.logs.count("a node joins the cluster"); joins > 1 {
 				t.Errorf("with a disk that fails after %d writes the node joined %d times", writes, joins)
 			}
-			c.settle("a join that failed")
+			c.converge("a join that failed")
 		})
 	}
 }
 
-// TestSimOldSnapshot sends a follower, as its leader, a snapshot of what the follower
-// has carried out: the leader hears that it is taken, and the follower stays as it is.
+// A follower gets a snapshot of entries it has applied: the leader is told that it was
+// installed, and the follower is unchanged.
 func TestSimOldSnapshot(t *testing.T) {
 	simCase(t, func(t *testing.T, c *simCluster) {
-		leader := c.leader().running().node.seat.Load()
+		leader := c.leader().running().node.stack.Load()
 		if err := leader.raft.Snapshot().Error(); err != nil {
 			t.Fatal(err)
 		}
-		time.Sleep(10 * time.Second) // clients ask
-		c.settle("some calls")
+		time.Sleep(10 * time.Second) // clients run
+		c.converge("some calls")
 		all, err := leader.snapshots.List()
 		if err != nil || len(all) != 1 {
 			t.Fatalf("the leader has %d snapshots, %v", len(all), err)
 		}
 		c.withFollower(func(n *simNode) {
-			follower := n.running().node.seat.Load()
-			first, _ := follower.logs.FirstIndex()
+			follower := n.running().node.stack.Load()
+			first, _ := follower.entries.FirstIndex()
 			index := follower.raft.AppliedIndex()
 			for _, last := range []uint64{all[0].Index, index} {
 				meta, from, err := leader.snapshots.Open(all[0].ID)
@@ -82,23 +82,23 @@ func TestSimOldSnapshot(t *testing.T) {
 				if !r.Success || r.Term != leader.raft.CurrentTerm() || err != nil {
 					t.Errorf("of entry %d: success %v in term %d, %v", last, r.Success, r.Term, err)
 				}
-				after, _ := follower.logs.FirstIndex()
+				after, _ := follower.entries.FirstIndex()
 				kept, err := follower.snapshots.List()
 				if after != first || follower.raft.AppliedIndex() < index || len(kept) > 0 || err != nil {
-					t.Errorf("of entry %d: the follower's log began at %d and does at %d, it had carried out %d and has %d, and keeps %d snapshots, %v",
+					t.Errorf("of entry %d: the follower's first entry was %d and is %d, its last applied entry was %d and is %d, and it keeps %d snapshots, %v",
 						last, first, after, index, follower.raft.AppliedIndex(), len(kept), err)
 				}
 			}
 		})
 		c.setClients(true, false)
 		time.Sleep(10 * time.Second)
-		c.settle("the snapshots")
+		c.converge("the snapshots")
 	})
 }
 
 // sendSnapshot sends a snapshot up to an entry as the leader would.
-func sendSnapshot(leader, follower *seat, last uint64, meta *raft.SnapshotMeta, data io.Reader) (r raft.InstallSnapshotResponse, err error) {
-	t := newSteadyTransport(leader.transport, "", func(string) string { return "" })
+func sendSnapshot(leader, follower *raftStack, last uint64, meta *raft.SnapshotMeta, data io.Reader) (r raft.InstallSnapshotResponse, err error) {
+	t := newPatchedTransport(leader.transport, "", func(string) string { return "" })
 	self, id := leader.raft.LeaderWithID()
 	err = t.InstallSnapshot("", follower.transport.LocalAddr(), &raft.InstallSnapshotRequest{
 		RPCHeader:       raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax, ID: []byte(id), Addr: []byte(self)},
@@ -108,11 +108,11 @@ func sendSnapshot(leader, follower *seat, last uint64, meta *raft.SnapshotMeta, 
 	return r, err
 }
 
-// TestSimDiskHangs has a disk hang: the process ends, soon if the node leads.
+// A disk hangs: the process ends, sooner if the node leads.
 func TestSimDiskHangs(t *testing.T) {
 	for _, tt := range []struct {
 		leads       bool
-		least, most time.Duration // until there is something to be written it does not show
+		least, most time.Duration // a hang is unnoticed until something is written
 	}{{true, time.Second, 4 * time.Second}, {false, 30 * time.Second, 35 * time.Second}} {
 		simCase(t, func(t *testing.T, c *simCluster) {
 			n := c.leader()
@@ -129,26 +129,25 @@ func TestSimDiskHangs(t *testing.T) {
 			if took := time.Since(began); took < tt.least || took > tt.most {
 				t.Errorf("leads %v: it ended after %v, want %v to %v", tt.leads, took, tt.least, tt.most)
 			}
-			c.settle("a disk that hung")
+			c.converge("a disk that hung")
 		})
 	}
 }
 
-// TestSimDead has members be silent: one is removed when the others are enough to be
-// safe without it.
-func TestSimDead(t *testing.T) {
+// Silent members: one is removed if the cluster is safe without it.
+func TestSimRemovesDead(t *testing.T) {
 	plan := simCasePlan
 	plan.dead = 20 * time.Second
 	simCaseOf(t, plan, func(t *testing.T, c *simCluster) {
-		members := func() int { return len(serversOf(c.leader().running().node.seat.Load().raft)) }
+		members := func() int { return len(serversOf(c.leader().running().node.stack.Load().raft)) }
 		c.withFollower(c.crash)
 		time.Sleep(3 * plan.dead)
 		if got := members(); got != simFounders {
-			t.Errorf("%d members, want %d: of three none is removed", got, simFounders)
+			t.Errorf("%d members, want %d: one of three was removed", got, simFounders)
 		}
-		c.settle("a silent member")
+		c.converge("a silent member")
 		c.join()
-		c.settle("a join")
+		c.converge("a join")
 		var silent *simNode
 		c.withFollower(func(n *simNode) {
 			silent = n
@@ -165,12 +164,12 @@ func TestSimDead(t *testing.T) {
 		silent.mu.Lock()
 		silent.removed = true
 		silent.mu.Unlock()
-		c.settle("a member that was removed")
+		c.converge("a member that was removed")
 	})
 }
 
-// TestSimClockAlone has a leader whose clock is far ahead and whose calls to the
-// others fail: the time of the cluster goes ahead by no more than it may.
+// A leader has a clock far ahead, and its calls to the others fail: the cluster's time
+// gains no more than it may.
 func TestSimClockAlone(t *testing.T) {
 	simCase(t, func(t *testing.T, c *simCluster) {
 		leader := c.leader()
@@ -180,28 +179,28 @@ func TestSimClockAlone(t *testing.T) {
 				c.net.setListening(n.address(), false)
 			}
 		}
-		time.Sleep(time.Minute) // watchClocks looks
+		time.Sleep(time.Minute) // watchClocks checks
 		if c.leader() != leader {
 			t.Error("it leads no more: nothing is tested")
 		}
 	})
 }
 
-// TestSimClockSet sets the leader's clock an hour ahead and back again and again, also
-// while it asks the others for theirs.
+// The leader's clock is set an hour ahead and back repeatedly, also during polls of the
+// other clocks.
 func TestSimClockSet(t *testing.T) {
 	simCase(t, func(t *testing.T, c *simCluster) {
 		leader := c.leader()
 		for i := range 10_000 {
 			leader.clock.set(time.Duration(i%2)*time.Hour, 1)
-			time.Sleep(time.Duration(1+i%7) * time.Millisecond) // watchClocks looks
+			time.Sleep(time.Duration(1+i%7) * time.Millisecond) // watchClocks checks
 		}
 		leader.clock.set(0, 1)
 	})
 }
 
-// TestSimJoinHangs has a node join whose disk hangs at some moment: it goes on to
-// answer others, and is a member when its disk has been replaced.
+// A joining node has a disk that hangs at some moment: it keeps answering others, and is a
+// member after its disk was replaced.
 func TestSimJoinHangs(t *testing.T) {
 	for after := time.Duration(0); after < 30*time.Millisecond; after += time.Millisecond {
 		simCase(t, func(t *testing.T, c *simCluster) {
@@ -218,16 +217,16 @@ func TestSimJoinHangs(t *testing.T) {
 			if p != n.running() {
 				t.Errorf("hung after %v: it ended within 10 s", after)
 			}
-			c.settle("a join that hung")
+			c.converge("a join that hung")
 		})
 	}
 }
 
-// TestSimElected has a node elected that has not yet carried out what was answered
-// before, and can't put anything into the log: it does not tell what it knows.
-func TestSimElected(t *testing.T) {
+// An elected node that has not applied all answered decisions, and can not log, does not
+// answer reads.
+func TestSimElectedBeforeReady(t *testing.T) {
 	plan := simCasePlan
-	plan.commit = 5 * time.Second // followers carry nothing out meanwhile
+	plan.commit = 5 * time.Second // followers apply nothing meanwhile
 	simCaseOf(t, plan, func(t *testing.T, c *simCluster) {
 		c.setClients(false, true)
 		take := engine.Op{Key: []byte("k"), N: 1, Params: engine.Params{Alg: engine.Fixed, Limit: 3, Period: simForever}}
@@ -242,7 +241,7 @@ func TestSimElected(t *testing.T) {
 		for elected == nil {
 			time.Sleep(50 * time.Microsecond)
 			for _, n := range c.running() {
-				if n.running().office().elected {
+				if n.running().leadership().elected {
 					elected = n
 				}
 			}
@@ -256,6 +255,6 @@ func TestSimElected(t *testing.T) {
 			c.wait.Go(func() { elected.running().ask([]engine.Op{look}, false) })
 			time.Sleep(10 * time.Millisecond)
 		}
-		c.settle("an election")
+		c.converge("an election")
 	})
 }

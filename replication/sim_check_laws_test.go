@@ -10,7 +10,7 @@ import (
 	"limitsrv/engine"
 )
 
-// A simPlay makes a history by hand: nodes are engines that carry out what they are told to.
+// A simPlay makes a history by hand: its nodes are engines that apply given ops.
 type simPlay struct {
 	*simHistory
 	nodes [2]struct {
@@ -37,8 +37,8 @@ func simBucketTake(key string, n int64) engine.Op {
 	return engine.Op{Key: []byte(key), N: n, Params: engine.Params{Alg: engine.Token, Limit: 3, Count: 1, Period: int64(time.Second)}}
 }
 
-// carry has nodes carry out ops as an entry, and returns what the last decided.
-func (p *simPlay) carry(index uint64, stamp engine.Instant, ops []engine.Op, nodes ...int) []engine.Decision {
+// apply applies ops as an entry on nodes, and returns the last node's decisions.
+func (p *simPlay) apply(index uint64, stamp engine.Instant, ops []engine.Op, nodes ...int) []engine.Decision {
 	var b engine.Batch
 	for _, i := range nodes {
 		n := &p.nodes[i]
@@ -49,33 +49,33 @@ func (p *simPlay) carry(index uint64, stamp engine.Instant, ops []engine.Op, nod
 	return b.Decisions
 }
 
-// call asks, carries out on both and answers, each a millisecond after the other.
+// call makes a call, applies it on both nodes and answers it, a millisecond apart.
 func (p *simPlay) call(ops ...engine.Op) *simCall {
 	c := p.asked(ops...)
 	p.index++
-	d := p.carry(p.index, simStamp(), c.ops, 0, 1)
+	d := p.apply(p.index, simStamp(), c.ops, 0, 1)
 	p.told(c, simAnswered, d)
 	return c
 }
 
 func (p *simPlay) asked(ops ...engine.Op) *simCall {
 	time.Sleep(time.Millisecond)
-	return p.ask("a", ops, len(ops) > 2)
+	return p.begin("a", ops, len(ops) > 2)
 }
 
 func (p *simPlay) told(c *simCall, outcome simOutcome, d []engine.Decision) {
 	time.Sleep(time.Millisecond)
-	p.tell(c, outcome, d)
+	p.finish(c, outcome, d)
 }
 
-// transaction sees a key, then calls between, and then uses the key.
+// transaction watches a key, makes a call between, and then uses the key.
 func (p *simPlay) transaction(key string, between engine.Op) {
 	saw := p.asked(engine.Op{Kind: engine.Watch, Key: []byte(key)})
 	p.told(saw, simAnswered, []engine.Decision{{Remaining: 1}})
 	p.call(between)
 	then := p.asked(engine.Op{Kind: engine.Expect, Key: []byte(key), N: 1}, simCounterTake(key, 1))
 	p.index++
-	d := p.carry(p.index, simStamp(), then.ops[1:], 0, 1)
+	d := p.apply(p.index, simStamp(), then.ops[1:], 0, 1)
 	p.told(then, simAnswered, append([]engine.Decision{{}}, d...))
 	p.watched = append(p.watched, simWatched{saw, then})
 }
@@ -87,22 +87,22 @@ func TestSimHistory(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		play func(p *simPlay)
-		want string // in a fault; empty: there is none
+		want string // in a fault; empty: no error
 	}{
-		{"all is well", func(p *simPlay) {
+		{"no fault", func(p *simPlay) {
 			for range 5 {
 				p.call(simCounterTake("k", 1), simBucketTake("b", 2))
 			}
 			p.call(engine.Op{Kind: engine.Peek, Key: []byte("k")})
 		}, ""},
-		{"the unknown was carried out", func(p *simPlay) {
+		{"the unknown was applied", func(p *simPlay) {
 			c := p.asked(simCounterTake("k", 3))
 			p.told(c, simUnknown, nil)
-			p.carry(1, simStamp(), c.ops, 0, 1)
+			p.apply(1, simStamp(), c.ops, 0, 1)
 			p.index = 1
 			p.call(simCounterTake("k", 1))
 		}, ""},
-		{"the unknown was not carried out", func(p *simPlay) {
+		{"the unknown was not applied", func(p *simPlay) {
 			p.told(p.asked(simCounterTake("k", 3)), simUnknown, nil)
 			p.call(simCounterTake("k", 1))
 		}, ""},
@@ -113,16 +113,16 @@ func TestSimHistory(t *testing.T) {
 		{"refused and done", func(p *simPlay) {
 			c := p.asked(simCounterTake("k", 1))
 			p.told(c, simRefused, nil)
-			p.carry(1, simStamp(), c.ops, 0)
+			p.apply(1, simStamp(), c.ops, 0)
 		}, "was refused, at"},
 		{"answered without a majority and done", func(p *simPlay) {
 			c := p.asked(simCounterTake("k", 1))
-			p.told(c, simAlone, yes)
-			p.carry(1, simStamp(), c.ops, 0)
+			p.told(c, simNoQuorum, yes)
+			p.apply(1, simStamp(), c.ops, 0)
 		}, "was alone, at"},
 		{"answered without a majority", func(p *simPlay) {
 			for range 4 {
-				p.told(p.asked(simCounterTake("k", 1)), simAlone, yes)
+				p.told(p.asked(simCounterTake("k", 1)), simNoQuorum, yes)
 			}
 		}, ""},
 		{"a key that changed in between", func(p *simPlay) { p.transaction("k", simCounterTake("k", 1)) }, "came between"},
@@ -135,28 +135,28 @@ func TestSimHistory(t *testing.T) {
 			p.bounded = true
 			p.call(simCounterTake("k", 3))
 			p.index++
-			p.carry(p.index, simStamp(), []engine.Op{{Kind: engine.Forget, Key: []byte("k")}}, 0, 1)
+			p.apply(p.index, simStamp(), []engine.Op{{Kind: engine.Forget, Key: []byte("k")}}, 0, 1)
 			p.call(simCounterTake("k", 3))
 		}, ""},
 		{"a key that is dropped where there is room", func(p *simPlay) {
 			p.call(simCounterTake("k", 3))
-			p.carry(2, simStamp(), []engine.Op{{Kind: engine.Forget, Key: []byte("k")}}, 0, 1)
-		}, "nobody asked for"},
+			p.apply(2, simStamp(), []engine.Op{{Kind: engine.Forget, Key: []byte("k")}}, 0, 1)
+		}, "no call requested"},
 
 		{"answered and lost", func(p *simPlay) { p.told(p.asked(simCounterTake("k", 1)), simAnswered, yes) }, "is not in the log"},
 		{"another answer", func(p *simPlay) {
 			c := p.asked(simCounterTake("k", 2))
-			p.carry(1, simStamp(), c.ops, 0)
+			p.apply(1, simStamp(), c.ops, 0)
 			p.told(c, simAnswered, yes)
 		}, "was answered\n"},
-		{"carried out twice", func(p *simPlay) {
+		{"applied twice", func(p *simPlay) {
 			c := p.call(simCounterTake("k", 1))
-			p.carry(2, simStamp(), c.ops, 0, 1)
+			p.apply(2, simStamp(), c.ops, 0, 1)
 		}, "in entry 1, and again in 2"},
 		{"one decides otherwise", func(p *simPlay) {
 			p.nodes[1].engine.Apply(simStamp(), &engine.Batch{Ops: []engine.Op{simCounterTake("k", 1)}})
 			p.call(simCounterTake("k", 1))
-		}, "b carried out another batch 0 of entry 1"},
+		}, "b applied another batch 0 of entry 1"},
 		{"both decide otherwise", func(p *simPlay) {
 			for i := range p.nodes {
 				p.nodes[i].engine.Apply(simStamp(), &engine.Batch{Ops: []engine.Op{simCounterTake("k", 1)}})
@@ -166,30 +166,30 @@ func TestSimHistory(t *testing.T) {
 		{"another entry", func(p *simPlay) {
 			c := p.asked(simCounterTake("k", 1), simCounterTake("k", 1))
 			p.told(c, simUnknown, nil)
-			p.carry(1, simStamp(), c.ops[:1], 0)
-			p.carry(1, simStamp(), c.ops[1:], 1)
-		}, "b carried out another batch 0 of entry 1"},
+			p.apply(1, simStamp(), c.ops[:1], 0)
+			p.apply(1, simStamp(), c.ops[1:], 1)
+		}, "b applied another batch 0 of entry 1"},
 		{"an entry that is longer", func(p *simPlay) {
 			c := p.asked(simCounterTake("k", 1), simCounterTake("k", 1))
 			p.told(c, simUnknown, nil)
-			p.carry(1, simStamp(), c.ops[:1], 0, 1)
-			p.call(simCounterTake("j", 1)) // entry 1 too
+			p.apply(1, simStamp(), c.ops[:1], 0, 1)
+			p.call(simCounterTake("j", 1)) // also entry 1
 			p.call(simCounterTake("j", 1))
 			p.nodes[1].replay = simReplay{history: p.simHistory, node: "b"}
-			p.carry(1, simStamp(), c.ops[1:], 1)
-		}, "carried out another batch 0 of entry 1"},
+			p.apply(1, simStamp(), c.ops[1:], 1)
+		}, "applied another batch 0 of entry 1"},
 		{"an entry that is shorter", func(p *simPlay) {
 			c := p.asked(simCounterTake("k", 1), simCounterTake("k", 1))
 			p.told(c, simUnknown, nil)
 			stamp := simStamp()
-			p.carry(1, stamp, c.ops[:1], 0, 1)
-			p.carry(1, stamp, c.ops[1:], 0)
+			p.apply(1, stamp, c.ops[:1], 0, 1)
+			p.apply(1, stamp, c.ops[1:], 0)
 			p.index = 1
 			p.call(simCounterTake("k", 1))
-		}, "b carried out 1 batches of entry 1, others 2"},
-		{"an entry carried out twice by one", func(p *simPlay) {
+		}, "b applied 1 batches of entry 1, others 2"},
+		{"an entry applied twice by one", func(p *simPlay) {
 			c := p.call(simCounterTake("k", 1))
-			p.carry(1, simStamp(), c.ops, 1)
+			p.apply(1, simStamp(), c.ops, 1)
 		}, "in entry 1, and again in 1"},
 		{"an entry too late", func(p *simPlay) {
 			p.index = 5
@@ -197,28 +197,28 @@ func TestSimHistory(t *testing.T) {
 			c := p.asked(simCounterTake("k", 1))
 			p.told(c, simUnknown, nil)
 			p.nodes[1].replay = simReplay{history: p.simHistory, node: "b"}
-			p.carry(3, simStamp(), c.ops, 1)
-		}, "of entry 3, which nobody else did"},
+			p.apply(3, simStamp(), c.ops, 1)
+		}, "of entry 3, which no other node did"},
 		{"time goes back", func(p *simPlay) {
 			p.call(simCounterTake("k", 1))
 			c := p.asked(simCounterTake("k", 1))
 			p.told(c, simUnknown, nil)
-			p.carry(2, simStamp()-engine.Instant(time.Second), c.ops, 0, 1)
-		}, "what was before it at"},
-		{"an op of nobody", func(p *simPlay) { p.carry(1, simStamp(), []engine.Op{simCounterTake("k", 1)}, 0, 1) }, "nobody asked for"},
+			p.apply(2, simStamp()-engine.Instant(time.Second), c.ops, 0, 1)
+		}, "the entry before it at"},
+		{"an op without a call", func(p *simPlay) { p.apply(1, simStamp(), []engine.Op{simCounterTake("k", 1)}, 0, 1) }, "no call requested"},
 		{"one by one and not at once", func(p *simPlay) {
 			p.call(simCounterTake("k", 1), simCounterTake("j", 1), simCounterTake("i", 1))
-		}, "was to be carried out at once"},
+		}, "was to be applied at once"},
 		{"ops in another order", func(p *simPlay) {
 			c := p.asked(simCounterTake("k", 1), simCounterTake("j", 1))
 			p.told(c, simUnknown, nil)
-			p.carry(1, simStamp(), []engine.Op{c.ops[1], c.ops[0]}, 0, 1)
+			p.apply(1, simStamp(), []engine.Op{c.ops[1], c.ops[0]}, 0, 1)
 		}, "in another order"},
 		{"later before earlier", func(p *simPlay) {
 			c := p.asked(simCounterTake("k", 1))
 			p.told(c, simAnswered, []engine.Decision{{Allowed: 1, Remaining: 1, Changed: true, Params: c.ops[0].Params}})
 			p.call(simCounterTake("k", 1))
-			p.carry(2, simStamp(), c.ops, 0, 1)
+			p.apply(2, simStamp(), c.ops, 0, 1)
 		}, "before one of entry"},
 	} {
 		synctest.Test(t, func(t *testing.T) {
@@ -235,8 +235,8 @@ func TestSimHistory(t *testing.T) {
 	}
 }
 
-// TestSimClaims tells of answers without a log, which only checkCounters and
-// checkEarned look at.
+// TestSimClaims makes answers without a log, which only checkCounters and checkEarned
+// verify.
 func TestSimClaims(t *testing.T) {
 	answer := func(p *simPlay, allowed, remaining int64) {
 		p.told(p.asked(simCounterTake("k", 1)), simAnswered, []engine.Decision{{Allowed: allowed, Remaining: remaining}})
@@ -254,7 +254,7 @@ func TestSimClaims(t *testing.T) {
 		{"less used than given", func(p *simPlay) { answer(p, 1, 2) }, "of k 0 are used at the end, clients were given 1"},
 		{"more used than given", func(p *simPlay) {
 			c := p.asked(simCounterTake("k", 2))
-			p.carry(1, simStamp(), c.ops, 0)
+			p.apply(1, simStamp(), c.ops, 0)
 			p.told(c, simRefused, nil)
 		}, "of k 2 are used at the end, clients were given 0 and perhaps 0"},
 		{"refused without reason", func(p *simPlay) { answer(p, 0, 3) }, "can't be put into an order"},

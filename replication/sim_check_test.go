@@ -13,8 +13,7 @@ import (
 	"limitsrv/engine"
 )
 
-// check finds what is wrong with a history that is over, beside what was noticed
-// while it was made.
+// check returns the faults of a complete history, including those found while it was made.
 func (h *simHistory) check() []string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -30,15 +29,15 @@ func (h *simHistory) check() []string {
 	return h.faults
 }
 
-// checkCall compares what a client was told with what was carried out.
+// checkCall compares a client's answer with the applied ops.
 func (h *simHistory) checkCall(c *simCall) {
 	for i, a := range c.applied {
 		switch {
 		case c.outcome == simPending:
 			h.fault("call %d to %s of %v was never answered", c.number, c.node, c.asked)
 			return
-		case (c.outcome == simRefused || c.outcome == simAlone) && a != nil:
-			h.fault("call %d to %s was %s, at %v, and carried out in entry %d", c.number, c.node, c.outcome, c.told, a.index)
+		case (c.outcome == simRefused || c.outcome == simNoQuorum) && a != nil:
+			h.fault("call %d to %s was %s, at %v, and applied in entry %d", c.number, c.node, c.outcome, c.told, a.index)
 		case c.outcome == simAnswered && a != nil && c.ops[i].Kind == engine.Watch:
 		case c.outcome == simAnswered && a == nil && !looks(&c.ops[i]) && c.decisions[i].Status != engine.Aborted:
 			h.fault("call %d to %s was answered at %v, and is not in the log: %s %+v",
@@ -46,18 +45,18 @@ func (h *simHistory) checkCall(c *simCall) {
 		case c.outcome == simAnswered && a != nil && a.decision != c.decisions[i]:
 			h.fault("call %d to %s was answered\n%+v, decided in entry %d was\n%+v", c.number, c.node, c.decisions[i], a.index, a.decision)
 		case a != nil && i > 0 && c.applied[i-1] != nil && a.position < c.applied[i-1].position:
-			h.fault("the ops of call %d were carried out in another order", c.number)
+			h.fault("the ops of call %d were applied in another order", c.number)
 		}
 	}
 }
 
-// looks says whether an op needs not be in the log.
+// looks reports whether an op need not be in the log.
 func looks(op *engine.Op) bool {
 	return op.Kind == engine.Peek || op.Kind == engine.Watch || op.Kind == engine.Expect || op.Kind == engine.Take && op.N == 0
 }
 
-// checkOrder finds what was carried out before something that had been answered
-// before it was asked for.
+// checkOrder finds ops applied before others that were answered before they were
+// requested.
 func (h *simHistory) checkOrder() {
 	var answered []*simCall
 	for _, c := range h.calls {
@@ -66,7 +65,7 @@ func (h *simHistory) checkOrder() {
 		}
 	}
 	slices.SortFunc(answered, func(a, b *simCall) int { return cmp.Compare(a.told, b.told) })
-	newest, from := &simApplied{position: -1}, 0 // of those answered before the call
+	newest, from := &simApplied{position: -1}, 0 // of calls answered before this one
 	for _, c := range h.calls {                  // in the order of asked
 		for ; from < len(answered) && answered[from].told < c.asked; from++ {
 			for _, a := range answered[from].applied {
@@ -77,7 +76,7 @@ func (h *simHistory) checkOrder() {
 		}
 		for _, a := range c.applied {
 			if a != nil && a.position < newest.position {
-				h.fault("call %d, asked for at %v, was carried out in entry %d, before one of entry %d that had been answered",
+				h.fault("call %d, made at %v, was applied in entry %d, before one of entry %d that had been answered",
 					c.number, c.asked, a.index, newest.index)
 			}
 		}
@@ -116,16 +115,16 @@ func (h *simHistory) checkEarned() {
 	}
 }
 
-// simForever is the period of limits that never get anything back in a run.
+// simForever is the period of limits that regain nothing during a run.
 const simForever = engine.MaxPeriod
 
-// A simTake is a call on a limit that never gets anything back, for Porcupine.
+// A simTake is a call on a limit that regains nothing, for Porcupine.
 type simTake struct {
 	n, limit int64
 	look     bool
 }
 
-// simCounter says how such limits answer, by what was used before.
+// simCounter is the sequential model of such limits.
 var simCounter = porcupine.Model{
 	Init: func() any { return int64(0) },
 	Step: func(state, input, output any) (bool, any) {
@@ -145,11 +144,11 @@ var simCounter = porcupine.Model{
 	},
 }
 
-// simSample is how many calls on one key Porcupine looks at.
+// simSample is the number of calls per key given to Porcupine.
 const simSample = 200
 
-// checkCounters looks at the limits that never get anything back as a client
-// would, without the log.
+// checkCounters checks the limits that regain nothing from the clients' view, without the
+// log.
 func (h *simHistory) checkCounters() {
 	type counter struct {
 		limit, ok, unknown int64
@@ -169,7 +168,7 @@ func (h *simHistory) checkCounters() {
 			}
 			o := porcupine.Operation{Input: simTake{n: op.N, limit: k.limit, look: op.N == 0}, Call: int64(c.asked), Return: int64(c.told)}
 			switch c.outcome {
-			case simRefused, simPending, simAlone:
+			case simRefused, simPending, simNoQuorum:
 				continue
 			case simAnswered:
 				if c.decisions[i].Status != engine.OK {
@@ -200,7 +199,7 @@ func (h *simHistory) checkCounters() {
 	}
 }
 
-// used is what the end of the log says.
+// used returns the tokens used at the end of the log.
 func (h *simHistory) used(key string, limit int64) int64 {
 	b := engine.Batch{Ops: []engine.Op{{Kind: engine.Peek, Key: []byte(key)}}}
 	h.engine.Apply(h.stamp, &b)
@@ -210,7 +209,7 @@ func (h *simHistory) used(key string, limit int64) int64 {
 	return limit - b.Decisions[0].Remaining
 }
 
-// summary is what a history has, for people.
+// summary describes a history.
 func (h *simHistory) summary() string {
 	h.mu.Lock()
 	defer h.mu.Unlock()
@@ -219,5 +218,5 @@ func (h *simHistory) summary() string {
 		counts[c.outcome]++
 	}
 	return fmt.Sprintf("%d calls, %d answered, %d refused, %d unknown, %d alone; %d entries; %s; %d keys evicted", len(h.calls),
-		counts[simAnswered], counts[simRefused], counts[simUnknown], counts[simAlone], len(h.entries), h.watchedSummary(), len(h.evicted))
+		counts[simAnswered], counts[simRefused], counts[simUnknown], counts[simNoQuorum], len(h.entries), h.watchedSummary(), len(h.evicted))
 }

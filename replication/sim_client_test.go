@@ -9,14 +9,14 @@ import (
 	"limitsrv/engine"
 )
 
-// simClients is how many clients there are; each asks any node.
+// simClients is the number of clients; each calls any node.
 const simClients = 4
 
-// simPatience is how long a client waits for an answer; no node may take longer.
+// simPatience bounds a client's wait for an answer; no node may take longer.
 const simPatience = 20 * time.Second
 
-// simKeys are the keys in use of limits that never get anything back. Each is used
-// for as many calls as Porcupine can look at.
+// simKeys are the keys in use of limits that regain nothing. Each is used for as many
+// calls as Porcupine can check.
 type simKeys struct {
 	made  int
 	inUse [3]struct {
@@ -25,7 +25,7 @@ type simKeys struct {
 	}
 }
 
-// take is an op on one of them.
+// take returns an op on one of them.
 func (k *simKeys) take(rng *rand.Rand) engine.Op {
 	slot := &k.inUse[rng.IntN(len(k.inUse))]
 	if slot.left == 0 {
@@ -37,7 +37,7 @@ func (k *simKeys) take(rng *rand.Rand) engine.Op {
 	return engine.Op{Key: []byte(slot.key), N: rng.Int64N(5), Params: p}
 }
 
-// Limits that get something back, of every algorithm.
+// Limits that regain tokens, of every algorithm.
 var simLimits = []engine.Params{
 	{Alg: engine.Token, Limit: 5, Count: 1, Period: int64(2 * time.Second)},
 	{Alg: engine.Token, Limit: 20, Count: 1, Period: int64(time.Second)},
@@ -50,12 +50,12 @@ var simLimits = []engine.Params{
 	simWindow,
 }
 
-// simOp is an op on one of them.
+// simOp returns an op on one of them.
 func simOp(rng *rand.Rand) engine.Op {
 	which := rng.IntN(len(simLimits))
 	p := simLimits[which]
 	op := engine.Op{Key: fmt.Appendf(nil, "limit:%d:%d", which, rng.IntN(3)), N: 1 + rng.Int64N(3), Params: p}
-	if p.Alg == engine.Token || p == simWindow { // for checkEarned and checkWindows, which know no others
+	if p.Alg == engine.Token || p == simWindow { // for checkEarned and checkWindows, which support no others
 		return op
 	}
 	kind := rng.IntN(20)
@@ -76,7 +76,7 @@ func simOp(rng *rand.Rand) engine.Op {
 	return op
 }
 
-// simOps are the ops of one call.
+// simOps returns the ops of one call.
 func (c *simCluster) simOps() (ops []engine.Op, atomic bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -90,7 +90,7 @@ func (c *simCluster) simOps() (ops []engine.Op, atomic bool) {
 	return ops, c.rng.IntN(4) == 0
 }
 
-// client asks until the run ends.
+// client makes calls until the run ends.
 func (c *simCluster) client() {
 	for {
 		c.mu.Lock()
@@ -112,7 +112,7 @@ func (c *simCluster) client() {
 	}
 }
 
-// call is one call of a client, or two, that watches a key.
+// call makes one call of a client, or two around a watched key.
 func (p *simProcess) call() {
 	c := p.on.cluster
 	if c.intN(8) == 0 {
@@ -124,7 +124,7 @@ func (p *simProcess) call() {
 	p.sweep(1 + c.intN(20))
 }
 
-// sweep has the node forget what is as good as new.
+// sweep has the node purge expired keys.
 func (p *simProcess) sweep(pages int) {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
@@ -133,7 +133,7 @@ func (p *simProcess) sweep(pages int) {
 	}
 }
 
-// enterCall says whether a client may call, and counts it.
+// enterCall reports whether a client may call, and counts it.
 func (c *simCluster) enterCall() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -150,8 +150,8 @@ func (c *simCluster) leaveCall() {
 	c.inCalls--
 }
 
-// silence has no client ask, and returns when none waits for an answer.
-func (c *simCluster) silence() {
+// pauseClients stops new calls, and returns when none is pending.
+func (c *simCluster) pauseClients() {
 	for {
 		c.mu.Lock()
 		c.quiet = true
@@ -170,7 +170,7 @@ func (c *simCluster) setClients(busy, quiet bool) {
 	c.busy, c.quiet = busy, quiet
 }
 
-// ask is one call of a client, of which the history is told. It returns its outcome.
+// ask makes one call of a client, and records it in the history. It returns its outcome.
 func (p *simProcess) ask(ops []engine.Op, atomic bool) simOutcome {
 	return p.askFor(ops, atomic).outcome
 }
@@ -179,11 +179,11 @@ func (p *simProcess) ask(ops []engine.Op, atomic bool) simOutcome {
 func (p *simProcess) askFor(ops []engine.Op, atomic bool) *simCall {
 	c := p.on.cluster
 	h := c.history
-	call := h.ask(p.on.name, ops, atomic)
+	call := h.begin(p.on.name, ops, atomic)
 	batch := &engine.Batch{Ops: append([]engine.Op(nil), ops...), Atomic: atomic}
 	done := make(chan error, 2)
 	if !p.exec(batch, func(err error) { done <- err }) {
-		h.tell(call, simRefused, nil)
+		h.finish(call, simRefused, nil)
 		return call
 	}
 	outcome := simUnknown
@@ -192,8 +192,8 @@ func (p *simProcess) askFor(ops []engine.Op, atomic bool) *simCall {
 		if !p.isEnded() {
 			outcome = c.outcome(call, err)
 			if leaderless, alone := p.undecided.LoadAndDelete(batch); alone && err == nil {
-				outcome = simAlone
-				c.checkAlone(call, batch, leaderless.(time.Duration))
+				outcome = simNoQuorum
+				c.checkNoQuorum(call, batch, leaderless.(time.Duration))
 			}
 		}
 	case <-p.gone:
@@ -201,14 +201,14 @@ func (p *simProcess) askFor(ops []engine.Op, atomic bool) *simCall {
 		c.fault("call %d to %s was not answered within %v", call.number, p.on.name, simPatience)
 	}
 	var decisions []engine.Decision
-	if outcome == simAnswered || outcome == simAlone {
+	if outcome == simAnswered || outcome == simNoQuorum {
 		decisions = batch.Decisions
 	}
-	h.tell(call, outcome, decisions)
+	h.finish(call, outcome, decisions)
 	return call
 }
 
-// exec hands a batch to the node, unless the process has ended.
+// exec submits a batch to the node, unless the process has ended.
 func (p *simProcess) exec(batch *engine.Batch, done func(error)) bool {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
@@ -220,7 +220,7 @@ func (p *simProcess) exec(batch *engine.Batch, done func(error)) bool {
 	return true
 }
 
-// outcome is what a client makes of an answer.
+// outcome returns the client's conclusion from an answer.
 func (c *simCluster) outcome(call *simCall, err error) simOutcome {
 	var coded interface{ Code() string }
 	switch {

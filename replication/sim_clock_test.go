@@ -7,11 +7,11 @@ import (
 	"limitsrv/engine"
 )
 
-// A simClock is the clock of a machine: off by something, at its own speed.
+// A simClock is the clock of a machine, with an offset and a speed.
 type simClock struct {
 	mu    sync.Mutex
 	from  time.Time      // of the last change
-	read  engine.Instant // what it showed then
+	read  engine.Instant // reading at that time
 	speed float64
 }
 
@@ -20,7 +20,7 @@ func newSimClock(off time.Duration) *simClock {
 	return &simClock{from: now, read: engine.Instant(now.Add(off).UnixNano()), speed: 1}
 }
 
-// Wall is what it shows.
+// Wall returns its reading.
 func (c *simClock) Wall() engine.Instant {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -32,7 +32,7 @@ func (c *simClock) wall() engine.Instant {
 	return c.read + engine.Instant(passed) + engine.Instant(float64(passed)*(c.speed-1))
 }
 
-// set makes it off by some time from now on, and run at a speed, of which 1 is right.
+// set sets its offset and its speed, where 1 is correct.
 func (c *simClock) set(off time.Duration, speed float64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
@@ -40,7 +40,7 @@ func (c *simClock) set(off time.Duration, speed float64) {
 	c.read, c.speed = engine.Instant(c.from.Add(off).UnixNano()), speed
 }
 
-// off is by how much it is wrong.
+// off returns its error.
 func (c *simClock) off() time.Duration {
 	return time.Duration(c.Wall() - engine.Instant(time.Now().UnixNano()))
 }

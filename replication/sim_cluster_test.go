@@ -13,7 +13,7 @@ import (
 	"limitsrv/persist"
 )
 
-// A simPlan is what a run is like.
+// A simPlan is the configuration of a run.
 type simPlan struct {
 	seed     uint64
 	length   time.Duration
@@ -24,46 +24,46 @@ type simPlan struct {
 	logBytes int64 // Options.SnapshotLogBytes
 	noQuorum NoQuorum
 	dead     time.Duration // Options.DeadAfter
-	// quietGap and busyGap are how long each client waits between its calls, on average.
+	// quietGap and busyGap are the average pauses of each client between its calls.
 	quietGap, busyGap time.Duration
 }
 
-// simFounders is how many nodes found the cluster of a run.
+// simFounders is the number of founding nodes.
 const simFounders = 3
 
-// A simCluster is a cluster of nodes in one process, with what they stand on and
-// who uses it. All happens in one bubble of testing/synctest.
+// A simCluster is a cluster of nodes in one process, with its machines and clients. All
+// runs in one bubble of testing/synctest.
 type simCluster struct {
 	plan    simPlan
 	net     *simNet
 	history *simHistory
 	stats   simStats
 	logs    simLogs
-	ending  chan struct{} // closed when clients are to end
+	ending  chan struct{} // closed when clients must end
 	wait    sync.WaitGroup
 
-	// Until all is well again: the members change, so that nobody knows what a majority
-	// is; and what a node had is lost, so that no other may lose anything.
+	// Until all is repaired: changing: the members change, so the majority is unknown;
+	// losing: one node's state is lost, so no other may be lost.
 	changing, losing bool
 
 	mu      sync.Mutex
 	rng     *rand.Rand
-	nodes   []*simNode // also those that were removed
+	nodes   []*simNode // including removed ones
 	keys    simKeys
-	busy    bool  // clients ask often
-	quiet   bool  // clients don't ask
-	inCalls int   // clients that wait for an answer
+	busy    bool  // clients call often
+	quiet   bool  // clients make no calls
+	inCalls int   // clients with a pending call
 	bound   int64 // of the memory of keys; 0: none
 	evict   bool
 }
 
-// simStats are figures of a run.
+// simStats are statistics of a run.
 type simStats struct {
 	troubles map[string]int
 	failover []time.Duration
 }
 
-// A simNode is a machine for a node, and who runs on it.
+// A simNode is a machine for a node, and its current process.
 type simNode struct {
 	cluster *simCluster
 	name    string
@@ -73,17 +73,17 @@ type simNode struct {
 	disk    *simDisk
 	process *simProcess // nil: none
 	broken  bool        // its disk may fail or hang, and the process end
-	removed bool        // it is no member any more, or never was
-	had     simHad
+	removed bool        // it is no longer, or never was, a member
+	had     simProgress
 }
 
-// simHad is what the last process on a machine had carried out, and as which node.
-type simHad struct {
+// simProgress is the progress of the last process on a machine, and its node id.
+type simProgress struct {
 	node  string
 	index uint64
 }
 
-// A simProcess is a Node that runs, or has.
+// A simProcess is a Node that runs, or has run.
 type simProcess struct {
 	on   *simNode
 	host *simHost
@@ -93,18 +93,18 @@ type simProcess struct {
 	mu    sync.RWMutex // held for reading by Exec
 	ended bool
 
-	undecided sync.Map // batches that were answered without a majority: for how long nobody had led
+	undecided sync.Map // batches answered without a majority, with the time without a leader
 }
 
-// leaderless is for how long the node has known nobody who leads.
+// leaderless returns the time since which the node knows no leader.
 func (p *simProcess) leaderless() time.Duration {
-	g := p.node.group
+	g := p.node.batcher
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if g.leaderless == 0 {
+	if g.leaderlessSince == 0 {
 		return 0
 	}
-	return p.node.mono() - g.leaderless
+	return p.node.mono() - g.leaderlessSince
 }
 
 func newSimCluster(plan simPlan) *simCluster {
@@ -120,21 +120,21 @@ func newSimCluster(plan simPlan) *simCluster {
 	return c
 }
 
-// fault tells that something is wrong.
+// fault records a fault.
 func (c *simCluster) fault(format string, args ...any) {
 	c.history.mu.Lock()
 	defer c.history.mu.Unlock()
 	c.history.fault(format, args...)
 }
 
-// intN is a random number below n.
+// intN returns a random number below n.
 func (c *simCluster) intN(n int) int {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.rng.IntN(n)
 }
 
-// between is a random duration.
+// between returns a random duration.
 func (c *simCluster) between(least, most time.Duration) time.Duration {
 	return least + time.Duration(c.intN(int((most-least)/time.Millisecond)+1))*time.Millisecond
 }
@@ -147,14 +147,14 @@ func (c *simCluster) addNode() *simNode {
 	return n
 }
 
-// all are the machines.
+// all returns the machines.
 func (c *simCluster) all() []*simNode {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return slices.Clone(c.nodes)
 }
 
-// members are those that are to be of the cluster.
+// members returns the machines that should be members.
 func (c *simCluster) members() []*simNode {
 	return slices.DeleteFunc(c.all(), func(n *simNode) bool { return n.isRemoved() })
 }
@@ -180,7 +180,7 @@ func (n *simNode) isBroken() bool {
 
 func (n *simNode) address() string { return n.name + ":7000" }
 
-// running is the process, nil if there is none.
+// running returns the process, nil if there is none.
 func (n *simNode) running() *simProcess {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -231,8 +231,8 @@ func (n *simNode) start() {
 		return
 	}
 	n.process = p
-	if s := p.node.seat.Load(); s != nil && p.node.identity().Node == n.had.node && s.raft.LastIndex() < n.had.index {
-		c.fault("%s had carried out entry %d, and its log ends at %d", n.name, n.had.index, s.raft.LastIndex())
+	if s := p.node.stack.Load(); s != nil && p.node.identity().Node == n.had.node && s.raft.LastIndex() < n.had.index {
+		c.fault("%s had applied entry %d, and its log ends at %d", n.name, n.had.index, s.raft.LastIndex())
 	}
 }
 
@@ -249,13 +249,13 @@ func (p *simProcess) fatal(err error) {
 	expected := n.broken || n.removed
 	n.mu.Unlock()
 	if !expected {
-		n.cluster.fault("%s can't go on: %v", n.name, err)
+		n.cluster.fault("fatal error of %s: %v", n.name, err)
 	}
 	n.cluster.wait.Go(func() { p.crash(100) })
 }
 
-// crash ends a process at once: with 100, by itself; with less, with the machine,
-// of which that percentage of what was not synced is on disk afterwards.
+// crash ends a process at once: with 100, alone; with less, together with the machine,
+// after which that percentage of unsynced data is on disk.
 func (p *simProcess) crash(percent int) {
 	n := p.on
 	p.mu.Lock()
@@ -269,7 +269,7 @@ func (p *simProcess) crash(percent int) {
 	p.host.crash(percent == 100)
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	n.had = p.has()
+	n.had = p.progress()
 	old := n.disk
 	n.cluster.mu.Lock()
 	n.disk = old.crashed(percent, n.cluster.rng)
@@ -281,35 +281,35 @@ func (p *simProcess) crash(percent int) {
 	n.cluster.wait.Go(func() { p.end() })
 }
 
-// has is what it has carried out.
-func (p *simProcess) has() (had simHad) {
+// progress returns its progress.
+func (p *simProcess) progress() (had simProgress) {
 	had.node = p.node.identity().Node
-	if s := p.node.seat.Load(); s != nil {
+	if s := p.node.stack.Load(); s != nil {
 		had.index = s.raft.AppliedIndex()
 	}
 	return had
 }
 
-// simEndsWithin is how long a Node may take to close.
-const simEndsWithin = time.Minute
+// simCloseWithin bounds the time in which a Node must close.
+const simCloseWithin = time.Minute
 
 // end closes the Node of a process, and returns when nothing of it is left.
 func (p *simProcess) end() error {
-	if !p.node.leaving.Load() {
+	if !p.node.steppingDown.Load() {
 		brief, cancel := context.WithTimeout(context.Background(), time.Second)
 		p.node.StepDown(brief)
 		cancel()
 	}
-	ctx, cancel := context.WithTimeout(context.Background(), simEndsWithin)
+	ctx, cancel := context.WithTimeout(context.Background(), simCloseWithin)
 	defer cancel()
-	slow := time.AfterFunc(simEndsWithin, func() {
-		p.on.cluster.fault("%s does not close within %v", p.on.name, simEndsWithin)
+	slow := time.AfterFunc(simCloseWithin, func() {
+		p.on.cluster.fault("%s does not close within %v", p.on.name, simCloseWithin)
 	})
 	defer slow.Stop()
 	return p.node.Close(ctx)
 }
 
-// stop ends a process in good order.
+// stop ends a process cleanly.
 func (p *simProcess) stop() {
 	n := p.on
 	if n.isBroken() {

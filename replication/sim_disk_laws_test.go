@@ -34,7 +34,7 @@ func (d *simDisk) write(name, text string, sync bool) error {
 	return err
 }
 
-// raft is the stores of one directory.
+// raft returns the stores of one directory.
 func (d *simDisk) raft() simStores {
 	d.open("/raft")
 	return d.stores["/raft"]
@@ -62,7 +62,7 @@ func (d *simDisk) text(t *testing.T, name string) string {
 	return string(text)
 }
 
-// saveSnapshot writes a snapshot of an index, whole or not.
+// saveSnapshot writes a snapshot of an index, complete or not.
 func (d *simDisk) saveSnapshot(index uint64, whole bool) error {
 	sink, err := d.raft().snapshots.Create(1, index, 1, raft.Configuration{}, 1, nil)
 	if err != nil {
@@ -125,7 +125,7 @@ func TestSimDiskCrash(t *testing.T) {
 			t.Errorf("the stable store has %q, %v, and %d, %v", value, err, number, err2)
 		}
 		if _, err := after.raft().stable.Get([]byte("missing")); err == nil || err.Error() != "not found" {
-			t.Errorf("of a missing key it says %v", err)
+			t.Errorf("the error for a missing key is %v", err)
 		}
 		if got := fmt.Sprint(after.snapshotIndexes(t)); got != "[9 7]" {
 			t.Errorf("there are snapshots at %v, want [9 7]", got)

@@ -15,8 +15,8 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// A simDisk is what a process has of a machine's disk: files, and the stores of
-// raft, which are simulated as a whole. It can fail, hang and fill up, and be crashed.
+// A simDisk is a process's view of a machine's disk: files, and raft's stores, which are
+// simulated as a unit. It can fail, hang and fill up, and be crashed.
 type simDisk struct {
 	fault *simFault
 	files *linkedFS
@@ -58,9 +58,9 @@ func (d *simDisk) open(dir string) (raft.StableStore, raft.SnapshotStore, error)
 // boot is for Options.boot.
 func (d *simDisk) boot() string { return fmt.Sprint("boot ", d.boots) }
 
-// crashed is the disk as the next process finds it, with that percentage of what
-// was not synced: 100 if only the process ended. What the old one still does makes
-// no difference to it.
+// crashed returns the disk as the next process finds it, with that percentage of the
+// unsynced data: 100 if only the process ended. Later writes of the old process do not
+// affect it.
 func (d *simDisk) crashed(percent int, rng *rand.Rand) *simDisk {
 	d.files.mu.Lock()
 	files := d.files.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: percent, RNG: rand.New(rand.NewPCG(rng.Uint64(), 7))})
@@ -94,14 +94,14 @@ func (l *linkedFS) Link(from, to string) error {
 	return l.MemFS.Link(from, to)
 }
 
-// A simFault decides what becomes of each access to a disk.
+// A simFault decides the result of each access to a disk.
 type simFault struct {
 	mu      sync.Mutex
 	change  sync.Cond
 	hanging bool
 	err     error // of writes
 	left    int   // writes that succeed before err
-	failed  int   // how many have not
+	failed  int   // number of failed writes
 }
 
 func newSimFault() *simFault {
@@ -110,14 +110,14 @@ func newSimFault() *simFault {
 	return f
 }
 
-// failWrites has writes fail after some more; nil ends that.
+// failWrites makes writes fail after some more; nil ends that.
 func (f *simFault) failWrites(after int, err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.left, f.err = after, err
 }
 
-// setHang has all accesses wait, or lets them go on.
+// setHang makes all accesses block, or releases them.
 func (f *simFault) setHang(hang bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -142,8 +142,8 @@ func (f *simFault) access(write bool) error {
 	return f.err
 }
 
-// MaybeError implements errorfs.Injector. That a disk is full is no reason for a
-// file not to be closed or removed.
+// MaybeError implements errorfs.Injector. A full disk does not prevent closing or removing
+// files.
 func (f *simFault) MaybeError(op errorfs.Op) error {
 	full := errors.Is(f.now(), syscall.ENOSPC)
 	switch op.Kind {
@@ -164,7 +164,7 @@ func (f *simFault) now() error {
 // String implements errorfs.Injector.
 func (f *simFault) String() string { return "simulated disk" }
 
-// A simStable is a raft.StableStore all of whose writes are synced.
+// A simStable is a raft.StableStore with synced writes.
 type simStable struct {
 	fault  *simFault
 	mu     sync.Mutex
@@ -187,7 +187,7 @@ func (s *simStable) Set(key, value []byte) error {
 	return nil
 }
 
-// Get implements raft.StableStore, which knows a missing key by the text.
+// Get implements raft.StableStore. Raft recognizes a missing key by the text.
 func (s *simStable) Get(key []byte) ([]byte, error) {
 	if err := s.fault.access(false); err != nil {
 		return nil, err
@@ -212,8 +212,8 @@ func (s *simStable) GetUint64(key []byte) (value uint64, err error) {
 	return value, err
 }
 
-// simSnapshots is a raft.SnapshotStore that keeps the last two. Those that are not
-// complete are gone after a crash.
+// simSnapshots is a raft.SnapshotStore that keeps the last two. Incomplete ones are gone
+// after a crash.
 type simSnapshots struct {
 	fault    *simFault
 	mu       sync.Mutex

@@ -10,28 +10,28 @@ import (
 	"limitsrv/engine"
 )
 
-// A simHistory is what clients of a cluster asked and were told, and what its
-// nodes carried out. It notices when nodes differ, from each other or from an
-// engine of its own that does the same, and what is more when it is checked at the end.
+// A simHistory is the clients' calls and answers, and the ops applied by the nodes. It
+// detects at once when nodes differ from each other or from its own engine, and more when
+// it is checked at the end.
 type simHistory struct {
 	mu      sync.Mutex
 	start   time.Time
 	calls   []*simCall
 	entries map[uint64]*simEntry // by index
 	last    uint64               // the newest
-	stamp   engine.Instant       // of what was carried out last
+	stamp   engine.Instant       // of the last applied batch
 	engine  *engine.Engine
 	batch   engine.Batch
 	seed    maphash.Seed
 	ops     []simApplied // in the order of the log
 	watched []simWatched
-	byClock []time.Duration // since the start: when time went on from clocks alone
-	evicted map[string]bool // keys that were dropped for want of memory
-	bounded bool            // there has been a bound of memory that drops keys
+	byClock []time.Duration // since the start: when time continued from clocks alone
+	evicted map[string]bool // keys evicted because of the memory bound
+	bounded bool            // a memory bound with eviction was set
 	faults  []string
 }
 
-// simMostFaults is how many faults are told.
+// simMostFaults bounds the reported faults.
 const simMostFaults = 10
 
 func newSimHistory() *simHistory {
@@ -41,18 +41,18 @@ func newSimHistory() *simHistory {
 	}
 }
 
-// A simOutcome is what a client knows about its call.
+// A simOutcome is a client's knowledge of its call.
 type simOutcome string
 
 const (
 	simPending  simOutcome = "pending"
 	simAnswered simOutcome = "answered"
-	simRefused  simOutcome = "refused" // not carried out, and never will be
-	simUnknown  simOutcome = "unknown" // may be carried out, even later
-	simAlone    simOutcome = "alone"   // answered without a majority, and not carried out
+	simRefused  simOutcome = "refused" // not applied, and never will be
+	simUnknown  simOutcome = "unknown" // may be applied, even later
+	simNoQuorum simOutcome = "alone"   // answered without a majority, and not applied
 )
 
-// A simCall is a batch that a client asked for.
+// A simCall is a batch submitted by a client.
 type simCall struct {
 	number    int
 	node      string
@@ -62,10 +62,10 @@ type simCall struct {
 	outcome   simOutcome
 	told      time.Duration
 	decisions []engine.Decision // if answered
-	applied   []*simApplied     // for each op; nil: it was not
+	applied   []*simApplied     // for each op; nil: it was not applied
 }
 
-// toDo is how many of its ops do something: Expects are not in the log.
+// toDo returns the number of its ops in the log: Expects are not.
 func (c *simCall) toDo() (n int) {
 	for i := range c.ops {
 		if c.ops[i].Kind != engine.Expect {
@@ -75,22 +75,23 @@ func (c *simCall) toDo() (n int) {
 	return n
 }
 
-// A simApplied is an op that was carried out.
+// A simApplied is an op that was applied.
 type simApplied struct {
 	index    uint64
 	position int // of the op in the log
 	stamp    engine.Instant
-	op       *engine.Op // as asked for
+	op       *engine.Op // as requested
 	decision engine.Decision
-	// It was decided between asked and done: when a client asked, and a node had carried it out.
+	// It was decided between asked and done: after a client's request and before a node
+	// had applied it.
 	asked, done time.Duration
 }
 
-// A simEntry is what one entry of the log had the nodes do.
+// A simEntry is the batches that one entry of the log made the nodes apply.
 type simEntry struct{ parts []uint64 } // their sums
 
-// A simReplay is how far one process has carried out the log. It may begin anew
-// at an earlier entry, with the state of then.
+// A simReplay is one process's position in the log. It may restart at an earlier entry,
+// with the state at that entry.
 type simReplay struct {
 	history *simHistory
 	node    string
@@ -107,9 +108,8 @@ func (h *simHistory) fault(format string, args ...any) {
 // simOpsMost bounds the ops of a call.
 const simOpsMost = 64
 
-// ask notes a call that is about to be made. Each op gets an ID by which it is
-// known again in the log.
-func (h *simHistory) ask(node string, ops []engine.Op, atomic bool) *simCall {
+// begin records a call about to be made. Each op gets an ID that identifies it in the log.
+func (h *simHistory) begin(node string, ops []engine.Op, atomic bool) *simCall {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	c := &simCall{
@@ -123,15 +123,15 @@ func (h *simHistory) ask(node string, ops []engine.Op, atomic bool) *simCall {
 	return c
 }
 
-// tell notes how a call ended; only the first time counts.
-func (h *simHistory) tell(c *simCall, outcome simOutcome, decisions []engine.Decision) {
+// finish records the end of a call; only the first time counts.
+func (h *simHistory) finish(c *simCall, outcome simOutcome, decisions []engine.Decision) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	if c.outcome != simPending {
 		return
 	}
 	c.outcome, c.told = outcome, time.Since(h.start)
-	if outcome == simAnswered || outcome == simAlone {
+	if outcome == simAnswered || outcome == simNoQuorum {
 		c.decisions = append([]engine.Decision(nil), decisions...)
 	}
 }
@@ -143,7 +143,7 @@ func (r *simReplay) applied(index uint64, stamp engine.Instant, b *engine.Batch)
 	defer h.mu.Unlock()
 	if index != r.index {
 		if e := h.entries[r.index]; e != nil && r.parts != len(e.parts) {
-			h.fault("%s carried out %d batches of entry %d, others %d", r.node, r.parts, r.index, len(e.parts))
+			h.fault("%s applied %d batches of entry %d, others %d", r.node, r.parts, r.index, len(e.parts))
 		}
 		r.index, r.parts = index, 0
 	}
@@ -152,10 +152,10 @@ func (r *simReplay) applied(index uint64, stamp engine.Instant, b *engine.Batch)
 	switch {
 	case e != nil && r.parts < len(e.parts):
 		if sum != e.parts[r.parts] {
-			h.fault("%s carried out another batch %d of entry %d, at %d: %v", r.node, r.parts, index, stamp, simOps(b.Ops))
+			h.fault("%s applied another batch %d of entry %d, at %d: %v", r.node, r.parts, index, stamp, simOps(b.Ops))
 		}
 	case index < h.last:
-		h.fault("%s carried out batch %d of entry %d, which nobody else did: %v", r.node, r.parts, index, simOps(b.Ops))
+		h.fault("%s applied batch %d of entry %d, which no other node did: %v", r.node, r.parts, index, simOps(b.Ops))
 	default:
 		if e == nil {
 			e = &simEntry{}
@@ -163,12 +163,12 @@ func (r *simReplay) applied(index uint64, stamp engine.Instant, b *engine.Batch)
 		}
 		e.parts = append(e.parts, sum)
 		h.last = index
-		h.carryOut(r.node, index, stamp, b)
+		h.apply(r.node, index, stamp, b)
 	}
 	r.parts++
 }
 
-// sum stands for a batch, its time and its answers.
+// sum returns a hash of a batch, its time and its answers.
 func (h *simHistory) sum(stamp engine.Instant, b *engine.Batch) uint64 {
 	var m maphash.Hash
 	m.SetSeed(h.seed)
@@ -187,7 +187,8 @@ func (h *simHistory) sum(stamp engine.Instant, b *engine.Batch) uint64 {
 	return m.Sum64()
 }
 
-// comparable is a decision but for what nodes need not agree about: what a Watch sees.
+// comparable returns a decision without the fields that may differ between nodes: the
+// value read by a Watch.
 func comparable(b *engine.Batch, i int) engine.Decision {
 	if b.Ops[i].Kind == engine.Watch {
 		return engine.Decision{}
@@ -195,10 +196,10 @@ func comparable(b *engine.Batch, i int) engine.Decision {
 	return b.Decisions[i]
 }
 
-// carryOut does what is new in the log, and finds whose it was.
-func (h *simHistory) carryOut(node string, index uint64, stamp engine.Instant, b *engine.Batch) {
+// apply applies a new batch of the log, and finds its call.
+func (h *simHistory) apply(node string, index uint64, stamp engine.Instant, b *engine.Batch) {
 	if stamp < h.stamp {
-		h.fault("entry %d of %s is at %d, what was before it at %d", index, node, stamp, h.stamp)
+		h.fault("entry %d of %s is at %d, the entry before it at %d", index, node, stamp, h.stamp)
 	}
 	h.stamp = stamp
 	h.batch.Reset()
@@ -214,16 +215,16 @@ func (h *simHistory) carryOut(node string, index uint64, stamp engine.Instant, b
 			continue
 		}
 		if len(op.ID) != 8 {
-			h.fault("entry %d has an op that nobody asked for: %s", index, simOps(b.Ops[i:i+1]))
+			h.fault("entry %d has an op that no call requested: %s", index, simOps(b.Ops[i:i+1]))
 			continue
 		}
 		tag := int(binary.BigEndian.Uint64(op.ID))
 		c, which := h.calls[tag/simOpsMost], tag%simOpsMost
 		if c.atomic && (!b.Atomic || len(b.Ops) != c.toDo()) {
-			h.fault("call %d was to be carried out at once, and was part of %s", c.number, simOps(b.Ops))
+			h.fault("call %d was to be applied at once, and was part of %s", c.number, simOps(b.Ops))
 		}
 		if had := c.applied[which]; had != nil {
-			h.fault("call %d was carried out in entry %d, and again in %d", c.number, had.index, index)
+			h.fault("call %d was applied in entry %d, and again in %d", c.number, had.index, index)
 			continue
 		}
 		c.applied[which] = &simApplied{
@@ -234,7 +235,7 @@ func (h *simHistory) carryOut(node string, index uint64, stamp engine.Instant, b
 	}
 }
 
-// simOps are ops for people.
+// simOps formats ops.
 func simOps(ops []engine.Op) (text []string) {
 	for i := range ops {
 		text = append(text, fmt.Sprintf("kind %d of %s n=%d id=%x", ops[i].Kind, ops[i].Key, ops[i].N, ops[i].ID))

@@ -9,15 +9,15 @@ import (
 	"sync"
 )
 
-// A simLogs keeps what the nodes of a cluster said last, and counts some of it.
+// A simLogs keeps the latest log lines of a cluster's nodes, and counts some of them.
 type simLogs struct {
-	aloud bool // all goes to stderr
+	aloud bool // all lines go to stderr
 
 	mu     sync.Mutex
 	kept   []simLine // a ring
 	next   int
 	counts map[string]int // by text, of simCounted
-	// restarted is called when the cluster's time has gone on from clocks alone.
+	// restarted is called when the cluster's time has continued from clocks alone.
 	restarted func()
 }
 
@@ -28,8 +28,8 @@ type simLine struct {
 
 const simLinesKept = 150
 
-// simCounted are texts, or their ends, that are counted.
-var simCounted = []string{"Installed remote snapshot", "raft is started again on what is on disk", "a node joins the cluster", textTimeByClocks}
+// simCounted are the messages, or their ends, that are counted.
+var simCounted = []string{"Installed remote snapshot", "restarting raft from disk", "a node joins the cluster", textTimeByClocks}
 
 // simLogger is a slog.Handler for one node.
 type simLogger struct {
@@ -76,7 +76,7 @@ func (l simLine) String() string {
 	return text.String()
 }
 
-// last is what is kept, oldest first.
+// last returns the kept lines, oldest first.
 func (l *simLogs) last() string {
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -87,7 +87,7 @@ func (l *simLogs) last() string {
 	return text.String()
 }
 
-// count is how often something of simCounted was said.
+// count returns how often a message of simCounted was logged.
 func (l *simLogs) count(text string) int {
 	l.mu.Lock()
 	defer l.mu.Unlock()

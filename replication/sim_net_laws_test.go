@@ -15,9 +15,9 @@ import (
 	"time"
 )
 
-const testDelay = 10 * time.Millisecond // a simNet of testing takes it, and up to half more
+const testDelay = 10 * time.Millisecond // the delay of the tested simNet, and up to half more
 
-// simTest runs a test in a bubble with a network of hosts a and b, of which b listens.
+// simTest runs a test in a bubble with a network of hosts a and b; b listens.
 func simTest(t *testing.T, test func(t *testing.T, n *simNet, a, b *simHost, l net.Listener)) {
 	synctest.Test(t, func(t *testing.T) {
 		n := newSimNet(1, testDelay)
@@ -31,7 +31,7 @@ func simTest(t *testing.T, test func(t *testing.T, n *simNet, a, b *simHost, l n
 	})
 }
 
-// pair is the two ends of a connection from a host to what listens.
+// pair returns the two ends of a connection from a host to a listener.
 func pair(t *testing.T, from *simHost, l net.Listener) (near, far net.Conn) {
 	t.Helper()
 	near, err := from.Dial(context.Background(), l.Addr().String())
@@ -45,7 +45,7 @@ func pair(t *testing.T, from *simHost, l net.Listener) (near, far net.Conn) {
 	return near, far
 }
 
-// arrives reads n bytes and returns how long that took and its error.
+// arrives reads n bytes and returns the time it took and its error.
 func arrives(c net.Conn, n int) (time.Duration, error) {
 	start := time.Now()
 	_, err := io.ReadFull(c, make([]byte, n))
@@ -76,8 +76,8 @@ func TestSimNetDelay(t *testing.T) {
 	})
 }
 
-// TestSimNetOrder sends random pieces through cuts: all bytes arrive in order, and
-// writers wait for readers.
+// Random pieces pass through cuts: all bytes arrive in order, and writers wait for
+// readers.
 func TestSimNetOrder(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
@@ -141,7 +141,7 @@ func TestSimNetCut(t *testing.T) {
 		time.AfterFunc(time.Minute, func() { n.setCut("a", "b", false) })
 		far.SetReadDeadline(time.Time{})
 		if took, err := arrives(far, 2); err != nil || took < time.Minute+testDelay || took > time.Minute+2*testDelay {
-			t.Errorf("bytes over a mended link: %v after %v, want a minute and %v", err, took, testDelay)
+			t.Errorf("bytes over a repaired link: %v after %v, want a minute and %v", err, took, testDelay)
 		}
 		near.Close()
 		far.Close()
@@ -156,12 +156,12 @@ func TestSimNetEnds(t *testing.T) {
 	}{
 		{"Close", func(_ *simNet, near net.Conn, _ *simHost) { near.Close() }, io.EOF, syscall.EPIPE, syscall.ECONNREFUSED},
 		{"Close behind a cut", func(n *simNet, near net.Conn, _ *simHost) { n.setCut("a", "b", true); near.Close() }, nil, nil, nil},
-		{"a mended cut before Close", func(n *simNet, near net.Conn, _ *simHost) {
+		{"a repaired cut before Close", func(n *simNet, near net.Conn, _ *simHost) {
 			n.setCut("a", "b", true)
 			near.Close()
 			n.setCut("a", "b", false)
 		}, io.EOF, syscall.EPIPE, syscall.ECONNREFUSED},
-		{"Close while the peer can't be heard", func(n *simNet, near net.Conn, _ *simHost) {
+		{"Close while the peer is cut off", func(n *simNet, near net.Conn, _ *simHost) {
 			n.setCut("b", "a", true)
 			near.Close()
 			n.setCut("b", "a", false)
@@ -202,7 +202,7 @@ func TestSimNetEnds(t *testing.T) {
 	}
 }
 
-// orDeadline is an error, or that of a deadline for nil.
+// orDeadline returns err, or a deadline error instead of nil.
 func orDeadline(err error) error {
 	if err == nil {
 		return os.ErrDeadlineExceeded
@@ -227,7 +227,7 @@ func TestSimNetListener(t *testing.T) {
 		}
 		n.setListening("b:1", false)
 		if err := dial(); !errors.Is(err, syscall.ECONNREFUSED) {
-			t.Errorf("Dial where nobody listens: %v", err)
+			t.Errorf("Dial without a listener: %v", err)
 		}
 		n.setListening("b:1", true)
 		waiting, err := a.Dial(context.Background(), "b:1")

@@ -9,10 +9,10 @@ import (
 	"time"
 )
 
-// A simNet is a network of named hosts in memory. Between any two there is a link
-// for each direction, with a delay of its own, that can be cut: then bytes stop
-// flowing and nothing is closed, as with a cable that is pulled. What was sent
-// over a cut link arrives when it is mended, as TCP would repeat it.
+// A simNet is a network of named hosts in memory. Between any two there is a link for each
+// direction, with its own delay, that can be cut: then bytes stop flowing and nothing is
+// closed, as with a pulled cable. Bytes sent over a cut link arrive when it is repaired,
+// as TCP would retransmit them.
 type simNet struct {
 	mu        sync.Mutex
 	rng       *rand.Rand
@@ -20,12 +20,12 @@ type simNet struct {
 	listeners map[string]*simListener
 	conns     map[*simPair]bool
 	off       map[string]bool // hosts that do not even refuse
-	changed   sync.Cond       // a link was mended or a listener came
+	changed   sync.Cond       // a link was repaired or a listener opened
 	base      time.Duration
 	dials     int
 }
 
-// newSimNet makes a network whose links take base, and up to half of it more.
+// newSimNet makes a network with links that take base, and up to half of it more.
 func newSimNet(seed uint64, base time.Duration) *simNet {
 	n := &simNet{
 		rng:       rand.New(rand.NewPCG(seed, 0x6e6574)),
@@ -48,7 +48,7 @@ type simLink struct {
 	streams  map[*simStream]bool
 }
 
-// link is called with mu held.
+// link returns a link. Requires: mu is held.
 func (n *simNet) link(from, to string) *simLink {
 	key := [2]string{from, to}
 	l := n.links[key]
@@ -61,7 +61,7 @@ func (n *simNet) link(from, to string) *simLink {
 
 func (l *simLink) reverse() *simLink { return l.net.link(l.to, l.from) }
 
-// delay is how long what is sent now takes.
+// delay returns the delay of bytes sent now.
 func (l *simLink) delay() time.Duration {
 	if l.from == l.to {
 		return 0
@@ -69,7 +69,7 @@ func (l *simLink) delay() time.Duration {
 	return l.net.base + l.extra + time.Duration(l.net.rng.Int64N(int64(l.net.base)/2+1))
 }
 
-// setCut cuts or mends one direction.
+// setCut cuts or repairs one direction.
 func (n *simNet) setCut(from, to string, cut bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -98,7 +98,7 @@ func (n *simNet) setExtra(from, to string, extra time.Duration) {
 	n.link(from, to).extra = extra
 }
 
-// heal mends all links between the hosts, and takes away what makes them slow.
+// heal repairs all links between the hosts, and removes their extra delays.
 func (n *simNet) heal(hosts []string) {
 	for _, from := range hosts {
 		for _, to := range hosts {
@@ -119,7 +119,7 @@ func (n *simNet) reset(a, b string) {
 	}
 }
 
-// close ends whatever is left, as when all hosts are switched off for good.
+// close ends all connections, as if all hosts were switched off.
 func (n *simNet) close() {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -132,27 +132,27 @@ func (n *simNet) close() {
 	}
 }
 
-// touches says whether a host is at an end.
+// touches reports whether a host is at one end.
 func (c *simPair) touches(host string) bool {
 	return c.there.link.from == host || c.there.link.to == host
 }
 
-// breakConn is called with mu held.
+// breakConn breaks a connection. Requires: mu is held.
 func (n *simNet) breakConn(c *simPair) {
 	c.there.fail(syscall.ECONNRESET)
 	c.back.fail(syscall.ECONNRESET)
-	n.tidy(c)
+	n.untrack(c)
 }
 
-// tidy forgets a connection that is over. It is called with mu held.
-func (n *simNet) tidy(c *simPair) {
+// untrack forgets a closed connection. Requires: mu is held.
+func (n *simNet) untrack(c *simPair) {
 	if c.there.over() && c.back.over() {
 		delete(n.conns, c)
 	}
 }
 
-// setListening closes what listens at a host's port, or lets it open again: while
-// it is closed who dials is refused.
+// setListening closes the listener at a host's port, or lets it open again: while it is
+// closed, dials are refused.
 func (n *simNet) setListening(address string, listening bool) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -161,8 +161,8 @@ func (n *simNet) setListening(address string, listening bool) {
 	}
 }
 
-// A simHost is the network as one process on a host sees it: a Network. After
-// crash it is of no use, and the host can have another.
+// A simHost is the network as seen by one process on a host: a Network. After crash it is
+// unusable, and the host can have another.
 type simHost struct {
 	net  *simNet
 	name string
@@ -171,9 +171,9 @@ type simHost struct {
 
 func (n *simNet) host(name string) *simHost { return &simHost{net: n, name: name} }
 
-// crash ends all that the process has in the network, as it sees it. With loud its
-// peers are told, as by the kernel of a host whose process has ended, and who dials
-// is refused. Else they hear nothing from the host until a new process listens there.
+// crash ends all of the process's connections and listeners. With loud its peers are
+// notified, as by the kernel of a host after a process ended, and dials are refused.
+// Otherwise they hear nothing from the host until a new process listens there.
 func (h *simHost) crash(loud bool) {
 	n := h.net
 	n.mu.Lock()
@@ -203,7 +203,7 @@ func (h *simHost) crash(loud bool) {
 	n.changed.Broadcast()
 }
 
-// hostOf is the name of the host in HOST:PORT.
+// hostOf returns the host in HOST:PORT.
 func hostOf(address string) string {
 	name, _, err := net.SplitHostPort(address)
 	if err != nil {
@@ -212,8 +212,8 @@ func hostOf(address string) string {
 	return name
 }
 
-// Listen implements Network. A new process at an address breaks the connections
-// that its host's last one left behind.
+// Listen implements Network. A new process at an address breaks the connections of its
+// host's last process.
 func (h *simHost) Listen(address string) (net.Listener, error) {
 	n := h.net
 	n.mu.Lock()
@@ -240,8 +240,8 @@ func (h *simHost) Listen(address string) (net.Listener, error) {
 	return l, nil
 }
 
-// Dial implements Network. Over a link that is cut it waits, until ctx is done or
-// the link is mended.
+// Dial implements Network. Over a cut link it blocks until ctx is done or the link is
+// repaired.
 func (h *simHost) Dial(ctx context.Context, address string) (net.Conn, error) {
 	n := h.net
 	stop := context.AfterFunc(ctx, func() {
@@ -277,7 +277,7 @@ func (h *simHost) Dial(ctx context.Context, address string) (net.Conn, error) {
 	}
 }
 
-// pause lets time go by, without mu.
+// pause sleeps with mu released.
 func (n *simNet) pause(ctx context.Context, d time.Duration) error {
 	n.mu.Unlock()
 	defer n.mu.Lock()
@@ -294,7 +294,7 @@ func (n *simNet) pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// connect is called with mu held.
+// connect makes a connection. Requires: mu is held.
 func (n *simNet) connect(h *simHost, l *simListener, there, back *simLink) *simConn {
 	out, in := newSimStream(there), newSimStream(back)
 	local := simAddr(net.JoinHostPort(h.name, "0"))
@@ -342,7 +342,7 @@ func (l *simListener) Close() error {
 	return nil
 }
 
-// close is called with the network's mutex held.
+// close closes the listener. Requires: the network's mutex is held.
 func (l *simListener) close() {
 	l.closed = true
 	for _, c := range l.waiting {

@@ -26,7 +26,7 @@ func (s simStreams) Dial(address raft.ServerAddress, timeout time.Duration) (net
 	return s.host.Dial(ctx, string(address))
 }
 
-// simFSM is a raft.FSM that keeps what was applied.
+// simFSM is a raft.FSM that records applied entries.
 type simFSM struct{ applied []byte }
 
 func (f *simFSM) Apply(l *raft.Log) any {
@@ -36,8 +36,8 @@ func (f *simFSM) Apply(l *raft.Log) any {
 func (f *simFSM) Snapshot() (raft.FSMSnapshot, error) { return nil, raft.ErrNothingNewToSnapshot }
 func (f *simFSM) Restore(io.ReadCloser) error         { return fmt.Errorf("there are no snapshots") }
 
-// TestSimRaft runs plain raft groups of three through random cuts of single
-// directions: what was acknowledged is everywhere at the end, in the same order.
+// Plain raft groups of three run through random cuts of single directions: all
+// acknowledged entries are on every node at the end, in the same order.
 func TestSimRaft(t *testing.T) {
 	const hours = 0.2
 	seed, start := uint64(time.Now().UnixNano()), time.Now()

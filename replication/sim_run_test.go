@@ -22,11 +22,11 @@ var (
 	simLog   = flag.Bool("sim-log", false, "TestSim writes the logs of the nodes to stderr")
 )
 
-// simRun is how long a run is, at most.
+// simRun is the maximum length of a run.
 const simRun = 30 * time.Minute
 
-// TestSim runs clusters of three nodes and more through troubles of every kind, in
-// virtual time, and compares what clients were told with what the nodes did.
+// TestSim runs clusters of three and more nodes through troubles of every kind, in virtual
+// time, and compares the clients' answers with the nodes' logs.
 func TestSim(t *testing.T) {
 	if *simSeed != 0 {
 		simulate(t, *simSeed, simRun)
@@ -43,8 +43,8 @@ func TestSim(t *testing.T) {
 	}
 }
 
-// simulate does one run. The seed gives the plan and the troubles; the order in which goroutines
-// run is not the same again.
+// simulate does one run. The seed determines the plan and the troubles, but not the order
+// in which goroutines run.
 func simulate(t *testing.T, seed uint64, length time.Duration) {
 	began := time.Now()
 	var c *simCluster
@@ -55,7 +55,7 @@ func simulate(t *testing.T, seed uint64, length time.Duration) {
 			t.Error(fault)
 		}
 		if len(faults) > 0 {
-			t.Logf("the nodes said last:\n%s", said)
+			t.Logf("last log lines of the nodes:\n%s", said)
 		}
 	})
 	speed := length.Seconds() / time.Since(began).Seconds()
@@ -73,18 +73,18 @@ func planOf(seed uint64, length time.Duration) simPlan {
 		noQuorum: []NoQuorum{NoQuorumError, NoQuorumAllow, NoQuorumDeny, NoQuorumLocal}[rng.IntN(4)],
 		quietGap: 10 * time.Second, busyGap: 300 * time.Millisecond,
 	}
-	if rng.IntN(4) > 0 { // fewer messages, and followers that are further behind
+	if rng.IntN(4) > 0 { // fewer messages, and followers that lag more
 		p.commit = p.election / 2
 	}
 	return p
 }
 
 func (p *simPlan) String() string {
-	return fmt.Sprintf("%v, elections after %v, commits told after %v, ack %v, fsync %v, snapshots after %d bytes, without a quorum %v",
+	return fmt.Sprintf("%v, elections after %v, commits sent after %v, ack %v, fsync %v, snapshots after %d bytes, without a quorum %v",
 		p.length, p.election, p.commit, p.ack, p.fsync, p.logBytes, p.noQuorum)
 }
 
-// run is a run, of which it returns what was wrong.
+// run performs the run and returns its faults.
 func (c *simCluster) run() (faults []string, said string) {
 	c.begin()
 	for end := time.Now().Add(c.plan.length); time.Now().Before(end) && !c.failed(); {
@@ -99,14 +99,14 @@ func (c *simCluster) begin() {
 	for _, n := range c.all() {
 		n.start()
 	}
-	c.settle("the start")
+	c.converge("the start")
 	c.wait.Go(c.watchClocks)
 	for range simClients {
 		c.wait.Go(c.client)
 	}
 }
 
-// end ends all, and returns what was wrong.
+// end stops all, and returns the faults.
 func (c *simCluster) end() []string {
 	defer c.net.close()
 	close(c.ending)
@@ -120,14 +120,14 @@ func (c *simCluster) end() []string {
 	return c.history.check()
 }
 
-// failed says whether something is wrong already.
+// failed reports whether a fault was found.
 func (c *simCluster) failed() bool {
 	c.history.mu.Lock()
 	defer c.history.mu.Unlock()
 	return len(c.history.faults) > 0
 }
 
-// round is a time of quiet, and then one of trouble until all is well again.
+// round is a quiet period, followed by troubles until all is repaired.
 func (c *simCluster) round() {
 	time.Sleep(c.between(0, 35*time.Second))
 	c.setClients(true, false)
@@ -144,12 +144,13 @@ func (c *simCluster) round() {
 		}
 	}
 	time.Sleep(c.between(0, 10*time.Second))
-	c.settle(names)
+	c.converge(names)
 	c.setClients(false, false)
 }
 
-// well are processes of a majority that reach each other and whose disks work, nil
-// if there are too few, or one can't be connected to while another is not well.
+// well returns the processes of a majority that reach each other and have working disks.
+// It returns nil if there are too few, or if one does not listen while another node is not
+// well.
 func (c *simCluster) well() (well []*simProcess) {
 	members := c.members()
 	if c.changing {
@@ -171,7 +172,7 @@ func (c *simCluster) well() (well []*simProcess) {
 	return well
 }
 
-// listens says whether others can connect to an address, if a process is there.
+// listens reports whether an address accepts connections, if a process is there.
 func (n *simNet) listens(address string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -179,7 +180,7 @@ func (n *simNet) listens(address string) bool {
 	return l == nil || !l.deaf
 }
 
-// reach says whether two hosts hear each other.
+// reach reports whether two hosts hear each other.
 func (n *simNet) reach(a, b string) bool {
 	n.mu.Lock()
 	defer n.mu.Unlock()
@@ -187,15 +188,15 @@ func (n *simNet) reach(a, b string) bool {
 }
 
 const (
-	// simDecides is how many election timeouts it may take until the next decision when
-	// the leader is gone, with no more than one trouble: a leader that does not hear, of which
-	// the others do, leads no more after silentShare.
+	// simDecides is the maximum time, in election timeouts, from the loss of the leader to
+	// the next decision, with at most one trouble: a leader that hears nothing, while
+	// others hear it, leads no longer than silentShare.
 	simDecides = 5
-	// simDiskHang is how much later that is if the leader has to notice that its disk hangs.
+	// simDiskHang is added to that if the leader must first detect that its disk hangs.
 	simDiskHang = leaderHang + 2*persist.WatchEvery
 )
 
-// probe asks processes of a majority until one has an answer.
+// probe calls processes of a majority until one has an answer.
 func (c *simCluster) probe(trouble string, well []*simProcess) {
 	from := time.Now()
 	limit := time.Duration(simDecides*float64(c.plan.election)) + simDiskHang
@@ -218,38 +219,38 @@ func (c *simCluster) probe(trouble string, well []*simProcess) {
 	}
 }
 
-// simSettles is how long the nodes may take, when all is mended, until each has all.
-const simSettles = 30 * time.Second
+// simConvergeWithin bounds the time after repairs until each node has all entries.
+const simConvergeWithin = 30 * time.Second
 
-// settle mends all, and waits until all members have carried out the same.
-func (c *simCluster) settle(after string) {
-	c.mend()
-	c.silence()
+// converge repairs all, and waits until all members have applied the same entries.
+func (c *simCluster) converge(after string) {
+	c.repair()
+	c.pauseClients()
 	for from := time.Now(); ; time.Sleep(100 * time.Millisecond) {
-		why := c.unsettled()
+		why := c.whyNotConverged()
 		if why == "" {
 			c.changing, c.losing = false, false
 			return
 		}
-		if time.Since(from) > simSettles {
-			c.fault("%v after %s: %s", simSettles, after, why)
+		if time.Since(from) > simConvergeWithin {
+			c.fault("%v after %s: %s", simConvergeWithin, after, why)
 			return
 		}
-		c.mend() // a process may have ended just now
+		c.repair() // a process may just have ended
 	}
 }
 
-// unsettled is why the members have not all carried out the same.
-func (c *simCluster) unsettled() string {
+// whyNotConverged returns the reason for which the members have not applied the same entries.
+func (c *simCluster) whyNotConverged() string {
 	leader := c.leader()
 	if leader == nil {
 		return "there is no leader"
 	}
-	at := leader.running().office()
-	if at.seat == nil {
+	at := leader.running().leadership()
+	if at.stack == nil {
 		return "the leader has ended"
 	}
-	for _, s := range at.seat.raft.GetConfiguration().Configuration().Servers {
+	for _, s := range at.stack.raft.GetConfiguration().Configuration().Servers {
 		n := c.at(string(s.Address))
 		switch {
 		case n.isRemoved():
@@ -259,7 +260,7 @@ func (c *simCluster) unsettled() string {
 			return n.name + " has no vote"
 		}
 	}
-	last := at.seat.raft.LastIndex()
+	last := at.stack.raft.LastIndex()
 	for _, n := range c.all() {
 		p := n.running()
 		switch {
@@ -270,47 +271,47 @@ func (c *simCluster) unsettled() string {
 		case p == nil:
 			return n.name + " does not run"
 		}
-		o := p.office()
+		o := p.leadership()
 		switch {
-		case o.seat == nil:
-			return n.name + " is no member"
+		case o.stack == nil:
+			return n.name + " is not a member"
 		case o.leader != at.leader:
 			return fmt.Sprintf("%s has leader %q, %s is", n.name, o.leader.Raft, leader.name)
-		case o.seat.raft.AppliedIndex() != last:
-			return fmt.Sprintf("%s has carried out entry %d, %s leads and has %d", n.name, o.seat.raft.AppliedIndex(), leader.name, last)
+		case o.stack.raft.AppliedIndex() != last:
+			return fmt.Sprintf("%s has applied entry %d, %s leads and has %d", n.name, o.stack.raft.AppliedIndex(), leader.name, last)
 		}
 	}
 	return ""
 }
 
-// at is the node at an address.
+// at returns the node at an address.
 func (c *simCluster) at(address string) *simNode {
 	all := c.all()
 	return all[slices.IndexFunc(all, func(n *simNode) bool { return n.address() == address })]
 }
 
-func (p *simProcess) leads() bool { return p.office().leading }
+func (p *simProcess) leads() bool { return p.leadership().leading }
 
-// office is that of the node, or none when the process has ended.
-func (p *simProcess) office() (o office) {
+// leadership returns the node's role, or none when the process has ended.
+func (p *simProcess) leadership() (o leadership) {
 	p.mu.RLock()
 	defer p.mu.RUnlock()
 	if !p.ended {
-		o = p.node.office()
+		o = p.node.leadership()
 	}
 	return o
 }
 
-// compare settles, and compares the states of the members.
+// compare converges, and compares the states of the members.
 func (c *simCluster) compare() {
-	c.settle("the end")
+	c.converge("the end")
 	for range 100 {
 		digests, same := map[uint64]string{}, true
 		first := uint64(0)
 		for i, n := range c.members() {
 			p := n.running()
 			if p == nil {
-				return // settle has told
+				return // converge has reported it
 			}
 			index, digest := p.node.Digest()
 			if i == 0 {

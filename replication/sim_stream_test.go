@@ -9,24 +9,24 @@ import (
 	"time"
 )
 
-// streamBytes is how much a stream takes before its reader has read any of it.
+// streamBytes is the number of bytes that a stream buffers for its reader.
 const streamBytes = 256 << 10
 
-// A simStream is one direction of a simulated connection: bytes with the time at
-// which they arrive, if all before them have. Whoever waits does so on a sync.Cond and a timer,
-// so that a bubble of testing/synctest knows that it is idle. All under the mutex
-// of the network.
+// A simStream is one direction of a simulated connection: bytes with the time at which
+// they arrive, if all earlier ones have. All waits use a sync.Cond and a timer, so that a
+// bubble of testing/synctest detects that it is idle. The mutex of the network guards all
+// fields.
 type simStream struct {
 	link    *simLink
 	change  sync.Cond
-	reader  *time.Timer // wake whoever waits for a time; nil before the first
+	reader  *time.Timer // wake waits for a time; nil before the first
 	writer  *time.Timer
 	parts   []simPart
 	bytes   int
 	readBy  time.Time // deadlines; zero: none
 	writeBy time.Time
-	shut    error // what a reader gets, even if there are bytes
-	broken  error // what a writer gets
+	shut    error // the reader's error, even if there are bytes
+	broken  error // the writer's error
 }
 
 // A simPart is bytes under way, or the end of the stream.
@@ -43,8 +43,7 @@ func newSimStream(link *simLink) *simStream {
 	return s
 }
 
-// wait returns when something has changed, or at the first of two times that are
-// not zero.
+// wait returns when something has changed, or at the earlier of two times, if not zero.
 func (s *simStream) wait(timer **time.Timer, a, b time.Time) {
 	if a.IsZero() || !b.IsZero() && b.Before(a) {
 		a = b
@@ -127,7 +126,7 @@ func (s *simStream) write(p []byte) (n int, err error) {
 	}
 }
 
-// add sends a part on its way.
+// add sends a part.
 func (s *simStream) add(part simPart) {
 	if !s.link.cut {
 		part.at = time.Now().Add(s.link.delay())
@@ -136,7 +135,7 @@ func (s *simStream) add(part simPart) {
 	s.change.Broadcast()
 }
 
-// hold keeps back what has not arrived.
+// hold keeps back all parts that have not arrived.
 func (s *simStream) hold() {
 	now := time.Now()
 	for i := range s.parts {
@@ -146,7 +145,7 @@ func (s *simStream) hold() {
 	}
 }
 
-// release sends what was held.
+// release sends the parts held back.
 func (s *simStream) release() {
 	for i := range s.parts {
 		if s.parts[i].at.IsZero() {
@@ -163,7 +162,7 @@ func (s *simStream) fail(err error) {
 	s.failWriter(err)
 }
 
-// failReader ends the reader's end; nobody reads what is there.
+// failReader ends the reader's end; the buffered bytes are lost.
 func (s *simStream) failReader(err error) {
 	if s.shut == nil {
 		s.shut = err
@@ -179,10 +178,10 @@ func (s *simStream) failWriter(err error) {
 	s.end()
 }
 
-// over says that both ends are closed.
+// over reports whether both ends are closed.
 func (s *simStream) over() bool { return s.shut != nil && s.broken != nil }
 
-// end wakes all who wait, and forgets the stream when both ends are closed.
+// end wakes all waiters, and forgets the stream when both ends are closed.
 func (s *simStream) end() {
 	if s.over() {
 		for _, timer := range []*time.Timer{s.reader, s.writer} {
@@ -195,7 +194,7 @@ func (s *simStream) end() {
 	s.change.Broadcast()
 }
 
-// A simPair is the two directions of a connection, that of who dialled first.
+// A simPair is the two directions of a connection, the dialing side's first.
 type simPair struct{ there, back *simStream }
 
 // A simConn is one end of a simulated connection.
@@ -226,7 +225,7 @@ func (c *simConn) Write(p []byte) (int, error) {
 	return n, c.wrap("write", err)
 }
 
-// wrap makes errors what those of the net package are.
+// wrap converts errors to those of the net package.
 func (c *simConn) wrap(op string, err error) error {
 	if err == nil || err == io.EOF {
 		return err
@@ -234,8 +233,8 @@ func (c *simConn) wrap(op string, err error) error {
 	return &net.OpError{Op: op, Net: "sim", Source: c.local, Addr: c.remote, Err: err}
 }
 
-// Close ends the connection. The other side reads what was sent before, then the
-// end; what it writes finds nobody once it knows.
+// Close ends the connection. The other side reads all bytes sent before, then the end; its
+// writes fail once it has been notified.
 func (c *simConn) Close() error {
 	c.net.mu.Lock()
 	defer c.net.mu.Unlock()
@@ -245,12 +244,12 @@ func (c *simConn) Close() error {
 	c.out.failWriter(net.ErrClosed)
 	c.in.failReader(net.ErrClosed)
 	c.in.refuse()
-	c.net.tidy(c.simPair)
+	c.net.untrack(c.simPair)
 	return nil
 }
 
-// refuse has the writer of a stream that nobody reads any more be told so, if
-// that can reach it.
+// refuse notifies the writer of a stream without a reader, if the notification can reach
+// it.
 func (s *simStream) refuse() {
 	if s.shut != nil && !s.link.cut && !s.link.reverse().cut {
 		s.failWriter(syscall.EPIPE)

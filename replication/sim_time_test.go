@@ -7,21 +7,21 @@ import (
 	"limitsrv/engine"
 )
 
-// simPace is how fast the time of a cluster may go.
+// simPace is the maximum speed of a cluster's time.
 const simPace = 1 + 1.0/engine.MaxSlew
 
-// simExact is how exactly time is compared: to the rounding of a float.
+// simExact is the precision of time comparisons: the rounding of a float.
 const simExact = time.Microsecond
 
-// timeByClocks notes that all nodes that ran at the last decision have been restarted: the
-// cluster's time goes on from clocks alone then, as a single server's.
+// timeByClocks records that all nodes running at the last decision were restarted: the
+// cluster's time then continues from clocks alone, like a single server's.
 func (h *simHistory) timeByClocks() {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	h.byClock = append(h.byClock, time.Since(h.start))
 }
 
-// spans are the ops of the log between which time never went on from clocks alone.
+// spans splits the ops of the log where time continued from clocks alone.
 func (h *simHistory) spans() (all [][]simApplied) {
 	from, marks := 0, h.byClock
 	for i := range h.ops {
@@ -32,8 +32,8 @@ func (h *simHistory) spans() (all [][]simApplied) {
 	return append(all, h.ops[from:])
 }
 
-// checkPace finds two decisions whose stamps are further apart than the time between them,
-// by more than a thousandth.
+// checkPace finds two decisions with stamps that are further apart than the time between
+// them, by more than a thousandth.
 func (h *simHistory) checkPace() {
 	for _, ops := range h.spans() {
 		if len(ops) == 0 {
@@ -58,7 +58,7 @@ func (h *simHistory) checkPace() {
 	}
 }
 
-// simWindow is a limit of which each key is only asked for permits.
+// simWindow is a limit with keys that are used only by Takes.
 var simWindow = engine.Params{Alg: engine.Log, Limit: 5, Period: int64(10 * time.Second)}
 
 // checkWindows finds intervals of real time, shorter than the window of such a limit by
@@ -91,8 +91,8 @@ func (h *simHistory) checkWindows() {
 	}
 }
 
-// TestSimTime has leader after leader fail under clients, while a minority of the clocks
-// is wrong: history.check looks at the pace of time, and at windows in real time.
+// Leader after leader fails under load, while a minority of the clocks is wrong:
+// history.check verifies the pace of time, and windows in real time.
 func TestSimTime(t *testing.T) {
 	for _, tt := range []struct {
 		name  string
@@ -130,7 +130,7 @@ func TestSimTime(t *testing.T) {
 						c.transfer()
 					}
 					time.Sleep(15 * time.Second)
-					c.settle("a leader that failed")
+					c.converge("a leader that failed")
 					c.setClients(true, false)
 				}
 				if n := c.logs.count(textTimeByClocks); n > 0 {
@@ -141,13 +141,13 @@ func TestSimTime(t *testing.T) {
 	}
 }
 
-// TestSimTimeClaims makes histories by hand, of which each window and the pace are looked at.
+// TestSimTimeClaims makes histories by hand, and checks their windows and pace.
 func TestSimTimeClaims(t *testing.T) {
 	const second = time.Second
 	for _, tt := range []struct {
 		name    string
 		stamp   time.Duration // of the second decision, a second after the first
-		byClock bool          // time went on from clocks alone between them
+		byClock bool          // time continued from clocks alone between them
 		n       int64         // of the second; the first gives one
 		want    int           // faults
 	}{

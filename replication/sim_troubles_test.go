@@ -9,8 +9,7 @@ import (
 	"limitsrv/engine"
 )
 
-// A simTrouble is something that goes wrong for a while. do returns false if it
-// can't be done now.
+// A simTrouble is a temporary disturbance. do returns false if it is not possible now.
 type simTrouble struct {
 	name string
 	odds int
@@ -20,10 +19,10 @@ type simTrouble struct {
 var simTroubles = []simTrouble{
 	{"the leader is cut off", 4, func(c *simCluster) bool { return c.withLeader(c.cutOff) }},
 	{"a follower is cut off", 2, func(c *simCluster) bool { return c.withFollower(c.cutOff) }},
-	{"the leader is not heard", 3, func(c *simCluster) bool { return c.withLeader(func(n *simNode) { c.cutOneWay(n, true) }) }},
-	{"the leader does not hear", 3, func(c *simCluster) bool { return c.withLeader(func(n *simNode) { c.cutOneWay(n, false) }) }},
-	{"a follower is not heard", 2, func(c *simCluster) bool { return c.withFollower(func(n *simNode) { c.cutOneWay(n, true) }) }},
-	{"a follower does not hear", 2, func(c *simCluster) bool { return c.withFollower(func(n *simNode) { c.cutOneWay(n, false) }) }},
+	{"the leader's messages are lost", 3, func(c *simCluster) bool { return c.withLeader(func(n *simNode) { c.cutOneWay(n, true) }) }},
+	{"messages to the leader are lost", 3, func(c *simCluster) bool { return c.withLeader(func(n *simNode) { c.cutOneWay(n, false) }) }},
+	{"a follower's messages are lost", 2, func(c *simCluster) bool { return c.withFollower(func(n *simNode) { c.cutOneWay(n, true) }) }},
+	{"messages to a follower are lost", 2, func(c *simCluster) bool { return c.withFollower(func(n *simNode) { c.cutOneWay(n, false) }) }},
 	{"random directions are cut", 4, (*simCluster).cutSome},
 	{"all are by themselves", 1, (*simCluster).cutAll},
 	{"connections break", 3, (*simCluster).resetSome},
@@ -42,14 +41,14 @@ var simTroubles = []simTrouble{
 			}
 		})
 	}},
-	{"a clock jumps", 3, (*simCluster).jump},
+	{"a clock jumps", 3, (*simCluster).stepClock},
 	{"a disk fails", 2, func(c *simCluster) bool { return c.withAny(func(n *simNode) { c.failDisk(n, syscall.EIO) }) }},
 	{"the leader's disk fails", 2, func(c *simCluster) bool { return c.withLeader(func(n *simNode) { c.failDisk(n, syscall.EIO) }) }},
 	{"a disk is full", 1, func(c *simCluster) bool { return c.withAny(func(n *simNode) { c.failDisk(n, syscall.ENOSPC) }) }},
 	{"a disk hangs", 2, func(c *simCluster) bool { return c.withAny(c.hangDisk) }},
 	{"the leader's disk hangs", 2, func(c *simCluster) bool { return c.withLeader(c.hangDisk) }},
 	{"a snapshot is taken", 3, (*simCluster).saveSome},
-	{"a follower is away for long", 1, (*simCluster).awayForLong},
+	{"a follower is down for long", 1, (*simCluster).outlastLog},
 	{"another node is to lead", 3, (*simCluster).transfer},
 	{"memory is short", 2, (*simCluster).shortMemory},
 	{"a node joins", 1, (*simCluster).join},
@@ -57,7 +56,7 @@ var simTroubles = []simTrouble{
 	{"a node has lost its disk", 1, (*simCluster).wipe},
 }
 
-// pick is a trouble by its odds.
+// pick selects a trouble by its odds.
 func (c *simCluster) pick() simTrouble {
 	all := 0
 	for _, t := range simTroubles {
@@ -72,7 +71,7 @@ func (c *simCluster) pick() simTrouble {
 	panic("the odds have changed")
 }
 
-// leader is the node that leads, nil if none does.
+// leader returns the leading node, nil if there is none.
 func (c *simCluster) leader() *simNode {
 	for _, n := range c.all() {
 		if p := n.running(); p != nil && p.leads() {
@@ -152,7 +151,7 @@ func (c *simCluster) resetSome() bool {
 	return true
 }
 
-// slowDown has some directions take up to an eighth of the election timeout.
+// slowDown makes some directions take up to an eighth of the election timeout.
 func (c *simCluster) slowDown() bool {
 	for _, from := range c.all() {
 		for _, to := range c.all() {
@@ -164,8 +163,8 @@ func (c *simCluster) slowDown() bool {
 	return true
 }
 
-// crash ends a process, or its machine. Where decisions need not be on disk only one
-// machine may end until all is well again.
+// crash ends a process, or its machine. If decisions need not be on disk, only one machine
+// may crash until all is repaired.
 func (c *simCluster) crash(n *simNode) {
 	percent := []int{100, 50, 0}[c.intN(3)]
 	if c.plan.ack == AckMemory && percent < 100 && !c.mayLose() {
@@ -176,7 +175,7 @@ func (c *simCluster) crash(n *simNode) {
 	}
 }
 
-// mayLose says whether what one node has may be lost now, and that it will be.
+// mayLose reports whether one node's state may be lost now, and records that it will be.
 func (c *simCluster) mayLose() bool {
 	if c.losing || c.well() == nil || len(c.running()) < len(c.members()) {
 		return false
@@ -185,7 +184,7 @@ func (c *simCluster) mayLose() bool {
 	return true
 }
 
-// running are the members that run.
+// running returns the running members.
 func (c *simCluster) running() []*simNode {
 	return slices.DeleteFunc(c.members(), func(n *simNode) bool { return n.running() == nil })
 }
@@ -197,8 +196,8 @@ func (c *simCluster) crashAll() bool {
 	return true
 }
 
-// jump sets the clock of one node, so that those of a majority stay right.
-func (c *simCluster) jump() bool {
+// stepClock sets the clock of one node, while the clocks of a majority stay right.
+func (c *simCluster) stepClock() bool {
 	for _, n := range c.all() {
 		n.clock.set(0, 1)
 	}
@@ -230,9 +229,9 @@ func (c *simCluster) saveSome() bool {
 	})
 }
 
-// awayForLong has a node not run while so much is decided that others may have
-// dropped from their logs what it lacks.
-func (c *simCluster) awayForLong() bool {
+// outlastLog stops a node while so much is decided that others may have dropped the
+// entries it lacks.
+func (c *simCluster) outlastLog() bool {
 	if !c.withFollower(c.crash) {
 		return false
 	}
@@ -259,7 +258,7 @@ func (c *simCluster) change(change Change) bool {
 	return !p.ended
 }
 
-// simMembers is how many members a cluster has at most.
+// simMembers bounds the members of a cluster.
 const simMembers = 4
 
 func (c *simCluster) join() bool {
@@ -271,7 +270,7 @@ func (c *simCluster) join() bool {
 	return true
 }
 
-// forget removes a member. That is tried again until it is so.
+// forget removes a member, and retries until it is removed.
 func (c *simCluster) forget() bool {
 	members := c.members()
 	if len(members) == simFounders || c.losing {
@@ -285,7 +284,7 @@ func (c *simCluster) forget() bool {
 	return c.change(Change{Kind: Forget, Node: n.address()})
 }
 
-// wipe has a node start with an empty disk.
+// wipe starts a node with an empty disk.
 func (c *simCluster) wipe() bool {
 	return c.mayLose() && c.withAny(func(n *simNode) {
 		c.changing = true
@@ -296,7 +295,7 @@ func (c *simCluster) wipe() bool {
 	})
 }
 
-// shortMemory has keys refused or dropped.
+// shortMemory makes nodes refuse or evict keys.
 func (c *simCluster) shortMemory() bool {
 	return c.withLeader(func(n *simNode) {
 		used := n.running().node.Engine().MemoryBytes()
@@ -309,7 +308,7 @@ func (c *simCluster) shortMemory() bool {
 	})
 }
 
-// addKey asks for a new key where there is no memory.
+// addKey takes from a new key without memory for it.
 func (c *simCluster) addKey(p *simProcess) {
 	c.mu.Lock()
 	c.keys.made++
@@ -337,18 +336,18 @@ func (c *simCluster) setBound(bound int64, evict bool) {
 	}
 }
 
-// mend ends all troubles: all members run again, and reach each other.
-func (c *simCluster) mend() {
+// repair ends all troubles: all members run again, and reach each other.
+func (c *simCluster) repair() {
 	c.setBound(0, false)
 	nodes := c.all()
 	c.net.heal(simNames(nodes))
 	for _, n := range nodes {
 		c.net.setListening(n.address(), true)
-		n.mend()
+		n.repair()
 	}
 }
 
-func (n *simNode) mend() {
+func (n *simNode) repair() {
 	n.mu.Lock()
 	fault, broken, removed := n.disk.fault, n.broken, n.removed
 	p := n.process
@@ -356,7 +355,7 @@ func (n *simNode) mend() {
 	fault.setHang(false)
 	fault.failWrites(0, nil)
 	if broken && p != nil {
-		p.crash(100) // the machine is started again when its disk has been replaced
+		p.crash(100) // the machine is restarted when its disk has been replaced
 	}
 	n.mu.Lock()
 	n.broken = false

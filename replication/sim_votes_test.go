@@ -6,14 +6,14 @@ import (
 	"testing"
 )
 
-// TestVotes has the machine crash before, between and after the writes of a vote, and
-// the disk fail at each: afterwards the vote is the old one or the new one, whole.
+// The machine crashes before, between and after the writes of a vote, and the disk fails
+// at each: afterwards the vote is completely the old or the new one.
 func TestVotes(t *testing.T) {
-	for writes := range 3 { // how many succeed
+	for writes := range 3 { // number of successful writes
 		for _, fails := range []bool{false, true} {
 			disk := newSimDisk()
 			stable, _, _ := disk.open("/raft")
-			v := &votes{StableStore: stable}
+			v := &voteStore{StableStore: stable}
 			vote := func(term uint64, candidate string, writes int) {
 				for i, write := range []func() error{
 					func() error { return v.SetUint64(keyVoteTerm, term) },
@@ -33,7 +33,7 @@ func TestVotes(t *testing.T) {
 			}
 			vote(2, "b", writes)
 			stable, _, _ = disk.crashed(0, rand.New(rand.NewPCG(1, 1))).open("/raft")
-			v = &votes{StableStore: stable}
+			v = &voteStore{StableStore: stable}
 			term, err := v.GetUint64(keyVoteTerm)
 			candidate, err2 := v.Get(keyVoteCand)
 			old := term == 1 && string(candidate) == "a"

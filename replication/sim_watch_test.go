@@ -7,11 +7,11 @@ import (
 	"limitsrv/engine"
 )
 
-// A simWatched is a call that saw a key, and one that was to be carried out only if
-// the key had not changed since.
+// A simWatched is a call that watched a key, and one to be applied only if the key had not
+// changed since.
 type simWatched struct{ saw, then *simCall }
 
-// transact has a client look at a key and then use it, if it is as it was.
+// transact reads a key and then uses it, if it has not changed.
 func (p *simProcess) transact() {
 	c := p.on.cluster
 	c.mu.Lock()
@@ -32,7 +32,7 @@ func (p *simProcess) transact() {
 	c.history.watched = append(c.history.watched, simWatched{saw, then})
 }
 
-// checkWatched finds what was carried out though its key had changed.
+// checkWatched finds calls applied although their key had changed.
 func (h *simHistory) checkWatched() {
 	byKey := map[string][]*simCall{}
 	for _, c := range h.calls {
@@ -44,13 +44,13 @@ func (h *simHistory) checkWatched() {
 	}
 	for _, w := range h.watched {
 		then, key := w.then.applied[1], string(w.saw.ops[0].Key)
-		if then == nil || h.evicted[key] { // which may be missing, made, and missing again
+		if then == nil || h.evicted[key] { // the key may have been missing, made, and missing again
 			continue
 		}
 		for _, c := range byKey[key] {
 			for i, a := range c.applied {
 				if a != nil && string(c.ops[i].Key) == key && c.asked > w.saw.told && a.position < then.position && a.decision.Allowed > 0 && a.op.N > 0 {
-					h.fault("call %d was to be carried out only if %s was as call %d had seen it, and call %d came between",
+					h.fault("call %d required that %s was as read by call %d, and call %d came between",
 						w.then.number, key, w.saw.number, c.number)
 				}
 			}
@@ -71,10 +71,10 @@ func (h *simHistory) watchedSummary() string {
 	return fmt.Sprintf("%d transactions, %d aborted", held, aborted)
 }
 
-// checkAlone looks at what a node answered without a majority, that has known nobody
-// who leads for some time.
-func (c *simCluster) checkAlone(call *simCall, b *engine.Batch, leaderless time.Duration) {
-	hold := holdElections * c.plan.election / 2
+// checkNoQuorum checks a node's answer without a majority, given the time since which it
+// knows no leader.
+func (c *simCluster) checkNoQuorum(call *simCall, b *engine.Batch, leaderless time.Duration) {
+	hold := holdHalfTimeouts * c.plan.election / 2
 	if waited := time.Since(c.history.start) - call.asked; waited < hold && leaderless < hold {
 		c.fault("call %d was answered without a majority after %v, %v after the last leader, and may wait for one for %v",
 			call.number, waited, leaderless, hold)
@@ -83,7 +83,7 @@ func (c *simCluster) checkAlone(call *simCall, b *engine.Batch, leaderless time.
 		op, d := &b.Ops[i], &b.Decisions[i]
 		wrong := false
 		switch {
-		case !asksPermits(*op):
+		case !takesTokens(*op):
 			wrong = d.Status != engine.Down
 		case c.plan.noQuorum == NoQuorumAllow:
 			wrong = d.Allowed == 0
@@ -99,17 +99,17 @@ func (c *simCluster) checkAlone(call *simCall, b *engine.Batch, leaderless time.
 }
 
 const (
-	// simClockEvery is how often the cluster's clock is looked at.
+	// simClockEvery is the interval of checks of the cluster's clock.
 	simClockEvery = 2 * time.Second
-	// simClockRight is how far a clock that is right may be off.
+	// simClockRight is the error that a right clock may have.
 	simClockRight = time.Second
-	// simClockAhead is how much it may be ahead of the time: those of a majority may have
-	// been so when it began.
+	// simClockAhead is the maximum by which it may be ahead of the time: the clocks of a
+	// majority may have been ahead when it began.
 	simClockAhead = 2 * simClockRight
 )
 
-// mostClocksRight says whether the clocks of a majority of the members, and of those that
-// were members lately, are right.
+// mostClocksRight reports whether the clocks of a majority of the members, also of recent
+// ones, are right.
 func (c *simCluster) mostClocksRight() bool {
 	right, members := 0, c.members()
 	for _, n := range members {
@@ -120,8 +120,8 @@ func (c *simCluster) mostClocksRight() bool {
 	return right > len(members)/2
 }
 
-// watchClocks compares the cluster's clock with the time, which the clocks of a
-// majority show.
+// watchClocks compares the cluster's clock with the time, which the clocks of a majority
+// show.
 func (c *simCluster) watchClocks() {
 	type reading struct {
 		of   *simProcess
@@ -144,7 +144,7 @@ func (c *simCluster) watchClocks() {
 		if p == nil || p.isEnded() {
 			continue
 		}
-		o := p.office()
+		o := p.leadership()
 		if !o.leading || !c.mostClocksRight() {
 			before = reading{}
 			continue

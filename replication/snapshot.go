@@ -18,61 +18,60 @@ import (
 )
 
 // A snapshot is a stream of sections, each its length, 4 bytes, the CRC32C of its
-// contents, 4 bytes, and these; numbers are little-endian. The first is a
-// snapshotHead in JSON, the last has the length 0 and the CRC of the one before, and
-// all between are blocks of Engine.Freeze. It ends there.
+// contents, 4 bytes, and the contents; numbers are little-endian. The first is a
+// snapshotHead in JSON, the last has the length 0 and the CRC of the one before, and all
+// between are blocks of Engine.Freeze. Nothing follows.
 type snapshotHead struct {
 	Format  int            `json:"format"`
 	Cluster clusterID      `json:"cluster"`
 	Seed    persist.Seed   `json:"seed"`
 	Index   uint64         `json:"index"`
-	Term    uint64         `json:"term,omitempty"` // of that entry; 0: not known
+	Term    uint64         `json:"term,omitempty"` // of that entry; 0: unknown
 	Stamp   engine.Instant `json:"stamp"`
 	Keys    int64          `json:"keys"`
-	crew
+	clusterState
 }
 
 const (
 	snapshotFormat = 1
 	sectionHead    = 8
-	// maxSection bounds a block: a key of LOG with a million entries is the longest.
+	// maxSection bounds a block: a LOG key with a million entries is the longest.
 	maxSection = 64 << 20
-	// sectionAtOnce is how much is read at once of a section, whose length is not yet
-	// known to be right.
+	// sectionAtOnce bounds the bytes of a section read at once, because its length is not
+	// verified yet.
 	sectionAtOnce = 1 << 20
 )
 
 var castagnoli = crc32.MakeTable(crc32.Castagnoli)
 
-// A frozenMachine is a machine as it was at an entry, to be written out while it
-// goes on.
-type frozenMachine struct {
+// An fsmSnapshot is an FSM frozen at an entry, to be written while the FSM continues.
+type fsmSnapshot struct {
 	head  snapshotHead
 	view  *engine.Snapshot
 	hurry *atomic.Bool
-	// ending gives it up.
-	ending *atomic.Bool
-	saved  func(bytes int64)
+	// stopping makes Persist return errStopping.
+	stopping *atomic.Bool
+	saved    func(bytes int64)
 }
 
-// errEnding is why a snapshot is not finished. The log has all that it would.
-var errEnding = errors.New("the node ends")
+// errStopping: a snapshot is abandoned because the node stops. The log has its entries.
+var errStopping = errors.New("the node is stopping")
 
-// Snapshot freezes the machine. It costs no more than each shard entered once.
-func (f *machine) Snapshot() (raft.FSMSnapshot, error) {
+// Snapshot freezes the FSM. Cost: no more than entering each shard once.
+func (f *fsm) Snapshot() (raft.FSMSnapshot, error) {
 	f.applying.Lock()
 	defer f.applying.Unlock()
 	view := f.engine.Load().Freeze()
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	before := f.counts.snapshotBytes.Load()
-	return &frozenMachine{
+	return &fsmSnapshot{
 		head: snapshotHead{
 			Format: snapshotFormat, Cluster: f.cluster, Seed: f.seed, Index: f.index.Load(), Term: f.term,
-			Stamp: engine.Instant(f.stamp.Load()), Keys: view.Keys(), crew: f.crew.clone(),
+			Stamp: engine.Instant(f.stamp.Load()), Keys: view.Keys(), clusterState: f.state.clone(),
 		},
 		view:  view,
-		hurry: new(atomic.Bool), ending: &f.ending,
+		hurry: new(atomic.Bool), stopping: &f.stopping,
 		saved: func(bytes int64) {
 			f.counts.snapshotBytes.Add(-before)
 			f.snapshotSize.Store(bytes)
@@ -80,30 +79,30 @@ func (f *machine) Snapshot() (raft.FSMSnapshot, error) {
 	}, nil
 }
 
-func (c *crew) clone() (copied crew) {
+func (c *clusterState) clone() (copied clusterState) {
 	text, err := json.Marshal(c)
 	if err == nil {
 		err = json.Unmarshal(text, &copied)
 	}
 	if err != nil {
-		panic(err) // of maps and strings
+		panic(err) // maps and strings can always be encoded
 	}
 	return copied
 }
 
 // Release ends the freeze.
-func (s *frozenMachine) Release() { s.view.Close() }
+func (s *fsmSnapshot) Release() { s.view.Close() }
 
-// Persist writes the snapshot into sink, with rests that decisions have the
-// processor in.
-func (s *frozenMachine) Persist(sink raft.SnapshotSink) error {
-	if watched, ok := sink.(*sinkWatched); ok {
+// Persist writes the snapshot into sink, with pauses that leave the processor to
+// decisions.
+func (s *fsmSnapshot) Persist(sink raft.SnapshotSink) error {
+	if watched, ok := sink.(*timedSink); ok {
 		watched.own = true
 	}
 	w := &sectionWriter{w: bufio.NewWriterSize(sink, 256<<10)}
 	err := s.write(w)
-	if err == nil && s.ending.Load() { // finishing it may take long
-		err = errEnding
+	if err == nil && s.stopping.Load() { // finishing it may take long
+		err = errStopping
 	}
 	if err != nil {
 		return errors.Join(fmt.Errorf("write snapshot %s: %w", sink.ID(), err), sink.Cancel())
@@ -115,7 +114,7 @@ func (s *frozenMachine) Persist(sink raft.SnapshotSink) error {
 	return nil
 }
 
-func (s *frozenMachine) write(w *sectionWriter) error {
+func (s *fsmSnapshot) write(w *sectionWriter) error {
 	head, err := json.Marshal(s.head)
 	if err != nil {
 		return err
@@ -125,8 +124,8 @@ func (s *frozenMachine) write(w *sectionWriter) error {
 	var block []byte
 	for shard := range s.view.Shards() {
 		for {
-			if s.ending.Load() {
-				return errEnding
+			if s.stopping.Load() {
+				return errStopping
 			}
 			var ok bool
 			if block, _, ok = s.view.Next(shard, block[:0]); !ok {
@@ -139,7 +138,7 @@ func (s *frozenMachine) write(w *sectionWriter) error {
 	return w.end()
 }
 
-// A sectionWriter writes sections until one fails.
+// A sectionWriter writes sections until a write fails.
 type sectionWriter struct {
 	w     *bufio.Writer
 	crc   uint32
@@ -152,7 +151,7 @@ func (w *sectionWriter) section(data []byte) {
 	w.put(uint32(len(data)), data)
 }
 
-// end marks the end and reports the first error.
+// end writes the end mark and returns the first error.
 func (w *sectionWriter) end() error {
 	w.put(0, nil)
 	return errors.Join(w.err, w.w.Flush())
@@ -171,9 +170,9 @@ func (w *sectionWriter) put(length uint32, data []byte) {
 	w.bytes += sectionHead + int64(len(data))
 }
 
-// Restore replaces the machine's state by that of a snapshot. It reads all of it
-// aside first: if anything is wrong with it, the state stays as it was.
-func (f *machine) Restore(from io.ReadCloser) error {
+// Restore replaces the FSM's state with a snapshot's. It reads the whole snapshot first:
+// on any error the state is unchanged.
+func (f *fsm) Restore(from io.ReadCloser) error {
 	defer from.Close()
 	head, e, err := f.read(bufio.NewReaderSize(from, 256<<10))
 	if err != nil {
@@ -182,19 +181,19 @@ func (f *machine) Restore(from io.ReadCloser) error {
 	f.applying.Lock()
 	defer f.applying.Unlock()
 	f.mu.Lock()
-	f.crew = head.crew
+	f.state = head.clusterState
 	f.mu.Unlock()
 	f.engine.Store(e)
 	f.term = head.Term
 	f.stamp.Store(int64(head.Stamp))
-	f.told.Store(int64(f.mono()))
+	f.stampedAt.Store(int64(f.mono()))
 	f.index.Store(head.Index)
 	f.counts.snapshotBytes.Store(0)
 	f.counts.installed.Add(1)
 	return nil
 }
 
-func (f *machine) read(from *bufio.Reader) (head snapshotHead, e *engine.Engine, err error) {
+func (f *fsm) read(from *bufio.Reader) (head snapshotHead, e *engine.Engine, err error) {
 	r := sectionReader{r: from}
 	text, err := r.next()
 	if err != nil {
@@ -209,9 +208,9 @@ func (f *machine) read(from *bufio.Reader) (head snapshotHead, e *engine.Engine,
 	case head.Cluster != f.cluster:
 		return head, nil, fmt.Errorf("it is of cluster %v, this is one of %v", head.Cluster, f.cluster)
 	case head.Seed != f.seed:
-		return head, nil, errors.New("its seed is another one than this node's")
+		return head, nil, errors.New("its seed differs from this node's")
 	}
-	if err := checkLevel(head.Level, f.known); err != nil {
+	if err := checkLevel(head.Level, f.maxLevel); err != nil {
 		return head, nil, err
 	}
 	if head.Members == nil {
@@ -231,10 +230,10 @@ func (f *machine) read(from *bufio.Reader) (head snapshotHead, e *engine.Engine,
 		}
 	}
 	if _, err := from.ReadByte(); !errors.Is(err, io.EOF) {
-		return head, nil, errors.Join(errors.New("something follows its end"), err)
+		return head, nil, errors.Join(errors.New("bytes follow its end"), err)
 	}
 	if got := e.Len(); got != head.Keys {
-		return head, nil, fmt.Errorf("it has %d keys and says %d", got, head.Keys)
+		return head, nil, fmt.Errorf("it has %d keys, and its head says %d", got, head.Keys)
 	}
 	e.SetTime(head.Stamp)
 	return head, e, nil
@@ -247,12 +246,11 @@ type sectionReader struct {
 	crc  uint32
 }
 
-// next is the next section, valid until the one after it; io.EOF is the end as it
-// was written.
+// next returns the next section, valid until the next call, and io.EOF at the end mark.
 func (r *sectionReader) next() ([]byte, error) {
 	var head [sectionHead]byte
 	if _, err := io.ReadFull(r.r, head[:]); err != nil {
-		return nil, errCut(err)
+		return nil, truncatedError(err)
 	}
 	length, crc := binary.LittleEndian.Uint32(head[:]), binary.LittleEndian.Uint32(head[4:])
 	switch {
@@ -265,7 +263,7 @@ func (r *sectionReader) next() ([]byte, error) {
 	for left := int64(length); left > 0; {
 		n, err := io.CopyN(&r.data, r.r, min(left, sectionAtOnce))
 		if err != nil {
-			return nil, errCut(err)
+			return nil, truncatedError(err)
 		}
 		left -= n
 	}
@@ -275,10 +273,10 @@ func (r *sectionReader) next() ([]byte, error) {
 	return r.data.Bytes(), nil
 }
 
-// errCut is an error of reading, the end of all being that it was cut off.
-func errCut(err error) error {
+// truncatedError converts an EOF to an error that says that the stream is truncated.
+func truncatedError(err error) error {
 	if errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF) {
-		return errors.New("it is cut off")
+		return errors.New("it is truncated")
 	}
 	return err
 }

@@ -20,15 +20,14 @@ import (
 	"limitsrv/persist"
 )
 
-// testMember is who the machines of these tests are.
+// testMember is the membership of the FSMs of these tests.
 var testMember = membership{Node: strings.Repeat("ab", 20), Cluster: clusterID{1, 2, 3}, Seed: persist.Seed{4, 5, 6}}
 
-func newTestMachine() *machine {
-	return newMachine(&testMember, func() time.Duration { return 0 })
+func newTestFSM() *fsm {
+	return newFSM(&testMember, func() time.Duration { return 0 })
 }
 
-// A sink is a snapshot in memory. It fails to take what goes beyond most, if that is
-// not 0.
+// A sink is a snapshot in memory. It fails beyond most bytes, if that is not 0.
 type sink struct {
 	bytes.Buffer
 	most             int
@@ -48,8 +47,8 @@ func (s *sink) ID() string    { return "test" }
 func (s *sink) Close() error  { s.closed = true; return nil }
 func (s *sink) Cancel() error { s.canceled = true; return nil }
 
-// snapshotOf is a snapshot of a machine.
-func snapshotOf(t testing.TB, f *machine) []byte {
+// snapshotOf returns a snapshot of an FSM.
+func snapshotOf(t testing.TB, f *fsm) []byte {
 	t.Helper()
 	view, err := f.Snapshot()
 	if err != nil {
@@ -63,21 +62,21 @@ func snapshotOf(t testing.TB, f *machine) []byte {
 	return s.Bytes()
 }
 
-func restore(f *machine, data []byte) error { return f.Restore(io.NopCloser(bytes.NewReader(data))) }
+func restore(f *fsm, data []byte) error { return f.Restore(io.NopCloser(bytes.NewReader(data))) }
 
-// A story makes entries that use every algorithm, the same for the same seed.
-type story struct {
+// A logGenerator makes entries that use every algorithm, the same for the same seed.
+type logGenerator struct {
 	r     *rand.Rand
 	stamp engine.Instant
 	index uint64
 }
 
-func newStory(seed uint64) *story {
-	return &story{r: rand.New(rand.NewPCG(seed, 1)), stamp: 1e18}
+func newLogGenerator(seed uint64) *logGenerator {
+	return &logGenerator{r: rand.New(rand.NewPCG(seed, 1)), stamp: 1e18}
 }
 
-// next is an entry of a few ops.
-func (s *story) next() *raft.Log {
+// next returns an entry of a few ops.
+func (s *logGenerator) next() *raft.Log {
 	var b engine.Batch
 	names := []string{"token", "leaky", "fixed", "slide", "log", "lease"}
 	for range 1 + s.r.IntN(8) {
@@ -104,8 +103,8 @@ func (s *story) next() *raft.Log {
 	return &raft.Log{Index: s.index, Data: bytes.Clone(e.Bytes())}
 }
 
-// told is a control entry of a story.
-func (s *story) told(t testing.TB, c controlEntry) *raft.Log {
+// control returns a control entry.
+func (s *logGenerator) control(t testing.TB, c controlEntry) *raft.Log {
 	t.Helper()
 	data, err := encodeControl(c)
 	if err != nil {
@@ -115,8 +114,8 @@ func (s *story) told(t testing.TB, c controlEntry) *raft.Log {
 	return &raft.Log{Index: s.index, Data: data}
 }
 
-// A condition is all that two machines must have in common.
-type condition struct {
+// An fsmState is the state that two FSMs must have in common.
+type fsmState struct {
 	Digest  uint64
 	Keys    int64
 	Index   uint64
@@ -125,22 +124,22 @@ type condition struct {
 	Level   int
 }
 
-func conditionOf(f *machine) condition {
+func stateOf(f *fsm) fsmState {
 	e := f.engine.Load()
-	return condition{Digest: e.Digest(e.Now()), Keys: e.Len(), Index: f.index.Load(), Stamp: f.stamp.Load(), Members: f.members(), Level: f.level()}
+	return fsmState{Digest: e.Digest(e.Now()), Keys: e.Len(), Index: f.index.Load(), Stamp: f.stamp.Load(), Members: f.members(), Level: f.level()}
 }
 
 func TestSnapshotRoundTrip(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
-	s, f := newStory(seed), newTestMachine()
-	f.Apply(s.told(t, controlEntry{Member: &Member{Node: "a", Raft: "b:1", Client: "c:2", Version: "v", Level: 1}}))
-	f.Apply(s.told(t, controlEntry{Member: &Member{Node: "gone"}}))
-	f.Apply(s.told(t, controlEntry{Gone: "gone"}))
+	s, f := newLogGenerator(seed), newTestFSM()
+	f.Apply(s.control(t, controlEntry{Member: &Member{Node: "a", Raft: "b:1", Client: "c:2", Version: "v", Level: 1}}))
+	f.Apply(s.control(t, controlEntry{Member: &Member{Node: "gone"}}))
+	f.Apply(s.control(t, controlEntry{Gone: "gone"}))
 	for range 2000 {
 		f.Apply(s.next())
 	}
-	want := conditionOf(f)
+	want := stateOf(f)
 	if want.Keys < 100 || len(want.Members) != 1 {
 		t.Fatalf("the story makes no state to speak of: %+v", want)
 	}
@@ -150,7 +149,7 @@ func TestSnapshotRoundTrip(t *testing.T) {
 	}
 	var written sink
 	later := []*raft.Log{}
-	for range 500 { // the machine goes on while it is written
+	for range 500 { // the FSM continues while it is written
 		later = append(later, s.next())
 		f.Apply(later[len(later)-1])
 	}
@@ -158,12 +157,12 @@ func TestSnapshotRoundTrip(t *testing.T) {
 		t.Fatal(err)
 	}
 	view.Release()
-	other := newTestMachine()
-	other.Apply(newStory(seed + 1).next()) // which a snapshot replaces
+	other := newTestFSM()
+	other.Apply(newLogGenerator(seed + 1).next()) // a snapshot replaces it
 	if err := restore(other, written.Bytes()); err != nil {
 		t.Fatal(err)
 	}
-	if got := conditionOf(other); !reflect.DeepEqual(got, want) {
+	if got := stateOf(other); !reflect.DeepEqual(got, want) {
 		t.Fatalf("restored\n got %+v\nwant %+v", got, want)
 	}
 	if f.snapshotSize.Load() != int64(written.Len()) || f.counts.snapshotBytes.Load() == 0 {
@@ -172,13 +171,13 @@ func TestSnapshotRoundTrip(t *testing.T) {
 	for _, l := range later {
 		other.Apply(l)
 	}
-	if got, want := conditionOf(other), conditionOf(f); !reflect.DeepEqual(got, want) {
-		t.Errorf("and gone on\n got %+v\nwant %+v", got, want)
+	if got, want := stateOf(other), stateOf(f); !reflect.DeepEqual(got, want) {
+		t.Errorf("after more entries\n got %+v\nwant %+v", got, want)
 	}
 }
 
-func TestSnapshotThatFails(t *testing.T) {
-	s, f := newStory(1), newTestMachine()
+func TestSnapshotFailure(t *testing.T) {
+	s, f := newLogGenerator(1), newTestFSM()
 	for range 100 {
 		f.Apply(s.next())
 	}
@@ -196,7 +195,7 @@ func TestSnapshotThatFails(t *testing.T) {
 	}
 }
 
-// framed are sections as a snapshot has them, the first of which is the head.
+// framed frames sections as in a snapshot; the first is the head.
 func framed(t testing.TB, sections ...[]byte) []byte {
 	t.Helper()
 	var b bytes.Buffer
@@ -210,7 +209,7 @@ func framed(t testing.TB, sections ...[]byte) []byte {
 	return b.Bytes()
 }
 
-// sectionsOf are those of a snapshot.
+// sectionsOf splits a snapshot into sections.
 func sectionsOf(t testing.TB, data []byte) (all [][]byte) {
 	t.Helper()
 	r := sectionReader{r: bufio.NewReader(bytes.NewReader(data))}
@@ -226,9 +225,9 @@ func sectionsOf(t testing.TB, data []byte) (all [][]byte) {
 	}
 }
 
-// A snapshot that is not whole, or not for this node, leaves the state as it was.
-func TestRestoreIsAllOrNothing(t *testing.T) {
-	s, from := newStory(1), newTestMachine()
+// A snapshot that is incomplete, or not for this node, leaves the state unchanged.
+func TestRestoreIsAtomic(t *testing.T) {
+	s, from := newLogGenerator(1), newTestFSM()
 	for range 20 {
 		from.Apply(s.next())
 	}
@@ -237,30 +236,30 @@ func TestRestoreIsAllOrNothing(t *testing.T) {
 	if !bytes.Equal(framed(t, sections...), data) || len(sections) < 2 {
 		t.Fatalf("the test does not frame %d sections as a snapshot does", len(sections))
 	}
-	f := newTestMachine()
-	f.Apply(newStory(2).next())
-	want := conditionOf(f)
+	f := newTestFSM()
+	f.Apply(newLogGenerator(2).next())
+	want := stateOf(f)
 	refuses := func(what string, data []byte, says string) {
 		t.Helper()
 		err := restore(f, data)
 		if err == nil || !strings.Contains(err.Error(), says) {
 			t.Errorf("%s: %v, want %q", what, err, says)
 		}
-		if got := conditionOf(f); !reflect.DeepEqual(got, want) {
+		if got := stateOf(f); !reflect.DeepEqual(got, want) {
 			t.Fatalf("%s has changed the state\n got %+v\nwant %+v", what, got, want)
 		}
 	}
 	for cut := range data {
-		refuses("the first "+strconv.Itoa(cut)+" bytes", data[:cut], "cut off")
+		refuses("the first "+strconv.Itoa(cut)+" bytes", data[:cut], "truncated")
 	}
 	for at := range data {
 		flipped := bytes.Clone(data)
 		flipped[at] ^= 1 << (at % 8)
 		refuses("a bit of byte "+strconv.Itoa(at), flipped, "")
 	}
-	refuses("a byte more", append(bytes.Clone(data), 0), "follows")
+	refuses("a byte more", append(bytes.Clone(data), 0), "bytes follow")
 	refuses("a block twice", framed(t, append(slices.Clone(sections), sections[1])...), "")
-	refuses("a block less", framed(t, sections[:len(sections)-1]...), "keys and says")
+	refuses("a missing block", framed(t, sections[:len(sections)-1]...), "its head says")
 	head := func(change func(*snapshotHead)) []byte {
 		var h snapshotHead
 		if err := json.Unmarshal(sections[0], &h); err != nil {
@@ -277,19 +276,19 @@ func TestRestoreIsAllOrNothing(t *testing.T) {
 	refuses("another seed", head(func(h *snapshotHead) { h.Seed[0]++ }), "seed")
 	refuses("a newer format", head(func(h *snapshotHead) { h.Format++ }), "newer")
 	refuses("a newer level", head(func(h *snapshotHead) { h.Level = knownLevel + 1 }), "newer")
-	refuses("more keys", head(func(h *snapshotHead) { h.Keys++ }), "keys and says")
+	refuses("more keys", head(func(h *snapshotHead) { h.Keys++ }), "its head says")
 	if err := restore(f, head(func(*snapshotHead) {})); err != nil {
 		t.Errorf("with its own head: %v", err)
 	}
-	if got, want := conditionOf(f), conditionOf(from); !reflect.DeepEqual(got, want) {
+	if got, want := stateOf(f), stateOf(from); !reflect.DeepEqual(got, want) {
 		t.Errorf("restored\n got %+v\nwant %+v", got, want)
 	}
 }
 
-// FuzzRestore reads any bytes as a snapshot, and any as a head and a block of one whose
-// checksums are right.
+// FuzzRestore reads any bytes as a snapshot, and as a head and a block of one with right
+// checksums.
 func FuzzRestore(f *testing.F) {
-	s, from := newStory(1), newTestMachine()
+	s, from := newLogGenerator(1), newTestFSM()
 	for range 60 {
 		from.Apply(s.next())
 	}
@@ -304,18 +303,18 @@ func FuzzRestore(f *testing.F) {
 		if len(data) == 0 && len(head) > 0 && len(block) > 0 {
 			data = framed(t, head, block)
 		}
-		m := newTestMachine()
-		m.Apply(newStory(2).next())
-		before := conditionOf(m)
+		m := newTestFSM()
+		m.Apply(newLogGenerator(2).next())
+		before := stateOf(m)
 		if err := restore(m, data); err != nil {
-			if got := conditionOf(m); !reflect.DeepEqual(got, before) {
-				t.Fatalf("what fails with %v changes the state\n got %+v\nwant %+v", err, got, before)
+			if got := stateOf(m); !reflect.DeepEqual(got, before) {
+				t.Fatalf("a restore that fails with %v changes the state\n got %+v\nwant %+v", err, got, before)
 			}
 			return
 		}
-		again := newTestMachine()
-		if err := restore(again, snapshotOf(t, m)); err != nil || !reflect.DeepEqual(conditionOf(again), conditionOf(m)) {
-			t.Fatalf("written and read again: %v\n got %+v\nwant %+v", err, conditionOf(again), conditionOf(m))
+		again := newTestFSM()
+		if err := restore(again, snapshotOf(t, m)); err != nil || !reflect.DeepEqual(stateOf(again), stateOf(m)) {
+			t.Fatalf("written and read again: %v\n got %+v\nwant %+v", err, stateOf(again), stateOf(m))
 		}
 	})
 }

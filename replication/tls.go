@@ -9,20 +9,20 @@ import (
 	"limitsrv/certs"
 )
 
-// certificates are for links over TLS. Both sides show one, which the CA of the other must
-// have signed, for servers and clients, and which must be for the host of the address at
-// which others reach its node.
+// certificates are for links over TLS. Each side presents one, which must be signed by the
+// other side's CA, for servers and clients, and be valid for the host of its node's --raft
+// address.
 type certificates struct{ *certs.Source }
 
 func newCertificates(files certs.Files, log *slog.Logger) (*certificates, error) {
 	if files.CA == "" {
-		return nil, errors.New("TLS for links: no CA is given, and a node must know who the others are")
+		return nil, errors.New("TLS for links: no CA is given, and nodes must authenticate each other")
 	}
 	source, err := certs.Open("links", files, log)
 	return &certificates{source}, err
 }
 
-// Certificates are those of links; nil: links are without TLS.
+// Certificates returns the certificates of links; nil: links are without TLS.
 func (n *Node) Certificates() *certs.Source {
 	if n.links.certificates == nil {
 		return nil
@@ -30,15 +30,15 @@ func (n *Node) Certificates() *certs.Source {
 	return n.links.certificates.Source
 }
 
-// server is the configuration of the side that accepts a link.
+// server returns the configuration of the accepting side of a link.
 func (c *certificates) server() *tls.Config {
 	config := c.Config().Clone()
 	config.MinVersion = tls.VersionTLS13
-	config.SessionTicketsDisabled = true // a link resumed would not ask the CA again
+	config.SessionTicketsDisabled = true // a resumed link would not verify against the CA again
 	return config
 }
 
-// client is the configuration of the side that dials an address.
+// client returns the configuration for dialing an address.
 func (c *certificates) client(address string) (*tls.Config, error) {
 	host, _, err := net.SplitHostPort(address)
 	if err != nil {

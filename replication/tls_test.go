@@ -103,13 +103,13 @@ func TestTLS(t *testing.T) {
 	for _, tt := range []struct {
 		name               string
 		listening, dialing *certs.Files
-		want               string // in the error of who dials; empty: there is none
-		logged             string // by who listens
+		want               string // in the dialing side's error; empty: no error
+		logged             string // by the listening side
 	}{
 		{"one CA", ca.issue(t, "a"), ca.issue(t, "b"), "", ""},
 		{"a certificate for another address", elsewhere, ca.issue(t, "b"), "127.0.0.9, not 127.0.0.1", "bad certificate"},
 		{"a node of another CA", ca.issue(t, "a"), other.issue(t, "b"), "unknown authority", "bad certificate"},
-		{"who dials is of another CA", trusting, ca.issue(t, "b"), "unknown certificate authority", "unknown authority"},
+		{"the dialing node has another CA", trusting, ca.issue(t, "b"), "unknown certificate authority", "unknown authority"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			var log records
@@ -134,8 +134,7 @@ func TestTLS(t *testing.T) {
 	}
 }
 
-// TestTLSNameOfDialer has a node dial whose certificate is for another host than that of
-// the address at which it wants to be reached.
+// A node dials with a certificate for a host other than that in its --raft address.
 func TestTLSNameOfDialer(t *testing.T) {
 	ca := newTestCA(t)
 	var log records
@@ -156,7 +155,7 @@ func TestTLSNameOfDialer(t *testing.T) {
 	log.await(t, "not for the host")
 }
 
-// TestTLSNeedsCertificate dials without a certificate of one's own.
+// A node dials without a certificate of its own.
 func TestTLSNeedsCertificate(t *testing.T) {
 	ca := newTestCA(t)
 	var log records
@@ -165,7 +164,7 @@ func TestTLSNeedsCertificate(t *testing.T) {
 	trust.AddCert(ca.cert)
 	for _, version := range []uint16{tls.VersionTLS13, tls.VersionTLS12} {
 		conn, err := tls.Dial("tcp", listening.address(), &tls.Config{RootCAs: trust, MaxVersion: version})
-		if err == nil { // the other side asks for a certificate when this one is done
+		if err == nil { // the other side requests a certificate after this one has finished
 			_, err = io.ReadAll(conn)
 		}
 		want := map[uint16]string{tls.VersionTLS13: "certificate required", tls.VersionTLS12: "protocol version"}[version]
@@ -178,7 +177,7 @@ func TestTLSNeedsCertificate(t *testing.T) {
 	}
 }
 
-// TestTLSRotation changes the files under links that go on.
+// The files change under links that stay open.
 func TestTLSRotation(t *testing.T) {
 	before, after := newTestCA(t), newTestCA(t)
 	files := [2]*certs.Files{before.issue(t, "a"), before.issue(t, "b")}
@@ -233,7 +232,7 @@ func TestTLSRotation(t *testing.T) {
 	})
 }
 
-// TestTLSClose closes a link to a node that reads nothing.
+// A link to a node that reads nothing is closed.
 func TestTLSClose(t *testing.T) {
 	ca := newTestCA(t)
 	files := ca.issue(t, "a")

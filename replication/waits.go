@@ -7,42 +7,43 @@ import (
 	"time"
 )
 
-// waitEvery is how often the others are asked while anybody waits for them.
-const waitEvery = 20 * time.Millisecond
+// waitPollInterval is the interval at which other nodes are polled while Wait calls are
+// pending.
+const waitPollInterval = 20 * time.Millisecond
 
-// waiters are those that wait until others have an entry. The others are asked for all
-// of them at once: however many there are, the links see no more of it.
+// waiters are the pending calls of Wait. One goroutine polls the other nodes for all of
+// them, so their number does not change the load on the links.
 type waiters struct {
 	mu     sync.Mutex
 	all    map[*waiter]struct{}
-	asking bool // a goroutine asks the others, and ends when nobody waits
+	asking bool // the polling goroutine runs; it ends when no call is pending
 }
 
-// A waiter waits until so many others have an entry.
+// A waiter waits until a number of other nodes have an entry.
 type waiter struct {
 	index    uint64
 	replicas int
-	reached  chan struct{} // closed when it is so
+	reached  chan struct{} // closed when they have
 }
 
-// Wait calls done with how many other members have all that was decided before the
-// call, from another goroutine: as soon as it is at least replicas, or else when the
-// timeout is over or ctx ends. It calls done before it returns with 0 replicas, with
-// what it heard of the others last, and on a node that does not lead, with 0.
+// Wait calls done with the number of other members that have all entries decided before
+// the call, from another goroutine: as soon as it is at least replicas, or else when the
+// timeout expires or ctx ends. With 0 replicas it calls done before it returns, with the
+// last known number, and on a node that does not lead, with 0.
 func (n *Node) Wait(ctx context.Context, replicas int, timeout time.Duration, done func(replicas int)) {
-	s, err := n.leaderSeat()
+	s, err := n.leaderStack()
 	if err != nil {
 		done(0)
 		return
 	}
 	index := s.raft.LastIndex()
 	if replicas <= 0 {
-		done(n.known.reached(index))
+		done(n.peers.countReached(index))
 		return
 	}
 	w := &waiter{index, replicas, make(chan struct{})}
 	if n.waiters.add(w) {
-		n.wait.Go(n.askForWaiters)
+		n.wait.Go(n.pollForWaiters)
 	}
 	n.wait.Go(func() {
 		ctx, cancel := context.WithTimeout(ctx, timeout)
@@ -53,11 +54,11 @@ func (n *Node) Wait(ctx context.Context, replicas int, timeout time.Duration, do
 		case <-n.stopping.Done():
 		}
 		n.waiters.drop(w)
-		done(n.known.reached(index))
+		done(n.peers.countReached(index))
 	})
 }
 
-// add says whether the caller is to see that somebody asks.
+// add registers x and reports whether the caller must start the polling goroutine.
 func (w *waiters) add(x *waiter) (ask bool) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
@@ -75,9 +76,9 @@ func (w *waiters) drop(x *waiter) {
 	delete(w.all, x)
 }
 
-// tell tells whoever has waited long enough, the last entries of the others being
-// known, and says whether anybody still waits; if not, nobody asks any more.
-func (w *waiters) tell(last []uint64) bool {
+// release ends the waits that are satisfied by the last entries of the other nodes, and
+// reports whether any remain; if not, the polling goroutine must end.
+func (w *waiters) release(last []uint64) bool {
 	slices.Sort(last)
 	slices.Reverse(last)
 	w.mu.Lock()
@@ -92,17 +93,17 @@ func (w *waiters) tell(last []uint64) bool {
 	return w.asking
 }
 
-// askForWaiters is the goroutine that asks the others while anybody waits.
-func (n *Node) askForWaiters() {
-	ticker := time.NewTicker(waitEvery)
+// pollForWaiters is the goroutine that polls the other nodes while Wait calls are pending.
+func (n *Node) pollForWaiters() {
+	ticker := time.NewTicker(waitPollInterval)
 	defer ticker.Stop()
 	for {
-		if s := n.seat.Load(); s != nil {
+		if s := n.stack.Load(); s != nil {
 			ctx, cancel := context.WithTimeout(n.stopping, n.callTimeout())
-			n.poll(ctx, s, n.wall, false)
+			n.pollMembers(ctx, s, n.wall, false)
 			cancel()
 		}
-		if !n.waiters.tell(n.known.lasts()) {
+		if !n.waiters.release(n.peers.lastIndexes()) {
 			return
 		}
 		<-ticker.C

@@ -25,14 +25,14 @@ func TestWait(t *testing.T) {
 		least    int
 	}{
 		{"until enough have it", context.Background(), 2, time.Minute, 2},
-		{"without waiting for nobody", context.Background(), 0, 0, 2},
+		{"not at all for no node", context.Background(), 0, 0, 2},
 		{"until the time is over", context.Background(), 3, time.Millisecond, 0},
-		{"until it is given up", ended, 3, time.Hour, 0},
+		{"until it is canceled", ended, 3, time.Hour, 0},
 	} {
 		told := make(chan int, 1)
 		leader.Wait(tt.ctx, tt.replicas, tt.timeout, func(n int) { told <- n })
 		if tt.replicas == 0 && len(told) == 0 {
-			t.Errorf("it waits %s: nothing is told at once", tt.name)
+			t.Errorf("it waits %s: done is not called at once", tt.name)
 		}
 		if n := <-told; n < tt.least {
 			t.Errorf("it waits %s: %d have it, want %d or more", tt.name, n, tt.least)
@@ -60,8 +60,8 @@ func (c countingNetwork) Dial(ctx context.Context, address string) (net.Conn, er
 	return c.tcp.Dial(ctx, address)
 }
 
-// TestManyWait has many wait for more nodes than there are.
-func TestManyWait(t *testing.T) {
+// Many Waits wait for more nodes than there are.
+func TestWaitersShareCalls(t *testing.T) {
 	var made atomic.Int64
 	c := startCluster(t, 3, func(o *Options) { o.Network = countingNetwork{made: &made} })
 	leader := c.leader()
@@ -70,13 +70,13 @@ func TestManyWait(t *testing.T) {
 	var told sync.WaitGroup
 	told.Add(many)
 	for range many {
-		leader.Wait(context.Background(), 3, rounds*waitEvery, func(int) { told.Done() })
+		leader.Wait(context.Background(), 3, rounds*waitPollInterval, func(int) { told.Done() })
 	}
 	told.Wait()
 	if links := made.Load() - before; links > many {
-		t.Errorf("%d that waited for %v made %d links", many, rounds*waitEvery, links)
+		t.Errorf("%d that waited for %v made %d links", many, rounds*waitPollInterval, links)
 	}
-	eventually(t, "nobody asks any more", func() bool {
+	eventually(t, "polling ends", func() bool {
 		leader.waiters.mu.Lock()
 		defer leader.waiters.mu.Unlock()
 		return !leader.waiters.asking && len(leader.waiters.all) == 0

@@ -200,7 +200,7 @@ func TestClusterSecretStranger(t *testing.T) {
 	for kind := range byte(4) { // greetings without a secret, that know the ids
 		body := slices.Concat([]byte{kind}, cluster, make([]byte, 19), []byte{1}, id, []byte("127.0.0.1:9"))
 		answer := toldBy(t, raft, append([]byte{'L', 'I', 'M', 'I', 'T', 'S', 'R', 'V', 2, 1, 0, byte(len(body))}, body...))
-		if strings.Contains(answer, string(cluster)) || strings.Contains(answer, string(id)) || !strings.Contains(answer, "wants a proof") {
+		if strings.Contains(answer, string(cluster)) || strings.Contains(answer, string(id)) || !strings.Contains(answer, "requires proof") {
 			t.Errorf("a greeting of kind %d is answered %q", kind, answer)
 		}
 	}
@@ -299,7 +299,7 @@ func TestClusterSecretMeddler(t *testing.T) {
 	one := serve(t, args(0)...)
 	two, w := joined(t, args(1)...)
 	found := func() int {
-		return strings.Count(one.logged()+two.logged(), "not as the other node has sent it")
+		return strings.Count(one.logged()+two.logged(), "failed authentication")
 	}
 	defer func() {
 		if t.Failed() {

@@ -1,0 +1,363 @@
+package replication
+
+import (
+	"context"
+	"errors"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"limitsrv/engine"
+)
+
+// A batcher collects requests while an entry is in flight, and then sends them on: into
+// the log if this node leads the cluster, else to the leader. One entry is in flight at a
+// time, so that all requests that arrive meanwhile share the next; the FSM may still be
+// applying the previous one.
+//
+//	Exec -> waiting -> [leader: proposal -> raft -> fsm] -> applied -> done
+//	                   [follower: forwarder] -> done
+//	                   [no leader: held, then --no-quorum] -> done
+//
+// Requests that were certainly not applied are retried, for at most maxHold in all, and no
+// longer than maxHold after the last leader was lost: clients see no error when the leader
+// changes.
+type batcher struct {
+	n            *Node
+	builder      builder   // run goroutine only
+	lastProposal *proposal // the last proposal that the FSM began to apply; run goroutine only
+	kicked       chan struct{}
+	applied      chan *proposal
+
+	mu             sync.Mutex
+	waiting        []waitingRequest
+	spare          []waitingRequest
+	retryScheduled bool // a retry timer is running
+	// leaderlessSince is the time, by mono, since which no leader is known; 0: one is.
+	leaderlessSince time.Duration
+	closed          bool
+	answered        []*proposal // to be recycled
+}
+
+// A waitingRequest came from a client of this node, or from another node, which retries by
+// itself.
+type waitingRequest struct {
+	request
+	remote bool
+	since  time.Duration // by mono: the first failed attempt; 0: none failed yet
+}
+
+const (
+	// retryAfter is the delay before a retry, unless a kick comes earlier.
+	retryAfter = 5 * time.Millisecond
+	// maxUnanswered bounds the proposals that were applied and not answered yet.
+	maxUnanswered = 4
+)
+
+func newBatcher(n *Node) *batcher {
+	return &batcher{n: n, kicked: make(chan struct{}, 1), applied: make(chan *proposal, maxUnanswered)}
+}
+
+// add queues a request for the next kick. After close it is refused.
+func (g *batcher) add(w waitingRequest) {
+	g.mu.Lock()
+	if !g.closed {
+		g.waiting = append(g.waiting, w)
+		g.mu.Unlock()
+		return
+	}
+	g.mu.Unlock()
+	w.done(errStopped)
+}
+
+func (g *batcher) kick() {
+	select {
+	case g.kicked <- struct{}{}:
+	default:
+	}
+}
+
+// run sends waiting requests on until ctx ends.
+func (g *batcher) run(ctx context.Context) {
+	for {
+		select {
+		case <-ctx.Done():
+			g.close()
+			return
+		case <-g.kicked:
+		}
+		for g.step() {
+		}
+	}
+}
+
+// answerAll answers applied proposals, so that neither the FSM nor the next proposal waits
+// for the callbacks.
+func (g *batcher) answerAll() {
+	for f := range g.applied {
+		f.answer()
+		g.mu.Lock()
+		g.answered = append(g.answered, f)
+		g.mu.Unlock()
+	}
+}
+
+// close refuses the waiting requests and all later ones.
+func (g *batcher) close() {
+	g.mu.Lock()
+	g.closed = true
+	all := g.waiting
+	g.waiting = nil
+	g.mu.Unlock()
+	for _, w := range all {
+		w.done(errStopped)
+	}
+}
+
+// step sends waiting requests on, and reports whether to call it again at once.
+func (g *batcher) step() bool {
+	lead := g.n.leadership()
+	g.noteLeader(lead.elected || lead.leader.Raft != "")
+	all := g.takeWaiting()
+	if len(all) == 0 {
+		return false
+	}
+	switch {
+	case lead.leading:
+		return g.propose(lead, all)
+	case lead.elected:
+		g.hold(all)
+		return false
+	case lead.leader.Raft != "":
+		g.forward(lead.leader, all)
+		return false
+	}
+	g.hold(all)
+	return false
+}
+
+// noteLeader records whether a leader is known.
+func (g *batcher) noteLeader(known bool) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	switch {
+	case known:
+		g.leaderlessSince = 0
+	case g.leaderlessSince == 0:
+		g.leaderlessSince = max(g.n.mono(), 1)
+	}
+}
+
+// takeWaiting returns the waiting requests and recycles answered proposals.
+func (g *batcher) takeWaiting() []waitingRequest {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	g.retryScheduled = false
+	for _, f := range g.answered {
+		g.builder.recycle(f)
+	}
+	g.answered = g.answered[:0]
+	all := g.waiting
+	g.waiting, g.spare = g.spare[:0], nil
+	return all
+}
+
+// requeue puts rest in front of the requests that arrived meanwhile. rest must be the tail
+// of all; if it is empty, the memory of all is reused.
+func (g *batcher) requeue(rest, all []waitingRequest) {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if len(rest) == 0 {
+		clear(all)
+		g.spare = all[:0]
+		return
+	}
+	g.waiting = append(append(make([]waitingRequest, 0, len(rest)+len(g.waiting)), rest...), g.waiting...)
+}
+
+// propose puts requests into the log as one entry, and waits until the FSM begins to apply
+// it or it failed.
+func (g *batcher) propose(lead leadership, all []waitingRequest) bool {
+	f := g.build(lead, all)
+	if f == nil { // the first was answered without the log
+		g.requeue(all[1:], all)
+		return len(all) > 1
+	}
+	n := len(f.requests)
+	f.requests = append([]waitingRequest(nil), f.requests...)
+	err := g.n.propose(f)
+	g.requeue(all[n:], all)
+	switch {
+	case err == nil:
+		g.lastProposal = f
+	case certainlyNotApplied(err):
+		g.retry(f.requests)
+		return false
+	default:
+		g.n.counts.uncertain.Add(int64(n))
+		f.fail(errUncertain)
+	}
+	return true
+}
+
+// build makes the next proposal from the waiting requests. It returns nil if the first
+// request has an Expect that does not hold; that request was answered.
+func (g *batcher) build(lead leadership, all []waitingRequest) *proposal {
+	var (
+		n     = g.n
+		fsm   = lead.stack.fsm
+		stamp = n.clock.now()
+		e     = fsm.engine.Load()
+	)
+	bound, evict := n.maxMemory.Load(), n.evict.Load()
+	excess := e.MemoryBytes() - bound
+	full := bound > 0 && excess > 0
+	var victims [][]byte
+	if full && evict {
+		victims, full = e.Victims(stamp, excess+evictAhead, nil), false
+	}
+	if first := all[0].batch; hasExpect(first) {
+		if g.lastProposal != nil {
+			<-g.lastProposal.applied
+		}
+		if !expectationsHold(e, stamp, lead.term, first) {
+			first.Decisions = abortedDecisions(first)
+			all[0].done(nil)
+			return nil
+		}
+		return g.builder.buildExpecting(stamp, all, full)
+	}
+	until := 0
+	for until < len(all) && !hasExpect(all[until].batch) {
+		until++
+	}
+	return g.builder.build(stamp, all[:until], full, victims)
+}
+
+// evictAhead is the number of bytes evicted beyond the excess, so that not every entry has
+// to evict.
+const evictAhead = 64 << 10
+
+// hasExpect reports whether a batch has Expects. Only an Atomic one may.
+func hasExpect(b *engine.Batch) bool {
+	return b.Atomic && len(b.Ops) > 0 && b.Ops[0].Kind == engine.Expect
+}
+
+// expectationsHold reports whether all Expects of a batch hold. Requires: all logged
+// entries are applied.
+func expectationsHold(e *engine.Engine, now engine.Instant, term uint64, b *engine.Batch) bool {
+	for i := range b.Ops {
+		op := &b.Ops[i]
+		if op.Kind == engine.Expect && termFingerprint(e.Fingerprint(now, op.Key), term) != op.N {
+			return false
+		}
+	}
+	return true
+}
+
+// termFingerprint converts a fingerprint of the engine to the one shown to clients, and
+// back. Fingerprints of LOG and LEASE keys differ between nodes, so one that was read
+// under one leader must not match under the next.
+func termFingerprint(print int64, term uint64) int64 { return print ^ int64(term*0x9e3779b97f4a7c15) }
+
+// convertExpects converts the fingerprints in a batch's Expects between the clients' form
+// and the engine's.
+func convertExpects(b *engine.Batch, term uint64) {
+	for i := range b.Ops {
+		if op := &b.Ops[i]; op.Kind == engine.Expect {
+			op.N = termFingerprint(op.N, term)
+		}
+	}
+}
+
+// abortedDecisions returns the decisions of a batch with an Expect that does not hold.
+func abortedDecisions(b *engine.Batch) []engine.Decision {
+	ds := b.Decisions[:0]
+	for range b.Ops {
+		ds = append(ds, engine.Decision{Status: engine.Aborted})
+	}
+	return ds
+}
+
+// certainlyNotApplied reports whether raft's error means that the entry is in no log.
+func certainlyNotApplied(err error) bool {
+	return errors.Is(err, raft.ErrNotLeader) || errors.Is(err, raft.ErrLeadershipTransferInProgress) ||
+		errors.Is(err, raft.ErrEnqueueTimeout) || errors.Is(err, errNotAccepted)
+}
+
+// forward sends requests to the leader. Requests forwarded to us are refused; their node
+// retries. Requests beyond the forwarder's bound are requeued without counting against
+// maxHold, because a leader exists.
+func (g *batcher) forward(leader server, all []waitingRequest) {
+	own := make([]request, 0, len(all))
+	mine := all[:0]
+	for _, w := range all {
+		if w.remote {
+			w.done(errNotAccepted)
+			continue
+		}
+		mine = append(mine, w)
+		own = append(own, request{w.batch, func(err error) { g.forwarded(w, err) }})
+	}
+	if len(own) > 0 {
+		mine = mine[g.n.forwarder.send(leader.Raft, leader.Node, own):]
+		for i := range mine {
+			mine[i].since = 0
+		}
+		g.retry(mine)
+	}
+	g.requeue(nil, all)
+}
+
+// forwarded is called with the leader's answer to a forwarded request, or with the error
+// of the link.
+func (g *batcher) forwarded(w waitingRequest, err error) {
+	switch {
+	case errors.Is(err, errNotAccepted):
+		g.retry([]waitingRequest{w})
+		return
+	case errors.Is(err, errUncertain):
+		g.n.counts.uncertain.Add(1)
+	case err == nil:
+		g.n.counts.forwarded.Add(1)
+	}
+	w.done(err)
+}
+
+// hold requeues requests until there is a leader, and answers those that waited too long.
+func (g *batcher) hold(all []waitingRequest) {
+	own := append([]waitingRequest(nil), all...)
+	g.requeue(nil, all)
+	g.retry(own)
+}
+
+// retry requeues requests that were not applied, or answers those that waited too long.
+func (g *batcher) retry(all []waitingRequest) {
+	now := g.n.mono()
+	var over []waitingRequest
+	g.mu.Lock()
+	for _, w := range all {
+		if w.since == 0 {
+			w.since = max(now, 1)
+		}
+		leaderless := g.leaderlessSince > 0 && (w.remote || now-g.leaderlessSince >= g.n.maxHold)
+		if g.closed || leaderless || now-w.since >= g.n.maxHold {
+			over = append(over, w)
+			continue
+		}
+		g.waiting = append(g.waiting, w)
+	}
+	if len(g.waiting) > 0 && !g.retryScheduled {
+		g.retryScheduled = true
+		time.AfterFunc(retryAfter, g.kick)
+	}
+	g.mu.Unlock()
+	for _, w := range over {
+		if w.remote {
+			w.done(errNotAccepted)
+			continue
+		}
+		g.n.withoutQuorum(w.request)
+	}
+}

@@ -1,0 +1,170 @@
+package replication
+
+import (
+	"errors"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/hashicorp/raft"
+
+	"limitsrv/persist"
+)
+
+// countingLogs counts reads, and makes stores fail or block.
+type countingLogs struct {
+	*raft.InmemStore
+	reads   int
+	err     error
+	storing chan chan struct{} // nil: do not block
+}
+
+func (c *countingLogs) GetLog(index uint64, to *raft.Log) error {
+	c.reads++
+	return c.InmemStore.GetLog(index, to)
+}
+
+func (c *countingLogs) StoreLogs(entries []*raft.Log) error {
+	if c.storing != nil {
+		wait := make(chan struct{})
+		c.storing <- wait
+		<-wait
+	}
+	if c.err != nil {
+		return c.err
+	}
+	return c.InmemStore.StoreLogs(entries)
+}
+
+// entriesOf returns entries of the given size, from one index to another.
+func entriesOf(from, to uint64, size int) (all []*raft.Log) {
+	for i := from; i <= to; i++ {
+		all = append(all, &raft.Log{Index: i, Data: slices.Repeat([]byte{byte(i)}, size)})
+	}
+	return all
+}
+
+func TestRecentLogsStayInMemory(t *testing.T) {
+	below := &countingLogs{InmemStore: raft.NewInmemStore()}
+	l := newCachedLog(below, func() time.Duration { return 0 }, persist.NewDiskWatch())
+	read := func(index uint64, want byte, size, reads int) {
+		t.Helper()
+		below.reads = 0
+		var entry raft.Log
+		if err := l.GetLog(index, &entry); err != nil || entry.Index != index || len(entry.Data) != size || entry.Data[0] != want || below.reads != reads {
+			t.Errorf("entry %d is %d with %d bytes of %d, %v, after %d reads", index, entry.Index, len(entry.Data), entry.Data[0], err, below.reads)
+		}
+	}
+	const size = 1 << 20
+	for i := uint64(1); i <= 40; i++ { // one at a time
+		if err := l.StoreLog(entriesOf(i, i, size)[0]); err != nil {
+			t.Fatal(err)
+		}
+	}
+	kept := 0
+	for i := uint64(1); i <= 40; i++ {
+		below.reads = 0
+		var entry raft.Log
+		if err := l.GetLog(i, &entry); err != nil || entry.Index != i {
+			t.Fatalf("entry %d: %+v, %v", i, entry.Index, err)
+		}
+		kept += 1 - below.reads
+	}
+	if most := maxRecentBytes / size; kept > most || kept < most-1 {
+		t.Errorf("%d entries of 1 MB are kept, in %d bytes", kept, maxRecentBytes)
+	}
+	if l.bytes > maxRecentBytes {
+		t.Errorf("%d bytes are kept", l.bytes)
+	}
+	if err := l.DeleteRange(35, 40); err != nil { // a conflict
+		t.Fatal(err)
+	}
+	if err := l.StoreLogs(entriesOf(35, 36, 10)); err != nil {
+		t.Fatal(err)
+	}
+	read(35, 35, 10, 0)
+	read(34, 34, size, 1)
+	if err := l.StoreLogs(entriesOf(50, 50, 10)); err != nil { // behind a snapshot
+		t.Fatal(err)
+	}
+	read(50, 50, 10, 0)
+	read(36, 36, 10, 1)
+	if err := l.StoreLogs(entriesOf(51, 51, 2*maxRecentBytes)); err != nil { // one larger than the whole cache
+		t.Fatal(err)
+	}
+	read(51, 51, 2*maxRecentBytes, 0)
+	read(50, 50, 10, 1)
+	below.err = errors.New("the disk is full")
+	if err := l.StoreLogs(entriesOf(52, 52, 10)); !errors.Is(err, below.err) {
+		t.Errorf("to store fails with %v", err)
+	}
+	var entry raft.Log
+	if err := l.GetLog(52, &entry); !errors.Is(err, raft.ErrLogNotFound) {
+		t.Errorf("an entry that was not stored is read: %v", err)
+	}
+}
+
+func TestHangingStoreIsDetected(t *testing.T) {
+	now := time.Second
+	below := &countingLogs{InmemStore: raft.NewInmemStore(), storing: make(chan chan struct{})}
+	l := newCachedLog(below, func() time.Duration { return now }, persist.NewDiskWatch())
+	if _, running := l.storing.Running(); running {
+		t.Error("an idle log has a store under way")
+	}
+	done := make(chan error)
+	go func() { done <- l.StoreLogs(entriesOf(1, 1, 1)) }()
+	release := <-below.storing
+	now += 3 * time.Second
+	if _, running := l.storing.Running(); !running {
+		t.Error("it is not seen that it stores something")
+	}
+	close(release)
+	if err := <-done; err != nil {
+		t.Fatal(err)
+	}
+	if _, running := l.storing.Running(); running {
+		t.Error("it stores something after it has stored")
+	}
+	if p99 := l.storeTimes.p99(); p99 < 3*time.Second || p99 > 6*time.Second {
+		t.Errorf("a store takes %v, want 3s within a factor of two", p99)
+	}
+}
+
+func TestDurations(t *testing.T) {
+	for _, tt := range []struct {
+		name  string
+		took  []time.Duration // each of them 50 times
+		least time.Duration
+		most  time.Duration
+	}{
+		{"is 0 without values", nil, 0, 0},
+		{"is that of all alike", []time.Duration{time.Millisecond, time.Millisecond}, time.Millisecond, 2 * time.Millisecond},
+		{"is the longer of two", []time.Duration{time.Microsecond, time.Second}, time.Second, 2 * time.Second},
+		{"has a most", []time.Duration{1 << 62}, 1, 1 << 62},
+		{"counts a negative duration as 0", []time.Duration{-time.Second}, 0, time.Microsecond},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			var d latencyHistogram
+			for _, took := range tt.took {
+				for range 50 {
+					d.add(took)
+				}
+			}
+			if got := d.p99(); got < tt.least || got > tt.most {
+				t.Errorf("p99 is %v, want %v to %v", got, tt.least, tt.most)
+			}
+		})
+	}
+	var d latencyHistogram
+	for range 99 {
+		d.add(time.Millisecond)
+	}
+	d.add(time.Minute)
+	if got := d.p99(); got > 2*time.Millisecond {
+		t.Errorf("one of a hundred that takes a minute makes p99 %v", got)
+	}
+	d.add(time.Minute)
+	if got := d.p99(); got < time.Minute {
+		t.Errorf("two of 101 that take a minute make p99 %v", got)
+	}
+}

@@ -1,0 +1,319 @@
+package replication
+
+import (
+	"context"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+const (
+	maintainInterval = time.Second
+	// A node gets a vote once it has lacked at most caughtUp entries for caughtUpFor.
+	caughtUp    = 1000
+	caughtUpFor = 2 * time.Second
+	// leastVoters is the number of healthy voters that must remain when a dead voter is
+	// removed automatically.
+	leastVoters = 3
+	// stuckChecks is the number of checks, one per maintainInterval, without progress
+	// behind the leader after which a member is stuck: longer than the 10 s for which raft
+	// v1.7.3 sends nothing to a node that was unreachable. Checks are counted, because
+	// time passes while a machine is halted.
+	stuckChecks = 30
+	// stuckRefusals is the number of snapshots with nothing new after which a member
+	// without other progress is stuck.
+	stuckRefusals = 3
+	// openWarnInterval is the interval of the warning that links without a secret are
+	// accepted.
+	openWarnInterval = 10 * time.Minute
+	// minTrailing and maxTrailing bound the number of entries kept behind a snapshot.
+	minTrailing, maxTrailing = 1024, 1 << 20
+)
+
+// maintain is the goroutine for periodic work: of each node for itself, and of the leader
+// for the cluster.
+func (n *Node) maintain() {
+	ticker := time.NewTicker(maintainInterval)
+	defer ticker.Stop()
+	caughtUpSince := make(map[string]time.Duration) // by node id: since when, by mono, a member has been caught up
+	last := n.mono()
+	var backoff pollBackoff
+	for {
+		select {
+		case <-n.stopping.Done():
+			return
+		case <-ticker.C:
+		}
+		now := n.mono()
+		n.peers.excusePause(now - last)
+		last = now
+		n.maintainLinks()
+		s := n.stack.Load()
+		if s == nil {
+			continue
+		}
+		n.refreshServers(s.raft)
+		n.snapshotIfLong(s)
+		n.expireLocal(s)
+		if installed := s.fsm.counts.installed.Load(); installed != s.restored {
+			s.restored = installed
+			n.wait.Go(s.refreshSnapshots)
+		}
+		lead := n.leadership()
+		if lead.leading || lead.leader.Raft != "" {
+			n.noMajority.Store(false)
+		}
+		if lead.leading {
+			n.maintainCluster(s, caughtUpSince, &backoff)
+			continue
+		}
+		clear(caughtUpSince)
+		n.maintainMember(s, &backoff)
+	}
+}
+
+// maintainLinks closes links made with former secrets, and warns while links without a
+// secret are accepted beside links with one.
+func (n *Node) maintainLinks() {
+	n.links.closeStale(time.Now())
+	n.forwarder.renew()
+	if n.o.Secrets == nil || n.links.certificates != nil || !slices.Contains(n.o.Secrets.current(), secret{}) {
+		n.openLoggedAt = time.Time{}
+		return
+	}
+	if now := time.Now(); n.openLoggedAt.IsZero() || now.Sub(n.openLoggedAt) >= openWarnInterval {
+		n.openLoggedAt = now
+		n.log.Warn("links without a cluster secret are accepted, so any node that reaches this one is accepted; remove the line from the file when all nodes have a secret",
+			"line", NoSecret)
+	}
+}
+
+// maintainCluster does the leader's periodic work.
+func (n *Node) maintainCluster(s *raftStack, caughtUpSince map[string]time.Duration, backoff *pollBackoff) {
+	ctx, cancel := context.WithTimeout(n.stopping, n.callTimeout())
+	defer cancel()
+	if backoff.due(s.raft.CurrentTerm(), s.raft.LastIndex()) {
+		n.syncClock(ctx, s)
+	}
+	backoff.record(n.allCaughtUp(s))
+	n.announce(ctx, s)
+	n.promote(ctx, s, caughtUpSince)
+	n.removeDead(ctx, s)
+	n.raiseLevel(ctx, s)
+}
+
+// announce publishes this node's Member data, if the log has other data.
+func (n *Node) announce(ctx context.Context, s *raftStack) {
+	m := n.memberOf(n.identity().Node)
+	if s.fsm.members()[m.Node] == m {
+		return
+	}
+	lead := n.leadership()
+	var err error
+	switch {
+	case lead.leading:
+		err = n.logMember(ctx, m)
+	case lead.leader.Raft != "":
+		err = n.links.call(ctx, lead.leader.Raft, callAnnounce, m, nil)
+	}
+	if err != nil && n.logOnce.first("announce") {
+		n.log.Info("the leader rejected this node's member data", "error", err)
+	}
+}
+
+// promote gives a vote to members that have caught up, one at a time.
+func (n *Node) promote(ctx context.Context, s *raftStack, caughtUpSince map[string]time.Duration) {
+	now, last, reports := n.mono(), s.raft.LastIndex(), n.peers.all()
+	for _, server := range s.raft.GetConfiguration().Configuration().Servers {
+		id := string(server.ID)
+		p, known := reports[id]
+		if server.Suffrage == raft.Voter || !known || now-p.At > 2*maintainInterval || p.LastIndex+caughtUp < last {
+			delete(caughtUpSince, id)
+			continue
+		}
+		if _, ok := caughtUpSince[id]; !ok {
+			caughtUpSince[id] = now
+		}
+		if now-caughtUpSince[id] < caughtUpFor {
+			continue
+		}
+		if err := s.raft.AddVoter(server.ID, server.Address, 0, remaining(ctx)).Error(); err != nil {
+			n.log.Warn("can't give a vote to a member that has caught up", "node", id, "raft", string(server.Address), "error", err)
+			return
+		}
+		n.log.Info("a member has caught up and has a vote now", "node", id, "raft", string(server.Address))
+		return
+	}
+}
+
+// removeDead removes the member that has been silent longest, if for longer than DeadAfter
+// and enough healthy voters remain for the cluster to stay safe without it.
+func (n *Node) removeDead(ctx context.Context, s *raftStack) {
+	if n.o.DeadAfter <= 0 {
+		return
+	}
+	now, self := n.mono(), n.identity().Node
+	var dead raft.Server
+	var silent time.Duration
+	well := 0
+	for _, server := range s.raft.GetConfiguration().Configuration().Servers {
+		since := n.peers.silentFor(string(server.ID), now)
+		switch {
+		case string(server.ID) == self || since < 3*maintainInterval:
+			if server.Suffrage == raft.Voter {
+				well++
+			}
+		case since > n.o.DeadAfter && since > silent:
+			dead, silent = server, since
+		}
+	}
+	if silent == 0 || dead.Suffrage == raft.Voter && well < leastVoters {
+		return
+	}
+	why := fmt.Sprintf("it has been silent for %v", silent.Round(time.Second))
+	if err := n.remove(ctx, s, string(dead.ID), why); err != nil && n.logOnce.first("dead") {
+		n.log.Warn("can't remove a dead node", "node", string(dead.ID), "error", err)
+	}
+}
+
+// raiseLevel lets the log use the features that all members support.
+func (n *Node) raiseLevel(ctx context.Context, s *raftStack) {
+	level, members := n.o.level, s.fsm.members()
+	for _, server := range s.raft.GetConfiguration().Configuration().Servers {
+		level = min(level, members[string(server.ID)].Level)
+	}
+	if level <= s.fsm.level() {
+		return
+	}
+	if err := s.proposeControl(ctx, controlEntry{Level: level}); err == nil {
+		n.log.Info("all members support newer features; the log may use them from now on", "level", level)
+	}
+}
+
+// maintainMember does a follower's periodic work: it publishes its Member data, detects
+// that it was removed, and restarts a stuck raft.
+//
+// Source of the latter: hashicorp/raft, issue 697: after a snapshot from the leader raft
+// v1.7.3 may reject every entry until it is restarted.
+func (n *Node) maintainMember(s *raftStack, backoff *pollBackoff) {
+	ctx, cancel := context.WithTimeout(n.stopping, n.callTimeout())
+	defer cancel()
+	n.announce(ctx, s)
+	leader := n.leadership().leader
+	if leader.Raft == "" {
+		backoff.record(false)
+		n.checkRemoved(s)
+		return
+	}
+	if !backoff.due(s.raft.CurrentTerm(), s.raft.LastIndex()) {
+		return
+	}
+	backoff.record(false)
+	var p peerStatus
+	if err := n.links.call(ctx, leader.Raft, callStatus, struct{}{}, &p); err != nil || p.Leader != leader.Node {
+		return
+	}
+	n.mergeLeaderView(p)
+	backoff.record(p.LastIndex == s.raft.LastIndex() && summariesReach(p.Peers, p.LastIndex))
+	if _, storing := s.entries.storing.Running(); storing {
+		return // the disk is slow; watchDisk handles that
+	}
+	if last := s.raft.LastIndex(); s.isStuck(last, p.LastIndex) {
+		n.restartRaft(fmt.Sprintf("entry %d has been the last for %v, and the leader is at %d", last, stuckChecks*maintainInterval, p.LastIndex))
+	}
+}
+
+// isStuck is called once per maintainInterval with the last entries of the node and of its
+// leader. It reports whether nothing was received for too long: neither an entry nor a
+// part of a snapshot.
+//
+// It reports so earlier if the leader repeatedly sends a snapshot of entries that the node
+// has: raft then rejects the entries that follow the snapshot, because of its record of
+// the last entry.
+func (s *raftStack) isStuck(last, leaders uint64) bool {
+	got, refused := received{last, s.snapshots.writes.Load()}, s.snapshots.refused.Load()
+	switch {
+	case got != s.lastReceived:
+		s.lastReceived, s.unchangedChecks, s.refusedBefore = got, 0, refused
+		return false
+	case refused-s.refusedBefore >= stuckRefusals:
+		s.refusedBefore = refused
+		return true
+	case last >= leaders:
+		s.unchangedChecks = 0
+		return false
+	}
+	s.unchangedChecks++
+	if s.unchangedChecks < stuckChecks {
+		return false
+	}
+	s.unchangedChecks = 0
+	return true
+}
+
+// mergeLeaderView records the leader's status and its summaries of the other members.
+func (n *Node) mergeLeaderView(leader peerStatus) {
+	now, self := n.mono(), n.identity().Node
+	n.peers.record(peerReport{peerStatus: leader, At: now})
+	for _, w := range leader.Peers {
+		if w.Node != self {
+			n.peers.record(peerReport{peerStatus: peerStatus{Node: w.Node, LastIndex: w.LastIndex}, At: now - w.Seen})
+		}
+	}
+}
+
+// checkRemoved asks the other nodes for their leader. If the leader's configuration lacks
+// this node, it was removed, which is fatal.
+func (n *Node) checkRemoved(s *raftStack) {
+	servers := n.findMembers(s)
+	if self := n.identity().Node; len(servers) > 0 && !slices.ContainsFunc(servers, func(x server) bool { return x.Node == self }) {
+		n.fatal(fmt.Errorf("this node, %s, was removed from the cluster; to be a member again it needs an empty data directory and --join", self))
+	}
+}
+
+// findMembers asks all known nodes for the leader of this cluster, and returns the
+// leader's list of members; none: no leader was found. It also updates noMajority.
+func (n *Node) findMembers(s *raftStack) []server {
+	self := n.self()
+	asked, answered := []string{self.Raft}, []string{self.Node}
+	next := n.configuredPeers()
+	for _, x := range serversOf(s.raft) {
+		next = append(next, x.Raft)
+	}
+	for len(next) > 0 {
+		address := next[0]
+		next = next[1:]
+		var h helloReply
+		if slices.Contains(asked, address) || n.ask(address, callHello, struct{}{}, &h) != nil {
+			continue
+		}
+		asked = append(asked, address)
+		switch {
+		case h.Cluster != n.identity().Cluster:
+			continue
+		case len(h.Servers) > 0:
+			return h.Servers
+		case h.Leader.Raft != "":
+			next = append(next, h.Leader.Raft)
+		}
+		answered = append(answered, h.Node)
+	}
+	n.noMajority.Store(!isMajority(s.raft, answered))
+	return nil
+}
+
+// isMajority reports whether nodes include a majority of the voters.
+func isMajority(r *raft.Raft, nodes []string) bool {
+	voters, among := 0, 0
+	for _, x := range r.GetConfiguration().Configuration().Servers {
+		if x.Suffrage == raft.Voter {
+			voters++
+			if slices.Contains(nodes, string(x.ID)) {
+				among++
+			}
+		}
+	}
+	return among > voters/2
+}

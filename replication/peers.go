@@ -1,0 +1,139 @@
+package replication
+
+import (
+	"maps"
+	"sync"
+	"time"
+
+	"github.com/hashicorp/raft"
+)
+
+// A peerTable holds the last reports of the other nodes. Concurrency: any goroutine.
+type peerTable struct {
+	mu      sync.Mutex
+	nodes   map[string]string        // ids by address, of the latest configuration
+	since   map[string]time.Duration // by id: when this node first saw it in a configuration, by mono
+	reports map[string]peerReport
+}
+
+// A peerReport is the last status received from, or about, a node.
+type peerReport struct {
+	peerStatus
+	At time.Duration // by mono
+}
+
+// refreshServers updates the table from raft's latest configuration.
+func (n *Node) refreshServers(r *raft.Raft) { n.peers.setServers(serversOf(r), n.mono()) }
+
+// setServers replaces the members. now is a reading of the monotonic clock.
+func (k *peerTable) setServers(servers []server, now time.Duration) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	since := make(map[string]time.Duration, len(servers))
+	k.nodes = make(map[string]string, len(servers))
+	for _, s := range servers {
+		k.nodes[s.Raft], since[s.Node] = s.Node, now
+		if before, ok := k.since[s.Node]; ok {
+			since[s.Node] = before
+		}
+	}
+	k.since = since
+}
+
+// silentFor returns the time since the last report about a member, or since it is a
+// member.
+func (k *peerTable) silentFor(node string, now time.Duration) time.Duration {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if p, ok := k.reports[node]; ok {
+		return now - p.At
+	}
+	if since, ok := k.since[node]; ok {
+		return now - since
+	}
+	return 0
+}
+
+// excusePause is called once per maintainInterval with the time since the last call. If
+// that is more than twice the interval, this process was paused for most of it, so the
+// excess does not count as silence of any member.
+func (k *peerTable) excusePause(passed time.Duration) {
+	missed := passed - 2*maintainInterval
+	if missed <= 0 {
+		return
+	}
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for id, p := range k.reports {
+		p.At += missed
+		k.reports[id] = p
+	}
+	for id := range k.since {
+		k.since[id] += missed
+	}
+}
+
+// nodeAt returns the id of the node at an address, or "" if it is unknown.
+func (k *peerTable) nodeAt(address string) string {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return k.nodes[address]
+}
+
+// record stores a report.
+func (k *peerTable) record(report peerReport) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if k.reports == nil {
+		k.reports = make(map[string]peerReport)
+	}
+	k.reports[report.Node] = report
+}
+
+// recordAnswer notes that a node answered at a time by mono, if there is a report of it.
+func (k *peerTable) recordAnswer(node string, at time.Duration) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	if p, ok := k.reports[node]; ok && at > p.At {
+		p.At = at
+		k.reports[node] = p
+	}
+}
+
+// prune drops the reports of nodes that are not in the configuration.
+func (k *peerTable) prune() {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	ids := make(map[string]bool, len(k.nodes))
+	for _, id := range k.nodes {
+		ids[id] = true
+	}
+	maps.DeleteFunc(k.reports, func(id string, _ peerReport) bool { return !ids[id] })
+}
+
+// lastIndexes returns the reported last entries of the other nodes.
+func (k *peerTable) lastIndexes() (all []uint64) {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	for _, p := range k.reports {
+		all = append(all, p.LastIndex)
+	}
+	return all
+}
+
+// countReached returns how many other nodes have reported an entry as stored.
+func (k *peerTable) countReached(index uint64) (have int) {
+	for _, last := range k.lastIndexes() {
+		if last >= index {
+			have++
+		}
+	}
+	return have
+}
+
+// all returns a copy of the reports by node id.
+func (k *peerTable) all() map[string]peerReport {
+	k.mu.Lock()
+	defer k.mu.Unlock()
+	return maps.Clone(k.reports)
+}
