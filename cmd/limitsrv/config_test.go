@@ -148,7 +148,7 @@ func TestConfigFileThatIsNone(t *testing.T) {
 
 func TestConfigIsNotNested(t *testing.T) {
 	for _, text := range []string{"\npeers: " + strings.Repeat("[", 60_000), "\n" + strings.Repeat("- ", 30_000)} {
-		if _, err := parseConfig("f", []byte(text), configFlags(t)); err == nil || err.Error() != "f:2: too many lists in each other" {
+		if _, err := parseConfig("f", []byte(text), configFlags(t)); err == nil || err.Error() != "f:2: lists are nested too deep" {
 			t.Errorf("%.20q... gives %v", text, err)
 		}
 	}

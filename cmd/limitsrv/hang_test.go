@@ -85,7 +85,7 @@ func startsThatHang(t *testing.T) map[string][]string {
 // --drain is over.
 func TestStopWhileTheStartHangs(t *testing.T) {
 	for name, args := range startsThatHang(t) {
-		for _, tt := range []struct{ drain, want string }{{"1h", errAgain.Error()}, {"100ms", errLate.Error()}} {
+		for _, tt := range []struct{ drain, want string }{{"1h", errSecondSignal.Error()}, {"100ms", errLate.Error()}} {
 			r, d := onHangingDisk(t, func(d hangingDisk) { d.hang(t) }, append(args, "--drain", tt.drain)...)
 			d.hung(t)
 			if tt.drain == "1h" {
@@ -103,7 +103,7 @@ func TestStopWhileTheStartHangs(t *testing.T) {
 // A server whose disk hangs while it serves, or takes a snapshot, ends in time.
 func TestStopWhileTheDiskHangs(t *testing.T) {
 	for _, command := range []string{"RL.FIXED k 10 1d", "SAVE", "RL.BACKUP b"} {
-		for _, tt := range []struct{ drain, want string }{{"1h", errAgain.Error()}, {"100ms", ""}} {
+		for _, tt := range []struct{ drain, want string }{{"1h", errSecondSignal.Error()}, {"100ms", ""}} {
 			r, d := onHangingDisk(t, works, "--data", t.TempDir(), "--fsync", "always", "--drain", tt.drain)
 			w := connected(t, r)
 			w.do(t, "RL.FIXED first 10 1d")

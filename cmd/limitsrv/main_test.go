@@ -372,7 +372,7 @@ func TestDrainIsBounded(t *testing.T) {
 	if code != exitOK || took < 400*time.Millisecond || took > testwait.Scaled(5*time.Second) {
 		t.Errorf("exit %d after %v, want 0 after --drain\n%s", code, took, r.logged())
 	}
-	if !strings.Contains(r.logged(), "stopped before all was answered") {
+	if !strings.Contains(r.logged(), "stopped before every command was answered") {
 		t.Errorf("the log does not say that a connection was cut off\n%s", r.logged())
 	}
 }

@@ -101,7 +101,7 @@ func TestWatchdogOverTLS(t *testing.T) {
 	until(t, "the watchdog has had it read again", func() bool { return strings.Contains(r.logged(), "can't be used") })
 	m.fed(t)
 	m.fed(t)
-	if strings.Contains(r.logged(), "does not answer itself") {
+	if strings.Contains(r.logged(), "the server does not answer") {
 		t.Error(r.logged())
 	}
 }

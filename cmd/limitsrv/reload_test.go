@@ -47,7 +47,7 @@ func TestHangupReadsOptionsAgain(t *testing.T) {
 	// as is what CONFIG SET changed; what only a restart can change is told by name.
 	asks(t, conn, "CONFIG SET drain 3\r\n", "+OK\r\n")
 	rewriteConfig(t, file, "max-clients: 60\nwrite-timeout: 1s\nmax-memory: 1gb\nmax-args: 98\nlog-level: debug\npassword: hunter3\n")
-	r.hangUp(t, "options read again", 1)
+	r.hangUp(t, "options reloaded", 1)
 	for name, value := range map[string]string{
 		"max-clients": "60", "write-timeout": "7", "idle-timeout": "0", "max-memory": "1073741824", "drain": "10", "log-level": "DEBUG", "max-args": "99",
 	} {
@@ -95,7 +95,7 @@ func TestConfigSetDrain(t *testing.T) {
 	})
 	stuck(t, r)
 	r.Process.Signal(syscall.SIGTERM)
-	if code := r.exit(t); code != exitOK || !strings.Contains(r.logged(), "stopped before all was answered") {
+	if code := r.exit(t); code != exitOK || !strings.Contains(r.logged(), "stopped before every command was answered") {
 		t.Errorf("exit %d, want 0 after 200ms\n%s", code, r.logged())
 	}
 }

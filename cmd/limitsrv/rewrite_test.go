@@ -72,7 +72,7 @@ func TestConfigRewrite(t *testing.T) {
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o640 {
 		t.Errorf("the file is %v, %v, want its mode", info, err)
 	}
-	if !strings.Contains(r.logged(), `option=write-timeout before_it_goes="command line"`) {
+	if !strings.Contains(r.logged(), `option=write-timeout overridden_by="command line"`) {
 		t.Errorf("the log does not say what does not hold\n%s", r.logged())
 	}
 	if all, err := os.ReadDir(dir); len(all) != 1 || err != nil {
@@ -81,7 +81,7 @@ func TestConfigRewrite(t *testing.T) {
 
 	asks(t, conn, "CONFIG SET drain 1\r\n", "+OK\r\n")
 	rewriteConfig(t, file, "max-clients: [60\n")
-	asks(t, conn, "CONFIG REWRITE\r\n", "-ERR Rewriting config file: "+link+":1: it is not YAML: sequence end token ']' not found\r\n")
+	asks(t, conn, "CONFIG REWRITE\r\n", "-ERR Rewriting config file: "+link+":1: not YAML: sequence end token ']' not found\r\n")
 	if strings.Contains(r.logged(), "hunter2") {
 		t.Errorf("the log has the password\n%s", r.logged())
 	}

@@ -12,9 +12,9 @@ import (
 
 const sampleConfig = "../../deploy/limitsrv.yaml"
 
-const sampleHead = `# Options of limitsrv, each with its default. The command line and the environment go
-# before what stands here. limitsrv config check says what is wrong with this
-# file, and systemctl reload limitsrv (SIGHUP) has it read again.
+const sampleHead = `# Options of limitsrv, each with its default. The command line and the environment take
+# precedence over this file. limitsrv config check reports mistakes in it, and
+# systemctl reload limitsrv (SIGHUP) reloads it.
 `
 
 // comment is a text in lines of a comment.

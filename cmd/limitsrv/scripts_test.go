@@ -194,7 +194,7 @@ func asCluster(t *testing.T, clock *commands.TestClock) (*stage, []*replication.
 				t.Error(err)
 			}
 		})
-		r := replica{&member{n}, &options{ClusterMode: "off", Raft: address}}
+		r := clusterAdapter{&clusterState{n}, &options{ClusterMode: "off", Raft: address}}
 		c := scriptConfig()
 		c.Exec, c.Engine, c.Clock, c.Store, c.Cluster = n, n.Engine, n, r, r
 		s.config, s.commit, nodes = append(s.config, c), append(s.commit, n.Commit), append(nodes, n)

@@ -14,7 +14,7 @@ func TestSweepEvery(t *testing.T) {
 	}{
 		{0, maxSweepTick}, {3000, maxSweepTick}, {35_999, 100 * time.Millisecond}, {1_000_000, sweepTick}, {1 << 40, sweepTick},
 	} {
-		got := sweepEvery(tt.keys)
+		got := sweepInterval(tt.keys)
 		if got != tt.want {
 			t.Errorf("%d keys are swept every %v, want %v", tt.keys, got, tt.want)
 		}

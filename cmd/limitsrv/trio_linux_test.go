@@ -170,7 +170,7 @@ func (c *trio) revive(t *testing.T) {
 		if !m.isOver() {
 			continue
 		}
-		if m.ProcessState.Exited() && (m.ProcessState.ExitCode() != exitFailure || !strings.Contains(m.logged(), "this node can't go on")) {
+		if m.ProcessState.Exited() && (m.ProcessState.ExitCode() != exitFailure || !strings.Contains(m.logged(), "the node failed")) {
 			t.Errorf("%s has ended by itself with %v\n%s", m.host, m.ProcessState, m.tail())
 		}
 		m.start(t)

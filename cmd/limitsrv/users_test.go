@@ -82,11 +82,11 @@ func TestUsers(t *testing.T) {
 	if got := textOf(boss.do(t, "ACL LOAD")); got != "OK" || !may("zzz") {
 		t.Errorf("ACL LOAD is answered %q, and does not hold at once", got)
 	}
-	before := strings.Count(r.logged(), "the users are loaded")
+	before := strings.Count(r.logged(), "connections_closed=")
 	if err := r.Process.Signal(syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "SIGHUP loads them", func() bool { return strings.Count(r.logged(), "the users are loaded") > before })
+	until(t, "SIGHUP loads them", func() bool { return strings.Count(r.logged(), "connections_closed=") > before })
 
 	put(t, path, usersOf(hashed(t, "other"), "*"))
 	until(t, "who has another password is disconnected", func() bool {
