@@ -70,7 +70,7 @@ func TestRecover(t *testing.T) {
 	runsTool(t, "", exitFailure, []string{"recover", next, "--to", next + "2", "--single"}, "no such file")
 	runsTool(t, "", exitFailure, []string{"recover", dir, "--to", lost, "--single", "--yes"}, "is not empty")
 	runsTool(t, "", exitOK, []string{"recover", dir}, "a node of a cluster", "members:", first, second, "term:", "last entry:", "time:", "ago", "keys:          2")
-	runsTool(t, "n\n", exitOK, recovers, "members:", "[y/N]", "Nothing was made")
+	runsTool(t, "n\n", exitOK, recovers, "members:", "[y/N]", "Nothing was created")
 	if _, err := os.Stat(next); !os.IsNotExist(err) {
 		t.Errorf("%s is there although nobody said yes: %v", next, err)
 	}

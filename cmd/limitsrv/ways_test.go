@@ -43,7 +43,7 @@ func TestWays(t *testing.T) {
 	runsTool(t, "", exitOK, []string{"recover", at("single")}, "a server by itself", "keys:", "ago")
 
 	a, b, c := freeAddress(t), freeAddress(t), freeAddress(t)
-	runsTool(t, "n\n", exitOK, []string{"recover", at("single"), "--to", at("n1"), "--raft", a}, "first node of a new cluster", "old directory again", "[y/N]", "Nothing was made")
+	runsTool(t, "n\n", exitOK, []string{"recover", at("single"), "--to", at("n1"), "--raft", a}, "first node of a new cluster", "old directory again", "[y/N]", "Nothing was created")
 	runsTool(t, "", exitOK, []string{"recover", at("single"), "--to", at("n1"), "--raft", a, "--yes"}, "Done", "--join "+a)
 	if now := contents(t, at("single")); !reflect.DeepEqual(now, original) {
 		t.Error("the directory that the cluster was made of has changed")
