@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// Options of redis-server are answered with those that do the same here.
+// Errors about options of redis-server name the equivalent.
 func TestRedisOptions(t *testing.T) {
 	for _, tt := range []struct {
 		args []string
@@ -28,7 +28,7 @@ func TestRedisOptions(t *testing.T) {
 	}
 	_, err := parseConfig("f.yaml", []byte("maxmemory: 1gb\n"), nil)
 	if want := "f.yaml:1: unknown option maxmemory; for redis-server's maxmemory use --max-memory"; err == nil || err.Error() != want {
-		t.Errorf("a file says %v, want %s", err, want)
+		t.Errorf("error of a file: %v, want %s", err, want)
 	}
 	parser, err := newParser(new(options))
 	if err != nil {
@@ -36,12 +36,12 @@ func TestRedisOptions(t *testing.T) {
 	}
 	for _, f := range optionsOf(parser) {
 		if redisAdvice(f.Name) != "" {
-			t.Errorf("--%s is an option here", f.Name)
+			t.Errorf("--%s is an option of limitsrv", f.Name)
 		}
 	}
 }
 
-// A port that others have is an error that shows the way out.
+// The error about a port in use suggests another one.
 func TestPortTaken(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -55,7 +55,7 @@ func TestPortTaken(t *testing.T) {
 	}
 }
 
-// Words that people try are tools.
+// Common first arguments are tools or flags.
 func TestHelpAndVersion(t *testing.T) {
 	for _, tt := range []struct {
 		args []string
