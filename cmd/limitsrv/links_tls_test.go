@@ -168,7 +168,7 @@ func TestLinksOverTLS(t *testing.T) {
 			t.Errorf("with %s there are %d nodes", name, nodes)
 		}
 	}
-	// A certificate of the right authority for a host other than that of --raft.
+	// A certificate of the right authority for a host other than the --raft address.
 	r := serve(t, append(files[0].args(), "--data", t.TempDir(), "--raft", freeAddressOf(t, "127.0.0.2"), "--join", raft[0])...)
 	until(t, "the reason of the rejection is logged", func() bool { return strings.Contains(r.logged(), "not for the host of its --raft 127.0.0.2") })
 	if nodes := strings.Count(fmt.Sprint(w.do(t, "CLUSTER NODES")), "\n"); nodes != 3 {

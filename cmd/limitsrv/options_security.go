@@ -17,13 +17,13 @@ type securityOptions struct {
 // usersInterval is the time between two checks of the users file for changes.
 const usersInterval = time.Second
 
-// defaultUser is the user whose password is --password.
+// defaultUser is the user with the password --password.
 const defaultUser = "default"
 
 // isProtected reports whether clients must log in.
 func (o *options) isProtected() bool { return o.Password != "" || o.Users != "" }
 
-// loadUsers reads the users file. It returns nil if there is none.
+// loadUsers reads the users file. It returns nil without --users.
 func (o *options) loadUsers() (*users.Table, error) {
 	if o.Users == "" {
 		return nil, nil

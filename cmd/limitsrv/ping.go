@@ -55,7 +55,7 @@ func runPing(args []string, _ io.Reader, stdout, stderr io.Writer) int {
 }
 
 // pingAddress returns the address at which this machine can reach the server, or no
-// network if there is none.
+// network if no listener is suitable.
 func (o *options) pingAddress() (network, address string) {
 	switch {
 	case o.Listen != "":

@@ -72,7 +72,7 @@ func withAdvice(err error) error {
 	return err
 }
 
-// withNextPort suggests the next port in the error of a listener whose port is in use.
+// withNextPort suggests the next port in the error of a listener on a port in use.
 func (o *options) withNextPort(err error) error {
 	if !errors.Is(err, syscall.EADDRINUSE) {
 		return err

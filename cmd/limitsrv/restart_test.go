@@ -141,8 +141,6 @@ func TestRestartKeepsEveryAlgorithm(t *testing.T) {
 	}
 }
 
-// loadKeys is how many keys TestLoadingIsAnswered has loaded, each with what keyUsed
-// says; fewer if they can't be made in loadTime, as under the race detector.
 const (
 	// loadKeys is the number of keys of TestLoadingIsAnswered, each with keyUsed
 	// permits used. There are fewer if they can't be created within loadTime, for

@@ -106,8 +106,8 @@ func (m *peer) ask(commands ...string) ([]any, error) {
 	return w.all(commands...)
 }
 
-// leader returns the index of the only peer that reports itself as leader, or -1 if
-// there is none or several.
+// leader returns the index of the only peer that reports itself as leader, or -1
+// without exactly one.
 func (c *trio) leader() int {
 	found := -1
 	for i, m := range c.peers {
