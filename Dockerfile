@@ -1,12 +1,12 @@
 # docker build -t limitsrv .
 # docker run -p 6379:6379 -v limits:/data -e LIMITSRV_PASSWORD=secret limitsrv
 #
-# Every option is an environment variable, --max-memory 1gb being
-# LIMITSRV_MAX_MEMORY=1gb, and as such known to the health check as well. There is no
-# shell and nothing else in the image; it runs with --read-only and --cap-drop ALL.
-# Without a password it does not start, unless with LIMITSRV_UNPROTECTED=true.
-# docker stop -t 15 gives it time for --drain (10 s).
-# -e LIMITSRV_ADMIN=0.0.0.0:9379 -p 127.0.0.1:9379:9379 has metrics, probes and a page.
+# Every option is an environment variable: --max-memory 1gb is LIMITSRV_MAX_MEMORY=1gb.
+# The health check reads the same variables. The image contains the server only, no
+# shell; it runs with --read-only and --cap-drop ALL. Without a password it does not
+# start, except with LIMITSRV_UNPROTECTED=true. docker stop -t 15 leaves time for
+# --drain (10 s). -e LIMITSRV_ADMIN=0.0.0.0:9379 -p 127.0.0.1:9379:9379 adds metrics,
+# probes and a status page.
 
 FROM --platform=$BUILDPLATFORM golang:1.26 AS build
 WORKDIR /src

@@ -1,12 +1,12 @@
-# make         builds ./limitsrv, or OUT=file, and says which version and how big it is
+# make         builds ./limitsrv, or OUT=file, and prints its version and size
 # make run     runs it; ARGS="--max-memory 1gb" are its options
-# make test    installs the programs that the tests need, then runs all checks; the
-#              tests of one package end after UNITTIME, which is for a busy machine
+# make test    installs the programs that the tests need, then runs all checks; UNITTIME
+#              bounds the tests of one package, with a margin for a busy machine
 # make bench   measures it beside Redis; ARGS="-only growth" are its options
-# make fuzz    fuzzes whatever reads bytes, each target for FUZZTIME, such as
-#              30000x; go test may fail by itself at the end of a time, such as 10m
+# make fuzz    runs every fuzz target for FUZZTIME, a number of runs such as 30000x; with
+#              a duration such as 10m go test may report a failure at its end
 # make sim     runs simulated clusters for SIMHOURS of virtual time, a process for
-#              each processor; a failure says how to repeat it
+#              each processor; a failure prints the command that repeats it
 # make release makes archives for linux on amd64 and arm64 in dist/
 
 ARGS ?=
@@ -57,8 +57,8 @@ vet:
 staticcheck:
 	go run $(STATICCHECK) ./...
 
-# Known vulnerabilities in what the server is made of. Where the database of them
-# can't be reached nothing is scanned, and that is said; VULNDB names another one.
+# Known vulnerabilities in the dependencies of the server. If the database VULNDB can't
+# be reached, the check prints so and passes.
 vulnerabilities:
 	@dir=$$(mktemp -d) && trap 'rm -r "$$dir"' EXIT && \
 	GOBIN=$$dir go install $(GOVULNCHECK) && \

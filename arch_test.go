@@ -1,5 +1,6 @@
-// Package limitsrv_test holds the code to its own architecture: which package
-// may import which, what the engine may not touch, how long a file may be.
+// Package limitsrv_test checks the code against its architecture: the permitted imports
+// of each package, the restrictions of the engine, the length of files, and the words
+// of comments and docs.
 package limitsrv_test
 
 import (
@@ -13,6 +14,7 @@ import (
 	"path/filepath"
 	"regexp"
 	"slices"
+	"sort"
 	"strconv"
 	"strings"
 	"testing"
@@ -20,13 +22,14 @@ import (
 
 const module = "limitsrv"
 
-// arrows are what each package may import besides the standard library. A name
-// stands for what is below it too. A package that is not here may import nothing.
+// arrows lists the permitted imports of each package besides the standard library. A
+// name includes the packages below it. A package that is not listed may import nothing.
 //
 //	cmd/limitsrv -> server/admin -> server -> commands -> engine <- persist <- replication -> certs -> files
 //
-// cmd/limitsrv knows them all; server/admin/page is files, which it hands to
-// server/admin. browser and testwait are for tests, faultnet and freeport for these and bench.
+// cmd/limitsrv imports all of them; it passes the files of server/admin/page to
+// server/admin. browser and testwait are for tests, faultnet and freeport for tests and
+// bench.
 var arrows = map[string][]string{
 	".":              {},
 	"engine":         {},
@@ -60,68 +63,76 @@ var arrows = map[string][]string{
 	"bench":             {"limitsrv/faultnet", "limitsrv/freeport"},
 }
 
-// testArrows are what the tests of any package may import as well; and they may
-// import of ours what their package does by way of others.
+// testArrows lists further imports that every test may have. A test may also import our
+// packages that its package imports indirectly.
 var testArrows = []string{
 	"github.com/cockroachdb/datadriven", "pgregory.net/rapid", "github.com/anishathalye/porcupine", "limitsrv/faultnet", "limitsrv/browser", "limitsrv/testwait", "limitsrv/freeport",
 	"github.com/chromedp/chromedp",
 }
 
-// stranger is a folder whose packages may import anything but ours.
-const stranger = "clients-test"
+// foreignFolder is a folder with packages that may import any module except ours.
+const foreignFolder = "clients-test"
 
 const (
 	maxLines     = 400
 	maxTestLines = 600
 )
 
-// noEngineImports are what the engine, but for its tests, does without: it has no
-// clock, randomness, log or I/O. A name stands for what is below it too.
+// noEngineImports are packages that the engine, except for its tests, may not import,
+// because it has no clock, randomness, log or I/O. A name includes the packages below
+// it.
 var noEngineImports = []string{"log", "os", "net", "math/rand", "crypto/rand", "syscall", "io"}
 
-// noEngineClock are what it may not use of package time.
+// noEngineClock are the functions of package time that the engine may not use.
 var noEngineClock = []string{
 	"Now", "Since", "Until", "Sleep", "After", "AfterFunc", "Tick", "NewTimer", "NewTicker",
 }
 
-// reminder is a note of work left to do.
+// reminder matches notes of work left to do.
 var reminder = regexp.MustCompile(`\b(TO` + `DO|FIX` + `ME|XX` + `X)\b`)
 
 func TestArchitecture(t *testing.T) {
 	files := token.NewFileSet()
 	seen := 0
-	err := filepath.WalkDir(".", func(name string, entry fs.DirEntry, err error) error {
-		if err != nil {
-			return err
+	err := walkSources(func(name string, source []byte) error {
+		seen++
+		for _, complaint := range complaints(files, name, source) {
+			t.Error(complaint)
 		}
-		if entry.IsDir() {
+		return nil
+	}, ".go")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if seen < 10 {
+		t.Fatalf("%d files were checked, want at least 10", seen)
+	}
+}
+
+// walkSources calls do for each file with one of the suffixes, except in test data and
+// hidden folders. name is relative to the root, with slashes.
+func walkSources(do func(name string, source []byte) error, suffixes ...string) error {
+	return filepath.WalkDir(".", func(name string, entry fs.DirEntry, err error) error {
+		switch {
+		case err != nil:
+			return err
+		case entry.IsDir():
 			if base := entry.Name(); name != "." && (base[0] == '.' || base == "testdata" || base == "node_modules") {
 				return fs.SkipDir
 			}
 			return nil
-		}
-		if !strings.HasSuffix(name, ".go") {
+		case !slices.Contains(suffixes, filepath.Ext(name)):
 			return nil
 		}
 		source, err := os.ReadFile(name)
 		if err != nil {
 			return err
 		}
-		seen++
-		for _, complaint := range complaints(files, filepath.ToSlash(name), source) {
-			t.Error(complaint)
-		}
-		return nil
+		return do(filepath.ToSlash(name), source)
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if seen < 10 {
-		t.Fatalf("only %d files were looked at", seen)
-	}
 }
 
-// complaints are what is wrong with one file, whose name starts at the root.
+// complaints returns the violations in one file. name is relative to the root.
 func complaints(files *token.FileSet, name string, source []byte) []string {
 	file, err := parser.ParseFile(files, name, source, parser.ParseComments)
 	if err != nil {
@@ -137,17 +148,17 @@ func complaints(files *token.FileSet, name string, source []byte) []string {
 		limit = maxTestLines
 	}
 	if lines := files.File(file.Pos()).LineCount(); lines > limit {
-		complain(file.Pos(), "%d lines, at most %d are wanted", lines, limit)
+		complain(file.Pos(), "%d lines, want at most %d", lines, limit)
 	}
 	checkImports(file, path.Dir(name), isTest, complain)
-	checkWords(file, complain)
+	checkReminders(file, complain)
 	if path.Dir(name) == "engine" && !isTest {
 		checkEngine(file, complain)
 	}
 	return all
 }
 
-// checkImports finds arrows that are not among the allowed.
+// checkImports reports imports that are not permitted.
 func checkImports(file *ast.File, dir string, isTest bool, complain func(token.Pos, string, ...any)) {
 	for _, spec := range file.Imports {
 		imported, err := strconv.Unquote(spec.Path.Value)
@@ -157,9 +168,9 @@ func checkImports(file *ast.File, dir string, isTest bool, complain func(token.P
 		}
 		switch {
 		case isStandard(imported):
-		case under(dir, stranger):
+		case under(dir, foreignFolder):
 			if under(imported, module) {
-				complain(spec.Pos(), "%s imports nothing of ours, but %s", dir, imported)
+				complain(spec.Pos(), "%s may not import %s of this module", dir, imported)
 			}
 		case isTest && among(imported, slices.Concat(reach(dir), testArrows)):
 		case !isTest && among(imported, arrows[dir]):
@@ -169,7 +180,8 @@ func checkImports(file *ast.File, dir string, isTest bool, complain func(token.P
 	}
 }
 
-// reach is what a package imports, itself, and what those of ours import in turn.
+// reach returns the permitted imports of a package, the package itself, and the imports
+// of our packages among them, recursively.
 func reach(dir string) []string {
 	all := append([]string{path.Join(module, dir)}, arrows[dir]...)
 	for _, imported := range arrows[dir] {
@@ -180,12 +192,12 @@ func reach(dir string) []string {
 	return all
 }
 
-// checkWords finds reminders and init functions.
-func checkWords(file *ast.File, complain func(token.Pos, string, ...any)) {
+// checkReminders reports reminders and init functions.
+func checkReminders(file *ast.File, complain func(token.Pos, string, ...any)) {
 	for _, group := range file.Comments {
 		for _, comment := range group.List {
 			if word := reminder.FindString(comment.Text); word != "" {
-				complain(comment.Pos(), "%s: do it, or leave it", word)
+				complain(comment.Pos(), "%s: resolve it or remove it", word)
 			}
 		}
 	}
@@ -196,44 +208,44 @@ func checkWords(file *ast.File, complain func(token.Pos, string, ...any)) {
 	}
 }
 
-// checkEngine finds whatever would make a decision depend on more than state,
-// time and op.
+// checkEngine reports code that would make a decision depend on anything other than
+// state, time and op.
 func checkEngine(file *ast.File, complain func(token.Pos, string, ...any)) {
 	for _, spec := range file.Imports {
 		imported := strings.Trim(spec.Path.Value, `"`)
 		if among(imported, noEngineImports) {
-			complain(spec.Pos(), "engine does without %s", imported)
+			complain(spec.Pos(), "engine may not import %s", imported)
 		}
 		if imported == "time" && spec.Name != nil {
-			complain(spec.Pos(), "time by another name")
+			complain(spec.Pos(), "engine may not rename the import of time")
 		}
 	}
 	ast.Inspect(file, func(node ast.Node) bool {
 		switch n := node.(type) {
 		case *ast.GoStmt:
-			complain(n.Pos(), "engine has no goroutine")
+			complain(n.Pos(), "engine may not start a goroutine")
 		case *ast.SelectorExpr:
 			if from, ok := n.X.(*ast.Ident); ok && from.Name == "time" && slices.Contains(noEngineClock, n.Sel.Name) {
-				complain(n.Pos(), "engine has no clock, but time.%s", n.Sel.Name)
+				complain(n.Pos(), "engine may not use time.%s", n.Sel.Name)
 			}
 		}
 		return true
 	})
 }
 
-// isStandard says whether a package is of the standard library: those have no dot
-// in the first part of their names, and are not ours.
+// isStandard reports whether a package is in the standard library: the first element of
+// its path has no dot and is not our module.
 func isStandard(imported string) bool {
 	first, _, _ := strings.Cut(imported, "/")
 	return first != module && !strings.Contains(first, ".")
 }
 
-// among says whether a package is one of some or below one.
+// among reports whether a package is one of some or below one of them.
 func among(imported string, some []string) bool {
 	return slices.ContainsFunc(some, func(one string) bool { return under(imported, one) })
 }
 
-// under says whether a path is another or below it.
+// under reports whether a path is root or below it.
 func under(name, root string) bool {
 	return name == root || strings.HasPrefix(name, root+"/")
 }
@@ -241,7 +253,7 @@ func under(name, root string) bool {
 func TestArchitectureComplains(t *testing.T) {
 	for _, tt := range []struct {
 		name, file, source string
-		want               string // in the one complaint; empty: there is none
+		want               string // substring of the only complaint; empty: no complaint
 	}{
 		{"the standard library", "server/a.go", `import "net"`, ""},
 		{"an arrow", "server/a.go", `import "limitsrv/commands"`, ""},
@@ -254,28 +266,28 @@ func TestArchitectureComplains(t *testing.T) {
 		{"itself in a test", "engine/a_test.go", `import "limitsrv/engine"`, ""},
 		{"a test library", "engine/a_test.go", `import "pgregory.net/rapid"`, ""},
 		{"a test library outside a test", "engine/a.go", `import "pgregory.net/rapid"`, "engine may not import"},
-		{"the patience of tests", "engine/a_test.go", `import "limitsrv/testwait"`, ""},
-		{"the patience of tests outside a test", "server/a.go", `import "limitsrv/testwait"`, "server may not import"},
+		{"a package for tests", "engine/a_test.go", `import "limitsrv/testwait"`, ""},
+		{"a package for tests outside a test", "server/a.go", `import "limitsrv/testwait"`, "server may not import"},
 		{"ours in the benchmark", "bench/a.go", `import "limitsrv/engine"`, "bench may not import"},
-		{"a package nobody planned", "util/a.go", `import "limitsrv/engine"`, "util may not import"},
-		{"a client where clients are tried", "clients-test/a/a.go", `import "github.com/redis/go-redis/v9"`, ""},
-		{"ours where clients are tried", "clients-test/a/a.go", `import "limitsrv/server"`, "nothing of ours"},
-		{"files in the engine", "engine/a.go", `import "os"`, "engine does without os"},
+		{"a package without arrows", "util/a.go", `import "limitsrv/engine"`, "util may not import"},
+		{"a client library in clients-test", "clients-test/a/a.go", `import "github.com/redis/go-redis/v9"`, ""},
+		{"our package in clients-test", "clients-test/a/a.go", `import "limitsrv/server"`, "of this module"},
+		{"files in the engine", "engine/a.go", `import "os"`, "engine may not import os"},
 		{"files in its tests", "engine/a_test.go", `import "os"`, ""},
-		{"randomness in the engine", "engine/a.go", `import "math/rand/v2"`, "engine does without math/rand/v2"},
-		{"a log in the engine", "engine/a.go", `import "log/slog"`, "engine does without log/slog"},
+		{"randomness in the engine", "engine/a.go", `import "math/rand/v2"`, "engine may not import math/rand/v2"},
+		{"a log in the engine", "engine/a.go", `import "log/slog"`, "engine may not import log/slog"},
 		{"a calendar in the engine", "engine/a.go", `import "time"; var _ = time.Unix(0, 0)`, ""},
 		{"a clock in the engine", "engine/a.go", `import "time"; var _ = time.Now()`, "time.Now"},
-		{"a clock in disguise", "engine/a.go", `import t "time"; var _ = t.Now()`, "another name"},
+		{"a clock by another name", "engine/a.go", `import t "time"; var _ = t.Now()`, "rename the import"},
 		{"a clock elsewhere", "server/a.go", `import "time"; var _ = time.Now()`, ""},
-		{"a goroutine in the engine", "engine/a.go", `func f() { go f() }`, "no goroutine"},
+		{"a goroutine in the engine", "engine/a.go", `func f() { go f() }`, "goroutine"},
 		{"init", "server/a.go", `func init() {}`, "an init function"},
 		{"a method called init", "server/a.go", `type t int; func (t) init() {}`, ""},
-		{"a reminder", "server/a.go", "// TO" + "DO: more", "do it"},
+		{"a reminder", "server/a.go", "// TO" + "DO: more", "resolve it"},
 		{"a long file", "server/a.go", strings.Repeat("\n", maxLines+1), "401 lines"},
-		{"a file as long as may be", "server/a.go", strings.Repeat("\n", maxLines), ""},
-		{"a test that is longer", "server/a_test.go", strings.Repeat("\n", maxLines+1), ""},
-		{"no Go", "server/a.go", "func", "expected"},
+		{"a file of the maximum length", "server/a.go", strings.Repeat("\n", maxLines), ""},
+		{"a longer test", "server/a_test.go", strings.Repeat("\n", maxLines+1), ""},
+		{"a syntax error", "server/a.go", "func", "expected"},
 	} {
 		got := complaints(token.NewFileSet(), tt.file, []byte("package p; "+tt.source))
 		switch {
@@ -284,5 +296,214 @@ func TestArchitectureComplains(t *testing.T) {
 		case tt.want != "" && (len(got) != 1 || !strings.Contains(got[0], tt.want)):
 			t.Errorf("%s: %q, want one complaint with %q", tt.name, got, tt.want)
 		}
+	}
+}
+
+// maxWords is the budget of a folder: vague words and phrases per 1000 words of the
+// comments in its Go files, or of the text in its Markdown files. wordBudgets are the
+// exceptions. They may only fall: a budget must be lowered once it is more than
+// budgetSlack above the measured value, and removed once that is below maxWords.
+const (
+	maxWords    = 1.0
+	budgetSlack = 1.0
+)
+
+var wordBudgets = map[string]float64{
+	"browser":           25.7,
+	"certs":             19.1,
+	"commands":          19.4,
+	"commands/users":    26.8,
+	"docs":              10.5,
+	"engine":            14.1,
+	"fatal":             18.6,
+	"faultnet":          16.1,
+	"files":             11.4,
+	"persist":           20.6,
+	"replication":       19.6,
+	"server":            19.1,
+	"server/admin":      23.4,
+	"server/admin/page": 21.6,
+}
+
+// vague matches words and phrases that plain engineering English avoids: clauses in
+// place of nouns, and old-fashioned idioms.
+var vague = regexp.MustCompile(`(?i)\b(?:what|whatever|whoever|whose|who)\b|\bbut for\b|\bfor want of\b|\bby now\b|` +
+	`\bbe it\b|\bis none\b|\bthat of\b|\bas good as new\b|\bhas \w+ed by\b`)
+
+// sentenceEnd matches the end of a sentence in text with single blanks.
+var sentenceEnd = regexp.MustCompile(`[.:;?!] `)
+
+// A wording is the counts of a folder.
+type wording struct {
+	words, vague int
+	sentences    []vagueSentence
+}
+
+// A vagueSentence is a sentence with at least one match of vague.
+type vagueSentence struct {
+	at, text string // at is FILE:LINE
+	vague    int
+}
+
+// add counts a text that begins on line number of the file name.
+func (w *wording) add(name string, number int, text string) {
+	var (
+		joined strings.Builder
+		starts []int // offset in joined of each line
+	)
+	for line := range strings.Lines(text) {
+		starts = append(starts, joined.Len())
+		for word := range strings.FieldsSeq(line) {
+			w.words++
+			joined.WriteString(word + " ")
+		}
+	}
+	for from, rest := 0, joined.String(); rest != ""; {
+		end := len(rest)
+		if at := sentenceEnd.FindStringIndex(rest); at != nil {
+			end = at[1]
+		}
+		if found := vague.FindAllStringIndex(rest[:end], -1); found != nil {
+			w.vague += len(found)
+			line := sort.SearchInts(starts, from+found[0][0]+1) - 1
+			w.sentences = append(w.sentences, vagueSentence{fmt.Sprintf("%s:%d", name, number+line), rest[:end], len(found)})
+		}
+		from, rest = from+end, rest[end:]
+	}
+}
+
+// addGo counts the comments of a Go file, except directives.
+func (w *wording) addGo(files *token.FileSet, name string, source []byte) error {
+	file, err := parser.ParseFile(files, name, source, parser.ParseComments|parser.SkipObjectResolution)
+	if err != nil {
+		return err
+	}
+	for _, group := range file.Comments {
+		var lines []string
+		for _, c := range group.List {
+			text := strings.TrimSuffix(strings.TrimLeft(c.Text, "/*"), "*/")
+			if strings.HasPrefix(c.Text, "//go:") {
+				text = ""
+			}
+			lines = append(lines, text)
+		}
+		w.add(name, files.Position(group.Pos()).Line, strings.Join(lines, "\n"))
+	}
+	return nil
+}
+
+// codeBlock matches a fenced block of Markdown.
+var codeBlock = regexp.MustCompile("(?ms)^```.*?^```")
+
+// addMarkdown counts the text of a Markdown file, except code blocks.
+func (w *wording) addMarkdown(name string, source []byte) {
+	text := codeBlock.ReplaceAllStringFunc(string(source), func(block string) string {
+		return strings.Repeat("\n", strings.Count(block, "\n"))
+	})
+	w.add(name, 1, text)
+}
+
+// perThousand is the number of matches per 1000 words.
+func (w *wording) perThousand() float64 { return 1000 * float64(w.vague) / float64(max(1, w.words)) }
+
+// worst lists the n sentences with the most matches.
+func (w *wording) worst(n int) string {
+	slices.SortStableFunc(w.sentences, func(a, b vagueSentence) int { return b.vague - a.vague })
+	var b strings.Builder
+	for _, s := range w.sentences[:min(n, len(w.sentences))] {
+		fmt.Fprintf(&b, "\n\t%s: %s", s.at, s.text)
+	}
+	return b.String()
+}
+
+// budgetComplaint returns the violation of a folder's budget, or "".
+func budgetComplaint(folder string, budgets map[string]float64, w *wording) string {
+	budget, listed := budgets[folder]
+	if !listed {
+		budget = maxWords
+	}
+	switch got := w.perThousand(); {
+	case got > budget:
+		return fmt.Sprintf("%s: %.1f vague words per 1000, want at most %.1f; the worst sentences:%s", folder, got, budget, w.worst(8))
+	case listed && got <= maxWords:
+		return fmt.Sprintf("%s: %.1f vague words per 1000: remove its budget of %.1f", folder, got, budget)
+	case listed && budget > got+budgetSlack:
+		return fmt.Sprintf("%s: %.1f vague words per 1000: lower its budget of %.1f", folder, got, budget)
+	}
+	return ""
+}
+
+// TestWordBudgets counts the words of each package folder, and of README.md and docs as
+// the folder docs.
+func TestWordBudgets(t *testing.T) {
+	folders := map[string]*wording{}
+	in := func(folder string) *wording {
+		if folders[folder] == nil {
+			folders[folder] = &wording{}
+		}
+		return folders[folder]
+	}
+	err := walkSources(func(name string, source []byte) error {
+		dir := path.Dir(name)
+		switch {
+		case strings.HasSuffix(name, ".go") && under(dir, foreignFolder):
+			return in(foreignFolder).addGo(token.NewFileSet(), name, source)
+		case strings.HasSuffix(name, ".go"):
+			return in(dir).addGo(token.NewFileSet(), name, source)
+		case name == "README.md" || dir == "docs":
+			in("docs").addMarkdown(name, source)
+		case dir == foreignFolder:
+			in(dir).addMarkdown(name, source)
+		}
+		return nil
+	}, ".go", ".md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for folder, w := range folders {
+		if complaint := budgetComplaint(folder, wordBudgets, w); complaint != "" {
+			t.Error(complaint)
+		}
+	}
+	for folder := range wordBudgets {
+		if folders[folder] == nil {
+			t.Errorf("%s has a budget, but no words", folder)
+		}
+	}
+}
+
+func TestWordBudgetComplains(t *testing.T) {
+	const source = "package p\n\n// F is fine. It says what\n// it does, but\n// for nothing.\nvar F = \"who\" // whose\n"
+	w := &wording{}
+	if err := w.addGo(token.NewFileSet(), "a.go", []byte(source)); err != nil {
+		t.Fatal(err)
+	}
+	w.addMarkdown("a.md", []byte("one\n```\nwho\n```\nby now\n"))
+	if w.words != 16 || w.vague != 4 {
+		t.Errorf("%d words, %d vague, want 16 and 4", w.words, w.vague)
+	}
+	if got := w.worst(9); !strings.Contains(got, "a.go:3: It says what") || !strings.Contains(got, "a.go:6: whose") || !strings.Contains(got, "a.md:5: one by now") {
+		t.Errorf("worst = %s", got)
+	}
+	half := &wording{words: 2000, vague: 4}
+	for _, tt := range []struct {
+		budgets map[string]float64
+		want    string // substring of the complaint; empty: none
+	}{
+		{nil, "at most 1.0"},
+		{map[string]float64{"f": 1.9}, "at most 1.9"},
+		{map[string]float64{"f": 2}, ""},
+		{map[string]float64{"f": 3}, ""},
+		{map[string]float64{"f": 3.1}, "lower"},
+	} {
+		if got := budgetComplaint("f", tt.budgets, half); got == "" != (tt.want == "") || !strings.Contains(got, tt.want) {
+			t.Errorf("budgets %v: %q, want %q", tt.budgets, got, tt.want)
+		}
+	}
+	if got := budgetComplaint("f", map[string]float64{"f": 1.5}, &wording{words: 1000, vague: 1}); !strings.Contains(got, "remove") {
+		t.Errorf("a budget that is not needed: %q, want a complaint", got)
+	}
+	if got := budgetComplaint("f", nil, &wording{words: 1000, vague: 1}); got != "" {
+		t.Errorf("a folder without a budget: %q, want no complaint", got)
 	}
 }

@@ -12,12 +12,12 @@ import (
 	"testing"
 )
 
-// servicePackages are Debian's packages that start a service when they are installed.
+// servicePackages are Debian packages that start a service on installation.
 var servicePackages = []string{"redis", "redis-server", "redis-sentinel", "prometheus", "prometheus-redis-exporter"}
 
-// bareMachine makes programs that .ci/needs finds in place of all others: those that it
-// works with, and an apt-get and a dpkg-deb that write down how they were called.
-// Where are packages of two programs, one of which is a link to redis-check-rdb.
+// bareMachine creates a directory of programs that replaces PATH for .ci/needs: the
+// programs that it uses, and stubs of apt-get and dpkg-deb that log their calls. The
+// stubs install two programs, one of which is a link to redis-check-rdb.
 func bareMachine(t *testing.T) (programs, calls string) {
 	t.Helper()
 	programs, calls = t.TempDir(), filepath.Join(t.TempDir(), "calls")
@@ -71,25 +71,25 @@ func TestNeedsStartsNoService(t *testing.T) {
 			installed++
 			for _, word := range words {
 				if slices.Contains(servicePackages, word) {
-					t.Errorf("%s starts a service: %q", word, line)
+					t.Errorf("apt-get installs %s, which starts a service: %q", word, line)
 				}
 			}
 		}
 	}
 	if installed == 0 {
-		t.Errorf("nothing was installed: %q", first)
+		t.Errorf("apt-get installed nothing: %q", first)
 	}
 	for _, name := range []string{"redis-server", "promtool"} {
 		if _, err := os.Stat(filepath.Join(programs, name)); err != nil {
-			t.Errorf("%s is missing: %v", name, err)
+			t.Errorf("%s was not installed: %v", name, err)
 		}
 	}
 	if second := needs(); second != first {
-		t.Errorf("a machine that has everything gets %q", strings.TrimPrefix(second, first))
+		t.Errorf("a second run calls %q, want nothing", strings.TrimPrefix(second, first))
 	}
 }
 
-func TestMakeReportsTheBinary(t *testing.T) {
+func TestMakePrintsTheVersion(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "limitsrv")
 	cmd := exec.Command("make", "--no-print-directory", "OUT="+file)
 	out, err := cmd.CombinedOutput()
@@ -98,7 +98,7 @@ func TestMakeReportsTheBinary(t *testing.T) {
 	}
 	want := regexp.MustCompile(`^built \S+/limitsrv: limitsrv \d+\.\d+\.\d+ .*, \d+\.\d MB\n$`)
 	if !want.Match(out) {
-		t.Errorf("make says %q, want %s", out, want)
+		t.Errorf("make prints %q, want %s", out, want)
 	}
 	binary, err := elf.Open(file)
 	if err != nil {
@@ -106,6 +106,6 @@ func TestMakeReportsTheBinary(t *testing.T) {
 	}
 	defer binary.Close()
 	if binary.Section(".symtab") != nil || binary.Section(".debug_info") != nil {
-		t.Error("the binary is not stripped, as the released one is")
+		t.Error("the binary has symbols, want it stripped as in a release")
 	}
 }

@@ -11,14 +11,16 @@ import (
 	"time"
 )
 
-// A client asks a server one thing at a time, for what is no load: loading
-// scripts, counting keys, emptying. One goroutine at a time may use it.
+// A client sends single commands that are not part of a load: loading scripts, counting
+// keys, flushing.
+//
+// Concurrency: one goroutine at a time.
 type client struct {
 	conn   net.Conn
 	reader *bufio.Reader
 }
 
-// A replyError is an error that the server has answered.
+// A replyError is an error reply of a server.
 type replyError string
 
 func (e replyError) Error() string { return string(e) }
@@ -34,7 +36,8 @@ func dial(address string) (*client, error) {
 
 func newClient(conn net.Conn) *client { return &client{conn: conn, reader: bufio.NewReader(conn)} }
 
-// askOnce sends one command over a connection of its own and waits so long.
+// askOnce sends one command over a connection of its own and waits for the reply for at
+// most wait.
 func askOnce(address string, wait time.Duration, args ...string) (any, error) {
 	c, err := dial(address)
 	if err != nil {
@@ -45,8 +48,8 @@ func askOnce(address string, wait time.Duration, args ...string) (any, error) {
 	return c.do(args...)
 }
 
-// do sends one command and waits for its reply: a string, an int64, a slice of
-// such, or nil. An error reply is an error.
+// do sends one command and returns its reply: a string, an int64, a slice of these, or
+// nil. An error reply is returned as an error.
 func (c *client) do(args ...string) (any, error) {
 	if _, err := c.conn.Write(appendCommand(nil, args...)); err != nil {
 		return nil, err
@@ -58,7 +61,7 @@ func (c *client) do(args ...string) (any, error) {
 	return reply, nil
 }
 
-// read takes one RESP2 reply off the connection.
+// read parses one RESP2 reply.
 func (c *client) read() (any, error) {
 	line, err := c.reader.ReadString('\n')
 	if err != nil {
@@ -66,7 +69,7 @@ func (c *client) read() (any, error) {
 	}
 	line = strings.TrimRight(line, "\r\n")
 	if line == "" {
-		return nil, errors.New("an empty line where a reply should start")
+		return nil, errors.New("empty line in place of a reply")
 	}
 	kind, rest := line[0], line[1:]
 	switch kind {
@@ -97,10 +100,10 @@ func (c *client) read() (any, error) {
 		}
 		return all, nil
 	}
-	return nil, fmt.Errorf("reply %q is of no known type", line)
+	return nil, fmt.Errorf("reply %q has an unknown type", line)
 }
 
-// appendCommand adds a command as RESP to buf.
+// appendCommand appends a command as RESP to buf.
 func appendCommand(buf []byte, args ...string) []byte {
 	buf = fmt.Appendf(buf, "*%d\r\n", len(args))
 	for _, arg := range args {

@@ -7,67 +7,68 @@ import (
 	"time"
 )
 
-// A team is one node or three that keep the same limits, and what it was measured.
-type team struct {
+// A deployment is one node, or a cluster of three, with its measurements.
+type deployment struct {
 	name  string
-	bouts []bout // in the order of demands
+	runs  []clusterRuns // in the order of clusterLoads
 	nodes []*process
-	// entry are where it is asked: at the leader, and at a follower if there is one.
-	entry map[door]*side
+	// entries are the nodes that receive requests: the leader, and a follower if there
+	// is one.
+	entries map[entryNode]*side
 }
 
-// A door is the node of a team that is asked.
-type door string
+// An entryNode is the node of a deployment that receives the requests.
+type entryNode string
 
 const (
-	leaderDoor   door = "leader"
-	followerDoor door = "follower"
+	leaderEntry   entryNode = "leader"
+	followerEntry entryNode = "follower"
 )
 
-// A demand is a load at a door.
-type demand struct {
-	door door
-	load load
-	open bool // requests come when they are due, not when others are answered
+// A clusterLoad is a load at an entry node.
+type clusterLoad struct {
+	entry entryNode
+	load  load
+	open  bool // requests are sent at a fixed rate, independently of replies
 }
 
-// A bout is the runs of one demand, round by round; none if the team has no such
-// door.
-type bout []effort
+// clusterRuns are the runs of one load, round by round. They are empty if the
+// deployment has no such entry node.
+type clusterRuns []clusterRun
 
-// An effort is one run, and what processor time it took per decision.
-type effort struct {
+// A clusterRun is one run, with its processor time per decision.
+type clusterRun struct {
 	outcome
-	nodes     []time.Duration // of the node asked, of the leader if that is another one, and of the rest
-	generator time.Duration   // of what makes the load
+	nodes     []time.Duration // of the entry node, of the leader if different, and of the others
+	generator time.Duration   // of the load generator
 }
 
-// cores is how many the load generator took: with one thread, it is itself what
-// is measured when that comes close to one.
-func (e effort) cores() float64 { return e.generator.Seconds() * e.perSecond }
+// cores returns the number of cores used by the load generator. It has one thread, so
+// near 1 it is the bottleneck.
+func (e clusterRun) cores() float64 { return e.generator.Seconds() * e.perSecond }
 
-// demands are all that a team is measured under.
-func demands(keys int) []demand {
+// clusterLoads are the loads of each deployment.
+func clusterLoads(keys int) []clusterLoad {
 	few := load{lastingBucket, uniform, 16, 32, keys}
 	single := load{lastingBucket, uniform, 50, 1, keys}
-	return []demand{
-		{leaderDoor, few, false}, {leaderDoor, single, false},
-		{followerDoor, few, false}, {followerDoor, single, false},
-		{leaderDoor, load{lastingBucket, uniform, 64, 8, keys}, true},
+	return []clusterLoad{
+		{leaderEntry, few, false}, {leaderEntry, single, false},
+		{followerEntry, few, false}, {followerEntry, single, false},
+		{leaderEntry, load{lastingBucket, uniform, 64, 8, keys}, true},
 	}
 }
 
-// measureCluster measures one node in memory, and three by what they acknowledge,
-// in turn. All run from the first to the last.
-func measureCluster(ctx context.Context, o options, binary string, d disk, say func(string, ...any)) ([]team, error) {
-	starts := []func() (team, error){
-		func() (team, error) { return soloTeam(ctx, binary) },
-		func() (team, error) {
-			return trioTeam(ctx, binary, d, "in memory", "--ack", "memory", "--fsync", "no")
+// measureCluster measures one node in memory, and three nodes with each kind of
+// acknowledgement, in alternating rounds. All servers run throughout.
+func measureCluster(ctx context.Context, o options, binary string, d disk, say func(string, ...any)) ([]deployment, error) {
+	starts := []func() (deployment, error){
+		func() (deployment, error) { return startSingleNode(ctx, binary) },
+		func() (deployment, error) {
+			return startThreeNodes(ctx, binary, d, "in memory", "--ack", "memory", "--fsync", "no")
 		},
-		func() (team, error) { return trioTeam(ctx, binary, d, "on disk", "--ack", "disk") },
+		func() (deployment, error) { return startThreeNodes(ctx, binary, d, "on disk", "--ack", "disk") },
 	}
-	var teams []team
+	var deployments []deployment
 	for _, start := range starts {
 		t, err := start()
 		if err != nil {
@@ -75,59 +76,59 @@ func measureCluster(ctx context.Context, o options, binary string, d disk, say f
 		}
 		defer t.stop()
 		say("filling %s", t.name)
-		if err := prepare(ctx, t.entry[leaderDoor], demands(o.keys)[0].load); err != nil {
+		if err := prepare(ctx, t.entries[leaderEntry], clusterLoads(o.keys)[0].load); err != nil {
 			return nil, fmt.Errorf("%s: %w", t.name, err)
 		}
-		teams = append(teams, t)
+		deployments = append(deployments, t)
 	}
-	for i, want := range demands(o.keys) {
-		for j := range teams {
-			teams[j].bouts = append(teams[j].bouts, nil)
+	for i, want := range clusterLoads(o.keys) {
+		for j := range deployments {
+			deployments[j].runs = append(deployments[j].runs, nil)
 		}
 		for range o.rounds {
-			for j := range teams {
-				if err := teams[j].try(ctx, o, i, want); err != nil {
-					return nil, fmt.Errorf("%s, %s: %w", teams[j].name, want, err)
+			for j := range deployments {
+				if err := deployments[j].run(ctx, o, i, want); err != nil {
+					return nil, fmt.Errorf("%s, %s: %w", deployments[j].name, want, err)
 				}
 			}
 		}
-		for _, t := range teams {
-			if rates := t.bouts[i].rates(); len(rates) > 0 {
+		for _, t := range deployments {
+			if rates := t.runs[i].rates(); len(rates) > 0 {
 				say("%s: %s/s by %s", want, countText(figureOf(rates).median), t.name)
 			}
 		}
 	}
-	return teams, nil
+	return deployments, nil
 }
 
-// soloTeam starts one node.
-func soloTeam(ctx context.Context, binary string) (team, error) {
+// startSingleNode starts one node.
+func startSingleNode(ctx context.Context, binary string) (deployment, error) {
 	s, err := startLimitsrv(ctx, binary)
 	if err != nil {
-		return team{}, err
+		return deployment{}, err
 	}
-	return team{name: "one node, in memory", nodes: []*process{s.process}, entry: map[door]*side{leaderDoor: s}}, nil
+	return deployment{name: "one node, in memory", nodes: []*process{s.process}, entries: map[entryNode]*side{leaderEntry: s}}, nil
 }
 
-// trioTeam starts three nodes that acknowledge a decision once two have it in memory
-// or on disk, as options say.
-func trioTeam(ctx context.Context, binary string, d disk, where string, options ...string) (team, error) {
+// startThreeNodes starts a cluster of three that acknowledges a decision once two nodes
+// have it in memory or on disk, according to options.
+func startThreeNodes(ctx context.Context, binary string, d disk, where string, options ...string) (deployment, error) {
 	name := "three nodes, acknowledged " + where
 	dir, err := d.sub("cluster-" + options[1])
 	if err != nil {
-		return team{}, err
+		return deployment{}, err
 	}
 	trio, err := startLimitsrvTrio(ctx, binary, name, dir, nil, options...)
 	if err != nil {
-		return team{}, err
+		return deployment{}, err
 	}
-	t := team{name: name, nodes: trio.servers, entry: map[door]*side{}}
+	t := deployment{name: name, nodes: trio.servers, entries: map[entryNode]*side{}}
 	leader, err := trio.leader(everyHost)
 	if err == nil {
-		t.entry[leaderDoor], err = limitsrvAt(trio.servers[leader])
+		t.entries[leaderEntry], err = limitsrvAt(trio.servers[leader])
 	}
 	if err == nil {
-		t.entry[followerDoor], err = limitsrvAt(trio.servers[(leader+1)%len(trio.servers)])
+		t.entries[followerEntry], err = limitsrvAt(trio.servers[(leader+1)%len(trio.servers)])
 	}
 	if err != nil {
 		t.stop()
@@ -135,21 +136,21 @@ func trioTeam(ctx context.Context, binary string, d disk, where string, options 
 	return t, err
 }
 
-// stop ends all nodes.
-func (t *team) stop() {
+// stop stops all nodes.
+func (t *deployment) stop() {
 	for _, p := range t.nodes {
 		p.stop()
 	}
 }
 
-// try is one run of the i-th demand.
-func (t *team) try(ctx context.Context, o options, i int, want demand) error {
-	s := t.entry[want.door]
+// run measures the i-th load once.
+func (t *deployment) run(ctx context.Context, o options, i int, want clusterLoad) error {
+	s := t.entries[want.entry]
 	if s == nil {
 		return nil
 	}
 	m := &meter{side: s, load: want.load, lasting: o.duration}
-	if runs := t.bouts[i].rates(); len(runs) > 0 {
+	if runs := t.runs[i].rates(); len(runs) > 0 {
 		m.rate = runs[len(runs)-1]
 	} else if !want.open {
 		if err := m.warm(ctx); err != nil {
@@ -163,9 +164,9 @@ func (t *team) try(ctx context.Context, o options, i int, want demand) error {
 		return err
 	}
 	beforeOwn := ownCPU()
-	e := effort{}
+	e := clusterRun{}
 	if want.open {
-		e.outcome, err = arrive(ctx, s, want.load, o)
+		e.outcome, err = runAtFixedRate(ctx, s, want.load, o)
 	} else {
 		e.outcome, err = m.run(ctx, o.duration)
 	}
@@ -181,14 +182,14 @@ func (t *team) try(ctx context.Context, o options, i int, want demand) error {
 		e.nodes = append(e.nodes, (after[i]-before[i])/n)
 	}
 	e.generator = (ownCPU() - beforeOwn) / n
-	t.bouts[i] = append(t.bouts[i], e)
+	t.runs[i] = append(t.runs[i], e)
 	return nil
 }
 
-// order is all nodes: the one that is asked, the leader if that is another one, and the rest.
-func (t *team) order(asked *process) []*process {
+// order returns all nodes: first asked, then the leader if different, then the others.
+func (t *deployment) order(asked *process) []*process {
 	all := []*process{asked}
-	for _, p := range append([]*process{t.entry[leaderDoor].process}, t.nodes...) {
+	for _, p := range append([]*process{t.entries[leaderEntry].process}, t.nodes...) {
 		if !slices.Contains(all, p) {
 			all = append(all, p)
 		}
@@ -196,7 +197,7 @@ func (t *team) order(asked *process) []*process {
 	return all
 }
 
-// cpus are the processor times of some nodes.
+// cpus returns the processor time of each node.
 func cpus(nodes []*process) (all []time.Duration, err error) {
 	for _, p := range nodes {
 		used, err := p.cpu()
@@ -208,14 +209,14 @@ func cpus(nodes []*process) (all []time.Duration, err error) {
 	return all, nil
 }
 
-// arrive has requests come at a fixed rate. The latencies are from when each was
-// due.
-func arrive(ctx context.Context, s *side, l load, o options) (outcome, error) {
+// runAtFixedRate sends requests at a fixed rate. Latencies count from the due time of
+// each request.
+func runAtFixedRate(ctx context.Context, s *side, l load, o options) (outcome, error) {
 	var w watcher
 	begin := time.Now()
 	w.open()
 	err := alongside(ctx, func() error { return sleep(ctx, o.duration) }, func(ctx context.Context) error {
-		return hold(ctx, s, l, float64(o.arrivals), &w)
+		return runSteady(ctx, s, l, float64(o.arrivals), &w)
 	})
 	seen := w.latency()
 	return outcome{
@@ -224,18 +225,18 @@ func arrive(ctx context.Context, s *side, l load, o options) (outcome, error) {
 	}, err
 }
 
-// rates are the decisions per second of each run.
-func (b bout) rates() (all []float64) {
+// rates returns the decisions per second of each run.
+func (b clusterRuns) rates() (all []float64) {
 	for _, e := range b {
 		all = append(all, e.perSecond)
 	}
 	return all
 }
 
-// String names the demand in the table.
-func (d demand) String() string {
+// String names the load in the table.
+func (d clusterLoad) String() string {
 	if d.open {
-		return fmt.Sprintf("%s, fixed rate, %d conn", d.door, d.load.connections)
+		return fmt.Sprintf("%s, fixed rate, %d conn", d.entry, d.load.connections)
 	}
-	return fmt.Sprintf("%s, %d conn, pipeline %d", d.door, d.load.connections, d.load.pipeline)
+	return fmt.Sprintf("%s, %d conn, pipeline %d", d.entry, d.load.connections, d.load.pipeline)
 }

@@ -7,11 +7,11 @@ import (
 )
 
 func TestFailoverRows(t *testing.T) {
-	rows := failoverRows([]plight{{"limitsrv", killed, []ordeal{
+	rows := failoverRows([]failoverResult{{"limitsrv", killed, []failoverRun{
 		{over: 5, worst: 1.5, forgotten: 7, outage: time.Second},
 		{over: 1, worst: 1.1, forgotten: 9, outage: 3 * time.Second},
 		{over: 2, worst: 1.2, forgotten: 8, outage: 2 * time.Second},
-	}}}, longDrill)
+	}}}, defaultFailover)
 	want := "killed|limitsrv|2 (1 to 5)|1.50x|8 (7 to 9)|2.00 s (1.00 to 3.00)"
 	if got := strings.Join(rows[1], "|"); got != want || len(rows[0]) != len(rows[1]) {
 		t.Errorf("failoverRows = %s\nwant %s", got, want)
@@ -19,22 +19,22 @@ func TestFailoverRows(t *testing.T) {
 }
 
 func TestClusterRows(t *testing.T) {
-	one := effort{outcome{perSecond: 1e6, p50: 1e6, p99: 2e6, p999: 3e6}, []time.Duration{1000}, 500}
+	one := clusterRun{outcome{perSecond: 1e6, p50: 1e6, p99: 2e6, p999: 3e6}, []time.Duration{1000}, 500}
 	three := one
 	three.nodes = []time.Duration{1000, 2000, 3000}
 	three.perSecond = 4e5
-	solo, trio := team{name: "one"}, team{name: "three"}
-	for _, want := range demands(1) {
-		trio.bouts = append(trio.bouts, bout{three})
-		if want.door == leaderDoor {
-			solo.bouts = append(solo.bouts, bout{one})
+	solo, trio := deployment{name: "one"}, deployment{name: "three"}
+	for _, want := range clusterLoads(1) {
+		trio.runs = append(trio.runs, clusterRuns{three})
+		if want.entry == leaderEntry {
+			solo.runs = append(solo.runs, clusterRuns{one})
 		} else {
-			solo.bouts = append(solo.bouts, nil)
+			solo.runs = append(solo.runs, nil)
 		}
 	}
-	rows := clusterRows([]team{solo, trio}, defaults)
+	rows := clusterRows([]deployment{solo, trio}, defaults)
 	for i, want := range []string{
-		"asked at|one|three|times one node",
+		"node asked|one|three|times one node",
 		"leader, 16 conn, pipeline 32|1 M/s ±0 %, 1.00 / 2.00 / 3.00 ms, 1.00 µs, load 0.50|" +
 			"400 k/s ±0 %, 1.00 / 2.00 / 3.00 ms, 1.00 + 2.00 + 3.00 µs, load 0.20|0.40x ±0 %",
 		"leader, 50 conn, pipeline 1|",

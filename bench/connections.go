@@ -7,7 +7,7 @@ import (
 	"time"
 )
 
-// connectMany opens so many connections to s.
+// connectMany opens n connections to s.
 func connectMany(ctx context.Context, s *side, n int) ([]net.Conn, error) {
 	all := make([]net.Conn, 0, n)
 	for range n {
@@ -31,7 +31,7 @@ func closeAll(conns []net.Conn) {
 	}
 }
 
-// connect opens a connection and logs in where the side wants that.
+// connect opens a connection, and logs in if the side has a password.
 func (s *side) connect() (net.Conn, error) {
 	conn, err := net.DialTimeout("tcp", s.address, lastReplyWait)
 	if err != nil || s.password == "" {
@@ -48,15 +48,17 @@ func (s *side) connect() (net.Conn, error) {
 	return conn, conn.SetDeadline(time.Time{})
 }
 
-// An idleCost is the memory of a server for each of many connections, in bytes.
+// An idleCost is the memory of a server per idle connection, in bytes.
 type idleCost struct {
-	fresh float64 // each has sent nothing
-	used  float64 // each has been answered one decision
-	heap  float64 // of the latter what is in objects, as INFO tells
+	fresh float64 // of a connection that has sent nothing
+	used  float64 // of a connection after one decision
+	heap  float64 // share of used on the heap, as reported by INFO
 }
 
-// measureIdle opens connections and reads the memory of s, which is new.
-func measureIdle(ctx context.Context, s *side, b besiege) (idleCost, error) {
+// measureIdle opens connections and measures the memory of s.
+//
+// Requires: s is newly started.
+func measureIdle(ctx context.Context, s *side, b stressPlan) (idleCost, error) {
 	var (
 		cost  idleCost
 		conns []net.Conn
@@ -98,7 +100,7 @@ func measureIdle(ctx context.Context, s *side, b besiege) (idleCost, error) {
 	return cost, err
 }
 
-// askEach asks for one decision over each connection.
+// askEach requests one decision over each connection.
 func askEach(s *side, conns []net.Conn) error {
 	var (
 		request = newPipeline(s.commands[tokenBucket], 1)
@@ -118,7 +120,7 @@ func askEach(s *side, conns []net.Conn) error {
 	return nil
 }
 
-// awaitClients waits until s says that it has so many clients.
+// awaitClients waits until s reports at least want clients.
 func (s *side) awaitClients(ctx context.Context, want int) error {
 	for deadline := time.Now().Add(lastReplyWait); ; {
 		n, err := s.figure("connected_clients")

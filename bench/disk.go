@@ -11,20 +11,19 @@ import (
 	"time"
 )
 
-// A disk is where the servers that keep state keep it.
+// A disk holds the state of the servers that keep any.
 type disk struct {
-	dir        string // of this run alone, removed when it ends
-	filesystem string // as the kernel calls it
-	// flushes are how long it took to append 4 KiB to a file and flush them.
+	dir        string // exclusive to this run, removed at its end
+	filesystem string // its type as named by the kernel
+	// flushes are the times to append 4 KiB to a file and flush them.
 	flushes latency
 }
 
-// inMemory are file systems that are no disk.
+// inMemory are the types of file systems that are not on a disk.
 var inMemory = []string{"tmpfs", "ramfs"}
 
-// openDisk makes a directory in root, or if that is empty in the directory for
-// temporary files or the current one, whichever first is on a disk, and measures
-// how fast that is.
+// openDisk creates a directory in root and measures its speed. If root is empty, it
+// uses the directory for temporary files if that is on a disk, else the current one.
 func openDisk(root string) (disk, error) {
 	roots := []string{root}
 	if root == "" {
@@ -55,22 +54,22 @@ func openDisk(root string) (disk, error) {
 // close removes the directory.
 func (d disk) close() { os.RemoveAll(d.dir) }
 
-// sub makes a directory in it.
+// sub creates a directory in it.
 func (d disk) sub(name string) (string, error) {
 	dir := filepath.Join(d.dir, name)
 	return dir, os.Mkdir(dir, 0o700)
 }
 
-// String names the file system and how fast it is.
+// String names the file system and its speed.
 func (d disk) String() string {
 	return fmt.Sprintf("%s, where a 4 KiB append and its fdatasync take %s (p50 / p99 / worst)",
 		d.filesystem, millisTexts(d.flushes.p50, d.flushes.p99, d.flushes.worst))
 }
 
-// flushCount is how often the disk is flushed to measure it.
+// flushCount is the number of flushes that measure the disk.
 const flushCount = 500
 
-// probeDisk appends to a file in dir and flushes that, again and again.
+// probeDisk repeatedly appends to a file in dir and flushes it.
 func probeDisk(dir string) (latency, error) {
 	f, err := os.Create(filepath.Join(dir, "probe"))
 	if err != nil {
@@ -95,9 +94,10 @@ func probeDisk(dir string) (latency, error) {
 	return latencyOf(&seen), nil
 }
 
-// filesystemOf finds the type of the file system that holds an absolute path, by
-// the mount point that is the longest prefix of it; of two on one mount point
-// the later one hides the earlier. mountinfo is as in proc_pid_mountinfo(5).
+// filesystemOf returns the type of the file system that holds an absolute path: the one
+// with the longest mount point that is a prefix of path, and the last of several at the
+// same mount point, which hides the others. mountinfo has the format of
+// proc_pid_mountinfo(5).
 func filesystemOf(mountinfo, path string) string {
 	found, length := "a file system of unknown type", -1
 	for line := range strings.Lines(mountinfo) {
@@ -114,13 +114,13 @@ func filesystemOf(mountinfo, path string) string {
 	return found
 }
 
-// inside says whether path is dir or below it.
+// inside reports whether path is dir or below it.
 func inside(path, dir string) bool {
 	return path == dir || strings.HasPrefix(path, strings.TrimSuffix(dir, "/")+"/")
 }
 
-// usage is how many bytes of the disk the files at path and below it take. What
-// is removed meanwhile does not count.
+// usage returns the bytes on disk of all files at path and below. Files removed during
+// the walk do not count.
 func usage(path string) (int64, error) {
 	if _, err := os.Lstat(path); err != nil {
 		return 0, err

@@ -8,13 +8,13 @@ import (
 	"time"
 )
 
-// flush has the disk take a file's bytes.
+// flush writes a file's content to disk.
 func flush(f *os.File) error { return f.Sync() }
 
-// flushAll does nothing where there is no portable way to do it.
+// flushAll does nothing, because there is no portable way.
 func flushAll() {}
 
-// allocated is the length of a file, which on disk may take more or less.
+// allocated returns the length of a file. Its size on disk may differ.
 func allocated(f fs.FileInfo) int64 { return f.Size() }
 
 // sleepUntil returns at t or somewhat later.

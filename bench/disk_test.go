@@ -26,7 +26,7 @@ func TestFilesystemOf(t *testing.T) {
 		}
 	}
 	if got := filesystemOf("", "/"); got == "" {
-		t.Error("a file system that is not known has no name in the report")
+		t.Error("filesystemOf without mounts is empty, want a name")
 	}
 }
 
@@ -46,7 +46,7 @@ func TestUsageCountsAllFiles(t *testing.T) {
 		if _, err := f.Write(bytes.Repeat([]byte{1}, size)); err != nil {
 			t.Fatal(err)
 		}
-		if err := flush(f); err != nil { // or its blocks may not be given out yet
+		if err := flush(f); err != nil { // otherwise its blocks may not be allocated yet
 			t.Fatal(err)
 		}
 	}
@@ -59,16 +59,16 @@ func TestUsageCountsAllFiles(t *testing.T) {
 		}
 	}
 	if got, err := usage(filepath.Join(dir, "missing")); err == nil {
-		t.Errorf("usage of what is not there = %d, want an error", got)
+		t.Errorf("usage of a missing file = %d, want an error", got)
 	}
 }
 
-func TestProbeDiskLeavesNothing(t *testing.T) {
+func TestProbeDiskCleansUp(t *testing.T) {
 	dir := t.TempDir()
 	if got, err := probeDisk(dir); err != nil || got.p50 <= 0 || got.worst < got.p50 {
 		t.Errorf("probeDisk = %+v, %v", got, err)
 	}
 	if left, err := os.ReadDir(dir); err != nil || len(left) > 0 {
-		t.Errorf("left behind: %v, %v", left, err)
+		t.Errorf("files left: %v, %v", left, err)
 	}
 }

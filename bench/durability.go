@@ -7,13 +7,13 @@ import (
 	"strings"
 )
 
-// A mode is a server, and when it has the disk take what it writes.
+// A mode is a server with its fsync policy.
 type mode struct {
 	product product
-	fsync   string // always, everysec or no; empty: all is in memory
+	fsync   string // always, everysec or no; empty: in memory only
 }
 
-// A product is what is measured.
+// A product is a server under test.
 type product string
 
 const (
@@ -21,49 +21,49 @@ const (
 	redisLua product = "Redis + Lua"
 )
 
-// modes are all that the durability is measured in, in this order, round by round.
+// modes are all modes that are measured, in this order, round by round.
 var modes = []mode{
 	{limitsrv, ""}, {limitsrv, "everysec"}, {limitsrv, "no"}, {limitsrv, "always"},
 	{redisLua, "everysec"}, {redisLua, "always"},
 }
 
-// A comparison is two modes whose ratio tells something.
+// A comparison is a pair of modes for which the ratio is reported.
 type comparison struct{ one, other mode }
 
 var (
-	// besideRedis are ours beside theirs, both as safe as each other.
-	besideRedis = []comparison{
+	// againstRedis compare limitsrv with Redis at the same fsync policy.
+	againstRedis = []comparison{
 		{mode{limitsrv, "everysec"}, mode{redisLua, "everysec"}},
 		{mode{limitsrv, "always"}, mode{redisLua, "always"}},
 	}
-	// besideMemory are what it costs us to keep state.
-	besideMemory = []comparison{
+	// againstMemory compare limitsrv with and without state on disk.
+	againstMemory = []comparison{
 		{mode{limitsrv, "everysec"}, mode{limitsrv, ""}},
 		{mode{limitsrv, "no"}, mode{limitsrv, ""}},
 		{mode{limitsrv, "always"}, mode{limitsrv, ""}},
 	}
 )
 
-// A standing is the runs of one load in every mode, round by round.
-type standing struct {
+// A durabilityResult is the runs of one load in every mode, round by round.
+type durabilityResult struct {
 	load   load
 	rounds map[mode][]sample
 }
 
-// duel is the two modes of a comparison.
-func (s standing) duel(c comparison) duel {
-	return duel{s.load, s.rounds[c.one], s.rounds[c.other]}
+// pair returns the runs of the two modes of c.
+func (s durabilityResult) pair(c comparison) pairedRuns {
+	return pairedRuns{s.load, s.rounds[c.one], s.rounds[c.other]}
 }
 
-// durabilityConnections is how many connections ask.
+// durabilityConnections is the number of connections of the load.
 const durabilityConnections = 50
 
-// durabilityLoad is asked for at one depth of pipeline.
+// durabilityLoad is the load at one pipeline depth.
 func durabilityLoad(keys, pipeline int) load {
 	return load{lastingBucket, uniform, durabilityConnections, pipeline, keys}
 }
 
-// open starts a server in this mode, its state in a new directory of d.
+// open starts a server in this mode, with its state in a new directory of d.
 func (m mode) open(ctx context.Context, binary string, d disk) (*side, error) {
 	dir, err := d.sub("durability-" + m.word())
 	if err != nil {
@@ -72,7 +72,7 @@ func (m mode) open(ctx context.Context, binary string, d disk) (*side, error) {
 	return m.start(ctx, binary, dir)
 }
 
-// start starts a server in this mode, its state in dir.
+// start starts a server in this mode, with its state in dir.
 func (m mode) start(ctx context.Context, binary, dir string) (*side, error) {
 	if m.product == redisLua {
 		return startRedis(ctx, dir, m.options(dir)...)
@@ -80,7 +80,7 @@ func (m mode) start(ctx context.Context, binary, dir string) (*side, error) {
 	return startLimitsrv(ctx, binary, m.options(dir)...)
 }
 
-// options are those of the server that make it keep its state in dir, if it is to.
+// options returns the server's options for this mode, with its state in dir.
 func (m mode) options(dir string) []string {
 	switch {
 	case m.fsync == "":
@@ -91,8 +91,8 @@ func (m mode) options(dir string) []string {
 	return []string{"--data", dir, "--fsync", m.fsync}
 }
 
-// durability measures all modes, whose servers run from the first to the last.
-func durability(ctx context.Context, o options, binary string, d disk, say func(string, ...any)) ([]standing, error) {
+// durability measures all modes. Their servers run throughout.
+func durability(ctx context.Context, o options, binary string, d disk, say func(string, ...any)) ([]durabilityResult, error) {
 	sides := map[mode]*side{}
 	for _, m := range modes {
 		s, err := m.open(ctx, binary, d)
@@ -106,23 +106,23 @@ func durability(ctx context.Context, o options, binary string, d disk, say func(
 		}
 		sides[m] = s
 	}
-	var all []standing
+	var all []durabilityResult
 	for _, pipeline := range o.pipelines {
-		st, err := stand(ctx, o, durabilityLoad(o.keys, pipeline), sides)
+		st, err := runModes(ctx, o, durabilityLoad(o.keys, pipeline), sides)
 		if err != nil {
 			return all, err
 		}
 		all = append(all, st)
-		for _, c := range slices.Concat(besideRedis, besideMemory) {
-			say("%s: %s at %.2fx of %s", st.load, c.one, st.duel(c).faster().median, c.other)
+		for _, c := range slices.Concat(againstRedis, againstMemory) {
+			say("%s: %s at %.2fx of %s", st.load, c.one, st.pair(c).speedup().median, c.other)
 		}
 	}
 	return all, nil
 }
 
-// stand runs the rounds of one load, each through all modes.
-func stand(ctx context.Context, o options, l load, sides map[mode]*side) (standing, error) {
-	st := standing{load: l, rounds: map[mode][]sample{}}
+// runModes runs the rounds of one load, each through all modes.
+func runModes(ctx context.Context, o options, l load, sides map[mode]*side) (durabilityResult, error) {
+	st := durabilityResult{load: l, rounds: map[mode][]sample{}}
 	meters := map[mode]*meter{}
 	for _, m := range modes {
 		meters[m] = &meter{side: sides[m], load: l, lasting: o.duration}
@@ -132,7 +132,7 @@ func stand(ctx context.Context, o options, l load, sides map[mode]*side) (standi
 	}
 	for range o.rounds {
 		for _, m := range modes {
-			if err := calm(ctx, sides); err != nil {
+			if err := quiesce(ctx, sides); err != nil {
 				return st, err
 			}
 			got, err := meters[m].measure(ctx)
@@ -145,9 +145,9 @@ func stand(ctx context.Context, o options, l load, sides map[mode]*side) (standi
 	return st, nil
 }
 
-// calm waits until no server writes its state any more, and no disk what was
-// written, so that no run pays for another.
-func calm(ctx context.Context, sides map[mode]*side) error {
+// quiesce waits until no server is writing its state and all dirty pages are on disk,
+// so that no run pays for another one.
+func quiesce(ctx context.Context, sides map[mode]*side) error {
 	for m, s := range sides {
 		if err := s.rest(ctx); err != nil {
 			return fmt.Errorf("%s: %w", m, err)

@@ -9,11 +9,11 @@ func TestComparedModesAreMeasured(t *testing.T) {
 	words := map[string]bool{}
 	for _, m := range modes {
 		if words[m.word()] {
-			t.Errorf("two modes keep their state in %s", m.word())
+			t.Errorf("two modes have the directory %s", m.word())
 		}
 		words[m.word()] = true
 	}
-	for _, c := range slices.Concat(besideRedis, besideMemory) {
+	for _, c := range slices.Concat(againstRedis, againstMemory) {
 		for _, m := range []mode{c.one, c.other} {
 			if !slices.Contains(modes, m) {
 				t.Errorf("%s is compared but not measured", m)
@@ -34,7 +34,7 @@ func TestModeOptions(t *testing.T) {
 		{mode{redisLua, "always"}, []string{"--appendonly", "yes", "--appendfsync", "always"}},
 	} {
 		if got := tt.mode.options("/d"); !slices.Equal(got, tt.want) {
-			t.Errorf("%s is started with %q, want %q", tt.mode, got, tt.want)
+			t.Errorf("options of %s = %q, want %q", tt.mode, got, tt.want)
 		}
 	}
 }

@@ -9,18 +9,18 @@ import (
 	"time"
 )
 
-// A fault is what happens to the leader of a trio.
+// A fault is a failure of the leader of a trio.
 type fault string
 
 const (
-	// killed: its machine dies, with all that it has sent and not yet delivered.
+	// killed: its machine fails, and messages in flight are lost.
 	killed fault = "killed"
-	// isolated: the others do not reach it for a while, but half of the clients do,
-	// and only it.
+	// isolated: for a while the other servers can't reach it, and half of the clients
+	// can reach no other server.
 	isolated fault = "isolated"
 )
 
-// faults are all, in this order.
+// faults are all faults, in the order of the table.
 var faults = []fault{killed, isolated}
 
 // A contender is one way to keep limits on three servers.
@@ -29,7 +29,7 @@ type contender struct {
 	start func(ctx context.Context, binary, dir string) (*trio, error)
 }
 
-// contenders are all that go through the faults.
+// contenders are all contenders, in the order of the table.
 var contenders = []contender{
 	{"limitsrv", func(ctx context.Context, binary, dir string) (*trio, error) {
 		return startLimitsrvTrio(ctx, binary, "limitsrv", dir, newTrioNetwork())
@@ -43,61 +43,63 @@ var contenders = []contender{
 	}},
 }
 
-// A drill is how a fault is gone through.
-type drill struct {
+// A failoverPlan is the load and the schedule of a failover test.
+type failoverPlan struct {
 	clients  int
 	pipeline int
-	rate     int // permits asked for per second, over all clients
+	rate     int // requests per second, of all clients
 	keys     int
 	before   time.Duration // from the start of the load to the fault
-	during   time.Duration // for which an isolated leader is so
+	during   time.Duration // duration of the isolation
 	after    time.Duration
 }
 
-// longDrill is for figures. A leader that is isolated comes back well after another
-// was found.
-var longDrill = drill{16, 16, 50_000, 100, 2 * time.Second, 4 * time.Second, 4 * time.Second}
+// defaultFailover is the plan of figures. An isolated leader returns well after another
+// one is elected.
+var defaultFailover = failoverPlan{16, 16, 50_000, 100, 2 * time.Second, 4 * time.Second, 4 * time.Second}
 
-// capacity is that of each key: some are used up before the load ends, wherever
-// nothing is given twice.
-func (d drill) capacity() int64 {
+// capacity is the capacity of each key. It is low enough that some keys are exhausted
+// before the load ends, even if no permit is granted twice.
+func (d failoverPlan) capacity() int64 {
 	asked := float64(d.rate) * (d.before + d.during + d.after).Seconds()
 	return int64(0.7 * asked / float64(d.keys))
 }
 
-// An ordeal is what came of one fault.
-type ordeal struct {
-	granted int64 // permits, in all
-	// over are those beyond the capacities of their keys, once these were emptied,
-	// and worst is the largest share of its capacity that a key gave.
+// A failoverRun is the result of one fault.
+type failoverRun struct {
+	granted int64 // permits of all keys
+	// over is the number of permits granted beyond the capacities of their keys, after
+	// every key was emptied, and worst is the largest ratio of permits granted to
+	// capacity of any key.
 	over  int64
 	worst float64
-	// forgotten are those granted that the servers no longer knew of at the end of
-	// the load. It is too low by what was done and never answered.
+	// forgotten is the number of granted permits that the servers no longer counted at
+	// the end of the load. It is too low by the number of decisions that were made and
+	// never answered.
 	forgotten int64
-	refused   int64         // requests that were answered an error, or not at all
-	outage    time.Duration // until another server than the leader decided
+	refused   int64         // requests answered with an error, or not at all
+	outage    time.Duration // until a server other than the leader decided
 }
 
-// A plight is the ordeals of one contender with one fault.
-type plight struct {
+// A failoverResult is the runs of one contender with one fault.
+type failoverResult struct {
 	contender string
 	fault     fault
-	rounds    []ordeal
+	rounds    []failoverRun
 }
 
-// failover takes all contenders through all faults, round by round.
-func failover(ctx context.Context, o options, binary, dir string, say func(string, ...any)) ([]plight, error) {
-	var all []plight
+// failover runs every contender through every fault, round by round.
+func failover(ctx context.Context, o options, binary, dir string, say func(string, ...any)) ([]failoverResult, error) {
+	var all []failoverResult
 	for _, f := range faults {
 		for _, c := range contenders {
-			all = append(all, plight{contender: c.name, fault: f})
+			all = append(all, failoverResult{contender: c.name, fault: f})
 		}
 	}
 	for round := range o.rounds {
 		for i := range all {
 			p, c := &all[i], contenders[i%len(contenders)]
-			got, err := undergo(ctx, c, p.fault, o.drill, binary, filepath.Join(dir, fmt.Sprintf("failover-%d-%d", round, i)))
+			got, err := runFault(ctx, c, p.fault, o.failover, binary, filepath.Join(dir, fmt.Sprintf("failover-%d-%d", round, i)))
 			if err != nil {
 				return all, fmt.Errorf("%s, leader %s: %w", c.name, p.fault, err)
 			}
@@ -108,36 +110,36 @@ func failover(ctx context.Context, o options, binary, dir string, say func(strin
 	return all, nil
 }
 
-// undergo takes one contender through one fault.
-func undergo(ctx context.Context, c contender, f fault, d drill, binary, dir string) (ordeal, error) {
+// runFault runs one contender through one fault.
+func runFault(ctx context.Context, c contender, f fault, d failoverPlan, binary, dir string) (failoverRun, error) {
 	if err := os.Mkdir(dir, 0o700); err != nil {
-		return ordeal{}, err
+		return failoverRun{}, err
 	}
 	t, err := c.start(ctx, binary, dir)
 	if err != nil {
-		return ordeal{}, err
+		return failoverRun{}, err
 	}
 	defer t.stop()
 	leader, err := t.leader(everyHost)
 	if err != nil {
-		return ordeal{}, err
+		return failoverRun{}, err
 	}
-	crowd := newCrowd(t, d, leader)
-	if err := crowd.press(ctx, f); err != nil {
-		return ordeal{}, err
+	clients := newFailoverClients(t, d, leader)
+	if err := clients.runLoad(ctx, f); err != nil {
+		return failoverRun{}, err
 	}
 	remaining := everyHost
 	if f == killed {
 		remaining = without(everyHost, leader)
 	}
-	return crowd.settle(ctx, remaining)
+	return clients.audit(ctx, remaining)
 }
 
-// press has all clients take while the fault comes and, if it does so, goes.
-func (c *crowd) press(ctx context.Context, f fault) error {
+// runLoad runs all clients during the fault.
+func (c *failoverClients) runLoad(ctx context.Context, f fault) error {
 	t := c.trio
 	return alongside(ctx, func() error {
-		if err := sleep(ctx, c.drill.before); err != nil {
+		if err := sleep(ctx, c.plan.before); err != nil {
 			return err
 		}
 		begin := time.Now()
@@ -145,39 +147,39 @@ func (c *crowd) press(ctx context.Context, f fault) error {
 		if f == killed {
 			t.servers[c.leader].stop()
 		}
-		c.strike(f, begin)
-		if err := sleep(ctx, c.drill.during); err != nil {
+		c.markFault(f, begin)
+		if err := sleep(ctx, c.plan.during); err != nil {
 			return err
 		}
 		if f == isolated {
 			t.network.Heal()
-			c.mend()
+			c.heal()
 		}
-		return sleep(ctx, c.drill.after)
-	}, c.takers()...)
+		return sleep(ctx, c.plan.after)
+	}, c.clientLoops()...)
 }
 
-// settle finds out what the servers know of what they granted, and empties every
-// key.
-func (c *crowd) settle(ctx context.Context, servers []int) (ordeal, error) {
+// audit compares the servers' counts with the permits granted, after it has emptied
+// every key.
+func (c *failoverClients) audit(ctx context.Context, servers []int) (failoverRun, error) {
 	if err := eventually(ctx, func() error { _, err := c.trio.leader(servers); return err }); err != nil {
-		return ordeal{}, err
+		return failoverRun{}, err
 	}
 	leader, err := c.trio.leader(servers)
 	if err != nil {
-		return ordeal{}, err
+		return failoverRun{}, err
 	}
 	conn, err := dial(c.trio.servers[leader].address)
 	if err != nil {
-		return ordeal{}, err
+		return failoverRun{}, err
 	}
 	defer conn.conn.Close()
 	conn.conn.SetDeadline(time.Now().Add(trioWait))
 	if c.firstElsewhere.Load() == 0 {
-		return ordeal{}, fmt.Errorf("no other server decided within %v", c.drill.during+c.drill.after)
+		return failoverRun{}, fmt.Errorf("no other server decided within %v", c.plan.during+c.plan.after)
 	}
-	result := ordeal{refused: c.refused.Load(), outage: time.Duration(c.firstElsewhere.Load())}
-	capacity := c.drill.capacity()
+	result := failoverRun{refused: c.refused.Load(), outage: time.Duration(c.firstElsewhere.Load())}
+	capacity := c.plan.capacity()
 	for key := range c.granted {
 		granted := c.granted[key].Load()
 		reply, err := conn.do(c.command(c.trio.peek, key, 0)...)
@@ -194,7 +196,7 @@ func (c *crowd) settle(ctx context.Context, servers []int) (ordeal, error) {
 				return result, err
 			}
 			if !allowed(reply) {
-				return result, fmt.Errorf("%d permits of %d that were left were answered %v", rest, capacity, reply)
+				return result, fmt.Errorf("the last %d permits of %d were answered %v", rest, capacity, reply)
 			}
 			granted += rest
 		}
@@ -205,5 +207,5 @@ func (c *crowd) settle(ctx context.Context, servers []int) (ordeal, error) {
 	return result, nil
 }
 
-// scatteredKeys draws keys, the same for a client in every run.
+// scatteredKeys draws random keys, the same for a client in every run.
 func scatteredKeys(client int) *rand.Rand { return rand.New(rand.NewPCG(1, uint64(client))) }

@@ -7,31 +7,30 @@ import (
 	"time"
 )
 
-// A flooding is what a flood of distinct keys did to a server that has a bound of
-// memory.
-type flooding struct {
+// A floodResult is the effect of a flood of distinct keys on a server with a memory
+// bound.
+type floodResult struct {
 	policy string // --on-full
 	bound  int64  // --max-memory, in bytes
-	// How long decisions on keys that were there before wait, round by round:
-	// without any load, under a load of such keys, and under the flood, which is
-	// of the same rate.
+	// Latency of decisions on existing keys, round by round: without load, under a
+	// load of existing keys, and under a flood of new keys at the same rate.
 	calm, loaded, flooded []latency
-	load, flood           []sample // what they cost the server
-	asked, refused        int64    // of the flood
+	load, flood           []sample // rate and cost on the server
+	asked, refused        int64    // requests of the flood
 	peak                  memoryPeak
-	live, intact          int // keys that nobody touched, and those as they were left
+	live, intact          int // keys not in the flood, and those of them that are unchanged
 }
 
 const (
-	// floodConnections and floodPipeline are those of the flood and of the load
-	// that it is held against.
+	// floodConnections and floodPipeline apply to the flood and to the load that is
+	// its baseline.
 	floodConnections = 2
 	floodPipeline    = 64
 )
 
 // measureFlood floods a limitsrv with keys, round by round.
-func measureFlood(ctx context.Context, b besiege, binary, policy string, say func(string, ...any)) (flooding, error) {
-	f := flooding{policy: policy, bound: int64(b.floodMemory) << 20, live: b.live}
+func measureFlood(ctx context.Context, b stressPlan, binary, policy string, say func(string, ...any)) (floodResult, error) {
+	f := floodResult{policy: policy, bound: int64(b.floodMemory) << 20, live: b.live}
 	s, err := startLimitsrv(ctx, binary, "--max-memory", fmt.Sprintf("%dmb", b.floodMemory), "--on-full", policy)
 	if err != nil {
 		return f, err
@@ -55,15 +54,15 @@ func measureFlood(ctx context.Context, b besiege, binary, policy string, say fun
 	return f, err
 }
 
-// round measures the three once, with one part of the flood's keys.
-func (f *flooding) round(ctx context.Context, s *side, b besiege, number int) error {
-	calm, err := watchOthers(ctx, s, b, b.existing, during(ctx, b.watch, pass))
+// round measures the three situations once, with one part of the flood's keys.
+func (f *floodResult) round(ctx context.Context, s *side, b stressPlan, number int) error {
+	calm, err := watchOthers(ctx, s, b, b.existing, during(ctx, b.watch, idle))
 	if err != nil {
 		return err
 	}
 	var load, wave stream
 	loaded, err := watchOthers(ctx, s, b, b.existing, during(ctx, b.watch, func(ctx context.Context) error {
-		return load.measure(s, func() error { return load.pour(ctx, s, b, scattered(b.existing)) })
+		return load.measure(s, func() error { return load.send(ctx, s, b, scattered(b.existing)) })
 	}))
 	if err != nil {
 		return err
@@ -72,7 +71,7 @@ func (f *flooding) round(ctx context.Context, s *side, b besiege, number int) er
 	from := b.existing + number*share
 	flooded, err := watchOthers(ctx, s, b, b.existing, func() error {
 		return alongside(ctx, func() error {
-			return wave.measure(s, func() error { return wave.pour(ctx, s, b, sequential(from, from+share, floodConnections)) })
+			return wave.measure(s, func() error { return wave.send(ctx, s, b, sequential(from, from+share, floodConnections)) })
 		}, func(ctx context.Context) error { return f.peak.follow(ctx, s) })
 	})
 	f.calm, f.loaded, f.flooded = append(f.calm, calm), append(f.loaded, loaded), append(f.flooded, flooded)
@@ -82,9 +81,8 @@ func (f *flooding) round(ctx context.Context, s *side, b besiege, number int) er
 	return err
 }
 
-// slower is how much longer the slowest hundredth waits in the flood than without,
-// round by round.
-func (f flooding) slower(without []latency) figure {
+// slower is the ratio of the p99 in the flood to the p99 without, of each round.
+func (f floodResult) slower(without []latency) figure {
 	var rounds []float64
 	for i := range f.flooded {
 		rounds = append(rounds, slowdown(without[i], f.flooded[i]))
@@ -92,13 +90,14 @@ func (f flooding) slower(without []latency) figure {
 	return figureOf(rounds)
 }
 
-// A stream is many requests at a fixed rate, in pipelines.
+// A stream is a load at a fixed rate, in pipelines.
 type stream struct {
 	replies, refused atomic.Int64
 	cost             sample
 }
 
-// measure has pour called and tells what it cost the server, with what others ask.
+// measure calls pour and records the rate and the CPU per decision of the server, which
+// includes the requests of other clients.
 func (t *stream) measure(s *side, pour func() error) error {
 	begin := time.Now()
 	before, err := s.cpu()
@@ -115,13 +114,13 @@ func (t *stream) measure(s *side, pour func() error) error {
 	return err
 }
 
-// pour sends requests at the rate of a flood until there are no more keys, or ctx
-// ends. A server that does not keep up is asked more slowly.
-func (t *stream) pour(ctx context.Context, s *side, b besiege, keysOf func(int) func() (int, bool)) error {
+// send sends requests at the rate of a flood until there are no more keys or ctx ends.
+// A server that does not keep up gets fewer.
+func (t *stream) send(ctx context.Context, s *side, b stressPlan, keysOf func(int) func() (int, bool)) error {
 	defer moreProcessors(floodConnections)()
 	ended := make(chan error, floodConnections)
 	for i := range floodConnections {
-		go func() { ended <- t.pourOne(ctx, s, b, keysOf(i)) }()
+		go func() { ended <- t.sendOn(ctx, s, b, keysOf(i)) }()
 	}
 	var failed error
 	for range floodConnections {
@@ -132,8 +131,8 @@ func (t *stream) pour(ctx context.Context, s *side, b besiege, keysOf func(int) 
 	return failed
 }
 
-// pourOne is one connection of pour.
-func (t *stream) pourOne(ctx context.Context, s *side, b besiege, next func() (int, bool)) error {
+// sendOn is one connection of send.
+func (t *stream) sendOn(ctx context.Context, s *side, b stressPlan, next func() (int, bool)) error {
 	conn, err := s.connect()
 	if err != nil {
 		return err
@@ -141,7 +140,7 @@ func (t *stream) pourOne(ctx context.Context, s *side, b besiege, next func() (i
 	defer conn.Close()
 	var (
 		request = newPipeline(s.commands[lastingBucket], floodPipeline)
-		seen    tally
+		seen    replyCounter
 		buf     = make([]byte, 64<<10)
 		every   = time.Duration(float64(floodConnections*floodPipeline) / float64(b.floodRate) * float64(time.Second))
 	)
@@ -151,7 +150,7 @@ func (t *stream) pourOne(ctx context.Context, s *side, b besiege, next func() (i
 			return nil
 		}
 		if late := time.Since(due); late > 0 {
-			due = due.Add(late) // what could not be sent is not made up for
+			due = due.Add(late) // missed requests are not made up for
 		}
 		sleepUntil(due)
 		conn.SetDeadline(time.Now().Add(lastReplyWait))
@@ -176,28 +175,29 @@ func (t *stream) pourOne(ctx context.Context, s *side, b besiege, next func() (i
 
 const (
 	liveLimit = 1000
-	// liveBlock is how many commands on live keys are sent at once.
+	// liveBlock is the number of commands on live keys per write.
 	liveBlock = 500
 )
 
-// liveKey is a key that nobody else asks for, and liveUse what of it is used.
+// liveKey names a key that no load uses, and liveUse is the number of its permits that
+// are used.
 func liveKey(i int) string { return fmt.Sprintf("live:%d", i) }
 func liveUse(i int) int    { return 1 + i%50 }
 
-// useKeys makes so many limits, each of which is used in part. A permit comes back
-// after two hours.
+// useKeys creates n limits, each of which is partly used. A permit is refilled after
+// two hours.
 func useKeys(s *side, n int) error {
 	return askInBlocks(s, n, func(i int) []string {
 		return []string{"RL.TOKEN", liveKey(i), fmt.Sprint(liveLimit), fmt.Sprintf("%d/100d", liveLimit), fmt.Sprint(liveUse(i))}
 	}, func(i int, reply any) error {
 		if !allowed(reply) {
-			return fmt.Errorf("%s: its first request is answered %v", liveKey(i), reply)
+			return fmt.Errorf("%s: the first request was answered %v", liveKey(i), reply)
 		}
 		return nil
 	})
 }
 
-// countIntact is how many of those limits are as useKeys left them.
+// countIntact returns the number of those limits that are unchanged since useKeys.
 func countIntact(s *side, n int) (intact int, err error) {
 	err = askInBlocks(s, n, func(i int) []string { return []string{"RL.PEEK", liveKey(i)} },
 		func(i int, reply any) error {
@@ -209,7 +209,7 @@ func countIntact(s *side, n int) (intact int, err error) {
 	return intact, err
 }
 
-// askInBlocks asks n commands, many at a time, and shows each reply.
+// askInBlocks sends n commands, in blocks of liveBlock, and calls see with each reply.
 func askInBlocks(s *side, n int, command func(int) []string, see func(int, any) error) error {
 	c, err := dial(s.address)
 	if err != nil {

@@ -10,10 +10,10 @@ import (
 	"time"
 )
 
-// generate loads s with l for as long as told, or until keysOf has no more keys.
-// Each connection sends a pipeline, waits for all of its replies, and sends the
-// next. keysOf makes the source of keys of a connection by its number; a source
-// says false when it is at its end.
+// generate loads s with l for the time lasting, or until keysOf has no more keys. Each
+// connection sends a pipeline, waits for all of its replies, and sends the next. keysOf
+// returns the source of keys of a connection by its number; a source returns false at
+// its end.
 func generate(
 	ctx context.Context, s *side, l load, lasting time.Duration, keysOf func(connection int) func() (int, bool),
 ) (outcome, error) {
@@ -49,8 +49,7 @@ func generate(
 	}, failed
 }
 
-// lastReplyWait is how long a connection whose time is over waits for the replies
-// to what it has sent.
+// lastReplyWait bounds the wait for outstanding replies at the end of a run.
 const lastReplyWait = 10 * time.Second
 
 // drive is one connection of generate. The histogram holds one latency for each
@@ -85,7 +84,7 @@ func drive(ctx context.Context, s *side, l load, next func() (int, bool)) (*hist
 	return own, nil
 }
 
-// readLines reads until so many lines have come. An error reply is an error.
+// readLines reads the given number of lines. An error reply is returned as an error.
 func readLines(conn net.Conn, buf []byte, lines int) error {
 	startsLine := true
 	for lines > 0 {
@@ -95,26 +94,26 @@ func readLines(conn net.Conn, buf []byte, lines int) error {
 		}
 		got := buf[:n]
 		if startsLine && got[0] == '-' || bytes.Contains(got, []byte("\n-")) {
-			return fmt.Errorf("answered an error: %q", got[:min(n, 200)])
+			return fmt.Errorf("error reply: %q", got[:min(n, 200)])
 		}
 		lines -= bytes.Count(got, []byte("\n"))
 		startsLine = got[n-1] == '\n'
 	}
 	if lines < 0 {
-		return fmt.Errorf("answered %d lines too many", -lines)
+		return fmt.Errorf("received %d surplus lines", -lines)
 	}
 	return nil
 }
 
-// A pipeline is the bytes of several equal commands, in which the keys' digits
-// are written anew for each sending.
+// A pipeline is the bytes of several equal commands, in which the keys' digits are
+// overwritten before each write.
 type pipeline struct {
 	bytes  []byte
 	length int // of one command
-	digits int // where in a command the digits of its key stand
+	digits int // offset of the key's digits in a command
 }
 
-// newPipeline makes a pipeline of n times command, whose key is keyPlace.
+// newPipeline returns a pipeline of n times command, with the key at keyPlace.
 func newPipeline(command []string, n int) *pipeline {
 	key := keyPrefix + strings.Repeat("0", keyDigits)
 	var args []string
@@ -129,7 +128,7 @@ func newPipeline(command []string, n int) *pipeline {
 	}
 }
 
-// fill writes keys into the commands and says for how many there were keys.
+// fill writes keys into the commands and returns the number of keys.
 func (p *pipeline) fill(next func() (int, bool)) int {
 	n := 0
 	for at := p.digits; at < len(p.bytes); at += p.length {
@@ -146,10 +145,10 @@ func (p *pipeline) fill(next func() (int, bool)) int {
 	return n
 }
 
-// first is the first n commands.
+// first returns the first n commands.
 func (p *pipeline) first(n int) []byte { return p.bytes[:n*p.length] }
 
-// sequential makes sources of keys that share from..to-1 out among connections.
+// sequential returns sources of keys that divide from..to-1 among connections.
 func sequential(from, to, connections int) func(int) func() (int, bool) {
 	return func(connection int) func() (int, bool) {
 		key := from + connection - connections
@@ -160,7 +159,7 @@ func sequential(from, to, connections int) func(int) func() (int, bool) {
 	}
 }
 
-// paced makes sources wait before they are ahead of so many keys per second.
+// paced limits each source to a number of keys per second.
 func paced(keysOf func(int) func() (int, bool), perSecond float64) func(int) func() (int, bool) {
 	return func(connection int) func() (int, bool) {
 		next, given, begin := keysOf(connection), 0, time.Now()
@@ -174,8 +173,7 @@ func paced(keysOf func(int) func() (int, bool), perSecond float64) func(int) fun
 	}
 }
 
-// following makes sources that follow a trace, each connection from its own
-// place in it, round and round.
+// following returns sources that repeat a trace, each connection from its own offset.
 func following(trace []uint32, connections int) func(int) func() (int, bool) {
 	return func(connection int) func() (int, bool) {
 		at := len(trace) / connections * connection

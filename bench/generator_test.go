@@ -28,7 +28,7 @@ func TestPipelineWritesKeys(t *testing.T) {
 	}
 }
 
-func TestSequentialSharesAllKeysOut(t *testing.T) {
+func TestSequentialCoversAllKeys(t *testing.T) {
 	var all []int
 	source := sequential(0, 10, 3)
 	for connection := range 3 {
@@ -43,7 +43,7 @@ func TestSequentialSharesAllKeysOut(t *testing.T) {
 	}
 }
 
-func TestFollowingGoesRound(t *testing.T) {
+func TestFollowingRepeatsItsTrace(t *testing.T) {
 	next := following([]uint32{1, 2, 3, 4}, 2)(1)
 	var got []int
 	for range 5 {
@@ -60,7 +60,7 @@ func TestReadLines(t *testing.T) {
 		name   string
 		pieces []string
 		lines  int
-		want   string // in the error; empty: none
+		want   string // substring of the error; empty: no error
 	}{
 		{"a reply in pieces", []string{"*2\r\n:1", "\r\n:-1\r\n"}, 3, ""},
 		{"two replies at once", []string{"*1\r\n:1\r\n*1\r\n:1\r\n"}, 4, ""},
@@ -68,7 +68,7 @@ func TestReadLines(t *testing.T) {
 		{"an error at the start of a piece", []string{":1\r\n", "-ERR no\r\n"}, 2, "-ERR no"},
 		{"an error within", []string{":1\r\n-ERR no\r\n"}, 2, "-ERR no"},
 		{"a minus where a piece begins", []string{":", "-1\r\n"}, 1, ""},
-		{"too much", []string{":1\r\n:2\r\n"}, 1, "too many"},
+		{"too much", []string{":1\r\n:2\r\n"}, 1, "surplus"},
 		{"too little", []string{":1\r\n"}, 2, "EOF"},
 	} {
 		here, there := net.Pipe()

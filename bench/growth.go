@@ -6,34 +6,34 @@ import (
 	"time"
 )
 
-// A stage is what a server holds after it has grown to some number of keys.
+// A stage is the memory of a server that has grown to some number of keys.
 type stage struct {
-	keys         int     // as asked for
-	bytesPerKey  float64 // resident, beyond what it held empty, over the keys that are there
-	growthPerSec float64 // decisions per second while it grew to here
+	keys         int     // as requested
+	bytesPerKey  float64 // growth of resident memory since it was empty, per key held
+	growthPerSec float64 // decisions per second during the growth to this stage
 }
 
-// A growth is how one side fared from empty to full.
+// A growth is the measurements of one side from empty to full.
 type growth struct {
 	stages []stage
-	// calm is what a prober saw under load on keys that are there already: what
-	// the machine itself does to latency. pause is the same while keys were added.
+	// calm is the latency of a prober under a load on existing keys: the noise of the
+	// machine. pause is its latency while keys are added.
 	calm, pause latency
 }
 
 const (
-	// settle is how long a server may tidy up before its memory is read.
+	// settle is the time for background work before memory is measured.
 	settle = 2 * time.Second
-	// calmFor is how long the prober looks at a table that does not grow.
-	calmFor = 5 * time.Second
-	// growthShare is the share of what a server can take at which it grows on: the
-	// cores must have room for the prober, or its wait tells how they are shared.
+	// calmDuration is the duration of the baseline on a table that does not grow.
+	calmDuration = 5 * time.Second
+	// growthShare is the load during growth as a share of the server's capacity. The
+	// prober needs free CPU, or its latency would measure the scheduler.
 	growthShare = 0.5
 )
 
-// grow fills s, which is empty, up to each of sizes and reads its memory there: up
-// to the first as fast as it goes, and from there on, while a prober watches, at a
-// steady growthShare of that.
+// grow fills s, which is empty, up to each of sizes and measures its memory there: up
+// to the first size at full speed, and from there on at growthShare of that speed,
+// while a prober runs.
 func grow(ctx context.Context, s *side, sizes []int, say func(string, ...any)) (growth, error) {
 	var g growth
 	empty, err := s.residentBytes()
@@ -46,7 +46,7 @@ func grow(ctx context.Context, s *side, sizes []int, say func(string, ...any)) (
 		if i == 0 {
 			if o, err = fill(ctx, s, tokenBucket, size); err == nil {
 				steady = growthShare * o.perSecond
-				g.calm, err = probeDuring(ctx, s, func() error { return calmly(ctx, s, size, steady) })
+				g.calm, err = probeDuring(ctx, s, func() error { return loadExisting(ctx, s, size, steady) })
 			}
 		} else {
 			var seen latency
@@ -56,7 +56,7 @@ func grow(ctx context.Context, s *side, sizes []int, say func(string, ...any)) (
 		if err != nil {
 			return g, fmt.Errorf("%s, growing to %d keys: %w", s.name, size, err)
 		}
-		st, err := weigh(s, empty)
+		st, err := readMemory(s, empty)
 		if err != nil {
 			return g, err
 		}
@@ -67,21 +67,22 @@ func grow(ctx context.Context, s *side, sizes []int, say func(string, ...any)) (
 	return g, nil
 }
 
-// calmly loads s for a while with keys that are there.
-func calmly(ctx context.Context, s *side, keys int, rate float64) error {
+// loadExisting loads s for calmDuration with existing keys.
+func loadExisting(ctx context.Context, s *side, keys int, rate float64) error {
 	l := load{tokenBucket, uniform, fillConnections, fillPipeline, keys}
-	_, err := generate(ctx, s, l, calmFor, paced(sequential(0, keys, l.connections), rate/fillConnections))
+	_, err := generate(ctx, s, l, calmDuration, paced(sequential(0, keys, l.connections), rate/fillConnections))
 	return err
 }
 
-// growTo adds the keys that are behind so many, until there are size.
+// growTo adds keys have..size-1.
 func growTo(ctx context.Context, s *side, have, size int, rate float64) (outcome, error) {
 	l := load{tokenBucket, uniform, fillConnections, fillPipeline, size}
 	return generate(ctx, s, l, fillWait, paced(sequential(have, size, l.connections), rate/fillConnections))
 }
 
-// weigh reads the memory of a server that held so many bytes when it was empty.
-func weigh(s *side, empty int64) (stage, error) {
+// readMemory measures the memory per key of a server that used empty bytes without
+// keys.
+func readMemory(s *side, empty int64) (stage, error) {
 	time.Sleep(settle)
 	n, err := s.keys()
 	if err != nil {

@@ -5,9 +5,11 @@ import (
 	"time"
 )
 
-// A histogram counts latencies in buckets of a width of at most 1/128 of their
-// value, from a nanosecond to 70 seconds; longer ones count as that.
-// The zero value is empty. One goroutine at a time may use it.
+// A histogram counts latencies in buckets of a width of at most 1/128 of their value,
+// from a nanosecond to 70 seconds; longer ones count as 70 seconds. The zero value is
+// empty.
+//
+// Concurrency: one goroutine at a time.
 type histogram struct {
 	counts [(histogramBits - subBits + 1) << subBits]int64
 	total  int64
@@ -32,8 +34,8 @@ func (h *histogram) merge(other *histogram) {
 	h.total += other.total
 }
 
-// quantile is the least bucket bound that a share q, 0 to 1, of the latencies
-// does not exceed; 0 if there are none.
+// quantile returns the least bucket bound that is not exceeded by a share q, 0 to 1, of
+// the latencies; 0 if the histogram is empty.
 func (h *histogram) quantile(q float64) time.Duration {
 	want := int64(q*float64(h.total) + 0.999999)
 	seen := int64(0)
@@ -46,25 +48,25 @@ func (h *histogram) quantile(q float64) time.Duration {
 	return 0
 }
 
-// bucketOf numbers the buckets in order of latency: below 1<<subBits one each,
-// above it 1<<subBits for each power of two.
+// bucketOf numbers the buckets in order of latency: one per nanosecond below
+// 1<<subBits, and 1<<subBits per power of two above.
 func bucketOf(latency time.Duration) int {
 	v := uint64(min(max(latency, 0), 1<<histogramBits-1))
 	shift := max(0, bits.Len64(v)-1-subBits)
 	return shift<<subBits + int(v>>shift)
 }
 
-// boundOf is the largest latency in a bucket.
+// boundOf returns the largest latency of a bucket.
 func boundOf(bucket int) time.Duration {
 	shift := max(0, bucket>>subBits-1)
 	return time.Duration((bucket-shift<<subBits+1)<<shift - 1)
 }
 
-// A latency sums up how long requests waited. Each figure is up to 1/128 above
-// the truth.
+// A latency summarizes the latencies of requests. Each figure is too high by up to
+// 1/128.
 type latency struct{ p50, p99, p999, worst time.Duration }
 
-// latencyOf reads the figures off seen.
+// latencyOf returns the quantiles of seen.
 func latencyOf(seen *histogram) latency {
 	return latency{seen.quantile(0.5), seen.quantile(0.99), seen.quantile(0.999), seen.quantile(1)}
 }

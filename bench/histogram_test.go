@@ -61,7 +61,7 @@ func TestHistogramQuantileIsNeverTooLow(t *testing.T) {
 	}
 }
 
-func TestHistogramWeighs(t *testing.T) {
+func TestHistogramAddsSeveral(t *testing.T) {
 	var h histogram
 	h.add(time.Microsecond, 98)
 	h.add(time.Millisecond, 2)

@@ -8,10 +8,11 @@ import (
 	"time"
 )
 
-// info are the fields of an INFO reply by their names.
+// info is the fields of an INFO reply by name.
 type info map[string]string
 
-// parseInfo reads lines "name:value"; others are headings, which begin with #, or empty.
+// parseInfo parses lines "name:value". It ignores headings, which begin with #, and
+// empty lines.
 func parseInfo(text string) info {
 	all := info{}
 	for line := range strings.Lines(text) {
@@ -23,7 +24,8 @@ func parseInfo(text string) info {
 	return all
 }
 
-// saving says whether the server writes a snapshot or a log anew, or is about to.
+// saving reports whether the server is writing a snapshot or rewriting its log, or has
+// scheduled that.
 func (i info) saving() bool {
 	for _, name := range []string{
 		"rdb_bgsave_in_progress", "aof_rewrite_in_progress", "aof_rewrite_scheduled",
@@ -35,7 +37,7 @@ func (i info) saving() bool {
 	return false
 }
 
-// failing names a way of keeping state that the server says has failed, if any.
+// failing returns an error that names a failed way of persistence, if any.
 func (i info) failing() error {
 	for _, name := range []string{"rdb_last_bgsave_status", "aof_last_bgrewrite_status", "aof_last_write_status"} {
 		if value, ok := i[name]; ok && value != "ok" {
@@ -45,8 +47,8 @@ func (i info) failing() error {
 	return nil
 }
 
-// copied is how much memory the last process that the server forked for a
-// snapshot had to itself at the end, in bytes; 0 where none is forked.
+// copied returns the private memory, in bytes, of the last process that the server
+// forked for a snapshot, at its end; 0 for a server that does not fork.
 func (i info) copied() (int64, error) {
 	text, ok := i["rdb_last_cow_size"]
 	if !ok {
@@ -59,7 +61,7 @@ func (i info) copied() (int64, error) {
 	return n, nil
 }
 
-// persistence asks for what INFO tells about it.
+// persistence returns the section persistence of INFO.
 func (s *side) persistence() (info, error) {
 	reply, err := s.ask("INFO", "persistence")
 	if err != nil {
@@ -72,7 +74,7 @@ func (s *side) persistence() (info, error) {
 	return parseInfo(text), nil
 }
 
-// number is one field that is a number.
+// number returns the value of an integer field.
 func (i info) number(name string) (int64, error) {
 	n, err := strconv.ParseInt(i[name], 10, 64)
 	if err != nil {
@@ -81,7 +83,7 @@ func (i info) number(name string) (int64, error) {
 	return n, nil
 }
 
-// figure asks for one number that INFO tells.
+// figure returns an integer field of INFO.
 func (s *side) figure(name string) (int64, error) {
 	reply, err := s.ask("INFO")
 	if err != nil {
@@ -96,13 +98,14 @@ func (s *side) figure(name string) (int64, error) {
 }
 
 const (
-	// restWait bounds how long a server may take to write its state.
+	// restWait bounds the time to write a snapshot.
 	restWait = 5 * time.Minute
-	// restPoll is how often it is asked whether it is done.
+	// restPoll is the polling interval for its end.
 	restPoll = 10 * time.Millisecond
 )
 
-// rest waits until s writes no snapshot; it is an error if the last one failed.
+// rest waits until s is not writing a snapshot. It returns an error if the last
+// snapshot failed.
 func (s *side) rest(ctx context.Context) error {
 	for deadline := time.Now().Add(restWait); time.Now().Before(deadline); time.Sleep(restPoll) {
 		if ctx.Err() != nil {
@@ -119,8 +122,8 @@ func (s *side) rest(ctx context.Context) error {
 	return fmt.Errorf("%s still writes a snapshot after %v", s.name, restWait)
 }
 
-// save has s write its state by a command that does so in the background, and
-// waits for it. It tells how long that took, to a restPoll.
+// save runs a command that writes the state in the background, waits for its end, and
+// returns its duration, with a resolution of restPoll.
 func (s *side) save(ctx context.Context, command string) (time.Duration, error) {
 	if err := s.rest(ctx); err != nil {
 		return 0, err
@@ -133,8 +136,9 @@ func (s *side) save(ctx context.Context, command string) (time.Duration, error) 
 	return time.Since(begin), err
 }
 
-// shutDown ends s by the command for it and tells how long that took. Nothing
-// else may be under way.
+// shutDown stops s by SHUTDOWN and returns the duration.
+//
+// Requires: no other requests are in progress.
 func (s *side) shutDown() (time.Duration, error) {
 	begin := time.Now()
 	c, err := dial(s.address)

@@ -2,14 +2,14 @@ package main
 
 import "testing"
 
-func TestInfoTellsWhatIsUnderWay(t *testing.T) {
+func TestInfoOfPersistence(t *testing.T) {
 	for _, tt := range []struct {
 		name, text string
 		saving     bool
 		failing    string
 		copied     int64 // -1: an error
 	}{
-		{"nothing kept", "", false, "", 0},
+		{"no persistence", "", false, "", 0},
 		{
 			"at rest",
 			"# Persistence\r\nloading:0\r\nrdb_bgsave_in_progress:0\r\nrdb_last_bgsave_status:ok\r\naof_rewrite_in_progress:0\r\n" +
@@ -17,13 +17,13 @@ func TestInfoTellsWhatIsUnderWay(t *testing.T) {
 			false, "", 4096,
 		},
 		{"a snapshot", "rdb_bgsave_in_progress:1\r\n", true, "", 0},
-		{"a log written anew", "aof_rewrite_in_progress:1\r\n", true, "", 0},
-		{"a log to be written anew", "aof_rewrite_scheduled:1\r\n", true, "", 0},
+		{"a log rewrite", "aof_rewrite_in_progress:1\r\n", true, "", 0},
+		{"a scheduled log rewrite", "aof_rewrite_scheduled:1\r\n", true, "", 0},
 		{
 			"a failed snapshot", "rdb_last_bgsave_status:err\r\n",
 			false, "INFO persistence says rdb_last_bgsave_status:err", 0,
 		},
-		{"a size that is none", "rdb_last_cow_size:x\r\n", false, "", -1},
+		{"a malformed size", "rdb_last_cow_size:x\r\n", false, "", -1},
 	} {
 		got := parseInfo(tt.text)
 		if saving := got.saving(); saving != tt.saving {

@@ -6,16 +6,16 @@ import (
 	"time"
 )
 
-// A load is what a server is asked, by how many, and how.
+// A load is the requests to a server: their algorithm, keys and concurrency.
 type load struct {
 	algorithm    algorithm
 	distribution distribution
 	connections  int
-	pipeline     int // requests that a connection sends before it waits
+	pipeline     int // requests per write of a connection
 	keys         int
 }
 
-// A distribution is how often each key is asked for.
+// A distribution is the frequency distribution of keys.
 type distribution string
 
 const (
@@ -28,8 +28,8 @@ func (l load) String() string {
 	return fmt.Sprintf("%s, %s, %d conn, pipeline %d", l.algorithm, l.distribution, l.connections, l.pipeline)
 }
 
-// An outcome is what a load generator saw. The latencies are of the time that a
-// client waits; pipelined, that is from the sending of the pipeline.
+// An outcome is the result of a load generator. The latencies are those of clients; for
+// pipelines, from the sending of the pipeline.
 type outcome struct {
 	decisions      int64
 	perSecond      float64
@@ -47,11 +47,11 @@ type meter struct {
 	side    *side
 	load    load
 	lasting time.Duration
-	trace   []uint32 // of the keys, for Zipf
-	rate    float64  // decisions per second last seen, for the size of the next run
+	trace   []uint32 // of keys, for zipf only
+	rate    float64  // decisions per second of the last run, for the size of the next
 }
 
-// warm runs briefly, unmeasured, to learn how fast the side is.
+// warm runs briefly, unmeasured, to find the speed of the side.
 func (m *meter) warm(ctx context.Context) error {
 	m.rate = 1
 	o, err := m.run(ctx, min(m.lasting, time.Second))
@@ -59,7 +59,7 @@ func (m *meter) warm(ctx context.Context) error {
 	return err
 }
 
-// measure is one run.
+// measure measures one run.
 func (m *meter) measure(ctx context.Context) (sample, error) {
 	before, err := m.side.cpu()
 	if err != nil {
@@ -77,11 +77,11 @@ func (m *meter) measure(ctx context.Context) (sample, error) {
 	return sample{o, (after - before) / time.Duration(max(1, o.decisions))}, nil
 }
 
-// turnovers is how many times at least every connection sends its pipeline in a
-// run of redis-benchmark, which is told a number of requests, not a time.
+// turnovers is the minimum number of pipelines per connection in a run of
+// redis-benchmark, which takes a number of requests, not a duration.
 const turnovers = 8
 
-// run is made by redis-benchmark where that can make the load.
+// run uses redis-benchmark, except for loads that it can't generate.
 func (m *meter) run(ctx context.Context, lasting time.Duration) (outcome, error) {
 	if m.load.distribution == zipf {
 		return generate(ctx, m.side, m.load, lasting, following(m.trace, m.load.connections))

@@ -8,23 +8,23 @@ import (
 	"time"
 )
 
-// A longPipeline is what became of many commands that were sent in one go.
+// A longPipeline is the result of one pipeline of many commands.
 type longPipeline struct {
 	commands       int
-	late           bool // nothing was read until all was sent
-	answered       int  // in order, from the first on
+	late           bool // replies are read only after the last command was sent
+	answered       int  // replies in the right order, from the first
 	took           time.Duration
 	problem        error
-	before, during latency // of others
-	grown          int64   // resident bytes at most, beyond before
+	before, during latency // of other clients
+	grown          int64   // increase of resident bytes at the peak
 }
 
-// pipelineKey is the bucket that all of them ask for.
+// pipelineKey is the bucket of all commands of the pipeline.
 const pipelineKey = "pipeline"
 
-// measureLongPipeline sends one pipeline. Each reply has one permit less than the
-// last, or is none of it.
-func measureLongPipeline(ctx context.Context, b besiege, binary string, late bool) (longPipeline, error) {
+// measureLongPipeline sends one pipeline. The remaining permits in each reply must be
+// one less than in the last.
+func measureLongPipeline(ctx context.Context, b stressPlan, binary string, late bool) (longPipeline, error) {
 	got := longPipeline{commands: b.commands, late: late}
 	s, before, resident, err := b.begin(ctx, binary)
 	if err != nil {
@@ -49,7 +49,7 @@ func measureLongPipeline(ctx context.Context, b besiege, binary string, late boo
 	return got, err
 }
 
-// send sends the bytes of a pipeline and reads the replies, beside or after it.
+// send sends the bytes of a pipeline and reads the replies, concurrently or afterwards.
 func (p *longPipeline) send(s *side, all []byte, limit int) error {
 	c, err := dial(s.address)
 	if err != nil {

@@ -1,13 +1,15 @@
-// Command bench measures limitsrv beside Redis with the Lua scripts that it
-// replaces, on this machine and in one go, and prints a table.
+// Command bench measures limitsrv beside Redis with the Lua scripts that it replaces,
+// on one machine in one run, and prints a table.
 //
-// The servers run on free ports of loopback and are loaded in turn, A B A B, so
-// that what disturbs the machine disturbs all. They keep no state but where that
-// is what is measured; it is then on a disk. The load generator is redis-benchmark wherever that can make the load, and the
-// one in generator.go for keys that are not uniform. Both sides are asked for the
-// same limits of the same keys by the same generator.
+// The servers run on free loopback ports and are loaded alternately, A B A B, so that a
+// disturbance of the machine affects both. They keep state only in the parts that
+// measure persistence, and then on a disk. The load generator is redis-benchmark
+// wherever it can produce the load, otherwise the one in generator.go, for example for
+// keys that are not uniform. Both sides get the same limits of the same keys from the
+// same generator.
 //
-// It imports nothing of the server: that is built and run as anybody would.
+// bench imports nothing of the server. It builds the server and runs it as a user
+// would.
 package main
 
 import (
@@ -27,14 +29,14 @@ import (
 )
 
 func main() {
-	runtime.LockOSThread() // see dieWithParent
+	runtime.LockOSThread() // see killWithParent
 	ctx, stop := signal.NotifyContext(context.Background(), os.Interrupt, syscall.SIGTERM, syscall.SIGHUP)
 	defer stop()
 	os.Exit(run(ctx, os.Args[1:], os.Stdout, os.Stderr))
 }
 
-// run is the program; it gives the exit code: 0, 1 if it could not measure, 2 for
-// a wrong command line.
+// run is the program. It returns the exit code: 0, 1 if a measurement failed, 2 for a
+// wrong command line.
 func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	o, err := parseOptions(args, stderr)
 	if errors.Is(err, flag.ErrHelp) {
@@ -55,7 +57,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 		err = r.write(stdout, o)
 	}
 	if cause := context.Cause(ctx); cause != nil {
-		err = cause // whatever failed then did so since its servers were killed
+		err = cause // the error follows from the servers' being killed
 	}
 	if err != nil {
 		fmt.Fprintln(stderr, "bench:", err)
@@ -64,7 +66,7 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// measure runs the parts that o asks for.
+// measure runs the parts selected by o.
 func measure(ctx context.Context, o options, say func(string, ...any)) (report, error) {
 	r := report{setting: setting(o)}
 	if err := haveRedis(); err != nil {
@@ -81,7 +83,7 @@ func measure(ctx context.Context, o options, say func(string, ...any)) (report, 
 		return r, fmt.Errorf("go build limitsrv/cmd/limitsrv: %w: %s", err, lastLine(string(out)))
 	}
 	if slices.Contains(o.parts, partThroughput) {
-		if r.duels, err = measureThroughput(ctx, o, binary, dir, say); err != nil {
+		if r.pairs, err = measureThroughput(ctx, o, binary, dir, say); err != nil {
 			return r, err
 		}
 	}
@@ -104,12 +106,12 @@ func measure(ctx context.Context, o options, say func(string, ...any)) (report, 
 		}
 	}
 	if slices.Contains(o.parts, partFailover) {
-		if r.plights, err = failover(ctx, o, binary, dir, say); err != nil {
+		if r.failovers, err = failover(ctx, o, binary, dir, say); err != nil {
 			return r, err
 		}
 	}
 	if slices.Contains(o.parts, partSiege) {
-		r.siege, err = measureSiege(ctx, o, binary, dir, say)
+		r.stress, err = measureStress(ctx, o, binary, dir, say)
 	}
 	return r, err
 }
@@ -124,31 +126,31 @@ func (r *report) measureState(ctx context.Context, o options, binary string, say
 	say("state goes to %s: %s", d.dir, d)
 	r.disk = &d
 	if slices.Contains(o.parts, partDurability) {
-		if r.standings, err = durability(ctx, o, binary, d, say); err != nil {
+		if r.durabilities, err = durability(ctx, o, binary, d, say); err != nil {
 			return err
 		}
 	}
 	if slices.Contains(o.parts, partSnapshot) {
-		ours, err := preserve(ctx, o, ourKeeper, binary, d, say)
+		ours, err := measureSnapshots(ctx, o, ourSnapshotServer, binary, d, say)
 		if err != nil {
 			return err
 		}
-		theirs, err := preserve(ctx, o, theirKeeper, binary, d, say)
+		theirs, err := measureSnapshots(ctx, o, theirSnapshotServer, binary, d, say)
 		if err != nil {
 			return err
 		}
-		r.ourKeeping, r.theirKeeping = &ours, &theirs
+		r.ourSnapshots, r.theirSnapshots = &ours, &theirs
 	}
 	if slices.Contains(o.parts, partCluster) {
-		if r.teams, err = measureCluster(ctx, o, binary, d, say); err != nil {
+		if r.deployments, err = measureCluster(ctx, o, binary, d, say); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// measureThroughput starts both sides for throughput.
-func measureThroughput(ctx context.Context, o options, binary, dir string, say func(string, ...any)) ([]duel, error) {
+// measureThroughput starts both sides and runs throughput.
+func measureThroughput(ctx context.Context, o options, binary, dir string, say func(string, ...any)) ([]pairedRuns, error) {
 	ours, err := startLimitsrv(ctx, binary)
 	if err != nil {
 		return nil, err
@@ -162,7 +164,7 @@ func measureThroughput(ctx context.Context, o options, binary, dir string, say f
 	return throughput(ctx, o, ours, theirs, say)
 }
 
-// measureGrowth starts one side for grow.
+// measureGrowth starts one side and runs grow.
 func measureGrowth(ctx context.Context, o options, say func(string, ...any), start func() (*side, error)) (growth, error) {
 	s, err := start()
 	if err != nil {

@@ -11,7 +11,7 @@ import (
 	"time"
 )
 
-// options say what is measured, and how long.
+// options select the measurements and their durations.
 type options struct {
 	parts         list[string]
 	algorithms    list[algorithm]
@@ -25,8 +25,8 @@ type options struct {
 	snapshotKeys  int
 	rate          int
 	watch         time.Duration
-	drill         drill
-	siege         besiege
+	failover      failoverPlan
+	stress        stressPlan
 	arrivals      int
 	data          string
 	timeout       time.Duration
@@ -45,7 +45,7 @@ const (
 	partSiege      = "siege"
 )
 
-// defaults are what is measured for the README.
+// defaults are the options of the README's figures.
 var defaults = options{
 	parts:         list[string]{partThroughput, partGrowth, partDurability, partSnapshot, partCluster, partFailover, partSiege},
 	algorithms:    list[algorithm]{tokenBucket, slidingLog},
@@ -59,14 +59,14 @@ var defaults = options{
 	snapshotKeys:  10_000_000,
 	rate:          20_000,
 	watch:         10 * time.Second,
-	drill:         longDrill,
-	siege:         longSiege,
+	failover:      defaultFailover,
+	stress:        longStress,
 	arrivals:      100_000,
 	timeout:       2 * time.Hour,
 }
 
-// smoke is what -quick measures: that everything runs but for what takes long
-// whatever is done, and nothing that means anything.
+// smoke are the options of -quick: a check that every part runs, except for failover,
+// which has a fixed duration. Its figures mean nothing.
 var smoke = options{
 	parts:         list[string]{partThroughput, partGrowth, partDurability, partSnapshot, partCluster, partSiege},
 	algorithms:    defaults.algorithms,
@@ -80,15 +80,15 @@ var smoke = options{
 	snapshotKeys:  10_000,
 	rate:          5000,
 	watch:         200 * time.Millisecond,
-	drill:         longDrill,
-	siege:         shortSiege,
+	failover:      defaultFailover,
+	stress:        shortStress,
 	arrivals:      5000,
 	timeout:       10 * time.Minute,
 	quick:         true,
 }
 
-// parseOptions reads the command line. -quick changes what the others default to,
-// wherever it stands.
+// parseOptions parses the command line. -quick changes the defaults of all other flags,
+// regardless of its position.
 func parseOptions(args []string, out io.Writer) (options, error) {
 	o := defaults
 	if slices.ContainsFunc(args, func(a string) bool { return a == "-quick" || a == "--quick" }) {
@@ -103,35 +103,35 @@ func parseOptions(args []string, out io.Writer) (options, error) {
 	flags.Var(&o.parts, "only", "the `parts` to run: throughput, growth (memory per key, pauses),\n"+
 		"durability (speed by fsync), snapshot (pauses, disk, restarts),\n"+
 		"cluster (speed of three nodes), failover (of three servers, beside Redis with Sentinel),\n"+
-		"siege (many connections, key floods, clients that do harm)")
+		"siege (many connections, key floods, hostile clients)")
 	flags.Var(&o.algorithms, "algorithms", "`names`: token, log")
 	flags.Var(&o.distributions, "distributions", "of keys, `names`: uniform, zipf")
 	flags.Var(&o.connections, "conns", "`numbers` of connections")
 	flags.Var(&o.pipelines, "pipelines", "`depths`: requests that a connection sends before it waits")
-	flags.IntVar(&o.keys, "keys", o.keys, "how many keys the throughput and the durability are measured over")
-	flags.IntVar(&o.rounds, "rounds", o.rounds, "runs of each load on each side, and snapshots of each")
-	flags.DurationVar(&o.duration, "duration", o.duration, "of one run, about")
-	flags.Var(&o.sizes, "sizes", "`numbers` of keys, rising, at which memory is read")
-	flags.IntVar(&o.snapshotKeys, "snapshot-keys", o.snapshotKeys, "how many keys a snapshot holds")
+	flags.IntVar(&o.keys, "keys", o.keys, "number of keys for throughput and durability")
+	flags.IntVar(&o.rounds, "rounds", o.rounds, "runs of each load on each side, and number of snapshots of each")
+	flags.DurationVar(&o.duration, "duration", o.duration, "approximate duration of one run")
+	flags.Var(&o.sizes, "sizes", "ascending `numbers` of keys at which memory is measured")
+	flags.IntVar(&o.snapshotKeys, "snapshot-keys", o.snapshotKeys, "number of keys in a snapshot")
 	flags.IntVar(&o.rate, "rate", o.rate, "decisions per second while snapshots are written")
 	flags.IntVar(&o.arrivals, "arrivals", o.arrivals, "decisions per second for the latency of three nodes")
-	flags.IntVar(&o.siege.connections, "siege-conns", o.siege.connections, "connections of a siege")
-	flags.IntVar(&o.siege.floodKeys, "flood-keys", o.siege.floodKeys, "distinct keys of each flood")
-	flags.DurationVar(&o.watch, "watch", o.watch, "how long that is watched before a snapshot, and a load runs before a kill")
+	flags.IntVar(&o.stress.connections, "siege-conns", o.stress.connections, "number of connections of the part siege")
+	flags.IntVar(&o.stress.floodKeys, "flood-keys", o.stress.floodKeys, "distinct keys of each flood")
+	flags.DurationVar(&o.watch, "watch", o.watch, "duration of that load before a snapshot, and of the load before a kill")
 	flags.StringVar(&o.data, "data", "", "a `directory` on the disk for state (default that for temporary files)")
-	flags.DurationVar(&o.timeout, "timeout", o.timeout, "after which all is given up")
-	flags.BoolVar(&o.quick, "quick", o.quick, "try everything out in a minute; the figures mean nothing")
+	flags.DurationVar(&o.timeout, "timeout", o.timeout, "time limit of the whole run")
+	flags.BoolVar(&o.quick, "quick", o.quick, "run everything within a minute; the figures mean nothing")
 	flags.BoolVar(&o.markdown, "markdown", false, "print Markdown")
 	if err := flags.Parse(args); err != nil {
 		return o, err
 	}
 	if flags.NArg() > 0 {
-		return o, fmt.Errorf("there are no arguments but flags, got %q", flags.Arg(0))
+		return o, fmt.Errorf("unexpected argument %q", flags.Arg(0))
 	}
 	return o, o.check()
 }
 
-// check holds every value against what it may be.
+// check checks the range of every value.
 func (o options) check() error {
 	switch {
 	case !subset(o.parts, defaults.parts):
@@ -141,15 +141,15 @@ func (o options) check() error {
 	case !subset(o.distributions, defaults.distributions):
 		return fmt.Errorf("-distributions may name %v, got %v", defaults.distributions, o.distributions)
 	case !slices.IsSorted(o.sizes):
-		return fmt.Errorf("-sizes must rise, got %v", o.sizes)
+		return fmt.Errorf("-sizes must be ascending, got %v", o.sizes)
 	case min(o.rounds, o.keys, o.snapshotKeys, o.rate, o.arrivals) < 1 || min(o.duration, o.watch, o.timeout) <= 0:
 		return errors.New("-rounds, -keys, -snapshot-keys, -rate, -arrivals, -duration, -watch and -timeout must be above 0")
 	}
-	if n := o.siege.connections; n < 1 || n > maxSiegeConnections {
-		return fmt.Errorf("-siege-conns must be 1 to %d, got %d", maxSiegeConnections, n)
+	if n := o.stress.connections; n < 1 || n > maxStressConnections {
+		return fmt.Errorf("-siege-conns must be 1 to %d, got %d", maxStressConnections, n)
 	}
-	if n := o.siege.floodKeys; n < o.siege.floodRounds {
-		return fmt.Errorf("-flood-keys must be at least one for each of %d rounds, got %d", o.siege.floodRounds, n)
+	if n := o.stress.floodKeys; n < o.stress.floodRounds {
+		return fmt.Errorf("-flood-keys must be at least one for each of %d rounds, got %d", o.stress.floodRounds, n)
 	}
 	for _, n := range slices.Concat(o.connections, o.pipelines, o.sizes) {
 		if n < 1 {
@@ -159,7 +159,7 @@ func (o options) check() error {
 	return nil
 }
 
-// loads are all that the throughput is measured under.
+// loads returns all loads of the throughput part.
 func (o options) loads() []load {
 	var all []load
 	for _, a := range o.algorithms {
@@ -174,15 +174,15 @@ func (o options) loads() []load {
 	return all
 }
 
-// subset says whether some, at least one, are all among known.
+// subset reports whether some is not empty and all of it is in known.
 func subset[T comparable](some, known []T) bool {
 	return len(some) > 0 && !slices.ContainsFunc(some, func(v T) bool { return !slices.Contains(known, v) })
 }
 
-// A list is a flag of several values, written with commas between.
+// A list is a flag of several values, separated by commas.
 type list[T ~string | ~int] []T
 
-// String writes it as Set reads it.
+// String formats the list in the form that Set parses.
 func (l *list[T]) String() string {
 	var words []string
 	for _, v := range *l {

@@ -20,20 +20,20 @@ func TestParseOptions(t *testing.T) {
 	}
 }
 
-func TestQuickIsOverruledWhereverItStands(t *testing.T) {
+func TestFlagsOverrideQuickInAnyOrder(t *testing.T) {
 	o, err := parseOptions([]string{"-rounds", "5", "-quick"}, io.Discard)
 	if err != nil || o.rounds != 5 || o.keys != smoke.keys || !o.quick {
-		t.Errorf("parseOptions = %+v, %v, want what -quick says but 5 rounds", o, err)
+		t.Errorf("parseOptions = %+v, %v, want the values of -quick with 5 rounds", o, err)
 	}
 }
 
-func TestParseOptionsRefuses(t *testing.T) {
+func TestParseOptionsRejects(t *testing.T) {
 	for _, args := range [][]string{
 		{"-only", "speed"}, {"-algorithms", ""}, {"-distributions", "normal"}, {"-conns", "0"}, {"-pipelines", "x"},
 		{"-sizes", "3,2"}, {"-rounds", "0"}, {"-keys", "-1"}, {"-duration", "0s"}, {"-siege-conns", "30000"}, {"-flood-keys", "1"}, {"surplus"}, {"-nonsense"},
 	} {
 		if o, err := parseOptions(args, io.Discard); err == nil {
-			t.Errorf("%q was taken: %+v", args, o)
+			t.Errorf("parseOptions(%q) = %+v, want an error", args, o)
 		}
 	}
 }
@@ -46,7 +46,7 @@ func TestLoadsAreEveryCombinationOnce(t *testing.T) {
 	seen := map[load]bool{}
 	for _, l := range all {
 		if seen[l] {
-			t.Errorf("%v twice", l)
+			t.Errorf("load %v occurs twice", l)
 		}
 		seen[l] = true
 	}

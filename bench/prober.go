@@ -7,14 +7,14 @@ import (
 )
 
 const (
-	// probeEvery is the rest between two probes.
+	// probeEvery is the pause between two probes.
 	probeEvery = 200 * time.Microsecond
-	// proberKey is a key that no load asks for.
+	// proberKey is a key that no load uses.
 	proberKey = 999_999_999_999
 )
 
-// probeDuring sends s one request at a time for a bucket of the prober's own
-// while work is done.
+// probeDuring probes s with one request at a time, for a bucket of its own, during
+// work.
 func probeDuring(ctx context.Context, s *side, work func() error) (latency, error) {
 	var w watcher
 	w.open()
@@ -23,8 +23,8 @@ func probeDuring(ctx context.Context, s *side, work func() error) (latency, erro
 	return w.latency(), err
 }
 
-// alongside does work while the others run, which are to return nil once their
-// context ends; that is when work is done. The first error counts.
+// alongside runs work while others run. When work ends it cancels their context, upon
+// which they must return nil, and waits for them. It returns the first error.
 func alongside(ctx context.Context, work func() error, others ...func(context.Context) error) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
@@ -42,8 +42,8 @@ func alongside(ctx context.Context, work func() error, others ...func(context.Co
 	return err
 }
 
-// probe asks for one key of next after the other until ctx ends, one request at
-// a time on a connection of its own, and w sees each.
+// probe requests the keys of next, one request at a time on a connection of its own,
+// until ctx ends. w records each latency.
 func probe(ctx context.Context, s *side, a algorithm, next func() (int, bool), w *watcher) error {
 	conn, err := net.Dial("tcp", s.address)
 	if err != nil {
@@ -65,7 +65,7 @@ func probe(ctx context.Context, s *side, a algorithm, next func() (int, bool), w
 		if err := readLines(conn, buf, s.replyLines[a]); err != nil {
 			return err
 		}
-		w.saw(begin, time.Now(), 1)
+		w.record(begin, time.Now(), 1)
 		<-pace.C
 	}
 	return nil

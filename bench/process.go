@@ -15,25 +15,24 @@ import (
 	"limitsrv/freeport"
 )
 
-// A process is a server that this run started and will end.
+// A process is a server started, and later stopped, by this program.
 type process struct {
 	address string
 	command *exec.Cmd
 	stderr  bytes.Buffer
 	exited  chan struct{} // closed once it has ended
-	readyIn time.Duration // from its start to its first answer, to 5 ms
+	readyIn time.Duration // from its start to its first reply, with a resolution of 5 ms
 }
 
-// startWait is how long a server may take until it answers: it may have much to
-// read from disk.
+// startWait bounds the time until a server answers. It may have to read much from disk.
 const startWait = 5 * time.Minute
 
-// endWait is how long a server may take to save what it has and end.
+// endWait bounds the time in which a server saves its state and exits.
 const endWait = 2 * time.Minute
 
-// start runs a server on a free port of 127.0.0.1 and waits until it answers
-// DBSIZE, which it refuses with LOADING while it reads its state from disk.
-// argsFor is given the port. The server dies with ctx, and with this process.
+// start runs a server on a free port of 127.0.0.1 and waits until it answers DBSIZE, to
+// which it replies LOADING while it reads its state from disk. argsFor returns its
+// command line for a port. The server is killed when ctx or this process ends.
 func start(ctx context.Context, argsFor func(port string) []string) (*process, error) {
 	address, err := freeport.Address("127.0.0.1")
 	if err != nil {
@@ -46,8 +45,8 @@ func start(ctx context.Context, argsFor func(port string) []string) (*process, e
 	return startAt(ctx, address, "DBSIZE", argsFor(port)...)
 }
 
-// startAt runs a server that will listen at address and waits until it answers the
-// command ready without an error. It dies as that of start.
+// startAt runs a server that listens at address and waits until it answers the command
+// ready without an error. The server is killed when ctx or this process ends.
 func startAt(ctx context.Context, address, ready string, args ...string) (*process, error) {
 	p := &process{
 		address: address,
@@ -55,7 +54,7 @@ func startAt(ctx context.Context, address, ready string, args ...string) (*proce
 		exited:  make(chan struct{}),
 	}
 	p.command.Stderr = &p.stderr
-	p.command.SysProcAttr = dieWithParent()
+	p.command.SysProcAttr = killWithParent()
 	p.command.Cancel = func() error { return killAll(p.command.Process) }
 	begin := time.Now()
 	if err := p.command.Start(); err != nil {
@@ -73,7 +72,7 @@ func startAt(ctx context.Context, address, ready string, args ...string) (*proce
 	return p, nil
 }
 
-// waitReady polls until the server answers a command without an error.
+// waitReady polls until the server answers command without an error.
 func (p *process) waitReady(ctx context.Context, command string) error {
 	var err error
 	for deadline := time.Now().Add(startWait); time.Now().Before(deadline); {
@@ -97,10 +96,10 @@ func (p *process) waitReady(ctx context.Context, command string) error {
 	return fmt.Errorf("does not answer after %v: %w", startWait, err)
 }
 
-// stop ends the server and waits for it. It may be called more than once.
+// stop kills the server and waits for its end. It may be called more than once.
 func (p *process) stop() {
 	select {
-	case <-p.exited: // its number may be another's by now
+	case <-p.exited: // its process id may have been reused
 		return
 	default:
 	}
@@ -108,12 +107,12 @@ func (p *process) stop() {
 	<-p.exited
 }
 
-// awaitEnd waits until the server, which was told to end, has ended with success.
+// awaitEnd waits until the server, which is shutting down, has exited successfully.
 func (p *process) awaitEnd() error {
 	select {
 	case <-p.exited:
 	case <-time.After(endWait):
-		return fmt.Errorf("%s has not ended %v after it was told to", p.command.Path, endWait)
+		return fmt.Errorf("%s has not ended %v after SHUTDOWN", p.command.Path, endWait)
 	}
 	if !p.command.ProcessState.Success() {
 		return fmt.Errorf("%s ended with %s: %s", p.command.Path, p.command.ProcessState, lastLine(p.stderr.String()))
@@ -121,7 +120,7 @@ func (p *process) awaitEnd() error {
 	return nil
 }
 
-// cpu is the processor time that all threads of the server have used.
+// cpu returns the processor time used by all threads of the server.
 func (p *process) cpu() (time.Duration, error) {
 	tasks, err := filepath.Glob(fmt.Sprintf("/proc/%d/task/*/schedstat", p.command.Process.Pid))
 	if err != nil || len(tasks) == 0 {
@@ -142,7 +141,7 @@ func (p *process) cpu() (time.Duration, error) {
 	return total, nil
 }
 
-// residentBytes is the memory of the server that is in RAM.
+// residentBytes returns the resident memory of the server.
 func (p *process) residentBytes() (int64, error) {
 	name := fmt.Sprintf("/proc/%d/statm", p.command.Process.Pid)
 	text, err := os.ReadFile(name)
@@ -157,7 +156,7 @@ func (p *process) residentBytes() (int64, error) {
 	return pages * int64(os.Getpagesize()), err
 }
 
-// peakBytes is the most memory that the server ever had in RAM at once.
+// peakBytes returns the peak resident memory of the server.
 func (p *process) peakBytes() (int64, error) {
 	name := fmt.Sprintf("/proc/%d/status", p.command.Process.Pid)
 	text, err := os.ReadFile(name)
@@ -171,7 +170,7 @@ func (p *process) peakBytes() (int64, error) {
 	return peak, nil
 }
 
-// parsePeak reads the line "VmHWM:   1234 kB" of a process' status.
+// parsePeak parses the line "VmHWM: 1234 kB" of a process' status.
 func parsePeak(status string) (int64, error) {
 	_, after, found := strings.Cut(status, "VmHWM:")
 	line, _, _ := strings.Cut(after, "\n")
@@ -183,15 +182,15 @@ func parsePeak(status string) (int64, error) {
 	return kilobytes << 10, err
 }
 
-// parseSchedstat reads the time that a thread ran: the first field of its
-// schedstat, in nanoseconds (Documentation/scheduler/sched-stats.rst).
+// parseSchedstat returns the run time of a thread: the first field of its schedstat, in
+// nanoseconds (Documentation/scheduler/sched-stats.rst).
 func parseSchedstat(text string) (time.Duration, error) {
 	first, _, _ := strings.Cut(text, " ")
 	nanos, err := strconv.ParseInt(first, 10, 64)
 	return time.Duration(nanos), err
 }
 
-// lastLine is the last line of text that is not empty.
+// lastLine returns the last line of text that is not empty.
 func lastLine(text string) string {
 	lines := strings.Split(strings.TrimSpace(text), "\n")
 	return strings.TrimSpace(lines[len(lines)-1])

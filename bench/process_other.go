@@ -8,15 +8,15 @@ import (
 	"time"
 )
 
-// dieWithParent asks for nothing where the kernel knows no such thing: a child
-// then outlives this process if that is killed without a chance to clean up.
-func dieWithParent() *syscall.SysProcAttr { return nil }
+// killWithParent does nothing, because the kernel has no such feature: a child outlives
+// this process if that is killed before it can clean up.
+func killWithParent() *syscall.SysProcAttr { return nil }
 
-// killAll kills a child; a process that it has forked ends by itself.
+// killAll kills a child. A process that it has forked ends by itself.
 func killAll(child *os.Process) error { return child.Kill() }
 
-// ownCPU is not known here.
+// ownCPU returns 0, because the time is not available here.
 func ownCPU() time.Duration { return 0 }
 
-// haveFiles does not know, and lets it be tried.
+// haveFiles returns nil, because the limit is not known here.
 func haveFiles(int) error { return nil }

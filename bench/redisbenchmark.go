@@ -10,9 +10,9 @@ import (
 	"time"
 )
 
-// redisBenchmark runs Redis' own load generator against s: n requests of l, with
-// uniform keys. One thread of it makes 1.2 million requests a second; with more
-// it would look only every 250 ms whether it is done, and count that in.
+// redisBenchmark runs redis-benchmark against s: n requests of l, with uniform keys. It
+// uses one thread, which generates 1.2 million requests a second; with several,
+// redis-benchmark checks only every 250 ms whether it is done, and includes that time.
 func redisBenchmark(ctx context.Context, s *side, l load, n int) (outcome, error) {
 	host, port, err := net.SplitHostPort(s.address)
 	if err != nil {
@@ -23,7 +23,7 @@ func redisBenchmark(ctx context.Context, s *side, l load, n int) (outcome, error
 		"-c", strconv.Itoa(l.connections), "-P", strconv.Itoa(l.pipeline), "-r", strconv.Itoa(l.keys),
 	}
 	command := exec.CommandContext(ctx, "redis-benchmark", append(args, s.commands[l.algorithm]...)...)
-	command.SysProcAttr = dieWithParent()
+	command.SysProcAttr = killWithParent()
 	out, err := command.CombinedOutput()
 	if err != nil {
 		return outcome{}, fmt.Errorf("redis-benchmark against %s: %w: %s", s.name, err, lastLine(string(out)))
@@ -33,8 +33,8 @@ func redisBenchmark(ctx context.Context, s *side, l load, n int) (outcome, error
 	return o, err
 }
 
-// parseRedisBenchmark reads the report that redis-benchmark prints without --csv,
-// which unlike that has a quantile beyond 99 %.
+// parseRedisBenchmark parses the report that redis-benchmark prints without --csv.
+// Unlike the CSV it has a quantile beyond 99 %.
 func parseRedisBenchmark(report string) (outcome, error) {
 	var o outcome
 	lines := strings.Split(report, "\n")
@@ -50,16 +50,16 @@ func parseRedisBenchmark(report string) (outcome, error) {
 			o.p999, err = parseBeyond(fields, 99.9)
 		}
 		if err != nil {
-			return outcome{}, fmt.Errorf("its report has a line %q: %w", line, err)
+			return outcome{}, fmt.Errorf("redis-benchmark: line %q: %w", line, err)
 		}
 	}
 	if o.perSecond <= 0 || o.p50 <= 0 || o.p99 <= 0 || o.p999 <= 0 {
-		return outcome{}, fmt.Errorf("its report lacks a figure: %q", report)
+		return outcome{}, fmt.Errorf("redis-benchmark: incomplete report: %q", report)
 	}
 	return o, nil
 }
 
-// parseSummary finds two columns of the latency summary by their names.
+// parseSummary returns two columns of the latency summary by their names.
 func parseSummary(names, values []string) (p50, p99 time.Duration, err error) {
 	for i, name := range names {
 		if i >= len(values) {
@@ -78,8 +78,8 @@ func parseSummary(names, values []string) (p50, p99 time.Duration, err error) {
 	return p50, p99, nil
 }
 
-// parseBeyond reads a line "99.902% <= 1.495 milliseconds ..." of the latency
-// distribution; 0 if its share is below percent.
+// parseBeyond parses a line "99.902% <= 1.495 milliseconds ..." of the latency
+// distribution. It returns 0 if its share is below percent.
 func parseBeyond(fields []string, percent float64) (time.Duration, error) {
 	share, err := strconv.ParseFloat(strings.TrimSuffix(fields[0], "%"), 64)
 	if err != nil || share < percent {
@@ -88,7 +88,7 @@ func parseBeyond(fields []string, percent float64) (time.Duration, error) {
 	return parseMillis(fields[2])
 }
 
-// parseMillis reads milliseconds with decimals.
+// parseMillis parses milliseconds with decimals.
 func parseMillis(text string) (time.Duration, error) {
 	millis, err := strconv.ParseFloat(text, 64)
 	return time.Duration(millis * float64(time.Millisecond)), err

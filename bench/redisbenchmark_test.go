@@ -6,7 +6,7 @@ import (
 	"time"
 )
 
-// redisBenchmarkReport is what redis-benchmark 7.0 prints, shortened.
+// redisBenchmarkReport is a shortened report of redis-benchmark 7.0.
 const redisBenchmarkReport = "\rEVALSHA: rps=0.0 (overall: 0.0)\r\r====== EVALSHA ... ======\n" +
 	`  50000 requests completed in 0.04 seconds
   50 parallel clients
@@ -42,13 +42,13 @@ func TestParseRedisBenchmark(t *testing.T) {
 	}
 }
 
-func TestParseRedisBenchmarkRefuses(t *testing.T) {
+func TestParseRedisBenchmarkRejects(t *testing.T) {
 	for _, tt := range []struct{ name, old, new string }{
 		{"no throughput", "throughput summary: 1315789.50 requests", "nothing"},
-		{"a throughput that is no number", "1315789.50", "many"},
+		{"a malformed throughput", "1315789.50", "many"},
 		{"no quantile beyond 99 %", "% <= ", " or less "},
 		{"no summary of latency", "p99", "p98"},
-		{"a summary with less values than names", "     0.935     1.575", ""},
+		{"a summary with fewer values than names", "     0.935     1.575", ""},
 	} {
 		report := strings.ReplaceAll(redisBenchmarkReport, tt.old, tt.new)
 		if got, err := parseRedisBenchmark(report); err == nil {

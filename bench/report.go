@@ -11,51 +11,51 @@ import (
 	"time"
 )
 
-// A report is all that was measured.
+// A report is all measurements of a run.
 type report struct {
 	setting      string // machine, versions and date
-	duels        []duel
+	pairs        []pairedRuns
 	ours, theirs *growth // nil if not measured
-	disk         *disk   // likewise
-	standings    []standing
+	disk         *disk   // nil if not measured
+	durabilities []durabilityResult
 	// ourKeeping and theirKeeping are nil if not measured.
-	ourKeeping, theirKeeping *preservation
-	teams                    []team
-	plights                  []plight
-	siege                    *siege // nil if not measured
+	ourSnapshots, theirSnapshots *snapshotResult
+	deployments                  []deployment
+	failovers                    []failoverResult
+	stress                       *stressResult // nil if not measured
 }
 
-// A row is one line of the table.
+// A row is one line of a table.
 type row []string
 
 var header = row{"load", "speed", "cost", "limitsrv", "Redis + Lua"}
 
-// legend says what the columns hold.
+// legend describes the columns of the main table.
 const legend = `speed: our decisions per second over theirs. cost: ours over theirs, of server CPU per decision, bytes per key or time.
-limitsrv, Redis + Lua: decisions per second, server CPU per decision, p50 / p99 / p99.9 of what a client waits (pipelined:
-for the pipeline). Medians of alternating rounds; ± is half of what lies between the least and the largest.
+limitsrv, Redis + Lua: decisions per second, server CPU per decision, p50 / p99 / p99.9 latency (pipelined: of the pipeline).
+Medians of alternating rounds; ± is half the distance between minimum and maximum.
 `
 
-// write prints the table, ratios first, and what of it was aimed at. The figures
-// of a quick run are held against no target.
+// write prints the tables, ratios first, and the targets. A quick run is not compared
+// with targets.
 func (r report) write(w io.Writer, o options) error {
 	rows := []row{header}
-	for _, d := range r.duels {
+	for _, d := range r.pairs {
 		rows = append(rows, d.row())
 	}
 	if r.ours != nil && r.theirs != nil {
 		rows = append(rows, growthRows(*r.ours, *r.theirs)...)
 	}
-	rows = append(rows, r.durabilityRows(besideRedis)...)
-	if r.ourKeeping != nil && r.theirKeeping != nil {
-		rows = append(rows, snapshotRows(*r.ourKeeping, *r.theirKeeping, o)...)
+	rows = append(rows, r.durabilityRows(againstRedis)...)
+	if r.ourSnapshots != nil && r.theirSnapshots != nil {
+		rows = append(rows, snapshotRows(*r.ourSnapshots, *r.theirSnapshots, o)...)
 	}
 	var tables [][]row
 	if len(rows) > 1 {
 		tables = append(tables, rows)
 	}
-	if len(r.standings) > 0 {
-		tables = append(tables, append([]row{besideMemoryHeader}, r.durabilityRows(besideMemory)...))
+	if len(r.durabilities) > 0 {
+		tables = append(tables, append([]row{againstMemoryHeader}, r.durabilityRows(againstMemory)...))
 	}
 	if !o.quick && len(tables) > 0 {
 		tables = append(tables, r.targetRows())
@@ -64,17 +64,17 @@ func (r report) write(w io.Writer, o options) error {
 	if len(tables) > 0 {
 		intro = legend
 	}
-	if len(r.teams) > 0 {
-		tables = append(tables, clusterRows(r.teams, o))
+	if len(r.deployments) > 0 {
+		tables = append(tables, clusterRows(r.deployments, o))
 		intro += clusterLegend
 	}
-	if len(r.plights) > 0 {
-		tables = append(tables, failoverRows(r.plights, o.drill))
+	if len(r.failovers) > 0 {
+		tables = append(tables, failoverRows(r.failovers, o.failover))
 		intro += failoverLegend
 	}
-	if r.siege != nil {
-		tables = append(tables, r.siege.rows(o))
-		intro += siegeLegend
+	if r.stress != nil {
+		tables = append(tables, r.stress.rows(o))
+		intro += stressLegend
 	}
 	if _, err := fmt.Fprintf(w, "%s\n%s", r.settingText(), intro); err != nil {
 		return err
@@ -88,7 +88,7 @@ func (r report) write(w io.Writer, o options) error {
 	return nil
 }
 
-// settingText is where and on what all was measured.
+// settingText describes the machine, the versions and the disk.
 func (r report) settingText() string {
 	if r.disk == nil {
 		return r.setting
@@ -96,7 +96,7 @@ func (r report) settingText() string {
 	return r.setting + "\nState is kept on " + r.disk.String() + "."
 }
 
-// writeTable prints rows, of which the first is the header.
+// writeTable prints rows, the first of which is the header.
 func writeTable(w io.Writer, rows []row, markdown bool) error {
 	if markdown {
 		for i, cells := range rows {
@@ -114,12 +114,12 @@ func writeTable(w io.Writer, rows []row, markdown bool) error {
 	return aligned.Flush()
 }
 
-// row is the line of a duel.
-func (d duel) row() row {
-	return row{d.load.String(), ratioText(d.faster()), ratioText(d.cost()), sideText(d.ours), sideText(d.theirs)}
+// row formats d.
+func (d pairedRuns) row() row {
+	return row{d.load.String(), ratioText(d.speedup()), ratioText(d.cost()), sideText(d.ours), sideText(d.theirs)}
 }
 
-// sideText sums up the rounds of one side.
+// sideText summarizes the rounds of one side.
 func sideText(rounds []sample) string {
 	rate := figureOf(column(rounds, perSecond))
 	return fmt.Sprintf("%s/s ±%.0f %%, %.2f µs, %.2f / %.2f / %.2f ms",
@@ -128,7 +128,7 @@ func sideText(rounds []sample) string {
 		figureOf(column(rounds, p999Millis)).median)
 }
 
-// growthRows are the lines on memory and pauses.
+// growthRows are the rows on memory and pauses.
 func growthRows(ours, theirs growth) []row {
 	var rows []row
 	for i := range min(len(ours.stages), len(theirs.stages)) {
@@ -150,18 +150,18 @@ func growthRows(ours, theirs growth) []row {
 	return rows
 }
 
-// text is the memory, and how fast the keys came.
+// text formats the memory and the rate of growth.
 func (s stage) text() string {
 	return fmt.Sprintf("%.1f, filled at %s/s", s.bytesPerKey, countText(s.growthPerSec))
 }
 
-// pauseText tells the worst wait while growing, and not growing.
+// pauseText formats the worst latency with and without growth.
 func (g growth) pauseText() string {
 	return fmt.Sprintf("%s, p99.9 %s (not growing: %s, p99.9 %s)",
 		millisText(g.pause.worst), millisText(g.pause.p999), millisText(g.calm.worst), millisText(g.calm.p999))
 }
 
-// ratioText is "6.10x ±3 %", or "-" if nothing was measured.
+// ratioText formats a ratio as "6.10x ±3 %", or "-" if it was not measured.
 func ratioText(f figure) string {
 	if f.median == 0 {
 		return "-"
@@ -169,14 +169,14 @@ func ratioText(f figure) string {
 	return fmt.Sprintf("%.2fx ±%.0f %%", f.median, f.spread*100)
 }
 
-// quotientText is a ratio of two single figures.
+// quotientText formats the ratio of two single figures.
 func quotientText(ours, theirs float64) string {
 	return ratioText(figureOf(ratios([]float64{ours}, []float64{theirs})))
 }
 
 func millisText(d time.Duration) string { return fmt.Sprintf("%.2f ms", d.Seconds()*1e3) }
 
-// millisTexts is several times in one: 0.26 / 0.57 / 1.20 ms.
+// millisTexts formats durations as 0.26 / 0.57 / 1.20 ms.
 func millisTexts(all ...time.Duration) string {
 	var texts []string
 	for _, d := range all {
@@ -185,7 +185,7 @@ func millisTexts(all ...time.Duration) string {
 	return strings.Join(texts, " / ") + " ms"
 }
 
-// countText is a count with three digits that mean something: 912, 81.2 k, 1.05 M.
+// countText formats a count with four significant digits at most: 912, 81.2 k, 1.05 M.
 func countText(n float64) string {
 	switch {
 	case n >= 1e6:
@@ -196,7 +196,7 @@ func countText(n float64) string {
 	return fmt.Sprintf("%.4g", n)
 }
 
-// setting describes the machine, the versions and the day.
+// setting describes the machine, the versions, the date and the rounds.
 func setting(o options) string {
 	load, _, _ := strings.Cut(firstLine("/proc/loadavg"), " ")
 	return fmt.Sprintf("%s, %d cores, load %s before, Linux %s, %s, %s, %s. Rounds: %d of %v over %s keys of 22 bytes.",
@@ -204,7 +204,7 @@ func setting(o options) string {
 		time.Now().Format(time.DateOnly), o.rounds, o.duration, countText(float64(o.keys)))
 }
 
-// processor is the name of the processor as Linux tells it.
+// processor returns the name of the processor from /proc/cpuinfo.
 func processor() string {
 	text, _ := os.ReadFile("/proc/cpuinfo")
 	_, after, found := strings.Cut(string(text), "model name")
@@ -215,7 +215,7 @@ func processor() string {
 	return strings.Trim(name, "\t :")
 }
 
-// redisVersion is as in "Redis 7.0.15".
+// redisVersion returns the version as in "Redis 7.0.15".
 func redisVersion() string {
 	out, _ := exec.Command("redis-server", "--version").Output()
 	_, after, _ := strings.Cut(string(out), "v=")
@@ -223,7 +223,7 @@ func redisVersion() string {
 	return "Redis " + version
 }
 
-// firstLine is the first line of a file, empty if there is none.
+// firstLine returns the first line of a file, or "".
 func firstLine(name string) string {
 	text, _ := os.ReadFile(name)
 	line, _, _ := strings.Cut(string(text), "\n")

@@ -6,8 +6,8 @@ import (
 	"time"
 )
 
-// rounds are samples of so many decisions per second each, at a microsecond of
-// CPU per decision.
+// rounds returns samples with the given decisions per second and a microsecond of CPU
+// per decision.
 func rounds(rates ...float64) []sample {
 	var all []sample
 	for _, rate := range rates {
@@ -18,7 +18,7 @@ func rounds(rates ...float64) []sample {
 
 var fullReport = report{
 	setting: "a machine.",
-	duels: []duel{
+	pairs: []pairedRuns{
 		{targetLoad(1), rounds(100e3, 110e3, 90e3), rounds(100e3, 100e3, 100e3)},
 		{targetLoad(16), rounds(400e3), rounds(100e3)},
 		{targetLoad(64), rounds(1.2e6), rounds(100e3)},
@@ -27,14 +27,14 @@ var fullReport = report{
 		stages: []stage{{1_000_000, 60, 5e5}, {3_000_000, 62, 5e5}, {10_000_000, 65, 5e5}},
 		pause:  latency{p999: time.Millisecond, worst: 4 * time.Millisecond},
 	},
-	standings: []standing{
+	durabilities: []durabilityResult{
 		{durabilityLoad(1_000_000, 1), map[mode][]sample{{limitsrv, ""}: rounds(100e3), {limitsrv, "everysec"}: rounds(95e3)}},
 		{durabilityLoad(1_000_000, 16), map[mode][]sample{{limitsrv, "always"}: rounds(400e3), {redisLua, "always"}: rounds(100e3)}},
 		{durabilityLoad(1_000_000, 64), map[mode][]sample{{limitsrv, ""}: rounds(1e6), {limitsrv, "everysec"}: rounds(790e3)}},
 	},
-	disk:         &disk{filesystem: "ext4", flushes: latency{p50: time.Millisecond, p99: 2 * time.Millisecond, worst: 3 * time.Millisecond}},
-	ourKeeping:   &ourPreservation,
-	theirKeeping: &theirPreservation,
+	disk:           &disk{filesystem: "ext4", flushes: latency{p50: time.Millisecond, p99: 2 * time.Millisecond, worst: 3 * time.Millisecond}},
+	ourSnapshots:   &ourSnapshotResult,
+	theirSnapshots: &theirSnapshotResult,
 	theirs: &growth{
 		stages: []stage{{1_000_000, 180, 1e5}, {3_000_000, 180, 1e5}, {10_000_000, 180, 1e5}},
 		pause:  latency{p999: time.Millisecond, worst: 40 * time.Millisecond},
@@ -42,18 +42,18 @@ var fullReport = report{
 }
 
 var (
-	ourPreservation = preservation{
+	ourSnapshotResult = snapshotResult{
 		keys:   10_000_000,
-		before: view{waits(1), waits(1)}, during: view{waits(2), waits(3)},
+		before: loadLatencies{waits(1), waits(1)}, during: loadLatencies{waits(2), waits(3)},
 		took:      []time.Duration{2 * time.Second, 9 * time.Second, 3 * time.Second},
 		allBytes:  810_000_000,
 		fullBytes: 600e6, peakBytes: 700e6,
 		clean:  restart{end: time.Second, ready: 4 * time.Second, peakBytes: 650e6},
 		killed: restart{ready: 11 * time.Second, behind: 3_000_000},
 	}
-	theirPreservation = preservation{
+	theirSnapshotResult = snapshotResult{
 		keys:   10_000_000,
-		before: view{waits(2), waits(2)}, during: view{latency{1e6, 8e6, 100e6, 200e6}, waits(8)},
+		before: loadLatencies{waits(2), waits(2)}, during: loadLatencies{latency{1e6, 8e6, 100e6, 200e6}, waits(8)},
 		took:          []time.Duration{12 * time.Second},
 		snapshotBytes: 400_000_000, allBytes: 1_620_000_000,
 		fullBytes: 2e9, peakBytes: 2e9, copiedBytes: 100e6,
@@ -61,7 +61,7 @@ var (
 	}
 )
 
-// waits is a latency of so many milliseconds, and more in the tail.
+// waits is a latency of that many milliseconds, with a longer tail.
 func waits(millis time.Duration) latency {
 	d := millis * time.Millisecond
 	return latency{d, d, 2 * d, 3 * d}
@@ -113,12 +113,12 @@ func TestTargets(t *testing.T) {
 	}
 }
 
-func TestQuickIsHeldAgainstNoTarget(t *testing.T) {
+func TestQuickReportHasNoTargets(t *testing.T) {
 	var out strings.Builder
 	if err := fullReport.write(&out, options{quick: true}); err != nil {
 		t.Fatal(err)
 	}
 	if strings.Contains(out.String(), "target") {
-		t.Errorf("a quick report speaks of targets:\n%s", out.String())
+		t.Errorf("a quick report has targets:\n%s", out.String())
 	}
 }

@@ -12,26 +12,25 @@ import (
 	"limitsrv/freeport"
 )
 
-// A side is one of the two servers that are compared, and how it is asked for a
-// decision.
+// A side is one of the two servers compared, with its commands.
 type side struct {
 	*process
 	name     string
-	password string // empty: none is asked for
-	// replyLines is how many lines each reply has, so that a generator may count
-	// line ends and need not parse.
+	password string // empty: no login
+	// replyLines is the number of lines in each reply. A generator counts line ends
+	// instead of parsing.
 	replyLines map[algorithm]int
 	commands   map[algorithm][]string // with keyPlace for the key
 }
 
-// An algorithm is what is asked for.
+// An algorithm is the rate limiting algorithm of a load.
 type algorithm string
 
 const (
 	tokenBucket algorithm = "token"
 	slidingLog  algorithm = "log"
-	// lastingBucket is a token bucket that is full again only after hours: where
-	// state is kept, keys that come and go by themselves would blur what it costs.
+	// lastingBucket is a token bucket that refills only after hours. It is for the
+	// cost of persistence, which keys that expire during a run would blur.
 	lastingBucket algorithm = "lasting token"
 )
 
@@ -39,13 +38,13 @@ const (
 	// keyPrefix and the 12 digits behind it make keys of 22 bytes.
 	keyPrefix = "rate:user:"
 	keyDigits = 12
-	// keyPlace is a key as redis-benchmark wants it written.
+	// keyPlace is a key in the form that redis-benchmark substitutes.
 	keyPlace = keyPrefix + "__rand_int__"
 )
 
-// The limits are wide enough for a key that is asked for uniformly to be let
-// through throughout, on either side: both then do the same work. A bucket of
-// 1000 a day that has given one permit is not full again for 86 seconds.
+// limitsrvCommands have limits wide enough that uniformly distributed requests are
+// always allowed, on either side, so that both do the same work. A bucket of 1000 a day
+// that has granted one permit is not full again for 86 seconds.
 var limitsrvCommands = map[algorithm][]string{
 	tokenBucket:   {"RL.TOKEN", keyPlace, "1000", "1000/d"},
 	slidingLog:    {"RL.LOG", keyPlace, "100", "10s"},
@@ -68,11 +67,11 @@ var redisScripts = map[algorithm]struct {
 	lastingBucket: {tokenScript, []string{"1000", "0.00000011574074074074073", "1"}},
 }
 
-// errNoRedis tells how to get what is missing.
+// errNoRedis names the packages of the missing programs.
 var errNoRedis = errors.New("redis-server and redis-benchmark are needed; on Debian: apt-get install redis-server redis-tools")
 
-// startLimitsrv starts the limitsrv built at binary, in memory if extra options do
-// not say otherwise.
+// startLimitsrv starts the limitsrv built at binary, in memory unless extra options say
+// otherwise.
 func startLimitsrv(ctx context.Context, binary string, extra ...string) (*side, error) {
 	p, err := start(ctx, func(port string) []string {
 		return append([]string{binary, "--listen", "127.0.0.1:" + port, "--log-level", "warn"}, extra...)
@@ -95,16 +94,16 @@ func startLimitsrvLocked(ctx context.Context, binary, password string) (*side, e
 		return nil, err
 	}
 	s := &side{process: p, name: string(limitsrv), password: password, commands: limitsrvCommands}
-	return s, s.prove()
+	return s, s.verify()
 }
 
-// limitsrvAt is the side of a limitsrv that runs.
+// limitsrvAt returns the side of a running limitsrv.
 func limitsrvAt(p *process) (*side, error) {
 	s := &side{process: p, name: string(limitsrv), commands: limitsrvCommands}
-	return s, s.prove()
+	return s, s.verify()
 }
 
-// startRedis starts redis-server, without persistence if extra options do not say
+// startRedis starts redis-server, without persistence unless extra options say
 // otherwise, and loads the scripts.
 func startRedis(ctx context.Context, dir string, extra ...string) (*side, error) {
 	p, err := start(ctx, func(port string) []string {
@@ -125,10 +124,10 @@ func startRedis(ctx context.Context, dir string, extra ...string) (*side, error)
 		}
 		s.commands[a] = append([]string{"EVALSHA", fmt.Sprint(sha), "1", keyPlace}, script.args...)
 	}
-	return s, s.prove()
+	return s, s.verify()
 }
 
-// startRedisLocked starts a redis-server that asks for a password.
+// startRedisLocked starts a redis-server with a password.
 func startRedisLocked(ctx context.Context, dir, password string) (*side, error) {
 	s, err := startRedis(ctx, dir)
 	if err != nil {
@@ -142,9 +141,10 @@ func startRedisLocked(ctx context.Context, dir, password string) (*side, error) 
 	return s, nil
 }
 
-// prove asks for one decision of each algorithm, so that no error reply is taken
-// for speed, and counts the lines of the replies. It ends the side if it fails.
-func (s *side) prove() error {
+// verify requests one decision of each algorithm, so that error replies are not
+// mistaken for decisions, and counts the lines of the replies. It stops the side on
+// failure.
+func (s *side) verify() error {
 	s.replyLines = map[algorithm]int{}
 	for a, command := range s.commands {
 		reply, err := s.ask(command...)
@@ -164,7 +164,7 @@ func (s *side) prove() error {
 	return nil
 }
 
-// longWait is how long a server may take over one command.
+// longWait bounds the time of one command.
 const longWait = 5 * time.Minute
 
 // ask sends one command over a connection of its own.
@@ -178,7 +178,7 @@ func (s *side) ask(args ...string) (any, error) {
 	return newClient(conn).do(args...)
 }
 
-// keys is how many keys the server holds.
+// keys returns the number of keys on the server.
 func (s *side) keys() (int64, error) {
 	reply, err := s.ask("DBSIZE")
 	if err != nil {
@@ -191,7 +191,7 @@ func (s *side) keys() (int64, error) {
 	return n, nil
 }
 
-// haveRedis says what is missing, if anything is.
+// haveRedis returns an error if Redis's programs are not installed.
 func haveRedis() error {
 	for _, name := range []string{"redis-server", "redis-benchmark"} {
 		if _, err := exec.LookPath(name); err != nil {

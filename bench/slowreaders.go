@@ -8,25 +8,25 @@ import (
 	"time"
 )
 
-// A slowness is what clients that ask for much and read nothing do to a server.
-type slowness struct {
+// A slowReaderResult is the effect of clients that request much and read nothing.
+type slowReaderResult struct {
 	readers        int
-	writeWait      time.Duration // after which they are to be closed
+	writeWait      time.Duration // after which the server must close them
 	closedIn       []time.Duration
-	before, during latency // of others
-	grown          int64   // resident bytes at most, beyond before
+	before, during latency // of other clients
+	grown          int64   // increase of resident bytes at the peak
 }
 
 // slowRequest has a reply of some hundred KB.
 var slowRequest = []string{"COMMAND", "DOCS"}
 
-// slowBlock is how many of them are sent at once.
+// slowBlock is the number of requests per write.
 const slowBlock = 64
 
-// measureSlowReaders has clients come that do not read, one after the other within
-// apart or all at once if that is 0, and come again when they are closed.
-func measureSlowReaders(ctx context.Context, b besiege, binary string, apart time.Duration) (slowness, error) {
-	got := slowness{readers: b.hostile, writeWait: b.writeWait}
+// measureSlowReaders connects clients that do not read, staggered over apart, or
+// simultaneously if apart is 0. They reconnect when they are closed.
+func measureSlowReaders(ctx context.Context, b stressPlan, binary string, apart time.Duration) (slowReaderResult, error) {
+	got := slowReaderResult{readers: b.hostile, writeWait: b.writeWait}
 	s, before, resident, err := b.begin(ctx, binary)
 	if err != nil {
 		return got, err
@@ -59,13 +59,13 @@ func measureSlowReaders(ctx context.Context, b besiege, binary string, apart tim
 	}))
 	got.grown = peak.resident - resident
 	if err == nil && len(got.closedIn) == 0 {
-		err = fmt.Errorf("none of %d was closed within %v, with --write-timeout %v", b.hostile, lasting, b.writeWait)
+		err = fmt.Errorf("none of %d clients was closed within %v, with --write-timeout %v", b.hostile, lasting, b.writeWait)
 	}
 	return got, err
 }
 
-// askAndNotRead sends requests until the server closes the connection, which it
-// tells, or ctx ends.
+// askAndNotRead sends requests until the server closes the connection, in which case it
+// returns true, or ctx ends.
 func askAndNotRead(ctx context.Context, s *side) (closed bool) {
 	conn, err := s.connect()
 	if err != nil {
@@ -82,8 +82,8 @@ func askAndNotRead(ctx context.Context, s *side) (closed bool) {
 	}
 }
 
-// longest is after how long the last of them was closed.
-func (s slowness) longest() time.Duration { return slices.Max(s.closedIn) }
+// longest returns the longest time until a client was closed.
+func (s slowReaderResult) longest() time.Duration { return slices.Max(s.closedIn) }
 
-// perReader is the memory that each took.
-func (s slowness) perReader() float64 { return float64(s.grown) / float64(s.readers) }
+// perReader returns the memory used per client.
+func (s slowReaderResult) perReader() float64 { return float64(s.grown) / float64(s.readers) }

@@ -7,71 +7,72 @@ import (
 	"time"
 )
 
-// A keeper is a server that keeps its state, and how it does.
-type keeper struct {
+// A snapshotServer is a server that writes snapshots.
+type snapshotServer struct {
 	mode mode
-	// snapshot is its snapshot in its directory, a file or another directory.
+	// snapshot is the name of its snapshot, a file or directory, in its directory.
 	snapshot string
-	// compact writes the state such that a restart has nothing to replay. Redis
-	// restarts from its log if it has one, so for Redis that writes the log anew.
+	// compact is the command that writes the state such that a restart has nothing to
+	// replay. Redis restarts from its log if it has one, so for Redis it rewrites the
+	// log.
 	compact string
 }
 
 var (
-	ourKeeper   = keeper{mode{limitsrv, "everysec"}, "snapshots", "BGSAVE"}
-	theirKeeper = keeper{mode{redisLua, "everysec"}, "dump.rdb", "BGREWRITEAOF"}
+	ourSnapshotServer   = snapshotServer{mode{limitsrv, "everysec"}, "snapshots", "BGSAVE"}
+	theirSnapshotServer = snapshotServer{mode{redisLua, "everysec"}, "dump.rdb", "BGREWRITEAOF"}
 )
 
-// A preservation is how one side fared with its state.
-type preservation struct {
+// A snapshotResult is the measurements of one side's snapshots and restarts.
+type snapshotResult struct {
 	keys           int64
-	before, during view // the snapshots
+	before, during loadLatencies // relative to the snapshots
 	took           []time.Duration
 	snapshotBytes  int64 // on disk, right after the last snapshot
-	allBytes       int64 // with the log
+	allBytes       int64 // including the log
 	fullBytes      int64 // resident, before the snapshots
-	peakBytes      int64 // resident at most, until after the snapshots
-	copiedBytes    int64 // beside that, by the process that it forked
+	peakBytes      int64 // peak resident, until after the snapshots
+	copiedBytes    int64 // additional memory of the forked process
 	clean, killed  restart
 }
 
-// A view is what the steady load and a prober beside it saw.
-type view struct{ steady, prober latency }
+// A loadLatencies is the latencies of the steady load and of a prober.
+type loadLatencies struct{ steady, prober latency }
 
-// A restart is how long a server took to come back.
+// A restart is the durations and the memory of a restart.
 type restart struct {
-	end       time.Duration // to end cleanly
+	end       time.Duration // of a clean shutdown
 	ready     time.Duration // from the start to the first answer other than LOADING
-	behind    int64         // decisions since it was last told to write its state
-	peakBytes int64         // resident at most when it was back
+	behind    int64         // decisions since the last command to write the state
+	peakBytes int64         // peak resident after the restart
 }
 
 const (
 	snapshotConnections = 8
 	snapshotPipeline    = 4
-	// leadIn is how long a load runs before it is watched.
+	// leadIn is the duration of a load before it is measured.
 	leadIn = 200 * time.Millisecond
 )
 
-// A trial is the making of a preservation.
-type trial struct {
+// A snapshotTest measures a snapshotResult.
+type snapshotTest struct {
 	options     options
-	keeper      keeper
+	server      snapshotServer
 	binary, dir string
-	side        *side // that runs now
-	got         preservation
+	side        *side // the running server
+	got         snapshotResult
 }
 
-// preserve fills one side with keys, has it write snapshots under a steady load,
-// and restarts it.
-func preserve(
-	ctx context.Context, o options, k keeper, binary string, d disk, say func(string, ...any),
-) (preservation, error) {
+// measureSnapshots fills one side with keys, makes it write snapshots under a steady
+// load, and restarts it.
+func measureSnapshots(
+	ctx context.Context, o options, k snapshotServer, binary string, d disk, say func(string, ...any),
+) (snapshotResult, error) {
 	dir, err := d.sub("snapshot-" + k.mode.word())
 	if err != nil {
-		return preservation{}, err
+		return snapshotResult{}, err
 	}
-	t := &trial{options: o, keeper: k, binary: binary, dir: dir}
+	t := &snapshotTest{options: o, server: k, binary: binary, dir: dir}
 	if err := t.start(ctx); err != nil {
 		return t.got, err
 	}
@@ -81,7 +82,7 @@ func preserve(
 		do   func(context.Context) error
 	}{
 		{"fill", t.fill}, {"measure before a snapshot", t.calm}, {"write snapshots", t.save},
-		{"weigh", t.weigh}, {"restart", t.restart}, {"restart after a kill", t.recover},
+		{"weigh", t.measureSizes}, {"restart", t.restart}, {"restart after a kill", t.restartAfterKill},
 	} {
 		say("%s: %s", k.mode, step.name)
 		if err := step.do(ctx); err != nil {
@@ -91,10 +92,9 @@ func preserve(
 	return t.got, nil
 }
 
-// start starts the server with what is in its directory. All keys must be there
-// if they once were.
-func (t *trial) start(ctx context.Context) error {
-	s, err := t.keeper.mode.start(ctx, t.binary, t.dir)
+// start starts the server on its directory. It returns an error if keys are missing.
+func (t *snapshotTest) start(ctx context.Context) error {
+	s, err := t.server.mode.start(ctx, t.binary, t.dir)
 	if err != nil {
 		return err
 	}
@@ -106,12 +106,12 @@ func (t *trial) start(ctx context.Context) error {
 	return err
 }
 
-// fill adds the keys and brings the server to rest.
-func (t *trial) fill(ctx context.Context) error {
+// fill adds the keys and waits until the server is idle.
+func (t *snapshotTest) fill(ctx context.Context) error {
 	if _, err := fill(ctx, t.side, lastingBucket, t.options.snapshotKeys); err != nil {
 		return err
 	}
-	if _, err := t.side.save(ctx, t.keeper.compact); err != nil {
+	if _, err := t.side.save(ctx, t.server.compact); err != nil {
 		return err
 	}
 	flushAll()
@@ -122,8 +122,8 @@ func (t *trial) fill(ctx context.Context) error {
 	return err
 }
 
-// calm watches the load without a snapshot.
-func (t *trial) calm(ctx context.Context) (err error) {
+// calm measures the load without a snapshot.
+func (t *snapshotTest) calm(ctx context.Context) (err error) {
 	t.got.before, err = observe(ctx, t.side, t.options, func() error {
 		select {
 		case <-time.After(t.options.watch):
@@ -135,8 +135,8 @@ func (t *trial) calm(ctx context.Context) (err error) {
 	return err
 }
 
-// save watches the load while snapshots are written, one after the other.
-func (t *trial) save(ctx context.Context) (err error) {
+// save measures the load during snapshots, written one after the other.
+func (t *snapshotTest) save(ctx context.Context) (err error) {
 	t.got.during, err = observe(ctx, t.side, t.options, func() error {
 		for range t.options.rounds {
 			took, err := t.side.save(ctx, "BGSAVE")
@@ -150,12 +150,12 @@ func (t *trial) save(ctx context.Context) (err error) {
 	return err
 }
 
-// weigh reads what the state takes on disk and took in memory.
-func (t *trial) weigh(context.Context) (err error) {
+// measureSizes measures the size of the state on disk and the peak memory.
+func (t *snapshotTest) measureSizes(context.Context) (err error) {
 	if t.got.allBytes, err = usage(t.dir); err != nil {
 		return err
 	}
-	if t.got.snapshotBytes, err = usage(filepath.Join(t.dir, t.keeper.snapshot)); err != nil {
+	if t.got.snapshotBytes, err = usage(filepath.Join(t.dir, t.server.snapshot)); err != nil {
 		return err
 	}
 	if t.got.peakBytes, err = t.side.peakBytes(); err != nil {
@@ -169,9 +169,9 @@ func (t *trial) weigh(context.Context) (err error) {
 	return err
 }
 
-// restart ends the server as one should, and starts it.
-func (t *trial) restart(ctx context.Context) (err error) {
-	if _, err = t.side.save(ctx, t.keeper.compact); err != nil {
+// restart shuts the server down cleanly, and starts it.
+func (t *snapshotTest) restart(ctx context.Context) (err error) {
+	if _, err = t.side.save(ctx, t.server.compact); err != nil {
 		return err
 	}
 	if t.got.clean.end, err = t.side.shutDown(); err != nil {
@@ -180,9 +180,9 @@ func (t *trial) restart(ctx context.Context) (err error) {
 	return t.back(ctx, &t.got.clean)
 }
 
-// recover kills the server under a load as fast as it bears, and starts it.
-func (t *trial) recover(ctx context.Context) error {
-	if _, err := t.side.save(ctx, t.keeper.compact); err != nil {
+// restartAfterKill kills the server under a load at full speed, and starts it.
+func (t *snapshotTest) restartAfterKill(ctx context.Context) error {
+	if _, err := t.side.save(ctx, t.server.compact); err != nil {
 		return err
 	}
 	var (
@@ -195,13 +195,13 @@ func (t *trial) recover(ctx context.Context) error {
 	if time.Since(begin) < t.options.watch {
 		return fmt.Errorf("before it was killed: %w", err)
 	}
-	<-t.side.exited // which is what err says as well
+	<-t.side.exited // err reports the same
 	t.got.killed.behind = o.decisions
 	return t.back(ctx, &t.got.killed)
 }
 
-// back starts the server again and takes its figures down.
-func (t *trial) back(ctx context.Context, r *restart) error {
+// back starts the server again and records the figures of the restart.
+func (t *snapshotTest) back(ctx context.Context, r *restart) error {
 	if err := t.start(ctx); err != nil {
 		return err
 	}
@@ -211,9 +211,8 @@ func (t *trial) back(ctx context.Context, r *restart) error {
 	return err
 }
 
-// observe watches a steady load and a prober, both over all keys, while work is
-// done.
-func observe(ctx context.Context, s *side, o options, work func() error) (view, error) {
+// observe measures a steady load and a prober, both over all keys, during work.
+func observe(ctx context.Context, s *side, o options, work func() error) (loadLatencies, error) {
 	var (
 		steady, prober watcher
 		l              = load{lastingBucket, uniform, snapshotConnections, snapshotPipeline, o.snapshotKeys}
@@ -227,8 +226,8 @@ func observe(ctx context.Context, s *side, o options, work func() error) (view, 
 		defer prober.close()
 		return work()
 	},
-		func(ctx context.Context) error { return hold(ctx, s, l, float64(o.rate), &steady) },
+		func(ctx context.Context) error { return runSteady(ctx, s, l, float64(o.rate), &steady) },
 		func(ctx context.Context) error { return probe(ctx, s, l.algorithm, keys, &prober) },
 	)
-	return view{steady.latency(), prober.latency()}, err
+	return loadLatencies{steady.latency(), prober.latency()}, err
 }

@@ -5,15 +5,15 @@ import (
 	"slices"
 )
 
-// A figure is what several rounds measured of one thing.
+// A figure summarizes several rounds of one measurement.
 type figure struct {
 	median float64
-	// spread is half of the distance from the least to the largest, as a share
-	// of the median: 0.03 reads "plus or minus 3 %".
+	// spread is half of the distance from the minimum to the maximum, as a share of the
+	// median: 0.03 reads "plus or minus 3 %".
 	spread float64
 }
 
-// figureOf sums up rounds; a figure of none is 0.
+// figureOf summarizes rounds. Without rounds the figure is 0.
 func figureOf(rounds []float64) figure {
 	if len(rounds) == 0 {
 		return figure{}
@@ -30,9 +30,9 @@ func figureOf(rounds []float64) figure {
 	return f
 }
 
-// ratios divides ours by theirs, round by round: what disturbs the machine for
-// longer than a round falls on both and drops out. A round in which either is
-// not there is left out.
+// ratios divides ours by theirs, round by round: a disturbance of the machine for
+// longer than a round affects both and cancels out. A round without a figure of either
+// is omitted.
 func ratios(ours, theirs []float64) []float64 {
 	var all []float64
 	for i := range min(len(ours), len(theirs)) {

@@ -11,10 +11,10 @@ func TestFigureOf(t *testing.T) {
 		rounds []float64
 		want   figure
 	}{
-		{"is nothing of nothing", nil, figure{}},
-		{"is the only one", []float64{3}, figure{3, 0}},
-		{"is the middle one, in any order", []float64{9, 1, 4}, figure{4, 1}},
-		{"is between the two in the middle", []float64{8, 2, 4, 6}, figure{5, 0.6}},
+		{"is zero without rounds", nil, figure{}},
+		{"is the only round", []float64{3}, figure{3, 0}},
+		{"is the middle round, in any order", []float64{9, 1, 4}, figure{4, 1}},
+		{"is between the two middle rounds", []float64{8, 2, 4, 6}, figure{5, 0.6}},
 	} {
 		if got := figureOf(tt.rounds); got != tt.want {
 			t.Errorf("%s: figureOf(%v) = %+v, want %+v", tt.name, tt.rounds, got, tt.want)
@@ -25,6 +25,6 @@ func TestFigureOf(t *testing.T) {
 func TestRatiosPairRounds(t *testing.T) {
 	got := ratios([]float64{10, 6, 5, 1}, []float64{5, 2, 0})
 	if want := []float64{2, 3}; !slices.Equal(got, want) {
-		t.Errorf("ratios = %v, want %v: round by round, and none of what is not there", got, want)
+		t.Errorf("ratios = %v, want %v: round by round, without missing rounds", got, want)
 	}
 }

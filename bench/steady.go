@@ -9,17 +9,17 @@ import (
 	"time"
 )
 
-// hold asks s for l.keys at a fixed rate until ctx ends, however fast it answers.
+// runSteady requests l.keys of s at a fixed rate until ctx ends, independently of
+// replies. perSecond is the total rate of requests over all connections.
 //
-// Each connection sends a pipeline whenever one is due; w sees its requests wait
-// from then, not from when it was sent: what a stalled server keeps a client from
-// sending counts as waiting, as it does for whoever wanted to send it. perSecond
-// is of requests, over all connections.
+// Each connection sends a pipeline whenever one is due. w records latencies from the
+// due time, not from the time of sending, so that requests delayed by a stalled server
+// count as waiting.
 //
-// Each connection sleeps in a system call, which keeps a processor of the Go
-// scheduler for a while, so each gets one more: without, a busy machine doubles
-// what the slowest hundredth waits.
-func hold(ctx context.Context, s *side, l load, perSecond float64, w *watcher) error {
+// Each connection sleeps in a system call, which holds a P of the Go scheduler for a
+// while, so GOMAXPROCS is raised by one for each: otherwise the p99 doubles on a busy
+// machine.
+func runSteady(ctx context.Context, s *side, l load, perSecond float64, w *watcher) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	defer moreProcessors(l.connections)()
@@ -30,7 +30,7 @@ func hold(ctx context.Context, s *side, l load, perSecond float64, w *watcher) e
 	)
 	for i := range l.connections {
 		first := begin.Add(every * time.Duration(i) / time.Duration(l.connections))
-		go func() { ended <- holdOne(ctx, s, l, scattered(l.keys)(i), first, every, w) }()
+		go func() { ended <- runSteadyConnection(ctx, s, l, scattered(l.keys)(i), first, every, w) }()
 	}
 	var failed error
 	for range l.connections {
@@ -44,8 +44,7 @@ func hold(ctx context.Context, s *side, l load, perSecond float64, w *watcher) e
 
 var processorsLock sync.Mutex
 
-// moreProcessors gives the Go scheduler n processors more until the function that it
-// returns is called.
+// moreProcessors raises GOMAXPROCS by n until fewer is called.
 func moreProcessors(n int) (fewer func()) {
 	change := func(n int) {
 		processorsLock.Lock()
@@ -56,9 +55,9 @@ func moreProcessors(n int) (fewer func()) {
 	return func() { change(-n) }
 }
 
-// holdOne is one connection of hold: a pipeline is due at due, and from then on
-// one every so often.
-func holdOne(
+// runSteadyConnection is one connection of runSteady: the first pipeline is due at due,
+// the next ones at intervals of every.
+func runSteadyConnection(
 	ctx context.Context, s *side, l load, next func() (int, bool), due time.Time, every time.Duration, w *watcher,
 ) error {
 	conn, err := s.connect()
@@ -81,13 +80,13 @@ func holdOne(
 		if err := readLines(conn, buf, n*lines); err != nil {
 			return fmt.Errorf("%s: %w", s.name, err)
 		}
-		w.saw(due, time.Now(), int64(n))
+		w.record(due, time.Now(), int64(n))
 	}
 	return nil
 }
 
-// scattered makes sources that never end and draw from 0..keys-1, each connection
-// the same ones in every run.
+// scattered returns infinite sources of random keys 0..keys-1, for each connection the
+// same in every run.
 func scattered(keys int) func(int) func() (int, bool) {
 	return func(connection int) func() (int, bool) {
 		random := rand.New(rand.NewPCG(uint64(keys), uint64(connection)))

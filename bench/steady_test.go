@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// stalling is a server that answers each read of one request with a line, but
-// lets the one numbered stallAt wait. It calls done after so many.
+// stalling returns a server that answers each read of one request with a line, but
+// delays the one numbered stallAt. It calls done after the given number of requests.
 func stalling(t *testing.T, stallAt int, stall time.Duration, requests int, done func()) *side {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -43,18 +43,18 @@ func stalling(t *testing.T, stallAt int, stall time.Duration, requests int, done
 	}
 }
 
-func TestHoldCountsWhatAStallHeldBack(t *testing.T) {
+func TestSteadyLatencyIncludesStalls(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	var w watcher
 	w.open()
-	// 1000 a second are due, so 200 in the first 200 ms of the stall, and each of
-	// those waits for at least 100 ms.
+	// 1000 per second are due, 200 of them in the first 200 ms of the stall; each of
+	// these waits for at least 100 ms.
 	s := stalling(t, 50, 300*time.Millisecond, 500, cancel)
-	if err := hold(ctx, s, load{lastingBucket, uniform, 1, 1, 100}, 1000, &w); err != nil {
+	if err := runSteady(ctx, s, load{lastingBucket, uniform, 1, 1, 100}, 1000, &w); err != nil {
 		t.Fatal(err)
 	}
 	if w.seen.total < 500 {
-		t.Fatalf("saw %d requests, want 500", w.seen.total)
+		t.Fatalf("recorded %d requests, want 500", w.seen.total)
 	}
 	waited := int64(0)
 	for i, n := range w.seen.counts {
@@ -63,7 +63,7 @@ func TestHoldCountsWhatAStallHeldBack(t *testing.T) {
 		}
 	}
 	if waited < 150 {
-		t.Errorf("%d requests waited for 100 ms, want those that were due meanwhile, about 200", waited)
+		t.Errorf("%d requests waited for 100 ms, want about 200: those due during the stall", waited)
 	}
 }
 
@@ -75,12 +75,12 @@ func TestScatteredStaysWithinAndRepeats(t *testing.T) {
 		y, _ := b()
 		z, _ := other()
 		if !ok || x < 0 || x >= 10 || x != y {
-			t.Fatalf("drew %d and %d of 10 keys", x, y)
+			t.Fatalf("scattered(10) drew %d and %d", x, y)
 		}
 		same = same && x == z
 	}
 	if same {
-		t.Error("two connections ask for the same keys in the same order")
+		t.Error("two connections have the same sequence of keys")
 	}
 }
 

@@ -5,11 +5,12 @@ import (
 	"time"
 )
 
-// A target is what limitsrv is to reach beside Redis with a Lua token bucket.
+// A target is a figure that limitsrv must reach, relative to Redis with a Lua token
+// bucket.
 type target struct {
 	name string
 	want string
-	// check finds the figure in a report: how it reads, whether it is enough, and
+	// check returns the figure of a report as text, whether it meets the target, and
 	// whether it was measured at all.
 	check func(r report) (figure string, met, measured bool)
 }
@@ -27,18 +28,18 @@ var targets = []target{
 	{"worst pause while growing from 1 M to 10 M keys", "at most 5 ms", pauseAtMost(5 * time.Millisecond)},
 	{"resident bytes per key, 3 M token buckets", "at most 64", bytesAtMost(3_000_000, 64)},
 	{"resident bytes per key, 10 M token buckets", "at most 64", bytesAtMost(10_000_000, 64)},
-	{"fsync everysec over in memory, pipeline 1", "at least 0.9x", durabilityAtLeast(besideMemory[0], 1, 0.9)},
-	{"fsync everysec over in memory, pipeline 64", "at least 0.8x", durabilityAtLeast(besideMemory[0], 64, 0.8)},
-	{"fsync always over Redis' always, pipeline 16", "at least 5x", durabilityAtLeast(besideRedis[1], 16, 5)},
-	{"snapshot of 10 M keys", "at most 5 s", preserved(preservation.saveSeconds, 5, "%.3g s")},
-	{"p99 of a load during it over before", "at most 2x", preserved(preservation.steadySlowdown, 2, "%.2fx")},
-	{"p99 of a prober during it over before", "at most 2x", preserved(preservation.proberSlowdown, 2, "%.2fx")},
-	{"bytes on disk per key after it", "at most 80", preserved(preservation.diskPerKey, 80, "%.1f")},
-	{"restart with 10 M keys", "at most 10 s", preserved(preservation.cleanSeconds, 10, "%.3g s")},
-	{"restart with 10 M keys after kill -9 under load", "at most 10 s", preserved(preservation.killedSeconds, 10, "%.3g s")},
+	{"fsync everysec over in memory, pipeline 1", "at least 0.9x", durabilityAtLeast(againstMemory[0], 1, 0.9)},
+	{"fsync everysec over in memory, pipeline 64", "at least 0.8x", durabilityAtLeast(againstMemory[0], 64, 0.8)},
+	{"fsync always over Redis' always, pipeline 16", "at least 5x", durabilityAtLeast(againstRedis[1], 16, 5)},
+	{"snapshot of 10 M keys", "at most 5 s", snapshotWithin(snapshotResult.saveSeconds, 5, "%.3g s")},
+	{"p99 of a load during it over before", "at most 2x", snapshotWithin(snapshotResult.steadySlowdown, 2, "%.2fx")},
+	{"p99 of a prober during it over before", "at most 2x", snapshotWithin(snapshotResult.proberSlowdown, 2, "%.2fx")},
+	{"bytes on disk per key after it", "at most 80", snapshotWithin(snapshotResult.diskPerKey, 80, "%.1f")},
+	{"restart with 10 M keys", "at most 10 s", snapshotWithin(snapshotResult.cleanSeconds, 10, "%.3g s")},
+	{"restart with 10 M keys after kill -9 under load", "at most 10 s", snapshotWithin(snapshotResult.killedSeconds, 10, "%.3g s")},
 }
 
-// targetRows are each target, what was measured, and whether it is met.
+// targetRows returns each target, the figure and the verdict.
 func (r report) targetRows() []row {
 	rows := []row{{"target (50 connections, uniform, 1 M keys where none are named)", "wanted", "measured", "verdict"}}
 	for _, t := range targets {
@@ -55,27 +56,27 @@ func (r report) targetRows() []row {
 	return rows
 }
 
-// duel finds what was measured under a load.
-func (r report) duel(l load) (duel, bool) {
-	for _, d := range r.duels {
+// pair returns the runs of a load.
+func (r report) pair(l load) (pairedRuns, bool) {
+	for _, d := range r.pairs {
 		if d.load == l {
 			return d, true
 		}
 	}
-	return duel{}, false
+	return pairedRuns{}, false
 }
 
 func atLeast(pipeline int, want float64) func(report) (string, bool, bool) {
 	return func(r report) (string, bool, bool) {
-		d, ok := r.duel(targetLoad(pipeline))
-		f := d.faster()
+		d, ok := r.pair(targetLoad(pipeline))
+		f := d.speedup()
 		return ratioText(f), f.median >= want, ok
 	}
 }
 
 func cpuAtMost(pipeline int, want float64) func(report) (string, bool, bool) {
 	return func(r report) (string, bool, bool) {
-		d, ok := r.duel(targetLoad(pipeline))
+		d, ok := r.pair(targetLoad(pipeline))
 		f := d.cost()
 		return ratioText(f), f.median <= want, ok
 	}
@@ -104,7 +105,7 @@ func bytesAtMost(keys int, want float64) func(report) (string, bool, bool) {
 	}
 }
 
-// reached says whether memory was read at so many keys.
+// reached reports whether memory was measured at that number of keys.
 func (g *growth) reached(keys int) bool {
 	for _, s := range g.stages {
 		if s.keys == keys {

@@ -6,23 +6,23 @@ import (
 	"time"
 )
 
-// A duel is the runs of one load against both sides, round by round.
-type duel struct {
+// pairedRuns are the runs of one load against both sides, round by round.
+type pairedRuns struct {
 	load         load
 	ours, theirs []sample
 }
 
-// faster is our decisions per second over theirs, of each round.
-func (d duel) faster() figure {
+// speedup is the ratio of our decisions per second to theirs, of each round.
+func (d pairedRuns) speedup() figure {
 	return figureOf(ratios(column(d.ours, perSecond), column(d.theirs, perSecond)))
 }
 
-// cost is our processor time per decision over theirs, of each round.
-func (d duel) cost() figure {
+// cost is the ratio of our processor time per decision to theirs, of each round.
+func (d pairedRuns) cost() figure {
 	return figureOf(ratios(column(d.ours, cpuMicros), column(d.theirs, cpuMicros)))
 }
 
-// column takes one figure out of every round.
+// column returns one figure of every round.
 func column(rounds []sample, of func(sample) float64) []float64 {
 	var all []float64
 	for _, s := range rounds {
@@ -37,12 +37,12 @@ func p50Millis(s sample) float64  { return s.p50.Seconds() * 1e3 }
 func p99Millis(s sample) float64  { return s.p99.Seconds() * 1e3 }
 func p999Millis(s sample) float64 { return s.p999.Seconds() * 1e3 }
 
-// throughput measures every load of o against both sides, which run from the
-// first to the last; say is told how far it is.
-func throughput(ctx context.Context, o options, ours, theirs *side, say func(string, ...any)) ([]duel, error) {
+// throughput measures every load of o against both running sides. It reports its
+// progress to say.
+func throughput(ctx context.Context, o options, ours, theirs *side, say func(string, ...any)) ([]pairedRuns, error) {
 	var (
 		loads = o.loads()
-		duels []duel
+		pairs []pairedRuns
 		trace []uint32
 		done  algorithm
 	)
@@ -52,29 +52,29 @@ func throughput(ctx context.Context, o options, ours, theirs *side, say func(str
 			say("filling for %s", l.algorithm)
 			for _, s := range []*side{ours, theirs} {
 				if err := prepare(ctx, s, l); err != nil {
-					return duels, err
+					return pairs, err
 				}
 			}
 		}
 		if l.distribution == zipf && trace == nil {
 			trace = zipfTrace(l.keys, zipfTraceLength, 1)
 		}
-		d, err := fight(ctx, o, l, ours, theirs, trace)
+		d, err := runRounds(ctx, o, l, ours, theirs, trace)
 		if err != nil {
-			return duels, fmt.Errorf("%s: %w", l, err)
+			return pairs, fmt.Errorf("%s: %w", l, err)
 		}
-		duels = append(duels, d)
-		say("[%d/%d] %s: %.2fx the decisions, %.2fx the CPU", i+1, len(loads), l, d.faster().median, d.cost().median)
+		pairs = append(pairs, d)
+		say("[%d/%d] %s: %.2fx the decisions, %.2fx the CPU", i+1, len(loads), l, d.speedup().median, d.cost().median)
 	}
-	return duels, nil
+	return pairs, nil
 }
 
-// zipfTraceLength is how many requests a trace of keys has before it repeats.
+// zipfTraceLength is the number of requests in a trace of keys before it repeats.
 const zipfTraceLength = 1 << 21
 
-// fight runs the rounds of one load, alternating between the sides.
-func fight(ctx context.Context, o options, l load, ours, theirs *side, trace []uint32) (duel, error) {
-	d := duel{load: l}
+// runRounds runs the rounds of one load, alternating between the sides.
+func runRounds(ctx context.Context, o options, l load, ours, theirs *side, trace []uint32) (pairedRuns, error) {
+	d := pairedRuns{load: l}
 	a := &meter{side: ours, load: l, lasting: o.duration, trace: trace}
 	b := &meter{side: theirs, load: l, lasting: o.duration, trace: trace}
 	for _, m := range []*meter{a, b} {
@@ -96,12 +96,11 @@ func fight(ctx context.Context, o options, l load, ours, theirs *side, trace []u
 	return d, nil
 }
 
-// fillWait bounds the filling of a server with keys.
+// fillWait bounds the time to fill a server with keys.
 const fillWait = 15 * time.Minute
 
-// prepare empties the server and, for buckets, fills it with all keys. A key of
-// the log lives only as long as its window: what a run leaves behind is gone
-// before long, so it starts empty.
+// prepare empties the server and, for token buckets, fills it with all keys. The keys
+// of a log expire after its window, so a run with logs starts empty.
 func prepare(ctx context.Context, s *side, l load) error {
 	if _, err := s.ask("FLUSHALL"); err != nil {
 		return err
@@ -113,7 +112,7 @@ func prepare(ctx context.Context, s *side, l load) error {
 	return err
 }
 
-// fill asks for a bucket of each key 0..keys-1 once and checks that they are there.
+// fill requests one decision for each key 0..keys-1 and checks that the keys exist.
 func fill(ctx context.Context, s *side, a algorithm, keys int) (outcome, error) {
 	l := load{algorithm: a, connections: fillConnections, pipeline: fillPipeline, keys: keys}
 	o, err := generate(ctx, s, l, fillWait, sequential(0, keys, l.connections))
@@ -122,7 +121,7 @@ func fill(ctx context.Context, s *side, a algorithm, keys int) (outcome, error) 
 	}
 	n, err := s.keys()
 	if err == nil && n < int64(keys) {
-		err = fmt.Errorf("%s holds %d keys after it was asked for %d", s.name, n, keys)
+		err = fmt.Errorf("%s holds %d keys after requests for %d", s.name, n, keys)
 	}
 	return o, err
 }

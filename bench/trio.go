@@ -11,58 +11,58 @@ import (
 	"limitsrv/freeport"
 )
 
-// A trio is three servers of which one leads and the others stand in for it, each
-// on a host of its own. What they send each other goes through a network that can
-// be broken; clients reach them at their own addresses.
+// A trio is three servers, one leader with two replicas, each on a host of its own.
+// Their traffic with each other goes through a network that can be broken; clients
+// reach them directly.
 type trio struct {
-	name    string
-	network *faultnet.Network // nil: they reach each other directly
-	servers []*process
-	guards  []*process // one beside each server, if that is what finds a new leader
-	take    []string   // asks for permits, with placeholders for key, capacity and permits
-	peek    []string   // shows a bucket
-	// used is how many permits of capacity are gone, by what peek was answered.
+	name      string
+	network   *faultnet.Network // nil: direct connections
+	servers   []*process
+	sentinels []*process // one per server, if a new leader is elected by these
+	take      []string   // requests permits, with placeholders for key, capacity and permits
+	peek      []string   // reads a bucket
+	// used returns the number of used permits of capacity from a reply to peek.
 	used func(reply any, capacity int64) (int64, error)
-	// route is the server that a client asks which reaches only some, at its
-	// try-th attempt.
+	// route returns the server that a client uses for its try-th attempt if it can
+	// reach only some.
 	route func(reachable []int, try int) (int, error)
 }
 
-// What stands in a command of a trio for what it asks, besides keyPlace.
+// Placeholders in a command of a trio, besides keyPlace.
 const (
 	capacityPlace = "__capacity__"
 	permitsPlace  = "__permits__"
 )
 
-// clientWait is when a client of a trio gives up a server that does not answer.
+// clientWait is the timeout of a client's requests.
 const clientWait = time.Second
 
-// hosts are where the servers of a trio are.
+// hosts are the addresses of the servers of a trio.
 var hosts = []string{"127.77.2.1", "127.77.2.2", "127.77.2.3"}
 
-// distance is how long what a host sends another takes, as between the zones of a
-// data center.
-const distance = 500 * time.Microsecond
+// hostDelay is the one-way delay between two hosts, as between the zones of a data
+// center.
+const hostDelay = 500 * time.Microsecond
 
-// newTrioNetwork is the network of hosts.
+// newTrioNetwork returns the network of hosts.
 func newTrioNetwork() *faultnet.Network {
 	n := faultnet.New(hosts...)
 	for _, from := range hosts {
 		for _, to := range hosts {
 			if from != to {
-				n.Delay(from, to, distance)
+				n.Delay(from, to, hostDelay)
 			}
 		}
 	}
 	return n
 }
 
-// everyHost is the numbers of all hosts.
+// everyHost is the indexes of all hosts.
 var everyHost = []int{0, 1, 2}
 
-// stop ends all servers.
+// stop stops all servers.
 func (t *trio) stop() {
-	for _, p := range slices.Concat(t.guards, t.servers) {
+	for _, p := range slices.Concat(t.sentinels, t.servers) {
 		p.stop()
 	}
 	if t.network != nil {
@@ -70,8 +70,8 @@ func (t *trio) stop() {
 	}
 }
 
-// expose has the network listen for server i. It gives where the server itself is to
-// listen, and where the others reach it.
+// expose makes the network listen for server i. It returns the address on which the
+// server must listen, and the address at which the others reach it.
 func (t *trio) expose(i int) (address, public string, err error) {
 	if address, err = freeport.Address(t.host(i)); err != nil || t.network == nil {
 		return address, address, err
@@ -80,7 +80,8 @@ func (t *trio) expose(i int) (address, public string, err error) {
 	return address, public, err
 }
 
-// host is that of server i. Without a network all are on one that every machine has.
+// host returns the host of server i. Without a network all servers are on 127.0.0.1,
+// which every machine has.
 func (t *trio) host(i int) string {
 	if t.network == nil {
 		return "127.0.0.1"
@@ -88,7 +89,7 @@ func (t *trio) host(i int) string {
 	return hosts[i]
 }
 
-// replication is what INFO of server i tells about it.
+// replication returns the section replication of INFO of server i.
 func (t *trio) replication(i int) (info, error) {
 	reply, err := askOnce(t.servers[i].address, clientWait, "INFO", "replication")
 	if err != nil {
@@ -101,7 +102,7 @@ func (t *trio) replication(i int) (info, error) {
 	return parseInfo(text), nil
 }
 
-// leader is the one server among some that says it leads.
+// leader returns the one server among some that reports itself as leader.
 func (t *trio) leader(among []int) (int, error) {
 	found := -1
 	for _, i := range among {
@@ -122,8 +123,8 @@ func (t *trio) leader(among []int) (int, error) {
 	return found, nil
 }
 
-// whole says whether one server leads and the others follow it.
-func (t *trio) whole() error {
+// checkReplication returns an error unless one server leads and the others follow it.
+func (t *trio) checkReplication() error {
 	leader, err := t.leader(everyHost)
 	if err != nil {
 		return err
@@ -147,10 +148,10 @@ func (t *trio) whole() error {
 	return nil
 }
 
-// trioWait is how long a trio may take to find together.
+// trioWait bounds the time until a trio is ready.
 const trioWait = time.Minute
 
-// eventually waits until check finds nothing wrong any more.
+// eventually waits until check returns nil.
 func eventually(ctx context.Context, check func() error) error {
 	for deadline := time.Now().Add(trioWait); ; {
 		err := check()

@@ -10,12 +10,12 @@ import (
 	"limitsrv/freeport"
 )
 
-// electionTimeout is when a node of limitsrv takes its leader for dead.
+// electionTimeout is the --election-timeout of a node.
 const electionTimeout = "300ms"
 
-// startLimitsrvTrio starts three nodes of the limitsrv built at binary, each with
-// its state in a directory of its own in dir, which reach each other through
-// network, or directly if that is nil. extra are options of each.
+// startLimitsrvTrio starts three nodes of the limitsrv built at binary, each with its
+// state in a directory of its own in dir. They reach each other through network, or
+// directly if that is nil. extra are options of each node.
 func startLimitsrvTrio(
 	ctx context.Context, binary, name, dir string, network *faultnet.Network, extra ...string,
 ) (t *trio, err error) {
@@ -24,7 +24,7 @@ func startLimitsrvTrio(
 		take: []string{"RL.TOKEN", keyPlace, capacityPlace, "1/3650d", permitsPlace},
 		peek: []string{"RL.PEEK", keyPlace},
 		used: usedOfPeek,
-		// Every node takes decisions, and has its leader make them.
+		// Every node accepts requests, and forwards them to the leader.
 		route: func(reachable []int, try int) (int, error) { return reachable[try%len(reachable)], nil },
 	}
 	defer func() {
@@ -56,10 +56,11 @@ func startLimitsrvTrio(
 		}
 		t.servers = append(t.servers, p)
 	}
-	return t, eventually(ctx, t.whole)
+	return t, eventually(ctx, t.checkReplication)
 }
 
-// usedOfPeek reads [algorithm limit remaining ...], or nothing of a key not there.
+// usedOfPeek parses [algorithm limit remaining ...], or nil for a key that does not
+// exist.
 func usedOfPeek(reply any, capacity int64) (int64, error) {
 	if reply == nil {
 		return 0, nil

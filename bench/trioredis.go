@@ -13,17 +13,17 @@ import (
 )
 
 const (
-	// sentinelDownAfter is when Sentinel takes a primary for dead: much sooner than
-	// its default of 30 s.
+	// sentinelDownAfter is the failure timeout of Sentinel: much shorter than its
+	// default of 30 s.
 	sentinelDownAfter = 500 * time.Millisecond
-	// sentinelMaster is how the sentinels call the primary.
+	// sentinelMaster is the sentinels' name of the primary.
 	sentinelMaster = "limits"
-	// neverRefilled is a rate in tokens per millisecond: one takes 11 days.
+	// neverRefilled is a rate in tokens per millisecond: a token takes 11 days.
 	neverRefilled = "0.000000001"
 )
 
-// startRedisTrio starts a primary, two replicas and three sentinels, none of which
-// keeps anything on disk. extra are options of the servers.
+// startRedisTrio starts a primary, two replicas and three sentinels, without
+// persistence. extra are options of the servers.
 func startRedisTrio(ctx context.Context, name, dir string, extra ...string) (t *trio, err error) {
 	t = &trio{name: name, network: newTrioNetwork()}
 	defer func() {
@@ -31,18 +31,18 @@ func startRedisTrio(ctx context.Context, name, dir string, extra ...string) (t *
 			t.stop()
 		}
 	}()
-	var shown []string // where each server says that it is
+	var advertised []string // public address of each server
 	for i, host := range hosts {
 		address, public, err := t.expose(i)
 		if err != nil {
 			return t, err
 		}
-		shown = append(shown, public)
+		advertised = append(advertised, public)
 		args := append([]string{"redis-server", "--dir", dir}, redisAddress(address)...)
 		args = append(args, "--save", "", "--appendonly", "no", "--loglevel", "warning",
 			"--repl-diskless-sync-delay", "0", "--replica-announce-ip", host, "--replica-announce-port", portOf(public))
 		if i > 0 {
-			args = append(args, "--replicaof", hosts[0]+" "+portOf(shown[0]))
+			args = append(args, "--replicaof", hosts[0]+" "+portOf(advertised[0]))
 		}
 		p, err := startAt(ctx, address, "PING", append(args, extra...)...)
 		if err != nil {
@@ -51,22 +51,22 @@ func startRedisTrio(ctx context.Context, name, dir string, extra ...string) (t *
 		t.servers = append(t.servers, p)
 	}
 	for i := range hosts {
-		p, err := t.startSentinel(ctx, i, shown[0], dir)
+		p, err := t.startSentinel(ctx, i, advertised[0], dir)
 		if err != nil {
 			return t, err
 		}
-		t.guards = append(t.guards, p)
+		t.sentinels = append(t.sentinels, p)
 	}
 	t.route = func(reachable []int, try int) (int, error) {
-		return t.askSentinel(reachable[try%len(reachable)], shown)
+		return t.askSentinel(reachable[try%len(reachable)], advertised)
 	}
-	if err = eventually(ctx, t.guarded); err != nil {
+	if err = eventually(ctx, t.checkSentinels); err != nil {
 		return t, err
 	}
 	return t, t.loadScript()
 }
 
-// redisAddress are the options of a server that listens at an address and dials
+// redisAddress returns the options of a server that listens at an address and dials
 // from its host.
 func redisAddress(address string) []string {
 	host, port, _ := net.SplitHostPort(address)
@@ -78,13 +78,14 @@ func portOf(address string) string {
 	return port
 }
 
-// startSentinel starts the sentinel of a host. primary is where that is reached.
+// startSentinel starts the sentinel of a host. primary is the public address of the
+// primary.
 func (t *trio) startSentinel(ctx context.Context, i int, primary, dir string) (*process, error) {
 	address, public, err := t.expose(i)
 	if err != nil {
 		return nil, err
 	}
-	// It writes its own configuration, and takes what it has learned from there.
+	// Sentinel rewrites its configuration file, which also holds its state.
 	file := filepath.Join(dir, fmt.Sprintf("sentinel-%s.conf", portOf(public)))
 	lines := []string{
 		"sentinel monitor " + sentinelMaster + " " + strings.Replace(primary, ":", " ", 1) + " 2",
@@ -101,9 +102,9 @@ func (t *trio) startSentinel(ctx context.Context, i int, primary, dir string) (*
 	return startAt(ctx, address, "PING", args...)
 }
 
-// askSentinel is which server that of host i names as the primary.
-func (t *trio) askSentinel(i int, shown []string) (int, error) {
-	reply, err := askOnce(t.guards[i].address, clientWait, "SENTINEL", "get-master-addr-by-name", sentinelMaster)
+// askSentinel returns the server that the sentinel of host i names as the primary.
+func (t *trio) askSentinel(i int, advertised []string) (int, error) {
+	reply, err := askOnce(t.sentinels[i].address, clientWait, "SENTINEL", "get-master-addr-by-name", sentinelMaster)
 	if err != nil {
 		return 0, err
 	}
@@ -112,18 +113,19 @@ func (t *trio) askSentinel(i int, shown []string) (int, error) {
 		return 0, fmt.Errorf("the sentinel of %s answered %v", hosts[i], reply)
 	}
 	address := fmt.Sprintf("%v:%v", parts[0], parts[1])
-	if at := slices.Index(shown, address); at >= 0 {
+	if at := slices.Index(advertised, address); at >= 0 {
 		return at, nil
 	}
-	return 0, fmt.Errorf("the sentinel of %s names %s, which is no server", hosts[i], address)
+	return 0, fmt.Errorf("the sentinel of %s names the unknown server %s", hosts[i], address)
 }
 
-// guarded says whether all is well, and every sentinel knows the others.
-func (t *trio) guarded() error {
-	if err := t.whole(); err != nil {
+// checkSentinels returns an error unless replication works and every sentinel has found
+// the others.
+func (t *trio) checkSentinels() error {
+	if err := t.checkReplication(); err != nil {
 		return err
 	}
-	for i, guard := range t.guards {
+	for i, guard := range t.sentinels {
 		reply, err := askOnce(guard.address, clientWait, "SENTINEL", "ckquorum", sentinelMaster)
 		if err != nil {
 			return fmt.Errorf("the sentinel of %s: %w", hosts[i], err)
@@ -141,7 +143,7 @@ func (t *trio) guarded() error {
 	return nil
 }
 
-// loadScript has every server know the script, as each may come to lead.
+// loadScript loads the script on every server, because each may become the leader.
 func (t *trio) loadScript() error {
 	var sha any
 	for _, p := range t.servers {

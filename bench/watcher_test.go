@@ -5,11 +5,11 @@ import (
 	"time"
 )
 
-func TestWatcherCountsWhatOverlaps(t *testing.T) {
+func TestWatcherCountsOverlappingRequests(t *testing.T) {
 	var w watcher
-	w.saw(time.Now().Add(-time.Second), time.Now(), 1)
+	w.record(time.Now().Add(-time.Second), time.Now(), 1)
 	if w.seen.total != 0 {
-		t.Fatal("a watcher that is not open counts")
+		t.Fatal("a watcher that is not open records requests")
 	}
 	w.open()
 	w.close()
@@ -27,7 +27,7 @@ func TestWatcherCountsWhatOverlaps(t *testing.T) {
 		{"begun after", to.Add(1), to.Add(2), false},
 	} {
 		before := w.seen.total
-		w.saw(tt.begin, tt.end, 3)
+		w.record(tt.begin, tt.end, 3)
 		if got := w.seen.total-before == 3; got != tt.counts {
 			t.Errorf("%s: counted %v, want %v", tt.name, got, tt.counts)
 		}

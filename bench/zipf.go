@@ -6,13 +6,15 @@ import (
 	"sort"
 )
 
-// zipfExponent is the skew of the YCSB benchmark: over a million keys the most
-// asked for one gets 7 % of all requests.
+// zipfExponent is the skew of the YCSB benchmark: of a million keys the most frequent
+// one gets 7 % of all requests.
 const zipfExponent = 0.99
 
-// zipfTrace draws length keys out of 0..keys-1, key i with a weight of
-// 1/(i+1)^zipfExponent. The same seed gives the same trace, so that both sides
-// of a pair are asked the same. It costs 8 bytes per key while it runs.
+// zipfTrace draws length keys of 0..keys-1, key i with a weight of
+// 1/(i+1)^zipfExponent. The same seed gives the same trace, so that both sides of a
+// pair get the same requests.
+//
+// Cost: 8 bytes per key while it runs.
 func zipfTrace(keys, length int, seed uint64) []uint32 {
 	cumulative := make([]float64, keys)
 	total := 0.0

@@ -6,8 +6,8 @@ import (
 	"testing"
 )
 
-// A trace follows the weights: each of the first keys comes as often as its
-// share says, within five standard deviations.
+// The frequencies of keys in a trace match their weights within five standard
+// deviations.
 func TestZipfTraceFollowsItsWeights(t *testing.T) {
 	const keys, length = 1000, 400_000
 	total := 0.0
@@ -23,17 +23,17 @@ func TestZipfTraceFollowsItsWeights(t *testing.T) {
 		want := share * length
 		deviation := math.Sqrt(want * (1 - share))
 		if math.Abs(counts[key]-want) > 5*deviation {
-			t.Errorf("key %d came %.0f times, want %.0f +- %.0f", key, counts[key], want, deviation)
+			t.Errorf("key %d occurs %.0f times, want %.0f +- %.0f", key, counts[key], want, deviation)
 		}
 	}
 }
 
-func TestZipfTraceIsItsSeed(t *testing.T) {
+func TestZipfTraceDependsOnItsSeed(t *testing.T) {
 	one, same, other := zipfTrace(100, 1000, 1), zipfTrace(100, 1000, 1), zipfTrace(100, 1000, 2)
 	if !slices.Equal(one, same) {
-		t.Error("one seed gave two traces")
+		t.Error("one seed generates two traces")
 	}
 	if slices.Equal(one, other) {
-		t.Error("two seeds gave one trace")
+		t.Error("two seeds generate the same trace")
 	}
 }

@@ -76,7 +76,7 @@ func TestBackupHasOneEntrysState(t *testing.T) {
 	}
 	leader := c.leader()
 	c.takeAll(leader, "first")
-	c.agree()
+	c.waitForAgreement()
 	stop, busy := make(chan struct{}), sync.WaitGroup{}
 	for taker := range 4 {
 		busy.Go(func() {

@@ -1,5 +1,5 @@
--- A sliding log as applications carry it: a sorted set of the times at which
--- requests were let through.
+-- A sliding log as applications implement it: a sorted set of the times of allowed
+-- requests.
 -- KEYS[1]; ARGV: limit, window in milliseconds.
 local limit = tonumber(ARGV[1])
 local window = tonumber(ARGV[2])

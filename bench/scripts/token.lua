@@ -1,6 +1,6 @@
--- A token bucket as applications carry it: a hash of two fields, refilled on
--- use, forgotten when it would be full again.
--- KEYS[1]; ARGV: capacity, tokens per millisecond, tokens asked for.
+-- A token bucket as applications implement it: a hash of two fields, refilled on
+-- use, expired when it is full again.
+-- KEYS[1]; ARGV: capacity, tokens per millisecond, tokens requested.
 local capacity = tonumber(ARGV[1])
 local rate = tonumber(ARGV[2])
 local asked = tonumber(ARGV[3])

@@ -1,4 +1,4 @@
-// The session of hiredis, which knows RESP2 and no clusters.
+// The session of hiredis, which supports RESP2 only, and no clusters.
 #include "session.h"
 
 #include <stdbool.h>
@@ -9,7 +9,7 @@
 
 static redisContext *redis; // to the server without password
 
-// Connects to a server, whose address is in a variable.
+// Connects to the server with the address in an environment variable.
 static redisContext *dial(const char *server) {
 	char host[64];
 	int port = 0;
@@ -34,7 +34,7 @@ static void leaky(void) {
 	want(redisCommand(redis, "RL.LEAKY leaky 2 2/h"), "[0,2,0,<1800000,<3600000]");
 }
 
-// The last integer of a decision.
+// Returns the last integer of a decision.
 static long long reset(const redisReply *reply) {
 	bool is_decision = reply && reply->type == REDIS_REPLY_ARRAY && reply->elements == 5;
 	return is_decision ? reply->element[4]->integer : 0;
@@ -101,7 +101,7 @@ static void wrong_type(void) {
 	want(redisCommand(redis, "RL.FIXED type 10 60"), "-WRONGTYPE");
 }
 
-// The next reply of a pipeline, NULL if the connection failed.
+// Returns the next reply of a pipeline, or NULL if the connection failed.
 static redisReply *next(void) {
 	void *reply = NULL;
 	return redisGetReply(redis, &reply) == REDIS_OK ? reply : NULL;
@@ -124,7 +124,7 @@ static void transaction(void) {
 	want(redisCommand(redis, "EXEC"), "-EXECABORT");
 }
 
-// Tells whether a key is among the names in the server.
+// Reports whether SCAN returns a key.
 static bool scanned(const char *key, size_t length) {
 	char cursor[32] = "0";
 	bool found = false;

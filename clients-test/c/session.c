@@ -6,8 +6,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static char failure[2000]; // of the case that is being tried; empty: none
-static bool failed;        // some case
+static char failure[2000]; // of the current case; empty: none
+static bool failed;        // a case has failed
 
 const char *given(const char *name) {
 	char variable[64];
@@ -40,7 +40,7 @@ void fail(const char *format, ...) {
 	va_end(args);
 }
 
-// Writes what a reply is into at most size bytes.
+// Formats a reply into at most size bytes.
 static void show(const redisReply *reply, char *text, size_t size) {
 	if (!reply) {
 		snprintf(text, size, "no reply");
@@ -90,7 +90,7 @@ static bool matches_error(const redisReply *reply, const char *want) {
 	return is_code || strspn(reply->str + length, " ") == strlen(reply->str + length);
 }
 
-// Tells whether a reply is what is wanted, and moves on to what is wanted after it.
+// Reports whether a reply matches *want, and advances *want beyond that.
 static bool matches(const redisReply *reply, const char **want) {
 	if (**want == '[') return matches_list(reply, want);
 	if (strchr("<0123456789", **want) || (**want == '-' && strchr("0123456789", (*want)[1]))) return matches_integer(reply, want);

@@ -1,4 +1,4 @@
-// The session in ioredis: node ioredis.mjs ioredis-6, say.
+// The session in ioredis, for example: node ioredis.mjs ioredis-6.
 import { address, between, binaryKeys, expect, expectPipelined, hour, main, refusal, restart, sorted, warnings } from './session.mjs'
 
 const version = process.argv[2]
@@ -6,17 +6,17 @@ const { Redis, Cluster } = await import(version)
 
 const redis = new Redis(address('LIMITSRV_ADDR'))
 
-// The first error event of a client that can't log in.
+// Returns the first error event of a client that can't log in.
 const firstError = client => new Promise(resolve => client.once('error', resolve))
 
-// A case for connections that are told to use a version of RESP.
+// A case for connections with a version of RESP.
 const protocol = number => async () => {
-  const told = new Redis({ ...address('LIMITSRV_ADDR'), protocol: number })
-  const hello = await told.call('HELLO')
+  const conn = new Redis({ ...address('LIMITSRV_ADDR'), protocol: number })
+  const hello = await conn.call('HELLO')
   expect(hello[hello.indexOf('proto') + 1], number)
-  expect(await told.call('RL.TOKEN', `resp${number}`, 10, '10/h'), [1, 10, 9, 0, 360000])
-  expect(await told.call('RL.PEEK', 'no-such-key'), null)
-  await told.quit()
+  expect(await conn.call('RL.TOKEN', `resp${number}`, 10, '10/h'), [1, 10, 9, 0, 360000])
+  expect(await conn.call('RL.PEEK', 'no-such-key'), null)
+  await conn.quit()
 }
 
 await main({ call: (...words) => redis.call(...words), ping: () => redis.ping() }, {
@@ -66,10 +66,10 @@ await main({ call: (...words) => redis.call(...words), ping: () => redis.ping() 
     const guarded = { ...address('LIMITSRV_PASSWORD_ADDR'), retryStrategy: null }
     const stranger = new Redis({ ...guarded, password: 'wrong' })
     expect((await firstError(stranger)).message.split(' ')[0], 'WRONGPASS')
-    const nobody = new Redis(guarded)
-    const error = await firstError(nobody)
+    const anonymous = new Redis(guarded)
+    const error = await firstError(anonymous)
     expect(error.message.split(' ')[0], 'NOAUTH')
-    nobody.disconnect()
+    anonymous.disconnect()
   },
   password: async () => {
     const known = new Redis({ ...address('LIMITSRV_PASSWORD_ADDR'), password: process.env.LIMITSRV_PASSWORD })

@@ -1,4 +1,4 @@
-// The session in node-redis: node node-redis.mjs redis-6, say.
+// The session in node-redis, for example: node node-redis.mjs redis-6.
 import { address, between, binaryKeys, expect, expectPipelined, hour, main, refusal, restart, sorted, warnings } from './session.mjs'
 
 const version = process.argv[2]
@@ -7,7 +7,7 @@ const { commandOptions, createClient, createCluster, RESP_TYPES } = await import
 const at = name => `redis://${process.env[name]}`
 const token = (key, ...n) => ['RL.TOKEN', key, '10', '10/h', ...n]
 
-// A client that is connected. It has to listen to errors, else they end the program.
+// Returns a connected client. Without a listener for errors they would end the program.
 async function connected(options) {
   const client = createClient(options)
   client.on('error', () => {})
@@ -17,7 +17,7 @@ async function connected(options) {
 
 const client = await connected({ url: at('LIMITSRV_ADDR') })
 
-// The keys of client, as the bytes that they are.
+// Returns the keys of client as bytes.
 async function scan() {
   const found = []
   if (version === 'redis-4') {
@@ -34,14 +34,14 @@ async function scan() {
   return found
 }
 
-// A case for connections that are told to use a version of RESP.
+// A case for connections with a version of RESP.
 const protocol = number => async () => {
-  const told = await connected({ url: at('LIMITSRV_ADDR'), RESP: number })
-  const hello = await told.sendCommand(['HELLO'])
+  const conn = await connected({ url: at('LIMITSRV_ADDR'), RESP: number })
+  const hello = await conn.sendCommand(['HELLO'])
   expect(Array.isArray(hello) ? hello[hello.indexOf('proto') + 1] : hello.proto, number)
-  expect(await told.sendCommand(token(`resp${number}`)), [1, 10, 9, 0, 360000])
-  expect(await told.sendCommand(['RL.PEEK', 'no-such-key']), null)
-  await told.quit()
+  expect(await conn.sendCommand(token(`resp${number}`)), [1, 10, 9, 0, 360000])
+  expect(await conn.sendCommand(['RL.PEEK', 'no-such-key']), null)
+  await conn.quit()
 }
 
 await main({ call: (...words) => client.sendCommand(words), ping: () => client.ping() }, {
@@ -86,8 +86,8 @@ await main({ call: (...words) => client.sendCommand(words), ping: () => client.p
     const guarded = { url: at('LIMITSRV_PASSWORD_ADDR'), socket: { reconnectStrategy: false } }
     const stranger = await refusal(connected({ ...guarded, password: 'wrong' }))
     expect(stranger.message.split(' ')[0], 'WRONGPASS')
-    const nobody = await refusal(connected(guarded).then(client => client.sendCommand(token('k'))))
-    expect(nobody.message.split(' ')[0], 'NOAUTH')
+    const anonymous = await refusal(connected(guarded).then(client => client.sendCommand(token('k'))))
+    expect(anonymous.message.split(' ')[0], 'NOAUTH')
   },
   password: async () => {
     const known = await connected({ url: at('LIMITSRV_PASSWORD_ADDR'), password: process.env.LIMITSRV_PASSWORD })

@@ -1,5 +1,4 @@
-// The cases that a call of a command is enough for, what is wanted of replies, and
-// the lines for the runner.
+// The cases of single commands, the checks of replies, and the lines for the runner.
 import { isDeepStrictEqual, promisify } from 'node:util'
 import { execFile } from 'node:child_process'
 
@@ -22,7 +21,7 @@ export function expect(got, want) {
 
 class Mismatch extends Error {}
 
-// The error that a promise is rejected with.
+// Returns the error with which a promise is rejected.
 export async function refusal(promise) {
   let reply
   try {
@@ -33,7 +32,7 @@ export async function refusal(promise) {
   throw new Mismatch(`got ${show(reply)}, want an error`)
 }
 
-// What was written by console.warn and console.error, and Node's own warnings.
+// The output of console.warn and console.error, and Node's own warnings.
 export const warnings = []
 console.warn = console.error = (...words) => warnings.push(words.join(' '))
 process.on('warning', warning => warnings.push(warning.message))
@@ -45,8 +44,8 @@ export const address = name => {
 
 export const restart = () => promisify(execFile)(process.env.LIMITSRV_RESTART)
 
-// A case is a function of call, which sends a command's words and answers its
-// reply. All that is here are strings: some clients take nothing else.
+// A case is a function of call, which sends the words of a command and returns its
+// reply. All words are strings, because some clients accept nothing else.
 const decisions = {
   'decide-token': async call => {
     const token = (...n) => call('RL.TOKEN', 'token', '10', '10/h', ...n)
@@ -124,7 +123,7 @@ const decisions = {
   },
 }
 
-// Replies to 100 times RL.TOKEN k 50 50/h in a pipeline.
+// The expected replies to a pipeline of 100 times RL.TOKEN k 50 50/h.
 export function expectPipelined(replies) {
   expect(replies.map(reply => reply[0]), [...Array(50).fill(1), ...Array(50).fill(0)])
   expect(replies.map(reply => reply[2]), [...Array(50).keys()].reverse().concat(Array(50).fill(0)))
@@ -134,8 +133,8 @@ export const binaryKeys = [Buffer.from([...Array(256).keys()]), Buffer.from('a\r
 
 export const sorted = keys => keys.map(key => key.toString('latin1')).sort()
 
-// Goes through the decisions and a client's own cases; one that is null is nothing
-// that this client has.
+// Runs the common cases and a client's own; null is a case that the client does not
+// support.
 export async function main({ call, ping }, cases) {
   let failed = false
   for (const [name, body] of Object.entries({ ...decisions, ...cases })) {
@@ -149,8 +148,8 @@ export async function main({ call, ping }, cases) {
       console.log('ok', name)
     } catch (error) {
       failed = true
-      const what = error instanceof Mismatch ? error.message : `got ${error.stack}, want no error`
-      console.log('FAIL', `${name}:`, what.replaceAll('\n', ' '))
+      const message = error instanceof Mismatch ? error.message : `got ${error.stack}, want no error`
+      console.log('FAIL', `${name}:`, message.replaceAll('\n', ' '))
     }
   }
   process.exit(failed ? 1 : 0)

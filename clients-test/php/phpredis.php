@@ -5,7 +5,7 @@ declare(strict_types=1);
 
 require __DIR__ . '/session.php';
 
-/** A client as most are made, but for null arrays, which are [] by default. */
+/** A client with default options, except that null arrays are null, not []. */
 function client(string $server): Redis
 {
     $redis = new Redis();
@@ -14,13 +14,13 @@ function client(string $server): Redis
     return $redis;
 }
 
-/** Takes $n of a key of 10 that earns 10 an hour; a refused command is false. */
+/** Takes $n tokens of a bucket of 10 with 10 per hour; the reply is false after an error. */
 function take(Redis $redis, string $key, int $n = 1): mixed
 {
     return $redis->rawCommand('RL.TOKEN', $key, 10, '10/h', $n);
 }
 
-/** The text of the error of what was just sent, which this client either keeps or throws. */
+/** Returns the error of the last command, which this client either stores or throws. */
 function errorOf(Redis $redis, callable $send): ?string
 {
     try {
@@ -64,7 +64,7 @@ $cases = [
 
         $redis->multi();
         wantError(errorOf($redis, fn () => $redis->rawCommand('RL.TOKEN', 'transaction:token')), ARGUMENTS);
-        want($redis->exec(), []); // all that this client has to tell of EXECABORT, from Redis as well
+        want($redis->exec(), []); // this client's only sign of EXECABORT, with Redis as well
     },
     'binary-keys' => function () use ($redis) {
         foreach (binaryKeys() as $key) {

@@ -1,10 +1,10 @@
 <?php
 declare(strict_types=1);
 
-// What a client of PHP needs: the servers that it is given, the lines that it
-// prints, what is wanted of a reply, and those cases that any client writes alike.
+// The parts of a session in PHP: the addresses of the servers, the lines of output, the
+// checks of replies, and the cases of single commands.
 
-/** Got and want differ. */
+/** A reply differs from the expected one. */
 final class Mismatch extends Exception
 {
     public function __construct(mixed $got, mixed $want)
@@ -21,7 +21,7 @@ final class Range
     }
 }
 
-/** So many milliseconds, or up to a minute less: what is left of them that a case has just seen. */
+/** A duration in milliseconds, or up to a minute less: the remainder of a time seen earlier in the case. */
 function lately(int $millis): Range
 {
     return new Range($millis - 60_000, $millis);
@@ -29,12 +29,12 @@ function lately(int $millis): Range
 
 const HOUR = 3_600_000;
 
-/** The first answer for RL.TOKEN with 10 10/h. */
+/** The first reply to RL.TOKEN with 10 10/h. */
 const FRESH = [1, 10, 9, 0, 360_000];
 
 const ARGUMENTS = "ERR wrong number of arguments for 'rl.token' command; usage: RL.TOKEN key capacity rate [n] [PARTIAL] [SHADOW]";
 
-/** What RL.PEEK tells of a fresh key. */
+/** The reply of RL.PEEK after it. */
 function peeked(): array
 {
     return ['TOKEN', 10, 9, 0, lately(360_000)];
@@ -46,20 +46,20 @@ function show(mixed $value): string
         : (is_array($value) ? '[' . implode(',', array_map('show', $value)) . ']' : var_export($value, true));
 }
 
-/** A variable of the environment, by its name without LIMITSRV_; see ../README.md. */
+/** An environment variable by its name without LIMITSRV_; see ../README.md. */
 function given(string $name): string
 {
     return (string) getenv("LIMITSRV_$name");
 }
 
-/** The host and port of a server. */
+/** Returns the host and port of a server. */
 function addr(string $server): array
 {
     [$host, $port] = explode(':', given($server));
     return [$host, (int) $port];
 }
 
-/** Fails unless a reply is what is wanted; gives it back. */
+/** Fails unless a reply matches; returns the reply. */
 function want(mixed $got, mixed $want): mixed
 {
     if (!matches($got, $want)) {
@@ -84,7 +84,7 @@ function matches(mixed $got, mixed $want): bool
     return true;
 }
 
-/** Fails unless an error is of this text, or of this code followed by anything. */
+/** Fails unless an error has this text, or this code followed by any text. */
 function wantError(?string $got, string $want): void
 {
     $isCode = !str_contains($want, ' ') && str_starts_with((string) $got, "$want ");
@@ -93,7 +93,7 @@ function wantError(?string $got, string $want): void
     }
 }
 
-/** Fails unless these are the answers to RL.TOKEN with 50 50/h, in a pipeline of 100. */
+/** Fails unless these are the replies to a pipeline of 100 times RL.TOKEN with 50 50/h. */
 function wantPiped(array $replies): void
 {
     want(count($replies), 100);
@@ -103,14 +103,14 @@ function wantPiped(array $replies): void
     }
 }
 
-/** Has the server at RESTART_ADDR started again. */
+/** Restarts the server at RESTART_ADDR. */
 function restart(): void
 {
     exec(escapeshellarg(given('RESTART')), $output, $status);
     want($status, 0);
 }
 
-/** Repeats something until it does not throw, for up to 10 s. */
+/** Repeats a call until it does not throw, for up to 10 s. */
 function retry(callable $ask): mixed
 {
     for ($end = microtime(true) + 10;; usleep(50_000)) {
@@ -124,21 +124,21 @@ function retry(callable $ask): mixed
     }
 }
 
-/** Keys with any bytes in them. */
+/** Keys with arbitrary bytes. */
 function binaryKeys(): array
 {
     return [implode('', array_map('chr', range(0, 255))), "a\r\nb", "\0"];
 }
 
-/** Keys in different slots: they differ in their last byte, and CRC16 tells those apart. */
+/** Keys in different slots: CRC16 differs if only the last byte differs. */
 function clusterKeys(): array
 {
     return array_map(fn (int $i): string => 'cluster:' . chr(65 + $i), range(0, 31));
 }
 
 /**
- * Goes through cases and gives the exit status. The value of a case throws what is
- * wrong, and is null where the client has no such thing.
+ * Runs the cases and returns the exit status. The value of a case is a function that
+ * throws on failure, or null if the client has no support for the case.
  */
 function run(array $cases): int
 {
@@ -155,8 +155,8 @@ function run(array $cases): int
             $case();
             echo "ok $name\n";
         } catch (Throwable $error) {
-            $what = $error instanceof Mismatch ? $error->getMessage() : "got error '{$error->getMessage()}', want none";
-            echo "FAIL $name: ", strtr($what, ["\n" => '\n', "\r" => '\r']), "\n";
+            $message = $error instanceof Mismatch ? $error->getMessage() : "got error '{$error->getMessage()}', want none";
+            echo "FAIL $name: ", strtr($message, ["\n" => '\n', "\r" => '\r']), "\n";
             $status = 1;
         }
     }
@@ -164,8 +164,8 @@ function run(array $cases): int
 }
 
 /**
- * The cases that are one command after the other. $ask sends the words of a command and
- * gives the reply, null for nil and true for a status; $error sends them and gives the text of the error.
+ * The cases that send single commands. $ask sends the words of a command and
+ * returns its reply, null for nil and true for a status; $error returns the text of its error.
  */
 function decisions(callable $ask, callable $error): array
 {

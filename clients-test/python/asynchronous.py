@@ -8,7 +8,7 @@ import redis.asyncio as redis
 from redis.asyncio.cluster import RedisCluster
 from redis.exceptions import AuthenticationError, ResponseError, WatchError
 
-from report import WARNINGS, Between, OneOf, address, expect, is_asked, tell
+from report import WARNINGS, Between, OneOf, address, expect, is_asked, print_case
 
 PLAIN = address("LIMITSRV_ADDR")
 
@@ -86,7 +86,7 @@ async def peek_refund_charge(r):
 
 
 async def refusal(call, *arguments, of=ResponseError):
-    """The text of the error that a call raises."""
+    """Returns the text of the error that a call raises."""
     try:
         reply = await call(*arguments)
     except of as error:
@@ -143,16 +143,16 @@ async def binary_keys(r):
 
 
 def protocol(version):
-    """A case for connections that are told to use a version of RESP."""
+    """A case for connections with a version of RESP."""
 
     async def case(r):
-        async with redis.Redis(**PLAIN, protocol=version) as told:
-            hello = await told.execute_command("HELLO")
+        async with redis.Redis(**PLAIN, protocol=version) as conn:
+            hello = await conn.execute_command("HELLO")
             if version == 2:
                 hello = dict(zip(hello[::2], hello[1::2]))
             expect(hello[b"proto"], version)
-            expect(await told.execute_command("RL.TOKEN", f"resp{version}", 10, "10/h"), [1, 10, 9, 0, 360000])
-            expect(await told.execute_command("RL.PEEK", "no-such-key"), None)
+            expect(await conn.execute_command("RL.TOKEN", f"resp{version}", 10, "10/h"), [1, 10, 9, 0, 360000])
+            expect(await conn.execute_command("RL.PEEK", "no-such-key"), None)
 
     return case
 
@@ -167,7 +167,7 @@ async def reconnect(r):
 
 GUARDED = address("LIMITSRV_PASSWORD_ADDR")
 
-# redis-py has taken the code word off; version 8 meets the error on HELLO already.
+# redis-py strips the code word; version 8 gets the error on HELLO already.
 NOAUTH = OneOf(
     "Authentication required.",
     "HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> <pass> "
@@ -179,8 +179,8 @@ async def wrong_password(r):
     async with redis.Redis(**GUARDED, password="wrong") as stranger:
         text = await refusal(stranger.execute_command, "RL.TOKEN", "k", 10, "10/h", of=AuthenticationError)
         expect(text, "invalid username-password pair or user is disabled.")
-    async with redis.Redis(**GUARDED) as nobody:
-        text = await refusal(nobody.execute_command, "RL.TOKEN", "k", 10, "10/h", of=AuthenticationError)
+    async with redis.Redis(**GUARDED) as anonymous:
+        text = await refusal(anonymous.execute_command, "RL.TOKEN", "k", 10, "10/h", of=AuthenticationError)
         expect(text, NOAUTH)
 
 
@@ -231,10 +231,10 @@ async def main():
                 continue
             try:
                 await case(r)
-                tell(name, None)
+                print_case(name, None)
             except Exception as problem:
                 status = 1
-                tell(name, problem)
+                print_case(name, problem)
     return status
 
 

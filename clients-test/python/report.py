@@ -1,4 +1,4 @@
-"""What is wanted of replies, and the lines for the runner."""
+"""The checks of replies, and the lines for the runner."""
 
 import logging
 import os
@@ -18,7 +18,7 @@ class Between:
 
 
 class OneOf:
-    """Any of some values."""
+    """Any of several values."""
 
     def __init__(self, *values):
         self.values = values
@@ -31,7 +31,7 @@ class OneOf:
 
 
 class Mismatch(Exception):
-    """A reply is not what is wanted."""
+    """A reply differs from the expected one."""
 
 
 def expect(got, want):
@@ -40,7 +40,7 @@ def expect(got, want):
 
 
 class Warnings(logging.Handler):
-    """Keeps what is logged at the level of a warning or above."""
+    """Collects log messages at the level of a warning or above."""
 
     def __init__(self):
         super().__init__(logging.WARNING)
@@ -55,34 +55,34 @@ logging.getLogger().addHandler(WARNINGS)
 
 
 def address(name):
-    """The host and port that the environment has under a name."""
+    """Returns the host and port in an environment variable."""
     host, port = os.environ[name].split(":")
     return {"host": host, "port": int(port)}
 
 
 def run(cases, *given):
-    """Goes through the cases, prints the line of each, and answers the exit status."""
+    """Runs the cases, prints the line of each, and returns the exit status."""
     status = 0
     for name, case in cases.items():
         if is_asked(name):
             try:
                 case(*given)
-                tell(name, None)
+                print_case(name, None)
             except Exception as problem:
                 status = 1
-                tell(name, problem)
+                print_case(name, problem)
     return status
 
 
 def is_asked(case):
-    """Tells whether there is a server for the case."""
+    """Reports whether there is a server for the case."""
     return case != "cluster" or "LIMITSRV_CLUSTER_ADDR" in os.environ
 
 
-def tell(case, problem):
-    """Prints the line of a case; problem is what it raised, or None."""
+def print_case(case, problem):
+    """Prints the line of a case; problem is message it raised, or None."""
     if problem is None:
         print("ok", case, flush=True)
     else:
-        what = str(problem) if isinstance(problem, Mismatch) else f"got {problem!r}, want no exception"
-        print("FAIL", f"{case}:", what.replace("\n", " "), flush=True)
+        message = str(problem) if isinstance(problem, Mismatch) else f"got {problem!r}, want no exception"
+        print("FAIL", f"{case}:", message.replace("\n", " "), flush=True)

@@ -85,7 +85,7 @@ def peek_refund_charge(r):
 
 
 def refusal(call, *arguments, of=redis.ResponseError):
-    """The text of the error that a call raises."""
+    """Returns the text of the error that a call raises."""
     try:
         reply = call(*arguments)
     except of as error:
@@ -142,16 +142,16 @@ def binary_keys(r):
 
 
 def protocol(version):
-    """A case for connections that are told to use a version of RESP."""
+    """A case for connections with a version of RESP."""
 
     def case(r):
-        with redis.Redis(**PLAIN, protocol=version) as told:
-            hello = told.execute_command("HELLO")
+        with redis.Redis(**PLAIN, protocol=version) as conn:
+            hello = conn.execute_command("HELLO")
             if version == 2:
                 hello = dict(zip(hello[::2], hello[1::2]))
             expect(hello[b"proto"], version)
-            expect(told.execute_command("RL.TOKEN", f"resp{version}", 10, "10/h"), [1, 10, 9, 0, 360000])
-            expect(told.execute_command("RL.PEEK", "no-such-key"), None)
+            expect(conn.execute_command("RL.TOKEN", f"resp{version}", 10, "10/h"), [1, 10, 9, 0, 360000])
+            expect(conn.execute_command("RL.PEEK", "no-such-key"), None)
 
     return case
 
@@ -165,7 +165,7 @@ def reconnect(r):
 
 GUARDED = address("LIMITSRV_PASSWORD_ADDR")
 
-# redis-py has taken the code word off; version 8 meets the error on HELLO already.
+# redis-py strips the code word; version 8 gets the error on HELLO already.
 NOAUTH = OneOf(
     "Authentication required.",
     "HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> <pass> "
@@ -177,8 +177,8 @@ def wrong_password(r):
     with redis.Redis(**GUARDED, password="wrong") as stranger:
         text = refusal(stranger.execute_command, "RL.TOKEN", "k", 10, "10/h", of=redis.AuthenticationError)
         expect(text, "invalid username-password pair or user is disabled.")
-    with redis.Redis(**GUARDED) as nobody:
-        text = refusal(nobody.execute_command, "RL.TOKEN", "k", 10, "10/h", of=redis.AuthenticationError)
+    with redis.Redis(**GUARDED) as anonymous:
+        text = refusal(anonymous.execute_command, "RL.TOKEN", "k", 10, "10/h", of=redis.AuthenticationError)
         expect(text, NOAUTH)
 
 

@@ -1,4 +1,4 @@
-"""Tries a recipe over HTTP: python3 check.py express, say."""
+"""Tests a recipe over HTTP, for example: python3 check.py express."""
 
 import concurrent.futures
 import contextlib
@@ -25,17 +25,17 @@ PROGRAMS = {
     "axum": ["../.build/axum/debug/recipe"],
 }
 
-# Seconds in which a request is answered on an idle machine, whatever limitsrv does.
-PATIENCE = 1
+# Seconds within which each request must be answered on an idle machine, even if limitsrv fails.
+REQUEST_TIMEOUT = 1
 
 WORK_ROUNDS, WORK_SECONDS = 1_000_000, 0.04  # of a loop, and its time on an idle machine
 
-HOURS_THIRD = Between(1140, 1200)  # seconds in which 3 permits an hour earn one
+HOURS_THIRD = Between(1140, 1200)  # seconds to refill one of 3 tokens per hour
 
 
 @contextlib.contextmanager
 def app(limiter, fail):
-    """The recipe's application, asking the limiter at an address HOST:PORT; answers its own URL."""
+    """Runs the recipe's application with the limiter at HOST:PORT; yields its URL."""
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
     environment = os.environ | {"LIMITSRV_ADDR": limiter, "FAIL": fail, "PORT": str(port)}
@@ -49,7 +49,7 @@ def app(limiter, fail):
 
 
 def wait_for(attempt):
-    """Makes an attempt again and again, for up to 20 s, until it raises nothing."""
+    """Repeats attempt for up to 20 s until it does not raise."""
     deadline = time.monotonic() + 20
     while True:
         try:
@@ -60,26 +60,26 @@ def wait_for(attempt):
             time.sleep(0.05)
 
 
-def patience():
-    """PATIENCE on this machine, which may be busy."""
+def request_timeout():
+    """Returns REQUEST_TIMEOUT, scaled by the load of this machine."""
     begin = time.monotonic()
     for _ in range(WORK_ROUNDS):
         pass
-    return PATIENCE * max(1, (time.monotonic() - begin) / WORK_SECONDS)
+    return REQUEST_TIMEOUT * max(1, (time.monotonic() - begin) / WORK_SECONDS)
 
 
 def get(url, key=None):
-    """The status, headers and JSON of a page, which have to come in time."""
+    """Returns the status, headers and JSON of a page."""
     request = urllib.request.Request(url, headers={"X-API-Key": key} if key else {})
     try:
-        with urllib.request.urlopen(request, timeout=patience()) as response:
+        with urllib.request.urlopen(request, timeout=request_timeout()) as response:
             return response.status, response.headers, json.load(response)
     except urllib.error.HTTPError as response:
         return response.code, response.headers, json.load(response)
 
 
 def settled(url, key):
-    """Waits until limitsrv has decided about a request: the application has connected to it."""
+    """Waits until a request is decided by limitsrv, because the application has connected to it."""
 
     def attempt():
         assert get(url, key)[1]["X-RateLimit-Limit"] is not None
@@ -88,7 +88,7 @@ def settled(url, key):
 
 
 def limits(headers):
-    """The figures of a reply's headers, None for one that is not there."""
+    """Returns the values of a response's headers, None for a missing one."""
     names = ("X-RateLimit-Limit", "X-RateLimit-Remaining", "X-RateLimit-Reset", "Retry-After")
     return [None if headers[name] is None else int(headers[name]) for name in names]
 
@@ -114,7 +114,7 @@ def refused():
         expect(status, 429)
         expect(limits(headers), [3, 0, Between(3540, 3600), HOURS_THIRD])
         expect(headers.get_content_type(), "application/json")
-        body = page.get("detail", page)  # FastAPI wraps what it is given
+        body = page.get("detail", page)  # FastAPI wraps the body
         expect(body, {"error": "too many requests", "retry_after_ms": Between(1140000, 1200000)})
         expect(get(url, "another")[0], 200)
         expect(get(url)[0], 200)
@@ -129,9 +129,9 @@ def fail_closed():
 
 
 def outage(fail, status):
-    """limitsrv is not there, then comes, and then stops to answer without closing anything."""
+    """limitsrv is down, then up, and then stalls with open connections."""
     with Link(address("LIMITSRV_ADDR")) as link, app(link.address, fail) as url:
-        wait_for(lambda: get(url, f"first-{fail}"))  # which may load code
+        wait_for(lambda: get(url, f"first-{fail}"))  # the first request may load code
         expect(get(url, f"down-{fail}")[0], status)
         link.open()
         settled(url, f"up-{fail}")
@@ -151,12 +151,12 @@ def recovers():
 
 
 class Link:
-    """A way to a server that can be shut, open, or stalled: carrying nothing, but not closed."""
+    """A proxy to a server that can be down, open, or stalled: forwarding nothing with open connections."""
 
     def __init__(self, to):
         self.to = (to["host"], to["port"])
         self.listener = socket.socket()
-        self.listener.bind(("127.0.0.1", 0))  # who connects is refused until it listens
+        self.listener.bind(("127.0.0.1", 0))  # connections are refused until it listens
         self.address = "127.0.0.1:%d" % self.listener.getsockname()[1]
         self.flowing = threading.Event()
         self.flowing.set()
@@ -191,7 +191,7 @@ class Link:
 
 
 def concurrency():
-    """Of three requests at once the third is refused; when one is done there is room again."""
+    """Of three concurrent requests the third is denied; after one is done another is allowed."""
     with app(PLAIN, "closed") as url, concurrent.futures.ThreadPoolExecutor() as pool:
         settled(url, "yet-someone-else")
         answers = [pool.submit(slow, url) for _ in range(3)]
@@ -209,7 +209,7 @@ def slow(url):
 
 
 def two_limits():
-    """A hundred requests of an address, and three of each key; what one refuses is not taken from the other."""
+    """100 requests per address, three per key; a request denied by one limit takes nothing from the other."""
     with app(os.environ["LIMITSRV_RESTART_ADDR"], "closed") as url:
         subprocess.run([os.environ["LIMITSRV_RESTART"]], check=True)  # all come from one address
         expect([get(url, "first")[0] for _ in range(5)], [200, 200, 200, 429, 429])
@@ -226,7 +226,7 @@ CASES = {
     "recovers": recovers,
 }
 
-# What only one of them shows.
+# Cases of single recipes.
 MORE = {
     "express": {"concurrency": concurrency},
     "fastapi": {"two-limits": two_limits},

@@ -8,7 +8,7 @@ require_relative "session"
 
 include Session
 
-# Takes n of a key of 10 that earns 10 an hour.
+# Takes n tokens of a bucket of 10 with 10 per hour.
 def take(redis, key, count = 1) = redis.call("RL.TOKEN", key, 10, "10/h", count)
 
 def peek(redis, key) = redis.call("RL.PEEK", key)

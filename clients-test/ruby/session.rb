@@ -1,9 +1,9 @@
 # frozen_string_literal: true
 
-# What a client of Ruby needs: the servers that it is given, the lines that it
-# prints, what is wanted of a reply, and those cases that any client writes alike.
+# The parts of a session in Ruby: the addresses of the servers, the lines of output, the
+# checks of replies, and the cases of single commands.
 module Session
-  # Got and want differ.
+  # A reply differs from the expected one.
   class Mismatch < StandardError
     def initialize(got, want)
       super("got #{got.inspect}, want #{want.inspect}")
@@ -12,28 +12,28 @@ module Session
 
   HOUR = 3_600_000
 
-  # So many milliseconds, or up to a minute less: what is left of them that a case has just seen.
+  # A duration in milliseconds, or up to a minute less: the remainder of a time seen earlier in the case.
   def self.lately(millis) = (millis - 60_000)..millis
 
-  # The first answer for RL.TOKEN with 10 10/h, and what RL.PEEK tells of that.
+  # The first reply to RL.TOKEN with 10 10/h, and the reply of RL.PEEK after it.
   FRESH = [1, 10, 9, 0, 360_000].freeze
   PEEKED = ["TOKEN", 10, 9, 0, lately(360_000)].freeze
 
   ARGUMENTS = "ERR wrong number of arguments for 'rl.token' command; usage: RL.TOKEN key capacity rate [n] [PARTIAL] [SHADOW]"
 
-  # Keys with any bytes in them.
+  # Keys with arbitrary bytes.
   BINARY_KEYS = [(0..255).to_a.pack("C*"), "a\r\nb".b, "\0".b].freeze
 
-  # Keys in different slots: they differ in their last byte, and CRC16 tells those apart.
+  # Keys in different slots: CRC16 differs if only the last byte differs.
   CLUSTER_KEYS = (0...32).map { |i| "cluster:#{(65 + i).chr}" }.freeze
 
-  # A variable of the environment, by its name without LIMITSRV_; see ../README.md.
+  # An environment variable by its name without LIMITSRV_; see ../README.md.
   def given(name) = ENV["LIMITSRV_#{name}"]
 
-  # The url of a server.
+  # Returns the URL of a server.
   def url(server) = "redis://#{given(server)}"
 
-  # Fails unless a reply is what is wanted; gives it back.
+  # Fails unless a reply matches; returns the reply.
   def want(got, want)
     raise Mismatch.new(got, want) unless matches?(got, want)
 
@@ -51,7 +51,7 @@ module Session
     end
   end
 
-  # Fails unless the block raises an error of this text, or of this code followed by anything.
+  # Fails unless the block raises an error with this text, or with this code followed by any text.
   def want_error(want)
     got = yield
     raise Mismatch.new(got, "error #{want}")
@@ -60,7 +60,7 @@ module Session
     raise Mismatch.new(e.message, "error #{want}") unless code || e.message.rstrip == want
   end
 
-  # Fails unless these are the answers to RL.TOKEN with 50 50/h, in a pipeline of 100.
+  # Fails unless these are the replies to a pipeline of 100 times RL.TOKEN with 50 50/h.
   def want_piped(replies)
     want(replies.size, 100)
     replies.each_with_index do |reply, i|
@@ -68,7 +68,7 @@ module Session
     end
   end
 
-  # Has the server at RESTART_ADDR started again.
+  # Restarts the server at RESTART_ADDR.
   def restart = want(system(given("RESTART")), true)
 
   # Repeats the block until it does not raise, for up to 10 s.
@@ -84,7 +84,7 @@ module Session
     end
   end
 
-  # Tries a case and prints how it went.
+  # Runs a case and prints its line.
   def test(name)
     return if name == "cluster" && given("CLUSTER_ADDR").nil?
 
@@ -92,16 +92,16 @@ module Session
     puts "ok #{name}"
   rescue StandardError => e
     @failed = true
-    what = e.is_a?(Mismatch) ? e.message : "got error #{e.message.inspect}, want none"
-    puts "FAIL #{name}: #{what.gsub("\n", '\n')}"
+    message = e.is_a?(Mismatch) ? e.message : "got error #{e.message.inspect}, want none"
+    puts "FAIL #{name}: #{message.gsub("\n", '\n')}"
   end
 
-  # Says that the client has no such thing.
+  # Reports that the client has no support for the case.
   def none(name) = puts("none #{name}")
 
   def finish = exit(@failed ? 1 : 0)
 
-  # Goes through the cases that are one command after the other. The block sends the words of one.
+  # Runs the cases of single commands. The block sends the words of a command.
   def decisions(&ask)
     hour = Session.lately(HOUR)
     test("decide-token") do

@@ -1,1 +1,1 @@
-"""The parts of the runner of clients-test."""
+"""The modules of clients-test/run."""

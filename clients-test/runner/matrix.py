@@ -1,10 +1,10 @@
-"""Prints what the clients showed."""
+"""Formats the results of the clients."""
 
 SIGNS = {"ok": "ok", "FAIL": "FAIL", "none": "-"}
 
 
 def text(results, cases):
-    """The matrix for a terminal: a line for each client, a column for each case of the common session."""
+    """Returns the matrix for a terminal: a line for each client, a column for each case of the common session."""
     common, tools = split(results, cases)
     lines = []
     if common:
@@ -19,7 +19,7 @@ def text(results, cases):
 
 
 def markdown(results, cases):
-    """The matrix for the README: the same as tables."""
+    """Returns the matrix as Markdown tables, for the README."""
     common, tools = split(results, cases)
     rows = []
     if common:
@@ -32,7 +32,7 @@ def markdown(results, cases):
 
 
 def split(results, cases):
-    """The clients that go through the common session, and those that have cases of their own."""
+    """Separates the clients of the common session from those with cases of their own."""
     common = [r for r in results if set(r.cases) <= set(cases)]
     return common, [r for r in results if r not in common]
 

@@ -1,4 +1,4 @@
-"""Runs programs with a bound on their time, and leaves none behind."""
+"""Runs programs with a timeout, and kills their descendants."""
 
 import dataclasses
 import os
@@ -15,7 +15,7 @@ _ended = False
 
 @dataclasses.dataclass
 class Outcome:
-    """How a program ended: its exit status, None if it was killed, and what it said."""
+    """The result of a program: its exit status, None if it was killed, and its output."""
 
     status: int | None
     output: str
@@ -24,7 +24,7 @@ class Outcome:
 
 
 def run(command, folder, environment, timeout):
-    """Runs a program, and whatever it starts, for at most timeout seconds."""
+    """Runs a program and its descendants for at most timeout seconds."""
     started = time.monotonic()
     with tempfile.TemporaryFile() as output, tempfile.TemporaryFile() as errors:
         with _lock:
@@ -45,7 +45,7 @@ def run(command, folder, environment, timeout):
 
 
 def end_all():
-    """Kills whatever run has started and lets it start no more."""
+    """Kills all programs started by run, and makes run start no more."""
     global _ended
     with _lock:
         _ended = True
@@ -54,7 +54,7 @@ def end_all():
 
 
 def _kill(process):
-    """Kills a program's session: of one that has ended, what it has left behind."""
+    """Kills a program's session, including descendants that outlived it."""
     try:
         os.killpg(process.pid, signal.SIGKILL)
     except ProcessLookupError:

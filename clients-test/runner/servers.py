@@ -1,4 +1,4 @@
-"""The servers that one client is given."""
+"""The servers of one client."""
 
 import contextlib
 import os
@@ -15,35 +15,35 @@ import time
 
 PASSWORD = "correct horse"
 
-# Seconds to listen, and to end when told to.
+# Seconds to listen, and to shut down.
 START_TIMEOUT = 60
 STOP_TIMEOUT = 60
 
-# Seconds to build the program that makes certificates, and run it.
+# Seconds to build and run the program that creates certificates.
 CERTIFY_TIMEOUT = 300
 
-# Ports below those that the kernel gives to connections: a client that tries again
-# and again while its server is away can't come to be connected to itself.
+# Ports below the ephemeral range: a client that keeps reconnecting while its server is
+# down can't connect to itself.
 PORTS = range(20000, 32000)
 
-# What LIMITSRV_RESTART names: it asks the runner, whose child the server is.
+# The program of LIMITSRV_RESTART. It sends a request to the runner, the parent of the server.
 RESTART_PROGRAM = """#!{python}
 import socket
 with socket.socket(socket.AF_UNIX) as asked:
     asked.connect({path!r})
     answer = asked.recv(100).decode()
-raise SystemExit(0 if answer == "ok" else "restart: " + (answer or "the runner has gone"))
+raise SystemExit(0 if answer == "ok" else "restart: " + (answer or "the runner has ended"))
 """
 
 
 def has_cluster_mode(binary):
-    """Tells whether the server has --cluster-mode."""
+    """Reports whether the server has --cluster-mode."""
     text = subprocess.run([binary, "--help"], check=True, text=True, stdout=subprocess.PIPE, timeout=120).stdout
     return "--cluster-mode" in text
 
 
 class Server:
-    """A server, empty, at an address that it keeps when it is started again."""
+    """A server without keys, at an address that it keeps across restarts."""
 
     def __init__(self, binary, log, *options, password=None):
         self.binary, self.log, self.options = binary, log, options
@@ -59,7 +59,7 @@ class Server:
         raise last
 
     def start(self):
-        """Starts it and returns once it listens; RuntimeError if it does not."""
+        """Starts it and waits until it listens. Raises RuntimeError if it does not."""
         with open(self.log, "ab") as log:
             before = log.tell()
             self.process = subprocess.Popen(
@@ -75,10 +75,10 @@ class Server:
         said = self.log.read_bytes()[before:].decode(errors="replace").strip()
         with open(self.log, "ab") as log:
             log.truncate(before)
-        raise RuntimeError(f"the server does not listen at {self.address}: {said or 'it says nothing'}")
+        raise RuntimeError(f"the server does not listen at {self.address}: {said or 'no output'}")
 
     def stop(self):
-        """Stops it, and answers what was wrong with how it ended."""
+        """Stops it, and returns complaints about its shutdown."""
         self.process.terminate()
         try:
             status = self.process.wait(STOP_TIMEOUT)
@@ -89,13 +89,13 @@ class Server:
         return [f"the server at {self.address} ended with status {status}"] if status != 0 else []
 
     def warnings(self):
-        """What it logged at the level of a warning or above, or not as a log at all."""
+        """Returns its log messages at the level of a warning or above, and any other output."""
         lines = self.log.read_text(errors="backslashreplace").splitlines()
         return [f"the server logged: {line}" for line in lines if " level=INFO " not in line]
 
 
 class Node(Server):
-    """One of the nodes of a cluster. A client may kill it, of which the others warn."""
+    """A node of a cluster. A client may kill it, and then the other nodes log warnings."""
 
     def stop(self):
         return [] if self.process.poll() == -signal.SIGKILL else super().stop()
@@ -105,7 +105,7 @@ class Node(Server):
 
 
 def free_addresses(n):
-    """Addresses that nobody listens at."""
+    """Returns n unused addresses."""
     with contextlib.ExitStack() as all_bound:
         found = []
         for port in random.sample(PORTS, len(PORTS)):
@@ -119,18 +119,18 @@ def free_addresses(n):
 
 
 def certify(folder):
-    """Makes cert.pem, which is its own CA, and key.pem for 127.0.0.1, as Go's library can."""
+    """Creates cert.pem, which is its own CA, and key.pem for 127.0.0.1 with Go's generate_cert.go."""
     root = subprocess.run(["go", "env", "GOROOT"], check=True, text=True, stdout=subprocess.PIPE, timeout=120).stdout.strip()
     subprocess.run(["go", "run", f"{root}/src/crypto/tls/generate_cert.go", "-host", "127.0.0.1", "-ecdsa-curve", "P256", "-ca"],
                    cwd=folder, check=True, capture_output=True, timeout=CERTIFY_TIMEOUT)
 
 
 class Servers:
-    """One server of each kind, from entering to leaving the context."""
+    """One server of each kind, for the duration of the context."""
 
     def __init__(self, binary, has_cluster, has_nodes, has_tls):
         self.binary, self.has_cluster, self.has_nodes, self.has_tls = binary, has_cluster, has_nodes, has_tls
-        self.complaints = []  # known on leaving
+        self.complaints = []  # complete after the context
         self.servers = []
 
     def __enter__(self):
@@ -177,7 +177,7 @@ class Servers:
         return self
 
     def start_nodes(self, folder):
-        """Starts three nodes of one cluster, which may not have found each other yet."""
+        """Starts three nodes of one cluster. It does not wait for the bootstrap."""
         peers = free_addresses(3)
         nodes = []
         for number, peer in enumerate(peers):
@@ -197,7 +197,7 @@ class Servers:
 
 
 def serve_restarts(server, path, complaints):
-    """Serves the program LIMITSRV_RESTART: starts the server again for each connection."""
+    """Serves the program LIMITSRV_RESTART: restarts the server for each connection."""
 
     class Handler(socketserver.BaseRequestHandler):
         def handle(self):

@@ -1,4 +1,4 @@
-"""redis-benchmark with a decision command: every request is decided, and no warning is given."""
+"""redis-benchmark with a decision command: every request is decided, without warnings."""
 
 import os
 import re
@@ -12,7 +12,7 @@ REQUESTS = 2000
 
 
 def benchmark(*words, at="LIMITSRV_ADDR"):
-    """Runs redis-benchmark and answers how many requests a second it says there were, for each of its tests."""
+    """Runs redis-benchmark and returns its requests per second for each test."""
     done = subprocess.run(["redis-benchmark", *server(at), "-n", str(REQUESTS), "--csv", *words],
                           capture_output=True, text=True, timeout=180)
     expect((done.returncode, done.stderr), (0, ""))
@@ -20,7 +20,7 @@ def benchmark(*words, at="LIMITSRV_ADDR"):
 
 
 def all_decided(key, *words, **how):
-    """Runs RL.TOKEN of that key and checks that the server has taken a permit for each request."""
+    """Runs RL.TOKEN on key and checks that the server took one token per request."""
     expect([rate > 0 for rate in benchmark(*words, "RL.TOKEN", key, "10000", "10000/w", **how)], [True])
 
 

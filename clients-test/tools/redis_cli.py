@@ -1,4 +1,4 @@
-"""The session in redis-cli, by its output as JSON where it has one."""
+"""The session in redis-cli, with JSON output if the version supports it."""
 
 import json
 import os
@@ -12,27 +12,27 @@ HOUR = Between(3540000, 3600000)
 
 
 def server(at="LIMITSRV_ADDR"):
-    """The options that name a server to Redis' tools."""
+    """Returns the options with which Redis' tools connect to a server."""
     to = address(at)
     return "-h", to["host"], "-p", str(to["port"])
 
 
 def cli(*words, at="LIMITSRV_ADDR", stdin=b"", environment={}):
-    """Runs redis-cli with words, and answers its exit status, output and errors."""
+    """Runs redis-cli with words, and returns its exit status, output and errors."""
     done = subprocess.run(["redis-cli", *server(at), *words], input=stdin, env=os.environ | environment,
                           capture_output=True, timeout=100)
     return done.returncode, done.stdout.decode(errors="backslashreplace"), done.stderr.decode()
 
 
 def call(*words, **how):
-    """The reply to a command."""
+    """Returns the reply to a command."""
     status, output, errors = cli("--json", *map(str, words), **how)
     expect((status, errors), (0, ""))
     return json.loads(output)
 
 
 def refusal(*words):
-    """The error that a command is answered with; -e makes it the exit status too."""
+    """Returns the error reply to a command; -e also sets the exit status."""
     status, output, errors = cli("-e", *words)
     expect((status, output), (1, ""))
     return errors.strip("\n")
@@ -118,7 +118,7 @@ def wrongtype():
 
 
 def pipeline():
-    """All at once, by the way of mass insertion, which counts the replies."""
+    """Sends all commands by mass insertion, which counts the replies."""
     status, output, errors = cli("--pipe", stdin=b"RL.TOKEN pipe 50 50/h\r\n" * 100)
     expect((status, errors, output.splitlines()[-1]), (0, "", "errors: 0, replies: 100"))
     expect(call("RL.PEEK", "pipe")[:3], ["TOKEN", 50, 0])
@@ -133,7 +133,7 @@ def transaction():
 
 
 def binary_keys():
-    """Keys from standard input, and, as redis-cli shows them, in quotes."""
+    """Sends keys on standard input, and checks them in the quotes of redis-cli."""
     for key in (bytes(range(256)), b"a\r\nb", b"\0"):
         expect(call("-X", "KEY", "RL.TOKEN", "KEY", 10, "10/h", stdin=key), [1, 10, 9, 0, 360000])
         expect(call("-x", "RL.PEEK", stdin=key), ["TOKEN", 10, 9, 0, Between(300000, 360000)])
@@ -156,7 +156,7 @@ def resp3():
 
 
 def reconnect():
-    """One redis-cli at a terminal; it connects again for the command after the one that failed."""
+    """Uses one redis-cli at a terminal; it reconnects for the command after the failed one."""
     permits = r"3\) \(integer\) 6\s+4\) \(integer\) 0\s+5\) \(integer\) 1440000\s+127"
     with Terminal("redis-cli", *server("LIMITSRV_RESTART_ADDR")) as screen:
         screen.await_(r"127\.0\.0\.1:\d+> ")

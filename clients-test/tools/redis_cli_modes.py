@@ -1,4 +1,4 @@
-"""redis-cli in what it does besides sending commands."""
+"""The modes of redis-cli other than sending commands."""
 
 import re
 import sys
@@ -13,7 +13,7 @@ ERASE_LINE = "\x15"  # control and U
 
 
 def fill():
-    """Makes the keys user:0 to user:4."""
+    """Creates the keys user:0 to user:4."""
     for n in range(5):
         call("RL.TOKEN", f"user:{n}", 10, "10/h")
 
@@ -51,7 +51,7 @@ def scan():
 
 
 def pipe():
-    """Mass insertion, with the ECHO of its end, and a line that is refused."""
+    """Mass insertion, with the ECHO at its end, and a command with an error."""
     script = b"RL.TOKEN piped 10 10/h\r\n" * 20 + b"*2\r\n$8\r\nRL.TOKEN\r\n$5\r\npiped\r\n"
     status, output, errors = cli("--pipe", stdin=script)
     expect((status, errors), (1, "ERR wrong number of arguments for 'rl.token' command; usage: RL.TOKEN key capacity rate [n] [PARTIAL] [SHADOW]\n"))
@@ -60,7 +60,7 @@ def pipe():
 
 
 def latency():
-    status, output, errors = cli("--latency")  # minimum, maximum, average in ms, samples in the second that it takes
+    status, output, errors = cli("--latency")  # minimum, maximum, average in ms, samples within the second of the run
     expect((status, errors, len(output.split())), (0, "", 4))
     expect(int(output.split()[3]), Between(10, 1000))
     with Terminal("redis-cli", *server(), "--latency-history", "-i", "0.5") as screen:
@@ -71,7 +71,7 @@ def latency():
 
 
 def interactive():
-    """Typed by a person: the hint of a command, its completion, help, the command, and leaving."""
+    """Interactive use: the hint of a command, its completion, help, the command, and exit."""
     five = r"1\) \(integer\) 1\s+2\) \(integer\) 10\s+3\) \(integer\) 6\s+4\) \(integer\) 0\s+5\) \(integer\) 1440000\s+"
     with Terminal("redis-cli", *server()) as screen:
         screen.await_(PROMPT)

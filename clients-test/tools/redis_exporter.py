@@ -15,7 +15,7 @@ EXPORTER = ".build/exporter/usr/bin/prometheus-redis-exporter"
 
 
 def scrape(at, password=""):
-    """The metrics that have no label, by name, and what the exporter logged."""
+    """Returns the metrics without labels by name, and the exporter's log."""
     with socket.create_server(("127.0.0.1", 0)) as probe:
         port = probe.getsockname()[1]
     exporter = subprocess.Popen(
@@ -30,7 +30,7 @@ def scrape(at, password=""):
 
 
 def page(url):
-    """The page at url, waiting up to 10 s for its server to come up."""
+    """Returns the page at url. Waits up to 10 s for its server to start."""
     deadline = time.monotonic() + 10
     while True:
         try:

@@ -1,4 +1,4 @@
-"""A terminal that a program is used in as by a person."""
+"""A pseudo terminal for the interactive use of a program."""
 
 import fcntl
 import os
@@ -14,7 +14,7 @@ from report import expect
 
 
 class Terminal:
-    """A program in a pseudo terminal of its own, of 200 columns."""
+    """A program in a pseudo terminal of its own, 200 columns wide."""
 
     def __init__(self, *command):
         self.pid, self.fd = pty.fork()
@@ -33,22 +33,22 @@ class Terminal:
         os.close(self.fd)
 
     def wait(self):
-        """Waits for the program to end by itself, and answers its exit status."""
+        """Waits for the program to exit, and returns its exit status."""
         return os.waitid(os.P_PID, self.pid, os.WEXITED | os.WNOWAIT).si_status
 
     def type(self, text):
-        """Types text, of whose echo and answer await_ then sees what is new."""
+        """Types text. await_ then sees only the output after it."""
         self.seen = ""
         os.write(self.fd, text.encode())
 
     def await_(self, pattern):
-        """Reads, for at most 10 s, until the pattern is on the screen, and answers its match."""
+        """Reads output for at most 10 s until it matches pattern, and returns the match."""
         deadline = time.monotonic() + 10
         while not (match := re.search(pattern, self.seen)):
             ready, _, _ = select.select([self.fd], [], [], max(0, deadline - time.monotonic()))
             try:
                 some = os.read(self.fd, 65536) if ready else b""
-            except OSError:  # it has ended
+            except OSError:  # the program has exited
                 some = b""
             if not some:
                 expect(self.seen, pattern)

@@ -9,7 +9,7 @@ import (
 	"limitsrv/server/admin/page"
 )
 
-// openAdmin binds the admin listener, if there is to be one.
+// openAdmin binds the admin listener, if --admin is given.
 func (n *node) openAdmin() (err error) {
 	if n.Admin == "" {
 		return nil
@@ -38,10 +38,10 @@ func (n *node) openAdmin() (err error) {
 	return nil
 }
 
-// adminDrain is how long answers of the admin listener may take at the end.
+// adminDrain bounds the time that the admin listener takes to answer its last requests.
 const adminDrain = time.Second
 
-// serveAdmin serves it until the function that it returns is called.
+// serveAdmin serves the admin listener until stop is called.
 func (n *node) serveAdmin() (stop func()) {
 	if n.admin == nil {
 		return func() {}
@@ -52,7 +52,7 @@ func (n *node) serveAdmin() (stop func()) {
 		ctx, cancel := context.WithTimeout(context.Background(), adminDrain)
 		defer cancel()
 		if err := n.admin.Shutdown(ctx); err != nil {
-			n.log.Warn("the admin listener did not end in good order", "error", err)
+			n.log.Warn("admin listener: shutdown failed", "error", err)
 		}
 	}
 }

@@ -16,8 +16,8 @@ import (
 	"limitsrv/testwait"
 )
 
-// An administered server is one with an admin listener.
-type administered struct {
+// An adminServer is a server with an admin listener.
+type adminServer struct {
 	*running
 	url    string
 	client *http.Client
@@ -25,11 +25,11 @@ type administered struct {
 
 var adminAddress = regexp.MustCompile(`msg="admin listener" addr=(\S+)`)
 
-// serveAdministered starts a server with an admin listener, to be asked over TLS unless
-// config is nil.
-func serveAdministered(t *testing.T, config *tls.Config, args ...string) *administered {
+// startAdminServer starts a server with an admin listener, for requests over TLS if
+// config is not nil.
+func startAdminServer(t *testing.T, config *tls.Config, args ...string) *adminServer {
 	t.Helper()
-	a := &administered{running: serve(t, append([]string{"--admin", "127.0.0.1:0"}, args...)...)}
+	a := &adminServer{running: serve(t, append([]string{"--admin", "127.0.0.1:0"}, args...)...)}
 	until(t, "the admin listener listens", func() bool { return adminAddress.MatchString(a.logged()) })
 	scheme := "http://"
 	if config != nil {
@@ -42,8 +42,8 @@ func serveAdministered(t *testing.T, config *tls.Config, args ...string) *admini
 	return a
 }
 
-// asks sends a request, a POST where there is a body; user is empty for nobody.
-func (a *administered) asks(t *testing.T, user, path, body string) (status int, answer string) {
+// asks sends a request, a POST if it has a body. An empty user sends no credentials.
+func (a *adminServer) asks(t *testing.T, user, path, body string) (status int, answer string) {
 	t.Helper()
 	method := http.MethodGet
 	if body != "" {
@@ -69,21 +69,21 @@ func (a *administered) asks(t *testing.T, user, path, body string) (status int, 
 	return got.StatusCode, strings.TrimSpace(string(text))
 }
 
-// wants asks for a status and a part of the answer.
-func (a *administered) wants(t *testing.T, user, path, body string, status int, want string) {
+// wants sends a request and compares the status and a part of the response.
+func (a *adminServer) wants(t *testing.T, user, path, body string, status int, want string) {
 	t.Helper()
 	if got, text := a.asks(t, user, path, body); got != status || !strings.Contains(text, want) {
-		t.Errorf("%s as %q is answered %d %s, want %d %s", path, user, got, text, status, want)
+		t.Errorf("%s as %q = %d %s, want %d %s", path, user, got, text, status, want)
 	}
 }
 
 func TestAdminListener(t *testing.T) {
 	const me = "default:hunter2"
-	a := serveAdministered(t, nil, "--password", "hunter2", "--data", t.TempDir())
+	a := startAdminServer(t, nil, "--password", "hunter2", "--data", t.TempDir())
 	until(t, "it is ready", func() bool { status, _ := a.asks(t, "", "/readyz", ""); return status == 200 })
 	conn := dial(t, "tcp", a.address)
 	asks(t, conn, "AUTH hunter2\r\nRL.FIXED k 1 3650d\r\nRL.FIXED k 1 3650d\r\nRL.NONE\r\n", "+OK\r\n*5\r\n:1\r\n")
-	until(t, "it counts", func() bool {
+	until(t, "requests are counted", func() bool {
 		_, text := a.asks(t, me, "/metrics", "")
 		return strings.Contains(text, "\n"+`limitsrv_decisions_total{algorithm="fixed",outcome="denied"} 1`) &&
 			strings.Contains(text, "\n"+`limitsrv_refused_total{reason="ERR"} 1`)
@@ -96,28 +96,28 @@ func TestAdminListener(t *testing.T) {
 	a.wants(t, me, "/api/key?raw=aw", "", 200, `{"found":false}`)
 	a.wants(t, me, "/api/now", "", 200, `"FIXED":{"allowed":1,"denied":1}`)
 	a.wants(t, me, "/debug/pprof/", "", 404, "")
-	until(t, "there is a history", func() bool {
+	until(t, "the history has a value", func() bool {
 		_, text := a.asks(t, me, "/api/history", "")
 		return !strings.Contains(text, `"time_ms":[]`)
 	})
 	a.wants(t, "", "/livez", "", 200, "ok")
-	a.Process.Signal(syscall.SIGTERM) // while the client still has its connection
+	a.Process.Signal(syscall.SIGTERM) // while the client is still connected
 	if code := a.exit(t); code != exitOK || strings.Contains(a.logged(), "hunter2") || strings.Contains(a.logged(), "WARN") {
 		t.Errorf("exit %d, want 0 and no warning\n%s", code, a.logged())
 	}
 }
 
-// A reset that was answered outlives a crash: it is in the log.
-func TestAdminResetIsKept(t *testing.T) {
+// An acknowledged reset survives a crash, because it is in the log.
+func TestAdminResetIsDurable(t *testing.T) {
 	for _, fsync := range []string{"always", "everysec"} {
 		dir := t.TempDir()
-		a := serveAdministered(t, nil, "--data", dir, "--fsync", fsync)
+		a := startAdminServer(t, nil, "--data", dir, "--fsync", fsync)
 		until(t, "it is ready", func() bool { status, _ := a.asks(t, "", "/readyz", ""); return status == 200 })
 		asks(t, dial(t, "tcp", a.address), "RL.FIXED k 5 3650d 5\r\n", "*5\r\n:1\r\n:5\r\n:0\r\n")
 		a.wants(t, "", "/api/reset", `{"raw":"aw"}`, 200, `{"forgotten":1}`)
 		a.Process.Kill()
 		<-a.ended
-		again := serveAdministered(t, nil, "--data", dir)
+		again := startAdminServer(t, nil, "--data", dir)
 		until(t, "it is ready again", func() bool { status, _ := again.asks(t, "", "/readyz", ""); return status == 200 })
 		again.wants(t, "", "/api/key?raw=aw", "", 200, `{"found":false}`)
 	}
@@ -126,10 +126,10 @@ func TestAdminResetIsKept(t *testing.T) {
 func TestAdminOfACluster(t *testing.T) {
 	raft := freeAddress(t)
 	nobody := freeAddress(t)
-	lone := serveAdministered(t, nil, "--data", t.TempDir(), "--raft", raft, "--peers", raft+","+nobody)
+	lone := startAdminServer(t, nil, "--data", t.TempDir(), "--raft", raft, "--peers", raft+","+nobody)
 	lone.wants(t, "", "/readyz", "", 503, "this node is not a member of a cluster yet")
 	raft = freeAddress(t)
-	a := serveAdministered(t, nil, "--data", t.TempDir(), "--raft", raft, "--peers", raft)
+	a := startAdminServer(t, nil, "--data", t.TempDir(), "--raft", raft, "--peers", raft)
 	until(t, "it is ready", func() bool { status, _ := a.asks(t, "", "/readyz", ""); return status == 200 })
 	asks(t, dial(t, "tcp", a.address), "RL.FIXED k 1 3650d\r\n", "*5\r\n:1\r\n")
 	a.wants(t, "", "/api/key?raw=aw", "", 200, `"remaining":0`)
@@ -139,14 +139,14 @@ func TestAdminOfACluster(t *testing.T) {
 	a.wants(t, "", "/api/now", "", 200, `"raft":"`+raft+`","leader":true,"voter":true,"online":true,"self":true,"lag":0`)
 }
 
-// A node that follows has the leader asked, also where clients are sent there.
+// A follower forwards admin requests to the leader, even if it redirects clients.
 func TestAdminOfAFollower(t *testing.T) {
 	rafts := []string{freeAddress(t), freeAddress(t)}
-	var nodes []*administered
+	var nodes []*adminServer
 	for _, raft := range rafts {
-		nodes = append(nodes, serveAdministered(t, nil, "--data", t.TempDir(), "--raft", raft, "--peers", strings.Join(rafts, ","), "--cluster-mode", "on"))
+		nodes = append(nodes, startAdminServer(t, nil, "--data", t.TempDir(), "--raft", raft, "--peers", strings.Join(rafts, ","), "--cluster-mode", "on"))
 	}
-	var leader, follower *administered
+	var leader, follower *adminServer
 	until(t, "one leads and one follows", func() bool {
 		for i, n := range nodes {
 			_, role := n.asks(t, "", "/api/now", "")
@@ -158,7 +158,7 @@ func TestAdminOfAFollower(t *testing.T) {
 		return false
 	})
 	asks(t, dial(t, "tcp", leader.address), "RL.FIXED k 5 3650d 5\r\n", "*5\r\n:1\r\n:5\r\n:0\r\n")
-	until(t, "clients are sent to the leader", func() bool {
+	until(t, "clients are redirected to the leader", func() bool {
 		conn := dial(t, "tcp", follower.address)
 		defer conn.Close()
 		io.WriteString(conn, "RL.PEEK k\r\n")
@@ -171,7 +171,7 @@ func TestAdminOfAFollower(t *testing.T) {
 	leader.wants(t, "", "/metrics", "", 200, "\n"+`limitsrv_raft_member_online{member="`+rafts[0]+`"} 1`)
 }
 
-// hashOf is what the tool makes of a password.
+// hashOf returns the hash of a password made by the tool.
 func hashOf(t *testing.T, password string) string {
 	t.Helper()
 	command := limitsrv(nil, "hash-password")
@@ -198,7 +198,7 @@ func TestAdminRightsOfUsers(t *testing.T) {
 	root := "users:\n- name: root\n  hash: " + hash + "\n  groups: [admin]\n  keys: ['*']\n"
 	looks := root + "- name: looks\n  hash: " + hash + "\n  groups: [peek]\n  keys: ['api:*']\n"
 	write(looks + "- name: app\n  hash: " + hash + "\n  groups: [decide]\n  keys: ['*']\n")
-	a := serveAdministered(t, nil, "--users", file, "--admin-pprof")
+	a := startAdminServer(t, nil, "--users", file, "--admin-pprof")
 	a.wants(t, "", "/api/now", "", 401, "log in first")
 	a.wants(t, "looks:no", "/api/now", "", 401, "invalid username-password pair")
 	for _, tt := range []struct {
@@ -243,31 +243,31 @@ func TestAdminRightsOfUsers(t *testing.T) {
 		return got.StatusCode
 	}
 	if status := asks(); status != 200 {
-		t.Errorf("with a cookie it answers %d, want 200", status)
+		t.Errorf("status with a cookie = %d, want 200", status)
 	}
 	write(root)
-	until(t, "who is gone is logged out", func() bool { return asks() == 401 })
+	until(t, "a removed user is logged out", func() bool { return asks() == 401 })
 	write(looks)
-	until(t, "the user is back", func() bool { status, _ := a.asks(t, "looks:pw", "/api/now", ""); return status == 200 })
+	until(t, "the user is restored", func() bool { status, _ := a.asks(t, "looks:pw", "/api/now", ""); return status == 200 })
 	if status := asks(); status != 401 {
-		t.Errorf("with the cookie of before it answers %d, want 401", status)
+		t.Errorf("status with the old cookie = %d, want 401", status)
 	}
 }
 
 func TestAdminOverTLS(t *testing.T) {
 	ca, other := newAuthority(t), newAuthority(t)
-	files := certified(t, ca)
+	files := newTLSFiles(t, ca)
 	args := []string{"--admin-tls", "--tls-cert", files.name("cert"), "--tls-key", files.name("key")}
-	a := serveAdministered(t, ca.trust(t), args...)
+	a := startAdminServer(t, ca.clientConfig(t), args...)
 	a.wants(t, "", "/api/now", "", 200, `"ready":true`)
-	files.certify(t, ca) // the next connection has the new certificate
-	mutual := serveAdministered(t, ca.identified(t, ca, time.Now().Add(time.Hour)), append(args, "--tls-client-ca", files.name("ca"))...)
+	files.certify(t, ca) // the next connection gets the new certificate
+	mutual := startAdminServer(t, ca.clientConfigWithCert(t, ca, time.Now().Add(time.Hour)), append(args, "--tls-client-ca", files.name("ca"))...)
 	mutual.wants(t, "", "/api/now", "", 200, `"ready":true`)
-	for name, config := range map[string]*tls.Config{"none": ca.trust(t), "one of others": ca.identified(t, other, time.Now().Add(time.Hour))} {
+	for name, config := range map[string]*tls.Config{"none": ca.clientConfig(t), "one of others": ca.clientConfigWithCert(t, other, time.Now().Add(time.Hour))} {
 		stranger := &http.Client{Transport: &http.Transport{TLSClientConfig: config}, Timeout: testwait.Scaled(wait)}
 		if answer, err := stranger.Get(mutual.url + "/livez"); err == nil {
 			answer.Body.Close()
-			t.Errorf("with a certificate of %s it answers %d", name, answer.StatusCode)
+			t.Errorf("status with a certificate of %s = %d", name, answer.StatusCode)
 		}
 	}
 }
@@ -280,19 +280,19 @@ func TestAdminOptions(t *testing.T) {
 	}{
 		{"no port", []string{"--admin", "127.0.0.1"}, "--admin must be HOST:PORT"},
 		{"open to the network", []string{"--admin", "0.0.0.0:0"}, "can be reached from other machines"},
-		{"open to the network, as clients may be", []string{"--admin", ":0", "--unprotected"}, "can be reached from other machines"},
+		{"open to the network with --unprotected", []string{"--admin", ":0", "--unprotected"}, "can be reached from other machines"},
 		{"TLS without a certificate", []string{"--admin", "127.0.0.1:0", "--admin-tls"}, "--admin-tls needs --tls-cert"},
-		{"profiles of nothing", []string{"--admin-pprof"}, "give it --admin HOST:PORT"},
-		{"names of keys for nobody", []string{"--admin-key-metrics"}, "give it --admin HOST:PORT"},
+		{"profiles without a listener", []string{"--admin-pprof"}, "give it --admin HOST:PORT"},
+		{"key metrics without a listener", []string{"--admin-key-metrics"}, "give it --admin HOST:PORT"},
 	} {
 		_, log, code := runs(t, limitsrv(nil, tt.args...))
 		if code != exitUsage || !strings.Contains(log, tt.want) {
 			t.Errorf("%s: exit %d, %q, want 2 and %q", tt.name, code, log, tt.want)
 		}
 	}
-	taken := serveAdministered(t, nil)
+	taken := startAdminServer(t, nil)
 	_, log, code := runs(t, limitsrv(nil, "--listen", freeAddress(t), "--admin", strings.TrimPrefix(taken.url, "http://")))
 	if code != exitFailure || !strings.Contains(log, "admin listener: ") || !strings.Contains(log, "address already in use") {
-		t.Errorf("a port in use: exit %d, %q, want 1 and why", code, log)
+		t.Errorf("a port in use: exit %d, %q, want 1 and the reason", code, log)
 	}
 }

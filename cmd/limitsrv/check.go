@@ -13,27 +13,28 @@ import (
 	"limitsrv/replication"
 )
 
-// A tool is what limitsrv does besides serving, if its first argument says so.
+// A tool is a program within limitsrv, selected by the first argument in place of
+// serving.
 type tool struct {
 	name, args, help string
 	run              func(args []string, stdin io.Reader, stdout, stderr io.Writer) int
 }
 
-// tools are all of them.
+// tools returns all tools.
 func tools() []tool {
 	return []tool{
-		{"check", "[--repair [--yes]] DIR", "verify a data directory that no server uses; --repair makes it one that a server starts from, and asks before anything is lost", runCheck},
-		{"completion", "bash|zsh|fish", "print what makes a shell complete options and tools; --help says where it goes", runCompletion},
-		{"config", "check|show [FILE]", "check a file of options as the server would read it, or show all options and where each comes from", runConfig},
-		{"help", "[TOOL|COMMAND]", "show this text, or how a tool is used, or a command that clients may send", runHelp},
-		{"hash-password", "", "read a password from standard input and print its hash, for the file of --users", runHash},
-		{"ping", "[options]", "ask a server that was started with these options, here, whether it serves; ends with 0 if so", runPing},
-		{"recover", "DIR [--to NEW --raft HOST:PORT|--single [--yes]]", "make a data directory of a new cluster, or of a server by itself, of what another one or a backup has; without --to, show what that is", runRecover},
+		{"check", "[--repair [--yes]] DIR", "verify a data directory that no server uses; --repair makes it usable again, and asks before data is lost", runCheck},
+		{"completion", "bash|zsh|fish", "print the completion script of a shell; --help shows where to install it", runCompletion},
+		{"config", "check|show [FILE]", "check a configuration file as the server would read it, or show all options with their sources", runConfig},
+		{"help", "[TOOL|COMMAND]", "show this text, or the usage of a tool or of a command for clients", runHelp},
+		{"hash-password", "", "read a password from standard input and print its hash for the file of --users", runHash},
+		{"ping", "[options]", "check that the server started with these options on this machine answers; exits with 0 if so", runPing},
+		{"recover", "DIR [--to NEW --raft HOST:PORT|--single [--yes]]", "convert a data directory or a backup to a data directory of a new cluster or a single server; without --to, describe it", runRecover},
 		{"version", "", "show the version", runVersion},
 	}
 }
 
-// toolOf is the tool that the command line asks for, if it does.
+// toolOf returns the tool that the command line selects, if any.
 func toolOf(args []string) (tool, bool) {
 	for _, t := range tools() {
 		if len(args) > 0 && args[0] == t.name {
@@ -43,22 +44,23 @@ func toolOf(args []string) (tool, bool) {
 	return tool{}, false
 }
 
-// checkOptions are the command line of the tool check.
+// checkOptions are the options of the tool check.
 type checkOptions struct {
-	Dir    string `arg:"" help:"The data directory, which no server uses."`
-	Repair bool   `help:"Set aside or cut off what can't be read, so that a server starts. Says what would be lost, and asks."`
-	Yes    bool   `help:"Answer yes to what --repair asks."`
+	Dir    string `arg:"" help:"The data directory. No server may be using it."`
+	Repair bool   `help:"Set aside or cut off unreadable data, so that a server starts. Reports the data that would be lost, and asks first."`
+	Yes    bool   `help:"Answer yes to the questions of --repair."`
 }
 
 const checkDescription = `Verifies a data directory: every block of its snapshots, every entry of its log,
-and that one goes on where the other ends. Nothing is changed, unless by --repair,
+and that the log continues the newest snapshot. Nothing is changed without --repair,
 which is not for nodes of a cluster.
 
-Ends with 0 if all is well, with 1 if something is damaged, and with 3 if a server
-would start, but drop the end of the log, which was not on disk when the machine
+Exits with 0 if the data is intact, with 1 if it is damaged, and with 3 if a server
+would start, but drop the tail of the log, which was not on disk when the machine
 went down.`
 
-// parseTool reads the command line of a tool. If not ok, that is all, with an exit code.
+// parseTool parses the command line of a tool. If ok is false, the tool must exit with
+// code: the command line asked for help or was wrong.
 func parseTool(name, description string, options any, args []string, stdout, stderr io.Writer) (code int, ok bool) {
 	shown := false
 	parser, err := kong.New(options, kong.Name("limitsrv "+name), kong.Description(description),
@@ -86,7 +88,7 @@ func runCheck(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	switch {
 	case err != nil:
 	case member && o.Repair:
-		err = errors.New("a node of a cluster is not repaired, for the others would disagree with what is left: " + replication.Anew)
+		err = errors.New("a node of a cluster can't be repaired, because its state would differ from that on the other nodes: " + replication.Anew)
 	case member:
 		err = replication.Check(o.Dir, say)
 	case o.Repair:
@@ -101,7 +103,7 @@ func runCheck(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	case errors.Is(err, persist.ErrDamaged) && member:
 		fmt.Fprintf(stderr, "limitsrv check: %v; %s\n", err, replication.Anew)
 	case errors.Is(err, persist.ErrDamaged) && !o.Repair:
-		fmt.Fprintf(stderr, "limitsrv check: %v; limitsrv check --repair %s says what can be saved\n", err, o.Dir)
+		fmt.Fprintf(stderr, "limitsrv check: %v; limitsrv check --repair %s reports which data can be saved\n", err, o.Dir)
 	case err != nil:
 		fmt.Fprintf(stderr, "limitsrv check: %v\n", err)
 	default:
@@ -110,7 +112,8 @@ func runCheck(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return exitFailure
 }
 
-// ask asks somebody who may not be there.
+// ask prints a question and reports whether the answer is yes. The end of stdin means
+// no.
 func ask(question string, stdin io.Reader, stdout io.Writer) bool {
 	fmt.Fprintf(stdout, "%s [y/N] ", question)
 	answer, _ := bufio.NewReader(stdin).ReadString('\n')

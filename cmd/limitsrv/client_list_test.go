@@ -8,10 +8,10 @@ import (
 	"testing"
 )
 
-// clientFields are those of Redis 7.2, in its order.
+// clientFields are the fields of CLIENT LIST in Redis 7.2, in order.
 var clientFields = strings.Fields("id addr laddr fd name age idle flags db sub psub ssub multi qbuf qbuf-free argv-mem multi-mem rbs rbp obl oll omem tot-mem events cmd user redir resp lib-name lib-ver")
 
-// clientLine is the line of CLIENT LIST about the connection of a name.
+// clientLine returns the fields of the connection with a name in CLIENT LIST.
 func clientLine(t *testing.T, w *wire, name string) map[string]string {
 	t.Helper()
 	all, _ := w.do(t, "CLIENT LIST").(string)
@@ -39,7 +39,7 @@ func numberOf(t *testing.T, text string) int {
 }
 
 // CLIENT LIST reports the buffers of each connection.
-func TestClientListTellsBuffers(t *testing.T) {
+func TestClientListReportsBuffers(t *testing.T) {
 	for _, threads := range []string{"1", "-1"} {
 		t.Run("io-threads "+threads, func(t *testing.T) {
 			r := serve(t, "--io-threads="+threads)
@@ -47,19 +47,19 @@ func TestClientListTellsBuffers(t *testing.T) {
 			named := func(name string) *wire {
 				c := wired(t, r.address)
 				if got := c.do(t, "CLIENT SETNAME "+name); got != "OK" {
-					t.Fatalf("CLIENT SETNAME is answered %v", got)
+					t.Fatalf("reply to CLIENT SETNAME = %v", got)
 				}
 				return c
 			}
 			named("quiet")
-			until(t, "the reply is written, and the connection rests", func() bool { return clientLine(t, w, "quiet")["events"] == "r" })
+			until(t, "the reply is written and the connection is idle", func() bool { return clientLine(t, w, "quiet")["events"] == "r" })
 			if is := clientLine(t, w, "quiet"); is["multi"] != "-1" || is["qbuf"] != "0" || is["omem"] != "0" || is["obl"] != "0" || is["events"] != "r" || is["rbp"] != "5" || is["fd"] == "-1" {
-				t.Errorf("one that does nothing is told as %v", is)
+				t.Errorf("an idle connection is reported as %v", is)
 			}
 			const begun = "*2\r\n$4\r\nECHO\r\n$10\r\nabc"
 			half := named("half")
 			_, _ = io.WriteString(half, begun)
-			until(t, "the bytes of half a command are there", func() bool { return numberOf(t, clientLine(t, w, "half")["qbuf"]) == len(begun) })
+			until(t, "the bytes of half a command are received", func() bool { return numberOf(t, clientLine(t, w, "half")["qbuf"]) == len(begun) })
 
 			open := named("open")
 			for _, line := range []string{"MULTI", "RL.TOKEN k 10 1", "PING"} {
@@ -67,16 +67,16 @@ func TestClientListTellsBuffers(t *testing.T) {
 			}
 			until(t, "the transaction has 2 commands", func() bool { return clientLine(t, w, "open")["multi"] == "2" })
 			if is := clientLine(t, w, "open"); is["flags"] != "x" || is["multi-mem"] == "0" {
-				t.Errorf("one with a transaction of 2 is told as %v", is)
+				t.Errorf("a connection with a transaction of 2 is reported as %v", is)
 			}
 			open.do(t, "EXEC")
 			until(t, "the transaction is over", func() bool { return clientLine(t, w, "open")["multi"] == "-1" })
 			if is := clientLine(t, w, "open"); is["flags"] != "N" || is["multi-mem"] != "0" {
-				t.Errorf("one whose transaction is over is told as %v", is)
+				t.Errorf("a connection after its transaction is reported as %v", is)
 			}
 			deaf := named("deaf")
 			go io.WriteString(deaf, strings.Repeat("COMMAND DOCS\r\n", 500))
-			until(t, "replies wait for one that does not read, and are told", func() bool {
+			until(t, "the replies of a connection that does not read are reported", func() bool {
 				is := clientLine(t, w, "deaf")
 				waits, all := numberOf(t, is["omem"])+numberOf(t, is["obl"]), numberOf(t, is["tot-mem"])
 				return waits > 10_000 && all > waits && is["events"] == "rw" && numberOf(t, is["rbp"]) > 10_000

@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-// A client that asks for the nodes of a cluster is sent where it already is.
+// With an emulated cluster, the only node is the server itself.
 func TestClusterEmulated(t *testing.T) {
 	r := serve(t, "--cluster-mode", "emulated")
 	_, port, err := net.SplitHostPort(r.address)

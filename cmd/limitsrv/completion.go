@@ -8,27 +8,27 @@ import (
 	"text/template"
 )
 
-// completionOptions are the command line of the tool completion.
+// completionOptions are the options of the tool completion.
 type completionOptions struct {
 	Shell string `arg:"" enum:"bash,zsh,fish" help:"bash, zsh or fish."`
 }
 
-const completionDescription = `Prints what makes a shell complete the options and tools of limitsrv.
+const completionDescription = `Prints the script with which a shell completes the options and tools of limitsrv.
 
   bash:  limitsrv completion bash > /etc/bash_completion.d/limitsrv
   zsh:   limitsrv completion zsh > "${fpath[1]}/_limitsrv"
   fish:  limitsrv completion fish > ~/.config/fish/completions/limitsrv.fish`
 
-// A completed is a word that a shell completes: an option or a tool.
-type completed struct {
+// A completionWord is a word that a shell completes: an option or a tool.
+type completionWord struct {
 	Name, Help string
 	Flag       bool     // it takes no value
-	Values     []string // all that may follow, if they are few
+	Values     []string // the possible values, if they are few
 	Files      bool     // a file or directory follows
 }
 
-// script is what a shell completes by.
-type script struct{ Options, Tools []completed }
+// script is the data of a completion script.
+type script struct{ Options, Tools []completionWord }
 
 func newScript() (s script, err error) {
 	parser, err := newParser(new(options))
@@ -36,13 +36,13 @@ func newScript() (s script, err error) {
 		return s, err
 	}
 	for _, f := range parser.Model.Flags {
-		s.Options = append(s.Options, completed{
+		s.Options = append(s.Options, completionWord{
 			Name: f.Name, Help: firstSentence(f.Help), Flag: f.IsBool(), Values: choices(f),
 			Files: slices.Contains([]string{"FILE", "DIR", "PATH"}, f.PlaceHolder),
 		})
 	}
 	for _, t := range tools() {
-		c := completed{Name: t.name, Help: t.help, Files: true}
+		c := completionWord{Name: t.name, Help: t.help, Files: true}
 		if first, _, _ := strings.Cut(t.args, " "); strings.Contains(first, "|") {
 			c.Values = strings.Split(first, "|")
 		}
@@ -51,7 +51,7 @@ func newScript() (s script, err error) {
 	return s, nil
 }
 
-// firstSentence is a text up to its first full stop.
+// firstSentence returns text up to its first full stop.
 func firstSentence(text string) string {
 	text, _, _ = strings.Cut(text, ". ")
 	return strings.TrimSuffix(text, ".")
@@ -74,8 +74,8 @@ func runCompletion(args []string, _ io.Reader, stdout, stderr io.Writer) int {
 	return exitOK
 }
 
-// completionTemplate makes a template; quote escapes what stands between single
-// quotes, and the characters of special by a backslash.
+// completionTemplate parses a template. Its function quote escapes text for single
+// quotes, and the characters in special by a backslash.
 func completionTemplate(name, text string) *template.Template {
 	return template.Must(template.New(name).Funcs(template.FuncMap{
 		"quote": func(special, text string) string {

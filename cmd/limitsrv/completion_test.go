@@ -9,8 +9,8 @@ import (
 	"testing"
 )
 
-// completions gives what bash makes of a command line, whose last word is the one
-// that is completed; a = is a word of its own there.
+// completions returns the completions by bash of the last word of a command line. An =
+// is a separate word.
 func completions(t *testing.T, dir string, words ...string) []string {
 	t.Helper()
 	bash, err := exec.LookPath("bash")
@@ -49,13 +49,13 @@ func TestBashCompletes(t *testing.T) {
 		{"an option", []string{"--max-a"}, "--max-args --max-arg-bytes"},
 		{"a later option", []string{"--listen", "x", "--conf"}, "--config"},
 		{"a value", []string{"--fsync", ""}, "always everysec no"},
-		{"the begin of a value", []string{"--on-full", "e"}, "evict"},
+		{"the beginning of a value", []string{"--on-full", "e"}, "evict"},
 		{"a value after =", []string{"--log-level", "=", "d"}, "debug"},
 		{"an empty value after =", []string{"--log-format", "="}, "text json"},
-		{"no value that nobody knows", []string{"--max-memory", ""}, ""},
+		{"a value that is not enumerable", []string{"--max-memory", ""}, ""},
 		{"a file", []string{"--config", ""}, "a file.yaml b.yaml"},
 		{"the file of a tool", []string{"config", "check", "a"}, "a file.yaml"},
-		{"what a tool does", []string{"config", ""}, "check show"},
+		{"a subcommand of a tool", []string{"config", ""}, "check show"},
 		{"an option of a tool", []string{"config", "check", "x", "--io"}, "--io-threads"},
 		{"nothing", []string{"--nonsense"}, ""},
 	} {
@@ -69,8 +69,8 @@ func TestBashCompletes(t *testing.T) {
 	}
 }
 
-// The scripts are ones that their shells take, where these are installed.
-func TestCompletionScriptsAreRead(t *testing.T) {
+// The scripts are valid in their shells, if these are installed.
+func TestCompletionScriptsAreValid(t *testing.T) {
 	for _, shell := range []string{"bash", "zsh", "fish"} {
 		script, log, code := runs(t, limitsrv(nil, "completion", shell))
 		if code != exitOK || !strings.Contains(script, "fsync") {
@@ -87,6 +87,6 @@ func TestCompletionScriptsAreRead(t *testing.T) {
 		}
 	}
 	if _, log, code := runs(t, limitsrv(nil, "completion", "tcsh")); code != exitUsage || !strings.Contains(log, "fish") {
-		t.Errorf("tcsh: exit %d, %q, want 2 and the shells that are known", code, log)
+		t.Errorf("tcsh: exit %d, %q, want 2 and the supported shells", code, log)
 	}
 }

@@ -13,14 +13,15 @@ import (
 	"limitsrv/certs"
 )
 
-const configUsage = `usage: limitsrv config check [FILE] [options]   reads FILE, the environment and options as the
-                                             server would, and the files they name
-       limitsrv config show [FILE] [options]    prints every option, and where it comes from
+const configUsage = `usage: limitsrv config check [FILE] [options]   reads FILE, the environment and the options as the
+                                             server would, and the files that they name
+       limitsrv config show [FILE] [options]    prints every option with its value and source
 
-Without FILE it is the one of LIMITSRV_CONFIG, if any. Ends with 0 if all is well, and with 2 if not.
+FILE defaults to LIMITSRV_CONFIG, if set. Exits with 0 if the configuration is valid, and with 2 if not.
 `
 
-// runConfig is the tool config. What comes after FILE is the command line of a server.
+// runConfig is the tool config. The arguments after FILE are the command line of a
+// server.
 func runConfig(args []string, _ io.Reader, stdout, stderr io.Writer) int {
 	if asksHelp(args) {
 		fmt.Fprint(stdout, configUsage)
@@ -60,13 +61,13 @@ func runConfig(args []string, _ io.Reader, stdout, stderr io.Writer) int {
 	return exitOK
 }
 
-// fileChecks try the files that options name, as the server will read them.
+// fileChecks read the files that options name, as the server will.
 var fileChecks = []func(*options) error{
 	checkLinkFiles, checkSecretFile, checkClientFiles, checkUsersFile,
 }
 
-// checkFiles is every mistake that fileChecks find, but about options that are wrong
-// already.
+// checkFiles returns the errors of fileChecks, except those about options that are
+// already reported in wrong.
 func (c *configuration) checkFiles(wrong error) error {
 	isWrong := func(f *kong.Flag) bool {
 		return c.entries[f.Name].wrong || c.mentions(wrong, func(other *kong.Flag) bool { return f == other })
@@ -74,7 +75,7 @@ func (c *configuration) checkFiles(wrong error) error {
 	var all []error
 	for _, check := range fileChecks {
 		if err := check(c.options); !c.mentions(err, isWrong) {
-			all = append(all, c.located(err))
+			all = append(all, c.withSource(err))
 		}
 	}
 	return errors.Join(all...)
@@ -117,7 +118,7 @@ func checkUsersFile(o *options) error {
 	return nil
 }
 
-// show prints every option by name, value and origin.
+// show prints the name, value and source of every option.
 func (c *configuration) show(w io.Writer) {
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, f := range c.flags {

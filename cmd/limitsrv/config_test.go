@@ -22,7 +22,7 @@ import (
 //	check|show [env=(NAME,VALUE)] [args=(...)] [mode=0644] [only=(NAME,...)]
 //	the file
 //	----
-//	what is printed, of only those options, and the exit code
+//	the output, for the options of only, and the exit code
 func TestConfigGolden(t *testing.T) {
 	script, err := filepath.Abs("testdata/config.txt")
 	if err != nil {
@@ -55,17 +55,17 @@ func TestConfigGolden(t *testing.T) {
 		}
 		var out bytes.Buffer
 		code := runConfig(args, nil, &out, &out)
-		var told strings.Builder
+		var output strings.Builder
 		for line := range strings.Lines(out.String()) {
 			if only.MatchString(line) {
-				told.WriteString(line)
+				output.WriteString(line)
 			}
 		}
-		return fmt.Sprintf("%sexit %d\n", told.String(), code)
+		return fmt.Sprintf("%sexit %d\n", output.String(), code)
 	})
 }
 
-// configFlags are the options that may stand in a file.
+// configFlags returns the options that may be in a file.
 func configFlags(t testing.TB) []*kong.Flag {
 	t.Helper()
 	parser, err := newParser(new(options))
@@ -75,7 +75,7 @@ func configFlags(t testing.TB) []*kong.Flag {
 	return optionsOf(parser)
 }
 
-// What goes before what: the command line, the environment, the file, the default.
+// The precedence is command line, environment, file, default.
 func TestConfigPrecedence(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "limitsrv.yaml")
 	const text = "max-args: 1\nmax-clients: 1\nmax-memory: 1\npeers: [\"a,b\", c]\nraft: 127.0.0.1:1\ndata: d\nunprotected: true\n"
@@ -91,11 +91,11 @@ func TestConfigPrecedence(t *testing.T) {
 		t.Fatal(err)
 	}
 	if c.MaxArgs != 1 || c.MaxClients != 2 || c.MaxMemory != 3 || c.MaxOutputBytes != 64<<20 || c.Unprotected {
-		t.Errorf("file, environment, command line and default give %d, %d, %d and %d, %v, want 1, 2, 3, 64 MB and false",
+		t.Errorf("file, environment, command line and default set %d, %d, %d and %d, %v, want 1, 2, 3, 64 MB and false",
 			c.MaxArgs, c.MaxClients, c.MaxMemory, c.MaxOutputBytes, c.Unprotected)
 	}
 	if strings.Join(c.Peers, " ") != "a,b c" {
-		t.Errorf("peers are %q, want those of the file, one with a comma", c.Peers)
+		t.Errorf("peers = %q, want the two of the file, one with a comma", c.Peers)
 	}
 	for _, f := range c.flags {
 		want := map[string]string{
@@ -103,14 +103,14 @@ func TestConfigPrecedence(t *testing.T) {
 			"max-memory": "command line", "max-output-bytes": "default",
 		}[f.Name]
 		if got := c.origin(f); want != "" && got != want {
-			t.Errorf("%s comes from %s, want %s", f.Name, got, want)
+			t.Errorf("origin of %s = %s, want %s", f.Name, got, want)
 		}
 	}
 }
 
-// A setting that is wrong is told even where the file has a right one, and a file
-// that is wrong even where the command line has a right one.
-func TestConfigMistakesAreNotHidden(t *testing.T) {
+// A mistake in the environment is reported even if the file has a valid value, and a
+// mistake in the file even if the command line has one.
+func TestConfigReportsOverriddenMistakes(t *testing.T) {
 	file := filepath.Join(t.TempDir(), "limitsrv.yaml")
 	if err := os.WriteFile(file, []byte("max-clients: 5\n"), 0o600); err != nil {
 		t.Fatal(err)
@@ -128,7 +128,7 @@ func TestConfigMistakesAreNotHidden(t *testing.T) {
 	}
 }
 
-func TestConfigFileThatIsNone(t *testing.T) {
+func TestConfigFileMustBeRegular(t *testing.T) {
 	dir := t.TempDir()
 	pipe := filepath.Join(dir, "pipe")
 	if err := syscall.Mkfifo(pipe, 0o600); err != nil {
@@ -146,26 +146,26 @@ func TestConfigFileThatIsNone(t *testing.T) {
 	}
 }
 
-func TestConfigIsNotNested(t *testing.T) {
+func TestConfigRejectsDeepNesting(t *testing.T) {
 	for _, text := range []string{"\npeers: " + strings.Repeat("[", 60_000), "\n" + strings.Repeat("- ", 30_000)} {
-		if _, err := parseConfig("f", []byte(text), configFlags(t)); err == nil || err.Error() != "f:2: too many lists in each other" {
+		if _, err := parseConfig("f", []byte(text), configFlags(t)); err == nil || err.Error() != "f:2: lists are nested too deep" {
 			t.Errorf("%.20q... gives %v", text, err)
 		}
 	}
 }
 
-// --help and --version are answered whatever the file is.
-func TestConfigIsNotNeededToAsk(t *testing.T) {
+// --help and --version work without a readable file.
+func TestHelpIgnoresConfigFile(t *testing.T) {
 	t.Setenv("LIMITSRV_CONFIG", "/nowhere/limitsrv.yaml")
 	for _, arg := range []string{"--help", "--version", "--help-commands"} {
 		var out bytes.Buffer
 		if _, err := parseOptions([]string{arg}, &out, &out); !errors.Is(err, errDone) || out.Len() == 0 {
-			t.Errorf("%s gives %v, want its text", arg, err)
+			t.Errorf("%s: %v, want its text", arg, err)
 		}
 	}
 }
 
-// FuzzConfig wants lines in what is told of any file, and never the password.
+// FuzzConfig checks that every error of any file has its line, and never the password.
 func FuzzConfig(f *testing.F) {
 	flags := configFlags(f)
 	const secret = "Xyzzy0815"
@@ -186,14 +186,14 @@ func FuzzConfig(f *testing.F) {
 		if err == nil {
 			for name, e := range entries {
 				if e.line < 1 {
-					t.Errorf("%s is in line %d", name, e.line)
+					t.Errorf("%s has line %d", name, e.line)
 				}
 			}
 			return
 		}
 		for text := range strings.SplitSeq(err.Error(), "\n") {
 			if !line.MatchString(text) || strings.Contains(text, secret) {
-				t.Errorf("%q is told of a file with a password", text)
+				t.Errorf("error %q, want its line and no password", text)
 			}
 		}
 	})

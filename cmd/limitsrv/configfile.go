@@ -21,19 +21,19 @@ import (
 	"limitsrv/persist"
 )
 
-// maxConfigBytes bounds a file of options.
+// maxConfigBytes bounds the size of a configuration file.
 const maxConfigBytes = 64 << 10
 
-// An entry is an option in a file: the line that has its name, and the value as the
-// command line would have it.
+// An entry is an option in a configuration file: the line of its name, and its value in
+// the form of the command line.
 type entry struct {
 	line  int
 	value string
-	wrong bool // there is a mistake about it
+	wrong bool // a mistake about it was reported
 }
 
-// A mistake is what is wrong in a line of a file. No text of the file is in it but
-// names, as a password may be anywhere.
+// A mistake is an error in a line of a configuration file. Its text quotes only option
+// names from the file, because any other text may be a password.
 type mistake struct {
 	file string
 	line int
@@ -42,8 +42,8 @@ type mistake struct {
 
 func (m mistake) Error() string { return fmt.Sprintf("%s:%d: %s", m.file, m.line, m.text) }
 
-// readConfig reads a file of options. exposed says that everybody on this machine
-// may read it.
+// readConfig reads a configuration file. exposed reports whether all users of this
+// machine can read it.
 func readConfig(name string, options []*kong.Flag) (entries map[string]entry, exposed bool, err error) {
 	text, info, err := files.Read(name, maxConfigBytes)
 	if err != nil {
@@ -53,18 +53,18 @@ func readConfig(name string, options []*kong.Flag) (entries map[string]entry, ex
 	return entries, info.Mode().Perm()&0o004 != 0, err
 }
 
-// parseConfig reads the text of a file of options. Its error is one mistake, or all
-// of them joined, in order of their lines; nil entries say that none could be read.
+// parseConfig parses the text of a configuration file. Its error is one mistake, or
+// several joined in order of their lines. The entries are nil if none could be read.
 func parseConfig(name string, text []byte, options []*kong.Flag) (map[string]entry, error) {
 	if len(text) > maxConfigBytes {
-		return nil, fmt.Errorf("%s: a file of options has at most %d bytes", name, maxConfigBytes)
+		return nil, fmt.Errorf("%s: a configuration file must have at most %d bytes", name, maxConfigBytes)
 	}
 	if !utf8.Valid(text) {
-		return nil, fmt.Errorf("%s: it is not UTF-8", name)
+		return nil, fmt.Errorf("%s: not UTF-8", name)
 	}
 	r := configReader{name: name, options: options, entries: map[string]entry{}}
 	if line := files.NestedTooDeep(text); line > 0 {
-		r.wrong(line, "too many lists in each other")
+		r.wrong(line, "lists are nested too deep")
 		return nil, errors.Join(r.mistakes...)
 	}
 	file, err := parser.ParseBytes(text, 0, parser.AllowDuplicateMapKey())
@@ -74,7 +74,7 @@ func parseConfig(name string, text []byte, options []*kong.Flag) (map[string]ent
 	}
 	for i, doc := range file.Docs {
 		if i > 0 {
-			r.wrong(lineOf(doc.Body), "one document is all that is read")
+			r.wrong(lineOf(doc.Body), "only one document is allowed")
 			break
 		}
 		r.document(doc.Body)
@@ -86,7 +86,7 @@ func parseConfig(name string, text []byte, options []*kong.Flag) (map[string]ent
 	return r.entries, nil
 }
 
-// A configReader is the reading of one file.
+// A configReader parses one configuration file.
 type configReader struct {
 	name     string
 	options  []*kong.Flag
@@ -98,18 +98,18 @@ func (r *configReader) wrong(line int, format string, args ...any) {
 	r.mistakes = append(r.mistakes, mistake{r.name, line, fmt.Sprintf(format, args...)})
 }
 
-// syntax is for what is no YAML. The reader's message has no text of the file; its
-// Error has.
+// syntax reports a YAML syntax error. It uses the message of err, because its Error
+// method quotes the file.
 func (r *configReader) syntax(err error) {
 	var where yaml.Error
 	if !errors.As(err, &where) || where.GetToken() == nil {
-		r.wrong(1, "it is not YAML")
+		r.wrong(1, "not YAML")
 		return
 	}
-	r.wrong(where.GetToken().Position.Line, "it is not YAML: %s", where.GetMessage())
+	r.wrong(where.GetToken().Position.Line, "not YAML: %s", where.GetMessage())
 }
 
-// document reads the lines of options.
+// document parses the options of a document.
 func (r *configReader) document(body ast.Node) {
 	switch body := body.(type) {
 	case nil, *ast.NullNode, *ast.CommentGroupNode:
@@ -120,19 +120,20 @@ func (r *configReader) document(body ast.Node) {
 			r.pair(pair)
 		}
 	default:
-		r.wrong(lineOf(body), "it must be lines such as max-memory: 256mb")
+		r.wrong(lineOf(body), "must consist of lines such as max-memory: 256mb")
 	}
 }
 
-// nameForm is what may be told of what stands in the place of a name.
+// nameForm matches names that may be quoted in a mistake. Any other text in place of a
+// name may be a password.
 var nameForm = regexp.MustCompile(`^[A-Za-z][A-Za-z0-9_-]{0,40}$`)
 
-// pair reads one option.
+// pair parses one option.
 func (r *configReader) pair(pair *ast.MappingValueNode) {
 	line := lineOf(pair.Key)
 	key, ok := pair.Key.(*ast.StringNode)
 	if !ok || !nameForm.MatchString(key.Value) {
-		r.wrong(line, "the name of an option is wanted, such as max-memory; limitsrv --help shows them all")
+		r.wrong(line, "expected the name of an option, such as max-memory; limitsrv --help shows all of them")
 		return
 	}
 	i := slices.IndexFunc(r.options, func(f *kong.Flag) bool { return f.Name == key.Value })
@@ -141,7 +142,7 @@ func (r *configReader) pair(pair *ast.MappingValueNode) {
 		return
 	}
 	if first, ok := r.entries[key.Value]; ok {
-		r.wrong(line, "%s stands in line %d already", key.Value, first.line)
+		r.wrong(line, "%s is already set in line %d", key.Value, first.line)
 		return
 	}
 	value, problem := optionValue(r.options[i], pair.Value)
@@ -151,14 +152,14 @@ func (r *configReader) pair(pair *ast.MappingValueNode) {
 	r.entries[key.Value] = entry{line, value, problem != ""}
 }
 
-// unknown is for a name that no option has.
+// unknown reports a name that is not an option.
 func (r *configReader) unknown(line int, name string) {
 	if slices.Contains([]string{"config", "help", "help-commands", "version"}, name) {
-		r.wrong(line, "%s is for the command line alone", name)
+		r.wrong(line, "%s is for the command line only", name)
 		return
 	}
 	if advice := redisAdvice(name); advice != "" {
-		r.wrong(line, "there is no option %s; redis-server's is here %s", name, advice)
+		r.wrong(line, "unknown option %s; for redis-server's %s use %s", name, name, advice)
 		return
 	}
 	names := make([]string, 0, len(r.options))
@@ -167,20 +168,21 @@ func (r *configReader) unknown(line int, name string) {
 	}
 	nearest := commands.Nearest(name, names)
 	if nearest == "" {
-		r.wrong(line, "there is no option %s; limitsrv --help shows them all", name)
+		r.wrong(line, "unknown option %s; limitsrv --help shows all options", name)
 		return
 	}
-	r.wrong(line, "there is no option %s; did you mean %s?", name, nearest)
+	r.wrong(line, "unknown option %s; did you mean %s?", name, nearest)
 }
 
-// optionValue is a value as the command line would have it, or what it must be.
+// optionValue returns a value in the form of the command line, or a description of the
+// values that flag accepts.
 func optionValue(flag *kong.Flag, node ast.Node) (value, problem string) {
 	var ok bool
 	switch node := node.(type) {
 	case *ast.NullNode:
-		return "", `has no value; "" is an empty text`
+		return "", `has no value; write "" for an empty string`
 	case *ast.AnchorNode, *ast.AliasNode, *ast.TagNode:
-		return "", "must be written out, without an anchor, an alias or a tag"
+		return "", "must be a plain value, without an anchor, an alias or a tag"
 	case *ast.BoolNode:
 		value, ok = fmt.Sprint(node.Value), flag.IsBool()
 	case *ast.SequenceNode:
@@ -188,7 +190,7 @@ func optionValue(flag *kong.Flag, node ast.Node) (value, problem string) {
 		for _, n := range node.Values {
 			text, isText := scalar(n)
 			if !isText {
-				return "", allowed(flag)
+				return "", requirement(flag)
 			}
 			all = append(all, text)
 		}
@@ -197,13 +199,13 @@ func optionValue(flag *kong.Flag, node ast.Node) (value, problem string) {
 		value, ok = scalar(node)
 		ok = ok && !flag.IsBool()
 	}
-	if !ok || !takes(flag, value) {
-		return "", allowed(flag)
+	if !ok || !accepts(flag, value) {
+		return "", requirement(flag)
 	}
 	return value, ""
 }
 
-// scalar is a text or a number as it is written.
+// scalar returns a string or a number as written in the file.
 func scalar(node ast.Node) (text string, ok bool) {
 	switch node := node.(type) {
 	case *ast.StringNode:
@@ -218,8 +220,8 @@ func scalar(node ast.Node) (text string, ok bool) {
 	return "", false
 }
 
-// takes says whether an option takes a value.
-func takes(flag *kong.Flag, value string) bool {
+// accepts reports whether value is valid for flag.
+func accepts(flag *kong.Flag, value string) bool {
 	if flag.Enum != "" && !slices.Contains(flag.EnumSlice(), value) {
 		return false
 	}
@@ -227,7 +229,7 @@ func takes(flag *kong.Flag, value string) bool {
 	return flag.Mapper.Decode(&kong.DecodeContext{Value: flag.Value, Scan: scan}, reflect.New(flag.Target.Type()).Elem()) == nil
 }
 
-// choices are all values of an option, if they are few.
+// choices returns all values that flag accepts, or nil if they are not a fixed set.
 func choices(flag *kong.Flag) []string {
 	if flag.Enum != "" {
 		return flag.EnumSlice()
@@ -241,8 +243,8 @@ func choices(flag *kong.Flag) []string {
 	return nil
 }
 
-// allowed is what the value of an option must be.
-func allowed(flag *kong.Flag) string {
+// requirement describes the values that flag accepts.
+func requirement(flag *kong.Flag) string {
 	if few := choices(flag); few != nil {
 		return "must be one of: " + strings.Join(few, ", ")
 	}
@@ -256,14 +258,15 @@ func allowed(flag *kong.Flag) string {
 	case size:
 		return "must be a size, such as 1000, 64kb, 256mb or 2gb"
 	case []string:
-		return "must be a list of texts, such as [a, b]"
+		return "must be a list of strings, such as [a, b]"
 	case string:
-		return "must be a text"
+		return "must be a string"
 	}
 	return "must be: " + flag.Help
 }
 
-// lineOf is the line of a node, from 1; some nodes that are empty have none.
+// lineOf returns the line of node, from 1. Some empty nodes have none; it returns 1 for
+// those.
 func lineOf(node ast.Node) int {
 	if node == nil || node.GetToken() == nil {
 		return 1

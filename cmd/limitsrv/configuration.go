@@ -18,32 +18,32 @@ import (
 	"limitsrv/commands"
 )
 
-// configOptions say where other options are.
+// configOptions name the configuration file.
 type configOptions struct {
-	Config string `group:"Configuration" placeholder:"FILE" help:"YAML file of options by their names, such as max-memory: 256mb. The command line goes before the environment, and that before the file. SIGHUP reads it again."`
+	Config string `group:"Configuration" placeholder:"FILE" help:"YAML file of options, with lines such as max-memory: 256mb. The command line takes precedence over the environment, and both over the file. SIGHUP reloads it."`
 }
 
-// A configuration is the options, with where each comes from.
+// A configuration is the options with the source of each.
 type configuration struct {
 	*options
 	args    []string         // the command line
-	flags   []*kong.Flag     // of the options
-	given   map[string]bool  // those of the command line
-	entries map[string]entry // those of the file
-	fileErr error            // what is wrong with the file
-	// exposed says that everybody on this machine may read the file.
+	flags   []*kong.Flag     // all options
+	given   map[string]bool  // names on the command line
+	entries map[string]entry // options in the file
+	fileErr error            // the mistakes in the file
+	// exposed reports whether all users of this machine can read the file.
 	exposed bool
-	read    bool // the file was looked at, or there is none
+	read    bool // readFile was called
 }
 
-// isOption tells what can be configured from what is only asked of a command line.
+// isOption reports whether f configures the server, unlike --help and --version.
 func isOption(f *kong.Flag) bool { return f.Name != "help" && len(f.Envs) > 0 }
 
-// isSecret says whether the value of an option may never be told.
+// isSecret reports whether the value of f must never be printed.
 func isSecret(f *kong.Flag) bool { return f.Tag.Has("secret") }
 
-// setting is the environment's variable of an option, and whether it is there.
-func setting(f *kong.Flag) (name string, ok bool) {
+// envSetting returns the environment variable of f that is set, if any.
+func envSetting(f *kong.Flag) (name string, ok bool) {
 	for _, name := range f.Envs {
 		if _, ok := os.LookupEnv(name); ok {
 			return name, true
@@ -52,24 +52,26 @@ func setting(f *kong.Flag) (name string, ok bool) {
 	return "", false
 }
 
-// Validate is for kong.
+// Validate implements kong.Resolver.
 func (c *configuration) Validate(*kong.Application) error { return nil }
 
-// Resolve is for kong: the value of an option that the command line does not have.
-// kong would have it go before the environment.
+// Resolve implements kong.Resolver: it returns the file's value of an option that is
+// not on the command line. It returns nothing for an option set in the environment,
+// because kong would let the resolver override the environment.
 func (c *configuration) Resolve(ctx *kong.Context, _ *kong.Path, flag *kong.Flag) (any, error) {
 	if !c.read {
 		c.read = true
 		c.readFile(ctx)
 	}
 	e, ok := c.entries[flag.Name]
-	if _, set := setting(flag); set || !ok || e.wrong {
+	if _, set := envSetting(flag); set || !ok || e.wrong {
 		return nil, nil
 	}
 	return e.value, nil
 }
 
-// readFile reads the file that the command line or the environment name, if any.
+// readFile reads the configuration file named on the command line or in the
+// environment, if any.
 func (c *configuration) readFile(ctx *kong.Context) {
 	i := slices.IndexFunc(c.flags, isConfig)
 	if name := ctx.FlagValue(c.flags[i]).(string); name != "" {
@@ -77,33 +79,33 @@ func (c *configuration) readFile(ctx *kong.Context) {
 	}
 }
 
-// isConfig is of --config, the one option that no file has.
+// isConfig reports whether f is --config, the only option that can't be in the file.
 func isConfig(f *kong.Flag) bool { return f.Name == "config" }
 
-// fileFlags are the options that a file may have.
+// fileFlags returns the options that a configuration file may set.
 func (c *configuration) fileFlags() []*kong.Flag {
 	return slices.DeleteFunc(slices.Clone(c.flags), isConfig)
 }
 
-// warnings are what an operator should know of options that are not wrong.
+// warnings returns messages about valid but unsafe options.
 func (c *configuration) warnings() []string {
 	if !c.exposed {
 		return nil
 	}
 	for _, f := range c.flags {
 		if e, ok := c.entries[f.Name]; ok && isSecret(f) && e.value != "" {
-			return []string{fmt.Sprintf("%s:%d: everybody on this machine may read the %s; chmod o-r %s", c.Config, e.line, f.Name, c.Config)}
+			return []string{fmt.Sprintf("%s:%d: all users of this machine can read the %s; chmod o-r %s", c.Config, e.line, f.Name, c.Config)}
 		}
 	}
 	return nil
 }
 
-// origin is where the value of an option comes from, for people.
+// origin describes the source of the value of f.
 func (c *configuration) origin(f *kong.Flag) string {
 	if c.given[f.Name] {
 		return "command line"
 	}
-	if name, ok := setting(f); ok {
+	if name, ok := envSetting(f); ok {
 		return name
 	}
 	if e, ok := c.entries[f.Name]; ok {
@@ -112,12 +114,12 @@ func (c *configuration) origin(f *kong.Flag) string {
 	return "default"
 }
 
-// mentioned are options in an error.
+// mentioned matches option names in an error.
 var mentioned = regexp.MustCompile(`--([a-z][a-z-]*[a-z])`)
 
-// located has an error about options begin with the line of the file that the first
-// of those comes from which come from there.
-func (c *configuration) located(err error) error {
+// withSource prefixes err with FILE:LINE of the first option it mentions that was set
+// in the configuration file.
+func (c *configuration) withSource(err error) error {
 	if err == nil {
 		return nil
 	}
@@ -131,8 +133,8 @@ func (c *configuration) located(err error) error {
 	return err
 }
 
-// list is what CONFIG GET and INFO tell: every option but secrets, sizes in bytes,
-// durations in seconds.
+// list returns the options as reported by CONFIG GET and INFO: all except secrets,
+// sizes in bytes, durations in seconds.
 func (c *configuration) list() []commands.Option {
 	var all []commands.Option
 	for _, f := range c.flags {
@@ -143,7 +145,7 @@ func (c *configuration) list() []commands.Option {
 	return all
 }
 
-// secrets are the options that list leaves out, by name.
+// secrets returns the values of the options that list omits, by name.
 func (c *configuration) secrets() map[string]string {
 	all := map[string]string{}
 	for _, f := range c.flags {
@@ -154,7 +156,7 @@ func (c *configuration) secrets() map[string]string {
 	return all
 }
 
-// valueText is the value of an option as CONFIG GET tells it.
+// valueText formats the value of an option as CONFIG GET reports it.
 func valueText(f *kong.Flag) string {
 	switch v := f.Target.Interface().(type) {
 	case size:
@@ -168,12 +170,12 @@ func valueText(f *kong.Flag) string {
 	}
 }
 
-// errDone says that the command line asked for a text, which has been printed.
+// errDone reports that the command line asked for a text, which has been printed.
 var errDone = errors.New("done")
 
-// parseOptions reads the command line, the environment and the file. Its error is
-// for people, of one or more lines, or errDone. Beside an error there is a
-// configuration if all that it could read was read.
+// parseOptions parses the command line, the environment and the configuration file. Its
+// error is for people, one line per mistake, or errDone. If it returns an error and a
+// configuration, every source was read, despite mistakes in some.
 func parseOptions(args []string, stdout, stderr io.Writer) (*configuration, error) {
 	shown := false
 	c := &configuration{options: new(options), args: args, given: map[string]bool{}}
@@ -187,7 +189,7 @@ func parseOptions(args []string, stdout, stderr io.Writer) (*configuration, erro
 	case shown:
 		return nil, errDone
 	case err != nil:
-		return nil, errors.Join(append([]error{advised(err)}, c.unparsed(err)...)...)
+		return nil, errors.Join(append([]error{withAdvice(err)}, c.unparsed(err)...)...)
 	case c.Version:
 		fmt.Fprintln(stdout, versionText())
 		return nil, errDone
@@ -203,21 +205,21 @@ func parseOptions(args []string, stdout, stderr io.Writer) (*configuration, erro
 	return c, c.mistakes()
 }
 
-// mistakes are all that is wrong with the options; nil: nothing is.
+// mistakes returns all mistakes of the options, or nil.
 func (c *configuration) mistakes() error {
 	all := []error{c.fileErr}
 	if c.fileErr == nil || c.entries != nil {
 		for _, err := range c.check() {
 			if !c.mentions(err, func(f *kong.Flag) bool { return c.entries[f.Name].wrong }) {
-				all = append(all, c.located(err))
+				all = append(all, c.withSource(err))
 			}
 		}
 	}
 	return errors.Join(all...)
 }
 
-// unparsed are the mistakes of the environment and the file beside the one at which the
-// reading of the command line ended.
+// unparsed returns the mistakes of the environment and the configuration file that kong
+// did not reach, because parsing ended at first, an error of the command line.
 func (c *configuration) unparsed(first error) (all []error) {
 	name := os.Getenv("LIMITSRV_CONFIG")
 	for i, arg := range c.args {
@@ -232,31 +234,31 @@ func (c *configuration) unparsed(first error) (all []error) {
 		all = append(all, err)
 	}
 	for _, f := range c.flags {
-		env, ok := setting(f)
-		if value := os.Getenv(env); ok && !takes(f, value) && !strings.Contains(first.Error(), env) {
-			all = append(all, fmt.Errorf("--%s %s, got %q (from %s)", f.Name, allowed(f), value, env))
+		env, ok := envSetting(f)
+		if value := os.Getenv(env); ok && !accepts(f, value) && !strings.Contains(first.Error(), env) {
+			all = append(all, fmt.Errorf("--%s %s, got %q (from %s)", f.Name, requirement(f), value, env))
 		}
 	}
 	return all
 }
 
-// mentions says whether an error is about an option, or more, that are such.
-func (c *configuration) mentions(err error, such func(*kong.Flag) bool) bool {
+// mentions reports whether err mentions an option for which match returns true.
+func (c *configuration) mentions(err error, match func(*kong.Flag) bool) bool {
 	if err == nil {
 		return false
 	}
-	for _, match := range mentioned.FindAllStringSubmatch(err.Error(), -1) {
-		if slices.ContainsFunc(c.flags, func(f *kong.Flag) bool { return f.Name == match[1] && such(f) }) {
+	for _, mention := range mentioned.FindAllStringSubmatch(err.Error(), -1) {
+		if slices.ContainsFunc(c.flags, func(f *kong.Flag) bool { return f.Name == mention[1] && match(f) }) {
 			return true
 		}
 	}
 	return false
 }
 
-// levels are the levels of the log that people choose from.
+// levels are the log levels that people choose from.
 var levels = []string{"debug", "info", "warn", "error"}
 
-// readLevel is for kong.
+// readLevel decodes a log level for kong.
 func readLevel(ctx *kong.DecodeContext, target reflect.Value) error {
 	var text string
 	if err := ctx.Scan.PopValueInto("level", &text); err != nil {
@@ -270,17 +272,17 @@ func readLevel(ctx *kong.DecodeContext, target reflect.Value) error {
 	return nil
 }
 
-// again reads what parseOptions has read, as it is now.
-func (c *configuration) again() (*configuration, error) {
+// reparse reads the sources of parseOptions again.
+func (c *configuration) reparse() (*configuration, error) {
 	return parseOptions(c.args, io.Discard, io.Discard)
 }
 
-// optionsOf are what a parser has of options.
+// optionsOf returns the options that a parser accepts.
 func optionsOf(parser *kong.Kong) []*kong.Flag {
 	return slices.DeleteFunc(slices.Clone(parser.Model.Flags), func(f *kong.Flag) bool { return !isOption(f) })
 }
 
-// newParser is what reads the command line into o.
+// newParser returns a parser that stores options in o.
 func newParser(o *options, more ...kong.Option) (*kong.Kong, error) {
 	return kong.New(o, append([]kong.Option{
 		kong.Name("limitsrv"), kong.Description(description), kong.DefaultEnvars("LIMITSRV"), kong.Help(printHelp), defaults(),

@@ -13,16 +13,17 @@ import (
 	"testing"
 )
 
-// A recipe is what the last stage of the Dockerfile says of its image.
-type recipe struct {
+// An imageSpec is the image defined by the last stage of the Dockerfile.
+type imageSpec struct {
 	user              uint32
-	settings          []string // of the environment
+	settings          []string // environment variables
 	data              string
 	entrypoint, probe []string
 }
 
-// readRecipe wants the Dockerfile's sources to be there, and reads the last stage.
-func readRecipe(t *testing.T) (r recipe) {
+// readDockerfile reads the last stage of the Dockerfile, and checks that its sources
+// exist.
+func readDockerfile(t *testing.T) (r imageSpec) {
 	t.Helper()
 	text, err := os.ReadFile("../../Dockerfile")
 	if err != nil {
@@ -39,7 +40,7 @@ func readRecipe(t *testing.T) (r recipe) {
 		fields := strings.Fields(rest)
 		switch instruction {
 		case "FROM":
-			r = recipe{}
+			r = imageSpec{}
 		case "COPY":
 			for _, source := range fields[:len(fields)-1] {
 				if strings.HasPrefix(rest, "--from") {
@@ -69,13 +70,13 @@ func readRecipe(t *testing.T) (r recipe) {
 	return r
 }
 
-// What the image is, without an image: the static binary alone in an empty root, as a
-// user who is not root, started and probed as the Dockerfile says.
+// This test reproduces the image: the static binary alone in an empty root directory, as
+// an unprivileged user, started and probed like in the Dockerfile.
 func TestStaticBinaryInEmptyRoot(t *testing.T) {
 	if os.Getuid() != 0 {
 		t.Skip("only root can change the root")
 	}
-	r, root := readRecipe(t), t.TempDir()
+	r, root := readDockerfile(t), t.TempDir()
 	build := exec.Command("go", "build", "-trimpath", "-ldflags=-s -w", "-o", filepath.Join(root, r.entrypoint[0]), ".")
 	build.Env = append(os.Environ(), "CGO_ENABLED=0", "GOFLAGS=-buildvcs=false")
 	if out, err := build.CombinedOutput(); err != nil {
@@ -100,7 +101,7 @@ func TestStaticBinaryInEmptyRoot(t *testing.T) {
 		return command
 	}
 	if _, log, code := runs(t, inside(r.entrypoint)); code != exitUsage || !strings.Contains(log, "--unprotected") {
-		t.Errorf("without a password: exit %d, %q, want 2 and what is missing", code, log)
+		t.Errorf("without a password: exit %d, %q, want 2 and the missing options", code, log)
 	}
 	const password = "LIMITSRV_PASSWORD=hunter2"
 	server := &running{Cmd: inside(r.entrypoint, password), ended: make(chan struct{})}
@@ -113,8 +114,8 @@ func TestStaticBinaryInEmptyRoot(t *testing.T) {
 		close(server.ended)
 	}()
 	defer server.Process.Kill()
-	until(t, "its state is loaded", func() bool { return strings.Contains(server.logged(), "state loaded") || server.isOver() })
-	until(t, "the probe finds it", func() bool {
+	until(t, "the state is loaded", func() bool { return strings.Contains(server.logged(), "state loaded") || server.isOver() })
+	until(t, "the probe succeeds", func() bool {
 		_, _, code := runs(t, inside(r.probe, password))
 		return code == exitOK || server.isOver()
 	})
@@ -131,11 +132,11 @@ func TestStaticBinaryInEmptyRoot(t *testing.T) {
 	}
 }
 
-// unit is where systemd's unit is.
+// unit is the file of the systemd unit.
 const unit = "../../deploy/limitsrv.service"
 
-// The unit starts the server with options that it takes, and is one that systemd takes
-// and finds hardened, where it is installed.
+// The unit starts the server with valid options. If systemd is installed, it must accept
+// the unit and rate it as hardened.
 func TestServiceUnit(t *testing.T) {
 	text, err := os.ReadFile(unit)
 	if err != nil {
@@ -143,7 +144,7 @@ func TestServiceUnit(t *testing.T) {
 	}
 	start := regexp.MustCompile(`(?m)^ExecStart=/usr/bin/limitsrv (.*)$`).FindSubmatch(text)
 	if start == nil {
-		t.Fatal("it does not start limitsrv")
+		t.Fatal("the unit does not start limitsrv")
 	}
 	args := append(strings.Fields(string(start[1])), "--version")
 	if _, log, code := runs(t, limitsrv(nil, args...)); code != exitOK {
@@ -151,7 +152,7 @@ func TestServiceUnit(t *testing.T) {
 	}
 	for _, want := range []string{"Type=notify", "ExecReload=/bin/kill -HUP $MAINPID", "Restart=always", "RestartPreventExitStatus=" + strconv.Itoa(exitUsage)} {
 		if !strings.Contains(string(text), "\n"+want+"\n") {
-			t.Errorf("it has no line %s", want)
+			t.Errorf("the unit has no line %s", want)
 		}
 	}
 	analyze, err := exec.LookPath("systemd-analyze")
@@ -162,7 +163,7 @@ func TestServiceUnit(t *testing.T) {
 	if err := os.WriteFile(name, []byte(strings.ReplaceAll(string(text), "/usr/bin/limitsrv", os.Args[0])), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	const mostExposed = "20" // of 100, as systemd reckons
+	const mostExposed = "20" // exposure of at most 100, as rated by systemd
 	if out, err := exec.Command(analyze, "verify", name).CombinedOutput(); err != nil || len(out) > 0 {
 		t.Errorf("systemd-analyze verify: %v\n%s", err, out)
 	}

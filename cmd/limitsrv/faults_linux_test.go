@@ -17,43 +17,43 @@ import (
 	"limitsrv/testwait"
 )
 
-var faultCount = flag.Int("faults", 30, "how many faults TestFaults makes; TestFaultsInMemory makes a third")
+var faultCount = flag.Int("faults", 30, "number of faults of TestFaults; TestFaultsInMemory has a third")
 
-// A fault is what befalls a trio, and how it is undone.
+// A fault is a failure within a trio, and its end.
 type fault struct {
 	name     string
 	lasts    time.Duration
-	leads    bool               // it befalls the leader
+	leads    bool               // the victim is the leader
 	possible func(d *disk) bool // nil: always
 	strike   func(t *testing.T, c *trio, victim int) (undo func())
 }
 
-// faults are all. After each every peer that has ended is started again.
+// faults are all kinds. After each one every peer that has ended is restarted.
 var faults = []fault{
 	{name: "the leader is killed", lasts: time.Second, leads: true, strike: killOne},
 	{name: "a follower is killed", lasts: time.Second, strike: killOne},
 	{name: "all are killed", strike: killAll},
-	{name: "the leader stands still", lasts: 3 * time.Second, leads: true, strike: stopOne},
-	{name: "a follower stands still", lasts: 3 * time.Second, strike: stopOne},
+	{name: "the leader is stopped", lasts: 3 * time.Second, leads: true, strike: stopOne},
+	{name: "a follower is stopped", lasts: 3 * time.Second, strike: stopOne},
 	{name: "the leader is isolated", lasts: 3 * time.Second, leads: true, strike: isolate},
-	{name: "nobody hears the leader", lasts: 3 * time.Second, leads: true,
+	{name: "the leader can't send", lasts: 3 * time.Second, leads: true,
 		strike: func(_ *testing.T, c *trio, victim int) func() {
 			c.eachOther(victim, func(host string) { c.network.Cut(c.peers[victim].host, host) })
 			return c.network.Heal
 		}},
-	{name: "the leader hears nobody", lasts: 3 * time.Second, leads: true,
+	{name: "the leader can't receive", lasts: 3 * time.Second, leads: true,
 		strike: func(_ *testing.T, c *trio, victim int) func() {
 			c.eachOther(victim, func(host string) { c.network.Cut(host, c.peers[victim].host) })
 			return c.network.Heal
 		}},
-	{name: "one follower does not hear the leader", lasts: 3 * time.Second, leads: true,
+	{name: "the leader can't send to one follower", lasts: 3 * time.Second, leads: true,
 		strike: func(_ *testing.T, c *trio, victim int) func() {
 			c.network.Cut(c.peers[victim].host, c.peers[(victim+1)%len(c.peers)].host)
 			return c.network.Heal
 		}},
-	{name: "all is slow", lasts: 2 * time.Second, strike: slow},
+	{name: "the network is slow", lasts: 2 * time.Second, strike: slow},
 	{name: "a follower has lost its disk", strike: replaceOne},
-	{name: "a fourth joins and is forgotten", lasts: time.Second, strike: addOne},
+	{name: "a fourth joins and is removed", lasts: time.Second, strike: addOne},
 	{name: "the disk of the leader is full", lasts: 2 * time.Second, leads: true,
 		possible: func(d *disk) bool { return d.bounded },
 		strike: func(t *testing.T, c *trio, victim int) func() {
@@ -66,7 +66,7 @@ var faults = []fault{
 		}},
 }
 
-// succeeds ends the test if a fault could not be made.
+// succeeds ends the test if a fault could not be applied.
 func succeeds(t *testing.T) func(undo func(), err error) func() {
 	return func(undo func(), err error) func() {
 		t.Helper()
@@ -127,14 +127,14 @@ func addOne(t *testing.T, c *trio, _ int) func() {
 	}
 }
 
-// delay slows all links down.
+// delay delays all links.
 func (c *trio) delay(d time.Duration) {
 	for i, m := range c.peers {
 		c.eachOther(i, func(host string) { c.network.Delay(m.host, host, d) })
 	}
 }
 
-// eachOther calls do with the hosts of all peers but one.
+// eachOther calls do with the hosts of all peers except one.
 func (c *trio) eachOther(one int, do func(host string)) {
 	for i, m := range c.peers {
 		if i != one {
@@ -143,19 +143,19 @@ func (c *trio) eachOther(one int, do func(host string)) {
 	}
 }
 
-// lulls are how long nobody got a decision, by the name of the fault.
-type lulls map[string][]time.Duration
+// gaps are the longest times without a decision, by the name of the fault.
+type gaps map[string][]time.Duration
 
-// faultTime is the time that a fault may take on the average: if faults take longer, on
-// a busy machine, fewer are made, but each kind once.
+// faultTime is the time budget per fault. On a busy machine there are fewer faults, but
+// each kind at least once.
 const faultTime = 10 * time.Second
 
-// bearableLull is how long a fault may keep all clients from decisions on an idle
-// machine, beyond the time that the fault lasts.
-const bearableLull = 10 * time.Second
+// maxGap bounds the time without decisions on an idle machine, beyond the duration of
+// the fault.
+const maxGap = 10 * time.Second
 
-// befall makes one fault and waits until all is well again.
-func (c *trio) befall(t *testing.T, f fault, rng *rand.Rand, p *takers, all lulls) {
+// apply applies one fault and waits until the trio has recovered.
+func (c *trio) apply(t *testing.T, f fault, rng *rand.Rand, p *loadClients, all gaps) {
 	t.Helper()
 	victim := -1
 	await(t, "a peer leads", func() bool {
@@ -165,26 +165,25 @@ func (c *trio) befall(t *testing.T, f fault, rng *rand.Rand, p *takers, all lull
 	if !f.leads {
 		victim = (victim + 1 + rng.IntN(len(c.peers)-1)) % len(c.peers)
 	}
-	p.lull()
+	p.longestGap()
 	undo := f.strike(t, c, victim)
 	time.Sleep(f.lasts)
 	undo()
-	c.recovers(t)
-	all[f.name] = append(all[f.name], p.lull())
+	c.awaitRecovery(t)
+	all[f.name] = append(all[f.name], p.longestGap())
 	time.Sleep(time.Duration(rng.Int64N(int64(500 * time.Millisecond))))
 }
 
-// onOwnDisks in the environment is where disks are to be made, in a process that has
-// mounts of its own.
+// onOwnDisks in the environment is the directory for disks, in a process with its own
+// mounts.
 const onOwnDisks = "TEST_BINARY_DISKS"
 
-// TestFaults has a cluster of processes go through faults, while clients take permits
-// of keys from all of its peers, and finds that all that they were answered is what
-// one server that never fails could have answered; and that all peers end in the
-// same state.
+// TestFaults applies faults to a cluster of processes while clients take permits of
+// keys from all of its peers. All replies must be consistent with a single server
+// without failures, and all peers must end in the same state.
 //
-// It runs in a process of its own that mounts a disk for each peer, where that may
-// be; else the faults of disks are left out.
+// It runs in a process of its own that mounts a disk for each peer, if that is
+// permitted; otherwise faults of disks are skipped.
 func TestFaults(t *testing.T) {
 	if dir := os.Getenv(onOwnDisks); dir != "" {
 		goThrough(t, ownDisks(t, dir), *faultCount, "--fsync", "always")
@@ -208,13 +207,13 @@ func TestFaults(t *testing.T) {
 	goThrough(t, directories(t), *faultCount, "--fsync", "always")
 }
 
-// TestFaultsInMemory is TestFaults, with decisions that are answered once a majority
-// has them in the memory of its systems, which outlives processes.
+// TestFaultsInMemory is TestFaults with decisions that are answered once a majority has
+// them in the memory of the operating system, which survives the process.
 func TestFaultsInMemory(t *testing.T) {
 	goThrough(t, directories(t), *faultCount/3, "--ack", "memory", "--fsync", "no")
 }
 
-// directories are disks that never fail.
+// directories returns disks that never fail.
 func directories(t *testing.T) (all []*disk) {
 	for range peerCount {
 		all = append(all, &disk{dir: t.TempDir()})
@@ -227,7 +226,8 @@ const (
 	ownDiskBytes = 96 << 20
 )
 
-// ownDisks mounts disks: such as can hang where that may be, else such as can be full.
+// ownDisks mounts disks: disks that can hang if that is permitted, otherwise disks of
+// limited size.
 func ownDisks(t *testing.T, dir string) (all []*disk) {
 	for i := range peerCount {
 		d := &disk{dir: filepath.Join(dir, fmt.Sprint(i)), bounded: true}
@@ -242,7 +242,7 @@ func ownDisks(t *testing.T, dir string) (all []*disk) {
 		if made == nil {
 			d.freezes = true
 		} else if err := syscall.Mount("limitsrv-test", d.dir, "tmpfs", 0, fmt.Sprintf("size=%d", ownDiskBytes)); err != nil {
-			t.Skip("mount: " + err.Error()) // which the process above takes for a failure
+			t.Skip("mount: " + err.Error()) // the parent process treats this as a failure
 		}
 		t.Cleanup(func() { syscall.Unmount(d.dir, syscall.MNT_DETACH) })
 		all = append(all, d)
@@ -250,23 +250,23 @@ func ownDisks(t *testing.T, dir string) (all []*disk) {
 	return all
 }
 
-// goThrough has a trio on disks go through so many faults, all kinds as often.
+// goThrough applies count faults to a trio, each kind equally often.
 func goThrough(t *testing.T, disks []*disk, count int, options ...string) {
 	t.Helper()
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	rng := rand.New(rand.NewPCG(seed, 0))
-	c := gather(t, disks, options...)
-	c.recovers(t)
+	c := startTrio(t, disks, options...)
+	c.awaitRecovery(t)
 	var addresses []string
 	for _, m := range c.peers {
 		addresses = append(addresses, m.client)
 	}
-	p := startTakers(addresses, seed)
+	p := startLoadClients(addresses, seed)
 	possible := slices.DeleteFunc(slices.Clone(faults), func(f fault) bool {
 		return f.possible != nil && !f.possible(disks[0])
 	})
-	seen := lulls{}
+	seen := gaps{}
 	begin := time.Now()
 	for i := range count {
 		if i >= len(possible) && time.Since(begin) > time.Duration(count)*faultTime {
@@ -276,33 +276,33 @@ func goThrough(t *testing.T, disks []*disk, count int, options ...string) {
 		if i%len(possible) == 0 {
 			rng.Shuffle(len(possible), func(i, j int) { possible[i], possible[j] = possible[j], possible[i] })
 		}
-		c.befall(t, possible[i%len(possible)], rng, p, seen)
+		c.apply(t, possible[i%len(possible)], rng, p, seen)
 	}
 	if err := p.stop(); err != nil {
 		t.Error(err)
 	}
-	c.agrees(t)
+	c.awaitSameState(t)
 	for _, m := range c.peers {
 		if err := p.audit(wired(t, m.client)); err != nil {
-			t.Errorf("by %s: %v", m.host, err)
+			t.Errorf("audit of %s: %v", m.host, err)
 		}
 	}
 	seen.report(t)
 	given, denied, doubted := p.counts()
 	t.Logf("%d faults; %d permits of %d keys, %d denials, %d takes in doubt", count, given, len(p.all), denied, doubted)
 	if given == 0 || denied == 0 {
-		t.Error("nothing was given, or nothing denied")
+		t.Error("no permits were granted, or none denied")
 	}
 }
 
-// report tells how long nobody got a decision.
-func (l lulls) report(t *testing.T) {
+// report logs the times without decisions.
+func (l gaps) report(t *testing.T) {
 	for _, f := range faults {
 		if all := l[f.name]; len(all) > 0 {
 			slices.Sort(all)
 			t.Logf("%s: no decisions for %v (median of %d), %v at most", f.name,
 				all[len(all)/2].Round(time.Millisecond), len(all), all[len(all)-1].Round(time.Millisecond))
-			if most := all[len(all)-1]; most > testwait.Scaled(f.lasts+bearableLull) {
+			if most := all[len(all)-1]; most > testwait.Scaled(f.lasts+maxGap) {
 				t.Errorf("%s: no decisions for %v", f.name, most)
 			}
 		}

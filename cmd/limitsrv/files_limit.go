@@ -7,8 +7,9 @@ import (
 	"syscall"
 )
 
-// wantFiles raises the limit of open files, where the system lets it.
-func wantFiles(n int) error {
+// raiseFileLimit raises the limit of open files to at least n, if the system permits
+// it.
+func raiseFileLimit(n int) error {
 	var limit syscall.Rlimit
 	if err := syscall.Getrlimit(syscall.RLIMIT_NOFILE, &limit); err != nil {
 		return fmt.Errorf("limit of open files: %w", err)
@@ -20,7 +21,7 @@ func wantFiles(n int) error {
 	wanted.Cur = uint64(n)
 	wanted.Max = max(limit.Max, wanted.Cur)
 	if err := syscall.Setrlimit(syscall.RLIMIT_NOFILE, &wanted); err != nil {
-		return fmt.Errorf("limit of open files is %d, %d are wanted: %w", limit.Cur, n, err)
+		return fmt.Errorf("limit of open files is %d, %d are needed: %w", limit.Cur, n, err)
 	}
 	return nil
 }

@@ -16,14 +16,14 @@ import (
 
 const (
 	floodAddresses = 20
-	floodEach      = 5 // connections of an address
+	floodEach      = 5 // connections per address
 	floodDecisions = 3000
-	// loginBurst is how many logins of an address may fail before they are slowed to one
-	// a second.
+	// loginBurst is the number of failed logins per address before further ones are
+	// limited to one per second.
 	loginBurst = 10
 )
 
-// wireFrom connects from an address of this machine.
+// wireFrom connects from a local address.
 func wireFrom(host, address string) (*wire, error) {
 	dialer := net.Dialer{LocalAddr: &net.TCPAddr{IP: net.ParseIP(host)}, Timeout: testwait.Scaled(wait)}
 	conn, err := dialer.Dial("tcp", address)
@@ -34,9 +34,9 @@ func wireFrom(host, address string) (*wire, error) {
 	return &wire{conn, bufio.NewReader(conn)}, nil
 }
 
-// While many addresses try passwords as fast as they can, decisions go on, who has logged
-// in before gets in at once, and the passwords tried are no more than their addresses
-// have permits for. On both transports.
+// While many addresses guess passwords at full speed, decisions continue, known clients
+// log in at once, and the number of passwords checked stays within the limits of the
+// addresses. On both transports.
 func TestLoginFlood(t *testing.T) {
 	for name, threads := range map[string]string{"loops": "0", "goroutines": "-1"} {
 		t.Run(name, func(t *testing.T) { loginFlood(t, threads) })
@@ -89,32 +89,32 @@ func loginFlood(t *testing.T, threads string) {
 				case isError(replies[0], "ERR"):
 					other.Add(1)
 				default:
-					t.Errorf("a guess is answered %v", replies[0])
+					t.Errorf("reply to a guess = %v", replies[0])
 				}
 			}
 		})
 	}
-	until(t, "passwords are refused", func() bool { return wrong.Load() > 0 })
+	until(t, "passwords are rejected", func() bool { return wrong.Load() > 0 })
 	for i := range floodDecisions {
 		if checked := wrong.Load(); i == floodAddresses && checked >= floodAddresses*floodEach {
-			t.Errorf("%d decisions waited until %d guesses were checked", i, checked)
+			t.Errorf("%d decisions waited for %d checked guesses", i, checked)
 		}
 		if reply, ok := shop.do(t, "RL.TOKEN k 1000000 1").([]any); !ok || reply[0] != int64(1) {
-			t.Fatalf("a decision is answered %v", reply)
+			t.Fatalf("reply to a decision = %v", reply)
 		}
 	}
 	for range 50 {
 		if got := wired(t, r.address).do(t, "AUTH shop pw"); got != "OK" {
-			t.Fatalf("who has logged in before is answered %v", got)
+			t.Fatalf("reply to the login of a known client = %v", got)
 		}
 	}
 	elapsed := time.Since(began)
 	t.Logf("%d decisions in %v, while %d guesses were checked and %d refused", floodDecisions, elapsed, wrong.Load(), other.Load())
 	if most := int64(floodAddresses * (loginBurst + elapsed.Seconds() + 1)); wrong.Load() > most {
-		t.Errorf("%d guesses were checked, at most %d have permits", wrong.Load(), most)
+		t.Errorf("%d guesses were checked, want at most %d", wrong.Load(), most)
 	}
 	stop()
 	if log := r.logged(); strings.Count(log, "login failed") > floodAddresses || strings.Contains(log, "guess") {
-		t.Errorf("the log says\n%s", log)
+		t.Errorf("the log is\n%s", log)
 	}
 }

@@ -14,23 +14,23 @@ import (
 	"limitsrv/testwait"
 )
 
-// onSmallDisk in the environment is where a small disk is to be mounted, in a
-// process that has its own mounts.
+// onSmallDisk in the environment is the mount point of a small disk, in a process with
+// its own mounts.
 const onSmallDisk = "TEST_BINARY_SMALL_DISK"
 
 const (
 	diskBytes    = 16 << 20
-	maxShmBytes  = 512 << 20 // a /dev/shm up to this is filled, as the 64 MB of a container
+	maxShmBytes  = 512 << 20 // largest /dev/shm to fill; a container's has 64 MB
 	recoversSoon = time.Minute
 )
 
-// TestFullDisk runs in a process of its own, as the user that it is or as root in a
-// namespace, where it mounts a tmpfs; or on /dev/shm where that may not be and
-// /dev/shm is small, as in containers.
+// TestFullDisk mounts a tmpfs in a process of its own, with its privileges or as root
+// in a namespace. If that is not permitted it uses /dev/shm, if that is small as in
+// containers.
 func TestFullDisk(t *testing.T) {
 	if dir := os.Getenv(onSmallDisk); dir != "" {
 		if err := syscall.Mount("limitsrv-test", dir, "tmpfs", 0, fmt.Sprintf("size=%d", diskBytes)); err != nil {
-			t.Skip("mount: " + err.Error()) // which the process above takes for a failure
+			t.Skip("mount: " + err.Error()) // the parent process treats this as a failure
 		}
 		fullDisk(t, dir)
 		return
@@ -50,7 +50,7 @@ func TestFullDisk(t *testing.T) {
 	}
 	var shm syscall.Statfs_t
 	if errShm := syscall.Statfs("/dev/shm", &shm); errShm != nil || int64(shm.Blocks)*shm.Bsize > maxShmBytes {
-		t.Fatalf("there is no small disk: a tmpfs can't be mounted (%v), which takes root with CAP_SYS_ADMIN or user namespaces, and /dev/shm is not one of up to %d MB (%v)",
+		t.Fatalf("no small disk: a tmpfs can't be mounted (%v), which requires CAP_SYS_ADMIN or user namespaces, and /dev/shm is larger than %d MB (%v)",
 			errors.Join(failures...), maxShmBytes>>20, errShm)
 	}
 	dir, err := os.MkdirTemp("/dev/shm", "limitsrv-test-")
@@ -61,9 +61,8 @@ func TestFullDisk(t *testing.T) {
 	fullDisk(t, dir)
 }
 
-// inNamespaces runs a test in a process with namespaces of its own, a setting in its
-// environment, and further flags. The servers that it starts end with it, however it
-// ends.
+// inNamespaces runs a test in a process with its own namespaces, a setting in its
+// environment, and further flags. The servers that it starts always end with it.
 func inNamespaces(t *testing.T, namespaces uintptr, setting string, flags ...string) (out string, err error) {
 	command := exec.Command(os.Args[0], append([]string{"-test.run=^" + t.Name() + "$", "-test.v", "-test.timeout=5m"}, flags...)...)
 	command.Env = append(os.Environ(), setting)
@@ -76,7 +75,7 @@ func inNamespaces(t *testing.T, namespaces uintptr, setting string, flags ...str
 	return string(text), err
 }
 
-// fullDisk fills the disk that a directory is on, under each policy.
+// fullDisk fills the disk of a directory, under each policy.
 func fullDisk(t *testing.T, dir string) {
 	for _, fsync := range fsyncs {
 		for _, killed := range []bool{false, true} {
@@ -85,46 +84,47 @@ func fullDisk(t *testing.T, dir string) {
 				defer os.RemoveAll(d.data)
 				defer os.Remove(d.filler)
 				d.args = []string{"--fsync", fsync, "--snapshot-log-bytes", "1mb"}
-				d.r, d.w = keeps(t, d.data, d.args...)
+				d.r, d.w = serveData(t, d.data, d.args...)
 				d.take(t, 50)
 				d.fill(t)
 				if fsync == "always" {
-					d.refuses(t)
+					d.wantRejections(t)
 				} else {
-					d.goesOn(t)
+					d.wantDecisions(t)
 				}
 				if killed {
 					d.killedWhileFull(t)
 				} else {
-					d.freed(t)
+					d.freeAndAwait(t)
 				}
 				d.take(t, 50)
 				d.r.Process.Signal(syscall.SIGKILL)
 				<-d.r.ended
-				d.r, d.w = keeps(t, d.data, d.args...)
+				d.r, d.w = serveData(t, d.data, d.args...)
 				d.audit(t)
-				ends(t, d.r, d.w, "SHUTDOWN")
+				endBy(t, d.r, d.w, "SHUTDOWN")
 			})
 		}
 	}
 }
 
-// A smallDisk is one with a server on it.
+// A smallDisk is a small disk with a server on it.
 type smallDisk struct {
 	filler, data string
 	args         []string
 	r            *running
 	w            *wire
 	acked        int64 // decisions
-	safe         int64 // of these, those before the disk was full
+	safe         int64 // decisions before the disk was full
 }
 
 const diskKey, diskLimit = "RL.FIXED k%d 1000000000 3650d", 1_000_000_000
 
-// diskKeys is among how many keys decisions are spread.
+// diskKeys is the number of keys of the decisions.
 const diskKeys = 100
 
-// takeOne sends decisions, one for each key, and gives what was not allowed.
+// takeOne requests one decision per key, and returns the replies that did not allow
+// one.
 func (d *smallDisk) takeOne(t *testing.T) (refusals []any) {
 	t.Helper()
 	var commands [diskKeys]string
@@ -145,17 +145,17 @@ func (d *smallDisk) takeOne(t *testing.T) (refusals []any) {
 	return refusals
 }
 
-// take sends decisions that must all be made.
+// take requests decisions, all of which must be allowed.
 func (d *smallDisk) take(t *testing.T, rounds int) {
 	t.Helper()
 	for range rounds {
 		if refusals := d.takeOne(t); len(refusals) > 0 {
-			t.Fatalf("decisions are answered %v\n%s", refusals[0], d.r.logged())
+			t.Fatalf("reply to a decision = %v\n%s", refusals[0], d.r.logged())
 		}
 	}
 }
 
-// fill leaves nothing of the disk.
+// fill uses all space of the disk.
 func (d *smallDisk) fill(t *testing.T) {
 	t.Helper()
 	file, err := os.Create(d.filler)
@@ -172,8 +172,8 @@ func (d *smallDisk) fill(t *testing.T) {
 	}
 }
 
-// kept is how many decisions are there.
-func (d *smallDisk) kept(t *testing.T) (sum int64) {
+// counted returns the number of decisions in the state.
+func (d *smallDisk) counted(t *testing.T) (sum int64) {
 	t.Helper()
 	for i := range diskKeys {
 		n, err := used(d.w.do(t, fmt.Sprintf("RL.PEEK k%d", i)), diskLimit)
@@ -185,17 +185,17 @@ func (d *smallDisk) kept(t *testing.T) (sum int64) {
 	return sum
 }
 
-// audit finds out whether exactly what was acknowledged is there.
+// audit compares the state with the acknowledged decisions.
 func (d *smallDisk) audit(t *testing.T) {
 	t.Helper()
-	if kept := d.kept(t); kept != d.acked {
-		t.Errorf("%d decisions are there, %d were acknowledged\n%s", kept, d.acked, d.r.logged())
+	if kept := d.counted(t); kept != d.acked {
+		t.Errorf("%d decisions are counted, %d were acknowledged\n%s", kept, d.acked, d.r.logged())
 	}
 }
 
-// refuses is what a full disk leads to under always: nothing is decided that is not
-// on disk.
-func (d *smallDisk) refuses(t *testing.T) {
+// wantRejections checks the policy always on a full disk: no decision is made that is
+// not on disk.
+func (d *smallDisk) wantRejections(t *testing.T) {
 	t.Helper()
 	var refusals []any
 	until(t, "the disk is full", func() bool {
@@ -208,20 +208,20 @@ func (d *smallDisk) refuses(t *testing.T) {
 	})
 	refusals = append(refusals, d.takeOne(t)...)
 	if len(refusals) < diskKeys {
-		t.Errorf("with a full disk only %d decisions are refused", len(refusals))
+		t.Errorf("with a full disk only %d decisions are rejected", len(refusals))
 	}
 	for _, reply := range refusals {
 		if !isError(reply, "MISCONF") {
-			t.Fatalf("with a full disk decisions are answered %v", reply)
+			t.Fatalf("reply to a decision with a full disk = %v", reply)
 		}
 	}
 	d.safe = d.acked
-	d.audit(t) // looking is possible, and nothing was applied
-	d.tells(t)
+	d.audit(t) // reads are possible, and nothing was applied
+	d.wantReported(t)
 }
 
-// goesOn is what a full disk leads to under the other policies.
-func (d *smallDisk) goesOn(t *testing.T) {
+// wantDecisions checks the other policies on a full disk.
+func (d *smallDisk) wantDecisions(t *testing.T) {
 	t.Helper()
 	until(t, "the disk is full", func() bool {
 		d.take(t, 20)
@@ -233,11 +233,11 @@ func (d *smallDisk) goesOn(t *testing.T) {
 	})
 	d.take(t, 50)
 	d.audit(t)
-	d.tells(t)
+	d.wantReported(t)
 }
 
-// tells is what INFO and the log say of a full disk.
-func (d *smallDisk) tells(t *testing.T) {
+// wantReported checks INFO and the log on a full disk.
+func (d *smallDisk) wantReported(t *testing.T) {
 	t.Helper()
 	for field, want := range map[string]string{"aof_last_write_status": "err", "persist_error": "no space left"} {
 		if got := d.w.info(t, field); !strings.Contains(got, want) {
@@ -245,12 +245,12 @@ func (d *smallDisk) tells(t *testing.T) {
 		}
 	}
 	if n := strings.Count(d.r.logged(), "the disk has failed"); n != 1 {
-		t.Errorf("the log says %d times that the disk has failed, want once\n%s", n, d.r.logged())
+		t.Errorf("the disk failure is logged %d times, want once\n%s", n, d.r.logged())
 	}
 }
 
-// freed has room made, and waits until the server makes use of it.
-func (d *smallDisk) freed(t *testing.T) {
+// freeAndAwait frees space, and waits until the server recovers.
+func (d *smallDisk) freeAndAwait(t *testing.T) {
 	t.Helper()
 	begin := time.Now()
 	if err := os.Remove(d.filler); err != nil {
@@ -258,7 +258,7 @@ func (d *smallDisk) freed(t *testing.T) {
 	}
 	for d.w.info(t, "aof_last_write_status") != "ok" {
 		if time.Since(begin) > testwait.Scaled(recoversSoon) {
-			t.Fatalf("the disk has room, and %v later nothing is decided\n%s", recoversSoon, d.r.logged())
+			t.Fatalf("no decision %v after space was freed\n%s", recoversSoon, d.r.logged())
 		}
 		time.Sleep(10 * time.Millisecond)
 	}
@@ -268,16 +268,16 @@ func (d *smallDisk) freed(t *testing.T) {
 	t.Logf("recovered %v after there was room", time.Since(begin).Round(10*time.Millisecond))
 }
 
-// killedWhileFull kills the server and starts it, first with the disk full, where it
-// must serve or say why not, and then with room.
+// killedWhileFull kills the server and restarts it, first with the disk full, when it
+// must serve or report the reason, and then with free space.
 func (d *smallDisk) killedWhileFull(t *testing.T) {
 	t.Helper()
 	d.r.Process.Signal(syscall.SIGKILL)
 	<-d.r.ended
 	r := launch(t, append([]string{"--data", d.data}, d.args...)...)
-	until(t, "it is loaded or ends", func() bool { return r.isOver() || strings.Contains(r.logged(), "state loaded") })
+	until(t, "the state is loaded or the server ends", func() bool { return r.isOver() || strings.Contains(r.logged(), "state loaded") })
 	if r.isOver() && (r.ProcessState.ExitCode() != exitFailure || !strings.Contains(r.logged(), "no space left")) {
-		t.Errorf("started on a full disk it ends with %v\n%s", r.ProcessState, r.logged())
+		t.Errorf("a start on a full disk ended with %v\n%s", r.ProcessState, r.logged())
 	}
 	t.Logf("started on a full disk it serves: %v", !r.isOver())
 	r.Process.Signal(syscall.SIGKILL)
@@ -285,11 +285,11 @@ func (d *smallDisk) killedWhileFull(t *testing.T) {
 	if err := os.Remove(d.filler); err != nil {
 		t.Fatal(err)
 	}
-	d.r, d.w = keeps(t, d.data, d.args...)
-	// What was decided while the disk was full need not be there.
-	kept := d.kept(t)
+	d.r, d.w = serveData(t, d.data, d.args...)
+	// Decisions made while the disk was full may be lost.
+	kept := d.counted(t)
 	if kept < d.safe || kept > d.acked {
-		t.Errorf("%d decisions are there, %d were acknowledged, of these %d before the disk was full", kept, d.acked, d.safe)
+		t.Errorf("%d decisions are counted, %d were acknowledged, %d of them before the disk was full", kept, d.acked, d.safe)
 	}
 	d.acked = kept
 }

@@ -12,16 +12,15 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 )
 
-// hangFile in the environment of a server names a file. While that exists no operation
-// on the server's files returns, and the first of them makes another one, hangFile with
-// the suffix hungSuffix.
+// hangFile in the environment of a server names a file. While that exists, operations on
+// the server's files hang, and the first of them creates hangFile + hungSuffix.
 const (
 	hangFile   = "TEST_BINARY_HANG_FILE"
 	hungSuffix = ".hung"
 )
 
-// plantHang has the disk of this process hang while file exists.
-func plantHang(file string) {
+// hangWhileExists makes the disk of this process hang while file exists.
+func hangWhileExists(file string) {
 	vfs.Default = errorfs.Wrap(vfs.Default, errorfs.InjectorFunc(func(errorfs.Op) error {
 		if _, err := os.Stat(file); err == nil {
 			os.WriteFile(file+hungSuffix, nil, 0o600)
@@ -31,10 +30,10 @@ func plantHang(file string) {
 	}))
 }
 
-// A hangingDisk is that of a server that serveHanging started.
+// A hangingDisk is the disk of a server that launchOnHangingDisk started.
 type hangingDisk struct{ file string }
 
-// hang has the disk hang from now on.
+// hang makes the disk hang.
 func (d hangingDisk) hang(t *testing.T) {
 	t.Helper()
 	if err := os.WriteFile(d.file, nil, 0o600); err != nil {
@@ -51,19 +50,19 @@ func (d hangingDisk) hung(t *testing.T) {
 	})
 }
 
-// onHangingDisk starts a server whose disk can hang.
-func onHangingDisk(t *testing.T, begins func(hangingDisk), args ...string) (*running, hangingDisk) {
+// launchOnHangingDisk starts a server with a disk that can hang.
+func launchOnHangingDisk(t *testing.T, begins func(hangingDisk), args ...string) (*running, hangingDisk) {
 	t.Helper()
 	d := hangingDisk{filepath.Join(t.TempDir(), "hang")}
 	begins(d)
 	return launchWith(t, []string{hangFile + "=" + d.file}, freeAddress(t), args...), d
 }
 
-func works(hangingDisk) {}
+func noHang(hangingDisk) {}
 
-// terminated sends SIGTERM until the server has ended: the second one counts as well,
-// whenever the first was received.
-func terminated(t *testing.T, r *running) {
+// terminate sends SIGTERM until the server has ended. Each one after the first is a
+// second signal.
+func terminate(t *testing.T, r *running) {
 	t.Helper()
 	until(t, "it has ended", func() bool {
 		r.Process.Signal(syscall.SIGTERM)
@@ -71,25 +70,25 @@ func terminated(t *testing.T, r *running) {
 	})
 }
 
-// startsThatHang are the ways to start on a data directory.
-func startsThatHang(t *testing.T) map[string][]string {
+// startArgs are the ways to start on a data directory.
+func startArgs(t *testing.T) map[string][]string {
 	raft := freeAddress(t)
 	return map[string][]string{
-		"by itself":          {"--data", t.TempDir()},
-		"founding a cluster": {"--data", t.TempDir(), "--raft", raft, "--peers", raft},
-		"joining a cluster":  {"--data", t.TempDir(), "--raft", raft, "--join", freeAddress(t)},
+		"a single server":         {"--data", t.TempDir()},
+		"bootstrapping a cluster": {"--data", t.TempDir(), "--raft", raft, "--peers", raft},
+		"joining a cluster":       {"--data", t.TempDir(), "--raft", raft, "--join", freeAddress(t)},
 	}
 }
 
-// A second signal ends a server whose disk hangs at the start, and one signal does when
-// --drain is over.
+// While the disk hangs at the start, a second signal ends the server, and so does one
+// signal after --drain.
 func TestStopWhileTheStartHangs(t *testing.T) {
-	for name, args := range startsThatHang(t) {
-		for _, tt := range []struct{ drain, want string }{{"1h", errAgain.Error()}, {"100ms", errLate.Error()}} {
-			r, d := onHangingDisk(t, func(d hangingDisk) { d.hang(t) }, append(args, "--drain", tt.drain)...)
+	for name, args := range startArgs(t) {
+		for _, tt := range []struct{ drain, want string }{{"1h", errSecondSignal.Error()}, {"100ms", errLate.Error()}} {
+			r, d := launchOnHangingDisk(t, func(d hangingDisk) { d.hang(t) }, append(args, "--drain", tt.drain)...)
 			d.hung(t)
 			if tt.drain == "1h" {
-				terminated(t, r)
+				terminate(t, r)
 			} else {
 				r.Process.Signal(syscall.SIGTERM)
 			}
@@ -100,12 +99,12 @@ func TestStopWhileTheStartHangs(t *testing.T) {
 	}
 }
 
-// A server whose disk hangs while it serves, or takes a snapshot, ends in time.
+// While the disk hangs, a server that serves or writes a snapshot stops in time.
 func TestStopWhileTheDiskHangs(t *testing.T) {
 	for _, command := range []string{"RL.FIXED k 10 1d", "SAVE", "RL.BACKUP b"} {
-		for _, tt := range []struct{ drain, want string }{{"1h", errAgain.Error()}, {"100ms", ""}} {
-			r, d := onHangingDisk(t, works, "--data", t.TempDir(), "--fsync", "always", "--drain", tt.drain)
-			w := connected(t, r)
+		for _, tt := range []struct{ drain, want string }{{"1h", errSecondSignal.Error()}, {"100ms", ""}} {
+			r, d := launchOnHangingDisk(t, noHang, "--data", t.TempDir(), "--fsync", "always", "--drain", tt.drain)
+			w := awaitServing(t, r)
 			w.do(t, "RL.FIXED first 10 1d")
 			d.hang(t)
 			if _, err := w.Write([]byte(command + "\r\n")); err != nil {
@@ -113,7 +112,7 @@ func TestStopWhileTheDiskHangs(t *testing.T) {
 			}
 			d.hung(t)
 			if tt.drain == "1h" {
-				terminated(t, r)
+				terminate(t, r)
 			} else {
 				r.Process.Signal(syscall.SIGTERM)
 			}
@@ -124,8 +123,8 @@ func TestStopWhileTheDiskHangs(t *testing.T) {
 	}
 }
 
-// connected waits until a server that was launched answers.
-func connected(t *testing.T, r *running) *wire {
+// awaitServing waits until a launched server decides, and returns a connection.
+func awaitServing(t *testing.T, r *running) *wire {
 	t.Helper()
 	until(t, "it listens", func() bool { return strings.Contains(r.logged(), "listening") || r.isOver() })
 	w := wired(t, r.address)
@@ -140,15 +139,15 @@ func connected(t *testing.T, r *running) *wire {
 	return w
 }
 
-// A leader whose disk hangs ends in time, by one signal, by two, and by itself, although
-// its leadership can't be transferred: raft waits for the disk.
+// While its disk hangs a leader stops in time, after one signal or two, although its
+// leadership can't be transferred because raft waits for the disk.
 func TestStopOfALeaderWhoseDiskHangs(t *testing.T) {
 	for _, signals := range []int{1, 2} {
 		a, b := freeAddress(t), freeAddress(t)
 		peers := []string{"--peers", a + "," + b, "--drain", "4s"}
 		serve(t, append(peers, "--data", t.TempDir(), "--raft", b)...)
-		r, d := onHangingDisk(t, works, append(peers, "--data", t.TempDir(), "--raft", a)...)
-		w := connected(t, r)
+		r, d := launchOnHangingDisk(t, noHang, append(peers, "--data", t.TempDir(), "--raft", a)...)
+		w := awaitServing(t, r)
 		until(t, "it leads", func() bool {
 			if w.info(t, "role") == "master" {
 				return true
@@ -164,7 +163,7 @@ func TestStopOfALeaderWhoseDiskHangs(t *testing.T) {
 		begun := time.Now()
 		r.Process.Signal(syscall.SIGTERM)
 		if signals == 2 {
-			terminated(t, r)
+			terminate(t, r)
 		}
 		if code := r.exit(t); code != exitFailure {
 			t.Errorf("%d signals: exit %d, want 1\n%s", signals, code, r.logged())

@@ -13,11 +13,11 @@ import (
 	"limitsrv/commands/users"
 )
 
-// hashOptions are the command line of the tool hash-password, which has none.
+// hashOptions are the options of the tool hash-password, which has none.
 type hashOptions struct{}
 
-const hashDescription = `Reads a password from a line of standard input, where a terminal does not show
-it, and prints its argon2id hash for the file of --users.`
+const hashDescription = `Reads a password from standard input, without echo on a terminal, and prints its
+argon2id hash for the file of --users.`
 
 func runHash(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	if code, ok := parseTool("hash-password", hashDescription, &hashOptions{}, args, stdout, stderr); !ok {
@@ -35,7 +35,8 @@ func runHash(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return exitFailure
 }
 
-// readPassword reads one from a terminal, twice and unseen, or else the first line.
+// readPassword reads a password: from a terminal twice and without echo, otherwise the
+// first line of stdin.
 func readPassword(stdin io.Reader, prompt io.Writer) ([]byte, error) {
 	file, ok := stdin.(*os.File)
 	if !ok || !term.IsTerminal(int(file.Fd())) {
@@ -56,7 +57,7 @@ func readPassword(stdin io.Reader, prompt io.Writer) ([]byte, error) {
 		}
 	}
 	if !bytes.Equal(typed[0], typed[1]) {
-		return nil, errors.New("the two differ")
+		return nil, errors.New("the passwords differ")
 	}
 	return typed[0], nil
 }

@@ -11,10 +11,10 @@ import (
 	"limitsrv/commands"
 )
 
-// description is what --help starts with.
+// description is the beginning of --help.
 const description = `A rate limiter server that speaks the Redis protocol.
 
-Try it, and ask for a permit of a bucket of 10 that refills at 5 a second:
+Start it, and request a token of a bucket of 10 that refills at 5 per second:
 
   limitsrv --data ./limits &
   redis-cli RL.TOKEN user:42 10 5
@@ -23,11 +23,11 @@ Serve a network, with 1 GB for keys:
 
   LIMITSRV_PASSWORD=secret limitsrv --data ./limits --listen 0.0.0.0:6379 --max-memory 1gb
 
-Look at it: a page at http://127.0.0.1:9379, metrics at /metrics:
+With a status page at http://127.0.0.1:9379 and metrics at /metrics:
 
   limitsrv --data ./limits --admin 127.0.0.1:9379`
 
-// printHelp adds the commands that decide to what kong says about the options.
+// printHelp prints kong's help of the options, then the tools and the limiter commands.
 func printHelp(options kong.HelpOptions, ctx *kong.Context) error {
 	options.NoAppDescFormat = true
 	if err := kong.DefaultHelpPrinter(options, ctx); err != nil {
@@ -37,7 +37,7 @@ func printHelp(options kong.HelpOptions, ctx *kong.Context) error {
 	for _, t := range tools() {
 		describe(ctx.Stdout, strings.TrimSpace("limitsrv "+t.name+" "+t.args), t.help)
 	}
-	fmt.Fprint(ctx.Stdout, "\nCommands of the limiter; limitsrv --help-commands tells what they and all others do:\n\n")
+	fmt.Fprint(ctx.Stdout, "\nCommands of the limiter; limitsrv --help-commands describes these and all others:\n\n")
 	for _, c := range commands.Table() {
 		if c.Group == limiterGroup {
 			fmt.Fprintf(ctx.Stdout, "  %s\n", c.Usage())
@@ -68,8 +68,8 @@ func runHelp(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	return exitOK
 }
 
-// asksHelp says whether the command line of a tool that has options of the server asks
-// how it is used.
+// asksHelp reports whether the command line of a tool, which also has the server's
+// options, asks for help.
 func asksHelp(args []string) bool {
 	return slices.Contains(args, "--help") || slices.Contains(args, "-h")
 }
@@ -94,11 +94,11 @@ func describeCommand(w io.Writer, c commands.Command) {
 	}
 }
 
-// helpWidth is how many characters a line of help has at most, unless one word
-// has more.
+// helpWidth is the maximum number of characters in a line of help, except for a longer
+// word.
 const helpWidth = 80
 
-// describe writes a usage and below it, indented, what it does.
+// describe writes a usage line and the indented summary below it.
 func describe(w io.Writer, usage, summary string) {
 	const indent = "     "
 	fmt.Fprintf(w, "  %s\n", usage)

@@ -20,7 +20,7 @@ const (
 )
 
 // TestHostileBytesAgainstTheProgram attacks the program itself, without the race
-// detector: it must go on serving, within its memory, and rest when they are gone.
+// detector: it must keep serving, within its memory, and be idle after the attack.
 func TestHostileBytesAgainstTheProgram(t *testing.T) {
 	binary := filepath.Join(t.TempDir(), "limitsrv")
 	if out, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
@@ -51,12 +51,12 @@ func TestHostileBytesAgainstTheProgram(t *testing.T) {
 	before := cpuTicks(t, server.Process.Pid)
 	time.Sleep(time.Second)
 	if spent := cpuTicks(t, server.Process.Pid) - before; spent > 10 {
-		t.Errorf("the server spends %d0 ms of a second with nothing to do", spent)
+		t.Errorf("the idle server uses %d0 ms of CPU per second", spent)
 	}
 }
 
-// attack sends all there is from many connections at once: bytes that claim more
-// than comes, floods, noise, commands cut off, and drips.
+// attack sends hostile bytes from many connections concurrently: lengths beyond the
+// data, floods, noise, incomplete commands, and slow bytes.
 func attack(t *testing.T, address, prefix string) {
 	t.Helper()
 	random := rand.New(rand.NewPCG(1, 2))
@@ -76,7 +76,7 @@ func attack(t *testing.T, address, prefix string) {
 		string(noise),
 		"*5\r\n$10\r\n" + string(noise[:1<<16]),
 		strings.Repeat("RL.TOKEN k -1 x \"\\xff\r\n", 20_000),
-		strings.Repeat("INFO\r\nCOMMAND DOCS\r\n", 2_000), // and reads nothing
+		strings.Repeat("INFO\r\nCOMMAND DOCS\r\n", 2_000), // without reading
 	}
 	var all sync.WaitGroup
 	for _, payload := range payloads {
@@ -122,7 +122,7 @@ func residentKB(t *testing.T, pid int) (kb int) {
 	return 0
 }
 
-// cpuTicks is the CPU time of a process, in hundredths of a second.
+// cpuTicks returns the CPU time of a process, in hundredths of a second.
 func cpuTicks(t *testing.T, pid int) int {
 	t.Helper()
 	var user, system int

@@ -15,29 +15,29 @@ import (
 	"time"
 )
 
-var kills = flag.Int("kills", 45, "how often TestKill kills the server, in all")
+var kills = flag.Int("kills", 45, "how often TestKill kills the server in total")
 
-// killTime is the time that a round may take on the average: if rounds take longer, on a
-// busy machine, there are fewer, but at least leastKills.
+// killTime is the time budget per round. On a busy machine there are fewer rounds, but at
+// least minKills.
 const (
-	killTime   = 5 * time.Second
-	leastKills = 5
+	killTime = 5 * time.Second
+	minKills = 5
 )
 
-// A counter is a key of which nothing comes back for the length of the test, so that
-// it counts what was let through.
+// A counter is a key that is not refilled during the test, so that it counts the
+// permits granted.
 type counter struct {
-	key  string
-	twin string // a key that gets the same, all or nothing; "" if there is none
-	// take is a command with %d for the permits, or for a number that was never used.
+	key       string
+	pairedKey string // a key of the same RL.ALL commands, or ""
+	// take is a command with %d for the number of permits, or for a unique number.
 	take  string
 	limit int64
-	unit  bool // one permit is taken, and the number is that of a holder
+	unit  bool // each command takes one permit; %d is the number of the holder
 
 	sent, acked atomic.Int64 // permits
 }
 
-// newCounters are counters of all algorithms.
+// newCounters returns counters of all algorithms.
 func newCounters() (all []*counter) {
 	const much = 1_000_000_000
 	for i := range 12 {
@@ -49,23 +49,23 @@ func newCounters() (all []*counter) {
 			&counter{key: name("token"), take: "RL.TOKEN " + name("token") + " 9000 1/3650d %d", limit: 9000},
 			&counter{key: name("log"), take: "RL.LOG " + name("log") + " 9000 3650d %d", limit: 9000},
 			&counter{key: name("places"), take: "RL.ACQUIRE " + name("places") + " 9000 3650d id%d", limit: 9000, unit: true},
-			&counter{key: name("one"), twin: name("other"), limit: much,
+			&counter{key: name("one"), pairedKey: name("other"), limit: much,
 				take: "RL.ALL FIXED " + name("one") + " 1000000000 3650d %d TOKEN small 1 1 0 FIXED " + name("other") + " 1000000000 3650d 7"},
 		)
 	}
 	return all
 }
 
-// holders numbers those of places.
+// holders numbers the holders of leases.
 var holders atomic.Int64
 
-// A request is one that was sent.
+// A request is a command that was sent.
 type request struct {
 	of *counter
 	n  int64
 }
 
-// command is what is sent for it.
+// command returns the command and counts its permits as sent.
 func (r *request) command() string {
 	r.of.sent.Add(r.n)
 	if r.of.unit {
@@ -74,23 +74,23 @@ func (r *request) command() string {
 	return fmt.Sprintf(r.of.take, r.n)
 }
 
-// answered takes note of a reply.
+// answered records a reply.
 func (r *request) answered(reply any) error {
 	list, ok := reply.([]any)
 	switch {
 	case isError(reply, "LOADING"), isError(reply, "MISCONF"):
 		r.of.sent.Add(-r.n)
-	case isError(reply, "UNCERTAIN"): // of a disk that hangs
+	case isError(reply, "UNCERTAIN"): // the disk hangs
 	case !ok || len(list) < 3:
-		return fmt.Errorf("%s is answered %v", r.of.key, reply)
+		return fmt.Errorf("reply to a take of %s = %v", r.of.key, reply)
 	case list[0] == int64(1):
 		r.of.acked.Add(r.n)
 	}
 	return nil
 }
 
-// press takes of counters, in pipelines, until the connection is lost.
-func press(address string, all []*counter, rng *rand.Rand) error {
+// loadCounters sends pipelines of takes until the connection is lost.
+func loadCounters(address string, all []*counter, rng *rand.Rand) error {
 	w, err := wireTo(address)
 	if err != nil {
 		return nil
@@ -105,7 +105,7 @@ func press(address string, all []*counter, rng *rand.Rand) error {
 			if r.of.unit {
 				r.n = 1
 			}
-			if r.of.twin != "" {
+			if r.of.pairedKey != "" {
 				r.n = 7
 			}
 			commands[i] = r.command()
@@ -113,7 +113,7 @@ func press(address string, all []*counter, rng *rand.Rand) error {
 		replies, lost := w.all(commands...)
 		for i, reply := range replies {
 			if reply == nil {
-				break // not answered
+				break // no reply
 			}
 			if err := requests[i].answered(reply); err != nil {
 				return err
@@ -125,16 +125,16 @@ func press(address string, all []*counter, rng *rand.Rand) error {
 	}
 }
 
-// pressAll presses from some connections, and has snapshots taken all the time,
-// until the server is gone.
-func pressAll(address string, all []*counter, seed uint64) (wait func() error) {
+// startLoad sends takes over several connections, and takes snapshots continuously,
+// until the server has ended.
+func startLoad(address string, all []*counter, seed uint64) (wait func() error) {
 	const connections = 4
 	var (
 		running sync.WaitGroup
 		ends    [connections]error
 	)
 	for i := range connections {
-		running.Go(func() { ends[i] = press(address, all, rand.New(rand.NewPCG(seed, uint64(i)))) })
+		running.Go(func() { ends[i] = loadCounters(address, all, rand.New(rand.NewPCG(seed, uint64(i)))) })
 	}
 	running.Go(func() {
 		w, err := wireTo(address)
@@ -149,7 +149,7 @@ func pressAll(address string, all []*counter, seed uint64) (wait func() error) {
 	}
 }
 
-// used is what a server has counted for a key.
+// used returns the number of permits used, from a reply of RL.PEEK.
 func used(reply any, limit int64) (int64, error) {
 	if reply == nil {
 		return 0, nil
@@ -165,14 +165,14 @@ func used(reply any, limit int64) (int64, error) {
 	return limit - remaining, nil
 }
 
-// audit finds counters that have counted less than was answered or more than was
-// sent. What they have counted is what was sent and answered from now on.
+// audit returns an error for counters with fewer permits used than acknowledged, or
+// more than sent. Then it sets both numbers to the permits used.
 func audit(w *wire, all []*counter) error {
 	var failures []error
 	for _, c := range all {
 		keys := []string{c.key}
-		if c.twin != "" {
-			keys = append(keys, c.twin)
+		if c.pairedKey != "" {
+			keys = append(keys, c.pairedKey)
 		}
 		for _, key := range keys {
 			replies, err := w.all("RL.PEEK " + key)
@@ -184,9 +184,9 @@ func audit(w *wire, all []*counter) error {
 			case err != nil:
 				failures = append(failures, fmt.Errorf("%s: %w", key, err))
 			case got < c.acked.Load() || got > c.sent.Load():
-				failures = append(failures, fmt.Errorf("%s has counted %d, where %d were acknowledged and %d sent", key, got, c.acked.Load(), c.sent.Load()))
+				failures = append(failures, fmt.Errorf("%s has %d permits used, with %d acknowledged and %d sent", key, got, c.acked.Load(), c.sent.Load()))
 			}
-			// The twin is to have counted exactly that.
+			// The paired key must have the same count.
 			c.acked.Store(got)
 			c.sent.Store(got)
 		}
@@ -194,11 +194,11 @@ func audit(w *wire, all []*counter) error {
 	return errors.Join(failures...)
 }
 
-// What was hit when the server was killed.
-type hits struct{ recovery, snapshot, shutdown, rounds int }
+// killCounts counts the activities of the server that were interrupted by a kill.
+type killCounts struct{ recovery, snapshot, shutdown, rounds int }
 
-// TestKill kills the server again and again with signal 9, at any moment, and starts
-// it on what is left: all that was acknowledged is there, and no more than was sent.
+// TestKill repeatedly kills the server with signal 9 at random times, and restarts it: all
+// acknowledged permits must be counted, and no more than were sent.
 func TestKill(t *testing.T) {
 	policies := []string{"always", "everysec", "no"}
 	for i, fsync := range policies {
@@ -212,7 +212,7 @@ func TestKill(t *testing.T) {
 			}
 			begin, rounds := time.Now(), *kills/len(policies)
 			for range rounds {
-				if k.hits.rounds >= leastKills && time.Since(begin) > time.Duration(rounds)*killTime {
+				if k.hits.rounds >= minKills && time.Since(begin) > time.Duration(rounds)*killTime {
 					break
 				}
 				k.round(t)
@@ -228,24 +228,24 @@ func TestKill(t *testing.T) {
 			t.Logf("%d rounds, of which %d hit a recovery, %d a snapshot, %d a shutdown; %d permits counted",
 				k.hits.rounds, k.hits.recovery, k.hits.snapshot, k.hits.shutdown, counted)
 			if counted == 0 {
-				t.Error("nothing was counted")
+				t.Error("no permits were counted")
 			}
 		})
 	}
 }
 
-// A killer kills servers.
+// A killer starts and kills servers on one data directory.
 type killer struct {
 	args []string
 	rng  *rand.Rand
 	all  []*counter
-	hits hits
+	hits killCounts
 }
 
 func (k *killer) dir() string   { return k.args[1] }
 func (k *killer) fsync() string { return k.args[3] }
 
-// random is a time up to most.
+// random returns a duration below most.
 func (k *killer) random(most time.Duration) time.Duration {
 	return time.Duration(k.rng.Int64N(int64(most)))
 }
@@ -254,8 +254,8 @@ func (k *killer) random(most time.Duration) time.Duration {
 func (k *killer) round(t *testing.T) {
 	k.hits.rounds++
 	var (
-		r       *running
-		pressed = func() error { return nil }
+		r         *running
+		awaitLoad = func() error { return nil }
 	)
 	switch way := k.rng.IntN(10); way {
 	case 0:
@@ -267,7 +267,7 @@ func (k *killer) round(t *testing.T) {
 	default:
 		r = serve(t, k.args...)
 		k.verify(t, r)
-		pressed = pressAll(r.address, k.all, k.rng.Uint64())
+		awaitLoad = startLoad(r.address, k.all, k.rng.Uint64())
 		time.Sleep(k.random(400 * time.Millisecond))
 		if way < 5 {
 			r.Process.Signal(syscall.SIGTERM)
@@ -277,26 +277,26 @@ func (k *killer) round(t *testing.T) {
 	over := r.isOver()
 	r.Process.Signal(syscall.SIGKILL)
 	<-r.ended
-	if err := pressed(); err != nil {
+	if err := awaitLoad(); err != nil {
 		t.Error(err)
 	}
 	if over && r.ProcessState.ExitCode() != exitOK {
-		t.Errorf("it ended by itself with %v\n%s", r.ProcessState, r.logged())
+		t.Errorf("the server ended by itself with %v\n%s", r.ProcessState, r.logged())
 	}
 	if strings.Contains(r.logged(), "the disk has failed") && k.fsync() != "always" {
-		t.Logf("round %d: the disk was too slow: what was decided meanwhile need not be there", k.hits.rounds)
+		t.Logf("round %d: the disk was too slow: decisions in that time may be lost", k.hits.rounds)
 		for _, c := range k.all {
 			c.acked.Store(0)
 		}
 	}
-	k.note(r, over)
+	k.countHit(r, over)
 	if k.hits.rounds%5 == 0 {
 		k.check(t)
 	}
 }
 
-// note takes note of what a kill hit.
-func (k *killer) note(r *running, over bool) {
+// countHit counts the activity that a kill interrupted.
+func (k *killer) countHit(r *running, over bool) {
 	log := r.logged()
 	if !strings.Contains(log, "state loaded") {
 		k.hits.recovery++
@@ -309,7 +309,7 @@ func (k *killer) note(r *running, over bool) {
 	}
 }
 
-// verify waits until a server has its state and audits it.
+// verify waits until a server is loaded and audits it.
 func (k *killer) verify(t *testing.T, r *running) {
 	t.Helper()
 	w := wired(t, r.address)
@@ -320,10 +320,10 @@ func (k *killer) verify(t *testing.T, r *running) {
 	w.Close()
 }
 
-// check has the directory checked: what a crash leaves is not damaged.
+// check runs limitsrv check: a crash must not leave damage.
 func (k *killer) check(t *testing.T) {
 	t.Helper()
 	if out, log, code := runs(t, limitsrv(nil, "check", k.dir())); code != exitOK && !strings.Contains(log, "is empty") {
-		t.Errorf("check ends with %d: %s\n%s", code, log, out)
+		t.Errorf("check: exit %d: %s\n%s", code, log, out)
 	}
 }

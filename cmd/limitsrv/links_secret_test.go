@@ -20,7 +20,7 @@ const (
 	secondSecret = "tr0ub4dor & 3 and some more"
 )
 
-// secretFile makes a file of cluster secrets.
+// secretFile writes a file of cluster secrets.
 func secretFile(t *testing.T, lines ...string) string {
 	t.Helper()
 	file := filepath.Join(t.TempDir(), "secrets")
@@ -28,15 +28,15 @@ func secretFile(t *testing.T, lines ...string) string {
 	return file
 }
 
-// A demand asks a node for permits all the time, and counts the answers that are none.
-type demand struct {
+// A permitLoad takes permits from nodes continuously, and counts error replies.
+type permitLoad struct {
 	clusterDown, uncertain, decided atomic.Int64
 	stopped                         chan struct{}
 	wait                            sync.WaitGroup
 }
 
-func startDemand(addresses []string) *demand {
-	l := &demand{stopped: make(chan struct{})}
+func startPermitLoad(addresses []string) *permitLoad {
+	l := &permitLoad{stopped: make(chan struct{})}
 	for _, address := range addresses {
 		l.wait.Go(func() {
 			for {
@@ -56,14 +56,14 @@ func startDemand(addresses []string) *demand {
 				if w != nil {
 					w.Close()
 				}
-				time.Sleep(5 * time.Millisecond) // of a node that restarts
+				time.Sleep(5 * time.Millisecond) // the node is restarting
 			}
 		})
 	}
 	return l
 }
 
-func (l *demand) answered(reply any) {
+func (l *permitLoad) answered(reply any) {
 	switch {
 	case isError(reply, "CLUSTERDOWN"):
 		l.clusterDown.Add(1)
@@ -74,20 +74,20 @@ func (l *demand) answered(reply any) {
 	}
 }
 
-// moves waits until some more was decided.
-func (l *demand) moves(t *testing.T) {
+// awaitDecisions waits until further decisions are made.
+func (l *permitLoad) awaitDecisions(t *testing.T) {
 	t.Helper()
 	before := l.decided.Load()
-	until(t, "permits are given", func() bool { return l.decided.Load() >= before+30 })
+	until(t, "permits are granted", func() bool { return l.decided.Load() >= before+30 })
 }
 
-func (l *demand) stop() {
+func (l *permitLoad) stop() {
 	close(l.stopped)
 	l.wait.Wait()
 }
 
-// Three nodes under load go from no secret to one, and on to another, and no majority is
-// ever lost.
+// Three nodes under load change from no secret to a secret, and to another one, without
+// ever losing the majority.
 func TestClusterSecretRolls(t *testing.T) {
 	var raft, files, dirs, clients []string
 	for range 3 {
@@ -117,16 +117,16 @@ func TestClusterSecretRolls(t *testing.T) {
 	for i := range nodes {
 		follows(i)
 	}
-	l := startDemand(clients)
+	l := startPermitLoad(clients)
 	defer func() { l.stop() }()
 	for i := range nodes {
 		nodes[i].end(t)
 		start(i, "--cluster-secret-file", files[i])
 		follows(i)
-		l.moves(t)
+		l.awaitDecisions(t)
 	}
 	if down := l.clusterDown.Load(); down > 0 {
-		t.Errorf("%d requests found no majority while nodes were restarted", down)
+		t.Errorf("%d requests without a majority while nodes were restarted", down)
 	}
 	w := wired(t, clients[0])
 	if by := w.info(t, "raft_links"); by != "secret-or-open" {
@@ -137,11 +137,11 @@ func TestClusterSecretRolls(t *testing.T) {
 	for step, lines := range [][]string{{testSecret, "none"}, {testSecret}, {testSecret, secondSecret}, {secondSecret, testSecret}, {secondSecret}} {
 		for i, r := range nodes {
 			rewriteConfig(t, files[i], strings.Join(lines, "\n"))
-			if step%2 == 0 { // else it is found by itself
+			if step%2 == 0 { // otherwise the change is detected
 				r.hangUp(t, "cluster secrets have changed", step+1)
 			}
-			until(t, "the file is read again", func() bool { return strings.Count(r.logged(), "cluster secrets have changed") > step })
-			l.moves(t)
+			until(t, "the file is reloaded", func() bool { return strings.Count(r.logged(), "cluster secrets have changed") > step })
+			l.awaitDecisions(t)
 		}
 	}
 	await(t, "old links are closed", func() bool {
@@ -153,7 +153,7 @@ func TestClusterSecretRolls(t *testing.T) {
 		follows(i)
 	}
 	if down, doubts := l.clusterDown.Load(), l.uncertain.Load()-uncertain; down > 0 || doubts > 0 {
-		t.Errorf("%d requests found no majority, %d were uncertain, while secrets changed", down, doubts)
+		t.Errorf("%d requests without a majority and %d uncertain while secrets changed", down, doubts)
 	}
 	if after := w.info(t, "raft_term"); after != term {
 		t.Errorf("the term went from %s to %s while secrets changed", term, after)
@@ -168,24 +168,25 @@ func TestClusterSecretRolls(t *testing.T) {
 	}
 }
 
-// A stranger that reaches the port learns nothing, and a crowd of them keeps no node out.
-func TestClusterSecretStranger(t *testing.T) {
+// A host without the secret gets no information from the port, and many such hosts do not
+// block a node.
+func TestClusterSecretRejectsUnknownHosts(t *testing.T) {
 	file, raft := secretFile(t, testSecret), freeAddress(t)
 	node, w := joined(t, "--cluster-secret-file", file, "--data", t.TempDir(), "--raft", raft, "--peers", raft)
 	w.do(t, "RL.FIXED k 10 3650d 4")
 	if reply := fmt.Sprint(w.do(t, "CONFIG GET *secret*")); strings.Contains(reply, "horse") {
-		t.Errorf("CONFIG GET tells %s", reply)
+		t.Errorf("CONFIG GET = %s", reply)
 	}
 	for name, args := range map[string][]string{
 		"no secret":      nil,
 		"another secret": {"--cluster-secret", secondSecret},
 	} {
 		r := serve(t, append(args, "--data", t.TempDir(), "--raft", freeAddress(t), "--join", raft)...)
-		until(t, "a stranger with "+name+" is refused", func() bool { return strings.Contains(r.logged(), "refused") })
+		until(t, "a node with "+name+" is rejected", func() bool { return strings.Contains(r.logged(), "refused") })
 		stranger := wired(t, r.address)
 		for _, command := range []string{"RL.PEEK k", "FLUSHALL", "CLUSTER FORGET " + raft} {
 			if reply := fmt.Sprint(stranger.do(t, command)); strings.Contains(reply, "FIXED") || reply == "OK" {
-				t.Errorf("%s of a stranger with %s is answered %s", command, name, reply)
+				t.Errorf("%s at a node with %s = %s", command, name, reply)
 			}
 		}
 	}
@@ -197,14 +198,14 @@ func TestClusterSecretStranger(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for kind := range byte(4) { // greetings without a secret, that know the ids
+	for kind := range byte(4) { // greetings with valid ids, but without a secret
 		body := slices.Concat([]byte{kind}, cluster, make([]byte, 19), []byte{1}, id, []byte("127.0.0.1:9"))
-		answer := toldBy(t, raft, append([]byte{'L', 'I', 'M', 'I', 'T', 'S', 'R', 'V', 2, 1, 0, byte(len(body))}, body...))
+		answer := replyOf(t, raft, append([]byte{'L', 'I', 'M', 'I', 'T', 'S', 'R', 'V', 2, 1, 0, byte(len(body))}, body...))
 		if strings.Contains(answer, string(cluster)) || strings.Contains(answer, string(id)) || !strings.Contains(answer, "requires proof") {
-			t.Errorf("a greeting of kind %d is answered %q", kind, answer)
+			t.Errorf("reply to a greeting of kind %d = %q", kind, answer)
 		}
 	}
-	for range 300 { // which say nothing, or not all
+	for range 300 { // connections that send nothing or half a greeting
 		conn := dial(t, "tcp", raft)
 		io.WriteString(conn, "LIMITSRV\x02")
 	}
@@ -216,15 +217,15 @@ func TestClusterSecretStranger(t *testing.T) {
 		t.Errorf("the key is %v, want 0 left of 10", got)
 	}
 	if lines := strings.Count(node.logged(), "refused a link"); lines < 2 || lines > 4 {
-		t.Errorf("refused links are logged %d times, want once for each reason\n%s", lines, node.logged())
+		t.Errorf("rejected links are logged %d times, want once for each reason\n%s", lines, node.logged())
 	}
 	if w.info(t, "raft_refused_links") == "0" {
-		t.Error("refused links are not counted")
+		t.Error("rejected links are not counted")
 	}
 }
 
-// toldBy is all that a port answers to some bytes.
-func toldBy(t *testing.T, address string, sent []byte) string {
+// replyOf returns all bytes that a port sends after some bytes.
+func replyOf(t *testing.T, address string, sent []byte) string {
 	t.Helper()
 	conn := dial(t, "tcp", address)
 	conn.Write(sent)
@@ -233,19 +234,19 @@ func toldBy(t *testing.T, address string, sent []byte) string {
 	return string(answer)
 }
 
-// A meddler passes on connections, and changes a byte of each when it is told to.
-type meddler struct {
+// A corruptingProxy forwards connections, and changes a byte of each while enabled.
+type corruptingProxy struct {
 	net.Listener
 	meddles atomic.Bool
 }
 
-func meddle(t *testing.T, target string) *meddler {
+func startCorruptingProxy(t *testing.T, target string) *corruptingProxy {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
 	}
-	m := &meddler{Listener: listener}
+	m := &corruptingProxy{Listener: listener}
 	t.Cleanup(func() { listener.Close() })
 	go func() {
 		for {
@@ -265,8 +266,8 @@ func meddle(t *testing.T, target string) *meddler {
 	return m
 }
 
-// carry passes on what comes; behind the greeting it may change a byte.
-func (m *meddler) carry(from, to net.Conn) {
+// carry forwards bytes; after the greeting it may change one.
+func (m *corruptingProxy) carry(from, to net.Conn) {
 	defer from.Close()
 	defer to.Close()
 	buffer, passed := make([]byte, 4096), 0
@@ -282,14 +283,14 @@ func (m *meddler) carry(from, to net.Conn) {
 	}
 }
 
-// Bytes that are changed between two nodes are found, and end the link; the next goes on.
-func TestClusterSecretMeddler(t *testing.T) {
+// Changed bytes between two nodes are detected and end the link; the next link works.
+func TestClusterSecretDetectsCorruption(t *testing.T) {
 	file := secretFile(t, testSecret)
 	var inside, outside []string
-	var meddlers []*meddler
+	var meddlers []*corruptingProxy
 	for range 2 {
 		at := freeAddress(t)
-		m := meddle(t, at)
+		m := startCorruptingProxy(t, at)
 		inside, outside, meddlers = append(inside, at), append(outside, m.Addr().String()), append(meddlers, m)
 	}
 	args := func(i int) []string {
@@ -323,12 +324,12 @@ func TestClusterSecretMeddler(t *testing.T) {
 	if !ok || len(reply) < 3 {
 		t.Fatalf("the key is %v", reply)
 	}
-	if got := reply[2].(int64); got > int64(left) { // less where an answer was uncertain
-		t.Errorf("%d are left, at most %d may be", got, left)
+	if got := reply[2].(int64); got > int64(left) { // fewer if a reply was uncertain
+		t.Errorf("%d permits remain, want at most %d", got, left)
 	}
 }
 
-// A node that is given the same secret in its environment is let in, and nothing shows it.
+// A node with the same secret in its environment can join, and the secret is never shown.
 func TestClusterSecretInEnvironment(t *testing.T) {
 	out, log, code := runs(t, limitsrv([]string{"LIMITSRV_CLUSTER_SECRET=" + testSecret}, "config", "show", "--raft", "127.0.0.1:1", "--data", "d", "--join", "127.0.0.1:2"))
 	if code != exitOK || strings.Contains(out+log, "horse") || !strings.Contains(out, "LIMITSRV_CLUSTER_SECRET") {

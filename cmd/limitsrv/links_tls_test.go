@@ -42,8 +42,8 @@ func newAuthority(t *testing.T) *authority {
 	return a
 }
 
-// sign makes a key and the certificate of it, signed by the authority, or by itself if
-// that has no key yet.
+// sign creates a key and its certificate, signed by the authority, or self-signed if
+// the authority has no key yet.
 func (a *authority) sign(t *testing.T, template *x509.Certificate, signer *ecdsa.PrivateKey) (key *ecdsa.PrivateKey, der []byte) {
 	t.Helper()
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
@@ -59,13 +59,13 @@ func (a *authority) sign(t *testing.T, template *x509.Certificate, signer *ecdsa
 	return key, der
 }
 
-// pair is a certificate of a node, or of a client, and its key, as PEM.
+// pair returns a certificate of a node or a client and its key, as PEM.
 func (a *authority) pair(t *testing.T) (certificate, key []byte) {
 	t.Helper()
 	return a.pairUntil(t, time.Now().Add(time.Hour))
 }
 
-// pairUntil is such a pair that expires.
+// pairUntil is pair with an expiry time.
 func (a *authority) pairUntil(t *testing.T, end time.Time) (certificate, key []byte) {
 	t.Helper()
 	private, der := a.sign(t, &x509.Certificate{
@@ -80,7 +80,7 @@ func (a *authority) pairUntil(t *testing.T, end time.Time) (certificate, key []b
 	return pem.EncodeToMemory(&pem.Block{Type: "CERTIFICATE", Bytes: der}), pem.EncodeToMemory(&pem.Block{Type: "PRIVATE KEY", Bytes: encoded})
 }
 
-// tlsFiles are the files of a node below a directory.
+// tlsFiles is the directory of a node's TLS files.
 type tlsFiles string
 
 func (f tlsFiles) args() []string {
@@ -96,7 +96,7 @@ func (f tlsFiles) write(t *testing.T, of string, data []byte) {
 	}
 }
 
-// certify gives a node a certificate of an authority.
+// certify writes a certificate of an authority for a node.
 func (f tlsFiles) certify(t *testing.T, by *authority) {
 	t.Helper()
 	certificate, key := by.pair(t)
@@ -104,8 +104,8 @@ func (f tlsFiles) certify(t *testing.T, by *authority) {
 	f.write(t, "cert", certificate)
 }
 
-// Nodes go over from one authority to another without a restart: all come to trust
-// both, then have certificates of the new one, then trust it alone.
+// Nodes change from one authority to another without a restart: they trust both, then get
+// certificates of the new one, then trust only that.
 func TestLinksOverTLS(t *testing.T) {
 	from, to := newAuthority(t), newAuthority(t)
 	var (
@@ -133,7 +133,7 @@ func TestLinksOverTLS(t *testing.T) {
 	changed := func(times int) {
 		t.Helper()
 		for _, r := range nodes {
-			until(t, "the files are read again", func() bool {
+			until(t, "the files are reloaded", func() bool {
 				return strings.Count(r.logged(), "certificates for links have changed") >= times
 			})
 		}
@@ -150,7 +150,7 @@ func TestLinksOverTLS(t *testing.T) {
 	each(func(f tlsFiles) { f.write(t, "ca", to.pem) })
 	changed(3)
 
-	third.Process.Kill() // new links are made to those that were never started again
+	third.Process.Kill() // the others reconnect, two of them without a restart
 	<-third.ended
 	nodes[2], w = joined(t, args(2)...)
 	if got := fmt.Sprint(w.do(t, "RL.FIXED k 10 3650d 6")); !strings.HasPrefix(got, "[1 10 0 ") {
@@ -161,16 +161,16 @@ func TestLinksOverTLS(t *testing.T) {
 	old.write(t, "ca", slices.Concat(from.pem, to.pem))
 	for name, args := range map[string][]string{"a certificate of the old authority": old.args(), "none": nil} {
 		r := serve(t, append(args, "--data", t.TempDir(), "--raft", freeAddress(t), "--join", raft[0])...)
-		until(t, "a node with "+name+" is not let in", func() bool {
+		until(t, "a node with "+name+" is rejected", func() bool {
 			return strings.Contains(r.logged(), "not a member of a cluster yet")
 		})
 		if nodes := strings.Count(fmt.Sprint(w.do(t, "CLUSTER NODES")), "\n"); nodes != 3 {
 			t.Errorf("with %s there are %d nodes", name, nodes)
 		}
 	}
-	// a certificate of the right authority, for another host than that of --raft
+	// A certificate of the right authority for a host other than the --raft address.
 	r := serve(t, append(files[0].args(), "--data", t.TempDir(), "--raft", freeAddressOf(t, "127.0.0.2"), "--join", raft[0])...)
-	until(t, "it is told why it is not let in", func() bool { return strings.Contains(r.logged(), "not for the host of its --raft 127.0.0.2") })
+	until(t, "the reason of the rejection is logged", func() bool { return strings.Contains(r.logged(), "not for the host of its --raft 127.0.0.2") })
 	if nodes := strings.Count(fmt.Sprint(w.do(t, "CLUSTER NODES")), "\n"); nodes != 3 {
 		t.Errorf("with a certificate for another host there are %d nodes", nodes)
 	}

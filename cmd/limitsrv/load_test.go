@@ -18,10 +18,10 @@ const (
 	loadPipeline = 16
 )
 
-// hammer sends a line from many connections at once, in pipelines, and counts the
-// replies, of so many lines each, whose first integer is 1. line is given the
-// number of the request.
-func hammer(t *testing.T, address string, replyLines int, line func(request int) string) (allowed int64) {
+// sendFromMany sends requests from many connections in pipelines, and counts the
+// replies with 1 as their first integer. line returns the command of a request by its
+// number; each reply has replyLines lines.
+func sendFromMany(t *testing.T, address string, replyLines int, line func(request int) string) (allowed int64) {
 	t.Helper()
 	var (
 		total atomic.Int64
@@ -51,7 +51,8 @@ func hammer(t *testing.T, address string, replyLines int, line func(request int)
 	return total.Load()
 }
 
-// countAllowed reads a reply, an array whose first element is 0 or 1, and gives it.
+// countAllowed reads a reply, an array with 0 or 1 as its first element, and returns
+// that.
 func countAllowed(t *testing.T, lines *bufio.Reader, replyLines int) (allowed int64) {
 	for i := range replyLines {
 		got, err := lines.ReadString('\n')
@@ -66,7 +67,7 @@ func countAllowed(t *testing.T, lines *bufio.Reader, replyLines int) (allowed in
 	return allowed
 }
 
-// remaining is that of a key.
+// remaining returns the remaining permits of a key.
 func remaining(t *testing.T, conn net.Conn, key string) (n int64) {
 	t.Helper()
 	fmt.Fprintf(conn, "RL.PEEK %s\r\n", key)
@@ -83,8 +84,8 @@ func remaining(t *testing.T, conn net.Conn, key string) (n int64) {
 	return n
 }
 
-// Limits that earn nothing back for the length of the test are counters: what was
-// let through in all is the limit, not one more and not one less.
+// Limits without a refill during the test are counters: exactly the limit must be
+// allowed in total.
 func TestManyConnectionsNeverExceedALimit(t *testing.T) {
 	r := serve(t)
 	for _, tt := range []struct {
@@ -99,23 +100,23 @@ func TestManyConnectionsNeverExceedALimit(t *testing.T) {
 		{"many sliding windows", "RL.SLIDE slides%d 30 3650d\r\n", 500, 30},
 		{"places", "RL.ACQUIRE places%d 9000 3650d holder-%d\r\n", 1, 9000},
 	} {
-		allowed := hammer(t, r.address, 6, func(request int) string {
+		allowed := sendFromMany(t, r.address, 6, func(request int) string {
 			if strings.Count(tt.line, "%d") == 2 {
 				return fmt.Sprintf(tt.line, request%tt.keys, request)
 			}
 			return fmt.Sprintf(tt.line, request%tt.keys)
 		})
 		if want := tt.limit * int64(tt.keys); allowed != want {
-			t.Errorf("%s: %d of %d requests were let through, want %d", tt.name, allowed, loadConns*loadRounds*loadPipeline, want)
+			t.Errorf("%s: %d of %d requests were allowed, want %d", tt.name, allowed, loadConns*loadRounds*loadPipeline, want)
 		}
 	}
 }
 
-// What one limit of a group gave, the other gave too.
+// Both limits of a group grant the same number.
 func TestManyConnectionsNeverTakePartOfAGroup(t *testing.T) {
 	r := serve(t)
 	const small, large = 5000, 20000
-	allowed := hammer(t, r.address, 15, func(request int) string {
+	allowed := sendFromMany(t, r.address, 15, func(request int) string {
 		if request%2 == 0 { // in either order
 			return fmt.Sprintf("RL.ALL TOKEN a %d 1/3650d 1 LOG b %d 3650d 1\r\n", small, large)
 		}
@@ -123,6 +124,6 @@ func TestManyConnectionsNeverTakePartOfAGroup(t *testing.T) {
 	})
 	conn := dial(t, "tcp", r.address)
 	if a, b := small-remaining(t, conn, "a"), large-remaining(t, conn, "b"); allowed != small || a != small || b != small {
-		t.Errorf("%d groups passed, a gave %d and b %d, want %d each", allowed, a, b, small)
+		t.Errorf("%d groups were allowed, a granted %d and b %d, want %d each", allowed, a, b, small)
 	}
 }

@@ -9,15 +9,15 @@ import (
 	"limitsrv/persist"
 )
 
-// lockEvery is how often a start looks whether the data directory is free.
-const lockEvery = 50 * time.Millisecond
+// lockPollInterval is the time between two attempts to lock the data directory.
+const lockPollInterval = 50 * time.Millisecond
 
-// errAsked is how a stop ends the wait for the data directory.
-var errAsked = errors.New("asked to end")
+// errStopRequested is the error of awaitState if a stop ended the wait.
+var errStopRequested = errors.New("stop requested")
 
-// awaitState opens the state. While another process has the data directory it waits for
-// that to end, up to --lock-wait: one that was killed gives its memory back first, which
-// may take seconds, and a supervisor starts the next one at once.
+// awaitState opens the state. While another process holds the data directory it
+// retries, for up to --lock-wait: a killed process frees its memory first, which may
+// take seconds, and a supervisor starts its successor at once.
 func (n *node) awaitState() (config commands.Config, err error) {
 	config, err = n.openState()
 	var held *persist.InUseError
@@ -25,15 +25,15 @@ func (n *node) awaitState() (config commands.Config, err error) {
 		return config, err
 	}
 	began, late := time.Now(), time.After(n.LockWait)
-	n.log.Warn("the data directory is held by another process: waiting for it to end", "data", n.Data, "pid", held.Pid, "lock_wait", n.LockWait)
-	ticker := time.NewTicker(lockEvery)
+	n.log.Warn("the data directory is held by another process: waiting", "data", n.Data, "pid", held.Pid, "lock_wait", n.LockWait)
+	ticker := time.NewTicker(lockPollInterval)
 	defer ticker.Stop()
 	for errors.As(err, &held) {
 		select {
 		case <-n.stop:
-			return config, errAsked
+			return config, errStopRequested
 		case <-late:
-			return config, fmt.Errorf("%w (waited for it for %v: --lock-wait)", err, n.LockWait)
+			return config, fmt.Errorf("%w (waited %v: --lock-wait)", err, n.LockWait)
 		case <-ticker.C:
 		}
 		if !held.Held() {
@@ -41,7 +41,7 @@ func (n *node) awaitState() (config commands.Config, err error) {
 		}
 	}
 	if err == nil {
-		n.log.Info("the data directory is free", "waited", time.Since(began).Round(time.Millisecond))
+		n.log.Info("data directory locked", "waited", time.Since(began).Round(time.Millisecond))
 	}
 	return config, err
 }

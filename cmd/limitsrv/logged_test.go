@@ -10,8 +10,9 @@ import (
 	"limitsrv/persist"
 )
 
-// A loggingExec wants of every batch that a log entry of it is read again as it
-// was: one that could be written and not read would end every node that has it, for ever.
+// A loggingExec checks that every batch is unchanged after encoding and decoding as a
+// log entry. An entry that can be written and not read would stop all nodes
+// permanently.
 type loggingExec struct {
 	t       testing.TB
 	inner   commands.Local
@@ -33,24 +34,24 @@ func (e *loggingExec) check(b *engine.Batch) {
 		return nil
 	})
 	if err != nil {
-		e.t.Fatalf("a batch that clients asked for can't be read from the log: %v\n%+v", err, b.Ops)
+		e.t.Fatalf("decoding the entry of a batch: %v\n%+v", err, b.Ops)
 	}
 	if len(got) != len(b.Ops) {
-		e.t.Fatalf("the log has %d ops, %d were asked for", len(got), len(b.Ops))
+		e.t.Fatalf("the log has %d ops, want %d", len(got), len(b.Ops))
 	}
 	for i := range got {
 		want := b.Ops[i]
 		if len(want.ID) == 0 {
-			want.ID = got[i].ID // none, or empty
+			want.ID = got[i].ID // nil or empty
 		}
 		if !reflect.DeepEqual(got[i], want) {
-			e.t.Fatalf("the log has op %d as\n%+v, want\n%+v", i, got[i], want)
+			e.t.Fatalf("op %d in the log =\n%+v, want\n%+v", i, got[i], want)
 		}
 	}
 }
 
-// FuzzLogged sends lines of words to a session. Whatever ops it makes of them, the
-// log has them as they are.
+// FuzzLogged sends lines of words to a session, and checks that all resulting ops are
+// unchanged in the log.
 func FuzzLogged(f *testing.F) {
 	for _, c := range commands.Table() {
 		for _, words := range []string{"", " a", " a b", " k 10 1 1", " k 1000000000000 1000000000 1", " k 10 day 2 PARTIAL SHADOW", " k 5 30 60 9223372036854775807", " k 10 1m me"} {
@@ -80,7 +81,7 @@ func FuzzLogged(f *testing.F) {
 				args = append(args, []byte(word))
 			}
 			if !s.Do(args) {
-				t.Fatalf("Do(%q) was not taken", args)
+				t.Fatalf("Do(%q) was not accepted", args)
 			}
 		}
 		s.Flush()

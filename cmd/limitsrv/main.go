@@ -1,5 +1,6 @@
-// Command limitsrv is the server: it reads the options, puts the packages
-// together, and ends in good order. It is the one place that knows them all.
+// Command limitsrv is the server: it parses the options, wires the packages together,
+// serves until a signal or SHUTDOWN, and shuts down gracefully. It is the only package
+// that imports all others.
 package main
 
 import (
@@ -26,13 +27,12 @@ func main() {
 // Exit codes.
 const (
 	exitOK      = 0
-	exitFailure = 1 // it could not serve, or was told to end at once
+	exitFailure = 1 // it could not serve, or a second signal ended it at once
 	exitUsage   = 2 // the command line is wrong
-	exitDrops   = 3 // check found only an end of the log that a start drops
+	exitDrops   = 3 // check found only a log tail that a start drops
 )
 
-// run is the program. It serves until a signal comes, or SHUTDOWN, and gives the
-// exit code.
+// run is the program. It serves until a signal or SHUTDOWN and returns the exit code.
 func run(args []string, stdout, stderr io.Writer, signals, hangups <-chan os.Signal) int {
 	o, err := parseOptions(args, stdout, stderr)
 	if errors.Is(err, errDone) {
@@ -49,13 +49,13 @@ func run(args []string, stdout, stderr io.Writer, signals, hangups <-chan os.Sig
 		log.Warn(w)
 	}
 	if err := newNode(o, log, &level).run(signals, hangups); err != nil {
-		lastWords(stderr, err)
+		writeFinalError(stderr, err)
 		return exitFailure
 	}
 	return exitOK
 }
 
-// complain says what is wrong with the options, of the file each in a line.
+// complain writes the errors of the options to w, one per line.
 func complain(w io.Writer, err error) {
 	hint := " (limitsrv --help shows the options)"
 	if errors.As(err, new(mistake)) {
@@ -66,7 +66,7 @@ func complain(w io.Writer, err error) {
 	}
 }
 
-// newLogger writes to w as the options say.
+// newLogger returns a logger to w in the format of --log-format.
 func newLogger(o *options, level slog.Leveler, w io.Writer) *slog.Logger {
 	options := &slog.HandlerOptions{Level: level}
 	if o.LogFormat == "json" {

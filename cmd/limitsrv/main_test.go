@@ -19,32 +19,32 @@ import (
 	"limitsrv/testwait"
 )
 
-// asServer in the environment makes the test binary the server, so that what is
-// tested is a process of its own, under the race detector where the test is.
+// asServer in the environment makes the test binary run as the server, so that tests
+// use a separate process, under the race detector if the test is.
 const asServer = "TEST_BINARY_AS_LIMITSRV"
 
 func TestMain(m *testing.M) {
 	if os.Getenv(asServer) != "" {
 		if file := os.Getenv(hangFile); file != "" {
-			plantHang(file)
+			hangWhileExists(file)
 		}
 		main()
 	}
 	os.Exit(m.Run())
 }
 
-// wait is how long a test waits on an idle machine for an event.
+// wait bounds the wait for an event on an idle machine.
 const wait = 30 * time.Second
 
-// limitsrv is the server with args, not started, with settings NAME=VALUE for
-// its environment besides those of nobody.
+// limitsrv returns the server with args, not started. Its environment consists of
+// settings, NAME=VALUE, and no variables of the user.
 func limitsrv(settings []string, args ...string) *exec.Cmd {
 	command := exec.Command(os.Args[0], args...)
 	command.Env = append([]string{asServer + "=1", "GORACE=atexit_sleep_ms=0", "PATH=" + os.Getenv("PATH")}, settings...)
 	return command
 }
 
-// runs runs the server to its end, which is to be at once.
+// runs runs a server that exits at once, and returns its output.
 func runs(t *testing.T, command *exec.Cmd) (stdout, stderr string, code int) {
 	t.Helper()
 	var out, log bytes.Buffer
@@ -57,7 +57,7 @@ func runs(t *testing.T, command *exec.Cmd) (stdout, stderr string, code int) {
 	return out.String(), log.String(), command.ProcessState.ExitCode()
 }
 
-// A running is a server that serves.
+// A running is a server process.
 type running struct {
 	*exec.Cmd
 	address string
@@ -66,8 +66,8 @@ type running struct {
 	ended   chan struct{}
 }
 
-// portTries is how many ports serve tries: between its finding a free one and the
-// server's taking it, a connection of another test may have taken it.
+// portTries is the number of ports that serve tries. Another test may take a port
+// between the search for a free one and the start of the server.
 const portTries = 5
 
 // serve starts the server on a free port, with args, and waits until it listens.
@@ -80,7 +80,7 @@ func serve(t *testing.T, args ...string) *running {
 		case !r.isOver():
 			return r
 		case try == portTries || !strings.Contains(r.logged(), "address already in use"):
-			t.Fatalf("it has ended\n%s", r.logged())
+			t.Fatalf("the server has ended\n%s", r.logged())
 		}
 	}
 }
@@ -120,7 +120,7 @@ func launchWith(t *testing.T, settings []string, address string, args ...string)
 	return r
 }
 
-// isOver says whether it has ended.
+// isOver reports whether the server has ended.
 func (r *running) isOver() bool {
 	select {
 	case <-r.ended:
@@ -130,7 +130,7 @@ func (r *running) isOver() bool {
 	}
 }
 
-// Write takes the log.
+// Write collects the log.
 func (r *running) Write(p []byte) (int, error) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -143,14 +143,14 @@ func (r *running) logged() string {
 	return r.log.String()
 }
 
-// exit waits for the end of the server and gives its exit code.
+// exit waits for the end of the server and returns its exit code.
 func (r *running) exit(t *testing.T) int {
 	t.Helper()
 	select {
 	case <-r.ended:
 		return r.ProcessState.ExitCode()
 	case <-time.After(testwait.Scaled(wait)):
-		t.Fatalf("it does not end\n%s", r.logged())
+		t.Fatalf("the server does not end\n%s", r.logged())
 		return -1
 	}
 }
@@ -161,13 +161,13 @@ func until(t *testing.T, event string, happens func() bool) {
 	testwait.Until(t, wait, event, happens)
 }
 
-// freeAddress is one of 127.0.0.1 that nobody listens on right now.
+// freeAddress returns a currently unused address of 127.0.0.1.
 func freeAddress(t *testing.T) string {
 	t.Helper()
 	return freeAddressOf(t, "127.0.0.1")
 }
 
-// freeAddressOf is one of a host that nobody listens on right now.
+// freeAddressOf returns a currently unused address of host.
 func freeAddressOf(t *testing.T, host string) string {
 	t.Helper()
 	address, err := freeport.Address(host)
@@ -177,7 +177,7 @@ func freeAddressOf(t *testing.T, host string) string {
 	return address
 }
 
-// dial connects for the time of the test.
+// dial connects for the duration of the test.
 func dial(t *testing.T, network, address string) net.Conn {
 	t.Helper()
 	conn, err := net.Dial(network, address)
@@ -189,7 +189,7 @@ func dial(t *testing.T, network, address string) net.Conn {
 	return conn
 }
 
-// asks sends inline commands and wants these bytes back.
+// asks sends inline commands and compares the reply bytes.
 func asks(t *testing.T, conn net.Conn, commands, want string) {
 	t.Helper()
 	if _, err := io.WriteString(conn, commands); err != nil {
@@ -198,11 +198,11 @@ func asks(t *testing.T, conn net.Conn, commands, want string) {
 	got := make([]byte, len(want))
 	n, err := io.ReadFull(conn, got)
 	if string(got[:n]) != want {
-		t.Errorf("%q was answered %q, %v, want %q", commands, got[:n], err, want)
+		t.Errorf("reply to %q = %q, %v, want %q", commands, got[:n], err, want)
 	}
 }
 
-func TestHelpTeaches(t *testing.T) {
+func TestHelpHasExamplesAndOptions(t *testing.T) {
 	out, log, code := runs(t, limitsrv(nil, "--help"))
 	if code != exitOK || log != "" {
 		t.Errorf("exit %d, stderr %q, want 0 and nothing", code, log)
@@ -261,12 +261,12 @@ func TestWrongOptionsAreOneLineAndExit2(t *testing.T) {
 		{"no such mode", nil, []string{"--cluster-mode", "on"}, "emulated"},
 		{"no such level", nil, []string{"--log-level", "loud"}, `--log-level: must be one of: debug, info, warn, error, got "loud"`},
 		{"no such format", nil, []string{"--log-format", "xml"}, "text"},
-		{"no size", nil, []string{"--max-memory", "much"}, `such as 1000, 64kb, 256mb or 2gb, got "much"`},
-		{"no duration", nil, []string{"--drain", "soon"}, "--drain"},
+		{"a malformed size", nil, []string{"--max-memory", "much"}, `such as 1000, 64kb, 256mb or 2gb, got "much"`},
+		{"a malformed duration", nil, []string{"--drain", "soon"}, "--drain"},
 		{"a negative duration", nil, []string{"--drain=-1s"}, "--drain must be 0s or more, got -1s"},
 		{"no clients", nil, []string{"--max-clients", "0"}, "--max-clients must be 1 to 1000000, got 0"},
 		{"too many threads", nil, []string{"--io-threads", "257"}, "--io-threads must be -1 to 256, got 257"},
-		{"no place to listen", nil, []string{"--listen", ""}, "--unixsocket"},
+		{"no listener", nil, []string{"--listen", ""}, "--unixsocket"},
 		{"no port", nil, []string{"--listen", "127.0.0.1"}, `HOST:PORT`},
 		{"open to the network", nil, []string{"--listen", "0.0.0.0:0"}, "--unprotected"},
 		{"open to the network by IPv6", nil, []string{"--listen", "[::]:0"}, "--unprotected"},
@@ -275,7 +275,7 @@ func TestWrongOptionsAreOneLineAndExit2(t *testing.T) {
 		{"a node open to the network", nil, []string{"--raft", "10.0.0.1:1", "--data", "d", "--join", "10.0.0.2:1"}, "give --cluster-secret-file, --cluster-secret or --raft-tls"},
 		{"a node that listens to the network", nil, []string{"--raft", "127.0.0.1:1", "--raft-bind", ":1", "--data", "d", "--join", "10.0.0.2:1"}, "--unprotected"},
 		{"a short secret", []string{"LIMITSRV_CLUSTER_SECRET=hunter2"}, []string{"--raft", "127.0.0.1:1", "--data", "d", "--join", "10.0.0.2:1"}, "at least 16 bytes"},
-		{"a size that is no use", nil, []string{"--max-args", "0"}, "--max-args must be 1 to"},
+		{"a size of zero", nil, []string{"--max-args", "0"}, "--max-args must be 1 to"},
 		{"a wrong setting", []string{"LIMITSRV_MAX_CLIENTS=many"}, nil, "many"},
 		{"a wrong setting of two words", []string{"LIMITSRV_LISTEN=0.0.0.0:0"}, nil, "--unprotected"},
 	} {
@@ -333,7 +333,7 @@ func TestSignalDrains(t *testing.T) {
 		busy := dial(t, "tcp", r.address)
 		const pipelined = 20_000
 		go io.WriteString(busy, strings.Repeat("PING\r\n", pipelined))
-		asks(t, busy, "", "+PONG\r\n") // the pipeline has begun
+		asks(t, busy, "", "+PONG\r\n") // the server has begun the pipeline
 		begin := time.Now()
 		r.Process.Signal(signal)
 		rest, err := io.ReadAll(busy)
@@ -354,32 +354,32 @@ func TestSignalDrains(t *testing.T) {
 	}
 }
 
-// stuck connects a client that asks for much and takes nothing.
-func stuck(t *testing.T, r *running) {
+// connectSlowReader connects a client that requests much and reads nothing.
+func connectSlowReader(t *testing.T, r *running) {
 	t.Helper()
 	conn := dial(t, "tcp", r.address)
 	asks(t, conn, "PING\r\n", "+PONG\r\n")
 	io.WriteString(conn, strings.Repeat("COMMAND DOCS\r\n", 2000))
-	time.Sleep(300 * time.Millisecond) // until the socket takes no more
+	time.Sleep(300 * time.Millisecond) // until the socket buffers are full
 }
 
 func TestDrainIsBounded(t *testing.T) {
 	r := serve(t, "--drain", "500ms")
-	stuck(t, r)
+	connectSlowReader(t, r)
 	begin := time.Now()
 	r.Process.Signal(syscall.SIGTERM)
 	code, took := r.exit(t), time.Since(begin)
 	if code != exitOK || took < 400*time.Millisecond || took > testwait.Scaled(5*time.Second) {
 		t.Errorf("exit %d after %v, want 0 after --drain\n%s", code, took, r.logged())
 	}
-	if !strings.Contains(r.logged(), "stopped before all was answered") {
-		t.Errorf("the log does not say that a connection was cut off\n%s", r.logged())
+	if !strings.Contains(r.logged(), "stopped before every command was answered") {
+		t.Errorf("the log does not report a closed connection\n%s", r.logged())
 	}
 }
 
 func TestSecondSignalEndsAtOnce(t *testing.T) {
 	r := serve(t, "--drain", "1m")
-	stuck(t, r)
+	connectSlowReader(t, r)
 	r.Process.Signal(syscall.SIGTERM)
 	time.Sleep(200 * time.Millisecond)
 	select {
@@ -423,7 +423,7 @@ func TestTestClockStandsStill(t *testing.T) {
 	asks(t, conn, "DEBUG ADVANCE-TIME 1s\r\nRL.TOKEN k 1 1\r\n", "+OK\r\n*5\r\n:1\r\n:1\r\n:0\r\n:0\r\n:1000\r\n")
 }
 
-func TestSweepingForgetsRestedKeys(t *testing.T) {
+func TestSweepingRemovesExpiredKeys(t *testing.T) {
 	r := serve(t)
 	conn := dial(t, "tcp", r.address)
 	const keys = 1000

@@ -13,10 +13,10 @@ import (
 	"limitsrv/replication"
 )
 
-// member is a state that several nodes have in common.
-type member struct{ *replication.Node }
+// clusterState is a state replicated on several nodes.
+type clusterState struct{ *replication.Node }
 
-func (n *node) openMember() (commands.Config, error) {
+func (n *node) openClusterState() (commands.Config, error) {
 	o := n.options
 	host, err := o.advertised()
 	if err != nil {
@@ -33,7 +33,7 @@ func (n *node) openMember() (commands.Config, error) {
 		ElectionTimeout: o.ElectionTimeout, SnapshotLogBytes: int64(o.SnapshotLogBytes), DeadAfter: o.DeadAfter,
 		Logger: n.log, TLS: o.linkFiles(), Secrets: secrets,
 		Fatal: func(err error) {
-			n.log.Error("this node can't go on", "error", err)
+			n.log.Error("the node failed: shutting down", "error", err)
 			n.fatal <- err
 		},
 	}
@@ -41,27 +41,27 @@ func (n *node) openMember() (commands.Config, error) {
 	if err != nil {
 		return commands.Config{}, err
 	}
-	m := &member{open}
+	m := &clusterState{open}
 	n.state, n.linkCerts, n.clusterSecrets = m, open.Certificates(), secrets
-	return commands.Config{Store: replica{m, o}, Cluster: replica{m, o}}, nil
+	return commands.Config{Store: clusterAdapter{m, o}, Cluster: clusterAdapter{m, o}}, nil
 }
 
-func (m *member) commit() func() { return m.Node.Commit }
+func (m *clusterState) commit() func() { return m.Node.Commit }
 
-func (m *member) fsync() string {
+func (m *clusterState) fsync() string {
 	if st := m.Status(); st.Ack == replication.AckDisk {
 		return "before a decision is answered, on a majority of nodes"
 	}
 	return "after a decision is answered by a majority of nodes"
 }
 
-func (*member) loads() bool { return false }
+func (*clusterState) loads() bool { return false }
 
-func (*member) load(context.Context) error { return nil }
+func (*clusterState) load(context.Context) error { return nil }
 
-func (m *member) stepDown(ctx context.Context) { m.StepDown(ctx) }
+func (m *clusterState) stepDown(ctx context.Context) { m.StepDown(ctx) }
 
-func (m *member) close(ctx context.Context, _ commands.Parting) error { return m.Node.Close(ctx) }
+func (m *clusterState) close(ctx context.Context, _ commands.Parting) error { return m.Node.Close(ctx) }
 
 var (
 	acks      = map[string]replication.Ack{"disk": replication.AckDisk, "memory": replication.AckMemory}
@@ -70,19 +70,19 @@ var (
 	}
 )
 
-// replica is a member as the commands know it: as a Store and as a Cluster.
-type replica struct {
-	*member
+// clusterAdapter makes a clusterState a commands.Store and a commands.Cluster.
+type clusterAdapter struct {
+	*clusterState
 	options *options
 }
 
-func (r replica) Save(done func(error)) error { return told(r.Node.Save(done)) }
+func (r clusterAdapter) Save(done func(error)) error { return redisError(r.Node.Save(done)) }
 
-func (r replica) Backup(name string, done func(path string, err error)) error {
-	return told(r.Node.Backup(name, done))
+func (r clusterAdapter) Backup(name string, done func(path string, err error)) error {
+	return redisError(r.Node.Backup(name, done))
 }
 
-func (r replica) Standing() commands.Standing {
+func (r clusterAdapter) Standing() commands.Standing {
 	st := r.Status()
 	s := commands.Standing{
 		Fsync: r.options.logFsync(),
@@ -95,17 +95,18 @@ func (r replica) Standing() commands.Standing {
 	return s
 }
 
-func (r replica) Enabled() bool { return r.options.ClusterMode != "off" }
+func (r clusterAdapter) Enabled() bool { return r.options.ClusterMode != "off" }
 
-func (r replica) Moved() string {
+func (r clusterAdapter) Moved() string {
 	if r.options.ClusterMode != "on" {
 		return ""
 	}
 	return r.Node.Moved()
 }
 
-// Nodes are the members; before there are any, this node by itself.
-func (r replica) Nodes(local string) (all []commands.Node) {
+// Nodes returns the members of the cluster, this node first. Before the cluster is
+// bootstrapped it returns this node only.
+func (r clusterAdapter) Nodes(local string) (all []commands.Node) {
 	st := r.Status()
 	for _, m := range st.Members {
 		n := commands.Node{
@@ -127,7 +128,7 @@ func (r replica) Nodes(local string) (all []commands.Node) {
 	return all
 }
 
-// hostPort splits an address; of what is none it makes no host and port 0.
+// hostPort splits address. It returns no host and port 0 if address is malformed.
 func hostPort(address string) (host string, port int) {
 	host, text, err := net.SplitHostPort(address)
 	if err != nil {
@@ -142,7 +143,7 @@ var roles = map[replication.Role]commands.Role{
 	replication.NonVoter: commands.RoleNonVoter, replication.NoMember: commands.RoleCandidate,
 }
 
-func (r replica) Replication() commands.Replication {
+func (r clusterAdapter) Replication() commands.Replication {
 	st, o := r.Status(), r.options
 	return commands.Replication{
 		Role: roles[st.Role], ClusterID: st.Cluster, HasQuorum: st.HasQuorum, Trouble: st.Trouble, Term: st.Term,
@@ -163,12 +164,13 @@ var changes = map[commands.ChangeKind]replication.ChangeKind{
 	commands.Forget: replication.Forget, commands.Leave: replication.Leave, commands.Transfer: replication.Transfer,
 }
 
-func (r replica) Change(c commands.Change, done func(error)) error {
+func (r clusterAdapter) Change(c commands.Change, done func(error)) error {
 	r.Node.Change(replication.Change{Kind: changes[c.Kind], Node: c.ID}, func(err error) { done(clusterError(err)) })
 	return nil
 }
 
-// clusterError tells the client why its change failed: only an administrator sees it.
+// clusterError makes err the text of an error reply. That is safe because only
+// administrators can change the cluster.
 func clusterError(err error) error {
 	var coded interface{ Code() string }
 	if err == nil || errors.As(err, &coded) {
@@ -177,7 +179,7 @@ func clusterError(err error) error {
 	return &commands.Error{Code: "ERR", Text: err.Error()}
 }
 
-// logFsync is when a node of a cluster syncs its log.
+// logFsync returns the sync policy of the log of a cluster's node.
 func (o *options) logFsync() string {
 	if o.Ack == "disk" {
 		return persist.Always.String()

@@ -13,7 +13,7 @@ import (
 type inMemory struct {
 	commands.Local
 	commands.Clock
-	test *commands.TestClock // the Clock, if it is one that stands still; else nil
+	test *commands.TestClock // the Clock, with --test-clock; else nil
 }
 
 func newInMemory(limits engine.Options, testClock bool) *inMemory {

@@ -7,7 +7,7 @@ import (
 	"testing"
 )
 
-// INFO counts connections and bytes as Redis does.
+// INFO counts connections and bytes like Redis.
 func TestInfoCountsTheNetwork(t *testing.T) {
 	r := serve(t, "--max-clients", "2")
 	w := wired(t, r.address)
@@ -22,18 +22,18 @@ func TestInfoCountsTheNetwork(t *testing.T) {
 	_, _ = io.WriteString(page, "POST / HTTP/1.1\r\nHost: "+r.address+"\r\n\r\nRL.TOKEN page 1 1\r\n")
 	answer, _ := io.ReadAll(page)
 	if !strings.HasPrefix(string(answer), "-ERR Protocol error: ") {
-		t.Errorf("a page is answered %q", answer)
+		t.Errorf("reply to an HTTP request = %q", answer)
 	}
-	until(t, "the page is gone", func() bool { return number("connected_clients") == 1 })
+	until(t, "the HTTP connection is closed", func() bool { return number("connected_clients") == 1 })
 	if got := w.do(t, "EXISTS page"); got != int64(0) {
-		t.Errorf("a page has made a key: %v", got)
+		t.Errorf("the HTTP request has created a key: %v", got)
 	}
 	_ = dial(t, "tcp", r.address)
-	until(t, "the second client is there", func() bool { return number("connected_clients") == 2 })
+	until(t, "the second client is connected", func() bool { return number("connected_clients") == 2 })
 	third := dial(t, "tcp", r.address)
 	_, _ = io.ReadAll(third)
 	if a, b := number("rejected_connections"), number("rejected_http_connections"); a != 1 || b != 1 {
-		t.Errorf("%d connections rejected for room and %d for HTTP, want 1 and 1", a, b)
+		t.Errorf("%d connections rejected by --max-clients and %d as HTTP, want 1 and 1", a, b)
 	}
 	in, out := number("total_net_input_bytes"), number("total_net_output_bytes")
 	again := number("total_net_input_bytes") - in

@@ -17,32 +17,33 @@ import (
 	"limitsrv/server/admin"
 )
 
-// A node is a server with all that it stands on.
+// A node is a server with its state, listeners, users and certificates.
 type node struct {
-	*configuration // as of the start
+	*configuration // as read at the start
 	log            *slog.Logger
 	level          *slog.LevelVar // of log
 	state          state
 	handler        *commands.Handler
 	server         *server.Server
-	admin          *admin.Server        // nil: there is none
-	users          *users.Table         // as the file said at the start; nil: there is none
-	certs          *certs.Source        // for clients; nil: none
-	linkCerts      *certs.Source        // for other nodes; nil: none
-	clusterSecrets *replication.Secrets // nil: none
+	admin          *admin.Server        // nil without --admin
+	users          *users.Table         // as loaded at the start; nil without --users
+	certs          *certs.Source        // for clients; nil without --tls-cert
+	linkCerts      *certs.Source        // for other nodes; nil without --raft-tls-cert
+	clusterSecrets *replication.Secrets // nil without a cluster secret
 	settings       settings
 	rewriting      sync.Mutex
-	// maxMemory and evict are the bound of keys, as of now; settings.mu guards them.
+	// maxMemory and evict are the current memory bound of keys. Guarded by settings.mu.
 	maxMemory size
 	evict     bool
 	drainTime atomic.Int64          // --drain, in nanoseconds
-	heapLimit int64                 // that of the environment, which holds where there is no bound
-	shutdown  chan commands.Parting // has one element once SHUTDOWN was asked for
-	stop      chan stopCause        // has one element once the node is to end in good order
-	fatal     chan error            // has one element once the state can not go on
+	heapLimit int64                 // GOMEMLIMIT, used while there is no memory bound
+	shutdown  chan commands.Parting // receives one value when SHUTDOWN is requested
+	stop      chan stopCause        // receives one value when a graceful stop begins
+	fatal     chan error            // receives one value when the state fails for good
 }
 
-// newNode makes a node that has read and opened nothing yet. level is that of log.
+// newNode returns a node that has not read or opened anything yet. level is the level
+// of log.
 func newNode(c *configuration, log *slog.Logger, level *slog.LevelVar) *node {
 	n := &node{
 		configuration: c, log: log, level: level, settings: settings{all: c.list()},
@@ -53,10 +54,12 @@ func newNode(c *configuration, log *slog.Logger, level *slog.LevelVar) *node {
 	return n
 }
 
-// open puts the node together and binds its addresses. With --data it may take as long
-// as the disk does, and in a cluster as long as the state takes to load.
+// open opens the state and binds the listeners.
+//
+// Cost: with --data as long as the disk takes, in a cluster as long as the state takes
+// to load.
 func (n *node) open() error {
-	if err := wantFiles(n.MaxClients + spareFiles); err != nil {
+	if err := raiseFileLimit(n.MaxClients + spareFiles); err != nil {
 		n.log.Warn("fewer connections than --max-clients will fit", "error", err)
 	}
 	debug.SetGCPercent(gcPercent)
@@ -68,7 +71,7 @@ func (n *node) open() error {
 	if err != nil {
 		return err
 	}
-	n.handler = commands.NewHandler(n.completed(config))
+	n.handler = commands.NewHandler(n.fillConfig(config))
 	if err := n.openListeners(); err != nil {
 		return errors.Join(err, n.state.close(context.Background(), commands.SaveNever))
 	}
@@ -76,7 +79,8 @@ func (n *node) open() error {
 	return nil
 }
 
-// readFiles reads the users and the certificates for clients, which can be read again.
+// readFiles loads the users and the clients' certificates, both of which can be
+// reloaded.
 func (n *node) readFiles() (err error) {
 	if n.users, err = n.loadUsers(); err != nil {
 		return err
@@ -85,8 +89,9 @@ func (n *node) readFiles() (err error) {
 	return err
 }
 
-// completed is the part of a Config that the state made, with the rest.
-func (n *node) completed(config commands.Config) commands.Config {
+// fillConfig adds to config, as made by openState, the fields that every kind of state
+// has.
+func (n *node) fillConfig(config commands.Config) commands.Config {
 	config.Exec, config.Engine, config.Clock = n.state, n.state.Engine, n.state
 	switch {
 	case config.Cluster != nil:
@@ -104,13 +109,14 @@ func (n *node) completed(config commands.Config) commands.Config {
 	return config
 }
 
-// network is for INFO, which only clients of the server ask for.
+// network returns the traffic counters for INFO. It requires a running server, which
+// every caller of INFO has.
 func (n *node) network() commands.Network {
 	s := n.server.Stats()
 	return commands.Network{Rejected: s.Rejected, RejectedHTTP: s.RejectedHTTP, InputBytes: s.InputBytes, OutputBytes: s.OutputBytes}
 }
 
-// openListeners binds the addresses.
+// openListeners binds the addresses for clients and the admin listener.
 func (n *node) openListeners() (err error) {
 	n.server, err = server.New(server.Config{
 		Listen:       n.Listen,
@@ -127,15 +133,16 @@ func (n *node) openListeners() (err error) {
 		Logger:       n.log,
 	})
 	if err != nil {
-		return n.nextPort(err)
+		return n.withNextPort(err)
 	}
 	return n.openAdmin()
 }
 
-// spareFiles are the files that are open besides connections.
+// spareFiles is the number of file descriptors reserved for uses other than
+// connections.
 const spareFiles = 64
 
-// askShutdown is for SHUTDOWN. It does not wait.
+// askShutdown requests a shutdown on behalf of the SHUTDOWN command. It does not block.
 func (n *node) askShutdown(p commands.Parting) {
 	select {
 	case n.shutdown <- p:
@@ -143,13 +150,13 @@ func (n *node) askShutdown(p commands.Parting) {
 	}
 }
 
-// gcPercent is how much the heap, which is keys, may grow between two collections.
-// The collector does not look into keys, so one costs little, and what is not yet
-// collected is memory that keys could have.
+// gcPercent is the heap growth between two collections, in percent. It is low because
+// the heap is mostly keys, which hold no pointers: a collection is cheap, and
+// uncollected garbage is memory that keys could use.
 const gcPercent = 50
 
-// limitHeap has the garbage collector work harder where the heap nears its bound:
-// that of keys, and for the rest of the server a quarter as much again and 64 MB.
+// limitHeap sets the soft memory limit of the garbage collector: the memory bound of
+// keys, plus a quarter of it and 64 MB for the rest of the server.
 func (n *node) limitHeap() {
 	limit := n.heapLimit
 	if bound := int64(n.maxMemory); bound > 0 && bound < math.MaxInt64/2 {

@@ -11,20 +11,20 @@ import (
 	"github.com/coreos/go-systemd/v22/daemon"
 )
 
-// notify tells the service manager, if there is one that wants to know.
+// notify sends states to the service manager, if one listens.
 func (n *node) notify(states ...string) {
 	if _, err := daemon.SdNotify(false, strings.Join(states, "\n")); err != nil {
-		n.log.Warn("the service manager could not be told", "error", err)
+		n.log.Warn("notifying the service manager failed", "error", err)
 	}
 }
 
-// notifyReady says that clients are served.
+// notifyReady reports to the service manager that clients are served.
 func (n *node) notifyReady() {
 	where := slices.DeleteFunc([]string{addressText(n.server.Addr()), addressText(n.server.TLSAddr())}, func(a string) bool { return a == "" })
 	n.notify(daemon.SdNotifyReady, "STATUS=serving at "+strings.Join(where, ", "))
 }
 
-// reloadOn reloads at each signal, until ctx ends.
+// reloadOn reloads on each signal, until ctx ends.
 func (n *node) reloadOn(ctx context.Context, hangups <-chan os.Signal) {
 	for {
 		select {
@@ -32,7 +32,7 @@ func (n *node) reloadOn(ctx context.Context, hangups <-chan os.Signal) {
 			return
 		case <-hangups:
 		}
-		n.notify(daemon.SdNotifyReloading, daemon.SdNotifyMonotonicUsec()+"STATUS=reading options again")
+		n.notify(daemon.SdNotifyReloading, daemon.SdNotifyMonotonicUsec()+"STATUS=reloading the configuration")
 		n.reload()
 		if ctx.Err() == nil {
 			n.notifyReady()
@@ -40,10 +40,10 @@ func (n *node) reloadOn(ctx context.Context, hangups <-chan os.Signal) {
 	}
 }
 
-// answers says why the server does not take and answer connections, if so. A server
-// that says that it takes no more answers. Where none comes without a certificate
-// nothing is asked.
-func (n *node) answers(timeout time.Duration) error {
+// answers returns an error if the server does not accept and answer connections. A
+// server that rejects connections beyond --max-clients does answer. If every listener
+// requires a client certificate, nothing is checked and it returns nil.
+func (n *node) checkSelf(timeout time.Duration) error {
 	network, address := n.pingAddress()
 	switch network {
 	case "":
@@ -53,17 +53,17 @@ func (n *node) answers(timeout time.Duration) error {
 	case overTLS:
 		address = n.server.TLSAddr().String()
 	}
-	own := func() (tls.Certificate, error) { return n.certs.Config().Certificates[0], nil } // the files may say worse by now
+	own := func() (tls.Certificate, error) { return n.certs.Config().Certificates[0], nil } // as loaded: the files may have changed since
 	_, err := ping(network, address, own, "", timeout)
 	return err
 }
 
-// feedWatchdog tells the service manager, if it wants to know, that the server
-// answers, for as long as it does and until ctx ends.
-func (n *node) feedWatchdog(ctx context.Context, answers func(time.Duration) error) {
+// feedWatchdog sends keep-alives to the service manager, if it has a watchdog, while
+// the server answers and until ctx ends.
+func (n *node) feedWatchdog(ctx context.Context, check func(time.Duration) error) {
 	limit, err := daemon.SdWatchdogEnabled(false)
 	if err != nil {
-		n.log.Warn("no watchdog", "error", err)
+		n.log.Warn("watchdog disabled", "error", err)
 	}
 	if limit == 0 {
 		return
@@ -71,12 +71,12 @@ func (n *node) feedWatchdog(ctx context.Context, answers func(time.Duration) err
 	ticker := time.NewTicker(limit / 2)
 	defer ticker.Stop()
 	for {
-		err := answers(limit / 2)
+		err := check(limit / 2)
 		switch {
 		case ctx.Err() != nil:
 			return
 		case err != nil:
-			n.log.Error("the server does not answer itself", "error", err)
+			n.log.Error("watchdog: the server does not answer", "error", err)
 		default:
 			n.notify(daemon.SdNotifyWatchdog)
 		}

@@ -16,10 +16,10 @@ import (
 	"limitsrv/testwait"
 )
 
-// A manager is the service manager's end of what it is told.
+// A manager is a service manager: the socket to which a server sends its states.
 type manager struct{ *net.UnixConn }
 
-// newManager listens, and gives the setting by which a server finds it.
+// newManager listens, and returns the environment setting for the server.
 func newManager(t *testing.T) (m manager, setting string) {
 	t.Helper()
 	name := filepath.Join(t.TempDir(), "notify")
@@ -38,27 +38,27 @@ func (m manager) read(t *testing.T) string {
 	m.SetReadDeadline(testwait.Soon(wait))
 	n, err := m.Read(message)
 	if err != nil {
-		t.Fatalf("the manager is told nothing: %v", err)
+		t.Fatalf("no message to the manager: %v", err)
 	}
 	return string(message[:n])
 }
 
-// wants reads a message and wants it to be of a pattern.
+// wants reads a message and compares it with a pattern.
 func (m manager) wants(t *testing.T, pattern string) {
 	t.Helper()
 	if got := m.read(t); !regexp.MustCompile("^(?:" + pattern + ")$").MatchString(got) {
-		t.Fatalf("the manager is told %q, want %q", got, pattern)
+		t.Fatalf("message %q, want %q", got, pattern)
 	}
 }
 
-// fed reads until the watchdog is fed.
-func (m manager) fed(t *testing.T) {
+// awaitWatchdog reads until a keep-alive of the watchdog.
+func (m manager) awaitWatchdog(t *testing.T) {
 	t.Helper()
 	for m.read(t) != "WATCHDOG=1" {
 	}
 }
 
-func TestServiceManagerIsTold(t *testing.T) {
+func TestServiceManagerNotifications(t *testing.T) {
 	m, setting := newManager(t)
 	file := filepath.Join(t.TempDir(), "limitsrv.yaml")
 	rewriteConfig(t, file, "")
@@ -83,12 +83,12 @@ func TestServiceManagerIsTold(t *testing.T) {
 	}
 }
 
-// A server that listens for TLS alone asks itself there, also while the files of its
-// certificate can't be used.
+// A server with a TLS listener only checks itself there, even while its certificate files
+// are invalid.
 func TestWatchdogOverTLS(t *testing.T) {
 	m, setting := newManager(t)
-	files := certified(t, newAuthority(t))
-	r := &running{Cmd: limitsrv([]string{setting, "WATCHDOG_USEC=1000000"}, append(files.secured(freeAddress(t)), "--listen", "")...)}
+	files := newTLSFiles(t, newAuthority(t))
+	r := &running{Cmd: limitsrv([]string{setting, "WATCHDOG_USEC=1000000"}, append(files.tlsArgs(freeAddress(t)), "--listen", "")...)}
 	r.Stderr = r
 	if err := r.Start(); err != nil {
 		t.Fatal(err)
@@ -96,17 +96,17 @@ func TestWatchdogOverTLS(t *testing.T) {
 	defer r.Wait()
 	defer r.Process.Kill()
 	m.wants(t, "STATUS=loading")
-	m.fed(t)
+	m.awaitWatchdog(t)
 	files.write(t, "cert", []byte("nothing"))
-	until(t, "the watchdog has had it read again", func() bool { return strings.Contains(r.logged(), "can't be used") })
-	m.fed(t)
-	m.fed(t)
-	if strings.Contains(r.logged(), "does not answer itself") {
+	until(t, "the invalid file is reported", func() bool { return strings.Contains(r.logged(), "can't be used") })
+	m.awaitWatchdog(t)
+	m.awaitWatchdog(t)
+	if strings.Contains(r.logged(), "the server does not answer") {
 		t.Error(r.logged())
 	}
 }
 
-// The watchdog is fed while the server answers, and also while it takes no more clients.
+// The watchdog gets keep-alives while the server answers, even at --max-clients.
 func TestWatchdogIsFed(t *testing.T) {
 	m, setting := newManager(t)
 	address := freeAddress(t)
@@ -117,11 +117,11 @@ func TestWatchdogIsFed(t *testing.T) {
 	}
 	defer r.Wait()
 	defer r.Process.Kill()
-	m.fed(t)
-	m.fed(t)
-	until(t, "a client takes the one place", func() bool {
+	m.awaitWatchdog(t)
+	m.awaitWatchdog(t)
+	until(t, "a client takes the only connection", func() bool {
 		conn, reply := dial(t, "tcp", address), make([]byte, 1)
-		io.WriteString(conn, "PING\r\n") // that of the watchdog may be there still
+		io.WriteString(conn, "PING\r\n") // the watchdog's connection may still be open
 		conn.Read(reply)
 		return string(reply) == "+"
 	})
@@ -129,7 +129,7 @@ func TestWatchdogIsFed(t *testing.T) {
 	m.wants(t, "WATCHDOG=1")
 }
 
-// The watchdog is not fed while the server does not answer.
+// The watchdog gets no keep-alives while the server does not answer.
 func TestWatchdogIsNotFed(t *testing.T) {
 	m, setting := newManager(t)
 	name, value, _ := strings.Cut(setting, "=")

@@ -14,64 +14,64 @@ import (
 	"limitsrv/server"
 )
 
-// options are the command line. Each is also an environment variable: LIMITSRV_
-// and its name in capitals, with _ for -; and but for --config a line of the file.
-// A secret is never told.
+// options are the flags of the command line. Each flag is also an environment variable,
+// LIMITSRV_ and its name in capitals with _ for -, and, except for --config, a key of
+// the configuration file. Secrets are never printed.
 type options struct {
 	configOptions `embed:""`
 
-	Listen     string `group:"Where it listens" default:"127.0.0.1:6379" help:"TCP address. Empty: none."`
-	Unixsocket string `group:"Where it listens" placeholder:"PATH" help:"Unix socket, besides or instead of TCP."`
+	Listen     string `group:"Where it listens" default:"127.0.0.1:6379" help:"TCP address. Empty: no TCP listener."`
+	Unixsocket string `group:"Where it listens" placeholder:"PATH" help:"Unix socket, in addition to or instead of TCP."`
 	tlsOptions `embed:""`
 
 	securityOptions `embed:""`
 
-	Data             string         `group:"State" placeholder:"DIR" help:"Directory that the state is kept in, so that it outlives a restart. Without it all is in memory."`
-	Fsync            persist.Policy `group:"State" default:"everysec" help:"When what was decided is synced to disk: always (before it is answered), everysec (a power cut costs at most the last second) or no (when the system does). A crash of limitsrv itself costs nothing in any of them."`
-	SnapshotLogBytes size           `group:"State" default:"${snapshotLogBytes}" help:"Take a snapshot when the log has grown so far, or to half the size of the last snapshot if that is more."`
+	Data             string         `group:"State" placeholder:"DIR" help:"Directory of the persistent state. Without it the state is in memory only."`
+	Fsync            persist.Policy `group:"State" default:"everysec" help:"When decisions are synced to disk: always (before the reply), everysec (a power cut loses at most the last second) or no (when the operating system does). A crash of limitsrv itself loses nothing in any of them."`
+	SnapshotLogBytes size           `group:"State" default:"${snapshotLogBytes}" help:"Take a snapshot when the log has grown to this size, or to half the size of the last snapshot if that is more."`
 
-	LockWait time.Duration `group:"State" default:"30s" help:"How long a start waits while another process has --data: one that was killed may take seconds to end. 0: not at all."`
+	LockWait time.Duration `group:"State" default:"30s" help:"How long a start waits while another process holds --data: a killed process may take seconds to end. 0: do not wait."`
 
-	MaxMemory size   `group:"State" default:"0" help:"Memory for keys, such as 256mb. 0: no bound."`
-	OnFull    string `group:"State" default:"refuse" enum:"refuse,evict" help:"What happens when that is full and no key is as good as new: refuse new keys with OOM, or evict the key that would have been so soonest: refuse, evict."`
-	TestClock bool   `group:"State" help:"The clock stands still but for DEBUG ADVANCE-TIME. For tests."`
+	MaxMemory size   `group:"State" default:"0" help:"Memory for keys, for example 256mb. 0: no bound."`
+	OnFull    string `group:"State" default:"refuse" enum:"refuse,evict" help:"Policy when --max-memory is reached and no key is fully reset: refuse (reject new keys with OOM) or evict (drop the key that is fully reset soonest)."`
+	TestClock bool   `group:"State" help:"Use a clock that only DEBUG ADVANCE-TIME moves. For tests."`
 
-	Raft            string        `group:"Cluster" placeholder:"HOST:PORT" help:"Be one of several nodes that decide as one, and have the others reach this one there. Needs --data, and --peers or --join when it is new."`
-	RaftBind        string        `group:"Cluster" placeholder:"HOST:PORT" help:"Where it listens for them, if other than --raft."`
-	Peers           []string      `group:"Cluster" placeholder:"A,B,C" help:"--raft of all founding nodes, this one among them, the same on each. They found the cluster when all are up."`
-	Join            []string      `group:"Cluster" placeholder:"A,B" help:"--raft of nodes of a cluster that this one is to become a member of."`
-	Advertise       string        `group:"Cluster" placeholder:"HOST:PORT" help:"Where clients reach this node, as others tell them. Empty: --listen, with the host of --raft if that listens everywhere."`
-	Ack             string        `group:"Cluster" default:"disk" enum:"disk,memory" help:"A decision is answered when a majority of nodes has it on disk (disk), or in the hands of the operating system, which syncs as --fsync says (memory)."`
-	NoQuorum        string        `group:"Cluster" default:"error" enum:"error,allow,deny,local" help:"What is answered when no majority can be reached: error (CLUSTERDOWN), allow, deny, or local (decide by what this node knows)."`
-	ElectionTimeout time.Duration `group:"Cluster" default:"1s" help:"How long a leader may be stopped, or get no processor, and go on to lead: another one is elected when it has been silent for 1.4 of it, or at once when its process has ended. Clients wait for a leader for two and a half of it at most. Ten times what a message between the nodes takes or more."`
-	DeadAfter       time.Duration `group:"Cluster" default:"24h" help:"After how long a silent node is removed, if three that vote are well without it. 0: never."`
-	RaftTLSCert     string        `group:"Cluster" name:"raft-tls-cert" placeholder:"FILE" help:"Certificate of this node for the others, as PEM. With it, nodes take only others that have one."`
-	RaftTLSKey      string        `group:"Cluster" name:"raft-tls-key" placeholder:"FILE" help:"Its key."`
-	RaftTLSCA       string        `group:"Cluster" name:"raft-tls-ca" placeholder:"FILE" help:"What signs the certificates of all nodes. The three are read again when they change."`
-	ClusterMode     string        `group:"Cluster" default:"off" enum:"off,emulated,on" help:"What clients of Redis clusters are told. emulated: there is one node that has all slots. on, with --raft: the leader has them, and the others answer MOVED. off: there is no such cluster."`
+	Raft            string        `group:"Cluster" placeholder:"HOST:PORT" help:"Address of this node for the other nodes of its cluster. Needs --data, and on a new node --peers or --join."`
+	RaftBind        string        `group:"Cluster" placeholder:"HOST:PORT" help:"Address to listen on for other nodes, if different from --raft."`
+	Peers           []string      `group:"Cluster" placeholder:"A,B,C" help:"--raft of all initial nodes of a new cluster, including this one, the same list on each. They bootstrap the cluster when all of them are up."`
+	Join            []string      `group:"Cluster" placeholder:"A,B" help:"--raft of members of the cluster that this node is to join."`
+	Advertise       string        `group:"Cluster" placeholder:"HOST:PORT" help:"Address of this node for clients, as other nodes report it. Empty: --listen, with the host of --raft if --listen is a wildcard address."`
+	Ack             string        `group:"Cluster" default:"disk" enum:"disk,memory" help:"A decision is answered when a majority of nodes has synced it to disk (disk), or has written it to the operating system, which syncs according to --fsync (memory)."`
+	NoQuorum        string        `group:"Cluster" default:"error" enum:"error,allow,deny,local" help:"Reply when no majority can be reached: error (CLUSTERDOWN), allow, deny, or local (decide on this node's state)."`
+	ElectionTimeout time.Duration `group:"Cluster" default:"1s" help:"How long a leader may stall and keep its leadership. Another leader is elected after 1.4 times this without a message from it, or at once if its process has ended. Clients wait for a leader for at most 2.5 times this. At least ten times the latency of a message between nodes."`
+	DeadAfter       time.Duration `group:"Cluster" default:"24h" help:"Time after which an unreachable node is removed, if three healthy voters remain. 0: never."`
+	RaftTLSCert     string        `group:"Cluster" name:"raft-tls-cert" placeholder:"FILE" help:"Certificate of this node for other nodes, as PEM. With it, other nodes must have a certificate too."`
+	RaftTLSKey      string        `group:"Cluster" name:"raft-tls-key" placeholder:"FILE" help:"Private key of --raft-tls-cert."`
+	RaftTLSCA       string        `group:"Cluster" name:"raft-tls-ca" placeholder:"FILE" help:"CA of the certificates of all nodes. All three files are reloaded when they change."`
+	ClusterMode     string        `group:"Cluster" default:"off" enum:"off,emulated,on" help:"Redis Cluster protocol. emulated: one node with all slots. on, with --raft: the leader has all slots, and the other nodes reply MOVED. off: no cluster."`
 
 	linkOptions `embed:""`
 
-	MaxClients     int           `group:"Limits" default:"10000" help:"Connections at once."`
-	IdleTimeout    time.Duration `group:"Limits" default:"0" help:"After which a connection that sends nothing is closed. 0: never."`
-	WriteTimeout   time.Duration `group:"Limits" default:"10s" help:"After which a connection that takes no replies is closed."`
-	Drain          time.Duration `group:"Limits" default:"10s" help:"How long a stop may take in all. Clients are answered until a fifth of it (2s at most) is left, and then the files have at least 2s. Whatever hangs then is left behind."`
-	IOThreads      int           `group:"Limits" name:"io-threads" default:"0" help:"Event loops that serve the connections. 0: half as many as there are CPUs. -1: a goroutine for each connection."`
-	MaxArgs        int           `group:"Limits" default:"${maxArgs}" help:"Arguments of one command."`
-	MaxArgBytes    size          `group:"Limits" default:"${maxArgBytes}" help:"Bytes of one argument."`
-	MaxQueryBytes  size          `group:"Limits" default:"${maxQueryBytes}" help:"Bytes of one command on the wire."`
-	MaxOutputBytes size          `group:"Limits" default:"${maxOutputBytes}" help:"Bytes of replies that wait for a client to take them."`
+	MaxClients     int           `group:"Limits" default:"10000" help:"Maximum number of connections."`
+	IdleTimeout    time.Duration `group:"Limits" default:"0" help:"Time after which a connection that sends nothing is closed. 0: never."`
+	WriteTimeout   time.Duration `group:"Limits" default:"10s" help:"Time after which a connection that does not read its replies is closed."`
+	Drain          time.Duration `group:"Limits" default:"10s" help:"Time limit of a shutdown. Clients are answered until a fifth of it (at most 2s) is left; closing the files then has at least 2s, after which the process ends."`
+	IOThreads      int           `group:"Limits" name:"io-threads" default:"0" help:"Event loops that serve the connections. 0: half the number of CPUs. -1: a goroutine for each connection."`
+	MaxArgs        int           `group:"Limits" default:"${maxArgs}" help:"Maximum number of arguments of a command."`
+	MaxArgBytes    size          `group:"Limits" default:"${maxArgBytes}" help:"Maximum bytes of an argument."`
+	MaxQueryBytes  size          `group:"Limits" default:"${maxQueryBytes}" help:"Maximum bytes of a command on the wire."`
+	MaxOutputBytes size          `group:"Limits" default:"${maxOutputBytes}" help:"Maximum bytes of replies that a client has not read yet."`
 
 	adminOptions `embed:""`
 
-	LogLevel  slog.Level `group:"Log" default:"info" help:"Least level that is logged: debug, info, warn or error."`
-	LogFormat string     `group:"Log" default:"text" enum:"text,json" help:"text or json. The log goes to standard error."`
+	LogLevel  slog.Level `group:"Log" default:"info" help:"Minimum level of log messages: debug, info, warn or error."`
+	LogFormat string     `group:"Log" default:"text" enum:"text,json" help:"Format of the log, which is written to standard error: text or json."`
 
-	HelpCommands bool `env:"-" help:"Show the commands that clients may send."`
+	HelpCommands bool `env:"-" help:"Show the commands for clients."`
 	Version      bool `env:"-" short:"v" help:"Show the version."`
 }
 
-// defaults are those that other packages have.
+// defaults are the default values that other packages define.
 func defaults() kong.Vars {
 	limits := server.DefaultLimits
 	return kong.Vars{
@@ -84,15 +84,15 @@ func defaults() kong.Vars {
 	}
 }
 
-// check holds the options against each other and their ranges, and is all that is
-// wrong, with nil among it.
+// check returns all violations of ranges and of dependencies between options. Elements
+// may be nil.
 func (o *options) check() []error {
 	all := o.checkCluster()
 	if o.Listen == "" && o.Unixsocket == "" && o.TLSListen == "" {
-		all = append(all, errors.New("--listen is empty and there is no --unixsocket or --tls-listen: nobody could connect"))
+		all = append(all, errors.New("--listen is empty and there is no --unixsocket or --tls-listen: no client could connect"))
 	}
 	if o.TestClock && o.Data != "" {
-		all = append(all, errors.New("--test-clock and --data exclude each other: what is kept must not come from a clock that stands still"))
+		all = append(all, errors.New("--test-clock and --data exclude each other: stored state must not have timestamps of a test clock"))
 	}
 	all = append(all, o.checkTLS()...)
 	all = append(all, o.checkRanges()...)
@@ -100,7 +100,7 @@ func (o *options) check() []error {
 	return append(all, o.requireProtection()...)
 }
 
-// checkRanges holds numbers and times against their bounds.
+// checkRanges checks numbers and durations against their bounds.
 func (o *options) checkRanges() (all []error) {
 	for _, r := range []struct {
 		name         string
@@ -137,8 +137,8 @@ func (o *options) checkRanges() (all []error) {
 	return all
 }
 
-// requireProtection wants clients and nodes that can connect from elsewhere to prove
-// themselves.
+// requireProtection returns errors for listeners that other machines can reach without
+// authentication.
 func (o *options) requireProtection() []error {
 	clients := o.isProtected() || o.Unprotected
 	nodes := o.hasSecret() || o.RaftTLSCert != "" || o.Unprotected
@@ -150,21 +150,22 @@ func (o *options) requireProtection() []error {
 	}
 }
 
-// remedy says how a listener is protected that --unprotected may leave open.
+// remedy describes how to protect a listener, or to confirm with --unprotected that it
+// is open.
 func remedy(how string) string {
-	return "give " + how + ", or listen on 127.0.0.1, or say --unprotected if that is meant"
+	return "give " + how + ", or listen on 127.0.0.1, or confirm with --unprotected"
 }
 
-// minSnapshotLogBytes keeps snapshots from following on each other all the time.
+// minSnapshotLogBytes prevents back-to-back snapshots.
 const minSnapshotLogBytes = 1 << 20
 
-// More than any machine wants.
+// Bounds beyond the needs of any machine.
 const (
 	maxClients   = 1_000_000
 	maxIOThreads = 256
 )
 
-// limits are the sizes that a client is held to.
+// limits returns the limits of a client's requests and replies.
 func (o *options) limits() server.Limits {
 	return server.Limits{
 		Args:        o.MaxArgs,

@@ -8,15 +8,15 @@ import (
 	"limitsrv/server"
 )
 
-// adminOptions are those of the admin listener.
+// adminOptions are the options of the admin listener.
 type adminOptions struct {
-	Admin           string `group:"Admin" placeholder:"HOST:PORT" help:"Where it serves metrics, probes and a page that shows what is happening, over HTTP. Beyond loopback clients must have to log in, or to show a certificate there."`
-	AdminTLS        bool   `group:"Admin" name:"admin-tls" help:"Serve it over TLS, with --tls-cert and --tls-key, and for clients that --tls-client-ca knows."`
-	AdminPprof      bool   `group:"Admin" help:"Serve profiles there as well, to users with the group admin."`
-	AdminKeyMetrics bool   `group:"Admin" help:"Have metrics name the ten keys refused and asked most. Off since keys may be personal data, which metrics are kept of for long, and each makes a time series."`
+	Admin           string `group:"Admin" placeholder:"HOST:PORT" help:"Address of the admin listener: metrics, probes and a status page over HTTP. Beyond loopback it requires logins for clients, or client certificates."`
+	AdminTLS        bool   `group:"Admin" name:"admin-tls" help:"Serve --admin over TLS, with --tls-cert and --tls-key, for clients with a certificate of --tls-client-ca if that is set."`
+	AdminPprof      bool   `group:"Admin" help:"Serve profiles at --admin, for users with the group admin."`
+	AdminKeyMetrics bool   `group:"Admin" help:"Add metrics of the ten keys denied and requested most, by name. Off because keys may be personal data, metrics are stored for long, and each key is a time series."`
 }
 
-// checkAdmin holds the options of the admin listener against each other.
+// checkAdmin checks the options of the admin listener.
 func (o *options) checkAdmin() (all []error) {
 	if o.Admin == "" {
 		if o.AdminTLS || o.AdminPprof || o.AdminKeyMetrics {

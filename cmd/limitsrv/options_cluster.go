@@ -12,29 +12,30 @@ import (
 	"limitsrv/server"
 )
 
-// linkOptions say how nodes know each other, besides by certificates.
+// linkOptions are the options that authenticate nodes to each other, other than
+// certificates.
 type linkOptions struct {
-	ClusterSecret     string `group:"Cluster" secret:"" help:"A secret that the nodes of a cluster prove to each other, and encrypt their links with: 16 bytes or more, such as openssl rand -hex 32 makes; better set in the environment. Beyond loopback nodes need it, --cluster-secret-file or --raft-tls-*."`
-	ClusterSecretFile string `group:"Cluster" placeholder:"FILE" help:"A file of such secrets, one in each line: the first is given, all are taken. The line none stands for no secret, and beyond loopback needs --unprotected. Read again when it changes."`
+	ClusterSecret     string `group:"Cluster" secret:"" help:"Shared secret that authenticates the nodes of a cluster to each other and encrypts their links: at least 16 bytes, for example of openssl rand -hex 32. Prefer the environment. Beyond loopback nodes need it, --cluster-secret-file or --raft-tls-*."`
+	ClusterSecretFile string `group:"Cluster" placeholder:"FILE" help:"File of cluster secrets, one per line: the first is sent, all are accepted. The line none stands for no secret, and beyond loopback needs --unprotected. Reloaded when it changes."`
 }
 
-// checkCluster holds the options of a cluster against each other.
+// checkCluster checks the options of a cluster.
 func (o *options) checkCluster() (all []error) {
 	if o.Raft == "" {
-		return o.checkAlone()
+		return o.checkSingle()
 	}
 	tls := len(o.raftTLSFiles())
 	for _, c := range []struct {
 		wrong bool
 		text  string
 	}{
-		{o.Data == "", "--raft needs --data DIR: what this node has acknowledged must outlive it"},
-		{o.ClusterMode == "emulated", "--cluster-mode emulated is for a server by itself; with --raft it is on or off"},
-		{len(o.Peers) > 0 && len(o.Join) > 0, "--peers founds a cluster and --join enters one: give one of them"},
+		{o.Data == "", "--raft needs --data DIR: decisions that this node acknowledged must survive a restart"},
+		{o.ClusterMode == "emulated", "--cluster-mode emulated is for a single server; with --raft it is on or off"},
+		{len(o.Peers) > 0 && len(o.Join) > 0, "--peers bootstraps a new cluster and --join joins an existing one: give one of them"},
 		{tls != 0 && tls != 3, "--raft-tls-cert, --raft-tls-key and --raft-tls-ca go together"},
-		{o.ClusterSecret != "" && o.ClusterSecretFile != "", "--cluster-secret is in --cluster-secret-file, or there is no such file: give one of them"},
+		{o.ClusterSecret != "" && o.ClusterSecretFile != "", "--cluster-secret and --cluster-secret-file exclude each other"},
 		{o.Data != "" && len(o.Peers) == 0 && len(o.Join) == 0 && isNewMember(o.Data),
-			"--raft needs --peers, with the --raft of all founding nodes, or --join, with those of nodes of a cluster: --data " + o.Data + " is of no cluster yet"},
+			"--raft needs --peers, the --raft of all initial nodes, or --join, the --raft of members of a cluster: --data " + o.Data + " belongs to no cluster yet"},
 	} {
 		if c.wrong {
 			all = append(all, errors.New(c.text))
@@ -49,24 +50,24 @@ func (o *options) checkCluster() (all []error) {
 	return append(all, err)
 }
 
-// checkAlone is checkCluster for a server by itself.
-func (o *options) checkAlone() (all []error) {
+// checkSingle checks that a single server has no options of a cluster.
+func (o *options) checkSingle() (all []error) {
 	if len(o.Peers) > 0 || len(o.Join) > 0 || o.RaftBind != "" || o.Advertise != "" || len(o.raftTLSFiles()) > 0 || o.hasSecret() {
 		all = append(all, errors.New("--peers, --join, --raft-bind, --advertise, --cluster-secret, --cluster-secret-file and --raft-tls-* are for a node of a cluster: give it --raft HOST:PORT"))
 	}
 	if o.ClusterMode == "on" {
-		all = append(all, errors.New("--cluster-mode on is for a node of a cluster (--raft); a server by itself has --cluster-mode emulated"))
+		all = append(all, errors.New("--cluster-mode on is for a node of a cluster (--raft); a single server has --cluster-mode emulated"))
 	}
 	return all
 }
 
-// raftTLSFiles are those of --raft-tls-* that are given.
+// raftTLSFiles returns the files of --raft-tls-* that are set.
 func (o *options) raftTLSFiles() []string {
 	return slices.DeleteFunc([]string{o.RaftTLSCert, o.RaftTLSKey, o.RaftTLSCA}, func(name string) bool { return name == "" })
 }
 
-// isNewMember says whether a node on a data directory would be of no cluster. Where the
-// directory can't be read the start says so.
+// isNewMember reports whether the data directory belongs to no cluster yet. It returns
+// false if the directory can't be read; the start then fails with the error.
 func isNewMember(dir string) bool {
 	member, err := replication.InCluster(dir)
 	return err == nil && !member
@@ -75,10 +76,10 @@ func isNewMember(dir string) bool {
 // raftProtection names the options that protect nodes beyond loopback.
 const raftProtection = "--cluster-secret-file, --cluster-secret or --raft-tls-cert, -key and -ca"
 
-// hasSecret says whether nodes know each other by a secret.
+// hasSecret reports whether nodes authenticate each other by a secret.
 func (o *options) hasSecret() bool { return o.ClusterSecret != "" || o.ClusterSecretFile != "" }
 
-// openSecrets reads the secrets of the cluster; nil: there are none.
+// openSecrets reads the secrets of the cluster. It returns nil if none are configured.
 func (o *options) openSecrets(log *slog.Logger) (*replication.Secrets, error) {
 	switch {
 	case o.ClusterSecretFile != "":
@@ -89,12 +90,13 @@ func (o *options) openSecrets(log *slog.Logger) (*replication.Secrets, error) {
 	return nil, nil
 }
 
-// raftOnLoopback says whether only processes of this machine reach the port for nodes.
+// raftOnLoopback reports whether only processes of this machine can reach the port for
+// nodes.
 func (o *options) raftOnLoopback() bool {
 	return server.RequireProtection("--raft", o.Raft, false, "") == nil && server.RequireProtection("--raft-bind", o.RaftBind, false, "") == nil
 }
 
-// linkFiles are the certificates of nodes; nil: there are none.
+// linkFiles returns the certificate files of nodes, or nil if none are configured.
 func (o *options) linkFiles() *certs.Files {
 	if o.RaftTLSCert == "" {
 		return nil
@@ -102,7 +104,7 @@ func (o *options) linkFiles() *certs.Files {
 	return &certs.Files{Cert: o.RaftTLSCert, Key: o.RaftTLSKey, CA: o.RaftTLSCA}
 }
 
-// advertised is where clients reach this node.
+// advertised returns the address of this node for clients.
 func (o *options) advertised() (string, error) {
 	if o.Advertise != "" {
 		host, _, err := net.SplitHostPort(o.Advertise)
@@ -112,7 +114,7 @@ func (o *options) advertised() (string, error) {
 		return o.Advertise, nil
 	}
 	if o.Listen == "" {
-		return "", errors.New("--raft needs --listen, or --advertise HOST:PORT, for clients that other nodes send here")
+		return "", errors.New("--raft needs --listen, or --advertise HOST:PORT, for clients that other nodes redirect here")
 	}
 	host, port, err := net.SplitHostPort(o.Listen)
 	if err != nil {

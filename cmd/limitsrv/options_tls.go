@@ -8,15 +8,15 @@ import (
 	"limitsrv/certs"
 )
 
-// tlsOptions are for clients over TLS.
+// tlsOptions are the options of TLS for clients.
 type tlsOptions struct {
-	TLSListen   string `group:"Where it listens" name:"tls-listen" placeholder:"HOST:PORT" help:"TCP address for TLS, besides or instead of --listen."`
-	TLSCert     string `group:"Where it listens" name:"tls-cert" placeholder:"FILE" help:"Certificate for it, as PEM, with what it is signed by if clients don't know that."`
-	TLSKey      string `group:"Where it listens" name:"tls-key" placeholder:"FILE" help:"Its key."`
-	TLSClientCA string `group:"Where it listens" name:"tls-client-ca" placeholder:"FILE" help:"What signs the certificates of clients, which then must have one. The files are read again when they change."`
+	TLSListen   string `group:"Where it listens" name:"tls-listen" placeholder:"HOST:PORT" help:"TCP address for TLS, in addition to or instead of --listen."`
+	TLSCert     string `group:"Where it listens" name:"tls-cert" placeholder:"FILE" help:"Certificate of --tls-listen, as PEM, followed by intermediate certificates if clients need them."`
+	TLSKey      string `group:"Where it listens" name:"tls-key" placeholder:"FILE" help:"Private key of --tls-cert."`
+	TLSClientCA string `group:"Where it listens" name:"tls-client-ca" placeholder:"FILE" help:"CA of client certificates; with it clients must have one. All three files are reloaded when they change."`
 }
 
-// checkTLS holds the options against each other.
+// checkTLS checks the dependencies between the options.
 func (o *tlsOptions) checkTLS() (all []error) {
 	if (o.TLSCert == "") != (o.TLSKey == "") {
 		all = append(all, errors.New("--tls-cert and --tls-key go together"))
@@ -30,7 +30,7 @@ func (o *tlsOptions) checkTLS() (all []error) {
 	return all
 }
 
-// openTLS reads the certificates; nil: there are none.
+// openTLS reads the certificates for clients. It returns nil if none are configured.
 func (o *tlsOptions) openTLS(log *slog.Logger) (*certs.Source, error) {
 	if o.TLSCert == "" {
 		return nil, nil
@@ -38,7 +38,7 @@ func (o *tlsOptions) openTLS(log *slog.Logger) (*certs.Source, error) {
 	return certs.Open("clients", certs.Files{Cert: o.TLSCert, Key: o.TLSKey, CA: o.TLSClientCA}, log)
 }
 
-// sources are the certificates that there are, by what they are for.
+// sources returns the loaded certificates by their use.
 func (n *node) sources() map[string]*certs.Source {
 	all := map[string]*certs.Source{"clients": n.certs, "links": n.linkCerts}
 	maps.DeleteFunc(all, func(_ string, s *certs.Source) bool { return s == nil })

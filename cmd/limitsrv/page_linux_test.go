@@ -6,10 +6,10 @@ import (
 	"limitsrv/browser"
 )
 
-// TestPageOfACluster loses one of three.
+// TestPageOfACluster loses one of three nodes.
 func TestPageOfACluster(t *testing.T) {
-	c := gather(t, directories(t), "--admin", "127.0.0.1:0")
-	c.recovers(t)
+	c := startTrio(t, directories(t), "--admin", "127.0.0.1:0")
+	c.awaitRecovery(t)
 	leader := c.leader()
 	if leader < 0 {
 		t.Fatal("nobody leads")

@@ -19,29 +19,29 @@ import (
 var pagePicture = flag.String("page-picture", "", "a file, such as ../../docs/page.png, into which TestPagePicture writes a picture of the page")
 
 const (
-	// pictured is how long there is load before the picture, as much as the page shows.
+	// pictured is the duration of the load before the picture: the period that the page shows.
 	pictured = 5 * time.Minute
-	// maxPictureBytes is what a README can carry.
+	// maxPictureBytes bounds the size for a README.
 	maxPictureBytes = 200_000
 )
 
-// TestPagePicture takes the README's picture, where -page-picture says so: of five
-// minutes of load, which takes as long. Its load is the same each time.
+// TestPagePicture takes the README's picture at the path of -page-picture, after five
+// minutes of a reproducible load in real time.
 func TestPagePicture(t *testing.T) {
 	if *pagePicture == "" {
 		return
 	}
-	a := serveAdministered(t, nil, "--max-memory", "64mb")
+	a := startAdminServer(t, nil, "--max-memory", "64mb")
 	w, err := wireWithin(a.address, 2*pictured)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer w.Close()
-	for range 40 { // connections that only listen
+	for range 40 { // idle connections
 		wired(t, a.address)
 	}
 	random := rand.New(rand.NewPCG(1, 1))
-	day := calmDay{random, rand.NewZipf(random, 1.3, 20, 4000)}
+	day := normalLoad{random, rand.NewZipf(random, 1.3, 20, 4000)}
 	over, ended := make(chan struct{}), make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -81,17 +81,18 @@ func TestPagePicture(t *testing.T) {
 	}
 }
 
-// A calmDay is what users of a service ask for, and one who asks too often.
-type calmDay struct {
+// A normalLoad generates the requests of a service's users, and of one that exceeds its
+// limit.
+type normalLoad struct {
 	*rand.Rand
 	users *rand.Zipf
 }
 
-// pictureStep is how much of a day commands are of.
+// pictureStep is the interval between two batches of commands.
 const pictureStep = 100 * time.Millisecond
 
-// commands are those of a step that begins at a time.
-func (d calmDay) commands(at time.Duration) (all []string) {
+// commands returns the commands of the step that begins at at.
+func (d normalLoad) commands(at time.Duration) (all []string) {
 	minutes := at.Minutes()
 	for range int(120 + 25*math.Sin(minutes*2) + 12*d.Float64()) {
 		user := d.users.Uint64()
@@ -110,7 +111,7 @@ func (d calmDay) commands(at time.Duration) (all []string) {
 	return all
 }
 
-// pack makes a PNG as small as it gets.
+// pack recompresses a PNG to its minimum size.
 func pack(t *testing.T, name string) {
 	t.Helper()
 	content, err := os.ReadFile(name)

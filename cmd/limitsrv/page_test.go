@@ -14,8 +14,7 @@ import (
 	"limitsrv/browser"
 )
 
-// load sends a command some thousand times a second until the function that it
-// returns is called.
+// load sends a command about a thousand times per second until stop is called.
 func load(t *testing.T, address, command string) (stop func()) {
 	t.Helper()
 	w := wired(t, address)
@@ -43,14 +42,14 @@ func load(t *testing.T, address, command string) (stop func()) {
 	}
 }
 
-// number is an expression for the first number that an element shows.
+// number returns a JavaScript expression for the first number in an element.
 func number(selector string) string {
 	return fmt.Sprintf("parseInt(document.querySelector(%q)?.innerText.replaceAll(',', '') || '0')", selector)
 }
 
-// TestPageShowsLoad wants what clients do to be seen within seconds.
+// TestPageShowsLoad checks that the page shows requests within seconds.
 func TestPageShowsLoad(t *testing.T) {
-	a := serveAdministered(t, nil)
+	a := startAdminServer(t, nil)
 	tab := browser.Open(t)
 	tab.Screen(1280, 900, "light")
 	tab.Visit(a.url)
@@ -72,14 +71,14 @@ func TestPageShowsLoad(t *testing.T) {
 	tab.UntilText("#algorithms", "TOKEN")
 	tab.Until("!document.querySelector('#lookup-result').checkVisibility()")
 	if tab.Sees("#cluster") || tab.Sees("#who") {
-		t.Error("there is a cluster, or somebody logged in")
+		t.Error("the page shows a cluster or a user")
 	}
 	tab.StaysAt(a.url)
 }
 
-// TestPageKeys looks a key of each algorithm up, and resets one.
+// TestPageKeys looks up a key of each algorithm, and resets one.
 func TestPageKeys(t *testing.T) {
-	a := serveAdministered(t, nil)
+	a := startAdminServer(t, nil)
 	w := wired(t, a.address)
 	tab := browser.Open(t)
 	tab.Screen(1280, 900, "dark")
@@ -106,7 +105,7 @@ func TestPageKeys(t *testing.T) {
 	tab.Click("#reset button[value=cancel]")
 	tab.Until("!document.getElementById('reset').open")
 	if got := w.do(t, "EXISTS log"); got != int64(1) {
-		t.Errorf("EXISTS after what was cancelled: %v", got)
+		t.Errorf("EXISTS after a cancelled reset: %v", got)
 	}
 	tab.Click("#reset-open")
 	tab.Click("#reset button[value=reset]")
@@ -119,9 +118,9 @@ func TestPageKeys(t *testing.T) {
 	tab.UntilText("#lookup-said", "No record of this key")
 }
 
-// TestPageHostileKeys has clients name keys so as to do harm.
+// TestPageHostileKeys uses key names that attempt to inject markup or scripts.
 func TestPageHostileKeys(t *testing.T) {
-	a := serveAdministered(t, nil)
+	a := startAdminServer(t, nil)
 	w := wired(t, a.address)
 	for _, key := range []string{
 		`<img src=x onerror='document.title=1'>`, `<script>document.title=1</script>`, `\xe2\x80\xaegnp.exe`, `\xff\xfe\x00`, strings.Repeat("w", 900),
@@ -145,7 +144,7 @@ func TestPageHostileKeys(t *testing.T) {
 		t.Errorf("the page is %d wider than a phone", over)
 	}
 	if made := browser.Value[int](tab, "document.querySelectorAll('main img, main script, dialog img').length"); made > 0 {
-		t.Errorf("%d elements were made of keys", made)
+		t.Errorf("keys created %d elements", made)
 	}
 	if title := browser.Value[string](tab, "document.title"); title == "1" {
 		t.Error("a key has run a script")
@@ -153,7 +152,7 @@ func TestPageHostileKeys(t *testing.T) {
 	tab.StaysAt(a.url)
 }
 
-// withUsers writes a file of users: root, who may all, and guest, who may look.
+// withUsers writes a users file: root in the group admin, and guest in the group peek.
 func withUsers(t *testing.T) (file string) {
 	t.Helper()
 	text := "users:\n"
@@ -168,7 +167,7 @@ func withUsers(t *testing.T) (file string) {
 }
 
 func TestPageLogins(t *testing.T) {
-	a := serveAdministered(t, nil, "--users", withUsers(t))
+	a := startAdminServer(t, nil, "--users", withUsers(t))
 	w := wired(t, a.address)
 	w.do(t, `AUTH root "root's secret"`)
 	w.do(t, "RL.LOG precious 5 1h 5")
@@ -180,7 +179,7 @@ func TestPageLogins(t *testing.T) {
 	tab.Visit(a.url)
 	tab.Until("document.activeElement.id === 'login-user'")
 	if tab.Sees("#dashboard") || tab.Sees("#who") {
-		t.Error("who has not logged in sees figures")
+		t.Error("a client without login sees figures")
 	}
 	tab.Forgive("401", "403")
 	tab.Type("guest" + kb.Tab + "root's secret" + kb.Enter)
@@ -188,19 +187,19 @@ func TestPageLogins(t *testing.T) {
 	tab.Type("guest's secret" + kb.Enter)
 	tab.UntilText("#user", "guest")
 	if cookies := browser.Value[string](tab, "document.cookie"); cookies != "" {
-		t.Errorf("scripts see the cookie %q", cookies)
+		t.Errorf("scripts can read the cookie %q", cookies)
 	}
 	tab.Fill("#lookup-key", "precious"+kb.Enter)
 	tab.UntilText("#found-use", "0 of 5 remaining")
 	if tab.Sees("#reset-open") {
-		t.Error("who may only look sees a button that resets")
+		t.Error("a user of the group peek sees the reset button")
 	}
 	const reset = `fetch("api/reset", { method: "POST", headers: { "Content-Type": "application/json" }, body: '{"raw":"cHJlY2lvdXM"}' }).then((answer) => answer.status)`
 	if status := browser.Value[int](tab, reset); status != http.StatusForbidden {
-		t.Errorf("a reset by who may only look: %d", status)
+		t.Errorf("a reset by a user of the group peek: %d", status)
 	}
 	if got := w.do(t, "EXISTS precious"); got != int64(1) {
-		t.Errorf("EXISTS after resets that were refused: %v", got)
+		t.Errorf("EXISTS after rejected resets: %v", got)
 	}
 	if over := browser.Value[int](tab, "document.documentElement.scrollWidth - innerWidth"); over > 0 {
 		t.Errorf("the page is %d wider than a phone", over)
@@ -211,7 +210,7 @@ func TestPageLogins(t *testing.T) {
 		t.Errorf("after a logout: %d", status)
 	}
 	if text := tab.Text("main"); strings.Contains(text, "precious") || tab.Sees("#dashboard") {
-		t.Errorf("after a logout there is still\n%s", text)
+		t.Errorf("after a logout the page shows\n%s", text)
 	}
 	tab.Until("document.activeElement.id === 'login-user'")
 	tab.Fill("#login-user", "root"+kb.Tab+"root's secret"+kb.Enter)
@@ -227,10 +226,9 @@ func TestPageLogins(t *testing.T) {
 	tab.StaysAt(a.url)
 }
 
-// TestPageSurvivesARestart wants a page that stays open to go on with another server
-// in the place of the first.
+// TestPageSurvivesARestart checks that an open page continues with a restarted server.
 func TestPageSurvivesARestart(t *testing.T) {
-	a := serveAdministered(t, nil)
+	a := startAdminServer(t, nil)
 	tab := browser.Open(t)
 	tab.Forgive("ERR_", "Failed to load resource")
 	tab.Screen(1280, 900, "light")
@@ -242,6 +240,6 @@ func TestPageSurvivesARestart(t *testing.T) {
 	serve(t, "--admin", strings.TrimPrefix(a.url, "http://"))
 	tab.UntilText("#ready", "✓ Ready")
 	if tab.Sees("#lost") {
-		t.Error("the loss is still told")
+		t.Error("the page still shows the lost connection")
 	}
 }

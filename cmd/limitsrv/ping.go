@@ -11,17 +11,18 @@ import (
 	"time"
 )
 
-// pingTimeout is how long limitsrv ping waits for an answer.
+// pingTimeout is the time that limitsrv ping waits for an answer.
 const pingTimeout = 5 * time.Second
 
 const pingUsage = `usage: limitsrv ping [options]
 
-Asks a server that was started with these options, on this machine, for PONG: at --listen, or else
-at --unixsocket, or else at --tls-listen if no certificate is wanted there; after a login if there is
---password. LIMITSRV_* and --config count as they do for the server. Ends with 0 if it answers, or wants a login first; with 1 if not.
+Sends PING to the server that was started with these options on this machine: at --listen, else at
+--unixsocket, else at --tls-listen if it requires no client certificate; after a login if --password
+is set. LIMITSRV_* and --config apply as for the server. Exits with 0 if the server answers or
+requires a login first, else with 1.
 `
 
-// runPing is the tool ping. Its command line is that of the server.
+// runPing is the tool ping. It takes the command line of the server.
 func runPing(args []string, _ io.Reader, stdout, stderr io.Writer) int {
 	if asksHelp(args) {
 		fmt.Fprint(stdout, pingUsage)
@@ -37,7 +38,7 @@ func runPing(args []string, _ io.Reader, stdout, stderr io.Writer) int {
 	}
 	network, address := c.pingAddress()
 	if network == "" {
-		fmt.Fprintln(stderr, "limitsrv ping: it asks at --listen, --unixsocket, or --tls-listen without --tls-client-ca, and there is none of them")
+		fmt.Fprintln(stderr, "limitsrv ping: needs --listen, --unixsocket, or --tls-listen without --tls-client-ca")
 		return exitUsage
 	}
 	own := func() (tls.Certificate, error) { return tls.LoadX509KeyPair(c.TLSCert, c.TLSKey) }
@@ -53,8 +54,8 @@ func runPing(args []string, _ io.Reader, stdout, stderr io.Writer) int {
 	return exitOK
 }
 
-// pingAddress is where a server is asked by the machine that it is on; no network:
-// nowhere.
+// pingAddress returns the address at which this machine can reach the server, or no
+// network if no listener is suitable.
 func (o *options) pingAddress() (network, address string) {
 	switch {
 	case o.Listen != "":
@@ -67,12 +68,12 @@ func (o *options) pingAddress() (network, address string) {
 	return "", ""
 }
 
-// overTLS is the network of who is asked over TLS.
+// overTLS is the network name for TLS over TCP.
 const overTLS = "tls"
 
-// dialOwn connects to a server that, over TLS, shows the certificate own, whatever name
-// that is for and whoever has signed it.
-func dialOwn(network, address string, own func() (tls.Certificate, error), timeout time.Duration) (net.Conn, error) {
+// dialOwn connects to the server. Over TLS it requires the server to present the
+// certificate own, regardless of the certificate's names and issuer.
+func dialSelf(network, address string, own func() (tls.Certificate, error), timeout time.Duration) (net.Conn, error) {
 	if network != overTLS {
 		return net.DialTimeout(network, address, timeout)
 	}
@@ -81,19 +82,19 @@ func dialOwn(network, address string, own func() (tls.Certificate, error), timeo
 		return nil, err
 	}
 	return tls.DialWithDialer(&net.Dialer{Timeout: timeout}, "tcp", address, &tls.Config{
-		InsecureSkipVerify: true, // in favour of:
+		InsecureSkipVerify: true, // because VerifyConnection compares the certificate
 		VerifyConnection: func(s tls.ConnectionState) error {
 			if !s.PeerCertificates[0].Equal(want.Leaf) {
-				return errors.New("it shows another certificate than its own")
+				return errors.New("the server presents another certificate than --tls-cert")
 			}
 			return nil
 		},
 	})
 }
 
-// ping logs in, if there is a password, and gives the answer to PING.
+// ping logs in, if password is set, and returns the reply to PING.
 func ping(network, address string, own func() (tls.Certificate, error), password string, timeout time.Duration) (reply string, err error) {
-	conn, err := dialOwn(network, address, own, timeout)
+	conn, err := dialSelf(network, address, own, timeout)
 	if err != nil {
 		return "", err
 	}
@@ -112,7 +113,7 @@ func ping(network, address string, own func() (tls.Certificate, error), password
 		switch {
 		case err == nil:
 			reply = strings.TrimSuffix(line, "\r\n")
-		case reply == "": // a server that takes no more connections says so once
+		case reply == "": // beyond --max-clients the server sends one error line
 			return "", err
 		}
 	}

@@ -8,8 +8,8 @@ import (
 	"time"
 )
 
-// With either transport: messages, MONITOR, and a pause that wakes who it held.
-func TestPushes(t *testing.T) {
+// With either transport: messages, MONITOR, and a pause that releases its clients.
+func TestPushMessages(t *testing.T) {
 	for _, threads := range []string{"2", "-1"} {
 		r := serve(t, "--io-threads="+threads, "--test-clock")
 		listener, monitor, other := dial(t, "tcp", r.address), dial(t, "tcp", r.address), dial(t, "tcp", r.address)

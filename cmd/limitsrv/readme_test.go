@@ -15,14 +15,14 @@ import (
 
 const readme = "../../README.md"
 
-// rewrite is the flag of datadriven: write what is wanted of texts into them.
+// rewrite is the flag of datadriven that writes expected texts.
 var rewrite = flag.Lookup("rewrite")
 
-// commandTable is between the two comments that say so.
+// commandTable matches the command table of the README between its markers.
 var commandTable = regexp.MustCompile(`(?s)(<!-- commands: [^\n]*-->\n).*?(<!-- end of commands -->)`)
 
-// TestReadmeCommandTable wants the README's table to be the command table's.
-// With -rewrite it makes it so.
+// TestReadmeCommandTable compares the README's table with the command table. With
+// -rewrite it writes the README's.
 func TestReadmeCommandTable(t *testing.T) {
 	text, err := os.ReadFile(readme)
 	if err != nil {
@@ -55,15 +55,15 @@ func TestReadmeCommandTable(t *testing.T) {
 		return
 	}
 	if rewrite.Value.String() != "true" {
-		t.Fatal("the README's command table is not what the command table says: go test ./cmd/limitsrv -run Readme -rewrite")
+		t.Fatal("the README's command table differs from the command table: go test ./cmd/limitsrv -run Readme -rewrite")
 	}
 	if err := os.WriteFile(readme, []byte(want), 0o644); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// TestReadmeConsole runs the README's redis-cli lines in their order, against a
-// server whose clock stands still, and wants the answers that it shows.
+// TestReadmeConsole runs the README's redis-cli lines in order, against a server with a
+// test clock, and compares the output.
 func TestReadmeConsole(t *testing.T) {
 	text, err := os.ReadFile(readme)
 	if err != nil {
@@ -79,7 +79,7 @@ func TestReadmeConsole(t *testing.T) {
 			line, want, _ := strings.Cut(step, "\n")
 			args, isCLI := strings.CutPrefix(line, "redis-cli ")
 			if !isCLI {
-				t.Errorf("%q: only redis-cli is run here", line)
+				t.Errorf("%q: want a redis-cli command", line)
 				continue
 			}
 			got, err := exec.Command("redis-cli", append([]string{"-p", port}, strings.Fields(args)...)...).CombinedOutput()
@@ -90,6 +90,6 @@ func TestReadmeConsole(t *testing.T) {
 		}
 	}
 	if ran < 10 {
-		t.Errorf("%d lines were run, want all that the README shows", ran)
+		t.Errorf("%d lines were run, want at least 10", ran)
 	}
 }

@@ -11,42 +11,41 @@ import (
 	"limitsrv/replication"
 )
 
-// recoverOptions are the command line of the tool recover.
+// recoverOptions are the options of the tool recover.
 type recoverOptions struct {
-	Dir    string `arg:"" help:"A data directory that no server uses, or a backup. It stays as it is."`
-	To     string `placeholder:"NEW" help:"The data directory to make. It must not be there yet."`
-	Raft   string `placeholder:"HOST:PORT" xor:"what" help:"Make NEW the first node of a new cluster. Other nodes will reach it here: its --raft from now on."`
-	Single bool   `xor:"what" help:"Make NEW a server by itself, without --raft."`
+	Dir    string `arg:"" help:"A data directory that no server uses, or a backup. It is not changed."`
+	To     string `placeholder:"NEW" help:"The data directory to create. It must not exist."`
+	Raft   string `placeholder:"HOST:PORT" xor:"target" help:"Make NEW the first node of a new cluster, with this address for other nodes: its --raft from now on."`
+	Single bool   `xor:"target" help:"Make NEW a single server, without --raft."`
 	Yes    bool   `help:"Do it without asking."`
 }
 
-const recoverDescription = `Makes a new data directory of what another one, or a backup, has: of the first node of
-a new cluster, or of a server by itself. It is for
+const recoverDescription = `Creates a data directory from another one or from a backup: for the first node of a new
+cluster, or for a single server. Its uses are
 
   growing    one server becomes a cluster:      recover DIR --to NEW --raft HOST:PORT
   shrinking  a node becomes one server:         recover DIR --to NEW --single
   restoring  a backup becomes either of them:   recover BACKUP --to NEW ...
   a cluster whose majority is lost for good:    recover DIR --to NEW --raft HOST:PORT
 
-Without --to it shows what DIR has. With it, it says what is risked and asks, unless
---yes is given. DIR stays as it is. If it fails or is killed there is no NEW.
+Without --to it describes the content of DIR. With it, it states the risks and asks,
+unless --yes is given. DIR is not changed. If it fails or is killed, NEW does not exist.
 
 Of several nodes of a cluster take the one with the highest term, and among these the
-one with the highest last entry. Keys, counts and the time go on as they were.`
+one with the highest last entry. Keys, counts and the time are preserved.`
 
-// risks are said before it is asked, by what the directory is.
+// risks are the warnings before the question, by the kind of the directory.
 var risks = map[replication.RemnantKind]string{
-	replication.OfMember: `- What other nodes of the old cluster had acknowledged and this one does not have is
-  lost: permits that were granted then can be granted again.
-- Never do it while a majority of the old cluster runs or may come back: clients of
-  both would be granted what each of them has. Old nodes can not join a new cluster.
+	replication.OfMember: `- Decisions that other nodes of the old cluster acknowledged and this one does not have
+  are lost: their tokens can be granted again.
+- Never do it while a majority of the old cluster runs or may come back: both clusters
+  would grant the full limits. Nodes of the old cluster can't join the new one.
 `,
-	replication.OfSingle: `- Do not start a server on the old directory again: clients of both would be granted
-  what each of them has.
+	replication.OfSingle: `- Do not start a server on the old directory again: both servers would grant the full
+  limits.
 `,
-	replication.OfBackup: `- What was decided after the backup was made is lost: permits that were granted then
-  can be granted again.
-- Stop the servers that it was made of, for good.
+	replication.OfBackup: `- Decisions after the backup are lost: their tokens can be granted again.
+- Stop the servers of which it is a backup, for good.
 `,
 }
 
@@ -75,9 +74,9 @@ func runRecover(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		if o.To == "" {
 			return exitOK
 		}
-		fmt.Fprintf(stdout, "\nIf you go on, %s becomes %s, with the state above.\n%s", o.To, o.target(), risks[found.Kind])
-		if !ask("Go on?", stdin, stdout) {
-			fmt.Fprintln(stdout, "Nothing was made.")
+		fmt.Fprintf(stdout, "\n%s will become %s, with the state above.\n%s", o.To, o.target(), risks[found.Kind])
+		if !ask("Continue?", stdin, stdout) {
+			fmt.Fprintln(stdout, "Nothing was created.")
 			return exitOK
 		}
 	}
@@ -97,9 +96,9 @@ func (o *recoverOptions) check() error {
 	chosen := o.Raft != "" || o.Single
 	switch {
 	case o.To == "" && (chosen || o.Yes):
-		return errors.New("--to NEW is missing: the data directory to make (limitsrv recover --help tells more)")
+		return errors.New("--to NEW is missing: the data directory to create (see limitsrv recover --help)")
 	case o.To != "" && !chosen:
-		return errors.New("give --raft HOST:PORT for the first node of a new cluster, or --single for a server by itself (limitsrv recover --help tells more)")
+		return errors.New("give --raft HOST:PORT for the first node of a new cluster, or --single for a single server (see limitsrv recover --help)")
 	}
 	return nil
 }
@@ -107,12 +106,12 @@ func (o *recoverOptions) check() error {
 // target describes the owner of the new directory.
 func (o *recoverOptions) target() string {
 	if o.Single {
-		return "the data directory of a server by itself"
+		return "the data directory of a single server"
 	}
 	return "the data directory of the first node of a new cluster, at " + o.Raft
 }
 
-// next is the command that starts on the new directory.
+// next tells the operator how to start on the new directory.
 func (o *recoverOptions) next() string {
 	if o.Single {
 		return fmt.Sprintf("Done. Start it with --data %s.", o.To)
@@ -120,14 +119,14 @@ func (o *recoverOptions) next() string {
 	return fmt.Sprintf("Done. Start it with --raft %s --data %s, and all other nodes, on empty directories, with --join %s.", o.Raft, o.To, o.Raft)
 }
 
-// remnantText describes the content of a directory, for people.
+// remnantText describes the content of a directory for people.
 func remnantText(r replication.Remnant, now time.Time) string {
 	last := "none"
 	if r.Stamp > 0 {
 		last = fmt.Sprintf("%s, %v ago", time.Unix(0, int64(r.Stamp)).UTC().Format(time.RFC3339), r.Age(now).Round(time.Second))
 	}
-	cluster, of := r.Cluster, r.Cluster != ""
-	if !of {
+	cluster, clustered := r.Cluster, r.Cluster != ""
+	if !clustered {
 		cluster = "none"
 	}
 	lines := [][2]string{{"what", remnantKinds[r.Kind]}, {"node", r.Node}, {"cluster", cluster}}
@@ -137,7 +136,7 @@ func remnantText(r replication.Remnant, now time.Time) string {
 	if r.Kind == replication.OfMember {
 		lines = append(lines, [2]string{"members", strings.Join(r.Servers, ", ")})
 	}
-	if of {
+	if clustered {
 		lines = append(lines, [2]string{"term", fmt.Sprint(r.Term)})
 	}
 	lines = append(lines, [][2]string{{"last entry", fmt.Sprint(r.LastIndex)}, {"time", last}, {"keys", fmt.Sprint(r.Keys)}}...)
@@ -151,15 +150,15 @@ func remnantText(r replication.Remnant, now time.Time) string {
 	return b.String()
 }
 
-// tailText is how the log ends.
+// tailText describes the tail of the log.
 func tailText(r replication.Remnant) string {
 	switch {
 	case !r.LostTail:
-		return "whole"
+		return "complete"
 	case r.Kind == replication.OfMember:
-		return "it may lack its end: the system went down, and the log had not been synced (--ack memory)"
+		return "its tail may be missing: the system went down before the log was synced (--ack memory)"
 	}
-	return "its end is torn and dropped: the system went down, and it was not on disk (limitsrv check tells more)"
+	return "its tail is torn and dropped: the system went down before it was on disk (see limitsrv check)"
 }
 
 var remnantKinds = map[replication.RemnantKind]string{

@@ -21,16 +21,16 @@ func joined(t *testing.T, args ...string) (*running, *wire) {
 	return r, w
 }
 
-// end ends a server as an administrator does.
+// end stops a server by SIGTERM.
 func (r *running) end(t *testing.T) {
 	t.Helper()
 	r.Process.Signal(syscall.SIGTERM)
 	if code := r.exit(t); code != exitOK {
-		t.Fatalf("it ends with %d\n%s", code, r.logged())
+		t.Fatalf("exit %d, want 0\n%s", code, r.logged())
 	}
 }
 
-// runsTool runs a tool, and wants an exit code and texts of it.
+// runsTool runs a tool, and compares its exit code and parts of its output.
 func runsTool(t *testing.T, stdin string, code int, args []string, want ...string) {
 	t.Helper()
 	command := limitsrv(nil, args...)
@@ -46,7 +46,7 @@ func runsTool(t *testing.T, stdin string, code int, args []string, want ...strin
 	}
 }
 
-// Of two nodes one is lost; the other one is made a new cluster, which an empty node joins.
+// One of two nodes is lost; the other becomes a new cluster, which an empty node joins.
 func TestRecover(t *testing.T) {
 	first, second := freeAddress(t), freeAddress(t)
 	dir, lost := filepath.Join(t.TempDir(), "data"), t.TempDir()
@@ -70,9 +70,9 @@ func TestRecover(t *testing.T) {
 	runsTool(t, "", exitFailure, []string{"recover", next, "--to", next + "2", "--single"}, "no such file")
 	runsTool(t, "", exitFailure, []string{"recover", dir, "--to", lost, "--single", "--yes"}, "is not empty")
 	runsTool(t, "", exitOK, []string{"recover", dir}, "a node of a cluster", "members:", first, second, "term:", "last entry:", "time:", "ago", "keys:          2")
-	runsTool(t, "n\n", exitOK, recovers, "members:", "[y/N]", "Nothing was made")
+	runsTool(t, "n\n", exitOK, recovers, "members:", "[y/N]", "Nothing was created")
 	if _, err := os.Stat(next); !os.IsNotExist(err) {
-		t.Errorf("%s is there although nobody said yes: %v", next, err)
+		t.Errorf("%s exists without confirmation: %v", next, err)
 	}
 	runsTool(t, "", exitOK, append(recovers, "--yes"), "Done", "keys:          2", "--join "+again)
 	runsTool(t, "", exitFailure, append(recovers, "--yes"), "is not empty")

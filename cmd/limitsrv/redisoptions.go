@@ -11,8 +11,7 @@ import (
 	"syscall"
 )
 
-// redisOptions are options of redis-server that have another name here, or need none,
-// with the ones to give in their place.
+// redisOptions maps options of redis-server to the equivalent here.
 var redisOptions = []struct{ name, advice string }{
 	{"port", "--listen 127.0.0.1:PORT"},
 	{"bind", "--listen ADDRESS:PORT"},
@@ -44,8 +43,8 @@ var redisOptions = []struct{ name, advice string }{
 	{"cluster-enabled", "--cluster-mode"},
 }
 
-// redisAdvice names the option to give in place of one of redis-server; empty: it is
-// none of them.
+// redisAdvice returns the equivalent of an option of redis-server, or "" if name is not
+// one.
 func redisAdvice(name string) string {
 	i := slices.IndexFunc(redisOptions, func(o struct{ name, advice string }) bool { return o.name == name })
 	if i < 0 {
@@ -59,22 +58,22 @@ var (
 	optionsFile = regexp.MustCompile(`^unexpected argument .*\.(conf|ya?ml)$`)
 )
 
-// advised is an error of the command line, with the option that people used to
-// redis-server are to give.
-func advised(err error) error {
+// withAdvice adds to an error of the command line the equivalent of the redis-server
+// option it is about, if any.
+func withAdvice(err error) error {
 	if m := unknownFlag.FindStringSubmatch(err.Error()); m != nil {
 		if advice := redisAdvice(m[1]); advice != "" {
-			return fmt.Errorf("%s; redis-server's %s is here %s", m[0], m[1], advice)
+			return fmt.Errorf("%s; for redis-server's %s use %s", m[0], m[1], advice)
 		}
 	}
 	if optionsFile.MatchString(err.Error()) {
-		return fmt.Errorf("%w; a file of options is given as --config FILE, and is YAML", err)
+		return fmt.Errorf("%w; give a configuration file, which is YAML, as --config FILE", err)
 	}
 	return err
 }
 
-// nextPort is the error of a listener, with a way out where others have its port.
-func (o *options) nextPort(err error) error {
+// withNextPort suggests the next port in the error of a listener on a port in use.
+func (o *options) withNextPort(err error) error {
 	if !errors.Is(err, syscall.EADDRINUSE) {
 		return err
 	}
@@ -84,7 +83,7 @@ func (o *options) nextPort(err error) error {
 		if splitErr != nil || numberErr != nil || !strings.Contains(err.Error(), "listen on "+l.address+":") {
 			continue
 		}
-		return fmt.Errorf("%w: give another one, %s %s, or stop the server that has it, which may be Redis", err, l.option, net.JoinHostPort(host, strconv.Itoa(number+1)))
+		return fmt.Errorf("%w: use another port, %s %s, or stop the server that uses it, perhaps Redis", err, l.option, net.JoinHostPort(host, strconv.Itoa(number+1)))
 	}
 	return err
 }

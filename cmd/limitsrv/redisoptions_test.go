@@ -7,19 +7,19 @@ import (
 	"testing"
 )
 
-// Options of redis-server are answered with those that do the same here.
+// Errors about options of redis-server name the equivalent.
 func TestRedisOptions(t *testing.T) {
 	for _, tt := range []struct {
 		args []string
 		want string
 	}{
-		{[]string{"--port", "6380"}, "unknown flag --port; redis-server's port is here --listen 127.0.0.1:PORT"},
+		{[]string{"--port", "6380"}, "unknown flag --port; for redis-server's port use --listen 127.0.0.1:PORT"},
 		{[]string{"-p", "6380"}, "--listen 127.0.0.1:PORT"},
 		{[]string{"--bind", "0.0.0.0"}, "--listen ADDRESS:PORT"},
-		{[]string{"--requirepass=x"}, "is here --password"},
-		{[]string{"--dir", "/tmp"}, "is here --data DIR"},
-		{[]string{"--maxmemory", "1gb"}, "is here --max-memory"},
-		{[]string{"redis.conf"}, "unexpected argument redis.conf; a file of options is given as --config FILE"},
+		{[]string{"--requirepass=x"}, "use --password"},
+		{[]string{"--dir", "/tmp"}, "use --data DIR"},
+		{[]string{"--maxmemory", "1gb"}, "use --max-memory"},
+		{[]string{"redis.conf"}, "unexpected argument redis.conf; give a configuration file, which is YAML, as --config FILE"},
 	} {
 		_, log, code := runs(t, limitsrv(nil, tt.args...))
 		if code != exitUsage || strings.Count(log, "\n") != 1 || !strings.Contains(log, tt.want) {
@@ -27,8 +27,8 @@ func TestRedisOptions(t *testing.T) {
 		}
 	}
 	_, err := parseConfig("f.yaml", []byte("maxmemory: 1gb\n"), nil)
-	if want := "f.yaml:1: there is no option maxmemory; redis-server's is here --max-memory"; err == nil || err.Error() != want {
-		t.Errorf("a file says %v, want %s", err, want)
+	if want := "f.yaml:1: unknown option maxmemory; for redis-server's maxmemory use --max-memory"; err == nil || err.Error() != want {
+		t.Errorf("error of a file: %v, want %s", err, want)
 	}
 	parser, err := newParser(new(options))
 	if err != nil {
@@ -36,12 +36,12 @@ func TestRedisOptions(t *testing.T) {
 	}
 	for _, f := range optionsOf(parser) {
 		if redisAdvice(f.Name) != "" {
-			t.Errorf("--%s is an option here", f.Name)
+			t.Errorf("--%s is an option of limitsrv", f.Name)
 		}
 	}
 }
 
-// A port that others have is an error that shows the way out.
+// The error about a port in use suggests another one.
 func TestPortTaken(t *testing.T) {
 	taken, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -50,12 +50,12 @@ func TestPortTaken(t *testing.T) {
 	defer taken.Close()
 	next := net.JoinHostPort("127.0.0.1", strconv.Itoa(taken.Addr().(*net.TCPAddr).Port+1))
 	_, log, code := runs(t, limitsrv(nil, "--listen", taken.Addr().String()))
-	if want := "address already in use: give another one, --listen " + next + ", or stop the server that has it"; code != exitFailure || !strings.Contains(log, want) {
+	if want := "address already in use: use another port, --listen " + next + ", or stop the server that uses it"; code != exitFailure || !strings.Contains(log, want) {
 		t.Errorf("exit %d, %q, want 1 and %q in it", code, log, want)
 	}
 }
 
-// Words that people try are tools.
+// Common first arguments are tools or flags.
 func TestHelpAndVersion(t *testing.T) {
 	for _, tt := range []struct {
 		args []string

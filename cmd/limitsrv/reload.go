@@ -8,12 +8,14 @@ import (
 	"limitsrv/commands"
 )
 
-// reload makes the file of options hold as it is now, as far as options can change while
-// the server runs, and reads the users, the certificates and the cluster secrets again. A
-// file that can't be read changes nothing, and that is logged. For one caller at a time.
+// reload applies the current content of the configuration file, for options that can
+// change at run time, and reloads the users, certificates and cluster secrets. A file
+// with an error changes nothing, and the error is logged.
+//
+// Concurrency: one caller at a time.
 func (n *node) reload() {
 	if n.users != nil {
-		_ = n.handler.ReloadUsers() // which logs its error
+		_ = n.handler.ReloadUsers() // it logs its error
 	}
 	for _, source := range n.sources() {
 		_ = source.Reload() // likewise
@@ -22,20 +24,20 @@ func (n *node) reload() {
 		_ = n.clusterSecrets.Reload() // likewise
 	}
 	if n.Config == "" {
-		n.log.Info("there is no --config to read again")
+		n.log.Info("no --config to reload")
 		return
 	}
-	c, err := n.again()
+	c, err := n.reparse()
 	if err == nil {
 		err = n.adopt(c)
 	}
 	if err != nil {
-		n.log.Error("the options are not changed", "file", n.Config, "error", err)
+		n.log.Error("reload failed: options unchanged", "file", n.Config, "error", err)
 	}
 }
 
-// adopt changes the options that differ, or none. The log tells which, and which
-// only a restart can change.
+// adopt changes all options that differ, or none if one is rejected. It logs the
+// changed options and those that need a restart.
 func (n *node) adopt(c *configuration) error {
 	var (
 		now              = n.settings.list()
@@ -51,7 +53,7 @@ func (n *node) adopt(c *configuration) error {
 		default:
 			change, err := now[i].Set(wanted.Value)
 			if err != nil {
-				return c.located(fmt.Errorf("--%s: %w", wanted.Name, err))
+				return c.withSource(fmt.Errorf("--%s: %w", wanted.Name, err))
 			}
 			changes = append(changes, change)
 			changed = append(changed, wanted.Name+"="+wanted.Value)
@@ -69,6 +71,6 @@ func (n *node) adopt(c *configuration) error {
 	for _, w := range c.warnings() {
 		n.log.Warn(w)
 	}
-	n.log.Info("options read again", "file", c.Config, "changed", strings.Join(changed, " "), "need_restart", strings.Join(restart, " "))
+	n.log.Info("options reloaded", "file", c.Config, "changed", strings.Join(changed, " "), "need_restart", strings.Join(restart, " "))
 	return nil
 }

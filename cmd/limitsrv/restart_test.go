@@ -16,18 +16,18 @@ import (
 
 var fsyncs = []string{"always", "everysec", "no"}
 
-// keeps starts a server on a data directory and waits until it has its state.
-func keeps(t *testing.T, dir string, args ...string) (*running, *wire) {
+// serveData starts a server on a data directory and waits until its state is loaded.
+func serveData(t *testing.T, dir string, args ...string) (*running, *wire) {
 	t.Helper()
 	r := serve(t, append([]string{"--data", dir}, args...)...)
 	w := wired(t, r.address)
 	w.loaded(t)
-	until(t, "the log says so", func() bool { return strings.Contains(r.logged(), "state loaded") })
+	until(t, "the end of loading is logged", func() bool { return strings.Contains(r.logged(), "state loaded") })
 	return r, w
 }
 
-// ends has a server end by a command.
-func ends(t *testing.T, r *running, w *wire, command string) {
+// endBy ends a server by a command.
+func endBy(t *testing.T, r *running, w *wire, command string) {
 	t.Helper()
 	fmt.Fprintf(w, "%s\r\n", command)
 	if code := r.exit(t); code != exitOK {
@@ -35,12 +35,12 @@ func ends(t *testing.T, r *running, w *wire, command string) {
 	}
 }
 
-// algorithms are keys of each, none of which earns anything back for years.
+// algorithms are keys of each algorithm, none of which is refilled for years.
 var algorithms = []struct {
 	key    string
 	before []string // commands before the restart
-	next   []string // and behind it
-	want   []string // what these are answered, but for times
+	next   []string // commands after the restart
+	want   []string // their replies without times
 }{
 	{"bucket", []string{"RL.TOKEN bucket 10 1/3650d 3"},
 		[]string{"RL.TOKEN bucket 10 1/3650d 7", "RL.TOKEN bucket 10 1/3650d"}, []string{"[1 10 0]", "[0 10 0]"}},
@@ -64,8 +64,8 @@ var algorithms = []struct {
 		[]string{"RL.TOKEN forgotten 10 1/3650d 2"}, []string{"[1 10 8]"}},
 }
 
-// standing is what RL.PEEK says of each but for times.
-func standing(t *testing.T, w *wire) (all []string) {
+// peekAll returns the replies of RL.PEEK for all keys, without times.
+func peekAll(t *testing.T, w *wire) (all []string) {
 	t.Helper()
 	for _, a := range algorithms {
 		text := "none"
@@ -77,7 +77,7 @@ func standing(t *testing.T, w *wire) (all []string) {
 	return all
 }
 
-// prepare gives all algorithms something to keep.
+// prepare creates state of all algorithms.
 func prepare(t *testing.T, w *wire) {
 	t.Helper()
 	for _, a := range algorithms {
@@ -89,13 +89,13 @@ func prepare(t *testing.T, w *wire) {
 	}
 }
 
-// goOn has all algorithms decide exactly as they must after prepare.
-func goOn(t *testing.T, w *wire) {
+// checkDecisions checks the decisions of all algorithms after prepare.
+func checkDecisions(t *testing.T, w *wire) {
 	t.Helper()
 	for _, a := range algorithms {
 		for i, command := range a.next {
 			if list, ok := w.do(t, command).([]any); !ok || fmt.Sprint(list[:3]) != a.want[i] {
-				t.Errorf("%s is answered %v, want %s", command, list, a.want[i])
+				t.Errorf("reply to %s = %v, want %s", command, list, a.want[i])
 			}
 		}
 	}
@@ -107,43 +107,44 @@ func TestRestartKeepsEveryAlgorithm(t *testing.T) {
 			t.Run(fsync+", "+way, func(t *testing.T) {
 				t.Parallel()
 				dir := filepath.Join(t.TempDir(), "data")
-				r, w := keeps(t, dir, "--fsync", fsync)
+				r, w := serveData(t, dir, "--fsync", fsync)
 				prepare(t, w)
 				if reply := w.do(t, "RL.ACQUIRE short 1 50ms a"); !strings.HasPrefix(fmt.Sprint(reply), "[1 1 0") {
-					t.Errorf("a short lease is answered %v", reply)
+					t.Errorf("reply to a short lease = %v", reply)
 				}
-				before := standing(t, w)
+				before := peekAll(t, w)
 				saved := way == "SHUTDOWN SAVE"
 				if way == "a kill" {
 					r.Process.Signal(syscall.SIGKILL)
 					<-r.ended
 				} else {
-					ends(t, r, w, way)
+					endBy(t, r, w, way)
 				}
-				time.Sleep(50 * time.Millisecond) // the lease ends while no server runs
+				time.Sleep(50 * time.Millisecond) // the lease expires while no server runs
 				if files, _ := filepath.Glob(filepath.Join(dir, "snapshots", "SNAPSHOT-*")); saved != (len(files) == 1) {
 					t.Errorf("the snapshots are %q, want one: %v", files, saved)
 				}
-				r, w = keeps(t, dir, "--fsync", fsync)
-				if after := standing(t, w); !reflect.DeepEqual(after, before) {
-					t.Errorf("the keys stand at\n%q, want\n%q", after, before)
+				r, w = serveData(t, dir, "--fsync", fsync)
+				if after := peekAll(t, w); !reflect.DeepEqual(after, before) {
+					t.Errorf("the keys are\n%q, want\n%q", after, before)
 				}
 				if entries := strings.Contains(r.logged(), "log_entries=0 "); entries != saved {
-					t.Errorf("no entries of the log were read: %v, want %v\n%s", entries, saved, r.logged())
+					t.Errorf("entries of the log were read: %v, want %v\n%s", entries, saved, r.logged())
 				}
 				if reply := w.do(t, "RL.ACQUIRE short 1 1h b"); !strings.HasPrefix(fmt.Sprint(reply), "[1 1 0") {
-					t.Errorf("a place whose lease has ended is answered %v", reply)
+					t.Errorf("reply to an acquire after the lease expired = %v", reply)
 				}
-				goOn(t, w)
-				ends(t, r, w, "SHUTDOWN")
+				checkDecisions(t, w)
+				endBy(t, r, w, "SHUTDOWN")
 			})
 		}
 	}
 }
 
-// loadKeys is how many keys TestLoadingIsAnswered has loaded, each with what keyUsed
-// says; fewer if they can't be made in loadTime, as under the race detector.
 const (
+	// loadKeys is the number of keys of TestLoadingIsAnswered, each with keyUsed
+	// permits used. There are fewer if they can't be created within loadTime, for
+	// example under the race detector.
 	loadKeys = 300_000
 	loadTime = 2 * time.Second
 )
@@ -152,7 +153,7 @@ func keyUsed(i int) int64 { return int64(1 + i%7) }
 
 func TestLoadingIsAnswered(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
-	r, w := keeps(t, dir, "--fsync", "no")
+	r, w := serveData(t, dir, "--fsync", "no")
 	const step = 10_000
 	keys := 0
 	for begin := time.Now(); keys < loadKeys && time.Since(begin) < loadTime; keys += step {
@@ -164,7 +165,7 @@ func TestLoadingIsAnswered(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	ends(t, r, w, "SHUTDOWN NOSAVE")
+	endBy(t, r, w, "SHUTDOWN NOSAVE")
 	r = serve(t, "--data", dir, "--fsync", "no")
 	w = wired(t, r.address)
 	loading, fields := 0, ""
@@ -179,24 +180,24 @@ func TestLoadingIsAnswered(t *testing.T) {
 			continue
 		}
 		if got, err := used(reply, 9); err != nil || got != keyUsed(i) {
-			t.Errorf("while it loads, key %d is answered %v: %d are used, %v, want %d or LOADING", i, reply, got, err, keyUsed(i))
+			t.Errorf("during loading, key %d: %v, %d used, %v, want %d or LOADING", i, reply, got, err, keyUsed(i))
 		}
 		break
 	}
 	if loading > 1 && !strings.Contains(fields, "loading:1") {
-		t.Errorf("while it loads, INFO says\n%s", fields)
+		t.Errorf("during loading, INFO:\n%s", fields)
 	}
 	t.Logf("%d keys, %d times LOADING", keys, loading)
 	for i := range keys / 100 {
 		if got, err := used(w.do(t, fmt.Sprintf("RL.PEEK k%d", 100*i)), 9); err != nil || got != keyUsed(100*i) {
-			t.Fatalf("key %d has counted %d, %v, want %d", 100*i, got, err, keyUsed(100*i))
+			t.Fatalf("key %d has %d used, %v, want %d", 100*i, got, err, keyUsed(100*i))
 		}
 	}
 }
 
-func TestDataDirectoryIsRefused(t *testing.T) {
+func TestDataDirectoryErrors(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
-	_, _ = keeps(t, dir)
+	_, _ = serveData(t, dir)
 	newer := t.TempDir()
 	body := "limitsrv data directory, format 99\n{}\n"
 	body += fmt.Sprintf("crc32c %08x\n", crc32.Checksum([]byte(body), crc32.MakeTable(crc32.Castagnoli)))
@@ -218,10 +219,10 @@ func TestDataDirectoryIsRefused(t *testing.T) {
 	}{
 		{"a server runs on it", []string{"--data", dir, "--lock-wait", "0"}, exitFailure, []string{"in use", dir}},
 		{"a newer server wrote it", []string{"--data", newer}, exitFailure, []string{"format 99", "IDENTITY", "newer"}},
-		{"it is somebody else's", []string{"--data", foreign}, exitFailure, []string{"photo.jpg", "use an empty one"}},
+		{"it has foreign files", []string{"--data", foreign}, exitFailure, []string{"photo.jpg", "use an empty one"}},
 		{"it is a file", []string{"--data", file}, exitFailure, []string{file}},
-		{"the clock stands still", []string{"--data", t.TempDir(), "--test-clock"}, exitUsage, []string{"--test-clock", "--data"}},
-		{"there is no such policy", []string{"--data", t.TempDir(), "--fsync", "sometimes"}, exitUsage, []string{"--fsync", "sometimes", "everysec"}},
+		{"with a test clock", []string{"--data", t.TempDir(), "--test-clock"}, exitUsage, []string{"--test-clock", "--data"}},
+		{"an unknown policy", []string{"--data", t.TempDir(), "--fsync", "sometimes"}, exitUsage, []string{"--fsync", "sometimes", "everysec"}},
 		{"the log is too short", []string{"--data", t.TempDir(), "--snapshot-log-bytes", "1kb"}, exitUsage, []string{"--snapshot-log-bytes"}},
 	} {
 		out, log, code := runs(t, limitsrv(nil, append(tt.args, "--listen", freeAddress(t))...))
@@ -236,7 +237,7 @@ func TestDataDirectoryIsRefused(t *testing.T) {
 	}
 }
 
-// damageLog changes a byte in the middle of what is written of a log.
+// damageLog changes a byte in the middle of the written part of a log.
 func damageLog(t *testing.T, dir string) {
 	t.Helper()
 	files, err := filepath.Glob(filepath.Join(dir, "log-*", "*.wal"))
@@ -253,7 +254,7 @@ func damageLog(t *testing.T, dir string) {
 	}
 }
 
-// contents are the files below a directory.
+// contents returns the files below a directory.
 func contents(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	all := map[string]string{}
@@ -273,7 +274,7 @@ func contents(t *testing.T, dir string) map[string]string {
 
 func TestCheckAndRepair(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
-	r, w := keeps(t, dir)
+	r, w := serveData(t, dir)
 	prepare(t, w)
 	check := func(name, stdin string, code int, want ...string) {
 		t.Helper()
@@ -290,7 +291,7 @@ func TestCheckAndRepair(t *testing.T) {
 		}
 	}
 	check(dir, "", exitFailure, "in use")
-	ends(t, r, w, "SHUTDOWN NOSAVE")
+	endBy(t, r, w, "SHUTDOWN NOSAVE")
 	check(dir, "", exitOK, "IDENTITY: good", "snapshots: none", "log-000001", "entries 1 to")
 	check("--repair "+dir, "", exitOK)
 	check("", "", exitUsage, "<dir>")
@@ -301,31 +302,31 @@ func TestCheckAndRepair(t *testing.T) {
 	check(dir, "", exitFailure, "is damaged", ".wal", "check --repair "+dir)
 	_, log, code := runs(t, limitsrv(nil, "--data", dir, "--listen", freeAddress(t)))
 	if code != exitFailure || !strings.Contains(log, "damaged") || !strings.Contains(log, "limitsrv check") {
-		t.Errorf("a damaged directory: exit %d, %s, want 1 and what to do", code, log)
+		t.Errorf("a damaged directory: exit %d, %s, want 1 and advice", code, log)
 	}
 	check("--repair "+dir, "n\n", exitFailure, "Lost: ", "[y/N]", "answered no")
-	check("--repair "+dir, "", exitFailure, "answered no") // nobody is there
+	check("--repair "+dir, "", exitFailure, "answered no") // empty standard input
 	if after := contents(t, dir); !reflect.DeepEqual(after, before) {
-		t.Error("something was changed, although nobody said yes")
+		t.Error("the directory was changed without confirmation")
 	}
 	check("--repair "+dir, "y\n", exitOK, "Lost: ", "[y/N]")
 	check(dir, "", exitOK)
-	r, w = keeps(t, dir)
+	r, w = serveData(t, dir)
 	if reply := w.do(t, "RL.TOKEN bucket 10 1/3650d 7"); fmt.Sprint(reply.([]any)[:3]) != "[1 10 0]" {
-		t.Errorf("what is before the damage is answered %v, want what is left of it", reply)
+		t.Errorf("a key before the damage: %v, want its state", reply)
 	}
-	ends(t, r, w, "SHUTDOWN SAVE")
+	endBy(t, r, w, "SHUTDOWN SAVE")
 	check(dir, "", exitOK, "snapshot 1: good")
 	check("--repair --yes "+dir, "", exitOK)
 }
 
-func TestBackupGoesItsOwnWay(t *testing.T) {
+func TestBackupIsIndependent(t *testing.T) {
 	dir, other := filepath.Join(t.TempDir(), "data"), filepath.Join(t.TempDir(), "other")
-	_, w := keeps(t, dir)
+	_, w := serveData(t, dir)
 	prepare(t, w)
 	path, ok := w.do(t, "RL.BACKUP first").(string)
 	if !ok || path != filepath.Join(dir, "backups", "first") {
-		t.Fatalf("RL.BACKUP is answered %q", path)
+		t.Fatalf("reply to RL.BACKUP = %q", path)
 	}
 	for _, tt := range []struct{ command, want string }{
 		{"RL.BACKUP first", "already"},
@@ -333,32 +334,32 @@ func TestBackupGoesItsOwnWay(t *testing.T) {
 		{"RL.BACKUP " + strings.Repeat("x", 65), "name"},
 	} {
 		if reply := w.do(t, tt.command); !isError(reply, "ERR") || !strings.Contains(fmt.Sprint(reply), tt.want) {
-			t.Errorf("%s is answered %v, want an error with %q", tt.command, reply, tt.want)
+			t.Errorf("reply to %s = %v, want an error with %q", tt.command, reply, tt.want)
 		}
 	}
-	before := standing(t, w)
+	before := peekAll(t, w)
 	if err := os.CopyFS(other, os.DirFS(path)); err != nil {
 		t.Fatal(err)
 	}
-	goOn(t, w) // of which the backup knows nothing
+	checkDecisions(t, w) // these decisions are not in the backup
 	if out, log, code := runs(t, limitsrv(nil, "check", other)); code != exitOK {
 		t.Errorf("check of a backup: exit %d\n%s%s", code, out, log)
 	}
-	copied, v := keeps(t, other)
-	if after := standing(t, v); !reflect.DeepEqual(after, before) {
-		t.Errorf("in the backup the keys stand at\n%q, want\n%q", after, before)
+	copied, v := serveData(t, other)
+	if after := peekAll(t, v); !reflect.DeepEqual(after, before) {
+		t.Errorf("the keys in the backup are\n%q, want\n%q", after, before)
 	}
-	goOn(t, v)
-	ends(t, copied, v, "SHUTDOWN NOSAVE")
-	_, v = keeps(t, other)
-	if one, two := standing(t, v), standing(t, w); !reflect.DeepEqual(one, two) {
-		t.Errorf("the same decisions lead to\n%q in the backup, and\n%q", one, two)
+	checkDecisions(t, v)
+	endBy(t, copied, v, "SHUTDOWN NOSAVE")
+	_, v = serveData(t, other)
+	if one, two := peekAll(t, v), peekAll(t, w); !reflect.DeepEqual(one, two) {
+		t.Errorf("the same decisions result in\n%q in the backup, and\n%q", one, two)
 	}
 }
 
-func TestInfoTellsOfTheStore(t *testing.T) {
+func TestInfoOfTheStore(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
-	r, w := keeps(t, dir)
+	r, w := serveData(t, dir)
 	fields := func(name string, want map[string]string) {
 		t.Helper()
 		for field, want := range want {
@@ -379,22 +380,22 @@ func TestInfoTellsOfTheStore(t *testing.T) {
 		t.Errorf("after decisions: aof_current_size is %s", got)
 	}
 	if got := w.do(t, "SAVE"); got != "OK" {
-		t.Errorf("SAVE is answered %v", got)
+		t.Errorf("reply to SAVE = %v", got)
 	}
 	fields("after SAVE", map[string]string{
 		"rdb_changes_since_last_save": "0", "rdb_saves": "1", "persist_snapshot_keys": "100", "persist_snapshot_error": "", "rdb_bgsave_in_progress": "0",
 	})
 	until(t, "all is synced", func() bool { return w.info(t, "persist_unsynced_decisions") == "0" })
-	ends(t, r, w, "SHUTDOWN")
-	_, w = keeps(t, dir)
+	endBy(t, r, w, "SHUTDOWN")
+	_, w = serveData(t, dir)
 	fields("after a restart", map[string]string{
 		"rdb_saves": "0", "rdb_last_load_keys_loaded": "100", "persist_snapshot_keys": "100", "rdb_changes_since_last_save": "0",
 	})
 }
 
-// SAVE and decisions go on beside each other.
-func TestDecisionsGoOnDuringSave(t *testing.T) {
-	_, w := keeps(t, filepath.Join(t.TempDir(), "data"))
+// SAVE and decisions run concurrently.
+func TestDecisionsDuringSave(t *testing.T) {
+	_, w := serveData(t, filepath.Join(t.TempDir(), "data"))
 	var (
 		saves  atomic.Int64
 		failed atomic.Pointer[string]
@@ -423,9 +424,9 @@ func TestDecisionsGoOnDuringSave(t *testing.T) {
 		}
 	}
 	if text := failed.Load(); text != nil {
-		t.Errorf("SAVE is answered %s", *text)
+		t.Errorf("reply to SAVE = %s", *text)
 	}
 	if got, err := used(w.do(t, "RL.PEEK k"), 1_000_000_000); err != nil || got != taken {
-		t.Errorf("during %d snapshots %d were counted, %v, want %d", saves.Load(), got, err, taken)
+		t.Errorf("during %d snapshots %d permits were used, %v, want %d", saves.Load(), got, err, taken)
 	}
 }

@@ -19,23 +19,25 @@ import (
 	"limitsrv/files"
 )
 
-// rewriteFile is for CONFIG REWRITE. It does not wait; one goes on at a time.
+// rewriteFile runs CONFIG REWRITE in the background and calls done with its result.
+// Rewrites are serialized.
 func (n *node) rewriteFile(done func(error)) {
 	go func() {
 		n.rewriting.Lock()
 		defer n.rewriting.Unlock()
 		err := n.rewrite()
 		if err != nil {
-			n.log.Error("the file of options is as it was", "error", err)
+			n.log.Error("configuration file not rewritten", "error", err)
 			err = &commands.Error{Code: "ERR", Text: "Rewriting config file: " + strings.ReplaceAll(err.Error(), "\n", "; ")}
 		}
 		done(err)
 	}()
 }
 
-// rewrite has the file of options, and so the next start, say what CONFIG SET said.
+// rewrite writes the options changed by CONFIG SET to the configuration file, so that
+// the next start keeps them.
 func (n *node) rewrite() error {
-	c, err := n.again()
+	c, err := n.reparse()
 	if err != nil {
 		return err
 	}
@@ -53,8 +55,8 @@ func (n *node) rewrite() error {
 		if o.Set == nil || valueText(f) == o.Value {
 			continue
 		}
-		if _, ok := setting(f); ok || c.given[f.Name] {
-			n.log.Warn("what the file says of an option does not hold", "option", f.Name, "before_it_goes", c.origin(f))
+		if _, ok := envSetting(f); ok || c.given[f.Name] {
+			n.log.Warn("option in the configuration file is overridden", "option", f.Name, "overridden_by", c.origin(f))
 		}
 		set[f.Name] = fileValue(f, o.Value)
 	}
@@ -68,28 +70,29 @@ func (n *node) rewrite() error {
 	if err := replaceFile(name, rewritten); err != nil {
 		return err
 	}
-	n.log.Info("the file of options was rewritten", "file", c.Config, "options", strings.Join(slices.Sorted(maps.Keys(set)), " "))
+	n.log.Info("configuration file rewritten", "file", c.Config, "options", strings.Join(slices.Sorted(maps.Keys(set)), " "))
 	return nil
 }
 
-// fileValue is what CONFIG GET tells of an option that can be set, as a file has it.
-func fileValue(f *kong.Flag, told string) string {
+// fileValue converts the value of CONFIG GET for a settable option to its form in a
+// configuration file.
+func fileValue(f *kong.Flag, value string) string {
 	switch f.Target.Interface().(type) {
 	case time.Duration:
-		return told + "s"
+		return value + "s"
 	case slog.Level:
-		return strings.ToLower(told)
+		return strings.ToLower(value)
 	case size:
-		if n, err := strconv.ParseInt(told, 10, 64); err == nil {
+		if n, err := strconv.ParseInt(value, 10, 64); err == nil {
 			return size(n).String()
 		}
 	}
-	return told
+	return value
 }
 
-// putOptions puts values into the text of a file: in the place of those that are
-// there, else below a line that has the option in a comment, else at the end. All
-// other lines stay. It fails where the result would not be read as it is meant.
+// putOptions sets options in the text of a configuration file: each replaces the
+// option's line, or follows its commented-out line, or is appended. All other lines are
+// unchanged. It fails if the result would not parse to the intended values.
 func putOptions(text string, set map[string]string, c *configuration) (string, error) {
 	want := map[string]string{}
 	for name, e := range c.entries {
@@ -112,12 +115,13 @@ func putOptions(text string, set map[string]string, c *configuration) (string, e
 	}
 	got, err := parseConfig(c.Config, []byte(text), c.fileFlags())
 	if err != nil || !maps.EqualFunc(got, want, func(e entry, value string) bool { return e.value == value }) {
-		return "", fmt.Errorf("%s has options in a form that is not rewritten; wanted are lines such as max-memory: 256mb", c.Config)
+		return "", fmt.Errorf("%s has options in a form that can't be rewritten; use lines such as max-memory: 256mb", c.Config)
 	}
 	return text, nil
 }
 
-// replaceFile has a file have another text, of which a power cut leaves all or none.
+// replaceFile atomically replaces the content of a file, also across a power cut, and
+// keeps its mode.
 func replaceFile(name, text string) error {
 	info, err := os.Stat(name)
 	if err != nil {

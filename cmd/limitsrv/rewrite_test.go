@@ -10,12 +10,12 @@ import (
 	"github.com/cockroachdb/datadriven"
 )
 
-// TestConfigRewriteGolden puts values into the files of testdata/rewrite.txt.
+// TestConfigRewriteGolden sets options in the files of testdata/rewrite.txt.
 //
 //	put NAME=VALUE...
 //	the file
 //	----
-//	the file as it is then, or the error
+//	the resulting file, or the error
 func TestConfigRewriteGolden(t *testing.T) {
 	script, err := filepath.Abs("testdata/rewrite.txt")
 	if err != nil {
@@ -67,21 +67,21 @@ func TestConfigRewrite(t *testing.T) {
 		t.Errorf("the file is\n%s%v, want\n%s", got, err, want)
 	}
 	if info, err := os.Lstat(link); err != nil || info.Mode()&os.ModeSymlink == 0 {
-		t.Errorf("the link to the file is %v, %v, want a link still", info, err)
+		t.Errorf("the link to the file = %v, %v, want a link", info, err)
 	}
 	if info, err := os.Stat(file); err != nil || info.Mode().Perm() != 0o640 {
-		t.Errorf("the file is %v, %v, want its mode", info, err)
+		t.Errorf("the file = %v, %v, want its mode unchanged", info, err)
 	}
-	if !strings.Contains(r.logged(), `option=write-timeout before_it_goes="command line"`) {
-		t.Errorf("the log does not say what does not hold\n%s", r.logged())
+	if !strings.Contains(r.logged(), `option=write-timeout overridden_by="command line"`) {
+		t.Errorf("the log does not report the overridden option\n%s", r.logged())
 	}
 	if all, err := os.ReadDir(dir); len(all) != 1 || err != nil {
-		t.Errorf("the directory has %v, %v, want the file alone", all, err)
+		t.Errorf("the directory has %v, %v, want only the file", all, err)
 	}
 
 	asks(t, conn, "CONFIG SET drain 1\r\n", "+OK\r\n")
 	rewriteConfig(t, file, "max-clients: [60\n")
-	asks(t, conn, "CONFIG REWRITE\r\n", "-ERR Rewriting config file: "+link+":1: it is not YAML: sequence end token ']' not found\r\n")
+	asks(t, conn, "CONFIG REWRITE\r\n", "-ERR Rewriting config file: "+link+":1: not YAML: sequence end token ']' not found\r\n")
 	if strings.Contains(r.logged(), "hunter2") {
 		t.Errorf("the log has the password\n%s", r.logged())
 	}

@@ -12,12 +12,12 @@ import (
 
 const sampleConfig = "../../deploy/limitsrv.yaml"
 
-const sampleHead = `# Options of limitsrv, each with its default. The command line and the environment go
-# before what stands here. limitsrv config check says what is wrong with this
-# file, and systemctl reload limitsrv (SIGHUP) has it read again.
+const sampleHead = `# Options of limitsrv, each with its default. The command line and the environment take
+# precedence over this file. limitsrv config check reports mistakes in it, and
+# systemctl reload limitsrv (SIGHUP) reloads it.
 `
 
-// comment is a text in lines of a comment.
+// comment formats text as lines of a comment.
 func comment(text string) string {
 	var b strings.Builder
 	line := "#"
@@ -31,7 +31,7 @@ func comment(text string) string {
 	return b.String() + line + "\n"
 }
 
-// sampleText is the sample of a file of options.
+// sampleText returns the sample configuration file.
 func sampleText(flags []*kong.Flag) string {
 	var b strings.Builder
 	b.WriteString(sampleHead)
@@ -59,8 +59,8 @@ func sampleText(flags []*kong.Flag) string {
 	return b.String()
 }
 
-// TestSampleConfig wants the sample to be what the options are. With -rewrite it
-// makes it so.
+// TestSampleConfig compares the sample with the options. With -rewrite it writes the
+// sample.
 func TestSampleConfig(t *testing.T) {
 	want := sampleText(configFlags(t))
 	got, err := os.ReadFile(sampleConfig)
@@ -68,14 +68,14 @@ func TestSampleConfig(t *testing.T) {
 		return
 	}
 	if rewrite.Value.String() != "true" {
-		t.Fatalf("%s is not what the options are (%v): go test ./cmd/limitsrv -run Sample -rewrite", sampleConfig, err)
+		t.Fatalf("%s differs from the options (%v): go test ./cmd/limitsrv -run Sample -rewrite", sampleConfig, err)
 	}
 	if err := os.WriteFile(sampleConfig, []byte(want), 0o644); err != nil {
 		t.Fatal(err)
 	}
 }
 
-// What the sample has in comments is what holds without a file.
+// The commented-out values of the sample are the defaults.
 func TestSampleConfigIsTheDefaults(t *testing.T) {
 	text, err := os.ReadFile(sampleConfig)
 	if err != nil {

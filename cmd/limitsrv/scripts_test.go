@@ -21,14 +21,15 @@ import (
 	"limitsrv/testwait"
 )
 
-// scriptFiles are the golden scripts of the commands; commands tests a node by
-// itself with them.
+// scriptFiles are the golden scripts of the commands. Package commands runs them on a
+// single node.
 const scriptFiles = "../../commands/testdata/*.txt"
 
-// Scripts that need a fake of what they are about.
+// faked are the scripts that need a fake.
 var faked = []string{"cluster.txt", "members.txt", "replicated.txt", "save.txt", "users.txt"}
 
-// Scripts whose connections are all to one node: what they are about is a node's own.
+// onOneNode are the scripts with all connections to one node, because they test state
+// of a node.
 var onOneNode = map[string]string{
 	"client.txt":  "CLIENT LIST, KILL and ids are of a node's connections",
 	"monitor.txt": "MONITOR shows what a node's connections send",
@@ -36,8 +37,9 @@ var onOneNode = map[string]string{
 	"pubsub.txt":  "messages go to a node's connections",
 }
 
-// Commands that a node of a cluster answers otherwise than a node by itself.
-var otherwise = map[string]string{
+// differing are the commands with replies on a node of a cluster that differ from those
+// of a single node.
+var differing = map[string]string{
 	"ASKING":    "is for nodes of a cluster only",
 	"BGSAVE":    "there is a snapshot to make",
 	"CLUSTER":   "there is a cluster",
@@ -53,39 +55,39 @@ var otherwise = map[string]string{
 	"WAIT":      "there are other nodes",
 }
 
-// Commands that a node answers by what it has carried out itself, which on a
-// follower may be a moment behind.
-var own = []string{"CLUSTER", "DBSIZE", "INFO", "KEYS", "MEMORY", "OBJECT", "RANDOMKEY", "RL.STATS", "RL.TOP", "SCAN", "TIME"}
+// localCommands are answered from the node's own state, which may be behind on a
+// follower.
+var localCommands = []string{"CLUSTER", "DBSIZE", "INFO", "KEYS", "MEMORY", "OBJECT", "RANDOMKEY", "RL.STATS", "RL.TOP", "SCAN", "TIME"}
 
-// A stage is where a script is played: a node by itself, or those of a cluster,
-// with the same clock.
-type stage struct {
+// A scriptTarget runs a script: a single node, or the nodes of a cluster with a common
+// clock.
+type scriptTarget struct {
 	config   []commands.Config // of each node
 	commit   []func()
 	handlers []*commands.Handler
-	actors   map[string]*actor
+	actors   map[string]*scriptConn
 	first    int  // the node of the first connection
-	together bool // all others are to that one too
+	together bool // all connections are to the first node
 }
 
-// An actor is a connection of a script.
-type actor struct {
+// A scriptConn is a connection of a script.
+type scriptConn struct {
 	*commands.Session
 	commit func()
 	woken  chan struct{}
 }
 
-// begin begins anew, with a password if there is one.
-func (s *stage) begin(password string) {
-	s.actors, s.handlers = make(map[string]*actor), nil
+// reset starts over, with a password if it is not empty.
+func (s *scriptTarget) reset(password string) {
+	s.actors, s.handlers = make(map[string]*scriptConn), nil
 	for _, c := range s.config {
 		c.Password = password
 		s.handlers = append(s.handlers, commands.NewHandler(c))
 	}
 }
 
-// actor is the connection of a name: each goes to the next node.
-func (s *stage) actor(name string) *actor {
+// conn returns the connection with a name. Each new one connects to the next node.
+func (s *scriptTarget) conn(name string) *scriptConn {
 	if a := s.actors[name]; a != nil {
 		return a
 	}
@@ -94,7 +96,7 @@ func (s *stage) actor(name string) *actor {
 		i += len(s.actors)
 	}
 	i %= len(s.handlers)
-	a := &actor{commit: s.commit[i], woken: make(chan struct{}, 64)}
+	a := &scriptConn{commit: s.commit[i], woken: make(chan struct{}, 64)}
 	a.Session = s.handlers[i].NewSession(commands.Client{
 		Addr: fmt.Sprintf("127.0.0.1:%d", 5000+len(s.actors)), LocalAddr: "127.0.0.1:6379",
 		Since: time.Now(), Close: func() {}, Wake: func() { a.woken <- struct{}{} },
@@ -103,10 +105,11 @@ func (s *stage) actor(name string) *actor {
 	return a
 }
 
-// send sends commands at once and returns the replies; none: what others have sent.
-func (s *stage) send(t *testing.T, name string, all [][][]byte) string {
+// send sends commands in a pipeline and returns the replies; without commands, the
+// replies to earlier ones.
+func (s *scriptTarget) send(t *testing.T, name string, all [][][]byte) string {
 	t.Helper()
-	a := s.actor(name)
+	a := s.conn(name)
 	for _, args := range all {
 		for !a.Do(args) {
 			a.await(t)
@@ -128,19 +131,19 @@ func (s *stage) send(t *testing.T, name string, all [][][]byte) string {
 	return out
 }
 
-// await waits until what is away has come back.
-func (a *actor) await(t *testing.T) {
+// await waits for the replies of pending commands.
+func (a *scriptConn) await(t *testing.T) {
 	t.Helper()
 	a.commit()
 	select {
 	case <-a.woken:
 		a.Resume()
 	case <-time.After(testwait.Scaled(3 * wait)):
-		t.Fatalf("no answer within %v", 3*wait)
+		t.Fatalf("no reply within %v", 3*wait)
 	}
 }
 
-// scriptConfig is what all nodes of all stages have in common.
+// scriptConfig is the configuration common to all nodes.
 func scriptConfig() commands.Config {
 	return commands.Config{
 		Version: "0.0.0-test", Shutdown: func(commands.Parting) {},
@@ -148,19 +151,19 @@ func scriptConfig() commands.Config {
 	}
 }
 
-// byItself is the stage of one node, whose engine has a seed.
-func byItself(clock *commands.TestClock, seed persist.Seed) *stage {
+// singleTarget returns the target of one node with the given engine seed.
+func singleTarget(clock *commands.TestClock, seed persist.Seed) *scriptTarget {
 	c, e := scriptConfig(), engine.New(engine.Options{Seed: seed})
 	c.Exec, c.Clock, c.TestClock = &commands.Local{Engine: e, Clock: clock}, clock, clock
 	c.Engine = func() *engine.Engine { return e }
-	return &stage{config: []commands.Config{c}, commit: []func(){func() {}}}
+	return &scriptTarget{config: []commands.Config{c}, commit: []func(){func() {}}}
 }
 
-// asCluster is the stage of three nodes, which are returned as well, with the seed
-// of their engines.
-func asCluster(t *testing.T, clock *commands.TestClock) (*stage, []*replication.Node, persist.Seed) {
+// clusterTarget returns the target of three nodes, the nodes, and the seed of their
+// engines.
+func clusterTarget(t *testing.T, clock *commands.TestClock) (*scriptTarget, []*replication.Node, persist.Seed) {
 	var (
-		s     stage
+		s     scriptTarget
 		nodes []*replication.Node
 		dir   = t.TempDir()
 		peers []string
@@ -170,7 +173,7 @@ func asCluster(t *testing.T, clock *commands.TestClock) (*stage, []*replication.
 		peers = append(peers, freeAddress(t))
 	}
 	slices.Sort(peers)
-	// The first founds the cluster, with the seed of its directory.
+	// The first node bootstraps the cluster, with the seed of its directory.
 	founder, err := persist.OpenDir(vfs.Default, filepath.Join(dir, peers[0]))
 	if err != nil {
 		t.Fatal(err)
@@ -194,7 +197,7 @@ func asCluster(t *testing.T, clock *commands.TestClock) (*stage, []*replication.
 				t.Error(err)
 			}
 		})
-		r := replica{&member{n}, &options{ClusterMode: "off", Raft: address}}
+		r := clusterAdapter{&clusterState{n}, &options{ClusterMode: "off", Raft: address}}
 		c := scriptConfig()
 		c.Exec, c.Engine, c.Clock, c.Store, c.Cluster = n, n.Engine, n, r, r
 		s.config, s.commit, nodes = append(s.config, c), append(s.commit, n.Commit), append(nodes, n)
@@ -202,22 +205,22 @@ func asCluster(t *testing.T, clock *commands.TestClock) (*stage, []*replication.
 	return &s, nodes, seed
 }
 
-// A play is a script on both stages, which are to answer alike.
-type play struct {
-	alone, cluster *stage
+// A comparison runs a script on both targets and compares their replies.
+type comparison struct {
+	alone, cluster *scriptTarget
 	nodes          []*replication.Node
 	clock          *commands.TestClock
 }
 
-// Every command does on three nodes, asked at any of them, what it does on one.
+// Every command has the same effect on any of three nodes as on one.
 func TestScriptsOnThreeNodes(t *testing.T) {
 	files, err := filepath.Glob(scriptFiles)
 	if err != nil || len(files) < 30 {
 		t.Fatalf("%d scripts: %v", len(files), err)
 	}
 	clock := commands.NewTestClock(engine.Instant(1e18))
-	cluster, nodes, seed := asCluster(t, clock)
-	p := &play{alone: byItself(clock, seed), cluster: cluster, nodes: nodes, clock: clock}
+	cluster, nodes, seed := clusterTarget(t, clock)
+	p := &comparison{alone: singleTarget(clock, seed), cluster: cluster, nodes: nodes, clock: clock}
 	until(t, "they have a leader", func() bool {
 		return slices.ContainsFunc(nodes, func(n *replication.Node) bool {
 			st := n.Status()
@@ -233,8 +236,8 @@ func TestScriptsOnThreeNodes(t *testing.T) {
 			t.Run(fmt.Sprintf("%s from node %d", name, first), func(t *testing.T) {
 				_, cluster.together = onOneNode[name]
 				cluster.first = first
-				p.begin(t, "")
-				p.compare(t, "a", [][][]byte{words("CONFIG SET slowlog-log-slower-than -1")}) // that is a matter of luck
+				p.reset(t, "")
+				p.compare(t, "a", [][][]byte{words("CONFIG SET slowlog-log-slower-than -1")}) // its timing is random
 				p.compare(t, "a", [][][]byte{words("FLUSHALL")})
 				datadriven.RunTest(t, file, p.do)
 			})
@@ -249,14 +252,14 @@ func words(line string) (args [][]byte) {
 	return args
 }
 
-func (p *play) begin(t *testing.T, password string) {
+func (p *comparison) reset(t *testing.T, password string) {
 	t.Helper()
-	p.alone.begin(password)
-	p.cluster.begin(password)
+	p.alone.reset(password)
+	p.cluster.reset(password)
 }
 
-// do plays a step of a script, as commands' scripts have them.
-func (p *play) do(t *testing.T, d *datadriven.TestData) string {
+// do runs a step of a script, in the format of the scripts of package commands.
+func (p *comparison) do(t *testing.T, d *datadriven.TestData) string {
 	name := "a"
 	if len(d.CmdArgs) > 0 {
 		name = d.CmdArgs[0].Key
@@ -267,14 +270,14 @@ func (p *play) do(t *testing.T, d *datadriven.TestData) string {
 		if err != nil {
 			d.Fatalf(t, "%v", err)
 		}
-		p.settle(t)
+		p.compareStates(t)
 		if err := p.clock.Advance(by); err != nil {
 			d.Fatalf(t, "%v", err)
 		}
 	case "server":
 		var password string
 		d.ScanArgs(t, "password", &password)
-		p.begin(t, password)
+		p.reset(t, password)
 	case "resp3":
 		p.compare(t, name, [][][]byte{words("HELLO 3")})
 	case "receive":
@@ -300,29 +303,29 @@ func (p *play) do(t *testing.T, d *datadriven.TestData) string {
 	return d.Expected
 }
 
-// compare sends commands on both stages.
-func (p *play) compare(t *testing.T, name string, all [][][]byte) {
+// compare sends commands to both targets.
+func (p *comparison) compare(t *testing.T, name string, all [][][]byte) {
 	t.Helper()
 	first := ""
 	if len(all) > 0 && len(all[0]) > 0 {
 		first = strings.ToUpper(string(all[0][0]))
 	}
-	if slices.Contains(own, first) {
-		p.settle(t)
+	if slices.Contains(localCommands, first) {
+		p.compareStates(t)
 	}
 	want := p.alone.send(t, name, all)
 	got := p.cluster.send(t, name, all)
-	if _, ok := otherwise[first]; ok && got != "" {
+	if _, ok := differing[first]; ok && got != "" {
 		return
 	}
 	if got != want {
-		t.Errorf("%q: three nodes answer %q, one %q", all, got, want)
+		t.Errorf("%q: three nodes reply %q, one %q", all, got, want)
 	}
 }
 
-// settle waits until all nodes have carried out the same entries, and holds their
-// states to each other.
-func (p *play) settle(t *testing.T) {
+// compareStates waits until all nodes have applied the same entries, and compares their
+// states.
+func (p *comparison) compareStates(t *testing.T) {
 	t.Helper()
 	digests := make(map[uint64]bool)
 	until(t, "all nodes have come as far", func() bool {
@@ -335,12 +338,11 @@ func (p *play) settle(t *testing.T) {
 		return len(indexes) == 1
 	})
 	if len(digests) > 1 {
-		t.Errorf("the nodes have %d states", len(digests))
+		t.Errorf("the nodes have %d different states", len(digests))
 	}
 }
 
-// splitLine splits a line of a script into words; those that begin with " are
-// unquoted.
+// splitLine splits a line of a script into words, and unquotes words that begin with ".
 func splitLine(line string) (args [][]byte, err error) {
 	for line = strings.TrimLeft(line, " "); line != ""; line = strings.TrimLeft(line, " ") {
 		word, _, _ := strings.Cut(line, " ")

@@ -12,21 +12,21 @@ import (
 	"limitsrv/commands"
 )
 
-// run opens the state and the listeners and serves until a signal or SHUTDOWN, and then
-// drains. It returns at once at a second signal or a fatal error, and the process is to
-// end then: see supervise.
+// run opens the state and the listeners, serves until a signal or SHUTDOWN, and then
+// drains. It returns at once on a second signal or a fatal error; the process must end
+// then: see supervise.
 func (n *node) run(signals, hangups <-chan os.Signal) error {
 	served := make(chan error, 1)
 	go func() { served <- n.serve(hangups) }()
 	return n.supervise(signals, served)
 }
 
-// serve is run, until n.stop says how to end. While the state is being loaded it serves
-// as well, and tells clients so. A hangup has it reload; one that comes before the state
-// is loaded waits for that.
+// serve opens the node and serves until n.stop receives a cause. While the state is
+// loading it serves too, and replies LOADING. A hangup triggers a reload, delayed until
+// the state is loaded.
 func (n *node) serve(hangups <-chan os.Signal) error {
 	err := n.open()
-	if errors.Is(err, errAsked) {
+	if errors.Is(err, errStopRequested) {
 		return nil
 	}
 	if err != nil {
@@ -41,7 +41,7 @@ func (n *node) serve(hangups <-chan os.Signal) error {
 	go n.server.Serve()
 	serving, ending := context.WithCancel(context.Background())
 	defer ending()
-	go n.feedWatchdog(serving, n.answers)
+	go n.feedWatchdog(serving, n.checkSelf)
 	stopAdmin := n.serveAdmin()
 	var cause stopCause
 	for stopping := false; !stopping; {
@@ -61,7 +61,7 @@ func (n *node) serve(hangups <-chan os.Signal) error {
 	}
 	n.log.Info("shutting down", cause.reason, "save", cause.save.String(), "drain", n.drainFor())
 	ending()
-	n.notify(daemon.SdNotifyStopping, "STATUS=answering what is under way")
+	n.notify(daemon.SdNotifyStopping, "STATUS=draining: answering the commands in progress")
 	if loaded != nil {
 		cancel()
 		<-loaded
@@ -69,7 +69,7 @@ func (n *node) serve(hangups <-chan os.Signal) error {
 	return n.finish(cause, stopAdmin)
 }
 
-// logStart says what runs, and where.
+// logStart logs the version, the main options and the bound addresses.
 func (n *node) logStart() {
 	n.log.Info("listening", "version", version, "data", n.Data, "fsync", n.state.fsync(),
 		"addr", addressText(n.server.Addr()), "tls_addr", addressText(n.server.TLSAddr()), "unixsocket", n.Unixsocket, "max_clients", n.MaxClients,
@@ -82,7 +82,7 @@ func (n *node) logStart() {
 	}
 }
 
-// addressText is where the server listens, for people.
+// addressText returns a as text, or "" if a is nil.
 func addressText(a net.Addr) string {
 	if a == nil {
 		return ""
@@ -90,5 +90,5 @@ func addressText(a net.Addr) string {
 	return a.String()
 }
 
-// drainFor is how long a shutdown may take.
+// drainFor returns the time limit of a shutdown, --drain.
 func (n *node) drainFor() time.Duration { return time.Duration(n.drainTime.Load()) }

@@ -13,22 +13,23 @@ import (
 	"limitsrv/commands"
 )
 
-// settings are the options as CONFIG GET tells and CONFIG SET changes them. Many
-// may use them at once.
+// settings are the options as read by CONFIG GET and changed by CONFIG SET.
+//
+// Concurrency: safe for concurrent use.
 type settings struct {
 	mu  sync.Mutex
 	all []commands.Option
 }
 
-// list is a copy of all.
+// list returns a copy of the options.
 func (s *settings) list() []commands.Option {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.all)
 }
 
-// allow lets an option be changed. read takes what people write and returns what
-// CONFIG GET then tells and what makes it hold.
+// allow makes an option settable. read parses a value as people write it, and returns
+// the value that CONFIG GET reports from then on and the function that applies it.
 func (s *settings) allow(name string, read func(value string) (text string, apply func(), err error)) {
 	i := slices.IndexFunc(s.all, func(o commands.Option) bool { return o.Name == name })
 	s.all[i].Set = func(value string) (func(), error) {
@@ -45,8 +46,7 @@ func (s *settings) allow(name string, read func(value string) (text string, appl
 	}
 }
 
-// allowChanges lets those options be changed that take effect while the server
-// runs.
+// allowChanges makes the options settable that take effect at run time.
 func (n *node) allowChanges(level *slog.LevelVar) {
 	n.settings.allow("max-clients", func(value string) (string, func(), error) {
 		clients, err := strconv.Atoi(value)
@@ -56,7 +56,7 @@ func (n *node) allowChanges(level *slog.LevelVar) {
 		case clients < 1 || clients > maxClients:
 			return "", nil, fmt.Errorf("argument must be between 1 and %d inclusive", maxClients)
 		}
-		if err := wantFiles(clients + spareFiles); err != nil {
+		if err := raiseFileLimit(clients + spareFiles); err != nil {
 			return "", nil, err
 		}
 		return value, func() { n.server.SetMaxClients(clients) }, nil
@@ -86,15 +86,17 @@ func (n *node) allowChanges(level *slog.LevelVar) {
 	})
 }
 
-// setBound has keys take so much memory, and the garbage collector know of it.
-// settings.mu is held.
+// setBound changes the memory bound of keys and the heap limit derived from it.
+//
+// Requires: settings.mu is held.
 func (n *node) setBound(maxMemory size, evict bool) {
 	n.maxMemory, n.evict = maxMemory, evict
 	n.state.SetBound(int64(maxMemory), evict)
 	n.limitHeap()
 }
 
-// durationFrom reads seconds, or a duration with its unit, of least or more.
+// durationFrom returns a parser of seconds, or a duration with its unit, of at least
+// least.
 func durationFrom(least time.Duration, set func(time.Duration)) func(string) (string, func(), error) {
 	return func(value string) (string, func(), error) {
 		d, err := time.ParseDuration(value)
@@ -108,5 +110,5 @@ func durationFrom(least time.Duration, set func(time.Duration)) func(string) (st
 	}
 }
 
-// seconds is a duration as CONFIG GET tells it.
+// seconds formats d as CONFIG GET reports durations.
 func seconds(d time.Duration) string { return strconv.FormatFloat(d.Seconds(), 'f', -1, 64) }

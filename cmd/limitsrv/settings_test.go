@@ -10,7 +10,7 @@ import (
 	"limitsrv/testwait"
 )
 
-// What CONFIG SET accepts holds from then on, and is told by both names.
+// CONFIG SET takes effect at once, and CONFIG GET reports it by both names.
 func TestConfigSetTakesEffect(t *testing.T) {
 	r := serve(t)
 	conn := dial(t, "tcp", r.address)
@@ -25,10 +25,10 @@ func TestConfigSetTakesEffect(t *testing.T) {
 	if n, err := conn.Read(make([]byte, 1)); n != 0 || err == nil || time.Since(began) > testwait.Scaled(5*time.Second) {
 		t.Errorf("read %d bytes, %v, after %v, want the end after 200ms and a sweep", n, err, time.Since(began))
 	}
-	until(t, "the log says why", func() bool { return strings.Contains(r.logged(), "idle") })
+	until(t, "the reason is logged", func() bool { return strings.Contains(r.logged(), "idle") })
 }
 
-// The bound of keys and what happens there can be changed, each by both names.
+// The memory bound of keys and its policy can be changed, each by both names.
 func TestConfigSetBound(t *testing.T) {
 	before := debug.SetMemoryLimit(-1)
 	t.Cleanup(func() { debug.SetMemoryLimit(before) })
@@ -51,27 +51,27 @@ func TestConfigSetBound(t *testing.T) {
 	for ; keys < 100_000 && ask(keys)[0] == '*'; keys++ {
 	}
 	if reply := ask(keys); !strings.HasPrefix(reply, "-OOM ") {
-		t.Fatalf("key %d gets %q beyond the bound, want OOM", keys, reply)
+		t.Fatalf("key %d beyond the bound: %q, want OOM", keys, reply)
 	}
 	asks(t, conn, "CONFIG SET maxmemory-policy volatile-ttl\r\n", "+OK\r\n")
 	asks(t, conn, "CONFIG GET on-full\r\n", "*2\r\n$7\r\non-full\r\n$5\r\nevict\r\n")
 	for key := keys; key < keys+2000; key++ {
 		if reply := ask(key); reply[0] != '*' {
-			t.Fatalf("key %d gets %q where keys are evicted", key, reply)
+			t.Fatalf("key %d with eviction: %q", key, reply)
 		}
 	}
 	asks(t, conn, "CONFIG SET on-full refuse max-memory 0\r\n", "+OK\r\n")
 	for key := 2 * keys; key < 4*keys; key++ {
 		if reply := ask(key); reply[0] != '*' {
-			t.Fatalf("key %d gets %q where there is no bound", key, reply)
+			t.Fatalf("key %d without a bound: %q", key, reply)
 		}
 	}
 	if now := debug.SetMemoryLimit(-1); now != before {
-		t.Errorf("the heap's limit is %d without a bound, was %d", now, before)
+		t.Errorf("heap limit without a bound = %d, want %d", now, before)
 	}
 }
 
-func TestConfigSetRefuses(t *testing.T) {
+func TestConfigSetRejects(t *testing.T) {
 	conn := dial(t, "tcp", serve(t).address)
 	for _, tt := range []struct{ line, want string }{
 		{"maxclients 0", "maxclients') - argument must be between 1 and 1000000 inclusive"},

@@ -11,8 +11,8 @@ import (
 // (1024), and so on with m, mb, g and gb, in either case.
 type size int64
 
-// units are the suffixes of a size. No suffix is the end of another that stands
-// behind it.
+// units are the suffixes of a size. No suffix may end with a later one, because the
+// first match is used.
 var units = []struct {
 	suffix string
 	bytes  int64
@@ -39,7 +39,7 @@ func (s *size) UnmarshalText(text []byte) error {
 	return nil
 }
 
-// String is the size in the largest unit of 1024 that it is a multiple of.
+// String formats s in the largest unit of 1024 that divides it.
 func (s size) String() string {
 	for _, u := range []int{2, 1, 0} {
 		if s > 0 && int64(s)%units[u].bytes == 0 {

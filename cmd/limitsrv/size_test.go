@@ -5,7 +5,7 @@ import (
 	"testing"
 )
 
-func TestSizeReads(t *testing.T) {
+func TestSizeParses(t *testing.T) {
 	for _, tt := range []struct {
 		text string
 		want size
@@ -28,16 +28,16 @@ func TestSizeReads(t *testing.T) {
 			t.Errorf("%q is %d, %v, want %d", tt.text, got, err, tt.want)
 		}
 		if got.String() != tt.back {
-			t.Errorf("%q is written %q, want %q", tt.text, got, tt.back)
+			t.Errorf("String of %q = %q, want %q", tt.text, got, tt.back)
 		}
 	}
 }
 
-func TestSizeRefuses(t *testing.T) {
+func TestSizeRejects(t *testing.T) {
 	for _, text := range []string{"", "kb", "-1", "+1", "1.5gb", "1tb", "1 mb", "mb1", "9223372036854775808", "9223372036854775807kb"} {
 		var got size
 		if err := got.UnmarshalText([]byte(text)); err == nil {
-			t.Errorf("%q was taken as %d", text, got)
+			t.Errorf("%q is accepted as %d", text, got)
 		}
 	}
 }

@@ -9,37 +9,39 @@ import (
 	"limitsrv/engine"
 )
 
-// A state is where the keys are: in memory alone (inMemory), in a data directory
-// (stored), or on several nodes that decide as one (member).
+// A state holds the keys: in memory only (inMemory), in a data directory (storeState),
+// or replicated on several nodes (clusterState).
 type state interface {
 	commands.Exec
 	commands.Clock
 	Engine() *engine.Engine
 	SetBound(maxMemory int64, evict bool)
 	Sweep(pages int) (forgotten int64)
-	// commit is what the server calls before it writes replies; nil: nothing.
+	// commit returns the function that the server must call before it writes replies,
+	// or nil.
 	commit() func()
-	// fsync is when what was decided is synced, for people.
+	// fsync describes for people when decisions are synced to disk.
 	fsync() string
-	// load recovers what was kept. Exec comes after it, unless loads is false.
+	// loads reports whether load must be called, and must have returned, before Exec.
 	loads() bool
+	// load recovers the stored state.
 	load(context.Context) error
-	// stepDown has others decide before this process ends.
+	// stepDown transfers leadership to another node before this process ends.
 	stepDown(context.Context)
-	// close ends it, with a snapshot if Parting says so.
+	// close closes the state, after a snapshot if Parting asks for one.
 	close(context.Context, commands.Parting) error
 }
 
-// openState makes the state that the options ask for, and the part of a Config that
-// depends on it.
+// openState opens the state that the options select, and returns the fields of a Config
+// that depend on its kind.
 func (n *node) openState() (config commands.Config, err error) {
 	o := n.options
 	limits := engine.Options{MaxMemory: int64(o.MaxMemory), Evict: o.OnFull == "evict"}
 	switch {
 	case o.Raft != "":
-		return n.openMember()
+		return n.openClusterState()
 	case o.Data != "":
-		return n.openStored(limits)
+		return n.openStoreState(limits)
 	}
 	memory := newInMemory(limits, o.TestClock)
 	n.state = memory
@@ -47,17 +49,18 @@ func (n *node) openState() (config commands.Config, err error) {
 	return config, nil
 }
 
-// tuneThreads makes up for goroutines that wait for the disk, whose threads the
-// runtime takes for busy at first, and for the one that writes a snapshot: who
-// shares a core with it is for the system to say, which does so within less time
-// than the 10 ms that the runtime leaves a goroutine.
+// tuneThreads raises GOMAXPROCS above NumCPU, because a goroutine blocked in fsync
+// holds its P until sysmon retakes it, and because the kernel preempts the snapshot
+// writer sooner than the runtime, which lets a goroutine run for 10 ms. GOMAXPROCS of
+// the environment takes precedence.
 func tuneThreads() {
 	if os.Getenv("GOMAXPROCS") == "" {
 		runtime.GOMAXPROCS(max(4, runtime.NumCPU()+2))
 	}
 }
 
-// load recovers the state, if any is kept. Its end comes through the channel.
+// load recovers the state in the background, if it is of a kind that loads, and sends
+// the result on the channel.
 func (n *node) load(ctx context.Context) <-chan error {
 	loaded := make(chan error, 1)
 	if !n.state.loads() {

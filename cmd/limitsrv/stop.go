@@ -12,27 +12,27 @@ import (
 	"limitsrv/commands"
 )
 
-// A stopCause is why the program is to end in good order, and how.
+// A stopCause is the reason of a graceful stop and its limits.
 type stopCause struct {
 	reason slog.Attr
 	save   commands.Parting
 	limits stopLimits
 }
 
-// stopLimits are the times at which the waits of a stop end. All of them count from
-// its beginning.
+// stopLimits are the deadlines of the phases of a stop, computed at its beginning.
 type stopLimits struct {
-	transfer time.Time // another node is to lead
-	clients  time.Time // clients are to have their answers
-	save     time.Time // a snapshot is to be complete
-	end      time.Time // the process is to have ended
+	transfer time.Time // for the leadership transfer
+	clients  time.Time // for the replies to clients
+	save     time.Time // for the snapshot
+	end      time.Time // for the whole process
 }
 
-// never is how much longer a snapshot may take that was asked for.
+// never is the extra time for a snapshot that was requested explicitly: no limit in
+// practice.
 const never = 10 * 365 * 24 * time.Hour
 
-// closeTime is how long the files have at least to be closed, however long clients
-// took. It is part of --drain where that is five times as long.
+// closeTime is the minimum time to close the files, regardless of the time that clients
+// took. It is part of --drain if --drain is at least five times as long.
 const closeTime = 2 * time.Second
 
 func newStopLimits(now time.Time, drain time.Duration) stopLimits {
@@ -45,14 +45,15 @@ func newStopLimits(now time.Time, drain time.Duration) stopLimits {
 }
 
 var (
-	// errAgain is how a second signal ends the program.
-	errAgain = errors.New("a second signal: ended at once, without answering what was under way")
-	errLate  = errors.New("the stop took longer than --drain: ended without closing the files; the next start reads the log")
+	// errSecondSignal and errLate are the errors of a stop that was cut short.
+	errSecondSignal = errors.New("a second signal: ended at once, without answering the commands in progress")
+	errLate         = errors.New("the stop took longer than --drain: ended without closing the files; the next start reads the log")
 )
 
-// supervise returns the error of serve. It returns earlier, and the process is to end
-// with serve still at work, at a fatal error, at a second signal, and when a stop takes
-// longer than it may. It waits for no file, log or lock, which may hang with a disk.
+// supervise returns the error of serve. On a fatal error, a second signal, or a stop
+// beyond its deadline it returns earlier, while serve still runs, and the process must
+// end then. It never waits for a file, the log or a lock, because these may hang with a
+// disk.
 func (n *node) supervise(signals <-chan os.Signal, served <-chan error) error {
 	var late <-chan time.Time // set once a stop has begun
 	stop := func(reason slog.Attr, save commands.Parting) {
@@ -73,7 +74,7 @@ func (n *node) supervise(signals <-chan os.Signal, served <-chan error) error {
 			return errLate
 		case s := <-signals:
 			if late != nil {
-				return errAgain
+				return errSecondSignal
 			}
 			stop(slog.String("signal", s.String()), commands.SaveIfQuick)
 		case save := <-n.shutdown:
@@ -84,7 +85,7 @@ func (n *node) supervise(signals <-chan os.Signal, served <-chan error) error {
 	}
 }
 
-// finish answers the commands under way, and closes the files.
+// finish answers the commands in progress and closes the files.
 func (n *node) finish(cause stopCause, stopAdmin func()) error {
 	transfer, cancel := context.WithDeadline(context.Background(), cause.limits.transfer)
 	defer cancel()
@@ -93,7 +94,7 @@ func (n *node) finish(cause stopCause, stopAdmin func()) error {
 	defer cancel()
 	n.handler.Drain()
 	if err := n.server.Shutdown(clients); err != nil {
-		n.log.Warn("stopped before all was answered", "error", err)
+		n.log.Warn("stopped before every command was answered", "error", err)
 	}
 	stopAdmin()
 	save, cancel := context.WithDeadline(context.Background(), cause.limits.save)
@@ -105,9 +106,9 @@ func (n *node) finish(cause stopCause, stopAdmin func()) error {
 	return err
 }
 
-// lastWords writes why the program ends, for at most a second: the log may be a file
-// on a disk that hangs.
-func lastWords(w io.Writer, err error) {
+// writeFinalError writes err to w. It waits for at most a second, because w may be a
+// file on a disk that hangs.
+func writeFinalError(w io.Writer, err error) {
 	written := make(chan struct{})
 	go func() {
 		fmt.Fprintf(w, "limitsrv: %v\n", err)

@@ -9,14 +9,14 @@ import (
 	"limitsrv/persist"
 )
 
-// stored is a state that outlives the process in a data directory.
-type stored struct {
+// storeState is a state that outlives the process in a data directory.
+type storeState struct {
 	*persist.Store
 	*commands.SystemClock
 	policy persist.Policy
 }
 
-func (n *node) openStored(limits engine.Options) (commands.Config, error) {
+func (n *node) openStoreState(limits engine.Options) (commands.Config, error) {
 	o, clock := n.options, commands.NewSystemClock(0)
 	store, err := persist.Open(persist.Options{
 		Dir:              o.Data,
@@ -30,17 +30,17 @@ func (n *node) openStored(limits engine.Options) (commands.Config, error) {
 		return commands.Config{}, err
 	}
 	tuneThreads()
-	n.state = &stored{store, clock, o.Fsync}
-	return commands.Config{Store: keeper{store}}, nil
+	n.state = &storeState{store, clock, o.Fsync}
+	return commands.Config{Store: storeAdapter{store}}, nil
 }
 
-func (s *stored) commit() func() { return s.Store.Commit }
+func (s *storeState) commit() func() { return s.Store.Commit }
 
-func (s *stored) fsync() string { return s.policy.String() }
+func (s *storeState) fsync() string { return s.policy.String() }
 
-func (*stored) loads() bool { return true }
+func (*storeState) loads() bool { return true }
 
-func (s *stored) load(ctx context.Context) error {
+func (s *storeState) load(ctx context.Context) error {
 	err := s.Recover(ctx)
 	if err == nil {
 		s.NotBefore(s.Engine().Now())
@@ -48,36 +48,37 @@ func (s *stored) load(ctx context.Context) error {
 	return err
 }
 
-func (*stored) stepDown(context.Context) {}
+func (*storeState) stepDown(context.Context) {}
 
-func (s *stored) close(ctx context.Context, p commands.Parting) error {
+func (s *storeState) close(ctx context.Context, p commands.Parting) error {
 	return s.Store.Close(ctx, partings[p])
 }
 
+// partings maps the save modes of the commands to those of the store.
 var partings = [...]persist.Parting{
 	commands.SaveIfQuick: persist.SaveIfQuick, commands.SaveNever: persist.SaveNever, commands.SaveAlways: persist.SaveAlways,
 }
 
-// keeper is a persist.Store as the commands know it.
-type keeper struct{ *persist.Store }
+// storeAdapter makes a persist.Store a commands.Store.
+type storeAdapter struct{ *persist.Store }
 
-func (k keeper) Save(done func(error)) error {
-	return told(k.Store.Save(func(_ persist.Info, err error) { done(err) }))
+func (k storeAdapter) Save(done func(error)) error {
+	return redisError(k.Store.Save(func(_ persist.Info, err error) { done(err) }))
 }
 
-func (k keeper) Backup(name string, done func(path string, err error)) error {
-	return told(k.Store.Backup(name, done))
+func (k storeAdapter) Backup(name string, done func(path string, err error)) error {
+	return redisError(k.Store.Backup(name, done))
 }
 
-// told is an error in the words of Redis where it has some.
-func told(err error) error {
+// redisError replaces err by Redis's error of the same meaning, if there is one.
+func redisError(err error) error {
 	if errors.Is(err, persist.ErrSaving) {
 		return commands.ErrSaving
 	}
 	return err
 }
 
-func (k keeper) Standing() commands.Standing {
+func (k storeAdapter) Standing() commands.Standing {
 	st := k.Store.Status()
 	s := commands.Standing{
 		Fsync:   st.Policy.String(),

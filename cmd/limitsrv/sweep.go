@@ -7,20 +7,21 @@ import (
 	"limitsrv/beat"
 )
 
-// Sweeping looks at every key about once in sweepRound, a bounded number at a
-// time. With few keys it wakes up less often than each sweepTick.
+// A sweep visits every key about once per sweepRound, in bounded steps. With few keys
+// its ticks are further apart than sweepTick.
 const (
 	sweepRound   = time.Minute
 	sweepTick    = 20 * time.Millisecond
 	maxSweepTick = time.Second
-	// pageKeys is how many keys there are in a page of Engine.Sweep, about.
+	// pageKeys is the approximate number of keys in a page of Engine.Sweep.
 	pageKeys = 60
-	// sweepSteps bounds the steps of one tick.
+	// sweepSteps bounds the number of steps per tick.
 	sweepSteps = 16
 )
 
-// startSweeping forgets rested keys until the function that it returns is called,
-// which waits for the last step. Where much is found it looks again at once.
+// startSweeping removes expired keys in the background until stop is called; stop waits
+// for the current step. A step that removed many keys is followed by another one at
+// once.
 func (n *node) startSweeping() (stop func()) {
 	var (
 		done = make(chan struct{})
@@ -36,7 +37,7 @@ func (n *node) startSweeping() (stop func()) {
 			case <-timer.C:
 			}
 			keys := n.state.Engine().Len()
-			timer.Reset(beat.Wait(sweepEvery(keys)))
+			timer.Reset(beat.Wait(sweepInterval(keys)))
 			pages := sweepPages(keys)
 			for range sweepSteps {
 				if n.state.Sweep(pages) < int64(pages)*pageKeys/4 {
@@ -51,13 +52,13 @@ func (n *node) startSweeping() (stop func()) {
 	}
 }
 
-// sweepEvery is how long to wait between two ticks where there are so many keys: the
-// time in which sweepRound has room for a page of each.
-func sweepEvery(keys int64) time.Duration {
+// sweepInterval returns the time between two ticks with that many keys, so that one
+// page per tick completes a sweep in sweepRound.
+func sweepInterval(keys int64) time.Duration {
 	return min(max(sweepRound*pageKeys/time.Duration(keys+1), sweepTick), maxSweepTick)
 }
 
-// sweepPages is how many pages one step looks at where there are so many keys.
+// sweepPages returns the number of pages per step with that many keys.
 func sweepPages(keys int64) int {
 	const ticks = int64(sweepRound / sweepTick)
 	return 1 + int(keys/(pageKeys*ticks))

@@ -5,8 +5,8 @@ import (
 	"time"
 )
 
-// A server with few keys wakes up seldom to sweep, and one with many as often as it
-// takes to look at each once in a round.
+// Sweeps are rare with few keys, and with many keys frequent enough to visit each key
+// once per round.
 func TestSweepEvery(t *testing.T) {
 	for _, tt := range []struct {
 		keys int64
@@ -14,12 +14,12 @@ func TestSweepEvery(t *testing.T) {
 	}{
 		{0, maxSweepTick}, {3000, maxSweepTick}, {35_999, 100 * time.Millisecond}, {1_000_000, sweepTick}, {1 << 40, sweepTick},
 	} {
-		got := sweepEvery(tt.keys)
+		got := sweepInterval(tt.keys)
 		if got != tt.want {
 			t.Errorf("%d keys are swept every %v, want %v", tt.keys, got, tt.want)
 		}
 		if looked := int64(sweepRound/got) * int64(sweepPages(tt.keys)) * pageKeys; looked < tt.keys {
-			t.Errorf("%d of %d keys are looked at in a round", looked, tt.keys)
+			t.Errorf("%d of %d keys are visited per round", looked, tt.keys)
 		}
 	}
 }

@@ -16,13 +16,13 @@ import (
 	"limitsrv/testwait"
 )
 
-// secured are the arguments of a server with a certificate for clients over TLS.
-func (f tlsFiles) secured(address string) []string {
+// tlsArgs returns the arguments of a server with a certificate for clients over TLS.
+func (f tlsFiles) tlsArgs(address string) []string {
 	return []string{"--tls-listen", address, "--tls-cert", f.name("cert"), "--tls-key", f.name("key")}
 }
 
-// certified are files with a certificate of an authority, and that authority.
-func certified(t *testing.T, by *authority) tlsFiles {
+// newTLSFiles returns files with a certificate of an authority, and that authority.
+func newTLSFiles(t *testing.T, by *authority) tlsFiles {
 	t.Helper()
 	f := tlsFiles(t.TempDir())
 	f.certify(t, by)
@@ -30,8 +30,8 @@ func certified(t *testing.T, by *authority) tlsFiles {
 	return f
 }
 
-// trust is a client that trusts an authority.
-func (a *authority) trust(t *testing.T) *tls.Config {
+// clientConfig is a client configuration that trusts an authority.
+func (a *authority) clientConfig(t *testing.T) *tls.Config {
 	t.Helper()
 	pool := x509.NewCertPool()
 	if !pool.AppendCertsFromPEM(a.pem) {
@@ -40,10 +40,11 @@ func (a *authority) trust(t *testing.T) *tls.Config {
 	return &tls.Config{RootCAs: pool}
 }
 
-// identified is a client that trusts an authority and has a certificate of another.
-func (a *authority) identified(t *testing.T, by *authority, end time.Time) *tls.Config {
+// clientConfigWithCert is a client configuration that trusts an authority and has a
+// certificate of another one.
+func (a *authority) clientConfigWithCert(t *testing.T, by *authority, end time.Time) *tls.Config {
 	t.Helper()
-	config := a.trust(t)
+	config := a.clientConfig(t)
 	pair, err := tls.X509KeyPair(by.pairUntil(t, end))
 	if err != nil {
 		t.Fatal(err)
@@ -52,9 +53,9 @@ func (a *authority) identified(t *testing.T, by *authority, end time.Time) *tls.
 	return config
 }
 
-// dialSecure connects over TLS for the time of the test. An error comes with the first
-// reply at the latest.
-func dialSecure(t *testing.T, address string, config *tls.Config) (*tls.Conn, error) {
+// dialTLS connects over TLS for the duration of the test. An error is returned after
+// the first reply at the latest.
+func dialTLS(t *testing.T, address string, config *tls.Config) (*tls.Conn, error) {
 	t.Helper()
 	dialer := &net.Dialer{Timeout: testwait.Scaled(wait)}
 	conn, err := tls.DialWithDialer(dialer, "tcp", address, config)
@@ -70,30 +71,30 @@ func dialSecure(t *testing.T, address string, config *tls.Config) (*tls.Conn, er
 	return conn, err
 }
 
-// soon is dialSecure that must succeed.
-func soon(t *testing.T, address string, config *tls.Config) *tls.Conn {
+// mustDialTLS is dialTLS that must succeed.
+func mustDialTLS(t *testing.T, address string, config *tls.Config) *tls.Conn {
 	t.Helper()
-	conn, err := dialSecure(t, address, config)
+	conn, err := dialTLS(t, address, config)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return conn
 }
 
-// A server that listens for TLS alone is asked so, and knows itself by its certificate.
+// A server with a TLS listener only is pinged there, and identified by its certificate.
 func TestPingOverTLS(t *testing.T) {
 	ca := newAuthority(t)
-	files, other, address := certified(t, ca), certified(t, ca), freeAddress(t)
-	serve(t, append(files.secured(address), "--password", "hunter2")...)
+	files, other, address := newTLSFiles(t, ca), newTLSFiles(t, ca), freeAddress(t)
+	serve(t, append(files.tlsArgs(address), "--password", "hunter2")...)
 	for _, tt := range []struct {
 		name string
 		args []string
 		code int
 	}{
-		{"by its certificate", files.secured(address), exitOK},
-		{"with its password", append(files.secured(address), "--password", "hunter2"), exitOK},
-		{"one that has another certificate", other.secured(address), exitFailure},
-		{"one that wants a certificate of who asks", append(files.secured(address), "--tls-client-ca", files.name("ca")), exitUsage},
+		{"with its certificate", files.tlsArgs(address), exitOK},
+		{"with its password", append(files.tlsArgs(address), "--password", "hunter2"), exitOK},
+		{"a server with another certificate", other.tlsArgs(address), exitFailure},
+		{"a server that requires client certificates", append(files.tlsArgs(address), "--tls-client-ca", files.name("ca")), exitUsage},
 	} {
 		if out, log, code := runs(t, limitsrv(nil, append([]string{"ping", "--listen", ""}, tt.args...)...)); code != tt.code {
 			t.Errorf("%s: exit %d, %q, %q, want %d", tt.name, code, out, log, tt.code)
@@ -103,9 +104,9 @@ func TestPingOverTLS(t *testing.T) {
 
 func TestTLSWithRedisCLI(t *testing.T) {
 	ca, other := newAuthority(t), newAuthority(t)
-	files, address := certified(t, ca), freeAddress(t)
-	r := serve(t, append(files.secured(address), "--tls-client-ca", files.name("ca"))...)
-	mine, stranger, expired := certified(t, ca), certified(t, other), certified(t, ca)
+	files, address := newTLSFiles(t, ca), freeAddress(t)
+	r := serve(t, append(files.tlsArgs(address), "--tls-client-ca", files.name("ca"))...)
+	mine, stranger, expired := newTLSFiles(t, ca), newTLSFiles(t, other), newTLSFiles(t, ca)
 	certificate, key := ca.pairUntil(t, time.Now().Add(-time.Hour))
 	expired.write(t, "cert", certificate)
 	expired.write(t, "key", key)
@@ -144,43 +145,43 @@ func TestTLSWithRedisCLI(t *testing.T) {
 	}
 }
 
-// Certificates are changed while clients are connected: those stay, and others see the
-// new one. A session of before is not resumed when the CA of clients is another.
+// Certificates change while clients are connected: these stay connected, and new clients
+// get the new one. Earlier sessions are not resumed after a change of the client CA.
 func TestTLSRotation(t *testing.T) {
 	from, to := newAuthority(t), newAuthority(t)
-	files, address := certified(t, from), freeAddress(t)
-	r := serve(t, append(files.secured(address), "--tls-client-ca", files.name("ca"))...)
+	files, address := newTLSFiles(t, from), freeAddress(t)
+	r := serve(t, append(files.tlsArgs(address), "--tls-client-ca", files.name("ca"))...)
 	hour := time.Now().Add(time.Hour)
-	client := from.identified(t, from, hour)
+	client := from.clientConfigWithCert(t, from, hour)
 	client.ClientSessionCache = tls.NewLRUClientSessionCache(1)
-	first := soon(t, address, client)
-	if again := soon(t, address, client); !again.ConnectionState().DidResume {
-		t.Error("a session is not resumed while nothing has changed")
+	first := mustDialTLS(t, address, client)
+	if again := mustDialTLS(t, address, client); !again.ConnectionState().DidResume {
+		t.Error("a session is not resumed without a change")
 	}
 
 	files.write(t, "key", []byte("no key"))
-	until(t, "the change is seen", func() bool {
-		soon(t, address, from.identified(t, from, hour)) // what was before is in use
+	until(t, "the change is detected", func() bool {
+		mustDialTLS(t, address, from.clientConfigWithCert(t, from, hour)) // the old certificate is in use
 		return strings.Contains(r.logged(), "can't be used")
 	})
 	files.certify(t, to)
 	until(t, "the new certificate is in use", func() bool {
-		_, err := dialSecure(t, address, to.identified(t, from, hour))
+		_, err := dialTLS(t, address, to.clientConfigWithCert(t, from, hour))
 		return err == nil
 	})
 	files.write(t, "ca", to.pem)
 	until(t, "the new CA of clients is in use", func() bool {
-		_, err := dialSecure(t, address, to.identified(t, to, hour))
+		_, err := dialTLS(t, address, to.clientConfigWithCert(t, to, hour))
 		return err == nil
 	})
-	if _, err := dialSecure(t, address, to.identified(t, from, hour)); err == nil {
-		t.Error("a client of the CA of before is let in")
+	if _, err := dialTLS(t, address, to.clientConfigWithCert(t, from, hour)); err == nil {
+		t.Error("a client of the old CA is accepted")
 	}
-	both := to.trust(t)
+	both := to.clientConfig(t)
 	both.RootCAs.AppendCertsFromPEM(from.pem)
 	both.Certificates, both.ClientSessionCache = client.Certificates, client.ClientSessionCache
-	if conn, err := dialSecure(t, address, both); err == nil {
-		t.Errorf("a client of the CA of before is let in, resumed %v", conn.ConnectionState().DidResume)
+	if conn, err := dialTLS(t, address, both); err == nil {
+		t.Errorf("a client of the old CA is accepted, resumed %v", conn.ConnectionState().DidResume)
 	}
 	asks(t, first, "PING\r\n", "+PONG\r\n")
 	if n := strings.Count(r.logged(), "can't be used"); n != 1 {
@@ -188,19 +189,19 @@ func TestTLSRotation(t *testing.T) {
 	}
 }
 
-// A drain answers what was received over TLS and ends the connection in good order.
+// A drain answers the requests received over TLS and closes the connection cleanly.
 func TestTLSDrain(t *testing.T) {
 	ca := newAuthority(t)
 	address := freeAddress(t)
-	r := serve(t, append(certified(t, ca).secured(address), "--drain", "5s")...)
+	r := serve(t, append(newTLSFiles(t, ca).tlsArgs(address), "--drain", "5s")...)
 	var conns []*tls.Conn
 	for range 10 {
-		conn := soon(t, address, ca.trust(t))
+		conn := mustDialTLS(t, address, ca.clientConfig(t))
 		go io.WriteString(conn, strings.Repeat("PING\r\n", 20_000))
-		asks(t, conn, "", "+PONG\r\n") // the pipeline has begun
+		asks(t, conn, "", "+PONG\r\n") // the server has begun the pipeline
 		conns = append(conns, conn)
 	}
-	stranger := dial(t, "tcp", address) // says nothing
+	stranger := dial(t, "tcp", address) // sends nothing
 	r.Process.Signal(syscall.SIGTERM)
 	for _, conn := range conns {
 		rest, err := io.ReadAll(conn)
@@ -209,22 +210,21 @@ func TestTLSDrain(t *testing.T) {
 		}
 	}
 	if _, err := stranger.Read(make([]byte, 1)); err == nil || errors.Is(err, syscall.ETIMEDOUT) {
-		t.Errorf("who said nothing got %v", err)
+		t.Errorf("a silent connection got %v", err)
 	}
 	if code := r.exit(t); code != exitOK || strings.Contains(r.logged(), "before all was answered") {
 		t.Errorf("exit %d, want 0\n%s", code, r.logged())
 	}
 }
 
-// Strangers who never finish a handshake take no places of clients, and newcomers wait
-// for them but a moment.
-func TestTLSHandshakesThatNeverEnd(t *testing.T) {
+// Unfinished handshakes do not count as clients, and delay new clients only briefly.
+func TestUnfinishedTLSHandshakes(t *testing.T) {
 	const strangers = 1000
 	ca := newAuthority(t)
 	address := freeAddress(t)
-	r := serve(t, append(certified(t, ca).secured(address), "--max-clients", "20")...)
-	good := soon(t, address, ca.trust(t))
-	hello := []byte{22, 3, 1, 2, 0, 1, 0, 1, 252, 3, 3} // of a handshake that goes on
+	r := serve(t, append(newTLSFiles(t, ca).tlsArgs(address), "--max-clients", "20")...)
+	good := mustDialTLS(t, address, ca.clientConfig(t))
+	hello := []byte{22, 3, 1, 2, 0, 1, 0, 1, 252, 3, 3} // the start of a longer handshake
 	stop := make(chan struct{})
 	defer close(stop)
 	for i := range strangers {
@@ -249,20 +249,20 @@ func TestTLSHandshakesThatNeverEnd(t *testing.T) {
 	asks(t, good, "PING\r\n", "+PONG\r\n")
 	asks(t, dial(t, "tcp", r.address), "PING\r\n", "+PONG\r\n")
 	for range 3 {
-		soon(t, address, ca.trust(t))
+		mustDialTLS(t, address, ca.clientConfig(t))
 	}
 	w := wired(t, r.address)
 	if got := w.info(t, "connected_clients"); got != "6" {
 		t.Errorf("%s clients, want 6", got)
 	}
-	until(t, "those who did nothing are spoken of", func() bool { return strings.Contains(r.logged(), "others waited") })
+	until(t, "the delayed handshakes are logged", func() bool { return strings.Contains(r.logged(), "others waited") })
 	if n := strings.Count(r.logged(), "handshakes have failed"); n > 15 {
-		t.Errorf("the log speaks of them %d times", n)
+		t.Errorf("they are logged %d times, want once", n)
 	}
 }
 
-func TestTLSOptionsThatAreWrong(t *testing.T) {
-	files := certified(t, newAuthority(t))
+func TestWrongTLSOptions(t *testing.T) {
+	files := newTLSFiles(t, newAuthority(t))
 	missing := tlsFiles(t.TempDir())
 	for _, tt := range []struct {
 		name string
@@ -273,9 +273,9 @@ func TestTLSOptionsThatAreWrong(t *testing.T) {
 		{"no certificate", []string{"--tls-listen", "127.0.0.1:0"}, exitUsage, "--tls-listen needs --tls-cert and --tls-key"},
 		{"no key", []string{"--tls-cert", files.name("cert")}, exitUsage, "--tls-cert and --tls-key go together"},
 		{"a CA alone", []string{"--tls-client-ca", files.name("ca")}, exitUsage, "--tls-client-ca needs"},
-		{"open to the network", files.secured("0.0.0.0:0"), exitUsage, `--tls-listen "0.0.0.0:0" can be reached from other machines: give --password, --users or --tls-client-ca`},
-		{"no place to listen", []string{"--listen", ""}, exitUsage, "--tls-listen"},
-		{"files that are not there", missing.secured("127.0.0.1:0"), exitFailure, missing.name("cert")},
+		{"open to the network", files.tlsArgs("0.0.0.0:0"), exitUsage, `--tls-listen "0.0.0.0:0" can be reached from other machines: give --password, --users or --tls-client-ca`},
+		{"no listener", []string{"--listen", ""}, exitUsage, "--tls-listen"},
+		{"missing files", missing.tlsArgs("127.0.0.1:0"), exitFailure, missing.name("cert")},
 	} {
 		_, log, code := runs(t, limitsrv(nil, append([]string{"--listen", "127.0.0.1:0"}, tt.args...)...))
 		if code != tt.code || strings.Count(log, "\n") != 1 || !strings.Contains(log, tt.want) {
@@ -284,16 +284,16 @@ func TestTLSOptionsThatAreWrong(t *testing.T) {
 	}
 }
 
-// Certificates of clients protect an address that others can reach, and TLS may be all
-// that is listened for.
-func TestTLSAlone(t *testing.T) {
+// Client certificates protect an address beyond loopback, and a server may have a TLS
+// listener only.
+func TestTLSOnly(t *testing.T) {
 	ca := newAuthority(t)
-	files := certified(t, ca)
+	files := newTLSFiles(t, ca)
 	_, port, err := net.SplitHostPort(freeAddress(t))
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := launchAt(t, "", append(files.secured("0.0.0.0:"+port), "--tls-client-ca", files.name("ca"))...)
+	r := launchAt(t, "", append(files.tlsArgs("0.0.0.0:"+port), "--tls-client-ca", files.name("ca"))...)
 	until(t, "it listens", func() bool { return strings.Contains(r.logged(), "listening") || r.isOver() })
-	soon(t, "127.0.0.1:"+port, ca.identified(t, ca, time.Now().Add(time.Hour)))
+	mustDialTLS(t, "127.0.0.1:"+port, ca.clientConfigWithCert(t, ca, time.Now().Add(time.Hour)))
 }

@@ -16,15 +16,15 @@ import (
 	"limitsrv/testwait"
 )
 
-// A trio is a cluster of three. Each is on a host of its own, and what they send each
-// other goes through a network that can be broken; clients reach each directly.
+// A trio is a cluster of three servers, each on a host of its own. Their traffic with
+// each other goes through a network that can be broken; clients connect directly.
 type trio struct {
 	network *faultnet.Network
 	peers   []*peer
-	fourth  *peer // joins and goes; none of peers
+	fourth  *peer // joins and is removed; not in peers
 }
 
-// A peer is one server of it, whether it runs or not.
+// A peer is one server of a trio, running or not.
 type peer struct {
 	*running
 	host   string
@@ -34,12 +34,12 @@ type peer struct {
 	disk   *disk
 }
 
-// electionTimeout is that of a trio on an idle machine. On a busy one it is scaled, for
-// peers that do not run for a while are not to be taken for ones that have failed.
+// electionTimeout is the --election-timeout of a trio on an idle machine. It is scaled
+// on a busy machine, so that a peer without CPU time is not considered failed.
 const electionTimeout = 300 * time.Millisecond
 
-// gather starts three servers, each with its state on a disk, and the same options.
-func gather(t *testing.T, disks []*disk, options ...string) *trio {
+// startTrio starts three servers with the same options, each with its state on a disk.
+func startTrio(t *testing.T, disks []*disk, options ...string) *trio {
 	t.Helper()
 	var hosts, public []string
 	for i := range peerCount + 1 {
@@ -73,10 +73,10 @@ func gather(t *testing.T, disks []*disk, options ...string) *trio {
 	return c
 }
 
-// data is where a peer keeps its state.
+// data returns the data directory.
 func (m *peer) data() string { return filepath.Join(m.disk.dir, "data") }
 
-// wipe has a peer that does not run forget all.
+// wipe removes the state of a peer that is not running.
 func (m *peer) wipe(t *testing.T) {
 	t.Helper()
 	if err := os.RemoveAll(m.data()); err != nil {
@@ -84,19 +84,19 @@ func (m *peer) wipe(t *testing.T) {
 	}
 }
 
-// start starts a peer that does not run.
+// start starts a peer that is not running.
 func (m *peer) start(t *testing.T) {
 	t.Helper()
 	m.running = launchAt(t, m.client, m.args...)
 }
 
-// kill kills a peer that runs.
+// kill kills a running peer.
 func (m *peer) kill() {
 	m.Process.Signal(syscall.SIGKILL)
 	<-m.ended
 }
 
-// ask sends a peer commands over a connection of their own.
+// ask sends commands to a peer over a new connection.
 func (m *peer) ask(commands ...string) ([]any, error) {
 	w, err := wireWithin(m.client, takeWait)
 	if err != nil {
@@ -106,7 +106,8 @@ func (m *peer) ask(commands ...string) ([]any, error) {
 	return w.all(commands...)
 }
 
-// leader is the one peer that says it leads, -1 if there is none, or more.
+// leader returns the index of the only peer that reports itself as leader, or -1
+// without exactly one.
 func (c *trio) leader() int {
 	found := -1
 	for i, m := range c.peers {
@@ -122,7 +123,7 @@ func (c *trio) leader() int {
 	return found
 }
 
-// recoverWait is how long a trio may take after a fault until every peer decides.
+// recoverWait bounds the time after a fault until every peer decides.
 const recoverWait = time.Minute
 
 // await waits for an event of a trio.
@@ -131,9 +132,9 @@ func await(t *testing.T, event string, happens func() bool) {
 	testwait.Until(t, recoverWait, event, happens)
 }
 
-// recovers waits until every peer decides, or has its leader do so, and has a vote.
-// One that has ended is started again.
-func (c *trio) recovers(t *testing.T) {
+// awaitRecovery waits until every peer decides, or has its leader decide, and is a
+// voter. It restarts peers that have ended.
+func (c *trio) awaitRecovery(t *testing.T) {
 	t.Helper()
 	deadline := testwait.Soon(recoverWait)
 	for i := 0; i < len(c.peers); {
@@ -152,7 +153,7 @@ func (c *trio) recovers(t *testing.T) {
 	c.awaitVoters(t, len(c.peers))
 }
 
-// awaitVoters waits until all of so many members have a vote.
+// awaitVoters waits until there are n members, all of them voters.
 func (c *trio) awaitVoters(t *testing.T, n int) {
 	t.Helper()
 	want := fmt.Sprintf("raft_nodes:%d\r\nraft_voters:%[1]d\r\n", n)
@@ -162,41 +163,42 @@ func (c *trio) awaitVoters(t *testing.T, n int) {
 	})
 }
 
-// revive starts the peers that have ended: those that were killed, and those that
-// gave up their disks.
+// revive restarts the peers that have ended, because they were killed or gave up their
+// disks.
 func (c *trio) revive(t *testing.T) {
 	t.Helper()
 	for _, m := range c.peers {
 		if !m.isOver() {
 			continue
 		}
-		if m.ProcessState.Exited() && (m.ProcessState.ExitCode() != exitFailure || !strings.Contains(m.logged(), "this node can't go on")) {
+		if m.ProcessState.Exited() && (m.ProcessState.ExitCode() != exitFailure || !strings.Contains(m.logged(), "the node failed")) {
 			t.Errorf("%s has ended by itself with %v\n%s", m.host, m.ProcessState, m.tail())
 		}
 		m.start(t)
 	}
 }
 
-// tail is the end of the log of a peer.
+// tail returns the end of the log of a peer.
 func (m *peer) tail() string {
 	log := m.logged()
 	return log[max(0, len(log)-4000):]
 }
 
-// agrees waits until every peer has carried out as much, and has the same state behind it.
-func (c *trio) agrees(t *testing.T) {
+// awaitSameState waits until all peers have applied the same entries, and compares
+// their states.
+func (c *trio) awaitSameState(t *testing.T) {
 	t.Helper()
 	for deadline := testwait.Soon(recoverWait); ; time.Sleep(20 * time.Millisecond) {
 		var got []string
-		told := 0
+		reported := 0
 		for _, m := range c.peers {
 			replies, err := m.ask("CLUSTER DIGEST")
 			if err == nil && !isError(replies[0], "ERR") {
-				told++
+				reported++
 			}
 			got = append(got, fmt.Sprint(replies, err))
 		}
-		if told == len(c.peers) && len(slices.Compact(slices.Clone(got))) == 1 {
+		if reported == len(c.peers) && len(slices.Compact(slices.Clone(got))) == 1 {
 			return
 		}
 		if time.Now().After(deadline) {
@@ -205,14 +207,14 @@ func (c *trio) agrees(t *testing.T) {
 	}
 }
 
-// A disk is a directory that a peer has its state in, which may fail on its own.
+// A disk is a directory with the state of a peer, which may fail separately.
 type disk struct {
 	dir     string
-	bounded bool // it can be filled
-	freezes bool // it can be made to hang
+	bounded bool // fill is supported
+	freezes bool // freeze is supported
 }
 
-// fill leaves nothing of the disk. What it gives undoes that.
+// fill uses all space of the disk. undo frees it.
 func (d *disk) fill() (undo func(), err error) {
 	name := filepath.Join(d.dir, "filler")
 	fd, err := syscall.Open(name, syscall.O_CREAT|syscall.O_WRONLY, 0o600)
@@ -238,7 +240,7 @@ const (
 	fiThaw   = 0xc0045878
 )
 
-// freeze has whatever writes to the disk hang. What it gives undoes that.
+// freeze makes writes to the disk hang. undo ends that.
 func (d *disk) freeze() (undo func(), err error) {
 	fd, err := syscall.Open(d.dir, syscall.O_RDONLY, 0)
 	if err != nil {

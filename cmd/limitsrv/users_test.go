@@ -8,19 +8,19 @@ import (
 	"testing"
 )
 
-// hashed is a hash that the tool makes of a password.
+// hashed returns the hash of a password made by the tool.
 func hashed(t *testing.T, password string) string {
 	t.Helper()
 	tool := limitsrv(nil, "hash-password")
 	tool.Stdin = strings.NewReader(password + "\n")
 	stdout, stderr, code := runs(t, tool)
 	if code != 0 || !strings.HasPrefix(stdout, "$argon2id$") || strings.Count(stdout, "\n") != 1 {
-		t.Fatalf("hash-password says %q, %q and ends with %d", stdout, stderr, code)
+		t.Fatalf("hash-password: %q, %q, exit %d", stdout, stderr, code)
 	}
 	return strings.TrimSpace(stdout)
 }
 
-// put gives a file other contents, as editors and deployments do: by a rename.
+// put replaces a file by a rename, as editors and deployments do.
 func put(t *testing.T, path, text string) {
 	t.Helper()
 	if err := os.WriteFile(path+".new", []byte(text), 0o600); err != nil {
@@ -31,14 +31,15 @@ func put(t *testing.T, path, text string) {
 	}
 }
 
-// usersOf is a file with shop, who may decide about keys of a pattern, and boss.
+// usersOf returns a users file with shop, in the group decide for keys of a pattern,
+// and boss, in the group admin.
 func usersOf(hash, pattern string) string {
 	return "users:\n" +
 		"  - name: shop\n    hash: " + hash + "\n    groups: [decide]\n    keys: [\"" + pattern + "\"]\n" +
 		"  - name: boss\n    hash: " + hash + "\n    groups: [admin]\n    keys: [\"*\"]\n"
 }
 
-// Users come from a file, which is followed while the server runs.
+// Users are loaded from a file, and reloaded when it changes.
 func TestUsers(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "users.yaml")
 	hash := hashed(t, "pw")
@@ -54,7 +55,7 @@ func TestUsers(t *testing.T) {
 		{"INFO server", "# Server"},
 	} {
 		if got := textOf(shop.do(t, step.line)); !strings.HasPrefix(got, step.want) {
-			t.Errorf("%s is answered %q, want %q", step.line, got, step.want)
+			t.Errorf("reply to %s = %q, want %q", step.line, got, step.want)
 		}
 	}
 	if got := textOf(boss.do(t, "AUTH boss pw")); got != "OK" {
@@ -62,47 +63,47 @@ func TestUsers(t *testing.T) {
 	}
 	may := func(key string) bool { return !isError(shop.do(t, "RL.TOKEN "+key+" 10 1"), "NOPERM") }
 	if !may("api:1") {
-		t.Error("shop may not decide about api:1")
+		t.Error("shop has no permission for api:1")
 	}
 	put(t, path, usersOf(hash, "web:*"))
-	until(t, "a changed file is found", func() bool { return may("web:1") })
+	until(t, "a changed file is loaded", func() bool { return may("web:1") })
 
 	put(t, path, usersOf("hunter2", "api:*"))
-	until(t, "a wrong file is found", func() bool { return strings.Contains(r.logged(), "users.yaml:3: a hash must be") })
+	until(t, "a wrong file is reported", func() bool { return strings.Contains(r.logged(), "users.yaml:3: a hash must be") })
 	if got := textOf(boss.do(t, "ACL LOAD")); !strings.HasPrefix(got, "ERR ") || !strings.Contains(got, "users.yaml:3:") {
-		t.Errorf("ACL LOAD of a wrong file is answered %q", got)
+		t.Errorf("ACL LOAD of a wrong file = %q", got)
 	}
 	if strings.Contains(r.logged(), "hunter2") || strings.Contains(r.logged(), hash) {
 		t.Errorf("the log has a secret:\n%s", r.logged())
 	}
 	if !may("web:1") {
-		t.Error("a wrong file has changed something")
+		t.Error("a wrong file has changed the permissions")
 	}
 	put(t, path, usersOf(hash, "*"))
 	if got := textOf(boss.do(t, "ACL LOAD")); got != "OK" || !may("zzz") {
-		t.Errorf("ACL LOAD is answered %q, and does not hold at once", got)
+		t.Errorf("ACL LOAD = %q, want OK and the new permissions at once", got)
 	}
 	before := strings.Count(r.logged(), "users loaded")
 	if err := r.Process.Signal(syscall.SIGHUP); err != nil {
 		t.Fatal(err)
 	}
-	until(t, "SIGHUP loads them", func() bool { return strings.Count(r.logged(), "users loaded") > before })
+	until(t, "SIGHUP reloads the file", func() bool { return strings.Count(r.logged(), "users loaded") > before })
 
 	put(t, path, usersOf(hashed(t, "other"), "*"))
-	until(t, "who has another password is disconnected", func() bool {
+	until(t, "a user with a changed password is disconnected", func() bool {
 		_, err := shop.all("PING")
 		return err != nil
 	})
 	again := wired(t, r.address)
 	if got := textOf(again.do(t, "AUTH shop pw")); !strings.HasPrefix(got, "WRONGPASS ") {
-		t.Errorf("the password from before is answered %q", got)
+		t.Errorf("AUTH with the old password = %q", got)
 	}
 	if got := textOf(again.do(t, "AUTH shop other")); got != "OK" {
-		t.Errorf("the new password is answered %q", got)
+		t.Errorf("AUTH with the new password = %q", got)
 	}
 }
 
-// textOf is a reply that is a text or an error.
+// textOf returns a reply that is a string or an error.
 func textOf(reply any) string {
 	if e, ok := reply.(replyError); ok {
 		return string(e)
@@ -111,7 +112,8 @@ func textOf(reply any) string {
 	return text
 }
 
-// Users are protection enough; a file that is wrong is one line and no server.
+// A users file protects a listener. With a mistake in the file the server exits with one
+// line.
 func TestUsersAreProtection(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "users.yaml")
 	hash := hashed(t, "pw")
@@ -127,17 +129,17 @@ func TestUsersAreProtection(t *testing.T) {
 		put(t, path, tt.file)
 		_, stderr, code := runs(t, limitsrv(nil, append([]string{"--listen", "0.0.0.0:0", "--users", path}, tt.args...)...))
 		if code != exitFailure || !strings.Contains(stderr, tt.want) || strings.Count(stderr, "\n") != 1 || strings.Contains(stderr, "hunter2") {
-			t.Errorf("%s: it says %q and ends with %d, want %q and %d", tt.name, stderr, code, tt.want, exitFailure)
+			t.Errorf("%s: %q, exit %d, want %q and %d", tt.name, stderr, code, tt.want, exitFailure)
 		}
 	}
 	put(t, path, usersOf(hash, "*"))
 	r := serve(t, "--users", path, "--unixsocket", filepath.Join(t.TempDir(), "s"))
 	if got := textOf(wired(t, r.address).do(t, "PING")); !strings.HasPrefix(got, "NOAUTH ") {
-		t.Errorf("PING is answered %q", got)
+		t.Errorf("reply to PING = %q", got)
 	}
 }
 
-func TestHashPasswordRefuses(t *testing.T) {
+func TestHashPasswordRejects(t *testing.T) {
 	for _, password := range []string{"", strings.Repeat("x", 2000)} {
 		tool := limitsrv(nil, "hash-password")
 		tool.Stdin = strings.NewReader(password + "\n")

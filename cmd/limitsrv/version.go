@@ -6,10 +6,10 @@ import (
 	"runtime/debug"
 )
 
-// version is that of the server, as INFO and --version tell it.
+// version is the version of the server, as reported by INFO and --version.
 const version = "0.1.0"
 
-// versionText is the version with what it was built from and by.
+// versionText returns the version, the source revision and the Go version of the build.
 func versionText() string {
 	info, ok := debug.ReadBuildInfo()
 	if !ok {

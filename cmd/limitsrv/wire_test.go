@@ -14,17 +14,17 @@ import (
 	"limitsrv/testwait"
 )
 
-// A wire is a connection to a server, for inline commands. Its methods return the
-// errors of the connection; those that the server answers are replies.
+// A wire is a connection for inline commands. Its methods return errors of the
+// connection; error replies are replies.
 type wire struct {
 	net.Conn
 	lines *bufio.Reader
 }
 
-// wireTo connects.
+// wireTo connects to a server.
 func wireTo(address string) (*wire, error) { return wireWithin(address, 6*wait) }
 
-// wireWithin connects for a time, if it takes no longer.
+// wireWithin connects with a timeout and a deadline of most.
 func wireWithin(address string, most time.Duration) (*wire, error) {
 	deadline := testwait.Soon(most)
 	conn, err := net.DialTimeout("tcp", address, most)
@@ -35,7 +35,7 @@ func wireWithin(address string, most time.Duration) (*wire, error) {
 	return &wire{conn, bufio.NewReader(conn)}, nil
 }
 
-// wired connects for the time of the test.
+// wired connects for the duration of the test.
 func wired(t *testing.T, address string) *wire {
 	t.Helper()
 	w, err := wireTo(address)
@@ -46,10 +46,10 @@ func wired(t *testing.T, address string) *wire {
 	return w
 }
 
-// A replyError is what the server answers with a minus.
+// A replyError is an error reply.
 type replyError string
 
-// reply reads one: an int64, a string, a replyError, nil, or a []any of these.
+// reply reads one reply: an int64, a string, a replyError, nil, or a []any of these.
 func (w *wire) reply() (any, error) {
 	line, err := w.lines.ReadString('\n')
 	if err != nil {
@@ -63,7 +63,7 @@ func (w *wire) reply() (any, error) {
 	case kind == '-':
 		return replyError(text), nil
 	case errNumber != nil:
-		return nil, fmt.Errorf("a reply that begins with %q", line)
+		return nil, fmt.Errorf("malformed reply %q", line)
 	case kind == ':':
 		return n, nil
 	case n < 0:
@@ -81,12 +81,12 @@ func (w *wire) reply() (any, error) {
 		}
 		return all, nil
 	}
-	return nil, fmt.Errorf("a reply that begins with %q", line)
+	return nil, fmt.Errorf("malformed reply %q", line)
 }
 
-// all sends commands at once and reads what they are answered.
+// all sends commands in a pipeline and returns their replies.
 func (w *wire) all(commands ...string) ([]any, error) {
-	// From another goroutine, as the server stops reading where nobody takes replies.
+	// In another goroutine, because the server stops reading while replies are not read.
 	sent := make(chan error, 1)
 	go func() {
 		_, err := io.WriteString(w, strings.Join(commands, "\r\n")+"\r\n")
@@ -107,7 +107,7 @@ func (w *wire) all(commands ...string) ([]any, error) {
 	return replies, errors.Join(err, <-sent)
 }
 
-// do sends a command and reads what it is answered.
+// do sends a command and returns its reply.
 func (w *wire) do(t *testing.T, command string) any {
 	t.Helper()
 	replies, err := w.all(command)
@@ -117,19 +117,19 @@ func (w *wire) do(t *testing.T, command string) any {
 	return replies[0]
 }
 
-// isError says whether a reply is an error that begins with a code word.
+// isError reports whether a reply is an error with a code word.
 func isError(reply any, code string) bool {
 	text, ok := reply.(replyError)
 	return ok && strings.HasPrefix(string(text), code+" ")
 }
 
-// loaded waits until the server has its state.
+// loaded waits until the server has loaded its state.
 func (w *wire) loaded(t *testing.T) {
 	t.Helper()
 	until(t, "the state is loaded", func() bool { return !isError(w.do(t, "DBSIZE"), "LOADING") })
 }
 
-// info is a field of INFO.
+// info returns a field of INFO.
 func (w *wire) info(t *testing.T, field string) string {
 	t.Helper()
 	text, _ := w.do(t, "INFO").(string)

@@ -1,5 +1,5 @@
-// Command go-redis-nodes is a session of go-redis' cluster client with three nodes,
-// of which the one that leads is killed at the end.
+// Command go-redis-nodes is a session of go-redis' cluster client with three nodes. It
+// kills the leader at the end.
 package main
 
 import (
@@ -21,7 +21,7 @@ var (
 	ctx   = context.Background()
 	nodes = strings.Fields(os.Getenv("LIMITSRV_NODES"))
 	pids  = strings.Fields(os.Getenv("LIMITSRV_NODE_PIDS"))
-	// That a node does not answer has the client not ask again who leads, but its clock has.
+	// The client does not reload the slots when a node fails, only at this interval.
 	rdb = redis.NewClusterClient(&redis.ClusterOptions{Addrs: nodes, ClusterStateReloadInterval: time.Second})
 )
 
@@ -35,8 +35,8 @@ func main() {
 	})
 }
 
-// lead is the address of the node that has all slots, and those of the others, when
-// a node tells that there are so many.
+// lead returns the address of the node that has all slots and those of the other nodes,
+// once the cluster reports that number of others.
 func lead(others int) (leader string, replicas []string) {
 	s.Must(s.Retry(func() (any, error) {
 		all, err := rdb.ClusterSlots(ctx).Result()
@@ -80,7 +80,7 @@ func decide() {
 	}
 }
 
-// moved asks a replica with a client that knows nothing of clusters.
+// moved sends a command to a replica with a client without cluster support.
 func moved() {
 	leader, replicas := lead(2)
 	replica := redis.NewClient(&redis.Options{Addr: replicas[0]})
@@ -90,7 +90,7 @@ func moved() {
 	s.Got(rdb.Do(ctx, "RL.TOKEN", "moved", 10, "10/h").Result()).Want(s.Fresh)
 }
 
-// readonly has a replica answer what only looks, as soon as it knows.
+// readonly reads from a replica, once it has applied the write.
 func readonly() {
 	_, replicas := lead(2)
 	replica := redis.NewClient(&redis.Options{Addr: replicas[0]})
@@ -109,8 +109,8 @@ func readonly() {
 	s.Got(s.Retry(func() (any, error) { return reads.Do(ctx, "RL.PEEK", "readonly").Result() })).Want(s.Peeked)
 }
 
-// failover kills the node that leads. What was decided is known to the others, and
-// the client finds the one that leads then.
+// failover kills the leader. The other nodes must have all decisions, and the client
+// must find the new leader.
 func failover() {
 	killed, _ := lead(2)
 	s.Got(rdb.Do(ctx, "RL.TOKEN", "failover", 10, "10/h", 4).Result()).Want(s.L{1, 10, 6, 0, 1_440_000})
@@ -118,7 +118,7 @@ func failover() {
 	s.Check(s.Must(os.FindProcess(pid)).Kill())
 	s.Got(s.Retry(func() (any, error) {
 		value, err := rdb.Do(ctx, "RL.PEEK", "failover").Result()
-		if errors.Is(err, redis.Nil) { // no key: that is an answer, and a wrong one
+		if errors.Is(err, redis.Nil) { // no key: a wrong reply, not a failure to retry
 			return nil, nil
 		}
 		return value, err

@@ -35,7 +35,7 @@ func main() {
 	))
 }
 
-// log keeps what the client has to say; it has no levels.
+// log collects the client's messages, which have no levels.
 type log []string
 
 func (l *log) Printf(_ context.Context, format string, args ...any) {

@@ -30,7 +30,7 @@ func poolOf(addr string, options ...redis.DialOption) *redis.Pool {
 	return &redis.Pool{Dial: func() (redis.Conn, error) { return redis.Dial("tcp", addr, options...) }}
 }
 
-// connect looks for no log: this client has none.
+// connect checks no log, because this client has none.
 func connect() {
 	conn := pool.Get()
 	defer conn.Close()
@@ -89,7 +89,7 @@ func binaryKeys() {
 	}
 }
 
-// resp2 is all that this client speaks.
+// resp2: this client supports no other version.
 func resp2() {
 	hello := s.Must(redis.Values(do("HELLO")))
 	at := slices.IndexFunc(hello, func(field any) bool {
@@ -103,7 +103,7 @@ func resp2() {
 	s.Got(do("RL.PEEK", "resp2:none")).Want(nil)
 }
 
-// reconnect finds that a pool without TestOnBorrow gives out the dead connection once.
+// reconnect: a pool without TestOnBorrow returns the dead connection once.
 func reconnect() {
 	pool := poolOf(s.RestartAddr)
 	pool.MaxIdle = 1

@@ -30,8 +30,7 @@ func main() {
 	))
 }
 
-// connect is the one that all others but those with servers of their own depend on.
-// This client logs nothing.
+// connect creates the client of most other cases. This client has no log.
 func connect() {
 	client = s.Must(rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{s.Addr}}))
 	s.Got(client.Do(ctx, client.B().Ping().Build()).ToString()).Want("PONG")
@@ -53,7 +52,7 @@ func answer(result rueidis.RedisResult) (any, error) {
 	return value, err
 }
 
-// token asks for permits of a key of 10 that earns 10 an hour.
+// token takes tokens of a bucket of 10 with 10 per hour.
 func token(client rueidis.Client, key string, n ...string) (any, error) {
 	return answer(client.Do(ctx, client.B().Arbitrary("RL.TOKEN").Keys(key).Args("10", "10/h").Args(n...).Build()))
 }
@@ -111,7 +110,7 @@ func binaryKeys() {
 	}
 }
 
-// resp2 has to do without the client's cache, which needs RESP3.
+// resp2 disables the client's cache, which needs RESP3.
 func resp2() {
 	client := s.Must(rueidis.NewClient(rueidis.ClientOption{
 		InitAddress: []string{s.Addr}, AlwaysRESP2: true, DisableCache: true,
@@ -130,7 +129,7 @@ func resp3() {
 	s.Got(peek(client, "resp3:none")).Want(nil)
 }
 
-// proto fails unless the reply to HELLO is of the right kind and tells of this version.
+// proto fails unless the reply to HELLO has the right type and this version.
 func proto(hello rueidis.RedisMessage, rightKind bool, version int64) {
 	field := s.Must(hello.AsMap())["proto"]
 	if n, err := field.ToInt64(); err != nil || n != version || !rightKind {
@@ -147,7 +146,7 @@ func reconnect() {
 	s.Got(s.Retry(take)).Want(s.L{1, 10, 6, 0, 1_440_000})
 }
 
-// wrongPassword can't get as far as a command: connecting fails already.
+// wrongPassword fails when connecting, before any command.
 func wrongPassword() {
 	_, err := rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{s.PasswordAddr}, Password: "wrong"})
 	s.Got(nil, err).WantError("WRONGPASS")
@@ -163,7 +162,7 @@ func password() {
 	s.Got(token(client, "password")).Want(s.Fresh)
 }
 
-// cluster needs no other class: the client asks the server what it is.
+// cluster uses the same class, because the client detects a cluster itself.
 func cluster() {
 	client := s.Must(rueidis.NewClient(rueidis.ClientOption{InitAddress: []string{s.ClusterAddr}}))
 	defer client.Close()

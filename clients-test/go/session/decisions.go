@@ -1,10 +1,10 @@
 package session
 
-// Do sends a command, and gives nil for the nil of the protocol.
+// Do sends a command and returns its reply, nil for the protocol's null.
 type Do func(args ...any) (any, error)
 
-// With is the cases that are one command after the other, by do, in their place
-// among those that each client has of its own: connect before them, others after.
+// With returns the cases of a client: connect, the common cases of single commands sent
+// by do, and others.
 func With(connect Case, do Do, others ...Case) []Case {
 	cases := []Case{
 		connect,
@@ -91,8 +91,8 @@ func (do Do) wrongType() {
 	Got(do("RL.FIXED", "type", 10, 60)).WantError("WRONGTYPE")
 }
 
-// WantPiped fails unless a reply is the i-th of RL.TOKEN with 50 50/h, of a pipeline
-// of 100.
+// WantPiped fails unless a reply is the i-th of a pipeline of 100 times RL.TOKEN with
+// 50 50/h.
 func WantPiped(i int, r Reply) {
 	hour := Range{0, 3_600_000}
 	if i < 50 {
@@ -102,7 +102,7 @@ func WantPiped(i int, r Reply) {
 	}
 }
 
-// BinaryKeys are keys with any bytes in them.
+// BinaryKeys are keys with arbitrary bytes.
 var BinaryKeys = []string{everyByte(), "a\r\nb", "\x00"}
 
 func everyByte() string {
@@ -113,8 +113,7 @@ func everyByte() string {
 	return string(all[:])
 }
 
-// ClusterKeys are keys in different slots: they differ in their last byte, and CRC16
-// tells those apart.
+// ClusterKeys are keys in different slots: CRC16 differs if only the last byte differs.
 var ClusterKeys = clusterKeys()
 
 func clusterKeys() (keys []string) {

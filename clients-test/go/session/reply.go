@@ -2,35 +2,35 @@ package session
 
 import "strings"
 
-// L is an array as the clients have it, of int64, string or []byte, nil and L; and
-// one that is wanted, of int, string, nil, Range and L.
+// L is an array in a reply, of int64, string or []byte, nil and L; or an expected array,
+// of int, string, nil, Range and L.
 type L = []any
 
-// Range is any integer from the first to the second.
+// Range is an inclusive range of expected integers.
 type Range [2]int64
 
-// Lately is ms, or up to a minute less: what is left of ms that a case has just seen.
+// Lately is ms, or up to a minute less: the remainder of a time seen earlier in the case.
 func Lately(ms int64) Range { return Range{ms - 60_000, ms} }
 
-// Fresh is the first answer for RL.TOKEN with 10 10/h.
+// Fresh is the first reply to RL.TOKEN with 10 10/h.
 var Fresh = L{1, 10, 9, 0, 360_000}
 
-// Peeked is what RL.PEEK tells of that.
+// Peeked is the reply of RL.PEEK after it.
 var Peeked = L{"TOKEN", 10, 9, 0, Lately(360_000)}
 
-// ErrArguments is the error for an RL.TOKEN that is too short.
+// ErrArguments is the error of an RL.TOKEN with too few arguments.
 const ErrArguments = "ERR wrong number of arguments for 'rl.token' command; usage: RL.TOKEN key capacity rate [n] [PARTIAL] [SHADOW]"
 
-// Reply is what a client gave for a command.
+// Reply is the result of a command.
 type Reply struct {
 	value any
 	err   error
 }
 
-// Got takes what a client gave, and is to be asked for what is wanted.
+// Got returns the result of a command, to be checked by Want or WantError.
 func Got(value any, err error) Reply { return Reply{value, err} }
 
-// Want fails unless the reply is this.
+// Want fails unless the reply matches want.
 func (r Reply) Want(want any) {
 	if r.err != nil {
 		Fail(r.err, want)
@@ -40,8 +40,8 @@ func (r Reply) Want(want any) {
 	}
 }
 
-// WantError fails unless the reply is an error of one of these texts, or of one of
-// these codes followed by anything. Clients may leave out "ERR " and a blank at the end.
+// WantError fails unless the reply is an error with one of these texts, or with one of
+// these codes followed by any text. Clients may omit "ERR " and a trailing blank.
 func (r Reply) WantError(texts ...string) {
 	if r.err == nil {
 		Fail(r.value, "an error "+strings.Join(texts, " or "))
@@ -56,7 +56,7 @@ func (r Reply) WantError(texts ...string) {
 	Fail(r.err, strings.Join(texts, " or "))
 }
 
-// At is an integer of an array.
+// At returns element i of an array of integers.
 func (r Reply) At(i int) int64 {
 	Check(r.err)
 	list, isList := r.value.(L)

@@ -1,6 +1,5 @@
-// Package session is what the clients share: the servers that they are given, the
-// lines that they print, what is wanted of a reply, and those cases that any
-// client writes alike.
+// Package session is shared by the clients: the addresses of the servers, the lines of
+// output, the checks of replies, and the cases of single commands.
 package session
 
 import (
@@ -11,8 +10,8 @@ import (
 	"time"
 )
 
-// Where the servers are, and what signs the certificate of TLSAddr; ClusterAddr and
-// TLSAddr are empty if there is none. See ../README.md.
+// The addresses of the servers, and the CA file of the certificate of TLSAddr.
+// ClusterAddr and TLSAddr are empty without such a server. See ../README.md.
 var (
 	Addr         = os.Getenv("LIMITSRV_ADDR")
 	PasswordAddr = os.Getenv("LIMITSRV_PASSWORD_ADDR")
@@ -23,14 +22,14 @@ var (
 	TLSCA        = os.Getenv("LIMITSRV_TLS_CA")
 )
 
-// Case is a line of the output. Run panics with what is wrong, and is nil where the
-// client has no such thing.
+// Case is a line of the output. Run panics with the failure, and is nil if the client
+// has no support for the case.
 type Case struct {
 	Name string
 	Run  func()
 }
 
-// Run goes through cases, and ends the program with 1 if one fails.
+// Run runs the cases and exits, with 1 if one fails.
 func Run(cases []Case) {
 	status := 0
 	for _, c := range cases {
@@ -59,7 +58,7 @@ func attempt(run func()) (wrong string) {
 	return ""
 }
 
-// Restart has the server at RestartAddr started again.
+// Restart restarts the server at RestartAddr.
 func Restart() {
 	Check(exec.Command(os.Getenv("LIMITSRV_RESTART")).Run())
 }
@@ -74,20 +73,20 @@ func Retry(ask func() (any, error)) (any, error) {
 	}
 }
 
-// Check panics if there is an error.
+// Check fails the case if err is not nil.
 func Check(err error) {
 	if err != nil {
 		Fail(err, "no error")
 	}
 }
 
-// Must is what came without an error.
+// Must returns value, and fails the case if err is not nil.
 func Must[T any](value T, err error) T {
 	Check(err)
 	return value
 }
 
-// Fail ends a case.
+// Fail ends the case with a failure.
 func Fail(got, want any) {
 	panic(fmt.Sprintf("got %s, want %v", show(got), show(want)))
 }

@@ -4,7 +4,7 @@ import { concurrencyLimit, rateLimit } from './limit.mjs'
 
 const redis = createClient({ url: `redis://${process.env.LIMITSRV_ADDR}`, disableOfflineQueue: true })
 redis.on('error', error => console.error('limitsrv:', error.message))
-redis.connect().catch(() => {}) // it keeps trying
+redis.connect().catch(() => {}) // it retries by itself
 
 const open = process.env.FAIL === 'open'
 const app = express()

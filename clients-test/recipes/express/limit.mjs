@@ -1,9 +1,9 @@
-// Express middleware that asks limitsrv before a request is let through, with node-redis.
+// Express middleware that limits requests with limitsrv, using node-redis.
 //
-// limit   [capacity, rate] for each key, as RL.TOKEN takes them: [10, '5'], [100, '100/1m']
-// key     what is limited, here the API key (check it before!) or else the address
-// open    whether requests pass while limitsrv can't be asked
-// timeout milliseconds after which it can't
+// limit   [capacity, rate] of each key, in the form of RL.TOKEN: [10, '5'], [100, '100/1m']
+// key     returns the key of a request, here the API key (validate it first!) or else the address
+// open    whether requests are allowed while limitsrv is unavailable
+// timeout milliseconds to wait for limitsrv
 export function rateLimit(redis, { limit: [capacity, rate], key = byKeyOrAddress, open = true, timeout = 100 }) {
   return async (req, res, next) => {
     let decision
@@ -24,20 +24,20 @@ export function rateLimit(redis, { limit: [capacity, rate], key = byKeyOrAddress
   }
 }
 
-// At most limit requests of a key at once. A place is given back with the response,
-// or after ttl if this process dies before that.
+// Allows at most limit concurrent requests per key. A lease is released with the response,
+// or expires after ttl if this process dies before that.
 export function concurrencyLimit(redis, { limit, ttl = '1m', key = byKeyOrAddress, open = true, timeout = 100 }) {
   return async (req, res, next) => {
-    const place = `busy:${key(req)}`
+    const lease = `busy:${key(req)}`
     const id = crypto.randomUUID()
-    res.on('close', () => redis.sendCommand(['RL.RELEASE', place, id]).catch(() => {}))
+    res.on('close', () => redis.sendCommand(['RL.RELEASE', lease, id]).catch(() => {}))
     let allowed
     try {
-      [allowed] = await within(timeout, redis.sendCommand(['RL.ACQUIRE', place, String(limit), ttl, id]))
+      [allowed] = await within(timeout, redis.sendCommand(['RL.ACQUIRE', lease, String(limit), ttl, id]))
     } catch {
       return open ? next() : res.status(503).json({ error: 'the rate limiter does not answer' })
     }
-    if (!allowed) return res.status(429).json({ error: 'too many requests at once' })
+    if (!allowed) return res.status(429).json({ error: 'too many concurrent requests' })
     next()
   }
 }

@@ -1,7 +1,7 @@
-"""A FastAPI dependency that asks limitsrv before a request is let through.
+"""A FastAPI dependency that limits requests with limitsrv.
 
-It takes from two limits at once, all or nothing: one for each API key (check it
-before!), one for each address.
+Each request takes from two limits, all or nothing: one per API key (validate it
+first!) and one per address.
 """
 
 from math import ceil
@@ -12,10 +12,10 @@ from redis.exceptions import RedisError
 
 
 class RateLimit:
-    """Limits are (capacity, rate) as RL.TOKEN takes them: (10, "5"), (100, "100/1m").
+    """Limits are (capacity, rate) in the form of RL.TOKEN: (10, "5"), (100, "100/1m").
 
-    open tells whether requests pass while limitsrv can't be asked; redis says how
-    long that takes, by its option socket_timeout.
+    open: whether requests are allowed while limitsrv is unavailable. The timeout is
+    the option socket_timeout of redis.
     """
 
     def __init__(self, redis: Redis, per_key: tuple, per_address: tuple, open: bool = True):

@@ -1,11 +1,11 @@
-// Fastify plugin that asks limitsrv before a request is let through, with ioredis:
+// Fastify plugin that limits requests with limitsrv, using ioredis:
 //
 //   await app.register(rateLimit, { redis, limit: [100, '100/1m'] })
 //
-// limit  [capacity, rate] for each key, as RL.TOKEN takes them
-// key    what is limited, here the API key (check it before!) or else the address
-// open   whether requests pass while limitsrv can't be asked; redis says how long
-//        that takes, by its option commandTimeout
+// limit  [capacity, rate] of each key, in the form of RL.TOKEN
+// key    returns the key of a request, here the API key (validate it first!) or else the address
+// open   whether requests are allowed while limitsrv is unavailable; the timeout is
+//        the option commandTimeout of redis
 import plugin from 'fastify-plugin'
 
 export default plugin(async (app, { redis, limit: [capacity, rate], key = byKeyOrAddress, open = true }) => {

@@ -11,16 +11,16 @@ import (
 	"github.com/redis/go-redis/v9"
 )
 
-// Limit asks limitsrv before a request is let through.
+// Limit limits requests with limitsrv.
 type Limit struct {
 	Redis    *redis.Client // with ContextTimeoutEnabled
-	Timeout  time.Duration // for limitsrv to answer
-	Open     bool          // whether requests pass while it does not
-	Capacity int           // permits for each key, as RL.TOKEN takes them
-	Rate     string        // how they come back: "5", "100/1m"
+	Timeout  time.Duration // of requests to limitsrv
+	Open     bool          // whether requests are allowed while limitsrv is unavailable
+	Capacity int           // tokens per key, in the form of RL.TOKEN
+	Rate     string        // refill rate: "5", "100/1m"
 }
 
-// Of is a handler behind the limit.
+// Of returns a handler that applies the limit before next.
 func (l Limit) Of(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		ctx, cancel := context.WithTimeout(r.Context(), l.Timeout)
@@ -47,7 +47,7 @@ func (l Limit) Of(next http.Handler) http.Handler {
 	})
 }
 
-// key is what is limited: the API key (check it before!) or else the address.
+// key returns the key of a request: the API key (validate it first!) or else the address.
 func key(r *http.Request) string {
 	if apiKey := r.Header.Get("X-API-Key"); apiKey != "" {
 		return "key:" + apiKey
@@ -56,7 +56,7 @@ func key(r *http.Request) string {
 	return "ip:" + host
 }
 
-// seconds of milliseconds, rounded up.
+// seconds converts milliseconds, rounded up.
 func seconds(millis int64) string { return strconv.FormatInt((millis+999)/1000, 10) }
 
 func answer(w http.ResponseWriter, status int, body any) {

@@ -1,4 +1,4 @@
-// Command net-http is the application in which the limit is tried.
+// Command net-http is the application that tests the limit.
 package main
 
 import (

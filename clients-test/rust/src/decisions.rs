@@ -3,8 +3,8 @@ use crate::*;
 type Ask<'a> = &'a mut dyn FnMut(&str) -> Answer;
 
 impl Session {
-    /// Goes through the cases that are one command after the other. ask sends a command,
-    /// whose words are parted by blanks.
+    /// Runs the cases of single commands. ask sends a command, given as words separated
+    /// by blanks.
     pub fn decisions(&mut self, ask: Ask) {
         self.case("decide-token", || token(ask));
         self.case("decide-leaky", || leaky(ask));

@@ -1,5 +1,5 @@
-//! What the clients share: the servers that they are given, the lines that they
-//! print, what is wanted of a reply, and those cases that any client writes alike.
+//! The parts shared by the clients: the addresses of the servers, the lines of output,
+//! the checks of replies, and the cases of single commands.
 
 mod decisions;
 mod reply;
@@ -10,22 +10,22 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 use std::{env, fmt, thread};
 
-/// What a case has to say: what was wrong.
+/// The result of a case; the error describes the failure.
 pub type Outcome = Result<(), String>;
 
-/// A variable of the environment, by its name without LIMITSRV_; see ../../README.md.
+/// An environment variable by its name without LIMITSRV_; see ../../README.md.
 pub fn given(name: &str) -> String {
     env::var(format!("LIMITSRV_{name}")).unwrap_or_default()
 }
 
-/// A run through the cases.
+/// A run of the cases.
 #[derive(Default)]
 pub struct Session {
     failed: bool,
 }
 
 impl Session {
-    /// Tries a case and prints how it went.
+    /// Runs a case and prints its line.
     pub fn case(&mut self, name: &str, case: impl FnOnce() -> Outcome) {
         match case() {
             Ok(()) => println!("ok {name}"),
@@ -36,7 +36,7 @@ impl Session {
         }
     }
 
-    /// The case cluster, if there is a server for it.
+    /// Runs the case cluster, if there is a server for it.
     pub fn cluster(&mut self, case: impl FnOnce(&str) -> Outcome) {
         let addr = given("CLUSTER_ADDR");
         if !addr.is_empty() {
@@ -44,19 +44,19 @@ impl Session {
         }
     }
 
-    /// Ends the program, with 1 if a case failed.
+    /// Exits, with 1 if a case failed.
     pub fn end(self) -> ! {
         std::process::exit(self.failed.into())
     }
 }
 
-/// Has the server at RESTART_ADDR started again.
+/// Restarts the server at RESTART_ADDR.
 pub fn restart() -> Outcome {
     let status = Command::new(given("RESTART")).status().map_err(|e| e.to_string())?;
     check(status.success(), status, "exit status 0 of the restart")
 }
 
-/// Repeats something until it succeeds, for up to 10 s.
+/// Repeats a call until it succeeds, for up to 10 s.
 pub fn retry<T, E>(mut ask: impl FnMut() -> Result<T, E>) -> Result<T, E> {
     let end = Instant::now() + Duration::from_secs(10);
     loop {
@@ -68,17 +68,17 @@ pub fn retry<T, E>(mut ask: impl FnMut() -> Result<T, E>) -> Result<T, E> {
     }
 }
 
-/// Fails unless a thing is so.
+/// Fails unless a condition holds.
 pub fn check(is_so: bool, got: impl fmt::Debug, want: impl fmt::Debug) -> Outcome {
     if is_so { Ok(()) } else { Err(format!("got {got:?}, want {want:?}")) }
 }
 
-/// Keys with any bytes in them.
+/// Keys with arbitrary bytes.
 pub fn binary_keys() -> [Vec<u8>; 3] {
     [(0..=255).collect(), b"a\r\nb".to_vec(), vec![0]]
 }
 
-/// Keys in different slots: they differ in their last byte, and CRC16 tells those apart.
+/// Keys in different slots: CRC16 differs if only the last byte differs.
 pub fn cluster_keys() -> impl Iterator<Item = String> {
     ('A'..).take(32).map(|last| format!("cluster:{last}"))
 }

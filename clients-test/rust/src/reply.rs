@@ -1,6 +1,6 @@
 use crate::{Outcome, check};
 
-/// A reply, of what all clients know.
+/// A reply, in types common to all clients.
 #[derive(Debug, Clone, PartialEq)]
 pub enum Reply {
     Nil,
@@ -9,15 +9,15 @@ pub enum Reply {
     List(Vec<Reply>),
 }
 
-/// What a client gave for a command: a reply, or the text of its error.
+/// The result of a command: a reply, or the text of its error.
 pub type Answer = Result<Reply, String>;
 
-/// What is wanted of a reply.
+/// An expected reply.
 #[derive(Debug, Clone, Copy)]
 pub enum Want<'a> {
     Nil,
     Int(i64),
-    /// An integer from the first to the second.
+    /// An integer in this inclusive range.
     Between(i64, i64),
     Text(&'a str),
     List(&'a [Want<'a>]),
@@ -29,27 +29,27 @@ impl From<i64> for Want<'_> {
     }
 }
 
-/// So many milliseconds, or up to a minute less: what is left of them that a case has just seen.
+/// A duration in milliseconds, or up to a minute less: the remainder of a time seen earlier in the case.
 pub const fn lately(millis: i64) -> Want<'static> {
     Want::Between(millis - 60_000, millis)
 }
 
-/// An array that is wanted, of integers and other wants.
+/// An expected array of integers and other expected replies.
 #[macro_export]
 macro_rules! list {
     ($($item:expr),* $(,)?) => { $crate::Want::List(&[$($crate::Want::from($item)),*]) };
 }
 
-/// The first answer for RL.TOKEN with 10 10/h.
+/// The first reply to RL.TOKEN with 10 10/h.
 pub const FRESH: Want = Want::List(&[Want::Int(1), Want::Int(10), Want::Int(9), Want::Int(0), Want::Int(360_000)]);
 
-/// What RL.PEEK tells of that.
+/// The reply of RL.PEEK after it.
 pub const PEEKED: Want = Want::List(&[Want::Text("TOKEN"), Want::Int(10), Want::Int(9), Want::Int(0), lately(360_000)]);
 
-/// The error for an RL.TOKEN that is too short.
+/// The error of an RL.TOKEN with too few arguments.
 pub const ARGUMENTS: &str = "ERR wrong number of arguments for 'rl.token' command; usage: RL.TOKEN key capacity rate [n] [PARTIAL] [SHADOW]";
 
-/// Fails unless an answer is what is wanted, and gives it back.
+/// Fails unless an answer matches; returns the answer.
 pub fn want(answer: Answer, want: Want) -> Answer {
     match answer {
         Ok(reply) if matches(&reply, want) => Ok(reply),
@@ -70,8 +70,8 @@ fn matches(reply: &Reply, want: Want) -> bool {
     }
 }
 
-/// Fails unless an answer is an error of this text, or of this code followed by anything.
-/// Clients may leave out "ERR " and a blank at the end.
+/// Fails unless an answer is an error with this text, or with this code followed by any text.
+/// Clients may omit "ERR " and a trailing blank.
 pub fn want_error(answer: Answer, want: &str) -> Outcome {
     let fits = answer.as_ref().is_err_and(|text| {
         let got = text.trim_end();
@@ -81,7 +81,7 @@ pub fn want_error(answer: Answer, want: &str) -> Outcome {
     check(fits, answer, want)
 }
 
-/// Fails unless these are the answers to RL.TOKEN with 50 50/h, in a pipeline of 100.
+/// Fails unless these are the replies to a pipeline of 100 times RL.TOKEN with 50 50/h.
 pub fn want_piped(replies: Vec<Reply>) -> Outcome {
     check(replies.len() == 100, &replies, "100 replies")?;
     for (i, reply) in (0..).zip(replies) {
@@ -96,7 +96,7 @@ pub fn want_piped(replies: Vec<Reply>) -> Outcome {
 }
 
 impl Reply {
-    /// The fifth integer of a decision.
+    /// Returns the fifth integer of a decision.
     pub fn reset(&self) -> i64 {
         match self {
             Reply::List(fields) => match fields.get(4) {

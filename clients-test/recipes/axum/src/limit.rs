@@ -8,22 +8,22 @@ use serde_json::json;
 use std::net::SocketAddr;
 use std::time::Duration;
 
-/// What limitsrv is asked before a request is let through.
+/// A limit on requests, kept in limitsrv.
 #[derive(Clone)]
 pub struct Limit {
     pub redis: ConnectionManager,
-    /// For limitsrv to answer.
+    /// Of requests to limitsrv.
     pub timeout: Duration,
-    /// Whether requests pass while it does not.
+    /// Whether requests are allowed while limitsrv is unavailable.
     pub open: bool,
-    /// Permits for each key, as RL.TOKEN takes them.
+    /// Tokens per key, in the form of RL.TOKEN.
     pub capacity: u64,
-    /// How they come back: "5", "100/1m".
+    /// Refill rate: "5", "100/1m".
     pub rate: &'static str,
 }
 
-/// For middleware::from_fn_with_state(limit, limited), in an application that is served with
-/// into_make_service_with_connect_info::<SocketAddr>().
+/// Middleware for middleware::from_fn_with_state(limit, limited). The application must be served
+/// with into_make_service_with_connect_info::<SocketAddr>().
 pub async fn limited(State(mut limit): State<Limit>, request: Request, next: Next) -> Response {
     let mut command = redis::cmd("RL.TOKEN");
     command.arg(key(&request)).arg(limit.capacity).arg(limit.rate);
@@ -52,7 +52,7 @@ pub async fn limited(State(mut limit): State<Limit>, request: Request, next: Nex
     response
 }
 
-/// What is limited: the API key (check it before!) or else the address.
+/// Returns the key of a request: the API key (validate it first!) or else the address.
 fn key(request: &Request) -> String {
     if let Some(api_key) = request.headers().get("x-api-key") {
         return format!("key:{}", String::from_utf8_lossy(api_key.as_bytes()));
@@ -61,7 +61,7 @@ fn key(request: &Request) -> String {
     format!("ip:{}", address.ip())
 }
 
-/// Milliseconds in seconds, rounded up.
+/// Converts milliseconds to seconds, rounded up.
 fn seconds(millis: i64) -> i64 {
     (millis + 999) / 1000
 }

@@ -1,4 +1,4 @@
-//! The application in which the limit is tried.
+//! The application that tests the limit.
 
 mod limit;
 

@@ -32,7 +32,7 @@ fn main() {
     session.end()
 }
 
-/// What was logged as a warning or worse.
+/// The log messages at the level of a warning or above.
 struct Log(Mutex<Vec<String>>);
 
 static LOG: Log = Log(Mutex::new(Vec::new()));
@@ -63,7 +63,7 @@ async fn connected(config: Config) -> Result<Client, Error> {
     Ok(client)
 }
 
-/// A command that the client does not know; in a cluster its first argument tells where it belongs.
+/// A command unknown to the client; in a cluster its first argument selects the slot.
 fn command(name: &str) -> CustomCommand {
     CustomCommand::new(name, ClusterHash::FirstKey, false)
 }
@@ -87,7 +87,7 @@ fn reply(value: Value) -> Reply {
     }
 }
 
-/// Takes n of a key of 10 that earns 10 an hour.
+/// Takes n tokens of a bucket of 10 with 10 per hour.
 async fn token(client: &Client, key: impl Into<Value>, n: i64) -> Answer {
     let args: Vec<Value> = vec![key.into(), 10.into(), "10/h".into(), n.into()];
     answer(client.custom(command("RL.TOKEN"), args).await)
@@ -147,7 +147,7 @@ async fn protocol(version: RespVersion, number: i64) -> Outcome {
     Ok(())
 }
 
-/// Only a client with a policy for that connects again.
+/// The client reconnects only with a reconnect policy.
 async fn reconnect() -> Outcome {
     let config = Config::from_url(&url(&given("RESTART_ADDR"))).map_err(text)?;
     let policy = ReconnectPolicy::new_exponential(0, 10, 1000, 2);
@@ -159,7 +159,7 @@ async fn reconnect() -> Outcome {
     Ok(())
 }
 
-/// The client can't get as far as a command: connecting fails already.
+/// The client fails when connecting, before any command.
 async fn wrong_password() -> Outcome {
     let wrong = open(&format!("redis://:wrong@{}", given("PASSWORD_ADDR"))).await;
     want_error(wrong.map(|_| Reply::Nil).map_err(text), "WRONGPASS")?;

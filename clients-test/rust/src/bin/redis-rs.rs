@@ -1,4 +1,4 @@
-//! The session of redis-rs, which people also call by the name of its crate, redis.
+//! The session of redis-rs, the crate redis.
 
 use clients::*;
 use redis::cluster::ClusterClient;
@@ -37,7 +37,7 @@ fn url(addr: &str) -> String {
     format!("redis://{addr}/")
 }
 
-/// The text of an error: the client takes its code apart from the rest.
+/// Returns the text of an error, in which the client separates the code.
 fn text(error: RedisError) -> String {
     match error.code() {
         Some(code) => format!("{code} {}", error.detail().unwrap_or(&error.to_string())),
@@ -60,7 +60,7 @@ fn answer(result: RedisResult<Value>) -> Answer {
     result.map(reply).map_err(text)
 }
 
-/// Takes n of a key of 10 that earns 10 an hour.
+/// Takes n tokens of a bucket of 10 with 10 per hour.
 fn token(connection: &mut impl ConnectionLike, key: impl ToRedisArgs, n: i64) -> Answer {
     answer(cmd("RL.TOKEN").arg(key).arg(10).arg("10/h").arg(n).query(connection))
 }
@@ -127,7 +127,7 @@ fn protocol(version: i64) -> Outcome {
     Ok(())
 }
 
-/// A connection is for life; one asks the client for the next.
+/// A connection does not reconnect; the client opens a new one.
 fn reconnect() -> Outcome {
     let client = Client::open(url(&given("RESTART_ADDR"))).map_err(text)?;
     let take = || token(&mut client.get_connection().map_err(text)?, "reconnect", 4);
@@ -137,7 +137,7 @@ fn reconnect() -> Outcome {
     Ok(())
 }
 
-/// The client keeps the server's words for a wrong password to itself, but in RESP3.
+/// The client hides the server's error for a wrong password, except in RESP3.
 fn wrong_password() -> Outcome {
     let addr = given("PASSWORD_ADDR");
     let wrong = open(&format!("redis://:wrong@{addr}/")).err().map(|error| error.kind());

@@ -7,9 +7,9 @@ import static clients.Want.list;
 import clients.Want.Range;
 import java.util.List;
 
-/** The cases that are one command after the other. */
+/** The cases that send single commands. */
 final class Decisions {
-    /** Sends a command as a client does it. */
+    /** Sends a command in the client's way. */
     interface Ask {
         Object ask(String... words) throws Exception;
     }

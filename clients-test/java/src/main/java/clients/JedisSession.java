@@ -58,7 +58,7 @@ final class JedisSession {
         session.end();
     }
 
-    /** Asks for n of a key of 10 that earns 10 an hour; key is a String or byte[]. */
+    /** Takes n tokens of a bucket of 10 with 10 per hour; key is a String or byte[]. */
     private static CommandArguments take(Object key, int n) {
         return new CommandArguments(TOKEN).key(key).add(10).add("10/h").add(n);
     }

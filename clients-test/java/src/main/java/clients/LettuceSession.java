@@ -86,7 +86,7 @@ final class LettuceSession {
         return RedisURI.create("redis://" + given(server));
     }
 
-    /** A command's reply, which in this client is of the type that the caller names. */
+    /** Returns the reply to a command, of a type that the caller selects. */
     private static Object send(RedisCommands<String, String> commands, String name, CommandArgs<String, String> args) {
         ProtocolKeyword command = command(name);
         return switch (name) {
@@ -96,12 +96,12 @@ final class LettuceSession {
         };
     }
 
-    /** NestedMultiOutput makes an empty list of the null of RESP2, and a list of null of that of RESP3. */
+    /** NestedMultiOutput returns an empty list for the null of RESP2, and a list of null for the null of RESP3. */
     private static List<Object> orNull(List<Object> reply) {
         return reply.isEmpty() || reply.get(0) == null ? null : reply;
     }
 
-    /** Takes n of a key of 10 that earns 10 an hour. */
+    /** Takes n tokens of a bucket of 10 with 10 per hour. */
     private static <K> Object take(BaseRedisCommands<K, K> commands, RedisCodec<K, K> codec, K key, int n) {
         CommandArgs<K, K> args = new CommandArgs<>(codec).addKey(key).add(10).add("10/h").add(n);
         return commands.dispatch(TOKEN, new NestedMultiOutput<>(codec), args);
@@ -193,7 +193,7 @@ final class LettuceSession {
         }
     }
 
-    /** The client can't get as far as a command: connecting fails already. */
+    /** The client fails when connecting, before any command. */
     private static void wrongPassword() {
         RedisURI uri = uri("PASSWORD_ADDR");
         try (RedisClient none = RedisClient.create(uri)) {

@@ -25,7 +25,7 @@ import org.redisson.command.CommandBatchService;
 import org.redisson.config.Config;
 import org.redisson.config.Protocol;
 
-/** The session of Redisson, which has no method for a command that it doesn't know, but its executor has. */
+/** The session of Redisson. Only its executor has a method for unknown commands. */
 final class RedissonSession {
     private RedissonSession() {}
 
@@ -77,12 +77,12 @@ final class RedissonSession {
         return (Redisson) Redisson.create(config);
     }
 
-    /** What the server said: the client goes on about the connection and the command. */
+    /** Returns the server's error, to which the client appends the connection and the command. */
     private static String said(RedisException error) {
         return error.getMessage().replaceFirst("\\. channel: .*", "");
     }
 
-    /** The client makes an empty list of the null of an array in RESP2. */
+    /** The client returns an empty list for the null array of RESP2. */
     private static Object orNull(Object reply) {
         return List.of().equals(reply) ? null : reply;
     }
@@ -161,7 +161,7 @@ final class RedissonSession {
         redisson.shutdown();
     }
 
-    /** Whether of an array or a map, the client makes a list. */
+    /** The client returns a list for both an array and a map. */
     private static Object hello(Redisson redisson) {
         CommandAsyncExecutor executor = redisson.getCommandExecutor();
         return executor.get(executor.writeAsync("", StringCodec.INSTANCE, command("HELLO")));
@@ -177,7 +177,7 @@ final class RedissonSession {
         redisson.shutdown();
     }
 
-    /** The client can't get as far as a command: connecting fails already. */
+    /** The client fails when connecting, before any command. */
     private static void wrongPassword() {
         Want.error(() -> create(server("PASSWORD_ADDR").setPassword("wrong")), "WRONGPASS");
         Want.error(() -> create(server("PASSWORD_ADDR")), "NOAUTH");

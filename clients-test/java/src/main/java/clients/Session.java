@@ -8,13 +8,13 @@ import java.util.logging.Level;
 import java.util.logging.LogRecord;
 import java.util.logging.Logger;
 
-/** A run through the cases: the servers that it is given, and the lines that it prints. */
+/** A run of the cases: the addresses of the servers, and the lines of output. */
 final class Session {
     interface Case {
         void run() throws Exception;
     }
 
-    /** What was logged at the level of a warning or above. */
+    /** The log messages at the level of a warning or above. */
     final List<String> logged = new ArrayList<>();
 
     private boolean failed;
@@ -36,7 +36,7 @@ final class Session {
         });
     }
 
-    /** A variable of the environment, by its name without LIMITSRV_; see ../README.md. */
+    /** An environment variable by its name without LIMITSRV_; see ../README.md. */
     static String given(String name) {
         return System.getenv("LIMITSRV_" + name);
     }
@@ -49,7 +49,7 @@ final class Session {
         return Integer.parseInt(addr.substring(addr.lastIndexOf(':') + 1));
     }
 
-    /** Tries a case and prints how it went. */
+    /** Runs a case and prints its line. */
     void test(String name, Case body) {
         try {
             body.run();
@@ -61,34 +61,34 @@ final class Session {
         }
     }
 
-    private void fail(String name, String what) {
-        System.out.println("FAIL " + name + ": " + what.replace("\n", "\\n"));
+    private void fail(String name, String message) {
+        System.out.println("FAIL " + name + ": " + message.replace("\n", "\\n"));
         failed = true;
     }
 
-    /** Says that the client has no such thing. */
+    /** Reports that the client has no support for the case. */
     void none(String name) {
         System.out.println("none " + name);
     }
 
-    /** Tries the case cluster if there is a server for it. */
+    /** Runs the case cluster if there is a server for it. */
     void cluster(Case body) {
         if (given("CLUSTER_ADDR") != null) {
             test("cluster", body);
         }
     }
 
-    /** Ends the program, with 1 if a case failed. */
+    /** Exits, with 1 if a case failed. */
     void end() {
         System.exit(failed ? 1 : 0);
     }
 
-    /** Has the server at RESTART_ADDR started again. */
+    /** Restarts the server at RESTART_ADDR. */
     static void restart() throws Exception {
         Want.equal(new ProcessBuilder(given("RESTART")).inheritIO().start().waitFor(), 0);
     }
 
-    /** Repeats something until it succeeds, for up to 10 s. */
+    /** Repeats a call until it succeeds, for up to 10 s. */
     static Object retry(Callable<Object> ask) throws Exception {
         for (long end = System.nanoTime() + 10_000_000_000L; ; Thread.sleep(50)) {
             try {
@@ -101,7 +101,7 @@ final class Session {
         }
     }
 
-    /** Keys with any bytes in them. */
+    /** Keys with arbitrary bytes. */
     static List<byte[]> binaryKeys() {
         byte[] all = new byte[256];
         for (int i = 0; i < all.length; i++) {
@@ -110,7 +110,7 @@ final class Session {
         return List.of(all, new byte[] {'a', '\r', '\n', 'b'}, new byte[] {0});
     }
 
-    /** Keys in different slots: they differ in their last byte, and CRC16 tells those apart. */
+    /** Keys in different slots: CRC16 differs if only the last byte differs. */
     static List<String> clusterKeys() {
         List<String> keys = new ArrayList<>();
         for (char last = 'A'; keys.size() < 32; last++) {

@@ -6,11 +6,11 @@ import java.util.List;
 import java.util.Objects;
 import java.util.concurrent.Callable;
 
-/** What is wanted of a reply: integers, ranges of them, strings, null, and lists of all these. */
+/** Checks of replies: integers, ranges of them, strings, null, and lists of all these. */
 final class Want {
     private Want() {}
 
-    /** Got and want differ. */
+    /** A reply differs from the expected one. */
     static final class Mismatch extends RuntimeException {
         Mismatch(Object got, Object want) {
             super("got " + show(got) + ", want " + show(want));
@@ -20,7 +20,7 @@ final class Want {
     /** An integer from low to high. */
     record Range(long low, long high) {}
 
-    /** So many milliseconds, or up to a minute less: what is left of them that a case has just seen. */
+    /** A duration in milliseconds, or up to a minute less: the remainder of a time seen earlier in the case. */
     static Range lately(long millis) {
         return new Range(millis - 60_000, millis);
     }
@@ -29,16 +29,16 @@ final class Want {
         return Arrays.asList(items);
     }
 
-    /** The first answer for RL.TOKEN with 10 10/h. */
+    /** The first reply to RL.TOKEN with 10 10/h. */
     static final List<Object> FRESH = list(1, 10, 9, 0, 360_000);
 
-    /** What RL.PEEK tells of that. */
+    /** The reply of RL.PEEK after it. */
     static final List<Object> PEEKED = list("TOKEN", 10, 9, 0, lately(360_000));
 
-    /** The error for an RL.TOKEN that is too short. */
+    /** The error of an RL.TOKEN with too few arguments. */
     static final String ARGUMENTS = "ERR wrong number of arguments for 'rl.token' command; usage: RL.TOKEN key capacity rate [n] [PARTIAL] [SHADOW]";
 
-    /** Fails unless a reply is what is wanted. */
+    /** Fails unless a reply matches. */
     static void reply(Object got, Object want) {
         if (!matches(got, want)) {
             throw new Mismatch(got, want);
@@ -69,7 +69,7 @@ final class Want {
         return got == null && want == null;
     }
 
-    /** Fails unless these are the answers to RL.TOKEN with 50 50/h, in a pipeline of 100. */
+    /** Fails unless these are the replies to a pipeline of 100 times RL.TOKEN with 50 50/h. */
     static void piped(List<?> replies) {
         equal(replies.size(), 100);
         for (int i = 0; i < 100; i++) {
@@ -84,7 +84,7 @@ final class Want {
         }
     }
 
-    /** Fails unless all keys are among those found. */
+    /** Fails unless all keys are found. */
     static void found(List<byte[]> found, List<byte[]> keys) {
         for (byte[] key : keys) {
             if (found.stream().noneMatch(other -> Arrays.equals(other, key))) {
@@ -94,8 +94,8 @@ final class Want {
     }
 
     /**
-     * Fails unless there is an error of this text, or of this code followed by anything.
-     * Clients may leave out "ERR " and a blank at the end.
+     * Fails unless the error has this text, or this code followed by any text.
+     * Clients may omit "ERR " and a trailing blank.
      */
     static void error(Callable<?> call, String want) {
         Object got;
@@ -112,7 +112,7 @@ final class Want {
         throw new Mismatch(got, "error " + want);
     }
 
-    /** The text of what was at the root of an error. */
+    /** Returns the text of the root cause of an error. */
     static String text(Throwable error) {
         while (error.getCause() != null) {
             error = error.getCause();

@@ -13,7 +13,7 @@ import redis.clients.jedis.DefaultJedisClientConfig;
 import redis.clients.jedis.HostAndPort;
 import redis.clients.jedis.RedisClient;
 
-/** The application in which the filter is tried. */
+/** The application that tests the filter. */
 final class App {
     private App() {}
 

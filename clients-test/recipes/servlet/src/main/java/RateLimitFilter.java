@@ -10,7 +10,7 @@ import redis.clients.jedis.commands.ProtocolCommand;
 import redis.clients.jedis.exceptions.JedisException;
 import redis.clients.jedis.util.SafeEncoder;
 
-/** Asks limitsrv before a request is let through. A bean of this class limits a Spring Boot application. */
+/** Limits requests with limitsrv. A bean of this class limits a Spring Boot application. */
 public class RateLimitFilter extends HttpFilter {
     private static final ProtocolCommand TOKEN = () -> SafeEncoder.encode("RL.TOKEN");
 
@@ -20,8 +20,8 @@ public class RateLimitFilter extends HttpFilter {
     private final boolean open;
 
     /**
-     * Redis says by its timeouts how long limitsrv may take to answer; open, whether requests pass while
-     * it does not. Capacity and rate are for each key, as RL.TOKEN takes them: 10, "5"; 100, "100/1m".
+     * The timeouts of redis bound the wait for limitsrv; open is whether requests are allowed while it is
+     * unavailable. Capacity and rate apply to each key, in the form of RL.TOKEN: 10, "5"; 100, "100/1m".
      */
     public RateLimitFilter(UnifiedJedis redis, long capacity, String rate, boolean open) {
         this.redis = redis;
@@ -57,7 +57,7 @@ public class RateLimitFilter extends HttpFilter {
         answer(response, 429, "{\"error\": \"too many requests\", \"retry_after_ms\": " + waitMillis + "}");
     }
 
-    /** What is limited: the API key (check it before!) or else the address. */
+    /** Returns the key of a request: the API key (validate it first!) or else the address. */
     private static String key(HttpServletRequest request) {
         String apiKey = request.getHeader("X-API-Key");
         return apiKey != null ? "key:" + apiKey : "ip:" + request.getRemoteAddr();

@@ -6,24 +6,24 @@ import (
 	"time"
 )
 
-// siegeLegend says what the rows of a siege hold.
-const siegeLegend = `Under siege: others are clients that do no harm; their decisions come at a fixed rate, whatever the server does, and wait from
-when they are due. A flood is held against decisions on keys that are there already, at the same rate and by the same pipelines,
-round by round; the figures are medians of the rounds, µs are of server CPU.
+// stressLegend describes the rows of the stress tests.
+const stressLegend = `Under stress: others are well-behaved clients; their requests are sent at a fixed rate, independently of replies, and their
+latency counts from the due time. A flood is compared with decisions on existing keys at the same rate and with the same
+pipelines, round by round; the figures are medians of the rounds, µs are of server CPU.
 `
 
-// What is wanted of a siege.
+// Targets of the stress tests.
 const (
-	wantIdleBytes = 12 << 10
-	wantSlowdown  = 2.0
-	wantGreedyP99 = 5 * time.Millisecond
-	wantResident  = 1.6 // resident bytes over --max-memory
+	wantIdleBytes     = 12 << 10
+	wantSlowdown      = 2.0
+	wantSlowAtOnceP99 = 5 * time.Millisecond
+	wantResident      = 1.6 // resident bytes over --max-memory
 )
 
-// rows is the table of a siege.
-func (s *siege) rows(o options) []row {
-	b := o.siege
-	rows := []row{{"under siege", "wanted", "limitsrv", "Redis + Lua", "verdict"}}
+// rows is the table of the stress tests.
+func (s *stressResult) rows(o options) []row {
+	b := o.stress
+	rows := []row{{"under stress", "wanted", "limitsrv", "Redis + Lua", "verdict"}}
 	add := func(name, wanted, ours, theirs string, met bool) {
 		verdict := ""
 		switch {
@@ -39,13 +39,13 @@ func (s *siege) rows(o options) []row {
 	add("resident bytes of each of "+conns+" idle connections: new / after a decision", "at most 12 KB",
 		s.idle[0].text(), s.idle[1].text(), max(s.idle[0].fresh, s.idle[0].used) <= wantIdleBytes)
 	add(fmt.Sprintf("decisions per second, %s connections over %d", conns, fewConnections), "",
-		s.crowded[0].speedText(), s.crowded[1].speedText(), true)
+		s.manyClients[0].speedText(), s.manyClients[1].speedText(), true)
 	add(fmt.Sprintf("p50 / p99 at %s/s, %s connections (%d)", countText(float64(b.rate)), conns, fewConnections), "",
-		s.crowded[0].rateText(), s.crowded[1].rateText(), true)
+		s.manyClients[0].rateText(), s.manyClients[1].rateText(), true)
 	add(fmt.Sprintf("%d clients that do not read their replies", s.slow.readers), "closed", s.slow.text(), "",
 		s.slow.longest() < 2*s.slow.writeWait+time.Second)
-	add(fmt.Sprintf("%d clients that ask for %s all at once and do not read: p99 of others", s.greedy.readers, strings.Join(slowRequest, " ")),
-		"below "+millisText(wantGreedyP99), s.greedy.text(), "", s.greedy.during.p99 < wantGreedyP99)
+	add(fmt.Sprintf("%d clients that request %s simultaneously and do not read: p99 of others", s.slowAtOnce.readers, strings.Join(slowRequest, " ")),
+		"below "+millisText(wantSlowAtOnceP99), s.slowAtOnce.text(), "", s.slowAtOnce.during.p99 < wantSlowAtOnceP99)
 	for _, p := range s.long {
 		add(p.name(), "answered in order", p.text(), "", p.answered == p.commands)
 	}
@@ -61,8 +61,8 @@ func (s *siege) rows(o options) []row {
 			add(name+"live limits as they were", "", f.intactText(), "", true)
 		}
 	}
-	for i, h := range s.harms[0] {
-		add(fmt.Sprintf("%d strangers who %s: p99 of others over before", b.hostile, h.kind), "at most 2x", h.text(), s.harms[1][i].text(),
+	for i, h := range s.attacks[0] {
+		add(fmt.Sprintf("%d unauthenticated clients that %s: p99 of others over before", b.hostile, h.kind), "at most 2x", h.text(), s.attacks[1][i].text(),
 			slowdown(h.before, h.during) <= wantSlowdown)
 	}
 	return rows
@@ -72,24 +72,24 @@ func (c idleCost) text() string {
 	return fmt.Sprintf("%.1f / %.1f KB (heap %.1f KB)", c.fresh/1024, c.used/1024, c.heap/1024)
 }
 
-// speedText is the speed that is kept, and what it is.
-func (c crowding) speedText() string {
+// speedText formats the speed ratio and the speeds.
+func (c clientScaling) speedText() string {
 	many, few := figureOf(column(c.many, perSecond)), figureOf(column(c.few, perSecond))
-	return fmt.Sprintf("%s: %s/s, p50 / p99 %.1f / %.1f ms (%s/s, %.2f / %.2f ms)", ratioText(c.kept()),
+	return fmt.Sprintf("%s: %s/s, p50 / p99 %.1f / %.1f ms (%s/s, %.2f / %.2f ms)", ratioText(c.speedRatio()),
 		countText(many.median), figureOf(column(c.many, p50Millis)).median, figureOf(column(c.many, p99Millis)).median,
 		countText(few.median), figureOf(column(c.few, p50Millis)).median, figureOf(column(c.few, p99Millis)).median)
 }
 
-func (c crowding) rateText() string {
+func (c clientScaling) rateText() string {
 	return fmt.Sprintf("%s (%s)", millisTexts(c.manyAtRate.p50, c.manyAtRate.p99), millisTexts(c.fewAtRate.p50, c.fewAtRate.p99))
 }
 
-// othersText tells how the slowest hundredth of others fares.
+// othersText formats the slowdown of other clients.
 func othersText(before, during latency) string {
 	return fmt.Sprintf("%.2fx: p99 %s, before %s", slowdown(before, during), millisText(during.p99), millisText(before.p99))
 }
 
-func (s slowness) text() string {
+func (s slowReaderResult) text() string {
 	return fmt.Sprintf("%d closed within %s (--write-timeout %s), %.0f KB each; others %s", len(s.closedIn),
 		secondsText(s.longest()), secondsText(s.writeWait), s.perReader()/1024, othersText(s.before, s.during))
 }
@@ -110,7 +110,7 @@ func (p longPipeline) text() string {
 	return text
 }
 
-func (f flooding) latencyText() string {
+func (f floodResult) latencyText() string {
 	p99 := func(all []latency) time.Duration {
 		var rounds []float64
 		for _, l := range all {
@@ -126,15 +126,15 @@ func (f flooding) latencyText() string {
 		text(f.flooded, f.flood), text(f.loaded, f.load), millisText(p99(f.calm)), f.slower(f.calm).median)
 }
 
-func (f flooding) memoryText() string {
+func (f floodResult) memoryText() string {
 	return fmt.Sprintf("%.1f MB / %.1f MB, %.2fx the bound", float64(f.peak.limits)/(1<<20),
 		float64(f.peak.resident)/(1<<20), float64(f.peak.resident)/float64(f.bound))
 }
 
-func (f flooding) intactText() string {
+func (f floodResult) intactText() string {
 	return fmt.Sprintf("%d of %d; %s of the flood refused", f.intact, f.live, countText(float64(f.refused)))
 }
 
-func (h harm) text() string {
+func (h attackResult) text() string {
 	return fmt.Sprintf("%s; %s/s, %.1f MB more at most", othersText(h.before, h.during), countText(h.tries), float64(h.grown)/1e6)
 }

@@ -10,7 +10,7 @@ import (
 	"time"
 )
 
-// answering is a side that answers each request of 5 lines with one line.
+// answering returns a side that answers each request of 5 lines with one line.
 func answering(t *testing.T) *side {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
@@ -46,8 +46,8 @@ func answering(t *testing.T) *side {
 	}
 }
 
-// All connections are asked in turns, each request is seen once, and none is left
-// when it ends.
+// callInTurns uses all connections, records each request once, and leaves no request
+// unanswered.
 func TestCallInTurns(t *testing.T) {
 	s := answering(t)
 	conns, err := connectMany(t.Context(), s, 10)
@@ -63,21 +63,21 @@ func TestCallInTurns(t *testing.T) {
 		t.Fatal(err)
 	}
 	if n := w.seen.total; n < 10 || n > 500 {
-		t.Errorf("%d requests seen in 0.2 s at 2000 a second", n)
+		t.Errorf("callInTurns recorded %d requests in 0.2 s at 2000 per second, want 10 to 500", n)
 	}
 }
 
-func TestConnectManySaysWhichFailed(t *testing.T) {
+func TestConnectManyNamesTheFailedConnection(t *testing.T) {
 	s := answering(t)
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
 	if conns, err := connectMany(ctx, s, 3); err == nil || conns != nil {
-		t.Errorf("connectMany = %v, %v when it is cancelled", conns, err)
+		t.Errorf("connectMany with a cancelled context = %v, %v, want an error", conns, err)
 	}
 }
 
-// Those that work at once give back in another order than they took.
-func TestMoreProcessorsAreGivenBack(t *testing.T) {
+// Concurrent users restore GOMAXPROCS in any order.
+func TestMoreProcessorsIsUndone(t *testing.T) {
 	before := runtime.GOMAXPROCS(0)
 	first := moreProcessors(2)
 	second := moreProcessors(3)

@@ -5,17 +5,18 @@ import (
 	"fmt"
 )
 
-// A tally counts replies in bytes as they come, cut up anywhere: arrays without
-// nesting, and what is one line. The zero value has seen nothing.
-type tally struct {
-	replies, refused int64 // refused: of those, how many are -OOM
-	left             int   // lines of an array that are still to come
+// A replyCounter counts replies in a stream of bytes with arbitrary chunk boundaries:
+// arrays without nesting, and single lines. The zero value is ready for use.
+type replyCounter struct {
+	replies, refused int64 // refused is the number of -OOM replies
+	left             int   // remaining lines of the current array
 	line             [4]byte
-	length           int // of what was seen of the line, up to 4
+	length           int // number of bytes in line, up to 4
 }
 
-// take counts on. An error reply other than -OOM is an error.
-func (t *tally) take(data []byte) error {
+// take counts the replies in data. An error reply other than -OOM is returned as an
+// error.
+func (t *replyCounter) take(data []byte) error {
 	for len(data) > 0 {
 		end := bytes.IndexByte(data, '\n')
 		part := data
@@ -36,7 +37,7 @@ func (t *tally) take(data []byte) error {
 }
 
 // lineEnds counts a line that ends with part.
-func (t *tally) lineEnds(part []byte) error {
+func (t *replyCounter) lineEnds(part []byte) error {
 	switch {
 	case t.left > 1:
 		t.left--
@@ -48,7 +49,7 @@ func (t *tally) lineEnds(part []byte) error {
 		return nil
 	case t.length > 0 && t.line[0] == '-':
 		if string(t.line[:t.length]) != "-OOM" {
-			return fmt.Errorf("answered an error that ends with %q", part)
+			return fmt.Errorf("error reply that ends with %q", part)
 		}
 		t.refused++
 	}

@@ -12,16 +12,16 @@ import (
 	"time"
 )
 
-// A fakeLeader is a server that leads, and keeps counts of permits.
+// A fakeLeader is a server that reports itself as leader and counts permits.
 type fakeLeader struct {
 	mu   sync.Mutex
 	used map[string]int64
-	// fails is what it answers to takes, if anything.
+	// fails is its error reply to takes; empty: it grants them.
 	fails string
 }
 
-// lead serves a fakeLeader for the time of a test, and makes a trio of it.
-func lead(t *testing.T, f *fakeLeader) *trio {
+// startFakeLeader serves f for the duration of the test and returns a trio of it.
+func startFakeLeader(t *testing.T, f *fakeLeader) *trio {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -80,14 +80,14 @@ func (f *fakeLeader) answer(words []any) string {
 	return "*2\r\n:1\r\n:0\r\n"
 }
 
-// forget has it lose permits of a key.
+// forget removes permits of a key from the count.
 func (f *fakeLeader) forget(key string, n int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.used[key] -= n
 }
 
-// total is how many permits are gone.
+// total returns the number of permits taken.
 func (f *fakeLeader) total() (sum int64) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
@@ -97,48 +97,48 @@ func (f *fakeLeader) total() (sum int64) {
 	return sum
 }
 
-// smallDrill asks for 1000 permits of 2 keys of 350 each.
-var smallDrill = drill{4, 5, 1000, 2, 200 * time.Millisecond, 400 * time.Millisecond, 400 * time.Millisecond}
+// smallPlan requests 1000 permits of 2 keys of 350 each.
+var smallPlan = failoverPlan{4, 5, 1000, 2, 200 * time.Millisecond, 400 * time.Millisecond, 400 * time.Millisecond}
 
-func TestOrdealCountsWhatIsGrantedTwice(t *testing.T) {
+func TestAuditCountsPermitsGrantedTwice(t *testing.T) {
 	var (
 		f = &fakeLeader{}
-		c = newCrowd(lead(t, f), smallDrill, 1)
+		c = newFailoverClients(startFakeLeader(t, f), smallPlan, 1)
 	)
 	conn, err := dial(c.trio.servers[0].address)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer conn.conn.Close()
-	c.strike(isolated, time.Now())
+	c.markFault(isolated, time.Now())
 	for range 40 {
-		if !c.askFor(conn, 0, []int{0, 0, 0, 1, 1}) {
-			t.Fatal("a server that answers has failed")
+		if !c.takePermits(conn, 0, []int{0, 0, 0, 1, 1}) {
+			t.Fatal("takePermits = false for a server that answers")
 		}
 	}
 	f.forget(c.command(c.trio.peek, 1, 0)[1], 30)
-	got, err := c.settle(context.Background(), []int{0})
+	got, err := c.audit(context.Background(), []int{0})
 	if err != nil {
 		t.Fatal(err)
 	}
 	if got.granted != 730 || got.over != 30 || got.forgotten != 30 || got.worst != 380.0/350 || got.refused != 0 || got.outage <= 0 {
-		t.Errorf("settle = %+v, want 730 granted, 30 over and forgotten", got)
+		t.Errorf("audit = %+v, want 730 granted, 30 over and forgotten", got)
 	}
 }
 
-func TestOrdealWithoutADecisionElsewhereFails(t *testing.T) {
-	c := newCrowd(lead(t, &fakeLeader{}), smallDrill, 0)
-	c.strike(killed, time.Now())
-	c.decided(0, time.Now())
-	if got, err := c.settle(context.Background(), []int{0}); err == nil {
-		t.Errorf("settle = %+v, want an error", got)
+func TestAuditFailsWithoutADecisionElsewhere(t *testing.T) {
+	c := newFailoverClients(startFakeLeader(t, &fakeLeader{}), smallPlan, 0)
+	c.markFault(killed, time.Now())
+	c.recordDecision(0, time.Now())
+	if got, err := c.audit(context.Background(), []int{0}); err == nil {
+		t.Errorf("audit = %+v, want an error", got)
 	}
 }
 
-func TestCrowdTakesAtItsRate(t *testing.T) {
+func TestFailoverClientsKeepTheirRate(t *testing.T) {
 	var (
 		f     = &fakeLeader{}
-		c     = newCrowd(lead(t, f), smallDrill, 1)
+		c     = newFailoverClients(startFakeLeader(t, f), smallPlan, 1)
 		begin = time.Now()
 	)
 	err := alongside(context.Background(), func() error {
@@ -148,43 +148,43 @@ func TestCrowdTakesAtItsRate(t *testing.T) {
 			}
 			return nil
 		})
-	}, c.takers()...)
+	}, c.clientLoops()...)
 	if err != nil {
 		t.Fatal(err)
 	}
 	granted := c.granted[0].Load() + c.granted[1].Load()
 	if granted != f.total() {
-		t.Errorf("%d were granted by count, %d by the server", granted, f.total())
+		t.Errorf("the clients counted %d permits, the server %d", granted, f.total())
 	}
-	atOnce := int64(smallDrill.clients * smallDrill.pipeline)
-	if most := int64(float64(smallDrill.rate)*time.Since(begin).Seconds()) + atOnce; granted > most {
-		t.Errorf("%d were asked for in %v, want at most %d", granted, time.Since(begin), most)
+	atOnce := int64(smallPlan.clients * smallPlan.pipeline)
+	if most := int64(float64(smallPlan.rate)*time.Since(begin).Seconds()) + atOnce; granted > most {
+		t.Errorf("%d requests in %v, want at most %d", granted, time.Since(begin), most)
 	}
 }
 
-func TestCrowdCountsRefusals(t *testing.T) {
-	c := newCrowd(lead(t, &fakeLeader{fails: "CLUSTERDOWN so"}), smallDrill, 1)
+func TestFailoverClientsCountFailures(t *testing.T) {
+	c := newFailoverClients(startFakeLeader(t, &fakeLeader{fails: "CLUSTERDOWN so"}), smallPlan, 1)
 	conn, err := dial(c.trio.servers[0].address)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer conn.conn.Close()
-	if c.askFor(conn, 0, []int{0, 1}) || c.refused.Load() != 2 || c.granted[0].Load() != 0 || c.firstElsewhere.Load() != 0 {
+	if c.takePermits(conn, 0, []int{0, 1}) || c.refused.Load() != 2 || c.granted[0].Load() != 0 || c.firstElsewhere.Load() != 0 {
 		t.Errorf("refused %d, granted %d, want 2 and 0", c.refused.Load(), c.granted[0].Load())
 	}
 }
 
-func TestWhoReachesWhom(t *testing.T) {
-	c := newCrowd(nil, smallDrill, 1)
+func TestReaches(t *testing.T) {
+	c := newFailoverClients(nil, smallPlan, 1)
 	for _, tt := range []struct {
 		name         string
 		happens      func()
 		minor, major []int
 	}{
 		{"at first", func() {}, everyHost, everyHost},
-		{"isolated", func() { c.strike(isolated, time.Now()) }, []int{1}, []int{0, 2}},
-		{"healed", c.mend, everyHost, everyHost},
-		{"killed", func() { c.strike(killed, time.Now()) }, []int{0, 2}, []int{0, 2}},
+		{"isolated", func() { c.markFault(isolated, time.Now()) }, []int{1}, []int{0, 2}},
+		{"healed", c.heal, everyHost, everyHost},
+		{"killed", func() { c.markFault(killed, time.Now()) }, []int{0, 2}, []int{0, 2}},
 	} {
 		tt.happens()
 		if minor, major := c.reaches(0), c.reaches(1); !slices.Equal(minor, tt.minor) || !slices.Equal(major, tt.major) {
@@ -193,18 +193,18 @@ func TestWhoReachesWhom(t *testing.T) {
 	}
 }
 
-func TestDecidedElsewhere(t *testing.T) {
-	c := newCrowd(nil, smallDrill, 1)
+func TestRecordDecision(t *testing.T) {
+	c := newFailoverClients(nil, smallPlan, 1)
 	asked := time.Now()
-	c.decided(0, asked) // no fault yet
+	c.recordDecision(0, asked) // no fault yet
 	since := asked.Add(time.Microsecond)
-	c.strike(killed, since)
-	c.decided(0, asked)                  // sent before the fault
-	c.decided(1, since.Add(time.Second)) // by the leader that was
+	c.markFault(killed, since)
+	c.recordDecision(0, asked)                  // sent before the fault
+	c.recordDecision(1, since.Add(time.Second)) // by the former leader
 	if got := c.firstElsewhere.Load(); got != 0 {
 		t.Errorf("%v until the first decision elsewhere, want none", time.Duration(got))
 	}
-	c.decided(2, since.Add(time.Microsecond))
+	c.recordDecision(2, since.Add(time.Microsecond))
 	if c.firstElsewhere.Load() == 0 {
 		t.Error("no decision elsewhere")
 	}

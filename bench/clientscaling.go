@@ -9,22 +9,22 @@ import (
 	"time"
 )
 
-// A crowding is how one side fares with few connections and with many.
-type crowding struct {
-	few, many  []sample // each asks again as soon as it is answered
-	fewAtRate  latency  // decisions come at the same rate
+// A clientScaling compares one side with few and with many connections.
+type clientScaling struct {
+	few, many  []sample // each connection sends its next request after a reply
+	fewAtRate  latency  // at the same fixed rate
 	manyAtRate latency
 }
 
-// fewConnections is what many are held against.
+// fewConnections is the baseline number of connections.
 const fewConnections = 50
 
-// measureCrowds loads each side in turn.
-func measureCrowds(
+// measureClientScaling measures both sides in alternating rounds.
+func measureClientScaling(
 	ctx context.Context, o options, starts []func() (*side, error), say func(string, ...any),
-) ([]crowding, error) {
+) ([]clientScaling, error) {
 	var (
-		all   = make([]crowding, len(starts))
+		all   = make([]clientScaling, len(starts))
 		sides []*side
 	)
 	for _, start := range starts {
@@ -33,7 +33,7 @@ func measureCrowds(
 			return nil, err
 		}
 		defer s.stop()
-		if _, err := fill(ctx, s, tokenBucket, o.siege.existing); err != nil {
+		if _, err := fill(ctx, s, tokenBucket, o.stress.existing); err != nil {
 			return nil, err
 		}
 		sides = append(sides, s)
@@ -44,8 +44,8 @@ func measureCrowds(
 			for _, m := range []struct {
 				connections int
 				to          *[]sample
-			}{{fewConnections, &c.few}, {o.siege.connections, &c.many}} {
-				got, err := o.siege.rush(ctx, s, m.connections)
+			}{{fewConnections, &c.few}, {o.stress.connections, &c.many}} {
+				got, err := o.stress.runSaturated(ctx, s, m.connections)
 				if err != nil {
 					return nil, err
 				}
@@ -56,25 +56,25 @@ func measureCrowds(
 	for i, s := range sides {
 		c := &all[i]
 		var err error
-		if c.fewAtRate, err = o.siege.visit(ctx, s, fewConnections); err != nil {
+		if c.fewAtRate, err = o.stress.runAtRate(ctx, s, fewConnections); err != nil {
 			return nil, err
 		}
-		if c.manyAtRate, err = o.siege.visit(ctx, s, o.siege.connections); err != nil {
+		if c.manyAtRate, err = o.stress.runAtRate(ctx, s, o.stress.connections); err != nil {
 			return nil, err
 		}
 		say("%s, %d connections over %d: %.2fx the decisions, p99 at the same rate %v and %v",
-			s.name, o.siege.connections, fewConnections, c.kept().median, c.manyAtRate.p99, c.fewAtRate.p99)
+			s.name, o.stress.connections, fewConnections, c.speedRatio().median, c.manyAtRate.p99, c.fewAtRate.p99)
 	}
 	return all, nil
 }
 
-// kept is what of its speed the side has with many connections.
-func (c crowding) kept() figure {
+// speedRatio is the speed with many connections relative to few.
+func (c clientScaling) speedRatio() figure {
 	return figureOf(ratios(column(c.many, perSecond), column(c.few, perSecond)))
 }
 
-// rush has so many connections ask as fast as they are answered.
-func (b besiege) rush(ctx context.Context, s *side, connections int) (sample, error) {
+// runSaturated lets each connection send requests as fast as they are answered.
+func (b stressPlan) runSaturated(ctx context.Context, s *side, connections int) (sample, error) {
 	m := meter{side: s, load: load{tokenBucket, uniform, connections, 1, b.existing}, lasting: b.watch}
 	if err := m.warm(ctx); err != nil {
 		return sample{}, err
@@ -82,8 +82,8 @@ func (b besiege) rush(ctx context.Context, s *side, connections int) (sample, er
 	return m.measure(ctx)
 }
 
-// visit has so many connections ask in turns, at the rate of b in all.
-func (b besiege) visit(ctx context.Context, s *side, connections int) (latency, error) {
+// runAtRate sends requests over all connections in turn, at the rate of b in total.
+func (b stressPlan) runAtRate(ctx context.Context, s *side, connections int) (latency, error) {
 	conns, err := connectMany(ctx, s, connections)
 	if err != nil {
 		return latency{}, err
@@ -98,16 +98,17 @@ func (b besiege) visit(ctx context.Context, s *side, connections int) (latency, 
 }
 
 const (
-	// callers is how many goroutines send for all connections.
+	// callers is the number of sending goroutines for all connections.
 	callers = 2
-	// callsAhead is how many requests of a connection may wait for their replies.
+	// callsAhead is the maximum number of unanswered requests per connection.
 	callsAhead = 16
 )
 
-// callInTurns asks s at a fixed rate over one connection after the other, however
-// fast it answers, until ctx ends. w sees each request wait from when it was due.
+// callInTurns sends requests at a fixed rate over one connection after the other,
+// independently of replies, until ctx ends. w records the latency of each from its due
+// time.
 func callInTurns(ctx context.Context, s *side, conns []net.Conn, l load, perSecond float64, w *watcher) error {
-	defer moreProcessors(callers)() // see hold
+	defer moreProcessors(callers)() // see runSteady
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	var (
@@ -157,11 +158,11 @@ func callInTurns(ctx context.Context, s *side, conns []net.Conn, l load, perSeco
 // A caller is one connection of callInTurns.
 type caller struct {
 	conn  net.Conn
-	due   chan time.Time // of what it has asked for and not seen answered
+	due   chan time.Time // due times of the unanswered requests
 	lines int            // of a reply
 }
 
-// ask sends a request that was due at some time.
+// ask sends a request that was due at due.
 func (c *caller) ask(ctx context.Context, due time.Time, request []byte) error {
 	select {
 	case c.due <- due:
@@ -172,7 +173,7 @@ func (c *caller) ask(ctx context.Context, due time.Time, request []byte) error {
 	return err
 }
 
-// read reads the replies until due is closed and all are there.
+// read reads replies until due is closed and every request is answered.
 func (c *caller) read(w *watcher) error {
 	var (
 		buf  [512]byte
@@ -190,7 +191,7 @@ func (c *caller) read(w *watcher) error {
 			seen += bytes.Count(buf[:n], []byte("\n"))
 		}
 		seen -= c.lines
-		w.saw(due, time.Now(), 1)
+		w.record(due, time.Now(), 1)
 	}
 	return nil
 }

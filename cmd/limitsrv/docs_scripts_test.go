@@ -15,35 +15,35 @@ import (
 	"limitsrv/testwait"
 )
 
-// walk is the script of the README that begins with making a certificate.
-var walk = regexp.MustCompile("(?s)```sh\n(openssl req .*?)```")
+// readmeScript matches the script of the README that begins by creating a certificate.
+var readmeScript = regexp.MustCompile("(?s)```sh\n(openssl req .*?)```")
 
 // TestReadmeWalk runs that script in an empty directory.
-func TestReadmeWalk(t *testing.T) {
+func TestReadmeScript(t *testing.T) {
 	text, err := os.ReadFile(readme)
 	if err != nil {
 		t.Fatal(err)
 	}
-	found := walk.FindSubmatch(text)
+	found := readmeScript.FindSubmatch(text)
 	if found == nil {
 		t.Fatal("the README has no script that begins with openssl req")
 	}
-	if lines := walksThrough(t, string(found[1])); lines < 8 {
-		t.Errorf("%d lines were looked at, want all that the README shows", lines)
+	if lines := runScript(t, string(found[1])); lines < 8 {
+		t.Errorf("%d lines were compared, want all of the README", lines)
 	}
 }
 
-// TestWaysWalk runs the scripts of the docs by which one server becomes a cluster, that
-// is backed up and restored, and the cluster becomes one server.
-func TestWaysWalk(t *testing.T) {
+// TestDocsScripts runs the scripts of the docs that turn one server into a cluster, back
+// it up, restore it, and turn the cluster into one server.
+func TestDocsScripts(t *testing.T) {
 	script := section(t, "cluster.md", "From one server to three") + section(t, "operations.md", "Backups of a cluster") +
 		section(t, "cluster.md", "And back to one")
-	if lines := walksThrough(t, script); lines < 13 {
-		t.Errorf("%d lines were looked at, want all that the docs show", lines)
+	if lines := runScript(t, script); lines < 13 {
+		t.Errorf("%d lines were compared, want all of the docs", lines)
 	}
 }
 
-// section is all scripts of a section of the docs.
+// section returns all scripts of a section of the docs.
 func section(t *testing.T, file, title string) (script string) {
 	t.Helper()
 	text, err := os.ReadFile("../../docs/" + file)
@@ -61,16 +61,16 @@ func section(t *testing.T, file, title string) (script string) {
 	return script
 }
 
-// ports are those of servers in scripts.
+// ports matches the ports of servers in scripts.
 var ports = regexp.MustCompile(`\b(63|73|93)\d\d\b`)
 
-// endsAll has a script end all that it has begun with itself.
-const endsAll = "trap 'kill $(jobs -p) 2>/dev/null' EXIT; trap 'exit 1' TERM\n"
+// endAll is the end of a script, which kills all of its background processes.
+const endAll = "trap 'kill $(jobs -p) 2>/dev/null' EXIT; trap 'exit 1' TERM\n"
 
-// walksThrough runs a script in an empty directory, line by line as a reader would paste
-// it, on free ports, and wants of each line what stands in its comment: up to "...", if
-// that is in it. It returns how many such lines there are.
-func walksThrough(t *testing.T, script string) int {
+// runScript runs a script on free ports in an empty directory, line by line as if
+// pasted, and compares the output of each line with its comment, up to "..." if the
+// comment has that. It returns the number of such lines.
+func runScript(t *testing.T, script string) int {
 	t.Helper()
 	free := map[string]string{}
 	script = ports.ReplaceAllStringFunc(script, func(port string) string {
@@ -91,7 +91,7 @@ func walksThrough(t *testing.T, script string) int {
 	if err != nil {
 		t.Fatal(err)
 	}
-	wants := map[string]string{} // by the file that a line's output goes to
+	wants := map[string]string{} // by the output file of a line
 	lines := strings.Split(script, "\n")
 	for i, line := range lines {
 		if command, want, ok := strings.Cut(line, "    # "); ok {
@@ -102,7 +102,7 @@ func walksThrough(t *testing.T, script string) int {
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), testwait.Scaled(6*wait))
 	defer cancel()
-	bash := exec.CommandContext(ctx, "bash", "-c", endsAll+strings.Join(lines, "\n")+"\nkill $!; wait $!")
+	bash := exec.CommandContext(ctx, "bash", "-c", endAll+strings.Join(lines, "\n")+"\nkill $!; wait $!")
 	bash.Cancel, bash.WaitDelay = func() error { return bash.Process.Signal(syscall.SIGTERM) }, wait
 	bash.Dir = dir
 	bash.Env = append(os.Environ(), asServer+"=1", "PATH="+dir+":"+os.Getenv("PATH"))

@@ -13,18 +13,20 @@ import (
 	"time"
 )
 
-// turmoil is what clients send while users change, in any order: logins that are right
-// and wrong, by users who come and go, and all that looks at rights later than it began.
-var turmoil = []string{
+// userCommands are the commands that clients send in random order while users change:
+// logins with right and wrong passwords, by users that are added and removed, and
+// commands that check permissions late.
+var userCommands = []string{
 	"AUTH shop pw", "AUTH shop pw", "AUTH shop no", "AUTH guest pw", "HELLO 3 AUTH shop pw", "HELLO 2 AUTH nobody pw", "RESET",
 	"RL.TOKEN api:1 10 1", "RL.TOKEN web:1 10 1", "RL.ALL TOKEN api:1 10 1 1 TOKEN web:1 10 1 1", "RL.ACQUIRE web:2 1 1d me",
 	"MULTI", "EXEC", "DISCARD", "WATCH api:1", "WATCH web:1", "AUTH guest pw", "MONITOR", "SUBSCRIBE a", "PUBLISH a x", "CLIENT REPLY OFF", "CLIENT KILL TYPE normal",
 	"ACL LOAD", "CONFIG SET max-clients 1", "SHUTDOWN NOSAVE", "CLIENT|PAUSE 100000", "QUIT",
 }
 
-// While users are loaded again, by all ways at once, and connections are killed, no
-// client gets rights that its user has in no file, and the server does not stumble.
-func TestTurmoil(t *testing.T) {
+// While users are reloaded in all ways concurrently, and connections are killed, no
+// client has permissions that its user has in none of the files, and the server keeps
+// running.
+func TestUsersReloadUnderLoad(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "users.yaml")
 	hash, other := hashed(t, "pw"), hashed(t, "pw")
 	guest := "  - name: guest\n    hash: " + hash + "\n    groups: [decide, peek]\n    keys: [\"api:*\"]\n"
@@ -54,11 +56,11 @@ func TestTurmoil(t *testing.T) {
 				for range random.IntN(4) {
 					var lines strings.Builder
 					for range 1 + random.IntN(10) {
-						lines.WriteString(turmoil[random.IntN(len(turmoil))] + "\r\n")
+						lines.WriteString(userCommands[random.IntN(len(userCommands))] + "\r\n")
 					}
 					_, _ = io.WriteString(nc, lines.String())
 				}
-				_, _ = io.ReadAll(nc) // until the deadline, or the end
+				_, _ = io.ReadAll(nc) // until the deadline or the end of the connection
 				nc.Close()
 			}
 		})
@@ -90,7 +92,7 @@ func TestTurmoil(t *testing.T) {
 		t.Errorf("ACL LOAD at the end: %s", got)
 	}
 	if got := fmt.Sprint(boss.do(t, "EXISTS web:1 web:2")); got != "0" {
-		t.Errorf("%s keys were made that nobody may make", got)
+		t.Errorf("%s keys exist that no user has permission to create", got)
 	}
 	for _, fault := range []string{"panic", "DATA RACE", "shutting down"} {
 		if strings.Contains(r.logged(), fault) {

@@ -6,31 +6,31 @@ import (
 	"time"
 )
 
-// A besiege is how hard a server is pressed.
-type besiege struct {
-	connections int           // at once, idle and then active
-	rate        int           // decisions per second of active connections, in all
-	others      int           // decisions per second of those whose latency is watched
-	watch       time.Duration // how long each thing is watched
-	hostile     int           // connections of each kind that do harm
+// A stressPlan is the intensity of the stress tests.
+type stressPlan struct {
+	connections int           // concurrent, idle and then active
+	rate        int           // decisions per second of all active connections
+	othersRate  int           // decisions per second of the measured clients
+	watch       time.Duration // duration of each measurement
+	hostile     int           // connections of each kind of hostile client
 	commands    int           // of one pipeline
-	live        int           // keys that a flood must not touch
-	existing    int           // keys that are decided about during a flood
-	floodKeys   int           // distinct, of one flood
-	floodRate   int           // per second
-	floodRounds int           // parts that it comes in
+	live        int           // keys that a flood must not change
+	existing    int           // keys used by the other clients
+	floodKeys   int           // distinct keys of one flood
+	floodRate   int           // requests per second of a flood
+	floodRounds int           // rounds of a flood
 	floodMemory int           // --max-memory in MB
-	writeWait   time.Duration // --write-timeout where clients do not read
+	writeWait   time.Duration // --write-timeout for clients that do not read
 }
 
-// begin starts a server that closes who does not read, with keys, and says what the
-// latency of others is there, and its resident bytes.
-func (b besiege) begin(ctx context.Context, binary string) (s *side, before latency, resident int64, err error) {
+// begin starts a server that closes clients that do not read, fills it with keys, and
+// returns the baseline latency of other clients and the resident bytes.
+func (b stressPlan) begin(ctx context.Context, binary string) (s *side, before latency, resident int64, err error) {
 	if s, err = startLimitsrv(ctx, binary, "--write-timeout", b.writeWait.String()); err != nil {
 		return nil, before, 0, err
 	}
 	if _, err = fill(ctx, s, lastingBucket, b.existing); err == nil {
-		before, err = watchOthers(ctx, s, b, b.existing, during(ctx, b.watch, pass))
+		before, err = watchOthers(ctx, s, b, b.existing, during(ctx, b.watch, idle))
 	}
 	if err == nil {
 		resident, err = s.residentBytes()
@@ -41,10 +41,10 @@ func (b besiege) begin(ctx context.Context, binary string) (s *side, before late
 	return s, before, resident, err
 }
 
-var longSiege = besiege{
+var longStress = stressPlan{
 	connections: 10_000,
 	rate:        10_000,
-	others:      2000,
+	othersRate:  2000,
 	watch:       5 * time.Second,
 	hostile:     100,
 	commands:    1_000_000,
@@ -57,11 +57,11 @@ var longSiege = besiege{
 	writeWait:   2 * time.Second,
 }
 
-// shortSiege is for -quick.
-var shortSiege = besiege{
+// shortStress is the plan of -quick.
+var shortStress = stressPlan{
 	connections: 500,
 	rate:        2000,
-	others:      1000,
+	othersRate:  1000,
 	watch:       300 * time.Millisecond,
 	hostile:     10,
 	commands:    50_000,
@@ -74,27 +74,27 @@ var shortSiege = besiege{
 	writeWait:   200 * time.Millisecond,
 }
 
-// maxSiegeConnections are as many as there are ports for on one address, by far.
-const maxSiegeConnections = 20_000
+// maxStressConnections is well below the number of ports of one address.
+const maxStressConnections = 20_000
 
-// A siege is what came of pressing the servers.
-type siege struct {
-	idle    []idleCost     // of limitsrv, Redis
-	crowded []crowding     // likewise
-	slow    slowness       // of clients that come one after the other
-	greedy  slowness       // of as many at once
-	long    []longPipeline // read all along, and read in the end
-	floods  []flooding     // under refuse, evict
-	harms   [2][]harm      // of each kind of stranger: to limitsrv, to Redis
+// A stressResult is the results of all stress tests.
+type stressResult struct {
+	idle        []idleCost        // of limitsrv and Redis
+	manyClients []clientScaling   // of limitsrv and Redis
+	slow        slowReaderResult  // of clients that do not read, staggered
+	slowAtOnce  slowReaderResult  // of clients that do not read, simultaneous
+	long        []longPipeline    // replies read concurrently, and read afterwards
+	floods      []floodResult     // with --on-full refuse and evict
+	attacks     [2][]attackResult // of each kind: on limitsrv and on Redis
 }
 
-// measureSiege presses the servers in one way after the other. Each starts anew
-// for each.
-func measureSiege(ctx context.Context, o options, binary, dir string, say func(string, ...any)) (*siege, error) {
+// measureStress runs the stress tests one after the other, each on newly started
+// servers.
+func measureStress(ctx context.Context, o options, binary, dir string, say func(string, ...any)) (*stressResult, error) {
 	var (
-		s    siege
+		s    stressResult
 		err  error
-		b    = o.siege
+		b    = o.stress
 		most = fmt.Sprint(b.connections + 100)
 	)
 	if err := haveFiles(b.connections + 1000); err != nil {
@@ -112,7 +112,7 @@ func measureSiege(ctx context.Context, o options, binary, dir string, say func(s
 		say("%d idle connections: %s", b.connections, cost.text())
 		s.idle = append(s.idle, cost)
 	}
-	if s.crowded, err = measureCrowds(ctx, o, starts, say); err != nil {
+	if s.manyClients, err = measureClientScaling(ctx, o, starts, say); err != nil {
 		return nil, fmt.Errorf("active connections: %w", err)
 	}
 	if err = s.measureReaders(ctx, b, binary, say); err != nil {
@@ -134,25 +134,25 @@ func measureSiege(ctx context.Context, o options, binary, dir string, say func(s
 		s.floods = append(s.floods, f)
 	}
 	locked := []func() (*side, error){
-		func() (*side, error) { return startLimitsrvLocked(ctx, binary, siegePassword) },
-		func() (*side, error) { return startRedisLocked(ctx, dir, siegePassword) },
+		func() (*side, error) { return startLimitsrvLocked(ctx, binary, stressPassword) },
+		func() (*side, error) { return startRedisLocked(ctx, dir, stressPassword) },
 	}
 	for i, start := range locked {
-		s.harms[i], err = withSide(start, func(sd *side) ([]harm, error) { return measureStrangers(ctx, b, sd, say) })
+		s.attacks[i], err = withSide(start, func(sd *side) ([]attackResult, error) { return measureAttacks(ctx, b, sd, say) })
 		if err != nil {
-			return nil, fmt.Errorf("strangers: %w", err)
+			return nil, fmt.Errorf("unauthenticated clients: %w", err)
 		}
 	}
 	return &s, nil
 }
 
-// measureReaders has clients come that do not read, in one way after the other.
-func (s *siege) measureReaders(ctx context.Context, b besiege, binary string, say func(string, ...any)) (err error) {
+// measureReaders measures clients that do not read, staggered and simultaneous.
+func (s *stressResult) measureReaders(ctx context.Context, b stressPlan, binary string, say func(string, ...any)) (err error) {
 	for _, load := range []struct {
 		name  string
 		apart time.Duration
-		to    *slowness
-	}{{"clients that do not read", b.writeWait, &s.slow}, {"clients that do not read, all at once", 0, &s.greedy}} {
+		to    *slowReaderResult
+	}{{"clients that do not read", b.writeWait, &s.slow}, {"clients that do not read, simultaneous", 0, &s.slowAtOnce}} {
 		if *load.to, err = measureSlowReaders(ctx, b, binary, load.apart); err != nil {
 			return fmt.Errorf("%s: %w", load.name, err)
 		}
@@ -161,7 +161,7 @@ func (s *siege) measureReaders(ctx context.Context, b besiege, binary string, sa
 	return nil
 }
 
-// withSide starts a server, measures it and ends it.
+// withSide starts a server, measures it and stops it.
 func withSide[T any](start func() (*side, error), measure func(*side) (T, error)) (T, error) {
 	s, err := start()
 	if err != nil {
@@ -172,44 +172,44 @@ func withSide[T any](start func() (*side, error), measure func(*side) (T, error)
 	return measure(s)
 }
 
-// othersConnections are those of whoever does no harm.
+// othersConnections is the number of well-behaved connections.
 const othersConnections = 4
 
-// watchOthers tells how long decisions of 0..keys-1 wait while work is done. They come at
-// a fixed rate, whatever the server does.
-func watchOthers(ctx context.Context, s *side, b besiege, keys int, work func() error) (latency, error) {
+// watchOthers returns the latency of decisions on keys 0..keys-1 during work. They are
+// requested at a fixed rate, independently of replies.
+func watchOthers(ctx context.Context, s *side, b stressPlan, keys int, work func() error) (latency, error) {
 	var (
 		w watcher
 		l = load{algorithm: lastingBucket, connections: othersConnections, pipeline: 1, keys: keys}
 	)
 	w.open()
-	err := alongside(ctx, work, func(ctx context.Context) error { return hold(ctx, s, l, float64(b.others), &w) })
+	err := alongside(ctx, work, func(ctx context.Context) error { return runSteady(ctx, s, l, float64(b.othersRate), &w) })
 	return w.latency(), err
 }
 
-// during runs work for so long.
+// during runs work for d.
 func during(ctx context.Context, d time.Duration, work func(context.Context) error) func() error {
 	return func() error {
 		return alongside(ctx, func() error { return sleep(ctx, d) }, work)
 	}
 }
 
-// pass is work that is none.
-func pass(ctx context.Context) error {
+// idle does nothing until ctx ends.
+func idle(ctx context.Context) error {
 	<-ctx.Done()
 	return nil
 }
 
-// A memoryPeak is the most memory of a server that was seen, in bytes.
+// A memoryPeak is the peak memory of a server, in bytes, as sampled.
 type memoryPeak struct {
 	resident int64
 	limits   int64 // limits_memory_bytes
 }
 
-// peakEvery is how often memory is looked at.
+// peakEvery is the sampling interval of memory.
 const peakEvery = 100 * time.Millisecond
 
-// followResident looks at the memory of s as the system tells it, until ctx ends.
+// followResident samples the resident memory of s until ctx ends.
 func (m *memoryPeak) followResident(ctx context.Context, s *side) error {
 	for sleep(ctx, peakEvery) == nil {
 		resident, err := s.residentBytes()
@@ -221,7 +221,7 @@ func (m *memoryPeak) followResident(ctx context.Context, s *side) error {
 	return nil
 }
 
-// follow looks at the memory of s, a limitsrv, until ctx ends.
+// follow samples the memory of s, a limitsrv, until ctx ends.
 func (m *memoryPeak) follow(ctx context.Context, s *side) error {
 	conn, err := s.connect()
 	if err != nil {

@@ -12,50 +12,50 @@ import (
 	"limitsrv/testwait"
 )
 
-// takers ask for what is in books, from all servers at once, and go on whatever
-// happens to these.
-type takers struct {
-	clock   atomic.Int64 // only counts
+// loadClients are clients of all servers, which send the requests of histories during
+// all faults.
+type loadClients struct {
+	clock   atomic.Int64 // a logical clock
 	running sync.WaitGroup
 	cancel  context.CancelFunc
 
 	mu     sync.Mutex
-	all    []book
-	open   []book // those that are asked for
+	all    []history
+	open   []history // histories in use
 	failed error
-	// decided is when a decision was last answered, and gap the longest time without
-	// since the last lull.
+	// decided is the time of the last decision, and gap the longest time without a
+	// decision since the last call of longestGap.
 	decided time.Time
 	gap     time.Duration
 }
 
 const (
-	takersPerServer = 2
-	openBooks       = 24 // at a time
-	tallyLimit      = 300
-	// takeWait is when a taker gives up a server that does not answer.
+	clientsPerServer = 2
+	openHistories    = 24 // in use at a time
+	permitLimit      = 300
+	// takeWait is the timeout of a request.
 	takeWait = 2 * time.Second
-	// takeRest is between two pipelines of a taker: without, a busy machine takes
-	// its own time for a fault.
-	takeRest = 2 * time.Millisecond
+	// takePause is the pause between two pipelines of a client, which leaves CPU time
+	// to the servers.
+	takePause = 2 * time.Millisecond
 )
 
-// startTakers starts them. addresses are those of the servers.
-func startTakers(addresses []string, seed uint64) *takers {
+// startLoadClients starts the clients of the servers at addresses.
+func startLoadClients(addresses []string, seed uint64) *loadClients {
 	ctx, cancel := context.WithCancel(context.Background())
-	p := &takers{cancel: cancel, decided: time.Now()}
-	for len(p.open) < openBooks {
-		p.open = append(p.open, p.newBook())
+	p := &loadClients{cancel: cancel, decided: time.Now()}
+	for len(p.open) < openHistories {
+		p.open = append(p.open, p.newHistory())
 	}
-	for i := range takersPerServer * len(addresses) {
+	for i := range clientsPerServer * len(addresses) {
 		rng := rand.New(rand.NewPCG(seed, uint64(i)))
 		p.running.Go(func() { p.run(ctx, addresses[i%len(addresses)], rng) })
 	}
 	return p
 }
 
-// stop stops them and waits until the last has its answer or gives it up.
-func (p *takers) stop() error {
+// stop stops the clients and waits for their last replies or timeouts.
+func (p *loadClients) stop() error {
 	p.cancel()
 	p.running.Wait()
 	p.mu.Lock()
@@ -63,8 +63,10 @@ func (p *takers) stop() error {
 	return p.failed
 }
 
-// newBook makes one of each kind in turn. mu is held, or nothing runs yet.
-func (p *takers) newBook() book {
+// newHistory adds a history of the next kind.
+//
+// Requires: mu is held, or no client is running.
+func (p *loadClients) newHistory() history {
 	number := len(p.all)
 	kinds := []struct{ name, take string }{
 		{"token", "RL.TOKEN %s %d 1/3650d"},
@@ -78,16 +80,16 @@ func (p *takers) newBook() book {
 	}
 	kind := kinds[number%len(kinds)]
 	key := fmt.Sprintf("%s:%d", kind.name, number)
-	var b book
+	var b history
 	switch kind.name {
 	case "ledger":
-		b = &ledger{key: key}
+		b = &chargeHistory{key: key}
 	case "gate":
-		b = &gate{key: key}
+		b = &leaseHistory{key: key}
 	default:
-		c := newTally(key, fmt.Sprintf(kind.take, key, tallyLimit), tallyLimit)
+		c := newPermitHistory(key, fmt.Sprintf(kind.take, key, permitLimit), permitLimit)
 		if kind.name == "both" {
-			c.twin = "twin:" + key
+			c.pairedKey = "twin:" + key
 		}
 		b = c
 	}
@@ -95,34 +97,34 @@ func (p *takers) newBook() book {
 	return b
 }
 
-// pick is an open book. One that is spent makes room for another.
-func (p *takers) pick(rng *rand.Rand) book {
+// pick returns a random history in use. It replaces an exhausted one.
+func (p *loadClients) pick(rng *rand.Rand) history {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	i := rng.IntN(len(p.open))
-	if p.open[i].isSpent() {
-		p.open[i] = p.newBook()
+	if p.open[i].isExhausted() {
+		p.open[i] = p.newHistory()
 	}
 	return p.open[i]
 }
 
-// run is one taker, of one server.
-func (p *takers) run(ctx context.Context, address string, rng *rand.Rand) {
+// run is one client of one server.
+func (p *loadClients) run(ctx context.Context, address string, rng *rand.Rand) {
 	for ctx.Err() == nil {
 		w, err := wireWithin(address, takeWait)
 		for err == nil && ctx.Err() == nil {
-			err = p.takeSome(w, rng)
-			pause(ctx, takeRest)
+			err = p.sendPipeline(w, rng)
+			pause(ctx, takePause)
 		}
 		if w != nil {
 			w.Close()
 		}
-		pause(ctx, 10*takeRest)
+		pause(ctx, 10*takePause)
 	}
 }
 
-// takeSome asks for what is next in some books in a pipeline.
-func (p *takers) takeSome(w *wire, rng *rand.Rand) error {
+// sendPipeline sends the next commands of random histories in a pipeline.
+func (p *loadClients) sendPipeline(w *wire, rng *rand.Rand) error {
 	commands := make([]string, 1+rng.IntN(20))
 	notes := make([]func(any, int64, int64) error, len(commands))
 	for i := range commands {
@@ -138,8 +140,8 @@ func (p *takers) takeSome(w *wire, rng *rand.Rand) error {
 	return err
 }
 
-// answered takes note of a reply, and of the first that makes no sense.
-func (p *takers) answered(err error, reply any) {
+// answered records errors of histories, and the time of decisions.
+func (p *loadClients) answered(err error, reply any) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.failed = errors.Join(p.failed, err)
@@ -149,8 +151,8 @@ func (p *takers) answered(err error, reply any) {
 	}
 }
 
-// lull is the longest time without a decision since it was last asked for.
-func (p *takers) lull() time.Duration {
+// longestGap returns the longest time without a decision since its last call.
+func (p *loadClients) longestGap() time.Duration {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	gap := max(p.gap, time.Since(p.decided))
@@ -158,8 +160,8 @@ func (p *takers) lull() time.Duration {
 	return gap
 }
 
-// audit holds every book against what a server says of its keys.
-func (p *takers) audit(w *wire) error {
+// audit checks every history against the server's counts.
+func (p *loadClients) audit(w *wire) error {
 	var failures []error
 	for _, b := range p.all {
 		var gone []int64
@@ -178,10 +180,11 @@ func (p *takers) audit(w *wire) error {
 	return errors.Join(failures...)
 }
 
-// counts are the permits given, the denials and the doubts of tallies.
-func (p *takers) counts() (given, denied, doubted int) {
+// counts returns the number of grants, denials and uncertain takes of all
+// permitHistories.
+func (p *loadClients) counts() (given, denied, doubted int) {
 	for _, b := range p.all {
-		if c, ok := b.(*tally); ok {
+		if c, ok := b.(*permitHistory); ok {
 			given += len(c.grants)
 			denied += c.denials
 			doubted += len(c.doubts)
@@ -190,7 +193,7 @@ func (p *takers) counts() (given, denied, doubted int) {
 	return given, denied, doubted
 }
 
-// pause waits so long, or until ctx ends.
+// pause waits for d, or until ctx ends.
 func pause(ctx context.Context, d time.Duration) {
 	select {
 	case <-ctx.Done():
