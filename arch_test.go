@@ -310,7 +310,6 @@ const (
 )
 
 var wordBudgets = map[string]float64{
-	"docs":   9.9,
 	"engine": 13.6,
 }
 
