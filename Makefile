@@ -19,7 +19,7 @@ GOVULNCHECK = golang.org/x/vuln/cmd/govulncheck@v1.8.0
 VULNDB ?= https://vuln.go.dev
 
 # The checks of make test, in order; the first that fails ends it.
-CHECKS = format vet staticcheck vulnerabilities unit sim fuzz build smoke clients
+CHECKS = format vet staticcheck vulnerabilities unit deploy sim fuzz build smoke clients
 
 .PHONY: build run test bench release needs $(CHECKS)
 
@@ -73,6 +73,10 @@ unit:
 	echo "go test -run '^($$tests)\$$'"; \
 	go test -timeout $(UNITTIME) -run "^($$tests)\$$" ./engine ./persist
 	go test -race -timeout $(UNITTIME) ./...
+
+# The files for Compose and Kubernetes, by the types of both projects.
+deploy:
+	cd deploy/check && go vet ./... && go test ./...
 
 sim:
 	@dir=$$(mktemp -d) && trap 'rm -r "$$dir"' EXIT && n=$$(nproc) && \

@@ -19,7 +19,7 @@ def text(results, cases):
 
 
 def markdown(results, cases):
-    """Returns the matrix as Markdown tables, for the README."""
+    """Returns the matrix as Markdown tables."""
     common, tools = split(results, cases)
     rows = []
     if common:

@@ -1,0 +1,241 @@
+package main
+
+import (
+	"flag"
+	"fmt"
+	"os"
+	"path/filepath"
+	"regexp"
+	"slices"
+	"strings"
+	"testing"
+
+	"limitsrv/commands"
+)
+
+const (
+	root = "../../"
+	// maxReadmeWords keeps the README short; the rest belongs into docs.
+	maxReadmeWords = 1500
+)
+
+// rewrite is the flag of datadriven: write the expected texts anew.
+var rewrite = flag.Lookup("rewrite")
+
+// pages returns the README and all pages of docs, by their paths from the root.
+func pages(t *testing.T) (all []string) {
+	t.Helper()
+	found, err := filepath.Glob(root + "docs/*.md")
+	if err != nil || len(found) < 10 {
+		t.Fatalf("docs has %d pages (%v), want 10 or more", len(found), err)
+	}
+	for _, name := range append(found, root+"README.md") {
+		all = append(all, strings.TrimPrefix(filepath.ToSlash(name), root))
+	}
+	return all
+}
+
+func readPage(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(root + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// A block is a code block of a page.
+type block struct {
+	language, text string
+	line           int
+	newSession     bool // newSession stands before it
+}
+
+// newSession is the line of a page from which on nothing of the blocks before is left.
+const newSession = "<!-- new session -->"
+
+// blocksOf returns the code blocks of a page.
+func blocksOf(page string) (all []block) {
+	var now *block
+	fresh := false
+	for i, line := range strings.Split(page, "\n") {
+		fence, isFence := strings.CutPrefix(strings.TrimSpace(line), "```")
+		switch {
+		case isFence && now == nil:
+			now = &block{language: fence, line: i + 1, newSession: fresh}
+			fresh = false
+		case isFence:
+			all = append(all, *now)
+			now = nil
+		case now != nil:
+			now.text += line + "\n"
+		case line == newSession:
+			fresh = true
+		}
+	}
+	return all
+}
+
+// shown are the languages of blocks that are not commands, or are run elsewhere:
+// clients-test/readme runs the README's snippets.
+var shown = []string{"text", "yaml", "diff", "python", "js", "go", "java"}
+
+// needed are the programs of blocks of the language shell, which are not run here.
+var needed = regexp.MustCompile(`(?m)^(docker|kubectl) `)
+
+// TestDocsBlocks requires every code block to have a language that says whether it is
+// run.
+func TestDocsBlocks(t *testing.T) {
+	for _, name := range pages(t) {
+		for _, b := range blocksOf(readPage(t, name)) {
+			switch {
+			case b.language == "sh" || b.language == "console" || slices.Contains(shown, b.language):
+			case b.language != "shell":
+				t.Errorf("%s:%d: the language of the block is %q, want sh or console, which are run, shell, or one of %q", name, b.line, b.language, shown)
+			case !needed.MatchString(b.text):
+				t.Errorf("%s:%d: a block of the language shell is not run: only those with docker or kubectl may be", name, b.line)
+			}
+		}
+	}
+}
+
+// TestReadmeIsShort counts the words of the README, those of tables and code included.
+func TestReadmeIsShort(t *testing.T) {
+	if words := len(strings.Fields(readPage(t, "README.md"))); words > maxReadmeWords {
+		t.Errorf("the README has %d words, want at most %d", words, maxReadmeWords)
+	}
+}
+
+// figure is a number with its digits grouped by blanks.
+var figure = regexp.MustCompile(`\d[\d.]*(?: \d{3})*`)
+
+// TestReadmeFigures requires the numbers of the README's first list to be in
+// docs/measured.md.
+func TestReadmeFigures(t *testing.T) {
+	measured, seen := readPage(t, "docs/measured.md"), 0
+	for line := range strings.Lines(readPage(t, "README.md")) {
+		if strings.HasPrefix(line, "## ") {
+			break
+		}
+		if !strings.HasPrefix(line, "- ") {
+			continue
+		}
+		for _, number := range figure.FindAllString(line, -1) {
+			seen++
+			if number = strings.TrimRight(number, "."); !strings.Contains(measured, number) {
+				t.Errorf("docs/measured.md has no %s, of %q", number, line)
+			}
+		}
+	}
+	if seen < 10 {
+		t.Errorf("the README's list has %d figures, want 10 or more", seen)
+	}
+}
+
+var (
+	link    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	heading = regexp.MustCompile(`(?m)^#+ (.*)$`)
+	dropped = regexp.MustCompile("[^a-z0-9 _-]")
+)
+
+// anchors returns the names by which headings of a page are linked to, as GitHub makes
+// them.
+func anchors(page string) (all []string) {
+	for _, found := range heading.FindAllStringSubmatch(page, -1) {
+		all = append(all, strings.ReplaceAll(dropped.ReplaceAllString(strings.ToLower(found[1]), ""), " ", "-"))
+	}
+	return all
+}
+
+// TestDocsLinks requires links within the repository to lead to files and headings, and
+// every page to be linked to from the README or another page.
+func TestDocsLinks(t *testing.T) {
+	linked := map[string]bool{"README.md": true}
+	for _, name := range append(pages(t), "CHANGELOG.md") {
+		for _, found := range link.FindAllStringSubmatch(readPage(t, name), -1) {
+			if strings.Contains(found[1], "://") {
+				continue
+			}
+			file, anchor, hasAnchor := strings.Cut(found[1], "#")
+			to := filepath.ToSlash(filepath.Join(filepath.Dir(name), file))
+			if file == "" {
+				to = name
+			}
+			if _, err := os.Stat(root + to); err != nil {
+				t.Errorf("%s: the link to %s: %v", name, found[1], err)
+				continue
+			}
+			if hasAnchor && !slices.Contains(anchors(readPage(t, to)), anchor) {
+				t.Errorf("%s: the link to %s: no such heading", name, found[1])
+			}
+			linked[to] = linked[to] || to != name
+		}
+	}
+	for _, name := range pages(t) {
+		if !linked[name] {
+			t.Errorf("no page links to %s", name)
+		}
+	}
+}
+
+// TestInternalsNamesPackages requires docs/internals.md to name every folder of Go code at
+// the root.
+func TestInternalsNamesPackages(t *testing.T) {
+	files, err := filepath.Glob(root + "*/*.go")
+	if err != nil || len(files) == 0 {
+		t.Fatalf("%d files of Go code, %v", len(files), err)
+	}
+	named, page := map[string]bool{}, readPage(t, "docs/internals.md")
+	for _, file := range files {
+		folder := filepath.Base(filepath.Dir(file))
+		if !named[folder] && !strings.Contains(page, "`"+folder+"`") {
+			t.Errorf("docs/internals.md does not name %s", folder)
+		}
+		named[folder] = true
+	}
+}
+
+// commandTable is between the two comments that say so.
+var commandTable = regexp.MustCompile(`(?s)(<!-- commands: [^\n]*-->\n).*?(<!-- end of commands -->)`)
+
+// TestCommandsDoc requires the table in docs/commands.md to be the command table. With
+// -rewrite it writes it.
+func TestCommandsDoc(t *testing.T) {
+	const name = "docs/commands.md"
+	text := readPage(t, name)
+	var table strings.Builder
+	others := map[string][]string{}
+	var groups []string
+	table.WriteString("| command | summary | cost |\n|---|---|---|\n")
+	for _, c := range commands.Table() {
+		if c.Group == limiterGroup || strings.HasPrefix(c.Name, "RL.") {
+			usage := strings.TrimSpace(c.Name + " " + c.Args)
+			fmt.Fprintf(&table, "| `%s` | %s | %s |\n", strings.ReplaceAll(usage, "|", "\\|"), c.Summary, c.Complexity)
+			continue
+		}
+		if others[c.Group] == nil {
+			groups = append(groups, c.Group)
+		}
+		others[c.Group] = append(others[c.Group], c.Name)
+	}
+	table.WriteString("\nAnd of Redis: ")
+	for i, g := range groups {
+		if i > 0 {
+			table.WriteString("; ")
+		}
+		fmt.Fprintf(&table, "%s `%s`", g, strings.Join(others[g], " "))
+	}
+	table.WriteString(".\n")
+	want := commandTable.ReplaceAllString(text, "${1}"+strings.ReplaceAll(table.String(), "$", "$$")+"${2}")
+	switch {
+	case !strings.Contains(want, table.String()):
+		t.Fatalf("%s has no place for the table", name)
+	case want == text:
+	case rewrite.Value.String() != "true":
+		t.Fatalf("%s is not the command table: go test ./cmd/limitsrv -run CommandsDoc -rewrite", name)
+	default:
+		if err := os.WriteFile(root+name, []byte(want), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+}
