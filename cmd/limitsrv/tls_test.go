@@ -212,7 +212,7 @@ func TestTLSDrain(t *testing.T) {
 	if _, err := silent.Read(make([]byte, 1)); err == nil || errors.Is(err, syscall.ETIMEDOUT) {
 		t.Errorf("a silent connection got %v", err)
 	}
-	if code := r.exit(t); code != exitOK || strings.Contains(r.logged(), "before all was answered") {
+	if code := r.exit(t); code != exitOK || strings.Contains(r.logged(), "before every command was answered") {
 		t.Errorf("exit %d, want 0\n%s", code, r.logged())
 	}
 }
@@ -256,7 +256,7 @@ func TestUnfinishedTLSHandshakes(t *testing.T) {
 		t.Errorf("%s clients, want 6", got)
 	}
 	until(t, "the delayed handshakes are logged", func() bool { return strings.Contains(r.logged(), "others waited") })
-	if n := strings.Count(r.logged(), "handshakes have failed"); n > 15 {
+	if n := strings.Count(r.logged(), "TLS handshakes failed"); n > 15 {
 		t.Errorf("they are logged %d times, want once", n)
 	}
 }
