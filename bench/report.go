@@ -18,7 +18,7 @@ type report struct {
 	ours, theirs *growth // nil if not measured
 	disk         *disk   // nil if not measured
 	durabilities []durabilityResult
-	// ourKeeping and theirKeeping are nil if not measured.
+	// ourSnapshots and theirSnapshots are nil if not measured.
 	ourSnapshots, theirSnapshots *snapshotResult
 	deployments                  []deployment
 	failovers                    []failoverResult

@@ -9,13 +9,13 @@ import (
 func allTargetsMet() *stressResult {
 	calm := latency{p50: time.Millisecond, p99: 2 * time.Millisecond}
 	speed := []sample{{outcome: outcome{perSecond: 1000, p50: 1, p99: 2}, cpuPerDecision: 1}}
-	crowd := clientScaling{few: speed, many: speed}
+	scaling := clientScaling{few: speed, many: speed}
 	flood := floodResult{policy: "refuse", bound: 100, calm: []latency{calm}, loaded: []latency{calm}, flooded: []latency{calm},
 		load: speed, flood: speed, peak: memoryPeak{resident: 120, limits: 100}, live: 7, intact: 7}
 	slow := slowReaderResult{readers: 1, writeWait: time.Second, closedIn: []time.Duration{time.Second}, before: calm, during: calm}
 	return &stressResult{
 		idle:        []idleCost{{fresh: 1024, used: 2048}, {}},
-		manyClients: []clientScaling{crowd, crowd},
+		manyClients: []clientScaling{scaling, scaling},
 		slow:        slow,
 		slowAtOnce:  slow,
 		long:        []longPipeline{{commands: 9, answered: 9}},

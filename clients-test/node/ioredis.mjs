@@ -64,8 +64,8 @@ await main({ call: (...words) => redis.call(...words), ping: () => redis.ping() 
   },
   'wrong-password': async () => {
     const guarded = { ...address('LIMITSRV_PASSWORD_ADDR'), retryStrategy: null }
-    const stranger = new Redis({ ...guarded, password: 'wrong' })
-    expect((await firstError(stranger)).message.split(' ')[0], 'WRONGPASS')
+    const rejected = new Redis({ ...guarded, password: 'wrong' })
+    expect((await firstError(rejected)).message.split(' ')[0], 'WRONGPASS')
     const anonymous = new Redis(guarded)
     const error = await firstError(anonymous)
     expect(error.message.split(' ')[0], 'NOAUTH')

@@ -84,8 +84,8 @@ await main({ call: (...words) => client.sendCommand(words), ping: () => client.p
   },
   'wrong-password': async () => {
     const guarded = { url: at('LIMITSRV_PASSWORD_ADDR'), socket: { reconnectStrategy: false } }
-    const stranger = await refusal(connected({ ...guarded, password: 'wrong' }))
-    expect(stranger.message.split(' ')[0], 'WRONGPASS')
+    const rejected = await refusal(connected({ ...guarded, password: 'wrong' }))
+    expect(rejected.message.split(' ')[0], 'WRONGPASS')
     const anonymous = await refusal(connected(guarded).then(client => client.sendCommand(token('k'))))
     expect(anonymous.message.split(' ')[0], 'NOAUTH')
   },

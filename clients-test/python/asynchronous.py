@@ -176,8 +176,8 @@ NOAUTH = OneOf(
 
 
 async def wrong_password(r):
-    async with redis.Redis(**GUARDED, password="wrong") as stranger:
-        text = await refusal(stranger.execute_command, "RL.TOKEN", "k", 10, "10/h", of=AuthenticationError)
+    async with redis.Redis(**GUARDED, password="wrong") as rejected:
+        text = await refusal(rejected.execute_command, "RL.TOKEN", "k", 10, "10/h", of=AuthenticationError)
         expect(text, "invalid username-password pair or user is disabled.")
     async with redis.Redis(**GUARDED) as anonymous:
         text = await refusal(anonymous.execute_command, "RL.TOKEN", "k", 10, "10/h", of=AuthenticationError)

@@ -174,8 +174,8 @@ NOAUTH = OneOf(
 
 
 def wrong_password(r):
-    with redis.Redis(**GUARDED, password="wrong") as stranger:
-        text = refusal(stranger.execute_command, "RL.TOKEN", "k", 10, "10/h", of=redis.AuthenticationError)
+    with redis.Redis(**GUARDED, password="wrong") as rejected:
+        text = refusal(rejected.execute_command, "RL.TOKEN", "k", 10, "10/h", of=redis.AuthenticationError)
         expect(text, "invalid username-password pair or user is disabled.")
     with redis.Redis(**GUARDED) as anonymous:
         text = refusal(anonymous.execute_command, "RL.TOKEN", "k", 10, "10/h", of=redis.AuthenticationError)

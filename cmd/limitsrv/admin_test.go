@@ -264,8 +264,8 @@ func TestAdminOverTLS(t *testing.T) {
 	mutual := startAdminServer(t, ca.clientConfigWithCert(t, ca, time.Now().Add(time.Hour)), append(args, "--tls-client-ca", files.name("ca"))...)
 	mutual.wants(t, "", "/api/now", "", 200, `"ready":true`)
 	for name, config := range map[string]*tls.Config{"none": ca.clientConfig(t), "one of others": ca.clientConfigWithCert(t, other, time.Now().Add(time.Hour))} {
-		stranger := &http.Client{Transport: &http.Transport{TLSClientConfig: config}, Timeout: testwait.Scaled(wait)}
-		if answer, err := stranger.Get(mutual.url + "/livez"); err == nil {
+		client := &http.Client{Transport: &http.Transport{TLSClientConfig: config}, Timeout: testwait.Scaled(wait)}
+		if answer, err := client.Get(mutual.url + "/livez"); err == nil {
 			answer.Body.Close()
 			t.Errorf("status with a certificate of %s = %d", name, answer.StatusCode)
 		}

@@ -183,9 +183,9 @@ func TestClusterSecretRejectsUnknownHosts(t *testing.T) {
 	} {
 		r := serve(t, append(args, "--data", t.TempDir(), "--raft", freeAddress(t), "--join", raft)...)
 		until(t, "a node with "+name+" is rejected", func() bool { return strings.Contains(r.logged(), "refused") })
-		stranger := wired(t, r.address)
+		unknown := wired(t, r.address)
 		for _, command := range []string{"RL.PEEK k", "FLUSHALL", "CLUSTER FORGET " + raft} {
-			if reply := fmt.Sprint(stranger.do(t, command)); strings.Contains(reply, "FIXED") || reply == "OK" {
+			if reply := fmt.Sprint(unknown.do(t, command)); strings.Contains(reply, "FIXED") || reply == "OK" {
 				t.Errorf("%s at a node with %s = %s", command, name, reply)
 			}
 		}

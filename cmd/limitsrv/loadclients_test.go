@@ -74,22 +74,22 @@ func (p *loadClients) newHistory() history {
 		{"slide", "RL.SLIDE %s %d 3650d"},
 		{"log", "RL.LOG %s %d 3650d"},
 		{"places", "RL.ACQUIRE %s %d 3650d id%%d"},
-		{"both", "RL.ALL FIXED %[1]s %[2]d 3650d 1 TOKEN twin:%[1]s %[2]d 1/3650d 1"},
-		{"ledger", ""},
-		{"gate", ""},
+		{"both", "RL.ALL FIXED %[1]s %[2]d 3650d 1 TOKEN pair:%[1]s %[2]d 1/3650d 1"},
+		{"charges", ""},
+		{"leases", ""},
 	}
 	kind := kinds[number%len(kinds)]
 	key := fmt.Sprintf("%s:%d", kind.name, number)
 	var b history
 	switch kind.name {
-	case "ledger":
+	case "charges":
 		b = &chargeHistory{key: key}
-	case "gate":
+	case "leases":
 		b = &leaseHistory{key: key}
 	default:
 		c := newPermitHistory(key, fmt.Sprintf(kind.take, key, permitLimit), permitLimit)
 		if kind.name == "both" {
-			c.pairedKey = "twin:" + key
+			c.pairedKey = "pair:" + key
 		}
 		b = c
 	}

@@ -40,7 +40,7 @@ func (n *node) reloadOn(ctx context.Context, hangups <-chan os.Signal) {
 	}
 }
 
-// answers returns an error if the server does not accept and answer connections. A
+// checkSelf returns an error if the server does not accept and answer connections. A
 // server that rejects connections beyond --max-clients does answer. If every listener
 // requires a client certificate, nothing is checked and it returns nil.
 func (n *node) checkSelf(timeout time.Duration) error {

@@ -20,8 +20,8 @@ import (
 type options struct {
 	configOptions `embed:""`
 
-	Listen     string `group:"Where it listens" default:"127.0.0.1:6379" help:"TCP address. Empty: no TCP listener."`
-	Unixsocket string `group:"Where it listens" placeholder:"PATH" help:"Unix socket, in addition to or instead of TCP."`
+	Listen     string `group:"Listeners" default:"127.0.0.1:6379" help:"TCP address. Empty: no TCP listener."`
+	Unixsocket string `group:"Listeners" placeholder:"PATH" help:"Unix socket, in addition to or instead of TCP."`
 	tlsOptions `embed:""`
 
 	securityOptions `embed:""`

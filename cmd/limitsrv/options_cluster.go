@@ -16,7 +16,7 @@ import (
 // certificates.
 type linkOptions struct {
 	ClusterSecret     string `group:"Cluster" secret:"" help:"Shared secret that authenticates the nodes of a cluster to each other and encrypts their links: at least 16 bytes, for example of openssl rand -hex 32. Prefer the environment. Beyond loopback nodes need it, --cluster-secret-file or --raft-tls-*."`
-	ClusterSecretFile string `group:"Cluster" placeholder:"FILE" help:"File of cluster secrets, one per line: the first is sent, all are accepted. The line none stands for no secret, and beyond loopback needs --unprotected. Reloaded when it changes."`
+	ClusterSecretFile string `group:"Cluster" placeholder:"FILE" help:"File of cluster secrets, one per line: outgoing links use the first, incoming links may use any. The line none stands for no secret, and beyond loopback needs --unprotected. Reloaded when it changes."`
 }
 
 // checkCluster checks the options of a cluster.

@@ -9,9 +9,9 @@ import (
 
 // securityOptions are the options that authenticate clients.
 type securityOptions struct {
-	Password    string `group:"Who may connect" secret:"" help:"Password of the default user. Prefer the environment, which other users can't list."`
-	Users       string `group:"Who may connect" placeholder:"FILE" help:"YAML file of users with their password hashes, groups (decide, peek, admin) and key patterns. Without --password clients must log in as one of them. Reloaded when it changes, by SIGHUP and by ACL LOAD."`
-	Unprotected bool   `group:"Who may connect" help:"Allow listening beyond loopback without a password, or for nodes without a cluster secret."`
+	Password    string `group:"Access" secret:"" help:"Password of the default user. Prefer the environment, which other users can't list."`
+	Users       string `group:"Access" placeholder:"FILE" help:"YAML file of users with their password hashes, groups (decide, peek, admin) and key patterns. Without --password clients must log in as one of them. Reloaded when it changes, by SIGHUP and by ACL LOAD."`
+	Unprotected bool   `group:"Access" help:"Allow listening beyond loopback without a password, or for nodes without a cluster secret."`
 }
 
 // usersInterval is the time between two checks of the users file for changes.

@@ -10,10 +10,10 @@ import (
 
 // tlsOptions are the options of TLS for clients.
 type tlsOptions struct {
-	TLSListen   string `group:"Where it listens" name:"tls-listen" placeholder:"HOST:PORT" help:"TCP address for TLS, in addition to or instead of --listen."`
-	TLSCert     string `group:"Where it listens" name:"tls-cert" placeholder:"FILE" help:"Certificate of --tls-listen, as PEM, followed by intermediate certificates if clients need them."`
-	TLSKey      string `group:"Where it listens" name:"tls-key" placeholder:"FILE" help:"Private key of --tls-cert."`
-	TLSClientCA string `group:"Where it listens" name:"tls-client-ca" placeholder:"FILE" help:"CA of client certificates; with it clients must have one. All three files are reloaded when they change."`
+	TLSListen   string `group:"Listeners" name:"tls-listen" placeholder:"HOST:PORT" help:"TCP address for TLS, in addition to or instead of --listen."`
+	TLSCert     string `group:"Listeners" name:"tls-cert" placeholder:"FILE" help:"Certificate of --tls-listen, as PEM, followed by intermediate certificates if clients need them."`
+	TLSKey      string `group:"Listeners" name:"tls-key" placeholder:"FILE" help:"Private key of --tls-cert."`
+	TLSClientCA string `group:"Listeners" name:"tls-client-ca" placeholder:"FILE" help:"CA of client certificates; with it clients must have one. All three files are reloaded when they change."`
 }
 
 // checkTLS checks the dependencies between the options.

@@ -71,7 +71,7 @@ func (o *options) pingAddress() (network, address string) {
 // overTLS is the network name for TLS over TCP.
 const overTLS = "tls"
 
-// dialOwn connects to the server. Over TLS it requires the server to present the
+// dialSelf connects to the server. Over TLS it requires the server to present the
 // certificate own, regardless of the certificate's names and issuer.
 func dialSelf(network, address string, own func() (tls.Certificate, error), timeout time.Duration) (net.Conn, error) {
 	if network != overTLS {
