@@ -69,7 +69,7 @@ func TestDecideAsLimitedUser(t *testing.T) {
 			t.Errorf("%s as %s: %s, want %s", tt.line, tt.user, got, tt.want)
 		}
 		err := h.May(as(tt.user), strings.Fields(tt.line)...)
-		if refused := strings.HasPrefix(tt.want, "NO"); refused != (err != nil) || refused && !strings.HasPrefix(err.Error(), tt.want) {
+		if rejected := strings.HasPrefix(tt.want, "NO"); rejected != (err != nil) || rejected && !strings.HasPrefix(err.Error(), tt.want) {
 			t.Errorf("%s may %s: %v, want %s", tt.user, tt.line, err, tt.want)
 		}
 	}

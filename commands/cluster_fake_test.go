@@ -20,12 +20,12 @@ type fakeCluster struct {
 	r       Replication
 	leads   string // digit of the leader's id; empty: no leader is known
 
-	changes []Change
-	refused error // by Change
-	ended   func(error)
-	waits   []wantedReplicas
-	counted func(int)
-	givenUp chan func(int) // done of a WAIT with an ended context
+	changes  []Change
+	rejected error // by Change
+	ended    func(error)
+	waits    []wantedReplicas
+	counted  func(int)
+	givenUp  chan func(int) // done of a WAIT with an ended context
 }
 
 type wantedReplicas struct {
@@ -82,8 +82,8 @@ func (c *fakeCluster) Nodes(string) []Node {
 }
 
 func (c *fakeCluster) Change(change Change, done func(error)) error {
-	if c.refused != nil {
-		return c.refused
+	if c.rejected != nil {
+		return c.rejected
 	}
 	c.changes, c.ended = append(c.changes, change), done
 	return nil

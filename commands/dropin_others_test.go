@@ -83,7 +83,7 @@ func TestGCRAErrors(t *testing.T) {
 		{"GCRA k 1 1 315360001", "period must be at most 10 years for each of tokens_per_period, got '315360001'"},
 		{`GCRA "" 1 1 1`, "key must be 1 to 1024 bytes long, got ''"},
 	} {
-		refused(t, tt.line, "-ERR "+tt.want)
+		rejected(t, tt.line, "-ERR "+tt.want)
 	}
 }
 
@@ -161,7 +161,7 @@ func TestThrottleErrors(t *testing.T) {
 		{"THROTTLE k 1000000000001 1 1", failed + "invalid rate limit parameters, max_burst must be at most 1000000000000"},
 		{`THROTTLE "" 1 1 1`, "key must be 1 to 1024 bytes long, got ''"},
 	} {
-		refused(t, tt.line, "-ERR "+tt.want)
+		rejected(t, tt.line, "-ERR "+tt.want)
 	}
 	walk(t, []step{ // max_burst of 2^32 + 1 is not one of 1
 		{0, "THROTTLE k 4294967297 1 3600 4294967297", "1,4294967297,0,15461882269200,0"},

@@ -32,8 +32,8 @@ func walk(t *testing.T, steps []step) {
 	}
 }
 
-// refused sends a line to a new server and expects the error and no key.
-func refused(t *testing.T, line, want string) {
+// rejected sends a line to a new server and expects the error and no key.
+func rejected(t *testing.T, line, want string) {
 	t.Helper()
 	h := newTestHandler("")
 	if got, keys := five(ask(h.NewSession(Client{}), line)), h.config.Engine().Len(); got != want || keys != 0 {
@@ -178,7 +178,7 @@ func TestCellErrors(t *testing.T) {
 	} {
 		for _, name := range []string{"CL.THROTTLE", "RL.THROTTLE"} {
 			line := name + strings.TrimPrefix(tt.line, "CL.THROTTLE")
-			refused(t, line, cell+tt.want)
+			rejected(t, line, cell+tt.want)
 		}
 	}
 	walk(t, []step{{0, "CL.THROTTLE k 0 1 315360000", "0,1,0,-1,315360000"}, {0, "RL.LOG l 1 1", "1,1,0,0,1000"},

@@ -280,7 +280,7 @@ func TestNamesTakeTurns(t *testing.T) {
 	right := g.try("10.0.0.1:1", "eye", "see")
 	g.hash()
 	g.pass(25)
-	g.wants(t, "a right password behind five wrong ones of its name", right, "eye")
+	g.wants(t, "a right password after five wrong ones of its name", right, "eye")
 }
 
 // The password of the default user needs no hash, but tokens like all others.

@@ -38,7 +38,7 @@ func TestParseLimit(t *testing.T) {
 	for _, tt := range []struct {
 		arg  string
 		most int64
-		want int64 // 0: refused
+		want int64 // 0: rejected
 	}{
 		{"1", engine.MaxLimit, 1},
 		{"10", engine.MaxLimit, 10},
@@ -79,7 +79,7 @@ func TestParseLimit(t *testing.T) {
 func TestParseN(t *testing.T) {
 	for _, tt := range []struct {
 		arg  string
-		want int64 // -1: refused
+		want int64 // -1: rejected
 	}{
 		{"0", 0},
 		{"1", 1},
@@ -122,7 +122,7 @@ func TestParseKeyAndID(t *testing.T) {
 func TestParseDuration(t *testing.T) {
 	for _, tt := range []struct {
 		arg  string
-		want int64 // 0: refused
+		want int64 // 0: rejected
 	}{
 		{"60", 60 * sec},
 		{"0.25", 250 * ms},
@@ -234,7 +234,7 @@ func TestParseWindow(t *testing.T) {
 func TestParseRate(t *testing.T) {
 	for _, tt := range []struct {
 		arg           string
-		count, period int64 // 0, 0: refused
+		count, period int64 // 0, 0: rejected
 	}{
 		{"1", 1, sec},
 		{"10", 1, 100 * ms},

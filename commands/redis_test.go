@@ -421,18 +421,18 @@ func TestLoadingLikeRedis(t *testing.T) {
 		}
 		return kindOf(reply)
 	}
-	refused := 0
+	rejected := 0
 	for _, line := range strings.Split(loadingScript, "\n") {
 		got, want := p.ask(line, line)
 		if see(got[0]) != see(want[0]) {
 			t.Errorf("%s\n got %.100s\nRedis %.100s", line, got[0], want[0])
 		}
 		if strings.HasPrefix(got[0], "-LOADING ") {
-			refused++
+			rejected++
 		}
 	}
-	if _, info := p.ask("TIME", "INFO persistence"); !strings.Contains(info[0], "loading:1") || refused < 10 {
-		t.Errorf("%d rejected, and Redis says %.100s: want 10 or more while it loads", refused, info[0])
+	if _, info := p.ask("TIME", "INFO persistence"); !strings.Contains(info[0], "loading:1") || rejected < 10 {
+		t.Errorf("%d rejected, and Redis says %.100s: want 10 or more while it loads", rejected, info[0])
 	}
 }
 

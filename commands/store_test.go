@@ -15,13 +15,13 @@ type fakeStore struct {
 	begun    string // operation in progress
 	done     func(error)
 	shut     string // arguments of the shutdown
-	refused  error  // returned instead of beginning an operation
+	rejected error  // returned instead of beginning an operation
 }
 
 func (f *fakeStore) begin(what string, done func(error)) error {
 	switch {
-	case f.refused != nil:
-		return f.refused
+	case f.rejected != nil:
+		return f.rejected
 	case f.begun != "":
 		return ErrSaving
 	}
@@ -268,7 +268,7 @@ func TestInfoPersistenceLikeRedis(t *testing.T) {
 func TestLoading(t *testing.T) {
 	f := &fakeExec{}
 	s := newTestSession(f, "", nil)
-	const refused = "-LOADING limitsrv is loading the dataset in memory|"
+	const rejected = "-LOADING limitsrv is loading the dataset in memory|"
 	ask(s, "MULTI", "DEL a")
 	s.h.SetLoading(true)
 	for _, tt := range []struct {
@@ -278,9 +278,9 @@ func TestLoading(t *testing.T) {
 	}{
 		{"rejects EXEC of commands queued before", []string{"EXEC", "EXEC"},
 			"-EXECABORT Transaction discarded because of: LOADING limitsrv is loading the dataset in memory|-ERR EXEC without MULTI|"},
-		{"rejects commands that need keys, and PING as Redis does", []string{"DEL a", "DBSIZE", "PING", "SAVE"}, strings.Repeat(refused, 4)},
+		{"rejects commands that need keys, and PING as Redis does", []string{"DEL a", "DBSIZE", "PING", "SAVE"}, strings.Repeat(rejected, 4)},
 		{"answers other commands", []string{"ECHO a", "SELECT 0"}, "$1|a|+OK|"},
-		{"aborts a transaction with a rejected command", []string{"MULTI", "DEL a", "EXEC"}, "+OK|" + refused + "-EXECABORT Transaction discarded because of previous errors.|"},
+		{"aborts a transaction with a rejected command", []string{"MULTI", "DEL a", "EXEC"}, "+OK|" + rejected + "-EXECABORT Transaction discarded because of previous errors.|"},
 		{"allows a transaction of other commands", []string{"MULTI", "ECHO a", "EXEC"}, "+OK|+QUEUED|*1|$1|a|"},
 		{"reports an invalid argument first", []string{"DEL", "NOPE"}, "-ERR wrong number of arguments for 'del' command; usage: DEL key [key ...]|-ERR unknown command 'NOPE', with args beginning with: |"},
 	} {
@@ -300,10 +300,10 @@ func TestLoading(t *testing.T) {
 // The error of a rejected operation is reported to the client, because it is an
 // administrator.
 func TestStoreErrorsAreReported(t *testing.T) {
-	refused := errors.New("not now")
+	rejected := errors.New("not now")
 	c := newFakeCluster(RoleLeader)
-	c.refused = refused
-	s := newTestHandlerWith(Config{Store: &fakeStore{refused: refused}, Cluster: c}).NewSession(Client{})
+	c.rejected = rejected
+	s := newTestHandlerWith(Config{Store: &fakeStore{rejected: rejected}, Cluster: c}).NewSession(Client{})
 	for _, line := range []string{"SAVE", "BGSAVE", "RL.BACKUP a", "CLUSTER LEAVE", "CLUSTER FAILOVER"} {
 		if got, want := ask(s, line), "-ERR not now|"; got != want {
 			t.Errorf("%s: got %s, want %s", line, got, want)

@@ -122,7 +122,7 @@ func TestParseHash(t *testing.T) {
 		{"another version", "$argon2id$v=16$m=64,t=1,p=1$" + salt + "$" + sum, errForm},
 		{"another order", "$argon2id$v=19$t=1,m=64,p=1$" + salt + "$" + sum, errForm},
 		{"argon2i", "$argon2i$v=19$m=64,t=1,p=1$" + salt + "$" + sum, errForm},
-		{"more behind", "$argon2id$v=19$m=64,t=1,p=1$" + salt + "$" + sum + "$", errForm},
+		{"trailing bytes", "$argon2id$v=19$m=64,t=1,p=1$" + salt + "$" + sum + "$", errForm},
 		{"bcrypt", bcryptOfSecret, nil},
 		{"bcrypt of PHP", strings.Replace(bcryptOfSecret, "$2a", "$2y", 1), nil},
 		{"expensive bcrypt", strings.Replace(bcryptOfSecret, "$04", "$15", 1), errBcrypt},
