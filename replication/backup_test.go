@@ -78,14 +78,14 @@ func TestBackupHasOneEntrysState(t *testing.T) {
 	c.takeAll(leader, "first")
 	c.waitForAgreement()
 	stop, busy := make(chan struct{}), sync.WaitGroup{}
-	for taker := range 4 {
+	for client := range 4 {
 		busy.Go(func() {
 			for i := 0; ; i++ {
 				select {
 				case <-stop:
 					return
 				default:
-					c.takeAll(c.nodes[taker%3], fmt.Sprint(i%5))
+					c.takeAll(c.nodes[client%3], fmt.Sprint(i%5))
 				}
 			}
 		})

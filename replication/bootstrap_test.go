@@ -94,7 +94,7 @@ func TestBootstrapRequiresEqualPeers(t *testing.T) {
 // A founder that was killed before it told all others continues the bootstrap.
 func TestBootstrapContinuesAfterCrash(t *testing.T) {
 	t.Parallel()
-	for _, told := range []int{0, 1, 2} {
+	for _, count := range []int{0, 1, 2} {
 		c := startCluster(t, 3, func(o *Options) { o.Dir += " before" })
 		founding := []server{}
 		for _, n := range c.nodes {
@@ -117,7 +117,7 @@ func TestBootstrapContinuesAfterCrash(t *testing.T) {
 			was := membership{Node: founding[i].Node, Clean: true}
 			if i == 0 {
 				was = m
-			} else if i <= told {
+			} else if i <= count {
 				was.Cluster, was.Seed = m.Cluster, m.Seed
 			}
 			if err := was.write(d); err != nil {
@@ -132,12 +132,12 @@ func TestBootstrapContinuesAfterCrash(t *testing.T) {
 		for _, n := range c.nodes {
 			c.takeAll(n, n.o.Raft)
 			if n.identity().Cluster != m.Cluster {
-				t.Errorf("with %d nodes told, %s is in another cluster", told, n.o.Raft)
+				t.Errorf("with %d nodes told, %s is in another cluster", count, n.o.Raft)
 			}
 		}
 		c.waitForAgreement()
 		if left := c.nodes[0].member().Founding; len(left) > 0 {
-			t.Errorf("with %d nodes told, the bootstrap continues with %v", told, left)
+			t.Errorf("with %d nodes told, the bootstrap continues with %v", count, left)
 		}
 	}
 }

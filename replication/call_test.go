@@ -89,12 +89,12 @@ func TestCallCanceled(t *testing.T) {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				network := newPipeNet()
-				told := false
+				reported := false
 				answering := serveLinks(t, identity{clusterA, testNode("1")}, linkOptions{
 					listener: network.listen("one:1"), dial: network.dial,
 					call: func(ctx context.Context, _ greeting, _ string, _ json.RawMessage) (any, error) {
 						<-ctx.Done()
-						told = true
+						reported = true
 						return nil, ctx.Err()
 					},
 				})
@@ -104,7 +104,7 @@ func TestCallCanceled(t *testing.T) {
 				ended := make(chan error, 1)
 				go func() { ended <- calling.call(ctx, "one:1", "wait", nil, nil) }()
 				time.Sleep(time.Hour) // it has been written, and a call may take long
-				if told || len(ended) > 0 {
+				if reported || len(ended) > 0 {
 					t.Fatal("the call ends before it is canceled")
 				}
 				tt.giveUp(cancel, calling, answering)
@@ -112,7 +112,7 @@ func TestCallCanceled(t *testing.T) {
 				if err := <-ended; err == nil || tt.want != nil && !errors.Is(err, tt.want) {
 					t.Errorf("it is %v, want %v", err, tt.want)
 				}
-				if !told {
+				if !reported {
 					t.Error("the callee's context does not end")
 				}
 			})

@@ -29,13 +29,13 @@ func TestSimFailover(t *testing.T) {
 						t.Fatal("there is no leader")
 					}
 					tt.fail(c, leader)
-					var well []*simProcess
+					var healthy []*simProcess
 					for _, n := range c.running() {
 						if n != leader {
-							well = append(well, n.running())
+							healthy = append(healthy, n.running())
 						}
 					}
-					c.probe(tt.name, well)
+					c.probe(tt.name, healthy)
 					if took := c.stats.failover[len(c.stats.failover)-1]; took > tt.most {
 						t.Errorf("it took %v until the next decision, at most %v are allowed", took, tt.most)
 						return
@@ -113,7 +113,7 @@ func TestSimStarvedLeader(t *testing.T) {
 					c.net.reset(leader.name, other.name)
 				}
 			}
-			c.net.heal(simNames(c.all()))
+			c.net.repair(simNames(c.all()))
 			time.Sleep(time.Second)
 			if o := leader.running().leadership(); !o.leading || o.term != term {
 				t.Fatalf("after %d times it leads: %v, in term %d, and had in term %d", i+1, o.leading, o.term, term)

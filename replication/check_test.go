@@ -15,7 +15,7 @@ import (
 )
 
 // checkOutput returns the output of Check for a directory, and whether it is damaged.
-func checkOutput(t *testing.T, dir string) (said string, damaged bool) {
+func checkOutput(t *testing.T, dir string) (output string, damaged bool) {
 	t.Helper()
 	var lines []string
 	err := Check(dir, func(line string) { lines = append(lines, line) })
@@ -51,10 +51,10 @@ func TestCheck(t *testing.T) {
 	_, n := stoppedNode(t)
 	dir := n.o.Dir
 	for range 2 { // Check changes nothing
-		said, damaged := checkOutput(t, dir)
+		output, damaged := checkOutput(t, dir)
 		for _, want := range []string{"MEMBER: good, node " + n.identity().Node, "votes.db: good, term ", ": good, 6 keys, ", "log: good, each entry up to"} {
-			if damaged || !strings.Contains(said, want) {
-				t.Fatalf("no %q in:\n%s", want, said)
+			if damaged || !strings.Contains(output, want) {
+				t.Fatalf("no %q in:\n%s", want, output)
 			}
 		}
 	}
@@ -87,7 +87,7 @@ func TestCheck(t *testing.T) {
 	for name, tt := range map[string]struct {
 		pattern string
 		damage  func(t *testing.T, path string)
-		says    string
+		want    string
 	}{
 		"the membership":    {"MEMBER", flip(40), "MEMBER: "},
 		"a snapshot":        {"raft/*/snapshots/*/state.bin", flip(60), "snapshot "},
@@ -108,8 +108,8 @@ func TestCheck(t *testing.T) {
 			for _, path := range filesOf(t, copied, tt.pattern) {
 				tt.damage(t, path)
 			}
-			if said, damaged := checkOutput(t, copied); !damaged || !strings.Contains(said, tt.says) {
-				t.Errorf("damaged %v:\n%s", damaged, said)
+			if output, damaged := checkOutput(t, copied); !damaged || !strings.Contains(output, tt.want) {
+				t.Errorf("damaged %v:\n%s", damaged, output)
 			}
 		})
 	}
@@ -130,8 +130,8 @@ func TestCheckFindsGap(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if said, damaged := checkOutput(t, n.o.Dir); !damaged || !strings.Contains(said, "no good snapshot goes beyond entry 0") {
-		t.Errorf("damaged %v:\n%s", damaged, said)
+	if output, damaged := checkOutput(t, n.o.Dir); !damaged || !strings.Contains(output, "no good snapshot goes beyond entry 0") {
+		t.Errorf("damaged %v:\n%s", damaged, output)
 	}
 }
 
@@ -143,8 +143,8 @@ func TestCheckBeforeBootstrap(t *testing.T) {
 		t.Error("a directory in use is checked")
 	}
 	c.close(n)
-	if said, damaged := checkOutput(t, n.o.Dir); damaged || !strings.Contains(said, "of no cluster yet") {
-		t.Errorf("damaged %v:\n%s", damaged, said)
+	if output, damaged := checkOutput(t, n.o.Dir); damaged || !strings.Contains(output, "of no cluster yet") {
+		t.Errorf("damaged %v:\n%s", damaged, output)
 	}
 }
 
@@ -165,8 +165,8 @@ func TestCheckFindsLostEnd(t *testing.T) {
 	if err := os.WriteFile(path, data, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	if said, damaged := checkOutput(t, n.o.Dir); !damaged || !strings.Contains(said, "when the node was stopped") {
-		t.Errorf("damaged %v:\n%s", damaged, said)
+	if output, damaged := checkOutput(t, n.o.Dir); !damaged || !strings.Contains(output, "when the node was stopped") {
+		t.Errorf("damaged %v:\n%s", damaged, output)
 	}
 	refused(t, n.o, "was on disk")
 }
@@ -192,8 +192,8 @@ func TestCheckReadsEachEntry(t *testing.T) {
 	if err := log.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if said, damaged := checkOutput(t, n.o.Dir); !damaged || !strings.Contains(said, fmt.Sprintf("entry %d: ", last+1)) {
-		t.Errorf("damaged %v:\n%s", damaged, said)
+	if output, damaged := checkOutput(t, n.o.Dir); !damaged || !strings.Contains(output, fmt.Sprintf("entry %d: ", last+1)) {
+		t.Errorf("damaged %v:\n%s", damaged, output)
 	}
 	if _, err := Inspect(n.o); err == nil || !strings.Contains(err.Error(), "can't be applied") {
 		t.Errorf("a node with such an entry is inspected: %v", err)

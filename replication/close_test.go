@@ -21,12 +21,12 @@ import (
 func TestCloseDuringRestart(t *testing.T) {
 	var (
 		node    *Node
-		seats   int
+		starts  int
 		sitting = make(chan struct{})
 	)
 	c := startCluster(t, 1, func(o *Options) {
 		o.stores = func(dir string) (raft.StableStore, raft.SnapshotStore, error) {
-			if seats++; seats == 2 {
+			if starts++; starts == 2 {
 				close(sitting)
 				<-node.stopping.Done()
 			}

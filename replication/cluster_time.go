@@ -61,7 +61,7 @@ func (n *Node) catchUpClock(s *raftStack) time.Duration {
 	case last == 0: // no decision was ever made
 		target = wall()
 	default:
-		n.log.Warn("no majority of the nodes has reported its clock: the time without a leader is not caught up", "clocks", len(w.differences), "voters", w.voters)
+		n.log.Warn("no majority of the nodes has reported its clock: the cluster's time continues from the last stamp", "clocks", len(w.differences), "voters", w.voters)
 	}
 	switch {
 	case last == 0:

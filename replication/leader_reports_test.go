@@ -31,16 +31,16 @@ func TestFollowersLogLeader(t *testing.T) {
 			const line = `msg="another node leads the cluster"`
 			ending := fmt.Sprintf("node=%s raft=%s term=%d", leader.identity().Node, leader.o.Raft, term)
 			eventually(t, n.o.Raft+" logs that "+leader.o.Raft+" leads", func() bool {
-				told := 0
+				count := 0
 				for _, l := range c.linesOf(n.o.Raft, line) {
 					if strings.Contains(l, ending) {
-						told++
+						count++
 					}
 				}
-				if told > 1 {
-					t.Fatalf("it is logged %d times", told)
+				if count > 1 {
+					t.Fatalf("it is logged %d times", count)
 				}
-				return told == 1
+				return count == 1
 			})
 		}
 		c.close(leader)

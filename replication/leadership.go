@@ -53,5 +53,5 @@ func (n *Node) becomeLeader(s *raftStack) {
 	}
 	n.leadingTerm.Store(term)
 	n.log.Info("this node leads the cluster", "term", term, "index", s.raft.LastIndex(),
-		"time_made_good", stepped)
+		"clock_step", stepped)
 }

@@ -322,16 +322,16 @@ func greetedWith(t *testing.T, data []byte, secrets *Secrets) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	told := make(chan []byte)
+	received := make(chan []byte)
 	go func() {
 		all, _ := io.ReadAll(conn)
-		told <- all
+		received <- all
 	}()
 	conn.Write(data)
 	synctest.Wait()
 	conn.Close()
 	answer, _ := appendAnswer(nil, own)
-	if all := <-told; secrets != nil && bytes.Contains(all, answer[messageHead:]) {
+	if all := <-received; secrets != nil && bytes.Contains(all, answer[messageHead:]) {
 		t.Errorf("an unauthenticated node receives %q", all)
 	}
 	synctest.Wait()

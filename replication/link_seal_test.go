@@ -91,14 +91,14 @@ func TestSealTampered(t *testing.T) {
 			for _, r := range tt.change(recordsOf(wire.out.Bytes()), recordsOf(back.out.Bytes())) {
 				arriving.in.Write(r)
 			}
-			told := 0
-			reading := newSealedConn(&arriving, theirs, nil, func() { told++ })
+			count := 0
+			reading := newSealedConn(&arriving, theirs, nil, func() { count++ })
 			got, err := io.ReadAll(reading)
 			if string(got) != "aaabbb" || !errors.Is(err, errTampered) {
 				t.Errorf("read %q, %v, want aaabbb and %v", got, err, errTampered)
 			}
-			if _, err := reading.Read(make([]byte, 1)); !errors.Is(err, errTampered) || told != 1 || !arriving.closed {
-				t.Errorf("then %v, reported %d times, closed: %v", err, told, arriving.closed)
+			if _, err := reading.Read(make([]byte, 1)); !errors.Is(err, errTampered) || count != 1 || !arriving.closed {
+				t.Errorf("then %v, reported %d times, closed: %v", err, count, arriving.closed)
 			}
 		})
 	}

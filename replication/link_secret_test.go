@@ -158,13 +158,13 @@ func tapped(t *testing.T, o linkOptions, to *links) (tap *wiretap, link net.Conn
 }
 
 // revealsNothing requires that bytes contain no id.
-func revealsNothing(t *testing.T, who string, wire []byte) {
+func revealsNothing(t *testing.T, receiver string, wire []byte) {
 	t.Helper()
 	answer, _ := appendAnswer(nil, identity{clusterA, testNode("1")})
 	answer = answer[messageHead:]
 	for _, private := range [][]byte{answer[:len(clusterID{})], answer[len(clusterID{}):], bytes.Repeat([]byte{0x22}, nodeBytes), []byte("127.0.0.1")} {
 		if bytes.Contains(wire, private) {
-			t.Errorf("%s receives %x: %x", who, private, wire)
+			t.Errorf("%s receives %x: %x", receiver, private, wire)
 		}
 	}
 }
@@ -194,7 +194,7 @@ func TestSecretRevealsNothing(t *testing.T) {
 	// An unauthenticated node that is dialed, and asks for a proof.
 	network := newPipeNet()
 	impostor := network.listen("two:2")
-	told := make(chan []byte)
+	received := make(chan []byte)
 	go func() {
 		conn, err := impostor.Accept()
 		if err != nil {
@@ -207,13 +207,13 @@ func TestSecretRevealsNothing(t *testing.T) {
 		readExpected(tap, messageProof)
 		go tap.Write(appendMessage(nil, messageProof, make([]byte, proofBytes)))
 		io.Copy(io.Discard, tap)
-		told <- tap.read.Bytes()
+		received <- tap.read.Bytes()
 	}()
 	dialing := serveLinks(t, identity{clusterA, testNode("1")}, linkOptions{secrets: a, listener: network.listen("127.0.0.1:1"), dial: network.dial})
 	if _, err := dialing.dial(t.Context(), linkCall, "two:2", ""); err == nil || !strings.Contains(err.Error(), "did not prove") {
 		t.Errorf("dial of an impostor is %v", err)
 	}
-	revealsNothing(t, "an impostor", <-told)
+	revealsNothing(t, "an impostor", <-received)
 }
 
 // The bytes of an earlier link are replayed.

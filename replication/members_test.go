@@ -86,7 +86,7 @@ func TestMemberThatWasWipedIsANewOne(t *testing.T) {
 	c.voters(3)
 	c.takeAll(again, " again")
 	c.waitForAgreement()
-	if _, told := c.leader().stack.Load().fsm.members()[old]; told {
+	if _, reported := c.leader().stack.Load().fsm.members()[old]; reported {
 		t.Error("the log still has the former node's data")
 	}
 }

@@ -30,7 +30,7 @@ func (c *pollBackoff) due(term, last uint64) bool {
 }
 
 // record stores the result of the call.
-func (c *pollBackoff) record(well bool) { c.idle = well }
+func (c *pollBackoff) record(idle bool) { c.idle = idle }
 
 // allCaughtUp reports whether all members are voters, have all of the leader's log, and
 // were heard from recently.

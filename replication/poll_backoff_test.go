@@ -11,7 +11,7 @@ func TestPollBackoff(t *testing.T) {
 	var c pollBackoff
 	for i, step := range []struct {
 		term, last uint64
-		well, asks bool
+		idle, due  bool
 	}{
 		{1, 5, false, true}, {1, 5, false, true}, {1, 5, true, true}, // the first, and until the cluster is idle
 		{1, 5, true, false}, {1, 5, true, false}, {1, 5, true, false}, {1, 5, true, false}, {1, 5, true, true},
@@ -19,10 +19,10 @@ func TestPollBackoff(t *testing.T) {
 		{2, 6, true, true}, {2, 6, false, false}, // a term
 		{2, 6, true, true}, // not idle
 	} {
-		if got := c.due(step.term, step.last); got != step.asks {
-			t.Errorf("in second %d a call is due: %v, want %v", i, got, step.asks)
+		if got := c.due(step.term, step.last); got != step.due {
+			t.Errorf("in second %d a call is due: %v, want %v", i, got, step.due)
 		}
-		c.record(step.well)
+		c.record(step.idle)
 	}
 }
 

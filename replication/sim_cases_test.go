@@ -15,7 +15,7 @@ import (
 
 // simCasePlan is the plan of simCase.
 var simCasePlan = simPlan{
-	seed: 1, election: defaultElectionTimeout, logBytes: 64 << 10, quietGap: time.Second, busyGap: time.Second,
+	seed: 1, election: defaultElectionTimeout, logBytes: 64 << 10, idleGap: time.Second, busyGap: time.Second,
 }
 
 // simCase runs one case on a cluster of three, without other troubles.
@@ -27,12 +27,12 @@ func simCaseOf(t *testing.T, plan simPlan, do func(t *testing.T, c *simCluster))
 		c.begin()
 		c.setClients(true, false)
 		do(t, c)
-		said := c.logs.last()
+		output := c.logs.last()
 		for _, fault := range c.end() {
 			t.Error(fault)
 		}
 		if t.Failed() {
-			t.Logf("last log lines of the nodes:\n%s", said)
+			t.Logf("last log lines of the nodes:\n%s", output)
 		}
 	})
 }

@@ -51,32 +51,32 @@ func (p *simPlay) apply(index uint64, stamp engine.Instant, ops []engine.Op, nod
 
 // call makes a call, applies it on both nodes and answers it, a millisecond apart.
 func (p *simPlay) call(ops ...engine.Op) *simCall {
-	c := p.asked(ops...)
+	c := p.request(ops...)
 	p.index++
 	d := p.apply(p.index, simStamp(), c.ops, 0, 1)
-	p.told(c, simAnswered, d)
+	p.answer(c, simAnswered, d)
 	return c
 }
 
-func (p *simPlay) asked(ops ...engine.Op) *simCall {
+func (p *simPlay) request(ops ...engine.Op) *simCall {
 	time.Sleep(time.Millisecond)
 	return p.begin("a", ops, len(ops) > 2)
 }
 
-func (p *simPlay) told(c *simCall, outcome simOutcome, d []engine.Decision) {
+func (p *simPlay) answer(c *simCall, outcome simOutcome, d []engine.Decision) {
 	time.Sleep(time.Millisecond)
 	p.finish(c, outcome, d)
 }
 
 // transaction watches a key, makes a call between, and then uses the key.
 func (p *simPlay) transaction(key string, between engine.Op) {
-	saw := p.asked(engine.Op{Kind: engine.Watch, Key: []byte(key)})
-	p.told(saw, simAnswered, []engine.Decision{{Remaining: 1}})
+	saw := p.request(engine.Op{Kind: engine.Watch, Key: []byte(key)})
+	p.answer(saw, simAnswered, []engine.Decision{{Remaining: 1}})
 	p.call(between)
-	then := p.asked(engine.Op{Kind: engine.Expect, Key: []byte(key), N: 1}, simCounterTake(key, 1))
+	then := p.request(engine.Op{Kind: engine.Expect, Key: []byte(key), N: 1}, simCounterTake(key, 1))
 	p.index++
 	d := p.apply(p.index, simStamp(), then.ops[1:], 0, 1)
-	p.told(then, simAnswered, append([]engine.Decision{{}}, d...))
+	p.answer(then, simAnswered, append([]engine.Decision{{}}, d...))
 	p.watched = append(p.watched, simWatched{saw, then})
 }
 
@@ -96,40 +96,40 @@ func TestSimHistory(t *testing.T) {
 			p.call(engine.Op{Kind: engine.Peek, Key: []byte("k")})
 		}, ""},
 		{"the unknown was applied", func(p *simPlay) {
-			c := p.asked(simCounterTake("k", 3))
-			p.told(c, simUnknown, nil)
+			c := p.request(simCounterTake("k", 3))
+			p.answer(c, simUnknown, nil)
 			p.apply(1, simStamp(), c.ops, 0, 1)
 			p.index = 1
 			p.call(simCounterTake("k", 1))
 		}, ""},
 		{"the unknown was not applied", func(p *simPlay) {
-			p.told(p.asked(simCounterTake("k", 3)), simUnknown, nil)
+			p.answer(p.request(simCounterTake("k", 3)), simUnknown, nil)
 			p.call(simCounterTake("k", 1))
 		}, ""},
 		{"a look is not in the log", func(p *simPlay) {
-			p.told(p.asked(simCounterTake("k", 0)), simAnswered, []engine.Decision{{Allowed: 1, Remaining: 3}})
+			p.answer(p.request(simCounterTake("k", 0)), simAnswered, []engine.Decision{{Allowed: 1, Remaining: 3}})
 		}, ""},
-		{"a call without an answer", func(p *simPlay) { p.asked(simCounterTake("k", 1)) }, "never answered"},
+		{"a call without an answer", func(p *simPlay) { p.request(simCounterTake("k", 1)) }, "never answered"},
 		{"refused and done", func(p *simPlay) {
-			c := p.asked(simCounterTake("k", 1))
-			p.told(c, simRefused, nil)
+			c := p.request(simCounterTake("k", 1))
+			p.answer(c, simRefused, nil)
 			p.apply(1, simStamp(), c.ops, 0)
 		}, "was refused, at"},
 		{"answered without a majority and done", func(p *simPlay) {
-			c := p.asked(simCounterTake("k", 1))
-			p.told(c, simNoQuorum, yes)
+			c := p.request(simCounterTake("k", 1))
+			p.answer(c, simNoQuorum, yes)
 			p.apply(1, simStamp(), c.ops, 0)
 		}, "was alone, at"},
 		{"answered without a majority", func(p *simPlay) {
 			for range 4 {
-				p.told(p.asked(simCounterTake("k", 1)), simNoQuorum, yes)
+				p.answer(p.request(simCounterTake("k", 1)), simNoQuorum, yes)
 			}
 		}, ""},
 		{"a key that changed in between", func(p *simPlay) { p.transaction("k", simCounterTake("k", 1)) }, "came between"},
 		{"another key that changed in between", func(p *simPlay) { p.transaction("k", simCounterTake("j", 1)) }, ""},
 		{"an Expect that did not hold", func(p *simPlay) {
-			c := p.asked(engine.Op{Kind: engine.Expect, Key: []byte("k"), N: 1}, simCounterTake("k", 1))
-			p.told(c, simAnswered, []engine.Decision{{Status: engine.Aborted}, {Status: engine.Aborted}})
+			c := p.request(engine.Op{Kind: engine.Expect, Key: []byte("k"), N: 1}, simCounterTake("k", 1))
+			p.answer(c, simAnswered, []engine.Decision{{Status: engine.Aborted}, {Status: engine.Aborted}})
 		}, ""},
 		{"a key that is dropped", func(p *simPlay) {
 			p.bounded = true
@@ -143,11 +143,11 @@ func TestSimHistory(t *testing.T) {
 			p.apply(2, simStamp(), []engine.Op{{Kind: engine.Forget, Key: []byte("k")}}, 0, 1)
 		}, "no call requested"},
 
-		{"answered and lost", func(p *simPlay) { p.told(p.asked(simCounterTake("k", 1)), simAnswered, yes) }, "is not in the log"},
+		{"answered and lost", func(p *simPlay) { p.answer(p.request(simCounterTake("k", 1)), simAnswered, yes) }, "is not in the log"},
 		{"another answer", func(p *simPlay) {
-			c := p.asked(simCounterTake("k", 2))
+			c := p.request(simCounterTake("k", 2))
 			p.apply(1, simStamp(), c.ops, 0)
-			p.told(c, simAnswered, yes)
+			p.answer(c, simAnswered, yes)
 		}, "was answered\n"},
 		{"applied twice", func(p *simPlay) {
 			c := p.call(simCounterTake("k", 1))
@@ -164,14 +164,14 @@ func TestSimHistory(t *testing.T) {
 			p.call(simCounterTake("k", 1))
 		}, "decided\n got"},
 		{"another entry", func(p *simPlay) {
-			c := p.asked(simCounterTake("k", 1), simCounterTake("k", 1))
-			p.told(c, simUnknown, nil)
+			c := p.request(simCounterTake("k", 1), simCounterTake("k", 1))
+			p.answer(c, simUnknown, nil)
 			p.apply(1, simStamp(), c.ops[:1], 0)
 			p.apply(1, simStamp(), c.ops[1:], 1)
 		}, "b applied another batch 0 of entry 1"},
 		{"an entry that is longer", func(p *simPlay) {
-			c := p.asked(simCounterTake("k", 1), simCounterTake("k", 1))
-			p.told(c, simUnknown, nil)
+			c := p.request(simCounterTake("k", 1), simCounterTake("k", 1))
+			p.answer(c, simUnknown, nil)
 			p.apply(1, simStamp(), c.ops[:1], 0, 1)
 			p.call(simCounterTake("j", 1)) // also entry 1
 			p.call(simCounterTake("j", 1))
@@ -179,8 +179,8 @@ func TestSimHistory(t *testing.T) {
 			p.apply(1, simStamp(), c.ops[1:], 1)
 		}, "applied another batch 0 of entry 1"},
 		{"an entry that is shorter", func(p *simPlay) {
-			c := p.asked(simCounterTake("k", 1), simCounterTake("k", 1))
-			p.told(c, simUnknown, nil)
+			c := p.request(simCounterTake("k", 1), simCounterTake("k", 1))
+			p.answer(c, simUnknown, nil)
 			stamp := simStamp()
 			p.apply(1, stamp, c.ops[:1], 0, 1)
 			p.apply(1, stamp, c.ops[1:], 0)
@@ -194,15 +194,15 @@ func TestSimHistory(t *testing.T) {
 		{"an entry too late", func(p *simPlay) {
 			p.index = 5
 			p.call(simCounterTake("k", 1))
-			c := p.asked(simCounterTake("k", 1))
-			p.told(c, simUnknown, nil)
+			c := p.request(simCounterTake("k", 1))
+			p.answer(c, simUnknown, nil)
 			p.nodes[1].replay = simReplay{history: p.simHistory, node: "b"}
 			p.apply(3, simStamp(), c.ops, 1)
 		}, "of entry 3, which no other node did"},
 		{"time goes back", func(p *simPlay) {
 			p.call(simCounterTake("k", 1))
-			c := p.asked(simCounterTake("k", 1))
-			p.told(c, simUnknown, nil)
+			c := p.request(simCounterTake("k", 1))
+			p.answer(c, simUnknown, nil)
 			p.apply(2, simStamp()-engine.Instant(time.Second), c.ops, 0, 1)
 		}, "the entry before it at"},
 		{"an op without a call", func(p *simPlay) { p.apply(1, simStamp(), []engine.Op{simCounterTake("k", 1)}, 0, 1) }, "no call requested"},
@@ -210,13 +210,13 @@ func TestSimHistory(t *testing.T) {
 			p.call(simCounterTake("k", 1), simCounterTake("j", 1), simCounterTake("i", 1))
 		}, "was to be applied at once"},
 		{"ops in another order", func(p *simPlay) {
-			c := p.asked(simCounterTake("k", 1), simCounterTake("j", 1))
-			p.told(c, simUnknown, nil)
+			c := p.request(simCounterTake("k", 1), simCounterTake("j", 1))
+			p.answer(c, simUnknown, nil)
 			p.apply(1, simStamp(), []engine.Op{c.ops[1], c.ops[0]}, 0, 1)
 		}, "in another order"},
 		{"later before earlier", func(p *simPlay) {
-			c := p.asked(simCounterTake("k", 1))
-			p.told(c, simAnswered, []engine.Decision{{Allowed: 1, Remaining: 1, Changed: true, Params: c.ops[0].Params}})
+			c := p.request(simCounterTake("k", 1))
+			p.answer(c, simAnswered, []engine.Decision{{Allowed: 1, Remaining: 1, Changed: true, Params: c.ops[0].Params}})
 			p.call(simCounterTake("k", 1))
 			p.apply(2, simStamp(), c.ops, 0, 1)
 		}, "before one of entry"},
@@ -239,7 +239,7 @@ func TestSimHistory(t *testing.T) {
 // verify.
 func TestSimClaims(t *testing.T) {
 	answer := func(p *simPlay, allowed, remaining int64) {
-		p.told(p.asked(simCounterTake("k", 1)), simAnswered, []engine.Decision{{Allowed: allowed, Remaining: remaining}})
+		p.answer(p.request(simCounterTake("k", 1)), simAnswered, []engine.Decision{{Allowed: allowed, Remaining: remaining}})
 	}
 	for _, tt := range []struct {
 		name string
@@ -253,14 +253,14 @@ func TestSimClaims(t *testing.T) {
 		}, "k gave 4 of 3"},
 		{"less used than given", func(p *simPlay) { answer(p, 1, 2) }, "of k 0 are used at the end, clients were given 1"},
 		{"more used than given", func(p *simPlay) {
-			c := p.asked(simCounterTake("k", 2))
+			c := p.request(simCounterTake("k", 2))
 			p.apply(1, simStamp(), c.ops, 0)
-			p.told(c, simRefused, nil)
+			p.answer(c, simRefused, nil)
 		}, "of k 2 are used at the end, clients were given 0 and perhaps 0"},
 		{"refused without reason", func(p *simPlay) { answer(p, 0, 3) }, "can't be put into an order"},
 		{"answers in a wrong order", func(p *simPlay) { answer(p, 1, 1); answer(p, 1, 2) }, "can't be put into an order"},
 		{"a bucket that gives too soon", func(p *simPlay) {
-			c := p.asked(simBucketTake("b", 2), simBucketTake("b", 2))
+			c := p.request(simBucketTake("b", 2), simBucketTake("b", 2))
 			for i := range c.ops {
 				p.ops = append(p.ops, simApplied{op: &c.ops[i], stamp: engine.Instant(i) * 999e6, decision: engine.Decision{Allowed: 1}})
 			}

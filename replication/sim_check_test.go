@@ -34,14 +34,14 @@ func (h *simHistory) checkCall(c *simCall) {
 	for i, a := range c.applied {
 		switch {
 		case c.outcome == simPending:
-			h.fault("call %d to %s of %v was never answered", c.number, c.node, c.asked)
+			h.fault("call %d to %s of %v was never answered", c.number, c.node, c.called)
 			return
 		case (c.outcome == simRefused || c.outcome == simNoQuorum) && a != nil:
-			h.fault("call %d to %s was %s, at %v, and applied in entry %d", c.number, c.node, c.outcome, c.told, a.index)
+			h.fault("call %d to %s was %s, at %v, and applied in entry %d", c.number, c.node, c.outcome, c.answered, a.index)
 		case c.outcome == simAnswered && a != nil && c.ops[i].Kind == engine.Watch:
 		case c.outcome == simAnswered && a == nil && !looks(&c.ops[i]) && c.decisions[i].Status != engine.Aborted:
 			h.fault("call %d to %s was answered at %v, and is not in the log: %s %+v",
-				c.number, c.node, c.told, simOps(c.ops[i:i+1]), c.decisions[i])
+				c.number, c.node, c.answered, simOps(c.ops[i:i+1]), c.decisions[i])
 		case c.outcome == simAnswered && a != nil && a.decision != c.decisions[i]:
 			h.fault("call %d to %s was answered\n%+v, decided in entry %d was\n%+v", c.number, c.node, c.decisions[i], a.index, a.decision)
 		case a != nil && i > 0 && c.applied[i-1] != nil && a.position < c.applied[i-1].position:
@@ -64,10 +64,10 @@ func (h *simHistory) checkOrder() {
 			answered = append(answered, c)
 		}
 	}
-	slices.SortFunc(answered, func(a, b *simCall) int { return cmp.Compare(a.told, b.told) })
+	slices.SortFunc(answered, func(a, b *simCall) int { return cmp.Compare(a.answered, b.answered) })
 	newest, from := &simApplied{position: -1}, 0 // of calls answered before this one
-	for _, c := range h.calls {                  // in the order of asked
-		for ; from < len(answered) && answered[from].told < c.asked; from++ {
+	for _, c := range h.calls {                  // in the order of called
+		for ; from < len(answered) && answered[from].answered < c.called; from++ {
 			for _, a := range answered[from].applied {
 				if a != nil && a.position > newest.position {
 					newest = a
@@ -77,7 +77,7 @@ func (h *simHistory) checkOrder() {
 		for _, a := range c.applied {
 			if a != nil && a.position < newest.position {
 				h.fault("call %d, made at %v, was applied in entry %d, before one of entry %d that had been answered",
-					c.number, c.asked, a.index, newest.index)
+					c.number, c.called, a.index, newest.index)
 			}
 		}
 	}
@@ -166,7 +166,7 @@ func (h *simHistory) checkCounters() {
 				k = &counter{limit: op.Params.Limit}
 				counters[string(op.Key)] = k
 			}
-			o := porcupine.Operation{Input: simTake{n: op.N, limit: k.limit, look: op.N == 0}, Call: int64(c.asked), Return: int64(c.told)}
+			o := porcupine.Operation{Input: simTake{n: op.N, limit: k.limit, look: op.N == 0}, Call: int64(c.called), Return: int64(c.answered)}
 			switch c.outcome {
 			case simRefused, simPending, simNoQuorum:
 				continue

@@ -94,7 +94,7 @@ func (c *simCluster) simOps() (ops []engine.Op, atomic bool) {
 func (c *simCluster) client() {
 	for {
 		c.mu.Lock()
-		gap := time.Duration(c.rng.ExpFloat64() * float64(c.plan.quietGap))
+		gap := time.Duration(c.rng.ExpFloat64() * float64(c.plan.idleGap))
 		if c.busy {
 			gap = time.Duration(c.rng.ExpFloat64() * float64(c.plan.busyGap))
 		}

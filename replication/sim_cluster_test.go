@@ -24,8 +24,8 @@ type simPlan struct {
 	logBytes int64 // Options.SnapshotLogBytes
 	noQuorum NoQuorum
 	dead     time.Duration // Options.DeadAfter
-	// quietGap and busyGap are the average pauses of each client between its calls.
-	quietGap, busyGap time.Duration
+	// idleGap and busyGap are the average pauses of each client between its calls.
+	idleGap, busyGap time.Duration
 }
 
 // simFounders is the number of founding nodes.
@@ -111,7 +111,7 @@ func newSimCluster(plan simPlan) *simCluster {
 	c := &simCluster{
 		plan: plan, net: newSimNet(plan.seed, 500*time.Microsecond), history: newSimHistory(),
 		rng: rand.New(rand.NewPCG(plan.seed, 1)), ending: make(chan struct{}),
-		stats: simStats{troubles: map[string]int{}}, logs: simLogs{aloud: *simLog, counts: map[string]int{}},
+		stats: simStats{troubles: map[string]int{}}, logs: simLogs{verbose: *simLog, counts: map[string]int{}},
 	}
 	c.logs.restarted = c.history.timeByClocks
 	for range simFounders {

@@ -58,9 +58,9 @@ type simCall struct {
 	node      string
 	ops       []engine.Op
 	atomic    bool
-	asked     time.Duration // since the start
+	called    time.Duration // since the start
 	outcome   simOutcome
-	told      time.Duration
+	answered  time.Duration
 	decisions []engine.Decision // if answered
 	applied   []*simApplied     // for each op; nil: it was not applied
 }
@@ -82,9 +82,9 @@ type simApplied struct {
 	stamp    engine.Instant
 	op       *engine.Op // as requested
 	decision engine.Decision
-	// It was decided between asked and done: after a client's request and before a node
+	// It was decided between called and done: after a client's request and before a node
 	// had applied it.
-	asked, done time.Duration
+	called, done time.Duration
 }
 
 // A simEntry is the batches that one entry of the log made the nodes apply.
@@ -113,7 +113,7 @@ func (h *simHistory) begin(node string, ops []engine.Op, atomic bool) *simCall {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	c := &simCall{
-		number: len(h.calls), node: node, ops: ops, atomic: atomic, asked: time.Since(h.start), outcome: simPending,
+		number: len(h.calls), node: node, ops: ops, atomic: atomic, called: time.Since(h.start), outcome: simPending,
 		applied: make([]*simApplied, len(ops)),
 	}
 	for i := range ops {
@@ -130,7 +130,7 @@ func (h *simHistory) finish(c *simCall, outcome simOutcome, decisions []engine.D
 	if c.outcome != simPending {
 		return
 	}
-	c.outcome, c.told = outcome, time.Since(h.start)
+	c.outcome, c.answered = outcome, time.Since(h.start)
 	if outcome == simAnswered || outcome == simNoQuorum {
 		c.decisions = append([]engine.Decision(nil), decisions...)
 	}
@@ -229,7 +229,7 @@ func (h *simHistory) apply(node string, index uint64, stamp engine.Instant, b *e
 		}
 		c.applied[which] = &simApplied{
 			index: index, position: len(h.ops), stamp: stamp, op: &c.ops[which], decision: b.Decisions[i],
-			asked: c.asked, done: time.Since(h.start),
+			called: c.called, done: time.Since(h.start),
 		}
 		h.ops = append(h.ops, *c.applied[which])
 	}

@@ -11,7 +11,7 @@ import (
 
 // A simLogs keeps the latest log lines of a cluster's nodes, and counts some of them.
 type simLogs struct {
-	aloud bool // all lines go to stderr
+	verbose bool // all lines go to stderr
 
 	mu     sync.Mutex
 	kept   []simLine // a ring
@@ -63,7 +63,7 @@ func (l *simLogger) Handle(_ context.Context, r slog.Record) error {
 		l.logs.kept[l.logs.next%simLinesKept] = line
 	}
 	l.logs.next++
-	if l.logs.aloud {
+	if l.logs.verbose {
 		os.Stderr.WriteString(line.String())
 	}
 	return nil

@@ -197,7 +197,7 @@ func TestSimNetEnds(t *testing.T) {
 			}
 			far.Close()
 			near.Close()
-			n.heal([]string{"a", "b"})
+			n.repair([]string{"a", "b"})
 		})
 	}
 }

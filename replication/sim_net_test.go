@@ -98,8 +98,8 @@ func (n *simNet) setExtra(from, to string, extra time.Duration) {
 	n.link(from, to).extra = extra
 }
 
-// heal repairs all links between the hosts, and removes their extra delays.
-func (n *simNet) heal(hosts []string) {
+// repair repairs all links between the hosts, and removes their extra delays.
+func (n *simNet) repair(hosts []string) {
 	for _, from := range hosts {
 		for _, to := range hosts {
 			n.setCut(from, to, false)

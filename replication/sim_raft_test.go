@@ -86,7 +86,7 @@ func TestSimRaft(t *testing.T) {
 				}
 			}
 		}
-		n.heal(names)
+		n.repair(names)
 		time.Sleep(10 * time.Second)
 		synctest.Wait()
 		for i, fsm := range fsms {

@@ -50,12 +50,12 @@ func simulate(t *testing.T, seed uint64, length time.Duration) {
 	var c *simCluster
 	synctest.Test(t, func(t *testing.T) {
 		c = newSimCluster(planOf(seed, length))
-		faults, said := c.run()
+		faults, output := c.run()
 		for _, fault := range faults {
 			t.Error(fault)
 		}
 		if len(faults) > 0 {
-			t.Logf("last log lines of the nodes:\n%s", said)
+			t.Logf("last log lines of the nodes:\n%s", output)
 		}
 	})
 	speed := length.Seconds() / time.Since(began).Seconds()
@@ -71,7 +71,7 @@ func planOf(seed uint64, length time.Duration) simPlan {
 		fsync:    []persist.Policy{persist.EverySecond, persist.Never}[rng.IntN(2)],
 		logBytes: []int64{16 << 10, 64 << 10, 1 << 20}[rng.IntN(3)],
 		noQuorum: []NoQuorum{NoQuorumError, NoQuorumAllow, NoQuorumDeny, NoQuorumLocal}[rng.IntN(4)],
-		quietGap: 10 * time.Second, busyGap: 300 * time.Millisecond,
+		idleGap:  10 * time.Second, busyGap: 300 * time.Millisecond,
 	}
 	if rng.IntN(4) > 0 { // fewer messages, and followers that lag more
 		p.commit = p.election / 2
@@ -85,13 +85,13 @@ func (p *simPlan) String() string {
 }
 
 // run performs the run and returns its faults.
-func (c *simCluster) run() (faults []string, said string) {
+func (c *simCluster) run() (faults []string, output string) {
 	c.begin()
 	for end := time.Now().Add(c.plan.length); time.Now().Before(end) && !c.failed(); {
 		c.round()
 	}
-	said = c.logs.last()
-	return c.end(), said
+	output = c.logs.last()
+	return c.end(), output
 }
 
 // begin starts all nodes and clients.
@@ -139,8 +139,8 @@ func (c *simCluster) round() {
 		}
 		names += t.name + "; "
 		c.stats.troubles[t.name]++
-		if well := c.well(); well != nil {
-			c.probe(names, well)
+		if healthy := c.healthy(); healthy != nil {
+			c.probe(names, healthy)
 		}
 	}
 	time.Sleep(c.between(0, 10*time.Second))
@@ -148,10 +148,10 @@ func (c *simCluster) round() {
 	c.setClients(false, false)
 }
 
-// well returns the processes of a majority that reach each other and have working disks.
+// healthy returns the processes of a majority that reach each other and have working disks.
 // It returns nil if there are too few, or if one does not listen while another node is not
 // well.
-func (c *simCluster) well() (well []*simProcess) {
+func (c *simCluster) healthy() (healthy []*simProcess) {
 	members := c.members()
 	if c.changing {
 		return nil
@@ -161,15 +161,15 @@ func (c *simCluster) well() (well []*simProcess) {
 		if p == nil || n.isBroken() {
 			continue
 		}
-		if !slices.ContainsFunc(well, func(q *simProcess) bool { return !c.net.reach(n.name, q.on.name) }) {
-			well = append(well, p)
+		if !slices.ContainsFunc(healthy, func(q *simProcess) bool { return !c.net.reach(n.name, q.on.name) }) {
+			healthy = append(healthy, p)
 		}
 	}
 	deaf := slices.ContainsFunc(members, func(n *simNode) bool { return !c.net.listens(n.address()) })
-	if len(well) <= len(members)/2 || deaf && len(well) < len(members) {
+	if len(healthy) <= len(members)/2 || deaf && len(healthy) < len(members) {
 		return nil
 	}
-	return well
+	return healthy
 }
 
 // listens reports whether an address accepts connections, if a process is there.
@@ -197,12 +197,12 @@ const (
 )
 
 // probe calls processes of a majority until one has an answer.
-func (c *simCluster) probe(trouble string, well []*simProcess) {
+func (c *simCluster) probe(trouble string, healthy []*simProcess) {
 	from := time.Now()
 	limit := time.Duration(simDecides*float64(c.plan.election)) + simDiskHang
 	var answered atomic.Bool
 	for !answered.Load() && time.Since(from) < 2*limit {
-		for _, p := range well {
+		for _, p := range healthy {
 			c.wait.Go(func() {
 				op := engine.Op{Key: []byte("probe"), N: 1, Params: simLimits[0]}
 				if p.ask([]engine.Op{op}, false) == simAnswered {

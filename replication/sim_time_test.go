@@ -46,12 +46,12 @@ func (h *simHistory) checkPace() {
 		earlier := &ops[0]
 		for i := range ops {
 			a := &ops[i]
-			if most := scaled(a.done - earlier.asked); stamp(a)-stamp(earlier) > most+simExact {
+			if most := scaled(a.done - earlier.called); stamp(a)-stamp(earlier) > most+simExact {
 				h.fault("entries %d and %d are stamped %v apart, and between them are %v at most",
-					earlier.index, a.index, stamp(a)-stamp(earlier), a.done-earlier.asked)
+					earlier.index, a.index, stamp(a)-stamp(earlier), a.done-earlier.called)
 				break
 			}
-			if stamp(a)-scaled(a.asked) < stamp(earlier)-scaled(earlier.asked) {
+			if stamp(a)-scaled(a.called) < stamp(earlier)-scaled(earlier.called) {
 				earlier = a
 			}
 		}
@@ -79,7 +79,7 @@ func (h *simHistory) checkWindows() {
 				if sum <= simWindow.Limit {
 					continue
 				}
-				if took := a.done - in[at].asked; float64(took)*simPace < float64(simWindow.Period)-float64(simExact) {
+				if took := a.done - in[at].called; float64(took)*simPace < float64(simWindow.Period)-float64(simExact) {
 					h.fault("%s gave %d in %v, entries %d to %d, %d in %v are allowed",
 						key, sum, took, in[at].index, a.index, simWindow.Limit, time.Duration(simWindow.Period))
 				}
@@ -162,7 +162,7 @@ func TestSimTimeClaims(t *testing.T) {
 		for i, n := range []int64{1, tt.n} {
 			at := time.Duration(i) * second
 			op := &engine.Op{Key: []byte("k"), N: n, Params: simWindow}
-			h.ops = append(h.ops, simApplied{op: op, stamp: engine.Instant(int64(i) * int64(tt.stamp)), asked: at, done: at, decision: engine.Decision{Allowed: 1}})
+			h.ops = append(h.ops, simApplied{op: op, stamp: engine.Instant(int64(i) * int64(tt.stamp)), called: at, done: at, decision: engine.Decision{Allowed: 1}})
 		}
 		if tt.byClock {
 			h.byClock = []time.Duration{second / 2}

@@ -50,7 +50,7 @@ var simTroubles = []simTrouble{
 	{"a snapshot is taken", 3, (*simCluster).saveSome},
 	{"a follower is down for long", 1, (*simCluster).outlastLog},
 	{"another node is to lead", 3, (*simCluster).transfer},
-	{"memory is short", 2, (*simCluster).shortMemory},
+	{"memory is short", 2, (*simCluster).limitMemory},
 	{"a node joins", 1, (*simCluster).join},
 	{"a node is removed", 1, (*simCluster).forget},
 	{"a node has lost its disk", 1, (*simCluster).wipe},
@@ -177,7 +177,7 @@ func (c *simCluster) crash(n *simNode) {
 
 // mayLose reports whether one node's state may be lost now, and records that it will be.
 func (c *simCluster) mayLose() bool {
-	if c.losing || c.well() == nil || len(c.running()) < len(c.members()) {
+	if c.losing || c.healthy() == nil || len(c.running()) < len(c.members()) {
 		return false
 	}
 	c.losing = true
@@ -295,8 +295,8 @@ func (c *simCluster) wipe() bool {
 	})
 }
 
-// shortMemory makes nodes refuse or evict keys.
-func (c *simCluster) shortMemory() bool {
+// limitMemory makes nodes refuse or evict keys.
+func (c *simCluster) limitMemory() bool {
 	return c.withLeader(func(n *simNode) {
 		used := n.running().node.Engine().MemoryBytes()
 		evict := c.intN(2) == 0
@@ -340,7 +340,7 @@ func (c *simCluster) setBound(bound int64, evict bool) {
 func (c *simCluster) repair() {
 	c.setBound(0, false)
 	nodes := c.all()
-	c.net.heal(simNames(nodes))
+	c.net.repair(simNames(nodes))
 	for _, n := range nodes {
 		c.net.setListening(n.address(), true)
 		n.repair()

@@ -9,7 +9,7 @@ import (
 
 // A simWatched is a call that watched a key, and one to be applied only if the key had not
 // changed since.
-type simWatched struct{ saw, then *simCall }
+type simWatched struct{ read, use *simCall }
 
 // transact reads a key and then uses it, if it has not changed.
 func (p *simProcess) transact() {
@@ -43,15 +43,15 @@ func (h *simHistory) checkWatched() {
 		}
 	}
 	for _, w := range h.watched {
-		then, key := w.then.applied[1], string(w.saw.ops[0].Key)
+		then, key := w.use.applied[1], string(w.read.ops[0].Key)
 		if then == nil || h.evicted[key] { // the key may have been missing, made, and missing again
 			continue
 		}
 		for _, c := range byKey[key] {
 			for i, a := range c.applied {
-				if a != nil && string(c.ops[i].Key) == key && c.asked > w.saw.told && a.position < then.position && a.decision.Allowed > 0 && a.op.N > 0 {
+				if a != nil && string(c.ops[i].Key) == key && c.called > w.read.answered && a.position < then.position && a.decision.Allowed > 0 && a.op.N > 0 {
 					h.fault("call %d required that %s was as read by call %d, and call %d came between",
-						w.then.number, key, w.saw.number, c.number)
+						w.use.number, key, w.read.number, c.number)
 				}
 			}
 		}
@@ -62,9 +62,9 @@ func (h *simHistory) watchedSummary() string {
 	held, aborted := 0, 0
 	for _, w := range h.watched {
 		switch {
-		case w.then.applied[1] != nil:
+		case w.use.applied[1] != nil:
 			held++
-		case w.then.outcome == simAnswered:
+		case w.use.outcome == simAnswered:
 			aborted++
 		}
 	}
@@ -75,7 +75,7 @@ func (h *simHistory) watchedSummary() string {
 // knows no leader.
 func (c *simCluster) checkNoQuorum(call *simCall, b *engine.Batch, leaderless time.Duration) {
 	hold := holdHalfTimeouts * c.plan.election / 2
-	if waited := time.Since(c.history.start) - call.asked; waited < hold && leaderless < hold {
+	if waited := time.Since(c.history.start) - call.called; waited < hold && leaderless < hold {
 		c.fault("call %d was answered without a majority after %v, %v after the last leader, and may wait for one for %v",
 			call.number, waited, leaderless, hold)
 	}

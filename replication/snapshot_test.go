@@ -239,14 +239,14 @@ func TestRestoreIsAtomic(t *testing.T) {
 	f := newTestFSM()
 	f.Apply(newLogGenerator(2).next())
 	want := stateOf(f)
-	refuses := func(what string, data []byte, says string) {
+	refuses := func(input string, data []byte, text string) {
 		t.Helper()
 		err := restore(f, data)
-		if err == nil || !strings.Contains(err.Error(), says) {
-			t.Errorf("%s: %v, want %q", what, err, says)
+		if err == nil || !strings.Contains(err.Error(), text) {
+			t.Errorf("%s: %v, want %q", input, err, text)
 		}
 		if got := stateOf(f); !reflect.DeepEqual(got, want) {
-			t.Fatalf("%s has changed the state\n got %+v\nwant %+v", what, got, want)
+			t.Fatalf("%s has changed the state\n got %+v\nwant %+v", input, got, want)
 		}
 	}
 	for cut := range data {

@@ -67,7 +67,7 @@ func isHeartbeat(r *raft.AppendEntriesRequest) bool {
 	return r.PrevLogEntry == 0 && r.PrevLogTerm == 0 && len(r.Entries) == 0 && r.LeaderCommitIndex == 0
 }
 
-// leads reports whether this node is the leader of term and the node id is a member at
+// leadsMember reports whether this node is the leader of term and the node id is a member at
 // target.
 func (t *patchedTransport) leadsMember(id raft.ServerID, target raft.ServerAddress, term uint64) bool {
 	r := t.raft.Load()

@@ -29,12 +29,12 @@ func TestWait(t *testing.T) {
 		{"until the time is over", context.Background(), 3, time.Millisecond, 0},
 		{"until it is canceled", ended, 3, time.Hour, 0},
 	} {
-		told := make(chan int, 1)
-		leader.Wait(tt.ctx, tt.replicas, tt.timeout, func(n int) { told <- n })
-		if tt.replicas == 0 && len(told) == 0 {
+		done := make(chan int, 1)
+		leader.Wait(tt.ctx, tt.replicas, tt.timeout, func(n int) { done <- n })
+		if tt.replicas == 0 && len(done) == 0 {
 			t.Errorf("it waits %s: done is not called at once", tt.name)
 		}
-		if n := <-told; n < tt.least {
+		if n := <-done; n < tt.least {
 			t.Errorf("it waits %s: %d have it, want %d or more", tt.name, n, tt.least)
 		}
 	}
@@ -67,12 +67,12 @@ func TestWaitersShareCalls(t *testing.T) {
 	leader := c.leader()
 	const many, rounds = 1000, 10
 	before := made.Load()
-	var told sync.WaitGroup
-	told.Add(many)
+	var done sync.WaitGroup
+	done.Add(many)
 	for range many {
-		leader.Wait(context.Background(), 3, rounds*waitPollInterval, func(int) { told.Done() })
+		leader.Wait(context.Background(), 3, rounds*waitPollInterval, func(int) { done.Done() })
 	}
-	told.Wait()
+	done.Wait()
 	if links := made.Load() - before; links > many {
 		t.Errorf("%d that waited for %v made %d links", many, rounds*waitPollInterval, links)
 	}
