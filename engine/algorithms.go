@@ -17,19 +17,19 @@ const (
 
 // algorithms is the table of algorithms. Its index is the Alg: append only.
 var algorithms = [algs]algorithm{
-	Token: {name: "TOKEN", words: 2, rule: bucket{}},
-	Leaky: {name: "LEAKY", words: 2, rule: bucket{}, holds: true},
-	Fixed: {name: "FIXED", words: 2, rule: fixed{}},
-	Slide: {name: "SLIDE", words: 3, rule: slide{}},
-	Log:   {name: "LOG", words: 3, rule: slidingLog{}, tail: slidingLog{}},
-	Lease: {name: "LEASE", words: 2, rule: lease{}, tail: lease{}},
+	Token: {name: "TOKEN", words: 2, limiter: bucket{}},
+	Leaky: {name: "LEAKY", words: 2, limiter: bucket{}, holds: true},
+	Fixed: {name: "FIXED", words: 2, limiter: fixed{}},
+	Slide: {name: "SLIDE", words: 3, limiter: slide{}},
+	Log:   {name: "LOG", words: 3, limiter: slidingLog{}, tail: slidingLog{}},
+	Lease: {name: "LEASE", words: 2, limiter: lease{}, tail: lease{}},
 }
 
 type algorithm struct {
-	name  string
-	words int // of the state that are kept
-	rule  rule
-	tail  tail // nil if the words are all of the state
+	name    string
+	words   int // of the state that are kept
+	limiter limiter
+	tail    tail // nil if the words are all of the state
 	// holds says that a permit given is to be used only when what was given
 	// before has drained.
 	holds bool
@@ -54,7 +54,7 @@ func AlgByName(name []byte) (Alg, bool) {
 //
 // The cell holds the key's parameters and state; now is never before the now of
 // an earlier call for it. used and until change nothing.
-type rule interface {
+type limiter interface {
 	// used is how many permits the state uses at now, rounded up, at most maxUsed.
 	used(c *cell, now Instant) int64
 	// until is how long it takes from now, if nothing is taken, until at most
@@ -64,13 +64,13 @@ type rule interface {
 	// within two limits.
 	take(c *cell, now Instant, n int64)
 	// give unuses n permits, or all that are used if these are fewer.
-	give(c *cell, now Instant, n int64)
+	refund(c *cell, now Instant, n int64)
 	// change puts the key under the parameters p of the same algorithm. The permits
 	// used stay used, in the state or in the cell's past, also above a lower limit.
-	change(c *cell, now Instant, p Params)
+	migrate(c *cell, now Instant, p Params)
 	// sound says whether a state read from outside is one that the algorithm could
 	// have left at now or before. It need not look at a tail.
-	sound(c *cell, now Instant) bool
+	valid(c *cell, now Instant) bool
 }
 
 // A tail is the part of an algorithm's state that grows, which a shard keeps
@@ -81,7 +81,7 @@ type tail interface {
 	discard(c *cell)
 	// changed is the number of the last change to the tail, by the count of all
 	// tails of this algorithm in the shard.
-	changed(c *cell) uint64
+	lastChange(c *cell) uint64
 	// write appends what of the tail counts at now.
 	write(dst []byte, c *cell, now Instant) []byte
 	// read takes what write wrote at now off data; ok is false if it can't be that.
@@ -106,11 +106,11 @@ func (c *cell) alg() *algorithm { return c.params.alg() }
 
 // rule is the arithmetic of the key as it is: a take or a change may end its past, or
 // begin one.
-func (c *cell) rule() rule {
+func (c *cell) limiter() limiter {
 	if c.past.isZero() {
-		return c.alg().rule
+		return c.alg().limiter
 	}
-	return rulesWithPast[c.params.Alg]
+	return limitersWithPast[c.params.Alg]
 }
 
 func (p *Params) alg() *algorithm { return &algorithms[p.Alg] }

@@ -23,8 +23,8 @@ type Batch struct {
 	// the bound, or with other keys, none would have been dropped.
 	Evicted []Eviction
 
-	looking bool // the shards do not see the time
-	scratch scratch
+	readOnly bool // the shards do not see the time
+	scratch  scratch
 }
 
 // An Eviction is a key that was dropped before the op of that index was carried
@@ -44,11 +44,11 @@ func (b *Batch) Reset() {
 
 // Looks says whether the batch can change nothing: it has only Peeks, Expects,
 // Watches, and Takes, Refunds and Charges of no permits. It may be given to Look.
-func (b *Batch) Looks() bool { return allLook(b.Ops) }
+func (b *Batch) Looks() bool { return allReadOnly(b.Ops) }
 
-func allLook(ops []Op) bool {
+func allReadOnly(ops []Op) bool {
 	for i := range ops {
-		if !ops[i].looks() {
+		if !ops[i].readOnly() {
 			return false
 		}
 	}
@@ -77,7 +77,7 @@ func addEviction(list []Eviction, before int, key []byte) []Eviction {
 }
 
 // evictedBefore takes over what a shard evicted for the op i.
-func (b *Batch) evictedBefore(i int, s *shard) {
+func (b *Batch) collectEvicted(i int, s *shard) {
 	if len(s.evicted) == 0 {
 		return
 	}
@@ -89,7 +89,7 @@ func (b *Batch) evictedBefore(i int, s *shard) {
 
 // byShard is the numbers of the ops from..to-1 sorted by shard, those of one
 // shard in their order: a counting sort.
-func (b *Batch) byShard(from, to int) []int32 {
+func (b *Batch) sortByShard(from, to int) []int32 {
 	order := b.scratch.order[:to-from]
 	if len(order) == 1 {
 		order[0] = int32(from)

@@ -36,7 +36,7 @@ import (
 const (
 	blockVersion   = 1
 	blockHeadBytes = 9
-	nameBytes      = 16
+	holderIDBytes  = 16
 	pastFlag       = 0x80
 )
 
@@ -149,7 +149,7 @@ func appendParams(dst []byte, k *paramKey) []byte {
 	return dst
 }
 
-var errCut = errors.New("it is cut off")
+var errTruncated = errors.New("it is cut off")
 
 // take takes n bytes off data; ok is false if there are fewer.
 func takeBytes(data []byte, n int) (head, rest []byte, ok bool) {
@@ -172,7 +172,7 @@ func takeNumber(data []byte, most uint64) (x uint64, rest []byte, ok bool) {
 func takeParams(data []byte) (k paramKey, rest []byte, err error) {
 	head, rest, ok := takeBytes(data, 2)
 	if !ok {
-		return k, nil, errCut
+		return k, nil, errTruncated
 	}
 	p := &k.params
 	p.Alg, p.Calendar = Alg(head[0]&^pastFlag), Calendar(head[1])
@@ -184,7 +184,7 @@ func takeParams(data []byte) (k paramKey, rest []byte, err error) {
 	for _, to := range wanted {
 		var x uint64
 		if x, rest, ok = takeNumber(rest, 1<<63-1); !ok {
-			return k, nil, errCut
+			return k, nil, errTruncated
 		}
 		*to = int64(x)
 	}
@@ -192,7 +192,7 @@ func takeParams(data []byte) (k paramKey, rest []byte, err error) {
 }
 
 // A loaded is a record that has been read and found right.
-type loaded struct {
+type blockRecord struct {
 	hash   uint64
 	params int // index of the block's
 	state  state
@@ -202,28 +202,28 @@ type loaded struct {
 
 // A blockReader reads a block. It is reused, so that it needs no memory.
 type blockReader struct {
-	now     Instant
-	params  []paramKey // all that came
-	numbers int        // how many of them came before number 1
-	records []loaded
+	now       Instant
+	params    []paramKey // all that came
+	paramBase int        // how many of them came before number 1
+	records   []blockRecord
 }
 
 // read reads a block for an engine with a hash key.
 func (r *blockReader) read(block []byte, key hashKey) error {
-	r.params, r.numbers, r.records = r.params[:0], 0, r.records[:0]
+	r.params, r.paramBase, r.records = r.params[:0], 0, r.records[:0]
 	head, rest, ok := takeBytes(block, blockHeadBytes)
 	switch {
 	case len(block) > 0 && block[0] != blockVersion:
 		return fmt.Errorf("it has format %d, and this program knows %d", block[0], blockVersion)
 	case !ok:
-		return errCut
+		return errTruncated
 	}
 	r.now = Instant(binary.LittleEndian.Uint64(head[1:]))
 	if r.now < 0 || r.now > latest {
 		return fmt.Errorf("its time %d is out of range", r.now)
 	}
 	for len(rest) > 0 {
-		params, behind, err := r.number(rest)
+		params, behind, err := r.readParams(rest)
 		if err == nil {
 			rest, err = r.record(behind, params, key)
 		}
@@ -236,51 +236,51 @@ func (r *blockReader) read(block []byte, key hashKey) error {
 
 // number reads the parameters of a record, or their number, and returns their
 // index.
-func (r *blockReader) number(data []byte) (index int, rest []byte, err error) {
-	known := len(r.params) - r.numbers
+func (r *blockReader) readParams(data []byte) (index int, rest []byte, err error) {
+	known := len(r.params) - r.paramBase
 	number, rest, ok := takeNumber(data, uint64(known+1))
 	switch {
 	case !ok:
 		return 0, nil, errors.New("its parameters are not in the block")
 	case number > 0 && int(number) <= known:
-		return r.numbers + int(number) - 1, rest, nil
+		return r.paramBase + int(number) - 1, rest, nil
 	case number == 0:
-		r.numbers = len(r.params)
+		r.paramBase = len(r.params)
 	}
 	p, rest, err := takeParams(rest)
 	r.params = append(r.params, p)
 	return len(r.params) - 1, rest, err
 }
 
-var errState = errors.New("its state is none that its parameters allow")
+var errInvalidState = errors.New("its state is none that its parameters allow")
 
 // record reads a record behind the number of its parameters.
 func (r *blockReader) record(data []byte, params int, key hashKey) (rest []byte, err error) {
 	var (
 		c  = cell{params: r.params[params].params, past: r.params[params].past}
 		a  = c.alg()
-		x  = loaded{params: params}
+		x  = blockRecord{params: params}
 		ok bool
 	)
 	if a.tail == nil {
 		var words []byte
 		if words, data, ok = takeBytes(data, a.words*wordBytes); !ok {
-			return nil, errCut
+			return nil, errTruncated
 		}
 		for i := range a.words {
 			x.state[i] = binary.LittleEndian.Uint64(words[i*wordBytes:])
 		}
 		c.state = x.state
 	}
-	if !c.pastSound(r.now) || !c.rule().sound(&c, r.now) {
-		return nil, errState
+	if !c.pastValid(r.now) || !c.limiter().valid(&c, r.now) {
+		return nil, errInvalidState
 	}
 	if x.key, data, ok = takeKey(data); !ok {
 		return nil, errors.New("its key is cut off or too long")
 	}
 	if a.tail != nil {
 		if rest, ok = a.tail.read(data, &c.params, r.now, nil); !ok {
-			return nil, errState
+			return nil, errInvalidState
 		}
 		x.tail, data = data, rest
 	}

@@ -28,7 +28,7 @@ const (
 // inUnitOf returns due, which is in drops of unit, in the unit that is best for a
 // Count: the Count, if that is exact and a multiple of the Count of the fastest rate, or
 // else the least common multiple of both, if it fits, or else as it is.
-func inUnitOf(due wide, unit, count, fastest uint64) (wide, uint64) {
+func rescale(due wide, unit, count, fastest uint64) (wide, uint64) {
 	if unit == count {
 		return due, unit
 	}
@@ -74,7 +74,7 @@ func (pastBucket) unit(c *cell) uint64 {
 
 func (b pastBucket) owed(c *cell, now Instant) wide { return owedDrops(c, now, b.unit(c)) }
 
-func (b pastBucket) sound(c *cell, now Instant) bool { return isSoundDue(c, now, b.unit(c)) }
+func (b pastBucket) valid(c *cell, now Instant) bool { return isValidDue(c, now, b.unit(c)) }
 
 func (b pastBucket) set(c *cell, now Instant, owed wide) {
 	if owed.isZero() {
@@ -89,12 +89,14 @@ func (b pastBucket) set(c *cell, now Instant, owed wide) {
 type rate struct{ count, period uint64 }
 
 // inForce is the rate of the parameters.
-func (pastBucket) inForce(c *cell) rate { return rate{uint64(c.params.Count), uint64(c.params.Period)} }
+func (pastBucket) currentRate(c *cell) rate {
+	return rate{uint64(c.params.Count), uint64(c.params.Period)}
+}
 
 // counted is the rate at which permits used are counted: the faster of that in force
 // and the fastest at which permits were taken.
-func (b pastBucket) counted(c *cell) rate {
-	r := b.inForce(c)
+func (b pastBucket) countingRate(c *cell) rate {
+	r := b.currentRate(c)
 	if taken := (rate{uint64(c.past.debt), uint64(c.past.until)}); c.past.debt != 0 && r.slower(taken) {
 		return taken
 	}
@@ -118,7 +120,7 @@ func (r rate) drops(n, unit uint64) (d wide, exact, fits bool) {
 // used is the least whole number of permits whose
 // time is not below the one owed.
 func (b pastBucket) used(c *cell, now Instant) int64 {
-	r := b.counted(c)
+	r := b.countingRate(c)
 	all, permit := b.owed(c, now).triple(r.count), mul(r.period, b.unit(c))
 	lo, hi := uint64(0), uint64(maxUsed) // it is in [lo, hi]
 	for lo < hi {
@@ -135,11 +137,11 @@ func (b pastBucket) used(c *cell, now Instant) int64 {
 // time owed is whole drops, and the difference is rounded up to a nanosecond, which is
 // whole drops too.
 func (b pastBucket) until(c *cell, now Instant, target int64) Span {
-	free, _, fits := b.counted(c).drops(uint64(target), b.unit(c))
+	free, _, fits := b.countingRate(c).drops(uint64(target), b.unit(c))
 	if !fits {
 		return Span{} // it is more than any time owed
 	}
-	return b.owed(c, now).less0(free).ceilDiv(b.unit(c)).span()
+	return b.owed(c, now).subSaturating(free).ceilDiv(b.unit(c)).span()
 }
 
 // take may round: see refine.
@@ -149,34 +151,34 @@ func (b pastBucket) take(c *cell, now Instant, n int64) {
 		bucket{}.take(c, now, n)
 		return
 	}
-	cost, exact, fits := b.inForce(c).drops(uint64(n), b.unit(c))
+	cost, exact, fits := b.currentRate(c).drops(uint64(n), b.unit(c))
 	if !exact || !fits || !cost.add(wide{c.state[0], c.state[1]}).fitsDue() {
 		b.refine(c, n)
-		if cost, exact, _ = b.inForce(c).drops(uint64(n), b.unit(c)); !exact {
+		if cost, exact, _ = b.currentRate(c).drops(uint64(n), b.unit(c)); !exact {
 			cost = cost.add(wide{0, 1})
 		}
 	}
 	b.set(c, now, b.owed(c, now).add(cost))
-	if !b.inForce(c).slower(rate{uint64(c.past.debt), uint64(c.past.until)}) {
+	if !b.currentRate(c).slower(rate{uint64(c.past.debt), uint64(c.past.until)}) {
 		c.past.debt, c.past.until = 0, 0
 	}
 }
 
 // give may round: see refine.
-func (b pastBucket) give(c *cell, now Instant, n int64) {
-	cost, exact, fits := b.counted(c).drops(uint64(n), b.unit(c))
+func (b pastBucket) refund(c *cell, now Instant, n int64) {
+	cost, exact, fits := b.countingRate(c).drops(uint64(n), b.unit(c))
 	if fits && !exact && cost.less(b.owed(c, now)) {
 		b.refine(c, 0)
-		cost, _, fits = b.counted(c).drops(uint64(n), b.unit(c))
+		cost, _, fits = b.countingRate(c).drops(uint64(n), b.unit(c))
 	}
 	if !fits {
 		cost = b.owed(c, now)
 	}
-	b.set(c, now, b.owed(c, now).less0(cost))
+	b.set(c, now, b.owed(c, now).subSaturating(cost))
 }
 
 // finest is the exponent of 2 of the finest unit that refine chooses.
-const finest = 61
+const maxUnitExponent = 61
 
 // refine brings the state of a bucket with a past to a fine unit, before the time of n
 // permits is added, or a time taken off, that is no whole number of drops. It and the
@@ -201,7 +203,7 @@ func (b pastBucket) refine(c *cell, n int64) {
 	nanos, rest := due.div(unit)
 	more, _ := mul(uint64(n), uint64(c.params.Period)).div(uint64(c.params.Count))
 	top := nanos.add(more).add(wide{0, 2})
-	fine := uint64(1) << min(finest, maxDue-1-top.bitLen())
+	fine := uint64(1) << min(maxUnitExponent, maxDue-1-top.bitLen())
 	if unit >= fine && top.bitLen()+bits.Len64(unit) <= maxDue {
 		return
 	}
@@ -213,7 +215,7 @@ func (b pastBucket) refine(c *cell, n int64) {
 
 // change keeps the time at which the bucket is full, and the fastest rate at which
 // permits were taken.
-func (b pastBucket) change(c *cell, now Instant, p Params) {
+func (b pastBucket) migrate(c *cell, now Instant, p Params) {
 	if b.owed(c, now).isZero() {
 		c.params, c.past, c.state = p, past{}, state{}
 		return
@@ -222,7 +224,7 @@ func (b pastBucket) change(c *cell, now Instant, p Params) {
 	if fastest.debt == 0 {
 		fastest = past{debt: c.params.Count, until: Instant(c.params.Period)}
 	}
-	due, unit := inUnitOf(wide{c.state[0], c.state[1]}, b.unit(c), uint64(p.Count), uint64(fastest.debt))
+	due, unit := rescale(wide{c.state[0], c.state[1]}, b.unit(c), uint64(p.Count), uint64(fastest.debt))
 	c.params, c.past, c.state = p, past{}, state{due.hi, due.lo}
 	b.setUnit(c, unit)
 	if fastest.debt != p.Count || fastest.until != Instant(p.Period) {

@@ -54,7 +54,7 @@ func (k *chunks) words(r chunkRef) []uint64 {
 }
 
 // grows says whether alloc of that class would have to take another page.
-func (k *chunks) grows(class int) bool {
+func (k *chunks) needsPage(class int) bool {
 	c := &k.classes[class]
 	return c.free == 0 && c.fresh == 0
 }

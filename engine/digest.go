@@ -46,7 +46,7 @@ func (s *shard) appendContent(dst []byte, now Instant, pl place) []byte {
 // for Load, with what Load says of the Seed. It changes nothing. Cost: for LOG and
 // LEASE linear in the entries or holders.
 func (e *Engine) Export(now Instant, key, dst []byte) (block []byte, ok bool) {
-	e.at(now, key, func(s *shard, at Instant, pl place) {
+	e.withLiveKey(now, key, func(s *shard, at Instant, pl place) {
 		c, p := &s.cell, s.slab.open(pl.page)
 		from, n, _ := s.record(p, pl.slot)
 		record := p.buf[from+paramBytes : from+n]

@@ -32,13 +32,13 @@ const (
 
 // An Engine holds keys and decides. All methods may be called by many at once.
 type Engine struct {
-	shards []shard
-	bits   uint8 // of a hash that are the number of its shard
-	key    hashKey
-	memory memory
-	hand   atomic.Uint32 // the shard that Sweep goes on with
-	prey   atomic.Uint64 // the hash that Victims goes on with
-	silent atomic.Bool   // Stats has no totals
+	shards        []shard
+	bits          uint8 // of a hash that are the number of its shard
+	key           hashKey
+	memory        memory
+	sweepShard    atomic.Uint32 // the shard that Sweep goes on with
+	victimCursor  atomic.Uint64 // the hash that Victims goes on with
+	statsDisabled atomic.Bool   // Stats has no totals
 
 	snapshot atomic.Pointer[Snapshot] // the one that is open
 }
@@ -56,16 +56,16 @@ func New(o Options) *Engine {
 		bits:   uint8(bits.TrailingZeros(uint(o.Shards))),
 		key:    hashKeyOf(o.Seed),
 	}
-	names := [2]hashKey{e.key.other(), e.key.other().other()}
+	holderKeys := [2]hashKey{e.key.derive(), e.key.derive().derive()}
 	e.SetBound(o.MaxMemory, o.Evict)
 	for i := range e.shards {
 		s := &e.shards[i]
-		s.hashKey, s.bits, s.names, s.memory = e.key, e.bits, names, &e.memory
+		s.hashKey, s.bits, s.holderHashKeys, s.memory = e.key, e.bits, holderKeys, &e.memory
 		for i := range s.tops {
-			s.tops[i].keys = max(tallyKeys/len(e.shards), leastTally)
+			s.tops[i].keys = max(trackedKeys/len(e.shards), minTrackedKeys)
 		}
 		s.clear()
-		s.settleMemory()
+		s.publishUsage()
 	}
 	return e
 }
@@ -85,7 +85,7 @@ func (e *Engine) SetBound(maxMemory int64, evict bool) {
 func (e *Engine) Now() (now Instant) {
 	for i := range e.shards {
 		s := &e.shards[i]
-		now = max(now, s.look(0))
+		now = max(now, s.lockForRead(0))
 		s.mu.Unlock()
 	}
 	return now
@@ -95,8 +95,8 @@ func (e *Engine) Now() (now Instant) {
 func (e *Engine) SetTime(now Instant) {
 	for i := range e.shards {
 		s := &e.shards[i]
-		s.enter(now)
-		s.leave()
+		s.lock(now)
+		s.unlock()
 	}
 }
 
@@ -110,7 +110,7 @@ func (e *Engine) SetTime(now Instant) {
 func (e *Engine) Apply(now Instant, b *Batch) {
 	e.prepare(b)
 	if b.Atomic {
-		e.applyTogether(now, b, 0, len(b.Ops))
+		e.applyAtomic(now, b, 0, len(b.Ops))
 	} else {
 		e.applyParts(now, b)
 	}
@@ -127,9 +127,9 @@ func (e *Engine) Look(now Instant, b *Batch) {
 	if !b.Looks() {
 		panic("engine: Look with an op that may change something")
 	}
-	b.looking = true
+	b.readOnly = true
 	e.Apply(now, b)
-	b.looking = false
+	b.readOnly = false
 }
 
 // applyParts carries out a batch that others may see in parts.
@@ -138,10 +138,10 @@ func (e *Engine) applyParts(now Instant, b *Batch) {
 		op, to := &b.Ops[from], from+1
 		switch {
 		case op.Kind == Flush:
-			e.applyTogether(now, b, from, to)
+			e.applyAtomic(now, b, from, to)
 		case op.Group > 1:
 			to = from + int(op.Group)
-			e.applyTogether(now, b, from, to)
+			e.applyAtomic(now, b, from, to)
 		default:
 			for to < len(b.Ops) && b.Ops[to].Kind != Flush && b.Ops[to].Group <= 1 {
 				to++
@@ -175,31 +175,31 @@ func (e *Engine) prepare(b *Batch) {
 
 // applyByShard carries out ops that stand alone, entering each shard once.
 func (e *Engine) applyByShard(now Instant, b *Batch, from, to int) {
-	order := b.byShard(from, to)
+	order := b.sortByShard(from, to)
 	for len(order) > 0 {
 		number, n := b.scratch.shards[order[0]], 1
 		for n < len(order) && b.scratch.shards[order[n]] == number {
 			n++
 		}
 		s := &e.shards[number]
-		at := s.enterFor(b, now)
+		at := s.lockForBatch(b, now)
 		for run := order[:n]; len(run) > 0; {
-			ahead := min(len(run), warmOps)
-			s.warm(b.scratch.hashes, run[:ahead])
+			ahead := min(len(run), prefetchOps)
+			s.prefetch(b.scratch.hashes, run[:ahead])
 			for _, i := range run[:ahead] {
 				s.apply(at, &b.Ops[i], b.scratch.hashes[i], &b.Decisions[i])
-				b.evictedBefore(int(i), s)
+				b.collectEvicted(int(i), s)
 			}
 			run = run[ahead:]
 		}
-		s.leave()
+		s.unlock()
 		order = order[n:]
 	}
 }
 
 // applyTogether carries out ops with nobody between them: it enters all the
 // shards concerned, in the order of their numbers, before the first.
-func (e *Engine) applyTogether(now Instant, b *Batch, from, to int) {
+func (e *Engine) applyAtomic(now Instant, b *Batch, from, to int) {
 	var set shardSet
 	for i := from; i < to; i++ {
 		if b.Ops[i].Kind == Flush {
@@ -208,22 +208,22 @@ func (e *Engine) applyTogether(now Instant, b *Batch, from, to int) {
 		set.add(b.scratch.shards[i])
 	}
 	for i := range set.each {
-		now = e.shards[i].enterFor(b, now)
+		now = e.shards[i].lockForBatch(b, now)
 	}
-	if e.expected(now, b, from, to) {
-		e.applyEntered(now, b, from, to)
+	if e.expectationsHold(now, b, from, to) {
+		e.applyLocked(now, b, from, to)
 	}
 	for i := range set.each {
-		if !b.looking {
+		if !b.readOnly {
 			e.shards[i].now = now
 		}
-		e.shards[i].leave()
+		e.shards[i].unlock()
 	}
 }
 
 // expected checks the Expects among the ops. If one does not hold, all are
 // answered Aborted.
-func (e *Engine) expected(now Instant, b *Batch, from, to int) bool {
+func (e *Engine) expectationsHold(now Instant, b *Batch, from, to int) bool {
 	for i := from; i < to; i++ {
 		op := &b.Ops[i]
 		if op.Kind != Expect || e.shards[b.scratch.shards[i]].fingerprint(now, b.scratch.hashes[i], op.Key) == op.N {
@@ -238,7 +238,7 @@ func (e *Engine) expected(now Instant, b *Batch, from, to int) bool {
 }
 
 // applyEntered carries out ops whose shards have been entered.
-func (e *Engine) applyEntered(now Instant, b *Batch, from, to int) {
+func (e *Engine) applyLocked(now Instant, b *Batch, from, to int) {
 	for i := from; i < to; i++ {
 		op := &b.Ops[i]
 		switch {
@@ -253,7 +253,7 @@ func (e *Engine) applyEntered(now Instant, b *Batch, from, to int) {
 		default:
 			s := &e.shards[b.scratch.shards[i]]
 			s.apply(now, op, b.scratch.hashes[i], &b.Decisions[i])
-			b.evictedBefore(i, s)
+			b.collectEvicted(i, s)
 		}
 	}
 }

@@ -24,8 +24,8 @@ type Snapshot struct {
 	frozen []frozen     // by shard
 	bytes  atomic.Int64 // of images and tables set aside
 
-	mu    sync.Mutex
-	spare [][]byte // memory for images that no shard uses
+	mu           sync.Mutex
+	spareBuffers [][]byte // memory for images that no shard uses
 }
 
 // frozen is what a shard keeps for a Snapshot until it has been read. It is under
@@ -40,7 +40,7 @@ type frozen struct {
 	buffer   []byte       // for the stubs of a page that had no image
 	changes  [algs]uint64 // of tails, as it was
 	images   []*imageIndex
-	tails    map[tailRef]keptRef
+	tails    map[tailRef]savedRef
 	store    [][]byte // what is kept, each with its length in front
 }
 
@@ -52,11 +52,11 @@ type tailRef struct {
 
 // A keptRef is where something is kept: an index of store, counted from 1, and an
 // offset. An image is the length of the records without tails, these, and stubs.
-type keptRef struct{ store, at uint32 }
+type savedRef struct{ store, at uint32 }
 
 // An imageIndex is where the images are of the pages that start with some
 // consecutive entries of the dir as it was, zero for none.
-type imageIndex [1 << imageIndexBits]keptRef
+type imageIndex [1 << imageIndexBits]savedRef
 
 const (
 	imageIndexBits = 9
@@ -77,7 +77,7 @@ func (e *Engine) Freeze() *Snapshot {
 	}
 	for i := range e.shards {
 		s := &e.shards[i]
-		n.now = max(n.now, s.look(0))
+		n.now = max(n.now, s.lockForRead(0))
 		n.keys += s.keys
 	}
 	for i := range e.shards {
@@ -116,7 +116,7 @@ func (n *Snapshot) Next(shard int, dst []byte) (block []byte, first uint64, ok b
 		start = len(dst)
 	)
 	for done := false; !done && len(dst) < start+blockBytes; {
-		s.lockAfterOthers()
+		s.lockYielding()
 		f := s.frozen
 		if f == nil || f.snapshot != n {
 			s.mu.Unlock()
@@ -137,7 +137,7 @@ func (n *Snapshot) Next(shard int, dst []byte) (block []byte, first uint64, ok b
 
 // lockAfterOthers takes the shard, letting those in first that wait to decide. A
 // mutex by itself goes mostly to whoever has just left it.
-func (s *shard) lockAfterOthers() {
+func (s *shard) lockYielding() {
 	for i := 0; i < maxYields && s.waiting.Load() > 0; i++ {
 		runtime.Gosched()
 	}
@@ -174,7 +174,7 @@ func (s *shard) readPage(f *frozen, dst []byte) []byte {
 		f.stubs = f.buffer
 		return dst
 	}
-	image := f.kept(f.image(f.at))
+	image := f.saved(f.image(f.at))
 	if image == nil {
 		return dst
 	}
@@ -188,7 +188,7 @@ func (s *shard) readStub(f *frozen, dst []byte) []byte {
 	record, c, rest := cutStub(f.stubs)
 	f.stubs = rest
 	dst = append(dst, record...)
-	if kept := f.kept(f.tails[c.tailRef()]); kept != nil {
+	if kept := f.saved(f.tails[c.tailRef()]); kept != nil {
 		return append(dst, kept...)
 	}
 	c.chunks, c.leases = &f.table.chunks, &f.table.leases
@@ -213,7 +213,7 @@ func (s *shard) writeImage(p page) {
 	w.buffer, w.stubs = w.write(append(w.buffer[:0], 0, 0, 0, 0), w.stubs[:0], f.table, p)
 	binary.LittleEndian.PutUint32(w.buffer, uint32(len(w.buffer)-lengthBytes))
 	_, _, key := s.record(p, 0)
-	f.setImage(s.hash(key)>>(64-p.depth)<<(64-p.depth), f.keep(w.buffer, w.stubs))
+	f.setImage(s.hash(key)>>(64-p.depth)<<(64-p.depth), f.save(w.buffer, w.stubs))
 }
 
 // preserveTail is called before the tail of the cell, of a key with hash h, may be
@@ -222,23 +222,23 @@ func (s *shard) writeImage(p page) {
 func (s *shard) preserveTail(h uint64) {
 	f, c := s.frozen, &s.cell
 	ref, tail := c.tailRef(), c.alg().tail
-	if h < f.at || tail.changed(c) > f.changes[ref.alg] {
+	if h < f.at || tail.lastChange(c) > f.changes[ref.alg] {
 		return
 	}
 	if _, ok := f.tails[ref]; ok {
 		return
 	}
 	if f.tails == nil {
-		f.tails = make(map[tailRef]keptRef)
+		f.tails = make(map[tailRef]savedRef)
 	}
 	s.writer.buffer = tail.write(s.writer.buffer[:0], c, f.snapshot.now)
-	f.tails[ref] = f.keep(s.writer.buffer, nil)
+	f.tails[ref] = f.save(s.writer.buffer, nil)
 }
 
 func (c *cell) tailRef() tailRef { return tailRef{c.params.Alg, c.state[0]} }
 
 // keep copies two parts of a whole to where the others are.
-func (f *frozen) keep(a, b []byte) keptRef {
+func (f *frozen) save(a, b []byte) savedRef {
 	last, n := len(f.store)-1, lengthBytes+len(a)+len(b)
 	if last < 0 || cap(f.store[last])-len(f.store[last]) < n {
 		f.store = append(f.store, f.snapshot.memory(n))
@@ -247,11 +247,11 @@ func (f *frozen) keep(a, b []byte) keptRef {
 	at := len(f.store[last])
 	m := binary.LittleEndian.AppendUint32(f.store[last], uint32(len(a)+len(b)))
 	f.store[last] = append(append(m, a...), b...)
-	return keptRef{uint32(last + 1), uint32(at)}
+	return savedRef{uint32(last + 1), uint32(at)}
 }
 
 // kept is what was kept, nil for the zero keptRef.
-func (f *frozen) kept(r keptRef) []byte {
+func (f *frozen) saved(r savedRef) []byte {
 	if r.store == 0 {
 		return nil
 	}
@@ -260,7 +260,7 @@ func (f *frozen) kept(r keptRef) []byte {
 }
 
 // setImage says where the image of the page is that starts with h.
-func (f *frozen) setImage(h uint64, r keptRef) {
+func (f *frozen) setImage(h uint64, r savedRef) {
 	if f.images == nil {
 		f.images = make([]*imageIndex, (1<<f.dirDepth-1)>>imageIndexBits+1)
 	}
@@ -273,7 +273,7 @@ func (f *frozen) setImage(h uint64, r keptRef) {
 }
 
 // image is where the image of the page is that starts with h, if there is one.
-func (f *frozen) image(h uint64) (r keptRef) {
+func (f *frozen) image(h uint64) (r savedRef) {
 	i := h >> (64 - f.dirDepth)
 	if f.images == nil || f.images[i>>imageIndexBits] == nil {
 		return r
@@ -285,9 +285,9 @@ func (f *frozen) image(h uint64) (r keptRef) {
 func (n *Snapshot) memory(image int) []byte {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if last := len(n.spare) - 1; last >= 0 && image <= storeBytes {
-		m := n.spare[last]
-		n.spare = n.spare[:last]
+	if last := len(n.spareBuffers) - 1; last >= 0 && image <= storeBytes {
+		m := n.spareBuffers[last]
+		n.spareBuffers = n.spareBuffers[:last]
 		return m
 	}
 	image = max(image, storeBytes)
@@ -296,7 +296,7 @@ func (n *Snapshot) memory(image int) []byte {
 }
 
 // setTableAside keeps what a shard has, which is about to be dropped as a whole.
-func (s *shard) setTableAside() {
+func (s *shard) detachTable() {
 	f := s.frozen
 	if f == nil || f.table != &s.table {
 		return
@@ -314,7 +314,7 @@ func (s *shard) thaw() {
 	n.mu.Lock()
 	for _, m := range f.store {
 		if cap(m) == storeBytes {
-			n.spare = append(n.spare, m[:0])
+			n.spareBuffers = append(n.spareBuffers, m[:0])
 		} else {
 			n.bytes.Add(-int64(cap(m)))
 		}

@@ -9,16 +9,16 @@ package engine
 // there was not enough memory.
 func (e *Engine) takeGroup(now Instant, b *Batch, from, to int) {
 	for i := from; i < to; i++ {
-		if !e.ofOneKind(now, b, from, i) {
+		if !e.checkAlg(now, b, from, i) {
 			held := b.Decisions[i]
-			e.refuseGroup(b, from, to, WrongType)
+			e.failGroup(b, from, to, WrongType)
 			b.Decisions[i] = held
 			return
 		}
 	}
-	if allLook(b.Ops[from:to]) {
+	if allReadOnly(b.Ops[from:to]) {
 		for i := from; i < to; i++ {
-			e.shards[b.scratch.shards[i]].tell(now, &b.Ops[i], b.scratch.hashes[i], &b.Decisions[i])
+			e.shards[b.scratch.shards[i]].applyReadOnly(now, &b.Ops[i], b.scratch.hashes[i], &b.Decisions[i])
 		}
 		return
 	}
@@ -30,12 +30,12 @@ func (e *Engine) takeGroup(now Instant, b *Batch, from, to int) {
 		pass = pass && d.Allowed == 1
 	}
 	if pass {
-		ready := e.readyGroup(now, b, from, to)
+		ready := e.ensureGroupMemory(now, b, from, to)
 		for i := from; i < to; i++ {
-			b.evictedBefore(from, &e.shards[b.scratch.shards[i]])
+			b.collectEvicted(from, &e.shards[b.scratch.shards[i]])
 		}
 		if !ready {
-			e.refuseGroup(b, from, to, NoMemory)
+			e.failGroup(b, from, to, NoMemory)
 			return
 		}
 	}
@@ -46,10 +46,10 @@ func (e *Engine) takeGroup(now Instant, b *Batch, from, to int) {
 			s.takeProbed(now, op, b.scratch.hashes[i], d)
 			changed = changed || op.N > 0
 		} else {
-			changed = s.adoptRefused(now, op, b.scratch.hashes[i]) || changed
+			changed = s.applyDeniedParams(now, op, b.scratch.hashes[i]) || changed
 		}
 		if op.N > 0 {
-			s.answer(now, op, b.scratch.hashes[i], op.N, d)
+			s.countDecision(now, op, b.scratch.hashes[i], op.N, d)
 		}
 	}
 	for i := from; i < to; i++ {
@@ -59,12 +59,12 @@ func (e *Engine) takeGroup(now Instant, b *Batch, from, to int) {
 
 // ofOneKind says whether the key of op i belongs to the op's algorithm: where it
 // is live, and where the ops from..i-1 name it. If not it answers the op.
-func (e *Engine) ofOneKind(now Instant, b *Batch, from, i int) bool {
+func (e *Engine) checkAlg(now Instant, b *Batch, from, i int) bool {
 	op, s, d := &b.Ops[i], &e.shards[b.scratch.shards[i]], &b.Decisions[i]
 	*d = Decision{}
 	if pl, used := s.findLive(now, op.Key, b.scratch.hashes[i]); !pl.missing() {
 		if s.cell.params.Alg != op.Params.Alg {
-			s.cell.foreign(now, used, d)
+			s.cell.fillWrongType(now, used, d)
 		}
 		return d.Status == OK
 	}
@@ -82,7 +82,7 @@ func (b *Batch) sameKey(i, j int) bool {
 		string(b.Ops[i].Key) == string(b.Ops[j].Key)
 }
 
-func (e *Engine) refuseGroup(b *Batch, from, to int, status Status) {
+func (e *Engine) failGroup(b *Batch, from, to int, status Status) {
 	for i := from; i < to; i++ {
 		b.Decisions[i] = Decision{Status: status}
 	}
@@ -99,26 +99,26 @@ func (s *shard) probe(now Instant, b *Batch, from, i int, d *Decision) {
 		c.params, c.past, c.state = op.Params, past{}, state{}
 	}
 	found := *c
-	earlier := b.follow(now, from, i, c, true)
-	used, limit := c.rule().used(c, now), op.Params.Limit
+	earlier := b.simulate(now, from, i, c, true)
+	used, limit := c.limiter().used(c, now), op.Params.Limit
 	if op.N == 0 || used+earlier+op.N <= limit {
 		d.Allowed = 1
-	} else if d.Wait = c.refusal(now, earlier+op.N, limit); d.Wait != Never && op.Params.Count > 0 {
+	} else if d.Wait = c.waitFor(now, earlier+op.N, limit); d.Wait != Never && op.Params.Count > 0 {
 		*c = found
-		reset := c.rule().until(c, now, 0)
+		reset := c.limiter().until(c, now, 0)
 		c.past, c.state = past{}, state{}
-		if earlier = b.follow(now, from, i, c, true); c.rule().used(c, now)+earlier+op.N > limit {
+		if earlier = b.simulate(now, from, i, c, true); c.limiter().used(c, now)+earlier+op.N > limit {
 			d.Wait = Never // not even of a key that is fully reset
 		} else if reset.less(d.Wait) {
 			d.Wait = reset
 		}
 	}
 	*c = found
-	b.follow(now, from, i, c, false)
+	b.simulate(now, from, i, c, false)
 	if d.Allowed == 1 {
 		d.Wait = c.hold(now)
 	}
-	c.view(now, c.rule().used(c, now), d)
+	c.fill(now, c.limiter().used(c, now), d)
 	s.chunks.changes = changes
 }
 
@@ -126,20 +126,20 @@ func (s *shard) probe(now Instant, b *Batch, from, i int, d *Decision) {
 // of each of these in turn. With take, it also takes their permits, but for op i's:
 // those of a bucket from the cell, since they cost time at their rates; any others are
 // returned.
-func (b *Batch) follow(now Instant, from, i int, c *cell, take bool) (taken int64) {
+func (b *Batch) simulate(now Instant, from, i int, c *cell, take bool) (taken int64) {
 	for j := from; j <= i; j++ {
 		op := &b.Ops[j]
 		if j < i && (op.N == 0 || !b.sameKey(i, j)) {
 			continue
 		}
 		if c.params != op.Params {
-			c.rule().change(c, now, op.Params)
+			c.limiter().migrate(c, now, op.Params)
 		}
 		if j == i || !take {
 			continue
 		}
 		if op.Params.Count > 0 {
-			c.rule().take(c, now, op.N)
+			c.limiter().take(c, now, op.N)
 		} else {
 			taken += op.N
 		}
@@ -149,19 +149,19 @@ func (b *Batch) follow(now Instant, from, i int, c *cell, take bool) (taken int6
 
 // adoptRefused puts the key of a refused op under the op's parameters, and says
 // whether that changed it.
-func (s *shard) adoptRefused(now Instant, op *Op, h uint64) bool {
-	pl, _, changed, _ := s.open(now, op, h)
+func (s *shard) applyDeniedParams(now Instant, op *Op, h uint64) bool {
+	pl, _, changed, _ := s.lookupWith(now, op, h)
 	if !changed || op.N == 0 {
 		return false
 	}
-	s.store(pl, now.after(s.cell.rule().until(&s.cell, now, 0)))
+	s.store(pl, now.after(s.cell.limiter().until(&s.cell, now, 0)))
 	return true
 }
 
 // readyGroup says whether there is memory for whatever the group may add, by an
 // estimate that is never too low.
-func (e *Engine) readyGroup(now Instant, b *Batch, from, to int) bool {
-	if b.Full && !e.allThere(now, b, from, to) {
+func (e *Engine) ensureGroupMemory(now Instant, b *Batch, from, to int) bool {
+	if b.Full && !e.allKeysLive(now, b, from, to) {
 		return false
 	}
 	if e.memory.max.Load() == 0 {
@@ -173,7 +173,7 @@ func (e *Engine) readyGroup(now Instant, b *Batch, from, to int) bool {
 			continue
 		}
 		h := b.scratch.hashes[i]
-		pl, _, _, _ := s.open(now, op, h)
+		pl, _, _, _ := s.lookupWith(now, op, h)
 		grow := 0
 		if pl.missing() {
 			grow = pageSizes[splitSize] + pageHeadBytes
@@ -182,7 +182,7 @@ func (e *Engine) readyGroup(now Instant, b *Batch, from, to int) bool {
 			grow += chunkPageBytes
 		}
 		grow *= to - from
-		if grow > 0 && !s.allows(grow) && !s.makeRoom(h, op.Key, 0, grow, now) {
+		if grow > 0 && !s.withinBound(grow) && !s.makeRoom(h, op.Key, 0, grow, now) {
 			return false
 		}
 	}
@@ -190,7 +190,7 @@ func (e *Engine) readyGroup(now Instant, b *Batch, from, to int) bool {
 }
 
 // allThere says whether the group would make no key.
-func (e *Engine) allThere(now Instant, b *Batch, from, to int) bool {
+func (e *Engine) allKeysLive(now Instant, b *Batch, from, to int) bool {
 	for i := from; i < to; i++ {
 		op, s := &b.Ops[i], &e.shards[b.scratch.shards[i]]
 		if op.N == 0 {
@@ -206,14 +206,14 @@ func (e *Engine) allThere(now Instant, b *Batch, from, to int) bool {
 
 // takeProbed takes what probe found to pass.
 func (s *shard) takeProbed(now Instant, op *Op, h uint64, d *Decision) {
-	pl, used, _, _ := s.open(now, op, h)
+	pl, used, _, _ := s.lookupWith(now, op, h)
 	c := &s.cell
 	*d = Decision{Allowed: 1, Wait: c.hold(now)}
 	if op.N == 0 {
-		c.view(now, used, d)
+		c.fill(now, used, d)
 		return
 	}
-	c.rule().take(c, now, op.N)
-	c.view(now, c.rule().used(c, now), d)
-	s.keep(pl, h, op.Key, now.after(d.Reset))
+	c.limiter().take(c, now, op.N)
+	c.fill(now, c.limiter().used(c, now), d)
+	s.upsert(pl, h, op.Key, now.after(d.Reset))
 }

@@ -14,7 +14,7 @@ func hashKeyOf(seed [16]byte) hashKey {
 }
 
 // other is a second key derived from the first.
-func (k hashKey) other() hashKey {
+func (k hashKey) derive() hashKey {
 	return hashKey{k.sum([]byte("0")), k.sum([]byte("1"))}
 }
 

@@ -20,20 +20,20 @@ type Stats struct {
 // begin anew with true, and are 0 after false, as for what is carried out again from a
 // log. Cost: each shard is entered once.
 func (e *Engine) SetCounting(on bool) {
-	e.silent.Store(true)
+	e.statsDisabled.Store(true)
 	for i := range e.shards {
 		s := &e.shards[i]
 		s.mu.Lock()
 		s.stats = Stats{}
 		s.mu.Unlock()
 	}
-	e.silent.Store(!on)
+	e.statsDisabled.Store(!on)
 }
 
 // Stats adds up the shards. Cost: each shard is entered once.
 func (e *Engine) Stats() Stats {
 	t := e.totals()
-	if e.silent.Load() {
+	if e.statsDisabled.Load() {
 		t = Stats{Keys: t.Keys}
 	}
 	t.MemoryBytes = e.MemoryBytes()
@@ -74,7 +74,7 @@ func (e *Engine) ShardStats(dst []ShardStat) []ShardStat {
 	for i := range e.shards {
 		s := &e.shards[i]
 		s.mu.Lock()
-		dst = append(dst, ShardStat{Keys: s.keys, MemoryBytes: s.told})
+		dst = append(dst, ShardStat{Keys: s.keys, MemoryBytes: s.reportedBytes})
 		s.mu.Unlock()
 	}
 	return dst
@@ -91,12 +91,12 @@ func (e *Engine) Len() int64 { return e.Stats().Keys }
 // call stopped. Cost: a few microseconds a page, one shard entered at a time.
 func (e *Engine) Sweep(now Instant, pages int) (forgotten int64) {
 	for range pages {
-		s := &e.shards[int(e.hand.Add(1))%len(e.shards)]
-		at := s.enter(now)
+		s := &e.shards[int(e.sweepShard.Add(1))%len(e.shards)]
+		at := s.lock(now)
 		before := s.keys
 		s.sweepPage(at)
 		forgotten += before - s.keys
-		s.leave()
+		s.unlock()
 	}
 	return forgotten
 }
@@ -129,14 +129,14 @@ const cursorShift = 16
 // livePage calls look for the live keys from a hash on that are in its page, each
 // loaded into the cell, and returns the hash that the next page starts with, 0 at
 // the end. The shard is entered for it, and nothing changed.
-func (e *Engine) livePage(now Instant, hash uint64, look func(s *shard, at Instant, pl place)) (next uint64) {
+func (e *Engine) livePage(now Instant, hash uint64, visit func(s *shard, at Instant, pl place)) (next uint64) {
 	s := &e.shards[hash>>(64-e.bits)]
-	at := s.look(now)
+	at := s.lockForRead(now)
 	h := hash << e.bits
 	p := s.pageOf(h)
 	for i := p.seek(tag(h, p.depth)); i < p.slots(); i++ {
-		if c := s.load(p, i); c.rule().used(c, at) > 0 {
-			look(s, at, place{p.pageHead, i})
+		if c := s.load(p, i); c.limiter().used(c, at) > 0 {
+			visit(s, at, place{p.pageHead, i})
 		}
 	}
 	if p.depth > 0 {
@@ -156,12 +156,12 @@ func (s *shard) keyAt(pl place) []byte {
 }
 
 // at finds a live key for the methods that are no ops.
-func (e *Engine) at(now Instant, key []byte, look func(s *shard, at Instant, pl place)) {
+func (e *Engine) withLiveKey(now Instant, key []byte, visit func(s *shard, at Instant, pl place)) {
 	h := e.key.sum(key)
 	s := &e.shards[h>>(64-e.bits)]
-	at := s.look(now)
+	at := s.lockForRead(now)
 	if pl, _ := s.findLive(at, key, h<<e.bits); !pl.missing() {
-		look(s, at, pl)
+		visit(s, at, pl)
 	}
 	s.mu.Unlock()
 }
@@ -174,7 +174,7 @@ func (s *shard) findLive(now Instant, key []byte, h uint64) (pl place, used int6
 		return place{}, 0
 	}
 	c := s.load(p, i)
-	if used = c.rule().used(c, now); used == 0 {
+	if used = c.limiter().used(c, now); used == 0 {
 		return place{}, 0
 	}
 	return place{p.pageHead, i}, used
@@ -183,7 +183,7 @@ func (s *shard) findLive(now Instant, key []byte, h uint64) (pl place, used int6
 // KeyBytes is the memory of a live key with its share of the table, 0 if there
 // is none. Cost: for a LOG key one step per chunk of up to 255 entries.
 func (e *Engine) KeyBytes(now Instant, key []byte) (bytes int64) {
-	e.at(now, key, func(s *shard, _ Instant, pl place) { bytes = s.keyBytes(pl) })
+	e.withLiveKey(now, key, func(s *shard, _ Instant, pl place) { bytes = s.keyBytes(pl) })
 	return bytes
 }
 
@@ -205,7 +205,7 @@ func (s *shard) keyBytes(pl place) int64 {
 // live key do, but not with the passing of time; 0 if there is none. It is what
 // an Expect compares.
 func (e *Engine) Fingerprint(now Instant, key []byte) (print int64) {
-	e.at(now, key, func(s *shard, _ Instant, _ place) { print = s.print() })
+	e.withLiveKey(now, key, func(s *shard, _ Instant, _ place) { print = s.cellFingerprint() })
 	return print
 }
 
@@ -213,11 +213,11 @@ func (s *shard) fingerprint(now Instant, h uint64, key []byte) int64 {
 	if pl, _ := s.findLive(now, key, h); pl.missing() {
 		return 0
 	}
-	return s.print()
+	return s.cellFingerprint()
 }
 
 // print is the fingerprint of the cell.
-func (s *shard) print() int64 {
+func (s *shard) cellFingerprint() int64 {
 	c, p := &s.cell, &s.cell.params
 	words := c.state
 	switch p.Alg { // where their entries are does not matter

@@ -26,12 +26,12 @@ func (m *leases) nextChange() uint64 {
 type nodeRef uint32
 
 type leaseNode struct {
-	name   holderName
-	end    Instant
-	byName [2]nodeRef // children: less, greater
-	byEnd  [2]nodeRef
-	size   int32 // of the subtree by end
-	next   nodeRef
+	id    holderID
+	end   Instant
+	byID  [2]nodeRef // children: less, greater
+	byEnd [2]nodeRef
+	size  int32 // of the subtree by end
+	next  nodeRef
 }
 
 const (
@@ -104,16 +104,16 @@ func (m *leases) size(r nodeRef) int64 {
 }
 
 // find is the node of a name, or 0.
-func (m *leases) find(root nodeRef, name holderName) nodeRef {
+func (m *leases) find(root nodeRef, id holderID) nodeRef {
 	for r := root; r != 0; {
 		n := m.node(r)
 		switch {
-		case name == n.name:
+		case id == n.id:
 			return r
-		case name.less(n.name):
-			r = n.byName[0]
+		case id.less(n.id):
+			r = n.byID[0]
 		default:
-			r = n.byName[1]
+			r = n.byID[1]
 		}
 	}
 	return 0
@@ -159,32 +159,32 @@ func (m *leases) end(root nodeRef, i int64) Instant {
 }
 
 // insert adds a holder that is not there yet and returns the new roots.
-func (m *leases) insert(byName, byEnd nodeRef, name holderName, end Instant) (nodeRef, nodeRef) {
+func (m *leases) insert(byID, byEnd nodeRef, id holderID, end Instant) (nodeRef, nodeRef) {
 	r := m.alloc()
-	*m.node(r) = leaseNode{name: name, end: end, size: 1}
-	return m.add(nameOrder, byName, r), m.add(endOrder, byEnd, r)
+	*m.node(r) = leaseNode{id: id, end: end, size: 1}
+	return m.add(idOrder, byID, r), m.add(endOrder, byEnd, r)
 }
 
 // remove takes a node out, releases it and returns the new roots.
-func (m *leases) remove(byName, byEnd, r nodeRef) (nodeRef, nodeRef) {
-	byName, byEnd = m.cut(nameOrder, byName, r), m.cut(endOrder, byEnd, r)
+func (m *leases) remove(byID, byEnd, r nodeRef) (nodeRef, nodeRef) {
+	byID, byEnd = m.cut(idOrder, byID, r), m.cut(endOrder, byEnd, r)
 	m.used--
 	m.node(r).byEnd = [2]nodeRef{}
 	m.pushFree(r)
-	return byName, byEnd
+	return byID, byEnd
 }
 
 // An order is which of the two treaps is meant.
 type order int
 
 const (
-	nameOrder order = iota
+	idOrder order = iota
 	endOrder
 )
 
 func (n *leaseNode) children(o order) *[2]nodeRef {
-	if o == nameOrder {
-		return &n.byName
+	if o == idOrder {
+		return &n.byID
 	}
 	return &n.byEnd
 }
@@ -192,13 +192,13 @@ func (n *leaseNode) children(o order) *[2]nodeRef {
 // priority is a number that is random for either treap on its own: the order by
 // name sorts by name.a, so its priority is name.b, and the order by end may use
 // the same.
-func (n *leaseNode) priority() uint64 { return n.name.b }
+func (n *leaseNode) priority() uint64 { return n.id.b }
 
 func (n *leaseNode) before(o order, x *leaseNode) bool {
 	if o == endOrder && n.end != x.end {
 		return n.end < x.end
 	}
-	return n.name.less(x.name)
+	return n.id.less(x.id)
 }
 
 // add puts node r into the treap at root and returns its root.

@@ -28,7 +28,7 @@ func (e *Engine) Load(block []byte) error {
 	if err := r.read(block, e.key); err != nil {
 		return fmt.Errorf("load a block of a snapshot: %w", err)
 	}
-	byHash := func(x, y loaded) int { return cmp.Compare(x.hash, y.hash) }
+	byHash := func(x, y blockRecord) int { return cmp.Compare(x.hash, y.hash) }
 	if !slices.IsSortedFunc(r.records, byHash) {
 		slices.SortFunc(r.records, byHash)
 	}
@@ -46,9 +46,9 @@ func (e *Engine) Load(block []byte) error {
 }
 
 // loadRecords adds records of this shard that are sorted by their hashes.
-func (s *shard) loadRecords(r *blockReader, records []loaded) error {
-	s.enter(r.now)
-	defer s.leave()
+func (s *shard) loadRecords(r *blockReader, records []blockRecord) error {
+	s.lock(r.now)
+	defer s.unlock()
 	s.reserve(r, records)
 	c := &s.cell
 	for i := range records {
@@ -64,7 +64,7 @@ func (s *shard) loadRecords(r *blockReader, records []loaded) error {
 		if t := c.alg().tail; t != nil {
 			t.read(x.tail, &c.params, r.now, c)
 		}
-		s.insert(h, x.key, r.now.after(c.rule().until(c, r.now, 0)))
+		s.insert(h, x.key, r.now.after(c.limiter().until(c, r.now, 0)))
 	}
 	return nil
 }
@@ -78,7 +78,7 @@ const (
 
 // reserve makes pages of the right size at once for records that come next to one
 // another, where there are none yet. That saves most of the splitting and growing.
-func (s *shard) reserve(r *blockReader, records []loaded) {
+func (s *shard) reserve(r *blockReader, records []blockRecord) {
 	if len(records) < reserveFrom {
 		return
 	}
@@ -103,7 +103,7 @@ func (s *shard) reserve(r *blockReader, records []loaded) {
 	}
 	p := s.pageOf(first)
 	for p.slots() == 0 && int(p.depth) < depth {
-		s.part(first, p)
+		s.addSibling(first, p)
 		p = s.pageOf(first)
 	}
 	if p.slots() == 0 {

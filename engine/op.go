@@ -147,7 +147,7 @@ type Op struct {
 }
 
 // looks says whether the op can change nothing.
-func (op *Op) looks() bool {
+func (op *Op) readOnly() bool {
 	switch op.Kind {
 	case Peek, Expect, Watch:
 		return true

@@ -34,7 +34,7 @@ type pageHead struct {
 	class  uint8  // of the buffer, 0 if there is none
 	// rests is when the page may have something to give: no key of it is at rest before,
 	// and until then its buffer is none too large.
-	rests Instant
+	nextExpiry Instant
 }
 
 // A pageNumber is the number of a page in its shard.

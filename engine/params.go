@@ -35,7 +35,7 @@ func (t *paramTable) bytes() int64 { return int64(len(t.list)) * paramEntryBytes
 
 // retain returns the number of the cell's parameters and past, for one key more.
 func (t *paramTable) retain(c *cell) paramID {
-	if int(t.last) < len(t.list) && t.list[t.last].keys > 0 && t.holds(t.last, c) {
+	if int(t.last) < len(t.list) && t.list[t.last].keys > 0 && t.matches(t.last, c) {
 		t.list[t.last].keys++
 		return t.last
 	}
@@ -50,7 +50,7 @@ func (t *paramTable) retain(c *cell) paramID {
 }
 
 // holds says whether id stands for the cell's parameters and past.
-func (t *paramTable) holds(id paramID, c *cell) bool {
+func (t *paramTable) matches(id paramID, c *cell) bool {
 	e := &t.list[id]
 	return e.params == c.params && e.past == c.past
 }

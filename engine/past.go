@@ -30,7 +30,7 @@ const (
 func (p *past) isZero() bool { return int64(p.until)|p.n|p.debt == 0 }
 
 // rulesWithPast are the rules of keys with a past, by their Alg. A key of LEASE has none.
-var rulesWithPast = [algs]rule{
+var limitersWithPast = [algs]limiter{
 	Token: pastBucket{},
 	Leaky: pastBucket{},
 	Fixed: carried{fixed{}},
@@ -49,36 +49,36 @@ func (c *cell) held(now Instant) int64 {
 
 // carried is the rule of a key with a past whose algorithm is not of buckets: the
 // permits held are used as well.
-type carried struct{ rule }
+type carried struct{ limiter }
 
 func (r carried) used(c *cell, now Instant) int64 {
-	return r.rule.used(c, now) + c.held(now)
+	return r.limiter.used(c, now) + c.held(now)
 }
 
 func (r carried) until(c *cell, now Instant, target int64) Span {
 	held := c.held(now)
 	if held == 0 {
-		return r.rule.until(c, now, target)
+		return r.limiter.until(c, now, target)
 	}
 	leave := spanOf(int64(c.past.until - now))
 	if held <= target {
-		if wait := r.rule.until(c, now, target-held); wait.less(leave) {
+		if wait := r.limiter.until(c, now, target-held); wait.less(leave) {
 			return wait
 		}
 	}
-	if wait := r.rule.until(c, now, target); leave.less(wait) {
+	if wait := r.limiter.until(c, now, target); leave.less(wait) {
 		return wait
 	}
 	return leave
 }
 
 // give unuses the held permits last.
-func (r carried) give(c *cell, now Instant, n int64) {
-	fromState := min(n, r.rule.used(c, now))
+func (r carried) refund(c *cell, now Instant, n int64) {
+	fromState := min(n, r.limiter.used(c, now))
 	if fromState > 0 {
-		r.rule.give(c, now, fromState)
+		r.limiter.refund(c, now, fromState)
 	}
-	c.carry(now, fromState-n, 0)
+	c.addHeld(now, fromState-n, 0)
 }
 
 func (s Span) less(t Span) bool {
@@ -87,7 +87,7 @@ func (s Span) less(t Span) bool {
 
 // carry changes by n how many permits are held, and holds all of them until an
 // Instant at least. Those that have left are forgotten.
-func (c *cell) carry(now Instant, n int64, until Instant) {
+func (c *cell) addHeld(now Instant, n int64, until Instant) {
 	held := max(0, c.held(now)+n)
 	switch {
 	case held == 0:
@@ -100,7 +100,7 @@ func (c *cell) carry(now Instant, n int64, until Instant) {
 
 // pastSound says whether a past read from outside is one that a key of the cell's
 // parameters could have at now.
-func (c *cell) pastSound(now Instant) bool {
+func (c *cell) pastValid(now Instant) bool {
 	x := c.past
 	switch {
 	case x.n < 0 || x.debt < 0:

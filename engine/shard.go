@@ -12,30 +12,30 @@ type shard struct {
 	waiting atomic.Int32 // how many wait in enter
 	now     Instant      // the latest seen
 	table
-	hand   int // where the sweep goes on, an index of dir
-	barren int // how many pages in a row it has left with nothing to give
+	sweepCursor    int // where the sweep goes on, an index of dir
+	fruitlessPages int // how many pages in a row it has left with nothing to give
 	// soonest is the first time that one of those may have something, and barrenUntil
 	// that of all pages, when they had all been left so.
-	soonest, barrenUntil Instant
-	warmed               uint64 // makes the reads of warm count
-	hashKey              hashKey
-	names                [2]hashKey // of holders
-	bits                 uint8      // of a hash that are the shard's number
-	memory               *memory
-	told                 int64 // bytes of this shard that memory knows of
-	stats                Stats
-	resets               []Span     // of the keys of a page
-	evicted              []Eviction // for the op being carried out
-	full                 bool       // no key is to be made by the batch being carried out
-	frozen               *frozen    // what a Snapshot has still to read, or nil
-	epoch                uint32     // counts the freezes; see preserve
+	soonestExpiry, noExpiryUntil Instant
+	prefetched                   uint64 // makes the reads of warm count
+	hashKey                      hashKey
+	holderHashKeys               [2]hashKey // of holders
+	bits                         uint8      // of a hash that are the shard's number
+	memory                       *memory
+	reportedBytes                int64 // bytes of this shard that memory knows of
+	stats                        Stats
+	resets                       []Span     // of the keys of a page
+	evicted                      []Eviction // for the op being carried out
+	full                         bool       // no key is to be made by the batch being carried out
+	frozen                       *frozen    // what a Snapshot has still to read, or nil
+	epoch                        uint32     // counts the freezes; see preserve
 
 	cell    cell        // of the key being worked on: here, so that it needs no allocation
 	scratch [2]pageHead // to pack and split pages with
 	buffer  [2][]byte
 	writer  pageWriter // of images
 
-	tops       [topKinds]panes
+	tops       [topKinds]topWindows
 	topScratch topScratch
 }
 
@@ -79,14 +79,14 @@ type place struct {
 
 // clear makes the table empty.
 func (s *shard) clear() {
-	s.setTableAside()
+	s.detachTable()
 	s.table = table{
 		chunks: chunks{changes: s.chunks.changes},
 		leases: leases{changes: s.leases.changes},
 	}
 	s.dir = []pageNumber{s.slab.add(0, s.epoch)}
 	s.cell.chunks, s.cell.leases = &s.chunks, &s.leases
-	s.hand, s.barren, s.soonest, s.barrenUntil = 0, 0, 0, 0
+	s.sweepCursor, s.fruitlessPages, s.soonestExpiry, s.noExpiryUntil = 0, 0, 0, 0
 }
 
 // hash is the hash of a key of this shard, without the bits that are its number.
@@ -94,7 +94,7 @@ func (s *shard) hash(key []byte) uint64 { return s.hashKey.sum(key) << s.bits }
 
 // enter takes the shard at now, or at the latest time that it has seen, but not
 // beyond latest.
-func (s *shard) enter(now Instant) Instant {
+func (s *shard) lock(now Instant) Instant {
 	if !s.mu.TryLock() {
 		s.waiting.Add(1)
 		s.mu.Lock()
@@ -105,44 +105,44 @@ func (s *shard) enter(now Instant) Instant {
 }
 
 // enterFor takes the shard at now to carry out ops of a batch.
-func (s *shard) enterFor(b *Batch, now Instant) (at Instant) {
-	if b.looking {
-		return s.look(now)
+func (s *shard) lockForBatch(b *Batch, now Instant) (at Instant) {
+	if b.readOnly {
+		return s.lockForRead(now)
 	}
-	at = s.enter(now)
+	at = s.lock(now)
 	s.full = b.Full
 	return at
 }
 
 // look takes the shard to read it at now, or at the latest time that it has
 // seen, which stays as it is.
-func (s *shard) look(now Instant) Instant {
+func (s *shard) lockForRead(now Instant) Instant {
 	s.mu.Lock()
 	return max(s.now, min(now, latest))
 }
 
 // leave gives the shard free.
-func (s *shard) leave() {
-	s.settleMemory()
+func (s *shard) unlock() {
+	s.publishUsage()
 	s.mu.Unlock()
 }
 
 // settleMemory tells the engine what the shard has taken or given back.
-func (s *shard) settleMemory() {
+func (s *shard) publishUsage() {
 	held := s.bytes()
-	if d := held - s.told; d != 0 {
+	if d := held - s.reportedBytes; d != 0 {
 		s.memory.used.Add(d)
-		s.told = held
+		s.reportedBytes = held
 	}
 }
 
 // allows says whether the shard may take n bytes more than it has by now.
-func (s *shard) allows(n int) bool {
+func (s *shard) withinBound(n int) bool {
 	bound := s.memory.max.Load()
 	if bound == 0 {
 		return true
 	}
-	s.settleMemory()
+	s.publishUsage()
 	return s.memory.used.Load()+int64(n) <= bound
 }
 
@@ -156,7 +156,7 @@ func (s *shard) find(h uint64, key []byte) (p page, slot int, found bool) {
 	t := tag(h, p.depth)
 	for i := p.seek(t); i < p.slots() && p.tagAt(i) == t; i++ {
 		at := p.offset(i)
-		if string(p.key(at, s.words(p, at))) == string(key) {
+		if string(p.key(at, s.stateWords(p, at))) == string(key) {
 			return p, i, true
 		}
 	}
@@ -164,19 +164,19 @@ func (s *shard) find(h uint64, key []byte) (p page, slot int, found bool) {
 }
 
 // warmOps is how many ops are warmed up for at once.
-const warmOps = 16
+const prefetchOps = 16
 
 // warm reads what the ops on some hashes will look at: all their pages, then all
 // their slots, then all their records, then the ends of their logs. The reads of
 // each step do not depend on one another, so that the processor waits for memory
 // once a step and not once an op. It decides nothing, and uses the cell.
-func (s *shard) warm(hashes []uint64, order []int32) {
+func (s *shard) prefetch(hashes []uint64, order []int32) {
 	if len(order) == 1 {
 		return
 	}
 	var (
-		pages [warmOps]page
-		slots [warmOps]int
+		pages [prefetchOps]page
+		slots [prefetchOps]int
 		sum   uint64
 	)
 	for i, op := range order {
@@ -195,14 +195,14 @@ func (s *shard) warm(hashes []uint64, order []int32) {
 		}
 	}
 	if s.chunks.bytes > 0 {
-		sum += s.warmLogs(pages[:len(order)], &slots)
+		sum += s.prefetchLogs(pages[:len(order)], &slots)
 	}
-	s.warmed = sum
+	s.prefetched = sum
 }
 
 // warmLogs reads the ends of the logs of those slots that have one.
-func (s *shard) warmLogs(pages []page, slots *[warmOps]int) (sum uint64) {
-	var logs [warmOps]logState
+func (s *shard) prefetchLogs(pages []page, slots *[prefetchOps]int) (sum uint64) {
+	var logs [prefetchOps]logState
 	for i, p := range pages {
 		if p.slots() > 0 && s.params.get(p.param(p.offset(slots[i]))).Alg == Log {
 			logs[i] = loadLog(s.load(p, slots[i]))
@@ -217,7 +217,7 @@ func (s *shard) warmLogs(pages []page, slots *[warmOps]int) (sum uint64) {
 }
 
 // words is how many words of state the record at offset at of p has.
-func (t *table) words(p page, at int) int {
+func (t *table) stateWords(p page, at int) int {
 	return algorithms[t.params.get(p.param(at)).Alg].words
 }
 
@@ -233,14 +233,14 @@ func (s *shard) load(p page, i int) *cell {
 
 // store writes the cell to its record, which has its algorithm. It is at rest at
 // a time.
-func (s *shard) store(pl place, rests Instant) {
+func (s *shard) store(pl place, expiry Instant) {
 	p := s.slab.open(pl.page)
 	s.preserve(p)
-	s.foresee(p, rests)
+	s.noteExpiry(p, expiry)
 	c := &s.cell
 	at := p.offset(pl.slot)
 	id := p.param(at)
-	if !s.params.holds(id, c) {
+	if !s.params.matches(id, c) {
 		old := id
 		id = s.params.retain(c)
 		s.params.release(old)
@@ -250,16 +250,16 @@ func (s *shard) store(pl place, rests Instant) {
 
 // insert adds a record for the cell under a key that is not there, which is at rest
 // at a time. There is memory for it: see makeRoom.
-func (s *shard) insert(h uint64, key []byte, rests Instant) {
+func (s *shard) insert(h uint64, key []byte, expiry Instant) {
 	c := &s.cell
 	words := c.alg().words
 	record := recordBytes(words, len(key))
 	p := s.pageOf(h)
 	for !p.fits(record) {
-		p = s.widen(h, p, record)
+		p = s.enlarge(h, p, record)
 	}
 	s.preserve(p)
-	s.foresee(p, rests)
+	s.noteExpiry(p, expiry)
 	t, i := tag(h, p.depth), p.slots()
 	if i > 0 && p.tagAt(i-1) >= t { // if not, it comes last, as keys do that come in order
 		i = p.seek(t)
@@ -270,7 +270,7 @@ func (s *shard) insert(h uint64, key []byte, rests Instant) {
 }
 
 // widen packs, grows or splits the page of h, so that a record may fit.
-func (s *shard) widen(h uint64, p page, record int) page {
+func (s *shard) enlarge(h uint64, p page, record int) page {
 	need := p.live() + slotBytes + record
 	if need <= len(p.buf) {
 		return s.repack(p, int(p.class))
@@ -307,7 +307,7 @@ func (s *shard) discard(c *cell) {
 
 // repack moves the records of p into a buffer of a class, without holes.
 func (s *shard) repack(p page, class int) page {
-	from := s.setAside(p, 0)
+	from := s.copyAside(p, 0)
 	p = s.slab.resize(p, class)
 	for i := range from.slots() {
 		at, n, _ := s.record(from, i)
@@ -319,7 +319,7 @@ func (s *shard) repack(p page, class int) page {
 // record is where the record of slot i stands, its length, and its key in place.
 func (t *table) record(p page, i int) (at, n int, key []byte) {
 	at = p.offset(i)
-	words := t.words(p, at)
+	words := t.stateWords(p, at)
 	key = p.key(at, words)
 	return at, recordBytes(words, len(key)), key
 }
@@ -331,7 +331,7 @@ func (s *shard) move(from page, i int, to page) {
 }
 
 // setAside copies a page, so that its buffer can be written anew.
-func (s *shard) setAside(p page, n int) page {
+func (s *shard) copyAside(p page, n int) page {
 	s.buffer[n] = append(s.buffer[n][:0], p.buf...)
 	s.scratch[n] = *p.pageHead
 	return page{&s.scratch[n], s.buffer[n]}
@@ -339,8 +339,8 @@ func (s *shard) setAside(p page, n int) page {
 
 // split parts the page of h in two by the first bit that its keys do not share.
 func (s *shard) split(h uint64, p page) {
-	from := s.setAside(p, 0)
-	halves := [2]pageNumber{p.number, s.part(h, p)}
+	from := s.copyAside(p, 0)
+	halves := [2]pageNumber{p.number, s.addSibling(h, p)}
 	var bytes [2]int
 	for i := range from.slots() {
 		_, n, _ := s.record(from, i)
@@ -356,14 +356,14 @@ func (s *shard) split(h uint64, p page) {
 
 // part leaves the page of h the first half of its hashes, and returns a new page
 // for the second. The records are left to the caller.
-func (s *shard) part(h uint64, p page) pageNumber {
+func (s *shard) addSibling(h uint64, p page) pageNumber {
 	s.preserve(p)
 	if p.depth == s.dirDepth {
 		s.doubleDir()
 	}
 	p.depth++
 	second := s.slab.add(p.depth, s.epoch)
-	s.slab.page(second).rests = p.rests
+	s.slab.page(second).nextExpiry = p.nextExpiry
 	span := 1 << (s.dirDepth - p.depth) // entries of a half
 	first := int(h>>(64-s.dirDepth)) &^ (2*span - 1)
 	for i := range span {
@@ -379,5 +379,5 @@ func (s *shard) doubleDir() {
 	}
 	s.dir = dir
 	s.dirDepth++
-	s.hand *= 2
+	s.sweepCursor *= 2
 }

@@ -16,12 +16,12 @@ package engine
 // Cost: a copy of one buffer for a cell that is given back; for a cell that is
 // taken, a copy of the first chunk, as long as that doubles.
 type slab struct {
-	heads   []*[headChunk]pageHead // by number
-	fresh   pageNumber             // the first that was never used
-	free    []pageNumber           // those of dropped pages
-	classes [len(pageSizes)]slabClass
-	spare   [][]byte // whole chunks that no size uses
-	bytes   int64    // of heads and buffers
+	heads       []*[headChunk]pageHead // by number
+	fresh       pageNumber             // the first that was never used
+	free        []pageNumber           // those of dropped pages
+	classes     [len(pageSizes)]slabClass
+	spareChunks [][]byte // whole chunks that no size uses
+	bytes       int64    // of heads and buffers
 }
 
 type slabClass struct {
@@ -33,7 +33,7 @@ const (
 	slabChunkBytes  = 64 << 10
 	cellUnit        = 128     // divides all sizes
 	firstChunkBytes = 1 << 10 // at least
-	maxSpare        = 4
+	maxSpareChunks  = 4
 	headChunk       = 64 // pages, a power of two
 	// pageHeadBytes is what a page takes besides its buffer: its head, and its
 	// number among the owners.
@@ -81,28 +81,28 @@ func (b *slab) add(depth uint8, epoch uint32) pageNumber {
 		b.fresh++
 		b.bytes += pageHeadBytes
 	}
-	b.heads[n/headChunk][n%headChunk] = pageHead{number: n, depth: depth, epoch: epoch, rests: latest}
+	b.heads[n/headChunk][n%headChunk] = pageHead{number: n, depth: depth, epoch: epoch, nextExpiry: latest}
 	return n
 }
 
 // drop takes a page out of use.
 func (b *slab) drop(p page) {
-	b.take(p.pageHead)
+	b.freeBuffer(p.pageHead)
 	b.free = append(b.free, p.number)
 }
 
 // resize makes a page empty, with a buffer of a class, and returns it anew.
 func (b *slab) resize(p page, class int) page {
 	if int(p.class) != class {
-		b.take(p.pageHead)
-		b.give(p.pageHead, class)
+		b.freeBuffer(p.pageHead)
+		b.allocBuffer(p.pageHead, class)
 	}
 	p.count, p.low, p.dead = 0, uint32(pageSizes[class]), 0
 	return b.page(p.number)
 }
 
 // give gives a page that has no buffer one of a class.
-func (b *slab) give(p *pageHead, class int) {
+func (b *slab) allocBuffer(p *pageHead, class int) {
 	p.class = uint8(class)
 	if class == 0 {
 		return
@@ -145,17 +145,17 @@ func (b *slab) grow(c *slabClass, size int) {
 }
 
 func (b *slab) chunk(bytes int) []byte {
-	last := len(b.spare) - 1
+	last := len(b.spareChunks) - 1
 	if bytes < slabChunkBytes || last < 0 {
 		return make([]byte, bytes)
 	}
-	chunk := b.spare[last]
-	b.spare = b.spare[:last]
+	chunk := b.spareChunks[last]
+	b.spareChunks = b.spareChunks[:last]
 	return chunk
 }
 
 // take takes the buffer of a page away, if it has one.
-func (b *slab) take(p *pageHead) {
+func (b *slab) freeBuffer(p *pageHead) {
 	if p.class == 0 {
 		return
 	}
@@ -171,8 +171,8 @@ func (b *slab) take(p *pageHead) {
 	p.class = 0
 	b.bytes -= int64(size)
 	if end := len(c.chunks) - 1; last == end*(slabChunkBytes/size) {
-		if len(c.chunks[end]) == slabChunkBytes && len(b.spare) < maxSpare {
-			b.spare = append(b.spare, c.chunks[end])
+		if len(c.chunks[end]) == slabChunkBytes && len(b.spareChunks) < maxSpareChunks {
+			b.spareChunks = append(b.spareChunks, c.chunks[end])
 		}
 		c.chunks[end] = nil
 		c.chunks = c.chunks[:end]

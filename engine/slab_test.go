@@ -11,7 +11,7 @@ import (
 )
 
 // A slabTwin knows what should be in the buffer of each page.
-type slabTwin struct {
+type slabModel struct {
 	*testing.T
 	slab  slab
 	pages []pageNumber
@@ -19,7 +19,7 @@ type slabTwin struct {
 	made  int // most pages at once
 }
 
-func (tw *slabTwin) add() {
+func (tw *slabModel) add() {
 	n := tw.slab.add(uint8(len(tw.pages)), 7)
 	if _, there := tw.fills[n]; there {
 		tw.Fatalf("page %d was made, and is there already", n)
@@ -28,7 +28,7 @@ func (tw *slabTwin) add() {
 	tw.made = max(tw.made, len(tw.pages))
 }
 
-func (tw *slabTwin) resize(n pageNumber, class int, fill byte) {
+func (tw *slabModel) resize(n pageNumber, class int, fill byte) {
 	p := tw.slab.resize(tw.slab.page(n), class)
 	if len(p.buf) != pageSizes[class] || p.slots() != 0 || p.live() != 0 {
 		tw.Fatalf("page %d of class %d: buffer of %d bytes, %+v", n, class, len(p.buf), *p.pageHead)
@@ -37,7 +37,7 @@ func (tw *slabTwin) resize(n pageNumber, class int, fill byte) {
 	copy(p.buf, tw.fills[n])
 }
 
-func (tw *slabTwin) drop(i int) {
+func (tw *slabModel) drop(i int) {
 	n := tw.pages[i]
 	tw.slab.drop(tw.slab.page(n))
 	tw.pages[i] = tw.pages[len(tw.pages)-1]
@@ -46,7 +46,7 @@ func (tw *slabTwin) drop(i int) {
 }
 
 // check compares all buffers, and what the slab holds with what it needs.
-func (tw *slabTwin) check() {
+func (tw *slabModel) check() {
 	tw.Helper()
 	used, held := tw.made*pageHeadBytes, 0
 	for n, fill := range tw.fills {
@@ -70,15 +70,15 @@ func (tw *slabTwin) check() {
 			most += max(2*n, firstChunkBytes) + 2*size + min(n, slabChunkBytes)
 		}
 	}
-	if held > most || len(tw.slab.spare) > maxSpare {
-		tw.Fatalf("slab holds %d bytes for %d, want at most %d; %d spare chunks", held, used, most, len(tw.slab.spare))
+	if held > most || len(tw.slab.spareChunks) > maxSpareChunks {
+		tw.Fatalf("slab holds %d bytes for %d, want at most %d; %d spare chunks", held, used, most, len(tw.slab.spareChunks))
 	}
 }
 
 // TestSlab makes, resizes and drops pages: mostly makes, then mostly drops.
 func TestSlab(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 9))
-	tw := &slabTwin{T: t, fills: map[pageNumber][]byte{}}
+	tw := &slabModel{T: t, fills: map[pageNumber][]byte{}}
 	for step := range 12_000 {
 		growing := step/3000%2 == 0
 		switch x := r.IntN(10); {

@@ -67,20 +67,20 @@ type TopRow struct {
 // Memory, besides MemoryBytes: with 16 shards 3.9 MB for keys of 22 bytes, and at
 // most 5.5 MB, however many keys there are. Cost: about half a millisecond; each shard is
 // entered twice, for some 20 microseconds.
-func (e *Engine) Top(now Instant, what TopKind, window TopWindow, count int) TopResult {
+func (e *Engine) Top(now Instant, kind TopKind, window TopWindow, count int) TopResult {
 	now = min(max(now, e.Now()), latest)
-	pane, panes := Instant(paneNanos), int64(minutePanes)
+	interval, intervals := Instant(intervalNanos), int64(minuteIntervals)
 	if window == TopHour {
-		pane, panes = blockPanes*paneNanos, hourBlocks
+		interval, intervals = blockIntervals*intervalNanos, hourBlocks
 	}
-	first := max(int64(now/pane)-panes, 0)
-	result := TopResult{From: Instant(first) * pane, To: now}
+	first := max(int64(now/interval)-intervals, 0)
+	result := TopResult{From: Instant(first) * interval, To: now}
 	var all, sum topList
 	for i := range e.shards {
 		all.reset()
 		s := &e.shards[i]
 		s.mu.Lock()
-		s.tops[what].since(window, first, &s.topScratch, func(l *topList) {
+		s.tops[kind].each(window, first, &s.topScratch, func(l *topList) {
 			sum.merge(&all, l)
 			all, sum = sum, all
 		})
@@ -106,7 +106,7 @@ func (t *TopResult) add(l *topList, count int) {
 	}
 	slices.SortFunc(t.Rows, func(a, b TopRow) int { return cmp.Or(cmp.Compare(b.Count, a.Count), bytes.Compare(a.Key, b.Key)) })
 	t.Total += l.total
-	t.Others = max(t.Others, l.floor)
+	t.Others = max(t.Others, l.minCount)
 	if len(t.Rows) > count {
 		t.Others = max(t.Others, t.Rows[count].Count)
 		t.Rows = t.Rows[:count]

@@ -33,7 +33,7 @@ func BenchmarkTopCount(b *testing.B) {
 				}
 				h := hash[i%len(hash)]
 				s := &e.shards[h>>(64-e.bits)]
-				s.tops[TopHot].at(Instant(i)*10_000, &s.topScratch).count(h<<e.bits, key, &s.topScratch)
+				s.tops[TopHot].current(Instant(i)*10_000, &s.topScratch).count(h<<e.bits, key, &s.topScratch)
 			}
 		})
 	}
@@ -41,9 +41,9 @@ func BenchmarkTopCount(b *testing.B) {
 
 // BenchmarkTopTurn ends a pane in which all that there is room for was counted, of
 // keys that were not there before.
-func BenchmarkTopTurn(b *testing.B) {
+func BenchmarkTopRotate(b *testing.B) {
 	var (
-		p   = panes{keys: 256}
+		p   = topWindows{keys: 256}
 		now Instant
 		key = []byte("key:000000000000000000")
 		s   topScratch
@@ -52,11 +52,11 @@ func BenchmarkTopTurn(b *testing.B) {
 	for b.Loop() {
 		b.StopTimer()
 		for range 5000 {
-			p.at(now, &s).count(rand.Uint64(), key, &s)
+			p.current(now, &s).count(rand.Uint64(), key, &s)
 		}
-		now += paneNanos
+		now += intervalNanos
 		b.StartTimer()
-		p.turn(now, &s)
+		p.rotate(now, &s)
 	}
 }
 
@@ -71,7 +71,7 @@ func BenchmarkTop(b *testing.B) {
 		}
 		s := &e.shards[h>>(64-e.bits)]
 		now += 4e6
-		s.tops[TopHot].at(now, &s.topScratch).count(h<<e.bits, fmt.Appendf(nil, "key:%018d", h), &s.topScratch)
+		s.tops[TopHot].current(now, &s.topScratch).count(h<<e.bits, fmt.Appendf(nil, "key:%018d", h), &s.topScratch)
 	}
 	for window, name := range []string{"minute", "hour"} {
 		b.Run(name, func(b *testing.B) {

@@ -23,10 +23,10 @@ type sighting struct {
 }
 
 // A topTwin counts exactly, by remembering all.
-type topTwin []sighting
+type topModel []sighting
 
 // counts are those of each key from a time on.
-func (t topTwin) counts(kind TopKind, from Instant) map[string]int64 {
+func (t topModel) counts(kind TopKind, from Instant) map[string]int64 {
 	counts := make(map[string]int64)
 	for _, s := range t {
 		if s.kind == kind && s.at >= from {
@@ -39,15 +39,15 @@ func (t topTwin) counts(kind TopKind, from Instant) map[string]int64 {
 // checkBounds holds rows to exact counts: none may be out of its bounds, and what is
 // not told must have been counted at most others times.
 func checkBounds(t interface{ Fatalf(string, ...any) }, rows []TopRow, others int64, exact map[string]int64) {
-	told := make(map[string]bool)
+	listed := make(map[string]bool)
 	for _, r := range rows {
-		if got := exact[string(r.Key)]; got > r.Count || got < r.Count-r.Error || r.Error < 0 || told[string(r.Key)] {
-			t.Fatalf("%.9q... was counted %d times, told as %d with an error of %d; twice: %v", r.Key, got, r.Count, r.Error, told[string(r.Key)])
+		if got := exact[string(r.Key)]; got > r.Count || got < r.Count-r.Error || r.Error < 0 || listed[string(r.Key)] {
+			t.Fatalf("%.9q... was counted %d times, told as %d with an error of %d; twice: %v", r.Key, got, r.Count, r.Error, listed[string(r.Key)])
 		}
-		told[string(r.Key)] = true
+		listed[string(r.Key)] = true
 	}
 	for key, n := range exact {
-		if n > others && !told[key] {
+		if n > others && !listed[key] {
 			t.Fatalf("%.9q... was counted %d times and is not told; others were %d at most", key, n, others)
 		}
 	}
@@ -84,55 +84,55 @@ func drawKeys(most int) *rapid.Generator[func(i int) string] {
 
 // TestTallyBounds counts streams in a small tally: its rows and its floor bound the
 // exact counts, and the floor is within its own bound.
-func TestTallyBounds(t *testing.T) {
+func TestHeavyHittersBounds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const keys = 16
 		var (
-			tally   = newTally(keys)
-			room    topScratch
+			counter = newHeavyHitters(keys)
+			scratch topScratch
 			next    = drawKeys(keys).Draw(t, "keys")
 			n       = rapid.IntRange(1, 3000).Draw(t, "counts")
 			exact   = make(map[string]int64)
 			longest = 0
-			memory  = cap(tally.bytes)
+			memory  = cap(counter.bytes)
 		)
 		for i := range n {
 			key := []byte(next(i))
 			exact[string(key)]++
 			longest = max(longest, len(key))
-			tally.count(hashKey{1, 2}.sum(key)<<4, key, &room)
+			counter.count(hashKey{1, 2}.sum(key)<<4, key, &scratch)
 		}
 		var list topList
-		tally.list(&list)
-		checkBounds(t, rowsOf(&list), tally.floor, exact)
+		counter.list(&list)
+		checkBounds(t, rowsOf(&list), counter.minCount, exact)
 		for key, n := range exact {
 			h := hashKey{1, 2}.sum([]byte(key)) << 4
-			held := tally.slots[tally.seek(h)].count > 0
-			if cell := *tally.cell(h) &^ inHeld; !held && n > int64(cell) {
+			tracked := counter.slots[counter.seek(h)].count > 0
+			if cell := *counter.cell(h) &^ trackedBit; !tracked && n > int64(cell) {
 				t.Fatalf("%.9q... was counted %d times and is not held, its cell is at %d", key, n, cell)
 			}
 		}
-		held := keys
-		if longest > keptKeyBytes {
-			held = max((memory-longest+1)/longest, 1)
+		tracked := keys
+		if longest > avgKeyBytes {
+			tracked = max((memory-longest+1)/longest, 1)
 		}
-		if least := int64(held - (held-1)/4); tally.floor*least > int64(n) {
-			t.Fatalf("the floor is %d after %d counts, at most one in %d is promised", tally.floor, n, least)
+		if least := int64(tracked - (tracked-1)/4); counter.minCount*least > int64(n) {
+			t.Fatalf("the floor is %d after %d counts, at most one in %d is promised", counter.minCount, n, least)
 		}
-		if tally.total != int64(n) || tally.held > keys || cap(tally.bytes) != memory || !slices.IsSortedFunc(list.rows, byHash) {
-			t.Fatalf("total %d, want %d; %d keys held; %d bytes, were %d; %v", tally.total, n, tally.held, cap(tally.bytes), memory, list.rows)
+		if counter.total != int64(n) || counter.tracked > keys || cap(counter.bytes) != memory || !slices.IsSortedFunc(list.rows, byHash) {
+			t.Fatalf("total %d, want %d; %d keys held; %d bytes, were %d; %v", counter.total, n, counter.tracked, cap(counter.bytes), memory, list.rows)
 		}
 	})
 }
 
 // TestTallyBeyondSieve counts keys more often than a cell of the sieve can count.
-func TestTallyBeyondSieve(t *testing.T) {
+func TestHeavyHittersBeyondFilter(t *testing.T) {
 	testwait.Sequential(t)
-	const keys, times = 16, 3 * inHeld
+	const keys, times = 16, 3 * trackedBit
 	var (
-		tally = newTally(keys)
-		room  topScratch
-		exact = make(map[string]int64)
+		counter = newHeavyHitters(keys)
+		scratch topScratch
+		exact   = make(map[string]int64)
 	)
 	for i := range (keys + 8) * times {
 		key := fmt.Appendf(nil, "key %d", i%(keys+8))
@@ -140,13 +140,13 @@ func TestTallyBeyondSieve(t *testing.T) {
 			continue
 		}
 		exact[string(key)]++
-		tally.count(hashKey{1, 2}.sum(key), key, &room)
+		counter.count(hashKey{1, 2}.sum(key), key, &scratch)
 	}
 	var list topList
-	tally.list(&list)
-	checkBounds(t, rowsOf(&list), tally.floor, exact)
-	if tally.floor <= inHeld || tally.floor*(keys*3/4) > tally.total {
-		t.Errorf("the floor is %d after %d counts, want it above %d and at most one in %d", tally.floor, tally.total, inHeld, keys*3/4)
+	counter.list(&list)
+	checkBounds(t, rowsOf(&list), counter.minCount, exact)
+	if counter.minCount <= trackedBit || counter.minCount*(keys*3/4) > counter.total {
+		t.Errorf("the floor is %d after %d counts, want it above %d and at most one in %d", counter.minCount, counter.total, trackedBit, keys*3/4)
 	}
 }
 
@@ -168,8 +168,8 @@ func TestTopBounds(t *testing.T) {
 		var (
 			keys  = rapid.SampledFrom([]int{16, 32}).Draw(t, "room")
 			e     = New(Options{Shards: 2, Seed: [16]byte{1}})
-			twin  topTwin
-			now   = rapid.SampledFrom([]Instant{0, 1e18, 1e18 + paneNanos - 1, 1e18 + 7*blockPanes*paneNanos}).Draw(t, "start")
+			model topModel
+			now   = rapid.SampledFrom([]Instant{0, 1e18, 1e18 + intervalNanos - 1, 1e18 + 7*blockIntervals*intervalNanos}).Draw(t, "start")
 			b     Batch
 			short = true
 		)
@@ -186,28 +186,28 @@ func TestTopBounds(t *testing.T) {
 				b.Reset()
 				b.Ops = append(b.Ops, op)
 				e.Apply(now, &b)
-				twin = append(twin, sighting{now, TopHot, string(op.Key)})
+				model = append(model, sighting{now, TopHot, string(op.Key)})
 				if b.Decisions[0].Allowed == 0 {
-					twin = append(twin, sighting{now, TopDenied, string(op.Key)})
+					model = append(model, sighting{now, TopDenied, string(op.Key)})
 				}
-				short = short && len(op.Key) <= keptKeyBytes
+				short = short && len(op.Key) <= avgKeyBytes
 			}
 			if rapid.Bool().Draw(t, "ask") {
-				checkTop(t, e, twin, now, keys, short)
+				checkTop(t, e, model, now, keys, short)
 			}
-			now += rapid.SampledFrom([]Instant{0, 1e6, 4e9, 9.999e9, paneNanos, 33e9, 70e9, 290e9, 300e9, 3600e9, 3901e9, MaxPeriod}).Draw(t, "step")
+			now += rapid.SampledFrom([]Instant{0, 1e6, 4e9, 9.999e9, intervalNanos, 33e9, 70e9, 290e9, 300e9, 3600e9, 3901e9, MaxPeriod}).Draw(t, "step")
 			now = min(now, latest)
 		}
 	})
 }
 
 // checkTop holds what an engine with room for so many keys in a shard tells to a twin.
-func checkTop(t *rapid.T, e *Engine, twin topTwin, now Instant, keys int, short bool) {
-	what := rapid.SampledFrom([]TopKind{TopDenied, TopHot}).Draw(t, "what")
+func checkTop(t *rapid.T, e *Engine, model topModel, now Instant, keys int, short bool) {
+	kind := rapid.SampledFrom([]TopKind{TopDenied, TopHot}).Draw(t, "what")
 	window := rapid.SampledFrom([]TopWindow{TopMinute, TopHour}).Draw(t, "window")
 	count := rapid.IntRange(1, 100).Draw(t, "rows")
-	got := e.Top(now, what, window, count)
-	exact := twin.counts(what, got.From)
+	got := e.Top(now, kind, window, count)
+	exact := model.counts(kind, got.From)
 	checkBounds(t, got.Rows, got.Others, exact)
 	var total int64
 	for _, n := range exact {
@@ -223,14 +223,14 @@ func checkTop(t *rapid.T, e *Engine, twin topTwin, now Instant, keys int, short 
 	if span := now - got.From; got.From > 0 && (span < least || span >= most) {
 		t.Fatalf("window %d is from %d to %d", window, got.From, now)
 	}
-	all := e.Top(now, what, window, 10_000)
+	all := e.Top(now, kind, window, 10_000)
 	sorted := slices.IsSortedFunc(all.Rows, func(a, b TopRow) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), bytes.Compare(a.Key, b.Key))
 	})
 	if !sorted || !reflect.DeepEqual(got.Rows, all.Rows[:min(count, len(all.Rows))]) {
 		t.Fatalf("%d rows are told as %+v, all as %+v", count, got.Rows, all.Rows)
 	}
-	if short && all.Others*int64(keys/paneShare+1) > all.Total {
+	if short && all.Others*int64(keys/intervalShare+1) > all.Total {
 		t.Fatalf("of %d counts keys may be hidden that have %d", all.Total, all.Others)
 	}
 }
@@ -240,18 +240,18 @@ func checkTop(t *rapid.T, e *Engine, twin topTwin, now Instant, keys int, short 
 func TestTopListCut(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var (
-			room      topScratch
+			scratch   topScratch
 			from, cut topList
 			rows      = rapid.SampledFrom([]int{4, 16, 64}).Draw(t, "room")
-			most      = rapid.SampledFrom([]int{keptKeyBytes, 200, MaxKeyBytes}).Draw(t, "key length")
+			most      = rapid.SampledFrom([]int{avgKeyBytes, 200, MaxKeyBytes}).Draw(t, "key length")
 		)
-		from.floor = rapid.Int64Range(0, 3).Draw(t, "floor")
+		from.minCount = rapid.Int64Range(0, 3).Draw(t, "floor")
 		for i := range rapid.IntRange(0, 3*rows).Draw(t, "rows") {
 			key := make([]byte, rapid.IntRange(1, most).Draw(t, "length"))
-			from.add(topRow{hash: uint64(i), count: from.floor + rapid.Int64Range(1, 9).Draw(t, "count")}, key)
+			from.add(topRow{hash: uint64(i), count: from.minCount + rapid.Int64Range(1, 9).Draw(t, "count")}, key)
 		}
 		from.total = rapid.Int64().Draw(t, "total")
-		room.cut(&cut, &from, rows)
+		scratch.cut(&cut, &from, rows)
 		var dropped, kept []int64
 		for i, left := 0, cut.rows; i < len(from.rows); i++ {
 			if len(left) > 0 && left[0].hash == from.rows[i].hash {
@@ -260,16 +260,16 @@ func TestTopListCut(t *testing.T) {
 			}
 			dropped = append(dropped, from.rows[i].count)
 		}
-		if len(kept) != len(cut.rows) || len(kept) > rows || len(cut.bytes) > max(rows*keptKeyBytes, MaxKeyBytes) || cut.total != from.total {
+		if len(kept) != len(cut.rows) || len(kept) > rows || len(cut.bytes) > max(rows*avgKeyBytes, MaxKeyBytes) || cut.total != from.total {
 			t.Fatalf("%d rows became %d, of which %d were there, with %d bytes", len(from.rows), len(cut.rows), len(kept), len(cut.bytes))
 		}
 		if len(dropped) == 0 {
 			return
 		}
-		if highest := slices.Max(dropped); cut.floor != highest || len(kept) > 0 && slices.Min(kept) < highest {
-			t.Fatalf("%d was dropped, and %v kept, with a floor of %d", dropped, kept, cut.floor)
+		if highest := slices.Max(dropped); cut.minCount != highest || len(kept) > 0 && slices.Min(kept) < highest {
+			t.Fatalf("%d was dropped, and %v kept, with a floor of %d", dropped, kept, cut.minCount)
 		}
-		if most == keptKeyBytes && len(kept) < rows {
+		if most == avgKeyBytes && len(kept) < rows {
 			t.Fatalf("%d of %d rows were kept, there is room for %d", len(kept), len(from.rows), rows)
 		}
 	})
@@ -368,8 +368,8 @@ func TestTopTime(t *testing.T) {
 		}
 		for window, want := range map[TopWindow]bool{TopMinute: tt.minute, TopHour: tt.hour} {
 			got := e.Top(tt.asked, TopHot, window, 10)
-			told := slices.ContainsFunc(got.Rows, func(r TopRow) bool { return string(r.Key) == "a" && r.Count == 1 && r.Error == 0 })
-			if told != want {
+			listed := slices.ContainsFunc(got.Rows, func(r TopRow) bool { return string(r.Key) == "a" && r.Count == 1 && r.Error == 0 })
+			if listed != want {
 				t.Errorf("%s: window %d: from %d to %d Top tells %+v, want the key told: %v", tt.name, window, got.From, got.To, got.Rows, want)
 			}
 		}
@@ -385,14 +385,14 @@ func TestTopMemory(t *testing.T) {
 	} {
 		e := New(Options{Shards: tt.shards})
 		key, random := make([]byte, tt.keyBytes), uint64(1)
-		for i := range Instant((hourBlocks + 2) * (minutePanes + 1)) {
-			now := (i/(minutePanes+1)*blockPanes + i%(minutePanes+1)) * paneNanos
-			for range 2 * tallyKeys {
+		for i := range Instant((hourBlocks + 2) * (minuteIntervals + 1)) {
+			now := (i/(minuteIntervals+1)*blockIntervals + i%(minuteIntervals+1)) * intervalNanos
+			for range 2 * trackedKeys {
 				random = random*6364136223846793005 + 1442695040888963407
 				h := hashKey{random, 2}.sum(nil)
 				s := &e.shards[h>>(64-e.bits)]
 				for kind := range s.tops {
-					s.tops[kind].at(now, &s.topScratch).count(h<<e.bits, key, &s.topScratch)
+					s.tops[kind].current(now, &s.topScratch).count(h<<e.bits, key, &s.topScratch)
 				}
 			}
 		}
@@ -413,12 +413,12 @@ func TestTopMemory(t *testing.T) {
 
 func (l *topList) memory() int { return cap(l.rows)*int(unsafe.Sizeof(topRow{})) + cap(l.bytes) }
 
-func (s *topScratch) memory() int { return s.held.memory() + s.merged.memory() + 8*cap(s.counts) }
+func (s *topScratch) memory() int { return s.tracked.memory() + s.merged.memory() + 8*cap(s.counts) }
 
-func (p *panes) memory() int {
-	t := &p.tally
-	bytes := int(unsafe.Sizeof(*p)) + cap(t.slots)*int(unsafe.Sizeof(tallySlot{})) + cap(t.names)*int(unsafe.Sizeof(tallyName{})) +
-		cap(t.bytes) + 2*cap(t.sieve) + p.block.memory()
+func (p *topWindows) memory() int {
+	t := &p.counter
+	bytes := int(unsafe.Sizeof(*p)) + cap(t.slots)*int(unsafe.Sizeof(hitterSlot{})) + cap(t.keys)*int(unsafe.Sizeof(hitterKey{})) +
+		cap(t.bytes) + 2*cap(t.filter) + p.block.memory()
 	for i := range p.minute {
 		bytes += p.minute[i].memory()
 	}

@@ -22,7 +22,7 @@ func (a wide) add(b wide) wide {
 }
 
 // less0 is a - b, or zero where b is the larger.
-func (a wide) less0(b wide) wide {
+func (a wide) subSaturating(b wide) wide {
 	lo, borrow := bits.Sub64(a.lo, b.lo, 0)
 	hi, borrow := bits.Sub64(a.hi, b.hi, borrow)
 	if borrow != 0 {

@@ -18,27 +18,27 @@ import "slices"
 // identifying frequent items in data streams", IMC 2017. The sieve, which keeps out
 // what was seen too seldom, is the filter of N. Homem and J. P. Carvalho, "Finding
 // top-k elements in data streams", Information Sciences 180, 2010.
-type tally struct {
+type heavyHitters struct {
 	total int64 // of all counts
 	// sieve has of each hash that is not held a bound of how often it was seen, as
 	// long as that is below gate. A cell that a hash which is held shares is also inHeld.
-	sieve []uint16
-	gate  uint16      // floor, or as near to it as a cell of sieve can come
-	shift uint8       // of a hash, to the index of its slot
-	slots []tallySlot // a hash table with linear probing, at most half full
-	names []tallyName // of the slots of the same index
-	held  int         // keys
-	bytes []byte      // of the keys; its capacity is the bound
-	floor int64
+	filter    []uint16
+	threshold uint16       // floor, or as near to it as a cell of sieve can come
+	shift     uint8        // of a hash, to the index of its slot
+	slots     []hitterSlot // a hash table with linear probing, at most half full
+	keys      []hitterKey  // of the slots of the same index
+	tracked   int          // keys
+	bytes     []byte       // of the keys; its capacity is the bound
+	minCount  int64
 }
 
 // A tallySlot without a count is free.
-type tallySlot struct {
+type hitterSlot struct {
 	hash  uint64
 	count int64
 }
 
-type tallyName struct {
+type hitterKey struct {
 	error int64 // count less error is at most how often the key was seen
 	at    uint32
 	size  uint32
@@ -47,23 +47,23 @@ type tallyName struct {
 const (
 	// tallyShift takes the bits of a hash that choose its cell of the sieve from
 	// behind those that a shard's hashes have all 0, and before those that choose a slot.
-	tallyShift = 16
+	filterShift = 16
 	// sieveCells is how many cells of the sieve there are for each key.
-	sieveCells = 16
+	filterCells = 16
 	// inHeld is a bit above all that a cell counts to.
-	inHeld = 1 << 15
+	trackedBit = 1 << 15
 )
 
 // newTally has room for so many keys, a power of two from 16 on: so that the longest
 // key has room.
-func newTally(keys int) tally {
+func newHeavyHitters(keys int) heavyHitters {
 	slots := 2 * keys
-	t := tally{
-		slots: make([]tallySlot, slots),
-		names: make([]tallyName, slots),
-		shift: 65,
-		bytes: make([]byte, 0, keys*keptKeyBytes),
-		sieve: make([]uint16, sieveCells*keys),
+	t := heavyHitters{
+		slots:  make([]hitterSlot, slots),
+		keys:   make([]hitterKey, slots),
+		shift:  65,
+		bytes:  make([]byte, 0, keys*avgKeyBytes),
+		filter: make([]uint16, filterCells*keys),
 	}
 	for ; slots > 0; slots /= 2 {
 		t.shift--
@@ -72,34 +72,34 @@ func newTally(keys int) tally {
 }
 
 // count counts a key once.
-func (t *tally) count(h uint64, key []byte, room *topScratch) {
+func (t *heavyHitters) count(h uint64, key []byte, scratch *topScratch) {
 	t.total++
-	if cell := t.cell(h); *cell < t.gate {
+	if cell := t.cell(h); *cell < t.threshold {
 		*cell++
 		return
 	}
-	t.countOpen(h, key, room)
+	t.countPassed(h, key, scratch)
 }
 
 // countOpen counts a key whose cell of the sieve is no reason not to hold it, or is
 // that of another which is held.
-func (t *tally) countOpen(h uint64, key []byte, room *topScratch) {
+func (t *heavyHitters) countPassed(h uint64, key []byte, scratch *topScratch) {
 	cell := t.cell(h)
-	if *cell&inHeld != 0 {
+	if *cell&trackedBit != 0 {
 		if s := &t.slots[t.seek(h)]; s.count > 0 {
 			s.count++
 			return
 		}
-		if *cell&^inHeld < t.gate {
+		if *cell&^trackedBit < t.threshold {
 			*cell++
 			return
 		}
 	}
-	t.add(h, key, room)
+	t.track(h, key, scratch)
 }
 
 // seek is the slot of a hash, or the free one where it would be.
-func (t *tally) seek(h uint64) int {
+func (t *heavyHitters) seek(h uint64) int {
 	slots := t.slots
 	for i := int(h >> (t.shift & 63)); ; i++ {
 		i &= len(slots) - 1
@@ -109,24 +109,26 @@ func (t *tally) seek(h uint64) int {
 	}
 }
 
-func (t *tally) cell(h uint64) *uint16 { return &t.sieve[int(h>>tallyShift)&(len(t.sieve)-1)] }
+func (t *heavyHitters) cell(h uint64) *uint16 {
+	return &t.filter[int(h>>filterShift)&(len(t.filter)-1)]
+}
 
 // add holds a key that has come through the sieve: it was seen at most floor times
 // before.
-func (t *tally) add(h uint64, key []byte, room *topScratch) {
-	for 2*t.held == len(t.slots) || len(t.bytes)+len(key) > cap(t.bytes) {
-		t.thin(room)
+func (t *heavyHitters) track(h uint64, key []byte, scratch *topScratch) {
+	for 2*t.tracked == len(t.slots) || len(t.bytes)+len(key) > cap(t.bytes) {
+		t.prune(scratch)
 	}
-	t.put(topRow{hash: h, count: t.floor + 1, error: t.floor}, key)
+	t.insert(topRow{hash: h, count: t.minCount + 1, error: t.minCount}, key)
 }
 
-func (t *tally) put(r topRow, key []byte) {
+func (t *heavyHitters) insert(r topRow, key []byte) {
 	i := t.seek(r.hash)
-	t.slots[i] = tallySlot{r.hash, r.count}
-	t.names[i] = tallyName{r.error, uint32(len(t.bytes)), uint32(len(key))}
+	t.slots[i] = hitterSlot{r.hash, r.count}
+	t.keys[i] = hitterKey{r.error, uint32(len(t.bytes)), uint32(len(key))}
 	t.bytes = append(t.bytes, key...)
-	t.held++
-	*t.cell(r.hash) |= inHeld
+	t.tracked++
+	*t.cell(r.hash) |= trackedBit
 }
 
 // thin drops the keys with the least counts, a quarter of all and whatever ties
@@ -137,65 +139,65 @@ func (t *tally) put(r topRow, key []byte) {
 // it at most, and where the floor rises by d it loses d for each of n keys or more,
 // as those have a count no lower than the new floor. Who is held has a surplus of
 // 1 or more, so the sum is not negative, and total is at least n times floor.
-func (t *tally) thin(room *topScratch) {
-	counts := room.counts[:0]
+func (t *heavyHitters) prune(scratch *topScratch) {
+	counts := scratch.counts[:0]
 	for i := range t.slots {
 		if s := &t.slots[i]; s.count > 0 {
 			counts = append(counts, s.count)
-			*t.cell(s.hash) &^= inHeld
+			*t.cell(s.hash) &^= trackedBit
 		}
 	}
 	slices.Sort(counts)
-	room.counts = counts
-	t.floor = counts[(len(counts)-1)/4]
-	t.gate = cellCount(t.floor)
-	held := &room.held
-	held.reset()
+	scratch.counts = counts
+	t.minCount = counts[(len(counts)-1)/4]
+	t.threshold = filterCount(t.minCount)
+	tracked := &scratch.tracked
+	tracked.reset()
 	for i := range t.slots {
 		switch s := &t.slots[i]; {
-		case s.count > t.floor:
-			t.copyTo(held, i)
+		case s.count > t.minCount:
+			t.copyTo(tracked, i)
 		case s.count > 0:
 			cell := t.cell(s.hash)
-			*cell = max(*cell, cellCount(s.count))
+			*cell = max(*cell, filterCount(s.count))
 		}
 	}
-	t.empty()
-	for i := range held.rows {
-		r := &held.rows[i]
-		t.put(*r, held.key(r))
+	t.dropKeys()
+	for i := range tracked.rows {
+		r := &tracked.rows[i]
+		t.insert(*r, tracked.key(r))
 	}
 }
 
-func cellCount(n int64) uint16 { return uint16(min(n, inHeld-1)) }
+func filterCount(n int64) uint16 { return uint16(min(n, trackedBit-1)) }
 
 // empty drops all keys. Their cells stay inHeld.
-func (t *tally) empty() {
+func (t *heavyHitters) dropKeys() {
 	clear(t.slots)
-	t.held, t.bytes = 0, t.bytes[:0]
+	t.tracked, t.bytes = 0, t.bytes[:0]
 }
 
 // reset begins anew.
-func (t *tally) reset() {
-	t.empty()
-	clear(t.sieve)
-	t.gate, t.floor, t.total = 0, 0, 0
+func (t *heavyHitters) reset() {
+	t.dropKeys()
+	clear(t.filter)
+	t.threshold, t.minCount, t.total = 0, 0, 0
 }
 
 // list makes l a copy of what the tally knows.
-func (t *tally) list(l *topList) {
+func (t *heavyHitters) list(l *topList) {
 	l.reset()
-	l.floor, l.total = t.floor, t.total
+	l.minCount, l.total = t.minCount, t.total
 	for i := range t.slots {
 		if t.slots[i].count > 0 {
 			t.copyTo(l, i)
-			l.settle() // most are there already
+			l.insertSorted() // most are there already
 		}
 	}
 }
 
 // copyTo appends what slot i holds to l.
-func (t *tally) copyTo(l *topList, i int) {
-	s, n := &t.slots[i], &t.names[i]
+func (t *heavyHitters) copyTo(l *topList, i int) {
+	s, n := &t.slots[i], &t.keys[i]
 	l.add(topRow{hash: s.hash, count: s.count, error: n.error}, t.bytes[n.at:n.at+n.size])
 }

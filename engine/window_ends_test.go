@@ -7,7 +7,7 @@ import (
 )
 
 // flood asks for one permit every step ns over some time, and tells when one was granted.
-func flood(e *engine.Engine, p engine.Params, from, to engine.Instant, step int64) []engine.Instant {
+func grantTimes(e *engine.Engine, p engine.Params, from, to engine.Instant, step int64) []engine.Instant {
 	var granted []engine.Instant
 	for at := from; at < to; at += engine.Instant(step) {
 		if apply(e, at, engine.Op{Kind: engine.Take, Key: []byte(p.Alg.String()), Params: p, N: 1})[0].Allowed == 1 {
@@ -40,7 +40,7 @@ func TestBoundary(t *testing.T) {
 	for _, a := range []engine.Alg{engine.Fixed, engine.Slide, engine.Log} {
 		e := engine.New(engine.Options{})
 		p := engine.Params{Alg: a, Limit: limit, Period: window}
-		granted := flood(e, p, boundary-engine.Instant(second), boundary+engine.Instant(3*window), second/500)
+		granted := grantTimes(e, p, boundary-engine.Instant(second), boundary+engine.Instant(3*window), second/500)
 		most[a] = mostInWindow(granted, window)
 		if len(granted) < 3*limit {
 			t.Errorf("%v granted %d in three windows, which is fewer than the limit in each", a, len(granted))

@@ -8,9 +8,9 @@ import (
 const (
 	// roomTries is how many pages are swept for room before a key is refused, as
 	// long as each has something to give.
-	roomTries = 8
+	sweepTries = 8
 	// lookAhead is how many pages are passed over for one that may have something.
-	lookAhead = 4
+	maxSkipped = 4
 	// evictShare is which part of a page is made free beyond what a new key takes,
 	// so that not every one has the page looked through and packed.
 	evictShare = 16
@@ -24,17 +24,17 @@ const (
 func (s *shard) makeRoom(h uint64, key []byte, record, grow int, now Instant) bool {
 	p := s.pageOf(h)
 	if record > 0 && !p.fits(record) {
-		if p.rests <= now {
+		if p.nextExpiry <= now {
 			s.purge(p, now)
-			if p.spare() {
-				s.foresee(p, 0)
+			if p.oversized() {
+				s.noteExpiry(p, 0)
 			}
 		}
 		if p.live()+slotBytes+record > len(p.buf) {
 			grow += growth(p, record)
 		}
 	}
-	if grow == 0 || s.allows(grow) {
+	if grow == 0 || s.withinBound(grow) {
 		return true
 	}
 	if s.sweepFor(grow, now) {
@@ -49,13 +49,13 @@ func (s *shard) makeRoom(h uint64, key []byte, record, grow int, now Instant) bo
 
 // sweepFor sweeps until there is memory for grow bytes, and says whether there is.
 func (s *shard) sweepFor(grow int, now Instant) bool {
-	for range roomTries {
-		if !s.seek(now) {
+	for range sweepTries {
+		if !s.seekExpired(now) {
 			return false
 		}
 		found := s.sweepPage(now)
-		s.settleMemory()
-		if s.allows(grow) {
+		s.publishUsage()
+		if s.withinBound(grow) {
 			return true
 		}
 		if !found {
@@ -66,36 +66,36 @@ func (s *shard) sweepFor(grow int, now Instant) bool {
 }
 
 // isBarren says that no page has anything to give.
-func (s *shard) isBarren(now Instant) bool { return now < s.barrenUntil }
+func (s *shard) nothingExpires(now Instant) bool { return now < s.noExpiryUntil }
 
 // seek moves the hand to the next page that may have something to give, and says
 // whether there is one among a few.
-func (s *shard) seek(now Instant) bool {
-	for range lookAhead {
-		if s.isBarren(now) {
+func (s *shard) seekExpired(now Instant) bool {
+	for range maxSkipped {
+		if s.nothingExpires(now) {
 			return false
 		}
-		p := s.slab.page(s.dir[s.hand])
-		if p.rests <= now {
+		p := s.slab.page(s.dir[s.sweepCursor])
+		if p.nextExpiry <= now {
 			return true
 		}
-		s.pass(p)
+		s.advanceSweep(p)
 	}
 	return false
 }
 
 // pass moves the hand on from a page that has nothing to give for now.
-func (s *shard) pass(p page) {
-	if s.barren == 0 {
-		s.soonest = latest
+func (s *shard) advanceSweep(p page) {
+	if s.fruitlessPages == 0 {
+		s.soonestExpiry = latest
 	}
-	s.soonest = min(s.soonest, p.rests)
-	if s.barren++; s.barren >= s.slab.pages() {
-		s.barren, s.barrenUntil = 0, s.soonest
+	s.soonestExpiry = min(s.soonestExpiry, p.nextExpiry)
+	if s.fruitlessPages++; s.fruitlessPages >= s.slab.pages() {
+		s.fruitlessPages, s.noExpiryUntil = 0, s.soonestExpiry
 	}
 	span := 1 << (s.dirDepth - p.depth)
-	s.hand = (s.hand&^(span-1) + span) % len(s.dir)
-	if s.hand == 0 {
+	s.sweepCursor = (s.sweepCursor&^(span-1) + span) % len(s.dir)
+	if s.sweepCursor == 0 {
 		s.chunks.trim()
 		s.leases.trim()
 		s.params.trim()
@@ -103,9 +103,9 @@ func (s *shard) pass(p page) {
 }
 
 // foresee has a page looked through for room at a time, or before.
-func (s *shard) foresee(p page, at Instant) {
-	p.rests = min(p.rests, at)
-	s.soonest, s.barrenUntil = min(s.soonest, at), min(s.barrenUntil, at)
+func (s *shard) noteExpiry(p page, at Instant) {
+	p.nextExpiry = min(p.nextExpiry, at)
+	s.soonestExpiry, s.noExpiryUntil = min(s.soonestExpiry, at), min(s.noExpiryUntil, at)
 }
 
 // after is s later.
@@ -135,11 +135,11 @@ func (s *shard) evictFor(h uint64, key []byte, record, grow int, now Instant) bo
 		}
 		return true
 	}
-	for range roomTries {
-		s.evictNearest(s.slab.page(s.dir[s.hand]), 1, key, now)
+	for range sweepTries {
+		s.evictNearest(s.slab.page(s.dir[s.sweepCursor]), 1, key, now)
 		s.sweepPage(now)
-		s.settleMemory()
-		if s.allows(grow) {
+		s.publishUsage()
+		if s.withinBound(grow) {
 			return true
 		}
 	}
@@ -152,7 +152,7 @@ func (s *shard) evictNearest(p page, bytes int, spared []byte, now Instant) {
 	resets := s.resets[:0]
 	for i := range p.slots() {
 		c := s.load(p, i)
-		reset := c.rule().until(c, now, 0)
+		reset := c.limiter().until(c, now, 0)
 		if at := p.offset(i); string(p.key(at, c.alg().words)) == string(spared) {
 			reset = Never
 		}
@@ -185,45 +185,45 @@ func (a Span) compare(b Span) int {
 // purge forgets the rested keys of a page, and finds out when the next is at rest. It
 // leaves to the caller what the page does not need.
 func (s *shard) purge(p page, now Instant) {
-	rests := latest
+	next := latest
 	for i := p.slots() - 1; i >= 0; i-- {
 		c := s.load(p, i)
-		if c.rule().used(c, now) == 0 {
+		if c.limiter().used(c, now) == 0 {
 			s.remove(place{p.pageHead, i})
 			s.stats.Forgotten++
 			continue
 		}
-		rests = min(rests, now.after(c.rule().until(c, now, 0)))
+		next = min(next, now.after(c.limiter().until(c, now, 0)))
 	}
-	p.rests = rests
+	p.nextExpiry = next
 }
 
 // sweepPage purges the page at the hand, gives back what it does not need, moves
 // the hand on, and says whether there was anything. It uses the cell.
 func (s *shard) sweepPage(now Instant) bool {
-	p, keys, held := s.slab.page(s.dir[s.hand]), s.keys, s.bytes()
+	p, keys, held := s.slab.page(s.dir[s.sweepCursor]), s.keys, s.bytes()
 	s.purge(p, now)
 	p = s.shrink(p)
 	s.merge(p)
 	found := s.keys < keys || s.bytes() < held
 	if found {
-		s.barren = 0
+		s.fruitlessPages = 0
 	}
-	s.pass(p)
+	s.advanceSweep(p)
 	return found
 }
 
 // shrink gives a page a smaller buffer if it needs no more than three quarters of
 // its own.
 func (s *shard) shrink(p page) page {
-	if p.spare() {
+	if p.oversized() {
 		return s.repack(p, classFor(p.live()))
 	}
 	return p
 }
 
 // spare says that a page needs no more than three quarters of its buffer.
-func (p page) spare() bool { return pageSizes[classFor(p.live())] <= len(p.buf)*3/4 }
+func (p page) oversized() bool { return pageSizes[classFor(p.live())] <= len(p.buf)*3/4 }
 
 // merge takes the page's twin, from which it was split, into it if the two are
 // half a page together.
@@ -232,15 +232,15 @@ func (s *shard) merge(p page) {
 		return
 	}
 	span := 1 << (s.dirDepth - p.depth)
-	first := s.hand &^ (2*span - 1)
+	first := s.sweepCursor &^ (2*span - 1)
 	a, b := s.slab.page(s.dir[first]), s.slab.page(s.dir[first+span])
 	if a.depth != b.depth || a.live()+b.live() > pageSizes[splitSize]/2 {
 		return
 	}
 	s.preserve(a)
 	s.preserve(b)
-	halves := [2]page{s.setAside(a, 0), s.setAside(b, 1)}
-	p.rests = min(a.rests, b.rests)
+	halves := [2]page{s.copyAside(a, 0), s.copyAside(b, 1)}
+	p.nextExpiry = min(a.nextExpiry, b.nextExpiry)
 	p.depth--
 	p = s.slab.resize(p, classFor(a.live()+b.live()))
 	for _, from := range halves {

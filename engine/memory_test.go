@@ -9,32 +9,32 @@ import (
 )
 
 // A crush asks a small shard for keys, one at a time.
-type crush struct {
+type fullShard struct {
 	e      *Engine
 	now    Instant
 	number int // of the next new key
 }
 
-func newCrush(bound int64) *crush {
-	return &crush{e: New(Options{Shards: 1, MaxMemory: bound}), now: 1e18}
+func newFullShard(bound int64) *fullShard {
+	return &fullShard{e: New(Options{Shards: 1, MaxMemory: bound}), now: 1e18}
 }
 
-func (c *crush) shard() *shard { return &c.e.shards[0] }
+func (c *fullShard) shard() *shard { return &c.e.shards[0] }
 
-func (c *crush) apply(op Op) Decision {
+func (c *fullShard) apply(op Op) Decision {
 	b := &Batch{Ops: []Op{op}}
 	c.e.Apply(c.now, b)
 	return b.Decisions[0]
 }
 
 // take takes one of a new key.
-func (c *crush) take(p Params) Decision {
+func (c *fullShard) take(p Params) Decision {
 	c.number++
 	return c.apply(Op{Kind: Take, Params: p, N: 1, Key: fmt.Appendf(nil, "new:%d", c.number)})
 }
 
 // refuse asks for new keys until n were refused.
-func (c *crush) refuse(n int, p Params) {
+func (c *fullShard) refuse(n int, p Params) {
 	for n > 0 {
 		if c.take(p).Status == NoMemory {
 			n--
@@ -45,19 +45,19 @@ func (c *crush) refuse(n int, p Params) {
 // TestFullOfLiveKeys refuses keys where there is nothing to be forgotten: that is
 // not looked for again and again, but when the first key is at rest.
 func TestFullOfLiveKeys(t *testing.T) {
-	c := newCrush(1 << 20)
+	c := newFullShard(1 << 20)
 	s := c.shard()
 	fill(c.e, benchParams, 40_000)
 	c.refuse(2*s.slab.pages(), benchParams)
 	until := c.now.after(spanOf(benchParams.Period))
-	if s.barrenUntil != until {
-		t.Fatalf("nothing is looked for until %d, want %d: that is when the first key is at rest", s.barrenUntil, until)
+	if s.noExpiryUntil != until {
+		t.Fatalf("nothing is looked for until %d, want %d: that is when the first key is at rest", s.noExpiryUntil, until)
 	}
-	hand := s.hand
+	hand := s.sweepCursor
 	c.now = until - 1
 	c.refuse(100, benchParams)
-	if s.hand != hand {
-		t.Errorf("the hand went from %d to %d of %d pages, all of which had nothing to give", hand, s.hand, s.slab.pages())
+	if s.sweepCursor != hand {
+		t.Errorf("the hand went from %d to %d of %d pages, all of which had nothing to give", hand, s.sweepCursor, s.slab.pages())
 	}
 	c.now = until
 	for range 1000 {
@@ -70,11 +70,11 @@ func TestFullOfLiveKeys(t *testing.T) {
 // TestRestIsForeseen does all that there is to keys of all algorithms, under few
 // parameters and many, and looks at every key all along: none is at rest before
 // its page is said to be looked through, and no page before the shard.
-func TestRestIsForeseen(t *testing.T) {
+func TestExpiryIsNoted(t *testing.T) {
 	testwait.Sequential(t)
 	seed := rand.Uint64()
 	random := rand.New(rand.NewPCG(seed, 0))
-	c := newCrush(64 << 10)
+	c := newFullShard(64 << 10)
 	some := func(n int) int64 { return 1 + random.Int64N(int64(n)) }
 	barren, giveBack := 0, 0
 	for step := range 30_000 {
@@ -111,13 +111,13 @@ func TestRestIsForeseen(t *testing.T) {
 		default:
 			c.apply(Op{Kind: Take, Key: key, Params: p, N: some(3)})
 		}
-		if c.shard().isBarren(c.now) {
+		if c.shard().nothingExpires(c.now) {
 			barren++
 		}
 		if step%4 != 0 {
 			continue
 		}
-		if why := c.unforeseen(); why != "" {
+		if why := c.missedExpiry(); why != "" {
 			t.Fatalf("seed %d, step %d: %s", seed, step, why)
 		}
 	}
@@ -127,21 +127,21 @@ func TestRestIsForeseen(t *testing.T) {
 }
 
 // unforeseen says which key is at rest before it is foreseen, or nothing.
-func (c *crush) unforeseen() string {
+func (c *fullShard) missedExpiry() string {
 	s := c.shard()
 	for _, n := range s.dir {
 		p := s.slab.page(n)
 		for i := range p.slots() {
 			cell := s.load(p, i)
-			if rests := c.now.after(cell.rule().until(cell, c.now, 0)); rests < p.rests && p.rests > c.now {
-				return fmt.Sprintf("a %v is at rest at %d, its page is looked through at %d", cell.params.Alg, rests, p.rests)
+			if rests := c.now.after(cell.limiter().until(cell, c.now, 0)); rests < p.nextExpiry && p.nextExpiry > c.now {
+				return fmt.Sprintf("a %v is at rest at %d, its page is looked through at %d", cell.params.Alg, rests, p.nextExpiry)
 			}
 		}
-		if p.spare() && p.slots() > 0 && p.rests > c.now {
-			return fmt.Sprintf("a page of %d bytes uses %d, and is looked through at %d", len(p.buf), p.live(), p.rests)
+		if p.oversized() && p.slots() > 0 && p.nextExpiry > c.now {
+			return fmt.Sprintf("a page of %d bytes uses %d, and is looked through at %d", len(p.buf), p.live(), p.nextExpiry)
 		}
-		if p.rests < s.barrenUntil && s.isBarren(c.now) {
-			return fmt.Sprintf("a page may have something at %d, the shard at %d", p.rests, s.barrenUntil)
+		if p.nextExpiry < s.noExpiryUntil && s.nothingExpires(c.now) {
+			return fmt.Sprintf("a page may have something at %d, the shard at %d", p.nextExpiry, s.noExpiryUntil)
 		}
 	}
 	return ""

@@ -13,9 +13,9 @@ import "slices"
 //
 // Source: P. Agarwal et al., "Mergeable summaries", PODS 2012.
 type topList struct {
-	rows         []topRow
-	bytes        []byte // of the keys
-	floor, total int64
+	rows            []topRow
+	bytes           []byte // of the keys
+	minCount, total int64
 }
 
 // A topRow is a key that was seen at most count times, and at least count - error.
@@ -27,19 +27,19 @@ type topRow struct {
 
 // keptKeyBytes is how long keys may be on the average before there is room for
 // fewer of them.
-const keptKeyBytes = 64
+const avgKeyBytes = 64
 
 // topScratch is memory to work with, of which nothing need be kept.
 type topScratch struct {
-	held, merged topList
-	counts       []int64
+	tracked, merged topList
+	counts          []int64
 }
 
 func (l *topList) key(r *topRow) []byte { return l.bytes[r.at : r.at+r.size] }
 
 func (l *topList) reset() {
 	l.rows, l.bytes = l.rows[:0], l.bytes[:0]
-	l.floor, l.total = 0, 0
+	l.minCount, l.total = 0, 0
 }
 
 // add appends a row with a copy of its key.
@@ -50,7 +50,7 @@ func (l *topList) add(r topRow, key []byte) {
 }
 
 // settle moves the last row to where its hash belongs.
-func (l *topList) settle() {
+func (l *topList) insertSorted() {
 	for i := len(l.rows) - 1; i > 0 && l.rows[i-1].hash > l.rows[i].hash; i-- {
 		l.rows[i-1], l.rows[i] = l.rows[i], l.rows[i-1]
 	}
@@ -60,15 +60,15 @@ func (l *topList) settle() {
 // seen up to floor times by the other.
 func (l *topList) merge(a, b *topList) {
 	l.reset()
-	l.floor, l.total = a.floor+b.floor, a.total+b.total
+	l.minCount, l.total = a.minCount+b.minCount, a.total+b.total
 	x, y := a.rows, b.rows
 	for len(x) > 0 || len(y) > 0 {
 		switch {
 		case len(y) == 0 || len(x) > 0 && x[0].hash < y[0].hash:
-			l.add(x[0].plus(b.floor, b.floor), a.key(&x[0]))
+			l.add(x[0].plus(b.minCount, b.minCount), a.key(&x[0]))
 			x = x[1:]
 		case len(x) == 0 || y[0].hash < x[0].hash:
-			l.add(y[0].plus(a.floor, a.floor), b.key(&y[0]))
+			l.add(y[0].plus(a.minCount, a.minCount), b.key(&y[0]))
 			y = y[1:]
 		default:
 			l.add(x[0].plus(y[0].count, y[0].error), a.key(&x[0]))
@@ -87,21 +87,21 @@ func (r topRow) plus(count, error int64) topRow {
 // for: so many, or fewer if their keys are longer than keptKeyBytes on the average.
 func (s *topScratch) cut(dst, l *topList, rows int) {
 	dst.reset()
-	dst.floor, dst.total = l.floor, l.total
-	room := max(rows*keptKeyBytes, MaxKeyBytes)
-	least, ties := int64(0), 0
-	if len(l.rows) > rows || len(l.bytes) > room {
+	dst.minCount, dst.total = l.minCount, l.total
+	space := max(rows*avgKeyBytes, MaxKeyBytes)
+	cutoff, ties := int64(0), 0
+	if len(l.rows) > rows || len(l.bytes) > space {
 		var above, bytes int
-		least, above, bytes = s.leastFor(l, rows, room)
-		dst.floor, ties, room = max(dst.floor, least), rows-above, room-bytes
+		cutoff, above, bytes = s.cutoffFor(l, rows, space)
+		dst.minCount, ties, space = max(dst.minCount, cutoff), rows-above, space-bytes
 	}
 	for i := range l.rows {
 		r := &l.rows[i]
-		if r.count == least && ties > 0 && int(r.size) <= room {
-			ties, room = ties-1, room-int(r.size)
+		if r.count == cutoff && ties > 0 && int(r.size) <= space {
+			ties, space = ties-1, space-int(r.size)
 			dst.add(*r, l.key(r))
 		}
-		if r.count > least {
+		if r.count > cutoff {
 			dst.add(*r, l.key(r))
 		}
 	}
@@ -109,18 +109,18 @@ func (s *topScratch) cut(dst, l *topList, rows int) {
 
 // leastFor is the least count of which all rows above have room, with how many these
 // are, and the bytes of their keys.
-func (s *topScratch) leastFor(l *topList, rows, room int) (least int64, above, bytes int) {
+func (s *topScratch) cutoffFor(l *topList, rows, space int) (cutoff int64, above, bytes int) {
 	counts := s.sorted(l)
 	for i := max(len(counts)-1-rows, 0); ; i++ {
-		least, above, bytes = counts[i], 0, 0
+		cutoff, above, bytes = counts[i], 0, 0
 		for j := range l.rows {
-			if r := &l.rows[j]; r.count > least {
+			if r := &l.rows[j]; r.count > cutoff {
 				above++
 				bytes += int(r.size)
 			}
 		}
-		if bytes <= room {
-			return least, above, bytes
+		if bytes <= space {
+			return cutoff, above, bytes
 		}
 	}
 }

@@ -12,22 +12,22 @@ import (
 // A twin decides as an Engine must, written from the contract in the slowest
 // and plainest way: it has no shards, no cells, no sweeping and no integers that
 // could overflow. It is the judge of the Engine.
-type twin struct {
+type model struct {
 	now  int64
-	keys map[string]*twinKey
+	keys map[string]*modelKey
 }
 
 // A twinKey is a key with the parameters that it was last used with. Its state
 // is permits, or for LEASE the ends of its holders by id.
-type twinKey struct {
+type modelKey struct {
 	p       engine.Params
-	permits twinState
+	permits modelState
 	holders map[string]int64
 }
 
 // A twinState is what an algorithm that hands out permits knows of a key. Its
 // times never run backwards; p is what the key was last used with.
-type twinState interface {
+type modelState interface {
 	// used is what counts against the limit at t, exactly.
 	used(p engine.Params, t int64) *big.Rat
 	// wait is how many ns after t used + n <= bound first holds if nobody asks.
@@ -36,27 +36,27 @@ type twinState interface {
 	refund(p engine.Params, t, n int64)
 	// change turns what is used under old into the same under p.
 	change(old, p engine.Params, t int64)
-	clone() twinState
+	clone() modelState
 }
 
-func newTwin() *twin { return &twin{keys: map[string]*twinKey{}} }
+func newModel() *model { return &model{keys: map[string]*modelKey{}} }
 
-func newState(a engine.Alg) twinState {
+func newState(a engine.Alg) modelState {
 	switch a {
 	case engine.Token, engine.Leaky:
-		return &bucketTwin{new(big.Rat), new(big.Rat)}
+		return &bucketModel{new(big.Rat), new(big.Rat)}
 	case engine.Fixed:
-		return &fixedTwin{}
+		return &fixedModel{}
 	case engine.Slide:
-		return &slideTwin{}
+		return &slideModel{}
 	case engine.Log:
-		return &logTwin{}
+		return &logModel{}
 	}
 	panic("no twin for " + a.String())
 }
 
-func (k *twinKey) clone() *twinKey {
-	c := &twinKey{p: k.p, holders: maps.Clone(k.holders)}
+func (k *modelKey) clone() *modelKey {
+	c := &modelKey{p: k.p, holders: maps.Clone(k.holders)}
 	if k.permits != nil {
 		c.permits = k.permits.clone()
 	}
@@ -64,7 +64,7 @@ func (k *twinKey) clone() *twinKey {
 }
 
 // find is the key, or nil where it is missing or rested.
-func (t *twin) find(key []byte) *twinKey {
+func (t *model) find(key []byte) *modelKey {
 	k := t.keys[string(key)]
 	if k == nil {
 		return nil
@@ -84,7 +84,7 @@ func (t *twin) find(key []byte) *twinKey {
 }
 
 // live is how many keys there are.
-func (t *twin) live() int {
+func (t *model) live() int {
 	n := 0
 	for key := range maps.Clone(t.keys) {
 		if t.find([]byte(key)) != nil {
@@ -95,7 +95,7 @@ func (t *twin) live() int {
 }
 
 // apply carries out a batch at now.
-func (t *twin) apply(now engine.Instant, ops []engine.Op) []engine.Decision {
+func (t *model) apply(now engine.Instant, ops []engine.Op) []engine.Decision {
 	t.now = max(t.now, int64(now))
 	var ds []engine.Decision
 	for i := 0; i < len(ops); {
@@ -111,7 +111,7 @@ func (t *twin) apply(now engine.Instant, ops []engine.Op) []engine.Decision {
 }
 
 // one carries out an op that stands alone.
-func (t *twin) one(op *engine.Op) engine.Decision {
+func (t *model) one(op *engine.Op) engine.Decision {
 	k := t.find(op.Key)
 	switch op.Kind {
 	case engine.Take:
@@ -146,12 +146,12 @@ func (t *twin) one(op *engine.Op) engine.Decision {
 }
 
 // take decides about n permits. A look works on a copy that is thrown away.
-func (t *twin) take(op *engine.Op) engine.Decision {
+func (t *model) take(op *engine.Op) engine.Decision {
 	p, n := op.Params, op.N
 	k := t.find(op.Key)
 	switch {
 	case k == nil:
-		k = &twinKey{p: p, permits: newState(p.Alg)}
+		k = &modelKey{p: p, permits: newState(p.Alg)}
 	case k.p.Alg != p.Alg:
 		return engine.Decision{Status: engine.WrongType}
 	}
@@ -193,7 +193,7 @@ func (t *twin) take(op *engine.Op) engine.Decision {
 // group takes all or none. Each limit is checked with what earlier limits of the
 // group ask of the same key; in a group that is refused nothing is counted. A key
 // that is not there belongs to the algorithm that names it first.
-func (t *twin) group(ops []engine.Op) []engine.Decision {
+func (t *model) group(ops []engine.Op) []engine.Decision {
 	owner := map[string]engine.Alg{}
 	for i := range ops {
 		key, a := string(ops[i].Key), ops[i].Params.Alg
@@ -207,7 +207,7 @@ func (t *twin) group(ops []engine.Op) []engine.Decision {
 			return slices.Repeat([]engine.Decision{{Status: engine.WrongType}}, len(ops))
 		}
 	}
-	trial := newTwin()
+	trial := newModel()
 	trial.now = t.now
 	for key, k := range t.keys {
 		trial.keys[key] = k.clone()
@@ -223,7 +223,7 @@ func (t *twin) group(ops []engine.Op) []engine.Decision {
 		t.keys = trial.keys
 		return ds
 	}
-	found := newTwin()
+	found := newModel()
 	found.now = t.now
 	for key, k := range t.keys {
 		found.keys[key] = k.clone()
@@ -240,12 +240,12 @@ func (t *twin) group(ops []engine.Op) []engine.Decision {
 // passesAfter says whether op would pass after others of its key, and its wait, which is
 // hold if it would. The others take theirs when op passes: of a bucket it is the same if
 // they take now.
-func (t *twin) passesAfter(others []engine.Op, op *engine.Op, hold engine.Span) (allowed int64, wait engine.Span) {
+func (t *model) passesAfter(others []engine.Op, op *engine.Op, hold engine.Span) (allowed int64, wait engine.Span) {
 	n := op.N
-	after := func(k *twinKey) *twinKey {
+	after := func(k *modelKey) *modelKey {
 		n = op.N
 		if k == nil {
-			k = &twinKey{p: op.Params, permits: newState(op.Params.Alg)}
+			k = &modelKey{p: op.Params, permits: newState(op.Params.Alg)}
 		}
 		k = k.clone()
 		for _, o := range others {
@@ -279,19 +279,19 @@ func (t *twin) passesAfter(others []engine.Op, op *engine.Op, hold engine.Span) 
 
 // refusedMember tells how a limit of a refused group stands. It stores new parameters,
 // as a refusal does.
-func (t *twin) refusedMember(op *engine.Op) engine.Decision {
+func (t *model) refusedMember(op *engine.Op) engine.Decision {
 	k := t.under(op)
 	return engine.Decision{Params: op.Params, Remaining: k.free(t.now), Reset: k.reset(t.now)}
 }
 
 // holdOf is how long op is held, if it passes.
-func (t *twin) holdOf(op *engine.Op) engine.Span { return t.under(op).hold(t.now) }
+func (t *model) holdOf(op *engine.Op) engine.Span { return t.under(op).hold(t.now) }
 
 // under is the key of an op with its parameters: a copy, if there is none or the op looks.
-func (t *twin) under(op *engine.Op) *twinKey {
+func (t *model) under(op *engine.Op) *modelKey {
 	k := t.find(op.Key)
 	if k == nil {
-		k = &twinKey{p: op.Params, permits: newState(op.Params.Alg)}
+		k = &modelKey{p: op.Params, permits: newState(op.Params.Alg)}
 	}
 	if op.N == 0 {
 		k = k.clone()
@@ -301,7 +301,7 @@ func (t *twin) under(op *engine.Op) *twinKey {
 }
 
 // look tells how a key stands, for one permit or one new holder.
-func (t *twin) look(k *twinKey) engine.Decision {
+func (t *model) look(k *modelKey) engine.Decision {
 	d := engine.Decision{Params: k.p}
 	if k.p.Alg == engine.Lease {
 		return t.leaseDecision(k, 0)
@@ -316,7 +316,7 @@ func (t *twin) look(k *twinKey) engine.Decision {
 	return d
 }
 
-func (t *twin) charge(k *twinKey, n int64) engine.Decision {
+func (t *model) charge(k *modelKey, n int64) engine.Decision {
 	d := engine.Decision{Params: k.p}
 	if n == 0 || k.passes(t.now, n, 2*k.p.Limit) {
 		d.Allowed = 1
@@ -330,20 +330,20 @@ func (t *twin) charge(k *twinKey, n int64) engine.Decision {
 }
 
 // change puts new parameters in force.
-func (k *twinKey) change(p engine.Params, t int64) {
+func (k *modelKey) change(p engine.Params, t int64) {
 	if p != k.p {
 		k.permits.change(k.p, p, t)
 		k.p = p
 	}
 }
 
-func (k *twinKey) passes(t, n, bound int64) bool {
+func (k *modelKey) passes(t, n, bound int64) bool {
 	sum := new(big.Rat).Add(k.permits.used(k.p, t), whole(n))
 	return sum.Cmp(whole(bound)) <= 0
 }
 
 // free is how many whole permits are left.
-func (k *twinKey) free(t int64) int64 {
+func (k *modelKey) free(t int64) int64 {
 	left := new(big.Rat).Sub(whole(k.p.Limit), k.permits.used(k.p, t))
 	if left.Sign() < 0 { // by how much does not matter, and may be beyond an int64
 		return 0
@@ -352,7 +352,7 @@ func (k *twinKey) free(t int64) int64 {
 }
 
 // wait is how long until n more stay within bound, or Never.
-func (k *twinKey) wait(t, n, bound int64) engine.Span {
+func (k *modelKey) wait(t, n, bound int64) engine.Span {
 	if n > bound {
 		return engine.Never
 	}
@@ -360,10 +360,10 @@ func (k *twinKey) wait(t, n, bound int64) engine.Span {
 }
 
 // reset is how long until nothing is used.
-func (k *twinKey) reset(t int64) engine.Span { return span(k.permits.wait(k.p, t, 0, 0)) }
+func (k *modelKey) reset(t int64) engine.Span { return span(k.permits.wait(k.p, t, 0, 0)) }
 
 // hold is how long LEAKY holds a request behind what is in the queue.
-func (k *twinKey) hold(t int64) engine.Span {
+func (k *modelKey) hold(t int64) engine.Span {
 	if k.p.Alg != engine.Leaky {
 		return engine.Span{}
 	}
