@@ -2,15 +2,15 @@ package engine
 
 import "time"
 
-// fixed is the fixed window counter. Windows are aligned to the Unix epoch, or
-// to the UTC calendar. A debt, the permits that a charge used beyond the limit, is
-// carried into the next window, and ends there.
+// fixed is the fixed window counter. Windows are aligned to the Unix epoch, or to the UTC
+// calendar. A debt, the permits that a charge used beyond the limit, also counts in the
+// next window, and ends there.
 //
-// State: the end of the window, an Instant, and the permits used in it. The debt
-// among these is in the past of the key.
+// State: the end of the window, an Instant, and the permits used in it. The debt among
+// these is in the past of the key.
 type fixed struct{}
 
-// settle is the end of the window that now is in, the permits used in it, and the
+// currentWindow returns the end of the window of now, the permits used in it, and the
 // debt among them.
 func (fixed) currentWindow(c *cell, now Instant) (end Instant, used, debt int64) {
 	end, used = Instant(c.state[0]), int64(c.state[1])
@@ -63,8 +63,8 @@ func (f fixed) refund(c *cell, now Instant, n int64) {
 	c.state = state{uint64(end), uint64(used - n)}
 }
 
-// change counts the permits used in the window of p that now is in, or holds them
-// until the end of their own, if that is later.
+// migrate counts the permits used in p's current window, or holds them until the end of
+// their own window if that is later.
 func (f fixed) migrate(c *cell, now Instant, p Params) {
 	if p.Period == c.params.Period && p.Calendar == c.params.Calendar {
 		c.params = p
@@ -91,7 +91,7 @@ func (fixed) valid(c *cell, now Instant) bool {
 	return end >= 0 && end <= windowEnd(&c.params, now) && used >= 0 && used <= maxHeld && c.past.debt <= used
 }
 
-// windowEnd is the end of the window of p that now is in.
+// windowEnd returns the end of the window of p that contains now.
 func windowEnd(p *Params, now Instant) Instant {
 	if p.Calendar == NoCalendar {
 		return now - now%Instant(p.Period) + Instant(p.Period)

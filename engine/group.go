@@ -1,12 +1,10 @@
 package engine
 
-// takeGroup takes the limits from..to-1 all or none. Their shards have been
-// entered.
+// takeGroup takes the limits from..to-1 all or none. Requires: their shards are locked.
 //
-// It first decides each op by itself, on a key that earlier ops of the group name
-// after these; only if all pass does it take, and then nothing can refuse any more.
-// If not, the keys get their parameters all the same, in the order of the ops, unless
-// there was not enough memory.
+// It first probes each op, after earlier ops of the group on the same key. It takes only
+// if all pass; from then on nothing can be denied. If not all pass, the keys still get
+// their new parameters, in the order of the ops, unless memory was insufficient.
 func (e *Engine) takeGroup(now Instant, b *Batch, from, to int) {
 	for i := from; i < to; i++ {
 		if !e.checkAlg(now, b, from, i) {
@@ -57,8 +55,8 @@ func (e *Engine) takeGroup(now Instant, b *Batch, from, to int) {
 	}
 }
 
-// ofOneKind says whether the key of op i belongs to the op's algorithm: where it
-// is live, and where the ops from..i-1 name it. If not it answers the op.
+// checkAlg reports whether the key of op i has the op's algorithm, in the table and in
+// the ops from..i-1. If not, it answers the op.
 func (e *Engine) checkAlg(now Instant, b *Batch, from, i int) bool {
 	op, s, d := &b.Ops[i], &e.shards[b.scratch.shards[i]], &b.Decisions[i]
 	*d = Decision{}
@@ -88,9 +86,8 @@ func (e *Engine) failGroup(b *Batch, from, to int, status Status) {
 	}
 }
 
-// probe decides whether op i of a group would pass after the ops from..i-1 on the
-// same key, and answers how the key stands if none of them takes. It changes nothing
-// but the cell.
+// probe decides whether op i of a group would pass after the ops from..i-1 on the same
+// key, and answers with the key's state if none of them takes. It changes only the cell.
 func (s *shard) probe(now Instant, b *Batch, from, i int, d *Decision) {
 	op, c := &b.Ops[i], &s.cell
 	changes := s.chunks.changes
@@ -108,7 +105,7 @@ func (s *shard) probe(now Instant, b *Batch, from, i int, d *Decision) {
 		reset := c.limiter().until(c, now, 0)
 		c.past, c.state = past{}, state{}
 		if earlier = b.simulate(now, from, i, c, true); c.limiter().used(c, now)+earlier+op.N > limit {
-			d.Wait = Never // not even of a key that is fully reset
+			d.Wait = Never // denied even if the key is fully reset
 		} else if reset.less(d.Wait) {
 			d.Wait = reset
 		}
@@ -122,10 +119,10 @@ func (s *shard) probe(now Instant, b *Batch, from, i int, d *Decision) {
 	s.chunks.changes = changes
 }
 
-// follow puts the cell, which the ops from..i have as their key, under the parameters
-// of each of these in turn. With take, it also takes their permits, but for op i's:
-// those of a bucket from the cell, since they cost time at their rates; any others are
-// returned.
+// simulate puts the cell, the key of op i, under the parameters of each of the ops
+// from..i on this key in turn. With take, it also takes the permits of all of them except
+// op i: from the cell for a bucket, because permits cost time at the rate in force; for
+// other algorithms it returns their number.
 func (b *Batch) simulate(now Instant, from, i int, c *cell, take bool) (taken int64) {
 	for j := from; j <= i; j++ {
 		op := &b.Ops[j]
@@ -147,7 +144,7 @@ func (b *Batch) simulate(now Instant, from, i int, c *cell, take bool) (taken in
 	return taken
 }
 
-// adoptRefused puts the key of a refused op under the op's parameters, and says
+// applyDeniedParams puts the key of a denied op under the op's parameters, and reports
 // whether that changed it.
 func (s *shard) applyDeniedParams(now Instant, op *Op, h uint64) bool {
 	pl, _, changed, _ := s.lookupWith(now, op, h)
@@ -158,8 +155,8 @@ func (s *shard) applyDeniedParams(now Instant, op *Op, h uint64) bool {
 	return true
 }
 
-// readyGroup says whether there is memory for whatever the group may add, by an
-// estimate that is never too low.
+// ensureGroupMemory reports whether there is memory for all records and entries that the
+// group may add, by an estimate that is never too low.
 func (e *Engine) ensureGroupMemory(now Instant, b *Batch, from, to int) bool {
 	if b.Full && !e.allKeysLive(now, b, from, to) {
 		return false
@@ -189,7 +186,7 @@ func (e *Engine) ensureGroupMemory(now Instant, b *Batch, from, to int) bool {
 	return true
 }
 
-// allThere says whether the group would make no key.
+// allKeysLive reports whether the group would create no key.
 func (e *Engine) allKeysLive(now Instant, b *Batch, from, to int) bool {
 	for i := from; i < to; i++ {
 		op, s := &b.Ops[i], &e.shards[b.scratch.shards[i]]
@@ -204,7 +201,7 @@ func (e *Engine) allKeysLive(now Instant, b *Batch, from, to int) bool {
 	return true
 }
 
-// takeProbed takes what probe found to pass.
+// takeProbed applies a take that probe found to pass.
 func (s *shard) takeProbed(now Instant, op *Op, h uint64, d *Decision) {
 	pl, used, _, _ := s.lookupWith(now, op, h)
 	c := &s.cell

@@ -2,60 +2,61 @@ package engine
 
 import "slices"
 
-// A tally counts how often each of a shard's keys was seen, in bounded memory: it
-// keeps some keys with a count that is at most too high by a known error, and knows
-// of all others that they were seen at most floor times. It costs one cell of the sieve
-// for most keys that are not kept, and one probe of a table more for the others.
+// heavyHitters counts a shard's keys in bounded memory. It tracks some keys, each with a
+// count that is too high by at most a known error; every other key was seen at most
+// minCount times. A count costs one cell of the filter for most untracked keys, and one
+// probe of a table more for all others.
 //
-// Whatever the keys and their order, floor is at most total/(3/4 of the keys that
-// there is room for): see thin. Keys are told apart by their hashes, which have
-// 64 bits with the shard's number, under a secret key.
+// For any keys in any order, minCount is at most total divided by 3/4 of the capacity in
+// keys: see prune. Keys are identified by their hashes, which have 64 bits with the
+// shard's number, under a secret key.
 //
 // Source: the counters are those of A. Metwally et al., "Efficient computation of
-// frequent and top-k elements in data streams", ICDT 2005. That many are dropped at
-// once, in place of the least one each time, which would need an order to be kept up
-// with every count, is from D. Anderson et al., "A high-performance algorithm for
-// identifying frequent items in data streams", IMC 2017. The sieve, which keeps out
-// what was seen too seldom, is the filter of N. Homem and J. P. Carvalho, "Finding
-// top-k elements in data streams", Information Sciences 180, 2010.
+// frequent and top-k elements in data streams", ICDT 2005. Dropping many at once, instead
+// of the lowest one each time, which would need an order maintained at every count, is
+// from D. Anderson et al., "A high-performance algorithm for identifying frequent items
+// in data streams", IMC 2017. The filter, which excludes rarely seen keys, is from N.
+// Homem and J. P. Carvalho, "Finding top-k elements in data streams", Information
+// Sciences 180, 2010.
 type heavyHitters struct {
-	total int64 // of all counts
-	// sieve has of each hash that is not held a bound of how often it was seen, as
-	// long as that is below gate. A cell that a hash which is held shares is also inHeld.
+	total int64 // sum of all counts
+	// A cell of filter is an upper bound on the count of each untracked key with a hash
+	// of that cell, capped at threshold. trackedBit is set if a tracked key has a hash of
+	// the same cell.
 	filter    []uint16
-	threshold uint16       // floor, or as near to it as a cell of sieve can come
-	shift     uint8        // of a hash, to the index of its slot
+	threshold uint16       // minCount, capped to the range of a cell
+	shift     uint8        // from a hash to the index of its slot
 	slots     []hitterSlot // a hash table with linear probing, at most half full
-	keys      []hitterKey  // of the slots of the same index
-	tracked   int          // keys
-	bytes     []byte       // of the keys; its capacity is the bound
+	keys      []hitterKey  // by index of slots
+	tracked   int          // number of tracked keys
+	bytes     []byte       // of the keys; its capacity is a bound
 	minCount  int64
 }
 
-// A tallySlot without a count is free.
+// A hitterSlot with count 0 is free.
 type hitterSlot struct {
 	hash  uint64
 	count int64
 }
 
 type hitterKey struct {
-	error int64 // count less error is at most how often the key was seen
+	error int64 // the key was seen at least count - error times
 	at    uint32
 	size  uint32
 }
 
 const (
-	// tallyShift takes the bits of a hash that choose its cell of the sieve from
-	// behind those that a shard's hashes have all 0, and before those that choose a slot.
+	// filterShift selects the bits of a hash that choose its cell of the filter: after
+	// the bits that are 0 in all hashes of a shard, and before those that choose a slot.
 	filterShift = 16
-	// sieveCells is how many cells of the sieve there are for each key.
+	// filterCells is the number of filter cells for each key of the capacity.
 	filterCells = 16
-	// inHeld is a bit above all that a cell counts to.
+	// trackedBit is a bit above all values to which a cell counts.
 	trackedBit = 1 << 15
 )
 
-// newTally has room for so many keys, a power of two from 16 on: so that the longest
-// key has room.
+// newHeavyHitters returns counters with a capacity of keys, a power of two from 16 on, so
+// that the longest key fits.
 func newHeavyHitters(keys int) heavyHitters {
 	slots := 2 * keys
 	t := heavyHitters{
@@ -81,8 +82,8 @@ func (t *heavyHitters) count(h uint64, key []byte, scratch *topScratch) {
 	t.countPassed(h, key, scratch)
 }
 
-// countOpen counts a key whose cell of the sieve is no reason not to hold it, or is
-// that of another which is held.
+// countPassed counts a key that its filter cell does not exclude, or with a cell that it
+// shares with a tracked key.
 func (t *heavyHitters) countPassed(h uint64, key []byte, scratch *topScratch) {
 	cell := t.cell(h)
 	if *cell&trackedBit != 0 {
@@ -98,7 +99,7 @@ func (t *heavyHitters) countPassed(h uint64, key []byte, scratch *topScratch) {
 	t.track(h, key, scratch)
 }
 
-// seek is the slot of a hash, or the free one where it would be.
+// seek returns the slot of a hash, or the free slot in which to store it.
 func (t *heavyHitters) seek(h uint64) int {
 	slots := t.slots
 	for i := int(h >> (t.shift & 63)); ; i++ {
@@ -113,7 +114,7 @@ func (t *heavyHitters) cell(h uint64) *uint16 {
 	return &t.filter[int(h>>filterShift)&(len(t.filter)-1)]
 }
 
-// add holds a key that has come through the sieve: it was seen at most floor times
+// track starts to track a key that passed the filter: it was seen at most minCount times
 // before.
 func (t *heavyHitters) track(h uint64, key []byte, scratch *topScratch) {
 	for 2*t.tracked == len(t.slots) || len(t.bytes)+len(key) > cap(t.bytes) {
@@ -131,14 +132,14 @@ func (t *heavyHitters) insert(r topRow, key []byte) {
 	*t.cell(r.hash) |= trackedBit
 }
 
-// thin drops the keys with the least counts, a quarter of all and whatever ties
-// with them. The highest count among these is the new floor.
+// prune drops the keys with the lowest counts: a quarter of all, and all ties. The
+// highest count among these is the new minCount.
 //
-// No floor is above total/n, where n is three quarters of the keys that were held.
-// For let the surplus be the sum of the counts, each less floor: a count adds 1 to
-// it at most, and where the floor rises by d it loses d for each of n keys or more,
-// as those have a count no lower than the new floor. Who is held has a surplus of
-// 1 or more, so the sum is not negative, and total is at least n times floor.
+// minCount is never above total/n, where n is three quarters of the tracked keys. Proof:
+// let the surplus be the sum of the counts, each less minCount. A count adds at most 1 to
+// it. A rise of minCount by d subtracts d for each of at least n keys, because those have
+// a count no lower than the new minCount. Each tracked key has a surplus of at least 1,
+// so the sum is not negative, and total is at least n times minCount.
 func (t *heavyHitters) prune(scratch *topScratch) {
 	counts := scratch.counts[:0]
 	for i := range t.slots {
@@ -171,32 +172,32 @@ func (t *heavyHitters) prune(scratch *topScratch) {
 
 func filterCount(n int64) uint16 { return uint16(min(n, trackedBit-1)) }
 
-// empty drops all keys. Their cells stay inHeld.
+// dropKeys drops all keys. Their cells keep trackedBit.
 func (t *heavyHitters) dropKeys() {
 	clear(t.slots)
 	t.tracked, t.bytes = 0, t.bytes[:0]
 }
 
-// reset begins anew.
+// reset drops all keys and counts.
 func (t *heavyHitters) reset() {
 	t.dropKeys()
 	clear(t.filter)
 	t.threshold, t.minCount, t.total = 0, 0, 0
 }
 
-// list makes l a copy of what the tally knows.
+// list copies all counts to l.
 func (t *heavyHitters) list(l *topList) {
 	l.reset()
 	l.minCount, l.total = t.minCount, t.total
 	for i := range t.slots {
 		if t.slots[i].count > 0 {
 			t.copyTo(l, i)
-			l.insertSorted() // most are there already
+			l.insertSorted() // most are in order already
 		}
 	}
 }
 
-// copyTo appends what slot i holds to l.
+// copyTo appends slot i to l.
 func (t *heavyHitters) copyTo(l *topList, i int) {
 	s, n := &t.slots[i], &t.keys[i]
 	l.add(topRow{hash: s.hash, count: s.count, error: n.error}, t.bytes[n.at:n.at+n.size])

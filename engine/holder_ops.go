@@ -1,12 +1,12 @@
 package engine
 
-// name is how a holder's id is kept.
+// hashHolder returns the stored form of a holder's id.
 func (s *shard) hashHolder(id []byte) holderID {
 	return holderID{s.holderHashKeys[0].sum(id), s.holderHashKeys[1].sum(id)}
 }
 
-// acquire takes a place for a holder, or renews the one that it has, which a
-// lower limit does not take away.
+// acquire takes a lease for a holder, or renews the one it has, which a lower limit does
+// not revoke.
 func (s *shard) acquire(now Instant, op *Op, h uint64, d *Decision) {
 	pl, used, changed, ok := s.lookupWith(now, op, h)
 	if !ok {
@@ -20,7 +20,7 @@ func (s *shard) acquire(now Instant, op *Op, h uint64, d *Decision) {
 		holds  = leases.holds(c, now, id)
 	)
 	switch {
-	case holds: // takes no memory
+	case holds: // needs no memory
 		d.Allowed = 1
 	case used >= op.Params.Limit:
 		d.Wait = c.waitFor(now, 1, op.Params.Limit)
@@ -44,7 +44,7 @@ func (s *shard) acquire(now Instant, op *Op, h uint64, d *Decision) {
 	s.countDecision(now, op, h, 1, d)
 }
 
-// release gives a holder's place back; a key without holders is forgotten.
+// release returns a holder's lease; a key without holders is forgotten.
 func (s *shard) release(now Instant, op *Op, h uint64, d *Decision) {
 	pl, used := s.lookup(now, op.Key, h)
 	c := &s.cell

@@ -2,18 +2,19 @@ package engine
 
 import "encoding/binary"
 
-// lease is the concurrency limit: a permit is a holder's place, used until the
-// holder gives it back or its time ends.
+// lease is the concurrency limit: a permit is a holder's lease, in use until the holder
+// returns it or its time ends.
 //
-// State: the roots of two treaps over the same holders, by name and by end, and
-// the number of the last change among those of all leases of the shard. Every operation is O(log holders), but for the
-// holders whose time has ended: a change takes up to maxEnded of them out.
+// State: the roots of two treaps over the same holders, by id and by end, and the number
+// of the last change among those of all leases of the shard. Cost: every operation is
+// O(log holders), except that a change also removes up to maxEnded holders with a time
+// that has ended.
 type lease struct{}
 
 const maxEnded = 16
 
-// A holderName is the caller's id as two hashes under secret keys: 128 bits,
-// so that two ids of one key do not meet.
+// A holderID is the caller's id as two hashes under secret keys: 128 bits, so that two
+// ids of one key do not collide.
 type holderID struct{ a, b uint64 }
 
 func (x holderID) less(y holderID) bool {
@@ -47,22 +48,22 @@ func (l lease) until(c *cell, now Instant, target int64) Span {
 	return spanOf(int64(c.leases.end(s.byEnd, all-target-1) - now))
 }
 
-// take, give: places are taken and given back by name, with acquire and release.
+// Leases are taken and returned by id, with acquire and release.
 func (lease) take(*cell, Instant, int64)   { panic("engine: take of a lease") }
-func (lease) refund(*cell, Instant, int64) { panic("engine: give of a lease") }
+func (lease) refund(*cell, Instant, int64) { panic("engine: refund of a lease") }
 
-// change leaves the holders as they are: a ttl holds from a renewal on, and a
-// lower limit takes no place away.
+// migrate leaves the holders unchanged: a ttl applies from the next renewal on, and a
+// lower limit revokes no lease.
 func (lease) migrate(c *cell, _ Instant, p Params) { c.params = p }
 
-// holds says whether the holder has a place at now.
+// holds reports whether the holder has a lease at now.
 func (lease) holds(c *cell, now Instant, id holderID) bool {
 	s := loadLease(c)
 	r := c.leases.find(s.byID, id)
 	return r != 0 && c.leases.node(r).end > now
 }
 
-// acquire gives the holder a place until end, or moves the end of the one it has.
+// acquire gives the holder a lease until end, or moves the end of the one it has.
 func (lease) acquire(c *cell, now Instant, id holderID, end Instant) {
 	s := loadLease(c)
 	s.dropEnded(c, now)
@@ -74,7 +75,7 @@ func (lease) acquire(c *cell, now Instant, id holderID, end Instant) {
 	s.store(c)
 }
 
-// release takes the holder's place away and says whether it had one at now.
+// release removes the holder's lease and reports whether it had one at now.
 func (l lease) release(c *cell, now Instant, id holderID) bool {
 	if !l.holds(c, now, id) {
 		return false
@@ -91,7 +92,7 @@ func (s *leaseState) drop(c *cell, r nodeRef) {
 	s.byID, s.byEnd = c.leases.remove(s.byID, s.byEnd, r)
 }
 
-// dropEnded takes out a few holders whose time has ended.
+// dropEnded removes up to maxEnded holders with a time that has ended.
 func (s *leaseState) dropEnded(c *cell, now Instant) {
 	for range maxEnded {
 		r := c.leases.first(s.byEnd)
@@ -102,12 +103,12 @@ func (s *leaseState) dropEnded(c *cell, now Instant) {
 	}
 }
 
-// sound: the words are made by read.
+// valid: the words are built by read.
 func (lease) valid(*cell, Instant) bool { return true }
 
 func (lease) lastChange(c *cell) uint64 { return loadLease(c).change }
 
-// write appends the holders whose time has not ended, in the order of their names.
+// write appends the holders with a time that has not ended, in the order of their ids.
 func (lease) write(dst []byte, c *cell, now Instant) []byte {
 	s := loadLease(c)
 	dst = binary.AppendUvarint(dst, s.change)
@@ -115,7 +116,7 @@ func (lease) write(dst []byte, c *cell, now Instant) []byte {
 	return c.leases.write(dst, s.byID, now)
 }
 
-// write appends the holders below a node by name whose end is after now.
+// write appends the holders below a node, in the order of ids, with an end after now.
 func (m *leases) write(dst []byte, r nodeRef, now Instant) []byte {
 	if r == 0 {
 		return dst

@@ -2,20 +2,20 @@ package engine
 
 import "encoding/binary"
 
-// slidingLog is the exact sliding window: it remembers when each permit was
-// given, and one given at t is used until t + window.
+// slidingLog is the exact sliding window: it stores the time of each permit granted, and
+// a permit granted at t is in use until t + window.
 //
-// State: the first and last chunk of entries; how many permits were ever given
-// and how many of these are gone, modulo 2^32; and the number of the last change
-// among those of all logs of the shard. Under a longer window every entry that is
-// not gone counts longer, which touches none. Under a shorter one all of them are
-// gone, and held by the past of the key.
+// State: the first and last chunk of entries; the numbers of permits ever granted and of
+// those expired, modulo 2^32; and the number of the last change among those of all logs
+// of the shard. Under a longer window every unexpired entry counts longer, and none needs
+// a change. Under a shorter one all entries expire, and the past of the key holds their
+// permits.
 //
-// The entries stand in a doubly linked list of chunks, oldest first. A chunk is a
-// word of links, a word with the number of entries, and the entries, each the
-// instant and the running total of permits with it. Cost: take O(1) but for
-// releasing what has expired; used and until one step per chunk of up to 255
-// entries that they pass, and a binary search in the last.
+// The entries are in a doubly linked list of chunks, oldest first. A chunk is a word of
+// links, a word with the number of entries, and the entries, each an instant and the
+// running total of permits including it. Cost: take is O(1), except for releasing expired
+// chunks; used and until take one step per chunk of up to 255 entries that they pass, and
+// a binary search in the last.
 type slidingLog struct{}
 
 const (
@@ -51,7 +51,7 @@ func entry(words []uint64, i int) (at Instant, total uint32) {
 	return Instant(words[chunkHead+i*entryWords]), uint32(words[chunkHead+i*entryWords+1])
 }
 
-// lastEntry is the newest entry of a chunk that has one.
+// lastEntry returns the newest entry of a chunk that is not empty.
 func lastEntry(words []uint64) (at Instant, total uint32) {
 	return entry(words, max(int(words[chunkCount])-1, 0))
 }
@@ -60,9 +60,9 @@ func setEntry(words []uint64, i int, at Instant, total uint32) {
 	words[chunkHead+i*entryWords], words[chunkHead+i*entryWords+1] = uint64(at), uint64(total)
 }
 
-// settle moves gone past what has expired at now.
+// expire sets expired to the total at now.
 func (l *logState) expire(c *cell, now Instant) {
-	since := now - Instant(c.params.Period) // what was given then is just gone
+	since := now - Instant(c.params.Period) // a permit granted at this time has just expired
 	if l.first == 0 || l.expired == l.granted {
 		return
 	}
@@ -90,7 +90,7 @@ func (l *logState) expire(c *cell, now Instant) {
 	}
 }
 
-// leave says that all up to a running total are gone, if they are not already.
+// expireUpTo expires all permits up to a running total, unless they are expired already.
 func (l *logState) expireUpTo(total uint32) {
 	if int32(total-l.expired) > 0 {
 		l.expired = total
@@ -113,10 +113,10 @@ func (slidingLog) until(c *cell, now Instant, target int64) Span {
 	return spanOf(int64(at + Instant(c.params.Period) - now))
 }
 
-// reach is when the running total came to be at least total, which it is.
+// timeOf returns the time at which the running total reached total. Requires: it did.
 func (l *logState) timeOf(c *cell, total uint32) Instant {
 	r := l.first
-	if total == l.granted { // asked for with every decision: the last entry
+	if total == l.granted { // needed by every decision: the last entry
 		r = l.last
 	}
 	words := c.chunks.words(r)
@@ -160,8 +160,8 @@ func (slidingLog) take(c *cell, now Instant, n int64) {
 	l.store(c)
 }
 
-// wants says whether taking n at now needs a new chunk, and of which class: the
-// largest that what is used could fill, so that half of the memory is in use.
+// nextChunk reports whether taking n at now needs a new chunk, and its class: the largest
+// that the permits in use could fill, so that half of the memory is in use.
 func (l *logState) nextChunk(c *cell, now Instant, n int64) (class int, fresh bool) {
 	if l.last != 0 {
 		words := c.chunks.words(l.last)
@@ -177,7 +177,7 @@ func (l *logState) nextChunk(c *cell, now Instant, n int64) (class int, fresh bo
 	return class, true
 }
 
-// growth is how many bytes taking n at now may add to the chunks.
+// growth returns the bytes that taking n at now may add to the chunks.
 func (slidingLog) growth(c *cell, now Instant, n int64) int {
 	l := loadLog(c)
 	l.expire(c, now)
@@ -187,7 +187,7 @@ func (slidingLog) growth(c *cell, now Instant, n int64) int {
 	return 0
 }
 
-// append puts an empty chunk at the end.
+// append adds an empty chunk at the end.
 func (l *logState) append(c *cell, class int) {
 	r := c.chunks.alloc(class)
 	words := c.chunks.words(r)
@@ -201,7 +201,7 @@ func (l *logState) append(c *cell, class int) {
 	l.last = r
 }
 
-// releaseGone releases the chunks of which every entry is gone.
+// releaseExpired releases the chunks with only expired entries.
 func (l *logState) releaseExpired(c *cell) {
 	for l.first != 0 {
 		words := c.chunks.words(l.first)
@@ -229,7 +229,7 @@ func (l *logState) drop(c *cell, r chunkRef) {
 	c.chunks.release(r)
 }
 
-// give takes the newest entries back.
+// refund removes the newest entries.
 func (g slidingLog) refund(c *cell, now Instant, n int64) {
 	l := loadLog(c)
 	l.expire(c, now)
@@ -245,8 +245,8 @@ func (g slidingLog) refund(c *cell, now Instant, n int64) {
 	l.store(c)
 }
 
-// trimLast makes the last chunk end at given, and says whether that leaves
-// nothing of it. Something is used, so there is an entry that reaches given.
+// trimLast makes the last chunk end at granted, and reports whether that empties it.
+// Requires: permits are in use, so that an entry reaches granted.
 func (l *logState) trimLast(c *cell) bool {
 	words := c.chunks.words(l.last)
 	for n := int(words[chunkCount]); n > 0; n-- {
@@ -268,8 +268,8 @@ func (l *logState) trimLast(c *cell) bool {
 	return true
 }
 
-// change holds the permits used until the last has left its window, if the window
-// of p is shorter. It leaves the chunks as they are.
+// If the window of p is shorter, migrate holds the permits in use until the last has left
+// its own window. It leaves the chunks unchanged.
 func (slidingLog) migrate(c *cell, now Instant, p Params) {
 	l := loadLog(c)
 	l.expire(c, now)
@@ -291,12 +291,12 @@ func (slidingLog) discard(c *cell) {
 	c.state = state{}
 }
 
-// sound: the words are made by read.
+// valid: the words are built by read.
 func (slidingLog) valid(*cell, Instant) bool { return true }
 
 func (slidingLog) lastChange(c *cell) uint64 { return loadLog(c).change }
 
-// write appends the entries that count, each without the permits of it that are gone.
+// write appends the entries that count, each without its expired permits.
 func (slidingLog) write(dst []byte, c *cell, now Instant) []byte {
 	l := loadLog(c)
 	l.expire(c, now)
@@ -329,7 +329,7 @@ func (l *logState) each(c *cell, visit func(at Instant, permits uint32)) {
 	}
 }
 
-// read takes the entries one by one, as they were given.
+// read takes the entries one by one, as they were taken originally.
 func (g slidingLog) read(data []byte, p *Params, now Instant, c *cell) (rest []byte, ok bool) {
 	change, data, ok := takeNumber(data, maxChange)
 	if !ok {
@@ -366,7 +366,7 @@ func (g slidingLog) read(data []byte, p *Params, now Instant, c *cell) (rest []b
 	return data, true
 }
 
-// bytes is the memory of the chunks.
+// bytes returns the memory of the chunks.
 func (slidingLog) bytes(c *cell) (bytes int64) {
 	for r := loadLog(c).first; r != 0; {
 		words := c.chunks.words(r)

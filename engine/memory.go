@@ -6,21 +6,22 @@ import (
 )
 
 const (
-	// roomTries is how many pages are swept for room before a key is refused, as
-	// long as each has something to give.
+	// sweepTries bounds the pages swept for memory before a key is rejected; the search
+	// ends early at a page that frees nothing.
 	sweepTries = 8
-	// lookAhead is how many pages are passed over for one that may have something.
+	// maxSkipped bounds the pages that one search skips because nothing on them has
+	// expired.
 	maxSkipped = 4
-	// evictShare is which part of a page is made free beyond what a new key takes,
-	// so that not every one has the page looked through and packed.
+	// evictShare is the part of a page that is freed beyond the need of a new key, so
+	// that not every new key scans and repacks the page.
 	evictShare = 16
 )
 
-// makeRoom sees to it that a record under a hash, if it has any bytes, and grow
-// bytes of chunks or nodes can be taken, and says whether there is memory for it. It forgets rested keys
-// of the page before letting it grow and, where the bound is reached, of a few
-// other pages; then it evicts, if that is how the engine was set up. It uses the
-// cell. Cost: O(1) pages; where nothing is at rest, none.
+// makeRoom makes memory available for a record under a hash, if record > 0, and for grow
+// bytes of chunks or nodes. It reports whether there is enough. It forgets expired keys
+// of the page before it lets the page grow and, at the bound, of a few other pages; then
+// it evicts keys, if the engine permits that. It overwrites the cell. Cost: O(1) pages;
+// none if nothing has expired.
 func (s *shard) makeRoom(h uint64, key []byte, record, grow int, now Instant) bool {
 	p := s.pageOf(h)
 	if record > 0 && !p.fits(record) {
@@ -47,7 +48,7 @@ func (s *shard) makeRoom(h uint64, key []byte, record, grow int, now Instant) bo
 	return false
 }
 
-// sweepFor sweeps until there is memory for grow bytes, and says whether there is.
+// sweepFor sweeps until grow bytes are available, and reports whether they are.
 func (s *shard) sweepFor(grow int, now Instant) bool {
 	for range sweepTries {
 		if !s.seekExpired(now) {
@@ -65,11 +66,11 @@ func (s *shard) sweepFor(grow int, now Instant) bool {
 	return false
 }
 
-// isBarren says that no page has anything to give.
+// nothingExpires reports that sweeping any page at now frees nothing.
 func (s *shard) nothingExpires(now Instant) bool { return now < s.noExpiryUntil }
 
-// seek moves the hand to the next page that may have something to give, and says
-// whether there is one among a few.
+// seekExpired moves the sweep to the next page from which purging may free memory, and
+// reports whether it found one among maxSkipped pages.
 func (s *shard) seekExpired(now Instant) bool {
 	for range maxSkipped {
 		if s.nothingExpires(now) {
@@ -84,7 +85,7 @@ func (s *shard) seekExpired(now Instant) bool {
 	return false
 }
 
-// pass moves the hand on from a page that has nothing to give for now.
+// advanceSweep moves the sweep past a page from which no more can be freed at present.
 func (s *shard) advanceSweep(p page) {
 	if s.fruitlessPages == 0 {
 		s.soonestExpiry = latest
@@ -102,13 +103,13 @@ func (s *shard) advanceSweep(p page) {
 	}
 }
 
-// foresee has a page looked through for room at a time, or before.
+// noteExpiry lowers the page's and the shard's next expiry to at.
 func (s *shard) noteExpiry(p page, at Instant) {
 	p.nextExpiry = min(p.nextExpiry, at)
 	s.soonestExpiry, s.noExpiryUntil = min(s.soonestExpiry, at), min(s.noExpiryUntil, at)
 }
 
-// after is s later.
+// after returns t + s, at most latest.
 func (t Instant) after(s Span) Instant {
 	if s == Never || s.Millis >= int64(latest-t)/1e6 {
 		return latest
@@ -116,7 +117,7 @@ func (t Instant) after(s Span) Instant {
 	return t + Instant(s.Millis*1e6+s.Nanos)
 }
 
-// growth is how much memory it takes to make a page hold one more record.
+// growth returns the memory needed for one more record in a page.
 func growth(p page, record int) int {
 	need := p.live() + slotBytes + record
 	if need > pageSizes[splitSize] && p.slots() > 1 && p.depth < maxDepth {
@@ -125,11 +126,13 @@ func growth(p page, record int) int {
 	return pageSizes[classFor(need)] - len(p.buf)
 }
 
-// evictFor drops the keys nearest to their reset: of the page of h if it is for
-// a record there, else of the pages at the hand, until it is enough. It spares key.
+// evictFor evicts the keys nearest to their reset until there is enough memory: keys of
+// the page of h if that page needs to grow for a record, otherwise keys of the pages of
+// the sweep. It never evicts key.
 func (s *shard) evictFor(h uint64, key []byte, record, grow int, now Instant) bool {
 	if p := s.pageOf(h); record > 0 && grow == growth(p, record) {
-		// A page as small as one record may exceed the bound.
+		// The page may be exempt from the bound: its buffer may be as small as one
+		// record.
 		if short := p.live() + slotBytes + record - len(p.buf); short > 0 {
 			s.evictNearest(p, short+len(p.buf)/evictShare, key, now)
 		}
@@ -146,8 +149,8 @@ func (s *shard) evictFor(h uint64, key []byte, record, grow int, now Instant) bo
 	return false
 }
 
-// evictNearest drops keys of a page until they were at least so many bytes, those
-// nearest to their reset first, sparing one.
+// evictNearest evicts keys of a page, those nearest to their reset first, until at least
+// so many bytes are free. It never evicts spared.
 func (s *shard) evictNearest(p page, bytes int, spared []byte, now Instant) {
 	resets := s.resets[:0]
 	for i := range p.slots() {
@@ -182,8 +185,8 @@ func (a Span) compare(b Span) int {
 	return cmp.Or(cmp.Compare(a.Millis, b.Millis), cmp.Compare(a.Nanos, b.Nanos))
 }
 
-// purge forgets the rested keys of a page, and finds out when the next is at rest. It
-// leaves to the caller what the page does not need.
+// purge forgets the expired keys of a page and updates its nextExpiry. The caller must
+// shrink the page.
 func (s *shard) purge(p page, now Instant) {
 	next := latest
 	for i := p.slots() - 1; i >= 0; i-- {
@@ -198,8 +201,8 @@ func (s *shard) purge(p page, now Instant) {
 	p.nextExpiry = next
 }
 
-// sweepPage purges the page at the hand, gives back what it does not need, moves
-// the hand on, and says whether there was anything. It uses the cell.
+// sweepPage purges and shrinks the page of the sweep, advances the sweep, and reports
+// whether that freed anything. It overwrites the cell.
 func (s *shard) sweepPage(now Instant) bool {
 	p, keys, held := s.slab.page(s.dir[s.sweepCursor]), s.keys, s.bytes()
 	s.purge(p, now)
@@ -213,8 +216,8 @@ func (s *shard) sweepPage(now Instant) bool {
 	return found
 }
 
-// shrink gives a page a smaller buffer if it needs no more than three quarters of
-// its own.
+// shrink gives a page a smaller buffer if it needs no more than three quarters of its
+// own.
 func (s *shard) shrink(p page) page {
 	if p.oversized() {
 		return s.repack(p, classFor(p.live()))
@@ -222,11 +225,11 @@ func (s *shard) shrink(p page) page {
 	return p
 }
 
-// spare says that a page needs no more than three quarters of its buffer.
+// oversized reports whether a page needs no more than three quarters of its buffer.
 func (p page) oversized() bool { return pageSizes[classFor(p.live())] <= len(p.buf)*3/4 }
 
-// merge takes the page's twin, from which it was split, into it if the two are
-// half a page together.
+// merge joins the page with its sibling, from which it was split, if together they fill
+// at most half a page.
 func (s *shard) merge(p page) {
 	if p.depth == 0 {
 		return

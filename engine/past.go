@@ -1,18 +1,18 @@
 package engine
 
-// A past is the part of a key's state that only changed parameters and debts leave
-// behind. It is kept with the parameters, since few keys have one and many of these
-// have the same. The zero value is none.
+// A past is the part of a key's state that only changed parameters and debts leave. It is
+// stored with the parameters, because few keys have one and many of these have the same.
+// The zero value is no past.
 //
-// Of FIXED, SLIDE and LOG it is n permits that count until an Instant: those that
-// were used in a longer window than the one in force. When more come to be held,
-// all of them count until the latest of the ends. debt is, for FIXED only, how many
-// of the permits in the state were charged beyond the limit.
+// For FIXED, SLIDE and LOG it is n permits that count until an Instant: those used in a
+// longer window than the one in force. When permits are added to them, all count until
+// the latest of the ends. debt, for FIXED only, is the number of permits in the state
+// that were charged beyond the limit.
 //
-// Of TOKEN and LEAKY n is the unit that the state counts time in, as parts of a
-// nanosecond, unless that is the Count of the parameters. debt is the Count and until
-// the Period of the fastest rate at which permits were taken, unless that is the rate
-// of the parameters.
+// For TOKEN and LEAKY n is the unit in which the state counts time, in parts of a
+// nanosecond, unless that is the Count of the parameters. debt is the Count and until the
+// Period of the fastest rate at which permits were taken, unless that is the rate of the
+// parameters.
 type past struct {
 	until Instant
 	n     int64
@@ -20,16 +20,17 @@ type past struct {
 }
 
 const (
-	// maxUsed is more than any sum of permits that a decision compares. More permits
-	// used are reported as maxUsed.
+	// maxUsed is greater than any sum of permits that a decision compares. More permits
+	// in use are reported as maxUsed.
 	maxUsed = 1 << 62
-	// maxHeld bounds the permits used of keys that hold some.
+	// maxHeld bounds the permits used of a key with held permits.
 	maxHeld = 2 * MaxLimit
 )
 
 func (p *past) isZero() bool { return int64(p.until)|p.n|p.debt == 0 }
 
-// rulesWithPast are the rules of keys with a past, by their Alg. A key of LEASE has none.
+// limitersWithPast are the limiters of keys with a past, by Alg. A key of LEASE has no
+// past.
 var limitersWithPast = [algs]limiter{
 	Token: pastBucket{},
 	Leaky: pastBucket{},
@@ -39,7 +40,7 @@ var limitersWithPast = [algs]limiter{
 	Lease: lease{},
 }
 
-// held is how many permits of the past count at now.
+// held returns the permits of the past that count at now.
 func (c *cell) held(now Instant) int64 {
 	if now >= c.past.until {
 		return 0
@@ -47,8 +48,8 @@ func (c *cell) held(now Instant) int64 {
 	return c.past.n
 }
 
-// carried is the rule of a key with a past whose algorithm is not of buckets: the
-// permits held are used as well.
+// carried is the limiter of a key with a past for the algorithms without buckets: held
+// permits are in use as well.
 type carried struct{ limiter }
 
 func (r carried) used(c *cell, now Instant) int64 {
@@ -72,7 +73,7 @@ func (r carried) until(c *cell, now Instant, target int64) Span {
 	return leave
 }
 
-// give unuses the held permits last.
+// refund returns held permits last.
 func (r carried) refund(c *cell, now Instant, n int64) {
 	fromState := min(n, r.limiter.used(c, now))
 	if fromState > 0 {
@@ -85,8 +86,8 @@ func (s Span) less(t Span) bool {
 	return s.Millis < t.Millis || s.Millis == t.Millis && s.Nanos < t.Nanos
 }
 
-// carry changes by n how many permits are held, and holds all of them until an
-// Instant at least. Those that have left are forgotten.
+// addHeld adds n, which may be negative, to the permits held, and holds all of them until
+// an Instant at least. Held permits that no longer count are forgotten.
 func (c *cell) addHeld(now Instant, n int64, until Instant) {
 	held := max(0, c.held(now)+n)
 	switch {
@@ -98,8 +99,8 @@ func (c *cell) addHeld(now Instant, n int64, until Instant) {
 	c.past.until, c.past.n = until, held
 }
 
-// pastSound says whether a past read from outside is one that a key of the cell's
-// parameters could have at now.
+// pastValid reports whether a key of the cell's parameters could have, at now, a past
+// read from outside.
 func (c *cell) pastValid(now Instant) bool {
 	x := c.past
 	switch {

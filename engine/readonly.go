@@ -1,9 +1,9 @@
 package engine
 
-// tell answers an op that only looks. It changes nothing but the cell.
+// applyReadOnly answers a read-only op. It changes only the cell.
 func (s *shard) applyReadOnly(now Instant, op *Op, h uint64, d *Decision) {
 	*d = Decision{}
-	if op.Kind == Expect { // has held, or its batch would be aborted
+	if op.Kind == Expect { // it held, or the batch would be aborted
 		return
 	}
 	pl, used := s.findLive(now, op.Key, h)
@@ -35,12 +35,12 @@ func (s *shard) applyReadOnly(now Instant, op *Op, h uint64, d *Decision) {
 	}
 }
 
-// tellTake answers a Take of no permits: the state of the key under the parameters
-// of the op. Under Partial, Allowed is the number granted, which is 0.
+// previewTake answers a Take of no permits: the state of the key under the parameters of
+// the op. Under Partial, Allowed is the number granted, which is 0.
 func (s *shard) previewTake(now Instant, op *Op, pl place, found int64, d *Decision) {
 	changes := s.chunks.changes
 	used, _, ok := s.applyParams(now, op, pl, found)
-	s.chunks.changes = changes // what a log counted for the cell does not come to be
+	s.chunks.changes = changes // a log's change of the cell is discarded
 	if !ok {
 		s.cell.fillWrongType(now, used, d)
 		return
@@ -52,7 +52,8 @@ func (s *shard) previewTake(now Instant, op *Op, pl place, found int64, d *Decis
 	s.cell.fill(now, used, d)
 }
 
-// look is the view of a key with the answer that one permit more would get.
+// previewOne fills d with the key's state and the answer that a Take of one permit would
+// get.
 func (c *cell) previewOne(now Instant, used int64, d *Decision) {
 	if used < c.params.Limit {
 		d.Allowed, d.Wait = 1, c.hold(now)

@@ -1,23 +1,23 @@
 package engine
 
-// A Replay carries out again what a log holds, each batch at the time when it was
-// decided, and leads to the same state as an Apply of each would. As nobody waits
-// for the answers, ops that stand alone gather by shard until there are many for
-// each: then the processor waits for their memory together, and the shards can be
-// worked on at the same time. One goroutine uses it, and nobody else the Engine.
+// A Replay applies the batches of a log again, each at the time of its decision, and
+// reaches the same state as an Apply of each. Because no caller waits for the answers, it
+// queues ops by shard until there are many for each: then their memory accesses overlap,
+// and shards can be processed in parallel. Concurrency: only one goroutine may use it,
+// and none may use the Engine meanwhile.
 type Replay struct {
 	e        *Engine
 	parallel func(n int, each func(shard int))
 	lists    []replayList // by shard
 	queued   int
-	full     bool // what has gathered is of batches that are Full
+	full     bool // the queued ops are of batches that are Full
 }
 
-// replayMost is how many ops gather: some for each shard, and few enough for the
+// maxQueued is the number of ops to queue: some for each shard, and few enough for the
 // processor's cache.
 const maxQueued = 8192
 
-// A replayList is what has gathered for a shard.
+// A replayList is the queue of a shard.
 type replayList struct {
 	ops    []Op // their keys and ids are in bytes
 	hashes []uint64
@@ -25,14 +25,14 @@ type replayList struct {
 	bytes  []byte
 }
 
-// NewReplay makes a Replay. inShards calls each(0) to each(n-1), several at the
-// same time if it likes, and returns when all have.
+// NewReplay returns a Replay. parallel must call each(0) to each(n-1), in parallel if it
+// likes, and return after all calls have returned.
 func (e *Engine) NewReplay(parallel func(n int, each func(shard int))) *Replay {
 	return &Replay{e: e, parallel: parallel, lists: make([]replayList, len(e.shards))}
 }
 
-// Apply carries out a batch at now, or keeps a copy to do so later. Its Decisions
-// are not those of the batch.
+// Apply applies a batch at now, or queues a copy. It does not set the Decisions of the
+// batch.
 func (r *Replay) Apply(now Instant, b *Batch) {
 	if b.Atomic || needsAtomic(b.Ops) {
 		r.Finish()
@@ -61,7 +61,7 @@ func needsAtomic(ops []Op) bool {
 	return false
 }
 
-// Finish carries out what has gathered.
+// Finish applies the queued ops.
 func (r *Replay) Finish() {
 	if r.queued == 0 {
 		return
@@ -78,14 +78,14 @@ func (l *replayList) add(now Instant, op *Op, h uint64) {
 	l.stamps = append(l.stamps, now)
 }
 
-// keep is a copy. When bytes moves, older copies stay where they were.
+// copyBytes returns a copy in bytes. If bytes is reallocated, older copies stay valid.
 func (l *replayList) copyBytes(b []byte) []byte {
 	from := len(l.bytes)
 	l.bytes = append(l.bytes, b...)
 	return l.bytes[from:len(l.bytes):len(l.bytes)]
 }
 
-// inOrder is the order of ops that are not out of order.
+// identity is the identity permutation.
 var identity = func() (order [prefetchOps]int32) {
 	for i := range order {
 		order[i] = int32(i)
@@ -93,7 +93,7 @@ var identity = func() (order [prefetchOps]int32) {
 	return order
 }()
 
-// replay carries out a list, of batches that are Full or not, and empties it.
+// replay applies a list, of batches that are Full or not, and empties it.
 func (s *shard) replay(l *replayList, full bool) {
 	var d Decision
 	for from := 0; from < len(l.ops); from += prefetchOps {

@@ -5,33 +5,33 @@ import (
 	"sync/atomic"
 )
 
-// A shard is the keys whose hashes start with the shard's number. Whoever holds
-// the lock is its one writer.
+// A shard holds the keys with hashes that start with the shard's number. Concurrency: all
+// fields except waiting and memory are guarded by mu.
 type shard struct {
 	mu      sync.Mutex
-	waiting atomic.Int32 // how many wait in enter
-	now     Instant      // the latest seen
+	waiting atomic.Int32 // callers blocked in lock
+	now     Instant      // the latest time seen
 	table
-	sweepCursor    int // where the sweep goes on, an index of dir
-	fruitlessPages int // how many pages in a row it has left with nothing to give
-	// soonest is the first time that one of those may have something, and barrenUntil
-	// that of all pages, when they had all been left so.
+	sweepCursor    int // where the sweep continues, an index of dir
+	fruitlessPages int // pages in a row from which the sweep freed nothing
+	// soonestExpiry is the earliest nextExpiry of those pages. noExpiryUntil is the same
+	// for all pages, set when a round of the sweep freed nothing.
 	soonestExpiry, noExpiryUntil Instant
-	prefetched                   uint64 // makes the reads of warm count
+	prefetched                   uint64 // sink of the reads in prefetch
 	hashKey                      hashKey
-	holderHashKeys               [2]hashKey // of holders
-	bits                         uint8      // of a hash that are the shard's number
+	holderHashKeys               [2]hashKey // of holders' ids
+	bits                         uint8      // of a hash that hold the shard's number
 	memory                       *memory
-	reportedBytes                int64 // bytes of this shard that memory knows of
+	reportedBytes                int64 // of this shard, as counted in memory
 	stats                        Stats
 	resets                       []Span     // of the keys of a page
-	evicted                      []Eviction // for the op being carried out
-	full                         bool       // no key is to be made by the batch being carried out
-	frozen                       *frozen    // what a Snapshot has still to read, or nil
-	epoch                        uint32     // counts the freezes; see preserve
+	evicted                      []Eviction // by the op being applied
+	full                         bool       // the batch being applied may create no key
+	frozen                       *frozen    // the part of a Snapshot that is not read yet, or nil
+	epoch                        uint32     // number of freezes; see preserve
 
-	cell    cell        // of the key being worked on: here, so that it needs no allocation
-	scratch [2]pageHead // to pack and split pages with
+	cell    cell        // the key of the op being applied; a field to avoid an allocation
+	scratch [2]pageHead // for packing and splitting pages
 	buffer  [2][]byte
 	writer  pageWriter // of images
 
@@ -39,13 +39,13 @@ type shard struct {
 	topScratch topScratch
 }
 
-// A table is what a shard has of its keys.
+// A table stores the keys of a shard.
 //
-// It is extendible hashing: dir has an entry for each value of the first
-// dirDepth bits of a key's hash, and a page as many entries as there are values
-// of the bits that its keys do not share. It grows by one page at a time, so that
-// no insertion costs more than a page's copy, now and then a copy of dir, which
-// holds a page's number for about 60 keys.
+// It is extendible hashing: dir has an entry for each value of the first dirDepth bits of
+// a key's hash, and a page fills as many entries as there are values of the bits that its
+// keys do not share. It grows by one page at a time, so that an insertion costs no more
+// than a copy of a page, and occasionally a copy of dir, which holds a page number for
+// about 60 keys.
 //
 // Source: R. Fagin et al., "Extendible hashing", ACM TODS 4(3), 1979.
 type table struct {
@@ -58,7 +58,7 @@ type table struct {
 	leases   leases
 }
 
-// bytes is the memory of the table.
+// bytes returns the memory of the table.
 func (t *table) bytes() int64 {
 	return int64(len(t.dir))*pageNumberBytes + t.slab.bytes + t.chunks.bytes + t.leases.bytes + t.params.bytes()
 }
@@ -66,12 +66,11 @@ func (t *table) bytes() int64 {
 // memory is the bound that all shards share.
 type memory struct {
 	used  atomic.Int64
-	max   atomic.Int64 // 0 is none
+	max   atomic.Int64 // 0: no bound
 	evict atomic.Bool
 }
 
-// A place is where a record stands, until the table is changed; without a page, it
-// is none.
+// A place locates a record until the table is changed. The zero value is no place.
 type place struct {
 	page *pageHead
 	slot int
@@ -89,11 +88,11 @@ func (s *shard) clear() {
 	s.sweepCursor, s.fruitlessPages, s.soonestExpiry, s.noExpiryUntil = 0, 0, 0, 0
 }
 
-// hash is the hash of a key of this shard, without the bits that are its number.
+// hash returns the hash of a key of this shard, without the bits of the shard's number.
 func (s *shard) hash(key []byte) uint64 { return s.hashKey.sum(key) << s.bits }
 
-// enter takes the shard at now, or at the latest time that it has seen, but not
-// beyond latest.
+// lock locks the shard and advances its time to now, at most to latest. It returns the
+// shard's time.
 func (s *shard) lock(now Instant) Instant {
 	if !s.mu.TryLock() {
 		s.waiting.Add(1)
@@ -104,7 +103,7 @@ func (s *shard) lock(now Instant) Instant {
 	return s.now
 }
 
-// enterFor takes the shard at now to carry out ops of a batch.
+// lockForBatch locks the shard at now for ops of a batch.
 func (s *shard) lockForBatch(b *Batch, now Instant) (at Instant) {
 	if b.readOnly {
 		return s.lockForRead(now)
@@ -114,20 +113,20 @@ func (s *shard) lockForBatch(b *Batch, now Instant) (at Instant) {
 	return at
 }
 
-// look takes the shard to read it at now, or at the latest time that it has
-// seen, which stays as it is.
+// lockForRead locks the shard and returns the later of now and its time, which is
+// unchanged.
 func (s *shard) lockForRead(now Instant) Instant {
 	s.mu.Lock()
 	return max(s.now, min(now, latest))
 }
 
-// leave gives the shard free.
+// unlock unlocks the shard.
 func (s *shard) unlock() {
 	s.publishUsage()
 	s.mu.Unlock()
 }
 
-// settleMemory tells the engine what the shard has taken or given back.
+// publishUsage adds the change of the shard's memory since the last call to the engine's.
 func (s *shard) publishUsage() {
 	held := s.bytes()
 	if d := held - s.reportedBytes; d != 0 {
@@ -136,7 +135,7 @@ func (s *shard) publishUsage() {
 	}
 }
 
-// allows says whether the shard may take n bytes more than it has by now.
+// withinBound reports whether the shard may allocate n more bytes.
 func (s *shard) withinBound(n int) bool {
 	bound := s.memory.max.Load()
 	if bound == 0 {
@@ -146,11 +145,10 @@ func (s *shard) withinBound(n int) bool {
 	return s.memory.used.Load()+int64(n) <= bound
 }
 
-// pageOf is the page of a hash, whose first bits, the shard's number, are
-// shifted out.
+// pageOf returns the page of a hash without the bits of the shard's number.
 func (t *table) pageOf(h uint64) page { return t.slab.page(t.dir[h>>(64-t.dirDepth)]) }
 
-// find looks a key up.
+// find returns the page of a key, and its slot if it is found.
 func (s *shard) find(h uint64, key []byte) (p page, slot int, found bool) {
 	p = s.pageOf(h)
 	t := tag(h, p.depth)
@@ -163,13 +161,13 @@ func (s *shard) find(h uint64, key []byte) (p page, slot int, found bool) {
 	return p, 0, false
 }
 
-// warmOps is how many ops are warmed up for at once.
+// prefetchOps is the number of ops in one prefetch.
 const prefetchOps = 16
 
-// warm reads what the ops on some hashes will look at: all their pages, then all
-// their slots, then all their records, then the ends of their logs. The reads of
-// each step do not depend on one another, so that the processor waits for memory
-// once a step and not once an op. It decides nothing, and uses the cell.
+// prefetch reads the memory that the ops on some hashes will use: all their pages, then
+// all their slots, then all their records, then the ends of their logs. The reads of each
+// step are independent, so that the processor waits for memory once per step and not once
+// per op. It decides nothing, and overwrites the cell.
 func (s *shard) prefetch(hashes []uint64, order []int32) {
 	if len(order) == 1 {
 		return
@@ -200,7 +198,7 @@ func (s *shard) prefetch(hashes []uint64, order []int32) {
 	s.prefetched = sum
 }
 
-// warmLogs reads the ends of the logs of those slots that have one.
+// prefetchLogs reads the ends of the logs of those slots that have one.
 func (s *shard) prefetchLogs(pages []page, slots *[prefetchOps]int) (sum uint64) {
 	var logs [prefetchOps]logState
 	for i, p := range pages {
@@ -216,7 +214,7 @@ func (s *shard) prefetchLogs(pages []page, slots *[prefetchOps]int) (sum uint64)
 	return sum
 }
 
-// words is how many words of state the record at offset at of p has.
+// stateWords returns the number of state words of the record at offset at of p.
 func (t *table) stateWords(p page, at int) int {
 	return algorithms[t.params.get(p.param(at)).Alg].words
 }
@@ -231,8 +229,8 @@ func (s *shard) load(p page, i int) *cell {
 	return c
 }
 
-// store writes the cell to its record, which has its algorithm. It is at rest at
-// a time.
+// store writes the cell to its record, which must have the cell's algorithm. The key
+// expires at expiry.
 func (s *shard) store(pl place, expiry Instant) {
 	p := s.slab.open(pl.page)
 	s.preserve(p)
@@ -248,8 +246,8 @@ func (s *shard) store(pl place, expiry Instant) {
 	p.store(at, id, c.alg().words, &c.state)
 }
 
-// insert adds a record for the cell under a key that is not there, which is at rest
-// at a time. There is memory for it: see makeRoom.
+// insert adds a record for the cell under a key that must be missing. The key expires at
+// expiry. Requires: memory was ensured by makeRoom.
 func (s *shard) insert(h uint64, key []byte, expiry Instant) {
 	c := &s.cell
 	words := c.alg().words
@@ -261,7 +259,7 @@ func (s *shard) insert(h uint64, key []byte, expiry Instant) {
 	s.preserve(p)
 	s.noteExpiry(p, expiry)
 	t, i := tag(h, p.depth), p.slots()
-	if i > 0 && p.tagAt(i-1) >= t { // if not, it comes last, as keys do that come in order
+	if i > 0 && p.tagAt(i-1) >= t { // otherwise it is the last, as when keys arrive in order
 		i = p.seek(t)
 	}
 	at := p.add(i, t, words, key)
@@ -269,7 +267,8 @@ func (s *shard) insert(h uint64, key []byte, expiry Instant) {
 	s.keys++
 }
 
-// widen packs, grows or splits the page of h, so that a record may fit.
+// enlarge packs, grows or splits the page of h, so that a record may fit. It returns the
+// new page of h.
 func (s *shard) enlarge(h uint64, p page, record int) page {
 	need := p.live() + slotBytes + record
 	if need <= len(p.buf) {
@@ -282,7 +281,7 @@ func (s *shard) enlarge(h uint64, p page, record int) page {
 	return s.repack(p, classFor(need))
 }
 
-// remove drops a record and whatever hangs on it.
+// remove deletes a record and releases its tail and parameters.
 func (s *shard) remove(pl place) {
 	p := s.slab.open(pl.page)
 	at := p.offset(pl.slot)
@@ -298,14 +297,14 @@ func (s *shard) remove(pl place) {
 	s.keys--
 }
 
-// discard releases what a cell holds outside of its record.
+// discard releases the memory of a cell outside of its record.
 func (s *shard) discard(c *cell) {
 	if t := c.alg().tail; t != nil {
 		t.discard(c)
 	}
 }
 
-// repack moves the records of p into a buffer of a class, without holes.
+// repack rewrites the records of p without holes, in a buffer of a class.
 func (s *shard) repack(p page, class int) page {
 	from := s.copyAside(p, 0)
 	p = s.slab.resize(p, class)
@@ -316,7 +315,7 @@ func (s *shard) repack(p page, class int) page {
 	return p
 }
 
-// record is where the record of slot i stands, its length, and its key in place.
+// record returns the offset of the record of slot i, its length, and its key in place.
 func (t *table) record(p page, i int) (at, n int, key []byte) {
 	at = p.offset(i)
 	words := t.stateWords(p, at)
@@ -330,14 +329,14 @@ func (s *shard) move(from page, i int, to page) {
 	to.copyRecord(tag(s.hash(key), to.depth), from, at, n)
 }
 
-// setAside copies a page, so that its buffer can be written anew.
+// copyAside copies a page to scratch memory n, so that its buffer can be rewritten.
 func (s *shard) copyAside(p page, n int) page {
 	s.buffer[n] = append(s.buffer[n][:0], p.buf...)
 	s.scratch[n] = *p.pageHead
 	return page{&s.scratch[n], s.buffer[n]}
 }
 
-// split parts the page of h in two by the first bit that its keys do not share.
+// split divides the page of h by the first bit that its keys do not share.
 func (s *shard) split(h uint64, p page) {
 	from := s.copyAside(p, 0)
 	halves := [2]pageNumber{p.number, s.addSibling(h, p)}
@@ -354,8 +353,8 @@ func (s *shard) split(h uint64, p page) {
 	}
 }
 
-// part leaves the page of h the first half of its hashes, and returns a new page
-// for the second. The records are left to the caller.
+// addSibling limits the page of h to the first half of its hashes, and returns a new page
+// for the second half. The caller must move the records.
 func (s *shard) addSibling(h uint64, p page) pageNumber {
 	s.preserve(p)
 	if p.depth == s.dirDepth {

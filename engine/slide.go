@@ -1,11 +1,11 @@
 package engine
 
-// slide is the sliding window counter: the count of the current window, plus
-// that of the one before in the share that a window ending now would still
-// overlap with it, rounded down.
+// slide is the sliding window counter: the count of the current window, plus the count of
+// the previous one multiplied by the share of it that a window ending now still overlaps,
+// rounded down.
 //
-// Source: "How we built rate limiting capable of scaling to millions of
-// domains", Cloudflare, 2017, in integers.
+// Source: "How we built rate limiting capable of scaling to millions of domains",
+// Cloudflare, 2017, in integers.
 //
 // State: the end of the window, an Instant, its count, and the count before.
 type slide struct{}
@@ -21,7 +21,7 @@ func (slide) currentWindow(c *cell, now Instant) (end Instant, count, before int
 	return windowEnd(&c.params, now), 0, 0
 }
 
-// share is how much of before counts with left nanoseconds of the window to go.
+// share returns the part of before that counts with left nanoseconds of the window to go.
 func (slide) share(before int64, left Instant, window int64) int64 {
 	if before == 0 {
 		return 0
@@ -30,8 +30,8 @@ func (slide) share(before int64, left Instant, window int64) int64 {
 	return int64(q.lo)
 }
 
-// lastLeft is the most nanoseconds left of a window at which the share of before
-// is at most target; 0 if it is more even at the last nanosecond.
+// maxLeft returns the most nanoseconds left of a window at which the share of before is
+// at most target; 0 if the share exceeds target even at the last nanosecond.
 func (s slide) maxLeft(before, target, window int64) Instant {
 	if before == 0 {
 		return Instant(window)
@@ -39,9 +39,9 @@ func (s slide) maxLeft(before, target, window int64) Instant {
 	return Instant(s.maxWithin(target, window, before, window))
 }
 
-// most is the greatest x up to bound for which floor(x * factor / window) is at
-// most target: floor(((target+1) * window - 1) / factor), as what is rounded down
-// is at most target as long as the exact value is below target+1.
+// maxWithin returns the greatest x up to bound for which floor(x * factor / window) is at
+// most target: floor(((target+1) * window - 1) / factor), because a value rounded down is
+// at most target as long as the exact value is below target+1.
 func (slide) maxWithin(target, window, factor, bound int64) int64 {
 	below := mul(uint64(target+1), uint64(window)).subSaturating(wide{0, 1})
 	q, _ := below.div(uint64(factor))
@@ -81,7 +81,7 @@ func (s slide) refund(c *cell, now Instant, n int64) {
 	s.store(c, end, count-fromCount, before)
 }
 
-// cut lowers before so that its share is at most target.
+// cutBefore lowers before so that its share is at most target.
 func (s slide) cutBefore(before int64, left Instant, window, target int64) int64 {
 	if target < 0 {
 		return 0
@@ -97,16 +97,15 @@ func (slide) store(c *cell, end Instant, count, before int64) {
 	c.state = state{uint64(end), uint64(count), uint64(before)}
 }
 
-// sound: at the end of a window all counts are at most those of two limits.
+// valid: at the end of a window each count is at most two limits.
 func (s slide) valid(c *cell, now Instant) bool {
 	end, count, before := Instant(c.state[0]), int64(c.state[1]), int64(c.state[2])
 	return end >= 0 && end%Instant(c.params.Period) == 0 && end <= windowEnd(&c.params, now) &&
 		count >= 0 && before >= 0 && count <= maxHeld && before <= maxHeld
 }
 
-// change counts the permits used in the window of p that now is in, unless they
-// would count less or not as long there as in their own: then they are held until
-// they have left both.
+// migrate counts the permits used in p's current window. If they would count less there,
+// or not as long, as in their own windows, they are held until they have left both.
 func (s slide) migrate(c *cell, now Instant, p Params) {
 	if p.Period == c.params.Period {
 		c.params = p

@@ -1,46 +1,47 @@
 package engine
 
 const (
-	// paneNanos is the length of a pane, the shortest span that can be told apart.
+	// intervalNanos is the length of an interval, the resolution of the windows.
 	intervalNanos = 10e9
-	// minutePanes are the panes of a minute; hourPanes those of a block, of which
-	// an hour has hourBlocks.
+	// minuteIntervals is the number of intervals in a minute, blockIntervals in a block;
+	// an hour has hourBlocks blocks.
 	minuteIntervals = 6
 	blockIntervals  = 30
 	hourBlocks      = 12
 )
 
-// panes count the keys of a shard by time: the tally is of the pane that goes on,
-// and what it had at its end is kept for a minute and added to the block of five
-// minutes that goes on, which is kept for an hour.
+// topWindows counts the keys of a shard by time. counter counts the current interval.
+// When an interval ends, its counts are kept for a minute, and are added to the current
+// block of five minutes, which is kept for an hour after its end.
 type topWindows struct {
-	end     Instant // of the pane that goes on
+	end     Instant // of the current interval
 	counter heavyHitters
-	keys    int                          // that a tally has room for
-	number  int64                        // of the pane that goes on: its time divided by paneNanos
+	keys    int                          // capacity of a counter
+	number  int64                        // of the current interval: its time divided by intervalNanos
 	minute  [minuteIntervals]topInterval // by number
 	block   topInterval
 	hour    [hourBlocks]topInterval // by number
 }
 
-// A pane has a number as of panes, or that divided by blockPanes.
+// A topInterval is numbered as an interval, or as a block: that number divided by
+// blockIntervals.
 type topInterval struct {
 	number int64
 	topList
 }
 
 const (
-	// tallyKeys is how many keys the tallies of all shards have room for, and
-	// leastTally those of one.
+	// trackedKeys is the capacity in keys of the counters of all shards, and
+	// minTrackedKeys the minimum for one.
 	trackedKeys    = 4096
 	minTrackedKeys = 16
-	// paneShare and blockShare are which part of that a pane keeps, and a block
-	// that goes on.
+	// intervalShare and blockShare are the parts of the capacity kept for an ended
+	// interval, and for the current block.
 	intervalShare = 4
 	blockShare    = 2
 )
 
-// at is the tally of the pane of now.
+// current returns the counter of the interval of now.
 func (p *topWindows) current(now Instant, scratch *topScratch) *heavyHitters {
 	if now >= p.end {
 		p.rotate(now, scratch)
@@ -48,7 +49,7 @@ func (p *topWindows) current(now Instant, scratch *topScratch) *heavyHitters {
 	return &p.counter
 }
 
-// turn ends the pane that goes on, and begins that of now.
+// rotate ends the current interval and begins the one of now.
 func (p *topWindows) rotate(now Instant, scratch *topScratch) {
 	if p.end == 0 {
 		p.counter = newHeavyHitters(p.keys)
@@ -61,7 +62,7 @@ func (p *topWindows) rotate(now Instant, scratch *topScratch) {
 	p.end = Instant(p.number+1) * intervalNanos
 }
 
-// keep puts away what the tally has.
+// archive stores the counts of the current interval.
 func (p *topWindows) archive(scratch *topScratch) {
 	if number := p.number / blockIntervals; number != p.block.number {
 		done := &p.hour[p.block.number%hourBlocks]
@@ -79,8 +80,8 @@ func (p *topWindows) archive(scratch *topScratch) {
 	scratch.cut(&interval.topList, tracked, p.keys/intervalShare)
 }
 
-// since calls add with what was counted from the pane of a number on, or the block,
-// as lists of disjoint times.
+// each calls add with the counts from the interval or block number first on, as lists of
+// disjoint times.
 func (p *topWindows) each(window TopWindow, first int64, scratch *topScratch, add func(*topList)) {
 	number, old := p.number, p.minute[:]
 	if window == TopHour {

@@ -2,14 +2,14 @@ package engine
 
 import "slices"
 
-// A topList is what is known of how often keys were seen: the rows, sorted by hash,
-// are those of some, and no other was seen more than floor times. total is of all.
+// A topList is the counts of some keys, in rows sorted by hash; every other key was seen
+// at most minCount times. total is the sum of all counts.
 //
-// Lists of disjoint times can be merged, and cut. As with a tally, floor is at most
-// total/n, where n is three quarters of what the tally has room for or one more than
-// what a list was cut to, whichever is the least: the surplus, as thin has it, of a
-// merged list is the sum of both, and what is cut loses the rise of the floor for
-// each row with a higher count, and for one that is left out.
+// Lists of disjoint times can be merged, and cut. As with heavyHitters, minCount is at
+// most total/n, where n is the lower of three quarters of the counters' capacity and the
+// smallest number of rows to which a list was cut, plus one. Proof: surplus (defined at
+// prune) is additive under merge; cut lowers it by at least (rows kept + 1) times the
+// increase of minCount.
 //
 // Source: P. Agarwal et al., "Mergeable summaries", PODS 2012.
 type topList struct {
@@ -22,14 +22,13 @@ type topList struct {
 type topRow struct {
 	hash         uint64
 	count, error int64
-	at, size     uint32 // of the key in the bytes of its list
+	at, size     uint32 // of the key in its list's bytes
 }
 
-// keptKeyBytes is how long keys may be on the average before there is room for
-// fewer of them.
+// avgKeyBytes is the average key length up to which the full number of keys fits.
 const avgKeyBytes = 64
 
-// topScratch is memory to work with, of which nothing need be kept.
+// topScratch is working memory; its content is not kept between calls.
 type topScratch struct {
 	tracked, merged topList
 	counts          []int64
@@ -49,15 +48,15 @@ func (l *topList) add(r topRow, key []byte) {
 	l.bytes = append(l.bytes, key...)
 }
 
-// settle moves the last row to where its hash belongs.
+// insertSorted moves the last row to its place in the order of hashes.
 func (l *topList) insertSorted() {
 	for i := len(l.rows) - 1; i > 0 && l.rows[i-1].hash > l.rows[i].hash; i-- {
 		l.rows[i-1], l.rows[i] = l.rows[i], l.rows[i-1]
 	}
 }
 
-// merge makes l what two other lists know together. A key that is in one only was
-// seen up to floor times by the other.
+// merge sets l to the sum of two other lists. A key in only one of them was seen at most
+// minCount times in the other.
 func (l *topList) merge(a, b *topList) {
 	l.reset()
 	l.minCount, l.total = a.minCount+b.minCount, a.total+b.total
@@ -83,8 +82,8 @@ func (r topRow) plus(count, error int64) topRow {
 	return r
 }
 
-// cut makes dst the rows of l with the highest counts, as many as there is room
-// for: so many, or fewer if their keys are longer than keptKeyBytes on the average.
+// cut sets dst to the rows of l with the highest counts, at most rows, and fewer if their
+// keys are longer than avgKeyBytes on average.
 func (s *topScratch) cut(dst, l *topList, rows int) {
 	dst.reset()
 	dst.minCount, dst.total = l.minCount, l.total
@@ -107,8 +106,8 @@ func (s *topScratch) cut(dst, l *topList, rows int) {
 	}
 }
 
-// leastFor is the least count of which all rows above have room, with how many these
-// are, and the bytes of their keys.
+// cutoffFor returns the lowest count such that all rows above it fit, the number of these
+// rows, and the bytes of their keys.
 func (s *topScratch) cutoffFor(l *topList, rows, space int) (cutoff int64, above, bytes int) {
 	counts := s.sorted(l)
 	for i := max(len(counts)-1-rows, 0); ; i++ {
@@ -125,7 +124,7 @@ func (s *topScratch) cutoffFor(l *topList, rows, space int) (cutoff int64, above
 	}
 }
 
-// sorted is the counts of a list in ascending order.
+// sorted returns the counts of a list in ascending order.
 func (s *topScratch) sorted(l *topList) []int64 {
 	s.counts = s.counts[:0]
 	for i := range l.rows {
