@@ -2,10 +2,8 @@ package engine_test
 
 import (
 	"bytes"
-	"encoding/binary"
 	"fmt"
 	"maps"
-	"math/big"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -15,10 +13,10 @@ import (
 	"limitsrv/engine"
 )
 
-// A source turns bytes into choices; once they are spent it always chooses 0.
+// A source turns bytes into choices; after the last byte it always chooses 0.
 type source struct{ data []byte }
 
-// n chooses one of 0 to k-1.
+// n returns a choice from 0 to k-1.
 func (s *source) n(k int) int {
 	v := uint64(0)
 	for most := k - 1; most > 0 && len(s.data) > 0; most >>= 8 {
@@ -37,13 +35,13 @@ const (
 	day    = 24 * hour
 	// lastTime leaves room for the longest windows before Instants end.
 	lastTime = int64(8.5e18)
-	// mostN is more permits than can pass anywhere, in debt or not.
+	// mostN is more permits than can ever pass.
 	mostN = 2*engine.MaxLimit + 1
 )
 
 var (
 	limits = []int64{1, 2, 3, 7, 10, 100, 999_999, engine.MaxListed, 999_999_999_989, engine.MaxLimit}
-	// rates are permits per ns, before they are brought to lowest terms.
+	// rates are permits per ns, not in lowest terms.
 	rates = [][2]int64{
 		{10, second}, {7, 60 * second}, {1e9, second}, {1, engine.MaxPeriod}, {1, engine.MinPeriod},
 		{999_999_999_989, engine.MaxPeriod}, {engine.MaxLimit, engine.MaxPeriod}, {5000, day}, {3, 7_919}, {1e9 - 1, second},
@@ -58,8 +56,8 @@ var (
 	}
 )
 
-// drawParams draws parameters of an algorithm. One that is new to this needs no
-// line here if it has a limit and a period.
+// drawParams draws parameters of an algorithm. A new algorithm needs no case here if it
+// has a limit and a period.
 func drawParams(s *source, a engine.Alg) engine.Params {
 	p := engine.Params{Alg: a, Limit: pick(s, limits), Period: pick(s, windows)}
 	switch a {
@@ -84,7 +82,7 @@ func gcd(a, b int64) int64 {
 	return a
 }
 
-// algs are all algorithms there are.
+// algs returns all algorithms.
 func algs() []engine.Alg {
 	var as []engine.Alg
 	var stats engine.Stats
@@ -94,7 +92,7 @@ func algs() []engine.Alg {
 	return as
 }
 
-// instant is the time that is written in RFC 3339.
+// instant parses a time in RFC 3339.
 func instant(s string) engine.Instant {
 	at, err := time.Parse(time.RFC3339Nano, s)
 	if err != nil {
@@ -103,25 +101,25 @@ func instant(s string) engine.Instant {
 	return engine.Instant(at.UnixNano())
 }
 
-// A driver applies the same ops to an engine and to a twin.
+// A modelTest applies the same ops to an engine and to a model.
 type modelTest struct {
 	t       *testing.T
 	name    string
 	s       *source
 	e       *engine.Engine
-	single  *engine.Engine // applies the same ops, each op or group in a batch of its own
+	single  *engine.Engine // applies the same ops, one batch for each op or group
 	model   *model
 	replay  *replica
-	now     int64 // what the clock shows; twin.now is the latest time seen
+	now     int64 // of the clock; model.now is the latest time seen
 	shards  int
 	keys    [][]byte
 	homes   []engine.Alg
 	params  map[engine.Alg][]engine.Params
-	rounds  map[engine.Alg]bool // as of roundsTime
+	rounds  map[engine.Alg]bool // result of roundsTime
 	marks   []int64             // times at which something ends
 	trace   []string
 	batch   engine.Batch
-	rounded int // how often a bucket's time was rounded
+	rounded int // number of times that a bucket's time was rounded
 }
 
 func newModelTest(t *testing.T, name string, data []byte) *modelTest {
@@ -145,28 +143,7 @@ func newModelTest(t *testing.T, name string, data []byte) *modelTest {
 	return d
 }
 
-// roundsTime reports whether buckets of these parameters may be full a fraction of a ns
-// later than without rounding: if there is no common unit of all rates in which the
-// numbers fit.
-func roundsTime(ps []engine.Params) bool {
-	unit, slowest, most := big.NewInt(1), new(big.Rat), int64(0)
-	for _, p := range ps {
-		if p.Count == 0 {
-			return false
-		}
-		count := big.NewInt(p.Count)
-		common := new(big.Int).GCD(nil, nil, unit, count)
-		unit.Mul(unit, count.Quo(count, common))
-		if permit := big.NewRat(p.Period, p.Count); permit.Cmp(slowest) > 0 {
-			slowest = permit
-		}
-		most = max(most, 2*p.Limit)
-	}
-	longest := new(big.Rat).Mul(whole(most), slowest)
-	return unit.BitLen() > 62 || floor(longest.Mul(longest, new(big.Rat).SetInt(unit))).BitLen() > 124
-}
-
-// run goes on until the source is spent.
+// run applies random batches until the source is spent.
 func (d *modelTest) run() {
 	for len(d.s.data) > 0 {
 		d.step()
@@ -180,7 +157,7 @@ func (d *modelTest) run() {
 	d.compareTables()
 }
 
-// step moves the clock: often to where something ends, or a nanosecond to either
+// step moves the clock: often to the end of a window or wait, or a nanosecond to either
 // side of it, and sometimes back.
 func (d *modelTest) step() {
 	next := d.now
@@ -214,8 +191,8 @@ func (d *modelTest) step() {
 	d.now = next
 }
 
-// touch lets every shard see the latest time, since a shard that has not seen it
-// would not keep it. It makes keys and drops them again.
+// touch advances every shard to the latest time, because shards not used since would not
+// know it. It creates keys and drops them again.
 func (d *modelTest) touch() {
 	var b engine.Batch
 	for i := range 24 * d.shards {
@@ -274,14 +251,14 @@ func (d *modelTest) draw() {
 	}
 	if op.Kind == engine.Refund || op.Kind == engine.Charge {
 		op.N = d.drawN(i, pick(d.s, d.params[d.homes[i]]).Limit)
-		if d.s.oneIn(4) { // with parameters, of which the algorithm counts
+		if d.s.oneIn(4) { // with parameters, only their algorithm matters
 			op.Params = pick(d.s, d.params[d.homes[d.s.n(len(d.homes))]])
 		}
 	}
 	d.batch.Ops = append(d.batch.Ops, op)
 }
 
-// drawTake draws a Take of key i under parameters that are mostly the first.
+// drawTake draws a Take of key i, mostly under the first parameters of its algorithm.
 func (d *modelTest) drawTake(i int) engine.Op {
 	a := d.homes[i]
 	if a == engine.Lease {
@@ -312,7 +289,7 @@ func (d *modelTest) drawLease(i int, kind engine.Kind) engine.Op {
 	return op
 }
 
-// drawN draws a number of permits, often about the limit or about what is left.
+// drawN draws a number of permits, often near the limit or near the permits left.
 func (d *modelTest) drawN(i int, limit int64) int64 {
 	left := limit
 	if k := d.model.find(d.keys[i]); k != nil && k.permits != nil {
@@ -324,8 +301,8 @@ func (d *modelTest) drawN(i int, limit int64) int64 {
 	})))
 }
 
-// apply gives the batch to both and compares every decision, and for an op by
-// itself that the fingerprint changes with the state only.
+// apply applies the batch to both and compares every decision; for a single op it also
+// checks that the fingerprint changes only with the state.
 func (d *modelTest) apply() {
 	now := engine.Instant(d.now)
 	d.model.now = max(d.model.now, d.now)
@@ -339,7 +316,7 @@ func (d *modelTest) apply() {
 		}
 		print = d.e.Fingerprint(latest, d.batch.Ops[0].Key)
 		if (print == 0) != (before == nil) {
-			d.fail("fingerprint is %d, but key is there: %t", print, before != nil)
+			d.fail("fingerprint is %d, but the key exists: %t", print, before != nil)
 		}
 	}
 	d.e.Apply(now, &d.batch)
@@ -350,7 +327,7 @@ func (d *modelTest) apply() {
 		rest = rest[n:]
 	}
 	if len(d.batch.Decisions) != len(want) {
-		d.fail("%d decisions of %d ops", len(d.batch.Decisions), len(want))
+		d.fail("%d decisions for %d ops", len(d.batch.Decisions), len(want))
 	}
 	for i := range want {
 		op := &d.batch.Ops[i]
@@ -358,7 +335,7 @@ func (d *modelTest) apply() {
 		if k := d.model.find(op.Key); k != nil && k.p.Count > 0 {
 			got, _ := d.e.Export(latest, op.Key, nil)
 			if state, _ := d.single.Export(latest, op.Key, nil); !bytes.Equal(got, state) {
-				d.fail("state of %.9q is %x, but %x if each op has its own batch", op.Key, got, state)
+				d.fail("state of %.9q is %x, but %x with one batch for each op", op.Key, got, state)
 			}
 		}
 	}
@@ -371,7 +348,7 @@ func (d *modelTest) apply() {
 	d.compareReplay(d.keys[d.s.n(len(d.keys))])
 }
 
-// compareReplay says whether what only saw the changes knows a key as it must.
+// compareReplay checks a key in the engine that applied only the logged changes.
 func (d *modelTest) compareReplay(key []byte) {
 	want := engine.Decision{Status: engine.Missing}
 	if k := d.model.find(key); k != nil {
@@ -386,7 +363,7 @@ func (d *modelTest) compareReplay(key []byte) {
 	}
 }
 
-// compare notes the decision and the times at which it says that something ends.
+// compare compares a decision, and records it and the times at which its waits end.
 func (d *modelTest) compare(op *engine.Op, got, want engine.Decision) {
 	d.trace = append(d.trace, fmt.Sprintf("%d (%d) %s -> %+v", d.now, d.model.now, opString(op), want))
 	got.Changed = false
@@ -412,115 +389,8 @@ func (d *modelTest) compare(op *engine.Op, got, want engine.Decision) {
 	}
 }
 
-// applyTwin applies an op or a group to the twin, and returns the decisions that the
-// engine must make. Buckets of the engine may round the time at which they are full, by
-// the bound that is documented at refine; the twin then takes over the rounded time, so
-// that each decision must be the exact one for the state.
-func (d *modelTest) applyModel(ops []engine.Op) []engine.Decision {
-	now := engine.Instant(d.model.now)
-	before := map[string]*big.Rat{}
-	for i := range ops {
-		if k := d.model.find(ops[i].Key); k != nil && k.p.Count > 0 {
-			before[string(ops[i].Key)] = new(big.Rat).Set(k.permits.(*bucketModel).full)
-		}
-	}
-	want := d.model.apply(now, ops)
-	d.single.Apply(now, &engine.Batch{Ops: slices.Clone(ops)})
-	last := map[string]int{}
-	for i := range ops {
-		last[string(ops[i].Key)] = i
-	}
-	for key, i := range last {
-		k := d.model.keys[key]
-		if k == nil || k.p.Count == 0 || !d.roundModel(key, k, before[key], len(ops)) {
-			continue
-		}
-		switch op := &ops[i]; op.Kind {
-		case engine.Refund:
-			want[i] = d.model.look(k)
-			want[i].Allowed = 1
-		case engine.Charge:
-			want[i].Wait = k.wait(d.model.now, 0, k.p.Limit)
-			fallthrough
-		case engine.Take:
-			want[i].Remaining, want[i].Reset = k.free(d.model.now), k.reset(d.model.now)
-		}
-	}
-	return want
-}
-
-// roundTwin gives a key of the twin the time at which the engine's bucket is full. That
-// must be no earlier, and later only if at most so many ops have moved it, and within
-// the bound. It reports whether that changed the twin.
-func (d *modelTest) roundModel(key string, k *modelKey, before *big.Rat, ops int) bool {
-	now := whole(d.model.now)
-	b := k.permits.(*bucketModel)
-	exact, got := b.full, engineFull(d.single, d.model.now, key)
-	if exact.Cmp(now) < 0 {
-		exact = now
-	}
-	if got.Cmp(now) < 0 {
-		got = now
-	}
-	late := new(big.Rat).Sub(got, exact)
-	if late.Sign() == 0 {
-		return false
-	}
-	bound := new(big.Rat)
-	if d.rounds[k.p.Alg] && (before == nil || before.Cmp(b.full) != 0) {
-		full := exact
-		if before != nil && before.Cmp(full) > 0 {
-			full = before
-		}
-		bound.Mul(new(big.Rat).Add(full, whole(2)), pow2(-123))
-		if least := pow2(-60); bound.Cmp(least) < 0 {
-			bound = least
-		}
-		bound.Mul(bound, whole(int64(ops)))
-	}
-	if late.Sign() < 0 || late.Cmp(bound) >= 0 {
-		d.fail("bucket of %.9q is full %s ns too late, bound %s ns, want %s", key, late.FloatString(30), bound.FloatString(30), exact.FloatString(30))
-	}
-	d.rounded++
-	b.full = got
-	return true
-}
-
-// pow2 is 2^n, n negative.
-func pow2(n int) *big.Rat {
-	return new(big.Rat).SetFrac(big.NewInt(1), new(big.Int).Lsh(big.NewInt(1), uint(-n)))
-}
-
-// engineFull is the time at which a bucket of an engine is full, read from its exported
-// state; 0 if there is no such key.
-func engineFull(e *engine.Engine, now int64, key string) *big.Rat {
-	block, ok := e.Export(engine.Instant(now), []byte(key), nil)
-	if !ok {
-		return new(big.Rat)
-	}
-	data := block[10:] // behind version, time, and number of the parameters
-	numbers := 3
-	if data[0]&0x80 != 0 { // has a past
-		numbers = 6
-	}
-	data = data[2:]
-	var n [6]uint64 // limit, count, period; of the past: a period, the unit, a count
-	for i := range numbers {
-		var size int
-		n[i], size = binary.Uvarint(data)
-		data = data[size:]
-	}
-	unit := n[1]
-	if n[4] != 0 {
-		unit = n[4]
-	}
-	due := new(big.Int).SetUint64(binary.LittleEndian.Uint64(data))
-	due.Lsh(due, 64).Add(due, new(big.Int).SetUint64(binary.LittleEndian.Uint64(data[8:])))
-	return new(big.Rat).SetFrac(due, new(big.Int).SetUint64(unit))
-}
-
-// comparePrints says whether the op that went before changed the fingerprint, as
-// it must if it changed the state, and must not if it did not.
+// comparePrints checks that the last op changed the fingerprint exactly if it changed the
+// state.
 func (d *modelTest) comparePrints(before *modelKey, print int64) {
 	key := d.batch.Ops[0].Key
 	after := d.model.find(key)
@@ -529,14 +399,14 @@ func (d *modelTest) comparePrints(before *modelKey, print int64) {
 		changed = !sameState(before, after, d.model.now)
 	}
 	if d.batch.Ops[0].Kind == engine.Acquire && d.batch.Decisions[0].Allowed == 1 {
-		return // renewed at the same instant: written, be it with what was there
+		return // a renewal at the same instant writes, even if nothing changes
 	}
 	if now := d.e.Fingerprint(engine.Instant(d.model.now), key); (now != print) != changed {
 		d.fail("fingerprint went from %d to %d, but state changed: %t", print, now, changed)
 	}
 }
 
-// sameState compares what two keys know at t.
+// sameState compares the states of two keys at t.
 func sameState(a, b *modelKey, t int64) bool {
 	if a.p != b.p {
 		return false
@@ -547,7 +417,7 @@ func sameState(a, b *modelKey, t int64) bool {
 	return a.permits.used(a.p, t).Cmp(b.permits.used(b.p, t)) == 0
 }
 
-// compareTables compares what keys there are, after a whole sweep.
+// compareTables compares the sets of keys, before and after a whole sweep.
 func (d *modelTest) compareTables() {
 	latest := engine.Instant(d.model.now)
 	found := map[string]bool{}
@@ -555,7 +425,7 @@ func (d *modelTest) compareTables() {
 		cursor = d.e.Scan(latest, cursor, 2, func(key []byte, a engine.Alg) {
 			found[string(key)] = true
 			if k := d.model.find(key); k == nil || k.p.Alg != a {
-				d.fail("scan found %q as %v, twin has %+v", key, a, k)
+				d.fail("scan found %q as %v, the model has %+v", key, a, k)
 			}
 		})
 		if cursor == 0 {
@@ -568,11 +438,11 @@ func (d *modelTest) compareTables() {
 	for _, key := range d.keys {
 		there := d.model.find(key) != nil
 		if found[string(key)] != there {
-			d.fail("scan found %.9q: %t, but it is there: %t", key, found[string(key)], there)
+			d.fail("scan found %.9q: %t, but it exists: %t", key, found[string(key)], there)
 		}
 		d.compareReplay(key)
 		if (d.e.KeyBytes(latest, key) > 0) != there {
-			d.fail("KeyBytes of %.9q is %d, but it is there: %t", key, d.e.KeyBytes(latest, key), there)
+			d.fail("KeyBytes of %.9q is %d, but it exists: %t", key, d.e.KeyBytes(latest, key), there)
 		}
 	}
 	d.e.Sweep(latest, 4*d.shards+64)
@@ -592,10 +462,10 @@ func opString(op *engine.Op) string {
 	return fmt.Sprintf("%s len(key)=%d %q n=%d mode=%d group=%d %+v", kinds[op.Kind], len(op.Key), op.ID, op.N, op.Mode, op.Group, op.Params)
 }
 
-// nanos is a span that fits into an int64.
+// nanos converts a span that fits into an int64.
 func nanos(s engine.Span) int64 { return s.Millis*1e6 + s.Nanos }
 
-// randomBytes are n bytes to make choices of.
+// randomBytes returns n bytes for a source.
 func randomBytes(r *rand.Rand, n int) []byte {
 	data := make([]byte, n)
 	for i := range data {
@@ -604,85 +474,11 @@ func randomBytes(r *rand.Rand, n int) []byte {
 	return data
 }
 
-// TestTwin drives random sequences. The seed in the name of a failure brings it back.
+// TestModel applies random sequences. A failure names the seed that repeats it.
 func TestModel(t *testing.T) {
 	for seed := range uint64(800 / slowdown) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		newModelTest(t, fmt.Sprint("seed ", seed), randomBytes(r, 200+r.IntN(1200))).run()
-	}
-}
-
-// TestTwinRounding takes few permits at a time from buckets whose rates have no common
-// unit, so that many takes round.
-func TestModelRounding(t *testing.T) {
-	ops, rounded := 0, 0
-	for seed := range uint64(240 / slowdown) {
-		r := rand.New(rand.NewPCG(seed, 3))
-		d := newModelTest(t, fmt.Sprint("seed ", seed), randomBytes(r, 200))
-		for _, a := range []engine.Alg{engine.Token, engine.Leaky} {
-			setRates(r, d.params[a])
-			d.rounds[a] = roundsTime(d.params[a])
-		}
-		for range 40 {
-			p := d.params[engine.Token][0]
-			most := min((lastTime-d.now)/100, p.Period/p.Count)
-			d.now += r.Int64N(1 + max(0, most>>r.IntN(8)))
-			d.batch.Reset()
-			for range 1 + r.IntN(3) {
-				d.batch.Ops = append(d.batch.Ops, d.drawFew(r)...)
-			}
-			d.batch.Atomic = r.IntN(3) == 0
-			ops += len(d.batch.Ops)
-			d.apply()
-		}
-		d.compareTables()
-		rounded += d.rounded
-	}
-	t.Logf("of %d ops, %d rounded", ops, rounded)
-	if rounded < ops/20 {
-		t.Errorf("of %d ops, %d rounded, want one in 20", ops, rounded)
-	}
-}
-
-// drawFew draws an op about few permits, or a group of them, on a bucket.
-func (d *modelTest) drawFew(r *rand.Rand) []engine.Op {
-	ops := make([]engine.Op, []int{1, 1, 1, 2, 4}[r.IntN(5)])
-	for i := range ops {
-		key := r.IntN(2)
-		a := d.homes[key]
-		ops[i] = engine.Op{Kind: engine.Take, Key: d.keys[key], N: 1 + r.Int64N(3), Params: d.params[a][r.IntN(len(d.params[a]))]}
-	}
-	if len(ops) > 1 {
-		ops[0].Group = uint8(len(ops))
-		return ops
-	}
-	switch op := &ops[0]; r.IntN(8) {
-	case 0:
-		op.Kind, op.Params = engine.Refund, engine.Params{}
-	case 1:
-		op.Kind, op.Params = engine.Charge, engine.Params{}
-	case 2:
-		op.Kind, op.Params, op.N = engine.Peek, engine.Params{}, 0
-	case 3:
-		op.Mode = engine.Partial
-	case 4:
-		op.N = d.drawN(slices.Index(d.homes, op.Params.Alg), op.Params.Limit)
-	}
-	return ops
-}
-
-// setRates sets rates of many digits that are close to each other, since after a take at
-// a far slower rate the permits used are more than any limit, and limits of many permits.
-func setRates(r *rand.Rand, ps []engine.Params) {
-	period := 1 + r.Int64N(engine.MaxRatePeriod/4)>>r.IntN(50)
-	count := 1 + r.Int64N(period)>>r.IntN(50)
-	for i := range ps {
-		p := &ps[i]
-		p.Period = period + r.Int64N(3*period)
-		p.Count = min(count+r.Int64N(3*count), p.Period)
-		g := gcd(p.Count, p.Period)
-		p.Count, p.Period = p.Count/g, p.Period/g
-		p.Limit = []int64{30, 100, 999_999, 999_999_999_989, engine.MaxLimit}[r.IntN(5)]
 	}
 }
 

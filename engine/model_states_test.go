@@ -10,11 +10,11 @@ import (
 	"limitsrv/engine"
 )
 
-// bucketTwin is TOKEN and LEAKY: the time at which the bucket is full, in ns, and the
+// bucketModel is TOKEN and LEAKY: the time at which the bucket is full, in ns, and the
 // fastest rate, in permits per ns, at which permits were taken since it was full.
 type bucketModel struct{ full, fastest *big.Rat }
 
-// owed is the ns after t at which the bucket is full.
+// owed returns the ns after t at which the bucket is full.
 func (b *bucketModel) owed(t int64) *big.Rat {
 	left := new(big.Rat).Sub(b.full, whole(t))
 	if left.Sign() < 0 {
@@ -23,7 +23,8 @@ func (b *bucketModel) owed(t int64) *big.Rat {
 	return left
 }
 
-// rate is that at which permits are counted: no fewer than were taken are used.
+// rate returns the rate at which permits are counted, so that no fewer than were taken
+// are used.
 func (b *bucketModel) rate(p engine.Params, t int64) *big.Rat {
 	rate := big.NewRat(p.Count, p.Period)
 	if b.owed(t).Sign() > 0 && b.fastest.Cmp(rate) > 0 {
@@ -57,7 +58,7 @@ func (b *bucketModel) refund(p engine.Params, t, n int64) {
 	b.move(t, new(big.Rat).Quo(whole(-n), b.rate(p, t)))
 }
 
-// move puts the time at which the bucket is full off by some ns.
+// move delays the time at which the bucket is full by some ns.
 func (b *bucketModel) move(t int64, ns *big.Rat) {
 	b.full = ns.Add(ns, b.owed(t))
 	b.full.Add(b.full, whole(t))
@@ -68,7 +69,7 @@ func (b *bucketModel) change(_, _ engine.Params, _ int64) {}
 
 func (b *bucketModel) clone() modelState { return &bucketModel{new(big.Rat).Set(b.full), b.fastest} }
 
-// heldTwin is permits that were used in a longer window than the one in force: all of
+// heldModel is permits that were used in a longer window than the one in force: all of
 // them count until the latest of the ends.
 type heldModel struct{ n, end int64 }
 
@@ -86,13 +87,13 @@ func (h *heldModel) add(t, n, end int64) {
 	*h = heldModel{h.at(t) + n, end}
 }
 
-// refund gives back those of n permits that others have not.
+// refund returns n permits, or all that are held.
 func (h *heldModel) refund(t, n int64) {
 	*h = heldModel{max(0, h.at(t)-n), h.end}
 }
 
-// firstAt is how many ns after t the used permits first are at most most: the first of
-// some instants, in any order, at which it is so.
+// firstAt returns the ns after t at which the used permits are first at most most: the
+// first of some instants, in any order, at which this holds.
 func firstAt(t, most int64, used func(int64) int64, instants ...int64) *big.Int {
 	slices.Sort(instants)
 	for _, at := range append([]int64{t}, instants...) {
@@ -100,15 +101,15 @@ func firstAt(t, most int64, used func(int64) int64, instants ...int64) *big.Int 
 			return big.NewInt(at - t)
 		}
 	}
-	panic("the permits never leave")
+	panic("the permits never expire")
 }
 
-// sameWindow says whether two parameters differ at most in the limit.
+// sameWindow reports whether two parameters differ at most in the limit.
 func sameWindow(a, b engine.Params) bool {
 	return a.Calendar == b.Calendar && (a.Calendar != engine.NoCalendar || a.Period == b.Period)
 }
 
-// windowEnd is the end of the window that t lies in.
+// windowEnd returns the end of the window that contains t.
 func windowEnd(p engine.Params, t int64) int64 {
 	at := time.Unix(0, t).UTC()
 	y, m, d := at.Date()
@@ -130,14 +131,14 @@ func windowEnd(p engine.Params, t int64) int64 {
 	return t - t%p.Period + p.Period
 }
 
-// fixedTwin is FIXED: the permits used in the window that ends at end, and how many of
-// them were charged beyond the limit and count in the next window too.
+// fixedModel is FIXED: the permits used in the window that ends at end, and the number of
+// them that were charged beyond the limit and also count in the next window.
 type fixedModel struct {
 	end, count, debt int64
 	held             heldModel
 }
 
-// counts are count and debt as they are at t.
+// counts returns end, count and debt at t.
 func (f *fixedModel) counts(p engine.Params, t int64) (end, count, debt int64) {
 	switch {
 	case t < f.end:
@@ -174,7 +175,7 @@ func (f *fixedModel) refund(p engine.Params, t, n int64) {
 	f.count, f.debt = max(0, f.count-n), max(0, f.debt-n)
 }
 
-// change: what is used counts in the current window of p, and until the later of the
+// change: the permits used count in the current window of p, and until the later of the
 // two ends.
 func (f *fixedModel) change(old, p engine.Params, t int64) {
 	if sameWindow(old, p) {
@@ -194,13 +195,13 @@ func (f *fixedModel) change(old, p engine.Params, t int64) {
 
 func (f *fixedModel) clone() modelState { c := *f; return &c }
 
-// slideTwin is SLIDE: the counts of the window that at lies in and of the one before.
+// slideModel is SLIDE: the counts of the window that contains at and of the previous one.
 type slideModel struct {
 	at, prev, cur int64
 	held          heldModel
 }
 
-// counts are prev and cur as they are at t.
+// counts returns prev and cur at t.
 func (s *slideModel) counts(p engine.Params, t int64) (prev, cur int64) {
 	switch t/p.Period - s.at/p.Period {
 	case 0:
@@ -211,19 +212,20 @@ func (s *slideModel) counts(p engine.Params, t int64) (prev, cur int64) {
 	return 0, 0
 }
 
-// overlapped is floor(prev x overlap) at t.
+// overlapped returns floor(prev x overlap) at t.
 func overlapped(p engine.Params, t, prev int64) int64 {
 	left := p.Period - t%p.Period
 	x := new(big.Int).Mul(big.NewInt(prev), big.NewInt(left))
 	return x.Div(x, big.NewInt(p.Period)).Int64()
 }
 
-// largestPrev is the largest count up to prev of which at most most still overlaps at t.
+// largestPrev returns the largest count up to prev of which at most most still overlaps
+// at t.
 func largestPrev(p engine.Params, t, prev, most int64) int64 {
 	return int64(sort.Search(int(prev), func(i int) bool { return overlapped(p, t, int64(i)+1) > most }))
 }
 
-// counted is used without the permits held.
+// counted returns the permits used, without those held.
 func (s *slideModel) counted(p engine.Params, t int64) int64 {
 	prev, cur := s.counts(p, t)
 	return overlapped(p, t, prev) + cur
@@ -233,8 +235,8 @@ func (s *slideModel) usedAt(p engine.Params, t int64) int64 { return s.counted(p
 
 func (s *slideModel) used(p engine.Params, t int64) *big.Rat { return whole(s.usedAt(p, t)) }
 
-// wait searches all nanoseconds of the two windows after which only the permits held are
-// left, and until these leave: the permits used only fall.
+// wait searches all nanoseconds of two windows, after which only the permits held are
+// left, and until these end: the permits used only fall.
 func (s *slideModel) wait(p engine.Params, t, n, bound int64) *big.Int {
 	most := max(2*p.Period, s.held.end-t)
 	ns := sort.Search(int(most), func(ns int) bool { return s.usedAt(p, t+int64(ns))+n <= bound })
@@ -256,8 +258,9 @@ func (s *slideModel) refund(p engine.Params, t, n int64) {
 	s.at, s.prev, s.cur = t, prev, max(0, cur-n)
 }
 
-// change: the permits used count in the current window of p, unless its share would be
-// smaller than that of their own at any time. Then they count until they have left both.
+// change: the permits used count in the current window of p. If their share there would
+// at any time be smaller than in their own windows, they are held until they have left
+// both.
 func (s *slideModel) change(old, p engine.Params, t int64) {
 	if sameWindow(old, p) {
 		return
@@ -277,7 +280,7 @@ func (s *slideModel) change(old, p engine.Params, t int64) {
 
 func (s *slideModel) clone() modelState { c := *s; return &c }
 
-// logTwin is LOG: all that was ever taken, by time.
+// logModel is LOG: all permits ever taken, by time.
 type logModel struct {
 	entries []logEntry
 	held    heldModel
@@ -322,8 +325,8 @@ func (l *logModel) refund(p engine.Params, t, n int64) {
 	l.held.refund(t, n)
 }
 
-// change: an entry counts until the later of its ends in the two windows; from a longer
-// window on, all of them until the last of these.
+// change: an entry counts until the later of its ends in the two windows. After a change
+// from a longer window, all entries count until the last of these ends.
 func (l *logModel) change(old, p engine.Params, t int64) {
 	l.entries = slices.DeleteFunc(l.entries, func(e logEntry) bool { return e.n == 0 || t >= e.at+old.Period })
 	if p.Period >= old.Period {
@@ -337,7 +340,7 @@ func (l *logModel) change(old, p engine.Params, t int64) {
 
 func (l *logModel) clone() modelState { return &logModel{slices.Clone(l.entries), l.held} }
 
-// acquire takes or renews the place of a holder.
+// acquire takes or renews the lease of a holder.
 func (t *model) acquire(op *engine.Op) engine.Decision {
 	k := t.find(op.Key)
 	switch {
@@ -378,20 +381,20 @@ func (t *model) release(op *engine.Op) engine.Decision {
 	return engine.Decision{Allowed: yes(held && t.now < end)}
 }
 
-// live are the holders whose ttl has not ended at t.
+// live returns the holders with a ttl that has not ended at t.
 func (k *modelKey) live(t int64) map[string]int64 {
 	live := maps.Clone(k.holders)
 	maps.DeleteFunc(live, func(_ string, end int64) bool { return t >= end })
 	return live
 }
 
-// ends are the ends of the live holders in order.
+// ends returns the sorted ends of the live holders.
 func (k *modelKey) ends(t int64) []int64 {
 	return slices.Sorted(maps.Values(k.live(t)))
 }
 
-// leaseDecision tells how a key of LEASE stands for a new holder, or with
-// allowed 1 that it has been let in.
+// leaseDecision returns the state of a LEASE key for a new holder, or, with allowed 1,
+// for a holder just admitted.
 func (t *model) leaseDecision(k *modelKey, allowed int64) engine.Decision {
 	ends := k.ends(t.now)
 	d := engine.Decision{Params: k.p, Allowed: allowed}

@@ -2,6 +2,6 @@
 
 package engine_test
 
-// slowdown divides the amount of work of the longest tests: under the race
-// detector they take that much longer.
+// slowdown divides the amount of work of the longest tests, which take that much longer
+// under the race detector.
 const slowdown = 8

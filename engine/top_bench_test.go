@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// BenchmarkTopCount counts keys of 22 bytes, as each decision does, in the shards of
-// an engine by turns: one key, random ones of some, and ones that never come again.
-// The span of a million counts is ten seconds.
+// BenchmarkTopCount counts keys of 22 bytes, as each decision does, in the shards of an
+// engine in turn: one key, random keys of some, and keys that never repeat. A million
+// counts span ten seconds.
 //
 //	go test ./engine -run=- -bench=TopCount
 func BenchmarkTopCount(b *testing.B) {
@@ -39,8 +39,7 @@ func BenchmarkTopCount(b *testing.B) {
 	}
 }
 
-// BenchmarkTopTurn ends a pane in which all that there is room for was counted, of
-// keys that were not there before.
+// BenchmarkTopRotate ends an interval in which a full number of new keys was counted.
 func BenchmarkTopRotate(b *testing.B) {
 	var (
 		p   = topWindows{keys: 256}
@@ -60,7 +59,7 @@ func BenchmarkTopRotate(b *testing.B) {
 	}
 }
 
-// BenchmarkTop asks an engine that has counted for more than an hour.
+// BenchmarkTop queries an engine that has counted for more than an hour.
 func BenchmarkTop(b *testing.B) {
 	e := New(Options{})
 	now := Instant(1e18)
