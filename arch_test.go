@@ -309,8 +309,7 @@ const (
 )
 
 var wordBudgets = map[string]float64{
-	"docs":   9.9,
-	"engine": 14.5,
+	"docs": 9.9,
 }
 
 // vague matches words and phrases that plain engineering English avoids: clauses in

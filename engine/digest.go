@@ -42,8 +42,8 @@ func (s *shard) appendContent(dst []byte, now Instant, pl place) []byte {
 }
 
 // Export appends a block with one key to dst, as it is at now, or at the latest time that
-// its shard has seen. ok is false if there is no such live key. The block is for Load,
-// which tells how it depends on the Seed. It changes nothing. Cost: for LOG and LEASE
+// its shard has seen. ok is false if there is no such live key. The block is for Load;
+// see there for its use under another Seed. It changes nothing. Cost: for LOG and LEASE
 // linear in the entries or holders.
 func (e *Engine) Export(now Instant, key, dst []byte) (block []byte, ok bool) {
 	e.withLiveKey(now, key, func(s *shard, at Instant, pl place) {

@@ -25,8 +25,8 @@ type Options struct {
 const (
 	defaultShards = 16
 	maxShards     = 1024
-	// latest is the last Instant: from then on time stands still. It is twenty years
-	// before the end of the type, so that no sum overflows.
+	// latest is the greatest time of an engine: a shard's time stops there. It is twenty
+	// years before the end of Instant, so that no sum overflows.
 	latest = Instant(1<<63-1) - 2*MaxPeriod
 )
 

@@ -13,12 +13,12 @@ import (
 func TestFull(t *testing.T) {
 	at := instant("2025-06-15T12:34:56Z")
 	p := engine.Params{Alg: engine.Fixed, Limit: 9, Period: hour}
-	place := engine.Params{Alg: engine.Lease, Limit: 9, Period: hour}
+	lease := engine.Params{Alg: engine.Lease, Limit: 9, Period: hour}
 	take := func(key string, n int64, mode engine.Mode) engine.Op {
 		return engine.Op{Kind: engine.Take, Mode: mode, Key: []byte(key), Params: p, N: n}
 	}
 	acquire := func(key string) engine.Op {
-		return engine.Op{Kind: engine.Acquire, Key: []byte(key), Params: place, N: 1, ID: []byte("b")}
+		return engine.Op{Kind: engine.Acquire, Key: []byte(key), Params: lease, N: 1, ID: []byte("b")}
 	}
 	group := func(ops ...engine.Op) []engine.Op {
 		ops[0].Group = uint8(len(ops))

@@ -203,9 +203,9 @@ func (s *shard) keyBytes(pl place) int64 {
 
 // Fingerprint returns a number that changes whenever the state or the parameters of a
 // live key do, but not as time passes; 0 if there is no such key. Expect compares it.
-func (e *Engine) Fingerprint(now Instant, key []byte) (print int64) {
-	e.withLiveKey(now, key, func(s *shard, _ Instant, _ place) { print = s.cellFingerprint() })
-	return print
+func (e *Engine) Fingerprint(now Instant, key []byte) (fingerprint int64) {
+	e.withLiveKey(now, key, func(s *shard, _ Instant, _ place) { fingerprint = s.cellFingerprint() })
+	return fingerprint
 }
 
 func (s *shard) fingerprint(now Instant, h uint64, key []byte) int64 {

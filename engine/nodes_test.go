@@ -175,10 +175,10 @@ func TestDigestDiffers(t *testing.T) {
 func TestDigestOfTails(t *testing.T) {
 	at := instant("2025-06-15T12:34:56Z")
 	p := engine.Params{Alg: engine.Log, Limit: 10, Period: hour}
-	place := engine.Params{Alg: engine.Lease, Limit: 10, Period: hour}
+	lease := engine.Params{Alg: engine.Lease, Limit: 10, Period: hour}
 	take := func(n int64) engine.Op { return engine.Op{Kind: engine.Take, Key: []byte("log"), Params: p, N: n} }
 	acquire := func(id string) engine.Op {
-		return engine.Op{Kind: engine.Acquire, Key: []byte("lease"), Params: place, N: 1, ID: []byte(id)}
+		return engine.Op{Kind: engine.Acquire, Key: []byte("lease"), Params: lease, N: 1, ID: []byte(id)}
 	}
 	other := func(op engine.Op) engine.Op { op.Key = []byte("gol"); return op }
 	type step struct {

@@ -156,7 +156,7 @@ func (op *Op) readOnly() bool {
 	return false
 }
 
-// A Status tells whether an Op could be applied at all.
+// A Status tells if an Op was applied, and if not, the reason.
 type Status uint8
 
 const (

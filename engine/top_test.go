@@ -284,8 +284,8 @@ func TestTopCounts(t *testing.T) {
 	take := func(key string, n int64, mode Mode) Op {
 		return Op{Kind: Take, Mode: mode, Key: []byte(key), Params: p, N: n}
 	}
-	place := Op{Kind: Acquire, Key: []byte("a"), Params: Params{Alg: Lease, Limit: 1, Period: 1e12}, N: 1, ID: []byte("1")}
-	other := place
+	lease := Op{Kind: Acquire, Key: []byte("a"), Params: Params{Alg: Lease, Limit: 1, Period: 1e12}, N: 1, ID: []byte("1")}
+	other := lease
 	other.ID = []byte("2")
 	group := func(ops ...Op) []Op {
 		ops[0].Group = uint8(len(ops))
@@ -302,8 +302,8 @@ func TestTopCounts(t *testing.T) {
 		{"a part", [][]Op{{take("a", 3, Partial)}, {take("a", 3, Partial)}}, "a=2", "a=1"},
 		{"not a read-only op", [][]Op{{take("a", 0, 0), {Kind: Peek, Key: []byte("a")}}}, "", ""},
 		{"not a charge or refund", [][]Op{{{Kind: Charge, Key: []byte("a"), N: 1}, {Kind: Refund, Key: []byte("a"), N: 1}}}, "", ""},
-		{"not another algorithm's key", [][]Op{{place}, {take("a", 1, 0)}}, "a=1", ""},
-		{"leases", [][]Op{{place, place, other}}, "a=3", "a=1"},
+		{"not another algorithm's key", [][]Op{{lease}, {take("a", 1, 0)}}, "a=1", ""},
+		{"leases", [][]Op{{lease, lease, other}}, "a=3", "a=1"},
 		{"each of a group", [][]Op{group(take("a", 1, 0), take("b", 1, 0))}, "a=1 b=1", ""},
 		{"the denying limits of a group", [][]Op{group(take("a", 1, 0), take("b", 3, 0))}, "a=1 b=1", "b=1"},
 		{"not a read-only op in a group", [][]Op{group(take("a", 1, 0), take("b", 0, 0))}, "a=1", ""},

@@ -77,7 +77,7 @@ func TestTraces(t *testing.T) {
 			c := compareTrace(tt.trace(rand.New(rand.NewPCG(1, 2))))
 			t.Logf("%d requests, LOG denies %.2f %%", c.requests, 100*c.share(c.denied))
 			for _, a := range []engine.Alg{engine.Slide, engine.Fixed} {
-				t.Logf("%v: %.3f %% differ (let in %.3f %%, kept out %.3f %%), grants %+.3f %% of the requests more",
+				t.Logf("%v: %.3f %% differ (only here allowed %.3f %%, only here denied %.3f %%), allowed %+.3f %% of the requests in total",
 					a, 100*c.wrong(a), 100*c.share(c.extraAllowed[a]), 100*c.share(c.extraDenied[a]), 100*c.share(c.extraAllowed[a]-c.extraDenied[a]))
 			}
 			if denied := c.share(c.denied); denied < 0.01 || denied > 0.5 {
