@@ -309,9 +309,7 @@ const (
 	budgetSlack = 1.0
 )
 
-var wordBudgets = map[string]float64{
-	"engine": 13.6,
-}
+var wordBudgets = map[string]float64{}
 
 // vague matches words and phrases that plain engineering English avoids: clauses in
 // place of nouns, and old-fashioned idioms.

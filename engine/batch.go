@@ -2,33 +2,33 @@ package engine
 
 import "math/bits"
 
-// A Batch is ops to be carried out in order at one time, and room for the
-// answers. It is reused: Reset keeps its memory, and in steady state a batch
-// costs no allocation. A batch is used with one Engine only.
+// A Batch is a list of ops to apply in order at one time, with their answers. It is
+// reused: Reset keeps its memory, and in steady state a batch costs no allocation. A
+// batch must be used with one Engine only.
 type Batch struct {
 	Ops []Op
-	// Atomic asks that nobody sees a state between the ops.
+	// Atomic requests that no concurrent caller sees a state between the ops.
 	Atomic bool
-	// Stale says that whoever has it carried out may answer it, if it only looks, from
-	// a state that is behind. Apply takes no notice.
+	// Stale permits the executor to answer a read-only batch from a stale state. Apply
+	// ignores it.
 	Stale bool
-	// Full asks that no key is made: a Take or Acquire that would make one, where
-	// there is no live key, is answered NoMemory, and its group with it. Unlike
-	// the bound it depends on nothing but the state, the time and the batch.
+	// Full requests that no key is created: a Take or Acquire that would create one is
+	// answered NoMemory, and so is its group. Unlike the memory bound it depends only on
+	// the state, the time and the batch.
 	Full bool
 	// Decisions are the answers, one for each op, valid after Apply until Reset.
 	Decisions []Decision
-	// Evicted are the live keys that Apply dropped for want of memory, in ascending
-	// order of Before; valid until Reset. They do not follow from the ops: without
-	// the bound, or with other keys, none would have been dropped.
+	// Evicted are the live keys that Apply evicted, in ascending order of Before, valid
+	// until Reset. They do not follow from the ops: without the bound, or with other keys
+	// in the engine, none would have been evicted.
 	Evicted []Eviction
 
-	looking bool // the shards do not see the time
-	scratch scratch
+	readOnly bool // the shards' time does not advance
+	scratch  scratch
 }
 
-// An Eviction is a key that was dropped before the op of that index was carried
-// out, and after the one before it: as a Forget between them would have done.
+// An Eviction is a key that was evicted immediately before the op with index Before was
+// applied, with the effect of a Forget at that point.
 type Eviction struct {
 	Before int
 	Key    []byte
@@ -42,29 +42,29 @@ func (b *Batch) Reset() {
 	b.Atomic, b.Stale, b.Full = false, false, false
 }
 
-// Looks says whether the batch can change nothing: it has only Peeks, Expects,
-// Watches, and Takes, Refunds and Charges of no permits. It may be given to Look.
-func (b *Batch) Looks() bool { return allLook(b.Ops) }
+// Looks reports whether the batch is read-only, so that Look accepts it: it has only
+// Peeks, Expects, Watches, and Takes, Refunds and Charges of no permits.
+func (b *Batch) Looks() bool { return allReadOnly(b.Ops) }
 
-func allLook(ops []Op) bool {
+func allReadOnly(ops []Op) bool {
 	for i := range ops {
-		if !ops[i].looks() {
+		if !ops[i].readOnly() {
 			return false
 		}
 	}
 	return true
 }
 
-// scratch is what Apply works with.
+// scratch is the working memory of Apply.
 type scratch struct {
 	shards []uint16 // of the key of each op
-	hashes []uint64 // of the key, without the bits that are the shard's number
+	hashes []uint64 // of the key, without the bits of the shard's number
 	order  []int32
-	next   []int32 // for each shard, where its next op goes in order
+	next   []int32 // for each shard, the index in order of its next op
 }
 
-// addEviction appends a copy of a key, in the memory of an entry that the list
-// had before.
+// addEviction appends a copy of a key, reusing the memory of an earlier entry beyond the
+// list's length.
 func addEviction(list []Eviction, before int, key []byte) []Eviction {
 	if len(list) == cap(list) {
 		list = append(list, Eviction{})
@@ -76,8 +76,8 @@ func addEviction(list []Eviction, before int, key []byte) []Eviction {
 	return list
 }
 
-// evictedBefore takes over what a shard evicted for the op i.
-func (b *Batch) evictedBefore(i int, s *shard) {
+// collectEvicted moves the evictions of a shard for op i into the batch.
+func (b *Batch) collectEvicted(i int, s *shard) {
 	if len(s.evicted) == 0 {
 		return
 	}
@@ -87,9 +87,9 @@ func (b *Batch) evictedBefore(i int, s *shard) {
 	s.evicted = s.evicted[:0]
 }
 
-// byShard is the numbers of the ops from..to-1 sorted by shard, those of one
-// shard in their order: a counting sort.
-func (b *Batch) byShard(from, to int) []int32 {
+// sortByShard returns the indexes of the ops from..to-1 sorted by shard; ops of one shard
+// keep their order. It is a counting sort.
+func (b *Batch) sortByShard(from, to int) []int32 {
 	order := b.scratch.order[:to-from]
 	if len(order) == 1 {
 		order[0] = int32(from)
@@ -110,7 +110,7 @@ func (b *Batch) byShard(from, to int) []int32 {
 	return order
 }
 
-// A shardSet is a set of numbers of shards.
+// A shardSet is a set of shard numbers.
 type shardSet [maxShards / 64]uint64
 
 func (t *shardSet) add(shard uint16) { t[shard/64] |= 1 << (shard % 64) }

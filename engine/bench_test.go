@@ -11,7 +11,7 @@ import (
 	"limitsrv/testwait"
 )
 
-// benchParams are of a bucket that stays full for the length of a test.
+// benchParams are the parameters of a bucket that stays full during a test.
 var benchParams = Params{Alg: Token, Limit: 1000, Count: 1, Period: 1e12}
 
 // fill takes one permit of each of n 22-byte keys and returns the keys.
@@ -29,8 +29,8 @@ func fill(e *Engine, p Params, n int) [][]byte {
 	return keys
 }
 
-// BenchmarkTake takes from random keys in batches of 64. The keys are written
-// anew, as they would stand in a read buffer, so that only the table is cold.
+// BenchmarkTake takes from random keys in batches of 64. The keys are rewritten for each
+// batch, as in a read buffer, so that only the table is cold.
 //
 //	go test ./engine -run=- -bench=Take
 func BenchmarkTake(b *testing.B) {
@@ -66,14 +66,14 @@ func benchmarkTake(b *testing.B, p Params, n, shards int) {
 	b.ReportMetric(float64(e.Stats().MemoryBytes)/float64(n), "B/key")
 }
 
-// BenchmarkGrowth inserts ten million keys one at a time and tells the slowest
-// insertion beyond the first million. The table grows at the same keys in each
-// of three runs, so the least that a key took in them is what growing cost it,
-// without what the machine did besides.
+// BenchmarkGrowth inserts ten million keys one at a time and reports the slowest
+// insertion after the first million. The table grows at the same keys in each of three
+// runs, so that the minimum of a key's times is the cost of growth, without interference
+// of the machine.
 //
 //	go test ./engine -run=- -bench=Growth -benchtime=1x
 func BenchmarkGrowth(b *testing.B) {
-	const keys, warm = 10_000_000, 1_000_000
+	const keys, first = 10_000_000, 1_000_000
 	for range b.N {
 		least := make([]time.Duration, keys)
 		for run := range 3 {
@@ -91,7 +91,7 @@ func BenchmarkGrowth(b *testing.B) {
 				}
 			}
 		}
-		slowest := slices.Sorted(slices.Values(least[warm:]))
+		slowest := slices.Sorted(slices.Values(least[first:]))
 		b.ReportMetric(float64(slowest[len(slowest)-1].Microseconds()), "µs-max")
 		b.ReportMetric(float64(slowest[len(slowest)/1000*999].Nanoseconds())/1000, "µs-p99.9")
 	}

@@ -7,36 +7,34 @@ import (
 	"slices"
 )
 
-// A block is some records, as a snapshot keeps them:
+// A block is a sequence of records in the format of snapshots:
 //
 //	version of the format, 1 byte; time of the snapshot, 8 bytes
 //	record record ...
 //
 // and a record is
 //
-//	number of its parameters, counted from 1, if they came before
-//	or 0 and its parameters: they are number 1, and those before have no number any more
+//	number of its parameters, counted from 1, if these came before
+//	or 0 and its parameters: they become number 1, and all earlier numbers are invalid
 //	or the next number and its parameters
 //	words of the state, 8 bytes each; none for an algorithm with a tail
 //	length of the key, 1 byte, or from 128 on 2: 128 + length / 256, length % 256
 //	key
 //	tail
 //
-// Parameters are algorithm and calendar, a byte each; limit, count, period. If the
-// key has a past, the algorithm is pastFlag more, and the three numbers of the past
-// follow. A tail
-// is the number of the last change, the number of entries, and
+// Parameters are algorithm and calendar, a byte each; limit, count, period. If the key
+// has a past, pastFlag is added to the algorithm, and the three numbers of the past
+// follow. A tail is the number of the last change, the number of entries, and
 //
-//	of LOG, for each: instant, as nanoseconds since the one before; permits
-//	of LEASE, for each holder: name, 16 bytes; end, as nanoseconds since the snapshot
+//	of LOG, for each: instant, as nanoseconds since the previous one; permits
+//	of LEASE, for each holder: id, 16 bytes; end, as nanoseconds since the snapshot
 //
-// Words and the time are little-endian; numbers are unsigned varints. All but
-// the names of holders means the same to an engine of any number of shards and
-// any Seed.
+// Words and the time are little-endian; numbers are unsigned varints. All data except the
+// ids of holders means the same to an engine with any number of shards and any Seed.
 const (
 	blockVersion   = 1
 	blockHeadBytes = 9
-	nameBytes      = 16
+	holderIDBytes  = 16
 	pastFlag       = 0x80
 )
 
@@ -44,7 +42,7 @@ func appendBlockHead(dst []byte, now Instant) []byte {
 	return binary.LittleEndian.AppendUint64(append(dst, blockVersion), uint64(now))
 }
 
-// pageWriter is what writing pages takes.
+// pageWriter is the working memory for writing pages.
 type pageWriter struct {
 	ids    []paramID // in the order of their numbers
 	page   []byte
@@ -52,11 +50,11 @@ type pageWriter struct {
 	stubs  []byte
 }
 
-// write appends the records of a page that have no tail to dst, and a stub of each
-// other to stubs.
+// write appends the records of a page without tails to dst, and a stub of each other
+// record to stubs.
 //
-// It copies the page first: that reads memory in one go, while the records are in
-// no order and would be waited for one by one.
+// It copies the page first: that reads memory sequentially, while reading the records,
+// which are in no order, would wait for memory at each.
 func (w *pageWriter) write(dst, stubs []byte, t *table, p page) ([]byte, []byte) {
 	w.ids = w.ids[:0]
 	w.page = slices.Grow(w.page[:0], len(p.buf))[:len(p.buf)]
@@ -91,7 +89,7 @@ func (w *pageWriter) write(dst, stubs []byte, t *table, p page) ([]byte, []byte)
 	return dst, stubs
 }
 
-// define appends the number of parameters, and these if they have not come before.
+// define appends the number of parameters, and the parameters if they are new.
 func (w *pageWriter) define(dst []byte, t *table, id paramID) ([]byte, uint64) {
 	for i, known := range w.ids {
 		if known == id {
@@ -107,9 +105,9 @@ func (w *pageWriter) define(dst []byte, t *table, id paramID) ([]byte, uint64) {
 	return appendParams(dst, &t.params.list[id].paramKey), uint64(len(w.ids))
 }
 
-// A stub is a record whose tail is still to be written, as that takes long where
-// the tail is long: the length of a record without its tail, 2 bytes; that
-// record; the state, as much as a cell has.
+// A stub is a record with a tail that is not written yet, because that takes long if the
+// tail is long: the length of the record without its tail, 2 bytes; that record; the
+// state, as many words as a cell has.
 func appendStub(stubs []byte, k *paramKey, record []byte) []byte {
 	at, words := len(stubs), k.params.alg().words*wordBytes
 	stubs = appendParams(append(stubs, 0, 0, 0), k)
@@ -119,8 +117,8 @@ func appendStub(stubs []byte, k *paramKey, record []byte) []byte {
 	return append(stubs, make([]byte, len(state{})*wordBytes-words)...)
 }
 
-// cutStub takes the first stub off: a record without its tail, and the cell to
-// write the tail of, but for where it is.
+// cutStub takes the first stub off: a record without its tail, and the cell of which the
+// tail must be written; the caller must set the cell's chunks and leases.
 func cutStub(stubs []byte) (record []byte, c cell, rest []byte) {
 	n := 2 + int(binary.LittleEndian.Uint16(stubs))
 	record, rest = stubs[2:n], stubs[n:]
@@ -149,9 +147,9 @@ func appendParams(dst []byte, k *paramKey) []byte {
 	return dst
 }
 
-var errCut = errors.New("it is cut off")
+var errTruncated = errors.New("truncated")
 
-// take takes n bytes off data; ok is false if there are fewer.
+// takeBytes takes n bytes off data; ok is false if there are fewer.
 func takeBytes(data []byte, n int) (head, rest []byte, ok bool) {
 	if n > len(data) {
 		return nil, nil, false
@@ -168,11 +166,11 @@ func takeNumber(data []byte, most uint64) (x uint64, rest []byte, ok bool) {
 	return x, data[n:], true
 }
 
-// takeParams takes parameters and the past behind them off data.
+// takeParams takes parameters and their past off data.
 func takeParams(data []byte) (k paramKey, rest []byte, err error) {
 	head, rest, ok := takeBytes(data, 2)
 	if !ok {
-		return k, nil, errCut
+		return k, nil, errTruncated
 	}
 	p := &k.params
 	p.Alg, p.Calendar = Alg(head[0]&^pastFlag), Calendar(head[1])
@@ -184,46 +182,46 @@ func takeParams(data []byte) (k paramKey, rest []byte, err error) {
 	for _, to := range wanted {
 		var x uint64
 		if x, rest, ok = takeNumber(rest, 1<<63-1); !ok {
-			return k, nil, errCut
+			return k, nil, errTruncated
 		}
 		*to = int64(x)
 	}
 	return k, rest, p.Check()
 }
 
-// A loaded is a record that has been read and found right.
-type loaded struct {
+// A blockRecord is a record that has been read and validated.
+type blockRecord struct {
 	hash   uint64
-	params int // index of the block's
+	params int // index in the reader's params
 	state  state
 	key    []byte
 	tail   []byte
 }
 
-// A blockReader reads a block. It is reused, so that it needs no memory.
+// A blockReader reads a block. It is reused to avoid allocations.
 type blockReader struct {
-	now     Instant
-	params  []paramKey // all that came
-	numbers int        // how many of them came before number 1
-	records []loaded
+	now       Instant
+	params    []paramKey // all in the block so far
+	paramBase int        // index in params of number 1
+	records   []blockRecord
 }
 
 // read reads a block for an engine with a hash key.
 func (r *blockReader) read(block []byte, key hashKey) error {
-	r.params, r.numbers, r.records = r.params[:0], 0, r.records[:0]
+	r.params, r.paramBase, r.records = r.params[:0], 0, r.records[:0]
 	head, rest, ok := takeBytes(block, blockHeadBytes)
 	switch {
 	case len(block) > 0 && block[0] != blockVersion:
-		return fmt.Errorf("it has format %d, and this program knows %d", block[0], blockVersion)
+		return fmt.Errorf("format %d is not supported, only %d", block[0], blockVersion)
 	case !ok:
-		return errCut
+		return errTruncated
 	}
 	r.now = Instant(binary.LittleEndian.Uint64(head[1:]))
 	if r.now < 0 || r.now > latest {
-		return fmt.Errorf("its time %d is out of range", r.now)
+		return fmt.Errorf("time %d is out of range", r.now)
 	}
 	for len(rest) > 0 {
-		params, behind, err := r.number(rest)
+		params, behind, err := r.readParams(rest)
 		if err == nil {
 			rest, err = r.record(behind, params, key)
 		}
@@ -234,53 +232,52 @@ func (r *blockReader) read(block []byte, key hashKey) error {
 	return nil
 }
 
-// number reads the parameters of a record, or their number, and returns their
-// index.
-func (r *blockReader) number(data []byte) (index int, rest []byte, err error) {
-	known := len(r.params) - r.numbers
+// readParams reads the parameters of a record, or their number, and returns their index.
+func (r *blockReader) readParams(data []byte) (index int, rest []byte, err error) {
+	known := len(r.params) - r.paramBase
 	number, rest, ok := takeNumber(data, uint64(known+1))
 	switch {
 	case !ok:
-		return 0, nil, errors.New("its parameters are not in the block")
+		return 0, nil, errors.New("parameters are not in the block")
 	case number > 0 && int(number) <= known:
-		return r.numbers + int(number) - 1, rest, nil
+		return r.paramBase + int(number) - 1, rest, nil
 	case number == 0:
-		r.numbers = len(r.params)
+		r.paramBase = len(r.params)
 	}
 	p, rest, err := takeParams(rest)
 	r.params = append(r.params, p)
 	return len(r.params) - 1, rest, err
 }
 
-var errState = errors.New("its state is none that its parameters allow")
+var errInvalidState = errors.New("state is invalid for its parameters")
 
-// record reads a record behind the number of its parameters.
+// record reads a record after the number of its parameters.
 func (r *blockReader) record(data []byte, params int, key hashKey) (rest []byte, err error) {
 	var (
 		c  = cell{params: r.params[params].params, past: r.params[params].past}
 		a  = c.alg()
-		x  = loaded{params: params}
+		x  = blockRecord{params: params}
 		ok bool
 	)
 	if a.tail == nil {
 		var words []byte
 		if words, data, ok = takeBytes(data, a.words*wordBytes); !ok {
-			return nil, errCut
+			return nil, errTruncated
 		}
 		for i := range a.words {
 			x.state[i] = binary.LittleEndian.Uint64(words[i*wordBytes:])
 		}
 		c.state = x.state
 	}
-	if !c.pastSound(r.now) || !c.rule().sound(&c, r.now) {
-		return nil, errState
+	if !c.pastValid(r.now) || !c.limiter().valid(&c, r.now) {
+		return nil, errInvalidState
 	}
 	if x.key, data, ok = takeKey(data); !ok {
-		return nil, errors.New("its key is cut off or too long")
+		return nil, errors.New("key is truncated or too long")
 	}
 	if a.tail != nil {
 		if rest, ok = a.tail.read(data, &c.params, r.now, nil); !ok {
-			return nil, errState
+			return nil, errInvalidState
 		}
 		x.tail, data = data, rest
 	}

@@ -1,43 +1,43 @@
 package engine
 
-// bucket is the token bucket and the leaky bucket as a queue. They are the same
-// thing seen from two sides: the permits taken from the one are the places taken
-// in the other, and both come back at the rate.
+// bucket is the token bucket, and the leaky bucket as a queue: the same arithmetic. The
+// permits taken from the token bucket are the places occupied in the queue, and both
+// return at the rate.
 //
-// Source: generic cell rate algorithm, virtual scheduling form, ITU-T I.371
-// annex A, with exact fractions. Time is counted in drops: a nanosecond is Count
-// drops and a permit costs Period drops, so that a rate of Count permits per
-// Period nanoseconds needs no division. The state is one number, the theoretical
-// arrival time: the drop at which the bucket is full.
+// Source: generic cell rate algorithm, virtual scheduling form, ITU-T I.371 annex A, with
+// exact fractions. Time is counted in drops: a nanosecond is Count drops and a permit
+// costs Period drops, so that a rate of Count permits per Period nanoseconds needs no
+// division. The state is one number, the theoretical arrival time: the drop at which the
+// bucket is full.
 //
-// Another rate or capacity leaves that time as it is, and no fewer permits used than
-// at the rates at which they were taken: see pastBucket.
+// A change of rate or capacity keeps that time, and keeps the permits in use no lower
+// than at the rates at which they were taken: see pastBucket.
 type bucket struct{}
 
-// owedDrops is the drops from now until the bucket of the cell is full, with unit of them
-// in a nanosecond.
+// owedDrops returns the drops from now until the bucket of the cell is full, with unit
+// drops in a nanosecond.
 func owedDrops(c *cell, now Instant, unit uint64) wide {
 	due := wide{c.state[0], c.state[1]}
-	return due.less0(mul(uint64(now), unit))
+	return due.subSaturating(mul(uint64(now), unit))
 }
 
 func (bucket) owed(c *cell, now Instant) wide {
 	due := wide{c.state[0], c.state[1]}
-	return due.less0(mul(uint64(now), uint64(c.params.Count)))
+	return due.subSaturating(mul(uint64(now), uint64(c.params.Count)))
 }
 
-// isSoundDue says whether the bucket is full within the time that the greatest takes at
-// the slowest rate, twice.
-func isSoundDue(c *cell, now Instant, unit uint64) bool {
+// isValidDue reports whether the bucket is full within twice the time that the greatest
+// capacity takes at the slowest rate.
+func isValidDue(c *cell, now Instant, unit uint64) bool {
 	if c.state[0]>>63 != 0 {
 		return false
 	}
 	nanos, _ := owedDrops(c, now, unit).div(unit)
-	return nanos.less0(mul(2*MaxLimit, MaxRatePeriod)).isZero()
+	return nanos.subSaturating(mul(2*MaxLimit, MaxRatePeriod)).isZero()
 }
 
-func (bucket) sound(c *cell, now Instant) bool {
-	return isSoundDue(c, now, uint64(c.params.Count))
+func (bucket) valid(c *cell, now Instant) bool {
+	return isValidDue(c, now, uint64(c.params.Count))
 }
 
 func (bucket) set(c *cell, now Instant, owed wide) {
@@ -54,7 +54,7 @@ func (b bucket) used(c *cell, now Instant) int64 {
 }
 
 func (b bucket) until(c *cell, now Instant, target int64) Span {
-	left := b.owed(c, now).less0(mul(uint64(target), uint64(c.params.Period)))
+	left := b.owed(c, now).subSaturating(mul(uint64(target), uint64(c.params.Period)))
 	return left.ceilDiv(uint64(c.params.Count)).span()
 }
 
@@ -62,10 +62,10 @@ func (b bucket) take(c *cell, now Instant, n int64) {
 	b.set(c, now, b.owed(c, now).add(mul(uint64(n), uint64(c.params.Period))))
 }
 
-func (b bucket) give(c *cell, now Instant, n int64) {
-	b.set(c, now, b.owed(c, now).less0(mul(uint64(n), uint64(c.params.Period))))
+func (b bucket) refund(c *cell, now Instant, n int64) {
+	b.set(c, now, b.owed(c, now).subSaturating(mul(uint64(n), uint64(c.params.Period))))
 }
 
-// change keeps the time at which the bucket is full, and the fastest rate at which
+// migrate keeps the time at which the bucket is full, and the fastest rate at which
 // permits were taken.
-func (bucket) change(c *cell, now Instant, p Params) { pastBucket{}.change(c, now, p) }
+func (bucket) migrate(c *cell, now Instant, p Params) { pastBucket{}.migrate(c, now, p) }

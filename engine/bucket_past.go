@@ -2,33 +2,34 @@ package engine
 
 import "math/bits"
 
-// pastBucket is a bucket whose rate has changed. It goes on counting time in drops of the earlier
-// rate, so that no change of the rate rounds anything: the time at which the bucket
-// is full is the same fraction of a nanosecond as before. The unit, drops of a
-// nanosecond, is brought to a multiple of the new Count where the numbers allow it. If
-// they do not, because the two Counts have little in common and many digits, or the
-// bucket is full only in many years, a take or a refund may round the time: see refine.
-// All else, used and until too, is exact.
+// pastBucket is a bucket with a past: its rate has changed. It continues to count time in
+// drops of the earlier rate, so that no change of the rate rounds anything: the time at
+// which the bucket is full is the same fraction of a nanosecond as before. The unit, the
+// number of drops in a nanosecond, becomes a multiple of the new Count if the numbers
+// fit. If they do not, because the two Counts have few common factors and many digits, or
+// because the bucket is full only in many years, a take or a refund may round the time:
+// see refine. All other results, including used and until, are exact.
 //
-// Time alone would give permits away: a burst at a fast rate is a short time, and that
-// is few permits at a slow rate. So the permits used are those of the faster of two
-// rates, the one in force and the fastest at which permits were taken since the bucket
-// was full. Then at no time more are given than a bucket with the highest of the
-// capacities and the fastest of the rates would give: its permits used are never more,
-// since a take adds at least as many here, and no more than these are earned back.
+// Keeping only the time would grant extra permits: a burst at a fast rate is a short
+// time, and a short time is few permits at a slow rate. The permits in use are therefore
+// counted at the faster of two rates: the one in force, and the fastest at which permits
+// were taken since the bucket was full. So no more is ever granted than by a bucket with
+// the highest of the capacities and the fastest of the rates: that bucket never has fewer
+// permits left, because a take uses at least as many permits here, and at most as many
+// are earned back here.
 type pastBucket struct{}
 
 const (
-	// maxUnit bounds a unit, so that the time of an Instant in drops stays below 2^125.
+	// maxUnit bounds a unit, so that an Instant in drops stays below 2^125.
 	maxUnit = 1 << 62
-	// maxDue is the bits that the time of a state may have.
+	// maxDue is the number of bits for the time in a state.
 	maxDue = 126
 )
 
-// inUnitOf returns due, which is in drops of unit, in the unit that is best for a
-// Count: the Count, if that is exact and a multiple of the Count of the fastest rate, or
-// else the least common multiple of both, if it fits, or else as it is.
-func inUnitOf(due wide, unit, count, fastest uint64) (wide, uint64) {
+// rescale converts due, in drops of unit, to the best unit for a Count, and returns it
+// with that unit: the Count, if that is exact and a multiple of the Count of the fastest
+// rate; otherwise the least common multiple of both, if it fits; otherwise unit itself.
+func rescale(due wide, unit, count, fastest uint64) (wide, uint64) {
 	if unit == count {
 		return due, unit
 	}
@@ -64,7 +65,7 @@ func (pastBucket) setUnit(c *cell, unit uint64) {
 	}
 }
 
-// unit is the number of drops of a nanosecond.
+// unit returns the number of drops in a nanosecond.
 func (pastBucket) unit(c *cell) uint64 {
 	if c.past.n != 0 {
 		return uint64(c.past.n)
@@ -74,7 +75,7 @@ func (pastBucket) unit(c *cell) uint64 {
 
 func (b pastBucket) owed(c *cell, now Instant) wide { return owedDrops(c, now, b.unit(c)) }
 
-func (b pastBucket) sound(c *cell, now Instant) bool { return isSoundDue(c, now, b.unit(c)) }
+func (b pastBucket) valid(c *cell, now Instant) bool { return isValidDue(c, now, b.unit(c)) }
 
 func (b pastBucket) set(c *cell, now Instant, owed wide) {
 	if owed.isZero() {
@@ -88,13 +89,15 @@ func (b pastBucket) set(c *cell, now Instant, owed wide) {
 // A rate is count permits per period nanoseconds.
 type rate struct{ count, period uint64 }
 
-// inForce is the rate of the parameters.
-func (pastBucket) inForce(c *cell) rate { return rate{uint64(c.params.Count), uint64(c.params.Period)} }
+// currentRate returns the rate of the parameters.
+func (pastBucket) currentRate(c *cell) rate {
+	return rate{uint64(c.params.Count), uint64(c.params.Period)}
+}
 
-// counted is the rate at which permits used are counted: the faster of that in force
-// and the fastest at which permits were taken.
-func (b pastBucket) counted(c *cell) rate {
-	r := b.inForce(c)
+// countingRate returns the rate at which permits in use are counted: the faster of the
+// current rate and the fastest at which permits were taken.
+func (b pastBucket) countingRate(c *cell) rate {
+	r := b.currentRate(c)
 	if taken := (rate{uint64(c.past.debt), uint64(c.past.until)}); c.past.debt != 0 && r.slower(taken) {
 		return taken
 	}
@@ -105,8 +108,8 @@ func (r rate) slower(q rate) bool {
 	return mul(r.count, q.period).less(mul(q.count, r.period))
 }
 
-// drops is the time of n permits in whole drops of a unit, rounded down, and whether
-// that is exact; not fits: it is no wide.
+// drops returns the time of n permits in whole drops of a unit, rounded down, and whether
+// that is exact. fits is false if it exceeds a wide.
 func (r rate) drops(n, unit uint64) (d wide, exact, fits bool) {
 	nanos, rest := mul(n, r.period).div(r.count)
 	d, fits = nanos.times(unit)
@@ -115,10 +118,9 @@ func (r rate) drops(n, unit uint64) (d wide, exact, fits bool) {
 	return sum, rest == 0, fits && sum.hi >= d.hi
 }
 
-// used is the least whole number of permits whose
-// time is not below the one owed.
+// used returns the least whole number of permits with a time not below the time owed.
 func (b pastBucket) used(c *cell, now Instant) int64 {
-	r := b.counted(c)
+	r := b.countingRate(c)
 	all, permit := b.owed(c, now).triple(r.count), mul(r.period, b.unit(c))
 	lo, hi := uint64(0), uint64(maxUsed) // it is in [lo, hi]
 	for lo < hi {
@@ -131,15 +133,15 @@ func (b pastBucket) used(c *cell, now Instant) int64 {
 	return int64(lo)
 }
 
-// until rounds the time of target permits down to drops, which changes no result: the
-// time owed is whole drops, and the difference is rounded up to a nanosecond, which is
-// whole drops too.
+// until rounds the time of target permits down to drops. That changes no result: the time
+// owed is whole drops, and the difference is rounded up to a nanosecond, which is whole
+// drops too.
 func (b pastBucket) until(c *cell, now Instant, target int64) Span {
-	free, _, fits := b.counted(c).drops(uint64(target), b.unit(c))
+	free, _, fits := b.countingRate(c).drops(uint64(target), b.unit(c))
 	if !fits {
-		return Span{} // it is more than any time owed
+		return Span{} // it exceeds any time owed
 	}
-	return b.owed(c, now).less0(free).ceilDiv(b.unit(c)).span()
+	return b.owed(c, now).subSaturating(free).ceilDiv(b.unit(c)).span()
 }
 
 // take may round: see refine.
@@ -149,49 +151,49 @@ func (b pastBucket) take(c *cell, now Instant, n int64) {
 		bucket{}.take(c, now, n)
 		return
 	}
-	cost, exact, fits := b.inForce(c).drops(uint64(n), b.unit(c))
+	cost, exact, fits := b.currentRate(c).drops(uint64(n), b.unit(c))
 	if !exact || !fits || !cost.add(wide{c.state[0], c.state[1]}).fitsDue() {
 		b.refine(c, n)
-		if cost, exact, _ = b.inForce(c).drops(uint64(n), b.unit(c)); !exact {
+		if cost, exact, _ = b.currentRate(c).drops(uint64(n), b.unit(c)); !exact {
 			cost = cost.add(wide{0, 1})
 		}
 	}
 	b.set(c, now, b.owed(c, now).add(cost))
-	if !b.inForce(c).slower(rate{uint64(c.past.debt), uint64(c.past.until)}) {
+	if !b.currentRate(c).slower(rate{uint64(c.past.debt), uint64(c.past.until)}) {
 		c.past.debt, c.past.until = 0, 0
 	}
 }
 
-// give may round: see refine.
-func (b pastBucket) give(c *cell, now Instant, n int64) {
-	cost, exact, fits := b.counted(c).drops(uint64(n), b.unit(c))
+// refund may round: see refine.
+func (b pastBucket) refund(c *cell, now Instant, n int64) {
+	cost, exact, fits := b.countingRate(c).drops(uint64(n), b.unit(c))
 	if fits && !exact && cost.less(b.owed(c, now)) {
 		b.refine(c, 0)
-		cost, _, fits = b.counted(c).drops(uint64(n), b.unit(c))
+		cost, _, fits = b.countingRate(c).drops(uint64(n), b.unit(c))
 	}
 	if !fits {
 		cost = b.owed(c, now)
 	}
-	b.set(c, now, b.owed(c, now).less0(cost))
+	b.set(c, now, b.owed(c, now).subSaturating(cost))
 }
 
-// finest is the exponent of 2 of the finest unit that refine chooses.
-const finest = 61
+// maxUnitExponent is the exponent of 2 of the finest unit that refine chooses.
+const maxUnitExponent = 61
 
-// refine brings the state of a bucket with a past to a fine unit, before the time of n
-// permits is added, or a time taken off, that is no whole number of drops. It and the
-// sum or difference each round the time at which the bucket is full up, by less than a
-// drop. Nothing else rounds the state of a bucket.
+// refine converts the state of a bucket with a past to a fine unit, before a time that is
+// not a whole number of drops is added, for n permits, or subtracted. The conversion and
+// the sum or difference each round the time at which the bucket is full up, by less than
+// a drop. Nothing else rounds the state of a bucket.
 //
 // A drop is at most max(2^-61, T / 2^124) ns, with T the time at which the bucket with
 // the n permits is full, in ns after the epoch, rounded up by at most 2. Proof: the unit
-// stays if it is 2^k or finer, and else becomes 2^k, with k the greatest up to 61 for
-// which T < 2^(125-k). If k < 61, then T >= 2^(124-k), so 2^-k <= T / 2^124.
+// stays if it is 2^k or finer, and otherwise becomes 2^k, with k the greatest up to 61
+// for which T < 2^(125-k). If k < 61, then T >= 2^(124-k), so 2^-k <= T / 2^124.
 //
 // So after m takes and refunds since the bucket was full, it is full later than without
 // rounding by less than m * max(2^-60, T / 2^123) ns, T the greatest, and never earlier.
 // That is less than a nanosecond for m up to 2^60 while T is before the year 2262, and
-// for m up to 2^21 at any T, since none is above 2^102. Every answer is the exact one for
+// for m up to 2^21 at any T, since no T exceeds 2^102. Every answer is the exact one for
 // a bucket that is full so much later: no more permits, and waits that are later by no
 // more than that, before they are rounded up to a nanosecond. A take in that time, when
 // the bucket would be full without rounding, finds it in use: its fastest rate stays.
@@ -201,7 +203,7 @@ func (b pastBucket) refine(c *cell, n int64) {
 	nanos, rest := due.div(unit)
 	more, _ := mul(uint64(n), uint64(c.params.Period)).div(uint64(c.params.Count))
 	top := nanos.add(more).add(wide{0, 2})
-	fine := uint64(1) << min(finest, maxDue-1-top.bitLen())
+	fine := uint64(1) << min(maxUnitExponent, maxDue-1-top.bitLen())
 	if unit >= fine && top.bitLen()+bits.Len64(unit) <= maxDue {
 		return
 	}
@@ -211,9 +213,9 @@ func (b pastBucket) refine(c *cell, n int64) {
 	b.setUnit(c, fine)
 }
 
-// change keeps the time at which the bucket is full, and the fastest rate at which
+// migrate keeps the time at which the bucket is full, and the fastest rate at which
 // permits were taken.
-func (b pastBucket) change(c *cell, now Instant, p Params) {
+func (b pastBucket) migrate(c *cell, now Instant, p Params) {
 	if b.owed(c, now).isZero() {
 		c.params, c.past, c.state = p, past{}, state{}
 		return
@@ -222,7 +224,7 @@ func (b pastBucket) change(c *cell, now Instant, p Params) {
 	if fastest.debt == 0 {
 		fastest = past{debt: c.params.Count, until: Instant(c.params.Period)}
 	}
-	due, unit := inUnitOf(wide{c.state[0], c.state[1]}, b.unit(c), uint64(p.Count), uint64(fastest.debt))
+	due, unit := rescale(wide{c.state[0], c.state[1]}, b.unit(c), uint64(p.Count), uint64(fastest.debt))
 	c.params, c.past, c.state = p, past{}, state{due.hi, due.lo}
 	b.setUnit(c, unit)
 	if fastest.debt != p.Count || fastest.until != Instant(p.Period) {

@@ -12,14 +12,14 @@ import (
 )
 
 // A mix is some parameters of one algorithm, used on one key in any order, and the most
-// generous of all: the highest limit with the fastest rate or the shortest window.
+// generous combination: the highest limit with the fastest rate or the shortest window.
 type mix struct {
 	sets []engine.Params
 	most engine.Params
 }
 
-// drawMix draws parameters. Every window is a multiple of the shortest, so that the
-// windows of that one are the most generous for any of the others too.
+// drawMix draws parameters. Every window is a multiple of the shortest, so that its
+// windows are the most generous for the others too.
 func drawMix(t *rapid.T, a engine.Alg) mix {
 	var m mix
 	calendars := a == engine.Fixed && rapid.Bool().Draw(t, "calendar")
@@ -45,7 +45,7 @@ func drawMix(t *rapid.T, a engine.Alg) mix {
 			m.most.Count, m.most.Period = p.Count, p.Period
 		}
 	}
-	if m.most.Count == 0 { // not one of them, perhaps, but no less generous
+	if m.most.Count == 0 { // possibly none of them, but no less generous
 		m.most.Calendar, m.most.Period = engine.NoCalendar, base
 		if calendars {
 			m.most.Calendar, m.most.Period = engine.Day, 0
@@ -54,7 +54,8 @@ func drawMix(t *rapid.T, a engine.Alg) mix {
 	return m
 }
 
-// drawPause draws the time to the next request, often until something leaves.
+// drawPause draws the time to the next request, often up to the end of a wait or the
+// reset.
 func drawPause(t *rapid.T, p engine.Params, last engine.Decision) int64 {
 	window := p.Period
 	if p.Calendar != engine.NoCalendar {
@@ -69,13 +70,14 @@ func drawPause(t *rapid.T, p engine.Params, last engine.Decision) int64 {
 	return rapid.SampledFrom(pauses).Draw(t, "then")
 }
 
-// TestChangedParametersGiveNothingAway asks one key under many parameters: in any time no
-// more is granted than the most generous of these alone could earn, and one at a time,
-// never more by any moment than they alone do grant. Looks, refusals and groups that name
-// the key twice are among the requests. A failure prints the command that repeats it.
+// TestChangedParametersGrantNothingExtra requests one key under many parameters: in any
+// time no more is granted than the most generous parameters alone could earn, and with
+// one permit at a time, never more up to any moment than they alone do grant. Read-only
+// ops, denials and groups that name the key twice are among the requests. A failure
+// prints the command that repeats it.
 //
 //	go test ./engine -run=ChangedParameters -rapid.checks=100000
-func TestChangedParametersGiveNothingAway(t *testing.T) {
+func TestChangedParametersGrantNothingExtra(t *testing.T) {
 	testwait.Sequential(t)
 	for _, a := range algs() {
 		t.Run(a.String(), func(t *testing.T) {
@@ -93,7 +95,7 @@ func checkMix(t *rapid.T, a engine.Alg) {
 		grants   []logEntry
 		last     engine.Decision
 		sum      int64
-		most     int64 // granted alone
+		most     int64 // granted under m.most alone
 	)
 	for i := range rapid.IntRange(1, 40).Draw(t, "requests") {
 		now += engine.Instant(drawPause(t, rapid.SampledFrom(m.sets).Draw(t, "pace"), last))
@@ -139,7 +141,7 @@ func checkMix(t *rapid.T, a engine.Alg) {
 	}
 }
 
-// drawRequest draws a request under one of the parameters, or a group of two under two.
+// drawRequest draws a request under one set of parameters, or a group of two under two.
 func drawRequest(t *rapid.T, m mix, i int, single bool) []engine.Op {
 	p := rapid.SampledFrom(m.sets).Draw(t, "params")
 	op := engine.Op{Kind: engine.Take, Key: []byte("key"), Params: p, N: 1}
@@ -166,8 +168,8 @@ func drawRequest(t *rapid.T, m mix, i int, single bool) []engine.Op {
 	return []engine.Op{op}
 }
 
-// TestShorterWindowForgetsNothing uses up a long window, calls under a shorter one, and
-// asks for more under the long one when the shorter has ended.
+// TestShorterWindowForgetsNothing uses up a long window, requests under a shorter one,
+// and requests under the long one again after the shorter has ended.
 func TestShorterWindowForgetsNothing(t *testing.T) {
 	start := instant("2025-06-15T12:00:05Z")
 	for _, a := range []engine.Alg{engine.Fixed, engine.Slide, engine.Log} {

@@ -1,24 +1,26 @@
 package engine
 
-// chunks is memory for the entries of the sliding logs of a shard: blocks of
-// words in a few sizes, handed out by number and taken back, in pages that the
-// garbage collector does not look into. Both cost O(1).
+// chunks is memory for the entries of the sliding logs of a shard: blocks of words in a
+// few sizes, allocated and released by number, in pages that the garbage collector does
+// not scan. Cost: O(1) for both.
 type chunks struct {
 	classes [len(chunkWords)]chunkClass
 	bytes   int64 // of all pages
 	changes uint64
 }
 
-// nextChange numbers a change of a log, so that no two states look the same.
+// nextChange returns the number of a new change to a log, so that no two states are
+// equal.
 func (k *chunks) nextChange() uint64 {
 	k.changes++
 	return k.changes
 }
 
-// maxChange is more changes than there could be, and far from the end of numbers.
+// maxChange bounds change numbers: it can not be reached by counting, and sums do not
+// overflow.
 const maxChange = 1 << 62
 
-// chunkWords are the sizes of the blocks: 3, 15, 63 and 255 entries of a log.
+// chunkWords are the sizes of the blocks: for 3, 15, 63 and 255 entries of a log.
 var chunkWords = [...]int{8, 32, 128, 512}
 
 const (
@@ -30,18 +32,18 @@ const (
 
 type chunkClass struct {
 	pages [][]uint64
-	free  chunkRef // the first word of a free block is the next free one
+	free  chunkRef // first free block; its first word is the next one
 	fresh uint32   // blocks of the last page that were never used
 	used  uint32
 }
 
-// A chunkRef names a block: its number from 1 on, and its class in the low bits.
-// 0 is none.
+// A chunkRef identifies a block: its number from 1 on, and its class in the low bits. 0
+// is no block.
 type chunkRef uint32
 
 func (r chunkRef) class() int { return int(r & (1<<chunkClassBits - 1)) }
 
-// words is the block.
+// words returns the block.
 func (k *chunks) words(r chunkRef) []uint64 {
 	var (
 		class = r.class()
@@ -53,13 +55,13 @@ func (k *chunks) words(r chunkRef) []uint64 {
 	return k.classes[class].pages[n/per][at : at+size : at+size]
 }
 
-// grows says whether alloc of that class would have to take another page.
-func (k *chunks) grows(class int) bool {
+// needsPage reports whether alloc of a class would allocate a page.
+func (k *chunks) needsPage(class int) bool {
 	c := &k.classes[class]
 	return c.free == 0 && c.fresh == 0
 }
 
-// alloc hands out a block of undefined content.
+// alloc returns a block of undefined content.
 func (k *chunks) alloc(class int) chunkRef {
 	c := &k.classes[class]
 	c.used++
@@ -78,7 +80,7 @@ func (k *chunks) alloc(class int) chunkRef {
 	return chunkRef(number<<chunkClassBits | uint32(class))
 }
 
-// release takes a block back.
+// release frees a block.
 func (k *chunks) release(r chunkRef) {
 	c := &k.classes[r.class()]
 	c.used--
@@ -86,7 +88,7 @@ func (k *chunks) release(r chunkRef) {
 	c.free = r
 }
 
-// trim gives back the pages of the classes of which no block is in use.
+// trim releases the pages of each class without blocks in use.
 func (k *chunks) trim() {
 	for i := range k.classes {
 		if c := &k.classes[i]; c.used == 0 && len(c.pages) > 0 {

@@ -1,10 +1,10 @@
 package engine
 
-// apply carries out one op that stands alone, at now, on a key of this shard.
+// apply applies one op without a group, at now, to a key of this shard.
 func (s *shard) apply(now Instant, op *Op, h uint64, d *Decision) {
 	*d = Decision{}
-	if op.looks() {
-		s.tell(now, op, h, d)
+	if op.readOnly() {
+		s.applyReadOnly(now, op, h, d)
 		return
 	}
 	switch op.Kind {
@@ -23,8 +23,8 @@ func (s *shard) apply(now Instant, op *Op, h uint64, d *Decision) {
 	}
 }
 
-// lookup finds a live key, loads it into the cell and tells what is used of it. A
-// rested key that it comes across is forgotten.
+// lookup finds a live key, loads it into the cell and returns its permits in use. It
+// forgets the key if it has expired.
 func (s *shard) lookup(now Instant, key []byte, h uint64) (pl place, used int64) {
 	p, i, found := s.find(h, key)
 	if !found {
@@ -32,7 +32,7 @@ func (s *shard) lookup(now Instant, key []byte, h uint64) (pl place, used int64)
 	}
 	pl = place{p.pageHead, i}
 	c := s.load(p, i)
-	used = c.rule().used(c, now)
+	used = c.limiter().used(c, now)
 	if used == 0 {
 		s.remove(pl)
 		s.stats.Forgotten++
@@ -46,18 +46,18 @@ func (s *shard) lookup(now Instant, key []byte, h uint64) (pl place, used int64)
 
 func (pl place) missing() bool { return pl.page == nil }
 
-// open is lookup for an op with parameters, which the cell has from then on; ok
-// is false where the key belongs to another algorithm. changed says that the
-// record has other parameters, so that the cell is to be stored.
-func (s *shard) open(now Instant, op *Op, h uint64) (pl place, used int64, changed, ok bool) {
+// lookupWith is lookup for an op with parameters, which it puts into the cell. ok is
+// false if the key belongs to another algorithm. changed is set if the record has other
+// parameters, so that the cell must be stored.
+func (s *shard) lookupWith(now Instant, op *Op, h uint64) (pl place, used int64, changed, ok bool) {
 	pl, used = s.lookup(now, op.Key, h)
-	used, changed, ok = s.adopt(now, op, pl, used)
+	used, changed, ok = s.applyParams(now, op, pl, used)
 	return pl, used, changed, ok
 }
 
-// adopt puts what was found, which is in the cell and nowhere else so far, under
-// the parameters of an op.
-func (s *shard) adopt(now Instant, op *Op, pl place, found int64) (used int64, changed, ok bool) {
+// applyParams puts the cell, which holds the result of a lookup and is not stored yet,
+// under the parameters of an op.
+func (s *shard) applyParams(now Instant, op *Op, pl place, found int64) (used int64, changed, ok bool) {
 	c := &s.cell
 	switch {
 	case pl.missing():
@@ -68,47 +68,48 @@ func (s *shard) adopt(now Instant, op *Op, pl place, found int64) (used int64, c
 	case c.params.Alg != op.Params.Alg:
 		return found, false, false
 	}
-	c.rule().change(c, now, op.Params)
-	return c.rule().used(c, now), true, true
+	c.limiter().migrate(c, now, op.Params)
+	return c.limiter().used(c, now), true, true
 }
 
-// view fills in how the cell stands, with used permits used.
-func (c *cell) view(now Instant, used int64, d *Decision) {
+// fill sets the fields of d that describe the cell, with used permits in use.
+func (c *cell) fill(now Instant, used int64, d *Decision) {
 	d.Params = c.params
 	d.Remaining = max(0, c.params.Limit-used)
 	if used > 0 {
-		d.Reset = c.rule().until(c, now, 0)
+		d.Reset = c.limiter().until(c, now, 0)
 	}
 }
 
-// foreign answers an op of another algorithm: how the cell stands, with used permits
-// used.
-func (c *cell) foreign(now Instant, used int64, d *Decision) {
+// fillWrongType answers an op of another algorithm with the state of the cell, with used
+// permits in use.
+func (c *cell) fillWrongType(now Instant, used int64, d *Decision) {
 	d.Status = WrongType
-	c.view(now, used, d)
+	c.fill(now, used, d)
 }
 
-// refusal is how long until n more permits would pass where used are used.
-func (c *cell) refusal(now Instant, n, bound int64) Span {
+// waitFor returns the time until n more permits fit within bound, or Never.
+func (c *cell) waitFor(now Instant, n, bound int64) Span {
 	if n > bound {
 		return Never
 	}
-	return c.rule().until(c, now, bound-n)
+	return c.limiter().until(c, now, bound-n)
 }
 
-// hold is how long to hold what is taken now.
+// hold returns the time for which permits taken now must be held before use.
 func (c *cell) hold(now Instant) Span {
 	if !c.alg().holds {
 		return Span{}
 	}
-	return c.rule().until(c, now, 0)
+	return c.limiter().until(c, now, 0)
 }
 
-// take decides about a Take of at least one permit: a missing key is made only if it passes.
+// take decides a Take of at least one permit. It creates a missing key only if the Take
+// passes.
 func (s *shard) take(now Instant, op *Op, h uint64, d *Decision) {
-	pl, used, changed, ok := s.open(now, op, h)
+	pl, used, changed, ok := s.lookupWith(now, op, h)
 	if !ok {
-		s.cell.foreign(now, used, d)
+		s.cell.fillWrongType(now, used, d)
 		return
 	}
 	c, limit := &s.cell, op.Params.Limit
@@ -121,35 +122,35 @@ func (s *shard) take(now Instant, op *Op, h uint64, d *Decision) {
 		if op.Mode&Partial != 0 {
 			n = 1
 		}
-		d.Wait = c.refusal(now, n, limit)
+		d.Wait = c.waitFor(now, n, limit)
 	default:
-		if pl, ok = s.ready(now, op.Key, h, pl, n); !ok {
+		if pl, ok = s.ensureMemory(now, op.Key, h, pl, n); !ok {
 			d.Status = NoMemory
 			return
 		}
 		d.Allowed, d.Wait = 1, c.hold(now)
-		c.rule().take(c, now, n)
+		c.limiter().take(c, now, n)
 		used, changed = used+n, true
 		if !c.past.isZero() {
-			used = c.rule().used(c, now)
+			used = c.limiter().used(c, now)
 		}
 	}
-	c.view(now, used, d)
+	c.fill(now, used, d)
 	if changed {
-		s.keep(pl, h, op.Key, now.after(d.Reset))
+		s.upsert(pl, h, op.Key, now.after(d.Reset))
 	}
 	d.Changed = changed
-	s.answer(now, op, h, n, d)
+	s.countDecision(now, op, h, n, d)
 }
 
-// answer counts a decision and says it as the op wants it said: n permits were
-// granted or refused.
-func (s *shard) answer(now Instant, op *Op, h uint64, n int64, d *Decision) {
+// countDecision counts a decision about n permits, and applies the op's mode to the
+// answer.
+func (s *shard) countDecision(now Instant, op *Op, h uint64, n int64, d *Decision) {
 	alg := op.Params.Alg
-	s.tops[TopHot].at(now, &s.topScratch).count(h, op.Key, &s.topScratch)
+	s.tops[TopHot].current(now, &s.topScratch).count(h, op.Key, &s.topScratch)
 	if d.Allowed == 0 {
 		s.stats.Denied[alg]++
-		s.tops[TopDenied].at(now, &s.topScratch).count(h, op.Key, &s.topScratch)
+		s.tops[TopDenied].current(now, &s.topScratch).count(h, op.Key, &s.topScratch)
 	} else {
 		s.stats.Allowed[alg]++
 	}
@@ -169,10 +170,10 @@ func (s *shard) answer(now Instant, op *Op, h uint64, n int64, d *Decision) {
 	}
 }
 
-// ready sees to the memory for taking n permits of the cell's key, and says
-// whether there is enough, and where the key is then; there is none for a new key
-// of a batch that is Full. The cell stays as it is.
-func (s *shard) ready(now Instant, key []byte, h uint64, pl place, n int64) (place, bool) {
+// ensureMemory makes memory available for taking n permits of the cell's key. It returns
+// the key's place, which may have moved, and whether there is enough memory; there is
+// none for a new key in a batch that is Full. The cell is unchanged.
+func (s *shard) ensureMemory(now Instant, key []byte, h uint64, pl place, n int64) (place, bool) {
 	c := &s.cell
 	record, grow := 0, 0
 	if pl.missing() {
@@ -195,52 +196,51 @@ func (s *shard) ready(now Instant, key []byte, h uint64, pl place, n int64) (pla
 	ok := s.makeRoom(h, key, record, grow, now)
 	*c = kept
 	if !pl.missing() {
-		p, i, _ := s.find(h, key) // its page may have been packed
+		p, i, _ := s.find(h, key) // its page may have been repacked
 		pl = place{p.pageHead, i}
 	}
 	return pl, ok
 }
 
-// keep writes the cell to its record, which it makes where there is none. It is at
-// rest at a time.
-func (s *shard) keep(pl place, h uint64, key []byte, rests Instant) {
+// upsert writes the cell to its record, creating it if missing. The key expires at
+// expiry.
+func (s *shard) upsert(pl place, h uint64, key []byte, expiry Instant) {
 	if pl.missing() {
-		s.insert(h, key, rests)
+		s.insert(h, key, expiry)
 		return
 	}
-	s.store(pl, rests)
+	s.store(pl, expiry)
 }
 
-// counted is lookup for ops that count permits, which holders are not, and for
-// those that name an algorithm, on no other's key. It answers for the key if
-// there is none to work on.
-func (s *shard) counted(now Instant, op *Op, h uint64, d *Decision) (pl place, used int64, ok bool) {
+// lookupCountable is lookup for ops that count permits. If it can not return a suitable
+// key, it answers the op.
+func (s *shard) lookupCountable(now Instant, op *Op, h uint64, d *Decision) (pl place, used int64, ok bool) {
 	pl, used = s.lookup(now, op.Key, h)
 	return pl, used, s.countable(now, op, pl, used, d)
 }
 
-// countable says whether the key that was found is one to count permits of, and
-// answers for it if not.
+// countable reports whether permits of the key found can be counted: it is not a LEASE,
+// and has the algorithm that the op names, if any. If not, it answers the op.
 func (s *shard) countable(now Instant, op *Op, pl place, used int64, d *Decision) bool {
 	switch alg := s.cell.params.Alg; {
 	case pl.missing():
 		d.Status = Missing
 	case alg == Lease || op.Params.Limit > 0 && op.Params.Alg != alg:
-		s.cell.foreign(now, used, d)
+		s.cell.fillWrongType(now, used, d)
 	}
 	return d.Status == OK
 }
 
-// refund gives permits back; a key that is full again is forgotten.
+// refund returns permits; a key that is full again is forgotten.
 func (s *shard) refund(now Instant, op *Op, h uint64, d *Decision) {
-	pl, _, ok := s.counted(now, op, h, d)
+	pl, _, ok := s.lookupCountable(now, op, h, d)
 	if !ok {
 		return
 	}
 	c := &s.cell
-	c.rule().give(c, now, op.N)
-	used := c.rule().used(c, now)
-	c.look(now, used, d)
+	c.limiter().refund(c, now, op.N)
+	used := c.limiter().used(c, now)
+	c.previewOne(now, used, d)
 	s.store(pl, now.after(d.Reset))
 	d.Changed = true
 	d.Allowed = 1
@@ -249,32 +249,32 @@ func (s *shard) refund(now Instant, op *Op, h uint64, d *Decision) {
 	}
 }
 
-// charge takes permits up to one limit of debt. Its wait is until there is no
-// debt any more, or where it is refused, until it would not be.
+// charge takes permits up to one limit of debt. Its wait is the time until the debt is
+// repaid, or, if the charge is denied, until it would pass.
 func (s *shard) charge(now Instant, op *Op, h uint64, d *Decision) {
-	pl, used, ok := s.counted(now, op, h, d)
+	pl, used, ok := s.lookupCountable(now, op, h, d)
 	if !ok {
 		return
 	}
 	c, limit := &s.cell, s.cell.params.Limit
 	switch {
 	case used+op.N > 2*limit:
-		d.Wait = c.refusal(now, op.N, 2*limit)
+		d.Wait = c.waitFor(now, op.N, 2*limit)
 	default:
-		if pl, ok = s.ready(now, op.Key, h, pl, op.N); !ok {
+		if pl, ok = s.ensureMemory(now, op.Key, h, pl, op.N); !ok {
 			d.Status = NoMemory
 			return
 		}
-		c.rule().take(c, now, op.N)
-		used = c.rule().used(c, now)
-		s.store(pl, now.after(c.rule().until(c, now, 0)))
+		c.limiter().take(c, now, op.N)
+		used = c.limiter().used(c, now)
+		s.store(pl, now.after(c.limiter().until(c, now, 0)))
 		d.Changed, d.Allowed = true, 1
-		d.Wait = c.rule().until(c, now, limit)
+		d.Wait = c.limiter().until(c, now, limit)
 	}
-	c.view(now, used, d)
+	c.fill(now, used, d)
 }
 
-// forget drops a live key and gives back the memory that its page does not need.
+// forget drops a live key and shrinks its page.
 func (s *shard) forget(now Instant, op *Op, h uint64, d *Decision) {
 	pl, _ := s.lookup(now, op.Key, h)
 	if !pl.missing() {

@@ -2,15 +2,15 @@ package engine
 
 import "encoding/binary"
 
-// Digest is a hash over all keys that are live at now, or at the latest time that
-// any shard has seen: the key, its parameters and its state, with what counts of
-// the entries of a LOG and of the holders of a LEASE. Engines of one Seed have the
-// same if they would decide alike from then on, whatever their Shards, and
-// whatever rested keys, and numbers of changes for the Fingerprint, they have; if
-// the same batches led to both, be it by an Apply of each, a Replay or a Load.
+// Digest returns a hash over all keys that are live at now, or at the latest time that
+// any shard has seen: the key, its parameters and its state, including the LOG entries
+// and LEASE holders that count. Two engines of one Seed have the same Digest if the same
+// batches led to both, by Apply, Replay or Load, and they would make the same decisions
+// from then on. Shards, expired keys, and the change numbers behind Fingerprint do not
+// affect it.
 //
-// It is of one moment only if nothing is applied meanwhile. Cost: linear, about
-// 100 ns a key; a shard is entered for a page of about 60 keys at a time.
+// It describes one moment only if nothing is applied concurrently. Cost: linear, about
+// 100 ns a key; a shard is locked for a page of about 60 keys at a time.
 func (e *Engine) Digest(now Instant) (digest uint64) {
 	var record []byte
 	now = max(now, e.Now())
@@ -23,15 +23,15 @@ func (e *Engine) Digest(now Instant) (digest uint64) {
 	return digest
 }
 
-// appendContent appends what a key decides by at now: parameters, state, key.
-// The key is in the cell.
+// appendContent appends all data of a key that affects decisions at now: parameters,
+// state, key. The key must be in the cell.
 func (s *shard) appendContent(dst []byte, now Instant, pl place) []byte {
 	c := &s.cell
 	dst = appendParams(dst, &paramKey{c.params, c.past})
 	if t := c.alg().tail; t != nil {
 		from := len(dst)
 		dst = t.write(dst, c, now)
-		_, n := binary.Uvarint(dst[from:]) // the number of the last change
+		_, n := binary.Uvarint(dst[from:]) // skip the number of the last change
 		dst = append(dst[:from], dst[from+n:]...)
 	} else {
 		for _, w := range c.state[:c.alg().words] {
@@ -41,12 +41,12 @@ func (s *shard) appendContent(dst []byte, now Instant, pl place) []byte {
 	return append(dst, s.keyAt(pl)...)
 }
 
-// Export appends a block that holds one key as it is at now, or at the latest time
-// that its shard has seen, to dst; ok is false if there is no such live key. It is
-// for Load, with what Load says of the Seed. It changes nothing. Cost: for LOG and
-// LEASE linear in the entries or holders.
+// Export appends a block with one key to dst, as it is at now, or at the latest time that
+// its shard has seen. ok is false if there is no such live key. The block is for Load;
+// see there for its use under another Seed. It changes nothing. Cost: for LOG and LEASE
+// linear in the entries or holders.
 func (e *Engine) Export(now Instant, key, dst []byte) (block []byte, ok bool) {
-	e.at(now, key, func(s *shard, at Instant, pl place) {
+	e.withLiveKey(now, key, func(s *shard, at Instant, pl place) {
 		c, p := &s.cell, s.slab.open(pl.page)
 		from, n, _ := s.record(p, pl.slot)
 		record := p.buf[from+paramBytes : from+n]

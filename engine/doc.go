@@ -1,34 +1,33 @@
-// Package engine decides. It owns the operations, the algorithms, the state of
-// every key, the table that holds the keys, and the rule of time.
+// Package engine makes all decisions. It owns the operations, the algorithms, the state
+// of every key, the table that holds the keys, and the rule of time.
 //
-// It has no clock, no randomness, no goroutine, no log and no I/O: Apply is a
-// function of the state, the time that it is given and the batch. Whoever calls
-// it with the same batches at the same times gets the same decisions.
+// It has no clock, randomness, goroutine, log or I/O. Apply is a function of the state,
+// the given time and the batch: the same batches at the same times give the same
+// decisions.
 //
 // It imports the standard library only.
 //
 // # Promises
 //
-//   - Time never runs backwards for a key. A shard keeps the latest time that it
-//     has seen and decides no earlier than that; no algorithm handles a clock.
-//   - A key that is fully reset equals a key never seen, under any later parameters.
-//     So forgetting it changes no decision, needs no log entry, and may be done at any
-//     time, in steps of any size.
-//   - Arithmetic is exact, in integers. What is answered is rounded against the
-//     caller: times up, counts down.
-//   - State and time change by Apply, Sweep, Load and SetTime only. Whatever Apply
-//     changed follows from the ops that are marked Changed and from Evicted: who
-//     applies these alone, at the same times, has the same state. Sweep and what
-//     only reads need not be repeated.
-//   - Freeze is a view of all keys at one moment, which is read out while decisions
-//     go on. Load makes the same state of it, in an engine of any number of shards.
-//     It takes any bytes: what it accepts is a state that could have been.
-//   - What only tells, Stats and Top, decides nothing and is in no Snapshot.
-//   - A refusal consumes nothing. If it came with new parameters these hold from
-//     then on, or the waiting time that it was answered with would be wrong.
-//   - Changed parameters give nothing away: no sequence of calls is granted more than
-//     one key would grant under the highest of the limits and the fastest of the rates
-//     or the shortest of the windows. The permits used are kept, also above a
-//     lower limit, until the later of the ends of two windows; the time at which a bucket
-//     is full is kept exactly.
+//   - Time never runs backwards for a key. A shard keeps the latest time it has seen and
+//     never decides at an earlier one. No algorithm handles a clock.
+//   - A fully reset key equals a key never seen, under any later parameters. Forgetting
+//     it therefore changes no decision, needs no log entry, and may happen at any time,
+//     in steps of any size.
+//   - Arithmetic is exact, in integers. Replies are rounded against the caller: times up,
+//     counts down.
+//   - Only Apply, Sweep, Load and SetTime change state and time. All changes of Apply
+//     follow from the ops marked Changed and from Evicted: applying only these at the
+//     same times gives the same state. Sweep and read-only calls need not be repeated.
+//   - Freeze is a view of all keys at one moment, read while decisions continue. Load
+//     restores the same state from it, in an engine with any number of shards. Load takes
+//     arbitrary bytes and accepts only a state that could have occurred.
+//   - Stats and Top are informational: they affect no decision and are in no Snapshot.
+//   - A denial consumes nothing. New parameters of a denied op stay in force, because its
+//     waiting time was computed under them.
+//   - Changed parameters grant nothing extra: no sequence of calls is granted more than
+//     one key would grant under the highest of the limits and the fastest of the rates or
+//     the shortest of the windows. Permits used stay used, also above a lower limit,
+//     until the later of the ends of two windows. The time at which a bucket is full is
+//     kept exactly.
 package engine

@@ -9,15 +9,15 @@ import (
 
 // Options configure an Engine.
 type Options struct {
-	// Shards is a power of two, 1 to 1024; 0 means 16. With more, callers on
-	// different cores meet less often; with fewer, a batch has more ops for each
-	// shard, and the processor waits for their memory at once. Eight for each
-	// core that calls Apply is a good number.
+	// Shards is a power of two, 1 to 1024; 0 means 16. With more, callers on different
+	// cores contend less often; with fewer, a batch has more ops for each shard, and
+	// their memory accesses overlap. Eight for each core that calls Apply is a good
+	// number.
 	Shards int
-	// Seed keys the hash of keys and holders, so that nobody who does not know it
-	// can aim at a shard.
+	// Seed keys the hash of keys and holders, so that keys can not be aimed at one shard
+	// without knowing it.
 	Seed [16]byte
-	// MaxMemory and Evict are as of SetBound.
+	// MaxMemory and Evict are the arguments of SetBound.
 	MaxMemory int64
 	Evict     bool
 }
@@ -25,25 +25,25 @@ type Options struct {
 const (
 	defaultShards = 16
 	maxShards     = 1024
-	// latest is as late as it gets: from then on time stands still. Twenty years
-	// before the end of Instant, so that no sum overflows.
+	// latest is the greatest time of an engine: a shard's time stops there. It is twenty
+	// years before the end of Instant, so that no sum overflows.
 	latest = Instant(1<<63-1) - 2*MaxPeriod
 )
 
-// An Engine holds keys and decides. All methods may be called by many at once.
+// An Engine holds keys and decides. Concurrency: all methods may be called concurrently.
 type Engine struct {
-	shards []shard
-	bits   uint8 // of a hash that are the number of its shard
-	key    hashKey
-	memory memory
-	hand   atomic.Uint32 // the shard that Sweep goes on with
-	prey   atomic.Uint64 // the hash that Victims goes on with
-	silent atomic.Bool   // Stats has no totals
+	shards        []shard
+	bits          uint8 // of a hash that hold the shard's number
+	key           hashKey
+	memory        memory
+	sweepShard    atomic.Uint32 // next shard of Sweep
+	victimCursor  atomic.Uint64 // hash at which Victims continues
+	statsDisabled atomic.Bool   // Stats reports no totals
 
-	snapshot atomic.Pointer[Snapshot] // the one that is open
+	snapshot atomic.Pointer[Snapshot] // the open one, or nil
 }
 
-// New makes an empty engine. It panics on Options out of range.
+// New returns an empty engine. It panics on Options out of range.
 func New(o Options) *Engine {
 	if o.Shards == 0 {
 		o.Shards = defaultShards
@@ -56,61 +56,60 @@ func New(o Options) *Engine {
 		bits:   uint8(bits.TrailingZeros(uint(o.Shards))),
 		key:    hashKeyOf(o.Seed),
 	}
-	names := [2]hashKey{e.key.other(), e.key.other().other()}
+	holderKeys := [2]hashKey{e.key.derive(), e.key.derive().derive()}
 	e.SetBound(o.MaxMemory, o.Evict)
 	for i := range e.shards {
 		s := &e.shards[i]
-		s.hashKey, s.bits, s.names, s.memory = e.key, e.bits, names, &e.memory
+		s.hashKey, s.bits, s.holderHashKeys, s.memory = e.key, e.bits, holderKeys, &e.memory
 		for i := range s.tops {
-			s.tops[i].keys = max(tallyKeys/len(e.shards), leastTally)
+			s.tops[i].keys = max(trackedKeys/len(e.shards), minTrackedKeys)
 		}
 		s.clear()
-		s.settleMemory()
+		s.publishUsage()
 	}
 	return e
 }
 
-// SetBound bounds MemoryBytes from now on; 0 means no bound. Where a new key finds
-// no memory, rested ones of its shard are looked for, a few pages at a time, and not at
-// all before the first can be at rest. With evict, live keys are dropped then, those nearest to their reset
-// among about 60 neighbours first, a sixteenth of these at once. Otherwise the new
-// one is refused with NoMemory. What there is already beyond a bound stays.
+// SetBound bounds MemoryBytes from now on; 0 means no bound. If a new key does not fit,
+// the shard first forgets expired keys, a few pages at a time, and skips that search
+// before the first expiry. With evict it then drops live keys: among about 60 neighbours
+// those nearest to their reset, a sixteenth of them at once. Without evict it rejects the
+// new key with NoMemory. Existing keys beyond the bound stay.
 func (e *Engine) SetBound(maxMemory int64, evict bool) {
 	e.memory.max.Store(maxMemory)
 	e.memory.evict.Store(evict)
 }
 
-// Now is the latest time that any shard has seen. Cost: each shard is entered
-// once.
+// Now returns the latest time that any shard has seen. Cost: each shard is locked once.
 func (e *Engine) Now() (now Instant) {
 	for i := range e.shards {
 		s := &e.shards[i]
-		now = max(now, s.look(0))
+		now = max(now, s.lockForRead(0))
 		s.mu.Unlock()
 	}
 	return now
 }
 
-// SetTime lets all shards see now: none decides any earlier from then on.
+// SetTime advances all shards to now: none decides at an earlier time afterwards.
 func (e *Engine) SetTime(now Instant) {
 	for i := range e.shards {
 		s := &e.shards[i]
-		s.enter(now)
-		s.leave()
+		s.lock(now)
+		s.unlock()
 	}
 }
 
-// Apply carries out a batch at now, or at the latest time that the shards it
-// touches have seen. The ops on a key are carried out in their order. A batch
-// that is not Atomic is not one moment for others: each shard is entered once
-// for it, or for each stretch between groups and flushes, and left again.
+// Apply applies a batch at now, or at the latest time that its shards have seen. Ops on
+// one key are applied in their order. A batch that is not Atomic is not one moment for
+// concurrent callers: each of its shards is locked once, or once for each run of ops
+// between groups and flushes.
 //
-// Cost: O(1) for an op, but for those on LOG (see slidingLog) and LEASE keys
-// (logarithmic in the holders). No allocation but where the table grows.
+// Cost: O(1) for an op, except on LOG keys (see slidingLog) and LEASE keys (logarithmic
+// in the holders). It allocates only if the table grows.
 func (e *Engine) Apply(now Instant, b *Batch) {
 	e.prepare(b)
 	if b.Atomic {
-		e.applyTogether(now, b, 0, len(b.Ops))
+		e.applyAtomic(now, b, 0, len(b.Ops))
 	} else {
 		e.applyParts(now, b)
 	}
@@ -119,29 +118,29 @@ func (e *Engine) Apply(now Instant, b *Batch) {
 	}
 }
 
-// Look answers a batch that Looks as Apply would, at now or at the latest time
-// that the shards it touches have seen, but lets no shard see now: an Apply at an
-// earlier time may follow. It changes nothing at all, and panics if the batch
-// does not look only. No allocation in steady state.
+// Look answers a read-only batch (see Batch.Looks) as Apply would, at now or at the
+// latest time that its shards have seen, but does not advance the shards: an Apply at an
+// earlier time may follow. It changes nothing, and panics if the batch is not read-only.
+// No allocation in steady state.
 func (e *Engine) Look(now Instant, b *Batch) {
 	if !b.Looks() {
-		panic("engine: Look with an op that may change something")
+		panic("engine: Look with a batch that is not read-only")
 	}
-	b.looking = true
+	b.readOnly = true
 	e.Apply(now, b)
-	b.looking = false
+	b.readOnly = false
 }
 
-// applyParts carries out a batch that others may see in parts.
+// applyParts applies a batch that concurrent callers may see in parts.
 func (e *Engine) applyParts(now Instant, b *Batch) {
 	for from := 0; from < len(b.Ops); {
 		op, to := &b.Ops[from], from+1
 		switch {
 		case op.Kind == Flush:
-			e.applyTogether(now, b, from, to)
+			e.applyAtomic(now, b, from, to)
 		case op.Group > 1:
 			to = from + int(op.Group)
-			e.applyTogether(now, b, from, to)
+			e.applyAtomic(now, b, from, to)
 		default:
 			for to < len(b.Ops) && b.Ops[to].Kind != Flush && b.Ops[to].Group <= 1 {
 				to++
@@ -152,7 +151,7 @@ func (e *Engine) applyParts(now Instant, b *Batch) {
 	}
 }
 
-// prepare makes room for the answers and finds out where the keys are.
+// prepare makes space for the answers and computes the shard and hash of each key.
 func (e *Engine) prepare(b *Batch) {
 	n := len(b.Ops)
 	if cap(b.Decisions) < n || cap(b.scratch.shards) < n {
@@ -173,33 +172,33 @@ func (e *Engine) prepare(b *Batch) {
 	}
 }
 
-// applyByShard carries out ops that stand alone, entering each shard once.
+// applyByShard applies ops without a group, locking each shard once.
 func (e *Engine) applyByShard(now Instant, b *Batch, from, to int) {
-	order := b.byShard(from, to)
+	order := b.sortByShard(from, to)
 	for len(order) > 0 {
 		number, n := b.scratch.shards[order[0]], 1
 		for n < len(order) && b.scratch.shards[order[n]] == number {
 			n++
 		}
 		s := &e.shards[number]
-		at := s.enterFor(b, now)
+		at := s.lockForBatch(b, now)
 		for run := order[:n]; len(run) > 0; {
-			ahead := min(len(run), warmOps)
-			s.warm(b.scratch.hashes, run[:ahead])
+			ahead := min(len(run), prefetchOps)
+			s.prefetch(b.scratch.hashes, run[:ahead])
 			for _, i := range run[:ahead] {
 				s.apply(at, &b.Ops[i], b.scratch.hashes[i], &b.Decisions[i])
-				b.evictedBefore(int(i), s)
+				b.collectEvicted(int(i), s)
 			}
 			run = run[ahead:]
 		}
-		s.leave()
+		s.unlock()
 		order = order[n:]
 	}
 }
 
-// applyTogether carries out ops with nobody between them: it enters all the
-// shards concerned, in the order of their numbers, before the first.
-func (e *Engine) applyTogether(now Instant, b *Batch, from, to int) {
+// applyAtomic applies ops as one moment: before the first it locks all their shards, in
+// the order of their numbers.
+func (e *Engine) applyAtomic(now Instant, b *Batch, from, to int) {
 	var set shardSet
 	for i := from; i < to; i++ {
 		if b.Ops[i].Kind == Flush {
@@ -208,22 +207,22 @@ func (e *Engine) applyTogether(now Instant, b *Batch, from, to int) {
 		set.add(b.scratch.shards[i])
 	}
 	for i := range set.each {
-		now = e.shards[i].enterFor(b, now)
+		now = e.shards[i].lockForBatch(b, now)
 	}
-	if e.expected(now, b, from, to) {
-		e.applyEntered(now, b, from, to)
+	if e.expectationsHold(now, b, from, to) {
+		e.applyLocked(now, b, from, to)
 	}
 	for i := range set.each {
-		if !b.looking {
+		if !b.readOnly {
 			e.shards[i].now = now
 		}
-		e.shards[i].leave()
+		e.shards[i].unlock()
 	}
 }
 
-// expected checks the Expects among the ops. If one does not hold, all are
-// answered Aborted.
-func (e *Engine) expected(now Instant, b *Batch, from, to int) bool {
+// expectationsHold checks the Expects among the ops. If one fails, all ops are answered
+// Aborted.
+func (e *Engine) expectationsHold(now Instant, b *Batch, from, to int) bool {
 	for i := from; i < to; i++ {
 		op := &b.Ops[i]
 		if op.Kind != Expect || e.shards[b.scratch.shards[i]].fingerprint(now, b.scratch.hashes[i], op.Key) == op.N {
@@ -237,8 +236,8 @@ func (e *Engine) expected(now Instant, b *Batch, from, to int) bool {
 	return true
 }
 
-// applyEntered carries out ops whose shards have been entered.
-func (e *Engine) applyEntered(now Instant, b *Batch, from, to int) {
+// applyLocked applies ops after their shards have been locked.
+func (e *Engine) applyLocked(now Instant, b *Batch, from, to int) {
 	for i := from; i < to; i++ {
 		op := &b.Ops[i]
 		switch {
@@ -253,7 +252,7 @@ func (e *Engine) applyEntered(now Instant, b *Batch, from, to int) {
 		default:
 			s := &e.shards[b.scratch.shards[i]]
 			s.apply(now, op, b.scratch.hashes[i], &b.Decisions[i])
-			b.evictedBefore(i, s)
+			b.collectEvicted(i, s)
 		}
 	}
 }

@@ -2,17 +2,17 @@ package engine
 
 import "time"
 
-// fixed is the fixed window counter. Windows are aligned to the Unix epoch, or
-// to the UTC calendar. A debt, the permits that a charge used beyond the limit, is
-// carried into the next window, and ends there.
+// fixed is the fixed window counter. Windows are aligned to the Unix epoch, or to the UTC
+// calendar. A debt, the permits that a charge used beyond the limit, also counts in the
+// next window, and ends there.
 //
-// State: the end of the window, an Instant, and the permits used in it. The debt
-// among these is in the past of the key.
+// State: the end of the window, an Instant, and the permits used in it. The debt among
+// these is in the past of the key.
 type fixed struct{}
 
-// settle is the end of the window that now is in, the permits used in it, and the
+// currentWindow returns the end of the window of now, the permits used in it, and the
 // debt among them.
-func (fixed) settle(c *cell, now Instant) (end Instant, used, debt int64) {
+func (fixed) currentWindow(c *cell, now Instant) (end Instant, used, debt int64) {
 	end, used = Instant(c.state[0]), int64(c.state[1])
 	if now < end {
 		return end, used, c.past.debt
@@ -29,12 +29,12 @@ func (f fixed) used(c *cell, now Instant) int64 {
 	if now >= Instant(c.state[0]) && c.past.debt == 0 {
 		return 0
 	}
-	_, used, _ := f.settle(c, now)
+	_, used, _ := f.currentWindow(c, now)
 	return used
 }
 
 func (f fixed) until(c *cell, now Instant, target int64) Span {
-	end, used, debt := f.settle(c, now)
+	end, used, debt := f.currentWindow(c, now)
 	if used <= target {
 		return Span{}
 	}
@@ -45,7 +45,7 @@ func (f fixed) until(c *cell, now Instant, target int64) Span {
 }
 
 func (f fixed) take(c *cell, now Instant, n int64) {
-	end, used, debt := f.settle(c, now)
+	end, used, debt := f.currentWindow(c, now)
 	if before := used + c.held(now) - c.params.Limit; before+n > 0 { // charged
 		debt += before + n - max(0, before)
 	}
@@ -53,8 +53,8 @@ func (f fixed) take(c *cell, now Instant, n int64) {
 	c.state = state{uint64(end), uint64(used + n)}
 }
 
-func (f fixed) give(c *cell, now Instant, n int64) {
-	end, used, debt := f.settle(c, now)
+func (f fixed) refund(c *cell, now Instant, n int64) {
+	end, used, debt := f.currentWindow(c, now)
 	c.past.debt = max(0, debt-n)
 	if n >= used {
 		c.state = state{}
@@ -63,20 +63,20 @@ func (f fixed) give(c *cell, now Instant, n int64) {
 	c.state = state{uint64(end), uint64(used - n)}
 }
 
-// change counts the permits used in the window of p that now is in, or holds them
-// until the end of their own, if that is later.
-func (f fixed) change(c *cell, now Instant, p Params) {
+// migrate counts the permits used in p's current window, or holds them until the end of
+// their own window if that is later.
+func (f fixed) migrate(c *cell, now Instant, p Params) {
 	if p.Period == c.params.Period && p.Calendar == c.params.Calendar {
 		c.params = p
 		return
 	}
-	end, used, debt := f.settle(c, now)
+	end, used, debt := f.currentWindow(c, now)
 	next := windowEnd(&p, now)
 	if used > 0 && next < end {
 		if debt > 0 {
 			end = windowEnd(&c.params, end)
 		}
-		c.carry(now, used, end)
+		c.addHeld(now, used, end)
 		used, debt = 0, 0
 	}
 	c.params, c.past.debt = p, debt
@@ -86,12 +86,12 @@ func (f fixed) change(c *cell, now Instant, p Params) {
 	}
 }
 
-func (fixed) sound(c *cell, now Instant) bool {
+func (fixed) valid(c *cell, now Instant) bool {
 	end, used := Instant(c.state[0]), int64(c.state[1])
 	return end >= 0 && end <= windowEnd(&c.params, now) && used >= 0 && used <= maxHeld && c.past.debt <= used
 }
 
-// windowEnd is the end of the window of p that now is in.
+// windowEnd returns the end of the window of p that contains now.
 func windowEnd(p *Params, now Instant) Instant {
 	if p.Calendar == NoCalendar {
 		return now - now%Instant(p.Period) + Instant(p.Period)

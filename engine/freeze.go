@@ -7,69 +7,69 @@ import (
 	"sync/atomic"
 )
 
-// A Snapshot is an engine as it was at the moment of a Freeze, to be read out
-// once, while the engine goes on. A page of the table that is about to be changed
-// is first written into an image, unless it has been read; the reader finds the
-// unchanged pages in the table and the others in their images. Entries of logs
-// and holders are copied with the first change to those of their key.
+// A Snapshot is the state of an engine at the moment of a Freeze. It can be read once,
+// while the engine continues. A page of the table that is about to change is first
+// written into an image, unless it has been read; the reader takes unchanged pages from
+// the table and the others from their images. Entries of logs and holders are copied at
+// the first change to those of their key.
 //
-// Each shard is read by one goroutine; several may read different shards at once.
-// The images take as much memory as the records of the pages that are changed
-// before they are read, beyond the bound of the engine: see Stats.ImageBytes. If
-// all keys are in use, that is about as much again as they take.
+// Concurrency: each shard is read by one goroutine; different shards may be read in
+// parallel. Cost: the images need as much memory as the records of the pages that change
+// before they are read, beyond the bound of the engine: see Stats.ImageBytes. If all keys
+// are in use, that doubles their memory.
 type Snapshot struct {
 	engine *Engine
 	now    Instant
 	keys   int64
 	frozen []frozen     // by shard
-	bytes  atomic.Int64 // of images and tables set aside
+	bytes  atomic.Int64 // of images and detached tables
 
-	mu    sync.Mutex
-	spare [][]byte // memory for images that no shard uses
+	mu           sync.Mutex
+	spareBuffers [][]byte // buffers for images that no shard uses
 }
 
-// frozen is what a shard keeps for a Snapshot until it has been read. It is under
+// frozen is the state of a shard for a Snapshot until all of it is read. It is guarded by
 // the shard's lock.
 type frozen struct {
 	snapshot *Snapshot
-	table    *table       // of the shard, or what it had before a Flush
-	at       uint64       // the hash that the reader goes on with
-	dirDepth uint8        // as it was
-	part     int          // what has been read of the page there: the page, and how many stubs
-	stubs    []byte       // of it that are to be read
-	buffer   []byte       // for the stubs of a page that had no image
-	changes  [algs]uint64 // of tails, as it was
+	table    *table       // of the shard, or the one it had before a Flush
+	at       uint64       // the hash at which the reader continues
+	dirDepth uint8        // at the Freeze
+	part     int          // parts read of the page at that hash: the page, and its stubs so far
+	stubs    []byte       // of that page, to be read
+	buffer   []byte       // for the stubs of a page without an image
+	changes  [algs]uint64 // of tails, at the Freeze
 	images   []*imageIndex
-	tails    map[tailRef]keptRef
-	store    [][]byte // what is kept, each with its length in front
+	tails    map[tailRef]savedRef
+	store    [][]byte // saved data, each with its length in front
 }
 
-// A tailRef names the tail of a record as it was.
+// A tailRef identifies the tail of a record at the Freeze.
 type tailRef struct {
 	alg  Alg
 	word uint64
 }
 
-// A keptRef is where something is kept: an index of store, counted from 1, and an
-// offset. An image is the length of the records without tails, these, and stubs.
-type keptRef struct{ store, at uint32 }
+// A savedRef locates saved data: an index of store, counted from 1, and an offset. An
+// image is the length of the records without tails, these records, and stubs.
+type savedRef struct{ store, at uint32 }
 
-// An imageIndex is where the images are of the pages that start with some
-// consecutive entries of the dir as it was, zero for none.
-type imageIndex [1 << imageIndexBits]keptRef
+// An imageIndex locates the images of the pages that start at consecutive entries of the
+// dir at the Freeze; zero is no image.
+type imageIndex [1 << imageIndexBits]savedRef
 
 const (
 	imageIndexBits = 9
 	lengthBytes    = 4
 	storeBytes     = 64 << 10
-	// blockBytes is how long a block gets before it is returned.
+	// blockBytes is the length from which a block is returned.
 	blockBytes = 8 << 10
-	// maxYields is how often a reader gives way before it insists.
+	// maxYields bounds the yields of a reader before it locks.
 	maxYields = 64
 )
 
-// Freeze begins a Snapshot of all shards at one moment, between two Applies. It
-// panics if the last one has not been closed. Cost: each shard is entered once.
+// Freeze begins a Snapshot of all shards at one moment, between two Applies. It panics if
+// the previous Snapshot has not been closed. Cost: each shard is locked once.
 func (e *Engine) Freeze() *Snapshot {
 	n := &Snapshot{engine: e, frozen: make([]frozen, len(e.shards))}
 	if !e.snapshot.CompareAndSwap(nil, n) {
@@ -77,7 +77,7 @@ func (e *Engine) Freeze() *Snapshot {
 	}
 	for i := range e.shards {
 		s := &e.shards[i]
-		n.now = max(n.now, s.look(0))
+		n.now = max(n.now, s.lockForRead(0))
 		n.keys += s.keys
 	}
 	for i := range e.shards {
@@ -91,24 +91,24 @@ func (e *Engine) Freeze() *Snapshot {
 	return n
 }
 
-// Shards is how many shards there are to read.
+// Shards returns the number of shards to read.
 func (n *Snapshot) Shards() int { return len(n.frozen) }
 
-// Now is the latest time that any shard had seen.
+// Now returns the latest time that any shard had seen.
 func (n *Snapshot) Now() Instant { return n.now }
 
-// Keys is how many keys there are in all shards, including rested ones.
+// Keys returns the number of keys in all shards, including expired ones.
 func (n *Snapshot) Keys() int64 { return n.keys }
 
-// Next appends the next block of a shard to dst. ok is false if there is none, or
-// no more after Close. Load says what a block is. first ascends from block to
-// block and starts with the number of the shard, as a hash does: blocks are in the
-// order of the hashes of their keys, but for the keys of a page that is in two.
+// Next appends the next block of a shard to dst, in the format that Load reads. ok is
+// false at the end, and after Close. first ascends from block to block and starts with
+// the number of the shard, as a hash does: blocks are in the order of the hashes of their
+// keys, except for the keys of a page that is in two blocks.
 //
-// A block has 8 to 16 KB; the last of a shard may have less, and one that ends
-// with a key of LOG or LEASE more, by all of the key's entries or holders. Cost:
-// the shard is entered for one page of about 60 keys at a time, for a
-// microsecond, and for one key with entries or holders, about 10 ns for each.
+// A block has 8 to 16 KB. The last of a shard may be shorter, and a block that ends with
+// a key of LOG or LEASE is longer by all of the key's entries or holders. Cost: the shard
+// is locked for one page of about 60 keys at a time, for a microsecond, and for one key
+// with entries or holders, about 10 ns for each of them.
 func (n *Snapshot) Next(shard int, dst []byte) (block []byte, first uint64, ok bool) {
 	var (
 		e     = n.engine
@@ -116,7 +116,7 @@ func (n *Snapshot) Next(shard int, dst []byte) (block []byte, first uint64, ok b
 		start = len(dst)
 	)
 	for done := false; !done && len(dst) < start+blockBytes; {
-		s.lockAfterOthers()
+		s.lockYielding()
 		f := s.frozen
 		if f == nil || f.snapshot != n {
 			s.mu.Unlock()
@@ -128,24 +128,24 @@ func (n *Snapshot) Next(shard int, dst []byte) (block []byte, first uint64, ok b
 		}
 		dst, done = s.read(f, dst)
 		s.mu.Unlock()
-		if len(dst) == start+blockHeadBytes { // there were no records
+		if len(dst) == start+blockHeadBytes { // no records were appended
 			dst = dst[:start]
 		}
 	}
 	return dst, first, len(dst) > start
 }
 
-// lockAfterOthers takes the shard, letting those in first that wait to decide. A
-// mutex by itself goes mostly to whoever has just left it.
-func (s *shard) lockAfterOthers() {
+// lockYielding locks the shard after yielding to callers of lock, because a mutex mostly
+// goes to the goroutine that has just released it.
+func (s *shard) lockYielding() {
 	for i := 0; i < maxYields && s.waiting.Load() > 0; i++ {
 		runtime.Gosched()
 	}
 	s.mu.Lock()
 }
 
-// read appends what is next, a page or a record with a tail, if there is one, and
-// says whether that was the last of the shard.
+// read appends the next part, a page or a record with a tail, if any, and reports whether
+// it was the last of the shard.
 func (s *shard) read(f *frozen, dst []byte) ([]byte, bool) {
 	if f.part == 0 {
 		dst = s.readPage(f, dst)
@@ -164,9 +164,9 @@ func (s *shard) read(f *frozen, dst []byte) ([]byte, bool) {
 	return dst, true
 }
 
-// readPage appends the records without tails of the page that starts with the
-// next entry of the dir as it was, if one does, and leaves the stubs of the
-// others in f.
+// readPage appends the records without tails of the page that starts at the next entry of
+// the dir at the Freeze, if any page does, and stores the stubs of the other records in
+// f.
 func (s *shard) readPage(f *frozen, dst []byte) []byte {
 	if p := f.table.pageOf(f.at); p.epoch != s.epoch {
 		p.epoch = s.epoch
@@ -174,7 +174,7 @@ func (s *shard) readPage(f *frozen, dst []byte) []byte {
 		f.stubs = f.buffer
 		return dst
 	}
-	image := f.kept(f.image(f.at))
+	image := f.saved(f.image(f.at))
 	if image == nil {
 		return dst
 	}
@@ -183,21 +183,21 @@ func (s *shard) readPage(f *frozen, dst []byte) []byte {
 	return append(dst, image[lengthBytes:n]...)
 }
 
-// readStub appends the record of the next stub, with its tail as it was.
+// readStub appends the record of the next stub, with its tail at the Freeze.
 func (s *shard) readStub(f *frozen, dst []byte) []byte {
 	record, c, rest := cutStub(f.stubs)
 	f.stubs = rest
 	dst = append(dst, record...)
-	if kept := f.kept(f.tails[c.tailRef()]); kept != nil {
+	if kept := f.saved(f.tails[c.tailRef()]); kept != nil {
 		return append(dst, kept...)
 	}
 	c.chunks, c.leases = &f.table.chunks, &f.table.leases
 	return c.alg().tail.write(dst, &c, f.snapshot.now)
 }
 
-// preserve is called before the records of a page, or which hashes they may
-// have, are changed. If the page is as it was at the Freeze and has not been
-// read, it writes its image. A page that has the shard's epoch is neither.
+// preserve must be called before the records of a page, or the range of its hashes,
+// change. It writes the page's image if the page has not changed since the Freeze and has
+// not been read. A page with the shard's epoch needs no image.
 func (s *shard) preserve(p page) {
 	if s.frozen != nil && p.epoch != s.epoch {
 		s.writeImage(p)
@@ -213,32 +213,32 @@ func (s *shard) writeImage(p page) {
 	w.buffer, w.stubs = w.write(append(w.buffer[:0], 0, 0, 0, 0), w.stubs[:0], f.table, p)
 	binary.LittleEndian.PutUint32(w.buffer, uint32(len(w.buffer)-lengthBytes))
 	_, _, key := s.record(p, 0)
-	f.setImage(s.hash(key)>>(64-p.depth)<<(64-p.depth), f.keep(w.buffer, w.stubs))
+	f.setImage(s.hash(key)>>(64-p.depth)<<(64-p.depth), f.save(w.buffer, w.stubs))
 }
 
-// preserveTail is called before the tail of the cell, of a key with hash h, may be
-// changed. If it is as it was at the Freeze and has not been read, it keeps a
-// copy.
+// preserveTail must be called before the tail of the cell, of a key with hash h, may
+// change. It saves a copy if the tail has not changed since the Freeze and has not been
+// read.
 func (s *shard) preserveTail(h uint64) {
 	f, c := s.frozen, &s.cell
 	ref, tail := c.tailRef(), c.alg().tail
-	if h < f.at || tail.changed(c) > f.changes[ref.alg] {
+	if h < f.at || tail.lastChange(c) > f.changes[ref.alg] {
 		return
 	}
 	if _, ok := f.tails[ref]; ok {
 		return
 	}
 	if f.tails == nil {
-		f.tails = make(map[tailRef]keptRef)
+		f.tails = make(map[tailRef]savedRef)
 	}
 	s.writer.buffer = tail.write(s.writer.buffer[:0], c, f.snapshot.now)
-	f.tails[ref] = f.keep(s.writer.buffer, nil)
+	f.tails[ref] = f.save(s.writer.buffer, nil)
 }
 
 func (c *cell) tailRef() tailRef { return tailRef{c.params.Alg, c.state[0]} }
 
-// keep copies two parts of a whole to where the others are.
-func (f *frozen) keep(a, b []byte) keptRef {
+// save copies the concatenation of a and b into the store.
+func (f *frozen) save(a, b []byte) savedRef {
 	last, n := len(f.store)-1, lengthBytes+len(a)+len(b)
 	if last < 0 || cap(f.store[last])-len(f.store[last]) < n {
 		f.store = append(f.store, f.snapshot.memory(n))
@@ -247,11 +247,11 @@ func (f *frozen) keep(a, b []byte) keptRef {
 	at := len(f.store[last])
 	m := binary.LittleEndian.AppendUint32(f.store[last], uint32(len(a)+len(b)))
 	f.store[last] = append(append(m, a...), b...)
-	return keptRef{uint32(last + 1), uint32(at)}
+	return savedRef{uint32(last + 1), uint32(at)}
 }
 
-// kept is what was kept, nil for the zero keptRef.
-func (f *frozen) kept(r keptRef) []byte {
+// saved returns saved data, nil for the zero savedRef.
+func (f *frozen) saved(r savedRef) []byte {
 	if r.store == 0 {
 		return nil
 	}
@@ -259,8 +259,8 @@ func (f *frozen) kept(r keptRef) []byte {
 	return m[lengthBytes:][:binary.LittleEndian.Uint32(m)]
 }
 
-// setImage says where the image of the page is that starts with h.
-func (f *frozen) setImage(h uint64, r keptRef) {
+// setImage sets the location of the image of the page that starts with h.
+func (f *frozen) setImage(h uint64, r savedRef) {
 	if f.images == nil {
 		f.images = make([]*imageIndex, (1<<f.dirDepth-1)>>imageIndexBits+1)
 	}
@@ -272,8 +272,8 @@ func (f *frozen) setImage(h uint64, r keptRef) {
 	(*x)[i%(1<<imageIndexBits)] = r
 }
 
-// image is where the image of the page is that starts with h, if there is one.
-func (f *frozen) image(h uint64) (r keptRef) {
+// image returns the location of the image of the page that starts with h, if any.
+func (f *frozen) image(h uint64) (r savedRef) {
 	i := h >> (64 - f.dirDepth)
 	if f.images == nil || f.images[i>>imageIndexBits] == nil {
 		return r
@@ -281,13 +281,13 @@ func (f *frozen) image(h uint64) (r keptRef) {
 	return f.images[i>>imageIndexBits][i%(1<<imageIndexBits)]
 }
 
-// memory is some for images, the next of which has so many bytes.
+// memory returns a buffer for images, the first of which has so many bytes.
 func (n *Snapshot) memory(image int) []byte {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	if last := len(n.spare) - 1; last >= 0 && image <= storeBytes {
-		m := n.spare[last]
-		n.spare = n.spare[:last]
+	if last := len(n.spareBuffers) - 1; last >= 0 && image <= storeBytes {
+		m := n.spareBuffers[last]
+		n.spareBuffers = n.spareBuffers[:last]
 		return m
 	}
 	image = max(image, storeBytes)
@@ -295,8 +295,8 @@ func (n *Snapshot) memory(image int) []byte {
 	return make([]byte, 0, image)
 }
 
-// setTableAside keeps what a shard has, which is about to be dropped as a whole.
-func (s *shard) setTableAside() {
+// detachTable keeps the shard's table for the Snapshot, before the shard drops it.
+func (s *shard) detachTable() {
 	f := s.frozen
 	if f == nil || f.table != &s.table {
 		return
@@ -314,7 +314,7 @@ func (s *shard) thaw() {
 	n.mu.Lock()
 	for _, m := range f.store {
 		if cap(m) == storeBytes {
-			n.spare = append(n.spare, m[:0])
+			n.spareBuffers = append(n.spareBuffers, m[:0])
 		} else {
 			n.bytes.Add(-int64(cap(m)))
 		}
@@ -326,8 +326,8 @@ func (s *shard) thaw() {
 	*f = frozen{}
 }
 
-// Close ends the reading, wherever it is, and gives its memory back. It may be
-// called at any time and more than once.
+// Close ends the reading at any point, and releases its memory. It may be called at any
+// time and more than once.
 func (n *Snapshot) Close() {
 	for i := range n.frozen {
 		s := &n.engine.shards[i]

@@ -8,17 +8,17 @@ import (
 	"limitsrv/engine"
 )
 
-// TestFull asks for keys in batches that make none. "live" is there, "rested" was
-// there, "new" was not; it must not matter whether rested keys were swept.
+// TestFull applies batches that may create no key. "live" exists, "expired" has expired,
+// "new" never existed; the answers must not depend on a sweep of expired keys.
 func TestFull(t *testing.T) {
 	at := instant("2025-06-15T12:34:56Z")
 	p := engine.Params{Alg: engine.Fixed, Limit: 9, Period: hour}
-	place := engine.Params{Alg: engine.Lease, Limit: 9, Period: hour}
+	lease := engine.Params{Alg: engine.Lease, Limit: 9, Period: hour}
 	take := func(key string, n int64, mode engine.Mode) engine.Op {
 		return engine.Op{Kind: engine.Take, Mode: mode, Key: []byte(key), Params: p, N: n}
 	}
 	acquire := func(key string) engine.Op {
-		return engine.Op{Kind: engine.Acquire, Key: []byte(key), Params: place, N: 1, ID: []byte("b")}
+		return engine.Op{Kind: engine.Acquire, Key: []byte(key), Params: lease, N: 1, ID: []byte("b")}
 	}
 	group := func(ops ...engine.Op) []engine.Op {
 		ops[0].Group = uint8(len(ops))
@@ -31,24 +31,24 @@ func TestFull(t *testing.T) {
 	}{
 		{"a take of a live key", group(take("live", 1, 0)), engine.OK},
 		{"a take of a new key", group(take("new", 1, 0)), engine.NoMemory},
-		{"a take of a rested key", group(take("rested", 1, 0)), engine.NoMemory},
+		{"a take of a expired key", group(take("expired", 1, 0)), engine.NoMemory},
 		{"a part of a new key", group(take("new", 99, engine.Partial)), engine.NoMemory},
 		{"a shadow of a new key", group(take("new", 1, engine.Shadow)), engine.NoMemory},
-		{"a take that is refused anyway", group(take("new", 10, 0)), engine.OK},
-		{"a look at a new key", group(take("new", 0, 0)), engine.OK},
-		{"a place of a live key", group(acquire("lease")), engine.OK},
-		{"a place of a new key", group(acquire("new")), engine.NoMemory},
+		{"a take that is denied anyway", group(take("new", 10, 0)), engine.OK},
+		{"a read-only take of a new key", group(take("new", 0, 0)), engine.OK},
+		{"a lease of a live key", group(acquire("lease")), engine.OK},
+		{"a lease of a new key", group(acquire("new")), engine.NoMemory},
 		{"a group of live keys", group(take("live", 1, 0), take("live too", 1, 0)), engine.OK},
 		{"a group with a new key", group(take("live", 1, 0), take("new", 1, 0)), engine.NoMemory},
-		{"a group with a rested key", group(take("rested", 1, 0), take("live", 1, 0)), engine.NoMemory},
-		{"a group that looks at a new key", group(take("live", 1, 0), take("new", 0, 0)), engine.OK},
-		{"a group that is refused anyway", group(take("live", 1, 0), take("new", 10, 0)), engine.OK},
+		{"a group with a expired key", group(take("expired", 1, 0), take("live", 1, 0)), engine.NoMemory},
+		{"a group with a read-only take of a new key", group(take("live", 1, 0), take("new", 0, 0)), engine.OK},
+		{"a group that is denied anyway", group(take("live", 1, 0), take("new", 10, 0)), engine.OK},
 		{"a forget", []engine.Op{{Kind: engine.Forget, Key: []byte("live")}}, engine.OK},
 		{"a charge", []engine.Op{{Kind: engine.Charge, Key: []byte("live"), N: 1}}, engine.OK},
 	} {
 		for _, swept := range []bool{false, true} {
 			e := engine.New(engine.Options{Shards: 2})
-			apply(e, at-2*engine.Instant(hour), take("rested", 1, 0))
+			apply(e, at-2*engine.Instant(hour), take("expired", 1, 0))
 			apply(e, at, take("live", 1, 0), take("live too", 1, 0), acquire("lease"))
 			if swept {
 				e.Sweep(at, 10)
@@ -58,46 +58,46 @@ func TestFull(t *testing.T) {
 			e.Apply(at, &b)
 			for i, d := range b.Decisions {
 				if d.Status != tt.want || d.Changed && tt.want == engine.NoMemory {
-					t.Errorf("%s, swept %t: op %d is answered %+v, want status %d", tt.name, swept, i, d, tt.want)
+					t.Errorf("%s, swept %t: op %d: answer %+v, want status %d", tt.name, swept, i, d, tt.want)
 				}
 			}
 			if refused := e.Stats().Refused > 0; refused != (tt.want == engine.NoMemory) {
-				t.Errorf("%s, swept %t: counted as refused: %t", tt.name, swept, refused)
+				t.Errorf("%s, swept %t: counted as rejected: %t", tt.name, swept, refused)
 			}
 			if tt.want == engine.NoMemory && e.Digest(at) != before {
-				t.Errorf("%s, swept %t: something was changed", tt.name, swept)
+				t.Errorf("%s, swept %t: the digest changed", tt.name, swept)
 			}
 			if b.Reset(); b.Full {
-				t.Errorf("%s: Full is left after Reset", tt.name)
+				t.Errorf("%s: Full is still set after Reset", tt.name)
 			}
 		}
 	}
 }
 
-// TestWatch has Watch tell what Expect then finds.
+// TestWatch compares Watch with Expect.
 func TestWatch(t *testing.T) {
 	for _, a := range algs() {
 		for seed := range uint64(10) {
 			s := newSubject(t, a, seed)
 			watch := engine.Op{Kind: engine.Watch}
 			d := s.do(watch)
-			s.expect(d == engine.Decision{Remaining: s.print()}, "watch says %+v, the fingerprint is %d", d, s.print())
+			s.expect(d == engine.Decision{Remaining: s.print()}, "watch returns %+v, the fingerprint is %d", d, s.print())
 			expect := func() engine.Status {
 				b := engine.Batch{Atomic: true, Ops: []engine.Op{{Kind: engine.Expect, Key: s.key, N: d.Remaining}}}
 				s.e.Apply(s.now, &b)
 				return b.Decisions[0].Status
 			}
-			s.expect(expect() == engine.OK, "what was watched is not what is expected")
+			s.expect(expect() == engine.OK, "the watched fingerprint is not the expected one")
 			if before := s.print(); s.ask(1).Allowed == 1 && s.print() != before {
-				s.expect(expect() == engine.Aborted, "the key has changed, and nothing is aborted")
+				s.expect(expect() == engine.Aborted, "the key changed, but Expect did not abort")
 			}
 			s.do(engine.Op{Kind: engine.Forget})
-			s.expect(s.do(watch) == engine.Decision{}, "watch of no key says %+v", s.do(watch))
+			s.expect(s.do(watch) == engine.Decision{}, "watch of a missing key returns %+v", s.do(watch))
 		}
 	}
 }
 
-// TestVictims drops victims until half of the memory is back.
+// TestVictims drops victims until a quarter of the memory is free.
 func TestVictims(t *testing.T) {
 	for _, a := range algs() {
 		e := engine.New(engine.Options{Shards: 4, Seed: [16]byte{5}})
@@ -120,10 +120,10 @@ func TestVictims(t *testing.T) {
 		digest := e.Digest(at)
 		all := e.Victims(at, 1<<40, nil)
 		if len(all) < int(live)/4 || len(all) > int(live)/2 || e.Digest(at) != digest {
-			t.Errorf("%v: %d victims of %d keys when there are never enough, want a third; the digest was %x and is %x", a, len(all), live, digest, e.Digest(at))
+			t.Errorf("%v: %d victims of %d keys, want a third; digest %x before, %x after", a, len(all), live, digest, e.Digest(at))
 		}
 		var late, dropped int
-		tailed := a == engine.Log || a == engine.Lease // whose memory comes back when none is in use
+		tailed := a == engine.Log || a == engine.Lease // their memory is freed only when none is in use
 		for e.MemoryBytes()-empty > filled*3/4 && !(tailed && dropped > int(live)/4) {
 			victims := e.Victims(at, filled/50, nil)
 			if len(victims) == 0 {
@@ -140,15 +140,15 @@ func TestVictims(t *testing.T) {
 			}
 		}
 		if late > dropped/20 {
-			t.Errorf("%v: of %d that were dropped %d were far from their reset", a, dropped, late)
+			t.Errorf("%v: of %d keys dropped %d were far from their reset", a, dropped, late)
 		}
 		if int64(dropped) > live/2 {
-			t.Errorf("%v: %d of %d keys had to go for a quarter of the memory", a, dropped, live)
+			t.Errorf("%v: %d of %d keys were dropped to free a quarter of the memory", a, dropped, live)
 		}
 	}
 }
 
-// TestExport takes keys from one engine to another, which goes on with them.
+// TestExport moves keys from one engine to another, which continues with them.
 func TestExport(t *testing.T) {
 	for seed := range uint64(6) {
 		e, tr := mixed(seed, 100)

@@ -1,24 +1,22 @@
 package engine
 
-// takeGroup takes the limits from..to-1 all or none. Their shards have been
-// entered.
+// takeGroup takes the limits from..to-1 all or none. Requires: their shards are locked.
 //
-// It first decides each op by itself, on a key that earlier ops of the group name
-// after these; only if all pass does it take, and then nothing can refuse any more.
-// If not, the keys get their parameters all the same, in the order of the ops, unless
-// there was not enough memory.
+// It first probes each op, after earlier ops of the group on the same key. It takes only
+// if all pass; from then on nothing can be denied. If not all pass, the keys still get
+// their new parameters, in the order of the ops, unless memory was insufficient.
 func (e *Engine) takeGroup(now Instant, b *Batch, from, to int) {
 	for i := from; i < to; i++ {
-		if !e.ofOneKind(now, b, from, i) {
+		if !e.checkAlg(now, b, from, i) {
 			held := b.Decisions[i]
-			e.refuseGroup(b, from, to, WrongType)
+			e.failGroup(b, from, to, WrongType)
 			b.Decisions[i] = held
 			return
 		}
 	}
-	if allLook(b.Ops[from:to]) {
+	if allReadOnly(b.Ops[from:to]) {
 		for i := from; i < to; i++ {
-			e.shards[b.scratch.shards[i]].tell(now, &b.Ops[i], b.scratch.hashes[i], &b.Decisions[i])
+			e.shards[b.scratch.shards[i]].applyReadOnly(now, &b.Ops[i], b.scratch.hashes[i], &b.Decisions[i])
 		}
 		return
 	}
@@ -30,12 +28,12 @@ func (e *Engine) takeGroup(now Instant, b *Batch, from, to int) {
 		pass = pass && d.Allowed == 1
 	}
 	if pass {
-		ready := e.readyGroup(now, b, from, to)
+		ready := e.ensureGroupMemory(now, b, from, to)
 		for i := from; i < to; i++ {
-			b.evictedBefore(from, &e.shards[b.scratch.shards[i]])
+			b.collectEvicted(from, &e.shards[b.scratch.shards[i]])
 		}
 		if !ready {
-			e.refuseGroup(b, from, to, NoMemory)
+			e.failGroup(b, from, to, NoMemory)
 			return
 		}
 	}
@@ -46,10 +44,10 @@ func (e *Engine) takeGroup(now Instant, b *Batch, from, to int) {
 			s.takeProbed(now, op, b.scratch.hashes[i], d)
 			changed = changed || op.N > 0
 		} else {
-			changed = s.adoptRefused(now, op, b.scratch.hashes[i]) || changed
+			changed = s.applyDeniedParams(now, op, b.scratch.hashes[i]) || changed
 		}
 		if op.N > 0 {
-			s.answer(now, op, b.scratch.hashes[i], op.N, d)
+			s.countDecision(now, op, b.scratch.hashes[i], op.N, d)
 		}
 	}
 	for i := from; i < to; i++ {
@@ -57,14 +55,14 @@ func (e *Engine) takeGroup(now Instant, b *Batch, from, to int) {
 	}
 }
 
-// ofOneKind says whether the key of op i belongs to the op's algorithm: where it
-// is live, and where the ops from..i-1 name it. If not it answers the op.
-func (e *Engine) ofOneKind(now Instant, b *Batch, from, i int) bool {
+// checkAlg reports whether the key of op i has the op's algorithm, in the table and in
+// the ops from..i-1. If not, it answers the op.
+func (e *Engine) checkAlg(now Instant, b *Batch, from, i int) bool {
 	op, s, d := &b.Ops[i], &e.shards[b.scratch.shards[i]], &b.Decisions[i]
 	*d = Decision{}
 	if pl, used := s.findLive(now, op.Key, b.scratch.hashes[i]); !pl.missing() {
 		if s.cell.params.Alg != op.Params.Alg {
-			s.cell.foreign(now, used, d)
+			s.cell.fillWrongType(now, used, d)
 		}
 		return d.Status == OK
 	}
@@ -82,15 +80,14 @@ func (b *Batch) sameKey(i, j int) bool {
 		string(b.Ops[i].Key) == string(b.Ops[j].Key)
 }
 
-func (e *Engine) refuseGroup(b *Batch, from, to int, status Status) {
+func (e *Engine) failGroup(b *Batch, from, to int, status Status) {
 	for i := from; i < to; i++ {
 		b.Decisions[i] = Decision{Status: status}
 	}
 }
 
-// probe decides whether op i of a group would pass after the ops from..i-1 on the
-// same key, and answers how the key stands if none of them takes. It changes nothing
-// but the cell.
+// probe decides whether op i of a group would pass after the ops from..i-1 on the same
+// key, and answers with the key's state if none of them takes. It changes only the cell.
 func (s *shard) probe(now Instant, b *Batch, from, i int, d *Decision) {
 	op, c := &b.Ops[i], &s.cell
 	changes := s.chunks.changes
@@ -99,47 +96,47 @@ func (s *shard) probe(now Instant, b *Batch, from, i int, d *Decision) {
 		c.params, c.past, c.state = op.Params, past{}, state{}
 	}
 	found := *c
-	earlier := b.follow(now, from, i, c, true)
-	used, limit := c.rule().used(c, now), op.Params.Limit
+	earlier := b.simulate(now, from, i, c, true)
+	used, limit := c.limiter().used(c, now), op.Params.Limit
 	if op.N == 0 || used+earlier+op.N <= limit {
 		d.Allowed = 1
-	} else if d.Wait = c.refusal(now, earlier+op.N, limit); d.Wait != Never && op.Params.Count > 0 {
+	} else if d.Wait = c.waitFor(now, earlier+op.N, limit); d.Wait != Never && op.Params.Count > 0 {
 		*c = found
-		reset := c.rule().until(c, now, 0)
+		reset := c.limiter().until(c, now, 0)
 		c.past, c.state = past{}, state{}
-		if earlier = b.follow(now, from, i, c, true); c.rule().used(c, now)+earlier+op.N > limit {
-			d.Wait = Never // not even of a key that is fully reset
+		if earlier = b.simulate(now, from, i, c, true); c.limiter().used(c, now)+earlier+op.N > limit {
+			d.Wait = Never // denied even if the key is fully reset
 		} else if reset.less(d.Wait) {
 			d.Wait = reset
 		}
 	}
 	*c = found
-	b.follow(now, from, i, c, false)
+	b.simulate(now, from, i, c, false)
 	if d.Allowed == 1 {
 		d.Wait = c.hold(now)
 	}
-	c.view(now, c.rule().used(c, now), d)
+	c.fill(now, c.limiter().used(c, now), d)
 	s.chunks.changes = changes
 }
 
-// follow puts the cell, which the ops from..i have as their key, under the parameters
-// of each of these in turn. With take, it also takes their permits, but for op i's:
-// those of a bucket from the cell, since they cost time at their rates; any others are
-// returned.
-func (b *Batch) follow(now Instant, from, i int, c *cell, take bool) (taken int64) {
+// simulate puts the cell, the key of op i, under the parameters of each of the ops
+// from..i on this key in turn. With take, it also takes the permits of all of them except
+// op i: from the cell for a bucket, because permits cost time at the rate in force; for
+// other algorithms it returns their number.
+func (b *Batch) simulate(now Instant, from, i int, c *cell, take bool) (taken int64) {
 	for j := from; j <= i; j++ {
 		op := &b.Ops[j]
 		if j < i && (op.N == 0 || !b.sameKey(i, j)) {
 			continue
 		}
 		if c.params != op.Params {
-			c.rule().change(c, now, op.Params)
+			c.limiter().migrate(c, now, op.Params)
 		}
 		if j == i || !take {
 			continue
 		}
 		if op.Params.Count > 0 {
-			c.rule().take(c, now, op.N)
+			c.limiter().take(c, now, op.N)
 		} else {
 			taken += op.N
 		}
@@ -147,21 +144,21 @@ func (b *Batch) follow(now Instant, from, i int, c *cell, take bool) (taken int6
 	return taken
 }
 
-// adoptRefused puts the key of a refused op under the op's parameters, and says
+// applyDeniedParams puts the key of a denied op under the op's parameters, and reports
 // whether that changed it.
-func (s *shard) adoptRefused(now Instant, op *Op, h uint64) bool {
-	pl, _, changed, _ := s.open(now, op, h)
+func (s *shard) applyDeniedParams(now Instant, op *Op, h uint64) bool {
+	pl, _, changed, _ := s.lookupWith(now, op, h)
 	if !changed || op.N == 0 {
 		return false
 	}
-	s.store(pl, now.after(s.cell.rule().until(&s.cell, now, 0)))
+	s.store(pl, now.after(s.cell.limiter().until(&s.cell, now, 0)))
 	return true
 }
 
-// readyGroup says whether there is memory for whatever the group may add, by an
-// estimate that is never too low.
-func (e *Engine) readyGroup(now Instant, b *Batch, from, to int) bool {
-	if b.Full && !e.allThere(now, b, from, to) {
+// ensureGroupMemory reports whether there is memory for all records and entries that the
+// group may add, by an estimate that is never too low.
+func (e *Engine) ensureGroupMemory(now Instant, b *Batch, from, to int) bool {
+	if b.Full && !e.allKeysLive(now, b, from, to) {
 		return false
 	}
 	if e.memory.max.Load() == 0 {
@@ -173,7 +170,7 @@ func (e *Engine) readyGroup(now Instant, b *Batch, from, to int) bool {
 			continue
 		}
 		h := b.scratch.hashes[i]
-		pl, _, _, _ := s.open(now, op, h)
+		pl, _, _, _ := s.lookupWith(now, op, h)
 		grow := 0
 		if pl.missing() {
 			grow = pageSizes[splitSize] + pageHeadBytes
@@ -182,15 +179,15 @@ func (e *Engine) readyGroup(now Instant, b *Batch, from, to int) bool {
 			grow += chunkPageBytes
 		}
 		grow *= to - from
-		if grow > 0 && !s.allows(grow) && !s.makeRoom(h, op.Key, 0, grow, now) {
+		if grow > 0 && !s.withinBound(grow) && !s.makeRoom(h, op.Key, 0, grow, now) {
 			return false
 		}
 	}
 	return true
 }
 
-// allThere says whether the group would make no key.
-func (e *Engine) allThere(now Instant, b *Batch, from, to int) bool {
+// allKeysLive reports whether the group would create no key.
+func (e *Engine) allKeysLive(now Instant, b *Batch, from, to int) bool {
 	for i := from; i < to; i++ {
 		op, s := &b.Ops[i], &e.shards[b.scratch.shards[i]]
 		if op.N == 0 {
@@ -204,16 +201,16 @@ func (e *Engine) allThere(now Instant, b *Batch, from, to int) bool {
 	return true
 }
 
-// takeProbed takes what probe found to pass.
+// takeProbed applies a take that probe found to pass.
 func (s *shard) takeProbed(now Instant, op *Op, h uint64, d *Decision) {
-	pl, used, _, _ := s.open(now, op, h)
+	pl, used, _, _ := s.lookupWith(now, op, h)
 	c := &s.cell
 	*d = Decision{Allowed: 1, Wait: c.hold(now)}
 	if op.N == 0 {
-		c.view(now, used, d)
+		c.fill(now, used, d)
 		return
 	}
-	c.rule().take(c, now, op.N)
-	c.view(now, c.rule().used(c, now), d)
-	s.keep(pl, h, op.Key, now.after(d.Reset))
+	c.limiter().take(c, now, op.N)
+	c.fill(now, c.limiter().used(c, now), d)
+	s.upsert(pl, h, op.Key, now.after(d.Reset))
 }

@@ -5,24 +5,23 @@ import (
 	"math/bits"
 )
 
-// A hashKey is the secret that keys the hash of keys and holders: whoever does
-// not know it can't make keys that meet in a shard or page.
+// A hashKey is the secret key of the hash of keys and holders: without it, keys that
+// collide in a shard or page can not be constructed.
 type hashKey struct{ k0, k1 uint64 }
 
 func hashKeyOf(seed [16]byte) hashKey {
 	return hashKey{binary.LittleEndian.Uint64(seed[:]), binary.LittleEndian.Uint64(seed[8:])}
 }
 
-// other is a second key derived from the first.
-func (k hashKey) other() hashKey {
+// derive returns a second key derived from the first.
+func (k hashKey) derive() hashKey {
 	return hashKey{k.sum([]byte("0")), k.sum([]byte("1"))}
 }
 
-// sum is the SipHash-1-3 of b.
+// sum returns the SipHash-1-3 of b.
 //
-// Source: J.-P. Aumasson and D. J. Bernstein, "SipHash: a fast short-input PRF",
-// 2012, with one round per word and three at the end, as in Rust's standard
-// library.
+// Source: J.-P. Aumasson and D. J. Bernstein, "SipHash: a fast short-input PRF", 2012,
+// with one round per word and three at the end, as in Rust's standard library.
 func (k hashKey) sum(b []byte) uint64 {
 	v0, v1 := k.k0^0x736f6d6570736575, k.k1^0x646f72616e646f6d
 	v2, v3 := k.k0^0x6c7967656e657261, k.k1^0x7465646279746573

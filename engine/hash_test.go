@@ -2,8 +2,8 @@ package engine
 
 import "testing"
 
-// The hashes that Rust's standard library (DefaultHasher, SipHash-1-3 under a key
-// of zeros) gives for the bytes 00, 01, ... of some lengths.
+// TestHashIsSipHash13 compares with the hashes of Rust's standard library (DefaultHasher,
+// SipHash-1-3 under a key of zeros) of the bytes 00, 01, ... of some lengths.
 func TestHashIsSipHash13(t *testing.T) {
 	var bytes [64]byte
 	for i := range bytes {

@@ -2,38 +2,37 @@ package engine
 
 import "encoding/binary"
 
-// Stats are totals since the start, or since SetCounting, but for Keys, MemoryBytes and
-// ImageBytes.
+// Stats are totals since New, or since SetCounting, except for Keys, MemoryBytes and
+// ImageBytes, which are current values.
 type Stats struct {
-	Keys        int64 // including rested ones not yet forgotten
-	MemoryBytes int64 // of the keys and all that belongs to them
-	ImageBytes  int64 // that an open Snapshot holds besides
-	// Allowed and Denied count decisions by Alg. Looks do not count.
+	Keys        int64 // including expired ones not yet forgotten
+	MemoryBytes int64 // of the keys and all their data
+	ImageBytes  int64 // of an open Snapshot, additional
+	// Allowed and Denied count decisions by Alg. Read-only ops do not count.
 	Allowed, Denied [algs]int64
-	ShadowDenied    int64 // of those denied, how many were answered as allowed
-	Forgotten       int64 // rested keys
-	Evicted         int64 // live keys dropped for want of memory
+	ShadowDenied    int64 // denials answered as allowed
+	Forgotten       int64 // expired keys
+	Evicted         int64 // live keys evicted for memory
 	Refused         int64 // ops answered NoMemory
 }
 
-// SetCounting says whether what is carried out from now on counts: the totals of Stats
-// begin anew with true, and are 0 after false, as for what is carried out again from a
-// log. Cost: each shard is entered once.
+// SetCounting turns the totals of Stats on, starting at 0, or off: they then stay 0, for
+// example while a log is replayed. Cost: each shard is locked once.
 func (e *Engine) SetCounting(on bool) {
-	e.silent.Store(true)
+	e.statsDisabled.Store(true)
 	for i := range e.shards {
 		s := &e.shards[i]
 		s.mu.Lock()
 		s.stats = Stats{}
 		s.mu.Unlock()
 	}
-	e.silent.Store(!on)
+	e.statsDisabled.Store(!on)
 }
 
-// Stats adds up the shards. Cost: each shard is entered once.
+// Stats returns the sums over all shards. Cost: each shard is locked once.
 func (e *Engine) Stats() Stats {
 	t := e.totals()
-	if e.silent.Load() {
+	if e.statsDisabled.Load() {
 		t = Stats{Keys: t.Keys}
 	}
 	t.MemoryBytes = e.MemoryBytes()
@@ -43,7 +42,7 @@ func (e *Engine) Stats() Stats {
 	return t
 }
 
-// totals are those of all shards, and their keys.
+// totals returns the sums over all shards, including their keys.
 func (e *Engine) totals() (t Stats) {
 	for i := range e.shards {
 		s := &e.shards[i]
@@ -62,52 +61,52 @@ func (e *Engine) totals() (t Stats) {
 	return t
 }
 
-// A ShardStat is what Stats says of one shard.
+// A ShardStat is the part of one shard in Stats.
 type ShardStat struct {
 	Keys        int64
 	MemoryBytes int64
 }
 
-// ShardStats appends what each shard has to dst, in the order of their numbers,
-// and returns it. Cost: each shard is entered once; no allocation if dst has room.
+// ShardStats appends the statistics of each shard to dst, in the order of their numbers,
+// and returns it. Cost: each shard is locked once; no allocation if dst has capacity.
 func (e *Engine) ShardStats(dst []ShardStat) []ShardStat {
 	for i := range e.shards {
 		s := &e.shards[i]
 		s.mu.Lock()
-		dst = append(dst, ShardStat{Keys: s.keys, MemoryBytes: s.told})
+		dst = append(dst, ShardStat{Keys: s.keys, MemoryBytes: s.reportedBytes})
 		s.mu.Unlock()
 	}
 	return dst
 }
 
-// MemoryBytes is as of Stats. Cost: one atomic load.
+// MemoryBytes returns Stats.MemoryBytes. Cost: one atomic load.
 func (e *Engine) MemoryBytes() int64 { return e.memory.used.Load() }
 
-// Len is how many keys there are, including rested ones not yet forgotten.
+// Len returns the number of keys, including expired ones not yet forgotten.
 func (e *Engine) Len() int64 { return e.Stats().Keys }
 
-// Sweep looks at some pages, of about 60 keys each, forgets their rested keys
-// and gives back the memory that they do not need. It goes on where the last
-// call stopped. Cost: a few microseconds a page, one shard entered at a time.
+// Sweep forgets the expired keys of some pages, of about 60 keys each, and frees unused
+// memory of these pages. It continues where the last call stopped. Cost: a few
+// microseconds a page, one shard locked at a time.
 func (e *Engine) Sweep(now Instant, pages int) (forgotten int64) {
 	for range pages {
-		s := &e.shards[int(e.hand.Add(1))%len(e.shards)]
-		at := s.enter(now)
+		s := &e.shards[int(e.sweepShard.Add(1))%len(e.shards)]
+		at := s.lock(now)
 		before := s.keys
 		s.sweepPage(at)
 		forgotten += before - s.keys
-		s.leave()
+		s.unlock()
 	}
 	return forgotten
 }
 
-// Scan calls visit for live keys in the order of their hashes, from cursor on,
-// until at least count were seen or as many pages looked at, and returns the
-// cursor to go on with, 0 at the end. A key that is there during a whole scan is visited, however the table
-// grows meanwhile. visit must not keep key, nor call the Engine.
+// Scan calls visit for live keys in the order of their hashes, starting at cursor, until
+// at least count keys were visited or as many pages read. It returns the next cursor, 0
+// at the end. A key that exists during a whole scan is visited, however the table grows
+// meanwhile. visit must not retain key, nor call the Engine.
 //
-// Cursors are below 2^48, since some clients keep them as floating point numbers.
-// Cost: what is visited, and at most count pages of rested keys.
+// Cursors are below 2^48, because some clients store them as floating point numbers.
+// Cost: the visited keys, and at most count pages of expired keys.
 func (e *Engine) Scan(now Instant, cursor uint64, count int, visit func(key []byte, alg Alg)) uint64 {
 	for cursor <<= cursorShift; count > 0; {
 		seen := 0
@@ -123,20 +122,20 @@ func (e *Engine) Scan(now Instant, cursor uint64, count int, visit func(key []by
 	return cursor >> cursorShift
 }
 
-// cursorShift cuts the bits of a hash that are zero where a page starts.
+// cursorShift removes the bits of a hash that are zero at the start of a page.
 const cursorShift = 16
 
-// livePage calls look for the live keys from a hash on that are in its page, each
-// loaded into the cell, and returns the hash that the next page starts with, 0 at
-// the end. The shard is entered for it, and nothing changed.
-func (e *Engine) livePage(now Instant, hash uint64, look func(s *shard, at Instant, pl place)) (next uint64) {
+// livePage calls visit for the live keys from a hash on that are in its page, each loaded
+// into the cell, and returns the first hash of the next page, 0 at the end. It locks the
+// shard, and changes nothing.
+func (e *Engine) livePage(now Instant, hash uint64, visit func(s *shard, at Instant, pl place)) (next uint64) {
 	s := &e.shards[hash>>(64-e.bits)]
-	at := s.look(now)
+	at := s.lockForRead(now)
 	h := hash << e.bits
 	p := s.pageOf(h)
 	for i := p.seek(tag(h, p.depth)); i < p.slots(); i++ {
-		if c := s.load(p, i); c.rule().used(c, at) > 0 {
-			look(s, at, place{p.pageHead, i})
+		if c := s.load(p, i); c.limiter().used(c, at) > 0 {
+			visit(s, at, place{p.pageHead, i})
 		}
 	}
 	if p.depth > 0 {
@@ -149,45 +148,46 @@ func (e *Engine) livePage(now Instant, hash uint64, look func(s *shard, at Insta
 	return hash>>(64-e.bits)<<(64-e.bits) | next
 }
 
-// keyAt is the key of a place, valid until the table is changed.
+// keyAt returns the key of a place, valid until the table is changed.
 func (s *shard) keyAt(pl place) []byte {
 	_, _, key := s.record(s.slab.open(pl.page), pl.slot)
 	return key
 }
 
-// at finds a live key for the methods that are no ops.
-func (e *Engine) at(now Instant, key []byte, look func(s *shard, at Instant, pl place)) {
+// withLiveKey calls visit with a live key, if it exists, for the methods that are not
+// ops. The shard is locked during the call.
+func (e *Engine) withLiveKey(now Instant, key []byte, visit func(s *shard, at Instant, pl place)) {
 	h := e.key.sum(key)
 	s := &e.shards[h>>(64-e.bits)]
-	at := s.look(now)
+	at := s.lockForRead(now)
 	if pl, _ := s.findLive(at, key, h<<e.bits); !pl.missing() {
-		look(s, at, pl)
+		visit(s, at, pl)
 	}
 	s.mu.Unlock()
 }
 
-// findLive finds a live key, loads it into the cell and tells what is used of it.
-// It changes nothing but the cell.
+// findLive finds a live key, loads it into the cell and returns its permits in use. It
+// changes only the cell.
 func (s *shard) findLive(now Instant, key []byte, h uint64) (pl place, used int64) {
 	p, i, found := s.find(h, key)
 	if !found {
 		return place{}, 0
 	}
 	c := s.load(p, i)
-	if used = c.rule().used(c, now); used == 0 {
+	if used = c.limiter().used(c, now); used == 0 {
 		return place{}, 0
 	}
 	return place{p.pageHead, i}, used
 }
 
-// KeyBytes is the memory of a live key with its share of the table, 0 if there
-// is none. Cost: for a LOG key one step per chunk of up to 255 entries.
+// KeyBytes returns the memory of a live key with its share of the table, 0 if there is no
+// such key. Cost: for a LOG key one step per chunk of up to 255 entries.
 func (e *Engine) KeyBytes(now Instant, key []byte) (bytes int64) {
-	e.at(now, key, func(s *shard, _ Instant, pl place) { bytes = s.keyBytes(pl) })
+	e.withLiveKey(now, key, func(s *shard, _ Instant, pl place) { bytes = s.keyBytes(pl) })
 	return bytes
 }
 
-// keyBytes is the memory of the key in the cell, with its share of the table.
+// keyBytes returns the memory of the key in the cell, with its share of the table.
 func (s *shard) keyBytes(pl place) int64 {
 	c, p := &s.cell, s.slab.open(pl.page)
 	_, record, _ := s.record(p, pl.slot)
@@ -201,26 +201,25 @@ func (s *shard) keyBytes(pl place) int64 {
 	return bytes
 }
 
-// Fingerprint is a number that changes whenever the state or the parameters of a
-// live key do, but not with the passing of time; 0 if there is none. It is what
-// an Expect compares.
-func (e *Engine) Fingerprint(now Instant, key []byte) (print int64) {
-	e.at(now, key, func(s *shard, _ Instant, _ place) { print = s.print() })
-	return print
+// Fingerprint returns a number that changes whenever the state or the parameters of a
+// live key do, but not as time passes; 0 if there is no such key. Expect compares it.
+func (e *Engine) Fingerprint(now Instant, key []byte) (fingerprint int64) {
+	e.withLiveKey(now, key, func(s *shard, _ Instant, _ place) { fingerprint = s.cellFingerprint() })
+	return fingerprint
 }
 
 func (s *shard) fingerprint(now Instant, h uint64, key []byte) int64 {
 	if pl, _ := s.findLive(now, key, h); pl.missing() {
 		return 0
 	}
-	return s.print()
+	return s.cellFingerprint()
 }
 
-// print is the fingerprint of the cell.
-func (s *shard) print() int64 {
+// cellFingerprint returns the fingerprint of the cell.
+func (s *shard) cellFingerprint() int64 {
 	c, p := &s.cell, &s.cell.params
 	words := c.state
-	switch p.Alg { // where their entries are does not matter
+	switch p.Alg { // the location of entries does not matter
 	case Log:
 		words = state{c.state[2]}
 	case Lease:

@@ -10,8 +10,8 @@ import (
 	"limitsrv/testwait"
 )
 
-// A law holds for every algorithm, under all parameters. check gets a subject
-// that has been in use for a while.
+// A law holds for every algorithm, under all parameters. check receives a subject that
+// has been in use for a while.
 type law struct {
 	name  string
 	check func(s *subject)
@@ -19,15 +19,15 @@ type law struct {
 
 var laws = []law{
 	{"no more is granted than was earned", lawEarned},
-	{"a refusal changes nothing", lawRefusal},
+	{"a denial changes nothing", lawDenial},
 	{"a wait is exact", lawWait},
-	{"a debt is repaid when it says", lawDebt},
-	{"a key rests at its reset and not before", lawReset},
-	{"changed parameters give nothing away", lawChange},
+	{"a debt is repaid at its wait", lawDebt},
+	{"a key expires at its reset and not before", lawReset},
+	{"changed parameters grant nothing extra", lawChange},
 	{"a clock step back neither refills nor locks out", lawClock},
-	{"a look writes nothing", lawLook},
-	{"shadow leaves the state that there would be without", lawShadow},
-	{"partial grants what is there", lawPartial},
+	{"a read-only op writes nothing", lawLook},
+	{"shadow does not affect the state", lawShadow},
+	{"partial grants the permits left", lawPartial},
 	{"a refund undoes a take", lawRefund},
 	{"a group takes all or none", lawGroup},
 	{"a fingerprint changes with the state", lawFingerprint},
@@ -63,11 +63,11 @@ type subject struct {
 	key    []byte
 	p      engine.Params
 	now    engine.Instant
-	ids    int // holders that have asked
-	checks int // how often the law found its case
+	ids    int // number of holders so far
+	checks int // number of checks made
 }
 
-// newSubject is the same for the same seed.
+// newSubject returns the same subject for the same seed.
 func newSubject(t *testing.T, a engine.Alg, seed uint64) *subject {
 	s := &subject{t: t, r: rand.New(rand.NewPCG(seed, uint64(a))), seed: seed, alg: a, key: []byte("subject")}
 	s.p = s.params(a)
@@ -80,8 +80,7 @@ func newSubject(t *testing.T, a engine.Alg, seed uint64) *subject {
 	return s
 }
 
-// params draws parameters. Holders are few, so that the places can be filled one
-// by one.
+// params draws parameters. Holders are few, so that the leases can be taken one by one.
 func (s *subject) params(a engine.Alg) engine.Params {
 	data := make([]byte, 16)
 	for i := range data {
@@ -99,7 +98,7 @@ func (s *subject) some(limit int64) int64 {
 	return min(limit, []int64{1, 1 + s.r.Int64N(3), 1 + s.r.Int64N(limit), limit}[s.r.IntN(4)])
 }
 
-// span is about how long it takes until the limit is earned back, at most 10 years.
+// span returns the approximate time until the limit is earned back, at most 10 years.
 func (s *subject) span() int64 {
 	switch {
 	case s.p.Calendar != engine.NoCalendar:
@@ -114,7 +113,7 @@ func (s *subject) span() int64 {
 	return s.p.Period
 }
 
-// pass lets some time pass.
+// pass advances the time a little.
 func (s *subject) pass() {
 	whole := s.span()
 	part := []int64{1, 1, 1 + whole/s.p.Limit, 1 + whole/16, 1 + whole/2}[s.r.IntN(5)]
@@ -126,7 +125,7 @@ func (s *subject) do(op engine.Op) engine.Decision {
 	return apply(s.e, s.now, op)[0]
 }
 
-// asking is the op that asks for n permits, or for a place for somebody new.
+// asking returns the op that requests n permits, or a lease for a new holder.
 func (s *subject) asking(n int64) engine.Op {
 	if s.alg == engine.Lease {
 		s.ids++
@@ -141,7 +140,7 @@ func (s *subject) peek() engine.Decision { return s.do(engine.Op{Kind: engine.Pe
 
 func (s *subject) print() int64 { return s.e.Fingerprint(s.now, s.key) }
 
-// fill asks until no permit is left.
+// fill requests permits until none is left.
 func (s *subject) fill() {
 	left := s.p.Limit
 	if d := s.peek(); d.Status == engine.OK {
@@ -156,8 +155,8 @@ func (s *subject) fill() {
 	}
 }
 
-// permits says whether the algorithm has permits to give back, or else checks
-// that it refuses to.
+// permits reports whether the algorithm has permits to refund; if not, it checks that it
+// rejects refunds.
 func (s *subject) permits() bool {
 	if s.alg != engine.Lease {
 		return true
@@ -170,7 +169,7 @@ func (s *subject) permits() bool {
 	return false
 }
 
-// expect counts a check and fails if it did not hold.
+// expect counts a check and fails unless ok.
 func (s *subject) expect(ok bool, format string, args ...any) {
 	s.t.Helper()
 	s.checks++
@@ -179,7 +178,7 @@ func (s *subject) expect(ok bool, format string, args ...any) {
 	}
 }
 
-// sameFromNow checks that two subjects answer alike from now on.
+// sameFromNow checks that two subjects give the same answers from now on.
 func (s *subject) sameFromNow(o *subject) {
 	s.t.Helper()
 	for i := range 20 {
@@ -200,18 +199,18 @@ func (s *subject) sameFromNow(o *subject) {
 	}
 }
 
-// apply carries out ops in one batch.
+// apply applies ops in one batch.
 func apply(e *engine.Engine, now engine.Instant, ops ...engine.Op) []engine.Decision {
 	b := engine.Batch{Ops: ops}
 	e.Apply(now, &b)
 	for i := range b.Decisions {
-		b.Decisions[i].Changed = false // is about the state, and no part of the answer
+		b.Decisions[i].Changed = false // describes the state, is not part of the answer
 	}
 	return b.Decisions
 }
 
-// earned is the most that may be granted from one instant to another: what is
-// there at first and what is earned back meanwhile.
+// earned returns the most permits that may be granted from one instant to another: those
+// left at first and those earned back meanwhile.
 func earned(p engine.Params, from, to engine.Instant) *big.Rat {
 	limit, span := whole(p.Limit), int64(to-from)
 	switch p.Alg {
@@ -248,12 +247,12 @@ func lawEarned(s *subject) {
 		for _, last := range grants[i:] {
 			sum.Add(sum, whole(last.n))
 			most := earned(s.p, engine.Instant(first.at), engine.Instant(last.at))
-			s.expect(sum.Cmp(most) <= 0, "granted %v from %d to %d, earned were %v", sum, first.at, last.at, most)
+			s.expect(sum.Cmp(most) <= 0, "granted %v from %d to %d, want at most %v", sum, first.at, last.at, most)
 		}
 	}
 }
 
-func lawRefusal(s *subject) {
+func lawDenial(s *subject) {
 	other := newSubject(s.t, s.alg, s.seed)
 	s.fill()
 	other.fill()
@@ -261,7 +260,7 @@ func lawRefusal(s *subject) {
 	for _, n := range []int64{1, s.p.Limit, s.p.Limit + 1} {
 		d := s.ask(n)
 		s.expect(d.Allowed == 0, "%d more than all: %+v", n, d)
-		s.expect(s.print() == print, "a refusal of %d changed the fingerprint", n)
+		s.expect(s.print() == print, "a denial of %d changed the fingerprint", n)
 	}
 	s.sameFromNow(other)
 }
@@ -338,9 +337,9 @@ func lawReset(s *subject) {
 	s.sameFromNow(fresh)
 }
 
-// lawChange asks at one instant under many parameters. The permits used stay used;
-// of a bucket, the time at which it is full stays the same, and its permits count at
-// the faster of the rate in force and the fastest at which permits were taken.
+// lawChange requests permits at one instant under many parameters. Permits in use stay in
+// use. For a bucket, the time at which it is full stays the same, and its permits count
+// at the faster of the rate in force and the fastest at which permits were taken.
 func lawChange(s *subject) {
 	s.ask(1)
 	d := s.peek()

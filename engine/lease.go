@@ -2,27 +2,28 @@ package engine
 
 import "encoding/binary"
 
-// lease is the concurrency limit: a permit is a holder's place, used until the
-// holder gives it back or its time ends.
+// lease is the concurrency limit: a permit is a holder's lease, in use until the holder
+// returns it or its time ends.
 //
-// State: the roots of two treaps over the same holders, by name and by end, and
-// the number of the last change among those of all leases of the shard. Every operation is O(log holders), but for the
-// holders whose time has ended: a change takes up to maxEnded of them out.
+// State: the roots of two treaps over the same holders, by id and by end, and the number
+// of the last change among those of all leases of the shard. Cost: every operation is
+// O(log holders), except that a change also removes up to maxEnded holders with a time
+// that has ended.
 type lease struct{}
 
 const maxEnded = 16
 
-// A holderName is the caller's id as two hashes under secret keys: 128 bits,
-// so that two ids of one key do not meet.
-type holderName struct{ a, b uint64 }
+// A holderID is the caller's id as two hashes under secret keys: 128 bits, so that two
+// ids of one key do not collide.
+type holderID struct{ a, b uint64 }
 
-func (x holderName) less(y holderName) bool {
+func (x holderID) less(y holderID) bool {
 	return x.a < y.a || x.a == y.a && x.b < y.b
 }
 
 type leaseState struct {
-	byName, byEnd nodeRef
-	change        uint64
+	byID, byEnd nodeRef
+	change      uint64
 }
 
 func loadLease(c *cell) leaseState {
@@ -30,7 +31,7 @@ func loadLease(c *cell) leaseState {
 }
 
 func (s *leaseState) store(c *cell) {
-	c.state = state{uint64(s.byName)<<32 | uint64(s.byEnd), s.change}
+	c.state = state{uint64(s.byID)<<32 | uint64(s.byEnd), s.change}
 }
 
 func (lease) used(c *cell, now Instant) int64 {
@@ -47,51 +48,51 @@ func (l lease) until(c *cell, now Instant, target int64) Span {
 	return spanOf(int64(c.leases.end(s.byEnd, all-target-1) - now))
 }
 
-// take, give: places are taken and given back by name, with acquire and release.
-func (lease) take(*cell, Instant, int64) { panic("engine: take of a lease") }
-func (lease) give(*cell, Instant, int64) { panic("engine: give of a lease") }
+// Leases are taken and returned by id, with acquire and release.
+func (lease) take(*cell, Instant, int64)   { panic("engine: take of a lease") }
+func (lease) refund(*cell, Instant, int64) { panic("engine: refund of a lease") }
 
-// change leaves the holders as they are: a ttl holds from a renewal on, and a
-// lower limit takes no place away.
-func (lease) change(c *cell, _ Instant, p Params) { c.params = p }
+// migrate leaves the holders unchanged: a ttl applies from the next renewal on, and a
+// lower limit revokes no lease.
+func (lease) migrate(c *cell, _ Instant, p Params) { c.params = p }
 
-// holds says whether the holder has a place at now.
-func (lease) holds(c *cell, now Instant, name holderName) bool {
+// holds reports whether the holder has a lease at now.
+func (lease) holds(c *cell, now Instant, id holderID) bool {
 	s := loadLease(c)
-	r := c.leases.find(s.byName, name)
+	r := c.leases.find(s.byID, id)
 	return r != 0 && c.leases.node(r).end > now
 }
 
-// acquire gives the holder a place until end, or moves the end of the one it has.
-func (lease) acquire(c *cell, now Instant, name holderName, end Instant) {
+// acquire gives the holder a lease until end, or moves the end of the one it has.
+func (lease) acquire(c *cell, now Instant, id holderID, end Instant) {
 	s := loadLease(c)
 	s.dropEnded(c, now)
-	if r := c.leases.find(s.byName, name); r != 0 {
+	if r := c.leases.find(s.byID, id); r != 0 {
 		s.drop(c, r)
 	}
-	s.byName, s.byEnd = c.leases.insert(s.byName, s.byEnd, name, end)
+	s.byID, s.byEnd = c.leases.insert(s.byID, s.byEnd, id, end)
 	s.change = c.leases.nextChange()
 	s.store(c)
 }
 
-// release takes the holder's place away and says whether it had one at now.
-func (l lease) release(c *cell, now Instant, name holderName) bool {
-	if !l.holds(c, now, name) {
+// release removes the holder's lease and reports whether it had one at now.
+func (l lease) release(c *cell, now Instant, id holderID) bool {
+	if !l.holds(c, now, id) {
 		return false
 	}
 	s := loadLease(c)
 	s.dropEnded(c, now)
-	s.drop(c, c.leases.find(s.byName, name))
+	s.drop(c, c.leases.find(s.byID, id))
 	s.change = c.leases.nextChange()
 	s.store(c)
 	return true
 }
 
 func (s *leaseState) drop(c *cell, r nodeRef) {
-	s.byName, s.byEnd = c.leases.remove(s.byName, s.byEnd, r)
+	s.byID, s.byEnd = c.leases.remove(s.byID, s.byEnd, r)
 }
 
-// dropEnded takes out a few holders whose time has ended.
+// dropEnded removes up to maxEnded holders with a time that has ended.
 func (s *leaseState) dropEnded(c *cell, now Instant) {
 	for range maxEnded {
 		r := c.leases.first(s.byEnd)
@@ -102,32 +103,32 @@ func (s *leaseState) dropEnded(c *cell, now Instant) {
 	}
 }
 
-// sound: the words are made by read.
-func (lease) sound(*cell, Instant) bool { return true }
+// valid: the words are built by read.
+func (lease) valid(*cell, Instant) bool { return true }
 
-func (lease) changed(c *cell) uint64 { return loadLease(c).change }
+func (lease) lastChange(c *cell) uint64 { return loadLease(c).change }
 
-// write appends the holders whose time has not ended, in the order of their names.
+// write appends the holders with a time that has not ended, in the order of their ids.
 func (lease) write(dst []byte, c *cell, now Instant) []byte {
 	s := loadLease(c)
 	dst = binary.AppendUvarint(dst, s.change)
 	dst = binary.AppendUvarint(dst, uint64(c.leases.size(s.byEnd)-c.leases.endedBy(s.byEnd, now)))
-	return c.leases.write(dst, s.byName, now)
+	return c.leases.write(dst, s.byID, now)
 }
 
-// write appends the holders below a node by name whose end is after now.
+// write appends the holders below a node, in the order of ids, with an end after now.
 func (m *leases) write(dst []byte, r nodeRef, now Instant) []byte {
 	if r == 0 {
 		return dst
 	}
 	n := m.node(r)
-	dst = m.write(dst, n.byName[0], now)
+	dst = m.write(dst, n.byID[0], now)
 	if n.end > now {
-		dst = binary.BigEndian.AppendUint64(dst, n.name.a)
-		dst = binary.BigEndian.AppendUint64(dst, n.name.b)
+		dst = binary.BigEndian.AppendUint64(dst, n.id.a)
+		dst = binary.BigEndian.AppendUint64(dst, n.id.b)
 		dst = binary.AppendUvarint(dst, uint64(n.end-now))
 	}
-	return m.write(dst, n.byName[1], now)
+	return m.write(dst, n.byID[1], now)
 }
 
 func (lease) read(data []byte, _ *Params, now Instant, c *cell) (rest []byte, ok bool) {
@@ -141,23 +142,23 @@ func (lease) read(data []byte, _ *Params, now Instant, c *cell) (rest []byte, ok
 	}
 	var (
 		s    = leaseState{change: change}
-		last holderName
+		last holderID
 	)
 	for i := range n {
 		var (
-			name []byte
+			id   []byte
 			left uint64
 		)
-		if name, data, ok = takeBytes(data, nameBytes); !ok {
+		if id, data, ok = takeBytes(data, holderIDBytes); !ok {
 			return nil, false
 		}
-		x := holderName{binary.BigEndian.Uint64(name), binary.BigEndian.Uint64(name[8:])}
+		x := holderID{binary.BigEndian.Uint64(id), binary.BigEndian.Uint64(id[8:])}
 		if left, data, ok = takeNumber(data, MaxPeriod); !ok || left == 0 || i > 0 && !last.less(x) {
 			return nil, false
 		}
 		last = x
 		if c != nil {
-			s.byName, s.byEnd = c.leases.insert(s.byName, s.byEnd, x, now+Instant(left))
+			s.byID, s.byEnd = c.leases.insert(s.byID, s.byEnd, x, now+Instant(left))
 		}
 	}
 	if c != nil {

@@ -1,37 +1,37 @@
 package engine
 
-// leases is the memory of the holders of a shard: nodes, each in two treaps of
-// its key, one ordered by name and one by end. The hash in a name is the random
-// priority, so that a treap's shape depends on nothing but its nodes, and no one
-// who does not know the seed can make it deep.
+// leases is the memory of the holders of a shard: nodes, each in two treaps of its key,
+// one ordered by id and one by end. The hash in an id is the random priority, so that a
+// treap's shape depends only on its nodes, and can not be made deep without the seed.
 //
 // Source: R. Seidel and C. Aragon, "Randomized search trees", 1996.
 type leases struct {
 	pages [][]leaseNode
-	free  nodeRef // a free node's byEnd children are free as well
+	free  nodeRef // the byEnd children of a free node are free too
 	fresh int     // nodes of the last page that were never used
 	used  int
 	bytes int64
 
-	changes uint64 // made so far
+	changes uint64 // number of changes so far
 }
 
-// nextChange numbers a change, so that no two states of a key look the same.
+// nextChange returns the number of a new change, so that no two states of a key are
+// equal.
 func (m *leases) nextChange() uint64 {
 	m.changes++
 	return m.changes
 }
 
-// A nodeRef is the number of a node from 1 on; 0 is none.
+// A nodeRef is the number of a node from 1 on; 0 is no node.
 type nodeRef uint32
 
 type leaseNode struct {
-	name   holderName
-	end    Instant
-	byName [2]nodeRef // children: less, greater
-	byEnd  [2]nodeRef
-	size   int32 // of the subtree by end
-	next   nodeRef
+	id    holderID
+	end   Instant
+	byID  [2]nodeRef // children: less, greater
+	byEnd [2]nodeRef
+	size  int32 // of the subtree by end
+	next  nodeRef
 }
 
 const (
@@ -45,7 +45,7 @@ func (m *leases) node(r nodeRef) *leaseNode {
 	return &m.pages[n/leasePageNodes][n%leasePageNodes]
 }
 
-// growth is how many bytes one more holder adds.
+// growth returns the bytes that one more holder adds.
 func (m *leases) growth() int {
 	if m.free == 0 && m.fresh == 0 {
 		return leasePageBytes
@@ -79,8 +79,8 @@ func (m *leases) pushFree(r nodeRef) {
 	}
 }
 
-// releaseAll takes a whole treap back in O(1): the nodes below its root are
-// freed one by one as they are handed out again.
+// releaseAll frees a whole treap in O(1): the nodes below its root are freed one by one
+// when nodes are allocated.
 func (m *leases) releaseAll(root nodeRef) {
 	if root == 0 {
 		return
@@ -89,7 +89,7 @@ func (m *leases) releaseAll(root nodeRef) {
 	m.pushFree(root)
 }
 
-// trim gives back all pages if no node is in use.
+// trim releases all pages if no node is in use.
 func (m *leases) trim() {
 	if m.used == 0 && len(m.pages) > 0 {
 		*m = leases{changes: m.changes}
@@ -103,23 +103,23 @@ func (m *leases) size(r nodeRef) int64 {
 	return int64(m.node(r).size)
 }
 
-// find is the node of a name, or 0.
-func (m *leases) find(root nodeRef, name holderName) nodeRef {
+// find returns the node of an id, or 0.
+func (m *leases) find(root nodeRef, id holderID) nodeRef {
 	for r := root; r != 0; {
 		n := m.node(r)
 		switch {
-		case name == n.name:
+		case id == n.id:
 			return r
-		case name.less(n.name):
-			r = n.byName[0]
+		case id.less(n.id):
+			r = n.byID[0]
 		default:
-			r = n.byName[1]
+			r = n.byID[1]
 		}
 	}
 	return 0
 }
 
-// first is the node that ends first, or 0.
+// first returns the node that ends first, or 0.
 func (m *leases) first(root nodeRef) nodeRef {
 	for r := root; r != 0; r = m.node(r).byEnd[0] {
 		root = r
@@ -127,7 +127,7 @@ func (m *leases) first(root nodeRef) nodeRef {
 	return root
 }
 
-// endedBy counts the nodes with an end not after now.
+// endedBy returns the number of nodes with an end not after now.
 func (m *leases) endedBy(root nodeRef, now Instant) (count int64) {
 	for r := root; r != 0; {
 		n := m.node(r)
@@ -141,7 +141,7 @@ func (m *leases) endedBy(root nodeRef, now Instant) (count int64) {
 	return count
 }
 
-// end is the end of the node that ends after i others.
+// end returns the end of the node that ends after i others.
 func (m *leases) end(root nodeRef, i int64) Instant {
 	for r := root; ; {
 		n := m.node(r)
@@ -158,50 +158,49 @@ func (m *leases) end(root nodeRef, i int64) Instant {
 	}
 }
 
-// insert adds a holder that is not there yet and returns the new roots.
-func (m *leases) insert(byName, byEnd nodeRef, name holderName, end Instant) (nodeRef, nodeRef) {
+// insert adds a holder, which must be missing, and returns the new roots.
+func (m *leases) insert(byID, byEnd nodeRef, id holderID, end Instant) (nodeRef, nodeRef) {
 	r := m.alloc()
-	*m.node(r) = leaseNode{name: name, end: end, size: 1}
-	return m.add(nameOrder, byName, r), m.add(endOrder, byEnd, r)
+	*m.node(r) = leaseNode{id: id, end: end, size: 1}
+	return m.add(idOrder, byID, r), m.add(endOrder, byEnd, r)
 }
 
-// remove takes a node out, releases it and returns the new roots.
-func (m *leases) remove(byName, byEnd, r nodeRef) (nodeRef, nodeRef) {
-	byName, byEnd = m.cut(nameOrder, byName, r), m.cut(endOrder, byEnd, r)
+// remove removes and frees a node, and returns the new roots.
+func (m *leases) remove(byID, byEnd, r nodeRef) (nodeRef, nodeRef) {
+	byID, byEnd = m.cut(idOrder, byID, r), m.cut(endOrder, byEnd, r)
 	m.used--
 	m.node(r).byEnd = [2]nodeRef{}
 	m.pushFree(r)
-	return byName, byEnd
+	return byID, byEnd
 }
 
-// An order is which of the two treaps is meant.
+// An order selects one of the two treaps.
 type order int
 
 const (
-	nameOrder order = iota
+	idOrder order = iota
 	endOrder
 )
 
 func (n *leaseNode) children(o order) *[2]nodeRef {
-	if o == nameOrder {
-		return &n.byName
+	if o == idOrder {
+		return &n.byID
 	}
 	return &n.byEnd
 }
 
-// priority is a number that is random for either treap on its own: the order by
-// name sorts by name.a, so its priority is name.b, and the order by end may use
-// the same.
-func (n *leaseNode) priority() uint64 { return n.name.b }
+// priority is a number that is random for either treap on its own: the order by id sorts
+// by id.a, so its priority is id.b, and the order by end may use the same.
+func (n *leaseNode) priority() uint64 { return n.id.b }
 
 func (n *leaseNode) before(o order, x *leaseNode) bool {
 	if o == endOrder && n.end != x.end {
 		return n.end < x.end
 	}
-	return n.name.less(x.name)
+	return n.id.less(x.id)
 }
 
-// add puts node r into the treap at root and returns its root.
+// add inserts node r into the treap at root and returns its root.
 func (m *leases) add(o order, root, r nodeRef) nodeRef {
 	if root == 0 {
 		return r
@@ -221,7 +220,7 @@ func (m *leases) add(o order, root, r nodeRef) nodeRef {
 	return root
 }
 
-// split parts a treap into what is before n and what is after.
+// split divides a treap into the nodes before n and those after.
 func (m *leases) split(o order, root nodeRef, n *leaseNode) (less, greater nodeRef) {
 	if root == 0 {
 		return 0, 0
@@ -238,7 +237,7 @@ func (m *leases) split(o order, root nodeRef, n *leaseNode) (less, greater nodeR
 	return less, greater
 }
 
-// cut takes node r, which is there, out of the treap at root and returns its root.
+// cut removes node r, which must be there, from the treap at root and returns its root.
 func (m *leases) cut(o order, root, r nodeRef) nodeRef {
 	x := m.node(root)
 	if root == r {
@@ -253,7 +252,7 @@ func (m *leases) cut(o order, root, r nodeRef) nodeRef {
 	return root
 }
 
-// join makes one treap of two of which the first is before the second.
+// join returns one treap of two, the first of which is before the second.
 func (m *leases) join(o order, a, b nodeRef) nodeRef {
 	if a == 0 || b == 0 {
 		return a | b

@@ -9,26 +9,26 @@ import (
 	"sync"
 )
 
-// blockReaders are those that no Load uses.
+// blockReaders is a pool of block readers for Load.
 var blockReaders = sync.Pool{New: func() any { return new(blockReader) }}
 
-// Load adds all keys of a block of a Snapshot, and lets their shards see its
-// time. The bound is not looked at. The block may be of an engine of another
-// number of Shards, and of another Seed, but for its holders: these are known by
-// their ids only to an engine of the same Seed.
+// Load adds all keys of a block of a Snapshot, and advances their shards to its time. It
+// ignores the memory bound. The block may be of an engine with other Shards, and with
+// another Seed, except for its holders: they are found by their ids only in an engine
+// with the same Seed.
 //
-// All of the block is checked, whatever bytes it is; what is in it is added
-// whole, or not at all, unless there is a key that the engine has already: then an
-// error is returned, and some keys may have been added.
-// Blocks may be loaded by many at once and in any order; it is fastest if each
-// of them goes through consecutive blocks. Cost: that of about 100 ns a key.
+// The whole block is checked, for any bytes, and is added completely or not at all. The
+// exception is a key that the engine already has: then Load returns an error, and some
+// keys may have been added. Concurrency: blocks may be loaded concurrently and in any
+// order; it is fastest if each goroutine loads consecutive blocks. Cost: about 100 ns a
+// key.
 func (e *Engine) Load(block []byte) error {
 	r := blockReaders.Get().(*blockReader)
 	defer blockReaders.Put(r)
 	if err := r.read(block, e.key); err != nil {
-		return fmt.Errorf("load a block of a snapshot: %w", err)
+		return fmt.Errorf("load snapshot block: %w", err)
 	}
-	byHash := func(x, y loaded) int { return cmp.Compare(x.hash, y.hash) }
+	byHash := func(x, y blockRecord) int { return cmp.Compare(x.hash, y.hash) }
 	if !slices.IsSortedFunc(r.records, byHash) {
 		slices.SortFunc(r.records, byHash)
 	}
@@ -38,17 +38,17 @@ func (e *Engine) Load(block []byte) error {
 			n++
 		}
 		if err := e.shards[number].loadRecords(r, records[:n]); err != nil {
-			return fmt.Errorf("load a block of a snapshot: %w", err)
+			return fmt.Errorf("load snapshot block: %w", err)
 		}
 		records = records[n:]
 	}
 	return nil
 }
 
-// loadRecords adds records of this shard that are sorted by their hashes.
-func (s *shard) loadRecords(r *blockReader, records []loaded) error {
-	s.enter(r.now)
-	defer s.leave()
+// loadRecords adds records of this shard, sorted by their hashes.
+func (s *shard) loadRecords(r *blockReader, records []blockRecord) error {
+	s.lock(r.now)
+	defer s.unlock()
 	s.reserve(r, records)
 	c := &s.cell
 	for i := range records {
@@ -56,7 +56,7 @@ func (s *shard) loadRecords(r *blockReader, records []loaded) error {
 		h := x.hash << s.bits
 		if p := s.pageOf(h); p.slots() > 0 && p.tagAt(p.slots()-1) >= tag(h, p.depth) {
 			if _, _, found := s.find(h, x.key); found {
-				return errors.New("it has a key that is there already")
+				return errors.New("duplicate key")
 			}
 		}
 		k := &r.params[x.params]
@@ -64,21 +64,21 @@ func (s *shard) loadRecords(r *blockReader, records []loaded) error {
 		if t := c.alg().tail; t != nil {
 			t.read(x.tail, &c.params, r.now, c)
 		}
-		s.insert(h, x.key, r.now.after(c.rule().until(c, r.now, 0)))
+		s.insert(h, x.key, r.now.after(c.limiter().until(c, r.now, 0)))
 	}
 	return nil
 }
 
 const (
-	// reserveFrom is how many neighbours show which page they are to have.
+	// reserveFrom is the number of consecutive records from which pages are reserved.
 	reserveFrom = 16
-	// reserveDepth bounds the pages that they can call for: 2^24 of 60 keys.
+	// reserveDepth bounds the depth of reserved pages: 2^24 pages of 60 keys.
 	reserveDepth = 24
 )
 
-// reserve makes pages of the right size at once for records that come next to one
-// another, where there are none yet. That saves most of the splitting and growing.
-func (s *shard) reserve(r *blockReader, records []loaded) {
+// reserve creates pages of the right size in advance for consecutive records, if their
+// page is empty. That avoids most splits and growth.
+func (s *shard) reserve(r *blockReader, records []blockRecord) {
 	if len(records) < reserveFrom {
 		return
 	}
@@ -103,7 +103,7 @@ func (s *shard) reserve(r *blockReader, records []loaded) {
 	}
 	p := s.pageOf(first)
 	for p.slots() == 0 && int(p.depth) < depth {
-		s.part(first, p)
+		s.addSibling(first, p)
 		p = s.pageOf(first)
 	}
 	if p.slots() == 0 {

@@ -13,7 +13,7 @@ import (
 	"limitsrv/testwait"
 )
 
-// blockOf is the one block of the snapshot of an engine.
+// blockOf returns the only block of an engine's snapshot.
 func blockOf(t testing.TB, e *engine.Engine) []byte {
 	n := e.Freeze()
 	defer n.Close()
@@ -24,7 +24,7 @@ func blockOf(t testing.TB, e *engine.Engine) []byte {
 	return block
 }
 
-// mixed is an engine of one shard with some keys of all algorithms.
+// mixed returns an engine of one shard with some keys of all algorithms.
 func mixed(seed uint64, batches int) (*engine.Engine, *tracer) {
 	e, tr := engine.New(engine.Options{Shards: 1, Seed: [16]byte{5}}), newTracer(seed)
 	tr.keys = tr.keys[:60]
@@ -34,9 +34,9 @@ func mixed(seed uint64, batches int) (*engine.Engine, *tracer) {
 	return e, tr
 }
 
-// FuzzLoad loads any bytes. What is refused adds nothing, unless it is for a key
-// that is there twice; with what is loaded the engine goes on, and its next
-// snapshot can be loaded.
+// FuzzLoad loads arbitrary bytes. A rejected block adds no keys, unless it has a
+// duplicate key; after a loaded one the engine works, and its next snapshot can be
+// loaded.
 func FuzzLoad(f *testing.F) {
 	for seed := range uint64(6) {
 		e, _ := mixed(seed, 4+20*int(seed))
@@ -52,7 +52,7 @@ func FuzzLoad(f *testing.F) {
 			t.Fatal("Load wrote into the block")
 		}
 		if err != nil && e.Len() > 0 && !strings.Contains(err.Error(), "there already") {
-			t.Fatalf("of a block that was refused there are %d keys: %v", e.Len(), err)
+			t.Fatalf("a rejected block added %d keys: %v", e.Len(), err)
 		}
 		tr := newTracer(seed % 8)
 		tr.keys = tr.keys[:60]
@@ -75,8 +75,8 @@ func FuzzLoad(f *testing.F) {
 	})
 }
 
-// TestLoadCut cuts a block off at each of its bytes, and flips each of its bits:
-// it is refused or something that an engine can go on with.
+// TestLoadCut truncates a block at each byte, and flips each bit: the result is rejected,
+// or the engine works with it.
 func TestLoadCut(t *testing.T) {
 	testwait.Sequential(t)
 	e, _ := mixed(3, 20)
@@ -86,7 +86,7 @@ func TestLoadCut(t *testing.T) {
 		if err := into.Load(block[:n]); err == nil {
 			between++ // two records
 		} else if into.Len() != 0 {
-			t.Errorf("loading %d bytes of %d: %v, but there are %d keys", n, len(block), err, into.Len())
+			t.Errorf("loading %d bytes of %d: %v, but the engine has %d keys", n, len(block), err, into.Len())
 		}
 	}
 	if int64(between) != e.Len() {
@@ -107,21 +107,21 @@ func TestLoadCut(t *testing.T) {
 	t.Logf("of %d blocks with a bit flipped %d were loaded", 8*len(block), loaded)
 }
 
-// A record of a block as a test writes it.
+// A blockRecord is a record of a block.
 type blockRecord struct {
 	p     engine.Params
 	state []uint64 // for LOG and LEASE the numbers of the tail
 	name  string   // of a holder, before the last number
 	key   string
-	past  []uint64 // none, or the three numbers of one
+	past  []uint64 // empty, or the three numbers of a past
 }
 
-func (x blockRecord) behind(past ...uint64) blockRecord {
+func (x blockRecord) withPast(past ...uint64) blockRecord {
 	x.past = past
 	return x
 }
 
-// encode is a block.
+// encode returns a block.
 func encode(version byte, now engine.Instant, records ...blockRecord) []byte {
 	b := binary.LittleEndian.AppendUint64([]byte{version}, uint64(now))
 	for _, x := range records {
@@ -155,7 +155,7 @@ func encode(version byte, now engine.Instant, records ...blockRecord) []byte {
 	return b
 }
 
-// TestLoadChecks says what a record may hold.
+// TestLoadChecks checks the validation of records.
 func TestLoadChecks(t *testing.T) {
 	const (
 		now  = engine.Instant(1e18)
@@ -186,60 +186,60 @@ func TestLoadChecks(t *testing.T) {
 		{"a bucket used under a higher capacity", 1, now, blockRecord{p: token, state: []uint64{0, full + 1}, name: "", key: "k"}, true},
 		{"a bucket that is full after the slowest", 1, now, blockRecord{p: token, state: []uint64{1 << 62, 0}, name: "", key: "k"}, false},
 		{"a bucket that is never full", 1, now, blockRecord{p: token, state: []uint64{1 << 63, 0}, name: "", key: "k"}, false},
-		{"a rested bucket", 1, now, blockRecord{p: token, state: []uint64{0, 0}, name: "", key: "k"}, true},
+		{"an expired bucket", 1, now, blockRecord{p: token, state: []uint64{0, 0}, name: "", key: "k"}, true},
 		{"the longest key", 1, now, blockRecord{p: token, state: []uint64{0, full}, name: "", key: strings.Repeat("k", engine.MaxKeyBytes)}, true},
 		{"a key that is too long", 1, now, blockRecord{p: token, state: []uint64{0, full}, name: "", key: strings.Repeat("k", engine.MaxKeyBytes+1)}, false},
 		{"another version", 2, now, blockRecord{p: token, state: []uint64{0, full}, name: "", key: "k"}, false},
-		{"a time before all times", 1, -1, blockRecord{p: token, state: []uint64{0, 0}, name: "", key: "k"}, false},
-		{"a time after all times", 1, 1<<63 - 1, blockRecord{p: token, state: []uint64{0, 0}, name: "", key: "k"}, false},
+		{"a time before the epoch", 1, -1, blockRecord{p: token, state: []uint64{0, 0}, name: "", key: "k"}, false},
+		{"a time after the latest", 1, 1<<63 - 1, blockRecord{p: token, state: []uint64{0, 0}, name: "", key: "k"}, false},
 		{"a window that ends now", 1, now, blockRecord{p: fixed, state: []uint64{uint64(now), 10}, name: "", key: "k"}, true},
 		{"the current window, in debt", 1, now, blockRecord{p: fixed, state: []uint64{uint64(now + 1e12), 20}, name: "", key: "k"}, true},
 		{"a window used under a higher limit", 1, now, blockRecord{p: fixed, state: []uint64{uint64(now + 1e12), 21}, name: "", key: "k"}, true},
 		{"a window beyond all limits", 1, now, blockRecord{p: fixed, state: []uint64{uint64(now + 1e12), 2*engine.MaxLimit + 1}, name: "", key: "k"}, false},
-		{"a window to come", 1, now, blockRecord{p: fixed, state: []uint64{uint64(now + 1e12 + 1), 1}, name: "", key: "k"}, false},
-		{"a window before all time", 1, now, blockRecord{p: fixed, state: []uint64{1 << 63, 1}, name: "", key: "k"}, false},
-		{"a window with less than nothing", 1, now, blockRecord{p: fixed, state: []uint64{uint64(now), 1 << 63}, name: "", key: "k"}, false},
+		{"a window of the future", 1, now, blockRecord{p: fixed, state: []uint64{uint64(now + 1e12 + 1), 1}, name: "", key: "k"}, false},
+		{"a window before the epoch", 1, now, blockRecord{p: fixed, state: []uint64{1 << 63, 1}, name: "", key: "k"}, false},
+		{"a window with a negative count", 1, now, blockRecord{p: fixed, state: []uint64{uint64(now), 1 << 63}, name: "", key: "k"}, false},
 		{"this week", 1, now, blockRecord{p: weekly, state: []uint64{week, 1}, name: "", key: "k"}, true},
 		{"next week", 1, now, blockRecord{p: weekly, state: []uint64{week + 1, 1}, name: "", key: "k"}, false},
 		{"a sliding window, in debt", 1, now, blockRecord{p: slide, state: []uint64{uint64(now + 1e12), 0, 20}, name: "", key: "k"}, true},
 		{"a sliding window used under a higher limit", 1, now, blockRecord{p: slide, state: []uint64{uint64(now + 1e12), 1, 20}, name: "", key: "k"}, true},
 		{"a sliding window with a past that is cut later", 1, now + 5e11, blockRecord{p: slide, state: []uint64{uint64(now + 1e12), 0, 40}, name: "", key: "k"}, true},
-		{"a sliding window to come", 1, now, blockRecord{p: slide, state: []uint64{uint64(now + 1e12 + 1), 1, 1}, name: "", key: "k"}, false},
-		{"a sliding window with less than nothing", 1, now, blockRecord{p: slide, state: []uint64{uint64(now + 1e12), 1 << 63, 1}, name: "", key: "k"}, false},
-		{"a sliding window after less than nothing", 1, now, blockRecord{p: slide, state: []uint64{uint64(now + 1e12), 1, 1 << 63}, name: "", key: "k"}, false},
+		{"a sliding window of the future", 1, now, blockRecord{p: slide, state: []uint64{uint64(now + 1e12 + 1), 1, 1}, name: "", key: "k"}, false},
+		{"a sliding window with a negative count", 1, now, blockRecord{p: slide, state: []uint64{uint64(now + 1e12), 1 << 63, 1}, name: "", key: "k"}, false},
+		{"a sliding window after a negative count", 1, now, blockRecord{p: slide, state: []uint64{uint64(now + 1e12), 1, 1 << 63}, name: "", key: "k"}, false},
 		{"a sliding window with too much, over", 1, now + 3e12, blockRecord{p: slide, state: []uint64{uint64(now), 2*engine.MaxLimit + 1, 0}, name: "", key: "k"}, false},
 		{"a sliding window after too much, over", 1, now + 3e12, blockRecord{p: slide, state: []uint64{uint64(now), 0, 2*engine.MaxLimit + 1}, name: "", key: "k"}, false},
 		{"a log", 1, now, blockRecord{p: log, state: []uint64{7, 2, uint64(now - 5), 3, 5, 17}, name: "", key: "k"}, true},
-		{"a log of nothing", 1, now, blockRecord{p: log, state: []uint64{7, 0}, name: "", key: "k"}, true},
+		{"an empty log", 1, now, blockRecord{p: log, state: []uint64{7, 0}, name: "", key: "k"}, true},
 		{"a log used under a higher limit", 1, now, blockRecord{p: log, state: []uint64{7, 2, uint64(now - 5), 3, 5, 18}, name: "", key: "k"}, true},
 		{"a log beyond all limits", 1, now, blockRecord{p: log, state: []uint64{7, 2, uint64(now - 5), 3, 5, 2*engine.MaxListed - 2}, name: "", key: "k"}, false},
 		{"a log of the future", 1, now, blockRecord{p: log, state: []uint64{7, 2, uint64(now - 5), 3, 6, 17}, name: "", key: "k"}, false},
-		{"a log of what is over", 1, now, blockRecord{p: log, state: []uint64{7, 1, uint64(now - 1e12), 3}, name: "", key: "k"}, false},
-		{"a log entry of nothing", 1, now, blockRecord{p: log, state: []uint64{7, 1, uint64(now), 0}, name: "", key: "k"}, false},
-		{"a log of one moment twice", 1, now, blockRecord{p: log, state: []uint64{7, 2, uint64(now), 1, 0, 1}, name: "", key: "k"}, false},
+		{"a log of an expired entry", 1, now, blockRecord{p: log, state: []uint64{7, 1, uint64(now - 1e12), 3}, name: "", key: "k"}, false},
+		{"a log entry of no permits", 1, now, blockRecord{p: log, state: []uint64{7, 1, uint64(now), 0}, name: "", key: "k"}, false},
+		{"a log with two entries of one time", 1, now, blockRecord{p: log, state: []uint64{7, 2, uint64(now), 1, 0, 1}, name: "", key: "k"}, false},
 		{"a log of more entries than permits", 1, now, blockRecord{p: log, state: []uint64{7, 2*engine.MaxListed + 1}, name: "", key: "k"}, false},
 		{"a log after too many changes", 1, now, blockRecord{p: log, state: []uint64{1<<62 + 1, 0}, name: "", key: "k"}, false},
 		{"a holder", 1, now, blockRecord{p: lease, state: []uint64{7, 1, engine.MaxPeriod}, name: name, key: "k"}, true},
 		{"a holder twice", 1, now, blockRecord{p: lease, state: []uint64{7, 2, 1, 1}, name: name, key: "k"}, false},
-		{"a holder whose time has ended", 1, now, blockRecord{p: lease, state: []uint64{7, 1, 0}, name: name, key: "k"}, false},
+		{"a holder past its end", 1, now, blockRecord{p: lease, state: []uint64{7, 1, 0}, name: name, key: "k"}, false},
 		{"a holder for too long", 1, now, blockRecord{p: lease, state: []uint64{7, 1, engine.MaxPeriod + 1}, name: name, key: "k"}, false},
 		{"no holders", 1, now, blockRecord{p: lease, state: []uint64{7, 0}, name: name, key: "k"}, true},
 		{"too many holders", 1, now, blockRecord{p: lease, state: []uint64{7, engine.MaxListed + 1}, name: name, key: "k"}, false},
-		{"a bucket in a unit of its own", 1, now, blockRecord{p: token, state: []uint64{0, 6e18 + 1}, name: "", key: "k"}.behind(0, 6, 0), true},
-		{"a bucket in no unit", 1, now, blockRecord{p: token, state: []uint64{0, full}, name: "", key: "k"}.behind(0, 1<<62+1, 0), false},
-		{"a bucket that holds permits", 1, now, blockRecord{p: token, state: []uint64{0, full}, name: "", key: "k"}.behind(uint64(now+1), 1, 0), false},
-		{"a window that holds permits", 1, now, blockRecord{p: fixed, state: []uint64{0, 0}, name: "", key: "k"}.behind(uint64(now+engine.MaxPeriod), 5, 0), true},
-		{"a window that holds permits for too long", 1, now, blockRecord{p: fixed, state: []uint64{0, 0}, name: "", key: "k"}.behind(uint64(now)+3*engine.MaxPeriod, 5, 0), false},
-		{"a window that holds too many permits", 1, now, blockRecord{p: fixed, state: []uint64{0, 0}, name: "", key: "k"}.behind(uint64(now+1), 2*engine.MaxLimit+1, 0), false},
-		{"a window that holds nothing for some time", 1, now, blockRecord{p: fixed, state: []uint64{0, 0}, name: "", key: "k"}.behind(uint64(now+1), 0, 0), false},
-		{"a window with a debt", 1, now, blockRecord{p: fixed, state: []uint64{uint64(now + 1e12), 15}, name: "", key: "k"}.behind(0, 0, 5), true},
-		{"a window with more debt than permits", 1, now, blockRecord{p: fixed, state: []uint64{uint64(now + 1e12), 5}, name: "", key: "k"}.behind(0, 0, 6), false},
-		{"a sliding window with a debt", 1, now, blockRecord{p: slide, state: []uint64{uint64(now + 1e12), 0, 20}, name: "", key: "k"}.behind(0, 0, 6), false},
-		{"a sliding window that holds permits", 1, now, blockRecord{p: slide, state: []uint64{0, 0, 0}, name: "", key: "k"}.behind(uint64(now+1), 5, 0), true},
-		{"a log that holds permits", 1, now, blockRecord{p: log, state: []uint64{7, 0}, name: "", key: "k"}.behind(uint64(now+1), 5, 0), true},
-		{"holders that hold permits", 1, now, blockRecord{p: lease, state: []uint64{7, 0}, name: name, key: "k"}.behind(uint64(now+1), 5, 0), false},
-		{"an algorithm that is none", 1, now, blockRecord{p: with(token, func(p *engine.Params) { p.Alg = 6 }), state: []uint64{0, 0}, name: "", key: "k"}, false},
-		{"a limit of nothing", 1, now, blockRecord{p: with(token, func(p *engine.Params) { p.Limit = 0 }), state: []uint64{0, 0}, name: "", key: "k"}, false},
+		{"a bucket with a unit", 1, now, blockRecord{p: token, state: []uint64{0, 6e18 + 1}, name: "", key: "k"}.withPast(0, 6, 0), true},
+		{"a bucket with a unit out of range", 1, now, blockRecord{p: token, state: []uint64{0, full}, name: "", key: "k"}.withPast(0, 1<<62+1, 0), false},
+		{"a bucket that holds permits", 1, now, blockRecord{p: token, state: []uint64{0, full}, name: "", key: "k"}.withPast(uint64(now+1), 1, 0), false},
+		{"a window that holds permits", 1, now, blockRecord{p: fixed, state: []uint64{0, 0}, name: "", key: "k"}.withPast(uint64(now+engine.MaxPeriod), 5, 0), true},
+		{"a window that holds permits for too long", 1, now, blockRecord{p: fixed, state: []uint64{0, 0}, name: "", key: "k"}.withPast(uint64(now)+3*engine.MaxPeriod, 5, 0), false},
+		{"a window that holds too many permits", 1, now, blockRecord{p: fixed, state: []uint64{0, 0}, name: "", key: "k"}.withPast(uint64(now+1), 2*engine.MaxLimit+1, 0), false},
+		{"a window that holds no permits for some time", 1, now, blockRecord{p: fixed, state: []uint64{0, 0}, name: "", key: "k"}.withPast(uint64(now+1), 0, 0), false},
+		{"a window with a debt", 1, now, blockRecord{p: fixed, state: []uint64{uint64(now + 1e12), 15}, name: "", key: "k"}.withPast(0, 0, 5), true},
+		{"a window with more debt than permits", 1, now, blockRecord{p: fixed, state: []uint64{uint64(now + 1e12), 5}, name: "", key: "k"}.withPast(0, 0, 6), false},
+		{"a sliding window with a debt", 1, now, blockRecord{p: slide, state: []uint64{uint64(now + 1e12), 0, 20}, name: "", key: "k"}.withPast(0, 0, 6), false},
+		{"a sliding window that holds permits", 1, now, blockRecord{p: slide, state: []uint64{0, 0, 0}, name: "", key: "k"}.withPast(uint64(now+1), 5, 0), true},
+		{"a log that holds permits", 1, now, blockRecord{p: log, state: []uint64{7, 0}, name: "", key: "k"}.withPast(uint64(now+1), 5, 0), true},
+		{"holders that hold permits", 1, now, blockRecord{p: lease, state: []uint64{7, 0}, name: name, key: "k"}.withPast(uint64(now+1), 5, 0), false},
+		{"an unknown algorithm", 1, now, blockRecord{p: with(token, func(p *engine.Params) { p.Alg = 6 }), state: []uint64{0, 0}, name: "", key: "k"}, false},
+		{"a limit of zero", 1, now, blockRecord{p: with(token, func(p *engine.Params) { p.Limit = 0 }), state: []uint64{0, 0}, name: "", key: "k"}, false},
 		{"too great a limit", 1, now, blockRecord{p: with(token, func(p *engine.Params) { p.Limit = engine.MaxLimit + 1 }), state: []uint64{0, 0}, name: "", key: "k"}, false},
 		{"too great a limit of a log", 1, now, blockRecord{p: with(log, func(p *engine.Params) { p.Limit = engine.MaxListed + 1 }), state: []uint64{7, 0}, name: "", key: "k"}, false},
 		{"no rate", 1, now, blockRecord{p: with(token, func(p *engine.Params) { p.Count = 0 }), state: []uint64{0, 0}, name: "", key: "k"}, false},
@@ -248,14 +248,14 @@ func TestLoadChecks(t *testing.T) {
 		{"a window with a rate", 1, now, blockRecord{p: with(fixed, func(p *engine.Params) { p.Count = 1 }), state: []uint64{0, 0}, name: "", key: "k"}, false},
 		{"a window that is too short", 1, now, blockRecord{p: with(fixed, func(p *engine.Params) { p.Period = engine.MinPeriod - 1 }), state: []uint64{0, 0}, name: "", key: "k"}, false},
 		{"a window that is too long", 1, now, blockRecord{p: with(fixed, func(p *engine.Params) { p.Period = engine.MaxPeriod + 1 }), state: []uint64{0, 0}, name: "", key: "k"}, false},
-		{"a calendar that is none", 1, now, blockRecord{p: with(weekly, func(p *engine.Params) { p.Calendar = 5 }), state: []uint64{0, 0}, name: "", key: "k"}, false},
+		{"an unknown calendar", 1, now, blockRecord{p: with(weekly, func(p *engine.Params) { p.Calendar = 5 }), state: []uint64{0, 0}, name: "", key: "k"}, false},
 		{"a calendar and a window", 1, now, blockRecord{p: with(weekly, func(p *engine.Params) { p.Period = 1e9 }), state: []uint64{0, 0}, name: "", key: "k"}, false},
 		{"a calendar of a sliding window", 1, now, blockRecord{p: with(slide, func(p *engine.Params) { p.Calendar, p.Period = engine.Day, 0 }), state: []uint64{0, 0, 0}, name: "", key: "k"}, false},
 	} {
 		e := engine.New(engine.Options{})
 		err := e.Load(encode(tt.version, tt.now, tt.x))
 		if (err == nil) != tt.ok || e.Len() != yes(tt.ok) {
-			t.Errorf("%s: Load is %v, and there are %d keys, want it loaded: %t", tt.name, err, e.Len(), tt.ok)
+			t.Errorf("%s: Load is %v, and the engine has %d keys, want it loaded: %t", tt.name, err, e.Len(), tt.ok)
 		}
 	}
 	x := blockRecord{p: token, state: []uint64{0, full}, name: "", key: "k"}
@@ -269,12 +269,12 @@ func TestLoadChecks(t *testing.T) {
 			err = e.Load(block)
 		}
 		if err == nil || e.Len() != 1 {
-			t.Errorf("a key twice %s: Load is %v, and there are %d keys, want an error and one", name, err, e.Len())
+			t.Errorf("a duplicate key %s: Load is %v, and the engine has %d keys, want an error and one", name, err, e.Len())
 		}
 	}
 }
 
-// TestLoadFingerprints changes what was loaded: it never looks as it did.
+// TestLoadFingerprints changes a loaded key: its fingerprint never repeats.
 func TestLoadFingerprints(t *testing.T) {
 	e, key := engine.New(engine.Options{}), []byte("k")
 	for _, x := range []blockRecord{
@@ -289,7 +289,7 @@ func TestLoadFingerprints(t *testing.T) {
 		for i := range 20 {
 			apply(e, 1e18, engine.Op{Kind: engine.Forget, Key: key}, one(x.p, key, fmt.Sprint(i)))
 			if e.Fingerprint(1e18, key) == first {
-				t.Errorf("%v: after %d changes the fingerprint is that from before", x.p.Alg, 2*i+2)
+				t.Errorf("%v: after %d changes the fingerprint is the loaded one", x.p.Alg, 2*i+2)
 			}
 		}
 	}

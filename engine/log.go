@@ -2,20 +2,20 @@ package engine
 
 import "encoding/binary"
 
-// slidingLog is the exact sliding window: it remembers when each permit was
-// given, and one given at t is used until t + window.
+// slidingLog is the exact sliding window: it stores the time of each permit granted, and
+// a permit granted at t is in use until t + window.
 //
-// State: the first and last chunk of entries; how many permits were ever given
-// and how many of these are gone, modulo 2^32; and the number of the last change
-// among those of all logs of the shard. Under a longer window every entry that is
-// not gone counts longer, which touches none. Under a shorter one all of them are
-// gone, and held by the past of the key.
+// State: the first and last chunk of entries; the numbers of permits ever granted and of
+// those expired, modulo 2^32; and the number of the last change among those of all logs
+// of the shard. Under a longer window every unexpired entry counts longer, and none needs
+// a change. Under a shorter one all entries expire, and the past of the key holds their
+// permits.
 //
-// The entries stand in a doubly linked list of chunks, oldest first. A chunk is a
-// word of links, a word with the number of entries, and the entries, each the
-// instant and the running total of permits with it. Cost: take O(1) but for
-// releasing what has expired; used and until one step per chunk of up to 255
-// entries that they pass, and a binary search in the last.
+// The entries are in a doubly linked list of chunks, oldest first. A chunk is a word of
+// links, a word with the number of entries, and the entries, each an instant and the
+// running total of permits including it. Cost: take is O(1), except for releasing expired
+// chunks; used and until take one step per chunk of up to 255 entries that they pass, and
+// a binary search in the last.
 type slidingLog struct{}
 
 const (
@@ -26,15 +26,15 @@ const (
 )
 
 type logState struct {
-	first, last chunkRef
-	given, gone uint32
-	change      uint64
+	first, last      chunkRef
+	granted, expired uint32
+	change           uint64
 }
 
 func loadLog(c *cell) logState {
 	return logState{
 		first: chunkRef(c.state[0] >> 32), last: chunkRef(c.state[0]),
-		given: uint32(c.state[1] >> 32), gone: uint32(c.state[1]),
+		granted: uint32(c.state[1] >> 32), expired: uint32(c.state[1]),
 		change: c.state[2],
 	}
 }
@@ -42,7 +42,7 @@ func loadLog(c *cell) logState {
 func (l *logState) store(c *cell) {
 	c.state = state{
 		uint64(l.first)<<32 | uint64(l.last),
-		uint64(l.given)<<32 | uint64(l.gone),
+		uint64(l.granted)<<32 | uint64(l.expired),
 		l.change,
 	}
 }
@@ -51,7 +51,7 @@ func entry(words []uint64, i int) (at Instant, total uint32) {
 	return Instant(words[chunkHead+i*entryWords]), uint32(words[chunkHead+i*entryWords+1])
 }
 
-// lastEntry is the newest entry of a chunk that has one.
+// lastEntry returns the newest entry of a chunk that is not empty.
 func lastEntry(words []uint64) (at Instant, total uint32) {
 	return entry(words, max(int(words[chunkCount])-1, 0))
 }
@@ -60,17 +60,17 @@ func setEntry(words []uint64, i int, at Instant, total uint32) {
 	words[chunkHead+i*entryWords], words[chunkHead+i*entryWords+1] = uint64(at), uint64(total)
 }
 
-// settle moves gone past what has expired at now.
-func (l *logState) settle(c *cell, now Instant) {
-	since := now - Instant(c.params.Period) // what was given then is just gone
-	if l.first == 0 || l.gone == l.given {
+// expire sets expired to the total at now.
+func (l *logState) expire(c *cell, now Instant) {
+	since := now - Instant(c.params.Period) // a permit granted at this time has just expired
+	if l.first == 0 || l.expired == l.granted {
 		return
 	}
 	for r := l.first; r != 0; {
 		words := c.chunks.words(r)
 		at, total := lastEntry(words)
 		if at <= since {
-			l.leave(total)
+			l.expireUpTo(total)
 			r = chunkRef(words[chunkLinks])
 			continue
 		}
@@ -84,39 +84,39 @@ func (l *logState) settle(c *cell, now Instant) {
 		}
 		if lo > 0 {
 			_, total = entry(words, lo-1)
-			l.leave(total)
+			l.expireUpTo(total)
 		}
 		return
 	}
 }
 
-// leave says that all up to a running total are gone, if they are not already.
-func (l *logState) leave(total uint32) {
-	if int32(total-l.gone) > 0 {
-		l.gone = total
+// expireUpTo expires all permits up to a running total, unless they are expired already.
+func (l *logState) expireUpTo(total uint32) {
+	if int32(total-l.expired) > 0 {
+		l.expired = total
 	}
 }
 
 func (slidingLog) used(c *cell, now Instant) int64 {
 	l := loadLog(c)
-	l.settle(c, now)
-	return int64(l.given - l.gone)
+	l.expire(c, now)
+	return int64(l.granted - l.expired)
 }
 
 func (slidingLog) until(c *cell, now Instant, target int64) Span {
 	l := loadLog(c)
-	l.settle(c, now)
-	if int64(l.given-l.gone) <= target {
+	l.expire(c, now)
+	if int64(l.granted-l.expired) <= target {
 		return Span{}
 	}
-	at := l.reach(c, l.given-uint32(target))
+	at := l.timeOf(c, l.granted-uint32(target))
 	return spanOf(int64(at + Instant(c.params.Period) - now))
 }
 
-// reach is when the running total came to be at least total, which it is.
-func (l *logState) reach(c *cell, total uint32) Instant {
+// timeOf returns the time at which the running total reached total. Requires: it did.
+func (l *logState) timeOf(c *cell, total uint32) Instant {
 	r := l.first
-	if total == l.given { // asked for with every decision: the last entry
+	if total == l.granted { // needed by every decision: the last entry
 		r = l.last
 	}
 	words := c.chunks.words(r)
@@ -142,10 +142,10 @@ func (l *logState) reach(c *cell, total uint32) Instant {
 
 func (slidingLog) take(c *cell, now Instant, n int64) {
 	l := loadLog(c)
-	l.settle(c, now)
-	l.releaseGone(c)
-	class, fresh := l.wants(c, now, n)
-	l.given += uint32(n)
+	l.expire(c, now)
+	l.releaseExpired(c)
+	class, fresh := l.nextChunk(c, now, n)
+	l.granted += uint32(n)
 	if fresh {
 		l.append(c, class)
 	}
@@ -154,15 +154,15 @@ func (slidingLog) take(c *cell, now Instant, n int64) {
 	if at, _ := lastEntry(words); count > 0 && at == now {
 		count--
 	}
-	setEntry(words, count, now, l.given)
+	setEntry(words, count, now, l.granted)
 	words[chunkCount] = uint64(count + 1)
 	l.change = c.chunks.nextChange()
 	l.store(c)
 }
 
-// wants says whether taking n at now needs a new chunk, and of which class: the
-// largest that what is used could fill, so that half of the memory is in use.
-func (l *logState) wants(c *cell, now Instant, n int64) (class int, fresh bool) {
+// nextChunk reports whether taking n at now needs a new chunk, and its class: the largest
+// that the permits in use could fill, so that half of the memory is in use.
+func (l *logState) nextChunk(c *cell, now Instant, n int64) (class int, fresh bool) {
 	if l.last != 0 {
 		words := c.chunks.words(l.last)
 		at, _ := lastEntry(words)
@@ -170,24 +170,24 @@ func (l *logState) wants(c *cell, now Instant, n int64) (class int, fresh bool) 
 			return 0, false
 		}
 	}
-	used := int64(l.given-l.gone) + n
+	used := int64(l.granted-l.expired) + n
 	for class < largestChunk && int64(chunkWords[class+1]-chunkHead)/entryWords <= used {
 		class++
 	}
 	return class, true
 }
 
-// growth is how many bytes taking n at now may add to the chunks.
+// growth returns the bytes that taking n at now may add to the chunks.
 func (slidingLog) growth(c *cell, now Instant, n int64) int {
 	l := loadLog(c)
-	l.settle(c, now)
-	if class, fresh := l.wants(c, now, n); fresh && c.chunks.grows(class) {
+	l.expire(c, now)
+	if class, fresh := l.nextChunk(c, now, n); fresh && c.chunks.needsPage(class) {
 		return chunkPageBytes
 	}
 	return 0
 }
 
-// append puts an empty chunk at the end.
+// append adds an empty chunk at the end.
 func (l *logState) append(c *cell, class int) {
 	r := c.chunks.alloc(class)
 	words := c.chunks.words(r)
@@ -201,11 +201,11 @@ func (l *logState) append(c *cell, class int) {
 	l.last = r
 }
 
-// releaseGone releases the chunks of which every entry is gone.
-func (l *logState) releaseGone(c *cell) {
+// releaseExpired releases the chunks with only expired entries.
+func (l *logState) releaseExpired(c *cell) {
 	for l.first != 0 {
 		words := c.chunks.words(l.first)
-		if _, total := lastEntry(words); int32(total-l.gone) > 0 {
+		if _, total := lastEntry(words); int32(total-l.expired) > 0 {
 			return
 		}
 		l.drop(c, l.first)
@@ -229,15 +229,15 @@ func (l *logState) drop(c *cell, r chunkRef) {
 	c.chunks.release(r)
 }
 
-// give takes the newest entries back.
-func (g slidingLog) give(c *cell, now Instant, n int64) {
+// refund removes the newest entries.
+func (g slidingLog) refund(c *cell, now Instant, n int64) {
 	l := loadLog(c)
-	l.settle(c, now)
-	if n >= int64(l.given-l.gone) {
+	l.expire(c, now)
+	if n >= int64(l.granted-l.expired) {
 		g.discard(c)
 		return
 	}
-	l.given -= uint32(n)
+	l.granted -= uint32(n)
 	for l.trimLast(c) {
 		l.drop(c, l.last)
 	}
@@ -245,8 +245,8 @@ func (g slidingLog) give(c *cell, now Instant, n int64) {
 	l.store(c)
 }
 
-// trimLast makes the last chunk end at given, and says whether that leaves
-// nothing of it. Something is used, so there is an entry that reaches given.
+// trimLast makes the last chunk end at granted, and reports whether that empties it.
+// Requires: permits are in use, so that an entry reaches granted.
 func (l *logState) trimLast(c *cell) bool {
 	words := c.chunks.words(l.last)
 	for n := int(words[chunkCount]); n > 0; n-- {
@@ -256,11 +256,11 @@ func (l *logState) trimLast(c *cell) bool {
 		} else if r := chunkRef(words[chunkLinks] >> 32); r != 0 {
 			_, before = lastEntry(c.chunks.words(r))
 		} else {
-			before = l.gone
+			before = l.expired
 		}
-		if int32(l.given-before) > 0 {
+		if int32(l.granted-before) > 0 {
 			at, _ := entry(words, n-1)
-			setEntry(words, n-1, at, l.given)
+			setEntry(words, n-1, at, l.granted)
 			words[chunkCount] = uint64(n)
 			return false
 		}
@@ -268,14 +268,14 @@ func (l *logState) trimLast(c *cell) bool {
 	return true
 }
 
-// change holds the permits used until the last has left its window, if the window
-// of p is shorter. It leaves the chunks as they are.
-func (slidingLog) change(c *cell, now Instant, p Params) {
+// If the window of p is shorter, migrate holds the permits in use until the last has left
+// its own window. It leaves the chunks unchanged.
+func (slidingLog) migrate(c *cell, now Instant, p Params) {
 	l := loadLog(c)
-	l.settle(c, now)
-	if used := l.given - l.gone; used > 0 && p.Period < c.params.Period {
-		c.carry(now, int64(used), l.reach(c, l.given)+Instant(c.params.Period))
-		l.gone = l.given
+	l.expire(c, now)
+	if used := l.granted - l.expired; used > 0 && p.Period < c.params.Period {
+		c.addHeld(now, int64(used), l.timeOf(c, l.granted)+Instant(c.params.Period))
+		l.expired = l.granted
 		l.change = c.chunks.nextChange()
 	}
 	c.params = p
@@ -291,15 +291,15 @@ func (slidingLog) discard(c *cell) {
 	c.state = state{}
 }
 
-// sound: the words are made by read.
-func (slidingLog) sound(*cell, Instant) bool { return true }
+// valid: the words are built by read.
+func (slidingLog) valid(*cell, Instant) bool { return true }
 
-func (slidingLog) changed(c *cell) uint64 { return loadLog(c).change }
+func (slidingLog) lastChange(c *cell) uint64 { return loadLog(c).change }
 
-// write appends the entries that count, each without the permits of it that are gone.
+// write appends the entries that count, each without its expired permits.
 func (slidingLog) write(dst []byte, c *cell, now Instant) []byte {
 	l := loadLog(c)
-	l.settle(c, now)
+	l.expire(c, now)
 	dst = binary.AppendUvarint(dst, l.change)
 	var n uint64
 	l.each(c, func(Instant, uint32) { n++ })
@@ -315,7 +315,7 @@ func (slidingLog) write(dst []byte, c *cell, now Instant) []byte {
 
 // each calls visit with the entries that count, in ascending order of their instants.
 func (l *logState) each(c *cell, visit func(at Instant, permits uint32)) {
-	total := l.gone
+	total := l.expired
 	for r := l.first; r != 0; {
 		words := c.chunks.words(r)
 		for i := range int(words[chunkCount]) {
@@ -329,7 +329,7 @@ func (l *logState) each(c *cell, visit func(at Instant, permits uint32)) {
 	}
 }
 
-// read takes the entries one by one, as they were given.
+// read takes the entries one by one, as they were taken originally.
 func (g slidingLog) read(data []byte, p *Params, now Instant, c *cell) (rest []byte, ok bool) {
 	change, data, ok := takeNumber(data, maxChange)
 	if !ok {
@@ -366,7 +366,7 @@ func (g slidingLog) read(data []byte, p *Params, now Instant, c *cell) (rest []b
 	return data, true
 }
 
-// bytes is the memory of the chunks.
+// bytes returns the memory of the chunks.
 func (slidingLog) bytes(c *cell) (bytes int64) {
 	for r := loadLog(c).first; r != 0; {
 		words := c.chunks.words(r)

@@ -10,26 +10,26 @@ import (
 	"limitsrv/testwait"
 )
 
-// A node applies what others apply, and does besides what is its own affair.
+// A node applies the same batches as others, and does other work in between.
 type node struct {
 	name string
 	e    *engine.Engine
-	b    engine.Batch                            // which goes with one engine
+	b    engine.Batch                            // used with one engine only
 	own  func(n *node, tr *tracer, r *rand.Rand) // between two batches
 }
 
 var nodes = []node{
 	{name: "does nothing else"},
 	{name: "sweeps", own: func(n *node, tr *tracer, r *rand.Rand) { n.e.Sweep(tr.now, r.IntN(60)) }},
-	{name: "looks", own: func(n *node, tr *tracer, r *rand.Rand) {
+	{name: "reads", own: func(n *node, tr *tracer, r *rand.Rand) {
 		at := tr.now + engine.Instant(r.Int64N(100e9)) // the next batch may be earlier
-		looks := tr.looks(r)
-		n.e.Look(at, &looks)
+		batch := tr.readOnly(r)
+		n.e.Look(at, &batch)
 		n.e.Victims(at, r.Int64N(20_000), nil)
 		n.e.Export(at, tr.keys[r.IntN(len(tr.keys))], nil)
 		n.e.Digest(0)
 	}},
-	{name: "begins anew from a snapshot", own: func(n *node, _ *tracer, r *rand.Rand) {
+	{name: "restarts from a snapshot", own: func(n *node, _ *tracer, r *rand.Rand) {
 		if r.IntN(20) > 0 {
 			return
 		}
@@ -53,8 +53,8 @@ var nodes = []node{
 	}},
 }
 
-// looks makes up a batch that only looks.
-func (tr *tracer) looks(r *rand.Rand) engine.Batch {
+// readOnly returns a random read-only batch.
+func (tr *tracer) readOnly(r *rand.Rand) engine.Batch {
 	b := engine.Batch{Atomic: r.IntN(2) == 0}
 	for range 1 + r.IntN(20) {
 		op := tr.op()
@@ -72,8 +72,8 @@ func (tr *tracer) looks(r *rand.Rand) engine.Batch {
 	return b
 }
 
-// TestNodes gives some engines the same batches, at times when some of them do
-// something else as well: they decide alike, and have the same Digest.
+// TestNodes applies the same batches to some engines, some of which do other work in
+// between: they make the same decisions, and have the same Digest.
 func TestNodes(t *testing.T) {
 	testwait.Sequential(t)
 	refused, forgotten := int64(0), int64(0)
@@ -130,12 +130,11 @@ func TestNodes(t *testing.T) {
 		forgotten += all[1].e.Stats().Forgotten - all[0].e.Stats().Forgotten
 	}
 	if refused == 0 || forgotten == 0 {
-		t.Errorf("%d refused as full, %d more forgotten by sweeps: little is shown", refused, forgotten)
+		t.Errorf("%d rejected as full, %d more forgotten by sweeps, want both above 0", refused, forgotten)
 	}
 }
 
-// TestDigestDiffers applies ops one by one: the Digest is another exactly where the
-// state is.
+// TestDigestDiffers applies ops one by one: the Digest changes exactly if the state does.
 func TestDigestDiffers(t *testing.T) {
 	changed := 0
 	for seed := range uint64(8 / slowdown) {
@@ -152,10 +151,10 @@ func TestDigestDiffers(t *testing.T) {
 			after := e.Digest(tr.now)
 			differs := print != e.Fingerprint(tr.now, op.Key)
 			if tailed && differs && op.Kind == engine.Acquire {
-				continue // a renewal may leave all as it is
+				continue // a renewal may change nothing
 			}
 			if differs != (before != after) {
-				t.Fatalf("seed %d: %s, answered %+v, changes the key: %t; the digest was %x and is %x", seed, opString(&op), d, differs, before, after)
+				t.Fatalf("seed %d: %s, answer %+v, changes the key: %t; digest %x before, %x after", seed, opString(&op), d, differs, before, after)
 			}
 			if differs {
 				changed++
@@ -168,19 +167,18 @@ func TestDigestDiffers(t *testing.T) {
 		}
 	}
 	if changed < 300/slowdown {
-		t.Errorf("%d changes, which shows little", changed)
+		t.Errorf("only %d changes", changed)
 	}
 }
 
-// TestDigestOfTails changes one thing at a time of a log and of the holders of a
-// lease.
+// TestDigestOfTails makes single changes to a log and to the holders of a lease.
 func TestDigestOfTails(t *testing.T) {
 	at := instant("2025-06-15T12:34:56Z")
 	p := engine.Params{Alg: engine.Log, Limit: 10, Period: hour}
-	place := engine.Params{Alg: engine.Lease, Limit: 10, Period: hour}
+	lease := engine.Params{Alg: engine.Lease, Limit: 10, Period: hour}
 	take := func(n int64) engine.Op { return engine.Op{Kind: engine.Take, Key: []byte("log"), Params: p, N: n} }
 	acquire := func(id string) engine.Op {
-		return engine.Op{Kind: engine.Acquire, Key: []byte("lease"), Params: place, N: 1, ID: []byte(id)}
+		return engine.Op{Kind: engine.Acquire, Key: []byte("lease"), Params: lease, N: 1, ID: []byte(id)}
 	}
 	other := func(op engine.Op) engine.Op { op.Key = []byte("gol"); return op }
 	type step struct {
@@ -212,13 +210,13 @@ func TestDigestOfTails(t *testing.T) {
 		{"a holder less", []step{{0, take(1)}, {5, take(2)}, {6, acquire("a")}}, false},
 	} {
 		if got := digest(tt.steps...); (got == same) != tt.same {
-			t.Errorf("%s: the digest is %x, and %x without; the same: %t is wanted", tt.name, got, same, tt.same)
+			t.Errorf("%s: the digest is %x, and %x without; want equal: %t", tt.name, got, same, tt.same)
 		}
 	}
 }
 
-// TestLook compares the answers of Look with those of Apply, and what is there
-// before and after.
+// TestLook compares the answers of Look with those of Apply, and the state before and
+// after.
 func TestLook(t *testing.T) {
 	for seed := range uint64(20 / slowdown) {
 		tr, r := newTracer(seed), rand.New(rand.NewPCG(seed, 12))
@@ -236,7 +234,7 @@ func TestLook(t *testing.T) {
 		at := tr.now + engine.Instant(r.Int64N(100e9))
 		digest, stats, now := e.Digest(at), e.Stats(), e.Now()
 		for range 50 {
-			b := tr.looks(r)
+			b := tr.readOnly(r)
 			if !b.Looks() {
 				t.Fatalf("seed %d: Looks is false for %v", seed, b.Ops)
 			}
@@ -248,15 +246,15 @@ func TestLook(t *testing.T) {
 			}
 		}
 		if e.Now() != now || e.Stats() != stats || e.Digest(at) != digest {
-			t.Fatalf("seed %d: looks changed something: time %d, was %d; stats %+v, were %+v", seed, e.Now(), now, e.Stats(), stats)
+			t.Fatalf("seed %d: Look changed something: time %d, was %d; stats %+v, were %+v", seed, e.Now(), now, e.Stats(), stats)
 		}
 		step()
 		for _, key := range tr.keys {
 			if got, want := e.Fingerprint(tr.now, key), never.Fingerprint(tr.now, key); got != want {
-				t.Fatalf("seed %d: the fingerprint of %q is %d, and %d where nobody looked", seed, key, got, want)
+				t.Fatalf("seed %d: the fingerprint of %q is %d, and %d without Look", seed, key, got, want)
 			}
 		}
-		b := tr.looks(r)
+		b := tr.readOnly(r)
 		if n := testing.AllocsPerRun(10, func() { e.Look(at, &b) }); n > 0 {
 			t.Errorf("seed %d: %v allocations a Look, want none", seed, n)
 		}

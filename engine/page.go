@@ -2,39 +2,39 @@ package engine
 
 import "encoding/binary"
 
-// A page holds the records of the keys whose hashes start with the same bits,
-// in one buffer that the garbage collector does not look into:
+// A page holds the records of the keys with hashes that start with the same bits, in one
+// buffer that the garbage collector does not scan:
 //
 //	slot slot slot ...  free  ... record record record
 //
-// A slot is four bytes: the 16 bits of the hash behind those that all keys of the
-// page share, then the offset of the record. Slots are sorted, so that a page,
-// and the pages in order, come out sorted by hash, and a key is found by
-// interpolation: about one cache line of slots and one of record.
+// A slot is four bytes: the 16 bits of the hash after those that all keys of the page
+// share, then the offset of the record. Slots are sorted, so that a page, and the pages
+// in order, are sorted by hash, and a key is found by interpolation: about one cache line
+// of slots and one of record.
 //
-// A record is the number of the parameters (4 bytes), the words of the state,
-// the length of the key (1 byte, or 2 from 128 on), and the key.
+// A record is the number of the parameters (4 bytes), the words of the state, the length
+// of the key (1 byte, or 2 from 128 on), and the key.
 //
-// A page is a head and a buffer of a slab, put together for as long as it is being
-// worked on: see slab.page.
+// A page value joins a head with its buffer in the slab. It is valid only until a page is
+// resized or dropped: see slab.page.
 type page struct {
 	*pageHead
 	buf []byte
 }
 
 type pageHead struct {
-	low    uint32 // where the records start
-	epoch  uint32 // of the shard when the page was last preserved, or made
+	low    uint32 // offset at which the records start
+	epoch  uint32 // of the shard when the page was last preserved, or created
 	number pageNumber
-	chunk  uint32 // of the slab's of the class that the buffer is in
-	at     uint16 // where it is in there, in cellUnits
-	count  uint16 // of records
+	chunk  uint32 // index of the slab's chunk, within the class, that has the buffer
+	at     uint16 // offset of the buffer in the chunk, in cellUnits
+	count  uint16 // number of records
 	dead   uint16 // bytes of removed records
-	depth  uint8  // bits that the hashes share
-	class  uint8  // of the buffer, 0 if there is none
-	// rests is when the page may have something to give: no key of it is at rest before,
-	// and until then its buffer is none too large.
-	rests Instant
+	depth  uint8  // number of bits that the hashes share
+	class  uint8  // of the buffer, 0 if it has none
+	// nextExpiry is a lower bound on the first time at which purging this page can free
+	// memory.
+	nextExpiry Instant
 }
 
 // A pageNumber is the number of a page in its shard.
@@ -47,9 +47,8 @@ const (
 )
 
 // pageSizes are the sizes of a page's buffer by class. A page that would outgrow
-// pageSizes[splitSize] is split; larger ones are for keys so long that a few
-// fill a page. The steps before are small, as what a page does not use of its
-// buffer is lost.
+// pageSizes[splitSize] is split; larger sizes are for keys so long that a few fill a
+// page. The steps below are small, because unused space of a buffer is wasted.
 var pageSizes = [...]int{
 	0, 128, 256, 384, 512, 768, 1024, 1280, 1536, 1792,
 	2048, 2304, 2560, 2816, 3072, 3328, 3584, 3840, 4096,
@@ -58,12 +57,13 @@ var pageSizes = [...]int{
 
 const (
 	splitSize = 18
-	// maxDepth bounds the bits that keys of one page share. With a secret hash
-	// a table of 2^maxDepth pages comes first.
+	// maxDepth bounds the bits that keys of one page share. Because the hash is secret, a
+	// table grows to 2^maxDepth pages before it reaches this depth by collisions.
 	maxDepth = 32
 )
 
-// classFor is the index of the smallest size for n bytes. There is one.
+// classFor returns the class of the smallest size for n bytes. Requires: such a class
+// exists.
 func classFor(n int) int {
 	class := 0
 	for pageSizes[class] < n {
@@ -72,10 +72,10 @@ func classFor(n int) int {
 	return class
 }
 
-// tag is the 16 bits of a hash behind the first depth.
+// tag returns the 16 bits of a hash after the first depth bits.
 func tag(h uint64, depth uint8) uint16 { return uint16(h << depth >> 48) }
 
-// slots is how many slots there are, one for each record.
+// slots returns the number of slots, one for each record.
 func (p *pageHead) slots() int { return int(p.count) }
 
 func (p page) slot(i int) uint32 { return binary.LittleEndian.Uint32(p.buf[i*slotBytes:]) }
@@ -88,7 +88,7 @@ func (p page) tagAt(i int) uint16 { return uint16(p.slot(i) >> 16) }
 
 func (p page) offset(i int) int { return int(p.slot(i) & 0xffff) }
 
-// seek is the first slot whose tag is not below t.
+// seek returns the first slot with a tag not below t.
 func (p page) seek(t uint16) int {
 	n := int(p.count)
 	i := int(t) * n >> 16
@@ -101,12 +101,12 @@ func (p page) seek(t uint16) int {
 	return i
 }
 
-// param is the number of the parameters of the record at offset at.
+// param returns the number of the parameters of the record at offset at.
 func (p page) param(at int) paramID {
 	return paramID(binary.LittleEndian.Uint32(p.buf[at:]))
 }
 
-// load reads a state of some words from the record at offset at.
+// load reads the state, of some words, from the record at offset at.
 func (p page) load(at, words int, s *state) {
 	at += paramBytes
 	for i := range words {
@@ -123,7 +123,7 @@ func (p page) store(at int, id paramID, words int, s *state) {
 	}
 }
 
-// key is the key of the record at offset at with some words of state, in place.
+// key returns the key, in place, of the record at offset at with some words of state.
 func (p page) key(at, words int) []byte {
 	at += paramBytes + words*wordBytes
 	n := int(p.buf[at])
@@ -135,7 +135,7 @@ func (p page) key(at, words int) []byte {
 	return p.buf[at : at+n : at+n]
 }
 
-// end is where the record at offset at with some words of state ends.
+// end returns the end of the record at offset at with some words of state.
 func (p page) end(at, words int) int {
 	at += paramBytes + words*wordBytes
 	n := int(p.buf[at])
@@ -153,16 +153,16 @@ func recordBytes(words, key int) int {
 	return n
 }
 
-// fits says whether a record finds room without moving anything.
+// fits reports whether a record can be added without moving others.
 func (p page) fits(record int) bool {
 	return (p.slots()+1)*slotBytes+record <= int(p.low)
 }
 
-// live is the bytes that slots and records need.
+// live returns the bytes that slots and records need.
 func (p page) live() int { return p.slots()*slotBytes + len(p.buf) - int(p.low) - int(p.dead) }
 
-// add puts a record that fits behind slot i-1 and returns its offset. The state
-// is left to store.
+// add inserts a record, which must fit, after slot i-1 and returns its offset. The caller
+// must store the state.
 func (p page) add(i int, t uint16, words int, key []byte) int {
 	at := int(p.low) - recordBytes(words, len(key))
 	copy(p.buf[(i+1)*slotBytes:], p.buf[i*slotBytes:p.slots()*slotBytes])
@@ -182,15 +182,15 @@ func (p page) add(i int, t uint16, words int, key []byte) int {
 	return at
 }
 
-// remove takes slot i out. Its record's bytes are dead until the page is packed.
+// remove deletes slot i. The bytes of its record are dead until the page is repacked.
 func (p page) remove(i, record int) {
 	copy(p.buf[i*slotBytes:], p.buf[(i+1)*slotBytes:p.slots()*slotBytes])
 	p.count--
 	p.dead += uint16(record)
 }
 
-// copyRecord adds the record of length n at offset from of another page with
-// the tag t, keeping the order.
+// copyRecord adds a copy of the record of length n at offset from of another page, with
+// the tag t, in order.
 func (p page) copyRecord(t uint16, q page, from, n int) {
 	i := p.slots()
 	for i > 0 && p.tagAt(i-1) > t {

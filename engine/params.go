@@ -3,18 +3,17 @@ package engine
 // A paramID is the number of parameters in a shard's paramTable.
 type paramID uint32
 
-// paramTable gives each set of parameters in use a small number, so that a key
-// need not hold them. It counts the keys that use them and forgets those that
-// none does.
+// paramTable gives each set of parameters in use a small number, so that keys need not
+// store them. It counts the keys of each set and forgets unused sets.
 type paramTable struct {
 	list  []paramEntry
 	free  []paramID
 	index map[paramKey]paramID
-	last  paramID // the one given last: most calls ask for it again
+	last  paramID // returned last; most calls need it again
 }
 
-// A paramKey is the meaning of the number of a key's parameters: these, and the
-// key's past, which few keys have.
+// A paramKey is the content of a key's parameter number: the parameters and the key's
+// past, which few keys have.
 type paramKey struct {
 	params Params
 	past   past
@@ -30,12 +29,12 @@ const paramEntryBytes = 160
 
 func (t *paramTable) get(id paramID) *Params { return &t.list[id].params }
 
-// bytes is the memory of the table.
+// bytes returns the memory of the table.
 func (t *paramTable) bytes() int64 { return int64(len(t.list)) * paramEntryBytes }
 
-// retain returns the number of the cell's parameters and past, for one key more.
+// retain returns the number of the cell's parameters and past, and counts one more key.
 func (t *paramTable) retain(c *cell) paramID {
-	if int(t.last) < len(t.list) && t.list[t.last].keys > 0 && t.holds(t.last, c) {
+	if int(t.last) < len(t.list) && t.list[t.last].keys > 0 && t.matches(t.last, c) {
 		t.list[t.last].keys++
 		return t.last
 	}
@@ -49,8 +48,8 @@ func (t *paramTable) retain(c *cell) paramID {
 	return id
 }
 
-// holds says whether id stands for the cell's parameters and past.
-func (t *paramTable) holds(id paramID, c *cell) bool {
+// matches reports whether id is the number of the cell's parameters and past.
+func (t *paramTable) matches(id paramID, c *cell) bool {
 	e := &t.list[id]
 	return e.params == c.params && e.past == c.past
 }
@@ -72,7 +71,7 @@ func (t *paramTable) add(k paramKey) paramID {
 	return id
 }
 
-// release says that one key less uses id.
+// release counts one key less for id.
 func (t *paramTable) release(id paramID) {
 	e := &t.list[id]
 	e.keys--
@@ -83,7 +82,7 @@ func (t *paramTable) release(id paramID) {
 	t.free = append(t.free, id)
 }
 
-// trim gives the memory back if no key uses any.
+// trim releases the memory if no parameters are in use.
 func (t *paramTable) trim() {
 	if len(t.index) == 0 {
 		*t = paramTable{}

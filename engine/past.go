@@ -1,18 +1,18 @@
 package engine
 
-// A past is the part of a key's state that only changed parameters and debts leave
-// behind. It is kept with the parameters, since few keys have one and many of these
-// have the same. The zero value is none.
+// A past is the part of a key's state that only changed parameters and debts leave. It is
+// stored with the parameters, because few keys have one and many of these have the same.
+// The zero value is no past.
 //
-// Of FIXED, SLIDE and LOG it is n permits that count until an Instant: those that
-// were used in a longer window than the one in force. When more come to be held,
-// all of them count until the latest of the ends. debt is, for FIXED only, how many
-// of the permits in the state were charged beyond the limit.
+// For FIXED, SLIDE and LOG it is n permits that count until an Instant: those used in a
+// longer window than the one in force. When permits are added to them, all count until
+// the latest of the ends. debt, for FIXED only, is the number of permits in the state
+// that were charged beyond the limit.
 //
-// Of TOKEN and LEAKY n is the unit that the state counts time in, as parts of a
-// nanosecond, unless that is the Count of the parameters. debt is the Count and until
-// the Period of the fastest rate at which permits were taken, unless that is the rate
-// of the parameters.
+// For TOKEN and LEAKY n is the unit in which the state counts time, in parts of a
+// nanosecond, unless that is the Count of the parameters. debt is the Count and until the
+// Period of the fastest rate at which permits were taken, unless that is the rate of the
+// parameters.
 type past struct {
 	until Instant
 	n     int64
@@ -20,17 +20,18 @@ type past struct {
 }
 
 const (
-	// maxUsed is more than any sum of permits that a decision compares. More permits
-	// used are reported as maxUsed.
+	// maxUsed is greater than any sum of permits that a decision compares. More permits
+	// in use are reported as maxUsed.
 	maxUsed = 1 << 62
-	// maxHeld bounds the permits used of keys that hold some.
+	// maxHeld bounds the permits used of a key with held permits.
 	maxHeld = 2 * MaxLimit
 )
 
 func (p *past) isZero() bool { return int64(p.until)|p.n|p.debt == 0 }
 
-// rulesWithPast are the rules of keys with a past, by their Alg. A key of LEASE has none.
-var rulesWithPast = [algs]rule{
+// limitersWithPast are the limiters of keys with a past, by Alg. A key of LEASE has no
+// past.
+var limitersWithPast = [algs]limiter{
 	Token: pastBucket{},
 	Leaky: pastBucket{},
 	Fixed: carried{fixed{}},
@@ -39,7 +40,7 @@ var rulesWithPast = [algs]rule{
 	Lease: lease{},
 }
 
-// held is how many permits of the past count at now.
+// held returns the permits of the past that count at now.
 func (c *cell) held(now Instant) int64 {
 	if now >= c.past.until {
 		return 0
@@ -47,47 +48,47 @@ func (c *cell) held(now Instant) int64 {
 	return c.past.n
 }
 
-// carried is the rule of a key with a past whose algorithm is not of buckets: the
-// permits held are used as well.
-type carried struct{ rule }
+// carried is the limiter of a key with a past for the algorithms without buckets: held
+// permits are in use as well.
+type carried struct{ limiter }
 
 func (r carried) used(c *cell, now Instant) int64 {
-	return r.rule.used(c, now) + c.held(now)
+	return r.limiter.used(c, now) + c.held(now)
 }
 
 func (r carried) until(c *cell, now Instant, target int64) Span {
 	held := c.held(now)
 	if held == 0 {
-		return r.rule.until(c, now, target)
+		return r.limiter.until(c, now, target)
 	}
 	leave := spanOf(int64(c.past.until - now))
 	if held <= target {
-		if wait := r.rule.until(c, now, target-held); wait.less(leave) {
+		if wait := r.limiter.until(c, now, target-held); wait.less(leave) {
 			return wait
 		}
 	}
-	if wait := r.rule.until(c, now, target); leave.less(wait) {
+	if wait := r.limiter.until(c, now, target); leave.less(wait) {
 		return wait
 	}
 	return leave
 }
 
-// give unuses the held permits last.
-func (r carried) give(c *cell, now Instant, n int64) {
-	fromState := min(n, r.rule.used(c, now))
+// refund returns held permits last.
+func (r carried) refund(c *cell, now Instant, n int64) {
+	fromState := min(n, r.limiter.used(c, now))
 	if fromState > 0 {
-		r.rule.give(c, now, fromState)
+		r.limiter.refund(c, now, fromState)
 	}
-	c.carry(now, fromState-n, 0)
+	c.addHeld(now, fromState-n, 0)
 }
 
 func (s Span) less(t Span) bool {
 	return s.Millis < t.Millis || s.Millis == t.Millis && s.Nanos < t.Nanos
 }
 
-// carry changes by n how many permits are held, and holds all of them until an
-// Instant at least. Those that have left are forgotten.
-func (c *cell) carry(now Instant, n int64, until Instant) {
+// addHeld adds n, which may be negative, to the permits held, and holds all of them until
+// an Instant at least. Held permits that no longer count are forgotten.
+func (c *cell) addHeld(now Instant, n int64, until Instant) {
 	held := max(0, c.held(now)+n)
 	switch {
 	case held == 0:
@@ -98,9 +99,9 @@ func (c *cell) carry(now Instant, n int64, until Instant) {
 	c.past.until, c.past.n = until, held
 }
 
-// pastSound says whether a past read from outside is one that a key of the cell's
-// parameters could have at now.
-func (c *cell) pastSound(now Instant) bool {
+// pastValid reports whether a key of the cell's parameters could have, at now, a past
+// read from outside.
+func (c *cell) pastValid(now Instant) bool {
 	x := c.past
 	switch {
 	case x.n < 0 || x.debt < 0:

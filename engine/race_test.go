@@ -12,8 +12,8 @@ import (
 
 const racers = 64
 
-// race runs racers goroutines that share an engine and a clock which moves a
-// nanosecond with every look at it, while others sweep, scan, look and count.
+// race runs racers goroutines that share an engine and a clock, which advances a
+// nanosecond at each reading, while others sweep, scan and read.
 func race(e *engine.Engine, run func(g int, r *rand.Rand, now func() engine.Instant)) {
 	var clock atomic.Int64
 	clock.Store(int64(instant("2025-06-15T12:34:56Z")))
@@ -50,7 +50,7 @@ func race(e *engine.Engine, run func(g int, r *rand.Rand, now func() engine.Inst
 	readers.Wait()
 }
 
-// counter is parameters under which practically nothing is earned back.
+// counter returns parameters under which practically no permit is earned back.
 func counter(a engine.Alg, limit int64) engine.Params {
 	p := engine.Params{Alg: a, Limit: limit, Period: engine.MaxPeriod}
 	if a == engine.Token || a == engine.Leaky {
@@ -59,7 +59,7 @@ func counter(a engine.Alg, limit int64) engine.Params {
 	return p
 }
 
-// one asks for a permit, or for a place for a holder nobody else is.
+// one returns an op for one permit, or for a lease of the holder id.
 func one(p engine.Params, key []byte, id string) engine.Op {
 	if p.Alg == engine.Lease {
 		return engine.Op{Kind: engine.Acquire, Key: key, Params: p, N: 1, ID: []byte(id)}
@@ -67,7 +67,7 @@ func one(p engine.Params, key []byte, id string) engine.Op {
 	return engine.Op{Kind: engine.Take, Key: key, Params: p, N: 1}
 }
 
-// TestRaceLimits has many ask for more than there is of one key and of many:
+// TestRaceLimits requests more than the limit of one key and of many, concurrently:
 // exactly the limit is granted.
 func TestRaceLimits(t *testing.T) {
 	for _, a := range algs() {
@@ -104,7 +104,8 @@ func TestRaceLimits(t *testing.T) {
 	}
 }
 
-// TestRacePartial has many ask for what is left of one key: it adds up.
+// TestRacePartial requests the permits of one key in parts, concurrently: their sum is
+// the limit.
 func TestRacePartial(t *testing.T) {
 	for _, a := range algs()[:engine.Lease] {
 		p := counter(a, 5000)
@@ -123,9 +124,9 @@ func TestRacePartial(t *testing.T) {
 	}
 }
 
-// TestRaceGroups has many take groups over keys of several shards, some refused:
-// every key has lost what the groups that passed took of it, and two keys that
-// only groups take from, alike, are never seen to differ.
+// TestRaceGroups takes groups over keys of several shards concurrently, some denied:
+// every key has lost the permits of the groups that passed, and two keys taken only by
+// groups, in equal numbers, never differ.
 func TestRaceGroups(t *testing.T) {
 	const keys = 9
 	p := make([]engine.Params, keys)
@@ -134,7 +135,7 @@ func TestRaceGroups(t *testing.T) {
 	}
 	p[0], p[1] = counter(engine.Token, engine.MaxLimit), counter(engine.Fixed, engine.MaxLimit)
 	var taken [keys]atomic.Int64
-	var passed, refused, differ atomic.Int64
+	var passed, denied, differ atomic.Int64
 	e := engine.New(engine.Options{})
 	race(e, func(g int, r *rand.Rand, now func() engine.Instant) {
 		for range 60 {
@@ -156,7 +157,7 @@ func TestRaceGroups(t *testing.T) {
 				all = all && d.Status == engine.OK && d.Allowed == 1
 			}
 			if !all {
-				refused.Add(1)
+				denied.Add(1)
 			} else {
 				passed.Add(1)
 				for i := range taken {
@@ -170,22 +171,22 @@ func TestRaceGroups(t *testing.T) {
 			}
 		}
 	})
-	if passed.Load() == 0 || refused.Load() == 0 {
-		t.Errorf("%d groups passed and %d were refused, so nothing is shown", passed.Load(), refused.Load())
+	if passed.Load() == 0 || denied.Load() == 0 {
+		t.Errorf("%d groups passed and %d were denied, want some of both", passed.Load(), denied.Load())
 	}
 	if differ.Load() > 0 {
-		t.Errorf("a group was seen taken in part %d times", differ.Load())
+		t.Errorf("a group was partly visible %d times", differ.Load())
 	}
 	for i := range keys {
 		d := apply(e, instant("2025-06-15T12:35:00Z"), engine.Op{Kind: engine.Peek, Key: fmt.Append(nil, "key ", i)})[0]
 		if got := p[i].Limit - d.Remaining; got != taken[i].Load() {
-			t.Errorf("key %d: %d are used, groups that passed took %d", i, got, taken[i].Load())
+			t.Errorf("key %d: %d used, want %d, the permits of groups that passed", i, got, taken[i].Load())
 		}
 	}
 }
 
-// TestRaceSnapshot reads snapshots while four take pairs of permits, one of
-// either key, all or none: a snapshot has taken as many of the one as of the other.
+// TestRaceSnapshot reads snapshots while four goroutines take pairs of permits, one of
+// each key, all or none: a snapshot has equal numbers taken of both.
 func TestRaceSnapshot(t *testing.T) {
 	const pairs = 2000
 	p := counter(engine.Token, engine.MaxLimit)
@@ -247,7 +248,7 @@ func TestRaceSnapshot(t *testing.T) {
 			a := apply(into, 0, engine.Op{Kind: engine.Peek, Key: key(i, 0)})[0]
 			b := apply(into, 0, engine.Op{Kind: engine.Peek, Key: key(i, 1)})[0]
 			if a.Remaining != b.Remaining || a.Status != b.Status {
-				t.Fatalf("of pair %d in a snapshot %d and %d are left", i, a.Remaining, b.Remaining)
+				t.Fatalf("pair %d has %d and %d left in a snapshot", i, a.Remaining, b.Remaining)
 			}
 		}
 	}

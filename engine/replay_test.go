@@ -11,16 +11,16 @@ import (
 	"limitsrv/engine"
 )
 
-// A replica is an engine that is fed only what a log would hold: the ops that
-// changed something, and the evictions. It has no bound itself.
+// A replica is an engine that applies only the content of a log: the ops that changed the
+// state, and the evictions. It has no bound itself.
 type replica struct {
 	e     *engine.Engine
 	batch engine.Batch
-	from  []int // of each op of batch, the op that it was, or -1 for an eviction
+	from  []int // for each op of batch, its index in the original, or -1 for an eviction
 }
 
-// follow applies what b changed, which was decided at now, and says whether the
-// decisions are what they were.
+// follow applies the changes of b, decided at now, and returns an error if a decision
+// differs.
 func (r *replica) follow(now engine.Instant, b *engine.Batch) error {
 	r.batch.Reset()
 	r.from = r.from[:0]
@@ -47,8 +47,8 @@ func (r *replica) follow(now engine.Instant, b *engine.Batch) error {
 	return nil
 }
 
-// TestReplayEvictions fills an engine beyond its bound with keys that come
-// again, a few at a time, and compares it with its replica.
+// TestReplayEvictions fills an engine beyond its bound with recurring keys, a few at a
+// time, and compares it with its replica.
 func TestReplayEvictions(t *testing.T) {
 	for seed := range uint64(6) {
 		r := rand.New(rand.NewPCG(seed, 9))
@@ -73,7 +73,7 @@ func TestReplayEvictions(t *testing.T) {
 			}
 		}
 		if e.Stats().Evicted == 0 {
-			t.Fatalf("seed %d: nothing was evicted, so nothing is shown", seed)
+			t.Fatalf("seed %d: no key was evicted", seed)
 		}
 		want, got := scanAll(t, e, now, 100), scanAll(t, re.e, now, 100)
 		if len(got) != len(want) {
@@ -88,14 +88,14 @@ func TestReplayEvictions(t *testing.T) {
 	}
 }
 
-// TestChanged tells what need not be in a log.
+// TestChanged checks which ops need a log entry.
 func TestChanged(t *testing.T) {
 	var (
 		at         = instant("2025-06-15T12:34:56Z")
 		p          = engine.Params{Alg: engine.Fixed, Limit: 3, Period: second}
 		wider      = engine.Params{Alg: engine.Fixed, Limit: 4, Period: second}
 		other      = engine.Params{Alg: engine.Token, Limit: 3, Count: 1, Period: second}
-		place      = engine.Params{Alg: engine.Lease, Limit: 1, Period: second}
+		lease      = engine.Params{Alg: engine.Lease, Limit: 1, Period: second}
 		key, fresh = []byte("key"), []byte("fresh")
 		take       = func(key []byte, p engine.Params, n int64) engine.Op {
 			return engine.Op{Kind: engine.Take, Params: p, N: n, Key: key}
@@ -109,54 +109,54 @@ func TestChanged(t *testing.T) {
 	for _, tt := range []struct {
 		name string
 		ops  []engine.Op
-		at   engine.Instant // behind that of the first two: two permits of key, a place of lease
+		at   engine.Instant // after the setup: two permits of key, a lease of "lease"
 		want bool
 	}{
 		{"a take", group(take(key, p, 1)), 0, true},
 		{"a take of a new key", group(take(fresh, p, 1)), 0, true},
-		{"a refusal", group(take(key, p, 2)), 0, false},
-		{"a refusal of a new key", group(take(fresh, p, 4)), 0, false},
-		{"a refusal with new parameters", group(take(key, wider, 3)), 0, true},
-		{"a refusal by another algorithm", group(take(key, other, 1)), 0, false},
-		{"a look", group(take(key, p, 0)), 0, false},
-		{"a look with new parameters", group(take(key, wider, 0)), 0, false},
+		{"a denial", group(take(key, p, 2)), 0, false},
+		{"a denial of a new key", group(take(fresh, p, 4)), 0, false},
+		{"a denial with new parameters", group(take(key, wider, 3)), 0, true},
+		{"a denial by another algorithm", group(take(key, other, 1)), 0, false},
+		{"a read-only take", group(take(key, p, 0)), 0, false},
+		{"a read-only take with new parameters", group(take(key, wider, 0)), 0, false},
 		{"a peek", []engine.Op{{Kind: engine.Peek, Key: key}}, 0, false},
-		{"a peek at a rested key", []engine.Op{{Kind: engine.Peek, Key: key}}, after, false},
+		{"a peek at an expired key", []engine.Op{{Kind: engine.Peek, Key: key}}, after, false},
 		{"a refund", []engine.Op{{Kind: engine.Refund, N: 1, Key: key}}, 0, true},
-		{"a refund of nothing", []engine.Op{{Kind: engine.Refund, Key: key}}, 0, false},
-		{"a refund to a rested key", []engine.Op{{Kind: engine.Refund, N: 1, Key: key}}, after, false},
+		{"a refund of no permits", []engine.Op{{Kind: engine.Refund, Key: key}}, 0, false},
+		{"a refund to an expired key", []engine.Op{{Kind: engine.Refund, N: 1, Key: key}}, after, false},
 		{"a charge", []engine.Op{{Kind: engine.Charge, N: 1, Key: key}}, 0, true},
 		{"a charge beyond two limits", []engine.Op{{Kind: engine.Charge, N: 5, Key: key}}, 0, false},
-		{"a charge of nothing", []engine.Op{{Kind: engine.Charge, Key: key}}, 0, false},
+		{"a charge of no permits", []engine.Op{{Kind: engine.Charge, Key: key}}, 0, false},
 		{"a forget", []engine.Op{{Kind: engine.Forget, Key: key}}, 0, true},
-		{"a forget of nothing", []engine.Op{{Kind: engine.Forget, Key: fresh}}, 0, false},
-		{"a forget of a rested key", []engine.Op{{Kind: engine.Forget, Key: key}}, after, false},
-		{"a renewal", []engine.Op{{Kind: engine.Acquire, Params: place, N: 1, Key: []byte("lease"), ID: []byte("a")}}, 0, true},
-		{"a place that is not there", []engine.Op{{Kind: engine.Acquire, Params: place, N: 1, Key: []byte("lease"), ID: []byte("b")}}, 0, false},
+		{"a forget of a missing key", []engine.Op{{Kind: engine.Forget, Key: fresh}}, 0, false},
+		{"a forget of an expired key", []engine.Op{{Kind: engine.Forget, Key: key}}, after, false},
+		{"a renewal", []engine.Op{{Kind: engine.Acquire, Params: lease, N: 1, Key: []byte("lease"), ID: []byte("a")}}, 0, true},
+		{"an acquire above the limit", []engine.Op{{Kind: engine.Acquire, Params: lease, N: 1, Key: []byte("lease"), ID: []byte("b")}}, 0, false},
 		{"a release", []engine.Op{{Kind: engine.Release, Key: []byte("lease"), ID: []byte("a")}}, 0, true},
-		{"a release by who has none", []engine.Op{{Kind: engine.Release, Key: []byte("lease"), ID: []byte("b")}}, 0, false},
+		{"a release by another holder", []engine.Op{{Kind: engine.Release, Key: []byte("lease"), ID: []byte("b")}}, 0, false},
 		{"a flush", []engine.Op{{Kind: engine.Flush}}, 0, true},
 		{"a group", group(take(key, p, 0), take(fresh, other, 1)), 0, true},
-		{"a group of looks", group(take(key, p, 0), take(fresh, other, 0)), 0, false},
-		{"a group that is refused", group(take(key, p, 2), take(fresh, other, 1)), 0, false},
-		{"a group that is refused with new parameters", group(take(fresh, p, 4), take(key, wider, 1)), 0, true},
-		{"a group of the wrong kind", group(take(key, wider, 1), take(key, other, 1)), 0, false},
-		{"what an expectation holds up", []engine.Op{{Kind: engine.Expect, Key: key}, take(key, p, 1)}, 0, false},
+		{"a read-only group", group(take(key, p, 0), take(fresh, other, 0)), 0, false},
+		{"a denied group", group(take(key, p, 2), take(fresh, other, 1)), 0, false},
+		{"a denied group with new parameters", group(take(fresh, p, 4), take(key, wider, 1)), 0, true},
+		{"a group with another algorithm", group(take(key, wider, 1), take(key, other, 1)), 0, false},
+		{"an aborted batch", []engine.Op{{Kind: engine.Expect, Key: key}, take(key, p, 1)}, 0, false},
 	} {
 		e := engine.New(engine.Options{})
-		apply(e, at, take(key, p, 2), engine.Op{Kind: engine.Acquire, Params: place, N: 1, Key: []byte("lease"), ID: []byte("a")})
+		apply(e, at, take(key, p, 2), engine.Op{Kind: engine.Acquire, Params: lease, N: 1, Key: []byte("lease"), ID: []byte("a")})
 		b := engine.Batch{Ops: tt.ops, Atomic: true}
 		e.Apply(at+tt.at, &b)
 		for i, d := range b.Decisions {
 			if d.Changed != tt.want {
-				t.Errorf("%s: op %d changed something: %t, want %t", tt.name, i, d.Changed, tt.want)
+				t.Errorf("%s: op %d: Changed is %t, want %t", tt.name, i, d.Changed, tt.want)
 			}
 		}
 	}
 }
 
-// TestReadsChangeNothing looks at an engine a year ahead: that neither moves its
-// time nor forgets what will be rested by then.
+// TestReadsChangeNothing reads an engine a year ahead: that neither advances its time nor
+// forgets keys that will have expired.
 func TestReadsChangeNothing(t *testing.T) {
 	e := engine.New(engine.Options{})
 	at, key := instant("2025-06-15T12:34:56Z"), []byte("key")
@@ -179,7 +179,7 @@ func TestReadsChangeNothing(t *testing.T) {
 	}
 }
 
-// TestSetBound bounds an engine while it is used, and takes the bound away.
+// TestSetBound bounds an engine in use, and removes the bound.
 func TestSetBound(t *testing.T) {
 	e := engine.New(engine.Options{Shards: 1})
 	at, n := instant("2025-06-15T12:34:56Z"), 0
@@ -193,7 +193,7 @@ func TestSetBound(t *testing.T) {
 				return
 			}
 		}
-		t.Fatalf("of 1000 keys none was answered %d", status)
+		t.Fatalf("none of 1000 keys has status %d", status)
 	}
 	until(engine.OK)
 	e.SetBound(e.Stats().MemoryBytes, false)
@@ -201,12 +201,12 @@ func TestSetBound(t *testing.T) {
 	e.SetBound(e.Stats().MemoryBytes, true)
 	until(engine.OK)
 	if e.SetBound(0, false); add() != engine.OK {
-		t.Errorf("without a bound a key is refused")
+		t.Errorf("a key is rejected without a bound")
 	}
 }
 
-// TestReplay replays traces of all kinds, shards in any order and at the same time,
-// and compares the engine with one that had each batch applied.
+// TestReplay replays traces of all kinds, with shards in any order and in parallel, and
+// compares the engine with one that applied each batch.
 func TestReplay(t *testing.T) {
 	for seed := range uint64(30 / slowdown) {
 		tr := newTracer(seed)
@@ -227,7 +227,7 @@ func TestReplay(t *testing.T) {
 				c.Ops[i].Key, c.Ops[i].ID = bytes.Clone(c.Ops[i].Key), bytes.Clone(c.Ops[i].ID)
 			}
 			replay.Apply(tr.now, &c)
-			for i := range c.Ops { // whoever decodes a log uses its memory again
+			for i := range c.Ops { // a decoder reuses its memory
 				clear(c.Ops[i].Key)
 				clear(c.Ops[i].ID)
 			}
@@ -237,7 +237,7 @@ func TestReplay(t *testing.T) {
 	}
 }
 
-// BenchmarkReplay is one permit of a replay over a million keys, in batches of 16.
+// BenchmarkReplay measures one permit of a replay over a million keys, in batches of 16.
 func BenchmarkReplay(b *testing.B) {
 	const keys = 1_000_000
 	names := make([][]byte, keys)

@@ -5,47 +5,47 @@ import (
 	"sync/atomic"
 )
 
-// A shard is the keys whose hashes start with the shard's number. Whoever holds
-// the lock is its one writer.
+// A shard holds the keys with hashes that start with the shard's number. Concurrency: all
+// fields except waiting and memory are guarded by mu.
 type shard struct {
 	mu      sync.Mutex
-	waiting atomic.Int32 // how many wait in enter
-	now     Instant      // the latest seen
+	waiting atomic.Int32 // callers blocked in lock
+	now     Instant      // the latest time seen
 	table
-	hand   int // where the sweep goes on, an index of dir
-	barren int // how many pages in a row it has left with nothing to give
-	// soonest is the first time that one of those may have something, and barrenUntil
-	// that of all pages, when they had all been left so.
-	soonest, barrenUntil Instant
-	warmed               uint64 // makes the reads of warm count
-	hashKey              hashKey
-	names                [2]hashKey // of holders
-	bits                 uint8      // of a hash that are the shard's number
-	memory               *memory
-	told                 int64 // bytes of this shard that memory knows of
-	stats                Stats
-	resets               []Span     // of the keys of a page
-	evicted              []Eviction // for the op being carried out
-	full                 bool       // no key is to be made by the batch being carried out
-	frozen               *frozen    // what a Snapshot has still to read, or nil
-	epoch                uint32     // counts the freezes; see preserve
+	sweepCursor    int // where the sweep continues, an index of dir
+	fruitlessPages int // pages in a row from which the sweep freed nothing
+	// soonestExpiry is the earliest nextExpiry of those pages. noExpiryUntil is the same
+	// for all pages, set when a round of the sweep freed nothing.
+	soonestExpiry, noExpiryUntil Instant
+	prefetched                   uint64 // sink of the reads in prefetch
+	hashKey                      hashKey
+	holderHashKeys               [2]hashKey // of holders' ids
+	bits                         uint8      // of a hash that hold the shard's number
+	memory                       *memory
+	reportedBytes                int64 // of this shard, as counted in memory
+	stats                        Stats
+	resets                       []Span     // of the keys of a page
+	evicted                      []Eviction // by the op being applied
+	full                         bool       // the batch being applied may create no key
+	frozen                       *frozen    // the part of a Snapshot that is not read yet, or nil
+	epoch                        uint32     // number of freezes; see preserve
 
-	cell    cell        // of the key being worked on: here, so that it needs no allocation
-	scratch [2]pageHead // to pack and split pages with
+	cell    cell        // the key of the op being applied; a field to avoid an allocation
+	scratch [2]pageHead // for packing and splitting pages
 	buffer  [2][]byte
 	writer  pageWriter // of images
 
-	tops       [topKinds]panes
+	tops       [topKinds]topWindows
 	topScratch topScratch
 }
 
-// A table is what a shard has of its keys.
+// A table stores the keys of a shard.
 //
-// It is extendible hashing: dir has an entry for each value of the first
-// dirDepth bits of a key's hash, and a page as many entries as there are values
-// of the bits that its keys do not share. It grows by one page at a time, so that
-// no insertion costs more than a page's copy, now and then a copy of dir, which
-// holds a page's number for about 60 keys.
+// It is extendible hashing: dir has an entry for each value of the first dirDepth bits of
+// a key's hash, and a page fills as many entries as there are values of the bits that its
+// keys do not share. It grows by one page at a time, so that an insertion costs no more
+// than a copy of a page, and occasionally a copy of dir, which holds a page number for
+// about 60 keys.
 //
 // Source: R. Fagin et al., "Extendible hashing", ACM TODS 4(3), 1979.
 type table struct {
@@ -58,7 +58,7 @@ type table struct {
 	leases   leases
 }
 
-// bytes is the memory of the table.
+// bytes returns the memory of the table.
 func (t *table) bytes() int64 {
 	return int64(len(t.dir))*pageNumberBytes + t.slab.bytes + t.chunks.bytes + t.leases.bytes + t.params.bytes()
 }
@@ -66,12 +66,11 @@ func (t *table) bytes() int64 {
 // memory is the bound that all shards share.
 type memory struct {
 	used  atomic.Int64
-	max   atomic.Int64 // 0 is none
+	max   atomic.Int64 // 0: no bound
 	evict atomic.Bool
 }
 
-// A place is where a record stands, until the table is changed; without a page, it
-// is none.
+// A place locates a record until the table is changed. The zero value is no place.
 type place struct {
 	page *pageHead
 	slot int
@@ -79,22 +78,22 @@ type place struct {
 
 // clear makes the table empty.
 func (s *shard) clear() {
-	s.setTableAside()
+	s.detachTable()
 	s.table = table{
 		chunks: chunks{changes: s.chunks.changes},
 		leases: leases{changes: s.leases.changes},
 	}
 	s.dir = []pageNumber{s.slab.add(0, s.epoch)}
 	s.cell.chunks, s.cell.leases = &s.chunks, &s.leases
-	s.hand, s.barren, s.soonest, s.barrenUntil = 0, 0, 0, 0
+	s.sweepCursor, s.fruitlessPages, s.soonestExpiry, s.noExpiryUntil = 0, 0, 0, 0
 }
 
-// hash is the hash of a key of this shard, without the bits that are its number.
+// hash returns the hash of a key of this shard, without the bits of the shard's number.
 func (s *shard) hash(key []byte) uint64 { return s.hashKey.sum(key) << s.bits }
 
-// enter takes the shard at now, or at the latest time that it has seen, but not
-// beyond latest.
-func (s *shard) enter(now Instant) Instant {
+// lock locks the shard and advances its time to now, at most to latest. It returns the
+// shard's time.
+func (s *shard) lock(now Instant) Instant {
 	if !s.mu.TryLock() {
 		s.waiting.Add(1)
 		s.mu.Lock()
@@ -104,79 +103,78 @@ func (s *shard) enter(now Instant) Instant {
 	return s.now
 }
 
-// enterFor takes the shard at now to carry out ops of a batch.
-func (s *shard) enterFor(b *Batch, now Instant) (at Instant) {
-	if b.looking {
-		return s.look(now)
+// lockForBatch locks the shard at now for ops of a batch.
+func (s *shard) lockForBatch(b *Batch, now Instant) (at Instant) {
+	if b.readOnly {
+		return s.lockForRead(now)
 	}
-	at = s.enter(now)
+	at = s.lock(now)
 	s.full = b.Full
 	return at
 }
 
-// look takes the shard to read it at now, or at the latest time that it has
-// seen, which stays as it is.
-func (s *shard) look(now Instant) Instant {
+// lockForRead locks the shard and returns the later of now and its time, which is
+// unchanged.
+func (s *shard) lockForRead(now Instant) Instant {
 	s.mu.Lock()
 	return max(s.now, min(now, latest))
 }
 
-// leave gives the shard free.
-func (s *shard) leave() {
-	s.settleMemory()
+// unlock unlocks the shard.
+func (s *shard) unlock() {
+	s.publishUsage()
 	s.mu.Unlock()
 }
 
-// settleMemory tells the engine what the shard has taken or given back.
-func (s *shard) settleMemory() {
+// publishUsage adds the change of the shard's memory since the last call to the engine's.
+func (s *shard) publishUsage() {
 	held := s.bytes()
-	if d := held - s.told; d != 0 {
+	if d := held - s.reportedBytes; d != 0 {
 		s.memory.used.Add(d)
-		s.told = held
+		s.reportedBytes = held
 	}
 }
 
-// allows says whether the shard may take n bytes more than it has by now.
-func (s *shard) allows(n int) bool {
+// withinBound reports whether the shard may allocate n more bytes.
+func (s *shard) withinBound(n int) bool {
 	bound := s.memory.max.Load()
 	if bound == 0 {
 		return true
 	}
-	s.settleMemory()
+	s.publishUsage()
 	return s.memory.used.Load()+int64(n) <= bound
 }
 
-// pageOf is the page of a hash, whose first bits, the shard's number, are
-// shifted out.
+// pageOf returns the page of a hash without the bits of the shard's number.
 func (t *table) pageOf(h uint64) page { return t.slab.page(t.dir[h>>(64-t.dirDepth)]) }
 
-// find looks a key up.
+// find returns the page of a key, and its slot if it is found.
 func (s *shard) find(h uint64, key []byte) (p page, slot int, found bool) {
 	p = s.pageOf(h)
 	t := tag(h, p.depth)
 	for i := p.seek(t); i < p.slots() && p.tagAt(i) == t; i++ {
 		at := p.offset(i)
-		if string(p.key(at, s.words(p, at))) == string(key) {
+		if string(p.key(at, s.stateWords(p, at))) == string(key) {
 			return p, i, true
 		}
 	}
 	return p, 0, false
 }
 
-// warmOps is how many ops are warmed up for at once.
-const warmOps = 16
+// prefetchOps is the number of ops in one prefetch.
+const prefetchOps = 16
 
-// warm reads what the ops on some hashes will look at: all their pages, then all
-// their slots, then all their records, then the ends of their logs. The reads of
-// each step do not depend on one another, so that the processor waits for memory
-// once a step and not once an op. It decides nothing, and uses the cell.
-func (s *shard) warm(hashes []uint64, order []int32) {
+// prefetch reads the memory that the ops on some hashes will use: all their pages, then
+// all their slots, then all their records, then the ends of their logs. The reads of each
+// step are independent, so that the processor waits for memory once per step and not once
+// per op. It decides nothing, and overwrites the cell.
+func (s *shard) prefetch(hashes []uint64, order []int32) {
 	if len(order) == 1 {
 		return
 	}
 	var (
-		pages [warmOps]page
-		slots [warmOps]int
+		pages [prefetchOps]page
+		slots [prefetchOps]int
 		sum   uint64
 	)
 	for i, op := range order {
@@ -195,14 +193,14 @@ func (s *shard) warm(hashes []uint64, order []int32) {
 		}
 	}
 	if s.chunks.bytes > 0 {
-		sum += s.warmLogs(pages[:len(order)], &slots)
+		sum += s.prefetchLogs(pages[:len(order)], &slots)
 	}
-	s.warmed = sum
+	s.prefetched = sum
 }
 
-// warmLogs reads the ends of the logs of those slots that have one.
-func (s *shard) warmLogs(pages []page, slots *[warmOps]int) (sum uint64) {
-	var logs [warmOps]logState
+// prefetchLogs reads the ends of the logs of those slots that have one.
+func (s *shard) prefetchLogs(pages []page, slots *[prefetchOps]int) (sum uint64) {
+	var logs [prefetchOps]logState
 	for i, p := range pages {
 		if p.slots() > 0 && s.params.get(p.param(p.offset(slots[i]))).Alg == Log {
 			logs[i] = loadLog(s.load(p, slots[i]))
@@ -216,8 +214,8 @@ func (s *shard) warmLogs(pages []page, slots *[warmOps]int) (sum uint64) {
 	return sum
 }
 
-// words is how many words of state the record at offset at of p has.
-func (t *table) words(p page, at int) int {
+// stateWords returns the number of state words of the record at offset at of p.
+func (t *table) stateWords(p page, at int) int {
 	return algorithms[t.params.get(p.param(at)).Alg].words
 }
 
@@ -231,16 +229,16 @@ func (s *shard) load(p page, i int) *cell {
 	return c
 }
 
-// store writes the cell to its record, which has its algorithm. It is at rest at
-// a time.
-func (s *shard) store(pl place, rests Instant) {
+// store writes the cell to its record, which must have the cell's algorithm. The key
+// expires at expiry.
+func (s *shard) store(pl place, expiry Instant) {
 	p := s.slab.open(pl.page)
 	s.preserve(p)
-	s.foresee(p, rests)
+	s.noteExpiry(p, expiry)
 	c := &s.cell
 	at := p.offset(pl.slot)
 	id := p.param(at)
-	if !s.params.holds(id, c) {
+	if !s.params.matches(id, c) {
 		old := id
 		id = s.params.retain(c)
 		s.params.release(old)
@@ -248,20 +246,20 @@ func (s *shard) store(pl place, rests Instant) {
 	p.store(at, id, c.alg().words, &c.state)
 }
 
-// insert adds a record for the cell under a key that is not there, which is at rest
-// at a time. There is memory for it: see makeRoom.
-func (s *shard) insert(h uint64, key []byte, rests Instant) {
+// insert adds a record for the cell under a key that must be missing. The key expires at
+// expiry. Requires: memory was ensured by makeRoom.
+func (s *shard) insert(h uint64, key []byte, expiry Instant) {
 	c := &s.cell
 	words := c.alg().words
 	record := recordBytes(words, len(key))
 	p := s.pageOf(h)
 	for !p.fits(record) {
-		p = s.widen(h, p, record)
+		p = s.enlarge(h, p, record)
 	}
 	s.preserve(p)
-	s.foresee(p, rests)
+	s.noteExpiry(p, expiry)
 	t, i := tag(h, p.depth), p.slots()
-	if i > 0 && p.tagAt(i-1) >= t { // if not, it comes last, as keys do that come in order
+	if i > 0 && p.tagAt(i-1) >= t { // otherwise it is the last, as when keys arrive in order
 		i = p.seek(t)
 	}
 	at := p.add(i, t, words, key)
@@ -269,8 +267,9 @@ func (s *shard) insert(h uint64, key []byte, rests Instant) {
 	s.keys++
 }
 
-// widen packs, grows or splits the page of h, so that a record may fit.
-func (s *shard) widen(h uint64, p page, record int) page {
+// enlarge packs, grows or splits the page of h, so that a record may fit. It returns the
+// new page of h.
+func (s *shard) enlarge(h uint64, p page, record int) page {
 	need := p.live() + slotBytes + record
 	if need <= len(p.buf) {
 		return s.repack(p, int(p.class))
@@ -282,7 +281,7 @@ func (s *shard) widen(h uint64, p page, record int) page {
 	return s.repack(p, classFor(need))
 }
 
-// remove drops a record and whatever hangs on it.
+// remove deletes a record and releases its tail and parameters.
 func (s *shard) remove(pl place) {
 	p := s.slab.open(pl.page)
 	at := p.offset(pl.slot)
@@ -298,16 +297,16 @@ func (s *shard) remove(pl place) {
 	s.keys--
 }
 
-// discard releases what a cell holds outside of its record.
+// discard releases the memory of a cell outside of its record.
 func (s *shard) discard(c *cell) {
 	if t := c.alg().tail; t != nil {
 		t.discard(c)
 	}
 }
 
-// repack moves the records of p into a buffer of a class, without holes.
+// repack rewrites the records of p without holes, in a buffer of a class.
 func (s *shard) repack(p page, class int) page {
-	from := s.setAside(p, 0)
+	from := s.copyAside(p, 0)
 	p = s.slab.resize(p, class)
 	for i := range from.slots() {
 		at, n, _ := s.record(from, i)
@@ -316,10 +315,10 @@ func (s *shard) repack(p page, class int) page {
 	return p
 }
 
-// record is where the record of slot i stands, its length, and its key in place.
+// record returns the offset of the record of slot i, its length, and its key in place.
 func (t *table) record(p page, i int) (at, n int, key []byte) {
 	at = p.offset(i)
-	words := t.words(p, at)
+	words := t.stateWords(p, at)
 	key = p.key(at, words)
 	return at, recordBytes(words, len(key)), key
 }
@@ -330,17 +329,17 @@ func (s *shard) move(from page, i int, to page) {
 	to.copyRecord(tag(s.hash(key), to.depth), from, at, n)
 }
 
-// setAside copies a page, so that its buffer can be written anew.
-func (s *shard) setAside(p page, n int) page {
+// copyAside copies a page to scratch memory n, so that its buffer can be rewritten.
+func (s *shard) copyAside(p page, n int) page {
 	s.buffer[n] = append(s.buffer[n][:0], p.buf...)
 	s.scratch[n] = *p.pageHead
 	return page{&s.scratch[n], s.buffer[n]}
 }
 
-// split parts the page of h in two by the first bit that its keys do not share.
+// split divides the page of h by the first bit that its keys do not share.
 func (s *shard) split(h uint64, p page) {
-	from := s.setAside(p, 0)
-	halves := [2]pageNumber{p.number, s.part(h, p)}
+	from := s.copyAside(p, 0)
+	halves := [2]pageNumber{p.number, s.addSibling(h, p)}
 	var bytes [2]int
 	for i := range from.slots() {
 		_, n, _ := s.record(from, i)
@@ -354,16 +353,16 @@ func (s *shard) split(h uint64, p page) {
 	}
 }
 
-// part leaves the page of h the first half of its hashes, and returns a new page
-// for the second. The records are left to the caller.
-func (s *shard) part(h uint64, p page) pageNumber {
+// addSibling limits the page of h to the first half of its hashes, and returns a new page
+// for the second half. The caller must move the records.
+func (s *shard) addSibling(h uint64, p page) pageNumber {
 	s.preserve(p)
 	if p.depth == s.dirDepth {
 		s.doubleDir()
 	}
 	p.depth++
 	second := s.slab.add(p.depth, s.epoch)
-	s.slab.page(second).rests = p.rests
+	s.slab.page(second).nextExpiry = p.nextExpiry
 	span := 1 << (s.dirDepth - p.depth) // entries of a half
 	first := int(h>>(64-s.dirDepth)) &^ (2*span - 1)
 	for i := range span {
@@ -379,5 +378,5 @@ func (s *shard) doubleDir() {
 	}
 	s.dir = dir
 	s.dirDepth++
-	s.hand *= 2
+	s.sweepCursor *= 2
 }

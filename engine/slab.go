@@ -1,27 +1,26 @@
 package engine
 
-// slab is the memory of the pages of a shard. It has no pointers but those in the
-// lists of its chunks, so that the garbage collector has next to nothing to do for
-// a table of any size.
+// slab is the memory of the pages of a shard. The lists of its chunks are its only
+// pointers, so that the garbage collector has almost no work for a table of any size.
 //
-// The buffers of a size are an array of cells, in chunks that all sizes can use.
-// No array has holes, since a buffer is known to its page alone and can be moved:
-// the last one moves to the cell that becomes free. So memory is lost in the last
-// chunk of each size only, however the pages grow and shrink, and the allocator of
-// Go sees chunks of one size. But the first chunk of a size starts small and
-// doubles, or a small table would be mostly empty chunks.
+// The buffers of a size form an array of cells, in chunks that all sizes can use. No
+// array has holes: a buffer is known only to its page and can be moved, so the last one
+// moves to the cell that becomes free. Memory is therefore wasted only in the last chunk
+// of each size, however the pages grow and shrink, and Go's allocator sees chunks of one
+// size. The exception is the first chunk of a size, which starts small and doubles,
+// because a small table would otherwise consist mostly of empty chunks.
 //
-// Heads are never moved nor given back, but those of dropped pages are used again.
+// Heads are never moved nor released; those of dropped pages are reused.
 //
-// Cost: a copy of one buffer for a cell that is given back; for a cell that is
-// taken, a copy of the first chunk, as long as that doubles.
+// Cost: one copy of a buffer to free a cell; one copy of the first chunk to allocate a
+// cell, while that chunk doubles.
 type slab struct {
-	heads   []*[headChunk]pageHead // by number
-	fresh   pageNumber             // the first that was never used
-	free    []pageNumber           // those of dropped pages
-	classes [len(pageSizes)]slabClass
-	spare   [][]byte // whole chunks that no size uses
-	bytes   int64    // of heads and buffers
+	heads       []*[headChunk]pageHead // by number
+	fresh       pageNumber             // the first that was never used
+	free        []pageNumber           // of dropped pages
+	classes     [len(pageSizes)]slabClass
+	spareChunks [][]byte // whole chunks that no size uses
+	bytes       int64    // of heads and buffers
 }
 
 type slabClass struct {
@@ -33,27 +32,27 @@ const (
 	slabChunkBytes  = 64 << 10
 	cellUnit        = 128     // divides all sizes
 	firstChunkBytes = 1 << 10 // at least
-	maxSpare        = 4
+	maxSpareChunks  = 4
 	headChunk       = 64 // pages, a power of two
-	// pageHeadBytes is what a page takes besides its buffer: its head, and its
-	// number among the owners.
+	// pageHeadBytes is the memory of a page besides its buffer: its head, and its number
+	// among the owners.
 	pageHeadBytes   = 32 + pageNumberBytes
 	pageNumberBytes = 4
 )
 
-// page is the page of a number. It is good until a page is resized or dropped:
-// that moves buffers, also of others.
+// page returns the page of a number. It is valid until any page is resized or dropped,
+// because that moves buffers of others too.
 func (b *slab) page(n pageNumber) page {
 	return b.open(&b.heads[n/headChunk][n%headChunk])
 }
 
-// pages is how many pages there are.
+// pages returns the number of pages.
 func (b *slab) pages() int { return int(b.fresh) - len(b.free) }
 
-// open is page for whoever has the head, which stays where it is.
+// open returns the page of a head. Heads are never moved.
 func (b *slab) open(p *pageHead) page { return page{p, b.buffer(p)} }
 
-// buffer is the buffer of a page, nil if it has none.
+// buffer returns the buffer of a page, nil if it has none.
 func (b *slab) buffer(p *pageHead) []byte {
 	if p.class == 0 {
 		return nil
@@ -62,13 +61,13 @@ func (b *slab) buffer(p *pageHead) []byte {
 	return b.classes[p.class].chunks[p.chunk][at : at+size : at+size]
 }
 
-// cell is which of the cells of its class the buffer of a page is.
+// cell returns the index of the page's buffer among the cells of its class.
 func (p *pageHead) cell() int {
 	size := pageSizes[p.class]
 	return int(p.chunk)*(slabChunkBytes/size) + int(p.at)*cellUnit/size
 }
 
-// add makes a page without a buffer.
+// add creates a page without a buffer.
 func (b *slab) add(depth uint8, epoch uint32) pageNumber {
 	n := b.fresh
 	if last := len(b.free) - 1; last >= 0 {
@@ -81,28 +80,28 @@ func (b *slab) add(depth uint8, epoch uint32) pageNumber {
 		b.fresh++
 		b.bytes += pageHeadBytes
 	}
-	b.heads[n/headChunk][n%headChunk] = pageHead{number: n, depth: depth, epoch: epoch, rests: latest}
+	b.heads[n/headChunk][n%headChunk] = pageHead{number: n, depth: depth, epoch: epoch, nextExpiry: latest}
 	return n
 }
 
-// drop takes a page out of use.
+// drop deletes a page.
 func (b *slab) drop(p page) {
-	b.take(p.pageHead)
+	b.freeBuffer(p.pageHead)
 	b.free = append(b.free, p.number)
 }
 
-// resize makes a page empty, with a buffer of a class, and returns it anew.
+// resize empties a page, gives it a buffer of a class, and returns the new value.
 func (b *slab) resize(p page, class int) page {
 	if int(p.class) != class {
-		b.take(p.pageHead)
-		b.give(p.pageHead, class)
+		b.freeBuffer(p.pageHead)
+		b.allocBuffer(p.pageHead, class)
 	}
 	p.count, p.low, p.dead = 0, uint32(pageSizes[class]), 0
 	return b.page(p.number)
 }
 
-// give gives a page that has no buffer one of a class.
-func (b *slab) give(p *pageHead, class int) {
+// allocBuffer allocates a buffer of a class for a page without one.
+func (b *slab) allocBuffer(p *pageHead, class int) {
 	p.class = uint8(class)
 	if class == 0 {
 		return
@@ -117,7 +116,7 @@ func (b *slab) give(p *pageHead, class int) {
 	b.bytes += int64(size)
 }
 
-// cells is how many cells of its size the chunks of a class have.
+// cells returns the number of cells in the chunks of a class.
 func (c *slabClass) cells(size int) int {
 	last := len(c.chunks) - 1
 	if last < 0 {
@@ -126,7 +125,7 @@ func (c *slabClass) cells(size int) int {
 	return last*(slabChunkBytes/size) + len(c.chunks[last])/size
 }
 
-// grow adds to the chunks of a class of a size, all of whose cells are taken.
+// grow adds cells to a class of a size, all cells of which are in use.
 func (b *slab) grow(c *slabClass, size int) {
 	switch {
 	case len(c.chunks) == 0:
@@ -145,17 +144,17 @@ func (b *slab) grow(c *slabClass, size int) {
 }
 
 func (b *slab) chunk(bytes int) []byte {
-	last := len(b.spare) - 1
+	last := len(b.spareChunks) - 1
 	if bytes < slabChunkBytes || last < 0 {
 		return make([]byte, bytes)
 	}
-	chunk := b.spare[last]
-	b.spare = b.spare[:last]
+	chunk := b.spareChunks[last]
+	b.spareChunks = b.spareChunks[:last]
 	return chunk
 }
 
-// take takes the buffer of a page away, if it has one.
-func (b *slab) take(p *pageHead) {
+// freeBuffer frees the buffer of a page, if it has one.
+func (b *slab) freeBuffer(p *pageHead) {
 	if p.class == 0 {
 		return
 	}
@@ -171,8 +170,8 @@ func (b *slab) take(p *pageHead) {
 	p.class = 0
 	b.bytes -= int64(size)
 	if end := len(c.chunks) - 1; last == end*(slabChunkBytes/size) {
-		if len(c.chunks[end]) == slabChunkBytes && len(b.spare) < maxSpare {
-			b.spare = append(b.spare, c.chunks[end])
+		if len(c.chunks[end]) == slabChunkBytes && len(b.spareChunks) < maxSpareChunks {
+			b.spareChunks = append(b.spareChunks, c.chunks[end])
 		}
 		c.chunks[end] = nil
 		c.chunks = c.chunks[:end]

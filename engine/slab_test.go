@@ -10,112 +10,112 @@ import (
 	"limitsrv/testwait"
 )
 
-// A slabTwin knows what should be in the buffer of each page.
-type slabTwin struct {
+// A slabModel is the expected content of each page's buffer.
+type slabModel struct {
 	*testing.T
 	slab  slab
 	pages []pageNumber
 	fills map[pageNumber][]byte
-	made  int // most pages at once
+	made  int // maximum number of pages so far
 }
 
-func (tw *slabTwin) add() {
-	n := tw.slab.add(uint8(len(tw.pages)), 7)
-	if _, there := tw.fills[n]; there {
-		tw.Fatalf("page %d was made, and is there already", n)
+func (m *slabModel) add() {
+	n := m.slab.add(uint8(len(m.pages)), 7)
+	if _, there := m.fills[n]; there {
+		m.Fatalf("page %d was created, but exists already", n)
 	}
-	tw.pages, tw.fills[n] = append(tw.pages, n), nil
-	tw.made = max(tw.made, len(tw.pages))
+	m.pages, m.fills[n] = append(m.pages, n), nil
+	m.made = max(m.made, len(m.pages))
 }
 
-func (tw *slabTwin) resize(n pageNumber, class int, fill byte) {
-	p := tw.slab.resize(tw.slab.page(n), class)
+func (m *slabModel) resize(n pageNumber, class int, fill byte) {
+	p := m.slab.resize(m.slab.page(n), class)
 	if len(p.buf) != pageSizes[class] || p.slots() != 0 || p.live() != 0 {
-		tw.Fatalf("page %d of class %d: buffer of %d bytes, %+v", n, class, len(p.buf), *p.pageHead)
+		m.Fatalf("page %d of class %d: buffer of %d bytes, %+v", n, class, len(p.buf), *p.pageHead)
 	}
-	tw.fills[n] = bytes.Repeat([]byte{fill}, pageSizes[class])
-	copy(p.buf, tw.fills[n])
+	m.fills[n] = bytes.Repeat([]byte{fill}, pageSizes[class])
+	copy(p.buf, m.fills[n])
 }
 
-func (tw *slabTwin) drop(i int) {
-	n := tw.pages[i]
-	tw.slab.drop(tw.slab.page(n))
-	tw.pages[i] = tw.pages[len(tw.pages)-1]
-	tw.pages = tw.pages[:len(tw.pages)-1]
-	delete(tw.fills, n)
+func (m *slabModel) drop(i int) {
+	n := m.pages[i]
+	m.slab.drop(m.slab.page(n))
+	m.pages[i] = m.pages[len(m.pages)-1]
+	m.pages = m.pages[:len(m.pages)-1]
+	delete(m.fills, n)
 }
 
-// check compares all buffers, and what the slab holds with what it needs.
-func (tw *slabTwin) check() {
-	tw.Helper()
-	used, held := tw.made*pageHeadBytes, 0
-	for n, fill := range tw.fills {
-		p := tw.slab.page(n)
+// check compares all buffers, and the slab's memory with the expected size.
+func (m *slabModel) check() {
+	m.Helper()
+	used, held := m.made*pageHeadBytes, 0
+	for n, fill := range m.fills {
+		p := m.slab.page(n)
 		if p.number != n || !bytes.Equal(p.buf, fill) {
-			tw.Fatalf("page %d has number %d and another content than was written", n, p.number)
+			m.Fatalf("page %d has number %d and not the content written", n, p.number)
 		}
 		used += len(fill)
 	}
-	if tw.slab.bytes != int64(used) {
-		tw.Fatalf("slab counts %d bytes, want %d", tw.slab.bytes, used)
+	if m.slab.bytes != int64(used) {
+		m.Fatalf("slab counts %d bytes, want %d", m.slab.bytes, used)
 	}
 	most := 0
-	for class := range tw.slab.classes {
-		c, size := &tw.slab.classes[class], pageSizes[class]
+	for class := range m.slab.classes {
+		c, size := &m.slab.classes[class], pageSizes[class]
 		for _, chunk := range c.chunks {
 			held += len(chunk)
 		}
-		// Up to half of the chunks is not in use, and none need come out even.
+		// Up to half of the chunks is unused, and sizes may not divide a chunk.
 		if n := len(c.owners) * size; n > 0 {
 			most += max(2*n, firstChunkBytes) + 2*size + min(n, slabChunkBytes)
 		}
 	}
-	if held > most || len(tw.slab.spare) > maxSpare {
-		tw.Fatalf("slab holds %d bytes for %d, want at most %d; %d spare chunks", held, used, most, len(tw.slab.spare))
+	if held > most || len(m.slab.spareChunks) > maxSpareChunks {
+		m.Fatalf("slab holds %d bytes for %d, want at most %d; %d spare chunks", held, used, most, len(m.slab.spareChunks))
 	}
 }
 
-// TestSlab makes, resizes and drops pages: mostly makes, then mostly drops.
+// TestSlab creates, resizes and drops pages: first mostly creates, then mostly drops.
 func TestSlab(t *testing.T) {
 	r := rand.New(rand.NewPCG(1, 9))
-	tw := &slabTwin{T: t, fills: map[pageNumber][]byte{}}
+	m := &slabModel{T: t, fills: map[pageNumber][]byte{}}
 	for step := range 12_000 {
 		growing := step/3000%2 == 0
 		switch x := r.IntN(10); {
-		case len(tw.pages) == 0 || x == 0 || x < 4 && growing:
-			tw.add()
+		case len(m.pages) == 0 || x == 0 || x < 4 && growing:
+			m.add()
 		case x < 4:
-			tw.drop(r.IntN(len(tw.pages)))
+			m.drop(r.IntN(len(m.pages)))
 		default:
 			class := min(r.IntN(len(pageSizes)+4), r.IntN(len(pageSizes)))
-			tw.resize(tw.pages[r.IntN(len(tw.pages))], class, byte(step))
+			m.resize(m.pages[r.IntN(len(m.pages))], class, byte(step))
 		}
 		if step%200 == 0 {
-			tw.check()
+			m.check()
 		}
 	}
-	for len(tw.pages) > 0 {
-		tw.drop(0)
+	for len(m.pages) > 0 {
+		m.drop(0)
 	}
-	tw.check()
+	m.check()
 }
 
-// TestTableIsInvisible says that what a table has for each page has no pointers,
-// and that a head is as long as is counted.
+// TestTableIsInvisible checks that the data of a page has no pointers, and that a head
+// has the size that is counted.
 func TestTableIsInvisible(t *testing.T) {
 	testwait.Sequential(t)
 	head := reflect.TypeFor[pageHead]()
 	for i := range head.NumField() {
 		if f := head.Field(i); f.Type.Kind() < reflect.Int || f.Type.Kind() > reflect.Uint64 {
-			t.Errorf("%s of a page is a %s, and no integer", f.Name, f.Type)
+			t.Errorf("%s of a page is a %s, want an integer", f.Name, f.Type)
 		}
 	}
 	if n := unsafe.Sizeof(pageHead{}) + unsafe.Sizeof(pageNumber(0)); n != pageHeadBytes {
-		t.Errorf("a page takes %d bytes besides its buffer, pageHeadBytes is %d", n, pageHeadBytes)
+		t.Errorf("a page takes %d bytes besides its buffer, want pageHeadBytes, %d", n, pageHeadBytes)
 	}
 	for _, size := range pageSizes {
 		if size%cellUnit != 0 || size > slabChunkBytes {
-			t.Errorf("a buffer of %d bytes is no number of cellUnits that a chunk holds", size)
+			t.Errorf("a buffer of %d bytes does not divide into cellUnits, or does not fit a chunk", size)
 		}
 	}
 	e := New(Options{Shards: 4})

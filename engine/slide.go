@@ -1,16 +1,16 @@
 package engine
 
-// slide is the sliding window counter: the count of the current window, plus
-// that of the one before in the share that a window ending now would still
-// overlap with it, rounded down.
+// slide is the sliding window counter: the count of the current window, plus the count of
+// the previous one multiplied by the share of it that a window ending now still overlaps,
+// rounded down.
 //
-// Source: "How we built rate limiting capable of scaling to millions of
-// domains", Cloudflare, 2017, in integers.
+// Source: "How we built rate limiting capable of scaling to millions of domains",
+// Cloudflare, 2017, in integers.
 //
 // State: the end of the window, an Instant, its count, and the count before.
 type slide struct{}
 
-func (slide) settle(c *cell, now Instant) (end Instant, count, before int64) {
+func (slide) currentWindow(c *cell, now Instant) (end Instant, count, before int64) {
 	end, count, before = Instant(c.state[0]), int64(c.state[1]), int64(c.state[2])
 	if now < end {
 		return end, count, before
@@ -21,7 +21,7 @@ func (slide) settle(c *cell, now Instant) (end Instant, count, before int64) {
 	return windowEnd(&c.params, now), 0, 0
 }
 
-// share is how much of before counts with left nanoseconds of the window to go.
+// share returns the part of before that counts with left nanoseconds of the window to go.
 func (slide) share(before int64, left Instant, window int64) int64 {
 	if before == 0 {
 		return 0
@@ -30,66 +30,66 @@ func (slide) share(before int64, left Instant, window int64) int64 {
 	return int64(q.lo)
 }
 
-// lastLeft is the most nanoseconds left of a window at which the share of before
-// is at most target; 0 if it is more even at the last nanosecond.
-func (s slide) lastLeft(before, target, window int64) Instant {
+// maxLeft returns the most nanoseconds left of a window at which the share of before is
+// at most target; 0 if the share exceeds target even at the last nanosecond.
+func (s slide) maxLeft(before, target, window int64) Instant {
 	if before == 0 {
 		return Instant(window)
 	}
-	return Instant(s.most(target, window, before, window))
+	return Instant(s.maxWithin(target, window, before, window))
 }
 
-// most is the greatest x up to bound for which floor(x * factor / window) is at
-// most target: floor(((target+1) * window - 1) / factor), as what is rounded down
-// is at most target as long as the exact value is below target+1.
-func (slide) most(target, window, factor, bound int64) int64 {
-	below := mul(uint64(target+1), uint64(window)).less0(wide{0, 1})
+// maxWithin returns the greatest x up to bound for which floor(x * factor / window) is at
+// most target: floor(((target+1) * window - 1) / factor), because a value rounded down is
+// at most target as long as the exact value is below target+1.
+func (slide) maxWithin(target, window, factor, bound int64) int64 {
+	below := mul(uint64(target+1), uint64(window)).subSaturating(wide{0, 1})
 	q, _ := below.div(uint64(factor))
 	return int64(q.min64(uint64(bound)))
 }
 
 func (s slide) used(c *cell, now Instant) int64 {
-	end, count, before := s.settle(c, now)
+	end, count, before := s.currentWindow(c, now)
 	return s.share(before, end-now, c.params.Period) + count
 }
 
 func (s slide) until(c *cell, now Instant, target int64) Span {
 	var (
 		window             = c.params.Period
-		end, count, before = s.settle(c, now)
+		end, count, before = s.currentWindow(c, now)
 	)
 	if count <= target {
-		if left := s.lastLeft(before, target-count, window); left > 0 {
+		if left := s.maxLeft(before, target-count, window); left > 0 {
 			return spanOf(int64(end - left - now))
 		}
 	}
 	end += Instant(window)
-	return spanOf(int64(end - s.lastLeft(count, target, window) - now))
+	return spanOf(int64(end - s.maxLeft(count, target, window) - now))
 }
 
 func (s slide) take(c *cell, now Instant, n int64) {
-	end, count, before := s.settle(c, now)
+	end, count, before := s.currentWindow(c, now)
 	c.state = state{uint64(end), uint64(count + n), uint64(before)}
 }
 
-func (s slide) give(c *cell, now Instant, n int64) {
-	end, count, before := s.settle(c, now)
+func (s slide) refund(c *cell, now Instant, n int64) {
+	end, count, before := s.currentWindow(c, now)
 	fromCount := min(n, count)
 	if rest := n - fromCount; rest > 0 {
-		before = s.cut(before, end-now, c.params.Period, s.share(before, end-now, c.params.Period)-rest)
+		before = s.cutBefore(before, end-now, c.params.Period, s.share(before, end-now, c.params.Period)-rest)
 	}
-	s.set(c, end, count-fromCount, before)
+	s.store(c, end, count-fromCount, before)
 }
 
-// cut lowers before so that its share is at most target.
-func (s slide) cut(before int64, left Instant, window, target int64) int64 {
+// cutBefore lowers before so that its share is at most target.
+func (s slide) cutBefore(before int64, left Instant, window, target int64) int64 {
 	if target < 0 {
 		return 0
 	}
-	return s.most(target, window, int64(left), before)
+	return s.maxWithin(target, window, int64(left), before)
 }
 
-func (slide) set(c *cell, end Instant, count, before int64) {
+func (slide) store(c *cell, end Instant, count, before int64) {
 	if count == 0 && before == 0 {
 		c.state = state{}
 		return
@@ -97,30 +97,29 @@ func (slide) set(c *cell, end Instant, count, before int64) {
 	c.state = state{uint64(end), uint64(count), uint64(before)}
 }
 
-// sound: at the end of a window all counts are at most those of two limits.
-func (s slide) sound(c *cell, now Instant) bool {
+// valid: at the end of a window each count is at most two limits.
+func (s slide) valid(c *cell, now Instant) bool {
 	end, count, before := Instant(c.state[0]), int64(c.state[1]), int64(c.state[2])
 	return end >= 0 && end%Instant(c.params.Period) == 0 && end <= windowEnd(&c.params, now) &&
 		count >= 0 && before >= 0 && count <= maxHeld && before <= maxHeld
 }
 
-// change counts the permits used in the window of p that now is in, unless they
-// would count less or not as long there as in their own: then they are held until
-// they have left both.
-func (s slide) change(c *cell, now Instant, p Params) {
+// migrate counts the permits used in p's current window. If they would count less there,
+// or not as long, as in their own windows, they are held until they have left both.
+func (s slide) migrate(c *cell, now Instant, p Params) {
 	if p.Period == c.params.Period {
 		c.params = p
 		return
 	}
-	end, count, _ := s.settle(c, now)
+	end, count, _ := s.currentWindow(c, now)
 	used, next := s.used(c, now), windowEnd(&p, now)
 	if used > 0 && (next < end || p.Period < c.params.Period) {
 		if count > 0 {
 			end += Instant(c.params.Period)
 		}
-		c.carry(now, used, max(end, next+Instant(p.Period)))
+		c.addHeld(now, used, max(end, next+Instant(p.Period)))
 		used = 0
 	}
 	c.params = p
-	s.set(c, next, used, 0)
+	s.store(c, next, used, 0)
 }

@@ -9,8 +9,8 @@ import (
 	"time"
 )
 
-// fillQuietly takes one permit of each of n 22-byte keys.
-func fillQuietly(e *Engine, p Params, n int) {
+// fillInPlace takes one permit of each of n 22-byte keys.
+func fillInPlace(e *Engine, p Params, n int) {
 	b := &Batch{}
 	for i := range 64 {
 		b.Ops = append(b.Ops, Op{Kind: Take, Params: p, N: 1, Key: fmt.Appendf(nil, "key:%018d", i)})
@@ -29,8 +29,8 @@ func numberKey(key []byte, n int) {
 	}
 }
 
-// takeRandom takes from random keys in batches of 64 until stop, and returns
-// what each batch took.
+// takeRandom takes from random keys in batches of 64 until stop, and returns the duration
+// of each batch.
 func takeRandom(e *Engine, p Params, n int, stop func(batches int) bool) (took []time.Duration) {
 	b := &Batch{}
 	for range 64 {
@@ -48,7 +48,7 @@ func takeRandom(e *Engine, p Params, n int, stop func(batches int) bool) (took [
 	return took
 }
 
-// readShards reads a snapshot and has each block written.
+// readShards reads a snapshot and passes each block to write.
 func readShards(n *Snapshot, write func(block []byte)) {
 	var buffer []byte
 	for shard := range n.Shards() {
@@ -63,16 +63,16 @@ func readShards(n *Snapshot, write func(block []byte)) {
 	}
 }
 
-// writeSlowly is busy for as long as it takes to write a block to disk.
+// writeSlowly spins for the time to write a block to disk.
 func writeSlowly(block []byte) {
 	const perByte = 4 * time.Nanosecond
 	for start := time.Now(); time.Since(start) < time.Duration(len(block))*perByte; {
 	}
 }
 
-// BenchmarkSnapshot tells what batches of 64 Takes from random keys cost before,
-// during and after a snapshot that is read and written by one goroutine, what
-// reading and loading take with nothing else going on, and how long the blocks are.
+// BenchmarkSnapshot reports the cost of batches of 64 Takes from random keys before,
+// during and after a snapshot that one goroutine reads and writes, the cost of reading
+// and loading on an idle engine, and the size of the blocks.
 //
 //	go test ./engine -run=- -bench=Snapshot -benchtime=1x
 func BenchmarkSnapshot(b *testing.B) {
@@ -87,7 +87,7 @@ func BenchmarkSnapshot(b *testing.B) {
 
 func benchmarkSnapshot(b *testing.B, p Params, keys int) {
 	e := New(Options{})
-	fillQuietly(e, p, keys)
+	fillInPlace(e, p, keys)
 	runtime.GC()
 	report := func(name string, took []time.Duration) {
 		var sum time.Duration

@@ -10,14 +10,14 @@ import (
 	"limitsrv/testwait"
 )
 
-// A tracer makes up batches over some hundred keys of all algorithms: now it
-// mostly adds keys, now it mostly forgets them, so that pages split and merge.
+// A tracer generates batches over some hundred keys of all algorithms: in turn it mostly
+// adds keys and mostly forgets them, so that pages split and merge.
 type tracer struct {
 	r      *rand.Rand
 	now    engine.Instant
 	keys   [][]byte
 	params [][]engine.Params // by algorithm
-	some   int               // of the keys are used
+	some   int               // number of keys in use
 	ebb    bool
 	batch  engine.Batch
 }
@@ -45,7 +45,7 @@ func newTracer(seed uint64) *tracer {
 	return tr
 }
 
-// op draws an op on a key, whose number says which algorithm it has.
+// op draws an op on a key; the key's number determines its algorithm.
 func (tr *tracer) op() engine.Op {
 	i := tr.r.IntN(min(tr.some, len(tr.keys)))
 	a := engine.Alg(i % len(tr.params))
@@ -79,7 +79,7 @@ func (tr *tracer) op() engine.Op {
 	return op
 }
 
-// next makes up a batch, a little after the one before.
+// next returns a batch, a little later than the previous one.
 func (tr *tracer) next() *engine.Batch {
 	if tr.r.IntN(40) == 0 {
 		tr.ebb = !tr.ebb
@@ -113,12 +113,12 @@ func (tr *tracer) next() *engine.Batch {
 	return b
 }
 
-// A reading takes blocks of a Snapshot one at a time, and checks their order.
+// A reading reads blocks of a Snapshot one at a time, and checks their order.
 type reading struct {
 	t      *testing.T
 	n      *engine.Snapshot
 	blocks [][]byte
-	last   []uint64 // by shard, where the last block began, plus 1
+	last   []uint64 // by shard, start of the last block, plus 1
 	done   []bool
 	buffer []byte
 }
@@ -127,7 +127,7 @@ func read(t *testing.T, n *engine.Snapshot) *reading {
 	return &reading{t: t, n: n, last: make([]uint64, n.Shards()), done: make([]bool, n.Shards()), buffer: []byte("in front")}
 }
 
-// next reads a block of a shard and says whether there was one.
+// next reads a block of a shard and reports whether there was one.
 func (r *reading) next(shard int) bool {
 	block, first, ok := r.n.Next(shard, r.buffer)
 	if !ok {
@@ -135,7 +135,7 @@ func (r *reading) next(shard int) bool {
 		return false
 	}
 	if string(block[:8]) != "in front" || string(r.buffer) != "in front" {
-		r.t.Fatalf("Next wrote over what was in front: %q", block[:8])
+		r.t.Fatalf("Next overwrote the bytes before the block: %q", block[:8])
 	}
 	block = block[8:]
 	if bits := trailingZeros(r.n.Shards()); int(first>>(64-bits)) != shard {
@@ -156,7 +156,7 @@ func trailingZeros(n int) (bits int) {
 	return bits
 }
 
-// all reads what is left of all shards.
+// all reads the rest of all shards.
 func (r *reading) all() {
 	for shard := range r.done {
 		for !r.done[shard] {
@@ -165,7 +165,7 @@ func (r *reading) all() {
 	}
 }
 
-// some reads a block of a random shard that has more, if any has.
+// some reads a block of a random shard with more blocks, if any.
 func (r *reading) some(rnd *rand.Rand) bool {
 	if from := slices.Index(r.done, false); from >= 0 {
 		for {
@@ -178,7 +178,7 @@ func (r *reading) some(rnd *rand.Rand) bool {
 	return false
 }
 
-// load makes an engine of what was read, in any order.
+// load loads the blocks read, in any order, into a new engine.
 func (r *reading) load(rnd *rand.Rand, shards int) *engine.Engine {
 	e := engine.New(engine.Options{Shards: shards, Seed: [16]byte{5}})
 	blocks := slices.Clone(r.blocks)
@@ -197,8 +197,8 @@ func (r *reading) load(rnd *rand.Rand, shards int) *engine.Engine {
 	return e
 }
 
-// sameAnswers compares two engines of the same seed by all that they say of keys
-// at a time, and by what they say while going on.
+// sameAnswers compares two engines of the same seed by all answers about keys at one
+// time, and by their answers from then on.
 func sameAnswers(t *testing.T, name string, tr *tracer, now engine.Instant, got, want *engine.Engine) {
 	t.Helper()
 	probe := func(now engine.Instant, ops ...engine.Op) {
@@ -233,9 +233,8 @@ func sameAnswers(t *testing.T, name string, tr *tracer, now engine.Instant, got,
 	tr.now = at
 }
 
-// TestSnapshot freezes an engine in the middle of a trace, reads it while the
-// trace goes on, and compares what is loaded from it with a replay of the trace
-// up to there.
+// TestSnapshot freezes an engine in the middle of a trace, reads it while the trace
+// continues, and compares the loaded engine with a replay of the trace up to that point.
 func TestSnapshot(t *testing.T) {
 	var images, aside int
 	for seed := range uint64(60 / slowdown) {
@@ -265,7 +264,7 @@ func TestSnapshot(t *testing.T) {
 		for range 100 + tr.r.IntN(300) {
 			step()
 		}
-		if tr.r.IntN(2) == 0 { // one that is given up
+		if tr.r.IntN(2) == 0 { // an abandoned snapshot
 			n := e.Freeze()
 			for range tr.r.IntN(20) {
 				step()
@@ -290,18 +289,18 @@ func TestSnapshot(t *testing.T) {
 		}
 		n.Close()
 		for _, shards := range []int{o.Shards, []int{1, 8, 64}[tr.r.IntN(3)]} {
-			tr := newTracer(seed) // goes on from the start for each
+			tr := newTracer(seed) // restarted for each
 			sameAnswers(t, fmt.Sprintf("seed %d, %d shards into %d", seed, o.Shards, shards), tr, n.Now(), r.load(tr.r, shards), judge)
 			judge = r.load(tr.r, shards)
 		}
 	}
 	if images == 0 || aside == 0 {
-		t.Errorf("images were made %d times and tables set aside %d times, so little is shown", images, aside)
+		t.Errorf("%d images and %d detached tables, want more", images, aside)
 	}
 }
 
-// TestSnapshotEdges reads what is at the bounds of sizes: no keys, the longest
-// keys, other parameters for each key, long logs, many holders.
+// TestSnapshotEdges reads snapshots of extreme sizes: no keys, the longest keys,
+// different parameters for each key, long logs, many holders.
 func TestSnapshotEdges(t *testing.T) {
 	testwait.Sequential(t)
 	now := instant("2025-06-15T12:34:56Z")
@@ -349,7 +348,7 @@ func TestSnapshotEdges(t *testing.T) {
 		got, want := apply(r.load(rand.New(rand.NewPCG(1, 1)), 4), n.Now(), ops...), apply(e, n.Now(), ops...)
 		n.Close()
 		if !slices.Equal(got, want) {
-			t.Errorf("%s: loaded is not what was saved", tt.name)
+			t.Errorf("%s: the loaded state is not the saved one", tt.name)
 		}
 	}
 }
@@ -380,20 +379,20 @@ func TestSnapshotsOneAtATime(t *testing.T) {
 		t.Errorf("after Close a shard has a block: %t, %q, images have %d bytes", ok, block, e.Stats().ImageBytes)
 	}
 	next := e.Freeze()
-	n.Close() // for the second time: not the open one
+	n.Close() // a second Close must not affect the open snapshot
 	if _, _, ok := next.Next(3, nil); !ok {
-		t.Error("the next snapshot was closed with the one before")
+		t.Error("the second Close closed the next snapshot")
 	}
 	apply(e, tr.now, engine.Op{Kind: engine.Flush})
 	aside := e.Stats().ImageBytes
 	read(t, next).all()
 	if left := e.Stats().ImageBytes; aside == 0 || left != 0 {
-		t.Errorf("a table set aside has %d bytes, and %d when it has been read", aside, left)
+		t.Errorf("a detached table has %d bytes, and %d after it has been read", aside, left)
 	}
 	next.Close()
 }
 
-// TestSnapshotReadPages changes what has been read already: that needs no image.
+// TestSnapshotReadPages changes pages already read: they need no image.
 func TestSnapshotReadPages(t *testing.T) {
 	e := engine.New(engine.Options{Shards: 1, Seed: [16]byte{5}})
 	take := func(key []byte) {
@@ -411,13 +410,13 @@ func TestSnapshotReadPages(t *testing.T) {
 	}
 	into.Scan(0, 0, 1000, func(key []byte, _ engine.Alg) { take(key) })
 	if bytes := e.Stats().ImageBytes; bytes > 0 {
-		t.Errorf("there are %d bytes of images of what has been read", bytes)
+		t.Errorf("pages already read have %d bytes of images", bytes)
 	}
 }
 
-// TestSnapshotRefusals refuses a permit of a full log again and again: that
-// changes nothing, and its entries are copied once at most.
-func TestSnapshotRefusals(t *testing.T) {
+// TestSnapshotDenials denies a permit of a full log repeatedly: that changes nothing, and
+// its entries are copied at most once.
+func TestSnapshotDenials(t *testing.T) {
 	e := engine.New(engine.Options{})
 	ask := one(counter(engine.Log, 1000), []byte("key"), "")
 	for i := range 1000 {
@@ -433,8 +432,8 @@ func TestSnapshotRefusals(t *testing.T) {
 	}
 }
 
-// TestSnapshotSize tells what a record takes, and that reading allocates nothing
-// once the buffer is there.
+// TestSnapshotSize checks the size of a record, and that reading allocates nothing once
+// the buffer exists.
 func TestSnapshotSize(t *testing.T) {
 	const keys = 20_000
 	e := engine.New(engine.Options{})
@@ -460,8 +459,8 @@ func TestSnapshotSize(t *testing.T) {
 	}
 }
 
-// TestSnapshotShapes has a page split, grow or merge as the first thing after a
-// Freeze: what is loaded has the keys that there were.
+// TestSnapshotShapes splits, grows or merges a page immediately after a Freeze: the
+// loaded engine has the keys of the Freeze.
 func TestSnapshotShapes(t *testing.T) {
 	p := counter(engine.Token, 5)
 	for _, tt := range []struct {
@@ -492,7 +491,7 @@ func TestSnapshotShapes(t *testing.T) {
 			n.Close()
 			for i := range keys {
 				if d := apply(into, 1e18, engine.Op{Kind: engine.Peek, Key: fmt.Append(nil, i)})[0]; d.Remaining != 4 {
-					t.Fatalf("%s after a freeze of %d keys: loaded has of key %d %+v", tt.name, keys, i, d)
+					t.Fatalf("%s after a freeze of %d keys: key %d is loaded as %+v", tt.name, keys, i, d)
 				}
 			}
 		}

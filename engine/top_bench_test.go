@@ -6,9 +6,9 @@ import (
 	"testing"
 )
 
-// BenchmarkTopCount counts keys of 22 bytes, as each decision does, in the shards of
-// an engine by turns: one key, random ones of some, and ones that never come again.
-// The span of a million counts is ten seconds.
+// BenchmarkTopCount counts keys of 22 bytes, as each decision does, in the shards of an
+// engine in turn: one key, random keys of some, and keys that never repeat. A million
+// counts span ten seconds.
 //
 //	go test ./engine -run=- -bench=TopCount
 func BenchmarkTopCount(b *testing.B) {
@@ -33,17 +33,16 @@ func BenchmarkTopCount(b *testing.B) {
 				}
 				h := hash[i%len(hash)]
 				s := &e.shards[h>>(64-e.bits)]
-				s.tops[TopHot].at(Instant(i)*10_000, &s.topScratch).count(h<<e.bits, key, &s.topScratch)
+				s.tops[TopHot].current(Instant(i)*10_000, &s.topScratch).count(h<<e.bits, key, &s.topScratch)
 			}
 		})
 	}
 }
 
-// BenchmarkTopTurn ends a pane in which all that there is room for was counted, of
-// keys that were not there before.
-func BenchmarkTopTurn(b *testing.B) {
+// BenchmarkTopRotate ends an interval in which a full number of new keys was counted.
+func BenchmarkTopRotate(b *testing.B) {
 	var (
-		p   = panes{keys: 256}
+		p   = topWindows{keys: 256}
 		now Instant
 		key = []byte("key:000000000000000000")
 		s   topScratch
@@ -52,15 +51,15 @@ func BenchmarkTopTurn(b *testing.B) {
 	for b.Loop() {
 		b.StopTimer()
 		for range 5000 {
-			p.at(now, &s).count(rand.Uint64(), key, &s)
+			p.current(now, &s).count(rand.Uint64(), key, &s)
 		}
-		now += paneNanos
+		now += intervalNanos
 		b.StartTimer()
-		p.turn(now, &s)
+		p.rotate(now, &s)
 	}
 }
 
-// BenchmarkTop asks an engine that has counted for more than an hour.
+// BenchmarkTop queries an engine that has counted for more than an hour.
 func BenchmarkTop(b *testing.B) {
 	e := New(Options{})
 	now := Instant(1e18)
@@ -71,7 +70,7 @@ func BenchmarkTop(b *testing.B) {
 		}
 		s := &e.shards[h>>(64-e.bits)]
 		now += 4e6
-		s.tops[TopHot].at(now, &s.topScratch).count(h<<e.bits, fmt.Appendf(nil, "key:%018d", h), &s.topScratch)
+		s.tops[TopHot].current(now, &s.topScratch).count(h<<e.bits, fmt.Appendf(nil, "key:%018d", h), &s.topScratch)
 	}
 	for window, name := range []string{"minute", "hour"} {
 		b.Run(name, func(b *testing.B) {

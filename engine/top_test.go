@@ -15,18 +15,18 @@ import (
 	"limitsrv/testwait"
 )
 
-// A sighting is what a topTwin remembers.
+// A sighting is one count of a topModel.
 type sighting struct {
 	at   Instant
 	kind TopKind
 	key  string
 }
 
-// A topTwin counts exactly, by remembering all.
-type topTwin []sighting
+// A topModel counts exactly, by remembering every count.
+type topModel []sighting
 
-// counts are those of each key from a time on.
-func (t topTwin) counts(kind TopKind, from Instant) map[string]int64 {
+// counts returns the count of each key from a time on.
+func (t topModel) counts(kind TopKind, from Instant) map[string]int64 {
 	counts := make(map[string]int64)
 	for _, s := range t {
 		if s.kind == kind && s.at >= from {
@@ -36,25 +36,25 @@ func (t topTwin) counts(kind TopKind, from Instant) map[string]int64 {
 	return counts
 }
 
-// checkBounds holds rows to exact counts: none may be out of its bounds, and what is
-// not told must have been counted at most others times.
+// checkBounds compares rows with exact counts: all must be within their bounds, and every
+// key not listed must have been counted at most others times.
 func checkBounds(t interface{ Fatalf(string, ...any) }, rows []TopRow, others int64, exact map[string]int64) {
-	told := make(map[string]bool)
+	listed := make(map[string]bool)
 	for _, r := range rows {
-		if got := exact[string(r.Key)]; got > r.Count || got < r.Count-r.Error || r.Error < 0 || told[string(r.Key)] {
-			t.Fatalf("%.9q... was counted %d times, told as %d with an error of %d; twice: %v", r.Key, got, r.Count, r.Error, told[string(r.Key)])
+		if got := exact[string(r.Key)]; got > r.Count || got < r.Count-r.Error || r.Error < 0 || listed[string(r.Key)] {
+			t.Fatalf("%.9q... was counted %d times, listed as %d with an error of %d; twice: %v", r.Key, got, r.Count, r.Error, listed[string(r.Key)])
 		}
-		told[string(r.Key)] = true
+		listed[string(r.Key)] = true
 	}
 	for key, n := range exact {
-		if n > others && !told[key] {
-			t.Fatalf("%.9q... was counted %d times and is not told; others were %d at most", key, n, others)
+		if n > others && !listed[key] {
+			t.Fatalf("%.9q... was counted %d times and is not listed; others is %d", key, n, others)
 		}
 	}
 }
 
-// drawKeys draws a stream of keys: what comes again and again, now and then, or never,
-// and what is hardest for a tally, keys by turns that are a few too many.
+// drawKeys draws a stream of keys that repeat often, rarely or never; the hardest stream
+// for the counters is a rotation of slightly more keys than they track.
 func drawKeys(most int) *rapid.Generator[func(i int) string] {
 	return rapid.Custom(func(t *rapid.T) func(i int) string {
 		keys := rapid.SampledFrom([]int{1, 2, most / 2, most - 1, most, most + 1, 2*most + 1, 10 * most}).Draw(t, "keys")
@@ -82,71 +82,72 @@ func drawKeys(most int) *rapid.Generator[func(i int) string] {
 	})
 }
 
-// TestTallyBounds counts streams in a small tally: its rows and its floor bound the
-// exact counts, and the floor is within its own bound.
-func TestTallyBounds(t *testing.T) {
+// TestHeavyHittersBounds counts streams with a small capacity: the rows and minCount
+// bound the exact counts, and minCount is within its own bound.
+func TestHeavyHittersBounds(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		const keys = 16
 		var (
-			tally   = newTally(keys)
-			room    topScratch
+			counter = newHeavyHitters(keys)
+			scratch topScratch
 			next    = drawKeys(keys).Draw(t, "keys")
 			n       = rapid.IntRange(1, 3000).Draw(t, "counts")
 			exact   = make(map[string]int64)
 			longest = 0
-			memory  = cap(tally.bytes)
+			memory  = cap(counter.bytes)
 		)
 		for i := range n {
 			key := []byte(next(i))
 			exact[string(key)]++
 			longest = max(longest, len(key))
-			tally.count(hashKey{1, 2}.sum(key)<<4, key, &room)
+			counter.count(hashKey{1, 2}.sum(key)<<4, key, &scratch)
 		}
 		var list topList
-		tally.list(&list)
-		checkBounds(t, rowsOf(&list), tally.floor, exact)
+		counter.list(&list)
+		checkBounds(t, rowsOf(&list), counter.minCount, exact)
 		for key, n := range exact {
 			h := hashKey{1, 2}.sum([]byte(key)) << 4
-			held := tally.slots[tally.seek(h)].count > 0
-			if cell := *tally.cell(h) &^ inHeld; !held && n > int64(cell) {
-				t.Fatalf("%.9q... was counted %d times and is not held, its cell is at %d", key, n, cell)
+			tracked := counter.slots[counter.seek(h)].count > 0
+			if cell := *counter.cell(h) &^ trackedBit; !tracked && n > int64(cell) {
+				t.Fatalf("%.9q... was counted %d times and is not tracked, its cell is at %d", key, n, cell)
 			}
 		}
-		held := keys
-		if longest > keptKeyBytes {
-			held = max((memory-longest+1)/longest, 1)
+		tracked := keys
+		if longest > avgKeyBytes {
+			tracked = max((memory-longest+1)/longest, 1)
 		}
-		if least := int64(held - (held-1)/4); tally.floor*least > int64(n) {
-			t.Fatalf("the floor is %d after %d counts, at most one in %d is promised", tally.floor, n, least)
+		if least := int64(tracked - (tracked-1)/4); counter.minCount*least > int64(n) {
+			t.Fatalf("minCount is %d after %d counts, want at most one in %d", counter.minCount, n, least)
 		}
-		if tally.total != int64(n) || tally.held > keys || cap(tally.bytes) != memory || !slices.IsSortedFunc(list.rows, byHash) {
-			t.Fatalf("total %d, want %d; %d keys held; %d bytes, were %d; %v", tally.total, n, tally.held, cap(tally.bytes), memory, list.rows)
+		if counter.total != int64(n) || counter.tracked > keys || cap(counter.bytes) != memory || !slices.IsSortedFunc(list.rows, byHash) {
+			t.Fatalf("total %d, want %d; %d keys tracked; %d bytes, were %d; %v", counter.total, n, counter.tracked, cap(counter.bytes), memory, list.rows)
 		}
 	})
 }
 
-// TestTallyBeyondSieve counts keys more often than a cell of the sieve can count.
-func TestTallyBeyondSieve(t *testing.T) {
+// TestHeavyHittersBeyondFilter counts keys more often than a cell of the filter can
+// count.
+func TestHeavyHittersBeyondFilter(t *testing.T) {
 	testwait.Sequential(t)
-	const keys, times = 16, 3 * inHeld
+	const keys, times = 16, 3 * trackedBit
 	var (
-		tally = newTally(keys)
-		room  topScratch
-		exact = make(map[string]int64)
+		counter = newHeavyHitters(keys)
+		scratch topScratch
+		exact   = make(map[string]int64)
 	)
 	for i := range (keys + 8) * times {
 		key := fmt.Appendf(nil, "key %d", i%(keys+8))
-		if i%(keys+8) > keys && i > keys*times { // some come to an end
+		if i%(keys+8) > keys && i > keys*times { // some keys stop
 			continue
 		}
 		exact[string(key)]++
-		tally.count(hashKey{1, 2}.sum(key), key, &room)
+		counter.count(hashKey{1, 2}.sum(key), key, &scratch)
 	}
 	var list topList
-	tally.list(&list)
-	checkBounds(t, rowsOf(&list), tally.floor, exact)
-	if tally.floor <= inHeld || tally.floor*(keys*3/4) > tally.total {
-		t.Errorf("the floor is %d after %d counts, want it above %d and at most one in %d", tally.floor, tally.total, inHeld, keys*3/4)
+	counter.list(&list)
+	checkBounds(t, rowsOf(&list), counter.minCount, exact)
+	if counter.minCount <= trackedBit || counter.minCount*(keys*3/4) > counter.total {
+		t.Errorf("minCount is %d after %d counts, want it above %d and at most one in %d", counter.minCount, counter.total, trackedBit, keys*3/4)
 	}
 }
 
@@ -160,16 +161,16 @@ func rowsOf(l *topList) (rows []TopRow) {
 	return rows
 }
 
-// TestTopBounds has a small engine decide about streams while time goes on in steps
-// of all sizes, and holds what Top tells now and then to exact counts.
+// TestTopBounds applies streams to a small engine while time advances in steps of all
+// sizes, and compares Top with exact counts.
 func TestTopBounds(t *testing.T) {
 	testwait.Sequential(t)
 	rapid.Check(t, func(t *rapid.T) {
 		var (
 			keys  = rapid.SampledFrom([]int{16, 32}).Draw(t, "room")
 			e     = New(Options{Shards: 2, Seed: [16]byte{1}})
-			twin  topTwin
-			now   = rapid.SampledFrom([]Instant{0, 1e18, 1e18 + paneNanos - 1, 1e18 + 7*blockPanes*paneNanos}).Draw(t, "start")
+			model topModel
+			now   = rapid.SampledFrom([]Instant{0, 1e18, 1e18 + intervalNanos - 1, 1e18 + 7*blockIntervals*intervalNanos}).Draw(t, "start")
 			b     Batch
 			short = true
 		)
@@ -186,28 +187,29 @@ func TestTopBounds(t *testing.T) {
 				b.Reset()
 				b.Ops = append(b.Ops, op)
 				e.Apply(now, &b)
-				twin = append(twin, sighting{now, TopHot, string(op.Key)})
+				model = append(model, sighting{now, TopHot, string(op.Key)})
 				if b.Decisions[0].Allowed == 0 {
-					twin = append(twin, sighting{now, TopDenied, string(op.Key)})
+					model = append(model, sighting{now, TopDenied, string(op.Key)})
 				}
-				short = short && len(op.Key) <= keptKeyBytes
+				short = short && len(op.Key) <= avgKeyBytes
 			}
 			if rapid.Bool().Draw(t, "ask") {
-				checkTop(t, e, twin, now, keys, short)
+				checkTop(t, e, model, now, keys, short)
 			}
-			now += rapid.SampledFrom([]Instant{0, 1e6, 4e9, 9.999e9, paneNanos, 33e9, 70e9, 290e9, 300e9, 3600e9, 3901e9, MaxPeriod}).Draw(t, "step")
+			now += rapid.SampledFrom([]Instant{0, 1e6, 4e9, 9.999e9, intervalNanos, 33e9, 70e9, 290e9, 300e9, 3600e9, 3901e9, MaxPeriod}).Draw(t, "step")
 			now = min(now, latest)
 		}
 	})
 }
 
-// checkTop holds what an engine with room for so many keys in a shard tells to a twin.
-func checkTop(t *rapid.T, e *Engine, twin topTwin, now Instant, keys int, short bool) {
-	what := rapid.SampledFrom([]TopKind{TopDenied, TopHot}).Draw(t, "what")
+// checkTop compares Top, of an engine with a capacity of so many keys in a shard, with a
+// model.
+func checkTop(t *rapid.T, e *Engine, model topModel, now Instant, keys int, short bool) {
+	kind := rapid.SampledFrom([]TopKind{TopDenied, TopHot}).Draw(t, "kind")
 	window := rapid.SampledFrom([]TopWindow{TopMinute, TopHour}).Draw(t, "window")
 	count := rapid.IntRange(1, 100).Draw(t, "rows")
-	got := e.Top(now, what, window, count)
-	exact := twin.counts(what, got.From)
+	got := e.Top(now, kind, window, count)
+	exact := model.counts(kind, got.From)
 	checkBounds(t, got.Rows, got.Others, exact)
 	var total int64
 	for _, n := range exact {
@@ -223,35 +225,35 @@ func checkTop(t *rapid.T, e *Engine, twin topTwin, now Instant, keys int, short 
 	if span := now - got.From; got.From > 0 && (span < least || span >= most) {
 		t.Fatalf("window %d is from %d to %d", window, got.From, now)
 	}
-	all := e.Top(now, what, window, 10_000)
+	all := e.Top(now, kind, window, 10_000)
 	sorted := slices.IsSortedFunc(all.Rows, func(a, b TopRow) int {
 		return cmp.Or(cmp.Compare(b.Count, a.Count), bytes.Compare(a.Key, b.Key))
 	})
 	if !sorted || !reflect.DeepEqual(got.Rows, all.Rows[:min(count, len(all.Rows))]) {
-		t.Fatalf("%d rows are told as %+v, all as %+v", count, got.Rows, all.Rows)
+		t.Fatalf("%d rows are %+v, all are %+v", count, got.Rows, all.Rows)
 	}
-	if short && all.Others*int64(keys/paneShare+1) > all.Total {
-		t.Fatalf("of %d counts keys may be hidden that have %d", all.Total, all.Others)
+	if short && all.Others*int64(keys/intervalShare+1) > all.Total {
+		t.Fatalf("of %d counts, unlisted keys may have %d", all.Total, all.Others)
 	}
 }
 
-// TestTopListCut cuts lists: what is kept has the highest counts, as many as there is
-// room for, and what is left out has at most floor.
+// TestTopListCut cuts lists: the rows kept have the highest counts, as many as fit, and
+// the rows dropped have at most minCount.
 func TestTopListCut(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
 		var (
-			room      topScratch
+			scratch   topScratch
 			from, cut topList
 			rows      = rapid.SampledFrom([]int{4, 16, 64}).Draw(t, "room")
-			most      = rapid.SampledFrom([]int{keptKeyBytes, 200, MaxKeyBytes}).Draw(t, "key length")
+			most      = rapid.SampledFrom([]int{avgKeyBytes, 200, MaxKeyBytes}).Draw(t, "key length")
 		)
-		from.floor = rapid.Int64Range(0, 3).Draw(t, "floor")
+		from.minCount = rapid.Int64Range(0, 3).Draw(t, "minCount")
 		for i := range rapid.IntRange(0, 3*rows).Draw(t, "rows") {
 			key := make([]byte, rapid.IntRange(1, most).Draw(t, "length"))
-			from.add(topRow{hash: uint64(i), count: from.floor + rapid.Int64Range(1, 9).Draw(t, "count")}, key)
+			from.add(topRow{hash: uint64(i), count: from.minCount + rapid.Int64Range(1, 9).Draw(t, "count")}, key)
 		}
 		from.total = rapid.Int64().Draw(t, "total")
-		room.cut(&cut, &from, rows)
+		scratch.cut(&cut, &from, rows)
 		var dropped, kept []int64
 		for i, left := 0, cut.rows; i < len(from.rows); i++ {
 			if len(left) > 0 && left[0].hash == from.rows[i].hash {
@@ -260,30 +262,30 @@ func TestTopListCut(t *testing.T) {
 			}
 			dropped = append(dropped, from.rows[i].count)
 		}
-		if len(kept) != len(cut.rows) || len(kept) > rows || len(cut.bytes) > max(rows*keptKeyBytes, MaxKeyBytes) || cut.total != from.total {
-			t.Fatalf("%d rows became %d, of which %d were there, with %d bytes", len(from.rows), len(cut.rows), len(kept), len(cut.bytes))
+		if len(kept) != len(cut.rows) || len(kept) > rows || len(cut.bytes) > max(rows*avgKeyBytes, MaxKeyBytes) || cut.total != from.total {
+			t.Fatalf("%d rows became %d, of which %d existed, with %d bytes", len(from.rows), len(cut.rows), len(kept), len(cut.bytes))
 		}
 		if len(dropped) == 0 {
 			return
 		}
-		if highest := slices.Max(dropped); cut.floor != highest || len(kept) > 0 && slices.Min(kept) < highest {
-			t.Fatalf("%d was dropped, and %v kept, with a floor of %d", dropped, kept, cut.floor)
+		if highest := slices.Max(dropped); cut.minCount != highest || len(kept) > 0 && slices.Min(kept) < highest {
+			t.Fatalf("%d was dropped, and %v kept, with a minCount of %d", dropped, kept, cut.minCount)
 		}
-		if most == keptKeyBytes && len(kept) < rows {
-			t.Fatalf("%d of %d rows were kept, there is room for %d", len(kept), len(from.rows), rows)
+		if most == avgKeyBytes && len(kept) < rows {
+			t.Fatalf("%d of %d rows were kept, %d fit", len(kept), len(from.rows), rows)
 		}
 	})
 }
 
-// TestTopCounts says what is counted, of which key.
+// TestTopCounts checks which ops count, and for which key.
 func TestTopCounts(t *testing.T) {
 	const at = Instant(1e18)
 	p := Params{Alg: Fixed, Limit: 2, Period: 1e12}
 	take := func(key string, n int64, mode Mode) Op {
 		return Op{Kind: Take, Mode: mode, Key: []byte(key), Params: p, N: n}
 	}
-	place := Op{Kind: Acquire, Key: []byte("a"), Params: Params{Alg: Lease, Limit: 1, Period: 1e12}, N: 1, ID: []byte("1")}
-	other := place
+	lease := Op{Kind: Acquire, Key: []byte("a"), Params: Params{Alg: Lease, Limit: 1, Period: 1e12}, N: 1, ID: []byte("1")}
+	other := lease
 	other.ID = []byte("2")
 	group := func(ops ...Op) []Op {
 		ops[0].Group = uint8(len(ops))
@@ -295,18 +297,18 @@ func TestTopCounts(t *testing.T) {
 		hot, denied string
 	}{
 		{"a request once, however many permits", [][]Op{{take("a", 2, 0)}}, "a=1", ""},
-		{"a refusal", [][]Op{{take("a", 3, 0)}}, "a=1", "a=1"},
-		{"a refusal in the shadow", [][]Op{{take("a", 3, Shadow)}}, "a=1", "a=1"},
+		{"a denial", [][]Op{{take("a", 3, 0)}}, "a=1", "a=1"},
+		{"a denial under shadow", [][]Op{{take("a", 3, Shadow)}}, "a=1", "a=1"},
 		{"a part", [][]Op{{take("a", 3, Partial)}, {take("a", 3, Partial)}}, "a=2", "a=1"},
-		{"no look", [][]Op{{take("a", 0, 0), {Kind: Peek, Key: []byte("a")}}}, "", ""},
-		{"nothing that is no decision", [][]Op{{{Kind: Charge, Key: []byte("a"), N: 1}, {Kind: Refund, Key: []byte("a"), N: 1}}}, "", ""},
-		{"no other algorithm's key", [][]Op{{place}, {take("a", 1, 0)}}, "a=1", ""},
-		{"places", [][]Op{{place, place, other}}, "a=3", "a=1"},
+		{"not a read-only op", [][]Op{{take("a", 0, 0), {Kind: Peek, Key: []byte("a")}}}, "", ""},
+		{"not a charge or refund", [][]Op{{{Kind: Charge, Key: []byte("a"), N: 1}, {Kind: Refund, Key: []byte("a"), N: 1}}}, "", ""},
+		{"not another algorithm's key", [][]Op{{lease}, {take("a", 1, 0)}}, "a=1", ""},
+		{"leases", [][]Op{{lease, lease, other}}, "a=3", "a=1"},
 		{"each of a group", [][]Op{group(take("a", 1, 0), take("b", 1, 0))}, "a=1 b=1", ""},
-		{"of a group those that refuse", [][]Op{group(take("a", 1, 0), take("b", 3, 0))}, "a=1 b=1", "b=1"},
-		{"no look in a group", [][]Op{group(take("a", 1, 0), take("b", 0, 0))}, "a=1", ""},
-		{"what was flushed", [][]Op{{take("a", 3, 0)}, {{Kind: Flush}}}, "a=1", "a=1"},
-		{"what was forgotten", [][]Op{{take("a", 1, 0)}, {{Kind: Forget, Key: []byte("a")}}}, "a=1", ""},
+		{"the denying limits of a group", [][]Op{group(take("a", 1, 0), take("b", 3, 0))}, "a=1 b=1", "b=1"},
+		{"not a read-only op in a group", [][]Op{group(take("a", 1, 0), take("b", 0, 0))}, "a=1", ""},
+		{"a flushed key", [][]Op{{take("a", 3, 0)}, {{Kind: Flush}}}, "a=1", "a=1"},
+		{"a forgotten key", [][]Op{{take("a", 1, 0)}, {{Kind: Forget, Key: []byte("a")}}}, "a=1", ""},
 		{"the most first, then by key", [][]Op{{take("b", 1, 0), take("c", 1, 0), take("a", 1, 0), take("c", 1, 0)}}, "c=2 a=1 b=1", ""},
 	} {
 		e := New(Options{})
@@ -321,38 +323,38 @@ func TestTopCounts(t *testing.T) {
 					text = fmt.Appendf(text, "%s=%d ", r.Key, r.Count)
 				}
 				if string(bytes.TrimSpace(text)) != want || got.Others != 0 {
-					t.Errorf("%s: kind %d, window %d: Top tells %q, others %d, want %q", tt.name, kind, window, text, got.Others, want)
+					t.Errorf("%s: kind %d, window %d: Top is %q, others %d, want %q", tt.name, kind, window, text, got.Others, want)
 				}
 			}
 		}
 	}
 }
 
-// TestTopTime asks about a key that was counted once while time goes on, jumps, and
-// is looked ahead of.
+// TestTopTime queries a key that was counted once as time advances, jumps, and after a
+// query for a later time.
 func TestTopTime(t *testing.T) {
 	const at = Instant(1e18 + 5e9)
 	for _, tt := range []struct {
 		name         string
 		asked        Instant // when Top is asked
-		applied      Instant // when something else was decided before that; 0: nothing was
-		minute, hour bool    // whether it is told
+		applied      Instant // when another op was applied before that; 0: none
+		minute, hour bool    // whether it is listed
 	}{
 		{"at once", at, 0, true, true},
 		{"asked about an earlier time", 1, 0, true, true},
 		{"a minute later", at + 60e9, at + 60e9, true, true},
-		{"a minute later, and nothing happened since", at + 60e9, 0, true, true},
+		{"a minute later, without ops since", at + 60e9, 0, true, true},
 		{"before its ten seconds are a minute old", 1e18 + 70e9 - 1, at + 60e9, true, true},
 		{"when its ten seconds are a minute old", 1e18 + 70e9, at + 70e9, false, true},
-		{"the same, and nothing happened since", 1e18 + 70e9, 0, false, true},
+		{"the same, without ops since", 1e18 + 70e9, 0, false, true},
 		{"an hour later", at + 3600e9, at + 600e9, false, true},
-		{"an hour later, and nothing happened since", at + 3600e9, 0, false, true},
+		{"an hour later, without ops since", at + 3600e9, 0, false, true},
 		{"before its five minutes are an hour old", 1e18 + 3800e9 - 1, at + 3600e9, false, true},
 		{"when its five minutes are an hour old", 1e18 + 3800e9, at + 3600e9, false, false},
-		{"the same, and nothing happened since", 1e18 + 3800e9, 0, false, false},
+		{"the same, without ops since", 1e18 + 3800e9, 0, false, false},
 		{"at the end of time", math.MaxInt64, 0, false, false},
 		{"after the end of time", at, math.MaxInt64, false, false},
-		{"after a look ahead", at + 1, -1, true, true},
+		{"after a query for a later time", at + 1, -1, true, true},
 	} {
 		e := New(Options{Shards: 1})
 		take := func(at Instant, key string) {
@@ -368,16 +370,16 @@ func TestTopTime(t *testing.T) {
 		}
 		for window, want := range map[TopWindow]bool{TopMinute: tt.minute, TopHour: tt.hour} {
 			got := e.Top(tt.asked, TopHot, window, 10)
-			told := slices.ContainsFunc(got.Rows, func(r TopRow) bool { return string(r.Key) == "a" && r.Count == 1 && r.Error == 0 })
-			if told != want {
-				t.Errorf("%s: window %d: from %d to %d Top tells %+v, want the key told: %v", tt.name, window, got.From, got.To, got.Rows, want)
+			listed := slices.ContainsFunc(got.Rows, func(r TopRow) bool { return string(r.Key) == "a" && r.Count == 1 && r.Error == 0 })
+			if listed != want {
+				t.Errorf("%s: window %d: from %d to %d Top is %+v, want the key listed: %v", tt.name, window, got.From, got.To, got.Rows, want)
 			}
 		}
 	}
 }
 
-// TestTopMemory counts random keys for more than an hour, more than there is room for
-// in each pane, and holds the memory to what Top says.
+// TestTopMemory counts random keys for more than an hour, more than fit in each interval,
+// and compares the memory with the bound documented at Top.
 func TestTopMemory(t *testing.T) {
 	testwait.Sequential(t)
 	for _, tt := range []struct{ shards, keyBytes, most int }{
@@ -385,14 +387,14 @@ func TestTopMemory(t *testing.T) {
 	} {
 		e := New(Options{Shards: tt.shards})
 		key, random := make([]byte, tt.keyBytes), uint64(1)
-		for i := range Instant((hourBlocks + 2) * (minutePanes + 1)) {
-			now := (i/(minutePanes+1)*blockPanes + i%(minutePanes+1)) * paneNanos
-			for range 2 * tallyKeys {
+		for i := range Instant((hourBlocks + 2) * (minuteIntervals + 1)) {
+			now := (i/(minuteIntervals+1)*blockIntervals + i%(minuteIntervals+1)) * intervalNanos
+			for range 2 * trackedKeys {
 				random = random*6364136223846793005 + 1442695040888963407
 				h := hashKey{random, 2}.sum(nil)
 				s := &e.shards[h>>(64-e.bits)]
 				for kind := range s.tops {
-					s.tops[kind].at(now, &s.topScratch).count(h<<e.bits, key, &s.topScratch)
+					s.tops[kind].current(now, &s.topScratch).count(h<<e.bits, key, &s.topScratch)
 				}
 			}
 		}
@@ -413,12 +415,12 @@ func TestTopMemory(t *testing.T) {
 
 func (l *topList) memory() int { return cap(l.rows)*int(unsafe.Sizeof(topRow{})) + cap(l.bytes) }
 
-func (s *topScratch) memory() int { return s.held.memory() + s.merged.memory() + 8*cap(s.counts) }
+func (s *topScratch) memory() int { return s.tracked.memory() + s.merged.memory() + 8*cap(s.counts) }
 
-func (p *panes) memory() int {
-	t := &p.tally
-	bytes := int(unsafe.Sizeof(*p)) + cap(t.slots)*int(unsafe.Sizeof(tallySlot{})) + cap(t.names)*int(unsafe.Sizeof(tallyName{})) +
-		cap(t.bytes) + 2*cap(t.sieve) + p.block.memory()
+func (p *topWindows) memory() int {
+	t := &p.counter
+	bytes := int(unsafe.Sizeof(*p)) + cap(t.slots)*int(unsafe.Sizeof(hitterSlot{})) + cap(t.keys)*int(unsafe.Sizeof(hitterKey{})) +
+		cap(t.bytes) + 2*cap(t.filter) + p.block.memory()
 	for i := range p.minute {
 		bytes += p.minute[i].memory()
 	}

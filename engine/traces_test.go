@@ -18,14 +18,14 @@ const (
 	traceLength = 900 * second
 )
 
-// A request of a trace, in ns from its start.
+// A request is one request of a trace, in ns from its start.
 type request struct {
 	at  int64
 	key int
 }
 
-// poissonTrace is keys that each ask at random, at a rate of their own: few of
-// them at more than the limit.
+// poissonTrace returns keys with requests at random times, at a rate of their own: few of
+// them above the limit.
 func poissonTrace(r *rand.Rand) []request {
 	var all []request
 	for key := range traceKeys {
@@ -37,7 +37,7 @@ func poissonTrace(r *rand.Rand) []request {
 	return byTime(all)
 }
 
-// burstyTrace is keys that are silent for a window on average, then ask at twice
+// burstyTrace returns keys that are silent for a window on average, then request twice
 // the limit for half a window on average.
 func burstyTrace(r *rand.Rand) []request {
 	var all []request
@@ -53,7 +53,7 @@ func burstyTrace(r *rand.Rand) []request {
 	return byTime(all)
 }
 
-// exponential is the time to the next of events that come at random, mean apart.
+// exponential returns the time to the next of random events, mean apart.
 func exponential(r *rand.Rand, mean float64) int64 { return int64(r.ExpFloat64() * mean) }
 
 func byTime(all []request) []request {
@@ -75,34 +75,36 @@ func TestTraces(t *testing.T) {
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			c := compareTrace(tt.trace(rand.New(rand.NewPCG(1, 2))))
-			t.Logf("%d requests, LOG refuses %.2f %%", c.requests, 100*c.share(c.refused))
+			t.Logf("%d requests, LOG denies %.2f %%", c.requests, 100*c.share(c.denied))
 			for _, a := range []engine.Alg{engine.Slide, engine.Fixed} {
-				t.Logf("%v: %.3f %% differ (let in %.3f %%, kept out %.3f %%), grants %+.3f %% of the requests more",
-					a, 100*c.wrong(a), 100*c.share(c.letIn[a]), 100*c.share(c.keptOut[a]), 100*c.share(c.letIn[a]-c.keptOut[a]))
+				t.Logf("%v: %.3f %% differ (only here allowed %.3f %%, only here denied %.3f %%), allowed %+.3f %% of the requests in total",
+					a, 100*c.wrong(a), 100*c.share(c.extraAllowed[a]), 100*c.share(c.extraDenied[a]), 100*c.share(c.extraAllowed[a]-c.extraDenied[a]))
 			}
-			if refused := c.share(c.refused); refused < 0.01 || refused > 0.5 {
-				t.Errorf("LOG refuses %.3f of the requests, so the trace shows nothing", refused)
+			if denied := c.share(c.denied); denied < 0.01 || denied > 0.5 {
+				t.Errorf("LOG denies %.3f of the requests, want 0.01 to 0.5", denied)
 			}
 			slide, fixed := c.wrong(engine.Slide), c.wrong(engine.Fixed)
 			if slide == 0 || slide > tt.most || slide > 0.95*fixed {
 				t.Errorf("SLIDE differs in %.4f of its decisions, FIXED in %.4f; want at most %.2f, and less than FIXED", slide, fixed, tt.most)
 			}
-			if more := c.share(c.letIn[engine.Slide] - c.keptOut[engine.Slide]); more < 0 || more > 0.3*c.share(c.refused) {
-				t.Errorf("SLIDE grants %.4f of the requests more, LOG refuses %.4f", more, c.share(c.refused))
+			if more := c.share(c.extraAllowed[engine.Slide] - c.extraDenied[engine.Slide]); more < 0 || more > 0.3*c.share(c.denied) {
+				t.Errorf("SLIDE grants %.4f of the requests more, LOG denies %.4f", more, c.share(c.denied))
 			}
 		})
 	}
 }
 
-// A comparison counts decisions, by algorithm where they differ from LOG's.
+// A comparison counts decisions, and by algorithm those that differ from LOG's.
 type comparison struct {
-	requests, refused int
-	letIn, keptOut    [len(engine.Stats{}.Allowed)]int
+	requests, denied          int
+	extraAllowed, extraDenied [len(engine.Stats{}.Allowed)]int
 }
 
 func (c *comparison) share(n int) float64 { return float64(n) / float64(c.requests) }
 
-func (c *comparison) wrong(a engine.Alg) float64 { return c.share(c.letIn[a] + c.keptOut[a]) }
+func (c *comparison) wrong(a engine.Alg) float64 {
+	return c.share(c.extraAllowed[a] + c.extraDenied[a])
+}
 
 func compareTrace(trace []request) *comparison {
 	compared := []engine.Alg{engine.Log, engine.Slide, engine.Fixed}
@@ -124,13 +126,13 @@ func compareTrace(trace []request) *comparison {
 		}
 		e.Apply(start+engine.Instant(r.at), &b)
 		exact := b.Decisions[0].Allowed
-		c.refused += int(1 - exact)
+		c.denied += int(1 - exact)
 		for i, a := range compared {
 			switch d := b.Decisions[i].Allowed; {
 			case d > exact:
-				c.letIn[a]++
+				c.extraAllowed[a]++
 			case d < exact:
-				c.keptOut[a]++
+				c.extraDenied[a]++
 			}
 		}
 	}

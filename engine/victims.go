@@ -2,30 +2,30 @@ package engine
 
 import "slices"
 
-// victimShare is which part of the keys of a page Victims names: so many that the
-// page gets a smaller buffer when they are dropped.
+// victimShare is the part of a page's keys that Victims returns: enough that the page
+// gets a smaller buffer when they are dropped.
 const victimShare = 3
 
-// A victim is a key that may be dropped.
+// A victim is a candidate for eviction.
 type victim struct {
 	key   []byte
 	bytes int64
 	reset Span
 }
 
-// Victims appends copies of live keys to dst that give back about so many bytes
-// when they are dropped: of a page of about 60 keys the third that is nearest to
-// its reset, page after page from where the last call stopped. It goes around once, so there may be too few: ask again
-// when they are dropped. It changes nothing.
+// Victims appends copies of live keys to dst; dropping them frees about so many bytes. Of
+// each page of about 60 keys it selects the third nearest to their reset, page after page
+// from where the last call stopped. It visits each page at most once, so that there may
+// be too few: the caller must call again after dropping them. It changes nothing.
 //
-// Cost: a few microseconds a page, one shard entered at a time.
+// Cost: a few microseconds a page, one shard locked at a time.
 func (e *Engine) Victims(now Instant, bytes int64, dst [][]byte) [][]byte {
 	var live []victim
-	start := e.prey.Load()
+	start := e.victimCursor.Load()
 	for hash, around := start, false; bytes > 0 && !(around && hash >= start); {
 		live = live[:0]
 		hash = e.livePage(now, hash, func(s *shard, at Instant, pl place) {
-			live = append(live, victim{slices.Clone(s.keyAt(pl)), s.keyBytes(pl), s.cell.rule().until(&s.cell, at, 0)})
+			live = append(live, victim{slices.Clone(s.keyAt(pl)), s.keyBytes(pl), s.cell.limiter().until(&s.cell, at, 0)})
 		})
 		slices.SortFunc(live, func(a, b victim) int { return a.reset.compare(b.reset) })
 		for _, v := range live[:(len(live)+victimShare-1)/victimShare] {
@@ -35,7 +35,7 @@ func (e *Engine) Victims(now Instant, bytes int64, dst [][]byte) [][]byte {
 			}
 		}
 		around = around || hash == 0
-		e.prey.Store(hash)
+		e.victimCursor.Store(hash)
 	}
 	return dst
 }

@@ -5,9 +5,9 @@ import (
 	"math/bits"
 )
 
-// A wide is an unsigned integer of 128 bits. With an Instant below 2^63, a limit
-// below 2^40, a Count and a Period below 2^60, and the drops of a nanosecond at most
-// 2^62, no sum or product of the algorithms reaches 2^127, except where it is checked.
+// A wide is an unsigned integer of 128 bits. With an Instant below 2^63, a limit below
+// 2^40, a Count and a Period below 2^60, and at most 2^62 drops in a nanosecond, no sum
+// or product of the algorithms reaches 2^127, except where the code checks for it.
 type wide struct{ hi, lo uint64 }
 
 func mul(a, b uint64) wide {
@@ -21,8 +21,8 @@ func (a wide) add(b wide) wide {
 	return wide{hi, lo}
 }
 
-// less0 is a - b, or zero where b is the larger.
-func (a wide) less0(b wide) wide {
+// subSaturating returns a - b, or zero if b is larger.
+func (a wide) subSaturating(b wide) wide {
 	lo, borrow := bits.Sub64(a.lo, b.lo, 0)
 	hi, borrow := bits.Sub64(a.hi, b.hi, borrow)
 	if borrow != 0 {
@@ -31,7 +31,7 @@ func (a wide) less0(b wide) wide {
 	return wide{hi, lo}
 }
 
-// times is a * b; not ok: it is no wide.
+// times returns a * b; ok is false if the product exceeds a wide.
 func (a wide) times(b uint64) (product wide, ok bool) {
 	over, hi := bits.Mul64(a.hi, b)
 	p := mul(a.lo, b)
@@ -45,7 +45,7 @@ type triple struct {
 	low wide
 }
 
-// triple is a * b.
+// triple returns a * b.
 func (a wide) triple(b uint64) triple {
 	top, low := mul(a.hi, b), mul(a.lo, b)
 	hi, carry := bits.Add64(top.lo, low.hi, 0)
@@ -67,7 +67,7 @@ func (a wide) bitLen() int {
 
 func (a wide) isZero() bool { return a.hi|a.lo == 0 }
 
-// div is the quotient and the remainder by d > 0.
+// div returns the quotient and the remainder by d > 0.
 func (a wide) div(d uint64) (wide, uint64) {
 	if a.hi == 0 {
 		return wide{0, a.lo / d}, a.lo % d
@@ -77,7 +77,7 @@ func (a wide) div(d uint64) (wide, uint64) {
 	return wide{hi, lo}, rest
 }
 
-// ceilDiv is a / d rounded up, d > 0.
+// ceilDiv returns a / d rounded up, d > 0.
 func (a wide) ceilDiv(d uint64) wide {
 	if d == 1 {
 		return a
@@ -89,7 +89,7 @@ func (a wide) ceilDiv(d uint64) wide {
 	return q
 }
 
-// min64 is a, cut to at most m.
+// min64 returns the lesser of a and m.
 func (a wide) min64(m uint64) uint64 {
 	if a.hi != 0 || a.lo > m {
 		return m
@@ -97,7 +97,7 @@ func (a wide) min64(m uint64) uint64 {
 	return a.lo
 }
 
-// span reads a as nanoseconds.
+// span converts a from nanoseconds.
 func (a wide) span() Span {
 	ms, ns := a.div(1e6)
 	if ms.hi != 0 || ms.lo > math.MaxInt64 {
@@ -106,7 +106,7 @@ func (a wide) span() Span {
 	return Span{Millis: int64(ms.lo), Nanos: int64(ns)}
 }
 
-// spanOf is ns nanoseconds, or none where ns is negative.
+// spanOf returns ns nanoseconds, or 0 if ns is negative.
 func spanOf(ns int64) Span {
 	ns = max(ns, 0)
 	return Span{Millis: ns / 1e6, Nanos: ns % 1e6}

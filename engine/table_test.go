@@ -9,7 +9,7 @@ import (
 	"limitsrv/testwait"
 )
 
-// randomKey is 1 to 1024 random bytes, mostly few.
+// randomKey returns 1 to 1024 random bytes, mostly few.
 func randomKey(r *rand.Rand) []byte {
 	most := []int{8, 24, 24, 48, 48, 48, 48, 64, 128, 1024}[r.IntN(10)]
 	key := make([]byte, 1+r.IntN(most))
@@ -34,7 +34,8 @@ func scanAll(t *testing.T, e *engine.Engine, now engine.Instant, count int) map[
 	}
 }
 
-// TestTableGrows adds keys of all lengths and deletes some, and compares with a map.
+// TestTableGrows adds keys of all lengths, deletes some, and compares the table with a
+// map.
 func TestTableGrows(t *testing.T) {
 	testwait.Sequential(t)
 	for _, shards := range []int{1, 16} {
@@ -84,13 +85,13 @@ func TestTableGrows(t *testing.T) {
 	}
 }
 
-// compareWithMap compares a table with what is used of each key.
+// compareWithMap compares a table with the permits used of each key.
 func compareWithMap(t *testing.T, e *engine.Engine, now engine.Instant, there map[string]int64) {
 	t.Helper()
 	for key, used := range there {
 		d := apply(e, now, engine.Op{Kind: engine.Peek, Key: []byte(key)})[0]
 		if d.Status != engine.OK || d.Params.Limit-d.Remaining != used {
-			t.Fatalf("key %.20q...: %+v, used are %d", key, d, used)
+			t.Fatalf("key %.20q...: %+v, want %d used", key, d, used)
 		}
 	}
 	visits := scanAll(t, e, now, 100)
@@ -99,13 +100,13 @@ func compareWithMap(t *testing.T, e *engine.Engine, now engine.Instant, there ma
 	}
 	for key, n := range visits {
 		if _, ok := there[key]; !ok || n != 1 {
-			t.Errorf("scan of a table at rest visited %.20q... %d times, it is there: %t", key, n, ok)
+			t.Errorf("scan of an unchanged table visited %.20q... %d times, it exists: %t", key, n, ok)
 		}
 	}
 }
 
-// TestScanUnderChange scans while other keys come and go: each that stays is
-// visited, and no call visits many more than it was asked to.
+// TestScanUnderChange scans while other keys are created and dropped: each key that stays
+// is visited, and no call visits many more keys than requested.
 func TestScanUnderChange(t *testing.T) {
 	for _, shards := range []int{1, 4, 64} {
 		r := rand.New(rand.NewPCG(uint64(shards), 5))
@@ -115,7 +116,7 @@ func TestScanUnderChange(t *testing.T) {
 		for i := range 3000 {
 			apply(e, now, engine.Op{Kind: engine.Take, Key: fmt.Append(nil, "stays ", i), Params: p, N: 1})
 		}
-		first, last := 0, 0 // of those that come and go
+		first, last := 0, 0 // of the keys that are created and dropped
 		for round := range 6 {
 			visited := map[string]bool{}
 			for cursor, calls := uint64(0), 0; ; calls++ {
@@ -128,7 +129,7 @@ func TestScanUnderChange(t *testing.T) {
 					break
 				}
 				if seen < 50 || seen > 50+1000 {
-					t.Fatalf("%d shards: a call that was to visit 50 keys visited %d", shards, seen)
+					t.Fatalf("%d shards: a call with count 50 visited %d keys", shards, seen)
 				}
 				if calls > 100_000 {
 					t.Fatalf("%d shards: scan does not end", shards)
@@ -157,8 +158,8 @@ func TestScanUnderChange(t *testing.T) {
 	}
 }
 
-// takeKeys takes of n new keys, until 300 in a row are refused, and says which of
-// them got in.
+// takeKeys takes from n new keys, until 300 in a row are rejected, and returns the keys
+// that were admitted.
 func takeKeys(t *testing.T, e *engine.Engine, now engine.Instant, name string, n int, p engine.Params) []string {
 	t.Helper()
 	var in []string
@@ -181,7 +182,7 @@ func takeKeys(t *testing.T, e *engine.Engine, now engine.Instant, name string, n
 // memory is the bound of the tests below, in bytes.
 const memory = 1 << 20
 
-// bounded checks that the engine keeps to the bound.
+// bounded checks that the engine respects the bound.
 func bounded(t *testing.T, e *engine.Engine) {
 	t.Helper()
 	if s := e.Stats(); s.MemoryBytes > memory {
@@ -189,20 +190,20 @@ func bounded(t *testing.T, e *engine.Engine) {
 	}
 }
 
-// TestMemoryRefuse fills the memory: new keys are refused, live ones keep their
-// state and are served, rested ones make room.
-func TestMemoryRefuse(t *testing.T) {
+// TestMemoryReject fills the memory: new keys are rejected, live ones keep their state
+// and are served, expired ones make space.
+func TestMemoryReject(t *testing.T) {
 	for _, shards := range []int{1, 16} {
 		e := engine.New(engine.Options{Shards: shards, MaxMemory: memory})
 		now := instant("2025-06-15T12:00:00Z")
 		brief := engine.Params{Alg: engine.Fixed, Limit: 10, Period: 60 * second}
-		rests := takeKeys(t, e, now, "rests", 4000, brief)
+		expires := takeKeys(t, e, now, "expires", 4000, brief)
 		stays := takeKeys(t, e, now, "stays", memory/16, counter(engine.Fixed, 10))
-		if len(rests) < 4000 || len(stays) < 4000 || len(stays) == memory/16 {
-			t.Fatalf("%d shards: %d keys that rest and %d that stay in %d bytes", shards, len(rests), len(stays), memory)
+		if len(expires) < 4000 || len(stays) < 4000 || len(stays) == memory/16 {
+			t.Fatalf("%d shards: %d keys that expire and %d that stay in %d bytes", shards, len(expires), len(stays), memory)
 		}
 		if s := e.Stats(); s.Refused == 0 || s.Evicted > 0 {
-			t.Errorf("%d shards: refused for memory, but %+v", shards, s)
+			t.Errorf("%d shards: rejected for memory, but %+v", shards, s)
 		}
 		live := func(keys []string) {
 			t.Helper()
@@ -212,21 +213,21 @@ func TestMemoryRefuse(t *testing.T) {
 				}
 			}
 		}
-		live(rests)
+		live(expires)
 		live(stays)
 		now += engine.Instant(60 * second)
 		comes := takeKeys(t, e, now, "comes", 8000, counter(engine.Fixed, 10))
-		t.Logf("%d shards: %d keys at rest made room for %d", shards, len(rests), len(comes))
-		if len(comes) < len(rests)*3/4 {
-			t.Errorf("%d shards: %d keys at rest made room for %d", shards, len(rests), len(comes))
+		t.Logf("%d shards: %d expired keys made space for %d", shards, len(expires), len(comes))
+		if len(comes) < len(expires)*3/4 {
+			t.Errorf("%d shards: %d expired keys made space for %d", shards, len(expires), len(comes))
 		}
 		live(stays)
 		live(comes)
 	}
 }
 
-// TestMemoryOfOneKey lets the lists of single keys grow up to the bound: what is
-// refused takes nothing.
+// TestMemoryOfOneKey grows the lists of single keys up to the bound: a rejected op takes
+// nothing.
 func TestMemoryOfOneKey(t *testing.T) {
 	for _, a := range []engine.Alg{engine.Log, engine.Lease} {
 		e := engine.New(engine.Options{Shards: 1, MaxMemory: memory})
@@ -252,8 +253,8 @@ func TestMemoryOfOneKey(t *testing.T) {
 	}
 }
 
-// TestMemoryEvict lets many more keys come than there is memory for: each gets
-// in, and those that reset later stay rather than those that reset sooner.
+// TestMemoryEvict creates many more keys than fit: each is admitted, and keys that reset
+// later are evicted less than keys that reset sooner.
 func TestMemoryEvict(t *testing.T) {
 	for _, shards := range []int{1, 16} {
 		e := engine.New(engine.Options{Shards: shards, MaxMemory: memory, Evict: true})
@@ -261,7 +262,7 @@ func TestMemoryEvict(t *testing.T) {
 		late := takeKeys(t, e, now, "late", 2000, counter(engine.Fixed, 10))
 		soon := engine.Params{Alg: engine.Fixed, Limit: 10, Period: 3600 * second}
 		if n := len(late) + len(takeKeys(t, e, now, "soon", 40_000, soon)); n < 42_000 {
-			t.Fatalf("%d shards: of 42000 keys %d got in", shards, n)
+			t.Fatalf("%d shards: %d of 42000 keys were admitted", shards, n)
 		}
 		if s := e.Stats(); s.Evicted == 0 || s.Refused > 0 || s.Keys != e.Len() {
 			t.Errorf("%d shards: %+v", shards, s)
@@ -279,8 +280,8 @@ func TestMemoryEvict(t *testing.T) {
 	}
 }
 
-// TestKeyBytes says that a key's memory is about what it holds, and that of all
-// keys is within that of the engine.
+// TestKeyBytes checks that a key's memory is close to the size of its data, and that the
+// sum over all keys is within the engine's memory.
 func TestKeyBytes(t *testing.T) {
 	e := engine.New(engine.Options{Shards: 1})
 	now := instant("2025-06-15T12:00:00Z")
@@ -298,7 +299,7 @@ func TestKeyBytes(t *testing.T) {
 		t.Errorf("keys have %d bytes, %+v", sum, s)
 	}
 	if size := e.KeyBytes(now, []byte("not there")); size != 0 {
-		t.Errorf("%d bytes for a key that is not there", size)
+		t.Errorf("%d bytes for a missing key", size)
 	}
 	long := make([]byte, engine.MaxKeyBytes)
 	apply(e, now, engine.Op{Kind: engine.Take, Key: long, Params: counter(engine.Token, 10), N: 1})

@@ -4,7 +4,6 @@ import (
 	"bytes"
 	"fmt"
 	"maps"
-	"math/big"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -14,10 +13,10 @@ import (
 	"limitsrv/engine"
 )
 
-// A source turns bytes into choices; once they are spent it always chooses 0.
+// A source turns bytes into choices; after the last byte it always chooses 0.
 type source struct{ data []byte }
 
-// n chooses one of 0 to k-1.
+// n returns a choice from 0 to k-1.
 func (s *source) n(k int) int {
 	v := uint64(0)
 	for most := k - 1; most > 0 && len(s.data) > 0; most >>= 8 {
@@ -36,13 +35,13 @@ const (
 	day    = 24 * hour
 	// lastTime leaves room for the longest windows before Instants end.
 	lastTime = int64(8.5e18)
-	// mostN is more permits than can pass anywhere, in debt or not.
+	// mostN is more permits than can ever pass.
 	mostN = 2*engine.MaxLimit + 1
 )
 
 var (
 	limits = []int64{1, 2, 3, 7, 10, 100, 999_999, engine.MaxListed, 999_999_999_989, engine.MaxLimit}
-	// rates are permits per ns, before they are brought to lowest terms.
+	// rates are permits per ns, not in lowest terms.
 	rates = [][2]int64{
 		{10, second}, {7, 60 * second}, {1e9, second}, {1, engine.MaxPeriod}, {1, engine.MinPeriod},
 		{999_999_999_989, engine.MaxPeriod}, {engine.MaxLimit, engine.MaxPeriod}, {5000, day}, {3, 7_919}, {1e9 - 1, second},
@@ -57,8 +56,8 @@ var (
 	}
 )
 
-// drawParams draws parameters of an algorithm. One that is new to this needs no
-// line here if it has a limit and a period.
+// drawParams draws parameters of an algorithm. A new algorithm needs no case here if it
+// has a limit and a period.
 func drawParams(s *source, a engine.Alg) engine.Params {
 	p := engine.Params{Alg: a, Limit: pick(s, limits), Period: pick(s, windows)}
 	switch a {
@@ -83,7 +82,7 @@ func gcd(a, b int64) int64 {
 	return a
 }
 
-// algs are all algorithms there are.
+// algs returns all algorithms.
 func algs() []engine.Alg {
 	var as []engine.Alg
 	var stats engine.Stats
@@ -93,7 +92,7 @@ func algs() []engine.Alg {
 	return as
 }
 
-// instant is the time that is written in RFC 3339.
+// instant parses a time in RFC 3339.
 func instant(s string) engine.Instant {
 	at, err := time.Parse(time.RFC3339Nano, s)
 	if err != nil {
@@ -102,29 +101,29 @@ func instant(s string) engine.Instant {
 	return engine.Instant(at.UnixNano())
 }
 
-// A driver applies the same ops to an engine and to a twin.
-type driver struct {
+// A modelTest applies the same ops to an engine and to a model.
+type modelTest struct {
 	t       *testing.T
 	name    string
 	s       *source
 	e       *engine.Engine
-	single  *engine.Engine // applies the same ops, each op or group in a batch of its own
-	twin    *twin
+	single  *engine.Engine // applies the same ops, one batch for each op or group
+	model   *model
 	replay  *replica
-	now     int64 // what the clock shows; twin.now is the latest time seen
+	now     int64 // of the clock; model.now is the latest time seen
 	shards  int
 	keys    [][]byte
 	homes   []engine.Alg
 	params  map[engine.Alg][]engine.Params
-	rounds  map[engine.Alg]bool // as of roundsTime
+	rounds  map[engine.Alg]bool // result of roundsTime
 	marks   []int64             // times at which something ends
 	trace   []string
 	batch   engine.Batch
-	rounded int // how often a bucket's time was rounded
+	rounded int // number of times that a bucket's time was rounded
 }
 
-func newDriver(t *testing.T, name string, data []byte) *driver {
-	d := &driver{t: t, name: name, s: &source{data}, twin: newTwin(), params: map[engine.Alg][]engine.Params{}, rounds: map[engine.Alg]bool{}}
+func newModelTest(t *testing.T, name string, data []byte) *modelTest {
+	d := &modelTest{t: t, name: name, s: &source{data}, model: newModel(), params: map[engine.Alg][]engine.Params{}, rounds: map[engine.Alg]bool{}}
 	d.shards = pick(d.s, []int{1, 64, 4})
 	d.e = engine.New(engine.Options{Shards: d.shards, Seed: [16]byte{1, 2, 3}})
 	d.single = engine.New(engine.Options{Shards: 1})
@@ -144,8 +143,8 @@ func newDriver(t *testing.T, name string, data []byte) *driver {
 	return d
 }
 
-// run goes on until the source is spent.
-func (d *driver) run() {
+// run applies random batches until the source is spent.
+func (d *modelTest) run() {
 	for len(d.s.data) > 0 {
 		d.step()
 		d.batch.Reset()
@@ -158,9 +157,9 @@ func (d *driver) run() {
 	d.compareTables()
 }
 
-// step moves the clock: often to where something ends, or a nanosecond to either
+// step moves the clock: often to the end of a window or wait, or a nanosecond to either
 // side of it, and sometimes back.
-func (d *driver) step() {
+func (d *modelTest) step() {
 	next := d.now
 	switch d.s.n(16) {
 	case 0, 1, 2:
@@ -172,12 +171,12 @@ func (d *driver) step() {
 		next += int64(d.s.n(int(pick(d.s, windows)))) / 4
 	case 8:
 		p := pick(d.s, d.params[engine.Fixed])
-		next = windowEnd(p, d.twin.now) - int64(d.s.n(3))
+		next = windowEnd(p, d.model.now) - int64(d.s.n(3))
 	case 9:
 		d.touch()
 		next = max(0, d.now-int64(d.s.n(int(pick(d.s, windows)))))
 	case 10:
-		d.e.Sweep(engine.Instant(d.twin.now), 1+d.s.n(200))
+		d.e.Sweep(engine.Instant(d.model.now), 1+d.s.n(200))
 	default:
 		if len(d.marks) > 0 {
 			next = d.marks[len(d.marks)-1-d.s.n(min(8, len(d.marks)))] + int64(d.s.n(3)) - 1
@@ -186,27 +185,27 @@ func (d *driver) step() {
 	if next < 0 || next > lastTime {
 		return
 	}
-	if next < d.twin.now && d.now >= d.twin.now {
+	if next < d.model.now && d.now >= d.model.now {
 		d.touch()
 	}
 	d.now = next
 }
 
-// touch lets every shard see the latest time, since a shard that has not seen it
-// would not keep it. It makes keys and drops them again.
-func (d *driver) touch() {
+// touch advances every shard to the latest time, because shards not used since would not
+// know it. It creates keys and drops them again.
+func (d *modelTest) touch() {
 	var b engine.Batch
 	for i := range 24 * d.shards {
 		key := fmt.Appendf(nil, "touch%d", i)
 		p := engine.Params{Alg: engine.Fixed, Limit: 1, Period: second}
 		b.Ops = append(b.Ops, engine.Op{Kind: engine.Take, Key: key, N: 1, Params: p}, engine.Op{Kind: engine.Forget, Key: key})
 	}
-	d.e.Apply(engine.Instant(max(d.now, d.twin.now)), &b)
-	d.twin.now = max(d.now, d.twin.now)
+	d.e.Apply(engine.Instant(max(d.now, d.model.now)), &b)
+	d.model.now = max(d.now, d.model.now)
 }
 
 // draw appends an op, or a group of them, to the batch.
-func (d *driver) draw() {
+func (d *modelTest) draw() {
 	if d.s.oneIn(8) {
 		n := 2 + d.s.n(4)
 		for i := range n {
@@ -252,15 +251,15 @@ func (d *driver) draw() {
 	}
 	if op.Kind == engine.Refund || op.Kind == engine.Charge {
 		op.N = d.drawN(i, pick(d.s, d.params[d.homes[i]]).Limit)
-		if d.s.oneIn(4) { // with parameters, of which the algorithm counts
+		if d.s.oneIn(4) { // with parameters, only their algorithm matters
 			op.Params = pick(d.s, d.params[d.homes[d.s.n(len(d.homes))]])
 		}
 	}
 	d.batch.Ops = append(d.batch.Ops, op)
 }
 
-// drawTake draws a Take of key i under parameters that are mostly the first.
-func (d *driver) drawTake(i int) engine.Op {
+// drawTake draws a Take of key i, mostly under the first parameters of its algorithm.
+func (d *modelTest) drawTake(i int) engine.Op {
 	a := d.homes[i]
 	if a == engine.Lease {
 		a = engine.Token
@@ -276,7 +275,7 @@ func (d *driver) drawTake(i int) engine.Op {
 	return engine.Op{Kind: engine.Take, Mode: mode, Key: d.keys[i], Params: p, N: d.drawN(i, p.Limit)}
 }
 
-func (d *driver) drawLease(i int, kind engine.Kind) engine.Op {
+func (d *modelTest) drawLease(i int, kind engine.Kind) engine.Op {
 	op := engine.Op{Kind: kind, Key: d.keys[i], N: 1, ID: []byte{'a' + byte(d.s.n(12))}}
 	if kind == engine.Acquire {
 		op.Params = d.params[engine.Lease][3]
@@ -290,11 +289,11 @@ func (d *driver) drawLease(i int, kind engine.Kind) engine.Op {
 	return op
 }
 
-// drawN draws a number of permits, often about the limit or about what is left.
-func (d *driver) drawN(i int, limit int64) int64 {
+// drawN draws a number of permits, often near the limit or near the permits left.
+func (d *modelTest) drawN(i int, limit int64) int64 {
 	left := limit
-	if k := d.twin.find(d.keys[i]); k != nil && k.permits != nil {
-		left = k.free(d.twin.now)
+	if k := d.model.find(d.keys[i]); k != nil && k.permits != nil {
+		left = k.free(d.model.now)
 	}
 	return min(mostN, max(0, pick(d.s, []int64{
 		1, 1, 1, 0, 2, left, left + 1, left - 1, limit, limit + 1, limit - 1, limit / 2, limit / 3, 2 * limit, 2*limit + 1,
@@ -302,41 +301,41 @@ func (d *driver) drawN(i int, limit int64) int64 {
 	})))
 }
 
-// apply gives the batch to both and compares every decision, and for an op by
-// itself that the fingerprint changes with the state only.
-func (d *driver) apply() {
+// apply applies the batch to both and compares every decision; for a single op it also
+// checks that the fingerprint changes only with the state.
+func (d *modelTest) apply() {
 	now := engine.Instant(d.now)
-	d.twin.now = max(d.twin.now, d.now)
-	latest := engine.Instant(d.twin.now)
+	d.model.now = max(d.model.now, d.now)
+	latest := engine.Instant(d.model.now)
 	alone := len(d.batch.Ops) == 1 && d.batch.Ops[0].Kind != engine.Flush
-	var before *twinKey
+	var before *modelKey
 	var print int64
 	if alone {
-		if k := d.twin.find(d.batch.Ops[0].Key); k != nil {
+		if k := d.model.find(d.batch.Ops[0].Key); k != nil {
 			before = k.clone()
 		}
 		print = d.e.Fingerprint(latest, d.batch.Ops[0].Key)
 		if (print == 0) != (before == nil) {
-			d.fail("fingerprint is %d, but key is there: %t", print, before != nil)
+			d.fail("fingerprint is %d, but the key exists: %t", print, before != nil)
 		}
 	}
 	d.e.Apply(now, &d.batch)
 	var want []engine.Decision
 	for rest := d.batch.Ops; len(rest) > 0; {
 		n := max(1, int(rest[0].Group))
-		want = append(want, d.applyTwin(rest[:n])...)
+		want = append(want, d.applyModel(rest[:n])...)
 		rest = rest[n:]
 	}
 	if len(d.batch.Decisions) != len(want) {
-		d.fail("%d decisions of %d ops", len(d.batch.Decisions), len(want))
+		d.fail("%d decisions for %d ops", len(d.batch.Decisions), len(want))
 	}
 	for i := range want {
 		op := &d.batch.Ops[i]
 		d.compare(op, d.batch.Decisions[i], want[i])
-		if k := d.twin.find(op.Key); k != nil && k.p.Count > 0 {
+		if k := d.model.find(op.Key); k != nil && k.p.Count > 0 {
 			got, _ := d.e.Export(latest, op.Key, nil)
 			if state, _ := d.single.Export(latest, op.Key, nil); !bytes.Equal(got, state) {
-				d.fail("state of %.9q is %x, but %x if each op has its own batch", op.Key, got, state)
+				d.fail("state of %.9q is %x, but %x with one batch for each op", op.Key, got, state)
 			}
 		}
 	}
@@ -349,13 +348,13 @@ func (d *driver) apply() {
 	d.compareReplay(d.keys[d.s.n(len(d.keys))])
 }
 
-// compareReplay says whether what only saw the changes knows a key as it must.
-func (d *driver) compareReplay(key []byte) {
+// compareReplay checks a key in the engine that applied only the logged changes.
+func (d *modelTest) compareReplay(key []byte) {
 	want := engine.Decision{Status: engine.Missing}
-	if k := d.twin.find(key); k != nil {
-		want = d.twin.look(k)
+	if k := d.model.find(key); k != nil {
+		want = d.model.look(k)
 	}
-	got := apply(d.replay.e, engine.Instant(d.twin.now), engine.Op{Kind: engine.Peek, Key: key})[0]
+	got := apply(d.replay.e, engine.Instant(d.model.now), engine.Op{Kind: engine.Peek, Key: key})[0]
 	if got.Status != engine.OK {
 		got = engine.Decision{Status: got.Status}
 	}
@@ -364,9 +363,9 @@ func (d *driver) compareReplay(key []byte) {
 	}
 }
 
-// compare notes the decision and the times at which it says that something ends.
-func (d *driver) compare(op *engine.Op, got, want engine.Decision) {
-	d.trace = append(d.trace, fmt.Sprintf("%d (%d) %s -> %+v", d.now, d.twin.now, opString(op), want))
+// compare compares a decision, and records it and the times at which its waits end.
+func (d *modelTest) compare(op *engine.Op, got, want engine.Decision) {
+	d.trace = append(d.trace, fmt.Sprintf("%d (%d) %s -> %+v", d.now, d.model.now, opString(op), want))
 	got.Changed = false
 	switch op.Kind {
 	case engine.Forget, engine.Release:
@@ -382,7 +381,7 @@ func (d *driver) compare(op *engine.Op, got, want engine.Decision) {
 	}
 	for _, s := range []engine.Span{want.Wait, want.Reset} {
 		if s != (engine.Span{}) && s.Millis >= 0 && s.Millis < lastTime/1e6 {
-			d.marks = append(d.marks, d.twin.now+nanos(s), d.twin.now+s.CeilMillis()*1e6)
+			d.marks = append(d.marks, d.model.now+nanos(s), d.model.now+s.CeilMillis()*1e6)
 		}
 	}
 	if len(d.marks) > 32 {
@@ -390,62 +389,25 @@ func (d *driver) compare(op *engine.Op, got, want engine.Decision) {
 	}
 }
 
-// applyTwin applies an op or a group to the twin, and returns the decisions that the
-// engine must make. Buckets of the engine may round the time at which they are full, by
-// the bound that is documented at refine; the twin then takes over the rounded time, so
-// that each decision must be the exact one for the state.
-func (d *driver) applyTwin(ops []engine.Op) []engine.Decision {
-	now := engine.Instant(d.twin.now)
-	before := map[string]*big.Rat{}
-	for i := range ops {
-		if k := d.twin.find(ops[i].Key); k != nil && k.p.Count > 0 {
-			before[string(ops[i].Key)] = new(big.Rat).Set(k.permits.(*bucketTwin).full)
-		}
-	}
-	want := d.twin.apply(now, ops)
-	d.single.Apply(now, &engine.Batch{Ops: slices.Clone(ops)})
-	last := map[string]int{}
-	for i := range ops {
-		last[string(ops[i].Key)] = i
-	}
-	for key, i := range last {
-		k := d.twin.keys[key]
-		if k == nil || k.p.Count == 0 || !d.roundTwin(key, k, before[key], len(ops)) {
-			continue
-		}
-		switch op := &ops[i]; op.Kind {
-		case engine.Refund:
-			want[i] = d.twin.look(k)
-			want[i].Allowed = 1
-		case engine.Charge:
-			want[i].Wait = k.wait(d.twin.now, 0, k.p.Limit)
-			fallthrough
-		case engine.Take:
-			want[i].Remaining, want[i].Reset = k.free(d.twin.now), k.reset(d.twin.now)
-		}
-	}
-	return want
-}
-
-// comparePrints says whether the op that went before changed the fingerprint, as
-// it must if it changed the state, and must not if it did not.
-func (d *driver) comparePrints(before *twinKey, print int64) {
+// comparePrints checks that the last op changed the fingerprint exactly if it changed the
+// state.
+func (d *modelTest) comparePrints(before *modelKey, print int64) {
 	key := d.batch.Ops[0].Key
-	after := d.twin.find(key)
+	after := d.model.find(key)
 	changed := (before == nil) != (after == nil)
 	if before != nil && after != nil {
-		changed = !sameState(before, after, d.twin.now)
+		changed = !sameState(before, after, d.model.now)
 	}
 	if d.batch.Ops[0].Kind == engine.Acquire && d.batch.Decisions[0].Allowed == 1 {
-		return // renewed at the same instant: written, be it with what was there
+		return // a renewal at the same instant writes, even if nothing changes
 	}
-	if now := d.e.Fingerprint(engine.Instant(d.twin.now), key); (now != print) != changed {
+	if now := d.e.Fingerprint(engine.Instant(d.model.now), key); (now != print) != changed {
 		d.fail("fingerprint went from %d to %d, but state changed: %t", print, now, changed)
 	}
 }
 
-// sameState compares what two keys know at t.
-func sameState(a, b *twinKey, t int64) bool {
+// sameState compares the states of two keys at t.
+func sameState(a, b *modelKey, t int64) bool {
 	if a.p != b.p {
 		return false
 	}
@@ -455,15 +417,15 @@ func sameState(a, b *twinKey, t int64) bool {
 	return a.permits.used(a.p, t).Cmp(b.permits.used(b.p, t)) == 0
 }
 
-// compareTables compares what keys there are, after a whole sweep.
-func (d *driver) compareTables() {
-	latest := engine.Instant(d.twin.now)
+// compareTables compares the sets of keys, before and after a whole sweep.
+func (d *modelTest) compareTables() {
+	latest := engine.Instant(d.model.now)
 	found := map[string]bool{}
 	for cursor, calls := uint64(0), 0; ; calls++ {
 		cursor = d.e.Scan(latest, cursor, 2, func(key []byte, a engine.Alg) {
 			found[string(key)] = true
-			if k := d.twin.find(key); k == nil || k.p.Alg != a {
-				d.fail("scan found %q as %v, twin has %+v", key, a, k)
+			if k := d.model.find(key); k == nil || k.p.Alg != a {
+				d.fail("scan found %q as %v, the model has %+v", key, a, k)
 			}
 		})
 		if cursor == 0 {
@@ -474,22 +436,22 @@ func (d *driver) compareTables() {
 		}
 	}
 	for _, key := range d.keys {
-		there := d.twin.find(key) != nil
+		there := d.model.find(key) != nil
 		if found[string(key)] != there {
-			d.fail("scan found %.9q: %t, but it is there: %t", key, found[string(key)], there)
+			d.fail("scan found %.9q: %t, but it exists: %t", key, found[string(key)], there)
 		}
 		d.compareReplay(key)
 		if (d.e.KeyBytes(latest, key) > 0) != there {
-			d.fail("KeyBytes of %.9q is %d, but it is there: %t", key, d.e.KeyBytes(latest, key), there)
+			d.fail("KeyBytes of %.9q is %d, but it exists: %t", key, d.e.KeyBytes(latest, key), there)
 		}
 	}
 	d.e.Sweep(latest, 4*d.shards+64)
-	if got, want := d.e.Len(), int64(d.twin.live()); got != want {
+	if got, want := d.e.Len(), int64(d.model.live()); got != want {
 		d.fail("after a whole sweep Len is %d, want %d", got, want)
 	}
 }
 
-func (d *driver) fail(format string, args ...any) {
+func (d *modelTest) fail(format string, args ...any) {
 	d.t.Helper()
 	last := d.trace[max(0, len(d.trace)-25):]
 	d.t.Fatalf("%s, %d shards, after\n%s\n%s", d.name, d.shards, strings.Join(last, "\n"), fmt.Sprintf(format, args...))
@@ -500,10 +462,10 @@ func opString(op *engine.Op) string {
 	return fmt.Sprintf("%s len(key)=%d %q n=%d mode=%d group=%d %+v", kinds[op.Kind], len(op.Key), op.ID, op.N, op.Mode, op.Group, op.Params)
 }
 
-// nanos is a span that fits into an int64.
+// nanos converts a span that fits into an int64.
 func nanos(s engine.Span) int64 { return s.Millis*1e6 + s.Nanos }
 
-// randomBytes are n bytes to make choices of.
+// randomBytes returns n bytes for a source.
 func randomBytes(r *rand.Rand, n int) []byte {
 	data := make([]byte, n)
 	for i := range data {
@@ -512,19 +474,19 @@ func randomBytes(r *rand.Rand, n int) []byte {
 	return data
 }
 
-// TestTwin drives random sequences. The seed in the name of a failure brings it back.
-func TestTwin(t *testing.T) {
+// TestModel applies random sequences. A failure names the seed that repeats it.
+func TestModel(t *testing.T) {
 	for seed := range uint64(800 / slowdown) {
 		r := rand.New(rand.NewPCG(seed, 1))
-		newDriver(t, fmt.Sprint("seed ", seed), randomBytes(r, 200+r.IntN(1200))).run()
+		newModelTest(t, fmt.Sprint("seed ", seed), randomBytes(r, 200+r.IntN(1200))).run()
 	}
 }
 
-func FuzzTwin(f *testing.F) {
+func FuzzModel(f *testing.F) {
 	for seed := range uint64(8) {
 		f.Add(randomBytes(rand.New(rand.NewPCG(seed, 2)), 600))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
-		newDriver(t, "fuzz", data[:min(len(data), 4000)]).run()
+		newModelTest(t, "fuzz", data[:min(len(data), 4000)]).run()
 	})
 }

@@ -16,15 +16,15 @@ func lawLook(s *subject) {
 		for range 5 {
 			look := engine.Op{Kind: engine.Take, Params: s.params(s.alg), Mode: engine.Mode(s.r.IntN(4))}
 			d := s.do(look)
-			s.expect(d.Allowed == yes(look.Mode&engine.Partial == 0) && d.Params == look.Params, "a look under %+v: %+v", look.Params, d)
-			s.expect(s.print() == print && s.peek() == full, "a look under %+v changed the key", look.Params)
+			s.expect(d.Allowed == yes(look.Mode&engine.Partial == 0) && d.Params == look.Params, "a read-only take under %+v: %+v", look.Params, d)
+			s.expect(s.print() == print && s.peek() == full, "a read-only take under %+v changed the key", look.Params)
 		}
 		keys, key := s.e.Len(), s.key
 		s.key = []byte("not there")
 		d := s.ask(0)
 		want := engine.Decision{Params: s.p, Allowed: 1, Remaining: s.p.Limit}
-		s.expect(d == want, "a look at nothing\n got %+v\nwant %+v", d, want)
-		s.expect(s.e.Len() == keys && s.peek().Status == engine.Missing, "a look made a key")
+		s.expect(d == want, "a read-only take of a missing key\n got %+v\nwant %+v", d, want)
+		s.expect(s.e.Len() == keys && s.peek().Status == engine.Missing, "a read-only take created a key")
 		s.key = key
 	}
 	s.sameFromNow(other)
@@ -63,11 +63,11 @@ func lawPartial(s *subject) {
 		d := s.do(op)
 		s.expect(d.Allowed == min(op.N, free) && d.Remaining == free-d.Allowed, "%d with %d free: %+v", op.N, free, d)
 		if d.Allowed > 0 && s.alg != engine.Leaky {
-			s.expect(d.Wait == engine.Span{}, "a grant is to wait: %+v", d)
+			s.expect(d.Wait == engine.Span{}, "a grant has a wait: %+v", d)
 		}
 		if d.Allowed == 0 {
 			one := s.ask(1)
-			s.expect(one.Allowed == 0 && one.Wait == d.Wait, "nothing is free: partial %+v, one %+v", d, one)
+			s.expect(one.Allowed == 0 && one.Wait == d.Wait, "no permit is free: partial %+v, one %+v", d, one)
 		}
 		s.pass()
 	}
@@ -79,7 +79,7 @@ func lawRefund(s *subject) {
 	}
 	other := newSubject(s.t, s.alg, s.seed)
 	s.ask(1)
-	other.ask(1) // the key is there, so a refund does not make it new
+	other.ask(1) // so that the key is live after the refund
 	n := s.some(s.p.Limit)
 	if s.ask(n).Allowed == 0 {
 		return
@@ -88,7 +88,7 @@ func lawRefund(s *subject) {
 	s.expect(d.Allowed == 1 && d == other.do(engine.Op{Kind: engine.Refund}), "after a refund of %d: %+v", n, d)
 	s.sameFromNow(other)
 	s.do(engine.Op{Kind: engine.Refund, N: 3 * s.p.Limit})
-	s.expect(s.peek().Status == engine.Missing, "refunded all, but the key is there: %+v", s.peek())
+	s.expect(s.peek().Status == engine.Missing, "refunded all, but the key exists: %+v", s.peek())
 }
 
 // lawGroup takes groups over keys of the same algorithm, some of them twice.
@@ -150,10 +150,10 @@ func lawFingerprint(s *subject) {
 	change := func(name string, op engine.Op) {
 		before := s.print()
 		d := s.do(op)
-		s.expect(d.Status == engine.OK && s.print() != before, "fingerprint %d is that from before the %s", before, name)
+		s.expect(d.Status == engine.OK && s.print() != before, "fingerprint %d is unchanged by the %s", before, name)
 	}
 	s.do(engine.Op{Kind: engine.Forget})
-	s.expect(s.print() == 0, "a fingerprint of nothing: %d", s.print())
+	s.expect(s.print() == 0, "the fingerprint of a missing key is %d", s.print())
 	change("ask", s.asking(1))
 	print := s.print()
 	s.e.Sweep(s.now, 1<<10)
@@ -171,7 +171,7 @@ func lawFingerprint(s *subject) {
 	for s.p == old {
 		s.p = s.params(s.alg)
 	}
-	s.ask(1) // whether it fits or not, the new parameters are in force
+	s.ask(1) // new parameters are in force even if it is denied
 	if s.p.Limit--; s.p.Limit == 0 {
 		s.p.Limit = 2
 	}
@@ -187,17 +187,17 @@ func lawFingerprint(s *subject) {
 	batch.Ops, batch.Atomic = append(batch.Ops, expect, other), true
 	batch.Ops[0].N--
 	s.e.Apply(s.now, &batch)
-	s.expect(batch.Decisions[0].Status == engine.OK && batch.Decisions[1].Allowed == 1, "expected the fingerprint that is: %+v", batch.Decisions)
+	s.expect(batch.Decisions[0].Status == engine.OK && batch.Decisions[1].Allowed == 1, "expected the current fingerprint: %+v", batch.Decisions)
 }
 
-// roundTrips changes the key in more than one step so that much of it is as
-// before in the end, but not all.
+// roundTrips changes the key in several steps so that most of it, but not all, is as
+// before at the end.
 func (s *subject) roundTrips() {
 	s.fill()
 	print, before := s.print(), s.peek()
 	limit := s.p.Limit
 	s.p.Limit = 1
-	s.ask(2) // cuts what is used
+	s.ask(2) // the limit is below the permits used
 	s.p.Limit = limit
 	s.ask(limit + 1)
 	after := s.peek()
@@ -210,6 +210,6 @@ func (s *subject) roundTrips() {
 	s.now++
 	s.ask(1)
 	if s.alg == engine.Lease || s.alg == engine.Log {
-		s.expect(s.print() != print, "forgotten and made anew a nanosecond later, fingerprint is %d again", print)
+		s.expect(s.print() != print, "the key was forgotten and created a nanosecond later, but fingerprint is %d again", print)
 	}
 }

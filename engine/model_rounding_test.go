@@ -11,13 +11,71 @@ import (
 	"limitsrv/engine"
 )
 
-// roundTwin gives a key of the twin the time at which the engine's bucket is full. That
-// must be no earlier, and later only if at most so many ops have moved it, and within
-// the bound. It reports whether that changed the twin.
-func (d *driver) roundTwin(key string, k *twinKey, before *big.Rat, ops int) bool {
-	now := whole(d.twin.now)
-	b := k.permits.(*bucketTwin)
-	exact, got := b.full, engineFull(d.single, d.twin.now, key)
+// roundsTime reports whether buckets of these parameters may be full a fraction of a ns
+// later than without rounding, because the rates have no common unit in which the numbers
+// fit.
+func roundsTime(ps []engine.Params) bool {
+	unit, slowest, most := big.NewInt(1), new(big.Rat), int64(0)
+	for _, p := range ps {
+		if p.Count == 0 {
+			return false
+		}
+		count := big.NewInt(p.Count)
+		common := new(big.Int).GCD(nil, nil, unit, count)
+		unit.Mul(unit, count.Quo(count, common))
+		if permit := big.NewRat(p.Period, p.Count); permit.Cmp(slowest) > 0 {
+			slowest = permit
+		}
+		most = max(most, 2*p.Limit)
+	}
+	longest := new(big.Rat).Mul(whole(most), slowest)
+	return unit.BitLen() > 62 || floor(longest.Mul(longest, new(big.Rat).SetInt(unit))).BitLen() > 124
+}
+
+// applyModel applies an op or a group to the model, and returns the decisions that the
+// engine must make. Buckets of the engine may round the time at which they are full,
+// within the bound documented at refine; the model then takes over the rounded time, so
+// that each decision must be the exact one for the state.
+func (d *modelTest) applyModel(ops []engine.Op) []engine.Decision {
+	now := engine.Instant(d.model.now)
+	before := map[string]*big.Rat{}
+	for i := range ops {
+		if k := d.model.find(ops[i].Key); k != nil && k.p.Count > 0 {
+			before[string(ops[i].Key)] = new(big.Rat).Set(k.permits.(*bucketModel).full)
+		}
+	}
+	want := d.model.apply(now, ops)
+	d.single.Apply(now, &engine.Batch{Ops: slices.Clone(ops)})
+	last := map[string]int{}
+	for i := range ops {
+		last[string(ops[i].Key)] = i
+	}
+	for key, i := range last {
+		k := d.model.keys[key]
+		if k == nil || k.p.Count == 0 || !d.roundModel(key, k, before[key], len(ops)) {
+			continue
+		}
+		switch op := &ops[i]; op.Kind {
+		case engine.Refund:
+			want[i] = d.model.look(k)
+			want[i].Allowed = 1
+		case engine.Charge:
+			want[i].Wait = k.wait(d.model.now, 0, k.p.Limit)
+			fallthrough
+		case engine.Take:
+			want[i].Remaining, want[i].Reset = k.free(d.model.now), k.reset(d.model.now)
+		}
+	}
+	return want
+}
+
+// roundModel sets the time at which a key of the model is full to the engine's. That must
+// be no earlier, and later only if at most so many ops have moved it, and within the
+// bound. It reports whether the model changed.
+func (d *modelTest) roundModel(key string, k *modelKey, before *big.Rat, ops int) bool {
+	now := whole(d.model.now)
+	b := k.permits.(*bucketModel)
+	exact, got := b.full, engineFull(d.single, d.model.now, key)
 	if exact.Cmp(now) < 0 {
 		exact = now
 	}
@@ -53,14 +111,14 @@ func pow2(n int) *big.Rat {
 	return new(big.Rat).SetFrac(big.NewInt(1), new(big.Int).Lsh(big.NewInt(1), uint(-n)))
 }
 
-// engineFull is the time at which a bucket of an engine is full, read from its exported
-// state; 0 if there is no such key.
+// engineFull returns the time at which a bucket of an engine is full, read from its
+// exported state; 0 if there is no such key.
 func engineFull(e *engine.Engine, now int64, key string) *big.Rat {
 	block, ok := e.Export(engine.Instant(now), []byte(key), nil)
 	if !ok {
 		return new(big.Rat)
 	}
-	data := block[10:] // behind version, time, and number of the parameters
+	data := block[10:] // after version, time, and number of the parameters
 	numbers := 3
 	if data[0]&0x80 != 0 { // has a past
 		numbers = 6
@@ -81,13 +139,13 @@ func engineFull(e *engine.Engine, now int64, key string) *big.Rat {
 	return new(big.Rat).SetFrac(due, new(big.Int).SetUint64(unit))
 }
 
-// TestTwinRounding takes few permits at a time from buckets whose rates have no common
-// unit, so that many takes round.
-func TestTwinRounding(t *testing.T) {
+// TestModelRounding takes few permits at a time from buckets with rates that have no
+// common unit, so that many takes round.
+func TestModelRounding(t *testing.T) {
 	ops, rounded := 0, 0
 	for seed := range uint64(240 / slowdown) {
 		r := rand.New(rand.NewPCG(seed, 3))
-		d := newDriver(t, fmt.Sprint("seed ", seed), randomBytes(r, 200))
+		d := newModelTest(t, fmt.Sprint("seed ", seed), randomBytes(r, 200))
 		for _, a := range []engine.Alg{engine.Token, engine.Leaky} {
 			setRates(r, d.params[a])
 			d.rounds[a] = roundsTime(d.params[a])
@@ -109,12 +167,12 @@ func TestTwinRounding(t *testing.T) {
 	}
 	t.Logf("of %d ops, %d rounded", ops, rounded)
 	if rounded < ops/20 {
-		t.Errorf("of %d ops, %d rounded, want one in 20", ops, rounded)
+		t.Errorf("of %d ops, %d rounded, want at least one in 20", ops, rounded)
 	}
 }
 
-// drawFew draws an op about few permits, or a group of them, on a bucket.
-func (d *driver) drawFew(r *rand.Rand) []engine.Op {
+// drawFew draws an op about few permits on a bucket, or a group of such ops.
+func (d *modelTest) drawFew(r *rand.Rand) []engine.Op {
 	ops := make([]engine.Op, []int{1, 1, 1, 2, 4}[r.IntN(5)])
 	for i := range ops {
 		key := r.IntN(2)
@@ -140,8 +198,8 @@ func (d *driver) drawFew(r *rand.Rand) []engine.Op {
 	return ops
 }
 
-// setRates sets rates of many digits that are close to each other, since after a take at
-// a far slower rate the permits used are more than any limit, and limits of many permits.
+// setRates sets rates of many digits that are close to each other, because after a take
+// at a far slower rate the permits used exceed any limit; and limits of many permits.
 func setRates(r *rand.Rand, ps []engine.Params) {
 	period := 1 + r.Int64N(engine.MaxRatePeriod/4)>>r.IntN(50)
 	count := 1 + r.Int64N(period)>>r.IntN(50)
@@ -153,25 +211,4 @@ func setRates(r *rand.Rand, ps []engine.Params) {
 		p.Count, p.Period = p.Count/g, p.Period/g
 		p.Limit = []int64{30, 100, 999_999, 999_999_999_989, engine.MaxLimit}[r.IntN(5)]
 	}
-}
-
-// roundsTime reports whether buckets of these parameters may be full a fraction of a ns
-// later than without rounding: if there is no common unit of all rates in which the
-// numbers fit.
-func roundsTime(ps []engine.Params) bool {
-	unit, slowest, most := big.NewInt(1), new(big.Rat), int64(0)
-	for _, p := range ps {
-		if p.Count == 0 {
-			return false
-		}
-		count := big.NewInt(p.Count)
-		common := new(big.Int).GCD(nil, nil, unit, count)
-		unit.Mul(unit, count.Quo(count, common))
-		if permit := big.NewRat(p.Period, p.Count); permit.Cmp(slowest) > 0 {
-			slowest = permit
-		}
-		most = max(most, 2*p.Limit)
-	}
-	longest := new(big.Rat).Mul(whole(most), slowest)
-	return unit.BitLen() > 62 || floor(longest.Mul(longest, new(big.Rat).SetInt(unit))).BitLen() > 124
 }

@@ -10,12 +10,12 @@ import (
 	"limitsrv/engine"
 )
 
-// bucketTwin is TOKEN and LEAKY: the time at which the bucket is full, in ns, and the
+// bucketModel is TOKEN and LEAKY: the time at which the bucket is full, in ns, and the
 // fastest rate, in permits per ns, at which permits were taken since it was full.
-type bucketTwin struct{ full, fastest *big.Rat }
+type bucketModel struct{ full, fastest *big.Rat }
 
-// owed is the ns after t at which the bucket is full.
-func (b *bucketTwin) owed(t int64) *big.Rat {
+// owed returns the ns after t at which the bucket is full.
+func (b *bucketModel) owed(t int64) *big.Rat {
 	left := new(big.Rat).Sub(b.full, whole(t))
 	if left.Sign() < 0 {
 		return new(big.Rat)
@@ -23,8 +23,9 @@ func (b *bucketTwin) owed(t int64) *big.Rat {
 	return left
 }
 
-// rate is that at which permits are counted: no fewer than were taken are used.
-func (b *bucketTwin) rate(p engine.Params, t int64) *big.Rat {
+// rate returns the rate at which permits are counted, so that no fewer than were taken
+// are used.
+func (b *bucketModel) rate(p engine.Params, t int64) *big.Rat {
 	rate := big.NewRat(p.Count, p.Period)
 	if b.owed(t).Sign() > 0 && b.fastest.Cmp(rate) > 0 {
 		return b.fastest
@@ -32,12 +33,12 @@ func (b *bucketTwin) rate(p engine.Params, t int64) *big.Rat {
 	return rate
 }
 
-func (b *bucketTwin) used(p engine.Params, t int64) *big.Rat {
+func (b *bucketModel) used(p engine.Params, t int64) *big.Rat {
 	left := b.owed(t)
 	return left.Mul(left, b.rate(p, t))
 }
 
-func (b *bucketTwin) wait(p engine.Params, t, n, bound int64) *big.Int {
+func (b *bucketModel) wait(p engine.Params, t, n, bound int64) *big.Int {
 	lack := new(big.Rat).Add(b.used(p, t), whole(n-bound))
 	if lack.Sign() <= 0 {
 		return new(big.Int)
@@ -45,7 +46,7 @@ func (b *bucketTwin) wait(p engine.Params, t, n, bound int64) *big.Int {
 	return ceil(lack.Quo(lack, b.rate(p, t)))
 }
 
-func (b *bucketTwin) take(p engine.Params, t, n int64) {
+func (b *bucketModel) take(p engine.Params, t, n int64) {
 	if n == 0 {
 		return
 	}
@@ -53,46 +54,46 @@ func (b *bucketTwin) take(p engine.Params, t, n int64) {
 	b.move(t, new(big.Rat).Mul(whole(n), big.NewRat(p.Period, p.Count)))
 }
 
-func (b *bucketTwin) refund(p engine.Params, t, n int64) {
+func (b *bucketModel) refund(p engine.Params, t, n int64) {
 	b.move(t, new(big.Rat).Quo(whole(-n), b.rate(p, t)))
 }
 
-// move puts the time at which the bucket is full off by some ns.
-func (b *bucketTwin) move(t int64, ns *big.Rat) {
+// move delays the time at which the bucket is full by some ns.
+func (b *bucketModel) move(t int64, ns *big.Rat) {
 	b.full = ns.Add(ns, b.owed(t))
 	b.full.Add(b.full, whole(t))
 }
 
 // change: the bucket is full at the same time under all parameters.
-func (b *bucketTwin) change(_, _ engine.Params, _ int64) {}
+func (b *bucketModel) change(_, _ engine.Params, _ int64) {}
 
-func (b *bucketTwin) clone() twinState { return &bucketTwin{new(big.Rat).Set(b.full), b.fastest} }
+func (b *bucketModel) clone() modelState { return &bucketModel{new(big.Rat).Set(b.full), b.fastest} }
 
-// heldTwin is permits that were used in a longer window than the one in force: all of
+// heldModel is permits that were used in a longer window than the one in force: all of
 // them count until the latest of the ends.
-type heldTwin struct{ n, end int64 }
+type heldModel struct{ n, end int64 }
 
-func (h *heldTwin) at(t int64) int64 {
+func (h *heldModel) at(t int64) int64 {
 	if t < h.end {
 		return h.n
 	}
 	return 0
 }
 
-func (h *heldTwin) add(t, n, end int64) {
+func (h *heldModel) add(t, n, end int64) {
 	if h.at(t) > 0 {
 		end = max(end, h.end)
 	}
-	*h = heldTwin{h.at(t) + n, end}
+	*h = heldModel{h.at(t) + n, end}
 }
 
-// refund gives back those of n permits that others have not.
-func (h *heldTwin) refund(t, n int64) {
-	*h = heldTwin{max(0, h.at(t)-n), h.end}
+// refund returns n permits, or all that are held.
+func (h *heldModel) refund(t, n int64) {
+	*h = heldModel{max(0, h.at(t)-n), h.end}
 }
 
-// firstAt is how many ns after t the used permits first are at most most: the first of
-// some instants, in any order, at which it is so.
+// firstAt returns the ns after t at which the used permits are first at most most: the
+// first of some instants, in any order, at which this holds.
 func firstAt(t, most int64, used func(int64) int64, instants ...int64) *big.Int {
 	slices.Sort(instants)
 	for _, at := range append([]int64{t}, instants...) {
@@ -100,15 +101,15 @@ func firstAt(t, most int64, used func(int64) int64, instants ...int64) *big.Int 
 			return big.NewInt(at - t)
 		}
 	}
-	panic("the permits never leave")
+	panic("the permits never expire")
 }
 
-// sameWindow says whether two parameters differ at most in the limit.
+// sameWindow reports whether two parameters differ at most in the limit.
 func sameWindow(a, b engine.Params) bool {
 	return a.Calendar == b.Calendar && (a.Calendar != engine.NoCalendar || a.Period == b.Period)
 }
 
-// windowEnd is the end of the window that t lies in.
+// windowEnd returns the end of the window that contains t.
 func windowEnd(p engine.Params, t int64) int64 {
 	at := time.Unix(0, t).UTC()
 	y, m, d := at.Date()
@@ -130,15 +131,15 @@ func windowEnd(p engine.Params, t int64) int64 {
 	return t - t%p.Period + p.Period
 }
 
-// fixedTwin is FIXED: the permits used in the window that ends at end, and how many of
-// them were charged beyond the limit and count in the next window too.
-type fixedTwin struct {
+// fixedModel is FIXED: the permits used in the window that ends at end, and the number of
+// them that were charged beyond the limit and also count in the next window.
+type fixedModel struct {
 	end, count, debt int64
-	held             heldTwin
+	held             heldModel
 }
 
-// counts are count and debt as they are at t.
-func (f *fixedTwin) counts(p engine.Params, t int64) (end, count, debt int64) {
+// counts returns end, count and debt at t.
+func (f *fixedModel) counts(p engine.Params, t int64) (end, count, debt int64) {
 	switch {
 	case t < f.end:
 		return f.end, f.count, f.debt
@@ -148,19 +149,19 @@ func (f *fixedTwin) counts(p engine.Params, t int64) (end, count, debt int64) {
 	return windowEnd(p, t), 0, 0
 }
 
-func (f *fixedTwin) usedAt(p engine.Params, t int64) int64 {
+func (f *fixedModel) usedAt(p engine.Params, t int64) int64 {
 	_, count, _ := f.counts(p, t)
 	return count + f.held.at(t)
 }
 
-func (f *fixedTwin) used(p engine.Params, t int64) *big.Rat { return whole(f.usedAt(p, t)) }
+func (f *fixedModel) used(p engine.Params, t int64) *big.Rat { return whole(f.usedAt(p, t)) }
 
-func (f *fixedTwin) wait(p engine.Params, t, n, bound int64) *big.Int {
+func (f *fixedModel) wait(p engine.Params, t, n, bound int64) *big.Int {
 	end, _, _ := f.counts(p, t)
 	return firstAt(t, bound-n, func(at int64) int64 { return f.usedAt(p, at) }, end, windowEnd(p, end), f.held.end)
 }
 
-func (f *fixedTwin) take(p engine.Params, t, n int64) {
+func (f *fixedModel) take(p engine.Params, t, n int64) {
 	beyond := func() int64 { return max(0, f.usedAt(p, t)-p.Limit) }
 	before := beyond()
 	f.end, f.count, f.debt = f.counts(p, t)
@@ -168,15 +169,15 @@ func (f *fixedTwin) take(p engine.Params, t, n int64) {
 	f.debt += beyond() - before
 }
 
-func (f *fixedTwin) refund(p engine.Params, t, n int64) {
+func (f *fixedModel) refund(p engine.Params, t, n int64) {
 	f.end, f.count, f.debt = f.counts(p, t)
 	f.held.refund(t, max(0, n-f.count))
 	f.count, f.debt = max(0, f.count-n), max(0, f.debt-n)
 }
 
-// change: what is used counts in the current window of p, and until the later of the
+// change: the permits used count in the current window of p, and until the later of the
 // two ends.
-func (f *fixedTwin) change(old, p engine.Params, t int64) {
+func (f *fixedModel) change(old, p engine.Params, t int64) {
 	if sameWindow(old, p) {
 		return
 	}
@@ -192,16 +193,16 @@ func (f *fixedTwin) change(old, p engine.Params, t int64) {
 	f.count, f.debt = 0, 0
 }
 
-func (f *fixedTwin) clone() twinState { c := *f; return &c }
+func (f *fixedModel) clone() modelState { c := *f; return &c }
 
-// slideTwin is SLIDE: the counts of the window that at lies in and of the one before.
-type slideTwin struct {
+// slideModel is SLIDE: the counts of the window that contains at and of the previous one.
+type slideModel struct {
 	at, prev, cur int64
-	held          heldTwin
+	held          heldModel
 }
 
-// counts are prev and cur as they are at t.
-func (s *slideTwin) counts(p engine.Params, t int64) (prev, cur int64) {
+// counts returns prev and cur at t.
+func (s *slideModel) counts(p engine.Params, t int64) (prev, cur int64) {
 	switch t/p.Period - s.at/p.Period {
 	case 0:
 		return s.prev, s.cur
@@ -211,42 +212,43 @@ func (s *slideTwin) counts(p engine.Params, t int64) (prev, cur int64) {
 	return 0, 0
 }
 
-// overlapped is floor(prev x overlap) at t.
+// overlapped returns floor(prev x overlap) at t.
 func overlapped(p engine.Params, t, prev int64) int64 {
 	left := p.Period - t%p.Period
 	x := new(big.Int).Mul(big.NewInt(prev), big.NewInt(left))
 	return x.Div(x, big.NewInt(p.Period)).Int64()
 }
 
-// largestPrev is the largest count up to prev of which at most most still overlaps at t.
+// largestPrev returns the largest count up to prev of which at most most still overlaps
+// at t.
 func largestPrev(p engine.Params, t, prev, most int64) int64 {
 	return int64(sort.Search(int(prev), func(i int) bool { return overlapped(p, t, int64(i)+1) > most }))
 }
 
-// counted is used without the permits held.
-func (s *slideTwin) counted(p engine.Params, t int64) int64 {
+// counted returns the permits used, without those held.
+func (s *slideModel) counted(p engine.Params, t int64) int64 {
 	prev, cur := s.counts(p, t)
 	return overlapped(p, t, prev) + cur
 }
 
-func (s *slideTwin) usedAt(p engine.Params, t int64) int64 { return s.counted(p, t) + s.held.at(t) }
+func (s *slideModel) usedAt(p engine.Params, t int64) int64 { return s.counted(p, t) + s.held.at(t) }
 
-func (s *slideTwin) used(p engine.Params, t int64) *big.Rat { return whole(s.usedAt(p, t)) }
+func (s *slideModel) used(p engine.Params, t int64) *big.Rat { return whole(s.usedAt(p, t)) }
 
-// wait searches all nanoseconds of the two windows after which only the permits held are
-// left, and until these leave: the permits used only fall.
-func (s *slideTwin) wait(p engine.Params, t, n, bound int64) *big.Int {
+// wait searches all nanoseconds of two windows, after which only the permits held are
+// left, and until these end: the permits used only fall.
+func (s *slideModel) wait(p engine.Params, t, n, bound int64) *big.Int {
 	most := max(2*p.Period, s.held.end-t)
 	ns := sort.Search(int(most), func(ns int) bool { return s.usedAt(p, t+int64(ns))+n <= bound })
 	return big.NewInt(int64(ns))
 }
 
-func (s *slideTwin) take(p engine.Params, t, n int64) {
+func (s *slideModel) take(p engine.Params, t, n int64) {
 	prev, cur := s.counts(p, t)
 	s.at, s.prev, s.cur = t, prev, cur+n
 }
 
-func (s *slideTwin) refund(p engine.Params, t, n int64) {
+func (s *slideModel) refund(p engine.Params, t, n int64) {
 	s.held.refund(t, max(0, n-s.counted(p, t)))
 	prev, cur := s.counts(p, t)
 	rest := max(0, n-cur)
@@ -256,9 +258,10 @@ func (s *slideTwin) refund(p engine.Params, t, n int64) {
 	s.at, s.prev, s.cur = t, prev, max(0, cur-n)
 }
 
-// change: the permits used count in the current window of p, unless its share would be
-// smaller than that of their own at any time. Then they count until they have left both.
-func (s *slideTwin) change(old, p engine.Params, t int64) {
+// change: the permits used count in the current window of p. If their share there would
+// at any time be smaller than in their own windows, they are held until they have left
+// both.
+func (s *slideModel) change(old, p engine.Params, t int64) {
 	if sameWindow(old, p) {
 		return
 	}
@@ -275,17 +278,17 @@ func (s *slideTwin) change(old, p engine.Params, t int64) {
 	}
 }
 
-func (s *slideTwin) clone() twinState { c := *s; return &c }
+func (s *slideModel) clone() modelState { c := *s; return &c }
 
-// logTwin is LOG: all that was ever taken, by time.
-type logTwin struct {
+// logModel is LOG: all permits ever taken, by time.
+type logModel struct {
 	entries []logEntry
-	held    heldTwin
+	held    heldModel
 }
 
 type logEntry struct{ at, n int64 }
 
-func (l *logTwin) usedAt(p engine.Params, t int64) int64 {
+func (l *logModel) usedAt(p engine.Params, t int64) int64 {
 	sum := l.held.at(t)
 	for _, e := range l.entries {
 		if t < e.at+p.Period {
@@ -295,10 +298,10 @@ func (l *logTwin) usedAt(p engine.Params, t int64) int64 {
 	return sum
 }
 
-func (l *logTwin) used(p engine.Params, t int64) *big.Rat { return whole(l.usedAt(p, t)) }
+func (l *logModel) used(p engine.Params, t int64) *big.Rat { return whole(l.usedAt(p, t)) }
 
 // wait tries the end of each entry in turn.
-func (l *logTwin) wait(p engine.Params, t, n, bound int64) *big.Int {
+func (l *logModel) wait(p engine.Params, t, n, bound int64) *big.Int {
 	ends := []int64{l.held.end}
 	for _, e := range l.entries {
 		ends = append(ends, e.at+p.Period)
@@ -306,12 +309,12 @@ func (l *logTwin) wait(p engine.Params, t, n, bound int64) *big.Int {
 	return firstAt(t, bound-n, func(at int64) int64 { return l.usedAt(p, at) }, ends...)
 }
 
-func (l *logTwin) take(p engine.Params, t, n int64) {
+func (l *logModel) take(p engine.Params, t, n int64) {
 	l.entries = append(l.entries, logEntry{t, n})
 }
 
 // refund takes from the newest entries, and then from the permits held.
-func (l *logTwin) refund(p engine.Params, t, n int64) {
+func (l *logModel) refund(p engine.Params, t, n int64) {
 	for i := len(l.entries) - 1; i >= 0; i-- {
 		if e := &l.entries[i]; t < e.at+p.Period {
 			d := min(n, e.n)
@@ -322,9 +325,9 @@ func (l *logTwin) refund(p engine.Params, t, n int64) {
 	l.held.refund(t, n)
 }
 
-// change: an entry counts until the later of its ends in the two windows; from a longer
-// window on, all of them until the last of these.
-func (l *logTwin) change(old, p engine.Params, t int64) {
+// change: an entry counts until the later of its ends in the two windows. After a change
+// from a longer window, all entries count until the last of these ends.
+func (l *logModel) change(old, p engine.Params, t int64) {
 	l.entries = slices.DeleteFunc(l.entries, func(e logEntry) bool { return e.n == 0 || t >= e.at+old.Period })
 	if p.Period >= old.Period {
 		return
@@ -335,14 +338,14 @@ func (l *logTwin) change(old, p engine.Params, t int64) {
 	l.entries = nil
 }
 
-func (l *logTwin) clone() twinState { return &logTwin{slices.Clone(l.entries), l.held} }
+func (l *logModel) clone() modelState { return &logModel{slices.Clone(l.entries), l.held} }
 
-// acquire takes or renews the place of a holder.
-func (t *twin) acquire(op *engine.Op) engine.Decision {
+// acquire takes or renews the lease of a holder.
+func (t *model) acquire(op *engine.Op) engine.Decision {
 	k := t.find(op.Key)
 	switch {
 	case k == nil:
-		k = &twinKey{holders: map[string]int64{}}
+		k = &modelKey{holders: map[string]int64{}}
 		t.keys[string(op.Key)] = k
 	case k.p.Alg != engine.Lease:
 		return engine.Decision{Status: engine.WrongType}
@@ -365,7 +368,7 @@ func (t *twin) acquire(op *engine.Op) engine.Decision {
 	return d
 }
 
-func (t *twin) release(op *engine.Op) engine.Decision {
+func (t *model) release(op *engine.Op) engine.Decision {
 	k := t.find(op.Key)
 	switch {
 	case k == nil:
@@ -378,21 +381,21 @@ func (t *twin) release(op *engine.Op) engine.Decision {
 	return engine.Decision{Allowed: yes(held && t.now < end)}
 }
 
-// live are the holders whose ttl has not ended at t.
-func (k *twinKey) live(t int64) map[string]int64 {
+// live returns the holders with a ttl that has not ended at t.
+func (k *modelKey) live(t int64) map[string]int64 {
 	live := maps.Clone(k.holders)
 	maps.DeleteFunc(live, func(_ string, end int64) bool { return t >= end })
 	return live
 }
 
-// ends are the ends of the live holders in order.
-func (k *twinKey) ends(t int64) []int64 {
+// ends returns the sorted ends of the live holders.
+func (k *modelKey) ends(t int64) []int64 {
 	return slices.Sorted(maps.Values(k.live(t)))
 }
 
-// leaseDecision tells how a key of LEASE stands for a new holder, or with
-// allowed 1 that it has been let in.
-func (t *twin) leaseDecision(k *twinKey, allowed int64) engine.Decision {
+// leaseDecision returns the state of a LEASE key for a new holder, or, with allowed 1,
+// for a holder just admitted.
+func (t *model) leaseDecision(k *modelKey, allowed int64) engine.Decision {
 	ends := k.ends(t.now)
 	d := engine.Decision{Params: k.p, Allowed: allowed}
 	d.Remaining = max(0, k.p.Limit-int64(len(ends)))

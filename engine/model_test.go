@@ -9,62 +9,63 @@ import (
 	"limitsrv/engine"
 )
 
-// A twin decides as an Engine must, written from the contract in the slowest
-// and plainest way: it has no shards, no cells, no sweeping and no integers that
-// could overflow. It is the judge of the Engine.
-type twin struct {
+// A model decides as an Engine must, written from the contract in the slowest and
+// simplest way: without shards, cells, sweeps, or integers that could overflow. The
+// Engine is compared with it.
+type model struct {
 	now  int64
-	keys map[string]*twinKey
+	keys map[string]*modelKey
 }
 
-// A twinKey is a key with the parameters that it was last used with. Its state
-// is permits, or for LEASE the ends of its holders by id.
-type twinKey struct {
+// A modelKey is a key with the parameters of its last use. Its state is permits, or for
+// LEASE the ends of its holders by id.
+type modelKey struct {
 	p       engine.Params
-	permits twinState
+	permits modelState
 	holders map[string]int64
 }
 
-// A twinState is what an algorithm that hands out permits knows of a key. Its
-// times never run backwards; p is what the key was last used with.
-type twinState interface {
-	// used is what counts against the limit at t, exactly.
+// A modelState is the state of a key of an algorithm that grants permits. Its times never
+// run backwards; p is the parameters of the last use.
+type modelState interface {
+	// used returns the permits that count against the limit at t, exactly.
 	used(p engine.Params, t int64) *big.Rat
-	// wait is how many ns after t used + n <= bound first holds if nobody asks.
+	// wait returns the ns after t at which used + n <= bound first holds without other
+	// requests.
 	wait(p engine.Params, t, n, bound int64) *big.Int
 	take(p engine.Params, t, n int64)
 	refund(p engine.Params, t, n int64)
-	// change turns what is used under old into the same under p.
+	// change converts the permits used under old to p.
 	change(old, p engine.Params, t int64)
-	clone() twinState
+	clone() modelState
 }
 
-func newTwin() *twin { return &twin{keys: map[string]*twinKey{}} }
+func newModel() *model { return &model{keys: map[string]*modelKey{}} }
 
-func newState(a engine.Alg) twinState {
+func newState(a engine.Alg) modelState {
 	switch a {
 	case engine.Token, engine.Leaky:
-		return &bucketTwin{new(big.Rat), new(big.Rat)}
+		return &bucketModel{new(big.Rat), new(big.Rat)}
 	case engine.Fixed:
-		return &fixedTwin{}
+		return &fixedModel{}
 	case engine.Slide:
-		return &slideTwin{}
+		return &slideModel{}
 	case engine.Log:
-		return &logTwin{}
+		return &logModel{}
 	}
-	panic("no twin for " + a.String())
+	panic("no model for " + a.String())
 }
 
-func (k *twinKey) clone() *twinKey {
-	c := &twinKey{p: k.p, holders: maps.Clone(k.holders)}
+func (k *modelKey) clone() *modelKey {
+	c := &modelKey{p: k.p, holders: maps.Clone(k.holders)}
 	if k.permits != nil {
 		c.permits = k.permits.clone()
 	}
 	return c
 }
 
-// find is the key, or nil where it is missing or rested.
-func (t *twin) find(key []byte) *twinKey {
+// find returns the key, or nil if it is missing or expired.
+func (t *model) find(key []byte) *modelKey {
 	k := t.keys[string(key)]
 	if k == nil {
 		return nil
@@ -83,8 +84,8 @@ func (t *twin) find(key []byte) *twinKey {
 	return nil
 }
 
-// live is how many keys there are.
-func (t *twin) live() int {
+// live returns the number of keys.
+func (t *model) live() int {
 	n := 0
 	for key := range maps.Clone(t.keys) {
 		if t.find([]byte(key)) != nil {
@@ -94,8 +95,8 @@ func (t *twin) live() int {
 	return n
 }
 
-// apply carries out a batch at now.
-func (t *twin) apply(now engine.Instant, ops []engine.Op) []engine.Decision {
+// apply applies a batch at now.
+func (t *model) apply(now engine.Instant, ops []engine.Op) []engine.Decision {
 	t.now = max(t.now, int64(now))
 	var ds []engine.Decision
 	for i := 0; i < len(ops); {
@@ -110,8 +111,8 @@ func (t *twin) apply(now engine.Instant, ops []engine.Op) []engine.Decision {
 	return ds
 }
 
-// one carries out an op that stands alone.
-func (t *twin) one(op *engine.Op) engine.Decision {
+// one applies an op without a group.
+func (t *model) one(op *engine.Op) engine.Decision {
 	k := t.find(op.Key)
 	switch op.Kind {
 	case engine.Take:
@@ -142,16 +143,16 @@ func (t *twin) one(op *engine.Op) engine.Decision {
 	case op.Kind == engine.Charge:
 		return t.charge(k, op.N)
 	}
-	panic("no such kind")
+	panic("unknown kind")
 }
 
-// take decides about n permits. A look works on a copy that is thrown away.
-func (t *twin) take(op *engine.Op) engine.Decision {
+// take decides about n permits. A read-only take works on a copy that is discarded.
+func (t *model) take(op *engine.Op) engine.Decision {
 	p, n := op.Params, op.N
 	k := t.find(op.Key)
 	switch {
 	case k == nil:
-		k = &twinKey{p: p, permits: newState(p.Alg)}
+		k = &modelKey{p: p, permits: newState(p.Alg)}
 	case k.p.Alg != p.Alg:
 		return engine.Decision{Status: engine.WrongType}
 	}
@@ -190,10 +191,10 @@ func (t *twin) take(op *engine.Op) engine.Decision {
 	return d
 }
 
-// group takes all or none. Each limit is checked with what earlier limits of the
-// group ask of the same key; in a group that is refused nothing is counted. A key
-// that is not there belongs to the algorithm that names it first.
-func (t *twin) group(ops []engine.Op) []engine.Decision {
+// group takes all or none. Each limit is checked with the permits that earlier limits of
+// the group request of the same key; a denied group counts nothing. A missing key belongs
+// to the algorithm that names it first.
+func (t *model) group(ops []engine.Op) []engine.Decision {
 	owner := map[string]engine.Alg{}
 	for i := range ops {
 		key, a := string(ops[i].Key), ops[i].Params.Alg
@@ -203,11 +204,11 @@ func (t *twin) group(ops []engine.Op) []engine.Decision {
 		if _, ok := owner[key]; !ok {
 			owner[key] = a
 		}
-		if owner[key] != a { // an error, which changes nothing
+		if owner[key] != a { // an error changes nothing
 			return slices.Repeat([]engine.Decision{{Status: engine.WrongType}}, len(ops))
 		}
 	}
-	trial := newTwin()
+	trial := newModel()
 	trial.now = t.now
 	for key, k := range t.keys {
 		trial.keys[key] = k.clone()
@@ -223,13 +224,13 @@ func (t *twin) group(ops []engine.Op) []engine.Decision {
 		t.keys = trial.keys
 		return ds
 	}
-	found := newTwin()
+	found := newModel()
 	found.now = t.now
 	for key, k := range t.keys {
 		found.keys[key] = k.clone()
 	}
 	for i := range ops {
-		ds[i] = t.refusedMember(&ops[i])
+		ds[i] = t.deniedMember(&ops[i])
 		if ds[i].Allowed, ds[i].Wait = 1, t.holdOf(&ops[i]); ops[i].N > 0 {
 			ds[i].Allowed, ds[i].Wait = found.passesAfter(ops[:i], &ops[i], ds[i].Wait)
 		}
@@ -237,15 +238,15 @@ func (t *twin) group(ops []engine.Op) []engine.Decision {
 	return ds
 }
 
-// passesAfter says whether op would pass after others of its key, and its wait, which is
-// hold if it would. The others take theirs when op passes: of a bucket it is the same if
-// they take now.
-func (t *twin) passesAfter(others []engine.Op, op *engine.Op, hold engine.Span) (allowed int64, wait engine.Span) {
+// passesAfter reports whether op would pass after others on its key, and its wait, which
+// is hold if it would. The others take their permits when op passes; for a bucket that is
+// the same as taking them now.
+func (t *model) passesAfter(others []engine.Op, op *engine.Op, hold engine.Span) (allowed int64, wait engine.Span) {
 	n := op.N
-	after := func(k *twinKey) *twinKey {
+	after := func(k *modelKey) *modelKey {
 		n = op.N
 		if k == nil {
-			k = &twinKey{p: op.Params, permits: newState(op.Params.Alg)}
+			k = &modelKey{p: op.Params, permits: newState(op.Params.Alg)}
 		}
 		k = k.clone()
 		for _, o := range others {
@@ -269,7 +270,7 @@ func (t *twin) passesAfter(others []engine.Op, op *engine.Op, hold engine.Span) 
 		return 0, engine.Never
 	}
 	wait = k.wait(t.now, n, op.Params.Limit)
-	if k := t.find(op.Key); k != nil && k.p.Count > 0 { // a bucket that is full has no past
+	if k := t.find(op.Key); k != nil && k.p.Count > 0 { // a full bucket has no past
 		if reset := k.reset(t.now); longer(wait, reset) {
 			wait = reset
 		}
@@ -277,21 +278,22 @@ func (t *twin) passesAfter(others []engine.Op, op *engine.Op, hold engine.Span) 
 	return 0, wait
 }
 
-// refusedMember tells how a limit of a refused group stands. It stores new parameters,
-// as a refusal does.
-func (t *twin) refusedMember(op *engine.Op) engine.Decision {
+// deniedMember returns the state of a limit of a denied group. It stores new parameters,
+// as a denial does.
+func (t *model) deniedMember(op *engine.Op) engine.Decision {
 	k := t.under(op)
 	return engine.Decision{Params: op.Params, Remaining: k.free(t.now), Reset: k.reset(t.now)}
 }
 
-// holdOf is how long op is held, if it passes.
-func (t *twin) holdOf(op *engine.Op) engine.Span { return t.under(op).hold(t.now) }
+// holdOf returns the time for which op is held if it passes.
+func (t *model) holdOf(op *engine.Op) engine.Span { return t.under(op).hold(t.now) }
 
-// under is the key of an op with its parameters: a copy, if there is none or the op looks.
-func (t *twin) under(op *engine.Op) *twinKey {
+// under returns the key of an op with its parameters: a copy, if there is no such key or
+// the op is read-only.
+func (t *model) under(op *engine.Op) *modelKey {
 	k := t.find(op.Key)
 	if k == nil {
-		k = &twinKey{p: op.Params, permits: newState(op.Params.Alg)}
+		k = &modelKey{p: op.Params, permits: newState(op.Params.Alg)}
 	}
 	if op.N == 0 {
 		k = k.clone()
@@ -300,8 +302,8 @@ func (t *twin) under(op *engine.Op) *twinKey {
 	return k
 }
 
-// look tells how a key stands, for one permit or one new holder.
-func (t *twin) look(k *twinKey) engine.Decision {
+// look returns the state of a key, for one permit or one new holder.
+func (t *model) look(k *modelKey) engine.Decision {
 	d := engine.Decision{Params: k.p}
 	if k.p.Alg == engine.Lease {
 		return t.leaseDecision(k, 0)
@@ -316,7 +318,7 @@ func (t *twin) look(k *twinKey) engine.Decision {
 	return d
 }
 
-func (t *twin) charge(k *twinKey, n int64) engine.Decision {
+func (t *model) charge(k *modelKey, n int64) engine.Decision {
 	d := engine.Decision{Params: k.p}
 	if n == 0 || k.passes(t.now, n, 2*k.p.Limit) {
 		d.Allowed = 1
@@ -329,41 +331,41 @@ func (t *twin) charge(k *twinKey, n int64) engine.Decision {
 	return d
 }
 
-// change puts new parameters in force.
-func (k *twinKey) change(p engine.Params, t int64) {
+// change sets new parameters.
+func (k *modelKey) change(p engine.Params, t int64) {
 	if p != k.p {
 		k.permits.change(k.p, p, t)
 		k.p = p
 	}
 }
 
-func (k *twinKey) passes(t, n, bound int64) bool {
+func (k *modelKey) passes(t, n, bound int64) bool {
 	sum := new(big.Rat).Add(k.permits.used(k.p, t), whole(n))
 	return sum.Cmp(whole(bound)) <= 0
 }
 
-// free is how many whole permits are left.
-func (k *twinKey) free(t int64) int64 {
+// free returns the number of whole permits left.
+func (k *modelKey) free(t int64) int64 {
 	left := new(big.Rat).Sub(whole(k.p.Limit), k.permits.used(k.p, t))
-	if left.Sign() < 0 { // by how much does not matter, and may be beyond an int64
+	if left.Sign() < 0 { // the amount is irrelevant, and may exceed an int64
 		return 0
 	}
 	return floor(left).Int64()
 }
 
-// wait is how long until n more stay within bound, or Never.
-func (k *twinKey) wait(t, n, bound int64) engine.Span {
+// wait returns the time until n more permits stay within bound, or Never.
+func (k *modelKey) wait(t, n, bound int64) engine.Span {
 	if n > bound {
 		return engine.Never
 	}
 	return span(k.permits.wait(k.p, t, n, bound))
 }
 
-// reset is how long until nothing is used.
-func (k *twinKey) reset(t int64) engine.Span { return span(k.permits.wait(k.p, t, 0, 0)) }
+// reset returns the time until no permits are used.
+func (k *modelKey) reset(t int64) engine.Span { return span(k.permits.wait(k.p, t, 0, 0)) }
 
-// hold is how long LEAKY holds a request behind what is in the queue.
-func (k *twinKey) hold(t int64) engine.Span {
+// hold returns the time for which LEAKY holds a request behind the queue.
+func (k *modelKey) hold(t int64) engine.Span {
 	if k.p.Alg != engine.Leaky {
 		return engine.Span{}
 	}
@@ -392,7 +394,7 @@ func ceil(r *big.Rat) *big.Int {
 	return f.Neg(f)
 }
 
-// span is ns nanoseconds, cut to what a Span can hold.
+// span converts ns nanoseconds, cut to the range of a Span.
 func span(ns *big.Int) engine.Span {
 	ms, rest := new(big.Int).DivMod(ns, big.NewInt(1e6), new(big.Int))
 	if !ms.IsInt64() {

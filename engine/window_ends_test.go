@@ -6,8 +6,9 @@ import (
 	"limitsrv/engine"
 )
 
-// flood asks for one permit every step ns over some time, and tells when one was granted.
-func flood(e *engine.Engine, p engine.Params, from, to engine.Instant, step int64) []engine.Instant {
+// grantTimes requests one permit every step ns over some time, and returns the times of
+// the grants.
+func grantTimes(e *engine.Engine, p engine.Params, from, to engine.Instant, step int64) []engine.Instant {
 	var granted []engine.Instant
 	for at := from; at < to; at += engine.Instant(step) {
 		if apply(e, at, engine.Op{Kind: engine.Take, Key: []byte(p.Alg.String()), Params: p, N: 1})[0].Allowed == 1 {
@@ -17,7 +18,7 @@ func flood(e *engine.Engine, p engine.Params, from, to engine.Instant, step int6
 	return granted
 }
 
-// mostInWindow is the most that was granted in any window [at, at + length).
+// mostInWindow returns the most grants in any window [at, at + length).
 func mostInWindow(granted []engine.Instant, length int64) int {
 	most, first := 0, 0
 	for i, at := range granted {
@@ -29,10 +30,9 @@ func mostInWindow(granted []engine.Instant, length int64) int {
 	return most
 }
 
-// TestBoundary asks without pause from just before the end of a window, when the
-// window has been idle until then: the fixed counter lets twice the limit through
-// within one window, the log never more than the limit, the sliding counter
-// something between.
+// TestBoundary requests without pause from just before the end of a window that was idle
+// before: the fixed counter admits twice the limit within one window, the log never more
+// than the limit, the sliding counter a number in between.
 func TestBoundary(t *testing.T) {
 	const limit, window = 100, 60 * second
 	boundary := instant("2025-06-15T12:01:00Z")
@@ -40,7 +40,7 @@ func TestBoundary(t *testing.T) {
 	for _, a := range []engine.Alg{engine.Fixed, engine.Slide, engine.Log} {
 		e := engine.New(engine.Options{})
 		p := engine.Params{Alg: a, Limit: limit, Period: window}
-		granted := flood(e, p, boundary-engine.Instant(second), boundary+engine.Instant(3*window), second/500)
+		granted := grantTimes(e, p, boundary-engine.Instant(second), boundary+engine.Instant(3*window), second/500)
 		most[a] = mostInWindow(granted, window)
 		if len(granted) < 3*limit {
 			t.Errorf("%v granted %d in three windows, which is fewer than the limit in each", a, len(granted))
@@ -48,18 +48,18 @@ func TestBoundary(t *testing.T) {
 	}
 	t.Logf("most permits within a window, limit %d: %v", limit, most)
 	if most[engine.Fixed] != 2*limit {
-		t.Errorf("FIXED let %d through within a window, want twice the limit of %d", most[engine.Fixed], limit)
+		t.Errorf("FIXED admitted %d within a window, want twice the limit of %d", most[engine.Fixed], limit)
 	}
 	if most[engine.Log] != limit {
-		t.Errorf("LOG let %d through within a window, want the limit of %d", most[engine.Log], limit)
+		t.Errorf("LOG admitted %d within a window, want the limit of %d", most[engine.Log], limit)
 	}
 	if most[engine.Slide] <= limit || most[engine.Slide] >= 2*limit {
-		t.Errorf("SLIDE let %d through within a window, want between %d and %d", most[engine.Slide], limit, 2*limit)
+		t.Errorf("SLIDE admitted %d within a window, want between %d and %d", most[engine.Slide], limit, 2*limit)
 	}
 }
 
-// TestCalendar walks over the ends of days, weeks, months and years: what is
-// used counts until the end and no longer.
+// TestCalendar checks the ends of days, weeks, months and years: permits count until the
+// end and no longer.
 func TestCalendar(t *testing.T) {
 	for _, tt := range []struct {
 		name     string
@@ -74,7 +74,7 @@ func TestCalendar(t *testing.T) {
 		{"the first week began before the epoch", engine.Week, "1970-01-01T00:00:00Z", "1970-01-05T00:00:00Z"},
 		{"February has 29 days in a leap year", engine.Month, "2024-02-29T23:59:59.999999999Z", "2024-03-01T00:00:00Z"},
 		{"February has 28 days otherwise", engine.Month, "2025-02-10T00:00:00Z", "2025-03-01T00:00:00Z"},
-		{"2100 is no leap year", engine.Month, "2100-02-28T12:00:00Z", "2100-03-01T00:00:00Z"},
+		{"2100 is not a leap year", engine.Month, "2100-02-28T12:00:00Z", "2100-03-01T00:00:00Z"},
 		{"2000 was a leap year", engine.Month, "2000-02-28T12:00:00Z", "2000-03-01T00:00:00Z"},
 		{"December ends with the year", engine.Month, "2025-12-31T12:00:00Z", "2026-01-01T00:00:00Z"},
 		{"a year begins in January", engine.Year, "2024-01-01T00:00:00Z", "2025-01-01T00:00:00Z"},

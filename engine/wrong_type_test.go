@@ -6,8 +6,8 @@ import (
 	"limitsrv/engine"
 )
 
-// foreignParams are some of each algorithm.
-var foreignParams = []engine.Params{
+// keyParams are parameters of each algorithm.
+var keyParams = []engine.Params{
 	{Alg: engine.Token, Limit: 10, Count: 1, Period: 3_000_000_000},
 	{Alg: engine.Leaky, Limit: 10, Count: 1, Period: 3_000_000_000},
 	{Alg: engine.Fixed, Limit: 10, Calendar: engine.Month},
@@ -16,9 +16,9 @@ var foreignParams = []engine.Params{
 	{Alg: engine.Lease, Limit: 10, Period: 60_000_000_000},
 }
 
-// An op of another algorithm is told which one holds the key, and until when: at that
-// time it passes, and a moment before it does not.
-func TestForeignKeys(t *testing.T) {
+// TestWrongType checks that an op of another algorithm is answered with the algorithm of
+// the key and its reset: at that time the op passes, and a nanosecond before it does not.
+func TestWrongType(t *testing.T) {
 	const now = engine.Instant(1_700_000_000_123_456_789)
 	take := func(p engine.Params) engine.Op {
 		if p.Alg == engine.Lease {
@@ -31,8 +31,8 @@ func TestForeignKeys(t *testing.T) {
 		e.Apply(at, &b)
 		return b.Decisions
 	}
-	for _, held := range foreignParams {
-		for _, other := range foreignParams {
+	for _, held := range keyParams {
+		for _, other := range keyParams {
 			if held.Alg == other.Alg {
 				continue
 			}
@@ -40,7 +40,7 @@ func TestForeignKeys(t *testing.T) {
 			look := take(other)
 			if look.Kind == engine.Take {
 				look.N = 0
-				forms["looking"] = []engine.Op{look}
+				forms["read-only"] = []engine.Op{look}
 				group := []engine.Op{{Kind: engine.Take, Params: other, N: 1, Key: []byte("another"), Group: 2}, take(other)}
 				forms["in a group"] = group
 			} else {
@@ -61,30 +61,30 @@ func TestForeignKeys(t *testing.T) {
 					t.Errorf("%v on a key of %v, %s: %+v", other.Alg, held.Alg, form, last)
 				}
 				if ds[0].Status != engine.WrongType || len(ds) > 1 && ds[0].Params != (engine.Params{}) {
-					t.Errorf("%v on a key of %v, %s: the first is answered %+v", other.Alg, held.Alg, form, ds[0])
+					t.Errorf("%v on a key of %v, %s: the first answer is %+v", other.Alg, held.Alg, form, ds[0])
 				}
 				free := now + 5 + engine.Instant(last.Reset.Millis*1e6+last.Reset.Nanos)
 				if d := ask(e, free-1, ops...)[len(ds)-1]; d.Status != engine.WrongType {
-					t.Errorf("%v on a key of %v, %s: a nanosecond before it is free: %+v", other.Alg, held.Alg, form, d)
+					t.Errorf("%v on a key of %v, %s: a nanosecond before its reset: %+v", other.Alg, held.Alg, form, d)
 				}
 				if d := ask(e, free, ops...)[len(ds)-1]; d.Status == engine.WrongType {
-					t.Errorf("%v on a key of %v, %s: when it is free: %+v", other.Alg, held.Alg, form, d)
+					t.Errorf("%v on a key of %v, %s: at its reset: %+v", other.Alg, held.Alg, form, d)
 				}
 			}
 		}
 	}
 }
 
-// Where two limits of a group name one key with two algorithms, the second one is told
-// that of the first.
-func TestForeignInOneGroup(t *testing.T) {
+// TestWrongTypeInOneGroup checks a group in which two limits name one key with two
+// algorithms: the second is answered with the first.
+func TestWrongTypeInOneGroup(t *testing.T) {
 	e := engine.New(engine.Options{})
 	b := engine.Batch{Ops: []engine.Op{
-		{Kind: engine.Take, Params: foreignParams[0], N: 1, Key: []byte("k"), Group: 2},
-		{Kind: engine.Take, Params: foreignParams[2], N: 1, Key: []byte("k")},
+		{Kind: engine.Take, Params: keyParams[0], N: 1, Key: []byte("k"), Group: 2},
+		{Kind: engine.Take, Params: keyParams[2], N: 1, Key: []byte("k")},
 	}}
 	e.Apply(1, &b)
-	if d := b.Decisions; d[0] != (engine.Decision{Status: engine.WrongType}) || d[1] != (engine.Decision{Status: engine.WrongType, Params: foreignParams[0]}) {
-		t.Errorf("it is answered %+v", d)
+	if d := b.Decisions; d[0] != (engine.Decision{Status: engine.WrongType}) || d[1] != (engine.Decision{Status: engine.WrongType, Params: keyParams[0]}) {
+		t.Errorf("the answers are %+v", d)
 	}
 }

@@ -1,0 +1,262 @@
+package engine
+
+import (
+	"cmp"
+	"slices"
+)
+
+const (
+	// sweepTries bounds the pages swept for memory before a key is rejected; the search
+	// ends early at a page that frees nothing.
+	sweepTries = 8
+	// maxSkipped bounds the pages that one search skips because nothing on them has
+	// expired.
+	maxSkipped = 4
+	// evictShare is the part of a page that is freed beyond the need of a new key, so
+	// that not every new key scans and repacks the page.
+	evictShare = 16
+)
+
+// makeRoom makes memory available for a record under a hash, if record > 0, and for grow
+// bytes of chunks or nodes. It reports whether there is enough. It forgets expired keys
+// of the page before it lets the page grow and, at the bound, of a few other pages; then
+// it evicts keys, if the engine permits that. It overwrites the cell. Cost: O(1) pages;
+// none if nothing has expired.
+func (s *shard) makeRoom(h uint64, key []byte, record, grow int, now Instant) bool {
+	p := s.pageOf(h)
+	if record > 0 && !p.fits(record) {
+		if p.nextExpiry <= now {
+			s.purge(p, now)
+			if p.oversized() {
+				s.noteExpiry(p, 0)
+			}
+		}
+		if p.live()+slotBytes+record > len(p.buf) {
+			grow += growth(p, record)
+		}
+	}
+	if grow == 0 || s.withinBound(grow) {
+		return true
+	}
+	if s.sweepFor(grow, now) {
+		return true
+	}
+	if s.memory.evict.Load() && s.evictFor(h, key, record, grow, now) {
+		return true
+	}
+	s.stats.Refused++
+	return false
+}
+
+// sweepFor sweeps until grow bytes are available, and reports whether they are.
+func (s *shard) sweepFor(grow int, now Instant) bool {
+	for range sweepTries {
+		if !s.seekExpired(now) {
+			return false
+		}
+		found := s.sweepPage(now)
+		s.publishUsage()
+		if s.withinBound(grow) {
+			return true
+		}
+		if !found {
+			return false
+		}
+	}
+	return false
+}
+
+// nothingExpires reports that sweeping any page at now frees nothing.
+func (s *shard) nothingExpires(now Instant) bool { return now < s.noExpiryUntil }
+
+// seekExpired moves the sweep to the next page from which purging may free memory, and
+// reports whether it found one among maxSkipped pages.
+func (s *shard) seekExpired(now Instant) bool {
+	for range maxSkipped {
+		if s.nothingExpires(now) {
+			return false
+		}
+		p := s.slab.page(s.dir[s.sweepCursor])
+		if p.nextExpiry <= now {
+			return true
+		}
+		s.advanceSweep(p)
+	}
+	return false
+}
+
+// advanceSweep moves the sweep past a page from which no more can be freed at present.
+func (s *shard) advanceSweep(p page) {
+	if s.fruitlessPages == 0 {
+		s.soonestExpiry = latest
+	}
+	s.soonestExpiry = min(s.soonestExpiry, p.nextExpiry)
+	if s.fruitlessPages++; s.fruitlessPages >= s.slab.pages() {
+		s.fruitlessPages, s.noExpiryUntil = 0, s.soonestExpiry
+	}
+	span := 1 << (s.dirDepth - p.depth)
+	s.sweepCursor = (s.sweepCursor&^(span-1) + span) % len(s.dir)
+	if s.sweepCursor == 0 {
+		s.chunks.trim()
+		s.leases.trim()
+		s.params.trim()
+	}
+}
+
+// noteExpiry lowers the page's and the shard's next expiry to at.
+func (s *shard) noteExpiry(p page, at Instant) {
+	p.nextExpiry = min(p.nextExpiry, at)
+	s.soonestExpiry, s.noExpiryUntil = min(s.soonestExpiry, at), min(s.noExpiryUntil, at)
+}
+
+// after returns t + s, at most latest.
+func (t Instant) after(s Span) Instant {
+	if s == Never || s.Millis >= int64(latest-t)/1e6 {
+		return latest
+	}
+	return t + Instant(s.Millis*1e6+s.Nanos)
+}
+
+// growth returns the memory needed for one more record in a page.
+func growth(p page, record int) int {
+	need := p.live() + slotBytes + record
+	if need > pageSizes[splitSize] && p.slots() > 1 && p.depth < maxDepth {
+		return pageSizes[splitSize] + pageHeadBytes
+	}
+	return pageSizes[classFor(need)] - len(p.buf)
+}
+
+// evictFor evicts the keys nearest to their reset until there is enough memory: keys of
+// the page of h if that page needs to grow for a record, otherwise keys of the pages of
+// the sweep. It never evicts key.
+func (s *shard) evictFor(h uint64, key []byte, record, grow int, now Instant) bool {
+	if p := s.pageOf(h); record > 0 && grow == growth(p, record) {
+		// The page may be exempt from the bound: its buffer may be as small as one
+		// record.
+		if short := p.live() + slotBytes + record - len(p.buf); short > 0 {
+			s.evictNearest(p, short+len(p.buf)/evictShare, key, now)
+		}
+		return true
+	}
+	for range sweepTries {
+		s.evictNearest(s.slab.page(s.dir[s.sweepCursor]), 1, key, now)
+		s.sweepPage(now)
+		s.publishUsage()
+		if s.withinBound(grow) {
+			return true
+		}
+	}
+	return false
+}
+
+// evictNearest evicts keys of a page, those nearest to their reset first, until at least
+// so many bytes are free. It never evicts spared.
+func (s *shard) evictNearest(p page, bytes int, spared []byte, now Instant) {
+	resets := s.resets[:0]
+	for i := range p.slots() {
+		c := s.load(p, i)
+		reset := c.limiter().until(c, now, 0)
+		if at := p.offset(i); string(p.key(at, c.alg().words)) == string(spared) {
+			reset = Never
+		}
+		resets = append(resets, reset)
+	}
+	s.resets = resets
+	for bytes > 0 {
+		nearest := -1
+		for i, reset := range resets {
+			if reset != Never && (nearest < 0 || reset.compare(resets[nearest]) < 0) {
+				nearest = i
+			}
+		}
+		if nearest < 0 {
+			return
+		}
+		_, n, key := s.record(p, nearest)
+		s.evicted = addEviction(s.evicted, 0, key)
+		s.remove(place{p.pageHead, nearest})
+		s.stats.Evicted++
+		resets = slices.Delete(resets, nearest, nearest+1)
+		bytes -= slotBytes + n
+	}
+}
+
+func (a Span) compare(b Span) int {
+	return cmp.Or(cmp.Compare(a.Millis, b.Millis), cmp.Compare(a.Nanos, b.Nanos))
+}
+
+// purge forgets the expired keys of a page and updates its nextExpiry. The caller must
+// shrink the page.
+func (s *shard) purge(p page, now Instant) {
+	next := latest
+	for i := p.slots() - 1; i >= 0; i-- {
+		c := s.load(p, i)
+		if c.limiter().used(c, now) == 0 {
+			s.remove(place{p.pageHead, i})
+			s.stats.Forgotten++
+			continue
+		}
+		next = min(next, now.after(c.limiter().until(c, now, 0)))
+	}
+	p.nextExpiry = next
+}
+
+// sweepPage purges and shrinks the page of the sweep, advances the sweep, and reports
+// whether that freed anything. It overwrites the cell.
+func (s *shard) sweepPage(now Instant) bool {
+	p, keys, held := s.slab.page(s.dir[s.sweepCursor]), s.keys, s.bytes()
+	s.purge(p, now)
+	p = s.shrink(p)
+	s.merge(p)
+	found := s.keys < keys || s.bytes() < held
+	if found {
+		s.fruitlessPages = 0
+	}
+	s.advanceSweep(p)
+	return found
+}
+
+// shrink gives a page a smaller buffer if it needs no more than three quarters of its
+// own.
+func (s *shard) shrink(p page) page {
+	if p.oversized() {
+		return s.repack(p, classFor(p.live()))
+	}
+	return p
+}
+
+// oversized reports whether a page needs no more than three quarters of its buffer.
+func (p page) oversized() bool { return pageSizes[classFor(p.live())] <= len(p.buf)*3/4 }
+
+// merge joins the page with its sibling, from which it was split, if together they fill
+// at most half a page.
+func (s *shard) merge(p page) {
+	if p.depth == 0 {
+		return
+	}
+	span := 1 << (s.dirDepth - p.depth)
+	first := s.sweepCursor &^ (2*span - 1)
+	a, b := s.slab.page(s.dir[first]), s.slab.page(s.dir[first+span])
+	if a.depth != b.depth || a.live()+b.live() > pageSizes[splitSize]/2 {
+		return
+	}
+	s.preserve(a)
+	s.preserve(b)
+	halves := [2]page{s.copyAside(a, 0), s.copyAside(b, 1)}
+	p.nextExpiry = min(a.nextExpiry, b.nextExpiry)
+	p.depth--
+	p = s.slab.resize(p, classFor(a.live()+b.live()))
+	for _, from := range halves {
+		for i := range from.slots() {
+			s.move(from, i, p)
+		}
+	}
+	other := a
+	if p.number == a.number {
+		other = b
+	}
+	s.slab.drop(other)
+	for i := range 2 * span {
+		s.dir[first+i] = p.number
+	}
+}
