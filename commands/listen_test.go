@@ -1,6 +1,8 @@
 package commands
 
 import (
+	"fmt"
+	"limitsrv/testwait"
 	"strings"
 	"sync"
 	"testing"
@@ -122,14 +124,16 @@ func TestPushesConcurrent(t *testing.T) {
 }
 
 func TestPauseHoldsBackAndReleases(t *testing.T) {
+	pause := testwait.Scaled(50 * time.Millisecond)
+	held := fmt.Sprint("CLIENT PAUSE ", pause.Milliseconds())
 	for _, tt := range []struct {
 		name, pause, line, want string
 		held                    bool
 	}{
-		{"commands that write", "CLIENT PAUSE 50 WRITE", "RL.TOKEN k 10 1", "*5|:1|:10|:9|:0|:1000|", true},
+		{"commands that write", held + " WRITE", "RL.TOKEN k 10 1", "*5|:1|:10|:9|:0|:1000|", true},
 		{"not commands that read", "CLIENT PAUSE 100000 WRITE", "RL.PEEK k", "*-1|", false},
-		{"all", "CLIENT PAUSE 50", "PING", "+PONG|", true},
-		{"all, until UNPAUSE", "CLIENT PAUSE 50 ALL", "PING", "+PONG|", true},
+		{"all", held, "PING", "+PONG|", true},
+		{"all, until UNPAUSE", held + " ALL", "PING", "+PONG|", true},
 		{"but not its end", "CLIENT PAUSE 100000", "CLIENT UNPAUSE", "+OK|", false},
 		{"nor QUIT", "CLIENT PAUSE 100000", "QUIT", "+OK|", false},
 	} {
@@ -137,8 +141,8 @@ func TestPauseHoldsBackAndReleases(t *testing.T) {
 		woken := make(chan struct{}, 1)
 		s := h.NewSession(Client{Wake: func() { woken <- struct{}{} }})
 		other := h.NewSession(Client{})
-		ask(other, tt.pause)
 		began := time.Now()
+		ask(other, tt.pause)
 		taken := s.Do(words(tt.line))
 		if taken == tt.held {
 			t.Errorf("%s: Do(%s) = %v", tt.name, tt.line, taken)
@@ -149,8 +153,8 @@ func TestPauseHoldsBackAndReleases(t *testing.T) {
 				t.Errorf("%s: Resume() = true while it is held back", tt.name)
 			}
 			<-woken
-			if took := time.Since(began); !s.Resume() || took < 40*time.Millisecond {
-				t.Errorf("%s: woken after %v, want 50ms", tt.name, took)
+			if took := time.Since(began); !s.Resume() || took < pause*4/5 {
+				t.Errorf("%s: woken after %v, want %v", tt.name, took, pause)
 			}
 			s.Do(words(tt.line))
 		}

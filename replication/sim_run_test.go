@@ -189,9 +189,11 @@ func (n *simNet) reach(a, b string) bool {
 
 const (
 	// simDecides is the maximum time, in election timeouts, from the loss of the leader to
-	// the next decision, with at most one trouble: a leader that hears nothing, while
+	// the next decision: two campaigns of raft, each within twice raft's timeout, because
+	// the log of the first candidate may lack entries; and one timeout for the clocks of
+	// the other nodes, one of which may not answer. A leader that hears nothing, while
 	// others hear it, leads no longer than silentShare.
-	simDecides = 5
+	simDecides = 2*2*raftShare + 1
 	// simDiskHang is added to that if the leader must first detect that its disk hangs.
 	simDiskHang = leaderHang + 2*persist.WatchEvery
 )

@@ -73,10 +73,11 @@ func TestOutputBound(t *testing.T) {
 
 func TestIdleClose(t *testing.T) {
 	forEachTransport(t, func(t *testing.T, loops int) {
-		r := start(t, Config{Loops: loops, IdleTimeout: 500 * time.Millisecond})
+		timeout := testwait.Scaled(500 * time.Millisecond)
+		r := start(t, Config{Loops: loops, IdleTimeout: timeout})
 		busy, idle := r.dial(), r.dial()
 		began := time.Now()
-		for time.Since(began) < 800*time.Millisecond {
+		for time.Since(began) < timeout*8/5 {
 			send(t, busy, array("OP", "a"))
 			expect(t, busy, bulk("a"))
 			time.Sleep(10 * time.Millisecond)
