@@ -129,7 +129,7 @@ func TestAnswersOutOfRange(t *testing.T) {
 	for _, tt := range []struct{ name, answer, want string }{
 		{"as good as it gets", "\x00\xc4\x02\x02", ""},
 		{"an invalid status", "\x00\xc5\x02\x02", "status 5"},
-		{"parameters of no algorithm", "\x00\xf0\x09\x00\x01\x01\x01\x02\x02", "no algorithm 9"},
+		{"parameters of no algorithm", "\x00\xf0\x09\x00\x01\x01\x01\x02\x02", "unknown algorithm 9"},
 		{"a wait before now", "\x00\x80\x02\x02\x03\x00", "span of -2 ms"},
 		{"a million nanoseconds", "\x00\x80\x02\x02\x02\xc0\x84\x3d", "1000000 ns"},
 		{"a text that is not there", "\x03\x05ERR", "5 bytes"},
