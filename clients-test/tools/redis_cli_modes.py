@@ -82,7 +82,7 @@ def interactive():
         screen.type("rl.tok\t")
         screen.await_(PROMPT + r"RL\.TOKEN")
         screen.type(ERASE_LINE + "help rl.token\r")
-        screen.await_(r"summary: Takes n permits from a token bucket[\s\S]+" + PROMPT)
+        screen.await_(r"summary: Takes n tokens from a token bucket[\s\S]+" + PROMPT)
         screen.type("RL.NOSUCH k\r")
         screen.await_(r"\(error\) ERR unknown command 'RL\.NOSUCH', with args beginning with: 'k' \s+" + PROMPT)
         screen.type("quit\r")
