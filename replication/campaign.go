@@ -4,6 +4,7 @@ import (
 	"cmp"
 	"context"
 	"errors"
+	"math/rand/v2"
 	"sync/atomic"
 	"syscall"
 	"time"
@@ -38,8 +39,11 @@ const (
 	lateShare, excuseShare = 0.1, 0.3
 	// endedShare is the silence required of a leader after its process has ended.
 	endedShare = 0.1
-	// retryShare is the interval of attempts while there is no leader.
-	retryShare = 0.05
+	// retryShare is the interval of attempts while there is no leader. A candidate, whose
+	// election may have split the votes, tries again after a random pause of at most
+	// splitShare: two of them would otherwise split the votes at each attempt (Ongaro and
+	// Ousterhout, In Search of an Understandable Consensus Algorithm, 2014, 5.2).
+	retryShare, splitShare = 0.05, 0.5
 	// deferTries is the number of attempts at which a node leaves the election to one with
 	// more of the log.
 	deferTries = 3
@@ -137,7 +141,10 @@ func (n *Node) checkLeader(tries *int) time.Duration {
 		*tries = 0
 		return wait
 	}
-	if s.raft.State() == raft.Follower && !n.steppingDown.Load() && n.campaign(s, *tries < deferTries) {
+	switch state := s.raft.State(); {
+	case state == raft.Candidate:
+		return n.shareOf(splitShare * rand.Float64())
+	case state == raft.Follower && !n.steppingDown.Load() && n.campaign(s, *tries < deferTries):
 		*tries++
 	}
 	return n.shareOf(retryShare)

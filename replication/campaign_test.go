@@ -121,3 +121,56 @@ func TestSimStarvedLeader(t *testing.T) {
 		}
 	})
 }
+
+// Two of four nodes wait for a third, which lacks entries, and with it elect a leader:
+// their elections do not split the votes for ever. Without random pauses they do so in one
+// of about a hundred rounds, when both try at the same time.
+func TestSimElectionsSplit(t *testing.T) {
+	for seed := range uint64(5) {
+		plan := simCasePlan
+		plan.seed, plan.busyGap = seed+1, 10*time.Millisecond
+		simCaseOf(t, plan, func(t *testing.T, c *simCluster) {
+			c.join()
+			c.converge("a join")
+			for range 80 {
+				if c.electAfterSplit(t); t.Failed() {
+					return
+				}
+			}
+		})
+	}
+}
+
+// electAfterSplit isolates a follower, which then misses some calls, and the leader; lets
+// the two others fail to elect a leader; and measures how long they take to elect one once
+// they hear the follower.
+func (c *simCluster) electAfterSplit(t *testing.T) {
+	leader := c.leader()
+	c.withFollower(c.cutOff)
+	c.setClients(true, false)
+	time.Sleep(c.between(100*time.Millisecond, time.Second))
+	c.setClients(false, true)
+	for _, n := range c.all() {
+		for _, other := range c.all() {
+			c.net.setExtra(n.name, other.name, c.between(0, 3*time.Millisecond))
+		}
+	}
+	time.Sleep(time.Second)
+	c.cutOff(leader)
+	time.Sleep(c.between(2*time.Second, 6*time.Second))
+	var heard []string
+	for _, n := range c.all() {
+		if n != leader {
+			heard = append(heard, n.name)
+		}
+	}
+	c.net.repair(heard)
+	const most = time.Duration(simDecides * float64(defaultElectionTimeout))
+	for from := time.Now(); c.leader() == nil || c.leader() == leader; time.Sleep(10 * time.Millisecond) {
+		if time.Since(from) > most {
+			t.Errorf("there is no leader after %v", most)
+			return
+		}
+	}
+	c.converge("split elections")
+}
