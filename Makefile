@@ -69,9 +69,11 @@ vulnerabilities:
 # Long tests of sequential code, which testwait.Sequential skips under the race detector,
 # are run without it.
 unit:
-	@tests=$$(grep -rh -B1 --include=*_test.go 'testwait.Sequential(t)' . | sed -n 's/^func \(Test[^(]*\).*/\1/p' | paste -sd '|'); \
-	echo "go test -run '^($$tests)\$$'"; \
-	go test -timeout $(UNITTIME) -run "^($$tests)\$$" ./engine ./persist
+	@files=$$(grep -rl --include=*_test.go 'testwait.Sequential(t)' .); \
+	tests=$$(grep -h -B1 'testwait.Sequential(t)' $$files | sed -n 's/^func \(Test[^(]*\).*/\1/p' | paste -sd '|'); \
+	packages=$$(dirname $$files | sort -u); \
+	echo go test -run "'^($$tests)\$$'" $$packages; \
+	go test -timeout $(UNITTIME) -run "^($$tests)\$$" $$packages
 	go test -race -timeout $(UNITTIME) ./...
 
 # The files for Compose and Kubernetes, by the types of both projects.

@@ -2,11 +2,12 @@ package commands
 
 import (
 	"fmt"
-	"limitsrv/testwait"
 	"strings"
 	"sync"
 	"testing"
 	"time"
+
+	"limitsrv/testwait"
 )
 
 // A listener is a session with the calls of its transport.

@@ -21,6 +21,7 @@ func owedDrops(c *cell, now Instant, unit uint64) wide {
 	return due.subSaturating(mul(uint64(now), unit))
 }
 
+// owed is owedDrops written out, because a call of it costs a take nine instructions more.
 func (bucket) owed(c *cell, now Instant) wide {
 	due := wide{c.state[0], c.state[1]}
 	return due.subSaturating(mul(uint64(now), uint64(c.params.Count)))

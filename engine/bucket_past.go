@@ -94,11 +94,27 @@ func (pastBucket) currentRate(c *cell) rate {
 	return rate{uint64(c.params.Count), uint64(c.params.Period)}
 }
 
+// takenRate returns the fastest rate at which permits were taken.
+func (b pastBucket) takenRate(c *cell) rate {
+	if c.past.debt == 0 {
+		return b.currentRate(c)
+	}
+	return rate{uint64(c.past.debt), uint64(c.past.until)}
+}
+
+// setTakenRate sets the fastest rate at which permits were taken.
+func (b pastBucket) setTakenRate(c *cell, r rate) {
+	if r == b.currentRate(c) {
+		r = rate{}
+	}
+	c.past.debt, c.past.until = int64(r.count), Instant(r.period)
+}
+
 // countingRate returns the rate at which permits in use are counted: the faster of the
 // current rate and the fastest at which permits were taken.
 func (b pastBucket) countingRate(c *cell) rate {
-	r := b.currentRate(c)
-	if taken := (rate{uint64(c.past.debt), uint64(c.past.until)}); c.past.debt != 0 && r.slower(taken) {
+	r, taken := b.currentRate(c), b.takenRate(c)
+	if r.slower(taken) {
 		return taken
 	}
 	return r
@@ -159,9 +175,7 @@ func (b pastBucket) take(c *cell, now Instant, n int64) {
 		}
 	}
 	b.set(c, now, b.owed(c, now).add(cost))
-	if !b.currentRate(c).slower(rate{uint64(c.past.debt), uint64(c.past.until)}) {
-		c.past.debt, c.past.until = 0, 0
-	}
+	b.setTakenRate(c, b.countingRate(c))
 }
 
 // refund may round: see refine.
@@ -220,14 +234,9 @@ func (b pastBucket) migrate(c *cell, now Instant, p Params) {
 		c.params, c.past, c.state = p, past{}, state{}
 		return
 	}
-	fastest := past{debt: c.past.debt, until: c.past.until}
-	if fastest.debt == 0 {
-		fastest = past{debt: c.params.Count, until: Instant(c.params.Period)}
-	}
-	due, unit := rescale(wide{c.state[0], c.state[1]}, b.unit(c), uint64(p.Count), uint64(fastest.debt))
+	taken := b.takenRate(c)
+	due, unit := rescale(wide{c.state[0], c.state[1]}, b.unit(c), uint64(p.Count), taken.count)
 	c.params, c.past, c.state = p, past{}, state{due.hi, due.lo}
 	b.setUnit(c, unit)
-	if fastest.debt != p.Count || fastest.until != Instant(p.Period) {
-		c.past.debt, c.past.until = fastest.debt, fastest.until
-	}
+	b.setTakenRate(c, taken)
 }

@@ -93,7 +93,7 @@ func TestLoadCut(t *testing.T) {
 		t.Errorf("%d of %d beginnings of a block of %d keys were loaded", between, len(block), e.Len())
 	}
 	loaded := 0
-	for bit := 0; bit < 8*len(block); bit += 3 + 2*slowdown {
+	for bit := 0; bit < 8*len(block); bit += 5 {
 		flipped := bytes.Clone(block)
 		flipped[bit/8] ^= 1 << (bit % 8)
 		into := engine.New(engine.Options{})

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"limitsrv/engine"
+	"limitsrv/testwait"
 )
 
 // A source turns bytes into choices; after the last byte it always chooses 0.
@@ -476,7 +477,7 @@ func randomBytes(r *rand.Rand, n int) []byte {
 
 // TestModel applies random sequences. A failure names the seed that repeats it.
 func TestModel(t *testing.T) {
-	for seed := range uint64(800 / slowdown) {
+	for seed := range uint64(800 / testwait.Slowdown) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		newModelTest(t, fmt.Sprint("seed ", seed), randomBytes(r, 200+r.IntN(1200))).run()
 	}

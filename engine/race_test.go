@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"limitsrv/engine"
+	"limitsrv/testwait"
 )
 
 const racers = 64
@@ -219,7 +220,7 @@ func TestRaceSnapshot(t *testing.T) {
 	}
 	for e.Len() < 2*pairs*9/10 {
 	}
-	for range 12 / min(slowdown, 3) {
+	for range 12 / min(testwait.Slowdown, 3) {
 		n := e.Freeze()
 		into := engine.New(engine.Options{Shards: 8})
 		var readers sync.WaitGroup

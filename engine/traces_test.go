@@ -12,7 +12,7 @@ import (
 )
 
 const (
-	traceKeys   = 1000 / slowdown
+	traceKeys   = 1000
 	traceLimit  = 100
 	traceWindow = 60 * second
 	traceLength = 900 * second

@@ -22,7 +22,14 @@ import (
 	"limitsrv/testwait"
 )
 
-var storeDamages = flag.Int("store-damages", storeDamagesDefault, "how many times a data directory is damaged")
+var storeDamages = flag.Int("store-damages", defaultStoreDamages(), "how many times a data directory is damaged")
+
+func defaultStoreDamages() int {
+	if testwait.RaceDetector {
+		return 180
+	}
+	return 2000
+}
 
 // A history is a list of batches in the order of execution, with their decisions.
 type history []pastBatch

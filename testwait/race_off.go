@@ -2,4 +2,4 @@
 
 package testwait
 
-const raceDetector = false
+const slowdown = 1

@@ -2,4 +2,4 @@
 
 package testwait
 
-const raceDetector = true
+const slowdown = 8

@@ -2,12 +2,20 @@ package testwait
 
 import "testing"
 
+const (
+	// Slowdown divides the amount of work of long tests: it is above 1 under the race
+	// detector, which makes sequential code about ten times slower.
+	Slowdown = slowdown
+	// RaceDetector reports whether the race detector is on.
+	RaceDetector = slowdown > 1
+)
+
 // Sequential skips a long test of code without goroutines under the race detector, which
-// finds nothing in it and makes it some ten times longer. The unit check of the Makefile
-// runs these tests without the detector. The call is the first statement of a test.
+// finds nothing in it. The unit check of the Makefile runs these tests without the
+// detector. The call is the first statement of a test.
 func Sequential(t testing.TB) {
 	t.Helper()
-	if raceDetector {
+	if RaceDetector {
 		t.Skip("sequential: it is run without the race detector")
 	}
 }

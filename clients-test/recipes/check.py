@@ -2,6 +2,7 @@
 
 import concurrent.futures
 import contextlib
+import functools
 import json
 import os
 import socket
@@ -29,6 +30,7 @@ PROGRAMS = {
 REQUEST_TIMEOUT = 1
 
 WORK_ROUNDS, WORK_SECONDS = 1_000_000, 0.04  # of a loop, and its time on an idle machine
+LOAD_PERIOD = 5  # seconds for which a measurement of the load is used
 
 HOURS_THIRD = Between(1140, 1200)  # seconds to refill one of 3 tokens per hour
 
@@ -62,10 +64,16 @@ def wait_for(attempt):
 
 def request_timeout():
     """Returns REQUEST_TIMEOUT, scaled by the load of this machine."""
+    return REQUEST_TIMEOUT * load_factor(time.monotonic() // LOAD_PERIOD)
+
+
+@functools.cache
+def load_factor(_period):
+    """Returns how much slower the machine is than when idle, measured once in a period."""
     begin = time.monotonic()
     for _ in range(WORK_ROUNDS):
         pass
-    return REQUEST_TIMEOUT * max(1, (time.monotonic() - begin) / WORK_SECONDS)
+    return max(1, (time.monotonic() - begin) / WORK_SECONDS)
 
 
 def get(url, key=None):

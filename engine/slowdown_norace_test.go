@@ -1,6 +1,0 @@
-//go:build !race
-
-package engine_test
-
-// slowdown divides the amount of work of the longest tests.
-const slowdown = 1

@@ -1,5 +1,0 @@
-//go:build !race
-
-package persist
-
-const storeDamagesDefault = 2000
