@@ -63,6 +63,7 @@ func (l *loop) serveNext(c *loopConn) {
 	c.queued, c.reported = false, false
 	switch {
 	case c.closed || c.inFlight:
+	case c.overdue && l.closeOverdue(c):
 	case ready:
 		l.serve(c)
 	case l.mayExecute(c):

@@ -48,6 +48,7 @@ type loopConn struct {
 	fullRead      bool // the last read filled its buffer
 	authenticated bool // authenticated, if required, and has sent a complete command
 	executedAhead bool // has executed while output waited
+	overdue       bool // to be closed by serveQueued if there still is a reason
 	// heavyUntil is the time, by Server.clock, until which it is heavy; 0: it is not.
 	heavyUntil    int64
 	backlog       backlog
@@ -244,17 +245,27 @@ func (l *loop) kill(c *loopConn) {
 	}
 }
 
+// sweep queues the connections that are overdue. A hundred of them are not closed at once,
+// because the kernel frees megabytes of unsent replies with each.
 func (l *loop) sweep(*loopConn) {
-	l.flush()
 	for _, c := range l.conns {
-		if c == nil || c.inFlight {
-			continue
-		}
-		if why := c.closeReason(l.s); why != "" {
-			l.s.log.Info("connection closed", "client", c.client, "why", why)
-			l.close(c)
+		if c != nil && !c.inFlight && c.closeReason(l.s) != "" {
+			c.overdue = true
+			l.enqueue(c)
 		}
 	}
+}
+
+// closeOverdue closes a connection that sweep has queued, unless the reason is gone, and
+// reports whether it did.
+func (l *loop) closeOverdue(c *loopConn) bool {
+	c.overdue = false
+	why := c.closeReason(l.s)
+	if why != "" {
+		l.s.log.Info("connection closed", "client", c.client, "why", why)
+		l.close(c)
+	}
+	return why != ""
 }
 
 func (l *loop) drain(*loopConn) {

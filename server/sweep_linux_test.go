@@ -1,8 +1,13 @@
 package server
 
 import (
+	"log/slog"
+	"slices"
+	"syscall"
 	"testing"
 	"time"
+
+	"limitsrv/commands"
 )
 
 // A sweep wakes up only a loop on which a connection may be overdue.
@@ -36,4 +41,45 @@ func TestSweepWakes(t *testing.T) {
 			}
 		})
 	}
+}
+
+// Overdue connections are not closed at once but queued, and one that has taken its
+// replies before its turn stays open.
+func TestSweepQueues(t *testing.T) {
+	s := &Server{log: slog.New(slog.DiscardHandler)}
+	s.SetWriteTimeout(time.Second)
+	s.clock.Store(int64(time.Minute))
+	l, err := newLoop(s, new(traffic))
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer l.poll.close()
+	sessions := new(echoLog)
+	for range 3 {
+		ends, err := syscall.Socketpair(syscall.AF_UNIX, syscall.SOCK_STREAM|syscall.SOCK_NONBLOCK, 0)
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer syscall.Close(ends[1])
+		c := &loopConn{conn: conn{session: sessions.session(commands.Client{}), limits: new(Limits), traffic: l.traffic}, fd: ends[0]}
+		c.blocked.Store(1)
+		l.conns = append(l.conns, c)
+	}
+	all := slices.Clone(l.conns)
+	l.sweep(nil)
+	for i, c := range all {
+		if c.closed || !c.queued {
+			t.Errorf("after the sweep, connection %d is closed: %v, queued: %v; want it queued", i, c.closed, c.queued)
+		}
+	}
+	all[1].blocked.Store(0)
+	for len(l.runQueue) > 0 {
+		l.serveQueued()
+	}
+	for i, c := range all {
+		if want := i != 1; c.closed != want {
+			t.Errorf("connection %d is closed: %v, want %v", i, c.closed, want)
+		}
+	}
+	l.close(all[1])
 }
