@@ -45,14 +45,15 @@ func (c *leaderClock) start(last engine.Instant) {
 }
 
 // step moves the clock forward to target, if it is behind, and returns the distance.
+// target may be any value.
 func (c *leaderClock) step(target engine.Instant) time.Duration {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	mono := c.mono()
 	c.at, c.since, c.slew = c.timeAt(mono), mono, 0
-	by := max(target-c.at, 0)
-	c.at += by
-	return time.Duration(by)
+	from := c.at
+	c.at = max(from, target)
+	return time.Duration(c.at - from)
 }
 
 // now returns the time. Concurrency: any goroutine; between two starts a later call

@@ -1,6 +1,7 @@
 package replication
 
 import (
+	"math"
 	"testing"
 	"time"
 
@@ -58,6 +59,16 @@ func TestLeaderClockSteps(t *testing.T) {
 		if now := c.now(); now != at {
 			t.Errorf("step to %v away: at %v, want %v", step.to, now, at)
 		}
+	}
+}
+
+// A step to a target beyond the range of differences moves nothing.
+func TestLeaderClockStepsFromFarBack(t *testing.T) {
+	c := newLeaderClock(func() time.Duration { return 0 })
+	c.start(engine.Instant(time.Now().UnixNano()))
+	was := c.now()
+	if by := c.step(math.MinInt64); by != 0 || c.now() != was {
+		t.Errorf("step by %v, at %d, want 0 and %d", by, c.now(), was)
 	}
 }
 

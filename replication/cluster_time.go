@@ -2,7 +2,6 @@ package replication
 
 import (
 	"context"
-	"math"
 	"time"
 
 	"github.com/hashicorp/raft"
@@ -54,14 +53,14 @@ func (n *Node) catchUpClock(s *raftStack) time.Duration {
 			w = n.pollMembers(ctx, s, wall, true)
 		}
 	}
-	target := engine.Instant(math.MinInt64)
+	target := last
 	switch {
 	case w.hasMajority():
 		target = wall() + engine.Instant(clockOffset(w.differences, w.voters)-w.uncertainty)
 	case last == 0: // no decision was ever made
 		target = wall()
 	default:
-		n.log.Warn("no majority of the nodes has reported its clock: the cluster's time continues from the last stamp", "clocks", len(w.differences), "voters", w.voters)
+		n.log.Warn(textTimeByStamp, "clocks", len(w.differences), "voters", w.voters)
 	}
 	switch {
 	case last == 0:
@@ -75,8 +74,11 @@ func (n *Node) catchUpClock(s *raftStack) time.Duration {
 	return stepped
 }
 
-// textTimeByClocks is also matched by tests.
-const textTimeByClocks = "no node has been running since the last decision: the cluster's time continues from the clocks of a majority"
+// Tests match these texts.
+const (
+	textTimeByStamp  = "no majority of the nodes has reported its clock: the cluster's time continues from the last stamp"
+	textTimeByClocks = "no node has been running since the last decision: the cluster's time continues from the clocks of a majority"
+)
 
 // syncClock polls all other members, and adjusts the leader's clock to theirs.
 func (n *Node) syncClock(ctx context.Context, s *raftStack) {

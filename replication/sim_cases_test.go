@@ -258,3 +258,31 @@ func TestSimElectedBeforeReady(t *testing.T) {
 		c.converge("an election")
 	})
 }
+
+// An elected node loses the others before they have told it their clocks, for a time in
+// which it keeps the leadership: the cluster's time continues from the last stamp.
+func TestSimElectedWithoutClocks(t *testing.T) {
+	simCase(t, func(t *testing.T, c *simCluster) {
+		for round := range 40 {
+			c.leader().running().crash(100)
+			var elected *simNode
+			for elected == nil {
+				time.Sleep(50 * time.Microsecond)
+				for _, n := range c.running() {
+					if n.running().leadership().elected {
+						elected = n
+					}
+				}
+			}
+			time.Sleep(time.Duration(round) * 100 * time.Microsecond)
+			c.cutOff(elected)
+			time.Sleep(defaultElectionTimeout + 50*time.Millisecond)
+			c.converge("an election without clocks")
+			c.setClients(true, false)
+			time.Sleep(100 * time.Millisecond)
+		}
+		if c.logs.count(textTimeByStamp) == 0 {
+			t.Error("each elected node got the clocks of a majority: less is tested")
+		}
+	})
+}

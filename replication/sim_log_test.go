@@ -29,7 +29,7 @@ type simLine struct {
 const simLinesKept = 150
 
 // simCounted are the messages, or their ends, that are counted.
-var simCounted = []string{"Installed remote snapshot", "restarting raft from disk", "a node joins the cluster", textTimeByClocks}
+var simCounted = []string{"Installed remote snapshot", "restarting raft from disk", "a node joins the cluster", textTimeByStamp, textTimeByClocks}
 
 // simLogger is a slog.Handler for one node.
 type simLogger struct {
