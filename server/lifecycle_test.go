@@ -287,3 +287,26 @@ func TestDrainTimeout(t *testing.T) {
 		}
 	})
 }
+
+// Shutdown may be called while Serve starts, and before it.
+func TestShutdownDuringStart(t *testing.T) {
+	forEachTransport(t, func(t *testing.T, loops int) {
+		for range 20 {
+			cfg := withListener(t, Config{Loops: loops})
+			cfg.NewSession = new(echoLog).session
+			s, err := New(cfg)
+			if err != nil {
+				t.Fatal(err)
+			}
+			served := make(chan struct{})
+			go func() {
+				s.Serve()
+				close(served)
+			}()
+			if err := s.Shutdown(t.Context()); err != nil {
+				t.Error(err)
+			}
+			<-served
+		}
+	})
+}

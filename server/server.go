@@ -109,6 +109,7 @@ type Server struct {
 	closing  chan struct{} // closed by the first Shutdown
 	closed   chan struct{} // closed after the last connection
 	shutdown sync.Once
+	starting sync.Mutex // orders the start of accepts and closing
 	accepts  sync.WaitGroup
 }
 
@@ -218,13 +219,25 @@ func (s *Server) TLSAddr() net.Addr {
 
 // Serve accepts connections until Shutdown has ended. It must be called at most once.
 func (s *Server) Serve() {
+	s.startAccepting()
+	<-s.closed
+}
+
+// startAccepting accepts connections in the background, unless Shutdown was called before.
+func (s *Server) startAccepting() {
+	s.starting.Lock()
+	defer s.starting.Unlock()
+	select {
+	case <-s.closing:
+		return
+	default:
+	}
 	for _, ln := range s.listeners {
 		s.accepts.Go(func() { s.accept(ln, s.admit) })
 	}
 	if s.listenTLS != nil {
 		s.accepts.Go(func() { s.accept(s.listenTLS, s.admitTLS) })
 	}
-	<-s.closed
 }
 
 // transports returns the transports in use.
@@ -240,7 +253,9 @@ func (s *Server) transports() []transport {
 // connections were cut off.
 func (s *Server) Shutdown(ctx context.Context) error {
 	s.shutdown.Do(func() {
+		s.starting.Lock()
 		close(s.closing)
+		s.starting.Unlock()
 		s.closeListeners()
 		s.accepts.Wait()
 		for _, t := range s.transports() {

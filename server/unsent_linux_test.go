@@ -86,7 +86,7 @@ func TestUnsentOutputTimesOut(t *testing.T) {
 	r, _ := startWithCommits(t, Config{Loops: 1, WriteTimeout: 50 * time.Millisecond})
 	nc := r.dial()
 	sendBigCommands(t, nc, 1000, 20_000)
-	until(t, "it is closed", func() bool { return r.Stats().Clients == 0 })
+	until(t, "it is closed", func() bool { return r.Stats().Clients == 0 && r.Stats().Connections == 1 })
 	if n := r.unsent.Load(); n != 0 {
 		t.Errorf("%d bytes are counted as unsent", n)
 	}
