@@ -74,7 +74,7 @@ unit:
 	packages=$$(dirname $$files | sort -u); \
 	echo go test -run "'^($$tests)\$$'" $$packages; \
 	go test -timeout $(UNITTIME) -run "^($$tests)\$$" $$packages
-	go test -race -timeout $(UNITTIME) ./...
+	@.ci/race -timeout $(UNITTIME)
 
 # The files for Compose and Kubernetes, by the types of both projects.
 deploy:
