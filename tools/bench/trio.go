@@ -7,8 +7,8 @@ import (
 	"slices"
 	"time"
 
-	"limitsrv/faultnet"
 	"limitsrv/freeport"
+	"limitsrv/tools/faultnet"
 )
 
 // A trio is three servers, one leader with two replicas, each on a host of its own.

@@ -97,7 +97,7 @@ func parseOptions(args []string, out io.Writer) (options, error) {
 	flags := flag.NewFlagSet("bench", flag.ContinueOnError)
 	flags.SetOutput(out)
 	flags.Usage = func() {
-		fmt.Fprint(out, "go run ./bench measures limitsrv beside Redis with Lua scripts and prints a table.\n\n")
+		fmt.Fprint(out, "go run ./tools/bench measures limitsrv beside Redis with Lua scripts and prints a table.\n\n")
 		flags.PrintDefaults()
 	}
 	flags.Var(&o.parts, "only", "the `parts` to run: throughput, growth (memory per key, pauses),\n"+

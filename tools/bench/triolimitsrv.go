@@ -6,8 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 
-	"limitsrv/faultnet"
 	"limitsrv/freeport"
+	"limitsrv/tools/faultnet"
 )
 
 // electionTimeout is the --election-timeout of a node.
