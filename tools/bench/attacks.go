@@ -6,7 +6,6 @@ import (
 	"io"
 	"math/rand/v2"
 	"net"
-	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -14,14 +13,12 @@ import (
 // An attackResult is the effect of unauthenticated clients of one kind on a server with
 // a password.
 type attackResult struct {
-	kind           string
-	tries          float64 // per second
-	before, during latency // of other clients
-	grown          int64   // increase of resident bytes at the peak
+	disturbance
+	tries float64 // per second
 }
 
-// attacks are the kinds of hostile clients, with one attempt of each.
-var attacks = []struct {
+// attackKinds are the kinds of hostile clients, with one attempt of each.
+var attackKinds = []struct {
 	kind string
 	try  func(ctx context.Context, conn net.Conn) error
 }{
@@ -34,46 +31,50 @@ var attacks = []struct {
 // stressPassword is the password of the attacked servers.
 const stressPassword = "correct horse battery staple"
 
-// measureAttacks attacks s, which has a password, with one kind of clients after the
-// other.
-func measureAttacks(ctx context.Context, b stressPlan, s *side, say func(string, ...any)) ([]attackResult, error) {
-	if _, err := fill(ctx, s, lastingBucket, b.existing); err != nil {
+// attacks attacks servers with a password, with one kind of clients after the other.
+func attacks(ctx context.Context, e *env) error {
+	ours, theirs, err := inTurn(e, func(p product) ([]attackResult, error) { return e.measureAttacks(ctx, p) })
+	if err != nil {
+		return fmt.Errorf("unauthenticated clients: %w", err)
+	}
+	e.addAttacks(ours, theirs)
+	return nil
+}
+
+// addAttacks adds a row for each kind of clients.
+func (e *env) addAttacks(ours, theirs []attackResult) {
+	for i, a := range attackKinds {
+		e.addStress(fmt.Sprintf("%d unauthenticated clients that %s: p99 of others over before", e.stress.hostile, a.kind), "at most 2x",
+			slowdown(ours[i].before, ours[i].during) <= wantSlowdown, ours[i].text(), theirs[i].text())
+	}
+}
+
+// measureAttacks attacks one server.
+func (e *env) measureAttacks(ctx context.Context, p product) ([]attackResult, error) {
+	b := e.stress
+	s, err := e.startFilled(ctx, p, stressPassword)
+	if err != nil {
 		return nil, err
 	}
 	var all []attackResult
-	for _, kind := range attacks {
-		var (
-			h   = attackResult{kind: kind.kind}
-			err error
-		)
-		if h.before, err = watchOthers(ctx, s, b, b.existing, during(ctx, b.watch, idle)); err != nil {
-			return all, err
-		}
-		resident, err := s.residentBytes()
+	for _, a := range attackKinds {
+		var tries atomic.Int64
+		d, err := b.disturb(ctx, s, func() error {
+			crowd(ctx, b.hostile, b.watch, func(ctx context.Context, _ int) { repeatAttack(ctx, s, a.try, &tries) })
+			return nil
+		})
 		if err != nil {
-			return all, err
+			return all, fmt.Errorf("clients that %s: %w", a.kind, err)
 		}
-		var (
-			peak  memoryPeak
-			tries atomic.Int64
-		)
-		h.during, err = watchOthers(ctx, s, b, b.existing, during(ctx, b.watch, func(ctx context.Context) error {
-			var wait sync.WaitGroup
-			for range b.hostile {
-				wait.Go(func() { repeatAttack(ctx, s, kind.try, &tries) })
-			}
-			err := peak.followResident(ctx, s)
-			wait.Wait()
-			return err
-		}))
-		if err != nil {
-			return all, fmt.Errorf("clients that %s: %w", kind.kind, err)
-		}
-		h.tries, h.grown = float64(tries.Load())/b.watch.Seconds(), peak.resident-resident
-		say("%s, unauthenticated clients that %s: %s", s.name, h.kind, h.text())
-		all = append(all, h)
+		got := attackResult{d, float64(tries.Load()) / b.watch.Seconds()}
+		e.say("%s, unauthenticated clients that %s: %s", s.name, a.kind, got.text())
+		all = append(all, got)
 	}
 	return all, nil
+}
+
+func (a attackResult) text() string {
+	return fmt.Sprintf("%s; %s/s, %.1f MB more at most", a.p99Text(), countText(a.tries), float64(a.grown)/1e6)
 }
 
 // attackInterval is the minimum interval between two attempts of a client.

@@ -3,8 +3,6 @@ package main
 import (
 	"context"
 	"fmt"
-	"slices"
-	"strings"
 )
 
 // A mode is a server with its fsync policy.
@@ -13,14 +11,6 @@ type mode struct {
 	fsync   string // always, everysec or no; empty: in memory only
 }
 
-// A product is a server under test.
-type product string
-
-const (
-	limitsrv product = "limitsrv"
-	redisLua product = "Redis + Lua"
-)
-
 // modes are all modes that are measured, in this order, round by round.
 var modes = []mode{
 	{limitsrv, ""}, {limitsrv, "everysec"}, {limitsrv, "no"}, {limitsrv, "always"},
@@ -28,21 +18,21 @@ var modes = []mode{
 }
 
 // A comparison is a pair of modes for which the ratio is reported.
-type comparison struct{ one, other mode }
+type comparison struct {
+	table      tableID
+	one, other mode
+	against    string // other, in the name of a goal
+}
 
-var (
-	// againstRedis compare limitsrv with Redis at the same fsync policy.
-	againstRedis = []comparison{
-		{mode{limitsrv, "everysec"}, mode{redisLua, "everysec"}},
-		{mode{limitsrv, "always"}, mode{redisLua, "always"}},
-	}
-	// againstMemory compare limitsrv with and without state on disk.
-	againstMemory = []comparison{
-		{mode{limitsrv, "everysec"}, mode{limitsrv, ""}},
-		{mode{limitsrv, "no"}, mode{limitsrv, ""}},
-		{mode{limitsrv, "always"}, mode{limitsrv, ""}},
-	}
-)
+// comparisons compare limitsrv with Redis at the same fsync policy, and with itself
+// without state on disk.
+var comparisons = []comparison{
+	{mainTable, mode{limitsrv, "everysec"}, mode{redisLua, "everysec"}, "Redis' everysec"},
+	{mainTable, mode{limitsrv, "always"}, mode{redisLua, "always"}, "Redis' always"},
+	{memoryTable, mode{limitsrv, "everysec"}, mode{limitsrv, ""}, "in memory"},
+	{memoryTable, mode{limitsrv, "no"}, mode{limitsrv, ""}, "in memory"},
+	{memoryTable, mode{limitsrv, "always"}, mode{limitsrv, ""}, "in memory"},
+}
 
 // A durabilityResult is the runs of one load in every mode, round by round.
 type durabilityResult struct {
@@ -50,34 +40,14 @@ type durabilityResult struct {
 	rounds map[mode][]sample
 }
 
-// pair returns the runs of the two modes of c.
-func (s durabilityResult) pair(c comparison) pairedRuns {
-	return pairedRuns{s.load, s.rounds[c.one], s.rounds[c.other]}
-}
-
-// durabilityConnections is the number of connections of the load.
-const durabilityConnections = 50
-
 // durabilityLoad is the load at one pipeline depth.
 func durabilityLoad(keys, pipeline int) load {
-	return load{lastingBucket, uniform, durabilityConnections, pipeline, keys}
+	return load{algorithm: lastingBucket, distribution: uniform, connections: 50, pipeline: pipeline, keys: keys}
 }
 
-// open starts a server in this mode, with its state in a new directory of d.
-func (m mode) open(ctx context.Context, binary string, d disk) (*side, error) {
-	dir, err := d.sub("durability-" + m.word())
-	if err != nil {
-		return nil, err
-	}
-	return m.start(ctx, binary, dir)
-}
-
-// start starts a server in this mode, with its state in dir.
-func (m mode) start(ctx context.Context, binary, dir string) (*side, error) {
-	if m.product == redisLua {
-		return startRedis(ctx, dir, m.options(dir)...)
-	}
-	return startLimitsrv(ctx, binary, m.options(dir)...)
+// startMode starts a server in mode m, with its state in dir.
+func (e *env) startMode(ctx context.Context, m mode, dir string) (*side, error) {
+	return e.start(ctx, m.product, "", m.options(dir)...)
 }
 
 // options returns the server's options for this mode, with its state in dir.
@@ -86,81 +56,66 @@ func (m mode) options(dir string) []string {
 	case m.fsync == "":
 		return nil
 	case m.product == redisLua:
-		return []string{"--appendonly", "yes", "--appendfsync", m.fsync}
+		return []string{"--dir", dir, "--appendonly", "yes", "--appendfsync", m.fsync}
 	}
 	return []string{"--data", dir, "--fsync", m.fsync}
 }
 
 // durability measures all modes. Their servers run throughout.
-func durability(ctx context.Context, o options, binary string, d disk, say func(string, ...any)) ([]durabilityResult, error) {
-	sides := map[mode]*side{}
+func durability(ctx context.Context, e *env) error {
+	var sides []*side
 	for _, m := range modes {
-		s, err := m.open(ctx, binary, d)
+		dir, err := e.state()
 		if err != nil {
-			return nil, err
+			return err
 		}
-		defer s.stop()
-		say("filling %s", m)
-		if err := prepare(ctx, s, durabilityLoad(o.keys, 1)); err != nil {
-			return nil, err
+		s, err := e.startMode(ctx, m, dir)
+		if err != nil {
+			return err
 		}
-		sides[m] = s
+		e.say("filling %s", m)
+		if err := s.prepare(ctx, durabilityLoad(e.keys, 1)); err != nil {
+			return err
+		}
+		sides = append(sides, s)
 	}
 	var all []durabilityResult
-	for _, pipeline := range o.pipelines {
-		st, err := runModes(ctx, o, durabilityLoad(o.keys, pipeline), sides)
+	for _, pipeline := range e.pipelines {
+		var (
+			got        = durabilityResult{durabilityLoad(e.keys, pipeline), map[mode][]sample{}}
+			contenders []contender
+		)
+		for _, s := range sides {
+			contenders = append(contenders, contender{s, got.load})
+		}
+		runs, err := e.alternate(ctx, e.duration, contenders...)
 		if err != nil {
-			return all, err
+			return err
 		}
-		all = append(all, st)
-		for _, c := range slices.Concat(againstRedis, againstMemory) {
-			say("%s: %s at %.2fx of %s", st.load, c.one, st.pair(c).speedup().median, c.other)
+		for i, m := range modes {
+			got.rounds[m] = runs[i]
+			e.say("%s: %s", m, sideText(runs[i]))
 		}
+		all = append(all, got)
 	}
-	return all, nil
-}
-
-// runModes runs the rounds of one load, each through all modes.
-func runModes(ctx context.Context, o options, l load, sides map[mode]*side) (durabilityResult, error) {
-	st := durabilityResult{load: l, rounds: map[mode][]sample{}}
-	meters := map[mode]*meter{}
-	for _, m := range modes {
-		meters[m] = &meter{side: sides[m], load: l, lasting: o.duration}
-		if err := meters[m].warm(ctx); err != nil {
-			return st, fmt.Errorf("%s: %w", m, err)
-		}
-	}
-	for range o.rounds {
-		for _, m := range modes {
-			if err := quiesce(ctx, sides); err != nil {
-				return st, err
-			}
-			got, err := meters[m].measure(ctx)
-			if err != nil {
-				return st, fmt.Errorf("%s: %w", m, err)
-			}
-			st.rounds[m] = append(st.rounds[m], got)
-		}
-	}
-	return st, nil
-}
-
-// quiesce waits until no server is writing its state and all dirty pages are on disk,
-// so that no run pays for another one.
-func quiesce(ctx context.Context, sides map[mode]*side) error {
-	for m, s := range sides {
-		if err := s.rest(ctx); err != nil {
-			return fmt.Errorf("%s: %w", m, err)
-		}
-	}
-	flushAll()
+	e.addDurability(all)
 	return nil
 }
 
-// word names the mode in a path.
-func (m mode) word() string { return strings.NewReplacer(" ", "-", "+", "and").Replace(m.String()) }
+// addDurability adds a row for each comparison at each pipeline depth.
+func (e *env) addDurability(all []durabilityResult) {
+	for _, c := range comparisons {
+		for _, d := range all {
+			one, other := d.rounds[c.one], d.rounds[c.other]
+			e.add(c.table, pairRow("fsync "+c.one.fsync+", "+d.load.String(), one, other)...)
+			if d.load.keys == goalKeys {
+				e.seeRatio(fmt.Sprintf("fsync %s over %s, pipeline %d", c.one.fsync, c.against, d.load.pipeline), speedup(one, other))
+			}
+		}
+	}
+}
 
-// String names the mode in the table.
+// String names the mode in messages.
 func (m mode) String() string {
 	if m.fsync == "" {
 		return string(m.product) + " in memory"

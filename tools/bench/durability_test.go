@@ -6,14 +6,7 @@ import (
 )
 
 func TestComparedModesAreMeasured(t *testing.T) {
-	words := map[string]bool{}
-	for _, m := range modes {
-		if words[m.word()] {
-			t.Errorf("two modes have the directory %s", m.word())
-		}
-		words[m.word()] = true
-	}
-	for _, c := range slices.Concat(againstRedis, againstMemory) {
+	for _, c := range comparisons {
 		for _, m := range []mode{c.one, c.other} {
 			if !slices.Contains(modes, m) {
 				t.Errorf("%s is compared but not measured", m)
@@ -31,7 +24,7 @@ func TestModeOptions(t *testing.T) {
 		{mode{limitsrv, "everysec"}, []string{"--data", "/d", "--fsync", "everysec"}},
 		{mode{limitsrv, "always"}, []string{"--data", "/d", "--fsync", "always"}},
 		{mode{redisLua, ""}, nil},
-		{mode{redisLua, "always"}, []string{"--appendonly", "yes", "--appendfsync", "always"}},
+		{mode{redisLua, "always"}, []string{"--dir", "/d", "--appendonly", "yes", "--appendfsync", "always"}},
 	} {
 		if got := tt.mode.options("/d"); !slices.Equal(got, tt.want) {
 			t.Errorf("options of %s = %q, want %q", tt.mode, got, tt.want)

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"os"
-	"path/filepath"
+	"slices"
 	"time"
 )
 
@@ -23,23 +23,20 @@ const (
 // faults are all faults, in the order of the table.
 var faults = []fault{killed, isolated}
 
-// A contender is one way to keep limits on three servers.
-type contender struct {
+// A trioKind is one way to keep limits on three servers.
+type trioKind struct {
 	name  string
-	start func(ctx context.Context, binary, dir string) (*trio, error)
+	start func(ctx context.Context, e *env, dir string) (*trio, error)
 }
 
-// contenders are all contenders, in the order of the table.
-var contenders = []contender{
-	{"limitsrv", func(ctx context.Context, binary, dir string) (*trio, error) {
-		return startLimitsrvTrio(ctx, binary, "limitsrv", dir, newTrioNetwork())
+// trioKinds are all kinds, in the order of the table.
+var trioKinds = []trioKind{
+	{"limitsrv", func(ctx context.Context, e *env, dir string) (*trio, error) {
+		return e.startLimitsrvTrio(ctx, dir, newTrioNetwork())
 	}},
-	{"Redis + Sentinel", func(ctx context.Context, _, dir string) (*trio, error) {
-		return startRedisTrio(ctx, "Redis + Sentinel", dir)
-	}},
-	{"the same, min-replicas-to-write 1", func(ctx context.Context, _, dir string) (*trio, error) {
-		return startRedisTrio(ctx, "the same, min-replicas-to-write 1", dir,
-			"--min-replicas-to-write", "1", "--min-replicas-max-lag", "1")
+	{"Redis + Sentinel", func(ctx context.Context, e *env, dir string) (*trio, error) { return e.startRedisTrio(ctx, dir) }},
+	{"the same, min-replicas-to-write 1", func(ctx context.Context, e *env, dir string) (*trio, error) {
+		return e.startRedisTrio(ctx, dir, "--min-replicas-to-write", "1", "--min-replicas-max-lag", "1")
 	}},
 }
 
@@ -81,50 +78,70 @@ type failoverRun struct {
 	outage    time.Duration // until a server other than the leader decided
 }
 
-// A failoverResult is the runs of one contender with one fault.
-type failoverResult struct {
-	contender string
-	fault     fault
-	rounds    []failoverRun
-}
+// failoverLegend describes the columns of the table.
+const failoverLegend = `Three servers: the leader is killed with its machine, or isolated from the other two for a while, together with half of the
+clients; 0.5 ms one way between machines. limitsrv has --election-timeout 300ms, Sentinel down-after-milliseconds 500. Granted beyond capacity: by all
+servers, after every key was emptied, of keys that are never refilled; worst key: the largest ratio of permits granted to
+capacity. Grants forgotten: granted permits that the servers did not count at the end. Without decisions: from the fault to the
+first decision of another server. Medians (minimum to maximum).
+`
 
-// failover runs every contender through every fault, round by round.
-func failover(ctx context.Context, o options, binary, dir string, say func(string, ...any)) ([]failoverResult, error) {
-	var all []failoverResult
-	for _, f := range faults {
-		for _, c := range contenders {
-			all = append(all, failoverResult{contender: c.name, fault: f})
-		}
-	}
-	for round := range o.rounds {
-		for i := range all {
-			p, c := &all[i], contenders[i%len(contenders)]
-			got, err := runFault(ctx, c, p.fault, o.failover, binary, filepath.Join(dir, fmt.Sprintf("failover-%d-%d", round, i)))
+// failover runs every kind of trio through every fault, round by round.
+func failover(ctx context.Context, e *env) error {
+	runs := make([][]failoverRun, len(faults)*len(trioKinds))
+	for range e.rounds {
+		for i := range runs {
+			f, k := faults[i/len(trioKinds)], trioKinds[i%len(trioKinds)]
+			got, err := e.runFault(ctx, k, f)
 			if err != nil {
-				return all, fmt.Errorf("%s, leader %s: %w", c.name, p.fault, err)
+				return fmt.Errorf("%s, leader %s: %w", k.name, f, err)
 			}
-			p.rounds = append(p.rounds, got)
-			say("%s, leader %s: %d beyond capacity, %v without decisions", c.name, p.fault, got.over, got.outage)
+			runs[i] = append(runs[i], got)
+			e.say("%s, leader %s: %d beyond capacity, %v without decisions", k.name, f, got.over, got.outage)
 		}
 	}
-	return all, nil
+	d := e.failover
+	e.add(failoverTable,
+		fmt.Sprintf("leader (%d keys of %s permits, %s/s asked)", d.keys, countText(float64(d.capacity())), countText(float64(d.rate))),
+		"servers", "granted beyond capacity", "worst key", "grants forgotten", "without decisions")
+	for i, rounds := range runs {
+		e.add(failoverTable, failoverRow(faults[i/len(trioKinds)], trioKinds[i%len(trioKinds)].name, rounds)...)
+	}
+	return nil
 }
 
-// runFault runs one contender through one fault.
-func runFault(ctx context.Context, c contender, f fault, d failoverPlan, binary, dir string) (failoverRun, error) {
-	if err := os.Mkdir(dir, 0o700); err != nil {
-		return failoverRun{}, err
+// failoverRow formats the rounds of one fault of one trio.
+func failoverRow(f fault, trio string, rounds []failoverRun) row {
+	span := func(of func(failoverRun) float64, unit string, text func(float64) string) string {
+		all := column(rounds, of)
+		return fmt.Sprintf("%s%s (%s to %s)", text(figureOf(all).median), unit, text(slices.Min(all)), text(slices.Max(all)))
 	}
-	t, err := c.start(ctx, binary, dir)
+	return row{
+		string(f), trio,
+		span(func(r failoverRun) float64 { return float64(r.over) }, "", countText),
+		fmt.Sprintf("%.2fx", slices.Max(column(rounds, func(r failoverRun) float64 { return r.worst }))),
+		span(func(r failoverRun) float64 { return float64(r.forgotten) }, "", countText),
+		span(func(r failoverRun) float64 { return r.outage.Round(time.Millisecond).Seconds() }, " s",
+			func(s float64) string { return fmt.Sprintf("%.2f", s) }),
+	}
+}
+
+// runFault runs a new trio through one fault.
+func (e *env) runFault(ctx context.Context, k trioKind, f fault) (failoverRun, error) {
+	defer e.stop()
+	dir, err := os.MkdirTemp(e.dir, "failover-")
 	if err != nil {
 		return failoverRun{}, err
 	}
-	defer t.stop()
+	t, err := k.start(ctx, e, dir)
+	if err != nil {
+		return failoverRun{}, err
+	}
 	leader, err := t.leader(everyHost)
 	if err != nil {
 		return failoverRun{}, err
 	}
-	clients := newFailoverClients(t, d, leader)
+	clients := newFailoverClients(t, e.failover, leader)
 	if err := clients.runLoad(ctx, f); err != nil {
 		return failoverRun{}, err
 	}

@@ -5,185 +5,242 @@ import (
 	"context"
 	"fmt"
 	"net"
-	"strings"
+	"runtime"
 	"sync"
 	"time"
 )
 
-// generate loads s with l for the time lasting, or until keysOf has no more keys. Each
-// connection sends a pipeline, waits for all of its replies, and sends the next. keysOf
-// returns the source of keys of a connection by its number; a source returns false at
-// its end.
-func generate(
-	ctx context.Context, s *side, l load, lasting time.Duration, keysOf func(connection int) func() (int, bool),
-) (outcome, error) {
+// A load is the requests to a server: their algorithm, keys, concurrency and rate.
+type load struct {
+	algorithm    algorithm
+	distribution distribution
+	connections  int
+	pipeline     int // requests per write of a connection
+	keys         int
+	// rate is the number of requests per second over all connections, sent independently
+	// of replies; 0: each connection sends a pipeline when the last one is answered.
+	rate float64
+	// refusable: the server has a memory bound and may refuse new keys.
+	refusable bool
+}
+
+// A distribution is the frequency distribution of keys.
+type distribution string
+
+const (
+	uniform distribution = "uniform"
+	zipf    distribution = "zipf"
+)
+
+// String names the load in the table, without its number of keys and its rate.
+func (l load) String() string {
+	return fmt.Sprintf("%s, %s, %d conn, pipeline %d", l.algorithm, l.distribution, l.connections, l.pipeline)
+}
+
+// sources returns the source of keys of a connection by its number. A source returns
+// false at its end.
+type sources func(connection int) func() (key int, ok bool)
+
+// generate loads s with l for the time lasting, or until keysOf has no more keys.
+func (s *side) generate(ctx context.Context, l load, lasting time.Duration, keysOf sources) (outcome, error) {
 	ctx, cancel := context.WithTimeout(ctx, lasting)
 	defer cancel()
 	var (
-		all    histogram
-		lock   sync.Mutex
-		failed error
-		wait   sync.WaitGroup
-		begin  = time.Now()
+		w     watcher
+		begin = time.Now()
 	)
-	for i := range l.connections {
-		wait.Go(func() {
-			own, err := drive(ctx, s, l, keysOf(i))
-			lock.Lock()
-			defer lock.Unlock()
-			all.merge(own)
-			if err != nil {
-				failed = err
-				cancel()
-			}
+	w.open()
+	err := runLoad(ctx, s, l, keysOf, &w)
+	return w.outcome(time.Since(begin)), err
+}
+
+// runLoad loads s with l until ctx ends or keysOf has no more keys. w records the latency
+// of each request.
+//
+// At a fixed rate, each connection sends a pipeline whenever one is due, and latencies
+// count from the due time, not from the time of sending, so that requests delayed by a
+// stalled server count as waiting.
+//
+// A connection that waits for its next pipeline sleeps in a system call, which holds a P
+// of the Go scheduler for a while, so GOMAXPROCS is raised by one for each: otherwise the
+// p99 doubles on a busy machine.
+func runLoad(ctx context.Context, s *side, l load, keysOf sources, w *watcher) error {
+	ctx, cancel := context.WithCancel(ctx)
+	defer cancel()
+	lanes, err := s.openLanes(ctx, l.algorithm, l.pipeline, l.connections)
+	if err != nil {
+		return err
+	}
+	defer closeLanes(lanes)
+	every := time.Duration(0)
+	if l.rate > 0 {
+		every = time.Duration(float64(l.connections*l.pipeline) / l.rate * float64(time.Second))
+		defer moreProcessors(min(l.connections, maxSleepers))()
+	}
+	begin, ended := time.Now(), make(chan error, l.connections)
+	for i, c := range lanes {
+		first := begin.Add(every * time.Duration(i) / time.Duration(l.connections))
+		go func() { ended <- c.run(ctx, l, keysOf(i), first, every, w) }()
+	}
+	var failed error
+	for range lanes {
+		if err := <-ended; err != nil && failed == nil {
+			failed = err
+			cancel()
+		}
+	}
+	return failed
+}
+
+// maxSleepers is the highest number of connections that sleep in a system call at once.
+const maxSleepers = 64
+
+// run is one connection of runLoad. The first pipeline is due at due, the next ones at
+// intervals of every; if that is 0, each is due when the last one is answered.
+func (c *lane) run(ctx context.Context, l load, next func() (int, bool), due time.Time, every time.Duration, w *watcher) error {
+	for ; ctx.Err() == nil; due = due.Add(every) {
+		n := c.request.fill(next)
+		if n == 0 {
+			return nil
+		}
+		if every == 0 {
+			due = time.Now()
+		}
+		if early := time.Until(due) - wakeAhead; early > 0 && sleep(ctx, early) != nil {
+			return nil
+		}
+		sleepUntil(due)
+		refused, err := c.ask(n)
+		if err == nil && refused > 0 && !l.refusable {
+			err = fmt.Errorf("%s: %d requests were refused for lack of memory", c.side.name, refused)
+		}
+		if err != nil {
+			return err
+		}
+		w.record(due, time.Now(), n, refused)
+	}
+	return nil
+}
+
+// wakeAhead is the part of a wait that a connection spends in sleepUntil. It is longer
+// than the lateness of the Go timer.
+const wakeAhead = 2 * time.Millisecond
+
+// A lane is a connection that sends pipelines of one command.
+type lane struct {
+	side    *side
+	conn    net.Conn
+	request *pipeline
+	lines   int // of a reply
+	buf     []byte
+	unwatch func() bool
+}
+
+// openLanes opens n connections to s, one after the other. Their requests fail
+// lastReplyWait after ctx has ended.
+func (s *side) openLanes(ctx context.Context, a algorithm, pipeline, n int) (lanes []*lane, err error) {
+	for range n {
+		conn, err := s.connect()
+		if err == nil && ctx.Err() != nil {
+			conn.Close()
+			err = context.Cause(ctx)
+		}
+		if err != nil {
+			closeLanes(lanes)
+			return nil, fmt.Errorf("connection %d of %d: %w", len(lanes)+1, n, err)
+		}
+		lanes = append(lanes, &lane{
+			side: s, conn: conn, request: newPipeline(s.commands[a], pipeline), lines: s.replyLines[a],
+			buf:     make([]byte, min(64, pipeline)<<10),
+			unwatch: context.AfterFunc(ctx, func() { conn.SetDeadline(time.Now().Add(lastReplyWait)) }),
 		})
 	}
-	wait.Wait()
-	took := time.Since(begin)
-	return outcome{
-		decisions: all.total,
-		perSecond: float64(all.total) / took.Seconds(),
-		p50:       all.quantile(0.5),
-		p99:       all.quantile(0.99),
-		p999:      all.quantile(0.999),
-	}, failed
+	return lanes, nil
+}
+
+func closeLanes(lanes []*lane) {
+	for _, c := range lanes {
+		c.unwatch()
+		c.conn.Close()
+	}
+}
+
+// ask sends the first n commands of the pipeline and waits for the replies.
+func (c *lane) ask(n int) (refused int, err error) {
+	if _, err = c.conn.Write(c.request.first(n)); err == nil {
+		refused, err = readReplies(c.conn, c.buf, n, c.lines)
+	}
+	if err != nil {
+		err = fmt.Errorf("%s: %w", c.side.name, err)
+	}
+	return refused, err
 }
 
 // lastReplyWait bounds the wait for outstanding replies at the end of a run.
 const lastReplyWait = 10 * time.Second
 
-// drive is one connection of generate. The histogram holds one latency for each
-// request.
-func drive(ctx context.Context, s *side, l load, next func() (int, bool)) (*histogram, error) {
-	own := new(histogram)
-	conn, err := s.connect()
-	if err != nil {
-		return own, err
+// outOfMemory begins the one error reply that readReplies counts.
+const outOfMemory = "-OOM"
+
+// readReplies reads n replies, each of so many lines, or of one if it is an error for lack
+// of memory. It returns the number of these. Any other error reply is returned as an
+// error. It counts line ends instead of parsing.
+func readReplies(conn net.Conn, buf []byte, n, lines int) (refused int, err error) {
+	kept, startsLine := 0, true // kept is the length of the first bytes of an error, in buf
+	for left := n * lines; left != 0; {
+		size, err := conn.Read(buf[kept:])
+		if err != nil {
+			return refused, err
+		}
+		got := buf[:kept+size]
+		left -= bytes.Count(got, []byte("\n"))
+		rest := got
+		if kept == 0 && !startsLine {
+			rest = afterLine(rest)
+		}
+		startsLine = got[len(got)-1] == '\n'
+		for kept = 0; len(rest) > 0; rest = afterLine(rest) {
+			if rest[0] != '-' {
+				at := bytes.Index(rest, []byte("\n-"))
+				if at < 0 {
+					break
+				}
+				rest = rest[at+1:]
+			}
+			if len(rest) < len(outOfMemory) {
+				kept = copy(buf, rest)
+				break
+			}
+			if string(rest[:len(outOfMemory)]) != outOfMemory {
+				return refused, fmt.Errorf("error reply: %q", rest[:min(len(rest), 200)])
+			}
+			refused++
+			left -= lines - 1
+		}
+		if left < 0 {
+			return refused, fmt.Errorf("received %d surplus lines", -left)
+		}
 	}
-	defer conn.Close()
-	defer context.AfterFunc(ctx, func() { conn.SetDeadline(time.Now().Add(lastReplyWait)) })()
-	var (
-		request = newPipeline(s.commands[l.algorithm], l.pipeline)
-		lines   = s.replyLines[l.algorithm]
-		buf     = make([]byte, 64<<10)
-	)
-	for ctx.Err() == nil {
-		n := request.fill(next)
-		if n == 0 {
-			break
-		}
-		begin := time.Now()
-		if _, err := conn.Write(request.first(n)); err != nil {
-			return own, fmt.Errorf("%s: %w", s.name, err)
-		}
-		if err := readLines(conn, buf, n*lines); err != nil {
-			return own, fmt.Errorf("%s: %w", s.name, err)
-		}
-		own.add(time.Since(begin), int64(n))
-	}
-	return own, nil
+	return refused, nil
 }
 
-// readLines reads the given number of lines. An error reply is returned as an error.
-func readLines(conn net.Conn, buf []byte, lines int) error {
-	startsLine := true
-	for lines > 0 {
-		n, err := conn.Read(buf)
-		if err != nil {
-			return err
-		}
-		got := buf[:n]
-		if startsLine && got[0] == '-' || bytes.Contains(got, []byte("\n-")) {
-			return fmt.Errorf("error reply: %q", got[:min(n, 200)])
-		}
-		lines -= bytes.Count(got, []byte("\n"))
-		startsLine = got[n-1] == '\n'
-	}
-	if lines < 0 {
-		return fmt.Errorf("received %d surplus lines", -lines)
+// afterLine returns the bytes after the first line end.
+func afterLine(b []byte) []byte {
+	if at := bytes.IndexByte(b, '\n'); at >= 0 {
+		return b[at+1:]
 	}
 	return nil
 }
 
-// A pipeline is the bytes of several equal commands, in which the keys' digits are
-// overwritten before each write.
-type pipeline struct {
-	bytes  []byte
-	length int // of one command
-	digits int // offset of the key's digits in a command
-}
+var processorsLock sync.Mutex
 
-// newPipeline returns a pipeline of n times command, with the key at keyPlace.
-func newPipeline(command []string, n int) *pipeline {
-	key := keyPrefix + strings.Repeat("0", keyDigits)
-	var args []string
-	for _, arg := range command {
-		args = append(args, strings.ReplaceAll(arg, keyPlace, key))
+// moreProcessors raises GOMAXPROCS by n until fewer is called.
+func moreProcessors(n int) (fewer func()) {
+	change := func(n int) {
+		processorsLock.Lock()
+		defer processorsLock.Unlock()
+		runtime.GOMAXPROCS(runtime.GOMAXPROCS(0) + n)
 	}
-	one := appendCommand(nil, args...)
-	return &pipeline{
-		bytes:  bytes.Repeat(one, n),
-		length: len(one),
-		digits: bytes.Index(one, []byte(key)) + len(keyPrefix),
-	}
-}
-
-// fill writes keys into the commands and returns the number of keys.
-func (p *pipeline) fill(next func() (int, bool)) int {
-	n := 0
-	for at := p.digits; at < len(p.bytes); at += p.length {
-		key, ok := next()
-		if !ok {
-			break
-		}
-		for i := keyDigits - 1; i >= 0; i-- {
-			p.bytes[at+i] = byte('0' + key%10)
-			key /= 10
-		}
-		n++
-	}
-	return n
-}
-
-// first returns the first n commands.
-func (p *pipeline) first(n int) []byte { return p.bytes[:n*p.length] }
-
-// sequential returns sources of keys that divide from..to-1 among connections.
-func sequential(from, to, connections int) func(int) func() (int, bool) {
-	return func(connection int) func() (int, bool) {
-		key := from + connection - connections
-		return func() (int, bool) {
-			key += connections
-			return key, key < to
-		}
-	}
-}
-
-// paced limits each source to a number of keys per second.
-func paced(keysOf func(int) func() (int, bool), perSecond float64) func(int) func() (int, bool) {
-	return func(connection int) func() (int, bool) {
-		next, given, begin := keysOf(connection), 0, time.Now()
-		return func() (int, bool) {
-			if given%fillPipeline == 0 {
-				time.Sleep(time.Until(begin.Add(time.Duration(float64(given) / perSecond * float64(time.Second)))))
-			}
-			given++
-			return next()
-		}
-	}
-}
-
-// following returns sources that repeat a trace, each connection from its own offset.
-func following(trace []uint32, connections int) func(int) func() (int, bool) {
-	return func(connection int) func() (int, bool) {
-		at := len(trace) / connections * connection
-		return func() (int, bool) {
-			key := trace[at]
-			at++
-			if at == len(trace) {
-				at = 0
-			}
-			return int(key), true
-		}
-	}
+	change(n)
+	return func() { change(-n) }
 }

@@ -13,8 +13,8 @@ type stage struct {
 	growthPerSec float64 // decisions per second during the growth to this stage
 }
 
-// A growth is the measurements of one side from empty to full.
-type growth struct {
+// A grown is the measurements of one side from empty to full.
+type grown struct {
 	stages []stage
 	// calm is the latency of a prober under a load on existing keys: the noise of the
 	// machine. pause is its latency while keys are added.
@@ -31,30 +31,42 @@ const (
 	growthShare = 0.5
 )
 
-// grow fills s, which is empty, up to each of sizes and measures its memory there: up
-// to the first size at full speed, and from there on at growthShare of that speed,
-// while a prober runs.
-func grow(ctx context.Context, s *side, sizes []int, say func(string, ...any)) (growth, error) {
-	var g growth
+// growth measures both sides, one after the other.
+func growth(ctx context.Context, e *env) error {
+	ours, theirs, err := inTurn(e, func(p product) (grown, error) { return e.grow(ctx, p) })
+	if err == nil {
+		e.addGrowth(ours, theirs)
+	}
+	return err
+}
+
+// grow fills an empty server up to each of the sizes and measures its memory there: up to
+// the first size at full speed, and from there on at growthShare of that speed, while a
+// prober runs.
+func (e *env) grow(ctx context.Context, p product) (g grown, err error) {
+	s, err := e.start(ctx, p, "")
+	if err != nil {
+		return g, err
+	}
 	empty, err := s.residentBytes()
 	if err != nil {
 		return g, err
 	}
-	var steady float64
-	for i, size := range sizes {
+	steady := load{algorithm: tokenBucket, connections: fillConnections, pipeline: fillPipeline}
+	for i, size := range e.sizes {
 		var o outcome
 		if i == 0 {
-			if o, err = fill(ctx, s, tokenBucket, size); err == nil {
-				steady = growthShare * o.perSecond
-				g.calm, err = probeDuring(ctx, s, func() error { return loadExisting(ctx, s, size, steady) })
+			if o, err = s.fill(ctx, tokenBucket, size); err == nil {
+				steady.rate = growthShare * o.perSecond
+				_, g.calm, err = s.probeDuring(ctx, steady, calmDuration, sequential(0, size, fillConnections))
 			}
 		} else {
 			var seen latency
-			seen, err = probeDuring(ctx, s, func() error { o, err = growTo(ctx, s, sizes[i-1], size, steady); return err })
+			o, seen, err = s.probeDuring(ctx, steady, fillWait, sequential(e.sizes[i-1], size, fillConnections))
 			g.pause.p999, g.pause.worst = max(g.pause.p999, seen.p999), max(g.pause.worst, seen.worst)
 		}
 		if err != nil {
-			return g, fmt.Errorf("%s, growing to %d keys: %w", s.name, size, err)
+			return g, fmt.Errorf("growing to %d keys: %w", size, err)
 		}
 		st, err := readMemory(s, empty)
 		if err != nil {
@@ -62,22 +74,9 @@ func grow(ctx context.Context, s *side, sizes []int, say func(string, ...any)) (
 		}
 		st.keys, st.growthPerSec = size, o.perSecond
 		g.stages = append(g.stages, st)
-		say("%s at %d keys: %.1f bytes per key, worst pause so far %v", s.name, size, st.bytesPerKey, g.pause.worst)
+		e.say("%s at %d keys: %.1f bytes per key, worst pause so far %v", s.name, size, st.bytesPerKey, g.pause.worst)
 	}
 	return g, nil
-}
-
-// loadExisting loads s for calmDuration with existing keys.
-func loadExisting(ctx context.Context, s *side, keys int, rate float64) error {
-	l := load{tokenBucket, uniform, fillConnections, fillPipeline, keys}
-	_, err := generate(ctx, s, l, calmDuration, paced(sequential(0, keys, l.connections), rate/fillConnections))
-	return err
-}
-
-// growTo adds keys have..size-1.
-func growTo(ctx context.Context, s *side, have, size int, rate float64) (outcome, error) {
-	l := load{tokenBucket, uniform, fillConnections, fillPipeline, size}
-	return generate(ctx, s, l, fillWait, paced(sequential(have, size, l.connections), rate/fillConnections))
 }
 
 // readMemory measures the memory per key of a server that used empty bytes without
@@ -90,4 +89,32 @@ func readMemory(s *side, empty int64) (stage, error) {
 	}
 	full, err := s.residentBytes()
 	return stage{bytesPerKey: float64(full-empty) / float64(max(1, n))}, err
+}
+
+// addGrowth adds the rows on memory and pauses.
+func (e *env) addGrowth(ours, theirs grown) {
+	n := min(len(ours.stages), len(theirs.stages))
+	for i := range n {
+		a, b := ours.stages[i], theirs.stages[i]
+		name := fmt.Sprintf("resident bytes per key, %s token buckets", countText(float64(a.keys)))
+		e.add(mainTable, name, quotientText(a.growthPerSec, b.growthPerSec), quotientText(a.bytesPerKey, b.bytesPerKey), a.text(), b.text())
+		e.see(name, a.bytesPerKey, fmt.Sprintf("%.1f", a.bytesPerKey))
+	}
+	if n > 1 {
+		span := fmt.Sprintf("growing from %s to %s keys", countText(float64(ours.stages[0].keys)), countText(float64(ours.stages[n-1].keys)))
+		e.add(mainTable, "worst pause, "+span, "",
+			quotientText(float64(ours.pause.worst), float64(theirs.pause.worst)), ours.pauseText(), theirs.pauseText())
+		e.see("worst pause while "+span, ours.pause.worst.Seconds()*1e3, millisText(ours.pause.worst))
+	}
+}
+
+// text formats the memory and the rate of growth.
+func (s stage) text() string {
+	return fmt.Sprintf("%.1f, filled at %s/s", s.bytesPerKey, countText(s.growthPerSec))
+}
+
+// pauseText formats the worst latency with and without growth.
+func (g grown) pauseText() string {
+	return fmt.Sprintf("%s, p99.9 %s (not growing: %s, p99.9 %s)",
+		millisText(g.pause.worst), millisText(g.pause.p999), millisText(g.calm.worst), millisText(g.calm.p999))
 }

@@ -26,14 +26,6 @@ func (h *histogram) add(latency time.Duration, n int64) {
 	h.total += n
 }
 
-// merge adds the counts of other.
-func (h *histogram) merge(other *histogram) {
-	for i, n := range other.counts {
-		h.counts[i] += n
-	}
-	h.total += other.total
-}
-
 // quantile returns the least bucket bound that is not exceeded by a share q, 0 to 1, of
 // the latencies; 0 if the histogram is empty.
 func (h *histogram) quantile(q float64) time.Duration {

@@ -61,15 +61,17 @@ func (i info) copied() (int64, error) {
 	return n, nil
 }
 
-// persistence returns the section persistence of INFO.
-func (s *side) persistence() (info, error) {
-	reply, err := s.ask("INFO", "persistence")
+// info returns a section of INFO. It waits for the reply for at most wait.
+//
+// Requires: the server has no password.
+func (p *process) info(section string, wait time.Duration) (info, error) {
+	reply, err := askOnce(p.address, wait, "INFO", section)
 	if err != nil {
 		return nil, err
 	}
 	text, ok := reply.(string)
 	if !ok {
-		return nil, fmt.Errorf("%s: INFO answered %v", s.name, reply)
+		return nil, fmt.Errorf("INFO was answered %v", reply)
 	}
 	return parseInfo(text), nil
 }
@@ -79,20 +81,6 @@ func (i info) number(name string) (int64, error) {
 	n, err := strconv.ParseInt(i[name], 10, 64)
 	if err != nil {
 		return 0, fmt.Errorf("INFO has %s: %w", name, err)
-	}
-	return n, nil
-}
-
-// figure returns an integer field of INFO.
-func (s *side) figure(name string) (int64, error) {
-	reply, err := s.ask("INFO")
-	if err != nil {
-		return 0, err
-	}
-	text, _ := reply.(string)
-	n, err := parseInfo(text).number(name)
-	if err != nil {
-		return 0, fmt.Errorf("%s: %w", s.name, err)
 	}
 	return n, nil
 }
@@ -111,7 +99,7 @@ func (s *side) rest(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		now, err := s.persistence()
+		now, err := s.info("persistence", longWait)
 		if err != nil {
 			return err
 		}

@@ -10,43 +10,62 @@ import (
 
 // A longPipeline is the result of one pipeline of many commands.
 type longPipeline struct {
-	commands       int
-	late           bool // replies are read only after the last command was sent
-	answered       int  // replies in the right order, from the first
-	took           time.Duration
-	problem        error
-	before, during latency // of other clients
-	grown          int64   // increase of resident bytes at the peak
+	disturbance
+	commands int
+	late     bool // replies are read only after the last command was sent
+	answered int  // replies in the right order, from the first
+	took     time.Duration
+	problem  error
 }
 
 // pipelineKey is the bucket of all commands of the pipeline.
 const pipelineKey = "pipeline"
 
+// longPipelines sends a pipeline whose replies are read meanwhile, and one whose replies
+// are read late.
+func longPipelines(ctx context.Context, e *env) error {
+	for _, late := range []bool{false, true} {
+		p, err := e.measureLongPipeline(ctx, late)
+		if err != nil {
+			return fmt.Errorf("a pipeline of %d commands: %w", p.commands, err)
+		}
+		e.addLongPipeline(p)
+		e.stop()
+	}
+	return nil
+}
+
+// addLongPipeline adds the row of a pipeline.
+func (e *env) addLongPipeline(p longPipeline) {
+	how := "read meanwhile"
+	if p.late {
+		how = "sent whole before a reply is read"
+	}
+	text := fmt.Sprintf("%d in order in %s, %.1f MB more at the peak; others %s", p.answered, secondsText(p.took), float64(p.grown)/1e6, p.p99Text())
+	if p.problem != nil {
+		text += "; " + p.problem.Error()
+	}
+	e.addStress(fmt.Sprintf("pipeline of %s commands, %s", countText(float64(p.commands)), how), "answered in order", p.answered == p.commands, text, "")
+}
+
 // measureLongPipeline sends one pipeline. The remaining permits in each reply must be
 // one less than in the last.
-func measureLongPipeline(ctx context.Context, b stressPlan, binary string, late bool) (longPipeline, error) {
-	got := longPipeline{commands: b.commands, late: late}
-	s, before, resident, err := b.begin(ctx, binary)
+func (e *env) measureLongPipeline(ctx context.Context, late bool) (p longPipeline, err error) {
+	b := e.stress
+	p.commands, p.late = b.commands, late
+	s, err := e.startFilled(ctx, limitsrv, "", "--write-timeout", b.writeWait.String())
 	if err != nil {
-		return got, err
+		return p, err
 	}
-	defer s.stop()
-	got.before = before
 	limit := 2 * b.commands
-	one := appendCommand(nil, "RL.TOKEN", pipelineKey, fmt.Sprint(limit), "1000/d")
-	all := slices.Repeat(one, b.commands)
-	got.during, err = watchOthers(ctx, s, b, b.existing, func() error {
+	all := slices.Repeat(appendCommand(nil, "RL.TOKEN", pipelineKey, fmt.Sprint(limit), "1000/d"), b.commands)
+	p.disturbance, err = b.disturb(ctx, s, func() error {
 		begin := time.Now()
-		got.problem = got.send(s, all, limit)
-		got.took = time.Since(begin)
+		p.problem = p.send(s, all, limit)
+		p.took = time.Since(begin)
 		return nil
 	})
-	if err != nil {
-		return got, err
-	}
-	peak, err := s.peakBytes()
-	got.grown = peak - resident
-	return got, err
+	return p, err
 }
 
 // send sends the bytes of a pipeline and reads the replies, concurrently or afterwards.

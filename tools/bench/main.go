@@ -2,11 +2,15 @@
 // on one machine in one run, and prints a table.
 //
 // The servers run on free loopback ports and are loaded alternately, A B A B, so that a
-// disturbance of the machine affects both. They keep state only in the parts that
+// disturbance of the machine affects both. They keep state only in the experiments that
 // measure persistence, and then on a disk. The load generator is redis-benchmark
 // wherever it can produce the load, otherwise the one in generator.go, for example for
 // keys that are not uniform. Both sides get the same limits of the same keys from the
 // same generator.
+//
+// The table of all experiments is in experiments.go, with the one place that starts and
+// stops servers; report.go has the tables that they fill, and goals.go the figures that
+// limitsrv must reach.
 //
 // bench imports nothing of the server. It builds the server and runs it as a user
 // would.
@@ -23,7 +27,6 @@ import (
 	"os/signal"
 	"path/filepath"
 	"runtime"
-	"slices"
 	"syscall"
 	"time"
 )
@@ -66,9 +69,9 @@ func run(ctx context.Context, args []string, stdout, stderr io.Writer) int {
 	return 0
 }
 
-// measure runs the parts selected by o.
-func measure(ctx context.Context, o options, say func(string, ...any)) (report, error) {
-	r := report{setting: setting(o)}
+// measure builds limitsrv and runs the experiments selected by o.
+func measure(ctx context.Context, o options, say func(string, ...any)) (*report, error) {
+	r := &report{setting: setting(o)}
 	if err := haveRedis(); err != nil {
 		return r, err
 	}
@@ -82,94 +85,6 @@ func measure(ctx context.Context, o options, say func(string, ...any)) (report, 
 	if out, err := exec.CommandContext(ctx, "go", "build", "-o", binary, "limitsrv/cmd/limitsrv").CombinedOutput(); err != nil {
 		return r, fmt.Errorf("go build limitsrv/cmd/limitsrv: %w: %s", err, lastLine(string(out)))
 	}
-	if slices.Contains(o.parts, partThroughput) {
-		if r.pairs, err = measureThroughput(ctx, o, binary, dir, say); err != nil {
-			return r, err
-		}
-	}
-	if slices.Contains(o.parts, partGrowth) {
-		ours, err := measureGrowth(ctx, o, say, func() (*side, error) { return startLimitsrv(ctx, binary) })
-		if err != nil {
-			return r, err
-		}
-		theirs, err := measureGrowth(ctx, o, say, func() (*side, error) { return startRedis(ctx, dir) })
-		if err != nil {
-			return r, err
-		}
-		r.ours, r.theirs = &ours, &theirs
-	}
-	if slices.ContainsFunc(o.parts, func(p string) bool {
-		return p == partDurability || p == partSnapshot || p == partCluster
-	}) {
-		if err = r.measureState(ctx, o, binary, say); err != nil {
-			return r, err
-		}
-	}
-	if slices.Contains(o.parts, partFailover) {
-		if r.failovers, err = failover(ctx, o, binary, dir, say); err != nil {
-			return r, err
-		}
-	}
-	if slices.Contains(o.parts, partSiege) {
-		r.stress, err = measureStress(ctx, o, binary, dir, say)
-	}
-	return r, err
-}
-
-// measureState runs the parts that keep state on a disk.
-func (r *report) measureState(ctx context.Context, o options, binary string, say func(string, ...any)) error {
-	d, err := openDisk(o.data)
-	if err != nil {
-		return err
-	}
-	defer d.close()
-	say("state goes to %s: %s", d.dir, d)
-	r.disk = &d
-	if slices.Contains(o.parts, partDurability) {
-		if r.durabilities, err = durability(ctx, o, binary, d, say); err != nil {
-			return err
-		}
-	}
-	if slices.Contains(o.parts, partSnapshot) {
-		ours, err := measureSnapshots(ctx, o, ourSnapshotServer, binary, d, say)
-		if err != nil {
-			return err
-		}
-		theirs, err := measureSnapshots(ctx, o, theirSnapshotServer, binary, d, say)
-		if err != nil {
-			return err
-		}
-		r.ourSnapshots, r.theirSnapshots = &ours, &theirs
-	}
-	if slices.Contains(o.parts, partCluster) {
-		if r.deployments, err = measureCluster(ctx, o, binary, d, say); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// measureThroughput starts both sides and runs throughput.
-func measureThroughput(ctx context.Context, o options, binary, dir string, say func(string, ...any)) ([]pairedRuns, error) {
-	ours, err := startLimitsrv(ctx, binary)
-	if err != nil {
-		return nil, err
-	}
-	defer ours.stop()
-	theirs, err := startRedis(ctx, dir)
-	if err != nil {
-		return nil, err
-	}
-	defer theirs.stop()
-	return throughput(ctx, o, ours, theirs, say)
-}
-
-// measureGrowth starts one side and runs grow.
-func measureGrowth(ctx context.Context, o options, say func(string, ...any), start func() (*side, error)) (growth, error) {
-	s, err := start()
-	if err != nil {
-		return growth{}, err
-	}
-	defer s.stop()
-	return grow(ctx, s, o.sizes, say)
+	e := &env{options: o, report: r, binary: binary, dir: dir, say: say}
+	return r, e.runAll(ctx)
 }

@@ -34,20 +34,9 @@ type options struct {
 	markdown      bool
 }
 
-// The parts of the benchmark.
-const (
-	partThroughput = "throughput"
-	partGrowth     = "growth"
-	partDurability = "durability"
-	partSnapshot   = "snapshot"
-	partCluster    = "cluster"
-	partFailover   = "failover"
-	partSiege      = "siege"
-)
-
 // defaults are the options of the README's figures.
 var defaults = options{
-	parts:         list[string]{partThroughput, partGrowth, partDurability, partSnapshot, partCluster, partFailover, partSiege},
+	parts:         experimentNames(),
 	algorithms:    list[algorithm]{tokenBucket, slidingLog},
 	distributions: list[distribution]{uniform, zipf},
 	connections:   list[int]{1, 50, 500},
@@ -65,10 +54,10 @@ var defaults = options{
 	timeout:       2 * time.Hour,
 }
 
-// smoke are the options of -quick: a check that every part runs, except for failover,
-// which has a fixed duration. Its figures mean nothing.
+// smoke are the options of -quick: a check that every experiment runs, except for
+// failover, which has a fixed duration. Its figures mean nothing.
 var smoke = options{
-	parts:         list[string]{partThroughput, partGrowth, partDurability, partSnapshot, partCluster, partSiege},
+	parts:         slices.DeleteFunc(experimentNames(), func(name string) bool { return name == partFailover }),
 	algorithms:    defaults.algorithms,
 	distributions: defaults.distributions,
 	connections:   list[int]{50},
@@ -100,10 +89,7 @@ func parseOptions(args []string, out io.Writer) (options, error) {
 		fmt.Fprint(out, "go run ./tools/bench measures limitsrv beside Redis with Lua scripts and prints a table.\n\n")
 		flags.PrintDefaults()
 	}
-	flags.Var(&o.parts, "only", "the `parts` to run: throughput, growth (memory per key, pauses),\n"+
-		"durability (speed by fsync), snapshot (pauses, disk, restarts),\n"+
-		"cluster (speed of three nodes), failover (of three servers, beside Redis with Sentinel),\n"+
-		"siege (many connections, key floods, hostile clients)")
+	flags.Var(&o.parts, "only", "the `experiments` to run:\n"+usageOfExperiments())
 	flags.Var(&o.algorithms, "algorithms", "`names`: token, log")
 	flags.Var(&o.distributions, "distributions", "of keys, `names`: uniform, zipf")
 	flags.Var(&o.connections, "conns", "`numbers` of connections")
@@ -115,7 +101,7 @@ func parseOptions(args []string, out io.Writer) (options, error) {
 	flags.IntVar(&o.snapshotKeys, "snapshot-keys", o.snapshotKeys, "number of keys in a snapshot")
 	flags.IntVar(&o.rate, "rate", o.rate, "decisions per second while snapshots are written")
 	flags.IntVar(&o.arrivals, "arrivals", o.arrivals, "decisions per second for the latency of three nodes")
-	flags.IntVar(&o.stress.connections, "siege-conns", o.stress.connections, "number of connections of the part siege")
+	flags.IntVar(&o.stress.connections, "siege-conns", o.stress.connections, "number of connections of the experiment siege")
 	flags.IntVar(&o.stress.floodKeys, "flood-keys", o.stress.floodKeys, "distinct keys of each flood")
 	flags.DurationVar(&o.watch, "watch", o.watch, "duration of that load before a snapshot, and of the load before a kill")
 	flags.StringVar(&o.data, "data", "", "a `directory` on the disk for state (default that for temporary files)")
@@ -159,14 +145,14 @@ func (o options) check() error {
 	return nil
 }
 
-// loads returns all loads of the throughput part.
+// loads returns all loads of the experiment throughput.
 func (o options) loads() []load {
 	var all []load
 	for _, a := range o.algorithms {
 		for _, d := range o.distributions {
 			for _, c := range o.connections {
 				for _, p := range o.pipelines {
-					all = append(all, load{a, d, c, p, o.keys})
+					all = append(all, load{algorithm: a, distribution: d, connections: c, pipeline: p, keys: o.keys})
 				}
 			}
 		}

@@ -12,7 +12,7 @@ func TestParseOptions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if !slices.Equal(o.parts, []string{partGrowth}) || !slices.Equal(o.connections, []int{5, 10}) || o.duration != 3*time.Second {
+	if !slices.Equal(o.parts, []string{"growth"}) || !slices.Equal(o.connections, []int{5, 10}) || o.duration != 3*time.Second {
 		t.Errorf("got %+v", o)
 	}
 	if o.keys != defaults.keys {

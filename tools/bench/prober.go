@@ -2,7 +2,6 @@ package main
 
 import (
 	"context"
-	"net"
 	"time"
 )
 
@@ -13,14 +12,14 @@ const (
 	proberKey = 999_999_999_999
 )
 
-// probeDuring probes s with one request at a time, for a bucket of its own, during
-// work.
-func probeDuring(ctx context.Context, s *side, work func() error) (latency, error) {
+// probeDuring loads s, and probes it with one request at a time, for a bucket of its own.
+func (s *side) probeDuring(ctx context.Context, l load, lasting time.Duration, keysOf sources) (o outcome, seen latency, err error) {
 	var w watcher
 	w.open()
 	key := func() (int, bool) { return proberKey, true }
-	err := alongside(ctx, work, func(ctx context.Context) error { return probe(ctx, s, tokenBucket, key, &w) })
-	return w.latency(), err
+	err = alongside(ctx, func() error { o, err = s.generate(ctx, l, lasting, keysOf); return err },
+		func(ctx context.Context) error { return s.probe(ctx, l.algorithm, key, &w) })
+	return o, w.latency(), err
 }
 
 // alongside runs work while others run. When work ends it cancels their context, upon
@@ -44,28 +43,20 @@ func alongside(ctx context.Context, work func() error, others ...func(context.Co
 
 // probe requests the keys of next, one request at a time on a connection of its own,
 // until ctx ends. w records each latency.
-func probe(ctx context.Context, s *side, a algorithm, next func() (int, bool), w *watcher) error {
-	conn, err := net.Dial("tcp", s.address)
+func (s *side) probe(ctx context.Context, a algorithm, next func() (int, bool), w *watcher) error {
+	lanes, err := s.openLanes(ctx, a, 1, 1)
 	if err != nil {
 		return err
 	}
-	defer conn.Close()
-	defer context.AfterFunc(ctx, func() { conn.SetDeadline(time.Now().Add(lastReplyWait)) })()
-	var (
-		request = newPipeline(s.commands[a], 1)
-		buf     = make([]byte, 4096)
-		pace    = time.NewTicker(probeEvery)
-	)
+	defer closeLanes(lanes)
+	c, pace := lanes[0], time.NewTicker(probeEvery)
 	defer pace.Stop()
-	for ctx.Err() == nil && request.fill(next) == 1 {
+	for ctx.Err() == nil && c.request.fill(next) == 1 {
 		begin := time.Now()
-		if _, err := conn.Write(request.first(1)); err != nil {
+		if _, err := c.ask(1); err != nil {
 			return err
 		}
-		if err := readLines(conn, buf, s.replyLines[a]); err != nil {
-			return err
-		}
-		w.record(begin, time.Now(), 1)
+		w.record(begin, time.Now(), 1, 0)
 		<-pace.C
 	}
 	return nil

@@ -4,15 +4,12 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
 	"strconv"
 	"strings"
 	"time"
-
-	"limitsrv/freeport"
 )
 
 // A process is a server started, and later stopped, by this program.
@@ -30,24 +27,10 @@ const startWait = 5 * time.Minute
 // endWait bounds the time in which a server saves its state and exits.
 const endWait = 2 * time.Minute
 
-// start runs a server on a free port of 127.0.0.1 and waits until it answers DBSIZE, to
-// which it replies LOADING while it reads its state from disk. argsFor returns its
-// command line for a port. The server is killed when ctx or this process ends.
-func start(ctx context.Context, argsFor func(port string) []string) (*process, error) {
-	address, err := freeport.Address("127.0.0.1")
-	if err != nil {
-		return nil, err
-	}
-	_, port, err := net.SplitHostPort(address)
-	if err != nil {
-		return nil, err
-	}
-	return startAt(ctx, address, "DBSIZE", argsFor(port)...)
-}
-
-// startAt runs a server that listens at address and waits until it answers the command
-// ready without an error. The server is killed when ctx or this process ends.
-func startAt(ctx context.Context, address, ready string, args ...string) (*process, error) {
+// startProcess runs a server that listens at address and waits until it answers the
+// command ready without an error; DBSIZE is answered LOADING while the server reads its
+// state from disk. The server is killed when ctx or this process ends.
+func startProcess(ctx context.Context, address, ready string, args ...string) (*process, error) {
 	p := &process{
 		address: address,
 		command: exec.CommandContext(ctx, args[0], args[1:]...),
@@ -139,6 +122,18 @@ func (p *process) cpu() (time.Duration, error) {
 		total += spent
 	}
 	return total, nil
+}
+
+// cpus returns the processor time of each node.
+func cpus(nodes []*process) (all []time.Duration, err error) {
+	for _, p := range nodes {
+		used, err := p.cpu()
+		if err != nil {
+			return nil, err
+		}
+		all = append(all, used)
+	}
+	return all, nil
 }
 
 // residentBytes returns the resident memory of the server.

@@ -33,9 +33,7 @@ func TestParseRedisBenchmark(t *testing.T) {
 	got, err := parseRedisBenchmark(redisBenchmarkReport)
 	want := outcome{
 		perSecond: 1315789.50,
-		p50:       271 * time.Microsecond,
-		p99:       935 * time.Microsecond,
-		p999:      1495 * time.Microsecond,
+		latency:   latency{p50: 271 * time.Microsecond, p99: 935 * time.Microsecond, p999: 1495 * time.Microsecond},
 	}
 	if err != nil || got != want {
 		t.Errorf("parseRedisBenchmark = %+v, %v\nwant %+v", got, err, want)

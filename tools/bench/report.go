@@ -11,77 +11,72 @@ import (
 	"time"
 )
 
-// A report is all measurements of a run.
+// A report is the tables of a run.
 type report struct {
-	setting      string // machine, versions and date
-	pairs        []pairedRuns
-	ours, theirs *growth // nil if not measured
-	disk         *disk   // nil if not measured
-	durabilities []durabilityResult
-	// ourSnapshots and theirSnapshots are nil if not measured.
-	ourSnapshots, theirSnapshots *snapshotResult
-	deployments                  []deployment
-	failovers                    []failoverResult
-	stress                       *stressResult // nil if not measured
+	setting string // machine, versions and date
+	disk    *disk  // nil if no experiment kept state
+	tables  [tableCount][]row
+	seen    map[string]sighting // by name of the goal
 }
 
 // A row is one line of a table.
 type row []string
 
-var header = row{"load", "speed", "cost", "limitsrv", "Redis + Lua"}
+// A tableID is one of the tables that experiments fill.
+type tableID int
 
-// legend describes the columns of the main table.
-const legend = `speed: our decisions per second over theirs. cost: ours over theirs, of server CPU per decision, bytes per key or time.
+const (
+	mainTable tableID = iota
+	memoryTable
+	clusterTable
+	failoverTable
+	stressTable
+	tableCount
+)
+
+// tables has the fixed parts of each table: its header, unless the experiment adds it as
+// the first row, and its legend.
+var tables = [tableCount]struct {
+	header row
+	legend string
+}{
+	mainTable:     {row{"load", "speed", "cost", string(limitsrv), string(redisLua)}, mainLegend},
+	memoryTable:   {row{"load", "speed", "cost", "limitsrv --data", "limitsrv in memory"}, ""},
+	clusterTable:  {nil, clusterLegend},
+	failoverTable: {nil, failoverLegend},
+	stressTable:   {row{"under stress", "wanted", string(limitsrv), string(redisLua), "verdict"}, stressLegend},
+}
+
+const mainLegend = `speed: our decisions per second over theirs. cost: ours over theirs, of server CPU per decision, bytes per key or time.
 limitsrv, Redis + Lua: decisions per second, server CPU per decision, p50 / p99 / p99.9 latency (pipelined: of the pipeline).
 Medians of alternating rounds; ± is half the distance between minimum and maximum.
 `
 
-// write prints the tables, ratios first, and the targets. A quick run is not compared
-// with targets.
-func (r report) write(w io.Writer, o options) error {
-	rows := []row{header}
-	for _, d := range r.pairs {
-		rows = append(rows, d.row())
-	}
-	if r.ours != nil && r.theirs != nil {
-		rows = append(rows, growthRows(*r.ours, *r.theirs)...)
-	}
-	rows = append(rows, r.durabilityRows(againstRedis)...)
-	if r.ourSnapshots != nil && r.theirSnapshots != nil {
-		rows = append(rows, snapshotRows(*r.ourSnapshots, *r.theirSnapshots, o)...)
-	}
-	var tables [][]row
-	if len(rows) > 1 {
-		tables = append(tables, rows)
-	}
-	if len(r.durabilities) > 0 {
-		tables = append(tables, append([]row{againstMemoryHeader}, r.durabilityRows(againstMemory)...))
-	}
-	if !o.quick && len(tables) > 0 {
-		tables = append(tables, r.targetRows())
-	}
-	intro := ""
-	if len(tables) > 0 {
-		intro = legend
-	}
-	if len(r.deployments) > 0 {
-		tables = append(tables, clusterRows(r.deployments, o))
-		intro += clusterLegend
-	}
-	if len(r.failovers) > 0 {
-		tables = append(tables, failoverRows(r.failovers, o.failover))
-		intro += failoverLegend
-	}
-	if r.stress != nil {
-		tables = append(tables, r.stress.rows(o))
-		intro += stressLegend
+// write prints the legends, the tables, ratios first, and after the tables of ratios their
+// goals. A quick run is not compared with goals.
+func (r *report) write(w io.Writer, o options) error {
+	var (
+		intro  string
+		filled [][]row
+	)
+	for i, rows := range r.tables {
+		if len(rows) > 0 {
+			intro += tables[i].legend
+			if head := tables[i].header; head != nil {
+				rows = append([]row{head}, rows...)
+			}
+			filled = append(filled, rows)
+		}
+		if tableID(i) == memoryTable && len(filled) > 0 && !o.quick {
+			filled = append(filled, r.goalRows())
+		}
 	}
 	if _, err := fmt.Fprintf(w, "%s\n%s", r.settingText(), intro); err != nil {
 		return err
 	}
-	for _, t := range tables {
+	for _, rows := range filled {
 		fmt.Fprintln(w)
-		if err := writeTable(w, t, o.markdown); err != nil {
+		if err := writeTable(w, rows, o.markdown); err != nil {
 			return err
 		}
 	}
@@ -89,7 +84,7 @@ func (r report) write(w io.Writer, o options) error {
 }
 
 // settingText describes the machine, the versions and the disk.
-func (r report) settingText() string {
+func (r *report) settingText() string {
 	if r.disk == nil {
 		return r.setting
 	}
@@ -114,51 +109,20 @@ func writeTable(w io.Writer, rows []row, markdown bool) error {
 	return aligned.Flush()
 }
 
-// row formats d.
-func (d pairedRuns) row() row {
-	return row{d.load.String(), ratioText(d.speedup()), ratioText(d.cost()), sideText(d.ours), sideText(d.theirs)}
+// pairRow compares the samples of two sides.
+func pairRow(name string, ours, theirs []sample) row {
+	return row{name, ratioText(speedup(ours, theirs)), ratioText(ratioOf(ours, theirs, cpuMicros)), sideText(ours), sideText(theirs)}
 }
 
 // sideText summarizes the rounds of one side.
 func sideText(rounds []sample) string {
 	rate := figureOf(column(rounds, perSecond))
-	return fmt.Sprintf("%s/s ±%.0f %%, %.2f µs, %.2f / %.2f / %.2f ms",
-		countText(rate.median), rate.spread*100, figureOf(column(rounds, cpuMicros)).median,
-		figureOf(column(rounds, p50Millis)).median, figureOf(column(rounds, p99Millis)).median,
-		figureOf(column(rounds, p999Millis)).median)
+	return fmt.Sprintf("%s/s ±%.0f %%, %.2f µs, %s", countText(rate.median), rate.spread*100, median(rounds, cpuMicros), waitsText(rounds))
 }
 
-// growthRows are the rows on memory and pauses.
-func growthRows(ours, theirs growth) []row {
-	var rows []row
-	for i := range min(len(ours.stages), len(theirs.stages)) {
-		a, b := ours.stages[i], theirs.stages[i]
-		rows = append(rows, row{
-			fmt.Sprintf("resident bytes per key, %s token buckets", countText(float64(a.keys))),
-			quotientText(a.growthPerSec, b.growthPerSec),
-			quotientText(a.bytesPerKey, b.bytesPerKey),
-			a.text(), b.text(),
-		})
-	}
-	if n := len(rows); n > 1 {
-		first, last := ours.stages[0].keys, ours.stages[n-1].keys
-		rows = append(rows, row{
-			fmt.Sprintf("worst pause, growing from %s to %s keys", countText(float64(first)), countText(float64(last))), "",
-			quotientText(float64(ours.pause.worst), float64(theirs.pause.worst)), ours.pauseText(), theirs.pauseText(),
-		})
-	}
-	return rows
-}
-
-// text formats the memory and the rate of growth.
-func (s stage) text() string {
-	return fmt.Sprintf("%.1f, filled at %s/s", s.bytesPerKey, countText(s.growthPerSec))
-}
-
-// pauseText formats the worst latency with and without growth.
-func (g growth) pauseText() string {
-	return fmt.Sprintf("%s, p99.9 %s (not growing: %s, p99.9 %s)",
-		millisText(g.pause.worst), millisText(g.pause.p999), millisText(g.calm.worst), millisText(g.calm.p999))
+// waitsText formats the medians of the quantiles.
+func waitsText(rounds []sample) string {
+	return fmt.Sprintf("%.2f / %.2f / %.2f ms", median(rounds, p50Millis), median(rounds, p99Millis), median(rounds, p999Millis))
 }
 
 // ratioText formats a ratio as "6.10x ±3 %", or "-" if it was not measured.

@@ -11,34 +11,41 @@ import (
 func rounds(rates ...float64) []sample {
 	var all []sample
 	for _, rate := range rates {
-		all = append(all, sample{outcome{perSecond: rate, p50: time.Millisecond, p99: 2 * time.Millisecond, p999: 3 * time.Millisecond}, time.Microsecond})
+		seen := latency{p50: time.Millisecond, p99: 2 * time.Millisecond, p999: 3 * time.Millisecond}
+		all = append(all, sample{outcome: outcome{perSecond: rate, latency: seen}, cpu: []time.Duration{time.Microsecond}})
 	}
 	return all
 }
 
-var fullReport = report{
-	setting: "a machine.",
-	pairs: []pairedRuns{
-		{targetLoad(1), rounds(100e3, 110e3, 90e3), rounds(100e3, 100e3, 100e3)},
-		{targetLoad(16), rounds(400e3), rounds(100e3)},
-		{targetLoad(64), rounds(1.2e6), rounds(100e3)},
-	},
-	ours: &growth{
-		stages: []stage{{1_000_000, 60, 5e5}, {3_000_000, 62, 5e5}, {10_000_000, 65, 5e5}},
-		pause:  latency{p999: time.Millisecond, worst: 4 * time.Millisecond},
-	},
-	durabilities: []durabilityResult{
+// emptyReport returns the surroundings of experiments with an empty report.
+func emptyReport(o options) *env {
+	return &env{options: o, report: &report{setting: "a machine."}, say: func(string, ...any) {}}
+}
+
+// fullReport returns one that has the figures of each goal.
+func fullReport(o options) *env {
+	o.snapshotKeys, o.rate = 10_000_000, 20_000
+	e := emptyReport(o)
+	e.addPair(targetLoad(1), rounds(100e3, 110e3, 90e3), rounds(100e3, 100e3, 100e3))
+	e.addPair(targetLoad(16), rounds(400e3), rounds(100e3))
+	e.addPair(targetLoad(64), rounds(1.2e6), rounds(100e3))
+	e.addGrowth(
+		grown{
+			stages: []stage{{1_000_000, 60, 5e5}, {3_000_000, 62, 5e5}, {10_000_000, 65, 5e5}},
+			pause:  latency{p999: time.Millisecond, worst: 4 * time.Millisecond},
+		},
+		grown{
+			stages: []stage{{1_000_000, 180, 1e5}, {3_000_000, 180, 1e5}, {10_000_000, 180, 1e5}},
+			pause:  latency{p999: time.Millisecond, worst: 40 * time.Millisecond},
+		})
+	e.addDurability([]durabilityResult{
 		{durabilityLoad(1_000_000, 1), map[mode][]sample{{limitsrv, ""}: rounds(100e3), {limitsrv, "everysec"}: rounds(95e3)}},
 		{durabilityLoad(1_000_000, 16), map[mode][]sample{{limitsrv, "always"}: rounds(400e3), {redisLua, "always"}: rounds(100e3)}},
 		{durabilityLoad(1_000_000, 64), map[mode][]sample{{limitsrv, ""}: rounds(1e6), {limitsrv, "everysec"}: rounds(790e3)}},
-	},
-	disk:           &disk{filesystem: "ext4", flushes: latency{p50: time.Millisecond, p99: 2 * time.Millisecond, worst: 3 * time.Millisecond}},
-	ourSnapshots:   &ourSnapshotResult,
-	theirSnapshots: &theirSnapshotResult,
-	theirs: &growth{
-		stages: []stage{{1_000_000, 180, 1e5}, {3_000_000, 180, 1e5}, {10_000_000, 180, 1e5}},
-		pause:  latency{p999: time.Millisecond, worst: 40 * time.Millisecond},
-	},
+	})
+	e.disk = &disk{filesystem: "ext4", flushes: latency{p50: time.Millisecond, p99: 2 * time.Millisecond, worst: 3 * time.Millisecond}}
+	e.addSnapshots(ourSnapshotResult, theirSnapshotResult)
+	return e
 }
 
 var (
@@ -69,7 +76,8 @@ func waits(millis time.Duration) latency {
 
 func TestReportPutsRatiosFirst(t *testing.T) {
 	var out strings.Builder
-	if err := fullReport.write(&out, options{markdown: true, snapshotKeys: 10_000_000, rate: 20_000}); err != nil {
+	o := options{markdown: true}
+	if err := fullReport(o).write(&out, o); err != nil {
 		t.Fatal(err)
 	}
 	for _, want := range []string{
@@ -96,29 +104,44 @@ func TestReportPutsRatiosFirst(t *testing.T) {
 	}
 }
 
-func TestTargets(t *testing.T) {
+func TestGoals(t *testing.T) {
 	want := []string{
 		"met", "NOT MET", "NOT MET", "met", "met", "met", "NOT MET", "met", "NOT MET", "NOT MET",
 		"met", "met", "NOT MET", "NOT MET", "met", "NOT MET",
 	}
-	for i, row := range fullReport.targetRows()[1:] {
+	for i, row := range fullReport(options{}).goalRows()[1:] {
 		if got := row[len(row)-1]; got != want[i] {
 			t.Errorf("%v: want %s", row, want[i])
 		}
 	}
-	for _, row := range (report{}).targetRows()[1:] {
+	for _, row := range (&report{}).goalRows()[1:] {
 		if got := row[len(row)-1]; got != "not measured" {
 			t.Errorf("%v of an empty report: want not measured", row)
 		}
 	}
 }
 
-func TestQuickReportHasNoTargets(t *testing.T) {
+func TestOtherLoadsHaveNoGoals(t *testing.T) {
+	e := emptyReport(options{snapshotKeys: 10_000})
+	other := targetLoad(1)
+	other.keys = 10_000
+	e.addPair(other, rounds(100e3), rounds(100e3))
+	e.addDurability([]durabilityResult{{durabilityLoad(10_000, 1), map[mode][]sample{}}})
+	small := ourSnapshotResult
+	small.keys = 10_000
+	e.addSnapshots(small, theirSnapshotResult)
+	if len(e.seen) > 0 {
+		t.Errorf("figures of goals: %v, want none", e.seen)
+	}
+}
+
+func TestQuickReportHasNoGoals(t *testing.T) {
 	var out strings.Builder
-	if err := fullReport.write(&out, options{quick: true}); err != nil {
+	o := options{quick: true}
+	if err := fullReport(o).write(&out, o); err != nil {
 		t.Fatal(err)
 	}
 	if strings.Contains(out.String(), "target") {
-		t.Errorf("a quick report has targets:\n%s", out.String())
+		t.Errorf("a quick report has goals:\n%s", out.String())
 	}
 }

@@ -5,16 +5,18 @@ import (
 	_ "embed"
 	"errors"
 	"fmt"
+	"net"
 	"os/exec"
 	"strings"
 	"time"
-
-	"limitsrv/freeport"
 )
 
 // A side is one of the two servers compared, with its commands.
 type side struct {
 	*process
+	// nodes are the processes whose processor time counts: the one asked, and the others if
+	// it is a node of a cluster.
+	nodes    []*process
 	name     string
 	password string // empty: no login
 	// replyLines is the number of lines in each reply. A generator counts line ends
@@ -22,6 +24,14 @@ type side struct {
 	replyLines map[algorithm]int
 	commands   map[algorithm][]string // with keyPlace for the key
 }
+
+// A product is a server under test.
+type product string
+
+const (
+	limitsrv product = "limitsrv"
+	redisLua product = "Redis + Lua"
+)
 
 // An algorithm is the rate limiting algorithm of a load.
 type algorithm string
@@ -70,80 +80,25 @@ var redisScripts = map[algorithm]struct {
 // errNoRedis names the packages of the missing programs.
 var errNoRedis = errors.New("redis-server and redis-benchmark are needed; on Debian: apt-get install redis-server redis-tools")
 
-// startLimitsrv starts the limitsrv built at binary, in memory unless extra options say
-// otherwise.
-func startLimitsrv(ctx context.Context, binary string, extra ...string) (*side, error) {
-	p, err := start(ctx, func(port string) []string {
-		return append([]string{binary, "--listen", "127.0.0.1:" + port, "--log-level", "warn"}, extra...)
-	})
-	if err != nil {
-		return nil, err
-	}
-	return limitsrvAt(p)
-}
-
-// startLimitsrvLocked is startLimitsrv with a password.
-func startLimitsrvLocked(ctx context.Context, binary, password string) (*side, error) {
-	address, err := freeport.Address("127.0.0.1")
-	if err != nil {
-		return nil, err
-	}
-	// QUIT is answered before login too.
-	p, err := startAt(ctx, address, "QUIT", binary, "--listen", address, "--log-level", "error", "--password", password)
-	if err != nil {
-		return nil, err
-	}
-	s := &side{process: p, name: string(limitsrv), password: password, commands: limitsrvCommands}
-	return s, s.verify()
-}
-
-// limitsrvAt returns the side of a running limitsrv.
-func limitsrvAt(p *process) (*side, error) {
-	s := &side{process: p, name: string(limitsrv), commands: limitsrvCommands}
-	return s, s.verify()
-}
-
-// startRedis starts redis-server, without persistence unless extra options say
-// otherwise, and loads the scripts.
-func startRedis(ctx context.Context, dir string, extra ...string) (*side, error) {
-	p, err := start(ctx, func(port string) []string {
-		return append([]string{
-			"redis-server", "--bind", "127.0.0.1", "--port", port, "--dir", dir,
-			"--save", "", "--appendonly", "no", "--loglevel", "warning",
-		}, extra...)
-	})
-	if err != nil {
-		return nil, err
-	}
-	s := &side{process: p, name: string(redisLua), commands: map[algorithm][]string{}}
-	for a, script := range redisScripts {
-		sha, err := s.ask("SCRIPT", "LOAD", script.source)
-		if err != nil {
-			s.stop()
-			return nil, err
+// newSide returns the side of a running server, after loading the scripts of Redis.
+// password is the one of the server; empty: none.
+func newSide(p product, server *process, password string) (*side, error) {
+	s := &side{process: server, nodes: []*process{server}, name: string(p), password: password, commands: limitsrvCommands}
+	if p == redisLua {
+		s.commands = map[algorithm][]string{}
+		for a, script := range redisScripts {
+			sha, err := s.ask("SCRIPT", "LOAD", script.source)
+			if err != nil {
+				return nil, err
+			}
+			s.commands[a] = append([]string{"EVALSHA", fmt.Sprint(sha), "1", keyPlace}, script.args...)
 		}
-		s.commands[a] = append([]string{"EVALSHA", fmt.Sprint(sha), "1", keyPlace}, script.args...)
 	}
 	return s, s.verify()
-}
-
-// startRedisLocked starts a redis-server with a password.
-func startRedisLocked(ctx context.Context, dir, password string) (*side, error) {
-	s, err := startRedis(ctx, dir)
-	if err != nil {
-		return nil, err
-	}
-	if _, err := s.ask("CONFIG", "SET", "requirepass", password); err != nil {
-		s.stop()
-		return nil, err
-	}
-	s.password = password
-	return s, nil
 }
 
 // verify requests one decision of each algorithm, so that error replies are not
-// mistaken for decisions, and counts the lines of the replies. It stops the side on
-// failure.
+// mistaken for decisions, and counts the lines of the replies.
 func (s *side) verify() error {
 	s.replyLines = map[algorithm]int{}
 	for a, command := range s.commands {
@@ -156,12 +111,28 @@ func (s *side) verify() error {
 			err = fmt.Errorf("%s: a new key was answered %v, not allowed", strings.Join(command, " "), reply)
 		}
 		if err != nil {
-			s.stop()
 			return fmt.Errorf("%s: %w", s.name, err)
 		}
 		s.replyLines[a] = 1 + len(fields)
 	}
 	return nil
+}
+
+// connect opens a connection, and logs in if the side has a password.
+func (s *side) connect() (net.Conn, error) {
+	conn, err := net.DialTimeout("tcp", s.address, lastReplyWait)
+	if err != nil || s.password == "" {
+		return conn, err
+	}
+	conn.SetDeadline(time.Now().Add(lastReplyWait))
+	if _, err = conn.Write(appendCommand(nil, "AUTH", s.password)); err == nil {
+		_, err = readReplies(conn, make([]byte, 64), 1, 1)
+	}
+	if err != nil {
+		conn.Close()
+		return nil, err
+	}
+	return conn, conn.SetDeadline(time.Time{})
 }
 
 // longWait bounds the time of one command.
@@ -190,6 +161,41 @@ func (s *side) keys() (int64, error) {
 	}
 	return n, nil
 }
+
+// fillWait bounds the time to fill a server with keys.
+const fillWait = 15 * time.Minute
+
+// prepare empties the server and, for token buckets, fills it with all keys. The keys
+// of a log expire after its window, so a run with logs starts empty.
+func (s *side) prepare(ctx context.Context, l load) error {
+	if _, err := s.ask("FLUSHALL"); err != nil {
+		return err
+	}
+	if l.algorithm == slidingLog {
+		return nil
+	}
+	_, err := s.fill(ctx, l.algorithm, l.keys)
+	return err
+}
+
+// fill requests one decision for each key 0..keys-1 and checks that the keys exist.
+func (s *side) fill(ctx context.Context, a algorithm, keys int) (outcome, error) {
+	l := load{algorithm: a, connections: fillConnections, pipeline: fillPipeline, keys: keys}
+	o, err := s.generate(ctx, l, fillWait, sequential(0, keys, l.connections))
+	if err != nil {
+		return o, err
+	}
+	n, err := s.keys()
+	if err == nil && n < int64(keys) {
+		err = fmt.Errorf("%s holds %d keys after requests for %d", s.name, n, keys)
+	}
+	return o, err
+}
+
+const (
+	fillConnections = 8
+	fillPipeline    = 16
+)
 
 // haveRedis returns an error if Redis's programs are not installed.
 func haveRedis() error {

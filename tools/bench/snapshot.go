@@ -18,10 +18,10 @@ type snapshotServer struct {
 	compact string
 }
 
-var (
-	ourSnapshotServer   = snapshotServer{mode{limitsrv, "everysec"}, "snapshots", "BGSAVE"}
-	theirSnapshotServer = snapshotServer{mode{redisLua, "everysec"}, "dump.rdb", "BGREWRITEAOF"}
-)
+var snapshotServers = map[product]snapshotServer{
+	limitsrv: {mode{limitsrv, "everysec"}, "snapshots", "BGSAVE"},
+	redisLua: {mode{redisLua, "everysec"}, "dump.rdb", "BGREWRITEAOF"},
+}
 
 // A snapshotResult is the measurements of one side's snapshots and restarts.
 type snapshotResult struct {
@@ -56,27 +56,33 @@ const (
 
 // A snapshotTest measures a snapshotResult.
 type snapshotTest struct {
-	options     options
-	server      snapshotServer
-	binary, dir string
-	side        *side // the running server
-	got         snapshotResult
+	*env
+	server snapshotServer
+	dir    string
+	side   *side // the running server
+	got    snapshotResult
 }
 
-// measureSnapshots fills one side with keys, makes it write snapshots under a steady
+// snapshots measures both sides, one after the other.
+func snapshots(ctx context.Context, e *env) error {
+	ours, theirs, err := inTurn(e, func(p product) (snapshotResult, error) { return e.measureSnapshots(ctx, snapshotServers[p]) })
+	if err == nil {
+		e.addSnapshots(ours, theirs)
+	}
+	return err
+}
+
+// measureSnapshots fills a server with keys, makes it write snapshots under a steady
 // load, and restarts it.
-func measureSnapshots(
-	ctx context.Context, o options, k snapshotServer, binary string, d disk, say func(string, ...any),
-) (snapshotResult, error) {
-	dir, err := d.sub("snapshot-" + k.mode.word())
+func (e *env) measureSnapshots(ctx context.Context, k snapshotServer) (snapshotResult, error) {
+	dir, err := e.state()
 	if err != nil {
 		return snapshotResult{}, err
 	}
-	t := &snapshotTest{options: o, server: k, binary: binary, dir: dir}
-	if err := t.start(ctx); err != nil {
+	t := &snapshotTest{env: e, server: k, dir: dir}
+	if err := t.open(ctx); err != nil {
 		return t.got, err
 	}
-	defer func() { t.side.stop() }()
 	for _, step := range []struct {
 		name string
 		do   func(context.Context) error
@@ -84,17 +90,17 @@ func measureSnapshots(
 		{"fill", t.fill}, {"measure before a snapshot", t.calm}, {"write snapshots", t.save},
 		{"weigh", t.measureSizes}, {"restart", t.restart}, {"restart after a kill", t.restartAfterKill},
 	} {
-		say("%s: %s", k.mode, step.name)
+		e.say("%s: %s", k.mode, step.name)
 		if err := step.do(ctx); err != nil {
-			return t.got, fmt.Errorf("%s, %s: %w", k.mode, step.name, err)
+			return t.got, fmt.Errorf("%s: %w", step.name, err)
 		}
 	}
 	return t.got, nil
 }
 
-// start starts the server on its directory. It returns an error if keys are missing.
-func (t *snapshotTest) start(ctx context.Context) error {
-	s, err := t.server.mode.start(ctx, t.binary, t.dir)
+// open starts the server on its directory. It returns an error if keys are missing.
+func (t *snapshotTest) open(ctx context.Context) error {
+	s, err := t.startMode(ctx, t.server.mode, t.dir)
 	if err != nil {
 		return err
 	}
@@ -108,7 +114,7 @@ func (t *snapshotTest) start(ctx context.Context) error {
 
 // fill adds the keys and waits until the server is idle.
 func (t *snapshotTest) fill(ctx context.Context) error {
-	if _, err := fill(ctx, t.side, lastingBucket, t.options.snapshotKeys); err != nil {
+	if _, err := t.side.fill(ctx, lastingBucket, t.snapshotKeys); err != nil {
 		return err
 	}
 	if _, err := t.side.save(ctx, t.server.compact); err != nil {
@@ -124,21 +130,14 @@ func (t *snapshotTest) fill(ctx context.Context) error {
 
 // calm measures the load without a snapshot.
 func (t *snapshotTest) calm(ctx context.Context) (err error) {
-	t.got.before, err = observe(ctx, t.side, t.options, func() error {
-		select {
-		case <-time.After(t.options.watch):
-			return nil
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		}
-	})
+	t.got.before, err = t.observe(ctx, func() error { return sleep(ctx, t.watch) })
 	return err
 }
 
 // save measures the load during snapshots, written one after the other.
 func (t *snapshotTest) save(ctx context.Context) (err error) {
-	t.got.during, err = observe(ctx, t.side, t.options, func() error {
-		for range t.options.rounds {
+	t.got.during, err = t.observe(ctx, func() error {
+		for range t.rounds {
 			took, err := t.side.save(ctx, "BGSAVE")
 			if err != nil {
 				return err
@@ -161,7 +160,7 @@ func (t *snapshotTest) measureSizes(context.Context) (err error) {
 	if t.got.peakBytes, err = t.side.peakBytes(); err != nil {
 		return err
 	}
-	now, err := t.side.persistence()
+	now, err := t.side.info("persistence", longWait)
 	if err != nil {
 		return err
 	}
@@ -186,13 +185,13 @@ func (t *snapshotTest) restartAfterKill(ctx context.Context) error {
 		return err
 	}
 	var (
-		l     = load{lastingBucket, uniform, fillConnections, fillPipeline, t.options.snapshotKeys}
+		l     = load{algorithm: lastingBucket, connections: fillConnections, pipeline: fillPipeline, keys: t.snapshotKeys}
 		begin = time.Now()
-		kill  = time.AfterFunc(t.options.watch, t.side.stop)
+		kill  = time.AfterFunc(t.watch, t.side.stop)
 	)
 	defer kill.Stop()
-	o, err := generate(ctx, t.side, l, fillWait, scattered(l.keys))
-	if time.Since(begin) < t.options.watch {
+	o, err := t.side.generate(ctx, l, fillWait, scattered(l.keys))
+	if time.Since(begin) < t.watch {
 		return fmt.Errorf("before it was killed: %w", err)
 	}
 	<-t.side.exited // err reports the same
@@ -202,7 +201,7 @@ func (t *snapshotTest) restartAfterKill(ctx context.Context) error {
 
 // back starts the server again and records the figures of the restart.
 func (t *snapshotTest) back(ctx context.Context, r *restart) error {
-	if err := t.start(ctx); err != nil {
+	if err := t.open(ctx); err != nil {
 		return err
 	}
 	r.ready = t.side.readyIn
@@ -212,11 +211,13 @@ func (t *snapshotTest) back(ctx context.Context, r *restart) error {
 }
 
 // observe measures a steady load and a prober, both over all keys, during work.
-func observe(ctx context.Context, s *side, o options, work func() error) (loadLatencies, error) {
+func (t *snapshotTest) observe(ctx context.Context, work func() error) (loadLatencies, error) {
 	var (
 		steady, prober watcher
-		l              = load{lastingBucket, uniform, snapshotConnections, snapshotPipeline, o.snapshotKeys}
-		keys           = scattered(l.keys)(l.connections)
+		l              = load{
+			algorithm: lastingBucket, connections: snapshotConnections, pipeline: snapshotPipeline, keys: t.snapshotKeys, rate: float64(t.rate),
+		}
+		keys = scattered(l.keys)
 	)
 	err := alongside(ctx, func() error {
 		time.Sleep(leadIn)
@@ -226,8 +227,8 @@ func observe(ctx context.Context, s *side, o options, work func() error) (loadLa
 		defer prober.close()
 		return work()
 	},
-		func(ctx context.Context) error { return runSteady(ctx, s, l, float64(o.rate), &steady) },
-		func(ctx context.Context) error { return probe(ctx, s, l.algorithm, keys, &prober) },
+		func(ctx context.Context) error { return runLoad(ctx, t.side, l, keys, &steady) },
+		func(ctx context.Context) error { return t.side.probe(ctx, l.algorithm, keys(l.connections), &prober) },
 	)
 	return loadLatencies{steady.latency(), prober.latency()}, err
 }

@@ -5,42 +5,53 @@ import (
 	"time"
 )
 
-// snapshotRows are the rows on snapshots and restarts.
-func snapshotRows(ours, theirs snapshotResult, o options) []row {
-	keys, rate := countText(float64(o.snapshotKeys)), countText(float64(o.rate))
-	line := func(name string, cost func(snapshotResult) float64, text func(snapshotResult) string) row {
-		return row{name, "", quotientText(cost(ours), cost(theirs)), text(ours), text(theirs)}
+// snapshotGoalKeys is the number of keys of the goals.
+const snapshotGoalKeys = 10_000_000
+
+// addSnapshots adds the rows on snapshots and restarts.
+func (e *env) addSnapshots(ours, theirs snapshotResult) {
+	keys, rate := countText(float64(e.snapshotKeys)), countText(float64(e.rate))
+	line := func(name string, cost func(snapshotResult) float64, text func(snapshotResult) string) {
+		e.add(mainTable, name, "", quotientText(cost(ours), cost(theirs)), text(ours), text(theirs))
 	}
-	waits := func(name string, of func(snapshotResult) latency) row {
-		return line(name+": p50 / p99 / p99.9 / worst",
+	waits := func(name string, of func(snapshotResult) latency) {
+		line(name+": p50 / p99 / p99.9 / worst",
 			func(p snapshotResult) float64 { return float64(of(p).p99) },
 			func(p snapshotResult) string { l := of(p); return millisTexts(l.p50, l.p99, l.p999, l.worst) })
 	}
-	return []row{
-		line(fmt.Sprintf("snapshot of %s keys at %s decisions/s", keys, rate), snapshotResult.saveSeconds,
-			func(p snapshotResult) string { return secondsText(p.saveTime()) }),
-		waits("that load before the snapshot", func(p snapshotResult) latency { return p.before.steady }),
-		waits("that load during the snapshot", func(p snapshotResult) latency { return p.during.steady }),
-		waits("a prober before the snapshot", func(p snapshotResult) latency { return p.before.prober }),
-		waits("a prober during the snapshot", func(p snapshotResult) latency { return p.during.prober }),
-		line("bytes on disk per key after the snapshot", snapshotResult.diskPerKey, snapshotResult.diskText),
-		line(fmt.Sprintf("memory at its peak, %s keys", keys),
-			func(p snapshotResult) float64 { return float64(p.peakBytes + p.copiedBytes) }, snapshotResult.memoryText),
-		line(fmt.Sprintf("restart with %s keys", keys),
-			func(p snapshotResult) float64 { return p.clean.ready.Seconds() }, snapshotResult.cleanText),
-		line(fmt.Sprintf("restart with %s keys after kill -9 under load", keys),
-			func(p snapshotResult) float64 { return p.killed.ready.Seconds() }, snapshotResult.killedText),
+	line(fmt.Sprintf("snapshot of %s keys at %s decisions/s", keys, rate), snapshotResult.saveSeconds,
+		func(p snapshotResult) string { return secondsText(p.saveTime()) })
+	waits("that load before the snapshot", func(p snapshotResult) latency { return p.before.steady })
+	waits("that load during the snapshot", func(p snapshotResult) latency { return p.during.steady })
+	waits("a prober before the snapshot", func(p snapshotResult) latency { return p.before.prober })
+	waits("a prober during the snapshot", func(p snapshotResult) latency { return p.during.prober })
+	line("bytes on disk per key after the snapshot", snapshotResult.diskPerKey, snapshotResult.diskText)
+	line(fmt.Sprintf("memory at its peak, %s keys", keys),
+		func(p snapshotResult) float64 { return float64(p.peakBytes + p.copiedBytes) }, snapshotResult.memoryText)
+	clean := fmt.Sprintf("restart with %s keys", keys)
+	line(clean, func(p snapshotResult) float64 { return p.clean.ready.Seconds() }, snapshotResult.cleanText)
+	line(clean+" after kill -9 under load", func(p snapshotResult) float64 { return p.killed.ready.Seconds() }, snapshotResult.killedText)
+	if ours.keys < snapshotGoalKeys {
+		return
+	}
+	for _, seen := range []struct {
+		goal   string
+		format string
+		value  float64
+	}{
+		{"snapshot of 10 M keys", "%.3g s", ours.saveSeconds()},
+		{"p99 of a load during it over before", "%.2fx", slowdown(ours.before.steady, ours.during.steady)},
+		{"p99 of a prober during it over before", "%.2fx", slowdown(ours.before.prober, ours.during.prober)},
+		{"bytes on disk per key after it", "%.1f", ours.diskPerKey()},
+		{"restart with 10 M keys", "%.3g s", ours.clean.ready.Seconds()},
+		{"restart with 10 M keys after kill -9 under load", "%.3g s", ours.killed.ready.Seconds()},
+	} {
+		e.see(seen.goal, seen.value, fmt.Sprintf(seen.format, seen.value))
 	}
 }
 
 // saveSeconds is the median duration of the snapshots.
-func (p snapshotResult) saveSeconds() float64 {
-	var all []float64
-	for _, took := range p.took {
-		all = append(all, took.Seconds())
-	}
-	return figureOf(all).median
-}
+func (p snapshotResult) saveSeconds() float64 { return median(p.took, time.Duration.Seconds) }
 
 func (p snapshotResult) saveTime() time.Duration {
 	return time.Duration(p.saveSeconds() * float64(time.Second))
@@ -76,26 +87,6 @@ func secondsText(d time.Duration) string { return fmt.Sprintf("%.3g s", d.Second
 
 // bytesText formats a size in megabytes.
 func bytesText(n int64) string { return fmt.Sprintf("%.0f MB", float64(n)/1e6) }
-
-// snapshotTargetKeys is the number of keys of the targets.
-const snapshotTargetKeys = 10_000_000
-
-// snapshotWithin returns the check of a target: a figure of limitsrv must be at most
-// want.
-func snapshotWithin(of func(snapshotResult) float64, want float64, format string) func(report) (string, bool, bool) {
-	return func(r report) (string, bool, bool) {
-		if r.ourSnapshots == nil || r.ourSnapshots.keys < snapshotTargetKeys {
-			return "", false, false
-		}
-		got := of(*r.ourSnapshots)
-		return fmt.Sprintf(format, got), got <= want, true
-	}
-}
-
-func (p snapshotResult) steadySlowdown() float64 { return slowdown(p.before.steady, p.during.steady) }
-func (p snapshotResult) proberSlowdown() float64 { return slowdown(p.before.prober, p.during.prober) }
-func (p snapshotResult) cleanSeconds() float64   { return p.clean.ready.Seconds() }
-func (p snapshotResult) killedSeconds() float64  { return p.killed.ready.Seconds() }
 
 // slowdown is the ratio of the p99 during a disturbance to the p99 before.
 func slowdown(before, during latency) float64 {

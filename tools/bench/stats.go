@@ -42,3 +42,31 @@ func ratios(ours, theirs []float64) []float64 {
 	}
 	return all
 }
+
+// column returns one figure of every round.
+func column[T any](rounds []T, of func(T) float64) []float64 {
+	var all []float64
+	for _, r := range rounds {
+		all = append(all, of(r))
+	}
+	return all
+}
+
+// median is the median of one figure of all rounds.
+func median[T any](rounds []T, of func(T) float64) float64 {
+	return figureOf(column(rounds, of)).median
+}
+
+// ratioOf is the ratio of one figure of ours to that of theirs, of each round.
+func ratioOf[T any](ours, theirs []T, of func(T) float64) figure {
+	return figureOf(ratios(column(ours, of), column(theirs, of)))
+}
+
+// speedup is the ratio of our decisions per second to theirs.
+func speedup(ours, theirs []sample) figure { return ratioOf(ours, theirs, perSecond) }
+
+func perSecond(s sample) float64  { return s.perSecond }
+func cpuMicros(s sample) float64  { return float64(s.cpu[0]) / 1e3 }
+func p50Millis(s sample) float64  { return s.p50.Seconds() * 1e3 }
+func p99Millis(s sample) float64  { return s.p99.Seconds() * 1e3 }
+func p999Millis(s sample) float64 { return s.p999.Seconds() * 1e3 }

@@ -3,6 +3,7 @@ package main
 import (
 	"context"
 	"fmt"
+	"sync"
 	"time"
 )
 
@@ -23,24 +24,7 @@ type stressPlan struct {
 	writeWait   time.Duration // --write-timeout for clients that do not read
 }
 
-// begin starts a server that closes clients that do not read, fills it with keys, and
-// returns the baseline latency of other clients and the resident bytes.
-func (b stressPlan) begin(ctx context.Context, binary string) (s *side, before latency, resident int64, err error) {
-	if s, err = startLimitsrv(ctx, binary, "--write-timeout", b.writeWait.String()); err != nil {
-		return nil, before, 0, err
-	}
-	if _, err = fill(ctx, s, lastingBucket, b.existing); err == nil {
-		before, err = watchOthers(ctx, s, b, b.existing, during(ctx, b.watch, idle))
-	}
-	if err == nil {
-		resident, err = s.residentBytes()
-	}
-	if err != nil {
-		s.stop()
-	}
-	return s, before, resident, err
-}
-
+// longStress is the plan of figures.
 var longStress = stressPlan{
 	connections: 10_000,
 	rate:        10_000,
@@ -77,174 +61,106 @@ var shortStress = stressPlan{
 // maxStressConnections is well below the number of ports of one address.
 const maxStressConnections = 20_000
 
-// A stressResult is the results of all stress tests.
-type stressResult struct {
-	idle        []idleCost        // of limitsrv and Redis
-	manyClients []clientScaling   // of limitsrv and Redis
-	slow        slowReaderResult  // of clients that do not read, staggered
-	slowAtOnce  slowReaderResult  // of clients that do not read, simultaneous
-	long        []longPipeline    // replies read concurrently, and read afterwards
-	floods      []floodResult     // with --on-full refuse and evict
-	attacks     [2][]attackResult // of each kind: on limitsrv and on Redis
+// stressLegend describes the rows of the stress tests.
+const stressLegend = `Under stress: others are well-behaved clients; their requests are sent at a fixed rate, independently of replies, and their
+latency counts from the due time. A flood is compared with decisions on existing keys at the same rate and with the same
+pipelines, round by round; the figures are medians of the rounds, µs are of server CPU.
+`
+
+// addStress adds a row. wanted is the goal, if the row has one, and met tells whether
+// limitsrv reaches it. A quick run has no verdicts.
+func (e *env) addStress(name, wanted string, met bool, ours, theirs string) {
+	last := ""
+	if wanted != "" && !e.quick {
+		last = verdict(met)
+	}
+	e.add(stressTable, name, wanted, ours, theirs, last)
 }
 
-// measureStress runs the stress tests one after the other, each on newly started
-// servers.
-func measureStress(ctx context.Context, o options, binary, dir string, say func(string, ...any)) (*stressResult, error) {
-	var (
-		s    stressResult
-		err  error
-		b    = o.stress
-		most = fmt.Sprint(b.connections + 100)
-	)
-	if err := haveFiles(b.connections + 1000); err != nil {
-		return nil, err
-	}
-	starts := []func() (*side, error){
-		func() (*side, error) { return startLimitsrv(ctx, binary, "--max-clients", most) },
-		func() (*side, error) { return startRedis(ctx, dir, "--maxclients", most) },
-	}
-	for _, start := range starts {
-		cost, err := withSide(start, func(sd *side) (idleCost, error) { return measureIdle(ctx, sd, b) })
-		if err != nil {
-			return nil, fmt.Errorf("idle connections: %w", err)
-		}
-		say("%d idle connections: %s", b.connections, cost.text())
-		s.idle = append(s.idle, cost)
-	}
-	if s.manyClients, err = measureClientScaling(ctx, o, starts, say); err != nil {
-		return nil, fmt.Errorf("active connections: %w", err)
-	}
-	if err = s.measureReaders(ctx, b, binary, say); err != nil {
-		return nil, err
-	}
-	for _, late := range []bool{false, true} {
-		p, err := measureLongPipeline(ctx, b, binary, late)
-		if err != nil {
-			return nil, fmt.Errorf("a pipeline of %d commands: %w", b.commands, err)
-		}
-		say("%s", p.text())
-		s.long = append(s.long, p)
-	}
-	for _, policy := range []string{"refuse", "evict"} {
-		f, err := measureFlood(ctx, b, binary, policy, say)
-		if err != nil {
-			return nil, fmt.Errorf("key flood, --on-full %s: %w", policy, err)
-		}
-		s.floods = append(s.floods, f)
-	}
-	locked := []func() (*side, error){
-		func() (*side, error) { return startLimitsrvLocked(ctx, binary, stressPassword) },
-		func() (*side, error) { return startRedisLocked(ctx, dir, stressPassword) },
-	}
-	for i, start := range locked {
-		s.attacks[i], err = withSide(start, func(sd *side) ([]attackResult, error) { return measureAttacks(ctx, b, sd, say) })
-		if err != nil {
-			return nil, fmt.Errorf("unauthenticated clients: %w", err)
-		}
-	}
-	return &s, nil
-}
-
-// measureReaders measures clients that do not read, staggered and simultaneous.
-func (s *stressResult) measureReaders(ctx context.Context, b stressPlan, binary string, say func(string, ...any)) (err error) {
-	for _, load := range []struct {
-		name  string
-		apart time.Duration
-		to    *slowReaderResult
-	}{{"clients that do not read", b.writeWait, &s.slow}, {"clients that do not read, simultaneous", 0, &s.slowAtOnce}} {
-		if *load.to, err = measureSlowReaders(ctx, b, binary, load.apart); err != nil {
-			return fmt.Errorf("%s: %w", load.name, err)
-		}
-		say("%s: %s", load.name, load.to.text())
-	}
-	return nil
-}
-
-// withSide starts a server, measures it and stops it.
-func withSide[T any](start func() (*side, error), measure func(*side) (T, error)) (T, error) {
-	s, err := start()
-	if err != nil {
-		var none T
-		return none, err
-	}
-	defer s.stop()
-	return measure(s)
-}
+// wantSlowdown is the highest slowdown of other clients that meets the goals.
+const wantSlowdown = 2
 
 // othersConnections is the number of well-behaved connections.
 const othersConnections = 4
 
-// watchOthers returns the latency of decisions on keys 0..keys-1 during work. They are
+// watchOthers returns the latency of decisions on existing keys during work. They are
 // requested at a fixed rate, independently of replies.
-func watchOthers(ctx context.Context, s *side, b stressPlan, keys int, work func() error) (latency, error) {
+func (b stressPlan) watchOthers(ctx context.Context, s *side, work func() error) (latency, error) {
 	var (
 		w watcher
-		l = load{algorithm: lastingBucket, connections: othersConnections, pipeline: 1, keys: keys}
+		l = load{algorithm: lastingBucket, connections: othersConnections, pipeline: 1, keys: b.existing, rate: float64(b.othersRate)}
 	)
 	w.open()
-	err := alongside(ctx, work, func(ctx context.Context) error { return runSteady(ctx, s, l, float64(b.othersRate), &w) })
+	err := alongside(ctx, work, func(ctx context.Context) error { return runLoad(ctx, s, l, scattered(l.keys), &w) })
 	return w.latency(), err
 }
 
-// during runs work for d.
-func during(ctx context.Context, d time.Duration, work func(context.Context) error) func() error {
-	return func() error {
-		return alongside(ctx, func() error { return sleep(ctx, d) }, work)
+// calm is watchOthers without anything else.
+func (b stressPlan) calm(ctx context.Context, s *side) (latency, error) {
+	return b.watchOthers(ctx, s, func() error { return sleep(ctx, b.watch) })
+}
+
+// A disturbance is an effect on other clients and on the memory of a server.
+type disturbance struct {
+	before, during latency // of other clients
+	grown          int64   // increase of resident bytes at the peak
+}
+
+// disturb measures the effect of work.
+func (b stressPlan) disturb(ctx context.Context, s *side, work func() error) (d disturbance, err error) {
+	if d.before, err = b.calm(ctx, s); err != nil {
+		return d, err
 	}
+	resident, err := s.residentBytes()
+	if err != nil {
+		return d, err
+	}
+	peak := int64(0)
+	d.during, err = b.watchOthers(ctx, s, func() error {
+		return alongside(ctx, work, func(ctx context.Context) error { return samplePeak(ctx, s.residentBytes, &peak) })
+	})
+	d.grown = peak - resident
+	return d, err
 }
 
-// idle does nothing until ctx ends.
-func idle(ctx context.Context) error {
-	<-ctx.Done()
-	return nil
-}
-
-// A memoryPeak is the peak memory of a server, in bytes, as sampled.
-type memoryPeak struct {
-	resident int64
-	limits   int64 // limits_memory_bytes
+// p99Text formats the slowdown of other clients.
+func (d disturbance) p99Text() string {
+	return fmt.Sprintf("%.2fx: p99 %s, before %s", slowdown(d.before, d.during), millisText(d.during.p99), millisText(d.before.p99))
 }
 
 // peakEvery is the sampling interval of memory.
-const peakEvery = 100 * time.Millisecond
+const peakEvery = 50 * time.Millisecond
 
-// followResident samples the resident memory of s until ctx ends.
-func (m *memoryPeak) followResident(ctx context.Context, s *side) error {
-	for sleep(ctx, peakEvery) == nil {
-		resident, err := s.residentBytes()
+// samplePeak samples a figure until ctx ends, and once more then.
+func samplePeak(ctx context.Context, read func() (int64, error), peak *int64) error {
+	for ended := false; !ended; {
+		ended = sleep(ctx, peakEvery) != nil
+		n, err := read()
 		if err != nil {
 			return err
 		}
-		m.resident = max(m.resident, resident)
+		*peak = max(*peak, n)
 	}
 	return nil
 }
 
-// follow samples the memory of s, a limitsrv, until ctx ends.
-func (m *memoryPeak) follow(ctx context.Context, s *side) error {
-	conn, err := s.connect()
+// crowd runs n clients for the time lasting and waits for their end.
+func crowd(ctx context.Context, n int, lasting time.Duration, client func(ctx context.Context, i int)) {
+	ctx, cancel := context.WithTimeout(ctx, lasting)
+	defer cancel()
+	var wait sync.WaitGroup
+	for i := range n {
+		wait.Go(func() { client(ctx, i) })
+	}
+	wait.Wait()
+}
+
+// startFilled starts a limitsrv or Redis with the keys that other clients use.
+func (e *env) startFilled(ctx context.Context, p product, password string, extra ...string) (*side, error) {
+	s, err := e.start(ctx, p, password, extra...)
 	if err != nil {
-		return err
+		return nil, err
 	}
-	defer conn.Close()
-	c := newClient(conn)
-	for sleep(ctx, peakEvery) == nil {
-		resident, err := s.residentBytes()
-		if err != nil {
-			return err
-		}
-		conn.SetDeadline(time.Now().Add(lastReplyWait))
-		reply, err := c.do("INFO", "limits")
-		if err != nil {
-			return err
-		}
-		text, _ := reply.(string)
-		limits, err := parseInfo(text).number("limits_memory_bytes")
-		if err != nil {
-			return err
-		}
-		m.resident, m.limits = max(m.resident, resident), max(m.limits, limits)
-	}
-	return nil
+	_, err = s.fill(ctx, lastingBucket, e.stress.existing)
+	return s, err
 }

@@ -4,7 +4,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"time"
 
 	"limitsrv/freeport"
@@ -15,7 +14,6 @@ import (
 // Their traffic with each other goes through a network that can be broken; clients
 // reach them directly.
 type trio struct {
-	name      string
 	network   *faultnet.Network // nil: direct connections
 	servers   []*process
 	sentinels []*process // one per server, if a new leader is elected by these
@@ -60,16 +58,6 @@ func newTrioNetwork() *faultnet.Network {
 // everyHost is the indexes of all hosts.
 var everyHost = []int{0, 1, 2}
 
-// stop stops all servers.
-func (t *trio) stop() {
-	for _, p := range slices.Concat(t.sentinels, t.servers) {
-		p.stop()
-	}
-	if t.network != nil {
-		t.network.Close()
-	}
-}
-
 // expose makes the network listen for server i. It returns the address on which the
 // server must listen, and the address at which the others reach it.
 func (t *trio) expose(i int) (address, public string, err error) {
@@ -90,17 +78,7 @@ func (t *trio) host(i int) string {
 }
 
 // replication returns the section replication of INFO of server i.
-func (t *trio) replication(i int) (info, error) {
-	reply, err := askOnce(t.servers[i].address, clientWait, "INFO", "replication")
-	if err != nil {
-		return nil, err
-	}
-	text, ok := reply.(string)
-	if !ok {
-		return nil, fmt.Errorf("INFO replication was answered %v", reply)
-	}
-	return parseInfo(text), nil
-}
+func (t *trio) replication(i int) (info, error) { return t.servers[i].info("replication", clientWait) }
 
 // leader returns the one server among some that reports itself as leader.
 func (t *trio) leader(among []int) (int, error) {
@@ -161,10 +139,8 @@ func eventually(ctx context.Context, check func() error) error {
 		if time.Now().After(deadline) {
 			return fmt.Errorf("after %v: %w", trioWait, err)
 		}
-		select {
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-time.After(20 * time.Millisecond):
+		if err := sleep(ctx, 20*time.Millisecond); err != nil {
+			return err
 		}
 	}
 }

@@ -13,25 +13,21 @@ import (
 // electionTimeout is the --election-timeout of a node.
 const electionTimeout = "300ms"
 
-// startLimitsrvTrio starts three nodes of the limitsrv built at binary, each with its
-// state in a directory of its own in dir. They reach each other through network, or
-// directly if that is nil. extra are options of each node.
-func startLimitsrvTrio(
-	ctx context.Context, binary, name, dir string, network *faultnet.Network, extra ...string,
-) (t *trio, err error) {
-	t = &trio{
-		name: name, network: network,
-		take: []string{"RL.TOKEN", keyPlace, capacityPlace, "1/3650d", permitsPlace},
-		peek: []string{"RL.PEEK", keyPlace},
-		used: usedOfPeek,
+// startLimitsrvTrio starts three nodes of limitsrv, each with its state in a directory of
+// its own in dir. They reach each other through network, or directly if that is nil.
+// extra are options of each node.
+func (e *env) startLimitsrvTrio(ctx context.Context, dir string, network *faultnet.Network, extra ...string) (*trio, error) {
+	t := &trio{
+		network: network,
+		take:    []string{"RL.TOKEN", keyPlace, capacityPlace, "1/3650d", permitsPlace},
+		peek:    []string{"RL.PEEK", keyPlace},
+		used:    usedOfPeek,
 		// Every node accepts requests, and forwards them to the leader.
 		route: func(reachable []int, try int) (int, error) { return reachable[try%len(reachable)], nil },
 	}
-	defer func() {
-		if err != nil {
-			t.stop()
-		}
-	}()
+	if network != nil {
+		e.atEnd(network.Close)
+	}
 	var bound, public []string
 	for i := range hosts {
 		inside, outside, err := t.expose(i)
@@ -46,11 +42,11 @@ func startLimitsrvTrio(
 			return t, err
 		}
 		args := append([]string{
-			binary, "--listen", address, "--log-level", "warn", "--raft", public[i], "--raft-bind", bound[i],
+			e.binary, "--listen", address, "--log-level", "warn", "--raft", public[i], "--raft-bind", bound[i],
 			"--peers", strings.Join(public, ","), "--data", filepath.Join(dir, fmt.Sprintf("node-%d", i+1)),
 			"--election-timeout", electionTimeout,
 		}, extra...)
-		p, err := startAt(ctx, address, "PING", args...)
+		p, err := e.launch(ctx, address, "PING", args...)
 		if err != nil {
 			return t, err
 		}

@@ -24,13 +24,9 @@ const (
 
 // startRedisTrio starts a primary, two replicas and three sentinels, without
 // persistence. extra are options of the servers.
-func startRedisTrio(ctx context.Context, name, dir string, extra ...string) (t *trio, err error) {
-	t = &trio{name: name, network: newTrioNetwork()}
-	defer func() {
-		if err != nil {
-			t.stop()
-		}
-	}()
+func (e *env) startRedisTrio(ctx context.Context, dir string, extra ...string) (*trio, error) {
+	t := &trio{network: newTrioNetwork()}
+	e.atEnd(t.network.Close)
 	var advertised []string // public address of each server
 	for i, host := range hosts {
 		address, public, err := t.expose(i)
@@ -44,14 +40,14 @@ func startRedisTrio(ctx context.Context, name, dir string, extra ...string) (t *
 		if i > 0 {
 			args = append(args, "--replicaof", hosts[0]+" "+portOf(advertised[0]))
 		}
-		p, err := startAt(ctx, address, "PING", append(args, extra...)...)
+		p, err := e.launch(ctx, address, "PING", append(args, extra...)...)
 		if err != nil {
 			return t, err
 		}
 		t.servers = append(t.servers, p)
 	}
 	for i := range hosts {
-		p, err := t.startSentinel(ctx, i, advertised[0], dir)
+		p, err := e.startSentinel(ctx, t, i, advertised[0], dir)
 		if err != nil {
 			return t, err
 		}
@@ -60,7 +56,7 @@ func startRedisTrio(ctx context.Context, name, dir string, extra ...string) (t *
 	t.route = func(reachable []int, try int) (int, error) {
 		return t.askSentinel(reachable[try%len(reachable)], advertised)
 	}
-	if err = eventually(ctx, t.checkSentinels); err != nil {
+	if err := eventually(ctx, t.checkSentinels); err != nil {
 		return t, err
 	}
 	return t, t.loadScript()
@@ -80,7 +76,7 @@ func portOf(address string) string {
 
 // startSentinel starts the sentinel of a host. primary is the public address of the
 // primary.
-func (t *trio) startSentinel(ctx context.Context, i int, primary, dir string) (*process, error) {
+func (e *env) startSentinel(ctx context.Context, t *trio, i int, primary, dir string) (*process, error) {
 	address, public, err := t.expose(i)
 	if err != nil {
 		return nil, err
@@ -99,7 +95,7 @@ func (t *trio) startSentinel(ctx context.Context, i int, primary, dir string) (*
 		return nil, err
 	}
 	args := append([]string{"redis-server", file, "--sentinel", "--dir", dir}, redisAddress(address)...)
-	return startAt(ctx, address, "PING", args...)
+	return e.launch(ctx, address, "PING", args...)
 }
 
 // askSentinel returns the server that the sentinel of host i names as the primary.

@@ -7,7 +7,7 @@ import (
 
 func TestWatcherCountsOverlappingRequests(t *testing.T) {
 	var w watcher
-	w.record(time.Now().Add(-time.Second), time.Now(), 1)
+	w.record(time.Now().Add(-time.Second), time.Now(), 1, 0)
 	if w.seen.total != 0 {
 		t.Fatal("a watcher that is not open records requests")
 	}
@@ -27,7 +27,7 @@ func TestWatcherCountsOverlappingRequests(t *testing.T) {
 		{"begun after", to.Add(1), to.Add(2), false},
 	} {
 		before := w.seen.total
-		w.record(tt.begin, tt.end, 3)
+		w.record(tt.begin, tt.end, 3, 0)
 		if got := w.seen.total-before == 3; got != tt.counts {
 			t.Errorf("%s: counted %v, want %v", tt.name, got, tt.counts)
 		}
