@@ -17,25 +17,27 @@ import (
 type experiment struct {
 	name  string // for -only
 	about string // for the usage
-	steps []func(context.Context, *env) error
+	steps []step
 }
+
+type step func(context.Context, *env) error
 
 // experiments are all experiments, in the order of the report.
 var experiments = []experiment{
-	{"throughput", "speed and latency by load", []func(context.Context, *env) error{throughput}},
-	{"growth", "memory per key, pauses", []func(context.Context, *env) error{growth}},
-	{"durability", "speed by fsync", []func(context.Context, *env) error{durability}},
-	{"snapshot", "pauses, disk, restarts", []func(context.Context, *env) error{snapshots}},
-	{"cluster", "speed of three nodes", []func(context.Context, *env) error{cluster}},
-	{partFailover, "of three servers, beside Redis with Sentinel", []func(context.Context, *env) error{failover}},
-	{"siege", "many connections, key floods, hostile clients", []func(context.Context, *env) error{
+	{"throughput", "speed and latency by load", []step{throughput}},
+	{"growth", "memory per key, pauses", []step{growth}},
+	{"durability", "speed by fsync", []step{durability}},
+	{"snapshot", "pauses, disk, restarts", []step{snapshots}},
+	{"cluster", "speed of three nodes", []step{cluster}},
+	{failoverName, "of three servers, beside Redis with Sentinel", []step{failover}},
+	{"siege", "many connections, key floods, hostile clients", []step{
 		idleConnections, manyConnections, slowReaders, longPipelines, keyFloods, attacks,
 	}},
 }
 
-// partFailover is the one experiment that is not part of -quick, because its duration is
+// failoverName is the one experiment that is not part of -quick, because its duration is
 // fixed.
-const partFailover = "failover"
+const failoverName = "failover"
 
 // experimentNames returns the names of all experiments.
 func experimentNames() (names list[string]) {

@@ -86,20 +86,13 @@ func (f *floodResult) round(ctx context.Context, s *side, b stressPlan, number i
 	err = alongside(ctx, func() (err error) {
 		flooded, floodCost, err = others(fillWait, sequential(from, from+share, floodConnections))
 		return err
-	}, func(ctx context.Context) error { return samplePeak(ctx, s.residentBytes, &f.resident) },
-		func(ctx context.Context) error { return samplePeak(ctx, s.limitsBytes, &f.limits) })
+	}, func(ctx context.Context) error { return samplePeak(ctx, s.residentBytes, &f.resident) }, func(ctx context.Context) error {
+		limits := func() (int64, error) { return s.figure("limits", "limits_memory_bytes") }
+		return samplePeak(ctx, limits, &f.limits)
+	})
 	f.calm, f.loaded, f.flooded = append(f.calm, calm), append(f.loaded, loaded), append(f.flooded, flooded)
 	f.load, f.flood = append(f.load, loadCost), append(f.flood, floodCost)
 	return err
-}
-
-// limitsBytes returns limits_memory_bytes of a limitsrv.
-func (s *side) limitsBytes() (int64, error) {
-	now, err := s.info("limits", lastReplyWait)
-	if err != nil {
-		return 0, err
-	}
-	return now.number("limits_memory_bytes")
 }
 
 // addFlood adds the rows of a policy.
@@ -114,17 +107,17 @@ func (e *env) addFlood(policy string, f floodResult) {
 	}
 	over := func(without []latency) figure { return ratioOf(f.flooded, without, p99Nanos) }
 	name := fmt.Sprintf("%s new keys, --max-memory %d MB, %s: ", countText(float64(asked)), b.floodMemory, policy)
-	e.addStress(name+"p99 of existing keys over that under the same load", "at most 2x", over(f.loaded).median <= wantSlowdown,
+	e.addStress(name+"p99 of existing keys over that under the same load", slowdownGoal.judge(over(f.loaded).median),
 		fmt.Sprintf("%s: %s; loaded %s; calm %s, %.2fx", ratioText(over(f.loaded)), floodText(f.flooded, f.flood), floodText(f.loaded, f.load),
 			millisText(time.Duration(median(f.calm, p99Nanos))), over(f.calm).median), "")
 	times := float64(f.resident) / float64(bound)
-	e.addStress(name+"limits_memory_bytes / resident bytes at most", "the bound / 1.6x of it", f.limits <= bound && times <= wantResident,
+	e.addStress(name+"limits_memory_bytes / resident bytes at most", judgement{fmt.Sprintf("the bound / %gx of it", wantResident), f.limits <= bound && times <= wantResident},
 		fmt.Sprintf("%.1f MB / %.1f MB, %.2fx the bound", float64(f.limits)/(1<<20), float64(f.resident)/(1<<20), times), "")
-	wanted := ""
+	live := judgement{}
 	if policy == "refuse" {
-		wanted = "all"
+		live = judgement{"all", f.intact == b.live}
 	}
-	e.addStress(name+"live limits as they were", wanted, f.intact == b.live,
+	e.addStress(name+"live limits as they were", live,
 		fmt.Sprintf("%d of %d; %s of the flood refused", f.intact, b.live, countText(float64(refused))), "")
 }
 

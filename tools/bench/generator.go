@@ -41,8 +41,14 @@ func (l load) String() string {
 // false at its end.
 type sources func(connection int) func() (key int, ok bool)
 
-// generate loads s with l for the time lasting, or until keysOf has no more keys.
+// generate loads s with l for the time lasting, or until keysOf has no more keys. The time
+// begins when all connections are open.
 func (s *side) generate(ctx context.Context, l load, lasting time.Duration, keysOf sources) (outcome, error) {
+	lanes, err := s.openLanes(ctx, l.algorithm, l.pipeline, l.connections)
+	if err != nil {
+		return outcome{}, err
+	}
+	defer closeLanes(lanes)
 	ctx, cancel := context.WithTimeout(ctx, lasting)
 	defer cancel()
 	var (
@@ -50,12 +56,22 @@ func (s *side) generate(ctx context.Context, l load, lasting time.Duration, keys
 		begin = time.Now()
 	)
 	w.open()
-	err := runLoad(ctx, s, l, keysOf, &w)
+	err = runLanes(ctx, lanes, l, keysOf, &w)
 	return w.outcome(time.Since(begin)), err
 }
 
-// runLoad loads s with l until ctx ends or keysOf has no more keys. w records the latency
-// of each request.
+// runLoad loads s with random keys until ctx ends. w records the latency of each request.
+func (s *side) runLoad(ctx context.Context, l load, w *watcher) error {
+	lanes, err := s.openLanes(ctx, l.algorithm, l.pipeline, l.connections)
+	if err != nil {
+		return err
+	}
+	defer closeLanes(lanes)
+	return runLanes(ctx, lanes, l, scattered(l.keys), w)
+}
+
+// runLanes sends l over its connections until ctx ends or keysOf has no more keys. w
+// records the latency of each request.
 //
 // At a fixed rate, each connection sends a pipeline whenever one is due, and latencies
 // count from the due time, not from the time of sending, so that requests delayed by a
@@ -64,14 +80,10 @@ func (s *side) generate(ctx context.Context, l load, lasting time.Duration, keys
 // A connection that waits for its next pipeline sleeps in a system call, which holds a P
 // of the Go scheduler for a while, so GOMAXPROCS is raised by one for each: otherwise the
 // p99 doubles on a busy machine.
-func runLoad(ctx context.Context, s *side, l load, keysOf sources, w *watcher) error {
+func runLanes(ctx context.Context, lanes []*lane, l load, keysOf sources, w *watcher) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	lanes, err := s.openLanes(ctx, l.algorithm, l.pipeline, l.connections)
-	if err != nil {
-		return err
-	}
-	defer closeLanes(lanes)
+	defer expire(ctx, lanes)()
 	every := time.Duration(0)
 	if l.rate > 0 {
 		every = time.Duration(float64(l.connections*l.pipeline) / l.rate * float64(time.Second))
@@ -95,7 +107,7 @@ func runLoad(ctx context.Context, s *side, l load, keysOf sources, w *watcher) e
 // maxSleepers is the highest number of connections that sleep in a system call at once.
 const maxSleepers = 64
 
-// run is one connection of runLoad. The first pipeline is due at due, the next ones at
+// run is one connection of runLanes. The first pipeline is due at due, the next ones at
 // intervals of every; if that is 0, each is due when the last one is answered.
 func (c *lane) run(ctx context.Context, l load, next func() (int, bool), due time.Time, every time.Duration, w *watcher) error {
 	for ; ctx.Err() == nil; due = due.Add(every) {
@@ -133,11 +145,9 @@ type lane struct {
 	request *pipeline
 	lines   int // of a reply
 	buf     []byte
-	unwatch func() bool
 }
 
-// openLanes opens n connections to s, one after the other. Their requests fail
-// lastReplyWait after ctx has ended.
+// openLanes opens n connections to s, one after the other.
 func (s *side) openLanes(ctx context.Context, a algorithm, pipeline, n int) (lanes []*lane, err error) {
 	for range n {
 		conn, err := s.connect()
@@ -150,17 +160,23 @@ func (s *side) openLanes(ctx context.Context, a algorithm, pipeline, n int) (lan
 			return nil, fmt.Errorf("connection %d of %d: %w", len(lanes)+1, n, err)
 		}
 		lanes = append(lanes, &lane{
-			side: s, conn: conn, request: newPipeline(s.commands[a], pipeline), lines: s.replyLines[a],
-			buf:     make([]byte, min(64, pipeline)<<10),
-			unwatch: context.AfterFunc(ctx, func() { conn.SetDeadline(time.Now().Add(lastReplyWait)) }),
+			side: s, conn: conn, request: newPipeline(s.commands[a], pipeline), lines: s.replyLines[a], buf: make([]byte, min(64, pipeline)<<10),
 		})
 	}
 	return lanes, nil
 }
 
+// expire makes requests fail lastReplyWait after ctx has ended, unless stop is called.
+func expire(ctx context.Context, lanes []*lane) (stop func() bool) {
+	return context.AfterFunc(ctx, func() {
+		for _, c := range lanes {
+			c.conn.SetDeadline(time.Now().Add(lastReplyWait))
+		}
+	})
+}
+
 func closeLanes(lanes []*lane) {
 	for _, c := range lanes {
-		c.unwatch()
 		c.conn.Close()
 	}
 }

@@ -134,7 +134,7 @@ func TestLatencyAtAFixedRateIncludesStalls(t *testing.T) {
 	// these waits for at least 100 ms.
 	s := stalling(t, 50, 300*time.Millisecond, 500, cancel)
 	l := load{algorithm: lastingBucket, connections: 1, pipeline: 1, keys: 100, rate: 1000}
-	if err := runLoad(ctx, s, l, scattered(l.keys), &w); err != nil {
+	if err := s.runLoad(ctx, l, &w); err != nil {
 		t.Fatal(err)
 	}
 	if w.seen.total < 500 {

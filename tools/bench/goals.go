@@ -22,15 +22,30 @@ const (
 	atMost  order = "at most"
 )
 
-// asked is the goal in words.
-func (g goal) asked() string { return fmt.Sprintf("%s %g%s", g.order, g.bound, g.unit) }
+// A judgement says whether a goal, in words, is met. The zero value is no goal.
+type judgement struct {
+	asked string
+	met   bool
+}
 
-// met reports whether value reaches the goal.
-func (g goal) met(value float64) bool {
+// judge compares value with the goal.
+func (g goal) judge(value float64) judgement {
+	met := value <= g.bound
 	if g.order == atLeast {
-		return value >= g.bound
+		met = value >= g.bound
 	}
-	return value <= g.bound
+	return judgement{fmt.Sprintf("%s %g%s", g.order, g.bound, g.unit), met}
+}
+
+// verdict is the last cell of a goal's row.
+func (j judgement) verdict() string {
+	switch {
+	case j.asked == "":
+		return ""
+	case j.met:
+		return "met"
+	}
+	return "NOT MET"
 }
 
 // goals are the goals of the experiments that compare figures, in the order of their
@@ -76,21 +91,15 @@ func (r *report) see(name string, value float64, text string) {
 // seeRatio records a ratio.
 func (r *report) seeRatio(name string, f figure) { r.see(name, f.median, ratioText(f)) }
 
-// verdict is the last cell of a goal's row.
-func verdict(met bool) string {
-	if met {
-		return "met"
-	}
-	return "NOT MET"
-}
-
 // goalRows returns each goal with its figure and the verdict.
 func (r *report) goalRows() []row {
 	rows := []row{{"target (50 connections, uniform, 1 M keys where none are named)", "wanted", "measured", "verdict"}}
 	for _, g := range goals {
-		cells := row{g.name, g.asked(), "-", "not measured"}
-		if s, ok := r.seen[g.name]; ok {
-			cells = row{g.name, g.asked(), s.text, verdict(g.met(s.value))}
+		seen, ok := r.seen[g.name]
+		j := g.judge(seen.value)
+		cells := row{g.name, j.asked, seen.text, j.verdict()}
+		if !ok {
+			cells = row{g.name, j.asked, "-", "not measured"}
 		}
 		rows = append(rows, cells)
 	}

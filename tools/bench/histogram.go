@@ -58,6 +58,11 @@ func boundOf(bucket int) time.Duration {
 // 1/128.
 type latency struct{ p50, p99, p999, worst time.Duration }
 
+// slowdown is the ratio of the p99 during a disturbance to the p99 before.
+func slowdown(before, during latency) float64 {
+	return float64(during.p99) / float64(max(1, before.p99))
+}
+
 // latencyOf returns the quantiles of seen.
 func latencyOf(seen *histogram) latency {
 	return latency{seen.quantile(0.5), seen.quantile(0.99), seen.quantile(0.999), seen.quantile(1)}

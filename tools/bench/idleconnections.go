@@ -13,8 +13,8 @@ type idleCost struct {
 	heap  float64 // share of used on the heap, as reported by INFO
 }
 
-// wantIdleBytes is the highest cost of an idle connection that meets the goal.
-const wantIdleBytes = 12 << 10
+// idleGoal is the goal of the memory of an idle connection.
+var idleGoal = goal{order: atMost, bound: 12, unit: " KB"}
 
 // idleConnections measures the memory of idle connections.
 func idleConnections(ctx context.Context, e *env) error {
@@ -37,7 +37,7 @@ func idleConnections(ctx context.Context, e *env) error {
 // addIdle adds the row on idle connections.
 func (e *env) addIdle(ours, theirs idleCost) {
 	e.addStress("resident bytes of each of "+countText(float64(e.stress.connections))+" idle connections: new / after a decision",
-		"at most 12 KB", max(ours.fresh, ours.used) <= wantIdleBytes, ours.text(), theirs.text())
+		idleGoal.judge(max(ours.fresh, ours.used)/1024), ours.text(), theirs.text())
 }
 
 func (c idleCost) text() string {
@@ -70,11 +70,7 @@ func measureIdle(ctx context.Context, s *side, b stressPlan) (idleCost, error) {
 		if err != nil {
 			return 0, 0, err
 		}
-		now, err := s.info("memory", longWait)
-		if err != nil {
-			return 0, 0, err
-		}
-		h, err := now.number("used_memory")
+		h, err := s.figure("memory", "used_memory")
 		return float64(r), float64(h), err
 	}
 	empty, emptyHeap, err := weigh()
@@ -85,6 +81,7 @@ func measureIdle(ctx context.Context, s *side, b stressPlan) (idleCost, error) {
 		return cost, err
 	}
 	defer closeLanes(lanes)
+	defer expire(ctx, lanes)()
 	if err := s.awaitClients(ctx, b.connections); err != nil {
 		return cost, err
 	}
@@ -108,11 +105,7 @@ func measureIdle(ctx context.Context, s *side, b stressPlan) (idleCost, error) {
 // awaitClients waits until s reports at least want clients.
 func (s *side) awaitClients(ctx context.Context, want int) error {
 	for deadline := time.Now().Add(lastReplyWait); ; {
-		now, err := s.info("clients", longWait)
-		if err != nil {
-			return err
-		}
-		n, err := now.number("connected_clients")
+		n, err := s.figure("clients", "connected_clients")
 		if err != nil {
 			return err
 		}

@@ -85,6 +85,15 @@ func (i info) number(name string) (int64, error) {
 	return n, nil
 }
 
+// figure returns an integer field of a section of INFO.
+func (p *process) figure(section, name string) (int64, error) {
+	now, err := p.info(section, longWait)
+	if err != nil {
+		return 0, err
+	}
+	return now.number(name)
+}
+
 const (
 	// restWait bounds the time to write a snapshot.
 	restWait = 5 * time.Minute

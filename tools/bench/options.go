@@ -57,7 +57,7 @@ var defaults = options{
 // smoke are the options of -quick: a check that every experiment runs, except for
 // failover, which has a fixed duration. Its figures mean nothing.
 var smoke = options{
-	parts:         slices.DeleteFunc(experimentNames(), func(name string) bool { return name == partFailover }),
+	parts:         slices.DeleteFunc(experimentNames(), func(name string) bool { return name == failoverName }),
 	algorithms:    defaults.algorithms,
 	distributions: defaults.distributions,
 	connections:   list[int]{50},

@@ -49,6 +49,7 @@ func (s *side) probe(ctx context.Context, a algorithm, next func() (int, bool), 
 		return err
 	}
 	defer closeLanes(lanes)
+	defer expire(ctx, lanes)()
 	c, pace := lanes[0], time.NewTicker(probeEvery)
 	defer pace.Stop()
 	for ctx.Err() == nil && c.request.fill(next) == 1 {

@@ -138,6 +138,12 @@ func quotientText(ours, theirs float64) string {
 	return ratioText(figureOf(ratios([]float64{ours}, []float64{theirs})))
 }
 
+// secondsText formats seconds with three significant digits.
+func secondsText(seconds float64) string { return fmt.Sprintf("%.3g s", seconds) }
+
+// bytesText formats a size in megabytes.
+func bytesText(n int64) string { return fmt.Sprintf("%.0f MB", float64(n)/1e6) }
+
 func millisText(d time.Duration) string { return fmt.Sprintf("%.2f ms", d.Seconds()*1e3) }
 
 // millisTexts formats durations as 0.26 / 0.57 / 1.20 ms.

@@ -217,7 +217,7 @@ func (t *snapshotTest) observe(ctx context.Context, work func() error) (loadLate
 		l              = load{
 			algorithm: lastingBucket, connections: snapshotConnections, pipeline: snapshotPipeline, keys: t.snapshotKeys, rate: float64(t.rate),
 		}
-		keys = scattered(l.keys)
+		keys = scattered(l.keys)(l.connections)
 	)
 	err := alongside(ctx, func() error {
 		time.Sleep(leadIn)
@@ -227,8 +227,8 @@ func (t *snapshotTest) observe(ctx context.Context, work func() error) (loadLate
 		defer prober.close()
 		return work()
 	},
-		func(ctx context.Context) error { return runLoad(ctx, t.side, l, keys, &steady) },
-		func(ctx context.Context) error { return t.side.probe(ctx, l.algorithm, keys(l.connections), &prober) },
+		func(ctx context.Context) error { return t.side.runLoad(ctx, l, &steady) },
+		func(ctx context.Context) error { return t.side.probe(ctx, l.algorithm, keys, &prober) },
 	)
 	return loadLatencies{steady.latency(), prober.latency()}, err
 }

@@ -67,18 +67,17 @@ latency counts from the due time. A flood is compared with decisions on existing
 pipelines, round by round; the figures are medians of the rounds, µs are of server CPU.
 `
 
-// addStress adds a row. wanted is the goal, if the row has one, and met tells whether
-// limitsrv reaches it. A quick run has no verdicts.
-func (e *env) addStress(name, wanted string, met bool, ours, theirs string) {
-	last := ""
-	if wanted != "" && !e.quick {
-		last = verdict(met)
+// addStress adds a row. A quick run has no verdicts.
+func (e *env) addStress(name string, j judgement, ours, theirs string) {
+	verdict := j.verdict()
+	if e.quick {
+		verdict = ""
 	}
-	e.add(stressTable, name, wanted, ours, theirs, last)
+	e.add(stressTable, name, j.asked, ours, theirs, verdict)
 }
 
-// wantSlowdown is the highest slowdown of other clients that meets the goals.
-const wantSlowdown = 2
+// slowdownGoal is the goal of the slowdown of other clients.
+var slowdownGoal = goal{order: atMost, bound: 2, unit: "x"}
 
 // othersConnections is the number of well-behaved connections.
 const othersConnections = 4
@@ -91,7 +90,7 @@ func (b stressPlan) watchOthers(ctx context.Context, s *side, work func() error)
 		l = load{algorithm: lastingBucket, connections: othersConnections, pipeline: 1, keys: b.existing, rate: float64(b.othersRate)}
 	)
 	w.open()
-	err := alongside(ctx, work, func(ctx context.Context) error { return runLoad(ctx, s, l, scattered(l.keys), &w) })
+	err := alongside(ctx, work, func(ctx context.Context) error { return s.runLoad(ctx, l, &w) })
 	return w.latency(), err
 }
 
