@@ -45,7 +45,7 @@ func attacks(ctx context.Context, e *env) error {
 func (e *env) addAttacks(ours, theirs []attackResult) {
 	for i, a := range attackKinds {
 		e.addStress(fmt.Sprintf("%d unauthenticated clients that %s: p99 of others over before", e.stress.hostile, a.kind),
-			slowdownGoal.judge(slowdown(ours[i].before, ours[i].during)), ours[i].text(), theirs[i].text())
+			slowdownGoal.check(slowdown(ours[i].before, ours[i].during)), ours[i].text(), theirs[i].text())
 	}
 }
 
@@ -60,7 +60,7 @@ func (e *env) measureAttacks(ctx context.Context, p product) ([]attackResult, er
 	for _, a := range attackKinds {
 		var tries atomic.Int64
 		d, err := b.disturb(ctx, s, func() error {
-			crowd(ctx, b.hostile, b.watch, func(ctx context.Context, _ int) { repeatAttack(ctx, s, a.try, &tries) })
+			runClients(ctx, b.hostile, b.watch, func(ctx context.Context, _ int) { repeatAttack(ctx, s, a.try, &tries) })
 			return nil
 		})
 		if err != nil {

@@ -107,15 +107,15 @@ func (e *env) addFlood(policy string, f floodResult) {
 	}
 	over := func(without []latency) figure { return ratioOf(f.flooded, without, p99Nanos) }
 	name := fmt.Sprintf("%s new keys, --max-memory %d MB, %s: ", countText(float64(asked)), b.floodMemory, policy)
-	e.addStress(name+"p99 of existing keys over that under the same load", slowdownGoal.judge(over(f.loaded).median),
+	e.addStress(name+"p99 of existing keys over that under the same load", slowdownGoal.check(over(f.loaded).median),
 		fmt.Sprintf("%s: %s; loaded %s; calm %s, %.2fx", ratioText(over(f.loaded)), floodText(f.flooded, f.flood), floodText(f.loaded, f.load),
 			millisText(time.Duration(median(f.calm, p99Nanos))), over(f.calm).median), "")
 	times := float64(f.resident) / float64(bound)
-	e.addStress(name+"limits_memory_bytes / resident bytes at most", judgement{fmt.Sprintf("the bound / %gx of it", wantResident), f.limits <= bound && times <= wantResident},
+	e.addStress(name+"limits_memory_bytes / resident bytes at most", check{fmt.Sprintf("the bound / %gx of it", wantResident), f.limits <= bound && times <= wantResident},
 		fmt.Sprintf("%.1f MB / %.1f MB, %.2fx the bound", float64(f.limits)/(1<<20), float64(f.resident)/(1<<20), times), "")
-	live := judgement{}
+	live := check{}
 	if policy == "refuse" {
-		live = judgement{"all", f.intact == b.live}
+		live = check{"all", f.intact == b.live}
 	}
 	e.addStress(name+"live limits as they were", live,
 		fmt.Sprintf("%d of %d; %s of the flood refused", f.intact, b.live, countText(float64(refused))), "")

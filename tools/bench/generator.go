@@ -44,11 +44,11 @@ type sources func(connection int) func() (key int, ok bool)
 // generate loads s with l for the time lasting, or until keysOf has no more keys. The time
 // begins when all connections are open.
 func (s *side) generate(ctx context.Context, l load, lasting time.Duration, keysOf sources) (outcome, error) {
-	lanes, err := s.openLanes(ctx, l.algorithm, l.pipeline, l.connections)
+	conns, err := s.openConns(ctx, l.algorithm, l.pipeline, l.connections)
 	if err != nil {
 		return outcome{}, err
 	}
-	defer closeLanes(lanes)
+	defer closeConns(conns)
 	ctx, cancel := context.WithTimeout(ctx, lasting)
 	defer cancel()
 	var (
@@ -56,21 +56,21 @@ func (s *side) generate(ctx context.Context, l load, lasting time.Duration, keys
 		begin = time.Now()
 	)
 	w.open()
-	err = runLanes(ctx, lanes, l, keysOf, &w)
+	err = runConns(ctx, conns, l, keysOf, &w)
 	return w.outcome(time.Since(begin)), err
 }
 
 // runLoad loads s with random keys until ctx ends. w records the latency of each request.
 func (s *side) runLoad(ctx context.Context, l load, w *watcher) error {
-	lanes, err := s.openLanes(ctx, l.algorithm, l.pipeline, l.connections)
+	conns, err := s.openConns(ctx, l.algorithm, l.pipeline, l.connections)
 	if err != nil {
 		return err
 	}
-	defer closeLanes(lanes)
-	return runLanes(ctx, lanes, l, scattered(l.keys), w)
+	defer closeConns(conns)
+	return runConns(ctx, conns, l, scattered(l.keys), w)
 }
 
-// runLanes sends l over its connections until ctx ends or keysOf has no more keys. w
+// runConns sends l over its connections until ctx ends or keysOf has no more keys. w
 // records the latency of each request.
 //
 // At a fixed rate, each connection sends a pipeline whenever one is due, and latencies
@@ -80,22 +80,22 @@ func (s *side) runLoad(ctx context.Context, l load, w *watcher) error {
 // A connection that waits for its next pipeline sleeps in a system call, which holds a P
 // of the Go scheduler for a while, so GOMAXPROCS is raised by one for each: otherwise the
 // p99 doubles on a busy machine.
-func runLanes(ctx context.Context, lanes []*lane, l load, keysOf sources, w *watcher) error {
+func runConns(ctx context.Context, conns []*loadConn, l load, keysOf sources, w *watcher) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
-	defer expire(ctx, lanes)()
+	defer expire(ctx, conns)()
 	every := time.Duration(0)
 	if l.rate > 0 {
 		every = time.Duration(float64(l.connections*l.pipeline) / l.rate * float64(time.Second))
 		defer moreProcessors(min(l.connections, maxSleepers))()
 	}
 	begin, ended := time.Now(), make(chan error, l.connections)
-	for i, c := range lanes {
+	for i, c := range conns {
 		first := begin.Add(every * time.Duration(i) / time.Duration(l.connections))
 		go func() { ended <- c.run(ctx, l, keysOf(i), first, every, w) }()
 	}
 	var failed error
-	for range lanes {
+	for range conns {
 		if err := <-ended; err != nil && failed == nil {
 			failed = err
 			cancel()
@@ -107,9 +107,9 @@ func runLanes(ctx context.Context, lanes []*lane, l load, keysOf sources, w *wat
 // maxSleepers is the highest number of connections that sleep in a system call at once.
 const maxSleepers = 64
 
-// run is one connection of runLanes. The first pipeline is due at due, the next ones at
+// run is one connection of runConns. The first pipeline is due at due, the next ones at
 // intervals of every; if that is 0, each is due when the last one is answered.
-func (c *lane) run(ctx context.Context, l load, next func() (int, bool), due time.Time, every time.Duration, w *watcher) error {
+func (c *loadConn) run(ctx context.Context, l load, next func() (int, bool), due time.Time, every time.Duration, w *watcher) error {
 	for ; ctx.Err() == nil; due = due.Add(every) {
 		n := c.request.fill(next)
 		if n == 0 {
@@ -138,8 +138,8 @@ func (c *lane) run(ctx context.Context, l load, next func() (int, bool), due tim
 // than the lateness of the Go timer.
 const wakeAhead = 2 * time.Millisecond
 
-// A lane is a connection that sends pipelines of one command.
-type lane struct {
+// A loadConn is a connection that sends pipelines of one command.
+type loadConn struct {
 	side    *side
 	conn    net.Conn
 	request *pipeline
@@ -147,8 +147,8 @@ type lane struct {
 	buf     []byte
 }
 
-// openLanes opens n connections to s, one after the other.
-func (s *side) openLanes(ctx context.Context, a algorithm, pipeline, n int) (lanes []*lane, err error) {
+// openConns opens n connections to s, one after the other.
+func (s *side) openConns(ctx context.Context, a algorithm, pipeline, n int) (conns []*loadConn, err error) {
 	for range n {
 		conn, err := s.connect()
 		if err == nil && ctx.Err() != nil {
@@ -156,33 +156,33 @@ func (s *side) openLanes(ctx context.Context, a algorithm, pipeline, n int) (lan
 			err = context.Cause(ctx)
 		}
 		if err != nil {
-			closeLanes(lanes)
-			return nil, fmt.Errorf("connection %d of %d: %w", len(lanes)+1, n, err)
+			closeConns(conns)
+			return nil, fmt.Errorf("connection %d of %d: %w", len(conns)+1, n, err)
 		}
-		lanes = append(lanes, &lane{
+		conns = append(conns, &loadConn{
 			side: s, conn: conn, request: newPipeline(s.commands[a], pipeline), lines: s.replyLines[a], buf: make([]byte, min(64, pipeline)<<10),
 		})
 	}
-	return lanes, nil
+	return conns, nil
 }
 
 // expire makes requests fail lastReplyWait after ctx has ended, unless stop is called.
-func expire(ctx context.Context, lanes []*lane) (stop func() bool) {
+func expire(ctx context.Context, conns []*loadConn) (stop func() bool) {
 	return context.AfterFunc(ctx, func() {
-		for _, c := range lanes {
+		for _, c := range conns {
 			c.conn.SetDeadline(time.Now().Add(lastReplyWait))
 		}
 	})
 }
 
-func closeLanes(lanes []*lane) {
-	for _, c := range lanes {
+func closeConns(conns []*loadConn) {
+	for _, c := range conns {
 		c.conn.Close()
 	}
 }
 
 // ask sends the first n commands of the pipeline and waits for the replies.
-func (c *lane) ask(n int) (refused int, err error) {
+func (c *loadConn) ask(n int) (refused int, err error) {
 	if _, err = c.conn.Write(c.request.first(n)); err == nil {
 		refused, err = readReplies(c.conn, c.buf, n, c.lines)
 	}

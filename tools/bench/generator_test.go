@@ -67,12 +67,12 @@ func TestGenerateEndsWithTheKeys(t *testing.T) {
 	}
 }
 
-func TestOpenLanesNamesTheFailedConnection(t *testing.T) {
+func TestOpenConnsNamesTheFailedConnection(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	lanes, err := answering(t).openLanes(ctx, tokenBucket, 1, 3)
-	if err == nil || !strings.Contains(err.Error(), "connection 1 of 3") || lanes != nil {
-		t.Errorf("openLanes with a cancelled context = %v, %v, want an error", lanes, err)
+	conns, err := answering(t).openConns(ctx, tokenBucket, 1, 3)
+	if err == nil || !strings.Contains(err.Error(), "connection 1 of 3") || conns != nil {
+		t.Errorf("openConns with a cancelled context = %v, %v, want an error", conns, err)
 	}
 }
 

@@ -22,23 +22,23 @@ const (
 	atMost  order = "at most"
 )
 
-// A judgement says whether a goal, in words, is met. The zero value is no goal.
-type judgement struct {
+// A check says whether a goal, in words, is met. The zero value is no goal.
+type check struct {
 	asked string
 	met   bool
 }
 
-// judge compares value with the goal.
-func (g goal) judge(value float64) judgement {
+// check compares value with the goal.
+func (g goal) check(value float64) check {
 	met := value <= g.bound
 	if g.order == atLeast {
 		met = value >= g.bound
 	}
-	return judgement{fmt.Sprintf("%s %g%s", g.order, g.bound, g.unit), met}
+	return check{fmt.Sprintf("%s %g%s", g.order, g.bound, g.unit), met}
 }
 
 // verdict is the last cell of a goal's row.
-func (j judgement) verdict() string {
+func (j check) verdict() string {
 	switch {
 	case j.asked == "":
 		return ""
@@ -72,31 +72,31 @@ var goals = []goal{
 // goalKeys is the number of keys of a load that has a goal.
 const goalKeys = 1_000_000
 
-// A sighting is the measured figure of a goal.
-type sighting struct {
+// A measurement is the measured figure of a goal.
+type measurement struct {
 	value float64
 	text  string
 }
 
-// see records a figure for the goal of that name, if there is one.
-func (r *report) see(name string, value float64, text string) {
+// recordFigure records a figure for the goal of that name, if there is one.
+func (r *report) recordFigure(name string, value float64, text string) {
 	if slices.ContainsFunc(goals, func(g goal) bool { return g.name == name }) {
-		if r.seen == nil {
-			r.seen = map[string]sighting{}
+		if r.measured == nil {
+			r.measured = map[string]measurement{}
 		}
-		r.seen[name] = sighting{value, text}
+		r.measured[name] = measurement{value, text}
 	}
 }
 
-// seeRatio records a ratio.
-func (r *report) seeRatio(name string, f figure) { r.see(name, f.median, ratioText(f)) }
+// recordRatio records a ratio.
+func (r *report) recordRatio(name string, f figure) { r.recordFigure(name, f.median, ratioText(f)) }
 
 // goalRows returns each goal with its figure and the verdict.
 func (r *report) goalRows() []row {
 	rows := []row{{"target (50 connections, uniform, 1 M keys where none are named)", "wanted", "measured", "verdict"}}
 	for _, g := range goals {
-		seen, ok := r.seen[g.name]
-		j := g.judge(seen.value)
+		seen, ok := r.measured[g.name]
+		j := g.check(seen.value)
 		cells := row{g.name, j.asked, seen.text, j.verdict()}
 		if !ok {
 			cells = row{g.name, j.asked, "-", "not measured"}

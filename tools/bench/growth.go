@@ -13,8 +13,8 @@ type stage struct {
 	growthPerSec float64 // decisions per second during the growth to this stage
 }
 
-// A grown is the measurements of one side from empty to full.
-type grown struct {
+// A growthResult is the measurements of one side from empty to full.
+type growthResult struct {
 	stages []stage
 	// calm is the latency of a prober under a load on existing keys: the noise of the
 	// machine. pause is its latency while keys are added.
@@ -33,7 +33,7 @@ const (
 
 // growth measures both sides, one after the other.
 func growth(ctx context.Context, e *env) error {
-	ours, theirs, err := inTurn(e, func(p product) (grown, error) { return e.grow(ctx, p) })
+	ours, theirs, err := inTurn(e, func(p product) (growthResult, error) { return e.grow(ctx, p) })
 	if err == nil {
 		e.addGrowth(ours, theirs)
 	}
@@ -43,7 +43,7 @@ func growth(ctx context.Context, e *env) error {
 // grow fills an empty server up to each of the sizes and measures its memory there: up to
 // the first size at full speed, and from there on at growthShare of that speed, while a
 // prober runs.
-func (e *env) grow(ctx context.Context, p product) (g grown, err error) {
+func (e *env) grow(ctx context.Context, p product) (g growthResult, err error) {
 	s, err := e.start(ctx, p, "")
 	if err != nil {
 		return g, err
@@ -92,19 +92,19 @@ func readMemory(s *side, empty int64) (stage, error) {
 }
 
 // addGrowth adds the rows on memory and pauses.
-func (e *env) addGrowth(ours, theirs grown) {
+func (e *env) addGrowth(ours, theirs growthResult) {
 	n := min(len(ours.stages), len(theirs.stages))
 	for i := range n {
 		a, b := ours.stages[i], theirs.stages[i]
 		name := fmt.Sprintf("resident bytes per key, %s token buckets", countText(float64(a.keys)))
 		e.add(mainTable, name, quotientText(a.growthPerSec, b.growthPerSec), quotientText(a.bytesPerKey, b.bytesPerKey), a.text(), b.text())
-		e.see(name, a.bytesPerKey, fmt.Sprintf("%.1f", a.bytesPerKey))
+		e.recordFigure(name, a.bytesPerKey, fmt.Sprintf("%.1f", a.bytesPerKey))
 	}
 	if n > 1 {
 		span := fmt.Sprintf("growing from %s to %s keys", countText(float64(ours.stages[0].keys)), countText(float64(ours.stages[n-1].keys)))
 		e.add(mainTable, "worst pause, "+span, "",
 			quotientText(float64(ours.pause.worst), float64(theirs.pause.worst)), ours.pauseText(), theirs.pauseText())
-		e.see("worst pause while "+span, ours.pause.worst.Seconds()*1e3, millisText(ours.pause.worst))
+		e.recordFigure("worst pause while "+span, ours.pause.worst.Seconds()*1e3, millisText(ours.pause.worst))
 	}
 }
 
@@ -114,7 +114,7 @@ func (s stage) text() string {
 }
 
 // pauseText formats the worst latency with and without growth.
-func (g grown) pauseText() string {
+func (g growthResult) pauseText() string {
 	return fmt.Sprintf("%s, p99.9 %s (not growing: %s, p99.9 %s)",
 		millisText(g.pause.worst), millisText(g.pause.p999), millisText(g.calm.worst), millisText(g.calm.p999))
 }

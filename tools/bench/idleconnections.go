@@ -37,7 +37,7 @@ func idleConnections(ctx context.Context, e *env) error {
 // addIdle adds the row on idle connections.
 func (e *env) addIdle(ours, theirs idleCost) {
 	e.addStress("resident bytes of each of "+countText(float64(e.stress.connections))+" idle connections: new / after a decision",
-		idleGoal.judge(max(ours.fresh, ours.used)/1024), ours.text(), theirs.text())
+		idleGoal.check(max(ours.fresh, ours.used)/1024), ours.text(), theirs.text())
 }
 
 func (c idleCost) text() string {
@@ -59,7 +59,7 @@ func (e *env) startForMany(ctx context.Context, p product) (*side, error) {
 func measureIdle(ctx context.Context, s *side, b stressPlan) (idleCost, error) {
 	var (
 		cost  idleCost
-		lanes []*lane
+		conns []*loadConn
 		err   error
 	)
 	weigh := func() (resident, heap float64, err error) {
@@ -77,11 +77,11 @@ func measureIdle(ctx context.Context, s *side, b stressPlan) (idleCost, error) {
 	if err != nil {
 		return cost, err
 	}
-	if lanes, err = s.openLanes(ctx, tokenBucket, 1, b.connections); err != nil {
+	if conns, err = s.openConns(ctx, tokenBucket, 1, b.connections); err != nil {
 		return cost, err
 	}
-	defer closeLanes(lanes)
-	defer expire(ctx, lanes)()
+	defer closeConns(conns)
+	defer expire(ctx, conns)()
 	if err := s.awaitClients(ctx, b.connections); err != nil {
 		return cost, err
 	}
@@ -90,7 +90,7 @@ func measureIdle(ctx context.Context, s *side, b stressPlan) (idleCost, error) {
 		return cost, err
 	}
 	cost.fresh = (resident - empty) / float64(b.connections)
-	for _, c := range lanes {
+	for _, c := range conns {
 		c.request.fill(func() (int, bool) { return proberKey, true })
 		if _, err := c.ask(1); err != nil {
 			return cost, err

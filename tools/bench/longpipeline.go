@@ -45,7 +45,7 @@ func (e *env) addLongPipeline(p longPipeline) {
 	if p.problem != nil {
 		text += "; " + p.problem.Error()
 	}
-	e.addStress(fmt.Sprintf("pipeline of %s commands, %s", countText(float64(p.commands)), how), judgement{"answered in order", p.answered == p.commands}, text, "")
+	e.addStress(fmt.Sprintf("pipeline of %s commands, %s", countText(float64(p.commands)), how), check{"answered in order", p.answered == p.commands}, text, "")
 }
 
 // measureLongPipeline sends one pipeline. The remaining permits in each reply must be

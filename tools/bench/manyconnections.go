@@ -43,12 +43,12 @@ func manyConnections(ctx context.Context, e *env) error {
 		atRate = append(atRate, got.latency)
 	}
 	conns := countText(float64(b.connections))
-	e.addStress(fmt.Sprintf("decisions per second, %s connections over %d", conns, fewConnections), judgement{},
+	e.addStress(fmt.Sprintf("decisions per second, %s connections over %d", conns, fewConnections), check{},
 		scalingText(runs[0], runs[1]), scalingText(runs[2], runs[3]))
 	text := func(few, many latency) string {
 		return fmt.Sprintf("%s (%s)", millisTexts(many.p50, many.p99), millisTexts(few.p50, few.p99))
 	}
-	e.addStress(fmt.Sprintf("p50 / p99 at %s/s, %s connections (%d)", countText(float64(b.rate)), conns, fewConnections), judgement{},
+	e.addStress(fmt.Sprintf("p50 / p99 at %s/s, %s connections (%d)", countText(float64(b.rate)), conns, fewConnections), check{},
 		text(atRate[0], atRate[1]), text(atRate[2], atRate[3]))
 	return nil
 }

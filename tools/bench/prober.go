@@ -44,13 +44,13 @@ func alongside(ctx context.Context, work func() error, others ...func(context.Co
 // probe requests the keys of next, one request at a time on a connection of its own,
 // until ctx ends. w records each latency.
 func (s *side) probe(ctx context.Context, a algorithm, next func() (int, bool), w *watcher) error {
-	lanes, err := s.openLanes(ctx, a, 1, 1)
+	conns, err := s.openConns(ctx, a, 1, 1)
 	if err != nil {
 		return err
 	}
-	defer closeLanes(lanes)
-	defer expire(ctx, lanes)()
-	c, pace := lanes[0], time.NewTicker(probeEvery)
+	defer closeConns(conns)
+	defer expire(ctx, conns)()
+	c, pace := conns[0], time.NewTicker(probeEvery)
 	defer pace.Stop()
 	for ctx.Err() == nil && c.request.fill(next) == 1 {
 		begin := time.Now()

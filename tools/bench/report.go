@@ -13,10 +13,10 @@ import (
 
 // A report is the tables of a run.
 type report struct {
-	setting string // machine, versions and date
-	disk    *disk  // nil if no experiment kept state
-	tables  [tableCount][]row
-	seen    map[string]sighting // by name of the goal
+	setting  string // machine, versions and date
+	disk     *disk  // nil if no experiment kept state
+	tables   [tableCount][]row
+	measured map[string]measurement // by name of the goal
 }
 
 // A row is one line of a table.

@@ -30,11 +30,11 @@ func fullReport(o options) *env {
 	e.addPair(targetLoad(16), rounds(400e3), rounds(100e3))
 	e.addPair(targetLoad(64), rounds(1.2e6), rounds(100e3))
 	e.addGrowth(
-		grown{
+		growthResult{
 			stages: []stage{{1_000_000, 60, 5e5}, {3_000_000, 62, 5e5}, {10_000_000, 65, 5e5}},
 			pause:  latency{p999: time.Millisecond, worst: 4 * time.Millisecond},
 		},
-		grown{
+		growthResult{
 			stages: []stage{{1_000_000, 180, 1e5}, {3_000_000, 180, 1e5}, {10_000_000, 180, 1e5}},
 			pause:  latency{p999: time.Millisecond, worst: 40 * time.Millisecond},
 		})
@@ -130,8 +130,8 @@ func TestOtherLoadsHaveNoGoals(t *testing.T) {
 	small := ourSnapshotResult
 	small.keys = 10_000
 	e.addSnapshots(small, theirSnapshotResult)
-	if len(e.seen) > 0 {
-		t.Errorf("figures of goals: %v, want none", e.seen)
+	if len(e.measured) > 0 {
+		t.Errorf("figures of goals: %v, want none", e.measured)
 	}
 }
 

@@ -47,9 +47,9 @@ func (e *env) addSlowReaders(staggered, atOnce slowReaderResult) {
 			secondsText(slices.Max(r.closedIn).Seconds()), secondsText(b.writeWait.Seconds()), float64(r.grown)/float64(b.hostile)/1024, r.p99Text())
 	}
 	e.addStress(fmt.Sprintf("%d clients that do not read their replies", b.hostile),
-		judgement{"closed", slices.Max(staggered.closedIn) < 2*b.writeWait+time.Second}, text(staggered), "")
+		check{"closed", slices.Max(staggered.closedIn) < 2*b.writeWait+time.Second}, text(staggered), "")
 	e.addStress(fmt.Sprintf("%d clients that request %s simultaneously and do not read: p99 of others", b.hostile, strings.Join(slowRequest, " ")),
-		judgement{"below " + millisText(wantSlowAtOnceP99), atOnce.during.p99 < wantSlowAtOnceP99}, text(atOnce), "")
+		check{"below " + millisText(wantSlowAtOnceP99), atOnce.during.p99 < wantSlowAtOnceP99}, text(atOnce), "")
 }
 
 // measureSlowReaders connects clients that do not read, staggered over apart, or
@@ -65,7 +65,7 @@ func (e *env) measureSlowReaders(ctx context.Context, apart time.Duration) (got 
 		lasting = b.watch + 3*b.writeWait
 	)
 	got.disturbance, err = b.disturb(ctx, s, func() error {
-		crowd(ctx, b.hostile, lasting, func(ctx context.Context, i int) {
+		runClients(ctx, b.hostile, lasting, func(ctx context.Context, i int) {
 			sleep(ctx, apart*time.Duration(i)/time.Duration(b.hostile))
 			for ctx.Err() == nil {
 				begin := time.Now()

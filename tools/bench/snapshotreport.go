@@ -52,7 +52,7 @@ func (e *env) addSnapshots(ours, theirs snapshotResult) {
 		{"restart with 10 M keys", "%.3g s", ours.cleanSeconds()},
 		{"restart with 10 M keys after kill -9 under load", "%.3g s", ours.killedSeconds()},
 	} {
-		e.see(seen.goal, seen.value, fmt.Sprintf(seen.format, seen.value))
+		e.recordFigure(seen.goal, seen.value, fmt.Sprintf(seen.format, seen.value))
 	}
 }
 

@@ -68,7 +68,7 @@ pipelines, round by round; the figures are medians of the rounds, µs are of ser
 `
 
 // addStress adds a row. A quick run has no verdicts.
-func (e *env) addStress(name string, j judgement, ours, theirs string) {
+func (e *env) addStress(name string, j check, ours, theirs string) {
 	verdict := j.verdict()
 	if e.quick {
 		verdict = ""
@@ -143,8 +143,8 @@ func samplePeak(ctx context.Context, read func() (int64, error), peak *int64) er
 	return nil
 }
 
-// crowd runs n clients for the time lasting and waits for their end.
-func crowd(ctx context.Context, n int, lasting time.Duration, client func(ctx context.Context, i int)) {
+// runClients runs n clients for the time lasting and waits for their end.
+func runClients(ctx context.Context, n int, lasting time.Duration, client func(ctx context.Context, i int)) {
 	ctx, cancel := context.WithTimeout(ctx, lasting)
 	defer cancel()
 	var wait sync.WaitGroup

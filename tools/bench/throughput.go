@@ -46,7 +46,7 @@ func throughput(ctx context.Context, e *env) error {
 func (e *env) addPair(l load, ours, theirs []sample) {
 	e.add(mainTable, pairRow(l.String(), ours, theirs)...)
 	if l == targetLoad(l.pipeline) {
-		e.seeRatio(fmt.Sprintf("decisions per second, pipeline %d", l.pipeline), speedup(ours, theirs))
-		e.seeRatio(fmt.Sprintf("server CPU per decision, pipeline %d", l.pipeline), ratioOf(ours, theirs, cpuMicros))
+		e.recordRatio(fmt.Sprintf("decisions per second, pipeline %d", l.pipeline), speedup(ours, theirs))
+		e.recordRatio(fmt.Sprintf("server CPU per decision, pipeline %d", l.pipeline), ratioOf(ours, theirs, cpuMicros))
 	}
 }
