@@ -1,9 +1,6 @@
 package main
 
-import (
-	"fmt"
-	"slices"
-)
+import "fmt"
 
 // A goal is a figure that limitsrv must reach, relative to Redis with a Lua token bucket
 // or absolute.
@@ -38,11 +35,11 @@ func (g goal) check(value float64) check {
 }
 
 // verdict is the last cell of a goal's row.
-func (j check) verdict() string {
+func (c check) verdict() string {
 	switch {
-	case j.asked == "":
+	case c.asked == "":
 		return ""
-	case j.met:
+	case c.met:
 		return "met"
 	}
 	return "NOT MET"
@@ -80,12 +77,10 @@ type measurement struct {
 
 // recordFigure records a figure for the goal of that name, if there is one.
 func (r *report) recordFigure(name string, value float64, text string) {
-	if slices.ContainsFunc(goals, func(g goal) bool { return g.name == name }) {
-		if r.measured == nil {
-			r.measured = map[string]measurement{}
-		}
-		r.measured[name] = measurement{value, text}
+	if r.measured == nil {
+		r.measured = map[string]measurement{}
 	}
+	r.measured[name] = measurement{value, text}
 }
 
 // recordRatio records a ratio.
@@ -95,11 +90,11 @@ func (r *report) recordRatio(name string, f figure) { r.recordFigure(name, f.med
 func (r *report) goalRows() []row {
 	rows := []row{{"target (50 connections, uniform, 1 M keys where none are named)", "wanted", "measured", "verdict"}}
 	for _, g := range goals {
-		seen, ok := r.measured[g.name]
-		j := g.check(seen.value)
-		cells := row{g.name, j.asked, seen.text, j.verdict()}
+		got, ok := r.measured[g.name]
+		c := g.check(got.value)
+		cells := row{g.name, c.asked, got.text, c.verdict()}
 		if !ok {
-			cells = row{g.name, j.asked, "-", "not measured"}
+			cells = row{g.name, c.asked, "-", "not measured"}
 		}
 		rows = append(rows, cells)
 	}

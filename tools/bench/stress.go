@@ -68,12 +68,12 @@ pipelines, round by round; the figures are medians of the rounds, µs are of ser
 `
 
 // addStress adds a row. A quick run has no verdicts.
-func (e *env) addStress(name string, j check, ours, theirs string) {
-	verdict := j.verdict()
+func (e *env) addStress(name string, c check, ours, theirs string) {
+	verdict := c.verdict()
 	if e.quick {
 		verdict = ""
 	}
-	e.add(stressTable, name, j.asked, ours, theirs, verdict)
+	e.add(stressTable, name, c.asked, ours, theirs, verdict)
 }
 
 // slowdownGoal is the goal of the slowdown of other clients.
