@@ -88,24 +88,33 @@ first decision of another server. Medians (minimum to maximum).
 
 // failover runs every kind of trio through every fault, round by round.
 func failover(ctx context.Context, e *env) error {
-	runs := make([][]failoverRun, len(faults)*len(trioKinds))
+	type result struct {
+		fault  fault
+		kind   trioKind
+		rounds []failoverRun
+	}
+	var all []*result
+	for _, f := range faults {
+		for _, k := range trioKinds {
+			all = append(all, &result{fault: f, kind: k})
+		}
+	}
 	for range e.rounds {
-		for i := range runs {
-			f, k := faults[i/len(trioKinds)], trioKinds[i%len(trioKinds)]
-			got, err := e.runFault(ctx, k, f)
+		for _, r := range all {
+			got, err := e.runFault(ctx, r.kind, r.fault)
 			if err != nil {
-				return fmt.Errorf("%s, leader %s: %w", k.name, f, err)
+				return fmt.Errorf("%s, leader %s: %w", r.kind.name, r.fault, err)
 			}
-			runs[i] = append(runs[i], got)
-			e.say("%s, leader %s: %d beyond capacity, %v without decisions", k.name, f, got.over, got.outage)
+			r.rounds = append(r.rounds, got)
+			e.say("%s, leader %s: %d beyond capacity, %v without decisions", r.kind.name, r.fault, got.over, got.outage)
 		}
 	}
 	d := e.failover
 	e.add(failoverTable,
 		fmt.Sprintf("leader (%d keys of %s permits, %s/s asked)", d.keys, countText(float64(d.capacity())), countText(float64(d.rate))),
 		"servers", "granted beyond capacity", "worst key", "grants forgotten", "without decisions")
-	for i, rounds := range runs {
-		e.add(failoverTable, failoverRow(faults[i/len(trioKinds)], trioKinds[i%len(trioKinds)].name, rounds)...)
+	for _, r := range all {
+		e.add(failoverTable, failoverRow(r.fault, r.kind.name, r.rounds)...)
 	}
 	return nil
 }
