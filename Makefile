@@ -32,7 +32,7 @@ run:
 	go run ./cmd/limitsrv $(ARGS)
 
 bench:
-	go run ./bench $(ARGS)
+	go run ./tools/bench $(ARGS)
 
 release:
 	@.ci/release
@@ -98,7 +98,7 @@ fuzz:
 	done
 
 smoke:
-	go run ./bench -quick
+	go run ./tools/bench -quick
 
 clients:
 	clients-test/run $(CLIENTS)

@@ -27,8 +27,8 @@ const module = "limitsrv"
 //	cmd/limitsrv -> server/admin -> server -> commands -> engine <- persist <- replication -> certs -> files
 //
 // cmd/limitsrv imports all of them; it passes the files of server/admin/page to
-// server/admin. browser and testwait are for tests, faultnet and freeport for tests and
-// bench.
+// server/admin. tools/browser and testwait are for tests, tools/faultnet and freeport for
+// tests and tools/bench.
 var arrows = map[string][]string{
 	".":              {},
 	"engine":         {},
@@ -55,17 +55,17 @@ var arrows = map[string][]string{
 		"github.com/alecthomas/kong", "github.com/goccy/go-yaml", "github.com/coreos/go-systemd/v22/daemon", "golang.org/x/term",
 	},
 	"server/admin/page": {},
-	"browser":           {"limitsrv/testwait", "github.com/chromedp/chromedp", "github.com/chromedp/cdproto"},
-	"faultnet":          {},
+	"tools/browser":     {"limitsrv/testwait", "github.com/chromedp/chromedp", "github.com/chromedp/cdproto"},
+	"tools/faultnet":    {},
 	"testwait":          {},
 	"freeport":          {},
-	"bench":             {"limitsrv/faultnet", "limitsrv/freeport"},
+	"tools/bench":       {"limitsrv/tools/faultnet", "limitsrv/freeport"},
 }
 
 // testArrows lists further imports that every test may have. A test may also import our
 // packages that its package imports indirectly.
 var testArrows = []string{
-	"github.com/cockroachdb/datadriven", "pgregory.net/rapid", "github.com/anishathalye/porcupine", "limitsrv/faultnet", "limitsrv/browser", "limitsrv/testwait", "limitsrv/freeport",
+	"github.com/cockroachdb/datadriven", "pgregory.net/rapid", "github.com/anishathalye/porcupine", "limitsrv/tools/faultnet", "limitsrv/tools/browser", "limitsrv/testwait", "limitsrv/freeport",
 	"github.com/chromedp/chromedp",
 }
 
@@ -267,7 +267,7 @@ func TestArchitectureComplains(t *testing.T) {
 		{"a test library outside a test", "engine/a.go", `import "pgregory.net/rapid"`, "engine may not import"},
 		{"a package for tests", "engine/a_test.go", `import "limitsrv/testwait"`, ""},
 		{"a package for tests outside a test", "server/a.go", `import "limitsrv/testwait"`, "server may not import"},
-		{"ours in the benchmark", "bench/a.go", `import "limitsrv/engine"`, "bench may not import"},
+		{"ours in the benchmark", "tools/bench/a.go", `import "limitsrv/engine"`, "tools/bench may not import"},
 		{"a package without arrows", "util/a.go", `import "limitsrv/engine"`, "util may not import"},
 		{"a client library in clients-test", "clients-test/a/a.go", `import "github.com/redis/go-redis/v9"`, ""},
 		{"types of Kubernetes in deploy/check", "deploy/check/a_test.go", `import "k8s.io/api/apps/v1"`, ""},

@@ -3,7 +3,7 @@ package main
 import (
 	"testing"
 
-	"limitsrv/browser"
+	"limitsrv/tools/browser"
 )
 
 // TestPageOfACluster loses one of three nodes.

@@ -11,7 +11,7 @@ import (
 
 	"github.com/chromedp/chromedp/kb"
 
-	"limitsrv/browser"
+	"limitsrv/tools/browser"
 )
 
 // load sends a command about a thousand times per second until stop is called.

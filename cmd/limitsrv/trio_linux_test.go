@@ -12,8 +12,8 @@ import (
 	"testing"
 	"time"
 
-	"limitsrv/faultnet"
 	"limitsrv/testwait"
+	"limitsrv/tools/faultnet"
 )
 
 // A trio is a cluster of three servers, each on a host of its own. Their traffic with

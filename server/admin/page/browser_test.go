@@ -12,7 +12,7 @@ import (
 
 	"github.com/chromedp/chromedp/kb"
 
-	"limitsrv/browser"
+	"limitsrv/tools/browser"
 )
 
 // openPage opens the page of a fake at the size of a desktop screen.

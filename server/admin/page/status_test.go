@@ -7,7 +7,7 @@ import (
 
 	"github.com/chromedp/chromedp/kb"
 
-	"limitsrv/browser"
+	"limitsrv/tools/browser"
 )
 
 // TestPageShowsProblems checks the color, title and text of each problem.

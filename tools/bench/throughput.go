@@ -1,0 +1,52 @@
+package main
+
+import (
+	"context"
+	"fmt"
+)
+
+// targetLoad is the load of the goals.
+func targetLoad(pipeline int) load {
+	return load{algorithm: tokenBucket, distribution: uniform, connections: 50, pipeline: pipeline, keys: goalKeys}
+}
+
+// throughput measures every load of the options against both sides.
+func throughput(ctx context.Context, e *env) error {
+	var (
+		sides  []*side
+		filled algorithm
+	)
+	for _, p := range []product{limitsrv, redisLua} {
+		s, err := e.start(ctx, p, "")
+		if err != nil {
+			return err
+		}
+		sides = append(sides, s)
+	}
+	for _, l := range e.loads() {
+		if l.algorithm != filled {
+			filled = l.algorithm
+			e.say("filling for %s", filled)
+			for _, s := range sides {
+				if err := s.prepare(ctx, l); err != nil {
+					return err
+				}
+			}
+		}
+		runs, err := e.alternate(ctx, e.duration, contender{sides[0], l}, contender{sides[1], l})
+		if err != nil {
+			return fmt.Errorf("%s: %w", l, err)
+		}
+		e.addPair(l, runs[0], runs[1])
+	}
+	return nil
+}
+
+// addPair adds the samples of one load on both sides.
+func (e *env) addPair(l load, ours, theirs []sample) {
+	e.add(mainTable, pairRow(l.String(), ours, theirs)...)
+	if l == targetLoad(l.pipeline) {
+		e.recordRatio(fmt.Sprintf("decisions per second, pipeline %d", l.pipeline), speedup(ours, theirs))
+		e.recordRatio(fmt.Sprintf("server CPU per decision, pipeline %d", l.pipeline), ratioOf(ours, theirs, cpuMicros))
+	}
+}
