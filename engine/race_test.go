@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"limitsrv/engine"
+	"limitsrv/engine/topk"
 	"limitsrv/testwait"
 )
 
@@ -35,7 +36,7 @@ func race(e *engine.Engine, run func(g int, r *rand.Rand, now func() engine.Inst
 				e.Fingerprint(now(), []byte("key 0"))
 				e.KeyBytes(now(), []byte("key 0"))
 				_, _ = e.Len(), e.Stats()
-				_, _ = e.Top(now(), engine.TopHot, engine.TopHour, 10), e.ShardStats(nil)
+				_, _ = e.Top(now(), engine.TopHot, topk.Hour, 10), e.ShardStats(nil)
 				e.Look(now(), &look)
 				e.Victims(now(), 100, nil)
 				e.Export(now(), []byte("key 0"), nil)

@@ -3,6 +3,8 @@ package engine
 import (
 	"sync"
 	"sync/atomic"
+
+	"limitsrv/engine/topk"
 )
 
 // A shard holds the keys with hashes that start with the shard's number. Concurrency: all
@@ -35,8 +37,8 @@ type shard struct {
 	buffer  [2][]byte
 	writer  pageWriter // of images
 
-	tops       [topKinds]topWindows
-	topScratch topScratch
+	tops       [topKinds]topk.Windows
+	topScratch topk.Scratch
 }
 
 // A table stores the keys of a shard.
