@@ -269,7 +269,7 @@ func (r *blockReader) record(data []byte, params int, key hashKey) (rest []byte,
 		}
 		c.state = x.state
 	}
-	if !c.pastValid(r.now) || !c.limiter().valid(&c, r.now) {
+	if m := c.meter(); m == nil || !m.valid(&c, r.now) { // nil: a past that its algorithm can not have
 		return nil, errInvalidState
 	}
 	if x.key, data, ok = takeKey(data); !ok {

@@ -57,21 +57,19 @@ var (
 	}
 )
 
-// drawParams draws parameters of an algorithm. A new algorithm needs no case here if it
-// has a limit and a period.
+// drawParams draws parameters of an algorithm, within its Usage.
 func drawParams(s *source, a engine.Alg) engine.Params {
 	p := engine.Params{Alg: a, Limit: pick(s, limits), Period: pick(s, windows)}
-	switch a {
-	case engine.Token, engine.Leaky:
+	u := a.Usage()
+	switch p.Limit = min(p.Limit, u.MaxLimit); u.Period {
+	case engine.Rate:
 		r := pick(s, rates)
 		g := gcd(r[0], r[1])
 		p.Count, p.Period = r[0]/g, r[1]/g
-	case engine.Fixed:
+	case engine.CalendarWindow:
 		if s.n(2) == 1 {
 			p.Calendar, p.Period = engine.Calendar(1+s.n(4)), 0
 		}
-	case engine.Log, engine.Lease:
-		p.Limit = min(p.Limit, engine.MaxListed)
 	}
 	return p
 }
@@ -84,14 +82,7 @@ func gcd(a, b int64) int64 {
 }
 
 // algs returns all algorithms.
-func algs() []engine.Alg {
-	var as []engine.Alg
-	var stats engine.Stats
-	for a := range stats.Allowed {
-		as = append(as, engine.Alg(a))
-	}
-	return as
-}
+func algs() []engine.Alg { return slices.Collect(engine.Algs()) }
 
 // instant parses a time in RFC 3339.
 func instant(s string) engine.Instant {

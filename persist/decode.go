@@ -90,7 +90,7 @@ func (d *Decoder) ops() error {
 		if err := d.op(&op); err != nil {
 			return err
 		}
-		if err := checkOp(&op, d.batch.Atomic); err != nil {
+		if err := op.Check(d.batch.Atomic); err != nil {
 			return err
 		}
 		inGroup := grouped > 0 || op.Group > 1
@@ -191,7 +191,12 @@ func (d *Decoder) newParams(p *engine.Params) error {
 		}
 		*to = int64(v)
 	}
-	return checkParams(p)
+	switch err := p.Check(); {
+	case p.Alg.IsKnown() && (err != nil || !p.IsReduced()):
+		return fmt.Errorf("parameters out of range: %+v", *p)
+	default:
+		return err
+	}
 }
 
 func (d *Decoder) takeByte() (byte, error) {
