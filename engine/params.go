@@ -1,6 +1,9 @@
 package engine
 
-import "fmt"
+import (
+	"encoding/binary"
+	"fmt"
+)
 
 // Params are the parameters of a limit. They are comparable, and equal if they mean the
 // same: rates are in lowest terms.
@@ -46,6 +49,35 @@ func (p *Params) Check() error {
 // Requires: p.Check() == nil.
 func (p *Params) IsReduced() bool {
 	return p.Count == 0 || gcd(uint64(p.Period), uint64(p.Count)) == 1
+}
+
+// Append appends the encoding of parameters: Alg and Calendar, a byte each; Limit, Count and
+// Period, as unsigned varints. It is part of the formats of logs, snapshots and links.
+func (p *Params) Append(dst []byte) []byte {
+	dst = append(dst, byte(p.Alg), byte(p.Calendar))
+	dst = binary.AppendUvarint(dst, uint64(p.Limit))
+	dst = binary.AppendUvarint(dst, uint64(p.Count))
+	return binary.AppendUvarint(dst, uint64(p.Period))
+}
+
+// Decode sets p to the parameters at the start of data, which may be any bytes, and
+// returns their length, 0 if data ends too early, or -1 if a number has more than 64 bits.
+// p must then be checked: numbers from 2^63 on are negative.
+func (p *Params) Decode(data []byte) (n int) {
+	if len(data) < 2 {
+		return 0
+	}
+	p.Alg, p.Calendar = Alg(data[0]), Calendar(data[1])
+	n = 2
+	for _, to := range [...]*int64{&p.Limit, &p.Count, &p.Period} {
+		v, size := binary.Uvarint(data[n:])
+		if size <= 0 {
+			return max(size, -1)
+		}
+		*to = int64(v)
+		n += size
+	}
+	return n
 }
 
 // A Calendar is a span of the UTC calendar.
