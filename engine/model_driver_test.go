@@ -84,6 +84,12 @@ func gcd(a, b int64) int64 {
 // algs returns all algorithms.
 func algs() []engine.Alg { return slices.Collect(engine.Algs()) }
 
+// counted returns the algorithms with permits that are numbers.
+func counted() []engine.Alg { return slices.DeleteFunc(algs(), engine.Alg.HasLeases) }
+
+// isListed reports whether the state of an algorithm grows with its permits.
+func isListed(a engine.Alg) bool { return a.Usage().MaxLimit == engine.MaxListed }
+
 // instant parses a time in RFC 3339.
 func instant(s string) engine.Instant {
 	at, err := time.Parse(time.RFC3339Nano, s)
@@ -121,8 +127,9 @@ func newModelTest(t *testing.T, name string, data []byte) *modelTest {
 	d.single = engine.New(engine.Options{Shards: 1})
 	d.replay = &replica{e: engine.New(engine.Options{Shards: 2})}
 	d.now = int64(instant(pick(d.s, starts)))
+	last := len(algs()) - 1
 	for i, a := range algs() {
-		d.keys = append(d.keys, []byte(strings.Repeat("k", 1+i*i*i*8)))
+		d.keys = append(d.keys, []byte(strings.Repeat("k", 1+i*i*i*1000/(last*last*last))))
 		d.homes = append(d.homes, a)
 		for range 3 {
 			d.params[a] = append(d.params[a], drawParams(d.s, a))
@@ -236,7 +243,7 @@ func (d *modelTest) draw() {
 		}
 	default:
 		op = d.drawTake(d.s.n(len(d.keys))) // perhaps of a key of another algorithm
-		op.Params = pick(d.s, d.params[d.homes[d.s.n(len(d.homes)-1)]])
+		op.Params = pick(d.s, d.params[pick(d.s, counted())])
 	}
 	if op.Key == nil && op.Kind != engine.Flush {
 		op.Key = d.keys[i]

@@ -109,7 +109,7 @@ func TestRaceLimits(t *testing.T) {
 // TestRacePartial requests the permits of one key in parts, concurrently: their sum is
 // the limit.
 func TestRacePartial(t *testing.T) {
-	for _, a := range algs()[:engine.Lease] {
+	for _, a := range counted() {
 		p := counter(a, 5000)
 		var granted atomic.Int64
 		e := engine.New(engine.Options{Shards: 1})
@@ -133,7 +133,7 @@ func TestRaceGroups(t *testing.T) {
 	const keys = 9
 	p := make([]engine.Params, keys)
 	for i := range p {
-		p[i] = counter(algs()[:engine.Lease][i%int(engine.Lease)], 3000)
+		p[i] = counter(counted()[i%len(counted())], 3000)
 	}
 	p[0], p[1] = counter(engine.Token, engine.MaxLimit), counter(engine.Fixed, engine.MaxLimit)
 	var taken [keys]atomic.Int64
