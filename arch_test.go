@@ -31,7 +31,8 @@ const module = "limitsrv"
 // tests and tools/bench.
 var arrows = map[string][]string{
 	".":              {},
-	"engine":         {},
+	"engine":         {"limitsrv/engine/topk"},
+	"engine/topk":    {},
 	"commands":       {"limitsrv/engine", "limitsrv/commands/users", "limitsrv/fatal", "github.com/tidwall/redcon"},
 	"commands/users": {"limitsrv/beat", "limitsrv/files", "golang.org/x/crypto", "github.com/goccy/go-yaml"},
 	"server":         {"limitsrv/beat", "limitsrv/commands", "limitsrv/fatal"},
@@ -151,7 +152,7 @@ func complaints(files *token.FileSet, name string, source []byte) []string {
 	}
 	checkImports(file, path.Dir(name), isTest, complain)
 	checkReminders(file, complain)
-	if path.Dir(name) == "engine" && !isTest {
+	if under(path.Dir(name), "engine") && !isTest {
 		checkEngine(file, complain)
 	}
 	return all
@@ -274,6 +275,7 @@ func TestArchitectureComplains(t *testing.T) {
 		{"our package in clients-test", "clients-test/a/a.go", `import "limitsrv/server"`, "of this module"},
 		{"files in the engine", "engine/a.go", `import "os"`, "engine may not import os"},
 		{"files in its tests", "engine/a_test.go", `import "os"`, ""},
+		{"files below the engine", "engine/topk/a.go", `import "os"`, "engine may not import os"},
 		{"randomness in the engine", "engine/a.go", `import "math/rand/v2"`, "engine may not import math/rand/v2"},
 		{"a log in the engine", "engine/a.go", `import "log/slog"`, "engine may not import log/slog"},
 		{"a calendar in the engine", "engine/a.go", `import "time"; var _ = time.Unix(0, 0)`, ""},

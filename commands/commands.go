@@ -1,10 +1,9 @@
 package commands
 
 // table lists every command, in the order of help and the README. To add one, add a file
-// and a line here.
-var table = []*Command{
+// and a line here. The commands that take permits follow from the table of algorithms.
+var table = append(takeCommands(),
 	// limiters
-	&rlToken, &rlLeaky, &rlFixed, &rlSlide, &rlLog,
 	&rlAcquire, &rlRelease,
 	&rlAll, &rlPeek, &rlRefund, &rlCharge, &rlReset, &rlTop, &rlStats,
 	&clThrottle, &rlThrottle, &throttle, &gcra,
@@ -28,4 +27,4 @@ var table = []*Command{
 
 	// cluster
 	&cluster, &asking, &readOnly, &readWrite,
-}
+)

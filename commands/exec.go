@@ -2,6 +2,7 @@ package commands
 
 import (
 	"limitsrv/engine"
+	"limitsrv/engine/topk"
 	"limitsrv/fatal"
 )
 
@@ -68,7 +69,7 @@ func (s State) KeyBytes(now engine.Instant, key []byte) int64 {
 }
 
 // Top calls engine.Engine.Top.
-func (s State) Top(now engine.Instant, what engine.TopKind, window engine.TopWindow, count int) engine.TopResult {
+func (s State) Top(now engine.Instant, what engine.TopKind, window topk.Window, count int) engine.TopResult {
 	defer fatal.OnPanic()
 	return s.engine.Top(now, what, window, count)
 }

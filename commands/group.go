@@ -2,6 +2,7 @@ package commands
 
 import (
 	"fmt"
+	"strings"
 
 	"limitsrv/engine"
 )
@@ -11,7 +12,7 @@ const limitArgs = 5
 
 var rlAll = Command{
 	Name: "RL.ALL", Args: "alg key p1 p2 n [alg key p1 p2 n ...]",
-	Summary: "Takes tokens from all of up to 64 limits, or from none, atomically: alg is TOKEN, LEAKY, FIXED, SLIDE or LOG, and " +
+	Summary: "Takes tokens from all of up to 64 limits, or from none, atomically: alg is " + anyOf(groupAlgs()) + ", and " +
 		"p1 p2 n are the arguments of its command. Returns [allowed, index of the binding limit, [five integers], ...]. The binding " +
 		"limit is the denying one with the longest wait, or, if all allow, the one with the least remaining.",
 	Complexity: "O(limits), and that of each", Since: "0.1.0", Group: limiterGroup,
@@ -44,16 +45,37 @@ func opAll(b *engine.Batch, args [][]byte) error {
 // parseGrouped parses one limit: alg key p1 p2 n.
 func parseGrouped(limit [][]byte) (engine.Op, error) {
 	alg, ok := engine.AlgByName(limit[0])
-	if !ok || alg == engine.Lease {
-		e := badArgument("alg", "TOKEN, LEAKY, FIXED, SLIDE or LOG", limit[0])
-		e.Text += didYouMean(limit[0], "TOKEN", "LEAKY", "FIXED", "SLIDE", "LOG")
+	if !ok || alg.HasLeases() {
+		e := badArgument("alg", anyOf(groupAlgs()), limit[0])
+		e.Text += didYouMean(limit[0], groupAlgs()...)
 		return engine.Op{}, e
 	}
-	op, err := parseTake(alg, limit[1], limit[2], limit[3])
+	op := engine.Op{Kind: engine.Take, Params: engine.Params{Alg: alg}, Key: limit[1]}
+	err := parseKey(op.Key)
+	if err == nil {
+		usage := alg.Usage()
+		err = parseParams(&op.Params, &usage, limit[2], limit[3])
+	}
 	if err == nil {
 		op.N, err = parseN(limit[4])
 	}
 	return op, err
+}
+
+// groupAlgs returns the names of the algorithms that RL.ALL accepts.
+func groupAlgs() (names []string) {
+	for alg := range engine.Algs() {
+		if !alg.HasLeases() {
+			names = append(names, alg.String())
+		}
+	}
+	return names
+}
+
+// anyOf returns at least two names as in "A, B or C".
+func anyOf(names []string) string {
+	last := len(names) - 1
+	return strings.Join(names[:last], ", ") + " or " + names[last]
 }
 
 // inLimit is the suffix of an error about one limit of a group, counted from 1.

@@ -25,10 +25,8 @@ func opAcquire(b *engine.Batch, args [][]byte) (err error) {
 	if err := parseKey(op.Key); err != nil {
 		return err
 	}
-	if op.Params.Limit, err = parseLimit("limit", args[2], engine.MaxListed); err != nil {
-		return err
-	}
-	if op.Params.Period, err = parseDuration("ttl", args[3]); err != nil {
+	usage := engine.Lease.Usage()
+	if err := parseParams(&op.Params, &usage, args[2], args[3]); err != nil {
 		return err
 	}
 	if err := parseID(op.ID); err != nil {

@@ -12,50 +12,20 @@ import (
 
 const limiterGroup = "limiter"
 
-var rlToken = Command{
-	Name: "RL.TOKEN", Args: "key capacity rate [n] [PARTIAL] [SHADOW]",
-	Summary: "Takes n tokens from a token bucket, which starts full at capacity and refills continuously at rate: " +
-		"bursts up to capacity, rate in the long run. The choice for most limits.",
-	Complexity: "O(1)", Since: "0.1.0", Group: limiterGroup,
-	Flags: Write | DenyOOM | Fast, Keys: oneKey,
-	Op: take(engine.Token), Reply: replyDecision,
-}
-
-var rlLeaky = Command{
-	Name: "RL.LEAKY", Args: "key capacity rate [n] [PARTIAL] [SHADOW]",
-	Summary: "Puts n requests into a queue of depth capacity that drains at rate, and returns how long to delay them " +
-		"(wait_ms) so that they leave at an even rate. A full queue denies.",
-	Complexity: "O(1)", Since: "0.1.0", Group: limiterGroup,
-	Flags: Write | DenyOOM | Fast, Keys: oneKey,
-	Op: take(engine.Leaky), Reply: replyDecision,
-}
-
-var rlFixed = Command{
-	Name: "RL.FIXED", Args: "key limit window [n] [PARTIAL] [SHADOW]",
-	Summary: "Counts n tokens against limit in windows aligned to the Unix epoch in UTC; window may also be day, week " +
-		"(from Monday), month or year. Easy to explain and made for quotas, but allows up to twice the limit around " +
-		"the boundary of two windows.",
-	Complexity: "O(1)", Since: "0.1.0", Group: limiterGroup,
-	Flags: Write | DenyOOM | Fast, Keys: oneKey,
-	Op: take(engine.Fixed), Reply: replyDecision,
-}
-
-var rlSlide = Command{
-	Name: "RL.SLIDE", Args: "key limit window [n] [PARTIAL] [SHADOW]",
-	Summary: "Counts n tokens against limit in the current window plus the part of the previous one that a window ending " +
-		"now covers. No burst at the boundary, two counters; assumes that the requests of the previous window were evenly spread.",
-	Complexity: "O(1)", Since: "0.1.0", Group: limiterGroup,
-	Flags: Write | DenyOOM | Fast, Keys: oneKey,
-	Op: take(engine.Slide), Reply: replyDecision,
-}
-
-var rlLog = Command{
-	Name: "RL.LOG", Args: "key limit window [n] [PARTIAL] [SHADOW]",
-	Summary: "Takes n tokens if no window of that length, at any start, would contain more than limit. Exact; " +
-		"stores one entry for each allowed request. limit is at most 1000000.",
-	Complexity: "O(min(limit, admitted))", Since: "0.1.0", Group: limiterGroup,
-	Flags: Write | DenyOOM | Fast, Keys: oneKey,
-	Op: take(engine.Log), Reply: replyDecision,
+// takeCommands returns the commands that take permits: one for each algorithm with
+// permits that are numbers.
+func takeCommands() (all []*Command) {
+	for alg := range engine.Algs() {
+		if u := alg.Usage(); !alg.HasLeases() {
+			all = append(all, &Command{
+				Name: "RL." + alg.String(), Args: fmt.Sprintf("key %s %v [n] [PARTIAL] [SHADOW]", u.Limit, u.Period),
+				Summary: u.Summary, Complexity: u.Complexity, Since: u.Since, Group: limiterGroup,
+				Flags: Write | DenyOOM | Fast, Keys: oneKey,
+				Op: take(alg), Reply: replyDecision,
+			})
+		}
+	}
+	return all
 }
 
 var rlPeek = Command{
@@ -95,8 +65,13 @@ var rlReset = Command{
 
 // take makes the Op of the decision commands: key, two parameters, n, options.
 func take(alg engine.Alg) func(*engine.Batch, [][]byte) error {
+	usage := alg.Usage()
 	return func(b *engine.Batch, args [][]byte) error {
-		op, err := parseTake(alg, args[1], args[2], args[3])
+		op := engine.Op{Kind: engine.Take, Params: engine.Params{Alg: alg}, N: 1, Key: args[1]}
+		err := parseKey(op.Key)
+		if err == nil {
+			err = parseParams(&op.Params, &usage, args[2], args[3])
+		}
 		if err != nil {
 			return err
 		}
@@ -117,33 +92,20 @@ func take(alg engine.Alg) func(*engine.Batch, [][]byte) error {
 	}
 }
 
-// parseTake parses the key and the two parameters of a decision about one token.
-func parseTake(alg engine.Alg, key, first, second []byte) (op engine.Op, err error) {
-	if err := parseKey(key); err != nil {
-		return op, err
+// parseParams parses the two parameters of an algorithm with a usage.
+func parseParams(p *engine.Params, usage *engine.Usage, first, second []byte) (err error) {
+	if p.Limit, err = parseLimit(usage.Limit, first, usage.MaxLimit); err != nil {
+		return err
 	}
-	op.Kind, op.Key, op.N = engine.Take, key, 1
-	p := &op.Params
-	p.Alg = alg
-	switch alg {
-	case engine.Token, engine.Leaky:
-		if p.Limit, err = parseLimit("capacity", first, engine.MaxLimit); err == nil {
-			p.Count, p.Period, err = parseRate(second)
-		}
-	case engine.Fixed:
-		if p.Limit, err = parseLimit("limit", first, engine.MaxLimit); err == nil {
-			p.Calendar, p.Period, err = parseWindow(second)
-		}
-	case engine.Slide:
-		if p.Limit, err = parseLimit("limit", first, engine.MaxLimit); err == nil {
-			p.Period, err = parseDuration("window", second)
-		}
-	case engine.Log:
-		if p.Limit, err = parseLimit("limit", first, engine.MaxListed); err == nil {
-			p.Period, err = parseDuration("window", second)
-		}
+	switch usage.Period {
+	case engine.Rate:
+		p.Count, p.Period, err = parseRate(second)
+	case engine.CalendarWindow:
+		p.Calendar, p.Period, err = parseWindow(second)
+	case engine.Window, engine.TTL:
+		p.Period, err = parseDuration(usage.Period.String(), second)
 	}
-	return op, err
+	return err
 }
 
 // isOption reports whether arg, in the place of n, is an option.

@@ -8,10 +8,10 @@ import (
 )
 
 // limiters are the commands of spec sections 2 and 3.
-var limiters = []*Command{
-	&rlToken, &rlLeaky, &rlFixed, &rlSlide, &rlLog, &rlAcquire, &rlRelease, &rlAll, &rlPeek, &rlRefund, &rlCharge,
+var limiters = append(takeCommands(),
+	&rlAcquire, &rlRelease, &rlAll, &rlPeek, &rlRefund, &rlCharge,
 	&rlReset, &clThrottle, &rlThrottle, &throttle, &gcra,
-}
+)
 
 // opOf returns the Op of a line's command.
 func opOf(t testing.TB, line string) func(*engine.Batch, [][]byte) error {

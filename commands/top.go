@@ -2,6 +2,7 @@ package commands
 
 import (
 	"limitsrv/engine"
+	"limitsrv/engine/topk"
 )
 
 const (
@@ -35,7 +36,7 @@ var rlTop = Command{
 }
 
 // parseTop parses the arguments of RL.TOP; each may be left out.
-func parseTop(args [][]byte) (what engine.TopKind, window engine.TopWindow, count int, err error) {
+func parseTop(args [][]byte) (what engine.TopKind, window topk.Window, count int, err error) {
 	count = defaultTop
 	if len(args) > 0 && (isWord(args[0], "DENIED") || isWord(args[0], "HOT")) {
 		if isWord(args[0], "HOT") {
@@ -52,7 +53,7 @@ func parseTop(args [][]byte) (what engine.TopKind, window engine.TopWindow, coun
 	}
 	if len(args) > 0 && (isWord(args[0], "MINUTE") || isWord(args[0], "HOUR")) {
 		if isWord(args[0], "HOUR") {
-			window = engine.TopHour
+			window = topk.Hour
 		}
 		args = args[1:]
 	}

@@ -15,25 +15,83 @@ const (
 	algs
 )
 
-// algorithms is the table of algorithms. Its index is the Alg: append only.
+// algorithms is the table of algorithms. Its index is the Alg: append only. A new one is a
+// file with its methods, a number above, and a record here.
 var algorithms = [algs]algorithm{
-	Token: {name: "TOKEN", words: 2, limiter: bucket{}},
-	Leaky: {name: "LEAKY", words: 2, limiter: bucket{}, holds: true},
-	Fixed: {name: "FIXED", words: 2, limiter: fixed{}},
-	Slide: {name: "SLIDE", words: 3, limiter: slide{}},
-	Log:   {name: "LOG", words: 3, limiter: slidingLog{}, tail: slidingLog{}},
-	Lease: {name: "LEASE", words: 2, limiter: lease{}, tail: lease{}},
+	Token: {
+		name: "TOKEN", words: 2, methods: counted(bucket{}), changed: counted(pastBucket{}),
+		usage: Usage{
+			Limit: "capacity", MaxLimit: MaxLimit, Period: Rate, Complexity: "O(1)", Since: "0.1.0",
+			Summary: "Takes n tokens from a token bucket, which starts full at capacity and refills continuously at rate: " +
+				"bursts up to capacity, rate in the long run. The choice for most limits.",
+		},
+	},
+	Leaky: {
+		name: "LEAKY", words: 2, methods: counted(bucket{}), changed: counted(pastBucket{}), holds: true,
+		usage: Usage{
+			Limit: "capacity", MaxLimit: MaxLimit, Period: Rate, Complexity: "O(1)", Since: "0.1.0",
+			Summary: "Puts n requests into a queue of depth capacity that drains at rate, and returns how long to delay them " +
+				"(wait_ms) so that they leave at an even rate. A full queue denies.",
+		},
+	},
+	Fixed: {
+		name: "FIXED", words: 2, methods: counted(fixed{}), changed: counted(carried{limiter: fixed{}, debts: true}),
+		usage: Usage{
+			Limit: "limit", MaxLimit: MaxLimit, Period: CalendarWindow, Complexity: "O(1)", Since: "0.1.0",
+			Summary: "Counts n tokens against limit in windows aligned to the Unix epoch in UTC; window may also be day, week " +
+				"(from Monday), month or year. Easy to explain and made for quotas, but allows up to twice the limit around " +
+				"the boundary of two windows.",
+		},
+	},
+	Slide: {
+		name: "SLIDE", words: 3, methods: counted(slide{}), changed: counted(carried{limiter: slide{}}),
+		usage: Usage{
+			Limit: "limit", MaxLimit: MaxLimit, Period: Window, Complexity: "O(1)", Since: "0.1.0",
+			Summary: "Counts n tokens against limit in the current window plus the part of the previous one that a window ending " +
+				"now covers. No burst at the boundary, two counters; assumes that the requests of the previous window were evenly spread.",
+		},
+	},
+	Log: {
+		name: "LOG", words: 3, methods: counted(slidingLog{}), changed: counted(carried{limiter: slidingLog{}}), tail: slidingLog{}, chunked: true,
+		usage: Usage{
+			Limit: "limit", MaxLimit: MaxListed, Period: Window, Complexity: "O(min(limit, admitted))", Since: "0.1.0",
+			Summary: "Takes n tokens if no window of that length, at any start, would contain more than limit. Exact; " +
+				"stores one entry for each allowed request. limit is at most 1000000.",
+		},
+	},
+	Lease: {
+		name: "LEASE", words: 2, methods: leased(lease{}), tail: lease{},
+		usage: Usage{Limit: "limit", MaxLimit: MaxListed, Period: TTL},
+	},
 }
 
+// An algorithm is the record of an algorithm: all that depends on its number.
 type algorithm struct {
-	name    string
-	words   int // words of state in a record
-	limiter limiter
-	tail    tail // nil if the words hold all of the state
+	methods
+	changed methods // of a key with a past; zero if no key has one
+	tail    tail    // nil if the words hold all of the state
+	words   int     // words of state in a record
+	// chunked is set if the first word of the state is the first and the last chunk of the
+	// tail, as in logState.
+	chunked bool
 	// holds is set if a granted permit must be used only after all permits granted before
 	// it have drained.
 	holds bool
+	name  string
+	usage Usage
 }
+
+// methods are the arithmetic of an algorithm: one value, as a meter and either as a
+// limiter or as a lessor.
+type methods struct {
+	meter   meter
+	limiter limiter // nil if permits are leases
+	lessor  lessor  // nil if permits are numbers
+}
+
+func counted(l limiter) methods { return methods{meter: l, limiter: l} }
+
+func leased(l lessor) methods { return methods{meter: l, lessor: l} }
 
 // String returns the name of the algorithm in commands and replies: TOKEN, LEAKY, ...
 func (a Alg) String() string { return algorithms[a].name }
@@ -48,29 +106,44 @@ func AlgByName(name []byte) (Alg, bool) {
 	return 0, false
 }
 
-// A limiter is the arithmetic of an algorithm: the number of permits of a key in use, and
-// its changes. The permits left, the waiting time and the time of the full reset follow
-// from these methods, in the same way for all algorithms.
+// A meter tells the number of permits of a key in use. The permits left, the waiting time
+// and the time of the full reset follow from it, in the same way for all algorithms.
 //
 // The cell holds the key's parameters and state. Requires: now is not before the now of
 // an earlier call for the key. used and until change nothing.
-type limiter interface {
+type meter interface {
 	// used returns the permits in use at now, rounded up, at most maxUsed.
 	used(c *cell, now Instant) int64
 	// until returns the time from now until at most target permits are in use if none are
 	// taken, rounded up to a nanosecond. Requires: target >= 0.
 	until(c *cell, now Instant, target int64) Span
+	// migrate puts the key under the parameters p of the same algorithm. Permits in use
+	// stay in use, in the state or in the cell's past, also above a lower limit.
+	migrate(c *cell, now Instant, p Params)
+	// valid reports whether the algorithm could have left a state, and a past, read from
+	// outside at now or before. It need not check a tail.
+	valid(c *cell, now Instant) bool
+}
+
+// A limiter is a meter of permits that are numbers.
+type limiter interface {
+	meter
 	// take uses n more permits, n > 0, even if fewer are left. Requires: the total stays
 	// within two limits.
 	take(c *cell, now Instant, n int64)
 	// refund returns n permits, or all that are in use if these are fewer.
 	refund(c *cell, now Instant, n int64)
-	// migrate puts the key under the parameters p of the same algorithm. Permits in use
-	// stay in use, in the state or in the cell's past, also above a lower limit.
-	migrate(c *cell, now Instant, p Params)
-	// valid reports whether the algorithm could have left a state read from outside at
-	// now or before. It need not check a tail.
-	valid(c *cell, now Instant) bool
+}
+
+// A lessor is a meter of permits that are leases, each of a holder.
+type lessor interface {
+	meter
+	// holds reports whether the holder has a lease at now.
+	holds(c *cell, now Instant, id holderID) bool
+	// acquire gives the holder a lease until end, or moves the end of the one it has.
+	acquire(c *cell, now Instant, id holderID, end Instant)
+	// release removes the holder's lease and reports whether it had one at now.
+	release(c *cell, now Instant, id holderID) bool
 }
 
 // A tail is the part of an algorithm's state that grows, which a shard keeps outside of
@@ -79,9 +152,17 @@ type limiter interface {
 type tail interface {
 	// discard releases the tail.
 	discard(c *cell)
-	// lastChange returns the number of the last change to the tail, by the count of
-	// changes to all tails of this algorithm in the shard.
+	// lastChange returns the number of the last change to the tail, by the count that
+	// changes returns. It is all of a tail that a fingerprint depends on.
 	lastChange(c *cell) uint64
+	// changes returns the number of changes so far to all tails of this kind in a table.
+	changes(t *table) uint64
+	// growth returns the bytes of memory that one more lease, or taking n at now, may add,
+	// and maxGrowth the most that it may be.
+	growth(c *cell, now Instant, n int64) int
+	maxGrowth() int
+	// bytes returns the memory of the tail.
+	bytes(c *cell) int64
 	// write appends the part of the tail that counts at now.
 	write(dst []byte, c *cell, now Instant) []byte
 	// read takes the output of a write at now off data. ok is false if data can not be
@@ -105,13 +186,21 @@ type cell struct {
 
 func (c *cell) alg() *algorithm { return c.params.alg() }
 
-// limiter returns the arithmetic for the key in its current state: a take or a migrate
-// may begin or end its past.
+// meter returns the meter of the key in its current state: a take or a migrate may begin
+// or end its past.
+func (c *cell) meter() meter {
+	if c.past.isZero() {
+		return c.alg().meter
+	}
+	return c.alg().changed.meter
+}
+
+// limiter returns the same value as a limiter.
 func (c *cell) limiter() limiter {
 	if c.past.isZero() {
 		return c.alg().limiter
 	}
-	return limitersWithPast[c.params.Alg]
+	return c.alg().changed.limiter
 }
 
 func (p *Params) alg() *algorithm { return &algorithms[p.Alg] }

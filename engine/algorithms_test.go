@@ -2,11 +2,16 @@ package engine
 
 import "testing"
 
-// Each algorithm has a limiter for its keys with a past, too.
-func TestEachAlgorithmHasBothLimiters(t *testing.T) {
-	for a := range algs {
-		if algorithms[a].limiter == nil || limitersWithPast[a] == nil {
-			t.Errorf("%v: limiter %T, with a past %T, want both", a, algorithms[a].limiter, limitersWithPast[a])
+// Each algorithm has permits that are either numbers or leases, and the records with
+// numbers have methods for keys with a past, too.
+func TestEachAlgorithmHasItsMethods(t *testing.T) {
+	for i := range algorithms {
+		a := &algorithms[i]
+		if a.meter == nil || (a.limiter == nil) == (a.lessor == nil) || (a.limiter == nil) != (a.changed.limiter == nil) {
+			t.Errorf("%s: methods %T, with a past %T", a.name, a.methods, a.changed)
+		}
+		if n := a.words; n < 1 || n > len(state{}) {
+			t.Errorf("%s: %d words, want 1 to %d", a.name, n, len(state{}))
 		}
 	}
 }

@@ -22,9 +22,8 @@ import (
 //	key
 //	tail
 //
-// Parameters are algorithm and calendar, a byte each; limit, count, period. If the key
-// has a past, pastFlag is added to the algorithm, and the three numbers of the past
-// follow. A tail is the number of the last change, the number of entries, and
+// Parameters are encoded as Params.Append does. If the key has a past, pastFlag is added
+// to the algorithm, and the three numbers of the past follow. A tail is the number of the last change, the number of entries, and
 //
 //	of LOG, for each: instant, as nanoseconds since the previous one; permits
 //	of LEASE, for each holder: id, 16 bytes; end, as nanoseconds since the snapshot
@@ -131,15 +130,10 @@ func cutStub(stubs []byte) (record []byte, c cell, rest []byte) {
 }
 
 func appendParams(dst []byte, k *paramKey) []byte {
-	alg := byte(k.params.Alg)
-	if k.past != (past{}) {
-		alg |= pastFlag
-	}
-	dst = append(dst, alg, byte(k.params.Calendar))
-	dst = binary.AppendUvarint(dst, uint64(k.params.Limit))
-	dst = binary.AppendUvarint(dst, uint64(k.params.Count))
-	dst = binary.AppendUvarint(dst, uint64(k.params.Period))
-	if alg&pastFlag != 0 {
+	at := len(dst)
+	dst = k.params.Append(dst)
+	if !k.past.isZero() {
+		dst[at] |= pastFlag
 		dst = binary.AppendUvarint(dst, uint64(k.past.until))
 		dst = binary.AppendUvarint(dst, uint64(k.past.n))
 		dst = binary.AppendUvarint(dst, uint64(k.past.debt))
@@ -168,23 +162,22 @@ func takeNumber(data []byte, most uint64) (x uint64, rest []byte, ok bool) {
 
 // takeParams takes parameters and their past off data.
 func takeParams(data []byte) (k paramKey, rest []byte, err error) {
-	head, rest, ok := takeBytes(data, 2)
-	if !ok {
+	p := &k.params
+	n := p.Decode(data)
+	if n <= 0 || p.Limit|p.Count|p.Period < 0 {
 		return k, nil, errTruncated
 	}
-	p := &k.params
-	p.Alg, p.Calendar = Alg(head[0]&^pastFlag), Calendar(head[1])
-	numbers := [...]*int64{&p.Limit, &p.Count, &p.Period, (*int64)(&k.past.until), &k.past.n, &k.past.debt}
-	wanted := numbers[:3]
-	if head[0]&pastFlag != 0 {
-		wanted = numbers[:]
-	}
-	for _, to := range wanted {
-		var x uint64
-		if x, rest, ok = takeNumber(rest, 1<<63-1); !ok {
-			return k, nil, errTruncated
+	rest = data[n:]
+	if p.Alg&pastFlag != 0 {
+		p.Alg &^= pastFlag
+		for _, to := range [...]*int64{(*int64)(&k.past.until), &k.past.n, &k.past.debt} {
+			var x uint64
+			var ok bool
+			if x, rest, ok = takeNumber(rest, 1<<63-1); !ok {
+				return k, nil, errTruncated
+			}
+			*to = int64(x)
 		}
-		*to = int64(x)
 	}
 	return k, rest, p.Check()
 }
@@ -269,7 +262,7 @@ func (r *blockReader) record(data []byte, params int, key hashKey) (rest []byte,
 		}
 		c.state = x.state
 	}
-	if !c.pastValid(r.now) || !c.limiter().valid(&c, r.now) {
+	if m := c.meter(); m == nil || !m.valid(&c, r.now) { // nil: a past that its algorithm can not have
 		return nil, errInvalidState
 	}
 	if x.key, data, ok = takeKey(data); !ok {

@@ -75,7 +75,12 @@ func (pastBucket) unit(c *cell) uint64 {
 
 func (b pastBucket) owed(c *cell, now Instant) wide { return owedDrops(c, now, b.unit(c)) }
 
-func (b pastBucket) valid(c *cell, now Instant) bool { return isValidDue(c, now, b.unit(c)) }
+// valid also checks the past.
+func (b pastBucket) valid(c *cell, now Instant) bool {
+	x := c.past
+	return x.n >= 0 && x.debt >= 0 && x.n <= maxUnit && x.until <= MaxRatePeriod && x.debt <= int64(x.until) &&
+		(x.debt == 0) == (x.until == 0) && isValidDue(c, now, b.unit(c))
+}
 
 func (b pastBucket) set(c *cell, now Instant, owed wide) {
 	if owed.isZero() {

@@ -32,7 +32,7 @@ func (s *shard) lookup(now Instant, key []byte, h uint64) (pl place, used int64)
 	}
 	pl = place{p.pageHead, i}
 	c := s.load(p, i)
-	used = c.limiter().used(c, now)
+	used = c.meter().used(c, now)
 	if used == 0 {
 		s.remove(pl)
 		s.stats.Forgotten++
@@ -68,8 +68,8 @@ func (s *shard) applyParams(now Instant, op *Op, pl place, found int64) (used in
 	case c.params.Alg != op.Params.Alg:
 		return found, false, false
 	}
-	c.limiter().migrate(c, now, op.Params)
-	return c.limiter().used(c, now), true, true
+	c.meter().migrate(c, now, op.Params)
+	return c.meter().used(c, now), true, true
 }
 
 // fill sets the fields of d that describe the cell, with used permits in use.
@@ -77,7 +77,7 @@ func (c *cell) fill(now Instant, used int64, d *Decision) {
 	d.Params = c.params
 	d.Remaining = max(0, c.params.Limit-used)
 	if used > 0 {
-		d.Reset = c.limiter().until(c, now, 0)
+		d.Reset = c.meter().until(c, now, 0)
 	}
 }
 
@@ -93,7 +93,7 @@ func (c *cell) waitFor(now Instant, n, bound int64) Span {
 	if n > bound {
 		return Never
 	}
-	return c.limiter().until(c, now, bound-n)
+	return c.meter().until(c, now, bound-n)
 }
 
 // hold returns the time for which permits taken now must be held before use.
@@ -101,7 +101,7 @@ func (c *cell) hold(now Instant) Span {
 	if !c.alg().holds {
 		return Span{}
 	}
-	return c.limiter().until(c, now, 0)
+	return c.meter().until(c, now, 0)
 }
 
 // take decides a Take of at least one permit. It creates a missing key only if the Take
@@ -132,7 +132,7 @@ func (s *shard) take(now Instant, op *Op, h uint64, d *Decision) {
 		c.limiter().take(c, now, n)
 		used, changed = used+n, true
 		if !c.past.isZero() {
-			used = c.limiter().used(c, now)
+			used = c.meter().used(c, now)
 		}
 	}
 	c.fill(now, used, d)
@@ -147,10 +147,10 @@ func (s *shard) take(now Instant, op *Op, h uint64, d *Decision) {
 // answer.
 func (s *shard) countDecision(now Instant, op *Op, h uint64, n int64, d *Decision) {
 	alg := op.Params.Alg
-	s.tops[TopHot].current(now, &s.topScratch).count(h, op.Key, &s.topScratch)
+	s.tops[TopHot].Current(int64(now), &s.topScratch).Count(h, op.Key, &s.topScratch)
 	if d.Allowed == 0 {
 		s.stats.Denied[alg]++
-		s.tops[TopDenied].current(now, &s.topScratch).count(h, op.Key, &s.topScratch)
+		s.tops[TopDenied].Current(int64(now), &s.topScratch).Count(h, op.Key, &s.topScratch)
 	} else {
 		s.stats.Allowed[alg]++
 	}
@@ -174,20 +174,17 @@ func (s *shard) countDecision(now Instant, op *Op, h uint64, n int64, d *Decisio
 // the key's place, which may have moved, and whether there is enough memory; there is
 // none for a new key in a batch that is Full. The cell is unchanged.
 func (s *shard) ensureMemory(now Instant, key []byte, h uint64, pl place, n int64) (place, bool) {
-	c := &s.cell
+	c, a := &s.cell, s.cell.alg()
 	record, grow := 0, 0
 	if pl.missing() {
 		if s.full {
 			s.stats.Refused++
 			return pl, false
 		}
-		record = recordBytes(c.alg().words, len(key))
+		record = recordBytes(a.words, len(key))
 	}
-	switch c.params.Alg {
-	case Log:
-		grow = slidingLog{}.growth(c, now, n)
-	case Lease:
-		grow = c.leases.growth()
+	if a.tail != nil {
+		grow = a.tail.growth(c, now, n)
 	}
 	if grow == 0 && (record == 0 || s.pageOf(h).fits(record)) {
 		return pl, true
@@ -219,13 +216,13 @@ func (s *shard) lookupCountable(now Instant, op *Op, h uint64, d *Decision) (pl 
 	return pl, used, s.countable(now, op, pl, used, d)
 }
 
-// countable reports whether permits of the key found can be counted: it is not a LEASE,
-// and has the algorithm that the op names, if any. If not, it answers the op.
+// countable reports whether permits of the key found can be counted: they are not leases,
+// and it has the algorithm that the op names, if any. If not, it answers the op.
 func (s *shard) countable(now Instant, op *Op, pl place, used int64, d *Decision) bool {
-	switch alg := s.cell.params.Alg; {
+	switch c := &s.cell; {
 	case pl.missing():
 		d.Status = Missing
-	case alg == Lease || op.Params.Limit > 0 && op.Params.Alg != alg:
+	case c.alg().limiter == nil || op.Params.Limit > 0 && op.Params.Alg != c.params.Alg:
 		s.cell.fillWrongType(now, used, d)
 	}
 	return d.Status == OK
@@ -239,7 +236,7 @@ func (s *shard) refund(now Instant, op *Op, h uint64, d *Decision) {
 	}
 	c := &s.cell
 	c.limiter().refund(c, now, op.N)
-	used := c.limiter().used(c, now)
+	used := c.meter().used(c, now)
 	c.previewOne(now, used, d)
 	s.store(pl, now.after(d.Reset))
 	d.Changed = true
@@ -266,10 +263,10 @@ func (s *shard) charge(now Instant, op *Op, h uint64, d *Decision) {
 			return
 		}
 		c.limiter().take(c, now, op.N)
-		used = c.limiter().used(c, now)
-		s.store(pl, now.after(c.limiter().until(c, now, 0)))
+		used = c.meter().used(c, now)
+		s.store(pl, now.after(c.meter().until(c, now, 0)))
 		d.Changed, d.Allowed = true, 1
-		d.Wait = c.limiter().until(c, now, limit)
+		d.Wait = c.meter().until(c, now, limit)
 	}
 	c.fill(now, used, d)
 }

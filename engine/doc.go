@@ -5,7 +5,7 @@
 // the given time and the batch: the same batches at the same times give the same
 // decisions.
 //
-// It imports the standard library only.
+// It imports the standard library only, and engine/topk below it.
 //
 // # Promises
 //

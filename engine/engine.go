@@ -5,6 +5,8 @@ import (
 	"math/bits"
 	"slices"
 	"sync/atomic"
+
+	"limitsrv/engine/topk"
 )
 
 // Options configure an Engine.
@@ -62,7 +64,7 @@ func New(o Options) *Engine {
 		s := &e.shards[i]
 		s.hashKey, s.bits, s.holderHashKeys, s.memory = e.key, e.bits, holderKeys, &e.memory
 		for i := range s.tops {
-			s.tops[i].keys = max(trackedKeys/len(e.shards), minTrackedKeys)
+			s.tops[i] = topk.New(max(trackedKeys/len(e.shards), minTrackedKeys), MaxKeyBytes)
 		}
 		s.clear()
 		s.publishUsage()

@@ -84,7 +84,11 @@ func (e *Engine) Freeze() *Snapshot {
 		s := &e.shards[i]
 		s.epoch++
 		n.frozen[i] = frozen{snapshot: n, table: &s.table, dirDepth: s.dirDepth}
-		n.frozen[i].changes = [algs]uint64{Log: s.chunks.changes, Lease: s.leases.changes}
+		for a := range algorithms {
+			if t := algorithms[a].tail; t != nil {
+				n.frozen[i].changes[a] = t.changes(&s.table)
+			}
+		}
 		s.frozen = &n.frozen[i]
 		s.mu.Unlock()
 	}

@@ -124,7 +124,7 @@ func TestVictims(t *testing.T) {
 			t.Errorf("%v: %d victims of %d keys, want a third; digest %x before, %x after", a, len(all), live, digest, e.Digest(at))
 		}
 		var late, dropped int
-		tailed := a == engine.Log || a == engine.Lease // their memory is freed only when none is in use
+		tailed := isListed(a) // their memory is freed only when none is in use
 		for e.MemoryBytes()-empty > filled*3/4 && !(tailed && dropped > int(live)/4) {
 			victims := e.Victims(at, filled/50, nil)
 			if len(victims) == 0 {

@@ -97,14 +97,14 @@ func (s *shard) probe(now Instant, b *Batch, from, i int, d *Decision) {
 	}
 	found := *c
 	earlier := b.simulate(now, from, i, c, true)
-	used, limit := c.limiter().used(c, now), op.Params.Limit
+	used, limit := c.meter().used(c, now), op.Params.Limit
 	if op.N == 0 || used+earlier+op.N <= limit {
 		d.Allowed = 1
 	} else if d.Wait = c.waitFor(now, earlier+op.N, limit); d.Wait != Never && op.Params.Count > 0 {
 		*c = found
-		reset := c.limiter().until(c, now, 0)
+		reset := c.meter().until(c, now, 0)
 		c.past, c.state = past{}, state{}
-		if earlier = b.simulate(now, from, i, c, true); c.limiter().used(c, now)+earlier+op.N > limit {
+		if earlier = b.simulate(now, from, i, c, true); c.meter().used(c, now)+earlier+op.N > limit {
 			d.Wait = Never // denied even if the key is fully reset
 		} else if reset.less(d.Wait) {
 			d.Wait = reset
@@ -115,7 +115,7 @@ func (s *shard) probe(now Instant, b *Batch, from, i int, d *Decision) {
 	if d.Allowed == 1 {
 		d.Wait = c.hold(now)
 	}
-	c.fill(now, c.limiter().used(c, now), d)
+	c.fill(now, c.meter().used(c, now), d)
 	s.chunks.changes = changes
 }
 
@@ -130,7 +130,7 @@ func (b *Batch) simulate(now Instant, from, i int, c *cell, take bool) (taken in
 			continue
 		}
 		if c.params != op.Params {
-			c.limiter().migrate(c, now, op.Params)
+			c.meter().migrate(c, now, op.Params)
 		}
 		if j == i || !take {
 			continue
@@ -151,7 +151,7 @@ func (s *shard) applyDeniedParams(now Instant, op *Op, h uint64) bool {
 	if !changed || op.N == 0 {
 		return false
 	}
-	s.store(pl, now.after(s.cell.limiter().until(&s.cell, now, 0)))
+	s.store(pl, now.after(s.cell.meter().until(&s.cell, now, 0)))
 	return true
 }
 
@@ -175,8 +175,8 @@ func (e *Engine) ensureGroupMemory(now Instant, b *Batch, from, to int) bool {
 		if pl.missing() {
 			grow = pageSizes[splitSize] + pageHeadBytes
 		}
-		if op.Params.Alg == Log {
-			grow += chunkPageBytes
+		if t := op.Params.alg().tail; t != nil {
+			grow += t.maxGrowth()
 		}
 		grow *= to - from
 		if grow > 0 && !s.withinBound(grow) && !s.makeRoom(h, op.Key, 0, grow, now) {
@@ -211,6 +211,6 @@ func (s *shard) takeProbed(now Instant, op *Op, h uint64, d *Decision) {
 		return
 	}
 	c.limiter().take(c, now, op.N)
-	c.fill(now, c.limiter().used(c, now), d)
+	c.fill(now, c.meter().used(c, now), d)
 	s.upsert(pl, h, op.Key, now.after(d.Reset))
 }

@@ -14,10 +14,10 @@ func (s *shard) acquire(now Instant, op *Op, h uint64, d *Decision) {
 		return
 	}
 	var (
-		leases lease
 		c      = &s.cell
+		lessor = c.alg().lessor
 		id     = s.hashHolder(op.ID)
-		holds  = leases.holds(c, now, id)
+		holds  = lessor.holds(c, now, id)
 	)
 	switch {
 	case holds: // needs no memory
@@ -33,7 +33,7 @@ func (s *shard) acquire(now Instant, op *Op, h uint64, d *Decision) {
 		used++
 	}
 	if d.Allowed == 1 {
-		leases.acquire(c, now, id, now+Instant(op.Params.Period))
+		lessor.acquire(c, now, id, now+Instant(op.Params.Period))
 		changed = true
 	}
 	c.fill(now, used, d)
@@ -48,17 +48,18 @@ func (s *shard) acquire(now Instant, op *Op, h uint64, d *Decision) {
 func (s *shard) release(now Instant, op *Op, h uint64, d *Decision) {
 	pl, used := s.lookup(now, op.Key, h)
 	c := &s.cell
-	switch {
-	case pl.missing():
+	if pl.missing() {
 		return
-	case c.params.Alg != Lease:
+	}
+	lessor := c.alg().lessor
+	if lessor == nil {
 		c.fillWrongType(now, used, d)
 		return
 	}
-	if (lease{}).release(c, now, s.hashHolder(op.ID)) {
+	if lessor.release(c, now, s.hashHolder(op.ID)) {
 		d.Allowed, d.Changed = 1, true
 		used--
-		s.store(pl, now.after(c.limiter().until(c, now, 0)))
+		s.store(pl, now.after(c.meter().until(c, now, 0)))
 	}
 	c.fill(now, used, d)
 	if used == 0 {

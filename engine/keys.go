@@ -134,7 +134,7 @@ func (e *Engine) livePage(now Instant, hash uint64, visit func(s *shard, at Inst
 	h := hash << e.bits
 	p := s.pageOf(h)
 	for i := p.seek(tag(h, p.depth)); i < p.slots(); i++ {
-		if c := s.load(p, i); c.limiter().used(c, at) > 0 {
+		if c := s.load(p, i); c.meter().used(c, at) > 0 {
 			visit(s, at, place{p.pageHead, i})
 		}
 	}
@@ -174,7 +174,7 @@ func (s *shard) findLive(now Instant, key []byte, h uint64) (pl place, used int6
 		return place{}, 0
 	}
 	c := s.load(p, i)
-	if used = c.limiter().used(c, now); used == 0 {
+	if used = c.meter().used(c, now); used == 0 {
 		return place{}, 0
 	}
 	return place{p.pageHead, i}, used
@@ -192,11 +192,8 @@ func (s *shard) keyBytes(pl place) int64 {
 	c, p := &s.cell, s.slab.open(pl.page)
 	_, record, _ := s.record(p, pl.slot)
 	bytes := int64(slotBytes+record) * int64(len(p.buf)) / int64(p.live())
-	switch c.params.Alg {
-	case Log:
-		bytes += slidingLog{}.bytes(c)
-	case Lease:
-		bytes += s.leases.size(loadLease(c).byEnd) * leaseNodeBytes
+	if t := c.alg().tail; t != nil {
+		bytes += t.bytes(c)
 	}
 	return bytes
 }
@@ -219,11 +216,8 @@ func (s *shard) fingerprint(now Instant, h uint64, key []byte) int64 {
 func (s *shard) cellFingerprint() int64 {
 	c, p := &s.cell, &s.cell.params
 	words := c.state
-	switch p.Alg { // the location of entries does not matter
-	case Log:
-		words = state{c.state[2]}
-	case Lease:
-		words = state{c.state[1]}
+	if t := c.alg().tail; t != nil { // its location does not matter
+		words = state{t.lastChange(c)}
 	}
 	var b [(6 + len(words)) * wordBytes]byte
 	for i, w := range [...]uint64{

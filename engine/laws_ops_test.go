@@ -209,7 +209,7 @@ func (s *subject) roundTrips() {
 	s.do(engine.Op{Kind: engine.Forget})
 	s.now++
 	s.ask(1)
-	if s.alg == engine.Lease || s.alg == engine.Log {
+	if isListed(s.alg) {
 		s.expect(s.print() != print, "the key was forgotten and created a nanosecond later, but fingerprint is %d again", print)
 	}
 }

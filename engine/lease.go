@@ -48,22 +48,16 @@ func (l lease) until(c *cell, now Instant, target int64) Span {
 	return spanOf(int64(c.leases.end(s.byEnd, all-target-1) - now))
 }
 
-// Leases are taken and returned by id, with acquire and release.
-func (lease) take(*cell, Instant, int64)   { panic("engine: take of a lease") }
-func (lease) refund(*cell, Instant, int64) { panic("engine: refund of a lease") }
-
 // migrate leaves the holders unchanged: a ttl applies from the next renewal on, and a
 // lower limit revokes no lease.
 func (lease) migrate(c *cell, _ Instant, p Params) { c.params = p }
 
-// holds reports whether the holder has a lease at now.
 func (lease) holds(c *cell, now Instant, id holderID) bool {
 	s := loadLease(c)
 	r := c.leases.find(s.byID, id)
 	return r != 0 && c.leases.node(r).end > now
 }
 
-// acquire gives the holder a lease until end, or moves the end of the one it has.
 func (lease) acquire(c *cell, now Instant, id holderID, end Instant) {
 	s := loadLease(c)
 	s.dropEnded(c, now)
@@ -75,7 +69,6 @@ func (lease) acquire(c *cell, now Instant, id holderID, end Instant) {
 	s.store(c)
 }
 
-// release removes the holder's lease and reports whether it had one at now.
 func (l lease) release(c *cell, now Instant, id holderID) bool {
 	if !l.holds(c, now, id) {
 		return false
@@ -107,6 +100,14 @@ func (s *leaseState) dropEnded(c *cell, now Instant) {
 func (lease) valid(*cell, Instant) bool { return true }
 
 func (lease) lastChange(c *cell) uint64 { return loadLease(c).change }
+
+func (lease) changes(t *table) uint64 { return t.leases.changes }
+
+func (lease) growth(c *cell, _ Instant, _ int64) int { return c.leases.growth() }
+
+func (lease) maxGrowth() int { return leasePageBytes }
+
+func (lease) bytes(c *cell) int64 { return c.leases.size(loadLease(c).byEnd) * leaseNodeBytes }
 
 // write appends the holders with a time that has not ended, in the order of their ids.
 func (lease) write(dst []byte, c *cell, now Instant) []byte {

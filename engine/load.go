@@ -64,7 +64,7 @@ func (s *shard) loadRecords(r *blockReader, records []blockRecord) error {
 		if t := c.alg().tail; t != nil {
 			t.read(x.tail, &c.params, r.now, c)
 		}
-		s.insert(h, x.key, r.now.after(c.limiter().until(c, r.now, 0)))
+		s.insert(h, x.key, r.now.after(c.meter().until(c, r.now, 0)))
 	}
 	return nil
 }

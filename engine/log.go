@@ -177,7 +177,8 @@ func (l *logState) nextChunk(c *cell, now Instant, n int64) (class int, fresh bo
 	return class, true
 }
 
-// growth returns the bytes that taking n at now may add to the chunks.
+func (slidingLog) maxGrowth() int { return chunkPageBytes }
+
 func (slidingLog) growth(c *cell, now Instant, n int64) int {
 	l := loadLog(c)
 	l.expire(c, now)
@@ -296,6 +297,8 @@ func (slidingLog) valid(*cell, Instant) bool { return true }
 
 func (slidingLog) lastChange(c *cell) uint64 { return loadLog(c).change }
 
+func (slidingLog) changes(t *table) uint64 { return t.chunks.changes }
+
 // write appends the entries that count, each without its expired permits.
 func (slidingLog) write(dst []byte, c *cell, now Instant) []byte {
 	l := loadLog(c)
@@ -366,7 +369,6 @@ func (g slidingLog) read(data []byte, p *Params, now Instant, c *cell) (rest []b
 	return data, true
 }
 
-// bytes returns the memory of the chunks.
 func (slidingLog) bytes(c *cell) (bytes int64) {
 	for r := loadLog(c).first; r != 0; {
 		words := c.chunks.words(r)

@@ -155,7 +155,7 @@ func (s *shard) evictNearest(p page, bytes int, spared []byte, now Instant) {
 	resets := s.resets[:0]
 	for i := range p.slots() {
 		c := s.load(p, i)
-		reset := c.limiter().until(c, now, 0)
+		reset := c.meter().until(c, now, 0)
 		if at := p.offset(i); string(p.key(at, c.alg().words)) == string(spared) {
 			reset = Never
 		}
@@ -191,12 +191,12 @@ func (s *shard) purge(p page, now Instant) {
 	next := latest
 	for i := p.slots() - 1; i >= 0; i-- {
 		c := s.load(p, i)
-		if c.limiter().used(c, now) == 0 {
+		if c.meter().used(c, now) == 0 {
 			s.remove(place{p.pageHead, i})
 			s.stats.Forgotten++
 			continue
 		}
-		next = min(next, now.after(c.limiter().until(c, now, 0)))
+		next = min(next, now.after(c.meter().until(c, now, 0)))
 	}
 	p.nextExpiry = next
 }

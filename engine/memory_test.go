@@ -133,7 +133,7 @@ func (c *fullShard) missedExpiry() string {
 		p := s.slab.page(n)
 		for i := range p.slots() {
 			cell := s.load(p, i)
-			if expiry := c.now.after(cell.limiter().until(cell, c.now, 0)); expiry < p.nextExpiry && p.nextExpiry > c.now {
+			if expiry := c.now.after(cell.meter().until(cell, c.now, 0)); expiry < p.nextExpiry && p.nextExpiry > c.now {
 				return fmt.Sprintf("a %v expires at %d, its page at %d", cell.params.Alg, expiry, p.nextExpiry)
 			}
 		}

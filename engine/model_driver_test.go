@@ -57,21 +57,19 @@ var (
 	}
 )
 
-// drawParams draws parameters of an algorithm. A new algorithm needs no case here if it
-// has a limit and a period.
+// drawParams draws parameters of an algorithm, within its Usage.
 func drawParams(s *source, a engine.Alg) engine.Params {
 	p := engine.Params{Alg: a, Limit: pick(s, limits), Period: pick(s, windows)}
-	switch a {
-	case engine.Token, engine.Leaky:
+	u := a.Usage()
+	switch p.Limit = min(p.Limit, u.MaxLimit); u.Period {
+	case engine.Rate:
 		r := pick(s, rates)
 		g := gcd(r[0], r[1])
 		p.Count, p.Period = r[0]/g, r[1]/g
-	case engine.Fixed:
+	case engine.CalendarWindow:
 		if s.n(2) == 1 {
 			p.Calendar, p.Period = engine.Calendar(1+s.n(4)), 0
 		}
-	case engine.Log, engine.Lease:
-		p.Limit = min(p.Limit, engine.MaxListed)
 	}
 	return p
 }
@@ -84,14 +82,13 @@ func gcd(a, b int64) int64 {
 }
 
 // algs returns all algorithms.
-func algs() []engine.Alg {
-	var as []engine.Alg
-	var stats engine.Stats
-	for a := range stats.Allowed {
-		as = append(as, engine.Alg(a))
-	}
-	return as
-}
+func algs() []engine.Alg { return slices.Collect(engine.Algs()) }
+
+// counted returns the algorithms with permits that are numbers.
+func counted() []engine.Alg { return slices.DeleteFunc(algs(), engine.Alg.HasLeases) }
+
+// isListed reports whether the state of an algorithm grows with its permits.
+func isListed(a engine.Alg) bool { return a.Usage().MaxLimit == engine.MaxListed }
 
 // instant parses a time in RFC 3339.
 func instant(s string) engine.Instant {
@@ -130,8 +127,9 @@ func newModelTest(t *testing.T, name string, data []byte) *modelTest {
 	d.single = engine.New(engine.Options{Shards: 1})
 	d.replay = &replica{e: engine.New(engine.Options{Shards: 2})}
 	d.now = int64(instant(pick(d.s, starts)))
+	last := len(algs()) - 1
 	for i, a := range algs() {
-		d.keys = append(d.keys, []byte(strings.Repeat("k", 1+i*i*i*8)))
+		d.keys = append(d.keys, []byte(strings.Repeat("k", 1+i*i*i*1000/(last*last*last))))
 		d.homes = append(d.homes, a)
 		for range 3 {
 			d.params[a] = append(d.params[a], drawParams(d.s, a))
@@ -245,7 +243,7 @@ func (d *modelTest) draw() {
 		}
 	default:
 		op = d.drawTake(d.s.n(len(d.keys))) // perhaps of a key of another algorithm
-		op.Params = pick(d.s, d.params[d.homes[d.s.n(len(d.homes)-1)]])
+		op.Params = pick(d.s, d.params[pick(d.s, counted())])
 	}
 	if op.Key == nil && op.Kind != engine.Flush {
 		op.Key = d.keys[i]

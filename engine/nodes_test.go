@@ -145,7 +145,7 @@ func TestDigestDiffers(t *testing.T) {
 		for range 1500 {
 			op := tr.next().Ops[0]
 			op.Group = 0
-			tailed := op.Params.Alg == engine.Log || op.Params.Alg == engine.Lease
+			tailed := isListed(op.Params.Alg)
 			before, print := e.Digest(tr.now), e.Fingerprint(tr.now, op.Key)
 			d := apply(e, tr.now, op)[0]
 			after := e.Digest(tr.now)

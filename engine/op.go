@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"errors"
 	"fmt"
 	"math"
 )
@@ -78,57 +79,6 @@ const (
 	Shadow
 )
 
-// Params are the parameters of a limit. They are comparable, and equal if they mean the
-// same: rates are in lowest terms.
-type Params struct {
-	Alg Alg
-	// Calendar, for FIXED only, replaces Period by a span of the UTC calendar.
-	Calendar Calendar
-	// Limit is the capacity or limit, 1 to MaxLimit, or to MaxListed.
-	Limit int64
-	// Count is the number of permits earned back per Period: TOKEN and LEAKY only, 1 to
-	// MaxRateCount, at most one per nanosecond, in lowest terms with Period.
-	Count int64
-	// Period is in nanoseconds: of a rate, a window, or a ttl.
-	Period int64
-}
-
-// Check returns an error if parameters from outside are invalid. It does not check that a
-// rate is in lowest terms.
-func (p *Params) Check() error {
-	most := int64(MaxLimit)
-	if p.Alg == Log || p.Alg == Lease {
-		most = MaxListed
-	}
-	rated := p.Alg == Token || p.Alg == Leaky
-	switch {
-	case p.Alg >= algs:
-		return fmt.Errorf("unknown algorithm %d", p.Alg)
-	case p.Limit < 1 || p.Limit > most:
-		return fmt.Errorf("limit %d of %v is out of range, 1 to %d", p.Limit, p.Alg, most)
-	case rated && (p.Count < 1 || p.Count > MaxRateCount || p.Period < p.Count || p.Period > MaxRatePeriod):
-		return fmt.Errorf("rate of %d per %d ns is out of range", p.Count, p.Period)
-	case !rated && p.Count != 0:
-		return fmt.Errorf("%v can not have a rate", p.Alg)
-	case p.Calendar > Year || p.Calendar != NoCalendar && (p.Alg != Fixed || p.Period != 0):
-		return fmt.Errorf("calendar %d is invalid for %v with a window of %d ns", p.Calendar, p.Alg, p.Period)
-	case !rated && p.Calendar == NoCalendar && (p.Period < MinPeriod || p.Period > MaxPeriod):
-		return fmt.Errorf("window of %d ns is out of range, %d to %d", p.Period, MinPeriod, int64(MaxPeriod))
-	}
-	return nil
-}
-
-// A Calendar is a span of the UTC calendar.
-type Calendar uint8
-
-const (
-	NoCalendar Calendar = iota
-	Day
-	Week // from Monday
-	Month
-	Year
-)
-
 // An Op is one request to read or change a key. Commands are parsed into Ops, log entries
 // hold Ops, and a decision depends on nothing but the Op, the time and the state.
 type Op struct {
@@ -143,6 +93,37 @@ type Op struct {
 	N   int64
 	Key []byte
 	ID  []byte
+}
+
+// Check returns an error if an op from outside is invalid in a batch that is Atomic or not.
+// Requires: its Params are zero or checked, and the lengths of Key and ID are checked.
+func (op *Op) Check(atomic bool) error {
+	none := op.Params == Params{}
+	held := !none && op.Params.alg().lessor != nil
+	var ok bool
+	switch op.Kind {
+	case Take:
+		ok = !none && !held
+	case Acquire:
+		ok = held && op.N == 1 && len(op.ID) > 0
+	case Release:
+		ok = len(op.ID) > 0
+	case Peek, Refund, Charge, Forget, Flush, Expect, Watch:
+		ok = true
+	default:
+		return fmt.Errorf("unknown kind of op %d", op.Kind)
+	}
+	switch {
+	case !ok:
+		return fmt.Errorf("an op of kind %d lacks a field or has a wrong one", op.Kind)
+	case op.Kind == Expect && !atomic:
+		return errors.New("an Expect in a batch that is not atomic")
+	case op.Kind != Expect && (op.N < 0 || op.N > MaxN):
+		return fmt.Errorf("n is %d, 0 to %d is allowed", op.N, int64(MaxN))
+	case op.Group > MaxGroup:
+		return fmt.Errorf("a group of %d, at most %d are allowed", op.Group, MaxGroup)
+	}
+	return nil
 }
 
 // readOnly reports whether the op can change nothing.

@@ -1,90 +1,92 @@
 package engine
 
-// A paramID is the number of parameters in a shard's paramTable.
-type paramID uint32
+import (
+	"encoding/binary"
+	"fmt"
+)
 
-// paramTable gives each set of parameters in use a small number, so that keys need not
-// store them. It counts the keys of each set and forgets unused sets.
-type paramTable struct {
-	list  []paramEntry
-	free  []paramID
-	index map[paramKey]paramID
-	last  paramID // returned last; most calls need it again
+// Params are the parameters of a limit. They are comparable, and equal if they mean the
+// same: rates are in lowest terms.
+type Params struct {
+	Alg Alg
+	// Calendar, for FIXED only, replaces Period by a span of the UTC calendar.
+	Calendar Calendar
+	// Limit is the capacity or limit, 1 to the MaxLimit of the algorithm's Usage.
+	Limit int64
+	// Count is the number of permits earned back per Period: TOKEN and LEAKY only, 1 to
+	// MaxRateCount, at most one per nanosecond, in lowest terms with Period.
+	Count int64
+	// Period is in nanoseconds: of a rate, a window, or a ttl.
+	Period int64
 }
 
-// A paramKey is the content of a key's parameter number: the parameters and the key's
-// past, which few keys have.
-type paramKey struct {
-	params Params
-	past   past
-}
-
-type paramEntry struct {
-	paramKey
-	keys int64
-}
-
-// paramEntryBytes is the memory of a set of parameters, with its share of the index.
-const paramEntryBytes = 160
-
-func (t *paramTable) get(id paramID) *Params { return &t.list[id].params }
-
-// bytes returns the memory of the table.
-func (t *paramTable) bytes() int64 { return int64(len(t.list)) * paramEntryBytes }
-
-// retain returns the number of the cell's parameters and past, and counts one more key.
-func (t *paramTable) retain(c *cell) paramID {
-	if int(t.last) < len(t.list) && t.list[t.last].keys > 0 && t.matches(t.last, c) {
-		t.list[t.last].keys++
-		return t.last
+// Check returns an error if parameters from outside are invalid. It does not check that a
+// rate is in lowest terms.
+func (p *Params) Check() error {
+	if !p.Alg.IsKnown() {
+		return fmt.Errorf("unknown algorithm %d", p.Alg)
 	}
-	k := paramKey{c.params, c.past}
-	id, ok := t.index[k]
-	if !ok {
-		id = t.add(k)
+	var (
+		u     = &p.alg().usage
+		rated = u.Period == Rate
+	)
+	switch {
+	case p.Limit < 1 || p.Limit > u.MaxLimit:
+		return fmt.Errorf("limit %d of %v is out of range, 1 to %d", p.Limit, p.Alg, u.MaxLimit)
+	case rated && (p.Count < 1 || p.Count > MaxRateCount || p.Period < p.Count || p.Period > MaxRatePeriod):
+		return fmt.Errorf("rate of %d per %d ns is out of range", p.Count, p.Period)
+	case !rated && p.Count != 0:
+		return fmt.Errorf("%v can not have a rate", p.Alg)
+	case p.Calendar > Year || p.Calendar != NoCalendar && (u.Period != CalendarWindow || p.Period != 0):
+		return fmt.Errorf("calendar %d is invalid for %v with a window of %d ns", p.Calendar, p.Alg, p.Period)
+	case !rated && p.Calendar == NoCalendar && (p.Period < MinPeriod || p.Period > MaxPeriod):
+		return fmt.Errorf("window of %d ns is out of range, %d to %d", p.Period, MinPeriod, int64(MaxPeriod))
 	}
-	t.list[id].keys++
-	t.last = id
-	return id
+	return nil
 }
 
-// matches reports whether id is the number of the cell's parameters and past.
-func (t *paramTable) matches(id paramID, c *cell) bool {
-	e := &t.list[id]
-	return e.params == c.params && e.past == c.past
+// IsReduced reports whether a rate is in lowest terms, as the Params of an Op must be.
+// Requires: p.Check() == nil.
+func (p *Params) IsReduced() bool {
+	return p.Count == 0 || gcd(uint64(p.Period), uint64(p.Count)) == 1
 }
 
-func (t *paramTable) add(k paramKey) paramID {
-	if t.index == nil {
-		t.index = make(map[paramKey]paramID)
-	}
-	if n := len(t.free); n > 0 {
-		id := t.free[n-1]
-		t.free = t.free[:n-1]
-		t.list[id].paramKey = k
-		t.index[k] = id
-		return id
-	}
-	id := paramID(len(t.list))
-	t.list = append(t.list, paramEntry{paramKey: k})
-	t.index[k] = id
-	return id
+// Append appends the encoding of parameters: Alg and Calendar, a byte each; Limit, Count and
+// Period, as unsigned varints. It is part of the formats of logs, snapshots and links.
+func (p *Params) Append(dst []byte) []byte {
+	dst = append(dst, byte(p.Alg), byte(p.Calendar))
+	dst = binary.AppendUvarint(dst, uint64(p.Limit))
+	dst = binary.AppendUvarint(dst, uint64(p.Count))
+	return binary.AppendUvarint(dst, uint64(p.Period))
 }
 
-// release counts one key less for id.
-func (t *paramTable) release(id paramID) {
-	e := &t.list[id]
-	e.keys--
-	if e.keys > 0 {
-		return
+// Decode sets p to the parameters at the start of data, which may be any bytes, and
+// returns their length, 0 if data ends too early, or -1 if a number has more than 64 bits.
+// p must then be checked: numbers from 2^63 on are negative.
+func (p *Params) Decode(data []byte) (n int) {
+	if len(data) < 2 {
+		return 0
 	}
-	delete(t.index, e.paramKey)
-	t.free = append(t.free, id)
+	p.Alg, p.Calendar = Alg(data[0]), Calendar(data[1])
+	n = 2
+	for _, to := range [...]*int64{&p.Limit, &p.Count, &p.Period} {
+		v, size := binary.Uvarint(data[n:])
+		if size <= 0 {
+			return max(size, -1)
+		}
+		*to = int64(v)
+		n += size
+	}
+	return n
 }
 
-// trim releases the memory if no parameters are in use.
-func (t *paramTable) trim() {
-	if len(t.index) == 0 {
-		*t = paramTable{}
-	}
-}
+// A Calendar is a span of the UTC calendar.
+type Calendar uint8
+
+const (
+	NoCalendar Calendar = iota
+	Day
+	Week // from Monday
+	Month
+	Year
+)

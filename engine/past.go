@@ -4,12 +4,12 @@ package engine
 // stored with the parameters, because few keys have one and many of these have the same.
 // The zero value is no past.
 //
-// For FIXED, SLIDE and LOG it is n permits that count until an Instant: those used in a
+// For the limiters that carried wraps it is n permits that count until an Instant: those used in a
 // longer window than the one in force. When permits are added to them, all count until
 // the latest of the ends. debt, for FIXED only, is the number of permits in the state
 // that were charged beyond the limit.
 //
-// For TOKEN and LEAKY n is the unit in which the state counts time, in parts of a
+// For pastBucket n is the unit in which the state counts time, in parts of a
 // nanosecond, unless that is the Count of the parameters. debt is the Count and until the
 // Period of the fastest rate at which permits were taken, unless that is the rate of the
 // parameters.
@@ -29,17 +29,6 @@ const (
 
 func (p *past) isZero() bool { return int64(p.until)|p.n|p.debt == 0 }
 
-// limitersWithPast are the limiters of keys with a past, by Alg. A key of LEASE has no
-// past.
-var limitersWithPast = [algs]limiter{
-	Token: pastBucket{},
-	Leaky: pastBucket{},
-	Fixed: carried{fixed{}},
-	Slide: carried{slide{}},
-	Log:   carried{slidingLog{}},
-	Lease: lease{},
-}
-
 // held returns the permits of the past that count at now.
 func (c *cell) held(now Instant) int64 {
 	if now >= c.past.until {
@@ -50,7 +39,10 @@ func (c *cell) held(now Instant) int64 {
 
 // carried is the limiter of a key with a past for the algorithms without buckets: held
 // permits are in use as well.
-type carried struct{ limiter }
+type carried struct {
+	limiter
+	debts bool // the past may have a debt
+}
 
 func (r carried) used(c *cell, now Instant) int64 {
 	return r.limiter.used(c, now) + c.held(now)
@@ -71,6 +63,18 @@ func (r carried) until(c *cell, now Instant, target int64) Span {
 		return wait
 	}
 	return leave
+}
+
+// valid also checks the past.
+func (r carried) valid(c *cell, now Instant) bool {
+	x := c.past
+	switch {
+	case x.n < 0 || x.debt < 0 || x.debt > maxHeld || x.debt > 0 && !r.debts:
+		return false
+	case x.until == 0:
+		return x.n == 0 && r.limiter.valid(c, now)
+	}
+	return x.n > 0 && x.n <= maxHeld && x.until > 0 && x.until <= now+2*MaxPeriod+MaxPeriod/10 && r.limiter.valid(c, now)
 }
 
 // refund returns held permits last.
@@ -97,21 +101,4 @@ func (c *cell) addHeld(now Instant, n int64, until Instant) {
 		until = max(until, c.past.until)
 	}
 	c.past.until, c.past.n = until, held
-}
-
-// pastValid reports whether a key of the cell's parameters could have, at now, a past
-// read from outside.
-func (c *cell) pastValid(now Instant) bool {
-	x := c.past
-	switch {
-	case x.n < 0 || x.debt < 0:
-		return false
-	case c.params.Alg == Token || c.params.Alg == Leaky:
-		return x.n <= maxUnit && x.until <= MaxRatePeriod && x.debt <= int64(x.until) && (x.debt == 0) == (x.until == 0)
-	case x.debt > maxHeld || x.debt > 0 && c.params.Alg != Fixed:
-		return false
-	case x.until == 0:
-		return x.n == 0
-	}
-	return c.params.Alg != Lease && x.n > 0 && x.n <= maxHeld && x.until > 0 && x.until <= now+2*MaxPeriod+MaxPeriod/10
 }

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"limitsrv/engine"
+	"limitsrv/engine/topk"
 	"limitsrv/testwait"
 )
 
@@ -35,7 +36,7 @@ func race(e *engine.Engine, run func(g int, r *rand.Rand, now func() engine.Inst
 				e.Fingerprint(now(), []byte("key 0"))
 				e.KeyBytes(now(), []byte("key 0"))
 				_, _ = e.Len(), e.Stats()
-				_, _ = e.Top(now(), engine.TopHot, engine.TopHour, 10), e.ShardStats(nil)
+				_, _ = e.Top(now(), engine.TopHot, topk.Hour, 10), e.ShardStats(nil)
 				e.Look(now(), &look)
 				e.Victims(now(), 100, nil)
 				e.Export(now(), []byte("key 0"), nil)
@@ -108,7 +109,7 @@ func TestRaceLimits(t *testing.T) {
 // TestRacePartial requests the permits of one key in parts, concurrently: their sum is
 // the limit.
 func TestRacePartial(t *testing.T) {
-	for _, a := range algs()[:engine.Lease] {
+	for _, a := range counted() {
 		p := counter(a, 5000)
 		var granted atomic.Int64
 		e := engine.New(engine.Options{Shards: 1})
@@ -132,7 +133,7 @@ func TestRaceGroups(t *testing.T) {
 	const keys = 9
 	p := make([]engine.Params, keys)
 	for i := range p {
-		p[i] = counter(algs()[:engine.Lease][i%int(engine.Lease)], 3000)
+		p[i] = counter(counted()[i%len(counted())], 3000)
 	}
 	p[0], p[1] = counter(engine.Token, engine.MaxLimit), counter(engine.Fixed, engine.MaxLimit)
 	var taken [keys]atomic.Int64

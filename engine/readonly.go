@@ -25,7 +25,7 @@ func (s *shard) applyReadOnly(now Instant, op *Op, h uint64, d *Decision) {
 			c.previewOne(now, used, d)
 		} else {
 			c.fill(now, used, d)
-			d.Wait = c.limiter().until(c, now, c.params.Limit)
+			d.Wait = c.meter().until(c, now, c.params.Limit)
 		}
 		d.Allowed = 1
 	case Watch:

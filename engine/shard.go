@@ -3,6 +3,8 @@ package engine
 import (
 	"sync"
 	"sync/atomic"
+
+	"limitsrv/engine/topk"
 )
 
 // A shard holds the keys with hashes that start with the shard's number. Concurrency: all
@@ -35,8 +37,8 @@ type shard struct {
 	buffer  [2][]byte
 	writer  pageWriter // of images
 
-	tops       [topKinds]topWindows
-	topScratch topScratch
+	tops       [topKinds]topk.Windows
+	topScratch topk.Scratch
 }
 
 // A table stores the keys of a shard.
@@ -165,7 +167,7 @@ func (s *shard) find(h uint64, key []byte) (p page, slot int, found bool) {
 const prefetchOps = 16
 
 // prefetch reads the memory that the ops on some hashes will use: all their pages, then
-// all their slots, then all their records, then the ends of their logs. The reads of each
+// all their slots, then all their records, then the ends of their chunks. The reads of each
 // step are independent, so that the processor waits for memory once per step and not once
 // per op. It decides nothing, and overwrites the cell.
 func (s *shard) prefetch(hashes []uint64, order []int32) {
@@ -193,16 +195,16 @@ func (s *shard) prefetch(hashes []uint64, order []int32) {
 		}
 	}
 	if s.chunks.bytes > 0 {
-		sum += s.prefetchLogs(pages[:len(order)], &slots)
+		sum += s.prefetchChunks(pages[:len(order)], &slots)
 	}
 	s.prefetched = sum
 }
 
-// prefetchLogs reads the ends of the logs of those slots that have one.
-func (s *shard) prefetchLogs(pages []page, slots *[prefetchOps]int) (sum uint64) {
+// prefetchChunks reads the first and the last chunk of those slots that have some.
+func (s *shard) prefetchChunks(pages []page, slots *[prefetchOps]int) (sum uint64) {
 	var logs [prefetchOps]logState
 	for i, p := range pages {
-		if p.slots() > 0 && s.params.get(p.param(p.offset(slots[i]))).Alg == Log {
+		if p.slots() > 0 && s.params.get(p.param(p.offset(slots[i]))).alg().chunked {
 			logs[i] = loadLog(s.load(p, slots[i]))
 		}
 	}

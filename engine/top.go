@@ -1,10 +1,6 @@
 package engine
 
-import (
-	"bytes"
-	"cmp"
-	"slices"
-)
+import "limitsrv/engine/topk"
 
 // A TopKind is a kind of count of a key. Each decided Take of at least one permit and
 // each decided Acquire counts once, for any number of permits, and so does each limit of
@@ -20,36 +16,18 @@ const (
 	topKinds
 )
 
-// A TopWindow is a span of time that ends now.
-type TopWindow uint8
-
 const (
-	// TopMinute starts at the last multiple of ten seconds since the epoch that is at
-	// least a minute ago: 60 to 70 seconds.
-	TopMinute TopWindow = iota
-	// TopHour starts at the last multiple of five minutes since the epoch that is at
-	// least an hour ago: 60 to 65 minutes.
-	TopHour
+	// trackedKeys is the capacity in keys of the counters of all shards, and
+	// minTrackedKeys the minimum for one, which has room for the longest key.
+	trackedKeys    = 4096
+	minTrackedKeys = 16
 )
 
-// A TopResult lists the keys with the highest counts. The rows are sorted by Count,
-// highest first, then by Key.
+// A TopResult lists the keys with the highest counts in a span of time: it starts at From
+// and ends at To, or a little later if ops are applied concurrently.
 type TopResult struct {
-	Rows []TopRow
-	// From and To are the span covered: it starts at From and ends at To, or a little
-	// later if ops are applied concurrently.
+	topk.Result
 	From, To Instant
-	// Total is the sum of the counts of all keys.
-	Total int64
-	// Others is an upper bound on the count of every key not in Rows.
-	Others int64
-}
-
-// A TopRow is a key with a count in the span of at most Count and at least Count - Error.
-type TopRow struct {
-	Key   []byte
-	Count int64
-	Error int64
 }
 
 // Top returns the count keys with the highest counts until now, or until the latest time
@@ -66,48 +44,15 @@ type TopRow struct {
 // Memory, in addition to MemoryBytes: with 16 shards 3.9 MB for keys of 22 bytes, and at
 // most 5.5 MB for any number of keys. Cost: about half a millisecond; each shard is
 // locked twice, for some 20 microseconds.
-func (e *Engine) Top(now Instant, kind TopKind, window TopWindow, count int) TopResult {
+func (e *Engine) Top(now Instant, kind TopKind, window topk.Window, count int) TopResult {
 	now = min(max(now, e.Now()), latest)
-	interval, intervals := Instant(intervalNanos), int64(minuteIntervals)
-	if window == TopHour {
-		interval, intervals = blockIntervals*intervalNanos, hourBlocks
-	}
-	first := max(int64(now/interval)-intervals, 0)
-	result := TopResult{From: Instant(first) * interval, To: now}
-	var all, sum topList
+	q, from := topk.NewQuery(window, int64(now), count)
 	for i := range e.shards {
-		all.reset()
 		s := &e.shards[i]
 		s.mu.Lock()
-		s.tops[kind].each(window, first, &s.topScratch, func(l *topList) {
-			sum.merge(&all, l)
-			all, sum = sum, all
-		})
+		q.Read(&s.tops[kind], &s.topScratch)
 		s.mu.Unlock()
-		result.add(&all, count)
+		q.Merge()
 	}
-	return result
-}
-
-// add merges the counts of a shard, keeping at most count rows.
-func (t *TopResult) add(l *topList, count int) {
-	least := int64(0)
-	if len(t.Rows) == count {
-		least = t.Rows[count-1].Count
-	}
-	for i := range l.rows {
-		r := &l.rows[i]
-		if r.count < least {
-			t.Others = max(t.Others, r.count)
-			continue
-		}
-		t.Rows = append(t.Rows, TopRow{bytes.Clone(l.key(r)), r.count, r.error})
-	}
-	slices.SortFunc(t.Rows, func(a, b TopRow) int { return cmp.Or(cmp.Compare(b.Count, a.Count), bytes.Compare(a.Key, b.Key)) })
-	t.Total += l.total
-	t.Others = max(t.Others, l.minCount)
-	if len(t.Rows) > count {
-		t.Others = max(t.Others, t.Rows[count].Count)
-		t.Rows = t.Rows[:count]
-	}
+	return TopResult{q.Result(), Instant(from), now}
 }

@@ -25,7 +25,7 @@ func (e *Engine) Victims(now Instant, bytes int64, dst [][]byte) [][]byte {
 	for hash, around := start, false; bytes > 0 && !(around && hash >= start); {
 		live = live[:0]
 		hash = e.livePage(now, hash, func(s *shard, at Instant, pl place) {
-			live = append(live, victim{slices.Clone(s.keyAt(pl)), s.keyBytes(pl), s.cell.limiter().until(&s.cell, at, 0)})
+			live = append(live, victim{slices.Clone(s.keyAt(pl)), s.keyBytes(pl), s.cell.meter().until(&s.cell, at, 0)})
 		})
 		slices.SortFunc(live, func(a, b victim) int { return a.reset.compare(b.reset) })
 		for _, v := range live[:(len(live)+victimShare-1)/victimShare] {

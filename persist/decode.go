@@ -20,7 +20,10 @@ type Decoder struct {
 	recent recentParams
 }
 
-var errShort = errors.New("it ends too early")
+var (
+	errShort = errors.New("it ends too early")
+	errLong  = errors.New("a number of more than 64 bits")
+)
 
 // Decode reads the bytes of an Entry and yields its batches in order, each with its
 // stamp, until yield returns an error, which it returns. yield may Apply the batch. The
@@ -90,7 +93,7 @@ func (d *Decoder) ops() error {
 		if err := d.op(&op); err != nil {
 			return err
 		}
-		if err := checkOp(&op, d.batch.Atomic); err != nil {
+		if err := op.Check(d.batch.Atomic); err != nil {
 			return err
 		}
 		inGroup := grouped > 0 || op.Group > 1
@@ -179,19 +182,20 @@ func (d *Decoder) params(code byte, p *engine.Params) error {
 }
 
 func (d *Decoder) newParams(p *engine.Params) error {
-	if len(d.data) < 2 {
+	n := p.Decode(d.data)
+	switch {
+	case n == 0:
 		return errShort
+	case n < 0:
+		return errLong
 	}
-	p.Alg, p.Calendar = engine.Alg(d.data[0]), engine.Calendar(d.data[1])
-	d.data = d.data[2:]
-	for _, to := range [...]*int64{&p.Limit, &p.Count, &p.Period} {
-		v, err := d.uvarint()
-		if err != nil {
-			return err
-		}
-		*to = int64(v)
+	d.data = d.data[n:]
+	switch err := p.Check(); {
+	case p.Alg.IsKnown() && (err != nil || !p.IsReduced()):
+		return fmt.Errorf("parameters out of range: %+v", *p)
+	default:
+		return err
 	}
-	return checkParams(p)
 }
 
 func (d *Decoder) takeByte() (byte, error) {
@@ -209,7 +213,7 @@ func (d *Decoder) uvarint() (uint64, error) {
 	case n == 0:
 		return 0, errShort
 	case n < 0:
-		return 0, errors.New("a number of more than 64 bits")
+		return 0, errLong
 	}
 	d.data = d.data[n:]
 	return v, nil

@@ -18,12 +18,12 @@ import (
 // A byte with the version; then batches, each a head and at least one op. A head is a
 // byte, opHead with or without headAtomic and headFull, and the time since the previous
 // batch in nanoseconds, as a signed varint; the first counts from 0. An op is as follows.
-// Numbers are unsigned varints, except the single bytes of Mode, Group, Alg and Calendar:
+// Numbers are unsigned varints, except the single bytes of Mode and Group:
 //
 //	a byte: Kind, a params code, opOne, opMore
 //	if opMore:          a byte: Mode, moreGroup, moreID
 //	if moreGroup:       Group
-//	if paramsNew:       Alg, Calendar, Limit, Count, Period
+//	if paramsNew:       Params, as engine.Params.Append encodes them
 //	unless opOne:       N; for an Expect all 64 bits of the signed value
 //	unless it is Flush: length of Key, Key
 //	if moreID:          length of ID, ID
@@ -177,11 +177,7 @@ func (e *Entry) op(op *engine.Op) {
 		data = append(data, op.Group)
 	}
 	if params == paramsNew {
-		p := &op.Params
-		data = append(data, byte(p.Alg), byte(p.Calendar))
-		data = binary.AppendUvarint(data, uint64(p.Limit))
-		data = binary.AppendUvarint(data, uint64(p.Count))
-		data = binary.AppendUvarint(data, uint64(p.Period))
+		data = op.Params.Append(data)
 	}
 	if op.N != 1 {
 		data = binary.AppendUvarint(data, uint64(op.N))

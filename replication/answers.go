@@ -24,7 +24,7 @@ const (
 
 // A decision is a byte, then
 //
-//	if decisionParams is paramsNew: Alg, Calendar, and as unsigned varints Limit, Count, Period
+//	if decisionParams is paramsNew: Params, as engine.Params.Append encodes them
 //	Allowed and Remaining, as signed varints
 //	unless decisionNoWait: Wait
 //	unless decisionNoReset: Reset
@@ -107,10 +107,7 @@ func appendDecisions(data []byte, b *engine.Batch) []byte {
 		}
 		data = append(data, first)
 		if first&decisionParams == paramsNew {
-			data = append(data, byte(last.Alg), byte(last.Calendar))
-			data = binary.AppendUvarint(data, uint64(last.Limit))
-			data = binary.AppendUvarint(data, uint64(last.Count))
-			data = binary.AppendUvarint(data, uint64(last.Period))
+			data = last.Append(data)
 		}
 		data = binary.AppendVarint(data, d.Allowed)
 		data = binary.AppendVarint(data, d.Remaining)
@@ -207,11 +204,17 @@ func (r *answerReader) decisions(b *engine.Batch) {
 
 // params reads parameters into last.
 func (r *answerReader) params() {
-	p := engine.Params{Alg: engine.Alg(r.byte()), Calendar: engine.Calendar(r.byte())}
-	p.Limit, p.Count, p.Period = int64(r.uvarint()), int64(r.uvarint()), int64(r.uvarint())
-	if r.err != nil {
+	var p engine.Params
+	n := p.Decode(r.data)
+	switch {
+	case len(r.data) < 2:
+		r.fail("an answer ends too early")
+		return
+	case n <= 0:
+		r.fail("an answer with a number that does not end")
 		return
 	}
+	r.data = r.data[n:]
 	if err := p.Check(); err != nil {
 		r.fail("parameters: %v", err)
 	}

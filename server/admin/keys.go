@@ -8,12 +8,13 @@ import (
 
 	"limitsrv/commands"
 	"limitsrv/engine"
+	"limitsrv/engine/topk"
 )
 
 // Parameters of GET /api/top, as in RL.TOP.
 var (
 	topKinds   = map[string]engine.TopKind{"denied": engine.TopDenied, "hot": engine.TopHot}
-	topWindows = map[string]engine.TopWindow{"minute": engine.TopMinute, "hour": engine.TopHour}
+	topWindows = map[string]topk.Window{"minute": topk.Minute, "hour": topk.Hour}
 )
 
 // top serves GET /api/top.

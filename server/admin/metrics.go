@@ -10,6 +10,7 @@ import (
 
 	"limitsrv/commands"
 	"limitsrv/engine"
+	"limitsrv/engine/topk"
 	"limitsrv/server"
 )
 
@@ -33,7 +34,7 @@ type view struct {
 	version      string
 	expires      map[string]func() time.Time
 	keys         bool // include names of keys
-	top          func(engine.TopKind) []engine.TopRow
+	top          func(engine.TopKind) []topk.Row
 }
 
 // newView reads everything once.
@@ -47,8 +48,8 @@ func newView(cfg Config) *view {
 		replication: h.Replication(), nodes: h.Nodes(),
 		setting: func(name string) int64 { return intSetting(h, name) }, version: h.Version(), expires: cfg.Expires,
 		keys: cfg.KeyMetrics,
-		top: func(kind engine.TopKind) []engine.TopRow {
-			return e.Top(h.Now(), kind, engine.TopMinute, metricKeys).Rows
+		top: func(kind engine.TopKind) []topk.Row {
+			return e.Top(h.Now(), kind, topk.Minute, metricKeys).Rows
 		},
 	}
 }

@@ -1,15 +1,15 @@
-package engine
+package topk
 
 import "slices"
 
-// heavyHitters counts a shard's keys in bounded memory. It tracks some keys, each with a
+// A Counter counts keys in bounded memory. It tracks some keys, each with a
 // count that is too high by at most a known error; every other key was seen at most
 // minCount times. A count costs one cell of the filter for most untracked keys, and one
 // probe of a table more for all others.
 //
 // For any keys in any order, minCount is at most total divided by 3/4 of the capacity in
-// keys: see prune. Keys are identified by their hashes, which have 64 bits with the
-// shard's number, under a secret key.
+// keys: see prune. Keys are identified by their hashes, which must be under a secret key.
+// Concurrency: one goroutine at a time.
 //
 // Source: the counters are those of A. Metwally et al., "Efficient computation of
 // frequent and top-k elements in data streams", ICDT 2005. Dropping many at once, instead
@@ -18,7 +18,7 @@ import "slices"
 // in data streams", IMC 2017. The filter, which excludes rarely seen keys, is from N.
 // Homem and J. P. Carvalho, "Finding top-k elements in data streams", Information
 // Sciences 180, 2010.
-type heavyHitters struct {
+type Counter struct {
 	total int64 // sum of all counts
 	// A cell of filter is an upper bound on the count of each untracked key with a hash
 	// of that cell, capped at threshold. trackedBit is set if a tracked key has a hash of
@@ -26,28 +26,28 @@ type heavyHitters struct {
 	filter    []uint16
 	threshold uint16       // minCount, capped to the range of a cell
 	shift     uint8        // from a hash to the index of its slot
-	slots     []hitterSlot // a hash table with linear probing, at most half full
-	keys      []hitterKey  // by index of slots
+	slots     []slot       // a hash table with linear probing, at most half full
+	keys      []trackedKey // by index of slots
 	tracked   int          // number of tracked keys
 	bytes     []byte       // of the keys; its capacity is a bound
 	minCount  int64
 }
 
-// A hitterSlot with count 0 is free.
-type hitterSlot struct {
+// A slot with count 0 is free.
+type slot struct {
 	hash  uint64
 	count int64
 }
 
-type hitterKey struct {
+type trackedKey struct {
 	error int64 // the key was seen at least count - error times
 	at    uint32
 	size  uint32
 }
 
 const (
-	// filterShift selects the bits of a hash that choose its cell of the filter: after
-	// the bits that are 0 in all hashes of a shard, and before those that choose a slot.
+	// filterShift selects the bits of a hash that choose its cell of the filter: above
+	// the lowest, which may be 0 in all hashes, and below those that choose a slot.
 	filterShift = 16
 	// filterCells is the number of filter cells for each key of the capacity.
 	filterCells = 16
@@ -55,13 +55,13 @@ const (
 	trackedBit = 1 << 15
 )
 
-// newHeavyHitters returns counters with a capacity of keys, a power of two from 16 on, so
-// that the longest key fits.
-func newHeavyHitters(keys int) heavyHitters {
+// newCounter returns a Counter with a capacity of keys, a power of two. Requires: so many
+// keys of avgKeyBytes have the length of the longest key at least.
+func newCounter(keys int) Counter {
 	slots := 2 * keys
-	t := heavyHitters{
-		slots:  make([]hitterSlot, slots),
-		keys:   make([]hitterKey, slots),
+	t := Counter{
+		slots:  make([]slot, slots),
+		keys:   make([]trackedKey, slots),
 		shift:  65,
 		bytes:  make([]byte, 0, keys*avgKeyBytes),
 		filter: make([]uint16, filterCells*keys),
@@ -72,8 +72,8 @@ func newHeavyHitters(keys int) heavyHitters {
 	return t
 }
 
-// count counts a key once.
-func (t *heavyHitters) count(h uint64, key []byte, scratch *topScratch) {
+// Count counts a key with a hash once. No allocation.
+func (t *Counter) Count(h uint64, key []byte, scratch *Scratch) {
 	t.total++
 	if cell := t.cell(h); *cell < t.threshold {
 		*cell++
@@ -84,7 +84,7 @@ func (t *heavyHitters) count(h uint64, key []byte, scratch *topScratch) {
 
 // countPassed counts a key that its filter cell does not exclude, or with a cell that it
 // shares with a tracked key.
-func (t *heavyHitters) countPassed(h uint64, key []byte, scratch *topScratch) {
+func (t *Counter) countPassed(h uint64, key []byte, scratch *Scratch) {
 	cell := t.cell(h)
 	if *cell&trackedBit != 0 {
 		if s := &t.slots[t.seek(h)]; s.count > 0 {
@@ -100,7 +100,7 @@ func (t *heavyHitters) countPassed(h uint64, key []byte, scratch *topScratch) {
 }
 
 // seek returns the slot of a hash, or the free slot in which to store it.
-func (t *heavyHitters) seek(h uint64) int {
+func (t *Counter) seek(h uint64) int {
 	slots := t.slots
 	for i := int(h >> (t.shift & 63)); ; i++ {
 		i &= len(slots) - 1
@@ -110,23 +110,23 @@ func (t *heavyHitters) seek(h uint64) int {
 	}
 }
 
-func (t *heavyHitters) cell(h uint64) *uint16 {
+func (t *Counter) cell(h uint64) *uint16 {
 	return &t.filter[int(h>>filterShift)&(len(t.filter)-1)]
 }
 
 // track starts to track a key that passed the filter: it was seen at most minCount times
 // before.
-func (t *heavyHitters) track(h uint64, key []byte, scratch *topScratch) {
+func (t *Counter) track(h uint64, key []byte, scratch *Scratch) {
 	for 2*t.tracked == len(t.slots) || len(t.bytes)+len(key) > cap(t.bytes) {
 		t.prune(scratch)
 	}
-	t.insert(topRow{hash: h, count: t.minCount + 1, error: t.minCount}, key)
+	t.insert(listRow{hash: h, count: t.minCount + 1, error: t.minCount}, key)
 }
 
-func (t *heavyHitters) insert(r topRow, key []byte) {
+func (t *Counter) insert(r listRow, key []byte) {
 	i := t.seek(r.hash)
-	t.slots[i] = hitterSlot{r.hash, r.count}
-	t.keys[i] = hitterKey{r.error, uint32(len(t.bytes)), uint32(len(key))}
+	t.slots[i] = slot{r.hash, r.count}
+	t.keys[i] = trackedKey{r.error, uint32(len(t.bytes)), uint32(len(key))}
 	t.bytes = append(t.bytes, key...)
 	t.tracked++
 	*t.cell(r.hash) |= trackedBit
@@ -140,7 +140,7 @@ func (t *heavyHitters) insert(r topRow, key []byte) {
 // it. A rise of minCount by d subtracts d for each of at least n keys, because those have
 // a count no lower than the new minCount. Each tracked key has a surplus of at least 1,
 // so the sum is not negative, and total is at least n times minCount.
-func (t *heavyHitters) prune(scratch *topScratch) {
+func (t *Counter) prune(scratch *Scratch) {
 	counts := scratch.counts[:0]
 	for i := range t.slots {
 		if s := &t.slots[i]; s.count > 0 {
@@ -173,20 +173,20 @@ func (t *heavyHitters) prune(scratch *topScratch) {
 func filterCount(n int64) uint16 { return uint16(min(n, trackedBit-1)) }
 
 // dropKeys drops all keys. Their cells keep trackedBit.
-func (t *heavyHitters) dropKeys() {
+func (t *Counter) dropKeys() {
 	clear(t.slots)
 	t.tracked, t.bytes = 0, t.bytes[:0]
 }
 
 // reset drops all keys and counts.
-func (t *heavyHitters) reset() {
+func (t *Counter) reset() {
 	t.dropKeys()
 	clear(t.filter)
 	t.threshold, t.minCount, t.total = 0, 0, 0
 }
 
-// list copies all counts to l.
-func (t *heavyHitters) list(l *topList) {
+// listTo copies all counts to l.
+func (t *Counter) listTo(l *list) {
 	l.reset()
 	l.minCount, l.total = t.minCount, t.total
 	for i := range t.slots {
@@ -198,7 +198,7 @@ func (t *heavyHitters) list(l *topList) {
 }
 
 // copyTo appends slot i to l.
-func (t *heavyHitters) copyTo(l *topList, i int) {
+func (t *Counter) copyTo(l *list, i int) {
 	s, n := &t.slots[i], &t.keys[i]
-	l.add(topRow{hash: s.hash, count: s.count, error: n.error}, t.bytes[n.at:n.at+n.size])
+	l.add(listRow{hash: s.hash, count: s.count, error: n.error}, t.bytes[n.at:n.at+n.size])
 }

@@ -1,25 +1,25 @@
-package engine
+package topk
 
 import "slices"
 
-// A topList is the counts of some keys, in rows sorted by hash; every other key was seen
+// A list is the counts of some keys, in rows sorted by hash; every other key was seen
 // at most minCount times. total is the sum of all counts.
 //
-// Lists of disjoint times can be merged, and cut. As with heavyHitters, minCount is at
+// Lists of disjoint times can be merged, and cut. As with a Counter, minCount is at
 // most total/n, where n is the lower of three quarters of the counters' capacity and the
 // smallest number of rows to which a list was cut, plus one. Proof: surplus (defined at
 // prune) is additive under merge; cut lowers it by at least (rows kept + 1) times the
 // increase of minCount.
 //
 // Source: P. Agarwal et al., "Mergeable summaries", PODS 2012.
-type topList struct {
-	rows            []topRow
+type list struct {
+	rows            []listRow
 	bytes           []byte // of the keys
 	minCount, total int64
 }
 
-// A topRow is a key that was seen at most count times, and at least count - error.
-type topRow struct {
+// A listRow is a key that was seen at most count times, and at least count - error.
+type listRow struct {
 	hash         uint64
 	count, error int64
 	at, size     uint32 // of the key in its list's bytes
@@ -28,28 +28,28 @@ type topRow struct {
 // avgKeyBytes is the average key length up to which the full number of keys fits.
 const avgKeyBytes = 64
 
-// topScratch is working memory; its content is not kept between calls.
-type topScratch struct {
-	tracked, merged topList
+// Scratch is working memory for Windows; its content is not kept between calls.
+type Scratch struct {
+	tracked, merged list
 	counts          []int64
 }
 
-func (l *topList) key(r *topRow) []byte { return l.bytes[r.at : r.at+r.size] }
+func (l *list) key(r *listRow) []byte { return l.bytes[r.at : r.at+r.size] }
 
-func (l *topList) reset() {
+func (l *list) reset() {
 	l.rows, l.bytes = l.rows[:0], l.bytes[:0]
 	l.minCount, l.total = 0, 0
 }
 
 // add appends a row with a copy of its key.
-func (l *topList) add(r topRow, key []byte) {
+func (l *list) add(r listRow, key []byte) {
 	r.at, r.size = uint32(len(l.bytes)), uint32(len(key))
 	l.rows = append(l.rows, r)
 	l.bytes = append(l.bytes, key...)
 }
 
 // insertSorted moves the last row to its place in the order of hashes.
-func (l *topList) insertSorted() {
+func (l *list) insertSorted() {
 	for i := len(l.rows) - 1; i > 0 && l.rows[i-1].hash > l.rows[i].hash; i-- {
 		l.rows[i-1], l.rows[i] = l.rows[i], l.rows[i-1]
 	}
@@ -57,7 +57,7 @@ func (l *topList) insertSorted() {
 
 // merge sets l to the sum of two other lists. A key in only one of them was seen at most
 // minCount times in the other.
-func (l *topList) merge(a, b *topList) {
+func (l *list) merge(a, b *list) {
 	l.reset()
 	l.minCount, l.total = a.minCount+b.minCount, a.total+b.total
 	x, y := a.rows, b.rows
@@ -76,18 +76,18 @@ func (l *topList) merge(a, b *topList) {
 	}
 }
 
-func (r topRow) plus(count, error int64) topRow {
+func (r listRow) plus(count, error int64) listRow {
 	r.count += count
 	r.error += error
 	return r
 }
 
 // cut sets dst to the rows of l with the highest counts, at most rows, and fewer if their
-// keys are longer than avgKeyBytes on average.
-func (s *topScratch) cut(dst, l *topList, rows int) {
+// keys are longer than avgKeyBytes on average. Their bytes are longestKey at least.
+func (s *Scratch) cut(dst, l *list, rows, longestKey int) {
 	dst.reset()
 	dst.minCount, dst.total = l.minCount, l.total
-	space := max(rows*avgKeyBytes, MaxKeyBytes)
+	space := max(rows*avgKeyBytes, longestKey)
 	cutoff, ties := int64(0), 0
 	if len(l.rows) > rows || len(l.bytes) > space {
 		var above, bytes int
@@ -108,7 +108,7 @@ func (s *topScratch) cut(dst, l *topList, rows int) {
 
 // cutoffFor returns the lowest count such that all rows above it fit, the number of these
 // rows, and the bytes of their keys.
-func (s *topScratch) cutoffFor(l *topList, rows, space int) (cutoff int64, above, bytes int) {
+func (s *Scratch) cutoffFor(l *list, rows, space int) (cutoff int64, above, bytes int) {
 	counts := s.sorted(l)
 	for i := max(len(counts)-1-rows, 0); ; i++ {
 		cutoff, above, bytes = counts[i], 0, 0
@@ -125,7 +125,7 @@ func (s *topScratch) cutoffFor(l *topList, rows, space int) (cutoff int64, above
 }
 
 // sorted returns the counts of a list in ascending order.
-func (s *topScratch) sorted(l *topList) []int64 {
+func (s *Scratch) sorted(l *list) []int64 {
 	s.counts = s.counts[:0]
 	for i := range l.rows {
 		s.counts = append(s.counts, l.rows[i].count)

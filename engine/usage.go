@@ -1,0 +1,55 @@
+package engine
+
+import "iter"
+
+// A Usage describes the parameters of an algorithm to parsers, help and docs.
+type Usage struct {
+	// Limit is the name of the first parameter, and MaxLimit its maximum.
+	Limit    string
+	MaxLimit int64
+	// Period is the second parameter.
+	Period PeriodKind
+	// Summary, Complexity and Since are those of the command that takes permits. They are
+	// empty if permits are leases, because these have commands of their own.
+	Summary, Complexity, Since string
+}
+
+// A PeriodKind is the meaning of Count, Period and Calendar in Params.
+type PeriodKind uint8
+
+const (
+	// Rate is Count permits per Period, in lowest terms.
+	Rate PeriodKind = iota
+	// Window is a window of Period.
+	Window
+	// CalendarWindow is a window of Period, or of a Calendar.
+	CalendarWindow
+	// TTL is a Period after which a lease ends unless it is renewed.
+	TTL
+)
+
+// String returns the name of the parameter.
+func (k PeriodKind) String() string {
+	return [...]string{Rate: "rate", Window: "window", CalendarWindow: "window", TTL: "ttl"}[k]
+}
+
+// IsKnown reports whether a number from outside is of an algorithm in the table.
+func (a Alg) IsKnown() bool { return a < algs }
+
+// Usage returns the description of the parameters of an algorithm.
+func (a Alg) Usage() Usage { return algorithms[a].usage }
+
+// HasLeases reports whether the permits of an algorithm are leases, which Acquire takes
+// and Release returns, and not numbers for Take, Refund and Charge.
+func (a Alg) HasLeases() bool { return algorithms[a].lessor != nil }
+
+// Algs yields all algorithms in the order of their numbers.
+func Algs() iter.Seq[Alg] {
+	return func(yield func(Alg) bool) {
+		for a := range algs {
+			if !yield(a) {
+				return
+			}
+		}
+	}
+}
