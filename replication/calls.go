@@ -146,7 +146,7 @@ func (n *Node) peerStatus() peerStatus {
 		p.Term, p.LastIndex, p.AppliedIndex = lead.term, s.raft.LastIndex(), s.raft.AppliedIndex()
 		p.Silent, p.LastTerm = n.wantsNewLeader(s), s.lastTerm()
 		var at time.Duration
-		if p.Stored, at = s.entries.lastStored(); p.Stored > 0 {
+		if p.Stored, at = s.entries.LastStored(); p.Stored > 0 {
 			p.Idle = n.mono() - at
 		}
 	}

@@ -271,8 +271,8 @@ func (s *raftStack) lastTerm() uint64 {
 	if err := s.entries.GetLog(s.raft.LastIndex(), &entry); err == nil {
 		return entry.Term
 	}
-	if newest := s.snapshots.newest.Load(); newest != nil && newest.Index == s.raft.LastIndex() {
-		return newest.Term
+	if index, term := s.snapshots.Newest(); index == s.raft.LastIndex() {
+		return term
 	}
 	return 0
 }

@@ -16,6 +16,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"limitsrv/persist"
+	"limitsrv/replication/raftfix"
 )
 
 // A checker verifies the data directory of a node of a cluster.
@@ -102,9 +103,9 @@ func readVotes(path string) (term uint64, err error) {
 		return 0, err
 	}
 	defer store.Close()
-	v := voteStore{StableStore: store}
-	if _, err = v.Get(keyVoteCand); err == nil || errors.Is(err, raftboltdb.ErrKeyNotFound) {
-		term, err = v.GetUint64(keyCurrentTerm)
+	v := raftfix.NewVoteStore(store)
+	if _, err = v.Candidate(); err == nil || errors.Is(err, raftboltdb.ErrKeyNotFound) {
+		term, err = v.Term()
 	}
 	if errors.Is(err, raftboltdb.ErrKeyNotFound) { // no vote was cast yet
 		return 0, nil

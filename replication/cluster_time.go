@@ -99,7 +99,7 @@ func (n *Node) pollMembers(ctx context.Context, s *raftStack, wall func() engine
 	answers := make(chan *clockAnswer, len(servers))
 	w := clockAnswers{differences: []time.Duration{0}}
 	last := s.fsm.index.Load()
-	index, at := s.entries.lastStored()
+	index, at := s.entries.LastStored()
 	w.noteStored(index, at, last)
 	asked := 0
 	for _, server := range servers {

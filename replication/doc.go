@@ -55,12 +55,5 @@
 //
 // # Raft
 //
-// hashicorp/raft v1.7.3, with workarounds for its known defects; the code names the
-// issues: heartbeats handled outside the main goroutine (patchedTransport), a pipeline
-// that deadlocks (MaxRPCsInFlight 1), a disk that hangs while heartbeats continue
-// (watchDisk), a vote stored in two writes (voteStore), a failed leadership transfer and a
-// log stuck behind a snapshot (restartRaft), a backoff of up to 10 s before a recovered
-// node is contacted again (patchedTransport), and slow elections caused by the timeouts
-// that avoid unnecessary ones (watchLeader). RestoreCommittedLogs, which deadlocks on long
-// logs, is not in this version.
+// hashicorp/raft v1.7.3. Package raftfix lists its known defects and their workarounds.
 package replication

@@ -217,23 +217,24 @@ func (n *Node) maintainMember(s *raftStack, backoff *pollBackoff) {
 	}
 	n.mergeLeaderView(p)
 	backoff.record(p.LastIndex == s.raft.LastIndex() && summariesReach(p.Peers, p.LastIndex))
-	if _, storing := s.entries.storing.Running(); storing {
+	if _, writing := s.logWrites.Running(); writing {
 		return // the disk is slow; watchDisk handles that
 	}
-	if last := s.raft.LastIndex(); s.isStuck(last, p.LastIndex) {
-		n.restartRaft(fmt.Sprintf("entry %d has been the last for %v, and the leader is at %d", last, stuckChecks*maintainInterval, p.LastIndex))
+	got := received{last: s.raft.LastIndex()}
+	var refused int64
+	if got.writes, refused = s.snapshots.Counts(); s.isStuck(got, refused, p.LastIndex) {
+		n.restartRaft(fmt.Sprintf("entry %d has been the last for %v, and the leader is at %d", got.last, stuckChecks*maintainInterval, p.LastIndex))
 	}
 }
 
-// isStuck is called once per maintainInterval with the last entries of the node and of its
-// leader. It reports whether nothing was received for too long: neither an entry nor a
-// part of a snapshot.
+// isStuck is called once per maintainInterval with the node's progress, the number of
+// snapshots with nothing new, and the leader's last entry. It reports whether nothing was
+// received for too long: neither an entry nor a part of a snapshot.
 //
 // It reports so earlier if the leader repeatedly sends a snapshot of entries that the node
 // has: raft then rejects the entries that follow the snapshot, because of its record of
 // the last entry.
-func (s *raftStack) isStuck(last, leaders uint64) bool {
-	got, refused := received{last, s.snapshots.writes.Load()}, s.snapshots.refused.Load()
+func (s *raftStack) isStuck(got received, refused int64, leaders uint64) bool {
 	switch {
 	case got != s.lastReceived:
 		s.lastReceived, s.unchangedChecks, s.refusedBefore = got, 0, refused
@@ -241,7 +242,7 @@ func (s *raftStack) isStuck(last, leaders uint64) bool {
 	case refused-s.refusedBefore >= stuckRefusals:
 		s.refusedBefore = refused
 		return true
-	case last >= leaders:
+	case got.last >= leaders:
 		s.unchangedChecks = 0
 		return false
 	}

@@ -146,7 +146,7 @@ func (o *Options) setDefaults() {
 		o.fs = vfs.Default
 	}
 	if o.stores == nil {
-		logger := newRaftLog(o.Logger)
+		logger := newRaftLogger(o.Logger)
 		o.stores = func(dir string) (raft.StableStore, raft.SnapshotStore, error) { return openStores(dir, logger) }
 	}
 	if o.Monotonic == nil {

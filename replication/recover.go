@@ -157,7 +157,7 @@ func readMember(o Options) (r remnantState, err error) {
 	if found.LastIndex == 0 {
 		return r, fmt.Errorf("node %s has no state: no entry of its cluster reached it", found.Node)
 	}
-	voted, err := s.stable.GetUint64(keyCurrentTerm)
+	voted, err := s.stable.Term()
 	if err != nil {
 		return r, fmt.Errorf("read the votes: %w", err)
 	}
@@ -270,7 +270,7 @@ func (n *Node) writeStack(m *membership, r *remnantState) (err error) {
 	}
 	defer func() { err = errors.Join(err, to.close()) }()
 	from := r.newFSM(m, n.o.Monotonic)
-	if err := to.stable.SetUint64(keyCurrentTerm, max(r.voted, from.term)); err != nil {
+	if err := to.stable.SetTerm(max(r.voted, from.term)); err != nil {
 		return err
 	}
 	only := configurationOf([]server{{Node: m.Node, Raft: m.Raft}})

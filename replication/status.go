@@ -111,7 +111,7 @@ func (n *Node) Status() Status {
 	st.Level = s.fsm.level()
 	c := &s.fsm.counts
 	st.Entries, st.EntryBytes, st.Ops = c.entries.Load(), c.bytes.Load(), c.ops.Load()
-	st.FsyncP99, st.LogBytes, st.LogSegments = s.entries.storeTimes.p99(), s.log.Bytes(), s.log.Segments()
+	st.FsyncP99, st.LogBytes, st.LogSegments = s.storeTimes.p99(), s.log.Bytes(), s.log.Segments()
 	st.Saving = s.saving.Load()
 	s.snapshotStatus(&st.Snapshot)
 	n.membersStatus(s, lead, &st)

@@ -2,35 +2,12 @@ package replication
 
 import (
 	"context"
-	"errors"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"limitsrv/persist"
 )
-
-// The disk fails: failed is called, and once raft runs its goroutine ends.
-func TestTimedVotes(t *testing.T) {
-	for _, started := range []bool{false, true} {
-		disk := newSimDisk()
-		stable, _, _ := disk.open("/raft")
-		var failed error
-		v := &timedVotes{voteStore: &voteStore{StableStore: stable}, writing: persist.NewDiskWatch().Stopwatch(), failed: func(err error) { failed = err }}
-		v.started.Store(started)
-		disk.fault.failWrites(0, context.DeadlineExceeded)
-		returned, ended := false, make(chan struct{})
-		go func() {
-			defer close(ended)
-			v.SetUint64([]byte("CurrentTerm"), 1)
-			returned = true
-		}()
-		<-ended
-		if _, running := v.writing.Running(); !errors.Is(failed, context.DeadlineExceeded) || returned == started || running {
-			t.Errorf("started %v: failed(%v), returned: %v, under way: %v", started, failed, returned, running)
-		}
-	}
-}
 
 // The disk is slow under a write of each kind, in a process that runs, and in one that is
 // stopped for as long.
@@ -44,8 +21,8 @@ func TestHangingDisk(t *testing.T) {
 			for _, stopped := range []bool{false, true} {
 				synctest.Test(t, func(t *testing.T) {
 					disk, begun := persist.NewDiskWatch(), time.Now()
-					s := &raftStack{snapshots: &timedSnapshots{writing: disk.Stopwatch()}, entries: newCachedLog(nil, monotonicClock(), disk), voting: disk.Stopwatch()}
-					write := []*persist.Stopwatch{s.entries.storing, s.voting, s.snapshots.writing}[which]
+					s := &raftStack{logWrites: disk.Stopwatch(), voteWrites: disk.Stopwatch(), snapshotWrites: disk.Stopwatch()}
+					write := []*persist.Stopwatch{s.logWrites, s.voteWrites, s.snapshotWrites}[which]
 					ctx, cancel := context.WithCancel(t.Context())
 					defer cancel()
 					var hangs time.Duration

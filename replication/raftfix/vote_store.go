@@ -1,4 +1,4 @@
-package replication
+package raftfix
 
 import (
 	"bytes"
@@ -7,8 +7,6 @@ import (
 	"io"
 
 	"github.com/hashicorp/raft"
-	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
-	"go.etcd.io/bbolt"
 )
 
 // The keys of raft v1.7.3 for a node's term and vote, and our key for both parts of the
@@ -20,18 +18,32 @@ var (
 	keyVote        = []byte("Vote")
 )
 
-// A voteStore is a StableStore that keeps the term and the candidate of the last vote in
+// A VoteStore is a StableStore that keeps the term and the candidate of the last vote in
 // one record. Raft writes them one after the other, and a crash in between would leave the
 // candidate of an earlier vote with the new term: the node would then vote for that
 // candidate again without comparing logs.
 //
 // Source: hashicorp/raft, issue 661.
-type voteStore struct {
+type VoteStore struct {
 	raft.StableStore
 	term []byte // of a vote; its candidate is not set yet
 }
 
-func (v *voteStore) SetUint64(key []byte, n uint64) error {
+// NewVoteStore returns a VoteStore that keeps its records in store.
+func NewVoteStore(store raft.StableStore) *VoteStore { return &VoteStore{StableStore: store} }
+
+// Term returns the node's current term. If it is not set, it returns the error of the
+// store.
+func (v *VoteStore) Term() (uint64, error) { return v.GetUint64(keyCurrentTerm) }
+
+// SetTerm sets the node's current term. Requires: raft does not run.
+func (v *VoteStore) SetTerm(term uint64) error { return v.SetUint64(keyCurrentTerm, term) }
+
+// Candidate returns the candidate of the last vote. If there was no vote, it returns the
+// error of the store.
+func (v *VoteStore) Candidate() ([]byte, error) { return v.Get(keyVoteCand) }
+
+func (v *VoteStore) SetUint64(key []byte, n uint64) error {
 	if !bytes.Equal(key, keyVoteTerm) {
 		return v.StableStore.SetUint64(key, n)
 	}
@@ -39,7 +51,7 @@ func (v *voteStore) SetUint64(key []byte, n uint64) error {
 	return nil
 }
 
-func (v *voteStore) Set(key, value []byte) error {
+func (v *VoteStore) Set(key, value []byte) error {
 	if !bytes.Equal(key, keyVoteCand) {
 		return v.StableStore.Set(key, value)
 	}
@@ -49,7 +61,7 @@ func (v *voteStore) Set(key, value []byte) error {
 	return v.StableStore.Set(keyVote, append(v.term, value...))
 }
 
-func (v *voteStore) Get(key []byte) ([]byte, error) {
+func (v *VoteStore) Get(key []byte) ([]byte, error) {
 	if !bytes.Equal(key, keyVoteCand) {
 		return v.StableStore.Get(key)
 	}
@@ -60,7 +72,7 @@ func (v *voteStore) Get(key []byte) ([]byte, error) {
 	return vote[8:], nil
 }
 
-func (v *voteStore) GetUint64(key []byte) (uint64, error) {
+func (v *VoteStore) GetUint64(key []byte) (uint64, error) {
 	if !bytes.Equal(key, keyVoteTerm) {
 		return v.StableStore.GetUint64(key)
 	}
@@ -71,18 +83,10 @@ func (v *voteStore) GetUint64(key []byte) (uint64, error) {
 	return binary.BigEndian.Uint64(vote), nil
 }
 
-func (v *voteStore) Close() error {
+// Close closes the store, if it can be closed.
+func (v *VoteStore) Close() error {
 	if c, ok := v.StableStore.(io.Closer); ok {
 		return c.Close()
 	}
 	return nil
-}
-
-// openBolt opens the file of a StableStore. Writes are always synced; the list of free
-// pages is rebuilt at each start and not written.
-func openBolt(path string) (raft.StableStore, error) {
-	return raftboltdb.New(raftboltdb.Options{
-		Path:        path,
-		BoltOptions: &bbolt.Options{NoFreelistSync: true, FreelistType: bbolt.FreelistMapType},
-	})
 }

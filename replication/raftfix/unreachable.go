@@ -1,4 +1,4 @@
-package replication
+package raftfix
 
 import (
 	"sync"
@@ -69,14 +69,14 @@ func isHeartbeat(r *raft.AppendEntriesRequest) bool {
 
 // leadsMember reports whether this node is the leader of term and the node id is a member at
 // target.
-func (t *patchedTransport) leadsMember(id raft.ServerID, target raft.ServerAddress, term uint64) bool {
+func (t *Transport) leadsMember(id raft.ServerID, target raft.ServerAddress, term uint64) bool {
 	r := t.raft.Load()
 	switch {
 	case t.IsShutdown():
 		return false
 	case r == nil:
 		return true
-	case !isLeader(r) || r.CurrentTerm() != term:
+	case r.State() != raft.Leader || r.CurrentTerm() != term:
 		return false
 	}
 	for _, s := range r.GetConfiguration().Configuration().Servers {

@@ -1,4 +1,4 @@
-package replication
+package raftfix
 
 import (
 	"errors"
@@ -7,30 +7,20 @@ import (
 	"sync/atomic"
 	"testing"
 	"testing/synctest"
-	"time"
 
 	"github.com/hashicorp/raft"
 )
 
 // Requests go from one transport to another on a node that has applied entry 10 and has no
 // room for earlier ones.
-func TestPatchedTransport(t *testing.T) {
+func TestTransport(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		n := newSimNet(1, time.Millisecond)
-		defer n.close()
+		n := newPipeNet(t)
 		gone := make(chan struct{})
 		defer close(gone)
-		nodes := map[string]string{}
-		var ends [2]*patchedTransport
-		for i, name := range []string{"a", "b"} {
-			host := n.host(name)
-			l, err := host.Listen(name + ":1")
-			if err != nil {
-				t.Fatal(err)
-			}
-			plain := raft.NewNetworkTransport(simStreams{l, host}, 3, time.Second, io.Discard)
-			defer plain.Close()
-			ends[i] = newPatchedTransport(plain, name+":1", func(address string) string { return nodes[address] })
+		var ends [2]*Transport
+		for i, address := range []string{"a:1", "b:1"} {
+			ends[i] = n.transport(t, address)
 		}
 		data := strings.Repeat("state", 100_000) // more than a connection holds
 		var asked, beats atomic.Int32
@@ -77,13 +67,13 @@ func TestPatchedTransport(t *testing.T) {
 			return r.Success, err
 		}
 		vote := func() (bool, error) {
-			n.reset("a", "b") // all links are idle, and break
+			n.reset() // all links are idle, and break
 			var r raft.RequestVoteResponse
 			err := ends[0].RequestVote("b1", "b:1", &raft.RequestVoteRequest{Term: 2}, &r)
 			return r.Granted, err
 		}
 		preVote := func() (bool, error) {
-			n.reset("a", "b")
+			n.reset()
 			var r raft.RequestPreVoteResponse
 			err := ends[0].RequestPreVote("b1", "b:1", &raft.RequestPreVoteRequest{Term: 2}, &r)
 			return r.Granted, err
@@ -107,14 +97,14 @@ func TestPatchedTransport(t *testing.T) {
 			{"a word on a vote where links have broken", "b1", preVote, true, false},
 			{"another snapshot", "b1", func() (bool, error) { return state("b1", 12) }, true, false},
 		} {
-			nodes["b:1"] = tt.node
+			n.nodes["b:1"] = tt.node
 			before := asked.Load()
 			success, err := tt.send()
 			if reached := asked.Load() > before; reached != tt.reaches || success == tt.refused || (err != nil) != tt.refused {
 				t.Errorf("%s: reached raft %v, success %v, %v; want %v, %v", tt.name, reached, success, err, tt.reaches, !tt.refused)
 			}
 		}
-		nodes["b:1"] = "b1"
+		n.nodes["b:1"] = "b1"
 		long := *heartbeat
 		long.Entries = []*raft.Log{{Data: make([]byte, maxAppendBytes)}, {Data: make([]byte, 1)}}
 		if err := ends[0].AppendEntries("b1", "b:1", &long, new(raft.AppendEntriesResponse)); err != nil || len(long.Entries) != 1 {

@@ -1,4 +1,4 @@
-package replication
+package raftfix
 
 import (
 	"context"
@@ -9,12 +9,12 @@ import (
 )
 
 // RequestVote asks a node for its vote. See askForVote.
-func (t *patchedTransport) RequestVote(id raft.ServerID, target raft.ServerAddress, request *raft.RequestVoteRequest, response *raft.RequestVoteResponse) error {
+func (t *Transport) RequestVote(id raft.ServerID, target raft.ServerAddress, request *raft.RequestVoteRequest, response *raft.RequestVoteResponse) error {
 	return askForVote(func() error { return t.NetworkTransport.RequestVote(id, target, request, response) })
 }
 
 // RequestPreVote asks a node whether it would vote for this one. See askForVote.
-func (t *patchedTransport) RequestPreVote(id raft.ServerID, target raft.ServerAddress, request *raft.RequestPreVoteRequest, response *raft.RequestPreVoteResponse) error {
+func (t *Transport) RequestPreVote(id raft.ServerID, target raft.ServerAddress, request *raft.RequestPreVoteRequest, response *raft.RequestPreVoteResponse) error {
 	return askForVote(func() error { return t.NetworkTransport.RequestPreVote(id, target, request, response) })
 }
 

@@ -1,4 +1,4 @@
-package replication
+package raftfix
 
 import (
 	"errors"
@@ -44,9 +44,15 @@ func entriesOf(from, to uint64, size int) (all []*raft.Log) {
 	return all
 }
 
+func testLogStore(below raft.LogStore, monotonic func() time.Duration) *LogStore {
+	return NewLogStore(below, LogStoreOptions{
+		Monotonic: monotonic, Writing: persist.NewDiskWatch().Stopwatch(), Stored: func(time.Duration) {},
+	})
+}
+
 func TestRecentLogsStayInMemory(t *testing.T) {
 	below := &countingLogs{InmemStore: raft.NewInmemStore()}
-	l := newCachedLog(below, func() time.Duration { return 0 }, persist.NewDiskWatch())
+	l := testLogStore(below, func() time.Duration { return 0 })
 	read := func(index uint64, want byte, size, reads int) {
 		t.Helper()
 		below.reads = 0
@@ -107,64 +113,61 @@ func TestRecentLogsStayInMemory(t *testing.T) {
 func TestHangingStoreIsDetected(t *testing.T) {
 	now := time.Second
 	below := &countingLogs{InmemStore: raft.NewInmemStore(), storing: make(chan chan struct{})}
-	l := newCachedLog(below, func() time.Duration { return now }, persist.NewDiskWatch())
-	if _, running := l.storing.Running(); running {
+	l := testLogStore(below, func() time.Duration { return now })
+	var stored time.Duration
+	l.o.Stored = func(took time.Duration) { stored = took }
+	if _, running := l.o.Writing.Running(); running {
 		t.Error("an idle log has a store under way")
 	}
 	done := make(chan error)
 	go func() { done <- l.StoreLogs(entriesOf(1, 1, 1)) }()
 	release := <-below.storing
 	now += 3 * time.Second
-	if _, running := l.storing.Running(); !running {
+	if _, running := l.o.Writing.Running(); !running {
 		t.Error("it is not seen that it stores something")
 	}
 	close(release)
 	if err := <-done; err != nil {
 		t.Fatal(err)
 	}
-	if _, running := l.storing.Running(); running {
+	if _, running := l.o.Writing.Running(); running {
 		t.Error("it stores something after it has stored")
 	}
-	if p99 := l.storeTimes.p99(); p99 < 3*time.Second || p99 > 6*time.Second {
-		t.Errorf("a store takes %v, want 3s within a factor of two", p99)
+	if stored != 3*time.Second {
+		t.Errorf("a store takes %v, want 3s", stored)
 	}
 }
 
-func TestDurations(t *testing.T) {
-	for _, tt := range []struct {
+// LastStored returns the last entry of decisions in the log, if this node stored it
+// itself, across stores and deletions.
+func TestLastStored(t *testing.T) {
+	mono := time.Duration(0)
+	l := testLogStore(raft.NewInmemStore(), func() time.Duration { return mono })
+	store := func(kind raft.LogType) func(uint64) error {
+		return func(index uint64) error { return l.StoreLog(&raft.Log{Index: index, Type: kind, Data: []byte("x")}) }
+	}
+	command, noop := store(raft.LogCommand), store(raft.LogNoop)
+	for _, step := range []struct {
 		name  string
-		took  []time.Duration // each of them 50 times
-		least time.Duration
-		most  time.Duration
+		do    func(uint64) error
+		index uint64
+		want  uint64
+		at    time.Duration
 	}{
-		{"is 0 without values", nil, 0, 0},
-		{"is that of all alike", []time.Duration{time.Millisecond, time.Millisecond}, time.Millisecond, 2 * time.Millisecond},
-		{"is the longer of two", []time.Duration{time.Microsecond, time.Second}, time.Second, 2 * time.Second},
-		{"has a most", []time.Duration{1 << 62}, 1, 1 << 62},
-		{"counts a negative duration as 0", []time.Duration{-time.Second}, 0, time.Microsecond},
+		{"a no-op", noop, 1, 0, 0},
+		{"a command", command, 2, 2, 2 * time.Second},
+		{"another", command, 3, 3, 3 * time.Second},
+		{"a no-op behind", noop, 4, 3, 3 * time.Second},
+		{"earlier entries are deleted", func(i uint64) error { return l.DeleteRange(1, i) }, 2, 3, 3 * time.Second},
+		{"it is deleted", func(i uint64) error { return l.DeleteRange(i, 4) }, 3, 0, 0},
+		{"another in its place", command, 3, 3, 7 * time.Second},
 	} {
-		t.Run(tt.name, func(t *testing.T) {
-			var d latencyHistogram
-			for _, took := range tt.took {
-				for range 50 {
-					d.add(took)
-				}
-			}
-			if got := d.p99(); got < tt.least || got > tt.most {
-				t.Errorf("p99 is %v, want %v to %v", got, tt.least, tt.most)
-			}
-		})
-	}
-	var d latencyHistogram
-	for range 99 {
-		d.add(time.Millisecond)
-	}
-	d.add(time.Minute)
-	if got := d.p99(); got > 2*time.Millisecond {
-		t.Errorf("one of a hundred that takes a minute makes p99 %v", got)
-	}
-	d.add(time.Minute)
-	if got := d.p99(); got < time.Minute {
-		t.Errorf("two of 101 that take a minute make p99 %v", got)
+		mono += time.Second
+		if err := step.do(step.index); err != nil {
+			t.Fatal(err)
+		}
+		if index, at := l.LastStored(); index != step.want || at != step.at {
+			t.Errorf("%s: entry %d at %v, want %d at %v", step.name, index, at, step.want, step.at)
+		}
 	}
 }

@@ -1,4 +1,4 @@
-package replication
+package raftfix
 
 import (
 	"errors"
@@ -9,10 +9,10 @@ import (
 	"limitsrv/persist"
 )
 
-// timedSnapshots is a SnapshotStore that times its writes and rejects snapshots from the
+// A SnapshotStore is raft's SnapshotStore, and times its writes and rejects snapshots from the
 // leader that contain nothing new. One snapshot is written at a time, except that the
 // leader may send one while the node takes its own: then the later write is timed.
-type timedSnapshots struct {
+type SnapshotStore struct {
 	raft.SnapshotStore
 	writing *persist.Stopwatch
 	writes  atomic.Int64              // done so far
@@ -21,13 +21,25 @@ type timedSnapshots struct {
 	raft    atomic.Pointer[raft.Raft] // nil until it runs: snapshots from a leader are rejected before
 }
 
-func (s *timedSnapshots) timed(write func() error) error {
+// NewSnapshotStore returns a SnapshotStore that keeps its snapshots in store. writing times
+// its writes.
+func NewSnapshotStore(store raft.SnapshotStore, writing *persist.Stopwatch) *SnapshotStore {
+	return &SnapshotStore{SnapshotStore: store, writing: writing}
+}
+
+// SetRaft sets the raft that uses the store, when it has started.
+func (s *SnapshotStore) SetRaft(r *raft.Raft) { s.raft.Store(r) }
+
+// Counts returns the number of writes so far, and of snapshots with nothing new.
+func (s *SnapshotStore) Counts() (writes, refused int64) { return s.writes.Load(), s.refused.Load() }
+
+func (s *SnapshotStore) timed(write func() error) error {
 	s.writing.Start()
 	defer s.writing.Stop()
 	return write()
 }
 
-func (s *timedSnapshots) Create(version raft.SnapshotVersion, index, term uint64, servers raft.Configuration, at uint64, t raft.Transport) (sink raft.SnapshotSink, err error) {
+func (s *SnapshotStore) Create(version raft.SnapshotVersion, index, term uint64, servers raft.Configuration, at uint64, t raft.Transport) (sink raft.SnapshotSink, err error) {
 	err = s.timed(func() error {
 		sink, err = s.SnapshotStore.Create(version, index, term, servers, at, t)
 		return err
@@ -37,7 +49,7 @@ func (s *timedSnapshots) Create(version raft.SnapshotVersion, index, term uint64
 
 // checkNew returns nil if raft lacks an entry of a snapshot up to index. It runs on raft's
 // main goroutine, so that raft hands no entries to the FSM meanwhile.
-func (s *timedSnapshots) checkNew(index uint64) error {
+func (s *SnapshotStore) checkNew(index uint64) error {
 	r := s.raft.Load()
 	switch {
 	case r == nil:
@@ -52,7 +64,7 @@ func (s *timedSnapshots) checkNew(index uint64) error {
 // A timedSink is the sink of one snapshot.
 type timedSink struct {
 	raft.SnapshotSink
-	store *timedSnapshots
+	store *SnapshotStore
 	index uint64
 	term  uint64
 	own   bool // the node's own snapshot, not the leader's
@@ -77,13 +89,30 @@ func (s *timedSink) Write(data []byte) (written int, err error) {
 func (s *timedSink) Close() error {
 	err := s.store.timed(s.SnapshotSink.Close)
 	if err == nil {
-		s.store.setNewest(s.index, s.term)
+		s.store.SetNewest(s.index, s.term)
 	}
 	return err
 }
 
-// setNewest records a complete snapshot.
-func (s *timedSnapshots) setNewest(index, term uint64) {
+// MarkOwn marks a snapshot that this node takes itself, unlike one from the leader.
+// Requires: nothing has been written to sink.
+func MarkOwn(sink raft.SnapshotSink) {
+	if s, ok := sink.(*timedSink); ok {
+		s.own = true
+	}
+}
+
+// Newest returns the last entry of the newest snapshot, and its term, 0 if there are no
+// snapshots.
+func (s *SnapshotStore) Newest() (index, term uint64) {
+	if last := s.newest.Load(); last != nil {
+		return last.Index, last.Term
+	}
+	return 0, 0
+}
+
+// SetNewest records a complete snapshot, unless it is older than the newest one.
+func (s *SnapshotStore) SetNewest(index, term uint64) {
 	if last := s.newest.Load(); last == nil || last.Index < index {
 		s.newest.Store(&raft.Log{Index: index, Term: term, Type: snapshotEnd})
 	}
@@ -99,9 +128,9 @@ const snapshotEnd raft.LogType = 0xff
 // is sent the same snapshot forever.
 //
 // Source: hashicorp/raft, issue 697.
-func (s *timedSnapshots) lastEntry(index uint64) *raft.Log {
+func (s *SnapshotStore) lastEntry(index uint64) *raft.Log {
 	last, r := s.newest.Load(), s.raft.Load()
-	if last == nil || last.Index != index || r == nil || isLeader(r) {
+	if last == nil || last.Index != index || r == nil || r.State() == raft.Leader {
 		return nil
 	}
 	return last

@@ -1,24 +1,24 @@
-package replication
+package raftfix
 
 import (
 	"errors"
 	"fmt"
 	"io"
 	"slices"
-	"strings"
 	"sync/atomic"
 	"time"
 
+	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/raft"
 )
 
-// A patchedTransport is raft's transport, with workarounds for defects of raft v1.7.3:
+// A Transport is raft's transport over TCP, with workarounds for defects of raft v1.7.3:
 //
 //   - Raft handles heartbeats outside its main goroutine, and may then take part in two
 //     terms at once. Here they are handled like any other request.
 //   - Raft accepts every snapshot from the leader of its term, including one that the
 //     network delayed and that lacks entries acknowledged since: it then drops its log,
-//     and either panics because entries are missing or has lost them. Here timedSink
+//     and either panics because entries are missing or has lost them. Here SnapshotStore
 //     rejects such a snapshot, which leaves raft's state unchanged. The leader is told
 //     that the snapshot was installed, and continues with the next entries, for which the
 //     follower reports its own last index.
@@ -36,39 +36,72 @@ import (
 //   - Raft sends commits in separate requests, several times as often as heartbeats, also
 //     while nothing is decided. Here heartbeats carry the commit index, up to the last
 //     entry that the follower acknowledged.
+//   - Raft's pipeline of requests to a follower can deadlock. Here one request is in
+//     flight at a time.
 //
 // Source of the first: hashicorp/raft, issue 695.
-type patchedTransport struct {
+type Transport struct {
 	*raft.NetworkTransport
-	address     raft.ServerAddress          // at which other nodes reach this one
-	nodeAt      func(address string) string // the node's id, "" if unknown
-	raft        atomic.Pointer[raft.Raft]   // nil: not started yet
-	answered    func(node string)           // called with each node that answers a heartbeat
+	o           TransportOptions
+	raft        atomic.Pointer[raft.Raft] // nil: not started yet
 	unreachable unreachablePeers
 	acked       ackedEntries
 }
 
-func newPatchedTransport(t *raft.NetworkTransport, address string, nodeAt func(string) string) *patchedTransport {
-	return &patchedTransport{NetworkTransport: t, address: raft.ServerAddress(address), nodeAt: nodeAt, answered: func(string) {}}
+// TransportOptions configure a Transport. Concurrency: all functions may be called by any
+// goroutine.
+type TransportOptions struct {
+	Stream  raft.StreamLayer
+	Address string        // at which other nodes reach this one
+	Timeout time.Duration // bounds the wait for an answer, and for each MB of a snapshot
+	Logger  hclog.Logger
+	// NodeAt returns the id of the node at an address, "" if it is unknown.
+	NodeAt func(address string) string
+	// Answered is called with each node that answers a heartbeat.
+	Answered func(node string)
+	// Starting reports whether a request failed because the other node was admitted and
+	// has not started raft yet.
+	Starting func(failed error) bool
 }
 
+const (
+	maxPool = 3 // idle connections to each other node
+	// maxAppendBytes bounds the bytes sent at once, if they are more than one entry.
+	maxAppendBytes = 1 << 20
+	// transferScale is the number of snapshot bytes that must arrive within one timeout.
+	transferScale = 1 << 20
+)
+
+// NewTransport returns a transport that accepts connections at once. The caller must close
+// it, which closes the stream.
+func NewTransport(o TransportOptions) *Transport {
+	t := raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
+		Stream: o.Stream, MaxPool: maxPool, MaxRPCsInFlight: 1, Timeout: o.Timeout, Logger: o.Logger,
+	})
+	t.TimeoutScale = transferScale
+	return &Transport{NetworkTransport: t, o: o}
+}
+
+// SetRaft sets the raft that uses the transport, when it has started.
+func (t *Transport) SetRaft(r *raft.Raft) { t.raft.Store(r) }
+
 // LocalAddr returns the address at which other nodes reach this one.
-func (t *patchedTransport) LocalAddr() raft.ServerAddress { return t.address }
+func (t *Transport) LocalAddr() raft.ServerAddress { return raft.ServerAddress(t.o.Address) }
 
 // SetHeartbeatHandler does nothing, so that heartbeats take the common path.
-func (t *patchedTransport) SetHeartbeatHandler(func(raft.RPC)) {}
+func (t *Transport) SetHeartbeatHandler(func(raft.RPC)) {}
 
 // errOldSnapshot is the answer to a snapshot of entries that a node has already applied.
 var errOldSnapshot = errors.New("the snapshot has nothing new")
 
-func (t *patchedTransport) check(id raft.ServerID, target raft.ServerAddress) error {
-	if node := t.nodeAt(string(target)); node != "" && node != string(id) {
+func (t *Transport) check(id raft.ServerID, target raft.ServerAddress) error {
+	if node := t.o.NodeAt(string(target)); node != "" && node != string(id) {
 		return fmt.Errorf("node %s is now at %s, not node %s", target, node, id)
 	}
 	return nil
 }
 
-func (t *patchedTransport) AppendEntries(id raft.ServerID, target raft.ServerAddress, request *raft.AppendEntriesRequest, response *raft.AppendEntriesResponse) error {
+func (t *Transport) AppendEntries(id raft.ServerID, target raft.ServerAddress, request *raft.AppendEntriesRequest, response *raft.AppendEntriesResponse) error {
 	if err := t.check(id, target); err != nil {
 		return err
 	}
@@ -79,7 +112,7 @@ func (t *patchedTransport) AppendEntries(id raft.ServerID, target raft.ServerAdd
 		err := t.append(id, target, request, response)
 		if err == nil {
 			t.unreachable.markReachable(id)
-			t.answered(string(id))
+			t.o.Answered(string(id))
 		}
 		return err
 	}
@@ -101,10 +134,10 @@ func (t *patchedTransport) AppendEntries(id raft.ServerID, target raft.ServerAdd
 const memberStartWait = 3 * time.Second
 
 // append sends a request, and retries while the other node is about to start raft.
-func (t *patchedTransport) append(id raft.ServerID, target raft.ServerAddress, request *raft.AppendEntriesRequest, response *raft.AppendEntriesResponse) error {
+func (t *Transport) append(id raft.ServerID, target raft.ServerAddress, request *raft.AppendEntriesRequest, response *raft.AppendEntriesResponse) error {
 	for began := time.Now(); ; time.Sleep(memberStartWait / 100) {
 		err := t.NetworkTransport.AppendEntries(id, target, request, response)
-		if err == nil || !strings.Contains(err.Error(), notYet) || time.Since(began) > memberStartWait || !t.leadsMember(id, target, request.Term) {
+		if err == nil || !t.o.Starting(err) || time.Since(began) > memberStartWait || !t.leadsMember(id, target, request.Term) {
 			return err
 		}
 	}
@@ -120,7 +153,7 @@ func upTo(entries []*raft.Log, most int) []*raft.Log {
 	return entries
 }
 
-func (t *patchedTransport) InstallSnapshot(id raft.ServerID, target raft.ServerAddress, request *raft.InstallSnapshotRequest, response *raft.InstallSnapshotResponse, data io.Reader) error {
+func (t *Transport) InstallSnapshot(id raft.ServerID, target raft.ServerAddress, request *raft.InstallSnapshotRequest, response *raft.InstallSnapshotResponse, data io.Reader) error {
 	if err := t.check(id, target); err != nil {
 		return err
 	}
