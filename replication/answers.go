@@ -6,6 +6,8 @@ import (
 	"fmt"
 
 	"limitsrv/engine"
+	"limitsrv/persist"
+	"limitsrv/replication/link"
 )
 
 // The answer to a forwarded batch is a frame: the number of the batch, as an unsigned
@@ -50,25 +52,21 @@ const maxNanos = 999_999
 // or, if that is nil, with the decisions.
 func appendBatchAnswer(data []byte, seq uint64, b *engine.Batch, failed error) []byte {
 	start := len(data)
-	data = append(data, make([]byte, frameHead)...)
+	data = append(data, make([]byte, link.FrameHead)...)
 	data = binary.AppendUvarint(data, seq)
-	code := ""
-	if failed != nil {
-		code, _ = errorParts(failed)
-	}
 	switch {
 	case failed == nil:
 		data = appendDecisions(append(data, answerDecisions), b)
 	case errors.Is(failed, errNotAccepted):
 		data = append(data, answerNotAccepted)
-	case code == errUncertainCode:
+	case errors.Is(failed, persist.ErrUncertain):
 		data = append(data, answerUncertain)
 	default:
-		_, text := errorParts(failed)
+		code, text := link.ErrorParts(failed)
 		data = appendText(append(data, answerError), code)
 		data = appendText(data, text)
 	}
-	binary.BigEndian.PutUint32(data[start:], uint32(len(data)-start-frameHead))
+	binary.BigEndian.PutUint32(data[start:], uint32(len(data)-start-link.FrameHead))
 	return data
 }
 
@@ -149,10 +147,10 @@ func readBatchAnswer(data []byte, b *engine.Batch) (failed, err error) {
 	case status == answerNotAccepted:
 		failed = errNotAccepted
 	case status == answerUncertain:
-		failed = errUncertain
+		failed = persist.ErrUncertain
 	case status == answerError:
 		code := r.text()
-		failed = errorOf(code, r.text())
+		failed = link.ErrorOf(code, r.text())
 	default:
 		r.fail("an answer of kind %d", status)
 	}

@@ -13,6 +13,7 @@ import (
 
 	"limitsrv/engine"
 	"limitsrv/persist"
+	"limitsrv/replication/link"
 )
 
 // testParams are parameters of several algorithms.
@@ -46,7 +47,7 @@ func randomBatch(r *rand.Rand) *engine.Batch {
 
 // readAnswerTo reads a frame that answers a batch.
 func readAnswerTo(frame []byte, b *engine.Batch) (seq uint64, failed, err error) {
-	seq, rest, err := answerNumber(frame[frameHead:])
+	seq, rest, err := answerNumber(frame[link.FrameHead:])
 	if err != nil {
 		return seq, nil, err
 	}
@@ -69,7 +70,7 @@ func TestAnswersRoundTrip(t *testing.T) {
 		if len(b.Decisions) > 0 && !reflect.DeepEqual(got.Decisions, b.Decisions) {
 			t.Fatalf("decisions\n got %+v\nwant %+v", got.Decisions, b.Decisions)
 		}
-		for cut := frameHead; cut < len(frame); cut++ {
+		for cut := link.FrameHead; cut < len(frame); cut++ {
 			if _, _, err := readAnswerTo(frame[:cut], &got); err == nil {
 				t.Fatalf("the first %d bytes of %d are an answer", cut, len(frame))
 			}
@@ -104,8 +105,8 @@ func TestAnswersOfErrors(t *testing.T) {
 		text   string
 	}{
 		{"not accepted", fmt.Errorf("not the leader: %w", errNotAccepted), errNotAccepted, "", errNotAccepted.Error()},
-		{"uncertain", fmt.Errorf("stepped down: %w", persist.ErrUncertain), errUncertain, "UNCERTAIN", "the decision may or may not have been applied"},
-		{"coded", fmt.Errorf("wrapped: %w", &codedError{"MISCONF", "disk"}), nil, "MISCONF", "disk"},
+		{"uncertain", fmt.Errorf("stepped down: %w", persist.ErrUncertain), persist.ErrUncertain, "UNCERTAIN", "the decision may or may not have been applied"},
+		{"coded", fmt.Errorf("wrapped: %w", link.NewError("MISCONF", "disk")), nil, "MISCONF", "disk"},
 		{"another", errors.New("a text"), nil, "", "a text"},
 		{"long", errors.New(strings.Repeat("x", 2*maxText)), nil, "", strings.Repeat("x", maxText)},
 	} {
@@ -148,11 +149,11 @@ func FuzzAnswers(f *testing.F) {
 	for range 20 {
 		if b := randomBatch(r); len(b.Ops) >= 3 {
 			b.Ops, b.Decisions = b.Ops[:3], b.Decisions[:3]
-			f.Add(appendBatchAnswer(nil, 1, b, nil)[frameHead:])
+			f.Add(appendBatchAnswer(nil, 1, b, nil)[link.FrameHead:])
 		}
 	}
-	f.Add(appendBatchAnswer(nil, 1, nil, &codedError{"MISCONF", "disk"})[frameHead:])
-	f.Add(appendBatchAnswer(nil, 1, nil, errNotAccepted)[frameHead:])
+	f.Add(appendBatchAnswer(nil, 1, nil, link.NewError("MISCONF", "disk"))[link.FrameHead:])
+	f.Add(appendBatchAnswer(nil, 1, nil, errNotAccepted)[link.FrameHead:])
 	f.Fuzz(func(t *testing.T, data []byte) {
 		_, rest, err := answerNumber(data)
 		if err != nil {
@@ -168,7 +169,7 @@ func FuzzAnswers(f *testing.F) {
 		if _, _, err := readAnswerTo(frame, &again); err != nil || !reflect.DeepEqual(again.Decisions, b.Decisions) {
 			t.Errorf("%x is %+v, and written and read again %+v, %v", data, b.Decisions, again.Decisions, err)
 		}
-		if !bytes.Equal(rest[:1], frame[frameHead+1:frameHead+2]) {
+		if !bytes.Equal(rest[:1], frame[link.FrameHead+1:link.FrameHead+2]) {
 			t.Errorf("%x is written as %x", data, frame)
 		}
 	})

@@ -13,6 +13,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"limitsrv/engine"
+	"limitsrv/replication/link"
 )
 
 // exec submits a batch to a node once and waits for the answer.
@@ -429,6 +430,6 @@ func TestRejectedProposalIsRetried(t *testing.T) {
 
 // isDown reports whether an error is the one without a quorum.
 func isDown(err error) bool {
-	var coded *codedError
-	return errors.As(err, &coded) && coded.code == errNoQuorum.code
+	var coded *link.Error
+	return errors.As(err, &coded) && coded.Code() == errNoQuorum.Code()
 }

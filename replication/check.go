@@ -55,7 +55,7 @@ func Check(dir string, say func(line string)) (err error) {
 	m := &c.member
 	c.path = o.fs.PathJoin(dir, raftDir, m.Node)
 	switch {
-	case m.Cluster.zero():
+	case m.Cluster.IsZero():
 		say(fmt.Sprintf("%s: good, node %s, of no cluster yet", memberName, m.Node))
 		return nil
 	case m.lostTail(c.boot):

@@ -1,11 +1,12 @@
 // Package replication replicates decisions: client batches go through the log of a Raft
 // group, and every node applies the log to its engine with the same result.
 //
-// It owns a cluster node: its identity (membership), connections to other nodes (links,
-// forwarder), the contents and timing of log entries (batcher, proposal), the replicated
+// It owns a cluster node: its identity (membership), the forwarding of batches to the leader
+// (forwarder), the contents and timing of log entries (batcher, proposal), the replicated
 // state machine (fsm), the stamps of entries (leaderClock), cluster membership (bootstrap,
-// members, maintain), and the answers without a quorum (no_quorum). It imports engine,
-// persist, hashicorp/raft and their dependencies. It knows no command and no client
+// members, maintain), and the answers without a quorum (no_quorum). Its connections to
+// other nodes are in package link, the workarounds for raft in package raftfix. It imports
+// engine, persist, hashicorp/raft and their dependencies. It knows no command and no client
 // connection.
 //
 // # The way of a batch
@@ -46,12 +47,6 @@
 // stamp and follows the lower median of all voters' clocks, at a rate of at most one part
 // in a thousand. The first decision of a leader is preceded by one step that accounts for
 // the time without a leader.
-//
-// # Links
-//
-// See sealDialed and sealedConn. With a cluster secret, both sides of a link prove the
-// secret before either reveals anything, and all later bytes are encrypted and
-// authenticated.
 //
 // # Raft
 //

@@ -1,10 +1,13 @@
 package replication
 
 import (
+	"errors"
+	"log/slog"
 	"sync"
 	"time"
 
 	"limitsrv/engine"
+	"limitsrv/replication/link"
 )
 
 // A request is a batch and its callback. The batch must not be touched until done is
@@ -13,6 +16,9 @@ type request struct {
 	batch *engine.Batch
 	done  func(error)
 }
+
+// errNotAccepted: a batch was certainly not applied, and may be retried elsewhere.
+var errNotAccepted = errors.New("the leader did not accept the request")
 
 // Bounds of forwarding.
 const (
@@ -29,8 +35,8 @@ const (
 // A forwarder sends requests to the leader over one link, which is dialed at the first
 // request. Concurrency: any goroutine.
 type forwarder struct {
-	links *links
-	wait  sync.WaitGroup
+	o    forwarderOptions
+	wait sync.WaitGroup
 
 	mu      sync.Mutex
 	closed  bool
@@ -43,8 +49,19 @@ type forwarder struct {
 // A forwardTarget is a node at an address.
 type forwardTarget struct{ address, node string }
 
-func newForwarder(l *links) *forwarder {
-	return &forwarder{links: l, all: make(map[*forwardLink]struct{})}
+// forwarderOptions configure a forwarder.
+type forwarderOptions struct {
+	links *link.Links
+	log   *slog.Logger
+	// timeout bounds the answers of an earlier leader, which has a quarter of it.
+	timeout time.Duration
+	// answerTimeout bounds the current leader's answers: longer than its disk may take.
+	answerTimeout time.Duration
+}
+
+// newForwarder returns a forwarder without a link. The caller must close it.
+func newForwarder(o forwarderOptions) *forwarder {
+	return &forwarder{o: o, all: make(map[*forwardLink]struct{})}
 }
 
 // send sends requests to the leader, the node at address, in order, and returns the number
@@ -54,8 +71,8 @@ func newForwarder(l *links) *forwarder {
 //
 //   - with nil, and the Decisions of the batch in place;
 //   - with errNotAccepted: it was certainly not applied;
-//   - with errUncertain: the link was lost, or the leader has answered nothing for the
-//     timeout of the links;
+//   - with persist.ErrUncertain: the link was lost, or the leader has answered nothing for
+//     answerTimeout;
 //   - or with the leader's error, with the same text and the same Code, if any.
 //
 // Requests sent while a link is dialed wait for it. The caller may reuse requests when
@@ -107,7 +124,7 @@ func (f *forwarder) link(to forwardTarget) *forwardLink {
 
 // renew retires the link if it was made with a secret that is not the current one.
 func (f *forwarder) renew() {
-	first := f.links.o.secrets.current()[0]
+	first := f.o.links.Secret()
 	f.retireIf(func(k *forwardLink) bool { return k.secret != first }, false)
 }
 

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"limitsrv/engine"
+	"limitsrv/replication/link"
 )
 
 // answerAtOnce is an exec that decides nothing.
@@ -21,8 +22,8 @@ func answerAtOnce(b *engine.Batch, done func(error)) {
 // TestForwardAllocations counts the allocations of both sides for a frame of a hundred
 // ops.
 func TestForwardAllocations(t *testing.T) {
-	listening := tcpLinks(t, identity{clusterA, testNode("1")}, linkOptions{exec: answerAtOnce})
-	send, _ := followerOf(t, listening, linkOptions{})
+	listening := tcpLinks(t, "1", link.Options{}, forwardServer{exec: answerAtOnce})
+	send := followerOf(t, listening, link.Options{})
 	answered := make(chan error, 1)
 	requests := []request{{takes("k", 100), func(err error) { answered <- err }}}
 	allocations := testing.AllocsPerRun(2000, func() {
@@ -41,8 +42,8 @@ func TestForwardAllocations(t *testing.T) {
 func BenchmarkForward(b *testing.B) {
 	for _, tt := range []struct{ clients, ops int }{{1, 1}, {64, 1}, {512, 1}, {64, 100}} {
 		b.Run(fmt.Sprintf("clients=%d/ops=%d", tt.clients, tt.ops), func(b *testing.B) {
-			listening := tcpLinks(b, identity{clusterA, testNode("1")}, linkOptions{exec: answerAtOnce})
-			send, _ := followerOf(b, listening, linkOptions{})
+			listening := tcpLinks(b, "1", link.Options{}, forwardServer{exec: answerAtOnce})
+			send := followerOf(b, listening, link.Options{})
 			b.ReportAllocs()
 			var wait sync.WaitGroup
 			for client := range tt.clients {

@@ -16,6 +16,9 @@ import (
 	"time"
 
 	"limitsrv/engine"
+	"limitsrv/persist"
+	"limitsrv/replication/link"
+	"limitsrv/replication/link/linktest"
 )
 
 // answerTimeout is the timeout of links in bubbles.
@@ -24,9 +27,9 @@ const answerTimeout = 4 * time.Second
 // A bubble is a follower and leaders at addresses, in a bubble of synctest.
 type bubble struct {
 	t       *testing.T
-	network *pipeNet
+	network *linktest.Network
 	f       *forwarder
-	links   *links // the follower's
+	links   *link.Links // the follower's
 	start   time.Time
 	dials   int
 }
@@ -34,15 +37,15 @@ type bubble struct {
 func inBubble(t *testing.T, test func(*bubble)) {
 	t.Helper()
 	synctest.Test(t, func(t *testing.T) {
-		b := &bubble{t: t, network: newPipeNet(), start: time.Now()}
-		b.links = serveLinks(t, identity{clusterA, testNode("2")}, linkOptions{
-			listener: b.network.listen("two:2"), timeout: answerTimeout,
-			dial: func(ctx context.Context, address string) (net.Conn, error) {
+		b := &bubble{t: t, network: linktest.NewNetwork(), start: time.Now()}
+		b.links = serveLinks(t, "2", link.Options{
+			Listener: b.network.Listen("two:2"), Timeout: answerTimeout,
+			Dial: func(ctx context.Context, address string) (net.Conn, error) {
 				b.dials++
-				return b.network.dial(ctx, address)
+				return b.network.Dial(ctx, address)
 			},
-		})
-		b.f = newForwarder(b.links)
+		}, forwardServer{}).Links
+		b.f = testForwarder(b.links, answerTimeout)
 		defer b.f.close()
 		test(b)
 	})
@@ -50,14 +53,14 @@ func inBubble(t *testing.T, test func(*bubble)) {
 
 // A manualLeader answers when the test calls one of dones.
 type manualLeader struct {
-	*links
+	*testLinks
 	dones chan func(error)
 }
 
 func (b *bubble) leader(address, digit string) *manualLeader {
 	d := &manualLeader{dones: make(chan func(error), 10000)}
-	d.links = serveLinks(b.t, identity{clusterA, testNode(digit)}, linkOptions{
-		listener: b.network.listen(address), dial: b.network.dial, timeout: answerTimeout,
+	o := link.Options{Listener: b.network.Listen(address), Dial: b.network.Dial, Timeout: answerTimeout}
+	d.testLinks = serveLinks(b.t, digit, o, forwardServer{
 		exec: func(batch *engine.Batch, done func(error)) {
 			d.dones <- func(err error) {
 				batch.Decisions = make([]engine.Decision, len(batch.Ops))
@@ -91,7 +94,7 @@ func (p *pending) now() outcome {
 // send sends a batch of n ops to a leader.
 func (b *bubble) send(address, digit string, n int) *pending {
 	p := new(pending)
-	b.f.send(address, testNode(digit), []request{{takes("k", n), func(err error) {
+	b.f.send(address, nodeID(digit), []request{{takes("k", n), func(err error) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.outcome = outcome{err, time.Since(b.start), p.times + 1}
@@ -116,9 +119,7 @@ func (b *bubble) wantPending(what string, p *pending) {
 
 func (b *bubble) wantClosed(when string, leader *manualLeader) {
 	b.t.Helper()
-	leader.mu.Lock()
-	defer leader.mu.Unlock()
-	if len(leader.open) > 0 {
+	if leader.open.Load() > 0 {
 		b.t.Errorf("the link to the old leader is open %s", when)
 	}
 }
@@ -145,7 +146,7 @@ func TestForwardToAbsentLeader(t *testing.T) {
 
 func TestForwardToSilentLeader(t *testing.T) {
 	inBubble(t, func(b *bubble) {
-		b.network.listen("one:1") // accepts no connection
+		b.network.Listen("one:1") // accepts no connection
 		first := b.send("one:1", "1", 1)
 		time.Sleep(answerTimeout / 2)
 		second := b.send("one:1", "1", 1)
@@ -164,8 +165,8 @@ func TestForwardUnanswered(t *testing.T) {
 		time.Sleep(answerTimeout / 2)
 		second := b.send("one:1", "1", 1)
 		time.Sleep(answerTimeout)
-		b.want("the first", first, errUncertain, answerTimeout)
-		b.want("the second", second, errUncertain, answerTimeout)
+		b.want("the first", first, persist.ErrUncertain, answerTimeout)
+		b.want("the second", second, persist.ErrUncertain, answerTimeout)
 		for range 2 {
 			(<-leader.dones)(nil) // too late
 		}
@@ -201,19 +202,31 @@ func TestForwardSlow(t *testing.T) {
 	})
 }
 
+// A lateListener accepts connections only after a time.
+type lateListener struct {
+	net.Listener
+	after time.Duration
+}
+
+func (l lateListener) Accept() (net.Conn, error) {
+	time.Sleep(l.after)
+	return l.Listener.Accept()
+}
+
 // The leader reads nothing: requests beyond the bound are refused at once, unwritten ones
 // later, and written ones are uncertain.
 func TestForwardBacklog(t *testing.T) {
 	inBubble(t, func(b *bubble) {
-		listener := b.network.listen("one:1")
 		const greeted = time.Nanosecond // after the first requests
-		go func() {
-			time.Sleep(greeted)
-			conn, _ := listener.Accept()
-			readMessage(conn)
-			answer, _ := appendAnswer(nil, identity{clusterA, testNode("1")})
-			conn.Write(answer)
-		}()
+		over := make(chan struct{})
+		serveLinks(b.t, "1", link.Options{
+			Listener: lateListener{b.network.Listen("one:1"), greeted}, Dial: b.network.Dial,
+			Forwarded: func(net.Conn) error {
+				<-over
+				return nil
+			},
+		}, forwardServer{})
+		defer close(over)
 		const large = 2 * forwardBuffer / 24 // ops of a frame of its own
 		written, unwritten := b.send("one:1", "1", 1), b.send("one:1", "1", large)
 		time.Sleep(greeted)
@@ -221,14 +234,14 @@ func TestForwardBacklog(t *testing.T) {
 		waiting := b.send("one:1", "1", maxForwardOps-1-large)
 		start := time.Now()
 		more := []request{{takes("k", 1), func(error) { t.Error("more than fits was answered") }}}
-		if taken := b.f.send("one:1", testNode("1"), more); taken != 0 {
+		if taken := b.f.send("one:1", nodeID("1"), more); taken != 0 {
 			t.Errorf("more than fits: %d requests accepted", taken)
 		}
 		if waited := time.Since(start); waited > 0 {
 			t.Errorf("send has blocked for %v", waited)
 		}
 		time.Sleep(answerTimeout)
-		b.want("the written request", written, errUncertain, greeted+answerTimeout)
+		b.want("the written request", written, persist.ErrUncertain, greeted+answerTimeout)
 		b.want("the next request", unwritten, errNotAccepted, greeted+answerTimeout)
 		b.want("the waiting request", waiting, errNotAccepted, greeted+answerTimeout)
 	})
@@ -249,7 +262,7 @@ func TestForwardLeaderChange(t *testing.T) {
 		b.want("of the old leader", first, errNotAccepted, 0)
 		b.wantClosed("when it has answered all", old)
 
-		b.network.listen("four:4") // accepts no connection
+		b.network.Listen("four:4") // accepts no connection
 		third := b.send("four:4", "4", 1)
 		b.wantPending("as it is dialed", third)
 		b.wantClosed("when all is answered", next)
@@ -265,11 +278,16 @@ func TestForwardLeaderChange(t *testing.T) {
 // answer those as late as any.
 func TestForwardRenewal(t *testing.T) {
 	inBubble(t, func(b *bubble) {
+		secrets, err := link.OneSecret("the secret of another time")
+		if err != nil {
+			t.Fatal(err)
+		}
+		former := serveLinks(b.t, "3", link.Options{Listener: b.network.Listen("three:3"), Dial: b.network.Dial, Secrets: secrets}, forwardServer{})
 		leader := b.leader("one:1", "1")
 		first := b.send("one:1", "1", 1)
 		synctest.Wait()
 		b.f.mu.Lock()
-		b.f.current.secret = secret{key: [32]byte{1}}
+		b.f.current.secret = former.Secret()
 		b.f.mu.Unlock()
 		b.f.renew()
 		second := b.send("one:1", "1", 1)
@@ -290,15 +308,15 @@ func TestForwardClose(t *testing.T) {
 		end  func(*bubble, *manualLeader)
 	}{
 		{"the forwarder closes", func(b *bubble, _ *manualLeader) { b.f.close() }},
-		{"its links close", func(b *bubble, _ *manualLeader) { b.links.close() }},
-		{"the leader's links close", func(_ *bubble, leader *manualLeader) { leader.close() }},
+		{"its links close", func(b *bubble, _ *manualLeader) { b.links.Close() }},
+		{"the leader's links close", func(_ *bubble, leader *manualLeader) { leader.Links.Close() }},
 	} {
 		inBubble(t, func(b *bubble) {
 			leader := b.leader("one:1", "1")
 			first := b.send("one:1", "1", 3)
 			synctest.Wait()
 			tt.end(b, leader)
-			b.want(tt.name, first, errUncertain, 0)
+			b.want(tt.name, first, persist.ErrUncertain, 0)
 			b.want(tt.name+", later", b.send("one:1", "1", 1), errNotAccepted, 0)
 			(<-leader.dones)(nil)
 		})
@@ -334,12 +352,11 @@ func TestForwardBoundsMemory(t *testing.T) {
 func TestForwardCommits(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		execs, commits := 0, 0
-		serveLinks(b.t, identity{clusterA, testNode("1")}, linkOptions{
-			listener: b.network.listen("one:1"), dial: b.network.dial,
+		serveLinks(b.t, "1", link.Options{Listener: b.network.Listen("one:1"), Dial: b.network.Dial}, forwardServer{
 			exec:   func(_ *engine.Batch, done func(error)) { execs++; done(errNotAccepted) },
 			commit: func() { commits++ },
 		})
-		conn, err := b.links.dial(b.t.Context(), linkForward, "one:1", "")
+		conn, err := b.links.DialForward(b.t.Context(), "one:1", "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -367,7 +384,7 @@ func TestForwardBrokenLinks(t *testing.T) {
 	r := rand.New(rand.NewPCG(seed, 0))
 	var mu sync.Mutex
 	taken := make(map[string]int)
-	listening := tcpLinks(t, identity{clusterA, testNode("1")}, linkOptions{
+	listening := tcpLinks(t, "1", link.Options{}, forwardServer{
 		exec: func(b *engine.Batch, done func(error)) {
 			mu.Lock()
 			taken[string(b.Ops[0].Key)]++
@@ -376,22 +393,22 @@ func TestForwardBrokenLinks(t *testing.T) {
 			go done(nil)
 		},
 	})
-	dialing := tcpLinks(t, identity{clusterA, testNode("2")}, linkOptions{
-		dial: func(ctx context.Context, address string) (net.Conn, error) {
+	dialing := tcpLinks(t, "2", link.Options{
+		Dial: func(ctx context.Context, address string) (net.Conn, error) {
 			if r.IntN(4) == 0 {
 				return nil, errors.New("broken from the beginning")
 			}
 			conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
 			return &breaking{Conn: conn, left: 100 + r.IntN(20_000)}, err
 		},
-	})
-	f := newForwarder(dialing)
+	}, forwardServer{})
+	f := testForwarder(dialing.Links, testTimeout)
 	const batches = 20_000
 	outcomes := make([][]error, batches)
 	var answered sync.WaitGroup
 	for i := range batches {
 		answered.Add(1)
-		f.send(listening.address(), testNode("1"), []request{{takes(fmt.Sprint(i), 1+i%3), func(err error) {
+		f.send(listening.address, nodeID("1"), []request{{takes(fmt.Sprint(i), 1+i%3), func(err error) {
 			outcomes[i] = append(outcomes[i], err)
 			answered.Done()
 		}}})
@@ -404,7 +421,7 @@ func TestForwardBrokenLinks(t *testing.T) {
 	}
 	answered.Wait()
 	f.close()
-	listening.close()
+	listening.Links.Close()
 	mu.Lock()
 	defer mu.Unlock()
 	counts := make(map[error]int)
@@ -415,13 +432,13 @@ func TestForwardBrokenLinks(t *testing.T) {
 		}
 		err := all[0]
 		counts[err]++
-		want := map[error][]int{nil: {1}, errNotAccepted: {0}, errUncertain: {0, 1}}[err]
+		want := map[error][]int{nil: {1}, errNotAccepted: {0}, persist.ErrUncertain: {0, 1}}[err]
 		if !slices.Contains(want, n) {
 			t.Errorf("request %d was executed %d times and is answered with %v", i, n, err)
 		}
 	}
 	t.Log(counts)
-	if counts[nil] == 0 || counts[errNotAccepted] == 0 || counts[errUncertain] == 0 {
+	if counts[nil] == 0 || counts[errNotAccepted] == 0 || counts[persist.ErrUncertain] == 0 {
 		t.Errorf("outcomes %v, want some of each", counts)
 	}
 }

@@ -7,6 +7,9 @@ import (
 	"net"
 	"sync"
 	"time"
+
+	"limitsrv/persist"
+	"limitsrv/replication/link"
 )
 
 // A forwardLink is a link to one leader and its unanswered requests: waiting, being
@@ -18,7 +21,7 @@ type forwardLink struct {
 	end       context.CancelFunc
 	wake      chan struct{} // there is something to write, or the link is over
 	// secret is the current secret when the link is created.
-	secret secret
+	secret link.Secret
 
 	mu       sync.Mutex
 	closing  bool     // accepts no requests, and is closed or closing
@@ -38,13 +41,13 @@ const (
 	maxAnswerBytes = 32 << 20
 )
 
-// deposedShare divides the timeout of links for the answers of an earlier leader: if it
+// deposedShare divides the timeout for the answers of an earlier leader: if it
 // gives any, they are already on their way.
 const deposedShare = 4
 
 func newForwardLink(f *forwarder, to forwardTarget) *forwardLink {
 	ctx, end := context.WithCancel(context.Background())
-	return &forwardLink{forwarder: f, to: to, ctx: ctx, end: end, wake: make(chan struct{}, 1), secret: f.links.o.secrets.current()[0]}
+	return &forwardLink{forwarder: f, to: to, ctx: ctx, end: end, wake: make(chan struct{}, 1), secret: f.o.links.Secret()}
 }
 
 // add accepts requests while there is room, and returns the number accepted and whether
@@ -73,20 +76,20 @@ func (k *forwardLink) add(requests []request) (taken int, full bool) {
 func (k *forwardLink) run() {
 	defer k.forwarder.wait.Done()
 	defer k.end()
-	conn, err := k.forwarder.links.dial(k.ctx, linkForward, k.to.address, k.to.node)
+	conn, err := k.forwarder.o.links.DialForward(k.ctx, k.to.address, k.to.node)
 	if err == nil {
 		err = k.serve(conn)
 	}
 	k.stop()
 	k.forwarder.linkEnded(k)
-	k.forwarder.links.o.log.Debug("link to the leader ended", "address", k.to.address, "node", k.to.node, "error", err)
+	k.forwarder.o.log.Debug("link to the leader ended", "address", k.to.address, "node", k.to.node, "error", err)
 
 	k.mu.Lock()
 	waiting, flights := k.waiting, k.inFlight
 	k.waiting = nil
 	k.mu.Unlock()
 	refuseAll(waiting)
-	flights.each(func(r request) { r.done(errUncertain) })
+	flights.each(func(r request) { r.done(persist.ErrUncertain) })
 }
 
 // serve writes requests and reads answers until either fails.
@@ -173,23 +176,23 @@ func (k *forwardLink) setDeadline(now time.Time) {
 // answerTimeout returns the time for the next answer. Requires: mu is held.
 func (k *forwardLink) answerTimeout() time.Duration {
 	if k.deposed {
-		return k.forwarder.links.o.timeout / deposedShare
+		return k.forwarder.o.timeout / deposedShare
 	}
-	return k.forwarder.links.o.answerTimeout
+	return k.forwarder.o.answerTimeout
 }
 
 // receive reads answers until reading fails, as it does when the link is over.
 func (k *forwardLink) receive(conn net.Conn) error {
-	frames := frameReader{r: bufio.NewReaderSize(conn, forwardBuffer), most: maxAnswerBytes}
+	frames := link.NewFrameReader(bufio.NewReaderSize(conn, forwardBuffer), maxAnswerBytes)
 	for {
-		frame, err := frames.next()
+		frame, err := frames.Next()
 		if err != nil {
 			return err
 		}
 		if err := k.answer(frame); err != nil {
 			return err
 		}
-		if !frames.ready() {
+		if !frames.Ready() {
 			k.extendDeadline()
 		}
 	}
@@ -209,7 +212,7 @@ func (k *forwardLink) answer(frame []byte) error {
 	}
 	failed, err := readBatchAnswer(rest, r.batch)
 	if err != nil {
-		failed = errUncertain
+		failed = persist.ErrUncertain
 	}
 	k.complete(r, failed)
 	return err

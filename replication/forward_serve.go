@@ -11,6 +11,7 @@ import (
 
 	"limitsrv/engine"
 	"limitsrv/persist"
+	"limitsrv/replication/link"
 )
 
 // Bounds of one link on the leader's side.
@@ -27,9 +28,21 @@ const (
 	maxKeptKeys    = 64 << 10
 )
 
-// A forwardServer executes the batches forwarded by one other node.
+// A forwardServer executes batches forwarded by other nodes. Concurrency: its functions
+// are called by many goroutines.
 type forwardServer struct {
-	links     *links
+	// exec executes a batch. It must not block for long. It must call done once, from any
+	// goroutine, and not touch the batch after that.
+	exec func(batch *engine.Batch, done func(error))
+	// commit follows the execs of all batches read at once.
+	commit func()
+	// timeout bounds the other node's reading of an answer.
+	timeout time.Duration
+}
+
+// A servedLink executes the batches forwarded by one other node.
+type servedLink struct {
+	forwardServer
 	conn      net.Conn
 	decoder   persist.Decoder
 	roomFreed chan struct{} // held has decreased
@@ -45,7 +58,7 @@ type forwardServer struct {
 
 // A forwardedBatch is a batch with its own memory.
 type forwardedBatch struct {
-	server *forwardServer
+	server *servedLink
 	batch  engine.Batch
 	bytes  []byte // of keys and ids
 	seq    uint64
@@ -53,22 +66,23 @@ type forwardedBatch struct {
 	done   func(error) // answer, created once
 }
 
-// serveForwarded executes the batches of a link until it breaks, a frame is invalid, or
-// the links close.
-func (l *links) serveForwarded(conn net.Conn) {
-	s := &forwardServer{links: l, conn: conn, roomFreed: make(chan struct{}, 1), wake: make(chan struct{}, 1)}
+// serve executes the batches of a link until it breaks, a frame is invalid, or conn is
+// closed, and returns the reason. It closes conn.
+func (f forwardServer) serve(conn net.Conn) error {
+	s := &servedLink{forwardServer: f, conn: conn, roomFreed: make(chan struct{}, 1), wake: make(chan struct{}, 1)}
 	s.decoder.MaxOps = maxForwardOps
 	written := make(chan struct{})
 	go func() {
 		defer close(written)
 		s.write()
 	}()
-	l.broken(conn, s.read())
+	err := s.read()
 	s.stop()
 	<-written
+	return err
 }
 
-func (s *forwardServer) stop() {
+func (s *servedLink) stop() {
 	s.mu.Lock()
 	s.over = true
 	s.mu.Unlock()
@@ -86,21 +100,21 @@ func signal(c chan struct{}) {
 }
 
 // read reads and executes frames until one is invalid or the link is over.
-func (s *forwardServer) read() error {
-	frames := frameReader{r: bufio.NewReaderSize(s.conn, forwardBuffer), most: forwardHead + maxForwardBytes}
+func (s *servedLink) read() error {
+	frames := link.NewFrameReader(bufio.NewReaderSize(s.conn, forwardBuffer), forwardHead+maxForwardBytes)
 	for {
-		frame, err := frames.next()
+		frame, err := frames.Next()
 		if err != nil {
 			return err
 		}
 		err = s.execFrame(frame)
-		if err != nil || !frames.ready() || s.isFull() {
-			s.links.o.commit()
+		if err != nil || !frames.Ready() || s.isFull() {
+			s.commit()
 		}
 		if err != nil {
-			return &refusal{reasonGarbled, "a forwarded frame is invalid: " + err.Error()}
+			return link.Garbled("a forwarded frame is invalid: " + err.Error())
 		}
-		if len(frame) > maxKeptFrame {
+		if len(frame) > link.MaxKeptFrame {
 			s.decoder = persist.Decoder{MaxOps: maxForwardOps}
 		}
 		if !s.waitForRoom() {
@@ -110,7 +124,7 @@ func (s *forwardServer) read() error {
 }
 
 // execFrame executes the batches of a frame.
-func (s *forwardServer) execFrame(frame []byte) error {
+func (s *servedLink) execFrame(frame []byte) error {
 	if len(frame) < forwardHead {
 		return fmt.Errorf("a frame of %d bytes", len(frame))
 	}
@@ -121,13 +135,13 @@ func (s *forwardServer) execFrame(frame []byte) error {
 		}
 		own := s.copyBatch(b, seq)
 		seq++
-		s.links.o.exec(&own.batch, own.done)
+		s.exec(&own.batch, own.done)
 		return nil
 	})
 }
 
 // copyBatch copies a batch. Its memory is held until it is answered.
-func (s *forwardServer) copyBatch(b *engine.Batch, seq uint64) *forwardedBatch {
+func (s *servedLink) copyBatch(b *engine.Batch, seq uint64) *forwardedBatch {
 	size := 0
 	for i := range b.Ops {
 		size += len(b.Ops[i].Key) + len(b.Ops[i].ID)
@@ -184,7 +198,7 @@ func (own *forwardedBatch) answer(failed error) {
 }
 
 // write writes queued answers whenever there are some.
-func (s *forwardServer) write() {
+func (s *servedLink) write() {
 	var out []byte // the memory of earlier answers
 	for range s.wake {
 		s.mu.Lock()
@@ -199,12 +213,12 @@ func (s *forwardServer) write() {
 		if len(out) == 0 {
 			continue
 		}
-		s.conn.SetWriteDeadline(time.Now().Add(s.links.o.timeout))
+		s.conn.SetWriteDeadline(time.Now().Add(s.timeout))
 		if _, err := s.conn.Write(out); err != nil {
 			s.stop()
 			return
 		}
-		if cap(out) > maxKeptFrame {
+		if cap(out) > link.MaxKeptFrame {
 			out = nil
 		}
 		s.mu.Lock()
@@ -214,14 +228,14 @@ func (s *forwardServer) write() {
 	}
 }
 
-func (s *forwardServer) isFull() bool {
+func (s *servedLink) isFull() bool {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.held > maxHeldBytes
 }
 
 // waitForRoom blocks until held is at most maxHeldBytes; false: the link is over.
-func (s *forwardServer) waitForRoom() bool {
+func (s *servedLink) waitForRoom() bool {
 	for {
 		s.mu.Lock()
 		over, full := s.over, s.held > maxHeldBytes

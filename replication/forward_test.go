@@ -1,7 +1,6 @@
 package replication
 
 import (
-	"context"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -18,6 +17,8 @@ import (
 	"limitsrv/certs"
 	"limitsrv/engine"
 	"limitsrv/persist"
+	"limitsrv/replication/link"
+	"limitsrv/replication/link/linktest"
 )
 
 var tokens = engine.Params{Alg: engine.Token, Limit: 1000, Count: 1, Period: 1e9}
@@ -31,14 +32,12 @@ func takes(prefix string, n int) *engine.Batch {
 	return b
 }
 
-// followerOf returns a forwarder to the node of the given links.
-func followerOf(t testing.TB, leader *links, o linkOptions) (send func([]request), f *forwarder) {
+// followerOf returns a function that sends requests to the node of the given links.
+func followerOf(t testing.TB, leader *testLinks, o link.Options) (send func([]request)) {
 	t.Helper()
-	l := tcpLinks(t, identity{clusterA, testNode("2")}, o)
-	f = newForwarder(l)
+	f := testForwarder(tcpLinks(t, "2", o, forwardServer{}).Links, testTimeout)
 	t.Cleanup(f.close)
-	address, node := leader.address(), testNode("1")
-	return func(requests []request) { f.send(address, node, requests) }, f
+	return func(requests []request) { f.send(leader.address, nodeID("1"), requests) }
 }
 
 // forwarded sends a batch and waits for its answer.
@@ -50,20 +49,20 @@ func forwarded(send func([]request), b *engine.Batch) error {
 
 // Forwarded batches of many clients get the decisions of a local engine.
 func TestForward(t *testing.T) {
-	ca := newTestCA(t)
+	ca := linktest.NewCA(t)
 	for _, tt := range []struct {
 		name string
 		tls  [2]*certs.Files
 	}{
 		{"in the clear", [2]*certs.Files{}},
-		{"over TLS", [2]*certs.Files{ca.issue(t, "a"), ca.issue(t, "b")}},
+		{"over TLS", [2]*certs.Files{ca.Issue(t, "a"), ca.Issue(t, "b")}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			seed := uint64(time.Now().UnixNano())
 			t.Logf("seed %d", seed)
 			leader := newTestLeader()
-			listening := tcpLinks(t, identity{clusterA, testNode("1")}, linkOptions{tls: tt.tls[0], exec: leader.exec})
-			send, _ := followerOf(t, listening, linkOptions{tls: tt.tls[1]})
+			listening := tcpLinks(t, "1", link.Options{TLS: tt.tls[0]}, forwardServer{exec: leader.exec})
+			send := followerOf(t, listening, link.Options{TLS: tt.tls[1]})
 			var wait sync.WaitGroup
 			for client := range 8 {
 				wait.Go(func() {
@@ -120,7 +119,7 @@ func TestForwardOrder(t *testing.T) {
 		dones []func(error)
 	)
 	commits := make(chan int, 10000)
-	listening := tcpLinks(t, identity{clusterA, testNode("1")}, linkOptions{
+	listening := tcpLinks(t, "1", link.Options{}, forwardServer{
 		exec: func(b *engine.Batch, done func(error)) {
 			mu.Lock()
 			seen, dones = append(seen, b), append(dones, done)
@@ -132,7 +131,7 @@ func TestForwardOrder(t *testing.T) {
 			mu.Unlock()
 		},
 	})
-	send, _ := followerOf(t, listening, linkOptions{})
+	send := followerOf(t, listening, link.Options{})
 	const batches = 500
 	answers := make(chan int, batches)
 	var sent []request
@@ -177,14 +176,14 @@ func TestForwardOrder(t *testing.T) {
 // The leader's errors reach the follower.
 func TestForwardErrors(t *testing.T) {
 	var failed error
-	listening := tcpLinks(t, identity{clusterA, testNode("1")}, linkOptions{
+	listening := tcpLinks(t, "1", link.Options{}, forwardServer{
 		exec: func(_ *engine.Batch, done func(error)) { done(failed) },
 	})
-	send, _ := followerOf(t, listening, linkOptions{})
+	send := followerOf(t, listening, link.Options{})
 	for _, tt := range []struct{ give, want error }{
 		{fmt.Errorf("no leader: %w", errNotAccepted), errNotAccepted},
-		{errUncertain, errUncertain},
-		{&codedError{"OOM", "too much"}, &codedError{"OOM", "too much"}},
+		{persist.ErrUncertain, persist.ErrUncertain},
+		{link.NewError("OOM", "too much"), link.NewError("OOM", "too much")},
 	} {
 		failed = tt.give
 		if err := forwarded(send, takes("a", 2)); !reflect.DeepEqual(err, tt.want) {
@@ -205,8 +204,8 @@ func TestForwardErrors(t *testing.T) {
 // Requests longer than any buffer are forwarded.
 func TestForwardLarge(t *testing.T) {
 	leader := newTestLeader()
-	listening := tcpLinks(t, identity{clusterA, testNode("1")}, linkOptions{exec: leader.exec})
-	send, _ := followerOf(t, listening, linkOptions{})
+	listening := tcpLinks(t, "1", link.Options{}, forwardServer{exec: leader.exec})
+	send := followerOf(t, listening, link.Options{})
 	for _, n := range []int{1, 200, 20_000} {
 		b := takes(strings.Repeat("x", 900), n)
 		if err := forwarded(send, b); err != nil || len(b.Decisions) != n || b.Decisions[n-1].Allowed != 1 {
@@ -229,10 +228,10 @@ func TestForwardGarbled(t *testing.T) {
 		{"a frame that is too long", strings.Repeat("x", forwardHead+maxForwardBytes+1), "33554441 bytes"},
 		{"too many ops", "12345678\x01\x0f\x00" + strings.Repeat("\x47", maxForwardOps+1), "more than 262144"},
 	} {
-		var log records
-		listening := tcpLinks(t, identity{clusterA, testNode("1")}, linkOptions{log: log.logger()})
-		dialing := tcpLinks(t, identity{clusterA, testNode("2")}, linkOptions{})
-		conn, err := dialing.dial(context.Background(), linkForward, listening.address(), "")
+		var log linktest.Log
+		listening := tcpLinks(t, "1", link.Options{Log: log.Logger()}, forwardServer{exec: newTestLeader().exec})
+		dialing := tcpLinks(t, "2", link.Options{}, forwardServer{})
+		conn, err := dialing.DialForward(t.Context(), listening.address, "")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -241,7 +240,7 @@ func TestForwardGarbled(t *testing.T) {
 		if n, err := conn.Read(make([]byte, 1)); err == nil {
 			t.Errorf("%s: %d bytes are answered", tt.name, n)
 		}
-		log.await(t, tt.want)
+		log.Await(t, tt.want)
 	}
 }
 
@@ -255,50 +254,16 @@ func TestForwardBadAnswers(t *testing.T) {
 		{"with too few decisions", "\x00\x00"},
 		{"with nothing", ""},
 	} {
-		listening := tcpLinks(t, identity{clusterA, testNode("1")}, linkOptions{})
-		dialing := tcpLinks(t, identity{clusterA, testNode("2")}, linkOptions{
-			dial: func(ctx context.Context, address string) (net.Conn, error) {
-				conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
-				return &answering{Conn: conn, asked: make(chan struct{}), answer: append(binary.BigEndian.AppendUint32(nil, uint32(len(tt.answer))), tt.answer...)}, err
-			},
-		})
-		f := newForwarder(dialing)
-		err := forwarded(func(r []request) { f.send(listening.address(), testNode("1"), r) }, takes("a", 1))
-		if err != errUncertain {
-			t.Errorf("%s: %v, want %v", tt.name, err, errUncertain)
+		listening := tcpLinks(t, "1", link.Options{Forwarded: func(conn net.Conn) error {
+			conn.Read(make([]byte, forwardHead))
+			conn.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(tt.answer))), tt.answer...))
+			_, err := io.Copy(io.Discard, conn)
+			return err
+		}}, forwardServer{})
+		if err := forwarded(followerOf(t, listening, link.Options{}), takes("a", 1)); err != persist.ErrUncertain {
+			t.Errorf("%s: %v, want %v", tt.name, err, persist.ErrUncertain)
 		}
-		f.close()
 	}
-}
-
-// answering is a connection that answers the bytes written after the greeting.
-type answering struct {
-	net.Conn
-	writes, greeted int
-	asked           chan struct{} // closed when they are written
-	answer          []byte
-}
-
-func (c *answering) Write(data []byte) (int, error) {
-	if c.writes++; c.writes == 2 {
-		close(c.asked)
-	}
-	return c.Conn.Write(data)
-}
-
-func (c *answering) Read(data []byte) (int, error) {
-	if rest := messageHead + answerBytes - c.greeted; rest > 0 {
-		n, err := c.Conn.Read(data[:min(len(data), rest)])
-		c.greeted += n
-		return n, err
-	}
-	<-c.asked
-	if len(c.answer) > 0 {
-		n := copy(data, c.answer)
-		c.answer = c.answer[n:]
-		return n, nil
-	}
-	return c.Conn.Read(data)
 }
 
 // FuzzForward has a leader read any bytes, with and without a frame around them.
@@ -313,11 +278,11 @@ func FuzzForward(f *testing.F) {
 	f.Add([]byte("\x02\x00\x00\x08"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		synctest.Test(t, func(t *testing.T) {
-			network := newPipeNet()
-			leader := serveLinks(t, identity{clusterA, testNode("1")}, linkOptions{listener: network.listen("one:1"), dial: network.dial})
-			dialing := serveLinks(t, identity{clusterA, testNode("2")}, linkOptions{listener: network.listen("two:2"), dial: network.dial})
+			network := linktest.NewNetwork()
+			leader := serveLinks(t, "1", link.Options{Listener: network.Listen("one:1"), Dial: network.Dial}, forwardServer{exec: newTestLeader().exec})
+			dialing := serveLinks(t, "2", link.Options{Listener: network.Listen("two:2"), Dial: network.Dial}, forwardServer{})
 			for _, head := range [][]byte{nil, binary.BigEndian.AppendUint32(nil, uint32(len(data)))} {
-				conn, err := dialing.dial(t.Context(), linkForward, "one:1", "")
+				conn, err := dialing.DialForward(t.Context(), "one:1", "")
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -326,11 +291,9 @@ func FuzzForward(f *testing.F) {
 				conn.Close()
 			}
 			synctest.Wait()
-			leader.mu.Lock()
-			if len(leader.open) > 0 {
+			if leader.open.Load() > 0 {
 				t.Error("a link is open when its other end is not")
 			}
-			leader.mu.Unlock()
 		})
 	})
 }

@@ -7,6 +7,7 @@ import (
 
 	"limitsrv/engine"
 	"limitsrv/persist"
+	"limitsrv/replication/link"
 )
 
 // A frame of requests is the number of the first batch, in 8 bytes, and a persist.Entry
@@ -87,7 +88,7 @@ func (w *forwardWriter) write(requests []request) (n int, ok bool) {
 	frame = binary.BigEndian.AppendUint64(frame, seq)
 	frame = append(frame, w.entry.Bytes()...)
 	_, err := w.conn.Write(frame)
-	if w.frame = frame; cap(frame) > maxKeptFrame {
+	if w.frame = frame; cap(frame) > link.MaxKeptFrame {
 		w.frame, w.entry = nil, persist.Entry{}
 	}
 	return n, err == nil
@@ -98,8 +99,8 @@ func tooLargeError(ops, size int) error {
 	if ops == 0 {
 		return nil
 	}
-	return &codedError{"ERR", fmt.Sprintf("the request has %d operations and up to %d bytes, %d and %d can be forwarded at most",
-		ops, size, maxForwardOps, maxForwardBytes)}
+	return link.NewError("ERR", fmt.Sprintf("the request has %d operations and up to %d bytes, %d and %d can be forwarded at most",
+		ops, size, maxForwardOps, maxForwardBytes))
 }
 
 // sizeBound returns an upper bound on the size of a batch in an entry.

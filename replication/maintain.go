@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"limitsrv/replication/link"
 )
 
 const (
@@ -77,16 +79,16 @@ func (n *Node) maintain() {
 // maintainLinks closes links made with former secrets, and warns while links without a
 // secret are accepted beside links with one.
 func (n *Node) maintainLinks() {
-	n.links.closeStale(time.Now())
+	n.links.CloseStale(time.Now())
 	n.forwarder.renew()
-	if n.o.Secrets == nil || n.links.certificates != nil || !slices.Contains(n.o.Secrets.current(), secret{}) {
+	if by := n.links.Authentication(); n.o.Secrets == nil || by != link.AuthOpen && by != link.AuthSecretOrOpen {
 		n.openLoggedAt = time.Time{}
 		return
 	}
 	if now := time.Now(); n.openLoggedAt.IsZero() || now.Sub(n.openLoggedAt) >= openWarnInterval {
 		n.openLoggedAt = now
 		n.log.Warn("links without a cluster secret are accepted, so any node that reaches this one is accepted; remove the line from the file when all nodes have a secret",
-			"line", NoSecret)
+			"line", link.NoSecret)
 	}
 }
 
@@ -116,7 +118,7 @@ func (n *Node) announce(ctx context.Context, s *raftStack) {
 	case lead.leading:
 		err = n.logMember(ctx, m)
 	case lead.leader.Raft != "":
-		err = n.links.call(ctx, lead.leader.Raft, callAnnounce, m, nil)
+		err = n.links.Call(ctx, lead.leader.Raft, callAnnounce, m, nil)
 	}
 	if err != nil && n.logOnce.first("announce") {
 		n.log.Info("the leader rejected this node's member data", "error", err)
@@ -212,7 +214,7 @@ func (n *Node) maintainMember(s *raftStack, backoff *pollBackoff) {
 	}
 	backoff.record(false)
 	var p peerStatus
-	if err := n.links.call(ctx, leader.Raft, callStatus, struct{}{}, &p); err != nil || p.Leader != leader.Node {
+	if err := n.links.Call(ctx, leader.Raft, callStatus, struct{}{}, &p); err != nil || p.Leader != leader.Node {
 		return
 	}
 	n.mergeLeaderView(p)

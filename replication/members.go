@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"limitsrv/replication/link"
 )
 
 // A Change changes the members of a cluster, or its leader.
@@ -78,8 +80,8 @@ func (n *Node) changeAtLeader(ctx context.Context, c Change) error {
 	case lead.leader.Raft == "" || lead.elected:
 		return errNotAccepted
 	}
-	err := n.links.call(ctx, lead.leader.Raft, callChange, c, nil)
-	if coded := (*codedError)(nil); errors.As(err, &coded) && *coded == *errNotLeader {
+	err := n.links.Call(ctx, lead.leader.Raft, callChange, c, nil)
+	if coded := (*link.Error)(nil); errors.As(err, &coded) && *coded == *errNotLeader {
 		return errNotAccepted
 	}
 	return err
@@ -171,7 +173,7 @@ func (s *raftStack) admissible(m Member) error {
 	if level := s.fsm.level(); m.Level < level {
 		return fmt.Errorf("the cluster uses features up to level %d, and limitsrv %s supports them up to %d: run a newer one", level, m.Version, m.Level)
 	}
-	return checkAddress("--raft", m.Raft)
+	return link.CheckAddress("--raft", m.Raft)
 }
 
 // transfer transfers leadership to a node, or, if node is "", to the one with the most

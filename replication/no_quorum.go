@@ -6,6 +6,7 @@ import (
 	"time"
 
 	"limitsrv/engine"
+	"limitsrv/replication/link"
 )
 
 // withoutQuorum answers a batch that no leader can decide, according to Options.NoQuorum.
@@ -41,7 +42,7 @@ func (n *Node) withoutQuorum(r request) {
 
 // noQuorumError returns the reason for which requests are not decided. It is errNoQuorum
 // only if this node has asked all others since it lost the leader.
-func (n *Node) noQuorumError() *codedError {
+func (n *Node) noQuorumError() *link.Error {
 	if why := n.leaderError(); why != nil {
 		return why
 	}
@@ -49,7 +50,7 @@ func (n *Node) noQuorumError() *codedError {
 }
 
 // leaderError returns the reason for which no leader is known, or nil.
-func (n *Node) leaderError() *codedError {
+func (n *Node) leaderError() *link.Error {
 	lead := n.leadership()
 	switch {
 	case lead.stack == nil:

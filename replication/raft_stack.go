@@ -6,7 +6,6 @@ import (
 	"fmt"
 	"log/slog"
 	"path/filepath"
-	"strings"
 	"sync"
 	"sync/atomic"
 	"time"
@@ -17,6 +16,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"limitsrv/persist"
+	"limitsrv/replication/link"
 	"limitsrv/replication/raftfix"
 )
 
@@ -165,10 +165,10 @@ func (n *Node) newRaft(s *raftStack, m *membership) (err error) {
 	config := n.raftConfig(m.Node)
 	config.NotifyCh = s.notify
 	s.transport = raftfix.NewTransport(raftfix.TransportOptions{
-		Stream: n.links.raft(n.peers.nodeAt), Address: n.o.Raft, Timeout: n.rpcTimeout(), Logger: config.Logger,
+		Stream: n.links.RaftStream(n.peers.nodeAt), Address: n.o.Raft, Timeout: n.rpcTimeout(), Logger: config.Logger,
 		NodeAt:   n.peers.nodeAt,
 		Answered: func(node string) { n.peers.recordAnswer(node, n.mono()) },
-		Starting: func(failed error) bool { return strings.Contains(failed.Error(), notYet) },
+		Starting: link.IsNotYet,
 	})
 	if len(m.Founding) > 0 {
 		err = raft.BootstrapCluster(config, s.entries, s.stable, s.snapshots, s.transport, configurationOf(m.Founding))

@@ -15,6 +15,7 @@ import (
 
 	"limitsrv/engine"
 	"limitsrv/persist"
+	"limitsrv/replication/link"
 	"limitsrv/replication/raftfix"
 )
 
@@ -24,7 +25,7 @@ import (
 // between are blocks of Engine.Freeze. Nothing follows.
 type snapshotHead struct {
 	Format  int            `json:"format"`
-	Cluster clusterID      `json:"cluster"`
+	Cluster link.ClusterID `json:"cluster"`
 	Seed    persist.Seed   `json:"seed"`
 	Index   uint64         `json:"index"`
 	Term    uint64         `json:"term,omitempty"` // of that entry; 0: unknown

@@ -1,4 +1,4 @@
-package replication
+package link
 
 import (
 	"crypto/hkdf"
@@ -14,12 +14,12 @@ import (
 	"limitsrv/files"
 )
 
-// A secret is shared by the nodes of a cluster. Its zero value is no secret: a link made
+// A Secret is shared by the nodes of a cluster. Its zero value is no secret: a link made
 // with it is unencrypted, and open to any other node.
-type secret struct{ key [sha256.Size]byte }
+type Secret struct{ key [sha256.Size]byte }
 
 // isNone reports whether it is no secret.
-func (s secret) isNone() bool { return s == secret{} }
+func (s Secret) isNone() bool { return s == Secret{} }
 
 const (
 	// NoSecret is the line of a file of secrets that stands for no secret.
@@ -43,7 +43,7 @@ type Secrets struct {
 	log         *slog.Logger
 
 	mu      sync.Mutex
-	list    []secret
+	list    []Secret
 	read    time.Time // when the file was last read
 	failure string    // the last error of reading, which was logged
 	exposed bool      // a warning was logged that any user of the machine may read the file
@@ -52,7 +52,7 @@ type Secrets struct {
 // OneSecret returns a secret that never changes.
 func OneSecret(text string) (*Secrets, error) {
 	s, err := parseSecret(text)
-	return &Secrets{list: []secret{s}}, err
+	return &Secrets{list: []Secret{s}}, err
 }
 
 // OpenSecrets reads a file of secrets, one per line; empty lines and lines that begin with
@@ -75,9 +75,9 @@ func (s *Secrets) Reload() error {
 }
 
 // current returns the current secrets, at least one. The caller must not change them.
-func (s *Secrets) current() []secret {
+func (s *Secrets) current() []Secret {
 	if s == nil {
-		return []secret{{}}
+		return []Secret{{}}
 	}
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -95,7 +95,7 @@ func (s *Secrets) reload() error {
 	changed, err := s.load()
 	switch {
 	case err == nil && changed:
-		s.log.Info("the cluster secrets have changed", "file", s.file, "secrets", len(s.list), "none_accepted", slices.Contains(s.list, secret{}))
+		s.log.Info("the cluster secrets have changed", "file", s.file, "secrets", len(s.list), "none_accepted", slices.Contains(s.list, Secret{}))
 	case err != nil && err.Error() != s.failure:
 		s.failure = err.Error()
 		s.log.Error("the cluster secrets can't be read, and the previous ones stay in use", "error", err)
@@ -129,7 +129,7 @@ func (s *Secrets) load() (changed bool, err error) {
 
 // parseSecrets parses the text of a file of secrets. Its errors contain no part of the
 // text.
-func parseSecrets(text string, unprotected bool) (list []secret, err error) {
+func parseSecrets(text string, unprotected bool) (list []Secret, err error) {
 	number := 0
 	for line := range strings.Lines(text) {
 		number++
@@ -137,7 +137,7 @@ func parseSecrets(text string, unprotected bool) (list []secret, err error) {
 		if line == "" || strings.HasPrefix(line, "#") {
 			continue
 		}
-		s := secret{}
+		s := Secret{}
 		if line != NoSecret {
 			if s, err = parseSecret(line); err != nil {
 				return nil, fmt.Errorf("line %d: %w", number, err)
@@ -157,7 +157,7 @@ func parseSecrets(text string, unprotected bool) (list []secret, err error) {
 }
 
 // parseSecret derives the key of a secret.
-func parseSecret(text string) (s secret, err error) {
+func parseSecret(text string) (s Secret, err error) {
 	if len(text) < minSecretBytes {
 		return s, fmt.Errorf("a cluster secret has at least %d bytes, not %d; make one with: openssl rand -hex 32", minSecretBytes, len(text))
 	}
@@ -166,28 +166,31 @@ func parseSecret(text string) (s secret, err error) {
 	return s, err
 }
 
-// The authentication of links, as in Status.Links.
+// Secret returns the secret with which links are dialed from now on.
+func (l *Links) Secret() Secret { return l.o.Secrets.current()[0] }
+
+// The authentication of links, as returned by Links.Authentication.
 const (
-	LinksOpen         = "open" // none: any node that reaches this one is accepted
-	LinksSecret       = "secret"
-	LinksSecretOrOpen = "secret-or-open" // during the introduction or removal of a secret
-	LinksTLS          = "tls"
-	LinksBoth         = "tls-and-secret"
+	AuthOpen         = "open" // none: any node that reaches this one is accepted
+	AuthSecret       = "secret"
+	AuthSecretOrOpen = "secret-or-open" // during the introduction or removal of a secret
+	AuthTLS          = "tls"
+	AuthBoth         = "tls-and-secret"
 )
 
-// linkProtection returns the current authentication of links.
-func (n *Node) linkProtection() string {
-	secrets := n.o.Secrets.current()
-	open := slices.Contains(secrets, secret{})
+// Authentication returns the current authentication of links.
+func (l *Links) Authentication() string {
+	secrets := l.o.Secrets.current()
+	open := slices.Contains(secrets, Secret{})
 	switch {
-	case n.links.certificates != nil && open:
-		return LinksTLS
-	case n.links.certificates != nil:
-		return LinksBoth
+	case l.certificates != nil && open:
+		return AuthTLS
+	case l.certificates != nil:
+		return AuthBoth
 	case !open:
-		return LinksSecret
-	case slices.ContainsFunc(secrets, func(s secret) bool { return !s.isNone() }):
-		return LinksSecretOrOpen
+		return AuthSecret
+	case slices.ContainsFunc(secrets, func(s Secret) bool { return !s.isNone() }):
+		return AuthSecretOrOpen
 	}
-	return LinksOpen
+	return AuthOpen
 }

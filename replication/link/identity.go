@@ -1,23 +1,23 @@
-package replication
+package link
 
 import (
 	"encoding/hex"
 	"fmt"
 )
 
-// A clusterID identifies a cluster. It is random; zero: in no cluster yet.
-type clusterID [16]byte
+// A ClusterID identifies a cluster. It is random; zero: in no cluster yet.
+type ClusterID [16]byte
 
-// zero reports whether it identifies no cluster.
-func (id clusterID) zero() bool { return id == clusterID{} }
+// IsZero reports whether it identifies no cluster.
+func (id ClusterID) IsZero() bool { return id == ClusterID{} }
 
-func (id clusterID) String() string { return hex.EncodeToString(id[:]) }
+func (id ClusterID) String() string { return hex.EncodeToString(id[:]) }
 
 // MarshalText returns the id in hexadecimal.
-func (id clusterID) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, id[:]), nil }
+func (id ClusterID) MarshalText() ([]byte, error) { return hex.AppendEncode(nil, id[:]), nil }
 
 // UnmarshalText parses the output of MarshalText.
-func (id *clusterID) UnmarshalText(text []byte) error {
+func (id *ClusterID) UnmarshalText(text []byte) error {
 	if len(text) != hex.EncodedLen(len(id)) {
 		return fmt.Errorf("the id of a cluster has %d hexadecimal digits, not %d", hex.EncodedLen(len(id)), len(text))
 	}
@@ -25,10 +25,16 @@ func (id *clusterID) UnmarshalText(text []byte) error {
 	return err
 }
 
-// An identity is a node's cluster and id.
-type identity struct {
-	Cluster clusterID
+// An Identity is a node's cluster and id.
+type Identity struct {
+	Cluster ClusterID
 	Node    string // 40 hexadecimal digits
+}
+
+// A Peer is the node at the other end of a link.
+type Peer struct {
+	Identity
+	Address string // at which other nodes reach it
 }
 
 // nodeBytes is the length of a node id in bytes.

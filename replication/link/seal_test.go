@@ -1,4 +1,4 @@
-package replication
+package link
 
 import (
 	"bytes"
@@ -25,7 +25,7 @@ func testKeys(t testing.TB) (dialing, accepting sessionKeys) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s, both := secret{[32]byte{1}}, transcript(slices.Concat(one.body, two.body))
+	s, both := Secret{[32]byte{1}}, transcript(slices.Concat(one.body, two.body))
 	if dialing, err = s.keys(one.private, two.body[nonceBytes:], both); err != nil {
 		t.Fatal(err)
 	}

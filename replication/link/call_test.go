@@ -1,4 +1,4 @@
-package replication
+package link
 
 import (
 	"context"
@@ -9,17 +9,19 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"limitsrv/replication/link/linktest"
 )
 
 func TestCall(t *testing.T) {
-	caller := identity{Node: testNode("2")}
-	answering := tcpLinks(t, identity{clusterA, testNode("1")}, linkOptions{
-		call: func(ctx context.Context, from greeting, name string, body json.RawMessage) (any, error) {
+	caller := Identity{Node: testNode("2")}
+	answering := tcpNode(t, Identity{clusterA, testNode("1")}, Options{
+		Call: func(ctx context.Context, from Peer, name string, body json.RawMessage) (any, error) {
 			switch name {
 			case "echo":
-				return map[string]any{"from": from.identity, "body": body}, nil
+				return map[string]any{"from": from.Identity, "body": body}, nil
 			case "coded":
-				return nil, &codedError{"NOLEADER", "there is no leader"}
+				return nil, NewError("NOLEADER", "there is no leader")
 			case "empty error":
 				return nil, errors.New("")
 			case "long":
@@ -30,13 +32,13 @@ func TestCall(t *testing.T) {
 			return nil, errors.New("no call " + name)
 		},
 	})
-	calling := tcpLinks(t, caller, linkOptions{})
+	calling := tcpNode(t, caller, Options{})
 	call := func(name string, request, reply any) error {
-		return calling.call(t.Context(), answering.address(), name, request, reply)
+		return calling.Call(t.Context(), answering.address(), name, request, reply)
 	}
 
 	var reply struct {
-		From identity
+		From Identity
 		Body string
 	}
 	if err := call("echo", "a", &reply); err != nil || reply.From != caller || reply.Body != "a" {
@@ -69,7 +71,7 @@ func TestCall(t *testing.T) {
 	if err := call("echo", "a", &number); err == nil || !strings.Contains(err.Error(), "reply to echo of node at "+answering.address()) {
 		t.Errorf("a reply of another type is %v", err)
 	}
-	calling.close()
+	calling.Close()
 	if err := call("echo", "a", nil); err == nil {
 		t.Error("a call over closed links is answered")
 	}
@@ -79,30 +81,30 @@ func TestCall(t *testing.T) {
 func TestCallCanceled(t *testing.T) {
 	for _, tt := range []struct {
 		name   string
-		giveUp func(cancel context.CancelFunc, calling, answering *links)
+		giveUp func(cancel context.CancelFunc, calling, answering *Links)
 		want   error
 	}{
-		{"by its context", func(cancel context.CancelFunc, _, _ *links) { cancel() }, context.Canceled},
-		{"as the caller closes", func(_ context.CancelFunc, calling, _ *links) { calling.close() }, nil},
-		{"as the other closes", func(_ context.CancelFunc, _, answering *links) { answering.close() }, nil},
+		{"by its context", func(cancel context.CancelFunc, _, _ *Links) { cancel() }, context.Canceled},
+		{"as the caller closes", func(_ context.CancelFunc, calling, _ *Links) { calling.Close() }, nil},
+		{"as the other closes", func(_ context.CancelFunc, _, answering *Links) { answering.Close() }, nil},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
-				network := newPipeNet()
+				network := linktest.NewNetwork()
 				reported := false
-				answering := serveLinks(t, identity{clusterA, testNode("1")}, linkOptions{
-					listener: network.listen("one:1"), dial: network.dial,
-					call: func(ctx context.Context, _ greeting, _ string, _ json.RawMessage) (any, error) {
+				answering := serveNode(t, Identity{clusterA, testNode("1")}, Options{
+					Listener: network.Listen("one:1"), Dial: network.Dial,
+					Call: func(ctx context.Context, _ Peer, _ string, _ json.RawMessage) (any, error) {
 						<-ctx.Done()
 						reported = true
 						return nil, ctx.Err()
 					},
 				})
-				calling := serveLinks(t, identity{clusterA, testNode("2")}, linkOptions{listener: network.listen("two:2"), dial: network.dial})
+				calling := serveNode(t, Identity{clusterA, testNode("2")}, Options{Listener: network.Listen("two:2"), Dial: network.Dial})
 				ctx, cancel := context.WithCancel(t.Context())
 				defer cancel()
 				ended := make(chan error, 1)
-				go func() { ended <- calling.call(ctx, "one:1", "wait", nil, nil) }()
+				go func() { ended <- calling.Call(ctx, "one:1", "wait", nil, nil) }()
 				time.Sleep(time.Hour) // it has been written, and a call may take long
 				if reported || len(ended) > 0 {
 					t.Fatal("the call ends before it is canceled")
@@ -130,9 +132,9 @@ func FuzzCall(f *testing.F) {
 	f.Add([]byte("\x7f\xff\xff\xff{}"))
 	f.Fuzz(func(t *testing.T, data []byte) {
 		synctest.Test(t, func(t *testing.T) {
-			network := newPipeNet()
-			answering := serveLinks(t, identity{clusterA, testNode("1")}, linkOptions{listener: network.listen("one:1"), dial: network.dial})
-			calling := serveLinks(t, identity{clusterA, testNode("2")}, linkOptions{listener: network.listen("two:2"), dial: network.dial})
+			network := linktest.NewNetwork()
+			answering := serveNode(t, Identity{clusterA, testNode("1")}, Options{Listener: network.Listen("one:1"), Dial: network.Dial})
+			calling := serveNode(t, Identity{clusterA, testNode("2")}, Options{Listener: network.Listen("two:2"), Dial: network.Dial})
 			conn, err := calling.dial(t.Context(), linkCall, "one:1", "")
 			if err != nil {
 				t.Fatal(err)

@@ -1,4 +1,4 @@
-package replication
+package link
 
 import (
 	"context"
@@ -9,10 +9,10 @@ import (
 	"github.com/hashicorp/raft"
 )
 
-// raft returns the stream layer for raft's transport. nodeAt returns the id of the node
+// RaftStream returns the stream layer for raft's transport. nodeAt returns the id of the node
 // expected at an address, "" if unknown. At most one may be open at a time; closing it
 // leaves the links open.
-func (l *links) raft(nodeAt func(address string) string) raft.StreamLayer {
+func (l *Links) RaftStream(nodeAt func(address string) string) raft.StreamLayer {
 	return &raftStream{links: l, nodeAt: nodeAt, closed: make(chan struct{})}
 }
 
@@ -28,7 +28,7 @@ func (c *raftConn) Close() error {
 }
 
 type raftStream struct {
-	links  *links
+	links  *Links
 	nodeAt func(address string) string
 	once   sync.Once
 	closed chan struct{}
@@ -51,10 +51,10 @@ func (s *raftStream) Close() error {
 }
 
 // Addr returns the listen address, which may not be one that other nodes can dial.
-func (s *raftStream) Addr() net.Addr { return s.links.o.listener.Addr() }
+func (s *raftStream) Addr() net.Addr { return s.links.o.Listener.Addr() }
 
 func (s *raftStream) Dial(address raft.ServerAddress, timeout time.Duration) (net.Conn, error) {
-	if string(address) == s.links.o.address {
+	if string(address) == s.links.o.Address {
 		return s.links.loop()
 	}
 	ctx, cancel := context.WithTimeout(context.Background(), timeout)
@@ -63,7 +63,7 @@ func (s *raftStream) Dial(address raft.ServerAddress, timeout time.Duration) (ne
 }
 
 // loop makes a raft link from this node to itself.
-func (l *links) loop() (net.Conn, error) {
+func (l *Links) loop() (net.Conn, error) {
 	here, there := net.Pipe()
 	l.mu.Lock()
 	defer l.mu.Unlock()
@@ -76,8 +76,8 @@ func (l *links) loop() (net.Conn, error) {
 }
 
 // offer hands a link to raft, and closes it if raft does not accept it within the timeout.
-func (l *links) offer(conn net.Conn) {
-	timer := time.NewTimer(l.o.timeout)
+func (l *Links) offer(conn net.Conn) {
+	timer := time.NewTimer(l.o.Timeout)
 	defer timer.Stop()
 	select {
 	case l.raftConns <- conn:

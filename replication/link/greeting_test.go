@@ -1,4 +1,4 @@
-package replication
+package link
 
 import (
 	"bytes"
@@ -12,35 +12,36 @@ import (
 	"time"
 
 	"limitsrv/certs"
+	"limitsrv/replication/link/linktest"
 )
 
 func TestGreetingCheck(t *testing.T) {
-	own := identity{clusterA, testNode("1")}
+	own := Identity{clusterA, testNode("1")}
 	for _, tt := range []struct {
 		name     string
 		kind     linkKind
-		from     clusterID
+		from     ClusterID
 		expected string
-		own      clusterID
+		own      ClusterID
 		want     string // in the refusal; empty: no error
 	}{
 		{"raft in one cluster", linkRaft, clusterA, own.Node, clusterA, ""},
 		{"raft without an expected node", linkRaft, clusterA, "", clusterA, ""},
 		{"raft to a node that was wiped", linkRaft, clusterA, testNode("2"), clusterA, "not " + testNode("2")},
 		{"raft of another cluster", linkRaft, clusterB, "", clusterA, "in cluster"},
-		{"raft of no cluster", linkRaft, clusterID{}, "", clusterA, "not of a cluster"},
-		{"raft to no cluster", linkRaft, clusterA, "", clusterID{}, "not of a cluster"},
-		{"raft of no cluster to none", linkRaft, clusterID{}, "", clusterID{}, "not of a cluster"},
+		{"raft of no cluster", linkRaft, ClusterID{}, "", clusterA, "not of a cluster"},
+		{"raft to no cluster", linkRaft, clusterA, "", ClusterID{}, "not of a cluster"},
+		{"raft of no cluster to none", linkRaft, ClusterID{}, "", ClusterID{}, "not of a cluster"},
 		{"forwarding in one cluster", linkForward, clusterA, own.Node, clusterA, ""},
 		{"forwarding to a node that was wiped", linkForward, clusterA, testNode("2"), clusterA, "not " + testNode("2")},
 		{"forwarding of another cluster", linkForward, clusterB, "", clusterA, "in cluster"},
 		{"a call in one cluster", linkCall, clusterA, "", clusterA, ""},
-		{"a call from a node about to join", linkCall, clusterID{}, "", clusterA, ""},
-		{"a call to a node about to join", linkCall, clusterA, "", clusterID{}, ""},
-		{"a call between founders", linkCall, clusterID{}, "", clusterID{}, ""},
+		{"a call from a node about to join", linkCall, ClusterID{}, "", clusterA, ""},
+		{"a call to a node about to join", linkCall, clusterA, "", ClusterID{}, ""},
+		{"a call between founders", linkCall, ClusterID{}, "", ClusterID{}, ""},
 		{"a call of another cluster", linkCall, clusterB, "", clusterA, "in cluster"},
 	} {
-		sent := greeting{tt.kind, identity{tt.from, testNode("3")}, tt.expected, "10.0.0.3:7379"}
+		sent := greeting{tt.kind, Identity{tt.from, testNode("3")}, tt.expected, "10.0.0.3:7379"}
 		data, err := sent.append(nil)
 		if err != nil {
 			t.Fatal(err)
@@ -49,7 +50,7 @@ func TestGreetingCheck(t *testing.T) {
 		if err != nil || g != sent {
 			t.Errorf("%s: read %+v, %v, want %+v", tt.name, g, err, sent)
 		}
-		refused := g.check(identity{tt.own, own.Node})
+		refused := g.check(Identity{tt.own, own.Node})
 		if text := fmt.Sprint(refused); refused == nil != (tt.want == "") || !strings.Contains(text, tt.want) {
 			t.Errorf("%s: %v, want %q", tt.name, refused, tt.want)
 		}
@@ -67,23 +68,23 @@ func readGreeting(r io.Reader) (greeting, error) {
 
 // The dialing side gets the reason of a refusal.
 func TestGreetingRefused(t *testing.T) {
-	var log records
-	listening := tcpLinks(t, identity{clusterA, testNode("1")}, linkOptions{log: log.logger()})
+	var log linktest.Log
+	listening := tcpNode(t, Identity{clusterA, testNode("1")}, Options{Log: log.Logger()})
 	for _, tt := range []struct {
 		name     string
-		own      identity
+		own      Identity
 		kind     linkKind
 		expected string
 		want     string
 	}{
-		{"a wiped node", identity{clusterA, testNode("2")}, linkRaft, testNode("3"), "this is node " + testNode("1")},
-		{"another cluster's node", identity{clusterB, testNode("2")}, linkForward, "", `refused: "the other node is in cluster`},
-		{"a call from another cluster", identity{clusterB, testNode("2")}, linkCall, "", `refused: "the other node is in cluster`},
-		{"one without an id", identity{clusterA, ""}, linkCall, "", "no node id"},
-		{"itself", identity{clusterA, testNode("1")}, linkCall, "", "both sides are node"},
-		{"one with half an id", identity{clusterA, "1234"}, linkCall, "", "not 4"},
+		{"a wiped node", Identity{clusterA, testNode("2")}, linkRaft, testNode("3"), "this is node " + testNode("1")},
+		{"another cluster's node", Identity{clusterB, testNode("2")}, linkForward, "", `refused: "the other node is in cluster`},
+		{"a call from another cluster", Identity{clusterB, testNode("2")}, linkCall, "", `refused: "the other node is in cluster`},
+		{"one without an id", Identity{clusterA, ""}, linkCall, "", "no node id"},
+		{"itself", Identity{clusterA, testNode("1")}, linkCall, "", "both sides are node"},
+		{"one with half an id", Identity{clusterA, "1234"}, linkCall, "", "not 4"},
 	} {
-		dialing := tcpLinks(t, tt.own, linkOptions{})
+		dialing := tcpNode(t, tt.own, Options{})
 		conn, err := dialing.dial(context.Background(), tt.kind, listening.address(), tt.expected)
 		if err == nil || !strings.Contains(err.Error(), tt.want) || !strings.Contains(err.Error(), listening.address()) {
 			t.Errorf("%s: dial is %v, %v, want an error with %q and the address", tt.name, conn, err, tt.want)
@@ -96,7 +97,7 @@ func TestGreetingRefused(t *testing.T) {
 
 // Bytes that are no greeting are refused.
 func TestGreetingGarbled(t *testing.T) {
-	listening := tcpLinks(t, identity{clusterA, testNode("1")}, linkOptions{})
+	listening := tcpNode(t, Identity{clusterA, testNode("1")}, Options{})
 	for _, tt := range []struct{ name, sent, want string }{
 		{"another protocol", "GET / HTTP/1.1\r\n\r\n", "does not begin one"},
 		{"a newer version", messageMagic + "\x09\x01\x00\x01x", "version 9"},
@@ -127,17 +128,17 @@ func TestGreetingGarbled(t *testing.T) {
 
 // Both sides report that only one uses TLS.
 func TestGreetingTLSMismatch(t *testing.T) {
-	ca := newTestCA(t)
+	ca := linktest.NewCA(t)
 	for _, tt := range []struct {
 		name               string
 		listening, dialing *certs.Files
 		want               string
 	}{
-		{"in the clear to TLS", ca.issue(t, "node"), nil, `refused: "this node's links use TLS`},
-		{"TLS to the clear", nil, ca.issue(t, "node"), "its links do not use TLS"},
+		{"in the clear to TLS", ca.Issue(t, "node"), nil, `refused: "this node's links use TLS`},
+		{"TLS to the clear", nil, ca.Issue(t, "node"), "its links do not use TLS"},
 	} {
-		listening := tcpLinks(t, identity{clusterA, testNode("1")}, linkOptions{tls: tt.listening})
-		dialing := tcpLinks(t, identity{clusterA, testNode("2")}, linkOptions{tls: tt.dialing})
+		listening := tcpNode(t, Identity{clusterA, testNode("1")}, Options{TLS: tt.listening})
+		dialing := tcpNode(t, Identity{clusterA, testNode("2")}, Options{TLS: tt.dialing})
 		_, err := dialing.dial(context.Background(), linkRaft, listening.address(), "")
 		if err == nil || !strings.Contains(err.Error(), tt.want) {
 			t.Errorf("%s: dial is %v, want %q", tt.name, err, tt.want)
@@ -148,11 +149,11 @@ func TestGreetingTLSMismatch(t *testing.T) {
 // The deadline closes a connection without a greeting or without an answer.
 func TestGreetingSilence(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		network := newPipeNet()
+		network := linktest.NewNetwork()
 		const timeout = 3 * time.Second
-		serveLinks(t, identity{clusterA, testNode("1")}, linkOptions{listener: network.listen("one:1"), dial: network.dial, timeout: timeout})
+		serveNode(t, Identity{clusterA, testNode("1")}, Options{Listener: network.Listen("one:1"), Dial: network.Dial, Timeout: timeout})
 		start := time.Now()
-		conn, err := network.dial(t.Context(), "one:1")
+		conn, err := network.Dial(t.Context(), "one:1")
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -161,9 +162,9 @@ func TestGreetingSilence(t *testing.T) {
 			t.Errorf("a silent connection reads %v after %v, want an error after %v", err, time.Since(start), timeout)
 		}
 
-		silent := network.listen("two:2")
+		silent := network.Listen("two:2")
 		go silent.Accept()
-		dialing := serveLinks(t, identity{clusterA, testNode("2")}, linkOptions{listener: network.listen("three:3"), dial: network.dial, timeout: timeout})
+		dialing := serveNode(t, Identity{clusterA, testNode("2")}, Options{Listener: network.Listen("three:3"), Dial: network.Dial, Timeout: timeout})
 		start = time.Now()
 		if _, err = dialing.dial(t.Context(), linkRaft, "two:2", ""); err == nil || time.Since(start) != timeout {
 			t.Errorf("dial of a silent node is %v after %v, want an error after %v", err, time.Since(start), timeout)
@@ -174,15 +175,15 @@ func TestGreetingSilence(t *testing.T) {
 // A dialed node answers as a node other than the expected one.
 func TestGreetingImpostor(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		network := newPipeNet()
-		listener := network.listen("one:1")
+		network := linktest.NewNetwork()
+		listener := network.Listen("one:1")
 		go func() {
 			conn, _ := listener.Accept()
 			readMessage(conn)
-			answer, _ := appendAnswer(nil, identity{clusterA, testNode("3")})
+			answer, _ := appendAnswer(nil, Identity{clusterA, testNode("3")})
 			conn.Write(answer)
 		}()
-		dialing := serveLinks(t, identity{clusterA, testNode("2")}, linkOptions{listener: network.listen("two:2"), dial: network.dial})
+		dialing := serveNode(t, Identity{clusterA, testNode("2")}, Options{Listener: network.Listen("two:2"), Dial: network.Dial})
 		if _, err := dialing.dial(t.Context(), linkRaft, "one:1", testNode("1")); err == nil || !strings.Contains(err.Error(), "it is node "+testNode("3")) {
 			t.Errorf("dial is %v", err)
 		}
@@ -191,8 +192,8 @@ func TestGreetingImpostor(t *testing.T) {
 
 // A node accepts at most maxAccepted links.
 func TestGreetingFull(t *testing.T) {
-	listening := tcpLinks(t, identity{clusterA, testNode("1")}, linkOptions{})
-	dialing := tcpLinks(t, identity{clusterA, testNode("2")}, linkOptions{})
+	listening := tcpNode(t, Identity{clusterA, testNode("1")}, Options{})
+	dialing := tcpNode(t, Identity{clusterA, testNode("2")}, Options{})
 	for _, n := range []int{maxAccepted - 1, maxAccepted} {
 		listening.mu.Lock()
 		listening.accepted = n
@@ -209,7 +210,7 @@ func TestGreetingFull(t *testing.T) {
 
 // Beyond maxGreeting the oldest connection without a greeting is closed.
 func TestGreetingManyConnections(t *testing.T) {
-	listening := tcpLinks(t, identity{clusterA, testNode("1")}, linkOptions{})
+	listening := tcpNode(t, Identity{clusterA, testNode("1")}, Options{})
 	silent := make([]net.Conn, 3*maxGreeting)
 	for i := range silent {
 		conn, err := net.Dial("tcp", listening.address())
@@ -219,7 +220,7 @@ func TestGreetingManyConnections(t *testing.T) {
 		defer conn.Close()
 		silent[i] = conn
 	}
-	dialing := tcpLinks(t, identity{clusterA, testNode("2")}, linkOptions{})
+	dialing := tcpNode(t, Identity{clusterA, testNode("2")}, Options{})
 	if _, err := dialing.dial(t.Context(), linkCall, listening.address(), ""); err != nil {
 		t.Error("with many connections", err)
 	}
@@ -237,9 +238,9 @@ func TestGreetingManyConnections(t *testing.T) {
 
 // A host that keeps opening connections displaces only its own.
 func TestGreetingBoundPerHost(t *testing.T) {
-	var conns []*linkConn
+	var conns []*trackedConn
 	for _, host := range []string{"10.0.0.1", "10.0.0.2", "10.0.0.3", "10.0.0.2", "10.0.0.3", "10.0.0.3"} {
-		conns = append(conns, &linkConn{Conn: addressed{address: pipeAddr(host + ":1")}})
+		conns = append(conns, &trackedConn{Conn: addressed{address: &net.TCPAddr{IP: net.ParseIP(host), Port: 1}}})
 	}
 	if i := oldestOfBusiest(conns); i != 2 {
 		t.Errorf("connection %d goes, want the first of the host with three", i)
@@ -282,7 +283,7 @@ func TestRefusalsAreBounded(t *testing.T) {
 
 // FuzzGreeting has a listening node read any bytes, with and without a secret.
 func FuzzGreeting(f *testing.F) {
-	g := greeting{linkCall, identity{clusterA, testNode("2")}, testNode("1"), "10.0.0.2:7379"}
+	g := greeting{linkCall, Identity{clusterA, testNode("2")}, testNode("1"), "10.0.0.2:7379"}
 	data, _ := g.append(nil)
 	f.Add(data)
 	f.Add(append(data, "\x00\x00\x00\x02{}"...))
@@ -315,10 +316,10 @@ func FuzzGreeting(f *testing.F) {
 // bytes. Nothing of it must remain, and a node with a secret must reveal nothing about
 // itself.
 func greetedWith(t *testing.T, data []byte, secrets *Secrets) {
-	own := identity{clusterA, testNode("1")}
-	network := newPipeNet()
-	l := serveLinks(t, own, linkOptions{listener: network.listen("one:1"), dial: network.dial, secrets: secrets, timeout: time.Second})
-	conn, err := network.dial(t.Context(), "one:1")
+	own := Identity{clusterA, testNode("1")}
+	network := linktest.NewNetwork()
+	l := serveNode(t, own, Options{Listener: network.Listen("one:1"), Dial: network.Dial, Secrets: secrets, Timeout: time.Second})
+	conn, err := network.Dial(t.Context(), "one:1")
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,9 +1,10 @@
-package replication
+package link
 
 import (
 	"encoding/binary"
 	"fmt"
 	"io"
+	"strings"
 )
 
 // A linkKind is the purpose of a link.
@@ -18,7 +19,7 @@ const (
 // A greeting describes the link and the node that dials it.
 type greeting struct {
 	kind     linkKind
-	identity        // of the dialing node
+	Identity        // of the dialing node
 	expected string // the id of the dialed node; empty: unknown
 	raft     string // the address at which other nodes reach the dialing node
 }
@@ -42,8 +43,8 @@ const (
 	messageVersion = 2
 	messageHead    = len(messageMagic) + 4
 
-	greetingBytes = 1 + len(clusterID{}) + 2*nodeBytes // without the address
-	answerBytes   = len(clusterID{}) + nodeBytes
+	greetingBytes = 1 + len(ClusterID{}) + 2*nodeBytes // without the address
+	answerBytes   = len(ClusterID{}) + nodeBytes
 	proofBytes    = 32
 	maxWords      = 300
 	maxRaftBytes  = 262 // a host name of 255 bytes in brackets, a colon and a port
@@ -138,20 +139,20 @@ func parseGreeting(body []byte) (greeting, error) {
 	case g.Node == "":
 		return g, &refusal{reasonGarbled, "the greeting has no node id"}
 	}
-	if err := checkAddress("the address in a greeting", g.raft); err != nil {
+	if err := CheckAddress("the address in a greeting", g.raft); err != nil {
 		return g, &refusal{reasonGarbled, err.Error()}
 	}
 	return g, nil
 }
 
 // appendAnswer appends the answer of a dialed node that accepts the link.
-func appendAnswer(data []byte, own identity) ([]byte, error) {
+func appendAnswer(data []byte, own Identity) ([]byte, error) {
 	body, err := appendNode(append([]byte(nil), own.Cluster[:]...), own.Node)
 	return appendMessage(data, messageAnswer, body), err
 }
 
 // readAnswer reads the identity of the dialed node; a refusal is an error.
-func readAnswer(r io.Reader) (own identity, err error) {
+func readAnswer(r io.Reader) (own Identity, err error) {
 	body, err := readExpected(r, messageAnswer)
 	if err != nil {
 		return own, err
@@ -164,9 +165,13 @@ func readAnswer(r io.Reader) (own identity, err error) {
 // yet.
 const notYet = "one of the two nodes is not of a cluster yet"
 
+// IsNotYet reports whether a dial failed because one of the two nodes was admitted or
+// bootstrapped and has not been told yet.
+func IsNotYet(failed error) bool { return strings.Contains(failed.Error(), notYet) }
+
 // check returns the reason for which a node refuses a link, or nil.
-func (g *greeting) check(own identity) *refusal {
-	none := clusterID{}
+func (g *greeting) check(own Identity) *refusal {
+	none := ClusterID{}
 	either := g.Cluster == none || own.Cluster == none
 	switch {
 	case g.Node == own.Node:

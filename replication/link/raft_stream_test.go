@@ -1,4 +1,4 @@
-package replication
+package link
 
 import (
 	"io"
@@ -10,26 +10,27 @@ import (
 	"github.com/hashicorp/raft"
 
 	"limitsrv/certs"
+	"limitsrv/replication/link/linktest"
 )
 
 // Two raft transports communicate over links, and close them.
 func TestRaftStream(t *testing.T) {
-	ca := newTestCA(t)
+	ca := linktest.NewCA(t)
 	for _, tt := range []struct {
 		name string
 		tls  [2]*certs.Files
 	}{
 		{"in the clear", [2]*certs.Files{}},
-		{"over TLS", [2]*certs.Files{ca.issue(t, "a"), ca.issue(t, "b")}},
+		{"over TLS", [2]*certs.Files{ca.Issue(t, "a"), ca.Issue(t, "b")}},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			var nodes [2]*links
+			var nodes [2]*Links
 			var transports [2]*raft.NetworkTransport
 			expected := testNode("2")
 			for i := range nodes {
-				nodes[i] = tcpLinks(t, identity{clusterA, testNode(string(rune('1' + i)))}, linkOptions{tls: tt.tls[i]})
+				nodes[i] = tcpNode(t, Identity{clusterA, testNode(string(rune('1' + i)))}, Options{TLS: tt.tls[i]})
 				transports[i] = raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
-					Stream: nodes[i].raft(func(string) string { return expected }), MaxPool: 2, Timeout: 30 * time.Second,
+					Stream: nodes[i].RaftStream(func(string) string { return expected }), MaxPool: 2, Timeout: 30 * time.Second,
 				})
 				defer transports[i].Close()
 			}
@@ -55,11 +56,11 @@ func TestRaftStream(t *testing.T) {
 // stay open.
 func TestRaftStreamLifetime(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		network := newPipeNet()
+		network := linktest.NewNetwork()
 		const timeout = time.Second
-		listening := serveLinks(t, identity{clusterA, testNode("1")}, linkOptions{listener: network.listen("one:1"), dial: network.dial, timeout: timeout})
-		dialing := serveLinks(t, identity{clusterA, testNode("2")}, linkOptions{listener: network.listen("two:2"), dial: network.dial})
-		stream := dialing.raft(func(string) string { return "" })
+		listening := serveNode(t, Identity{clusterA, testNode("1")}, Options{Listener: network.Listen("one:1"), Dial: network.Dial, Timeout: timeout})
+		dialing := serveNode(t, Identity{clusterA, testNode("2")}, Options{Listener: network.Listen("two:2"), Dial: network.Dial})
+		stream := dialing.RaftStream(func(string) string { return "" })
 		dial := func() net.Conn {
 			conn, err := stream.Dial("one:1", time.Minute)
 			if err != nil {
@@ -73,7 +74,7 @@ func TestRaftStreamLifetime(t *testing.T) {
 			t.Errorf("a link that is not accepted: %v after %v, want EOF after %v", err, time.Since(start), timeout)
 		}
 		for range 2 { // a stream, and the one after it
-			accepting := listening.raft(nil)
+			accepting := listening.RaftStream(nil)
 			here := dial()
 			there, err := accepting.Accept()
 			if err != nil {
@@ -89,10 +90,10 @@ func TestRaftStreamLifetime(t *testing.T) {
 				t.Error("a link ends with the stream it came by", err)
 			}
 		}
-		if accepting := listening.raft(nil); accepting.Addr().String() != "one:1" {
+		if accepting := listening.RaftStream(nil); accepting.Addr().String() != "one:1" {
 			t.Errorf("it is at %v", accepting.Addr())
 		}
-		listening.close()
+		listening.Close()
 		if _, err := stream.Dial("one:1", time.Minute); err == nil {
 			t.Error("closed links are dialed")
 		}

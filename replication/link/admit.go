@@ -1,4 +1,4 @@
-package replication
+package link
 
 import (
 	"context"
@@ -13,8 +13,8 @@ import (
 
 // admit reads the greeting of an accepted connection and answers it. If it fails, the
 // other side was told, and the caller must close the connection.
-func (l *links) admit(conn *linkConn) (net.Conn, greeting, error) {
-	conn.SetDeadline(time.Now().Add(l.o.timeout))
+func (l *Links) admit(conn *trackedConn) (net.Conn, greeting, error) {
+	conn.SetDeadline(time.Now().Add(l.o.Timeout))
 	over, err := l.acceptTLS(conn)
 	if err != nil {
 		return nil, greeting{}, err
@@ -28,9 +28,9 @@ func (l *links) admit(conn *linkConn) (net.Conn, greeting, error) {
 	case err != nil:
 		return nil, g, err
 	}
-	answer, err := appendAnswer(nil, l.o.identity())
+	answer, err := appendAnswer(nil, l.o.Identity())
 	if err != nil {
-		l.o.log.Error("can't answer a greeting", "error", err)
+		l.o.Log.Error("can't answer a greeting", "error", err)
 		return nil, g, err
 	}
 	if _, err := link.Write(answer); err != nil {
@@ -40,7 +40,7 @@ func (l *links) admit(conn *linkConn) (net.Conn, greeting, error) {
 }
 
 // acceptTLS returns the connection over TLS, if links use it.
-func (l *links) acceptTLS(conn *linkConn) (net.Conn, error) {
+func (l *Links) acceptTLS(conn *trackedConn) (net.Conn, error) {
 	if l.certificates == nil {
 		return conn, nil
 	}
@@ -54,15 +54,15 @@ func (l *links) acceptTLS(conn *linkConn) (net.Conn, error) {
 
 // greeted reads and checks the greeting of a connection, after a challenge if the other
 // node begins with a hello. It returns the connection on which to answer.
-func (l *links) greeted(conn *linkConn, over net.Conn) (net.Conn, greeting, error) {
+func (l *Links) greeted(conn *trackedConn, over net.Conn) (net.Conn, greeting, error) {
 	kind, body, err := readMessage(over)
 	if err != nil {
 		return over, greeting{}, err
 	}
-	secrets := l.o.secrets.current()
-	link, used := over, secret{}
+	secrets := l.o.Secrets.current()
+	link, used := over, Secret{}
 	switch {
-	case kind == messageHello && !slices.ContainsFunc(secrets, func(s secret) bool { return !s.isNone() }):
+	case kind == messageHello && !slices.ContainsFunc(secrets, func(s Secret) bool { return !s.isNone() }):
 		return over, greeting{}, &refusal{reasonSecret, "the other node has a cluster secret, and this one has none"}
 	case kind == messageHello:
 		sealed, s, err := l.sealAccepted(over, body, secrets)
@@ -75,7 +75,7 @@ func (l *links) greeted(conn *linkConn, over net.Conn) (net.Conn, greeting, erro
 		}
 	case kind != messageGreeting:
 		return over, greeting{}, &refusal{reasonGarbled, fmt.Sprintf("a link can't begin with a message of kind %d", kind)}
-	case !slices.Contains(secrets, secret{}):
+	case !slices.Contains(secrets, Secret{}):
 		return over, greeting{}, &refusal{reasonNoSecret, "this node requires proof of its cluster secret, and the other one sent none"}
 	}
 	l.recordSecret(conn, used)
@@ -86,7 +86,7 @@ func (l *links) greeted(conn *linkConn, over net.Conn) (net.Conn, greeting, erro
 	if r := checkName(over, g.raft); r != nil {
 		return link, g, r
 	}
-	if r := g.check(l.o.identity()); r != nil {
+	if r := g.check(l.o.Identity()); r != nil {
 		return link, g, r
 	}
 	return link, g, nil
@@ -111,7 +111,7 @@ func checkName(conn net.Conn, raft string) *refusal {
 
 // handshakeFailed logs a failed TLS handshake. A node that connected without TLS gets the
 // answer without TLS; TLS answers others itself.
-func (l *links) handshakeFailed(conn *linkConn, err error) {
+func (l *Links) handshakeFailed(conn *trackedConn, err error) {
 	var noTLS tls.RecordHeaderError
 	switch {
 	case errors.Is(err, io.EOF) || l.closing.Err() != nil: // one of the two nodes has closed the connection
@@ -125,7 +125,7 @@ func (l *links) handshakeFailed(conn *linkConn, err error) {
 
 // decline logs and sends a refusal and waits, within the deadline of the connection, until
 // the other side closes it: closing with unread bytes would discard the refusal.
-func (l *links) decline(conn net.Conn, r *refusal) {
+func (l *Links) decline(conn net.Conn, r *refusal) {
 	l.refused(conn, r)
 	words := r.text[:min(len(r.text), maxWords)]
 	if _, err := conn.Write(appendMessage(nil, messageRefusal, []byte(words))); err == nil {
@@ -135,7 +135,7 @@ func (l *links) decline(conn net.Conn, r *refusal) {
 
 // greet sends the greeting of a dialed link and reads the answer. If it fails, the caller
 // must close the connection.
-func (l *links) greet(ctx context.Context, conn *linkConn, address string, g greeting) (net.Conn, error) {
+func (l *Links) greet(ctx context.Context, conn *trackedConn, address string, g greeting) (net.Conn, error) {
 	data, err := g.append(nil)
 	if err != nil {
 		return nil, err
@@ -152,12 +152,12 @@ func (l *links) greet(ctx context.Context, conn *linkConn, address string, g gre
 }
 
 // exchange is greet without the bounds of its context.
-func (l *links) exchange(ctx context.Context, conn *linkConn, address string, data []byte, expected string) (net.Conn, error) {
+func (l *Links) exchange(ctx context.Context, conn *trackedConn, address string, data []byte, expected string) (net.Conn, error) {
 	link, err := l.dialTLS(ctx, conn, address)
 	if err != nil {
 		return nil, err
 	}
-	s := l.o.secrets.current()[0]
+	s := l.o.Secrets.current()[0]
 	l.recordSecret(conn, s)
 	if s.isNone() {
 		_, err = link.Write(data)
@@ -175,7 +175,7 @@ func (l *links) exchange(ctx context.Context, conn *linkConn, address string, da
 }
 
 // dialTLS returns the connection over TLS, if links use it.
-func (l *links) dialTLS(ctx context.Context, conn *linkConn, address string) (net.Conn, error) {
+func (l *Links) dialTLS(ctx context.Context, conn *trackedConn, address string) (net.Conn, error) {
 	if l.certificates == nil {
 		return conn, nil
 	}

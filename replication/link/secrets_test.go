@@ -1,4 +1,4 @@
-package replication
+package link
 
 import (
 	"bytes"
@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"limitsrv/certs"
+	"limitsrv/replication/link/linktest"
 )
 
 // testSecrets returns a file of secrets, by digits, or NoSecret.
@@ -73,7 +74,7 @@ func TestSecretFile(t *testing.T) {
 
 // Nodes dial with and without secrets.
 func TestSecretLinks(t *testing.T) {
-	ca := newTestCA(t)
+	ca := linktest.NewCA(t)
 	for _, tt := range []struct {
 		name               string
 		listening, dialing []string
@@ -90,22 +91,22 @@ func TestSecretLinks(t *testing.T) {
 		{"none to a secret that is not needed yet", []string{"a", "none"}, nil, nil, "", ""},
 		{"a secret that is not needed yet to none", nil, []string{"none", "a"}, nil, "", ""},
 		{"a secret to none", nil, []string{"a", "none"}, nil, "this one has none", "this one has none"},
-		{"the same secret over TLS", []string{"a"}, []string{"a"}, ca.issue(t, "node"), "", ""},
-		{"another secret over TLS", []string{"a"}, []string{"b"}, ca.issue(t, "node"), "is not among this one's", "is not among this one's"},
+		{"the same secret over TLS", []string{"a"}, []string{"a"}, ca.Issue(t, "node"), "", ""},
+		{"another secret over TLS", []string{"a"}, []string{"b"}, ca.Issue(t, "node"), "is not among this one's", "is not among this one's"},
 	} {
 		t.Run(tt.name, func(t *testing.T) {
-			var log records
+			var log linktest.Log
 			open := func(digits []string) *Secrets {
 				if digits == nil {
 					return nil
 				}
 				return testSecrets(t, digits...)
 			}
-			listening := tcpLinks(t, identity{clusterA, testNode("1")}, linkOptions{secrets: open(tt.listening), tls: tt.tls, log: log.logger(),
-				call: echo})
-			dialing := tcpLinks(t, identity{clusterA, testNode("2")}, linkOptions{secrets: open(tt.dialing), tls: tt.tls})
+			listening := tcpNode(t, Identity{clusterA, testNode("1")}, Options{Secrets: open(tt.listening), TLS: tt.tls, Log: log.Logger(),
+				Call: echo})
+			dialing := tcpNode(t, Identity{clusterA, testNode("2")}, Options{Secrets: open(tt.dialing), TLS: tt.tls})
 			var reply string
-			err := dialing.call(t.Context(), listening.address(), "echo", strings.Repeat("x", 100_000), &reply)
+			err := dialing.Call(t.Context(), listening.address(), "echo", strings.Repeat("x", 100_000), &reply)
 			switch {
 			case tt.want == "" && (err != nil || len(reply) != 100_000):
 				t.Errorf("%v, %d bytes", err, len(reply))
@@ -113,7 +114,7 @@ func TestSecretLinks(t *testing.T) {
 				t.Errorf("dial is %v, want %q", err, tt.want)
 			}
 			if tt.logged != "" {
-				log.await(t, tt.logged)
+				log.Await(t, tt.logged)
 				if listening.refusedLinks.Load() != 1 {
 					t.Errorf("%d links are counted as refused, want 1", listening.refusedLinks.Load())
 				}
@@ -145,14 +146,14 @@ func (w *wiretap) Write(data []byte) (int, error) {
 }
 
 // tapped dials the node of the given links through a wiretap.
-func tapped(t *testing.T, o linkOptions, to *links) (tap *wiretap, link net.Conn, err error) {
+func tapped(t *testing.T, o Options, to *Links) (tap *wiretap, link net.Conn, err error) {
 	t.Helper()
-	o.dial = func(ctx context.Context, address string) (net.Conn, error) {
+	o.Dial = func(ctx context.Context, address string) (net.Conn, error) {
 		raw, err := new(net.Dialer).DialContext(ctx, "tcp", address)
 		tap = &wiretap{Conn: raw}
 		return tap, err
 	}
-	dialing := tcpLinks(t, identity{clusterA, testNode("2")}, o)
+	dialing := tcpNode(t, Identity{clusterA, testNode("2")}, o)
 	link, err = dialing.dial(t.Context(), linkForward, to.address(), testNode("1"))
 	return tap, link, err
 }
@@ -160,9 +161,9 @@ func tapped(t *testing.T, o linkOptions, to *links) (tap *wiretap, link net.Conn
 // revealsNothing requires that bytes contain no id.
 func revealsNothing(t *testing.T, receiver string, wire []byte) {
 	t.Helper()
-	answer, _ := appendAnswer(nil, identity{clusterA, testNode("1")})
+	answer, _ := appendAnswer(nil, Identity{clusterA, testNode("1")})
 	answer = answer[messageHead:]
-	for _, private := range [][]byte{answer[:len(clusterID{})], answer[len(clusterID{}):], bytes.Repeat([]byte{0x22}, nodeBytes), []byte("127.0.0.1")} {
+	for _, private := range [][]byte{answer[:len(ClusterID{})], answer[len(ClusterID{}):], bytes.Repeat([]byte{0x22}, nodeBytes), []byte("127.0.0.1")} {
 		if bytes.Contains(wire, private) {
 			t.Errorf("%s receives %x: %x", receiver, private, wire)
 		}
@@ -172,8 +173,8 @@ func revealsNothing(t *testing.T, receiver string, wire []byte) {
 // The bytes of links with a secret contain no ids.
 func TestSecretRevealsNothing(t *testing.T) {
 	a, b := testSecrets(t, "a"), testSecrets(t, "b")
-	listening := tcpLinks(t, identity{clusterA, testNode("1")}, linkOptions{secrets: a, call: echo})
-	tap, link, err := tapped(t, linkOptions{secrets: a}, listening)
+	listening := tcpNode(t, Identity{clusterA, testNode("1")}, Options{Secrets: a, Call: echo})
+	tap, link, err := tapped(t, Options{Secrets: a}, listening)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -185,15 +186,15 @@ func TestSecretRevealsNothing(t *testing.T) {
 	}
 	tap.mu.Unlock()
 	for name, secrets := range map[string]*Secrets{"another secret": b, "none": nil} {
-		tap, _, err := tapped(t, linkOptions{secrets: secrets}, listening)
+		tap, _, err := tapped(t, Options{Secrets: secrets}, listening)
 		if err == nil {
 			t.Errorf("%s is accepted", name)
 		}
 		revealsNothing(t, "an unauthenticated node with "+name, tap.read.Bytes())
 	}
 	// An unauthenticated node that is dialed, and asks for a proof.
-	network := newPipeNet()
-	impostor := network.listen("two:2")
+	network := linktest.NewNetwork()
+	impostor := network.Listen("two:2")
 	received := make(chan []byte)
 	go func() {
 		conn, err := impostor.Accept()
@@ -209,7 +210,7 @@ func TestSecretRevealsNothing(t *testing.T) {
 		io.Copy(io.Discard, tap)
 		received <- tap.read.Bytes()
 	}()
-	dialing := serveLinks(t, identity{clusterA, testNode("1")}, linkOptions{secrets: a, listener: network.listen("127.0.0.1:1"), dial: network.dial})
+	dialing := serveNode(t, Identity{clusterA, testNode("1")}, Options{Secrets: a, Listener: network.Listen("127.0.0.1:1"), Dial: network.Dial})
 	if _, err := dialing.dial(t.Context(), linkCall, "two:2", ""); err == nil || !strings.Contains(err.Error(), "did not prove") {
 		t.Errorf("dial of an impostor is %v", err)
 	}
@@ -218,10 +219,10 @@ func TestSecretRevealsNothing(t *testing.T) {
 
 // The bytes of an earlier link are replayed.
 func TestSecretReplay(t *testing.T) {
-	var log records
+	var log linktest.Log
 	secrets := testSecrets(t, "a")
-	listening := tcpLinks(t, identity{clusterA, testNode("1")}, linkOptions{secrets: secrets, log: log.logger()})
-	tap, link, err := tapped(t, linkOptions{secrets: secrets}, listening)
+	listening := tcpNode(t, Identity{clusterA, testNode("1")}, Options{Secrets: secrets, Log: log.Logger()})
+	tap, link, err := tapped(t, Options{Secrets: secrets}, listening)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -238,13 +239,13 @@ func TestSecretReplay(t *testing.T) {
 	if _, err := readExpected(again, messageProof); err == nil || !strings.Contains(err.Error(), "not among this one's") {
 		t.Errorf("a replay is answered %v", err)
 	}
-	log.await(t, "not among this one's")
+	log.Await(t, "not among this one's")
 }
 
 // A node gets its own bytes, and its own answers, back.
 func TestSecretReflection(t *testing.T) {
 	secrets := testSecrets(t, "a")
-	node := tcpLinks(t, identity{clusterA, testNode("1")}, linkOptions{secrets: secrets})
+	node := tcpNode(t, Identity{clusterA, testNode("1")}, Options{Secrets: secrets})
 	for _, tt := range []struct {
 		name  string
 		serve func(conn net.Conn)
@@ -259,7 +260,7 @@ func TestSecretReflection(t *testing.T) {
 		}, "did not prove the secret"},
 		{"an answer without a proof", func(conn net.Conn) {
 			readExpected(conn, messageHello)
-			answer, _ := appendAnswer(nil, identity{clusterA, testNode("2")})
+			answer, _ := appendAnswer(nil, Identity{clusterA, testNode("2")})
 			conn.Write(answer)
 			io.Copy(io.Discard, conn)
 		}, "a message of kind 2 in a greeting, where 5 is due"},
@@ -290,14 +291,14 @@ func TestSecretReflection(t *testing.T) {
 			t.Errorf("%s: %v, want %q", tt.name, err, tt.want)
 		}
 		listener.Close()
-		node.close()
+		node.Close()
 		<-served
-		node = tcpLinks(t, identity{clusterA, testNode("1")}, linkOptions{secrets: secrets})
+		node = tcpNode(t, Identity{clusterA, testNode("1")}, Options{Secrets: secrets})
 	}
 }
 
 // echo answers a call with its body.
-func echo(_ context.Context, _ greeting, _ string, body json.RawMessage) (any, error) {
+func echo(_ context.Context, _ Peer, _ string, body json.RawMessage) (any, error) {
 	return body, nil
 }
 
@@ -305,17 +306,17 @@ func echo(_ context.Context, _ greeting, _ string, body json.RawMessage) (any, e
 func TestSecretRotation(t *testing.T) {
 	files := [2]string{testSecrets(t, NoSecret).file, testSecrets(t, NoSecret).file}
 	synctest.Test(t, func(t *testing.T) {
-		var log records
-		network := newPipeNet()
+		var log linktest.Log
+		network := linktest.NewNetwork()
 		var secrets [2]*Secrets
-		var nodes [2]*links
+		var nodes [2]*Links
 		for i, address := range []string{"127.0.0.1:1", "127.0.0.1:2"} {
 			var err error
-			if secrets[i], err = OpenSecrets(files[i], true, log.logger()); err != nil {
+			if secrets[i], err = OpenSecrets(files[i], true, log.Logger()); err != nil {
 				t.Fatal(err)
 			}
-			nodes[i] = serveLinks(t, identity{clusterA, testNode(address[len(address)-1:])}, linkOptions{
-				secrets: secrets[i], listener: network.listen(address), dial: network.dial, log: log.logger(), timeout: time.Minute,
+			nodes[i] = serveNode(t, Identity{clusterA, testNode(address[len(address)-1:])}, Options{
+				Secrets: secrets[i], Listener: network.Listen(address), Dial: network.Dial, Log: log.Logger(), Timeout: time.Minute,
 			})
 		}
 		both := func(what string) {
@@ -339,7 +340,7 @@ func TestSecretRotation(t *testing.T) {
 				time.Sleep(secretsReloadInterval)
 				both(fmt.Sprintf("node %d has %v", i+1, step))
 				for _, n := range nodes {
-					n.closeStale(time.Now())
+					n.CloseStale(time.Now())
 				}
 			}
 		}
@@ -348,7 +349,7 @@ func TestSecretRotation(t *testing.T) {
 		}
 		time.Sleep(secretGrace)
 		for _, n := range nodes {
-			n.closeStale(time.Now())
+			n.CloseStale(time.Now())
 		}
 		if _, err := standing.Read(make([]byte, 1)); err == nil {
 			t.Error("a link made without a secret is still open")

@@ -1,4 +1,4 @@
-package replication
+package link
 
 import (
 	"context"
@@ -14,33 +14,28 @@ import (
 	"time"
 
 	"limitsrv/certs"
-	"limitsrv/engine"
 )
 
-// linkOptions configure links. Concurrency: all functions may be called by any goroutine.
-type linkOptions struct {
-	listener net.Listener
-	dial     func(ctx context.Context, address string) (net.Conn, error)
-	address  string       // at which other nodes reach this one
-	tls      *certs.Files // nil: without TLS
-	secrets  *Secrets     // nil: none
-	// identity returns this node's current identity.
-	identity func() identity
-	// call answers a call. Its context ends when the caller hangs up.
-	call func(ctx context.Context, from greeting, name string, body json.RawMessage) (any, error)
-	// exec executes a batch forwarded by another node. It must not block for long. It must
-	// call done once, from any goroutine, and not touch the batch after that.
-	exec func(batch *engine.Batch, done func(error))
-	// commit follows the execs of all batches read at once.
-	commit func()
-	// lost is called when another node's raft link has ended. It must not block.
-	lost func(node string)
-	log  *slog.Logger
-	// timeout bounds a greeting, a dial, and a peer's reading of an answer.
-	timeout time.Duration
-	// answerTimeout bounds the current leader's answers to forwarded requests: longer than
-	// its disk may take.
-	answerTimeout time.Duration
+// Options configure Links. Concurrency: all functions may be called by any goroutine.
+type Options struct {
+	Listener net.Listener
+	Dial     func(ctx context.Context, address string) (net.Conn, error)
+	Address  string       // at which other nodes reach this one
+	TLS      *certs.Files // nil: without TLS
+	Secrets  *Secrets     // nil: none
+	// Identity returns this node's current identity.
+	Identity func() Identity
+	// Call answers a call. Its context ends when the caller hangs up.
+	Call func(ctx context.Context, from Peer, name string, body json.RawMessage) (any, error)
+	// Forwarded serves a link for forwarded batches until it ends. The links close conn
+	// after it. It returns the reason, which is logged if it is an error of Garbled or
+	// of a FrameReader.
+	Forwarded func(conn net.Conn) error
+	// Lost is called when another node's raft link has ended. It must not block.
+	Lost func(node string)
+	Log  *slog.Logger
+	// Timeout bounds a greeting, a dial, and a peer's reading of an answer.
+	Timeout time.Duration
 }
 
 // Bounds of this node's resources used by other nodes.
@@ -57,11 +52,11 @@ const (
 	secretGrace = 5 * time.Second
 )
 
-// links are the connections with other nodes: one port for raft, for requests forwarded to
+// Links are the connections with other nodes: one port for raft, for requests forwarded to
 // the leader, and for calls. Each connection begins with a greeting that names its kind
 // and both nodes.
-type links struct {
-	o            linkOptions
+type Links struct {
+	o            Options
 	certificates *certificates // nil: without TLS
 	refusals     refusals
 	refusedLinks atomic.Int64
@@ -73,16 +68,17 @@ type links struct {
 
 	mu       sync.Mutex
 	closed   bool
-	open     map[*linkConn]struct{}
+	open     map[*trackedConn]struct{}
 	accepted int
-	greeting []*linkConn // accepted and yet to greet, the oldest first
+	greeting []*trackedConn // accepted and yet to greet, the oldest first
 }
 
-// newLinks fails if the TLS files can not be read. The caller must close the links.
-func newLinks(o linkOptions) (*links, error) {
-	l := &links{o: o, raftConns: make(chan net.Conn), open: make(map[*linkConn]struct{})}
-	if o.tls != nil {
-		c, err := newCertificates(*o.tls, o.log)
+// New opens links, which accept connections when they are served. It fails if the TLS
+// files can not be read. The caller must close the links.
+func New(o Options) (*Links, error) {
+	l := &Links{o: o, raftConns: make(chan net.Conn), open: make(map[*trackedConn]struct{})}
+	if o.TLS != nil {
+		c, err := newCertificates(*o.TLS, o.Log)
 		if err != nil {
 			return nil, err
 		}
@@ -92,15 +88,32 @@ func newLinks(o linkOptions) (*links, error) {
 	return l, nil
 }
 
-// serve accepts connections until close.
-func (l *links) serve() {
+// Certificates returns the certificates of links; nil: links are without TLS.
+func (l *Links) Certificates() *certs.Source {
+	if l.certificates == nil {
+		return nil
+	}
+	return l.certificates.Source
+}
+
+// RefusedCount returns the number of links that were refused so far.
+func (l *Links) RefusedCount() int64 { return l.refusedLinks.Load() }
+
+// DialForward dials a link for forwarded batches to the node at an address. expected is
+// its id, or empty if any is accepted. The caller must close the link.
+func (l *Links) DialForward(ctx context.Context, address, expected string) (net.Conn, error) {
+	return l.dial(ctx, linkForward, address, expected)
+}
+
+// Serve accepts connections until Close.
+func (l *Links) Serve() {
 	if !l.beginGoroutine() {
 		return
 	}
 	defer l.wait.Done()
 	pause := time.Duration(0)
 	for {
-		conn, err := l.o.listener.Accept()
+		conn, err := l.o.Listener.Accept()
 		switch {
 		case err == nil:
 			pause = 0
@@ -110,7 +123,7 @@ func (l *links) serve() {
 			return
 		}
 		pause = min(max(2*pause, 5*time.Millisecond), maxAcceptPause)
-		l.o.log.Error("can't accept a link of another node", "error", err, "pause", pause)
+		l.o.Log.Error("can't accept a link of another node", "error", err, "pause", pause)
 		select {
 		case <-l.closing.Done():
 			return
@@ -119,16 +132,16 @@ func (l *links) serve() {
 	}
 }
 
-// close ends all links and returns when all their goroutines have ended. Answers of execs
-// may still come later.
-func (l *links) close() error {
+// Close ends all links and returns when all their goroutines have ended. Answers to
+// forwarded batches may still come later.
+func (l *Links) Close() error {
 	l.mu.Lock()
 	l.closed = true
 	open := l.open
 	l.open = nil
 	l.mu.Unlock()
 	l.cancel()
-	err := l.o.listener.Close()
+	err := l.o.Listener.Close()
 	for conn := range open {
 		conn.Conn.Close()
 	}
@@ -136,8 +149,8 @@ func (l *links) close() error {
 	return err
 }
 
-// beginGoroutine counts a goroutine that close waits for, unless links are closed.
-func (l *links) beginGoroutine() bool {
+// beginGoroutine counts a goroutine that Close waits for, unless links are closed.
+func (l *Links) beginGoroutine() bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.closed {
@@ -148,7 +161,7 @@ func (l *links) beginGoroutine() bool {
 }
 
 // accept serves an accepted connection in a goroutine of its own.
-func (l *links) accept(raw net.Conn) {
+func (l *Links) accept(raw net.Conn) {
 	l.mu.Lock()
 	if l.closed {
 		l.mu.Unlock()
@@ -163,7 +176,7 @@ func (l *links) accept(raw net.Conn) {
 	}
 	conn := l.track(raw, true)
 	l.accepted++
-	var oldest *linkConn
+	var oldest *trackedConn
 	if len(l.greeting) == maxGreeting {
 		i := oldestOfBusiest(l.greeting)
 		oldest = l.greeting[i]
@@ -182,7 +195,7 @@ func (l *links) accept(raw net.Conn) {
 }
 
 // oldestOfBusiest returns the index of the oldest connection of the host with the most.
-func oldestOfBusiest(conns []*linkConn) (oldest int) {
+func oldestOfBusiest(conns []*trackedConn) (oldest int) {
 	first, count := make(map[string]int), make(map[string]int)
 	for i, c := range conns {
 		host := remoteHost(c)
@@ -200,7 +213,7 @@ func oldestOfBusiest(conns []*linkConn) (oldest int) {
 }
 
 // serveLink admits the node that has connected and serves the link until it ends.
-func (l *links) serveLink(conn *linkConn) {
+func (l *Links) serveLink(conn *trackedConn) {
 	secured, from, err := l.admit(conn)
 	l.mu.Lock()
 	if i := slices.Index(l.greeting, conn); i >= 0 {
@@ -212,7 +225,7 @@ func (l *links) serveLink(conn *linkConn) {
 		return
 	}
 	if from.kind == linkRaft {
-		l.offer(&raftConn{secured, func() { l.o.lost(from.Node) }})
+		l.offer(&raftConn{secured, func() { l.o.Lost(from.Node) }})
 		return
 	}
 	defer secured.Close()
@@ -220,28 +233,28 @@ func (l *links) serveLink(conn *linkConn) {
 		l.answerCall(secured, from)
 		return
 	}
-	l.serveForwarded(secured)
+	l.broken(secured, l.o.Forwarded(secured))
 }
 
 // track registers a connection for close. Requires: mu is held, and links are open.
-func (l *links) track(raw net.Conn, accepted bool) *linkConn {
+func (l *Links) track(raw net.Conn, accepted bool) *trackedConn {
 	if tcp, ok := raw.(*net.TCPConn); ok {
 		// If these fail, the connection has failed, and its next use reports that.
 		tcp.SetNoDelay(true)
 		tcp.SetKeepAliveConfig(net.KeepAliveConfig{Enable: true, Idle: 5 * time.Second, Interval: 5 * time.Second, Count: 3})
 	}
-	conn := &linkConn{Conn: raw, links: l, accepted: accepted}
+	conn := &trackedConn{Conn: raw, links: l, accepted: accepted}
 	l.open[conn] = struct{}{}
 	return conn
 }
 
 // dial makes a link to the node at an address and exchanges greetings. expected is its id,
 // or empty if any is accepted.
-func (l *links) dial(ctx context.Context, kind linkKind, address, expected string) (net.Conn, error) {
-	ctx, cancel := context.WithTimeout(ctx, l.o.timeout)
+func (l *Links) dial(ctx context.Context, kind linkKind, address, expected string) (net.Conn, error) {
+	ctx, cancel := context.WithTimeout(ctx, l.o.Timeout)
 	defer cancel()
 	defer context.AfterFunc(l.closing, cancel)()
-	raw, err := l.o.dial(ctx, address)
+	raw, err := l.o.Dial(ctx, address)
 	if err != nil {
 		return nil, fmt.Errorf("connect to node at %s: %w", address, err)
 	}
@@ -253,7 +266,7 @@ func (l *links) dial(ctx context.Context, kind linkKind, address, expected strin
 	}
 	conn := l.track(raw, false)
 	l.mu.Unlock()
-	secured, err := l.greet(ctx, conn, address, greeting{kind, l.o.identity(), expected, l.o.address})
+	secured, err := l.greet(ctx, conn, address, greeting{kind, l.o.Identity(), expected, l.o.Address})
 	if err != nil {
 		conn.Close()
 		return nil, fmt.Errorf("greet node at %s: %w", address, err)
@@ -261,33 +274,33 @@ func (l *links) dial(ctx context.Context, kind linkKind, address, expected strin
 	return secured, nil
 }
 
-// A linkConn is a connection that links track until it is closed.
-type linkConn struct {
+// A trackedConn is a connection that links track until it is closed.
+type trackedConn struct {
 	net.Conn
-	links    *links
+	links    *Links
 	accepted bool
 	// greeted: secret is set. stale is the time since which that secret is not accepted;
 	// zero: it is. The mutex of links guards them.
 	greeted bool
-	secret  secret
+	secret  Secret
 	stale   time.Time
 }
 
 // recordSecret records the secret with which a link is made.
-func (l *links) recordSecret(conn *linkConn, s secret) {
+func (l *Links) recordSecret(conn *trackedConn, s Secret) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	conn.greeted, conn.secret = true, s
 }
 
-// closeStale closes links when their secret has not been accepted for secretGrace. It must
+// CloseStale closes links when their secret has not been accepted for secretGrace. It must
 // be called periodically.
-func (l *links) closeStale(now time.Time) {
-	if l.o.secrets == nil {
+func (l *Links) CloseStale(now time.Time) {
+	if l.o.Secrets == nil {
 		return
 	}
-	secrets := l.o.secrets.current()
-	var over []*linkConn
+	secrets := l.o.Secrets.current()
+	var over []*trackedConn
 	l.mu.Lock()
 	for conn := range l.open {
 		switch {
@@ -305,11 +318,11 @@ func (l *links) closeStale(now time.Time) {
 		conn.Close()
 	}
 	if len(over) > 0 {
-		l.o.log.Info("links made with a former cluster secret were closed", "links", len(over))
+		l.o.Log.Info("links made with a former cluster secret were closed", "links", len(over))
 	}
 }
 
-func (c *linkConn) Close() error {
+func (c *trackedConn) Close() error {
 	l := c.links
 	l.mu.Lock()
 	if _, ok := l.open[c]; ok {
@@ -326,7 +339,7 @@ func (c *linkConn) Close() error {
 // peer that does not read: all messages on links carry their own lengths.
 type securedConn struct {
 	*tls.Conn
-	under *linkConn
+	under *trackedConn
 }
 
 func (c securedConn) Close() error { return c.under.Close() }

@@ -1,4 +1,4 @@
-package replication
+package link
 
 import (
 	"crypto/aes"
@@ -65,7 +65,7 @@ func (k sessionKeys) swapped() sessionKeys { return sessionKeys{k.receive, k.sen
 type transcript []byte
 
 // proof proves that a side has the secret.
-func (s secret) proof(label string, t transcript) []byte {
+func (s Secret) proof(label string, t transcript) []byte {
 	mac := hmac.New(sha256.New, s.key[:])
 	mac.Write([]byte(label))
 	mac.Write(t)
@@ -73,7 +73,7 @@ func (s secret) proof(label string, t transcript) []byte {
 }
 
 // keys returns the keys of the dialing side.
-func (s secret) keys(own *ecdh.PrivateKey, other []byte, t transcript) (k sessionKeys, err error) {
+func (s Secret) keys(own *ecdh.PrivateKey, other []byte, t transcript) (k sessionKeys, err error) {
 	public, err := ecdh.X25519().NewPublicKey(other)
 	if err != nil {
 		return k, err
@@ -101,7 +101,7 @@ func (s secret) keys(own *ecdh.PrivateKey, other []byte, t transcript) (k sessio
 
 // sealDialed proves a secret to the dialed node, and requires its proof. greeting is a
 // message sent together with this side's proof.
-func (l *links) sealDialed(conn net.Conn, s secret, greeting []byte) (*sealedConn, error) {
+func (l *Links) sealDialed(conn net.Conn, s Secret, greeting []byte) (*sealedConn, error) {
 	own, err := newShare()
 	if err != nil {
 		return nil, err
@@ -133,29 +133,29 @@ func (l *links) sealDialed(conn net.Conn, s secret, greeting []byte) (*sealedCon
 }
 
 // sealAccepted challenges the node that sent hello to prove one of the secrets.
-func (l *links) sealAccepted(conn net.Conn, hello []byte, secrets []secret) (*sealedConn, secret, error) {
+func (l *Links) sealAccepted(conn net.Conn, hello []byte, secrets []Secret) (*sealedConn, Secret, error) {
 	own, err := newShare()
 	if err != nil {
-		return nil, secret{}, err
+		return nil, Secret{}, err
 	}
 	if _, err := conn.Write(appendMessage(nil, messageChallenge, own.body)); err != nil {
-		return nil, secret{}, err
+		return nil, Secret{}, err
 	}
 	proof, err := readExpected(conn, messageProof)
 	if err != nil {
-		return nil, secret{}, err
+		return nil, Secret{}, err
 	}
 	t := transcript(slices.Concat(hello, own.body))
-	i := slices.IndexFunc(secrets, func(s secret) bool {
+	i := slices.IndexFunc(secrets, func(s Secret) bool {
 		return !s.isNone() && hmac.Equal(proof, s.proof(labelDialing, t))
 	})
 	if i < 0 {
-		return nil, secret{}, &refusal{reasonSecret, "the cluster secret of the other node is not among this one's"}
+		return nil, Secret{}, &refusal{reasonSecret, "the cluster secret of the other node is not among this one's"}
 	}
 	s := secrets[i]
 	keys, err := s.keys(own.private, hello[nonceBytes:], t)
 	if err != nil {
-		return nil, secret{}, &refusal{reasonGarbled, "a key of the other node is not valid"}
+		return nil, Secret{}, &refusal{reasonGarbled, "a key of the other node is not valid"}
 	}
 	first := appendMessage(nil, messageProof, s.proof(labelAccepting, t))
 	return newSealedConn(conn, keys.swapped(), first, func() { l.logTampered(conn) }), s, nil

@@ -1,4 +1,4 @@
-package replication
+package link
 
 import (
 	"errors"
@@ -14,6 +14,9 @@ type refusal struct {
 }
 
 func (r *refusal) Error() string { return r.text }
+
+// Garbled returns the error of a node that sent invalid bytes.
+func Garbled(text string) error { return &refusal{reasonGarbled, text} }
 
 // A refusalReason groups refusals for the log.
 type refusalReason uint8
@@ -78,14 +81,14 @@ func (r *refusals) shouldLog(host string, reason refusalReason, now time.Time) b
 
 // refused counts and logs a link that was refused or closed. A node that is about to start
 // raft is not counted, because the leader may connect before it has.
-func (l *links) refused(conn net.Conn, why *refusal) {
+func (l *Links) refused(conn net.Conn, why *refusal) {
 	if why.reason == reasonNotYet {
-		l.o.log.Debug("a node connected too early", "address", conn.RemoteAddr().String(), "reason", why.text)
+		l.o.Log.Debug("a node connected too early", "address", conn.RemoteAddr().String(), "reason", why.text)
 		return
 	}
 	l.refusedLinks.Add(1)
 	if l.refusals.shouldLog(remoteHost(conn), why.reason, time.Now()) {
-		l.o.log.Warn("refused a link of another node", "address", conn.RemoteAddr().String(), "reason", why.text)
+		l.o.Log.Warn("refused a link of another node", "address", conn.RemoteAddr().String(), "reason", why.text)
 	}
 }
 
@@ -100,7 +103,7 @@ func remoteHost(conn net.Conn) string {
 
 // broken logs a link that ended with an error, if that is a *refusal; other failures of
 // links are normal.
-func (l *links) broken(conn net.Conn, err error) {
+func (l *Links) broken(conn net.Conn, err error) {
 	var r *refusal
 	if errors.As(err, &r) {
 		l.refused(conn, r)
@@ -108,6 +111,6 @@ func (l *links) broken(conn net.Conn, err error) {
 }
 
 // logTampered logs a link that is closed because a record failed authentication.
-func (l *links) logTampered(conn net.Conn) {
+func (l *Links) logTampered(conn net.Conn) {
 	l.refused(conn, &refusal{reasonTampered, errTampered.Error()})
 }

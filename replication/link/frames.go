@@ -1,4 +1,4 @@
-package replication
+package link
 
 import (
 	"bufio"
@@ -7,30 +7,33 @@ import (
 	"io"
 )
 
-// A frameReader reads frames: the length of the rest in 4 bytes, then the rest.
+// A FrameReader reads frames: the length of the rest in 4 bytes, then the rest.
 //
 // Frames that fit the buffer of r are read in place; a longer one allocates memory as its
 // bytes arrive, at most a few times the bytes received.
-type frameReader struct {
+type FrameReader struct {
 	r    *bufio.Reader
 	most int // maximum bytes of a frame
 	skip int // bytes of r used by the last frame
 	long []byte
 }
 
-// frameHead is the size of a frame's length field.
-const frameHead = 4
+// NewFrameReader returns a reader of frames with at most most bytes.
+func NewFrameReader(r *bufio.Reader, most int) *FrameReader { return &FrameReader{r: r, most: most} }
 
-// maxKeptFrame bounds the memory for long frames that is reused.
-const maxKeptFrame = 1 << 20
+// FrameHead is the size of a frame's length field.
+const FrameHead = 4
 
-// next returns the next frame, without its length. It is valid until the next call. A
-// frame that is too long is a *refusal; all other errors are the reader's.
-func (f *frameReader) next() ([]byte, error) {
+// MaxKeptFrame bounds the memory for long frames that is reused.
+const MaxKeptFrame = 1 << 20
+
+// Next returns the next frame, without its length. It is valid until the next call. A
+// frame that is too long is an error of Garbled; all other errors are the reader's.
+func (f *FrameReader) Next() ([]byte, error) {
 	if err := f.drop(); err != nil {
 		return nil, err
 	}
-	head, err := f.r.Peek(frameHead)
+	head, err := f.r.Peek(FrameHead)
 	if err != nil {
 		return nil, err
 	}
@@ -38,27 +41,27 @@ func (f *frameReader) next() ([]byte, error) {
 	if n < 0 || n > f.most {
 		return nil, &refusal{reasonGarbled, fmt.Sprintf("a frame of %d bytes, at most %d are allowed", n, f.most)}
 	}
-	if whole := frameHead + n; whole <= f.r.Size() {
+	if whole := FrameHead + n; whole <= f.r.Size() {
 		frame, err := f.r.Peek(whole)
 		if err != nil {
 			return nil, err
 		}
 		f.skip = whole
-		return frame[frameHead:], nil
+		return frame[FrameHead:], nil
 	}
-	f.skip = frameHead
+	f.skip = FrameHead
 	return f.readLong(n)
 }
 
 // drop discards the last frame.
-func (f *frameReader) drop() error {
+func (f *FrameReader) drop() error {
 	_, err := f.r.Discard(f.skip)
 	f.skip = 0
 	return err
 }
 
 // readLong reads a frame of n bytes that is longer than the buffer.
-func (f *frameReader) readLong(n int) ([]byte, error) {
+func (f *FrameReader) readLong(n int) ([]byte, error) {
 	if err := f.drop(); err != nil {
 		return nil, err
 	}
@@ -70,19 +73,19 @@ func (f *frameReader) readLong(n int) ([]byte, error) {
 			return nil, err
 		}
 	}
-	if cap(data) <= maxKeptFrame {
+	if cap(data) <= MaxKeptFrame {
 		f.long = data
 	}
 	return data, nil
 }
 
-// ready reports whether the next frame can be read without blocking. It is false for a
+// Ready reports whether the next frame can be read without blocking. It is false for a
 // frame that is longer than the buffer.
-func (f *frameReader) ready() bool {
+func (f *FrameReader) Ready() bool {
 	buffered := f.r.Buffered() - f.skip
-	if buffered < frameHead {
+	if buffered < FrameHead {
 		return false
 	}
-	head, err := f.r.Peek(f.skip + frameHead)
-	return err == nil && uint64(binary.BigEndian.Uint32(head[f.skip:])) <= uint64(buffered-frameHead)
+	head, err := f.r.Peek(f.skip + FrameHead)
+	return err == nil && uint64(binary.BigEndian.Uint32(head[f.skip:])) <= uint64(buffered-FrameHead)
 }

@@ -1,4 +1,4 @@
-package replication
+package link
 
 import (
 	"crypto/tls"
@@ -20,14 +20,6 @@ func newCertificates(files certs.Files, log *slog.Logger) (*certificates, error)
 	}
 	source, err := certs.Open("links", files, log)
 	return &certificates{source}, err
-}
-
-// Certificates returns the certificates of links; nil: links are without TLS.
-func (n *Node) Certificates() *certs.Source {
-	if n.links.certificates == nil {
-		return nil
-	}
-	return n.links.certificates.Source
 }
 
 // server returns the configuration of the accepting side of a link.

@@ -1,4 +1,4 @@
-package replication
+package link
 
 import (
 	"bufio"
@@ -25,11 +25,11 @@ type callReply struct {
 	Reply json.RawMessage `json:"reply,omitempty"`
 }
 
-// call calls the node at an address and stores its reply where reply points; nil: nowhere.
+// Call calls the node at an address and stores its reply where reply points; nil: nowhere.
 // It dials for each call. An error of the other node has its text, and its Code if it has
 // one. After any other error the call may or may not have been executed. The timeout of
 // the links bounds the greeting; after it only ctx bounds the call.
-func (l *links) call(ctx context.Context, address, name string, request, reply any) error {
+func (l *Links) Call(ctx context.Context, address, name string, request, reply any) error {
 	body, err := json.Marshal(request)
 	if err != nil {
 		return fmt.Errorf("call %s: %w", name, err)
@@ -45,7 +45,7 @@ func (l *links) call(ctx context.Context, address, name string, request, reply a
 	defer conn.Close()
 	defer context.AfterFunc(ctx, func() { conn.Close() })()
 	var answer callReply
-	conn.SetWriteDeadline(time.Now().Add(l.o.timeout))
+	conn.SetWriteDeadline(time.Now().Add(l.o.Timeout))
 	if _, err = conn.Write(frame); err == nil {
 		err = readCall(conn, &answer)
 	}
@@ -55,7 +55,7 @@ func (l *links) call(ctx context.Context, address, name string, request, reply a
 	case err != nil:
 		return fmt.Errorf("call %s of node at %s: %w", name, address, err)
 	case answer.Error != "":
-		return errorOf(answer.Code, answer.Error)
+		return ErrorOf(answer.Code, answer.Error)
 	case reply == nil:
 		return nil
 	}
@@ -66,9 +66,9 @@ func (l *links) call(ctx context.Context, address, name string, request, reply a
 }
 
 // answerCall answers the single call of a link.
-func (l *links) answerCall(conn net.Conn, from greeting) {
+func (l *Links) answerCall(conn net.Conn, from greeting) {
 	var request callRequest
-	conn.SetReadDeadline(time.Now().Add(l.o.timeout))
+	conn.SetReadDeadline(time.Now().Add(l.o.Timeout))
 	if err := readCall(conn, &request); err != nil {
 		l.broken(conn, err)
 		return
@@ -81,12 +81,12 @@ func (l *links) answerCall(conn net.Conn, from greeting) {
 		defer cancel()
 		conn.Read(make([]byte, 1))
 	}()
-	reply, err := l.o.call(ctx, from, request.Name, request.Body)
+	reply, err := l.o.Call(ctx, Peer{from.Identity, from.raft}, request.Name, request.Body)
 	frame, err := replyFrame(reply, err)
 	if err != nil {
-		l.o.log.Error("can't answer a call", "call", request.Name, "error", err)
+		l.o.Log.Error("can't answer a call", "call", request.Name, "error", err)
 	} else {
-		conn.SetWriteDeadline(time.Now().Add(l.o.timeout))
+		conn.SetWriteDeadline(time.Now().Add(l.o.Timeout))
 		conn.Write(frame)
 	}
 	conn.Close()
@@ -102,7 +102,7 @@ func replyFrame(reply any, failed error) ([]byte, error) {
 			return nil, err
 		}
 		answer.Reply = body
-	} else if answer.Code, answer.Error = errorParts(failed); answer.Error == "" {
+	} else if answer.Code, answer.Error = ErrorParts(failed); answer.Error == "" {
 		answer.Error = "failed"
 	}
 	frame, err := callFrame(answer)
@@ -126,8 +126,8 @@ func callFrame(v any) ([]byte, error) {
 
 // readCall reads a frame with v in JSON. Invalid bytes are a *refusal.
 func readCall(conn net.Conn, v any) error {
-	frames := frameReader{r: bufio.NewReader(conn), most: maxCallBytes}
-	data, err := frames.next()
+	frames := NewFrameReader(bufio.NewReader(conn), maxCallBytes)
+	data, err := frames.Next()
 	if err != nil {
 		return err
 	}
