@@ -12,7 +12,7 @@
 // # The way of a batch
 //
 //	any node:  Exec -> batcher.waiting
-//	follower:  batcher -> forwarder -> link -> the leader's Exec -> answers -> done
+//	follower:  batcher -> forward.Client -> forward.Server on the leader -> Exec -> answers -> done
 //	leader:    batcher -> proposal (one entry, stamped) -> raft -> fsm.Apply -> done
 //	the others:                                            raft -> fsm.Apply
 //

@@ -80,7 +80,7 @@ func (n *Node) maintain() {
 // secret are accepted beside links with one.
 func (n *Node) maintainLinks() {
 	n.links.CloseStale(time.Now())
-	n.forwarder.renew()
+	n.forwarder.Renew()
 	if by := n.links.Authentication(); n.o.Secrets == nil || by != link.AuthOpen && by != link.AuthSecretOrOpen {
 		n.openLoggedAt = time.Time{}
 		return

@@ -9,6 +9,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"limitsrv/replication/forward"
 	"limitsrv/replication/link"
 )
 
@@ -53,7 +54,7 @@ func (n *Node) Change(c Change, done func(error)) {
 func (n *Node) changeAnywhere(ctx context.Context, c Change) error {
 	for {
 		err := n.changeAtLeader(ctx, c)
-		if !errors.Is(err, errNotAccepted) {
+		if !errors.Is(err, forward.ErrNotAccepted) {
 			return err
 		}
 		select {
@@ -74,15 +75,15 @@ func (n *Node) changeAtLeader(ctx context.Context, c Change) error {
 		if err := n.transfer(ctx, lead.stack, ""); err != nil {
 			return err
 		}
-		return errNotAccepted
+		return forward.ErrNotAccepted
 	case lead.leading:
 		return n.change(ctx, c)
 	case lead.leader.Raft == "" || lead.elected:
-		return errNotAccepted
+		return forward.ErrNotAccepted
 	}
 	err := n.links.Call(ctx, lead.leader.Raft, callChange, c, nil)
 	if coded := (*link.Error)(nil); errors.As(err, &coded) && *coded == *errNotLeader {
-		return errNotAccepted
+		return forward.ErrNotAccepted
 	}
 	return err
 }

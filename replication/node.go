@@ -14,6 +14,7 @@ import (
 	"limitsrv/certs"
 	"limitsrv/engine"
 	"limitsrv/persist"
+	"limitsrv/replication/forward"
 	"limitsrv/replication/link"
 )
 
@@ -29,7 +30,7 @@ type Node struct {
 	maxHold time.Duration
 
 	links        *link.Links
-	forwarder    *forwarder
+	forwarder    *forward.Client
 	batcher      *batcher
 	clock        *leaderClock
 	local        localEngine // for NoQuorumLocal
@@ -117,16 +118,16 @@ func (n *Node) startServices() (err error) {
 	if err != nil {
 		return fmt.Errorf("listen for other nodes at %s: %w", n.o.Bind, err)
 	}
-	server := forwardServer{exec: n.execForOthers, commit: n.Commit, timeout: n.callTimeout()}
+	server := forward.Server{Exec: n.execForOthers, Commit: n.Commit, Timeout: n.callTimeout()}
 	n.links, err = link.New(link.Options{
 		Listener: listener, Dial: n.o.Network.Dial, Address: n.o.Raft, TLS: n.o.TLS, Secrets: n.o.Secrets, Identity: n.identity,
-		Call: n.answerCall, Forwarded: server.serve, Lost: n.linkLost, Log: n.log, Timeout: n.callTimeout(),
+		Call: n.answerCall, Forwarded: server.Serve, Lost: n.linkLost, Log: n.log, Timeout: n.callTimeout(),
 	})
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	n.forwarder = newForwarder(forwarderOptions{
-		links: n.links, log: n.log, timeout: n.callTimeout(), answerTimeout: max(n.rpcTimeout(), leaderHang+n.callTimeout()),
+	n.forwarder = forward.New(forward.Options{
+		Links: n.links, Log: n.log, Timeout: n.callTimeout(), AnswerTimeout: max(n.rpcTimeout(), leaderHang+n.callTimeout()),
 	})
 	if err := n.resume(); err != nil {
 		return errors.Join(err, n.links.Close())
@@ -204,7 +205,7 @@ func (n *Node) Exec(batch *engine.Batch, done func(error)) {
 		done(nil)
 		return
 	}
-	n.batcher.add(waitingRequest{request: request{batch, done}})
+	n.batcher.add(waitingRequest{Request: forward.Request{Batch: batch, Done: done}})
 }
 
 // execForOthers is Exec for batches forwarded by another node.
@@ -213,7 +214,7 @@ func (n *Node) execForOthers(batch *engine.Batch, done func(error)) {
 		done(nil)
 		return
 	}
-	n.batcher.add(waitingRequest{request: request{batch, done}, remote: true})
+	n.batcher.add(waitingRequest{Request: forward.Request{Batch: batch, Done: done}, remote: true})
 }
 
 // Commit tells the node that its caller has no more batches to submit for now.
@@ -340,7 +341,7 @@ func (n *Node) Close(ctx context.Context) error {
 
 // close does the work of Close after stop. It may hang with the disk.
 func (n *Node) close() error {
-	n.forwarder.close()
+	n.forwarder.Close()
 	n.raftMu.Lock() // a start of raft under way completes first, and none follows
 	err := n.stopRaft()
 	n.raftMu.Unlock()

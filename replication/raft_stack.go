@@ -16,6 +16,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"limitsrv/persist"
+	"limitsrv/replication/forward"
 	"limitsrv/replication/link"
 	"limitsrv/replication/raftfix"
 )
@@ -191,7 +192,7 @@ func (n *Node) newRaft(s *raftStack, m *membership) (err error) {
 			n.counts.leaders.Add(1)
 			n.logLeader(s, leader)
 			if leader.LeaderID != "" {
-				n.wait.Go(func() { n.forwarder.leaderIs(string(leader.LeaderID)) })
+				n.wait.Go(func() { n.forwarder.LeaderIs(string(leader.LeaderID)) })
 			}
 			n.batcher.kick()
 		}
@@ -288,7 +289,7 @@ func (n *Node) restartRaft(why string) {
 func (n *Node) propose(f *proposal) error {
 	s := n.stack.Load()
 	if s == nil {
-		return errNotAccepted
+		return forward.ErrNotAccepted
 	}
 	s.fsm.proposal.Store(f)
 	future := s.raft.ApplyLog(raft.Log{Data: f.data}, n.o.ElectionTimeout)

@@ -1,4 +1,4 @@
-package replication
+package forward
 
 import (
 	"encoding/binary"
@@ -57,7 +57,7 @@ func appendBatchAnswer(data []byte, seq uint64, b *engine.Batch, failed error) [
 	switch {
 	case failed == nil:
 		data = appendDecisions(append(data, answerDecisions), b)
-	case errors.Is(failed, errNotAccepted):
+	case errors.Is(failed, ErrNotAccepted):
 		data = append(data, answerNotAccepted)
 	case errors.Is(failed, persist.ErrUncertain):
 		data = append(data, answerUncertain)
@@ -145,7 +145,7 @@ func readBatchAnswer(data []byte, b *engine.Batch) (failed, err error) {
 	case status == answerDecisions:
 		r.decisions(b)
 	case status == answerNotAccepted:
-		failed = errNotAccepted
+		failed = ErrNotAccepted
 	case status == answerUncertain:
 		failed = persist.ErrUncertain
 	case status == answerError:

@@ -1,4 +1,4 @@
-package replication
+package forward
 
 import (
 	"bytes"
@@ -104,7 +104,7 @@ func TestAnswersOfErrors(t *testing.T) {
 		code   string
 		text   string
 	}{
-		{"not accepted", fmt.Errorf("not the leader: %w", errNotAccepted), errNotAccepted, "", errNotAccepted.Error()},
+		{"not accepted", fmt.Errorf("not the leader: %w", ErrNotAccepted), ErrNotAccepted, "", ErrNotAccepted.Error()},
 		{"uncertain", fmt.Errorf("stepped down: %w", persist.ErrUncertain), persist.ErrUncertain, "UNCERTAIN", "the decision may or may not have been applied"},
 		{"coded", fmt.Errorf("wrapped: %w", link.NewError("MISCONF", "disk")), nil, "MISCONF", "disk"},
 		{"another", errors.New("a text"), nil, "", "a text"},
@@ -153,7 +153,7 @@ func FuzzAnswers(f *testing.F) {
 		}
 	}
 	f.Add(appendBatchAnswer(nil, 1, nil, link.NewError("MISCONF", "disk"))[link.FrameHead:])
-	f.Add(appendBatchAnswer(nil, 1, nil, errNotAccepted)[link.FrameHead:])
+	f.Add(appendBatchAnswer(nil, 1, nil, ErrNotAccepted)[link.FrameHead:])
 	f.Fuzz(func(t *testing.T, data []byte) {
 		_, rest, err := answerNumber(data)
 		if err != nil {

@@ -1,4 +1,4 @@
-package replication
+package forward
 
 import (
 	"bytes"
@@ -28,7 +28,7 @@ const answerTimeout = 4 * time.Second
 type bubble struct {
 	t       *testing.T
 	network *linktest.Network
-	f       *forwarder
+	f       *Client
 	links   *link.Links // the follower's
 	start   time.Time
 	dials   int
@@ -44,9 +44,9 @@ func inBubble(t *testing.T, test func(*bubble)) {
 				b.dials++
 				return b.network.Dial(ctx, address)
 			},
-		}, forwardServer{}).Links
-		b.f = testForwarder(b.links, answerTimeout)
-		defer b.f.close()
+		}, Server{}).Links
+		b.f = testClient(b.links, answerTimeout)
+		defer b.f.Close()
 		test(b)
 	})
 }
@@ -60,8 +60,8 @@ type manualLeader struct {
 func (b *bubble) leader(address, digit string) *manualLeader {
 	d := &manualLeader{dones: make(chan func(error), 10000)}
 	o := link.Options{Listener: b.network.Listen(address), Dial: b.network.Dial, Timeout: answerTimeout}
-	d.testLinks = serveLinks(b.t, digit, o, forwardServer{
-		exec: func(batch *engine.Batch, done func(error)) {
+	d.testLinks = serveLinks(b.t, digit, o, Server{
+		Exec: func(batch *engine.Batch, done func(error)) {
 			d.dones <- func(err error) {
 				batch.Decisions = make([]engine.Decision, len(batch.Ops))
 				done(err)
@@ -94,7 +94,7 @@ func (p *pending) now() outcome {
 // send sends a batch of n ops to a leader.
 func (b *bubble) send(address, digit string, n int) *pending {
 	p := new(pending)
-	b.f.send(address, nodeID(digit), []request{{takes("k", n), func(err error) {
+	b.f.Send(address, nodeID(digit), []Request{{takes("k", n), func(err error) {
 		p.mu.Lock()
 		defer p.mu.Unlock()
 		p.outcome = outcome{err, time.Since(b.start), p.times + 1}
@@ -126,20 +126,20 @@ func (b *bubble) wantClosed(when string, leader *manualLeader) {
 
 func TestForwardToAbsentLeader(t *testing.T) {
 	inBubble(t, func(b *bubble) {
-		b.want("no listener", b.send("one:1", "1", 1), errNotAccepted, 0)
-		b.want("at once after that", b.send("one:1", "1", 1), errNotAccepted, 0)
+		b.want("no listener", b.send("one:1", "1", 1), ErrNotAccepted, 0)
+		b.want("at once after that", b.send("one:1", "1", 1), ErrNotAccepted, 0)
 		if b.dials != 1 {
 			t.Errorf("%d dials, want 1", b.dials)
 		}
 		b.leader("three:3", "3")
 		b.wantPending("another one at once", b.send("three:3", "3", 1))
 		time.Sleep(redialAfter)
-		b.want("still no listener", b.send("one:1", "1", 1), errNotAccepted, redialAfter)
+		b.want("still no listener", b.send("one:1", "1", 1), ErrNotAccepted, redialAfter)
 		if b.dials != 3 {
 			t.Errorf("%d dials, want 3", b.dials)
 		}
 		b.leader("one:1", "1")
-		b.want("another node is there", b.send("one:1", "4", 1), errNotAccepted, redialAfter)
+		b.want("another node is there", b.send("one:1", "4", 1), ErrNotAccepted, redialAfter)
 		b.wantPending("now it is there", b.send("one:1", "1", 1))
 	})
 }
@@ -152,8 +152,8 @@ func TestForwardToSilentLeader(t *testing.T) {
 		second := b.send("one:1", "1", 1)
 		b.wantPending("as it is dialed", first)
 		time.Sleep(answerTimeout)
-		b.want("the first", first, errNotAccepted, answerTimeout)
-		b.want("the second", second, errNotAccepted, answerTimeout)
+		b.want("the first", first, ErrNotAccepted, answerTimeout)
+		b.want("the second", second, ErrNotAccepted, answerTimeout)
 	})
 }
 
@@ -225,16 +225,16 @@ func TestForwardBacklog(t *testing.T) {
 				<-over
 				return nil
 			},
-		}, forwardServer{})
+		}, Server{})
 		defer close(over)
-		const large = 2 * forwardBuffer / 24 // ops of a frame of its own
+		const large = 2 * bufferBytes / 24 // ops of a frame of its own
 		written, unwritten := b.send("one:1", "1", 1), b.send("one:1", "1", large)
 		time.Sleep(greeted)
 		synctest.Wait()
-		waiting := b.send("one:1", "1", maxForwardOps-1-large)
+		waiting := b.send("one:1", "1", maxOps-1-large)
 		start := time.Now()
-		more := []request{{takes("k", 1), func(error) { t.Error("more than fits was answered") }}}
-		if taken := b.f.send("one:1", nodeID("1"), more); taken != 0 {
+		more := []Request{{takes("k", 1), func(error) { t.Error("more than fits was answered") }}}
+		if taken := b.f.Send("one:1", nodeID("1"), more); taken != 0 {
 			t.Errorf("more than fits: %d requests accepted", taken)
 		}
 		if waited := time.Since(start); waited > 0 {
@@ -242,8 +242,8 @@ func TestForwardBacklog(t *testing.T) {
 		}
 		time.Sleep(answerTimeout)
 		b.want("the written request", written, persist.ErrUncertain, greeted+answerTimeout)
-		b.want("the next request", unwritten, errNotAccepted, greeted+answerTimeout)
-		b.want("the waiting request", waiting, errNotAccepted, greeted+answerTimeout)
+		b.want("the next request", unwritten, ErrNotAccepted, greeted+answerTimeout)
+		b.want("the waiting request", waiting, ErrNotAccepted, greeted+answerTimeout)
 	})
 }
 
@@ -258,8 +258,8 @@ func TestForwardLeaderChange(t *testing.T) {
 		(<-next.dones)(nil)
 		b.want("of the new leader", second, nil, 0)
 		b.wantPending("of the old leader", first)
-		(<-old.dones)(errNotAccepted)
-		b.want("of the old leader", first, errNotAccepted, 0)
+		(<-old.dones)(ErrNotAccepted)
+		b.want("of the old leader", first, ErrNotAccepted, 0)
 		b.wantClosed("when it has answered all", old)
 
 		b.network.Listen("four:4") // accepts no connection
@@ -267,7 +267,7 @@ func TestForwardLeaderChange(t *testing.T) {
 		b.wantPending("as it is dialed", third)
 		b.wantClosed("when all is answered", next)
 		fourth := b.send("three:3", "3", 1)
-		b.want("when the dialed node is no longer leader", third, errNotAccepted, 0)
+		b.want("when the dialed node is no longer leader", third, ErrNotAccepted, 0)
 		synctest.Wait()
 		(<-next.dones)(nil)
 		b.want("of a leader once more", fourth, nil, 0)
@@ -282,14 +282,14 @@ func TestForwardRenewal(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		former := serveLinks(b.t, "3", link.Options{Listener: b.network.Listen("three:3"), Dial: b.network.Dial, Secrets: secrets}, forwardServer{})
+		former := serveLinks(b.t, "3", link.Options{Listener: b.network.Listen("three:3"), Dial: b.network.Dial, Secrets: secrets}, Server{})
 		leader := b.leader("one:1", "1")
 		first := b.send("one:1", "1", 1)
 		synctest.Wait()
 		b.f.mu.Lock()
 		b.f.current.secret = former.Secret()
 		b.f.mu.Unlock()
-		b.f.renew()
+		b.f.Renew()
 		second := b.send("one:1", "1", 1)
 		const late = answerTimeout * 9 / 10
 		time.Sleep(late)
@@ -307,7 +307,7 @@ func TestForwardClose(t *testing.T) {
 		name string
 		end  func(*bubble, *manualLeader)
 	}{
-		{"the forwarder closes", func(b *bubble, _ *manualLeader) { b.f.close() }},
+		{"the forwarder closes", func(b *bubble, _ *manualLeader) { b.f.Close() }},
 		{"its links close", func(b *bubble, _ *manualLeader) { b.links.Close() }},
 		{"the leader's links close", func(_ *bubble, leader *manualLeader) { leader.Links.Close() }},
 	} {
@@ -317,7 +317,7 @@ func TestForwardClose(t *testing.T) {
 			synctest.Wait()
 			tt.end(b, leader)
 			b.want(tt.name, first, persist.ErrUncertain, 0)
-			b.want(tt.name+", later", b.send("one:1", "1", 1), errNotAccepted, 0)
+			b.want(tt.name+", later", b.send("one:1", "1", 1), ErrNotAccepted, 0)
 			(<-leader.dones)(nil)
 		})
 	}
@@ -352,9 +352,9 @@ func TestForwardBoundsMemory(t *testing.T) {
 func TestForwardCommits(t *testing.T) {
 	inBubble(t, func(b *bubble) {
 		execs, commits := 0, 0
-		serveLinks(b.t, "1", link.Options{Listener: b.network.Listen("one:1"), Dial: b.network.Dial}, forwardServer{
-			exec:   func(_ *engine.Batch, done func(error)) { execs++; done(errNotAccepted) },
-			commit: func() { commits++ },
+		serveLinks(b.t, "1", link.Options{Listener: b.network.Listen("one:1"), Dial: b.network.Dial}, Server{
+			Exec:   func(_ *engine.Batch, done func(error)) { execs++; done(ErrNotAccepted) },
+			Commit: func() { commits++ },
 		})
 		conn, err := b.links.DialForward(b.t.Context(), "one:1", "")
 		if err != nil {
@@ -384,8 +384,8 @@ func TestForwardBrokenLinks(t *testing.T) {
 	r := rand.New(rand.NewPCG(seed, 0))
 	var mu sync.Mutex
 	taken := make(map[string]int)
-	listening := tcpLinks(t, "1", link.Options{}, forwardServer{
-		exec: func(b *engine.Batch, done func(error)) {
+	listening := tcpLinks(t, "1", link.Options{}, Server{
+		Exec: func(b *engine.Batch, done func(error)) {
 			mu.Lock()
 			taken[string(b.Ops[0].Key)]++
 			mu.Unlock()
@@ -401,26 +401,26 @@ func TestForwardBrokenLinks(t *testing.T) {
 			conn, err := new(net.Dialer).DialContext(ctx, "tcp", address)
 			return &breaking{Conn: conn, left: 100 + r.IntN(20_000)}, err
 		},
-	}, forwardServer{})
-	f := testForwarder(dialing.Links, testTimeout)
+	}, Server{})
+	f := testClient(dialing.Links, testTimeout)
 	const batches = 20_000
 	outcomes := make([][]error, batches)
 	var answered sync.WaitGroup
 	for i := range batches {
 		answered.Add(1)
-		f.send(listening.address, nodeID("1"), []request{{takes(fmt.Sprint(i), 1+i%3), func(err error) {
+		f.Send(listening.address, nodeID("1"), []Request{{takes(fmt.Sprint(i), 1+i%3), func(err error) {
 			outcomes[i] = append(outcomes[i], err)
 			answered.Done()
 		}}})
 		if i%100 == 0 { // let them be answered, and links be dialed again
 			answered.Wait()
 			f.mu.Lock()
-			f.lost = forwardTarget{}
+			f.lost = target{}
 			f.mu.Unlock()
 		}
 	}
 	answered.Wait()
-	f.close()
+	f.Close()
 	listening.Links.Close()
 	mu.Lock()
 	defer mu.Unlock()
@@ -432,13 +432,13 @@ func TestForwardBrokenLinks(t *testing.T) {
 		}
 		err := all[0]
 		counts[err]++
-		want := map[error][]int{nil: {1}, errNotAccepted: {0}, persist.ErrUncertain: {0, 1}}[err]
+		want := map[error][]int{nil: {1}, ErrNotAccepted: {0}, persist.ErrUncertain: {0, 1}}[err]
 		if !slices.Contains(want, n) {
 			t.Errorf("request %d was executed %d times and is answered with %v", i, n, err)
 		}
 	}
 	t.Log(counts)
-	if counts[nil] == 0 || counts[errNotAccepted] == 0 || counts[persist.ErrUncertain] == 0 {
+	if counts[nil] == 0 || counts[ErrNotAccepted] == 0 || counts[persist.ErrUncertain] == 0 {
 		t.Errorf("outcomes %v, want some of each", counts)
 	}
 }

@@ -1,4 +1,4 @@
-package replication
+package forward
 
 import (
 	"fmt"
@@ -22,10 +22,10 @@ func answerAtOnce(b *engine.Batch, done func(error)) {
 // TestForwardAllocations counts the allocations of both sides for a frame of a hundred
 // ops.
 func TestForwardAllocations(t *testing.T) {
-	listening := tcpLinks(t, "1", link.Options{}, forwardServer{exec: answerAtOnce})
+	listening := tcpLinks(t, "1", link.Options{}, Server{Exec: answerAtOnce})
 	send := followerOf(t, listening, link.Options{})
 	answered := make(chan error, 1)
-	requests := []request{{takes("k", 100), func(err error) { answered <- err }}}
+	requests := []Request{{takes("k", 100), func(err error) { answered <- err }}}
 	allocations := testing.AllocsPerRun(2000, func() {
 		send(requests)
 		if err := <-answered; err != nil {
@@ -42,14 +42,14 @@ func TestForwardAllocations(t *testing.T) {
 func BenchmarkForward(b *testing.B) {
 	for _, tt := range []struct{ clients, ops int }{{1, 1}, {64, 1}, {512, 1}, {64, 100}} {
 		b.Run(fmt.Sprintf("clients=%d/ops=%d", tt.clients, tt.ops), func(b *testing.B) {
-			listening := tcpLinks(b, "1", link.Options{}, forwardServer{exec: answerAtOnce})
+			listening := tcpLinks(b, "1", link.Options{}, Server{Exec: answerAtOnce})
 			send := followerOf(b, listening, link.Options{})
 			b.ReportAllocs()
 			var wait sync.WaitGroup
 			for client := range tt.clients {
 				wait.Go(func() {
 					answered := make(chan error, 1)
-					requests := []request{{takes(fmt.Sprint("a key of the client ", client), tt.ops), func(err error) { answered <- err }}}
+					requests := []Request{{takes(fmt.Sprint("a key of the client ", client), tt.ops), func(err error) { answered <- err }}}
 					for n := client; n < b.N; n += tt.clients {
 						send(requests)
 						if err := <-answered; err != nil {

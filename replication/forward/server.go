@@ -1,4 +1,4 @@
-package replication
+package forward
 
 import (
 	"bufio"
@@ -28,21 +28,21 @@ const (
 	maxKeptKeys    = 64 << 10
 )
 
-// A forwardServer executes batches forwarded by other nodes. Concurrency: its functions
+// A Server executes batches forwarded by other nodes. Concurrency: its functions
 // are called by many goroutines.
-type forwardServer struct {
-	// exec executes a batch. It must not block for long. It must call done once, from any
+type Server struct {
+	// Exec executes a batch. It must not block for long. It must call done once, from any
 	// goroutine, and not touch the batch after that.
-	exec func(batch *engine.Batch, done func(error))
-	// commit follows the execs of all batches read at once.
-	commit func()
-	// timeout bounds the other node's reading of an answer.
-	timeout time.Duration
+	Exec func(batch *engine.Batch, done func(error))
+	// Commit follows the Execs of all batches read at once.
+	Commit func()
+	// Timeout bounds the other node's reading of an answer.
+	Timeout time.Duration
 }
 
 // A servedLink executes the batches forwarded by one other node.
 type servedLink struct {
-	forwardServer
+	Server
 	conn      net.Conn
 	decoder   persist.Decoder
 	roomFreed chan struct{} // held has decreased
@@ -66,11 +66,11 @@ type forwardedBatch struct {
 	done   func(error) // answer, created once
 }
 
-// serve executes the batches of a link until it breaks, a frame is invalid, or conn is
+// Serve executes the batches of a link until it breaks, a frame is invalid, or conn is
 // closed, and returns the reason. It closes conn.
-func (f forwardServer) serve(conn net.Conn) error {
-	s := &servedLink{forwardServer: f, conn: conn, roomFreed: make(chan struct{}, 1), wake: make(chan struct{}, 1)}
-	s.decoder.MaxOps = maxForwardOps
+func (f Server) Serve(conn net.Conn) error {
+	s := &servedLink{Server: f, conn: conn, roomFreed: make(chan struct{}, 1), wake: make(chan struct{}, 1)}
+	s.decoder.MaxOps = maxOps
 	written := make(chan struct{})
 	go func() {
 		defer close(written)
@@ -101,7 +101,7 @@ func signal(c chan struct{}) {
 
 // read reads and executes frames until one is invalid or the link is over.
 func (s *servedLink) read() error {
-	frames := link.NewFrameReader(bufio.NewReaderSize(s.conn, forwardBuffer), forwardHead+maxForwardBytes)
+	frames := link.NewFrameReader(bufio.NewReaderSize(s.conn, bufferBytes), requestHead+maxRequestBytes)
 	for {
 		frame, err := frames.Next()
 		if err != nil {
@@ -109,13 +109,13 @@ func (s *servedLink) read() error {
 		}
 		err = s.execFrame(frame)
 		if err != nil || !frames.Ready() || s.isFull() {
-			s.commit()
+			s.Commit()
 		}
 		if err != nil {
 			return link.Garbled("a forwarded frame is invalid: " + err.Error())
 		}
 		if len(frame) > link.MaxKeptFrame {
-			s.decoder = persist.Decoder{MaxOps: maxForwardOps}
+			s.decoder = persist.Decoder{MaxOps: maxOps}
 		}
 		if !s.waitForRoom() {
 			return net.ErrClosed
@@ -125,17 +125,17 @@ func (s *servedLink) read() error {
 
 // execFrame executes the batches of a frame.
 func (s *servedLink) execFrame(frame []byte) error {
-	if len(frame) < forwardHead {
+	if len(frame) < requestHead {
 		return fmt.Errorf("a frame of %d bytes", len(frame))
 	}
 	seq := binary.BigEndian.Uint64(frame)
-	return s.decoder.Decode(frame[forwardHead:], func(stamp engine.Instant, b *engine.Batch) error {
+	return s.decoder.Decode(frame[requestHead:], func(stamp engine.Instant, b *engine.Batch) error {
 		if stamp != 0 {
 			return errors.New("a batch with a time")
 		}
 		own := s.copyBatch(b, seq)
 		seq++
-		s.exec(&own.batch, own.done)
+		s.Exec(&own.batch, own.done)
 		return nil
 	})
 }
@@ -213,7 +213,7 @@ func (s *servedLink) write() {
 		if len(out) == 0 {
 			continue
 		}
-		s.conn.SetWriteDeadline(time.Now().Add(s.timeout))
+		s.conn.SetWriteDeadline(time.Now().Add(s.Timeout))
 		if _, err := s.conn.Write(out); err != nil {
 			s.stop()
 			return

@@ -1,4 +1,4 @@
-package replication
+package forward
 
 import (
 	"encoding/binary"
@@ -12,13 +12,13 @@ import (
 
 // A frame of requests is the number of the first batch, in 8 bytes, and a persist.Entry
 // with all batches, stamped 0. Further batches have consecutive numbers.
-const forwardHead = 8
+const requestHead = 8
 
-// A forwardWriter writes the requests of a link.
-type forwardWriter struct {
-	link  *forwardLink
+// A writer writes the requests of a link.
+type writer struct {
+	link  *leaderLink
 	conn  net.Conn
-	spare []request // memory for later requests
+	spare []Request // memory for later requests
 	entry persist.Entry
 	frame []byte
 }
@@ -28,7 +28,7 @@ const maxKeptRequests = 4096
 
 // run writes waiting requests until the link is over. Requests that it took and did not
 // write are refused.
-func (w *forwardWriter) run() {
+func (w *writer) run() {
 	for range w.link.wake {
 		requests, ok := w.take()
 		left := requests
@@ -49,7 +49,7 @@ func (w *forwardWriter) run() {
 }
 
 // take returns all waiting requests; false: the link is over.
-func (w *forwardWriter) take() ([]request, bool) {
+func (w *writer) take() ([]Request, bool) {
 	k := w.link
 	k.mu.Lock()
 	defer k.mu.Unlock()
@@ -61,16 +61,16 @@ func (w *forwardWriter) take() ([]request, bool) {
 	return requests, true
 }
 
-// write writes one frame, of about forwardBuffer bytes or one request, and returns the
+// write writes one frame, of about bufferBytes bytes or one request, and returns the
 // number of requests handled; false: the link is over.
-func (w *forwardWriter) write(requests []request) (n int, ok bool) {
+func (w *writer) write(requests []Request) (n int, ok bool) {
 	w.entry.Reset()
 	size := 0
 	for n < len(requests) {
-		b := requests[n].batch
+		b := requests[n].Batch
 		size += sizeBound(b)
-		unfit := len(b.Ops) == 0 || len(b.Ops) > maxForwardOps || size > maxForwardBytes
-		if n > 0 && (unfit || size > forwardBuffer) {
+		unfit := len(b.Ops) == 0 || len(b.Ops) > maxOps || size > maxRequestBytes
+		if n > 0 && (unfit || size > bufferBytes) {
 			break
 		}
 		if unfit {
@@ -84,7 +84,7 @@ func (w *forwardWriter) write(requests []request) (n int, ok bool) {
 	if !ok {
 		return 0, false
 	}
-	frame := binary.BigEndian.AppendUint32(w.frame[:0], uint32(forwardHead+w.entry.Len()))
+	frame := binary.BigEndian.AppendUint32(w.frame[:0], uint32(requestHead+w.entry.Len()))
 	frame = binary.BigEndian.AppendUint64(frame, seq)
 	frame = append(frame, w.entry.Bytes()...)
 	_, err := w.conn.Write(frame)
@@ -100,7 +100,7 @@ func tooLargeError(ops, size int) error {
 		return nil
 	}
 	return link.NewError("ERR", fmt.Sprintf("the request has %d operations and up to %d bytes, %d and %d can be forwarded at most",
-		ops, size, maxForwardOps, maxForwardBytes))
+		ops, size, maxOps, maxRequestBytes))
 }
 
 // sizeBound returns an upper bound on the size of a batch in an entry.

@@ -3,6 +3,8 @@ package replication
 import (
 	"errors"
 	"testing"
+
+	"limitsrv/replication/forward"
 )
 
 // A follower counts the results of its forwarded batches.
@@ -19,7 +21,7 @@ func TestForwardedCounts(t *testing.T) {
 		{other, 1, 1},
 	} {
 		var got []error
-		g.forwarded(waitingRequest{request: request{done: func(err error) { got = append(got, err) }}}, tt.err)
+		g.forwarded(waitingRequest{Request: forward.Request{Done: func(err error) { got = append(got, err) }}}, tt.err)
 		if len(got) != 1 || got[0] != tt.err || n.counts.forwarded.Load() != tt.forwarded || n.counts.uncertain.Load() != tt.uncertain {
 			t.Errorf("%v: answered %v, %d forwarded and %d uncertain; want %d and %d",
 				tt.err, got, n.counts.forwarded.Load(), n.counts.uncertain.Load(), tt.forwarded, tt.uncertain)

@@ -1,4 +1,4 @@
-package replication
+package forward
 
 import (
 	"encoding/binary"
@@ -33,17 +33,17 @@ func takes(prefix string, n int) *engine.Batch {
 }
 
 // followerOf returns a function that sends requests to the node of the given links.
-func followerOf(t testing.TB, leader *testLinks, o link.Options) (send func([]request)) {
+func followerOf(t testing.TB, leader *testLinks, o link.Options) (send func([]Request)) {
 	t.Helper()
-	f := testForwarder(tcpLinks(t, "2", o, forwardServer{}).Links, testTimeout)
-	t.Cleanup(f.close)
-	return func(requests []request) { f.send(leader.address, nodeID("1"), requests) }
+	f := testClient(tcpLinks(t, "2", o, Server{}).Links, testTimeout)
+	t.Cleanup(f.Close)
+	return func(requests []Request) { f.Send(leader.address, nodeID("1"), requests) }
 }
 
 // forwarded sends a batch and waits for its answer.
-func forwarded(send func([]request), b *engine.Batch) error {
+func forwarded(send func([]Request), b *engine.Batch) error {
 	answered := make(chan error, 1)
-	send([]request{{b, func(err error) { answered <- err }}})
+	send([]Request{{b, func(err error) { answered <- err }}})
 	return <-answered
 }
 
@@ -61,7 +61,7 @@ func TestForward(t *testing.T) {
 			seed := uint64(time.Now().UnixNano())
 			t.Logf("seed %d", seed)
 			leader := newTestLeader()
-			listening := tcpLinks(t, "1", link.Options{TLS: tt.tls[0]}, forwardServer{exec: leader.exec})
+			listening := tcpLinks(t, "1", link.Options{TLS: tt.tls[0]}, Server{Exec: leader.exec})
 			send := followerOf(t, listening, link.Options{TLS: tt.tls[1]})
 			var wait sync.WaitGroup
 			for client := range 8 {
@@ -119,13 +119,13 @@ func TestForwardOrder(t *testing.T) {
 		dones []func(error)
 	)
 	commits := make(chan int, 10000)
-	listening := tcpLinks(t, "1", link.Options{}, forwardServer{
-		exec: func(b *engine.Batch, done func(error)) {
+	listening := tcpLinks(t, "1", link.Options{}, Server{
+		Exec: func(b *engine.Batch, done func(error)) {
 			mu.Lock()
 			seen, dones = append(seen, b), append(dones, done)
 			mu.Unlock()
 		},
-		commit: func() {
+		Commit: func() {
 			mu.Lock()
 			commits <- len(seen)
 			mu.Unlock()
@@ -134,12 +134,12 @@ func TestForwardOrder(t *testing.T) {
 	send := followerOf(t, listening, link.Options{})
 	const batches = 500
 	answers := make(chan int, batches)
-	var sent []request
+	var sent []Request
 	for i := range batches {
 		b := takes(strings.Repeat("k", i), 1+i%7)
 		b.Atomic = i%2 == 0
 		b.Ops[0].Kind, b.Ops[0].Params, b.Ops[0].ID = engine.Release, engine.Params{}, fmt.Append(nil, "id", i)
-		sent = append(sent, request{b, func(err error) {
+		sent = append(sent, Request{b, func(err error) {
 			if err != nil {
 				t.Error(err)
 			}
@@ -154,7 +154,7 @@ func TestForwardOrder(t *testing.T) {
 	}
 	mu.Lock()
 	for i, b := range seen {
-		if want := sent[i].batch; b.Atomic != want.Atomic || !reflect.DeepEqual(b.Ops, want.Ops) {
+		if want := sent[i].Batch; b.Atomic != want.Atomic || !reflect.DeepEqual(b.Ops, want.Ops) {
 			t.Fatalf("batch %d is\n     %+v\nwant %+v", i, b.Ops, want.Ops)
 		}
 		b.Decisions = make([]engine.Decision, len(b.Ops))
@@ -176,12 +176,12 @@ func TestForwardOrder(t *testing.T) {
 // The leader's errors reach the follower.
 func TestForwardErrors(t *testing.T) {
 	var failed error
-	listening := tcpLinks(t, "1", link.Options{}, forwardServer{
-		exec: func(_ *engine.Batch, done func(error)) { done(failed) },
+	listening := tcpLinks(t, "1", link.Options{}, Server{
+		Exec: func(_ *engine.Batch, done func(error)) { done(failed) },
 	})
 	send := followerOf(t, listening, link.Options{})
 	for _, tt := range []struct{ give, want error }{
-		{fmt.Errorf("no leader: %w", errNotAccepted), errNotAccepted},
+		{fmt.Errorf("no leader: %w", ErrNotAccepted), ErrNotAccepted},
 		{persist.ErrUncertain, persist.ErrUncertain},
 		{link.NewError("OOM", "too much"), link.NewError("OOM", "too much")},
 	} {
@@ -190,7 +190,7 @@ func TestForwardErrors(t *testing.T) {
 			t.Errorf("%v is answered as %v, want %v", tt.give, err, tt.want)
 		}
 	}
-	large := takes("a", maxForwardOps+1)
+	large := takes("a", maxOps+1)
 	var coded interface{ Code() string }
 	if err := forwarded(send, large); !errors.As(err, &coded) || coded.Code() != "ERR" {
 		t.Errorf("a batch of %d ops: %v, want an ERR", len(large.Ops), err)
@@ -204,7 +204,7 @@ func TestForwardErrors(t *testing.T) {
 // Requests longer than any buffer are forwarded.
 func TestForwardLarge(t *testing.T) {
 	leader := newTestLeader()
-	listening := tcpLinks(t, "1", link.Options{}, forwardServer{exec: leader.exec})
+	listening := tcpLinks(t, "1", link.Options{}, Server{Exec: leader.exec})
 	send := followerOf(t, listening, link.Options{})
 	for _, n := range []int{1, 200, 20_000} {
 		b := takes(strings.Repeat("x", 900), n)
@@ -225,12 +225,12 @@ func TestForwardGarbled(t *testing.T) {
 		{"another version", "12345678\x7f", "format 127"},
 		{"a batch with a time", "12345678\x01\x0f\x02\x41\x01k", "time"},
 		{"a Take without parameters", "12345678\x01\x0f\x00\x40\x01k", "lacks"},
-		{"a frame that is too long", strings.Repeat("x", forwardHead+maxForwardBytes+1), "33554441 bytes"},
-		{"too many ops", "12345678\x01\x0f\x00" + strings.Repeat("\x47", maxForwardOps+1), "more than 262144"},
+		{"a frame that is too long", strings.Repeat("x", requestHead+maxRequestBytes+1), "33554441 bytes"},
+		{"too many ops", "12345678\x01\x0f\x00" + strings.Repeat("\x47", maxOps+1), "more than 262144"},
 	} {
 		var log linktest.Log
-		listening := tcpLinks(t, "1", link.Options{Log: log.Logger()}, forwardServer{exec: newTestLeader().exec})
-		dialing := tcpLinks(t, "2", link.Options{}, forwardServer{})
+		listening := tcpLinks(t, "1", link.Options{Log: log.Logger()}, Server{Exec: newTestLeader().exec})
+		dialing := tcpLinks(t, "2", link.Options{}, Server{})
 		conn, err := dialing.DialForward(t.Context(), listening.address, "")
 		if err != nil {
 			t.Fatal(err)
@@ -255,11 +255,11 @@ func TestForwardBadAnswers(t *testing.T) {
 		{"with nothing", ""},
 	} {
 		listening := tcpLinks(t, "1", link.Options{Forwarded: func(conn net.Conn) error {
-			conn.Read(make([]byte, forwardHead))
+			conn.Read(make([]byte, requestHead))
 			conn.Write(append(binary.BigEndian.AppendUint32(nil, uint32(len(tt.answer))), tt.answer...))
 			_, err := io.Copy(io.Discard, conn)
 			return err
-		}}, forwardServer{})
+		}}, Server{})
 		if err := forwarded(followerOf(t, listening, link.Options{}), takes("a", 1)); err != persist.ErrUncertain {
 			t.Errorf("%s: %v, want %v", tt.name, err, persist.ErrUncertain)
 		}
@@ -279,8 +279,8 @@ func FuzzForward(f *testing.F) {
 	f.Fuzz(func(t *testing.T, data []byte) {
 		synctest.Test(t, func(t *testing.T) {
 			network := linktest.NewNetwork()
-			leader := serveLinks(t, "1", link.Options{Listener: network.Listen("one:1"), Dial: network.Dial}, forwardServer{exec: newTestLeader().exec})
-			dialing := serveLinks(t, "2", link.Options{Listener: network.Listen("two:2"), Dial: network.Dial}, forwardServer{})
+			leader := serveLinks(t, "1", link.Options{Listener: network.Listen("one:1"), Dial: network.Dial}, Server{Exec: newTestLeader().exec})
+			dialing := serveLinks(t, "2", link.Options{Listener: network.Listen("two:2"), Dial: network.Dial}, Server{})
 			for _, head := range [][]byte{nil, binary.BigEndian.AppendUint32(nil, uint32(len(data)))} {
 				conn, err := dialing.DialForward(t.Context(), "one:1", "")
 				if err != nil {

@@ -1,4 +1,4 @@
-package replication
+package forward
 
 import (
 	"context"
@@ -28,7 +28,7 @@ type testLinks struct {
 }
 
 // tcpLinks is serveLinks on a local port.
-func tcpLinks(t testing.TB, digit string, o link.Options, server forwardServer) *testLinks {
+func tcpLinks(t testing.TB, digit string, o link.Options, server Server) *testLinks {
 	t.Helper()
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
@@ -45,7 +45,7 @@ func tcpLinks(t testing.TB, digit string, o link.Options, server forwardServer) 
 
 // serveLinks returns links of a node that are served until the test ends. digit makes its
 // id. server executes the batches that other nodes forward, unless o does.
-func serveLinks(t testing.TB, digit string, o link.Options, server forwardServer) *testLinks {
+func serveLinks(t testing.TB, digit string, o link.Options, server Server) *testLinks {
 	t.Helper()
 	l := &testLinks{address: o.Listener.Addr().String()}
 	o.Address = l.address
@@ -60,13 +60,13 @@ func serveLinks(t testing.TB, digit string, o link.Options, server forwardServer
 	if o.Timeout == 0 {
 		o.Timeout = testTimeout
 	}
-	if server.commit == nil {
-		server.commit = func() {}
+	if server.Commit == nil {
+		server.Commit = func() {}
 	}
-	server.timeout = o.Timeout
+	server.Timeout = o.Timeout
 	serve := o.Forwarded
 	if serve == nil {
-		serve = server.serve
+		serve = server.Serve
 	}
 	o.Forwarded = func(conn net.Conn) error {
 		l.open.Add(1)
@@ -92,9 +92,9 @@ func serveLinks(t testing.TB, digit string, o link.Options, server forwardServer
 // nodeID returns a node id made of a digit.
 func nodeID(digit string) string { return strings.Repeat(digit, 40) }
 
-// testForwarder returns a forwarder over links.
-func testForwarder(l *link.Links, timeout time.Duration) *forwarder {
-	return newForwarder(forwarderOptions{links: l, log: slog.New(slog.DiscardHandler), timeout: timeout, answerTimeout: timeout})
+// testClient returns a client over links.
+func testClient(l *link.Links, timeout time.Duration) *Client {
+	return New(Options{Links: l, Log: slog.New(slog.DiscardHandler), Timeout: timeout, AnswerTimeout: timeout})
 }
 
 // A testLeader decides at once, at a fixed time.

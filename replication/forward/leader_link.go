@@ -1,4 +1,4 @@
-package replication
+package forward
 
 import (
 	"bufio"
@@ -12,11 +12,11 @@ import (
 	"limitsrv/replication/link"
 )
 
-// A forwardLink is a link to one leader and its unanswered requests: waiting, being
+// A leaderLink is a link to one leader and its unanswered requests: waiting, being
 // written, or in flight.
-type forwardLink struct {
-	forwarder *forwarder
-	to        forwardTarget
+type leaderLink struct {
+	forwarder *Client
+	to        target
 	ctx       context.Context // of the dial
 	end       context.CancelFunc
 	wake      chan struct{} // there is something to write, or the link is over
@@ -28,7 +28,7 @@ type forwardLink struct {
 	retired  bool     // accepts no requests, and is over when all are answered
 	deposed  bool     // retired because another node leads
 	conn     net.Conn // nil: not connected yet
-	waiting  []request
+	waiting  []Request
 	inFlight inFlightRequests
 	ops      int       // of all unanswered requests
 	deadline time.Time // of conn, for the next answer; zero: none is expected
@@ -36,8 +36,8 @@ type forwardLink struct {
 
 // Sizes of buffers, and of single reads and writes.
 const (
-	forwardBuffer = 256 << 10
-	// maxAnswerBytes bounds an answer: one of maxForwardOps decisions takes less.
+	bufferBytes = 256 << 10
+	// maxAnswerBytes bounds an answer: one of maxOps decisions takes less.
 	maxAnswerBytes = 32 << 20
 )
 
@@ -45,19 +45,19 @@ const (
 // gives any, they are already on their way.
 const deposedShare = 4
 
-func newForwardLink(f *forwarder, to forwardTarget) *forwardLink {
+func newLeaderLink(f *Client, to target) *leaderLink {
 	ctx, end := context.WithCancel(context.Background())
-	return &forwardLink{forwarder: f, to: to, ctx: ctx, end: end, wake: make(chan struct{}, 1), secret: f.o.links.Secret()}
+	return &leaderLink{forwarder: f, to: to, ctx: ctx, end: end, wake: make(chan struct{}, 1), secret: f.o.Links.Secret()}
 }
 
 // add accepts requests while there is room, and returns the number accepted and whether
 // room was lacking for more.
-func (k *forwardLink) add(requests []request) (taken int, full bool) {
+func (k *leaderLink) add(requests []Request) (taken int, full bool) {
 	k.mu.Lock()
 	if !k.closing && !k.retired {
 		for _, r := range requests {
-			n := len(r.batch.Ops)
-			if full = k.ops > 0 && k.ops+n > maxForwardOps; full {
+			n := len(r.Batch.Ops)
+			if full = k.ops > 0 && k.ops+n > maxOps; full {
 				break
 			}
 			k.ops += n
@@ -73,27 +73,27 @@ func (k *forwardLink) add(requests []request) (taken int, full bool) {
 }
 
 // run dials the link and serves it until it is over.
-func (k *forwardLink) run() {
+func (k *leaderLink) run() {
 	defer k.forwarder.wait.Done()
 	defer k.end()
-	conn, err := k.forwarder.o.links.DialForward(k.ctx, k.to.address, k.to.node)
+	conn, err := k.forwarder.o.Links.DialForward(k.ctx, k.to.address, k.to.node)
 	if err == nil {
 		err = k.serve(conn)
 	}
 	k.stop()
 	k.forwarder.linkEnded(k)
-	k.forwarder.o.log.Debug("link to the leader ended", "address", k.to.address, "node", k.to.node, "error", err)
+	k.forwarder.o.Log.Debug("link to the leader ended", "address", k.to.address, "node", k.to.node, "error", err)
 
 	k.mu.Lock()
 	waiting, flights := k.waiting, k.inFlight
 	k.waiting = nil
 	k.mu.Unlock()
 	refuseAll(waiting)
-	flights.each(func(r request) { r.done(persist.ErrUncertain) })
+	flights.each(func(r Request) { r.Done(persist.ErrUncertain) })
 }
 
 // serve writes requests and reads answers until either fails.
-func (k *forwardLink) serve(conn net.Conn) error {
+func (k *leaderLink) serve(conn net.Conn) error {
 	defer conn.Close()
 	k.mu.Lock()
 	k.conn = conn
@@ -105,7 +105,7 @@ func (k *forwardLink) serve(conn net.Conn) error {
 	written := make(chan struct{})
 	go func() {
 		defer close(written)
-		w := forwardWriter{link: k, conn: conn}
+		w := writer{link: k, conn: conn}
 		w.run()
 		conn.Close()
 	}()
@@ -116,7 +116,7 @@ func (k *forwardLink) serve(conn net.Conn) error {
 }
 
 // stop ends the link. Unwritten requests are refused, and written ones are uncertain.
-func (k *forwardLink) stop() {
+func (k *leaderLink) stop() {
 	k.mu.Lock()
 	k.closing = true
 	conn := k.conn
@@ -130,13 +130,13 @@ func (k *forwardLink) stop() {
 
 // retire ends the link once all written requests are answered. deposed: another node
 // leads, so that the answers must come soon.
-func (k *forwardLink) retire(deposed bool) {
+func (k *leaderLink) retire(deposed bool) {
 	k.mu.Lock()
 	k.retired, k.deposed = true, deposed
 	waiting := k.waiting
 	k.waiting = nil
 	for _, r := range waiting {
-		k.ops -= len(r.batch.Ops)
+		k.ops -= len(r.Batch.Ops)
 	}
 	idle := k.ops == 0
 	if !idle && deposed && k.conn != nil {
@@ -151,7 +151,7 @@ func (k *forwardLink) retire(deposed bool) {
 
 // assignNumbers registers requests as in flight, before they are written, and returns the
 // number of the first; false: the link is over and they must not be written.
-func (k *forwardLink) assignNumbers(requests []request) (seq uint64, ok bool) {
+func (k *leaderLink) assignNumbers(requests []Request) (seq uint64, ok bool) {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	if k.closing {
@@ -168,22 +168,22 @@ func (k *forwardLink) assignNumbers(requests []request) (seq uint64, ok bool) {
 }
 
 // setDeadline sets the deadline of the next answer. Requires: mu is held.
-func (k *forwardLink) setDeadline(now time.Time) {
+func (k *leaderLink) setDeadline(now time.Time) {
 	k.deadline = now.Add(k.answerTimeout())
 	k.conn.SetReadDeadline(k.deadline)
 }
 
 // answerTimeout returns the time for the next answer. Requires: mu is held.
-func (k *forwardLink) answerTimeout() time.Duration {
+func (k *leaderLink) answerTimeout() time.Duration {
 	if k.deposed {
-		return k.forwarder.o.timeout / deposedShare
+		return k.forwarder.o.Timeout / deposedShare
 	}
-	return k.forwarder.o.answerTimeout
+	return k.forwarder.o.AnswerTimeout
 }
 
 // receive reads answers until reading fails, as it does when the link is over.
-func (k *forwardLink) receive(conn net.Conn) error {
-	frames := link.NewFrameReader(bufio.NewReaderSize(conn, forwardBuffer), maxAnswerBytes)
+func (k *leaderLink) receive(conn net.Conn) error {
+	frames := link.NewFrameReader(bufio.NewReaderSize(conn, bufferBytes), maxAnswerBytes)
 	for {
 		frame, err := frames.Next()
 		if err != nil {
@@ -199,7 +199,7 @@ func (k *forwardLink) receive(conn net.Conn) error {
 }
 
 // answer completes the request that a frame answers.
-func (k *forwardLink) answer(frame []byte) error {
+func (k *leaderLink) answer(frame []byte) error {
 	seq, rest, err := answerNumber(frame)
 	if err != nil {
 		return err
@@ -210,7 +210,7 @@ func (k *forwardLink) answer(frame []byte) error {
 	if !ok {
 		return fmt.Errorf("an answer to request %d, which is not in flight", seq)
 	}
-	failed, err := readBatchAnswer(rest, r.batch)
+	failed, err := readBatchAnswer(rest, r.Batch)
 	if err != nil {
 		failed = persist.ErrUncertain
 	}
@@ -219,19 +219,19 @@ func (k *forwardLink) answer(frame []byte) error {
 }
 
 // complete answers a request, and ends a retired link after its last one.
-func (k *forwardLink) complete(r request, failed error) {
+func (k *leaderLink) complete(r Request, failed error) {
 	k.mu.Lock()
-	k.ops -= len(r.batch.Ops)
+	k.ops -= len(r.Batch.Ops)
 	last := k.retired && k.ops == 0
 	k.mu.Unlock()
-	r.done(failed)
+	r.Done(failed)
 	if last {
 		k.stop()
 	}
 }
 
 // extendDeadline moves the deadline after answers have arrived.
-func (k *forwardLink) extendDeadline() {
+func (k *leaderLink) extendDeadline() {
 	k.mu.Lock()
 	defer k.mu.Unlock()
 	now := time.Now()
@@ -246,18 +246,18 @@ func (k *forwardLink) extendDeadline() {
 
 // inFlightRequests is a queue of requests by their consecutive numbers.
 type inFlightRequests struct {
-	ring        []request // its length is a power of two; request n is at n modulo that
+	ring        []Request // its length is a power of two; request n is at n modulo that
 	first, next uint64    // all in flight are from first to next-1
 }
 
 // len returns the span of numbers in flight; 0: none.
 func (q *inFlightRequests) len() int { return int(q.next - q.first) }
 
-func (q *inFlightRequests) at(seq uint64) *request { return &q.ring[seq&uint64(len(q.ring)-1)] }
+func (q *inFlightRequests) at(seq uint64) *Request { return &q.ring[seq&uint64(len(q.ring)-1)] }
 
-func (q *inFlightRequests) add(r request) {
+func (q *inFlightRequests) add(r Request) {
 	if q.len() == len(q.ring) {
-		grown := inFlightRequests{ring: make([]request, max(64, 2*len(q.ring))), first: q.first, next: q.next}
+		grown := inFlightRequests{ring: make([]Request, max(64, 2*len(q.ring))), first: q.first, next: q.next}
 		for seq := q.first; seq != q.next; seq++ {
 			*grown.at(seq) = *q.at(seq)
 		}
@@ -268,22 +268,22 @@ func (q *inFlightRequests) add(r request) {
 }
 
 // take removes request seq, if it is in flight.
-func (q *inFlightRequests) take(seq uint64) (request, bool) {
+func (q *inFlightRequests) take(seq uint64) (Request, bool) {
 	if seq-q.first >= uint64(q.len()) {
-		return request{}, false
+		return Request{}, false
 	}
 	at := q.at(seq)
 	r := *at
-	*at = request{}
-	for q.first != q.next && q.at(q.first).batch == nil {
+	*at = Request{}
+	for q.first != q.next && q.at(q.first).Batch == nil {
 		q.first++
 	}
-	return r, r.batch != nil
+	return r, r.Batch != nil
 }
 
-func (q *inFlightRequests) each(yield func(request)) {
+func (q *inFlightRequests) each(yield func(Request)) {
 	for seq := q.first; seq != q.next; seq++ {
-		if r := *q.at(seq); r.batch != nil {
+		if r := *q.at(seq); r.Batch != nil {
 			yield(r)
 		}
 	}
