@@ -48,9 +48,15 @@ var arrows = map[string][]string{
 		"github.com/hashicorp/go-hclog",
 	},
 	"replication": {
-		"limitsrv/engine", "limitsrv/persist", "limitsrv/certs", "limitsrv/files", "github.com/hashicorp/raft", "github.com/hashicorp/raft-boltdb/v2",
+		"limitsrv/replication/forward", "limitsrv/replication/link", "limitsrv/replication/raftfix", "limitsrv/engine", "limitsrv/persist", "limitsrv/certs", "github.com/hashicorp/raft", "github.com/hashicorp/raft-boltdb/v2",
 		"github.com/hashicorp/go-hclog", "go.etcd.io/bbolt", "github.com/cockroachdb/pebble/v2/vfs",
 	},
+	"replication/link": {
+		"limitsrv/persist", "limitsrv/certs", "limitsrv/files", "github.com/hashicorp/raft",
+	},
+	"replication/link/linktest": {"limitsrv/certs", "limitsrv/testwait"},
+	"replication/forward": {"limitsrv/replication/link", "limitsrv/engine", "limitsrv/persist"},
+	"replication/raftfix": {"limitsrv/persist", "github.com/hashicorp/raft", "github.com/hashicorp/go-hclog"},
 	"cmd/limitsrv": {
 		"limitsrv/engine", "limitsrv/commands", "limitsrv/commands/users", "limitsrv/server", "limitsrv/server/admin", "limitsrv/persist", "limitsrv/replication", "limitsrv/certs", "limitsrv/files", "limitsrv/beat",
 		"github.com/alecthomas/kong", "github.com/goccy/go-yaml", "github.com/coreos/go-systemd/v22/daemon", "golang.org/x/term",

@@ -6,10 +6,11 @@ import (
 
 	"limitsrv/engine"
 	"limitsrv/persist"
+	"limitsrv/replication/link"
 )
 
 // errNoState is the answer to a backup before the node has any entry of its cluster.
-var errNoState = &codedError{"LOADING", "nothing of the cluster's state has reached this node yet"}
+var errNoState = link.NewError("LOADING", "nothing of the cluster's state has reached this node yet")
 
 // Backup writes a backup of this node's state between two log entries, below its data
 // directory: see persist.WriteBackup. done is called once, from another goroutine, with

@@ -9,6 +9,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"limitsrv/engine"
+	"limitsrv/replication/forward"
 )
 
 // A batcher collects requests while an entry is in flight, and then sends them on: into
@@ -43,7 +44,7 @@ type batcher struct {
 // A waitingRequest came from a client of this node, or from another node, which retries by
 // itself.
 type waitingRequest struct {
-	request
+	forward.Request
 	remote bool
 	since  time.Duration // by mono: the first failed attempt; 0: none failed yet
 }
@@ -68,7 +69,7 @@ func (g *batcher) add(w waitingRequest) {
 		return
 	}
 	g.mu.Unlock()
-	w.done(errStopped)
+	w.Done(errStopped)
 }
 
 func (g *batcher) kick() {
@@ -111,7 +112,7 @@ func (g *batcher) close() {
 	g.waiting = nil
 	g.mu.Unlock()
 	for _, w := range all {
-		w.done(errStopped)
+		w.Done(errStopped)
 	}
 }
 
@@ -217,19 +218,19 @@ func (g *batcher) build(lead leadership, all []waitingRequest) *proposal {
 	if full && evict {
 		victims, full = e.Victims(stamp, excess+evictAhead, nil), false
 	}
-	if first := all[0].batch; hasExpect(first) {
+	if first := all[0].Batch; hasExpect(first) {
 		if g.lastProposal != nil {
 			<-g.lastProposal.applied
 		}
 		if !expectationsHold(e, stamp, lead.term, first) {
 			first.Decisions = abortedDecisions(first)
-			all[0].done(nil)
+			all[0].Done(nil)
 			return nil
 		}
 		return g.builder.buildExpecting(stamp, all, full)
 	}
 	until := 0
-	for until < len(all) && !hasExpect(all[until].batch) {
+	for until < len(all) && !hasExpect(all[until].Batch) {
 		until++
 	}
 	return g.builder.build(stamp, all[:until], full, victims)
@@ -283,25 +284,25 @@ func abortedDecisions(b *engine.Batch) []engine.Decision {
 // certainlyNotApplied reports whether raft's error means that the entry is in no log.
 func certainlyNotApplied(err error) bool {
 	return errors.Is(err, raft.ErrNotLeader) || errors.Is(err, raft.ErrLeadershipTransferInProgress) ||
-		errors.Is(err, raft.ErrEnqueueTimeout) || errors.Is(err, errNotAccepted)
+		errors.Is(err, raft.ErrEnqueueTimeout) || errors.Is(err, forward.ErrNotAccepted)
 }
 
 // forward sends requests to the leader. Requests forwarded to us are refused; their node
 // retries. Requests beyond the forwarder's bound are requeued without counting against
 // maxHold, because a leader exists.
 func (g *batcher) forward(leader server, all []waitingRequest) {
-	own := make([]request, 0, len(all))
+	own := make([]forward.Request, 0, len(all))
 	mine := all[:0]
 	for _, w := range all {
 		if w.remote {
-			w.done(errNotAccepted)
+			w.Done(forward.ErrNotAccepted)
 			continue
 		}
 		mine = append(mine, w)
-		own = append(own, request{w.batch, func(err error) { g.forwarded(w, err) }})
+		own = append(own, forward.Request{Batch: w.Batch, Done: func(err error) { g.forwarded(w, err) }})
 	}
 	if len(own) > 0 {
-		mine = mine[g.n.forwarder.send(leader.Raft, leader.Node, own):]
+		mine = mine[g.n.forwarder.Send(leader.Raft, leader.Node, own):]
 		for i := range mine {
 			mine[i].since = 0
 		}
@@ -314,7 +315,7 @@ func (g *batcher) forward(leader server, all []waitingRequest) {
 // of the link.
 func (g *batcher) forwarded(w waitingRequest, err error) {
 	switch {
-	case errors.Is(err, errNotAccepted):
+	case errors.Is(err, forward.ErrNotAccepted):
 		g.retry([]waitingRequest{w})
 		return
 	case errors.Is(err, errUncertain):
@@ -322,7 +323,7 @@ func (g *batcher) forwarded(w waitingRequest, err error) {
 	case err == nil:
 		g.n.counts.forwarded.Add(1)
 	}
-	w.done(err)
+	w.Done(err)
 }
 
 // hold requeues requests until there is a leader, and answers those that waited too long.
@@ -355,9 +356,9 @@ func (g *batcher) retry(all []waitingRequest) {
 	g.mu.Unlock()
 	for _, w := range over {
 		if w.remote {
-			w.done(errNotAccepted)
+			w.Done(forward.ErrNotAccepted)
 			continue
 		}
-		g.n.withoutQuorum(w.request)
+		g.n.withoutQuorum(w.Request)
 	}
 }

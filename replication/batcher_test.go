@@ -13,6 +13,8 @@ import (
 	"github.com/hashicorp/raft"
 
 	"limitsrv/engine"
+	"limitsrv/replication/forward"
+	"limitsrv/replication/link"
 )
 
 // exec submits a batch to a node once and waits for the answer.
@@ -407,7 +409,7 @@ func TestRejectedProposalIsRetried(t *testing.T) {
 	c.waitForAgreement()
 	follower := c.other(c.leader())
 	batch := &engine.Batch{Ops: []engine.Op{fixed("k", 1)}}
-	f := new(builder).build(follower.Now(), []waitingRequest{{request: request{batch, func(error) {}}}}, false, nil)
+	f := new(builder).build(follower.Now(), []waitingRequest{{Request: forward.Request{Batch: batch, Done: func(error) {}}}}, false, nil)
 	if err := follower.propose(f); !errors.Is(err, raft.ErrNotLeader) || !certainlyNotApplied(err) {
 		t.Errorf("a follower's proposal returns %v", err)
 	}
@@ -418,7 +420,7 @@ func TestRejectedProposalIsRetried(t *testing.T) {
 		t.Errorf("%d are left, want 9", d[0].Remaining)
 	}
 	for err, want := range map[error]bool{
-		raft.ErrLeadershipTransferInProgress: true, raft.ErrEnqueueTimeout: true, errNotAccepted: true,
+		raft.ErrLeadershipTransferInProgress: true, raft.ErrEnqueueTimeout: true, forward.ErrNotAccepted: true,
 		raft.ErrLeadershipLost: false, raft.ErrRaftShutdown: false, raft.ErrAbortedByRestore: false, errShut: false,
 	} {
 		if got := certainlyNotApplied(err); got != want {
@@ -429,6 +431,6 @@ func TestRejectedProposalIsRetried(t *testing.T) {
 
 // isDown reports whether an error is the one without a quorum.
 func isDown(err error) bool {
-	var coded *codedError
-	return errors.As(err, &coded) && coded.code == errNoQuorum.code
+	var coded *link.Error
+	return errors.As(err, &coded) && coded.Code() == errNoQuorum.Code()
 }

@@ -45,7 +45,7 @@ func (n *Node) tryJoinOrBootstrap() error {
 		return n.completeBootstrap(&m)
 	}
 	others := n.configuredPeers()
-	if len(others) == 0 && len(n.o.Peers) == 1 && m.Cluster.zero() {
+	if len(others) == 0 && len(n.o.Peers) == 1 && m.Cluster.IsZero() {
 		return n.bootstrap(nil)
 	}
 	var hellos []helloReply
@@ -57,12 +57,12 @@ func (n *Node) tryJoinOrBootstrap() error {
 			continue
 		}
 		hellos = append(hellos, h)
-		if h.Member && (m.Cluster.zero() || h.Cluster == m.Cluster) {
+		if h.Member && (m.Cluster.IsZero() || h.Cluster == m.Cluster) {
 			return n.join(h)
 		}
 	}
 	switch {
-	case !m.Cluster.zero():
+	case !m.Cluster.IsZero():
 		return errors.Join(errors.New("this node's log may lack its last entries, and no other node has a leader: start the others, or see limitsrv recover --help"), failed)
 	case len(n.o.Peers) == 0:
 		return errors.Join(errors.New("no node of --join is in a cluster"), failed)
@@ -88,7 +88,7 @@ func (n *Node) configuredPeers() (all []string) {
 func (n *Node) ask(address, name string, request, reply any) error {
 	ctx, cancel := context.WithTimeout(n.stopping, n.callTimeout())
 	defer cancel()
-	return n.links.call(ctx, address, name, request, reply)
+	return n.links.Call(ctx, address, name, request, reply)
 }
 
 // bootstrap starts the bootstrap of a cluster with the nodes that have answered. None of
@@ -98,7 +98,7 @@ func (n *Node) bootstrap(hellos []helloReply) error {
 	founding := []server{n.self()}
 	for _, h := range hellos {
 		switch {
-		case !h.Cluster.zero():
+		case !h.Cluster.IsZero():
 			return fmt.Errorf("node %s at %s is already in cluster %v, and none of its nodes has a leader", h.Node, h.Raft, h.Cluster)
 		case !slices.Equal(h.Peers, peers):
 			return fmt.Errorf("%s was started with --peers %v, and this node with %v: they must be the same", h.Raft, h.Peers, peers)
@@ -144,7 +144,7 @@ func (n *Node) acceptBootstrap(r bootstrapRequest) error {
 		return fmt.Errorf("this is node %s, not %s", m.Node, r.Node)
 	case m.Cluster == r.Cluster:
 		return nil
-	case !m.Cluster.zero():
+	case !m.Cluster.IsZero():
 		return fmt.Errorf("this node is in cluster %v", m.Cluster)
 	}
 	if err := n.setMember(func(m *membership) { m.Cluster, m.Seed = r.Cluster, r.Seed }); err != nil {
@@ -161,13 +161,13 @@ func (n *Node) join(h helloReply) error {
 		return fmt.Errorf("cluster %v, of %s, has no leader", h.Cluster, h.Raft)
 	}
 	node := n.identity().Node
-	if !n.identity().Cluster.zero() {
+	if !n.identity().Cluster.IsZero() {
 		node = newNodeID()
 	}
 	var reply joinReply
 	ctx, cancel := context.WithTimeout(n.stopping, changeTimeout)
 	defer cancel()
-	if err := n.links.call(ctx, leader, callJoin, joinRequest{n.memberOf(node)}, &reply); err != nil {
+	if err := n.links.Call(ctx, leader, callJoin, joinRequest{n.memberOf(node)}, &reply); err != nil {
 		return fmt.Errorf("join cluster %v at %s: %w", h.Cluster, leader, err)
 	}
 	if err := n.becomeMember(node, &reply); err != nil {

@@ -85,7 +85,7 @@ func TestBootstrapRequiresEqualPeers(t *testing.T) {
 	c.nodes = append(c.nodes, c.open(third))
 	eventually(t, "the mismatch is logged", func() bool { return strings.Contains(c.logs.String(), "they must be the same") })
 	for _, n := range c.nodes {
-		if id := n.identity(); !id.Cluster.zero() {
+		if id := n.identity(); !id.Cluster.IsZero() {
 			t.Errorf("%s bootstrapped %v", n.o.Raft, id.Cluster)
 		}
 	}

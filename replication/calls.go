@@ -11,6 +11,7 @@ import (
 
 	"limitsrv/engine"
 	"limitsrv/persist"
+	"limitsrv/replication/link"
 )
 
 // Calls between nodes, besides raft's requests and forwarded batches. Each is one
@@ -27,7 +28,7 @@ const (
 
 type helloReply struct {
 	server
-	Cluster clusterID `json:"cluster"`
+	Cluster link.ClusterID `json:"cluster"`
 	// Member: the node's raft is running. Peers are its own --peers.
 	Member bool     `json:"member"`
 	Peers  []string `json:"peers"`
@@ -37,17 +38,17 @@ type helloReply struct {
 }
 
 type bootstrapRequest struct {
-	Cluster clusterID    `json:"cluster"`
-	Seed    persist.Seed `json:"seed"`
-	Node    string       `json:"node"` // the id of the callee
+	Cluster link.ClusterID `json:"cluster"`
+	Seed    persist.Seed   `json:"seed"`
+	Node    string         `json:"node"` // the id of the callee
 }
 
 type joinRequest struct{ Member }
 
 // A joinReply is the data that a new member needs of its cluster.
 type joinReply struct {
-	Cluster clusterID    `json:"cluster"`
-	Seed    persist.Seed `json:"seed"`
+	Cluster link.ClusterID `json:"cluster"`
+	Seed    persist.Seed   `json:"seed"`
 }
 
 // A peerStatus is a node's state as reported to other nodes.
@@ -77,10 +78,10 @@ type peerSummary struct {
 }
 
 // errNotLeader is the answer to leader-only calls on any other node.
-var errNotLeader = &codedError{"CLUSTERDOWN", "this node does not lead the cluster"}
+var errNotLeader = link.NewError("CLUSTERDOWN", "this node does not lead the cluster")
 
 // answerCall answers a call of another node.
-func (n *Node) answerCall(ctx context.Context, from greeting, name string, body json.RawMessage) (any, error) {
+func (n *Node) answerCall(ctx context.Context, from link.Peer, name string, body json.RawMessage) (any, error) {
 	switch name {
 	case callHello:
 		return n.hello(), nil
@@ -88,8 +89,8 @@ func (n *Node) answerCall(ctx context.Context, from greeting, name string, body 
 		return answer(body, func(r bootstrapRequest) (any, error) { return struct{}{}, n.acceptBootstrap(r) })
 	case callJoin:
 		return answer(body, func(r joinRequest) (any, error) {
-			if r.Member.Raft != from.raft {
-				return nil, fmt.Errorf("the node at %s asks to join as the node at %s", from.raft, r.Member.Raft)
+			if r.Member.Raft != from.Address {
+				return nil, fmt.Errorf("the node at %s asks to join as the node at %s", from.Address, r.Member.Raft)
 			}
 			return n.admit(ctx, r.Member)
 		})
@@ -146,7 +147,7 @@ func (n *Node) peerStatus() peerStatus {
 		p.Term, p.LastIndex, p.AppliedIndex = lead.term, s.raft.LastIndex(), s.raft.AppliedIndex()
 		p.Silent, p.LastTerm = n.wantsNewLeader(s), s.lastTerm()
 		var at time.Duration
-		if p.Stored, at = s.entries.lastStored(); p.Stored > 0 {
+		if p.Stored, at = s.entries.LastStored(); p.Stored > 0 {
 			p.Idle = n.mono() - at
 		}
 	}

@@ -167,7 +167,7 @@ func (n *Node) checkEnded(node string) {
 	ctx, cancel := context.WithTimeout(n.stopping, min(wait, n.shareOf(excuseShare)))
 	defer cancel()
 	var p peerStatus
-	switch err := n.links.call(ctx, string(address), callStatus, struct{}{}, &p); {
+	switch err := n.links.Call(ctx, string(address), callStatus, struct{}{}, &p); {
 	case errors.Is(err, syscall.ECONNREFUSED), err == nil && p.Leader != node:
 		n.silence.ended.Store(&endedLeader{node, at})
 	}
@@ -250,7 +250,7 @@ func (n *Node) campaign(s *raftStack, defers bool) (deferred bool) {
 // askCandidacy asks a voter about an election.
 func (n *Node) askCandidacy(ctx context.Context, server raft.Server) candidacy {
 	var p peerStatus
-	err := n.links.call(ctx, string(server.Address), callStatus, struct{}{}, &p)
+	err := n.links.Call(ctx, string(server.Address), callStatus, struct{}{}, &p)
 	answered := err == nil && p.Node == string(server.ID)
 	return candidacy{silent: answered && p.Silent, hears: answered && !p.Silent, node: p.Node, term: p.LastTerm, last: p.LastIndex}
 }
@@ -271,8 +271,8 @@ func (s *raftStack) lastTerm() uint64 {
 	if err := s.entries.GetLog(s.raft.LastIndex(), &entry); err == nil {
 		return entry.Term
 	}
-	if newest := s.snapshots.newest.Load(); newest != nil && newest.Index == s.raft.LastIndex() {
-		return newest.Term
+	if index, term := s.snapshots.Newest(); index == s.raft.LastIndex() {
+		return term
 	}
 	return 0
 }

@@ -16,6 +16,7 @@ import (
 	"go.etcd.io/bbolt"
 
 	"limitsrv/persist"
+	"limitsrv/replication/raftfix"
 )
 
 // A checker verifies the data directory of a node of a cluster.
@@ -54,7 +55,7 @@ func Check(dir string, say func(line string)) (err error) {
 	m := &c.member
 	c.path = o.fs.PathJoin(dir, raftDir, m.Node)
 	switch {
-	case m.Cluster.zero():
+	case m.Cluster.IsZero():
 		say(fmt.Sprintf("%s: good, node %s, of no cluster yet", memberName, m.Node))
 		return nil
 	case m.lostTail(c.boot):
@@ -102,9 +103,9 @@ func readVotes(path string) (term uint64, err error) {
 		return 0, err
 	}
 	defer store.Close()
-	v := voteStore{StableStore: store}
-	if _, err = v.Get(keyVoteCand); err == nil || errors.Is(err, raftboltdb.ErrKeyNotFound) {
-		term, err = v.GetUint64(keyCurrentTerm)
+	v := raftfix.NewVoteStore(store)
+	if _, err = v.Candidate(); err == nil || errors.Is(err, raftboltdb.ErrKeyNotFound) {
+		term, err = v.Term()
 	}
 	if errors.Is(err, raftboltdb.ErrKeyNotFound) { // no vote was cast yet
 		return 0, nil

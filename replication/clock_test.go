@@ -5,10 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/hashicorp/raft"
-
 	"limitsrv/engine"
-	"limitsrv/persist"
 )
 
 func TestLeaderClock(t *testing.T) {
@@ -113,40 +110,6 @@ func TestClockOffset(t *testing.T) {
 	} {
 		if got := clockOffset(tt.in, tt.voters); got != tt.want {
 			t.Errorf("%s: clockOffset(%v, %d) = %v, want %v", tt.name, tt.in, tt.voters, got, tt.want)
-		}
-	}
-}
-
-// lastStored returns the last entry of decisions in the log, if this node stored it
-// itself, across stores and deletions.
-func TestLastStored(t *testing.T) {
-	mono := time.Duration(0)
-	l := newCachedLog(raft.NewInmemStore(), func() time.Duration { return mono }, persist.NewDiskWatch())
-	store := func(kind raft.LogType) func(uint64) error {
-		return func(index uint64) error { return l.StoreLog(&raft.Log{Index: index, Type: kind, Data: []byte("x")}) }
-	}
-	command, noop := store(raft.LogCommand), store(raft.LogNoop)
-	for _, step := range []struct {
-		name  string
-		do    func(uint64) error
-		index uint64
-		want  uint64
-		at    time.Duration
-	}{
-		{"a no-op", noop, 1, 0, 0},
-		{"a command", command, 2, 2, 2 * time.Second},
-		{"another", command, 3, 3, 3 * time.Second},
-		{"a no-op behind", noop, 4, 3, 3 * time.Second},
-		{"earlier entries are deleted", func(i uint64) error { return l.DeleteRange(1, i) }, 2, 3, 3 * time.Second},
-		{"it is deleted", func(i uint64) error { return l.DeleteRange(i, 4) }, 3, 0, 0},
-		{"another in its place", command, 3, 3, 7 * time.Second},
-	} {
-		mono += time.Second
-		if err := step.do(step.index); err != nil {
-			t.Fatal(err)
-		}
-		if index, at := l.lastStored(); index != step.want || at != step.at {
-			t.Errorf("%s: entry %d at %v, want %d at %v", step.name, index, at, step.want, step.at)
 		}
 	}
 }

@@ -30,7 +30,7 @@ func TestCloseDuringRestart(t *testing.T) {
 				close(sitting)
 				<-node.stopping.Done()
 			}
-			return openStores(dir, newRaftLog(slog.New(slog.DiscardHandler)))
+			return openStores(dir, newRaftLogger(slog.New(slog.DiscardHandler)))
 		}
 	})
 	node = c.leader()
@@ -111,7 +111,7 @@ func TestCloseCancelsSnapshot(t *testing.T) {
 	hold := true
 	c := startCluster(t, 1, func(o *Options) {
 		o.stores = func(dir string) (raft.StableStore, raft.SnapshotStore, error) {
-			stable, snapshots, err := openStores(dir, newRaftLog(slog.New(slog.DiscardHandler)))
+			stable, snapshots, err := openStores(dir, newRaftLogger(slog.New(slog.DiscardHandler)))
 			if hold {
 				snapshots = blockingStore{snapshots, begun, released}
 			}

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"limitsrv/engine"
+	"limitsrv/replication/forward"
 	"limitsrv/testwait"
 )
 
@@ -208,21 +209,22 @@ func TestClusterSurvivesLeaderLoss(t *testing.T) {
 // Requests to a follower with a full link to the leader wait, and are not answered as
 // without a leader.
 func TestOverloadKeepsQuorum(t *testing.T) {
-	c := startCluster(t, 3, func(o *Options) { o.NoQuorum = NoQuorumAllow })
+	stalls := &stallingNetwork{Network: tcp{}}
+	c := startCluster(t, 3, func(o *Options) { o.NoQuorum, o.Network = NoQuorumAllow, stalls })
 	leader := c.leader()
 	follower := c.nodes[slices.IndexFunc(c.nodes, func(n *Node) bool { return n != leader })]
 	if _, err := take(follower, "k", 10, 1); err != nil {
 		t.Fatal(err)
 	}
-	follower.forwarder.mu.Lock()
-	link := follower.forwarder.current
-	follower.forwarder.mu.Unlock()
-	load := func(ops int) {
-		link.mu.Lock()
-		defer link.mu.Unlock()
-		link.ops += ops
+	stalls.Lock()
+	peeks := &engine.Batch{Ops: make([]engine.Op, 1<<16)}
+	for i := range peeks.Ops {
+		peeks.Ops[i] = engine.Op{Kind: engine.Peek, Key: []byte("k")}
 	}
-	load(maxForwardOps)
+	for room := 1; room > 0; {
+		one := forward.Request{Batch: &engine.Batch{Ops: peeks.Ops}, Done: func(error) {}}
+		room = follower.forwarder.Send(leader.o.Raft, leader.identity().Node, []forward.Request{one})
+	}
 	answered := make(chan error, 1)
 	var d engine.Decision
 	go func() {
@@ -235,8 +237,46 @@ func TestOverloadKeepsQuorum(t *testing.T) {
 		t.Fatalf("answered while the link is full: %+v, %v", d, err)
 	case <-time.After(3 * follower.maxHold):
 	}
-	load(-maxForwardOps)
+	stalls.Unlock()
 	if err := <-answered; err != nil || d.Remaining != 8 || follower.counts.allowed.Load() != 0 {
 		t.Errorf("when there is room: %+v, %v, %d allowed without a quorum, want 8 left and none", d, err, follower.counts.allowed.Load())
 	}
+}
+
+// While it is locked, a stallingNetwork holds back the requests forwarded to a leader, and
+// no deadline ends their links.
+type stallingNetwork struct {
+	Network
+	sync.Mutex
+}
+
+func (n *stallingNetwork) Dial(ctx context.Context, address string) (net.Conn, error) {
+	conn, err := n.Network.Dial(ctx, address)
+	return &stallingConn{Conn: conn, network: n}, err
+}
+
+type stallingConn struct {
+	net.Conn
+	network  *stallingNetwork
+	greeted  bool
+	forwards bool
+}
+
+func (c *stallingConn) Write(data []byte) (int, error) {
+	if c.forwards {
+		c.network.Lock()
+		defer c.network.Unlock()
+	}
+	if !c.greeted {
+		c.greeted = true
+		c.forwards = data[len("LIMITSRV")+4] == 2 // the kind of the link
+	}
+	return c.Conn.Write(data)
+}
+
+func (c *stallingConn) SetReadDeadline(at time.Time) error {
+	if c.forwards {
+		return nil
+	}
+	return c.Conn.SetReadDeadline(at)
 }

@@ -101,7 +101,7 @@ func (n *Node) pollMembers(ctx context.Context, s *raftStack, wall func() engine
 	answers := make(chan *clockAnswer, len(servers))
 	w := clockAnswers{differences: []time.Duration{0}}
 	last := s.fsm.index.Load()
-	index, at := s.entries.lastStored()
+	index, at := s.entries.LastStored()
 	w.noteStored(index, at, last)
 	asked := 0
 	for _, server := range servers {
@@ -166,7 +166,7 @@ func (w *clockAnswers) noteStored(index uint64, stored time.Duration, last uint6
 func (n *Node) pollMember(ctx context.Context, wall func() engine.Instant, server raft.Server) *clockAnswer {
 	began, read := n.o.Monotonic(), wall()
 	var p peerStatus
-	if err := n.links.call(ctx, string(server.Address), callStatus, struct{}{}, &p); err != nil || p.Node != string(server.ID) {
+	if err := n.links.Call(ctx, string(server.Address), callStatus, struct{}{}, &p); err != nil || p.Node != string(server.ID) {
 		return nil
 	}
 	half := (n.o.Monotonic() - began) / 2

@@ -1,17 +1,18 @@
 // Package replication replicates decisions: client batches go through the log of a Raft
 // group, and every node applies the log to its engine with the same result.
 //
-// It owns a cluster node: its identity (membership), connections to other nodes (links,
-// forwarder), the contents and timing of log entries (batcher, proposal), the replicated
+// It owns a cluster node: its identity (membership), the forwarding of batches to the leader
+// (forwarder), the contents and timing of log entries (batcher, proposal), the replicated
 // state machine (fsm), the stamps of entries (leaderClock), cluster membership (bootstrap,
-// members, maintain), and the answers without a quorum (no_quorum). It imports engine,
-// persist, hashicorp/raft and their dependencies. It knows no command and no client
+// members, maintain), and the answers without a quorum (no_quorum). Its connections to
+// other nodes are in package link, the workarounds for raft in package raftfix. It imports
+// engine, persist, hashicorp/raft and their dependencies. It knows no command and no client
 // connection.
 //
 // # The way of a batch
 //
 //	any node:  Exec -> batcher.waiting
-//	follower:  batcher -> forwarder -> link -> the leader's Exec -> answers -> done
+//	follower:  batcher -> forward.Client -> forward.Server on the leader -> Exec -> answers -> done
 //	leader:    batcher -> proposal (one entry, stamped) -> raft -> fsm.Apply -> done
 //	the others:                                            raft -> fsm.Apply
 //
@@ -47,20 +48,7 @@
 // in a thousand. The first decision of a leader is preceded by one step that accounts for
 // the time without a leader.
 //
-// # Links
-//
-// See sealDialed and sealedConn. With a cluster secret, both sides of a link prove the
-// secret before either reveals anything, and all later bytes are encrypted and
-// authenticated.
-//
 // # Raft
 //
-// hashicorp/raft v1.7.3, with workarounds for its known defects; the code names the
-// issues: heartbeats handled outside the main goroutine (patchedTransport), a pipeline
-// that deadlocks (MaxRPCsInFlight 1), a disk that hangs while heartbeats continue
-// (watchDisk), a vote stored in two writes (voteStore), a failed leadership transfer and a
-// log stuck behind a snapshot (restartRaft), a backoff of up to 10 s before a recovered
-// node is contacted again (patchedTransport), and slow elections caused by the timeouts
-// that avoid unnecessary ones (watchLeader). RestoreCommittedLogs, which deadlocks on long
-// logs, is not in this version.
+// hashicorp/raft v1.7.3. Package raftfix lists its known defects and their workarounds.
 package replication

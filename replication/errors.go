@@ -6,16 +6,22 @@ import (
 	"errors"
 	"fmt"
 	"io"
+
+	"limitsrv/persist"
+	"limitsrv/replication/link"
 )
+
+// errUncertain: a batch may or may not have been applied.
+var errUncertain = persist.ErrUncertain
 
 // Errors returned to clients when no leader decides.
 var (
-	errNoQuorum     = &codedError{"CLUSTERDOWN", "no majority of the cluster can be reached"}
-	errNoLeader     = &codedError{"CLUSTERDOWN", "the cluster has no leader"}
-	errLeaderSilent = &codedError{"CLUSTERDOWN", "the leader of the cluster does not answer"}
-	errNoMember     = &codedError{"CLUSTERDOWN", "this node is not a member of a cluster yet"}
-	errStopped      = &codedError{"CLUSTERDOWN", "this node is shutting down"}
-	errLoading      = &codedError{"LOADING", "this node is not a member of a cluster yet"}
+	errNoQuorum     = link.NewError("CLUSTERDOWN", "no majority of the cluster can be reached")
+	errNoLeader     = link.NewError("CLUSTERDOWN", "the cluster has no leader")
+	errLeaderSilent = link.NewError("CLUSTERDOWN", "the leader of the cluster does not answer")
+	errNoMember     = link.NewError("CLUSTERDOWN", "this node is not a member of a cluster yet")
+	errStopped      = link.NewError("CLUSTERDOWN", "this node is shutting down")
+	errLoading      = link.NewError("LOADING", "this node is not a member of a cluster yet")
 )
 
 // strictJSON decodes one JSON value into to. Unknown fields and trailing bytes are errors.

@@ -11,6 +11,7 @@ import (
 
 	"limitsrv/engine"
 	"limitsrv/persist"
+	"limitsrv/replication/link"
 )
 
 // An fsm is the replicated state: the engine and the published data of the members. It
@@ -22,7 +23,7 @@ import (
 // Only entries may advance the engine's time: reads use Engine.Look, and sweeps the last
 // stamp.
 type fsm struct {
-	cluster  clusterID
+	cluster  link.ClusterID
 	seed     persist.Seed
 	shards   int
 	mono     func() time.Duration // Options.Monotonic

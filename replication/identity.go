@@ -10,6 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"limitsrv/persist"
+	"limitsrv/replication/link"
 )
 
 const (
@@ -26,8 +27,8 @@ type membership struct {
 	Node string `json:"node"`
 	// Cluster is zero until the node was bootstrapped or has joined; Seed keys the hashes
 	// of all nodes from then on.
-	Cluster clusterID    `json:"cluster"`
-	Seed    persist.Seed `json:"seed"`
+	Cluster link.ClusterID `json:"cluster"`
+	Seed    persist.Seed   `json:"seed"`
 	// Founding are the founding nodes, on the node that bootstraps the cluster.
 	Founding []server `json:"founding,omitempty"`
 	// Synced: the log is synced before it is acknowledged. Otherwise Clean says that it
@@ -55,7 +56,7 @@ func newNodeID() string {
 	return hex.EncodeToString(id[:])
 }
 
-func newClusterID() (id clusterID) {
+func newClusterID() (id link.ClusterID) {
 	rand.Read(id[:])
 	return id
 }
@@ -68,7 +69,7 @@ func InCluster(dir string) (bool, error) {
 	if errors.Is(err, fs.ErrNotExist) {
 		return false, nil
 	}
-	return !m.Cluster.zero(), err
+	return !m.Cluster.IsZero(), err
 }
 
 // readMembership reads the membership of a data directory, and writes a new one if there
@@ -125,7 +126,7 @@ func (m *membership) sameBoot(boot string) bool { return boot != "" && m.Boot ==
 // lostTail reports whether acknowledged entries may be missing: the system crashed with an
 // unsynced log, or may have, if boots can not be distinguished.
 func (m *membership) lostTail(boot string) bool {
-	return !m.Cluster.zero() && !m.Synced && !m.Clean && !m.sameBoot(boot)
+	return !m.Cluster.IsZero() && !m.Synced && !m.Clean && !m.sameBoot(boot)
 }
 
 // setOpened records that the log is opened, and whether it is synced from now on. A log

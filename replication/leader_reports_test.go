@@ -80,7 +80,7 @@ func TestNoQuorumErrors(t *testing.T) {
 	if _, err := take(newcomer, "k", 10, 1); !errors.Is(err, errNoMember) {
 		t.Errorf("a node of no cluster answers %v, want %v", err, errNoMember)
 	}
-	if got := newcomer.Status().Trouble; got != errNoMember.text {
+	if got := newcomer.Status().Trouble; got != errNoMember.Error() {
 		t.Errorf("its trouble is %q", got)
 	}
 
@@ -100,7 +100,7 @@ func TestNoQuorumErrors(t *testing.T) {
 	}
 	eventually(t, "the last of three reaches no majority", func() bool {
 		_, err := take(leader, "k", 10, 1)
-		return errors.Is(err, errNoQuorum) && leader.Status().Trouble == errNoQuorum.text
+		return errors.Is(err, errNoQuorum) && leader.Status().Trouble == errNoQuorum.Error()
 	})
 }
 
@@ -118,7 +118,7 @@ func TestMajority(t *testing.T) {
 			t.Errorf("%d of 3 are a majority: %v", n, got)
 		}
 	}
-	if isMajority(s.raft, []string{testNode("1"), testNode("2"), testNode("3")}) {
+	if isMajority(s.raft, []string{strings.Repeat("1", 40), strings.Repeat("2", 40), strings.Repeat("3", 40)}) {
 		t.Error("nodes without a vote are a majority")
 	}
 }

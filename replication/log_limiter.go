@@ -11,6 +11,9 @@ type logLimiter struct {
 	last map[string]time.Time
 }
 
+// logInterval is the time for which the same event is not logged again.
+const logInterval = 30 * time.Second
+
 // maxLoggedKeys bounds the remembered keys; beyond it all are dropped.
 const maxLoggedKeys = 1024
 

@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"limitsrv/replication/link"
 )
 
 const (
@@ -77,16 +79,16 @@ func (n *Node) maintain() {
 // maintainLinks closes links made with former secrets, and warns while links without a
 // secret are accepted beside links with one.
 func (n *Node) maintainLinks() {
-	n.links.closeStale(time.Now())
-	n.forwarder.renew()
-	if n.o.Secrets == nil || n.links.certificates != nil || !slices.Contains(n.o.Secrets.current(), secret{}) {
+	n.links.CloseStale(time.Now())
+	n.forwarder.Renew()
+	if by := n.links.Authentication(); n.o.Secrets == nil || by != link.AuthOpen && by != link.AuthSecretOrOpen {
 		n.openLoggedAt = time.Time{}
 		return
 	}
 	if now := time.Now(); n.openLoggedAt.IsZero() || now.Sub(n.openLoggedAt) >= openWarnInterval {
 		n.openLoggedAt = now
 		n.log.Warn("links without a cluster secret are accepted, so any node that reaches this one is accepted; remove the line from the file when all nodes have a secret",
-			"line", NoSecret)
+			"line", link.NoSecret)
 	}
 }
 
@@ -116,7 +118,7 @@ func (n *Node) announce(ctx context.Context, s *raftStack) {
 	case lead.leading:
 		err = n.logMember(ctx, m)
 	case lead.leader.Raft != "":
-		err = n.links.call(ctx, lead.leader.Raft, callAnnounce, m, nil)
+		err = n.links.Call(ctx, lead.leader.Raft, callAnnounce, m, nil)
 	}
 	if err != nil && n.logOnce.first("announce") {
 		n.log.Info("the leader rejected this node's member data", "error", err)
@@ -212,28 +214,29 @@ func (n *Node) maintainMember(s *raftStack, backoff *pollBackoff) {
 	}
 	backoff.record(false)
 	var p peerStatus
-	if err := n.links.call(ctx, leader.Raft, callStatus, struct{}{}, &p); err != nil || p.Leader != leader.Node {
+	if err := n.links.Call(ctx, leader.Raft, callStatus, struct{}{}, &p); err != nil || p.Leader != leader.Node {
 		return
 	}
 	n.mergeLeaderView(p)
 	backoff.record(p.LastIndex == s.raft.LastIndex() && summariesReach(p.Peers, p.LastIndex))
-	if _, storing := s.entries.storing.Running(); storing {
+	if _, writing := s.logWrites.Running(); writing {
 		return // the disk is slow; watchDisk handles that
 	}
-	if last := s.raft.LastIndex(); s.isStuck(last, p.LastIndex) {
-		n.restartRaft(fmt.Sprintf("entry %d has been the last for %v, and the leader is at %d", last, stuckChecks*maintainInterval, p.LastIndex))
+	got := received{last: s.raft.LastIndex()}
+	var refused int64
+	if got.writes, refused = s.snapshots.Counts(); s.isStuck(got, refused, p.LastIndex) {
+		n.restartRaft(fmt.Sprintf("entry %d has been the last for %v, and the leader is at %d", got.last, stuckChecks*maintainInterval, p.LastIndex))
 	}
 }
 
-// isStuck is called once per maintainInterval with the last entries of the node and of its
-// leader. It reports whether nothing was received for too long: neither an entry nor a
-// part of a snapshot.
+// isStuck is called once per maintainInterval with the node's progress, the number of
+// snapshots with nothing new, and the leader's last entry. It reports whether nothing was
+// received for too long: neither an entry nor a part of a snapshot.
 //
 // It reports so earlier if the leader repeatedly sends a snapshot of entries that the node
 // has: raft then rejects the entries that follow the snapshot, because of its record of
 // the last entry.
-func (s *raftStack) isStuck(last, leaders uint64) bool {
-	got, refused := received{last, s.snapshots.writes.Load()}, s.snapshots.refused.Load()
+func (s *raftStack) isStuck(got received, refused int64, leaders uint64) bool {
 	switch {
 	case got != s.lastReceived:
 		s.lastReceived, s.unchangedChecks, s.refusedBefore = got, 0, refused
@@ -241,7 +244,7 @@ func (s *raftStack) isStuck(last, leaders uint64) bool {
 	case refused-s.refusedBefore >= stuckRefusals:
 		s.refusedBefore = refused
 		return true
-	case last >= leaders:
+	case got.last >= leaders:
 		s.unchangedChecks = 0
 		return false
 	}

@@ -1,12 +1,11 @@
 package replication
 
-import (
-	"testing"
-)
+import "testing"
 
 // isStuck follows the progress of a node and of its leader.
 func TestIsStuck(t *testing.T) {
-	s := &raftStack{snapshots: new(timedSnapshots)}
+	s := new(raftStack)
+	var writes, refused int64
 	for _, tt := range []struct {
 		name          string
 		last, leaders uint64
@@ -30,9 +29,9 @@ func TestIsStuck(t *testing.T) {
 	} {
 		stuck := false
 		for range tt.looks {
-			s.snapshots.writes.Add(tt.written)
-			s.snapshots.refused.Add(tt.refused)
-			stuck = s.isStuck(tt.last, tt.leaders)
+			writes += tt.written
+			refused += tt.refused
+			stuck = s.isStuck(received{tt.last, writes}, refused, tt.leaders)
 		}
 		if stuck != tt.stuck {
 			t.Errorf("%s: stuck %v after %d looks at entry %d of %d", tt.name, stuck, tt.looks, tt.last, tt.leaders)

@@ -8,6 +8,9 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"limitsrv/replication/forward"
+	"limitsrv/replication/link"
 )
 
 // A Change changes the members of a cluster, or its leader.
@@ -51,7 +54,7 @@ func (n *Node) Change(c Change, done func(error)) {
 func (n *Node) changeAnywhere(ctx context.Context, c Change) error {
 	for {
 		err := n.changeAtLeader(ctx, c)
-		if !errors.Is(err, errNotAccepted) {
+		if !errors.Is(err, forward.ErrNotAccepted) {
 			return err
 		}
 		select {
@@ -72,15 +75,15 @@ func (n *Node) changeAtLeader(ctx context.Context, c Change) error {
 		if err := n.transfer(ctx, lead.stack, ""); err != nil {
 			return err
 		}
-		return errNotAccepted
+		return forward.ErrNotAccepted
 	case lead.leading:
 		return n.change(ctx, c)
 	case lead.leader.Raft == "" || lead.elected:
-		return errNotAccepted
+		return forward.ErrNotAccepted
 	}
-	err := n.links.call(ctx, lead.leader.Raft, callChange, c, nil)
-	if coded := (*codedError)(nil); errors.As(err, &coded) && *coded == *errNotLeader {
-		return errNotAccepted
+	err := n.links.Call(ctx, lead.leader.Raft, callChange, c, nil)
+	if coded := (*link.Error)(nil); errors.As(err, &coded) && *coded == *errNotLeader {
+		return forward.ErrNotAccepted
 	}
 	return err
 }
@@ -171,7 +174,7 @@ func (s *raftStack) admissible(m Member) error {
 	if level := s.fsm.level(); m.Level < level {
 		return fmt.Errorf("the cluster uses features up to level %d, and limitsrv %s supports them up to %d: run a newer one", level, m.Version, m.Level)
 	}
-	return checkAddress("--raft", m.Raft)
+	return link.CheckAddress("--raft", m.Raft)
 }
 
 // transfer transfers leadership to a node, or, if node is "", to the one with the most

@@ -8,6 +8,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/hashicorp/raft"
+
 	"limitsrv/testwait"
 )
 
@@ -183,7 +185,8 @@ func TestStrangerIsRefused(t *testing.T) {
 			t.Errorf("%s of a node of another cluster: %v", name, err)
 		}
 	}
-	if _, err := stranger.links.dial(t.Context(), linkRaft, own.o.Raft, ""); err == nil {
+	unknown := func(string) string { return "" }
+	if _, err := stranger.links.RaftStream(unknown).Dial(raft.ServerAddress(own.o.Raft), time.Minute); err == nil {
 		t.Error("a node of another cluster has a link for raft")
 	}
 }

@@ -6,42 +6,44 @@ import (
 	"time"
 
 	"limitsrv/engine"
+	"limitsrv/replication/forward"
+	"limitsrv/replication/link"
 )
 
 // withoutQuorum answers a batch that no leader can decide, according to Options.NoQuorum.
-func (n *Node) withoutQuorum(r request) {
+func (n *Node) withoutQuorum(r forward.Request) {
 	var decide func(op *engine.Op, d *engine.Decision)
 	policy := n.o.NoQuorum
 	switch {
-	case policy == NoQuorumError || r.batch.Atomic || !slices.ContainsFunc(r.batch.Ops, takesTokens):
+	case policy == NoQuorumError || r.Batch.Atomic || !slices.ContainsFunc(r.Batch.Ops, takesTokens):
 		n.counts.refused.Add(1)
-		r.done(n.noQuorumError())
+		r.Done(n.noQuorumError())
 		return
 	case policy == NoQuorumLocal:
 		n.decideLocally(r)
 		return
 	case policy == NoQuorumAllow:
-		n.counts.allowed.Add(int64(len(r.batch.Ops)))
+		n.counts.allowed.Add(int64(len(r.Batch.Ops)))
 		decide = allowed
 	default:
-		n.counts.denied.Add(int64(len(r.batch.Ops)))
+		n.counts.denied.Add(int64(len(r.Batch.Ops)))
 		decide = denied
 	}
-	r.batch.Decisions = r.batch.Decisions[:0]
-	for i := range r.batch.Ops {
+	r.Batch.Decisions = r.Batch.Decisions[:0]
+	for i := range r.Batch.Ops {
 		d := engine.Decision{Status: engine.Down}
-		if op := &r.batch.Ops[i]; takesTokens(*op) {
+		if op := &r.Batch.Ops[i]; takesTokens(*op) {
 			decide(op, &d)
 		}
-		r.batch.Decisions = append(r.batch.Decisions, d)
+		r.Batch.Decisions = append(r.Batch.Decisions, d)
 	}
-	n.o.undecided(r.batch)
-	r.done(nil)
+	n.o.undecided(r.Batch)
+	r.Done(nil)
 }
 
 // noQuorumError returns the reason for which requests are not decided. It is errNoQuorum
 // only if this node has asked all others since it lost the leader.
-func (n *Node) noQuorumError() *codedError {
+func (n *Node) noQuorumError() *link.Error {
 	if why := n.leaderError(); why != nil {
 		return why
 	}
@@ -49,7 +51,7 @@ func (n *Node) noQuorumError() *codedError {
 }
 
 // leaderError returns the reason for which no leader is known, or nil.
-func (n *Node) leaderError() *codedError {
+func (n *Node) leaderError() *link.Error {
 	lead := n.leadership()
 	switch {
 	case lead.stack == nil:
@@ -104,17 +106,17 @@ func (l *localEngine) empty() *engine.Engine {
 }
 
 // decideLocally decides the ops that take tokens against this node's last state.
-func (n *Node) decideLocally(r request) {
+func (n *Node) decideLocally(r forward.Request) {
 	s := n.stack.Load()
 	if s == nil {
 		n.counts.refused.Add(1)
-		r.done(n.noQuorumError())
+		r.Done(n.noQuorumError())
 		return
 	}
-	n.local.decide(s.fsm, r.batch, n.maxMemory.Load(), n.evict.Load())
-	n.o.undecided(r.batch)
-	n.counts.locally.Add(int64(len(r.batch.Ops)))
-	r.done(nil)
+	n.local.decide(s.fsm, r.Batch, n.maxMemory.Load(), n.evict.Load())
+	n.o.undecided(r.Batch)
+	n.counts.locally.Add(int64(len(r.Batch.Ops)))
+	r.Done(nil)
 }
 
 // decide decides the ops that take tokens. Its keys may use the memory that the node's

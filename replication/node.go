@@ -11,8 +11,11 @@ import (
 	"sync/atomic"
 	"time"
 
+	"limitsrv/certs"
 	"limitsrv/engine"
 	"limitsrv/persist"
+	"limitsrv/replication/forward"
+	"limitsrv/replication/link"
 )
 
 // A Node is one member of a cluster. It implements Exec. Concurrency: all methods may be
@@ -26,8 +29,8 @@ type Node struct {
 	mono    func() time.Duration // for timeouts; stamps use Options.Monotonic
 	maxHold time.Duration
 
-	links        *links
-	forwarder    *forwarder
+	links        *link.Links
+	forwarder    *forward.Client
 	batcher      *batcher
 	clock        *leaderClock
 	local        localEngine // for NoQuorumLocal
@@ -115,19 +118,21 @@ func (n *Node) startServices() (err error) {
 	if err != nil {
 		return fmt.Errorf("listen for other nodes at %s: %w", n.o.Bind, err)
 	}
-	n.links, err = newLinks(linkOptions{
-		listener: listener, dial: n.o.Network.Dial, address: n.o.Raft, tls: n.o.TLS, secrets: n.o.Secrets, identity: n.identity,
-		call: n.answerCall, exec: n.execForOthers, commit: n.Commit, lost: n.linkLost, log: n.log,
-		timeout: n.callTimeout(), answerTimeout: max(n.rpcTimeout(), leaderHang+n.callTimeout()),
+	server := forward.Server{Exec: n.execForOthers, Commit: n.Commit, Timeout: n.callTimeout()}
+	n.links, err = link.New(link.Options{
+		Listener: listener, Dial: n.o.Network.Dial, Address: n.o.Raft, TLS: n.o.TLS, Secrets: n.o.Secrets, Identity: n.identity,
+		Call: n.answerCall, Forwarded: server.Serve, Lost: n.linkLost, Log: n.log, Timeout: n.callTimeout(),
 	})
 	if err != nil {
 		return errors.Join(err, listener.Close())
 	}
-	n.forwarder = newForwarder(n.links)
+	n.forwarder = forward.New(forward.Options{
+		Links: n.links, Log: n.log, Timeout: n.callTimeout(), AnswerTimeout: max(n.rpcTimeout(), leaderHang+n.callTimeout()),
+	})
 	if err := n.resume(); err != nil {
-		return errors.Join(err, n.links.close())
+		return errors.Join(err, n.links.Close())
 	}
-	n.wait.Go(n.links.serve)
+	n.wait.Go(n.links.Serve)
 	n.wait.Go(func() { n.batcher.run(n.stopping) })
 	n.wait.Go(n.batcher.answerAll)
 	n.wait.Go(n.joinOrBootstrap)
@@ -141,7 +146,7 @@ func (n *Node) startServices() (err error) {
 func (n *Node) resume() error {
 	m := &n.membership
 	switch {
-	case m.Cluster.zero() || len(m.Founding) > 0:
+	case m.Cluster.IsZero() || len(m.Founding) > 0:
 		return nil
 	case m.lostTail(n.o.boot()):
 		n.log.Warn("the system crashed with an unsynced log; this node joins the cluster again under a new id when it finds a leader",
@@ -159,11 +164,14 @@ func (n *Node) callTimeout() time.Duration { return max(n.o.ElectionTimeout, min
 
 const minCallTimeout = 200 * time.Millisecond
 
+// Certificates returns the certificates of links; nil: links are without TLS.
+func (n *Node) Certificates() *certs.Source { return n.links.Certificates() }
+
 // identity returns the current cluster and node ids.
-func (n *Node) identity() identity {
+func (n *Node) identity() link.Identity {
 	n.mu.Lock()
 	defer n.mu.Unlock()
-	return identity{Cluster: n.membership.Cluster, Node: n.membership.Node}
+	return link.Identity{Cluster: n.membership.Cluster, Node: n.membership.Node}
 }
 
 // member returns a copy of the membership.
@@ -197,7 +205,7 @@ func (n *Node) Exec(batch *engine.Batch, done func(error)) {
 		done(nil)
 		return
 	}
-	n.batcher.add(waitingRequest{request: request{batch, done}})
+	n.batcher.add(waitingRequest{Request: forward.Request{Batch: batch, Done: done}})
 }
 
 // execForOthers is Exec for batches forwarded by another node.
@@ -206,7 +214,7 @@ func (n *Node) execForOthers(batch *engine.Batch, done func(error)) {
 		done(nil)
 		return
 	}
-	n.batcher.add(waitingRequest{request: request{batch, done}, remote: true})
+	n.batcher.add(waitingRequest{Request: forward.Request{Batch: batch, Done: done}, remote: true})
 }
 
 // Commit tells the node that its caller has no more batches to submit for now.
@@ -333,11 +341,11 @@ func (n *Node) Close(ctx context.Context) error {
 
 // close does the work of Close after stop. It may hang with the disk.
 func (n *Node) close() error {
-	n.forwarder.close()
+	n.forwarder.Close()
 	n.raftMu.Lock() // a start of raft under way completes first, and none follows
 	err := n.stopRaft()
 	n.raftMu.Unlock()
-	err = errors.Join(err, n.links.close())
+	err = errors.Join(err, n.links.Close())
 	close(n.batcher.applied) // the FSM has ended with raft
 	n.wait.Wait()
 	return errors.Join(err, n.dir.Close())

@@ -6,7 +6,6 @@ import (
 	"log/slog"
 	"net"
 	"slices"
-	"strconv"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -15,6 +14,7 @@ import (
 	"limitsrv/certs"
 	"limitsrv/engine"
 	"limitsrv/persist"
+	"limitsrv/replication/link"
 )
 
 // Options configure a Node.
@@ -61,7 +61,7 @@ type Options struct {
 	TLS *certs.Files
 	// Secrets are the cluster secrets; nil: any node that reaches this one is accepted,
 	// unless TLS prevents it.
-	Secrets *Secrets
+	Secrets *link.Secrets
 
 	Logger *slog.Logger
 	// Fatal is called once, from any goroutine, when the node can not continue: its disk
@@ -98,7 +98,7 @@ const defaultElectionTimeout = time.Second
 
 // check validates the options and fills in defaults.
 func (o *Options) check() error {
-	if err := checkAddress("--raft", o.Raft); err != nil {
+	if err := link.CheckAddress("--raft", o.Raft); err != nil {
 		return err
 	}
 	if o.Bind == "" {
@@ -109,7 +109,7 @@ func (o *Options) check() error {
 		all  []string
 	}{{"--peers", o.Peers}, {"--join", o.Join}} {
 		for _, address := range list.all {
-			if err := checkAddress(list.name, address); err != nil {
+			if err := link.CheckAddress(list.name, address); err != nil {
 				return err
 			}
 		}
@@ -146,7 +146,7 @@ func (o *Options) setDefaults() {
 		o.fs = vfs.Default
 	}
 	if o.stores == nil {
-		logger := newRaftLog(o.Logger)
+		logger := newRaftLogger(o.Logger)
 		o.stores = func(dir string) (raft.StableStore, raft.SnapshotStore, error) { return openStores(dir, logger) }
 	}
 	if o.Monotonic == nil {
@@ -181,19 +181,6 @@ func (o *Options) policy() persist.Policy {
 		return persist.Always
 	}
 	return o.Fsync
-}
-
-// checkAddress checks that a node's address is HOST:PORT with a host that other nodes can
-// dial.
-func checkAddress(option, address string) error {
-	host, port, err := net.SplitHostPort(address)
-	if number, atoi := strconv.ParseUint(port, 10, 16); err != nil || atoi != nil || number == 0 || host == "" {
-		return fmt.Errorf("%s must be HOST:PORT, as other nodes reach it, got %q", option, address)
-	}
-	if ip := net.ParseIP(host); ip != nil && ip.IsUnspecified() {
-		return fmt.Errorf("%s must name a host that other nodes reach, got %q", option, address)
-	}
-	return nil
 }
 
 // A Network makes connections.

@@ -61,7 +61,7 @@ func (b *builder) build(stamp engine.Instant, requests []waitingRequest, full bo
 	n := 0
 	for n < len(requests) && b.entry.Len() < maxEntryBytes {
 		joined := b.joinable(requests[n:])
-		p := part{batch: requests[n].batch}
+		p := part{batch: requests[n].Batch}
 		if joined > 1 {
 			p = part{b.join(requests[n : n+joined]), joined}
 		}
@@ -79,7 +79,7 @@ func (b *builder) buildExpecting(stamp engine.Instant, requests []waitingRequest
 	f := newProposal(stamp)
 	f.requests = requests[:1]
 	batch := &engine.Batch{Atomic: true, Full: full}
-	for _, op := range requests[0].batch.Ops {
+	for _, op := range requests[0].Batch.Ops {
 		if op.Kind != engine.Expect {
 			batch.Ops = append(batch.Ops, op)
 		}
@@ -108,8 +108,8 @@ const joinedOps = 2048
 
 // joinable returns how many of the first requests may be joined into one batch.
 func (b *builder) joinable(requests []waitingRequest) (n int) {
-	for ops := 0; n < len(requests) && !requests[n].batch.Atomic && ops < joinedOps; n++ {
-		ops += len(requests[n].batch.Ops)
+	for ops := 0; n < len(requests) && !requests[n].Batch.Atomic && ops < joinedOps; n++ {
+		ops += len(requests[n].Batch.Ops)
 	}
 	return n
 }
@@ -120,7 +120,7 @@ func (b *builder) join(requests []waitingRequest) *engine.Batch {
 		all, b.spare = b.spare[n-1], b.spare[:n-1]
 	}
 	for _, r := range requests {
-		all.Ops = append(all.Ops, r.batch.Ops...)
+		all.Ops = append(all.Ops, r.Batch.Ops...)
 	}
 	return all
 }
@@ -132,7 +132,7 @@ func (f *proposal) answer() {
 		switch {
 		case p.requests < 0:
 		case p.requests == 0:
-			if original := requests[0].batch; original != p.batch {
+			if original := requests[0].Batch; original != p.batch {
 				answerExpecting(original, p.batch)
 			}
 			requests = requests[1:]
@@ -142,7 +142,7 @@ func (f *proposal) answer() {
 		}
 	}
 	for _, r := range f.requests {
-		r.done(nil)
+		r.Done(nil)
 	}
 }
 
@@ -150,8 +150,8 @@ func (f *proposal) answer() {
 func split(all *engine.Batch, requests []waitingRequest) {
 	rest := all.Decisions
 	for _, r := range requests {
-		n := len(r.batch.Ops)
-		r.batch.Decisions = append(r.batch.Decisions[:0], rest[:n]...)
+		n := len(r.Batch.Ops)
+		r.Batch.Decisions = append(r.Batch.Decisions[:0], rest[:n]...)
 		rest = rest[n:]
 	}
 }
@@ -172,7 +172,7 @@ func answerExpecting(original, batch *engine.Batch) {
 // fail answers all requests of a proposal with an error.
 func (f *proposal) fail(err error) {
 	for _, r := range f.requests {
-		r.done(err)
+		r.Done(err)
 	}
 }
 

@@ -4,6 +4,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"path/filepath"
 	"sync"
 	"sync/atomic"
@@ -11,8 +12,13 @@ import (
 
 	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/raft"
+	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
+	"go.etcd.io/bbolt"
 
 	"limitsrv/persist"
+	"limitsrv/replication/forward"
+	"limitsrv/replication/link"
+	"limitsrv/replication/raftfix"
 )
 
 // A raftStack is raft of one member with its FSM, log, vote store, snapshots and
@@ -22,15 +28,19 @@ type raftStack struct {
 	begun      time.Time // when raft was started
 	fsm        *fsm
 	log        *persist.Log
-	entries    *cachedLog
-	stable     *voteStore
-	snapshots  *timedSnapshots
-	voting     *persist.Stopwatch // writes of the term and the vote
-	transport  *raft.NetworkTransport
-	notify     chan bool     // true: this node was elected; false: it leads no more
-	stopped    chan struct{} // closed when the stack is stopped
+	entries    *raftfix.LogStore
+	stable     *raftfix.VoteStore
+	snapshots  *raftfix.SnapshotStore
+	transport  *raftfix.Transport
+	storeTimes latencyHistogram // of the log
+	notify     chan bool        // true: this node was elected; false: it leads no more
+	stopped    chan struct{}    // closed when the stack is stopped
 	observer   *raft.Observer
 	loggedTerm atomic.Uint64 // the last term with a logged leader
+
+	logWrites      *persist.Stopwatch
+	voteWrites     *persist.Stopwatch // of the term and the vote
+	snapshotWrites *persist.Stopwatch
 
 	saving   atomic.Bool
 	saveMu   sync.Mutex
@@ -40,7 +50,7 @@ type raftStack struct {
 
 	lastReceived    received // at the last call of isStuck; maintain goroutine only
 	unchangedChecks int      // calls of isStuck since lastReceived changed; maintain goroutine only
-	refusedBefore   int64    // snapshots.refused when lastReceived changed; maintain goroutine only
+	refusedBefore   int64    // refused snapshots when lastReceived changed; maintain goroutine only
 }
 
 // received is the progress of a node: its last entry, and the count of snapshot writes.
@@ -50,17 +60,12 @@ type received struct {
 }
 
 const (
-	raftDir   = persist.MemberDir
-	logName   = "log"
-	votesName = "votes.db"
-	retained  = 2  // snapshots
-	maxPool   = 3  // idle connections to each other node
-	maxAppend = 16 // entries read at once for a follower, each of which may be a transaction of 16 MB
-	// maxAppendBytes bounds the bytes sent at once, if they are more than one entry.
-	maxAppendBytes = 1 << 20
-	segmentShare   = 4 // part of SnapshotLogBytes that one segment of the log has
-	// transferScale is the number of snapshot bytes that must arrive within one timeout.
-	transferScale = 1 << 20
+	raftDir      = persist.MemberDir
+	logName      = "log"
+	votesName    = "votes.db"
+	retained     = 2  // snapshots
+	maxAppend    = 16 // entries read at once for a follower, each of which may be a transaction of 16 MB
+	segmentShare = 4  // part of SnapshotLogBytes that one segment of the log has
 )
 
 // startRaft starts this node as the stored member, unless the node stops: it deletes data
@@ -101,13 +106,16 @@ func (n *Node) openStack(m *membership) (s *raftStack, err error) {
 	if err := persist.MakeDir(n.dir.FS, dir); err != nil {
 		return nil, err
 	}
-	s = &raftStack{notify: make(chan bool, 64), stopped: make(chan struct{}), fsm: newFSM(m, n.o.Monotonic), voting: n.disk.Stopwatch()}
+	s = &raftStack{
+		notify: make(chan bool, 64), stopped: make(chan struct{}), fsm: newFSM(m, n.o.Monotonic),
+		logWrites: n.disk.Stopwatch(), voteWrites: n.disk.Stopwatch(), snapshotWrites: n.disk.Stopwatch(),
+	}
 	s.fsm.onApplied, s.fsm.applied, s.fsm.maxLevel = n.proposalApplied, n.o.applied, n.o.level
 	stable, snapshots, err := n.o.stores(dir)
 	if err != nil {
 		return nil, err
 	}
-	s.stable, s.snapshots = &voteStore{StableStore: stable}, &timedSnapshots{SnapshotStore: snapshots, writing: n.disk.Stopwatch()}
+	s.stable, s.snapshots = raftfix.NewVoteStore(stable), raftfix.NewSnapshotStore(snapshots, s.snapshotWrites)
 	s.refreshSnapshots()
 	s.log, err = persist.OpenLog(n.dir.FS, n.dir.FS.PathJoin(dir, logName), persist.LogOptions{
 		Policy:       n.o.policy(),
@@ -122,8 +130,9 @@ func (n *Node) openStack(m *membership) (s *raftStack, err error) {
 	if d := s.log.Dropped(); d != nil {
 		d.Warn(n.log)
 	}
-	s.entries = newCachedLog(s.log.Raft(), n.mono, n.disk)
-	s.entries.snapshotEntry = s.snapshots.lastEntry
+	s.entries = raftfix.NewLogStore(s.log.Raft(), raftfix.LogStoreOptions{
+		Snapshots: s.snapshots, Monotonic: n.mono, Writing: s.logWrites, Stored: s.storeTimes.add,
+	})
 	return s, nil
 }
 
@@ -138,44 +147,52 @@ func openStores(dir string, logger hclog.Logger) (raft.StableStore, raft.Snapsho
 	}
 	snapshots, err := raft.NewFileSnapshotStoreWithLogger(dir, retained, logger)
 	if err != nil {
-		return nil, nil, errors.Join(err, (&voteStore{StableStore: stable}).Close())
+		return nil, nil, errors.Join(err, raftfix.NewVoteStore(stable).Close())
 	}
 	return stable, snapshots, nil
+}
+
+// openBolt opens the file of a StableStore. Writes are always synced; the list of free
+// pages is rebuilt at each start and not written.
+func openBolt(path string) (raft.StableStore, error) {
+	return raftboltdb.New(raftboltdb.Options{
+		Path:        path,
+		BoltOptions: &bbolt.Options{NoFreelistSync: true, FreelistType: bbolt.FreelistMapType},
+	})
 }
 
 // newRaft starts raft, after bootstrapping the cluster if that is still to be done.
 func (n *Node) newRaft(s *raftStack, m *membership) (err error) {
 	config := n.raftConfig(m.Node)
 	config.NotifyCh = s.notify
-	s.transport = raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
-		Stream: n.links.raft(n.peers.nodeAt), MaxPool: maxPool, MaxRPCsInFlight: 1,
-		Timeout: n.rpcTimeout(), Logger: config.Logger,
+	s.transport = raftfix.NewTransport(raftfix.TransportOptions{
+		Stream: n.links.RaftStream(n.peers.nodeAt), Address: n.o.Raft, Timeout: n.rpcTimeout(), Logger: config.Logger,
+		NodeAt:   n.peers.nodeAt,
+		Answered: func(node string) { n.peers.recordAnswer(node, n.mono()) },
+		Starting: link.IsNotYet,
 	})
-	s.transport.TimeoutScale = transferScale
 	if len(m.Founding) > 0 {
 		err = raft.BootstrapCluster(config, s.entries, s.stable, s.snapshots, s.transport, configurationOf(m.Founding))
 		if err != nil && !errors.Is(err, raft.ErrCantBootstrap) { // it was done before
 			return errors.Join(err, s.transport.Close())
 		}
 	}
-	patched := newPatchedTransport(s.transport, n.o.Raft, n.peers.nodeAt)
-	patched.answered = func(node string) { n.peers.recordAnswer(node, n.mono()) }
-	stable := &timedVotes{voteStore: s.stable, writing: s.voting, failed: n.fatal}
-	s.raft, err = raft.NewRaft(config, s.fsm, s.entries, stable, s.snapshots, patched)
+	stable := s.stable.Timed(s.voteWrites, n.fatal)
+	s.raft, err = raft.NewRaft(config, s.fsm, s.entries, stable, s.snapshots, s.transport)
 	if err != nil {
 		err = &persist.CorruptError{What: "raft's state", File: n.o.Dir, Err: err}
 		return errors.Join(withHint(err, n.o.Dir), s.transport.Close())
 	}
 	s.begun = time.Now()
-	patched.raft.Store(s.raft)
-	stable.started.Store(true)
-	s.snapshots.raft.Store(s.raft)
+	s.transport.SetRaft(s.raft)
+	stable.SetStarted()
+	s.snapshots.SetRaft(s.raft)
 	s.observer = raft.NewObserver(nil, false, func(o *raft.Observation) bool {
 		if leader, ok := o.Data.(raft.LeaderObservation); ok {
 			n.counts.leaders.Add(1)
 			n.logLeader(s, leader)
 			if leader.LeaderID != "" {
-				n.wait.Go(func() { n.forwarder.leaderIs(string(leader.LeaderID)) })
+				n.wait.Go(func() { n.forwarder.LeaderIs(string(leader.LeaderID)) })
 			}
 			n.batcher.kick()
 		}
@@ -202,8 +219,14 @@ func (n *Node) raftConfig(node string) *raft.Config {
 	c.SnapshotInterval = 24 * time.Hour // maintain requests snapshots, by bytes
 	c.SnapshotThreshold = 1 << 62
 	c.TrailingLogs = minTrailing
-	c.Logger = newRaftLog(n.log)
+	c.Logger = newRaftLogger(n.log)
 	return c
+}
+
+// newRaftLogger returns a logger for raft that logs to another one, and the same warning
+// at most once per logInterval.
+func newRaftLogger(to *slog.Logger) hclog.Logger {
+	return raftfix.NewLogger(to, newLogLimiter().first)
 }
 
 // configurationOf returns raft's configuration of the founding nodes.
@@ -266,7 +289,7 @@ func (n *Node) restartRaft(why string) {
 func (n *Node) propose(f *proposal) error {
 	s := n.stack.Load()
 	if s == nil {
-		return errNotAccepted
+		return forward.ErrNotAccepted
 	}
 	s.fsm.proposal.Store(f)
 	future := s.raft.ApplyLog(raft.Log{Data: f.data}, n.o.ElectionTimeout)

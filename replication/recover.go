@@ -11,6 +11,7 @@ import (
 
 	"limitsrv/engine"
 	"limitsrv/persist"
+	"limitsrv/replication/link"
 )
 
 // A Remnant describes a node's data on disk, or a backup. Of two nodes of one cluster the
@@ -70,7 +71,7 @@ func Inspect(o Options) (Remnant, error) {
 func Recover(o Options, to string) (Remnant, error) {
 	o.setDefaults()
 	if o.Raft != "" {
-		if err := checkAddress("--raft", o.Raft); err != nil {
+		if err := link.CheckAddress("--raft", o.Raft); err != nil {
 			return Remnant{}, err
 		}
 	}
@@ -142,7 +143,7 @@ func readMember(o Options) (r remnantState, err error) {
 		return r, err
 	}
 	m := n.member()
-	if m.Cluster.zero() {
+	if m.Cluster.IsZero() {
 		return r, fmt.Errorf("data directory %s is not in a cluster yet", o.Dir)
 	}
 	s, err := n.openStack(&m)
@@ -157,7 +158,7 @@ func readMember(o Options) (r remnantState, err error) {
 	if found.LastIndex == 0 {
 		return r, fmt.Errorf("node %s has no state: no entry of its cluster reached it", found.Node)
 	}
-	voted, err := s.stable.GetUint64(keyCurrentTerm)
+	voted, err := s.stable.Term()
 	if err != nil {
 		return r, fmt.Errorf("read the votes: %w", err)
 	}
@@ -270,7 +271,7 @@ func (n *Node) writeStack(m *membership, r *remnantState) (err error) {
 	}
 	defer func() { err = errors.Join(err, to.close()) }()
 	from := r.newFSM(m, n.o.Monotonic)
-	if err := to.stable.SetUint64(keyCurrentTerm, max(r.voted, from.term)); err != nil {
+	if err := to.stable.SetTerm(max(r.voted, from.term)); err != nil {
 		return err
 	}
 	only := configurationOf([]server{{Node: m.Node, Raft: m.Raft}})

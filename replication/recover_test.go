@@ -181,7 +181,7 @@ func (c *testCluster) interrupt(dir, address string, before Remnant, kind Remnan
 			return fault()
 		}))
 		o.stores = func(dir string) (raft.StableStore, raft.SnapshotStore, error) {
-			stable, snapshots, err := openStores(dir, newRaftLog(c.options("", "").Logger))
+			stable, snapshots, err := openStores(dir, newRaftLogger(c.options("", "").Logger))
 			return stable, breakingSnapshots{snapshots, fault}, err
 		}
 		_, err := Recover(o, to)

@@ -57,7 +57,7 @@ func (s *raftStack) refreshSnapshots() {
 	if err != nil || len(all) == 0 {
 		return
 	}
-	s.snapshots.setNewest(all[0].Index, all[0].Term)
+	s.snapshots.SetNewest(all[0].Index, all[0].Term)
 	s.saveMu.Lock()
 	defer s.saveMu.Unlock()
 	s.newest = *all[0]

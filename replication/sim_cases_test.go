@@ -78,7 +78,7 @@ func TestSimOldSnapshot(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				r, err := sendSnapshot(leader, follower, last, meta, from)
+				r, err := sendSnapshot(leader, n.running().node, last, meta, from)
 				if !r.Success || r.Term != leader.raft.CurrentTerm() || err != nil {
 					t.Errorf("of entry %d: success %v in term %d, %v", last, r.Success, r.Term, err)
 				}
@@ -97,10 +97,9 @@ func TestSimOldSnapshot(t *testing.T) {
 }
 
 // sendSnapshot sends a snapshot up to an entry as the leader would.
-func sendSnapshot(leader, follower *raftStack, last uint64, meta *raft.SnapshotMeta, data io.Reader) (r raft.InstallSnapshotResponse, err error) {
-	t := newPatchedTransport(leader.transport, "", func(string) string { return "" })
+func sendSnapshot(leader *raftStack, follower *Node, last uint64, meta *raft.SnapshotMeta, data io.Reader) (r raft.InstallSnapshotResponse, err error) {
 	self, id := leader.raft.LeaderWithID()
-	err = t.InstallSnapshot("", follower.transport.LocalAddr(), &raft.InstallSnapshotRequest{
+	err = leader.transport.InstallSnapshot(raft.ServerID(follower.identity().Node), raft.ServerAddress(follower.o.Raft), &raft.InstallSnapshotRequest{
 		RPCHeader:       raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax, ID: []byte(id), Addr: []byte(self)},
 		SnapshotVersion: meta.Version, Term: leader.raft.CurrentTerm(), LastLogIndex: last, LastLogTerm: meta.Term, Size: meta.Size,
 		Configuration: raft.EncodeConfiguration(meta.Configuration), ConfigurationIndex: meta.ConfigurationIndex,

@@ -15,6 +15,8 @@ import (
 
 	"limitsrv/engine"
 	"limitsrv/persist"
+	"limitsrv/replication/link"
+	"limitsrv/replication/raftfix"
 )
 
 // A snapshot is a stream of sections, each its length, 4 bytes, the CRC32C of its
@@ -23,7 +25,7 @@ import (
 // between are blocks of Engine.Freeze. Nothing follows.
 type snapshotHead struct {
 	Format  int            `json:"format"`
-	Cluster clusterID      `json:"cluster"`
+	Cluster link.ClusterID `json:"cluster"`
 	Seed    persist.Seed   `json:"seed"`
 	Index   uint64         `json:"index"`
 	Term    uint64         `json:"term,omitempty"` // of that entry; 0: unknown
@@ -96,9 +98,7 @@ func (s *fsmSnapshot) Release() { s.view.Close() }
 // Persist writes the snapshot into sink, with pauses that leave the processor to
 // decisions.
 func (s *fsmSnapshot) Persist(sink raft.SnapshotSink) error {
-	if watched, ok := sink.(*timedSink); ok {
-		watched.own = true
-	}
+	raftfix.MarkOwn(sink)
 	w := &sectionWriter{w: bufio.NewWriterSize(sink, 256<<10)}
 	err := s.write(w)
 	if err == nil && s.stopping.Load() { // finishing it may take long

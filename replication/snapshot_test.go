@@ -18,10 +18,11 @@ import (
 
 	"limitsrv/engine"
 	"limitsrv/persist"
+	"limitsrv/replication/link"
 )
 
 // testMember is the membership of the FSMs of these tests.
-var testMember = membership{Node: strings.Repeat("ab", 20), Cluster: clusterID{1, 2, 3}, Seed: persist.Seed{4, 5, 6}}
+var testMember = membership{Node: strings.Repeat("ab", 20), Cluster: link.ClusterID{1, 2, 3}, Seed: persist.Seed{4, 5, 6}}
 
 func newTestFSM() *fsm {
 	return newFSM(&testMember, func() time.Duration { return 0 })

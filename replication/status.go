@@ -46,7 +46,7 @@ type Status struct {
 	Installed       int64 // snapshots received from the leader
 	FirstIndex      uint64
 	Restarts        int64
-	Links           string // authentication of links: LinksOpen etc.
+	Links           string // authentication of links: link.AuthOpen etc.
 	RefusedLinks    int64
 	ClockClamps     int64
 	ClockClamped    time.Duration // distance of the nodes' clocks ahead of the cluster's time at the last measurement, if beyond clockWarnDistance
@@ -86,11 +86,11 @@ func (n *Node) Status() Status {
 		Uncertain: n.counts.uncertain.Load(), Forwarded: n.counts.forwarded.Load(), Refused: n.counts.refused.Load(),
 		Allowed: n.counts.allowed.Load(), Denied: n.counts.denied.Load(), Locally: n.counts.locally.Load(),
 		Elected: n.counts.elected.Load(), LeaderChanges: n.counts.leaders.Load(), Restarts: n.counts.restarts.Load(), ClockClamps: n.counts.clamps.Load(),
-		Links: n.linkProtection(), RefusedLinks: n.links.refusedLinks.Load(),
+		Links: n.links.Authentication(), RefusedLinks: n.links.RefusedCount(),
 		ClockClamped: time.Duration(n.counts.clamped.Load()), ClockOffset: time.Duration(n.counts.offset.Load()),
 	}
 	if why := n.leaderError(); why != nil {
-		st.Trouble = why.text
+		st.Trouble = why.Error()
 	}
 	s := lead.stack
 	if s == nil {
@@ -111,7 +111,7 @@ func (n *Node) Status() Status {
 	st.Level = s.fsm.level()
 	c := &s.fsm.counts
 	st.Entries, st.EntryBytes, st.Ops = c.entries.Load(), c.bytes.Load(), c.ops.Load()
-	st.FsyncP99, st.LogBytes, st.LogSegments = s.entries.storeTimes.p99(), s.log.Bytes(), s.log.Segments()
+	st.FsyncP99, st.LogBytes, st.LogSegments = s.storeTimes.p99(), s.log.Bytes(), s.log.Segments()
 	st.Saving = s.saving.Load()
 	s.snapshotStatus(&st.Snapshot)
 	n.membersStatus(s, lead, &st)

@@ -43,9 +43,9 @@ func (s *raftStack) checkWrites(leads bool) (busy bool, err error) {
 		watch *persist.Stopwatch
 		most  time.Duration
 	}{
-		{"the log", s.entries.storing, most},
-		{"the term and the vote", s.voting, most},
-		{"a snapshot", s.snapshots.writing, followerHang},
+		{"the log", s.logWrites, most},
+		{"the term and the vote", s.voteWrites, most},
+		{"a snapshot", s.snapshotWrites, followerHang},
 	} {
 		took, running := w.watch.Running()
 		busy = busy || running

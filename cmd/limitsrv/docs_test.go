@@ -133,7 +133,7 @@ func TestReadmeFigures(t *testing.T) {
 }
 
 var (
-	link    = regexp.MustCompile(`\]\(([^)\s]+)\)`)
+	anchor  = regexp.MustCompile(`\]\(([^)\s]+)\)`)
 	heading = regexp.MustCompile(`(?m)^#+ (.*)$`)
 	dropped = regexp.MustCompile("[^a-z0-9 _-]")
 )
@@ -152,7 +152,7 @@ func anchors(page string) (all []string) {
 func TestDocsLinks(t *testing.T) {
 	linked := map[string]bool{"README.md": true}
 	for _, name := range append(pages(t), "CHANGELOG.md") {
-		for _, found := range link.FindAllStringSubmatch(readPage(t, name), -1) {
+		for _, found := range anchor.FindAllStringSubmatch(readPage(t, name), -1) {
 			if strings.Contains(found[1], "://") {
 				continue
 			}

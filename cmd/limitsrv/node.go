@@ -12,7 +12,7 @@ import (
 	"limitsrv/certs"
 	"limitsrv/commands"
 	"limitsrv/commands/users"
-	"limitsrv/replication"
+	"limitsrv/replication/link"
 	"limitsrv/server"
 	"limitsrv/server/admin"
 )
@@ -25,11 +25,11 @@ type node struct {
 	state          state
 	handler        *commands.Handler
 	server         *server.Server
-	admin          *admin.Server        // nil without --admin
-	users          *users.Table         // as loaded at the start; nil without --users
-	certs          *certs.Source        // for clients; nil without --tls-cert
-	linkCerts      *certs.Source        // for other nodes; nil without --raft-tls-cert
-	clusterSecrets *replication.Secrets // nil without a cluster secret
+	admin          *admin.Server // nil without --admin
+	users          *users.Table  // as loaded at the start; nil without --users
+	certs          *certs.Source // for clients; nil without --tls-cert
+	linkCerts      *certs.Source // for other nodes; nil without --raft-tls-cert
+	clusterSecrets *link.Secrets // nil without a cluster secret
 	settings       settings
 	rewriting      sync.Mutex
 	// maxMemory and evict are the current memory bound of keys. Guarded by settings.mu.

@@ -9,6 +9,7 @@ import (
 
 	"limitsrv/certs"
 	"limitsrv/replication"
+	"limitsrv/replication/link"
 	"limitsrv/server"
 )
 
@@ -42,7 +43,7 @@ func (o *options) checkCluster() (all []error) {
 		}
 	}
 	if o.ClusterSecret != "" {
-		if _, err := replication.OneSecret(o.ClusterSecret); err != nil {
+		if _, err := link.OneSecret(o.ClusterSecret); err != nil {
 			all = append(all, fmt.Errorf("--cluster-secret: %w", err))
 		}
 	}
@@ -80,12 +81,12 @@ const raftProtection = "--cluster-secret-file, --cluster-secret or --raft-tls-ce
 func (o *options) hasSecret() bool { return o.ClusterSecret != "" || o.ClusterSecretFile != "" }
 
 // openSecrets reads the secrets of the cluster. It returns nil if none are configured.
-func (o *options) openSecrets(log *slog.Logger) (*replication.Secrets, error) {
+func (o *options) openSecrets(log *slog.Logger) (*link.Secrets, error) {
 	switch {
 	case o.ClusterSecretFile != "":
-		return replication.OpenSecrets(o.ClusterSecretFile, o.Unprotected || o.RaftTLSCert != "" || o.raftOnLoopback(), log)
+		return link.OpenSecrets(o.ClusterSecretFile, o.Unprotected || o.RaftTLSCert != "" || o.raftOnLoopback(), log)
 	case o.ClusterSecret != "":
-		return replication.OneSecret(o.ClusterSecret)
+		return link.OneSecret(o.ClusterSecret)
 	}
 	return nil, nil
 }

@@ -1,0 +1,176 @@
+package forward
+
+import (
+	"bytes"
+	"errors"
+	"fmt"
+	"math"
+	"math/rand/v2"
+	"reflect"
+	"strings"
+	"testing"
+	"time"
+
+	"limitsrv/engine"
+	"limitsrv/persist"
+	"limitsrv/replication/link"
+)
+
+// testParams are parameters of several algorithms.
+var testParams = []engine.Params{
+	{},
+	{Alg: engine.Token, Limit: 10, Count: 1, Period: 1e9},
+	{Alg: engine.Leaky, Limit: engine.MaxLimit, Count: 1, Period: engine.MaxRatePeriod},
+	{Alg: engine.Fixed, Calendar: engine.Month, Limit: 1},
+	{Alg: engine.Lease, Limit: engine.MaxListed, Period: engine.MaxPeriod},
+}
+
+// randomBatch returns a batch with decisions of any kind.
+func randomBatch(r *rand.Rand) *engine.Batch {
+	var b engine.Batch
+	number := func() int64 {
+		return []int64{0, 1, -1, 17, engine.MaxN, math.MaxInt64, math.MinInt64, r.Int64()}[r.IntN(8)]
+	}
+	span := func() engine.Span {
+		return []engine.Span{{}, engine.Never, {Millis: math.MaxInt64, Nanos: maxNanos}, {Millis: r.Int64N(1e6), Nanos: r.Int64N(1e6)}}[r.IntN(4)]
+	}
+	params := func() engine.Params { return testParams[r.IntN(len(testParams))] }
+	for range r.IntN(20) {
+		b.Ops = append(b.Ops, engine.Op{Params: params()})
+		b.Decisions = append(b.Decisions, engine.Decision{
+			Status: engine.Status(r.IntN(int(engine.Aborted) + 1)), Changed: r.IntN(2) == 0, Params: params(),
+			Allowed: number(), Remaining: number(), Wait: span(), Reset: span(),
+		})
+	}
+	return &b
+}
+
+// readAnswerTo reads a frame that answers a batch.
+func readAnswerTo(frame []byte, b *engine.Batch) (seq uint64, failed, err error) {
+	seq, rest, err := answerNumber(frame[link.FrameHead:])
+	if err != nil {
+		return seq, nil, err
+	}
+	failed, err = readBatchAnswer(rest, b)
+	return seq, failed, err
+}
+
+func TestAnswersRoundTrip(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	r := rand.New(rand.NewPCG(seed, 0))
+	for range 2000 {
+		b, number := randomBatch(r), r.Uint64()>>r.IntN(64)
+		frame := appendBatchAnswer(nil, number, b, nil)
+		got := engine.Batch{Ops: b.Ops}
+		seq, failed, err := readAnswerTo(frame, &got)
+		if err != nil || failed != nil || seq != number {
+			t.Fatalf("answer %d is read as %d, %v, %v", number, seq, failed, err)
+		}
+		if len(b.Decisions) > 0 && !reflect.DeepEqual(got.Decisions, b.Decisions) {
+			t.Fatalf("decisions\n got %+v\nwant %+v", got.Decisions, b.Decisions)
+		}
+		for cut := link.FrameHead; cut < len(frame); cut++ {
+			if _, _, err := readAnswerTo(frame[:cut], &got); err == nil {
+				t.Fatalf("the first %d bytes of %d are an answer", cut, len(frame))
+			}
+		}
+		if _, _, err := readAnswerTo(append(frame, 0), &got); err == nil {
+			t.Fatal("an answer with a byte behind it is one")
+		}
+	}
+}
+
+func TestAnswersSize(t *testing.T) {
+	params := testParams[1]
+	b := engine.Batch{
+		Ops:       []engine.Op{{Params: params}, {}, {}},
+		Decisions: []engine.Decision{{Changed: true, Params: params, Allowed: 1, Remaining: 9, Reset: engine.Span{Millis: 1000}}, {Params: params}, {Params: params}},
+	}
+	sizes := make([]int, 3)
+	for i := range sizes {
+		sizes[i] = len(appendDecisions(nil, &engine.Batch{Ops: b.Ops[:i+1], Decisions: b.Decisions[:i+1]}))
+	}
+	if want := []int{6, 6 + 12, 6 + 12 + 3}; !reflect.DeepEqual(sizes, want) {
+		t.Errorf("sizes are %v, want %v", sizes, want)
+	}
+}
+
+func TestAnswersOfErrors(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		failed error
+		is     error
+		code   string
+		text   string
+	}{
+		{"not accepted", fmt.Errorf("not the leader: %w", ErrNotAccepted), ErrNotAccepted, "", ErrNotAccepted.Error()},
+		{"uncertain", fmt.Errorf("stepped down: %w", persist.ErrUncertain), persist.ErrUncertain, "UNCERTAIN", "the decision may or may not have been applied"},
+		{"coded", fmt.Errorf("wrapped: %w", link.NewError("MISCONF", "disk")), nil, "MISCONF", "disk"},
+		{"another", errors.New("a text"), nil, "", "a text"},
+		{"long", errors.New(strings.Repeat("x", 2*maxText)), nil, "", strings.Repeat("x", maxText)},
+	} {
+		b := engine.Batch{Ops: make([]engine.Op, 3), Decisions: make([]engine.Decision, 1)}
+		seq, failed, err := readAnswerTo(appendBatchAnswer(nil, 300, &b, tt.failed), &b)
+		if seq != 300 || err != nil || failed == nil || len(b.Decisions) > 0 {
+			t.Fatalf("%s: %d, %v, %v, %d decisions", tt.name, seq, failed, err, len(b.Decisions))
+		}
+		code := ""
+		var coded interface{ Code() string }
+		if errors.As(failed, &coded) {
+			code = coded.Code()
+		}
+		if code != tt.code || failed.Error() != tt.text || tt.is != nil && !errors.Is(failed, tt.is) {
+			t.Errorf("%s: %q %q, want %q %q", tt.name, code, failed, tt.code, tt.text)
+		}
+	}
+}
+
+func TestAnswersOutOfRange(t *testing.T) {
+	for _, tt := range []struct{ name, answer, want string }{
+		{"as good as it gets", "\x00\xc4\x02\x02", ""},
+		{"an invalid status", "\x00\xc5\x02\x02", "status 5"},
+		{"parameters of no algorithm", "\x00\xf0\x09\x00\x01\x01\x01\x02\x02", "unknown algorithm 9"},
+		{"a wait before now", "\x00\x80\x02\x02\x03\x00", "span of -2 ms"},
+		{"a million nanoseconds", "\x00\x80\x02\x02\x02\xc0\x84\x3d", "1000000 ns"},
+		{"a text that is not there", "\x03\x05ERR", "5 bytes"},
+	} {
+		b := engine.Batch{Ops: make([]engine.Op, 1)}
+		_, err := readBatchAnswer([]byte(tt.answer), &b)
+		if (err == nil) != (tt.want == "") || !strings.Contains(fmt.Sprint(err), tt.want) {
+			t.Errorf("%s: %v, want %q", tt.name, err, tt.want)
+		}
+	}
+}
+
+// FuzzAnswers reads any bytes as an answer to a batch of three ops.
+func FuzzAnswers(f *testing.F) {
+	r := rand.New(rand.NewPCG(1, 1))
+	for range 20 {
+		if b := randomBatch(r); len(b.Ops) >= 3 {
+			b.Ops, b.Decisions = b.Ops[:3], b.Decisions[:3]
+			f.Add(appendBatchAnswer(nil, 1, b, nil)[link.FrameHead:])
+		}
+	}
+	f.Add(appendBatchAnswer(nil, 1, nil, link.NewError("MISCONF", "disk"))[link.FrameHead:])
+	f.Add(appendBatchAnswer(nil, 1, nil, ErrNotAccepted)[link.FrameHead:])
+	f.Fuzz(func(t *testing.T, data []byte) {
+		_, rest, err := answerNumber(data)
+		if err != nil {
+			return
+		}
+		b := engine.Batch{Ops: []engine.Op{{Params: testParams[1]}, {}, {Params: testParams[2]}}}
+		failed, err := readBatchAnswer(rest, &b)
+		if err != nil || failed != nil {
+			return
+		}
+		again := engine.Batch{Ops: b.Ops}
+		frame := appendBatchAnswer(nil, 1, &b, nil)
+		if _, _, err := readAnswerTo(frame, &again); err != nil || !reflect.DeepEqual(again.Decisions, b.Decisions) {
+			t.Errorf("%x is %+v, and written and read again %+v, %v", data, b.Decisions, again.Decisions, err)
+		}
+		if !bytes.Equal(rest[:1], frame[link.FrameHead+1:link.FrameHead+2]) {
+			t.Errorf("%x is written as %x", data, frame)
+		}
+	})
+}

@@ -1,0 +1,30 @@
+package replication
+
+import (
+	"errors"
+	"testing"
+
+	"limitsrv/replication/forward"
+)
+
+// A follower counts the results of its forwarded batches.
+func TestForwardedCounts(t *testing.T) {
+	var n Node
+	g := newBatcher(&n)
+	other := errors.New("another")
+	for _, tt := range []struct {
+		err                  error
+		forwarded, uncertain int64 // so far
+	}{
+		{nil, 1, 0},
+		{errUncertain, 1, 1},
+		{other, 1, 1},
+	} {
+		var got []error
+		g.forwarded(waitingRequest{Request: forward.Request{Done: func(err error) { got = append(got, err) }}}, tt.err)
+		if len(got) != 1 || got[0] != tt.err || n.counts.forwarded.Load() != tt.forwarded || n.counts.uncertain.Load() != tt.uncertain {
+			t.Errorf("%v: answered %v, %d forwarded and %d uncertain; want %d and %d",
+				tt.err, got, n.counts.forwarded.Load(), n.counts.uncertain.Load(), tt.forwarded, tt.uncertain)
+		}
+	}
+}

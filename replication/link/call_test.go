@@ -1,0 +1,153 @@
+package link
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"limitsrv/replication/link/linktest"
+)
+
+func TestCall(t *testing.T) {
+	caller := Identity{Node: testNode("2")}
+	answering := tcpNode(t, Identity{clusterA, testNode("1")}, Options{
+		Call: func(ctx context.Context, from Peer, name string, body json.RawMessage) (any, error) {
+			switch name {
+			case "echo":
+				return map[string]any{"from": from.Identity, "body": body}, nil
+			case "coded":
+				return nil, NewError("NOLEADER", "there is no leader")
+			case "empty error":
+				return nil, errors.New("")
+			case "long":
+				return strings.Repeat("x", maxCallBytes), nil
+			case "no JSON":
+				return make(chan int), nil
+			}
+			return nil, errors.New("no call " + name)
+		},
+	})
+	calling := tcpNode(t, caller, Options{})
+	call := func(name string, request, reply any) error {
+		return calling.Call(t.Context(), answering.address(), name, request, reply)
+	}
+
+	var reply struct {
+		From Identity
+		Body string
+	}
+	if err := call("echo", "a", &reply); err != nil || reply.From != caller || reply.Body != "a" {
+		t.Errorf("echo is %+v, %v", reply, err)
+	}
+	if err := call("echo", "a", nil); err != nil {
+		t.Error("a reply without a destination", err)
+	}
+	var coded interface{ Code() string }
+	if err := call("coded", 1, nil); !errors.As(err, &coded) || coded.Code() != "NOLEADER" || err.Error() != "there is no leader" {
+		t.Errorf("an error with a code is %v", err)
+	}
+	for _, tt := range []struct {
+		name    string
+		request any
+		want    string
+	}{
+		{"unknown", nil, "no call unknown"},
+		{"empty error", nil, "failed"},
+		{"long", nil, "at most 1048576"},
+		{"no JSON", nil, "EOF"},
+		{"echo", strings.Repeat("x", maxCallBytes), "at most 1048576"},
+		{"echo", make(chan int), "unsupported type"},
+	} {
+		if err := call(tt.name, tt.request, nil); err == nil || !strings.Contains(err.Error(), tt.want) || errors.As(err, &coded) {
+			t.Errorf("call %s is %v, want %q and no code", tt.name, err, tt.want)
+		}
+	}
+	number := 0
+	if err := call("echo", "a", &number); err == nil || !strings.Contains(err.Error(), "reply to echo of node at "+answering.address()) {
+		t.Errorf("a reply of another type is %v", err)
+	}
+	calling.Close()
+	if err := call("echo", "a", nil); err == nil {
+		t.Error("a call over closed links is answered")
+	}
+}
+
+// The context of a call ends when the caller hangs up.
+func TestCallCanceled(t *testing.T) {
+	for _, tt := range []struct {
+		name   string
+		giveUp func(cancel context.CancelFunc, calling, answering *Links)
+		want   error
+	}{
+		{"by its context", func(cancel context.CancelFunc, _, _ *Links) { cancel() }, context.Canceled},
+		{"as the caller closes", func(_ context.CancelFunc, calling, _ *Links) { calling.Close() }, nil},
+		{"as the other closes", func(_ context.CancelFunc, _, answering *Links) { answering.Close() }, nil},
+	} {
+		t.Run(tt.name, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				network := linktest.NewNetwork()
+				reported := false
+				answering := serveNode(t, Identity{clusterA, testNode("1")}, Options{
+					Listener: network.Listen("one:1"), Dial: network.Dial,
+					Call: func(ctx context.Context, _ Peer, _ string, _ json.RawMessage) (any, error) {
+						<-ctx.Done()
+						reported = true
+						return nil, ctx.Err()
+					},
+				})
+				calling := serveNode(t, Identity{clusterA, testNode("2")}, Options{Listener: network.Listen("two:2"), Dial: network.Dial})
+				ctx, cancel := context.WithCancel(t.Context())
+				defer cancel()
+				ended := make(chan error, 1)
+				go func() { ended <- calling.Call(ctx, "one:1", "wait", nil, nil) }()
+				time.Sleep(time.Hour) // it has been written, and a call may take long
+				if reported || len(ended) > 0 {
+					t.Fatal("the call ends before it is canceled")
+				}
+				tt.giveUp(cancel, calling, answering)
+				synctest.Wait()
+				if err := <-ended; err == nil || tt.want != nil && !errors.Is(err, tt.want) {
+					t.Errorf("it is %v, want %v", err, tt.want)
+				}
+				if !reported {
+					t.Error("the callee's context does not end")
+				}
+			})
+		})
+	}
+}
+
+// FuzzCall reads any bytes as a call.
+func FuzzCall(f *testing.F) {
+	frame, _ := callFrame(callRequest{"a", json.RawMessage(`{"b":1}`)})
+	f.Add(frame)
+	f.Add(append(frame, 1))
+	f.Add([]byte("\x00\x00\x00\x00"))
+	f.Add([]byte("\x00\x00\x00\x01{"))
+	f.Add([]byte("\x7f\xff\xff\xff{}"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		synctest.Test(t, func(t *testing.T) {
+			network := linktest.NewNetwork()
+			answering := serveNode(t, Identity{clusterA, testNode("1")}, Options{Listener: network.Listen("one:1"), Dial: network.Dial})
+			calling := serveNode(t, Identity{clusterA, testNode("2")}, Options{Listener: network.Listen("two:2"), Dial: network.Dial})
+			conn, err := calling.dial(t.Context(), linkCall, "one:1", "")
+			if err != nil {
+				t.Fatal(err)
+			}
+			go io.Copy(io.Discard, conn)
+			conn.Write(data)
+			conn.Close()
+			synctest.Wait()
+			answering.mu.Lock()
+			if len(answering.open) > 0 {
+				t.Error("a link is open when its other end is not")
+			}
+			answering.mu.Unlock()
+		})
+	})
+}

@@ -1,0 +1,116 @@
+package link
+
+import (
+	"errors"
+	"net"
+	"sync"
+	"time"
+)
+
+// A refusal is the error of a node that refuses a link.
+type refusal struct {
+	reason refusalReason
+	text   string
+}
+
+func (r *refusal) Error() string { return r.text }
+
+// Garbled returns the error of a node that sent invalid bytes.
+func Garbled(text string) error { return &refusal{reasonGarbled, text} }
+
+// A refusalReason groups refusals for the log.
+type refusalReason uint8
+
+const (
+	reasonGarbled refusalReason = iota
+	reasonTLS
+	reasonVersion
+	reasonNode
+	reasonOtherCluster
+	reasonBusy
+	reasonSecret
+	reasonNoSecret
+	reasonNotYet
+	reasonTampered
+)
+
+const (
+	// refusalEvery is the interval at which a refusal of one host for one reason is
+	// logged.
+	refusalEvery = time.Minute
+	// maxRefusals bounds the remembered refusals.
+	maxRefusals = 1024
+)
+
+// refusals remembers the refusals that were logged recently.
+type refusals struct {
+	mu   sync.Mutex
+	last map[refusalKey]time.Time
+}
+
+type refusalKey struct {
+	host   string
+	reason refusalReason
+}
+
+// shouldLog reports whether to log a refusal: once per refusalEvery, and not at all while
+// maxRefusals others are remembered.
+func (r *refusals) shouldLog(host string, reason refusalReason, now time.Time) bool {
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	key := refusalKey{host, reason}
+	if last, ok := r.last[key]; ok && now.Sub(last) < refusalEvery {
+		return false
+	}
+	if len(r.last) >= maxRefusals {
+		for k, last := range r.last {
+			if now.Sub(last) >= refusalEvery {
+				delete(r.last, k)
+			}
+		}
+		if len(r.last) >= maxRefusals {
+			return false
+		}
+	}
+	if r.last == nil {
+		r.last = make(map[refusalKey]time.Time)
+	}
+	r.last[key] = now
+	return true
+}
+
+// refused counts and logs a link that was refused or closed. A node that is about to start
+// raft is not counted, because the leader may connect before it has.
+func (l *Links) refused(conn net.Conn, why *refusal) {
+	if why.reason == reasonNotYet {
+		l.o.Log.Debug("a node connected too early", "address", conn.RemoteAddr().String(), "reason", why.text)
+		return
+	}
+	l.refusedLinks.Add(1)
+	if l.refusals.shouldLog(remoteHost(conn), why.reason, time.Now()) {
+		l.o.Log.Warn("refused a link of another node", "address", conn.RemoteAddr().String(), "reason", why.text)
+	}
+}
+
+// remoteHost returns the host of the other side.
+func remoteHost(conn net.Conn) string {
+	address := conn.RemoteAddr().String()
+	if host, _, err := net.SplitHostPort(address); err == nil {
+		return host
+	}
+	return address
+}
+
+// broken logs a link that ended with an error, if that is a *refusal; other failures of
+// links are normal.
+func (l *Links) broken(conn net.Conn, err error) {
+	var r *refusal
+	if errors.As(err, &r) {
+		l.refused(conn, r)
+	}
+}
+
+// logTampered logs a link that is closed because a record failed authentication.
+func (l *Links) logTampered(conn net.Conn) {
+	l.refused(conn, &refusal{reasonTampered, errTampered.Error()})
+}

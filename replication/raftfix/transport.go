@@ -1,0 +1,167 @@
+package raftfix
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"slices"
+	"sync/atomic"
+	"time"
+
+	"github.com/hashicorp/go-hclog"
+	"github.com/hashicorp/raft"
+)
+
+// A Transport is raft's transport over TCP, with workarounds for defects of raft v1.7.3:
+//
+//   - Raft handles heartbeats outside its main goroutine, and may then take part in two
+//     terms at once. Here they are handled like any other request.
+//   - Raft accepts every snapshot from the leader of its term, including one that the
+//     network delayed and that lacks entries acknowledged since: it then drops its log,
+//     and either panics because entries are missing or has lost them. Here SnapshotStore
+//     rejects such a snapshot, which leaves raft's state unchanged. The leader is told
+//     that the snapshot was installed, and continues with the next entries, for which the
+//     follower reports its own last index.
+//   - Requests to a removed node are sent to its address, where another node may listen
+//     already. Here they are not sent.
+//   - After each failed request to a node raft backs off, up to 10 s. A node that recovers
+//     is left out for as long as it was unreachable, and if another one fails meanwhile
+//     there is no majority. Here entries wait for an answer to a heartbeat instead, which
+//     is sent at least every half election timeout.
+//   - Raft bounds the number of entries per request, but not their bytes: 64 transactions
+//     of 16 MB take gigabytes at the receiver, never arrive in time, and are all sent
+//     again. Here entries beyond maxAppendBytes go into the next request.
+//   - Raft asks each node for its vote once, over a link that may have ended long ago. Two
+//     of three nodes then split their votes, and back off. Here such a link is replaced.
+//   - Raft sends commits in separate requests, several times as often as heartbeats, also
+//     while nothing is decided. Here heartbeats carry the commit index, up to the last
+//     entry that the follower acknowledged.
+//   - Raft's pipeline of requests to a follower can deadlock. Here one request is in
+//     flight at a time.
+//
+// Source of the first: hashicorp/raft, issue 695.
+type Transport struct {
+	*raft.NetworkTransport
+	o           TransportOptions
+	raft        atomic.Pointer[raft.Raft] // nil: not started yet
+	unreachable unreachablePeers
+	acked       ackedEntries
+}
+
+// TransportOptions configure a Transport. Concurrency: all functions may be called by any
+// goroutine.
+type TransportOptions struct {
+	Stream  raft.StreamLayer
+	Address string        // at which other nodes reach this one
+	Timeout time.Duration // bounds the wait for an answer, and for each MB of a snapshot
+	Logger  hclog.Logger
+	// NodeAt returns the id of the node at an address, "" if it is unknown.
+	NodeAt func(address string) string
+	// Answered is called with each node that answers a heartbeat.
+	Answered func(node string)
+	// Starting reports whether a request failed because the other node was admitted and
+	// has not started raft yet.
+	Starting func(failed error) bool
+}
+
+const (
+	maxPool = 3 // idle connections to each other node
+	// maxAppendBytes bounds the bytes sent at once, if they are more than one entry.
+	maxAppendBytes = 1 << 20
+	// transferScale is the number of snapshot bytes that must arrive within one timeout.
+	transferScale = 1 << 20
+)
+
+// NewTransport returns a transport that accepts connections at once. The caller must close
+// it, which closes the stream.
+func NewTransport(o TransportOptions) *Transport {
+	t := raft.NewNetworkTransportWithConfig(&raft.NetworkTransportConfig{
+		Stream: o.Stream, MaxPool: maxPool, MaxRPCsInFlight: 1, Timeout: o.Timeout, Logger: o.Logger,
+	})
+	t.TimeoutScale = transferScale
+	return &Transport{NetworkTransport: t, o: o}
+}
+
+// SetRaft sets the raft that uses the transport, when it has started.
+func (t *Transport) SetRaft(r *raft.Raft) { t.raft.Store(r) }
+
+// LocalAddr returns the address at which other nodes reach this one.
+func (t *Transport) LocalAddr() raft.ServerAddress { return raft.ServerAddress(t.o.Address) }
+
+// SetHeartbeatHandler does nothing, so that heartbeats take the common path.
+func (t *Transport) SetHeartbeatHandler(func(raft.RPC)) {}
+
+// errOldSnapshot is the answer to a snapshot of entries that a node has already applied.
+var errOldSnapshot = errors.New("the snapshot has nothing new")
+
+func (t *Transport) check(id raft.ServerID, target raft.ServerAddress) error {
+	if node := t.o.NodeAt(string(target)); node != "" && node != string(id) {
+		return fmt.Errorf("node %s is now at %s, not node %s", target, node, id)
+	}
+	return nil
+}
+
+func (t *Transport) AppendEntries(id raft.ServerID, target raft.ServerAddress, request *raft.AppendEntriesRequest, response *raft.AppendEntriesResponse) error {
+	if err := t.check(id, target); err != nil {
+		return err
+	}
+	if isHeartbeat(request) {
+		if r := t.raft.Load(); r != nil {
+			request = t.acked.withCommit(id, request, r.CommitIndex())
+		}
+		err := t.append(id, target, request, response)
+		if err == nil {
+			t.unreachable.markReachable(id)
+			t.o.Answered(string(id))
+		}
+		return err
+	}
+	t.unreachable.waitReachable(id, func() bool { return t.leadsMember(id, target, request.Term) })
+	if slices.ContainsFunc(request.Entries, func(e *raft.Log) bool { return e.Type == snapshotEnd }) {
+		return raft.ErrLogNotFound // it was read after this node lost leadership
+	}
+	request.Entries = upTo(request.Entries, maxAppendBytes) // raft derives the next index from it
+	err := t.append(id, target, request, response)
+	t.unreachable.recordSend(id, err)
+	if err == nil && response.Success {
+		t.acked.record(id, request)
+	}
+	return err
+}
+
+// memberStartWait bounds the time for which a node that the leader admitted may start
+// raft.
+const memberStartWait = 3 * time.Second
+
+// append sends a request, and retries while the other node is about to start raft.
+func (t *Transport) append(id raft.ServerID, target raft.ServerAddress, request *raft.AppendEntriesRequest, response *raft.AppendEntriesResponse) error {
+	for began := time.Now(); ; time.Sleep(memberStartWait / 100) {
+		err := t.NetworkTransport.AppendEntries(id, target, request, response)
+		if err == nil || !t.o.Starting(err) || time.Since(began) > memberStartWait || !t.leadsMember(id, target, request.Term) {
+			return err
+		}
+	}
+}
+
+// upTo returns the first entries, at least one, with at most about most bytes.
+func upTo(entries []*raft.Log, most int) []*raft.Log {
+	for i, e := range entries {
+		if most -= entryCost(e); most < 0 && i > 0 {
+			return entries[:i]
+		}
+	}
+	return entries
+}
+
+func (t *Transport) InstallSnapshot(id raft.ServerID, target raft.ServerAddress, request *raft.InstallSnapshotRequest, response *raft.InstallSnapshotResponse, data io.Reader) error {
+	if err := t.check(id, target); err != nil {
+		return err
+	}
+	t.unreachable.waitReachable(id, func() bool { return t.leadsMember(id, target, request.Term) })
+	err := t.NetworkTransport.InstallSnapshot(id, target, request, response, data)
+	if err != nil && err.Error() == errOldSnapshot.Error() { // an error arrives as its text
+		response.Success, err = true, nil
+	}
+	t.unreachable.recordSend(id, err)
+	return err
+}
