@@ -32,9 +32,10 @@ const module = "limitsrv"
 var arrows = map[string][]string{
 	".":              {},
 	"engine":         {},
-	"commands":       {"limitsrv/engine", "limitsrv/commands/users", "limitsrv/fatal", "github.com/tidwall/redcon"},
+	"commands":       {"limitsrv/engine", "limitsrv/commands/resp", "limitsrv/commands/users", "limitsrv/fatal"},
+	"commands/resp":  {"github.com/tidwall/redcon"},
 	"commands/users": {"limitsrv/beat", "limitsrv/files", "golang.org/x/crypto", "github.com/goccy/go-yaml"},
-	"server":         {"limitsrv/beat", "limitsrv/commands", "limitsrv/fatal"},
+	"server":         {"limitsrv/beat", "limitsrv/commands", "limitsrv/commands/resp", "limitsrv/fatal"},
 	"certs":          {"limitsrv/files"},
 	"beat":           {},
 	"files":          {},
@@ -51,7 +52,7 @@ var arrows = map[string][]string{
 		"github.com/hashicorp/go-hclog", "go.etcd.io/bbolt", "github.com/cockroachdb/pebble/v2/vfs",
 	},
 	"cmd/limitsrv": {
-		"limitsrv/engine", "limitsrv/commands", "limitsrv/commands/users", "limitsrv/server", "limitsrv/server/admin", "limitsrv/persist", "limitsrv/replication", "limitsrv/certs", "limitsrv/files", "limitsrv/beat",
+		"limitsrv/engine", "limitsrv/commands", "limitsrv/commands/resp", "limitsrv/commands/users", "limitsrv/server", "limitsrv/server/admin", "limitsrv/persist", "limitsrv/replication", "limitsrv/certs", "limitsrv/files", "limitsrv/beat",
 		"github.com/alecthomas/kong", "github.com/goccy/go-yaml", "github.com/coreos/go-systemd/v22/daemon", "golang.org/x/term",
 	},
 	"server/admin/page": {},

@@ -5,6 +5,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"limitsrv/commands/resp"
 	"limitsrv/commands/users"
 )
 
@@ -106,7 +107,7 @@ func (a *account) isRememberedLocked(password mac) (known bool) {
 	return known
 }
 
-var errNoKey = &Error{"NOPERM", "this user has no permissions to access one of the keys used as arguments"}
+var errNoKey = resp.NewError("NOPERM", "this user has no permissions to access one of the keys used as arguments")
 
 // A denial is the reason for denying a command to a user.
 type denial int

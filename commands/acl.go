@@ -6,12 +6,13 @@ import (
 	"slices"
 	"strings"
 
+	"limitsrv/commands/resp"
 	"limitsrv/commands/users"
 )
 
 var (
-	errInFile      = &Error{"ERR", "users are configured in the --users file: edit it, then use ACL LOAD"}
-	errNoUsersFile = &Error{"ERR", "the server was started without --users: the default user is the only one, and its password is an option"}
+	errInFile      = resp.NewError("ERR", "users are configured in the --users file: edit it, then use ACL LOAD")
+	errNoUsersFile = resp.NewError("ERR", "the server was started without --users: the default user is the only one, and its password is an option")
 )
 
 var acl = Command{
@@ -26,7 +27,7 @@ var acl = Command{
 		aclSub("LOAD", "", "Reloads the users file. An invalid file is an error and changes nothing.", Admin|NoMulti, runACLLoad),
 		aclSub("SAVE", "", "Rejected: users are configured in a file.", Admin, refuseUsers),
 		aclSub("SETUSER", "username [rule ...]", "Rejected: users are configured in a file.", Admin|Secret, refuseUsers),
-		aclSub("USERS", "", "Lists the users.", Admin, func(s *Session, _ [][]byte) { s.w.bulks(s.h.accounts.Load().names()) }),
+		aclSub("USERS", "", "Lists the users.", Admin, func(s *Session, _ [][]byte) { s.w.BulkStrings(s.h.accounts.Load().names()) }),
 		aclSub("WHOAMI", "", "Returns the user of the connection.", 0, func(s *Session, _ [][]byte) { s.w.BulkString(s.account.name) }),
 	},
 }
@@ -50,9 +51,9 @@ func refuseUsers(s *Session, _ [][]byte) {
 
 func runACLLoad(s *Session, _ [][]byte) {
 	s.deferReply(func(done func(error)) error {
-		s.h.logins.spawn(func() { done(exposeError(s.h.ReloadUsers())) })
+		s.h.logins.spawn(func() { done(resp.Expose(s.h.ReloadUsers())) })
 		return nil
-	}, (*Reply).OK)
+	}, (*resp.Writer).OK)
 }
 
 // flags returns the ACL flags of a user.
@@ -96,7 +97,7 @@ func runACLList(s *Session, _ [][]byte) {
 		given, enabled, _ := r.describe(name)
 		all = append(all, fmt.Sprintf("user %s %s %s &* %s", name, strings.Join(r.flags(name, enabled), " "), given.patterns(), given.rules()))
 	}
-	s.w.bulks(all)
+	s.w.BulkStrings(all)
 }
 
 func runACLGetUser(s *Session, args [][]byte) {
@@ -117,9 +118,9 @@ func runACLGetUser(s *Session, args [][]byte) {
 	}
 	w.BulkString("passwords")
 	w.Array(0)
-	w.pair("commands", given.rules())
-	w.pair("keys", given.patterns())
-	w.pair("channels", "&*")
+	w.Pair("commands", given.rules())
+	w.Pair("keys", given.patterns())
+	w.Pair("channels", "&*")
 	w.BulkString("selectors")
 	w.Array(0)
 }
@@ -128,14 +129,14 @@ func runACLGetUser(s *Session, args [][]byte) {
 func runACLDryRun(s *Session, args [][]byte) {
 	given, _, ok := s.h.accounts.Load().describe(string(args[2]))
 	if !ok {
-		s.w.Error(&Error{"ERR", "User '" + cString(args[2]) + "' not found"})
+		s.w.Error(resp.NewError("ERR", "User '"+cString(args[2])+"' not found"))
 		return
 	}
 	line := args[3:]
 	c, err := s.h.registry.lookup(line, nil)
 	switch {
 	case c == nil:
-		s.w.Error(&Error{"ERR", "Command '" + cString(line[0]) + "' not found"})
+		s.w.Error(resp.NewError("ERR", "Command '"+cString(line[0])+"' not found"))
 		return
 	case err != nil:
 		s.w.Error(err)
@@ -159,13 +160,13 @@ func runACLCat(s *Session, args [][]byte) {
 		}
 	}
 	if len(args) == 2 {
-		s.w.bulks(slices.Sorted(maps.Keys(members)))
+		s.w.BulkStrings(slices.Sorted(maps.Keys(members)))
 		return
 	}
 	names := members[strings.ToLower(string(args[2]))]
 	if names == nil {
-		s.w.Error(&Error{"ERR", "Unknown category '" + cString(args[2]) + "'"})
+		s.w.Error(resp.NewError("ERR", "Unknown category '"+cString(args[2])+"'"))
 		return
 	}
-	s.w.bulks(names)
+	s.w.BulkStrings(names)
 }

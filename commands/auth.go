@@ -1,14 +1,18 @@
 package commands
 
-import "strconv"
+import (
+	"strconv"
+
+	"limitsrv/commands/resp"
+)
 
 var (
-	errNoAuth    = &Error{"NOAUTH", "Authentication required."}
-	errWrongPass = &Error{"WRONGPASS", "invalid username-password pair or user is disabled."}
-	errNoPass    = &Error{"ERR", "AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?"}
-	errNoProto   = &Error{"NOPROTO", "unsupported protocol version"}
-	errProtoInt  = &Error{"ERR", "Protocol version is not an integer or out of range"}
-	errHelloAuth = &Error{"NOAUTH", "HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the same time"}
+	errNoAuth    = resp.NewError("NOAUTH", "Authentication required.")
+	errWrongPass = resp.NewError("WRONGPASS", "invalid username-password pair or user is disabled.")
+	errNoPass    = resp.NewError("ERR", "AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?")
+	errNoProto   = resp.NewError("NOPROTO", "unsupported protocol version")
+	errProtoInt  = resp.NewError("ERR", "Protocol version is not an integer or out of range")
+	errHelloAuth = resp.NewError("NOAUTH", "HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the same time")
 )
 
 var auth = Command{
@@ -22,7 +26,7 @@ var auth = Command{
 			s.w.Error(errNoPass)
 			return
 		}
-		s.login(user, password, (*Reply).OK)
+		s.login(user, password, (*resp.Writer).OK)
 	},
 }
 
@@ -35,7 +39,7 @@ var hello = Command{
 // login logs the session in; answer writes the reply, perhaps later. On an error the
 // error is the reply and nothing changes. It is rejected in a transaction, which can not
 // wait for it.
-func (s *Session) login(name, password []byte, answer func(*Reply)) {
+func (s *Session) login(name, password []byte, answer func(*resp.Writer)) {
 	if s.tx.running {
 		s.w.Error(errNoMulti)
 		return
@@ -50,7 +54,7 @@ func (s *Session) login(name, password []byte, answer func(*Reply)) {
 			done(err)
 		})
 		return nil
-	}, func(w *Reply) {
+	}, func(w *resp.Writer) {
 		if err := s.switchAccount(a); err != nil {
 			w.Error(err)
 			return
@@ -63,7 +67,7 @@ func (s *Session) login(name, password []byte, answer func(*Reply)) {
 // runHello changes nothing if any part of the command is invalid.
 func runHello(s *Session, args [][]byte) {
 	var (
-		proto3         = s.w.proto3
+		proto3         = s.w.Proto3
 		name           []byte
 		user, password []byte // nil: no AUTH
 	)
@@ -95,12 +99,12 @@ func runHello(s *Session, args [][]byte) {
 			name = args[1]
 			args = args[2:]
 		default:
-			s.w.Error(&Error{"ERR", "Syntax error in HELLO option '" + cString(args[0]) + "'"})
+			s.w.Error(resp.NewError("ERR", "Syntax error in HELLO option '"+cString(args[0])+"'"))
 			return
 		}
 	}
-	greet := func(*Reply) {
-		s.w.proto3 = proto3
+	greet := func(*resp.Writer) {
+		s.w.Proto3 = proto3
 		s.restrict()
 		s.show(func(c *shown) {
 			c.proto3 = proto3
@@ -132,7 +136,7 @@ func (s *Session) greet() {
 	w.BulkString("version")
 	w.BulkString(redisVersion)
 	w.BulkString("proto")
-	if w.proto3 {
+	if w.Proto3 {
 		w.Int(3)
 	} else {
 		w.Int(2)

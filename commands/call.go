@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"limitsrv/commands/resp"
 	"limitsrv/engine"
 )
 
@@ -21,7 +22,7 @@ type Call struct {
 // Decide executes an op command such as RL.PEEK and returns its decisions instead of a
 // reply.
 //
-// Returns: the *Error that a client would get if the account has no permission, the state
+// Returns: the *resp.Error that a client would get if the account has no permission, the state
 // is loading or the arguments are wrong; otherwise the error of the batch. In a cluster
 // the batch is forwarded to the leader, where a client would be redirected. If ctx ends
 // first, the command may or may not have been executed.
@@ -58,7 +59,7 @@ func (h *Handler) Decide(ctx context.Context, c Call) ([]engine.Decision, error)
 	if anyIs(ds, engine.Down) {
 		return nil, errDown
 	}
-	if e := clientError(err); e != nil {
+	if e := resp.ErrorOf(err); e != nil {
 		return nil, e
 	}
 	return ds, err
@@ -88,4 +89,4 @@ func (s *Session) permitted(args [][]byte) (c *spec, err error) {
 	return c, err
 }
 
-var errNoOps = &Error{"ERR", "the command does not work on keys"}
+var errNoOps = resp.NewError("ERR", "the command does not work on keys")

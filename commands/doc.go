@@ -1,9 +1,10 @@
 // Package commands turns command lines into ops and decisions into replies. It owns the
-// command table, argument parsing, RESP2 and RESP3 replies, the error codes, and the
-// state of a connection: login, protocol, transaction.
+// command table, argument parsing, the replies of commands, and the state of a connection:
+// login, protocol, transaction.
 //
 // It does no socket I/O: a Session takes parsed commands and appends bytes to a buffer.
-// It imports engine, its own package users and redcon's reply writers.
+// It imports engine and the packages below it: resp, the protocol, and users, the users
+// file.
 //
 // # Command flow
 //

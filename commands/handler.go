@@ -143,7 +143,7 @@ func (h *Handler) NewSession(c Client) *Session {
 	h.sessions[s.id] = s
 	h.mu.Unlock()
 	s.stats = h.stats.stripe(s.id)
-	s.w.codes = &h.stats.codes
+	s.w.Codes = &h.stats.codes
 	h.stats.connections.Add(1)
 	return s
 }

@@ -2,6 +2,8 @@ package commands
 
 import (
 	"strconv"
+
+	"limitsrv/commands/resp"
 )
 
 // A filter selects connections for CLIENT KILL.
@@ -24,7 +26,7 @@ func runKill(s *Session, args [][]byte) {
 	}
 	f, err := parseFilter(args[2:])
 	if err == nil && f.user != "" && s.h.accounts.Load().byName[f.user] == nil && f.user != defaultUser {
-		err = &Error{"ERR", "No such user '" + cString([]byte(f.user)) + "'"}
+		err = resp.NewError("ERR", "No such user '"+cString([]byte(f.user))+"'")
 	}
 	if err != nil {
 		s.w.Error(err)

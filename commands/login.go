@@ -11,6 +11,7 @@ import (
 	"sync"
 	"time"
 
+	"limitsrv/commands/resp"
 	"limitsrv/commands/users"
 )
 
@@ -34,8 +35,8 @@ const (
 )
 
 var (
-	errTooManyLogins = &Error{"ERR", "too many failed logins, from your address or in total: try again in a few seconds"}
-	errEnding        = &Error{"ERR", "the server is shutting down"}
+	errTooManyLogins = resp.NewError("ERR", "too many failed logins, from your address or in total: try again in a few seconds")
+	errEnding        = resp.NewError("ERR", "the server is shutting down")
 )
 
 // A mac is a keyed digest of an attempt. The key is secret and random, so that the time
@@ -360,7 +361,7 @@ func (h *Handler) Known(from, name string, password []byte) (a Account, ok bool)
 
 // Login is AUTH for callers without a session. from is the address of the attempt,
 // HOST:PORT or HOST; attempts are limited by it. Login blocks, at most until ctx ends.
-// Its error is an *Error for the client, or ctx.Err().
+// Its error is an *resp.Error for the client, or ctx.Err().
 func (h *Handler) Login(ctx context.Context, from, name string, password []byte) (Account, error) {
 	type result struct {
 		a   *account

@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"strconv"
 
+	"limitsrv/commands/resp"
 	"limitsrv/engine"
 )
 
@@ -24,9 +25,9 @@ const (
 )
 
 var (
-	errCursor   = &Error{"ERR", "invalid cursor"}
-	errPattern  = &Error{"ERR", fmt.Sprintf("a pattern is at most %d bytes long", maxPatternBytes)}
-	errManyKeys = &Error{"ERR", fmt.Sprintf("KEYS answers at most %d keys: use SCAN", maxKeys)}
+	errCursor   = resp.NewError("ERR", "invalid cursor")
+	errPattern  = resp.NewError("ERR", fmt.Sprintf("a pattern is at most %d bytes long", maxPatternBytes))
+	errManyKeys = resp.NewError("ERR", fmt.Sprintf("KEYS answers at most %d keys: use SCAN", maxKeys))
 )
 
 var dbSize = Command{
@@ -185,7 +186,7 @@ func (l *keyList) key(i int) []byte {
 }
 
 // reply writes the keys as an array.
-func (l *keyList) reply(w *Reply) {
+func (l *keyList) reply(w *resp.Writer) {
 	w.Array(len(l.ends))
 	for i := range l.ends {
 		w.Bulk(l.key(i))
