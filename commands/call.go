@@ -4,6 +4,7 @@ import (
 	"context"
 	"time"
 
+	"limitsrv/commands/auth"
 	"limitsrv/commands/resp"
 	"limitsrv/engine"
 )
@@ -11,8 +12,8 @@ import (
 // A Call is a command that does not come from a connection, but from a listener of
 // another protocol.
 type Call struct {
-	Account Account
-	From    string // address in the form of CLIENT LIST
+	Account *auth.Account // nil: none
+	From    string        // address in the form of CLIENT LIST
 	Args    [][]byte
 	// Commit is called between execution and answer, as the server does for connections;
 	// nil: not called.
@@ -67,12 +68,12 @@ func (h *Handler) Decide(ctx context.Context, c Call) ([]engine.Decision, error)
 
 // May returns the error that a client of that account would get for a command line
 // because of the command's name, arity or permissions; nil: none.
-func (h *Handler) May(a Account, args ...string) error {
+func (h *Handler) May(a *auth.Account, args ...string) error {
 	words := make([][]byte, len(args))
 	for i, arg := range args {
 		words[i] = []byte(arg)
 	}
-	_, err := (&Session{h: h, account: a.account}).permitted(words)
+	_, err := (&Session{h: h, account: a}).permitted(words)
 	return err
 }
 

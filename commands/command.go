@@ -3,6 +3,7 @@ package commands
 import (
 	"strings"
 
+	"limitsrv/commands/glob"
 	"limitsrv/commands/resp"
 )
 
@@ -215,7 +216,7 @@ func runList(s *Session, args [][]byte) {
 			return false
 		}
 	case isWord(args[3], "PATTERN"):
-		keep = func(c *spec) bool { return globMatch(args[4], []byte(c.name), anyCase) }
+		keep = func(c *spec) bool { return glob.Match(args[4], []byte(c.name), glob.AnyCase) }
 	}
 	if keep == nil {
 		s.w.Error(errSyntax)

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"time"
 
+	"limitsrv/commands/glob"
 	"limitsrv/commands/resp"
 )
 
@@ -168,7 +169,7 @@ func runConfigGet(s *Session, args [][]byte) {
 	var found []Option
 	for _, o := range s.h.settings() {
 		for _, pattern := range args[2:] {
-			if globMatch(pattern, []byte(o.Name), anyCase) {
+			if glob.Match(pattern, []byte(o.Name), glob.AnyCase) {
 				found = append(found, o)
 				break
 			}

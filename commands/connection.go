@@ -70,7 +70,7 @@ var reset = Command{
 		s.quiet = speak
 		s.stale = false
 		s.w.Proto3 = false
-		s.setAccount(s.h.accounts.Load().initial)
+		s.setAccount(s.h.logins.Initial())
 		s.restrict()
 		s.show(func(c *shown) { c.name, c.db, c.proto3 = "", 0, false })
 		s.w.Simple("RESET")

@@ -3,6 +3,7 @@ package commands
 import (
 	"strconv"
 
+	"limitsrv/commands/auth"
 	"limitsrv/commands/resp"
 )
 
@@ -25,7 +26,7 @@ func runKill(s *Session, args [][]byte) {
 		return
 	}
 	f, err := parseFilter(args[2:])
-	if err == nil && f.user != "" && s.h.accounts.Load().byName[f.user] == nil && f.user != defaultUser {
+	if err == nil && f.user != "" && s.h.logins.Find(f.user) == nil && f.user != auth.DefaultUser {
 		err = resp.NewError("ERR", "No such user '"+cString([]byte(f.user))+"'")
 	}
 	if err != nil {

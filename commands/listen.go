@@ -5,6 +5,7 @@ import (
 	"slices"
 	"sync"
 
+	"limitsrv/commands/glob"
 	"limitsrv/commands/resp"
 )
 
@@ -56,7 +57,7 @@ func (h *hub) publish(from *Session, channel, message []byte) (receivers int64) 
 		deliver(to, resp.NewMessage([]byte("message"), channel, message))
 	}
 	for pattern, to := range h.patterns {
-		if globMatch([]byte(pattern), channel, sameCase) {
+		if glob.Match([]byte(pattern), channel, glob.SameCase) {
 			deliver(to, resp.NewMessage([]byte("pmessage"), []byte(pattern), channel, message))
 		}
 	}

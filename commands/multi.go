@@ -197,7 +197,7 @@ func (s *Session) recheck(c *spec, args [][]byte) error {
 	if s.account == nil || s.h.attention.Load()&guarded == 0 {
 		return nil
 	}
-	why, _ := s.account.rights.Load().deny(c, args)
+	why, _ := c.deny(s.account.Rights(), args)
 	switch why {
 	case deniedCommand:
 		return resp.NewError("NOPERM", queuedBefore+"no permission to execute the command or subcommand")

@@ -124,4 +124,4 @@ func (h *Handler) IsDraining() bool { return h.serving.Err() != nil }
 
 // FailedLogins returns the number of failed logins since the start, including those
 // rejected without a check.
-func (h *Handler) FailedLogins() int64 { return h.logins.fails.total.Load() }
+func (h *Handler) FailedLogins() int64 { return h.logins.Failed() }

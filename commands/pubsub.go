@@ -5,6 +5,7 @@ import (
 	"maps"
 	"slices"
 
+	"limitsrv/commands/glob"
 	"limitsrv/commands/resp"
 )
 
@@ -82,7 +83,7 @@ func runChannels(s *Session, args [][]byte) {
 	names := slices.Sorted(maps.Keys(hub.channels))
 	hub.mu.RUnlock()
 	if len(args) == 3 {
-		names = slices.DeleteFunc(names, func(name string) bool { return !globMatch(args[2], []byte(name), sameCase) })
+		names = slices.DeleteFunc(names, func(name string) bool { return !glob.Match(args[2], []byte(name), glob.SameCase) })
 	}
 	s.w.BulkStrings(names)
 }

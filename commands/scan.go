@@ -5,6 +5,7 @@ import (
 	"math/rand/v2"
 	"strconv"
 
+	"limitsrv/commands/glob"
 	"limitsrv/commands/resp"
 	"limitsrv/engine"
 )
@@ -81,7 +82,7 @@ type scanOptions struct {
 }
 
 func (o *scanOptions) wants(key []byte, alg engine.Alg) bool {
-	return (o.match == nil || globMatch(o.match, key, sameCase)) && (o.kind == nil || isWord(o.kind, alg.String()))
+	return (o.match == nil || glob.Match(o.match, key, glob.SameCase)) && (o.kind == nil || isWord(o.kind, alg.String()))
 }
 
 // parseScan parses pairs of an option and its value. A COUNT above maxScan is clamped: it
@@ -130,7 +131,7 @@ var keys = Command{
 		)
 		for {
 			cursor = s.h.Engine().Scan(now, cursor, maxScan, func(key []byte, _ engine.Alg) {
-				if len(found.ends) <= maxKeys && globMatch(args[1], key, sameCase) {
+				if len(found.ends) <= maxKeys && glob.Match(args[1], key, glob.SameCase) {
 					found.add(key)
 				}
 			})

@@ -6,6 +6,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"limitsrv/commands/auth"
 	"limitsrv/commands/resp"
 )
 
@@ -63,7 +64,7 @@ type Session struct {
 
 	// account is the user of the session, nil before login. Only the session's own
 	// goroutine sets it, holding mu.
-	account *account
+	account *auth.Account
 	closing bool
 	// stale is set by READONLY: a replica may answer read-only commands.
 	stale bool
@@ -189,28 +190,6 @@ func (s *Session) mayRun(c *spec) error {
 		return errNoAuth
 	case s.listens.count() > 0 && !s.w.Proto3 && c.Flags&Listener == 0:
 		return resp.NewError("ERR", "Can't execute '"+c.name+"': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context")
-	}
-	return nil
-}
-
-// mayAs returns an error if the session's user has no permission for c. It allocates only
-// for an error.
-func (s *Session) mayAs(c *spec, args [][]byte) error {
-	if s.account == nil {
-		return nil
-	}
-	r := s.account.rights.Load()
-	if r.all {
-		return nil
-	}
-	why, _ := r.deny(c, args)
-	switch why {
-	case deniedCommand:
-		s.h.denied.commands.Add(1)
-		return resp.NewError("NOPERM", "this user has no permissions to run the '"+c.name+"' command")
-	case deniedKey:
-		s.h.denied.keys.Add(1)
-		return errNoKey
 	}
 	return nil
 }

@@ -11,7 +11,7 @@ import (
 
 	"limitsrv/certs"
 	"limitsrv/commands"
-	"limitsrv/commands/users"
+	"limitsrv/commands/auth/users"
 	"limitsrv/replication"
 	"limitsrv/server"
 	"limitsrv/server/admin"
