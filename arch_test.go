@@ -26,20 +26,24 @@ const module = "limitsrv"
 //
 //	cmd/limitsrv -> server/admin -> server -> commands -> engine <- persist <- replication -> certs -> files
 //
-// cmd/limitsrv imports all of them; it passes the files of server/admin/page to
-// server/admin. tools/browser and testwait are for tests, tools/faultnet and freeport for
-// tests and tools/bench.
+// commands includes commands/auth -> commands/auth/users, and commands/resp and
+// commands/glob, which both import. cmd/limitsrv imports all of them; it passes the files
+// of server/admin/page to server/admin. tools/browser and testwait are for tests,
+// tools/faultnet and freeport for tests and tools/bench.
 var arrows = map[string][]string{
-	".":              {},
-	"engine":         {"limitsrv/engine/topk"},
-	"engine/topk":    {},
-	"commands":       {"limitsrv/engine", "limitsrv/commands/users", "limitsrv/fatal", "github.com/tidwall/redcon"},
-	"commands/users": {"limitsrv/beat", "limitsrv/files", "golang.org/x/crypto", "github.com/goccy/go-yaml"},
-	"server":         {"limitsrv/beat", "limitsrv/commands", "limitsrv/fatal"},
-	"certs":          {"limitsrv/files"},
-	"beat":           {},
-	"files":          {},
-	"fatal":          {},
+	".":                   {},
+	"engine":              {"limitsrv/engine/topk"},
+	"engine/topk":         {},
+	"commands":            {"limitsrv/engine", "limitsrv/commands/resp", "limitsrv/commands/auth", "limitsrv/commands/glob", "limitsrv/fatal"},
+	"commands/resp":       {"github.com/tidwall/redcon"},
+	"commands/auth":       {"limitsrv/engine", "limitsrv/commands/resp", "limitsrv/commands/glob", "limitsrv/commands/auth/users"},
+	"commands/auth/users": {"limitsrv/beat", "limitsrv/files", "golang.org/x/crypto", "github.com/goccy/go-yaml"},
+	"commands/glob":       {},
+	"server":              {"limitsrv/beat", "limitsrv/commands", "limitsrv/fatal"},
+	"certs":               {"limitsrv/files"},
+	"beat":                {},
+	"files":               {},
+	"fatal":               {},
 	"server/admin": {
 		"limitsrv/engine", "limitsrv/beat", "limitsrv/commands", "limitsrv/server", "github.com/prometheus/client_golang/prometheus",
 	},
@@ -55,10 +59,10 @@ var arrows = map[string][]string{
 		"limitsrv/persist", "limitsrv/certs", "limitsrv/files", "github.com/hashicorp/raft",
 	},
 	"replication/link/linktest": {"limitsrv/certs", "limitsrv/testwait"},
-	"replication/forward": {"limitsrv/replication/link", "limitsrv/engine", "limitsrv/persist"},
-	"replication/raftfix": {"limitsrv/persist", "github.com/hashicorp/raft", "github.com/hashicorp/go-hclog"},
+	"replication/forward":       {"limitsrv/replication/link", "limitsrv/engine", "limitsrv/persist"},
+	"replication/raftfix":       {"limitsrv/persist", "github.com/hashicorp/raft", "github.com/hashicorp/go-hclog"},
 	"cmd/limitsrv": {
-		"limitsrv/engine", "limitsrv/commands", "limitsrv/commands/users", "limitsrv/server", "limitsrv/server/admin", "limitsrv/persist", "limitsrv/replication", "limitsrv/certs", "limitsrv/files", "limitsrv/beat",
+		"limitsrv/engine", "limitsrv/commands", "limitsrv/server", "limitsrv/server/admin", "limitsrv/persist", "limitsrv/replication", "limitsrv/certs", "limitsrv/files", "limitsrv/beat",
 		"github.com/alecthomas/kong", "github.com/goccy/go-yaml", "github.com/coreos/go-systemd/v22/daemon", "golang.org/x/term",
 	},
 	"server/admin/page": {},
@@ -265,6 +269,8 @@ func TestArchitectureComplains(t *testing.T) {
 		{"an arrow", "server/a.go", `import "limitsrv/commands"`, ""},
 		{"an arrow of another module", "persist/a.go", `import "github.com/cockroachdb/pebble/v2/vfs"`, ""},
 		{"a name that only starts alike", "persist/a.go", `import "github.com/cockroachdb/pebble/v20"`, "may not import"},
+		{"a package below its arrow", "server/a.go", `import "limitsrv/commands/resp"`, ""},
+		{"an arrow from below", "commands/resp/a.go", `import "limitsrv/commands"`, "commands/resp may not import limitsrv/commands"},
 		{"an arrow that skips one", "server/a.go", `import "limitsrv/engine"`, "server may not import limitsrv/engine"},
 		{"the same in a test", "server/a_test.go", `import "limitsrv/engine"`, ""},
 		{"an arrow upwards", "engine/a.go", `import "limitsrv/commands"`, "engine may not import limitsrv/commands"},

@@ -6,10 +6,13 @@ import (
 	"log/slog"
 	"slices"
 	"strings"
+	"sync"
 	"testing"
 
 	"pgregory.net/rapid"
 
+	"limitsrv/commands/auth"
+	"limitsrv/commands/auth/users"
 	"limitsrv/engine"
 )
 
@@ -27,7 +30,7 @@ const limitedUsers = `users:
 // loggedIn returns a session of a user with password pw.
 func loggedIn(t testing.TB, h *Handler, name string, c Client) *Session {
 	t.Helper()
-	a, err := h.Login(t.Context(), "10.0.0.1:1", name, []byte("pw"))
+	a, err := h.logins.Login(t.Context(), "10.0.0.1:1", name, []byte("pw"))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -64,6 +67,16 @@ var seeds = []string{
 	"RL.RELEASE a id", "RL.ALL TOKEN a 1 1 1 LOG b 1 60 1 TOKEN c 1 1 1", "RL.PEEK a", "RL.REFUND a 1", "RL.CHARGE a 1", "RL.RESET a b c", "CL.THROTTLE a 1 1 60 1",
 	"RL.THROTTLE a 1 1 60 -1", "THROTTLE a 1 1 60 1", "GCRA a 1 1 60 TOKENS 2", "DEL a b", "UNLINK a b", "EXISTS a b", "TOUCH a", "TYPE a", "TTL a", "PTTL a",
 	"OBJECT ENCODING a", "OBJECT FREQ a", "OBJECT IDLETIME a", "OBJECT REFCOUNT a",
+}
+
+// rightsOn returns the rights of a user in all groups with one key pattern.
+func rightsOn(t interface{ Fatal(...any) }, pattern string) *auth.Rights {
+	file := fmt.Sprintf("users:\n  - {name: u, hash: %q, groups: [admin], keys: [%q]}\n", quickHash("pw"), pattern)
+	table, err := users.Parse("f", []byte(file))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return auth.New(auth.Config{Users: table}).Find("u").Rights()
 }
 
 // Rights are checked for every key that a command may use: no line uses another key.
@@ -103,8 +116,8 @@ func TestRightsSeeEveryKey(t *testing.T) {
 			if !slices.ContainsFunc(c.keysOf(line), func(k []byte) bool { return bytes.Equal(k, b.Ops[i].Key) }) {
 				t.Fatalf("%q touches %q, and is held against %q", line, b.Ops[i].Key, c.keysOf(line))
 			}
-			others := &rights{groups: everyGroup, keys: [][]byte{[]byte("[^" + string(b.Ops[i].Key) + "]")}}
-			if why, _ := others.deny(c, line); why != deniedKey {
+			others := rightsOn(t, "[^"+string(b.Ops[i].Key)+"]")
+			if why, _ := c.deny(others, line); why != deniedKey {
 				t.Fatalf("%q is allowed to a user without the key %q", line, b.Ops[i].Key)
 			}
 		}
@@ -169,20 +182,25 @@ func TestReloadClosesSessions(t *testing.T) {
 
 // A session that logs in while its user is revoked is not logged in.
 func TestLoginOfRevokedUser(t *testing.T) {
-	h, err := newTestHandlerOf("", func() string { return withHashes(t, limitedUsers) })
+	file := withHashes(t, limitedUsers)
+	load := func() (*users.Table, error) { return users.Parse("f", []byte(file)) }
+	table, err := load()
 	if err != nil {
 		t.Fatal(err)
 	}
 	var found func()
+	h := newTestHandlerWith(Config{Users: table, LoadUsers: load, spawn: func(f func()) { found = f }})
 	s := h.NewSession(Client{Addr: "10.0.0.1:1", Wake: func() {}})
-	h.logins.spawn = func(f func()) { found = f }
 	s.Do(words("AUTH shop pw"))
 	found()
-	h.accounts.Load().byName["shop"].rights.Store(noRights)
+	file = strings.Replace(file, "name: shop", "name: other", 1)
+	if err := h.ReloadUsers(); err != nil {
+		t.Fatal(err)
+	}
 	s.Resume()
 	s.Do(words("PING"))
 	s.Flush()
-	if want := "-" + errWrongPass.Error() + "\r\n-" + errNoAuth.Error() + "\r\n"; string(s.Out) != want {
+	if want := "-" + auth.ErrWrongPass.Error() + "\r\n-" + errNoAuth.Error() + "\r\n"; string(s.Out) != want {
 		t.Errorf("the answers are %q, want %q", s.Out, want)
 	}
 }
@@ -190,16 +208,24 @@ func TestLoginOfRevokedUser(t *testing.T) {
 // A MONITOR that begins while its user loses rights is closed.
 func TestMonitorWithoutRights(t *testing.T) {
 	for _, tt := range []struct {
-		name string
-		now  *rights
-		want bool
+		name     string
+		old, new string // of the users file
+		want     bool
 	}{
-		{"the user may do everything", allRights, false},
-		{"some keys only", &rights{groups: everyGroup, keys: [][]byte{[]byte("a")}}, true},
-		{"the user is revoked", noRights, true},
+		{"the user may do everything", "", "", false},
+		{"some keys only", `["*"]`, "[a]", true},
+		{"the user is revoked", "boss", "other", true},
 	} {
-		s := newTestHandler("").NewSession(Client{})
-		s.account = newAccount("boss", nil, tt.now) // allowed a moment ago
+		file := withHashes(t, limitedUsers)
+		h, err := newTestHandlerOf("", func() string { return file })
+		if err != nil {
+			t.Fatal(err)
+		}
+		s := loggedIn(t, h, "boss", Client{Close: func() {}}) // allowed a moment ago
+		file = strings.Replace(file, tt.old, tt.new, 1)
+		if err := h.ReloadUsers(); err != nil {
+			t.Fatal(err)
+		}
 		c, err := s.h.registry.lookup(words("MONITOR"), nil)
 		if err != nil {
 			t.Fatal(err)
@@ -219,11 +245,12 @@ func TestSecretsStaySecret(t *testing.T) {
 	defer slog.SetDefault(slog.Default())
 	slog.SetDefault(slog.New(slog.NewTextHandler(&log, nil)))
 	file := withHashes(t, strings.Replace(limitedUsers, "#pw", "#"+secret, 1))
-	h, err := newTestHandlerOf("", func() string { return file })
+	load := func() (*users.Table, error) { return users.Parse("users.yaml", []byte(file)) }
+	table, err := load()
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.config.Log, h.logins.fails.log = slog.Default(), slog.Default()
+	h := newTestHandlerWith(Config{Users: table, LoadUsers: load, Log: slog.Default()})
 	root := loggedIn(t, h, "boss", Client{Addr: "10.0.0.9:9", Wake: func() {}})
 	watch := loggedIn(t, h, "boss", Client{Addr: "10.0.0.8:8", Wake: func() {}})
 	ask := func(s *Session, line string) string {
@@ -249,7 +276,7 @@ func TestSecretsStaySecret(t *testing.T) {
 		for _, user := range []string{"", "shop", "boss"} {
 			s := h.NewSession(Client{Addr: fmt.Sprintf("10.1.%d.1:1", i), Wake: func() {}})
 			if user != "" {
-				_ = s.switchAccount(h.accounts.Load().byName[user])
+				_ = s.switchAccount(h.logins.Find(user))
 			}
 			for one := range strings.SplitSeq(l, "\n") {
 				ask(s, one)
@@ -275,7 +302,6 @@ func TestSecretsStaySecret(t *testing.T) {
 	if err := h.ReloadUsers(); err == nil || strings.Contains(err.Error(), secret) {
 		t.Errorf("the error of an invalid file is %v", err)
 	}
-	h.logins.fails.logRepeated("10.1.1.1")
 	if text := log.String(); strings.Contains(text, secret) || !strings.Contains(text, "login failed") || strings.Contains(text, "argon2id$") {
 		t.Errorf("the log says %s", text)
 	}
@@ -306,4 +332,55 @@ func TestDenied(t *testing.T) {
 	if text := string(s.Out); !strings.Contains(text, "acl_access_denied_auth:2\r\nacl_access_denied_cmd:3\r\nacl_access_denied_key:1\r\n") {
 		t.Errorf("INFO says %s", text)
 	}
+}
+
+// NewSessionAs makes a session of its account.
+func TestNewSessionAs(t *testing.T) {
+	h, err := newTestHandlerOf("", func() string { return withHashes(t, limitedUsers) })
+	if err != nil {
+		t.Fatal(err)
+	}
+	s := loggedIn(t, h, "shop", Client{})
+	defer s.Close()
+	s.Do(words("ACL WHOAMI"))
+	if !s.Flush() || string(s.Out) != "$4\r\nshop\r\n" {
+		t.Errorf("the session is of %q", s.Out)
+	}
+}
+
+// Concurrent logins, decisions and reloads, with the real workers.
+func TestLoginsRace(t *testing.T) {
+	file := withHashes(t, limitedUsers)
+	load := func() (*users.Table, error) { return users.Parse("f", []byte(file)) }
+	table, err := load()
+	if err != nil {
+		t.Fatal(err)
+	}
+	h := newTestHandlerWith(Config{Users: table, LoadUsers: load, spawn: func(f func()) { go f() }})
+	var wg sync.WaitGroup
+	for i := range 4 {
+		wg.Go(func() {
+			for j := range 50 {
+				woken := make(chan struct{}, 100)
+				s := h.NewSession(Client{Addr: fmt.Sprintf("10.0.%d.%d:1", i, j), Close: func() {}, Wake: func() { woken <- struct{}{} }})
+				line := [][]byte{[]byte("AUTH"), []byte("shop"), []byte("pw")}
+				s.Do(line)
+				for !s.Resume() {
+					<-woken
+				}
+				s.Do([][]byte{[]byte("RL.TOKEN"), []byte("user:1"), []byte("1"), []byte("1")})
+				s.Flush()
+				if !strings.HasPrefix(string(s.Out), "+OK\r\n*5") {
+					t.Errorf("the answers are %q", s.Out)
+				}
+				s.Close()
+			}
+		})
+	}
+	for range 20 {
+		if err := h.ReloadUsers(); err != nil {
+			t.Error(err)
+		}
+	}
+	wg.Wait()
 }

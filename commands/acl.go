@@ -6,12 +6,14 @@ import (
 	"slices"
 	"strings"
 
-	"limitsrv/commands/users"
+	"limitsrv/commands/auth"
+	"limitsrv/commands/auth/users"
+	"limitsrv/commands/resp"
 )
 
 var (
-	errInFile      = &Error{"ERR", "users are configured in the --users file: edit it, then use ACL LOAD"}
-	errNoUsersFile = &Error{"ERR", "the server was started without --users: the default user is the only one, and its password is an option"}
+	errInFile      = resp.NewError("ERR", "users are configured in the --users file: edit it, then use ACL LOAD")
+	errNoUsersFile = resp.NewError("ERR", "the server was started without --users: the default user is the only one, and its password is an option")
 )
 
 var acl = Command{
@@ -26,8 +28,8 @@ var acl = Command{
 		aclSub("LOAD", "", "Reloads the users file. An invalid file is an error and changes nothing.", Admin|NoMulti, runACLLoad),
 		aclSub("SAVE", "", "Rejected: users are configured in a file.", Admin, refuseUsers),
 		aclSub("SETUSER", "username [rule ...]", "Rejected: users are configured in a file.", Admin|Secret, refuseUsers),
-		aclSub("USERS", "", "Lists the users.", Admin, func(s *Session, _ [][]byte) { s.w.bulks(s.h.accounts.Load().names()) }),
-		aclSub("WHOAMI", "", "Returns the user of the connection.", 0, func(s *Session, _ [][]byte) { s.w.BulkString(s.account.name) }),
+		aclSub("USERS", "", "Lists the users.", Admin, runACLUsers),
+		aclSub("WHOAMI", "", "Returns the user of the connection.", 0, func(s *Session, _ [][]byte) { s.w.BulkString(s.account.Name()) }),
 	},
 }
 
@@ -41,7 +43,7 @@ func aclSub(name, args, summary string, flags Flags, run func(*Session, [][]byte
 
 // refuseUsers answers where the users are configured.
 func refuseUsers(s *Session, _ [][]byte) {
-	if s.h.config.Users == nil {
+	if !s.h.logins.HasFile() {
 		s.w.Error(errNoUsersFile)
 		return
 	}
@@ -50,59 +52,63 @@ func refuseUsers(s *Session, _ [][]byte) {
 
 func runACLLoad(s *Session, _ [][]byte) {
 	s.deferReply(func(done func(error)) error {
-		s.h.logins.spawn(func() { done(exposeError(s.h.ReloadUsers())) })
+		s.h.config.spawn(func() { done(resp.Expose(s.h.ReloadUsers())) })
 		return nil
-	}, (*Reply).OK)
+	}, (*resp.Writer).OK)
 }
 
-// flags returns the ACL flags of a user.
-func (r *accounts) flags(name string, enabled bool) []string {
+// aclFlags returns the ACL flags of a user.
+func aclFlags(u auth.Listing) []string {
 	switch {
-	case !enabled:
+	case !u.Enabled:
 		return []string{"off"}
-	case r.passwordless(name) != nil:
+	case u.Passwordless:
 		return []string{"on", "nopass"}
 	}
 	return []string{"on"}
 }
 
-// rules returns the permitted commands in Redis' form.
-func (r *rights) rules() string {
-	if r.groups == everyGroup {
+// aclRules returns the permitted commands in Redis' form.
+func aclRules(r *auth.Rights) string {
+	if r.Groups() == auth.EveryGroup {
 		return "+@all"
 	}
 	text := "-@all +@" + everyone
 	for i, name := range users.GroupNames {
-		if r.groups&(1<<i) != 0 {
+		if r.In(1 << i) {
 			text += " +@" + name
 		}
 	}
 	return text
 }
 
-// patterns returns the key patterns in Redis' form.
-func (r *rights) patterns() string {
+// aclPatterns returns the key patterns in Redis' form.
+func aclPatterns(r *auth.Rights) string {
 	var all []string
-	for _, pattern := range r.keys {
+	for _, pattern := range r.Keys() {
 		all = append(all, "~"+string(pattern))
 	}
 	return strings.Join(all, " ")
 }
 
-func runACLList(s *Session, _ [][]byte) {
-	r := s.h.accounts.Load()
-	var all []string
-	for _, name := range r.names() {
-		given, enabled, _ := r.describe(name)
-		all = append(all, fmt.Sprintf("user %s %s %s &* %s", name, strings.Join(r.flags(name, enabled), " "), given.patterns(), given.rules()))
+func runACLUsers(s *Session, _ [][]byte) {
+	var names []string
+	for _, u := range s.h.logins.List() {
+		names = append(names, u.Name)
 	}
-	s.w.bulks(all)
+	s.w.BulkStrings(names)
+}
+
+func runACLList(s *Session, _ [][]byte) {
+	var all []string
+	for _, u := range s.h.logins.List() {
+		all = append(all, fmt.Sprintf("user %s %s %s &* %s", u.Name, strings.Join(aclFlags(u), " "), aclPatterns(u.Rights), aclRules(u.Rights)))
+	}
+	s.w.BulkStrings(all)
 }
 
 func runACLGetUser(s *Session, args [][]byte) {
-	r := s.h.accounts.Load()
-	name := string(args[2])
-	given, enabled, ok := r.describe(name)
+	u, ok := s.h.logins.Describe(string(args[2]))
 	if !ok {
 		s.w.Null()
 		return
@@ -110,38 +116,38 @@ func runACLGetUser(s *Session, args [][]byte) {
 	w := &s.w
 	w.Map(6)
 	w.BulkString("flags")
-	flags := r.flags(name, enabled)
+	flags := aclFlags(u)
 	w.Set(len(flags))
 	for _, f := range flags {
 		w.BulkString(f)
 	}
 	w.BulkString("passwords")
 	w.Array(0)
-	w.pair("commands", given.rules())
-	w.pair("keys", given.patterns())
-	w.pair("channels", "&*")
+	w.Pair("commands", aclRules(u.Rights))
+	w.Pair("keys", aclPatterns(u.Rights))
+	w.Pair("channels", "&*")
 	w.BulkString("selectors")
 	w.Array(0)
 }
 
 // runACLDryRun answers with Redis' texts.
 func runACLDryRun(s *Session, args [][]byte) {
-	given, _, ok := s.h.accounts.Load().describe(string(args[2]))
+	u, ok := s.h.logins.Describe(string(args[2]))
 	if !ok {
-		s.w.Error(&Error{"ERR", "User '" + cString(args[2]) + "' not found"})
+		s.w.Error(resp.NewError("ERR", "User '"+cString(args[2])+"' not found"))
 		return
 	}
 	line := args[3:]
 	c, err := s.h.registry.lookup(line, nil)
 	switch {
 	case c == nil:
-		s.w.Error(&Error{"ERR", "Command '" + cString(line[0]) + "' not found"})
+		s.w.Error(resp.NewError("ERR", "Command '"+cString(line[0])+"' not found"))
 		return
 	case err != nil:
 		s.w.Error(err)
 		return
 	}
-	switch why, key := given.deny(c, line); why {
+	switch why, key := c.deny(u.Rights, line); why {
 	case deniedCommand:
 		s.w.BulkString("This user has no permissions to run the '" + c.name + "' command")
 	case deniedKey:
@@ -159,13 +165,13 @@ func runACLCat(s *Session, args [][]byte) {
 		}
 	}
 	if len(args) == 2 {
-		s.w.bulks(slices.Sorted(maps.Keys(members)))
+		s.w.BulkStrings(slices.Sorted(maps.Keys(members)))
 		return
 	}
 	names := members[strings.ToLower(string(args[2]))]
 	if names == nil {
-		s.w.Error(&Error{"ERR", "Unknown category '" + cString(args[2]) + "'"})
+		s.w.Error(resp.NewError("ERR", "Unknown category '"+cString(args[2])+"'"))
 		return
 	}
-	s.w.bulks(names)
+	s.w.BulkStrings(names)
 }

@@ -3,12 +3,14 @@ package commands
 import (
 	"strconv"
 	"time"
+
+	"limitsrv/commands/resp"
 )
 
 var (
-	errNoTestClock = &Error{"ERR", "DEBUG ADVANCE-TIME needs a server started with --test-clock"}
-	errNoShutdown  = &Error{"ERR", "No shutdown in progress."}
-	errMayNotStop  = &Error{"ERR", "this server can not be shut down by a command"}
+	errNoTestClock = resp.NewError("ERR", "DEBUG ADVANCE-TIME needs a server started with --test-clock")
+	errNoShutdown  = resp.NewError("ERR", "No shutdown in progress.")
+	errMayNotStop  = resp.NewError("ERR", "this server can not be shut down by a command")
 )
 
 var timeOf = Command{
@@ -16,7 +18,7 @@ var timeOf = Command{
 	Complexity: "O(1)", Since: "2.6.0", Group: "server", Flags: Loading | Stale | Fast,
 	Run: func(s *Session, _ [][]byte) {
 		micros := int64(s.h.now()) / int64(time.Microsecond)
-		s.w.bulks([]string{strconv.FormatInt(micros/1e6, 10), strconv.FormatInt(micros%1e6, 10)})
+		s.w.BulkStrings([]string{strconv.FormatInt(micros/1e6, 10), strconv.FormatInt(micros%1e6, 10)})
 	},
 }
 

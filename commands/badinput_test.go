@@ -260,7 +260,7 @@ func excerptOf(line [][]byte) string {
 }
 
 // FuzzArguments passes any bytes to the op commands: they must append ops within the
-// bounds that the engine requires, or return an *Error and append nothing.
+// bounds that the engine requires, or return an *resp.Error and append nothing.
 func FuzzArguments(f *testing.F) {
 	for i, sm := range samples {
 		f.Add(uint8(i), bytes.ReplaceAll([]byte(sm.line), []byte(" "), []byte{0}))

@@ -4,14 +4,16 @@ import (
 	"context"
 	"time"
 
+	"limitsrv/commands/auth"
+	"limitsrv/commands/resp"
 	"limitsrv/engine"
 )
 
 // A Call is a command that does not come from a connection, but from a listener of
 // another protocol.
 type Call struct {
-	Account Account
-	From    string // address in the form of CLIENT LIST
+	Account *auth.Account // nil: none
+	From    string        // address in the form of CLIENT LIST
 	Args    [][]byte
 	// Commit is called between execution and answer, as the server does for connections;
 	// nil: not called.
@@ -21,7 +23,7 @@ type Call struct {
 // Decide executes an op command such as RL.PEEK and returns its decisions instead of a
 // reply.
 //
-// Returns: the *Error that a client would get if the account has no permission, the state
+// Returns: the *resp.Error that a client would get if the account has no permission, the state
 // is loading or the arguments are wrong; otherwise the error of the batch. In a cluster
 // the batch is forwarded to the leader, where a client would be redirected. If ctx ends
 // first, the command may or may not have been executed.
@@ -58,7 +60,7 @@ func (h *Handler) Decide(ctx context.Context, c Call) ([]engine.Decision, error)
 	if anyIs(ds, engine.Down) {
 		return nil, errDown
 	}
-	if e := clientError(err); e != nil {
+	if e := resp.ErrorOf(err); e != nil {
 		return nil, e
 	}
 	return ds, err
@@ -66,12 +68,12 @@ func (h *Handler) Decide(ctx context.Context, c Call) ([]engine.Decision, error)
 
 // May returns the error that a client of that account would get for a command line
 // because of the command's name, arity or permissions; nil: none.
-func (h *Handler) May(a Account, args ...string) error {
+func (h *Handler) May(a *auth.Account, args ...string) error {
 	words := make([][]byte, len(args))
 	for i, arg := range args {
 		words[i] = []byte(arg)
 	}
-	_, err := (&Session{h: h, account: a.account}).permitted(words)
+	_, err := (&Session{h: h, account: a}).permitted(words)
 	return err
 }
 
@@ -88,4 +90,4 @@ func (s *Session) permitted(args [][]byte) (c *spec, err error) {
 	return c, err
 }
 
-var errNoOps = &Error{"ERR", "the command does not work on keys"}
+var errNoOps = resp.NewError("ERR", "the command does not work on keys")

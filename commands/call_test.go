@@ -7,12 +7,13 @@ import (
 	"strings"
 	"testing"
 
-	"limitsrv/commands/users"
+	"limitsrv/commands/auth"
+	"limitsrv/commands/auth/users"
 	"limitsrv/engine"
 )
 
 // decide calls Decide as a user and summarises the result.
-func decide(h *Handler, a Account, line string) string {
+func decide(h *Handler, a *auth.Account, line string) string {
 	ds, err := h.Decide(context.Background(), Call{Account: a, From: "10.0.0.1:1", Args: words(line)})
 	if err != nil {
 		return err.Error()
@@ -25,7 +26,7 @@ func decide(h *Handler, a Account, line string) string {
 
 func TestDecideIsACommand(t *testing.T) {
 	h := newTestHandler("")
-	a, err := h.Login(context.Background(), "10.0.0.1:1", defaultUser, nil)
+	a, err := h.logins.Login(context.Background(), "10.0.0.1:1", auth.DefaultUser, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -57,7 +58,7 @@ func TestDecideAsLimitedUser(t *testing.T) {
 		t.Fatal(err)
 	}
 	h := newTestHandlerWith(Config{Users: table, Log: slog.New(slog.DiscardHandler)})
-	as := func(name string) Account { return Account{h.accounts.Load().byName[name]} }
+	as := h.logins.Find
 	for _, tt := range []struct{ user, line, want string }{
 		{"looks", "RL.PEEK api:1", "status"},
 		{"looks", "RL.PEEK k", "NOPERM"},
@@ -81,7 +82,7 @@ func TestDecideAsLimitedUser(t *testing.T) {
 func TestDecideWaitsForCommit(t *testing.T) {
 	exec := &fakeExec{held: make(chan struct{})}
 	h := NewHandler(Config{Exec: exec, Clock: NewTestClock(testStart)})
-	a, err := h.Login(context.Background(), "10.0.0.1:1", defaultUser, nil)
+	a, err := h.logins.Login(context.Background(), "10.0.0.1:1", auth.DefaultUser, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

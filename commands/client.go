@@ -6,16 +6,18 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"limitsrv/commands/resp"
 )
 
 var (
-	errName     = &Error{"ERR", "Client names cannot contain spaces, newlines or special characters."}
-	errNoClient = &Error{"ERR", "No such client"}
-	errClientID = &Error{"ERR", "client-id should be greater than 0"}
-	errTracking = &Error{"ERR", "client side caching is not supported: only CLIENT TRACKING ON OPTIN, without CLIENT CACHING, is accepted"}
-	errCaching  = &Error{"ERR", "CLIENT CACHING is not supported: limits change with every decision"}
-	errUnblock  = &Error{"ERR", "CLIENT UNBLOCK reason should be TIMEOUT or ERROR"}
-	errLibAttr  = &Error{"ERR", "Unrecognized option: CLIENT SETINFO takes LIB-NAME or LIB-VER"}
+	errName     = resp.NewError("ERR", "Client names cannot contain spaces, newlines or special characters.")
+	errNoClient = resp.NewError("ERR", "No such client")
+	errClientID = resp.NewError("ERR", "client-id should be greater than 0")
+	errTracking = resp.NewError("ERR", "client side caching is not supported: only CLIENT TRACKING ON OPTIN, without CLIENT CACHING, is accepted")
+	errCaching  = resp.NewError("ERR", "CLIENT CACHING is not supported: limits change with every decision")
+	errUnblock  = resp.NewError("ERR", "CLIENT UNBLOCK reason should be TIMEOUT or ERROR")
+	errLibAttr  = resp.NewError("ERR", "Unrecognized option: CLIENT SETINFO takes LIB-NAME or LIB-VER")
 )
 
 // maxClientNameBytes bounds the values of CLIENT SETNAME and SETINFO.
@@ -89,7 +91,7 @@ func runSetName(s *Session, args [][]byte) {
 
 func runSetInfo(s *Session, args [][]byte) {
 	if err := checkName(args[3]); err != nil {
-		s.w.Error(&Error{"ERR", strings.ToLower(cString(args[2])) + " cannot contain spaces, newlines or special characters."})
+		s.w.Error(resp.NewError("ERR", strings.ToLower(cString(args[2]))+" cannot contain spaces, newlines or special characters."))
 		return
 	}
 	switch {
@@ -194,7 +196,7 @@ func runClientList(s *Session, args [][]byte) {
 		for _, a := range args[3:] {
 			id, err := strconv.ParseInt(string(a), 10, 64)
 			if err != nil || id <= 0 {
-				s.w.Error(&Error{"ERR", "Invalid client ID"})
+				s.w.Error(resp.NewError("ERR", "Invalid client ID"))
 				return
 			}
 			ids[id] = true
@@ -230,7 +232,7 @@ func ofType(kind []byte) (func(*Session) bool, error) {
 	case isWord(kind, "MASTER"), isWord(kind, "SLAVE"), isWord(kind, "REPLICA"):
 		return func(*Session) bool { return false }, nil
 	}
-	return nil, &Error{"ERR", "Unknown client type '" + cString(kind) + "'"}
+	return nil, resp.NewError("ERR", "Unknown client type '"+cString(kind)+"'")
 }
 
 // subscribed reports whether the session has subscriptions. Any goroutine may call it.

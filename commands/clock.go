@@ -4,6 +4,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"limitsrv/commands/resp"
 	"limitsrv/engine"
 )
 
@@ -122,9 +123,9 @@ func (c *TestClock) Now() engine.Instant { return engine.Instant(c.now.Load()) }
 // a time and ten years stay far from overflow.
 const lastInstant = engine.Instant(7_258_118_400 * int64(time.Second))
 
-var errClockEnds = &Error{"ERR", "the test clock ends with the year 2199"}
+var errClockEnds = resp.NewError("ERR", "the test clock ends with the year 2199")
 
-// Advance moves the clock forward by d. Requires: d >= 0. It returns an *Error and moves
+// Advance moves the clock forward by d. Requires: d >= 0. It returns an *resp.Error and moves
 // nothing if the result is beyond the year 2199.
 func (c *TestClock) Advance(d time.Duration) error {
 	for {

@@ -8,15 +8,16 @@ import (
 	"strings"
 	"time"
 
+	"limitsrv/commands/resp"
 	"limitsrv/engine"
 )
 
 var (
-	errNoCluster = &Error{"ERR", "This instance has cluster support disabled"}
-	errSlot      = &Error{"ERR", "Invalid slot"}
-	errSlotKeys  = &Error{"ERR", "Invalid slot or number of keys"}
-	errClusterDB = &Error{"ERR", "SELECT is not allowed in cluster mode"}
-	errNotMaster = &Error{"ERR", "The specified node is not a master"}
+	errNoCluster = resp.NewError("ERR", "This instance has cluster support disabled")
+	errSlot      = resp.NewError("ERR", "Invalid slot")
+	errSlotKeys  = resp.NewError("ERR", "Invalid slot or number of keys")
+	errClusterDB = resp.NewError("ERR", "SELECT is not allowed in cluster mode")
+	errNotMaster = resp.NewError("ERR", "The specified node is not a master")
 )
 
 var cluster = Command{
@@ -235,15 +236,15 @@ func runClusterShards(s *Session, nodes []Node, _ [][]byte) {
 			health = "online"
 		}
 		w.Map(7)
-		w.pair("id", n.ID)
+		w.Pair("id", n.ID)
 		w.BulkString("port")
 		w.Int(int64(n.Port))
-		w.pair("ip", n.Host)
-		w.pair("endpoint", n.Host)
-		w.pair("role", role)
+		w.Pair("ip", n.Host)
+		w.Pair("endpoint", n.Host)
+		w.Pair("role", role)
 		w.BulkString("replication-offset")
 		w.Int(int64(n.Index))
-		w.pair("health", health)
+		w.Pair("health", health)
 	}
 }
 
@@ -255,11 +256,11 @@ func runClusterLinks(s *Session, nodes []Node, _ [][]byte) {
 	w.Array(len(linked))
 	for _, n := range linked {
 		w.Map(6)
-		w.pair("direction", "to")
-		w.pair("node", n.ID)
+		w.Pair("direction", "to")
+		w.Pair("node", n.ID)
 		w.BulkString("create-time")
 		w.Int(0)
-		w.pair("events", "rw")
+		w.Pair("events", "rw")
 		w.BulkString("send-buffer-allocated")
 		w.Int(0)
 		w.BulkString("send-buffer-used")
@@ -285,7 +286,7 @@ func runClusterReplicas(s *Session, nodes []Node, args [][]byte) {
 	}
 }
 
-func unknownNode(name []byte) *Error { return &Error{"ERR", "Unknown node " + cString(name)} }
+func unknownNode(name []byte) *resp.Error { return resp.NewError("ERR", "Unknown node "+cString(name)) }
 
 // runDigest answers the hash in hexadecimal.
 func runDigest(s *Session, _ []Node, _ [][]byte) {

@@ -1,13 +1,17 @@
 package commands
 
-import "slices"
+import (
+	"slices"
+
+	"limitsrv/commands/resp"
+)
 
 var (
-	errSingleNode = &Error{"ERR", "the server is not a member of a cluster"}
-	errMeet       = &Error{"ERR", "CLUSTER MEET is not supported: start the node with --join and the --raft address of a member"}
-	errForgetSelf = &Error{"ERR", "I tried hard but I can't forget myself... use CLUSTER LEAVE to remove this node"}
-	errLeads      = &Error{"ERR", "the node is the leader already"}
-	errTakeover   = &Error{"ERR", "TAKEOVER is not supported: a leader needs the votes of a majority"}
+	errSingleNode = resp.NewError("ERR", "the server is not a member of a cluster")
+	errMeet       = resp.NewError("ERR", "CLUSTER MEET is not supported: start the node with --join and the --raft address of a member")
+	errForgetSelf = resp.NewError("ERR", "I tried hard but I can't forget myself... use CLUSTER LEAVE to remove this node")
+	errLeads      = resp.NewError("ERR", "the node is the leader already")
+	errTakeover   = resp.NewError("ERR", "TAKEOVER is not supported: a leader needs the votes of a majority")
 )
 
 // membershipFlags are the flags of commands that change the members or the leader, and
@@ -17,8 +21,8 @@ const membershipFlags = Admin | NoMulti
 // change begins a Change and replies at its end.
 func (s *Session) change(c Change) {
 	s.deferReply(func(done func(error)) error {
-		return exposeError(s.h.config.Cluster.Change(c, func(err error) { done(exposeError(err)) }))
-	}, (*Reply).OK)
+		return resp.Expose(s.h.config.Cluster.Change(c, func(err error) { done(resp.Expose(err)) }))
+	}, (*resp.Writer).OK)
 }
 
 // changeNode begins a Change of a node, named by its id or by its Raft address.

@@ -2,12 +2,15 @@ package commands
 
 import (
 	"strings"
+
+	"limitsrv/commands/glob"
+	"limitsrv/commands/resp"
 )
 
 var (
-	errNoSuchCommand = &Error{"ERR", "Invalid command specified"}
-	errNoKeys        = &Error{"ERR", "The command has no key arguments"}
-	errBadLine       = &Error{"ERR", "Invalid number of arguments specified for command"}
+	errNoSuchCommand = resp.NewError("ERR", "Invalid command specified")
+	errNoKeys        = resp.NewError("ERR", "The command has no key arguments")
+	errBadLine       = resp.NewError("ERR", "Invalid number of arguments specified for command")
 )
 
 var command = Command{
@@ -51,17 +54,17 @@ var command = Command{
 		{
 			Name: "GETKEYS", Args: "command [arg ...]", Summary: "Lists the keys of a command line.",
 			Complexity: "O(N), N being the words", Since: "2.8.13", Group: "server", Flags: Loading | Stale,
-			Run: func(s *Session, args [][]byte) { s.getKeys(args[2:], (*Reply).Bulk) },
+			Run: func(s *Session, args [][]byte) { s.getKeys(args[2:], (*resp.Writer).Bulk) },
 		},
 		{
 			Name: "GETKEYSANDFLAGS", Args: "command [arg ...]", Summary: "Lists the keys of a command line with their access flags.",
 			Complexity: "O(N), N being the words", Since: "7.0.0", Group: "server", Flags: Loading | Stale,
 			Run: func(s *Session, args [][]byte) {
 				c, _ := s.h.registry.lookup(args[2:], nil)
-				s.getKeys(args[2:], func(w *Reply, key []byte) {
+				s.getKeys(args[2:], func(w *resp.Writer, key []byte) {
 					w.Array(2)
 					w.Bulk(key)
-					w.keyFlags(c)
+					c.writeKeyFlags(w)
 				})
 			},
 		},
@@ -112,7 +115,7 @@ func (s *Session) describeKeys(c *spec) {
 	w.Set(1)
 	w.Map(3)
 	w.BulkString("flags")
-	w.keyFlags(c)
+	c.writeKeyFlags(w)
 	w.BulkString("begin_search")
 	s.keySpec("index", 1)
 	w.BulkString("index")
@@ -131,8 +134,8 @@ func (s *Session) describeKeys(c *spec) {
 	w.Int(0)
 }
 
-// keyFlags writes the access flags of a command's keys.
-func (w *Reply) keyFlags(c *spec) {
+// writeKeyFlags writes the access flags of a command's keys.
+func (c *spec) writeKeyFlags(w *resp.Writer) {
 	flags := []string{"RO", "access"}
 	if c.Flags&Write != 0 {
 		flags = []string{"RW", "access", "update"}
@@ -213,7 +216,7 @@ func runList(s *Session, args [][]byte) {
 			return false
 		}
 	case isWord(args[3], "PATTERN"):
-		keep = func(c *spec) bool { return globMatch(args[4], []byte(c.name), anyCase) }
+		keep = func(c *spec) bool { return glob.Match(args[4], []byte(c.name), glob.AnyCase) }
 	}
 	if keep == nil {
 		s.w.Error(errSyntax)
@@ -225,19 +228,11 @@ func runList(s *Session, args [][]byte) {
 			names = append(names, c.name)
 		}
 	}
-	s.w.bulks(names)
-}
-
-// bulks writes an array of bulk strings.
-func (w *Reply) bulks(all []string) {
-	w.Array(len(all))
-	for _, b := range all {
-		w.BulkString(b)
-	}
+	s.w.BulkStrings(names)
 }
 
 // getKeys writes each key of a line with write, or an error if the line has none.
-func (s *Session) getKeys(line [][]byte, write func(*Reply, []byte)) {
+func (s *Session) getKeys(line [][]byte, write func(*resp.Writer, []byte)) {
 	c, err := s.h.registry.lookup(line, nil)
 	switch {
 	case c == nil:

@@ -19,7 +19,7 @@ var table = append(takeCommands(),
 	&subscribe, &unsubscribe, &pSubscribe, &pUnsubscribe, &publish, &pubSub,
 
 	// connection
-	&hello, &auth, &ping, &echo, &selectDB, &client, &reset, &quit,
+	&hello, &authCommand, &ping, &echo, &selectDB, &client, &reset, &quit,
 
 	// server
 	&command, &info, &config, &acl, &memory, &slowLog, &latency, &debug,

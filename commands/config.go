@@ -9,6 +9,9 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"limitsrv/commands/glob"
+	"limitsrv/commands/resp"
 )
 
 // An alias is Redis' name of a setting that clients ask for: another name of one of our
@@ -117,13 +120,13 @@ var configRewrite = Command{
 func runConfigRewrite(s *Session, _ [][]byte) {
 	rewrite := s.h.config.Rewrite
 	if rewrite == nil {
-		s.w.Error(&Error{"ERR", "The server is running without a config file"})
+		s.w.Error(resp.NewError("ERR", "The server is running without a config file"))
 		return
 	}
 	s.deferReply(func(done func(error)) error {
 		rewrite(done)
 		return nil
-	}, (*Reply).OK)
+	}, (*resp.Writer).OK)
 }
 
 // configSub makes a subcommand of CONFIG.
@@ -166,7 +169,7 @@ func runConfigGet(s *Session, args [][]byte) {
 	var found []Option
 	for _, o := range s.h.settings() {
 		for _, pattern := range args[2:] {
-			if globMatch(pattern, []byte(o.Name), anyCase) {
+			if glob.Match(pattern, []byte(o.Name), glob.AnyCase) {
 				found = append(found, o)
 				break
 			}
@@ -174,7 +177,7 @@ func runConfigGet(s *Session, args [][]byte) {
 	}
 	s.w.Map(len(found))
 	for _, o := range found {
-		s.w.pair(o.Name, o.Value)
+		s.w.Pair(o.Name, o.Value)
 	}
 }
 
@@ -195,7 +198,7 @@ func runConfigSet(s *Session, args [][]byte) {
 		name := strings.ToLower(cString(args[0]))
 		i := slices.IndexFunc(settings, func(o Option) bool { return o.Name == name })
 		if i < 0 {
-			s.w.Error(&Error{"ERR", "Unknown option or number of arguments for CONFIG SET - '" + cString(args[0]) + "'"})
+			s.w.Error(resp.NewError("ERR", "Unknown option or number of arguments for CONFIG SET - '"+cString(args[0])+"'"))
 			return
 		}
 		var (
@@ -211,7 +214,7 @@ func runConfigSet(s *Session, args [][]byte) {
 			change, err = settings[i].Set(string(args[1]))
 		}
 		if err != nil {
-			s.w.Error(&Error{"ERR", "CONFIG SET failed (possibly related to argument '" + name + "') - " + err.Error()})
+			s.w.Error(resp.NewError("ERR", "CONFIG SET failed (possibly related to argument '"+name+"') - "+err.Error()))
 			return
 		}
 		seen[name] = true

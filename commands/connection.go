@@ -3,6 +3,8 @@ package commands
 import (
 	"fmt"
 	"strconv"
+
+	"limitsrv/commands/resp"
 )
 
 // redisVersion is the version of Redis that is reported to clients, because they choose
@@ -14,9 +16,9 @@ const redisVersion = "7.2.4"
 const databases = 16
 
 var (
-	errDBRange = &Error{"ERR", "DB index is out of range"}
-	errNotInt  = &Error{"ERR", "value is not an integer or out of range"}
-	errSyntax  = &Error{"ERR", "syntax error"}
+	errDBRange = resp.NewError("ERR", "DB index is out of range")
+	errNotInt  = resp.NewError("ERR", "value is not an integer or out of range")
+	errSyntax  = resp.NewError("ERR", "syntax error")
 )
 
 var ping = Command{
@@ -33,7 +35,7 @@ func runPing(s *Session, args [][]byte) {
 		message = args[1]
 	}
 	switch {
-	case s.listens.count() > 0 && !s.w.proto3:
+	case s.listens.count() > 0 && !s.w.Proto3:
 		s.w.Array(2)
 		s.w.BulkString("pong")
 		s.w.Bulk(message)
@@ -67,8 +69,8 @@ var reset = Command{
 		s.endTransaction()
 		s.quiet = speak
 		s.stale = false
-		s.w.proto3 = false
-		s.setAccount(s.h.accounts.Load().initial)
+		s.w.Proto3 = false
+		s.setAccount(s.h.logins.Initial())
 		s.restrict()
 		s.show(func(c *shown) { c.name, c.db, c.proto3 = "", 0, false })
 		s.w.Simple("RESET")

@@ -1,9 +1,10 @@
 // Package commands turns command lines into ops and decisions into replies. It owns the
-// command table, argument parsing, RESP2 and RESP3 replies, the error codes, and the
-// state of a connection: login, protocol, transaction.
+// command table, argument parsing, the replies of commands, and the state of a connection:
+// login, protocol, transaction.
 //
 // It does no socket I/O: a Session takes parsed commands and appends bytes to a buffer.
-// It imports engine, its own package users and redcon's reply writers.
+// It imports engine and the packages below it: resp, the protocol; auth, the users and
+// their logins; and glob, patterns of keys and names.
 //
 // # Command flow
 //
@@ -29,7 +30,7 @@
 //
 // # Users
 //
-// A session has an account: a user with the current rights from the users file. It is
+// A session has an auth.Account: a user with the current rights from the users file. It is
 // nil before login. Commands check rights only if there is a users file (bit guarded of
 // Handler.attention). The group that a command requires follows from its flags, see
 // needsOf: commands that only read require peek, commands that take or return tokens
@@ -39,8 +40,8 @@
 // reload changes the rights of accounts in place, and closes the sessions of removed
 // users.
 //
-// A login may require a slow password hash and is therefore deferred, as SAVE is; logins
-// documents its limits.
+// A login may require a slow password hash and is therefore deferred, as SAVE is;
+// auth.Logins documents its limits.
 //
 // # Clusters
 //

@@ -1,5 +1,7 @@
 package commands
 
+import "limitsrv/commands/resp"
+
 // runDocs answers COMMAND DOCS. redis-cli exits if a field that it reads is missing or of
 // another type: names must be bulk strings, flags statuses.
 func runDocs(s *Session, args [][]byte) {
@@ -30,13 +32,13 @@ func (s *Session) explain(c *spec) {
 		pairs++
 	}
 	w.Map(pairs)
-	w.pair("summary", c.Summary)
-	w.pair("since", c.Since)
-	w.pair("group", c.Group)
-	w.pair("complexity", c.Complexity)
+	w.Pair("summary", c.Summary)
+	w.Pair("since", c.Since)
+	w.Pair("group", c.Group)
+	w.Pair("complexity", c.Complexity)
 	if len(c.args) > 0 {
 		w.BulkString("arguments")
-		w.arguments(c.args)
+		writeArguments(w, c.args)
 	}
 	if len(c.subs) > 0 {
 		w.BulkString("subcommands")
@@ -48,21 +50,15 @@ func (s *Session) explain(c *spec) {
 	}
 }
 
-// pair writes a key and its value, both bulk strings.
-func (w *Reply) pair(key, value string) {
-	w.BulkString(key)
-	w.BulkString(value)
-}
-
-func (w *Reply) arguments(args []arg) {
+func writeArguments(w *resp.Writer, args []arg) {
 	w.Array(len(args))
 	for _, a := range args {
-		w.argument(a)
+		writeArgument(w, a)
 	}
 }
 
-// argument writes the map of one argument.
-func (w *Reply) argument(a arg) {
+// writeArgument writes the map of one argument.
+func writeArgument(w *resp.Writer, a arg) {
 	kind := a.docType()
 	pairs := 2
 	for _, has := range []bool{a.token != "", kind == "key", a.optional || a.multiple, len(a.args) > 0} {
@@ -71,10 +67,10 @@ func (w *Reply) argument(a arg) {
 		}
 	}
 	w.Map(pairs)
-	w.pair("name", a.name)
-	w.pair("type", kind)
+	w.Pair("name", a.name)
+	w.Pair("type", kind)
 	if a.token != "" {
-		w.pair("token", a.token)
+		w.Pair("token", a.token)
 	}
 	if kind == "key" {
 		w.BulkString("key_spec_index")
@@ -82,15 +78,15 @@ func (w *Reply) argument(a arg) {
 	}
 	if a.optional || a.multiple {
 		w.BulkString("flags")
-		w.argumentFlags(a)
+		writeArgumentFlags(w, a)
 	}
 	if len(a.args) > 0 {
 		w.BulkString("arguments")
-		w.arguments(a.args)
+		writeArguments(w, a.args)
 	}
 }
 
-func (w *Reply) argumentFlags(a arg) {
+func writeArgumentFlags(w *resp.Writer, a arg) {
 	switch {
 	case a.optional && a.multiple:
 		w.Array(2)

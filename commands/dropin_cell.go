@@ -3,6 +3,7 @@ package commands
 import (
 	"fmt"
 
+	"limitsrv/commands/resp"
 	"limitsrv/engine"
 )
 
@@ -61,7 +62,7 @@ func opCell(name string) func(*engine.Batch, [][]byte) error {
 // cellInterval checks the key and the parameters, and returns the emission interval.
 func cellInterval(args [][]byte, maxBurst, count, period int64) (int64, error) {
 	if err := parseKey(args[1]); err != nil {
-		return 0, cellError(err.(*Error).Text)
+		return 0, cellError(err.(*resp.Error).Text)
 	}
 	switch {
 	case maxBurst < 0 || maxBurst >= engine.MaxLimit:
@@ -86,7 +87,7 @@ func cellInterval(args [][]byte, maxBurst, count, period int64) (int64, error) {
 var errZeroRate = cellError("Zero rates are not supported")
 
 // cellError is an error in redis-cell's form, which has no code word of Redis.
-func cellError(text string) *Error { return &Error{"Cell", "error: Store error: " + text} }
+func cellError(text string) *resp.Error { return resp.NewError("Cell", "error: Store error: "+text) }
 
 func cellBound(name string, least, most int64, given []byte) error {
 	return cellError(fmt.Sprintf("%s must be from %d to %d, got %s", name, least, most, excerpt(given)))
@@ -101,7 +102,7 @@ func unquoted(arg []byte) string {
 	return text
 }
 
-func replyCell(w *Reply, _ []engine.Op, ds []engine.Decision) {
+func replyCell(w *resp.Writer, _ []engine.Op, ds []engine.Decision) {
 	ds = ds[len(ds)-1:]
 	if !replyFailed(w, ds) {
 		replyLimited(w, &ds[0], cellSeconds(ds[0].Reset))
@@ -110,7 +111,7 @@ func replyCell(w *Reply, _ []engine.Op, ds []engine.Decision) {
 
 // replyLimited writes the reply of redis-cell and GCRA: limited, limit, remaining, retry
 // or -1, reset.
-func replyLimited(w *Reply, d *engine.Decision, reset int64) {
+func replyLimited(w *resp.Writer, d *engine.Decision, reset int64) {
 	retry := int64(-1)
 	if d.Allowed == 0 {
 		retry = retrySeconds(d.Wait)

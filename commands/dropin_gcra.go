@@ -4,6 +4,7 @@ import (
 	"math"
 	"strconv"
 
+	"limitsrv/commands/resp"
 	"limitsrv/engine"
 )
 
@@ -19,13 +20,13 @@ var gcra = Command{
 }
 
 var (
-	errNotPositive = &Error{"ERR", "value is out of range, must be positive"}
-	errNotOneUp    = &Error{"ERR", "value is out of range, value must between 1 and 9223372036854775807"}
-	errNotFloat    = &Error{"ERR", "value is not a valid float"}
-	errPeriod      = &Error{"ERR", "period must be > 0 and < 1e12"}
-	errNoTokens    = &Error{"ERR", "Missing TOKENS value"}
-	errTokensOver  = &Error{"ERR", "GCRA limiting uses microsecond accuracy. Combination of period, tokens_per_period and TOKENS would cause an overflow"}
-	errBurstOver   = &Error{"ERR", "GCRA limiting uses microsecond accuracy. Combination of period, tokens_per_period and max_burst would cause an overflow"}
+	errNotPositive = resp.NewError("ERR", "value is out of range, must be positive")
+	errNotOneUp    = resp.NewError("ERR", "value is out of range, value must between 1 and 9223372036854775807")
+	errNotFloat    = resp.NewError("ERR", "value is not a valid float")
+	errPeriod      = resp.NewError("ERR", "period must be > 0 and < 1e12")
+	errNoTokens    = resp.NewError("ERR", "Missing TOKENS value")
+	errTokensOver  = resp.NewError("ERR", "GCRA limiting uses microsecond accuracy. Combination of period, tokens_per_period and TOKENS would cause an overflow")
+	errBurstOver   = resp.NewError("ERR", "GCRA limiting uses microsecond accuracy. Combination of period, tokens_per_period and max_burst would cause an overflow")
 )
 
 func opGCRA(b *engine.Batch, args [][]byte) error {
@@ -120,7 +121,7 @@ func seconds(arg []byte) (float64, error) {
 	return period, nil
 }
 
-func replyGCRA(w *Reply, _ []engine.Op, ds []engine.Decision) {
+func replyGCRA(w *resp.Writer, _ []engine.Op, ds []engine.Decision) {
 	if !replyFailed(w, ds) {
 		replyLimited(w, &ds[0], retrySeconds(ds[0].Reset))
 	}

@@ -5,6 +5,7 @@ import (
 	"math/bits"
 	"strconv"
 
+	"limitsrv/commands/resp"
 	"limitsrv/engine"
 )
 
@@ -21,7 +22,7 @@ var throttle = Command{
 
 const checkFailed = "Rate limit check failed: "
 
-var errThrottleParams = &Error{"ERR", checkFailed + "invalid rate limit parameters"}
+var errThrottleParams = resp.NewError("ERR", checkFailed+"invalid rate limit parameters")
 
 func opThrottle(b *engine.Batch, args [][]byte) error {
 	if err := parseKey(args[1]); err != nil {
@@ -31,21 +32,21 @@ func opThrottle(b *engine.Batch, args [][]byte) error {
 	for i, arg := range args[2:] {
 		var ok bool
 		if numbers[i], ok = signedInteger(arg); !ok {
-			return &Error{"ERR", "invalid " + throttleArgs[i]}
+			return resp.NewError("ERR", "invalid "+throttleArgs[i])
 		}
 	}
 	maxBurst, count, period, quantity := numbers[0], numbers[1], numbers[2], numbers[3]
 	switch {
 	case quantity < 0:
-		return &Error{"ERR", checkFailed + "negative quantity: " + strconv.FormatInt(quantity, 10)}
+		return resp.NewError("ERR", checkFailed+"negative quantity: "+strconv.FormatInt(quantity, 10))
 	case maxBurst <= 0 || count <= 0 || period <= 0:
 		return errThrottleParams
 	case maxBurst > engine.MaxLimit:
-		return &Error{"ERR", errThrottleParams.Text + ", max_burst must be at most " + strconv.Itoa(engine.MaxLimit)}
+		return resp.NewError("ERR", errThrottleParams.Text+", max_burst must be at most "+strconv.Itoa(engine.MaxLimit))
 	}
 	interval := emissionInterval(period, count)
 	if interval == 0 || interval > engine.MaxPeriod {
-		return &Error{"ERR", errThrottleParams.Text + ", period / count must be 1 nanosecond to 10 years"}
+		return resp.NewError("ERR", errThrottleParams.Text+", period / count must be 1 nanosecond to 10 years")
 	}
 	b.Ops = append(b.Ops, bucketOp(args[1], maxBurst, interval, min(quantity, engine.MaxN)))
 	return nil
@@ -54,7 +55,7 @@ func opThrottle(b *engine.Batch, args [][]byte) error {
 // throttleArgs are the names of the integer arguments.
 var throttleArgs = [...]string{"max_burst", "count_per_period", "period", "quantity"}
 
-func replyThrottle(w *Reply, ops []engine.Op, ds []engine.Decision) {
+func replyThrottle(w *resp.Writer, ops []engine.Op, ds []engine.Decision) {
 	if replyFailed(w, ds) {
 		return
 	}

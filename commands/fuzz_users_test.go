@@ -5,7 +5,7 @@ import (
 	"strings"
 	"testing"
 
-	"limitsrv/commands/users"
+	"limitsrv/commands/auth/users"
 	"limitsrv/engine"
 )
 

@@ -44,10 +44,13 @@ func newTestHandlerWith(c Config) *Handler {
 			}
 		}
 	}
-	h := NewHandler(c)
-	h.logins.spawn = func(f func()) { f() }
-	h.logins.after = func(_ time.Duration, f func()) { f() }
-	return h
+	if c.spawn == nil {
+		c.spawn = func(f func()) { f() }
+	}
+	if c.after == nil {
+		c.after = func(_ time.Duration, f func()) { f() }
+	}
+	return NewHandler(c)
 }
 
 // testCluster is an emulated cluster with the same id in each run.

@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"strings"
 
+	"limitsrv/commands/resp"
 	"limitsrv/engine"
 )
 
@@ -23,9 +24,9 @@ var rlAll = Command{
 func opAll(b *engine.Batch, args [][]byte) error {
 	limits := args[1:]
 	if len(limits)%limitArgs != 0 || len(limits) > engine.MaxGroup*limitArgs {
-		return &Error{"ERR", fmt.Sprintf(
+		return resp.NewError("ERR", fmt.Sprintf(
 			"RL.ALL takes 1 to %d limits of %d arguments each, alg key p1 p2 n, got %d arguments",
-			engine.MaxGroup, limitArgs, len(limits))}
+			engine.MaxGroup, limitArgs, len(limits)))
 	}
 	before := len(b.Ops)
 	for ; len(limits) > 0; limits = limits[limitArgs:] {
@@ -33,8 +34,8 @@ func opAll(b *engine.Batch, args [][]byte) error {
 		if err != nil {
 			index := len(b.Ops) - before
 			b.Ops = b.Ops[:before]
-			e := err.(*Error)
-			return &Error{e.Code, e.Text + inLimit(index)}
+			e := err.(*resp.Error)
+			return resp.NewError(e.Code, e.Text+inLimit(index))
 		}
 		b.Ops = append(b.Ops, op)
 	}
@@ -81,7 +82,7 @@ func anyOf(names []string) string {
 // inLimit is the suffix of an error about one limit of a group, counted from 1.
 func inLimit(index int) string { return fmt.Sprintf(", in limit %d", index+1) }
 
-func replyAll(w *Reply, _ []engine.Op, ds []engine.Decision) {
+func replyAll(w *resp.Writer, _ []engine.Op, ds []engine.Decision) {
 	if replyFailed(w, ds) {
 		return
 	}

@@ -7,7 +7,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"limitsrv/commands/users"
+	"limitsrv/commands/auth"
+	"limitsrv/commands/auth/users"
 	"limitsrv/engine"
 )
 
@@ -48,6 +49,11 @@ type Config struct {
 	// snapshot according to Parting, and exits. It must not block. nil: SHUTDOWN is
 	// rejected.
 	Shutdown func(Parting)
+
+	// spawn and after replace the go statement and time.AfterFunc for logins and ACL LOAD,
+	// in tests.
+	spawn func(func())
+	after func(time.Duration, func())
 }
 
 // An Option is one option of the server: its name and its value as text.
@@ -66,7 +72,7 @@ type Handler struct {
 	registry *registry
 	start    time.Time
 	runID    string // 40 hexadecimal digits, new at each start
-	logins   *logins
+	logins   *auth.Logins
 	denied   denials
 	stats    *stats
 	hub      *hub
@@ -80,9 +86,6 @@ type Handler struct {
 	drain   context.CancelFunc
 
 	spare spare
-
-	reloading sync.Mutex
-	accounts  atomic.Pointer[accounts]
 
 	mu       sync.Mutex
 	sessions map[int64]*Session
@@ -98,7 +101,7 @@ type Denied struct{ Logins, Commands, Keys int64 }
 
 // Denied costs three atomic loads.
 func (h *Handler) Denied() Denied {
-	return Denied{h.logins.fails.total.Load(), h.denied.commands.Load(), h.denied.keys.Load()}
+	return Denied{h.logins.Failed(), h.denied.commands.Load(), h.denied.keys.Load()}
 }
 
 // NewHandler makes a Handler. Requires: Config.Exec, Engine and Clock are set.
@@ -113,6 +116,9 @@ func NewHandler(c Config) *Handler {
 	if c.Log == nil {
 		c.Log = slog.Default()
 	}
+	if c.spawn == nil {
+		c.spawn = func(f func()) { go f() }
+	}
 	serving, drain := context.WithCancel(context.Background())
 	h := &Handler{
 		serving:  serving,
@@ -126,15 +132,14 @@ func NewHandler(c Config) *Handler {
 		slow:     newSlowWatch(),
 		sessions: make(map[int64]*Session),
 	}
-	h.accounts.Store(newAccounts(c.Password, c.Users))
-	h.logins = newLogins(h.accounts.Load, newFailures(c.Log))
+	h.logins = auth.New(auth.Config{Password: c.Password, Users: c.Users, Load: c.LoadUsers, Log: c.Log, Spawn: c.spawn, After: c.after})
 	h.attend(guarded, c.Users != nil)
 	return h
 }
 
 // NewSession makes the session of a connection. The caller must call Close at its end.
 func (h *Handler) NewSession(c Client) *Session {
-	s := &Session{h: h, client: c, account: h.accounts.Load().initial}
+	s := &Session{h: h, client: c, account: h.logins.Initial()}
 	s.done = s.arrived
 	s.restrict()
 	h.mu.Lock()
@@ -143,7 +148,7 @@ func (h *Handler) NewSession(c Client) *Session {
 	h.sessions[s.id] = s
 	h.mu.Unlock()
 	s.stats = h.stats.stripe(s.id)
-	s.w.codes = &h.stats.codes
+	s.w.Codes = &h.stats.codes
 	h.stats.connections.Add(1)
 	return s
 }
@@ -154,7 +159,7 @@ func (h *Handler) NewSession(c Client) *Session {
 func (h *Handler) Drain() {
 	h.drain()
 	h.unpause()
-	h.logins.end()
+	h.logins.End()
 }
 
 // SetLoading sets whether the state is loading. While it is, commands that need the state

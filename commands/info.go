@@ -147,7 +147,7 @@ func (h *Handler) infoStats(l *lines) {
 	listened := h.hub.sizes()
 	total, limits := h.stats.total(), h.Engine().Stats()
 	var errors int64
-	for _, n := range h.stats.codes.get() {
+	for _, n := range h.stats.codes.Get() {
 		errors += n
 	}
 	l.add("total_connections_received", h.stats.connections.Load())
@@ -194,7 +194,7 @@ func (h *Handler) infoLatency(l *lines) {
 }
 
 func (h *Handler) infoErrors(l *lines) {
-	counts := h.stats.codes.get()
+	counts := h.stats.codes.Get()
 	for _, code := range slices.Sorted(maps.Keys(counts)) {
 		l.add("errorstat_"+code, fmt.Sprintf("count=%d", counts[code]))
 	}

@@ -3,6 +3,7 @@ package commands
 import (
 	"strings"
 
+	"limitsrv/commands/resp"
 	"limitsrv/engine"
 )
 
@@ -22,7 +23,7 @@ func eachKey(kind engine.Kind) func(*engine.Batch, [][]byte) error {
 }
 
 // replyCount answers the number of allowed ops.
-func replyCount(w *Reply, _ []engine.Op, ds []engine.Decision) {
+func replyCount(w *resp.Writer, _ []engine.Op, ds []engine.Decision) {
 	var n int64
 	for i := range ds {
 		n += ds[i].Allowed
@@ -31,7 +32,7 @@ func replyCount(w *Reply, _ []engine.Op, ds []engine.Decision) {
 }
 
 // replyFound answers the number of existing keys.
-func replyFound(w *Reply, _ []engine.Op, ds []engine.Decision) {
+func replyFound(w *resp.Writer, _ []engine.Op, ds []engine.Decision) {
 	var n int64
 	for i := range ds {
 		if ds[i].Status == engine.OK {
@@ -74,7 +75,7 @@ var typeOf = Command{
 	Name: "TYPE", Args: "key", Summary: "Returns the algorithm of a key in lower case, or none.",
 	Complexity: "O(1)", Since: "1.0.0", Group: "generic", Flags: ReadOnly | Fast, Keys: oneKey,
 	Op: eachKey(engine.Peek),
-	Reply: func(w *Reply, _ []engine.Op, ds []engine.Decision) {
+	Reply: func(w *resp.Writer, _ []engine.Op, ds []engine.Decision) {
 		if ds[0].Status != engine.OK {
 			w.Simple("none")
 			return
@@ -90,7 +91,7 @@ var ttl = Command{
 	Name: "TTL", Args: "key", Summary: "Returns the seconds, rounded up, until a key is fully reset and deleted; -2 if there is no such key.",
 	Complexity: "O(1)", Since: "1.0.0", Group: "generic", Flags: ReadOnly | Fast, Keys: oneKey,
 	Op: eachKey(engine.Peek),
-	Reply: func(w *Reply, _ []engine.Op, ds []engine.Decision) {
+	Reply: func(w *resp.Writer, _ []engine.Op, ds []engine.Decision) {
 		millis := untilReset(ds[0])
 		if millis > 0 {
 			millis = (millis-1)/1000 + 1
@@ -103,7 +104,7 @@ var pttl = Command{
 	Name: "PTTL", Args: "key", Summary: "Returns the milliseconds, rounded up, until a key is fully reset and deleted; -2 if there is no such key.",
 	Complexity: "O(1)", Since: "2.6.0", Group: "generic", Flags: ReadOnly | Fast, Keys: oneKey,
 	Op:    eachKey(engine.Peek),
-	Reply: func(w *Reply, _ []engine.Op, ds []engine.Decision) { w.Int(untilReset(ds[0])) },
+	Reply: func(w *resp.Writer, _ []engine.Op, ds []engine.Decision) { w.Int(untilReset(ds[0])) },
 }
 
 // untilReset is in milliseconds; -2 if there is no such key.
@@ -134,4 +135,4 @@ func parseFlush(b *engine.Batch, args [][]byte) error {
 	return nil
 }
 
-func replyOK(w *Reply, _ []engine.Op, _ []engine.Decision) { w.OK() }
+func replyOK(w *resp.Writer, _ []engine.Op, _ []engine.Decision) { w.OK() }

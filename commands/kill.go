@@ -2,6 +2,9 @@ package commands
 
 import (
 	"strconv"
+
+	"limitsrv/commands/auth"
+	"limitsrv/commands/resp"
 )
 
 // A filter selects connections for CLIENT KILL.
@@ -23,8 +26,8 @@ func runKill(s *Session, args [][]byte) {
 		return
 	}
 	f, err := parseFilter(args[2:])
-	if err == nil && f.user != "" && s.h.accounts.Load().byName[f.user] == nil && f.user != defaultUser {
-		err = &Error{"ERR", "No such user '" + cString([]byte(f.user)) + "'"}
+	if err == nil && f.user != "" && s.h.logins.Find(f.user) == nil && f.user != auth.DefaultUser {
+		err = resp.NewError("ERR", "No such user '"+cString([]byte(f.user))+"'")
 	}
 	if err != nil {
 		s.w.Error(err)

@@ -1,11 +1,13 @@
 package commands
 
+import "limitsrv/commands/resp"
+
 // A later is the pending reply of a run command that continues in another goroutine. The
 // session is in the state away meanwhile, as it is while a batch is in flight.
 type later struct {
 	spec   *spec
 	args   [][]byte
-	write  func(*Reply)
+	write  func(*resp.Writer)
 	cancel func() // cancels the work; nil: it runs to its end
 }
 
@@ -13,7 +15,7 @@ type later struct {
 // It must call done exactly once, from any goroutine. If start returns an error, that is
 // the reply and done is never called. write writes the reply if done was called with nil.
 // Requires: the flag NoMulti, or that no transaction is running.
-func (s *Session) deferReply(start func(done func(error)) error, write func(*Reply)) {
+func (s *Session) deferReply(start func(done func(error)) error, write func(*resp.Writer)) {
 	s.state.Store(executing)
 	if err := start(s.done); err != nil {
 		s.state.Store(idle)
@@ -36,7 +38,7 @@ func (s *Session) finishDeferred() {
 	l := s.later
 	s.abandon()
 	s.begin()
-	from, failed := len(s.w.buf), s.w.failed
+	from, failed := len(s.w.Buf), s.w.Failed
 	if s.err != nil {
 		s.w.Error(s.err)
 	} else {

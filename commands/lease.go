@@ -1,6 +1,9 @@
 package commands
 
-import "limitsrv/engine"
+import (
+	"limitsrv/commands/resp"
+	"limitsrv/engine"
+)
 
 var rlAcquire = Command{
 	Name: "RL.ACQUIRE", Args: "key limit ttl id [SHADOW]",
@@ -50,7 +53,7 @@ func opRelease(b *engine.Batch, args [][]byte) error {
 	return nil
 }
 
-func replyRelease(w *Reply, _ []engine.Op, ds []engine.Decision) {
+func replyRelease(w *resp.Writer, _ []engine.Op, ds []engine.Decision) {
 	if !replyFailed(w, ds) {
 		w.Int(ds[0].Allowed)
 	}

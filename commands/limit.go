@@ -4,6 +4,7 @@ import (
 	"fmt"
 	"slices"
 
+	"limitsrv/commands/resp"
 	"limitsrv/engine"
 )
 
@@ -140,9 +141,9 @@ func badOption(allowed engine.Mode, given []byte) error {
 	}
 	text += ", got " + excerpt(given)
 	if slices.ContainsFunc(words, func(w string) bool { return isWord(given, w) }) { // a repeated option
-		return &Error{"ERR", text}
+		return resp.NewError("ERR", text)
 	}
-	return &Error{"ERR", text + didYouMean(given, words...)}
+	return resp.NewError("ERR", text+didYouMean(given, words...))
 }
 
 func opPeek(b *engine.Batch, args [][]byte) error {
@@ -168,13 +169,13 @@ func adjustOp(kind engine.Kind) func(*engine.Batch, [][]byte) error {
 	}
 }
 
-var errDown = &Error{"CLUSTERDOWN", "the cluster has no leader with a quorum"}
+var errDown = resp.NewError("CLUSTERDOWN", "the cluster has no leader with a quorum")
 
-var errNoMemory = &Error{"OOM", "command not allowed when used memory > 'max-memory' and it needs more"}
+var errNoMemory = resp.NewError("OOM", "command not allowed when used memory > 'max-memory' and it needs more")
 
 // replyFailed answers ops of which one failed, and reports whether one did. A missing key
 // is answered nil.
-func replyFailed(w *Reply, ds []engine.Decision) bool {
+func replyFailed(w *resp.Writer, ds []engine.Decision) bool {
 	for i := range ds {
 		switch ds[i].Status {
 		case engine.OK:
@@ -210,18 +211,18 @@ func wrongType(ds []engine.Decision) error {
 			text += inLimit(i)
 		}
 	}
-	return &Error{"WRONGTYPE", text}
+	return resp.NewError("WRONGTYPE", text)
 }
 
 // replyDecision answers one op with the five integers of a decision.
-func replyDecision(w *Reply, _ []engine.Op, ds []engine.Decision) {
+func replyDecision(w *resp.Writer, _ []engine.Op, ds []engine.Decision) {
 	if !replyFailed(w, ds) {
 		decision(w, &ds[0])
 	}
 }
 
 // decision writes allowed, limit, remaining, wait_ms and reset_ms.
-func decision(w *Reply, d *engine.Decision) {
+func decision(w *resp.Writer, d *engine.Decision) {
 	w.Array(5)
 	w.Int(d.Allowed)
 	w.Int(d.Params.Limit)
@@ -230,7 +231,7 @@ func decision(w *Reply, d *engine.Decision) {
 	w.Int(d.Reset.CeilMillis())
 }
 
-func replyPeek(w *Reply, _ []engine.Op, ds []engine.Decision) {
+func replyPeek(w *resp.Writer, _ []engine.Op, ds []engine.Decision) {
 	if replyFailed(w, ds) {
 		return
 	}

@@ -4,6 +4,9 @@ import (
 	"maps"
 	"slices"
 	"sync"
+
+	"limitsrv/commands/glob"
+	"limitsrv/commands/resp"
 )
 
 // A hub holds the subscriptions and monitors of all sessions. Op commands do not use it.
@@ -40,34 +43,25 @@ func (a audience) remove(name string, s *Session) {
 func (h *hub) publish(from *Session, channel, message []byte) (receivers int64) {
 	h.mu.RLock()
 	defer h.mu.RUnlock()
-	deliver := func(to map[*Session]struct{}, p push) {
+	deliver := func(to map[*Session]struct{}, m resp.Message) {
 		for s := range to {
 			receivers++
 			if s == from && !s.tx.running { // the replies of EXEC must stay one array
-				from.w.appendPush(p)
+				from.w.Buf = append(from.w.Buf, m.In(from.w.Proto3)...)
 				continue
 			}
-			s.send(p)
+			s.send(m)
 		}
 	}
 	if to := h.channels[string(channel)]; len(to) > 0 {
-		deliver(to, newPush([]byte("message"), channel, message))
+		deliver(to, resp.NewMessage([]byte("message"), channel, message))
 	}
 	for pattern, to := range h.patterns {
-		if globMatch([]byte(pattern), channel, sameCase) {
-			deliver(to, newPush([]byte("pmessage"), []byte(pattern), channel, message))
+		if glob.Match([]byte(pattern), channel, glob.SameCase) {
+			deliver(to, resp.NewMessage([]byte("pmessage"), []byte(pattern), channel, message))
 		}
 	}
 	return receivers
-}
-
-// appendPush writes a push into the session's own replies.
-func (w *Reply) appendPush(p push) {
-	if w.proto3 {
-		w.buf = append(w.buf, p.three...)
-		return
-	}
-	w.buf = append(w.buf, p.two...)
 }
 
 // subscriptions are the channels and patterns of a session.

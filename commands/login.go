@@ -1,378 +1,159 @@
 package commands
 
 import (
-	"context"
-	"crypto/hmac"
-	"crypto/rand"
-	"crypto/sha256"
-	"fmt"
-	"maps"
-	"slices"
-	"sync"
-	"time"
+	"strconv"
 
-	"limitsrv/commands/users"
-)
-
-// Bounds of logins.
-const (
-	// maxHashWorkers bounds the goroutines that hash passwords, as does half the number
-	// of processors minus one, if that is at least one. Each may use up to 256 MB.
-	maxHashWorkers = 2
-	// maxHashQueue bounds the attempts that wait for a worker.
-	maxHashQueue = 512
-	// maxPending bounds the attempts that are not checked yet; each keeps its name and
-	// password.
-	maxPending = 4096
-	// maxVerified bounds the cached (address, name, password) digests of right passwords.
-	maxVerified = 16_384
-	// maxWrong bounds the cached digests of wrong passwords.
-	maxWrong = 4096
-	// refusalDelay delays the reply to an attempt that is rejected without a check, or
-	// with a password that is cached as wrong.
-	refusalDelay = time.Second
+	"limitsrv/commands/auth"
+	"limitsrv/commands/resp"
 )
 
 var (
-	errTooManyLogins = &Error{"ERR", "too many failed logins, from your address or in total: try again in a few seconds"}
-	errEnding        = &Error{"ERR", "the server is shutting down"}
+	errNoAuth    = resp.NewError("NOAUTH", "Authentication required.")
+	errNoPass    = resp.NewError("ERR", "AUTH <password> called without any password configured for the default user. Are you sure your configuration is correct?")
+	errNoProto   = resp.NewError("NOPROTO", "unsupported protocol version")
+	errProtoInt  = resp.NewError("ERR", "Protocol version is not an integer or out of range")
+	errHelloAuth = resp.NewError("NOAUTH", "HELLO must be called with the client already authenticated, otherwise the HELLO <proto> AUTH <user> <pass> option can be used to authenticate the client and select the RESP protocol version at the same time")
 )
 
-// A mac is a keyed digest of an attempt. The key is secret and random, so that the time
-// of a comparison reveals nothing about a password.
-type mac [sha256.Size]byte
-
-// logins check names and passwords against slow hashes. Promises:
-//
-//   - A name and a password that were verified before from the same address are accepted
-//     at once, under any load from other clients.
-//   - Any other attempt takes a token of its address, which a right password returns.
-//     Some tokens are reserved for new attempts, and some of these for names without a
-//     failed attempt from the address, so that a right password is accepted at once while
-//     other attempts wait: see loginLine.
-//   - A wrong password is answered in its turn, even if it was checked before its turn.
-//   - A password cached as wrong takes no token.
-//   - Concurrent attempts with the same name and password are checked once, so that many
-//     clients that reconnect at once cost one hash.
-//   - An unknown name is checked against a hash, like a known one.
-//   - At most maxHashWorkers hashes are computed at once, never on the caller's
-//     goroutine.
-type logins struct {
-	accounts  func() *accounts
-	key       [sha256.Size]byte
-	limiter   *loginLimiter
-	fails     *failures
-	checkHash func(*users.User, []byte) bool // (*users.User).Check, except in tests
-	spawn     func(func())                   // go statement, except in tests
-	after     func(time.Duration, func())    // time.AfterFunc, except in tests
-
-	mu        sync.Mutex
-	ended     bool
-	verified  map[mac]*account      // by address, name and password
-	wrong     map[mac]*accounts     // by name and password: the accounts that it was checked against
-	pending   map[mac]*attempt      // not checked yet; by address, name and password
-	checking  map[mac]*attempt      // being checked; by name and password
-	lines     map[string]*loginLine // by address
-	queue     []*attempt            // waiting for a worker
-	working   int
-	scheduled map[*scheduledCall]struct{}
+var authCommand = Command{
+	Name: "AUTH", Args: "[username] password", Summary: "Logs the connection in.",
+	Complexity: "O(1)", Since: "1.0.0", Group: "connection", Flags: NoScript | Loading | Stale | Fast | NoAuth | Secret,
+	Run: func(s *Session, args [][]byte) {
+		user, password := []byte(auth.DefaultUser), args[len(args)-1]
+		if len(args) == 3 {
+			user = args[1]
+		} else if !s.h.logins.Needed() {
+			s.w.Error(errNoPass)
+			return
+		}
+		s.login(user, password, (*resp.Writer).OK)
+	},
 }
 
-// A scheduledCall runs after a delay, or when the server shuts down.
-type scheduledCall struct{ then func() }
-
-// An attempt is one combination of address, name and password, for all waiters that sent
-// it.
-type attempt struct {
-	host, name string
-	password   []byte
-	// clientKey digests host, name and password; credentialKey name and password; pair
-	// host and name.
-	clientKey, credentialKey, pair mac
-
-	waiters    []*waiter
-	duplicates []*attempt // attempts with the same name and password that share its check
-	early      bool       // checked before its turn
-	marked     bool       // it has marked its pair
-	queued     bool       // it is in the line of its address
-	err        error      // result of an early check, to be sent in its turn; nil: not checked yet
+var hello = Command{
+	Name: "HELLO", Args: "[protover [AUTH username password] [SETNAME clientname]]", Summary: "Switches the protocol and optionally logs in.",
+	Complexity: "O(1)", Since: "6.0.0", Group: "connection", Flags: NoScript | Loading | Stale | Fast | NoAuth | Secret,
+	Run: runHello,
 }
 
-// A waiter is one pending login.
-type waiter struct{ done func(*account, error) }
-
-func newLogins(current func() *accounts, fails *failures) *logins {
-	l := &logins{
-		accounts: current, fails: fails, limiter: newLoginLimiter(),
-		verified: map[mac]*account{}, wrong: map[mac]*accounts{}, pending: map[mac]*attempt{}, checking: map[mac]*attempt{},
-		lines:     map[string]*loginLine{},
-		checkHash: (*users.User).Check,
-		spawn:     func(f func()) { go f() },
-		after:     func(d time.Duration, f func()) { time.AfterFunc(d, f) },
-		scheduled: map[*scheduledCall]struct{}{},
-	}
-	_, _ = rand.Read(l.key[:]) // it never fails
-	return l
-}
-
-// login calls done once with the account, or with an error, perhaps before it returns. It
-// does not retain password. from is HOST:PORT, HOST or the path of a unix socket. cancel
-// withdraws the login; done may then never be called.
-func (l *logins) login(from, name string, password []byte, done func(*account, error)) (cancel func()) {
-	host := SiteOf(from)
-	if a := l.accountWithoutCheck(host, name, password); a != nil {
-		done(a, nil)
-		return func() {}
-	}
-	w := &waiter{done}
-	at, admitted, err := l.attempt(host, name, password, w)
-	switch {
-	case err == errWrongPass:
-		l.fails.record(host, l.accounts().nameOf(name))
-		l.schedule(refusalDelay, func() { done(nil, err) })
-		return func() {}
-	case err != nil:
-		l.fails.record(host, "")
-		l.schedule(refusalDelay, func() { done(nil, err) })
-		return func() {}
-	case admitted:
-		l.start(at)
-	default:
-		l.serveDue(host)
-	}
-	return func() { l.cancel(at, w) }
-}
-
-// accountWithoutCheck returns the account if name and password were verified before from
-// host, or if the account needs no password; nil: a check is needed.
-func (l *logins) accountWithoutCheck(host, name string, password []byte) *account {
-	clientKey := l.mac(host, name, password)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	if a := l.verified[clientKey]; a != nil && !a.revoked() {
-		return a
-	}
-	return l.accounts().passwordless(name)
-}
-
-// mac digests a host, which may be empty, a name and a password.
-func (l *logins) mac(host, name string, password []byte) (sum mac) {
-	h := hmac.New(sha256.New, l.key[:])
-	fmt.Fprintf(h, "%d:%s%d:%s", len(host), host, len(name), name)
-	h.Write(password)
-	h.Sum(sum[:0])
-	return sum
-}
-
-// attempt adds w to the attempt with this host, name and password, creating it if needed.
-// admitted reports that it must be checked now. An error means that no attempt was made.
-func (l *logins) attempt(host, name string, password []byte, w *waiter) (at *attempt, admitted bool, err error) {
-	clientKey, credentialKey, pair := l.mac(host, name, password), l.mac("", name, password), l.pair(host, name)
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	at = l.pending[clientKey]
-	switch {
-	case at != nil:
-		at.waiters = append(at.waiters, w)
-		return at, at.queued && l.admit(at), nil
-	case l.wrong[credentialKey] == l.accounts():
-		return nil, false, errWrongPass
-	case len(l.pending) >= maxPending:
-		return nil, false, errTooManyLogins
-	}
-	at = &attempt{host: host, name: name, clientKey: clientKey, credentialKey: credentialKey, pair: pair, waiters: []*waiter{w}}
-	if admitted = l.admit(at); !admitted && !l.push(at) {
-		return nil, false, errTooManyLogins
-	}
-	at.password = append(at.password, password...)
-	l.pending[clientKey] = at
-	return at, admitted, nil
-}
-
-// cancel removes a waiter that no longer waits. An attempt without waiters is not
-// checked.
-func (l *logins) cancel(at *attempt, w *waiter) {
-	l.mu.Lock()
-	i := slices.Index(at.waiters, w)
-	if i < 0 { // already answered
-		l.mu.Unlock()
+// login logs the session in; answer writes the reply, perhaps later. On an error the
+// error is the reply and nothing changes. It is rejected in a transaction, which can not
+// wait for it.
+func (s *Session) login(name, password []byte, answer func(*resp.Writer)) {
+	if s.tx.running {
+		s.w.Error(errNoMulti)
 		return
 	}
-	at.waiters = slices.Delete(at.waiters, i, i+1)
-	l.limiter.recordAbandoned(at.host)
-	unchecked := at.err == nil
-	if len(at.waiters) == 0 && at.queued {
-		l.remove(at)
-		l.drop(at)
-	}
-	l.mu.Unlock()
-	if unchecked {
-		l.fails.record(at.host, "")
-	}
-}
-
-// drop removes an attempt from pending and clears its password. Requires: l.mu is held.
-func (l *logins) drop(at *attempt) {
-	if l.pending[at.clientKey] == at {
-		delete(l.pending, at.clientKey)
-	}
-	clear(at.password)
-}
-
-// complete reports the result of a check against the accounts r to an attempt and its
-// duplicates: the account a, or err if a is nil or revoked.
-func (l *logins) complete(at *attempt, r *accounts, a *account, err error) {
-	if a != nil && a.revoked() {
-		a, err = nil, errWrongPass
-	}
-	if a != nil {
-		err = nil
-		a.rememberPassword(at.credentialKey)
-	}
-	l.mu.Lock()
-	delete(l.checking, at.credentialKey) // no duplicate can be added from here on
-	all := append(at.duplicates, at)
-	if err == errWrongPass {
-		evictOne(l.wrong, maxWrong)
-		l.wrong[at.credentialKey] = r
-	}
-	l.mu.Unlock()
-	for _, each := range all {
-		l.finish(each, a, err)
-	}
-}
-
-// finish answers an attempt, except if its password is wrong and its turn has not come.
-func (l *logins) finish(at *attempt, a *account, err error) {
-	l.mu.Lock()
-	l.drop(at)
-	if a != nil {
-		l.rememberClient(at.clientKey, a)
-		l.limiter.refund(at.host)
-		if at.marked {
-			l.limiter.unmark(at.pair)
+	var (
+		a      *auth.Account
+		cancel func()
+	)
+	s.deferReply(func(done func(error)) error {
+		cancel = s.h.logins.Begin(s.client.Addr, string(name), password, func(found *auth.Account, err error) {
+			a = found
+			done(err)
+		})
+		return nil
+	}, func(w *resp.Writer) {
+		if err := s.switchAccount(a); err != nil {
+			w.Error(err)
+			return
 		}
-	}
-	waiters := len(at.waiters)
-	held := err == errWrongPass && at.early && !l.ended && waiters > 0 && l.push(at)
-	if held {
-		at.err = err
-	}
-	l.mu.Unlock()
-	if err != nil && err != errEnding {
-		for range waiters {
-			l.fails.record(at.host, l.accounts().nameOf(at.name))
-		}
-	}
-	if !held {
-		l.answer(at, a, err)
-	}
-	l.serveDue(at.host)
-}
-
-// answer calls all waiters of an attempt.
-func (l *logins) answer(at *attempt, a *account, err error) {
-	l.mu.Lock()
-	waiters := at.waiters
-	at.waiters = nil
-	l.mu.Unlock()
-	for _, w := range waiters {
-		w.done(a, err)
-	}
-}
-
-// rememberClient caches a password as right for an address. Requires: l.mu is held.
-func (l *logins) rememberClient(clientKey mac, a *account) {
-	evictOne(l.verified, maxVerified)
-	l.verified[clientKey] = a
-}
-
-// evictOne deletes an arbitrary entry of a map that has reached most; the password of
-// that entry is checked again on its next use.
-func evictOne[V any](m map[mac]V, most int) {
-	if len(m) < most {
-		return
-	}
-	for some := range m {
-		delete(m, some)
-		return
-	}
-}
-
-// forget deletes cached passwords of revoked accounts, and all that were wrong.
-func (l *logins) forget() {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	clear(l.wrong)
-	maps.DeleteFunc(l.verified, func(_ mac, a *account) bool { return a.revoked() })
-}
-
-// schedule calls then after d, or when the server shuts down.
-func (l *logins) schedule(d time.Duration, then func()) {
-	w := &scheduledCall{then}
-	l.mu.Lock()
-	ended := l.ended
-	l.scheduled[w] = struct{}{}
-	l.mu.Unlock()
-	if ended {
-		d = 0
-	}
-	l.after(d, func() {
-		l.mu.Lock()
-		_, waits := l.scheduled[w]
-		delete(l.scheduled, w)
-		l.mu.Unlock()
-		if waits {
-			then()
-		}
+		answer(w)
 	})
+	s.later.cancel = cancel
 }
 
-// end answers all waiters. From now on only logins that need no hash are accepted.
-func (l *logins) end() {
-	l.mu.Lock()
-	l.ended = true
-	waits, queue := l.scheduled, l.queue
-	l.scheduled, l.queue = map[*scheduledCall]struct{}{}, nil
-	hosts := slices.Collect(maps.Keys(l.lines))
-	l.mu.Unlock()
-	for w := range waits {
-		w.then()
+// runHello changes nothing if any part of the command is invalid.
+func runHello(s *Session, args [][]byte) {
+	var (
+		proto3         = s.w.Proto3
+		name           []byte
+		user, password []byte // nil: no AUTH
+	)
+	if len(args) > 1 {
+		version, err := strconv.ParseInt(string(args[1]), 10, 64)
+		if err != nil {
+			s.w.Error(errProtoInt)
+			return
+		}
+		if version != 2 && version != 3 {
+			s.w.Error(errNoProto)
+			return
+		}
+		proto3 = version == 3
+		args = args[2:]
+	} else {
+		args = nil
 	}
-	for _, host := range hosts {
-		l.serveDue(host)
+	for len(args) > 0 {
+		switch {
+		case isWord(args[0], "AUTH") && len(args) > 2:
+			user, password = args[1], args[2]
+			args = args[3:]
+		case isWord(args[0], "SETNAME") && len(args) > 1:
+			if err := checkName(args[1]); err != nil {
+				s.w.Error(err)
+				return
+			}
+			name = args[1]
+			args = args[2:]
+		default:
+			s.w.Error(resp.NewError("ERR", "Syntax error in HELLO option '"+cString(args[0])+"'"))
+			return
+		}
 	}
-	for _, at := range queue {
-		l.complete(at, l.accounts(), nil, errEnding)
+	greet := func(*resp.Writer) {
+		s.w.Proto3 = proto3
+		s.restrict()
+		s.show(func(c *shown) {
+			c.proto3 = proto3
+			if name != nil {
+				c.name = string(name)
+			}
+		})
+		s.greet()
+	}
+	switch {
+	case user != nil:
+		s.login(user, password, greet)
+	case s.account == nil:
+		s.w.Error(errHelloAuth)
+	default:
+		greet(&s.w)
 	}
 }
 
-// LoginNeeded reports whether a connection must log in.
-func (h *Handler) LoginNeeded() bool { return h.accounts.Load().initial == nil }
+// helloRoles maps roles to the words of HELLO.
+var helloRoles = map[string]string{"master": "master", "slave": "replica"}
 
-// Known returns the account for a login that needs no check: the user has no password, or
-// the same password was verified before from the same address. If ok is false, call
-// Login, which may block.
-func (h *Handler) Known(from, name string, password []byte) (a Account, ok bool) {
-	found := h.logins.accountWithoutCheck(SiteOf(from), name, password)
-	return Account{found}, found != nil
+// greet writes the reply of HELLO.
+func (s *Session) greet() {
+	w := &s.w
+	w.Map(7)
+	w.BulkString("server")
+	w.BulkString("redis")
+	w.BulkString("version")
+	w.BulkString(redisVersion)
+	w.BulkString("proto")
+	if w.Proto3 {
+		w.Int(3)
+	} else {
+		w.Int(2)
+	}
+	w.BulkString("id")
+	w.Int(s.id)
+	w.BulkString("mode")
+	w.BulkString(s.h.mode())
+	w.BulkString("role")
+	w.BulkString(helloRoles[s.h.role()])
+	w.BulkString("modules")
+	w.Array(0)
 }
 
-// Login is AUTH for callers without a session. from is the address of the attempt,
-// HOST:PORT or HOST; attempts are limited by it. Login blocks, at most until ctx ends.
-// Its error is an *Error for the client, or ctx.Err().
-func (h *Handler) Login(ctx context.Context, from, name string, password []byte) (Account, error) {
-	type result struct {
-		a   *account
-		err error
-	}
-	answer := make(chan result, 1)
-	cancel := h.logins.login(from, name, password, func(a *account, err error) { answer <- result{a, err} })
-	select {
-	case r := <-answer:
-		return Account{r.a}, r.err
-	case <-ctx.Done():
-		cancel()
-		return Account{}, ctx.Err()
-	}
+// show changes the fields of CLIENT LIST.
+func (s *Session) show(change func(*shown)) {
+	s.mu.Lock()
+	defer s.mu.Unlock()
+	change(&s.shown)
 }

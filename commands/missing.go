@@ -3,6 +3,8 @@ package commands
 import (
 	"fmt"
 	"strings"
+
+	"limitsrv/commands/resp"
 )
 
 // missing are the commands of Redis that are not supported, in upper case, with advice.
@@ -47,7 +49,7 @@ func (r *registry) advice(name []byte) string {
 }
 
 // unknownCommand is Redis' text, with at most 128 bytes of the arguments, and advice.
-func (r *registry) unknownCommand(args [][]byte) *Error {
+func (r *registry) unknownCommand(args [][]byte) *resp.Error {
 	var shown strings.Builder
 	for _, a := range args[1:] {
 		if shown.Len() >= 128 {
@@ -55,11 +57,11 @@ func (r *registry) unknownCommand(args [][]byte) *Error {
 		}
 		fmt.Fprintf(&shown, "'%.*s' ", 128-shown.Len(), cString(a))
 	}
-	return &Error{"ERR", fmt.Sprintf("unknown command '%.128s', with args beginning with: %s", cString(args[0]), shown.String()) + r.advice(args[0])}
+	return resp.NewError("ERR", fmt.Sprintf("unknown command '%.128s', with args beginning with: %s", cString(args[0]), shown.String())+r.advice(args[0]))
 }
 
 // wrongArity is Redis' text for a wrong number of words, and the command's usage.
-func (s *spec) wrongArity() *Error {
+func (s *spec) wrongArity() *resp.Error {
 	container, _, _ := strings.Cut(s.name, "|")
 	usage := s.Usage()
 	switch {
@@ -68,14 +70,14 @@ func (s *spec) wrongArity() *Error {
 	case s.subs != nil:
 		usage += " <subcommand> [<arg> ...]"
 	}
-	return &Error{"ERR", "wrong number of arguments for '" + s.name + "' command; usage: " + usage}
+	return resp.NewError("ERR", "wrong number of arguments for '"+s.name+"' command; usage: "+usage)
 }
 
 // unknownSub is Redis' text for an unknown subcommand, and the nearest one.
-func (s *spec) unknownSub(name []byte) *Error {
+func (s *spec) unknownSub(name []byte) *resp.Error {
 	names := make([]string, 0, len(s.subs))
 	for _, sub := range s.subs {
 		names = append(names, sub.Name)
 	}
-	return &Error{"ERR", fmt.Sprintf("unknown subcommand '%.128s'. Try %s HELP.", cString(name), s.Name) + didYouMean(name, names...)}
+	return resp.NewError("ERR", fmt.Sprintf("unknown subcommand '%.128s'. Try %s HELP.", cString(name), s.Name)+didYouMean(name, names...))
 }

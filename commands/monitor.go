@@ -4,6 +4,8 @@ import (
 	"fmt"
 	"strconv"
 	"strings"
+
+	"limitsrv/commands/resp"
 )
 
 // Hooks that apply to every command while they are set. Handler.attention holds them as
@@ -63,7 +65,7 @@ func (s *Session) exhibit(c *spec, args [][]byte) {
 	}
 	line := s.monitorLine(c, args)
 	for m := range hub.monitors {
-		m.send(push{line, line})
+		m.send(resp.Message{Two: line, Three: line})
 	}
 }
 

@@ -3,6 +3,8 @@ package commands
 import (
 	"fmt"
 	"net"
+
+	"limitsrv/commands/resp"
 )
 
 // elsewhere returns the MOVED error for a command that another node must execute; nil:
@@ -26,7 +28,7 @@ func (s *Session) elsewhere(c *spec, args [][]byte) error {
 	} else {
 		slot = keySlot(args[c.Keys.First])
 	}
-	return &Error{"MOVED", fmt.Sprintf("%d %s", slot, address)}
+	return resp.NewError("MOVED", fmt.Sprintf("%d %s", slot, address))
 }
 
 // isForLeader reports whether a command has keys and must be executed by the leader, not

@@ -5,6 +5,7 @@ import (
 	"slices"
 	"unsafe"
 
+	"limitsrv/commands/resp"
 	"limitsrv/engine"
 )
 
@@ -52,15 +53,15 @@ type queued struct {
 }
 
 var (
-	errNested      = &Error{"ERR", "MULTI calls can not be nested"}
-	errNoMulti     = &Error{"ERR", "Command not allowed inside a transaction"}
-	errExecNoMulti = &Error{"ERR", "EXEC without MULTI"}
-	errDiscard     = &Error{"ERR", "DISCARD without MULTI"}
-	errExecAbort   = &Error{"EXECABORT", "Transaction discarded because of previous errors."}
-	errExecLoading = &Error{"EXECABORT", "Transaction discarded because of: " + errLoading.Error()}
-	errWatchInside = &Error{"ERR", "WATCH inside MULTI is not allowed"}
-	errQueueFull   = &Error{"ERR", fmt.Sprintf("transaction is too large: at most %d commands and %d bytes may be queued", maxQueued, maxQueuedBytes)}
-	errWatchMany   = &Error{"ERR", fmt.Sprintf("too many watched keys: at most %d", maxWatched)}
+	errNested      = resp.NewError("ERR", "MULTI calls can not be nested")
+	errNoMulti     = resp.NewError("ERR", "Command not allowed inside a transaction")
+	errExecNoMulti = resp.NewError("ERR", "EXEC without MULTI")
+	errDiscard     = resp.NewError("ERR", "DISCARD without MULTI")
+	errExecAbort   = resp.NewError("EXECABORT", "Transaction discarded because of previous errors.")
+	errExecLoading = resp.NewError("EXECABORT", "Transaction discarded because of: "+errLoading.Error())
+	errWatchInside = resp.NewError("ERR", "WATCH inside MULTI is not allowed")
+	errQueueFull   = resp.NewError("ERR", fmt.Sprintf("transaction is too large: at most %d commands and %d bytes may be queued", maxQueued, maxQueuedBytes))
+	errWatchMany   = resp.NewError("ERR", fmt.Sprintf("too many watched keys: at most %d", maxWatched))
 )
 
 var multi = Command{
@@ -196,12 +197,12 @@ func (s *Session) recheck(c *spec, args [][]byte) error {
 	if s.account == nil || s.h.attention.Load()&guarded == 0 {
 		return nil
 	}
-	why, _ := s.account.rights.Load().deny(c, args)
+	why, _ := c.deny(s.account.Rights(), args)
 	switch why {
 	case deniedCommand:
-		return &Error{"NOPERM", queuedBefore + "no permission to execute the command or subcommand"}
+		return resp.NewError("NOPERM", queuedBefore+"no permission to execute the command or subcommand")
 	case deniedKey:
-		return &Error{"NOPERM", queuedBefore + "no permission to touch the specified keys"}
+		return resp.NewError("NOPERM", queuedBefore+"no permission to touch the specified keys")
 	}
 	return nil
 }
@@ -232,11 +233,11 @@ func runWatch(s *Session, args [][]byte) {
 	s.deferReply(func(done func(error)) error {
 		s.h.exec(batch, done)
 		return nil
-	}, func(w *Reply) { s.storeWatched(w, batch) })
+	}, func(w *resp.Writer) { s.storeWatched(w, batch) })
 }
 
 // storeWatched stores the fingerprints that the Watch ops of a batch returned.
-func (s *Session) storeWatched(w *Reply, batch *engine.Batch) {
+func (s *Session) storeWatched(w *resp.Writer, batch *engine.Batch) {
 	if anyIs(batch.Decisions, engine.Down) {
 		w.Error(errDown)
 		return

@@ -5,6 +5,7 @@ import (
 	"strings"
 	"testing"
 
+	"limitsrv/commands/resp"
 	"limitsrv/engine"
 )
 
@@ -152,7 +153,7 @@ func TestWatchFails(t *testing.T) {
 		name, keys, want string
 		err              error
 	}{
-		{"with the batch", "k", "-UNCERTAIN who knows|", &Error{"UNCERTAIN", "who knows"}},
+		{"with the batch", "k", "-UNCERTAIN who knows|", resp.NewError("UNCERTAIN", "who knows")},
 		{"with an internal error", "k", "-ERR internal error|", errors.New("secret")},
 		{"without a majority", "k down", "-CLUSTERDOWN the cluster has no leader with a quorum|", nil},
 	} {

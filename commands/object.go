@@ -4,32 +4,33 @@ import (
 	"fmt"
 	"strconv"
 
+	"limitsrv/commands/resp"
 	"limitsrv/engine"
 )
 
 var (
-	errIdle = &Error{"ERR", "idle time is not tracked"}
-	errFreq = &Error{"ERR", "An LFU maxmemory policy is not selected, access frequency not tracked. Please note that when switching between policies at runtime LRU and LFU data will take some time to adjust."}
+	errIdle = resp.NewError("ERR", "idle time is not tracked")
+	errFreq = resp.NewError("ERR", "An LFU maxmemory policy is not selected, access frequency not tracked. Please note that when switching between policies at runtime LRU and LFU data will take some time to adjust.")
 )
 
 var object = Command{
 	Name: "OBJECT", Summary: "Commands about the contents of a key.",
 	Complexity: "Depends on the subcommand", Since: "2.2.3", Group: "generic",
 	Sub: []Command{
-		objectSub("ENCODING", "Returns the algorithm of a key in lower case, as TYPE does.", func(w *Reply, alg engine.Alg) { w.BulkString(typeName(alg)) }),
-		objectSub("FREQ", "Rejected: frequency is not tracked.", func(w *Reply, _ engine.Alg) { w.Error(errFreq) }),
-		objectSub("IDLETIME", "Rejected: idle time is not tracked.", func(w *Reply, _ engine.Alg) { w.Error(errIdle) }),
-		objectSub("REFCOUNT", "Returns 1 for a key that exists.", func(w *Reply, _ engine.Alg) { w.Int(1) }),
+		objectSub("ENCODING", "Returns the algorithm of a key in lower case, as TYPE does.", func(w *resp.Writer, alg engine.Alg) { w.BulkString(typeName(alg)) }),
+		objectSub("FREQ", "Rejected: frequency is not tracked.", func(w *resp.Writer, _ engine.Alg) { w.Error(errFreq) }),
+		objectSub("IDLETIME", "Rejected: idle time is not tracked.", func(w *resp.Writer, _ engine.Alg) { w.Error(errIdle) }),
+		objectSub("REFCOUNT", "Returns 1 for a key that exists.", func(w *resp.Writer, _ engine.Alg) { w.Int(1) }),
 	},
 }
 
 // objectSub makes a subcommand of OBJECT; all answer nil for a missing key.
-func objectSub(name, summary string, found func(*Reply, engine.Alg)) Command {
+func objectSub(name, summary string, found func(*resp.Writer, engine.Alg)) Command {
 	return Command{
 		Name: name, Args: "key", Summary: summary, Complexity: "O(1)", Since: "2.2.3", Group: "generic",
 		Flags: ReadOnly, Keys: Keys{First: 2, Last: 2, Step: 1},
 		Op: func(b *engine.Batch, args [][]byte) error { return peekEach(b, args[1:]) },
-		Reply: func(w *Reply, _ []engine.Op, ds []engine.Decision) {
+		Reply: func(w *resp.Writer, _ []engine.Op, ds []engine.Decision) {
 			if ds[0].Status != engine.OK {
 				w.Null()
 				return

@@ -30,7 +30,7 @@ func (h *Handler) CommandCounts() (all []CommandCount) {
 
 // ErrorCounts returns the error replies by code word since the start, or since CONFIG
 // RESETSTAT.
-func (h *Handler) ErrorCounts() map[string]int64 { return h.stats.codes.get() }
+func (h *Handler) ErrorCounts() map[string]int64 { return h.stats.codes.Get() }
 
 // Waits returns the latencies of ops since the start, each from the hand-over of its
 // batch to the Exec until its decisions are there.
@@ -124,4 +124,4 @@ func (h *Handler) IsDraining() bool { return h.serving.Err() != nil }
 
 // FailedLogins returns the number of failed logins since the start, including those
 // rejected without a check.
-func (h *Handler) FailedLogins() int64 { return h.logins.fails.total.Load() }
+func (h *Handler) FailedLogins() int64 { return h.logins.Failed() }

@@ -5,6 +5,8 @@ import (
 	"fmt"
 	"strconv"
 	"unicode/utf8"
+
+	"limitsrv/commands/resp"
 )
 
 // Allowed values in error texts.
@@ -19,8 +21,8 @@ const maxExcerpt = 32
 
 // badArgument is an error with the argument's name, its allowed values and the value
 // given.
-func badArgument(name, must string, given []byte) *Error {
-	return &Error{"ERR", name + " must be " + must + ", got " + excerpt(given)}
+func badArgument(name, must string, given []byte) *resp.Error {
+	return resp.NewError("ERR", name+" must be "+must+", got "+excerpt(given))
 }
 
 // badSize is badArgument for an empty or too long argument.

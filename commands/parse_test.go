@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"limitsrv/commands/resp"
 	"limitsrv/engine"
 )
 
@@ -18,13 +19,13 @@ const (
 	day  = 24 * hour
 )
 
-// wantError checks that err is an *Error of the code with a text that contains all of
+// wantError checks that err is an *resp.Error of the code with a text that contains all of
 // parts.
 func wantError(t *testing.T, what string, err error, code string, parts ...string) {
 	t.Helper()
-	var e *Error
+	var e *resp.Error
 	if !errors.As(err, &e) {
-		t.Errorf("%s: got error %v, want an *Error", what, err)
+		t.Errorf("%s: got error %v, want an *resp.Error", what, err)
 		return
 	}
 	for _, part := range parts {

@@ -4,12 +4,14 @@ import (
 	"strconv"
 	"sync"
 	"time"
+
+	"limitsrv/commands/resp"
 )
 
 var (
-	errTimeout   = &Error{"ERR", "timeout is not an integer or out of range"}
-	errNegative  = &Error{"ERR", "timeout is negative"}
-	errPauseMode = &Error{"ERR", "CLIENT PAUSE mode must be WRITE or ALL"}
+	errTimeout   = resp.NewError("ERR", "timeout is not an integer or out of range")
+	errNegative  = resp.NewError("ERR", "timeout is negative")
+	errPauseMode = resp.NewError("ERR", "CLIENT PAUSE mode must be WRITE or ALL")
 )
 
 // A pause holds commands back until a time. A session that it holds is in the state away,

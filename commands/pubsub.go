@@ -4,11 +4,14 @@ import (
 	"fmt"
 	"maps"
 	"slices"
+
+	"limitsrv/commands/glob"
+	"limitsrv/commands/resp"
 )
 
 var (
-	errChannel       = &Error{"ERR", fmt.Sprintf("names of channels and patterns are at most %d bytes long", maxChannelBytes)}
-	errSubscriptions = &Error{"ERR", fmt.Sprintf("too many subscriptions: at most %d channels and patterns", maxSubscriptions)}
+	errChannel       = resp.NewError("ERR", fmt.Sprintf("names of channels and patterns are at most %d bytes long", maxChannelBytes))
+	errSubscriptions = resp.NewError("ERR", fmt.Sprintf("too many subscriptions: at most %d channels and patterns", maxSubscriptions))
 )
 
 var (
@@ -80,9 +83,9 @@ func runChannels(s *Session, args [][]byte) {
 	names := slices.Sorted(maps.Keys(hub.channels))
 	hub.mu.RUnlock()
 	if len(args) == 3 {
-		names = slices.DeleteFunc(names, func(name string) bool { return !globMatch(args[2], []byte(name), sameCase) })
+		names = slices.DeleteFunc(names, func(name string) bool { return !glob.Match(args[2], []byte(name), glob.SameCase) })
 	}
-	s.w.bulks(names)
+	s.w.BulkStrings(names)
 }
 
 func runNumSub(s *Session, args [][]byte) {

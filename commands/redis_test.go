@@ -15,6 +15,7 @@ import (
 	"testing"
 	"time"
 
+	"limitsrv/commands/resp"
 	"limitsrv/freeport"
 	"limitsrv/testwait"
 )
@@ -106,12 +107,12 @@ func (p *pair) ask(ours, redis string) (got, want []string) {
 	if args, err = splitLine(redis); err != nil {
 		p.t.Fatal(err)
 	}
-	var request Reply
+	var request resp.Writer
 	request.Array(len(args))
 	for _, a := range args {
 		request.Bulk(a)
 	}
-	if _, err := p.nc.Write(request.buf); err != nil {
+	if _, err := p.nc.Write(request.Buf); err != nil {
 		p.t.Fatalf("%s: %v", redis, err)
 	}
 	for range got {

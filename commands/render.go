@@ -29,7 +29,7 @@ func (s *Session) renderItems() {
 	calls := runLength{counts: s.stats, each: s.chargeBatchTime()}
 	for i := range s.g.items {
 		it := &s.g.items[i]
-		from := len(s.w.buf)
+		from := len(s.w.Buf)
 		s.answer(it, done, &calls)
 		done += it.ops
 		s.hush(from)
@@ -70,7 +70,7 @@ func (s *Session) answer(it *item, first int, calls *runLength) {
 		s.w.Error(it.err)
 		return
 	}
-	failed := s.w.failed
+	failed := s.w.Failed
 	switch {
 	case it.err != nil:
 		s.w.Error(it.err)
@@ -87,7 +87,7 @@ func (s *Session) answer(it *item, first int, calls *runLength) {
 			calls.countHits(it.spec, ds)
 		}
 	}
-	calls.add(it.spec, s.w.failed != failed)
+	calls.add(it.spec, s.w.Failed != failed)
 }
 
 // anyIs reports whether one of the decisions has the status.
@@ -146,7 +146,7 @@ func (r *runLength) countHits(c *spec, ds []engine.Decision) {
 // renderExec answers a transaction. Its run commands run here, after its ops and in their
 // place among the replies.
 func (s *Session) renderExec() {
-	from := len(s.w.buf)
+	from := len(s.w.Buf)
 	ds := s.g.batch.Decisions
 	took := s.touch()
 	s.began = 0
@@ -165,7 +165,7 @@ func (s *Session) renderExec() {
 		for i := range s.g.items {
 			it := &s.g.items[i]
 			if it.spec.Op == nil && it.err == nil {
-				failed := s.w.failed
+				failed := s.w.Failed
 				it.spec.Run(s, it.args)
 				s.countFailure(it.spec, failed)
 				s.stats[it.spec.id].took(1, calls.each)
@@ -199,11 +199,11 @@ const (
 func (s *Session) hush(from int) {
 	switch s.quiet {
 	case silent:
-		s.w.buf = s.w.buf[:from]
+		s.w.Buf = s.w.Buf[:from]
 	case skipping: // CLIENT REPLY SKIP itself writes nothing
 		s.quiet = skipNext
 	case skipNext:
-		s.w.buf = s.w.buf[:from]
+		s.w.Buf = s.w.Buf[:from]
 		s.quiet = speak
 	}
 }

@@ -4,6 +4,8 @@ import (
 	"context"
 	"strconv"
 	"time"
+
+	"limitsrv/commands/resp"
 )
 
 var role = Command{
@@ -35,7 +37,7 @@ func runRole(s *Session, _ [][]byte) {
 	w.Int(int64(r.LastIndex))
 	w.Array(len(replicas))
 	for _, n := range replicas {
-		w.bulks([]string{n.Host, strconv.Itoa(n.Port), strconv.FormatUint(n.Index, 10)})
+		w.BulkStrings([]string{n.Host, strconv.Itoa(n.Port), strconv.FormatUint(n.Index, 10)})
 	}
 }
 
@@ -77,6 +79,6 @@ func runWait(s *Session, args [][]byte) {
 			done(nil)
 		})
 		return nil
-	}, func(w *Reply) { w.Int(int64(have)) })
+	}, func(w *resp.Writer) { w.Int(int64(have)) })
 	s.later.cancel = cancel
 }

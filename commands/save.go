@@ -1,6 +1,10 @@
 package commands
 
-import "fmt"
+import (
+	"fmt"
+
+	"limitsrv/commands/resp"
+)
 
 // maxBackupName bounds the length of a backup's name.
 const maxBackupName = 64
@@ -13,8 +17,8 @@ var save = Command{
 
 func runSave(s *Session) {
 	s.deferReply(func(done func(error)) error {
-		return exposeError(s.h.config.Store.Save(func(err error) { done(exposeError(err)) }))
-	}, (*Reply).OK)
+		return resp.Expose(s.h.config.Store.Save(func(err error) { done(resp.Expose(err)) }))
+	}, (*resp.Writer).OK)
 }
 
 var bgSave = Command{
@@ -26,7 +30,7 @@ var bgSave = Command{
 			return
 		}
 		if err := s.h.config.Store.Save(func(error) {}); err != nil {
-			s.w.Error(exposeError(err))
+			s.w.Error(resp.Expose(err))
 			return
 		}
 		s.w.Simple("Background saving started")
@@ -56,16 +60,16 @@ var rlBackup = Command{
 func runBackup(s *Session, args [][]byte) {
 	name := args[1]
 	if !backupName(name) {
-		s.w.Error(&Error{"ERR", fmt.Sprintf("name must be 1 to %d of a-z, 0-9, - and _, got %s", maxBackupName, excerpt(name))})
+		s.w.Error(resp.NewError("ERR", fmt.Sprintf("name must be 1 to %d of a-z, 0-9, - and _, got %s", maxBackupName, excerpt(name))))
 		return
 	}
 	var path string
 	s.deferReply(func(done func(error)) error {
-		return exposeError(s.h.config.Store.Backup(string(name), func(at string, err error) {
+		return resp.Expose(s.h.config.Store.Backup(string(name), func(at string, err error) {
 			path = at
-			done(exposeError(err))
+			done(resp.Expose(err))
 		}))
-	}, func(w *Reply) { w.BulkString(path) })
+	}, func(w *resp.Writer) { w.BulkString(path) })
 }
 
 // backupName reports whether a backup may have the name. The name becomes a directory, so

@@ -5,6 +5,8 @@ import (
 	"math/rand/v2"
 	"strconv"
 
+	"limitsrv/commands/glob"
+	"limitsrv/commands/resp"
 	"limitsrv/engine"
 )
 
@@ -24,9 +26,9 @@ const (
 )
 
 var (
-	errCursor   = &Error{"ERR", "invalid cursor"}
-	errPattern  = &Error{"ERR", fmt.Sprintf("a pattern is at most %d bytes long", maxPatternBytes)}
-	errManyKeys = &Error{"ERR", fmt.Sprintf("KEYS answers at most %d keys: use SCAN", maxKeys)}
+	errCursor   = resp.NewError("ERR", "invalid cursor")
+	errPattern  = resp.NewError("ERR", fmt.Sprintf("a pattern is at most %d bytes long", maxPatternBytes))
+	errManyKeys = resp.NewError("ERR", fmt.Sprintf("KEYS answers at most %d keys: use SCAN", maxKeys))
 )
 
 var dbSize = Command{
@@ -80,7 +82,7 @@ type scanOptions struct {
 }
 
 func (o *scanOptions) wants(key []byte, alg engine.Alg) bool {
-	return (o.match == nil || globMatch(o.match, key, sameCase)) && (o.kind == nil || isWord(o.kind, alg.String()))
+	return (o.match == nil || glob.Match(o.match, key, glob.SameCase)) && (o.kind == nil || isWord(o.kind, alg.String()))
 }
 
 // parseScan parses pairs of an option and its value. A COUNT above maxScan is clamped: it
@@ -129,7 +131,7 @@ var keys = Command{
 		)
 		for {
 			cursor = s.h.Engine().Scan(now, cursor, maxScan, func(key []byte, _ engine.Alg) {
-				if len(found.ends) <= maxKeys && globMatch(args[1], key, sameCase) {
+				if len(found.ends) <= maxKeys && glob.Match(args[1], key, glob.SameCase) {
 					found.add(key)
 				}
 			})
@@ -185,7 +187,7 @@ func (l *keyList) key(i int) []byte {
 }
 
 // reply writes the keys as an array.
-func (l *keyList) reply(w *Reply) {
+func (l *keyList) reply(w *resp.Writer) {
 	w.Array(len(l.ends))
 	for i := range l.ends {
 		w.Bulk(l.key(i))

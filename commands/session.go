@@ -5,6 +5,9 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"limitsrv/commands/auth"
+	"limitsrv/commands/resp"
 )
 
 // A Client is the transport's description of a connection.
@@ -50,8 +53,8 @@ type Session struct {
 	id     int64
 	stats  []commandCounts
 
-	w  Reply      // owns Out between begin and end
-	g  *gathering // nil if no command is gathered
+	w  resp.Writer // owns Out between begin and end
+	g  *gathering  // nil if no command is gathered
 	tx transaction
 	// later is the pending reply of a run command; nil: none is pending.
 	later *later
@@ -61,7 +64,7 @@ type Session struct {
 
 	// account is the user of the session, nil before login. Only the session's own
 	// goroutine sets it, holding mu.
-	account *account
+	account *auth.Account
 	closing bool
 	// stale is set by READONLY: a replica may answer read-only commands.
 	stale bool
@@ -176,7 +179,7 @@ func (s *Session) reject(c *spec, err error) {
 // restrict recomputes restricted. It must be called after any change of account,
 // subscriptions or protocol.
 func (s *Session) restrict() {
-	s.restricted = s.account == nil || s.listens.count() > 0 && !s.w.proto3
+	s.restricted = s.account == nil || s.listens.count() > 0 && !s.w.Proto3
 }
 
 // mayRun returns an error if c is not allowed in the current state: before login, or in
@@ -185,33 +188,13 @@ func (s *Session) mayRun(c *spec) error {
 	switch {
 	case s.account == nil && c.Flags&NoAuth == 0:
 		return errNoAuth
-	case s.listens.count() > 0 && !s.w.proto3 && c.Flags&Listener == 0:
-		return &Error{"ERR", "Can't execute '" + c.name + "': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context"}
+	case s.listens.count() > 0 && !s.w.Proto3 && c.Flags&Listener == 0:
+		return resp.NewError("ERR", "Can't execute '"+c.name+"': only (P|S)SUBSCRIBE / (P|S)UNSUBSCRIBE / PING / QUIT / RESET are allowed in this context")
 	}
 	return nil
 }
 
-// mayAs returns an error if the session's user has no permission for c. It allocates only
-// for an error.
-func (s *Session) mayAs(c *spec, args [][]byte) error {
-	if s.account == nil {
-		return nil
-	}
-	r := s.account.rights.Load()
-	if r.all {
-		return nil
-	}
-	why, _ := r.deny(c, args)
-	switch why {
-	case deniedCommand:
-		s.h.denied.commands.Add(1)
-		return &Error{"NOPERM", "this user has no permissions to run the '" + c.name + "' command"}
-	case deniedKey:
-		s.h.denied.keys.Add(1)
-		return errNoKey
-	}
-	return nil
-}
+var errLoading = resp.NewError("LOADING", "limitsrv is loading the dataset in memory")
 
 // mayRunLoading returns an error if c must not run while the state is loading. An EXEC
 // with such a command discards the transaction.
@@ -240,7 +223,7 @@ func (s *Session) run(c *spec, args [][]byte) {
 	s.last.Store(c)
 	s.start()
 	s.begin()
-	from, failed := len(s.w.buf), s.w.failed
+	from, failed := len(s.w.Buf), s.w.Failed
 	c.Run(s, args)
 	s.exhibit(c, args)
 	switch {
@@ -274,13 +257,13 @@ func (s *Session) finish(c *spec, args [][]byte, from int, failed int64) {
 }
 
 // begin moves Out to s.w; end moves it back. Between the two, Out must not be used.
-func (s *Session) begin() { s.w.buf = s.Out }
+func (s *Session) begin() { s.w.Buf = s.Out }
 
-func (s *Session) end() { s.Out, s.w.buf = s.w.buf, nil }
+func (s *Session) end() { s.Out, s.w.Buf = s.w.Buf, nil }
 
 // countFailure counts c as failed if error replies were written since before was read.
 func (s *Session) countFailure(c *spec, before int64) {
-	if s.w.failed != before {
+	if s.w.Failed != before {
 		s.stats[c.id].failed.Add(1)
 	}
 }
@@ -352,7 +335,7 @@ func (s *Session) Pending() int {
 // replies, and closes the session. text has no code word; it begins with "Protocol error:
 // ".
 func (s *Session) ProtocolError(text string) {
-	s.fatal = &Error{"ERR", text}
+	s.fatal = resp.NewError("ERR", text)
 	if s.Flush() {
 		s.sayFatal()
 	}

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"testing"
 
+	"limitsrv/commands/resp"
 	"limitsrv/engine"
 )
 
@@ -203,7 +204,7 @@ func TestCloseWakesNobody(t *testing.T) {
 }
 
 func TestBatchFails(t *testing.T) {
-	f := &fakeExec{err: fmt.Errorf("commit: %w", &Error{"UNCERTAIN", "the decision may or may not have been applied"})}
+	f := &fakeExec{err: fmt.Errorf("commit: %w", resp.NewError("UNCERTAIN", "the decision may or may not have been applied"))}
 	s := newTestSession(f, "", nil)
 	const uncertain = "-UNCERTAIN the decision may or may not have been applied|"
 	if got, want := ask(s, "DEL a", "DEL", "DEL b"), uncertain+"-ERR wrong number of arguments for 'del' command; usage: DEL key [key ...]|"+uncertain; got != want {

@@ -5,9 +5,11 @@ import (
 	"maps"
 	"slices"
 	"strconv"
+
+	"limitsrv/commands/resp"
 )
 
-var errSlowCount = &Error{"ERR", "count should be greater than or equal to -1"}
+var errSlowCount = resp.NewError("ERR", "count should be greater than or equal to -1")
 
 var slowLog = Command{
 	Name: "SLOWLOG", Summary: "Commands about the log of slow commands.",
@@ -56,7 +58,7 @@ func runSlowLogGet(s *Session, args [][]byte) {
 		s.w.Int(e.id)
 		s.w.Int(e.at)
 		s.w.Int(e.micros)
-		s.w.bulks(e.args)
+		s.w.BulkStrings(e.args)
 		s.w.BulkString(e.addr)
 		s.w.BulkString(e.name)
 	}

@@ -3,7 +3,7 @@ package commands
 import (
 	"strings"
 
-	"limitsrv/commands/users"
+	"limitsrv/commands/auth/users"
 )
 
 // A spec is a Command with the values derived from it.

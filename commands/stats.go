@@ -2,10 +2,11 @@ package commands
 
 import (
 	"fmt"
-	"maps"
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"limitsrv/commands/resp"
 )
 
 // stripes is the number of copies of the counters, on separate cache lines, so that
@@ -16,7 +17,7 @@ const stripes = 8
 type stats struct {
 	stripes     [stripes][]commandCounts // by spec.id
 	waits       [stripes]histogram       // latency of each op; never reset
-	codes       codeCounts
+	codes       resp.CodeCounts
 	connections atomic.Int64
 	rate        throughput // of commands
 	inputRate   throughput // of bytes
@@ -108,38 +109,11 @@ func (s *stats) reset() {
 			c.latency.Store(nil)
 		}
 	}
-	s.codes.reset()
+	s.codes.Reset()
 	s.connections.Store(0)
 	s.rate.reset()
 	s.inputRate.reset()
 	s.outputRate.reset()
-}
-
-// codeCounts counts error replies by code word. Any number of goroutines may use it.
-type codeCounts struct {
-	mu     sync.Mutex
-	counts map[string]int64
-}
-
-func (c *codeCounts) add(code string) {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	if c.counts == nil {
-		c.counts = make(map[string]int64)
-	}
-	c.counts[code]++
-}
-
-func (c *codeCounts) get() map[string]int64 {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	return maps.Clone(c.counts)
-}
-
-func (c *codeCounts) reset() {
-	c.mu.Lock()
-	defer c.mu.Unlock()
-	clear(c.counts)
 }
 
 // A throughput is the rate of a counter between two samples, which are at least

@@ -1,12 +1,16 @@
 package commands
 
-import "time"
+import (
+	"time"
+
+	"limitsrv/commands/resp"
+)
 
 // A Store persists the state: SAVE, BGSAVE, RL.BACKUP, LASTSAVE and INFO use it.
 //
 // Concurrency: any number of goroutines may call its methods; none blocks on a disk.
 //
-// Errors: an *Error, or one with a Code, is reported to the client unchanged. Any other
+// Errors: an *resp.Error, or one with a Code, is reported to the client unchanged. Any other
 // error of Save and Backup is reported as ERR with its text, because only an
 // administrator sees it.
 type Store interface {
@@ -22,7 +26,7 @@ type Store interface {
 }
 
 // ErrSaving is the error of a Store for a snapshot while one is in progress.
-var ErrSaving = &Error{"ERR", "Background save already in progress"}
+var ErrSaving = resp.NewError("ERR", "Background save already in progress")
 
 // Standing is the status of a Store. Counts are of this process unless noted. Its zero
 // value is the status of NoStore.
@@ -90,7 +94,7 @@ func (h *Handler) hasStore() bool { return h.config.Store.Standing().Fsync != ""
 // NoStore is the Store of a server that keeps its state in memory.
 type NoStore struct{}
 
-var errNoStore = &Error{"ERR", "persistence is off: the server keeps its state in memory"}
+var errNoStore = resp.NewError("ERR", "persistence is off: the server keeps its state in memory")
 
 // Save is rejected.
 func (NoStore) Save(func(error)) error { return errNoStore }

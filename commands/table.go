@@ -1,6 +1,9 @@
 package commands
 
-import "limitsrv/engine"
+import (
+	"limitsrv/commands/resp"
+	"limitsrv/engine"
+)
 
 // A Command is one line of the table. Arity, COMMAND, COMMAND DOCS, help and the README's
 // table derive from it.
@@ -22,13 +25,13 @@ type Command struct {
 	Flags      Flags
 	Keys       Keys
 
-	// Op appends the ops of a command line to b, at least one, or returns an *Error and
+	// Op appends the ops of a command line to b, at least one, or returns an *resp.Error and
 	// leaves b unchanged. args[0] is the name. The number of args is valid for Args,
 	// unless OwnArity is set.
 	Op func(b *engine.Batch, args [][]byte) error
 	// Reply writes one reply for the ops that Op appended; ds[i] is the decision on
 	// ops[i].
-	Reply func(w *Reply, ops []engine.Op, ds []engine.Decision)
+	Reply func(w *resp.Writer, ops []engine.Op, ds []engine.Decision)
 
 	// Run appends one reply to s.w. The ops of earlier commands have been executed.
 	Run func(s *Session, args [][]byte)
@@ -70,9 +73,3 @@ var flagNames = [...]string{
 // Keys is the position of the keys: the first and last argument and the step, as in
 // COMMAND; a Last of -1 is the last argument. All zero: no keys.
 type Keys struct{ First, Last, Step int }
-
-// An Error is an error that a client may act on. Code is the first word of the error
-// reply and keeps its meaning for ever.
-type Error struct{ Code, Text string }
-
-func (e *Error) Error() string { return e.Code + " " + e.Text }

@@ -1,6 +1,7 @@
 package commands
 
 import (
+	"limitsrv/commands/resp"
 	"limitsrv/engine"
 	"limitsrv/engine/topk"
 )
@@ -58,7 +59,7 @@ func parseTop(args [][]byte) (what engine.TopKind, window topk.Window, count int
 		args = args[1:]
 	}
 	if len(args) > 0 {
-		return what, window, 0, &Error{"ERR", "syntax error, the arguments are DENIED or HOT, then count, then MINUTE or HOUR, each optional, got " + excerpt(args[0])}
+		return what, window, 0, resp.NewError("ERR", "syntax error, the arguments are DENIED or HOT, then count, then MINUTE or HOUR, each optional, got "+excerpt(args[0]))
 	}
 	return what, window, count, nil
 }
@@ -85,17 +86,17 @@ var rlStats = Command{
 		for _, a := range decided {
 			w.BulkString(a.String())
 			w.Map(2)
-			w.stat("allowed", t.Allowed[a])
-			w.stat("denied", t.Denied[a])
+			writeStat(w, "allowed", t.Allowed[a])
+			writeStat(w, "denied", t.Denied[a])
 		}
-		w.stat("shadow_denied", t.ShadowDenied)
-		w.stat("refused_for_memory", t.Refused)
-		w.stat("evicted", t.Evicted)
+		writeStat(w, "shadow_denied", t.ShadowDenied)
+		writeStat(w, "refused_for_memory", t.Refused)
+		writeStat(w, "evicted", t.Evicted)
 	},
 }
 
-// stat writes a pair of a map.
-func (w *Reply) stat(name string, value int64) {
+// writeStat writes a pair of a map.
+func writeStat(w *resp.Writer, name string, value int64) {
 	w.BulkString(name)
 	w.Int(value)
 }

@@ -9,7 +9,8 @@ import (
 
 	"golang.org/x/crypto/argon2"
 
-	"limitsrv/commands/users"
+	"limitsrv/commands/auth"
+	"limitsrv/commands/auth/users"
 )
 
 // quickHash returns a hash of minimal cost.
@@ -32,7 +33,7 @@ func withHashes(t *testing.T, text string) string {
 func newTestHandlerOf(password string, file func() string) (*Handler, error) {
 	var reserved []string
 	if password != "" {
-		reserved = []string{defaultUser}
+		reserved = []string{auth.DefaultUser}
 	}
 	load := func() (*users.Table, error) { return users.Parse("users.yaml", []byte(file()), reserved...) }
 	t, err := load()

@@ -1,6 +1,10 @@
 package server
 
-import "sync/atomic"
+import (
+	"sync/atomic"
+
+	"limitsrv/commands/resp"
+)
 
 // Bounds of a batch, so that one connection neither delays the others nor accumulates
 // replies.
@@ -24,16 +28,16 @@ const (
 // A conn is a connection without its socket: bytes in, commands to the session, bytes
 // out. Each transport drives it in the same way:
 //
-//	fill in.space, report the bytes to in.filled
+//	fill in.Space, report the bytes to in.Filled
 //	advance until wantInput, writing the session's output before each next step;
 //	at wantWake wait until the session is woken and Resume returns true, then go on
 //	if it is woken while it waits for input or output: Resume it, and go on
-//	compact or release the reader
+//	Compact or Release the reader
 //
 // Concurrency: one goroutine at a time; the atomics may be read by any.
 type conn struct {
 	session Session
-	in      reader
+	in      resp.Reader
 	limits  *Limits
 	client  string   // the client's address
 	held    [][]byte // a command that the session has not accepted yet
@@ -61,7 +65,7 @@ func (c *conn) advance(most int) nextStep {
 	problem := ""
 	for more && !s.Closing() && s.Pending() < most && len(*out)-waits < batchOutputBytes {
 		var args [][]byte
-		args, problem = c.in.next(c.limits, !s.Authenticated())
+		args, problem = c.in.Next(&c.limits.Limits, !s.Authenticated())
 		if more = args != nil; more && !s.Do(args) {
 			c.held = args
 			return wantWake
@@ -70,7 +74,7 @@ func (c *conn) advance(most int) nextStep {
 	if !s.Flush() {
 		return wantWake
 	}
-	c.in.discardArgs()
+	c.in.DiscardArgs()
 	switch {
 	case s.Closing():
 		return wantClose
@@ -86,7 +90,7 @@ func (c *conn) advance(most int) nextStep {
 // borrow lends the connection the buffers that it needs while it has work. Requires: the
 // arena of w is not full.
 func (c *conn) borrow(w *workspace) {
-	c.in.borrow(w)
+	c.in.Borrow(w.in)
 	if out := c.session.Output(); *out == nil {
 		*out = w.out.lend()
 	}
@@ -95,19 +99,19 @@ func (c *conn) borrow(w *workspace) {
 // retain keeps the buffers that a batch in flight points into. Replies that are already
 // there move to memory of their own.
 func (c *conn) retain(w *workspace) {
-	c.in.retain(w)
+	c.in.Retain(w.in)
 	out := c.session.Output()
 	*out = append([]byte(nil), *out...)
 }
 
 // release returns the buffers that borrow lent, except the output.
 func (c *conn) release(w *workspace) {
-	c.in.release(w)
+	c.in.Release(w.in)
 	c.recordSizes()
 }
 
 // hasInput reports whether received bytes have not been executed yet.
-func (c *conn) hasInput() bool { return c.held != nil || c.in.pos < len(c.in.buf) }
+func (c *conn) hasInput() bool { return c.held != nil || c.in.HasInput() }
 
 // closeReason returns the reason to close the connection now, or "".
 func (c *conn) closeReason(s *Server) string {

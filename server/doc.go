@@ -1,9 +1,10 @@
 // Package server carries bytes between clients and sessions. It owns the sockets, the
-// reader that finds commands in bytes, the limits of size and time, and draining. Of a
-// command it uses only the form that all commands have.
+// limits of size and time, and draining. Of a command it uses only the form that all
+// commands have.
 //
-// It imports commands, for the description of a client that a session gets, and the
-// standard library. It uses sessions through an interface, Session.
+// It imports commands/resp, for the reader that finds commands in bytes, and commands, for
+// the description of a client that a session gets. It uses sessions through an interface,
+// Session.
 //
 // # Promises
 //
@@ -11,10 +12,9 @@
 //     connection hold more than its bounds: a command of Limits.QueryBytes, twice that
 //     while its buffer grows, at most 64 bytes for each argument received, and output of
 //     Limits.OutputBytes. A length that is only claimed costs nothing.
-//   - Nothing is executed after the first sign of HTTP, see isHTTP, because a web page
-//     can make a browser send it. Such a connection is closed, counted and logged. A TLS
-//     handshake on a plain port is treated in the same way.
-//   - The cost of reading is linear in the bytes, however they are segmented.
+//   - Nothing is executed after the first sign of HTTP, because a web page can make a
+//     browser send it. Such a connection is closed, counted and logged. A TLS handshake on
+//     a plain port is treated in the same way.
 //   - A pipeline is a batch: all complete commands of a read, up to 1024 ops or
 //     256 KB of output, are executed by one Flush and answered by one write.
 //   - Config.Commit is called after a batch was executed and before its replies are
@@ -65,11 +65,6 @@
 // out. Two transports drive it and have nothing else in common. On Linux the default is
 // event loops; elsewhere, and over TLS, a goroutine per connection. Both serve at the
 // same time if there is a port of each kind.
-//
-// The reader is our own because a common one fails at a length of 9223372036854775807,
-// counts up to any announced number, recurses for each segment, and starts again from
-// the first byte of a command whenever more of it arrives. This one takes 31 ns for a
-// command of four arguments and allocates nothing.
 //
 // The event loop exists because the cost of a single request is the cost of the kernel
 // and of the scheduler, and a loop is woken up once for all ready connections. Server

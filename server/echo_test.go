@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"limitsrv/commands"
+	"limitsrv/commands/resp"
 )
 
 // echo is a session that answers each command with its last argument when the batch is
@@ -190,3 +191,10 @@ func (e *echo) Close() {
 
 // bulk returns a reply of echo.
 func bulk(s string) string { return "$" + strconv.Itoa(len(s)) + "\r\n" + s + "\r\n" }
+
+// array returns a command as clients send it.
+func array(args ...string) string {
+	var w resp.Writer
+	w.BulkStrings(args)
+	return string(w.Buf)
+}

@@ -29,9 +29,8 @@ func storeIfChanged(gauge *atomic.Int32, n int) {
 
 // recordSizes records the size of the reader's buffers, when the connection has no work.
 func (c *conn) recordSizes() {
-	held := len(c.in.buf) + len(c.in.tail)
-	storeIfChanged(&c.gauges.query, held)
-	storeIfChanged(&c.gauges.queryRoom, cap(c.in.buf)+cap(c.in.tail)-held)
+	storeIfChanged(&c.gauges.query, c.in.Held())
+	storeIfChanged(&c.gauges.queryRoom, c.in.Room())
 }
 
 // recordOutput records the number of bytes about to be written.

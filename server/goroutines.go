@@ -7,22 +7,23 @@ import (
 	"sync"
 	"sync/atomic"
 	"time"
+
+	"limitsrv/commands/resp"
 )
 
 // counterShards is the number of traffic counters that the goroutines share, to keep
 // contention low.
 const counterShards = 8
 
-// Sizes of the memory that a connection keeps for good, besides ownBytes of input, or
-// tailBytes over TLS.
-const (
-	ownArgs   = 512
-	ownOutput = 16 << 10
-)
+// ownOutput is the size of the output buffer that a connection keeps for good.
+const ownOutput = 16 << 10
 
-// tlsInputBytes is the size of the input buffer lent to a connection over TLS: one
-// record.
-const tlsInputBytes = 16 << 10
+// Sizes of the input buffer, one record, and of the room for arguments that are lent to a
+// connection over TLS.
+const (
+	tlsInputBytes = 16 << 10
+	tlsArgs       = 512
+)
 
 // longPast is a deadline that makes Read return at once.
 var longPast = time.Unix(0, 1)
@@ -30,13 +31,13 @@ var longPast = time.Unix(0, 1)
 // goroutines is the transport with a goroutine for each connection. It works on any
 // system and over any net.Conn.
 type goroutines struct {
-	s          *Server
-	traffic    []traffic
-	workspaces sync.Pool // of *workspace
-	draining   atomic.Bool
-	stopped    chan struct{} // closed by stop
-	stopOnce   sync.Once
-	finished   chan struct{} // closed once draining and without connections
+	s        *Server
+	traffic  []traffic
+	inputs   sync.Pool // of *resp.Pool
+	draining atomic.Bool
+	stopped  chan struct{} // closed by stop
+	stopOnce sync.Once
+	finished chan struct{} // closed once draining and without connections
 
 	mu    sync.Mutex
 	conns map[*goConn]struct{}
@@ -48,7 +49,7 @@ type goConn struct {
 	conn
 	nc     net.Conn // the socket, or TLS over it
 	socket *socket
-	work   *workspace    // lent workspace, or nil; over TLS only
+	input  *resp.Pool    // its reader borrows from it; nil: from none; over TLS only
 	woken  chan struct{} // capacity 1
 	// reading is set while the goroutine waits for bytes, or is about to. A wake-up must
 	// then interrupt the read.
@@ -58,7 +59,7 @@ type goConn struct {
 func newGoroutines(s *Server) *goroutines {
 	return &goroutines{
 		s: s, traffic: s.newTraffic(counterShards), stopped: make(chan struct{}), finished: make(chan struct{}),
-		workspaces: sync.Pool{New: func() any { return newInputWorkspace(tlsInputBytes, ownArgs) }}, conns: map[*goConn]struct{}{},
+		inputs: sync.Pool{New: func() any { return resp.NewPool(tlsInputBytes, tlsArgs) }}, conns: map[*goConn]struct{}{},
 	}
 }
 
@@ -123,16 +124,13 @@ func (g *goroutines) run(c *goConn) {
 // work.
 func (g *goroutines) releaseBuffers(c *goConn) {
 	defer c.recordSizes()
-	if c.work != nil {
-		c.in.release(c.work)
-		g.workspaces.Put(c.work)
-		c.work = nil
+	if c.input != nil {
+		c.in.Release(c.input)
+		g.inputs.Put(c.input)
+		c.input = nil
 		return
 	}
-	c.in.compact(ownBytes)
-	if cap(c.in.args) > ownArgs {
-		c.in.args = nil
-	}
+	c.in.Compact()
 }
 
 // awaitBatch blocks until the batch in flight has come back. It returns false if the
@@ -219,25 +217,25 @@ func (g *goroutines) read(c *goConn) error {
 // so the second read does not block.
 func (g *goroutines) receive(c *goConn) (int, error) {
 	if c.nc == c.socket {
-		n, err := c.nc.Read(c.in.space())
-		c.in.filled(n)
+		n, err := c.nc.Read(c.in.Space())
+		c.in.Filled(n)
 		return n, err
 	}
-	room := c.in.ownSpace()
+	room := c.in.OwnSpace()
 	n, err := c.nc.Read(room)
-	c.in.ownFilled(n)
+	c.in.OwnFilled(n)
 	if n == 0 {
 		return 0, err
 	}
-	if c.work == nil {
-		c.work = g.workspaces.Get().(*workspace)
-		c.in.borrow(c.work)
+	if c.input == nil {
+		c.input = g.inputs.Get().(*resp.Pool)
+		c.in.Borrow(c.input)
 	}
 	if n == len(room) {
 		c.socket.bufferedOnly = true
 		defer func() { c.socket.bufferedOnly = false }()
-		more, _ := c.nc.Read(c.in.space())
-		c.in.filled(more)
+		more, _ := c.nc.Read(c.in.Space())
+		c.in.Filled(more)
 		n += more
 	}
 	return n, err

@@ -6,6 +6,8 @@ import (
 	"net"
 	"strings"
 	"testing"
+
+	"limitsrv/commands/resp"
 )
 
 // trailingCommands are commands that a page would like to have executed, in all forms.
@@ -43,7 +45,7 @@ var httpRequests = []struct{ name, line string }{
 func TestHTTPExecutesNothing(t *testing.T) {
 	forEachTransport(t, func(t *testing.T, loops int) {
 		r := start(t, Config{Loops: loops})
-		want := "-ERR " + unwantedHTTP + "\r\n"
+		want := "-ERR " + resp.ProblemHTTP + "\r\n"
 		sent := 0
 		for _, tt := range httpRequests {
 			for _, before := range []string{"", array("OP", "a"), "OP a\r\n", array("SLOW", "a")} {

@@ -3,34 +3,20 @@ package server
 import (
 	"fmt"
 	"math"
+
+	"limitsrv/commands/resp"
 )
 
 // Limits bound the input and output of one connection. A zero field takes its default. A
 // connection that exceeds one gets a protocol error, if it can still be written to, and
 // is closed.
 type Limits struct {
-	Args        int // arguments of a command, its name included
-	ArgBytes    int // bytes of an argument
-	QueryBytes  int // bytes of a command on the wire
-	InlineBytes int // bytes of an inline command or of a length, without the line end
+	resp.Limits
 	OutputBytes int // bytes of replies not written yet
 }
 
-// DefaultLimits leave room for RL.ALL of 64 limits (321 arguments) and for a DEL of some
-// thousand keys. InlineBytes is Redis' own.
-var DefaultLimits = Limits{
-	Args:        16 << 10,
-	ArgBytes:    64 << 10,
-	QueryBytes:  1 << 20,
-	InlineBytes: 64 << 10,
-	OutputBytes: 64 << 20,
-}
-
-// Limits before authentication, as in Redis (redis/redis#9588).
-const (
-	maxUnauthArgs     = 10
-	maxUnauthArgBytes = 16 << 10
-)
+// DefaultLimits are the defaults.
+var DefaultLimits = Limits{Limits: resp.DefaultLimits, OutputBytes: 64 << 20}
 
 // limitNames are the names of the Limits in errors, with an accessor for each.
 var limitNames = [...]struct {

@@ -11,6 +11,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"limitsrv/commands/resp"
 )
 
 func TestRequireProtection(t *testing.T) {
@@ -53,7 +55,7 @@ func TestInvalidConfig(t *testing.T) {
 		want string
 	}{
 		{Config{}, "nothing to listen on"},
-		{Config{Listen: "127.0.0.1:0", Limits: Limits{Args: -1}}, "limit of arguments per command: must be 1 to 2147483647, is -1"},
+		{Config{Listen: "127.0.0.1:0", Limits: Limits{Limits: resp.Limits{Args: -1}}}, "limit of arguments per command: must be 1 to 2147483647, is -1"},
 		{Config{Listen: "127.0.0.1:99999"}, "127.0.0.1:99999"},
 		{Config{TLSListen: "127.0.0.1:0"}, "requires a certificate"},
 		{Config{TLSListen: "127.0.0.1:99999", TLS: fixedTLS(t)}, "127.0.0.1:99999"},

@@ -7,7 +7,7 @@ import (
 	"sync"
 	"time"
 
-	"limitsrv/commands"
+	"limitsrv/commands/auth"
 )
 
 const (
@@ -25,7 +25,7 @@ type sampledLog struct {
 	text string
 
 	mu    sync.Mutex
-	sites map[string]*siteLog // by commands.SiteOf
+	sites map[string]*siteLog // by auth.SiteOf
 }
 
 // A siteLog counts the events of one site.
@@ -39,7 +39,7 @@ type siteLog struct {
 func (c *sampledLog) add(client, why string) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	site := commands.SiteOf(client)
+	site := auth.SiteOf(client)
 	if c.sites[site] == nil && len(c.sites) >= maxSites {
 		site = otherSites
 	}

@@ -85,11 +85,11 @@ func (l *loop) borrow(c *loopConn) {
 // that the connection is closed.
 func (l *loop) read(c *loopConn) (n int, full bool) {
 	l.borrow(c)
-	room := c.in.space()
+	room := c.in.Space()
 	n, errno := readNow(c.fd, room)
 	switch {
 	case n > 0:
-		c.in.filled(n)
+		c.in.Filled(n)
 		c.traffic.in.Add(int64(n))
 		c.active.Store(l.s.clock.Load())
 		full = n == len(room)
@@ -171,7 +171,7 @@ func (l *loop) batchSize(c *loopConn) int {
 // a command. Requires: none of the input is being executed.
 func (l *loop) releaseBuffers(c *loopConn) {
 	if c.held == nil {
-		c.in.discardArgs()
+		c.in.DiscardArgs()
 		c.release(l.work)
 	}
 }
@@ -300,8 +300,7 @@ func (l *loop) countUnsent(c *loopConn) {
 func (l *loop) recoverPanic(c *loopConn) {
 	if p := recover(); p != nil {
 		l.s.logPanic(p)
-		l.work.in.discard()
-		l.work.args.discard()
+		l.work.in.Discard()
 		l.drop(c)
 	}
 }
@@ -309,7 +308,7 @@ func (l *loop) recoverPanic(c *loopConn) {
 // close returns the buffers and drops the connection. Requires: no batch is in flight.
 func (l *loop) close(c *loopConn) {
 	*c.session.Output() = nil
-	c.in.discardArgs()
+	c.in.DiscardArgs()
 	c.release(l.work)
 	l.drop(c)
 }

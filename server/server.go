@@ -16,6 +16,7 @@ import (
 
 	"limitsrv/beat"
 	"limitsrv/commands"
+	"limitsrv/commands/resp"
 	"limitsrv/fatal"
 )
 
@@ -359,10 +360,10 @@ func (s *Server) commit() {
 func (s *Server) closeSession(c *conn) {
 	defer s.recoverPanic()
 	s.clients.Add(-1)
-	switch c.in.problem {
-	case unwantedTLS:
+	switch c.in.Problem() {
+	case resp.ProblemTLS:
 		s.plainTLSLog.add(c.client, "TLS is served on its own port, if enabled")
-	case unwantedHTTP:
+	case resp.ProblemHTTP:
 		s.rejectedHTTP.Add(1)
 		s.httpLog.add(c.client, "sent by a web page, a probe or a proxy; nothing was executed")
 	}

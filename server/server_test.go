@@ -232,8 +232,8 @@ func TestExchange(t *testing.T) {
 		{"large replies", strings.Repeat(array("BIG", "3000000"), 5), 1 << 20, strings.Repeat(bulk(string(make([]byte, 3000000))), 5), false},
 		{"batches in flight", strings.Repeat(array("OP", "a")+array("SLOW", "b")+array("NOW", "c"), 20), 1 << 20, strings.Repeat(bulk("a")+bulk("b")+bulk("c"), 20), false},
 		{"nothing after QUIT", array("QUIT", "a") + array("OP", "b"), 1 << 20, bulk("a"), true},
-		{"a protocol error after replies", array("SLOW", "a") + "*1\r\n$9223372036854775807\r\n", 1 << 20, bulk("a") + "-ERR " + badArgLength + "\r\n", true},
-		{"a protocol error", "*4000000000000000000\r\n", 1, "-ERR " + badArgCount + "\r\n", true},
+		{"a protocol error after replies", array("SLOW", "a") + "*1\r\n$9223372036854775807\r\n", 1 << 20, bulk("a") + "-ERR Protocol error: invalid bulk length\r\n", true},
+		{"a protocol error", "*4000000000000000000\r\n", 1, "-ERR Protocol error: invalid multibulk length\r\n", true},
 		{"a connection closed halfway", "*2\r\n$2\r\n", 1, "", false},
 	} {
 		t.Run(tt.name, func(t *testing.T) {

@@ -2,57 +2,11 @@ package server
 
 import (
 	"bytes"
-	"math/rand/v2"
 	"strings"
 	"testing"
 
 	"limitsrv/commands"
 )
-
-// A retainedPart is memory that a borrower retains, with a copy of its content.
-type retainedPart struct {
-	mem, want []byte
-	from      *chunk[byte]
-}
-
-// Retained memory keeps its content while others borrow and release, and only as many
-// chunks are allocated as needed.
-func TestChunkPool(t *testing.T) {
-	seed := rand.Uint64()
-	random := rand.New(rand.NewPCG(seed, 0))
-	l := chunkPool[byte]{size: 1 << 10, maxSize: 8 << 10}
-	var all []retainedPart
-	for step := range 20_000 {
-		mem := l.lend()
-		if len(mem) != 0 || cap(mem) < 256 {
-			t.Fatalf("seed %d, step %d: lent %d bytes of %d, want none of 256 or more", seed, step, len(mem), cap(mem))
-		}
-		used := random.IntN(200)
-		if random.IntN(100) == 0 {
-			used = random.IntN(4000) // it outgrows the chunk
-		}
-		for range used {
-			mem = append(mem, byte(step))
-		}
-		if random.IntN(2) == 0 {
-			l.outgrown(mem)
-		} else {
-			all = append(all, retainedPart{mem, bytes.Clone(mem), l.retain(mem)})
-		}
-		for len(all) > 0 && random.IntN(len(all)+10) >= 10 {
-			i := random.IntN(len(all))
-			if k := all[i]; !bytes.Equal(k.mem, k.want) {
-				t.Fatalf("seed %d, step %d: the retained memory has changed", seed, step)
-			}
-			l.release(all[i].from)
-			all[i] = all[len(all)-1]
-			all = all[:len(all)-1]
-		}
-	}
-	if l.size != l.maxSize || len(l.freeChunks) > maxFreeChunks {
-		t.Errorf("seed %d: chunks of %d, %d to spare, want %d after larger requests, and at most %d", seed, l.size, len(l.freeChunks), l.maxSize, maxFreeChunks)
-	}
-}
 
 // Claimed memory keeps its content; the arena is full before it lacks room for the output
 // of a connection, and its growth is bounded.
@@ -124,7 +78,7 @@ func TestBatchesInFlightAllocateNothing(t *testing.T) {
 	round := func() {
 		for _, c := range conns {
 			c.borrow(w)
-			c.in.filled(copy(c.in.space(), in))
+			c.in.Filled(copy(c.in.Space(), in))
 			if c.advance(batchOps) != wantWake {
 				t.Fatal("the batch is not in flight")
 			}
@@ -145,8 +99,5 @@ func TestBatchesInFlightAllocateNothing(t *testing.T) {
 	}
 	if got := testing.AllocsPerRun(20, round); got != 0 {
 		t.Errorf("%v allocations for %d batches, want 0", got, len(conns))
-	}
-	if got := cap(w.in.chunk.all) + len(w.in.freeChunks)*w.in.size; got > 1<<20 {
-		t.Errorf("%d bytes for input, want at most 1 MB", got)
 	}
 }

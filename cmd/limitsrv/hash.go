@@ -10,7 +10,7 @@ import (
 
 	"golang.org/x/term"
 
-	"limitsrv/commands/users"
+	"limitsrv/commands/auth/users"
 )
 
 // hashOptions are the options of the tool hash-password, which has none.

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"limitsrv/commands"
+	"limitsrv/commands/resp"
 	"limitsrv/persist"
 	"limitsrv/replication"
 )
@@ -176,7 +177,7 @@ func clusterError(err error) error {
 	if err == nil || errors.As(err, &coded) {
 		return err
 	}
-	return &commands.Error{Code: "ERR", Text: err.Error()}
+	return resp.NewError("ERR", err.Error())
 }
 
 // logFsync returns the sync policy of the log of a cluster's node.

@@ -11,7 +11,7 @@ import (
 
 	"limitsrv/certs"
 	"limitsrv/commands"
-	"limitsrv/commands/users"
+	"limitsrv/commands/auth/users"
 	"limitsrv/replication/link"
 	"limitsrv/server"
 	"limitsrv/server/admin"

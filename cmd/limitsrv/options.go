@@ -10,6 +10,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"limitsrv/commands/resp"
 	"limitsrv/persist"
 	"limitsrv/server"
 )
@@ -168,9 +169,7 @@ const (
 // limits returns the limits of a client's requests and replies.
 func (o *options) limits() server.Limits {
 	return server.Limits{
-		Args:        o.MaxArgs,
-		ArgBytes:    int(o.MaxArgBytes),
-		QueryBytes:  int(o.MaxQueryBytes),
+		Limits:      resp.Limits{Args: o.MaxArgs, ArgBytes: int(o.MaxArgBytes), QueryBytes: int(o.MaxQueryBytes)},
 		OutputBytes: int(o.MaxOutputBytes),
 	}
 }

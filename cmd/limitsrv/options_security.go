@@ -4,7 +4,8 @@ import (
 	"context"
 	"time"
 
-	"limitsrv/commands/users"
+	"limitsrv/commands/auth"
+	"limitsrv/commands/auth/users"
 )
 
 // securityOptions are the options that authenticate clients.
@@ -17,9 +18,6 @@ type securityOptions struct {
 // usersInterval is the time between two checks of the users file for changes.
 const usersInterval = time.Second
 
-// defaultUser is the user with the password --password.
-const defaultUser = "default"
-
 // isProtected reports whether clients must log in.
 func (o *options) isProtected() bool { return o.Password != "" || o.Users != "" }
 
@@ -29,7 +27,7 @@ func (o *options) loadUsers() (*users.Table, error) {
 		return nil, nil
 	}
 	if o.Password != "" {
-		return users.Load(o.Users, defaultUser)
+		return users.Load(o.Users, auth.DefaultUser)
 	}
 	return users.Load(o.Users)
 }

@@ -15,7 +15,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"limitsrv/commands"
+	"limitsrv/commands/resp"
 	"limitsrv/files"
 )
 
@@ -28,7 +28,7 @@ func (n *node) rewriteFile(done func(error)) {
 		err := n.rewrite()
 		if err != nil {
 			n.log.Error("configuration file not rewritten", "error", err)
-			err = &commands.Error{Code: "ERR", Text: "Rewriting config file: " + strings.ReplaceAll(err.Error(), "\n", "; ")}
+			err = resp.NewError("ERR", "Rewriting config file: "+strings.ReplaceAll(err.Error(), "\n", "; "))
 		}
 		done(err)
 	}()

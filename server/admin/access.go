@@ -13,7 +13,7 @@ import (
 	"sync"
 	"time"
 
-	"limitsrv/commands"
+	"limitsrv/commands/auth"
 )
 
 // Bounds of cookie logins.
@@ -27,13 +27,11 @@ const (
 	// maxPendingLoginsPerSite is the same for one site. Logins with wrong passwords wait,
 	// so the bound leaves some of the site's connections free.
 	maxPendingLoginsPerSite = maxConnectionsPerSite - 8
-	// defaultUser is the user of all requests if no login is required.
-	defaultUser = "default"
 )
 
 // An identity is the user and the address that a request comes from.
 type identity struct {
-	account commands.Account
+	account *auth.Account
 	from    string // HOST:PORT
 }
 
@@ -47,7 +45,7 @@ type logins struct {
 }
 
 type login struct {
-	account commands.Account
+	account *auth.Account
 	expires time.Time
 }
 
@@ -66,7 +64,7 @@ func newLogins(at net.Addr, secure bool) *logins {
 
 // create logs an account in and returns the cookie for the reply. Beyond maxLogins the
 // login that expires first is removed.
-func (l *logins) create(a commands.Account, now time.Time) *http.Cookie {
+func (l *logins) create(a *auth.Account, now time.Time) *http.Cookie {
 	var secret [32]byte
 	rand.Read(secret[:])
 	value := base64.RawURLEncoding.EncodeToString(secret[:])
@@ -104,10 +102,10 @@ func (l *logins) newCookie(value string, age int) *http.Cookie {
 }
 
 // lookup returns the account of a request's cookie.
-func (l *logins) lookup(r *http.Request, now time.Time) (commands.Account, bool) {
+func (l *logins) lookup(r *http.Request, now time.Time) (*auth.Account, bool) {
 	cookie, err := r.Cookie(l.cookie)
 	if err != nil {
-		return commands.Account{}, false
+		return nil, false
 	}
 	id := sha256.Sum256([]byte(cookie.Value))
 	l.mu.Lock()
@@ -135,8 +133,8 @@ var (
 	errBusy    = errors.New("too many logins at once, try again")
 )
 
-// identify returns the identity of a request: by cookie, by HTTP Basic, or defaultUser if
-// no login is required. Its error may be shown to the client.
+// identify returns the identity of a request: by cookie, by HTTP Basic, or
+// auth.DefaultUser if no login is required. Its error may be shown to the client.
 func (s *Server) identify(r *http.Request) (identity, error) {
 	if a, ok := s.logins.lookup(r, time.Now()); ok {
 		return identity{a, r.RemoteAddr}, nil
@@ -144,25 +142,25 @@ func (s *Server) identify(r *http.Request) (identity, error) {
 	if name, password, ok := r.BasicAuth(); ok {
 		return s.logIn(r, name, password)
 	}
-	if s.cfg.Handler.LoginNeeded() {
+	if s.cfg.Handler.Logins().Needed() {
 		return identity{}, errNoLogin
 	}
-	return s.logIn(r, defaultUser, "")
+	return s.logIn(r, auth.DefaultUser, "")
 }
 
 // logIn authenticates as client connections do, with the same delays and counts.
 func (s *Server) logIn(r *http.Request, name, password string) (identity, error) {
-	if a, ok := s.cfg.Handler.Known(r.RemoteAddr, name, []byte(password)); ok {
+	if a := s.cfg.Handler.Logins().Known(r.RemoteAddr, name, []byte(password)); a != nil {
 		return identity{a, r.RemoteAddr}, nil
 	}
-	site := commands.SiteOf(r.RemoteAddr)
+	site := auth.SiteOf(r.RemoteAddr)
 	if !s.pendingLogins.acquire(site) {
 		return identity{}, errBusy
 	}
 	defer s.pendingLogins.release(site)
 	ctx, cancel := context.WithTimeout(r.Context(), loginTimeout)
 	defer cancel()
-	a, err := s.cfg.Handler.Login(ctx, r.RemoteAddr, name, []byte(password))
+	a, err := s.cfg.Handler.Logins().Login(ctx, r.RemoteAddr, name, []byte(password))
 	return identity{a, r.RemoteAddr}, err
 }
 
@@ -183,7 +181,7 @@ func (s *Server) requireGroup(group string, answer func(http.ResponseWriter, *ht
 }
 
 // userExists reports whether the account's user still exists.
-func userExists(a commands.Account) bool { return a.May("decide") || a.May(peek) || a.May(admin) }
+func userExists(a *auth.Account) bool { return a.May("decide") || a.May(peek) || a.May(admin) }
 
 // replyLoginError replies with the reason for a failed login. WWW-Authenticate makes a
 // browser ask for a password, so calls of the page do not get it.

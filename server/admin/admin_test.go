@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"limitsrv/commands"
+	"limitsrv/commands/auth"
 	"limitsrv/engine"
 	"limitsrv/server"
 )
@@ -140,9 +141,9 @@ func (f *fixture) execute(lines ...string) {
 }
 
 // account returns an account with all rights.
-func (f *fixture) account() commands.Account {
+func (f *fixture) account() *auth.Account {
 	f.t.Helper()
-	a, err := f.handler.Login(context.Background(), "127.0.0.1", defaultUser, []byte("secret"))
+	a, err := f.handler.Logins().Login(context.Background(), "127.0.0.1", auth.DefaultUser, []byte("secret"))
 	if err != nil {
 		f.t.Fatal(err)
 	}

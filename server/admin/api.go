@@ -23,7 +23,7 @@ func (s *Server) session(w http.ResponseWriter, r *http.Request) {
 		May         may    `json:"may"`
 		Version     string `json:"version"`
 	}
-	out.LoginNeeded, out.Version = s.cfg.Handler.LoginNeeded(), s.cfg.Handler.Version()
+	out.LoginNeeded, out.Version = s.cfg.Handler.Logins().Needed(), s.cfg.Handler.Version()
 	if id, err := s.identify(r); err == nil {
 		out.May = may{id.account.May(peek), id.account.May(admin)}
 		if out.LoginNeeded {

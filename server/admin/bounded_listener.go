@@ -10,7 +10,7 @@ import (
 	"slices"
 	"sync"
 
-	"limitsrv/commands"
+	"limitsrv/commands/auth"
 )
 
 // A siteLimiter is a semaphore with a bound for all and a bound per site, so that no
@@ -73,7 +73,7 @@ func (b *boundedListener) Accept() (net.Conn, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &boundedConn{Conn: conn, listener: b, site: commands.SiteOf(conn.RemoteAddr().String())}
+	c := &boundedConn{Conn: conn, listener: b, site: auth.SiteOf(conn.RemoteAddr().String())}
 	if displaced := b.add(c); displaced != nil {
 		displaced.Close()
 		runtime.Gosched() // new connections must be read from before they can be displaced

@@ -10,7 +10,7 @@ import (
 	"strings"
 	"unicode/utf8"
 
-	"limitsrv/commands"
+	"limitsrv/commands/resp"
 )
 
 // reply writes a value as JSON.
@@ -62,7 +62,7 @@ var statusByCode = map[string]int{
 
 // replyCommandError writes the error of a command.
 func (s *Server) replyCommandError(w http.ResponseWriter, err error) {
-	var clientErr *commands.Error
+	var clientErr *resp.Error
 	if !errors.As(err, &clientErr) {
 		s.log.Error("admin request failed", "error", err)
 		replyError(w, http.StatusServiceUnavailable, clientText(err))
@@ -78,7 +78,7 @@ func (s *Server) replyCommandError(w http.ResponseWriter, err error) {
 // clientText returns the text of an error if it is meant for clients, and otherwise a
 // general one.
 func clientText(err error) string {
-	var clientErr *commands.Error
+	var clientErr *resp.Error
 	switch {
 	case errors.As(err, &clientErr):
 		return clientErr.Text
@@ -95,7 +95,7 @@ func encodeKey(key []byte) string { return base64.RawURLEncoding.EncodeToString(
 func decodeKey(text string) ([]byte, error) {
 	key, err := base64.RawURLEncoding.DecodeString(strings.TrimRight(text, "="))
 	if err != nil {
-		return nil, &commands.Error{Code: "ERR", Text: "raw must be the bytes of a key in the URL-safe alphabet of base64"}
+		return nil, resp.NewError("ERR", "raw must be the bytes of a key in the URL-safe alphabet of base64")
 	}
 	return key, nil
 }

@@ -81,7 +81,7 @@ func withSecurityHeaders(next http.Handler) http.Handler {
 // for names. Probes are exempt because their replies hold nothing secret.
 func (s *Server) requireOwnHost(next http.Handler) http.Handler {
 	return http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
-		if s.cfg.TLS == nil && !s.cfg.Handler.LoginNeeded() && !isOwnHost(r.Host) && r.URL.Path != "/livez" && r.URL.Path != "/readyz" {
+		if s.cfg.TLS == nil && !s.cfg.Handler.Logins().Needed() && !isOwnHost(r.Host) && r.URL.Path != "/livez" && r.URL.Path != "/readyz" {
 			replyError(w, http.StatusForbidden, "no login is required here, so the host must be an address or localhost")
 			return
 		}

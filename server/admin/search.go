@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"limitsrv/commands"
+	"limitsrv/commands/resp"
 	"limitsrv/engine"
 )
 
@@ -31,7 +32,7 @@ func (s *Server) search(w http.ResponseWriter, r *http.Request, id identity) {
 	query := r.URL.Query()
 	prefix, err := decodeKey(query.Get("prefix"))
 	if err == nil && len(prefix) > engine.MaxKeyBytes {
-		err = &commands.Error{Code: "ERR", Text: fmt.Sprintf("prefix must be at most %d bytes long, got %d", engine.MaxKeyBytes, len(prefix))}
+		err = resp.NewError("ERR", fmt.Sprintf("prefix must be at most %d bytes long, got %d", engine.MaxKeyBytes, len(prefix)))
 	}
 	if err != nil {
 		s.replyCommandError(w, err)

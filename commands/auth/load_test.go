@@ -1,9 +1,10 @@
-package commands
+package auth
 
 import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"slices"
 	"strings"
 	"sync"
@@ -12,7 +13,7 @@ import (
 	"testing/synctest"
 	"time"
 
-	"limitsrv/commands/users"
+	"limitsrv/commands/auth/users"
 )
 
 // A loginLoad is a number of clients of one address that guess passwords, and a client of
@@ -39,7 +40,7 @@ var loginLoads = []loginLoad{
 	{"unknown names", "", newcomer, func(_, i int) string { return fmt.Sprint("nobody", i) }, time.Hour},
 	{"the next to log in", "", newcomer, func(next, _ int) string { return newcomer(next) }, time.Hour},
 	{"the same user", "", theOne, oneGuessed, time.Hour},
-	{"the password of all", "secret", byDefault, func(int, int) string { return defaultUser }, time.Hour},
+	{"the password of all", "secret", byDefault, func(int, int) string { return DefaultUser }, time.Hour},
 	{"one other user, without any patience", "", newcomer, oneGuessed, 100 * time.Millisecond},
 	{"many users, with little patience", "", newcomer, manyGuessed, 5 * time.Second},
 	{"the same user, with little patience", "", theOne, oneGuessed, 5 * time.Second},
@@ -47,7 +48,7 @@ var loginLoads = []loginLoad{
 
 func newcomer(i int) string       { return fmt.Sprint("new", i) }
 func theOne(int) string           { return "one" }
-func byDefault(int) string        { return defaultUser }
+func byDefault(int) string        { return DefaultUser }
 func oneGuessed(int, int) string  { return theOne(0) }
 func manyGuessed(_, i int) string { return fmt.Sprint("other", i*7%loadUsers) }
 
@@ -61,8 +62,8 @@ func TestRightLoginsUnderLoad(t *testing.T) {
 	}
 }
 
-// newLoadedHandler returns a server with the users of a loginLoad and the test's clock.
-func newLoadedHandler(t *testing.T, password string) *Handler {
+// newLoadedLogins returns Logins with the users of a loginLoad.
+func newLoadedLogins(t *testing.T, password string) *Logins {
 	t.Helper()
 	file := &strings.Builder{}
 	file.WriteString("users:\n")
@@ -76,18 +77,15 @@ func newLoadedHandler(t *testing.T, password string) *Handler {
 	for i := range loadLogins {
 		user(newcomer(i))
 	}
-	text := withHashes(t, file.String())
-	h, err := newTestHandlerOf(password, func() string { return text })
+	table, err := users.Parse("f", []byte(withHashes(t, file.String())))
 	if err != nil {
 		t.Fatal(err)
 	}
-	h.logins.spawn = func(f func()) { go f() }
-	h.logins.after = func(d time.Duration, f func()) { time.AfterFunc(d, f) }
-	return h
+	return New(Config{Password: password, Users: table, Log: slog.New(slog.DiscardHandler)})
 }
 
 func (s *loginLoad) run(t *testing.T) {
-	h := newLoadedHandler(t, s.password)
+	l := newLoadedLogins(t, s.password)
 	var (
 		checked, told atomic.Int64 // guesses: hashed, and answered
 		next          atomic.Int64
@@ -99,7 +97,7 @@ func (s *loginLoad) run(t *testing.T) {
 			t.Errorf("guess %d was checked after %v, want %d or fewer by then", got, time.Since(began), most)
 		}
 	}
-	h.logins.checkHash = func(_ *users.User, password []byte) bool {
+	l.checkHash = func(_ *users.User, password []byte) bool {
 		time.Sleep(loadHash)
 		right := strings.HasPrefix(string(password), "right")
 		if !right {
@@ -115,12 +113,12 @@ func (s *loginLoad) run(t *testing.T) {
 		all.Go(func() {
 			for i := g; ctx.Err() == nil; i += guessers {
 				patient, done := context.WithTimeout(ctx, s.patience)
-				_, err := h.Login(patient, "10.0.0.1:1", s.guessed(int(next.Load()), i), fmt.Appendf(nil, "guess %d", i))
+				_, err := l.Login(patient, "10.0.0.1:1", s.guessed(int(next.Load()), i), fmt.Appendf(nil, "guess %d", i))
 				done()
 				if err == nil {
 					t.Error("a guess is right")
 				}
-				if errors.Is(err, errWrongPass) {
+				if errors.Is(err, ErrWrongPass) {
 					guess(&told)
 				}
 				time.Sleep(time.Millisecond)
@@ -135,13 +133,13 @@ func (s *loginLoad) run(t *testing.T) {
 		password := fmt.Sprint("right", i)
 		if s.password != "" {
 			password = s.password
-			h.logins.mu.Lock()
-			clear(h.logins.verified) // as if never used
-			h.logins.mu.Unlock()
+			l.mu.Lock()
+			clear(l.verified) // as if never used
+			l.mu.Unlock()
 		}
 		sent := time.Now()
 		patient, done := context.WithTimeout(ctx, 10*time.Second)
-		_, err := h.Login(patient, "10.0.0.1:9", s.victim(i), []byte(password))
+		_, err := l.Login(patient, "10.0.0.1:9", s.victim(i), []byte(password))
 		done()
 		if took = append(took, time.Since(sent)); err != nil {
 			t.Logf("login %d after %v: %v", i, time.Since(sent), err)

@@ -1,6 +1,7 @@
-package commands
+package auth
 
 import (
+	"crypto/rand"
 	"time"
 
 	"limitsrv/engine"
@@ -50,7 +51,9 @@ var (
 func newLoginLimiter() *loginLimiter {
 	began := time.Now()
 	small := func() *engine.Engine {
-		return engine.New(engine.Options{Shards: 1, Seed: [16]byte([]byte(randomID()[:16])), MaxMemory: limiterMemory, Evict: true})
+		o := engine.Options{Shards: 1, MaxMemory: limiterMemory, Evict: true}
+		_, _ = rand.Read(o.Seed[:]) // it never fails
+		return engine.New(o)
 	}
 	return &loginLimiter{
 		addresses: small(), pairs: small(),

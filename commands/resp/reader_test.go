@@ -1,8 +1,7 @@
-package server
+package resp
 
 import (
 	"bytes"
-	"fmt"
 	"math/rand/v2"
 	"slices"
 	"strings"
@@ -15,39 +14,39 @@ import (
 // A bufferMode is one of the ways in which a transport manages a reader's memory.
 type bufferMode struct {
 	name   string
-	before func(*reader)
-	after  func(*reader)
+	before func(*Reader)
+	after  func(*Reader)
 }
 
 // bufferModes are the modes of the event loop and of the goroutines.
 func bufferModes() []bufferMode {
-	w := newWorkspace()
+	p := NewPool(64<<10, 4<<10)
 	return []bufferMode{
-		{"lent", func(r *reader) { r.borrow(w) }, func(r *reader) { r.release(w) }},
-		{"own", func(*reader) {}, func(r *reader) { r.compact(ownBytes) }},
+		{"lent", func(r *Reader) { r.Borrow(p) }, func(r *Reader) { r.Release(p) }},
+		{"own", func(*Reader) {}, (*Reader).Compact},
 	}
 }
 
 // feed passes in to r in segments of the sizes that cut returns, limited by the room, and
 // returns copies of all commands.
-func feed(r *reader, m bufferMode, in []byte, cut func() int, lim *Limits, unauthenticated bool) (commands [][]string, problem string) {
+func feed(r *Reader, m bufferMode, in []byte, cut func() int, lim *Limits, unauthenticated bool) (commands [][]string, problem string) {
 	for len(in) > 0 {
 		m.before(r)
-		n := copy(r.space(), in[:min(len(in), cut())])
-		r.filled(n)
+		n := copy(r.Space(), in[:min(len(in), cut())])
+		r.Filled(n)
 		in = in[n:]
 		var batch [][][]byte
 		for {
 			var args [][]byte
-			if args, problem = r.next(lim, unauthenticated); args == nil {
+			if args, problem = r.Next(lim, unauthenticated); args == nil {
 				break
 			}
 			batch = append(batch, args)
 		}
-		for _, args := range batch { // all commands of a batch are valid until discardArgs
+		for _, args := range batch { // all commands of a batch are valid until DiscardArgs
 			commands = append(commands, texts(args))
 		}
-		r.discardArgs()
+		r.DiscardArgs()
 		m.after(r)
 	}
 	return commands, problem
@@ -158,7 +157,7 @@ func check(t *testing.T, name, in string, lim *Limits, unauthenticated bool, wan
 			name string
 			cut  func() int
 		}{{"whole", wholeInput}, {"byte by byte", singleBytes}, {"in pieces", randomSizes(1, 11)}, {"in large pieces", randomSizes(2, 9000)}} {
-			got, gotProblem := feed(new(reader), m, []byte(in), c.cut, lim, unauthenticated)
+			got, gotProblem := feed(new(Reader), m, []byte(in), c.cut, lim, unauthenticated)
 			same(m.name+", "+c.name, got, gotProblem)
 		}
 	}
@@ -166,16 +165,13 @@ func check(t *testing.T, name, in string, lim *Limits, unauthenticated bool, wan
 
 // array returns a command as clients send it.
 func array(args ...string) string {
-	var b strings.Builder
-	fmt.Fprintf(&b, "*%d\r\n", len(args))
-	for _, a := range args {
-		fmt.Fprintf(&b, "$%d\r\n%s\r\n", len(a), a)
-	}
-	return b.String()
+	var w Writer
+	w.BulkStrings(args)
+	return string(w.Buf)
 }
 
 // smallLimits are reached by short inputs.
-var smallLimits = Limits{Args: 12, ArgBytes: 40, QueryBytes: 150, InlineBytes: 30, OutputBytes: 1 << 10}
+var smallLimits = Limits{Args: 12, ArgBytes: 40, QueryBytes: 150, InlineBytes: 30}
 
 // randomStream returns commands of all kinds, mostly well-formed.
 func randomStream(rnd *rand.Rand) string {
@@ -218,7 +214,7 @@ func compare(t *testing.T, in string, cut func() int, unauthenticated bool) {
 	t.Helper()
 	want, problem := model(in, &smallLimits, unauthenticated)
 	for _, m := range bufferModes() {
-		got, gotProblem := feed(new(reader), m, []byte(in), cut, &smallLimits, unauthenticated)
+		got, gotProblem := feed(new(Reader), m, []byte(in), cut, &smallLimits, unauthenticated)
 		if !slices.EqualFunc(got, want, slices.Equal) || gotProblem != problem {
 			t.Errorf("%s: read %q\n got %q, %q\nwant %q, %q", m.name, in, got, gotProblem, want, problem)
 		}
@@ -258,7 +254,7 @@ func TestReaderSlowDrip(t *testing.T) {
 		want, problem := model(tt.in, &lim, false)
 		for _, m := range bufferModes() {
 			began := time.Now()
-			got, gotProblem := feed(new(reader), m, []byte(tt.in), singleBytes, &lim, false)
+			got, gotProblem := feed(new(Reader), m, []byte(tt.in), singleBytes, &lim, false)
 			if took := time.Since(began); took > testwait.Scaled(time.Second) {
 				t.Errorf("%s, %s: %d single bytes took %v, want at most 1s", tt.name, m.name, len(tt.in), took)
 			}
@@ -274,12 +270,12 @@ func TestReaderSlowDrip(t *testing.T) {
 func TestReaderMemory(t *testing.T) {
 	large := array(strings.Repeat("x", 60000), strings.Repeat("y", 60000))
 	for _, m := range bufferModes() {
-		r := new(reader)
+		r := new(Reader)
 		feed(r, m, []byte("*16384\r\n$65536\r\n"), singleBytes, &DefaultLimits, false)
 		if got := cap(r.buf) + 8*cap(r.spans) + 24*cap(r.args); got > ownBytes+1<<10 {
 			t.Errorf("%s: claimed lengths hold %d bytes, want at most %d", m.name, got, ownBytes+1<<10)
 		}
-		r = new(reader)
+		r = new(Reader)
 		for i, in := range []string{large[:100000], large[100000:]} {
 			feed(r, m, []byte(in), randomSizes(3, 5000), &DefaultLimits, false)
 			if got, want := cap(r.buf), [...]int{4 * len(large), ownBytes}[i]; got > want {
@@ -293,18 +289,18 @@ func TestReaderAllocatesNothing(t *testing.T) {
 	in := []byte(strings.Repeat(array("RL.TOKEN", "user:1234567890", "100", "10/1s"), 100) + "PING \"a b\"\r\n*2\r\n$4\r\nEC")
 	rest := []byte("HO\r\n$1\r\nx\r\n")
 	for _, m := range bufferModes() {
-		r := new(reader)
+		r := new(Reader)
 		read := func(in []byte) {
 			m.before(r)
 			for len(in) > 0 {
-				n := copy(r.space(), in)
-				r.filled(n)
+				n := copy(r.Space(), in)
+				r.Filled(n)
 				in = in[n:]
-				for args, _ := r.next(&DefaultLimits, false); args != nil; args, _ = r.next(&DefaultLimits, false) {
+				for args, _ := r.Next(&DefaultLimits, false); args != nil; args, _ = r.Next(&DefaultLimits, false) {
 				}
-				r.discardArgs()
+				r.DiscardArgs()
 				if len(in) > 0 {
-					r.compact(ownBytes)
+					r.Compact()
 				}
 			}
 			m.after(r)
@@ -318,17 +314,17 @@ func TestReaderAllocatesNothing(t *testing.T) {
 func BenchmarkReader(b *testing.B) {
 	one := array("RL.TOKEN", "user:1234567890", "100", "10/1s")
 	in := bytes.Repeat([]byte(one), 500)
-	r := new(reader)
-	w := newWorkspace()
+	r := new(Reader)
+	p := NewPool(64<<10, 4<<10)
 	b.SetBytes(int64(len(one)))
 	b.ReportAllocs()
 	for n := 0; n < b.N; {
-		r.borrow(w)
-		r.filled(copy(r.space(), in))
-		for args, _ := r.next(&DefaultLimits, false); args != nil; args, _ = r.next(&DefaultLimits, false) {
+		r.Borrow(p)
+		r.Filled(copy(r.Space(), in))
+		for args, _ := r.Next(&DefaultLimits, false); args != nil; args, _ = r.Next(&DefaultLimits, false) {
 			n++
 		}
-		r.discardArgs()
-		r.release(w)
+		r.DiscardArgs()
+		r.Release(p)
 	}
 }

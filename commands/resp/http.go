@@ -1,11 +1,6 @@
-package server
+package resp
 
 import "bytes"
-
-// unwantedHTTP is the protocol error for HTTP. A web page can make a browser send a
-// request with a body of inline commands, so nothing after the first sign of HTTP is
-// executed.
-const unwantedHTTP = "Protocol error: this port speaks the Redis protocol, not HTTP"
 
 // httpMethods are the methods of RFC 9110 and 5789, except POST, which isHTTP rejects in
 // any line.

@@ -1,4 +1,4 @@
-package commands
+package auth
 
 import (
 	"bytes"
@@ -7,18 +7,16 @@ import (
 	"fmt"
 	"log/slog"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
-	"limitsrv/commands/users"
+	"limitsrv/commands/auth/users"
 	"limitsrv/engine"
 )
 
 // A loginHarness is a logins with workers and a clock that the test steps.
 type loginHarness struct {
-	*logins
-	h     *Handler
+	*Logins
 	now   engine.Instant
 	work  []func()
 	waits []time.Duration
@@ -32,11 +30,12 @@ func newLoginHarness(t *testing.T, password, file string) *loginHarness {
 	if err != nil {
 		t.Fatal(err)
 	}
-	g := &loginHarness{now: testStart, log: &bytes.Buffer{}}
-	g.h = newTestHandlerWith(Config{Password: password, Users: table, Log: slog.New(slog.NewTextHandler(g.log, nil))})
-	g.logins = g.h.logins
-	g.spawn = func(f func()) { g.work = append(g.work, f) }
-	g.after = func(d time.Duration, f func()) { g.waits, g.then = append(g.waits, d), append(g.then, f) }
+	g := &loginHarness{now: 1e18, log: &bytes.Buffer{}}
+	g.Logins = New(Config{
+		Password: password, Users: table, Log: slog.New(slog.NewTextHandler(g.log, nil)),
+		Spawn: func(f func()) { g.work = append(g.work, f) },
+		After: func(d time.Duration, f func()) { g.waits, g.then = append(g.waits, d), append(g.then, f) },
+	})
 	g.limiter.now = func() engine.Instant { return g.now }
 	return g
 }
@@ -44,7 +43,7 @@ func newLoginHarness(t *testing.T, password, file string) *loginHarness {
 // try logs in; the returned function tells the result: a name, an error, or pending.
 func (g *loginHarness) try(from, name, password string) func() string {
 	answer := "nothing"
-	g.login(from, name, []byte(password), func(a *account, err error) {
+	g.Begin(from, name, []byte(password), func(a *Account, err error) {
 		if answer != "nothing" {
 			answer = "twice"
 			return
@@ -157,7 +156,7 @@ func TestLoginsAreSlowed(t *testing.T) {
 	other := g.try("10.0.0.2:1", "shop", "pw")
 	g.hash()
 	g.wants(t, "another address", other, "shop")
-	if got := count(all, errWrongPass); got != guessesAtOnce {
+	if got := count(all, ErrWrongPass); got != guessesAtOnce {
 		t.Errorf("%d attempts are answered at once where the line is full, want %d", got, guessesAtOnce)
 	}
 	g.wake()
@@ -165,13 +164,13 @@ func TestLoginsAreSlowed(t *testing.T) {
 		t.Errorf("%d attempts are rejected without a check, want 5", got)
 	}
 	g.pass(int(turnLeast - guessedLeast + 1))
-	before := count(all, errWrongPass)
+	before := count(all, ErrWrongPass)
 	g.pass(10)
-	if got := count(all, errWrongPass) - before; got != 10 {
+	if got := count(all, ErrWrongPass) - before; got != 10 {
 		t.Errorf("%d attempts have their turns in ten seconds, want 10", got)
 	}
 	g.pass(maxLine)
-	if got := count(all, errWrongPass); got != guessesAtOnce+maxLine {
+	if got := count(all, ErrWrongPass); got != guessesAtOnce+maxLine {
 		t.Errorf("%d attempts had their turns, want %d", got, guessesAtOnce+maxLine)
 	}
 	if n := g.fails.total.Load(); n != int64(len(all)) {
@@ -195,14 +194,14 @@ func TestGuessesAreAnsweredInTurn(t *testing.T) {
 		all = append(all, g.try("10.0.0.1:1", "shop", fmt.Sprint("wrong", i)))
 	}
 	g.hash()
-	if got := count(all, errWrongPass); got != answersAtOnce {
+	if got := count(all, ErrWrongPass); got != answersAtOnce {
 		t.Errorf("%d guesses are answered at once, want %d", got, answersAtOnce)
 	}
 	right := g.try("10.0.0.1:2", "eye", "see")
 	g.hash()
 	g.wants(t, "a name that is not guessed at", right, "eye")
 	g.pass(int(turnLeast-guessedLeast) + len(all))
-	if got := count(all, errWrongPass); got != len(all) {
+	if got := count(all, ErrWrongPass); got != len(all) {
 		t.Errorf("%d guesses are answered in the end, want %d", got, len(all))
 	}
 }
@@ -212,7 +211,7 @@ func TestWrongPasswordsAreCached(t *testing.T) {
 	g := newLoginHarness(t, "", twoUsers)
 	first := g.try("10.0.0.1:1", "shop", "wrong")
 	g.hash()
-	g.wants(t, "at first", first, errWrongPass.Error())
+	g.wants(t, "at first", first, ErrWrongPass.Error())
 	var all []func() string
 	for range 3 * loginBurst {
 		all = append(all, g.try("10.0.0.1:1", "shop", "wrong"))
@@ -221,19 +220,19 @@ func TestWrongPasswordsAreCached(t *testing.T) {
 		t.Errorf("%d are hashed, %d lines, %d waits", len(g.work), len(g.lines), len(g.waits))
 	}
 	g.wake()
-	if got := count(all, errWrongPass); got != len(all) {
+	if got := count(all, ErrWrongPass); got != len(all) {
 		t.Errorf("%d of %d are answered that the password is wrong", got, len(all))
 	}
 	g.forget() // as ReloadUsers does
 	again := g.try("10.0.0.1:1", "shop", "wrong")
 	g.hash()
-	g.wants(t, "after a reload", again, errWrongPass.Error())
+	g.wants(t, "after a reload", again, ErrWrongPass.Error())
 	if len(g.waits) > 0 {
 		t.Error("it is not checked again")
 	}
 	for i := range 2 * maxWrong {
 		evictOne(g.wrong, maxWrong)
-		g.wrong[mac{byte(i), byte(i >> 8)}] = g.accounts()
+		g.wrong[mac{byte(i), byte(i >> 8)}] = g.current.Load()
 	}
 	if len(g.wrong) != maxWrong {
 		t.Errorf("%d passwords are known to be wrong, want %d", len(g.wrong), maxWrong)
@@ -245,7 +244,7 @@ func TestCancelLogin(t *testing.T) {
 	g := newLoginHarness(t, "", twoUsers)
 	var leave []func()
 	for i := range 20 {
-		leave = append(leave, g.login("10.0.0.1:1", "shop", fmt.Append(nil, "wrong", i), func(*account, error) { t.Error("it is answered") }))
+		leave = append(leave, g.Begin("10.0.0.1:1", "shop", fmt.Append(nil, "wrong", i), func(*Account, error) { t.Error("it is answered") }))
 	}
 	for _, cancel := range leave {
 		cancel()
@@ -288,7 +287,7 @@ func TestPasswordIsSlowedToo(t *testing.T) {
 	g := newLoginHarness(t, "secret", twoUsers)
 	for i := range 3 * loginBurst {
 		g.wants(t, "right", g.try("10.0.0.9:1", "default", "secret"), "default")
-		want := errWrongPass.Error()
+		want := ErrWrongPass.Error()
 		if i >= answersAtOnce {
 			want = "nothing"
 		}
@@ -316,11 +315,11 @@ func TestUnknownNameCostsTheSame(t *testing.T) {
 		t.Fatal("it is not hashed")
 	}
 	g.hash()
-	g.wants(t, "nobody", nobody, errWrongPass.Error())
+	g.wants(t, "nobody", nobody, ErrWrongPass.Error())
 	if len(checked) != 1 {
 		t.Errorf("hashes of %v were computed, want those of one user", checked)
 	}
-	r := g.accounts()
+	r := g.current.Load()
 	seen := map[string]bool{}
 	for i := range 64 {
 		name := fmt.Sprint("nobody", i)
@@ -342,7 +341,7 @@ func TestEndAnswersLogins(t *testing.T) {
 	for i := range 3 * loginBurst {
 		all = append(all, g.try("10.0.0.1:1", "shop", fmt.Sprint("wrong", i)))
 	}
-	g.h.Drain()
+	g.End()
 	for i, a := range all {
 		if a() == "nothing" || a() == "twice" {
 			t.Errorf("attempt %d is answered %s", i, a())
@@ -351,8 +350,8 @@ func TestEndAnswersLogins(t *testing.T) {
 	g.wake()
 	g.hash()
 	g.wants(t, "after the end", g.try("10.0.0.2:1", "shop", "x"), errEnding.Error())
-	if len(g.pending)+len(g.queue)+len(g.logins.scheduled) > 0 {
-		t.Errorf("%d pending, %d queued, %d wait", len(g.pending), len(g.queue), len(g.logins.scheduled))
+	if len(g.pending)+len(g.queue)+len(g.scheduled) > 0 {
+		t.Errorf("%d pending, %d queued, %d wait", len(g.pending), len(g.queue), len(g.scheduled))
 	}
 	if len(g.lines)+len(g.checking) > 0 {
 		t.Errorf("%d lines, %d being checked", len(g.lines), len(g.checking))
@@ -376,7 +375,7 @@ func TestAttemptsAreBounded(t *testing.T) {
 	g.wake()
 	g.wants(t, "the last", last, errTooManyLogins.Error())
 	for i := range 2 * maxVerified {
-		g.rememberClient(mac{byte(i), byte(i >> 8), byte(i >> 16)}, g.accounts().byName["shop"])
+		g.rememberClient(mac{byte(i), byte(i >> 8), byte(i >> 16)}, g.current.Load().byName["shop"])
 	}
 	if len(g.verified) != maxVerified {
 		t.Errorf("%d verified, want %d", len(g.verified), maxVerified)
@@ -401,27 +400,21 @@ func TestHostOf(t *testing.T) {
 // Login serves callers without a session; it ends with its context.
 func TestLogin(t *testing.T) {
 	g := newLoginHarness(t, "", twoUsers)
-	g.spawn = func(f func()) { f() }
-	a, err := g.h.Login(t.Context(), "10.0.0.1:1", "eye", []byte("see"))
+	g.config.Spawn = func(f func()) { f() }
+	a, err := g.Login(t.Context(), "10.0.0.1:1", "eye", []byte("see"))
 	if err != nil || a.Name() != "eye" || !a.May("peek") || a.May("decide") || a.May("admin") || a.May("nonsense") {
 		t.Errorf("Login says %+v, %v", a, err)
 	}
-	if _, err := g.h.Login(t.Context(), "10.0.0.1:1", "eye", []byte("pw")); !errors.Is(err, errWrongPass) {
+	if _, err := g.Login(t.Context(), "10.0.0.1:1", "eye", []byte("pw")); !errors.Is(err, ErrWrongPass) {
 		t.Errorf("Login with a wrong password says %v", err)
 	}
-	if nobody := (Account{}); nobody.Name() != "" || nobody.May("peek") {
-		t.Error("the zero Account has a permission")
+	if nobody := (*Account)(nil); nobody.Name() != "" || nobody.May("peek") {
+		t.Error("a nil Account has a permission")
 	}
-	s := g.h.NewSessionAs(Client{}, a)
-	defer s.Close()
-	s.Do([][]byte{[]byte("ACL"), []byte("WHOAMI")})
-	if !s.Flush() || string(s.Out) != "$3\r\neye\r\n" {
-		t.Errorf("the session is of %q", s.Out)
-	}
-	g.spawn = func(func()) {}
+	g.config.Spawn = func(func()) {}
 	ctx, cancel := context.WithCancel(t.Context())
 	cancel()
-	if _, err := g.h.Login(ctx, "10.0.0.1:1", "eye", []byte("x")); !errors.Is(err, context.Canceled) {
+	if _, err := g.Login(ctx, "10.0.0.1:1", "eye", []byte("x")); !errors.Is(err, context.Canceled) {
 		t.Errorf("Login that is cancelled says %v", err)
 	}
 }
@@ -442,40 +435,4 @@ func TestPendingLoginsAreBounded(t *testing.T) {
 	after := g.try("11.0.0.1:1", "shop", "pw")
 	g.hash()
 	g.wants(t, "a login after that", after, "shop")
-}
-
-// Concurrent logins, decisions and reloads, with the real workers.
-func TestLoginsRace(t *testing.T) {
-	file := withHashes(t, twoUsers)
-	h, err := newTestHandlerOf("", func() string { return file })
-	if err != nil {
-		t.Fatal(err)
-	}
-	h.logins.spawn = func(f func()) { go f() }
-	var wg sync.WaitGroup
-	for i := range 4 {
-		wg.Go(func() {
-			for j := range 50 {
-				woken := make(chan struct{}, 100)
-				s := h.NewSession(Client{Addr: fmt.Sprintf("10.0.%d.%d:1", i, j), Close: func() {}, Wake: func() { woken <- struct{}{} }})
-				line := [][]byte{[]byte("AUTH"), []byte("shop"), []byte("pw")}
-				s.Do(line)
-				for !s.Resume() {
-					<-woken
-				}
-				s.Do([][]byte{[]byte("RL.TOKEN"), []byte("k"), []byte("1"), []byte("1")})
-				s.Flush()
-				if !strings.HasPrefix(string(s.Out), "+OK\r\n*5") {
-					t.Errorf("the answers are %q", s.Out)
-				}
-				s.Close()
-			}
-		})
-	}
-	for range 20 {
-		if err := h.ReloadUsers(); err != nil {
-			t.Error(err)
-		}
-	}
-	wg.Wait()
 }

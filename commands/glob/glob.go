@@ -1,16 +1,17 @@
-package commands
+// Package glob matches patterns of Redis' kind.
+package glob
 
-// A fold selects whether upper and lower case match.
-type fold bool
+// A Fold selects whether upper and lower case match.
+type Fold bool
 
 const (
-	sameCase fold = false
-	anyCase  fold = true
+	SameCase Fold = false // they differ
+	AnyCase  Fold = true  // ASCII letters match in any case
 )
 
-// globMatch reports whether s matches a pattern of Redis' kind: * ? [a-z] [^a] and \
+// Match reports whether s matches a pattern of Redis' kind: * ? [a-z] [^a] and \
 // before a literal byte. Cost: at most len(pattern) times len(s), for any pattern.
-func globMatch(pattern, s []byte, f fold) bool {
+func Match(pattern, s []byte, f Fold) bool {
 	p, i := 0, 0
 	star, tried := -1, 0 // where to resume after the last *, in pattern and in s
 	for i < len(s) {
@@ -40,7 +41,7 @@ func globMatch(pattern, s []byte, f fold) bool {
 
 // matchOne matches c with the first element of a pattern; width is the length of that
 // element. Requires: the pattern is not empty and does not begin with *.
-func matchOne(pattern []byte, c byte, f fold) (ok bool, width int) {
+func matchOne(pattern []byte, c byte, f Fold) (ok bool, width int) {
 	switch {
 	case pattern[0] == '?':
 		return true, 1
@@ -53,7 +54,7 @@ func matchOne(pattern []byte, c byte, f fold) (ok bool, width int) {
 }
 
 // matchClass matches [...]; an unclosed class ends with the pattern.
-func matchClass(pattern []byte, c byte, f fold) (ok bool, width int) {
+func matchClass(pattern []byte, c byte, f Fold) (ok bool, width int) {
 	i := 1
 	not := i < len(pattern) && pattern[i] == '^'
 	if not {
@@ -76,11 +77,11 @@ func matchClass(pattern []byte, c byte, f fold) (ok bool, width int) {
 	return ok != not, min(i+1, len(pattern))
 }
 
-func (f fold) equal(a, b byte) bool { return f.lower(a) == f.lower(b) }
+func (f Fold) equal(a, b byte) bool { return f.lower(a) == f.lower(b) }
 
-func (f fold) lower(c byte) byte {
-	if f == anyCase {
-		return lower(c)
+func (f Fold) lower(c byte) byte {
+	if f == AnyCase && c >= 'A' && c <= 'Z' {
+		return c + 'a' - 'A'
 	}
 	return c
 }

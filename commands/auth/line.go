@@ -1,4 +1,4 @@
-package commands
+package auth
 
 import "slices"
 
@@ -27,8 +27,8 @@ const unknownNameBuckets = 16
 
 // pair digests a host and a name. Unknown names share pairs, because their number is
 // unbounded.
-func (l *logins) pair(host, name string) mac {
-	if l.accounts().nameOf(name) == "" {
+func (l *Logins) pair(host, name string) mac {
+	if l.current.Load().nameOf(name) == "" {
 		name = "\x00" + string(rune(l.mac("", name, nil)[0]%unknownNameBuckets))
 	}
 	return l.mac(host, name, nil)
@@ -36,7 +36,7 @@ func (l *logins) pair(host, name string) mac {
 
 // admit reports whether a new attempt may be checked now because its address has a token
 // for it. Requires: l.mu is held.
-func (l *logins) admit(at *attempt) bool {
+func (l *Logins) admit(at *attempt) bool {
 	if l.lines[at.host] == nil && l.limiter.tryTake(at.host, turnLeast) {
 		l.mark(at)
 		return true
@@ -62,7 +62,7 @@ func (l *logins) admit(at *attempt) bool {
 
 // mark records a guess at a pair; it is undone if the password is right. Requires: l.mu
 // is held.
-func (l *logins) mark(at *attempt) {
+func (l *Logins) mark(at *attempt) {
 	if l.limiter.unmarked(at.pair) {
 		l.limiter.mark(at.pair)
 		at.marked = true
@@ -71,7 +71,7 @@ func (l *logins) mark(at *attempt) {
 
 // push appends an attempt to its name's queue, if its line has room. Requires: l.mu is
 // held.
-func (l *logins) push(at *attempt) bool {
+func (l *Logins) push(at *attempt) bool {
 	n := l.lines[at.host]
 	if n == nil {
 		n = &loginLine{}
@@ -92,7 +92,7 @@ func (l *logins) push(at *attempt) bool {
 }
 
 // remove takes an attempt out of its line if it is in there. Requires: l.mu is held.
-func (l *logins) remove(at *attempt) {
+func (l *Logins) remove(at *attempt) {
 	if !at.queued {
 		return
 	}
@@ -110,7 +110,7 @@ func (l *logins) remove(at *attempt) {
 }
 
 // next removes and returns the attempt with the next turn. Requires: l.mu is held.
-func (l *logins) next(n *loginLine) *attempt {
+func (l *Logins) next(n *loginLine) *attempt {
 	x := n.queues[0]
 	n.queues = append(slices.Delete(n.queues, 0, 1), x)
 	at := x.all[0]
@@ -120,7 +120,7 @@ func (l *logins) next(n *loginLine) *attempt {
 
 // serveDue serves the attempts of an address that have their turn now, and schedules
 // itself for the next turn. At shutdown all are served.
-func (l *logins) serveDue(host string) {
+func (l *Logins) serveDue(host string) {
 	l.mu.Lock()
 	n := l.lines[host]
 	var due []*attempt
@@ -155,7 +155,7 @@ func (l *logins) serveDue(host string) {
 }
 
 // lineTimer is a scheduled serveDue; it does nothing if the line has been removed.
-func (l *logins) lineTimer(host string, n *loginLine) {
+func (l *Logins) lineTimer(host string, n *loginLine) {
 	l.mu.Lock()
 	n.timed = false
 	current := l.lines[host] == n

@@ -1,4 +1,4 @@
-package server
+package resp
 
 import (
 	"regexp"
@@ -85,7 +85,7 @@ func modelNumber(in string, lim *Limits, tooLong, bad string) (n int, rest, prob
 
 func modelInline(in string, lim *Limits) (command []string, rest, problem string) {
 	if len(in) > 1 && in[0] == 22 && in[1] == 3 {
-		return nil, in, unwantedTLS
+		return nil, in, ProblemTLS
 	}
 	line, rest, found := strings.Cut(in, "\n")
 	switch {

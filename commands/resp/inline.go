@@ -1,4 +1,4 @@
-package server
+package resp
 
 // splitWords finds the words of an inline command, at most maxWords+1, and appends the
 // span of each within the line to words. Quotes and escapes are undone in place. It

@@ -1,4 +1,4 @@
-package commands
+package auth
 
 import (
 	"crypto/sha256"
@@ -8,7 +8,7 @@ import (
 
 // start checks an attempt, or adds it to a check of the same name and password in
 // progress.
-func (l *logins) start(at *attempt) {
+func (l *Logins) start(at *attempt) {
 	l.mu.Lock()
 	if first := l.checking[at.credentialKey]; first != nil {
 		first.duplicates = append(first.duplicates, at)
@@ -21,26 +21,26 @@ func (l *logins) start(at *attempt) {
 }
 
 // check completes an attempt at once if that needs no hash, otherwise queues it.
-func (l *logins) check(at *attempt) {
-	r := l.accounts()
+func (l *Logins) check(at *attempt) {
+	r := l.current.Load()
 	a := r.byName[at.name]
 	switch {
 	case a != nil && a.isRemembered(at.credentialKey):
 		l.complete(at, r, a, nil)
-	case at.name == defaultUser && r.password != nil:
+	case at.name == DefaultUser && r.password != nil:
 		given := sha256.Sum256(at.password)
 		if subtle.ConstantTimeCompare(given[:], r.password[:]) == 0 {
 			a = nil
 		}
-		l.complete(at, r, a, errWrongPass)
+		l.complete(at, r, a, ErrWrongPass)
 	case r.users == nil:
-		l.complete(at, r, nil, errWrongPass)
+		l.complete(at, r, nil, ErrWrongPass)
 	default:
 		l.enqueue(at, r)
 	}
 }
 
-func (l *logins) enqueue(at *attempt, r *accounts) {
+func (l *Logins) enqueue(at *attempt, r *accounts) {
 	l.mu.Lock()
 	switch {
 	case l.ended:
@@ -59,12 +59,12 @@ func (l *logins) enqueue(at *attempt, r *accounts) {
 	}
 	l.mu.Unlock()
 	if start {
-		l.spawn(l.work)
+		l.config.Spawn(l.work)
 	}
 }
 
 // work checks queued attempts until the queue is empty.
-func (l *logins) work() {
+func (l *Logins) work() {
 	for {
 		l.mu.Lock()
 		if len(l.queue) == 0 {
@@ -83,8 +83,8 @@ func (l *logins) work() {
 // verify checks a password against the hashes of its user. For an unknown name it checks
 // against those of a dummy user, always the same one for a name, so that the time does
 // not reveal that the name is unknown.
-func (l *logins) verify(at *attempt) {
-	r := l.accounts()
+func (l *Logins) verify(at *attempt) {
+	r := l.current.Load()
 	a := r.byName[at.name]
 	if a != nil && a.user == nil { // the default user, which has no hash; accounts changed since it was queued
 		l.check(at)
@@ -97,5 +97,5 @@ func (l *logins) verify(at *attempt) {
 	if right := l.checkHash(u, at.password); !right {
 		a = nil
 	}
-	l.complete(at, r, a, errWrongPass)
+	l.complete(at, r, a, ErrWrongPass)
 }

@@ -1,4 +1,4 @@
-package server
+package resp
 
 import (
 	"bytes"
@@ -18,7 +18,15 @@ const (
 	longQuery       = "Protocol error: too big query"
 	unauthArgCount  = "Protocol error: unauthenticated multibulk length"
 	unauthArgLength = "Protocol error: unauthenticated bulk length"
-	unwantedTLS     = "Protocol error: TLS handshake on a port without TLS"
+)
+
+// Problems whose connections the server counts or logs.
+const (
+	// ProblemTLS is the problem of a TLS handshake.
+	ProblemTLS = "Protocol error: TLS handshake on a port without TLS"
+	// ProblemHTTP is the problem of HTTP. A web page can make a browser send a request
+	// with a body of inline commands, so nothing after the first sign of HTTP is executed.
+	ProblemHTTP = "Protocol error: this port speaks the Redis protocol, not HTTP"
 )
 
 // tlsRecordPrefix begins every TLS handshake: the record type, and the major version that
@@ -30,13 +38,14 @@ const (
 	firstTailBytes = 128     // the first tail of a reader that waits without a borrowed buffer
 	tailBytes      = 512     // kept for good: the first bytes of a command cut off by a read
 	ownBytes       = 4 << 10 // the first buffer of a reader that borrows none, kept for good
+	ownArgs        = 512     // kept for good by a reader that borrows none
 	keptSpans      = 64      // kept for good
 )
 
 // A span is the range of an argument, relative to the first byte of its command.
 type span struct{ from, to int32 }
 
-// A reader finds the commands in the bytes received: RESP2 arrays of bulk strings and
+// A Reader finds the commands in the bytes received: RESP2 arrays of bulk strings and
 // inline commands, as Redis 7.0 reads them. The arguments are slices of its buffer;
 // nothing is copied.
 //
@@ -44,10 +53,13 @@ type span struct{ from, to int32 }
 // recurses. It allocates nothing for a length that is only claimed: the buffer at most
 // doubles when it is full of received bytes.
 //
-// Usage: fill the result of space, report the bytes to filled, call next until it returns
-// no command, and after the commands are executed call discardArgs and then compact. The
-// results of next are valid until discardArgs.
-type reader struct {
+// Usage: fill the result of Space, report the bytes to Filled, call Next until it returns
+// no command, and after the commands are executed call DiscardArgs and then Compact. A
+// reader that borrows its memory is between Borrow and Release meanwhile, and needs no
+// Compact. The results of Next are valid until DiscardArgs.
+//
+// Concurrency: one goroutine at a time.
+type Reader struct {
 	buf     []byte
 	start   int      // start of the command being read
 	pos     int      // all bytes before it are parsed
@@ -55,19 +67,20 @@ type reader struct {
 	missing int      // arguments of the command still to come
 	length  int      // length of the argument being read; -1: not read yet
 	spans   []span   // arguments of the command so far
-	args    [][]byte // arguments of all commands since the last discardArgs
+	args    [][]byte // arguments of all commands since the last DiscardArgs
 	problem string   // protocol error after which no command is found
 
-	lent bool   // buf belongs to a workspace
+	lent bool   // buf belongs to a Pool
 	tail []byte // the rest of a lent buffer, at most tailBytes
 	// Retained chunks, or nil.
 	retainedBuf  *chunk[byte]
 	retainedArgs *chunk[[]byte]
 }
 
-// next returns the next complete command of the buffer, nil if none is complete, or a
-// protocol error. After an error it returns that error for good.
-func (r *reader) next(lim *Limits, unauthenticated bool) (args [][]byte, problem string) {
+// Next returns the next complete command of the buffer, nil if none is complete, or a
+// protocol error. After an error it returns that error for good. lim must be the same for
+// all calls. No allocation in steady state.
+func (r *Reader) Next(lim *Limits, unauthenticated bool) (args [][]byte, problem string) {
 	for r.problem == "" && r.pos < len(r.buf) {
 		if r.missing > 0 {
 			return r.array(lim, unauthenticated)
@@ -99,7 +112,7 @@ func (r *reader) next(lim *Limits, unauthenticated bool) (args [][]byte, problem
 }
 
 // array continues an array of bulk strings with a known count.
-func (r *reader) array(lim *Limits, unauthenticated bool) ([][]byte, string) {
+func (r *Reader) array(lim *Limits, unauthenticated bool) ([][]byte, string) {
 	for r.missing > 0 {
 		if r.length < 0 && !r.argLength(lim, unauthenticated) {
 			return nil, r.problem
@@ -118,7 +131,7 @@ func (r *reader) array(lim *Limits, unauthenticated bool) ([][]byte, string) {
 
 // argLength reads the length of the argument at pos. It returns false if the line is
 // incomplete or invalid.
-func (r *reader) argLength(lim *Limits, unauthenticated bool) bool {
+func (r *Reader) argLength(lim *Limits, unauthenticated bool) bool {
 	if r.pos == len(r.buf) {
 		return false
 	}
@@ -147,7 +160,7 @@ func (r *reader) argLength(lim *Limits, unauthenticated bool) bool {
 // number reads the line at pos, a mark and a number, and advances past it and the byte
 // after its carriage return, which Redis does not check. It returns complete == false if
 // the line is incomplete; if it is also too long, the reader has failed with tooLong.
-func (r *reader) number(lim *Limits, tooLong string) (n int, ok, complete bool) {
+func (r *Reader) number(lim *Limits, tooLong string) (n int, ok, complete bool) {
 	if n, size := shortNumber(r.buf[r.pos+1:]); size > 0 {
 		r.pos += 1 + size
 		return n, true, true
@@ -188,9 +201,9 @@ func shortNumber(s []byte) (n, size int) {
 
 // inline returns the words of the line at pos and advances past it. It returns none if
 // the line is empty, invalid, or incomplete; pos moves except in the last case.
-func (r *reader) inline(lim *Limits) [][]byte {
+func (r *Reader) inline(lim *Limits) [][]byte {
 	if bytes.HasPrefix(r.buf[r.pos:], []byte(tlsRecordPrefix)) {
-		r.fail(unwantedTLS)
+		r.fail(ProblemTLS)
 		return nil
 	}
 	r.scan = max(r.scan, r.pos)
@@ -209,7 +222,7 @@ func (r *reader) inline(lim *Limits) [][]byte {
 	}
 	line := r.buf[r.pos:r.scan]
 	if isHTTP(line) {
-		r.fail(unwantedHTTP)
+		r.fail(ProblemHTTP)
 		return nil
 	}
 	r.scan++
@@ -229,7 +242,7 @@ func (r *reader) inline(lim *Limits) [][]byte {
 
 // take returns the arguments of the command just completed. It fails, and returns none,
 // if the name is a word of HTTP.
-func (r *reader) take() [][]byte {
+func (r *Reader) take() [][]byte {
 	first := len(r.args)
 	command := r.buf[r.start:r.pos]
 	for _, s := range r.spans {
@@ -238,14 +251,17 @@ func (r *reader) take() [][]byte {
 	r.spans = r.spans[:0]
 	r.start = r.pos
 	if isHTTPWord(r.args[first]) {
-		r.fail(unwantedHTTP)
+		r.fail(ProblemHTTP)
 		return nil
 	}
 	return r.args[first:len(r.args):len(r.args)]
 }
 
+// Problem returns the protocol error after which no command is found, or "".
+func (r *Reader) Problem() string { return r.problem }
+
 // fail stops the reader for good.
-func (r *reader) fail(problem string) ([][]byte, string) {
+func (r *Reader) fail(problem string) ([][]byte, string) {
 	r.problem = problem
 	r.spans = nil
 	return nil, problem

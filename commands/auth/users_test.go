@@ -1,0 +1,26 @@
+package auth
+
+import (
+	"encoding/base64"
+	"fmt"
+	"regexp"
+	"testing"
+
+	"golang.org/x/crypto/argon2"
+)
+
+// quickHash returns a hash of minimal cost.
+func quickHash(password string) string {
+	salt := []byte("saltsalt")
+	sum := argon2.IDKey([]byte(password), salt, 1, 8, 1, 16)
+	b64 := base64.RawStdEncoding
+	return fmt.Sprintf("$argon2id$v=19$m=8,t=1,p=1$%s$%s", b64.EncodeToString(salt), b64.EncodeToString(sum))
+}
+
+var hashOf = regexp.MustCompile(`#\w+`)
+
+// withHashes returns a users file with quick hashes of the words after #.
+func withHashes(t *testing.T, text string) string {
+	t.Helper()
+	return hashOf.ReplaceAllStringFunc(text, func(word string) string { return quickHash(word[1:]) })
+}
