@@ -16,6 +16,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"limitsrv/engine"
+	"limitsrv/persist"
 )
 
 // takeAll takes one token of a key of each algorithm.
@@ -66,7 +67,12 @@ func (c *testCluster) decide(n *Node, ops ...engine.Op) []engine.Decision {
 func (c *testCluster) save(n *Node) {
 	c.t.Helper()
 	done := make(chan error, 1)
-	if err := n.Save(func(err error) { done <- err }); err != nil {
+	var err error
+	eventually(c.t, "no other snapshot is being taken", func() bool {
+		err = n.Save(func(err error) { done <- err })
+		return !errors.Is(err, persist.ErrSaving)
+	})
+	if err != nil {
 		c.t.Fatal(err)
 	}
 	if err := <-done; err != nil {
