@@ -46,6 +46,7 @@ var arrows = map[string][]string{
 		"limitsrv/engine", "limitsrv/fatal", "github.com/cockroachdb/pebble/v2", "github.com/hashicorp/raft-wal", "github.com/hashicorp/raft",
 		"github.com/hashicorp/go-hclog",
 	},
+	"persist/commit": {"limitsrv/engine"},
 	"replication": {
 		"limitsrv/engine", "limitsrv/persist", "limitsrv/certs", "limitsrv/files", "github.com/hashicorp/raft", "github.com/hashicorp/raft-boltdb/v2",
 		"github.com/hashicorp/go-hclog", "go.etcd.io/bbolt", "github.com/cockroachdb/pebble/v2/vfs",
