@@ -115,6 +115,18 @@ func (e *Engine) SweepExpired(now Instant, pages int) (forgotten int64) {
 	return forgotten
 }
 
+// CountEvicted adds n keys, which a caller has chosen from Victims and forgotten, to
+// Stats.Evicted.
+func (e *Engine) CountEvicted(n int64) {
+	if n == 0 {
+		return
+	}
+	s := &e.shards[0]
+	s.mu.Lock()
+	s.stats.Evicted += n
+	s.mu.Unlock()
+}
+
 // Scan calls visit for live keys in the order of their hashes, starting at cursor, until
 // at least count keys were visited or as many pages read. It returns the next cursor, 0
 // at the end. A key that exists during a whole scan is visited, however the table grows

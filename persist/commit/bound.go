@@ -6,10 +6,10 @@ import (
 	"limitsrv/engine"
 )
 
-// A Bound is the memory bound of an engine whose decisions are logged. Because it acts
-// between groups, the engine exceeds it by the keys of the groups that are not applied
-// yet; and because Full refuses only new keys, by the entries that are added to existing
-// LOG and LEASE keys.
+// A Bound is the memory bound of an engine with a log. Because it acts between groups, the
+// engine exceeds it by the keys of the groups that are not applied yet; and because Full
+// refuses only new keys, by the entries that are added to existing LOG and LEASE keys, see
+// Backstop.
 type Bound struct {
 	MaxBytes int64 // 0: no bound
 	Evict    bool  // whether keys are evicted at the bound; otherwise new keys are refused
@@ -35,9 +35,19 @@ const (
 	maxSweeps  = 16
 	// keyGrowth is an upper bound of the memory of a new key for each byte of its entry.
 	keyGrowth = 8
-	// minRoom is the least Bytes, except for a group of its own.
+	// minRoom is the minimum of Bytes.
 	minRoom = 64 << 10
 )
+
+// Backstop returns a bound for Engine.SetBound on a single node, 0 for none. Only existing
+// LOG and LEASE keys can reach it. An op that is refused there is in the log under always,
+// so that a replay decides no less strictly. A member of a cluster must not have it.
+func (b Bound) Backstop() int64 {
+	if b.MaxBytes == 0 {
+		return 0
+	}
+	return b.MaxBytes + b.MaxBytes/8 + maxEvicted
+}
 
 // Exceeded reports whether the engine has reached the bound. Cost: an atomic load.
 func (b Bound) Exceeded(e *engine.Engine) bool { return b.MaxBytes > 0 && e.MemoryBytes() > b.MaxBytes }

@@ -42,7 +42,7 @@ func (b *Builder[R]) Build(stamp engine.Instant, requests []R, room Room) *Group
 	}
 	size := 0
 	if len(room.Victims) > 0 {
-		size = b.add(g, forgetting(room.Victims), 0, false)
+		size = b.add(g, Forgetting(room.Victims), 0, false)
 	}
 	n := 0
 	for limit := size + min(b.MaxBytes, room.Bytes); n < len(requests) && (n == 0 || size < limit && !Expects(requests[n].Batch())); {
@@ -88,8 +88,8 @@ func decideAll(b *engine.Batch, status engine.Status) {
 	}
 }
 
-// forgetting returns a batch that forgets keys.
-func forgetting(keys [][]byte) *engine.Batch {
+// Forgetting returns a batch that forgets keys.
+func Forgetting(keys [][]byte) *engine.Batch {
 	b := &engine.Batch{Ops: make([]engine.Op, len(keys))}
 	for i, key := range keys {
 		b.Ops[i] = engine.Op{Kind: engine.Forget, Key: key}

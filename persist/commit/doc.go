@@ -25,5 +25,5 @@
 //     when all earlier groups are applied, and the logged batch has no Expects.
 //   - Memory is decided between groups, never while an op is applied: a Bound forgets
 //     expired keys, then either logs the evicted keys as Forgets before the group, or sets
-//     Full, so that the group adds no key. The engine of an owner has no bound itself.
+//     Full, so that the group adds no key.
 package commit

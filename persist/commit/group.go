@@ -7,8 +7,8 @@ import (
 	"limitsrv/engine"
 )
 
-// A Request is a batch whose caller waits for its decisions. The batch must not be used by
-// others until Answer is called.
+// A Request is a batch that waits for its decisions. It must not be used by others until
+// Answer is called.
 type Request interface {
 	Batch() *engine.Batch
 	// Answer is called once: with nil when the decisions are in the batch, else with the

@@ -16,8 +16,8 @@ func (q *Queue[R]) Len() int { return len(q.waiting) }
 // First returns the request that has waited longest. Requires: Len is not 0.
 func (q *Queue[R]) First() R { return q.waiting[0] }
 
-// Take empties the queue and returns its requests. The caller must pass them to Return,
-// unless there are none.
+// Take empties the queue and returns its requests. The caller passes them to Return, unless
+// it keeps them.
 func (q *Queue[R]) Take() []R {
 	all := q.waiting
 	q.waiting, q.spare = q.spare[:0], nil
