@@ -100,33 +100,6 @@ func (e *Engine) Sweep(now Instant, pages int) (forgotten int64) {
 	return forgotten
 }
 
-// SweepExpired is Sweep, but skips pages of which no key has expired.
-func (e *Engine) SweepExpired(now Instant, pages int) (forgotten int64) {
-	for range pages {
-		s := &e.shards[int(e.sweepShard.Add(1))%len(e.shards)]
-		at := s.lock(now)
-		before := s.keys
-		if s.seekExpired(at) {
-			s.sweepPage(at)
-		}
-		forgotten += before - s.keys
-		s.unlock()
-	}
-	return forgotten
-}
-
-// CountEvicted adds n keys, which a caller has chosen from Victims and forgotten, to
-// Stats.Evicted.
-func (e *Engine) CountEvicted(n int64) {
-	if n == 0 {
-		return
-	}
-	s := &e.shards[0]
-	s.mu.Lock()
-	s.stats.Evicted += n
-	s.mu.Unlock()
-}
-
 // Scan calls visit for live keys in the order of their hashes, starting at cursor, until
 // at least count keys were visited or as many pages read. It returns the next cursor, 0
 // at the end. A key that exists during a whole scan is visited, however the table grows
