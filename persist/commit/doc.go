@@ -15,7 +15,8 @@
 // The owners differ in the log, and in nothing that changes a decision:
 //
 //	persist, always:        append and fsync, then apply
-//	persist, everysec, no:  apply, then append without waiting for the disk
+//	persist, everysec, no:  apply each batch alone, then append without waiting for the
+//	                        disk; only the Bound is shared
 //	replication:            append is a proposal to raft, apply is its FSM
 //
 // # Rules
