@@ -48,9 +48,10 @@ var arrows = map[string][]string{
 		"limitsrv/engine", "limitsrv/beat", "limitsrv/commands", "limitsrv/server", "github.com/prometheus/client_golang/prometheus",
 	},
 	"persist": {
-		"limitsrv/engine", "limitsrv/fatal", "github.com/cockroachdb/pebble/v2", "github.com/hashicorp/raft-wal", "github.com/hashicorp/raft",
+		"limitsrv/engine", "limitsrv/persist/commit", "limitsrv/fatal", "github.com/cockroachdb/pebble/v2", "github.com/hashicorp/raft-wal", "github.com/hashicorp/raft",
 		"github.com/hashicorp/go-hclog",
 	},
+	"persist/commit": {"limitsrv/engine"},
 	"replication": {
 		"limitsrv/replication/forward", "limitsrv/replication/link", "limitsrv/replication/raftfix", "limitsrv/engine", "limitsrv/persist", "limitsrv/certs", "github.com/hashicorp/raft", "github.com/hashicorp/raft-boltdb/v2",
 		"github.com/hashicorp/go-hclog", "go.etcd.io/bbolt", "github.com/cockroachdb/pebble/v2/vfs",

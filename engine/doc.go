@@ -16,9 +16,10 @@
 //     in steps of any size.
 //   - Arithmetic is exact, in integers. Replies are rounded against the caller: times up,
 //     counts down.
-//   - Only Apply, Sweep, Load and SetTime change state and time. All changes of Apply
-//     follow from the ops marked Changed and from Evicted: applying only these at the
-//     same times gives the same state. Sweep and read-only calls need not be repeated.
+//   - Only Apply, Sweep, SweepExpired, Load and SetTime change state and time. All changes
+//     of Apply follow from the ops marked Changed and from Evicted: applying only these
+//     at the same times gives the same state. Sweeps and read-only calls need not be
+//     repeated.
 //   - Freeze is a view of all keys at one moment, read while decisions continue. Load
 //     restores the same state from it, in an engine with any number of shards. Load takes
 //     arbitrary bytes and accepts only a state that could have occurred.

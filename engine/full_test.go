@@ -149,6 +149,33 @@ func TestVictims(t *testing.T) {
 	}
 }
 
+// TestSweepExpired forgets the expired keys of all shards, and only these, in a bounded
+// number of calls.
+func TestSweepExpired(t *testing.T) {
+	const keys = 5000
+	e := engine.New(engine.Options{Shards: 4, Seed: [16]byte{5}})
+	at := instant("2025-06-15T12:34:56Z")
+	short, long := counter(engine.Slide, 5), counter(engine.Slide, 5)
+	short.Period /= 1000
+	for i := range keys {
+		p := short
+		if i%10 == 0 {
+			p = long
+		}
+		apply(e, at, one(p, fmt.Appendf(nil, "key %d", i), "holder"))
+	}
+	if n := e.SweepExpired(at, 1000); n != 0 || e.Len() != keys {
+		t.Errorf("%d keys were forgotten before they expired", n)
+	}
+	forgotten := int64(0)
+	for range 1000 {
+		forgotten += e.SweepExpired(at+3*engine.Instant(short.Period), 16)
+	}
+	if forgotten != keys*9/10 || e.Len() != keys/10 {
+		t.Errorf("%d keys were forgotten and %d are left, want nine tenths of %d and the rest", forgotten, e.Len(), keys)
+	}
+}
+
 // TestExport moves keys from one engine to another, which continues with them.
 func TestExport(t *testing.T) {
 	for seed := range uint64(6) {

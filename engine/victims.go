@@ -39,3 +39,30 @@ func (e *Engine) Victims(now Instant, bytes int64, dst [][]byte) [][]byte {
 	}
 	return dst
 }
+
+// SweepExpired is Sweep, but skips pages of which no key has expired.
+func (e *Engine) SweepExpired(now Instant, pages int) (forgotten int64) {
+	for range pages {
+		s := &e.shards[int(e.sweepShard.Add(1))%len(e.shards)]
+		at := s.lock(now)
+		before := s.keys
+		if s.seekExpired(at) {
+			s.sweepPage(at)
+		}
+		forgotten += before - s.keys
+		s.unlock()
+	}
+	return forgotten
+}
+
+// CountEvicted adds n keys, which a caller has chosen from Victims and forgotten, to
+// Stats.Evicted.
+func (e *Engine) CountEvicted(n int64) {
+	if n == 0 {
+		return
+	}
+	s := &e.shards[0]
+	s.mu.Lock()
+	s.stats.Evicted += n
+	s.mu.Unlock()
+}

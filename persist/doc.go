@@ -2,7 +2,7 @@
 // Pebble, and recovery from both. It owns the data directory and the order in which
 // decisions reach the disk.
 //
-// It imports engine and fatal; Pebble for snapshots and, in tests, for file systems that
+// It imports engine, commit and fatal; Pebble for snapshots and, in tests, for file systems that
 // crash, fail and hang; raft-wal for the log.
 //
 // # Data directory
@@ -23,8 +23,9 @@
 //     and, under Always, the end of the machine. Under EverySecond a power failure loses
 //     at most the decisions since the last sync, one second ago.
 //   - A replay makes the same decisions: log order is decision order, each batch has its
-//     stamp, and evictions are logged. The memory bound is not enforced while the state
-//     is loaded, because a granted permit stays granted.
+//     stamp, evicted keys are Forgets in the log, and Full forbids new keys. The memory
+//     bound is not enforced while the state is loaded, because a granted permit stays
+//     granted.
 //   - Time after a restart is not before the last stamp.
 //   - All data is verified before use: each log entry, snapshot row and small file has a
 //     checksum, and the totals are checked as well. Damaged data is rejected with the
@@ -42,9 +43,10 @@
 // # Structure
 //
 // A Store executes batches through a writePath, which fixes the order of decision and
-// logging: logBehind decides first, logAhead logs first. Both share the mutex that orders
-// decisions, the mutex of the log's writer, and two goroutines: monitorDisk detects a
-// disk that hangs, and maintain takes snapshots and replaces a failed log.
+// logging: logBehind decides first, logAhead logs groups of package commit first. Both
+// share the memory bound, the mutex that orders decisions, the mutex of the log's writer,
+// and two goroutines: monitorDisk detects a disk that hangs, and maintain takes snapshots
+// and replaces a failed log.
 //
 // A Log is raft-wal with a file layer, META, codec and recovery of our own, because those
 // of raft-wal lack checksums on reads, fsync policies, a rule for torn ends, and a META

@@ -84,17 +84,12 @@ func (e *Entry) Append(stamp engine.Instant, b *engine.Batch) {
 }
 
 // AppendChanged adds the ops of a batch, applied at stamp, that changed state according
-// to their decisions; a group is added whole if one of its ops did. It adds a Forget for
-// each evicted key at the position of the eviction. If nothing changed it adds nothing.
+// to their decisions; a group is added whole if one of its ops did. If nothing changed it
+// adds nothing.
 func (e *Entry) AppendChanged(stamp engine.Instant, b *engine.Batch) {
 	w := newBatchWriter(e, stamp, b)
-	evicted := b.Evicted
 	for from := 0; from < len(b.Ops); {
 		to := from + max(1, int(b.Ops[from].Group))
-		for len(evicted) > 0 && evicted[0].Before < to {
-			w.op(&engine.Op{Kind: engine.Forget, Key: evicted[0].Key})
-			evicted = evicted[1:]
-		}
 		if anyChanged(b.Decisions[from:to]) {
 			for i := from; i < to; i++ {
 				w.op(&b.Ops[i])
@@ -129,12 +124,6 @@ func (w *batchWriter) op(op *engine.Op) {
 		w.headed = true
 	}
 	w.e.op(op)
-}
-
-// Forget adds that key was dropped at stamp.
-func (e *Entry) Forget(stamp engine.Instant, key []byte) {
-	e.head(stamp, 0)
-	e.op(&engine.Op{Kind: engine.Forget, Key: key})
 }
 
 func anyChanged(ds []engine.Decision) bool {

@@ -174,19 +174,13 @@ func TestAppendChanged(t *testing.T) {
 	}
 }
 
-func TestForget(t *testing.T) {
+func TestEmptyEntry(t *testing.T) {
 	var e Entry
 	e.Append(1, &engine.Batch{})
 	if e.Len() != 0 {
 		t.Errorf("an empty batch: %x, want nothing", e.Bytes())
 	}
-	e.Forget(5, []byte("k"))
-	e.Forget(6, []byte("l"))
-	got, err := decode(e.Bytes())
-	want := []step{{5, false, []engine.Op{{Kind: engine.Forget, Key: []byte("k")}}}, {6, false, []engine.Op{{Kind: engine.Forget, Key: []byte("l")}}}}
-	if err != nil || !reflect.DeepEqual(got, want) {
-		t.Errorf("got %+v, %v; want %+v", got, err, want)
-	}
+	e.Append(1, pipeline(1))
 	e.Reset()
 	if e.Len() != 0 {
 		t.Errorf("after Reset: %d bytes, want 0", e.Len())
@@ -328,7 +322,6 @@ func TestEntryAllocates(t *testing.T) {
 		e.Reset()
 		e.AppendChanged(1, b)
 		e.Append(2, b)
-		e.Forget(3, b.Ops[0].Key)
 		if err := d.Decode(e.Bytes(), yield); err != nil {
 			t.Fatal(err)
 		}

@@ -9,6 +9,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"limitsrv/engine"
+	"limitsrv/persist/commit"
 )
 
 // together executes batches as one group and returns their errors.
@@ -87,15 +88,16 @@ func TestDeniedForMemoryStaysDenied(t *testing.T) {
 	}
 }
 
-// TestEvictedInFlight evicts a key while a batch that takes from it is logged and not yet
-// applied: the re-created key must survive a restart.
+// TestEvictedInFlight reaches the memory bound while a batch that takes from existing keys
+// is logged and not yet applied: the next group must wait for it, and the keys that are
+// left must survive a restart.
 func TestEvictedInFlight(t *testing.T) {
 	o := testOptions(t, vfs.NewMem(), Always)
-	o.Engine = engine.Options{Shards: 1, MaxMemory: 100 << 10, Evict: true}
+	o.Engine = engine.Options{Shards: 1, MaxMemory: 200 << 10, Evict: true}
 	s := start(t, o)
 	l := s.writePath.(*logAhead)
-	// depart writes a group of one batch without passing it on.
-	writeGroup := func(b *engine.Batch) *group {
+	// writeGroup writes a group of one batch without passing it on.
+	writeGroup := func(b *engine.Batch) *commit.Group[request] {
 		s.Exec(b, func(error) {})
 		s.logMu.lock()
 		defer s.logMu.unlock()
@@ -103,43 +105,52 @@ func TestEvictedInFlight(t *testing.T) {
 		if err := s.append(l.entry.Bytes()); err != nil {
 			t.Error(err)
 		}
-		g.state.Store(groupWritten)
+		if !g.Claim() {
+			t.Error("the group was abandoned")
+		}
 		return g
 	}
-	var keys []string
-	for i := range 4500 {
-		keys = append(keys, fmt.Sprintf("key:%d", i))
+	made := 0
+	newKeys := func(n int) (keys []string) {
+		for range n {
+			keys = append(keys, fmt.Sprintf("key:%d", made))
+			made++
+		}
+		return keys
 	}
-	for i := 0; i < 3500; i += 100 {
-		if err := perform(s, taking(counterOf, keys[i:i+100]...)); err != nil {
+	for s.Engine().MemoryBytes() < o.Engine.MaxMemory-(4<<10) {
+		if err := perform(s, taking(counterOf, newKeys(100)...)); err != nil {
 			t.Fatal(err)
 		}
 	}
-	first := writeGroup(taking(counterOf, keys[3500:]...))
-	back := writeGroup(taking(counterOf, keys[2000:2300]...))
+	old := keysOf(s)
+	first := writeGroup(taking(counterOf, newKeys(1000)...))
+	back := writeGroup(taking(counterOf, old[:len(old)/2]...))
 	l.written <- first
 	eventually(t, "the first group is applied", func() bool {
 		s.mu.Lock()
 		defer s.mu.Unlock()
 		return len(s.inFlight) == 1
 	})
-	third := make(chan *group)
+	if !s.bound.Exceeded(s.engine) {
+		t.Fatalf("%d keys are within the bound", made)
+	}
+	third := make(chan *commit.Group[request])
 	go func() { third <- writeGroup(taking(counterOf, "another")) }()
-	time.Sleep(20 * time.Millisecond) // time for it to depart too early
+	time.Sleep(20 * time.Millisecond) // time for it to be built too early
 	l.written <- back
 	l.written <- <-third
 	if err := perform(s, &engine.Batch{Ops: []engine.Op{{Kind: engine.Forget, Key: []byte("none")}}}); err != nil {
 		t.Fatal(err)
 	}
 	want := keysOf(s)
+	if evicted := s.Engine().Stats().Evicted; evicted == 0 || len(want)+int(evicted) != made+1 {
+		t.Errorf("%d keys of %d are left, and %d were evicted", len(want), made+1, evicted)
+	}
 	end(t, s, false)
 	s = start(t, o)
 	defer end(t, s, false)
-	got := keysOf(s)
-	for _, key := range want {
-		if _, ok := slices.BinarySearch(got, key); !ok {
-			t.Errorf("%s is lost: %d keys before the restart, %d after it", key, len(want), len(got))
-			return
-		}
+	if got := keysOf(s); !slices.Equal(got, want) {
+		t.Errorf("%d keys before the restart, %d after it, or others", len(want), len(got))
 	}
 }

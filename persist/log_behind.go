@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"limitsrv/engine"
+	"limitsrv/persist/commit"
 )
 
 // logBehind decides first: changes go into an entry in memory, and Commit writes the
@@ -49,16 +50,38 @@ func (l *logBehind) exec(batch *engine.Batch, done func(error)) {
 	s := l.s
 	s.mu.Lock()
 	now := s.now()
-	s.engine.Apply(now, batch)
-	if changed := changedOps(batch) + int64(len(batch.Evicted)); changed > 0 {
-		l.queue(now, batch, changed)
-	}
+	l.makeRoom(now, batch)
+	l.apply(now, batch)
 	long := l.pending.Len() > maxGroupBytes
 	s.mu.Unlock()
 	if long {
 		l.commit()
 	}
 	done(nil)
+}
+
+// makeRoom lets the memory bound act before a batch. Requires: mu is held.
+func (l *logBehind) makeRoom(now engine.Instant, batch *engine.Batch) {
+	s := l.s
+	batch.Full = false
+	if !s.bound.Exceeded(s.engine) || batch.Looks() {
+		return
+	}
+	room := s.bound.Room(s.engine, now, now)
+	batch.Full = room.Full
+	if len(room.Victims) > 0 {
+		s.engine.CountEvicted(l.apply(now, commit.Forgetting(room.Victims)))
+	}
+}
+
+// apply applies a batch, adds its changes to pending, and returns their number. Requires:
+// mu is held.
+func (l *logBehind) apply(now engine.Instant, batch *engine.Batch) (changed int64) {
+	l.s.engine.Apply(now, batch)
+	if changed = changedOps(batch); changed > 0 {
+		l.queue(now, batch, changed)
+	}
+	return changed
 }
 
 // queue adds an applied batch to pending. Requires: mu is held.

@@ -11,6 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"limitsrv/engine"
+	"limitsrv/persist/commit"
 )
 
 // Options configures a Store.
@@ -20,7 +21,8 @@ type Options struct {
 	// FS is the file system of Dir; nil means the operating system's.
 	FS     vfs.FS
 	Policy Policy
-	// Engine configures the engine. Its Seed is ignored: the directory has its own.
+	// Engine configures the engine. Its Seed is ignored: the directory has its own. Its
+	// MaxMemory and Evict are the arguments of SetBound.
 	Engine engine.Options
 	Clock  Clock
 	Logger *slog.Logger
@@ -96,7 +98,7 @@ type Store struct {
 	mu       sync.Mutex
 	inFlight []engine.Instant // stamps of groups that are logged and not yet applied
 	failing  bool             // batches are rejected or not logged because the disk failed; guarded by mu
-	bound    bound            // the engine's memory bound; guarded by mu
+	bound    commit.Bound     // guarded by mu
 
 	// logMu is held while the log is appended to or replaced.
 	logMu timedMutex
@@ -136,12 +138,6 @@ type writePath interface {
 	fail(*Failure) func()
 }
 
-// A bound holds the arguments of Engine.SetBound.
-type bound struct {
-	maxMemory int64
-	evict     bool
-}
-
 // counters holds totals since the start.
 type counters struct {
 	changes  atomic.Int64 // ops that changed state
@@ -160,7 +156,9 @@ func Open(o Options) (*Store, error) {
 		return nil, errors.Join(err, dir.Close())
 	}
 	o.Engine.Seed = dir.Seed
-	s := &Store{o: o, dir: dir, engine: engine.New(o.Engine), logMu: newTimedMutex(), bound: bound{o.Engine.MaxMemory, o.Engine.Evict}}
+	bound := commit.Bound{MaxBytes: o.Engine.MaxMemory, Evict: o.Engine.Evict}
+	o.Engine.MaxMemory, o.Engine.Evict = 0, false // granted permits stay granted in a replay
+	s := &Store{o: o, dir: dir, engine: engine.New(o.Engine), logMu: newTimedMutex(), bound: bound}
 	s.diskWatch = NewDiskWatch()
 	s.appending = s.diskWatch.Stopwatch()
 	s.maintainWake = make(chan struct{}, 1)
@@ -192,14 +190,14 @@ func (s *Store) Exec(batch *engine.Batch, done func(error)) { s.writePath.exec(b
 // no sync is under way.
 func (s *Store) Commit() { s.writePath.commit() }
 
-// SetBound is Engine.SetBound, but takes effect only at the end of Recover, so that a
-// replay does not deny permits granted before the restart.
+// SetBound bounds the engine's memory, 0 means no bound, from the next batch on; see
+// commit.Bound.
 func (s *Store) SetBound(maxMemory int64, evict bool) {
 	s.mu.Lock()
 	defer s.mu.Unlock()
-	s.bound = bound{maxMemory, evict}
+	s.bound = commit.Bound{MaxBytes: maxMemory, Evict: evict}
 	if s.loading.Done.Load() {
-		s.engine.SetBound(maxMemory, evict)
+		s.engine.SetBound(s.bound.Backstop(), false)
 	}
 }
 

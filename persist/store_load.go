@@ -39,7 +39,7 @@ func (s *Store) Recover(ctx context.Context) error {
 	}
 	s.mu.Lock()
 	s.loading.Done.Store(true)
-	s.engine.SetBound(s.bound.maxMemory, s.bound.evict)
+	s.engine.SetBound(s.bound.Backstop(), false)
 	s.engine.SetCounting(true)
 	s.mu.Unlock()
 	s.o.Logger.Info("state loaded", "keys", s.engine.Len(), "snapshot_keys", s.loading.Keys.Load(),
@@ -55,7 +55,6 @@ func (s *Store) load(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	s.engine.SetBound(0, false) // granted permits stay granted
 	s.engine.SetCounting(false)
 	info, err := s.loadSnapshot(ctx)
 	if err != nil {

@@ -405,6 +405,38 @@ func TestLowerBoundDropsNothing(t *testing.T) {
 	}
 }
 
+// TestTailsAreBounded adds entries to LOG keys, which exist, until they are refused.
+func TestTailsAreBounded(t *testing.T) {
+	log := engine.Params{Alg: engine.Log, Limit: engine.MaxListed, Period: engine.MaxPeriod}
+	for _, policy := range []Policy{Always, EverySecond} {
+		t.Run(policy.String(), func(t *testing.T) {
+			o := testOptions(t, vfs.NewMem(), policy)
+			o.Engine.MaxMemory = 1 << 20
+			s := start(t, o)
+			defer end(t, s, false)
+			var takes engine.Batch
+			for i := range 1000 {
+				takes.Ops = append(takes.Ops, engine.Op{Kind: engine.Take, Key: fmt.Appendf(nil, "log:%d", i), Params: log, N: 1})
+			}
+			for n := 1; ; n++ {
+				o.Clock.(*testClock).add(time.Microsecond)
+				if err := perform(s, &takes); err != nil {
+					t.Fatal(err)
+				}
+				if slices.ContainsFunc(takes.Decisions, func(d engine.Decision) bool { return d.Status == engine.NoMemory }) {
+					break
+				}
+				if used := s.Engine().MemoryBytes(); used > s.bound.Backstop() || n == 5000 {
+					t.Fatalf("%d bytes are used for %d entries of each key, %d are allowed", used, n, s.bound.Backstop())
+				}
+			}
+			if got := s.Engine().Len(); got != 1000 {
+				t.Errorf("%d keys of 1000 are left", got)
+			}
+		})
+	}
+}
+
 // TestRecoverCancelled checks that a Store cancelled while it loads leaves its files
 // unchanged.
 func TestRecoverCancelled(t *testing.T) {

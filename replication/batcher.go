@@ -9,6 +9,8 @@ import (
 	"github.com/hashicorp/raft"
 
 	"limitsrv/engine"
+	"limitsrv/persist"
+	"limitsrv/persist/commit"
 	"limitsrv/replication/forward"
 )
 
@@ -26,14 +28,14 @@ import (
 // changes.
 type batcher struct {
 	n            *Node
-	builder      builder   // run goroutine only
-	lastProposal *proposal // the last proposal that the FSM began to apply; run goroutine only
+	builder      commit.Builder[waitingRequest] // run goroutine only
+	entry        persist.Entry                  // of the proposal that is being built; run goroutine only
+	lastProposal *proposal                      // the last proposal that the FSM began to apply; run goroutine only
 	kicked       chan struct{}
 	applied      chan *proposal
 
 	mu             sync.Mutex
-	waiting        []waitingRequest
-	spare          []waitingRequest
+	waiting        commit.Queue[waitingRequest]
 	retryScheduled bool // a retry timer is running
 	// leaderlessSince is the time, by mono, since which no leader is known; 0: one is.
 	leaderlessSince time.Duration
@@ -49,22 +51,35 @@ type waitingRequest struct {
 	since  time.Duration // by mono: the first failed attempt; 0: none failed yet
 }
 
+// Batch and Answer implement commit.Request.
+func (w waitingRequest) Batch() *engine.Batch { return w.Request.Batch }
+func (w waitingRequest) Answer(err error)     { w.Done(err) }
+
 const (
 	// retryAfter is the delay before a retry, unless a kick comes earlier.
 	retryAfter = 5 * time.Millisecond
 	// maxUnanswered bounds the proposals that were applied and not answered yet.
 	maxUnanswered = 4
+	// maxEntryBytes is the length of an entry at which another is begun. A single batch
+	// may be longer.
+	maxEntryBytes = 64 << 10
 )
 
 func newBatcher(n *Node) *batcher {
-	return &batcher{n: n, kicked: make(chan struct{}, 1), applied: make(chan *proposal, maxUnanswered)}
+	g := &batcher{n: n, kicked: make(chan struct{}, 1), applied: make(chan *proposal, maxUnanswered)}
+	g.builder.MaxBytes = maxEntryBytes
+	g.builder.Encode = func(stamp engine.Instant, b *engine.Batch) int {
+		g.entry.Append(stamp, b)
+		return g.entry.Len()
+	}
+	return g
 }
 
 // add queues a request for the next kick. After close it is refused.
 func (g *batcher) add(w waitingRequest) {
 	g.mu.Lock()
 	if !g.closed {
-		g.waiting = append(g.waiting, w)
+		g.waiting.Add(w)
 		g.mu.Unlock()
 		return
 	}
@@ -97,7 +112,7 @@ func (g *batcher) run(ctx context.Context) {
 // for the callbacks.
 func (g *batcher) answerAll() {
 	for f := range g.applied {
-		f.answer()
+		f.Answer(nil)
 		g.mu.Lock()
 		g.answered = append(g.answered, f)
 		g.mu.Unlock()
@@ -108,8 +123,7 @@ func (g *batcher) answerAll() {
 func (g *batcher) close() {
 	g.mu.Lock()
 	g.closed = true
-	all := g.waiting
-	g.waiting = nil
+	all := g.waiting.Take()
 	g.mu.Unlock()
 	for _, w := range all {
 		w.Done(errStopped)
@@ -156,105 +170,64 @@ func (g *batcher) takeWaiting() []waitingRequest {
 	defer g.mu.Unlock()
 	g.retryScheduled = false
 	for _, f := range g.answered {
-		g.builder.recycle(f)
+		g.builder.Recycle(f.Group)
 	}
 	g.answered = g.answered[:0]
-	all := g.waiting
-	g.waiting, g.spare = g.spare[:0], nil
-	return all
+	return g.waiting.Take()
 }
 
-// requeue puts rest in front of the requests that arrived meanwhile. rest must be the tail
-// of all; if it is empty, the memory of all is reused.
+// requeue puts rest, a tail of all, in front of the requests that arrived meanwhile.
 func (g *batcher) requeue(rest, all []waitingRequest) {
 	g.mu.Lock()
 	defer g.mu.Unlock()
-	if len(rest) == 0 {
-		clear(all)
-		g.spare = all[:0]
-		return
-	}
-	g.waiting = append(append(make([]waitingRequest, 0, len(rest)+len(g.waiting)), rest...), g.waiting...)
+	g.waiting.Return(rest, all)
 }
 
 // propose puts requests into the log as one entry, and waits until the FSM begins to apply
 // it or it failed.
 func (g *batcher) propose(lead leadership, all []waitingRequest) bool {
 	f := g.build(lead, all)
-	if f == nil { // the first was answered without the log
-		g.requeue(all[1:], all)
-		return len(all) > 1
+	n := f.Len()
+	var err error
+	if f.Logged() {
+		err = g.n.propose(f)
+	} else {
+		f.Answer(nil)
 	}
-	n := len(f.requests)
-	f.requests = append([]waitingRequest(nil), f.requests...)
-	err := g.n.propose(f)
 	g.requeue(all[n:], all)
 	switch {
+	case !f.Logged():
+		return len(all) > n
 	case err == nil:
 		g.lastProposal = f
 	case certainlyNotApplied(err):
-		g.retry(f.requests)
+		g.retry(f.Requests())
 		return false
 	default:
 		g.n.counts.uncertain.Add(int64(n))
-		f.fail(errUncertain)
+		f.Answer(errUncertain)
 	}
 	return true
 }
 
-// build makes the next proposal from the waiting requests. It returns nil if the first
-// request has an Expect that does not hold; that request was answered.
+// build makes the next proposal from the waiting requests.
 func (g *batcher) build(lead leadership, all []waitingRequest) *proposal {
 	var (
 		n     = g.n
 		fsm   = lead.stack.fsm
 		stamp = n.clock.now()
 		e     = fsm.engine.Load()
+		bound = commit.Bound{MaxBytes: n.maxMemory.Load(), Evict: n.evict.Load()}
 	)
-	bound, evict := n.maxMemory.Load(), n.evict.Load()
-	excess := e.MemoryBytes() - bound
-	full := bound > 0 && excess > 0
-	var victims [][]byte
-	if full && evict {
-		victims, full = e.Victims(stamp, excess+evictAhead, nil), false
+	if g.lastProposal != nil && commit.Expects(all[0].Batch()) {
+		<-g.lastProposal.applied
 	}
-	if first := all[0].Batch; hasExpect(first) {
-		if g.lastProposal != nil {
-			<-g.lastProposal.applied
-		}
-		if !expectationsHold(e, stamp, lead.term, first) {
-			first.Decisions = abortedDecisions(first)
-			all[0].Done(nil)
-			return nil
-		}
-		return g.builder.buildExpecting(stamp, all, full)
+	g.builder.Fingerprint = func(stamp engine.Instant, key []byte) int64 {
+		return termFingerprint(e.Fingerprint(stamp, key), lead.term)
 	}
-	until := 0
-	for until < len(all) && !hasExpect(all[until].Batch) {
-		until++
-	}
-	return g.builder.build(stamp, all[:until], full, victims)
-}
-
-// evictAhead is the number of bytes evicted beyond the excess, so that not every entry has
-// to evict.
-const evictAhead = 64 << 10
-
-// hasExpect reports whether a batch has Expects. Only an Atomic one may.
-func hasExpect(b *engine.Batch) bool {
-	return b.Atomic && len(b.Ops) > 0 && b.Ops[0].Kind == engine.Expect
-}
-
-// expectationsHold reports whether all Expects of a batch hold. Requires: all logged
-// entries are applied.
-func expectationsHold(e *engine.Engine, now engine.Instant, term uint64, b *engine.Batch) bool {
-	for i := range b.Ops {
-		op := &b.Ops[i]
-		if op.Kind == engine.Expect && termFingerprint(e.Fingerprint(now, op.Key), term) != op.N {
-			return false
-		}
-	}
-	return true
+	g.entry.Reset()
+	group := g.builder.Build(stamp, all, bound.Room(e, engine.Instant(fsm.stamp.Load()), stamp))
+	return newProposal(group, g.entry.Bytes())
 }
 
 // termFingerprint converts a fingerprint of the engine to the one shown to clients, and
@@ -270,15 +243,6 @@ func convertExpects(b *engine.Batch, term uint64) {
 			op.N = termFingerprint(op.N, term)
 		}
 	}
-}
-
-// abortedDecisions returns the decisions of a batch with an Expect that does not hold.
-func abortedDecisions(b *engine.Batch) []engine.Decision {
-	ds := b.Decisions[:0]
-	for range b.Ops {
-		ds = append(ds, engine.Decision{Status: engine.Aborted})
-	}
-	return ds
 }
 
 // certainlyNotApplied reports whether raft's error means that the entry is in no log.
@@ -299,7 +263,7 @@ func (g *batcher) forward(leader server, all []waitingRequest) {
 			continue
 		}
 		mine = append(mine, w)
-		own = append(own, forward.Request{Batch: w.Batch, Done: func(err error) { g.forwarded(w, err) }})
+		own = append(own, forward.Request{Batch: w.Request.Batch, Done: func(err error) { g.forwarded(w, err) }})
 	}
 	if len(own) > 0 {
 		mine = mine[g.n.forwarder.Send(leader.Raft, leader.Node, own):]
@@ -347,9 +311,9 @@ func (g *batcher) retry(all []waitingRequest) {
 			over = append(over, w)
 			continue
 		}
-		g.waiting = append(g.waiting, w)
+		g.waiting.Add(w)
 	}
-	if len(g.waiting) > 0 && !g.retryScheduled {
+	if g.waiting.Len() > 0 && !g.retryScheduled {
 		g.retryScheduled = true
 		time.AfterFunc(retryAfter, g.kick)
 	}

@@ -409,11 +409,12 @@ func TestRejectedProposalIsRetried(t *testing.T) {
 	c.waitForAgreement()
 	follower := c.other(c.leader())
 	batch := &engine.Batch{Ops: []engine.Op{fixed("k", 1)}}
-	f := new(builder).build(follower.Now(), []waitingRequest{{Request: forward.Request{Batch: batch, Done: func(error) {}}}}, false, nil)
+	lead := leadership{stack: follower.stack.Load()}
+	f := newBatcher(follower).build(lead, []waitingRequest{{Request: forward.Request{Batch: batch, Done: func(error) {}}}})
 	if err := follower.propose(f); !errors.Is(err, raft.ErrNotLeader) || !certainlyNotApplied(err) {
 		t.Errorf("a follower's proposal returns %v", err)
 	}
-	if f.state.Load() != proposalAbandoned {
+	if f.Claim() {
 		t.Error("the FSM may still answer the retried proposal")
 	}
 	if d := c.decide(follower, fixed("k", 0)); d[0].Remaining != 9 {

@@ -118,11 +118,11 @@ func (f *fsm) applyEntry(l *raft.Log) (answered *proposal, err error) {
 	switch own := f.proposal.Load(); {
 	case len(l.Data) > 0 && l.Data[0] == controlMark:
 		err = f.applyControl(l.Data[1:])
-	case own != nil && own.owns(l.Data) && own.state.CompareAndSwap(proposalPending, proposalClaimed):
+	case own != nil && own.owns(l.Data) && own.Claim():
 		answered = own
 		close(own.applying)
-		for i := range own.parts {
-			f.applyBatch(l.Index, own.stamp, own.parts[i].batch)
+		for b := range own.Batches {
+			f.applyBatch(l.Index, own.Stamp, b)
 		}
 	default:
 		err = f.decoder.Decode(l.Data, func(stamp engine.Instant, b *engine.Batch) error {
@@ -229,10 +229,4 @@ func (f *fsm) level() int {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.state.Level
-}
-
-// owns reports whether data is the memory of this proposal's entry. Equal bytes elsewhere
-// do not count.
-func (f *proposal) owns(data []byte) bool {
-	return len(data) > 0 && len(data) == len(f.data) && &data[0] == &f.data[0]
 }

@@ -301,11 +301,11 @@ func (n *Node) propose(f *proposal) error {
 		return nil
 	case err = <-outcome:
 	}
-	if f.state.CompareAndSwap(proposalPending, proposalAbandoned) && err == nil {
+	if f.Abandon() && err == nil {
 		err = errors.New("committed by raft and not applied here")
 		n.log.Error("outcome of a decision unknown", "error", err, "index", future.Index())
 	}
-	if f.state.Load() == proposalClaimed {
+	if f.Claimed() {
 		return nil // the FSM applies it
 	}
 	return err

@@ -1,0 +1,138 @@
+package commit
+
+import (
+	"slices"
+
+	"limitsrv/engine"
+)
+
+// A Builder makes groups of waiting requests. Concurrency: its owner's mutex guards it, or
+// only one goroutine uses it.
+type Builder[R Request] struct {
+	// Encode appends a batch to the entry of the group that is being built, and returns
+	// the length of the entry. The owner must empty the entry before Build.
+	Encode func(stamp engine.Instant, b *engine.Batch) (entryBytes int)
+	// Fingerprint returns the value for comparison with an Expect of the key.
+	Fingerprint func(stamp engine.Instant, key []byte) int64
+	// MaxBytes is the length of an entry at which the next is begun. A single batch may
+	// be longer.
+	MaxBytes int
+
+	spare []*engine.Batch // joined batches of answered groups
+}
+
+// Build makes a group of as many of the first requests as fit, at least one. Requires: if
+// the first one has Expects, all earlier groups are applied. A request with Expects is a
+// group of its own, which is not Logged if they do not hold.
+//
+// The owner may change requests when Build has returned.
+func (b *Builder[R]) Build(stamp engine.Instant, requests []R, room Room) *Group[R] {
+	g := &Group[R]{Stamp: stamp}
+	if first := requests[0].Batch(); Expects(first) {
+		g.requests = []R{requests[0]}
+		switch rest := withoutExpects(first); {
+		case !b.holds(stamp, first):
+			decideAll(first, engine.Aborted)
+		case len(rest.Ops) == 0:
+			decideAll(first, engine.OK)
+		default:
+			b.add(g, rest, 1, room.Full)
+		}
+		return g
+	}
+	size := 0
+	if len(room.Victims) > 0 {
+		size = b.add(g, Forgetting(room.Victims), 0, false)
+	}
+	n := 0
+	for limit := size + min(b.MaxBytes, room.Bytes); n < len(requests) && (n == 0 || size < limit && !Expects(requests[n].Batch())); {
+		batch, joined := requests[n].Batch(), joinable(requests[n:])
+		if joined > 1 {
+			batch = b.join(requests[n : n+joined])
+		}
+		size = b.add(g, batch, joined, room.Full)
+		n += joined
+	}
+	g.requests = slices.Clone(requests[:n])
+	return g
+}
+
+// add appends a part of some requests to the group and the entry, and returns the length
+// of the entry.
+func (b *Builder[R]) add(g *Group[R], batch *engine.Batch, requests int, full bool) (entryBytes int) {
+	batch.Full = full
+	g.parts = append(g.parts, part{batch, requests})
+	return b.Encode(g.Stamp, batch)
+}
+
+// holds reports whether all Expects of a batch hold.
+func (b *Builder[R]) holds(stamp engine.Instant, batch *engine.Batch) bool {
+	for i := range batch.Ops {
+		if op := &batch.Ops[i]; op.Kind == engine.Expect && b.Fingerprint(stamp, op.Key) != op.N {
+			return false
+		}
+	}
+	return true
+}
+
+// withoutExpects returns a copy of a batch without its Expects.
+func withoutExpects(b *engine.Batch) *engine.Batch {
+	return &engine.Batch{Ops: slices.DeleteFunc(slices.Clone(b.Ops), isExpect), Atomic: true}
+}
+
+// decideAll sets the decisions of a batch to a status.
+func decideAll(b *engine.Batch, status engine.Status) {
+	b.Decisions = b.Decisions[:0]
+	for range b.Ops {
+		b.Decisions = append(b.Decisions, engine.Decision{Status: status})
+	}
+}
+
+// Forgetting returns a batch that forgets keys.
+func Forgetting(keys [][]byte) *engine.Batch {
+	b := &engine.Batch{Ops: make([]engine.Op, len(keys))}
+	for i, key := range keys {
+		b.Ops[i] = engine.Op{Kind: engine.Forget, Key: key}
+	}
+	return b
+}
+
+const (
+	// joinedOps is the number of ops at which a joined batch is complete.
+	joinedOps = 2048
+	// maxSpare bounds the joined batches that are kept for reuse.
+	maxSpare = 4
+)
+
+// joinable returns how many of the first requests are to be one part: 1, or more that are
+// not Atomic.
+func joinable[R Request](requests []R) (n int) {
+	for ops := 0; n < len(requests) && !requests[n].Batch().Atomic && ops < joinedOps; n++ {
+		ops += len(requests[n].Batch().Ops)
+	}
+	return max(n, 1)
+}
+
+// join returns a batch of the ops of some requests.
+func (b *Builder[R]) join(requests []R) *engine.Batch {
+	all := new(engine.Batch)
+	if n := len(b.spare); n > 0 {
+		all, b.spare = b.spare[n-1], b.spare[:n-1]
+	}
+	for _, r := range requests {
+		all.Ops = append(all.Ops, r.Batch().Ops...)
+	}
+	return all
+}
+
+// Recycle reclaims the memory of a group. Requires: its requests were answered.
+func (b *Builder[R]) Recycle(g *Group[R]) {
+	for _, p := range g.parts {
+		if p.requests > 1 && len(b.spare) < maxSpare {
+			clear(p.batch.Ops) // they reference keys of other batches
+			p.batch.Reset()
+			b.spare = append(b.spare, p.batch)
+		}
+	}
+	g.parts, g.requests = nil, nil
+}
