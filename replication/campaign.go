@@ -39,10 +39,10 @@ const (
 	lateShare, excuseShare = 0.1, 0.3
 	// endedShare is the silence required of a leader after its process has ended.
 	endedShare = 0.1
-	// retryShare is the interval of attempts while there is no leader. A candidate, whose
-	// election may have split the votes, tries again after a random pause of at most
-	// splitShare: two of them would otherwise split the votes at each attempt (Ongaro and
-	// Ousterhout, In Search of an Understandable Consensus Algorithm, 2014, 5.2).
+	// retryShare is the interval of attempts while there is no leader. A candidate tries
+	// again after a random pause of at most splitShare, because two of them would otherwise
+	// split the votes at each attempt (Ongaro and Ousterhout, In Search of an
+	// Understandable Consensus Algorithm, 2014, 5.2).
 	retryShare, splitShare = 0.05, 0.5
 	// deferTries is the number of attempts at which a node leaves the election to one with
 	// more of the log.

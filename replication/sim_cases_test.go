@@ -221,6 +221,18 @@ func TestSimJoinHangs(t *testing.T) {
 	}
 }
 
+// waitForElected returns the next node that is elected, which need not decide yet.
+func (c *simCluster) waitForElected() *simNode {
+	for {
+		time.Sleep(50 * time.Microsecond)
+		for _, n := range c.running() {
+			if n.running().leadership().elected {
+				return n
+			}
+		}
+	}
+}
+
 // An elected node that has not applied all answered decisions, and can not log, does not
 // answer reads.
 func TestSimElectedBeforeReady(t *testing.T) {
@@ -236,15 +248,7 @@ func TestSimElectedBeforeReady(t *testing.T) {
 			t.Fatalf("a take is %s", got)
 		}
 		p.crash(100)
-		var elected *simNode
-		for elected == nil {
-			time.Sleep(50 * time.Microsecond)
-			for _, n := range c.running() {
-				if n.running().leadership().elected {
-					elected = n
-				}
-			}
-		}
+		elected := c.waitForElected()
 		for _, n := range c.running() {
 			if n != elected {
 				c.hangDisk(n)
@@ -264,15 +268,7 @@ func TestSimElectedWithoutClocks(t *testing.T) {
 	simCase(t, func(t *testing.T, c *simCluster) {
 		for round := range 40 {
 			c.leader().running().crash(100)
-			var elected *simNode
-			for elected == nil {
-				time.Sleep(50 * time.Microsecond)
-				for _, n := range c.running() {
-					if n.running().leadership().elected {
-						elected = n
-					}
-				}
-			}
+			elected := c.waitForElected()
 			time.Sleep(time.Duration(round) * 100 * time.Microsecond)
 			c.cutOff(elected)
 			time.Sleep(defaultElectionTimeout + 50*time.Millisecond)

@@ -12,8 +12,14 @@ import (
 // slowRequest has a reply of some hundred KB.
 var slowRequest = []string{"COMMAND", "DOCS"}
 
-// slowBlock is the number of requests per write.
-const slowBlock = 64
+const (
+	// slowBlock is the number of requests per write: more replies than sockets take.
+	slowBlock = 64
+	// slowPause is the pause after each write. Without it the clients fill their sockets
+	// with requests for hundreds of milliseconds, in which the measured clients, in the
+	// same process, wait for a processor and not for the server.
+	slowPause = 5 * time.Millisecond
+)
 
 // wantSlowAtOnceP99 is the p99 of other clients that meets the goal.
 const wantSlowAtOnceP99 = 5 * time.Millisecond
@@ -99,5 +105,6 @@ func askAndNotRead(ctx context.Context, s *side) (closed bool) {
 		if _, err := conn.Write(block); err != nil {
 			return ctx.Err() == nil
 		}
+		sleep(ctx, slowPause)
 	}
 }
