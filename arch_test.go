@@ -44,6 +44,7 @@ var arrows = map[string][]string{
 	"beat":                {},
 	"files":               {},
 	"fatal":               {},
+	"loglimit":            {},
 	"server/admin": {
 		"limitsrv/engine", "limitsrv/beat", "limitsrv/commands", "limitsrv/server", "github.com/prometheus/client_golang/prometheus",
 	},
@@ -53,11 +54,11 @@ var arrows = map[string][]string{
 	},
 	"persist/commit": {"limitsrv/engine"},
 	"replication": {
-		"limitsrv/replication/forward", "limitsrv/replication/link", "limitsrv/replication/raftfix", "limitsrv/engine", "limitsrv/persist", "limitsrv/certs", "github.com/hashicorp/raft", "github.com/hashicorp/raft-boltdb/v2",
+		"limitsrv/replication/forward", "limitsrv/replication/link", "limitsrv/replication/raftfix", "limitsrv/engine", "limitsrv/persist", "limitsrv/certs", "limitsrv/loglimit", "github.com/hashicorp/raft", "github.com/hashicorp/raft-boltdb/v2",
 		"github.com/hashicorp/go-hclog", "go.etcd.io/bbolt", "github.com/cockroachdb/pebble/v2/vfs",
 	},
 	"replication/link": {
-		"limitsrv/persist", "limitsrv/certs", "limitsrv/files", "github.com/hashicorp/raft",
+		"limitsrv/persist", "limitsrv/certs", "limitsrv/files", "limitsrv/loglimit", "github.com/hashicorp/raft",
 	},
 	"replication/link/linktest": {"limitsrv/certs", "limitsrv/testwait"},
 	"replication/forward":       {"limitsrv/replication/link", "limitsrv/engine", "limitsrv/persist"},

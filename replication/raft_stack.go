@@ -15,6 +15,7 @@ import (
 	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
 	"go.etcd.io/bbolt"
 
+	"limitsrv/loglimit"
 	"limitsrv/persist"
 	"limitsrv/replication/forward"
 	"limitsrv/replication/link"
@@ -223,10 +224,22 @@ func (n *Node) raftConfig(node string) *raft.Config {
 	return c
 }
 
+const (
+	// logInterval is the time for which the same event is not logged again.
+	logInterval = 30 * time.Second
+	// maxLoggedEvents bounds the remembered events.
+	maxLoggedEvents = 1024
+)
+
+// newLogLimiter limits the lines about this node's own events, by name or text.
+func newLogLimiter() *loglimit.Limiter[string] {
+	return loglimit.New[string](logInterval, maxLoggedEvents, loglimit.Forget)
+}
+
 // newRaftLogger returns a logger for raft that logs to another one, and the same warning
 // at most once per logInterval.
 func newRaftLogger(to *slog.Logger) hclog.Logger {
-	return raftfix.NewLogger(to, newLogLimiter().first)
+	return raftfix.NewLogger(to, newLogLimiter().Allow)
 }
 
 // configurationOf returns raft's configuration of the founding nodes.
