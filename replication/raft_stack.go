@@ -15,6 +15,7 @@ import (
 	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
 	"go.etcd.io/bbolt"
 
+	"limitsrv/histogram"
 	"limitsrv/loglimit"
 	"limitsrv/persist"
 	"limitsrv/replication/forward"
@@ -33,9 +34,9 @@ type raftStack struct {
 	stable     *raftfix.VoteStore
 	snapshots  *raftfix.SnapshotStore
 	transport  *raftfix.Transport
-	storeTimes latencyHistogram // of the log
-	notify     chan bool        // true: this node was elected; false: it leads no more
-	stopped    chan struct{}    // closed when the stack is stopped
+	storeTimes histogram.Histogram // of the log
+	notify     chan bool           // true: this node was elected; false: it leads no more
+	stopped    chan struct{}       // closed when the stack is stopped
 	observer   *raft.Observer
 	loggedTerm atomic.Uint64 // the last term with a logged leader
 
@@ -132,7 +133,7 @@ func (n *Node) openStack(m *membership) (s *raftStack, err error) {
 		d.Warn(n.log)
 	}
 	s.entries = raftfix.NewLogStore(s.log.Raft(), raftfix.LogStoreOptions{
-		Snapshots: s.snapshots, Monotonic: n.mono, Writing: s.logWrites, Stored: s.storeTimes.add,
+		Snapshots: s.snapshots, Monotonic: n.mono, Writing: s.logWrites, Stored: func(took time.Duration) { s.storeTimes.Add(took, 1) },
 	})
 	return s, nil
 }
