@@ -185,10 +185,10 @@ func (h *Handler) infoCommands(l *lines) {
 func (h *Handler) infoLatency(l *lines) {
 	for _, c := range h.registry.allSpecs() {
 		d := h.stats.latency(c.id)
-		if d.total() == 0 {
+		if d.Total() == 0 {
 			continue
 		}
-		micros := func(perMille int64) float64 { return float64(d.percentile(perMille)) / 1000 }
+		micros := func(perMille int64) float64 { return float64(d.Percentile(perMille)) / 1000 }
 		l.add("latency_percentiles_usec_"+c.name, fmt.Sprintf("p50=%.3f,p99=%.3f,p99.9=%.3f", micros(500), micros(990), micros(999)))
 	}
 }

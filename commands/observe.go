@@ -4,6 +4,7 @@ import (
 	"time"
 
 	"limitsrv/engine"
+	"limitsrv/histogram"
 )
 
 // Values of INFO for the metrics and the admin page. Cost of each: a few loads and short
@@ -34,53 +35,12 @@ func (h *Handler) ErrorCounts() map[string]int64 { return h.stats.codes.Get() }
 
 // Waits returns the latencies of ops since the start, each from the hand-over of its
 // batch to the Exec until its decisions are there.
-func (h *Handler) Waits() Waits {
-	var w Waits
+func (h *Handler) Waits() histogram.Distribution {
+	var w histogram.Distribution
 	for i := range h.stats.waits {
-		w.counts.add(&h.stats.waits[i])
+		w.Add(&h.stats.waits[i])
 	}
 	return w
-}
-
-// Waits is a histogram of durations; a value read from it is at most an eighth too high.
-type Waits struct{ counts distribution }
-
-// Since returns the durations counted after earlier was read.
-func (w Waits) Since(earlier Waits) Waits {
-	for i := range w.counts {
-		w.counts[i] -= earlier.counts[i]
-	}
-	return w
-}
-
-// Total returns the number of durations.
-func (w *Waits) Total() int64 { return w.counts.total() }
-
-// Sum returns the approximate sum of all durations, at most a sixteenth off.
-func (w *Waits) Sum() time.Duration {
-	sum := 0.0
-	for i, n := range w.counts {
-		begin := int64(0)
-		if i > 0 {
-			begin = bucketEnd(i-1) + 1
-		}
-		sum += float64(n) * float64(begin+bucketEnd(i)) / 2
-	}
-	return time.Duration(sum)
-}
-
-// Within returns the number of durations of at most d.
-func (w *Waits) Within(d time.Duration) (n int64) {
-	for i := 0; i < len(w.counts) && bucketEnd(i) <= int64(d); i++ {
-		n += w.counts[i]
-	}
-	return n
-}
-
-// Percentile returns the duration that perMille of a thousand do not exceed; 0 if there
-// are none.
-func (w *Waits) Percentile(perMille int64) time.Duration {
-	return time.Duration(w.counts.percentile(perMille))
 }
 
 // Now returns the time of decisions.

@@ -27,24 +27,6 @@ func TestWaitsAreOfOps(t *testing.T) {
 	}
 }
 
-func TestWaitsTellDurations(t *testing.T) {
-	var w Waits
-	for _, d := range []time.Duration{10, 100 * time.Microsecond, 3 * time.Millisecond, time.Second} {
-		w.counts[bucketOf(int64(d))] += 100
-	}
-	want := 100 * (10*time.Nanosecond + 100*time.Microsecond + 3*time.Millisecond + time.Second)
-	if off := w.Sum() - want; off.Abs() > want/16 {
-		t.Errorf("the sum is %v, want %v", w.Sum(), want)
-	}
-	for d, want := range map[time.Duration]int64{
-		9: 0, 10: 100, 90 * time.Microsecond: 100, 115 * time.Microsecond: 200, 4 * time.Millisecond: 300, 900 * time.Millisecond: 300, time.Hour: 400,
-	} {
-		if got := w.Within(d); got != want {
-			t.Errorf("%d took at most %v, want %d", got, d, want)
-		}
-	}
-}
-
 func TestCommandCountsAreOfWhatWasCalled(t *testing.T) {
 	h := newTestHandler("")
 	s := h.NewSession(Client{Wake: func() {}})

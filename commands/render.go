@@ -1,6 +1,10 @@
 package commands
 
-import "limitsrv/engine"
+import (
+	"time"
+
+	"limitsrv/engine"
+)
 
 // render writes the replies of the completed batch and of a deferred run command, if
 // there are any, and makes the session ready for the next batch.
@@ -219,7 +223,7 @@ func (s *Session) start() {
 // batch.
 func (s *Session) countWaits(nanos int64) {
 	if n := len(s.g.batch.Ops); n > 0 {
-		s.h.stats.waits[s.id%stripes].counts[bucketOf(nanos)].Add(int64(n))
+		s.h.stats.waits[s.id%stripes].Add(time.Duration(nanos), int64(n))
 	}
 }
 

@@ -7,6 +7,7 @@ import (
 	"strconv"
 
 	"limitsrv/commands/resp"
+	"limitsrv/histogram"
 )
 
 var errSlowCount = resp.NewError("ERR", "count should be greater than or equal to -1")
@@ -111,9 +112,9 @@ func runLatencyHistogram(s *Session, args [][]byte) {
 		}
 	}
 	var found []*spec
-	var all []*distribution
+	var all []*histogram.Distribution
 	for _, c := range asked {
-		if d := s.h.stats.latency(c.id); d.total() > 0 {
+		if d := s.h.stats.latency(c.id); d.Total() > 0 {
 			found, all = append(found, c), append(all, d)
 		}
 	}
@@ -122,13 +123,13 @@ func runLatencyHistogram(s *Session, args [][]byte) {
 		s.w.BulkString(c.name)
 		s.w.Map(2)
 		s.w.BulkString("calls")
-		s.w.Int(all[i].total())
+		s.w.Int(all[i].Total())
 		s.w.BulkString("histogram_usec")
-		steps := all[i].steps()
+		steps := all[i].Steps()
 		s.w.Map(len(steps))
 		for _, st := range steps {
-			s.w.Int(st.micros)
-			s.w.Int(st.count)
+			s.w.Int(st.Micros)
+			s.w.Int(st.Count)
 		}
 	}
 }

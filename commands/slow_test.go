@@ -1,69 +1,11 @@
 package commands
 
 import (
-	"fmt"
-	"math"
-	"math/rand/v2"
 	"regexp"
-	"slices"
 	"strings"
 	"testing"
 	"time"
 )
-
-func TestHistogramBuckets(t *testing.T) {
-	last := -1
-	for i := range histogramBuckets - 1 {
-		end := bucketEnd(i)
-		if bucketOf(end) != i || bucketOf(end+1) != i+1 || last >= i {
-			t.Fatalf("bucket %d ends at %d, which is in %d, and the next in %d", i, end, bucketOf(end), bucketOf(end+1))
-		}
-		last = i
-	}
-	for _, nanos := range []int64{-1, 0} {
-		if got := bucketOf(nanos); got != 0 {
-			t.Errorf("bucketOf(%d) = %d, want 0", nanos, got)
-		}
-	}
-	if got := bucketOf(math.MaxInt64); got != histogramBuckets-1 {
-		t.Errorf("bucketOf(MaxInt64) = %d, want the last", got)
-	}
-}
-
-// Percentiles equal those of a sorted list, or exceed them by at most an eighth.
-func TestPercentiles(t *testing.T) {
-	seed := rand.Uint64()
-	r := rand.New(rand.NewPCG(seed, 1))
-	var h histogram
-	var all []int64
-	for range 5000 {
-		nanos := int64(math.Exp(r.Float64() * 20))
-		h.counts[bucketOf(nanos)].Add(1)
-		all = append(all, nanos)
-	}
-	slices.Sort(all)
-	var d distribution
-	d.add(&h)
-	for _, perMille := range []int64{1, 500, 990, 999, 1000} {
-		want := all[(perMille*5000+999)/1000-1]
-		if got := d.percentile(perMille); got < want || float64(got) > float64(want)*1.125+1 {
-			t.Errorf("seed %d: percentile(%d) = %d, want %d or up to an eighth more", seed, perMille, got, want)
-		}
-	}
-}
-
-func TestHistogramSteps(t *testing.T) {
-	var h histogram
-	for _, micros := range []int64{1, 3, 3, 100, 100_000} {
-		h.counts[bucketOf(micros*900)].Add(1)
-	}
-	var d distribution
-	d.add(&h)
-	want := "[{1 1} {4 3} {128 4} {131072 5}]"
-	if got := fmt.Sprint(d.steps()); got != want {
-		t.Errorf("steps() = %s, want %s", got, want)
-	}
-}
 
 // slowSession is a session with ops that take 20 ms.
 func slowSession() *Session {

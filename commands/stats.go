@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"limitsrv/commands/resp"
+	"limitsrv/histogram"
 )
 
 // stripes is the number of copies of the counters, on separate cache lines, so that
@@ -15,8 +16,8 @@ const stripes = 8
 
 // stats are the counters of INFO.
 type stats struct {
-	stripes     [stripes][]commandCounts // by spec.id
-	waits       [stripes]histogram       // latency of each op; never reset
+	stripes     [stripes][]commandCounts     // by spec.id
+	waits       [stripes]histogram.Histogram // latency of each op; never reset
 	codes       resp.CodeCounts
 	connections atomic.Int64
 	rate        throughput // of commands
@@ -32,8 +33,8 @@ type commandCounts struct {
 	failed   atomic.Int64 // executed and answered with an error
 	hits     atomic.Int64 // keys that a reading op found
 	misses   atomic.Int64
-	nanos    atomic.Int64              // total time of the calls; each call of a batch has an equal share
-	latency  atomic.Pointer[histogram] // of all calls; nil before the first
+	nanos    atomic.Int64                        // total time of the calls; each call of a batch has an equal share
+	latency  atomic.Pointer[histogram.Histogram] // of all calls; nil before the first
 }
 
 // took counts calls that took `each` nanoseconds each.
@@ -41,10 +42,10 @@ func (c *commandCounts) took(calls, each int64) {
 	c.nanos.Add(calls * each)
 	h := c.latency.Load()
 	for h == nil {
-		c.latency.CompareAndSwap(nil, new(histogram))
+		c.latency.CompareAndSwap(nil, new(histogram.Histogram))
 		h = c.latency.Load()
 	}
-	h.counts[bucketOf(each)].Add(calls)
+	h.Add(time.Duration(each), calls)
 }
 
 func newStats(commands int) *stats {
@@ -64,7 +65,7 @@ func (s *stats) command(id int) (t commandTotals) {
 	for i := range s.stripes {
 		c := &s.stripes[i][id]
 		if h := c.latency.Load(); h != nil {
-			t.calls += h.total()
+			t.calls += h.Total()
 		}
 		t.rejected += c.rejected.Load()
 		t.failed += c.failed.Load()
@@ -76,11 +77,11 @@ func (s *stats) command(id int) (t commandTotals) {
 }
 
 // latency returns the distribution of a command's call times.
-func (s *stats) latency(id int) *distribution {
-	d := &distribution{}
+func (s *stats) latency(id int) *histogram.Distribution {
+	d := &histogram.Distribution{}
 	for i := range s.stripes {
 		if h := s.stripes[i][id].latency.Load(); h != nil {
-			d.add(h)
+			d.Add(h)
 		}
 	}
 	return d

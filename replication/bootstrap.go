@@ -21,7 +21,7 @@ func (n *Node) joinOrBootstrap() {
 			n.fatal(why)
 			return
 		}
-		if why != nil && n.logOnce.first(why.Error()) {
+		if why != nil && n.logOnce.Allow(why.Error()) {
 			n.log.Info("not a member of a cluster yet", "reason", why)
 		}
 		select {

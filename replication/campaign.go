@@ -260,7 +260,7 @@ func (n *Node) askCandidacy(ctx context.Context, server raft.Server) candidacy {
 func (n *Node) forceElection(s *raftStack) {
 	id, address := raft.ServerID(n.identity().Node), raft.ServerAddress(n.o.Raft)
 	request := raft.TimeoutNowRequest{RPCHeader: raft.RPCHeader{ProtocolVersion: raft.ProtocolVersionMax, ID: []byte(id), Addr: []byte(address)}}
-	if err := s.transport.TimeoutNow(id, address, &request, new(raft.TimeoutNowResponse)); err != nil && n.logOnce.first("elect") {
+	if err := s.transport.TimeoutNow(id, address, &request, new(raft.TimeoutNowResponse)); err != nil && n.logOnce.Allow("elect") {
 		n.log.Warn("can't start an election now; raft starts one later", "error", err)
 	}
 }

@@ -195,7 +195,7 @@ func (n *Node) followClocks(wall engine.Instant, w clockAnswers) {
 		return
 	}
 	n.counts.clamps.Add(1)
-	if n.logOnce.first("clock") {
+	if n.logOnce.Allow("clock") {
 		n.log.Warn("the cluster's time is far from the nodes' clocks; it follows them by at most one part in a thousand",
 			"off", off, "clocks", len(w.differences), "voters", w.voters)
 	}

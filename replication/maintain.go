@@ -120,7 +120,7 @@ func (n *Node) announce(ctx context.Context, s *raftStack) {
 	case lead.leader.Raft != "":
 		err = n.links.Call(ctx, lead.leader.Raft, callAnnounce, m, nil)
 	}
-	if err != nil && n.logOnce.first("announce") {
+	if err != nil && n.logOnce.Allow("announce") {
 		n.log.Info("the leader rejected this node's member data", "error", err)
 	}
 }
@@ -175,7 +175,7 @@ func (n *Node) removeDead(ctx context.Context, s *raftStack) {
 		return
 	}
 	why := fmt.Sprintf("it has been silent for %v", silent.Round(time.Second))
-	if err := n.remove(ctx, s, string(dead.ID), why); err != nil && n.logOnce.first("dead") {
+	if err := n.remove(ctx, s, string(dead.ID), why); err != nil && n.logOnce.Allow("dead") {
 		n.log.Warn("can't remove a dead node", "node", string(dead.ID), "error", err)
 	}
 }

@@ -13,6 +13,7 @@ import (
 
 	"limitsrv/certs"
 	"limitsrv/engine"
+	"limitsrv/loglimit"
 	"limitsrv/persist"
 	"limitsrv/replication/forward"
 	"limitsrv/replication/link"
@@ -37,7 +38,7 @@ type Node struct {
 	maxMemory    atomic.Int64
 	evict        atomic.Bool
 	counts       nodeCounts
-	logOnce      *logLimiter
+	logOnce      *loglimit.Limiter[string]
 	peers        peerTable
 	waiters      waiters
 	disk         *persist.DiskWatch

@@ -15,6 +15,8 @@ import (
 	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
 	"go.etcd.io/bbolt"
 
+	"limitsrv/histogram"
+	"limitsrv/loglimit"
 	"limitsrv/persist"
 	"limitsrv/replication/forward"
 	"limitsrv/replication/link"
@@ -32,9 +34,9 @@ type raftStack struct {
 	stable     *raftfix.VoteStore
 	snapshots  *raftfix.SnapshotStore
 	transport  *raftfix.Transport
-	storeTimes latencyHistogram // of the log
-	notify     chan bool        // true: this node was elected; false: it leads no more
-	stopped    chan struct{}    // closed when the stack is stopped
+	storeTimes histogram.Histogram // of the log
+	notify     chan bool           // true: this node was elected; false: it leads no more
+	stopped    chan struct{}       // closed when the stack is stopped
 	observer   *raft.Observer
 	loggedTerm atomic.Uint64 // the last term with a logged leader
 
@@ -131,7 +133,7 @@ func (n *Node) openStack(m *membership) (s *raftStack, err error) {
 		d.Warn(n.log)
 	}
 	s.entries = raftfix.NewLogStore(s.log.Raft(), raftfix.LogStoreOptions{
-		Snapshots: s.snapshots, Monotonic: n.mono, Writing: s.logWrites, Stored: s.storeTimes.add,
+		Snapshots: s.snapshots, Monotonic: n.mono, Writing: s.logWrites, Stored: func(took time.Duration) { s.storeTimes.Add(took, 1) },
 	})
 	return s, nil
 }
@@ -223,10 +225,22 @@ func (n *Node) raftConfig(node string) *raft.Config {
 	return c
 }
 
+const (
+	// logInterval is the time for which the same event is not logged again.
+	logInterval = 30 * time.Second
+	// maxLoggedEvents bounds the remembered events.
+	maxLoggedEvents = 1024
+)
+
+// newLogLimiter limits the lines about this node's own events, by name or text.
+func newLogLimiter() *loglimit.Limiter[string] {
+	return loglimit.New[string](logInterval, maxLoggedEvents, loglimit.Forget)
+}
+
 // newRaftLogger returns a logger for raft that logs to another one, and the same warning
 // at most once per logInterval.
 func newRaftLogger(to *slog.Logger) hclog.Logger {
-	return raftfix.NewLogger(to, newLogLimiter().first)
+	return raftfix.NewLogger(to, newLogLimiter().Allow)
 }
 
 // configurationOf returns raft's configuration of the founding nodes.

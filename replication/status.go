@@ -5,6 +5,8 @@ import (
 	"time"
 
 	"github.com/hashicorp/raft"
+
+	"limitsrv/histogram"
 )
 
 // A Role is a node's role in its cluster.
@@ -111,7 +113,9 @@ func (n *Node) Status() Status {
 	st.Level = s.fsm.level()
 	c := &s.fsm.counts
 	st.Entries, st.EntryBytes, st.Ops = c.entries.Load(), c.bytes.Load(), c.ops.Load()
-	st.FsyncP99, st.LogBytes, st.LogSegments = s.storeTimes.p99(), s.log.Bytes(), s.log.Segments()
+	var stores histogram.Distribution
+	stores.Add(&s.storeTimes)
+	st.FsyncP99, st.LogBytes, st.LogSegments = stores.Percentile(990), s.log.Bytes(), s.log.Segments()
 	st.Saving = s.saving.Load()
 	s.snapshotStatus(&st.Snapshot)
 	n.membersStatus(s, lead, &st)

@@ -33,9 +33,9 @@ type Config struct {
 	// goroutines.
 	TLS func() *tls.Config
 
-	MaxClients   int           // 10000
+	MaxClients   int           // DefaultMaxClients
 	Limits       Limits        // DefaultLimits
-	WriteTimeout time.Duration // 30 s, for all replies of a batch
+	WriteTimeout time.Duration // DefaultWriteTimeout, for all replies of a batch
 	IdleTimeout  time.Duration // 0: idle clients are not closed
 	TCPKeepAlive time.Duration // 300 s; negative: none
 
@@ -53,11 +53,13 @@ type Config struct {
 	Logger *slog.Logger // slog.Default()
 }
 
+// Defaults of Config.
 const (
-	defaultMaxClients   = 10000
-	defaultWriteTimeout = 30 * time.Second
-	defaultKeepAlive    = 300 * time.Second
-	defaultSocketPerm   = 0o700
+	DefaultMaxClients   = 10000
+	DefaultWriteTimeout = 10 * time.Second
+
+	defaultKeepAlive  = 300 * time.Second
+	defaultSocketPerm = 0o700
 )
 
 // Bounds of the interval at which the sweep finds idle and blocked connections: a quarter
@@ -154,8 +156,8 @@ func New(cfg Config) (*Server, error) {
 
 // setDefaults fills in the defaults, except for the limits.
 func (c *Config) setDefaults() {
-	setDefault(&c.MaxClients, defaultMaxClients)
-	setDefault(&c.WriteTimeout, defaultWriteTimeout)
+	setDefault(&c.MaxClients, DefaultMaxClients)
+	setDefault(&c.WriteTimeout, DefaultWriteTimeout)
 	setDefault(&c.TCPKeepAlive, defaultKeepAlive)
 	setDefault(&c.UnixSocketPerm, defaultSocketPerm)
 	setDefault(&c.Loops, max(1, runtime.NumCPU()/2))

@@ -53,9 +53,9 @@ type options struct {
 
 	linkOptions `embed:""`
 
-	MaxClients     int           `group:"Limits" default:"10000" help:"Maximum number of connections."`
+	MaxClients     int           `group:"Limits" default:"${maxClients}" help:"Maximum number of connections."`
 	IdleTimeout    time.Duration `group:"Limits" default:"0" help:"Time after which a connection that sends nothing is closed. 0: never."`
-	WriteTimeout   time.Duration `group:"Limits" default:"10s" help:"Time after which a connection that does not read its replies is closed."`
+	WriteTimeout   time.Duration `group:"Limits" default:"${writeTimeout}" help:"Time after which a connection that does not read its replies is closed."`
 	Drain          time.Duration `group:"Limits" default:"10s" help:"Time limit of a shutdown. Clients are answered until a fifth of it (at most 2s) is left; closing the files then has at least 2s, after which the process ends."`
 	IOThreads      int           `group:"Limits" name:"io-threads" default:"0" help:"Event loops that serve the connections. 0: half the number of CPUs. -1: a goroutine for each connection."`
 	MaxArgs        int           `group:"Limits" default:"${maxArgs}" help:"Maximum number of arguments of a command."`
@@ -76,6 +76,8 @@ type options struct {
 func defaults() kong.Vars {
 	limits := server.DefaultLimits
 	return kong.Vars{
+		"maxClients":     strconv.Itoa(server.DefaultMaxClients),
+		"writeTimeout":   server.DefaultWriteTimeout.String(),
 		"maxArgs":        strconv.Itoa(limits.Args),
 		"maxArgBytes":    size(limits.ArgBytes).String(),
 		"maxQueryBytes":  size(limits.QueryBytes).String(),

@@ -261,26 +261,6 @@ type addressed struct {
 
 func (a addressed) RemoteAddr() net.Addr { return a.address }
 
-func TestRefusalsAreBounded(t *testing.T) {
-	var r refusals
-	now := time.Unix(0, 0)
-	if !r.shouldLog("a", reasonNode, now) || r.shouldLog("a", reasonNode, now.Add(refusalEvery-1)) {
-		t.Error("a refusal is news once in a while, and not again")
-	}
-	if !r.shouldLog("a", reasonTLS, now) || !r.shouldLog("b", reasonNode, now) || !r.shouldLog("a", reasonNode, now.Add(refusalEvery)) {
-		t.Error("another reason, another host and a minute later are news")
-	}
-	for i := range 2 * maxRefusals {
-		r.shouldLog(fmt.Sprint(i), reasonNode, now.Add(refusalEvery))
-	}
-	if len(r.last) > maxRefusals {
-		t.Errorf("%d are remembered, want at most %d", len(r.last), maxRefusals)
-	}
-	if !r.shouldLog("c", reasonNode, now.Add(3*refusalEvery)) {
-		t.Error("no new refusals are logged after the old have expired")
-	}
-}
-
 // FuzzGreeting has a listening node read any bytes, with and without a secret.
 func FuzzGreeting(f *testing.F) {
 	g := greeting{linkCall, Identity{clusterA, testNode("2")}, testNode("1"), "10.0.0.2:7379"}

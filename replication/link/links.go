@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"limitsrv/certs"
+	"limitsrv/loglimit"
 )
 
 // Options configure Links. Concurrency: all functions may be called by any goroutine.
@@ -58,7 +59,7 @@ const (
 type Links struct {
 	o            Options
 	certificates *certificates // nil: without TLS
-	refusals     refusals
+	refusals     *loglimit.Limiter[refusalKey]
 	refusedLinks atomic.Int64
 	raftConns    chan net.Conn // accepted, for raft's transport
 
@@ -76,7 +77,10 @@ type Links struct {
 // New opens links, which accept connections when they are served. It fails if the TLS
 // files can not be read. The caller must close the links.
 func New(o Options) (*Links, error) {
-	l := &Links{o: o, raftConns: make(chan net.Conn), open: make(map[*trackedConn]struct{})}
+	l := &Links{
+		o: o, raftConns: make(chan net.Conn), open: make(map[*trackedConn]struct{}),
+		refusals: loglimit.New[refusalKey](refusalEvery, maxRefusals, loglimit.Suppress),
+	}
 	if o.TLS != nil {
 		c, err := newCertificates(*o.TLS, o.Log)
 		if err != nil {

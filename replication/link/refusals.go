@@ -3,7 +3,6 @@ package link
 import (
 	"errors"
 	"net"
-	"sync"
 	"time"
 )
 
@@ -42,41 +41,10 @@ const (
 	maxRefusals = 1024
 )
 
-// refusals remembers the refusals that were logged recently.
-type refusals struct {
-	mu   sync.Mutex
-	last map[refusalKey]time.Time
-}
-
+// A refusalKey names the refusals that are logged as one.
 type refusalKey struct {
 	host   string
 	reason refusalReason
-}
-
-// shouldLog reports whether to log a refusal: once per refusalEvery, and not at all while
-// maxRefusals others are remembered.
-func (r *refusals) shouldLog(host string, reason refusalReason, now time.Time) bool {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	key := refusalKey{host, reason}
-	if last, ok := r.last[key]; ok && now.Sub(last) < refusalEvery {
-		return false
-	}
-	if len(r.last) >= maxRefusals {
-		for k, last := range r.last {
-			if now.Sub(last) >= refusalEvery {
-				delete(r.last, k)
-			}
-		}
-		if len(r.last) >= maxRefusals {
-			return false
-		}
-	}
-	if r.last == nil {
-		r.last = make(map[refusalKey]time.Time)
-	}
-	r.last[key] = now
-	return true
 }
 
 // refused counts and logs a link that was refused or closed. A node that is about to start
@@ -87,7 +55,7 @@ func (l *Links) refused(conn net.Conn, why *refusal) {
 		return
 	}
 	l.refusedLinks.Add(1)
-	if l.refusals.shouldLog(remoteHost(conn), why.reason, time.Now()) {
+	if l.refusals.Allow(refusalKey{remoteHost(conn), why.reason}) {
 		l.o.Log.Warn("refused a link of another node", "address", conn.RemoteAddr().String(), "reason", why.text)
 	}
 }

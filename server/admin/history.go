@@ -8,7 +8,7 @@ import (
 	"time"
 
 	"limitsrv/beat"
-	"limitsrv/commands"
+	"limitsrv/histogram"
 )
 
 // The history has a sample of each second of the last hour.
@@ -36,7 +36,7 @@ type reading struct {
 	shadow          int64
 	evicted         int64
 	rejected        int64
-	waits           commands.Waits
+	waits           histogram.Distribution
 	keys, memory    int64
 	connections     int64
 }
