@@ -2,6 +2,8 @@
 # make run     runs it; ARGS="--max-memory 1gb" are its options
 # make test    installs the programs that the tests need, then runs all checks; UNITTIME
 #              bounds the tests of one package, with a margin for a busy machine
+# make quick   checks while one works: format, vet, and the short unit tests, without the
+#              race detector; it installs nothing
 # make bench   measures it beside Redis; ARGS="-only growth" are its options
 # make fuzz    runs every fuzz target for FUZZTIME, a number of runs such as 30000x; with
 #              a duration such as 10m go test may report a failure at its end
@@ -21,7 +23,7 @@ VULNDB ?= https://vuln.go.dev
 # The checks of make test, in order; the first that fails ends it.
 CHECKS = format vet staticcheck vulnerabilities unit deploy sim fuzz build smoke clients
 
-.PHONY: build run test bench release needs $(CHECKS)
+.PHONY: build run test quick bench release needs $(CHECKS)
 
 build:
 	@.ci/build $(OUT)
@@ -44,6 +46,9 @@ test: needs
 		echo "== $$check took $$(($$(date +%s) - begin)) s"; \
 	done
 	@echo "== all passed"
+
+quick: format vet
+	go test -short ./...
 
 needs:
 	@.ci/needs

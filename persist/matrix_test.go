@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"limitsrv/testwait"
 )
 
 // fileDamages are deterministic damages of a file.
@@ -75,6 +77,7 @@ func copyDir(t *testing.T, to, from string) {
 // and that is reported; or it is rejected with a remedy, and Repair makes it usable or
 // names a remedy.
 func TestEachFile(t *testing.T) {
+	testwait.Long(t)
 	for i, from := range matrixDirs {
 		t.Run(from.name, func(t *testing.T) {
 			t.Parallel()

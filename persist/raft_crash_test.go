@@ -11,6 +11,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 	"github.com/hashicorp/raft"
+
+	"limitsrv/testwait"
 )
 
 // A raftCrasher runs a raft log in memory and, before each change of the file system,
@@ -129,6 +131,7 @@ func (w *raftModel) isPrefix(want *raftModel, durable uint64) error {
 
 // TestRaftCrash crashes a raft log at every change of the file system.
 func TestRaftCrash(t *testing.T) {
+	testwait.Long(t)
 	for _, policy := range []Policy{Always, EverySecond, Never} {
 		t.Run(policy.String(), func(t *testing.T) {
 			t.Parallel()

@@ -13,6 +13,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 	"github.com/hashicorp/raft"
+
+	"limitsrv/testwait"
 )
 
 var (
@@ -175,6 +177,7 @@ func (w *raftModel) hasOnly(want *raftModel) error {
 // TestRaftLog applies random steps of raft to a log and to a model, and reopens the log
 // now and then.
 func TestRaftLog(t *testing.T) {
+	testwait.Long(t)
 	fileSystems(t, func(t *testing.T, fs vfs.FS, root string) {
 		for _, policy := range []Policy{EverySecond, Always, Never} {
 			seed := rand.Uint64()

@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"limitsrv/testwait"
 )
 
 // diskWith returns a disk after writing snapshots of some states, each replacing the
@@ -71,6 +73,7 @@ func afterCrash(disk vfs.FS, states ...*fakeState) (which int, err error) {
 
 // Fails the power at each change of the disk during a Write.
 func TestSnapshotsCrash(t *testing.T) {
+	testwait.Long(t)
 	t.Parallel()
 	a, b, c := newState(1, 600, 1), newState(2, 700, 1), newState(3, 800, 1)
 	seed := rand.Uint64()

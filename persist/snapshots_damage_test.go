@@ -13,6 +13,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
+	"limitsrv/testwait"
 )
 
 var damages = flag.Int("damages", 5, "how many times each file is damaged in each way")
@@ -76,6 +78,7 @@ func filesOf(t *testing.T, fsys vfs.FS, dir string) (files []string) {
 // After any damage a Load is correct or an error, no data is lost silently, and the next
 // Write is correct or an error.
 func TestSnapshotsDamage(t *testing.T) {
+	testwait.Long(t)
 	t.Parallel()
 	a := newState(1, 600, 2)
 	base := diskWith(t, "/snapshots", newState(5, 500, 1), a)

@@ -11,6 +11,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
+	"limitsrv/testwait"
 )
 
 // A fault fails an operation on files, and optionally all later ones.
@@ -45,6 +47,7 @@ var roomOps = []errorfs.OpKind{
 
 // Each operation of a Write fails.
 func TestSnapshotsFaults(t *testing.T) {
+	testwait.Long(t)
 	t.Parallel()
 	a, b := newState(1, 600, 1), newState(2, 700, 1)
 	base := diskWith(t, "/snapshots", a)

@@ -9,6 +9,8 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"limitsrv/testwait"
 )
 
 // crashes is the number of crashes in TestStoreCrash under each policy.
@@ -19,6 +21,7 @@ const crashes = 25
 // (the process was killed), or on all that it synced and a part of the rest (the power
 // failed).
 func TestStoreCrash(t *testing.T) {
+	testwait.Long(t)
 	for _, policy := range allPolicies {
 		for _, unsynced := range []int{100, 50, 0} {
 			t.Run(fmt.Sprintf("%v unsynced=%d%%", policy, unsynced), func(t *testing.T) {

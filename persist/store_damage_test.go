@@ -257,6 +257,7 @@ type outcomes struct {
 // the file, which Check must then find damaged and Repair must fix. After a crash of the
 // machine unsynced decisions may be missing, and Check and the log must report that.
 func TestStoreDamage(t *testing.T) {
+	testwait.Long(t)
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	for i, tt := range damageCases {

@@ -9,11 +9,13 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"limitsrv/engine"
+	"limitsrv/testwait"
 )
 
 // TestDay simulates a day of steady traffic: users come and go, and disk use at the end
 // of the day is no more than after its first hours.
 func TestDay(t *testing.T) {
+	testwait.Long(t)
 	for _, policy := range []Policy{Always, EverySecond} {
 		t.Run(policy.String(), func(t *testing.T) {
 			t.Parallel()

@@ -207,6 +207,7 @@ func TestRestartKeepsState(t *testing.T) {
 // TestReplayDecidesTheSame executes random traffic of all algorithms with restarts, and
 // the same traffic at the same times on an engine in memory.
 func TestReplayDecidesTheSame(t *testing.T) {
+	testwait.Long(t)
 	for _, policy := range []Policy{Always, EverySecond} {
 		t.Run(policy.String(), func(t *testing.T) {
 			seed := uint64(time.Now().UnixNano())
@@ -343,6 +344,7 @@ func TestWatchedTransaction(t *testing.T) {
 // TestEvictedStaysEvicted fills a Store that evicts, and checks that a replay leaves the
 // same keys.
 func TestEvictedStaysEvicted(t *testing.T) {
+	testwait.Long(t)
 	for _, policy := range allPolicies {
 		t.Run(policy.String(), func(t *testing.T) {
 			o := testOptions(t, vfs.NewMem(), policy)

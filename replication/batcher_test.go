@@ -15,6 +15,7 @@ import (
 	"limitsrv/engine"
 	"limitsrv/replication/forward"
 	"limitsrv/replication/link"
+	"limitsrv/testwait"
 )
 
 // exec submits a batch to a node once and waits for the answer.
@@ -220,6 +221,7 @@ func TestFullEvictsOnAllNodesAlike(t *testing.T) {
 
 // A node with a stuck raft restarts it, as a leader or not.
 func TestRestart(t *testing.T) {
+	testwait.Long(t)
 	t.Parallel()
 	c := startCluster(t, 3, func(o *Options) { o.ElectionTimeout = noElection() }) // beside the test's own restarts
 	for range 2 {

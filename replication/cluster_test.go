@@ -67,6 +67,7 @@ func freeAddresses(t testing.TB, n int) (all []string) {
 }
 
 func startCluster(t testing.TB, n int, change func(*Options)) *testCluster {
+	testwait.Long(t)
 	c := &testCluster{t: t, peers: freeAddresses(t, n), logs: new(lockedBuffer)}
 	dir := t.TempDir()
 	t.Cleanup(func() {

@@ -5,6 +5,7 @@ import (
 	"time"
 
 	"limitsrv/engine"
+	"limitsrv/testwait"
 )
 
 // execOn has a node decide a batch of ops.
@@ -22,6 +23,7 @@ func execOn(t *testing.T, n *Node, b *engine.Batch) []engine.Decision {
 // A watched fingerprint holds until the key changes, at each node and for each kind of
 // batch: one that may change keys, a read-only one, and a stale read.
 func TestExpect(t *testing.T) {
+	testwait.Long(t)
 	c := startCluster(t, 3, func(o *Options) { o.ElectionTimeout = noElection() }) // another leader is another term
 	leader := c.leader()
 	nodes := []*Node{leader, c.nodes[0]}

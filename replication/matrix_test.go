@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"limitsrv/persist"
+	"limitsrv/testwait"
 )
 
 // fileDamages are kinds of damage to a file; nil: it is removed.
@@ -37,6 +38,7 @@ func junk(n int) []byte { return bytes.Repeat([]byte("limitsrv? "), n/10+1)[:n] 
 // Each file of a stopped node is damaged in each way. The node then has its complete
 // state, or is refused with a remedy, and Check reports damage.
 func TestEachFile(t *testing.T) {
+	testwait.Long(t)
 	t.Parallel()
 	_, n := stoppedNode(t)
 	whole, err := Inspect(n.o)

@@ -11,6 +11,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"limitsrv/engine"
+	"limitsrv/testwait"
 )
 
 // simCasePlan is the plan of simCase.
@@ -22,6 +23,7 @@ var simCasePlan = simPlan{
 func simCase(t *testing.T, do func(t *testing.T, c *simCluster)) { simCaseOf(t, simCasePlan, do) }
 
 func simCaseOf(t *testing.T, plan simPlan, do func(t *testing.T, c *simCluster)) {
+	testwait.Long(t)
 	synctest.Test(t, func(t *testing.T) {
 		c := newSimCluster(plan)
 		c.begin()

@@ -14,6 +14,7 @@ import (
 
 	"limitsrv/engine"
 	"limitsrv/persist"
+	"limitsrv/testwait"
 )
 
 var (
@@ -28,6 +29,7 @@ const simRun = 30 * time.Minute
 // TestSim runs clusters of three and more nodes through troubles of every kind, in virtual
 // time, and compares the clients' answers with the nodes' logs.
 func TestSim(t *testing.T) {
+	testwait.Long(t)
 	if *simSeed != 0 {
 		simulate(t, *simSeed, simRun)
 		return

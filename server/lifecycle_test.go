@@ -156,6 +156,7 @@ func TestPanicInNewSession(t *testing.T) {
 
 // CLIENT KILL comes from another connection, at any time.
 func TestKill(t *testing.T) {
+	testwait.Long(t)
 	forEachTransport(t, func(t *testing.T, loops int) {
 		r := start(t, Config{Loops: loops})
 		for range 50 {
@@ -190,6 +191,7 @@ func TestHalfClose(t *testing.T) {
 }
 
 func TestManyConnections(t *testing.T) {
+	testwait.Long(t)
 	forEachTransport(t, func(t *testing.T, loops int) {
 		r := start(t, Config{Loops: loops})
 		conns := make([]net.Conn, 1000)

@@ -10,11 +10,20 @@ const (
 	RaceDetector = slowdown > 1
 )
 
+// Long skips a long test under -short, which make quick gives.
+func Long(t testing.TB) {
+	t.Helper()
+	if testing.Short() {
+		t.Skip("long: -short leaves it out")
+	}
+}
+
 // Sequential skips a long test of code without goroutines under the race detector, which
 // finds nothing in it. The unit check of the Makefile runs these tests without the
 // detector. The call is the first statement of a test.
 func Sequential(t testing.TB) {
 	t.Helper()
+	Long(t)
 	if RaceDetector {
 		t.Skip("sequential: it is run without the race detector")
 	}

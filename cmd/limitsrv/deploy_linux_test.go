@@ -11,6 +11,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"limitsrv/testwait"
 )
 
 // An imageSpec is the image defined by the last stage of the Dockerfile.
@@ -73,6 +75,7 @@ func readDockerfile(t *testing.T) (r imageSpec) {
 // This test reproduces the image: the static binary alone in an empty root directory, as
 // an unprivileged user, started and probed like in the Dockerfile.
 func TestStaticBinaryInEmptyRoot(t *testing.T) {
+	testwait.Long(t)
 	if os.Getuid() != 0 {
 		t.Skip("only root can change the root")
 	}

@@ -22,6 +22,7 @@ const minShown = 50
 // blocks of sh and console of a page, in order, in an empty directory. It compares the
 // outputs that they show.
 func TestDocs(t *testing.T) {
+	testwait.Long(t)
 	if _, err := exec.LookPath("redis-cli"); err != nil {
 		t.Fatal(err)
 	}

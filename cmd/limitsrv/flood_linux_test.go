@@ -38,6 +38,7 @@ func wireFrom(host, address string) (*wire, error) {
 // log in at once, and the number of passwords checked stays within the limits of the
 // addresses. On both transports.
 func TestLoginFlood(t *testing.T) {
+	testwait.Long(t)
 	for name, threads := range map[string]string{"loops": "0", "goroutines": "-1"} {
 		t.Run(name, func(t *testing.T) { loginFlood(t, threads) })
 	}

@@ -28,6 +28,7 @@ const (
 // in a namespace. If that is not permitted it uses /dev/shm, if that is small as in
 // containers.
 func TestFullDisk(t *testing.T) {
+	testwait.Long(t)
 	if dir := os.Getenv(onSmallDisk); dir != "" {
 		if err := syscall.Mount("limitsrv-test", dir, "tmpfs", 0, fmt.Sprintf("size=%d", diskBytes)); err != nil {
 			t.Skip("mount: " + err.Error()) // the parent process treats this as a failure

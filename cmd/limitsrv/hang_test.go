@@ -10,6 +10,8 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
+	"limitsrv/testwait"
 )
 
 // hangFile in the environment of a server names a file. While that exists, operations on
@@ -52,6 +54,7 @@ func (d hangingDisk) hung(t *testing.T) {
 
 // launchOnHangingDisk starts a server with a disk that can hang.
 func launchOnHangingDisk(t *testing.T, begins func(hangingDisk), args ...string) (*running, hangingDisk) {
+	testwait.Long(t)
 	t.Helper()
 	d := hangingDisk{filepath.Join(t.TempDir(), "hang")}
 	begins(d)

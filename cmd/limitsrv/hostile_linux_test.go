@@ -12,6 +12,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"limitsrv/testwait"
 )
 
 const (
@@ -22,6 +24,7 @@ const (
 // TestHostileBytesAgainstTheProgram attacks the program itself, without the race
 // detector: it must keep serving, within its memory, and be idle after the attack.
 func TestHostileBytesAgainstTheProgram(t *testing.T) {
+	testwait.Long(t)
 	binary := filepath.Join(t.TempDir(), "limitsrv")
 	if out, err := exec.Command("go", "build", "-o", binary, ".").CombinedOutput(); err != nil {
 		t.Fatalf("%v\n%s", err, out)

@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"limitsrv/testwait"
 )
 
 var kills = flag.Int("kills", 45, "how often TestKill kills the server in total")
@@ -200,6 +202,7 @@ type killCounts struct{ recovery, snapshot, shutdown, rounds int }
 // TestKill repeatedly kills the server with signal 9 at random times, and restarts it: all
 // acknowledged permits must be counted, and no more than were sent.
 func TestKill(t *testing.T) {
+	testwait.Long(t)
 	policies := []string{"always", "everysec", "no"}
 	for i, fsync := range policies {
 		t.Run(fsync, func(t *testing.T) {

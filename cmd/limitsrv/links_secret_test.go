@@ -13,6 +13,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"limitsrv/testwait"
 )
 
 const (
@@ -89,6 +91,7 @@ func (l *permitLoad) stop() {
 // Three nodes under load change from no secret to a secret, and to another one, without
 // ever losing the majority.
 func TestClusterSecretRolls(t *testing.T) {
+	testwait.Long(t)
 	var raft, files, dirs, clients []string
 	for range 3 {
 		raft, clients = append(raft, freeAddress(t)), append(clients, freeAddress(t))

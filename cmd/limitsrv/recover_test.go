@@ -7,10 +7,13 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"limitsrv/testwait"
 )
 
 // joined starts a node of a cluster, and waits until it decides.
 func joined(t *testing.T, args ...string) (*running, *wire) {
+	testwait.Long(t)
 	t.Helper()
 	r := serve(t, args...)
 	w := wired(t, r.address)

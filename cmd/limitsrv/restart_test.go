@@ -12,12 +12,15 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"limitsrv/testwait"
 )
 
 var fsyncs = []string{"always", "everysec", "no"}
 
 // serveData starts a server on a data directory and waits until its state is loaded.
 func serveData(t *testing.T, dir string, args ...string) (*running, *wire) {
+	testwait.Long(t)
 	t.Helper()
 	r := serve(t, append([]string{"--data", dir}, args...)...)
 	w := wired(t, r.address)

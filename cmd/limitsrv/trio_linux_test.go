@@ -40,6 +40,7 @@ const electionTimeout = 300 * time.Millisecond
 
 // startTrio starts three servers with the same options, each with its state on a disk.
 func startTrio(t *testing.T, disks []*disk, options ...string) *trio {
+	testwait.Long(t)
 	t.Helper()
 	var hosts, public []string
 	for i := range peerCount + 1 {

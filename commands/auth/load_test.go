@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"limitsrv/commands/auth/users"
+	"limitsrv/testwait"
 )
 
 // A loginLoad is a number of clients of one address that guess passwords, and a client of
@@ -55,6 +56,7 @@ func manyGuessed(_, i int) string { return fmt.Sprint("other", i*7%loadUsers) }
 // A right password is accepted while other clients of its address guess, and no more
 // guesses are checked than a burst of tokens and one token a second.
 func TestRightLoginsUnderLoad(t *testing.T) {
+	testwait.Long(t)
 	for _, s := range loginLoads {
 		t.Run(s.name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) { s.run(t) })
