@@ -42,11 +42,10 @@
 //
 // # Structure
 //
-// A Store executes batches through a writePath, which fixes the order of decision and
-// logging: logBehind decides first, logAhead logs groups of package commit first. Both
-// share the memory bound, the mutex that orders decisions, the mutex of the log's writer,
-// and two goroutines: monitorDisk detects a disk that hangs, and maintain takes snapshots
-// and replaces a failed log.
+// A Store executes batches through a pipeline, which logs groups of package commit and then
+// applies them, or applies each batch and then logs its changes. mu orders decisions, and
+// logMu entries. Two goroutines serve the disk: monitorDisk detects that it hangs, and
+// maintain takes snapshots and replaces a failed log.
 //
 // A Log is raft-wal with a file layer, META, codec and recovery of our own, because those
 // of raft-wal lack checksums on reads, fsync policies, a rule for torn ends, and a META

@@ -180,7 +180,7 @@ func TestEmptyEntry(t *testing.T) {
 	if e.Len() != 0 {
 		t.Errorf("an empty batch: %x, want nothing", e.Bytes())
 	}
-	e.Append(1, pipeline(1))
+	e.Append(1, takesOf(1))
 	e.Reset()
 	if e.Len() != 0 {
 		t.Errorf("after Reset: %d bytes, want 0", e.Len())
@@ -314,7 +314,7 @@ func TestDecodeYieldError(t *testing.T) {
 }
 
 func TestEntryAllocates(t *testing.T) {
-	b := pipeline(64)
+	b := takesOf(64)
 	var e Entry
 	var d Decoder
 	yield := func(engine.Instant, *engine.Batch) error { return nil }
@@ -332,8 +332,8 @@ func TestEntryAllocates(t *testing.T) {
 	}
 }
 
-// pipeline returns a batch of Takes with 22-byte keys, all of which changed state.
-func pipeline(ops int) *engine.Batch {
+// takesOf returns a batch of Takes with 22-byte keys, all of which changed state.
+func takesOf(ops int) *engine.Batch {
 	b := &engine.Batch{}
 	for i := range ops {
 		b.Ops = append(b.Ops, engine.Op{Kind: engine.Take, Params: token, N: 1, Key: fmt.Appendf(nil, "user:%017d", i)})
@@ -382,7 +382,7 @@ func TestDecodeNoise(t *testing.T) {
 func BenchmarkEntryAppend(b *testing.B) {
 	for _, ops := range []int{1, 64} {
 		b.Run(fmt.Sprintf("ops=%d", ops), func(b *testing.B) {
-			batch := pipeline(ops)
+			batch := takesOf(ops)
 			var e Entry
 			b.ReportAllocs()
 			for i := 0; i < b.N; i += ops {
@@ -397,7 +397,7 @@ func BenchmarkEntryAppend(b *testing.B) {
 
 func BenchmarkDecode(b *testing.B) {
 	var e Entry
-	e.Append(1, pipeline(64))
+	e.Append(1, takesOf(64))
 	var d Decoder
 	b.ReportAllocs()
 	for i := 0; i < b.N; i += 64 {

@@ -54,7 +54,7 @@ func (s *Store) fail(err error) *Failure {
 	s.failing = true
 	s.failure.Store(f)
 	close(*s.failedCh.Load())
-	after := s.writePath.fail(f)
+	after := s.pipeline.fail(f)
 	s.mu.Unlock()
 	after()
 	s.wakeMaintain()

@@ -83,19 +83,14 @@ func (v *verifier) replay(ctx context.Context, after Info, to *engine.Engine) (l
 	if err != nil || !there {
 		return last, err
 	}
-	replay := to.NewReplay(inShards)
+	replay := newReplay(to, v.path(name))
 	defer replay.Finish()
-	apply := func(stamp engine.Instant, batch *engine.Batch) error {
-		replay.Apply(stamp, batch)
-		return nil
-	}
-	var decoder Decoder
 	err = ReadLog(v.dir.FS, v.path(name), func(entry *raft.Log) error {
 		if entry.Index <= after.LogIndex {
 			return ctx.Err()
 		}
-		if err := decoder.Decode(entry.Data, apply); err != nil {
-			return fmt.Errorf("entry %d of %s: %w", entry.Index, v.path(name), err)
+		if err := replay.entry(entry.Index, entry.Data); err != nil {
+			return err
 		}
 		last = entry.Index
 		return ctx.Err()

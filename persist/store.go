@@ -93,7 +93,7 @@ type Store struct {
 	dir       *Dir
 	snapshots *Snapshots
 	engine    *engine.Engine
-	writePath writePath
+	pipeline  *pipeline
 
 	mu       sync.Mutex
 	inFlight []engine.Instant // stamps of groups that are logged and not yet applied
@@ -124,20 +124,6 @@ type Store struct {
 	wait         sync.WaitGroup
 }
 
-// A writePath executes batches and fixes the order of logging and deciding: logAhead logs
-// first, logBehind decides first.
-type writePath interface {
-	exec(batch *engine.Batch, done func(error))
-	commit()
-	// barrier returns when all entries of the log are applied. The caller must call
-	// finish without mu: it appends the decisions made before barrier returned. Requires:
-	// logMu and mu are held.
-	barrier() (finish func() error)
-	// fail is called with mu held when the disk has failed. The caller must call the
-	// returned function without mu.
-	fail(*Failure) func()
-}
-
 // counters holds totals since the start.
 type counters struct {
 	changes  atomic.Int64 // ops that changed state
@@ -165,11 +151,7 @@ func Open(o Options) (*Store, error) {
 	s.resetFailed()
 	s.stopping, s.stop = context.WithCancel(context.Background())
 	s.saving, s.cancelSaving = context.WithCancel(s.stopping)
-	if o.Policy == Always {
-		s.writePath = newLogAhead(s)
-	} else {
-		s.writePath = newLogBehind(s)
-	}
+	s.pipeline = newPipeline(s)
 	return s, nil
 }
 
@@ -182,13 +164,13 @@ func (s *Store) Engine() *engine.Engine { return s.engine }
 // ErrUncertain. Under other policies done is called before Exec returns, and the
 // decisions must be answered only after Commit. Read-only batches do not wait for the
 // disk.
-func (s *Store) Exec(batch *engine.Batch, done func(error)) { s.writePath.exec(batch, done) }
+func (s *Store) Exec(batch *engine.Batch, done func(error)) { s.pipeline.exec(batch, done) }
 
 // Commit returns when all batches that its caller has executed are in the log's files,
 // and so survive the process. Under Always it only starts writing them. If the disk
-// hangs, it blocks for about Options.HangAfter; see logBehind for a disk that hangs when
+// hangs, it blocks for about Options.HangAfter; see pipeline for a disk that hangs when
 // no sync is under way.
-func (s *Store) Commit() { s.writePath.commit() }
+func (s *Store) Commit() { s.pipeline.commit() }
 
 // SetBound bounds the engine's memory, 0 means no bound, from the next batch on; see
 // commit.Bound.

@@ -63,7 +63,7 @@ func BenchmarkGroup(b *testing.B) {
 			}
 			defer s.Close(context.Background(), SaveNever)
 			var (
-				l     = s.writePath.(*logAhead)
+				p     = s.pipeline
 				group []request
 				rng   = rand.New(rand.NewPCG(1, 1))
 			)
@@ -71,13 +71,13 @@ func BenchmarkGroup(b *testing.B) {
 				group = append(group, request{&engine.Batch{Ops: make([]engine.Op, 16)}, func(error) {}})
 			}
 			commitGroup := func(requests []request) {
-				l.entry.Reset()
-				g := l.builder.Build(1, requests, commit.Room{Bytes: maxGroupBytes})
+				p.pending.Reset()
+				g := p.builder.Build(1, requests, commit.Room{Bytes: maxGroupBytes})
 				for batch := range g.Batches {
 					s.engine.Apply(1, batch)
 				}
 				g.Answer(nil)
-				l.builder.Recycle(g)
+				p.builder.Recycle(g)
 			}
 			b.ReportAllocs()
 			for b.Loop() {

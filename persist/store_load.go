@@ -187,18 +187,14 @@ func checkLogStart(log string, first uint64, snapshots string, index uint64) err
 // replay applies the entries of the log from an index on.
 func (s *Store) replay(ctx context.Context, log *Log, from uint64) error {
 	s.loading.AllLogBytes.Store(log.Bytes())
-	replay := s.engine.NewReplay(inShards)
-	apply := func(stamp engine.Instant, batch *engine.Batch) error {
-		replay.Apply(stamp, batch)
-		return nil
-	}
-	var decoder Decoder
+	replay := newReplay(s.engine, s.path(log.Name()))
+	defer replay.Finish()
 	err := log.Read(from, func(index uint64, data []byte) error {
 		if err := ctx.Err(); err != nil {
 			return err
 		}
-		if err := decoder.Decode(data, apply); err != nil {
-			return fmt.Errorf("entry %d of %s: %w", index, s.path(log.Name()), err)
+		if err := replay.entry(index, data); err != nil {
+			return err
 		}
 		s.loading.Entries.Add(1)
 		s.loading.LogBytes.Add(int64(len(data)))
@@ -207,16 +203,7 @@ func (s *Store) replay(ctx context.Context, log *Log, from uint64) error {
 	if err != nil && ctx.Err() == nil {
 		err = addHint(err, s.o.Dir)
 	}
-	replay.Finish()
 	return err
-}
-
-// inShards calls each for shards 0 to n-1, on all processors.
-func inShards(n int, each func(shard int)) {
-	_ = inParallel(context.Background(), n, runtime.NumCPU(), func(_ context.Context, shard int) error {
-		each(shard)
-		return nil
-	})
 }
 
 // logProgress logs the progress of recovery periodically until stop is called.

@@ -44,7 +44,7 @@ func (s *Store) reopenLog() error {
 // is held.
 func (s *Store) switchLog(fresh *Log) (*engine.Snapshot, Meta) {
 	s.mu.Lock()
-	finish := s.writePath.barrier()
+	pending := s.pipeline.barrier()
 	view := s.freezeEngine()
 	meta := s.metaOf(view, fresh)
 	s.log.Store(fresh)
@@ -52,7 +52,7 @@ func (s *Store) switchLog(fresh *Log) (*engine.Snapshot, Meta) {
 		s.resetFailed()
 	}
 	s.mu.Unlock()
-	_ = finish() // has nothing to write: the pending entries were given up
+	_ = s.pipeline.append(pending) // has nothing to write: the pending decisions were given up
 	return view, meta
 }
 
@@ -70,7 +70,7 @@ func (s *Store) giveUp(fresh *Log) {
 		s.failing = true
 		close(*s.failedCh.Load())
 	}
-	after := s.writePath.fail(s.failure.Load())
+	after := s.pipeline.fail(s.failure.Load())
 	s.mu.Unlock()
 	after()
 	s.discard(fresh)

@@ -86,16 +86,16 @@ func (s *Store) freeze() (*engine.Snapshot, Meta, error) {
 	}
 	defer s.logMu.unlock()
 	s.mu.Lock()
-	finish := s.writePath.barrier()
+	pending := s.pipeline.barrier()
 	if s.failing {
 		f := s.failure.Load() // under mu, because it may be cleared at any time
 		s.mu.Unlock()
-		_ = finish() // has nothing to write
+		_ = s.pipeline.append(pending) // has nothing to write
 		return nil, Meta{}, f
 	}
 	view := s.freezeEngine()
 	s.mu.Unlock()
-	if err := finish(); err != nil {
+	if err := s.pipeline.append(pending); err != nil {
 		view.Close()
 		return nil, Meta{}, s.fail(err)
 	}

@@ -15,8 +15,8 @@
 // The owners differ in the log, and in nothing that changes a decision:
 //
 //	persist, always:        append and fsync, then apply
-//	persist, everysec, no:  apply each batch alone, then append without waiting for the
-//	                        disk; only the Bound is shared
+//	persist, everysec, no:  apply each batch alone, then append the changes of many
+//	                        without waiting for the disk; no Group is built
 //	replication:            append is a proposal to raft, apply is its FSM
 //
 // # Rules

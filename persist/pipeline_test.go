@@ -95,14 +95,17 @@ func TestEvictedInFlight(t *testing.T) {
 	o := testOptions(t, vfs.NewMem(), Always)
 	o.Engine = engine.Options{Shards: 1, MaxMemory: 200 << 10, Evict: true}
 	s := start(t, o)
-	l := s.writePath.(*logAhead)
+	p := s.pipeline
 	// writeGroup writes a group of one batch without passing it on.
 	writeGroup := func(b *engine.Batch) *commit.Group[request] {
 		s.Exec(b, func(error) {})
 		s.logMu.lock()
 		defer s.logMu.unlock()
-		g := l.nextGroup()
-		if err := s.append(l.entry.Bytes()); err != nil {
+		s.mu.Lock()
+		g := p.nextGroup()
+		entry := p.takeTail()
+		s.mu.Unlock()
+		if err := p.append(entry); err != nil {
 			t.Error(err)
 		}
 		if !g.Claim() {
@@ -126,7 +129,7 @@ func TestEvictedInFlight(t *testing.T) {
 	old := keysOf(s)
 	first := writeGroup(taking(counterOf, newKeys(1000)...))
 	back := writeGroup(taking(counterOf, old[:len(old)/2]...))
-	l.written <- first
+	p.appended <- first
 	eventually(t, "the first group is applied", func() bool {
 		s.mu.Lock()
 		defer s.mu.Unlock()
@@ -138,8 +141,8 @@ func TestEvictedInFlight(t *testing.T) {
 	third := make(chan *commit.Group[request])
 	go func() { third <- writeGroup(taking(counterOf, "another")) }()
 	time.Sleep(20 * time.Millisecond) // time for it to be built too early
-	l.written <- back
-	l.written <- <-third
+	p.appended <- back
+	p.appended <- <-third
 	if err := perform(s, &engine.Batch{Ops: []engine.Op{{Kind: engine.Forget, Key: []byte("none")}}}); err != nil {
 		t.Fatal(err)
 	}
