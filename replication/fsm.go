@@ -120,6 +120,7 @@ func (f *fsm) applyEntry(l *raft.Log) (answered *proposal, err error) {
 		err = f.applyControl(l.Data[1:])
 	case own != nil && own.owns(l.Data) && own.Claim():
 		answered = own
+		f.proposal.CompareAndSwap(own, nil) // its group will be reused
 		close(own.applying)
 		for b := range own.Batches {
 			f.applyBatch(l.Index, own.Stamp, b)

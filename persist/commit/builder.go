@@ -18,7 +18,8 @@ type Builder[R Request] struct {
 	// be longer.
 	MaxBytes int
 
-	spare []*engine.Batch // joined batches of answered groups
+	spare  []*engine.Batch // joined batches of answered groups
+	groups []*Group[R]     // answered groups
 }
 
 // Build makes a group of as many of the first requests as fit, at least one. Requires: if
@@ -27,9 +28,9 @@ type Builder[R Request] struct {
 //
 // The owner may change requests when Build has returned.
 func (b *Builder[R]) Build(stamp engine.Instant, requests []R, room Room) *Group[R] {
-	g := &Group[R]{Stamp: stamp}
+	g := b.newGroup(stamp)
 	if first := requests[0].Batch(); Expects(first) {
-		g.requests = []R{requests[0]}
+		g.requests = append(g.requests, requests[0])
 		switch rest := withoutExpects(first); {
 		case !b.holds(stamp, first):
 			decideAll(first, engine.Aborted)
@@ -53,7 +54,7 @@ func (b *Builder[R]) Build(stamp engine.Instant, requests []R, room Room) *Group
 		size = b.add(g, batch, joined, room.Full)
 		n += joined
 	}
-	g.requests = slices.Clone(requests[:n])
+	g.requests = append(g.requests, requests[:n]...)
 	return g
 }
 
@@ -100,7 +101,7 @@ func Forgetting(keys [][]byte) *engine.Batch {
 const (
 	// joinedOps is the number of ops at which a joined batch is complete.
 	joinedOps = 2048
-	// maxSpare bounds the joined batches that are kept for reuse.
+	// maxSpare bounds the joined batches, and the groups, that are kept for reuse.
 	maxSpare = 4
 )
 
@@ -115,9 +116,11 @@ func joinable[R Request](requests []R) (n int) {
 
 // join returns a batch of the ops of some requests.
 func (b *Builder[R]) join(requests []R) *engine.Batch {
-	all := new(engine.Batch)
+	var all *engine.Batch
 	if n := len(b.spare); n > 0 {
 		all, b.spare = b.spare[n-1], b.spare[:n-1]
+	} else {
+		all = new(engine.Batch)
 	}
 	for _, r := range requests {
 		all.Ops = append(all.Ops, r.Batch().Ops...)
@@ -125,7 +128,18 @@ func (b *Builder[R]) join(requests []R) *engine.Batch {
 	return all
 }
 
-// Recycle reclaims the memory of a group. Requires: its requests were answered.
+func (b *Builder[R]) newGroup(stamp engine.Instant) *Group[R] {
+	n := len(b.groups)
+	if n == 0 {
+		return &Group[R]{Stamp: stamp}
+	}
+	g := b.groups[n-1]
+	b.groups, g.Stamp = b.groups[:n-1], stamp
+	return g
+}
+
+// Recycle reclaims the memory of a group. Requires: its requests were answered, and nobody
+// uses the group later, not even to claim it.
 func (b *Builder[R]) Recycle(g *Group[R]) {
 	for _, p := range g.parts {
 		if p.requests > 1 && len(b.spare) < maxSpare {
@@ -134,5 +148,11 @@ func (b *Builder[R]) Recycle(g *Group[R]) {
 			b.spare = append(b.spare, p.batch)
 		}
 	}
-	g.parts, g.requests = nil, nil
+	if len(b.groups) < maxSpare {
+		clear(g.parts)
+		clear(g.requests)
+		g.parts, g.requests = g.parts[:0], g.requests[:0]
+		g.state.Store(pending)
+		b.groups = append(b.groups, g)
+	}
 }
