@@ -203,9 +203,9 @@ func newBadInput(t *testing.T) *badInput {
 func (h *Handler) state() string {
 	found := make(map[string]int64)
 	now := h.now()
-	h.config.Engine().Scan(now, 0, 1_000_000, func(key []byte, _ engine.Alg) { found[string(key)] = 0 })
+	h.config.Engine().Scan(now, 0, 0, 1_000_000, func(key []byte, _ engine.Alg) { found[string(key)] = 0 })
 	for key := range found {
-		found[key] = h.config.Engine().Fingerprint(now, []byte(key))
+		found[key] = h.config.Engine().Fingerprint(now, 0, []byte(key))
 	}
 	text := fmt.Sprint(h.config.Engine().Len())
 	for _, key := range slices.Sorted(maps.Keys(found)) {

@@ -56,16 +56,16 @@ func (s State) ShardStats() []engine.ShardStat {
 	return s.engine.ShardStats(nil)
 }
 
-// Scan calls engine.Engine.Scan. visit must not panic either.
+// Scan calls engine.Engine.Scan for database 0. visit must not panic either.
 func (s State) Scan(now engine.Instant, cursor uint64, count int, visit func(key []byte, alg engine.Alg)) uint64 {
 	defer fatal.OnPanic()
-	return s.engine.Scan(now, cursor, count, visit)
+	return s.engine.Scan(now, 0, cursor, count, visit)
 }
 
-// KeyBytes calls engine.Engine.KeyBytes.
+// KeyBytes calls engine.Engine.KeyBytes for database 0.
 func (s State) KeyBytes(now engine.Instant, key []byte) int64 {
 	defer fatal.OnPanic()
-	return s.engine.KeyBytes(now, key)
+	return s.engine.KeyBytes(now, 0, key)
 }
 
 // Top calls engine.Engine.Top.

@@ -34,7 +34,7 @@ func FuzzLimitedUser(f *testing.F) {
 		root, u := loggedIn(t, h, "root", Client{}), loggedIn(t, h, "u", Client{Addr: "10.0.0.2:1", Wake: func() {}, Close: func() {}})
 		root.Do(words("RL.TOKEN " + hidden + " 10 1"))
 		root.Flush()
-		before := h.config.Engine().Fingerprint(h.now(), []byte(hidden))
+		before := h.config.Engine().Fingerprint(h.now(), 0, []byte(hidden))
 		for line := range bytes.SplitSeq(input, []byte("\n")) {
 			args, err := splitLine(string(line))
 			if err != nil || len(args) == 0 || bytes.Contains(line, []byte("pw")) || len(args) > 1 && isWord(args[0], "CLIENT") && isWord(args[1], "PAUSE") {
@@ -49,10 +49,10 @@ func FuzzLimitedUser(f *testing.F) {
 			}
 			u.Out = nil
 		}
-		if after := h.config.Engine().Fingerprint(h.now(), []byte(hidden)); after != before {
+		if after := h.config.Engine().Fingerprint(h.now(), 0, []byte(hidden)); after != before {
 			t.Fatalf("the hidden key was changed")
 		}
-		h.config.Engine().Scan(h.now(), 0, 1000, func(key []byte, _ engine.Alg) {
+		h.config.Engine().Scan(h.now(), 0, 0, 1000, func(key []byte, _ engine.Alg) {
 			if string(key) != hidden && !bytes.HasPrefix(key, []byte("a")) {
 				t.Fatalf("there is a key %q", key)
 			}

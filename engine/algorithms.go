@@ -12,7 +12,14 @@ const (
 	Slide
 	Log
 	Lease
+	Int
+	Text8
+	Text16
+	Text24
+	Blob
 	algs
+
+	limits = Int // number of algorithms of limits; the others are rows of plain values
 )
 
 // algorithms is the table of algorithms. Its index is the Alg: append only. A new one is a
@@ -52,7 +59,7 @@ var algorithms = [algs]algorithm{
 		},
 	},
 	Log: {
-		name: "LOG", words: 3, methods: counted(slidingLog{}), changed: counted(carried{limiter: slidingLog{}}), tail: slidingLog{}, chunked: true,
+		name: "LOG", words: 3, methods: counted(slidingLog{}), changed: counted(carried{limiter: slidingLog{}}), tail: slidingLog{}, growth: slidingLog{}, chunked: true,
 		usage: Usage{
 			Limit: "limit", MaxLimit: MaxListed, Period: Window, Complexity: "O(min(limit, admitted))", Since: "0.1.0",
 			Summary: "Takes n tokens if no window of that length, at any start, would contain more than limit. Exact; " +
@@ -60,9 +67,14 @@ var algorithms = [algs]algorithm{
 		},
 	},
 	Lease: {
-		name: "LEASE", words: 2, methods: leased(lease{}), tail: lease{},
+		name: "LEASE", words: 2, methods: leased(lease{}), tail: lease{}, growth: lease{},
 		usage: Usage{Limit: "limit", MaxLimit: MaxListed, Period: TTL},
 	},
+	Int:    {name: typeString, words: 2, methods: methods{meter: plain{}}},
+	Text8:  {name: typeString, words: 2, methods: methods{meter: text{}}},
+	Text16: {name: typeString, words: 3, methods: methods{meter: text{}}},
+	Text24: {name: typeString, words: 4, methods: methods{meter: text{}}},
+	Blob:   {name: typeString, words: 4, methods: methods{meter: plain{}}, tail: blob{}},
 }
 
 // An algorithm is the record of an algorithm: all that depends on its number.
@@ -70,6 +82,7 @@ type algorithm struct {
 	methods
 	changed methods // of a key with a past; zero if no key has one
 	tail    tail    // nil if the words hold all of the state
+	growth  growing // of the tail; nil if ops do not let it grow
 	words   int     // words of state in a record
 	// chunked is set if the first word of the state is the first and the last chunk of the
 	// tail, as in logState.
@@ -93,12 +106,13 @@ func counted(l limiter) methods { return methods{meter: l, limiter: l} }
 
 func leased(l lessor) methods { return methods{meter: l, lessor: l} }
 
-// String returns the name of the algorithm in commands and replies: TOKEN, LEAKY, ...
+// String returns the name of the algorithm in commands and replies: TOKEN, LEAKY, ... Of a
+// plain value it is the type in Redis: several rows share one.
 func (a Alg) String() string { return algorithms[a].name }
 
 // AlgByName returns the algorithm with a name, in either case.
 func AlgByName(name []byte) (Alg, bool) {
-	for i := range algorithms {
+	for i := range limits {
 		if n := algorithms[i].name; len(name) == len(n) && bytes.EqualFold(name, []byte(n)) {
 			return Alg(i), true
 		}
@@ -147,20 +161,20 @@ type lessor interface {
 }
 
 // A tail is the part of an algorithm's state that grows, which a shard keeps outside of
-// the record. The first word of the state locates it, and differs between any two tails
-// that are not empty.
+// the record.
 type tail interface {
+	// location returns the word of the state that locates the tail. It differs between any
+	// two tails that are not empty.
+	location(c *cell) uint64
 	// discard releases the tail.
 	discard(c *cell)
 	// lastChange returns the number of the last change to the tail, by the count that
-	// changes returns. It is all of a tail that a fingerprint depends on.
+	// changes returns.
 	lastChange(c *cell) uint64
+	// print returns the words of a fingerprint: they change whenever the tail does.
+	print(c *cell, key hashKey) state
 	// changes returns the number of changes so far to all tails of this kind in a table.
 	changes(t *table) uint64
-	// growth returns the bytes of memory that one more lease, or taking n at now, may add,
-	// and maxGrowth the most that it may be.
-	growth(c *cell, now Instant, n int64) int
-	maxGrowth() int
 	// bytes returns the memory of the tail.
 	bytes(c *cell) int64
 	// write appends the part of the tail that counts at now.
@@ -169,6 +183,14 @@ type tail interface {
 	// such output. Unless c is nil it receives the tail; c must have none and the
 	// parameters p.
 	read(data []byte, p *Params, now Instant, c *cell) (rest []byte, ok bool)
+}
+
+// growing tells how much a tail grows by an op.
+type growing interface {
+	// growth returns the bytes of memory that one more lease, or taking n at now, may add,
+	// and maxGrowth the most that it may be.
+	growth(c *cell, now Instant, n int64) int
+	maxGrowth() int
 }
 
 // state is the memory of a key besides its parameters, in words with a meaning that its
@@ -182,6 +204,7 @@ type cell struct {
 	past   past
 	chunks *chunks // of the shard: the entries of sliding logs
 	leases *leases // of the shard: the holders
+	blobs  *blobs  // of the shard: long strings
 }
 
 func (c *cell) alg() *algorithm { return c.params.alg() }

@@ -2,12 +2,13 @@ package engine
 
 import "testing"
 
-// Each algorithm has permits that are either numbers or leases, and the records with
-// numbers have methods for keys with a past, too.
+// Each algorithm of limits has permits that are either numbers or leases, and the records
+// with numbers have methods for keys with a past, too. Plain values have neither.
 func TestEachAlgorithmHasItsMethods(t *testing.T) {
 	for i := range algorithms {
 		a := &algorithms[i]
-		if a.meter == nil || (a.limiter == nil) == (a.lessor == nil) || (a.limiter == nil) != (a.changed.limiter == nil) {
+		limit := !Alg(i).IsPlain()
+		if a.meter == nil || limit != ((a.limiter == nil) != (a.lessor == nil)) || (a.limiter == nil) != (a.changed.limiter == nil) {
 			t.Errorf("%s: methods %T, with a past %T", a.name, a.methods, a.changed)
 		}
 		if n := a.words; n < 1 || n > len(state{}) {

@@ -7,6 +7,8 @@ import "math/bits"
 // batch must be used with one Engine only.
 type Batch struct {
 	Ops []Op
+	// Calls are the command lines that the ops of kind Do carry out, each of one op.
+	Calls []Call
 	// Atomic requests that no concurrent caller sees a state between the ops.
 	Atomic bool
 	// Stale permits the executor to answer a read-only batch from a stale state. Apply
@@ -16,6 +18,12 @@ type Batch struct {
 	// answered NoMemory, and so is its group. Unlike the memory bound it depends only on
 	// the state, the time and the batch.
 	Full bool
+	// Tight requests that no call creates a key or a greater value: such a call is answered
+	// by Commands. It does not affect other ops.
+	Tight bool
+	// Level is the level of meaning of the calls, so that a correction of a command changes
+	// no replay: see Commands. 0 is the newest.
+	Level uint8
 	// Decisions are the answers, one for each op, valid after Apply until Reset.
 	Decisions []Decision
 	// Evicted are the live keys that Apply evicted, in ascending order of Before, valid
@@ -25,12 +33,14 @@ type Batch struct {
 
 	readOnly bool // the shards' time does not advance
 	scratch  scratch
+	tx       Tx
 }
 
 // An Eviction is a key that was evicted immediately before the op with index Before was
 // applied, with the effect of a Forget at that point.
 type Eviction struct {
 	Before int
+	DB     uint8
 	Key    []byte
 }
 
@@ -39,12 +49,25 @@ func (b *Batch) Reset() {
 	b.Ops = b.Ops[:0]
 	b.Decisions = b.Decisions[:0]
 	b.Evicted = b.Evicted[:0]
-	b.Atomic, b.Stale, b.Full = false, false, false
+	b.resetCalls()
+	b.Atomic, b.Stale, b.Full, b.Tight, b.Level = false, false, false, false, 0
 }
 
 // Looks reports whether the batch is read-only, so that Look accepts it: it has only
-// Peeks, Expects, Watches, and Takes, Refunds and Charges of no permits.
-func (b *Batch) Looks() bool { return allReadOnly(b.Ops) }
+// Peeks, Expects, Watches, Takes, Refunds and Charges of no permits, and Dos of calls that
+// are ReadOnly.
+func (b *Batch) Looks() bool {
+	for i := range b.Ops {
+		op := &b.Ops[i]
+		if op.Kind == Do && b.Calls[op.N].ReadOnly {
+			continue
+		}
+		if !op.readOnly() {
+			return false
+		}
+	}
+	return true
+}
 
 func allReadOnly(ops []Op) bool {
 	for i := range ops {
@@ -57,22 +80,25 @@ func allReadOnly(ops []Op) bool {
 
 // scratch is the working memory of Apply.
 type scratch struct {
-	shards []uint16 // of the key of each op
+	shards []uint16 // of the key of each op, or severalShards
 	hashes []uint64 // of the key, without the bits of the shard's number
 	order  []int32
 	next   []int32 // for each shard, the index in order of its next op
+	keys   []int   // of a call
+	// entered are the shards of the ops that are being applied as one moment.
+	entered shardSet
 }
 
 // addEviction appends a copy of a key, reusing the memory of an earlier entry beyond the
 // list's length.
-func addEviction(list []Eviction, before int, key []byte) []Eviction {
+func addEviction(list []Eviction, before int, db uint8, key []byte) []Eviction {
 	if len(list) == cap(list) {
 		list = append(list, Eviction{})
 	} else {
 		list = list[:len(list)+1]
 	}
 	v := &list[len(list)-1]
-	v.Before, v.Key = before, append(v.Key[:0], key...)
+	v.Before, v.DB, v.Key = before, db, append(v.Key[:0], key...)
 	return list
 }
 
@@ -82,7 +108,7 @@ func (b *Batch) collectEvicted(i int, s *shard) {
 		return
 	}
 	for _, v := range s.evicted {
-		b.Evicted = addEviction(b.Evicted, i, v.Key)
+		b.Evicted = addEviction(b.Evicted, i, v.DB, v.Key)
 	}
 	s.evicted = s.evicted[:0]
 }
@@ -114,6 +140,8 @@ func (b *Batch) sortByShard(from, to int) []int32 {
 type shardSet [maxShards / 64]uint64
 
 func (t *shardSet) add(shard uint16) { t[shard/64] |= 1 << (shard % 64) }
+
+func (t *shardSet) has(shard uint16) bool { return t[shard/64]>>(shard%64)&1 != 0 }
 
 func (t *shardSet) addAll(shards int) {
 	for i := range shards {

@@ -99,7 +99,7 @@ func BenchmarkGrowth(b *testing.B) {
 
 func TestApplyAllocatesNothing(t *testing.T) {
 	testwait.Sequential(t)
-	for alg := range algs {
+	for alg := range limits {
 		e := New(Options{})
 		p := Params{Alg: alg, Limit: 5, Count: 1, Period: 1e9}
 		batch, now := &Batch{}, Instant(1e18)

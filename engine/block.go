@@ -23,27 +23,49 @@ import (
 //	tail
 //
 // Parameters are encoded as Params.Append does. If the key has a past, pastFlag is added
-// to the algorithm, and the three numbers of the past follow. A tail is the number of the last change, the number of entries, and
+// to the algorithm, and the three numbers of the past follow. If its database is not 0,
+// dbFlag is added, and the database, 1 byte, follows. A tail is the number of the last
+// change, and
 //
-//	of LOG, for each: instant, as nanoseconds since the previous one; permits
-//	of LEASE, for each holder: id, 16 bytes; end, as nanoseconds since the snapshot
+//	of LOG: number of entries; of each: instant, as nanoseconds since the previous one; permits
+//	of LEASE: number of holders; of each: id, 16 bytes; end, as nanoseconds since the snapshot
+//	of BLOB: expiry, 0 for none; number of bytes; the bytes
 //
 // Words and the time are little-endian; numbers are unsigned varints. All data except the
 // ids of holders means the same to an engine with any number of shards and any Seed.
+//
+// Version 1 has no databases and no plain values. Because older programs read it, a shard
+// that has neither is written in it.
 const (
-	blockVersion   = 1
+	blockLimits    = 1 // version without databases and plain values
+	blockVersion   = 2 // newest version
 	blockHeadBytes = 9
 	holderIDBytes  = 16
 	pastFlag       = 0x80
+	dbFlag         = 0x40
 )
 
-func appendBlockHead(dst []byte, now Instant) []byte {
-	return binary.LittleEndian.AppendUint64(append(dst, blockVersion), uint64(now))
+func appendBlockHead(dst []byte, version byte, now Instant) []byte {
+	return binary.LittleEndian.AppendUint64(append(dst, version), uint64(now))
+}
+
+// version returns the lowest version of a block that can have the keys of a table. Cost:
+// linear in the sets of parameters in use.
+func (t *table) version() byte {
+	if t.keysIn[0] != t.keys {
+		return blockVersion
+	}
+	for i := range t.params.list {
+		if x := &t.params.list[i]; x.keys > 0 && x.params.Alg.IsPlain() {
+			return blockVersion
+		}
+	}
+	return blockLimits
 }
 
 // pageWriter is the working memory for writing pages.
 type pageWriter struct {
-	ids    []paramID // in the order of their numbers
+	ids    []recordHead // in the order of their numbers
 	page   []byte
 	buffer []byte
 	stubs  []byte
@@ -62,21 +84,21 @@ func (w *pageWriter) write(dst, stubs []byte, t *table, p page) ([]byte, []byte)
 	dst = slices.Grow(dst, len(p.buf))
 	var (
 		q      = page{buf: w.page}
-		last   paramID
-		number uint64 // of the parameters last
+		last   recordHead
+		number uint64 // of the parameters and the database of last
 		a      *algorithm
 	)
 	for i := range p.slots() {
 		at := q.offset(i)
-		id := q.param(at)
+		id := q.head(at)
 		if i == 0 || id != last {
-			last, a = id, t.params.get(id).alg()
+			last, a = id, t.params.get(id.param()).alg()
 			number = 0
 		}
 		end := q.end(at, a.words)
 		switch {
 		case a.tail != nil:
-			stubs = appendStub(stubs, &t.params.list[id].paramKey, w.page[at+paramBytes:end])
+			stubs = appendStub(stubs, &t.params.list[id.param()].paramKey, id.db(), w.page[at+paramBytes:end])
 			continue
 		case number == 0:
 			dst, number = w.define(dst, t, id)
@@ -88,8 +110,8 @@ func (w *pageWriter) write(dst, stubs []byte, t *table, p page) ([]byte, []byte)
 	return dst, stubs
 }
 
-// define appends the number of parameters, and the parameters if they are new.
-func (w *pageWriter) define(dst []byte, t *table, id paramID) ([]byte, uint64) {
+// define appends the number of parameters and a database, and these if they are new.
+func (w *pageWriter) define(dst []byte, t *table, id recordHead) ([]byte, uint64) {
 	for i, known := range w.ids {
 		if known == id {
 			return binary.AppendUvarint(dst, uint64(i+1)), uint64(i + 1)
@@ -101,15 +123,15 @@ func (w *pageWriter) define(dst []byte, t *table, id paramID) ([]byte, uint64) {
 	} else {
 		dst = binary.AppendUvarint(dst, uint64(len(w.ids)))
 	}
-	return appendParams(dst, &t.params.list[id].paramKey), uint64(len(w.ids))
+	return appendParams(dst, &t.params.list[id.param()].paramKey, id.db()), uint64(len(w.ids))
 }
 
 // A stub is a record with a tail that is not written yet, because that takes long if the
 // tail is long: the length of the record without its tail, 2 bytes; that record; the
 // state, as many words as a cell has.
-func appendStub(stubs []byte, k *paramKey, record []byte) []byte {
+func appendStub(stubs []byte, k *paramKey, db uint8, record []byte) []byte {
 	at, words := len(stubs), k.params.alg().words*wordBytes
-	stubs = appendParams(append(stubs, 0, 0, 0), k)
+	stubs = appendParams(append(stubs, 0, 0, 0), k, db)
 	stubs = append(stubs, record[words:]...)
 	binary.LittleEndian.PutUint16(stubs[at:], uint16(len(stubs)-at-2))
 	stubs = append(stubs, record[:words]...)
@@ -121,15 +143,15 @@ func appendStub(stubs []byte, k *paramKey, record []byte) []byte {
 func cutStub(stubs []byte) (record []byte, c cell, rest []byte) {
 	n := 2 + int(binary.LittleEndian.Uint16(stubs))
 	record, rest = stubs[2:n], stubs[n:]
-	k, _, _ := takeParams(record[1:])
-	c.params, c.past = k.params, k.past
+	x, _, _ := takeParams(record[1:])
+	c.params, c.past = x.params, x.past
 	for i := range c.state {
 		c.state[i] = binary.LittleEndian.Uint64(rest[i*wordBytes:])
 	}
 	return record, c, rest[len(c.state)*wordBytes:]
 }
 
-func appendParams(dst []byte, k *paramKey) []byte {
+func appendParams(dst []byte, k *paramKey, db uint8) []byte {
 	at := len(dst)
 	dst = k.params.Append(dst)
 	if !k.past.isZero() {
@@ -137,6 +159,10 @@ func appendParams(dst []byte, k *paramKey) []byte {
 		dst = binary.AppendUvarint(dst, uint64(k.past.until))
 		dst = binary.AppendUvarint(dst, uint64(k.past.n))
 		dst = binary.AppendUvarint(dst, uint64(k.past.debt))
+	}
+	if db != 0 {
+		dst[at] |= dbFlag
+		dst = append(dst, db)
 	}
 	return dst
 }
@@ -160,16 +186,23 @@ func takeNumber(data []byte, most uint64) (x uint64, rest []byte, ok bool) {
 	return x, data[n:], true
 }
 
-// takeParams takes parameters and their past off data.
-func takeParams(data []byte) (k paramKey, rest []byte, err error) {
+// blockParams are what records of a block share.
+type blockParams struct {
+	paramKey
+	db uint8
+}
+
+// takeParams takes parameters, their past and the database off data.
+func takeParams(data []byte) (k blockParams, rest []byte, err error) {
 	p := &k.params
 	n := p.Decode(data)
 	if n <= 0 || p.Limit|p.Count|p.Period < 0 {
 		return k, nil, errTruncated
 	}
 	rest = data[n:]
-	if p.Alg&pastFlag != 0 {
-		p.Alg &^= pastFlag
+	flags := p.Alg & (pastFlag | dbFlag)
+	p.Alg &^= flags
+	if flags&pastFlag != 0 {
 		for _, to := range [...]*int64{(*int64)(&k.past.until), &k.past.n, &k.past.debt} {
 			var x uint64
 			var ok bool
@@ -178,6 +211,14 @@ func takeParams(data []byte) (k paramKey, rest []byte, err error) {
 			}
 			*to = int64(x)
 		}
+	}
+	if flags&dbFlag != 0 {
+		var db []byte
+		var ok bool
+		if db, rest, ok = takeBytes(rest, 1); !ok || db[0] == 0 || db[0] >= Databases {
+			return k, nil, errors.New("database is missing or out of range")
+		}
+		k.db = db[0]
 	}
 	return k, rest, p.Check()
 }
@@ -193,9 +234,10 @@ type blockRecord struct {
 
 // A blockReader reads a block. It is reused to avoid allocations.
 type blockReader struct {
+	version   byte
 	now       Instant
-	params    []paramKey // all in the block so far
-	paramBase int        // index in params of number 1
+	params    []blockParams // all in the block so far
+	paramBase int           // index in params of number 1
 	records   []blockRecord
 }
 
@@ -204,12 +246,12 @@ func (r *blockReader) read(block []byte, key hashKey) error {
 	r.params, r.paramBase, r.records = r.params[:0], 0, r.records[:0]
 	head, rest, ok := takeBytes(block, blockHeadBytes)
 	switch {
-	case len(block) > 0 && block[0] != blockVersion:
-		return fmt.Errorf("format %d is not supported, only %d", block[0], blockVersion)
+	case len(block) > 0 && (block[0] < blockLimits || block[0] > blockVersion):
+		return fmt.Errorf("format %d is not supported, only %d to %d", block[0], blockLimits, blockVersion)
 	case !ok:
 		return errTruncated
 	}
-	r.now = Instant(binary.LittleEndian.Uint64(head[1:]))
+	r.version, r.now = head[0], Instant(binary.LittleEndian.Uint64(head[1:]))
 	if r.now < 0 || r.now > latest {
 		return fmt.Errorf("time %d is out of range", r.now)
 	}
@@ -238,6 +280,9 @@ func (r *blockReader) readParams(data []byte) (index int, rest []byte, err error
 		r.paramBase = len(r.params)
 	}
 	p, rest, err := takeParams(rest)
+	if err == nil && r.version == blockLimits && (p.db != 0 || p.params.Alg.IsPlain()) {
+		err = errors.New("a plain value or a database in a block of version 1")
+	}
 	r.params = append(r.params, p)
 	return len(r.params) - 1, rest, err
 }
@@ -274,7 +319,7 @@ func (r *blockReader) record(data []byte, params int, key hashKey) (rest []byte,
 		}
 		x.tail, data = data, rest
 	}
-	x.hash = key.sum(x.key)
+	x.hash = key.sumIn(r.params[params].db, x.key)
 	r.records = append(r.records, x)
 	return data, nil
 }

@@ -183,8 +183,8 @@ func (s *shard) ensureMemory(now Instant, key []byte, h uint64, pl place, n int6
 		}
 		record = recordBytes(a.words, len(key))
 	}
-	if a.tail != nil {
-		grow = a.tail.growth(c, now, n)
+	if a.growth != nil {
+		grow = a.growth.growth(c, now, n)
 	}
 	if grow == 0 && (record == 0 || s.pageOf(h).fits(record)) {
 		return pl, true

@@ -27,7 +27,7 @@ func (e *Engine) Digest(now Instant) (digest uint64) {
 // state, key. The key must be in the cell.
 func (s *shard) appendContent(dst []byte, now Instant, pl place) []byte {
 	c := &s.cell
-	dst = appendParams(dst, &paramKey{c.params, c.past})
+	dst = appendParams(dst, &paramKey{c.params, c.past}, s.dbAt(pl))
 	if t := c.alg().tail; t != nil {
 		from := len(dst)
 		dst = t.write(dst, c, now)
@@ -45,12 +45,13 @@ func (s *shard) appendContent(dst []byte, now Instant, pl place) []byte {
 // its shard has seen. ok is false if there is no such live key. The block is for Load;
 // see there for its use under another Seed. It changes nothing. Cost: for LOG and LEASE
 // linear in the entries or holders.
-func (e *Engine) Export(now Instant, key, dst []byte) (block []byte, ok bool) {
-	e.withLiveKey(now, key, func(s *shard, at Instant, pl place) {
+func (e *Engine) Export(now Instant, db uint8, key, dst []byte) (block []byte, ok bool) {
+	e.withLiveKey(now, db, key, func(s *shard, at Instant, pl place) {
 		c, p := &s.cell, s.slab.open(pl.page)
 		from, n, _ := s.record(p, pl.slot)
 		record := p.buf[from+paramBytes : from+n]
-		dst = appendParams(append(appendBlockHead(dst, at), 0), &paramKey{c.params, c.past})
+		dst = appendBlockHead(dst, s.version(), at)
+		dst = appendParams(append(dst, 0), &paramKey{c.params, c.past}, db)
 		if t := c.alg().tail; t != nil {
 			dst = append(dst, record[c.alg().words*wordBytes:]...)
 			dst = t.write(dst, c, at)

@@ -22,6 +22,8 @@ type Options struct {
 	// MaxMemory and Evict are the arguments of SetBound.
 	MaxMemory int64
 	Evict     bool
+	// Commands carries out the ops of kind Do; nil: there may be none.
+	Commands Commands
 }
 
 const (
@@ -41,6 +43,7 @@ type Engine struct {
 	sweepShard    atomic.Uint32 // next shard of Sweep
 	victimCursor  atomic.Uint64 // hash at which Victims continues
 	statsDisabled atomic.Bool   // Stats reports no totals
+	commands      Commands
 
 	snapshot atomic.Pointer[Snapshot] // the open one, or nil
 }
@@ -57,6 +60,8 @@ func New(o Options) *Engine {
 		shards: make([]shard, o.Shards),
 		bits:   uint8(bits.TrailingZeros(uint(o.Shards))),
 		key:    hashKeyOf(o.Seed),
+
+		commands: o.Commands,
 	}
 	holderKeys := [2]hashKey{e.key.derive(), e.key.derive().derive()}
 	e.SetBound(o.MaxMemory, o.Evict)
@@ -138,13 +143,13 @@ func (e *Engine) applyParts(now Instant, b *Batch) {
 	for from := 0; from < len(b.Ops); {
 		op, to := &b.Ops[from], from+1
 		switch {
-		case op.Kind == Flush:
+		case op.Kind == Flush || b.scratch.shards[from] == severalShards:
 			e.applyAtomic(now, b, from, to)
 		case op.Group > 1:
 			to = from + int(op.Group)
 			e.applyAtomic(now, b, from, to)
 		default:
-			for to < len(b.Ops) && b.Ops[to].Kind != Flush && b.Ops[to].Group <= 1 {
+			for to < len(b.Ops) && b.Ops[to].Kind != Flush && b.Ops[to].Group <= 1 && b.scratch.shards[to] != severalShards {
 				to++
 			}
 			e.applyByShard(now, b, from, to)
@@ -163,14 +168,19 @@ func (e *Engine) prepare(b *Batch) {
 			hashes: make([]uint64, n, cap(b.Ops)),
 			order:  make([]int32, n, cap(b.Ops)),
 			next:   make([]int32, len(e.shards)+1),
+			keys:   b.scratch.keys,
 		}
 	}
 	b.Decisions = b.Decisions[:n]
 	b.scratch.shards, b.scratch.hashes = b.scratch.shards[:n], b.scratch.hashes[:n]
 	for i := range b.Ops {
-		h := e.key.sum(b.Ops[i].Key)
-		b.scratch.shards[i] = uint16(h >> (64 - e.bits))
-		b.scratch.hashes[i] = h << e.bits
+		op := &b.Ops[i]
+		if op.Kind == Do {
+			e.locateCall(b, i)
+			continue
+		}
+		sum := e.key.sumIn(op.DB, op.Key) // as locate does
+		b.scratch.shards[i], b.scratch.hashes[i] = uint16(sum>>(64-e.bits)), tailored(sum, e.bits, op.DB)
 	}
 }
 
@@ -188,6 +198,10 @@ func (e *Engine) applyByShard(now Instant, b *Batch, from, to int) {
 			ahead := min(len(run), prefetchOps)
 			s.prefetch(b.scratch.hashes, run[:ahead])
 			for _, i := range run[:ahead] {
+				if b.Ops[i].Kind == Do {
+					e.do(at, b, int(i))
+					continue
+				}
 				s.apply(at, &b.Ops[i], b.scratch.hashes[i], &b.Decisions[i])
 				b.collectEvicted(int(i), s)
 			}
@@ -201,12 +215,10 @@ func (e *Engine) applyByShard(now Instant, b *Batch, from, to int) {
 // applyAtomic applies ops as one moment: before the first it locks all their shards, in
 // the order of their numbers.
 func (e *Engine) applyAtomic(now Instant, b *Batch, from, to int) {
-	var set shardSet
+	set := &b.scratch.entered
+	*set = shardSet{}
 	for i := from; i < to; i++ {
-		if b.Ops[i].Kind == Flush {
-			set.addAll(len(e.shards))
-		}
-		set.add(b.scratch.shards[i])
+		e.addShards(set, b, i)
 	}
 	for i := range set.each {
 		now = e.shards[i].lockForBatch(b, now)
@@ -245,9 +257,15 @@ func (e *Engine) applyLocked(now Instant, b *Batch, from, to int) {
 		switch {
 		case op.Kind == Flush:
 			for j := range e.shards {
-				e.shards[j].clear()
+				if op.N == 1 {
+					e.shards[j].flush(op.DB)
+				} else {
+					e.shards[j].clear()
+				}
 			}
 			b.Decisions[i] = Decision{Allowed: 1, Changed: true}
+		case op.Kind == Do:
+			e.do(now, b, i)
 		case op.Group > 1:
 			e.takeGroup(now, b, i, i+int(op.Group))
 			i += int(op.Group) - 1

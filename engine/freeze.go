@@ -35,6 +35,7 @@ type frozen struct {
 	table    *table       // of the shard, or the one it had before a Flush
 	at       uint64       // the hash at which the reader continues
 	dirDepth uint8        // at the Freeze
+	version  byte         // of its blocks
 	part     int          // parts read of the page at that hash: the page, and its stubs so far
 	stubs    []byte       // of that page, to be read
 	buffer   []byte       // for the stubs of a page without an image
@@ -83,7 +84,7 @@ func (e *Engine) Freeze() *Snapshot {
 	for i := range e.shards {
 		s := &e.shards[i]
 		s.epoch++
-		n.frozen[i] = frozen{snapshot: n, table: &s.table, dirDepth: s.dirDepth}
+		n.frozen[i] = frozen{snapshot: n, table: &s.table, dirDepth: s.dirDepth, version: s.version()}
 		for a := range algorithms {
 			if t := algorithms[a].tail; t != nil {
 				n.frozen[i].changes[a] = t.changes(&s.table)
@@ -127,7 +128,7 @@ func (n *Snapshot) Next(shard int, dst []byte) (block []byte, first uint64, ok b
 			break
 		}
 		if len(dst) == start {
-			dst = appendBlockHead(dst, n.now)
+			dst = appendBlockHead(dst, f.version, n.now)
 			first = uint64(shard)<<(64-e.bits) | f.at>>e.bits + uint64(f.part)
 		}
 		dst, done = s.read(f, dst)
@@ -195,7 +196,7 @@ func (s *shard) readStub(f *frozen, dst []byte) []byte {
 	if kept := f.saved(f.tails[c.tailRef()]); kept != nil {
 		return append(dst, kept...)
 	}
-	c.chunks, c.leases = &f.table.chunks, &f.table.leases
+	c.chunks, c.leases, c.blobs = &f.table.chunks, &f.table.leases, &f.table.blobs
 	return c.alg().tail.write(dst, &c, f.snapshot.now)
 }
 
@@ -217,7 +218,7 @@ func (s *shard) writeImage(p page) {
 	w.buffer, w.stubs = w.write(append(w.buffer[:0], 0, 0, 0, 0), w.stubs[:0], f.table, p)
 	binary.LittleEndian.PutUint32(w.buffer, uint32(len(w.buffer)-lengthBytes))
 	_, _, key := s.record(p, 0)
-	f.setImage(s.hash(key)>>(64-p.depth)<<(64-p.depth), f.save(w.buffer, w.stubs))
+	f.setImage(s.hash(p.head(p.offset(0)).db(), key)>>(64-p.depth)<<(64-p.depth), f.save(w.buffer, w.stubs))
 }
 
 // preserveTail must be called before the tail of the cell, of a key with hash h, may
@@ -239,7 +240,7 @@ func (s *shard) preserveTail(h uint64) {
 	f.tails[ref] = f.save(s.writer.buffer, nil)
 }
 
-func (c *cell) tailRef() tailRef { return tailRef{c.params.Alg, c.state[0]} }
+func (c *cell) tailRef() tailRef { return tailRef{c.params.Alg, c.alg().tail.location(c)} }
 
 // save copies the concatenation of a and b into the store.
 func (f *frozen) save(a, b []byte) savedRef {

@@ -130,12 +130,12 @@ func TestVictims(t *testing.T) {
 			if len(victims) == 0 {
 				t.Fatalf("%v: no victims, when %d of %d bytes are left", a, e.MemoryBytes()-empty, filled)
 			}
-			for _, key := range victims {
-				d := apply(e, at, engine.Op{Kind: engine.Forget, Key: key})[0]
+			for _, op := range victims {
+				d := apply(e, at, op)[0]
 				if d.Allowed != 1 {
-					t.Fatalf("%v: %q is no live key", a, key)
+					t.Fatalf("%v: %q is no live key", a, op.Key)
 				}
-				if dropped++; bytes.HasPrefix(key, []byte("late")) {
+				if dropped++; bytes.HasPrefix(op.Key, []byte("late")) {
 					late++
 				}
 			}
@@ -183,8 +183,8 @@ func TestExport(t *testing.T) {
 		digest, now, exported := e.Digest(0), e.Now(), 0
 		into := engine.New(engine.Options{Shards: 8, Seed: [16]byte{5}})
 		for _, key := range tr.keys {
-			block, ok := e.Export(tr.now, key, []byte("in front"))
-			if live := e.Fingerprint(tr.now, key) != 0; live != ok || string(block[:8]) != "in front" {
+			block, ok := e.Export(tr.now, 0, key, []byte("in front"))
+			if live := e.Fingerprint(tr.now, 0, key) != 0; live != ok || string(block[:8]) != "in front" {
 				t.Fatalf("seed %d: export of %q: %q, %t; the key is live: %t", seed, key, block, ok, live)
 			}
 			if !ok {

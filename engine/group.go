@@ -175,8 +175,8 @@ func (e *Engine) ensureGroupMemory(now Instant, b *Batch, from, to int) bool {
 		if pl.missing() {
 			grow = pageSizes[splitSize] + pageHeadBytes
 		}
-		if t := op.Params.alg().tail; t != nil {
-			grow += t.maxGrowth()
+		if g := op.Params.alg().growth; g != nil {
+			grow += g.maxGrowth()
 		}
 		grow *= to - from
 		if grow > 0 && !s.withinBound(grow) && !s.makeRoom(h, op.Key, 0, grow, now) {

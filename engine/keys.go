@@ -9,7 +9,7 @@ type Stats struct {
 	MemoryBytes int64 // of the keys and all their data
 	ImageBytes  int64 // of an open Snapshot, additional
 	// Allowed and Denied count decisions by Alg. Read-only ops do not count.
-	Allowed, Denied [algs]int64
+	Allowed, Denied [limits]int64
 	ShadowDenied    int64 // denials answered as allowed
 	Forgotten       int64 // expired keys
 	Evicted         int64 // live keys evicted for memory
@@ -100,17 +100,20 @@ func (e *Engine) Sweep(now Instant, pages int) (forgotten int64) {
 	return forgotten
 }
 
-// Scan calls visit for live keys in the order of their hashes, starting at cursor, until
-// at least count keys were visited or as many pages read. It returns the next cursor, 0
-// at the end. A key that exists during a whole scan is visited, however the table grows
+// Scan calls visit for live keys of a database in the order of their hashes, starting at
+// cursor, until at least count keys were visited or as many pages read. It returns the
+// next cursor, 0 at the end. A key that exists during a whole scan is visited, however the table grows
 // meanwhile. visit must not retain key, nor call the Engine.
 //
 // Cursors are below 2^48, because some clients store them as floating point numbers.
 // Cost: the visited keys, and at most count pages of expired keys.
-func (e *Engine) Scan(now Instant, cursor uint64, count int, visit func(key []byte, alg Alg)) uint64 {
+func (e *Engine) Scan(now Instant, db uint8, cursor uint64, count int, visit func(key []byte, alg Alg)) uint64 {
 	for cursor <<= cursorShift; count > 0; {
 		seen := 0
 		cursor = e.livePage(now, cursor, func(s *shard, _ Instant, pl place) {
+			if s.dbAt(pl) != db {
+				return
+			}
 			visit(s.keyAt(pl), s.cell.params.Alg)
 			seen++
 		})
@@ -156,11 +159,11 @@ func (s *shard) keyAt(pl place) []byte {
 
 // withLiveKey calls visit with a live key, if it exists, for the methods that are not
 // ops. The shard is locked during the call.
-func (e *Engine) withLiveKey(now Instant, key []byte, visit func(s *shard, at Instant, pl place)) {
-	h := e.key.sum(key)
-	s := &e.shards[h>>(64-e.bits)]
+func (e *Engine) withLiveKey(now Instant, db uint8, key []byte, visit func(s *shard, at Instant, pl place)) {
+	shard, h := e.locate(db, key)
+	s := &e.shards[shard]
 	at := s.lockForRead(now)
-	if pl, _ := s.findLive(at, key, h<<e.bits); !pl.missing() {
+	if pl, _ := s.findLive(at, key, h); !pl.missing() {
 		visit(s, at, pl)
 	}
 	s.mu.Unlock()
@@ -182,8 +185,8 @@ func (s *shard) findLive(now Instant, key []byte, h uint64) (pl place, used int6
 
 // KeyBytes returns the memory of a live key with its share of the table, 0 if there is no
 // such key. Cost: for a LOG key one step per chunk of up to 255 entries.
-func (e *Engine) KeyBytes(now Instant, key []byte) (bytes int64) {
-	e.withLiveKey(now, key, func(s *shard, _ Instant, pl place) { bytes = s.keyBytes(pl) })
+func (e *Engine) KeyBytes(now Instant, db uint8, key []byte) (bytes int64) {
+	e.withLiveKey(now, db, key, func(s *shard, _ Instant, pl place) { bytes = s.keyBytes(pl) })
 	return bytes
 }
 
@@ -200,8 +203,8 @@ func (s *shard) keyBytes(pl place) int64 {
 
 // Fingerprint returns a number that changes whenever the state or the parameters of a
 // live key do, but not as time passes; 0 if there is no such key. Expect compares it.
-func (e *Engine) Fingerprint(now Instant, key []byte) (fingerprint int64) {
-	e.withLiveKey(now, key, func(s *shard, _ Instant, _ place) { fingerprint = s.cellFingerprint() })
+func (e *Engine) Fingerprint(now Instant, db uint8, key []byte) (fingerprint int64) {
+	e.withLiveKey(now, db, key, func(s *shard, _ Instant, _ place) { fingerprint = s.cellFingerprint() })
 	return fingerprint
 }
 
@@ -217,7 +220,7 @@ func (s *shard) cellFingerprint() int64 {
 	c, p := &s.cell, &s.cell.params
 	words := c.state
 	if t := c.alg().tail; t != nil { // its location does not matter
-		words = state{t.lastChange(c)}
+		words = t.print(c, s.hashKey)
 	}
 	var b [(6 + len(words)) * wordBytes]byte
 	for i, w := range [...]uint64{

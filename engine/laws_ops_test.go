@@ -182,7 +182,7 @@ func lawFingerprint(s *subject) {
 	other := engine.Op{Kind: engine.Take, Params: drawParams(&source{[]byte{1, 1, 1, 1, 1, 1}}, engine.Token), N: 1, Key: []byte("other")}
 	batch := engine.Batch{Ops: []engine.Op{expect, other}, Atomic: true}
 	s.e.Apply(s.now, &batch)
-	s.expect(batch.Decisions[0].Status == engine.Aborted && s.e.Fingerprint(s.now, other.Key) == 0, "expected another fingerprint: %+v", batch.Decisions)
+	s.expect(batch.Decisions[0].Status == engine.Aborted && s.e.Fingerprint(s.now, 0, other.Key) == 0, "expected another fingerprint: %+v", batch.Decisions)
 	batch.Reset()
 	batch.Ops, batch.Atomic = append(batch.Ops, expect, other), true
 	batch.Ops[0].N--

@@ -138,7 +138,7 @@ func (s *subject) ask(n int64) engine.Decision { return s.do(s.asking(n)) }
 
 func (s *subject) peek() engine.Decision { return s.do(engine.Op{Kind: engine.Peek}) }
 
-func (s *subject) print() int64 { return s.e.Fingerprint(s.now, s.key) }
+func (s *subject) print() int64 { return s.e.Fingerprint(s.now, 0, s.key) }
 
 // fill requests permits until none is left.
 func (s *subject) fill() {
@@ -329,7 +329,7 @@ func lawReset(s *subject) {
 		s.expect(s.e.Len() == 0, "%d keys after a sweep", s.e.Len())
 	}
 	late := s.peek()
-	s.expect(late.Status == engine.Missing && s.print() == 0 && s.e.KeyBytes(s.now, s.key) == 0, "at reset: %+v", late)
+	s.expect(late.Status == engine.Missing && s.print() == 0 && s.e.KeyBytes(s.now, 0, s.key) == 0, "at reset: %+v", late)
 	fresh := newSubject(s.t, s.alg, s.seed)
 	fresh.e = engine.New(engine.Options{Shards: 1})
 	s.alg = engine.Alg(s.r.IntN(len(algs())))

@@ -99,7 +99,11 @@ func (s *leaseState) dropEnded(c *cell, now Instant) {
 // valid: the words are built by read.
 func (lease) valid(*cell, Instant) bool { return true }
 
+func (lease) location(c *cell) uint64 { return c.state[0] }
+
 func (lease) lastChange(c *cell) uint64 { return loadLease(c).change }
+
+func (lease) print(c *cell, _ hashKey) state { return state{loadLease(c).change} }
 
 func (lease) changes(t *table) uint64 { return t.leases.changes }
 

@@ -53,13 +53,13 @@ func (s *shard) loadRecords(r *blockReader, records []blockRecord) error {
 	c := &s.cell
 	for i := range records {
 		x := &records[i]
-		h := x.hash << s.bits
+		k := &r.params[x.params]
+		h := tailored(x.hash, s.bits, k.db)
 		if p := s.pageOf(h); p.slots() > 0 && p.tagAt(p.slots()-1) >= tag(h, p.depth) {
 			if _, _, found := s.find(h, x.key); found {
 				return errors.New("duplicate key")
 			}
 		}
-		k := &r.params[x.params]
 		c.params, c.past, c.state = k.params, k.past, x.state
 		if t := c.alg().tail; t != nil {
 			t.read(x.tail, &c.params, r.now, c)

@@ -56,7 +56,7 @@ func FuzzLoad(f *testing.F) {
 		}
 		tr := newTracer(seed % 8)
 		tr.keys = tr.keys[:60]
-		e.Scan(0, 0, 100, func(key []byte, _ engine.Alg) { tr.keys = append(tr.keys, bytes.Clone(key)) })
+		e.Scan(0, 0, 0, 100, func(key []byte, _ engine.Alg) { tr.keys = append(tr.keys, bytes.Clone(key)) })
 		for _, key := range tr.keys {
 			d := apply(e, 0, engine.Op{Kind: engine.Peek, Key: key})[0]
 			if d.Remaining < 0 || d.Wait.Millis < 0 && d.Wait != engine.Never || d.Reset.Millis < 0 {
@@ -189,7 +189,7 @@ func TestLoadChecks(t *testing.T) {
 		{"an expired bucket", 1, now, blockRecord{p: token, state: []uint64{0, 0}, name: "", key: "k"}, true},
 		{"the longest key", 1, now, blockRecord{p: token, state: []uint64{0, full}, name: "", key: strings.Repeat("k", engine.MaxKeyBytes)}, true},
 		{"a key that is too long", 1, now, blockRecord{p: token, state: []uint64{0, full}, name: "", key: strings.Repeat("k", engine.MaxKeyBytes+1)}, false},
-		{"another version", 2, now, blockRecord{p: token, state: []uint64{0, full}, name: "", key: "k"}, false},
+		{"another version", 3, now, blockRecord{p: token, state: []uint64{0, full}, name: "", key: "k"}, false},
 		{"a time before the epoch", 1, -1, blockRecord{p: token, state: []uint64{0, 0}, name: "", key: "k"}, false},
 		{"a time after the latest", 1, 1<<63 - 1, blockRecord{p: token, state: []uint64{0, 0}, name: "", key: "k"}, false},
 		{"a window that ends now", 1, now, blockRecord{p: fixed, state: []uint64{uint64(now), 10}, name: "", key: "k"}, true},
@@ -238,7 +238,7 @@ func TestLoadChecks(t *testing.T) {
 		{"a sliding window that holds permits", 1, now, blockRecord{p: slide, state: []uint64{0, 0, 0}, name: "", key: "k"}.withPast(uint64(now+1), 5, 0), true},
 		{"a log that holds permits", 1, now, blockRecord{p: log, state: []uint64{7, 0}, name: "", key: "k"}.withPast(uint64(now+1), 5, 0), true},
 		{"holders that hold permits", 1, now, blockRecord{p: lease, state: []uint64{7, 0}, name: name, key: "k"}.withPast(uint64(now+1), 5, 0), false},
-		{"an unknown algorithm", 1, now, blockRecord{p: with(token, func(p *engine.Params) { p.Alg = 6 }), state: []uint64{0, 0}, name: "", key: "k"}, false},
+		{"an unknown algorithm", 1, now, blockRecord{p: with(token, func(p *engine.Params) { p.Alg = 33 }), state: []uint64{0, 0}, name: "", key: "k"}, false},
 		{"a limit of zero", 1, now, blockRecord{p: with(token, func(p *engine.Params) { p.Limit = 0 }), state: []uint64{0, 0}, name: "", key: "k"}, false},
 		{"too great a limit", 1, now, blockRecord{p: with(token, func(p *engine.Params) { p.Limit = engine.MaxLimit + 1 }), state: []uint64{0, 0}, name: "", key: "k"}, false},
 		{"too great a limit of a log", 1, now, blockRecord{p: with(log, func(p *engine.Params) { p.Limit = engine.MaxListed + 1 }), state: []uint64{7, 0}, name: "", key: "k"}, false},
@@ -285,10 +285,10 @@ func TestLoadFingerprints(t *testing.T) {
 		if err := e.Load(encode(1, 1e18, x)); err != nil {
 			t.Fatal(err)
 		}
-		first := e.Fingerprint(1e18, key)
+		first := e.Fingerprint(1e18, 0, key)
 		for i := range 20 {
 			apply(e, 1e18, engine.Op{Kind: engine.Forget, Key: key}, one(x.p, key, fmt.Sprint(i)))
-			if e.Fingerprint(1e18, key) == first {
+			if e.Fingerprint(1e18, 0, key) == first {
 				t.Errorf("%v: after %d changes the fingerprint is the loaded one", x.p.Alg, 2*i+2)
 			}
 		}

@@ -295,7 +295,11 @@ func (slidingLog) discard(c *cell) {
 // valid: the words are built by read.
 func (slidingLog) valid(*cell, Instant) bool { return true }
 
+func (slidingLog) location(c *cell) uint64 { return c.state[0] }
+
 func (slidingLog) lastChange(c *cell) uint64 { return loadLog(c).change }
+
+func (slidingLog) print(c *cell, _ hashKey) state { return state{loadLog(c).change} }
 
 func (slidingLog) changes(t *table) uint64 { return t.chunks.changes }
 

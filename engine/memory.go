@@ -99,6 +99,7 @@ func (s *shard) advanceSweep(p page) {
 	if s.sweepCursor == 0 {
 		s.chunks.trim()
 		s.leases.trim()
+		s.blobs.trim()
 		s.params.trim()
 	}
 }
@@ -134,7 +135,7 @@ func (s *shard) evictFor(h uint64, key []byte, record, grow int, now Instant) bo
 		// The page may be exempt from the bound: its buffer may be as small as one
 		// record.
 		if short := p.live() + slotBytes + record - len(p.buf); short > 0 {
-			s.evictNearest(p, short+len(p.buf)/evictShare, key, now)
+			return s.evictNearest(p, short+len(p.buf)/evictShare, key, now) || p.live()+slotBytes+record <= len(p.buf)
 		}
 		return true
 	}
@@ -150,14 +151,17 @@ func (s *shard) evictFor(h uint64, key []byte, record, grow int, now Instant) bo
 }
 
 // evictNearest evicts keys of a page, those nearest to their reset first, until at least
-// so many bytes are free. It never evicts spared.
-func (s *shard) evictNearest(p page, bytes int, spared []byte, now Instant) {
-	resets := s.resets[:0]
+// so many bytes are free. It never evicts spared, nor keys that never expire; it returns
+// false if these are the reason that too few bytes are free.
+func (s *shard) evictNearest(p page, bytes int, spared []byte, now Instant) bool {
+	resets, lasting := s.resets[:0], false
 	for i := range p.slots() {
 		c := s.load(p, i)
 		reset := c.meter().until(c, now, 0)
 		if at := p.offset(i); string(p.key(at, c.alg().words)) == string(spared) {
 			reset = Never
+		} else if reset == Never {
+			lasting = true
 		}
 		resets = append(resets, reset)
 	}
@@ -170,15 +174,16 @@ func (s *shard) evictNearest(p page, bytes int, spared []byte, now Instant) {
 			}
 		}
 		if nearest < 0 {
-			return
+			return !lasting
 		}
 		_, n, key := s.record(p, nearest)
-		s.evicted = addEviction(s.evicted, 0, key)
+		s.evicted = addEviction(s.evicted, 0, s.dbAt(place{p.pageHead, nearest}), key)
 		s.remove(place{p.pageHead, nearest})
 		s.stats.Evicted++
 		resets = slices.Delete(resets, nearest, nearest+1)
 		bytes -= slotBytes + n
 	}
+	return true
 }
 
 func (a Span) compare(b Span) int {

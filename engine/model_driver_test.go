@@ -313,7 +313,7 @@ func (d *modelTest) apply() {
 		if k := d.model.find(d.batch.Ops[0].Key); k != nil {
 			before = k.clone()
 		}
-		print = d.e.Fingerprint(latest, d.batch.Ops[0].Key)
+		print = d.e.Fingerprint(latest, 0, d.batch.Ops[0].Key)
 		if (print == 0) != (before == nil) {
 			d.fail("fingerprint is %d, but the key exists: %t", print, before != nil)
 		}
@@ -332,8 +332,8 @@ func (d *modelTest) apply() {
 		op := &d.batch.Ops[i]
 		d.compare(op, d.batch.Decisions[i], want[i])
 		if k := d.model.find(op.Key); k != nil && k.p.Count > 0 {
-			got, _ := d.e.Export(latest, op.Key, nil)
-			if state, _ := d.single.Export(latest, op.Key, nil); !bytes.Equal(got, state) {
+			got, _ := d.e.Export(latest, 0, op.Key, nil)
+			if state, _ := d.single.Export(latest, 0, op.Key, nil); !bytes.Equal(got, state) {
 				d.fail("state of %.9q is %x, but %x with one batch for each op", op.Key, got, state)
 			}
 		}
@@ -400,7 +400,7 @@ func (d *modelTest) comparePrints(before *modelKey, print int64) {
 	if d.batch.Ops[0].Kind == engine.Acquire && d.batch.Decisions[0].Allowed == 1 {
 		return // a renewal at the same instant writes, even if nothing changes
 	}
-	if now := d.e.Fingerprint(engine.Instant(d.model.now), key); (now != print) != changed {
+	if now := d.e.Fingerprint(engine.Instant(d.model.now), 0, key); (now != print) != changed {
 		d.fail("fingerprint went from %d to %d, but state changed: %t", print, now, changed)
 	}
 }
@@ -421,7 +421,7 @@ func (d *modelTest) compareTables() {
 	latest := engine.Instant(d.model.now)
 	found := map[string]bool{}
 	for cursor, calls := uint64(0), 0; ; calls++ {
-		cursor = d.e.Scan(latest, cursor, 2, func(key []byte, a engine.Alg) {
+		cursor = d.e.Scan(latest, 0, cursor, 2, func(key []byte, a engine.Alg) {
 			found[string(key)] = true
 			if k := d.model.find(key); k == nil || k.p.Alg != a {
 				d.fail("scan found %q as %v, the model has %+v", key, a, k)
@@ -440,8 +440,8 @@ func (d *modelTest) compareTables() {
 			d.fail("scan found %.9q: %t, but it exists: %t", key, found[string(key)], there)
 		}
 		d.compareReplay(key)
-		if (d.e.KeyBytes(latest, key) > 0) != there {
-			d.fail("KeyBytes of %.9q is %d, but it exists: %t", key, d.e.KeyBytes(latest, key), there)
+		if (d.e.KeyBytes(latest, 0, key) > 0) != there {
+			d.fail("KeyBytes of %.9q is %d, but it exists: %t", key, d.e.KeyBytes(latest, 0, key), there)
 		}
 	}
 	d.e.Sweep(latest, 4*d.shards+64)

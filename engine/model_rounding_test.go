@@ -115,7 +115,7 @@ func pow2(n int) *big.Rat {
 // engineFull returns the time at which a bucket of an engine is full, read from its
 // exported state; 0 if there is no such key.
 func engineFull(e *engine.Engine, now int64, key string) *big.Rat {
-	block, ok := e.Export(engine.Instant(now), []byte(key), nil)
+	block, ok := e.Export(engine.Instant(now), 0, []byte(key), nil)
 	if !ok {
 		return new(big.Rat)
 	}

@@ -26,7 +26,7 @@ var nodes = []node{
 		batch := tr.readOnly(r)
 		n.e.Look(at, &batch)
 		n.e.Victims(at, r.Int64N(20_000), nil)
-		n.e.Export(at, tr.keys[r.IntN(len(tr.keys))], nil)
+		n.e.Export(at, 0, tr.keys[r.IntN(len(tr.keys))], nil)
 		n.e.Digest(0)
 	}},
 	{name: "restarts from a snapshot", own: func(n *node, _ *tracer, r *rand.Rand) {
@@ -146,10 +146,10 @@ func TestDigestDiffers(t *testing.T) {
 			op := tr.next().Ops[0]
 			op.Group = 0
 			tailed := isListed(op.Params.Alg)
-			before, print := e.Digest(tr.now), e.Fingerprint(tr.now, op.Key)
+			before, print := e.Digest(tr.now), e.Fingerprint(tr.now, 0, op.Key)
 			d := apply(e, tr.now, op)[0]
 			after := e.Digest(tr.now)
-			differs := print != e.Fingerprint(tr.now, op.Key)
+			differs := print != e.Fingerprint(tr.now, 0, op.Key)
 			if tailed && differs && op.Kind == engine.Acquire {
 				continue // a renewal may change nothing
 			}
@@ -250,7 +250,7 @@ func TestLook(t *testing.T) {
 		}
 		step()
 		for _, key := range tr.keys {
-			if got, want := e.Fingerprint(tr.now, key), never.Fingerprint(tr.now, key); got != want {
+			if got, want := e.Fingerprint(tr.now, 0, key), never.Fingerprint(tr.now, 0, key); got != want {
 				t.Fatalf("seed %d: the fingerprint of %q is %d, and %d without Look", seed, key, got, want)
 			}
 		}

@@ -18,7 +18,9 @@ const MaxSlew = 1000
 const (
 	MaxKeyBytes = 1024
 	MaxIDBytes  = 1024
-	MaxLimit    = 1_000_000_000_000
+	// Databases is the number of keyspaces. They share memory and shards.
+	Databases = 16
+	MaxLimit  = 1_000_000_000_000
 	// MaxListed bounds the limit of LOG and LEASE, because their state grows with the
 	// permits in use.
 	MaxListed = 1_000_000
@@ -58,7 +60,7 @@ const (
 	Acquire
 	// Release returns the lease of the holder ID. Allowed is 1 if it held one.
 	Release
-	// Flush drops every key. It has no key of its own.
+	// Flush drops every key, or, if N is 1, every key of DB. It has no key of its own.
 	Flush
 	// Expect aborts its batch, which must be Atomic, unless the key's Fingerprint is N.
 	// Nothing of an aborted batch is applied.
@@ -66,6 +68,9 @@ const (
 	// Watch returns the key's Fingerprint in Remaining, for an Expect: 0 if there is no
 	// live key. It writes nothing.
 	Watch
+	// Do carries out the call with index N of its batch. Apply sets its Key to the first key
+	// of the call, or to none.
+	Do
 )
 
 // A Mode changes the answer of a Take or Acquire. Modes are flags.
@@ -87,7 +92,9 @@ type Op struct {
 	// Group is the number of ops, this one and the following, that are taken all or none;
 	// 0 and 1 both mean no group. All ops of a group are Takes without a mode, and the
 	// ops after the first have Group 0.
-	Group  uint8
+	Group uint8
+	// DB is the database of the key, below Databases.
+	DB     uint8
 	Params Params
 	// N is from 0 to MaxN; larger values behave as MaxN. It is 1 for an Acquire.
 	N   int64
@@ -100,6 +107,7 @@ type Op struct {
 func (op *Op) Check(atomic bool) error {
 	none := op.Params == Params{}
 	held := !none && op.Params.alg().lessor != nil
+	plain := op.Params.Alg.IsPlain()
 	var ok bool
 	switch op.Kind {
 	case Take:
@@ -108,18 +116,20 @@ func (op *Op) Check(atomic bool) error {
 		ok = held && op.N == 1 && len(op.ID) > 0
 	case Release:
 		ok = len(op.ID) > 0
-	case Peek, Refund, Charge, Forget, Flush, Expect, Watch:
+	case Peek, Refund, Charge, Forget, Flush, Expect, Watch, Do:
 		ok = true
 	default:
 		return fmt.Errorf("unknown kind of op %d", op.Kind)
 	}
 	switch {
-	case !ok:
+	case !ok || plain:
 		return fmt.Errorf("an op of kind %d lacks a field or has a wrong one", op.Kind)
 	case op.Kind == Expect && !atomic:
 		return errors.New("an Expect in a batch that is not atomic")
 	case op.Kind != Expect && (op.N < 0 || op.N > MaxN):
 		return fmt.Errorf("n is %d, 0 to %d is allowed", op.N, int64(MaxN))
+	case op.DB >= Databases:
+		return fmt.Errorf("database %d, 0 to %d are allowed", op.DB, Databases-1)
 	case op.Group > MaxGroup:
 		return fmt.Errorf("a group of %d, at most %d are allowed", op.Group, MaxGroup)
 	}

@@ -12,8 +12,9 @@ import "encoding/binary"
 // in order, are sorted by hash, and a key is found by interpolation: about one cache line
 // of slots and one of record.
 //
-// A record is the number of the parameters (4 bytes), the words of the state, the length
-// of the key (1 byte, or 2 from 128 on), and the key.
+// A record is the number of the parameters with the database in its upper 4 bits (4
+// bytes), the words of the state, the length of the key (1 byte, or 2 from 128 on), and
+// the key.
 //
 // A page value joins a head with its buffer in the slab. It is valid only until a page is
 // resized or dropped: see slab.page.
@@ -102,9 +103,23 @@ func (p page) seek(t uint16) int {
 }
 
 // param returns the number of the parameters of the record at offset at.
-func (p page) param(at int) paramID {
-	return paramID(binary.LittleEndian.Uint32(p.buf[at:]))
+func (p page) param(at int) paramID { return p.head(at).param() }
+
+// head returns the start of the record at offset at.
+func (p page) head(at int) recordHead {
+	return recordHead(binary.LittleEndian.Uint32(p.buf[at:]))
 }
+
+// A recordHead is the number of the parameters of a record and its database.
+type recordHead uint32
+
+const paramBitsOfHead = 28
+
+func headOf(id paramID, db uint8) recordHead { return recordHead(id) | recordHead(db)<<paramBitsOfHead }
+
+func (h recordHead) param() paramID { return paramID(h & (1<<paramBitsOfHead - 1)) }
+
+func (h recordHead) db() uint8 { return uint8(h >> paramBitsOfHead) }
 
 // load reads the state, of some words, from the record at offset at.
 func (p page) load(at, words int, s *state) {
@@ -114,9 +129,9 @@ func (p page) load(at, words int, s *state) {
 	}
 }
 
-// store writes the parameters and the state of the record at offset at.
-func (p page) store(at int, id paramID, words int, s *state) {
-	binary.LittleEndian.PutUint32(p.buf[at:], uint32(id))
+// store writes the head and the state of the record at offset at.
+func (p page) store(at int, head recordHead, words int, s *state) {
+	binary.LittleEndian.PutUint32(p.buf[at:], uint32(head))
 	at += paramBytes
 	for i := range words {
 		binary.LittleEndian.PutUint64(p.buf[at+i*wordBytes:], s[i])

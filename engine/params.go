@@ -5,7 +5,7 @@ import (
 	"fmt"
 )
 
-// Params are the parameters of a limit. They are comparable, and equal if they mean the
+// Params are the parameters of a limit. Those of a plain value have only Alg. They are comparable, and equal if they mean the
 // same: rates are in lowest terms.
 type Params struct {
 	Alg Alg
@@ -25,6 +25,12 @@ type Params struct {
 func (p *Params) Check() error {
 	if !p.Alg.IsKnown() {
 		return fmt.Errorf("unknown algorithm %d", p.Alg)
+	}
+	if p.Alg.IsPlain() {
+		if *p != (Params{Alg: p.Alg}) {
+			return fmt.Errorf("parameters of a plain value: %+v", *p)
+		}
+		return nil
 	}
 	var (
 		u     = &p.alg().usage

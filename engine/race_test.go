@@ -32,14 +32,14 @@ func race(e *engine.Engine, run func(g int, r *rand.Rand, now func() engine.Inst
 				default:
 				}
 				e.Sweep(now(), 2)
-				cursor = e.Scan(now(), cursor, 10, func(key []byte, _ engine.Alg) { _ = string(key) })
-				e.Fingerprint(now(), []byte("key 0"))
-				e.KeyBytes(now(), []byte("key 0"))
+				cursor = e.Scan(now(), 0, cursor, 10, func(key []byte, _ engine.Alg) { _ = string(key) })
+				e.Fingerprint(now(), 0, []byte("key 0"))
+				e.KeyBytes(now(), 0, []byte("key 0"))
 				_, _ = e.Len(), e.Stats()
 				_, _ = e.Top(now(), engine.TopHot, topk.Hour, 10), e.ShardStats(nil)
 				e.Look(now(), &look)
 				e.Victims(now(), 100, nil)
-				e.Export(now(), []byte("key 0"), nil)
+				e.Export(now(), 0, []byte("key 0"), nil)
 				e.Digest(now())
 			}
 		})

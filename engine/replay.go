@@ -10,19 +10,29 @@ type Replay struct {
 	parallel func(n int, each func(shard int))
 	lists    []replayList // by shard
 	queued   int
-	full     bool // the queued ops are of batches that are Full
+	of       replayed
 }
 
 // maxQueued is the number of ops to queue: some for each shard, and few enough for the
 // processor's cache.
 const maxQueued = 8192
 
+// replayed is what the batches of all queued ops have in common.
+type replayed struct {
+	full, tight bool
+	level       uint8
+}
+
 // A replayList is the queue of a shard.
 type replayList struct {
 	ops    []Op // their keys and ids are in bytes
+	calls  []Call
+	args   [][]byte // of the calls, in bytes
 	hashes []uint64
 	stamps []Instant
 	bytes  []byte
+	answer []byte // memory for any call
+	tx     Tx
 }
 
 // NewReplay returns a Replay. parallel must call each(0) to each(n-1), in parallel if it
@@ -34,27 +44,32 @@ func (e *Engine) NewReplay(parallel func(n int, each func(shard int))) *Replay {
 // Apply applies a batch at now, or queues a copy. It does not set the Decisions of the
 // batch.
 func (r *Replay) Apply(now Instant, b *Batch) {
-	if b.Atomic || needsAtomic(b.Ops) {
+	r.e.prepare(b)
+	if b.Atomic || b.needsAtomic() {
 		r.Finish()
 		r.e.Apply(now, b)
 		return
 	}
-	if b.Full != r.full {
+	if of := (replayed{b.Full, b.Tight, b.Level}); of != r.of {
 		r.Finish()
-		r.full = b.Full
+		r.of = of
 	}
 	for i := range b.Ops {
-		h := r.e.key.sum(b.Ops[i].Key)
-		r.lists[h>>(64-r.e.bits)].add(now, &b.Ops[i], h<<r.e.bits)
+		l := &r.lists[b.scratch.shards[i]]
+		l.add(now, &b.Ops[i], b.scratch.hashes[i])
+		if b.Ops[i].Kind == Do {
+			l.addCall(&b.Calls[b.Ops[i].N])
+		}
 	}
 	if r.queued += len(b.Ops); r.queued >= maxQueued {
 		r.Finish()
 	}
 }
 
-func needsAtomic(ops []Op) bool {
-	for i := range ops {
-		if ops[i].Kind == Flush || ops[i].Group > 1 {
+// needsAtomic reports whether an op is not applied within one shard.
+func (b *Batch) needsAtomic() bool {
+	for i := range b.Ops {
+		if b.Ops[i].Kind == Flush || b.Ops[i].Group > 1 || b.scratch.shards[i] == severalShards {
 			return true
 		}
 	}
@@ -67,7 +82,7 @@ func (r *Replay) Finish() {
 		return
 	}
 	r.queued = 0
-	r.parallel(len(r.lists), func(shard int) { r.e.shards[shard].replay(&r.lists[shard], r.full) })
+	r.parallel(len(r.lists), func(shard int) { r.e.replay(shard, &r.lists[shard], r.of) })
 }
 
 func (l *replayList) add(now Instant, op *Op, h uint64) {
@@ -76,6 +91,16 @@ func (l *replayList) add(now Instant, op *Op, h uint64) {
 	kept.Key, kept.ID = l.copyBytes(op.Key), l.copyBytes(op.ID)
 	l.hashes = append(l.hashes, h)
 	l.stamps = append(l.stamps, now)
+}
+
+// addCall adds the call of the op added last.
+func (l *replayList) addCall(c *Call) {
+	from := len(l.args)
+	for _, arg := range c.Args {
+		l.args = append(l.args, l.copyBytes(arg))
+	}
+	l.ops[len(l.ops)-1].N = int64(len(l.calls))
+	l.calls = append(l.calls, Call{Command: c.Command, ReadOnly: c.ReadOnly, Args: l.args[from:len(l.args):len(l.args)]})
 }
 
 // copyBytes returns a copy in bytes. If bytes is reallocated, older copies stay valid.
@@ -93,21 +118,34 @@ var identity = func() (order [prefetchOps]int32) {
 	return order
 }()
 
-// replay applies a list, of batches that are Full or not, and empties it.
-func (s *shard) replay(l *replayList, full bool) {
+// replay applies the list of a shard and empties it.
+func (e *Engine) replay(shard int, l *replayList, of replayed) {
 	var d Decision
+	s := &e.shards[shard]
 	for from := 0; from < len(l.ops); from += prefetchOps {
 		to := min(from+prefetchOps, len(l.ops))
 		s.lock(0)
-		s.full = full
+		s.full = of.full
 		s.prefetch(l.hashes[from:], identity[:to-from])
 		for i := from; i < to; i++ {
 			s.now = max(s.now, min(l.stamps[i], latest))
+			if op := &l.ops[i]; op.Kind == Do {
+				l.tx.begin(e, s.now, op, l.hashes[i])
+				l.tx.only, l.tx.level, l.tx.tight = s, of.level, of.tight
+				c := &l.calls[op.N]
+				c.Answer = l.answer
+				l.tx.run(c)
+				l.answer, c.Answer = c.Answer, nil
+				continue
+			}
 			s.apply(s.now, &l.ops[i], l.hashes[i], &d)
 		}
 		s.evicted = s.evicted[:0]
 		s.unlock()
 	}
 	clear(l.ops)
-	*l = replayList{ops: l.ops[:0], hashes: l.hashes[:0], stamps: l.stamps[:0], bytes: l.bytes[:0]}
+	clear(l.calls)
+	clear(l.args)
+	l.ops, l.calls, l.args = l.ops[:0], l.calls[:0], l.args[:0]
+	l.hashes, l.stamps, l.bytes = l.hashes[:0], l.stamps[:0], l.bytes[:0]
 }

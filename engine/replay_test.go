@@ -165,8 +165,8 @@ func TestReadsChangeNothing(t *testing.T) {
 	apply(e, at, engine.Op{Kind: engine.Take, Params: p, N: 3, Key: key})
 	before := apply(e, at, engine.Op{Kind: engine.Peek, Key: key})[0]
 	later := at + engine.Instant(365*day)
-	if n := len(scanAll(t, e, later, 10)); n != 0 || e.Fingerprint(later, key) != 0 || e.KeyBytes(later, key) != 0 {
-		t.Errorf("a year later scan finds %d keys, fingerprint is %d", n, e.Fingerprint(later, key))
+	if n := len(scanAll(t, e, later, 10)); n != 0 || e.Fingerprint(later, 0, key) != 0 || e.KeyBytes(later, 0, key) != 0 {
+		t.Errorf("a year later scan finds %d keys, fingerprint is %d", n, e.Fingerprint(later, 0, key))
 	}
 	if e.Now() != at || e.Len() != 1 {
 		t.Errorf("after reads Now is %d and Len %d, want %d and 1", e.Now(), e.Len(), at)

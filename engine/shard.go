@@ -29,6 +29,7 @@ type shard struct {
 	resets                       []Span     // of the keys of a page
 	evicted                      []Eviction // by the op being applied
 	full                         bool       // the batch being applied may create no key
+	boundless                    bool       // the op being applied ignores the memory bound
 	frozen                       *frozen    // the part of a Snapshot that is not read yet, or nil
 	epoch                        uint32     // number of freezes; see preserve
 
@@ -54,15 +55,19 @@ type table struct {
 	dir      []pageNumber
 	dirDepth uint8
 	keys     int64
-	params   paramTable
-	slab     slab
-	chunks   chunks
-	leases   leases
+	keysIn   [Databases]int64
+	// lastingIn are the keys of keysIn that never expire: plain values without an expiry.
+	lastingIn [Databases]int64
+	params    paramTable
+	slab      slab
+	chunks    chunks
+	leases    leases
+	blobs     blobs
 }
 
 // bytes returns the memory of the table.
 func (t *table) bytes() int64 {
-	return int64(len(t.dir))*pageNumberBytes + t.slab.bytes + t.chunks.bytes + t.leases.bytes + t.params.bytes()
+	return int64(len(t.dir))*pageNumberBytes + t.slab.bytes + t.chunks.bytes + t.leases.bytes + t.blobs.bytes + t.params.bytes()
 }
 
 // memory is the bound that all shards share.
@@ -84,14 +89,17 @@ func (s *shard) clear() {
 	s.table = table{
 		chunks: chunks{changes: s.chunks.changes},
 		leases: leases{changes: s.leases.changes},
+		blobs:  blobs{changes: s.blobs.changes},
 	}
 	s.dir = []pageNumber{s.slab.add(0, s.epoch)}
-	s.cell.chunks, s.cell.leases = &s.chunks, &s.leases
+	s.cell.chunks, s.cell.leases, s.cell.blobs = &s.chunks, &s.leases, &s.blobs
 	s.sweepCursor, s.fruitlessPages, s.soonestExpiry, s.noExpiryUntil = 0, 0, 0, 0
 }
 
-// hash returns the hash of a key of this shard, without the bits of the shard's number.
-func (s *shard) hash(key []byte) uint64 { return s.hashKey.sum(key) << s.bits }
+// hash returns the hash of a key of this shard, as Engine.locate does.
+func (s *shard) hash(db uint8, key []byte) uint64 {
+	return tailored(s.hashKey.sumIn(db, key), s.bits, db)
+}
 
 // lock locks the shard and advances its time to now, at most to latest. It returns the
 // shard's time.
@@ -140,7 +148,7 @@ func (s *shard) publishUsage() {
 // withinBound reports whether the shard may allocate n more bytes.
 func (s *shard) withinBound(n int) bool {
 	bound := s.memory.max.Load()
-	if bound == 0 {
+	if bound == 0 || s.boundless {
 		return true
 	}
 	s.publishUsage()
@@ -151,13 +159,15 @@ func (s *shard) withinBound(n int) bool {
 func (t *table) pageOf(h uint64) page { return t.slab.page(t.dir[h>>(64-t.dirDepth)]) }
 
 // find returns the page of a key, and its slot if it is found.
-func (s *shard) find(h uint64, key []byte) (p page, slot int, found bool) {
+func (s *shard) find(h uint64, key []byte) (p page, i int, found bool) {
 	p = s.pageOf(h)
 	t := tag(h, p.depth)
-	for i := p.seek(t); i < p.slots() && p.tagAt(i) == t; i++ {
+	for i = p.seek(t); i < p.slots() && p.tagAt(i) == t; i++ {
 		at := p.offset(i)
 		if string(p.key(at, s.stateWords(p, at))) == string(key) {
-			return p, i, true
+			if p.head(at).db() == dbOf(h) {
+				return p, i, true
+			}
 		}
 	}
 	return p, 0, false
@@ -239,13 +249,12 @@ func (s *shard) store(pl place, expiry Instant) {
 	s.noteExpiry(p, expiry)
 	c := &s.cell
 	at := p.offset(pl.slot)
-	id := p.param(at)
-	if !s.params.matches(id, c) {
-		old := id
-		id = s.params.retain(c)
+	head := p.head(at)
+	if old := head.param(); !s.params.matches(old, c) {
+		head = headOf(s.params.retain(c), head.db())
 		s.params.release(old)
 	}
-	p.store(at, id, c.alg().words, &c.state)
+	p.store(at, head, c.alg().words, &c.state)
 }
 
 // insert adds a record for the cell under a key that must be missing. The key expires at
@@ -265,8 +274,8 @@ func (s *shard) insert(h uint64, key []byte, expiry Instant) {
 		i = p.seek(t)
 	}
 	at := p.add(i, t, words, key)
-	p.store(at, s.params.retain(c), words, &c.state)
-	s.keys++
+	p.store(at, headOf(s.params.retain(c), dbOf(h)), words, &c.state)
+	s.count(dbOf(h), 1)
 }
 
 // enlarge packs, grows or splits the page of h, so that a record may fit. It returns the
@@ -289,14 +298,14 @@ func (s *shard) remove(pl place) {
 	at := p.offset(pl.slot)
 	s.preserve(p)
 	c := s.load(p, pl.slot)
-	key := p.key(at, c.alg().words)
+	head, key := p.head(at), p.key(at, c.alg().words)
 	if s.frozen != nil && c.alg().tail != nil {
-		s.preserveTail(s.hash(key))
+		s.preserveTail(s.hash(head.db(), key))
 	}
+	s.count(head.db(), -1)
 	s.discard(c)
-	s.params.release(p.param(at))
+	s.params.release(head.param())
 	p.remove(pl.slot, recordBytes(s.cell.alg().words, len(key)))
-	s.keys--
 }
 
 // discard releases the memory of a cell outside of its record.
@@ -328,7 +337,7 @@ func (t *table) record(p page, i int) (at, n int, key []byte) {
 // move copies the record of slot i to a page of another depth.
 func (s *shard) move(from page, i int, to page) {
 	at, n, key := s.record(from, i)
-	to.copyRecord(tag(s.hash(key), to.depth), from, at, n)
+	to.copyRecord(tag(s.hash(from.head(at).db(), key), to.depth), from, at, n)
 }
 
 // copyAside copies a page to scratch memory n, so that its buffer can be rewritten.

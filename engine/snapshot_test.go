@@ -213,8 +213,8 @@ func sameAnswers(t *testing.T, name string, tr *tracer, now engine.Instant, got,
 	for i, key := range tr.keys {
 		probe(now, engine.Op{Kind: engine.Peek, Key: key})
 		a := engine.Alg(i % len(tr.params))
-		if fp := got.Fingerprint(now, key); !isListed(a) && fp != want.Fingerprint(now, key) {
-			t.Fatalf("%s: fingerprint of %q is %d, want %d", name, key, fp, want.Fingerprint(now, key))
+		if fp := got.Fingerprint(now, 0, key); !isListed(a) && fp != want.Fingerprint(now, 0, key) {
+			t.Fatalf("%s: fingerprint of %q is %d, want %d", name, key, fp, want.Fingerprint(now, 0, key))
 		}
 		if a == engine.Lease {
 			continue
@@ -408,7 +408,7 @@ func TestSnapshotReadPages(t *testing.T) {
 	if err := into.Load(block); err != nil || into.Len() < 100 {
 		t.Fatalf("a block has %d keys: %v", into.Len(), err)
 	}
-	into.Scan(0, 0, 1000, func(key []byte, _ engine.Alg) { take(key) })
+	into.Scan(0, 0, 0, 1000, func(key []byte, _ engine.Alg) { take(key) })
 	if bytes := e.Stats().ImageBytes; bytes > 0 {
 		t.Errorf("pages already read have %d bytes of images", bytes)
 	}

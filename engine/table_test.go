@@ -24,7 +24,7 @@ func scanAll(t *testing.T, e *engine.Engine, now engine.Instant, count int) map[
 	visits := map[string]int{}
 	cursor := uint64(0)
 	for calls := 0; ; calls++ {
-		cursor = e.Scan(now, cursor, count, func(key []byte, _ engine.Alg) { visits[string(key)]++ })
+		cursor = e.Scan(now, 0, cursor, count, func(key []byte, _ engine.Alg) { visits[string(key)]++ })
 		if cursor == 0 {
 			return visits
 		}
@@ -121,7 +121,7 @@ func TestScanUnderChange(t *testing.T) {
 			visited := map[string]bool{}
 			for cursor, calls := uint64(0), 0; ; calls++ {
 				seen := 0
-				cursor = e.Scan(now, cursor, 50, func(key []byte, _ engine.Alg) {
+				cursor = e.Scan(now, 0, cursor, 50, func(key []byte, _ engine.Alg) {
 					visited[string(key)] = true
 					seen++
 				})
@@ -247,7 +247,7 @@ func TestMemoryOfOneKey(t *testing.T) {
 		if d := apply(e, now, engine.Op{Kind: engine.Peek, Key: []byte("key")})[0]; d.Remaining != p.Limit-granted {
 			t.Errorf("%v: granted %d, remaining are %d of %d", a, granted, d.Remaining, p.Limit)
 		}
-		if size := e.KeyBytes(now, []byte("key")); size < 4*granted || size > memory {
+		if size := e.KeyBytes(now, 0, []byte("key")); size < 4*granted || size > memory {
 			t.Errorf("%v: %d entries in %d bytes", a, granted, size)
 		}
 	}
@@ -289,7 +289,7 @@ func TestKeyBytes(t *testing.T) {
 	for i := range 10_000 {
 		key := fmt.Appendf(nil, "a key of 22 byte %05d", i)
 		apply(e, now, engine.Op{Kind: engine.Take, Key: key, Params: counter(engine.Token, 10), N: 1})
-		size := e.KeyBytes(now, key)
+		size := e.KeyBytes(now, 0, key)
 		if size < 22 || size > 200 {
 			t.Fatalf("%d bytes for %q", size, key)
 		}
@@ -298,12 +298,12 @@ func TestKeyBytes(t *testing.T) {
 	if s := e.Stats(); s.Keys != 10_000 || s.MemoryBytes < sum/2 || s.MemoryBytes > 200*10_000 {
 		t.Errorf("keys have %d bytes, %+v", sum, s)
 	}
-	if size := e.KeyBytes(now, []byte("not there")); size != 0 {
+	if size := e.KeyBytes(now, 0, []byte("not there")); size != 0 {
 		t.Errorf("%d bytes for a missing key", size)
 	}
 	long := make([]byte, engine.MaxKeyBytes)
 	apply(e, now, engine.Op{Kind: engine.Take, Key: long, Params: counter(engine.Token, 10), N: 1})
-	if size := e.KeyBytes(now, long); size < engine.MaxKeyBytes || size > 2*engine.MaxKeyBytes {
+	if size := e.KeyBytes(now, 0, long); size < engine.MaxKeyBytes || size > 2*engine.MaxKeyBytes {
 		t.Errorf("%d bytes for a key of %d", size, engine.MaxKeyBytes)
 	}
 }

@@ -33,7 +33,7 @@ func (k PeriodKind) String() string {
 	return [...]string{Rate: "rate", Window: "window", CalendarWindow: "window", TTL: "ttl"}[k]
 }
 
-// IsKnown reports whether a number from outside is of an algorithm in the table.
+// IsKnown reports whether a number from outside is of a row in the table of algorithms.
 func (a Alg) IsKnown() bool { return a < algs }
 
 // Usage returns the description of the parameters of an algorithm.
@@ -43,10 +43,13 @@ func (a Alg) Usage() Usage { return algorithms[a].usage }
 // and Release returns, and not numbers for Take, Refund and Charge.
 func (a Alg) HasLeases() bool { return algorithms[a].lessor != nil }
 
-// Algs yields all algorithms in the order of their numbers.
+// IsPlain reports whether the row is of plain values and not of a limit.
+func (a Alg) IsPlain() bool { return a >= limits }
+
+// Algs yields all algorithms of limits in the order of their numbers.
 func Algs() iter.Seq[Alg] {
 	return func(yield func(Alg) bool) {
-		for a := range algs {
+		for a := range limits {
 			if !yield(a) {
 				return
 			}

@@ -8,29 +8,33 @@ const victimShare = 3
 
 // A victim is a candidate for eviction.
 type victim struct {
+	db    uint8
 	key   []byte
 	bytes int64
 	reset Span
 }
 
-// Victims appends copies of live keys to dst; dropping them frees about so many bytes. Of
-// each page of about 60 keys it selects the third nearest to their reset, page after page
-// from where the last call stopped. It visits each page at most once, so that there may
-// be too few: the caller must call again after dropping them. It changes nothing.
+// Victims appends to dst Forgets of copies of live keys; applying them frees about so many
+// bytes. Of the keys with a reset of each page, which has about 60 keys, it selects the
+// third nearest to it, page after page from where the last call stopped. It visits each
+// page at most once, so that there may be too few: the caller must call again after
+// applying them. It changes nothing.
 //
 // Cost: a few microseconds a page, one shard locked at a time.
-func (e *Engine) Victims(now Instant, bytes int64, dst [][]byte) [][]byte {
+func (e *Engine) Victims(now Instant, bytes int64, dst []Op) []Op {
 	var live []victim
 	start := e.victimCursor.Load()
 	for hash, around := start, false; bytes > 0 && !(around && hash >= start); {
 		live = live[:0]
 		hash = e.livePage(now, hash, func(s *shard, at Instant, pl place) {
-			live = append(live, victim{slices.Clone(s.keyAt(pl)), s.keyBytes(pl), s.cell.meter().until(&s.cell, at, 0)})
+			if reset := s.cell.meter().until(&s.cell, at, 0); reset != Never {
+				live = append(live, victim{s.dbAt(pl), slices.Clone(s.keyAt(pl)), s.keyBytes(pl), reset})
+			}
 		})
 		slices.SortFunc(live, func(a, b victim) int { return a.reset.compare(b.reset) })
 		for _, v := range live[:(len(live)+victimShare-1)/victimShare] {
 			if bytes > 0 {
-				dst = append(dst, v.key)
+				dst = append(dst, Op{Kind: Forget, DB: v.db, Key: v.key})
 				bytes -= v.bytes
 			}
 		}

@@ -137,7 +137,7 @@ func (p *pipeline) decide(batch *engine.Batch) {
 		room := s.bound.Room(s.engine, now, now)
 		batch.Full = room.Full
 		if len(room.Victims) > 0 {
-			victims := commit.Forgetting(room.Victims)
+			victims := &engine.Batch{Ops: room.Victims}
 			changed := p.apply(now, victims)
 			s.engine.CountEvicted(changed)
 			p.log(now, victims, changed)

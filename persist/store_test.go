@@ -309,7 +309,7 @@ func TestWatchedTransaction(t *testing.T) {
 			for range 8 {
 				wait.Go(func() {
 					for range 100 {
-						seen := s.Engine().Fingerprint(s.o.Clock.Now(), key)
+						seen := s.Engine().Fingerprint(s.o.Clock.Now(), 0, key)
 						b := &engine.Batch{Atomic: true, Ops: []engine.Op{
 							{Kind: engine.Expect, Key: key, N: seen},
 							{Kind: engine.Take, Key: key, Params: log, N: 1},
@@ -375,7 +375,7 @@ func TestEvictedStaysEvicted(t *testing.T) {
 // keysOf returns the keys of a Store, in order.
 func keysOf(s *Store) (keys []string) {
 	for cursor := uint64(0); ; {
-		cursor = s.Engine().Scan(s.o.Clock.Now(), cursor, 1000, func(key []byte, _ engine.Alg) { keys = append(keys, string(key)) })
+		cursor = s.Engine().Scan(s.o.Clock.Now(), 0, cursor, 1000, func(key []byte, _ engine.Alg) { keys = append(keys, string(key)) })
 		if cursor == 0 {
 			slices.Sort(keys)
 			return keys

@@ -222,8 +222,8 @@ func (g *batcher) build(lead leadership, all []waitingRequest) *proposal {
 	if g.lastProposal != nil && commit.Expects(all[0].Batch()) {
 		<-g.lastProposal.applied
 	}
-	g.builder.Fingerprint = func(stamp engine.Instant, key []byte) int64 {
-		return termFingerprint(e.Fingerprint(stamp, key), lead.term)
+	g.builder.Fingerprint = func(stamp engine.Instant, db uint8, key []byte) int64 {
+		return termFingerprint(e.Fingerprint(stamp, db, key), lead.term)
 	}
 	g.entry.Reset()
 	group := g.builder.Build(stamp, all, bound.Room(e, engine.Instant(fsm.stamp.Load()), stamp))

@@ -136,7 +136,7 @@ func (l *localEngine) decide(m *fsm, b *engine.Batch, maxMemory int64, evict boo
 	var asked engine.Batch
 	for i := range b.Ops {
 		if op := &b.Ops[i]; takesTokens(*op) {
-			l.importKey(now, op.Key)
+			l.importKey(now, op.DB, op.Key)
 			asked.Ops = append(asked.Ops, *op)
 		}
 	}
@@ -153,17 +153,17 @@ func (l *localEngine) decide(m *fsm, b *engine.Batch, maxMemory int64, evict boo
 }
 
 // importKey copies a key from the node's engine, unless it exists. Requires: mu is held.
-func (l *localEngine) importKey(now engine.Instant, key []byte) {
-	if l.engine.KeyBytes(now, key) > 0 {
+func (l *localEngine) importKey(now engine.Instant, db uint8, key []byte) {
+	if l.engine.KeyBytes(now, db, key) > 0 {
 		return
 	}
-	block, ok := l.from.Export(now, key, l.block[:0])
+	block, ok := l.from.Export(now, db, key, l.block[:0])
 	if !ok {
 		return
 	}
 	l.block = block
 	// An expired record of the key is replaced.
-	drop := engine.Batch{Ops: []engine.Op{{Kind: engine.Forget, Key: key}}}
+	drop := engine.Batch{Ops: []engine.Op{{Kind: engine.Forget, DB: db, Key: key}}}
 	l.engine.Apply(now, &drop)
 	if err := l.engine.Load(block); err != nil {
 		panic(err) // the block is of an engine with the same seed, and the key does not exist

@@ -17,9 +17,9 @@ type Bound struct {
 
 // A Room is the effect of a Bound on the next group.
 type Room struct {
-	Full    bool     // the group may add no key
-	Victims [][]byte // keys to forget before the group
-	Bytes   int      // length of the entry, without Victims, at which the next is begun
+	Full    bool        // the group may add no key
+	Victims []engine.Op // Forgets to apply before the group
+	Bytes   int         // length of the entry, without Victims, at which the next is begun
 }
 
 const (
@@ -68,7 +68,9 @@ func (b Bound) Room(e *engine.Engine, swept, stamp engine.Instant) Room {
 	case excess <= 0:
 		return Room{Bytes: int(max(minRoom, -excess/keyGrowth))}
 	case b.Evict:
-		return Room{Victims: e.Victims(stamp, min(excess+evictAhead, maxEvicted), nil), Bytes: minRoom}
+		if victims := e.Victims(stamp, min(excess+evictAhead, maxEvicted), nil); len(victims) > 0 || e.Len() == 0 {
+			return Room{Victims: victims, Bytes: minRoom}
+		}
 	}
 	return Room{Full: true, Bytes: math.MaxInt}
 }

@@ -13,7 +13,7 @@ type Builder[R Request] struct {
 	// the length of the entry. The owner must empty the entry before Build.
 	Encode func(stamp engine.Instant, b *engine.Batch) (entryBytes int)
 	// Fingerprint returns the value for comparison with an Expect of the key.
-	Fingerprint func(stamp engine.Instant, key []byte) int64
+	Fingerprint func(stamp engine.Instant, db uint8, key []byte) int64
 	// MaxBytes is the length of an entry at which the next is begun. A single batch may
 	// be longer.
 	MaxBytes int
@@ -43,7 +43,7 @@ func (b *Builder[R]) Build(stamp engine.Instant, requests []R, room Room) *Group
 	}
 	size := 0
 	if len(room.Victims) > 0 {
-		size = b.add(g, Forgetting(room.Victims), 0, false)
+		size = b.add(g, &engine.Batch{Ops: room.Victims}, 0, false)
 	}
 	n := 0
 	for limit := size + min(b.MaxBytes, room.Bytes); n < len(requests) && (n == 0 || size < limit && !Expects(requests[n].Batch())); {
@@ -69,7 +69,7 @@ func (b *Builder[R]) add(g *Group[R], batch *engine.Batch, requests int, full bo
 // holds reports whether all Expects of a batch hold.
 func (b *Builder[R]) holds(stamp engine.Instant, batch *engine.Batch) bool {
 	for i := range batch.Ops {
-		if op := &batch.Ops[i]; op.Kind == engine.Expect && b.Fingerprint(stamp, op.Key) != op.N {
+		if op := &batch.Ops[i]; op.Kind == engine.Expect && b.Fingerprint(stamp, op.DB, op.Key) != op.N {
 			return false
 		}
 	}
@@ -87,15 +87,6 @@ func decideAll(b *engine.Batch, status engine.Status) {
 	for range b.Ops {
 		b.Decisions = append(b.Decisions, engine.Decision{Status: status})
 	}
-}
-
-// Forgetting returns a batch that forgets keys.
-func Forgetting(keys [][]byte) *engine.Batch {
-	b := &engine.Batch{Ops: make([]engine.Op, len(keys))}
-	for i, key := range keys {
-		b.Ops[i] = engine.Op{Kind: engine.Forget, Key: key}
-	}
-	return b
 }
 
 const (

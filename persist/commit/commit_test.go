@@ -118,7 +118,7 @@ func (p *pipeline) random(r *rand.Rand) *testRequest {
 	b := &engine.Batch{Atomic: r.IntN(4) == 0}
 	if b.Atomic && r.IntN(2) == 0 {
 		watched := []byte(key())
-		b.Ops = append(b.Ops, engine.Op{Kind: engine.Expect, Key: watched, N: p.e.Fingerprint(p.now, watched)})
+		b.Ops = append(b.Ops, engine.Op{Kind: engine.Expect, Key: watched, N: p.e.Fingerprint(p.now, 0, watched)})
 	}
 	for range r.IntN(5) {
 		switch op := take(key(), r.Int64N(4)); r.IntN(8) {
@@ -207,7 +207,7 @@ func TestBuildLimits(t *testing.T) {
 		{"a true Expect alone", []*engine.Batch{watches, plain(1)}, Room{Bytes: 1e6}, 1, nil},
 		{"a false Expect", []*engine.Batch{changed, plain(1)}, Room{Bytes: 1e6}, 1, nil},
 		{"an Expect ends the group", []*engine.Batch{plain(1), plain(1), watched}, Room{Bytes: 1e6}, 2, []int{2}},
-		{"victims come first", []*engine.Batch{plain(1)}, Room{Bytes: 1, Victims: [][]byte{[]byte("v"), []byte("w")}}, 1, []int{2, 1}},
+		{"victims come first", []*engine.Batch{plain(1)}, Room{Bytes: 1, Victims: []engine.Op{take("v", 1), take("w", 1)}}, 1, []int{2, 1}},
 	} {
 		p := newPipeline(t)
 		var requests []*testRequest

@@ -1,0 +1,126 @@
+package engine
+
+// A Call is one command line on plain values, of an op of kind Do. It is applied as one
+// moment: no other caller sees a state within it.
+type Call struct {
+	Command uint16 // a number of Options.Commands
+	// ReadOnly is set if the call can change nothing, so that Look accepts it. It follows
+	// from Command.
+	ReadOnly bool
+	Args     [][]byte // without the name
+	// Answer is the answer, in a form that Commands defines, valid after Apply until
+	// Reset. The engine keeps its memory for the next batch.
+	Answer []byte
+}
+
+// Commands are the commands of calls. Its methods are pure: the effects and the answer of a
+// call depend only on the call, the Level of its batch, and its Tx. Concurrency: any number
+// of goroutines may call them.
+type Commands interface {
+	// Check returns an error if a call from outside has no known command or a wrong number
+	// of arguments. The other methods rely on it.
+	Check(c *Call) error
+	// Level is the newest level of meaning, see Batch.Level.
+	Level() uint8
+	// Keys appends the indexes in c.Args of the keys that the call may touch. all is set if
+	// it may touch any key.
+	Keys(c *Call, dst []int) (keys []int, all bool)
+	// Do carries out a call: it appends the answer to c.Answer, which is empty.
+	Do(tx *Tx, c *Call)
+}
+
+// severalShards is the shard number of an op that is not applied within one shard: a call
+// that may touch keys of several.
+const severalShards = 1<<16 - 1
+
+// locateCall sets the shard and the hash of op i, a Do, and its Key to the first key of the
+// call.
+func (e *Engine) locateCall(b *Batch, i int) {
+	if e.commands == nil {
+		panic("engine: a Do without Options.Commands")
+	}
+	op := &b.Ops[i]
+	c := &b.Calls[op.N]
+	keys, all := e.commands.Keys(c, b.scratch.keys[:0])
+	b.scratch.keys, op.Key = keys, nil
+	if len(keys) > 0 {
+		op.Key = c.Args[keys[0]]
+	}
+	shard, h := e.locate(op.DB, op.Key)
+	b.scratch.hashes[i] = h
+	for _, k := range keys[min(1, len(keys)):] {
+		other, _ := e.locate(op.DB, c.Args[k])
+		all = all || other != shard
+	}
+	if all {
+		shard = severalShards
+	}
+	b.scratch.shards[i] = shard
+}
+
+// addShards adds the shards of op i to a set.
+func (e *Engine) addShards(set *shardSet, b *Batch, i int) {
+	op := &b.Ops[i]
+	switch {
+	case op.Kind == Flush:
+		set.addAll(len(e.shards))
+	case b.scratch.shards[i] != severalShards:
+		set.add(b.scratch.shards[i])
+	default:
+		c := &b.Calls[op.N]
+		keys, all := e.commands.Keys(c, b.scratch.keys[:0])
+		b.scratch.keys = keys
+		if all {
+			set.addAll(len(e.shards))
+			return
+		}
+		for _, k := range keys {
+			shard, _ := e.locate(op.DB, c.Args[k])
+			set.add(shard)
+		}
+	}
+}
+
+// do carries out op i, a Do, after its shards have been locked.
+func (e *Engine) do(now Instant, b *Batch, i int) {
+	op := &b.Ops[i]
+	b.tx.begin(e, now, op, b.scratch.hashes[i])
+	b.tx.level, b.tx.tight, b.tx.looking = b.Level, b.Tight, b.readOnly
+	if shard := b.scratch.shards[i]; shard != severalShards {
+		b.tx.only = &e.shards[shard]
+	} else {
+		b.tx.entered = &b.scratch.entered
+	}
+	b.Decisions[i] = Decision{Changed: b.tx.run(&b.Calls[op.N])}
+}
+
+// AddCall appends an op of kind Do, and returns its call, which the caller must fill in. Its
+// Args and Answer are empty and have memory of an earlier call.
+func (b *Batch) AddCall(db uint8) *Call {
+	n := len(b.Calls)
+	if n < cap(b.Calls) {
+		b.Calls = b.Calls[:n+1]
+		old := &b.Calls[n]
+		*old = Call{Args: old.Args[:0], Answer: old.Answer[:0]}
+	} else {
+		b.Calls = append(b.Calls, Call{})
+	}
+	b.Ops = append(b.Ops, Op{Kind: Do, DB: db, N: int64(n)})
+	return &b.Calls[n]
+}
+
+// maxKeptAnswer is the capacity up to which the memory of an answer is kept for the next
+// batch.
+const maxKeptAnswer = 16 << 10
+
+// resetCalls empties Calls, which must not keep the bytes of others alive.
+func (b *Batch) resetCalls() {
+	for i := range b.Calls {
+		c := &b.Calls[i]
+		clear(c.Args)
+		if cap(c.Answer) > maxKeptAnswer {
+			c.Answer = nil
+		}
+	}
+	b.Calls = b.Calls[:0]
+}

@@ -1,0 +1,170 @@
+package engine
+
+import (
+	"encoding/binary"
+	"strconv"
+)
+
+// plain is the meter of the rows of plain values, which have no parameters: a key has one
+// permit in use until its value expires. So expiry, sweeps and snapshots of plain values
+// are those of limits.
+//
+// State: the first word is the expiry in milliseconds since the Unix epoch, 0 for none. The
+// row follows from the value: a number that Redis would store as one is an INT, with the
+// number in the second word; a string of up to 7, 15 or 23 bytes is a TEXT, see textState;
+// any other a BLOB.
+//
+// As in Redis a value lives in the millisecond of its expiry.
+type plain struct{}
+
+const typeString = "STRING"
+
+// Millis returns t in whole milliseconds since the Unix epoch, rounded down.
+func (t Instant) Millis() int64 { return int64(t / 1e6) }
+
+func (plain) used(c *cell, now Instant) int64 {
+	if at := int64(c.state[0]); at != 0 && now.Millis() > at {
+		return 0
+	}
+	return 1
+}
+
+func (plain) until(c *cell, now Instant, target int64) Span {
+	at := int64(c.state[0])
+	switch {
+	case target > 0 || at != 0 && now.Millis() > at:
+		return Span{}
+	case at == 0:
+		return Never
+	}
+	left := Span{Millis: at - now.Millis(), Nanos: int64(1e6 - now%1e6)}
+	if left.Nanos == 1e6 {
+		left = Span{Millis: min(left.Millis, 1<<63-2) + 1}
+	}
+	return left
+}
+
+// migrate: the parameters of all plain values are the same.
+func (plain) migrate(c *cell, _ Instant, p Params) { c.params = p }
+
+func (plain) valid(c *cell, _ Instant) bool { return int64(c.state[0]) >= 0 && c.past.isZero() }
+
+// text is the meter of TEXT rows.
+type text struct{ plain }
+
+func (t text) valid(c *cell, now Instant) bool {
+	if textLen(c) >= (c.alg().words-1)*wordBytes {
+		return false
+	}
+	var b [maxText]byte
+	alg, s := rowOf(appendText(b[:0], c))
+	s[0] = c.state[0]
+	return t.plain.valid(c, now) && alg == c.params.Alg && s == c.state
+}
+
+// maxText is the length of the longest string in the state of a record.
+const maxText = 23
+
+// textState returns the state of a string of up to maxText bytes: its bytes from the
+// second word on, and its length in the last byte.
+func textState(value []byte) (alg Alg, s state) {
+	var b [maxText + 1]byte
+	copy(b[:], value)
+	words := len(value)/wordBytes + 1
+	b[words*wordBytes-1] = byte(len(value))
+	for i := range words {
+		s[i+1] = binary.LittleEndian.Uint64(b[i*wordBytes:])
+	}
+	return Text8 + Alg(words-1), s
+}
+
+// appendText appends the string of a TEXT.
+func appendText(dst []byte, c *cell) []byte {
+	var b [maxText + 1]byte
+	words := c.alg().words - 1
+	for i := range words {
+		binary.LittleEndian.PutUint64(b[i*wordBytes:], c.state[i+1])
+	}
+	return append(dst, b[:b[words*wordBytes-1]]...)
+}
+
+// textLen returns the length of the string of a TEXT.
+func textLen(c *cell) int { return int(c.state[c.alg().words-1] >> 56) }
+
+// rowOf returns the row of a string, and its state without an expiry unless it is a Blob.
+func rowOf(value []byte) (Alg, state) {
+	if n, ok := ParseInt(value); ok {
+		return Int, state{1: uint64(n)}
+	}
+	if len(value) <= maxText {
+		return textState(value)
+	}
+	return Blob, state{}
+}
+
+// maxIntDigits is the length of the longest decimal number of 64 bits.
+const maxIntDigits = 20
+
+// ParseInt returns the number with exactly this decimal form: without spaces, a plus sign
+// and leading zeros.
+func ParseInt(b []byte) (n int64, ok bool) {
+	if len(b) == 0 || len(b) > maxIntDigits {
+		return 0, false
+	}
+	digits := b
+	negative := b[0] == '-'
+	if negative {
+		digits = b[1:]
+	}
+	if len(digits) == 0 || digits[0] == '0' && len(b) > 1 {
+		return 0, false
+	}
+	var x uint64
+	for _, d := range digits {
+		if d < '0' || d > '9' || x > (1<<63)/10 {
+			return 0, false
+		}
+		x = x*10 + uint64(d-'0')
+	}
+	switch {
+	case negative && x <= 1<<63:
+		return -int64(x), true
+	case !negative && x < 1<<63:
+		return int64(x), true
+	}
+	return 0, false
+}
+
+// plainLen returns the length of the string form of the cell's plain value.
+func (c *cell) plainLen() int {
+	switch c.params.Alg {
+	case Int:
+		return intLen(int64(c.state[1]))
+	case Blob:
+		return loadBlob(c).length
+	}
+	return textLen(c)
+}
+
+// appendPlain appends the string form of the cell's plain value.
+func (c *cell) appendPlain(dst []byte) []byte {
+	switch c.params.Alg {
+	case Int:
+		return strconv.AppendInt(dst, int64(c.state[1]), 10)
+	case Blob:
+		return append(dst, loadBlob(c).bytes(c)...)
+	}
+	return appendText(dst, c)
+}
+
+// intLen returns the length of n in decimal.
+func intLen(n int64) (length int) {
+	x := uint64(n)
+	if n < 0 {
+		length, x = 1, -x
+	}
+	for length++; x >= 10; x /= 10 {
+		length++
+	}
+	return length
+}

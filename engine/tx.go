@@ -1,0 +1,166 @@
+package engine
+
+// A Tx is the window of a call on the shards that were entered for it. It never looks at
+// the memory bound, so that the effects of a call are the same on all nodes.
+//
+// Concurrency: only the goroutine that carries out the call may use it, until Do returns.
+type Tx struct {
+	// Scratch is memory that a call may use and leave for the next.
+	Scratch []byte
+
+	e       *Engine
+	now     Instant
+	db      uint8
+	key     []byte    // of the op
+	hash    uint64    // of key
+	only    *shard    // the entered shard if it is only one
+	entered *shardSet // the entered shards otherwise
+	random  Random
+	seeded  bool
+	level   uint8
+	tight   bool
+	looking bool // the batch is read-only: not even expired keys may be forgotten
+	wrote   bool
+	moves   uint32 // number of changes that may have moved records
+}
+
+// An Entry is a key in a Tx, there or not. It is valid until the Tx ends, but an entry that
+// was not there stays so: after a Put use the one that it returns.
+type Entry struct {
+	place
+	shard *shard
+	hash  uint64
+	key   []byte
+	moves uint32 // of the Tx when place was found
+}
+
+// begin begins the Tx of an op, a Do with a hash.
+func (tx *Tx) begin(e *Engine, now Instant, op *Op, hash uint64) {
+	*tx = Tx{Scratch: tx.Scratch[:0], e: e, now: now, db: op.DB, key: op.Key, hash: hash}
+}
+
+// run carries out a call, and reports whether it may have changed the state.
+func (tx *Tx) run(c *Call) (changed bool) {
+	c.Answer = c.Answer[:0]
+	tx.e.commands.Do(tx, c)
+	if cap(tx.Scratch) > maxKeptAnswer {
+		tx.Scratch = nil
+	}
+	return tx.wrote
+}
+
+// Now returns the time of the batch.
+func (tx *Tx) Now() Instant { return tx.now }
+
+// Level returns Batch.Level, or the newest if that is 0.
+func (tx *Tx) Level() uint8 {
+	if tx.level == 0 {
+		return tx.e.commands.Level()
+	}
+	return tx.level
+}
+
+// Tight reports whether the batch is Tight, so that Fits and Put may be false.
+func (tx *Tx) Tight() bool { return tx.tight }
+
+// Random returns the generator of the call, which is seeded by the time and the call's first
+// key.
+func (tx *Tx) Random() *Random {
+	if !tx.seeded {
+		tx.random.state, tx.seeded = uint64(tx.now)^tx.e.key.sumIn(tx.db, tx.key), true
+	}
+	return &tx.random
+}
+
+// Find returns the entry of a key of the call's database, and whether there is a live one,
+// of any algorithm or type. Requires: the shard of the key was entered, as it is for the
+// keys that Commands.Keys named. The Entry refers to key.
+func (tx *Tx) Find(key []byte) (e Entry, found bool) {
+	e.key = key
+	if len(key) > 0 && len(key) == len(tx.key) && &key[0] == &tx.key[0] {
+		e.hash = tx.hash
+		e.shard = tx.only
+	}
+	if e.shard == nil {
+		e.shard, e.hash = tx.locate(tx.db, key)
+	}
+	p, i, found := e.shard.find(e.hash, key)
+	if found {
+		e.place = place{p.pageHead, i}
+		c := e.shard.load(p, i)
+		if c.meter().used(c, tx.now) == 0 {
+			tx.forget(&e)
+			found = false
+		}
+	}
+	e.moves = tx.moves
+	return e, found
+}
+
+// forget makes an expired entry one that is not there.
+func (tx *Tx) forget(e *Entry) {
+	if !tx.looking {
+		e.shard.remove(e.place)
+		e.shard.stats.Forgotten++
+		tx.moves++
+	}
+	e.place = place{}
+}
+
+// locate returns the shard of a key, which must have been entered, and its hash.
+func (tx *Tx) locate(db uint8, key []byte) (s *shard, h uint64) {
+	number, h := tx.e.locate(db, key)
+	s = &tx.e.shards[number]
+	if s != tx.only && (tx.only != nil || !tx.entered.has(number)) {
+		panic("engine: a call uses a key that it has not named")
+	}
+	return s, h
+}
+
+// load fills the cell of the entry's shard, and returns it and the entry's place. Requires:
+// the entry is there.
+func (tx *Tx) load(e *Entry) *cell {
+	if e.moves != tx.moves {
+		p, i, found := e.shard.find(e.hash, e.key)
+		if !found {
+			panic("engine: a call uses an entry that it has dropped")
+		}
+		e.place, e.moves = place{p.pageHead, i}, tx.moves
+	}
+	return e.shard.load(e.shard.slab.open(e.page), e.slot)
+}
+
+// Alg returns the algorithm or the row of an entry.
+func (tx *Tx) Alg(e Entry) Alg { return tx.load(&e).params.Alg }
+
+// Expiry returns the expiry of a plain value in milliseconds since the Unix epoch, 0 for
+// none.
+func (tx *Tx) Expiry(e Entry) int64 { return int64(tx.load(&e).state[0]) }
+
+// Reset returns the time until a limit is fully reset, or a plain value expires, or Never.
+func (tx *Tx) Reset(e Entry) Span {
+	c := tx.load(&e)
+	return c.meter().until(c, tx.now, 0)
+}
+
+// Int returns the number of an entry, if it is a plain value of an INT row.
+func (tx *Tx) Int(e Entry) (n int64, ok bool) {
+	if c := tx.load(&e); c.params.Alg == Int {
+		return int64(c.state[1]), true
+	}
+	return 0, false
+}
+
+// Len returns the length of a string in bytes. Requires: e is a plain value, as for Bytes.
+func (tx *Tx) Len(e Entry) int { return tx.load(&e).plainLen() }
+
+// Bytes appends a string to dst, a number in decimal form.
+func (tx *Tx) Bytes(e Entry, dst []byte) []byte { return tx.load(&e).appendPlain(dst) }
+
+// write notes that the call writes.
+func (tx *Tx) write() {
+	if tx.looking {
+		panic("engine: a read-only call writes")
+	}
+	tx.wrote = true
+}

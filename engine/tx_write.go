@@ -1,0 +1,166 @@
+package engine
+
+// Fits reports whether Put would store a value: always, unless the batch is Tight. Then the
+// key must exist, and the value must need no more memory than the present one. That follows
+// from the values alone.
+func (tx *Tx) Fits(e Entry, value []byte) bool {
+	if !tx.tight {
+		return true
+	}
+	alg, _ := rowOf(value)
+	return !e.missing() && plainBytes(alg, len(value)) <= tx.load(&e).plainBytes()
+}
+
+// plainBytes returns the memory of a string of a row, as Fits counts it.
+func plainBytes(alg Alg, length int) int {
+	if alg == Blob {
+		return length
+	}
+	return algorithms[alg].words * wordBytes
+}
+
+// plainBytes returns the memory of the cell's plain value; 0 if it is a limit.
+func (c *cell) plainBytes() int {
+	if !c.params.Alg.IsPlain() {
+		return 0
+	}
+	return plainBytes(c.params.Alg, c.plainLen())
+}
+
+// Put stores a string, and an expiry in milliseconds since the Unix epoch, 0 for none, in
+// place of the entry's state, and returns the entry. ok is false, and nothing is changed,
+// unless the value Fits. Requires: value is at most MaxValueBytes long; the expiry is not
+// past.
+func (tx *Tx) Put(e Entry, value []byte, expiry int64) (put Entry, ok bool) {
+	if !tx.Fits(e, value) {
+		return e, false
+	}
+	alg, s := rowOf(value)
+	s[0] = uint64(expiry)
+	return tx.put(e, alg, s, value), true
+}
+
+// PutInt is Put of a number. A number that replaces a number always fits.
+func (tx *Tx) PutInt(e Entry, n, expiry int64) (put Entry, ok bool) {
+	if tx.tight && (e.missing() || tx.load(&e).plainBytes() < plainBytes(Int, 0)) {
+		return e, false
+	}
+	return tx.put(e, Int, state{uint64(expiry), uint64(n)}, nil), true
+}
+
+// put stores a state of a row, or of a Blob the value, in place of the entry's state.
+func (tx *Tx) put(e Entry, alg Alg, to state, value []byte) Entry {
+	tx.write()
+	s := e.shard
+	c := &s.cell
+	inPlace := false
+	if !e.missing() {
+		c = tx.load(&e)
+		inPlace = c.alg().words == algorithms[alg].words
+	}
+	switch {
+	case inPlace:
+		if c.alg().tail != nil {
+			s.preserveCellTail(e.hash)
+			s.discard(c)
+		}
+		s.countLasting(tx.db, -1)
+	case !e.missing():
+		s.remove(e.place)
+	}
+	c.params, c.past, c.state = Params{Alg: alg}, past{}, to
+	if alg == Blob {
+		c.setBlob(value, int64(to[0]))
+	}
+	tx.save(&e, inPlace)
+	return e
+}
+
+// save writes the cell to the entry's record, or to a new one. Requires: if it has a
+// record, that has the words of the cell's row, and is not counted as lasting.
+func (tx *Tx) save(e *Entry, inPlace bool) {
+	s := e.shard
+	expiry := tx.now.after(s.cell.meter().until(&s.cell, tx.now, 0))
+	if inPlace {
+		s.countLasting(tx.db, 1)
+		s.store(e.place, expiry)
+		return
+	}
+	s.insert(e.hash, e.key, expiry)
+	tx.moves++
+	p, i, _ := s.find(e.hash, e.key)
+	e.place, e.moves = place{p.pageHead, i}, tx.moves
+}
+
+// countLasting counts n more keys like the cell's among those that never expire.
+func (s *shard) countLasting(db uint8, n int64) {
+	if s.cell.lasts() {
+		s.lastingIn[db] += n
+	}
+}
+
+// preserveCellTail must be called before the tail of the cell, of a key with hash h, may
+// change.
+func (s *shard) preserveCellTail(h uint64) {
+	if s.frozen != nil {
+		s.preserveTail(h)
+	}
+}
+
+// Expire sets the expiry of a plain value, 0 for none. Requires: it is not past.
+func (tx *Tx) Expire(e Entry, at int64) {
+	tx.write()
+	c := tx.load(&e)
+	if c.alg().tail != nil {
+		e.shard.preserveCellTail(e.hash) // its saved form has the expiry
+	}
+	e.shard.countLasting(tx.db, -1)
+	c.state[0] = uint64(at)
+	tx.save(&e, true)
+}
+
+// Drop deletes an entry.
+func (tx *Tx) Drop(e Entry) {
+	tx.write()
+	tx.load(&e)
+	e.shard.remove(e.place)
+	e.shard.shrink(e.shard.slab.open(e.page))
+	tx.moves++
+}
+
+// Rename moves an entry of any algorithm or type to another key, in place of its state.
+// Requires: to is another key than e's.
+func (tx *Tx) Rename(e, to Entry) {
+	tx.write()
+	if !to.missing() {
+		tx.Drop(to)
+	}
+	c := tx.load(&e)
+	moved, a := *c, c.alg()
+	if a.tail != nil {
+		tx.Scratch = a.tail.write(tx.Scratch[:0], c, tx.now)
+	}
+	tx.Drop(e)
+	c = &to.shard.cell
+	c.params, c.past, c.state = moved.params, moved.past, moved.state
+	if a.tail != nil {
+		c.state = state{}
+		a.tail.read(tx.Scratch, &c.params, tx.now, c)
+	}
+	to.place = place{}
+	tx.save(&to, false)
+}
+
+// Decide applies an op of a limit, without a group. Its DB must be the call's. A key that it
+// would create in a batch that is Tight or Full is answered NoMemory.
+func (tx *Tx) Decide(op *Op, d *Decision) {
+	if !op.readOnly() {
+		tx.write()
+	}
+	s, h := tx.locate(op.DB, op.Key)
+	full := s.full
+	s.full, s.boundless = full || tx.tight, true
+	s.apply(tx.now, op, h, d)
+	s.full, s.boundless = full, false
+	tx.moves++
+}
