@@ -50,7 +50,7 @@ func TestNewAlgorithm(t *testing.T) {
 	for _, name := range []string{"engine/toy.go", "commands/toy_test.go", "persist/toy_test.go"} {
 		replaced[at(name)] = at("testdata/toy/" + name)
 	}
-	edit("engine/algorithms.go", place{"\talgs\n)", "\tToy\n"}, place{"\tLease: {\n", read("testdata/toy/engine/record.txt")})
+	edit("engine/algorithms.go", place{"\tlimits // number", "\tToy\n"}, place{"\tLease: {\n", read("testdata/toy/engine/record.txt")})
 	edit("engine/model_test.go", place{"\tcase engine.Log:\n", "\tcase engine.Toy:\n\t\treturn &logModel{}\n"})
 	list, err := json.Marshal(map[string]any{"Replace": replaced})
 	if err != nil {

@@ -34,6 +34,8 @@ var arrows = map[string][]string{
 	".":                   {},
 	"engine":              {"limitsrv/engine/topk"},
 	"engine/topk":         {},
+	"answer":              {},
+	"datatypes":           {"limitsrv/engine", "limitsrv/answer"},
 	"commands":            {"limitsrv/engine", "limitsrv/commands/resp", "limitsrv/commands/auth", "limitsrv/commands/glob", "limitsrv/histogram", "limitsrv/fatal"},
 	"commands/resp":       {"github.com/tidwall/redcon"},
 	"commands/auth":       {"limitsrv/engine", "limitsrv/commands/resp", "limitsrv/commands/glob", "limitsrv/commands/auth/users"},

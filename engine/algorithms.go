@@ -12,17 +12,23 @@ const (
 	Slide
 	Log
 	Lease
-	Int
+	limits // number of algorithms of limits
+)
+
+// The rows of plain values, behind numbers for more algorithms of limits. All are below
+// dbFlag.
+const (
+	Int Alg = 32 + iota
 	Text8
 	Text16
 	Text24
 	Blob
 	algs
 
-	limits = Int // number of algorithms of limits; the others are rows of plain values
+	firstPlain = Int
 )
 
-// algorithms is the table of algorithms. Its index is the Alg: append only. A new one is a
+// algorithms is the table of algorithms and rows. Its index is the Alg: append only. A new one is a
 // file with its methods, a number above, and a record here.
 var algorithms = [algs]algorithm{
 	Token: {

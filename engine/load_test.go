@@ -238,7 +238,7 @@ func TestLoadChecks(t *testing.T) {
 		{"a sliding window that holds permits", 1, now, blockRecord{p: slide, state: []uint64{0, 0, 0}, name: "", key: "k"}.withPast(uint64(now+1), 5, 0), true},
 		{"a log that holds permits", 1, now, blockRecord{p: log, state: []uint64{7, 0}, name: "", key: "k"}.withPast(uint64(now+1), 5, 0), true},
 		{"holders that hold permits", 1, now, blockRecord{p: lease, state: []uint64{7, 0}, name: name, key: "k"}.withPast(uint64(now+1), 5, 0), false},
-		{"an unknown algorithm", 1, now, blockRecord{p: with(token, func(p *engine.Params) { p.Alg = 33 }), state: []uint64{0, 0}, name: "", key: "k"}, false},
+		{"an unknown algorithm", 1, now, blockRecord{p: with(token, func(p *engine.Params) { p.Alg = 31 }), state: []uint64{0, 0}, name: "", key: "k"}, false},
 		{"a limit of zero", 1, now, blockRecord{p: with(token, func(p *engine.Params) { p.Limit = 0 }), state: []uint64{0, 0}, name: "", key: "k"}, false},
 		{"too great a limit", 1, now, blockRecord{p: with(token, func(p *engine.Params) { p.Limit = engine.MaxLimit + 1 }), state: []uint64{0, 0}, name: "", key: "k"}, false},
 		{"too great a limit of a log", 1, now, blockRecord{p: with(log, func(p *engine.Params) { p.Limit = engine.MaxListed + 1 }), state: []uint64{7, 0}, name: "", key: "k"}, false},

@@ -31,6 +31,7 @@ type Entry struct {
 	shard *shard
 	hash  uint64
 	key   []byte
+	alg   Alg
 	moves uint32 // of the Tx when place was found
 }
 
@@ -88,6 +89,7 @@ func (tx *Tx) Find(key []byte) (e Entry, found bool) {
 	if found {
 		e.place = place{p.pageHead, i}
 		c := e.shard.load(p, i)
+		e.alg = c.params.Alg
 		if c.meter().used(c, tx.now) == 0 {
 			tx.forget(&e)
 			found = false
@@ -130,8 +132,9 @@ func (tx *Tx) load(e *Entry) *cell {
 	return e.shard.load(e.shard.slab.open(e.page), e.slot)
 }
 
-// Alg returns the algorithm or the row of an entry.
-func (tx *Tx) Alg(e Entry) Alg { return tx.load(&e).params.Alg }
+// Alg returns the algorithm or the row of an entry when it was found or put. Requires: it
+// was there.
+func (e Entry) Alg() Alg { return e.alg }
 
 // Expiry returns the expiry of a plain value in milliseconds since the Unix epoch, 0 for
 // none.

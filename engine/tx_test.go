@@ -64,7 +64,7 @@ func (toy) Do(tx *engine.Tx, c *engine.Call) {
 	case toyGet, toyGetAny:
 		if !found {
 			c.Answer = append(c.Answer, "none"...)
-		} else if tx.Alg(e).IsPlain() {
+		} else if e.Alg().IsPlain() {
 			c.Answer = strconv.AppendInt(append(tx.Bytes(e, c.Answer), ' '), tx.Expiry(e), 10)
 			if n := tx.Len(e); n != bytes.LastIndexByte(c.Answer, ' ') {
 				c.Answer = fmt.Appendf(c.Answer, " but a length of %d", n)
@@ -73,7 +73,7 @@ func (toy) Do(tx *engine.Tx, c *engine.Call) {
 	case toyAdd:
 		n, ok := int64(0), !found
 		at := int64(0)
-		if found && tx.Alg(e).IsPlain() {
+		if found && e.Alg().IsPlain() {
 			n, ok = tx.Int(e)
 			at = tx.Expiry(e)
 		}
@@ -83,7 +83,7 @@ func (toy) Do(tx *engine.Tx, c *engine.Call) {
 		}
 		c.Answer = fmt.Append(c.Answer, n, ok)
 	case toyExpire:
-		if found && tx.Alg(e).IsPlain() {
+		if found && e.Alg().IsPlain() {
 			tx.Expire(e, number(1))
 		}
 	case toyDrop:

@@ -72,6 +72,7 @@ func (tx *Tx) put(e Entry, alg Alg, to state, value []byte) Entry {
 	if alg == Blob {
 		c.setBlob(value, int64(to[0]))
 	}
+	e.alg = alg
 	tx.save(&e, inPlace)
 	return e
 }

@@ -34,7 +34,7 @@ func (k PeriodKind) String() string {
 }
 
 // IsKnown reports whether a number from outside is of a row in the table of algorithms.
-func (a Alg) IsKnown() bool { return a < algs }
+func (a Alg) IsKnown() bool { return a < limits || a.IsPlain() && a < algs }
 
 // Usage returns the description of the parameters of an algorithm.
 func (a Alg) Usage() Usage { return algorithms[a].usage }
@@ -44,7 +44,7 @@ func (a Alg) Usage() Usage { return algorithms[a].usage }
 func (a Alg) HasLeases() bool { return algorithms[a].lessor != nil }
 
 // IsPlain reports whether the row is of plain values and not of a limit.
-func (a Alg) IsPlain() bool { return a >= limits }
+func (a Alg) IsPlain() bool { return a >= firstPlain }
 
 // Algs yields all algorithms of limits in the order of their numbers.
 func Algs() iter.Seq[Alg] {

@@ -1,0 +1,175 @@
+// Package answer defines the neutral form of answers of commands on plain values, until a
+// connection renders it for its protocol or a script takes it as values. It imports the
+// standard library only.
+//
+// An answer is one value. A value is a byte, its Kind, and its content:
+//
+//	Nil, False, True                nothing
+//	Integer                         signed varint
+//	Double                          8 bytes, little-endian IEEE 754
+//	Bulk, Status, Error, Verbatim   length as unsigned varint; the bytes
+//	Array, Set                      number of values as unsigned varint; the values
+//	Map                             number of pairs as unsigned varint; keys and values in turn
+//
+// The bytes of an Error begin with its code word; those of a Verbatim with its format, 3
+// bytes, and a colon.
+//
+// The form is sent between nodes: kinds keep their numbers.
+package answer
+
+import (
+	"encoding/binary"
+	"math"
+)
+
+// A Kind is the kind of a value.
+type Kind byte
+
+const (
+	Nil Kind = iota
+	False
+	True
+	Integer
+	Double
+	Bulk
+	Status
+	Error
+	Verbatim
+	Array
+	Map
+	Set
+	kinds
+)
+
+// OK is the answer of a command that has done its work.
+var OK = AppendStatus(nil, "OK")
+
+// AppendNil appends a Nil.
+func AppendNil(dst []byte) []byte { return append(dst, byte(Nil)) }
+
+// AppendBool appends a True or a False.
+func AppendBool(dst []byte, b bool) []byte {
+	if b {
+		return append(dst, byte(True))
+	}
+	return append(dst, byte(False))
+}
+
+// AppendInt appends an Integer.
+func AppendInt(dst []byte, n int64) []byte {
+	return binary.AppendVarint(append(dst, byte(Integer)), n)
+}
+
+// AppendDouble appends a Double.
+func AppendDouble(dst []byte, f float64) []byte {
+	return binary.LittleEndian.AppendUint64(append(dst, byte(Double)), math.Float64bits(f))
+}
+
+// AppendBulk appends a Bulk.
+func AppendBulk(dst, b []byte) []byte { return append(AppendBulkHead(dst, len(b)), b...) }
+
+// AppendBulkHead appends the start of a Bulk. The caller must append its n bytes.
+func AppendBulkHead(dst []byte, n int) []byte { return appendCount(dst, Bulk, n) }
+
+// AppendStatus appends a Status, without line breaks.
+func AppendStatus(dst []byte, text string) []byte {
+	return append(appendCount(dst, Status, len(text)), text...)
+}
+
+// AppendError appends an Error, without line breaks, that begins with a code word.
+func AppendError(dst []byte, text string) []byte {
+	return append(appendCount(dst, Error, len(text)), text...)
+}
+
+// AppendVerbatim appends a Verbatim of format txt.
+func AppendVerbatim(dst []byte, text string) []byte {
+	return append(append(appendCount(dst, Verbatim, len(text)+4), "txt:"...), text...)
+}
+
+// AppendArray appends the start of an Array. The caller must append its n values.
+func AppendArray(dst []byte, n int) []byte { return appendCount(dst, Array, n) }
+
+// AppendMap appends the start of a Map. The caller must append its n keys and values.
+func AppendMap(dst []byte, n int) []byte { return appendCount(dst, Map, n) }
+
+// AppendSet appends the start of a Set. The caller must append its n values.
+func AppendSet(dst []byte, n int) []byte { return appendCount(dst, Set, n) }
+
+func appendCount(dst []byte, k Kind, n int) []byte {
+	return binary.AppendUvarint(append(dst, byte(k)), uint64(n))
+}
+
+// A Value is one value of an answer. Of an Array, Map or Set it is the start.
+type Value struct {
+	Kind   Kind
+	Int    int64   // of an Integer
+	Double float64 // of a Double
+	Bytes  []byte  // of a Bulk, Status, Error or Verbatim; part of the answer
+	Len    int     // number of values that follow: for a Map two for each pair
+}
+
+// Next takes the first value off an answer. ok is false if data does not begin with one.
+// It does not check the values within.
+func Next(data []byte) (v Value, rest []byte, ok bool) {
+	if len(data) == 0 || data[0] >= byte(kinds) {
+		return v, nil, false
+	}
+	v.Kind = Kind(data[0])
+	data = data[1:]
+	switch v.Kind {
+	case Nil, False, True:
+		return v, data, true
+	case Integer:
+		n, size := binary.Varint(data)
+		if size <= 0 {
+			return v, nil, false
+		}
+		v.Int = n
+		return v, data[size:], true
+	case Double:
+		if len(data) < 8 {
+			return v, nil, false
+		}
+		v.Double = math.Float64frombits(binary.LittleEndian.Uint64(data))
+		return v, data[8:], true
+	}
+	n, size := binary.Uvarint(data)
+	if size <= 0 || n > uint64(len(data)) {
+		return v, nil, false
+	}
+	data = data[size:]
+	switch v.Kind {
+	case Array, Set:
+		v.Len = int(n)
+		return v, data, v.Len <= len(data) // a value has a byte at least
+	case Map:
+		v.Len = 2 * int(n)
+		return v, data, v.Len <= len(data)
+	}
+	if int(n) > len(data) || v.Kind == Verbatim && (n < 4 || data[3] != ':') {
+		return v, nil, false
+	}
+	v.Bytes = data[:n:n]
+	return v, data[n:], true
+}
+
+// MaxDepth bounds the values around a value.
+const MaxDepth = 32
+
+// Valid reports whether data is one whole answer. Cost: linear; no allocation.
+func Valid(data []byte) bool {
+	rest, ok := skip(data, 0)
+	return ok && len(rest) == 0
+}
+
+// skip takes a value with all within off data.
+func skip(data []byte, depth int) (rest []byte, ok bool) {
+	v, rest, ok := Next(data)
+	for range v.Len {
+		if !ok || depth == MaxDepth {
+			return nil, false
+		}
+		rest, ok = skip(rest, depth+1)
+	}
+	return rest, ok
+}

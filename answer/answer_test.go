@@ -1,0 +1,80 @@
+package answer
+
+import (
+	"math"
+	"strings"
+	"testing"
+)
+
+func TestRender(t *testing.T) {
+	for _, tt := range []struct {
+		name         string
+		answer       []byte
+		resp2, resp3 string
+	}{
+		{"nil", AppendNil(nil), "$-1|", "_|"},
+		{"true", AppendBool(nil, true), ":1|", "#t|"},
+		{"false", AppendBool(nil, false), ":0|", "#f|"},
+		{"an integer", AppendInt(nil, math.MinInt64), ":-9223372036854775808|", ":-9223372036854775808|"},
+		{"a double", AppendDouble(nil, 10.5), "$4|10.5|", ",10.5|"},
+		{"a bulk", AppendBulk(nil, []byte("a\r\nb")), "$4|a|b|", "$4|a|b|"},
+		{"an empty bulk", AppendBulk(nil, nil), "$0||", "$0||"},
+		{"a status", OK, "+OK|", "+OK|"},
+		{"an error", AppendError(nil, "ERR no"), "-ERR no|", "-ERR no|"},
+		{"a verbatim", AppendVerbatim(nil, "x"), "$1|x|", "=5|txt:x|"},
+		{"an array", AppendInt(AppendNil(AppendArray(nil, 2)), 5), "*2|$-1|:5|", "*2|_|:5|"},
+		{"a map", AppendInt(AppendNil(AppendMap(nil, 1)), 5), "*2|$-1|:5|", "%1|_|:5|"},
+		{"a set", AppendInt(AppendNil(AppendSet(nil, 2)), 5), "*2|$-1|:5|", "~2|_|:5|"},
+		{"a nested array", AppendArray(AppendArray(nil, 1), 0), "*1|*0|", "*1|*0|"},
+	} {
+		if !Valid(tt.answer) {
+			t.Errorf("%s: % x is not valid", tt.name, tt.answer)
+		}
+		for p, want := range map[Protocol]string{RESP2: tt.resp2, RESP3: tt.resp3} {
+			if got := strings.ReplaceAll(string(AppendTo(nil, tt.answer, p)), "\r\n", "|"); got != want {
+				t.Errorf("%s in RESP%d: %q, want %q", tt.name, p, got, want)
+			}
+		}
+		for n := range tt.answer {
+			if Valid(tt.answer[:n]) {
+				t.Errorf("%s: %d of %d bytes are valid", tt.name, n, len(tt.answer))
+			}
+		}
+	}
+}
+
+// The forms are those of redis-server 7.0.15 in RESP2.
+func TestFormatDouble(t *testing.T) {
+	for f, want := range map[float64]string{
+		0: "0", 3: "3", -2: "-2", 10.5: "10.5", 0.1: "0.10000000000000001", 3.3: "3.2999999999999998",
+		1e15: "1000000000000000", 1e17: "1e+17", 1e21: "1e+21", 1e-5: "1.0000000000000001e-05", 0.0001: "0.0001",
+		math.Inf(1): "inf", math.Inf(-1): "-inf", math.Copysign(0, -1): "-0",
+	} {
+		if got := string(FormatDouble(nil, f)); got != want {
+			t.Errorf("%v: %q, want %q", f, got, want)
+		}
+	}
+}
+
+func TestAnswersDoNotAllocate(t *testing.T) {
+	buffer, out := make([]byte, 0, 1<<10), make([]byte, 0, 1<<10)
+	value := []byte("some bytes")
+	if n := testing.AllocsPerRun(100, func() {
+		buffer = AppendArray(buffer[:0], 4)
+		buffer = AppendDouble(AppendBulk(AppendStatus(AppendInt(buffer, 7), "OK"), value), 0.1)
+		out = AppendTo(out[:0], buffer, RESP2)
+	}); n != 0 {
+		t.Errorf("%v allocations, want 0", n)
+	}
+}
+
+func FuzzValid(f *testing.F) {
+	f.Add(AppendInt(AppendNil(AppendMap(nil, 1)), 5))
+	f.Add(AppendVerbatim(nil, "x"))
+	f.Fuzz(func(t *testing.T, data []byte) {
+		if Valid(data) {
+			AppendTo(nil, data, RESP2)
+			AppendTo(nil, data, RESP3)
+		}
+	})
+}

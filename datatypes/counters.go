@@ -1,0 +1,88 @@
+package datatypes
+
+import (
+	"math"
+
+	"limitsrv/answer"
+	"limitsrv/engine"
+)
+
+func incr(tx *engine.Tx, args [][]byte, out []byte) []byte { return add(tx, args[0], 1, out) }
+
+func decr(tx *engine.Tx, args [][]byte, out []byte) []byte { return add(tx, args[0], -1, out) }
+
+func incrBy(tx *engine.Tx, args [][]byte, out []byte) []byte {
+	n, ok := engine.ParseInt(args[1])
+	if !ok {
+		return fail(out, errNotInt)
+	}
+	return add(tx, args[0], n, out)
+}
+
+func decrBy(tx *engine.Tx, args [][]byte, out []byte) []byte {
+	n, ok := engine.ParseInt(args[1])
+	switch {
+	case !ok:
+		return fail(out, errNotInt)
+	case n == math.MinInt64:
+		return fail(out, "ERR decrement would overflow")
+	}
+	return add(tx, args[0], -n, out)
+}
+
+// add adds n to the number of a key.
+func add(tx *engine.Tx, key []byte, n int64, out []byte) []byte {
+	e, has := findString(tx, key)
+	var old, at int64
+	switch has {
+	case wrongType:
+		return fail(out, errWrongType)
+	case aString:
+		var ok bool
+		if old, ok = tx.Int(e); !ok {
+			return fail(out, errNotInt)
+		}
+		at = tx.Expiry(e)
+	}
+	if n < 0 && old < math.MinInt64-n || n > 0 && old > math.MaxInt64-n {
+		return fail(out, "ERR increment or decrement would overflow")
+	}
+	if _, ok := tx.PutInt(e, old+n, at); !ok {
+		return fail(out, errFull)
+	}
+	return answer.AppendInt(out, old+n)
+}
+
+func incrByFloat(tx *engine.Tx, args [][]byte, out []byte) []byte {
+	e, has := findString(tx, args[0])
+	var (
+		value extended
+		at    int64
+		ok    = true
+	)
+	switch has {
+	case wrongType:
+		return fail(out, errWrongType)
+	case aString:
+		tx.Scratch = tx.Bytes(e, tx.Scratch[:0])
+		value, ok = parseExtended(tx.Scratch)
+		at = tx.Expiry(e)
+	}
+	if ok {
+		var n extended
+		if n, ok = parseExtended(args[1]); ok {
+			value = value.add(n)
+		}
+	}
+	if !ok {
+		return fail(out, "ERR value is not a valid float")
+	}
+	if !value.isFinite() {
+		return fail(out, "ERR increment would produce NaN or Infinity")
+	}
+	tx.Scratch = value.append(tx.Scratch[:0])
+	if wrong := put(tx, e, has == aString, tx.Scratch, at); wrong != "" {
+		return fail(out, wrong)
+	}
+	return answer.AppendBulk(out, tx.Scratch)
+}

@@ -1,0 +1,274 @@
+package datatypes
+
+import (
+	"bufio"
+	"bytes"
+	"flag"
+	"fmt"
+	"io"
+	"math/rand/v2"
+	"net"
+	"os/exec"
+	"path/filepath"
+	"strconv"
+	"strings"
+	"testing"
+	"time"
+
+	"limitsrv/answer"
+	"limitsrv/engine"
+	"limitsrv/testwait"
+)
+
+var redisCommands = flag.Int("redis-commands", 20_000, "number of commands to compare with redis-server")
+
+// A redis is a connection to a redis-server, the judge of answers.
+type redis struct {
+	t      *testing.T
+	conn   net.Conn
+	reader *bufio.Reader
+}
+
+// startRedis starts a redis-server, or skips the test if it is not installed.
+func startRedis(t *testing.T) *redis {
+	path, err := exec.LookPath("redis-server")
+	if err != nil {
+		t.Skip("redis-server is not installed")
+	}
+	dir := t.TempDir()
+	socket := filepath.Join(dir, "redis.sock")
+	server := exec.Command(path, "--port", "0", "--unixsocket", socket, "--save", "", "--dir", dir)
+	if err := server.Start(); err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		_ = server.Process.Kill()
+		_ = server.Wait()
+	})
+	r := &redis{t: t}
+	testwait.Until(t, 10*time.Second, "redis-server listens", func() bool {
+		r.conn, err = net.Dial("unix", socket)
+		return err == nil
+	})
+	t.Cleanup(func() { _ = r.conn.Close() })
+	r.reader = bufio.NewReader(r.conn)
+	return r
+}
+
+// do returns the reply to a command line, in bytes.
+func (r *redis) do(line [][]byte) []byte {
+	var b []byte
+	b = fmt.Appendf(b, "*%d\r\n", len(line))
+	for _, word := range line {
+		b = fmt.Appendf(b, "$%d\r\n%s\r\n", len(word), word)
+	}
+	if _, err := r.conn.Write(b); err != nil {
+		r.t.Fatal(err)
+	}
+	return r.reply()
+}
+
+func (r *redis) reply() []byte {
+	line, err := r.reader.ReadBytes('\n')
+	if err != nil {
+		r.t.Fatal(err)
+	}
+	n, _ := strconv.Atoi(strings.TrimSpace(string(line[1:])))
+	switch line[0] {
+	case '$':
+		if n >= 0 {
+			bulk := make([]byte, n+2)
+			if _, err := io.ReadFull(r.reader, bulk); err != nil {
+				r.t.Fatal(err)
+			}
+			line = append(line, bulk...)
+		}
+	case '*':
+		for range n {
+			line = append(line, r.reply()...)
+		}
+	}
+	return line
+}
+
+// ours carries out command lines as a server would.
+type ours struct {
+	e     *engine.Engine
+	batch engine.Batch
+	now   engine.Instant // 0: the clock's
+}
+
+func newOurs() *ours { return &ours{e: engine.New(engine.Options{Commands: Commands{}})} }
+
+func (o *ours) do(line [][]byte) []byte {
+	number, ok := Find(line[0])
+	if !ok {
+		return fmt.Appendf(nil, "-ERR unknown command '%s'\r\n", line[0])
+	}
+	if !table[number].Takes(len(line)) {
+		return []byte("-" + errArity(table[number].Name) + "\r\n")
+	}
+	o.batch.Reset()
+	c := o.batch.AddCall(0)
+	Set(c, number, line[1:])
+	now := o.now
+	if now == 0 {
+		now = engine.Instant(time.Now().UnixNano())
+	}
+	o.e.Apply(now, &o.batch)
+	return answer.AppendTo(nil, c.Answer, answer.RESP2)
+}
+
+// A lineSource draws command lines.
+type lineSource struct{ *rand.Rand }
+
+func pickOne[T any](r lineSource, from ...T) T { return from[r.IntN(len(from))] }
+
+// line draws a command line: mostly valid, sometimes with a wrong number of words.
+func (r lineSource) line() [][]byte {
+	c := &table[r.IntN(len(table))]
+	line := [][]byte{[]byte(c.Name)}
+	if r.IntN(4) == 0 {
+		line[0] = bytes.ToLower(line[0])
+	}
+	words := strings.Fields(strings.NewReplacer("[", " ", "]", " ", "...", " ").Replace(c.Args))
+	least := max(c.Arity, -c.Arity) - 1
+	for _, word := range words[:least] {
+		line = append(line, r.word(word))
+	}
+	switch {
+	case c.Name == "SET":
+		for range r.IntN(4) {
+			line = append(line, r.option()...)
+		}
+	case c.Name == "GETEX":
+		for range r.IntN(3) {
+			line = append(line, r.option()...)
+		}
+	case strings.Contains(c.Name, "EXPIRE") && c.Arity < 0:
+		for range r.IntN(3) {
+			line = append(line, []byte(pickOne(r, "NX", "xx", "Gt", "LT", "lt", "NY", "a\r\nb\r\n", "NX\x00")))
+		}
+	case c.Arity < 0:
+		for range r.IntN(4) {
+			for _, word := range words[least : least+c.Keys.Step] {
+				line = append(line, r.word(word))
+			}
+		}
+	}
+	if r.IntN(60) == 0 {
+		line = line[:1+r.IntN(len(line))]
+	}
+	if r.IntN(60) == 0 {
+		extra := "value"
+		if c.Keys.Last < 0 || len(line) <= c.Keys.Last {
+			extra = "key"
+		}
+		line = append(line, r.word(extra))
+	}
+	return line
+}
+
+// option draws an option of SET or GETEX.
+func (r lineSource) option() [][]byte {
+	word := pickOne(r, "NX", "XX", "GET", "KEEPTTL", "PERSIST", "EX", "PX", "EXAT", "PXAT", "ex", "Px", "bad")
+	switch {
+	case r.IntN(20) == 0:
+		return [][]byte{[]byte(word)}
+	case strings.EqualFold(word, "EX"):
+		return [][]byte{[]byte(word), r.word("seconds")}
+	case strings.EqualFold(word, "PX"):
+		return [][]byte{[]byte(word), r.word("milliseconds")}
+	case word == "EXAT":
+		return [][]byte{[]byte(word), r.word("unix-time-seconds")}
+	case word == "PXAT":
+		return [][]byte{[]byte(word), r.word("unix-time-milliseconds")}
+	}
+	return [][]byte{[]byte(word)}
+}
+
+// word draws an argument with a name in a usage.
+func (r lineSource) word(name string) []byte {
+	if strings.HasSuffix(name, "key") {
+		return fmt.Append(nil, "k", r.IntN(6))
+	}
+	if r.IntN(40) == 0 {
+		name = pickOne(r, "value", "increment")
+		if r.IntN(2) == 0 {
+			return []byte(pickOne(r, "abc", "1 ", " 1", "+1", "01", "-0", "9223372036854775808", "0x10", "1e2", "1.5", "z\x00z"))
+		}
+	}
+	switch name {
+	case "seconds":
+		return []byte(pickOne(r, "100", "10000", "1000000", "0", "-1", "9223372036854775807", "9223372036854775", "-9223372036854775808"))
+	case "milliseconds":
+		return []byte(pickOne(r, "100000", "10000000", "1000000000", "0", "-1", "9223372036854775807", "-9223372036854775808"))
+	case "unix-time-seconds":
+		return []byte(pickOne(r, "1", "5000000000", "6000000000", "0", "-1", "9223372036854775807", "9223372036854775"))
+	case "unix-time-milliseconds":
+		return []byte(pickOne(r, "1", "5000000000000", "6000000000500", "6000000000499", "0", "-1", "9223372036854775807"))
+	case "offset", "start", "end":
+		return []byte(pickOne(r, "0", "1", "5", "-1", "-3", "-100", "22", "30", "600000000", "9223372036854775807", "-9223372036854775808"))
+	case "increment", "decrement":
+		return []byte(pickOne(r, "1", "-1", "0", "10", "9223372036854775807", "-9223372036854775808", "1.5", "-0.1", "3.0e3", "1e18", "0.3", "inf", "nan", "1e400", "1e5000", "0x1p3", ".5", "5.", "1e-20", "x"))
+	}
+	switch r.IntN(8) {
+	case 0:
+		return strconv.AppendInt(nil, pickOne(r, 0, 1, -1, 9223372036854775807, -9223372036854775808, r.Int64N(1000)), 10)
+	case 1:
+		return []byte(pickOne(r, "", "1.5", "10.25", "0.1", "5e3", "3.0", "-0", "007", "a\r\nb", "\x00\xff"))
+	}
+	return bytes.Repeat([]byte{byte('a' + r.IntN(26))}, pickOne(r, 1, 7, 8, 15, 16, 23, 24, 40, r.IntN(300), r.IntN(6000)))
+}
+
+// passing are the commands with answers that depend on the time of each server.
+var passing = map[string]bool{"TTL": true, "PTTL": true, "EXPIRETIME": true, "PEXPIRETIME": true}
+
+// maxPassed bounds the milliseconds between the two servers' executions of a command.
+const maxPassed = 30_000
+
+// sameReply reports whether two replies are equal, for commands in passing up to the time
+// that has passed between them.
+func sameReply(name string, got, want []byte) bool {
+	if bytes.Equal(got, want) || !passing[name] {
+		return bytes.Equal(got, want)
+	}
+	g, err := strconv.ParseInt(strings.TrimSpace(strings.TrimPrefix(string(got), ":")), 10, 64)
+	w, err2 := strconv.ParseInt(strings.TrimSpace(strings.TrimPrefix(string(want), ":")), 10, 64)
+	return err == nil && err2 == nil && g > 0 && w > 0 && g-w < maxPassed && w-g < maxPassed
+}
+
+// TestLikeRedis compares the answers to random command lines with those of redis-server,
+// and now and then all values.
+func TestLikeRedis(t *testing.T) {
+	judge, o := startRedis(t), newOurs()
+	seed := uint64(time.Now().UnixNano())
+	r := lineSource{rand.New(rand.NewPCG(seed, 1))}
+	var trace [][][]byte
+	check := func(line [][]byte) {
+		trace = append(trace, line)
+		got, want := o.do(line), judge.do(line)
+		if !sameReply(strings.ToUpper(string(line[0])), got, want) {
+			for _, l := range trace[max(0, len(trace)-25):] {
+				t.Logf("%.80q", l)
+			}
+			t.Fatalf("seed %d: %.100q\n got %.200q\nwant %.200q", seed, line, got, want)
+		}
+	}
+	for i := range *redisCommands / testwait.Slowdown {
+		check(r.line())
+		if i%50 == 0 {
+			for k := range 6 {
+				key := fmt.Append(nil, "k", k)
+				for _, name := range []string{"TYPE", "PEXPIRETIME", "STRLEN", "GET"} {
+					check([][]byte{[]byte(name), key})
+				}
+			}
+		}
+		if i%500 == 0 {
+			judge.do([][]byte{[]byte("FLUSHALL")})
+			o.e.Apply(0, &engine.Batch{Ops: []engine.Op{{Kind: engine.Flush}}})
+			trace = trace[:0]
+		}
+	}
+}
