@@ -109,6 +109,33 @@ func (b *Batch) AddCall(db uint8) *Call {
 	return &b.Calls[n]
 }
 
+// Join appends the ops and calls of another batch, whose arguments both then share.
+func (b *Batch) Join(other *Batch) {
+	from, first := len(b.Ops), int64(len(b.Calls))
+	b.Ops = append(b.Ops, other.Ops...)
+	if len(other.Calls) == 0 {
+		return
+	}
+	for i := range other.Calls {
+		c := &other.Calls[i]
+		b.Calls = append(b.Calls, Call{Command: c.Command, ReadOnly: c.ReadOnly, Args: c.Args})
+	}
+	for i := from; i < len(b.Ops); i++ {
+		if op := &b.Ops[i]; op.Kind == Do {
+			op.N += first
+		}
+	}
+}
+
+// TakeAnswers moves the answers of the first of some calls, those that Join has copied from
+// the batch, to the batch's own, and returns the other calls.
+func (b *Batch) TakeAnswers(calls []Call) (rest []Call) {
+	for i := range b.Calls {
+		b.Calls[i].Answer, calls[i].Answer = calls[i].Answer, b.Calls[i].Answer
+	}
+	return calls[len(b.Calls):]
+}
+
 // maxKeptAnswer is the capacity up to which the memory of an answer is kept for the next
 // batch.
 const maxKeptAnswer = 16 << 10

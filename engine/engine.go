@@ -77,6 +77,9 @@ func New(o Options) *Engine {
 	return e
 }
 
+// Commands returns Options.Commands.
+func (e *Engine) Commands() Commands { return e.commands }
+
 // SetBound bounds MemoryBytes from now on; 0 means no bound. If a new key does not fit,
 // the shard first forgets expired keys, a few pages at a time, and skips that search
 // before the first expiry. With evict it then drops live keys: among about 60 neighbours

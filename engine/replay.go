@@ -50,7 +50,11 @@ func (r *Replay) Apply(now Instant, b *Batch) {
 		r.e.Apply(now, b)
 		return
 	}
-	if of := (replayed{b.Full, b.Tight, b.Level}); of != r.of {
+	of := replayed{b.Full, r.of.tight, r.of.level}
+	if len(b.Calls) > 0 {
+		of.tight, of.level = b.Tight, b.Level
+	}
+	if of != r.of {
 		r.Finish()
 		r.of = of
 	}

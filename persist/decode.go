@@ -14,15 +14,28 @@ import (
 type Decoder struct {
 	// MaxOps bounds the ops of a batch; 0: no bound.
 	MaxOps int
+	// Commands checks the calls; nil: an entry with calls is rejected.
+	Commands engine.Commands
 
 	batch  engine.Batch
 	data   []byte // unread bytes
+	flags  flags  // that the version of the entry has
 	recent recentParams
+}
+
+// flags are the bits that a version of the format may have set.
+type flags struct{ head, more byte }
+
+var flagsOf = [...]flags{
+	entryLimits:  {headAtomic | headFull, modeBits | moreGroup | moreID},
+	entryVersion: {headAtomic | headFull | headLevel | headTight, modeBits | moreGroup | moreID | moreDB},
 }
 
 var (
 	errShort = errors.New("it ends too early")
 	errLong  = errors.New("a number of more than 64 bits")
+	errCalls = errors.New("a call, and there are no commands")
+	errGroup = errors.New("a group has an op that is not a plain Take")
 )
 
 // Decode reads the bytes of an Entry and yields its batches in order, each with its
@@ -32,19 +45,19 @@ var (
 //
 // data may be any bytes. All yielded values are within the bounds of the engine; at the
 // first one that is not, Decode returns an error that describes it, after yielding the
-// batches before. If this program does not know the version of the entry, Decode returns
-// a *NewerError and yields nothing.
+// batches before. If this program does not know the version of the entry, or the level of
+// a batch, Decode returns a *NewerError.
 //
-// Cost: time linear in the length of data; memory of at most 50 times that length, kept
+// Cost: time linear in the length of data; memory of at most 100 times that length, kept
 // for the next entry; no allocation in steady state.
 func (d *Decoder) Decode(data []byte, yield func(stamp engine.Instant, b *engine.Batch) error) error {
 	if len(data) == 0 {
 		return errors.New("decode entry: it is empty")
 	}
-	if data[0] != entryVersion {
+	if data[0] < entryLimits || data[0] > entryVersion {
 		return &NewerError{What: "a log entry", Format: int(data[0]), Known: entryVersion}
 	}
-	d.data, d.recent = data[1:], recentParams{}
+	d.data, d.recent, d.flags = data[1:], recentParams{}, flagsOf[data[0]]
 	var stamp engine.Instant
 	for len(d.data) > 0 {
 		at := len(data) - len(d.data)
@@ -66,10 +79,10 @@ func (d *Decoder) Decode(data []byte, yield func(stamp engine.Instant, b *engine
 func (d *Decoder) head(stamp *engine.Instant) error {
 	d.batch.Reset()
 	first := d.data[0]
-	if first&^headBits != opHead {
+	if first&^d.flags.head != opHead {
 		return fmt.Errorf("byte %#x is not the head of a batch", first)
 	}
-	d.batch.Atomic, d.batch.Full = first&headAtomic != 0, first&headFull != 0
+	d.batch.Atomic, d.batch.Full, d.batch.Tight = first&headAtomic != 0, first&headFull != 0, first&headTight != 0
 	delta, n := binary.Varint(d.data[1:])
 	if n <= 0 {
 		return errShort
@@ -79,6 +92,25 @@ func (d *Decoder) head(stamp *engine.Instant) error {
 		return fmt.Errorf("time %d plus %d ns is out of range", *stamp, delta)
 	}
 	*stamp += engine.Instant(delta)
+	if first&headLevel == 0 {
+		return nil
+	}
+	return d.level()
+}
+
+// level reads the level of a batch.
+func (d *Decoder) level() (err error) {
+	d.batch.Level, err = d.takeByte()
+	switch {
+	case err != nil:
+		return err
+	case d.batch.Level == 0:
+		return errors.New("level 0")
+	case d.Commands == nil:
+		return errCalls
+	case d.batch.Level > d.Commands.Level():
+		return &NewerError{What: "a command in a log entry", Format: int(d.batch.Level), Known: int(d.Commands.Level())}
+	}
 	return nil
 }
 
@@ -88,6 +120,15 @@ func (d *Decoder) ops() error {
 	for len(d.data) > 0 && d.data[0]&kindBits != opHead {
 		if d.MaxOps > 0 && len(d.batch.Ops) == d.MaxOps {
 			return fmt.Errorf("a batch of more than %d ops", d.MaxOps)
+		}
+		if engine.Kind(d.data[0]&kindBits) == engine.Do {
+			if grouped > 0 {
+				return errGroup
+			}
+			if err := d.call(); err != nil {
+				return err
+			}
+			continue
 		}
 		var op engine.Op
 		if err := d.op(&op); err != nil {
@@ -99,7 +140,7 @@ func (d *Decoder) ops() error {
 		inGroup := grouped > 0 || op.Group > 1
 		switch {
 		case inGroup && (op.Kind != engine.Take || op.Mode != 0):
-			return errors.New("a group has an op that is not a plain Take")
+			return errGroup
 		case grouped > 0 && op.Group != 0:
 			return errors.New("a group within a group")
 		case grouped > 0:
@@ -128,13 +169,18 @@ func (d *Decoder) op(op *engine.Op) (err error) {
 		if more, err = d.takeByte(); err != nil {
 			return err
 		}
-		if more == 0 || more&^moreBits != 0 {
+		if more == 0 || more&^d.flags.more != 0 {
 			return fmt.Errorf("unknown flags %#x", more)
 		}
 	}
 	op.Mode = engine.Mode(more & modeBits)
 	if more&moreGroup != 0 {
 		if op.Group, err = d.takeByte(); err != nil {
+			return err
+		}
+	}
+	if more&moreDB != 0 {
+		if op.DB, err = d.takeDB(); err != nil {
 			return err
 		}
 	}
@@ -158,6 +204,74 @@ func (d *Decoder) op(op *engine.Op) (err error) {
 		op.ID, err = d.takeBytes("id", engine.MaxIDBytes)
 	}
 	return err
+}
+
+// takeDB reads a database other than 0.
+func (d *Decoder) takeDB() (db uint8, err error) {
+	if db, err = d.takeByte(); err == nil && (db == 0 || db >= engine.Databases) {
+		err = fmt.Errorf("database %d", db)
+	}
+	return db, err
+}
+
+// call reads a Do and adds it to the batch.
+func (d *Decoder) call() (err error) {
+	first, db := d.data[0], uint8(0)
+	d.data = d.data[1:]
+	switch {
+	case d.batch.Level == 0:
+		return errors.New("a call in a batch without a level")
+	case first&^opMore != byte(engine.Do):
+		return fmt.Errorf("byte %#x is not the start of a call", first)
+	case first&opMore != 0:
+		more, err := d.takeByte()
+		if err == nil && more != moreDB {
+			err = fmt.Errorf("unknown flags %#x", more)
+		}
+		if err == nil {
+			db, err = d.takeDB()
+		}
+		if err != nil {
+			return err
+		}
+	}
+	command, err := d.uvarint()
+	if err != nil {
+		return err
+	}
+	args, err := d.uvarint()
+	switch {
+	case err != nil:
+		return err
+	case command > math.MaxUint16:
+		return fmt.Errorf("unknown command %d", command)
+	case args > uint64(len(d.data)):
+		return errShort
+	}
+	c := d.batch.AddCall(db)
+	c.Command = uint16(command)
+	for range args {
+		arg, err := d.takeArg()
+		if err != nil {
+			return err
+		}
+		c.Args = append(c.Args, arg)
+	}
+	return d.Commands.Check(c)
+}
+
+// takeArg reads a length and that many bytes.
+func (d *Decoder) takeArg() ([]byte, error) {
+	n, err := d.uvarint()
+	switch {
+	case err != nil:
+		return nil, err
+	case n > uint64(len(d.data)):
+		return nil, errShort
+	}
+	arg := d.data[:n:n]
+	d.data = d.data[n:]
+	return arg, nil
 }
 
 // params reads parameters encoded according to code.

@@ -13,39 +13,56 @@ import (
 // The Append methods build it and rely on the bounds of the ops; a Decoder reads it. It
 // keeps its memory over Reset. Concurrency: one goroutine at a time.
 //
-// # Format, version 1
+// # Format
 //
 // A byte with the version; then batches, each a head and at least one op. A head is a
-// byte, opHead with or without headAtomic and headFull, and the time since the previous
-// batch in nanoseconds, as a signed varint; the first counts from 0. An op is as follows.
-// Numbers are unsigned varints, except the single bytes of Mode and Group:
+// byte, opHead with or without headAtomic, headFull, headTight and headLevel; the time
+// since the previous batch in nanoseconds, as a signed varint, of which the first counts
+// from 0; and with headLevel a byte: Level. An op is as follows. Numbers are unsigned
+// varints, except the single bytes of Mode, Group and DB:
 //
 //	a byte: Kind, a params code, opOne, opMore
-//	if opMore:          a byte: Mode, moreGroup, moreID
+//	if opMore:          a byte: Mode, moreGroup, moreID, moreDB
 //	if moreGroup:       Group
+//	if moreDB:          DB
 //	if paramsNew:       Params, as engine.Params.Append encodes them
 //	unless opOne:       N; for an Expect all 64 bits of the signed value
 //	unless it is Flush: length of Key, Key
 //	if moreID:          length of ID, ID
 //
+// and a Do:
+//
+//	a byte: Kind, opMore
+//	if opMore:          a byte: moreDB
+//	if moreDB:          DB
+//	Command; number of Args; of each: its length, its bytes
+//
 // The parameters are none; new; or those of the last or the last but one distinct value
 // in this entry, so neither a pipeline of one limit nor a group of two repeats them. A
 // Take of one from a 22-byte key with known parameters has 24 bytes.
+//
+// Version 1 has neither Dos, nor databases, nor Flushes of one database, nor headTight and
+// headLevel. An entry without these is written in version 1, so that older programs read it.
 type Entry struct {
 	data   []byte
 	stamp  engine.Instant // of the last batch
 	recent recentParams
 }
 
-// entryVersion is the version of the format that is written, and the newest that is read.
-const entryVersion = 1
+// entryVersion is the newest version of the format, and entryLimits the one of entries
+// without plain values and databases.
+const (
+	entryLimits  = 1
+	entryVersion = 2
+)
 
 const (
 	kindBits   = 0x0f
 	opHead     = kindBits // head of a batch, in place of a Kind
 	headAtomic = 1 << 4
 	headFull   = 1 << 5
-	headBits   = headAtomic | headFull
+	headLevel  = 1 << 6
+	headTight  = 1 << 7
 
 	paramsBits  = 3 << 4
 	paramsNone  = 0 << 4
@@ -59,7 +76,7 @@ const (
 	modeBits  = byte(engine.Partial | engine.Shadow)
 	moreGroup = 1 << 2
 	moreID    = 1 << 3
-	moreBits  = modeBits | moreGroup | moreID
+	moreDB    = 1 << 4
 )
 
 // Reset empties the entry.
@@ -77,7 +94,7 @@ func (e *Entry) Len() int { return len(e.data) }
 
 // Append adds all ops of a batch that is, or was, applied at stamp.
 func (e *Entry) Append(stamp engine.Instant, b *engine.Batch) {
-	w := newBatchWriter(e, stamp, b)
+	w := batchWriter{e: e, stamp: stamp, b: b}
 	for i := range b.Ops {
 		w.op(&b.Ops[i])
 	}
@@ -87,7 +104,7 @@ func (e *Entry) Append(stamp engine.Instant, b *engine.Batch) {
 // to their decisions; a group is added whole if one of its ops did. If nothing changed it
 // adds nothing.
 func (e *Entry) AppendChanged(stamp engine.Instant, b *engine.Batch) {
-	w := newBatchWriter(e, stamp, b)
+	w := batchWriter{e: e, stamp: stamp, b: b}
 	for from := 0; from < len(b.Ops); {
 		to := from + max(1, int(b.Ops[from].Group))
 		if anyChanged(b.Decisions[from:to]) {
@@ -103,25 +120,18 @@ func (e *Entry) AppendChanged(stamp engine.Instant, b *engine.Batch) {
 type batchWriter struct {
 	e      *Entry
 	stamp  engine.Instant
-	flags  byte // of the head
+	b      *engine.Batch
 	headed bool
-}
-
-func newBatchWriter(e *Entry, stamp engine.Instant, b *engine.Batch) batchWriter {
-	w := batchWriter{e: e, stamp: stamp}
-	if b.Atomic {
-		w.flags |= headAtomic
-	}
-	if b.Full {
-		w.flags |= headFull
-	}
-	return w
 }
 
 func (w *batchWriter) op(op *engine.Op) {
 	if !w.headed {
-		w.e.head(w.stamp, w.flags)
+		w.e.head(w.stamp, w.b)
 		w.headed = true
+	}
+	if op.Kind == engine.Do {
+		w.e.call(op.DB, &w.b.Calls[op.N])
+		return
 	}
 	w.e.op(op)
 }
@@ -135,13 +145,46 @@ func anyChanged(ds []engine.Decision) bool {
 	return false
 }
 
-func (e *Entry) head(stamp engine.Instant, flags byte) {
+func (e *Entry) head(stamp engine.Instant, b *engine.Batch) {
 	if len(e.data) == 0 {
-		e.data = append(e.data, entryVersion)
+		e.data = append(e.data, entryLimits)
 	}
-	e.data = append(e.data, opHead|flags)
+	first := byte(opHead)
+	if b.Atomic {
+		first |= headAtomic
+	}
+	if b.Full {
+		first |= headFull
+	}
+	called := len(b.Calls) > 0
+	if called {
+		first |= headLevel
+	}
+	if called && b.Tight {
+		first |= headTight
+	}
+	e.data = append(e.data, first)
 	e.data = binary.AppendVarint(e.data, int64(stamp-e.stamp))
 	e.stamp = stamp
+	if called {
+		e.data = append(e.data, b.Level)
+		e.data[0] = entryVersion
+	}
+}
+
+// call adds a Do.
+func (e *Entry) call(db uint8, c *engine.Call) {
+	if db == 0 {
+		e.data = append(e.data, byte(engine.Do))
+	} else {
+		e.data = append(e.data, byte(engine.Do)|opMore, moreDB, db)
+	}
+	e.data = binary.AppendUvarint(e.data, uint64(c.Command))
+	e.data = binary.AppendUvarint(e.data, uint64(len(c.Args)))
+	for _, arg := range c.Args {
+		e.data = binary.AppendUvarint(e.data, uint64(len(arg)))
+		e.data = append(e.data, arg...)
+	}
 }
 
 func (e *Entry) op(op *engine.Op) {
@@ -156,6 +199,12 @@ func (e *Entry) op(op *engine.Op) {
 	if len(op.ID) > 0 {
 		more |= moreID
 	}
+	if op.DB != 0 {
+		more |= moreDB
+	}
+	if op.DB != 0 || op.Kind == engine.Flush && op.N == 1 {
+		e.data[0] = entryVersion
+	}
 	data := e.data
 	if more == 0 {
 		data = append(data, first)
@@ -164,6 +213,9 @@ func (e *Entry) op(op *engine.Op) {
 	}
 	if more&moreGroup != 0 {
 		data = append(data, op.Group)
+	}
+	if more&moreDB != 0 {
+		data = append(data, op.DB)
 	}
 	if params == paramsNew {
 		data = op.Params.Append(data)

@@ -211,7 +211,7 @@ func TestDecodeRejects(t *testing.T) {
 		steps []step
 		want  string
 	}{
-		{"an unknown kind", with(func(op *engine.Op) { op.Kind = engine.Watch + 1 }), "unknown kind"},
+		{"an unknown kind", with(func(op *engine.Op) { op.Kind = engine.Do + 1 }), "unknown kind"},
 		{"an unknown algorithm", params(engine.Params{Alg: 255, Limit: 1, Period: 1e9}), "unknown algorithm"},
 		{"a take without parameters", params(engine.Params{}), "lacks"},
 		{"a take of a lease", params(places), "lacks"},
@@ -257,7 +257,7 @@ func TestDecodeRejects(t *testing.T) {
 func TestDecodeBytes(t *testing.T) {
 	for _, tt := range []struct{ name, hex, want string }{
 		{"nothing", "", "empty"},
-		{"another version", "02ffff", "format 2, and this limitsrv supports formats up to 1"},
+		{"another version", "03ffff", "format 3, and this limitsrv supports formats up to 2"},
 		{"an op without a head", "0147", "is not the head of a batch"},
 		{"a head alone", "010f02", "without ops"},
 		{"no stamp", "010f", "too early"},

@@ -89,6 +89,9 @@ func newPipeline(s *Store) *pipeline {
 	p.appended = make(chan *commit.Group[request], maxGroups)
 	p.donePool.New = func() any { return make(chan struct{}, 1) }
 	p.builder = commit.Builder[request]{MaxBytes: maxGroupBytes, Fingerprint: s.engine.Fingerprint, Encode: p.encode}
+	if c := s.engine.Commands(); c != nil {
+		p.builder.Level = c.Level()
+	}
 	p.applied.L = &s.mu
 	s.wait.Go(p.writeAll)
 	s.wait.Go(p.applyAll)
@@ -132,10 +135,10 @@ func (p *pipeline) exec(batch *engine.Batch, done func(error)) {
 // decide applies a batch and adds its changes to pending. Requires: mu is held.
 func (p *pipeline) decide(batch *engine.Batch) {
 	s, now := p.s, p.s.now()
-	batch.Full = false
+	batch.Full, batch.Tight, batch.Level = false, false, p.builder.Level
 	if s.bound.Exceeded(s.engine) && !batch.Looks() {
 		room := s.bound.Room(s.engine, now, now)
-		batch.Full = room.Full
+		batch.Full, batch.Tight = room.Full, room.Full
 		if len(room.Victims) > 0 {
 			victims := &engine.Batch{Ops: room.Victims}
 			changed := p.apply(now, victims)

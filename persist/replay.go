@@ -19,6 +19,7 @@ type replay struct {
 
 func newReplay(to *engine.Engine, log string) *replay {
 	r := &replay{Replay: to.NewReplay(inShards), log: log}
+	r.decoder.Commands = to.Commands()
 	r.apply = func(stamp engine.Instant, b *engine.Batch) error {
 		r.Apply(stamp, b)
 		return nil

@@ -23,10 +23,11 @@ type State struct {
 
 // ReadState reads a backup or the data directory of a single node. It changes only the
 // file LOCK. Like a start it rejects damaged data. A nil fsys is the operating system's.
-// Requires: no server uses the directory.
+// Requires: no server uses the directory. commands carries out the calls in the log; nil: a
+// log with calls can not be read.
 //
 // Cost: it reads the whole directory twice, once to verify it.
-func ReadState(ctx context.Context, fsys vfs.FS, dir string) (s State, err error) {
+func ReadState(ctx context.Context, fsys vfs.FS, dir string, commands engine.Commands) (s State, err error) {
 	v, err := newVerifier(fsys, dir, func(string) {})
 	if err != nil {
 		return s, err
@@ -42,7 +43,7 @@ func ReadState(ctx context.Context, fsys vfs.FS, dir string) (s State, err error
 		s.Origin = Origin{ID: v.dir.ID}
 	}
 	s.Seed, s.Drops = v.dir.Seed, drops
-	s.Engine = engine.New(engine.Options{Seed: s.Seed})
+	s.Engine = engine.New(engine.Options{Seed: s.Seed, Commands: commands})
 	s.Engine.SetCounting(false)
 	if info.Generation > 0 {
 		if err := newSnapshots(v.dir.FS, v.path(snapshotsDir), SnapshotOptions{}).Load(ctx, info, s.Engine, runtime.GOMAXPROCS(0), nil); err != nil {

@@ -46,12 +46,12 @@ func filesBelow(t *testing.T, fsys vfs.FS, dir string) map[string]string {
 func TestReadState(t *testing.T) {
 	o := testOptions(t, vfs.NewMem(), EverySecond)
 	rng, counts := rand.New(rand.NewPCG(5, 5)), newCounters()
-	if _, err := ReadState(context.Background(), o.FS, testDir); err == nil {
+	if _, err := ReadState(context.Background(), o.FS, testDir, nil); err == nil {
 		t.Error("a missing directory is read")
 	}
 	for round, save := range []bool{false, true, false} {
 		s := start(t, o)
-		if _, err := ReadState(context.Background(), o.FS, testDir); err == nil || !strings.Contains(err.Error(), "in use") {
+		if _, err := ReadState(context.Background(), o.FS, testDir, nil); err == nil || !strings.Contains(err.Error(), "in use") {
 			t.Errorf("round %d: a directory that a server uses is read: %v", round, err)
 		}
 		takeSome(t, s, counts, rng, 50)
@@ -71,7 +71,7 @@ func TestReadState(t *testing.T) {
 		wantState(t, o.FS, testDir, State{Origin: Origin{ID: s.dir.ID, Index: s.log.Load().Last()}}, s.engine.Digest(s.engine.Now()))
 	}
 	damageTable(t, o.FS, o.FS.PathJoin(testDir, snapshotsDir, storeName))
-	if _, err := ReadState(context.Background(), o.FS, testDir); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "limitsrv check "+testDir) {
+	if _, err := ReadState(context.Background(), o.FS, testDir, nil); !errors.Is(err, ErrDamaged) || !strings.Contains(err.Error(), "limitsrv check "+testDir) {
 		t.Errorf("a damaged directory is read: %v", err)
 	}
 }
@@ -80,7 +80,7 @@ func TestReadState(t *testing.T) {
 func wantState(t *testing.T, fsys vfs.FS, dir string, want State, digest uint64) {
 	t.Helper()
 	before := filesBelow(t, fsys, dir)
-	got, err := ReadState(context.Background(), fsys, dir)
+	got, err := ReadState(context.Background(), fsys, dir, nil)
 	if err != nil {
 		t.Fatalf("%s: %v", dir, err)
 	}
@@ -125,7 +125,7 @@ func TestWriteBackup(t *testing.T) {
 	}
 	view.Close()
 	end(t, s, false)
-	state, err := ReadState(context.Background(), o.FS, path)
+	state, err := ReadState(context.Background(), o.FS, path, nil)
 	if err != nil || !state.Backup || state.Cluster != of.Cluster || state.Term != of.Term || state.Index != of.Index || state.Now != of.Now || state.Seed != s.dir.Seed {
 		t.Fatalf("the state is %+v, %v, want %+v", state, err, of)
 	}
@@ -143,7 +143,7 @@ func TestWriteBackup(t *testing.T) {
 	s = start(t, o)
 	checkCounts(t, s, counts.copy(), true)
 	end(t, s, false)
-	if state, err := ReadState(context.Background(), o.FS, path); err != nil || state.Backup || state.Index <= of.Index {
+	if state, err := ReadState(context.Background(), o.FS, path, nil); err != nil || state.Backup || state.Index <= of.Index {
 		t.Errorf("after a start the state is %+v, %v", state, err)
 	}
 }
@@ -168,7 +168,7 @@ func TestReadStateOfATornLog(t *testing.T) {
 			t.Fatal(err)
 		}
 		checked := Check(crashed, testDir, func(string) {})
-		state, err := ReadState(context.Background(), crashed, testDir)
+		state, err := ReadState(context.Background(), crashed, testDir, nil)
 		if err != nil || state.Drops != errors.Is(checked, ErrDrops) || state.Index < kept {
 			t.Fatalf("read up to entry %d, %v, drops: %v; %d were synced, check returns %v", state.Index, err, state.Drops, kept, checked)
 		}

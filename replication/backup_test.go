@@ -54,7 +54,7 @@ func (c *testCluster) backup(n *Node, name string) persist.State {
 	if made.err != nil {
 		c.t.Fatal(made.err)
 	}
-	state, err := persist.ReadState(context.Background(), nil, made.path)
+	state, err := persist.ReadState(context.Background(), nil, made.path, nil)
 	if err != nil {
 		c.t.Fatal(err)
 	}

@@ -169,7 +169,7 @@ func (c *checker) snapshot(store raft.SnapshotStore, id string) (keys int64, err
 	if err != nil {
 		return 0, err
 	}
-	f := newFSM(&c.member, func() time.Duration { return 0 })
+	f := newFSM(&c.member, func() time.Duration { return 0 }, nil)
 	if err := f.Restore(from); err != nil {
 		return 0, err
 	}

@@ -21,6 +21,7 @@ var (
 	errLeaderSilent = link.NewError("CLUSTERDOWN", "the leader of the cluster does not answer")
 	errNoMember     = link.NewError("CLUSTERDOWN", "this node is not a member of a cluster yet")
 	errStopped      = link.NewError("CLUSTERDOWN", "this node is shutting down")
+	errNoCalls      = link.NewError("ERR", "a cluster has no plain values")
 	errLoading      = link.NewError("LOADING", "this node is not a member of a cluster yet")
 )
 

@@ -28,6 +28,7 @@ type fsm struct {
 	shards   int
 	mono     func() time.Duration // Options.Monotonic
 	maxLevel int                  // the newest feature level of the log that it can apply
+	commands engine.Commands      // Options.Commands
 
 	applying sync.Mutex // held while an entry is applied, and to freeze the state between two
 	term     uint64     // of the last entry; 0: unknown. Guarded by applying
@@ -74,14 +75,15 @@ type fsmCounts struct {
 	snapshotBytes       atomic.Int64 // log bytes applied since the last snapshot
 }
 
-func newFSM(m *membership, mono func() time.Duration) *fsm {
-	f := &fsm{cluster: m.Cluster, seed: m.Seed, mono: mono, maxLevel: knownLevel, state: clusterState{Members: make(map[string]Member), Level: 1}}
+func newFSM(m *membership, mono func() time.Duration, commands engine.Commands) *fsm {
+	f := &fsm{cluster: m.Cluster, seed: m.Seed, mono: mono, maxLevel: knownLevel, commands: commands, state: clusterState{Members: make(map[string]Member), Level: 1}}
+	f.decoder.Commands = commands
 	f.engine.Store(f.emptyEngine())
 	return f
 }
 
 func (f *fsm) emptyEngine() *engine.Engine {
-	return engine.New(engine.Options{Seed: f.seed, Shards: f.shards})
+	return engine.New(engine.Options{Seed: f.seed, Shards: f.shards, Commands: f.commands})
 }
 
 // controlMark is the first byte of an entry about the cluster; an entry of decisions

@@ -11,7 +11,7 @@ import (
 
 // Entries with decreasing stamps are applied at the latest earlier stamp.
 func TestFSMStamps(t *testing.T) {
-	f := newFSM(new(membership), monotonicClock())
+	f := newFSM(new(membership), monotonicClock(), nil)
 	var got []engine.Instant
 	f.applied = func(_ uint64, stamp engine.Instant, _ *engine.Batch) { got = append(got, stamp) }
 	for i, stamp := range []engine.Instant{10, 5, 11} {

@@ -14,7 +14,7 @@ func TestLocalDecisionsAreBounded(t *testing.T) {
 	for _, evict := range []bool{false, true} {
 		var (
 			l       localEngine
-			m       = newFSM(&membership{}, func() time.Duration { return 0 })
+			m       = newFSM(&membership{}, func() time.Duration { return 0 }, nil)
 			refused int
 		)
 		for i := range 40 {

@@ -202,6 +202,10 @@ func (n *Node) setMember(change func(*membership)) error {
 // place or an error that has a Code: UNCERTAIN if the batch may or may not have been
 // applied, any other if it was not. Exec does not block.
 func (n *Node) Exec(batch *engine.Batch, done func(error)) {
+	if len(batch.Calls) > 0 {
+		done(errNoCalls)
+		return
+	}
 	if batch.Looks() && n.answerLook(batch) {
 		done(nil)
 		return

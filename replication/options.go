@@ -46,6 +46,8 @@ type Options struct {
 	// at the bound; otherwise new keys are refused. The leader's values apply.
 	MaxMemory int64
 	Evict     bool
+	// Commands carries out calls; nil: there are none.
+	Commands engine.Commands
 	// ElectionTimeout is the longest pause after which a leader keeps leading, and the
 	// time for which an operation waits for a leader; 0 means a second. See silentShare
 	// for the silence that followers accept.

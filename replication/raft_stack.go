@@ -109,7 +109,7 @@ func (n *Node) openStack(m *membership) (s *raftStack, err error) {
 		return nil, err
 	}
 	s = &raftStack{
-		notify: make(chan bool, 64), stopped: make(chan struct{}), fsm: newFSM(m, n.o.Monotonic),
+		notify: make(chan bool, 64), stopped: make(chan struct{}), fsm: newFSM(m, n.o.Monotonic, n.o.Commands),
 		logWrites: n.disk.Stopwatch(), voteWrites: n.disk.Stopwatch(), snapshotWrites: n.disk.Stopwatch(),
 	}
 	s.fsm.onApplied, s.fsm.applied, s.fsm.maxLevel = n.proposalApplied, n.o.applied, n.o.level

@@ -110,7 +110,7 @@ func readState(o Options) (r remnantState, err error) {
 	case is:
 		return readMember(o)
 	}
-	state, err := persist.ReadState(context.Background(), o.fs, o.Dir)
+	state, err := persist.ReadState(context.Background(), o.fs, o.Dir, o.Commands)
 	if err != nil {
 		return r, err
 	}
@@ -253,8 +253,8 @@ func (r *remnantState) writeMember(o Options, to string) (err error) {
 
 // newFSM returns an FSM with the state, for a cluster without members yet. Index and term
 // are at least 1, the least that raft accepts.
-func (r *remnantState) newFSM(m *membership, mono func() time.Duration) *fsm {
-	f := newFSM(m, mono)
+func (r *remnantState) newFSM(m *membership, o *Options) *fsm {
+	f := newFSM(m, o.Monotonic, o.Commands)
 	f.engine.Store(r.engine)
 	f.stamp.Store(int64(r.Stamp))
 	f.index.Store(max(r.LastIndex, 1))
@@ -270,7 +270,7 @@ func (n *Node) writeStack(m *membership, r *remnantState) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, to.close()) }()
-	from := r.newFSM(m, n.o.Monotonic)
+	from := r.newFSM(m, &n.o)
 	if err := to.stable.SetTerm(max(r.voted, from.term)); err != nil {
 		return err
 	}

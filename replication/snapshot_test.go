@@ -25,7 +25,7 @@ import (
 var testMember = membership{Node: strings.Repeat("ab", 20), Cluster: link.ClusterID{1, 2, 3}, Seed: persist.Seed{4, 5, 6}}
 
 func newTestFSM() *fsm {
-	return newFSM(&testMember, func() time.Duration { return 0 })
+	return newFSM(&testMember, func() time.Duration { return 0 }, nil)
 }
 
 // A sink is a snapshot in memory. It fails beyond most bytes, if that is not 0.

@@ -17,6 +17,8 @@ type Builder[R Request] struct {
 	// MaxBytes is the length of an entry at which the next is begun. A single batch may
 	// be longer.
 	MaxBytes int
+	// Level is the level of meaning of the calls; it may change between two Builds.
+	Level uint8
 
 	spare  []*engine.Batch // joined batches of answered groups
 	groups []*Group[R]     // answered groups
@@ -61,7 +63,7 @@ func (b *Builder[R]) Build(stamp engine.Instant, requests []R, room Room) *Group
 // add appends a part of some requests to the group and the entry, and returns the length
 // of the entry.
 func (b *Builder[R]) add(g *Group[R], batch *engine.Batch, requests int, full bool) (entryBytes int) {
-	batch.Full = full
+	batch.Full, batch.Tight, batch.Level = full, full, b.Level
 	g.parts = append(g.parts, part{batch, requests})
 	return b.Encode(g.Stamp, batch)
 }
@@ -76,9 +78,9 @@ func (b *Builder[R]) holds(stamp engine.Instant, batch *engine.Batch) bool {
 	return true
 }
 
-// withoutExpects returns a copy of a batch without its Expects.
+// withoutExpects returns a copy of a batch without its Expects. It shares the calls.
 func withoutExpects(b *engine.Batch) *engine.Batch {
-	return &engine.Batch{Ops: slices.DeleteFunc(slices.Clone(b.Ops), isExpect), Atomic: true}
+	return &engine.Batch{Ops: slices.DeleteFunc(slices.Clone(b.Ops), isExpect), Calls: b.Calls, Atomic: true}
 }
 
 // decideAll sets the decisions of a batch to a status.
@@ -114,7 +116,7 @@ func (b *Builder[R]) join(requests []R) *engine.Batch {
 		all = new(engine.Batch)
 	}
 	for _, r := range requests {
-		all.Ops = append(all.Ops, r.Batch().Ops...)
+		all.Join(r.Batch())
 	}
 	return all
 }
@@ -134,7 +136,8 @@ func (b *Builder[R]) newGroup(stamp engine.Instant) *Group[R] {
 func (b *Builder[R]) Recycle(g *Group[R]) {
 	for _, p := range g.parts {
 		if p.requests > 1 && len(b.spare) < maxSpare {
-			clear(p.batch.Ops) // they reference keys of other batches
+			clear(p.batch.Ops) // they reference keys of other batches, and calls their arguments
+			clear(p.batch.Calls)
 			p.batch.Reset()
 			b.spare = append(b.spare, p.batch)
 		}

@@ -99,9 +99,9 @@ func (g *Group[R]) Answer(err error) {
 	}
 }
 
-// distribute copies the decisions of a part to the batches of its requests.
+// distribute moves the decisions and answers of a part to the batches of its requests.
 func distribute[R Request](all *engine.Batch, requests []R) {
-	rest := all.Decisions
+	rest, calls := all.Decisions, all.Calls
 	for _, r := range requests {
 		own := r.Batch()
 		switch {
@@ -118,6 +118,7 @@ func distribute[R Request](all *engine.Batch, requests []R) {
 		default:
 			n := len(own.Ops)
 			own.Decisions, rest = append(own.Decisions[:0], rest[:n]...), rest[n:]
+			calls = own.TakeAnswers(calls)
 		}
 	}
 }
