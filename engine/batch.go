@@ -82,6 +82,7 @@ func allReadOnly(ops []Op) bool {
 type scratch struct {
 	shards []uint16 // of the key of each op, or severalShards
 	hashes []uint64 // of the key, without the bits of the shard's number
+	apart  bool     // some op is not applied within one shard
 	order  []int32
 	next   []int32 // for each shard, the index in order of its next op
 	keys   []int   // of a call

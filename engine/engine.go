@@ -143,6 +143,10 @@ func (e *Engine) Look(now Instant, b *Batch) {
 
 // applyParts applies a batch that concurrent callers may see in parts.
 func (e *Engine) applyParts(now Instant, b *Batch) {
+	if !b.scratch.apart {
+		e.applyByShard(now, b, 0, len(b.Ops))
+		return
+	}
 	for from := 0; from < len(b.Ops); {
 		op, to := &b.Ops[from], from+1
 		switch {
@@ -176,14 +180,28 @@ func (e *Engine) prepare(b *Batch) {
 	}
 	b.Decisions = b.Decisions[:n]
 	b.scratch.shards, b.scratch.hashes = b.scratch.shards[:n], b.scratch.hashes[:n]
+	b.scratch.apart = false
 	for i := range b.Ops {
 		op := &b.Ops[i]
-		if op.Kind == Do {
-			e.locateCall(b, i)
+		if op.Kind >= Flush || op.Group > 1 || op.DB != 0 {
+			e.prepareOther(b, i)
 			continue
 		}
-		sum := e.key.sumIn(op.DB, op.Key) // as locate does
-		b.scratch.shards[i], b.scratch.hashes[i] = uint16(sum>>(64-e.bits)), tailored(sum, e.bits, op.DB)
+		sum := e.key.sum(op.Key) // as locate does in database 0
+		b.scratch.shards[i], b.scratch.hashes[i] = uint16(sum>>(64-e.bits)), tailored(sum, e.bits, 0)
+	}
+}
+
+// prepareOther computes the shard and hash of op i, of any kind and in any database.
+func (e *Engine) prepareOther(b *Batch, i int) {
+	op := &b.Ops[i]
+	if op.Kind == Do {
+		e.locateCall(b, i)
+	} else {
+		b.scratch.shards[i], b.scratch.hashes[i] = e.locate(op.DB, op.Key)
+	}
+	if op.Kind == Flush || op.Group > 1 || b.scratch.shards[i] == severalShards {
+		b.scratch.apart = true
 	}
 }
 
@@ -201,11 +219,12 @@ func (e *Engine) applyByShard(now Instant, b *Batch, from, to int) {
 			ahead := min(len(run), prefetchOps)
 			s.prefetch(b.scratch.hashes, run[:ahead])
 			for _, i := range run[:ahead] {
-				if b.Ops[i].Kind == Do {
+				op := &b.Ops[i]
+				if op.Kind == Do {
 					e.do(at, b, int(i))
 					continue
 				}
-				s.apply(at, &b.Ops[i], b.scratch.hashes[i], &b.Decisions[i])
+				s.apply(at, op, b.scratch.hashes[i], &b.Decisions[i])
 				b.collectEvicted(int(i), s)
 			}
 			run = run[ahead:]

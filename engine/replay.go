@@ -45,7 +45,7 @@ func (e *Engine) NewReplay(parallel func(n int, each func(shard int))) *Replay {
 // batch.
 func (r *Replay) Apply(now Instant, b *Batch) {
 	r.e.prepare(b)
-	if b.Atomic || b.needsAtomic() {
+	if b.Atomic || b.scratch.apart {
 		r.Finish()
 		r.e.Apply(now, b)
 		return
@@ -68,16 +68,6 @@ func (r *Replay) Apply(now Instant, b *Batch) {
 	if r.queued += len(b.Ops); r.queued >= maxQueued {
 		r.Finish()
 	}
-}
-
-// needsAtomic reports whether an op is not applied within one shard.
-func (b *Batch) needsAtomic() bool {
-	for i := range b.Ops {
-		if b.Ops[i].Kind == Flush || b.Ops[i].Group > 1 || b.scratch.shards[i] == severalShards {
-			return true
-		}
-	}
-	return false
 }
 
 // Finish applies the queued ops.
