@@ -1,6 +1,7 @@
 package engine
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -34,8 +35,8 @@ import (
 // Words and the time are little-endian; numbers are unsigned varints. All data except the
 // ids of holders means the same to an engine with any number of shards and any Seed.
 //
-// Version 1 has no databases and no plain values. Because older programs read it, a shard
-// that has neither is written in it.
+// Version 1 has no databases, plain values and sources. Because older programs read it, a
+// shard that has none of these is written in it.
 const (
 	blockLimits    = 1 // version without databases and plain values
 	blockVersion   = 2 // newest version
@@ -239,11 +240,12 @@ type blockReader struct {
 	params    []blockParams // all in the block so far
 	paramBase int           // index in params of number 1
 	records   []blockRecord
+	sources   []blockSource
 }
 
 // read reads a block for an engine with a hash key.
 func (r *blockReader) read(block []byte, key hashKey) error {
-	r.params, r.paramBase, r.records = r.params[:0], 0, r.records[:0]
+	r.params, r.paramBase, r.records, r.sources = r.params[:0], 0, r.records[:0], r.sources[:0]
 	head, rest, ok := takeBytes(block, blockHeadBytes)
 	switch {
 	case len(block) > 0 && (block[0] < blockLimits || block[0] > blockVersion):
@@ -256,6 +258,13 @@ func (r *blockReader) read(block []byte, key hashKey) error {
 		return fmt.Errorf("time %d is out of range", r.now)
 	}
 	for len(rest) > 0 {
+		if source, is := bytes.CutPrefix(rest, []byte(sourceMark)); is {
+			var err error
+			if rest, err = r.readSource(source); err != nil {
+				return fmt.Errorf("source %d: %w", len(r.sources), err)
+			}
+			continue
+		}
 		params, behind, err := r.readParams(rest)
 		if err == nil {
 			rest, err = r.record(behind, params, key)

@@ -44,6 +44,7 @@ type Engine struct {
 	victimCursor  atomic.Uint64 // hash at which Victims continues
 	statsDisabled atomic.Bool   // Stats reports no totals
 	commands      Commands
+	sources       sources
 
 	snapshot atomic.Pointer[Snapshot] // the open one, or nil
 }
@@ -150,13 +151,13 @@ func (e *Engine) applyParts(now Instant, b *Batch) {
 	for from := 0; from < len(b.Ops); {
 		op, to := &b.Ops[from], from+1
 		switch {
-		case op.Kind == Flush || b.scratch.shards[from] == severalShards:
+		case op.Kind == Flush || op.Kind == Learn || b.scratch.shards[from] == severalShards:
 			e.applyAtomic(now, b, from, to)
 		case op.Group > 1:
 			to = from + int(op.Group)
 			e.applyAtomic(now, b, from, to)
 		default:
-			for to < len(b.Ops) && b.Ops[to].Kind != Flush && b.Ops[to].Group <= 1 && b.scratch.shards[to] != severalShards {
+			for to < len(b.Ops) && b.Ops[to].Kind != Flush && b.Ops[to].Kind != Learn && b.Ops[to].Group <= 1 && b.scratch.shards[to] != severalShards {
 				to++
 			}
 			e.applyByShard(now, b, from, to)
@@ -200,7 +201,7 @@ func (e *Engine) prepareOther(b *Batch, i int) {
 	} else {
 		b.scratch.shards[i], b.scratch.hashes[i] = e.locate(op.DB, op.Key)
 	}
-	if op.Kind == Flush || op.Group > 1 || b.scratch.shards[i] == severalShards {
+	if op.Kind == Flush || op.Kind == Learn || op.Group > 1 || b.scratch.shards[i] == severalShards {
 		b.scratch.apart = true
 	}
 }
@@ -288,6 +289,8 @@ func (e *Engine) applyLocked(now Instant, b *Batch, from, to int) {
 			b.Decisions[i] = Decision{Allowed: 1, Changed: true}
 		case op.Kind == Do:
 			e.do(now, b, i)
+		case op.Kind == Learn:
+			b.Decisions[i] = Decision{Changed: e.sources.apply(op.ID)}
 		case op.Group > 1:
 			e.takeGroup(now, b, i, i+int(op.Group))
 			i += int(op.Group) - 1

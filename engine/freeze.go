@@ -21,8 +21,11 @@ type Snapshot struct {
 	engine *Engine
 	now    Instant
 	keys   int64
-	frozen []frozen     // by shard
-	bytes  atomic.Int64 // of images and detached tables
+	frozen []frozen // by shard
+	// sources are those that are not read yet. They are read before the keys of shard 0,
+	// by its reader.
+	sources []*Source
+	bytes   atomic.Int64 // of images and detached tables
 
 	mu           sync.Mutex
 	spareBuffers [][]byte // buffers for images that no shard uses
@@ -36,7 +39,8 @@ type frozen struct {
 	at       uint64       // the hash at which the reader continues
 	dirDepth uint8        // at the Freeze
 	version  byte         // of its blocks
-	part     int          // parts read of the page at that hash: the page, and its stubs so far
+	part     int          // parts read so far at that hash: sources, the page, its stubs
+	paged    bool         // the page at that hash is read, but for its stubs
 	stubs    []byte       // of that page, to be read
 	buffer   []byte       // for the stubs of a page without an image
 	changes  [algs]uint64 // of tails, at the Freeze
@@ -91,7 +95,12 @@ func (e *Engine) Freeze() *Snapshot {
 			}
 		}
 		s.frozen = &n.frozen[i]
-		s.mu.Unlock()
+	}
+	if n.sources = e.sources.all(); len(n.sources) > 0 {
+		n.frozen[0].version = blockVersion
+	}
+	for i := range e.shards {
+		e.shards[i].mu.Unlock()
 	}
 	return n
 }
@@ -131,7 +140,13 @@ func (n *Snapshot) Next(shard int, dst []byte) (block []byte, first uint64, ok b
 			dst = appendBlockHead(dst, f.version, n.now)
 			first = uint64(shard)<<(64-e.bits) | f.at>>e.bits + uint64(f.part)
 		}
-		dst, done = s.read(f, dst)
+		if shard == 0 && len(n.sources) > 0 {
+			dst = n.sources[0].appendTo(dst)
+			n.sources = n.sources[1:]
+			f.part++
+		} else {
+			dst, done = s.read(f, dst)
+		}
 		s.mu.Unlock()
 		if len(dst) == start+blockHeadBytes { // no records were appended
 			dst = dst[:start]
@@ -152,15 +167,16 @@ func (s *shard) lockYielding() {
 // read appends the next part, a page or a record with a tail, if any, and reports whether
 // it was the last of the shard.
 func (s *shard) read(f *frozen, dst []byte) ([]byte, bool) {
-	if f.part == 0 {
+	if !f.paged {
 		dst = s.readPage(f, dst)
+		f.paged = true
 	} else {
 		dst = s.readStub(f, dst)
 	}
 	if f.part++; len(f.stubs) > 0 {
 		return dst, false
 	}
-	f.part = 0
+	f.part, f.paged = 0, false
 	f.at += 1 << (64 - f.dirDepth)
 	if f.at != 0 {
 		return dst, false

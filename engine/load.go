@@ -28,6 +28,9 @@ func (e *Engine) Load(block []byte) error {
 	if err := r.read(block, e.key); err != nil {
 		return fmt.Errorf("load snapshot block: %w", err)
 	}
+	if err := e.sources.restore(r.sources); err != nil {
+		return fmt.Errorf("load snapshot block: %w", err)
+	}
 	byHash := func(x, y blockRecord) int { return cmp.Compare(x.hash, y.hash) }
 	if !slices.IsSortedFunc(r.records, byHash) {
 		slices.SortFunc(r.records, byHash)

@@ -71,6 +71,9 @@ const (
 	// Do carries out the call with index N of its batch. Apply sets its Key to the first key
 	// of the call, or to none.
 	Do
+	// Learn adds ID, of up to MaxSourceBytes, to the sources, unless it is there already.
+	// Without an ID it drops all sources. It has no key.
+	Learn
 )
 
 // A Mode changes the answer of a Take or Acquire. Modes are flags.
@@ -116,7 +119,7 @@ func (op *Op) Check(atomic bool) error {
 		ok = held && op.N == 1 && len(op.ID) > 0
 	case Release:
 		ok = len(op.ID) > 0
-	case Peek, Refund, Charge, Forget, Flush, Expect, Watch, Do:
+	case Peek, Refund, Charge, Forget, Flush, Expect, Watch, Do, Learn:
 		ok = true
 	default:
 		return fmt.Errorf("unknown kind of op %d", op.Kind)

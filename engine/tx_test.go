@@ -442,3 +442,36 @@ func TestFlushDatabase(t *testing.T) {
 		}
 	}
 }
+
+// TestMakeRoom fills an engine with strings: those with an expiry are evicted, if that is
+// wanted, the others never.
+func TestMakeRoom(t *testing.T) {
+	for _, tt := range []struct {
+		name          string
+		evict, lasts  bool
+		full, evicted bool
+	}{
+		{"refuse", false, false, true, false},
+		{"evict", true, false, false, true},
+		{"evict what lasts", true, true, true, false},
+	} {
+		const bound = 1 << 20
+		e := engine.New(engine.Options{MaxMemory: bound, Evict: tt.evict, Commands: toy{}})
+		now, full := instant("2025-06-15T12:34:56Z"), 0
+		for i := range 3000 {
+			var b engine.Batch
+			expiry := "0"
+			if !tt.lasts {
+				expiry = strconv.FormatInt(now.Millis()+3_600_000+int64(i), 10)
+			}
+			call(&b, 0, toySet, fmt.Sprint("key ", i), strings.Repeat("x", 600), expiry)
+			e.MakeRoom(now, &b)
+			e.Apply(now, &b)
+			full += len(b.Calls[0].Answer)
+		}
+		evicted := e.Stats().Evicted
+		if (full > 0) != tt.full || (evicted > 0) != tt.evicted || e.MemoryBytes() > bound*9/8 {
+			t.Errorf("%s: %d bytes of answers, %d evicted, %d bytes in use", tt.name, full, evicted, e.MemoryBytes())
+		}
+	}
+}

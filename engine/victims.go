@@ -59,6 +59,41 @@ func (e *Engine) SweepExpired(now Instant, pages int) (forgotten int64) {
 	return forgotten
 }
 
+const (
+	// roomPages is the number of pages swept at once by MakeRoom, and evictAhead the number
+	// of bytes that it evicts beyond the excess, so that not every batch has to evict.
+	roomPages  = 16
+	evictAhead = 64 << 10
+)
+
+// MakeRoom prepares a batch with calls, which look at no bound, for an Apply at now: if the
+// bound of SetBound is passed, it forgets expired keys and evicts live ones, if these are to
+// be evicted. The batch is Tight if that is not enough. It is for an engine without a log,
+// because nothing of it is in the batch. Cost: a load below the bound; see Victims.
+func (e *Engine) MakeRoom(now Instant, b *Batch) {
+	b.Tight = false
+	if len(b.Calls) == 0 || e.excess() <= 0 {
+		return
+	}
+	for n := 0; n < sweepTries && e.excess() > 0 && e.SweepExpired(now, roomPages) > 0; n++ {
+	}
+	if excess := e.excess(); excess > 0 && e.memory.evict.Load() {
+		forgets := Batch{Ops: e.Victims(now, excess+evictAhead, nil)}
+		e.Apply(now, &forgets)
+		e.CountEvicted(int64(len(forgets.Ops)))
+	}
+	b.Tight = e.excess() > 0
+}
+
+// excess returns the bytes in use beyond the bound, 0 or less if there is no bound.
+func (e *Engine) excess() int64 {
+	bound := e.memory.max.Load()
+	if bound == 0 {
+		return 0
+	}
+	return e.memory.used.Load() - bound
+}
+
 // CountEvicted adds n keys, which a caller has chosen from Victims and forgotten, to
 // Stats.Evicted.
 func (e *Engine) CountEvicted(n int64) {

@@ -104,6 +104,8 @@ func TestCallEntries(t *testing.T) {
 			b.Ops = append(b.Ops, get)
 			b.Ops[0].DB = 15
 		}, "02 0f02 81 10 0f 00 016b"},
+		{"a source", func(b *engine.Batch) { b.Ops = []engine.Op{{Kind: engine.Learn, ID: []byte("s")}} }, "02 0f02 8b 08 00 0173"},
+		{"no sources", func(b *engine.Batch) { b.Ops = []engine.Op{{Kind: engine.Learn}} }, "02 0f02 0b 00"},
 		{"a flush", func(b *engine.Batch) { b.Ops = []engine.Op{{Kind: engine.Flush}} }, "01 0f02 07 00"},
 		{"a flush of a database", func(b *engine.Batch) { b.Ops = []engine.Op{{Kind: engine.Flush, N: 1}} }, "02 0f02 47"},
 	} {
@@ -167,6 +169,7 @@ func TestDecodeRejectsCalls(t *testing.T) {
 		{"an argument that is cut", "02 4f02 03 0a01 01 026b", "too early"},
 		{"database 0", "02 4f02 03 8a 10 00 01 01 016b", "database 0"},
 		{"database 16", "02 4f02 03 8a 10 10 01 01 016b", "database 16"},
+		{"a source in version 1", "01 0f02 8b 08 00 0173", "unknown kind"},
 		{"other flags of a call", "02 4f02 03 8a 04 01 01 016b", "unknown flags"},
 		{"a call of one", "02 4f02 03 4a 01 01 016b", "not the start of a call"},
 	} {
@@ -241,11 +244,17 @@ func TestStoreKeepsCalls(t *testing.T) {
 			for writer := range 6 {
 				want[writer] += 20 / testwait.Slowdown
 			}
+			if err := perform(s, &engine.Batch{Ops: []engine.Op{{Kind: engine.Learn, ID: fmt.Append(nil, "source ", round)}}}); err != nil {
+				t.Fatal(err)
+			}
 			digest := s.Engine().Digest(0)
 			end(t, s, round%2 == 1)
 			s = start(t, o)
 			if got := s.Engine().Digest(0); got != digest {
 				t.Fatalf("policy %v: digest %x after a restart, want %x", policy, got, digest)
+			}
+			if n, _ := s.Engine().Sources(); n != round+1 {
+				t.Fatalf("policy %v: %d sources after a restart, want %d", policy, n, round+1)
 			}
 		}
 		end(t, s, true)

@@ -23,12 +23,15 @@ type Decoder struct {
 	recent recentParams
 }
 
-// flags are the bits that a version of the format may have set.
-type flags struct{ head, more byte }
+// flags are the bits that a version of the format may have set, and its last kind of op.
+type flags struct {
+	head, more byte
+	lastKind   engine.Kind
+}
 
 var flagsOf = [...]flags{
-	entryLimits:  {headAtomic | headFull, modeBits | moreGroup | moreID},
-	entryVersion: {headAtomic | headFull | headLevel | headTight, modeBits | moreGroup | moreID | moreDB},
+	entryLimits:  {headAtomic | headFull, modeBits | moreGroup | moreID, engine.Watch},
+	entryVersion: {headAtomic | headFull | headLevel | headTight, modeBits | moreGroup | moreID | moreDB, engine.Learn},
 }
 
 var (
@@ -164,6 +167,9 @@ func (d *Decoder) op(op *engine.Op) (err error) {
 	first := d.data[0]
 	d.data = d.data[1:]
 	op.Kind = engine.Kind(first & kindBits)
+	if op.Kind > d.flags.lastKind {
+		return fmt.Errorf("unknown kind of op %d", op.Kind)
+	}
 	var more byte
 	if first&opMore != 0 {
 		if more, err = d.takeByte(); err != nil {
@@ -195,13 +201,17 @@ func (d *Decoder) op(op *engine.Op) (err error) {
 		}
 		op.N = int64(n)
 	}
-	if op.Kind != engine.Flush {
+	if op.Kind != engine.Flush && op.Kind != engine.Learn {
 		if op.Key, err = d.takeBytes("key", engine.MaxKeyBytes); err != nil {
 			return err
 		}
 	}
 	if more&moreID != 0 {
-		op.ID, err = d.takeBytes("id", engine.MaxIDBytes)
+		most := engine.MaxIDBytes
+		if op.Kind == engine.Learn {
+			most = engine.MaxSourceBytes
+		}
+		op.ID, err = d.takeBytes("id", most)
 	}
 	return err
 }

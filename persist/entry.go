@@ -27,7 +27,7 @@ import (
 //	if moreDB:          DB
 //	if paramsNew:       Params, as engine.Params.Append encodes them
 //	unless opOne:       N; for an Expect all 64 bits of the signed value
-//	unless it is Flush: length of Key, Key
+//	unless it is Flush or Learn: length of Key, Key
 //	if moreID:          length of ID, ID
 //
 // and a Do:
@@ -41,7 +41,7 @@ import (
 // in this entry, so neither a pipeline of one limit nor a group of two repeats them. A
 // Take of one from a 22-byte key with known parameters has 24 bytes.
 //
-// Version 1 has neither Dos, nor databases, nor Flushes of one database, nor headTight and
+// Version 1 has neither Dos, nor Learns, nor databases, nor Flushes of one database, nor headTight and
 // headLevel. An entry without these is written in version 1, so that older programs read it.
 type Entry struct {
 	data   []byte
@@ -202,7 +202,7 @@ func (e *Entry) op(op *engine.Op) {
 	if op.DB != 0 {
 		more |= moreDB
 	}
-	if op.DB != 0 || op.Kind == engine.Flush && op.N == 1 {
+	if op.DB != 0 || op.Kind == engine.Learn || op.Kind == engine.Flush && op.N == 1 {
 		e.data[0] = entryVersion
 	}
 	data := e.data
@@ -223,7 +223,7 @@ func (e *Entry) op(op *engine.Op) {
 	if op.N != 1 {
 		data = binary.AppendUvarint(data, uint64(op.N))
 	}
-	if op.Kind != engine.Flush {
+	if op.Kind != engine.Flush && op.Kind != engine.Learn {
 		data = binary.AppendUvarint(data, uint64(len(op.Key)))
 		data = append(data, op.Key...)
 	}

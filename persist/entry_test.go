@@ -211,7 +211,7 @@ func TestDecodeRejects(t *testing.T) {
 		steps []step
 		want  string
 	}{
-		{"an unknown kind", with(func(op *engine.Op) { op.Kind = engine.Do + 1 }), "unknown kind"},
+		{"an unknown kind", with(func(op *engine.Op) { op.Kind = engine.Learn + 1 }), "unknown kind"},
 		{"an unknown algorithm", params(engine.Params{Alg: 255, Limit: 1, Period: 1e9}), "unknown algorithm"},
 		{"a take without parameters", params(engine.Params{}), "lacks"},
 		{"a take of a lease", params(places), "lacks"},

@@ -106,9 +106,9 @@ func (s *Store) loadSnapshot(ctx context.Context) (Info, error) {
 	return Info{}, nil
 }
 
-// clearEngine removes all keys from the engine.
+// clearEngine removes all keys and sources from the engine.
 func (s *Store) clearEngine() {
-	s.engine.Apply(0, &engine.Batch{Ops: []engine.Op{{Kind: engine.Flush}}})
+	s.engine.Apply(0, &engine.Batch{Ops: []engine.Op{{Kind: engine.Flush}, {Kind: engine.Learn}}})
 }
 
 // withHint appends the remedy to an error that reports damage.

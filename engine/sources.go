@@ -1,0 +1,179 @@
+package engine
+
+import (
+	"crypto/sha1"
+	"encoding/binary"
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+)
+
+// Bounds of the sources of an engine. Beyond MaxSources or MaxSourcesBytes those learned
+// first are dropped.
+const (
+	MaxSourceBytes  = 1 << 20
+	MaxSources      = 10_000
+	MaxSourcesBytes = 16 << 20
+)
+
+// A SourceID is the SHA-1 of a source's text.
+type SourceID [sha1.Size]byte
+
+// A Source is the text of a script or library that calls may refer to. It is part of the
+// state: an op of kind Learn adds it, and snapshots contain it.
+type Source struct {
+	ID   SourceID
+	Text string
+	// Compiled is for the implementation of Commands: a form of Text. Concurrency: as for
+	// any atomic value.
+	Compiled atomic.Value
+
+	order uint64 // number of the sources learned so far, this one included
+}
+
+// sources are the sources of an engine. They follow from the Learns alone, and so does
+// their order.
+type sources struct {
+	mu      sync.RWMutex
+	list    []*Source // in ascending order
+	index   map[SourceID]*Source
+	bytes   int
+	learned uint64
+}
+
+// Source returns a source, or nil. Cost: a lock and a lookup.
+func (e *Engine) Source(id SourceID) *Source { return e.sources.get(id) }
+
+// Source returns a source, or nil.
+func (tx *Tx) Source(id SourceID) *Source { return tx.e.sources.get(id) }
+
+// Sources returns the number of sources, and of their bytes.
+func (e *Engine) Sources() (n, bytes int) {
+	m := &e.sources
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return len(m.list), m.bytes
+}
+
+func (m *sources) get(id SourceID) *Source {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return m.index[id]
+}
+
+// all returns the present sources in order.
+func (m *sources) all() []*Source {
+	m.mu.RLock()
+	defer m.mu.RUnlock()
+	return slices.Clone(m.list)
+}
+
+// apply applies a Learn and reports whether it changed anything.
+func (m *sources) apply(text []byte) (changed bool) {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	if len(text) == 0 {
+		changed = len(m.list) > 0
+		m.list, m.index, m.bytes, m.learned = nil, nil, 0, 0
+		return changed
+	}
+	s := &Source{ID: sha1.Sum(text), Text: string(text), order: m.learned + 1}
+	if m.index[s.ID] != nil {
+		return false
+	}
+	m.insert(len(m.list), s)
+	for len(m.list) > MaxSources || m.bytes > MaxSourcesBytes {
+		first := m.list[0]
+		delete(m.index, first.ID)
+		m.bytes -= len(first.Text)
+		m.list = slices.Delete(m.list, 0, 1)
+	}
+	return true
+}
+
+// insert adds a source at an index of list.
+func (m *sources) insert(at int, s *Source) {
+	if m.index == nil {
+		m.index = make(map[SourceID]*Source)
+	}
+	m.index[s.ID] = s
+	m.list = slices.Insert(m.list, at, s)
+	m.bytes += len(s.Text)
+	m.learned = max(m.learned, s.order)
+}
+
+var errSource = errors.New("a source is there twice, or there are too many")
+
+// restore adds sources of a snapshot, unless they are there already, with the same order.
+func (m *sources) restore(read []blockSource) error {
+	m.mu.Lock()
+	defer m.mu.Unlock()
+	for _, r := range read {
+		s := &Source{ID: sha1.Sum(r.text), Text: string(r.text), order: r.order}
+		at, found := slices.BinarySearchFunc(m.list, s.order, func(x *Source, order uint64) int {
+			switch {
+			case x.order < order:
+				return -1
+			case x.order > order:
+				return 1
+			}
+			return 0
+		})
+		switch known := m.index[s.ID]; {
+		case known != nil && found && known.order == s.order:
+		case known != nil || found || len(m.list) == MaxSources || m.bytes+len(s.Text) > MaxSourcesBytes:
+			return errSource
+		default:
+			m.insert(at, s)
+		}
+	}
+	return nil
+}
+
+// digest returns the part of the sources in Digest.
+func (m *sources) digest(key hashKey) (digest uint64) {
+	var b []byte
+	for _, s := range m.all() {
+		b = s.appendTo(b[:0])
+		digest += key.sum(b)
+	}
+	return digest
+}
+
+// A source stands in a block in place of a record: sourceMark, its order, the length of its
+// text, the text. A record can not begin with the mark.
+const sourceMark = "\x00\x3f"
+
+// A blockSource is a source in a block.
+type blockSource struct {
+	order uint64
+	text  []byte
+}
+
+func (s *Source) appendTo(dst []byte) []byte {
+	dst = binary.AppendUvarint(append(dst, sourceMark...), s.order)
+	dst = binary.AppendUvarint(dst, uint64(len(s.Text)))
+	return append(dst, s.Text...)
+}
+
+// readSource reads a source behind its mark.
+func (r *blockReader) readSource(data []byte) (rest []byte, err error) {
+	order, data, ok := takeNumber(data, maxChange)
+	if !ok {
+		return nil, errTruncated
+	}
+	n, data, ok := takeNumber(data, MaxSourceBytes)
+	if !ok {
+		return nil, errTruncated
+	}
+	text, rest, ok := takeBytes(data, int(n))
+	switch {
+	case !ok:
+		return nil, errTruncated
+	case r.version == blockLimits || n == 0 || order == 0:
+		return nil, errors.New("a source that can not be")
+	}
+	r.sources = append(r.sources, blockSource{order, text})
+	return rest, nil
+}

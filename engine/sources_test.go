@@ -1,0 +1,118 @@
+package engine_test
+
+import (
+	"crypto/sha1"
+	"fmt"
+	"strings"
+	"testing"
+
+	"limitsrv/engine"
+)
+
+// learn applies a Learn and reports whether it changed anything.
+func learn(e *engine.Engine, text string) bool {
+	b := engine.Batch{Ops: []engine.Op{{Kind: engine.Learn, ID: []byte(text)}}}
+	e.Apply(1e18, &b)
+	return b.Decisions[0].Changed
+}
+
+func TestSources(t *testing.T) {
+	e := engine.New(engine.Options{})
+	empty := e.Digest(0)
+	if !learn(e, "one") || !learn(e, "two") || learn(e, "one") {
+		t.Error("a new source changed nothing, or a known one something")
+	}
+	if s := e.Source(sha1.Sum([]byte("one"))); s == nil || s.Text != "one" {
+		t.Errorf("source one is %+v", s)
+	}
+	if s := e.Source(sha1.Sum([]byte("three"))); s != nil {
+		t.Errorf("source three is %+v", s)
+	}
+	if n, bytes := e.Sources(); n != 2 || bytes != 6 || e.Digest(0) == empty {
+		t.Errorf("%d sources of %d bytes, want 2 of 6", n, bytes)
+	}
+	apply(e, 1e18, engine.Op{Kind: engine.Flush})
+	if n, _ := e.Sources(); n != 2 {
+		t.Errorf("%d sources after a flush, want 2", n)
+	}
+	if !learn(e, "") || learn(e, "") || e.Digest(0) != empty {
+		t.Error("not all sources were dropped once")
+	}
+}
+
+func TestSourcesAreBounded(t *testing.T) {
+	e := engine.New(engine.Options{})
+	big := strings.Repeat("x", engine.MaxSourceBytes-3)
+	for i := range 40 {
+		learn(e, fmt.Sprintf("%03d", i)+big)
+	}
+	if n, bytes := e.Sources(); n != 16 || bytes != engine.MaxSourcesBytes || e.Source(sha1.Sum([]byte("024"+big))) == nil {
+		t.Errorf("%d sources of %d bytes, want the last 16", n, bytes)
+	}
+	learn(e, "")
+	for i := range engine.MaxSources + 5 {
+		learn(e, fmt.Sprint("script ", i))
+	}
+	if n, _ := e.Sources(); n != engine.MaxSources || e.Source(sha1.Sum([]byte("script 4"))) != nil || e.Source(sha1.Sum([]byte("script 5"))) == nil {
+		t.Errorf("%d sources, want %d, those learned last", n, engine.MaxSources)
+	}
+}
+
+// TestSnapshotOfSources freezes an engine with sources, with and without keys, learns more,
+// and loads the snapshot.
+func TestSnapshotOfSources(t *testing.T) {
+	for _, keys := range []int{0, 3000} {
+		e := engine.New(engine.Options{Shards: 2})
+		for i := range keys {
+			apply(e, 1e18, engine.Op{Kind: engine.Take, Params: counter(engine.Token, 3), N: 1, Key: fmt.Append(nil, "key ", i)})
+		}
+		for i := range 300 {
+			learn(e, strings.Repeat(fmt.Sprint("line ", i, "\n"), 10))
+		}
+		digest := e.Digest(1e18)
+		r := read(t, e.Freeze())
+		learn(e, "more")
+		r.all()
+		r.n.Close()
+		loaded := engine.New(engine.Options{Shards: 16})
+		for _, block := range r.blocks {
+			for range 2 { // sources may come again
+				if err := loaded.Load(block); err != nil && keys == 0 {
+					t.Fatal(err)
+				}
+			}
+		}
+		if got := loaded.Digest(1e18); got != digest {
+			t.Errorf("with %d keys: digest %x, want %x", keys, got, digest)
+		}
+		if n, _ := loaded.Sources(); n != 300 {
+			t.Errorf("with %d keys: %d sources, want 300", keys, n)
+		}
+	}
+	for name, block := range map[string]string{
+		"in version 1":     "\x01\x00\x00\x00\x00\x00\x00\x00\x00\x00\x3f\x01\x01x",
+		"without an order": "\x02\x00\x00\x00\x00\x00\x00\x00\x00\x00\x3f\x00\x01x",
+		"without a text":   "\x02\x00\x00\x00\x00\x00\x00\x00\x00\x00\x3f\x01\x00",
+		"cut":              "\x02\x00\x00\x00\x00\x00\x00\x00\x00\x00\x3f\x01\x02x",
+		"twice":            "\x02\x00\x00\x00\x00\x00\x00\x00\x00\x00\x3f\x01\x01x\x00\x3f\x02\x01x",
+	} {
+		if engine.New(engine.Options{}).Load([]byte(block)) == nil {
+			t.Errorf("a source %s was loaded", name)
+		}
+	}
+}
+
+// TestLearnAndDo learns a source and reads a key in one moment.
+func TestLearnAndDo(t *testing.T) {
+	e := engine.New(engine.Options{Commands: toy{}})
+	for _, atomic := range []bool{false, true} {
+		b := engine.Batch{Atomic: atomic}
+		call(&b, 0, toySet, "key", "x", "0")
+		b.Ops = append(b.Ops, engine.Op{Kind: engine.Learn, ID: fmt.Append(nil, "source ", atomic)})
+		call(&b, 0, toyGet, "key")
+		e.Apply(1e18, &b)
+		if got := string(b.Calls[1].Answer); got != "x 0" || !b.Decisions[1].Changed {
+			t.Errorf("atomic %t: %q, %+v", atomic, got, b.Decisions[1])
+		}
+	}
+}
