@@ -82,7 +82,7 @@ func (s *Store) releaseChunk(r blobRef) (next blobRef) {
 // releaseEntries frees the memory of entries besides their stored form.
 func (s *Store) releaseEntries(b []byte) {
 	for at := 0; at < len(b); at = entryEnd(b, at) {
-		s.releaseElement(b[at:])
+		s.releaseElement(s.element(b[at:]))
 	}
 }
 
@@ -334,7 +334,7 @@ func (s *Store) cutEqual(c *cutting, b []byte, start, end int) (kept int) {
 			c.left--
 			c.count++
 			c.size += redisBytes(e)
-			s.releaseElement(b[at:])
+			s.releaseElement(e)
 			at = next
 			continue
 		}

@@ -9,7 +9,8 @@
 //	texts         byte strings of any length, in pieces of 32 KB
 //	elements      the stored form of a field, member or entry; integers are short
 //	packed, ints  small collections: one sequence of elements in one blob
-//	tree, walk    large hashes, sets and sorted sets: nodes in treaps
+//	tree, walk    large hashes, sets and sorted sets: B+ trees with counts, by hash and
+//	              by score
 //	chunks        large lists: a ring of chunks of 4 KB
 //	strings, hashes, sets, sortedsets, ranges, lists    the cursors
 //	snapshot, parse                                     the form of contents in snapshots
@@ -26,8 +27,8 @@
 //   - Randomness comes from the caller, by way of ranks: see Pick, Ranks, and the At of
 //     each cursor.
 //   - A change takes bounded time at any size of the value: a packed sequence has at most
-//     18 KB (a list 32 KB), a chunk or piece 4 KB or 32 KB, a tree O(log n) nodes. The
-//     exceptions name their cost.
+//     18 KB (a list 32 KB), a chunk or piece 4 KB or 32 KB, a tree O(log n) nodes and
+//     leaves of mostly below 2 KB. The exceptions name their cost.
 //   - No operation on small values allocates Go memory once the Store has grown.
 //   - Pages are released when they are empty. Bytes is exact, and 0 without contents.
 //   - A frozen Store shows the contents of one moment, while the origin changes, in

@@ -16,7 +16,8 @@ import (
 //	0 to 127      a text of so many bytes
 //	128 to 191    a text of (tag-128)<<8 + the next byte
 //	193 to 200    an integer in tag-192 bytes, low byte first
-//	208           a text beyond maxInline: its blob and length, 4 bytes each
+//	208           a longer text, or one beyond maxLeafText in a tree: its blob and
+//	              length, 4 bytes each
 //
 // A text that is an integer is stored as an integer if that is shorter, so that equal
 // elements have equal bytes, except those of tag 208.
@@ -53,9 +54,10 @@ func appendText(dst, b []byte) []byte {
 	return append(append(dst, byte(len(b))), b...)
 }
 
-// appendElement appends the stored form of a text of any length.
-func (m *memory) appendElement(dst, b []byte) []byte {
-	if len(b) <= maxInline {
+// appendElement appends the stored form of a text of any length, which becomes a text of
+// its own beyond a limit of at most maxInline.
+func (m *memory) appendElement(dst, b []byte, limit int) []byte {
+	if len(b) <= limit {
 		return appendInline(dst, b)
 	}
 	dst = binary.LittleEndian.AppendUint32(append(dst, tagLong), uint32(m.newText(b)))
@@ -82,9 +84,8 @@ func otherEnd(b []byte, at int) int {
 }
 
 // releaseElement frees the memory of an element besides its stored form.
-func (m *memory) releaseElement(b []byte) {
-	if b[0] == tagLong {
-		e := m.element(b)
+func (m *memory) releaseElement(e Element) {
+	if e.form == longText {
 		m.releaseText(e.blob, int(e.n))
 	}
 }

@@ -24,21 +24,18 @@ func (h *Hash) Get(field []byte) (value Element, ok bool) {
 				return s.element(b[elementEnd(b, at):]), true
 			}
 		}
-	case hashNodes:
-		if r := s.find(memberOrder, h.Ref.blob(), s.key.sum(field), field); r != 0 {
-			_, value := s.pair(r)
-			return value, true
+	case hashTree:
+		t := h.tree()
+		g := t.order.target(s.key.sum(field), Element{text: field})
+		if b, at, ok := t.find(&g); ok {
+			return s.element(b[elementEnd(b, at+keyBytes):]), true
 		}
 	}
 	return Element{}, false
 }
 
-// pair returns the field and the value of a node.
-func (s *Store) pair(r blobRef) (field, value Element) {
-	x := s.view(r)
-	at := nodeElement[memberOrder]
-	return s.element(x[at:]), s.element(x[elementEnd(x, at):])
-}
+// tree returns the tree of a large hash.
+func (h *Hash) tree() tree { return h.store.treeOf(h.Ref, fieldOrder) }
 
 // Set sets the value of a field and reports whether the field is new.
 func (h *Hash) Set(field, value []byte) (added bool) {
@@ -50,7 +47,7 @@ func (h *Hash) Set(field, value []byte) (added bool) {
 	if h.Ref.form() == hashPacked {
 		if !isShort(field) || !isShort(value) {
 			h.unpack()
-			return h.setNode(field, value)
+			return h.setInTree(field, value)
 		}
 		pair := s.encode(field)
 		middle := len(pair)
@@ -70,7 +67,7 @@ func (h *Hash) Set(field, value []byte) (added bool) {
 		}
 		h.unpack()
 	}
-	return h.setNode(field, value)
+	return h.setInTree(field, value)
 }
 
 // bytes returns the packed sequence, which may be empty.
@@ -81,44 +78,23 @@ func (h *Hash) bytes() []byte {
 	return h.store.packed(h.Ref)
 }
 
-// setNode does Set with nodes.
-func (h *Hash) setNode(field, value []byte) (added bool) {
-	s := h.store
-	hash := s.key.sum(field)
-	root := h.Ref.blob()
-	if old := s.find(memberOrder, root, hash, field); old != 0 {
-		h.Ref = makeRef(hashNodes, 0, s.setValue(root, old, s.encode(value)))
-		return false
+// setInTree does Set with a tree.
+func (h *Hash) setInTree(field, value []byte) (added bool) {
+	s, t := h.store, h.tree()
+	g := t.order.target(s.key.sum(field), Element{text: field})
+	if b, at, ok := t.find(&g); ok {
+		old := s.element(b[elementEnd(b, at+keyBytes):])
+		s.scratch = s.appendElement(s.scratch[:0], value, maxLeafText)
+		t.setValue(&g, s.scratch)
+		s.releaseElement(old)
+	} else {
+		s.scratch = s.appendElement(s.encodeEntry(g.key, field), value, maxLeafText)
+		t.add(h.Count, &g, s.scratch)
+		h.Count++
+		added = true
 	}
-	pair := s.encode(field)
-	middle := len(pair)
-	s.scratch = s.appendElement(s.scratch, value)
-	h.addNode(s.newNode(memberOrder, hash, s.scratch[:middle], s.scratch[middle:]))
-	return true
-}
-
-func (h *Hash) addNode(r blobRef) {
-	h.Ref = makeRef(hashNodes, 0, h.store.add(memberOrder, h.Ref.blob(), r))
-	h.Count++
-}
-
-// setValue replaces the value of a node by a stored form, and returns the root.
-func (s *Store) setValue(root, r blobRef, value []byte) blobRef {
-	x := s.view(r)
-	middle := elementEnd(x, nodeElement[memberOrder])
-	s.releaseElement(x[middle:])
-	to := middle + len(value)
-	fresh := r
-	if !s.fits(r, to) {
-		fresh = s.alloc(to)
-		copy(s.edit(fresh), s.view(r)[:middle])
-	}
-	copy(s.edit(fresh)[middle:], value)
-	if fresh != r {
-		root = s.replace(root, r, fresh)
-		s.release(r)
-	}
-	return root
+	h.Ref = t.ref(hashTree)
+	return added
 }
 
 // Reserve stores the hash for so many more fields. From 129 on, it is stored as a large
@@ -129,21 +105,25 @@ func (h *Hash) Reserve(fields int) {
 	}
 }
 
-// unpack stores the hash as nodes.
+// unpack stores the hash as a tree.
 func (h *Hash) unpack() {
-	s, b, old := h.store, h.bytes(), *h
-	h.Ref, h.Count = makeRef(hashNodes, 0, 0), 0
+	s, b, old := h.store, h.bytes(), h.Ref
+	t := tree{store: s, order: fieldOrder}
+	n := 0
 	var buf [maxPackedText]byte
-	for at := 0; at < len(b); {
+	for at := 0; at < len(b); n++ {
 		middle := elementEnd(b, at)
 		end := elementEnd(b, middle)
-		hash := s.key.sum(s.element(b[at:]).Append(buf[:0]))
-		h.addNode(s.newNode(memberOrder, hash, b[at:middle], b[middle:end]))
+		field := s.element(b[at:]).Append(buf[:0])
+		g := t.order.target(s.key.sum(field), Element{text: field})
+		s.scratch = append(s.encodeEntry(g.key, field), b[middle:end]...)
+		t.add(n, &g, s.scratch)
 		at = end
 	}
 	if len(b) > 0 {
-		s.release(old.Ref.blob())
+		s.release(old.blob())
 	}
+	h.Ref = t.ref(hashTree)
 }
 
 // Delete deletes a field and reports whether it existed.
@@ -160,15 +140,18 @@ func (h *Hash) Delete(field []byte) bool {
 			return false
 		}
 		h.Ref = s.splice(h.Ref, at, elementEnd(b, elementEnd(b, at))-at, nil)
-	case hashNodes:
-		root := h.Ref.blob()
-		r := s.find(memberOrder, root, s.key.sum(field), field)
-		if r == 0 {
+	case hashTree:
+		t := h.tree()
+		g := t.order.target(s.key.sum(field), Element{text: field})
+		b, at, ok := t.find(&g)
+		if !ok {
 			return false
 		}
-		root = s.cut(memberOrder, root, r)
-		s.releaseNode(hashNodes, r)
-		h.Ref = makeRef(hashNodes, 0, root)
+		old, value := s.pair(b[at+keyBytes:])
+		t.remove(h.Count, &g)
+		s.releaseElement(old)
+		s.releaseElement(value)
+		h.Ref = t.ref(hashTree)
 	default:
 		return false
 	}
@@ -189,12 +172,18 @@ func (h *Head) removed(n int) {
 // most 128 steps.
 func (h *Hash) At(i int) (field, value Element) {
 	s := h.store
-	if h.Ref.form() == hashNodes {
-		return s.pair(s.nodeAt(memberOrder, h.Ref.blob(), i))
+	if h.Ref.form() == hashTree {
+		t := h.tree()
+		b, at := t.at(i)
+		return s.pair(b[at+keyBytes:])
 	}
 	b := s.packed(h.Ref)
-	at := elementAt(b, 2*i)
-	return s.element(b[at:]), s.element(b[elementEnd(b, at):])
+	return s.pair(b[elementAt(b, 2*i):])
+}
+
+// pair returns the two elements that are stored at the start of b.
+func (m *memory) pair(b []byte) (field, value Element) {
+	return m.element(b), m.element(b[elementEnd(b, 0):])
 }
 
 // A HashWalk visits fields of a hash, which must not change meanwhile.
@@ -210,27 +199,25 @@ func (h *Hash) Walk() HashWalk { return h.Scan(0, h.Count) }
 // Scan visits about n fields from a cursor on, 0 for the start, and all of a small hash.
 // All fields that exist from the first scan to the last are visited.
 func (h *Hash) Scan(cursor uint64, n int) HashWalk {
-	if h.Ref.form() == hashNodes {
-		return HashWalk{store: h.store, scan: h.store.scanFrom(memberOrder, h.Ref.blob(), cursor, n)}
+	if h.Ref.form() == hashTree {
+		t := h.tree()
+		return HashWalk{store: h.store, scan: t.scanFrom(cursor, n)}
 	}
 	return HashWalk{store: h.store, bytes: h.bytes()}
 }
 
 // Next returns the next field, or false at the end.
 func (w *HashWalk) Next() (field, value Element, ok bool) {
-	if b := w.bytes; len(b) > 0 {
-		middle := elementEnd(b, 0)
-		w.bytes = b[elementEnd(b, middle):]
-		return w.store.element(b), w.store.element(b[middle:]), true
-	}
-	if w.scan.walk.store == nil {
+	b := w.bytes
+	if len(b) > 0 {
+		w.bytes = b[elementEnd(b, elementEnd(b, 0)):]
+	} else if b = w.scan.entry(); b == nil {
 		return Element{}, Element{}, false
+	} else {
+		b = b[keyBytes:]
 	}
-	if r := w.scan.next(); r != 0 {
-		field, value = w.store.pair(r)
-		return field, value, true
-	}
-	return Element{}, Element{}, false
+	field, value = w.store.pair(b)
+	return field, value, true
 }
 
 // Cursor returns the cursor of the next Scan, 0 if all fields were visited. Requires: Next

@@ -50,9 +50,9 @@ func entryStart(b []byte, end int) int {
 	return end - 3 - int(binary.LittleEndian.Uint16(b[end-3:]))
 }
 
-// encodeEntry returns the entry of a text in the Store's scratch memory.
-func (s *Store) encodeEntry(b []byte) []byte {
-	s.scratch = s.appendElement(s.scratch[:0], b)
+// encodeListEntry returns the entry of a text in the Store's scratch memory.
+func (s *Store) encodeListEntry(b []byte) []byte {
+	s.scratch = s.appendElement(s.scratch[:0], b, maxInline)
 	s.scratch = appendBack(s.scratch, len(s.scratch))
 	return s.scratch
 }
@@ -164,7 +164,7 @@ func (l *List) At(i int) Element {
 func (l *List) Insert(i int, b []byte) {
 	s := l.store
 	l.Change = s.changed()
-	l.insert(i, s.encodeEntry(b))
+	l.insert(i, s.encodeListEntry(b))
 }
 
 // insert adds an entry that is in the scratch memory.
@@ -204,10 +204,10 @@ func (l *List) Delete(i int) {
 	element, n := s.element(b[p.at:]), entryEnd(b, p.at)-p.at
 	if l.Ref.form() == listPacked {
 		l.addRedisSize(-redisBytes(element))
-		s.releaseElement(b[p.at:])
+		s.releaseElement(element)
 		l.Ref = s.splice(l.Ref, p.at, n, nil)
 	} else {
-		s.releaseElement(b[p.at:])
+		s.releaseElement(element)
 		l.cutChunk(p, n)
 	}
 	l.Count--
@@ -217,7 +217,7 @@ func (l *List) Delete(i int) {
 func (l *List) Set(i int, b []byte) {
 	s := l.store
 	l.Change = s.changed()
-	entry := s.encodeEntry(b)
+	entry := s.encodeListEntry(b)
 	p := l.seek(i)
 	old := s.view(p.blob)[p.at:]
 	if end := entryEnd(old, 0); end == len(entry) && old[0] != tagLong && entry[0] != tagLong && l.Ref.form() == listChunks {
@@ -257,8 +257,9 @@ func (l *List) cutPacked(from, to int) {
 	b := s.packed(l.Ref)
 	size := 0
 	for at := from; at < to; at = entryEnd(b, at) {
-		size += redisBytes(s.element(b[at:]))
-		s.releaseElement(b[at:])
+		e := s.element(b[at:])
+		size += redisBytes(e)
+		s.releaseElement(e)
 	}
 	l.addRedisSize(-size)
 	l.Ref = s.splice(l.Ref, from, to-from, nil)

@@ -6,41 +6,49 @@ package values
 // packed returns the bytes of a packed sequence, for reading only.
 func (s *Store) packed(r Ref) []byte { return s.view(r.blob())[:r.length()] }
 
-// splice replaces del bytes at an offset of a packed sequence by others, which must not
-// be memory of the Store. A sequence without bytes has no blob.
+// splice replaces del bytes at an offset of a packed sequence by others. A sequence
+// without bytes has no blob.
 func (s *Store) splice(r Ref, at, del int, ins []byte) Ref {
 	n := r.length()
 	to := n - del + len(ins)
-	if n == 0 {
-		blob := s.alloc(to)
-		copy(s.edit(blob), ins)
-		return makeRef(r.form(), to, blob)
-	}
-	old := r.blob()
+	blob := r.blob()
 	switch {
 	case to == 0:
-		s.release(old)
+		s.release(blob)
 		return 0
-	case s.fits(old, to):
-		b := s.edit(old)
+	case n == 0:
+		blob = s.alloc(to)
+		copy(s.edit(blob), ins)
+	default:
+		blob = s.spliceBlob(blob, n, at, del, ins)
+	}
+	return makeRef(r.form(), to, blob)
+}
+
+// spliceBlob replaces del of the n bytes of a blob at an offset by others, and returns the
+// blob, which may be another. Something must be left. ins must not be memory of the blob.
+func (m *memory) spliceBlob(r blobRef, n, at, del int, ins []byte) blobRef {
+	to := n - del + len(ins)
+	if m.fits(r, to) {
+		b := m.edit(r)
 		if len(ins) != del {
 			copy(b[at+len(ins):to], b[at+del:n])
 		}
 		copy(b[at:], ins)
-		return makeRef(r.form(), to, old)
+		return r
 	}
-	blob := s.alloc(to)
-	b, from := s.edit(blob), s.view(old)
-	copy(b, from[:at])
+	fresh := m.alloc(to)
+	b, old := m.edit(fresh), m.view(r)
+	copy(b, old[:at])
 	copy(b[at:], ins)
-	copy(b[at+len(ins):to], from[at+del:n])
-	s.release(old)
-	return makeRef(r.form(), to, blob)
+	copy(b[at+len(ins):to], old[at+del:n])
+	m.release(r)
+	return fresh
 }
 
-// encode returns the stored form of a text in the Store's scratch memory.
+// encode returns the stored form of a short text in the Store's scratch memory.
 func (s *Store) encode(b []byte) []byte {
-	s.scratch = s.appendElement(s.scratch[:0], b)
+	s.scratch = appendInline(s.scratch[:0], b)
 	return s.scratch
 }
 

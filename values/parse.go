@@ -64,13 +64,13 @@ func (p *parser) parse(part []byte) bool {
 	case listPacked, listChunks:
 		return p.list(f)
 	}
-	return p.nodes(f)
+	return p.tree(f)
 }
 
 // inParts reports whether a value of the form may have more than one part.
 func (f form) inParts() bool {
 	switch f {
-	case stringWhole, stringChanged, hashNodes, setNodes, sortedNodes, listChunks:
+	case stringWhole, stringChanged, hashTree, setTree, sortedTree, listChunks:
 		return true
 	}
 	return false
@@ -209,26 +209,26 @@ func (p *parser) list(f form) (ok bool) {
 		if ok = p.element(); !ok {
 			break
 		}
-		l.insert(l.Count, p.store.encodeEntry(p.text))
+		l.insert(l.Count, p.store.encodeListEntry(p.text))
 	}
 	p.head = l.Head
 	return ok && p.head.Ref.form() == f
 }
 
-// nodes reads elements of a large hash, set or sorted set.
-func (p *parser) nodes(f form) bool {
+// tree reads elements of a large hash, set or sorted set.
+func (p *parser) tree(f form) bool {
 	if p.head.Ref == 0 {
 		p.head.Ref = makeRef(f, 0, 0)
 	}
 	for range p.count {
 		var ok bool
 		switch f {
-		case hashNodes:
-			ok = p.hashNode()
-		case setNodes:
-			ok = p.setNode()
+		case hashTree:
+			ok = p.field()
+		case setTree:
+			ok = p.member()
 		default:
-			ok = p.sortedNode()
+			ok = p.scored()
 		}
 		if !ok {
 			return false
@@ -237,7 +237,7 @@ func (p *parser) nodes(f form) bool {
 	return true
 }
 
-func (p *parser) hashNode() bool {
+func (p *parser) field() bool {
 	if !p.element() {
 		return false
 	}
@@ -249,25 +249,22 @@ func (p *parser) hashNode() bool {
 		return false
 	}
 	h := p.store.Hash(p.head)
-	added := h.setNode(field, p.text)
+	added := h.setInTree(field, p.text)
 	p.head = h.Head
 	return added
 }
 
-func (p *parser) setNode() bool {
+func (p *parser) member() bool {
 	if !p.element() {
 		return false
 	}
 	t := p.store.Set(p.head)
-	added := t.addNode(p.text)
-	p.head.Ref = t.Ref
-	if added {
-		p.head.Count++
-	}
+	added := t.addToTree(p.text)
+	p.head = t.Head
 	return added
 }
 
-func (p *parser) sortedNode() bool {
+func (p *parser) scored() bool {
 	score, ok := p.score()
 	if !ok || !p.element() {
 		return false

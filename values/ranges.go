@@ -1,52 +1,73 @@
 package values
 
+import "encoding/binary"
+
 // The ranges of a sorted set are given by ranks. A range of scores from min to max, both
 // included, begins at rank Below(min) and ends before UpTo(max); a range of members from
 // min to max begins at Before(min) and ends before Through(max).
 
 // Below returns the number of members with a score less than x.
 func (z *SortedSet) Below(x float64) int {
-	return z.count(func(score float64, _ Element) bool { return score < x })
+	if z.Ref.form() == sortedTree {
+		return z.rankOf(scoreKey(x), nil, false)
+	}
+	return z.countPacked(func(score float64, _ Element) bool { return score < x })
 }
 
 // UpTo returns the number of members with a score of at most x.
 func (z *SortedSet) UpTo(x float64) int {
-	return z.count(func(score float64, _ Element) bool { return score <= x })
+	if z.Ref.form() == sortedTree {
+		if x == 0 {
+			x = 0 // not -0
+		}
+		return z.rankOf(scoreKey(x)+1, nil, false)
+	}
+	return z.countPacked(func(score float64, _ Element) bool { return score <= x })
 }
 
-// Before returns the number of members less than b. Requires: all scores are equal.
-func (z *SortedSet) Before(b []byte) int {
-	return z.count(func(_ float64, member Element) bool { return member.Compare(b) < 0 })
+// Before returns the number of members less than b, among those with the lowest score.
+func (z *SortedSet) Before(b []byte) int { return z.countMembers(b, false) }
+
+// Through returns the number of members of at most b, among those with the lowest score.
+func (z *SortedSet) Through(b []byte) int { return z.countMembers(b, true) }
+
+// countMembers returns the number of members less than b, or also equal if through, among
+// those with the lowest score.
+func (z *SortedSet) countMembers(b []byte, through bool) int {
+	if z.Count == 0 {
+		return 0
+	}
+	_, lowest := z.At(0)
+	if z.Ref.form() == sortedTree {
+		return z.rankOf(scoreKey(lowest), b, through)
+	}
+	return z.countPacked(func(score float64, member Element) bool {
+		c := member.Compare(b)
+		return score == lowest && (c < 0 || c == 0 && through)
+	})
 }
 
-// Through returns the number of members of at most b. Requires: all scores are equal.
-func (z *SortedSet) Through(b []byte) int {
-	return z.count(func(_ float64, member Element) bool { return member.Compare(b) <= 0 })
+// rankOf returns the number of members of a large set before a target.
+func (z *SortedSet) rankOf(key uint64, member []byte, through bool) int {
+	_, scores := z.store.sortedTrees(z.Ref)
+	g := scores.order.target(key, Element{text: member})
+	g.through = through
+	return scores.rank(&g)
 }
 
-// count returns the number of members, all at the start, that are within a range.
-func (z *SortedSet) count(within func(score float64, member Element) bool) (n int) {
+// countPacked returns the number of members, all at the start, that are within a range.
+func (z *SortedSet) countPacked(within func(score float64, member Element) bool) (n int) {
+	if z.Count == 0 {
+		return 0
+	}
 	s := z.store
-	switch z.Ref.form() {
-	case sortedPacked:
-		b := s.packed(z.Ref)
-		for at := 0; at < len(b); n++ {
-			score, middle := readScore(b, at)
-			if !within(score, s.element(b[middle:])) {
-				return n
-			}
-			at = elementEnd(b, middle)
+	b := s.packed(z.Ref)
+	for at := 0; at < len(b); n++ {
+		score, middle := readScore(b, at)
+		if !within(score, s.element(b[middle:])) {
+			break
 		}
-	case sortedNodes:
-		for r := z.Ref.blob(); r != 0; {
-			x := s.view(r)
-			side := 0
-			if within(scoreOf(x), s.member(scoreOrder, x)) {
-				side = 1
-				n += s.size(child(x, scoreOrder, 0)) + 1
-			}
-			r = child(x, scoreOrder, side)
-		}
+		at = elementEnd(b, middle)
 	}
 	return n
 }
@@ -71,16 +92,18 @@ func (z *SortedSet) Walk(rank int) SortedWalk {
 		for range min(rank, z.Count) {
 			w.at = pairEnd(w.bytes, w.at)
 		}
-	case sortedNodes:
-		w.tree = treeWalk{store: z.store, root: z.Ref.blob(), order: scoreOrder}
-		w.tree.seekRank(rank)
+	case sortedTree:
+		if w.left > 0 {
+			_, scores := z.store.sortedTrees(z.Ref)
+			w.tree = scores.walk(rank, false)
+		}
 	}
 	return w
 }
 
-// WalkDown visits all members from a rank on, downwards.
+// WalkDown visits all members from a rank on, downwards. Requires: rank < Count.
 func (z *SortedSet) WalkDown(rank int) SortedWalk {
-	w := SortedWalk{store: z.store, left: min(rank+1, z.Count), reverse: true}
+	w := SortedWalk{store: z.store, left: rank + 1, reverse: true}
 	switch z.Ref.form() {
 	case sortedPacked:
 		w.bytes = z.store.packed(z.Ref)
@@ -88,9 +111,11 @@ func (z *SortedSet) WalkDown(rank int) SortedWalk {
 			w.starts[i] = uint16(w.at)
 			w.at = pairEnd(w.bytes, w.at)
 		}
-	case sortedNodes:
-		w.tree = treeWalk{store: z.store, root: z.Ref.blob(), order: scoreOrder, side: 1}
-		w.tree.seekRank(rank)
+	case sortedTree:
+		if w.left > 0 {
+			_, scores := z.store.sortedTrees(z.Ref)
+			w.tree = scores.walk(rank, true)
+		}
 	}
 	return w
 }
@@ -102,8 +127,8 @@ func (w *SortedWalk) Next() (member Element, score float64, ok bool) {
 	}
 	w.left--
 	if w.bytes == nil {
-		x := w.store.view(w.tree.next())
-		return w.store.member(scoreOrder, x), scoreOf(x), true
+		b := w.tree.entry()
+		return w.store.element(b[keyBytes:]), keyScore(binary.LittleEndian.Uint64(b)), true
 	}
 	at := w.at
 	if w.reverse {
@@ -118,9 +143,10 @@ func (w *SortedWalk) Next() (member Element, score float64, ok bool) {
 // O(Count) if packed, at most 128 steps.
 func (z *SortedSet) At(i int) (member Element, score float64) {
 	s := z.store
-	if z.Ref.form() == sortedNodes {
-		x := s.view(s.nodeAt(scoreOrder, z.Ref.blob(), i))
-		return s.member(scoreOrder, x), scoreOf(x)
+	if z.Ref.form() == sortedTree {
+		_, scores := s.sortedTrees(z.Ref)
+		b, at := scores.at(i)
+		return s.element(b[at+keyBytes:]), keyScore(binary.LittleEndian.Uint64(b[at:]))
 	}
 	b, at := s.packed(z.Ref), 0
 	for range i {
@@ -140,24 +166,25 @@ type SortedScan struct {
 // Scan visits about n members from a cursor on, 0 for the start, and all of a small set.
 // All members that are in the set from the first scan to the last are visited.
 func (z *SortedSet) Scan(cursor uint64, n int) SortedScan {
-	if z.Ref.form() == sortedNodes {
-		return SortedScan{scan: z.store.scanFrom(hashOrder, z.Ref.blob(), cursor, n)}
+	if z.Ref.form() == sortedTree {
+		index, _ := z.store.sortedTrees(z.Ref)
+		return SortedScan{scan: index.scanFrom(cursor, n)}
 	}
 	return SortedScan{packed: z.Walk(0)}
 }
 
 // Next returns the next member, or false at the end.
 func (c *SortedScan) Next() (member Element, score float64, ok bool) {
-	s := c.scan.walk.store
+	s := c.scan.walk.tree.store
 	if s == nil {
 		return c.packed.Next()
 	}
-	r := c.scan.next()
-	if r == 0 {
+	b := c.scan.entry()
+	if b == nil {
 		return Element{}, 0, false
 	}
-	x := s.view(r)
-	return s.member(hashOrder, x), scoreOf(x), true
+	score, _ = readScore(b, elementEnd(b, keyBytes))
+	return s.element(b[keyBytes:]), score, true
 }
 
 // Cursor returns the cursor of the next Scan, 0 if all members were visited. Requires:

@@ -28,8 +28,11 @@ func (t *Set) Contains(member []byte) bool {
 		return ok
 	case setPacked:
 		return isShort(member) && findElement(s.packed(t.Ref), s.encode(member), 1) >= 0
-	case setNodes:
-		return s.find(memberOrder, t.Ref.blob(), s.key.sum(member), member) != 0
+	case setTree:
+		tree := s.treeOf(t.Ref, setOrder)
+		g := tree.order.target(s.key.sum(member), Element{text: member})
+		_, _, ok := tree.find(&g)
+		return ok
 	}
 	return false
 }
@@ -60,10 +63,9 @@ func (t *Set) Add(member []byte) (added bool) {
 	if t.Ref.form() == setPacked {
 		added = t.addPacked(member)
 	} else {
-		added = t.addNode(member)
+		added = t.addToTree(member)
 	}
 	if added {
-		t.Count++
 		t.Change = s.changed()
 	}
 	return added
@@ -79,22 +81,24 @@ func (t *Set) addPacked(member []byte) bool {
 		}
 		if t.Count < maxPacked {
 			t.Ref = s.splice(t.Ref, n, 0, element)
+			t.Count++
 			return true
 		}
 	}
 	t.unpack()
-	return t.addNode(member)
+	return t.addToTree(member)
 }
 
-// addNode adds a member to a large set.
-func (t *Set) addNode(member []byte) bool {
-	s := t.store
-	hash, root := s.key.sum(member), t.Ref.blob()
-	if s.find(memberOrder, root, hash, member) != 0 {
+// addToTree adds a member to a large set.
+func (t *Set) addToTree(member []byte) bool {
+	s, tree := t.store, t.store.treeOf(t.Ref, setOrder)
+	g := tree.order.target(s.key.sum(member), Element{text: member})
+	if _, _, ok := tree.find(&g); ok {
 		return false
 	}
-	r := s.newNode(memberOrder, hash, s.encode(member), nil)
-	t.Ref = makeRef(setNodes, 0, s.add(memberOrder, root, r))
+	tree.add(t.Count, &g, s.encodeEntry(g.key, member))
+	t.Ref = tree.ref(setTree)
+	t.Count++
 	return true
 }
 
@@ -105,24 +109,21 @@ func (t *Set) Reserve(members int, first []byte) {
 	if _, ok := numbers.ParseInt(first); t.Ref.form() == setInts || t.Ref == 0 && ok {
 		limit = maxInts
 	}
-	if members > limit && t.Ref.form() != setNodes {
+	if members > limit && t.Ref.form() != setTree {
 		t.unpack()
 	}
 }
 
-// unpack stores the set as nodes.
+// unpack stores the set as a tree.
 func (t *Set) unpack() {
-	s, old := t.store, t.Ref
-	walk := t.Walk()
-	t.Ref = makeRef(setNodes, 0, 0)
+	old, walk := t.Ref, t.Walk()
+	t.Ref, t.Count = makeRef(setTree, 0, 0), 0
 	var buf [maxPackedText]byte
 	for e, ok := walk.Next(); ok; e, ok = walk.Next() {
-		member := e.Append(buf[:0])
-		r := s.newNode(memberOrder, s.key.sum(member), s.encode(member), nil)
-		t.Ref = makeRef(setNodes, 0, s.add(memberOrder, t.Ref.blob(), r))
+		t.addToTree(e.Append(buf[:0]))
 	}
 	if old.blob() != 0 {
-		s.release(old.blob())
+		t.store.release(old.blob())
 	}
 }
 
@@ -156,15 +157,17 @@ func (t *Set) Remove(member []byte) bool {
 			return false
 		}
 		t.Ref = s.splice(t.Ref, at, elementEnd(b, at)-at, nil)
-	case setNodes:
-		root := t.Ref.blob()
-		r := s.find(memberOrder, root, s.key.sum(member), member)
-		if r == 0 {
+	case setTree:
+		tree := s.treeOf(t.Ref, setOrder)
+		g := tree.order.target(s.key.sum(member), Element{text: member})
+		b, at, ok := tree.find(&g)
+		if !ok {
 			return false
 		}
-		root = s.cut(memberOrder, root, r)
-		s.releaseNode(setNodes, r)
-		t.Ref = makeRef(setNodes, 0, root)
+		old := s.element(b[at+keyBytes:])
+		tree.remove(t.Count, &g)
+		s.releaseElement(old)
+		t.Ref = tree.ref(setTree)
 	default:
 		return false
 	}
@@ -180,9 +183,10 @@ func (t *Set) At(i int) Element {
 	switch t.Ref.form() {
 	case setInts:
 		return intElement(intAt(s.packed(t.Ref), i))
-	case setNodes:
-		r := s.nodeAt(memberOrder, t.Ref.blob(), i)
-		return s.member(memberOrder, s.view(r))
+	case setTree:
+		tree := s.treeOf(t.Ref, setOrder)
+		b, at := tree.at(i)
+		return s.element(b[at+keyBytes:])
 	}
 	b := s.packed(t.Ref)
 	return s.element(b[elementAt(b, i):])
@@ -205,8 +209,9 @@ func (t *Set) Scan(cursor uint64, n int) SetWalk {
 	s := t.store
 	w := SetWalk{store: s}
 	switch t.Ref.form() {
-	case setNodes:
-		w.scan = s.scanFrom(memberOrder, t.Ref.blob(), cursor, n)
+	case setTree:
+		tree := s.treeOf(t.Ref, setOrder)
+		w.scan = tree.scanFrom(cursor, n)
 	case setInts:
 		b := s.packed(t.Ref)
 		w.width, w.bytes = int(b[0]), b[intsHead:]
@@ -226,10 +231,8 @@ func (w *SetWalk) Next() (member Element, ok bool) {
 		w.bytes = b[elementEnd(b, 0):]
 		return w.store.element(b), true
 	}
-	if w.scan.walk.store != nil {
-		if r := w.scan.next(); r != 0 {
-			return w.store.member(memberOrder, w.store.view(r)), true
-		}
+	if b := w.scan.entry(); b != nil {
+		return w.store.element(b[keyBytes:]), true
 	}
 	return Element{}, false
 }

@@ -11,8 +11,8 @@ import (
 //	the number of its bytes or elements               4 bytes
 //	the bytes of a string, or the elements
 //
-// An element has its stored form, except that the bytes of one with tagLong follow its
-// length, in 4 bytes. A field is followed by its value, a member of a sorted set comes
+// An element has its stored form, as in a list, except that the bytes of one with tagLong
+// follow its length, in 4 bytes. A field is followed by its value, a member of a sorted set comes
 // after its score. The order is that of Walk; sorted sets beyond the packed ones, in that
 // of Scan.
 
@@ -49,8 +49,8 @@ func (s *Store) Append(dst []byte, h Head, from uint64, size int) (out []byte, n
 		}
 	case listChunks:
 		dst, count, next = s.appendChunks(dst, h, from, start+size)
-	case hashNodes, setNodes, sortedNodes:
-		dst, count, next = s.appendNodes(dst, h, from, start+size)
+	case hashTree, setTree, sortedTree:
+		dst, count, next = s.appendTree(dst, h, from, start+size)
 	default:
 		dst, count = s.appendPacked(dst, h), h.Count
 	}
@@ -67,6 +67,10 @@ func (s *Store) appendStored(dst, b []byte) []byte {
 		return append(dst, b[:elementEnd(b, 0)]...)
 	}
 	e := s.element(b)
+	if e.n <= maxInline { // from a leaf
+		var buf [maxInline]byte
+		return appendText(dst, e.Append(buf[:0]))
+	}
 	dst = binary.LittleEndian.AppendUint32(append(dst, tagLong), uint32(e.n))
 	return e.Append(dst)
 }
@@ -113,20 +117,28 @@ func (s *Store) appendChunks(dst []byte, h Head, from uint64, end int) (out []by
 	}
 }
 
-// appendNodes appends the elements of nodes up to a length of dst, from a hash on.
-func (s *Store) appendNodes(dst []byte, h Head, from uint64, end int) (out []byte, count int, next uint64) {
+// appendTree appends the elements of a tree up to a length of dst, from a hash on.
+func (s *Store) appendTree(dst []byte, h Head, from uint64, end int) (out []byte, count int, next uint64) {
 	f := h.Ref.form()
-	o := f.order()
-	scan := s.scanFrom(o, h.Ref.blob(), from, h.Count)
-	for r := scan.next(); r != 0; r = scan.next() {
-		x := s.view(r)
-		at := nodeElement[o]
-		if f == sortedNodes {
-			dst = appendScore(dst, scoreOf(x))
+	var t tree
+	switch f {
+	case hashTree:
+		t = s.treeOf(h.Ref, fieldOrder)
+	case setTree:
+		t = s.treeOf(h.Ref, setOrder)
+	default:
+		t, _ = s.sortedTrees(h.Ref)
+	}
+	scan := t.scanFrom(from, h.Count)
+	for b := scan.entry(); b != nil; b = scan.entry() {
+		b = b[keyBytes:]
+		second := elementEnd(b, 0)
+		if f == sortedTree {
+			dst = append(dst, b[second:second+1+int(b[second])]...)
 		}
-		dst = s.appendStored(dst, x[at:])
-		if f == hashNodes {
-			dst = s.appendStored(dst, x[elementEnd(x, at):])
+		dst = s.appendStored(dst, b)
+		if f == hashTree {
+			dst = s.appendStored(dst, b[second:])
 		}
 		if count++; len(dst) >= end {
 			scan.left = 0

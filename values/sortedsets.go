@@ -70,28 +70,14 @@ func (z *SortedSet) Add(member []byte, score float64, flags AddFlags) (Added, fl
 		z.insertPacked(s.encode(member), score)
 		return Updated, score
 	}
-	root := s.cut(scoreOrder, z.Ref.blob(), place.node)
-	setScore(s.edit(place.node), score)
-	s.resetNode(place.node)
-	z.Ref = makeRef(sortedNodes, 0, s.add(scoreOrder, root, place.node))
+	z.moveInTrees(member, old, score)
 	return Updated, score
 }
 
-// resetNode makes a node a tree by score of its own.
-func (s *Store) resetNode(r blobRef) {
-	x := s.edit(r)
-	setChild(x, scoreOrder, 0, 0)
-	setChild(x, scoreOrder, 1, 0)
-	addSize(x, 1-sizeOf(x))
-}
+// A place is the offsets of a member in a packed sequence.
+type place struct{ at, end int }
 
-// A place is where a member is: its node, or its offsets in the packed sequence.
-type place struct {
-	node    blobRef
-	at, end int
-}
-
-// find returns the place and the score of a member.
+// find returns the score of a member, and its place if the set is packed.
 func (z *SortedSet) find(member []byte) (p place, score float64, ok bool) {
 	s := z.store
 	switch z.Ref.form() {
@@ -105,13 +91,16 @@ func (z *SortedSet) find(member []byte) (p place, score float64, ok bool) {
 			end := elementEnd(b, middle)
 			if string(b[middle:end]) == string(element) {
 				score, _ = readScore(b, at)
-				return place{at: at, end: end}, score, true
+				return place{at, end}, score, true
 			}
 			at = end
 		}
-	case sortedNodes:
-		if r := s.find(hashOrder, z.Ref.blob(), s.key.sum(member), member); r != 0 {
-			return place{node: r}, scoreOf(s.view(r)), true
+	case sortedTree:
+		index, _ := s.sortedTrees(z.Ref)
+		g := index.order.target(s.key.sum(member), Element{text: member})
+		if b, at, ok := index.find(&g); ok {
+			score, _ = readScore(b, elementEnd(b, at+keyBytes))
+			return p, score, true
 		}
 	}
 	return p, 0, false
@@ -131,18 +120,7 @@ func (z *SortedSet) insert(member []byte, score float64) {
 		}
 		z.unpack()
 	}
-	z.insertNode(s.key.sum(member), s.encode(member), score)
-}
-
-// insertNode adds a member, in its stored form, to a large set.
-func (z *SortedSet) insertNode(hash uint64, element []byte, score float64) {
-	s := z.store
-	r := s.newNode(scoreOrder, hash, element, nil)
-	setScore(s.edit(r), score)
-	root := z.Ref.blob()
-	s.add(hashOrder, root, r)
-	z.Ref = makeRef(sortedNodes, 0, s.add(scoreOrder, root, r))
-	z.Count++
+	z.insertInTrees(member, score)
 }
 
 // insertPacked adds a member, in its stored form in the scratch memory, at its place.
@@ -184,19 +162,19 @@ func (z *SortedSet) Reserve(members, longest int) {
 	}
 }
 
-// unpack stores the set as nodes.
+// unpack stores the set as trees.
 func (z *SortedSet) unpack() {
 	s, old := z.store, z.Ref
 	var b []byte
 	if old.length() > 0 {
 		b = s.packed(old)
 	}
-	z.Ref, z.Count = makeRef(sortedNodes, 0, 0), 0
+	z.Ref, z.Count = makeRef(sortedTree, 0, 0), 0
 	var buf [maxPackedText]byte
 	for at := 0; at < len(b); {
 		score, middle := readScore(b, at)
 		at = elementEnd(b, middle)
-		z.insertNode(s.key.sum(s.element(b[middle:]).Append(buf[:0])), b[middle:at], score)
+		z.insertInTrees(s.element(b[middle:]).Append(buf[:0]), score)
 	}
 	if len(b) > 0 {
 		s.release(old.blob())
@@ -211,12 +189,14 @@ func (z *SortedSet) Score(member []byte) (score float64, ok bool) {
 
 // Rank returns the number of members before a member.
 func (z *SortedSet) Rank(member []byte) (rank int, ok bool) {
-	p, _, ok := z.find(member)
-	switch {
-	case !ok:
+	p, score, ok := z.find(member)
+	if !ok {
 		return 0, false
-	case p.node != 0:
-		return z.store.rankOf(scoreOrder, z.Ref.blob(), p.node), true
+	}
+	if z.Ref.form() == sortedTree {
+		_, scores := z.store.sortedTrees(z.Ref)
+		g := scores.order.target(scoreKey(score), Element{text: member})
+		return scores.rank(&g), true
 	}
 	b := z.store.packed(z.Ref)
 	for at := 0; at < p.at; rank++ {
@@ -230,27 +210,18 @@ func pairEnd(b []byte, at int) int { return elementEnd(b, at+1+int(b[at])) }
 
 // Remove removes a member and reports whether it was in the set.
 func (z *SortedSet) Remove(member []byte) bool {
-	p, _, ok := z.find(member)
+	p, score, ok := z.find(member)
 	if !ok {
 		return false
 	}
 	z.Change = z.store.changed()
-	if p.node != 0 {
-		z.removeNode(p.node)
+	if z.Ref.form() == sortedTree {
+		z.removeFromTrees(member, score)
 		return true
 	}
 	z.cutPacked(p)
 	z.removed(1)
 	return true
-}
-
-// removeNode removes the member of a node.
-func (z *SortedSet) removeNode(r blobRef) {
-	s, root := z.store, z.Ref.blob()
-	s.cut(hashOrder, root, r)
-	z.Ref = makeRef(sortedNodes, 0, s.cut(scoreOrder, root, r))
-	s.releaseNode(sortedNodes, r)
-	z.removed(1)
 }
 
 // RemoveRange removes n members, the first of which has so many before it. Requires: they
@@ -261,9 +232,11 @@ func (z *SortedSet) RemoveRange(from, n int) {
 	}
 	s := z.store
 	z.Change = s.changed()
-	if z.Ref.form() == sortedNodes {
+	if z.Ref.form() == sortedTree {
 		for range n {
-			z.removeNode(s.nodeAt(scoreOrder, z.Ref.blob(), from))
+			member, score := z.At(from)
+			s.member = member.Append(s.member[:0])
+			z.removeFromTrees(s.member, score)
 		}
 		return
 	}
@@ -276,6 +249,6 @@ func (z *SortedSet) RemoveRange(from, n int) {
 	for range n {
 		end = pairEnd(b, end)
 	}
-	z.cutPacked(place{at: at, end: end})
+	z.cutPacked(place{at, end})
 	z.removed(n)
 }

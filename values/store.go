@@ -11,6 +11,7 @@ type Store struct {
 	changes uint64
 	garbage []discarded // contents to be freed
 	scratch []byte      // the stored form of an argument
+	member  []byte      // of a sorted set, to be removed
 }
 
 // New returns an empty Store. The seed, which should be secret, determines the order of
@@ -27,8 +28,8 @@ type Head struct {
 }
 
 // A Ref names the contents of a value: the form in 4 bits, the length of a text or of a
-// packed sequence in 28 bits, and the blob: a text, a packed sequence, the root of a tree
-// or the first chunk of a list. 0 is no contents.
+// packed sequence, or the height of a tree, in 28 bits, and the blob: a text, a packed
+// sequence, the root of a tree, the head of a sorted set or the first chunk of a list. 0 is no contents.
 type Ref uint64
 
 // A form is a way to store a value. The numbers are in snapshots.
@@ -39,14 +40,14 @@ const (
 	stringWhole        // a text that was set as a whole
 	stringChanged      // a text of which a part was changed
 	hashPacked
-	hashNodes
+	hashTree
 	listPacked
 	listChunks
 	setInts
 	setPacked
-	setNodes
+	setTree
 	sortedPacked
-	sortedNodes
+	sortedTree
 	formsEnd
 )
 
@@ -87,13 +88,13 @@ func (r Ref) Encoding() string {
 		return "raw"
 	case hashPacked, listPacked, setPacked, sortedPacked:
 		return "listpack"
-	case hashNodes, setNodes:
+	case hashTree, setTree:
 		return "hashtable"
 	case setInts:
 		return "intset"
 	case listChunks:
 		return "quicklist"
-	case sortedNodes:
+	case sortedTree:
 		return "skiplist"
 	}
 	return ""
@@ -140,61 +141,77 @@ func (s *Store) changed() uint64 {
 // SawChange makes later changes greater than one that was read from a snapshot.
 func (s *Store) SawChange(change uint64) { s.changes = max(s.changes, change) }
 
-// discarded is a tree or the rest of a list to be freed.
+// discarded is a tree, or the rest of a list, to be freed.
 type discarded struct {
-	form form
-	blob blobRef
+	blob   blobRef
+	order  order
+	level  uint8 // of the tree's nodes above the leaves
+	isList bool
 }
 
+// Numbers of blobs that are freed by each change, and at once by Free.
 const (
-	collectPerChange = 4
-	collectPerFree   = 64
+	collectPerChange = 2
+	collectPerFree   = 16
 )
 
-// Free frees the contents of a value. Cost: at once for up to collectPerFree nodes or
-// chunks; the others are freed by later changes, some each, and by Collect.
+// Free frees the contents of a value. Cost: at once for a few hundred elements, or a text;
+// the others are freed by later changes, some each, and by Collect.
 func (s *Store) Free(h Head) {
 	r := h.Ref
 	if r.blob() == 0 {
 		return
 	}
-	switch f := r.form(); f {
+	switch r.form() {
 	case stringWhole, stringChanged:
 		s.releaseText(r.blob(), r.length())
-	case hashNodes, setNodes, sortedNodes, listChunks:
-		if f == listChunks {
-			s.openRing(r.blob())
-		}
-		s.garbage = append(s.garbage, discarded{f, r.blob()})
-		s.Collect(collectPerFree)
+	case hashTree:
+		s.discard(s.treeOf(r, fieldOrder))
+	case setTree:
+		s.discard(s.treeOf(r, setOrder))
+	case sortedTree:
+		index, scores := s.sortedTrees(r)
+		s.discard(index)
+		s.discard(scores)
+		s.release(r.blob())
+	case listChunks:
+		s.openRing(r.blob())
+		s.garbage = append(s.garbage, discarded{blob: r.blob(), isList: true})
 	case listPacked:
 		s.releaseEntries(s.packed(r)[listHead:])
 		s.release(r.blob())
 	default:
 		s.release(r.blob())
 	}
+	s.Collect(collectPerFree)
 }
 
-// Collect frees up to n nodes or chunks of freed values, and reports whether any are
-// left.
+func (s *Store) discard(t tree) {
+	s.garbage = append(s.garbage, discarded{blob: t.root, order: t.order, level: uint8(t.height)})
+}
+
+// Collect frees up to n blobs, each with about 20 elements, of freed values, and reports
+// whether any are left.
 func (s *Store) Collect(n int) (left bool) {
 	for ; n > 0 && len(s.garbage) > 0; n-- {
 		last := len(s.garbage) - 1
 		d := s.garbage[last]
 		s.garbage = s.garbage[:last]
-		if d.form == listChunks {
-			if next := s.releaseChunk(d.blob); next != 0 {
-				s.garbage = append(s.garbage, discarded{d.form, next})
+		switch {
+		case d.isList:
+			if d.blob = s.releaseChunk(d.blob); d.blob != 0 {
+				s.garbage = append(s.garbage, d)
 			}
-			continue
-		}
-		x := s.view(d.blob)
-		for side := range 2 {
-			if child := child(x, memberOrder, side); child != 0 {
-				s.garbage = append(s.garbage, discarded{d.form, child})
+		case d.level > 0:
+			x := s.view(d.blob)
+			for i := range branches(x) {
+				s.garbage = append(s.garbage, discarded{blob: branchAt(x, i).blob, order: d.order, level: d.level - 1})
 			}
+			s.release(d.blob)
+		default:
+			t := tree{store: s, order: d.order}
+			t.releaseLeaf(d.blob)
 		}
-		s.releaseNode(d.form, d.blob)
 	}
 	return len(s.garbage) > 0
 }

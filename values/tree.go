@@ -5,317 +5,263 @@ import (
 	"math"
 )
 
-// A large hash, set or sorted set is a treap of nodes, one for each element, each of them
-// a blob:
+// A tree holds the elements of a large hash, set or sorted set in an order. It is a B+
+// tree with counts. Its blobs are leaves and nodes. A leaf is the number of bytes of its
+// entries, in 2 bytes, and the entries, up to maxEntries:
 //
-//	hash of the member          8 bytes
-//	children by hash            4, 4
-//	size of the subtree         4
-//	children by score           4, 4   only in sorted sets, as the score
-//	score                       8
-//	member                      as an element
-//	value                       as an element; only in hashes
+//	key      8 bytes, the hash of the member, or a form of its score
+//	member   as an element
+//	value    of a field, as an element; the score, in the index of a sorted set
 //
-// A node of a sorted set is in two treaps, by hash and by score; the size is that of the
-// latter. A mix of the hash is the random priority of both, so that their shapes depend
-// only on their nodes, and can not be made deep without the seed, and both have the same
-// root.
+// A node is the number of its branches, in 2 bytes, and the branches, up to maxBranches:
 //
-// Source: R. Seidel and C. Aragon, "Randomized search trees", 1996.
+//	key      8 bytes, of the first entry below it
+//	blob     4 bytes
+//	count    4 bytes, of the entries below it
 //
-// Cost: every operation takes time in O(log n) on average.
+// Leaves and nodes have no room: their blobs are as large as they are. All leaves are at
+// the same depth. Neighbours are merged when both together have become small.
+//
+// Cost: every operation changes or reads one leaf of up to 9 KB, mostly below 2 KB, and
+// one node of up to 0.5 KB for each level; a million entries have 3 to 5 levels of nodes.
+type tree struct {
+	store  *Store
+	order  order
+	root   blobRef // 0 if the tree is empty
+	height int     // levels of nodes above the leaves
+}
 
-// An order is one of the orders of nodes.
+// An order is the order of the entries of a tree, and the form of its values.
 type order uint8
 
 const (
-	memberOrder order = iota // by hash, in hashes and sets
-	hashOrder                // by hash, in sorted sets: without sizes
-	scoreOrder               // by score, then member
+	setOrder   order = iota // by hash, without values
+	fieldOrder              // by hash
+	indexOrder              // by hash; values are scores
+	scoreOrder              // by score, without values
 )
 
 const (
-	nodeHash    = 0
-	nodeByHash  = 8
-	nodeSize    = 16
-	nodeByScore = 20
-	nodeScore   = 28
+	maxEntries   = 32
+	maxBranches  = 32
+	mergedCount  = 24 // of entries or branches, at most, after a merge
+	maxHeight    = 8
+	keyBytes     = 8
+	leafHead     = 2
+	nodeHead     = 2
+	branchBytes  = 16
+	maxLeafText  = maxShortText // longer ones are texts of their own
+	minusZeroKey = 1<<63 - 1
+	plusZeroKey  = 1 << 63
 )
 
-var (
-	nodeChildren = [...]int{memberOrder: nodeByHash, hashOrder: nodeByHash, scoreOrder: nodeByScore}
-	nodeElement  = [...]int{memberOrder: 20, hashOrder: 36, scoreOrder: 36}
-)
-
-func child(x []byte, o order, side int) blobRef {
-	return blobRef(binary.LittleEndian.Uint32(x[nodeChildren[o]+4*side:]))
+// treeOf returns the tree of a large hash or set.
+func (s *Store) treeOf(r Ref, o order) tree {
+	return tree{store: s, order: o, root: r.blob(), height: r.length()}
 }
 
-func setChild(x []byte, o order, side int, r blobRef) {
-	binary.LittleEndian.PutUint32(x[nodeChildren[o]+4*side:], uint32(r))
+// ref returns the reference to the tree of a hash or set.
+func (t *tree) ref(f form) Ref { return makeRef(f, t.height, t.root) }
+
+// encodeEntry returns a key and the stored form of a member in the Store's scratch memory.
+func (s *Store) encodeEntry(key uint64, member []byte) []byte {
+	s.scratch = binary.LittleEndian.AppendUint64(s.scratch[:0], key)
+	s.scratch = s.appendElement(s.scratch, member, maxLeafText)
+	return s.scratch
 }
 
-func hashOf(x []byte) uint64 { return binary.LittleEndian.Uint64(x[nodeHash:]) }
-
-func scoreOf(x []byte) float64 {
-	return math.Float64frombits(binary.LittleEndian.Uint64(x[nodeScore:]))
-}
-
-func setScore(x []byte, score float64) {
-	binary.LittleEndian.PutUint64(x[nodeScore:], math.Float64bits(score))
-}
-
-func sizeOf(x []byte) int { return int(binary.LittleEndian.Uint32(x[nodeSize:])) }
-
-func addSize(x []byte, n int) {
-	binary.LittleEndian.PutUint32(x[nodeSize:], uint32(sizeOf(x)+n))
-}
-
-func (s *Store) size(r blobRef) int {
-	if r == 0 {
-		return 0
+// scoreKey returns the key of a score: the order of keys is the order of scores, except
+// that the key of -0 is before the key of 0.
+func scoreKey(score float64) uint64 {
+	bits := math.Float64bits(score)
+	if bits>>63 != 0 {
+		return ^bits
 	}
-	return sizeOf(s.view(r))
+	return bits | 1<<63
 }
 
-// member returns the member of a node.
-func (s *Store) member(o order, x []byte) Element { return s.element(x[nodeElement[o]:]) }
+func keyScore(key uint64) float64 {
+	if key>>63 != 0 {
+		return math.Float64frombits(key &^ (1 << 63))
+	}
+	return math.Float64frombits(^key)
+}
 
-// newNode returns a node outside of all trees, with the stored forms of its element and,
-// in hashes, its value.
-func (s *Store) newNode(o order, hash uint64, element, value []byte) blobRef {
-	at := nodeElement[o]
-	r := s.alloc(at + len(element) + len(value))
-	x := s.edit(r)
-	clear(x[:at])
-	binary.LittleEndian.PutUint64(x[nodeHash:], hash)
-	addSize(x, 1)
-	at += copy(x[at:], element)
-	copy(x[at:], value)
+// A target is a place in the order of a tree. Entries before it are less than key and
+// member, or also equal if through.
+type target struct {
+	key     uint64
+	member  Element
+	through bool
+}
+
+// target returns the place before a key and a member.
+func (o order) target(key uint64, member Element) target {
+	if o == scoreOrder && key == minusZeroKey {
+		key = plusZeroKey
+	}
+	return target{key: key, member: member}
+}
+
+// keyAt returns the key at an offset, with 0 for -0.
+func (o order) keyAt(b []byte, at int) uint64 {
+	key := binary.LittleEndian.Uint64(b[at:])
+	if o == scoreOrder && key == minusZeroKey {
+		return plusZeroKey
+	}
+	return key
+}
+
+// entryEnd returns the offset after an entry.
+func (o order) entryEnd(b []byte, at int) int {
+	at = elementEnd(b, at+keyBytes)
+	switch o {
+	case fieldOrder:
+		return elementEnd(b, at)
+	case indexOrder:
+		return at + 1 + int(b[at])
+	}
+	return at
+}
+
+// compare compares the entry at an offset with a target.
+func (t *tree) compare(b []byte, at int, g *target) int {
+	if key := t.order.keyAt(b, at); key != g.key {
+		if key < g.key {
+			return -1
+		}
+		return 1
+	}
+	return t.store.element(b[at+keyBytes:]).compare(g.member)
+}
+
+// isBefore reports whether the entry at an offset is before a target.
+func (t *tree) isBefore(b []byte, at int, g *target) bool {
+	c := t.compare(b, at, g)
+	return c < 0 || c == 0 && g.through
+}
+
+// entries returns the entries of a leaf.
+func (t *tree) entries(r blobRef) []byte {
+	b := t.store.view(r)
+	return b[leafHead : leafHead+int(binary.LittleEndian.Uint16(b))]
+}
+
+// A branch is a reference to a leaf or node from the node above.
+type branch struct {
+	key   uint64
+	blob  blobRef
+	count int
+}
+
+func branches(x []byte) int { return int(binary.LittleEndian.Uint16(x)) }
+
+func branchAt(x []byte, i int) branch {
+	x = x[nodeHead+i*branchBytes:]
+	return branch{
+		key: binary.LittleEndian.Uint64(x), blob: blobRef(binary.LittleEndian.Uint32(x[8:])), count: int(binary.LittleEndian.Uint32(x[12:])),
+	}
+}
+
+func appendBranch(dst []byte, b branch) []byte {
+	dst = binary.LittleEndian.AppendUint64(dst, b.key)
+	dst = binary.LittleEndian.AppendUint32(dst, uint32(b.blob))
+	return binary.LittleEndian.AppendUint32(dst, uint32(b.count))
+}
+
+func setBranch(x []byte, i int, b branch) { appendBranch(x[:nodeHead+i*branchBytes], b) }
+
+// child returns the branch of a node, at a level from 1 on, below which the first entry
+// not before a target is, or would be inserted: the last with a first entry before it.
+func (t *tree) child(x []byte, level int, g *target) int {
+	lo, hi := 0, branches(x)
+	for lo < hi {
+		middle := (lo + hi) / 2
+		at := nodeHead + middle*branchBytes
+		before := false
+		if key := t.order.keyAt(x, at); key != g.key {
+			before = key < g.key
+		} else {
+			b := t.entries(t.firstLeaf(branchAt(x, middle).blob, level-1))
+			before = t.isBefore(b, 0, g)
+		}
+		if before {
+			lo = middle + 1
+		} else {
+			hi = middle
+		}
+	}
+	return max(lo-1, 0)
+}
+
+// firstLeaf returns the first leaf below a leaf or node at a level.
+func (t *tree) firstLeaf(r blobRef, level int) blobRef {
+	for ; level > 0; level-- {
+		r = branchAt(t.store.view(r), 0).blob
+	}
 	return r
 }
 
-// releaseNode frees a node and its elements.
-func (s *Store) releaseNode(f form, r blobRef) {
-	x := s.view(r)
-	at := nodeElement[f.order()]
-	s.releaseElement(x[at:])
-	if f == hashNodes {
-		s.releaseElement(x[elementEnd(x, at):])
+// seekIn returns the offset of the first entry of a leaf that is not before a target, and
+// the number of those before it.
+func (t *tree) seekIn(b []byte, g *target) (at, n int) {
+	for at < len(b) && t.isBefore(b, at, g) {
+		at = t.order.entryEnd(b, at)
+		n++
 	}
-	s.release(r)
+	return at, n
 }
 
-// order returns the order by hash of the nodes of a form.
-func (f form) order() order {
-	if f == sortedNodes {
-		return hashOrder
+// find returns the entries of a leaf and the offset of an entry equal to a target.
+func (t *tree) find(g *target) (b []byte, at int, ok bool) {
+	if t.root == 0 {
+		return nil, 0, false
 	}
-	return memberOrder
-}
-
-// priority returns a number that is as random as a hash, and independent of the order of
-// hashes.
-func priority(hash uint64) uint64 {
-	hash ^= hash >> 32
-	hash *= 0xd6e8feb86659fd93
-	hash ^= hash >> 32
-	return hash
-}
-
-// above reports whether node x has a higher priority than y.
-func (s *Store) above(o order, x, y []byte) bool {
-	if a, b := hashOf(x), hashOf(y); a != b {
-		return priority(a) > priority(b)
+	through := *g
+	through.through = true
+	r := t.root
+	for level := t.height; level > 0; level-- {
+		x := t.store.view(r)
+		r = branchAt(x, t.child(x, level, &through)).blob
 	}
-	return s.member(o, x).compare(s.member(o, y)) > 0
+	b = t.entries(r)
+	at, _ = t.seekIn(b, g)
+	return b, at, at < len(b) && t.compare(b, at, g) == 0
 }
 
-// before reports whether node x is before y.
-func (s *Store) before(o order, x, y []byte) bool {
-	if o == scoreOrder {
-		if a, b := scoreOf(x), scoreOf(y); a != b {
-			return a < b
+// rank returns the number of entries before a target.
+func (t *tree) rank(g *target) (n int) {
+	if t.root == 0 {
+		return 0
+	}
+	r := t.root
+	for level := t.height; level > 0; level-- {
+		x := t.store.view(r)
+		i := t.child(x, level, g)
+		for j := range i {
+			n += branchAt(x, j).count
 		}
-	} else if a, b := hashOf(x), hashOf(y); a != b {
-		return a < b
+		r = branchAt(x, i).blob
 	}
-	return s.member(o, x).compare(s.member(o, y)) < 0
+	_, in := t.seekIn(t.entries(r), g)
+	return n + in
 }
 
-// sideOf returns the side of node x on which y is, or would be.
-func (s *Store) sideOf(o order, x, y []byte) int {
-	if s.before(o, x, y) {
-		return 1
-	}
-	return 0
-}
-
-// find returns the node of a member, or 0. o is not scoreOrder.
-func (s *Store) find(o order, root blobRef, hash uint64, member []byte) blobRef {
-	for r := root; r != 0; {
-		x := s.view(r)
-		side := 0
-		if h := hashOf(x); h < hash {
-			side = 1
-		} else if h == hash {
-			c := s.member(o, x).Compare(member)
-			if c == 0 {
-				return r
-			}
-			side = int(uint(c) >> 63)
+// at returns the entries of a leaf and the offset of the entry after i others. Requires:
+// it exists.
+func (t *tree) at(i int) (b []byte, at int) {
+	r := t.root
+	for level := t.height; level > 0; level-- {
+		x := t.store.view(r)
+		j := 0
+		for ; i >= branchAt(x, j).count; j++ {
+			i -= branchAt(x, j).count
 		}
-		r = child(x, o, side)
+		r = branchAt(x, j).blob
 	}
-	return 0
-}
-
-// nodeAt returns the node after i others. Requires: it exists.
-func (s *Store) nodeAt(o order, root blobRef, i int) blobRef {
-	for r := root; ; {
-		x := s.view(r)
-		left := child(x, o, 0)
-		switch n := s.size(left); {
-		case i < n:
-			r = left
-		case i == n:
-			return r
-		default:
-			i -= n + 1
-			r = child(x, o, 1)
-		}
+	b = t.entries(r)
+	for range i {
+		at = t.order.entryEnd(b, at)
 	}
-}
-
-// rankOf returns the number of nodes before r, which must be in the tree.
-func (s *Store) rankOf(o order, root, r blobRef) (rank int) {
-	y := s.view(r)
-	for at := root; ; {
-		x := s.view(at)
-		if at != r && !s.before(o, x, y) {
-			at = child(x, o, 0)
-			continue
-		}
-		rank += s.size(child(x, o, 0))
-		if at == r {
-			return rank
-		}
-		rank++
-		at = child(x, o, 1)
-	}
-}
-
-// add inserts node r into the tree at root and returns its root.
-func (s *Store) add(o order, root, r blobRef) blobRef {
-	if root == 0 {
-		return r
-	}
-	x, y := s.view(root), s.view(r)
-	if s.above(o, y, x) {
-		less, greater := s.split(o, root, r)
-		y = s.edit(r)
-		setChild(y, o, 0, less)
-		setChild(y, o, 1, greater)
-		s.count(o, y)
-		return r
-	}
-	side := s.sideOf(o, x, y)
-	old := child(x, o, side)
-	below := s.add(o, old, r)
-	if below == old && o == hashOrder {
-		return root
-	}
-	x = s.edit(root)
-	setChild(x, o, side, below)
-	if o != hashOrder {
-		addSize(x, 1)
-	}
-	return root
-}
-
-// split divides a tree into the nodes before r and those after.
-func (s *Store) split(o order, root, r blobRef) (less, greater blobRef) {
-	if root == 0 {
-		return 0, 0
-	}
-	x := s.view(root)
-	if s.before(o, x, s.view(r)) {
-		below, greater := s.split(o, child(x, o, 1), r)
-		x = s.edit(root)
-		setChild(x, o, 1, below)
-		s.count(o, x)
-		return root, greater
-	}
-	less, below := s.split(o, child(x, o, 0), r)
-	x = s.edit(root)
-	setChild(x, o, 0, below)
-	s.count(o, x)
-	return less, root
-}
-
-// cut removes node r, which must be there, from the tree at root and returns its root.
-func (s *Store) cut(o order, root, r blobRef) blobRef {
-	x := s.view(root)
-	if root == r {
-		return s.join(o, child(x, o, 0), child(x, o, 1))
-	}
-	side := s.sideOf(o, x, s.view(r))
-	old := child(x, o, side)
-	below := s.cut(o, old, r)
-	if below == old && o == hashOrder {
-		return root
-	}
-	x = s.edit(root)
-	setChild(x, o, side, below)
-	if o != hashOrder {
-		addSize(x, -1)
-	}
-	return root
-}
-
-// join returns one tree of two, the first of which is before the second.
-func (s *Store) join(o order, a, b blobRef) blobRef {
-	if a == 0 || b == 0 {
-		return a | b
-	}
-	x, y := s.view(a), s.view(b)
-	if s.above(o, x, y) {
-		below := s.join(o, child(x, o, 1), b)
-		x = s.edit(a)
-		setChild(x, o, 1, below)
-		s.count(o, x)
-		return a
-	}
-	below := s.join(o, a, child(y, o, 0))
-	y = s.edit(b)
-	setChild(y, o, 0, below)
-	s.count(o, y)
-	return b
-}
-
-// count sets the size of a node from those of its children.
-func (s *Store) count(o order, x []byte) {
-	if o != hashOrder {
-		n := s.size(child(x, o, 0)) + s.size(child(x, o, 1)) + 1
-		addSize(x, n-sizeOf(x))
-	}
-}
-
-// replace puts node r, a copy of the node old with the same member, in its place in the
-// tree at root and returns its root. o is memberOrder.
-func (s *Store) replace(root, old, r blobRef) blobRef {
-	if root == old {
-		return r
-	}
-	y := s.view(r)
-	for at := root; ; {
-		x := s.view(at)
-		side := s.sideOf(memberOrder, x, y)
-		next := child(x, memberOrder, side)
-		if next == old {
-			setChild(s.edit(at), memberOrder, side, r)
-			return root
-		}
-		at = next
-	}
+	return b, at
 }

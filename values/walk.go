@@ -1,138 +1,151 @@
 package values
 
-// A treeWalk visits the nodes of a tree in an order, or in reverse.
+import "encoding/binary"
+
+// A treeWalk visits the entries of a tree, in order or in reverse.
 type treeWalk struct {
-	store *Store
-	root  blobRef
-	last  blobRef // the node visited last
-	order order
-	side  uint8 // 0 ascending, 1 descending
-	// path is a stack of nodes, the next one on top. If more than walkDepth are pushed, the
-	// oldest are lost, and found again when the others have been visited.
-	top, count uint8
-	lost       bool
-	path       [walkDepth]blobRef
+	tree    tree
+	reverse bool
+	path    [maxHeight]step    // by level, from the nodes above the leaves on
+	leaf    []byte             // entries of the leaf
+	next    int                // offset of the next entry, or if reverse 1 + its index in starts
+	starts  [maxEntries]uint16 // offsets of the entries, if reverse
 }
 
-const walkDepth = 32 // divides 256
-
-func (w *treeWalk) push(r blobRef) {
-	w.path[w.top%walkDepth] = r
-	w.top++
-	if w.count == walkDepth {
-		w.lost = true
-	} else {
-		w.count++
-	}
+// A step is a node, and the number of the branch that is visited.
+type step struct {
+	node   blobRef
+	branch int
 }
 
-// pushEdge pushes a node and those below it on the side that is visited first.
-func (w *treeWalk) pushEdge(r blobRef) {
-	for r != 0 {
-		w.push(r)
-		r = child(w.store.view(r), w.order, int(w.side))
-	}
-}
-
-// next returns the next node, or 0.
-func (w *treeWalk) next() blobRef {
-	if w.count == 0 {
-		if !w.lost {
-			return 0
+// walk returns a walk from the entry after i others on. Requires: it exists.
+func (t *tree) walk(i int, reverse bool) treeWalk {
+	w := treeWalk{tree: *t, reverse: reverse}
+	r := t.root
+	for level := t.height; level > 0; level-- {
+		x := t.store.view(r)
+		j := 0
+		for ; i >= branchAt(x, j).count; j++ {
+			i -= branchAt(x, j).count
 		}
-		w.seekAfterLast()
-		if w.count == 0 {
-			return 0
-		}
+		w.path[level-1] = step{r, j}
+		r = branchAt(x, j).blob
 	}
-	w.top--
-	w.count--
-	w.last = w.path[w.top%walkDepth]
-	w.pushEdge(child(w.store.view(w.last), w.order, int(1-w.side)))
-	return w.last
+	w.enter(r)
+	if reverse {
+		w.next = i + 1
+		return w
+	}
+	for range i {
+		w.next = t.order.entryEnd(w.leaf, w.next)
+	}
+	return w
 }
 
-// visit pushes a node if it is among those to visit, and returns the child at which the
-// search for the others continues.
-func (w *treeWalk) visit(r blobRef, x []byte, among bool) blobRef {
-	if among {
-		w.push(r)
-		return child(x, w.order, int(w.side))
+// walkFrom returns a walk from the first entry that is not before a target on.
+func (t *tree) walkFrom(g *target) treeWalk {
+	w := treeWalk{tree: *t}
+	if t.root == 0 {
+		return w
 	}
-	return child(x, w.order, int(1-w.side))
+	r := t.root
+	for level := t.height; level > 0; level-- {
+		x := t.store.view(r)
+		i := t.child(x, level, g)
+		w.path[level-1] = step{r, i}
+		r = branchAt(x, i).blob
+	}
+	w.enter(r)
+	w.next, _ = t.seekIn(w.leaf, g)
+	return w
 }
 
-// seekAfterLast finds the path again.
-func (w *treeWalk) seekAfterLast() {
-	w.lost = false
-	last := w.store.view(w.last)
-	for r := w.root; r != 0; {
-		x := w.store.view(r)
-		after := r != w.last && w.store.before(w.order, x, last) == (w.side == 1)
-		r = w.visit(r, x, after)
-	}
-}
-
-// seekRank starts at the node after rank others, in ascending order.
-func (w *treeWalk) seekRank(rank int) {
-	for r, i := w.root, rank; r != 0; {
-		x := w.store.view(r)
-		n := w.store.size(child(x, w.order, 0))
-		if i == n {
-			w.push(r)
-			return
-		}
-		r = w.visit(r, x, i < n == (w.side == 0))
-		if i > n {
-			i -= n + 1
+// enter begins with the entries of a leaf.
+func (w *treeWalk) enter(r blobRef) {
+	w.leaf, w.next = w.tree.entries(r), 0
+	if w.reverse {
+		for at := 0; at < len(w.leaf); at = w.tree.order.entryEnd(w.leaf, at) {
+			w.starts[w.next] = uint16(at)
+			w.next++
 		}
 	}
 }
 
-// seekHash starts at the first node with a hash not below one. It is not for scoreOrder.
-func (w *treeWalk) seekHash(hash uint64) {
-	for r := w.root; r != 0; {
-		x := w.store.view(r)
-		r = w.visit(r, x, hashOf(x) >= hash)
+// entry returns the bytes from the next entry on, or nil at the end.
+func (w *treeWalk) entry() []byte {
+	if w.reverse {
+		if w.next == 0 && !w.turn(-1) {
+			return nil
+		}
+		w.next--
+		return w.leaf[w.starts[w.next]:]
 	}
+	if w.next == len(w.leaf) && !w.turn(1) {
+		return nil
+	}
+	at := w.next
+	w.next = w.tree.order.entryEnd(w.leaf, at)
+	return w.leaf[at:]
 }
 
-// A scan visits the nodes of a tree by hash, up to a number, and then those with the same
-// hash as the last.
+// turn enters the leaf after the last one, or with -1 that before it, if there is one.
+func (w *treeWalk) turn(by int) bool {
+	s := w.tree.store
+	level := 0
+	for ; level < w.tree.height; level++ {
+		p := &w.path[level]
+		if p.branch += by; p.branch >= 0 && p.branch < branches(s.view(p.node)) {
+			break
+		}
+	}
+	if level >= w.tree.height {
+		return false
+	}
+	for ; level > 0; level-- {
+		below := step{node: branchAt(s.view(w.path[level].node), w.path[level].branch).blob}
+		if w.reverse {
+			below.branch = branches(s.view(below.node)) - 1
+		}
+		w.path[level-1] = below
+	}
+	w.enter(branchAt(s.view(w.path[0].node), w.path[0].branch).blob)
+	return true
+}
+
+// A scan visits the entries of a tree by hash, up to a number, and then those with the
+// same hash as the last.
 type scan struct {
 	walk  treeWalk
 	left  int
 	last  uint64
-	ahead blobRef // a node after the end
+	ahead bool // there are entries after the end
 }
 
-// scanFrom starts a scan of about n nodes at a cursor that is 0 or a hash.
-func (s *Store) scanFrom(o order, root blobRef, cursor uint64, n int) scan {
-	c := scan{walk: treeWalk{store: s, root: root, order: o}, left: max(n, 1)}
-	c.walk.seekHash(cursor)
-	return c
+// scanFrom starts a scan of about n entries at a cursor that is 0 or a hash.
+func (t *tree) scanFrom(cursor uint64, n int) scan {
+	return scan{walk: t.walkFrom(&target{key: cursor}), left: max(n, 1)}
 }
 
-// next returns the next node, or 0.
-func (c *scan) next() blobRef {
-	r := c.walk.next()
-	if r == 0 {
-		return 0
+// entry returns the bytes from the next entry on, or nil at the end.
+func (c *scan) entry() []byte {
+	b := c.walk.entry()
+	if b == nil {
+		return nil
 	}
-	hash := hashOf(c.walk.store.view(r))
+	hash := binary.LittleEndian.Uint64(b)
 	if c.left <= 0 && hash != c.last {
-		c.ahead = r
-		return 0
+		c.ahead = true
+		return nil
 	}
 	c.left--
 	c.last = hash
-	return r
+	return b
 }
 
 // cursor returns the cursor at which the next scan starts, 0 if there is nothing left.
-// Requires: next returned 0.
+// Requires: entry returned nil.
 func (c *scan) cursor() uint64 {
-	if c.ahead == 0 {
+	if !c.ahead {
 		return 0
 	}
 	return c.last + 1
