@@ -66,21 +66,21 @@ func (m *memory) appendElement(dst, b []byte, limit int) []byte {
 
 // elementEnd returns the offset after the element at an offset.
 func elementEnd(b []byte, at int) int {
-	if tag := int(b[at]); tag < tagText {
+	tag := int(b[at])
+	if tag < tagText {
 		return at + 1 + tag
 	}
-	return otherEnd(b, at)
-}
-
-func otherEnd(b []byte, at int) int {
-	switch tag := int(b[at]); {
-	case tag < tagInt:
-		return at + 2 + (tag-tagText)<<8 + int(b[at+1])
-	case tag == tagLong:
-		return at + longBytes
-	default:
+	if tag > tagInt && tag != tagLong {
 		return at + 1 + tag - tagInt
 	}
+	return longEnd(b, at)
+}
+
+func longEnd(b []byte, at int) int {
+	if b[at] == tagLong {
+		return at + longBytes
+	}
+	return at + 2 + int(b[at]-tagText)<<8 + int(b[at+1])
 }
 
 // releaseElement frees the memory of an element besides its stored form.

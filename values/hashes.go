@@ -27,7 +27,8 @@ func (h *Hash) Get(field []byte) (value Element, ok bool) {
 	case hashTree:
 		t := h.tree()
 		g := t.order.target(s.key.sum(field), Element{text: field})
-		if b, at, ok := t.find(&g); ok {
+		if leaf, at, ok := t.find(&g); ok {
+			b := t.entries(leaf)
 			return s.element(b[elementEnd(b, at+keyBytes):]), true
 		}
 	}
@@ -82,10 +83,11 @@ func (h *Hash) bytes() []byte {
 func (h *Hash) setInTree(field, value []byte) (added bool) {
 	s, t := h.store, h.tree()
 	g := t.order.target(s.key.sum(field), Element{text: field})
-	if b, at, ok := t.find(&g); ok {
+	if leaf, at, ok := t.find(&g); ok {
+		b := t.entries(leaf)
 		old := s.element(b[elementEnd(b, at+keyBytes):])
 		s.scratch = s.appendElement(s.scratch[:0], value, maxLeafText)
-		t.setValue(&g, s.scratch)
+		t.setValue(&g, leaf, at, s.scratch)
 		s.releaseElement(old)
 	} else {
 		s.scratch = s.appendElement(s.encodeEntry(g.key, field), value, maxLeafText)
@@ -143,11 +145,11 @@ func (h *Hash) Delete(field []byte) bool {
 	case hashTree:
 		t := h.tree()
 		g := t.order.target(s.key.sum(field), Element{text: field})
-		b, at, ok := t.find(&g)
+		leaf, at, ok := t.find(&g)
 		if !ok {
 			return false
 		}
-		old, value := s.pair(b[at+keyBytes:])
+		old, value := s.pair(t.entries(leaf)[at+keyBytes:])
 		t.remove(h.Count, &g)
 		s.releaseElement(old)
 		s.releaseElement(value)

@@ -20,7 +20,8 @@ type memory struct {
 	unused  pageNumber // first of the released numbers, linked by next
 	classes [len(slotSizes)]pageNumber
 	spare   [][]byte // buffers of released pages
-	bytes   int64    // of all pages in use, with their heads
+	pages   int
+	bytes   int64 // of all pages, with their heads
 
 	epoch  uint32 // number of freezes so far
 	shared uint32 // pages with an older epoch are shared with a frozen memory; 0: none
@@ -212,12 +213,14 @@ func (m *memory) addPage(buf []byte, class uint8, size uint32) pageNumber {
 		}
 	}
 	*m.ownHead(number) = pageHead{buf: buf, epoch: m.epoch, size: size, class: class}
+	m.pages++
 	m.bytes += int64(len(buf)) + pageHeadBytes
 	return number
 }
 
 // dropPage releases a page without blobs.
 func (m *memory) dropPage(number pageNumber, h *pageHead) {
+	m.pages--
 	m.bytes -= int64(len(h.buf)) + pageHeadBytes
 	switch {
 	case h.epoch < m.shared:

@@ -160,11 +160,11 @@ func (t *Set) Remove(member []byte) bool {
 	case setTree:
 		tree := s.treeOf(t.Ref, setOrder)
 		g := tree.order.target(s.key.sum(member), Element{text: member})
-		b, at, ok := tree.find(&g)
+		leaf, at, ok := tree.find(&g)
 		if !ok {
 			return false
 		}
-		old := s.element(b[at+keyBytes:])
+		old := s.element(tree.entries(leaf)[at+keyBytes:])
 		tree.remove(t.Count, &g)
 		s.releaseElement(old)
 		t.Ref = tree.ref(setTree)

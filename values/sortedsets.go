@@ -98,7 +98,8 @@ func (z *SortedSet) find(member []byte) (p place, score float64, ok bool) {
 	case sortedTree:
 		index, _ := s.sortedTrees(z.Ref)
 		g := index.order.target(s.key.sum(member), Element{text: member})
-		if b, at, ok := index.find(&g); ok {
+		if leaf, at, ok := index.find(&g); ok {
+			b := index.entries(leaf)
 			score, _ = readScore(b, elementEnd(b, at+keyBytes))
 			return p, score, true
 		}
@@ -232,6 +233,11 @@ func (z *SortedSet) RemoveRange(from, n int) {
 	}
 	s := z.store
 	z.Change = s.changed()
+	if n == z.Count {
+		s.Free(z.Head)
+		z.removed(n)
+		return
+	}
 	if z.Ref.form() == sortedTree {
 		for range n {
 			member, score := z.At(from)

@@ -60,16 +60,17 @@ func (z *SortedSet) moveInTrees(member []byte, old, score float64) {
 	s := z.store
 	index, scores := s.sortedTrees(z.Ref)
 	g := index.order.target(s.key.sum(member), Element{text: member})
-	s.scratch = appendScore(s.scratch[:0], score)
-	index.setValue(&g, s.scratch)
-	b, at, _ := index.find(&g)
-	at += keyBytes
+	leaf, at, _ := index.find(&g)
+	b := index.entries(leaf)
 	s.scratch = binary.LittleEndian.AppendUint64(s.scratch[:0], scoreKey(score))
-	s.scratch = append(s.scratch, b[at:elementEnd(b, at)]...)
+	s.scratch = append(s.scratch, b[at+keyBytes:elementEnd(b, at+keyBytes)]...)
+	end := len(s.scratch)
+	s.scratch = appendScore(s.scratch, score)
+	index.setValue(&g, leaf, at, s.scratch[end:])
 	g = scores.order.target(scoreKey(old), g.member)
 	scores.remove(z.Count, &g)
 	g = scores.order.target(scoreKey(score), g.member)
-	scores.add(z.Count-1, &g, s.scratch)
+	scores.add(z.Count-1, &g, s.scratch[:end])
 	z.setTrees(&index, &scores)
 }
 
@@ -78,8 +79,8 @@ func (z *SortedSet) removeFromTrees(member []byte, score float64) {
 	s := z.store
 	index, scores := s.sortedTrees(z.Ref)
 	g := index.order.target(s.key.sum(member), Element{text: member})
-	b, at, _ := index.find(&g)
-	stored := s.element(b[at+keyBytes:])
+	leaf, at, _ := index.find(&g)
+	stored := s.element(index.entries(leaf)[at+keyBytes:])
 	index.remove(z.Count, &g)
 	g = scores.order.target(scoreKey(score), g.member)
 	scores.remove(z.Count, &g)

@@ -110,7 +110,7 @@ func (s *Store) CopiedBytes() int64 { return s.copied }
 
 // Full reports whether the Store is close to the number of pages that it can name, about
 // 64 GB of small values or 8 million of more than 4 KB. An operation beyond it panics.
-func (s *Store) Full() bool { return s.fresh > maxPages-maxPages/16 && s.unused == 0 }
+func (s *Store) Full() bool { return s.pages > maxPages-maxPages/16 }
 
 // Freeze returns a Store with the present contents, which no later change alters. It can
 // be read only, and only by the functions that do not change a value, at any time and in

@@ -212,21 +212,21 @@ func (t *tree) seekIn(b []byte, g *target) (at, n int) {
 	return at, n
 }
 
-// find returns the entries of a leaf and the offset of an entry equal to a target.
-func (t *tree) find(g *target) (b []byte, at int, ok bool) {
+// find returns the leaf of an entry equal to a target, and its offset.
+func (t *tree) find(g *target) (leaf blobRef, at int, ok bool) {
 	if t.root == 0 {
-		return nil, 0, false
+		return 0, 0, false
 	}
 	through := *g
 	through.through = true
-	r := t.root
+	leaf = t.root
 	for level := t.height; level > 0; level-- {
-		x := t.store.view(r)
-		r = branchAt(x, t.child(x, level, &through)).blob
+		x := t.store.view(leaf)
+		leaf = branchAt(x, t.child(x, level, &through)).blob
 	}
-	b = t.entries(r)
+	b := t.entries(leaf)
 	at, _ = t.seekIn(b, g)
-	return b, at, at < len(b) && t.compare(b, at, g) == 0
+	return leaf, at, at < len(b) && t.compare(b, at, g) == 0
 }
 
 // rank returns the number of entries before a target.

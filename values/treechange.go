@@ -184,8 +184,14 @@ func (t *tree) merge(a, b blobRef, level int) blobRef {
 	return a
 }
 
-// setValue replaces the value of the entry equal to a target, which must be there.
-func (t *tree) setValue(g *target, value []byte) {
+// setValue replaces the value of the entry that find returned for a target.
+func (t *tree) setValue(g *target, leaf blobRef, at int, value []byte) {
+	b := t.entries(leaf)
+	from, end := elementEnd(b, at+keyBytes), t.order.entryEnd(b, at)
+	if end-from == len(value) {
+		copy(t.store.edit(leaf)[leafHead+from:], value)
+		return
+	}
 	through := *g
 	through.through = true
 	t.root = t.setBelow(t.root, t.height, &through, value)
