@@ -26,16 +26,20 @@ const module = "limitsrv"
 //
 //	cmd/limitsrv -> server/admin -> server -> commands -> engine <- persist <- replication -> certs -> files
 //
+// values, with values/numbers below it, is imported by none of them yet.
+//
 // commands includes commands/auth -> commands/auth/users, and commands/resp and
 // commands/glob, which both import. cmd/limitsrv imports all of them; it passes the files
 // of server/admin/page to server/admin. tools/browser and testwait are for tests,
 // tools/faultnet and freeport for tests and tools/bench.
 var arrows = map[string][]string{
 	".":                   {},
-	"engine":              {"limitsrv/engine/topk"},
+	"engine":              {"limitsrv/engine/topk", "limitsrv/values"},
 	"engine/topk":         {},
-	"answer":              {},
-	"datatypes":           {"limitsrv/engine", "limitsrv/answer"},
+	"answer":              {"limitsrv/values/numbers"},
+	"datatypes":           {"limitsrv/engine", "limitsrv/answer", "limitsrv/values/numbers"},
+	"values":              {"limitsrv/values/numbers"},
+	"values/numbers":      {},
 	"commands":            {"limitsrv/engine", "limitsrv/commands/resp", "limitsrv/commands/auth", "limitsrv/commands/glob", "limitsrv/histogram", "limitsrv/fatal"},
 	"commands/resp":       {"github.com/tidwall/redcon"},
 	"commands/auth":       {"limitsrv/engine", "limitsrv/commands/resp", "limitsrv/commands/glob", "limitsrv/commands/auth/users"},

@@ -1,0 +1,57 @@
+package values
+
+import (
+	"encoding/binary"
+	"math/bits"
+)
+
+// A hashKey is the secret key of the hash of members: without it, members that collide
+// can not be constructed.
+type hashKey struct{ k0, k1 uint64 }
+
+func hashKeyOf(seed [16]byte) hashKey {
+	return hashKey{binary.LittleEndian.Uint64(seed[:]), binary.LittleEndian.Uint64(seed[8:])}
+}
+
+// sum returns the SipHash-1-3 of b.
+//
+// Source: J.-P. Aumasson and D. J. Bernstein, "SipHash: a fast short-input PRF", 2012,
+// with one round per word and three at the end.
+func (k hashKey) sum(b []byte) uint64 {
+	var (
+		v0, v1 = k.k0 ^ 0x736f6d6570736575, k.k1 ^ 0x646f72616e646f6d
+		v2, v3 = k.k0 ^ 0x6c7967656e657261, k.k1 ^ 0x7465646279746573
+		last   = uint64(len(b)) << 56
+	)
+	for ; len(b) >= 8; b = b[8:] {
+		word := binary.LittleEndian.Uint64(b)
+		v3 ^= word
+		v0, v1, v2, v3 = sipRound(v0, v1, v2, v3)
+		v0 ^= word
+	}
+	for i, c := range b {
+		last |= uint64(c) << (8 * i)
+	}
+	v3 ^= last
+	v0, v1, v2, v3 = sipRound(v0, v1, v2, v3)
+	v0 ^= last
+	v2 ^= 0xff
+	for range 3 {
+		v0, v1, v2, v3 = sipRound(v0, v1, v2, v3)
+	}
+	return v0 ^ v1 ^ v2 ^ v3
+}
+
+func sipRound(v0, v1, v2, v3 uint64) (uint64, uint64, uint64, uint64) {
+	v0 += v1
+	v1 = bits.RotateLeft64(v1, 13) ^ v0
+	v0 = bits.RotateLeft64(v0, 32)
+	v2 += v3
+	v3 = bits.RotateLeft64(v3, 16) ^ v2
+	v0 += v3
+	v3 = bits.RotateLeft64(v3, 21) ^ v0
+	v2 += v1
+	v1 = bits.RotateLeft64(v1, 17) ^ v2
+	v2 = bits.RotateLeft64(v2, 32)
+	return v0, v1, v2, v3
+}

@@ -1,0 +1,217 @@
+package values
+
+// A Store holds the contents of values. It grants that two Stores with the same seed
+// show the same values after the same operations, whatever their memory looks like.
+//
+// Concurrency: none, reading included. A frozen Store, see Freeze, may be read while its
+// origin changes.
+type Store struct {
+	memory
+	key     hashKey
+	changes uint64
+	garbage []discarded // contents to be freed
+	scratch []byte      // the stored form of an argument
+	member  []byte      // of a sorted set, to be removed
+}
+
+// New returns an empty Store. The seed, which should be secret, determines the order of
+// large hashes, sets and scans.
+func New(seed [16]byte) *Store { return &Store{key: hashKeyOf(seed)} }
+
+// A Head is all that an owner keeps of a value. The zero Head is the empty value. Count
+// is the number of elements; a value without elements has no contents. Change differs
+// between any two states of values of a Store.
+type Head struct {
+	Ref    Ref
+	Count  int
+	Change uint64
+}
+
+// A Ref names the contents of a value: the form in 4 bits, the length of a text or of a
+// packed sequence, or the height of a tree, in 28 bits, and the blob: a text, a packed
+// sequence, the root of a tree, the head of a sorted set or the first chunk of a list. 0 is no contents.
+type Ref uint64
+
+// A form is a way to store a value. The numbers are in snapshots.
+type form uint8
+
+const (
+	noForm        form = iota
+	stringWhole        // a text that was set as a whole
+	stringChanged      // a text of which a part was changed
+	hashPacked
+	hashTree
+	listPacked
+	listChunks
+	setInts
+	setPacked
+	setTree
+	sortedPacked
+	sortedTree
+	formsEnd
+)
+
+const (
+	lengthBits = 28
+	blobBits   = 32
+)
+
+func makeRef(f form, length int, blob blobRef) Ref {
+	return Ref(f)<<(lengthBits+blobBits) | Ref(length)<<blobBits | Ref(blob)
+}
+
+func (r Ref) form() form { return form(r >> (lengthBits + blobBits)) }
+
+func (r Ref) length() int { return int(r >> blobBits & (1<<lengthBits - 1)) }
+
+func (r Ref) blob() blobRef { return blobRef(r) }
+
+// Limits up to which a value is stored packed, and shown as such. They are those of Redis
+// 7.2 without configuration.
+const (
+	maxPacked     = 128     // fields, members
+	maxPackedText = 64      // bytes of each
+	maxInts       = 512     // members of a set of integers
+	maxPackedList = 8 << 10 // bytes of a list in the form of Redis
+	maxEmbedded   = 44      // bytes of a string
+)
+
+// Encoding returns the name that OBJECT ENCODING has for the contents.
+func (r Ref) Encoding() string {
+	switch r.form() {
+	case stringWhole:
+		if r.length() <= maxEmbedded {
+			return "embstr"
+		}
+		return "raw"
+	case stringChanged:
+		return "raw"
+	case hashPacked, listPacked, setPacked, sortedPacked:
+		return "listpack"
+	case hashTree, setTree:
+		return "hashtable"
+	case setInts:
+		return "intset"
+	case listChunks:
+		return "quicklist"
+	case sortedTree:
+		return "skiplist"
+	}
+	return ""
+}
+
+// Bytes returns the memory of the Store: all pages in use with their heads, and for a
+// text or packed sequence beyond 4 KB all of its buffer. It is 0 without contents.
+func (s *Store) Bytes() int64 { return s.bytes }
+
+// CopiedBytes returns the memory beyond Bytes that exists because a frozen Store needs
+// it.
+func (s *Store) CopiedBytes() int64 { return s.copied }
+
+// Full reports whether the Store is close to the number of pages that it can name, about
+// 64 GB of small values or 8 million of more than 4 KB. An operation beyond it panics.
+func (s *Store) Full() bool { return s.pages > maxPages-maxPages/16 }
+
+// Freeze returns a Store with the present contents, which no later change alters. It can
+// be read only, and only by the functions that do not change a value, at any time and in
+// parallel to changes of s. It panics if s is frozen already. Thaw ends the freeze.
+//
+// Cost: 8 bytes are copied for every 32 pages of 8 KB. Later, a first change to a page of
+// s copies it.
+func (s *Store) Freeze() *Store {
+	if s.shared != 0 {
+		panic("values: Freeze of a frozen Store")
+	}
+	return &Store{memory: s.memory.freeze(), key: s.key, changes: s.changes}
+}
+
+// Thaw ends a freeze: nothing is copied any more. The frozen Store must not be used
+// afterwards.
+func (s *Store) Thaw() { s.thaw() }
+
+// changed returns the number of a new change, and frees some discarded contents.
+func (s *Store) changed() uint64 {
+	if len(s.garbage) > 0 {
+		s.Collect(collectPerChange)
+	}
+	s.changes++
+	return s.changes
+}
+
+// SawChange makes later changes greater than one that was read from a snapshot.
+func (s *Store) SawChange(change uint64) { s.changes = max(s.changes, change) }
+
+// discarded is a tree, or the rest of a list, to be freed.
+type discarded struct {
+	blob   blobRef
+	order  order
+	level  uint8 // of the tree's nodes above the leaves
+	isList bool
+}
+
+// Numbers of blobs that are freed by each change, and at once by Free.
+const (
+	collectPerChange = 2
+	collectPerFree   = 16
+)
+
+// Free frees the contents of a value. Cost: at once for a few hundred elements, or a text;
+// the others are freed by later changes, some each, and by Collect.
+func (s *Store) Free(h Head) {
+	r := h.Ref
+	if r.blob() == 0 {
+		return
+	}
+	switch r.form() {
+	case stringWhole, stringChanged:
+		s.releaseText(r.blob(), r.length())
+	case hashTree:
+		s.discard(s.treeOf(r, fieldOrder))
+	case setTree:
+		s.discard(s.treeOf(r, setOrder))
+	case sortedTree:
+		index, scores := s.sortedTrees(r)
+		s.discard(index)
+		s.discard(scores)
+		s.release(r.blob())
+	case listChunks:
+		s.openRing(r.blob())
+		s.garbage = append(s.garbage, discarded{blob: r.blob(), isList: true})
+	case listPacked:
+		s.releaseEntries(s.packed(r)[listHead:])
+		s.release(r.blob())
+	default:
+		s.release(r.blob())
+	}
+	s.Collect(collectPerFree)
+}
+
+func (s *Store) discard(t tree) {
+	s.garbage = append(s.garbage, discarded{blob: t.root, order: t.order, level: uint8(t.height)})
+}
+
+// Collect frees up to n blobs, each with about 20 elements, of freed values, and reports
+// whether any are left.
+func (s *Store) Collect(n int) (left bool) {
+	for ; n > 0 && len(s.garbage) > 0; n-- {
+		last := len(s.garbage) - 1
+		d := s.garbage[last]
+		s.garbage = s.garbage[:last]
+		switch {
+		case d.isList:
+			if d.blob = s.releaseChunk(d.blob); d.blob != 0 {
+				s.garbage = append(s.garbage, d)
+			}
+		case d.level > 0:
+			x := s.view(d.blob)
+			for i := range branches(x) {
+				s.garbage = append(s.garbage, discarded{blob: branchAt(x, i).blob, order: d.order, level: d.level - 1})
+			}
+			s.release(d.blob)
+		default:
+			t := tree{store: s, order: d.order}
+			t.releaseLeaf(d.blob)
+		}
+	}
+	return len(s.garbage) > 0
+}
