@@ -26,7 +26,8 @@ const module = "limitsrv"
 //
 //	cmd/limitsrv -> server/admin -> server -> commands -> engine <- persist <- replication -> certs -> files
 //
-// values, with values/numbers below it, is imported by none of them yet.
+// engine imports values; datatypes, which implements its commands, imports engine and
+// answer. values/numbers is for all of these.
 //
 // commands includes commands/auth -> commands/auth/users, and commands/resp and
 // commands/glob, which both import. cmd/limitsrv imports all of them; it passes the files

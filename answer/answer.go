@@ -1,6 +1,6 @@
 // Package answer defines the neutral form of answers of commands on plain values, until a
-// connection renders it for its protocol or a script takes it as values. It imports the
-// standard library only.
+// connection renders it for its protocol or a script takes it as values. It imports
+// values/numbers.
 //
 // An answer is one value. A value is a byte, its Kind, and its content:
 //

@@ -43,19 +43,6 @@ func TestRender(t *testing.T) {
 	}
 }
 
-// The forms are those of redis-server 7.0.15 in RESP2.
-func TestFormatDouble(t *testing.T) {
-	for f, want := range map[float64]string{
-		0: "0", 3: "3", -2: "-2", 10.5: "10.5", 0.1: "0.10000000000000001", 3.3: "3.2999999999999998",
-		1e15: "1000000000000000", 1e17: "1e+17", 1e21: "1e+21", 1e-5: "1.0000000000000001e-05", 0.0001: "0.0001",
-		math.Inf(1): "inf", math.Inf(-1): "-inf", math.Copysign(0, -1): "-0",
-	} {
-		if got := string(FormatDouble(nil, f)); got != want {
-			t.Errorf("%v: %q, want %q", f, got, want)
-		}
-	}
-}
-
 func TestAnswersDoNotAllocate(t *testing.T) {
 	buffer, out := make([]byte, 0, 1<<10), make([]byte, 0, 1<<10)
 	value := []byte("some bytes")

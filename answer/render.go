@@ -1,8 +1,9 @@
 package answer
 
 import (
-	"math"
 	"strconv"
+
+	"limitsrv/values/numbers"
 )
 
 // A Protocol is a version of RESP.
@@ -73,71 +74,14 @@ func appendTruth(dst []byte, b bool, p Protocol) []byte {
 	return append(dst, ":0\r\n"...)
 }
 
-// appendDouble appends a number as Redis prints it: with 17 digits, and whole numbers
-// without an exponent where that is exact.
+// appendDouble appends a number as Redis 7.2 does.
 func appendDouble(dst []byte, f float64, p Protocol) []byte {
 	var b [32]byte
-	text := FormatDouble(b[:0], f)
+	text := numbers.AppendDouble(b[:0], f)
 	if p == RESP3 {
 		return appendLine(append(dst, ','), text)
 	}
 	return appendBulk(dst, text)
-}
-
-// maxWhole bounds the whole numbers that doubles have all of.
-const maxWhole = 1 << 53
-
-// FormatDouble appends a number in the decimal form of Redis' replies.
-func FormatDouble(dst []byte, f float64) []byte {
-	switch {
-	case math.IsNaN(f):
-		return append(dst, "nan"...)
-	case math.IsInf(f, 1):
-		return append(dst, "inf"...)
-	case math.IsInf(f, -1):
-		return append(dst, "-inf"...)
-	case f == 0 && math.Signbit(f):
-		return append(dst, "-0"...)
-	case f == math.Trunc(f) && math.Abs(f) < maxWhole:
-		return strconv.AppendInt(dst, int64(f), 10)
-	}
-	return appendG17(dst, f)
-}
-
-// appendG17 appends f in the form %.17g of C.
-func appendG17(dst []byte, f float64) []byte {
-	var b [32]byte
-	text := strconv.AppendFloat(b[:0], f, 'e', 16, 64) // d.dddde+xx
-	at := len(text) - 1
-	for text[at] != 'e' {
-		at--
-	}
-	exponent, _ := strconv.Atoi(string(text[at+1:]))
-	if exponent >= -4 && exponent < 17 {
-		text = strconv.AppendFloat(b[:0], f, 'f', 16-exponent, 64)
-		return append(dst, trimZeros(text)...)
-	}
-	dst = append(dst, trimZeros(text[:at])...)
-	return append(dst, text[at:]...)
-}
-
-// trimZeros removes the zeros at the end of a fraction, and its point if nothing is left.
-func trimZeros(text []byte) []byte {
-	point := false
-	for _, c := range text {
-		point = point || c == '.'
-	}
-	if !point {
-		return text
-	}
-	n := len(text)
-	for text[n-1] == '0' {
-		n--
-	}
-	if text[n-1] == '.' {
-		n--
-	}
-	return text[:n]
 }
 
 func appendBulk(dst, b []byte) []byte {

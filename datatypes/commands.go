@@ -44,8 +44,8 @@ type Keys struct{ First, Last, Step int }
 // All returns the commands; the index of one is its number. The caller must not change it.
 func All() []Command { return table[:] }
 
-// numbers has the number of each command by its name.
-var numbers = func() map[string]uint16 {
+// byName has the number of each command by its name.
+var byName = func() map[string]uint16 {
 	m := make(map[string]uint16, len(table))
 	for i := range table {
 		m[table[i].Name] = uint16(i)
@@ -68,7 +68,7 @@ func Find(name []byte) (number uint16, ok bool) {
 		}
 		upper[i] = c
 	}
-	number, ok = numbers[string(upper[:len(name)])]
+	number, ok = byName[string(upper[:len(name)])]
 	return number, ok
 }
 

@@ -5,6 +5,7 @@ import (
 
 	"limitsrv/answer"
 	"limitsrv/engine"
+	"limitsrv/values/numbers"
 )
 
 func incr(tx *engine.Tx, args [][]byte, out []byte) []byte { return add(tx, args[0], 1, out) }
@@ -12,7 +13,7 @@ func incr(tx *engine.Tx, args [][]byte, out []byte) []byte { return add(tx, args
 func decr(tx *engine.Tx, args [][]byte, out []byte) []byte { return add(tx, args[0], -1, out) }
 
 func incrBy(tx *engine.Tx, args [][]byte, out []byte) []byte {
-	n, ok := engine.ParseInt(args[1])
+	n, ok := numbers.ParseInt(args[1])
 	if !ok {
 		return fail(out, errNotInt)
 	}
@@ -20,7 +21,7 @@ func incrBy(tx *engine.Tx, args [][]byte, out []byte) []byte {
 }
 
 func decrBy(tx *engine.Tx, args [][]byte, out []byte) []byte {
-	n, ok := engine.ParseInt(args[1])
+	n, ok := numbers.ParseInt(args[1])
 	switch {
 	case !ok:
 		return fail(out, errNotInt)
@@ -56,7 +57,7 @@ func add(tx *engine.Tx, key []byte, n int64, out []byte) []byte {
 func incrByFloat(tx *engine.Tx, args [][]byte, out []byte) []byte {
 	e, has := findString(tx, args[0])
 	var (
-		value extended
+		value numbers.Extended
 		at    int64
 		ok    = true
 	)
@@ -65,22 +66,22 @@ func incrByFloat(tx *engine.Tx, args [][]byte, out []byte) []byte {
 		return fail(out, errWrongType)
 	case aString:
 		tx.Scratch = tx.Bytes(e, tx.Scratch[:0])
-		value, ok = parseExtended(tx.Scratch)
+		value, ok = numbers.ParseExtended(tx.Scratch)
 		at = tx.Expiry(e)
 	}
 	if ok {
-		var n extended
-		if n, ok = parseExtended(args[1]); ok {
-			value = value.add(n)
+		var n numbers.Extended
+		if n, ok = numbers.ParseExtended(args[1]); ok {
+			value = value.Add(n)
 		}
 	}
 	if !ok {
 		return fail(out, "ERR value is not a valid float")
 	}
-	if !value.isFinite() {
+	if !value.Finite() {
 		return fail(out, "ERR increment would produce NaN or Infinity")
 	}
-	tx.Scratch = value.append(tx.Scratch[:0])
+	tx.Scratch = value.AppendHuman(tx.Scratch[:0])
 	if wrong := put(tx, e, has == aString, tx.Scratch, at); wrong != "" {
 		return fail(out, wrong)
 	}

@@ -6,6 +6,7 @@ import (
 
 	"limitsrv/answer"
 	"limitsrv/engine"
+	"limitsrv/values/numbers"
 )
 
 func expire(tx *engine.Tx, args [][]byte, out []byte) []byte {
@@ -31,7 +32,7 @@ func expireIn(tx *engine.Tx, args [][]byte, form expiryForm, name string, out []
 	if wrong != "" {
 		return fail(out, wrong)
 	}
-	at, ok := engine.ParseInt(args[1])
+	at, ok := numbers.ParseInt(args[1])
 	if !ok {
 		return fail(out, errNotInt)
 	}

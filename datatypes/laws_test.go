@@ -4,6 +4,7 @@ import (
 	"bytes"
 	"fmt"
 	"math/rand/v2"
+	"strings"
 	"testing"
 
 	"limitsrv/answer"
@@ -154,7 +155,8 @@ func TestNoAllocations(t *testing.T) {
 	now := someTime
 	var b engine.Batch
 	var lines [][][]byte
-	for _, line := range []string{"INCR n", "PEXPIRE n 100000", "PTTL n", "SET t some-text EX 100", "GET t", "MGET n t", "STRLEN t", "GETEX t PERSIST"} {
+	for _, line := range []string{"INCR n", "PEXPIRE n 100000", "PTTL n", "SET t some-text EX 100", "GET t", "MGET n t", "STRLEN t", "GETEX t PERSIST",
+		"SET b " + strings.Repeat("x", 200), "APPEND b y", "INCRBYFLOAT f 0.1", "SETRANGE t 3 abc", "GETRANGE b 50 70", "GETSET n 7", "MSET n 5 o 6"} {
 		lines = append(lines, bytes.Fields([]byte(line)))
 	}
 	apply := func() {

@@ -5,6 +5,7 @@ import (
 	"math"
 
 	"limitsrv/engine"
+	"limitsrv/values/numbers"
 )
 
 // An expiryForm is the form in which a command names an expiry.
@@ -82,7 +83,7 @@ func (o *options) when(now engine.Instant, name string) (at int64, wrong string)
 	if o.expiry == noExpiry {
 		return 0, ""
 	}
-	at, ok := engine.ParseInt(o.time)
+	at, ok := numbers.ParseInt(o.time)
 	if !ok {
 		return 0, errNotInt
 	}

@@ -3,30 +3,35 @@ package datatypes
 import (
 	"limitsrv/answer"
 	"limitsrv/engine"
+	"limitsrv/values/numbers"
 )
 
 func appendTo(tx *engine.Tx, args [][]byte, out []byte) []byte {
 	e, has := findString(tx, args[0])
-	if has == wrongType {
+	length := 0
+	switch has {
+	case wrongType:
 		return fail(out, errWrongType)
+	case aString:
+		length = tx.Len(e)
 	}
-	tx.Scratch = tx.Scratch[:0]
-	var at int64
-	if has == aString {
-		if tx.Len(e)+len(args[1]) > engine.MaxValueBytes {
-			return fail(out, errTooLong)
-		}
-		tx.Scratch, at = tx.Bytes(e, tx.Scratch), tx.Expiry(e)
+	return write(tx, e, length, int64(length), args[1], out)
+}
+
+// write overwrites the bytes of a string of some length from an offset on, and answers the
+// new length.
+func write(tx *engine.Tx, e engine.Entry, length int, at int64, b []byte, out []byte) []byte {
+	if at > engine.MaxValueBytes-int64(len(b)) {
+		return fail(out, errTooLong)
 	}
-	tx.Scratch = append(tx.Scratch, args[1]...)
-	if wrong := put(tx, e, has == aString, tx.Scratch, at); wrong != "" {
-		return fail(out, wrong)
+	if _, ok := tx.Write(e, int(at), b); !ok {
+		return fail(out, errFull)
 	}
-	return answer.AppendInt(out, int64(len(tx.Scratch)))
+	return answer.AppendInt(out, max(int64(length), at+int64(len(b))))
 }
 
 func setRange(tx *engine.Tx, args [][]byte, out []byte) []byte {
-	offset, ok := engine.ParseInt(args[1])
+	offset, ok := numbers.ParseInt(args[1])
 	switch {
 	case !ok:
 		return fail(out, errNotInt)
@@ -34,33 +39,22 @@ func setRange(tx *engine.Tx, args [][]byte, out []byte) []byte {
 		return fail(out, "ERR offset is out of range")
 	}
 	e, has := findString(tx, args[0])
-	tx.Scratch = tx.Scratch[:0]
-	var at int64
-	switch {
-	case has == wrongType:
+	length := 0
+	switch has {
+	case wrongType:
 		return fail(out, errWrongType)
-	case has == aString:
-		tx.Scratch, at = tx.Bytes(e, tx.Scratch), tx.Expiry(e)
+	case aString:
+		length = tx.Len(e)
 	}
 	if len(args[2]) == 0 {
-		return answer.AppendInt(out, int64(len(tx.Scratch)))
+		return answer.AppendInt(out, int64(length))
 	}
-	if offset > engine.MaxValueBytes-int64(len(args[2])) {
-		return fail(out, errTooLong)
-	}
-	for len(tx.Scratch) < int(offset)+len(args[2]) {
-		tx.Scratch = append(tx.Scratch, 0)
-	}
-	copy(tx.Scratch[offset:], args[2])
-	if wrong := put(tx, e, has == aString, tx.Scratch, at); wrong != "" {
-		return fail(out, wrong)
-	}
-	return answer.AppendInt(out, int64(len(tx.Scratch)))
+	return write(tx, e, length, offset, args[2], out)
 }
 
 func getRange(tx *engine.Tx, args [][]byte, out []byte) []byte {
-	from, ok := engine.ParseInt(args[1])
-	to, ok2 := engine.ParseInt(args[2])
+	from, ok := numbers.ParseInt(args[1])
+	to, ok2 := numbers.ParseInt(args[2])
 	if !ok || !ok2 {
 		return fail(out, errNotInt)
 	}
@@ -85,6 +79,5 @@ func getRange(tx *engine.Tx, args [][]byte, out []byte) []byte {
 	if from > to {
 		return answer.AppendBulk(out, nil)
 	}
-	tx.Scratch = tx.Bytes(e, tx.Scratch[:0])
-	return answer.AppendBulk(out, tx.Scratch[from:to+1])
+	return tx.Range(e, int(from), int(to)+1, answer.AppendBulkHead(out, int(to+1-from)))
 }

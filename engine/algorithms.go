@@ -1,6 +1,10 @@
 package engine
 
-import "bytes"
+import (
+	"bytes"
+
+	"limitsrv/values"
+)
 
 // An Alg is the number of an algorithm. It is stored in logs and snapshots.
 type Alg uint8
@@ -65,7 +69,7 @@ var algorithms = [algs]algorithm{
 		},
 	},
 	Log: {
-		name: "LOG", words: 3, methods: counted(slidingLog{}), changed: counted(carried{limiter: slidingLog{}}), tail: slidingLog{}, growth: slidingLog{}, chunked: true,
+		name: "LOG", words: 3, methods: counted(slidingLog{}), changed: counted(carried{limiter: slidingLog{}}), tail: slidingLog{}, copied: slidingLog{}, growth: slidingLog{}, chunked: true,
 		usage: Usage{
 			Limit: "limit", MaxLimit: MaxListed, Period: Window, Complexity: "O(min(limit, admitted))", Since: "0.1.0",
 			Summary: "Takes n tokens if no window of that length, at any start, would contain more than limit. Exact; " +
@@ -73,7 +77,7 @@ var algorithms = [algs]algorithm{
 		},
 	},
 	Lease: {
-		name: "LEASE", words: 2, methods: leased(lease{}), tail: lease{}, growth: lease{},
+		name: "LEASE", words: 2, methods: leased(lease{}), tail: lease{}, copied: lease{}, growth: lease{},
 		usage: Usage{Limit: "limit", MaxLimit: MaxListed, Period: TTL},
 	},
 	Int:    {name: typeString, words: 2, methods: methods{meter: plain{}}},
@@ -88,6 +92,7 @@ type algorithm struct {
 	methods
 	changed methods // of a key with a past; zero if no key has one
 	tail    tail    // nil if the words hold all of the state
+	copied  copied  // the tail if a Snapshot must copy it before a change; nil: values do
 	growth  growing // of the tail; nil if ops do not let it grow
 	words   int     // words of state in a record
 	// chunked is set if the first word of the state is the first and the last chunk of the
@@ -169,18 +174,10 @@ type lessor interface {
 // A tail is the part of an algorithm's state that grows, which a shard keeps outside of
 // the record.
 type tail interface {
-	// location returns the word of the state that locates the tail. It differs between any
-	// two tails that are not empty.
-	location(c *cell) uint64
 	// discard releases the tail.
 	discard(c *cell)
-	// lastChange returns the number of the last change to the tail, by the count that
-	// changes returns.
-	lastChange(c *cell) uint64
-	// print returns the words of a fingerprint: they change whenever the tail does.
-	print(c *cell, key hashKey) state
-	// changes returns the number of changes so far to all tails of this kind in a table.
-	changes(t *table) uint64
+	// print returns the words of a fingerprint: they change whenever the state does.
+	print(c *cell) state
 	// bytes returns the memory of the tail.
 	bytes(c *cell) int64
 	// write appends the part of the tail that counts at now.
@@ -189,6 +186,18 @@ type tail interface {
 	// such output. Unless c is nil it receives the tail; c must have none and the
 	// parameters p.
 	read(data []byte, p *Params, now Instant, c *cell) (rest []byte, ok bool)
+}
+
+// A copied is a tail that changes in place.
+type copied interface {
+	// location returns the word of the state that locates the tail. It differs between any
+	// two tails that are not empty.
+	location(c *cell) uint64
+	// lastChange returns the number of the last change to the tail, by the count that
+	// changes returns.
+	lastChange(c *cell) uint64
+	// changes returns the number of changes so far to all tails of this kind in a table.
+	changes(t *table) uint64
 }
 
 // growing tells how much a tail grows by an op.
@@ -208,9 +217,9 @@ type cell struct {
 	state  state
 	params Params
 	past   past
-	chunks *chunks // of the shard: the entries of sliding logs
-	leases *leases // of the shard: the holders
-	blobs  *blobs  // of the shard: long strings
+	chunks *chunks       // of the shard: the entries of sliding logs
+	leases *leases       // of the shard: the holders
+	values *values.Store // of the shard: contents of plain values
 }
 
 func (c *cell) alg() *algorithm { return c.params.alg() }

@@ -1,62 +1,52 @@
 package engine
 
-import "encoding/binary"
+import (
+	"encoding/binary"
 
-// blob is the tail of a BLOB: a string that is longer than maxText and not a number, in
-// memory of its shard.
+	"limitsrv/values"
+)
+
+// blob is the tail of a BLOB: a string that is longer than maxText and not a number, in the
+// values of its shard.
 //
-// State: the expiry, the number of the memory, the length in bytes, and the number of the
-// last change among those of all blobs of the shard.
+// State: the expiry, and the words of a values.Head: Ref, Count and Change.
 type blob struct{}
 
 // MaxValueBytes bounds a plain string.
 const MaxValueBytes = 16 << 20
 
-type blobState struct {
-	expiry int64
-	ref    blobRef
-	length int
-	change uint64
+// head returns the Head of a cell with a tail in values.
+func (c *cell) head() values.Head {
+	return values.Head{Ref: values.Ref(c.state[1]), Count: int(c.state[2]), Change: c.state[3]}
 }
 
-func loadBlob(c *cell) blobState {
-	return blobState{int64(c.state[0]), blobRef(c.state[1]), int(c.state[2]), c.state[3]}
+func (c *cell) setHead(h values.Head) {
+	c.state[1], c.state[2], c.state[3] = uint64(h.Ref), uint64(h.Count), h.Change
 }
 
-// bytes returns the string in place.
-func (b blobState) bytes(c *cell) []byte { return c.blobs.bytesOf(b.ref, b.length) }
+// string returns a cursor on the string of a BLOB.
+func (c *cell) string() values.String { return c.values.String(c.head()) }
 
-// setBlob stores a string and its expiry in the cell, which must have no tail.
-func (c *cell) setBlob(value []byte, expiry int64) {
-	c.params, c.past = Params{Alg: Blob}, past{}
-	c.state = state{uint64(expiry), uint64(c.blobs.alloc(value)), uint64(len(value)), c.blobs.nextChange()}
-}
+func (blob) discard(c *cell) { c.values.Free(c.head()) }
 
-func (blob) location(c *cell) uint64 { return c.state[1] }
+func (blob) print(c *cell) state { return state{c.state[0], c.state[3]} }
 
-func (blob) discard(c *cell) {
-	b := loadBlob(c)
-	c.blobs.release(b.ref, b.length)
-}
+func (blob) bytes(c *cell) int64 { return c.values.Usage(c.head()) }
 
-func (blob) lastChange(c *cell) uint64 { return loadBlob(c).change }
-
-// print depends on the content alone.
-func (blob) print(c *cell, key hashKey) state {
-	b := loadBlob(c)
-	return state{uint64(b.expiry), uint64(b.length), key.sum(b.bytes(c))}
-}
-
-func (blob) changes(t *table) uint64 { return t.blobs.changes }
-
-func (blob) bytes(c *cell) int64 { return c.blobs.sizeOf(loadBlob(c).length) }
+// embedded is the length up to which a changed string differs from one that was set as a
+// whole: by its Encoding.
+const embedded = 44
 
 func (blob) write(dst []byte, c *cell, _ Instant) []byte {
-	b := loadBlob(c)
-	dst = binary.AppendUvarint(dst, b.change)
-	dst = binary.AppendUvarint(dst, uint64(b.expiry))
-	dst = binary.AppendUvarint(dst, uint64(b.length))
-	return append(dst, b.bytes(c)...)
+	t := c.string()
+	length := uint64(t.Count) << 1
+	if t.Count <= embedded && t.Ref.Encoding() == "raw" {
+		length |= 1
+	}
+	dst = binary.AppendUvarint(dst, t.Change)
+	dst = binary.AppendUvarint(dst, c.state[0])
+	dst = binary.AppendUvarint(dst, length)
+	return t.Append(dst, 0, t.Count)
 }
 
 func (blob) read(data []byte, _ *Params, _ Instant, c *cell) (rest []byte, ok bool) {
@@ -68,18 +58,27 @@ func (blob) read(data []byte, _ *Params, _ Instant, c *cell) (rest []byte, ok bo
 	if !ok {
 		return nil, false
 	}
-	n, data, ok := takeNumber(data, MaxValueBytes)
+	length, data, ok := takeNumber(data, MaxValueBytes<<1)
 	if !ok {
 		return nil, false
 	}
-	value, rest, ok := takeBytes(data, int(n))
-	if !ok || len(value) <= maxText {
+	n, changed := int(length>>1), length&1 != 0
+	value, rest, ok := takeBytes(data, n)
+	if !ok || n <= maxText || changed && n > embedded {
 		return nil, false
 	}
-	if c != nil {
-		c.setBlob(value, int64(expiry))
-		c.state[3] = change
-		c.blobs.changes = max(c.blobs.changes, change)
+	if c == nil {
+		return rest, true
 	}
+	t := c.values.String(values.Head{})
+	if changed {
+		t.Write(0, value)
+	} else {
+		t.Set(value)
+	}
+	c.values.SawChange(change)
+	t.Change = change
+	c.state[0] = expiry
+	c.setHead(t.Head)
 	return rest, true
 }

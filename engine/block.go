@@ -30,7 +30,8 @@ import (
 //
 //	of LOG: number of entries; of each: instant, as nanoseconds since the previous one; permits
 //	of LEASE: number of holders; of each: id, 16 bytes; end, as nanoseconds since the snapshot
-//	of BLOB: expiry, 0 for none; number of bytes; the bytes
+//	of BLOB: expiry, 0 for none; twice the number of bytes, plus 1 if a string of up to 44
+//	bytes was changed in part; the bytes
 //
 // Words and the time are little-endian; numbers are unsigned varints. All data except the
 // ids of holders means the same to an engine with any number of shards and any Seed.

@@ -38,7 +38,7 @@ func (s *shard) lookup(now Instant, key []byte, h uint64) (pl place, used int64)
 		s.stats.Forgotten++
 		return place{}, 0
 	}
-	if s.frozen != nil && c.alg().tail != nil {
+	if s.frozen != nil && c.alg().copied != nil {
 		s.preserveTail(h)
 	}
 	return pl, used

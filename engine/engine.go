@@ -68,7 +68,7 @@ func New(o Options) *Engine {
 	e.SetBound(o.MaxMemory, o.Evict)
 	for i := range e.shards {
 		s := &e.shards[i]
-		s.hashKey, s.bits, s.holderHashKeys, s.memory = e.key, e.bits, holderKeys, &e.memory
+		s.seed, s.hashKey, s.bits, s.holderHashKeys, s.memory = o.Seed, e.key, e.bits, holderKeys, &e.memory
 		for i := range s.tops {
 			s.tops[i] = topk.New(max(trackedKeys/len(e.shards), minTrackedKeys), MaxKeyBytes)
 		}

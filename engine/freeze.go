@@ -5,13 +5,15 @@ import (
 	"runtime"
 	"sync"
 	"sync/atomic"
+
+	"limitsrv/values"
 )
 
 // A Snapshot is the state of an engine at the moment of a Freeze. It can be read once,
 // while the engine continues. A page of the table that is about to change is first
 // written into an image, unless it has been read; the reader takes unchanged pages from
 // the table and the others from their images. Entries of logs and holders are copied at
-// the first change to those of their key.
+// the first change to those of their key, contents of plain values page by page.
 //
 // Concurrency: each shard is read by one goroutine; different shards may be read in
 // parallel. Cost: the images need as much memory as the records of the pages that change
@@ -35,15 +37,16 @@ type Snapshot struct {
 // the shard's lock.
 type frozen struct {
 	snapshot *Snapshot
-	table    *table       // of the shard, or the one it had before a Flush
-	at       uint64       // the hash at which the reader continues
-	dirDepth uint8        // at the Freeze
-	version  byte         // of its blocks
-	part     int          // parts read so far at that hash: sources, the page, its stubs
-	paged    bool         // the page at that hash is read, but for its stubs
-	stubs    []byte       // of that page, to be read
-	buffer   []byte       // for the stubs of a page without an image
-	changes  [algs]uint64 // of tails, at the Freeze
+	table    *table        // of the shard, or the one it had before a Flush
+	values   *values.Store // of table at the Freeze
+	at       uint64        // the hash at which the reader continues
+	dirDepth uint8         // at the Freeze
+	version  byte          // of its blocks
+	part     int           // parts read so far at that hash: sources, the page, its stubs
+	paged    bool          // the page at that hash is read, but for its stubs
+	stubs    []byte        // of that page, to be read
+	buffer   []byte        // for the stubs of a page without an image
+	changes  [algs]uint64  // of tails, at the Freeze
 	images   []*imageIndex
 	tails    map[tailRef]savedRef
 	store    [][]byte // saved data, each with its length in front
@@ -88,9 +91,9 @@ func (e *Engine) Freeze() *Snapshot {
 	for i := range e.shards {
 		s := &e.shards[i]
 		s.epoch++
-		n.frozen[i] = frozen{snapshot: n, table: &s.table, dirDepth: s.dirDepth, version: s.version()}
+		n.frozen[i] = frozen{snapshot: n, table: &s.table, dirDepth: s.dirDepth, version: s.version(), values: s.values.Freeze()}
 		for a := range algorithms {
-			if t := algorithms[a].tail; t != nil {
+			if t := algorithms[a].copied; t != nil {
 				n.frozen[i].changes[a] = t.changes(&s.table)
 			}
 		}
@@ -209,10 +212,12 @@ func (s *shard) readStub(f *frozen, dst []byte) []byte {
 	record, c, rest := cutStub(f.stubs)
 	f.stubs = rest
 	dst = append(dst, record...)
-	if kept := f.saved(f.tails[c.tailRef()]); kept != nil {
-		return append(dst, kept...)
+	if c.alg().copied != nil {
+		if kept := f.saved(f.tails[c.tailRef()]); kept != nil {
+			return append(dst, kept...)
+		}
 	}
-	c.chunks, c.leases, c.blobs = &f.table.chunks, &f.table.leases, &f.table.blobs
+	c.chunks, c.leases, c.values = &f.table.chunks, &f.table.leases, f.values
 	return c.alg().tail.write(dst, &c, f.snapshot.now)
 }
 
@@ -242,7 +247,7 @@ func (s *shard) writeImage(p page) {
 // read.
 func (s *shard) preserveTail(h uint64) {
 	f, c := s.frozen, &s.cell
-	ref, tail := c.tailRef(), c.alg().tail
+	ref, tail := c.tailRef(), c.alg().copied
 	if h < f.at || tail.lastChange(c) > f.changes[ref.alg] {
 		return
 	}
@@ -252,11 +257,11 @@ func (s *shard) preserveTail(h uint64) {
 	if f.tails == nil {
 		f.tails = make(map[tailRef]savedRef)
 	}
-	s.writer.buffer = tail.write(s.writer.buffer[:0], c, f.snapshot.now)
+	s.writer.buffer = c.alg().tail.write(s.writer.buffer[:0], c, f.snapshot.now)
 	f.tails[ref] = f.save(s.writer.buffer, nil)
 }
 
-func (c *cell) tailRef() tailRef { return tailRef{c.params.Alg, c.alg().tail.location(c)} }
+func (c *cell) tailRef() tailRef { return tailRef{c.params.Alg, c.alg().copied.location(c)} }
 
 // save copies the concatenation of a and b into the store.
 func (f *frozen) save(a, b []byte) savedRef {
@@ -332,6 +337,7 @@ func (s *shard) thaw() {
 	f := s.frozen
 	n := f.snapshot
 	s.frozen, s.writer = nil, pageWriter{}
+	f.table.values.Thaw()
 	n.mu.Lock()
 	for _, m := range f.store {
 		if cap(m) == storeBytes {

@@ -33,11 +33,11 @@ func (e *Engine) SetCounting(on bool) {
 func (e *Engine) Stats() Stats {
 	t := e.totals()
 	if e.statsDisabled.Load() {
-		t = Stats{Keys: t.Keys}
+		t = Stats{Keys: t.Keys, ImageBytes: t.ImageBytes}
 	}
 	t.MemoryBytes = e.MemoryBytes()
 	if n := e.snapshot.Load(); n != nil {
-		t.ImageBytes = n.bytes.Load()
+		t.ImageBytes += n.bytes.Load()
 	}
 	return t
 }
@@ -48,6 +48,7 @@ func (e *Engine) totals() (t Stats) {
 		s := &e.shards[i]
 		s.mu.Lock()
 		t.Keys += s.keys
+		t.ImageBytes += s.values.CopiedBytes()
 		for a := range t.Allowed {
 			t.Allowed[a] += s.stats.Allowed[a]
 			t.Denied[a] += s.stats.Denied[a]
@@ -220,7 +221,7 @@ func (s *shard) cellFingerprint() int64 {
 	c, p := &s.cell, &s.cell.params
 	words := c.state
 	if t := c.alg().tail; t != nil { // its location does not matter
-		words = t.print(c, s.hashKey)
+		words = t.print(c)
 	}
 	var b [(6 + len(words)) * wordBytes]byte
 	for i, w := range [...]uint64{

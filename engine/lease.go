@@ -103,7 +103,7 @@ func (lease) location(c *cell) uint64 { return c.state[0] }
 
 func (lease) lastChange(c *cell) uint64 { return loadLease(c).change }
 
-func (lease) print(c *cell, _ hashKey) state { return state{loadLease(c).change} }
+func (lease) print(c *cell) state { return state{loadLease(c).change} }
 
 func (lease) changes(t *table) uint64 { return t.leases.changes }
 

@@ -299,7 +299,7 @@ func (slidingLog) location(c *cell) uint64 { return c.state[0] }
 
 func (slidingLog) lastChange(c *cell) uint64 { return loadLog(c).change }
 
-func (slidingLog) print(c *cell, _ hashKey) state { return state{loadLog(c).change} }
+func (slidingLog) print(c *cell) state { return state{loadLog(c).change} }
 
 func (slidingLog) changes(t *table) uint64 { return t.chunks.changes }
 

@@ -12,6 +12,8 @@ const (
 	// maxSkipped bounds the pages that one search skips because nothing on them has
 	// expired.
 	maxSkipped = 4
+	// collectPerPage is the number of parts of freed values that are collected with a page.
+	collectPerPage = 64
 	// evictShare is the part of a page that is freed beyond the need of a new key, so
 	// that not every new key scans and repacks the page.
 	evictShare = 16
@@ -99,7 +101,6 @@ func (s *shard) advanceSweep(p page) {
 	if s.sweepCursor == 0 {
 		s.chunks.trim()
 		s.leases.trim()
-		s.blobs.trim()
 		s.params.trim()
 	}
 }
@@ -211,6 +212,7 @@ func (s *shard) purge(p page, now Instant) {
 func (s *shard) sweepPage(now Instant) bool {
 	p, keys, held := s.slab.page(s.dir[s.sweepCursor]), s.keys, s.bytes()
 	s.purge(p, now)
+	s.values.Collect(collectPerPage)
 	p = s.shrink(p)
 	s.merge(p)
 	found := s.keys < keys || s.bytes() < held

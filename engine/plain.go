@@ -3,6 +3,8 @@ package engine
 import (
 	"encoding/binary"
 	"strconv"
+
+	"limitsrv/values/numbers"
 )
 
 // plain is the meter of the rows of plain values, which have no parameters: a key has one
@@ -93,7 +95,7 @@ func textLen(c *cell) int { return int(c.state[c.alg().words-1] >> 56) }
 
 // rowOf returns the row of a string, and its state without an expiry unless it is a Blob.
 func rowOf(value []byte) (Alg, state) {
-	if n, ok := ParseInt(value); ok {
+	if n, ok := numbers.ParseInt(value); ok {
 		return Int, state{1: uint64(n)}
 	}
 	if len(value) <= maxText {
@@ -102,46 +104,13 @@ func rowOf(value []byte) (Alg, state) {
 	return Blob, state{}
 }
 
-// maxIntDigits is the length of the longest decimal number of 64 bits.
-const maxIntDigits = 20
-
-// ParseInt returns the number with exactly this decimal form: without spaces, a plus sign
-// and leading zeros.
-func ParseInt(b []byte) (n int64, ok bool) {
-	if len(b) == 0 || len(b) > maxIntDigits {
-		return 0, false
-	}
-	digits := b
-	negative := b[0] == '-'
-	if negative {
-		digits = b[1:]
-	}
-	if len(digits) == 0 || digits[0] == '0' && len(b) > 1 {
-		return 0, false
-	}
-	var x uint64
-	for _, d := range digits {
-		if d < '0' || d > '9' || x > (1<<63)/10 {
-			return 0, false
-		}
-		x = x*10 + uint64(d-'0')
-	}
-	switch {
-	case negative && x <= 1<<63:
-		return -int64(x), true
-	case !negative && x < 1<<63:
-		return int64(x), true
-	}
-	return 0, false
-}
-
 // plainLen returns the length of the string form of the cell's plain value.
 func (c *cell) plainLen() int {
 	switch c.params.Alg {
 	case Int:
-		return intLen(int64(c.state[1]))
+		return numbers.IntBytes(int64(c.state[1]))
 	case Blob:
-		return loadBlob(c).length
+		return int(c.state[2])
 	}
 	return textLen(c)
 }
@@ -152,19 +121,8 @@ func (c *cell) appendPlain(dst []byte) []byte {
 	case Int:
 		return strconv.AppendInt(dst, int64(c.state[1]), 10)
 	case Blob:
-		return append(dst, loadBlob(c).bytes(c)...)
+		t := c.string()
+		return t.Append(dst, 0, t.Count)
 	}
 	return appendText(dst, c)
-}
-
-// intLen returns the length of n in decimal.
-func intLen(n int64) (length int) {
-	x := uint64(n)
-	if n < 0 {
-		length, x = 1, -x
-	}
-	for length++; x >= 10; x /= 10 {
-		length++
-	}
-	return length
 }

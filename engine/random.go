@@ -1,7 +1,5 @@
 package engine
 
-import "math/bits"
-
 // Random is a generator of pseudo-random numbers. Equal seeds give equal numbers, on any
 // processor and in any version of this program.
 //
@@ -16,10 +14,4 @@ func (r *Random) Uint64() uint64 {
 	x = (x ^ x>>30) * 0xbf58476d1ce4e5b9
 	x = (x ^ x>>27) * 0x94d049bb133111eb
 	return x ^ x>>31
-}
-
-// Below returns a number from 0 to n-1. Requires: n > 0.
-func (r *Random) Below(n int64) int64 {
-	hi, _ := bits.Mul64(r.Uint64(), uint64(n))
-	return int64(hi)
 }

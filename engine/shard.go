@@ -5,6 +5,7 @@ import (
 	"sync/atomic"
 
 	"limitsrv/engine/topk"
+	"limitsrv/values"
 )
 
 // A shard holds the keys with hashes that start with the shard's number. Concurrency: all
@@ -19,7 +20,8 @@ type shard struct {
 	// soonestExpiry is the earliest nextExpiry of those pages. noExpiryUntil is the same
 	// for all pages, set when a round of the sweep freed nothing.
 	soonestExpiry, noExpiryUntil Instant
-	prefetched                   uint64 // sink of the reads in prefetch
+	prefetched                   uint64   // sink of the reads in prefetch
+	seed                         [16]byte // of values
 	hashKey                      hashKey
 	holderHashKeys               [2]hashKey // of holders' ids
 	bits                         uint8      // of a hash that hold the shard's number
@@ -62,12 +64,12 @@ type table struct {
 	slab      slab
 	chunks    chunks
 	leases    leases
-	blobs     blobs
+	values    *values.Store
 }
 
 // bytes returns the memory of the table.
 func (t *table) bytes() int64 {
-	return int64(len(t.dir))*pageNumberBytes + t.slab.bytes + t.chunks.bytes + t.leases.bytes + t.blobs.bytes + t.params.bytes()
+	return int64(len(t.dir))*pageNumberBytes + t.slab.bytes + t.chunks.bytes + t.leases.bytes + t.values.Bytes() + t.params.bytes()
 }
 
 // memory is the bound that all shards share.
@@ -89,10 +91,10 @@ func (s *shard) clear() {
 	s.table = table{
 		chunks: chunks{changes: s.chunks.changes},
 		leases: leases{changes: s.leases.changes},
-		blobs:  blobs{changes: s.blobs.changes},
+		values: values.New(s.seed),
 	}
 	s.dir = []pageNumber{s.slab.add(0, s.epoch)}
-	s.cell.chunks, s.cell.leases, s.cell.blobs = &s.chunks, &s.leases, &s.blobs
+	s.cell.chunks, s.cell.leases, s.cell.values = &s.chunks, &s.leases, s.values
 	s.sweepCursor, s.fruitlessPages, s.soonestExpiry, s.noExpiryUntil = 0, 0, 0, 0
 }
 
@@ -299,7 +301,7 @@ func (s *shard) remove(pl place) {
 	s.preserve(p)
 	c := s.load(p, pl.slot)
 	head, key := p.head(at), p.key(at, c.alg().words)
-	if s.frozen != nil && c.alg().tail != nil {
+	if s.frozen != nil && c.alg().copied != nil {
 		s.preserveTail(s.hash(head.db(), key))
 	}
 	s.count(head.db(), -1)

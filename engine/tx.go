@@ -8,6 +8,7 @@ type Tx struct {
 	// Scratch is memory that a call may use and leave for the next.
 	Scratch []byte
 
+	buffer  []byte // as Scratch, for Write
 	e       *Engine
 	now     Instant
 	db      uint8
@@ -37,7 +38,7 @@ type Entry struct {
 
 // begin begins the Tx of an op, a Do with a hash.
 func (tx *Tx) begin(e *Engine, now Instant, op *Op, hash uint64) {
-	*tx = Tx{Scratch: tx.Scratch[:0], e: e, now: now, db: op.DB, key: op.Key, hash: hash}
+	*tx = Tx{Scratch: tx.Scratch[:0], buffer: tx.buffer[:0], e: e, now: now, db: op.DB, key: op.Key, hash: hash}
 }
 
 // run carries out a call, and reports whether it may have changed the state.
@@ -160,8 +161,20 @@ func (tx *Tx) Len(e Entry) int { return tx.load(&e).plainLen() }
 // Bytes appends a string to dst, a number in decimal form.
 func (tx *Tx) Bytes(e Entry, dst []byte) []byte { return tx.load(&e).appendPlain(dst) }
 
-// write notes that the call writes.
-func (tx *Tx) write() {
+// Range appends the bytes of a string from one offset up to another to dst. Requires: it has
+// them.
+func (tx *Tx) Range(e Entry, from, to int, dst []byte) []byte {
+	c := tx.load(&e)
+	if c.params.Alg == Blob {
+		t := c.string()
+		return t.Append(dst, from, to)
+	}
+	tx.buffer = c.appendPlain(tx.buffer[:0])
+	return append(dst, tx.buffer[from:to]...)
+}
+
+// writes notes that the call writes.
+func (tx *Tx) writes() {
 	if tx.looking {
 		panic("engine: a read-only call writes")
 	}

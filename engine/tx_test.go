@@ -100,7 +100,7 @@ func (toy) Do(tx *engine.Tx, c *engine.Call) {
 		tx.Decide(&engine.Op{Params: engine.Params{Alg: engine.Slide, Limit: 3, Period: second}, N: 1, Key: c.Args[0]}, &d)
 		c.Answer = fmt.Append(c.Answer, d.Status, d.Allowed, d.Remaining)
 	case toyDraw:
-		c.Answer = fmt.Append(c.Answer, tx.Random().Below(1e18))
+		c.Answer = fmt.Append(c.Answer, tx.Random().Uint64())
 	}
 }
 

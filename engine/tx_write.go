@@ -1,5 +1,7 @@
 package engine
 
+import "limitsrv/values"
+
 // Fits reports whether Put would store a value: always, unless the batch is Tight. Then the
 // key must exist, and the value must need no more memory than the present one. That follows
 // from the values alone.
@@ -50,7 +52,7 @@ func (tx *Tx) PutInt(e Entry, n, expiry int64) (put Entry, ok bool) {
 
 // put stores a state of a row, or of a Blob the value, in place of the entry's state.
 func (tx *Tx) put(e Entry, alg Alg, to state, value []byte) Entry {
-	tx.write()
+	tx.writes()
 	s := e.shard
 	c := &s.cell
 	inPlace := false
@@ -60,21 +62,73 @@ func (tx *Tx) put(e Entry, alg Alg, to state, value []byte) Entry {
 	}
 	switch {
 	case inPlace:
-		if c.alg().tail != nil {
-			s.preserveCellTail(e.hash)
-			s.discard(c)
+		if c.params.Alg == Blob && alg == Blob {
+			tx.replaceBlob(e, value, to[0])
+			return e
 		}
+		if c.alg().copied != nil {
+			s.preserveCellTail(e.hash)
+		}
+		s.discard(c)
 		s.countLasting(tx.db, -1)
 	case !e.missing():
 		s.remove(e.place)
 	}
 	c.params, c.past, c.state = Params{Alg: alg}, past{}, to
 	if alg == Blob {
-		c.setBlob(value, int64(to[0]))
+		t := c.values.String(values.Head{})
+		t.Set(value)
+		c.setHead(t.Head)
 	}
 	e.alg = alg
 	tx.save(&e, inPlace)
 	return e
+}
+
+// replaceBlob replaces the string of a BLOB, which is in the cell, by another.
+func (tx *Tx) replaceBlob(e Entry, value []byte, expiry uint64) {
+	s, c := e.shard, &e.shard.cell
+	t := c.string()
+	t.Set(value)
+	s.countLasting(tx.db, -1)
+	c.setHead(t.Head)
+	c.state[0] = expiry
+	tx.save(&e, true)
+}
+
+// Write overwrites the bytes of a string from an offset on, after zeros if it is shorter, and
+// returns the entry. An entry that is not there is the empty string. ok is false as for Put.
+// Requires: the string is at most MaxValueBytes long then. Cost: a BLOB is not copied.
+func (tx *Tx) Write(e Entry, at int, b []byte) (put Entry, ok bool) {
+	var expiry int64
+	tx.buffer = tx.buffer[:0]
+	if !e.missing() {
+		c := tx.load(&e)
+		if c.params.Alg == Blob {
+			return e, tx.writeBlob(e, at, b)
+		}
+		expiry, tx.buffer = int64(c.state[0]), c.appendPlain(tx.buffer)
+	}
+	for len(tx.buffer) < at+len(b) {
+		tx.buffer = append(tx.buffer, 0)
+	}
+	copy(tx.buffer[at:], b)
+	return tx.Put(e, tx.buffer, expiry)
+}
+
+// writeBlob is Write for a BLOB, which is in the cell.
+func (tx *Tx) writeBlob(e Entry, at int, b []byte) bool {
+	c := &e.shard.cell
+	t := c.string()
+	if tx.tight && at+len(b) > t.Count {
+		return false
+	}
+	tx.writes()
+	t.Write(at, b)
+	e.shard.countLasting(tx.db, -1)
+	c.setHead(t.Head)
+	tx.save(&e, true)
+	return true
 }
 
 // save writes the cell to the entry's record, or to a new one. Requires: if it has a
@@ -110,11 +164,8 @@ func (s *shard) preserveCellTail(h uint64) {
 
 // Expire sets the expiry of a plain value, 0 for none. Requires: it is not past.
 func (tx *Tx) Expire(e Entry, at int64) {
-	tx.write()
+	tx.writes()
 	c := tx.load(&e)
-	if c.alg().tail != nil {
-		e.shard.preserveCellTail(e.hash) // its saved form has the expiry
-	}
 	e.shard.countLasting(tx.db, -1)
 	c.state[0] = uint64(at)
 	tx.save(&e, true)
@@ -122,7 +173,7 @@ func (tx *Tx) Expire(e Entry, at int64) {
 
 // Drop deletes an entry.
 func (tx *Tx) Drop(e Entry) {
-	tx.write()
+	tx.writes()
 	tx.load(&e)
 	e.shard.remove(e.place)
 	e.shard.shrink(e.shard.slab.open(e.page))
@@ -132,7 +183,7 @@ func (tx *Tx) Drop(e Entry) {
 // Rename moves an entry of any algorithm or type to another key, in place of its state.
 // Requires: to is another key than e's.
 func (tx *Tx) Rename(e, to Entry) {
-	tx.write()
+	tx.writes()
 	if !to.missing() {
 		tx.Drop(to)
 	}
@@ -156,7 +207,7 @@ func (tx *Tx) Rename(e, to Entry) {
 // would create in a batch that is Tight or Full is answered NoMemory.
 func (tx *Tx) Decide(op *Op, d *Decision) {
 	if !op.readOnly() {
-		tx.write()
+		tx.writes()
 	}
 	s, h := tx.locate(op.DB, op.Key)
 	full := s.full
