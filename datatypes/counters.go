@@ -2,6 +2,7 @@ package datatypes
 
 import (
 	"math"
+	"slices"
 
 	"limitsrv/answer"
 	"limitsrv/engine"
@@ -54,6 +55,9 @@ func add(tx *engine.Tx, key []byte, n int64, out []byte) []byte {
 	return answer.AppendInt(out, old+n)
 }
 
+// usualFloat is longer than most numbers of INCRBYFLOAT.
+const usualFloat = 48
+
 func incrByFloat(tx *engine.Tx, args [][]byte, out []byte) []byte {
 	e, has := findString(tx, args[0])
 	var (
@@ -81,7 +85,7 @@ func incrByFloat(tx *engine.Tx, args [][]byte, out []byte) []byte {
 	if !value.Finite() {
 		return fail(out, "ERR increment would produce NaN or Infinity")
 	}
-	tx.Scratch = value.AppendHuman(tx.Scratch[:0])
+	tx.Scratch = value.AppendHuman(slices.Grow(tx.Scratch[:0], usualFloat))
 	if wrong := put(tx, e, has == aString, tx.Scratch, at); wrong != "" {
 		return fail(out, wrong)
 	}

@@ -4,7 +4,8 @@ package engine
 type paramID uint32
 
 // paramTable gives each set of parameters in use a small number, so that keys need not
-// store them. It counts the keys of each set and forgets unused sets.
+// store them. It counts the keys of each set and forgets unused sets, except those of plain
+// values: few, and often used again.
 type paramTable struct {
 	list  []paramEntry
 	free  []paramID
@@ -75,7 +76,7 @@ func (t *paramTable) add(k paramKey) paramID {
 func (t *paramTable) release(id paramID) {
 	e := &t.list[id]
 	e.keys--
-	if e.keys > 0 {
+	if e.keys > 0 || e.params.Alg.IsPlain() {
 		return
 	}
 	delete(t.index, e.paramKey)
@@ -84,7 +85,10 @@ func (t *paramTable) release(id paramID) {
 
 // trim releases the memory if no parameters are in use.
 func (t *paramTable) trim() {
-	if len(t.index) == 0 {
-		*t = paramTable{}
+	for i := range t.list {
+		if t.list[i].keys > 0 {
+			return
+		}
 	}
+	*t = paramTable{}
 }
