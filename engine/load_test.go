@@ -43,6 +43,7 @@ func FuzzLoad(f *testing.F) {
 		block := blockOf(f, e)
 		f.Add(block, seed)
 		f.Add(block[:len(block)/2], seed)
+		f.Add(blockOf(f, withPlain(seed, 4+20*int(seed))), seed)
 	}
 	f.Fuzz(func(t *testing.T, block []byte, seed uint64) {
 		e := engine.New(engine.Options{Shards: 4, Seed: [16]byte{5}})
@@ -59,7 +60,7 @@ func FuzzLoad(f *testing.F) {
 		e.Scan(0, 0, 0, 100, func(key []byte, _ engine.Alg) { tr.keys = append(tr.keys, bytes.Clone(key)) })
 		for _, key := range tr.keys {
 			d := apply(e, 0, engine.Op{Kind: engine.Peek, Key: key})[0]
-			if d.Remaining < 0 || d.Wait.Millis < 0 && d.Wait != engine.Never || d.Reset.Millis < 0 {
+			if d.Remaining < 0 || d.Wait.Millis < 0 && d.Wait != engine.Never || d.Reset.Millis < 0 && d.Reset != engine.Never {
 				t.Fatalf("peek of %q: %+v", key, d)
 			}
 		}
