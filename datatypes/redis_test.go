@@ -83,6 +83,10 @@ func (r *redis) reply() []byte {
 			}
 			line = append(line, bulk...)
 		}
+	case '%':
+		for range 2 * n {
+			line = append(line, r.reply()...)
+		}
 	case '*':
 		for range n {
 			line = append(line, r.reply()...)
@@ -96,9 +100,13 @@ type ours struct {
 	e     *engine.Engine
 	batch engine.Batch
 	now   engine.Instant // 0: the clock's
+
+	protocol answer.Protocol
 }
 
-func newOurs() *ours { return &ours{e: engine.New(engine.Options{Commands: Commands{}})} }
+func newOurs() *ours {
+	return &ours{e: engine.New(engine.Options{Commands: Commands{}}), protocol: answer.RESP2}
+}
 
 func (o *ours) do(line [][]byte) []byte {
 	number, ok := Find(line[0])
@@ -109,14 +117,18 @@ func (o *ours) do(line [][]byte) []byte {
 		return []byte("-" + errArity(table[number].Name) + "\r\n")
 	}
 	o.batch.Reset()
-	c := o.batch.AddCall(0)
-	Set(c, number, line[1:])
+	Set(o.batch.AddCall(0), number, line[1:])
 	now := o.now
 	if now == 0 {
 		now = engine.Instant(time.Now().UnixNano())
 	}
 	o.e.Apply(now, &o.batch)
-	return answer.AppendTo(nil, c.Answer, answer.RESP2)
+	return renderCall(o)
+}
+
+// renderCall returns the reply to the last call.
+func renderCall(o *ours) []byte {
+	return answer.AppendTo(nil, o.batch.Calls[0].Answer, o.protocol)
 }
 
 // A lineSource draws command lines.
@@ -241,7 +253,18 @@ func sameReply(name string, got, want []byte) bool {
 // TestLikeRedis compares the answers to random command lines with those of redis-server,
 // and now and then all values.
 func TestLikeRedis(t *testing.T) {
+	for _, p := range []answer.Protocol{answer.RESP2, answer.RESP3} {
+		likeRedis(t, p, *redisCommands/2)
+	}
+}
+
+// likeRedis is TestLikeRedis for a number of commands in a protocol.
+func likeRedis(t *testing.T, p answer.Protocol, commands int) {
 	judge, o := startRedis(t), newOurs()
+	o.protocol = p
+	if p == answer.RESP3 {
+		judge.do([][]byte{[]byte("HELLO"), []byte("3")})
+	}
 	seed := uint64(time.Now().UnixNano())
 	r := lineSource{rand.New(rand.NewPCG(seed, 1))}
 	var trace [][][]byte
@@ -255,7 +278,7 @@ func TestLikeRedis(t *testing.T) {
 			t.Fatalf("seed %d: %.100q\n got %.200q\nwant %.200q", seed, line, got, want)
 		}
 	}
-	for i := range *redisCommands / testwait.Slowdown {
+	for i := range commands / testwait.Slowdown {
 		check(r.line())
 		if i%50 == 0 {
 			for k := range 6 {

@@ -206,13 +206,14 @@ func (tx *Tx) Rename(e, to Entry) {
 // Decide applies an op of a limit, without a group. Its DB must be the call's. A key that it
 // would create in a batch that is Tight or Full is answered NoMemory.
 func (tx *Tx) Decide(op *Op, d *Decision) {
-	if !op.readOnly() {
-		tx.writes()
+	if tx.looking && !op.readOnly() {
+		panic("engine: a read-only call takes")
 	}
 	s, h := tx.locate(op.DB, op.Key)
 	full := s.full
 	s.full, s.boundless = full || tx.tight, true
 	s.apply(tx.now, op, h, d)
 	s.full, s.boundless = full, false
+	tx.wrote = tx.wrote || d.Changed
 	tx.moves++
 }
