@@ -181,7 +181,7 @@ func TestTLSAllocatesNothingPerCommand(t *testing.T) {
 func TestIdleTLSHoldsLittle(t *testing.T) {
 	server, client := net.Pipe()
 	defer client.Close()
-	g := newGoroutines(new(Server))
+	g := newGoroutines(new(env))
 	c := &goConn{conn: conn{session: new(echoLog).session(commands.Client{}), limits: &DefaultLimits}, socket: &socket{Conn: server}}
 	c.nc = struct{ net.Conn }{c.socket} // differs from the socket, as TLS does
 	large := array("OP", strings.Repeat("x", 1000))
