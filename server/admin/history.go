@@ -170,8 +170,8 @@ func (m nullableMicros) MarshalJSON() ([]byte, error) {
 	return strconv.AppendInt(nil, int64(m), 10), nil
 }
 
-// getHistory serves GET /api/history.
-func (s *Server) getHistory(w http.ResponseWriter, r *http.Request, _ identity) {
+// serve serves GET /api/history.
+func (h *history) serve(w http.ResponseWriter, r *http.Request, _ identity) {
 	since := int64(-1)
 	if text := r.URL.Query().Get("since"); text != "" {
 		var err error
@@ -180,7 +180,7 @@ func (s *Server) getHistory(w http.ResponseWriter, r *http.Request, _ identity) 
 			return
 		}
 	}
-	samples := s.history.since(since)
+	samples := h.since(since)
 	n := len(samples)
 	c := columns{
 		make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n), make([]int64, n),
