@@ -50,7 +50,7 @@ var arrows = map[string][]string{
 		"limitsrv/engine", "limitsrv/beat", "limitsrv/histogram", "limitsrv/commands", "limitsrv/server", "github.com/prometheus/client_golang/prometheus",
 	},
 	"persist": {
-		"limitsrv/engine", "limitsrv/persist/commit", "limitsrv/fatal", "github.com/cockroachdb/pebble/v2", "github.com/hashicorp/raft-wal", "github.com/hashicorp/raft",
+		"limitsrv/engine", "limitsrv/beat", "limitsrv/persist/commit", "limitsrv/fatal", "github.com/cockroachdb/pebble/v2", "github.com/hashicorp/raft-wal", "github.com/hashicorp/raft",
 		"github.com/hashicorp/go-hclog",
 	},
 	"persist/commit": {"limitsrv/engine"},

@@ -27,11 +27,12 @@ type Server struct {
 	plain     transport
 	secure    *secure // nil: none
 
-	began    time.Time
-	closed   chan struct{} // closed after the last connection
-	shutdown sync.Once
-	starting sync.Mutex // orders the start of accepts and closing
-	accepts  sync.WaitGroup
+	began       time.Time
+	stopTicking func()
+	closed      chan struct{} // closed after the last connection
+	shutdown    sync.Once
+	starting    sync.Mutex // orders the start of accepts and closing
+	accepts     sync.WaitGroup
 }
 
 // New binds the addresses; connections are served from Serve on. An address in use is an
@@ -71,7 +72,7 @@ func New(cfg Config) (*Server, error) {
 	if s.listenTLS != nil {
 		s.secure = newSecure(&s.env)
 	}
-	go s.tick()
+	s.stopTicking = beat.Start(func(ctx context.Context) { beat.EveryFunc(ctx, s.sweepInterval, s.tick) })
 	return s, nil
 }
 
@@ -172,6 +173,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 			for _, t := range s.transports() {
 				<-t.done()
 			}
+			s.stopTicking()
 			close(s.closed)
 		}()
 	})
@@ -191,24 +193,14 @@ func (s *Server) Shutdown(ctx context.Context) error {
 	return fmt.Errorf("drain: %d connections closed before all commands were answered: %w", cut, context.Cause(ctx))
 }
 
-// tick advances the coarse clock and sweeps the transports until the server is closed.
+// tick advances the coarse clock and sweeps the transports.
 func (s *Server) tick() {
-	timer := time.NewTimer(beat.Wait(s.sweepInterval()))
-	defer timer.Stop()
-	for {
-		select {
-		case <-timer.C:
-			s.clock.Store(int64(time.Since(s.began)))
-			for _, t := range s.transports() {
-				t.sweep()
-			}
-			s.plainTLSLog.flush(s.log)
-			s.httpLog.flush(s.log)
-			timer.Reset(beat.Wait(s.sweepInterval()))
-		case <-s.closed:
-			return
-		}
+	s.clock.Store(int64(time.Since(s.began)))
+	for _, t := range s.transports() {
+		t.sweep()
 	}
+	s.plainTLSLog.flush(s.log)
+	s.httpLog.flush(s.log)
 }
 
 func (s *Server) sweepInterval() time.Duration {

@@ -1,6 +1,7 @@
 package admin
 
 import (
+	"context"
 	"math"
 	"net/http"
 	"strconv"
@@ -91,32 +92,16 @@ func newHistory(read func() reading) *history { return &history{read: read} }
 // start records samples until the returned function is called, which blocks until
 // sampling has ended.
 func (h *history) start() (stop func()) {
-	var (
-		wait sync.WaitGroup
-		done = make(chan struct{})
-	)
-	wait.Go(func() {
-		timer := time.NewTimer(beat.Wait(sampleEvery))
-		defer timer.Stop()
+	return beat.Start(func(ctx context.Context) {
 		last := h.read()
-		for {
-			select {
-			case <-done:
-				return
-			case <-timer.C:
-			}
-			timer.Reset(beat.Wait(sampleEvery))
+		beat.Every(ctx, sampleEvery, func() {
 			now := h.read()
 			if now.at.After(last.at) {
 				h.add(difference(last, now))
 				last = now
 			}
-		}
+		})
 	})
-	return func() {
-		close(done)
-		wait.Wait()
-	}
 }
 
 func (h *history) add(s sample) {
