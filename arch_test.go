@@ -61,7 +61,7 @@ var arrows = map[string][]string{
 	"replication/link": {
 		"limitsrv/persist", "limitsrv/certs", "limitsrv/files", "limitsrv/loglimit", "github.com/hashicorp/raft",
 	},
-	"replication/link/linktest": {"limitsrv/certs", "limitsrv/testwait"},
+	"replication/link/linktest": {"limitsrv/certs"},
 	"replication/forward":       {"limitsrv/replication/link", "limitsrv/engine", "limitsrv/persist"},
 	"replication/raftfix":       {"limitsrv/persist", "github.com/hashicorp/raft", "github.com/hashicorp/go-hclog"},
 	"cmd/limitsrv": {

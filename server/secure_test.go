@@ -4,7 +4,6 @@ import (
 	"crypto/tls"
 	"fmt"
 	"io"
-	"log/slog"
 	"math/rand/v2"
 	"net"
 	"strings"
@@ -110,8 +109,8 @@ func TestTLSOnThePlainPort(t *testing.T) {
 }
 
 func TestSampledLog(t *testing.T) {
-	var log lockedBuffer
-	logger := slog.New(slog.NewTextHandler(&log, nil))
+	var log testwait.Log
+	logger := log.Logger()
 	c := sampledLog{text: "it happened"}
 	c.flush(logger)
 	for range 3 {
