@@ -50,7 +50,7 @@ var arrows = map[string][]string{
 		"limitsrv/engine", "limitsrv/beat", "limitsrv/histogram", "limitsrv/commands", "limitsrv/server", "github.com/prometheus/client_golang/prometheus",
 	},
 	"persist": {
-		"limitsrv/engine", "limitsrv/persist/commit", "limitsrv/fatal", "github.com/cockroachdb/pebble/v2", "github.com/hashicorp/raft-wal", "github.com/hashicorp/raft",
+		"limitsrv/engine", "limitsrv/beat", "limitsrv/persist/commit", "limitsrv/fatal", "github.com/cockroachdb/pebble/v2", "github.com/hashicorp/raft-wal", "github.com/hashicorp/raft",
 		"github.com/hashicorp/go-hclog",
 	},
 	"persist/commit": {"limitsrv/engine"},
@@ -61,7 +61,7 @@ var arrows = map[string][]string{
 	"replication/link": {
 		"limitsrv/persist", "limitsrv/certs", "limitsrv/files", "limitsrv/loglimit", "github.com/hashicorp/raft",
 	},
-	"replication/link/linktest": {"limitsrv/certs", "limitsrv/testwait"},
+	"replication/link/linktest": {"limitsrv/certs"},
 	"replication/forward":       {"limitsrv/replication/link", "limitsrv/engine", "limitsrv/persist"},
 	"replication/raftfix":       {"limitsrv/persist", "github.com/hashicorp/raft", "github.com/hashicorp/go-hclog"},
 	"cmd/limitsrv": {

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"limitsrv/testwait"
 )
@@ -15,15 +14,13 @@ import (
 // waitFor repeats line until Redis' answer contains text.
 func (p *pair) waitFor(line, text string) {
 	p.t.Helper()
-	for deadline := testwait.Soon(3 * redisPatience); ; time.Sleep(20 * time.Millisecond) {
+	testwait.Retry(p.t, 3*redisPatience, func() error {
 		_, reply := p.ask("PING", line)
-		if strings.Contains(reply[0], text) {
-			return
+		if !strings.Contains(reply[0], text) {
+			return fmt.Errorf("%s: no %q in %s", line, text, reply[0])
 		}
-		if time.Now().After(deadline) {
-			p.t.Fatalf("%s: no %q in %s", line, text, reply[0])
-		}
-	}
+		return nil
+	})
 }
 
 // infoNames returns the names of the fields of INFO, in order, with their values if these

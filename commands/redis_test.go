@@ -56,17 +56,15 @@ func startRedis(t *testing.T, args ...string) *realRedis {
 		command.Wait()
 	})
 	r := &realRedis{t, "127.0.0.1:" + port}
-	for deadline := testwait.Soon(redisPatience); ; time.Sleep(5 * time.Millisecond) {
+	testwait.Retry(t, redisPatience, func() error {
 		nc, err := net.Dial("tcp", r.address)
-		if err == nil {
-			nc.Close()
-			return r
-		}
-		if time.Now().After(deadline) {
+		if err != nil {
 			text, _ := os.ReadFile(log.Name())
-			t.Fatalf("redis-server does not listen: %v\n%s", err, text)
+			return fmt.Errorf("redis-server does not listen: %v\n%s", err, text)
 		}
-	}
+		return nc.Close()
+	})
+	return r
 }
 
 // A pair is a connection to each server, with the same commands sent to both.
@@ -226,15 +224,7 @@ func TestClusterLikeRedis(t *testing.T) {
 	h := newTestHandlerWith(Config{Cluster: testCluster, Options: func() []Option { return []Option{{Name: "cluster-mode", Value: "emulated"}} }})
 	first := r.pair(h)
 	first.ask("PING", "CLUSTER ADDSLOTSRANGE 0 16383")
-	for deadline := testwait.Soon(redisPatience); ; time.Sleep(20 * time.Millisecond) {
-		_, info := first.ask("PING", "CLUSTER INFO")
-		if strings.Contains(info[0], "cluster_state:ok") {
-			break
-		}
-		if time.Now().After(deadline) {
-			t.Fatalf("Redis makes no cluster: %s", info)
-		}
-	}
+	first.waitFor("CLUSTER INFO", "cluster_state:ok")
 	first.ask("RL.TOKEN {foo}1 10 1", "SET {foo}1 v")
 	for _, protocol := range protocols {
 		r.pair(h).follow(protocol, clusterScript)

@@ -5,14 +5,16 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"runtime"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
+	"limitsrv/testwait"
 )
 
 // hookSource is a source that calls a function at one of its blocks.
@@ -300,14 +302,13 @@ func TestSnapshotsLeaveNoGoroutine(t *testing.T) {
 	if err := s.Load(context.Background(), info, &fakeSink{}, 2, nil); err != nil {
 		t.Fatal(err)
 	}
-	for range 2000 {
-		if runtime.NumGoroutine() <= before {
-			return
+	testwait.Retry(t, patience, func() error {
+		if n := runtime.NumGoroutine(); n > before {
+			stack := make([]byte, 1<<20)
+			return fmt.Errorf("%d goroutines, %d before:\n%s", n, before, stack[:runtime.Stack(stack, true)])
 		}
-		time.Sleep(time.Millisecond)
-	}
-	stack := make([]byte, 1<<20)
-	t.Errorf("%d goroutines, %d before:\n%s", runtime.NumGoroutine(), before, stack[:runtime.Stack(stack, true)])
+		return nil
+	})
 }
 
 // For any consistent record, the key ranges of the shards do not overlap.

@@ -1,7 +1,6 @@
 package persist
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -37,30 +36,13 @@ func (c *testClock) add(d time.Duration) { c.now.Add(int64(d)) }
 
 // storeLog collects the log of a Store, and prints it if the test fails.
 func storeLog(t *testing.T) *slog.Logger {
-	var b lockedBuffer
+	var b testwait.Log
 	t.Cleanup(func() {
 		if t.Failed() {
 			t.Log("log:\n" + b.String())
 		}
 	})
-	return slog.New(slog.NewTextHandler(&b, nil))
-}
-
-type lockedBuffer struct {
-	mu sync.Mutex
-	b  bytes.Buffer
-}
-
-func (l *lockedBuffer) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.Write(p)
-}
-
-func (l *lockedBuffer) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.b.String()
+	return b.Logger()
 }
 
 // testOptions returns options for a small Store with small files.

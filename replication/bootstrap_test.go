@@ -9,6 +9,7 @@ import (
 
 	"limitsrv/engine"
 	"limitsrv/persist"
+	"limitsrv/testwait"
 )
 
 // refused opens a node and requires an error.
@@ -73,7 +74,7 @@ func TestLostTailChangesNodeID(t *testing.T) {
 
 func TestBootstrapRequiresEqualPeers(t *testing.T) {
 	t.Parallel()
-	c := &testCluster{t: t, logs: new(lockedBuffer)}
+	c := &testCluster{t: t, logs: new(testwait.Log)}
 	addresses := freeAddresses(t, 3)
 	for i, peers := range [][]string{addresses[:2], addresses} {
 		o := c.options(filepath.Join(t.TempDir(), "data"), addresses[i])
@@ -144,7 +145,7 @@ func TestBootstrapContinuesAfterCrash(t *testing.T) {
 
 func TestSingleServerStateIsRefused(t *testing.T) {
 	t.Parallel()
-	c := &testCluster{t: t, logs: new(lockedBuffer)}
+	c := &testCluster{t: t, logs: new(testwait.Log)}
 	single := persist.Options{Dir: t.TempDir(), Engine: engine.Options{}, Clock: fixedClock{}}
 	store, err := persist.Open(single)
 	if err != nil {
@@ -178,7 +179,7 @@ type fixedClock struct{}
 func (fixedClock) Now() engine.Instant { return 1 }
 
 func TestOptionsAreChecked(t *testing.T) {
-	c := &testCluster{t: t, logs: new(lockedBuffer)}
+	c := &testCluster{t: t, logs: new(testwait.Log)}
 	address := freeAddresses(t, 1)[0]
 	for want, change := range map[string]func(*Options){
 		"--raft must be HOST:PORT":       func(o *Options) { o.Raft = "somewhere" },

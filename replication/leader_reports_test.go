@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"limitsrv/testwait"
 )
 
 // linesOf returns the lines with a text in the log of the node at an address.
@@ -72,7 +74,7 @@ func TestJoinLogsNoWarning(t *testing.T) {
 
 // Nodes without a leader answer with the reason.
 func TestNoQuorumErrors(t *testing.T) {
-	c := &testCluster{t: t, logs: new(lockedBuffer)}
+	c := &testCluster{t: t, logs: new(testwait.Log)}
 	addresses := freeAddresses(t, 2)
 	o := c.options(filepath.Join(t.TempDir(), "n"), addresses[0])
 	o.Join = addresses[1:]

@@ -66,6 +66,12 @@
 // event loops; elsewhere, and over TLS, a goroutine per connection. Both serve at the
 // same time if there is a port of each kind.
 //
+// The files refer to each other in one direction:
+//
+//	server, accept -> transports: loops (Linux), secure -> goroutines -> env -> conn
+//
+// An env is all of the Server that a transport sees.
+//
 // The event loop exists because the cost of a single request is the cost of the kernel
 // and of the scheduler, and a loop is woken up once for all ready connections. Server
 // CPU per request, redis-benchmark beside the server on two shared cores, each the range

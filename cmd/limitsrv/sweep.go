@@ -1,7 +1,7 @@
 package main
 
 import (
-	"sync"
+	"context"
 	"time"
 
 	"limitsrv/beat"
@@ -20,35 +20,24 @@ const (
 )
 
 // startSweeping removes expired keys in the background until stop is called; stop waits
-// for the current step. A step that removed many keys is followed by another one at
+// for the current tick. A step that removed many keys is followed by another one at
 // once.
 func (n *node) startSweeping() (stop func()) {
-	var (
-		done = make(chan struct{})
-		wait sync.WaitGroup
-	)
-	wait.Go(func() {
-		timer := time.NewTimer(beat.Wait(maxSweepTick))
-		defer timer.Stop()
-		for {
-			select {
-			case <-done:
-				return
-			case <-timer.C:
-			}
-			keys := n.state.Engine().Len()
-			timer.Reset(beat.Wait(sweepInterval(keys)))
-			pages := sweepPages(keys)
-			for range sweepSteps {
-				if n.state.Sweep(pages) < int64(pages)*pageKeys/4 {
-					break
-				}
-			}
-		}
+	return beat.Start(func(ctx context.Context) {
+		keys := int64(0) // at the last beat
+		beat.EveryFunc(ctx, func() time.Duration {
+			keys = n.state.Engine().Len()
+			return sweepInterval(keys)
+		}, func() { n.sweep(sweepPages(keys)) })
 	})
-	return func() {
-		close(done)
-		wait.Wait()
+}
+
+// sweep removes expired keys, at most sweepSteps times that many pages.
+func (n *node) sweep(pages int) {
+	for range sweepSteps {
+		if n.state.Sweep(pages) < int64(pages)*pageKeys/4 {
+			break
+		}
 	}
 }
 

@@ -6,10 +6,8 @@ import (
 	"encoding/json"
 	"errors"
 	"io"
-	"log/slog"
 	"net/http"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -17,6 +15,7 @@ import (
 	"limitsrv/commands/auth"
 	"limitsrv/engine"
 	"limitsrv/server"
+	"limitsrv/testwait"
 )
 
 // testStart is the time of the tests' clock.
@@ -30,26 +29,8 @@ type fixture struct {
 	clock      *commands.TestClock
 	store      *fakeStore
 	cluster    *fakeCluster
-	log        *lockedLog
+	log        *testwait.Log
 	wantErrors int // number of commands of execute that fail
-}
-
-// lockedLog is a log that tests can read.
-type lockedLog struct {
-	mu   sync.Mutex
-	text bytes.Buffer
-}
-
-func (l *lockedLog) Write(p []byte) (int, error) {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.Write(p)
-}
-
-func (l *lockedLog) String() string {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	return l.text.String()
 }
 
 // fakeStore has a settable status.
@@ -85,7 +66,7 @@ func (f *fakeCluster) ofThree() {
 // test ends.
 func serve(t *testing.T, password string, change func(*Config)) *fixture {
 	t.Helper()
-	f := &fixture{t: t, clock: commands.NewTestClock(testStart), store: &fakeStore{}, cluster: &fakeCluster{}, log: &lockedLog{}}
+	f := &fixture{t: t, clock: commands.NewTestClock(testStart), store: &fakeStore{}, cluster: &fakeCluster{}, log: new(testwait.Log)}
 	e := engine.New(engine.Options{})
 	f.handler = commands.NewHandler(commands.Config{
 		Exec: &commands.Local{Engine: e, Clock: f.clock}, Engine: func() *engine.Engine { return e }, Clock: f.clock,
@@ -95,7 +76,7 @@ func serve(t *testing.T, password string, change func(*Config)) *fixture {
 		},
 	})
 	cfg := Config{
-		Listen: "127.0.0.1:0", Handler: f.handler, Logger: slog.New(slog.NewTextHandler(f.log, nil)),
+		Listen: "127.0.0.1:0", Handler: f.handler, Logger: f.log.Logger(),
 		Traffic: func() server.Stats {
 			return server.Stats{Clients: 3, Connections: 4, Rejected: 1, InputBytes: 10, OutputBytes: 20}
 		},

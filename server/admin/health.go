@@ -60,28 +60,32 @@ func notReady(h *commands.Handler) string {
 
 func oneLine(text string) string { return strings.Join(strings.Fields(text), " ") }
 
-// live serves /livez. It blocks if the engine can't be locked.
-func (s *Server) live(w http.ResponseWriter, _ *http.Request) {
-	s.cfg.Handler.Engine().Len()
-	plain(w, http.StatusOK, "ok")
+// live returns the handler of /livez. It blocks if the engine can't be locked.
+func live(h *commands.Handler) http.HandlerFunc {
+	return func(w http.ResponseWriter, _ *http.Request) {
+		h.Engine().Len()
+		plain(w, http.StatusOK, "ok")
+	}
 }
 
-// ready serves /readyz. With ?verbose it lists the checks.
-func (s *Server) ready(w http.ResponseWriter, r *http.Request) {
-	status, text := http.StatusOK, "ready"
-	if why := notReady(s.cfg.Handler); why != "" {
-		status, text = http.StatusServiceUnavailable, "not ready: "+why
-	}
-	if r.URL.Query().Has("verbose") {
-		for _, c := range checks {
-			verdict := "ok"
-			if why := c.why(s.cfg.Handler); why != "" {
-				verdict = why
-			}
-			text += fmt.Sprintf("\n%s: %s", c.name, verdict)
+// ready returns the handler of /readyz. With ?verbose it lists the checks.
+func ready(h *commands.Handler) http.HandlerFunc {
+	return func(w http.ResponseWriter, r *http.Request) {
+		status, text := http.StatusOK, "ready"
+		if why := notReady(h); why != "" {
+			status, text = http.StatusServiceUnavailable, "not ready: "+why
 		}
+		if r.URL.Query().Has("verbose") {
+			for _, c := range checks {
+				verdict := "ok"
+				if why := c.why(h); why != "" {
+					verdict = why
+				}
+				text += fmt.Sprintf("\n%s: %s", c.name, verdict)
+			}
+		}
+		plain(w, status, text)
 	}
-	plain(w, status, text)
 }
 
 func plain(w http.ResponseWriter, status int, text string) {

@@ -165,15 +165,3 @@ func newMetrics(cfg Config) http.Handler {
 	registry.MustRegister(newCollector(cfg), collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
 	return promhttp.HandlerFor(registry, promhttp.HandlerOpts{MaxRequestsInFlight: maxScrapes})
 }
-
-// scrape serves GET /metrics. If it includes names of keys, it requires the right to list
-// keys.
-func (s *Server) scrape(w http.ResponseWriter, r *http.Request, id identity) {
-	if s.cfg.KeyMetrics {
-		if err := s.mayListKeys(id); err != nil {
-			s.replyCommandError(w, err)
-			return
-		}
-	}
-	s.metrics.ServeHTTP(w, r)
-}
