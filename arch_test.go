@@ -28,7 +28,8 @@ const module = "limitsrv"
 //
 // commands includes commands/auth -> commands/auth/users, and commands/resp and
 // commands/glob, which both import. cmd/limitsrv imports all of them; it passes the files
-// of server/admin/page to server/admin. tools/browser and testwait are for tests,
+// of server/admin/page to server/admin. Of the packages below it, settings and state
+// import options. tools/browser and testwait are for tests,
 // tools/faultnet and freeport for tests and tools/bench.
 var arrows = map[string][]string{
 	".":                   {},
@@ -65,9 +66,19 @@ var arrows = map[string][]string{
 	"replication/forward":       {"limitsrv/replication/link", "limitsrv/engine", "limitsrv/persist"},
 	"replication/raftfix":       {"limitsrv/persist", "github.com/hashicorp/raft", "github.com/hashicorp/go-hclog"},
 	"cmd/limitsrv": {
-		"limitsrv/engine", "limitsrv/commands", "limitsrv/server", "limitsrv/server/admin", "limitsrv/persist", "limitsrv/replication", "limitsrv/certs", "limitsrv/files", "limitsrv/beat",
-		"github.com/alecthomas/kong", "github.com/goccy/go-yaml", "github.com/coreos/go-systemd/v22/daemon", "golang.org/x/term",
+		"limitsrv/cmd/limitsrv/options", "limitsrv/cmd/limitsrv/settings", "limitsrv/cmd/limitsrv/state", "limitsrv/cmd/limitsrv/completion",
+		"limitsrv/commands", "limitsrv/server", "limitsrv/server/admin", "limitsrv/persist", "limitsrv/replication", "limitsrv/certs",
+		"github.com/alecthomas/kong", "github.com/coreos/go-systemd/v22/daemon", "golang.org/x/term",
 	},
+	"cmd/limitsrv/options": {
+		"limitsrv/commands", "limitsrv/server", "limitsrv/persist", "limitsrv/replication", "limitsrv/certs", "limitsrv/files",
+		"github.com/alecthomas/kong", "github.com/goccy/go-yaml",
+	},
+	"cmd/limitsrv/settings": {"limitsrv/cmd/limitsrv/options", "limitsrv/commands", "limitsrv/files"},
+	"cmd/limitsrv/state": {
+		"limitsrv/cmd/limitsrv/options", "limitsrv/engine", "limitsrv/commands", "limitsrv/persist", "limitsrv/replication", "limitsrv/certs", "limitsrv/beat",
+	},
+	"cmd/limitsrv/completion": {},
 	"server/admin/page": {},
 	"tools/browser":     {"limitsrv/testwait", "github.com/chromedp/chromedp", "github.com/chromedp/cdproto"},
 	"tools/faultnet":    {},

@@ -1,4 +1,4 @@
-package main
+package state
 
 import (
 	"sync"
@@ -19,10 +19,10 @@ const (
 	sweepSteps = 16
 )
 
-// startSweeping removes expired keys in the background until stop is called; stop waits
+// StartSweeping removes expired keys in the background until stop is called; stop waits
 // for the current step. A step that removed many keys is followed by another one at
 // once.
-func (n *node) startSweeping() (stop func()) {
+func StartSweeping(s State) (stop func()) {
 	var (
 		done = make(chan struct{})
 		wait sync.WaitGroup
@@ -36,11 +36,11 @@ func (n *node) startSweeping() (stop func()) {
 				return
 			case <-timer.C:
 			}
-			keys := n.state.Engine().Len()
+			keys := s.Engine().Len()
 			timer.Reset(beat.Wait(sweepInterval(keys)))
 			pages := sweepPages(keys)
 			for range sweepSteps {
-				if n.state.Sweep(pages) < int64(pages)*pageKeys/4 {
+				if s.Sweep(pages) < int64(pages)*pageKeys/4 {
 					break
 				}
 			}

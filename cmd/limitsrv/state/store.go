@@ -1,8 +1,10 @@
-package main
+package state
 
 import (
 	"context"
 	"errors"
+	"os"
+	"runtime"
 
 	"limitsrv/commands"
 	"limitsrv/engine"
@@ -16,31 +18,42 @@ type storeState struct {
 	policy persist.Policy
 }
 
-func (n *node) openStoreState(limits engine.Options) (commands.Config, error) {
-	o, clock := n.options, commands.NewSystemClock(0)
+func openStore(c Config, limits engine.Options) (Opened, error) {
+	clock := commands.NewSystemClock(0)
 	store, err := persist.Open(persist.Options{
-		Dir:              o.Data,
-		Policy:           o.Fsync,
+		Dir:              c.Data,
+		Policy:           c.Fsync,
 		Engine:           limits,
 		Clock:            clock,
-		Logger:           n.log,
-		SnapshotLogBytes: int64(o.SnapshotLogBytes),
+		Logger:           c.Log,
+		SnapshotLogBytes: int64(c.SnapshotLogBytes),
 	})
 	if err != nil {
-		return commands.Config{}, err
+		return Opened{}, err
 	}
 	tuneThreads()
-	n.state = &storeState{store, clock, o.Fsync}
-	return commands.Config{Store: storeAdapter{store}}, nil
+	return Opened{
+		State: &storeState{store, clock, c.Fsync}, Store: storeAdapter{store}, Cluster: singleServer(c.Options),
+	}, nil
 }
 
-func (s *storeState) commit() func() { return s.Store.Commit }
+// tuneThreads raises GOMAXPROCS above NumCPU, because a goroutine blocked in fsync
+// holds its P until sysmon retakes it, and because the kernel preempts the snapshot
+// writer sooner than the runtime, which lets a goroutine run for 10 ms. GOMAXPROCS of
+// the environment takes precedence.
+func tuneThreads() {
+	if os.Getenv("GOMAXPROCS") == "" {
+		runtime.GOMAXPROCS(max(4, runtime.NumCPU()+2))
+	}
+}
 
-func (s *storeState) fsync() string { return s.policy.String() }
+func (s *storeState) Committer() func() { return s.Store.Commit }
 
-func (*storeState) loads() bool { return true }
+func (s *storeState) Fsync() string { return s.policy.String() }
 
-func (s *storeState) load(ctx context.Context) error {
+func (*storeState) Loads() bool { return true }
+
+func (s *storeState) Load(ctx context.Context) error {
 	err := s.Recover(ctx)
 	if err == nil {
 		s.NotBefore(s.Engine().Now())
@@ -48,9 +61,9 @@ func (s *storeState) load(ctx context.Context) error {
 	return err
 }
 
-func (*storeState) stepDown(context.Context) {}
+func (*storeState) StepDown(context.Context) {}
 
-func (s *storeState) close(ctx context.Context, p commands.Parting) error {
+func (s *storeState) Close(ctx context.Context, p commands.Parting) error {
 	return s.Store.Close(ctx, partings[p])
 }
 

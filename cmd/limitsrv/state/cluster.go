@@ -1,4 +1,4 @@
-package main
+package state
 
 import (
 	"context"
@@ -8,61 +8,54 @@ import (
 	"strconv"
 	"time"
 
+	"limitsrv/cmd/limitsrv/options"
 	"limitsrv/commands"
 	"limitsrv/commands/resp"
-	"limitsrv/persist"
 	"limitsrv/replication"
 )
 
 // clusterState is a state replicated on several nodes.
 type clusterState struct{ *replication.Node }
 
-func (n *node) openClusterState() (commands.Config, error) {
-	o := n.options
-	host, err := o.advertised()
+func openCluster(c Config) (Opened, error) {
+	o := c.Options
+	host, err := o.Advertised()
 	if err != nil {
-		return commands.Config{}, err
+		return Opened{}, err
 	}
-	secrets, err := o.openSecrets(n.log)
+	secrets, err := o.OpenSecrets(c.Log)
 	if err != nil {
-		return commands.Config{}, err
+		return Opened{}, err
 	}
 	r := replication.Options{
-		Dir: o.Data, Raft: o.Raft, Bind: o.RaftBind, Peers: o.Peers, Join: o.Join, Client: host, Version: version,
+		Dir: o.Data, Raft: o.Raft, Bind: o.RaftBind, Peers: o.Peers, Join: o.Join, Client: host, Version: c.Version,
 		Ack: acks[o.Ack], Fsync: o.Fsync, NoQuorum: noQuorums[o.NoQuorum],
 		MaxMemory: int64(o.MaxMemory), Evict: o.OnFull == "evict",
 		ElectionTimeout: o.ElectionTimeout, SnapshotLogBytes: int64(o.SnapshotLogBytes), DeadAfter: o.DeadAfter,
-		Logger: n.log, TLS: o.linkFiles(), Secrets: secrets,
-		Fatal: func(err error) {
-			n.log.Error("the node failed: shutting down", "error", err)
-			n.fatal <- err
-		},
+		Logger: c.Log, TLS: o.LinkFiles(), Secrets: secrets, Fatal: c.Fatal,
 	}
 	open, err := replication.Open(r)
 	if err != nil {
-		return commands.Config{}, err
+		return Opened{}, err
 	}
-	m := &clusterState{open}
-	n.state, n.linkCerts, n.clusterSecrets = m, open.Certificates(), secrets
-	return commands.Config{Store: clusterAdapter{m, o}, Cluster: clusterAdapter{m, o}}, nil
+	a := clusterAdapter{open, o, c.Version}
+	return Opened{State: clusterState{open}, Store: a, Cluster: a, Certificates: open.Certificates(), Secrets: secrets}, nil
 }
 
-func (m *clusterState) commit() func() { return m.Node.Commit }
+func (m clusterState) Committer() func() { return m.Node.Commit }
 
-func (m *clusterState) fsync() string {
+func (m clusterState) Fsync() string {
 	if st := m.Status(); st.Ack == replication.AckDisk {
 		return "before a decision is answered, on a majority of nodes"
 	}
 	return "after a decision is answered by a majority of nodes"
 }
 
-func (*clusterState) loads() bool { return false }
+func (clusterState) Loads() bool { return false }
 
-func (*clusterState) load(context.Context) error { return nil }
+func (clusterState) Load(context.Context) error { return nil }
 
-func (m *clusterState) stepDown(ctx context.Context) { m.StepDown(ctx) }
-
-func (m *clusterState) close(ctx context.Context, _ commands.Parting) error { return m.Node.Close(ctx) }
+func (m clusterState) Close(ctx context.Context, _ commands.Parting) error { return m.Node.Close(ctx) }
 
 var (
 	acks      = map[string]replication.Ack{"disk": replication.AckDisk, "memory": replication.AckMemory}
@@ -71,10 +64,11 @@ var (
 	}
 )
 
-// clusterAdapter makes a clusterState a commands.Store and a commands.Cluster.
+// clusterAdapter makes a replication.Node a commands.Store and a commands.Cluster.
 type clusterAdapter struct {
-	*clusterState
-	options *options
+	*replication.Node
+	options *options.Options
+	version string
 }
 
 func (r clusterAdapter) Save(done func(error)) error { return redisError(r.Node.Save(done)) }
@@ -86,7 +80,7 @@ func (r clusterAdapter) Backup(name string, done func(path string, err error)) e
 func (r clusterAdapter) Standing() commands.Standing {
 	st := r.Status()
 	s := commands.Standing{
-		Fsync: r.options.logFsync(),
+		Fsync: r.options.LogFsync(),
 		Saved: commands.SavedStanding{At: st.Snapshot.At, Keys: r.Engine().Len(), Bytes: st.Snapshot.Bytes, Took: st.Snapshot.Took, Err: st.Snapshot.Err, Count: st.Snapshot.Count},
 		Log:   commands.LogStanding{Bytes: st.LogBytes, Segments: st.LogSegments},
 	}
@@ -122,7 +116,7 @@ func (r clusterAdapter) Nodes(local string) (all []commands.Node) {
 		all = append(all, n)
 	}
 	if len(all) == 0 {
-		n := commands.Node{ID: st.Node, Online: true, Raft: r.options.Raft, Version: version}
+		n := commands.Node{ID: st.Node, Online: true, Raft: r.options.Raft, Version: r.version}
 		n.Host, n.Port = hostPort(local)
 		return []commands.Node{n}
 	}
@@ -150,7 +144,7 @@ func (r clusterAdapter) Replication() commands.Replication {
 		Role: roles[st.Role], ClusterID: st.Cluster, HasQuorum: st.HasQuorum, Trouble: st.Trouble, Term: st.Term,
 		FirstIndex: st.FirstIndex, LastIndex: st.LastIndex, CommitIndex: st.CommitIndex, AppliedIndex: st.AppliedIndex,
 		LastContact: st.LastContact, FeatureLevel: uint64(st.Level),
-		Ack: o.Ack, Fsync: o.logFsync(), NoQuorum: o.NoQuorum, Links: st.Links, FsyncP99: st.FsyncP99,
+		Ack: o.Ack, Fsync: o.LogFsync(), NoQuorum: o.NoQuorum, Links: st.Links, FsyncP99: st.FsyncP99,
 		Totals: commands.ReplicationTotals{
 			Entries: st.Entries, EntryBytes: st.EntryBytes, Decisions: st.Ops, Forwarded: st.Forwarded, Uncertain: st.Uncertain,
 			NoQuorum: st.Allowed + st.Denied + st.Locally, Local: st.Locally, Refused: st.Refused,
@@ -178,12 +172,4 @@ func clusterError(err error) error {
 		return err
 	}
 	return resp.NewError("ERR", err.Error())
-}
-
-// logFsync returns the sync policy of the log of a cluster's node.
-func (o *options) logFsync() string {
-	if o.Ack == "disk" {
-		return persist.Always.String()
-	}
-	return o.Fsync.String()
 }
