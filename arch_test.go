@@ -35,7 +35,7 @@ var arrows = map[string][]string{
 	".":                   {},
 	"engine":              {"limitsrv/engine/topk"},
 	"engine/topk":         {},
-	"commands":            {"limitsrv/engine", "limitsrv/commands/resp", "limitsrv/commands/auth", "limitsrv/commands/glob", "limitsrv/histogram", "limitsrv/fatal"},
+	"commands":            {"limitsrv/engine", "limitsrv/status", "limitsrv/commands/resp", "limitsrv/commands/auth", "limitsrv/commands/glob", "limitsrv/histogram", "limitsrv/fatal"},
 	"commands/resp":       {"github.com/tidwall/redcon"},
 	"commands/auth":       {"limitsrv/engine", "limitsrv/commands/resp", "limitsrv/commands/glob", "limitsrv/commands/auth/users"},
 	"commands/auth/users": {"limitsrv/beat", "limitsrv/files", "golang.org/x/crypto", "github.com/goccy/go-yaml"},
@@ -45,18 +45,19 @@ var arrows = map[string][]string{
 	"beat":                {},
 	"files":               {},
 	"fatal":               {},
+	"status":              {},
 	"loglimit":            {},
 	"histogram":           {},
 	"server/admin": {
-		"limitsrv/engine", "limitsrv/beat", "limitsrv/histogram", "limitsrv/commands", "limitsrv/server", "github.com/prometheus/client_golang/prometheus",
+		"limitsrv/engine", "limitsrv/status", "limitsrv/beat", "limitsrv/histogram", "limitsrv/commands", "limitsrv/server", "github.com/prometheus/client_golang/prometheus",
 	},
 	"persist": {
-		"limitsrv/engine", "limitsrv/persist/commit", "limitsrv/fatal", "github.com/cockroachdb/pebble/v2", "github.com/hashicorp/raft-wal", "github.com/hashicorp/raft",
+		"limitsrv/engine", "limitsrv/persist/commit", "limitsrv/status", "limitsrv/fatal", "github.com/cockroachdb/pebble/v2", "github.com/hashicorp/raft-wal", "github.com/hashicorp/raft",
 		"github.com/hashicorp/go-hclog",
 	},
 	"persist/commit": {"limitsrv/engine"},
 	"replication": {
-		"limitsrv/replication/forward", "limitsrv/replication/link", "limitsrv/replication/raftfix", "limitsrv/engine", "limitsrv/persist", "limitsrv/certs", "limitsrv/histogram", "limitsrv/loglimit", "github.com/hashicorp/raft", "github.com/hashicorp/raft-boltdb/v2",
+		"limitsrv/replication/forward", "limitsrv/replication/link", "limitsrv/replication/raftfix", "limitsrv/engine", "limitsrv/persist", "limitsrv/status", "limitsrv/certs", "limitsrv/histogram", "limitsrv/loglimit", "github.com/hashicorp/raft", "github.com/hashicorp/raft-boltdb/v2",
 		"github.com/hashicorp/go-hclog", "go.etcd.io/bbolt", "github.com/cockroachdb/pebble/v2/vfs",
 	},
 	"replication/link": {

@@ -8,7 +8,6 @@ import (
 	"slices"
 
 	"limitsrv/certs"
-	"limitsrv/persist"
 	"limitsrv/replication"
 	"limitsrv/replication/link"
 	"limitsrv/server"
@@ -119,12 +118,4 @@ func (o *Options) Advertised() (string, error) {
 		host, _, err = net.SplitHostPort(o.Raft)
 	}
 	return net.JoinHostPort(host, port), err
-}
-
-// LogFsync returns the sync policy of the log of a cluster's node.
-func (o *Options) LogFsync() string {
-	if o.Ack == "disk" {
-		return persist.Always.String()
-	}
-	return o.Fsync.String()
 }

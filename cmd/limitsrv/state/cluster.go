@@ -3,19 +3,17 @@ package state
 import (
 	"context"
 	"errors"
-	"net"
-	"slices"
-	"strconv"
-	"time"
 
-	"limitsrv/cmd/limitsrv/options"
 	"limitsrv/commands"
 	"limitsrv/commands/resp"
 	"limitsrv/replication"
 )
 
 // clusterState is a state replicated on several nodes.
-type clusterState struct{ *replication.Node }
+type clusterState struct {
+	*replication.Node
+	ack replication.Ack
+}
 
 func openCluster(c Config) (Opened, error) {
 	o := c.Options
@@ -29,7 +27,7 @@ func openCluster(c Config) (Opened, error) {
 	}
 	r := replication.Options{
 		Dir: o.Data, Raft: o.Raft, Bind: o.RaftBind, Peers: o.Peers, Join: o.Join, Client: host, Version: c.Version,
-		Ack: acks[o.Ack], Fsync: o.Fsync, NoQuorum: noQuorums[o.NoQuorum],
+		Ack: replication.Ack(o.Ack), Fsync: o.Fsync, NoQuorum: replication.NoQuorum(o.NoQuorum),
 		MaxMemory: int64(o.MaxMemory), Evict: o.OnFull == "evict",
 		ElectionTimeout: o.ElectionTimeout, SnapshotLogBytes: int64(o.SnapshotLogBytes), DeadAfter: o.DeadAfter,
 		Logger: c.Log, TLS: o.LinkFiles(), Secrets: secrets, Fatal: c.Fatal,
@@ -38,14 +36,14 @@ func openCluster(c Config) (Opened, error) {
 	if err != nil {
 		return Opened{}, err
 	}
-	a := clusterAdapter{open, o, c.Version}
-	return Opened{State: clusterState{open}, Store: a, Cluster: a, Certificates: open.Certificates(), Secrets: secrets}, nil
+	a := clusterAdapter{open, o.ClusterMode}
+	return Opened{State: clusterState{open, r.Ack}, Store: a, Cluster: a, Certificates: open.Certificates(), Secrets: secrets}, nil
 }
 
 func (m clusterState) Committer() func() { return m.Node.Commit }
 
 func (m clusterState) Fsync() string {
-	if st := m.Status(); st.Ack == replication.AckDisk {
+	if m.ack == replication.AckDisk {
 		return "before a decision is answered, on a majority of nodes"
 	}
 	return "after a decision is answered by a majority of nodes"
@@ -57,18 +55,10 @@ func (clusterState) Load(context.Context) error { return nil }
 
 func (m clusterState) Close(ctx context.Context, _ commands.Parting) error { return m.Node.Close(ctx) }
 
-var (
-	acks      = map[string]replication.Ack{"disk": replication.AckDisk, "memory": replication.AckMemory}
-	noQuorums = map[string]replication.NoQuorum{
-		"error": replication.NoQuorumError, "allow": replication.NoQuorumAllow, "deny": replication.NoQuorumDeny, "local": replication.NoQuorumLocal,
-	}
-)
-
 // clusterAdapter makes a replication.Node a commands.Store and a commands.Cluster.
 type clusterAdapter struct {
 	*replication.Node
-	options *options.Options
-	version string
+	mode string // --cluster-mode
 }
 
 func (r clusterAdapter) Save(done func(error)) error { return redisError(r.Node.Save(done)) }
@@ -77,82 +67,13 @@ func (r clusterAdapter) Backup(name string, done func(path string, err error)) e
 	return redisError(r.Node.Backup(name, done))
 }
 
-func (r clusterAdapter) Standing() commands.Standing {
-	st := r.Status()
-	s := commands.Standing{
-		Fsync: r.options.LogFsync(),
-		Saved: commands.SavedStanding{At: st.Snapshot.At, Keys: r.Engine().Len(), Bytes: st.Snapshot.Bytes, Took: st.Snapshot.Took, Err: st.Snapshot.Err, Count: st.Snapshot.Count},
-		Log:   commands.LogStanding{Bytes: st.LogBytes, Segments: st.LogSegments},
-	}
-	if st.Saving {
-		s.Saving.Since = time.Now()
-	}
-	return s
-}
-
-func (r clusterAdapter) Enabled() bool { return r.options.ClusterMode != "off" }
+func (r clusterAdapter) Enabled() bool { return r.mode != "off" }
 
 func (r clusterAdapter) Moved() string {
-	if r.options.ClusterMode != "on" {
+	if r.mode != "on" {
 		return ""
 	}
 	return r.Node.Moved()
-}
-
-// Nodes returns the members of the cluster, this node first. Before the cluster is
-// bootstrapped it returns this node only.
-func (r clusterAdapter) Nodes(local string) (all []commands.Node) {
-	st := r.Status()
-	for _, m := range st.Members {
-		n := commands.Node{
-			ID: m.Node, Leader: m.Leader, Voter: m.Voter, Online: m.Online, Raft: m.Raft,
-			Version: m.Version, Index: m.Index, LastContact: m.Seen,
-		}
-		n.Host, n.Port = hostPort(m.Client)
-		if m.Self {
-			all = slices.Insert(all, 0, n)
-			continue
-		}
-		all = append(all, n)
-	}
-	if len(all) == 0 {
-		n := commands.Node{ID: st.Node, Online: true, Raft: r.options.Raft, Version: r.version}
-		n.Host, n.Port = hostPort(local)
-		return []commands.Node{n}
-	}
-	return all
-}
-
-// hostPort splits address. It returns no host and port 0 if address is malformed.
-func hostPort(address string) (host string, port int) {
-	host, text, err := net.SplitHostPort(address)
-	if err != nil {
-		return "", 0
-	}
-	number, _ := strconv.ParseUint(text, 10, 16)
-	return host, int(number)
-}
-
-var roles = map[replication.Role]commands.Role{
-	replication.Leader: commands.RoleLeader, replication.Follower: commands.RoleFollower, replication.Candidate: commands.RoleCandidate,
-	replication.NonVoter: commands.RoleNonVoter, replication.NoMember: commands.RoleCandidate,
-}
-
-func (r clusterAdapter) Replication() commands.Replication {
-	st, o := r.Status(), r.options
-	return commands.Replication{
-		Role: roles[st.Role], ClusterID: st.Cluster, HasQuorum: st.HasQuorum, Trouble: st.Trouble, Term: st.Term,
-		FirstIndex: st.FirstIndex, LastIndex: st.LastIndex, CommitIndex: st.CommitIndex, AppliedIndex: st.AppliedIndex,
-		LastContact: st.LastContact, FeatureLevel: uint64(st.Level),
-		Ack: o.Ack, Fsync: o.LogFsync(), NoQuorum: o.NoQuorum, Links: st.Links, FsyncP99: st.FsyncP99,
-		Totals: commands.ReplicationTotals{
-			Entries: st.Entries, EntryBytes: st.EntryBytes, Decisions: st.Ops, Forwarded: st.Forwarded, Uncertain: st.Uncertain,
-			NoQuorum: st.Allowed + st.Denied + st.Locally, Local: st.Locally, Refused: st.Refused,
-			Elections: st.Elected, LeaderChanges: st.LeaderChanges, Restarts: st.Restarts, RefusedLinks: st.RefusedLinks,
-		},
-		Clock:    commands.ReplicationClock{Offset: -st.ClockOffset, Clamps: st.ClockClamps, Clamped: st.ClockClamped},
-		Snapshot: commands.ReplicatedSnapshot{Index: uint64(st.Snapshot.Index), At: st.Snapshot.At, Bytes: st.Snapshot.Bytes, Installed: st.Installed},
-	}
 }
 
 var changes = map[commands.ChangeKind]replication.ChangeKind{

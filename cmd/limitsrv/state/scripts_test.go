@@ -14,12 +14,12 @@ import (
 	"github.com/cockroachdb/datadriven"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"limitsrv/cmd/limitsrv/options"
 	"limitsrv/commands"
 	"limitsrv/engine"
 	"limitsrv/freeport"
 	"limitsrv/persist"
 	"limitsrv/replication"
+	"limitsrv/status"
 	"limitsrv/testwait"
 )
 
@@ -210,7 +210,7 @@ func clusterTarget(t *testing.T, clock *commands.TestClock) (*scriptTarget, []*r
 				t.Error(err)
 			}
 		})
-		r := clusterAdapter{n, &options.Options{ClusterMode: "off", Raft: address}, version}
+		r := clusterAdapter{n, "off"}
 		c := scriptConfig()
 		c.Exec, c.Engine, c.Clock, c.Store, c.Cluster = n, n.Engine, n, r, r
 		s.config, s.commit, nodes = append(s.config, c), append(s.commit, n.Commit), append(nodes, n)
@@ -236,8 +236,8 @@ func TestScriptsOnThreeNodes(t *testing.T) {
 	p := &comparison{alone: singleTarget(clock, seed), cluster: cluster, nodes: nodes, clock: clock}
 	testwait.Until(t, wait, "they have a leader", func() bool {
 		return slices.ContainsFunc(nodes, func(n *replication.Node) bool {
-			st := n.Status()
-			return st.Role == replication.Leader && st.HasQuorum
+			r := n.Replication()
+			return r.Role == status.Leader && r.HasQuorum
 		})
 	})
 	for first := range nodes {

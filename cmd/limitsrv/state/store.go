@@ -90,27 +90,3 @@ func redisError(err error) error {
 	}
 	return err
 }
-
-func (k storeAdapter) Standing() commands.Standing {
-	st := k.Store.Status()
-	s := commands.Standing{
-		Fsync:   st.Policy.String(),
-		Loading: commands.LoadStanding{Since: st.LoadBegun, Keys: st.LoadedKeys, AllKeys: st.KeysToLoad, LogBytes: st.ReplayedBytes, AllLogBytes: st.LogToRead},
-		Saved: commands.SavedStanding{
-			Keys: st.LastSave.Keys, Bytes: st.SnapshotBytes, Changes: st.Changes, Took: st.LastSaveTook, Err: st.LastSaveErr, Count: st.Saves,
-		},
-		Log: commands.LogStanding{
-			Bytes: st.LogBytes, BaseBytes: st.LogBaseBytes, Segments: st.LogSegments, Unsynced: st.Unsynced, Lag: st.UnsyncedFor, Syncing: st.Syncing, Delayed: st.Delayed,
-		},
-	}
-	if st.LastSave.Generation > 0 {
-		s.Saved.At = st.LastSave.Meta.Taken
-	}
-	if st.Saving {
-		s.Saving = commands.SavingStanding{Since: st.SaveBegun, Keys: st.SavedKeys, AllKeys: st.KeysToSave, Bytes: st.SavedBytes}
-	}
-	if f := st.Failure; f != nil {
-		s.Failed, s.FailedSince = f.Err, f.Since
-	}
-	return s
-}
