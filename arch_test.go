@@ -28,13 +28,14 @@ const module = "limitsrv"
 //
 // commands includes commands/auth -> commands/auth/users, and commands/resp and
 // commands/glob, which both import. cmd/limitsrv imports all of them; it passes the files
-// of server/admin/page to server/admin. tools/browser and testwait are for tests,
+// of server/admin/page to server/admin. Of the packages below it, settings and state
+// import options. tools/browser and testwait are for tests,
 // tools/faultnet and freeport for tests and tools/bench.
 var arrows = map[string][]string{
 	".":                   {},
 	"engine":              {"limitsrv/engine/topk"},
 	"engine/topk":         {},
-	"commands":            {"limitsrv/engine", "limitsrv/commands/resp", "limitsrv/commands/auth", "limitsrv/commands/glob", "limitsrv/histogram", "limitsrv/fatal"},
+	"commands":            {"limitsrv/engine", "limitsrv/status", "limitsrv/commands/resp", "limitsrv/commands/auth", "limitsrv/commands/glob", "limitsrv/histogram", "limitsrv/fatal"},
 	"commands/resp":       {"github.com/tidwall/redcon"},
 	"commands/auth":       {"limitsrv/engine", "limitsrv/commands/resp", "limitsrv/commands/glob", "limitsrv/commands/auth/users"},
 	"commands/auth/users": {"limitsrv/beat", "limitsrv/files", "golang.org/x/crypto", "github.com/goccy/go-yaml"},
@@ -44,18 +45,19 @@ var arrows = map[string][]string{
 	"beat":                {},
 	"files":               {},
 	"fatal":               {},
+	"status":              {},
 	"loglimit":            {},
 	"histogram":           {},
 	"server/admin": {
-		"limitsrv/engine", "limitsrv/beat", "limitsrv/histogram", "limitsrv/commands", "limitsrv/server", "github.com/prometheus/client_golang/prometheus",
+		"limitsrv/engine", "limitsrv/status", "limitsrv/beat", "limitsrv/histogram", "limitsrv/commands", "limitsrv/server", "github.com/prometheus/client_golang/prometheus",
 	},
 	"persist": {
-		"limitsrv/engine", "limitsrv/beat", "limitsrv/persist/commit", "limitsrv/fatal", "github.com/cockroachdb/pebble/v2", "github.com/hashicorp/raft-wal", "github.com/hashicorp/raft",
+		"limitsrv/engine", "limitsrv/beat", "limitsrv/persist/commit", "limitsrv/status", "limitsrv/fatal", "github.com/cockroachdb/pebble/v2", "github.com/hashicorp/raft-wal", "github.com/hashicorp/raft",
 		"github.com/hashicorp/go-hclog",
 	},
 	"persist/commit": {"limitsrv/engine"},
 	"replication": {
-		"limitsrv/replication/forward", "limitsrv/replication/link", "limitsrv/replication/raftfix", "limitsrv/engine", "limitsrv/persist", "limitsrv/certs", "limitsrv/histogram", "limitsrv/loglimit", "github.com/hashicorp/raft", "github.com/hashicorp/raft-boltdb/v2",
+		"limitsrv/replication/forward", "limitsrv/replication/link", "limitsrv/replication/raftfix", "limitsrv/engine", "limitsrv/persist", "limitsrv/status", "limitsrv/certs", "limitsrv/histogram", "limitsrv/loglimit", "github.com/hashicorp/raft", "github.com/hashicorp/raft-boltdb/v2",
 		"github.com/hashicorp/go-hclog", "go.etcd.io/bbolt", "github.com/cockroachdb/pebble/v2/vfs",
 	},
 	"replication/link": {
@@ -65,15 +67,25 @@ var arrows = map[string][]string{
 	"replication/forward":       {"limitsrv/replication/link", "limitsrv/engine", "limitsrv/persist"},
 	"replication/raftfix":       {"limitsrv/persist", "github.com/hashicorp/raft", "github.com/hashicorp/go-hclog"},
 	"cmd/limitsrv": {
-		"limitsrv/engine", "limitsrv/commands", "limitsrv/server", "limitsrv/server/admin", "limitsrv/persist", "limitsrv/replication", "limitsrv/certs", "limitsrv/files", "limitsrv/beat",
-		"github.com/alecthomas/kong", "github.com/goccy/go-yaml", "github.com/coreos/go-systemd/v22/daemon", "golang.org/x/term",
+		"limitsrv/cmd/limitsrv/options", "limitsrv/cmd/limitsrv/settings", "limitsrv/cmd/limitsrv/state", "limitsrv/cmd/limitsrv/completion",
+		"limitsrv/commands", "limitsrv/server", "limitsrv/server/admin", "limitsrv/persist", "limitsrv/replication", "limitsrv/certs",
+		"github.com/alecthomas/kong", "github.com/coreos/go-systemd/v22/daemon", "golang.org/x/term",
 	},
-	"server/admin/page": {},
-	"tools/browser":     {"limitsrv/testwait", "github.com/chromedp/chromedp", "github.com/chromedp/cdproto"},
-	"tools/faultnet":    {},
-	"testwait":          {},
-	"freeport":          {},
-	"tools/bench":       {"limitsrv/tools/faultnet", "limitsrv/freeport"},
+	"cmd/limitsrv/options": {
+		"limitsrv/commands", "limitsrv/server", "limitsrv/persist", "limitsrv/replication", "limitsrv/certs", "limitsrv/files",
+		"github.com/alecthomas/kong", "github.com/goccy/go-yaml",
+	},
+	"cmd/limitsrv/settings": {"limitsrv/cmd/limitsrv/options", "limitsrv/commands", "limitsrv/files"},
+	"cmd/limitsrv/state": {
+		"limitsrv/cmd/limitsrv/options", "limitsrv/engine", "limitsrv/commands", "limitsrv/persist", "limitsrv/replication", "limitsrv/certs", "limitsrv/beat",
+	},
+	"cmd/limitsrv/completion": {},
+	"server/admin/page":       {},
+	"tools/browser":           {"limitsrv/testwait", "github.com/chromedp/chromedp", "github.com/chromedp/cdproto"},
+	"tools/faultnet":          {},
+	"testwait":                {},
+	"freeport":                {},
+	"tools/bench":             {"limitsrv/tools/faultnet", "limitsrv/freeport"},
 }
 
 // testArrows lists further imports that every test may have. A test may also import our

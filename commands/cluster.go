@@ -7,6 +7,8 @@ import (
 	"net"
 	"strconv"
 	"time"
+
+	"limitsrv/status"
 )
 
 // slots is the number of hash slots of a Redis cluster.
@@ -23,13 +25,13 @@ type Cluster interface {
 	// Nodes returns all nodes, this one first, whether or not it is a member yet; none:
 	// there is no cluster, and no Replication. local is the address that the client
 	// connected to, HOST:PORT.
-	Nodes(local string) []Node
+	Nodes(local string) []status.Node
 	// Moved returns the address, HOST:PORT, to which clients must send commands with
 	// keys; empty: this node executes them. It is called for each such command. Cost: a
 	// few loads and short locks.
 	Moved() string
 	// Replication returns this node's replication state; zero: no replication.
-	Replication() Replication
+	Replication() status.Replication
 	// Digest returns a hash of this node's state and the index of the last applied entry:
 	// the same on all nodes at the same index if nothing is decided meanwhile. Both are 0
 	// if Replication is zero. Cost: linear in the keys.
@@ -43,34 +45,6 @@ type Cluster interface {
 	// they are at least replicas, or after timeout, or when ctx ends. If replicas is 0,
 	// done is called before Wait returns, with the number known.
 	Wait(ctx context.Context, replicas int, timeout time.Duration, done func(n int))
-}
-
-// A Node is one server of a cluster.
-type Node struct {
-	ID   string // 40 hexadecimal digits
-	Host string // for clients; empty: the host that the client connected to
-	Port int
-	// Leader reports that the node has all slots, as far as this node knows; at most one
-	// does. The others are its replicas.
-	Leader bool
-	Voter  bool   // counts for a majority
-	Online bool   // answered recently
-	Raft   string // address for other nodes, HOST:PORT; empty: none
-	// Version is the version of its program, Index the highest index known to be in its
-	// log, LastContact the time since the last message from it: 0 for this node, negative
-	// if never. Only a leader knows all of them.
-	Version     string
-	Index       uint64
-	LastContact time.Duration
-}
-
-// Behind returns the number of entries that a node lacks, including those since its last
-// message, which may be a second old; -1: unknown.
-func (r Replication) Behind(n Node) int64 {
-	if n.Index == 0 {
-		return -1
-	}
-	return max(0, int64(r.LastIndex)-int64(n.Index))
 }
 
 // A Change of a cluster. ID names the node, and Raft its Raft address if it is known;
@@ -96,7 +70,7 @@ type NoCluster struct{ singleNode }
 func (NoCluster) Enabled() bool { return false }
 
 // Nodes returns none.
-func (NoCluster) Nodes(string) []Node { return nil }
+func (NoCluster) Nodes(string) []status.Node { return nil }
 
 // Emulated is a cluster of one node that has all slots: it makes cluster clients work
 // with a stand-alone server. No key is ever on another node, so a command may name keys
@@ -113,14 +87,14 @@ func NewEmulated() Emulated { return Emulated{id: randomID()} }
 func (Emulated) Enabled() bool { return true }
 
 // Nodes returns the node at the address that the client connected to.
-func (e Emulated) Nodes(local string) []Node {
-	n := Node{ID: e.id, Leader: true, Voter: true, Online: true}
+func (e Emulated) Nodes(local string) []status.Node {
+	n := status.Node{ID: e.id, Leader: true, Voter: true, Online: true}
 	if host, port, err := net.SplitHostPort(local); err == nil {
 		if number, err := strconv.ParseUint(port, 10, 16); err == nil && number > 0 { // else a unix socket
 			n.Host, n.Port = host, int(number)
 		}
 	}
-	return []Node{n}
+	return []status.Node{n}
 }
 
 // singleNode has the methods of a Cluster without other nodes.
@@ -130,7 +104,7 @@ type singleNode struct{}
 func (singleNode) Moved() string { return "" }
 
 // Replication returns none.
-func (singleNode) Replication() Replication { return Replication{} }
+func (singleNode) Replication() status.Replication { return status.Replication{} }
 
 // Digest returns none.
 func (singleNode) Digest() (index, digest uint64) { return 0, 0 }
@@ -193,7 +167,7 @@ func (h *Handler) mode() string {
 // role returns Redis' word for the node's role: a node without a known leader is a
 // replica.
 func (h *Handler) role() string {
-	if r := h.config.Cluster.Replication(); r.Role != "" && r.Role != RoleLeader {
+	if r := h.config.Cluster.Replication(); r.Role != "" && r.Role != status.Leader {
 		return "slave"
 	}
 	return "master"

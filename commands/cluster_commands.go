@@ -10,6 +10,7 @@ import (
 
 	"limitsrv/commands/resp"
 	"limitsrv/engine"
+	"limitsrv/status"
 )
 
 var (
@@ -30,11 +31,11 @@ var cluster = Command{
 		clusterSub("FORGET", "node-id", "Removes a node, given by its id or its --raft address, from the cluster.", membershipFlags, runForget),
 		clusterSub("GETKEYSINSLOT", "slot count", "Lists keys of a slot; visits all keys.", AllKeys, runGetKeysInSlot),
 		clusterSub("INFO", "", "Describes the state of the cluster.", 0, runClusterInfo),
-		clusterSub("KEYSLOT", "key-name", "Returns the slot of a key.", 0, func(s *Session, _ []Node, args [][]byte) { s.w.Int(int64(keySlot(args[2]))) }),
+		clusterSub("KEYSLOT", "key-name", "Returns the slot of a key.", 0, func(s *Session, _ []status.Node, args [][]byte) { s.w.Int(int64(keySlot(args[2]))) }),
 		clusterSub("LEAVE", "", "Removes this node from the cluster.", membershipFlags, runLeave),
 		clusterSub("LINKS", "", "Describes the links to other nodes.", 0, runClusterLinks),
-		clusterSub("MEET", "ip port [cluster-bus-port]", "Rejected: a node joins when it is started.", Admin, func(s *Session, _ []Node, _ [][]byte) { s.w.Error(errMeet) }),
-		clusterSub("MYID", "", "Returns the id of this node.", 0, func(s *Session, nodes []Node, _ [][]byte) { s.w.BulkString(nodes[0].ID) }),
+		clusterSub("MEET", "ip port [cluster-bus-port]", "Rejected: a node joins when it is started.", Admin, func(s *Session, _ []status.Node, _ [][]byte) { s.w.Error(errMeet) }),
+		clusterSub("MYID", "", "Returns the id of this node.", 0, func(s *Session, nodes []status.Node, _ [][]byte) { s.w.BulkString(nodes[0].ID) }),
 		clusterSub("NODES", "", "Describes the nodes, one line each.", 0, runClusterNodes),
 		clusterSub("REPLICAS", "node-id", "Describes the replicas of the leader.", Admin, runClusterReplicas),
 		clusterSub("SHARDS", "", "Describes the nodes and their slots.", 0, runClusterShards),
@@ -44,7 +45,7 @@ var cluster = Command{
 }
 
 // clusterSub makes a subcommand of CLUSTER, which is rejected without a cluster.
-func clusterSub(name, args, summary string, flags Flags, run func(*Session, []Node, [][]byte)) Command {
+func clusterSub(name, args, summary string, flags Flags, run func(*Session, []status.Node, [][]byte)) Command {
 	return Command{
 		Name: name, Args: args, Summary: summary, Complexity: "O(1)", Since: "3.0.0", Group: "cluster", Flags: flags | Stale,
 		Run: func(s *Session, args [][]byte) {
@@ -82,29 +83,29 @@ func inCluster(name, summary string, flags Flags, run func(*Session)) Command {
 }
 
 // nodes returns the nodes of the cluster as the client sees them.
-func (s *Session) nodes() []Node { return s.h.config.Cluster.Nodes(s.client.LocalAddr) }
+func (s *Session) nodes() []status.Node { return s.h.config.Cluster.Nodes(s.client.LocalAddr) }
 
 // leaderOf returns the leader; ok is false if none is known.
-func leaderOf(nodes []Node) (leader Node, ok bool) {
-	i := slices.IndexFunc(nodes, func(n Node) bool { return n.Leader })
+func leaderOf(nodes []status.Node) (leader status.Node, ok bool) {
+	i := slices.IndexFunc(nodes, func(n status.Node) bool { return n.Leader })
 	if i < 0 {
-		return Node{}, false
+		return status.Node{}, false
 	}
 	return nodes[i], true
 }
 
 // replicasOf returns the nodes other than the leader.
-func replicasOf(nodes []Node) []Node {
-	return slices.DeleteFunc(slices.Clone(nodes), func(n Node) bool { return n.Leader })
+func replicasOf(nodes []status.Node) []status.Node {
+	return slices.DeleteFunc(slices.Clone(nodes), func(n status.Node) bool { return n.Leader })
 }
 
 // withClientAddress returns the nodes with a known address for clients: a node of a
 // cluster that has just formed may not have published its own yet.
-func withClientAddress(nodes []Node) []Node {
-	return slices.DeleteFunc(slices.Clone(nodes), func(n Node) bool { return n.Raft != "" && n.Port == 0 })
+func withClientAddress(nodes []status.Node) []status.Node {
+	return slices.DeleteFunc(slices.Clone(nodes), func(n status.Node) bool { return n.Raft != "" && n.Port == 0 })
 }
 
-func runClusterInfo(s *Session, nodes []Node, _ [][]byte) {
+func runClusterInfo(s *Session, nodes []status.Node, _ [][]byte) {
 	var (
 		text      lines
 		r         = s.h.config.Cluster.Replication()
@@ -141,7 +142,7 @@ func runClusterInfo(s *Session, nodes []Node, _ [][]byte) {
 const clusterBus = 10_000
 
 // busPort returns the port for other nodes.
-func (n Node) busPort() string {
+func busPort(n status.Node) string {
 	if _, port, err := net.SplitHostPort(n.Raft); err == nil {
 		return port
 	}
@@ -151,7 +152,7 @@ func (n Node) busPort() string {
 // nodeLines returns a CLUSTER NODES line for each node; the first is this node.
 //
 // Source: Redis documentation, "CLUSTER NODES", serialization format.
-func (s *Session) nodeLines(nodes []Node) []string {
+func (s *Session) nodeLines(nodes []status.Node) []string {
 	var (
 		term          = s.h.config.Cluster.Replication().Term
 		now           = time.Duration(s.h.now())
@@ -176,19 +177,19 @@ func (s *Session) nodeLines(nodes []Node) []string {
 		if i > 0 && n.LastContact >= 0 {
 			heard = (now - n.LastContact).Milliseconds()
 		}
-		all = append(all, fmt.Sprintf("%s %s:%d@%s %s %s 0 %d %d %s%s", n.ID, n.Host, n.Port, n.busPort(), flags, master, heard, term, link, has))
+		all = append(all, fmt.Sprintf("%s %s:%d@%s %s %s 0 %d %d %s%s", n.ID, n.Host, n.Port, busPort(n), flags, master, heard, term, link, has))
 	}
 	return all
 }
 
-func runClusterNodes(s *Session, nodes []Node, _ [][]byte) {
+func runClusterNodes(s *Session, nodes []status.Node, _ [][]byte) {
 	s.w.Verbatim(strings.Join(s.nodeLines(nodes), "\n") + "\n")
 }
 
 // runClusterSlots answers one range with the leader and its online replicas. If no leader
 // is known it returns an error: then a client keeps its slot map or asks another node,
 // while after an empty reply no known client asks again soon.
-func runClusterSlots(s *Session, nodes []Node, _ [][]byte) {
+func runClusterSlots(s *Session, nodes []status.Node, _ [][]byte) {
 	w := &s.w
 	nodes = withClientAddress(nodes)
 	leader, ok := leaderOf(nodes)
@@ -196,8 +197,8 @@ func runClusterSlots(s *Session, nodes []Node, _ [][]byte) {
 		w.Error(errDown)
 		return
 	}
-	have := append([]Node{leader}, replicasOf(nodes)...)
-	have = slices.DeleteFunc(have, func(n Node) bool { return !n.Leader && !n.Online })
+	have := append([]status.Node{leader}, replicasOf(nodes)...)
+	have = slices.DeleteFunc(have, func(n status.Node) bool { return !n.Leader && !n.Online })
 	w.Array(1)
 	w.Array(2 + len(have))
 	w.Int(0)
@@ -212,7 +213,7 @@ func runClusterSlots(s *Session, nodes []Node, _ [][]byte) {
 }
 
 // runClusterShards answers one shard, without slots if no leader is known.
-func runClusterShards(s *Session, nodes []Node, _ [][]byte) {
+func runClusterShards(s *Session, nodes []status.Node, _ [][]byte) {
 	w := &s.w
 	nodes = withClientAddress(nodes)
 	w.Array(1)
@@ -250,8 +251,8 @@ func runClusterShards(s *Session, nodes []Node, _ [][]byte) {
 
 // runClusterLinks answers one link to each online node. Its creation time is not known,
 // and it has no buffer of its own.
-func runClusterLinks(s *Session, nodes []Node, _ [][]byte) {
-	linked := slices.DeleteFunc(slices.Clone(nodes[1:]), func(n Node) bool { return !n.Online })
+func runClusterLinks(s *Session, nodes []status.Node, _ [][]byte) {
+	linked := slices.DeleteFunc(slices.Clone(nodes[1:]), func(n status.Node) bool { return !n.Online })
 	w := &s.w
 	w.Array(len(linked))
 	for _, n := range linked {
@@ -268,8 +269,8 @@ func runClusterLinks(s *Session, nodes []Node, _ [][]byte) {
 	}
 }
 
-func runClusterReplicas(s *Session, nodes []Node, args [][]byte) {
-	i := slices.IndexFunc(nodes, func(n Node) bool { return n.ID == string(args[2]) })
+func runClusterReplicas(s *Session, nodes []status.Node, args [][]byte) {
+	i := slices.IndexFunc(nodes, func(n status.Node) bool { return n.ID == string(args[2]) })
 	switch {
 	case i < 0:
 		s.w.Error(unknownNode(args[2]))
@@ -289,7 +290,7 @@ func runClusterReplicas(s *Session, nodes []Node, args [][]byte) {
 func unknownNode(name []byte) *resp.Error { return resp.NewError("ERR", "Unknown node "+cString(name)) }
 
 // runDigest answers the hash in hexadecimal.
-func runDigest(s *Session, _ []Node, _ [][]byte) {
+func runDigest(s *Session, _ []status.Node, _ [][]byte) {
 	c := s.h.config.Cluster
 	if c.Replication().Role == "" {
 		s.w.Error(errSingleNode)
@@ -301,7 +302,7 @@ func runDigest(s *Session, _ []Node, _ [][]byte) {
 	s.w.BulkString(fmt.Sprintf("%016x", digest))
 }
 
-func runCountKeysInSlot(s *Session, _ []Node, args [][]byte) {
+func runCountKeysInSlot(s *Session, _ []status.Node, args [][]byte) {
 	slot, err := strconv.ParseInt(string(args[2]), 10, 64)
 	switch {
 	case err != nil:
@@ -319,7 +320,7 @@ func runCountKeysInSlot(s *Session, _ []Node, args [][]byte) {
 	s.w.Int(n)
 }
 
-func runGetKeysInSlot(s *Session, _ []Node, args [][]byte) {
+func runGetKeysInSlot(s *Session, _ []status.Node, args [][]byte) {
 	slot, err := strconv.ParseInt(string(args[2]), 10, 64)
 	count, err2 := strconv.ParseInt(string(args[3]), 10, 64)
 	switch {

@@ -4,6 +4,7 @@ import (
 	"slices"
 
 	"limitsrv/commands/resp"
+	"limitsrv/status"
 )
 
 var (
@@ -26,8 +27,8 @@ func (s *Session) change(c Change) {
 }
 
 // changeNode begins a Change of a node, named by its id or by its Raft address.
-func (s *Session) changeNode(kind ChangeKind, nodes []Node, name []byte) {
-	i := slices.IndexFunc(nodes, func(n Node) bool { return n.ID == string(name) || n.Raft != "" && n.Raft == string(name) })
+func (s *Session) changeNode(kind ChangeKind, nodes []status.Node, name []byte) {
+	i := slices.IndexFunc(nodes, func(n status.Node) bool { return n.ID == string(name) || n.Raft != "" && n.Raft == string(name) })
 	switch {
 	case i < 0:
 		s.w.Error(unknownNode(name))
@@ -40,15 +41,15 @@ func (s *Session) changeNode(kind ChangeKind, nodes []Node, name []byte) {
 	}
 }
 
-func runForget(s *Session, nodes []Node, args [][]byte) { s.changeNode(Forget, nodes, args[2]) }
+func runForget(s *Session, nodes []status.Node, args [][]byte) { s.changeNode(Forget, nodes, args[2]) }
 
-func runLeave(s *Session, nodes []Node, _ [][]byte) {
+func runLeave(s *Session, nodes []status.Node, _ [][]byte) {
 	s.change(Change{Kind: Leave, ID: nodes[0].ID, Raft: nodes[0].Raft})
 }
 
 // runFailover without a node, or with FORCE, transfers leadership to this node if it is a
 // replica, as in Redis, and to any other node if it is the leader.
-func runFailover(s *Session, nodes []Node, args [][]byte) {
+func runFailover(s *Session, nodes []status.Node, args [][]byte) {
 	switch {
 	case len(args) == 3 && isWord(args[2], "TAKEOVER"):
 		s.w.Error(errTakeover)

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"limitsrv/engine"
+	"limitsrv/status"
 )
 
 // The address is the one that the client connected to.
@@ -84,13 +85,13 @@ func TestDownForAll(t *testing.T) {
 // No client is sent to a node without a known address.
 func TestClusterUnknownAddresses(t *testing.T) {
 	for _, tt := range []struct {
-		role        Role
+		role        status.Role
 		mute        int
 		slots, none string // in the reply of SLOTS, and not in it
 	}{
-		{RoleFollower, 1, "10.0.0.2", "$0|"},
-		{RoleLeader, 1, "-CLUSTERDOWN", "10.0.0"},
-		{RoleFollower, 2, "-CLUSTERDOWN", "10.0.0"},
+		{status.Follower, 1, "10.0.0.2", "$0|"},
+		{status.Leader, 1, "-CLUSTERDOWN", "10.0.0"},
+		{status.Follower, 2, "-CLUSTERDOWN", "10.0.0"},
 	} {
 		c := newFakeCluster(tt.role)
 		c.mute = tt.mute

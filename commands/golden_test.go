@@ -13,6 +13,7 @@ import (
 	"github.com/cockroachdb/datadriven"
 
 	"limitsrv/engine"
+	"limitsrv/status"
 )
 
 // testStart is the start time of a script's test clock: Sunday, 9 September 2001 at
@@ -185,7 +186,7 @@ func (s *script) users(t *testing.T, d *datadriven.TestData) string {
 func (s *script) replicated(t *testing.T, d *datadriven.TestData) {
 	var role string
 	d.ScanArgs(t, "role", &role)
-	c := newFakeCluster(Role(role))
+	c := newFakeCluster(status.Role(role))
 	c.enabled = d.HasArg("enabled")
 	d.MaybeScanArgs(t, "moved", &c.moved)
 	*s = script{h: newTestHandlerWith(Config{Cluster: c}), sessions: map[string]*Session{}, cluster: c}

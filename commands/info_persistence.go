@@ -4,13 +4,15 @@ import (
 	"fmt"
 	"strings"
 	"time"
+
+	"limitsrv/status"
 )
 
 // infoPersistence writes the store's status under Redis' names: the RDB file is the
 // snapshot, the AOF is the log, which is truncated instead of rewritten. Our own lines
 // follow.
 func (h *Handler) infoPersistence(l *lines) {
-	st := h.config.Store.Standing()
+	st := h.config.Store.Status()
 	l.add("loading", oneIf(h.loading()))
 	l.add("async_loading", 0)
 	l.add("current_save_keys_processed", st.Saving.Keys)
@@ -51,7 +53,7 @@ func (h *Handler) infoPersistence(l *lines) {
 
 // infoLoading writes the progress of loading, in bytes as Redis does: the loaded share of
 // the snapshot's bytes is taken as the loaded share of its keys.
-func infoLoading(l *lines, st Standing) {
+func infoLoading(l *lines, st status.Store) {
 	all := st.Saved.Bytes + st.Loading.AllLogBytes
 	done := st.Loading.LogBytes
 	if st.Loading.AllKeys > 0 {
@@ -70,7 +72,7 @@ func infoLoading(l *lines, st Standing) {
 }
 
 // infoStore writes our own lines.
-func infoStore(l *lines, st Standing) {
+func infoStore(l *lines, st status.Store) {
 	l.add("persist_mode", st.Fsync)
 	l.add("persist_snapshot_age_seconds", secondsSince(st.Saved.At))
 	l.add("persist_snapshot_bytes", st.Saved.Bytes)

@@ -3,11 +3,13 @@ package commands
 import (
 	"strings"
 	"testing"
+
+	"limitsrv/status"
 )
 
 // newMovedSession returns a session of a follower of a leader with an IPv6 address.
 func newMovedSession(f *fakeExec) (*Session, *fakeCluster) {
-	c := newFakeCluster(RoleFollower)
+	c := newFakeCluster(status.Follower)
 	c.enabled, c.moved = true, "[fd00::1]:7002"
 	h := newTestHandlerWith(Config{Cluster: c})
 	h.config.Exec = f
@@ -94,7 +96,7 @@ func TestReadOnlyExecStays(t *testing.T) {
 // READONLY affects later batches of its own session only.
 func TestStaleBatches(t *testing.T) {
 	f := &fakeExec{}
-	h := newTestHandlerWith(Config{Cluster: newFakeCluster(RoleFollower)})
+	h := newTestHandlerWith(Config{Cluster: newFakeCluster(status.Follower)})
 	h.config.Exec = f
 	s, other := h.NewSession(Client{}), h.NewSession(Client{})
 	ask(s, "EXISTS k", "READONLY", "EXISTS k", "DEL a", "WATCH w", "READWRITE", "EXISTS k")

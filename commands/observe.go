@@ -5,6 +5,7 @@ import (
 
 	"limitsrv/engine"
 	"limitsrv/histogram"
+	"limitsrv/status"
 )
 
 // Values of INFO for the metrics and the admin page. Cost of each: a few loads and short
@@ -46,15 +47,15 @@ func (h *Handler) Waits() histogram.Distribution {
 // Now returns the time of decisions.
 func (h *Handler) Now() engine.Instant { return h.now() }
 
-// Standing returns the status of the Store.
-func (h *Handler) Standing() Standing { return h.config.Store.Standing() }
+// StoreStatus returns the status of the Store.
+func (h *Handler) StoreStatus() status.Store { return h.config.Store.Status() }
 
 // Replication returns the replication state of the Cluster.
-func (h *Handler) Replication() Replication { return h.config.Cluster.Replication() }
+func (h *Handler) Replication() status.Replication { return h.config.Cluster.Replication() }
 
 // Nodes returns the nodes of the Cluster, this one first; none if there are no other
 // nodes.
-func (h *Handler) Nodes() []Node {
+func (h *Handler) Nodes() []status.Node {
 	if h.Replication().Role == "" {
 		return nil
 	}

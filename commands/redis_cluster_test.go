@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"limitsrv/status"
 	"limitsrv/testwait"
 )
 
@@ -75,7 +76,7 @@ func nodeShape(reply string) []string {
 func TestReplicasLikeRedis(t *testing.T) {
 	hasty := []string{"--cluster-enabled", "yes", "--repl-diskless-sync-delay", "0", "--cluster-node-timeout", "1000"}
 	master, replica := startRedis(t, hasty...), startRedis(t, hasty...)
-	leads, follows := newFakeCluster(RoleLeader), newFakeCluster(RoleFollower)
+	leads, follows := newFakeCluster(status.Leader), newFakeCluster(status.Follower)
 	for _, c := range []*fakeCluster{leads, follows} {
 		c.enabled, c.pair = true, true
 	}

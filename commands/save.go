@@ -4,6 +4,7 @@ import (
 	"fmt"
 
 	"limitsrv/commands/resp"
+	"limitsrv/status"
 )
 
 // maxBackupName bounds the length of a backup's name.
@@ -40,11 +41,11 @@ var bgSave = Command{
 var lastSave = Command{
 	Name: "LASTSAVE", Summary: "Returns the time of the newest snapshot, or of the server's start if there is no snapshot, in seconds since 1970.",
 	Complexity: "O(1)", Since: "1.0.0", Group: "server", Flags: Loading | Stale | Fast,
-	Run: func(s *Session, _ [][]byte) { s.w.Int(s.h.lastSave(s.h.config.Store.Standing())) },
+	Run: func(s *Session, _ [][]byte) { s.w.Int(s.h.lastSave(s.h.config.Store.Status())) },
 }
 
 // lastSave is in seconds since 1970.
-func (h *Handler) lastSave(st Standing) int64 {
+func (h *Handler) lastSave(st status.Store) int64 {
 	if st.Saved.At.IsZero() {
 		return h.start.Unix()
 	}

@@ -1,9 +1,8 @@
 package commands
 
 import (
-	"time"
-
 	"limitsrv/commands/resp"
+	"limitsrv/status"
 )
 
 // A Store persists the state: SAVE, BGSAVE, RL.BACKUP, LASTSAVE and INFO use it.
@@ -21,75 +20,15 @@ type Store interface {
 	// Backup is a Save into a directory of its own of that name, and passes its path to
 	// done. Requires: backupName accepts the name.
 	Backup(name string, done func(path string, err error)) error
-	// Standing returns the status. Cost: a few loads and a short lock.
-	Standing() Standing
+	// Status returns the status. Cost: a few loads and a short lock.
+	Status() status.Store
 }
 
 // ErrSaving is the error of a Store for a snapshot while one is in progress.
 var ErrSaving = resp.NewError("ERR", "Background save already in progress")
 
-// Standing is the status of a Store. Counts are of this process unless noted. Its zero
-// value is the status of NoStore.
-type Standing struct {
-	// Fsync is the sync policy of the log: "always", "everysec" or "no"; empty: no store.
-	Fsync   string
-	Loading LoadStanding
-	Saved   SavedStanding
-	Saving  SavingStanding
-	Log     LogStanding
-	// Failed is the reason that decisions do not reach the disk as Fsync promises, since
-	// FailedSince; nil: they do.
-	Failed      error
-	FailedSince time.Time
-}
-
-// LoadStanding is the progress of loading: of the snapshot's keys and of the log after
-// it. It stays when loading has ended.
-type LoadStanding struct {
-	Since                 time.Time
-	Keys, AllKeys         int64
-	LogBytes, AllLogBytes int64
-}
-
-// SavedStanding describes the newest snapshot on disk, perhaps of an earlier process, and
-// the last attempt to make one.
-type SavedStanding struct {
-	At          time.Time // zero: no snapshot
-	Keys, Bytes int64
-	// Changes counts the changing decisions since.
-	Changes int64
-	// Took is the duration of the last attempt; 0: there was none.
-	Took time.Duration
-	// Err is the error of the last attempt; nil: it succeeded, or there was none.
-	Err error
-	// Count is the number of snapshots that succeeded.
-	Count int64
-}
-
-// SavingStanding is the progress of a snapshot.
-type SavingStanding struct {
-	Since         time.Time // zero: none in progress
-	Keys, AllKeys int64
-	Bytes         int64
-}
-
-// LogStanding describes the log.
-type LogStanding struct {
-	Bytes     int64 // on disk
-	BaseBytes int64 // of those, bytes that existed when the newest snapshot was taken
-	Segments  int
-	// Unsynced counts the decisions that a power cut would lose; Lag is the age of the
-	// oldest.
-	Unsynced int64
-	Lag      time.Duration
-	// Syncing reports a sync in progress; Delayed counts syncs that took more than a
-	// second.
-	Syncing bool
-	Delayed int64
-}
-
 // hasStore reports whether the state is persisted.
-func (h *Handler) hasStore() bool { return h.config.Store.Standing().Fsync != "" }
+func (h *Handler) hasStore() bool { return h.config.Store.Status().Fsync != "" }
 
 // NoStore is the Store of a server that keeps its state in memory.
 type NoStore struct{}
@@ -102,5 +41,5 @@ func (NoStore) Save(func(error)) error { return errNoStore }
 // Backup is rejected.
 func (NoStore) Backup(string, func(string, error)) error { return errNoStore }
 
-// Standing returns the zero Standing.
-func (NoStore) Standing() Standing { return Standing{} }
+// Status returns the zero value.
+func (NoStore) Status() status.Store { return status.Store{} }

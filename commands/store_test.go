@@ -7,11 +7,13 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"limitsrv/status"
 )
 
 // A fakeStore begins one operation at a time and completes it when end is called.
 type fakeStore struct {
-	standing Standing
+	status   status.Store
 	begun    string // operation in progress
 	done     func(error)
 	shut     string // arguments of the shutdown
@@ -35,8 +37,8 @@ func (f *fakeStore) Backup(name string, done func(string, error)) error {
 	return f.begin("backup "+name, func(err error) { done("/data/backups/"+name, err) })
 }
 
-func (f *fakeStore) Standing() Standing {
-	st := f.standing
+func (f *fakeStore) Status() status.Store {
+	st := f.status
 	if st.Fsync == "" {
 		st.Fsync = "everysec"
 	}
@@ -181,31 +183,31 @@ func TestShutdownSaves(t *testing.T) {
 func TestInfoPersistence(t *testing.T) {
 	ago := func(d time.Duration) time.Time { return time.Now().Add(-d) }
 	for _, tt := range []struct {
-		name     string
-		standing *Standing // nil: no store
-		loading  bool
-		want     string
+		name    string
+		status  *status.Store // nil: no store
+		loading bool
+		want    string
 	}{
 		{"has no store", nil, false, "loading:0 rdb_bgsave_in_progress:0 rdb_last_bgsave_status:ok rdb_last_bgsave_time_sec:-1 rdb_current_bgsave_time_sec:-1 aof_enabled:0 persist_mode:memory"},
-		{"healthy", &Standing{
-			Fsync: "always", Saved: SavedStanding{At: ago(time.Minute), Keys: 7, Bytes: 700, Changes: 3, Took: 1500 * time.Millisecond, Count: 2},
-			Log: LogStanding{Bytes: 1000, BaseBytes: 400, Segments: 2, Unsynced: 5, Lag: 250 * time.Millisecond, Delayed: 1},
+		{"healthy", &status.Store{
+			Fsync: "always", Saved: status.Snapshot{At: ago(time.Minute), Keys: 7, Bytes: 700, Changes: 3, Took: 1500 * time.Millisecond, Count: 2},
+			Log: status.Log{Bytes: 1000, BaseBytes: 400, Segments: 2, Unsynced: 5, Lag: 250 * time.Millisecond, Delayed: 1},
 		}, false, "rdb_changes_since_last_save:3 rdb_last_bgsave_time_sec:1 rdb_saves:2 aof_enabled:1 aof_last_write_status:ok aof_current_size:1000 aof_base_size:400 " +
 			"aof_pending_bio_fsync:0 aof_delayed_fsync:1 persist_mode:always persist_snapshot_age_seconds>=60 persist_snapshot_bytes:700 persist_snapshot_keys:7 " +
 			"persist_snapshot_seconds:1.500 persist_log_segments:2 persist_unsynced_decisions:5 persist_unsynced_seconds:0.250 persist_error: persist_error_seconds:-1"},
-		{"saves", &Standing{Saving: SavingStanding{Since: ago(3 * time.Second), Keys: 5, AllKeys: 9, Bytes: 333}}, false,
+		{"saves", &status.Store{Saving: status.Save{Since: ago(3 * time.Second), Keys: 5, AllKeys: 9, Bytes: 333}}, false,
 			"current_save_keys_processed:5 current_save_keys_total:9 rdb_bgsave_in_progress:1 rdb_current_bgsave_time_sec>=3 persist_snapshot_written_bytes:333"},
-		{"has failed", &Standing{
-			Saved: SavedStanding{Err: errors.New("no\r\nspace")}, Failed: errors.New("disk on fire"), FailedSince: ago(2 * time.Second), Log: LogStanding{Syncing: true},
+		{"has failed", &status.Store{
+			Saved: status.Snapshot{Err: errors.New("no\r\nspace")}, Failed: errors.New("disk on fire"), FailedSince: ago(2 * time.Second), Log: status.Log{Syncing: true},
 		}, false, "rdb_last_bgsave_status:err aof_last_write_status:err aof_pending_bio_fsync:1 persist_snapshot_error:no_space persist_error:disk_on_fire persist_error_seconds>=2"},
-		{"loads", &Standing{
-			Saved: SavedStanding{Bytes: 1000}, Loading: LoadStanding{Since: ago(3 * time.Second), Keys: 50, AllKeys: 100, LogBytes: 250, AllLogBytes: 2000},
+		{"loads", &status.Store{
+			Saved: status.Snapshot{Bytes: 1000}, Loading: status.Load{Since: ago(3 * time.Second), Keys: 50, AllKeys: 100, LogBytes: 250, AllLogBytes: 2000},
 		}, true, "loading:1 loading_total_bytes:3000 loading_loaded_bytes:750 loading_loaded_perc:25.00 loading_eta_seconds>=9 rdb_last_load_keys_loaded:50"},
-		{"loads nothing", &Standing{Loading: LoadStanding{Since: time.Now()}}, true, "loading_total_bytes:0 loading_loaded_perc:0.00 loading_eta_seconds:1"},
+		{"loads nothing", &status.Store{Loading: status.Load{Since: time.Now()}}, true, "loading_total_bytes:0 loading_loaded_perc:0.00 loading_eta_seconds:1"},
 	} {
 		var c Config
-		if tt.standing != nil {
-			c.Store = &fakeStore{standing: *tt.standing}
+		if tt.status != nil {
+			c.Store = &fakeStore{status: *tt.status}
 		}
 		h := newTestHandlerWith(c)
 		h.SetLoading(tt.loading)
@@ -301,7 +303,7 @@ func TestLoading(t *testing.T) {
 // administrator.
 func TestStoreErrorsAreReported(t *testing.T) {
 	rejected := errors.New("not now")
-	c := newFakeCluster(RoleLeader)
+	c := newFakeCluster(status.Leader)
 	c.rejected = rejected
 	s := newTestHandlerWith(Config{Store: &fakeStore{rejected: rejected}, Cluster: c}).NewSession(Client{})
 	for _, line := range []string{"SAVE", "BGSAVE", "RL.BACKUP a", "CLUSTER LEAVE", "CLUSTER FAILOVER"} {

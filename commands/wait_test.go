@@ -3,6 +3,8 @@ package commands
 import (
 	"strings"
 	"testing"
+
+	"limitsrv/status"
 )
 
 // WAIT ends when its client disconnects and when the server shuts down.
@@ -15,7 +17,7 @@ func TestWaitIsCancelled(t *testing.T) {
 		{"when the client goes", (*Session).Close, ""},
 		{"when the server drains", func(s *Session) { s.h.Drain() }, ":1|"},
 	} {
-		c := newFakeCluster(RoleLeader)
+		c := newFakeCluster(status.Leader)
 		woken := make(chan struct{}, 1)
 		s := newTestHandlerWith(Config{Cluster: c}).NewSession(Client{Wake: func() { woken <- struct{}{} }})
 		s.Do(words("WAIT 2 0"))
@@ -34,7 +36,7 @@ func TestWaitIsCancelled(t *testing.T) {
 // An answered WAIT is cancelled as well, so that no resource remains; a WAIT after Drain
 // returns the number known.
 func TestWaitReleasesEverything(t *testing.T) {
-	c := newFakeCluster(RoleLeader)
+	c := newFakeCluster(status.Leader)
 	s := newTestHandlerWith(Config{Cluster: c}).NewSession(Client{Wake: func() {}})
 	s.Do(words("WAIT 2 0"))
 	c.counted(2)

@@ -126,9 +126,8 @@ type Store struct {
 
 // counters holds totals since the start.
 type counters struct {
-	changes  atomic.Int64 // ops that changed state
-	unlogged atomic.Int64 // ops applied while the disk was failed
-	delayed  atomic.Int64 // slow syncs
+	changes atomic.Int64 // ops that changed state
+	delayed atomic.Int64 // slow syncs
 }
 
 // Open locks the data directory for this process. The state is not read before Recover.

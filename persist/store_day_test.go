@@ -34,15 +34,15 @@ func TestDay(t *testing.T) {
 				most[quarter] = max(most[quarter], diskUse(t, fs, testDir))
 			}
 			st := s.Status()
-			t.Logf("bytes on disk, at most, by quarter: %d; %d snapshots, %d keys", most, st.Saves, s.Engine().Len())
+			t.Logf("bytes on disk, at most, by quarter: %d; %d snapshots, %d keys", most, st.Saved.Count, s.Engine().Len())
 			if bound := most[0] + most[0]/4; most[1] > bound || most[2] > bound || most[3] > bound {
 				t.Errorf("bytes on disk, at most, by quarter: %d: it grows", most)
 			}
-			if st.Saves < 10 {
-				t.Errorf("%d snapshots in a day", st.Saves)
+			if st.Saved.Count < 10 {
+				t.Errorf("%d snapshots in a day", st.Saved.Count)
 			}
-			if names, err := s.logNames(); err != nil || len(names) != 1 || st.LogSegments > 12 {
-				t.Errorf("logs %v (%v) with %d segments are left", names, err, st.LogSegments)
+			if names, err := s.logNames(); err != nil || len(names) != 1 || st.Log.Segments > 12 {
+				t.Errorf("logs %v (%v) with %d segments are left", names, err, st.Log.Segments)
 			}
 			if all, err := s.snapshots.All(); err != nil || len(all) != 1 {
 				t.Errorf("%d snapshots are left (%v)", len(all), err)

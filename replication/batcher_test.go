@@ -39,7 +39,7 @@ func partitioned(t *testing.T, change func(*Options)) (c *testCluster, left, gon
 	c.waitForAgreement()
 	left, gone = c.nodes[0], c.nodes[1]
 	c.close(gone)
-	eventually(t, "it has no leader", func() bool { return !left.Status().HasQuorum })
+	eventually(t, "it has no leader", func() bool { return !left.Replication().HasQuorum })
 	return c, left, gone
 }
 
@@ -92,13 +92,12 @@ func TestNoQuorum(t *testing.T) {
 			if err := exec(n, &stale); err != nil || stale.Decisions[0].Remaining != 6 {
 				t.Errorf("a stale read is answered %+v, %v", stale.Decisions, err)
 			}
-			st := n.Status()
-			if answered := st.Allowed + st.Denied + st.Locally; (answered > 0) != (tt.want != nil) || st.Refused == 0 {
-				t.Errorf("counted are %d answers and %d refusals", answered, st.Refused)
+			if count := n.Replication().Totals; (count.NoQuorum > 0) != (tt.want != nil) || count.Refused == 0 {
+				t.Errorf("counted are %d answers and %d refusals", count.NoQuorum, count.Refused)
 			}
 			c.nodes = append(c.nodes, c.open(gone.o))
 			c.leader()
-			eventually(t, "it has a leader", func() bool { return n.Status().HasQuorum })
+			eventually(t, "it has a leader", func() bool { return n.Replication().HasQuorum })
 			if d := c.decide(n, fixed("k", 6)); d[0].Allowed != 1 || d[0].Remaining != 0 {
 				t.Errorf("when they decide again: %+v, want all that was left", d[0])
 			}
@@ -229,7 +228,7 @@ func TestRestart(t *testing.T) {
 		for _, n := range []*Node{c.other(leader), leader} {
 			before := n.stack.Load()
 			n.restartRaft("a test wants it")
-			if n.stack.Load() == before || n.Status().Restarts == 0 {
+			if n.stack.Load() == before || n.Replication().Totals.Restarts == 0 {
 				t.Fatal("raft was not restarted")
 			}
 			c.takeAll(n, n.o.Raft)
@@ -339,7 +338,7 @@ func TestOutcomes(t *testing.T) {
 			}
 			return err == nil
 		})
-		if got := leader.Status().Uncertain; seen && got == 0 {
+		if got := leader.Replication().Totals.Uncertain; seen && got == 0 {
 			t.Error("uncertain batches are not counted")
 		}
 	}

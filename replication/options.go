@@ -35,12 +35,13 @@ type Options struct {
 	// Version is the program's version, for display.
 	Version string
 
-	// Ack is the durability required before a decision is answered.
+	// Ack is the durability required before a decision is answered; empty: AckDisk.
 	Ack Ack
 	// Fsync is the sync policy of the log under AckMemory. Under AckDisk it is always
 	// synced.
 	Fsync persist.Policy
-	// NoQuorum is the policy for requests while no majority can be reached.
+	// NoQuorum is the policy for requests while no majority can be reached; empty:
+	// NoQuorumError.
 	NoQuorum NoQuorum
 	// MaxMemory bounds the memory of keys in bytes; 0: no bound. Evict: keys are evicted
 	// at the bound; otherwise new keys are refused. The leader's values apply.
@@ -127,6 +128,12 @@ func (o *Options) check() error {
 }
 
 func (o *Options) setDefaults() {
+	if o.Ack == "" {
+		o.Ack = AckDisk
+	}
+	if o.NoQuorum == "" {
+		o.NoQuorum = NoQuorumError
+	}
 	if o.ElectionTimeout == 0 {
 		o.ElectionTimeout = defaultElectionTimeout
 	}
@@ -189,27 +196,27 @@ type Network interface {
 	Dial(ctx context.Context, address string) (net.Conn, error)
 }
 
-// Ack is the durability required before a decision is answered.
-type Ack uint8
+// Ack is the durability required before a decision is answered: a value of --ack.
+type Ack string
 
 const (
 	// AckDisk: a majority has it on disk.
-	AckDisk Ack = iota
+	AckDisk Ack = "disk"
 	// AckMemory: a majority has passed it to the operating system.
-	AckMemory
+	AckMemory Ack = "memory"
 )
 
-// NoQuorum is the policy of a node that reaches no majority.
-type NoQuorum uint8
+// NoQuorum is the policy of a node that reaches no majority: a value of --no-quorum.
+type NoQuorum string
 
 const (
 	// NoQuorumError refuses all requests with CLUSTERDOWN.
-	NoQuorumError NoQuorum = iota
+	NoQuorumError NoQuorum = "error"
 	// NoQuorumAllow allows requests for tokens, and refuses the rest.
-	NoQuorumAllow
+	NoQuorumAllow NoQuorum = "allow"
 	// NoQuorumDeny denies requests for tokens, and refuses the rest.
-	NoQuorumDeny
+	NoQuorumDeny NoQuorum = "deny"
 	// NoQuorumLocal decides requests for tokens from this node's last state and its own
 	// decisions since, and refuses the rest.
-	NoQuorumLocal
+	NoQuorumLocal NoQuorum = "local"
 )

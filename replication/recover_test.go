@@ -112,7 +112,7 @@ func TestRecover(t *testing.T) {
 	o.Dir = to
 	n := c.open(o)
 	c.nodes = append(c.nodes, n)
-	if term := c.leader().Status().Term; term <= found.Term {
+	if term := c.leader().Replication().Term; term <= found.Term {
 		t.Errorf("it leads in term %d, and the last entry was of %d", term, found.Term)
 	}
 	if _, got := n.Digest(); got != digest {
@@ -138,7 +138,7 @@ func (c *testCluster) voters(count int) {
 	c.t.Helper()
 	eventually(c.t, "the voters", func() bool {
 		voters, others := 0, 0
-		for _, m := range c.leader().Status().Members {
+		for _, m := range c.leader().Nodes("") {
 			if m.Voter {
 				voters++
 			} else {

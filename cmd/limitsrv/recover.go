@@ -3,7 +3,6 @@ package main
 import (
 	"errors"
 	"fmt"
-	"io"
 	"log/slog"
 	"strings"
 	"time"
@@ -49,13 +48,13 @@ var risks = map[replication.RemnantKind]string{
 `,
 }
 
-func runRecover(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+func runRecover(c call) int {
 	var o recoverOptions
-	if code, ok := parseTool("recover", recoverDescription, &o, args, stdout, stderr); !ok {
+	if code, ok := c.parse("recover", recoverDescription, &o); !ok {
 		return code
 	}
 	fail := func(code int, err error) int {
-		fmt.Fprintf(stderr, "limitsrv recover: %v\n", err)
+		fmt.Fprintf(c.stderr, "limitsrv recover: %v\n", err)
 		return code
 	}
 	if err := o.check(); err != nil {
@@ -63,20 +62,20 @@ func runRecover(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 	}
 	options := replication.Options{
 		Dir: o.Dir, Raft: o.Raft,
-		Logger: slog.New(slog.NewTextHandler(stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
+		Logger: slog.New(slog.NewTextHandler(c.stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 	}
 	if o.To == "" || !o.Yes {
 		found, err := replication.Inspect(options)
 		if err != nil {
 			return fail(exitFailure, err)
 		}
-		fmt.Fprint(stdout, remnantText(found, time.Now()))
+		fmt.Fprint(c.stdout, remnantText(found, time.Now()))
 		if o.To == "" {
 			return exitOK
 		}
-		fmt.Fprintf(stdout, "\n%s will become %s, with the state above.\n%s", o.To, o.target(), risks[found.Kind])
-		if !ask("Continue?", stdin, stdout) {
-			fmt.Fprintln(stdout, "Nothing was created.")
+		fmt.Fprintf(c.stdout, "\n%s will become %s, with the state above.\n%s", o.To, o.target(), risks[found.Kind])
+		if !c.ask("Continue?") {
+			fmt.Fprintln(c.stdout, "Nothing was created.")
 			return exitOK
 		}
 	}
@@ -85,9 +84,9 @@ func runRecover(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		return fail(exitFailure, err)
 	}
 	if o.Yes {
-		fmt.Fprint(stdout, remnantText(found, time.Now()))
+		fmt.Fprint(c.stdout, remnantText(found, time.Now()))
 	}
-	fmt.Fprintln(stdout, o.next())
+	fmt.Fprintln(c.stdout, o.next())
 	return exitOK
 }
 

@@ -15,6 +15,7 @@ import (
 	"limitsrv/commands/auth"
 	"limitsrv/engine"
 	"limitsrv/server"
+	"limitsrv/status"
 	"limitsrv/testwait"
 )
 
@@ -36,26 +37,26 @@ type fixture struct {
 // fakeStore has a settable status.
 type fakeStore struct {
 	commands.NoStore
-	standing commands.Standing
+	status status.Store
 }
 
-func (f *fakeStore) Standing() commands.Standing { return f.standing }
+func (f *fakeStore) Status() status.Store { return f.status }
 
 // fakeCluster is a single node, or a cluster after ofThree.
 type fakeCluster struct {
 	commands.NoCluster
-	r     commands.Replication
-	nodes []commands.Node
+	r     status.Replication
+	nodes []status.Node
 }
 
-func (f *fakeCluster) Replication() commands.Replication { return f.r }
+func (f *fakeCluster) Replication() status.Replication { return f.r }
 
-func (f *fakeCluster) Nodes(string) []commands.Node { return f.nodes }
+func (f *fakeCluster) Nodes(string) []status.Node { return f.nodes }
 
 // ofThree makes it the leader of three nodes.
 func (f *fakeCluster) ofThree() {
-	f.r = commands.Replication{Role: commands.RoleLeader, HasQuorum: true, Term: 7, LastIndex: 110, LastContact: 0}
-	f.nodes = []commands.Node{
+	f.r = status.Replication{Role: status.Leader, HasQuorum: true, Term: 7, LastIndex: 110, LastContact: 0}
+	f.nodes = []status.Node{
 		{ID: "a", Host: "10.0.0.1", Port: 7001, Raft: "10.0.0.1:8001", Leader: true, Voter: true, Online: true, Index: 110, Version: "1"},
 		{ID: "b", Host: "10.0.0.2", Port: 7002, Raft: "10.0.0.2:8002", Voter: true, Online: true, Index: 100, LastContact: 1500 * time.Millisecond, Version: "1"},
 		{ID: "c", Raft: "10.0.0.3:8003", LastContact: -1},
@@ -208,10 +209,10 @@ func TestHealth(t *testing.T) {
 	f.expect("/readyz?verbose", "", 200, "ready\nloaded: ok\nserving: ok\nquorum: ok\nlog: ok")
 	f.handler.SetLoading(true)
 	f.expect("/readyz", "", 503, "not ready: the state is being loaded")
-	f.store.standing.Failed = errors.New("disk\nfull")
+	f.store.status.Failed = errors.New("disk\nfull")
 	f.expect("/readyz", "", 503, "not ready: the state is being loaded; decisions can't be written to disk: disk full")
 	f.handler.SetLoading(false)
-	f.store.standing.Failed = nil
+	f.store.status.Failed = nil
 	f.cluster.ofThree()
 	f.expect("/readyz", "", 200, "ready")
 	f.cluster.r.HasQuorum = false

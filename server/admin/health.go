@@ -39,7 +39,7 @@ var checks = []check{
 		return "the cluster has no leader that decides"
 	}},
 	{"log", func(h *commands.Handler) string {
-		failed := h.Standing().Failed
+		failed := h.StoreStatus().Failed
 		if failed == nil {
 			return ""
 		}

@@ -12,6 +12,7 @@ import (
 	"limitsrv/engine"
 	"limitsrv/engine/topk"
 	"limitsrv/server"
+	"limitsrv/status"
 )
 
 // maxScrapes bounds the scrapes served at once.
@@ -25,11 +26,11 @@ type view struct {
 	commands     []commands.CommandCount
 	errors       map[string]int64
 	failedLogins int64 // logins
-	store        commands.Standing
+	store        status.Store
 	loading      bool
 	ready        bool
-	replication  commands.Replication
-	nodes        []commands.Node
+	replication  status.Replication
+	nodes        []status.Node
 	setting      func(name string) int64
 	version      string
 	expires      map[string]func() time.Time
@@ -44,7 +45,7 @@ func newView(cfg Config) *view {
 	return &view{
 		stats: e.Stats(), shards: e.ShardStats(), traffic: cfg.Traffic(),
 		commands: h.CommandCounts(), errors: h.ErrorCounts(), failedLogins: h.FailedLogins(),
-		store: h.Standing(), loading: h.IsLoading(), ready: notReady(h) == "",
+		store: h.StoreStatus(), loading: h.IsLoading(), ready: notReady(h) == "",
 		replication: h.Replication(), nodes: h.Nodes(),
 		setting: func(name string) int64 { return intSetting(h, name) }, version: h.Version(), expires: cfg.Expires,
 		keys: cfg.KeyMetrics,

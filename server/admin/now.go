@@ -6,8 +6,8 @@ import (
 	"strconv"
 	"time"
 
-	"limitsrv/commands"
 	"limitsrv/engine"
+	"limitsrv/status"
 )
 
 // A serverState is the reply to GET /api/now.
@@ -38,10 +38,10 @@ type outcomes struct {
 }
 
 type cluster struct {
-	Role      commands.Role `json:"role"`
-	Term      uint64        `json:"term"`
-	HasQuorum bool          `json:"has_quorum"`
-	Members   []member      `json:"members"`
+	Role      status.Role `json:"role"`
+	Term      uint64      `json:"term"`
+	HasQuorum bool        `json:"has_quorum"`
+	Members   []member    `json:"members"`
 }
 
 // A member is a node of the cluster. Lag is in entries; -1: unknown, as for LastContact.
@@ -89,7 +89,7 @@ func portOf(address string) string {
 }
 
 // newCluster describes the cluster of nodes; nodes[0] is this node.
-func newCluster(r commands.Replication, nodes []commands.Node) *cluster {
+func newCluster(r status.Replication, nodes []status.Node) *cluster {
 	c := &cluster{r.Role, r.Term, r.HasQuorum, make([]member, len(nodes))}
 	for i, n := range nodes {
 		m := &c.Members[i]

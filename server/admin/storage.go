@@ -24,7 +24,7 @@ type snapshot struct {
 
 // newStorage returns nil if the state is in memory only.
 func newStorage(h *commands.Handler) *storage {
-	status := h.Standing()
+	status := h.StoreStatus()
 	if status.Fsync == "" {
 		return nil
 	}

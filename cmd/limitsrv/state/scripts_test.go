@@ -1,4 +1,4 @@
-package main
+package state
 
 import (
 	"context"
@@ -16,14 +16,16 @@ import (
 
 	"limitsrv/commands"
 	"limitsrv/engine"
+	"limitsrv/freeport"
 	"limitsrv/persist"
 	"limitsrv/replication"
+	"limitsrv/status"
 	"limitsrv/testwait"
 )
 
 // scriptFiles are the golden scripts of the commands. Package commands runs them on a
 // single node.
-const scriptFiles = "../../commands/testdata/*.txt"
+const scriptFiles = "../../../commands/testdata/*.txt"
 
 // faked are the scripts that need a fake.
 var faked = []string{"cluster.txt", "members.txt", "replicated.txt", "save.txt", "users.txt"}
@@ -58,6 +60,13 @@ var differing = map[string]string{
 // localCommands are answered from the node's own state, which may be behind on a
 // follower.
 var localCommands = []string{"CLUSTER", "DBSIZE", "INFO", "KEYS", "MEMORY", "OBJECT", "RANDOMKEY", "RL.STATS", "RL.TOP", "SCAN", "TIME"}
+
+const (
+	// wait is the time limit of a wait on an idle machine.
+	wait = 30 * time.Second
+	// version is the version of the nodes.
+	version = "0.0.0-test"
+)
 
 // A scriptTarget runs a script: a single node, or the nodes of a cluster with a common
 // clock.
@@ -146,7 +155,7 @@ func (a *scriptConn) await(t *testing.T) {
 // scriptConfig is the configuration common to all nodes.
 func scriptConfig() commands.Config {
 	return commands.Config{
-		Version: "0.0.0-test", Shutdown: func(commands.Parting) {},
+		Version: version, Shutdown: func(commands.Parting) {},
 		Options: func() []commands.Option { return []commands.Option{{Name: "listen", Value: "127.0.0.1:6379"}} },
 	}
 }
@@ -170,7 +179,11 @@ func clusterTarget(t *testing.T, clock *commands.TestClock) (*scriptTarget, []*r
 		start = clock.Now()
 	)
 	for range 3 {
-		peers = append(peers, freeAddress(t))
+		address, err := freeport.Address("127.0.0.1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		peers = append(peers, address)
 	}
 	slices.Sort(peers)
 	// The first node bootstraps the cluster, with the seed of its directory.
@@ -197,7 +210,7 @@ func clusterTarget(t *testing.T, clock *commands.TestClock) (*scriptTarget, []*r
 				t.Error(err)
 			}
 		})
-		r := clusterAdapter{&clusterState{n}, &options{ClusterMode: "off", Raft: address}}
+		r := clusterAdapter{n, "off"}
 		c := scriptConfig()
 		c.Exec, c.Engine, c.Clock, c.Store, c.Cluster = n, n.Engine, n, r, r
 		s.config, s.commit, nodes = append(s.config, c), append(s.commit, n.Commit), append(nodes, n)
@@ -221,10 +234,10 @@ func TestScriptsOnThreeNodes(t *testing.T) {
 	clock := commands.NewTestClock(engine.Instant(1e18))
 	cluster, nodes, seed := clusterTarget(t, clock)
 	p := &comparison{alone: singleTarget(clock, seed), cluster: cluster, nodes: nodes, clock: clock}
-	until(t, "they have a leader", func() bool {
+	testwait.Until(t, wait, "they have a leader", func() bool {
 		return slices.ContainsFunc(nodes, func(n *replication.Node) bool {
-			st := n.Status()
-			return st.Role == replication.Leader && st.HasQuorum
+			r := n.Replication()
+			return r.Role == status.Leader && r.HasQuorum
 		})
 	})
 	for first := range nodes {
@@ -328,7 +341,7 @@ func (p *comparison) compare(t *testing.T, name string, all [][][]byte) {
 func (p *comparison) compareStates(t *testing.T) {
 	t.Helper()
 	digests := make(map[uint64]bool)
-	until(t, "all nodes have come as far", func() bool {
+	testwait.Until(t, wait, "all nodes have come as far", func() bool {
 		clear(digests)
 		indexes := make(map[uint64]bool)
 		for _, n := range p.nodes {

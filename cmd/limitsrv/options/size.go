@@ -1,4 +1,4 @@
-package main
+package options
 
 import (
 	"fmt"
@@ -7,9 +7,9 @@ import (
 	"strings"
 )
 
-// A size is a number of bytes, written as in redis.conf: 1000, 1k (1000), 1kb
+// A Size is a number of bytes, written as in redis.conf: 1000, 1k (1000), 1kb
 // (1024), and so on with m, mb, g and gb, in either case.
-type size int64
+type Size int64
 
 // units are the suffixes of a size. No suffix may end with a later one, because the
 // first match is used.
@@ -22,8 +22,8 @@ var units = []struct {
 	{"b", 1}, {"", 1},
 }
 
-// UnmarshalText reads a size, 0 or more.
-func (s *size) UnmarshalText(text []byte) error {
+// UnmarshalText reads a Size, 0 or more.
+func (s *Size) UnmarshalText(text []byte) error {
 	digits, unit := strings.ToLower(string(text)), int64(1)
 	for _, u := range units {
 		if rest, ok := strings.CutSuffix(digits, u.suffix); ok {
@@ -35,12 +35,12 @@ func (s *size) UnmarshalText(text []byte) error {
 	if err != nil || n < 0 || digits[0] == '+' || n > math.MaxInt64/unit {
 		return fmt.Errorf("must be a size such as 1000, 64kb, 256mb or 2gb, got %q", text)
 	}
-	*s = size(n * unit)
+	*s = Size(n * unit)
 	return nil
 }
 
 // String formats s in the largest unit of 1024 that divides it.
-func (s size) String() string {
+func (s Size) String() string {
 	for _, u := range []int{2, 1, 0} {
 		if s > 0 && int64(s)%units[u].bytes == 0 {
 			return strconv.FormatInt(int64(s)/units[u].bytes, 10) + units[u].suffix

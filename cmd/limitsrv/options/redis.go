@@ -1,14 +1,9 @@
-package main
+package options
 
 import (
-	"errors"
 	"fmt"
-	"net"
 	"regexp"
 	"slices"
-	"strconv"
-	"strings"
-	"syscall"
 )
 
 // redisOptions maps options of redis-server to the equivalent here.
@@ -68,22 +63,6 @@ func withAdvice(err error) error {
 	}
 	if optionsFile.MatchString(err.Error()) {
 		return fmt.Errorf("%w; give a configuration file, which is YAML, as --config FILE", err)
-	}
-	return err
-}
-
-// withNextPort suggests the next port in the error of a listener on a port in use.
-func (o *options) withNextPort(err error) error {
-	if !errors.Is(err, syscall.EADDRINUSE) {
-		return err
-	}
-	for _, l := range []struct{ option, address string }{{"--listen", o.Listen}, {"--tls-listen", o.TLSListen}} {
-		host, port, splitErr := net.SplitHostPort(l.address)
-		number, numberErr := strconv.Atoi(port)
-		if splitErr != nil || numberErr != nil || !strings.Contains(err.Error(), "listen on "+l.address+":") {
-			continue
-		}
-		return fmt.Errorf("%w: use another port, %s %s, or stop the server that uses it, perhaps Redis", err, l.option, net.JoinHostPort(host, strconv.Itoa(number+1)))
 	}
 	return err
 }

@@ -1,4 +1,4 @@
-package commands
+package status
 
 import "time"
 
@@ -6,10 +6,10 @@ import "time"
 type Role string
 
 const (
-	RoleLeader    Role = "leader"
-	RoleFollower  Role = "follower"
-	RoleCandidate Role = "candidate" // requests votes, or knows no leader yet
-	RoleNonVoter  Role = "non-voter" // replicates, and does not count for a majority
+	Leader    Role = "leader"
+	Follower  Role = "follower"
+	Candidate Role = "candidate" // requests votes, or knows no leader yet
+	NonVoter  Role = "non-voter" // replicates, and does not count for a majority
 )
 
 // Replication is a node's replication state. Its zero value is a stand-alone server's.
@@ -44,13 +44,13 @@ type Replication struct {
 	// FsyncP99 is the 99th percentile of the duration of an fsync; 0: unknown.
 	FsyncP99 time.Duration
 
-	Totals   ReplicationTotals
-	Clock    ReplicationClock
+	Totals   Totals
+	Clock    Clock
 	Snapshot ReplicatedSnapshot
 }
 
-// ReplicationTotals count since the start.
-type ReplicationTotals struct {
+// Totals count since the start.
+type Totals struct {
 	Entries, EntryBytes int64 // proposed by this node as the leader
 	Decisions           int64 // in these entries
 	Forwarded           int64 // decisions forwarded to the leader
@@ -69,8 +69,8 @@ type ReplicationTotals struct {
 	Restarts int64
 }
 
-// ReplicationClock compares the cluster's time with the machine's.
-type ReplicationClock struct {
+// Clock compares the cluster's time with the machine's.
+type Clock struct {
 	// Offset is the cluster's time minus this machine's.
 	Offset time.Duration
 	// Clamps counts clock jumps that were not followed, and Clamped is their sum.
@@ -84,4 +84,32 @@ type ReplicatedSnapshot struct {
 	At        time.Time // creation time
 	Bytes     int64
 	Installed int64 // snapshots received from the leader, since the start
+}
+
+// A Node is one server of a cluster.
+type Node struct {
+	ID   string // 40 hexadecimal digits
+	Host string // for clients; empty: the host that the client connected to
+	Port int
+	// Leader reports that the node has all slots, as far as this node knows; at most one
+	// does. The others are its replicas.
+	Leader bool
+	Voter  bool   // counts for a majority
+	Online bool   // answered recently
+	Raft   string // address for other nodes, HOST:PORT; empty: none
+	// Version is the version of its program, Index the highest index known to be in its
+	// log, LastContact the time since the last message from it: 0 for this node, negative
+	// if never. Only a leader knows all of them.
+	Version     string
+	Index       uint64
+	LastContact time.Duration
+}
+
+// Behind returns the number of entries that a node lacks, including those since its last
+// message, which may be a second old; -1: unknown.
+func (r Replication) Behind(n Node) int64 {
+	if n.Index == 0 {
+		return -1
+	}
+	return max(0, int64(r.LastIndex)-int64(n.Index))
 }

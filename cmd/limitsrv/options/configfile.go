@@ -1,14 +1,10 @@
-package main
+package options
 
 import (
 	"errors"
 	"fmt"
-	"log/slog"
-	"reflect"
 	"regexp"
 	"slices"
-	"strings"
-	"time"
 	"unicode/utf8"
 
 	"github.com/alecthomas/kong"
@@ -18,11 +14,10 @@ import (
 
 	"limitsrv/commands"
 	"limitsrv/files"
-	"limitsrv/persist"
 )
 
-// maxConfigBytes bounds the size of a configuration file.
-const maxConfigBytes = 64 << 10
+// MaxFileBytes bounds the size of a configuration file.
+const MaxFileBytes = 64 << 10
 
 // An entry is an option in a configuration file: the line of its name, and its value in
 // the form of the command line.
@@ -32,20 +27,20 @@ type entry struct {
 	wrong bool // a mistake about it was reported
 }
 
-// A mistake is an error in a line of a configuration file. Its text quotes only option
+// A Mistake is an error in a line of a configuration file. Its text quotes only option
 // names from the file, because any other text may be a password.
-type mistake struct {
+type Mistake struct {
 	file string
 	line int
 	text string
 }
 
-func (m mistake) Error() string { return fmt.Sprintf("%s:%d: %s", m.file, m.line, m.text) }
+func (m Mistake) Error() string { return fmt.Sprintf("%s:%d: %s", m.file, m.line, m.text) }
 
 // readConfig reads a configuration file. exposed reports whether all users of this
 // machine can read it.
 func readConfig(name string, options []*kong.Flag) (entries map[string]entry, exposed bool, err error) {
-	text, info, err := files.Read(name, maxConfigBytes)
+	text, info, err := files.Read(name, MaxFileBytes)
 	if err != nil {
 		return nil, false, fmt.Errorf("--config: %w", err)
 	}
@@ -56,8 +51,8 @@ func readConfig(name string, options []*kong.Flag) (entries map[string]entry, ex
 // parseConfig parses the text of a configuration file. Its error is one mistake, or
 // several joined in order of their lines. The entries are nil if none could be read.
 func parseConfig(name string, text []byte, options []*kong.Flag) (map[string]entry, error) {
-	if len(text) > maxConfigBytes {
-		return nil, fmt.Errorf("%s: a configuration file must have at most %d bytes", name, maxConfigBytes)
+	if len(text) > MaxFileBytes {
+		return nil, fmt.Errorf("%s: a configuration file must have at most %d bytes", name, MaxFileBytes)
 	}
 	if !utf8.Valid(text) {
 		return nil, fmt.Errorf("%s: not UTF-8", name)
@@ -80,7 +75,7 @@ func parseConfig(name string, text []byte, options []*kong.Flag) (map[string]ent
 		r.document(doc.Body)
 	}
 	if len(r.mistakes) > 0 {
-		slices.SortStableFunc(r.mistakes, func(a, b error) int { return a.(mistake).line - b.(mistake).line })
+		slices.SortStableFunc(r.mistakes, func(a, b error) int { return a.(Mistake).line - b.(Mistake).line })
 		return r.entries, errors.Join(r.mistakes...)
 	}
 	return r.entries, nil
@@ -95,7 +90,7 @@ type configReader struct {
 }
 
 func (r *configReader) wrong(line int, format string, args ...any) {
-	r.mistakes = append(r.mistakes, mistake{r.name, line, fmt.Sprintf(format, args...)})
+	r.mistakes = append(r.mistakes, Mistake{r.name, line, fmt.Sprintf(format, args...)})
 }
 
 // syntax reports a YAML syntax error. It uses the message of err, because its Error
@@ -218,51 +213,6 @@ func scalar(node ast.Node) (text string, ok bool) {
 		return node.Token.Value, true
 	}
 	return "", false
-}
-
-// accepts reports whether value is valid for flag.
-func accepts(flag *kong.Flag, value string) bool {
-	if flag.Enum != "" && !slices.Contains(flag.EnumSlice(), value) {
-		return false
-	}
-	scan := kong.ScanFromTokens(kong.Token{Type: kong.FlagValueToken, Value: value})
-	return flag.Mapper.Decode(&kong.DecodeContext{Value: flag.Value, Scan: scan}, reflect.New(flag.Target.Type()).Elem()) == nil
-}
-
-// choices returns all values that flag accepts, or nil if they are not a fixed set.
-func choices(flag *kong.Flag) []string {
-	if flag.Enum != "" {
-		return flag.EnumSlice()
-	}
-	switch flag.Target.Interface().(type) {
-	case persist.Policy:
-		return []string{"always", "everysec", "no"}
-	case slog.Level:
-		return levels
-	}
-	return nil
-}
-
-// requirement describes the values that flag accepts.
-func requirement(flag *kong.Flag) string {
-	if few := choices(flag); few != nil {
-		return "must be one of: " + strings.Join(few, ", ")
-	}
-	switch flag.Target.Interface().(type) {
-	case bool:
-		return "must be true or false"
-	case int:
-		return "must be a whole number"
-	case time.Duration:
-		return "must be a duration, such as 500ms, 10s or 24h"
-	case size:
-		return "must be a size, such as 1000, 64kb, 256mb or 2gb"
-	case []string:
-		return "must be a list of strings, such as [a, b]"
-	case string:
-		return "must be a string"
-	}
-	return "must be: " + flag.Help
 }
 
 // lineOf returns the line of node, from 1. Some empty nodes have none; it returns 1 for

@@ -1,4 +1,4 @@
-package main
+package state
 
 import (
 	"context"
@@ -35,14 +35,14 @@ func (m *inMemory) SetBound(maxMemory int64, evict bool) { m.Engine().SetBound(m
 
 func (m *inMemory) Sweep(pages int) int64 { return m.Engine().Sweep(m.Now(), pages) }
 
-func (*inMemory) commit() func() { return nil }
+func (*inMemory) Committer() func() { return nil }
 
-func (*inMemory) fsync() string { return "in memory only" }
+func (*inMemory) Fsync() string { return "in memory only" }
 
-func (*inMemory) loads() bool { return false }
+func (*inMemory) Loads() bool { return false }
 
-func (*inMemory) load(context.Context) error { return nil }
+func (*inMemory) Load(context.Context) error { return nil }
 
-func (*inMemory) stepDown(context.Context) {}
+func (*inMemory) StepDown(context.Context) {}
 
-func (*inMemory) close(context.Context, commands.Parting) error { return nil }
+func (*inMemory) Close(context.Context, commands.Parting) error { return nil }

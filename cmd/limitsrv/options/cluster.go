@@ -1,4 +1,4 @@
-package main
+package options
 
 import (
 	"errors"
@@ -13,15 +13,8 @@ import (
 	"limitsrv/server"
 )
 
-// linkOptions are the options that authenticate nodes to each other, other than
-// certificates.
-type linkOptions struct {
-	ClusterSecret     string `group:"Cluster" secret:"" help:"Shared secret that authenticates the nodes of a cluster to each other and encrypts their links: at least 16 bytes, for example of openssl rand -hex 32. Prefer the environment. Beyond loopback nodes need it, --cluster-secret-file or --raft-tls-*."`
-	ClusterSecretFile string `group:"Cluster" placeholder:"FILE" help:"File of cluster secrets, one per line: outgoing links use the first, incoming links may use any. The line none stands for no secret, and beyond loopback needs --unprotected. Reloaded when it changes."`
-}
-
 // checkCluster checks the options of a cluster.
-func (o *options) checkCluster() (all []error) {
+func (o *Options) checkCluster() (all []error) {
 	if o.Raft == "" {
 		return o.checkSingle()
 	}
@@ -47,12 +40,12 @@ func (o *options) checkCluster() (all []error) {
 			all = append(all, fmt.Errorf("--cluster-secret: %w", err))
 		}
 	}
-	_, err := o.advertised()
+	_, err := o.Advertised()
 	return append(all, err)
 }
 
 // checkSingle checks that a single server has no options of a cluster.
-func (o *options) checkSingle() (all []error) {
+func (o *Options) checkSingle() (all []error) {
 	if len(o.Peers) > 0 || len(o.Join) > 0 || o.RaftBind != "" || o.Advertise != "" || len(o.raftTLSFiles()) > 0 || o.hasSecret() {
 		all = append(all, errors.New("--peers, --join, --raft-bind, --advertise, --cluster-secret, --cluster-secret-file and --raft-tls-* are for a node of a cluster: give it --raft HOST:PORT"))
 	}
@@ -63,7 +56,7 @@ func (o *options) checkSingle() (all []error) {
 }
 
 // raftTLSFiles returns the files of --raft-tls-* that are set.
-func (o *options) raftTLSFiles() []string {
+func (o *Options) raftTLSFiles() []string {
 	return slices.DeleteFunc([]string{o.RaftTLSCert, o.RaftTLSKey, o.RaftTLSCA}, func(name string) bool { return name == "" })
 }
 
@@ -78,10 +71,10 @@ func isNewMember(dir string) bool {
 const raftProtection = "--cluster-secret-file, --cluster-secret or --raft-tls-cert, -key and -ca"
 
 // hasSecret reports whether nodes authenticate each other by a secret.
-func (o *options) hasSecret() bool { return o.ClusterSecret != "" || o.ClusterSecretFile != "" }
+func (o *Options) hasSecret() bool { return o.ClusterSecret != "" || o.ClusterSecretFile != "" }
 
-// openSecrets reads the secrets of the cluster. It returns nil if none are configured.
-func (o *options) openSecrets(log *slog.Logger) (*link.Secrets, error) {
+// OpenSecrets reads the secrets of the cluster. It returns nil if none are configured.
+func (o *Options) OpenSecrets(log *slog.Logger) (*link.Secrets, error) {
 	switch {
 	case o.ClusterSecretFile != "":
 		return link.OpenSecrets(o.ClusterSecretFile, o.Unprotected || o.RaftTLSCert != "" || o.raftOnLoopback(), log)
@@ -93,20 +86,20 @@ func (o *options) openSecrets(log *slog.Logger) (*link.Secrets, error) {
 
 // raftOnLoopback reports whether only processes of this machine can reach the port for
 // nodes.
-func (o *options) raftOnLoopback() bool {
+func (o *Options) raftOnLoopback() bool {
 	return server.RequireProtection("--raft", o.Raft, false, "") == nil && server.RequireProtection("--raft-bind", o.RaftBind, false, "") == nil
 }
 
-// linkFiles returns the certificate files of nodes, or nil if none are configured.
-func (o *options) linkFiles() *certs.Files {
+// LinkFiles returns the certificate files of nodes, or nil if none are configured.
+func (o *Options) LinkFiles() *certs.Files {
 	if o.RaftTLSCert == "" {
 		return nil
 	}
 	return &certs.Files{Cert: o.RaftTLSCert, Key: o.RaftTLSKey, CA: o.RaftTLSCA}
 }
 
-// advertised returns the address of this node for clients.
-func (o *options) advertised() (string, error) {
+// Advertised returns the address of this node for clients.
+func (o *Options) Advertised() (string, error) {
 	if o.Advertise != "" {
 		host, _, err := net.SplitHostPort(o.Advertise)
 		if err != nil || host == "" {

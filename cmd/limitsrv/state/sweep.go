@@ -1,4 +1,4 @@
-package main
+package state
 
 import (
 	"context"
@@ -19,23 +19,23 @@ const (
 	sweepSteps = 16
 )
 
-// startSweeping removes expired keys in the background until stop is called; stop waits
+// StartSweeping removes expired keys in the background until stop is called; stop waits
 // for the current tick. A step that removed many keys is followed by another one at
 // once.
-func (n *node) startSweeping() (stop func()) {
+func StartSweeping(s State) (stop func()) {
 	return beat.Start(func(ctx context.Context) {
 		keys := int64(0) // at the last beat
 		beat.EveryFunc(ctx, func() time.Duration {
-			keys = n.state.Engine().Len()
+			keys = s.Engine().Len()
 			return sweepInterval(keys)
-		}, func() { n.sweep(sweepPages(keys)) })
+		}, func() { sweep(s, sweepPages(keys)) })
 	})
 }
 
 // sweep removes expired keys, at most sweepSteps times that many pages.
-func (n *node) sweep(pages int) {
+func sweep(s State, pages int) {
 	for range sweepSteps {
-		if n.state.Sweep(pages) < int64(pages)*pageKeys/4 {
+		if s.Sweep(pages) < int64(pages)*pageKeys/4 {
 			break
 		}
 	}

@@ -1,6 +1,7 @@
-package main
+package options
 
 import (
+	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -10,19 +11,26 @@ import (
 	"github.com/alecthomas/kong"
 )
 
-const sampleConfig = "../../deploy/limitsrv.yaml"
+const sampleConfig = "../../../deploy/limitsrv.yaml"
 
 const sampleHead = `# Options of limitsrv, each with its default. The command line and the environment take
 # precedence over this file. limitsrv config check reports mistakes in it, and
 # systemctl reload limitsrv (SIGHUP) reloads it.
 `
 
+// rewrite is the flag of datadriven: write the expected texts anew.
+var rewrite = flag.Lookup("rewrite")
+
+// lineWidth is the maximum number of characters in a line of a comment, except for a
+// longer word.
+const lineWidth = 80
+
 // comment formats text as lines of a comment.
 func comment(text string) string {
 	var b strings.Builder
 	line := "#"
 	for word := range strings.FieldsSeq(text) {
-		if len(line)+1+len(word) > helpWidth {
+		if len(line)+1+len(word) > lineWidth {
 			b.WriteString(line + "\n")
 			line = "#"
 		}
@@ -68,7 +76,7 @@ func TestSampleConfig(t *testing.T) {
 		return
 	}
 	if rewrite.Value.String() != "true" {
-		t.Fatalf("%s differs from the options (%v): go test ./cmd/limitsrv -run Sample -rewrite", sampleConfig, err)
+		t.Fatalf("%s differs from the options (%v): go test ./cmd/limitsrv/options -run Sample -rewrite", sampleConfig, err)
 	}
 	if err := os.WriteFile(sampleConfig, []byte(want), 0o644); err != nil {
 		t.Fatal(err)
@@ -93,7 +101,7 @@ func TestSampleConfigIsTheDefaults(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Setenv("LIMITSRV_CONFIG", file)
-	c, err := parseOptions(nil, os.Stdout, os.Stderr)
+	c, err := Parse(nil, os.Stdout)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -101,12 +109,12 @@ func TestSampleConfigIsTheDefaults(t *testing.T) {
 		t.Errorf("the sample has %d options, want all %d but --config", len(c.entries), len(c.flags)-1)
 	}
 	t.Setenv("LIMITSRV_CONFIG", "")
-	none, err := parseOptions(nil, os.Stdout, os.Stderr)
+	none, err := Parse(nil, os.Stdout)
 	if err != nil {
 		t.Fatal(err)
 	}
-	for i, o := range c.list() {
-		if want := none.list()[i]; o.Name != "config" && o.Value != want.Value {
+	for i, o := range c.List() {
+		if want := none.List()[i]; o.Name != "config" && o.Value != want.Value {
 			t.Errorf("%s is %q in the sample, %q by default", o.Name, o.Value, want.Value)
 		}
 	}

@@ -1,4 +1,4 @@
-package main
+package options
 
 import (
 	"math"
@@ -8,7 +8,7 @@ import (
 func TestSizeParses(t *testing.T) {
 	for _, tt := range []struct {
 		text string
-		want size
+		want Size
 		back string
 	}{
 		{"0", 0, "0"},
@@ -23,7 +23,7 @@ func TestSizeParses(t *testing.T) {
 		{"1536kb", 1536 << 10, "1536kb"},
 		{"9223372036854775807", math.MaxInt64, "9223372036854775807"},
 	} {
-		var got size
+		var got Size
 		if err := got.UnmarshalText([]byte(tt.text)); err != nil || got != tt.want {
 			t.Errorf("%q is %d, %v, want %d", tt.text, got, err, tt.want)
 		}
@@ -35,7 +35,7 @@ func TestSizeParses(t *testing.T) {
 
 func TestSizeRejects(t *testing.T) {
 	for _, text := range []string{"", "kb", "-1", "+1", "1.5gb", "1tb", "1 mb", "mb1", "9223372036854775808", "9223372036854775807kb"} {
-		var got size
+		var got Size
 		if err := got.UnmarshalText([]byte(text)); err == nil {
 			t.Errorf("%q is accepted as %d", text, got)
 		}
