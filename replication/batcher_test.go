@@ -411,8 +411,8 @@ func TestRejectedProposalIsRetried(t *testing.T) {
 	c.waitForAgreement()
 	follower := c.other(c.leader())
 	batch := &engine.Batch{Ops: []engine.Op{fixed("k", 1)}}
-	lead := leadership{stack: follower.stack.Load()}
-	f := newBatcher(follower).build(lead, []waitingRequest{{Request: forward.Request{Batch: batch, Done: func(error) {}}}})
+	lead := role{fsm: follower.stack.Load().FSM}
+	f := newBatcher(follower, follower.mono, follower.batcher.maxHold).build(lead, []waitingRequest{{Request: forward.Request{Batch: batch, Done: func(error) {}}}})
 	if err := follower.propose(f); !errors.Is(err, raft.ErrNotLeader) || !certainlyNotApplied(err) {
 		t.Errorf("a follower's proposal returns %v", err)
 	}

@@ -7,6 +7,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"limitsrv/histogram"
+	"limitsrv/replication/fsm"
 )
 
 // A Role is a node's role in its cluster.
@@ -62,7 +63,7 @@ type Status struct {
 
 // A MemberStatus describes a member as seen by the queried node.
 type MemberStatus struct {
-	Member
+	fsm.Member
 	Voter  bool
 	Self   bool
 	Leader bool
@@ -85,7 +86,7 @@ func (n *Node) Status() Status {
 	lead, id := n.leadership(), n.identity()
 	st := Status{
 		Role: NoMember, Cluster: id.Cluster.String(), Node: id.Node, Ack: n.o.Ack,
-		Uncertain: n.counts.uncertain.Load(), Forwarded: n.counts.forwarded.Load(), Refused: n.counts.refused.Load(),
+		Uncertain: n.batcher.counts.uncertain.Load(), Forwarded: n.batcher.counts.forwarded.Load(), Refused: n.counts.refused.Load(),
 		Allowed: n.counts.allowed.Load(), Denied: n.counts.denied.Load(), Locally: n.counts.locally.Load(),
 		Elected: n.counts.elected.Load(), LeaderChanges: n.counts.leaders.Load(), Restarts: n.counts.restarts.Load(), ClockClamps: n.counts.clamps.Load(),
 		Links: n.links.Authentication(), RefusedLinks: n.links.RefusedCount(),
@@ -100,8 +101,7 @@ func (n *Node) Status() Status {
 	}
 	st.Leader, st.Term = lead.leader.Node, lead.term
 	st.LastIndex, st.CommitIndex, st.AppliedIndex = s.raft.LastIndex(), s.raft.CommitIndex(), s.raft.AppliedIndex()
-	st.FirstIndex, _ = s.entries.FirstIndex()
-	st.Installed = s.fsm.counts.installed.Load()
+	st.FirstIndex, _ = s.Entries.FirstIndex()
 	st.LastContact = -1
 	if at := s.raft.LastContact(); !at.IsZero() {
 		st.LastContact = time.Since(at)
@@ -110,12 +110,12 @@ func (n *Node) Status() Status {
 		st.LastContact = 0
 	}
 	st.HasQuorum = lead.leading || !lead.elected && st.Leader != ""
-	st.Level = s.fsm.level()
-	c := &s.fsm.counts
-	st.Entries, st.EntryBytes, st.Ops = c.entries.Load(), c.bytes.Load(), c.ops.Load()
+	st.Level = s.FSM.Level()
+	applied := s.FSM.Counts()
+	st.Entries, st.EntryBytes, st.Ops, st.Installed = applied.Entries, applied.Bytes, applied.Ops, applied.Installed
 	var stores histogram.Distribution
-	stores.Add(&s.storeTimes)
-	st.FsyncP99, st.LogBytes, st.LogSegments = stores.Percentile(990), s.log.Bytes(), s.log.Segments()
+	stores.Add(&s.StoreTimes)
+	st.FsyncP99, st.LogBytes, st.LogSegments = stores.Percentile(990), s.Log.Bytes(), s.Log.Segments()
 	st.Saving = s.saving.Load()
 	s.snapshotStatus(&st.Snapshot)
 	n.membersStatus(s, lead, &st)
@@ -126,12 +126,13 @@ func (s *raftStack) snapshotStatus(st *SnapshotStatus) {
 	s.saveMu.Lock()
 	defer s.saveMu.Unlock()
 	st.At, st.Took, st.Err, st.Count = s.lastSave.At, s.lastSave.Took, s.lastSave.Err, s.lastSave.Count
-	st.Index, st.Bytes = int64(s.newest.Index), s.newest.Size
+	newest := s.Newest()
+	st.Index, st.Bytes = int64(newest.Index), newest.Size
 }
 
 // membersStatus fills in the members and this node's role.
 func (n *Node) membersStatus(s *raftStack, lead leadership, st *Status) {
-	tell, reports, now := s.fsm.members(), n.peers.all(), n.mono()
+	tell, reports, now := s.FSM.Members(), n.peers.all(), n.mono()
 	for _, server := range s.raft.GetConfiguration().Configuration().Servers {
 		m := MemberStatus{
 			Member: tell[string(server.ID)], Voter: server.Suffrage == raft.Voter,
@@ -150,10 +151,11 @@ func (n *Node) membersStatus(s *raftStack, lead leadership, st *Status) {
 		}
 		st.Members = append(st.Members, m)
 	}
-	st.Role = n.role(lead, st.Members)
+	st.Role = roleOf(lead, st.Members)
 }
 
-func (n *Node) role(lead leadership, members []MemberStatus) Role {
+// roleOf returns the role of a node among the members.
+func roleOf(lead leadership, members []MemberStatus) Role {
 	self := slices.IndexFunc(members, func(m MemberStatus) bool { return m.Self })
 	switch {
 	case lead.elected:
@@ -173,8 +175,8 @@ func (n *Node) Digest() (index uint64, digest uint64) {
 	if s == nil {
 		return 0, 0
 	}
-	index = s.fsm.index.Load()
-	e := s.fsm.engine.Load()
+	index = s.FSM.Index()
+	e := s.FSM.Engine()
 	return index, e.Digest(e.Now())
 }
 
@@ -185,7 +187,5 @@ func (n *Node) Moved() string {
 	if lead.stack == nil || lead.elected || lead.leader.Node == "" {
 		return ""
 	}
-	lead.stack.fsm.mu.Lock()
-	defer lead.stack.fsm.mu.Unlock()
-	return lead.stack.fsm.state.Members[lead.leader.Node].Client
+	return lead.fsm.Member(lead.leader.Node).Client
 }

@@ -10,7 +10,8 @@ import (
 	"github.com/alecthomas/kong"
 
 	"limitsrv/persist"
-	"limitsrv/replication"
+	"limitsrv/replication/offline"
+	"limitsrv/replication/storage"
 )
 
 // A tool is a program within limitsrv, selected by the first argument in place of
@@ -84,13 +85,13 @@ func runCheck(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		return code
 	}
 	say := func(line string) { fmt.Fprintln(stdout, line) }
-	member, err := replication.IsMember(o.Dir)
+	member, err := offline.IsMember(o.Dir)
 	switch {
 	case err != nil:
 	case member && o.Repair:
-		err = errors.New("a node of a cluster can't be repaired, because its state would differ from that on the other nodes: " + replication.Anew)
+		err = errors.New("a node of a cluster can't be repaired, because its state would differ from that on the other nodes: " + storage.Anew)
 	case member:
-		err = replication.Check(o.Dir, say)
+		err = offline.Check(o.Dir, say)
 	case o.Repair:
 		err = persist.Repair(nil, o.Dir, say, func(question string) bool { return o.Yes || ask(question, stdin, stdout) })
 	default:
@@ -101,7 +102,7 @@ func runCheck(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		fmt.Fprintf(stderr, "limitsrv check: %v\n", err)
 		return exitDrops
 	case errors.Is(err, persist.ErrDamaged) && member:
-		fmt.Fprintf(stderr, "limitsrv check: %v; %s\n", err, replication.Anew)
+		fmt.Fprintf(stderr, "limitsrv check: %v; %s\n", err, storage.Anew)
 	case errors.Is(err, persist.ErrDamaged) && !o.Repair:
 		fmt.Fprintf(stderr, "limitsrv check: %v; limitsrv check --repair %s reports which data can be saved\n", err, o.Dir)
 	case err != nil:
