@@ -3,8 +3,11 @@ package fsm
 import (
 	"bufio"
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"hash/crc32"
 	"io"
 	"math/rand/v2"
 	"reflect"
@@ -324,4 +327,35 @@ func FuzzRestore(f *testing.F) {
 			t.Fatalf("written and read again: %v\n got %+v\nwant %+v", err, stateOf(again), stateOf(m))
 		}
 	})
+}
+
+// The bytes of a snapshot, which nodes of other versions read and wrote.
+func TestSnapshotBytes(t *testing.T) {
+	f := newTestFSM()
+	f.Apply(newLogGenerator(1).next())
+	view := f.Engine().Freeze()
+	var want []byte
+	section := func(contents []byte) {
+		want = binary.LittleEndian.AppendUint32(want, uint32(len(contents)))
+		want = binary.LittleEndian.AppendUint32(want, crc32.Checksum(contents, crc32.MakeTable(crc32.Castagnoli)))
+		want = append(want, contents...)
+	}
+	section(fmt.Appendf(nil, `{"format":1,"cluster":"01020300000000000000000000000000","seed":"04050600000000000000000000000000","index":1,"stamp":%d,"keys":%d,"members":{},"level":1}`,
+		f.Stamp(), f.Engine().Len()))
+	var sum [4]byte
+	for shard := range view.Shards() {
+		for {
+			block, _, ok := view.Next(shard, nil)
+			if !ok {
+				break
+			}
+			section(block)
+			copy(sum[:], want[len(want)-len(block)-4:])
+		}
+	}
+	view.Close()
+	want = append(append(want, 0, 0, 0, 0), sum[:]...)
+	if got := snapshotOf(t, f); !bytes.Equal(got, want) {
+		t.Errorf("a snapshot is\n%q, want\n%q", got, want)
+	}
 }

@@ -258,7 +258,7 @@ func (r *remnantState) writeFiles(m *storage.Membership, o storage.Options) (err
 		return err
 	}
 	only := storage.ConfigurationOf([]storage.Server{{Node: m.Node, Raft: m.Raft}})
-	sink, err := to.Snapshots.Create(raft.SnapshotVersionMax, index, term, only, 1, &offline{address: raft.ServerAddress(m.Raft)})
+	sink, err := to.Snapshots.Create(raft.SnapshotVersionMax, index, term, only, 1, &noTransport{address: raft.ServerAddress(m.Raft)})
 	if err != nil {
 		return err
 	}
@@ -270,14 +270,14 @@ func (r *remnantState) writeFiles(m *storage.Membership, o storage.Options) (err
 	return view.Persist(sink)
 }
 
-// offline is a Transport that only encodes addresses.
-type offline struct {
+// A noTransport is a Transport that only encodes addresses.
+type noTransport struct {
 	raft.Transport
 	address raft.ServerAddress
 }
 
-func (o *offline) EncodePeer(_ raft.ServerID, address raft.ServerAddress) []byte {
+func (o *noTransport) EncodePeer(_ raft.ServerID, address raft.ServerAddress) []byte {
 	return []byte(address)
 }
 
-func (o *offline) LocalAddr() raft.ServerAddress { return o.address }
+func (o *noTransport) LocalAddr() raft.ServerAddress { return o.address }
