@@ -31,7 +31,7 @@ import (
 // longer than maxHold after the last leader was lost: clients see no error when the leader
 // changes.
 type batcher struct {
-	n            cluster
+	node         cluster
 	mono         func() time.Duration
 	maxHold      time.Duration                  // for a leader
 	builder      commit.Builder[waitingRequest] // run goroutine only
@@ -110,8 +110,8 @@ const (
 	maxEntryBytes = 64 << 10
 )
 
-func newBatcher(n cluster, mono func() time.Duration, maxHold time.Duration) *batcher {
-	g := &batcher{n: n, mono: mono, maxHold: maxHold, kicked: make(chan struct{}, 1), applied: make(chan *proposal, maxUnanswered)}
+func newBatcher(node cluster, mono func() time.Duration, maxHold time.Duration) *batcher {
+	g := &batcher{node: node, mono: mono, maxHold: maxHold, kicked: make(chan struct{}, 1), applied: make(chan *proposal, maxUnanswered)}
 	g.builder.MaxBytes = maxEntryBytes
 	g.builder.Encode = func(stamp engine.Instant, b *engine.Batch) int {
 		g.entry.Append(stamp, b)
@@ -177,7 +177,7 @@ func (g *batcher) close() {
 
 // step sends waiting requests on, and reports whether to call it again at once.
 func (g *batcher) step() bool {
-	lead := g.n.role()
+	lead := g.node.role()
 	g.noteLeader(lead.elected || lead.leader.Raft != "")
 	all := g.takeWaiting()
 	if len(all) == 0 {
@@ -235,7 +235,7 @@ func (g *batcher) propose(lead role, all []waitingRequest) bool {
 	n := f.Len()
 	var err error
 	if f.Logged() {
-		err = g.n.propose(f)
+		err = g.node.propose(f)
 	} else {
 		f.Answer(nil)
 	}
@@ -257,7 +257,7 @@ func (g *batcher) propose(lead role, all []waitingRequest) bool {
 
 // build makes the next proposal from the waiting requests.
 func (g *batcher) build(lead role, all []waitingRequest) *proposal {
-	stamp, e := g.n.stamp(), lead.fsm.Engine()
+	stamp, e := g.node.stamp(), lead.fsm.Engine()
 	if g.lastProposal != nil && commit.Expects(all[0].Batch()) {
 		<-g.lastProposal.entry.Applied()
 	}
@@ -265,7 +265,7 @@ func (g *batcher) build(lead role, all []waitingRequest) *proposal {
 		return termFingerprint(e.Fingerprint(stamp, key), lead.term)
 	}
 	g.entry.Reset()
-	group := g.builder.Build(stamp, all, g.n.bound().Room(e, lead.fsm.Stamp(), stamp))
+	group := g.builder.Build(stamp, all, g.node.bound().Room(e, lead.fsm.Stamp(), stamp))
 	f := &proposal{Group: group}
 	f.entry = fsm.NewProposal(stamp, group, bytes.Clone(g.entry.Bytes()), func() { g.applied <- f })
 	return f
@@ -307,7 +307,7 @@ func (g *batcher) forward(leader storage.Server, all []waitingRequest) {
 		own = append(own, forward.Request{Batch: w.Request.Batch, Done: func(err error) { g.forwarded(w, err) }})
 	}
 	if len(own) > 0 {
-		mine = mine[g.n.forward(leader, own):]
+		mine = mine[g.node.forward(leader, own):]
 		for i := range mine {
 			mine[i].since = 0
 		}
@@ -364,6 +364,6 @@ func (g *batcher) retry(all []waitingRequest) {
 			w.Done(forward.ErrNotAccepted)
 			continue
 		}
-		g.n.withoutQuorum(w.Request)
+		g.node.withoutQuorum(w.Request)
 	}
 }
