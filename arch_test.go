@@ -26,6 +26,11 @@ const module = "limitsrv"
 //
 //	cmd/limitsrv -> server/admin -> server -> commands -> engine <- persist <- replication -> certs -> files
 //
+// Below replication:
+//
+//	replication -> election, forward -> link, storage -> fsm -> link, raftfix
+//	replication/offline -> storage
+//
 // commands includes commands/auth -> commands/auth/users, and commands/resp and
 // commands/glob, which both import. cmd/limitsrv imports all of them; it passes the files
 // of server/admin/page to server/admin. tools/browser and testwait are for tests,
