@@ -216,6 +216,9 @@ func TestFullEvictsOnAllNodesAlike(t *testing.T) {
 		if bytes := e.MemoryBytes(); bytes > testBound*5/4 || bytes < testBound/2 || e.Len() >= int64(made) {
 			t.Errorf("%s has %d bytes in %d of %d keys, about %d are allowed", n.o.Raft, bytes, e.Len(), made, testBound)
 		}
+		if got, want := e.Stats().Evicted, int64(made)-e.Len(); got != want {
+			t.Errorf("%s counts %d evictions, want %d", n.o.Raft, got, want)
+		}
 	}
 }
 
