@@ -26,6 +26,11 @@ const module = "limitsrv"
 //
 //	cmd/limitsrv -> server/admin -> server -> commands -> engine <- persist <- replication -> certs -> files
 //
+// Below replication:
+//
+//	replication -> election, forward -> link, storage -> fsm -> link, raftfix
+//	replication/offline -> storage
+//
 // commands includes commands/auth -> commands/auth/users, and commands/resp and
 // commands/glob, which both import. cmd/limitsrv imports all of them; it passes the files
 // of server/admin/page to server/admin. Of the packages below it, settings and state
@@ -57,9 +62,19 @@ var arrows = map[string][]string{
 	},
 	"persist/commit": {"limitsrv/engine"},
 	"replication": {
-		"limitsrv/replication/forward", "limitsrv/replication/link", "limitsrv/replication/raftfix", "limitsrv/engine", "limitsrv/persist", "limitsrv/status", "limitsrv/certs", "limitsrv/histogram", "limitsrv/loglimit", "github.com/hashicorp/raft", "github.com/hashicorp/raft-boltdb/v2",
+		"limitsrv/replication/election", "limitsrv/replication/forward", "limitsrv/replication/fsm", "limitsrv/replication/link", "limitsrv/replication/raftfix", "limitsrv/replication/storage",
+		"limitsrv/engine", "limitsrv/persist", "limitsrv/status", "limitsrv/certs", "limitsrv/histogram", "limitsrv/loglimit", "github.com/hashicorp/raft", "github.com/hashicorp/go-hclog", "github.com/cockroachdb/pebble/v2/vfs",
+	},
+	"replication/offline": {
+		"limitsrv/replication/fsm", "limitsrv/replication/link", "limitsrv/replication/raftfix", "limitsrv/replication/storage", "limitsrv/engine", "limitsrv/persist", "github.com/hashicorp/raft",
+		"github.com/cockroachdb/pebble/v2/vfs",
+	},
+	"replication/storage": {
+		"limitsrv/replication/fsm", "limitsrv/replication/link", "limitsrv/replication/raftfix", "limitsrv/persist", "limitsrv/histogram", "github.com/hashicorp/raft", "github.com/hashicorp/raft-boltdb/v2",
 		"github.com/hashicorp/go-hclog", "go.etcd.io/bbolt", "github.com/cockroachdb/pebble/v2/vfs",
 	},
+	"replication/fsm":      {"limitsrv/replication/link", "limitsrv/replication/raftfix", "limitsrv/engine", "limitsrv/persist", "github.com/hashicorp/raft"},
+	"replication/election": {"github.com/hashicorp/raft"},
 	"replication/link": {
 		"limitsrv/persist", "limitsrv/certs", "limitsrv/files", "limitsrv/loglimit", "github.com/hashicorp/raft",
 	},
@@ -92,6 +107,7 @@ var arrows = map[string][]string{
 // packages that its package imports indirectly.
 var testArrows = []string{
 	"github.com/cockroachdb/datadriven", "pgregory.net/rapid", "github.com/anishathalye/porcupine", "limitsrv/tools/faultnet", "limitsrv/tools/browser", "limitsrv/testwait", "limitsrv/freeport",
+	"limitsrv/replication/offline",
 	"github.com/chromedp/chromedp",
 }
 

@@ -251,8 +251,8 @@ func TestSnapshotsRowsChanged(t *testing.T) {
 		{"a row has the key of another", func(db *pebble.DB, _, value, next []byte) error { return db.Set(next, value, pebble.NoSync) }, "the checksum of a row"},
 		{"an additional row", func(db *pebble.DB, key, value, _ []byte) error {
 			key = append(bytes.Clone(key[:rowKeyBytes-1]), key[rowKeyBytes-1]+1)
-			value = append(make([]byte, rowSumBytes), value[rowSumBytes:]...)
-			value[0], value[1], value[2], value[3] = sumBytes(rowSum(key, value[rowSumBytes:]))
+			value = bytes.Clone(value)
+			SealRow(key, value)
 			return db.Set(key, value, pebble.NoSync)
 		}, "rows"},
 		{"a row is empty", func(db *pebble.DB, key, _, _ []byte) error { return db.Set(key, nil, pebble.NoSync) }, "a row of 0 bytes"},
@@ -288,10 +288,6 @@ func TestSnapshotsRowsChanged(t *testing.T) {
 			t.Errorf("%s: Load() = %v, want %q", tt.name, err, tt.want)
 		}
 	}
-}
-
-func sumBytes(sum uint32) (a, b, c, d byte) {
-	return byte(sum), byte(sum >> 8), byte(sum >> 16), byte(sum >> 24)
 }
 
 // No goroutine is left after an operation.

@@ -215,6 +215,9 @@ func TestFullEvictsOnAllNodesAlike(t *testing.T) {
 		if bytes := e.MemoryBytes(); bytes > testBound*5/4 || bytes < testBound/2 || e.Len() >= int64(made) {
 			t.Errorf("%s has %d bytes in %d of %d keys, about %d are allowed", n.o.Raft, bytes, e.Len(), made, testBound)
 		}
+		if got, want := e.Stats().Evicted, int64(made)-e.Len(); got != want {
+			t.Errorf("%s counts %d evictions, want %d", n.o.Raft, got, want)
+		}
 	}
 }
 
@@ -410,8 +413,8 @@ func TestRejectedProposalIsRetried(t *testing.T) {
 	c.waitForAgreement()
 	follower := c.other(c.leader())
 	batch := &engine.Batch{Ops: []engine.Op{fixed("k", 1)}}
-	lead := leadership{stack: follower.stack.Load()}
-	f := newBatcher(follower).build(lead, []waitingRequest{{Request: forward.Request{Batch: batch, Done: func(error) {}}}})
+	lead := role{fsm: follower.stack.Load().FSM}
+	f := newBatcher(follower, follower.mono, follower.batcher.maxHold).build(lead, []waitingRequest{{Request: forward.Request{Batch: batch, Done: func(error) {}}}})
 	if err := follower.propose(f); !errors.Is(err, raft.ErrNotLeader) || !certainlyNotApplied(err) {
 		t.Errorf("a follower's proposal returns %v", err)
 	}

@@ -218,7 +218,7 @@ func TestOverloadKeepsQuorum(t *testing.T) {
 	select {
 	case err := <-answered:
 		t.Fatalf("answered while the link is full: %+v, %v", d, err)
-	case <-time.After(3 * follower.maxHold):
+	case <-time.After(3 * follower.batcher.maxHold):
 	}
 	stalls.Unlock()
 	if err := <-answered; err != nil || d.Remaining != 8 || follower.counts.allowed.Load() != 0 {

@@ -89,7 +89,7 @@ func TestMemberThatWasWipedIsANewOne(t *testing.T) {
 	c.voters(3)
 	c.takeAll(again, " again")
 	c.waitForAgreement()
-	if _, reported := c.leader().stack.Load().fsm.members()[old]; reported {
+	if _, reported := c.leader().stack.Load().FSM.Members()[old]; reported {
 		t.Error("the log still has the former node's data")
 	}
 }
@@ -233,7 +233,7 @@ func TestLevelRisesWhenAllKnowIt(t *testing.T) {
 			older, o.level = o.Raft, 1
 		}
 	})
-	eventually(t, "all have published their data", func() bool { return len(c.leader().stack.Load().fsm.members()) == 3 })
+	eventually(t, "all have published their data", func() bool { return len(c.leader().stack.Load().FSM.Members()) == 3 })
 	leader := c.leader()
 	leader.raiseLevel(t.Context(), leader.stack.Load())
 	if level := leader.Replication().FeatureLevel; level != 1 {

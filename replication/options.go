@@ -1,10 +1,8 @@
 package replication
 
 import (
-	"context"
 	"fmt"
 	"log/slog"
-	"net"
 	"slices"
 	"time"
 
@@ -14,7 +12,9 @@ import (
 	"limitsrv/certs"
 	"limitsrv/engine"
 	"limitsrv/persist"
+	"limitsrv/replication/fsm"
 	"limitsrv/replication/link"
+	"limitsrv/replication/storage"
 )
 
 // Options configure a Node.
@@ -48,8 +48,8 @@ type Options struct {
 	MaxMemory int64
 	Evict     bool
 	// ElectionTimeout is the longest pause after which a leader keeps leading, and the
-	// time for which an operation waits for a leader; 0 means a second. See silentShare
-	// for the silence that followers accept.
+	// time for which an operation waits for a leader; 0 means a second. See package
+	// election for the silence that followers accept.
 	ElectionTimeout time.Duration
 	// SnapshotLogBytes is the growth of the log after which a snapshot is taken; 0 means
 	// persist.DefaultSnapshotLogBytes.
@@ -92,6 +92,9 @@ type Options struct {
 	// majority, before its done is called.
 	undecided func(b *engine.Batch)
 }
+
+// minTrailing is the least number of entries kept behind a snapshot.
+const minTrailing = 1024
 
 // defaultElectionTimeout lets a machine that gets no processor for a second keep its
 // leader, and bounds the time until the next decision to two seconds.
@@ -154,7 +157,7 @@ func (o *Options) setDefaults() {
 	}
 	if o.stores == nil {
 		logger := newRaftLogger(o.Logger)
-		o.stores = func(dir string) (raft.StableStore, raft.SnapshotStore, error) { return openStores(dir, logger) }
+		o.stores = func(dir string) (raft.StableStore, raft.SnapshotStore, error) { return storage.OpenStores(dir, logger) }
 	}
 	if o.Monotonic == nil {
 		o.Monotonic = monotonicClock()
@@ -163,7 +166,7 @@ func (o *Options) setDefaults() {
 		o.leastTrailing = minTrailing
 	}
 	if o.level == 0 {
-		o.level = knownLevel
+		o.level = fsm.KnownLevel
 	}
 	if o.undecided == nil {
 		o.undecided = func(*engine.Batch) {}
@@ -188,12 +191,6 @@ func (o *Options) policy() persist.Policy {
 		return persist.Always
 	}
 	return o.Fsync
-}
-
-// A Network makes connections.
-type Network interface {
-	Listen(address string) (net.Listener, error)
-	Dial(ctx context.Context, address string) (net.Conn, error)
 }
 
 // Ack is the durability required before a decision is answered: a value of --ack.

@@ -67,16 +67,16 @@ func TestSimOldSnapshot(t *testing.T) {
 		}
 		time.Sleep(10 * time.Second) // clients run
 		c.converge("some calls")
-		all, err := leader.snapshots.List()
+		all, err := leader.Snapshots.List()
 		if err != nil || len(all) != 1 {
 			t.Fatalf("the leader has %d snapshots, %v", len(all), err)
 		}
 		c.withFollower(func(n *simNode) {
 			follower := n.running().node.stack.Load()
-			first, _ := follower.entries.FirstIndex()
+			first, _ := follower.Entries.FirstIndex()
 			index := follower.raft.AppliedIndex()
 			for _, last := range []uint64{all[0].Index, index} {
-				meta, from, err := leader.snapshots.Open(all[0].ID)
+				meta, from, err := leader.Snapshots.Open(all[0].ID)
 				if err != nil {
 					t.Fatal(err)
 				}
@@ -84,8 +84,8 @@ func TestSimOldSnapshot(t *testing.T) {
 				if !r.Success || r.Term != leader.raft.CurrentTerm() || err != nil {
 					t.Errorf("of entry %d: success %v in term %d, %v", last, r.Success, r.Term, err)
 				}
-				after, _ := follower.entries.FirstIndex()
-				kept, err := follower.snapshots.List()
+				after, _ := follower.Entries.FirstIndex()
+				kept, err := follower.Snapshots.List()
 				if after != first || follower.raft.AppliedIndex() < index || len(kept) > 0 || err != nil {
 					t.Errorf("of entry %d: the follower's first entry was %d and is %d, its last applied entry was %d and is %d, and it keeps %d snapshots, %v",
 						last, first, after, index, follower.raft.AppliedIndex(), len(kept), err)

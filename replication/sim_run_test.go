@@ -14,6 +14,8 @@ import (
 
 	"limitsrv/engine"
 	"limitsrv/persist"
+	"limitsrv/replication/election"
+	"limitsrv/replication/storage"
 	"limitsrv/testwait"
 )
 
@@ -194,10 +196,10 @@ const (
 	// the next decision: two campaigns of raft, each within twice raft's timeout, because
 	// the log of the first candidate may lack entries; and one timeout for the clocks of
 	// the other nodes, one of which may not answer. A leader that hears nothing, while
-	// others hear it, leads no longer than silentShare.
-	simDecides = 2*2*raftShare + 1
+	// others hear it, leads no longer than election's silentShare.
+	simDecides = 2*2*election.RaftShare + 1
 	// simDiskHang is added to that if the leader must first detect that its disk hangs.
-	simDiskHang = leaderHang + 2*persist.WatchEvery
+	simDiskHang = storage.LeaderHang + 2*persist.WatchEvery
 )
 
 // probe calls processes of a majority until one has an answer.

@@ -19,14 +19,14 @@ func (n *Node) Status() status.Store {
 	if s == nil {
 		return st
 	}
-	st.Log.Bytes, st.Log.Segments = s.log.Bytes(), s.log.Segments()
+	st.Log.Bytes, st.Log.Segments = s.Log.Bytes(), s.Log.Segments()
 	if s.saving.Load() {
 		st.Saving.Since = time.Now()
 	}
 	s.saveMu.Lock()
 	defer s.saveMu.Unlock()
 	st.Saved.At, st.Saved.Took, st.Saved.Err, st.Saved.Count = s.lastSave.At, s.lastSave.Took, s.lastSave.Err, s.lastSave.Count
-	st.Saved.Bytes = s.newest.Size
+	st.Saved.Bytes = s.Newest().Size
 	return st
 }
 
@@ -34,7 +34,7 @@ func (n *Node) Status() status.Store {
 func (n *Node) Replication() status.Replication {
 	lead := n.leadership()
 	r := status.Replication{
-		Role: n.role(lead), ClusterID: n.identity().Cluster.String(),
+		Role: n.statusRole(lead), ClusterID: n.identity().Cluster.String(),
 		Ack: string(n.o.Ack), Fsync: n.o.policy().String(), NoQuorum: string(n.o.NoQuorum), Links: n.links.Authentication(),
 		Totals: n.totals(),
 		Clock: status.Clock{
@@ -50,16 +50,17 @@ func (n *Node) Replication() status.Replication {
 	}
 	r.Term, r.HasQuorum, r.LastContact = lead.term, lead.leading || !lead.elected && lead.leader.Node != "", lead.lastContact()
 	r.LastIndex, r.CommitIndex, r.AppliedIndex = s.raft.LastIndex(), s.raft.CommitIndex(), s.raft.AppliedIndex()
-	r.FirstIndex, _ = s.entries.FirstIndex()
-	r.FeatureLevel = uint64(s.fsm.level())
-	c := &s.fsm.counts
-	r.Totals.Entries, r.Totals.EntryBytes, r.Totals.Decisions = c.entries.Load(), c.bytes.Load(), c.ops.Load()
+	r.FirstIndex, _ = s.Entries.FirstIndex()
+	r.FeatureLevel = uint64(s.FSM.Level())
+	applied := s.FSM.Counts()
+	r.Totals.Entries, r.Totals.EntryBytes, r.Totals.Decisions = applied.Entries, applied.Bytes, applied.Ops
 	var stores histogram.Distribution
-	stores.Add(&s.storeTimes)
+	stores.Add(&s.StoreTimes)
 	r.FsyncP99 = stores.Percentile(990)
 	s.saveMu.Lock()
 	defer s.saveMu.Unlock()
-	r.Snapshot = status.ReplicatedSnapshot{Index: s.newest.Index, At: s.lastSave.At, Bytes: s.newest.Size, Installed: c.installed.Load()}
+	newest := s.Newest()
+	r.Snapshot = status.ReplicatedSnapshot{Index: newest.Index, At: s.lastSave.At, Bytes: newest.Size, Installed: applied.Installed}
 	return r
 }
 
@@ -68,7 +69,7 @@ func (n *Node) totals() status.Totals {
 	c := &n.counts
 	local := c.locally.Load()
 	return status.Totals{
-		Forwarded: c.forwarded.Load(), Uncertain: c.uncertain.Load(),
+		Forwarded: n.batcher.counts.forwarded.Load(), Uncertain: n.batcher.counts.uncertain.Load(),
 		NoQuorum: c.allowed.Load() + c.denied.Load() + local, Local: local, Refused: c.refused.Load(),
 		Elections: c.elected.Load(), LeaderChanges: c.leaders.Load(), Restarts: c.restarts.Load(), RefusedLinks: n.links.RefusedCount(),
 	}
@@ -98,7 +99,7 @@ func (s *raftStack) servers() []raft.Server { return s.raft.GetConfiguration().C
 func (n *Node) Nodes(local string) (all []status.Node) {
 	lead, self := n.leadership(), n.identity().Node
 	if s := lead.stack; s != nil {
-		tell, reports, now := s.fsm.members(), n.peers.all(), n.mono()
+		tell, reports, now := s.FSM.Members(), n.peers.all(), n.mono()
 		for _, server := range s.servers() {
 			id := string(server.ID)
 			m := status.Node{
@@ -139,7 +140,7 @@ func hostPort(address string) (host string, port int) {
 	return host, int(number)
 }
 
-func (n *Node) role(lead leadership) status.Role {
+func (n *Node) statusRole(lead leadership) status.Role {
 	switch {
 	case lead.elected:
 		return status.Leader
@@ -165,8 +166,8 @@ func (n *Node) Digest() (index uint64, digest uint64) {
 	if s == nil {
 		return 0, 0
 	}
-	index = s.fsm.index.Load()
-	e := s.fsm.engine.Load()
+	index = s.FSM.Index()
+	e := s.FSM.Engine()
 	return index, e.Digest(e.Now())
 }
 
@@ -177,7 +178,5 @@ func (n *Node) Moved() string {
 	if lead.stack == nil || lead.elected || lead.leader.Node == "" {
 		return ""
 	}
-	lead.stack.fsm.mu.Lock()
-	defer lead.stack.fsm.mu.Unlock()
-	return lead.stack.fsm.state.Members[lead.leader.Node].Client
+	return lead.fsm.Member(lead.leader.Node).Client
 }

@@ -5,7 +5,8 @@ import (
 	"fmt"
 
 	"limitsrv/persist"
-	"limitsrv/replication"
+	"limitsrv/replication/offline"
+	"limitsrv/replication/storage"
 )
 
 // checkOptions are the options of the tool check.
@@ -29,13 +30,13 @@ func runCheck(c call) int {
 		return code
 	}
 	say := func(line string) { fmt.Fprintln(c.stdout, line) }
-	member, err := replication.IsMember(o.Dir)
+	member, err := offline.IsMember(o.Dir)
 	switch {
 	case err != nil:
 	case member && o.Repair:
-		err = errors.New("a node of a cluster can't be repaired, because its state would differ from that on the other nodes: " + replication.Anew)
+		err = errors.New("a node of a cluster can't be repaired, because its state would differ from that on the other nodes: " + storage.Anew)
 	case member:
-		err = replication.Check(o.Dir, say)
+		err = offline.Check(o.Dir, say)
 	case o.Repair:
 		err = persist.Repair(nil, o.Dir, say, func(question string) bool { return o.Yes || c.ask(question) })
 	default:
@@ -46,7 +47,7 @@ func runCheck(c call) int {
 		fmt.Fprintf(c.stderr, "limitsrv check: %v\n", err)
 		return exitDrops
 	case errors.Is(err, persist.ErrDamaged) && member:
-		fmt.Fprintf(c.stderr, "limitsrv check: %v; %s\n", err, replication.Anew)
+		fmt.Fprintf(c.stderr, "limitsrv check: %v; %s\n", err, storage.Anew)
 	case errors.Is(err, persist.ErrDamaged) && !o.Repair:
 		fmt.Fprintf(c.stderr, "limitsrv check: %v; limitsrv check --repair %s reports which data can be saved\n", err, o.Dir)
 	case err != nil:

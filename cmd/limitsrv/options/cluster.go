@@ -8,8 +8,8 @@ import (
 	"slices"
 
 	"limitsrv/certs"
-	"limitsrv/replication"
 	"limitsrv/replication/link"
+	"limitsrv/replication/storage"
 	"limitsrv/server"
 )
 
@@ -63,7 +63,7 @@ func (o *Options) raftTLSFiles() []string {
 // isNewMember reports whether the data directory belongs to no cluster yet. It returns
 // false if the directory can't be read; the start then fails with the error.
 func isNewMember(dir string) bool {
-	member, err := replication.InCluster(dir)
+	member, err := storage.InCluster(dir)
 	return err == nil && !member
 }
 

@@ -81,7 +81,7 @@ func TestSimFailoverStaggered(t *testing.T) {
 // followersOf returns the other two of three nodes; first wins an election if both have
 // the same log.
 func (c *simCluster) followersOf(leader *simNode) (first, second *simNode) {
-	standing := func(n *simNode) *candidacy { return &candidacy{node: n.running().node.identity().Node} }
+	id := func(n *simNode) string { return n.running().node.identity().Node }
 	for _, n := range c.all() {
 		switch {
 		case n == leader:
@@ -91,7 +91,7 @@ func (c *simCluster) followersOf(leader *simNode) (first, second *simNode) {
 			second = n
 		}
 	}
-	if standing(second).betterThan(standing(first)) {
+	if id(second) < id(first) {
 		return second, first
 	}
 	return first, second

@@ -1,10 +1,10 @@
-package replication
+package storage
 
 import "testing"
 
 // TestLostTail follows a node through its starts and ends.
 func TestLostTail(t *testing.T) {
-	m := membership{Cluster: newClusterID(), Clean: true}
+	m := Membership{Cluster: NewClusterID(), Clean: true}
 	for _, tt := range []struct {
 		name   string
 		boot   string
@@ -25,10 +25,10 @@ func TestLostTail(t *testing.T) {
 		{"nor here, but it had ended", "", false, false, false},
 		{"nor here", "", true, false, false},
 	} {
-		if lost := m.lostTail(tt.boot); lost != tt.lost {
+		if lost := m.LostTail(tt.boot); lost != tt.lost {
 			t.Errorf("%s: its end may be lost: %v, want %v", tt.name, lost, tt.lost)
 		}
-		m.setOpened(tt.boot, tt.synced)
+		m.SetOpened(tt.boot, tt.synced)
 		m.Clean = tt.clean
 	}
 }

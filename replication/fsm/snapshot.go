@@ -1,4 +1,4 @@
-package replication
+package fsm
 
 import (
 	"bufio"
@@ -7,8 +7,8 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
-	"hash/crc32"
 	"io"
+	"maps"
 	"sync/atomic"
 
 	"github.com/hashicorp/raft"
@@ -19,10 +19,10 @@ import (
 	"limitsrv/replication/raftfix"
 )
 
-// A snapshot is a stream of sections, each its length, 4 bytes, the CRC32C of its
-// contents, 4 bytes, and the contents; numbers are little-endian. The first is a
-// snapshotHead in JSON, the last has the length 0 and the CRC of the one before, and all
-// between are blocks of Engine.Freeze. Nothing follows.
+// A snapshot is a stream of sections, each the length of its contents, 4 bytes,
+// little-endian, and a row as of persist.SealRow without a key. The contents of the first
+// are a snapshotHead in JSON, and of all others a block of Engine.Freeze. The last section
+// is only a head: the length 0 and the checksum of the row before. Nothing follows.
 type snapshotHead struct {
 	Format  int            `json:"format"`
 	Cluster link.ClusterID `json:"cluster"`
@@ -36,7 +36,7 @@ type snapshotHead struct {
 
 const (
 	snapshotFormat = 1
-	sectionHead    = 8
+	lengthBytes    = 4
 	// maxSection bounds a block: a LOG key with a million entries is the longest.
 	maxSection = 64 << 20
 	// sectionAtOnce bounds the bytes of a section read at once, because its length is not
@@ -44,52 +44,52 @@ const (
 	sectionAtOnce = 1 << 20
 )
 
-var castagnoli = crc32.MakeTable(crc32.Castagnoli)
-
 // An fsmSnapshot is an FSM frozen at an entry, to be written while the FSM continues.
 type fsmSnapshot struct {
+	f     *FSM
 	head  snapshotHead
 	view  *engine.Snapshot
-	hurry *atomic.Bool
-	// stopping makes Persist return errStopping.
-	stopping *atomic.Bool
-	saved    func(bytes int64)
+	since int64 // FSM.sinceSnapshot at the freeze
 }
 
 // errStopping: a snapshot is abandoned because the node stops. The log has its entries.
 var errStopping = errors.New("the node is stopping")
 
 // Snapshot freezes the FSM. Cost: no more than entering each shard once.
-func (f *fsm) Snapshot() (raft.FSMSnapshot, error) {
+func (f *FSM) Snapshot() (raft.FSMSnapshot, error) {
 	f.applying.Lock()
 	defer f.applying.Unlock()
 	view := f.engine.Load().Freeze()
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	before := f.counts.snapshotBytes.Load()
 	return &fsmSnapshot{
+		f: f, view: view, since: f.sinceSnapshot.Load(),
 		head: snapshotHead{
-			Format: snapshotFormat, Cluster: f.cluster, Seed: f.seed, Index: f.index.Load(), Term: f.term,
-			Stamp: engine.Instant(f.stamp.Load()), Keys: view.Keys(), clusterState: f.state.clone(),
-		},
-		view:  view,
-		hurry: new(atomic.Bool), stopping: &f.stopping,
-		saved: func(bytes int64) {
-			f.counts.snapshotBytes.Add(-before)
-			f.snapshotSize.Store(bytes)
+			Format: snapshotFormat, Cluster: f.o.Cluster, Seed: f.o.Seed, Index: f.index.Load(), Term: f.term,
+			Stamp: f.Stamp(), Keys: view.Keys(), clusterState: f.cluster.clone(),
 		},
 	}, nil
 }
 
-func (c *clusterState) clone() (copied clusterState) {
-	text, err := json.Marshal(c)
-	if err == nil {
-		err = json.Unmarshal(text, &copied)
+// Freeze freezes the state between two entries for a backup, and returns its origin.
+// Requires: no other snapshot of the FSM is open. Cost: no more than entering each shard
+// once.
+func (f *FSM) Freeze() (*engine.Snapshot, persist.Origin) {
+	f.applying.Lock()
+	defer f.applying.Unlock()
+	return f.engine.Load().Freeze(), persist.Origin{
+		Cluster: f.o.Cluster.String(), Index: f.index.Load(), Term: f.term, Now: f.Stamp(),
 	}
-	if err != nil {
-		panic(err) // maps and strings can always be encoded
-	}
-	return copied
+}
+
+// SnapshotSizes returns the bytes of the log that were applied since the last snapshot, and
+// the bytes of the last one that was written.
+func (f *FSM) SnapshotSizes() (since, last int64) {
+	return f.sinceSnapshot.Load(), f.snapshotBytes.Load()
+}
+
+func (c *clusterState) clone() clusterState {
+	return clusterState{Members: maps.Clone(c.Members), Level: c.Level}
 }
 
 // Release ends the freeze.
@@ -101,7 +101,7 @@ func (s *fsmSnapshot) Persist(sink raft.SnapshotSink) error {
 	raftfix.MarkOwn(sink)
 	w := &sectionWriter{w: bufio.NewWriterSize(sink, 256<<10)}
 	err := s.write(w)
-	if err == nil && s.stopping.Load() { // finishing it may take long
+	if err == nil && s.f.Stopping() { // finishing it may take long
 		err = errStopping
 	}
 	if err != nil {
@@ -110,7 +110,8 @@ func (s *fsmSnapshot) Persist(sink raft.SnapshotSink) error {
 	if err := sink.Close(); err != nil {
 		return fmt.Errorf("finish snapshot %s: %w", sink.ID(), err)
 	}
-	s.saved(w.bytes)
+	s.f.sinceSnapshot.Add(-s.since)
+	s.f.snapshotBytes.Store(w.bytes)
 	return nil
 }
 
@@ -119,20 +120,18 @@ func (s *fsmSnapshot) write(w *sectionWriter) error {
 	if err != nil {
 		return err
 	}
-	w.section(head)
-	rests := persist.NewThrottle(s.hurry)
-	var block []byte
+	w.section(append(make([]byte, persist.RowSumBytes), head...))
+	var hurry atomic.Bool // no: it never is
 	for shard := range s.view.Shards() {
-		for {
-			if s.stopping.Load() {
+		err := persist.ReadRows(s.view, shard, &hurry, func(_ uint64, row []byte) error {
+			if s.f.Stopping() {
 				return errStopping
 			}
-			var ok bool
-			if block, _, ok = s.view.Next(shard, block[:0]); !ok {
-				break
-			}
-			w.section(block)
-			rests.Pause()
+			w.section(row)
+			return nil
+		})
+		if err != nil {
+			return err
 		}
 	}
 	return w.end()
@@ -141,59 +140,76 @@ func (s *fsmSnapshot) write(w *sectionWriter) error {
 // A sectionWriter writes sections until a write fails.
 type sectionWriter struct {
 	w     *bufio.Writer
-	crc   uint32
+	sum   uint32 // of the last section
 	bytes int64
 	err   error
 }
 
-func (w *sectionWriter) section(data []byte) {
-	w.crc = crc32.Checksum(data, castagnoli)
-	w.put(uint32(len(data)), data)
+// section writes a row, after it has set its checksum.
+func (w *sectionWriter) section(row []byte) {
+	w.sum = persist.SealRow(nil, row)
+	w.put(len(row)-persist.RowSumBytes, row)
 }
 
 // end writes the end mark and returns the first error.
 func (w *sectionWriter) end() error {
-	w.put(0, nil)
+	w.put(0, binary.LittleEndian.AppendUint32(nil, w.sum))
 	return errors.Join(w.err, w.w.Flush())
 }
 
-func (w *sectionWriter) put(length uint32, data []byte) {
+func (w *sectionWriter) put(length int, row []byte) {
 	if w.err != nil {
 		return
 	}
-	var head [sectionHead]byte
-	binary.LittleEndian.PutUint32(head[:], length)
-	binary.LittleEndian.PutUint32(head[4:], w.crc)
+	var head [lengthBytes]byte
+	binary.LittleEndian.PutUint32(head[:], uint32(length))
 	if _, w.err = w.w.Write(head[:]); w.err == nil {
-		_, w.err = w.w.Write(data)
+		_, w.err = w.w.Write(row)
 	}
-	w.bytes += sectionHead + int64(len(data))
+	w.bytes += int64(len(head) + len(row))
 }
 
 // Restore replaces the FSM's state with a snapshot's. It reads the whole snapshot first:
 // on any error the state is unchanged.
-func (f *fsm) Restore(from io.ReadCloser) error {
+func (f *FSM) Restore(from io.ReadCloser) error {
 	defer from.Close()
 	head, e, err := f.read(bufio.NewReaderSize(from, 256<<10))
 	if err != nil {
 		return fmt.Errorf("restore a snapshot: %w", err)
 	}
-	f.applying.Lock()
-	defer f.applying.Unlock()
-	f.mu.Lock()
-	f.state = head.clusterState
-	f.mu.Unlock()
-	f.engine.Store(e)
-	f.term = head.Term
-	f.stamp.Store(int64(head.Stamp))
-	f.stampedAt.Store(int64(f.mono()))
-	f.index.Store(head.Index)
-	f.counts.snapshotBytes.Store(0)
-	f.counts.installed.Add(1)
+	f.set(State{Engine: e, Stamp: head.Stamp, Index: head.Index, Term: head.Term}, head.clusterState)
+	f.sinceSnapshot.Store(0)
+	f.installed.Add(1)
 	return nil
 }
 
-func (f *fsm) read(from *bufio.Reader) (head snapshotHead, e *engine.Engine, err error) {
+// A State is a state of another origin than a log.
+type State struct {
+	Engine      *engine.Engine // with the FSM's seed
+	Stamp       engine.Instant
+	Index, Term uint64 // of its last entry
+	Level       int    // feature level of its log
+}
+
+// Set replaces the FSM's state, without members.
+func (f *FSM) Set(s State) {
+	f.set(s, clusterState{Members: make(map[string]Member), Level: s.Level})
+}
+
+func (f *FSM) set(s State, cluster clusterState) {
+	f.applying.Lock()
+	defer f.applying.Unlock()
+	f.mu.Lock()
+	f.cluster = cluster
+	f.mu.Unlock()
+	f.engine.Store(s.Engine)
+	f.term = s.Term
+	f.stamp.Store(int64(s.Stamp))
+	f.stampedAt.Store(int64(f.o.Monotonic()))
+	f.index.Store(s.Index)
+}
+
+func (f *FSM) read(from *bufio.Reader) (head snapshotHead, e *engine.Engine, err error) {
 	r := sectionReader{r: from}
 	text, err := r.next()
 	if err != nil {
@@ -205,18 +221,18 @@ func (f *fsm) read(from *bufio.Reader) (head snapshotHead, e *engine.Engine, err
 	switch {
 	case head.Format > snapshotFormat:
 		return head, nil, &persist.NewerError{What: "the snapshot", Format: head.Format, Known: snapshotFormat}
-	case head.Cluster != f.cluster:
-		return head, nil, fmt.Errorf("it is of cluster %v, this is one of %v", head.Cluster, f.cluster)
-	case head.Seed != f.seed:
+	case head.Cluster != f.o.Cluster:
+		return head, nil, fmt.Errorf("it is of cluster %v, this is one of %v", head.Cluster, f.o.Cluster)
+	case head.Seed != f.o.Seed:
 		return head, nil, errors.New("its seed differs from this node's")
 	}
-	if err := checkLevel(head.Level, f.maxLevel); err != nil {
+	if err := checkLevel(head.Level, f.o.Level); err != nil {
 		return head, nil, err
 	}
 	if head.Members == nil {
 		head.Members = make(map[string]Member)
 	}
-	e = f.emptyEngine()
+	e = f.NewEngine()
 	for {
 		block, err := r.next()
 		if errors.Is(err, io.EOF) {
@@ -241,36 +257,42 @@ func (f *fsm) read(from *bufio.Reader) (head snapshotHead, e *engine.Engine, err
 
 // A sectionReader reads sections.
 type sectionReader struct {
-	r    *bufio.Reader
-	data bytes.Buffer
-	crc  uint32
+	r   *bufio.Reader
+	row bytes.Buffer
+	sum uint32 // of the last section
 }
 
-// next returns the next section, valid until the next call, and io.EOF at the end mark.
+// next returns the contents of the next section, valid until the next call, and io.EOF at
+// the end mark.
 func (r *sectionReader) next() ([]byte, error) {
-	var head [sectionHead]byte
+	var head [lengthBytes]byte
 	if _, err := io.ReadFull(r.r, head[:]); err != nil {
 		return nil, truncatedError(err)
 	}
-	length, crc := binary.LittleEndian.Uint32(head[:]), binary.LittleEndian.Uint32(head[4:])
-	switch {
-	case length == 0 && crc == r.crc:
-		return nil, io.EOF
-	case length == 0 || length > maxSection:
+	length := binary.LittleEndian.Uint32(head[:])
+	if length > maxSection {
 		return nil, fmt.Errorf("a section of %d bytes", length)
 	}
-	r.data.Reset()
-	for left := int64(length); left > 0; {
-		n, err := io.CopyN(&r.data, r.r, min(left, sectionAtOnce))
+	r.row.Reset()
+	for left := persist.RowSumBytes + int64(length); left > 0; {
+		n, err := io.CopyN(&r.row, r.r, min(left, sectionAtOnce))
 		if err != nil {
 			return nil, truncatedError(err)
 		}
 		left -= n
 	}
-	if r.crc = crc32.Checksum(r.data.Bytes(), castagnoli); r.crc != crc {
+	if length == 0 {
+		if binary.LittleEndian.Uint32(r.row.Bytes()) != r.sum {
+			return nil, errors.New("a section of 0 bytes")
+		}
+		return nil, io.EOF
+	}
+	block, sum, ok := persist.OpenRow(nil, r.row.Bytes())
+	if !ok {
 		return nil, errors.New("a checksum does not match")
 	}
-	return r.data.Bytes(), nil
+	r.sum = sum
+	return block, nil
 }
 
 // truncatedError converts an EOF to an error that says that the stream is truncated.

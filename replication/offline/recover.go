@@ -1,4 +1,4 @@
-package replication
+package offline
 
 import (
 	"context"
@@ -11,7 +11,9 @@ import (
 
 	"limitsrv/engine"
 	"limitsrv/persist"
+	"limitsrv/replication/fsm"
 	"limitsrv/replication/link"
+	"limitsrv/replication/storage"
 )
 
 // A Remnant describes a node's data on disk, or a backup. Of two nodes of one cluster the
@@ -75,7 +77,7 @@ func Recover(o Options, to string) (Remnant, error) {
 			return Remnant{}, err
 		}
 	}
-	if names, err := o.fs.List(to); err == nil && len(names) > 0 {
+	if names, err := o.FS.List(to); err == nil && len(names) > 0 {
 		return Remnant{}, fmt.Errorf("%s is not empty: give a directory that does not exist yet", to)
 	}
 	r, err := readState(o)
@@ -83,7 +85,7 @@ func Recover(o Options, to string) (Remnant, error) {
 		return r.Remnant, err
 	}
 	if o.Raft == "" {
-		return r.Remnant, r.writeSingle(o.fs, to)
+		return r.Remnant, r.writeSingle(o.FS, to)
 	}
 	return r.Remnant, r.writeMember(o, to)
 }
@@ -103,14 +105,14 @@ type remnantState struct {
 // readState reads all data in o.Dir.
 func readState(o Options) (r remnantState, err error) {
 	o.setDefaults()
-	is, err := persist.IsMember(o.fs, o.Dir)
+	is, err := persist.IsMember(o.FS, o.Dir)
 	switch {
 	case err != nil:
 		return r, err
 	case is:
 		return readMember(o)
 	}
-	state, err := persist.ReadState(context.Background(), o.fs, o.Dir)
+	state, err := persist.ReadState(context.Background(), o.FS, o.Dir)
 	if err != nil {
 		return r, err
 	}
@@ -125,56 +127,49 @@ func readState(o Options) (r remnantState, err error) {
 	return r, nil
 }
 
-// offlineNode returns a node that takes part in nothing, for opening its files.
-func offlineNode(o Options, dir *persist.Dir) *Node {
-	return &Node{o: o, log: o.Logger, dir: dir, mono: monotonicClock(), fatal: func(error) {}, disk: persist.NewDiskWatch()}
-}
-
 // readMember is readState for the data directory of a member.
 func readMember(o Options) (r remnantState, err error) {
-	defer func() { err = withHint(err, o.Dir) }()
-	dir, err := persist.OpenDir(o.fs, o.Dir)
+	defer func() { err = storage.WithHint(err, o.Dir) }()
+	dir, err := persist.OpenDir(o.FS, o.Dir)
 	if err != nil {
 		return r, err
 	}
 	defer func() { err = errors.Join(err, dir.Close()) }()
-	n := offlineNode(o, dir)
-	if n.membership, err = readMembership(dir); err != nil {
-		return r, err
-	}
-	m := n.member()
-	if m.Cluster.IsZero() {
-		return r, fmt.Errorf("data directory %s is not in a cluster yet", o.Dir)
-	}
-	s, err := n.openStack(&m)
+	m, err := storage.ReadMembership(dir)
 	if err != nil {
 		return r, err
 	}
-	defer func() { err = errors.Join(err, s.close()) }()
-	found, err := n.readAll(s)
+	if m.Cluster.IsZero() {
+		return r, fmt.Errorf("data directory %s is not in a cluster yet", o.Dir)
+	}
+	files, err := storage.Open(&m, o.storage(dir))
+	if err != nil {
+		return r, err
+	}
+	defer func() { err = errors.Join(err, files.Close()) }()
+	found, err := readAll(&m, files, o.Boot())
 	if err != nil {
 		return r, err
 	}
 	if found.LastIndex == 0 {
 		return r, fmt.Errorf("node %s has no state: no entry of its cluster reached it", found.Node)
 	}
-	voted, err := s.stable.Term()
+	voted, err := files.Votes.Term()
 	if err != nil {
 		return r, fmt.Errorf("read the votes: %w", err)
 	}
-	return remnantState{Remnant: found, engine: s.fsm.engine.Load(), seed: m.Seed, level: s.fsm.level(), voted: voted}, nil
+	return remnantState{Remnant: found, engine: files.FSM.Engine(), seed: m.Seed, level: files.FSM.Level(), voted: voted}, nil
 }
 
-// readAll applies all data of the node to its FSM: the newest snapshot and the log behind
+// readAll applies all data of a member to its FSM: the newest snapshot and the log behind
 // it, committed or not.
-func (n *Node) readAll(s *raftStack) (Remnant, error) {
-	m := n.member()
-	r := Remnant{Cluster: m.Cluster.String(), Node: m.Node, LostTail: m.lostTail(n.o.boot())}
-	meta, err := s.restoreNewest()
+func readAll(m *storage.Membership, from *storage.Files, boot string) (Remnant, error) {
+	r := Remnant{Cluster: m.Cluster.String(), Node: m.Node, LostTail: m.LostTail(boot)}
+	meta, err := restoreNewest(from)
 	if err != nil {
 		return r, err
 	}
-	last, err := s.entries.LastIndex()
+	last, err := from.Entries.LastIndex()
 	if err != nil {
 		return r, err
 	}
@@ -182,12 +177,12 @@ func (n *Node) readAll(s *raftStack) (Remnant, error) {
 	r.LastIndex, r.Term = meta.Index, meta.Term
 	for i := meta.Index + 1; i <= last; i++ {
 		var entry raft.Log
-		if err := s.entries.GetLog(i, &entry); err != nil {
+		if err := from.Entries.GetLog(i, &entry); err != nil {
 			return r, fmt.Errorf("read entry %d of the log: %w", i, err)
 		}
 		switch entry.Type {
 		case raft.LogCommand:
-			if err := s.fsm.applyLog(&entry); err != nil {
+			if err := from.FSM.ApplyEntry(&entry); err != nil {
 				return r, err
 			}
 		case raft.LogConfiguration:
@@ -198,23 +193,22 @@ func (n *Node) readAll(s *raftStack) (Remnant, error) {
 	for _, x := range servers.Servers {
 		r.Servers = append(r.Servers, string(x.Address))
 	}
-	r.Stamp = engine.Instant(s.fsm.stamp.Load())
-	r.Keys = s.fsm.engine.Load().Len()
+	r.Stamp = from.FSM.Stamp()
+	r.Keys = from.FSM.Engine().Len()
 	return r, nil
 }
 
-// restoreNewest restores the newest snapshot and returns its metadata; zero: there is
-// none.
-func (s *raftStack) restoreNewest() (raft.SnapshotMeta, error) {
-	all, err := s.snapshots.List()
+// restoreNewest restores the newest snapshot and returns its metadata, or zero.
+func restoreNewest(files *storage.Files) (raft.SnapshotMeta, error) {
+	all, err := files.Snapshots.List()
 	if err != nil || len(all) == 0 {
 		return raft.SnapshotMeta{}, err
 	}
-	meta, from, err := s.snapshots.Open(all[0].ID)
+	meta, from, err := files.Snapshots.Open(all[0].ID)
 	if err != nil {
 		return raft.SnapshotMeta{}, &persist.CorruptError{What: "snapshot " + all[0].ID, Err: err}
 	}
-	return *meta, s.fsm.Restore(from)
+	return *meta, files.FSM.Restore(from)
 }
 
 // writeSingle creates the data directory of a single server.
@@ -228,58 +222,47 @@ func (r *remnantState) writeSingle(fsys vfs.FS, to string) error {
 // writeMember creates the data directory of the only member of a new cluster.
 func (r *remnantState) writeMember(o Options, to string) (err error) {
 	draft := to + draftSuffix
-	if err := o.fs.RemoveAll(draft); err != nil {
+	if err := o.FS.RemoveAll(draft); err != nil {
 		return err
 	}
-	dir, err := persist.OpenDir(o.fs, draft)
+	dir, err := persist.OpenDir(o.FS, draft)
 	if err != nil {
 		return err
 	}
 	defer func() {
 		if err = errors.Join(err, dir.Close()); err != nil {
-			err = errors.Join(fmt.Errorf("make data directory %s: %w", to, err), o.fs.RemoveAll(draft))
+			err = errors.Join(fmt.Errorf("make data directory %s: %w", to, err), o.FS.RemoveAll(draft))
 		}
 	}()
-	m := membership{Node: newNodeID(), Cluster: newClusterID(), Seed: r.seed, Clean: true, Raft: o.Raft}
-	n := offlineNode(o, dir)
-	if err := n.writeStack(&m, r); err != nil {
+	m := storage.Membership{Node: storage.NewNodeID(), Cluster: storage.NewClusterID(), Seed: r.seed, Clean: true, Raft: o.Raft}
+	if err := r.writeFiles(&m, o.storage(dir)); err != nil {
 		return err
 	}
-	if err := m.write(dir); err != nil {
+	if err := m.Write(dir); err != nil {
 		return err
 	}
-	return persist.Publish(o.fs, draft, to)
+	return persist.Publish(o.FS, draft, to)
 }
 
-// newFSM returns an FSM with the state, for a cluster without members yet. Index and term
-// are at least 1, the least that raft accepts.
-func (r *remnantState) newFSM(m *membership, mono func() time.Duration) *fsm {
-	f := newFSM(m, mono)
-	f.engine.Store(r.engine)
-	f.stamp.Store(int64(r.Stamp))
-	f.index.Store(max(r.LastIndex, 1))
-	f.term = max(r.Term, 1)
-	f.state.Level = r.level
-	return f
-}
-
-// writeStack writes the files of a node that has no log, only a snapshot.
-func (n *Node) writeStack(m *membership, r *remnantState) (err error) {
-	to, err := n.openStack(m)
+// writeFiles writes the files of a member that has no log, only a snapshot, in a cluster
+// without other members yet. Index and term are at least 1, the least that raft accepts.
+func (r *remnantState) writeFiles(m *storage.Membership, o storage.Options) (err error) {
+	to, err := storage.Open(m, o)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, to.close()) }()
-	from := r.newFSM(m, n.o.Monotonic)
-	if err := to.stable.SetTerm(max(r.voted, from.term)); err != nil {
+	defer func() { err = errors.Join(err, to.Close()) }()
+	index, term := max(r.LastIndex, 1), max(r.Term, 1)
+	to.FSM.Set(fsm.State{Engine: r.engine, Stamp: r.Stamp, Index: index, Term: term, Level: r.level})
+	if err := to.Votes.SetTerm(max(r.voted, term)); err != nil {
 		return err
 	}
-	only := configurationOf([]server{{Node: m.Node, Raft: m.Raft}})
-	sink, err := to.snapshots.Create(raft.SnapshotVersionMax, from.index.Load(), from.term, only, 1, &offline{address: raft.ServerAddress(m.Raft)})
+	only := storage.ConfigurationOf([]storage.Server{{Node: m.Node, Raft: m.Raft}})
+	sink, err := to.Snapshots.Create(raft.SnapshotVersionMax, index, term, only, 1, &noTransport{address: raft.ServerAddress(m.Raft)})
 	if err != nil {
 		return err
 	}
-	view, err := from.Snapshot()
+	view, err := to.FSM.Snapshot()
 	if err != nil {
 		return errors.Join(err, sink.Cancel())
 	}
@@ -287,14 +270,14 @@ func (n *Node) writeStack(m *membership, r *remnantState) (err error) {
 	return view.Persist(sink)
 }
 
-// offline is a Transport that only encodes addresses.
-type offline struct {
+// A noTransport is a Transport that only encodes addresses.
+type noTransport struct {
 	raft.Transport
 	address raft.ServerAddress
 }
 
-func (o *offline) EncodePeer(_ raft.ServerID, address raft.ServerAddress) []byte {
+func (o *noTransport) EncodePeer(_ raft.ServerID, address raft.ServerAddress) []byte {
 	return []byte(address)
 }
 
-func (o *offline) LocalAddr() raft.ServerAddress { return o.address }
+func (o *noTransport) LocalAddr() raft.ServerAddress { return o.address }

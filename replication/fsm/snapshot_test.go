@@ -1,10 +1,13 @@
-package replication
+package fsm
 
 import (
 	"bufio"
 	"bytes"
+	"encoding/binary"
 	"encoding/json"
 	"errors"
+	"fmt"
+	"hash/crc32"
 	"io"
 	"math/rand/v2"
 	"reflect"
@@ -21,11 +24,17 @@ import (
 	"limitsrv/replication/link"
 )
 
-// testMember is the membership of the FSMs of these tests.
-var testMember = membership{Node: strings.Repeat("ab", 20), Cluster: link.ClusterID{1, 2, 3}, Seed: persist.Seed{4, 5, 6}}
+func newTestFSM() *FSM {
+	return New(Options{Cluster: link.ClusterID{1, 2, 3}, Seed: persist.Seed{4, 5, 6}, Monotonic: func() time.Duration { return 0 }})
+}
 
-func newTestFSM() *fsm {
-	return newFSM(&testMember, func() time.Duration { return 0 })
+var everyAlgorithm = map[string]engine.Params{
+	"token": {Alg: engine.Token, Limit: 10, Count: 1, Period: 1e12},
+	"leaky": {Alg: engine.Leaky, Limit: 10, Count: 1, Period: 1e12},
+	"fixed": {Alg: engine.Fixed, Limit: 10, Period: engine.MaxPeriod},
+	"slide": {Alg: engine.Slide, Limit: 10, Period: engine.MaxPeriod},
+	"log":   {Alg: engine.Log, Limit: 10, Period: engine.MaxPeriod},
+	"lease": {Alg: engine.Lease, Limit: 10, Period: engine.MaxPeriod},
 }
 
 // A sink is a snapshot in memory. It fails beyond most bytes, if that is not 0.
@@ -49,7 +58,7 @@ func (s *sink) Close() error  { s.closed = true; return nil }
 func (s *sink) Cancel() error { s.canceled = true; return nil }
 
 // snapshotOf returns a snapshot of an FSM.
-func snapshotOf(t testing.TB, f *fsm) []byte {
+func snapshotOf(t testing.TB, f *FSM) []byte {
 	t.Helper()
 	view, err := f.Snapshot()
 	if err != nil {
@@ -63,7 +72,7 @@ func snapshotOf(t testing.TB, f *fsm) []byte {
 	return s.Bytes()
 }
 
-func restore(f *fsm, data []byte) error { return f.Restore(io.NopCloser(bytes.NewReader(data))) }
+func restore(f *FSM, data []byte) error { return f.Restore(io.NopCloser(bytes.NewReader(data))) }
 
 // A logGenerator makes entries that use every algorithm, the same for the same seed.
 type logGenerator struct {
@@ -83,9 +92,9 @@ func (s *logGenerator) next() *raft.Log {
 	for range 1 + s.r.IntN(8) {
 		name := names[s.r.IntN(len(names))]
 		p := everyAlgorithm[name]
-		op := engine.Op{Kind: kindOf(p), N: 1, Key: []byte(name + strconv.Itoa(s.r.IntN(40))), Params: p}
+		op := engine.Op{Kind: engine.Take, N: 1, Key: []byte(name + strconv.Itoa(s.r.IntN(40))), Params: p}
 		if p.Alg == engine.Lease {
-			op.ID = []byte(strconv.Itoa(s.r.IntN(20)))
+			op.Kind, op.ID = engine.Acquire, []byte(strconv.Itoa(s.r.IntN(20)))
 		}
 		switch s.r.IntN(12) {
 		case 0:
@@ -105,9 +114,9 @@ func (s *logGenerator) next() *raft.Log {
 }
 
 // control returns a control entry.
-func (s *logGenerator) control(t testing.TB, c controlEntry) *raft.Log {
+func (s *logGenerator) control(t testing.TB, c ControlEntry) *raft.Log {
 	t.Helper()
-	data, err := encodeControl(c)
+	data, err := c.Encode()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -125,18 +134,18 @@ type fsmState struct {
 	Level   int
 }
 
-func stateOf(f *fsm) fsmState {
-	e := f.engine.Load()
-	return fsmState{Digest: e.Digest(e.Now()), Keys: e.Len(), Index: f.index.Load(), Stamp: f.stamp.Load(), Members: f.members(), Level: f.level()}
+func stateOf(f *FSM) fsmState {
+	e := f.Engine()
+	return fsmState{Digest: e.Digest(e.Now()), Keys: e.Len(), Index: f.Index(), Stamp: f.stamp.Load(), Members: f.Members(), Level: f.Level()}
 }
 
 func TestSnapshotRoundTrip(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	s, f := newLogGenerator(seed), newTestFSM()
-	f.Apply(s.control(t, controlEntry{Member: &Member{Node: "a", Raft: "b:1", Client: "c:2", Version: "v", Level: 1}}))
-	f.Apply(s.control(t, controlEntry{Member: &Member{Node: "gone"}}))
-	f.Apply(s.control(t, controlEntry{Gone: "gone"}))
+	f.Apply(s.control(t, ControlEntry{Member: &Member{Node: "a", Raft: "b:1", Client: "c:2", Version: "v", Level: 1}}))
+	f.Apply(s.control(t, ControlEntry{Member: &Member{Node: "gone"}}))
+	f.Apply(s.control(t, ControlEntry{Gone: "gone"}))
 	for range 2000 {
 		f.Apply(s.next())
 	}
@@ -166,8 +175,8 @@ func TestSnapshotRoundTrip(t *testing.T) {
 	if got := stateOf(other); !reflect.DeepEqual(got, want) {
 		t.Fatalf("restored\n got %+v\nwant %+v", got, want)
 	}
-	if f.snapshotSize.Load() != int64(written.Len()) || f.counts.snapshotBytes.Load() == 0 {
-		t.Errorf("a snapshot of %d bytes is counted as %d, with %d bytes of log behind it", written.Len(), f.snapshotSize.Load(), f.counts.snapshotBytes.Load())
+	if f.snapshotBytes.Load() != int64(written.Len()) || f.sinceSnapshot.Load() == 0 {
+		t.Errorf("a snapshot of %d bytes is counted as %d, with %d bytes of log behind it", written.Len(), f.snapshotBytes.Load(), f.sinceSnapshot.Load())
 	}
 	for _, l := range later {
 		other.Apply(l)
@@ -191,7 +200,7 @@ func TestSnapshotFailure(t *testing.T) {
 	if err := view.Persist(&full); !errors.Is(err, errSinkFull) || !full.canceled || full.closed {
 		t.Errorf("a sink that is full: %v, canceled %v, closed %v", err, full.canceled, full.closed)
 	}
-	if f.counts.snapshotBytes.Load() == 0 {
+	if f.sinceSnapshot.Load() == 0 {
 		t.Error("the log behind a snapshot that failed is not counted")
 	}
 }
@@ -202,7 +211,7 @@ func framed(t testing.TB, sections ...[]byte) []byte {
 	var b bytes.Buffer
 	w := sectionWriter{w: bufio.NewWriter(&b)}
 	for _, s := range sections {
-		w.section(s)
+		w.section(append(make([]byte, persist.RowSumBytes), s...))
 	}
 	if err := w.end(); err != nil {
 		t.Fatal(err)
@@ -276,7 +285,7 @@ func TestRestoreIsAtomic(t *testing.T) {
 	refuses("another cluster", head(func(h *snapshotHead) { h.Cluster[0]++ }), "of cluster")
 	refuses("another seed", head(func(h *snapshotHead) { h.Seed[0]++ }), "seed")
 	refuses("a newer format", head(func(h *snapshotHead) { h.Format++ }), "newer")
-	refuses("a newer level", head(func(h *snapshotHead) { h.Level = knownLevel + 1 }), "newer")
+	refuses("a newer level", head(func(h *snapshotHead) { h.Level = KnownLevel + 1 }), "newer")
 	refuses("more keys", head(func(h *snapshotHead) { h.Keys++ }), "its head says")
 	if err := restore(f, head(func(*snapshotHead) {})); err != nil {
 		t.Errorf("with its own head: %v", err)
@@ -318,4 +327,35 @@ func FuzzRestore(f *testing.F) {
 			t.Fatalf("written and read again: %v\n got %+v\nwant %+v", err, stateOf(again), stateOf(m))
 		}
 	})
+}
+
+// The bytes of a snapshot, which nodes of other versions read and wrote.
+func TestSnapshotBytes(t *testing.T) {
+	f := newTestFSM()
+	f.Apply(newLogGenerator(1).next())
+	view := f.Engine().Freeze()
+	var want []byte
+	section := func(contents []byte) {
+		want = binary.LittleEndian.AppendUint32(want, uint32(len(contents)))
+		want = binary.LittleEndian.AppendUint32(want, crc32.Checksum(contents, crc32.MakeTable(crc32.Castagnoli)))
+		want = append(want, contents...)
+	}
+	section(fmt.Appendf(nil, `{"format":1,"cluster":"01020300000000000000000000000000","seed":"04050600000000000000000000000000","index":1,"stamp":%d,"keys":%d,"members":{},"level":1}`,
+		f.Stamp(), f.Engine().Len()))
+	var sum [4]byte
+	for shard := range view.Shards() {
+		for {
+			block, _, ok := view.Next(shard, nil)
+			if !ok {
+				break
+			}
+			section(block)
+			copy(sum[:], want[len(want)-len(block)-4:])
+		}
+	}
+	view.Close()
+	want = append(append(want, 0, 0, 0, 0), sum[:]...)
+	if got := snapshotOf(t, f); !bytes.Equal(got, want) {
+		t.Errorf("a snapshot is\n%q, want\n%q", got, want)
+	}
 }

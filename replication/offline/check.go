@@ -1,4 +1,4 @@
-package replication
+package offline
 
 import (
 	"errors"
@@ -6,23 +6,20 @@ import (
 	"io/fs"
 	"os"
 	"path/filepath"
-	"runtime/debug"
 	"strings"
 	"time"
 
-	"github.com/hashicorp/go-hclog"
 	"github.com/hashicorp/raft"
-	raftboltdb "github.com/hashicorp/raft-boltdb/v2"
-	"go.etcd.io/bbolt"
 
 	"limitsrv/persist"
-	"limitsrv/replication/raftfix"
+	"limitsrv/replication/fsm"
+	"limitsrv/replication/storage"
 )
 
 // A checker verifies the data directory of a node of a cluster.
 type checker struct {
 	dir     *persist.Dir
-	member  membership
+	member  storage.Membership
 	path    string // of the node's raft files
 	report  func(line string)
 	boot    string // id of the current boot of the system
@@ -38,8 +35,8 @@ type checker struct {
 func Check(dir string, say func(line string)) (err error) {
 	o := Options{Dir: dir}
 	o.setDefaults()
-	c := &checker{report: say, boot: o.boot()}
-	c.dir, err = persist.OpenDir(o.fs, dir)
+	c := &checker{report: say, boot: o.Boot()}
+	c.dir, err = persist.OpenDir(o.FS, dir)
 	if errors.As(err, new(*persist.CorruptError)) {
 		c.damage(dir, err)
 		return persist.ErrDamaged
@@ -48,20 +45,20 @@ func Check(dir string, say func(line string)) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, c.dir.Close()) }()
-	if c.member, err = readMembership(c.dir); err != nil {
-		c.damage(memberName, err)
+	if c.member, err = storage.ReadMembership(c.dir); err != nil {
+		c.damage(storage.MemberName, err)
 		return persist.ErrDamaged
 	}
 	m := &c.member
-	c.path = o.fs.PathJoin(dir, raftDir, m.Node)
+	c.path = storage.Path(c.dir, m)
 	switch {
 	case m.Cluster.IsZero():
-		say(fmt.Sprintf("%s: good, node %s, of no cluster yet", memberName, m.Node))
+		say(fmt.Sprintf("%s: good, node %s, of no cluster yet", storage.MemberName, m.Node))
 		return nil
-	case m.lostTail(c.boot):
-		say(fmt.Sprintf("%s: good, node %s of cluster %v; the system went down with a log that was not synced, so the node will join anew", memberName, m.Node, m.Cluster))
+	case m.LostTail(c.boot):
+		say(fmt.Sprintf("%s: good, node %s of cluster %v; the system went down with a log that was not synced, so the node will join anew", storage.MemberName, m.Node, m.Cluster))
 	default:
-		say(fmt.Sprintf("%s: good, node %s of cluster %v", memberName, m.Node, m.Cluster))
+		say(fmt.Sprintf("%s: good, node %s of cluster %v", storage.MemberName, m.Node, m.Cluster))
 	}
 	c.votes()
 	c.log(c.snapshots())
@@ -81,41 +78,17 @@ func (c *checker) damage(item string, err error) {
 }
 
 func (c *checker) votes() {
-	term, err := readVotes(filepath.Join(c.path, votesName))
+	term, err := storage.ReadVotes(c.path)
 	if err != nil {
-		c.damage(votesName, err)
+		c.damage(storage.VotesName, err)
 		return
 	}
-	c.report(fmt.Sprintf("%s: good, term %d", votesName, term))
-}
-
-// readVotes reads the term and the vote of a node. Bolt trusts the contents of its file,
-// and may panic or fault on damage.
-func readVotes(path string) (term uint64, err error) {
-	defer debug.SetPanicOnFault(debug.SetPanicOnFault(true))
-	defer func() {
-		if p := recover(); p != nil {
-			err = fmt.Errorf("it can't be read: %v", p)
-		}
-	}()
-	store, err := raftboltdb.New(raftboltdb.Options{Path: path, BoltOptions: &bbolt.Options{ReadOnly: true, Timeout: time.Second}})
-	if err != nil {
-		return 0, err
-	}
-	defer store.Close()
-	v := raftfix.NewVoteStore(store)
-	if _, err = v.Candidate(); err == nil || errors.Is(err, raftboltdb.ErrKeyNotFound) {
-		term, err = v.Term()
-	}
-	if errors.Is(err, raftboltdb.ErrKeyNotFound) { // no vote was cast yet
-		return 0, nil
-	}
-	return term, err
+	c.report(fmt.Sprintf("%s: good, term %d", storage.VotesName, term))
 }
 
 // snapshots checks all snapshots, and returns the last index of the newest good one.
 func (c *checker) snapshots() (newest uint64) {
-	store, err := raft.NewFileSnapshotStoreWithLogger(c.path, retained+1, hclog.NewNullLogger())
+	store, err := storage.AllSnapshots(c.path)
 	if err != nil {
 		c.damage("snapshots", err)
 		return 0
@@ -143,12 +116,12 @@ func (c *checker) snapshots() (newest uint64) {
 // unlisted reports snapshots that the store does not list because it can not read their
 // metadata.
 func (c *checker) unlisted(known map[string]bool) {
-	names, err := os.ReadDir(filepath.Join(c.path, snapshotsName))
+	names, err := os.ReadDir(filepath.Join(c.path, storage.SnapshotsName))
 	if err != nil {
 		c.damage("snapshots", err)
 	}
 	for _, name := range names {
-		if !known[name.Name()] && !strings.HasSuffix(name.Name(), unfinished) {
+		if !known[name.Name()] && !strings.HasSuffix(name.Name(), storage.Unfinished) {
 			c.damage("snapshot "+name.Name(), errors.New("its metadata can't be read"))
 		}
 	}
@@ -157,29 +130,23 @@ func (c *checker) unlisted(known map[string]bool) {
 	}
 }
 
-// The directory name of raft's FileSnapshotStore, and the suffix of unfinished snapshots.
-const (
-	snapshotsName = "snapshots"
-	unfinished    = ".tmp"
-)
-
 // snapshot restores a snapshot and returns its number of keys.
 func (c *checker) snapshot(store raft.SnapshotStore, id string) (keys int64, err error) {
 	_, from, err := store.Open(id)
 	if err != nil {
 		return 0, err
 	}
-	f := newFSM(&c.member, func() time.Duration { return 0 })
+	f := fsm.New(fsm.Options{Cluster: c.member.Cluster, Seed: c.member.Seed, Monotonic: func() time.Duration { return 0 }})
 	if err := f.Restore(from); err != nil {
 		return 0, err
 	}
-	return f.engine.Load().Len(), nil
+	return f.Engine().Len(), nil
 }
 
 // log checks the log behind a snapshot with the given last index.
 func (c *checker) log(snapshot uint64) {
-	path := filepath.Join(c.path, logName)
-	drop, err := persist.CheckLog(c.dir.FS, path, c.member.sameBoot(c.boot), func(line string) { c.report("log: " + line) })
+	path := filepath.Join(c.path, storage.LogName)
+	drop, err := persist.CheckLog(c.dir.FS, path, c.member.SameBoot(c.boot), func(line string) { c.report("log: " + line) })
 	c.drops = drop != nil && !drop.Unfinished
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -196,7 +163,7 @@ func (c *checker) log(snapshot uint64) {
 			first = entry.Index
 		}
 		last = entry.Index
-		return decodable(&decoder, entry)
+		return fsm.CheckEntry(&decoder, entry)
 	})
 	switch {
 	case err != nil:
@@ -205,7 +172,7 @@ func (c *checker) log(snapshot uint64) {
 		c.damage("log", fmt.Errorf("it begins with entry %d, and no good snapshot goes beyond entry %d: the entries between are missing", first, snapshot))
 	case first > 0 && last < snapshot:
 		c.damage("log", fmt.Errorf("it ends with entry %d, and a snapshot goes to entry %d", last, snapshot))
-	case max(last, snapshot) < c.member.minLastIndex():
+	case max(last, snapshot) < c.member.MinLastIndex():
 		c.damage("log", fmt.Errorf("it ends with entry %d, and ended with entry %d when the node was stopped", last, c.member.Last))
 	default:
 		c.report(fmt.Sprintf("log: good, each entry up to %d can be applied", max(last, snapshot)))

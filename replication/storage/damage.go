@@ -1,4 +1,4 @@
-package replication
+package storage
 
 import (
 	"errors"
@@ -15,8 +15,8 @@ import (
 // Anew is the remedy for a node with a damaged directory.
 const Anew = "empty the directory and start the node with --join, and it gets its state from the others"
 
-// withHint appends the remedy to an error that reports damage.
-func withHint(err error, dir string) error {
+// WithHint appends the remedy to an error that reports damage.
+func WithHint(err error, dir string) error {
 	if !errors.As(err, new(*persist.CorruptError)) {
 		return err
 	}
@@ -26,7 +26,7 @@ func withHint(err error, dir string) error {
 // votesLost returns a *CorruptError if a node has a log but no votes. The log begins after
 // the votes; without them the node could vote twice in a term.
 func votesLost(dir string) error {
-	votes := filepath.Join(dir, votesName)
+	votes := filepath.Join(dir, VotesName)
 	info, err := os.Stat(votes)
 	if err == nil && info.Size() > 0 {
 		return nil
@@ -34,7 +34,7 @@ func votesLost(dir string) error {
 	if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if _, err := os.Stat(filepath.Join(dir, logName)); errors.Is(err, fs.ErrNotExist) {
+	if _, err := os.Stat(filepath.Join(dir, LogName)); errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
 	return &persist.CorruptError{What: "the votes", File: votes, Reason: "they are missing, but there is a log"}
@@ -43,7 +43,7 @@ func votesLost(dir string) error {
 // openingVotes wraps an error of opening the votes.
 func openingVotes(dir string, err error) error {
 	if errors.Is(err, bolt.ErrInvalid) || errors.Is(err, bolt.ErrChecksum) || errors.Is(err, bolt.ErrVersionMismatch) {
-		return &persist.CorruptError{What: "the votes", File: filepath.Join(dir, votesName), Err: err}
+		return &persist.CorruptError{What: "the votes", File: filepath.Join(dir, VotesName), Err: err}
 	}
 	return fmt.Errorf("open the votes: %w", err)
 }

@@ -6,6 +6,8 @@ import (
 	"time"
 
 	"limitsrv/engine"
+	"limitsrv/persist/commit"
+	"limitsrv/replication/fsm"
 )
 
 // A node without a quorum gets requests for more and more keys.
@@ -14,7 +16,7 @@ func TestLocalDecisionsAreBounded(t *testing.T) {
 	for _, evict := range []bool{false, true} {
 		var (
 			l       localEngine
-			m       = newFSM(&membership{}, func() time.Duration { return 0 })
+			m       = fsm.New(fsm.Options{Monotonic: func() time.Duration { return 0 }})
 			refused int
 		)
 		for i := range 40 {
@@ -25,7 +27,7 @@ func TestLocalDecisionsAreBounded(t *testing.T) {
 					Params: engine.Params{Alg: engine.Fixed, Limit: 10, Period: engine.MaxPeriod},
 				})
 			}
-			l.decide(m, b, bound, evict)
+			l.decide(m, b, commit.Bound{MaxBytes: bound, Evict: evict})
 			for _, d := range b.Decisions {
 				if d.Status == engine.NoMemory {
 					refused++

@@ -1,4 +1,4 @@
-package replication
+package storage
 
 import (
 	"context"
@@ -14,14 +14,14 @@ import (
 func TestHangingDisk(t *testing.T) {
 	for _, leads := range []bool{false, true} {
 		for which, most := range []time.Duration{
-			map[bool]time.Duration{false: followerHang, true: leaderHang}[leads],
-			map[bool]time.Duration{false: followerHang, true: leaderHang}[leads],
-			followerHang,
+			map[bool]time.Duration{false: FollowerHang, true: LeaderHang}[leads],
+			map[bool]time.Duration{false: FollowerHang, true: LeaderHang}[leads],
+			FollowerHang,
 		} {
 			for _, stopped := range []bool{false, true} {
 				synctest.Test(t, func(t *testing.T) {
 					disk, begun := persist.NewDiskWatch(), time.Now()
-					s := &raftStack{logWrites: disk.Stopwatch(), voteWrites: disk.Stopwatch(), snapshotWrites: disk.Stopwatch()}
+					s := &Files{logWrites: disk.Stopwatch(), voteWrites: disk.Stopwatch(), snapshotWrites: disk.Stopwatch()}
 					write := []*persist.Stopwatch{s.logWrites, s.voteWrites, s.snapshotWrites}[which]
 					ctx, cancel := context.WithCancel(t.Context())
 					defer cancel()
@@ -29,7 +29,7 @@ func TestHangingDisk(t *testing.T) {
 					looks, slept := 0, false
 					time.AfterFunc(time.Minute, write.Start) // it is idle at that time
 					disk.Run(ctx, func() bool {
-						busy, err := s.checkWrites(leads)
+						busy, err := s.CheckWrites(leads)
 						switch looks++; {
 						case !stopped || !busy:
 						case slept:
