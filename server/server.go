@@ -15,8 +15,8 @@ import (
 	"time"
 
 	"limitsrv/beat"
-	"limitsrv/commands"
 	"limitsrv/commands/resp"
+	"limitsrv/commands/session"
 	"limitsrv/fatal"
 )
 
@@ -44,7 +44,7 @@ type Config struct {
 	// systems other than Linux.
 	Loops int
 
-	NewSession func(commands.Client) Session
+	NewSession func(session.Client) Session
 	// Commit, unless nil, is called after batches were executed, perhaps of many
 	// connections, and before any reply to them is written, so that an Exec can do
 	// deferred work once for all of them. It is also called after a batch has gone in
@@ -337,7 +337,7 @@ func (s *Server) initConn(c *conn, nc net.Conn, traffic *traffic, wake, kill fun
 	c.traffic = traffic
 	c.client = clientAddr(nc.RemoteAddr(), nc.LocalAddr())
 	c.active.Store(s.clock.Load())
-	c.session = s.cfg.NewSession(commands.Client{
+	c.session = s.cfg.NewSession(session.Client{
 		Addr:      c.client,
 		LocalAddr: clientAddr(nc.LocalAddr(), nc.LocalAddr()),
 		Since:     time.Now(),
@@ -383,7 +383,7 @@ func clientAddr(addr, local net.Addr) string {
 
 // recoverPanic is deferred around all calls of a session, so that a panic there ends one
 // connection and not the server. Panics of a batch or of the engine end the process
-// before they get here, see commands.Handler.
+// before they get here, see session.Handler.
 func (s *Server) recoverPanic() {
 	if p := recover(); p != nil {
 		s.logPanic(p)

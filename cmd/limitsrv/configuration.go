@@ -15,7 +15,7 @@ import (
 
 	"github.com/alecthomas/kong"
 
-	"limitsrv/commands"
+	"limitsrv/commands/session"
 )
 
 // configOptions name the configuration file.
@@ -135,11 +135,11 @@ func (c *configuration) withSource(err error) error {
 
 // list returns the options as reported by CONFIG GET and INFO: all except secrets,
 // sizes in bytes, durations in seconds.
-func (c *configuration) list() []commands.Option {
-	var all []commands.Option
+func (c *configuration) list() []session.Option {
+	var all []session.Option
 	for _, f := range c.flags {
 		if !isSecret(f) {
-			all = append(all, commands.Option{Name: f.Name, Value: valueText(f)})
+			all = append(all, session.Option{Name: f.Name, Value: valueText(f)})
 		}
 	}
 	return all

@@ -9,6 +9,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"limitsrv/commands"
+	"limitsrv/commands/session"
 )
 
 // description is the beginning of --help.
@@ -59,7 +60,7 @@ func runHelp(args []string, stdin io.Reader, stdout, stderr io.Writer) int {
 		return t.run([]string{"--help"}, stdin, stdout, stderr)
 	}
 	all := commands.Table()
-	i := slices.IndexFunc(all, func(c commands.Command) bool { return strings.EqualFold(c.Name, args[0]) })
+	i := slices.IndexFunc(all, func(c session.Command) bool { return strings.EqualFold(c.Name, args[0]) })
 	if i < 0 {
 		fmt.Fprintf(stderr, "limitsrv help: there is no tool or command %s; limitsrv --help and limitsrv --help-commands show them\n", args[0])
 		return exitUsage
@@ -85,7 +86,7 @@ func printCommands(w io.Writer) {
 }
 
 // describeCommand describes a command, or its subcommands.
-func describeCommand(w io.Writer, c commands.Command) {
+func describeCommand(w io.Writer, c session.Command) {
 	if len(c.Sub) == 0 {
 		describe(w, c.Usage(), c.Summary)
 	}

@@ -5,7 +5,7 @@ import (
 	"fmt"
 	"time"
 
-	"limitsrv/commands"
+	"limitsrv/commands/session"
 	"limitsrv/persist"
 )
 
@@ -18,7 +18,7 @@ var errStopRequested = errors.New("stop requested")
 // awaitState opens the state. While another process holds the data directory it
 // retries, for up to --lock-wait: a killed process frees its memory first, which may
 // take seconds, and a supervisor starts its successor at once.
-func (n *node) awaitState() (config commands.Config, err error) {
+func (n *node) awaitState() (config session.Config, err error) {
 	config, err = n.openState()
 	var held *persist.InUseError
 	if !errors.As(err, &held) || n.LockWait == 0 {

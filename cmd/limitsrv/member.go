@@ -8,8 +8,9 @@ import (
 	"strconv"
 	"time"
 
-	"limitsrv/commands"
+	"limitsrv/commands/backend"
 	"limitsrv/commands/resp"
+	"limitsrv/commands/session"
 	"limitsrv/persist"
 	"limitsrv/replication"
 )
@@ -17,15 +18,15 @@ import (
 // clusterState is a state replicated on several nodes.
 type clusterState struct{ *replication.Node }
 
-func (n *node) openClusterState() (commands.Config, error) {
+func (n *node) openClusterState() (session.Config, error) {
 	o := n.options
 	host, err := o.advertised()
 	if err != nil {
-		return commands.Config{}, err
+		return session.Config{}, err
 	}
 	secrets, err := o.openSecrets(n.log)
 	if err != nil {
-		return commands.Config{}, err
+		return session.Config{}, err
 	}
 	r := replication.Options{
 		Dir: o.Data, Raft: o.Raft, Bind: o.RaftBind, Peers: o.Peers, Join: o.Join, Client: host, Version: version,
@@ -40,11 +41,11 @@ func (n *node) openClusterState() (commands.Config, error) {
 	}
 	open, err := replication.Open(r)
 	if err != nil {
-		return commands.Config{}, err
+		return session.Config{}, err
 	}
 	m := &clusterState{open}
 	n.state, n.linkCerts, n.clusterSecrets = m, open.Certificates(), secrets
-	return commands.Config{Store: clusterAdapter{m, o}, Cluster: clusterAdapter{m, o}}, nil
+	return session.Config{Store: clusterAdapter{m, o}, Cluster: clusterAdapter{m, o}}, nil
 }
 
 func (m *clusterState) commit() func() { return m.Node.Commit }
@@ -62,7 +63,7 @@ func (*clusterState) load(context.Context) error { return nil }
 
 func (m *clusterState) stepDown(ctx context.Context) { m.StepDown(ctx) }
 
-func (m *clusterState) close(ctx context.Context, _ commands.Parting) error { return m.Node.Close(ctx) }
+func (m *clusterState) close(ctx context.Context, _ backend.Parting) error { return m.Node.Close(ctx) }
 
 var (
 	acks      = map[string]replication.Ack{"disk": replication.AckDisk, "memory": replication.AckMemory}
@@ -71,7 +72,7 @@ var (
 	}
 )
 
-// clusterAdapter makes a clusterState a commands.Store and a commands.Cluster.
+// clusterAdapter makes a clusterState a backend.Store and a backend.Cluster.
 type clusterAdapter struct {
 	*clusterState
 	options *options
@@ -83,12 +84,12 @@ func (r clusterAdapter) Backup(name string, done func(path string, err error)) e
 	return redisError(r.Node.Backup(name, done))
 }
 
-func (r clusterAdapter) Standing() commands.Standing {
+func (r clusterAdapter) Standing() backend.Standing {
 	st := r.Status()
-	s := commands.Standing{
+	s := backend.Standing{
 		Fsync: r.options.logFsync(),
-		Saved: commands.SavedStanding{At: st.Snapshot.At, Keys: r.Engine().Len(), Bytes: st.Snapshot.Bytes, Took: st.Snapshot.Took, Err: st.Snapshot.Err, Count: st.Snapshot.Count},
-		Log:   commands.LogStanding{Bytes: st.LogBytes, Segments: st.LogSegments},
+		Saved: backend.SavedStanding{At: st.Snapshot.At, Keys: r.Engine().Len(), Bytes: st.Snapshot.Bytes, Took: st.Snapshot.Took, Err: st.Snapshot.Err, Count: st.Snapshot.Count},
+		Log:   backend.LogStanding{Bytes: st.LogBytes, Segments: st.LogSegments},
 	}
 	if st.Saving {
 		s.Saving.Since = time.Now()
@@ -107,10 +108,10 @@ func (r clusterAdapter) Moved() string {
 
 // Nodes returns the members of the cluster, this node first. Before the cluster is
 // bootstrapped it returns this node only.
-func (r clusterAdapter) Nodes(local string) (all []commands.Node) {
+func (r clusterAdapter) Nodes(local string) (all []backend.Node) {
 	st := r.Status()
 	for _, m := range st.Members {
-		n := commands.Node{
+		n := backend.Node{
 			ID: m.Node, Leader: m.Leader, Voter: m.Voter, Online: m.Online, Raft: m.Raft,
 			Version: m.Version, Index: m.Index, LastContact: m.Seen,
 		}
@@ -122,9 +123,9 @@ func (r clusterAdapter) Nodes(local string) (all []commands.Node) {
 		all = append(all, n)
 	}
 	if len(all) == 0 {
-		n := commands.Node{ID: st.Node, Online: true, Raft: r.options.Raft, Version: version}
+		n := backend.Node{ID: st.Node, Online: true, Raft: r.options.Raft, Version: version}
 		n.Host, n.Port = hostPort(local)
-		return []commands.Node{n}
+		return []backend.Node{n}
 	}
 	return all
 }
@@ -139,33 +140,33 @@ func hostPort(address string) (host string, port int) {
 	return host, int(number)
 }
 
-var roles = map[replication.Role]commands.Role{
-	replication.Leader: commands.RoleLeader, replication.Follower: commands.RoleFollower, replication.Candidate: commands.RoleCandidate,
-	replication.NonVoter: commands.RoleNonVoter, replication.NoMember: commands.RoleCandidate,
+var roles = map[replication.Role]backend.Role{
+	replication.Leader: backend.RoleLeader, replication.Follower: backend.RoleFollower, replication.Candidate: backend.RoleCandidate,
+	replication.NonVoter: backend.RoleNonVoter, replication.NoMember: backend.RoleCandidate,
 }
 
-func (r clusterAdapter) Replication() commands.Replication {
+func (r clusterAdapter) Replication() backend.Replication {
 	st, o := r.Status(), r.options
-	return commands.Replication{
+	return backend.Replication{
 		Role: roles[st.Role], ClusterID: st.Cluster, HasQuorum: st.HasQuorum, Trouble: st.Trouble, Term: st.Term,
 		FirstIndex: st.FirstIndex, LastIndex: st.LastIndex, CommitIndex: st.CommitIndex, AppliedIndex: st.AppliedIndex,
 		LastContact: st.LastContact, FeatureLevel: uint64(st.Level),
 		Ack: o.Ack, Fsync: o.logFsync(), NoQuorum: o.NoQuorum, Links: st.Links, FsyncP99: st.FsyncP99,
-		Totals: commands.ReplicationTotals{
+		Totals: backend.ReplicationTotals{
 			Entries: st.Entries, EntryBytes: st.EntryBytes, Decisions: st.Ops, Forwarded: st.Forwarded, Uncertain: st.Uncertain,
 			NoQuorum: st.Allowed + st.Denied + st.Locally, Local: st.Locally, Refused: st.Refused,
 			Elections: st.Elected, LeaderChanges: st.LeaderChanges, Restarts: st.Restarts, RefusedLinks: st.RefusedLinks,
 		},
-		Clock:    commands.ReplicationClock{Offset: -st.ClockOffset, Clamps: st.ClockClamps, Clamped: st.ClockClamped},
-		Snapshot: commands.ReplicatedSnapshot{Index: uint64(st.Snapshot.Index), At: st.Snapshot.At, Bytes: st.Snapshot.Bytes, Installed: st.Installed},
+		Clock:    backend.ReplicationClock{Offset: -st.ClockOffset, Clamps: st.ClockClamps, Clamped: st.ClockClamped},
+		Snapshot: backend.ReplicatedSnapshot{Index: uint64(st.Snapshot.Index), At: st.Snapshot.At, Bytes: st.Snapshot.Bytes, Installed: st.Installed},
 	}
 }
 
-var changes = map[commands.ChangeKind]replication.ChangeKind{
-	commands.Forget: replication.Forget, commands.Leave: replication.Leave, commands.Transfer: replication.Transfer,
+var changes = map[backend.ChangeKind]replication.ChangeKind{
+	backend.Forget: replication.Forget, backend.Leave: replication.Leave, backend.Transfer: replication.Transfer,
 }
 
-func (r clusterAdapter) Change(c commands.Change, done func(error)) error {
+func (r clusterAdapter) Change(c backend.Change, done func(error)) error {
 	r.Node.Change(replication.Change{Kind: changes[c.Kind], Node: c.ID}, func(err error) { done(clusterError(err)) })
 	return nil
 }

@@ -12,6 +12,8 @@ import (
 	"limitsrv/certs"
 	"limitsrv/commands"
 	"limitsrv/commands/auth/users"
+	"limitsrv/commands/backend"
+	"limitsrv/commands/session"
 	"limitsrv/replication/link"
 	"limitsrv/server"
 	"limitsrv/server/admin"
@@ -23,7 +25,7 @@ type node struct {
 	log            *slog.Logger
 	level          *slog.LevelVar // of log
 	state          state
-	handler        *commands.Handler
+	handler        *session.Handler
 	server         *server.Server
 	admin          *admin.Server // nil without --admin
 	users          *users.Table  // as loaded at the start; nil without --users
@@ -35,11 +37,11 @@ type node struct {
 	// maxMemory and evict are the current memory bound of keys. Guarded by settings.mu.
 	maxMemory size
 	evict     bool
-	drainTime atomic.Int64          // --drain, in nanoseconds
-	heapLimit int64                 // GOMEMLIMIT, used while there is no memory bound
-	shutdown  chan commands.Parting // receives one value when SHUTDOWN is requested
-	stop      chan stopCause        // receives one value when a graceful stop begins
-	fatal     chan error            // receives one value when the state fails for good
+	drainTime atomic.Int64         // --drain, in nanoseconds
+	heapLimit int64                // GOMEMLIMIT, used while there is no memory bound
+	shutdown  chan backend.Parting // receives one value when SHUTDOWN is requested
+	stop      chan stopCause       // receives one value when a graceful stop begins
+	fatal     chan error           // receives one value when the state fails for good
 }
 
 // newNode returns a node that has not read or opened anything yet. level is the level
@@ -47,7 +49,7 @@ type node struct {
 func newNode(c *configuration, log *slog.Logger, level *slog.LevelVar) *node {
 	n := &node{
 		configuration: c, log: log, level: level, settings: settings{all: c.list()},
-		shutdown: make(chan commands.Parting, 1), stop: make(chan stopCause, 1), fatal: make(chan error, 1),
+		shutdown: make(chan backend.Parting, 1), stop: make(chan stopCause, 1), fatal: make(chan error, 1),
 		maxMemory: c.MaxMemory, evict: c.OnFull == "evict", heapLimit: debug.SetMemoryLimit(-1),
 	}
 	n.drainTime.Store(int64(c.Drain))
@@ -73,7 +75,7 @@ func (n *node) open() error {
 	}
 	n.handler = commands.NewHandler(n.fillConfig(config))
 	if err := n.openListeners(); err != nil {
-		return errors.Join(err, n.state.close(context.Background(), commands.SaveNever))
+		return errors.Join(err, n.state.close(context.Background(), backend.SaveNever))
 	}
 	n.allowChanges(n.level)
 	return nil
@@ -91,14 +93,14 @@ func (n *node) readFiles() (err error) {
 
 // fillConfig adds to config, as made by openState, the fields that every kind of state
 // has.
-func (n *node) fillConfig(config commands.Config) commands.Config {
+func (n *node) fillConfig(config session.Config) session.Config {
 	config.Exec, config.Engine, config.Clock = n.state, n.state.Engine, n.state
 	switch {
 	case config.Cluster != nil:
 	case n.ClusterMode == "emulated":
-		config.Cluster = commands.NewEmulated()
+		config.Cluster = backend.NewEmulated()
 	default:
-		config.Cluster = commands.NoCluster{}
+		config.Cluster = backend.NoCluster{}
 	}
 	config.Password, config.Users, config.LoadUsers = n.Password, n.users, n.loadUsers
 	config.Options, config.Shutdown = n.settings.list, n.askShutdown
@@ -111,9 +113,9 @@ func (n *node) fillConfig(config commands.Config) commands.Config {
 
 // network returns the traffic counters for INFO. It requires a running server, which
 // every caller of INFO has.
-func (n *node) network() commands.Network {
+func (n *node) network() session.Network {
 	s := n.server.Stats()
-	return commands.Network{Rejected: s.Rejected, RejectedHTTP: s.RejectedHTTP, InputBytes: s.InputBytes, OutputBytes: s.OutputBytes}
+	return session.Network{Rejected: s.Rejected, RejectedHTTP: s.RejectedHTTP, InputBytes: s.InputBytes, OutputBytes: s.OutputBytes}
 }
 
 // openListeners binds the addresses for clients and the admin listener.
@@ -128,7 +130,7 @@ func (n *node) openListeners() (err error) {
 		WriteTimeout: n.WriteTimeout,
 		IdleTimeout:  n.IdleTimeout,
 		Loops:        n.IOThreads,
-		NewSession:   func(c commands.Client) server.Session { return n.handler.NewSession(c) },
+		NewSession:   func(c session.Client) server.Session { return n.handler.NewSession(c) },
 		Commit:       n.state.commit(),
 		Logger:       n.log,
 	})
@@ -143,7 +145,7 @@ func (n *node) openListeners() (err error) {
 const spareFiles = 64
 
 // askShutdown requests a shutdown on behalf of the SHUTDOWN command. It does not block.
-func (n *node) askShutdown(p commands.Parting) {
+func (n *node) askShutdown(p backend.Parting) {
 	select {
 	case n.shutdown <- p:
 	default:

@@ -5,7 +5,7 @@ import (
 	"slices"
 	"strings"
 
-	"limitsrv/commands"
+	"limitsrv/commands/session"
 )
 
 // reload applies the current content of the configuration file, for options that can
@@ -45,7 +45,7 @@ func (n *node) adopt(c *configuration) error {
 		changes          []func()
 	)
 	for _, wanted := range c.list() {
-		i := slices.IndexFunc(now, func(o commands.Option) bool { return o.Name == wanted.Name })
+		i := slices.IndexFunc(now, func(o session.Option) bool { return o.Name == wanted.Name })
 		switch {
 		case now[i].Value == wanted.Value:
 		case now[i].Set == nil:

@@ -10,7 +10,7 @@ import (
 	"sync"
 	"time"
 
-	"limitsrv/commands"
+	"limitsrv/commands/session"
 )
 
 // settings are the options as read by CONFIG GET and changed by CONFIG SET.
@@ -18,11 +18,11 @@ import (
 // Concurrency: safe for concurrent use.
 type settings struct {
 	mu  sync.Mutex
-	all []commands.Option
+	all []session.Option
 }
 
 // list returns a copy of the options.
-func (s *settings) list() []commands.Option {
+func (s *settings) list() []session.Option {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.all)
@@ -31,7 +31,7 @@ func (s *settings) list() []commands.Option {
 // allow makes an option settable. read parses a value as people write it, and returns
 // the value that CONFIG GET reports from then on and the function that applies it.
 func (s *settings) allow(name string, read func(value string) (text string, apply func(), err error)) {
-	i := slices.IndexFunc(s.all, func(o commands.Option) bool { return o.Name == name })
+	i := slices.IndexFunc(s.all, func(o session.Option) bool { return o.Name == name })
 	s.all[i].Set = func(value string) (func(), error) {
 		text, apply, err := read(value)
 		if err != nil {

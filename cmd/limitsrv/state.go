@@ -5,15 +5,16 @@ import (
 	"os"
 	"runtime"
 
-	"limitsrv/commands"
+	"limitsrv/commands/backend"
+	"limitsrv/commands/session"
 	"limitsrv/engine"
 )
 
 // A state holds the keys: in memory only (inMemory), in a data directory (storeState),
 // or replicated on several nodes (clusterState).
 type state interface {
-	commands.Exec
-	commands.Clock
+	backend.Exec
+	backend.Clock
 	Engine() *engine.Engine
 	SetBound(maxMemory int64, evict bool)
 	Sweep(pages int) (forgotten int64)
@@ -29,12 +30,12 @@ type state interface {
 	// stepDown transfers leadership to another node before this process ends.
 	stepDown(context.Context)
 	// close closes the state, after a snapshot if Parting asks for one.
-	close(context.Context, commands.Parting) error
+	close(context.Context, backend.Parting) error
 }
 
 // openState opens the state that the options select, and returns the fields of a Config
 // that depend on its kind.
-func (n *node) openState() (config commands.Config, err error) {
+func (n *node) openState() (config session.Config, err error) {
 	o := n.options
 	limits := engine.Options{MaxMemory: int64(o.MaxMemory), Evict: o.OnFull == "evict"}
 	switch {

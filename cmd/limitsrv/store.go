@@ -4,7 +4,8 @@ import (
 	"context"
 	"errors"
 
-	"limitsrv/commands"
+	"limitsrv/commands/backend"
+	"limitsrv/commands/session"
 	"limitsrv/engine"
 	"limitsrv/persist"
 )
@@ -12,12 +13,12 @@ import (
 // storeState is a state that outlives the process in a data directory.
 type storeState struct {
 	*persist.Store
-	*commands.SystemClock
+	*backend.SystemClock
 	policy persist.Policy
 }
 
-func (n *node) openStoreState(limits engine.Options) (commands.Config, error) {
-	o, clock := n.options, commands.NewSystemClock(0)
+func (n *node) openStoreState(limits engine.Options) (session.Config, error) {
+	o, clock := n.options, backend.NewSystemClock(0)
 	store, err := persist.Open(persist.Options{
 		Dir:              o.Data,
 		Policy:           o.Fsync,
@@ -27,11 +28,11 @@ func (n *node) openStoreState(limits engine.Options) (commands.Config, error) {
 		SnapshotLogBytes: int64(o.SnapshotLogBytes),
 	})
 	if err != nil {
-		return commands.Config{}, err
+		return session.Config{}, err
 	}
 	tuneThreads()
 	n.state = &storeState{store, clock, o.Fsync}
-	return commands.Config{Store: storeAdapter{store}}, nil
+	return session.Config{Store: storeAdapter{store}}, nil
 }
 
 func (s *storeState) commit() func() { return s.Store.Commit }
@@ -50,16 +51,16 @@ func (s *storeState) load(ctx context.Context) error {
 
 func (*storeState) stepDown(context.Context) {}
 
-func (s *storeState) close(ctx context.Context, p commands.Parting) error {
+func (s *storeState) close(ctx context.Context, p backend.Parting) error {
 	return s.Store.Close(ctx, partings[p])
 }
 
 // partings maps the save modes of the commands to those of the store.
 var partings = [...]persist.Parting{
-	commands.SaveIfQuick: persist.SaveIfQuick, commands.SaveNever: persist.SaveNever, commands.SaveAlways: persist.SaveAlways,
+	backend.SaveIfQuick: persist.SaveIfQuick, backend.SaveNever: persist.SaveNever, backend.SaveAlways: persist.SaveAlways,
 }
 
-// storeAdapter makes a persist.Store a commands.Store.
+// storeAdapter makes a persist.Store a backend.Store.
 type storeAdapter struct{ *persist.Store }
 
 func (k storeAdapter) Save(done func(error)) error {
@@ -73,20 +74,20 @@ func (k storeAdapter) Backup(name string, done func(path string, err error)) err
 // redisError replaces err by Redis's error of the same meaning, if there is one.
 func redisError(err error) error {
 	if errors.Is(err, persist.ErrSaving) {
-		return commands.ErrSaving
+		return backend.ErrSaving
 	}
 	return err
 }
 
-func (k storeAdapter) Standing() commands.Standing {
+func (k storeAdapter) Standing() backend.Standing {
 	st := k.Store.Status()
-	s := commands.Standing{
+	s := backend.Standing{
 		Fsync:   st.Policy.String(),
-		Loading: commands.LoadStanding{Since: st.LoadBegun, Keys: st.LoadedKeys, AllKeys: st.KeysToLoad, LogBytes: st.ReplayedBytes, AllLogBytes: st.LogToRead},
-		Saved: commands.SavedStanding{
+		Loading: backend.LoadStanding{Since: st.LoadBegun, Keys: st.LoadedKeys, AllKeys: st.KeysToLoad, LogBytes: st.ReplayedBytes, AllLogBytes: st.LogToRead},
+		Saved: backend.SavedStanding{
 			Keys: st.LastSave.Keys, Bytes: st.SnapshotBytes, Changes: st.Changes, Took: st.LastSaveTook, Err: st.LastSaveErr, Count: st.Saves,
 		},
-		Log: commands.LogStanding{
+		Log: backend.LogStanding{
 			Bytes: st.LogBytes, BaseBytes: st.LogBaseBytes, Segments: st.LogSegments, Unsynced: st.Unsynced, Lag: st.UnsyncedFor, Syncing: st.Syncing, Delayed: st.Delayed,
 		},
 	}
@@ -94,7 +95,7 @@ func (k storeAdapter) Standing() commands.Standing {
 		s.Saved.At = st.LastSave.Meta.Taken
 	}
 	if st.Saving {
-		s.Saving = commands.SavingStanding{Since: st.SaveBegun, Keys: st.SavedKeys, AllKeys: st.KeysToSave, Bytes: st.SavedBytes}
+		s.Saving = backend.SavingStanding{Since: st.SaveBegun, Keys: st.SavedKeys, AllKeys: st.KeysToSave, Bytes: st.SavedBytes}
 	}
 	if f := st.Failure; f != nil {
 		s.Failed, s.FailedSince = f.Err, f.Since

@@ -10,7 +10,7 @@ import (
 	"net/http"
 	"time"
 
-	"limitsrv/commands"
+	"limitsrv/commands/session"
 	"limitsrv/server"
 )
 
@@ -33,7 +33,7 @@ type Config struct {
 	Listen string // HOST:PORT
 	// TLS returns the configuration for a new connection; nil: no TLS.
 	TLS     func() *tls.Config
-	Handler *commands.Handler
+	Handler *session.Handler
 	// Traffic returns the counts of the client server; nil: none.
 	Traffic func() server.Stats
 	// Commit is called between executing and replying; nil: none.

@@ -15,6 +15,8 @@ import (
 
 	"limitsrv/commands"
 	"limitsrv/commands/auth"
+	"limitsrv/commands/backend"
+	"limitsrv/commands/session"
 	"limitsrv/engine"
 	"limitsrv/server"
 )
@@ -26,8 +28,8 @@ const testStart = engine.Instant(1_700_000_000_000_000_000)
 type fixture struct {
 	t *testing.T
 	*Server
-	handler    *commands.Handler
-	clock      *commands.TestClock
+	handler    *session.Handler
+	clock      *backend.TestClock
 	store      *fakeStore
 	cluster    *fakeCluster
 	log        *lockedLog
@@ -54,27 +56,27 @@ func (l *lockedLog) String() string {
 
 // fakeStore has a settable status.
 type fakeStore struct {
-	commands.NoStore
-	standing commands.Standing
+	backend.NoStore
+	standing backend.Standing
 }
 
-func (f *fakeStore) Standing() commands.Standing { return f.standing }
+func (f *fakeStore) Standing() backend.Standing { return f.standing }
 
 // fakeCluster is a single node, or a cluster after ofThree.
 type fakeCluster struct {
-	commands.NoCluster
-	r     commands.Replication
-	nodes []commands.Node
+	backend.NoCluster
+	r     backend.Replication
+	nodes []backend.Node
 }
 
-func (f *fakeCluster) Replication() commands.Replication { return f.r }
+func (f *fakeCluster) Replication() backend.Replication { return f.r }
 
-func (f *fakeCluster) Nodes(string) []commands.Node { return f.nodes }
+func (f *fakeCluster) Nodes(string) []backend.Node { return f.nodes }
 
 // ofThree makes it the leader of three nodes.
 func (f *fakeCluster) ofThree() {
-	f.r = commands.Replication{Role: commands.RoleLeader, HasQuorum: true, Term: 7, LastIndex: 110, LastContact: 0}
-	f.nodes = []commands.Node{
+	f.r = backend.Replication{Role: backend.RoleLeader, HasQuorum: true, Term: 7, LastIndex: 110, LastContact: 0}
+	f.nodes = []backend.Node{
 		{ID: "a", Host: "10.0.0.1", Port: 7001, Raft: "10.0.0.1:8001", Leader: true, Voter: true, Online: true, Index: 110, Version: "1"},
 		{ID: "b", Host: "10.0.0.2", Port: 7002, Raft: "10.0.0.2:8002", Voter: true, Online: true, Index: 100, LastContact: 1500 * time.Millisecond, Version: "1"},
 		{ID: "c", Raft: "10.0.0.3:8003", LastContact: -1},
@@ -85,13 +87,13 @@ func (f *fakeCluster) ofThree() {
 // test ends.
 func serve(t *testing.T, password string, change func(*Config)) *fixture {
 	t.Helper()
-	f := &fixture{t: t, clock: commands.NewTestClock(testStart), store: &fakeStore{}, cluster: &fakeCluster{}, log: &lockedLog{}}
+	f := &fixture{t: t, clock: backend.NewTestClock(testStart), store: &fakeStore{}, cluster: &fakeCluster{}, log: &lockedLog{}}
 	e := engine.New(engine.Options{})
-	f.handler = commands.NewHandler(commands.Config{
-		Exec: &commands.Local{Engine: e, Clock: f.clock}, Engine: func() *engine.Engine { return e }, Clock: f.clock,
+	f.handler = commands.NewHandler(session.Config{
+		Exec: &backend.Local{Engine: e, Clock: f.clock}, Engine: func() *engine.Engine { return e }, Clock: f.clock,
 		Store: f.store, Cluster: f.cluster, Password: password, Version: "1.2.3",
-		Options: func() []commands.Option {
-			return []commands.Option{{Name: "max-memory", Value: "1000000"}, {Name: "max-clients", Value: "50"}, {Name: "on-full", Value: "refuse"}}
+		Options: func() []session.Option {
+			return []session.Option{{Name: "max-memory", Value: "1000000"}, {Name: "max-clients", Value: "50"}, {Name: "on-full", Value: "refuse"}}
 		},
 	})
 	cfg := Config{
@@ -125,7 +127,7 @@ func serve(t *testing.T, password string, change func(*Config)) *fixture {
 // execute executes commands of a client.
 func (f *fixture) execute(lines ...string) {
 	f.t.Helper()
-	s := f.handler.NewSessionAs(commands.Client{Wake: func() {}, Close: func() {}}, f.account())
+	s := f.handler.NewSessionAs(session.Client{Wake: func() {}, Close: func() {}}, f.account())
 	defer s.Close()
 	for _, line := range lines {
 		var args [][]byte

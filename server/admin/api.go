@@ -6,7 +6,8 @@ import (
 	"strconv"
 	"time"
 
-	"limitsrv/commands"
+	"limitsrv/commands/backend"
+	"limitsrv/commands/session"
 	"limitsrv/engine"
 )
 
@@ -82,10 +83,10 @@ type outcomes struct {
 }
 
 type cluster struct {
-	Role      commands.Role `json:"role"`
-	Term      uint64        `json:"term"`
-	HasQuorum bool          `json:"has_quorum"`
-	Members   []member      `json:"members"`
+	Role      backend.Role `json:"role"`
+	Term      uint64       `json:"term"`
+	HasQuorum bool         `json:"has_quorum"`
+	Members   []member     `json:"members"`
 }
 
 // A member is a node of the cluster. Lag is in entries; -1: unknown, as for LastContact.
@@ -110,9 +111,9 @@ func (s *Server) now(w http.ResponseWriter, _ *http.Request, _ identity) {
 		Time: time.Now().UnixMilli(), Version: h.Version(), Uptime: int64(time.Since(h.Started()).Seconds()),
 		Ready: why == "", NotReady: why,
 		Decisions: make(map[string]outcomes, len(stats.Allowed)), Shadow: stats.ShadowDenied,
-		Keys: stats.Keys, Memory: stats.MemoryBytes, MaxMemory: intSetting(h, "max-memory"), OnFull: h.Setting("on-full"),
+		Keys: stats.Keys, Memory: stats.MemoryBytes, MaxMemory: intSetting(h, "max-memory"), OnFull: h.Option("on-full"),
 		Connections: s.cfg.Traffic().Clients, MaxClients: intSetting(h, "max-clients"),
-		Evicted: stats.Evicted, Refused: stats.Refused, Port: portOf(h.Setting("listen")), Storage: newStorage(h),
+		Evicted: stats.Evicted, Refused: stats.Refused, Port: portOf(h.Option("listen")), Storage: newStorage(h),
 	}
 	for alg := range stats.Allowed {
 		state.Decisions[engine.Alg(alg).String()] = outcomes{stats.Allowed[alg], stats.Denied[alg]}
@@ -124,8 +125,8 @@ func (s *Server) now(w http.ResponseWriter, _ *http.Request, _ identity) {
 }
 
 // intSetting returns the value of an integer setting, or 0 if it is not set.
-func intSetting(h *commands.Handler, setting string) int64 {
-	n, _ := strconv.ParseInt(h.Setting(setting), 10, 64)
+func intSetting(h *session.Handler, setting string) int64 {
+	n, _ := strconv.ParseInt(h.Option(setting), 10, 64)
 	return n
 }
 
@@ -139,7 +140,7 @@ func portOf(address string) string {
 }
 
 // newCluster describes the cluster of nodes; nodes[0] is this node.
-func newCluster(r commands.Replication, nodes []commands.Node) *cluster {
+func newCluster(r backend.Replication, nodes []backend.Node) *cluster {
 	c := &cluster{r.Role, r.Term, r.HasQuorum, make([]member, len(nodes))}
 	for i, n := range nodes {
 		m := &c.Members[i]

@@ -5,31 +5,31 @@ import (
 	"net/http"
 	"strings"
 
-	"limitsrv/commands"
+	"limitsrv/commands/session"
 )
 
 // A check is a condition of being ready. why returns "" if it passes, and otherwise the
 // reason as a phrase.
 type check struct {
 	name string
-	why  func(*commands.Handler) string
+	why  func(*session.Handler) string
 }
 
 // checks are all conditions under which a server may be sent requests.
 var checks = []check{
-	{"loaded", func(h *commands.Handler) string {
+	{"loaded", func(h *session.Handler) string {
 		if !h.IsLoading() {
 			return ""
 		}
 		return "the state is being loaded"
 	}},
-	{"serving", func(h *commands.Handler) string {
+	{"serving", func(h *session.Handler) string {
 		if !h.IsDraining() {
 			return ""
 		}
 		return "the server is shutting down"
 	}},
-	{"quorum", func(h *commands.Handler) string {
+	{"quorum", func(h *session.Handler) string {
 		switch r := h.Replication(); {
 		case r.Role == "" || r.HasQuorum:
 			return ""
@@ -38,7 +38,7 @@ var checks = []check{
 		}
 		return "the cluster has no leader that decides"
 	}},
-	{"log", func(h *commands.Handler) string {
+	{"log", func(h *session.Handler) string {
 		failed := h.Standing().Failed
 		if failed == nil {
 			return ""
@@ -48,7 +48,7 @@ var checks = []check{
 }
 
 // notReady returns the reasons why the server is not ready, or "".
-func notReady(h *commands.Handler) string {
+func notReady(h *session.Handler) string {
 	var all []string
 	for _, c := range checks {
 		if why := c.why(h); why != "" {

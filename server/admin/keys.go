@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"limitsrv/commands"
+	"limitsrv/commands/session"
 	"limitsrv/engine"
 	"limitsrv/engine/topk"
 )
@@ -139,7 +140,7 @@ func (s *Server) reset(w http.ResponseWriter, r *http.Request, id identity) {
 
 // decide executes a command about one key with the rights of the user.
 func (s *Server) decide(r *http.Request, id identity, name string, key []byte) (engine.Decision, error) {
-	ds, err := s.cfg.Handler.Decide(r.Context(), commands.Call{
+	ds, err := s.cfg.Handler.Decide(r.Context(), session.Call{
 		Account: id.account, From: id.from, Args: [][]byte{[]byte(name), key}, Commit: s.cfg.Commit,
 	})
 	if err != nil {

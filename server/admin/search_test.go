@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"limitsrv/commands"
+	"limitsrv/commands/backend"
 )
 
 func keysOf(prefix, cursor string, count int) string {
@@ -113,10 +113,10 @@ func TestNowWithStorage(t *testing.T) {
 	if is := getJSON[serverState](f, "/api/now"); is.Storage != nil {
 		t.Errorf("a server in memory has the storage %+v", is.Storage)
 	}
-	f.store.standing = commands.Standing{
+	f.store.standing = backend.Standing{
 		Fsync: "everysec", Failed: fmt.Errorf("no space\nleft"),
-		Log:   commands.LogStanding{Bytes: 5, Segments: 2, Unsynced: 7},
-		Saved: commands.SavedStanding{At: time.UnixMilli(9), Bytes: 8, Took: time.Second, Err: fmt.Errorf("no room")},
+		Log:   backend.LogStanding{Bytes: 5, Segments: 2, Unsynced: 7},
+		Saved: backend.SavedStanding{At: time.UnixMilli(9), Bytes: 8, Took: time.Second, Err: fmt.Errorf("no room")},
 	}
 	f.store.standing.Saving.Since = time.UnixMilli(10)
 	const want = `"storage":{"fsync":"everysec","failed":"no space left","log_bytes":5,"log_segments":2,"unsynced":7,` +
