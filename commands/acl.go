@@ -49,7 +49,7 @@ func refuseUsers(s *session.Session, w *resp.Writer, _ [][]byte) {
 	w.Error(errInFile)
 }
 
-func runACLLoad(s *session.Session, w *resp.Writer, _ [][]byte) {
+func runACLLoad(s *session.Session, _ *resp.Writer, _ [][]byte) {
 	s.Defer(func(done func(error)) (func(), error) {
 		s.Handler().Config().Spawn(func() { done(resp.Expose(s.Handler().ReloadUsers())) })
 		return nil, nil

@@ -33,13 +33,13 @@ var cluster = session.Command{
 		clusterSub("FORGET", "node-id", "Removes a node, given by its id or its --raft address, from the cluster.", membershipFlags, runForget),
 		clusterSub("GETKEYSINSLOT", "slot count", "Lists keys of a slot; visits all keys.", session.AllKeys, runGetKeysInSlot),
 		clusterSub("INFO", "", "Describes the state of the cluster.", 0, runClusterInfo),
-		clusterSub("KEYSLOT", "key-name", "Returns the slot of a key.", 0, func(s *session.Session, w *resp.Writer, _ []backend.Node, args [][]byte) {
+		clusterSub("KEYSLOT", "key-name", "Returns the slot of a key.", 0, func(_ *session.Session, w *resp.Writer, _ []backend.Node, args [][]byte) {
 			w.Int(int64(backend.KeySlot(args[2])))
 		}),
 		clusterSub("LEAVE", "", "Removes this node from the cluster.", membershipFlags, runLeave),
 		clusterSub("LINKS", "", "Describes the links to other nodes.", 0, runClusterLinks),
-		clusterSub("MEET", "ip port [cluster-bus-port]", "Rejected: a node joins when it is started.", session.Admin, func(s *session.Session, w *resp.Writer, _ []backend.Node, _ [][]byte) { w.Error(errMeet) }),
-		clusterSub("MYID", "", "Returns the id of this node.", 0, func(s *session.Session, w *resp.Writer, nodes []backend.Node, _ [][]byte) { w.BulkString(nodes[0].ID) }),
+		clusterSub("MEET", "ip port [cluster-bus-port]", "Rejected: a node joins when it is started.", session.Admin, func(_ *session.Session, w *resp.Writer, _ []backend.Node, _ [][]byte) { w.Error(errMeet) }),
+		clusterSub("MYID", "", "Returns the id of this node.", 0, func(_ *session.Session, w *resp.Writer, nodes []backend.Node, _ [][]byte) { w.BulkString(nodes[0].ID) }),
 		clusterSub("NODES", "", "Describes the nodes, one line each.", 0, runClusterNodes),
 		clusterSub("REPLICAS", "node-id", "Describes the replicas of the leader.", session.Admin, runClusterReplicas),
 		clusterSub("SHARDS", "", "Describes the nodes and their slots.", 0, runClusterShards),
@@ -195,7 +195,7 @@ func runClusterNodes(s *session.Session, w *resp.Writer, nodes []backend.Node, _
 // runClusterSlots answers one range with the leader and its online replicas. If no leader
 // is known it returns an error: then a client keeps its slot map or asks another node,
 // while after an empty reply no known client asks again soon.
-func runClusterSlots(s *session.Session, w *resp.Writer, nodes []backend.Node, _ [][]byte) {
+func runClusterSlots(_ *session.Session, w *resp.Writer, nodes []backend.Node, _ [][]byte) {
 	nodes = withClientAddress(nodes)
 	leader, ok := leaderOf(nodes)
 	if !ok {
@@ -218,7 +218,7 @@ func runClusterSlots(s *session.Session, w *resp.Writer, nodes []backend.Node, _
 }
 
 // runClusterShards answers one shard, without slots if no leader is known.
-func runClusterShards(s *session.Session, w *resp.Writer, nodes []backend.Node, _ [][]byte) {
+func runClusterShards(_ *session.Session, w *resp.Writer, nodes []backend.Node, _ [][]byte) {
 	nodes = withClientAddress(nodes)
 	w.Array(1)
 	w.Map(2)
@@ -255,7 +255,7 @@ func runClusterShards(s *session.Session, w *resp.Writer, nodes []backend.Node, 
 
 // runClusterLinks answers one link to each online node. Its creation time is not known,
 // and it has no buffer of its own.
-func runClusterLinks(s *session.Session, w *resp.Writer, nodes []backend.Node, _ [][]byte) {
+func runClusterLinks(_ *session.Session, w *resp.Writer, nodes []backend.Node, _ [][]byte) {
 	linked := slices.DeleteFunc(slices.Clone(nodes[1:]), func(n backend.Node) bool { return !n.Online })
 	w.Array(len(linked))
 	for _, n := range linked {

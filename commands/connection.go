@@ -50,7 +50,7 @@ func runPing(s *session.Session, w *resp.Writer, args [][]byte) {
 var echo = session.Command{
 	Name: "ECHO", Args: "message", Summary: "Returns the message.",
 	Complexity: "O(1)", Since: "1.0.0", Group: "connection", Flags: session.Fast | session.Loading | session.Stale,
-	Run: func(s *session.Session, w *resp.Writer, args [][]byte) { w.Bulk(args[1]) },
+	Run: func(_ *session.Session, w *resp.Writer, args [][]byte) { w.Bulk(args[1]) },
 }
 
 var quit = session.Command{

@@ -76,8 +76,8 @@ var pubSub = session.Command{
 			w.Int(int64(s.Handler().Hub().Sizes().Patterns))
 		}),
 		pubSubSub("NUMSUB", "[channel ...]", "Returns the number of subscribers of each channel.", 0, runNumSub),
-		pubSubSub("SHARDCHANNELS", "[pattern]", "Returns none: there are no shard channels.", 0, func(s *session.Session, w *resp.Writer, _ [][]byte) { w.Array(0) }),
-		pubSubSub("SHARDNUMSUB", "[shardchannel ...]", "Returns 0 for each: there are no shard channels.", 0, func(s *session.Session, w *resp.Writer, args [][]byte) {
+		pubSubSub("SHARDCHANNELS", "[pattern]", "Returns none: there are no shard channels.", 0, func(_ *session.Session, w *resp.Writer, _ [][]byte) { w.Array(0) }),
+		pubSubSub("SHARDNUMSUB", "[shardchannel ...]", "Returns 0 for each: there are no shard channels.", 0, func(_ *session.Session, w *resp.Writer, args [][]byte) {
 			w.Array(2 * (len(args) - 2))
 			for _, name := range args[2:] {
 				w.Bulk(name)

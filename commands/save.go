@@ -18,7 +18,7 @@ const maxBackupName = 64
 var save = session.Command{
 	Name: "SAVE", Summary: "Takes a snapshot and replies when it is on disk; other clients are served meanwhile.",
 	Complexity: "O(N), N being the keys", Since: "1.0.0", Group: "server", Flags: session.Admin | session.NoScript | session.NoMulti,
-	Run: func(s *session.Session, w *resp.Writer, args [][]byte) { runSave(s) },
+	Run: func(s *session.Session, _ *resp.Writer, _ [][]byte) { runSave(s) },
 }
 
 func runSave(s *session.Session) {
