@@ -81,7 +81,8 @@
 //
 // # Shape
 //
-// The types that know no Session are below it: Hub and inbox, pause, hooks, SlowLog, Stats,
-// State. The methods that only commands or the transport's owner call are above it: Info,
-// Exec, Subscribe, and the parts of a Handler in observe.go.
+// Session depends on types that do not refer to it: Hub and inbox, pause, hooks, SlowLog,
+// Stats, State. On the other side are the methods that only other packages call, such as
+// Info, Exec, Subscribe, Decide and those of observe.go; the core of Session does not use
+// them.
 package session
