@@ -33,7 +33,7 @@ var acl = session.Command{
 }
 
 // aclSub makes a subcommand of ACL.
-func aclSub(name, args, summary string, flags session.Flags, run func(*session.Session, *resp.Writer, [][]byte)) session.Command {
+func aclSub(name, args, summary string, flags session.Flags, run session.Run) session.Command {
 	return session.Command{
 		Name: name, Args: args, Summary: summary, Complexity: "O(N), N being the commands", Since: "6.0.0", Group: "server",
 		Flags: flags | session.NoScript | session.Loading | session.Stale, Run: run,

@@ -54,7 +54,7 @@ var client = session.Command{
 }
 
 // clientSub makes a subcommand of CLIENT.
-func clientSub(name, args, summary string, flags session.Flags, run func(*session.Session, *resp.Writer, [][]byte)) session.Command {
+func clientSub(name, args, summary string, flags session.Flags, run session.Run) session.Command {
 	return session.Command{
 		Name: name, Args: args, Summary: summary, Complexity: "O(1)", Since: "7.2.0", Group: "connection",
 		Flags: flags | session.NoScript | session.Loading | session.Stale, Run: run,

@@ -131,7 +131,7 @@ func runConfigRewrite(s *session.Session, w *resp.Writer, _ [][]byte) {
 }
 
 // configSub makes a subcommand of CONFIG.
-func configSub(name, args, summary string, run func(*session.Session, *resp.Writer, [][]byte)) session.Command {
+func configSub(name, args, summary string, run session.Run) session.Command {
 	return session.Command{
 		Name: name, Args: args, Summary: summary, Complexity: "O(N), N being the settings", Since: "2.0.0", Group: "server",
 		Flags: session.Admin | session.NoScript | session.Loading | session.Stale, Run: run,

@@ -17,7 +17,7 @@ var (
 
 // runSubscribe makes the Run that subscribes to names of a kind; verb is the first word of
 // its answers.
-func runSubscribe(k session.Kind, verb string) func(*session.Session, *resp.Writer, [][]byte) {
+func runSubscribe(k session.Kind, verb string) session.Run {
 	return func(s *session.Session, w *resp.Writer, args [][]byte) {
 		if err := s.Subscribe(k, args[1:], answerSubscription(w, verb)); err != nil {
 			w.Error(err)
@@ -26,7 +26,7 @@ func runSubscribe(k session.Kind, verb string) func(*session.Session, *resp.Writ
 }
 
 // runUnsubscribe makes the Run that ends subscriptions of a kind.
-func runUnsubscribe(k session.Kind, verb string) func(*session.Session, *resp.Writer, [][]byte) {
+func runUnsubscribe(k session.Kind, verb string) session.Run {
 	return func(s *session.Session, w *resp.Writer, args [][]byte) {
 		s.Unsubscribe(k, args[1:], answerSubscription(w, verb))
 	}
@@ -48,7 +48,7 @@ func answerSubscription(w *resp.Writer, verb string) func(name []byte, count int
 }
 
 // listenCommand makes a command that answers once for each argument.
-func listenCommand(name, args, summary string, run func(*session.Session, *resp.Writer, [][]byte)) session.Command {
+func listenCommand(name, args, summary string, run session.Run) session.Command {
 	return session.Command{
 		Name: name, Args: args, Summary: summary, Complexity: "O(N), N being the names", Since: "2.0.0", Group: "pubsub",
 		Flags: session.PubSub | session.NoScript | session.Loading | session.Stale | session.NoMulti | session.Listener, Run: run,
@@ -88,7 +88,7 @@ var pubSub = session.Command{
 }
 
 // pubSubSub makes a subcommand of PUBSUB.
-func pubSubSub(name, args, summary string, flags session.Flags, run func(*session.Session, *resp.Writer, [][]byte)) session.Command {
+func pubSubSub(name, args, summary string, flags session.Flags, run session.Run) session.Command {
 	return session.Command{
 		Name: name, Args: args, Summary: summary, Complexity: "O(N), N being the channels", Since: "2.8.0", Group: "pubsub",
 		Flags: flags | session.PubSub | session.Loading | session.Stale, Run: run,

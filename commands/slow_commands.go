@@ -27,7 +27,7 @@ var slowLog = session.Command{
 }
 
 // slowLogSub makes a subcommand of SLOWLOG.
-func slowLogSub(name, args, summary string, run func(*session.Session, *resp.Writer, [][]byte)) session.Command {
+func slowLogSub(name, args, summary string, run session.Run) session.Command {
 	return session.Command{
 		Name: name, Args: args, Summary: summary, Complexity: "O(N), N being the entries", Since: "2.2.12", Group: "server",
 		Flags: session.Admin | session.Loading | session.Stale | session.AllKeys, Run: run,
@@ -69,7 +69,7 @@ var latency = session.Command{
 }
 
 // latencySub makes a subcommand of LATENCY.
-func latencySub(name, args, summary string, run func(*session.Session, *resp.Writer, [][]byte)) session.Command {
+func latencySub(name, args, summary string, run session.Run) session.Command {
 	return session.Command{
 		Name: name, Args: args, Summary: summary, Complexity: "O(N), N being the size of the reply", Since: "2.8.13", Group: "server",
 		Flags: session.Admin | session.NoScript | session.Loading | session.Stale, Run: run,

@@ -33,12 +33,14 @@ type Command struct {
 	// ops[i].
 	Reply func(w *resp.Writer, ops []engine.Op, ds []engine.Decision)
 
-	// Run writes one reply to w, the session's writer. The ops of earlier commands have
-	// been executed.
-	Run func(s *Session, w *resp.Writer, args [][]byte)
+	Run Run
 
 	Sub []Command
 }
+
+// A Run executes a run command. It writes one reply to w, the session's writer. The ops of
+// earlier commands have been executed.
+type Run func(s *Session, w *resp.Writer, args [][]byte)
 
 // Flags are the flags of COMMAND INFO, followed by internal ones.
 type Flags uint32
