@@ -31,16 +31,27 @@ const module = "limitsrv"
 //	replication -> election, forward -> link, storage -> fsm -> link, raftfix
 //	replication/offline -> storage
 //
-// commands includes commands/auth -> commands/auth/users, and commands/resp and
-// commands/glob, which both import. cmd/limitsrv imports all of them; it passes the files
-// of server/admin/page to server/admin. Of the packages below it, settings and state
-// import options. tools/browser and testwait are for tests,
+// commands includes commands -> commands/session -> commands/auth -> commands/auth/users,
+// commands/backend, which the first two import, and commands/resp, usage, word and glob,
+// which import no other package of commands. cmd/limitsrv imports all of them; it passes
+// the files of server/admin/page to server/admin. Of the packages below it, settings and
+// state import options. tools/browser and testwait are for tests,
 // tools/faultnet and freeport for tests and tools/bench.
 var arrows = map[string][]string{
-	".":                   {},
-	"engine":              {"limitsrv/engine/topk"},
-	"engine/topk":         {},
-	"commands":            {"limitsrv/engine", "limitsrv/status", "limitsrv/commands/resp", "limitsrv/commands/auth", "limitsrv/commands/glob", "limitsrv/histogram", "limitsrv/fatal"},
+	".":           {},
+	"engine":      {"limitsrv/engine/topk"},
+	"engine/topk": {},
+	"commands": {
+		"limitsrv/engine", "limitsrv/commands/session", "limitsrv/commands/auth", "limitsrv/commands/backend", "limitsrv/commands/usage", "limitsrv/commands/resp",
+		"limitsrv/commands/word", "limitsrv/commands/glob", "limitsrv/status", "limitsrv/histogram",
+	},
+	"commands/session": {
+		"limitsrv/engine", "limitsrv/commands/auth", "limitsrv/commands/backend", "limitsrv/commands/usage", "limitsrv/commands/resp", "limitsrv/commands/word",
+		"limitsrv/commands/glob", "limitsrv/status", "limitsrv/histogram", "limitsrv/fatal",
+	},
+	"commands/backend":    {"limitsrv/engine", "limitsrv/status", "limitsrv/commands/resp"},
+	"commands/usage":      {},
+	"commands/word":       {},
 	"commands/resp":       {"github.com/tidwall/redcon"},
 	"commands/auth":       {"limitsrv/engine", "limitsrv/commands/resp", "limitsrv/commands/glob", "limitsrv/commands/auth/users"},
 	"commands/auth/users": {"limitsrv/beat", "limitsrv/files", "golang.org/x/crypto", "github.com/goccy/go-yaml"},

@@ -6,6 +6,7 @@ import (
 	"strings"
 	"time"
 
+	"limitsrv/commands/backend"
 	"limitsrv/status"
 )
 
@@ -22,7 +23,7 @@ type fakeCluster struct {
 	r       status.Replication
 	leads   string // digit of the leader's id; empty: no leader is known
 
-	changes  []Change
+	changes  []backend.Change
 	rejected error // by Change
 	ended    func(error)
 	waits    []wantedReplicas
@@ -83,7 +84,7 @@ func (c *fakeCluster) Nodes(string) []status.Node {
 	return nodes
 }
 
-func (c *fakeCluster) Change(change Change, done func(error)) error {
+func (c *fakeCluster) Change(change backend.Change, done func(error)) error {
 	if c.rejected != nil {
 		return c.rejected
 	}

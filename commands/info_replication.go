@@ -8,6 +8,7 @@ import (
 	"strings"
 	"time"
 
+	"limitsrv/commands/session"
 	"limitsrv/status"
 )
 
@@ -21,11 +22,11 @@ func onlineReplicas(nodes []status.Node) []status.Node {
 
 // infoReplication writes the cluster's status under Redis' names; offsets and the backlog
 // are in entries of the log.
-func (h *Handler) infoReplication(l *lines) {
+func infoReplication(h *session.Handler, l *lines) {
 	var (
-		r     = h.config.Cluster.Replication()
-		nodes = h.config.Cluster.Nodes("")
-		role  = h.role()
+		r     = h.Replication()
+		nodes = h.Config().Cluster.Nodes("")
+		role  = roleOf(h)
 		have  = onlineReplicas(nodes)
 	)
 	l.add("role", role)
@@ -40,7 +41,7 @@ func (h *Handler) infoReplication(l *lines) {
 	l.add("master_failover_state", "no-failover")
 	id, kept := r.ClusterID, uint64(0)
 	if id == "" {
-		id = h.runID
+		id = h.RunID()
 	}
 	if r.LastIndex > 0 {
 		kept = r.LastIndex - r.FirstIndex + 1
@@ -95,13 +96,13 @@ func inMillis(d time.Duration) int64 {
 }
 
 // infoRaft writes our own section: the state of the cluster, and the other nodes.
-func (h *Handler) infoRaft(l *lines) {
-	r := h.config.Cluster.Replication()
+func infoRaft(h *session.Handler, l *lines) {
+	r := h.Replication()
 	l.add("raft_enabled", oneIf(r.Role != ""))
 	if r.Role == "" {
 		return
 	}
-	nodes := h.config.Cluster.Nodes("")
+	nodes := h.Config().Cluster.Nodes("")
 	leader, known := leaderOf(nodes)
 	at := ""
 	if known {

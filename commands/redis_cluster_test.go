@@ -7,7 +7,9 @@ import (
 	"slices"
 	"strings"
 	"testing"
+	"time"
 
+	"limitsrv/commands/session"
 	"limitsrv/status"
 	"limitsrv/testwait"
 )
@@ -15,13 +17,15 @@ import (
 // waitFor repeats line until Redis' answer contains text.
 func (p *pair) waitFor(line, text string) {
 	p.t.Helper()
-	testwait.Retry(p.t, 3*redisPatience, func() error {
+	for deadline := testwait.Soon(3 * redisPatience); ; time.Sleep(20 * time.Millisecond) {
 		_, reply := p.ask("PING", line)
-		if !strings.Contains(reply[0], text) {
-			return fmt.Errorf("%s: no %q in %s", line, text, reply[0])
+		if strings.Contains(reply[0], text) {
+			return
 		}
-		return nil
-	})
+		if time.Now().After(deadline) {
+			p.t.Fatalf("%s: no %q in %s", line, text, reply[0])
+		}
+	}
 }
 
 // infoNames returns the names of the fields of INFO, in order, with their values if these
@@ -80,7 +84,7 @@ func TestReplicasLikeRedis(t *testing.T) {
 	for _, c := range []*fakeCluster{leads, follows} {
 		c.enabled, c.pair = true, true
 	}
-	m, r := master.pair(newTestHandlerWith(Config{Cluster: leads})), replica.pair(newTestHandlerWith(Config{Cluster: follows}))
+	m, r := master.pair(newTestHandlerWith(session.Config{Cluster: leads})), replica.pair(newTestHandlerWith(session.Config{Cluster: follows}))
 	m.ask("PING", "CLUSTER ADDSLOTSRANGE 0 16383")
 	_, id := m.ask("PING", "CLUSTER MYID")
 	host, port, _ := net.SplitHostPort(master.address)
@@ -105,7 +109,7 @@ func TestReplicasLikeRedis(t *testing.T) {
 		} {
 			got, want := p.ask(line, line)
 			if ours, theirs := see(got[0]), see(want[0]); !slices.Equal(ours, theirs) {
-				t.Errorf("%s of %s\n got %q\nRedis %q", line, p.ours.h.role(), ours, theirs)
+				t.Errorf("%s of %s\n got %q\nRedis %q", line, roleOf(p.ours.Handler()), ours, theirs)
 			}
 		}
 	}

@@ -80,7 +80,7 @@ func (o *Options) setDefaults() {
 type Clock interface{ Now() engine.Instant }
 
 // A Store is the engine of one node with a log and snapshots: its decisions survive the
-// process. It implements commands.Exec.
+// process. It implements backend.Exec.
 //
 // Concurrency: all methods may be called at any time, except Recover, which must return
 // before the first Exec, and Close, which must come last.

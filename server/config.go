@@ -3,11 +3,10 @@ package server
 import (
 	"crypto/tls"
 	"io/fs"
+	"limitsrv/commands/session"
 	"log/slog"
 	"runtime"
 	"time"
-
-	"limitsrv/commands"
 )
 
 // Config holds the addresses to listen on and the bounds of connections. A zero field
@@ -34,7 +33,7 @@ type Config struct {
 	// systems other than Linux.
 	Loops int
 
-	NewSession func(commands.Client) Session
+	NewSession func(session.Client) Session
 	// Commit, unless nil, is called after batches were executed, perhaps of many
 	// connections, and before any reply to them is written, so that an Exec can do
 	// deferred work once for all of them. It is also called after a batch has gone in

@@ -2,9 +2,9 @@
 // limits of size and time, and draining. Of a command it uses only the form that all
 // commands have.
 //
-// It imports commands/resp, for the reader that finds commands in bytes, and commands, for
-// the description of a client that a session gets. It uses sessions through an interface,
-// Session.
+// It imports commands/resp, for the reader that finds commands in bytes, and
+// commands/session, for the description of a client that a session gets. It uses sessions
+// through an interface, Session.
 //
 // # Promises
 //

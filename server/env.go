@@ -8,8 +8,8 @@ import (
 	"sync/atomic"
 	"time"
 
-	"limitsrv/commands"
 	"limitsrv/commands/resp"
+	"limitsrv/commands/session"
 	"limitsrv/fatal"
 )
 
@@ -49,7 +49,7 @@ func (e *env) initConn(c *conn, nc net.Conn, traffic *traffic, wake, kill func()
 	c.traffic = traffic
 	c.client = clientAddr(nc.RemoteAddr(), nc.LocalAddr())
 	c.active.Store(e.clock.Load())
-	c.session = e.cfg.NewSession(commands.Client{
+	c.session = e.cfg.NewSession(session.Client{
 		Addr:      c.client,
 		LocalAddr: clientAddr(nc.LocalAddr(), nc.LocalAddr()),
 		Since:     time.Now(),
@@ -119,7 +119,7 @@ func (e *env) newTraffic(n int) []traffic {
 
 // recoverPanic is deferred around all calls of a session, so that a panic there ends one
 // connection and not the server. Panics of a batch or of the engine end the process
-// before they get here, see commands.Handler.
+// before they get here, see session.Handler.
 func (e *env) recoverPanic() {
 	if p := recover(); p != nil {
 		e.logPanic(p)

@@ -10,7 +10,7 @@ import (
 	"testing"
 	"time"
 
-	"limitsrv/commands"
+	"limitsrv/commands/session"
 	"limitsrv/testwait"
 )
 
@@ -181,7 +181,7 @@ func TestIdleTLSHoldsLittle(t *testing.T) {
 	server, client := net.Pipe()
 	defer client.Close()
 	g := newGoroutines(new(env))
-	c := &goConn{conn: conn{session: new(echoLog).session(commands.Client{}), limits: &DefaultLimits}, socket: &socket{Conn: server}}
+	c := &goConn{conn: conn{session: new(echoLog).session(session.Client{}), limits: &DefaultLimits}, socket: &socket{Conn: server}}
 	c.nc = struct{ net.Conn }{c.socket} // differs from the socket, as TLS does
 	large := array("OP", strings.Repeat("x", 1000))
 	in := strings.Repeat(large, 200) + "*2\r\n$2\r\nOP\r\n" + "$1\r\nx\r\n"

@@ -7,7 +7,7 @@ import (
 	"testing"
 	"time"
 
-	"limitsrv/commands"
+	"limitsrv/commands/session"
 )
 
 // A sweep wakes up only a loop on which a connection may be overdue.
@@ -61,7 +61,7 @@ func TestSweepQueues(t *testing.T) {
 			t.Fatal(err)
 		}
 		defer syscall.Close(ends[1])
-		c := &loopConn{conn: conn{session: sessions.session(commands.Client{}), limits: new(Limits), traffic: l.traffic}, fd: ends[0]}
+		c := &loopConn{conn: conn{session: sessions.session(session.Client{}), limits: new(Limits), traffic: l.traffic}, fd: ends[0]}
 		c.blocked.Store(1)
 		l.conns = append(l.conns, c)
 	}

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"limitsrv/commands"
+	"limitsrv/commands/session"
 )
 
 // printHelp prints the tools and the limiter commands: the end of --help.
@@ -43,7 +44,7 @@ func runHelp(c call) int {
 		return exitOK
 	}
 	all, name := commands.Table(), c.args[0]
-	i := slices.IndexFunc(all, func(command commands.Command) bool { return strings.EqualFold(command.Name, name) })
+	i := slices.IndexFunc(all, func(command session.Command) bool { return strings.EqualFold(command.Name, name) })
 	if i < 0 {
 		fmt.Fprintf(c.stderr, "limitsrv help: there is no tool or command %s; limitsrv --help and limitsrv --help-commands show them\n", name)
 		return exitUsage
@@ -63,7 +64,7 @@ func printCommands(w io.Writer) {
 }
 
 // describeCommand describes a command, or its subcommands.
-func describeCommand(w io.Writer, c commands.Command) {
+func describeCommand(w io.Writer, c session.Command) {
 	if len(c.Sub) == 0 {
 		describe(w, c.Usage(), c.Summary)
 	}

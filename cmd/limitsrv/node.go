@@ -11,8 +11,9 @@ import (
 	"limitsrv/cmd/limitsrv/options"
 	"limitsrv/cmd/limitsrv/settings"
 	"limitsrv/cmd/limitsrv/state"
-	"limitsrv/commands"
 	"limitsrv/commands/auth/users"
+	"limitsrv/commands/backend"
+	"limitsrv/commands/session"
 	"limitsrv/server"
 	"limitsrv/server/admin"
 )
@@ -24,16 +25,16 @@ type node struct {
 	level                  *slog.LevelVar // of log
 	settings               *settings.Settings
 	state                  state.Opened
-	handler                *commands.Handler
+	handler                *session.Handler
 	server                 *server.Server
-	admin                  *admin.Server         // nil without --admin
-	users                  *users.Table          // as loaded at the start; nil without --users
-	certs                  *certs.Source         // for clients; nil without --tls-cert
-	drainTime              atomic.Int64          // --drain, in nanoseconds
-	heapLimit              int64                 // GOMEMLIMIT, used while there is no memory bound
-	shutdown               chan commands.Parting // receives one value when SHUTDOWN is requested
-	stop                   chan stopCause        // receives one value when a graceful stop begins
-	fatal                  chan error            // receives one value when the state fails for good
+	admin                  *admin.Server        // nil without --admin
+	users                  *users.Table         // as loaded at the start; nil without --users
+	certs                  *certs.Source        // for clients; nil without --tls-cert
+	drainTime              atomic.Int64         // --drain, in nanoseconds
+	heapLimit              int64                // GOMEMLIMIT, used while there is no memory bound
+	shutdown               chan backend.Parting // receives one value when SHUTDOWN is requested
+	stop                   chan stopCause       // receives one value when a graceful stop begins
+	fatal                  chan error           // receives one value when the state fails for good
 }
 
 // newNode returns a node that has not read or opened anything yet. level is the level
@@ -41,7 +42,7 @@ type node struct {
 func newNode(c *options.Configuration, log *slog.Logger, level *slog.LevelVar) *node {
 	n := &node{
 		Configuration: c, log: log, level: level, settings: settings.New(c, log), heapLimit: debug.SetMemoryLimit(-1),
-		shutdown: make(chan commands.Parting, 1), stop: make(chan stopCause, 1), fatal: make(chan error, 1),
+		shutdown: make(chan backend.Parting, 1), stop: make(chan stopCause, 1), fatal: make(chan error, 1),
 	}
 	n.drainTime.Store(int64(c.Drain))
 	return n

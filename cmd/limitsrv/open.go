@@ -15,6 +15,8 @@ import (
 	"limitsrv/cmd/limitsrv/options"
 	"limitsrv/cmd/limitsrv/settings"
 	"limitsrv/commands"
+	"limitsrv/commands/backend"
+	"limitsrv/commands/session"
 	"limitsrv/server"
 )
 
@@ -37,7 +39,7 @@ func (n *node) open() error {
 	}
 	n.handler = commands.NewHandler(n.config())
 	if err := n.openListeners(); err != nil {
-		return errors.Join(err, n.state.Close(context.Background(), commands.SaveNever))
+		return errors.Join(err, n.state.Close(context.Background(), backend.SaveNever))
 	}
 	n.allowChanges()
 	return nil
@@ -54,8 +56,8 @@ func (n *node) readFiles() (err error) {
 }
 
 // config returns the configuration of the commands.
-func (n *node) config() commands.Config {
-	c := commands.Config{
+func (n *node) config() session.Config {
+	c := session.Config{
 		Exec: n.state, Engine: n.state.Engine, Clock: n.state, TestClock: n.state.TestClock, Store: n.state.Store, Cluster: n.state.Cluster,
 		Password: n.Password, Users: n.users, LoadUsers: n.LoadUsers,
 		Options: n.settings.List, Shutdown: n.askShutdown,
@@ -69,9 +71,9 @@ func (n *node) config() commands.Config {
 
 // network returns the traffic counters for INFO. It requires a running server, which
 // every caller of INFO has.
-func (n *node) network() commands.Network {
+func (n *node) network() session.Network {
 	s := n.server.Stats()
-	return commands.Network{Rejected: s.Rejected, RejectedHTTP: s.RejectedHTTP, InputBytes: s.InputBytes, OutputBytes: s.OutputBytes}
+	return session.Network{Rejected: s.Rejected, RejectedHTTP: s.RejectedHTTP, InputBytes: s.InputBytes, OutputBytes: s.OutputBytes}
 }
 
 // allowChanges makes the options settable that take effect at run time.
@@ -102,7 +104,7 @@ func (n *node) openListeners() (err error) {
 		WriteTimeout: n.WriteTimeout,
 		IdleTimeout:  n.IdleTimeout,
 		Loops:        n.IOThreads,
-		NewSession:   func(c commands.Client) server.Session { return n.handler.NewSession(c) },
+		NewSession:   func(c session.Client) server.Session { return n.handler.NewSession(c) },
 		Commit:       n.state.Committer(),
 		Logger:       n.log,
 	})
@@ -133,7 +135,7 @@ func withNextPort(o *options.Options, err error) error {
 const spareFiles = 64
 
 // askShutdown requests a shutdown on behalf of the SHUTDOWN command. It does not block.
-func (n *node) askShutdown(p commands.Parting) {
+func (n *node) askShutdown(p backend.Parting) {
 	select {
 	case n.shutdown <- p:
 	default:

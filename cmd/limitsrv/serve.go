@@ -8,7 +8,7 @@ import (
 	"github.com/coreos/go-systemd/v22/daemon"
 
 	"limitsrv/cmd/limitsrv/state"
-	"limitsrv/commands"
+	"limitsrv/commands/backend"
 )
 
 // run opens the state and the listeners, serves until a signal or SHUTDOWN, and then
@@ -47,7 +47,7 @@ func (n *node) serve(hangups <-chan os.Signal) error {
 		select {
 		case err := <-loaded:
 			if err != nil {
-				return errors.Join(err, n.state.Close(context.Background(), commands.SaveNever))
+				return errors.Join(err, n.state.Close(context.Background(), backend.SaveNever))
 			}
 			loaded = nil
 			n.handler.SetLoading(false)

@@ -1,16 +1,15 @@
 package main
 
 import (
+	"limitsrv/commands/backend"
 	"log/slog"
 	"time"
-
-	"limitsrv/commands"
 )
 
 // A stopCause is the reason of a graceful stop and its limits.
 type stopCause struct {
 	reason slog.Attr
-	save   commands.Parting
+	save   backend.Parting
 	limits stopLimits
 }
 

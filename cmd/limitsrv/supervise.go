@@ -5,11 +5,10 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"limitsrv/commands/backend"
 	"log/slog"
 	"os"
 	"time"
-
-	"limitsrv/commands"
 )
 
 var (
@@ -24,9 +23,9 @@ var (
 // disk.
 func (n *node) supervise(signals <-chan os.Signal, served <-chan error) error {
 	var late <-chan time.Time // set once a stop has begun
-	stop := func(reason slog.Attr, save commands.Parting) {
+	stop := func(reason slog.Attr, save backend.Parting) {
 		limits := newStopLimits(time.Now(), n.drainFor())
-		if save == commands.SaveAlways {
+		if save == backend.SaveAlways {
 			limits.save, limits.end = limits.save.Add(never), limits.end.Add(never)
 		}
 		late = time.After(time.Until(limits.end))
@@ -44,7 +43,7 @@ func (n *node) supervise(signals <-chan os.Signal, served <-chan error) error {
 			if late != nil {
 				return errSecondSignal
 			}
-			stop(slog.String("signal", s.String()), commands.SaveIfQuick)
+			stop(slog.String("signal", s.String()), backend.SaveIfQuick)
 		case save := <-n.shutdown:
 			if late == nil {
 				stop(slog.String("command", "SHUTDOWN"), save)

@@ -13,6 +13,8 @@ import (
 
 	"limitsrv/commands"
 	"limitsrv/commands/auth"
+	"limitsrv/commands/backend"
+	"limitsrv/commands/session"
 	"limitsrv/engine"
 	"limitsrv/server"
 	"limitsrv/status"
@@ -26,8 +28,8 @@ const testStart = engine.Instant(1_700_000_000_000_000_000)
 type fixture struct {
 	t *testing.T
 	*Server
-	handler    *commands.Handler
-	clock      *commands.TestClock
+	handler    *session.Handler
+	clock      *backend.TestClock
 	store      *fakeStore
 	cluster    *fakeCluster
 	log        *testwait.Log
@@ -36,7 +38,7 @@ type fixture struct {
 
 // fakeStore has a settable status.
 type fakeStore struct {
-	commands.NoStore
+	backend.NoStore
 	status status.Store
 }
 
@@ -44,7 +46,7 @@ func (f *fakeStore) Status() status.Store { return f.status }
 
 // fakeCluster is a single node, or a cluster after ofThree.
 type fakeCluster struct {
-	commands.NoCluster
+	backend.NoCluster
 	r     status.Replication
 	nodes []status.Node
 }
@@ -67,13 +69,13 @@ func (f *fakeCluster) ofThree() {
 // test ends.
 func serve(t *testing.T, password string, change func(*Config)) *fixture {
 	t.Helper()
-	f := &fixture{t: t, clock: commands.NewTestClock(testStart), store: &fakeStore{}, cluster: &fakeCluster{}, log: new(testwait.Log)}
+	f := &fixture{t: t, clock: backend.NewTestClock(testStart), store: &fakeStore{}, cluster: &fakeCluster{}, log: new(testwait.Log)}
 	e := engine.New(engine.Options{})
-	f.handler = commands.NewHandler(commands.Config{
-		Exec: &commands.Local{Engine: e, Clock: f.clock}, Engine: func() *engine.Engine { return e }, Clock: f.clock,
+	f.handler = commands.NewHandler(session.Config{
+		Exec: &backend.Local{Engine: e, Clock: f.clock}, Engine: func() *engine.Engine { return e }, Clock: f.clock,
 		Store: f.store, Cluster: f.cluster, Password: password, Version: "1.2.3",
-		Options: func() []commands.Option {
-			return []commands.Option{{Name: "max-memory", Value: "1000000"}, {Name: "max-clients", Value: "50"}, {Name: "on-full", Value: "refuse"}}
+		Options: func() []session.Option {
+			return []session.Option{{Name: "max-memory", Value: "1000000"}, {Name: "max-clients", Value: "50"}, {Name: "on-full", Value: "refuse"}}
 		},
 	})
 	cfg := Config{
@@ -107,7 +109,7 @@ func serve(t *testing.T, password string, change func(*Config)) *fixture {
 // execute executes commands of a client.
 func (f *fixture) execute(lines ...string) {
 	f.t.Helper()
-	s := f.handler.NewSessionAs(commands.Client{Wake: func() {}, Close: func() {}}, f.account())
+	s := f.handler.NewSessionAs(session.Client{Wake: func() {}, Close: func() {}}, f.account())
 	defer s.Close()
 	for _, line := range lines {
 		var args [][]byte

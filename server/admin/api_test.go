@@ -5,7 +5,7 @@ import (
 	"testing"
 	"time"
 
-	"limitsrv/commands"
+	"limitsrv/commands/session"
 )
 
 func TestSession(t *testing.T) {
@@ -75,7 +75,7 @@ func TestKey(t *testing.T) {
 func TestKeyOfInvalidUTF8(t *testing.T) {
 	f := serve(t, "", nil)
 	key := "\xff<b>\u202e\x00"
-	s := f.handler.NewSessionAs(commands.Client{Wake: func() {}}, f.account())
+	s := f.handler.NewSessionAs(session.Client{Wake: func() {}}, f.account())
 	defer s.Close()
 	s.Do([][]byte{[]byte("RL.FIXED"), []byte(key), []byte("10"), []byte("day")})
 	s.Flush()

@@ -7,7 +7,7 @@ import (
 	"strconv"
 	"time"
 
-	"limitsrv/commands"
+	"limitsrv/commands/session"
 	"limitsrv/server"
 )
 
@@ -17,7 +17,7 @@ type Config struct {
 	Listen string // HOST:PORT
 	// TLS returns the configuration for a new connection; nil: no TLS.
 	TLS     func() *tls.Config
-	Handler *commands.Handler
+	Handler *session.Handler
 	// Traffic returns the counts of the client server; nil: none.
 	Traffic func() server.Stats
 	// Commit is called between executing and replying; nil: none.
@@ -42,7 +42,7 @@ func (c *Config) setDefaults() {
 }
 
 // intSetting returns the value of an integer setting, or 0 if it is not set.
-func intSetting(h *commands.Handler, setting string) int64 {
-	n, _ := strconv.ParseInt(h.Setting(setting), 10, 64)
+func intSetting(h *session.Handler, setting string) int64 {
+	n, _ := strconv.ParseInt(h.Option(setting), 10, 64)
 	return n
 }

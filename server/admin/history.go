@@ -47,7 +47,7 @@ func newSampler(cfg Config) func() reading {
 	return func() reading {
 		stats := cfg.Handler.Engine().Stats()
 		r := reading{
-			at: time.Now(), waits: cfg.Handler.Waits(), shadow: stats.ShadowDenied, evicted: stats.Evicted, rejected: stats.Refused,
+			at: time.Now(), waits: cfg.Handler.Stats().Waits(), shadow: stats.ShadowDenied, evicted: stats.Evicted, rejected: stats.Refused,
 			keys: stats.Keys, memory: stats.MemoryBytes, connections: cfg.Traffic().Clients,
 		}
 		for alg := range stats.Allowed {

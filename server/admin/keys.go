@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"limitsrv/commands"
+	"limitsrv/commands/session"
 	"limitsrv/engine"
 	"limitsrv/engine/topk"
 )
@@ -136,7 +137,7 @@ func (a *api) reset(w http.ResponseWriter, r *http.Request, id identity) {
 
 // decide executes a command about one key with the rights of the user.
 func (a *api) decide(r *http.Request, id identity, name string, key []byte) (engine.Decision, error) {
-	ds, err := a.cfg.Handler.Decide(r.Context(), commands.Call{
+	ds, err := a.cfg.Handler.Decide(r.Context(), session.Call{
 		Account: id.account, From: id.from, Args: [][]byte{[]byte(name), key}, Commit: a.cfg.Commit,
 	})
 	if err != nil {

@@ -8,7 +8,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
-	"limitsrv/commands"
+	"limitsrv/commands/session"
 	"limitsrv/engine"
 	"limitsrv/engine/topk"
 	"limitsrv/server"
@@ -23,7 +23,7 @@ type view struct {
 	stats        engine.Stats
 	shards       []engine.ShardStat
 	traffic      server.Stats
-	commands     []commands.CommandCount
+	commands     []session.CommandCount
 	errors       map[string]int64
 	failedLogins int64 // logins
 	store        status.Store
@@ -44,7 +44,7 @@ func newView(cfg Config) *view {
 	e := h.Engine()
 	return &view{
 		stats: e.Stats(), shards: e.ShardStats(), traffic: cfg.Traffic(),
-		commands: h.CommandCounts(), errors: h.ErrorCounts(), failedLogins: h.FailedLogins(),
+		commands: h.CommandCounts(), errors: h.Stats().Errors(), failedLogins: h.Logins().Failed(),
 		store: h.StoreStatus(), loading: h.IsLoading(), ready: notReady(h) == "",
 		replication: h.Replication(), nodes: h.Nodes(),
 		setting: func(name string) int64 { return intSetting(h, name) }, version: h.Version(), expires: cfg.Expires,
@@ -144,7 +144,7 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 			to <- prometheus.MustNewConstMetric(c.descs[i], f.kind, value, labels...)
 		})
 	}
-	waits := c.cfg.Handler.Waits()
+	waits := c.cfg.Handler.Stats().Waits()
 	within := make(map[float64]uint64, len(durationBuckets))
 	for _, d := range durationBuckets {
 		within[d.Seconds()] = uint64(waits.Within(d))

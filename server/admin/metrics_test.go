@@ -15,6 +15,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus/testutil"
 
 	"limitsrv/commands"
+	"limitsrv/commands/backend"
+	"limitsrv/commands/session"
 	"limitsrv/engine"
 	"limitsrv/server"
 	"limitsrv/status"
@@ -176,9 +178,9 @@ func BenchmarkScrape(b *testing.B) {
 }
 
 func benchmarkScrape(b *testing.B, keys int) {
-	e, clock := engine.New(engine.Options{}), commands.NewTestClock(testStart)
-	h := commands.NewHandler(commands.Config{
-		Exec: &commands.Local{Engine: e, Clock: clock}, Engine: func() *engine.Engine { return e }, Clock: clock,
+	e, clock := engine.New(engine.Options{}), backend.NewTestClock(testStart)
+	h := commands.NewHandler(session.Config{
+		Exec: &backend.Local{Engine: e, Clock: clock}, Engine: func() *engine.Engine { return e }, Clock: clock,
 	})
 	batch := &engine.Batch{}
 	for i := range keys {

@@ -66,9 +66,9 @@ func (a *api) now(w http.ResponseWriter, _ *http.Request, _ identity) {
 		Time: time.Now().UnixMilli(), Version: h.Version(), Uptime: int64(time.Since(h.Started()).Seconds()),
 		Ready: why == "", NotReady: why,
 		Decisions: make(map[string]outcomes, len(stats.Allowed)), Shadow: stats.ShadowDenied,
-		Keys: stats.Keys, Memory: stats.MemoryBytes, MaxMemory: intSetting(h, "max-memory"), OnFull: h.Setting("on-full"),
+		Keys: stats.Keys, Memory: stats.MemoryBytes, MaxMemory: intSetting(h, "max-memory"), OnFull: h.Option("on-full"),
 		Connections: a.cfg.Traffic().Clients, MaxClients: intSetting(h, "max-clients"),
-		Evicted: stats.Evicted, Refused: stats.Refused, Port: portOf(h.Setting("listen")), Storage: newStorage(h),
+		Evicted: stats.Evicted, Refused: stats.Refused, Port: portOf(h.Option("listen")), Storage: newStorage(h),
 	}
 	for alg := range stats.Allowed {
 		state.Decisions[engine.Alg(alg).String()] = outcomes{stats.Allowed[alg], stats.Denied[alg]}

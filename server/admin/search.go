@@ -6,8 +6,8 @@ import (
 	"net/http"
 	"strconv"
 
-	"limitsrv/commands"
 	"limitsrv/commands/resp"
+	"limitsrv/commands/session"
 	"limitsrv/engine"
 )
 
@@ -74,7 +74,7 @@ type foundKey struct {
 
 // find searches from a cursor on until it has count keys, or up to a page of keys more,
 // or has examined maxSearched.
-func find(h *commands.Handler, prefix []byte, cursor uint64, count int) found {
+func find(h *session.Handler, prefix []byte, cursor uint64, count int) found {
 	all := found{Keys: []foundKey{}}
 	now := h.Now()
 	for {

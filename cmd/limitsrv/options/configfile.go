@@ -12,7 +12,7 @@ import (
 	"github.com/goccy/go-yaml/ast"
 	"github.com/goccy/go-yaml/parser"
 
-	"limitsrv/commands"
+	"limitsrv/commands/word"
 	"limitsrv/files"
 )
 
@@ -161,7 +161,7 @@ func (r *configReader) unknown(line int, name string) {
 	for _, f := range r.options {
 		names = append(names, f.Name)
 	}
-	nearest := commands.Nearest(name, names)
+	nearest := word.Nearest(name, names)
 	if nearest == "" {
 		r.wrong(line, "unknown option %s; limitsrv --help shows all options", name)
 		return

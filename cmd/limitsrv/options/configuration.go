@@ -3,14 +3,13 @@ package options
 import (
 	"fmt"
 	"io"
+	"limitsrv/commands/session"
 	"os"
 	"regexp"
 	"slices"
 	"text/tabwriter"
 
 	"github.com/alecthomas/kong"
-
-	"limitsrv/commands"
 )
 
 // A Configuration is the options with the source of each.
@@ -147,11 +146,11 @@ func (c *Configuration) WithSource(err error) error {
 
 // List returns the options as reported by CONFIG GET and INFO: all except secrets,
 // sizes in bytes, durations in seconds.
-func (c *Configuration) List() []commands.Option {
-	var all []commands.Option
+func (c *Configuration) List() []session.Option {
+	var all []session.Option
 	for _, f := range c.flags {
 		if !isSecret(f) {
-			all = append(all, commands.Option{Name: f.Name, Value: valueText(f)})
+			all = append(all, session.Option{Name: f.Name, Value: valueText(f)})
 		}
 	}
 	return all

@@ -6,7 +6,7 @@ import (
 	"strings"
 
 	"limitsrv/cmd/limitsrv/options"
-	"limitsrv/commands"
+	"limitsrv/commands/session"
 )
 
 // Reload applies the current content of the configuration file, for options that can
@@ -36,7 +36,7 @@ func (s *Settings) adopt(c *options.Configuration) error {
 		changes          []func()
 	)
 	for _, wanted := range c.List() {
-		i := slices.IndexFunc(now, func(o commands.Option) bool { return o.Name == wanted.Name })
+		i := slices.IndexFunc(now, func(o session.Option) bool { return o.Name == wanted.Name })
 		switch {
 		case now[i].Value == wanted.Value:
 		case now[i].Set == nil:

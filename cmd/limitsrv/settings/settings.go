@@ -14,7 +14,7 @@ import (
 	"time"
 
 	"limitsrv/cmd/limitsrv/options"
-	"limitsrv/commands"
+	"limitsrv/commands/session"
 )
 
 // Settings are the options as read by CONFIG GET and changed by CONFIG SET.
@@ -25,7 +25,7 @@ type Settings struct {
 	log       *slog.Logger
 	rewriting sync.Mutex
 	mu        sync.Mutex
-	all       []commands.Option
+	all       []session.Option
 	// maxMemory and evict are the current memory bound of keys.
 	maxMemory options.Size
 	evict     bool
@@ -37,7 +37,7 @@ func New(c *options.Configuration, log *slog.Logger) *Settings {
 }
 
 // List returns a copy of the options.
-func (s *Settings) List() []commands.Option {
+func (s *Settings) List() []session.Option {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return slices.Clone(s.all)
@@ -104,7 +104,7 @@ func (s *Settings) Allow(c Changes) {
 // allow makes an option settable. read parses a value as people write it, and returns
 // the value that CONFIG GET reports from then on and the function that applies it.
 func (s *Settings) allow(name string, read func(value string) (text string, apply func(), err error)) {
-	i := slices.IndexFunc(s.all, func(o commands.Option) bool { return o.Name == name })
+	i := slices.IndexFunc(s.all, func(o session.Option) bool { return o.Name == name })
 	s.all[i].Set = func(value string) (func(), error) {
 		text, apply, err := read(value)
 		if err != nil {

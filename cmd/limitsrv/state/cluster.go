@@ -4,7 +4,7 @@ import (
 	"context"
 	"errors"
 
-	"limitsrv/commands"
+	"limitsrv/commands/backend"
 	"limitsrv/commands/resp"
 	"limitsrv/replication"
 )
@@ -53,9 +53,9 @@ func (clusterState) Loads() bool { return false }
 
 func (clusterState) Load(context.Context) error { return nil }
 
-func (m clusterState) Close(ctx context.Context, _ commands.Parting) error { return m.Node.Close(ctx) }
+func (m clusterState) Close(ctx context.Context, _ backend.Parting) error { return m.Node.Close(ctx) }
 
-// clusterAdapter makes a replication.Node a commands.Store and a commands.Cluster.
+// clusterAdapter makes a replication.Node a backend.Store and a backend.Cluster.
 type clusterAdapter struct {
 	*replication.Node
 	mode string // --cluster-mode
@@ -76,11 +76,11 @@ func (r clusterAdapter) Moved() string {
 	return r.Node.Moved()
 }
 
-var changes = map[commands.ChangeKind]replication.ChangeKind{
-	commands.Forget: replication.Forget, commands.Leave: replication.Leave, commands.Transfer: replication.Transfer,
+var changes = map[backend.ChangeKind]replication.ChangeKind{
+	backend.Forget: replication.Forget, backend.Leave: replication.Leave, backend.Transfer: replication.Transfer,
 }
 
-func (r clusterAdapter) Change(c commands.Change, done func(error)) error {
+func (r clusterAdapter) Change(c backend.Change, done func(error)) error {
 	r.Node.Change(replication.Change{Kind: changes[c.Kind], Node: c.ID}, func(err error) { done(clusterError(err)) })
 	return nil
 }

@@ -5,27 +5,27 @@ import (
 	"crypto/rand"
 	"time"
 
-	"limitsrv/commands"
+	"limitsrv/commands/backend"
 	"limitsrv/engine"
 )
 
 // inMemory is a state that ends with the process.
 type inMemory struct {
-	commands.Local
-	commands.Clock
-	test *commands.TestClock // the Clock, with --test-clock; else nil
+	backend.Local
+	backend.Clock
+	test *backend.TestClock // the Clock, with --test-clock; else nil
 }
 
 func newInMemory(limits engine.Options, testClock bool) *inMemory {
 	rand.Read(limits.Seed[:])
 	m := new(inMemory)
 	if testClock {
-		m.test = commands.NewTestClock(engine.Instant(time.Now().UnixNano()))
+		m.test = backend.NewTestClock(engine.Instant(time.Now().UnixNano()))
 		m.Clock = m.test
 	} else {
-		m.Clock = commands.NewSystemClock(0)
+		m.Clock = backend.NewSystemClock(0)
 	}
-	m.Local = commands.Local{Engine: engine.New(limits), Clock: m.Clock}
+	m.Local = backend.Local{Engine: engine.New(limits), Clock: m.Clock}
 	return m
 }
 
@@ -45,4 +45,4 @@ func (*inMemory) Load(context.Context) error { return nil }
 
 func (*inMemory) StepDown(context.Context) {}
 
-func (*inMemory) Close(context.Context, commands.Parting) error { return nil }
+func (*inMemory) Close(context.Context, backend.Parting) error { return nil }

@@ -15,6 +15,8 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"limitsrv/commands"
+	"limitsrv/commands/backend"
+	"limitsrv/commands/session"
 	"limitsrv/engine"
 	"limitsrv/freeport"
 	"limitsrv/persist"
@@ -71,9 +73,9 @@ const (
 // A scriptTarget runs a script: a single node, or the nodes of a cluster with a common
 // clock.
 type scriptTarget struct {
-	config   []commands.Config // of each node
+	config   []session.Config // of each node
 	commit   []func()
-	handlers []*commands.Handler
+	handlers []*session.Handler
 	actors   map[string]*scriptConn
 	first    int  // the node of the first connection
 	together bool // all connections are to the first node
@@ -81,7 +83,7 @@ type scriptTarget struct {
 
 // A scriptConn is a connection of a script.
 type scriptConn struct {
-	*commands.Session
+	*session.Session
 	commit func()
 	woken  chan struct{}
 }
@@ -106,7 +108,7 @@ func (s *scriptTarget) conn(name string) *scriptConn {
 	}
 	i %= len(s.handlers)
 	a := &scriptConn{commit: s.commit[i], woken: make(chan struct{}, 64)}
-	a.Session = s.handlers[i].NewSession(commands.Client{
+	a.Session = s.handlers[i].NewSession(session.Client{
 		Addr: fmt.Sprintf("127.0.0.1:%d", 5000+len(s.actors)), LocalAddr: "127.0.0.1:6379",
 		Since: time.Now(), Close: func() {}, Wake: func() { a.woken <- struct{}{} },
 	})
@@ -153,24 +155,24 @@ func (a *scriptConn) await(t *testing.T) {
 }
 
 // scriptConfig is the configuration common to all nodes.
-func scriptConfig() commands.Config {
-	return commands.Config{
-		Version: version, Shutdown: func(commands.Parting) {},
-		Options: func() []commands.Option { return []commands.Option{{Name: "listen", Value: "127.0.0.1:6379"}} },
+func scriptConfig() session.Config {
+	return session.Config{
+		Version: version, Shutdown: func(backend.Parting) {},
+		Options: func() []session.Option { return []session.Option{{Name: "listen", Value: "127.0.0.1:6379"}} },
 	}
 }
 
 // singleTarget returns the target of one node with the given engine seed.
-func singleTarget(clock *commands.TestClock, seed persist.Seed) *scriptTarget {
+func singleTarget(clock *backend.TestClock, seed persist.Seed) *scriptTarget {
 	c, e := scriptConfig(), engine.New(engine.Options{Seed: seed})
-	c.Exec, c.Clock, c.TestClock = &commands.Local{Engine: e, Clock: clock}, clock, clock
+	c.Exec, c.Clock, c.TestClock = &backend.Local{Engine: e, Clock: clock}, clock, clock
 	c.Engine = func() *engine.Engine { return e }
-	return &scriptTarget{config: []commands.Config{c}, commit: []func(){func() {}}}
+	return &scriptTarget{config: []session.Config{c}, commit: []func(){func() {}}}
 }
 
 // clusterTarget returns the target of three nodes, the nodes, and the seed of their
 // engines.
-func clusterTarget(t *testing.T, clock *commands.TestClock) (*scriptTarget, []*replication.Node, persist.Seed) {
+func clusterTarget(t *testing.T, clock *backend.TestClock) (*scriptTarget, []*replication.Node, persist.Seed) {
 	var (
 		s     scriptTarget
 		nodes []*replication.Node
@@ -222,7 +224,7 @@ func clusterTarget(t *testing.T, clock *commands.TestClock) (*scriptTarget, []*r
 type comparison struct {
 	alone, cluster *scriptTarget
 	nodes          []*replication.Node
-	clock          *commands.TestClock
+	clock          *backend.TestClock
 }
 
 // Every command has the same effect on any of three nodes as on one.
@@ -231,7 +233,7 @@ func TestScriptsOnThreeNodes(t *testing.T) {
 	if err != nil || len(files) < 30 {
 		t.Fatalf("%d scripts: %v", len(files), err)
 	}
-	clock := commands.NewTestClock(engine.Instant(1e18))
+	clock := backend.NewTestClock(engine.Instant(1e18))
 	cluster, nodes, seed := clusterTarget(t, clock)
 	p := &comparison{alone: singleTarget(clock, seed), cluster: cluster, nodes: nodes, clock: clock}
 	testwait.Until(t, wait, "they have a leader", func() bool {

@@ -8,7 +8,7 @@ import (
 
 	"limitsrv/certs"
 	"limitsrv/cmd/limitsrv/options"
-	"limitsrv/commands"
+	"limitsrv/commands/backend"
 	"limitsrv/engine"
 	"limitsrv/replication/link"
 )
@@ -17,8 +17,8 @@ import (
 //
 // Concurrency: safe for concurrent use, except that Load and Close are called once.
 type State interface {
-	commands.Exec
-	commands.Clock
+	backend.Exec
+	backend.Clock
 	Engine() *engine.Engine
 	SetBound(maxMemory int64, evict bool)
 	Sweep(pages int) (forgotten int64)
@@ -34,7 +34,7 @@ type State interface {
 	// StepDown transfers leadership to another node before this process ends.
 	StepDown(context.Context)
 	// Close closes the state, after a snapshot if Parting asks for one.
-	Close(context.Context, commands.Parting) error
+	Close(context.Context, backend.Parting) error
 }
 
 // A Config has the settings of Open.
@@ -50,18 +50,18 @@ type Config struct {
 // An Opened is a State with the parts that depend on its kind.
 type Opened struct {
 	State
-	Store     commands.Store      // nil: nothing is stored
-	Cluster   commands.Cluster    // never nil
-	TestClock *commands.TestClock // the clock, with --test-clock; else nil
+	Store     backend.Store      // nil: nothing is stored
+	Cluster   backend.Cluster    // never nil
+	TestClock *backend.TestClock // the clock, with --test-clock; else nil
 	// Certificates are those for other nodes; nil without --raft-tls-cert.
 	Certificates *certs.Source
 	Secrets      *link.Secrets // nil without a cluster secret
 }
 
 // singleServer returns the Cluster of a server that is no node of one.
-func singleServer(o *options.Options) commands.Cluster {
+func singleServer(o *options.Options) backend.Cluster {
 	if o.ClusterMode == "emulated" {
-		return commands.NewEmulated()
+		return backend.NewEmulated()
 	}
-	return commands.NoCluster{}
+	return backend.NoCluster{}
 }

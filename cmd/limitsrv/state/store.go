@@ -6,7 +6,7 @@ import (
 	"os"
 	"runtime"
 
-	"limitsrv/commands"
+	"limitsrv/commands/backend"
 	"limitsrv/engine"
 	"limitsrv/persist"
 )
@@ -14,12 +14,12 @@ import (
 // storeState is a state that outlives the process in a data directory.
 type storeState struct {
 	*persist.Store
-	*commands.SystemClock
+	*backend.SystemClock
 	policy persist.Policy
 }
 
 func openStore(c Config, limits engine.Options) (Opened, error) {
-	clock := commands.NewSystemClock(0)
+	clock := backend.NewSystemClock(0)
 	store, err := persist.Open(persist.Options{
 		Dir:              c.Data,
 		Policy:           c.Fsync,
@@ -63,16 +63,16 @@ func (s *storeState) Load(ctx context.Context) error {
 
 func (*storeState) StepDown(context.Context) {}
 
-func (s *storeState) Close(ctx context.Context, p commands.Parting) error {
+func (s *storeState) Close(ctx context.Context, p backend.Parting) error {
 	return s.Store.Close(ctx, partings[p])
 }
 
 // partings maps the save modes of the commands to those of the store.
 var partings = [...]persist.Parting{
-	commands.SaveIfQuick: persist.SaveIfQuick, commands.SaveNever: persist.SaveNever, commands.SaveAlways: persist.SaveAlways,
+	backend.SaveIfQuick: persist.SaveIfQuick, backend.SaveNever: persist.SaveNever, backend.SaveAlways: persist.SaveAlways,
 }
 
-// storeAdapter makes a persist.Store a commands.Store.
+// storeAdapter makes a persist.Store a backend.Store.
 type storeAdapter struct{ *persist.Store }
 
 func (k storeAdapter) Save(done func(error)) error {
@@ -86,7 +86,7 @@ func (k storeAdapter) Backup(name string, done func(path string, err error)) err
 // redisError replaces err by Redis's error of the same meaning, if there is one.
 func redisError(err error) error {
 	if errors.Is(err, persist.ErrSaving) {
-		return commands.ErrSaving
+		return backend.ErrSaving
 	}
 	return err
 }
