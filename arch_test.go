@@ -28,8 +28,8 @@ const module = "limitsrv"
 //
 // commands includes commands/auth -> commands/auth/users, and commands/resp and
 // commands/glob, which both import. cmd/limitsrv imports all of them; it passes the files
-// of server/admin/page to server/admin. tools/browser and testwait are for tests,
-// tools/faultnet and freeport for tests and tools/bench.
+// of server/admin/page to server/admin. persist/simtest, tools/browser and testwait are for
+// tests, tools/faultnet and freeport for tests and tools/bench.
 var arrows = map[string][]string{
 	".":                   {},
 	"engine":              {"limitsrv/engine/topk"},
@@ -53,7 +53,8 @@ var arrows = map[string][]string{
 		"limitsrv/engine", "limitsrv/persist/commit", "limitsrv/fatal", "github.com/cockroachdb/pebble/v2", "github.com/hashicorp/raft-wal", "github.com/hashicorp/raft",
 		"github.com/hashicorp/go-hclog",
 	},
-	"persist/commit": {"limitsrv/engine"},
+	"persist/commit":  {"limitsrv/engine"},
+	"persist/simtest": {"limitsrv/engine", "github.com/cockroachdb/pebble/v2/vfs", "github.com/anishathalye/porcupine"},
 	"replication": {
 		"limitsrv/replication/forward", "limitsrv/replication/link", "limitsrv/replication/raftfix", "limitsrv/engine", "limitsrv/persist", "limitsrv/certs", "limitsrv/histogram", "limitsrv/loglimit", "github.com/hashicorp/raft", "github.com/hashicorp/raft-boltdb/v2",
 		"github.com/hashicorp/go-hclog", "go.etcd.io/bbolt", "github.com/cockroachdb/pebble/v2/vfs",
@@ -80,7 +81,7 @@ var arrows = map[string][]string{
 // packages that its package imports indirectly.
 var testArrows = []string{
 	"github.com/cockroachdb/datadriven", "pgregory.net/rapid", "github.com/anishathalye/porcupine", "limitsrv/tools/faultnet", "limitsrv/tools/browser", "limitsrv/testwait", "limitsrv/freeport",
-	"github.com/chromedp/chromedp",
+	"limitsrv/persist/simtest", "github.com/chromedp/chromedp",
 }
 
 // foreignFolders have packages that may import any module except ours.
