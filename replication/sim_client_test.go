@@ -1,7 +1,6 @@
 package replication
 
 import (
-	"errors"
 	"time"
 
 	"limitsrv/engine"
@@ -121,7 +120,7 @@ func (p *simProcess) askFor(ops []engine.Op, atomic bool) *simtest.Call {
 	select {
 	case err := <-done:
 		if !p.isEnded() {
-			outcome = c.outcome(call, err)
+			outcome = h.Outcome(call, err)
 			if leaderless, alone := p.undecided.LoadAndDelete(batch); alone && err == nil {
 				outcome = simtest.NoQuorum
 				c.checkNoQuorum(call, batch, leaderless.(time.Duration))
@@ -149,19 +148,4 @@ func (p *simProcess) exec(batch *engine.Batch, done func(error)) bool {
 	p.node.Exec(batch, done)
 	p.node.Commit()
 	return true
-}
-
-// outcome returns the client's conclusion from an answer.
-func (c *simCluster) outcome(call *simtest.Call, err error) simtest.Outcome {
-	var coded interface{ Code() string }
-	switch {
-	case err == nil:
-		return simtest.Answered
-	case !errors.As(err, &coded):
-		c.fault("call %d was answered without a code: %v", call.Number, err)
-		return simtest.Unknown
-	case coded.Code() == "UNCERTAIN":
-		return simtest.Unknown
-	}
-	return simtest.Refused
 }

@@ -2,6 +2,7 @@ package simtest
 
 import (
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"sync"
 	"time"
@@ -77,7 +78,6 @@ type Applied struct {
 	Position int            // of the op in the log
 	Stamp    engine.Instant // the engine's time
 	Op       *engine.Op     // as requested
-	Call     *Call
 	Decision engine.Decision
 	// It was decided between Called and Done: after a client's request and before a node
 	// had applied it.
@@ -116,6 +116,23 @@ func (h *History) Begin(node string, ops []engine.Op, atomic bool) *Call {
 	return c
 }
 
+// Outcome returns the client's conclusion from the answer to a call.
+func (h *History) Outcome(c *Call, err error) Outcome {
+	var coded interface{ Code() string }
+	switch {
+	case err == nil:
+		return Answered
+	case !errors.As(err, &coded):
+		h.Mu.Lock()
+		defer h.Mu.Unlock()
+		h.Fault("call %d was answered without a code: %v", c.Number, err)
+		return Unknown
+	case coded.Code() == "UNCERTAIN":
+		return Unknown
+	}
+	return Refused
+}
+
 // Finish records the end of a call; only the first time counts.
 func (h *History) Finish(c *Call, outcome Outcome, decisions []engine.Decision) {
 	h.Mu.Lock()
@@ -145,8 +162,7 @@ func (h *History) Apply(index uint64, stamp engine.Instant, b *engine.Batch) []e
 			h.Fault("entry %d has an op that no call requested: %s", index, Text(b.Ops[i:i+1]))
 			continue
 		}
-		tag := int(binary.BigEndian.Uint64(op.ID))
-		c, which := h.Calls[tag/maxOps], tag%maxOps
+		c, which := h.callOf(op)
 		if c.Atomic && (!b.Atomic || len(b.Ops) != c.logged() && !h.ChangesOnly) {
 			h.Fault("call %d was to be applied at once, and was part of %s", c.Number, Text(b.Ops))
 		}
@@ -155,12 +171,30 @@ func (h *History) Apply(index uint64, stamp engine.Instant, b *engine.Batch) []e
 			continue
 		}
 		c.Applied[which] = &Applied{
-			Index: index, Position: len(h.Ops), Stamp: h.Engine.Now(), Op: &c.Ops[which], Call: c, Decision: h.batch.Decisions[i],
+			Index: index, Position: len(h.Ops), Stamp: h.Engine.Now(), Op: &c.Ops[which], Decision: h.batch.Decisions[i],
 			Called: c.Called, Done: time.Since(h.Start),
 		}
 		h.Ops = append(h.Ops, *c.Applied[which])
 	}
 	return h.batch.Decisions
+}
+
+// callOf returns the call of an op, and which of its ops it is. Requires: op has an ID.
+func (h *History) callOf(op *engine.Op) (c *Call, which int) {
+	tag := int(binary.BigEndian.Uint64(op.ID))
+	return h.Calls[tag/maxOps], tag % maxOps
+}
+
+// Rewind removes the ops behind the first n, whose entries are lost, and returns their
+// calls. The caller must set Engine to the state before them. Requires: Mu is held.
+func (h *History) Rewind(n int) (calls []*Call) {
+	for i := range h.Ops[n:] {
+		c, which := h.callOf(h.Ops[n+i].Op)
+		c.Applied[which] = nil
+		calls = append(calls, c)
+	}
+	h.Ops = h.Ops[:n]
+	return calls
 }
 
 // Text formats ops.
