@@ -6,16 +6,21 @@ import (
 	"limitsrv/fatal"
 )
 
-// An Exec executes a batch of ops in order.
+// An Exec executes batches of ops, in two steps, so that the batches of one wake-up of an
+// event loop are logged together.
 //
-// It must call done exactly once, with every decision in place or with the error of the
-// whole batch: before Exec returns on one node, later and from another goroutine after
-// commit in a cluster. It must not block the caller. The Exec owns the batch, and the
-// bytes that it points to, until done is called.
+// Exec executes one batch, in order. It must call done exactly once, with every decision
+// in place or with the error of the whole batch: before Exec returns on one node, later
+// and from another goroutine after commit in a cluster. It must not block the caller. The
+// Exec owns the batch, and the bytes that it points to, until done is called.
 //
-// Concurrency: any number of goroutines may call Exec.
+// Commit must follow the Execs of a caller, before it sends their decisions or waits for
+// done: it returns when decisions that are done may be sent, and makes the others begin.
+//
+// Concurrency: any number of goroutines may call both.
 type Exec interface {
 	Exec(batch *engine.Batch, done func(error))
+	Commit()
 }
 
 // exec passes a batch to the Exec. A panic in the Exec ends the process: it may hold
@@ -25,10 +30,11 @@ func (h *Handler) exec(batch *engine.Batch, done func(error)) {
 	h.config.Exec.Exec(batch, done)
 }
 
-// commit calls f, a Commit function, and ends the process if it panics.
-func commit(f func()) {
+// Commit calls the Commit of the Exec; see there. It is for the server, which calls it for
+// the batches of many sessions at once. A panic ends the process.
+func (h *Handler) Commit() {
 	defer fatal.OnPanic()
-	f()
+	h.config.Exec.Commit()
 }
 
 // A State reads the engine outside of batches. A panic in one of its methods ends the

@@ -47,8 +47,6 @@ func (n *node) openClusterState() (commands.Config, error) {
 	return commands.Config{Store: clusterAdapter{m, o}, Cluster: clusterAdapter{m, o}}, nil
 }
 
-func (m *clusterState) commit() func() { return m.Node.Commit }
-
 func (m *clusterState) fsync() string {
 	if st := m.Status(); st.Ack == replication.AckDisk {
 		return "before a decision is answered, on a majority of nodes"

@@ -129,7 +129,7 @@ func (n *node) openListeners() (err error) {
 		IdleTimeout:  n.IdleTimeout,
 		Loops:        n.IOThreads,
 		NewSession:   func(c commands.Client) server.Session { return n.handler.NewSession(c) },
-		Commit:       n.state.commit(),
+		Commit:       n.handler.Commit,
 		Logger:       n.log,
 	})
 	if err != nil {

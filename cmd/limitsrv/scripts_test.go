@@ -63,7 +63,6 @@ var localCommands = []string{"CLUSTER", "DBSIZE", "INFO", "KEYS", "MEMORY", "OBJ
 // clock.
 type scriptTarget struct {
 	config   []commands.Config // of each node
-	commit   []func()
 	handlers []*commands.Handler
 	actors   map[string]*scriptConn
 	first    int  // the node of the first connection
@@ -73,7 +72,7 @@ type scriptTarget struct {
 // A scriptConn is a connection of a script.
 type scriptConn struct {
 	*commands.Session
-	commit func()
+	commit func() // of its handler
 	woken  chan struct{}
 }
 
@@ -96,7 +95,7 @@ func (s *scriptTarget) conn(name string) *scriptConn {
 		i += len(s.actors)
 	}
 	i %= len(s.handlers)
-	a := &scriptConn{commit: s.commit[i], woken: make(chan struct{}, 64)}
+	a := &scriptConn{commit: s.handlers[i].Commit, woken: make(chan struct{}, 64)}
 	a.Session = s.handlers[i].NewSession(commands.Client{
 		Addr: fmt.Sprintf("127.0.0.1:%d", 5000+len(s.actors)), LocalAddr: "127.0.0.1:6379",
 		Since: time.Now(), Close: func() {}, Wake: func() { a.woken <- struct{}{} },
@@ -156,7 +155,7 @@ func singleTarget(clock *commands.TestClock, seed persist.Seed) *scriptTarget {
 	c, e := scriptConfig(), engine.New(engine.Options{Seed: seed})
 	c.Exec, c.Clock, c.TestClock = &commands.Local{Engine: e, Clock: clock}, clock, clock
 	c.Engine = func() *engine.Engine { return e }
-	return &scriptTarget{config: []commands.Config{c}, commit: []func(){func() {}}}
+	return &scriptTarget{config: []commands.Config{c}}
 }
 
 // clusterTarget returns the target of three nodes, the nodes, and the seed of their
@@ -200,7 +199,7 @@ func clusterTarget(t *testing.T, clock *commands.TestClock) (*scriptTarget, []*r
 		r := clusterAdapter{&clusterState{n}, &options{ClusterMode: "off", Raft: address}}
 		c := scriptConfig()
 		c.Exec, c.Engine, c.Clock, c.Store, c.Cluster = n, n.Engine, n, r, r
-		s.config, s.commit, nodes = append(s.config, c), append(s.commit, n.Commit), append(nodes, n)
+		s.config, nodes = append(s.config, c), append(nodes, n)
 	}
 	return &s, nodes, seed
 }

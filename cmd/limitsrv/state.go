@@ -17,9 +17,6 @@ type state interface {
 	Engine() *engine.Engine
 	SetBound(maxMemory int64, evict bool)
 	Sweep(pages int) (forgotten int64)
-	// commit returns the function that the server must call before it writes replies,
-	// or nil.
-	commit() func()
 	// fsync describes for people when decisions are synced to disk.
 	fsync() string
 	// loads reports whether load must be called, and must have returned, before Exec.

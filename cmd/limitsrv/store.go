@@ -34,8 +34,6 @@ func (n *node) openStoreState(limits engine.Options) (commands.Config, error) {
 	return commands.Config{Store: storeAdapter{store}}, nil
 }
 
-func (s *storeState) commit() func() { return s.Store.Commit }
-
 func (s *storeState) fsync() string { return s.policy.String() }
 
 func (*storeState) loads() bool { return true }

@@ -140,7 +140,7 @@ func (s *Server) reset(w http.ResponseWriter, r *http.Request, id identity) {
 // decide executes a command about one key with the rights of the user.
 func (s *Server) decide(r *http.Request, id identity, name string, key []byte) (engine.Decision, error) {
 	ds, err := s.cfg.Handler.Decide(r.Context(), commands.Call{
-		Account: id.account, From: id.from, Args: [][]byte{[]byte(name), key}, Commit: s.cfg.Commit,
+		Account: id.account, From: id.from, Args: [][]byte{[]byte(name), key},
 	})
 	if err != nil {
 		return engine.Decision{}, err
