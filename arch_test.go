@@ -35,7 +35,7 @@ const module = "limitsrv"
 // commands/backend, which the first two import, and commands/resp, usage, word and glob,
 // which import no other package of commands. cmd/limitsrv imports all of them; it passes
 // the files of server/admin/page to server/admin. Of the packages below it, settings and
-// state import options. tools/browser and testwait are for tests,
+// state import options. persist/simtest, tools/browser and testwait are for tests,
 // tools/faultnet and freeport for tests and tools/bench.
 var arrows = map[string][]string{
 	".":           {},
@@ -71,7 +71,8 @@ var arrows = map[string][]string{
 		"limitsrv/engine", "limitsrv/beat", "limitsrv/persist/commit", "limitsrv/status", "limitsrv/fatal", "github.com/cockroachdb/pebble/v2", "github.com/hashicorp/raft-wal", "github.com/hashicorp/raft",
 		"github.com/hashicorp/go-hclog",
 	},
-	"persist/commit": {"limitsrv/engine"},
+	"persist/commit":  {"limitsrv/engine"},
+	"persist/simtest": {"limitsrv/engine", "github.com/cockroachdb/pebble/v2/vfs", "github.com/anishathalye/porcupine"},
 	"replication": {
 		"limitsrv/replication/election", "limitsrv/replication/forward", "limitsrv/replication/fsm", "limitsrv/replication/link", "limitsrv/replication/raftfix", "limitsrv/replication/storage",
 		"limitsrv/engine", "limitsrv/persist", "limitsrv/status", "limitsrv/certs", "limitsrv/histogram", "limitsrv/loglimit", "github.com/hashicorp/raft", "github.com/hashicorp/go-hclog", "github.com/cockroachdb/pebble/v2/vfs",
@@ -118,7 +119,7 @@ var arrows = map[string][]string{
 // packages that its package imports indirectly.
 var testArrows = []string{
 	"github.com/cockroachdb/datadriven", "pgregory.net/rapid", "github.com/anishathalye/porcupine", "limitsrv/tools/faultnet", "limitsrv/tools/browser", "limitsrv/testwait", "limitsrv/freeport",
-	"limitsrv/replication/offline",
+	"limitsrv/replication/offline", "limitsrv/persist/simtest",
 	"github.com/chromedp/chromedp",
 }
 

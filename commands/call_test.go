@@ -89,10 +89,11 @@ func TestDecideWaitsForCommit(t *testing.T) {
 		t.Fatal(err)
 	}
 	committed := 0
-	call := session.Call{Account: a, Args: words("RL.PEEK k"), Commit: func() {
+	exec.onCommit = func() {
 		committed++
 		exec.held <- struct{}{}
-	}}
+	}
+	call := session.Call{Account: a, Args: words("RL.PEEK k")}
 	if ds, err := h.Decide(context.Background(), call); err != nil || ds[0].Allowed != 1 || committed != 1 {
 		t.Errorf("it is decided %v, %v, committed %d times", ds, err, committed)
 	}
@@ -107,7 +108,7 @@ func TestDecideWaitsForCommit(t *testing.T) {
 	}
 	over, cancel := context.WithCancelCause(context.Background())
 	cancel(errors.New("gone"))
-	call.Commit = nil
+	exec.onCommit = nil
 	if _, err := h.Decide(over, call); err == nil || err.Error() != "gone" {
 		t.Errorf("after the context has ended: %v", err)
 	}

@@ -57,6 +57,8 @@ func TestDownIsPerCommand(t *testing.T) {
 // downExec has no quorum for any op.
 type downExec struct{}
 
+func (downExec) Commit() {}
+
 func (downExec) Exec(b *engine.Batch, done func(error)) {
 	for range b.Ops {
 		b.Decisions = append(b.Decisions, engine.Decision{Status: engine.Down})

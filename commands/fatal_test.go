@@ -14,6 +14,8 @@ import (
 // plantedExec panics at any batch.
 type plantedExec struct{}
 
+func (plantedExec) Commit() {}
+
 func (plantedExec) Exec(*engine.Batch, func(error)) { panic("planted") }
 
 // decideChild is the environment variable that makes the test binary the child below.

@@ -46,6 +46,8 @@ type delayedExec struct {
 	waiting func()
 }
 
+func (*delayedExec) Commit() {}
+
 func (e *delayedExec) Exec(b *engine.Batch, done func(error)) {
 	e.waiting = func() { e.inner.Exec(b, done) }
 }

@@ -106,6 +106,8 @@ func TestTiming(t *testing.T) {
 // A slowExec takes that long and allows every op.
 type slowExec time.Duration
 
+func (slowExec) Commit() {}
+
 func (e slowExec) Exec(b *engine.Batch, done func(error)) {
 	time.Sleep(time.Duration(e))
 	allow{}.Exec(b, done)

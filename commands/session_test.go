@@ -20,7 +20,15 @@ type fakeExec struct {
 	batches []string      // keys of each batch; atomic ones end in "!", stale ones in "?"
 	err     error         // passed to done instead
 	held    chan struct{} // unless nil, done is called from another goroutine after a receive from it
-	done    chan struct{} // unless nil, closed after that
+	// onCommit, unless nil, is called by Commit.
+	onCommit func()
+	done     chan struct{} // unless nil, closed after that
+}
+
+func (f *fakeExec) Commit() {
+	if f.onCommit != nil {
+		f.onCommit()
+	}
 }
 
 func (f *fakeExec) Exec(b *engine.Batch, done func(error)) {
@@ -223,6 +231,8 @@ func TestBatchFails(t *testing.T) {
 
 // allow is an Exec that answers every op with 1.
 type allow struct{}
+
+func (allow) Commit() {}
 
 func (allow) Exec(b *engine.Batch, done func(error)) {
 	for range b.Ops {

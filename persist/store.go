@@ -43,6 +43,8 @@ type Options struct {
 	// For tests; 0 or nil means the default.
 	boot      func() string
 	quickKeys int64
+	// beforeAppend is called with each entry before it is appended.
+	beforeAppend func(log string, index uint64, entry []byte)
 }
 
 // DefaultSnapshotLogBytes takes some seconds to replay.

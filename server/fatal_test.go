@@ -27,6 +27,8 @@ type panickingExec struct {
 	slow bool // panic in another goroutine
 }
 
+func (*panickingExec) Commit() {}
+
 func (e *panickingExec) Exec(*engine.Batch, func(error)) {
 	e.mu.Lock()
 	if e.slow {

@@ -22,6 +22,8 @@ type loggingExec struct {
 	decoder persist.Decoder
 }
 
+func (*loggingExec) Commit() {}
+
 func (e *loggingExec) Exec(b *engine.Batch, done func(error)) {
 	e.check(b)
 	e.inner.Exec(b, done)

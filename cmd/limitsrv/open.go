@@ -105,7 +105,7 @@ func (n *node) openListeners() (err error) {
 		IdleTimeout:  n.IdleTimeout,
 		Loops:        n.IOThreads,
 		NewSession:   func(c session.Client) server.Session { return n.handler.NewSession(c) },
-		Commit:       n.state.Committer(),
+		Commit:       n.handler.Commit,
 		Logger:       n.log,
 	})
 	if err != nil {

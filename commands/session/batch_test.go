@@ -31,6 +31,8 @@ func newTestSession() *Session {
 // allow is an Exec that answers every op with 1.
 type allow struct{}
 
+func (allow) Commit() {}
+
 func (allow) Exec(b *engine.Batch, done func(error)) {
 	for range b.Ops {
 		b.Decisions = append(b.Decisions, engine.Decision{Allowed: 1})

@@ -15,9 +15,6 @@ type Call struct {
 	Account *auth.Account // nil: none
 	From    string        // address in the form of CLIENT LIST
 	Args    [][]byte
-	// Commit is called between execution and answer, as the server does for connections;
-	// nil: not called.
-	Commit func()
 }
 
 // Decide executes an op command such as RL.PEEK and returns its decisions instead of a
@@ -47,9 +44,7 @@ func (h *Handler) Decide(ctx context.Context, c Call) ([]engine.Decision, error)
 	}
 	decided := make(chan error, 1)
 	execute(h.config.Exec, &s.g.batch, func(err error) { decided <- err })
-	if c.Commit != nil {
-		commit(c.Commit)
-	}
+	h.Commit()
 	select {
 	case err = <-decided:
 	case <-ctx.Done(): // the Exec still owns the batch, so it is not reused

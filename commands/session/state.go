@@ -14,10 +14,11 @@ func execute(e backend.Exec, batch *engine.Batch, done func(error)) {
 	e.Exec(batch, done)
 }
 
-// commit calls f, a Commit function, and ends the process if it panics.
-func commit(f func()) {
+// Commit calls the Commit of the Exec; see there. It is for the server, which calls it for
+// the batches of many sessions at once. A panic ends the process.
+func (h *Handler) Commit() {
 	defer fatal.OnPanic()
-	f()
+	h.config.Exec.Commit()
 }
 
 // A State reads the engine outside of batches. A panic in one of its methods ends the

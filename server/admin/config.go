@@ -20,10 +20,8 @@ type Config struct {
 	Handler *session.Handler
 	// Traffic returns the counts of the client server; nil: none.
 	Traffic func() server.Stats
-	// Commit is called between executing and replying; nil: none.
-	Commit func()
-	Page   http.Handler // serves GET / and the page's files; nil: no page
-	Pprof  bool         // serve profiles
+	Page    http.Handler // serves GET / and the page's files; nil: no page
+	Pprof   bool         // serve profiles
 	// KeyMetrics includes names of keys in /metrics.
 	KeyMetrics bool
 	// Expires return the expiry of the certificates in use, by purpose.

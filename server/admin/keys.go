@@ -138,7 +138,7 @@ func (a *api) reset(w http.ResponseWriter, r *http.Request, id identity) {
 // decide executes a command about one key with the rights of the user.
 func (a *api) decide(r *http.Request, id identity, name string, key []byte) (engine.Decision, error) {
 	ds, err := a.cfg.Handler.Decide(r.Context(), session.Call{
-		Account: id.account, From: id.from, Args: [][]byte{[]byte(name), key}, Commit: a.cfg.Commit,
+		Account: id.account, From: id.from, Args: [][]byte{[]byte(name), key},
 	})
 	if err != nil {
 		return engine.Decision{}, err

@@ -40,8 +40,6 @@ func openCluster(c Config) (Opened, error) {
 	return Opened{State: clusterState{open, r.Ack}, Store: a, Cluster: a, Certificates: open.Certificates(), Secrets: secrets}, nil
 }
 
-func (m clusterState) Committer() func() { return m.Node.Commit }
-
 func (m clusterState) Fsync() string {
 	if m.ack == replication.AckDisk {
 		return "before a decision is answered, on a majority of nodes"

@@ -35,8 +35,6 @@ func (m *inMemory) SetBound(maxMemory int64, evict bool) { m.Engine().SetBound(m
 
 func (m *inMemory) Sweep(pages int) int64 { return m.Engine().Sweep(m.Now(), pages) }
 
-func (*inMemory) Committer() func() { return nil }
-
 func (*inMemory) Fsync() string { return "in memory only" }
 
 func (*inMemory) Loads() bool { return false }

@@ -74,7 +74,6 @@ const (
 // clock.
 type scriptTarget struct {
 	config   []session.Config // of each node
-	commit   []func()
 	handlers []*session.Handler
 	actors   map[string]*scriptConn
 	first    int  // the node of the first connection
@@ -84,7 +83,7 @@ type scriptTarget struct {
 // A scriptConn is a connection of a script.
 type scriptConn struct {
 	*session.Session
-	commit func()
+	commit func() // of its handler
 	woken  chan struct{}
 }
 
@@ -107,7 +106,7 @@ func (s *scriptTarget) conn(name string) *scriptConn {
 		i += len(s.actors)
 	}
 	i %= len(s.handlers)
-	a := &scriptConn{commit: s.commit[i], woken: make(chan struct{}, 64)}
+	a := &scriptConn{commit: s.handlers[i].Commit, woken: make(chan struct{}, 64)}
 	a.Session = s.handlers[i].NewSession(session.Client{
 		Addr: fmt.Sprintf("127.0.0.1:%d", 5000+len(s.actors)), LocalAddr: "127.0.0.1:6379",
 		Since: time.Now(), Close: func() {}, Wake: func() { a.woken <- struct{}{} },
@@ -167,7 +166,7 @@ func singleTarget(clock *backend.TestClock, seed persist.Seed) *scriptTarget {
 	c, e := scriptConfig(), engine.New(engine.Options{Seed: seed})
 	c.Exec, c.Clock, c.TestClock = &backend.Local{Engine: e, Clock: clock}, clock, clock
 	c.Engine = func() *engine.Engine { return e }
-	return &scriptTarget{config: []session.Config{c}, commit: []func(){func() {}}}
+	return &scriptTarget{config: []session.Config{c}}
 }
 
 // clusterTarget returns the target of three nodes, the nodes, and the seed of their
@@ -215,7 +214,7 @@ func clusterTarget(t *testing.T, clock *backend.TestClock) (*scriptTarget, []*re
 		r := clusterAdapter{n, "off"}
 		c := scriptConfig()
 		c.Exec, c.Engine, c.Clock, c.Store, c.Cluster = n, n.Engine, n, r, r
-		s.config, s.commit, nodes = append(s.config, c), append(s.commit, n.Commit), append(nodes, n)
+		s.config, nodes = append(s.config, c), append(nodes, n)
 	}
 	return &s, nodes, seed
 }

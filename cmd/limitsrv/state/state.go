@@ -22,9 +22,6 @@ type State interface {
 	Engine() *engine.Engine
 	SetBound(maxMemory int64, evict bool)
 	Sweep(pages int) (forgotten int64)
-	// Committer returns the function that the server must call before it writes replies,
-	// or nil.
-	Committer() func()
 	// Fsync describes for people when decisions are synced to disk.
 	Fsync() string
 	// Loads reports whether Load must be called, and must have returned, before Exec.

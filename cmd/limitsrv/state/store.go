@@ -47,8 +47,6 @@ func tuneThreads() {
 	}
 }
 
-func (s *storeState) Committer() func() { return s.Store.Commit }
-
 func (s *storeState) Fsync() string { return s.policy.String() }
 
 func (*storeState) Loads() bool { return true }
