@@ -7,12 +7,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"limitsrv/testwait"
 )
 
 // TestNewAlgorithm adds an algorithm to the sources that the compiler sees, as
 // docs/internals.md says: a file, a number, a record, and a case of the model. The laws,
 // the model, snapshots, replay, the log, parsing and COMMAND DOCS must then cover it.
 func TestNewAlgorithm(t *testing.T) {
+	testwait.Long(t)
 	replaced := map[string]string{}
 	at := func(name string) string {
 		full, err := filepath.Abs(name)

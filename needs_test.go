@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"limitsrv/testwait"
 )
 
 // servicePackages are Debian packages that start a service on installation.
@@ -90,6 +92,7 @@ func TestNeedsStartsNoService(t *testing.T) {
 }
 
 func TestMakePrintsTheVersion(t *testing.T) {
+	testwait.Long(t)
 	file := filepath.Join(t.TempDir(), "limitsrv")
 	cmd := exec.Command("make", "--no-print-directory", "OUT="+file)
 	out, err := cmd.CombinedOutput()

@@ -18,7 +18,7 @@ const someTime = engine.Instant(1_750_000_000_123_456_789)
 // TestLaws carries out random lines on engines of different shards: in batches, only the
 // calls that changed something, by a Replay, and from a snapshot. All must agree.
 func TestLaws(t *testing.T) {
-	for seed := range uint64(8 / testwait.Slowdown) {
+	for seed := range uint64(8 / testwait.Slowdown()) {
 		r := lineSource{rand.New(rand.NewPCG(seed, 2))}
 		o := engine.Options{Shards: 1 << (seed % 5), Seed: [16]byte{1}, Commands: Commands{}}
 		e, single := engine.New(o), engine.New(o)

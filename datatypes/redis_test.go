@@ -278,7 +278,7 @@ func likeRedis(t *testing.T, p answer.Protocol, commands int) {
 			t.Fatalf("seed %d: %.100q\n got %.200q\nwant %.200q", seed, line, got, want)
 		}
 	}
-	for i := range commands / testwait.Slowdown {
+	for i := range commands / testwait.Slowdown() {
 		check(r.line())
 		if i%50 == 0 {
 			for k := range 6 {

@@ -104,7 +104,7 @@ func TestVictims(t *testing.T) {
 		e := engine.New(engine.Options{Shards: 4, Seed: [16]byte{5}})
 		at := instant("2025-06-15T12:34:56Z")
 		empty := e.MemoryBytes()
-		for i := range 8000 / min(testwait.Slowdown, 3) {
+		for i := range 8000 / min(testwait.Slowdown(), 3) {
 			p := counter(a, 5)
 			p.Limit += int64(i % 2)
 			name := "late"

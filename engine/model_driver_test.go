@@ -476,7 +476,7 @@ func randomBytes(r *rand.Rand, n int) []byte {
 // TestModel applies random sequences. A failure names the seed that repeats it.
 func TestModel(t *testing.T) {
 	testwait.Long(t)
-	for seed := range uint64(800 / testwait.Slowdown) {
+	for seed := range uint64(800 / testwait.Slowdown()) {
 		r := rand.New(rand.NewPCG(seed, 1))
 		newModelTest(t, fmt.Sprint("seed ", seed), randomBytes(r, 200+r.IntN(1200))).run()
 	}

@@ -144,7 +144,7 @@ func engineFull(e *engine.Engine, now int64, key string) *big.Rat {
 // common unit, so that many takes round.
 func TestModelRounding(t *testing.T) {
 	ops, rounded := 0, 0
-	for seed := range uint64(240 / testwait.Slowdown) {
+	for seed := range uint64(240 / testwait.Slowdown()) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		d := newModelTest(t, fmt.Sprint("seed ", seed), randomBytes(r, 200))
 		for _, a := range []engine.Alg{engine.Token, engine.Leaky} {

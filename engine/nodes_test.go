@@ -137,7 +137,7 @@ func TestNodes(t *testing.T) {
 // TestDigestDiffers applies ops one by one: the Digest changes exactly if the state does.
 func TestDigestDiffers(t *testing.T) {
 	changed := 0
-	for seed := range uint64(8 / testwait.Slowdown) {
+	for seed := range uint64(8 / testwait.Slowdown()) {
 		tr := newTracer(seed)
 		tr.keys = tr.keys[:60]
 		e := engine.New(engine.Options{Shards: 4, Seed: [16]byte{5}})
@@ -166,7 +166,7 @@ func TestDigestDiffers(t *testing.T) {
 			}
 		}
 	}
-	if changed < 300/testwait.Slowdown {
+	if changed < 300/testwait.Slowdown() {
 		t.Errorf("only %d changes", changed)
 	}
 }
@@ -218,7 +218,7 @@ func TestDigestOfTails(t *testing.T) {
 // TestLook compares the answers of Look with those of Apply, and the state before and
 // after.
 func TestLook(t *testing.T) {
-	for seed := range uint64(20 / testwait.Slowdown) {
+	for seed := range uint64(20 / testwait.Slowdown()) {
 		tr, r := newTracer(seed), rand.New(rand.NewPCG(seed, 12))
 		o := engine.Options{Shards: 4, Seed: [16]byte{5}}
 		e, other, never := engine.New(o), engine.New(o), engine.New(o)

@@ -221,7 +221,7 @@ func TestRaceSnapshot(t *testing.T) {
 	}
 	for e.Len() < 2*pairs*9/10 {
 	}
-	for range 12 / min(testwait.Slowdown, 3) {
+	for range 12 / min(testwait.Slowdown(), 3) {
 		n := e.Freeze()
 		into := engine.New(engine.Options{Shards: 8})
 		var readers sync.WaitGroup

@@ -56,7 +56,7 @@ func TestReplayEvictions(t *testing.T) {
 		e := engine.New(engine.Options{Shards: 4, MaxMemory: 96 << 10, Evict: true})
 		re := &replica{e: engine.New(engine.Options{})}
 		now, b := instant("2025-06-15T12:34:56Z"), engine.Batch{}
-		for range 4000 / testwait.Slowdown {
+		for range 4000 / testwait.Slowdown() {
 			b.Reset()
 			for range 1 + r.IntN(12) {
 				p := counter(algs()[r.IntN(2)*int(engine.Log)], 20)
@@ -209,7 +209,7 @@ func TestSetBound(t *testing.T) {
 // TestReplay replays traces of all kinds, with shards in any order and in parallel, and
 // compares the engine with one that applied each batch.
 func TestReplay(t *testing.T) {
-	for seed := range uint64(30 / testwait.Slowdown) {
+	for seed := range uint64(30 / testwait.Slowdown()) {
 		tr := newTracer(seed)
 		o := engine.Options{Shards: []int{1, 4, 16}[seed%3], Seed: [16]byte{5}}
 		e, want := engine.New(o), engine.New(o)

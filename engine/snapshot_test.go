@@ -38,7 +38,7 @@ func newTracer(seed uint64) *tracer {
 		}
 		tr.params = append(tr.params, of)
 	}
-	for i := range 400 + tr.r.IntN(4000/testwait.Slowdown) {
+	for i := range 400 + tr.r.IntN(4000/testwait.Slowdown()) {
 		tr.keys = append(tr.keys, fmt.Appendf(randomKey(tr.r)[:tr.r.IntN(2)], "key %d", i))
 	}
 	tr.some = len(tr.keys)
@@ -237,7 +237,7 @@ func sameAnswers(t *testing.T, name string, tr *tracer, now engine.Instant, got,
 // continues, and compares the loaded engine with a replay of the trace up to that point.
 func TestSnapshot(t *testing.T) {
 	var images, aside int
-	for seed := range uint64(60 / testwait.Slowdown) {
+	for seed := range uint64(60 / testwait.Slowdown()) {
 		tr := newTracer(seed)
 		o := engine.Options{Shards: []int{1, 4, 16}[seed%3], Seed: [16]byte{5}}
 		if seed%4 > 1 {
@@ -475,7 +475,7 @@ func TestSnapshotShapes(t *testing.T) {
 			e.Sweep(1e18, 20)
 		}},
 	} {
-		for keys := 1; keys < 260; keys += 1 + 4*(testwait.Slowdown-1)/7 {
+		for keys := 1; keys < 260; keys += 1 + 4*(testwait.Slowdown()-1)/7 {
 			e := engine.New(engine.Options{Shards: 1, Seed: [16]byte{5}})
 			for i := range max(keys, tt.first) {
 				apply(e, 1e18, one(p, fmt.Append(nil, i), ""))

@@ -201,7 +201,7 @@ func someText(r *rand.Rand) string {
 // which changed something, and to a model; now and then the engine is frozen, and read
 // while the calls go on, and compared with one that loaded the snapshot.
 func TestCalls(t *testing.T) {
-	for seed := range uint64(12 / testwait.Slowdown) {
+	for seed := range uint64(12 / testwait.Slowdown()) {
 		r := rand.New(rand.NewPCG(seed, 3))
 		o := engine.Options{Shards: []int{1, 4, 16}[seed%3], Seed: [16]byte{9}, Commands: toy{}}
 		e, other, m := engine.New(o), engine.New(o), toyModel{}

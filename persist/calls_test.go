@@ -242,7 +242,7 @@ func TestStoreKeepsCalls(t *testing.T) {
 			}
 			wait.Wait()
 			for writer := range 6 {
-				want[writer] += 20 / testwait.Slowdown
+				want[writer] += 20 / testwait.Slowdown()
 			}
 			if err := perform(s, &engine.Batch{Ops: []engine.Op{{Kind: engine.Learn, ID: fmt.Append(nil, "source ", round)}}}); err != nil {
 				t.Fatal(err)
@@ -267,7 +267,7 @@ func TestStoreKeepsCalls(t *testing.T) {
 // writeStrings appends to a writer's string, which has a length, and checks each answer.
 func writeStrings(t *testing.T, s *Store, writer, length int) {
 	key, db := fmt.Sprint("writer ", writer), uint8(writer%3)
-	for range 20 / testwait.Slowdown {
+	for range 20 / testwait.Slowdown() {
 		var b engine.Batch
 		b.Ops = append(b.Ops, engine.Op{Kind: engine.Take, Params: counterOf, N: 1, Key: []byte("limit")})
 		write(&b, db, scribeGet, key)

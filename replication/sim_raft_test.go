@@ -36,6 +36,10 @@ func (f *simFSM) Apply(l *raft.Log) any {
 func (f *simFSM) Snapshot() (raft.FSMSnapshot, error) { return nil, raft.ErrNothingNewToSnapshot }
 func (f *simFSM) Restore(io.ReadCloser) error         { return fmt.Errorf("there are no snapshots") }
 
+// catchUp is the time in which a node of a repaired network has all entries: raft waits
+// for up to 10.24 s before it calls an unreachable node again.
+const catchUp = 30 * time.Second
+
 // Plain raft groups of three run through random cuts of single directions: all
 // acknowledged entries are on every node at the end, in the same order.
 func TestSimRaft(t *testing.T) {
@@ -87,7 +91,7 @@ func TestSimRaft(t *testing.T) {
 			}
 		}
 		n.repair(names)
-		time.Sleep(10 * time.Second)
+		time.Sleep(catchUp)
 		synctest.Wait()
 		for i, fsm := range fsms {
 			if !bytes.Equal(fsm.applied, fsms[0].applied) {

@@ -2,4 +2,4 @@
 
 package testwait
 
-const slowdown = 1
+const raceDetector = false

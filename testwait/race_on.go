@@ -2,4 +2,4 @@
 
 package testwait
 
-const slowdown = 8
+const raceDetector = true

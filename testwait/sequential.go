@@ -2,13 +2,17 @@ package testwait
 
 import "testing"
 
-const (
-	// Slowdown divides the amount of work of long tests: it is above 1 under the race
-	// detector, which makes sequential code about ten times slower.
-	Slowdown = slowdown
-	// RaceDetector reports whether the race detector is on.
-	RaceDetector = slowdown > 1
-)
+// RaceDetector reports whether the race detector is on.
+const RaceDetector = raceDetector
+
+// Slowdown divides the amount of work of long tests: it is above 1 under the race
+// detector, which makes sequential code about ten times slower, and under -short.
+func Slowdown() int {
+	if RaceDetector || testing.Short() {
+		return 8
+	}
+	return 1
+}
 
 // Long skips a long test under -short, which make quick gives.
 func Long(t testing.TB) {

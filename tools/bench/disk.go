@@ -54,12 +54,6 @@ func openDisk(root string) (disk, error) {
 // close removes the directory.
 func (d disk) close() { os.RemoveAll(d.dir) }
 
-// sub creates a directory in it.
-func (d disk) sub(name string) (string, error) {
-	dir := filepath.Join(d.dir, name)
-	return dir, os.Mkdir(dir, 0o700)
-}
-
 // String names the file system and its speed.
 func (d disk) String() string {
 	return fmt.Sprintf("%s, where a 4 KiB append and its fdatasync take %s (p50 / p99 / worst)",
