@@ -98,6 +98,12 @@ func (e *Engine) do(now Instant, b *Batch, i int) {
 // AddCall appends an op of kind Do, and returns its call, which the caller must fill in. Its
 // Args and Answer are empty and have memory of an earlier call.
 func (b *Batch) AddCall(db uint8) *Call {
+	b.Ops = append(b.Ops, Op{Kind: Do, DB: db, N: int64(len(b.Calls))})
+	return b.newCall()
+}
+
+// newCall appends a call with memory of an earlier one.
+func (b *Batch) newCall() *Call {
 	n := len(b.Calls)
 	if n < cap(b.Calls) {
 		b.Calls = b.Calls[:n+1]
@@ -106,7 +112,6 @@ func (b *Batch) AddCall(db uint8) *Call {
 	} else {
 		b.Calls = append(b.Calls, Call{})
 	}
-	b.Ops = append(b.Ops, Op{Kind: Do, DB: db, N: int64(n)})
 	return &b.Calls[n]
 }
 
@@ -135,6 +140,19 @@ func (b *Batch) TakeAnswers(calls []Call) (rest []Call) {
 		b.Calls[i].Answer, calls[i].Answer = calls[i].Answer, b.Calls[i].Answer
 	}
 	return calls[len(b.Calls):]
+}
+
+// CopyCalls makes the calls of the batch copies of another batch's, each argument by keep.
+func (b *Batch) CopyCalls(other *Batch, keep func(arg []byte) []byte) {
+	b.Calls = b.Calls[:0]
+	for i := range other.Calls {
+		from := &other.Calls[i]
+		c := b.newCall()
+		c.Command, c.ReadOnly = from.Command, from.ReadOnly
+		for _, arg := range from.Args {
+			c.Args = append(c.Args, keep(arg))
+		}
+	}
 }
 
 // maxKeptAnswer is the capacity up to which the memory of an answer is kept for the next

@@ -116,6 +116,21 @@ func (e *Entry) AppendChanged(stamp engine.Instant, b *engine.Batch) {
 	}
 }
 
+// NeedsNewest reports whether the entry of a batch has the newest version, and not the one
+// before.
+func NeedsNewest(b *engine.Batch) bool {
+	for i := range b.Ops {
+		if needsNewest(&b.Ops[i]) {
+			return true
+		}
+	}
+	return false
+}
+
+func needsNewest(op *engine.Op) bool {
+	return op.DB != 0 || op.Kind >= engine.Do || op.Kind == engine.Flush && op.N == 1
+}
+
 // A batchWriter adds ops of one batch, and the head before the first.
 type batchWriter struct {
 	e      *Entry
@@ -202,7 +217,7 @@ func (e *Entry) op(op *engine.Op) {
 	if op.DB != 0 {
 		more |= moreDB
 	}
-	if op.DB != 0 || op.Kind == engine.Learn || op.Kind == engine.Flush && op.N == 1 {
+	if needsNewest(op) {
 		e.data[0] = entryVersion
 	}
 	data := e.data

@@ -265,6 +265,9 @@ func (g *batcher) build(lead role, all []waitingRequest) *proposal {
 		return termFingerprint(e.Fingerprint(stamp, db, key), lead.term)
 	}
 	g.entry.Reset()
+	if c := e.Commands(); c != nil {
+		g.builder.Level = c.Level()
+	}
 	group := g.builder.Build(stamp, all, g.node.bound().Room(e, lead.fsm.Stamp(), stamp))
 	f := &proposal{Group: group}
 	f.entry = fsm.NewProposal(stamp, group, bytes.Clone(g.entry.Bytes()), func() { g.applied <- f })

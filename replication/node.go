@@ -17,6 +17,7 @@ import (
 	"limitsrv/persist/commit"
 	"limitsrv/replication/election"
 	"limitsrv/replication/forward"
+	"limitsrv/replication/fsm"
 	"limitsrv/replication/link"
 	"limitsrv/replication/storage"
 )
@@ -120,7 +121,7 @@ func (n *Node) startServices() (err error) {
 	if err != nil {
 		return fmt.Errorf("listen for other nodes at %s: %w", n.o.Bind, err)
 	}
-	server := forward.Server{Exec: n.execForOthers, Commit: n.Commit, Timeout: n.callTimeout()}
+	server := forward.Server{Exec: n.execForOthers, Commit: n.Commit, Timeout: n.callTimeout(), Commands: n.o.Commands}
 	n.links, err = link.New(link.Options{
 		Listener: listener, Dial: n.o.Network.Dial, Address: n.o.Raft, TLS: n.o.TLS, Secrets: n.o.Secrets, Identity: n.identity,
 		Call: n.answerCall, Forwarded: server.Serve, Lost: n.elections.LinkLost, Log: n.log, Timeout: n.callTimeout(),
@@ -203,21 +204,36 @@ func (n *Node) setMember(change func(*storage.Membership)) error {
 // place or an error that has a Code: UNCERTAIN if the batch may or may not have been
 // applied, any other if it was not. Exec does not block.
 func (n *Node) Exec(batch *engine.Batch, done func(error)) {
-	if len(batch.Calls) > 0 {
-		done(errNoCalls)
-		return
-	}
 	if batch.Looks() && n.answerLook(batch) {
 		done(nil)
 		return
 	}
+	if !n.permits(batch) {
+		done(errLevel)
+		return
+	}
 	n.batcher.add(waitingRequest{Request: forward.Request{Batch: batch, Done: done}})
+}
+
+// permits reports whether the log may have an entry of a batch: all members can read it. If
+// this is no member, the leader decides.
+func (n *Node) permits(batch *engine.Batch) bool {
+	level := fsm.LevelOf(batch)
+	if level == 1 {
+		return true
+	}
+	s := n.stack.Load()
+	return s == nil || level <= s.FSM.Level()
 }
 
 // execForOthers is Exec for batches forwarded by another node.
 func (n *Node) execForOthers(batch *engine.Batch, done func(error)) {
 	if batch.Looks() && n.leadership().leading && n.answerLook(batch) {
 		done(nil)
+		return
+	}
+	if !n.permits(batch) {
+		done(errLevel)
 		return
 	}
 	n.batcher.add(waitingRequest{Request: forward.Request{Batch: batch, Done: done}, remote: true})

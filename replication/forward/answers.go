@@ -31,9 +31,15 @@ const (
 //	unless decisionNoWait: Wait
 //	unless decisionNoReset: Reset
 //
+// but that of a Do with status OK is
+//
+//	decisionAnswer, with or without decisionChanged
+//	length, as an unsigned varint, and bytes of the call's answer
+//
 // and a span is Millis, as a signed varint, and Nanos, as an unsigned one.
 const (
 	decisionStatus  = 7
+	decisionAnswer  = decisionStatus // in place of a status
 	decisionChanged = 1 << 3
 	decisionParams  = 3 << 4
 	decisionNoWait  = 1 << 6 // Wait is zero
@@ -56,7 +62,11 @@ func appendBatchAnswer(data []byte, seq uint64, b *engine.Batch, failed error) [
 	data = binary.AppendUvarint(data, seq)
 	switch {
 	case failed == nil:
-		data = appendDecisions(append(data, answerDecisions), b)
+		decided := len(data)
+		if data = appendDecisions(append(data, answerDecisions), b); len(data)-start > maxAnswerBytes {
+			text := fmt.Sprintf("the answers of %d bytes can't be forwarded, %d are allowed; the request was applied", len(data)-start, maxAnswerBytes)
+			data = appendText(appendText(append(data[:decided], answerError), "ERR"), text)
+		}
 	case errors.Is(failed, ErrNotAccepted):
 		data = append(data, answerNotAccepted)
 	case errors.Is(failed, persist.ErrUncertain):
@@ -83,6 +93,10 @@ func appendDecisions(data []byte, b *engine.Batch) []byte {
 	var last engine.Params
 	for i := range b.Decisions {
 		d := &b.Decisions[i]
+		if b.Ops[i].Kind == engine.Do && d.Status == engine.OK {
+			data = appendAnswer(data, d, b.Calls[b.Ops[i].N].Answer)
+			continue
+		}
 		first := byte(d.Status)
 		if d.Changed {
 			first |= decisionChanged
@@ -117,6 +131,16 @@ func appendDecisions(data []byte, b *engine.Batch) []byte {
 		}
 	}
 	return data
+}
+
+// appendAnswer appends the decision on a Do.
+func appendAnswer(data []byte, d *engine.Decision, answer []byte) []byte {
+	first := byte(decisionAnswer)
+	if d.Changed {
+		first |= decisionChanged
+	}
+	data = binary.AppendUvarint(append(data, first), uint64(len(answer)))
+	return append(data, answer...)
 }
 
 func appendSpan(data []byte, s engine.Span) []byte {
@@ -173,6 +197,10 @@ func (r *answerReader) fail(format string, args ...any) {
 func (r *answerReader) decisions(b *engine.Batch) {
 	for i := range b.Ops {
 		first := r.byte()
+		if first&^decisionChanged == decisionAnswer {
+			r.answer(b, i, first)
+			continue
+		}
 		d := engine.Decision{Status: engine.Status(first & decisionStatus), Changed: first&decisionChanged != 0}
 		if d.Status > engine.Aborted {
 			r.fail("a decision of status %d", d.Status)
@@ -198,6 +226,18 @@ func (r *answerReader) decisions(b *engine.Batch) {
 		}
 		b.Decisions = append(b.Decisions, d)
 	}
+}
+
+// answer reads the decision on op i of a batch, a Do, behind its first byte.
+func (r *answerReader) answer(b *engine.Batch, i int, first byte) {
+	op := &b.Ops[i]
+	if op.Kind != engine.Do {
+		r.fail("an answer to an op that is no call")
+		return
+	}
+	c, bytes := &b.Calls[op.N], r.bytes(maxAnswerBytes)
+	c.Answer = append(c.Answer[:0], bytes...)
+	b.Decisions = append(b.Decisions, engine.Decision{Changed: first&decisionChanged != 0})
 }
 
 // params reads parameters into last.
@@ -227,13 +267,16 @@ func (r *answerReader) span() engine.Span {
 	return s
 }
 
-func (r *answerReader) text() string {
+func (r *answerReader) text() string { return string(r.bytes(maxText)) }
+
+// bytes reads a length up to most, and so many bytes in place.
+func (r *answerReader) bytes(most int) []byte {
 	n := r.uvarint()
-	if n > uint64(min(len(r.data), maxText)) {
+	if n > uint64(min(len(r.data), most)) {
 		r.fail("a text of %d bytes, and %d follow", n, len(r.data))
-		return ""
+		return nil
 	}
-	text := string(r.data[:n])
+	text := r.data[:n]
 	r.data = r.data[n:]
 	return text
 }

@@ -36,6 +36,12 @@ func randomBatch(r *rand.Rand) *engine.Batch {
 	}
 	params := func() engine.Params { return testParams[r.IntN(len(testParams))] }
 	for range r.IntN(20) {
+		if r.IntN(4) == 0 {
+			c := b.AddCall(0)
+			c.Answer = append(c.Answer, make([]byte, r.IntN(200))...)
+			b.Decisions = append(b.Decisions, engine.Decision{Status: engine.Status(r.IntN(2)) * engine.Aborted, Changed: r.IntN(2) == 0})
+			continue
+		}
 		b.Ops = append(b.Ops, engine.Op{Params: params()})
 		b.Decisions = append(b.Decisions, engine.Decision{
 			Status: engine.Status(r.IntN(int(engine.Aborted) + 1)), Changed: r.IntN(2) == 0, Params: params(),
@@ -62,13 +68,21 @@ func TestAnswersRoundTrip(t *testing.T) {
 	for range 2000 {
 		b, number := randomBatch(r), r.Uint64()>>r.IntN(64)
 		frame := appendBatchAnswer(nil, number, b, nil)
-		got := engine.Batch{Ops: b.Ops}
+		got := engine.Batch{Ops: b.Ops, Calls: make([]engine.Call, len(b.Calls))}
 		seq, failed, err := readAnswerTo(frame, &got)
 		if err != nil || failed != nil || seq != number {
 			t.Fatalf("answer %d is read as %d, %v, %v", number, seq, failed, err)
 		}
 		if len(b.Decisions) > 0 && !reflect.DeepEqual(got.Decisions, b.Decisions) {
 			t.Fatalf("decisions\n got %+v\nwant %+v", got.Decisions, b.Decisions)
+		}
+		for i := range b.Ops {
+			if b.Ops[i].Kind != engine.Do || b.Decisions[i].Status != engine.OK {
+				continue
+			}
+			if n := b.Ops[i].N; !bytes.Equal(got.Calls[n].Answer, b.Calls[n].Answer) {
+				t.Fatalf("answer of call %d is %x, want %x", n, got.Calls[n].Answer, b.Calls[n].Answer)
+			}
 		}
 		for cut := link.FrameHead; cut < len(frame); cut++ {
 			if _, _, err := readAnswerTo(frame[:cut], &got); err == nil {
@@ -173,4 +187,24 @@ func FuzzAnswers(f *testing.F) {
 			t.Errorf("%x is written as %x", data, frame)
 		}
 	})
+}
+
+// TestLongAnswers: answers that fit no frame are an error, which says that the batch was
+// applied.
+func TestLongAnswers(t *testing.T) {
+	var b engine.Batch
+	for range 3 {
+		b.AddCall(0).Answer = make([]byte, 16<<20)
+	}
+	b.Decisions = make([]engine.Decision, 3)
+	got := engine.Batch{Ops: b.Ops, Calls: make([]engine.Call, 3)}
+	_, failed, err := readAnswerTo(appendBatchAnswer(nil, 1, &b, nil), &got)
+	if err != nil || failed == nil || !strings.Contains(failed.Error(), "the request was applied") {
+		t.Errorf("three answers of 16 MB: %v, %v", failed, err)
+	}
+	limit := appendBatchAnswer(nil, 1, &engine.Batch{Ops: b.Ops[:1], Calls: b.Calls, Decisions: b.Decisions[:1]}, nil)
+	got = engine.Batch{Ops: []engine.Op{{}}}
+	if _, _, err := readAnswerTo(limit, &got); err == nil || !strings.Contains(err.Error(), "no call") {
+		t.Errorf("an answer to a limit: %v", err)
+	}
 }

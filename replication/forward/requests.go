@@ -29,6 +29,10 @@ func refuseAll(requests []Request) {
 // with all batches, stamped 0. Further batches have consecutive numbers.
 const requestHead = 8
 
+// forwardedLevel is the Level of forwarded batches, which every node knows. The leader sets
+// that of the entry.
+const forwardedLevel = 1
+
 // Bounds of forwarding.
 const (
 	// maxOps bounds the ops that wait for one leader, written or not, and the ops
@@ -54,12 +58,20 @@ func tooLargeError(ops, size int) error {
 // sizeBound returns an upper bound on the size of a batch in an entry.
 func sizeBound(b *engine.Batch) int {
 	const (
-		head = 3                        // including the version
-		most = 3 + 2 + 3*9 + 10 + 2 + 2 // per op, without the bytes of key and id
+		head = 4                            // including the version
+		most = 3 + 2 + 1 + 3*9 + 10 + 2 + 2 // per op, without the bytes of key and id
+		call = 3 + 5                        // per call, besides that, without its arguments
+		arg  = 5                            // per argument, without its bytes
 	)
 	size := head
 	for i := range b.Ops {
 		size += most + len(b.Ops[i].Key) + len(b.Ops[i].ID)
+	}
+	for i := range b.Calls {
+		size += call
+		for _, a := range b.Calls[i].Args {
+			size += arg + len(a)
+		}
 	}
 	return size
 }

@@ -21,6 +21,8 @@ const (
 	maxHeldBytes = 16 << 20
 	// heldPerOp is the memory counted per op besides key and id: it includes the decision.
 	heldPerOp = 200
+	// heldPerArg is the memory counted per argument of a call besides its bytes.
+	heldPerArg = 24
 	// Bounds of the pool: the number of forwardedBatches, and the ops and key bytes of
 	// each.
 	maxKeptBatches = 256
@@ -38,6 +40,8 @@ type Server struct {
 	Commit func()
 	// Timeout bounds the other node's reading of an answer.
 	Timeout time.Duration
+	// Commands checks calls; nil: there are none.
+	Commands engine.Commands
 }
 
 // A servedLink executes the batches forwarded by one other node.
@@ -70,7 +74,7 @@ type forwardedBatch struct {
 // closed, and returns the reason. It closes conn.
 func (f Server) Serve(conn net.Conn) error {
 	s := &servedLink{Server: f, conn: conn, roomFreed: make(chan struct{}, 1), wake: make(chan struct{}, 1)}
-	s.decoder.MaxOps = maxOps
+	s.decoder = s.newDecoder()
 	written := make(chan struct{})
 	go func() {
 		defer close(written)
@@ -80,6 +84,10 @@ func (f Server) Serve(conn net.Conn) error {
 	s.stop()
 	<-written
 	return err
+}
+
+func (s *servedLink) newDecoder() persist.Decoder {
+	return persist.Decoder{MaxOps: maxOps, Commands: s.Commands}
 }
 
 func (s *servedLink) stop() {
@@ -107,7 +115,7 @@ func (s *servedLink) read() error {
 			return link.Garbled("a forwarded frame is invalid: " + err.Error())
 		}
 		if len(frame) > link.MaxKeptFrame {
-			s.decoder = persist.Decoder{MaxOps: maxOps}
+			s.decoder = s.newDecoder()
 		}
 		if !s.waitForRoom() {
 			return net.ErrClosed
@@ -138,6 +146,13 @@ func (s *servedLink) copyBatch(b *engine.Batch, seq uint64) *forwardedBatch {
 	for i := range b.Ops {
 		size += len(b.Ops[i].Key) + len(b.Ops[i].ID)
 	}
+	args := 0
+	for i := range b.Calls {
+		args += len(b.Calls[i].Args)
+		for _, arg := range b.Calls[i].Args {
+			size += len(arg)
+		}
+	}
 	s.mu.Lock()
 	var own *forwardedBatch
 	if last := len(s.free) - 1; last >= 0 {
@@ -146,7 +161,7 @@ func (s *servedLink) copyBatch(b *engine.Batch, seq uint64) *forwardedBatch {
 		own = &forwardedBatch{server: s}
 		own.done = own.answer
 	}
-	own.held = size + heldPerOp*len(b.Ops)
+	own.held = size + heldPerOp*len(b.Ops) + heldPerArg*args
 	s.held += own.held
 	s.mu.Unlock()
 
@@ -170,6 +185,7 @@ func (s *servedLink) copyBatch(b *engine.Batch, seq uint64) *forwardedBatch {
 			op.ID = keep(op.ID)
 		}
 	}
+	own.batch.CopyCalls(b, keep)
 	own.bytes = bytes
 	return own
 }

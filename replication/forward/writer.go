@@ -71,6 +71,7 @@ func (w *writer) write(requests []Request) (n int, ok bool) {
 			w.link.complete(requests[0], tooLargeError(len(b.Ops), size))
 			return 1, true
 		}
+		b.Level = forwardedLevel
 		w.entry.Append(0, b)
 		n++
 	}

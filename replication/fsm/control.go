@@ -8,6 +8,7 @@ import (
 	"io"
 	"maps"
 
+	"limitsrv/engine"
 	"limitsrv/persist"
 )
 
@@ -48,7 +49,16 @@ func (c ControlEntry) Encode() ([]byte, error) {
 // that supports less must not take part once the log uses a higher one.
 //
 //	1: the first
-const KnownLevel = 1
+//	2: version 2 of entries and of blocks: plain values, databases, sources
+const KnownLevel = 2
+
+// LevelOf returns the feature level that the log must have for a batch.
+func LevelOf(b *engine.Batch) int {
+	if persist.NeedsNewest(b) {
+		return 2
+	}
+	return 1
+}
 
 // isControl reports whether an entry is about the cluster.
 func isControl(data []byte) bool { return len(data) > 0 && data[0] == controlMark }
