@@ -31,7 +31,7 @@ const (
 //	unless decisionNoWait: Wait
 //	unless decisionNoReset: Reset
 //
-// but that of a Do with status OK is
+// except for a Do with status OK, where it is
 //
 //	decisionAnswer, with or without decisionChanged
 //	length, as an unsigned varint, and bytes of the call's answer

@@ -29,8 +29,8 @@ func refuseAll(requests []Request) {
 // with all batches, stamped 0. Further batches have consecutive numbers.
 const requestHead = 8
 
-// forwardedLevel is the Level of forwarded batches, which every node knows. The leader sets
-// that of the entry.
+// forwardedLevel is the Level of forwarded batches, which every node supports. The leader
+// sets the Level of the entry.
 const forwardedLevel = 1
 
 // Bounds of forwarding.
