@@ -23,6 +23,10 @@ type Tx struct {
 	looking bool // the batch is read-only: not even expired keys may be forgotten
 	wrote   bool
 	moves   uint32 // number of changes that may have moved records
+	// The cell of the shard holds has the record at place, if there were no moves since.
+	holds     *shard
+	holdsAt   place
+	holdsFrom uint32
 }
 
 // An Entry is a key in a Tx, there or not. It is valid until the Tx ends, but an entry that
@@ -91,13 +95,19 @@ func (tx *Tx) Find(key []byte) (e Entry, found bool) {
 		e.place = place{p.pageHead, i}
 		c := e.shard.load(p, i)
 		e.alg = c.params.Alg
-		if c.meter().used(c, tx.now) == 0 {
+		tx.hold(&e)
+		if !c.lasts() && c.meter().used(c, tx.now) == 0 {
 			tx.forget(&e)
 			found = false
 		}
 	}
 	e.moves = tx.moves
 	return e, found
+}
+
+// hold notes that the cell has the record of an entry.
+func (tx *Tx) hold(e *Entry) {
+	tx.holds, tx.holdsAt, tx.holdsFrom = e.shard, e.place, tx.moves
 }
 
 // forget makes an expired entry one that is not there.
@@ -130,6 +140,10 @@ func (tx *Tx) load(e *Entry) *cell {
 		}
 		e.place, e.moves = place{p.pageHead, i}, tx.moves
 	}
+	if tx.holds == e.shard && tx.holdsAt == e.place && tx.holdsFrom == tx.moves {
+		return &e.shard.cell
+	}
+	tx.hold(e)
 	return e.shard.load(e.shard.slab.open(e.page), e.slot)
 }
 
