@@ -19,7 +19,7 @@ const someTime = engine.Instant(1_750_000_000_123_456_789)
 // calls that changed something, by a Replay, and from a snapshot. All must agree.
 func TestLaws(t *testing.T) {
 	for seed := range uint64(8 / testwait.Slowdown()) {
-		r := lineSource{rand.New(rand.NewPCG(seed, 2))}
+		r := lineSource{rand.New(rand.NewPCG(seed, 2)), false}
 		o := engine.Options{Shards: 1 << (seed % 5), Seed: [16]byte{1}, Commands: Commands{}}
 		e, single := engine.New(o), engine.New(o)
 		o.Shards = 4
@@ -156,7 +156,8 @@ func TestNoAllocations(t *testing.T) {
 	var b engine.Batch
 	var lines [][][]byte
 	for _, line := range []string{"INCR n", "PEXPIRE n 100000", "PTTL n", "SET t some-text EX 100", "GET t", "MGET n t", "STRLEN t", "GETEX t PERSIST",
-		"SET b " + strings.Repeat("x", 200), "APPEND b y", "INCRBYFLOAT f 0.1", "SETRANGE t 3 abc", "GETRANGE b 50 70", "GETSET n 7", "MSET n 5 o 6"} {
+		"SET b " + strings.Repeat("x", 200), "APPEND b y", "INCRBYFLOAT f 0.1", "SETRANGE t 3 abc", "GETRANGE b 50 70", "GETSET n 7", "MSET n 5 o 6",
+		"INCREX w UBOUND 1000000000 EX 60 ENX"} {
 		lines = append(lines, bytes.Fields([]byte(line)))
 	}
 	apply := func() {

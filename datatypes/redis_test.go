@@ -132,13 +132,19 @@ func renderCall(o *ours) []byte {
 }
 
 // A lineSource draws command lines.
-type lineSource struct{ *rand.Rand }
+type lineSource struct {
+	*rand.Rand
+	judged bool // only commands of the judge's version
+}
 
 func pickOne[T any](r lineSource, from ...T) T { return from[r.IntN(len(from))] }
 
 // line draws a command line: mostly valid, sometimes with a wrong number of words.
 func (r lineSource) line() [][]byte {
 	c := &table[r.IntN(len(table))]
+	for r.judged && c.Since >= "7.2" {
+		c = &table[r.IntN(len(table))]
+	}
 	line := [][]byte{[]byte(c.Name)}
 	if r.IntN(4) == 0 {
 		line[0] = bytes.ToLower(line[0])
@@ -156,6 +162,10 @@ func (r lineSource) line() [][]byte {
 	case c.Name == "GETEX":
 		for range r.IntN(3) {
 			line = append(line, r.option()...)
+		}
+	case c.Name == "INCREX":
+		for range r.IntN(4) {
+			line = append(line, r.increxOption()...)
 		}
 	case strings.Contains(c.Name, "EXPIRE") && c.Arity < 0:
 		for range r.IntN(3) {
@@ -197,6 +207,18 @@ func (r lineSource) option() [][]byte {
 		return [][]byte{[]byte(word), r.word("unix-time-milliseconds")}
 	}
 	return [][]byte{[]byte(word)}
+}
+
+// increxOption draws an option of INCREX.
+func (r lineSource) increxOption() [][]byte {
+	switch word := pickOne(r, "BYINT", "BYFLOAT", "LBOUND", "UBOUND", "SATURATE", "ENX", ""); word {
+	case "SATURATE", "ENX":
+		return [][]byte{[]byte(word)}
+	case "":
+		return r.option()
+	default:
+		return [][]byte{[]byte(word), r.word("increment")}
+	}
 }
 
 // word draws an argument with a name in a usage.
@@ -266,7 +288,7 @@ func likeRedis(t *testing.T, p answer.Protocol, commands int) {
 		judge.do([][]byte{[]byte("HELLO"), []byte("3")})
 	}
 	seed := uint64(time.Now().UnixNano())
-	r := lineSource{rand.New(rand.NewPCG(seed, 1))}
+	r := lineSource{rand.New(rand.NewPCG(seed, 1)), true}
 	var trace [][][]byte
 	check := func(line [][]byte) {
 		trace = append(trace, line)

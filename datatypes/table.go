@@ -79,6 +79,9 @@ var table = [...]Command{
 		Complexity: "O(1)", Since: "7.0.0", Group: groupGeneric, Flags: ReadOnly | Fast, Keys: oneKey, do: pExpireTime},
 	{Name: "PERSIST", Args: "key", Arity: 2, Summary: "Removes the expiration time of a key.",
 		Complexity: "O(1)", Since: "2.2.0", Group: groupGeneric, Flags: Write | Fast, Keys: oneKey, do: persist},
+	{Name: "INCREX", Args: "key [NX|XX] [BYFLOAT increment | BYINT increment] [LBOUND lowerbound] [UBOUND upperbound] [SATURATE] [EX seconds | PX milliseconds | EXAT unix-time-seconds | PXAT unix-time-milliseconds | PERSIST] [ENX]", Arity: -2,
+		Summary:    "Increments the numeric value of a key within bounds, and sets its expiration time. Uses 0 as initial value if the key doesn't exist.",
+		Complexity: "O(1)", Since: "8.8.0", Group: groupString, Flags: Write | DenyOOM | Fast, Keys: oneKey, do: increx},
 }
 
 // The groups of COMMAND DOCS.
