@@ -5,7 +5,8 @@
 // the given time and the batch: the same batches at the same times give the same
 // decisions.
 //
-// It imports the standard library only, and engine/topk below it.
+// It imports engine/topk below it, and values for the contents of plain values. Commands on
+// plain values are given by the owner, see Commands: it carries them out, and knows none.
 //
 // # Promises
 //
@@ -16,8 +17,8 @@
 //     in steps of any size.
 //   - Arithmetic is exact, in integers. Replies are rounded against the caller: times up,
 //     counts down.
-//   - Only Apply, Sweep, SweepExpired, Load and SetTime change state and time. All changes
-//     of Apply follow from the ops marked Changed and from Evicted: applying only these
+//   - Only Apply, Sweep, SweepExpired, MakeRoom, Load and SetTime change state and time. All
+//     changes of Apply follow from the ops marked Changed and from Evicted: applying only these
 //     at the same times gives the same state. Sweeps and read-only calls need not be
 //     repeated.
 //   - Freeze is a view of all keys at one moment, read while decisions continue. Load

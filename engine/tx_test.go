@@ -25,13 +25,14 @@ const (
 	toyGetAny        // key, without naming it
 	toyTake          // key: a permit of 3
 	toyDraw          // key: a random number
+	toyMove          // key key: moves 1 from a number to another
 )
 
 // toy is a small set of commands.
 type toy struct{}
 
 func (toy) Check(c *engine.Call) error {
-	if c.Command > toyDraw {
+	if c.Command > toyMove {
 		return fmt.Errorf("command %d", c.Command)
 	}
 	return nil
@@ -40,7 +41,7 @@ func (toy) Check(c *engine.Call) error {
 func (toy) Level() uint8 { return 1 }
 
 func (toy) Keys(c *engine.Call, dst []int) ([]int, bool) {
-	if c.Command == toyRename {
+	if c.Command == toyRename || c.Command == toyMove {
 		return append(dst, 0, 1), false
 	}
 	return append(dst, 0), c.Command == toyGetAny
@@ -94,6 +95,14 @@ func (toy) Do(tx *engine.Tx, c *engine.Call) {
 		to, _ := tx.Find(c.Args[1])
 		if found && !bytes.Equal(c.Args[0], c.Args[1]) {
 			tx.Rename(e, to)
+		}
+	case toyMove:
+		to, toThere := tx.Find(c.Args[1])
+		if found && toThere && !bytes.Equal(c.Args[0], c.Args[1]) {
+			less, _ := tx.Int(e)
+			more, _ := tx.Int(to)
+			tx.PutInt(e, less-1, 0)
+			tx.PutInt(to, more+1, 0)
 		}
 	case toyTake:
 		var d engine.Decision
