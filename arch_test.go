@@ -102,7 +102,7 @@ var arrows = map[string][]string{
 	"replication/raftfix":       {"limitsrv/persist", "github.com/hashicorp/raft", "github.com/hashicorp/go-hclog"},
 	"cmd/limitsrv": {
 		"limitsrv/cmd/limitsrv/options", "limitsrv/cmd/limitsrv/settings", "limitsrv/cmd/limitsrv/state", "limitsrv/cmd/limitsrv/completion",
-		"limitsrv/commands", "limitsrv/server", "limitsrv/server/admin", "limitsrv/persist", "limitsrv/replication", "limitsrv/certs",
+		"limitsrv/commands", "limitsrv/datatypes", "limitsrv/server", "limitsrv/server/admin", "limitsrv/persist", "limitsrv/replication", "limitsrv/certs",
 		"github.com/alecthomas/kong", "github.com/coreos/go-systemd/v22/daemon", "golang.org/x/term",
 	},
 	"cmd/limitsrv/options": {
@@ -111,7 +111,7 @@ var arrows = map[string][]string{
 	},
 	"cmd/limitsrv/settings": {"limitsrv/cmd/limitsrv/options", "limitsrv/commands", "limitsrv/files"},
 	"cmd/limitsrv/state": {
-		"limitsrv/cmd/limitsrv/options", "limitsrv/engine", "limitsrv/commands", "limitsrv/persist", "limitsrv/replication", "limitsrv/certs", "limitsrv/beat",
+		"limitsrv/cmd/limitsrv/options", "limitsrv/engine", "limitsrv/commands", "limitsrv/datatypes", "limitsrv/persist", "limitsrv/replication", "limitsrv/certs", "limitsrv/beat",
 	},
 	"cmd/limitsrv/completion": {},
 	"server/admin/page":       {},

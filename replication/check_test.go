@@ -19,7 +19,7 @@ import (
 func checkOutput(t *testing.T, dir string) (output string, damaged bool) {
 	t.Helper()
 	var lines []string
-	err := offline.Check(dir, func(line string) { lines = append(lines, line) })
+	err := offline.Check(dir, nil, func(line string) { lines = append(lines, line) })
 	if err != nil && !errors.Is(err, persist.ErrDamaged) {
 		t.Fatal(err)
 	}
@@ -140,7 +140,7 @@ func TestCheckBeforeBootstrap(t *testing.T) {
 	t.Parallel()
 	c := startCluster(t, 1, func(o *Options) { o.Peers = append(o.Peers, "127.0.0.1:1") })
 	n := c.nodes[0]
-	if err := offline.Check(n.o.Dir, func(string) {}); err == nil {
+	if err := offline.Check(n.o.Dir, nil, func(string) {}); err == nil {
 		t.Error("a directory in use is checked")
 	}
 	c.close(n)

@@ -60,7 +60,7 @@ func TestEachFile(t *testing.T) {
 				t.Fatal(err)
 			}
 			var said strings.Builder
-			checked := offline.Check(o.Dir, func(line string) { said.WriteString(line + "\n") })
+			checked := offline.Check(o.Dir, nil, func(line string) { said.WriteString(line + "\n") })
 			got, err := offline.Inspect(offlineOptions(o))
 			got.Servers, whole.Servers = nil, nil
 			switch {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"time"
 
+	"limitsrv/datatypes"
 	"limitsrv/replication/offline"
 )
 
@@ -61,7 +62,7 @@ func runRecover(c call) int {
 		return fail(exitUsage, err)
 	}
 	options := offline.Options{
-		Dir: o.Dir, Raft: o.Raft,
+		Dir: o.Dir, Raft: o.Raft, Commands: datatypes.Commands{},
 		Logger: slog.New(slog.NewTextHandler(c.stderr, &slog.HandlerOptions{Level: slog.LevelWarn})),
 	}
 	if o.To == "" || !o.Yes {

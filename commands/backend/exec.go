@@ -28,7 +28,9 @@ type Local struct {
 
 // Exec applies the batch and calls done before it returns.
 func (l *Local) Exec(batch *engine.Batch, done func(error)) {
-	l.Engine.Apply(l.Clock.Now(), batch)
+	now := l.Clock.Now()
+	l.Engine.MakeRoom(now, batch)
+	l.Engine.Apply(now, batch)
 	done(nil)
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/hashicorp/raft"
 
+	"limitsrv/engine"
 	"limitsrv/persist"
 	"limitsrv/replication/fsm"
 	"limitsrv/replication/storage"
@@ -18,24 +19,25 @@ import (
 
 // A checker verifies the data directory of a node of a cluster.
 type checker struct {
-	dir     *persist.Dir
-	member  storage.Membership
-	path    string // of the node's raft files
-	report  func(line string)
-	boot    string // id of the current boot of the system
-	damaged bool
-	drops   bool // a start would drop the end of the log
+	dir      *persist.Dir
+	member   storage.Membership
+	path     string // of the node's raft files
+	report   func(line string)
+	boot     string // id of the current boot of the system
+	commands engine.Commands
+	damaged  bool
+	drops    bool // a start would drop the end of the log
 }
 
 // Check verifies the data directory of a node of a cluster: the membership, all snapshots,
 // the votes, that each log entry can be read and applied, and that the log continues from
 // the newest snapshot. Requires: no process uses it. It changes nothing, and reports its
-// findings line by line. It returns persist.ErrDamaged if a node would not start on all of
+// findings line by line. commands checks calls in the log. It returns persist.ErrDamaged if a node would not start on all of
 // the data, and persist.ErrDrops if one would start without the end of the log.
-func Check(dir string, say func(line string)) (err error) {
-	o := Options{Dir: dir}
+func Check(dir string, commands engine.Commands, say func(line string)) (err error) {
+	o := Options{Dir: dir, Commands: commands}
 	o.setDefaults()
-	c := &checker{report: say, boot: o.Boot()}
+	c := &checker{report: say, boot: o.Boot(), commands: commands}
 	c.dir, err = persist.OpenDir(o.FS, dir)
 	if errors.As(err, new(*persist.CorruptError)) {
 		c.damage(dir, err)
@@ -157,7 +159,7 @@ func (c *checker) log(snapshot uint64) {
 		return
 	}
 	first, last := uint64(0), uint64(0)
-	var decoder persist.Decoder
+	decoder := persist.Decoder{Commands: c.commands}
 	err = persist.ReadLog(c.dir.FS, path, func(entry *raft.Log) error {
 		if first == 0 {
 			first = entry.Index

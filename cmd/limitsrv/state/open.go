@@ -1,6 +1,7 @@
 package state
 
 import (
+	"limitsrv/datatypes"
 	"limitsrv/engine"
 )
 
@@ -11,7 +12,7 @@ import (
 //
 // Errors: a *persist.InUseError if another process holds the data directory.
 func Open(c Config) (Opened, error) {
-	limits := engine.Options{MaxMemory: int64(c.MaxMemory), Evict: c.OnFull == "evict"}
+	limits := engine.Options{MaxMemory: int64(c.MaxMemory), Evict: c.OnFull == "evict", Commands: datatypes.Commands{}}
 	switch {
 	case c.Raft != "":
 		return openCluster(c)
