@@ -17,8 +17,8 @@ type Call struct {
 // call depend only on the call, the Level of its batch, and its Tx. Concurrency: any number
 // of goroutines may call them.
 type Commands interface {
-	// Check returns an error if a call from outside has no known command or a wrong number
-	// of arguments. The other methods rely on it.
+	// Check sets ReadOnly. It returns an error if a call from outside has no known command
+	// or a wrong number of arguments; the other methods rely on it.
 	Check(c *Call) error
 	// Level is the newest level of meaning, see Batch.Level.
 	Level() uint8
@@ -115,7 +115,8 @@ func (b *Batch) newCall() *Call {
 	return &b.Calls[n]
 }
 
-// Join appends the ops and calls of another batch, whose arguments both then share.
+// Join appends the ops and calls of another batch, whose arguments both then share. The
+// memory of its answers moves along, until TakeAnswers.
 func (b *Batch) Join(other *Batch) {
 	from, first := len(b.Ops), int64(len(b.Calls))
 	b.Ops = append(b.Ops, other.Ops...)
@@ -124,7 +125,8 @@ func (b *Batch) Join(other *Batch) {
 	}
 	for i := range other.Calls {
 		c := &other.Calls[i]
-		b.Calls = append(b.Calls, Call{Command: c.Command, ReadOnly: c.ReadOnly, Args: c.Args})
+		b.Calls = append(b.Calls, *c)
+		c.Answer = nil
 	}
 	for i := from; i < len(b.Ops); i++ {
 		if op := &b.Ops[i]; op.Kind == Do {
@@ -137,7 +139,7 @@ func (b *Batch) Join(other *Batch) {
 // the batch, to the batch's own, and returns the other calls.
 func (b *Batch) TakeAnswers(calls []Call) (rest []Call) {
 	for i := range b.Calls {
-		b.Calls[i].Answer, calls[i].Answer = calls[i].Answer, b.Calls[i].Answer
+		b.Calls[i].Answer, calls[i].Answer = calls[i].Answer, nil
 	}
 	return calls[len(b.Calls):]
 }

@@ -52,6 +52,9 @@ func (tx *Tx) run(c *Call) (changed bool) {
 	if cap(tx.Scratch) > maxKeptAnswer {
 		tx.Scratch = nil
 	}
+	if cap(tx.buffer) > maxKeptAnswer {
+		tx.buffer = nil
+	}
 	return tx.wrote
 }
 
