@@ -14,6 +14,9 @@ func TestEachAlgorithmHasItsMethods(t *testing.T) {
 		if a.meter == nil || limit != ((a.limiter == nil) != (a.lessor == nil)) || (a.limiter == nil) != (a.changed.limiter == nil) {
 			t.Errorf("%s: methods %T, with a past %T", a.name, a.methods, a.changed)
 		}
+		if limit && ((a.tail == nil) != (a.copied == nil) || (a.tail == nil) != (a.growth == nil)) {
+			t.Errorf("%s: tail %T, copied %T, growth %T; want all or none", a.name, a.tail, a.copied, a.growth)
+		}
 		if n := a.words; n < 1 || n > len(state{}) {
 			t.Errorf("%s: %d words, want 1 to %d", a.name, n, len(state{}))
 		}
