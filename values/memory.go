@@ -65,10 +65,10 @@ const (
 )
 
 // slotSizes are the sizes of slots by class. From 136 on they are the largest multiples
-// of slotStep of which 60, 51, 46 and so on fit into a page.
+// of slotStep of which a number fits into a page.
 var slotSizes = [...]uint32{
 	16, 24, 32, 40, 48, 56, 64, 72, 80, 88, 96, 104, 112, 120, 128,
-	136, 160, 176, 192, 224, 256, 288, 320, 352, 384, 448, 512, 584, 680, 744,
+	136, 144, 152, 160, 168, 176, 184, 192, 208, 224, 240, 256, 288, 320, 352, 384, 448, 512, 584, 680, 744,
 	816, 904, 1024, 1168, 1360, 1632, 2048, 2728, 4096,
 }
 

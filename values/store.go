@@ -12,6 +12,7 @@ type Store struct {
 	garbage []discarded // contents to be freed
 	scratch []byte      // the stored form of an argument
 	member  []byte      // of a sorted set, to be removed
+	digits  []byte      // of an integer in a snapshot
 }
 
 // discarded is a tree, or the rest of a list, to be freed.
