@@ -92,13 +92,16 @@ func TestBlobs(t *testing.T) {
 		if m.capacity(ref) < size {
 			t.Fatalf("alloc(%d) has %d bytes", size, m.capacity(ref))
 		}
+		if m.used > m.bytes {
+			t.Fatalf("%d bytes are used, of %d", m.used, m.bytes)
+		}
 		fill(m.edit(ref), uint32(i))
 		all, want = append(all, ref), append(want, uint32(i))
 	}
 	for _, ref := range all {
 		m.release(ref)
 	}
-	if m.bytes != 0 || m.classes != [len(slotSizes)]pageNumber{} {
+	if m.bytes != 0 || m.used != 0 || m.pages != 0 || m.classes != [len(slotSizes)]pageNumber{} {
 		t.Errorf("%d bytes are used after all was released, want 0", m.bytes)
 	}
 }

@@ -123,6 +123,11 @@ func (r Ref) Encoding() string {
 // text or packed sequence beyond 4 KB all of its buffer. It is 0 without contents.
 func (s *Store) Bytes() int64 { return s.bytes }
 
+// UsedBytes returns the memory of the contents: Bytes without the heads of pages and the
+// room in pages that contents freed earlier have left. It falls with each value freed,
+// while Bytes falls only when pages are empty.
+func (s *Store) UsedBytes() int64 { return s.used }
+
 // CopiedBytes returns the memory beyond Bytes that exists because a frozen Store needs
 // it.
 func (s *Store) CopiedBytes() int64 { return s.copied }
