@@ -149,6 +149,33 @@ func BenchmarkQueue(b *testing.B) {
 	}
 }
 
+// BenchmarkSnapshot writes and reads small hashes.
+func BenchmarkSnapshot(b *testing.B) {
+	s := New(testSeed)
+	h := s.Hash(Head{})
+	h.Set([]byte("tokens"), []byte("10"))
+	h.Set([]byte("ts"), []byte("1699999999123"))
+	part, _ := s.Append(nil, h.Head, 0, 8<<10)
+	b.Run("append", func(b *testing.B) {
+		b.ReportAllocs()
+		defer reportCPU(b)()
+		for b.Loop() {
+			part, _ = s.Append(part[:0], h.Head, 0, 8<<10)
+		}
+	})
+	b.Run("parse", func(b *testing.B) {
+		b.ReportAllocs()
+		defer reportCPU(b)()
+		for b.Loop() {
+			h, _, _, err := s.Parse(Head{}, part)
+			if err != nil {
+				b.Fatal(err)
+			}
+			s.Free(h)
+		}
+	})
+}
+
 // BenchmarkFrozen changes one of many small values, each for the first time after a
 // freeze, or again.
 func BenchmarkFrozen(b *testing.B) {

@@ -162,14 +162,6 @@ func (h *Hash) Delete(field []byte) bool {
 	return true
 }
 
-// removed counts n removed elements. A value without elements has no contents.
-func (h *Head) removed(n int) {
-	h.Count -= n
-	if h.Count == 0 {
-		h.Ref = 0
-	}
-}
-
 // At returns the field after i others. Requires: it exists. Cost: O(Count) if packed, at
 // most 128 steps.
 func (h *Hash) At(i int) (field, value Element) {

@@ -1,11 +1,14 @@
 package values
 
-import "encoding/binary"
+import (
+	"encoding/binary"
+	"math"
+)
 
 // A List is a cursor on a list. Its functions that change the list change Head, which the
 // owner must then keep. Arguments must not be memory of the Store.
 //
-// A packed list is one sequence of entries; Reserve decides when it becomes chunks.
+// Reserve decides when a packed list becomes chunks; without it, at 32 KB or more.
 type List struct {
 	store *Store
 	Head
@@ -96,16 +99,16 @@ func redisBytes(e Element) int {
 // once or put in place of others: the list becomes chunks if with them it would be larger
 // than 8 KB as Redis counts it.
 func (l *List) Reserve(bytes int) {
-	size := emptySize
-	if l.Ref.length() > 0 {
-		size = l.redisSize()
-	}
-	if l.Ref.form() != listChunks && size+bytes > maxPackedList {
+	if l.Ref.form() != listChunks && l.redisSize()+bytes > maxPackedList {
 		l.unpack()
 	}
 }
 
+// redisSize returns the size of a packed list as Redis counts it.
 func (l *List) redisSize() int {
+	if l.Ref.length() == 0 {
+		return emptySize
+	}
 	return int(binary.LittleEndian.Uint16(l.store.packed(l.Ref)))
 }
 
@@ -170,10 +173,11 @@ func (l *List) Insert(i int, b []byte) {
 // insert adds an entry that is in the scratch memory.
 func (l *List) insert(i int, entry []byte) {
 	s := l.store
+	size := redisBytes(s.element(entry))
 	if l.Ref == 0 {
 		l.Ref = makeRef(listPacked, 0, 0)
 	}
-	if l.Ref.form() == listPacked && l.Ref.length()+len(entry) > maxListBytes {
+	if l.Ref.form() == listPacked && (l.Ref.length()+len(entry) > maxListBytes || l.redisSize()+size > math.MaxUint16) {
 		l.unpack()
 	}
 	if l.Ref.form() == listChunks {
@@ -187,7 +191,7 @@ func (l *List) insert(i int, entry []byte) {
 	}
 	l.Ref = s.splice(l.Ref, l.seek(i).at, 0, entry)
 	l.Count++
-	l.addRedisSize(redisBytes(s.element(entry)))
+	l.addRedisSize(size)
 }
 
 // Delete removes the entry after i others. Requires: it exists. Cost: as Insert.

@@ -172,3 +172,50 @@ func TestListMiddle(t *testing.T) {
 		t.Errorf("%d bytes after deletions, want at most five times %d", got, 1000*22)
 	}
 }
+
+// TestListFullChunks adds entries between full chunks.
+func TestListFullChunks(t *testing.T) {
+	for _, before := range []bool{true, false} {
+		s := New(testSeed)
+		l := s.List(Head{})
+		l.Reserve(maxPackedList)
+		entry := bytes.Repeat([]byte("e"), 1000)
+		want := []string{}
+		for range 40 {
+			l.Insert(l.Count, entry)
+			want = append(want, string(entry))
+		}
+		_, _, first := chunkSpan(s.view(l.Ref.blob()))
+		for i := range 10 {
+			at := first
+			if !before {
+				at += i
+			}
+			small := []byte{byte('0' + i)}
+			l.Insert(at, small)
+			want = slices.Insert(want, at, string(small))
+		}
+		got := dump(s, listKind, l.Head)
+		if got = got[:len(got)-1]; !slices.Equal(got, want) {
+			t.Errorf("before %v: %.3000q", before, got)
+		}
+		if most := int64(40*1000+10*2) * 3 / 2; s.Bytes() > most {
+			t.Errorf("before %v: %d bytes, want at most %d", before, s.Bytes(), most)
+		}
+	}
+}
+
+// TestListWithoutReserve expects a list to become chunks before its size overflows.
+func TestListWithoutReserve(t *testing.T) {
+	for _, length := range []int{1, 10, 2000, 70_000} {
+		s := New(testSeed)
+		l := s.List(Head{})
+		for range 40_000 / length * 2 {
+			l.Insert(0, bytes.Repeat([]byte("e"), length))
+		}
+		l.Insert(0, bytes.Repeat([]byte("e"), length))
+		if got := l.Ref.Encoding(); got != "quicklist" {
+			t.Errorf("entries of %d bytes are in a %s, want a quicklist", length, got)
+		}
+	}
+}

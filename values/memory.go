@@ -22,6 +22,7 @@ type memory struct {
 	spare   [][]byte // buffers of released pages
 	pages   int
 	bytes   int64 // of all pages, with their heads
+	used    int64 // of the slots in use
 
 	epoch  uint32 // number of freezes so far
 	shared uint32 // pages with an older epoch are shared with a frozen memory; 0: none
@@ -65,10 +66,10 @@ const (
 )
 
 // slotSizes are the sizes of slots by class. From 136 on they are the largest multiples
-// of slotStep of which 60, 51, 46 and so on fit into a page.
+// of slotStep of which a number fits into a page.
 var slotSizes = [...]uint32{
 	16, 24, 32, 40, 48, 56, 64, 72, 80, 88, 96, 104, 112, 120, 128,
-	136, 160, 176, 192, 224, 256, 288, 320, 352, 384, 448, 512, 584, 680, 744,
+	136, 144, 152, 160, 168, 176, 184, 192, 208, 224, 240, 256, 288, 320, 352, 384, 448, 512, 584, 680, 744,
 	816, 904, 1024, 1168, 1360, 1632, 2048, 2728, 4096,
 }
 
@@ -158,6 +159,7 @@ func (m *memory) alloc(n int) blobRef {
 		h.fresh--
 	}
 	h.used++
+	m.used += int64(h.size)
 	if h.free == 0 && h.fresh == 0 {
 		m.close(h)
 	}
@@ -170,6 +172,7 @@ func (m *memory) allocAlone(n int) blobRef {
 	buf = buf[:cap(buf)]
 	number := m.addPage(buf, aloneClass, uint32(len(buf)))
 	m.ownHead(number).used = 1
+	m.used += int64(len(buf))
 	return blobRef(uint32(number) << slotBits)
 }
 
@@ -178,6 +181,7 @@ func (m *memory) release(r blobRef) {
 	number := r.page()
 	h := m.ownHead(number)
 	h.used--
+	m.used -= int64(h.size)
 	if h.used > 0 {
 		slot := m.edit(r)
 		h = m.head(number)
@@ -287,7 +291,7 @@ func (m *memory) fits(r blobRef, n int) bool {
 func (m *memory) freeze() memory {
 	m.epoch++
 	m.shared = m.epoch
-	return memory{dir: slices.Clone(m.dir), fresh: m.fresh, bytes: m.bytes}
+	return memory{dir: slices.Clone(m.dir), fresh: m.fresh, pages: m.pages, bytes: m.bytes, used: m.used}
 }
 
 // thaw ends the sharing with the memory of the last freeze.

@@ -92,13 +92,16 @@ func TestBlobs(t *testing.T) {
 		if m.capacity(ref) < size {
 			t.Fatalf("alloc(%d) has %d bytes", size, m.capacity(ref))
 		}
+		if m.used > m.bytes {
+			t.Fatalf("%d bytes are used, of %d", m.used, m.bytes)
+		}
 		fill(m.edit(ref), uint32(i))
 		all, want = append(all, ref), append(want, uint32(i))
 	}
 	for _, ref := range all {
 		m.release(ref)
 	}
-	if m.bytes != 0 || m.classes != [len(slotSizes)]pageNumber{} {
+	if m.bytes != 0 || m.used != 0 || m.pages != 0 || m.classes != [len(slotSizes)]pageNumber{} {
 		t.Errorf("%d bytes are used after all was released, want 0", m.bytes)
 	}
 }
@@ -266,12 +269,12 @@ func TestMemoryPerValue(t *testing.T) {
 			v := s.String(Head{})
 			v.Set(fmt.Appendf(nil, "%040d", i))
 		}},
-		{"hash of two fields", 33, func(s *Store, i int) {
+		{"hash of two fields", 25, func(s *Store, i int) {
 			h := s.Hash(Head{})
 			h.Set([]byte("tokens"), fmt.Append(nil, i%100))
 			h.Set([]byte("ts"), fmt.Append(nil, 1699999999123+i))
 		}},
-		{"sorted set of ten times", 162, func(s *Store, i int) {
+		{"sorted set of ten times", 148, func(s *Store, i int) {
 			z := s.SortedSet(Head{})
 			for j := range 10 {
 				at := 1699999999123 + i*1000 + j*7
@@ -284,23 +287,23 @@ func TestMemoryPerValue(t *testing.T) {
 				l.Insert(0, fmt.Append(nil, 1699999999123+i*1000+j*7))
 			}
 		}},
-		{"set of ten integers", 41, func(s *Store, i int) {
+		{"set of ten integers", 25, func(s *Store, i int) {
 			v := s.Set(Head{})
 			for j := range 10 {
 				v.Add(fmt.Append(nil, i+j*1000))
 			}
 		}},
-		{"member of a large sorted set", 52, func(s *Store, i int) {
+		{"member of a large sorted set", 44, func(s *Store, i int) {
 			z := s.SortedSet(large)
 			z.Add(fmt.Append(nil, 1699999999123+i), float64(i), 0)
 			large = z.Head
 		}},
-		{"field of a large hash", 44, func(s *Store, i int) {
+		{"field of a large hash", 29, func(s *Store, i int) {
 			h := s.Hash(large)
 			h.Set(fmt.Append(nil, "user:", i), fmt.Append(nil, i))
 			large = h.Head
 		}},
-		{"entry of a large list", 18, func(s *Store, i int) {
+		{"entry of a large list", 9, func(s *Store, i int) {
 			l := s.List(large)
 			l.Reserve(100)
 			l.Insert(l.Count, fmt.Append(nil, 1699999999123+i))

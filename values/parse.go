@@ -29,9 +29,9 @@ type parser struct {
 	bytes []byte // the rest
 	count int    // of bytes or elements in the part
 	more  bool
-	// The last element: its stored form, its text, and memory for the text of an integer.
+	// The last element: its stored form, without one if it is a text of its own, and its
+	// text, valid until the next.
 	stored, text []byte
-	digits       [numbers.MaxIntBytes]byte
 }
 
 func (p *parser) parse(part []byte) bool {
@@ -117,7 +117,8 @@ func (p *parser) element() bool {
 	p.stored, p.bytes = b[:end], b[end:]
 	p.text = s.element(p.stored).text
 	if tag > tagInt {
-		p.text = s.element(p.stored).Append(p.digits[:0])
+		s.digits = s.element(p.stored).Append(s.digits[:0])
+		p.text = s.digits
 	}
 	if len(p.text) > maxInline {
 		return false
@@ -144,41 +145,47 @@ func (p *parser) packed(f form) bool {
 	if p.count > maxPacked {
 		return false
 	}
-	whole := p.bytes
 	var (
-		members [maxPacked][]byte
-		before  float64
+		s, whole = p.store, p.bytes
+		score    float64 // of the member before
+		before   []byte  // that member
 	)
 	for i := range p.count {
-		var score float64
-		ok := true
+		done := whole[:len(whole)-len(p.bytes)]
+		x, ok := 0.0, true
 		if f == sortedPacked {
-			score, ok = p.score()
+			x, ok = p.score()
 		}
-		if !ok || !p.element() || !isShort(p.text) {
+		if !ok || !p.element() || !isShort(p.text) || f.hasElement(done, p.stored) {
 			return false
 		}
-		member := p.stored
-		for _, other := range members[:i] {
-			if string(other) == string(member) {
-				return false
-			}
+		if f == sortedPacked && i > 0 && (x < score || x == score && s.element(before).compare(s.element(p.stored)) > 0) {
+			return false
 		}
-		members[i] = member
-		if f == sortedPacked && i > 0 {
-			s := p.store
-			if score < before || score == before && s.element(members[i-1]).compare(s.element(member)) > 0 {
-				return false
-			}
-		}
-		before = score
+		score, before = x, p.stored
 		if f == hashPacked && (!p.element() || !isShort(p.text)) {
 			return false
 		}
 	}
-	p.head.Ref = p.store.splice(makeRef(f, 0, 0), 0, 0, whole[:len(whole)-len(p.bytes)])
+	p.head.Ref = s.splice(makeRef(f, 0, 0), 0, 0, whole[:len(whole)-len(p.bytes)])
 	p.head.Count = p.count
 	return true
+}
+
+// hasElement reports whether a packed sequence has a field or member.
+func (f form) hasElement(b, element []byte) bool {
+	switch f {
+	case hashPacked:
+		return findElement(b, element, 2) >= 0
+	case setPacked:
+		return findElement(b, element, 1) >= 0
+	}
+	for at := 0; at < len(b); at = pairEnd(b, at) {
+		if member := b[at+1+int(b[at]):]; string(member[:elementEnd(member, 0)]) == string(element) {
+			return true
+		}
+	}
+	return false
 }
 
 // ints reads a set of integers.
@@ -241,8 +248,9 @@ func (p *parser) field() bool {
 	if !p.element() {
 		return false
 	}
-	field, digits := p.text, p.digits
-	if len(field) > 0 && len(field) <= len(digits) {
+	field := p.text
+	var digits [numbers.MaxIntBytes]byte
+	if len(field) <= len(digits) {
 		field = digits[:copy(digits[:], field)]
 	}
 	if !p.element() {

@@ -12,9 +12,8 @@ import (
 //	the bytes of a string, or the elements
 //
 // An element has its stored form, as in a list, except that the bytes of one with tagLong
-// follow its length, in 4 bytes. A field is followed by its value, a member of a sorted set comes
-// after its score. The order is that of Walk; sorted sets beyond the packed ones, in that
-// of Scan.
+// follow its length, in 4 bytes. A field is followed by its value, a member of a sorted
+// set comes after its score. The order is that of Walk, in large sorted sets that of Scan.
 
 const (
 	moreParts    = 128
@@ -22,7 +21,7 @@ const (
 	longPartHead = 5
 )
 
-// MaxCount bounds the number of elements of a value.
+// MaxCount bounds the number of elements of a value. The owner must not exceed it.
 const MaxCount = 1 << 24
 
 // ErrDamaged is returned by Parse for bytes that Append can not have written.
@@ -31,7 +30,7 @@ var ErrDamaged = errors.New("the contents of a value are damaged")
 // Append appends the part of the contents of h that begins at from, which is 0 at the
 // start, and returns the from of the next part, 0 if there is none. h must not be empty.
 // A part has little more than size bytes, except that a packed value is one part of up
-// to 18 KB, and a part with a text in a collection beyond 1 KB is longer by that.
+// to 32 KB, and an element beyond 1 KB is in one part.
 func (s *Store) Append(dst []byte, h Head, from uint64, size int) (out []byte, next uint64) {
 	var (
 		f     = h.Ref.form()

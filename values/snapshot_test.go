@@ -188,6 +188,38 @@ func FuzzParse(f *testing.F) {
 	})
 }
 
+// TestFirstChanges expects of first changes to large values after a freeze that they copy
+// a few pages only.
+func TestFirstChanges(t *testing.T) {
+	s := New(testSeed)
+	h, z, l, v := s.Hash(Head{}), s.SortedSet(Head{}), s.List(Head{}), s.String(Head{})
+	v.Write(1<<24, []byte("end"))
+	for i := range 100_000 {
+		member := fmt.Append(nil, "member:", i)
+		h.Set(member, member)
+		z.Add(member, float64(i), 0)
+		l.Reserve(len(member))
+		l.Insert(l.Count, member)
+	}
+	for _, tt := range []struct {
+		name string
+		most int64 // bytes
+		do   func()
+	}{
+		{"hash", 6 * pageBytes, func() { h.Set([]byte("member:50000"), []byte("another value")) }},
+		{"sorted set", 20 * pageBytes, func() { z.Add([]byte("member:50000"), 7.5, 0) }},
+		{"list", 4 * pageBytes, func() { l.Insert(50_000, []byte("member")) }},
+		{"string", maxBlob + 2*pageBytes, func() { v.Write(1<<23, []byte("middle")) }},
+	} {
+		s.Freeze()
+		tt.do()
+		if got := s.CopiedBytes(); got == 0 || got > tt.most {
+			t.Errorf("%s: %d bytes were copied, want at most %d", tt.name, got, tt.most)
+		}
+		s.Thaw()
+	}
+}
+
 // TestFrozenWhileChanging reads a frozen Store while its origin changes.
 func TestFrozenWhileChanging(t *testing.T) {
 	r := testRandom(t)

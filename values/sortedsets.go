@@ -156,9 +156,11 @@ func (z *SortedSet) cutPacked(p place) {
 }
 
 // Reserve stores the set for so many more members, the longest of which has so many
-// bytes: if one of the numbers is too large for a packed one, it is stored as a large one.
+// bytes. It becomes a large one if there are more than 128, or if it is empty and the
+// longest has more than 64 bytes.
 func (z *SortedSet) Reserve(members, longest int) {
-	if (members > maxPacked || longest > maxPackedText) && (z.Ref == 0 || z.Ref.form() == sortedPacked) {
+	isEmpty := z.Ref == 0
+	if members > maxPacked && z.Ref.form() != sortedTree || longest > maxPackedText && isEmpty {
 		z.unpack()
 	}
 }

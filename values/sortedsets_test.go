@@ -218,15 +218,21 @@ func TestSortedSetScan(t *testing.T) {
 
 func TestSortedSetReserve(t *testing.T) {
 	for _, tt := range []struct {
-		members, longest int
-		want             string
-	}{{128, 64, "listpack"}, {129, 1, "skiplist"}, {1, 65, "skiplist"}} {
+		before, members, longest int
+		want                     string
+	}{
+		{0, 128, 64, "listpack"}, {0, 129, 1, "skiplist"}, {0, 1, 65, "skiplist"},
+		{1, 128, 64, "listpack"}, {1, 129, 1, "skiplist"}, {1, 1, 65, "listpack"},
+	} {
 		s := New(testSeed)
 		z := s.SortedSet(Head{})
+		for range tt.before {
+			z.Add([]byte("first"), 1, 0)
+		}
 		z.Reserve(tt.members, tt.longest)
 		z.Add([]byte("m"), 1, 0)
 		if got := z.Ref.Encoding(); got != tt.want {
-			t.Errorf("Reserve(%d, %d): %s, want %s", tt.members, tt.longest, got, tt.want)
+			t.Errorf("Reserve(%d, %d) after %d: %s, want %s", tt.members, tt.longest, tt.before, got, tt.want)
 		}
 	}
 	z := New(testSeed).SortedSet(Head{})

@@ -12,7 +12,17 @@ type Store struct {
 	garbage []discarded // contents to be freed
 	scratch []byte      // the stored form of an argument
 	member  []byte      // of a sorted set, to be removed
+	digits  []byte      // of an integer in a snapshot
 }
+
+// discarded is a tree, or the rest of a list, to be freed.
+type discarded struct {
+	blob  blobRef
+	order uint8 // of the tree, or listOrder
+	level uint8 // of nodes above the leaves
+}
+
+const listOrder = 255
 
 // New returns an empty Store. The seed, which should be secret, determines the order of
 // large hashes, sets and scans.
@@ -27,9 +37,18 @@ type Head struct {
 	Change uint64
 }
 
+// removed counts n removed elements. A value without elements has no contents.
+func (h *Head) removed(n int) {
+	h.Count -= n
+	if h.Count == 0 {
+		h.Ref = 0
+	}
+}
+
 // A Ref names the contents of a value: the form in 4 bits, the length of a text or of a
 // packed sequence, or the height of a tree, in 28 bits, and the blob: a text, a packed
-// sequence, the root of a tree, the head of a sorted set or the first chunk of a list. 0 is no contents.
+// sequence, the root of a tree, the head of a sorted set or the first chunk of a list. 0
+// is no contents.
 type Ref uint64
 
 // A form is a way to store a value. The numbers are in snapshots.
@@ -104,6 +123,11 @@ func (r Ref) Encoding() string {
 // text or packed sequence beyond 4 KB all of its buffer. It is 0 without contents.
 func (s *Store) Bytes() int64 { return s.bytes }
 
+// UsedBytes returns the memory of the contents: Bytes without the heads of pages and the
+// room in pages that contents freed earlier have left. It falls with each value freed,
+// while Bytes falls only when pages are empty.
+func (s *Store) UsedBytes() int64 { return s.used }
+
 // CopiedBytes returns the memory beyond Bytes that exists because a frozen Store needs
 // it.
 func (s *Store) CopiedBytes() int64 { return s.copied }
@@ -129,89 +153,5 @@ func (s *Store) Freeze() *Store {
 // afterwards.
 func (s *Store) Thaw() { s.thaw() }
 
-// changed returns the number of a new change, and frees some discarded contents.
-func (s *Store) changed() uint64 {
-	if len(s.garbage) > 0 {
-		s.Collect(collectPerChange)
-	}
-	s.changes++
-	return s.changes
-}
-
 // SawChange makes later changes greater than one that was read from a snapshot.
 func (s *Store) SawChange(change uint64) { s.changes = max(s.changes, change) }
-
-// discarded is a tree, or the rest of a list, to be freed.
-type discarded struct {
-	blob   blobRef
-	order  order
-	level  uint8 // of the tree's nodes above the leaves
-	isList bool
-}
-
-// Numbers of blobs that are freed by each change, and at once by Free.
-const (
-	collectPerChange = 2
-	collectPerFree   = 16
-)
-
-// Free frees the contents of a value. Cost: at once for a few hundred elements, or a text;
-// the others are freed by later changes, some each, and by Collect.
-func (s *Store) Free(h Head) {
-	r := h.Ref
-	if r.blob() == 0 {
-		return
-	}
-	switch r.form() {
-	case stringWhole, stringChanged:
-		s.releaseText(r.blob(), r.length())
-	case hashTree:
-		s.discard(s.treeOf(r, fieldOrder))
-	case setTree:
-		s.discard(s.treeOf(r, setOrder))
-	case sortedTree:
-		index, scores := s.sortedTrees(r)
-		s.discard(index)
-		s.discard(scores)
-		s.release(r.blob())
-	case listChunks:
-		s.openRing(r.blob())
-		s.garbage = append(s.garbage, discarded{blob: r.blob(), isList: true})
-	case listPacked:
-		s.releaseEntries(s.packed(r)[listHead:])
-		s.release(r.blob())
-	default:
-		s.release(r.blob())
-	}
-	s.Collect(collectPerFree)
-}
-
-func (s *Store) discard(t tree) {
-	s.garbage = append(s.garbage, discarded{blob: t.root, order: t.order, level: uint8(t.height)})
-}
-
-// Collect frees up to n blobs, each with about 20 elements, of freed values, and reports
-// whether any are left.
-func (s *Store) Collect(n int) (left bool) {
-	for ; n > 0 && len(s.garbage) > 0; n-- {
-		last := len(s.garbage) - 1
-		d := s.garbage[last]
-		s.garbage = s.garbage[:last]
-		switch {
-		case d.isList:
-			if d.blob = s.releaseChunk(d.blob); d.blob != 0 {
-				s.garbage = append(s.garbage, d)
-			}
-		case d.level > 0:
-			x := s.view(d.blob)
-			for i := range branches(x) {
-				s.garbage = append(s.garbage, discarded{blob: branchAt(x, i).blob, order: d.order, level: d.level - 1})
-			}
-			s.release(d.blob)
-		default:
-			t := tree{store: s, order: d.order}
-			t.releaseLeaf(d.blob)
-		}
-	}
-	return len(s.garbage) > 0
-}

@@ -7,7 +7,8 @@ import "encoding/binary"
 // references, so that no change copies or moves more than one piece and the list. The
 // empty text is no blob.
 
-// MaxText bounds the length of a text: its list of pieces is one blob.
+// MaxText bounds the length of a text, because its list of pieces is one blob. The owner
+// must not exceed it.
 const MaxText = maxBlob/pieceRefBytes*maxBlob - 1
 
 const pieceRefBytes = 4

@@ -73,7 +73,7 @@ func ParseScoreBound(b []byte) (x float64, exclusive, ok bool) {
 }
 
 // AppendDouble appends a double as it is in replies: whole numbers in all digits up to
-// 2^62, others with the fewest digits that identify them, "inf", "-inf", "nan" and "-0".
+// 2^62, others with few digits that identify them, "inf", "-inf", "nan" and "-0".
 func AppendDouble(dst []byte, x float64) []byte {
 	const maxWhole = 1 << 62
 	switch {
@@ -88,27 +88,21 @@ func AppendDouble(dst []byte, x float64) []byte {
 	case x >= -maxWhole && x <= maxWhole && x == math.Trunc(x):
 		return strconv.AppendInt(dst, int64(x), 10)
 	}
-	var buf [32]byte
-	text := strconv.AppendFloat(buf[:0], x, 'e', -1, 64) // d.ddde+dd
-	if text[0] == '-' {
-		dst, text = append(dst, '-'), text[1:]
+	if x < 0 {
+		dst, x = append(dst, '-'), -x
 	}
-	mark := bytes.IndexByte(text, 'e')
-	exponent, _ := strconv.Atoi(string(text[mark+1:]))
-	digits := text[:1]
-	if mark > 1 {
-		digits = append(digits, text[2:mark]...)
-	}
-	return appendDigits(dst, digits, exponent)
+	var buf [maxDigits]byte
+	digits, last := appendShortest(buf[:0], x)
+	return appendDigits(dst, digits, last)
 }
 
-// appendDigits appends d.ddd times 10^exponent. The limits between the forms are those of
-// fpconv, which Redis uses.
-func appendDigits(dst, digits []byte, exponent int) []byte {
+// appendDigits appends a number with digits, the last of which has an exponent of 10. The
+// limits between the forms are those of Redis.
+func appendDigits(dst, digits []byte, last int) []byte {
 	var (
-		n    = len(digits)
-		last = exponent - n + 1 // exponent of the last digit
-		size = max(exponent, -exponent)
+		n        = len(digits)
+		exponent = last + n - 1 // of the first digit
+		size     = max(exponent, -exponent)
 	)
 	switch {
 	case last >= 0 && size < n+7:

@@ -85,7 +85,7 @@ func (s *scanned) fromHex() Extended {
 
 // fromDecimal returns a decimal number without its sign.
 func (s *scanned) fromDecimal() Extended {
-	const maxDigits, maxPower = 19, 27 // 10^19 < 2^64, 5^27 < 2^64
+	const maxExact, maxPower = 19, 27 // 10^19 < 2^64, 5^27 < 2^64
 	var (
 		n        uint64
 		digits   = 0 // after leading zeros
@@ -112,7 +112,7 @@ func (s *scanned) fromDecimal() Extended {
 		return Extended{infinite: true}
 	case exponent+digits-1 < minDecimal:
 		return Extended{}
-	case digits > maxDigits || exponent > maxPower || exponent < -maxPower:
+	case digits > maxExact || exponent > maxPower || exponent < -maxPower:
 		return s.fromLongDecimal(exponent)
 	case exponent >= 0:
 		hi, lo := bits.Mul64(n, power5(exponent))

@@ -102,9 +102,28 @@ func TestAppendDouble(t *testing.T) {
 		{math.Inf(1), "inf"}, {math.Inf(-1), "-inf"}, {math.NaN(), "nan"}, {1e15, "1000000000000000"}, {1e18, "1000000000000000000"}, {1 << 62, "4611686018427387904"},
 		{1e20, "1e+20"}, {1e19, "1e+19"}, {12345678901234567890, "12345678901234567000"}, {1.5e300, "1.5e+300"}, {1e-5, "0.00001"}, {1e-7, "1e-7"}, {1.5e-7, "1.5e-7"}, {1e-300, "1e-300"},
 		{5e-324, "5e-324"}, {math.MaxFloat64, "1.7976931348623157e+308"}, {1699999999.123, "1699999999.123"}, {.000012345, "1.2345e-5"}, {1.2345e-9, "1.2345e-9"},
+		// Not the shortest forms, but those of Redis.
+		{6605.650000000001, "6605.6500000000005"}, {0.3023235379490746, "0.30232353794907463"}, {-6.66811358445053e+273, "-6.6681135844505305e+273"}, {250257400067564.88, "250257400067564.87"},
 	} {
 		if got := string(AppendDouble(nil, tt.x)); got != tt.want {
 			t.Errorf("AppendDouble(%v) = %s, want %s", tt.x, got, tt.want)
+		}
+	}
+}
+
+func TestPowers(t *testing.T) {
+	for i, got := range powers {
+		decimal := firstPower + i*powerStep
+		power := new(big.Int).Exp(big.NewInt(10), big.NewInt(int64(max(decimal, -decimal))), nil)
+		ratio := new(big.Rat).SetInt(power)
+		if decimal < 0 {
+			ratio.Inv(ratio)
+		}
+		mantissa := new(big.Float)
+		exponent := new(big.Float).SetPrec(64).SetRat(ratio).MantExp(mantissa) - 64
+		want, _ := mantissa.SetMantExp(mantissa, 64).Uint64()
+		if got != want || powerExponent(decimal) != exponent {
+			t.Errorf("10^%d is %x times 2^%d, want %x, 2^%d", decimal, got, powerExponent(decimal), want, exponent)
 		}
 	}
 }
